@@ -1,0 +1,150 @@
+# The commands of this repository; `make` alone lists them.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+ENGINE := pkg/local/engine
+TOOL := go tool -modfile=tools.mod
+
+# Where a C compiler is missing Go has no race detector; CI insists on one.
+RACE := $(if $(shell command -v $${CC:-cc} || command -v gcc),-race)
+# An engine removed by hand is fetched again.
+$(shell test -e "bin/$$(cat bin/engine 2>/dev/null)" || rm -f bin/engine)
+# npm packages that only tests use.
+NPM_TESTS := $(patsubst %package.json,%node_modules/.package-lock.json,$(wildcard pkg/oauth/*/package.json))
+BROWSER = $(shell command -v chromium || command -v chromium-browser || command -v google-chrome || command -v google-chrome-stable)
+
+.PHONY: help
+help: ## list the commands
+	@grep -hE '^[a-z%A-Z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-20s %s\n", $$1, $$2}'
+
+.PHONY: build
+build: bin/engine ## build bin/svc and fetch the embedded DynamoDB engine
+	go build -o bin/svc ./cmd/svc
+
+.PHONY: run
+run: build ## build, then run everything on this machine (PORT=8080)
+	@exec bin/svc dev
+
+.PHONY: seed-large
+seed-large: build ## fill the data folder with a large tenant (TENANT=metro TRIPS=100000)
+	@exec bin/svc seed --tenant $(or $(TENANT),metro) --trips $(or $(TRIPS),100000)
+
+.PHONY: bench
+bench: bin/engine ## measure every endpoint and write docs/performance.md (BENCH='-lists 1000000')
+	go run ./bench $(BENCH)
+
+.PHONY: test
+test: bin/engine npm-tests python-tests ## vet and run all tests on the embedded engine
+	@$(if $(RACE),,echo 'No C compiler: the tests run without the race detector (Debian: apt-get install gcc libc6-dev).';)
+	@$(if $(CHROME)$(BROWSER),,echo 'No browser: the browser tests cannot run (Debian: apt-get install chromium; else set CHROME to the path of one).';)
+	go vet ./...
+	go test $(RACE) -shuffle=on -timeout 20m ./...
+
+.PHONY: test-dynamodb-local
+test-dynamodb-local: bin/engine dynamodb-local npm-tests python-tests ## run all tests on DynamoDB Local (needs Java 17 and Maven)
+	SVC_ENGINE=dynamodb-local go test -shuffle=on -timeout 20m ./...
+
+.PHONY: golden
+golden: bin/engine ## write the golden files anew from what the code does now
+	go test $$(grep -rl --include='*_test.go' 'flag.Bool("update"' . | xargs -r -n1 dirname | sort -u) -update
+
+.PHONY: lint
+lint: ## check format, vet and run the linters
+	@bad=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$bad" ]; then echo "not gofmt'ed:"; echo "$$bad"; exit 1; fi
+	go vet ./...
+	$(TOOL) golangci-lint run --allow-parallel-runners ./...
+
+.PHONY: fuzz-api
+fuzz-api: build ## hold the service to its OpenAPI document with schemathesis (needs Python 3)
+	.ci/fuzz-api
+
+.PHONY: vulncheck
+vulncheck: ## look for known vulnerabilities in what the code calls
+	$(TOOL) govulncheck ./...
+
+.PHONY: clean
+clean: ## remove what was built and fetched; local data in .local stays
+	rm -rf bin .aws-sam .cache .hypothesis .schemathesis $(ENGINE)/node_modules pkg/oauth/*/node_modules
+
+# The embedded engine: dynoxide where npm has a build for this machine, else
+# DynamoDB Local. Install scripts never run; the lock file holds the hashes.
+bin/engine: $(ENGINE)/package.json $(ENGINE)/package-lock.json
+	@command -v npm >/dev/null || { echo 'npm is missing; install Node.js, whose npm fetches the database engine.' >&2; exit 1; }
+	@mkdir -p bin
+	cd $(ENGINE) && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	@found=$$(ls $(ENGINE)/node_modules/@dynoxide/*/dynoxide 2>/dev/null | head -n 1); \
+	if [ -n "$$found" ]; then install -m 755 "$$found" bin/dynoxide; echo dynoxide > $@; \
+	else $(MAKE) dynamodb-local && echo dynamodb-local > $@; fi
+
+.PHONY: dynamodb-local
+dynamodb-local: bin/dynamodb-local/.pom ## fetch DynamoDB Local (needs Java 17 and Maven)
+
+bin/dynamodb-local/.pom: $(ENGINE)/pom.xml
+	@command -v java >/dev/null || { echo 'java is missing; install Java 17 or later (Debian: apt-get install openjdk-17-jre-headless).' >&2; exit 1; }
+	@command -v mvn >/dev/null || { echo 'mvn is missing; install Maven (Debian: apt-get install maven).' >&2; exit 1; }
+	@rm -rf bin/dynamodb-local && mkdir -p bin/dynamodb-local
+	mvn -q -B -f $(ENGINE)/pom.xml dependency:copy-dependencies -DincludeScope=runtime -DoutputDirectory=$(CURDIR)/bin/dynamodb-local
+	@cp $< $@
+
+.PHONY: npm-tests
+npm-tests: $(NPM_TESTS) ## fetch the npm packages that only tests use
+
+pkg/oauth/%/node_modules/.package-lock.json: pkg/oauth/%/package.json pkg/oauth/%/package-lock.json
+	@command -v npm >/dev/null || { echo 'npm is missing; install Node.js.' >&2; exit 1; }
+	cd pkg/oauth/$* && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@
+
+# Python packages that only tests use, in a virtual environment of their own.
+PYTHON := .cache/python
+.PHONY: python-tests
+python-tests: $(PYTHON)/.fetched ## fetch the Python packages that only tests use
+
+$(PYTHON)/.fetched: pkg/oauth/conformance/requirements.txt
+	@command -v python3 >/dev/null || { echo 'python3 is missing (Debian: apt-get install python3 python3-venv).' >&2; exit 1; }
+	@rm -rf $(PYTHON) && mkdir -p $(dir $(PYTHON))
+	@python3 -m venv $(PYTHON) || { echo 'Python cannot make a virtual environment (Debian: apt-get install python3-venv).' >&2; exit 1; }
+	$(PYTHON)/bin/python -m pip install --quiet --disable-pip-version-check --only-binary=:all: -r $<
+	@touch $@
+
+# sam build calls build-<logical id>: build-TripsFunction builds functions/trips.
+build-%Function:
+	GOOS=linux GOARCH=$(LAMBDA_ARCH) CGO_ENABLED=0 go build -tags lambda.norpc -trimpath -buildvcs=false -ldflags="-s -w -buildid=" \
+		-o $(ARTIFACTS_DIR)/bootstrap ./functions/$(shell echo $* | tr A-Z a-z)
+
+# ---- deployment: events against the built functions, sam local, LocalStack ----
+
+# Processor of the deployed functions: arm64, or amd64 with the parameter Architecture=x86_64.
+LAMBDA_ARCH ?= arm64
+
+.PHONY: e2e
+e2e: bin/engine ## run the end-to-end suite on `svc dev`, or on the deployment at SVC_URL
+	go test -count=1 -run TestEndToEnd -v ./pkg/app/e2e
+
+.PHONY: replay
+replay: bin/engine ## send the events of events/ to the built functions, compare with the golden answers
+	go test -count=1 -run 'TestReplay|TestEvents' ./pkg/app/replay
+
+.PHONY: cold-starts
+cold-starts: bin/engine ## measure cold starts and zip sizes into docs/performance.md
+	go test -count=1 -run TestColdStarts ./pkg/app/replay -cold-starts
+
+.PHONY: localstack
+localstack: ## deploy to LocalStack and run the end-to-end suite (needs Docker; KEEP=1 leaves it running)
+	@localstack/run.sh
+
+.PHONY: sam-local
+sam-local: bin/engine ## run the end-to-end suite through `sam local` (needs Docker and the SAM CLI)
+	@localstack/sam-local.sh
+
+.PHONY: template
+template: .cache/sam/.there .cache/checkov/.there ## check template.yaml with cfn-lint, sam validate and checkov (needs Python 3)
+	.cache/sam/bin/cfn-lint template.yaml
+	SAM_CLI_TELEMETRY=0 AWS_DEFAULT_REGION=us-east-1 .cache/sam/bin/sam validate --lint
+	.cache/checkov/bin/checkov -f template.yaml --framework cloudformation --compact --quiet --skip-download
+
+.cache/sam/.there: PACKAGES = aws-sam-cli==1.170.0 cfn-lint==1.58.0
+.cache/checkov/.there: PACKAGES = checkov==3.3.30
+.cache/%/.there:
+	@command -v python3 >/dev/null || { echo 'python3 is missing; install Python 3 with venv (Debian: apt-get install python3-venv).' >&2; exit 1; }
+	python3 -m venv .cache/$*
+	.cache/$*/bin/pip install -q --disable-pip-version-check $(PACKAGES)
+	@touch $@

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const begin, end = "<!-- bench: begin -->", "<!-- bench: end -->"
+
+// document puts the tables between the markers of the document, or at its end
+// where it has none.
+func document(o options, machine string, worlds []*world, rows []row) error {
+	old, err := os.ReadFile(o.document)
+	if os.IsNotExist(err) {
+		old, err = []byte("# Performance\n"), nil
+	}
+	if err != nil {
+		return err
+	}
+	text := section(o, machine, worlds, rows)
+	head, rest, found := bytes.Cut(old, []byte(begin))
+	_, tail, closed := bytes.Cut(rest, []byte(end))
+	switch {
+	case !found:
+		head, tail = append(bytes.TrimRight(old, "\n"), "\n\n"...), []byte("\n")
+	case !closed:
+		return fmt.Errorf("%s has %q without %q after it", o.document, begin, end)
+	}
+	var out bytes.Buffer
+	out.Write(head)
+	fmt.Fprintf(&out, "%s\n%s%s", begin, text, end)
+	out.Write(tail)
+	return os.WriteFile(o.document, out.Bytes(), 0o644) //nolint:gosec // a document of the repository
+}
+
+// describe says what the machine is, and what it was busy with at the start.
+func describe() string {
+	model := "processor"
+	if text, err := os.ReadFile("/proc/cpuinfo"); err == nil {
+		for line := range strings.Lines(string(text)) {
+			if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
+				model = strings.TrimSpace(value)
+				break
+			}
+		}
+	}
+	out := fmt.Sprintf("%d cores of an %s, shared with other work", runtime.NumCPU(), model)
+	if text, err := os.ReadFile("/proc/loadavg"); err == nil {
+		if load := strings.Fields(string(text)); len(load) > 0 {
+			out += fmt.Sprintf(" (load average %s at the start)", load[0])
+		}
+	}
+	return fmt.Sprintf("%s; %s %s/%s", out, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+}
+
+func section(o options, machine string, worlds []*world, rows []row) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "## Every endpoint, by the size of the tenant\n\n")
+	fmt.Fprintf(&b, "Measured by `make bench` on %s; %s, one at a time, functions and embedded engine (in memory) on the same machine.\n", machine, time.Now().UTC().Format("2 January 2006"))
+	fmt.Fprintf(&b, "%d requests of each reading and %d of each writing endpoint and size; a gateway event in, the answer out, so neither network nor local gateway is in it, but the engine's own\n", o.reads, o.writes)
+	fmt.Fprintf(&b, "work is: most of a time here is the engine's. The sizes are measured in turn, request by request, so that whatever else the machine does meets all alike; still p99 is mostly that.\n\n")
+	fmt.Fprintf(&b, "Columns with several values give them by size where they differ. *Round trips* are requests to the table that wait for each other. *Read units* include the five of the checks.\n")
+	fmt.Fprintf(&b, "*Write units* are the table's own, + those of its indexes. *Allocations* are those of the whole process, with the SDK and the gateway's adapter. Times are milliseconds, p50 / p99.\n\n")
+	sizes := worlds[:0:0]
+	for _, w := range worlds {
+		if !w.lists {
+			sizes = append(sizes, w)
+		}
+	}
+	tables(&b, "### Reading", sizes, worlds, filter(rows, func(r row) bool { return r.reads() }), false)
+	tables(&b, "### Writing", sizes, worlds, filter(rows, func(r row) bool { return !r.reads() }), true)
+	if len(sizes) < len(worlds) {
+		last := worlds[len(worlds)-1]
+		fmt.Fprintf(&b, "### Lists of %s trips\n\nThe tenant has what lists read and nothing else (no logs, receipts, postings and counters).\n\n", many(last.trips))
+		tables(&b, "", []*world{last}, worlds, filter(rows, func(r row) bool { return r.lists }), false)
+	}
+	for _, w := range worlds {
+		fmt.Fprintf(&b, "- %s trips were loaded%s in %s.\n", many(w.trips), map[bool]string{true: "", false: " and counted"}[w.lists], w.loaded.Round(time.Second))
+	}
+	return b.String()
+}
+
+func filter(rows []row, keep func(row) bool) (out []row) {
+	for _, r := range rows {
+		if keep(r) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// tables writes one table: the columns of the worlds shown.
+func tables(b *strings.Builder, title string, shown, worlds []*world, rows []row, writing bool) {
+	if title != "" {
+		fmt.Fprintf(b, "%s\n\n", title)
+	}
+	b.WriteString("| endpoint | round trips | read units |")
+	line := "| --- | ---: | ---: |"
+	if writing {
+		b.WriteString(" write units |")
+		line += " ---: |"
+	}
+	b.WriteString(" allocations |")
+	line += " ---: |"
+	for _, w := range shown {
+		fmt.Fprintf(b, " %s trips |", many(w.trips))
+		line += " ---: |"
+	}
+	fmt.Fprintf(b, "\n%s\n", line)
+	for _, r := range rows {
+		var cells []*cell
+		for i, w := range worlds {
+			for _, s := range shown {
+				if s == w {
+					cells = append(cells, r.cells[i])
+				}
+			}
+		}
+		who := map[bool]string{true: " (" + string(r.audience) + ")"}[strings.HasPrefix(r.name, "GET /me") && !strings.Contains(r.name, "addresses")]
+		fmt.Fprintf(b, "| `%s`%s | %s | %s |", r.name, who, each(cells, func(c *cell) string { return strconv.Itoa(c.usage.Sequential) }),
+			each(cells, func(c *cell) string { return units(c.usage.ReadUnits) }))
+		if writing {
+			fmt.Fprintf(b, " %s |", each(cells, func(c *cell) string { return units(c.usage.WriteUnits) + " + " + units(c.usage.IndexUnits) }))
+		}
+		fmt.Fprintf(b, " %s |", each(cells, func(c *cell) string { return many(int(c.allocs)) }))
+		for _, c := range cells {
+			fmt.Fprintf(b, " %s / %s |", ms(c.p50), ms(c.p99))
+		}
+		b.WriteByte('\n')
+	}
+	b.WriteByte('\n')
+}
+
+// each gives the cells' values: one where all are the same.
+func each(cells []*cell, of func(*cell) string) string {
+	var all []string
+	same := true
+	for _, c := range cells {
+		all = append(all, of(c))
+		same = same && all[0] == of(c)
+	}
+	if same {
+		return all[0]
+	}
+	return strings.Join(all, ", ")
+}
+
+func units(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
+
+// many writes 100000 as 100,000.
+func many(n int) string {
+	text := strconv.Itoa(n)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}

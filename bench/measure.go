@@ -1,0 +1,154 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"svc/pkg/table"
+)
+
+// row is an endpoint as measured, a cell for each world; nil where it was not.
+type row struct {
+	endpoint
+	cells []*cell
+}
+
+// cell is what an endpoint costs in one world.
+type cell struct {
+	p50, p99 time.Duration
+	usage    table.Usage // medians; Sequential over a table so slow that what can overlap does
+	allocs   uint64      // median, of this whole process: SDK and gateway adapter included
+}
+
+const (
+	warmUp     = 5
+	allocCalls = 15
+	slowCalls  = 3
+	slow       = 15 * time.Millisecond
+)
+
+// measure sends the endpoint's requests to the worlds in turn, one at a time,
+// so that what else the machine does meets all of them alike.
+func measure(ctx context.Context, e endpoint, worlds []*world, o options) (out row, err error) {
+	out = row{endpoint: e, cells: make([]*cell, len(worlds))}
+	n := o.reads
+	if !e.reads() {
+		n = o.writes
+	}
+	times, usages := make([][]time.Duration, len(worlds)), make([][]table.Usage, len(worlds))
+	for i := range warmUp + n {
+		for k, w := range worlds {
+			if w.lists && !e.lists {
+				continue
+			}
+			took, _, err := w.one(ctx, e, false)
+			if err != nil {
+				return out, fmt.Errorf("at %d trips: %w", w.trips, err)
+			}
+			if i >= warmUp {
+				times[k], usages[k] = append(times[k], took), append(usages[k], w.seen.Usage)
+			}
+		}
+	}
+	for k, w := range worlds {
+		if times[k] == nil {
+			continue
+		}
+		var counts []uint64
+		for range allocCalls {
+			_, mallocs, err := w.one(ctx, e, true)
+			if err != nil {
+				return out, err
+			}
+			counts = append(counts, mallocs)
+		}
+		c := &cell{p50: rank(times[k], 0.5), p99: rank(times[k], 0.99), usage: median(usages[k]), allocs: rank(counts, 0.5)}
+		if c.usage.Sequential, err = w.chain(ctx, e); err != nil {
+			return out, err
+		}
+		out.cells[k] = c
+	}
+	return out, nil
+}
+
+// chain is the number of requests to the table that wait for each other.
+func (w *world) chain(ctx context.Context, e endpoint) (int, error) {
+	w.delay.Store(int64(slow))
+	defer w.delay.Store(0)
+	longest := 0
+	for range slowCalls {
+		if _, _, err := w.one(ctx, e, false); err != nil {
+			return 0, err
+		}
+		longest = max(longest, w.seen.Usage.Sequential)
+	}
+	return longest, nil
+}
+
+// one sends one request; what it needs is made before the clock starts.
+func (w *world) one(ctx context.Context, e endpoint, count bool) (took time.Duration, mallocs uint64, err error) {
+	target, body, err := e.request(ctx, w)
+	if err != nil {
+		return 0, 0, fmt.Errorf("preparing: %w", err)
+	}
+	function, raw, err := event(w.tokens[e.audience], e.method(), target, body)
+	if err != nil {
+		return 0, 0, err
+	}
+	var before, after runtime.MemStats
+	if count {
+		runtime.ReadMemStats(&before)
+	}
+	began := time.Now()
+	out, err := w.functions[function](ctx, raw)
+	took = time.Since(began)
+	if count {
+		runtime.ReadMemStats(&after)
+		mallocs = after.Mallocs - before.Mallocs
+	}
+	if err != nil {
+		return 0, 0, err
+	}
+	_, err = bodyOf(out)
+	return took, mallocs, err
+}
+
+// rank is the value below which the share x of all lies.
+func rank[T cmp.Ordered](values []T, x float64) T {
+	sorted := slices.Sorted(slices.Values(values))
+	return sorted[min(int(x*float64(len(sorted))), len(sorted)-1)]
+}
+
+func median(all []table.Usage) table.Usage {
+	pick := func(of func(table.Usage) float64, x float64) float64 {
+		values := make([]float64, len(all))
+		for i, u := range all {
+			values[i] = of(u)
+		}
+		return rank(values, x)
+	}
+	return table.Usage{
+		Requests:   int(pick(func(u table.Usage) float64 { return float64(u.Requests) }, 0.5)),
+		ReadUnits:  pick(func(u table.Usage) float64 { return u.ReadUnits }, 0.5),
+		WriteUnits: pick(func(u table.Usage) float64 { return u.WriteUnits }, 0.5),
+		IndexUnits: pick(func(u table.Usage) float64 { return u.IndexUnits }, 0.5),
+	}
+}
+
+// line is the row for whoever waits.
+func (r row) line() string {
+	text := fmt.Sprintf("%-60s", r.name)
+	for _, c := range r.cells {
+		if c != nil {
+			text += fmt.Sprintf("  %s/%s ms %d rt %.1f ru %.1f wu %d allocs", ms(c.p50), ms(c.p99), c.usage.Sequential, c.usage.ReadUnits, c.usage.WriteUnits, c.allocs)
+		}
+	}
+	return strings.TrimSpace(text)
+}
+
+func ms(d time.Duration) string { return fmt.Sprintf("%.2f", float64(d.Microseconds())/1000) }

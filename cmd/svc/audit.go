@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"svc/pkg/audit"
+	"svc/pkg/table"
+	"svc/pkg/tenant"
+)
+
+func auditCommand(c *cli) *cobra.Command {
+	cmd := &cobra.Command{Use: "audit SLUG", Short: "Show a tenant's audit log, newest first", Args: cobra.ExactArgs(1), Example: "  svc audit metro --limit 20\n  svc audit metro --json"}
+	limit := cmd.Flags().Int("limit", 50, "entries at most")
+	cmd.RunE = c.in(func(ctx context.Context, t table.Tenant, args []string) error {
+		entries, err := all(*limit, func(after string, limit int) ([]audit.Entry, string, error) { return audit.List(ctx, t, after, limit) })
+		if err != nil {
+			return err
+		}
+		table := cols{head: "AT WHO WHAT SUBJECT CHANGE"}
+		for _, e := range entries {
+			table.add(e.At, e.Who, e.What, e.Subject, changed(e.Before, e.After))
+		}
+		return c.show(entries, table)
+	})
+	return cmd
+}
+
+// changed names what differs between two states: "name, taxiEnabled: true → false".
+func changed(before, after json.RawMessage) string {
+	var was, now map[string]json.RawMessage
+	if json.Unmarshal(before, &was) != nil || json.Unmarshal(after, &now) != nil || was == nil || now == nil {
+		return "" // made or ended: there is nothing to compare
+	}
+	names := slices.Collect(maps.Keys(was))
+	for name := range now {
+		if _, both := was[name]; !both {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	var out []string
+	for _, name := range names {
+		from, to := string(was[name]), string(now[name])
+		switch {
+		case from == to:
+		case len(from)+len(to) > 60:
+			out = append(out, name)
+		default:
+			out = append(out, name+": "+cellOf(from)+" → "+cellOf(to))
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+// note leaves an entry in the tenants' audit logs of a change that is theirs
+// but is made outside of them: a key, a link.
+func (p place) note(ctx context.Context, tenants []string, what, subject string, before, after any) error {
+	for _, id := range tenants {
+		t := p.db.Tenant(id)
+		tx := t.Write()
+		audit.Append(tx, t, by(), what, subject, before, after)
+		if err := tx.Commit(ctx); err != nil {
+			return fmt.Errorf("audit log: %w", err)
+		}
+	}
+	return nil
+}
+
+// everywhere are the ids of all tenants.
+func (p place) everywhere(ctx context.Context) ([]string, error) {
+	all, err := tenant.Store{DB: p.db}.List(ctx)
+	out := make([]string, len(all))
+	for i, n := range all {
+		out[i] = n.ID
+	}
+	return out, err
+}

@@ -1,0 +1,339 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"svc/pkg/local/demo"
+)
+
+// world is a running `svc dev --memory` with demo data, and the commands that
+// find it by its data folder.
+type world struct {
+	*testing.T
+	data string
+	base string
+}
+
+// lines is an output that may be read while it is written.
+type lines struct {
+	mu sync.Mutex
+	bytes.Buffer
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.Buffer.Write(p)
+}
+
+func (l *lines) text() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.String()
+}
+
+func start(t *testing.T, flags ...string) *world {
+	t.Helper()
+	t.Setenv("TABLE_NAME", "")
+	ctx, stop := context.WithCancel(context.Background())
+	w, out, errs, done := &world{T: t, data: t.TempDir()}, &lines{}, &lines{}, make(chan int, 1)
+	go func() {
+		done <- newCLI(out, errs).run(ctx, append([]string{"dev", "--memory", "--port", "0", "--data", w.data}, flags...))
+	}()
+	t.Cleanup(func() {
+		stop()
+		if code := <-done; code != 0 {
+			t.Errorf("svc dev ended with %d: %s", code, errs.text())
+		}
+	})
+	ready := "svc runs at "
+	if len(flags) == 0 {
+		ready = "Reference: "
+	}
+	for deadline := time.Now().Add(time.Minute); !strings.Contains(out.text(), ready); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("svc dev did not start: %s %s", out.text(), errs.text())
+		}
+	}
+	_, rest, _ := strings.Cut(out.text(), "svc runs at ")
+	w.base, _, _ = strings.Cut(rest, "\n")
+	return w
+}
+
+// run runs a command and gives its output and exit code.
+func (w *world) run(args ...string) (out, errs string, code int) {
+	var o, e bytes.Buffer
+	code = newCLI(&o, &e).run(w.Context(), append(args, "--data", w.data))
+	return o.String(), e.String(), code
+}
+
+// ok runs a command that must succeed.
+func (w *world) ok(args ...string) string {
+	w.Helper()
+	out, errs, code := w.run(args...)
+	if code != 0 {
+		w.Fatalf("svc %s: exit code %d: %s", strings.Join(args, " "), code, errs)
+	}
+	return out
+}
+
+// read runs a command with --json and reads its output.
+func read[T any](w *world, args ...string) (v T) {
+	w.Helper()
+	text := w.ok(append(args, "--json")...)
+	dec := json.NewDecoder(strings.NewReader(text))
+	if err := dec.Decode(&v); err != nil {
+		w.Fatalf("svc %s: %v: %s", strings.Join(args, " "), err, text)
+	}
+	if _, err := dec.Token(); err != io.EOF {
+		w.Fatalf("svc %s: more than one value", strings.Join(args, " "))
+	}
+	return v
+}
+
+func (w *world) token(audience, email string) string {
+	w.Helper()
+	return strings.TrimSpace(w.ok("token", "get", "--tenant", "metro", "--audience", audience, "--email", email, "--password", demo.Password))
+}
+
+// get calls the API and gives the status and the error word.
+func (w *world) get(path, token string) (int, string) {
+	w.Helper()
+	r, err := http.NewRequestWithContext(w.Context(), http.MethodGet, w.base+path, nil)
+	if err != nil {
+		w.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+token)
+	res, err := http.DefaultClient.Do(r)
+	if err != nil {
+		w.Fatal(err)
+	}
+	defer func() { _ = res.Body.Close() }()
+	var body struct{ Error string }
+	_ = json.NewDecoder(res.Body).Decode(&body) // not JSON: no word
+	return res.StatusCode, body.Error
+}
+
+func (w *world) expect(path, token string, status int, word string) {
+	w.Helper()
+	if gotStatus, gotWord := w.get(path, token); gotStatus != status || gotWord != word {
+		w.Errorf("GET %s: %d %q, want %d %q", path, gotStatus, gotWord, status, word)
+	}
+}
+
+// What an operator of the platform does takes effect with the next request.
+func TestChangesAreLive(t *testing.T) {
+	w := start(t)
+	operator, rider := w.token("dashboard", "operator@metro.example"), w.token("rider", "rider1@metro.example")
+	w.expect("/api/v1/trips", operator, 200, "")
+	w.ok("member", "revoke", "metro", "operator@metro.example", "VIEW_TRIPS")
+	w.expect("/api/v1/trips", operator, 403, "forbidden")
+	w.expect("/api/v1/drivers", operator, 200, "")
+	w.ok("member", "grant", "metro", "operator@metro.example", "VIEW_TRIPS")
+	w.expect("/api/v1/trips", operator, 200, "")
+	w.ok("member", "disable", "metro", "operator@metro.example")
+	w.expect("/api/v1/trips", operator, 401, "unauthorized")
+	w.ok("member", "disable", "metro", "operator@metro.example", "--undo")
+	w.expect("/api/v1/trips", operator, 200, "")
+
+	w.expect("/api/v1/me/orders", rider, 200, "")
+	w.ok("tenant", "set", "metro", "--flag", "deliveryEnabled=false")
+	w.expect("/api/v1/me/orders", rider, 403, "feature_disabled")
+	w.expect("/api/v1/orders", operator, 403, "feature_disabled")
+	w.ok("tenant", "set", "metro", "--flag", "deliveryEnabled=true", "--flag", "taxiEnabled=false")
+	w.expect("/api/v1/me/orders", rider, 200, "")
+	w.ok("tenant", "set", "metro", "--disable")
+	w.expect("/api/v1/me", rider, 401, "unauthorized")
+	w.ok("tenant", "set", "metro", "--disable=false")
+	w.expect("/api/v1/me", rider, 200, "")
+	w.ok("rider", "edit", "metro", "rider1@metro.example", "--disable")
+	w.expect("/api/v1/me", rider, 401, "unauthorized")
+	w.ok("rider", "edit", "metro", "rider1@metro.example", "--disable=false")
+
+	type token struct{ ID, Audience string }
+	var ended []string
+	for _, one := range read[[]token](w, "token", "list", "metro") {
+		if one.Audience == "dashboard" {
+			ended = append(ended, one.ID)
+		}
+	}
+	for _, id := range ended {
+		w.ok("token", "revoke", id)
+	}
+	w.expect("/api/v1/trips", operator, 401, "unauthorized")
+	w.expect("/api/v1/me", rider, 200, "")
+	for _, one := range read[[]token](w, "token", "list", "metro") {
+		if one.Audience == "dashboard" {
+			t.Errorf("%s is still listed", one.ID)
+		}
+	}
+
+	type entry struct{ Who, What string }
+	got := map[string]int{}
+	for _, e := range read[[]entry](w, "audit", "metro") {
+		if strings.HasPrefix(e.Who, "svc") && e.Who != "svc:demo" {
+			got[e.What]++
+		}
+	}
+	want := map[string]int{"member.revoke": 1, "member.grant": 1, "member.disable": 2, "tenant.set": 4, "customer.edit": 2, "token.revoke": len(ended)}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Everything that has no endpoint is made, changed and listed.
+func TestThings(t *testing.T) {
+	w := start(t, "--no-demo")
+	type made struct{ ID, Email, Link, Status, Name string }
+	w.ok("tenant", "create", "port", "--name", "Port", "--currency", "EUR", "--timezone", "Europe/Lisbon", "--flag", "deliveryEnabled=true", "--shards", "3")
+	w.ok("tenant", "brand", "port", "primaryColor=#0A0", "appName=Port & Co")
+	w.ok("tenant", "brand", "port", "appName=")
+	if b := read[map[string]*string](w, "tenant", "brand", "port"); b["appName"] != nil || b["primaryColor"] == nil || *b["primaryColor"] != "#0A0" {
+		t.Errorf("branding: %v", b)
+	}
+	w.ok("tenant", "settings", "port", "pricing.cancellationFee=4.5", "payments.cash=false")
+	if out := w.ok("tenant", "settings", "port"); !strings.Contains(out, "pricing.cancellationFee       4.5") || !strings.Contains(out, "payments.cash") {
+		t.Errorf("settings: %s", out)
+	}
+	boss := read[made](w, "member", "add", "port", "boss@port.example", "--all", "--first", "Bo")
+	if !strings.HasPrefix(boss.Link, w.base+"/oauth/password?link=") {
+		t.Errorf("link: %+v", boss)
+	}
+	drv := read[made](w, "driver", "add", "port", "d@port.example", "--first", "Dee", "--plate", "P-1", "--password", demo.Password)
+	rdr := read[made](w, "rider", "add", "port", "r@port.example", "--first", "Ria", "--password", demo.Password)
+	w.ok("driver", "edit", "port", "d@port.example", "--status", "BUSY", "--lat", "38.7", "--lng=-9.1", "--email", "dee@port.example")
+	if out := w.ok("driver", "list", "port", "--status", "BUSY"); !strings.Contains(out, "dee@port.example") {
+		t.Errorf("drivers: %s", out)
+	}
+	w.ok("rider", "edit", "port", rdr.ID, "--phone", "+351 21 555 0000")
+	svt := read[made](w, "service", "add", "port", "Cab", "--base", "3", "--commission", "0.15")
+	w.ok("service", "set", "port", svt.ID, "--active=false")
+	zone := read[made](w, "zone", "add", "port", "Old Port", "--box=-9.16,38.7,-9.12,38.72")
+	w.ok("zone", "set", "port", zone.ID, "--priority", "7")
+	biz := read[made](w, "business", "add", "port", "Padaria", "--category", "bakery", "--address", "Rua 1", "--lat", "38.7", "--lng=-9.1")
+	order := read[made](w, "order", "add", "port", biz.ID, "r@port.example", "--item", "2 Pastel de nata 1.30", "--item", "1 Galão 2", "--fee", "1.5", "--to", "Rua 2")
+	if got := read[made](w, "order", "set", "port", order.ID, "PICKED_UP", "--driver", drv.ID); got.Status != "PICKED_UP" {
+		t.Errorf("order: %+v", got)
+	}
+	card := read[made](w, "payment", "add", "port", "r@port.example", "--brand", "visa", "--last4", "4242", "--exp", "04/2031")
+	w.ok("payment", "set", "port", rdr.ID, card.ID, "--exp", "05/2032")
+	w.ok("business", "set", "port", biz.ID, "--active=false")
+	for what, args := range map[string][]string{
+		"Port": {"tenant", "list"}, "Europe/Lisbon": {"tenant", "show", "port"}, "boss@port.example": {"member", "list", "port"}, "Ria": {"rider", "list", "port"},
+		"0.15": {"service", "list", "port"}, "Old Port": {"zone", "list", "port"}, "Padaria": {"business", "list", "port"}, "6.1": {"order", "list", "port"},
+		"05/2032": {"payment", "list", "port", "r@port.example"}, "ES256": {"keys", "list"}, "receipts": {"rebuild"}, "order.set": {"audit", "port"},
+	} {
+		if out := w.ok(args...); !strings.Contains(out, what) {
+			t.Errorf("svc %s does not show %s: %s", strings.Join(args, " "), what, out)
+		}
+		if text := w.ok(append(args, "--json")...); !json.Valid([]byte(text)) {
+			t.Errorf("svc %s --json: %s", strings.Join(args, " "), text)
+		}
+	}
+	if n := len(read[[]map[string]any](w, "audit", "port")); n != 19 {
+		t.Errorf("%d audit entries, one for each change", n)
+	}
+	type key struct{ KID, State string }
+	before := read[[]key](w, "keys", "list")
+	w.ok("keys", "rotate")
+	if after := read[[]key](w, "keys", "revoke", before[0].KID); after[0].State == "signing" {
+		t.Errorf("keys: %+v", after)
+	}
+	w.ok("person", "link", "boss@port.example")
+	w.ok("person", "link", "r@port.example", "--audience", "rider", "--tenant", "port")
+	for _, what := range []string{"keys.rotate", "keys.revoke", "person.link"} {
+		if out := w.ok("audit", "port"); !strings.Contains(out, what) {
+			t.Errorf("the audit log does not show %s: %s", what, out)
+		}
+	}
+}
+
+func TestFailures(t *testing.T) {
+	w := start(t, "--no-demo")
+	w.ok("tenant", "create", "port")
+	tests := []struct {
+		name string
+		args string
+		code int
+		err  string
+	}{
+		{"unknown tenant", "tenant show nope", 1, `there is no tenant "nope"`},
+		{"slug taken", "tenant create port", 1, "Another tenant has this slug"},
+		{"bad slug", "tenant create Port!", 1, "slug:"},
+		{"no such flag of a tenant", "tenant set port --flag flying=true", 2, "taxiEnabled and deliveryEnabled"},
+		{"flag without a value", "tenant set port --flag taxiEnabled", 2, "taxiEnabled=true"},
+		{"nothing to set", "tenant set port", 2, "nothing to change"},
+		{"unknown group", "tenant fly", 2, "unknown command"},
+		{"a word too few", "member revoke port a@port.example", 2, "expected SLUG EMAIL PERMISSION…"},
+		{"unknown person", "member revoke port a@port.example VIEW_TRIPS", 1, `there is no operator "a@port.example"`},
+		{"unknown permission", "member add port a@port.example --permission FLY", 2, "no permission FLY"},
+		{"short password", "rider add port r@port.example --first R --password short", 2, "at least"},
+		{"no mail address", "driver add port nobody --first N", 1, "mail address"},
+		{"unknown driver", "driver edit port d@port.example --status ONLINE", 1, "there is no driver"},
+		{"no area", "zone add port Z", 2, "area box"},
+		{"bad box", "zone add port Z --box 1,2,3", 2, "west,south,east,north"},
+		{"bad item", "order add port biz_x r@port.example --item tea", 1, "there is no rider"},
+		{"unknown token", "token revoke tok_x", 1, "there is no token"},
+		{"no password", "token get --tenant port --email x@port.example", 2, "password"},
+		{"wrong password", "token get --tenant port --audience rider --email x@port.example --password nonsense-1", 1, ""},
+		{"unknown audience", "token get --audience pilot --email x@port.example --password nonsense-1", 2, "pilot"},
+		{"link for nobody", "person link x@port.example", 1, "there is no enabled account"},
+		{"rider without tenant", "person link x@port.example --audience rider", 2, "--tenant"},
+		{"unknown key", "keys revoke key_x", 1, "there is no key"},
+		{"unknown post", "feedback status pst_x PLANNED", 1, "there is no post"},
+		{"setting that is none", "tenant settings port pricing.tip=1", 2, "no such setting"},
+		{"setting of another type", "tenant settings port payments.cash=5", 2, "no such setting"},
+		{"branding field that is none", "tenant brand port color=#fff", 1, "no such field"},
+		{"wrong colour", "tenant brand port primaryColor=red", 1, "#RRGGBB"},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			out, errs, code := w.run(strings.Fields(tc.args)...)
+			if code != tc.code || !strings.Contains(errs, tc.err) || strings.Count(errs, "\n") != 1 || out != "" {
+				t.Errorf("exit code %d, %q, %q", code, errs, out)
+			}
+		})
+	}
+}
+
+// Without a service the commands say so; a table named by the environment is
+// found without one.
+func TestPlace(t *testing.T) {
+	t.Setenv("TABLE_NAME", "")
+	var out, errs bytes.Buffer
+	if code := newCLI(&out, &errs).run(t.Context(), []string{"tenant", "list", "--data", t.TempDir()}); code != 1 || !strings.Contains(errs.String(), "svc dev") {
+		t.Errorf("%d %s", code, errs.String())
+	}
+	w := start(t, "--no-demo")
+	var running struct{ Endpoint, Table string }
+	text, err := os.ReadFile(w.data + "/dev.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, &running); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("TABLE_NAME", running.Table)
+	t.Setenv("AWS_ENDPOINT_URL_DYNAMODB", running.Endpoint)
+	w.ok("tenant", "create", "port")
+	out.Reset()
+	errs.Reset()
+	if code := newCLI(&out, &errs).run(t.Context(), []string{"tenant", "list"}); code != 0 || !strings.Contains(out.String(), "port") {
+		t.Errorf("%d %s %s", code, out.String(), errs.String())
+	}
+	errs.Reset()
+	if code := newCLI(&out, &errs).run(t.Context(), []string{"person", "link", "x@port.example"}); code != 1 || !strings.Contains(errs.String(), "BASE_URL") {
+		t.Errorf("%d %s", code, errs.String())
+	}
+}

@@ -1,0 +1,196 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"svc/pkg/delivery"
+	"svc/pkg/table"
+)
+
+func businessCommand(c *cli) *cobra.Command {
+	return group("business", "Businesses that a tenant delivers for", c.businessAdd(), c.businessList(), c.businessSet())
+}
+
+func businessFlags(cmd *cobra.Command) *edits[delivery.Business] {
+	e := &edits[delivery.Business]{cmd: cmd}
+	e.text("category", "`word`, as in restaurant", func(b *delivery.Business) *string { return &b.Category })
+	e.text("address", "street `address`", func(b *delivery.Business) *string { return &b.Address })
+	e.number("lat", "latitude, `degrees`", func(b *delivery.Business) *json.Number { return &b.Lat })
+	e.number("lng", "longitude, `degrees`", func(b *delivery.Business) *json.Number { return &b.Lng })
+	e.optional("phone", "phone `number`", func(b *delivery.Business) **string { return &b.Phone })
+	e.optional("logo", "https `URL`", func(b *delivery.Business) **string { return &b.LogoURL })
+	e.flag("active", "the API lists it", func(b *delivery.Business) *bool { return &b.Active })
+	return e
+}
+
+func (c *cli) businessAdd() *cobra.Command {
+	cmd := &cobra.Command{Use: "add SLUG NAME", Short: "Add a business", Args: cobra.ExactArgs(2),
+		Example: "  svc business add metro 'Corner Deli' --category restaurant --address '91 Canal Row' --lat 40.7196 --lng=-74.0013"}
+	e := businessFlags(cmd)
+	e.given("active", "true")
+	cmd.RunE = c.in(func(ctx context.Context, t table.Tenant, args []string) error {
+		b := delivery.Business{Name: args[1], Active: true}
+		if err := e.apply(&b); err != nil {
+			return err
+		}
+		b, err := delivery.AddBusiness(ctx, t, by(), b)
+		if err != nil {
+			return err
+		}
+		return c.done(b, "Added business %s (%s).", b.Name, b.ID)
+	})
+	return cmd
+}
+
+func (c *cli) businessList() *cobra.Command {
+	cmd := &cobra.Command{Use: "list SLUG", Short: "List businesses by name, also those that are not active", Args: cobra.ExactArgs(1), Example: "  svc business list metro"}
+	limit := cmd.Flags().Int("limit", 100, "businesses at most")
+	cmd.RunE = c.in(func(ctx context.Context, t table.Tenant, args []string) error {
+		found, err := all(*limit, func(after string, limit int) ([]delivery.Business, string, error) {
+			return delivery.Businesses(ctx, t, after, limit)
+		})
+		if err != nil {
+			return err
+		}
+		table := cols{head: "NAME CATEGORY ADDRESS ACTIVE ID"}
+		for _, b := range found {
+			table.add(b.Name, b.Category, b.Address, b.Active, b.ID)
+		}
+		return c.show(found, table)
+	})
+	return cmd
+}
+
+func (c *cli) businessSet() *cobra.Command {
+	cmd := &cobra.Command{Use: "set SLUG ID", Short: "Change a business", Args: cobra.ExactArgs(2),
+		Example: "  svc business set metro biz_01JMETR0000000000000000001 --active=false"}
+	e := businessFlags(cmd)
+	e.text("name", "`name` for people", func(b *delivery.Business) *string { return &b.Name })
+	cmd.RunE = act(func(ctx context.Context, args []string) error {
+		if err := e.needed(); err != nil {
+			return err
+		}
+		_, t, err := c.at(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		b, err := delivery.SetBusiness(ctx, t, by(), args[1], e.apply)
+		if err != nil {
+			return missing(err, "business", args[1])
+		}
+		return c.done(b, "Changed business %s.", b.Name)
+	})
+	return cmd
+}
+
+func orderCommand(c *cli) *cobra.Command {
+	return group("order", "Orders of a tenant", c.orderAdd(), c.orderList(), c.orderSet())
+}
+
+func (c *cli) orderAdd() *cobra.Command {
+	cmd := &cobra.Command{Use: "add SLUG BUSINESS-ID RIDER", Short: "Place an order for a rider", Args: cobra.ExactArgs(3),
+		Example: "  svc order add metro biz_01JMETR0000000000000000001 rider1@metro.example --item '2 Reuben 15.50' --fee 3.99 --to '12 Harbour Street'"}
+	lines := cmd.Flags().StringArray("item", nil, "`'quantity name unit-price'`; may be repeated")
+	fee, to := cmd.Flags().String("fee", "0", "delivery fee, `amount`"), cmd.Flags().String("to", "", "delivery `address`")
+	cmd.RunE = act(func(ctx context.Context, args []string) error {
+		p, err := c.place(ctx)
+		if err != nil {
+			return err
+		}
+		n, t, err := p.tenant(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		rider, err := findRider(ctx, t, args[2])
+		if err != nil {
+			return err
+		}
+		o := delivery.Order{BusinessID: args[1], CustomerID: rider.ID, Currency: n.Currency, DeliveryFee: json.Number(*fee), DeliveryAddress: *to}
+		for _, text := range *lines {
+			line, err := lineOf(text)
+			if err != nil {
+				return err
+			}
+			o.Items = append(o.Items, line)
+		}
+		if o, err = delivery.AddOrder(ctx, t, by(), o); err != nil {
+			return err
+		}
+		return c.done(o, "Placed order %s of %s %s (%s).", o.OrderCode, o.Total, o.Currency, o.ID)
+	})
+	return cmd
+}
+
+// lineOf reads "2 Reuben on rye 15.50".
+func lineOf(text string) (delivery.Line, error) {
+	words := strings.Fields(text)
+	if len(words) < 3 {
+		return delivery.Line{}, usagef("--item %q: expected 'quantity name unit-price'", text)
+	}
+	quantity, err := strconv.Atoi(words[0])
+	if err != nil {
+		return delivery.Line{}, usagef("--item %q: %q is no quantity", text, words[0])
+	}
+	last := len(words) - 1
+	return delivery.Line{Quantity: quantity, Name: strings.Join(words[1:last], " "), UnitPrice: json.Number(words[last])}, nil
+}
+
+func (c *cli) orderList() *cobra.Command {
+	cmd := &cobra.Command{Use: "list SLUG", Short: "List orders, newest first", Args: cobra.ExactArgs(1), Example: "  svc order list metro --status PENDING"}
+	status, limit := cmd.Flags().String("status", "", "only orders with this `STATUS`"), cmd.Flags().Int("limit", 100, "orders at most")
+	cmd.RunE = act(func(ctx context.Context, args []string) error {
+		if err := oneOf("status", *status, delivery.Statuses); err != nil {
+			return err
+		}
+		_, t, err := c.at(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		found, err := all(*limit, func(after string, limit int) ([]delivery.Order, string, error) {
+			return delivery.Orders(ctx, t, *status, after, limit)
+		})
+		if err != nil {
+			return err
+		}
+		table := cols{head: "CODE STATUS TOTAL CURRENCY CREATED BUSINESS RIDER ID"}
+		for _, o := range found {
+			table.add(o.OrderCode, o.Status, o.Total, o.Currency, o.CreatedAt, o.BusinessID, o.CustomerID, o.ID)
+		}
+		return c.show(found, table)
+	})
+	return cmd
+}
+
+func (c *cli) orderSet() *cobra.Command {
+	cmd := &cobra.Command{Use: "set SLUG ID [STATUS]", Short: "Move an order on, or give it a driver", Args: cobra.RangeArgs(2, 3),
+		Example: "  svc order set metro ord_01JMETR0000000000000000008 ACCEPTED\n  svc order set metro ord_01JMETR0000000000000000006 PICKED_UP --driver driver1@metro.example"}
+	driver := cmd.Flags().String("driver", "", "who delivers, mail `address` or id")
+	cmd.RunE = act(func(ctx context.Context, args []string) error {
+		if len(args) == 2 && *driver == "" {
+			return usagef("give a status or --driver")
+		}
+		_, t, err := c.at(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		var driverID *string
+		if *driver != "" {
+			one, err := findDriver(ctx, t, *driver)
+			if err != nil {
+				return err
+			}
+			driverID = &one.ID
+		}
+		o, err := delivery.SetOrder(ctx, t, by(), args[1], append(args, "")[2], driverID)
+		if err != nil {
+			return missing(err, "order", args[1])
+		}
+		return c.done(o, "Order %s is %s.", o.OrderCode, o.Status)
+	})
+	return cmd
+}

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/spf13/cobra"
+
+	"svc/pkg/authz"
+	"svc/pkg/driver"
+	"svc/pkg/timestamp"
+)
+
+func driverCommand(c *cli) *cobra.Command {
+	return group("driver", "Drivers of a tenant", c.driverAdd(), c.driverList(), c.driverEdit())
+}
+
+func driverFlags(cmd *cobra.Command) *edits[driver.Record] {
+	e := &edits[driver.Record]{cmd: cmd}
+	e.text("first", "first `name`", func(r *driver.Record) *string { return &r.FirstName })
+	e.text("last", "last `name`", func(r *driver.Record) *string { return &r.LastName })
+	e.optional("phone", "phone `number`", func(r *driver.Record) **string { return &r.Phone })
+	e.optional("photo", "https `URL`", func(r *driver.Record) **string { return &r.PhotoURL })
+	e.optional("plate", "the vehicle's `plate`", func(r *driver.Record) **string { return &r.VehiclePlate })
+	e.optional("model", "the vehicle's `model`", func(r *driver.Record) **string { return &r.VehicleModel })
+	e.optional("color", "the vehicle's `color`", func(r *driver.Record) **string { return &r.VehicleColor })
+	e.text("status", "OFFLINE, ONLINE or BUSY", func(r *driver.Record) *string { return &r.Status })
+	e.maybe("rating", "0 to 5", func(r *driver.Record) **json.Number { return &r.Rating })
+	e.maybe("lat", "last known latitude, `degrees`", func(r *driver.Record) **json.Number { return &r.CurrentLat })
+	e.maybe("lng", "last known longitude, `degrees`", func(r *driver.Record) **json.Number { return &r.CurrentLng })
+	e.step("lat", func(r *driver.Record) error {
+		r.LocationUpdatedAt = timestamp.Ptr(by().At)
+		return nil
+	})
+	return e
+}
+
+func (c *cli) driverAdd() *cobra.Command {
+	cmd := &cobra.Command{Use: "add SLUG EMAIL", Short: "Add a driver", Args: cobra.ExactArgs(2),
+		Example: "  svc driver add metro driver4@metro.example --first Lena --last Fischer --plate MTR-2201 --model 'Kia Niro' --color Blue"}
+	e, hash := driverFlags(cmd), newPassword(cmd)
+	cmd.RunE = act(func(ctx context.Context, args []string) error {
+		hashed, err := hash()
+		if err != nil {
+			return err
+		}
+		p, t, err := c.at(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		r := driver.Record{Driver: driver.Driver{Email: args[1]}}
+		if err := e.apply(&r); err != nil {
+			return err
+		}
+		if r, err = driver.Create(ctx, t, by(), r, hashed); err != nil {
+			return err
+		}
+		link, err := p.link(ctx, authz.Driver, t.ID(), r.Email, hashed)
+		if err != nil {
+			return err
+		}
+		return c.added("driver", added{r.ID, r.Email, link})
+	})
+	return cmd
+}
+
+func (c *cli) driverList() *cobra.Command {
+	cmd := &cobra.Command{Use: "list SLUG", Short: "List drivers, newest first", Args: cobra.ExactArgs(1), Example: "  svc driver list metro --status ONLINE"}
+	status, limit := cmd.Flags().String("status", "", "only drivers with this `STATUS`: OFFLINE, ONLINE or BUSY"), cmd.Flags().Int("limit", 100, "drivers at most")
+	cmd.RunE = act(func(ctx context.Context, args []string) error {
+		if err := oneOf("status", *status, []string{driver.Offline, driver.Online, driver.Busy}); err != nil {
+			return err
+		}
+		_, t, err := c.at(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		found, err := all(*limit, func(after string, limit int) ([]driver.Record, string, error) {
+			return driver.List(ctx, t, *status, after, limit)
+		})
+		if err != nil {
+			return err
+		}
+		table := cols{head: "NAME EMAIL STATUS PLATE TRIPS DISABLED ID"}
+		for _, r := range found {
+			table.add(r.FirstName+" "+r.LastName, r.Email, r.Status, r.VehiclePlate, r.TotalTrips, r.Disabled, r.ID)
+		}
+		return c.show(found, table)
+	})
+	return cmd
+}
+
+func (c *cli) driverEdit() *cobra.Command {
+	cmd := &cobra.Command{Use: "edit SLUG EMAIL|ID", Short: "Change a driver", Args: cobra.ExactArgs(2),
+		Example: "  svc driver edit metro driver1@metro.example --status OFFLINE\n  svc driver edit metro driver1@metro.example --disable"}
+	e := driverFlags(cmd)
+	e.text("email", "mail `address`", func(r *driver.Record) *string { return &r.Email })
+	e.flag("disable", "end sign-in and tokens; --disable=false undoes it", func(r *driver.Record) *bool { return &r.Disabled })
+	cmd.RunE = act(func(ctx context.Context, args []string) error {
+		if err := e.needed(); err != nil {
+			return err
+		}
+		_, t, err := c.at(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		one, err := findDriver(ctx, t, args[1])
+		if err != nil {
+			return err
+		}
+		now, err := driver.Change(ctx, t, by(), one.ID, e.apply)
+		if err != nil {
+			return err
+		}
+		return c.done(now, "Changed driver %s.", now.ID)
+	})
+	return cmd
+}

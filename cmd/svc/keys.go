@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"maps"
+
+	"github.com/spf13/cobra"
+
+	"svc/pkg/signing"
+	"svc/pkg/timestamp"
+)
+
+func keysCommand(c *cli) *cobra.Command {
+	return group("keys", "Signing keys", c.keysList(), c.keysRotate(), c.keysRevoke())
+}
+
+func (c *cli) keysList() *cobra.Command {
+	return &cobra.Command{Use: "list", Short: "List the signing keys", Args: cobra.NoArgs, Example: "  svc keys list",
+		RunE: act(func(ctx context.Context, _ []string) error {
+			p, err := c.place(ctx)
+			if err != nil {
+				return err
+			}
+			return c.showKeys(ctx, signing.Open(p.db, signing.Options{Issuer: p.baseURL}))
+		})}
+}
+
+// keyRow is a key for programs.
+type keyRow struct {
+	KID         string  `json:"kid"`
+	Alg         string  `json:"alg"`
+	State       string  `json:"state"`
+	PublishedAt string  `json:"publishedAt"`
+	SignsFrom   string  `json:"signsFrom"`
+	RevokedAt   *string `json:"revokedAt"`
+}
+
+func (c *cli) showKeys(ctx context.Context, keys *signing.Keys) error {
+	found, err := keys.List(ctx)
+	if err != nil {
+		return err
+	}
+	table := cols{head: "KID ALG STATE PUBLISHED SIGNS-FROM"}
+	rows := []keyRow{}
+	for _, k := range found {
+		row := keyRow{k.KID, k.Alg, k.State, timestamp.Format(k.PublishedAt), timestamp.Format(k.SignsFrom), nil}
+		if k.RevokedAt != nil {
+			row.RevokedAt = timestamp.Ptr(*k.RevokedAt)
+		}
+		rows = append(rows, row)
+		table.add(row.KID, row.Alg, row.State, row.PublishedAt, row.SignsFrom)
+	}
+	return c.show(rows, table)
+}
+
+func (c *cli) keysRotate() *cobra.Command {
+	return &cobra.Command{Use: "rotate", Short: "Make the keys that are due, and drop those that are over", Args: cobra.NoArgs,
+		Long:    "Bring the signing keys up to date, as the scheduled rotation does: a key that is due is published, and signs 15 minutes later\nat the earliest. Running it more often does nothing.",
+		Example: "  svc keys rotate",
+		RunE: act(func(ctx context.Context, _ []string) error {
+			p, err := c.place(ctx)
+			if err != nil {
+				return err
+			}
+			keys, err := p.keys(ctx)
+			if err != nil {
+				return err
+			}
+			if err := p.changeKeys(ctx, keys, "keys.rotate", "", keys.Rotate); err != nil {
+				return err
+			}
+			return c.showKeys(ctx, keys)
+		})}
+}
+
+// changeKeys changes the keys, which are every tenant's, and leaves an entry in
+// each audit log when something came of it.
+func (p place) changeKeys(ctx context.Context, keys *signing.Keys, what, kid string, change func(context.Context) error) error {
+	states := func() (map[string]string, error) {
+		all, err := keys.List(ctx)
+		out := map[string]string{}
+		for _, k := range all {
+			out[k.KID] = k.State
+		}
+		return out, err
+	}
+	before, err := states()
+	if err != nil {
+		return err
+	}
+	if err := change(ctx); err != nil {
+		return err
+	}
+	after, err := states()
+	if err != nil || maps.Equal(before, after) {
+		return err
+	}
+	tenants, err := p.everywhere(ctx)
+	if err != nil {
+		return err
+	}
+	return p.note(ctx, tenants, what, kid, before, after)
+}
+
+func (c *cli) keysRevoke() *cobra.Command {
+	return &cobra.Command{Use: "revoke KID", Short: "End a signing key and every token it signed", Args: cobra.ExactArgs(1),
+		Long:    "End a signing key: tokens it signed stop being good, within five minutes everywhere. Its successor signs from now on.",
+		Example: "  svc keys revoke key_01JT7M4C6Q8V2N5X9B3D1F7H0K",
+		RunE: act(func(ctx context.Context, args []string) error {
+			p, err := c.place(ctx)
+			if err != nil {
+				return err
+			}
+			keys, err := p.keys(ctx)
+			if err != nil {
+				return err
+			}
+			err = p.changeKeys(ctx, keys, "keys.revoke", args[0], func(ctx context.Context) error {
+				if err := keys.Revoke(ctx, args[0]); err != nil {
+					return err
+				}
+				return keys.Rotate(ctx)
+			})
+			if err != nil {
+				return missing(err, "key", args[0])
+			}
+			return c.showKeys(ctx, keys)
+		})}
+}

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"svc/pkg/branding"
+	"svc/pkg/settings"
+	"svc/pkg/table"
+)
+
+func (c *cli) tenantBrand() *cobra.Command {
+	return &cobra.Command{Use: "brand SLUG [FIELD=VALUE…]", Short: "Show or change a tenant's branding", Args: cobra.MinimumNArgs(1),
+		Long:    "Show a tenant's branding, or change fields of it; an empty value clears one.",
+		Example: "  svc tenant brand metro\n  svc tenant brand metro primaryColor=#0B5FFF logoUrl=",
+		RunE: c.in(func(ctx context.Context, t table.Tenant, args []string) error {
+			if len(args) == 1 {
+				b, err := branding.Read(ctx, t)
+				if err != nil {
+					return err
+				}
+				return c.showDocument(b)
+			}
+			values, err := pairs(args[1:])
+			if err != nil {
+				return err
+			}
+			patch, err := branding.ParsePatch(values)
+			if err != nil {
+				return err
+			}
+			commit := func(ctx context.Context, tx *table.Tx, _ branding.Branding) error { return tx.Commit(ctx) }
+			b, err := branding.Change(ctx, t, by(), patch, commit)
+			if err != nil {
+				return err
+			}
+			return c.done(b, "Changed the branding of %s.", args[0])
+		})}
+}
+
+func (c *cli) tenantSettings() *cobra.Command {
+	return &cobra.Command{Use: "settings SLUG [NAME=VALUE…]", Short: "Show or change a tenant's settings", Args: cobra.MinimumNArgs(1),
+		Example: "  svc tenant settings metro\n  svc tenant settings metro pricing.cancellationFee=4.5 payments.cash=false",
+		RunE: c.in(func(ctx context.Context, t table.Tenant, args []string) error {
+			if len(args) == 1 {
+				d, err := settings.Read(ctx, t)
+				if err != nil {
+					return err
+				}
+				return c.showDocument(d)
+			}
+			values, err := pairs(args[1:])
+			if err != nil {
+				return err
+			}
+			d, err := settings.Set(ctx, t, by(), func(d *settings.Document) error {
+				for _, name := range slices.Sorted(maps.Keys(values)) {
+					if err := put(d, name, values[name]); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+			return c.done(d, "Changed the settings of %s.", args[0])
+		})}
+}
+
+// pairs reads arguments of the form name=value.
+func pairs(args []string) (map[string]string, error) {
+	out := map[string]string{}
+	for _, arg := range args {
+		name, value, ok := strings.Cut(arg, "=")
+		if !ok || name == "" {
+			return nil, usagef("%q is not of the form name=value", arg)
+		}
+		out[name] = value
+	}
+	return out, nil
+}
+
+// put sets what a dotted path names in a document to a JSON value.
+func put(document any, path, value string) error {
+	text := value
+	for _, name := range slices.Backward(strings.Split(path, ".")) {
+		key, err := json.Marshal(name)
+		if err != nil {
+			return err
+		}
+		text = "{" + string(key) + ":" + text + "}"
+	}
+	dec := json.NewDecoder(bytes.NewReader([]byte(text)))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(document); err != nil || dec.More() {
+		return usagef("%s=%s: there is no such setting, or not with such a value", path, value)
+	}
+	return nil
+}
+
+// showDocument prints a document by its JSON names.
+func (c *cli) showDocument(document any) error {
+	text, err := json.Marshal(document)
+	if err != nil {
+		return err
+	}
+	var tree map[string]any
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.UseNumber()
+	if err := dec.Decode(&tree); err != nil {
+		return err
+	}
+	t := cols{}
+	flatten(&t, "", tree)
+	return c.show(document, t)
+}
+
+func flatten(t *cols, prefix string, tree map[string]any) {
+	for _, name := range slices.Sorted(maps.Keys(tree)) {
+		switch value := tree[name].(type) {
+		case map[string]any:
+			flatten(t, prefix+name+".", value)
+		case nil:
+			t.add(prefix+name, "")
+		default:
+			t.add(prefix+name, value)
+		}
+	}
+}

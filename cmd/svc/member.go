@@ -1,0 +1,231 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"svc/pkg/authz"
+	"svc/pkg/fault"
+	"svc/pkg/oauth"
+	"svc/pkg/password"
+	"svc/pkg/person"
+)
+
+func memberCommand(c *cli) *cobra.Command {
+	return group("member", "Operators' memberships and permissions", c.memberAdd(), c.memberRemove(), c.memberGrant(), c.memberRevoke(), c.memberDisable(), c.memberList())
+}
+
+// newPassword is the flag with which an account gets its password at once.
+func newPassword(cmd *cobra.Command) func() (string, error) {
+	value := cmd.Flags().String("password", "", "`password` to begin with; without it a one-time link is printed")
+	return func() (string, error) {
+		if *value == "" {
+			return "", nil
+		}
+		if err := password.Check(*value); err != nil {
+			return "", usageError{err}
+		}
+		return password.Hash(*value), nil
+	}
+}
+
+// link makes the one-time link of an account without a password; "" where the
+// service's address is not known.
+func (p place) link(ctx context.Context, audience authz.Audience, tenantID, address, hash string) (string, error) {
+	if hash != "" || p.baseURL == "" {
+		return "", nil
+	}
+	return oauth.NewLink(ctx, p.db, p.baseURL, audience, tenantID, address, time.Now())
+}
+
+// added is the output of a command that adds a person.
+type added struct {
+	ID    string `json:"id"`
+	Email string `json:"email"`
+	Link  string `json:"link,omitempty"`
+}
+
+func (c *cli) added(what string, a added) error {
+	if a.Link == "" {
+		return c.done(a, "Added %s %s (%s).", what, a.Email, a.ID)
+	}
+	return c.done(a, "Added %s %s (%s). To set a password, once, within %s:\n%s", what, a.Email, a.ID, span(oauth.LinkLife), a.Link)
+}
+
+func (c *cli) memberAdd() *cobra.Command {
+	cmd := &cobra.Command{Use: "add SLUG EMAIL", Short: "Add an operator to a tenant", Args: cobra.ExactArgs(2),
+		Long: "Add an operator to a tenant. A person who is not known yet is made, with a one-time link to set a password.",
+		Example: "  svc member add metro ana@metro.example --first Ana --last Silva --role dispatcher --permission VIEW_TRIPS --permission VIEW_DRIVERS\n" +
+			"  svc member add metro boss@metro.example --all"}
+	first, last := cmd.Flags().String("first", "", "first `name`"), cmd.Flags().String("last", "", "last `name`")
+	role := cmd.Flags().String("role", "operator", "`word` for people")
+	permissions := cmd.Flags().StringArray("permission", nil, "`PERMISSION`; may be repeated")
+	everything := cmd.Flags().Bool("all", false, "every permission there is")
+	hash := newPassword(cmd)
+	cmd.RunE = act(func(ctx context.Context, args []string) error {
+		if *everything {
+			*permissions = authz.Permissions()
+		}
+		for _, one := range *permissions {
+			if !slices.Contains(authz.Permissions(), one) {
+				return usagef("there is no permission %s", one)
+			}
+		}
+		hashed, err := hash()
+		if err != nil {
+			return err
+		}
+		p, t, err := c.at(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		store := person.Store{DB: p.db}
+		one, err := store.ByEmail(ctx, args[1])
+		known := err == nil
+		if errors.Is(err, fault.NotFound()) {
+			one, err = store.Create(ctx, by(), person.Person{Email: args[1], FirstName: *first, LastName: *last}, hashed)
+		}
+		if err != nil {
+			return err
+		}
+		if _, err := store.Join(ctx, t, by(), one.ID, *role, *permissions); err != nil {
+			return err
+		}
+		out := added{ID: one.ID, Email: one.Email}
+		if !known {
+			if out.Link, err = p.link(ctx, authz.Dashboard, "", one.Email, hashed); err != nil {
+				return err
+			}
+		}
+		return c.added("operator", out)
+	})
+	return cmd
+}
+
+// membership runs a change of a membership: SLUG EMAIL and what else there is.
+func (c *cli) membership(change func(ctx context.Context, p place, slug, id string, rest []string) error) func(*cobra.Command, []string) error {
+	return act(func(ctx context.Context, args []string) error {
+		p, err := c.place(ctx)
+		if err != nil {
+			return err
+		}
+		one, err := p.operator(ctx, args[1])
+		if err != nil {
+			return err
+		}
+		err = change(ctx, p, args[0], one.ID, args[2:])
+		if errors.Is(err, fault.NotFound()) {
+			return missing(err, "member", args[1])
+		}
+		return err
+	})
+}
+
+func (c *cli) memberRemove() *cobra.Command {
+	return &cobra.Command{Use: "remove SLUG EMAIL", Short: "End a membership and its tokens", Args: cobra.ExactArgs(2),
+		Example: "  svc member remove metro ana@metro.example",
+		RunE: c.membership(func(ctx context.Context, p place, slug, id string, _ []string) error {
+			_, t, err := p.tenant(ctx, slug)
+			if err != nil {
+				return err
+			}
+			if err := (person.Store{DB: p.db}).Leave(ctx, t, by(), id); err != nil {
+				return err
+			}
+			return c.done(map[string]string{"id": id}, "Ended the membership.")
+		})}
+}
+
+func (c *cli) memberGrant() *cobra.Command {
+	return &cobra.Command{Use: "grant SLUG EMAIL PERMISSION…", Short: "Grant permissions", Args: cobra.MinimumNArgs(3),
+		Example: "  svc member grant metro ana@metro.example VIEW_REPORTS EXPORT_REPORTS",
+		RunE: c.membership(func(ctx context.Context, p place, slug, id string, permissions []string) error {
+			_, t, err := p.tenant(ctx, slug)
+			if err != nil {
+				return err
+			}
+			m, err := person.Store{DB: p.db}.Grant(ctx, t, by(), id, permissions...)
+			if err != nil {
+				return err
+			}
+			return c.done(m, "Granted; %d permissions now.", len(m.Permissions))
+		})}
+}
+
+func (c *cli) memberRevoke() *cobra.Command {
+	return &cobra.Command{Use: "revoke SLUG EMAIL PERMISSION…", Short: "Take permissions away", Args: cobra.MinimumNArgs(3),
+		Long:    "Take permissions away. Tokens that rely on them stop working with the next request.",
+		Example: "  svc member revoke metro operator@metro.example VIEW_TRIPS",
+		RunE: c.membership(func(ctx context.Context, p place, slug, id string, permissions []string) error {
+			_, t, err := p.tenant(ctx, slug)
+			if err != nil {
+				return err
+			}
+			m, err := person.Store{DB: p.db}.Revoke(ctx, t, by(), id, permissions...)
+			if err != nil {
+				return err
+			}
+			return c.done(m, "Taken away; %d permissions left.", len(m.Permissions))
+		})}
+}
+
+func (c *cli) memberDisable() *cobra.Command {
+	cmd := &cobra.Command{Use: "disable SLUG EMAIL", Short: "Disable a membership, or the person everywhere", Args: cobra.ExactArgs(2),
+		Example: "  svc member disable metro ana@metro.example\n  svc member disable metro ana@metro.example --everywhere\n  svc member disable metro ana@metro.example --undo"}
+	everywhere := cmd.Flags().Bool("everywhere", false, "the person's sign-in and every membership")
+	undo := cmd.Flags().Bool("undo", false, "enable again")
+	cmd.RunE = c.membership(func(ctx context.Context, p place, slug, id string, _ []string) error {
+		_, t, err := p.tenant(ctx, slug)
+		if err != nil {
+			return err
+		}
+		store, word := person.Store{DB: p.db}, map[bool]string{false: "Disabled", true: "Enabled"}[*undo]
+		if *everywhere {
+			err = store.DisableEverywhere(ctx, by(), id, !*undo)
+		} else {
+			_, err = store.Disable(ctx, t, by(), id, !*undo)
+		}
+		if err != nil {
+			return err
+		}
+		return c.done(map[string]any{"id": id, "disabled": !*undo}, "%s.", word)
+	})
+	return cmd
+}
+
+func (c *cli) memberList() *cobra.Command {
+	cmd := &cobra.Command{Use: "list SLUG", Short: "List a tenant's members", Args: cobra.ExactArgs(1), Example: "  svc member list metro"}
+	limit := cmd.Flags().Int("limit", 100, "members at most")
+	cmd.RunE = act(func(ctx context.Context, args []string) error {
+		p, t, err := c.at(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		store := person.Store{DB: p.db}
+		members, err := all(*limit, func(after string, limit int) ([]person.Membership, string, error) {
+			return store.Members(ctx, t, after, limit)
+		})
+		if err != nil {
+			return err
+		}
+		type row struct {
+			person.Membership
+			Email string `json:"email"`
+		}
+		rows, table := []row{}, cols{head: "EMAIL ROLE DISABLED ID PERMISSIONS"}
+		for _, m := range members {
+			one, err := store.ByID(ctx, m.PersonID)
+			if err != nil {
+				return err
+			}
+			rows = append(rows, row{m, one.Email})
+			table.add(one.Email, m.Role, m.Disabled, one.ID, m.Permissions)
+		}
+		return c.show(rows, table)
+	})
+	return cmd
+}

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"svc/pkg/payment"
+	"svc/pkg/table"
+)
+
+func paymentCommand(c *cli) *cobra.Command {
+	return group("payment", "Riders' payment methods", c.paymentAdd(), c.paymentList(), c.paymentSet())
+}
+
+func paymentFlags(cmd *cobra.Command) *edits[payment.Method] {
+	e := &edits[payment.Method]{cmd: cmd}
+	e.text("brand", "`brand` of the card", func(m *payment.Method) *string { return &m.Brand })
+	e.text("last4", "last four `digits`; no more is ever kept", func(m *payment.Method) *string { return &m.Last4 })
+	expires := cmd.Flags().String("exp", "", "`MM/YYYY`")
+	e.step("exp", func(m *payment.Method) (err error) {
+		month, year, _ := strings.Cut(*expires, "/")
+		if m.ExpMonth, err = strconv.Atoi(month); err == nil {
+			m.ExpYear, err = strconv.Atoi(year)
+		}
+		if err != nil {
+			return usagef("--exp %s: expected MM/YYYY", *expires)
+		}
+		return nil
+	})
+	e.flag("default", "make it the default", func(m *payment.Method) *bool { return &m.IsDefault })
+	return e
+}
+
+func (c *cli) paymentAdd() *cobra.Command {
+	cmd := &cobra.Command{Use: "add SLUG RIDER", Short: "Give a rider a payment method", Args: cobra.ExactArgs(2),
+		Example: "  svc payment add metro rider1@metro.example --brand visa --last4 4242 --exp 04/2031 --default"}
+	e := paymentFlags(cmd)
+	cmd.RunE = c.in(func(ctx context.Context, t table.Tenant, args []string) error {
+		rider, err := findRider(ctx, t, args[1])
+		if err != nil {
+			return err
+		}
+		m := payment.Method{Type: "CARD"}
+		if err := e.apply(&m); err != nil {
+			return err
+		}
+		if m, err = payment.Add(ctx, t, by(), rider.ID, m); err != nil {
+			return err
+		}
+		return c.done(m, "Added %s ending in %s (%s).", m.Brand, m.Last4, m.ID)
+	})
+	return cmd
+}
+
+func (c *cli) paymentList() *cobra.Command {
+	return &cobra.Command{Use: "list SLUG RIDER", Short: "List a rider's payment methods", Args: cobra.ExactArgs(2), Example: "  svc payment list metro rider1@metro.example",
+		RunE: c.in(func(ctx context.Context, t table.Tenant, args []string) error {
+			rider, err := findRider(ctx, t, args[1])
+			if err != nil {
+				return err
+			}
+			found, err := payment.List(ctx, t, rider.ID)
+			if err != nil {
+				return err
+			}
+			table := cols{head: "BRAND LAST4 EXPIRES DEFAULT ID"}
+			for _, m := range found {
+				table.add(m.Brand, m.Last4, fmt.Sprintf("%02d/%d", m.ExpMonth, m.ExpYear), m.IsDefault, m.ID)
+			}
+			return c.show(found, table)
+		})}
+}
+
+func (c *cli) paymentSet() *cobra.Command {
+	cmd := &cobra.Command{Use: "set SLUG RIDER ID", Short: "Change a payment method", Args: cobra.ExactArgs(3),
+		Example: "  svc payment set metro rider1@metro.example pay_01JMETR0000000000000000002 --default"}
+	e := paymentFlags(cmd)
+	cmd.RunE = act(func(ctx context.Context, args []string) error {
+		if err := e.needed(); err != nil {
+			return err
+		}
+		_, t, err := c.at(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		rider, err := findRider(ctx, t, args[1])
+		if err != nil {
+			return err
+		}
+		m, err := payment.Set(ctx, t, by(), rider.ID, args[2], e.apply)
+		if err != nil {
+			return missing(err, "payment method", args[2])
+		}
+		return c.done(m, "Changed %s ending in %s.", m.Brand, m.Last4)
+	})
+	return cmd
+}

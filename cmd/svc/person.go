@@ -1,0 +1,72 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"svc/pkg/authz"
+	"svc/pkg/login"
+	"svc/pkg/oauth"
+	"svc/pkg/person"
+)
+
+func personCommand(c *cli) *cobra.Command {
+	return group("person", "Anybody who signs in", c.personLink())
+}
+
+func (c *cli) personLink() *cobra.Command {
+	cmd := &cobra.Command{Use: "link EMAIL", Short: "Make a one-time link to set or reset a password", Args: cobra.ExactArgs(1),
+		Long:    "Make a one-time link with which an operator sets a password, or with --audience and --tenant a rider or driver.",
+		Example: "  svc person link operator@metro.example\n  svc person link rider1@metro.example --audience rider --tenant metro"}
+	word, slug := cmd.Flags().String("audience", "dashboard", "`audience`: dashboard, rider or driver"), cmd.Flags().String("tenant", "", "`slug`, for a rider or driver")
+	cmd.RunE = act(func(ctx context.Context, args []string) error {
+		audience, err := audienceOf(*word)
+		if err != nil {
+			return err
+		}
+		if (audience == authz.Dashboard) != (*slug == "") {
+			return usagef("--tenant is for riders and drivers, who need it")
+		}
+		p, err := c.place(ctx)
+		if err != nil {
+			return err
+		}
+		base, err := p.address()
+		if err != nil {
+			return err
+		}
+		who, tenants, err := p.account(ctx, audience, *slug, args[0])
+		if err != nil {
+			return err
+		}
+		tenantID := "" // an operator's link is no tenant's
+		if audience != authz.Dashboard {
+			tenantID = tenants[0]
+		}
+		link, err := oauth.NewLink(ctx, p.db, base, audience, tenantID, args[0], time.Now())
+		if err != nil {
+			return missing(err, "enabled account", args[0])
+		}
+		if err := p.note(ctx, tenants, "person.link", who, nil, nil); err != nil {
+			return err
+		}
+		return c.done(map[string]string{"link": link}, "%s", link)
+	})
+	return cmd
+}
+
+// account finds who has a mail address, and the tenants that it concerns.
+func (p place) account(ctx context.Context, audience authz.Audience, slug, address string) (id string, tenants []string, err error) {
+	if audience == authz.Dashboard {
+		one, err := person.Store{DB: p.db}.ByEmail(ctx, address)
+		return one.ID, one.Tenants, missing(err, "enabled account", address)
+	}
+	_, t, err := p.tenant(ctx, slug)
+	if err != nil {
+		return "", nil, err
+	}
+	l, err := login.Find(ctx, t, audience, address)
+	return l.Actor, []string{t.ID()}, missing(err, "enabled account", address)
+}

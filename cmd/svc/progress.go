@@ -1,0 +1,77 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// progress shows how far long work has come: a bar on a terminal, a line now
+// and then elsewhere.
+type progress struct {
+	w        io.Writer
+	terminal bool
+	stage    string
+	began    time.Time // of the stage
+	shown    time.Time
+	last     string // what was not shown yet of the stage
+}
+
+func newProgress(w io.Writer) *progress {
+	p := &progress{w: w}
+	if f, ok := w.(*os.File); ok {
+		info, err := f.Stat()
+		p.terminal = err == nil && info.Mode()&os.ModeCharDevice != 0
+	}
+	return p
+}
+
+const barWidth = 30
+
+// note hears of the progress; total is 0 where it is not known.
+func (p *progress) note(stage string, done, total int) {
+	now := time.Now()
+	if stage != p.stage {
+		p.end()
+		p.stage, p.began, p.shown = stage, now, now
+	}
+	rate := float64(done) / max(now.Sub(p.began).Seconds(), 0.001)
+	line := fmt.Sprintf("%s: %s", stage, thousands(done))
+	if total > 0 {
+		line += " of " + thousands(total)
+	}
+	switch pause := now.Sub(p.shown); {
+	case p.terminal && (pause > 100*time.Millisecond || done == total):
+		if total > 0 {
+			full := barWidth * done / total
+			line = fmt.Sprintf("[%s%s] %s, %s/s, %s left", strings.Repeat("█", full), strings.Repeat("·", barWidth-full), line, thousands(int(rate)),
+				(time.Duration(float64(total-done) / max(rate, 0.001) * float64(time.Second))).Round(time.Second))
+		}
+		fmt.Fprintf(p.w, "\r\x1b[K%s", line)
+		p.shown, p.last = now, "\n"
+	case p.terminal:
+	case pause > 5*time.Second:
+		fmt.Fprintf(p.w, "%s (%s/s)\n", line, thousands(int(rate)))
+		p.shown, p.last = now, ""
+	default:
+		p.last = line + "\n"
+	}
+}
+
+// end ends the stage's line.
+func (p *progress) end() {
+	fmt.Fprint(p.w, p.last)
+	p.last, p.stage = "", ""
+}
+
+// thousands writes 1234567 as 1,234,567.
+func thousands(n int) string {
+	text := strconv.Itoa(n)
+	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}

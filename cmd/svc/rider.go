@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/spf13/cobra"
+
+	"svc/pkg/authz"
+	"svc/pkg/customer"
+	"svc/pkg/table"
+)
+
+func riderCommand(c *cli) *cobra.Command {
+	return group("rider", "Riders of a tenant", c.riderAdd(), c.riderList(), c.riderEdit())
+}
+
+func riderFlags(cmd *cobra.Command) *edits[customer.Record] {
+	e := &edits[customer.Record]{cmd: cmd}
+	e.text("first", "first `name`", func(r *customer.Record) *string { return &r.FirstName })
+	e.text("last", "last `name`", func(r *customer.Record) *string { return &r.LastName })
+	e.text("name", "`name` to show; first and last name where it is empty", func(r *customer.Record) *string { return &r.Name })
+	e.optional("phone", "phone `number`", func(r *customer.Record) **string { return &r.Phone })
+	e.maybe("rating", "0 to 5", func(r *customer.Record) **json.Number { return &r.Rating })
+	return e
+}
+
+func (c *cli) riderAdd() *cobra.Command {
+	cmd := &cobra.Command{Use: "add SLUG EMAIL", Short: "Add a rider", Args: cobra.ExactArgs(2),
+		Example: "  svc rider add metro rider4@metro.example --first Iris --last Novak --phone '+1 212 555 0190'"}
+	e, hash := riderFlags(cmd), newPassword(cmd)
+	cmd.RunE = act(func(ctx context.Context, args []string) error {
+		hashed, err := hash()
+		if err != nil {
+			return err
+		}
+		p, t, err := c.at(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		r := customer.Record{Customer: customer.Customer{Email: args[1]}}
+		if err := e.apply(&r); err != nil {
+			return err
+		}
+		if r, err = customer.Create(ctx, t, by(), r, hashed); err != nil {
+			return err
+		}
+		link, err := p.link(ctx, authz.Rider, t.ID(), r.Email, hashed)
+		if err != nil {
+			return err
+		}
+		return c.added("rider", added{r.ID, r.Email, link})
+	})
+	return cmd
+}
+
+func (c *cli) riderList() *cobra.Command {
+	cmd := &cobra.Command{Use: "list SLUG", Short: "List riders, newest first", Args: cobra.ExactArgs(1), Example: "  svc rider list metro"}
+	limit := cmd.Flags().Int("limit", 100, "riders at most")
+	cmd.RunE = c.in(func(ctx context.Context, t table.Tenant, args []string) error {
+		found, err := all(*limit, func(after string, limit int) ([]customer.Record, string, error) {
+			return customer.List(ctx, t, after, limit)
+		})
+		if err != nil {
+			return err
+		}
+		table := cols{head: "NAME EMAIL PHONE TRIPS DISABLED ID"}
+		for _, r := range found {
+			table.add(r.Name, r.Email, r.Phone, r.TotalTrips, r.Disabled, r.ID)
+		}
+		return c.show(found, table)
+	})
+	return cmd
+}
+
+func (c *cli) riderEdit() *cobra.Command {
+	cmd := &cobra.Command{Use: "edit SLUG EMAIL|ID", Short: "Change a rider", Args: cobra.ExactArgs(2),
+		Example: "  svc rider edit metro rider1@metro.example --phone '+1 212 555 0191'\n  svc rider edit metro rider1@metro.example --disable"}
+	e := riderFlags(cmd)
+	e.text("email", "mail `address`", func(r *customer.Record) *string { return &r.Email })
+	e.flag("disable", "end sign-in and tokens; --disable=false undoes it", func(r *customer.Record) *bool { return &r.Disabled })
+	cmd.RunE = act(func(ctx context.Context, args []string) error {
+		if err := e.needed(); err != nil {
+			return err
+		}
+		_, t, err := c.at(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		one, err := findRider(ctx, t, args[1])
+		if err != nil {
+			return err
+		}
+		now, err := customer.Change(ctx, t, by(), one.ID, e.apply)
+		if err != nil {
+			return err
+		}
+		return c.done(now, "Changed rider %s.", now.ID)
+	})
+	return cmd
+}

@@ -1,0 +1,181 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"svc"
+	"svc/pkg/fault"
+	"svc/pkg/feedback"
+	"svc/pkg/local"
+	"svc/pkg/local/demo"
+	"svc/pkg/local/seed"
+	"svc/pkg/password"
+	"svc/pkg/projection"
+	"svc/pkg/settlement"
+	"svc/pkg/table"
+	"svc/pkg/tenant"
+)
+
+// seedOptions are the flags of svc seed.
+type seedOptions struct {
+	tenant, password string
+	trips, days      int
+	seed             uint64
+}
+
+func seedCommand(c *cli) *cobra.Command {
+	var o seedOptions
+	cmd := &cobra.Command{
+		Use:   "seed",
+		Short: "Fill a tenant with months of believable trips",
+		Long: "Make drivers, riders, and trips of the last months in every status, with logs, receipts, settled wallets and orders.\n" +
+			"It is fastest where no svc dev runs on the data folder: then the table's stream is off while it loads, and what is counted is counted at the end.\n" +
+			"Where one runs it goes through that, with its stream on, and is slower. Ctrl-C stops it; the same command goes on. A finished one adds to what is there.",
+		Example: "  svc seed --tenant metro --trips 100000\n  svc seed --tenant metro --trips 5000 --password demo-password",
+		Args:    cobra.NoArgs,
+		RunE: act(func(ctx context.Context, _ []string) error {
+			p, err := c.place(ctx)
+			switch {
+			case errors.Is(err, local.ErrNotRunning):
+				return c.seedFolder(ctx, o)
+			case err != nil:
+				return err
+			case p.data == "" && os.Getenv("AWS_ENDPOINT_URL_DYNAMODB") == "":
+				return usagef("seed fills tables on this machine only; set AWS_ENDPOINT_URL_DYNAMODB")
+			}
+			return c.seedRunning(ctx, p, o)
+		}),
+	}
+	cmd.Flags().StringVar(&o.tenant, "tenant", "", "the tenant's `slug`")
+	cmd.Flags().IntVar(&o.trips, "trips", 10_000, "trips to make")
+	cmd.Flags().IntVar(&o.days, "days", 180, "how many days back they go")
+	cmd.Flags().Uint64Var(&o.seed, "seed", 1, "the `number` that names, places and fates follow from")
+	cmd.Flags().StringVar(&o.password, "password", "", "everybody's password; without it nobody made can sign in until they are sent a link")
+	_ = cmd.MarkFlagRequired("tenant") // it is defined above
+	return cmd
+}
+
+func (o seedOptions) options(note func(string, int, int)) seed.Options {
+	out := seed.Options{Trips: o.trips, Days: o.days, Seed: o.seed, Now: time.Now(), By: by(), Note: note}
+	if o.password != "" {
+		out.Hash = password.Hash(o.password)
+	}
+	return out
+}
+
+// seedRunning fills a tenant of a service that runs: its stream is on, and
+// counts what is written.
+func (c *cli) seedRunning(ctx context.Context, p place, o seedOptions) error {
+	n, _, err := p.tenant(ctx, o.tenant)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(c.err, "The service runs, so its stream is on: this is slower than without it, and counters follow over the next minutes.")
+	bar := newProgress(c.err)
+	run := o.options(bar.note)
+	run.Finish = func(ctx context.Context, resumed bool) error {
+		if !resumed {
+			return nil // the stream saw it all
+		}
+		return c.count(ctx, p.db, []tenant.Tenant{n}, bar)
+	}
+	return c.seed(ctx, p.db, n, run, bar)
+}
+
+// seedFolder fills a tenant of a data folder on which nothing runs.
+func (c *cli) seedFolder(ctx context.Context, o seedOptions) (err error) {
+	l, err := local.OpenLoading(ctx, local.LoadingOptions{Data: c.data, Table: os.Getenv("TABLE_NAME"), Template: svc.Template,
+		Bytes: int64(o.trips) * seed.BytesPerTrip})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, l.Close()) }()
+	db, err := table.Open(ctx, table.Options{Table: l.Table, Endpoint: l.Endpoint})
+	if err != nil {
+		return err
+	}
+	bar := newProgress(c.err)
+	n, err := c.seededTenant(ctx, db, o.tenant)
+	if err != nil {
+		return err
+	}
+	if l.Streaming {
+		fmt.Fprintln(c.err, "A service has run on this data folder, so the table's stream is on and writes slow down as it grows. A fresh folder (--data) is faster.")
+	}
+	run := o.options(bar.note)
+	run.Finish = func(ctx context.Context, _ bool) error {
+		all, err := tenant.Store{DB: db}.List(ctx)
+		if err != nil {
+			return err
+		}
+		return c.count(ctx, db, all, bar)
+	}
+	if err := c.seed(ctx, db, n, run, bar); err != nil {
+		return err
+	}
+	return l.EnableStream(ctx)
+}
+
+// seededTenant finds the tenant, or loads the demo when it is one of its.
+func (c *cli) seededTenant(ctx context.Context, db *table.DB, slug string) (tenant.Tenant, error) {
+	store := tenant.Store{DB: db}
+	n, err := store.BySlug(ctx, slug)
+	if !errors.Is(err, fault.NotFound()) {
+		return n, err
+	}
+	if _, err := demo.Load(ctx, db, time.Now()); err != nil {
+		return tenant.Tenant{}, err
+	}
+	all, err := store.List(ctx)
+	if err != nil {
+		return tenant.Tenant{}, err
+	}
+	for _, one := range all { // no stream settles the demo's trips
+		if _, err := settlement.Sweep(ctx, db.Tenant(one.ID), one.ReadShards, time.Now); err != nil {
+			return tenant.Tenant{}, err
+		}
+	}
+	if n, err = store.BySlug(ctx, slug); errors.Is(err, fault.NotFound()) {
+		err = fmt.Errorf("there is no tenant %q", slug)
+	}
+	return n, err
+}
+
+// count brings counters, totals and search rows up to what is there.
+func (c *cli) count(ctx context.Context, db *table.DB, tenants []tenant.Tenant, bar *progress) error {
+	step := projection.Step{Now: time.Now, RankRows: feedback.RankRows}
+	for _, n := range tenants {
+		_, err := step.Rebuild(ctx, db.Tenant(n.ID), n.ReadShards, func(kind string, examined int) {
+			bar.note("counting "+n.Slug+"'s "+kind+"s", examined, 0)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	_, err := step.Posts(ctx, db.Platform(feedback.Kinds...), feedback.AllPartition)
+	return err
+}
+
+func (c *cli) seed(ctx context.Context, db *table.DB, n tenant.Tenant, o seed.Options, bar *progress) error {
+	began := time.Now()
+	done, err := seed.Run(ctx, db, n, o)
+	bar.end()
+	switch {
+	case ctx.Err() != nil:
+		return errors.New("stopped; the same command goes on where it stopped")
+	case err != nil:
+		return err
+	}
+	verb := "has"
+	if done.Resumed {
+		verb = "now has all of the interrupted"
+	}
+	return c.done(done, "%s %s %s trips of %s drivers and %s riders, and %s orders (%s items in %s).", n.Slug, verb, thousands(done.Trips),
+		thousands(done.Drivers), thousands(done.Riders), thousands(done.Orders), thousands(done.Items), time.Since(began).Round(time.Second))
+}

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A folder is filled where nothing runs, then served, and filled more beside
+// the service; what was counted is what is there.
+func TestSeed(t *testing.T) {
+	t.Setenv("TABLE_NAME", "")
+	t.Setenv("AWS_ENDPOINT_URL_DYNAMODB", "")
+	data := t.TempDir()
+	run := func(args ...string) string {
+		t.Helper()
+		var out, errs bytes.Buffer
+		if code := newCLI(&out, &errs).run(t.Context(), append(args, "--data", data)); code != 0 {
+			t.Fatalf("svc %s ended with %d: %s", strings.Join(args, " "), code, errs.String())
+		}
+		return out.String()
+	}
+	if out := run("seed", "--tenant", "metro", "--trips", "60"); !strings.HasPrefix(out, "metro has 60 trips of 8 drivers and 20 riders") {
+		t.Errorf("output: %s", out)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	out, done := &lines{}, make(chan int, 1)
+	go func() { done <- newCLI(out, out).run(ctx, []string{"dev", "--port", "0", "--data", data}) }()
+	defer func() {
+		stop()
+		if code := <-done; code != 0 {
+			t.Errorf("svc dev ended with %d: %s", code, out.text())
+		}
+	}()
+	for begin := time.Now(); !strings.Contains(out.text(), "svc runs at"); time.Sleep(20 * time.Millisecond) {
+		if time.Since(begin) > time.Minute {
+			t.Fatalf("svc dev does not start: %s", out.text())
+		}
+	}
+	var counted []rebuilt
+	if err := json.Unmarshal([]byte(run("rebuild", "metro", "--json")), &counted); err != nil {
+		t.Fatal(err)
+	}
+	for _, one := range counted {
+		if one.Examined["trip"] != 85 || len(one.Settled) > 0 || len(one.Keys) > 0 { // the demo has 25
+			t.Errorf("rebuild: %+v", one)
+		}
+	}
+	if out := run("seed", "--tenant", "metro", "--trips", "20", "--password", "demo-password"); !strings.HasPrefix(out, "metro has 20 trips") {
+		t.Errorf("output: %s", out)
+	}
+	if out := run("token", "get", "--tenant", "metro", "--audience", "rider", "--email", "rider.2.1@metro.example", "--password", "demo-password"); len(out) < 100 {
+		t.Errorf("token: %s", out)
+	}
+}
+
+func TestProgress(t *testing.T) {
+	var out bytes.Buffer
+	p := newProgress(&out)
+	for i := range 3 {
+		p.note("trips", 1000*(i+1), 3000)
+	}
+	p.note("wallets", 12, 0)
+	p.end()
+	if want := "trips: 3,000 of 3,000\nwallets: 12\n"; out.String() != want {
+		t.Errorf("%q", out.String())
+	}
+	out.Reset()
+	p.terminal = true
+	p.note("trips", 1500, 3000)
+	p.note("trips", 3000, 3000)
+	p.end()
+	if !strings.Contains(out.String(), "["+strings.Repeat("█", barWidth)+"] trips: 3,000 of 3,000") {
+		t.Errorf("%q", out.String())
+	}
+}

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/spf13/cobra"
+
+	"svc/pkg/settings"
+	"svc/pkg/table"
+)
+
+func serviceCommand(c *cli) *cobra.Command {
+	return group("service", "Service types of a tenant", c.serviceAdd(), c.serviceList(), c.serviceSet())
+}
+
+// serviceRow is a service type as operators of the platform see it.
+type serviceRow struct {
+	settings.ServiceType
+	CommissionRate json.Number `json:"commissionRate"`
+}
+
+func rowOf(s settings.Service) serviceRow { return serviceRow{s.ServiceType, s.CommissionRate} }
+
+func serviceFlags(cmd *cobra.Command) *edits[settings.Service] {
+	e := &edits[settings.Service]{cmd: cmd}
+	e.optional("description", "`text` for riders", func(s *settings.Service) **string { return &s.Description })
+	e.number("base", "base fare, `amount`", func(s *settings.Service) *json.Number { return &s.BaseFare })
+	e.number("per-km", "for each kilometre, `amount`", func(s *settings.Service) *json.Number { return &s.PerKm })
+	e.number("per-minute", "for each minute, `amount`", func(s *settings.Service) *json.Number { return &s.PerMinute })
+	e.number("minimum", "least fare, `amount`", func(s *settings.Service) *json.Number { return &s.MinimumFare })
+	e.number("commission", "`share` of the fare, 0 to 1; holds for trips requested from now on", func(s *settings.Service) *json.Number { return &s.CommissionRate })
+	e.whole("capacity", "passengers", func(s *settings.Service) *int { return &s.Capacity })
+	e.optional("icon", "https `URL`", func(s *settings.Service) **string { return &s.IconURL })
+	e.flag("active", "riders can request it", func(s *settings.Service) *bool { return &s.Active })
+	return e
+}
+
+func (c *cli) serviceAdd() *cobra.Command {
+	cmd := &cobra.Command{Use: "add SLUG NAME", Short: "Add a service type", Args: cobra.ExactArgs(2),
+		Example: "  svc service add metro Van --base 5 --per-km 2.2 --per-minute 0.5 --minimum 12 --capacity 6 --commission 0.2"}
+	e := serviceFlags(cmd)
+	e.given("active", "true")
+	e.given("capacity", "4")
+	cmd.RunE = act(func(ctx context.Context, args []string) error {
+		p, err := c.place(ctx)
+		if err != nil {
+			return err
+		}
+		n, t, err := p.tenant(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		s := settings.Service{ServiceType: settings.ServiceType{Name: args[1], Currency: n.Currency, Capacity: 4, Active: true}}
+		if err := e.apply(&s); err != nil {
+			return err
+		}
+		if s, err = settings.AddService(ctx, t, by(), s); err != nil {
+			return err
+		}
+		return c.done(rowOf(s), "Added service type %s (%s).", s.Name, s.ID)
+	})
+	return cmd
+}
+
+func (c *cli) serviceList() *cobra.Command {
+	return &cobra.Command{Use: "list SLUG", Short: "List service types, also those that are not active", Args: cobra.ExactArgs(1), Example: "  svc service list metro",
+		RunE: c.in(func(ctx context.Context, t table.Tenant, args []string) error {
+			found, err := settings.Services(ctx, t)
+			if err != nil {
+				return err
+			}
+			rows, table := []serviceRow{}, cols{head: "NAME BASE PER-KM PER-MINUTE MINIMUM CURRENCY CAPACITY COMMISSION ACTIVE ID"}
+			for _, s := range found {
+				rows = append(rows, rowOf(s))
+				table.add(s.Name, s.BaseFare, s.PerKm, s.PerMinute, s.MinimumFare, s.Currency, s.Capacity, s.CommissionRate, s.Active, s.ID)
+			}
+			return c.show(rows, table)
+		})}
+}
+
+func (c *cli) serviceSet() *cobra.Command {
+	cmd := &cobra.Command{Use: "set SLUG ID", Short: "Change a service type", Args: cobra.ExactArgs(2),
+		Example: "  svc service set metro svt_01JMETR0000000000000000001 --commission 0.18\n  svc service set metro svt_01JMETR0000000000000000001 --active=false"}
+	e := serviceFlags(cmd)
+	e.text("name", "`name` for people", func(s *settings.Service) *string { return &s.Name })
+	cmd.RunE = act(func(ctx context.Context, args []string) error {
+		if err := e.needed(); err != nil {
+			return err
+		}
+		_, t, err := c.at(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		s, err := settings.SetService(ctx, t, by(), args[1], e.apply)
+		if err != nil {
+			return missing(err, "service type", args[1])
+		}
+		return c.done(rowOf(s), "Changed service type %s.", s.Name)
+	})
+	return cmd
+}

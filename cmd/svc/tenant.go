@@ -1,0 +1,166 @@
+package main
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"svc/pkg/authz"
+	"svc/pkg/tenant"
+)
+
+func tenantCommand(c *cli) *cobra.Command {
+	return group("tenant", "Tenants, their flags, look and settings", c.tenantCreate(), c.tenantSet(), c.tenantList(), c.tenantShow(), c.tenantBrand(), c.tenantSettings())
+}
+
+// tenantFlags are the flags that creating and changing share.
+func tenantFlags(cmd *cobra.Command) *edits[tenant.Tenant] {
+	e := &edits[tenant.Tenant]{cmd: cmd}
+	e.text("name", "`name` for people", func(t *tenant.Tenant) *string { return &t.Name })
+	e.text("currency", "`currency`, ISO 4217", func(t *tenant.Tenant) *string { return &t.Currency })
+	e.text("timezone", "IANA `name`, as in Europe/Lisbon", func(t *tenant.Tenant) *string { return &t.Timezone })
+	e.text("domain", "custom `host` of the sign-in pages; empty for none", func(t *tenant.Tenant) *string { return &t.CustomDomain })
+	flags := cmd.Flags().StringArray("flag", nil, "feature `flag=true|false`: taxiEnabled, deliveryEnabled; may be repeated")
+	e.step("flag", func(t *tenant.Tenant) error {
+		for _, flag := range *flags {
+			name, text, _ := strings.Cut(flag, "=")
+			on, err := strconv.ParseBool(text)
+			if err != nil {
+				return usagef("--flag %s: expected %s=true or %s=false", flag, name, name)
+			}
+			switch name {
+			case authz.Taxi:
+				t.TaxiEnabled = on
+			case authz.Delivery:
+				t.DeliveryEnabled = on
+			default:
+				return usagef("--flag %s: the flags are taxiEnabled and deliveryEnabled", flag)
+			}
+		}
+		return nil
+	})
+	return e
+}
+
+func (c *cli) tenantCreate() *cobra.Command {
+	cmd := &cobra.Command{Use: "create SLUG", Short: "Create a tenant", Args: cobra.ExactArgs(1),
+		Example: "  svc tenant create metro --name 'Metro Rides' --currency USD --timezone America/New_York --flag taxiEnabled=true"}
+	e := tenantFlags(cmd)
+	shards := cmd.Flags().Int("shards", 1, "`number` of shards")
+	cmd.RunE = act(func(ctx context.Context, args []string) error {
+		p, err := c.place(ctx)
+		if err != nil {
+			return err
+		}
+		n := tenant.Tenant{Slug: args[0], Name: args[0], ReadShards: *shards, WriteShards: *shards}
+		if err := e.apply(&n); err != nil {
+			return err
+		}
+		made, err := tenant.Store{DB: p.db}.Create(ctx, by(), n)
+		if err != nil {
+			return err
+		}
+		return c.done(made, "Created tenant %s (%s).", made.Slug, made.ID)
+	})
+	return cmd
+}
+
+func (c *cli) tenantSet() *cobra.Command {
+	cmd := &cobra.Command{Use: "set SLUG", Short: "Change a tenant", Args: cobra.ExactArgs(1),
+		Long:    "Change a tenant. All of it is in force with the next request.\n--shards N raises the shards that lists read; a minute later the same command lets writes use them.",
+		Example: "  svc tenant set metro --flag taxiEnabled=false\n  svc tenant set metro --domain ride.metro.example\n  svc tenant set metro --shards 4"}
+	e := tenantFlags(cmd)
+	shards := cmd.Flags().Int("shards", 0, "`number` of shards; it never falls")
+	disable := cmd.Flags().Bool("disable", false, "end everybody's tokens and sign-ins; --disable=false undoes it")
+	e.step("disable", func(t *tenant.Tenant) error {
+		t.Disabled = *disable
+		return nil
+	})
+	cmd.RunE = act(func(ctx context.Context, args []string) error {
+		if err := e.needed(); err != nil {
+			return err
+		}
+		p, err := c.place(ctx)
+		if err != nil {
+			return err
+		}
+		found, _, err := p.tenant(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		now, err := tenant.Store{DB: p.db}.Change(ctx, found.ID, by(), func(t *tenant.Tenant) error {
+			if cmd.Flags().Changed("shards") {
+				spread(t, *shards)
+			}
+			return e.apply(t)
+		})
+		if err != nil {
+			return err
+		}
+		if *shards > now.WriteShards && now.ReadShards == *shards {
+			return c.done(now, "Changed tenant %s. Lists read %d shards now; run this again in %s to let writes use them.", now.Slug, now.ReadShards, span(tenant.SettleShards))
+		}
+		return c.done(now, "Changed tenant %s.", now.Slug)
+	})
+	return cmd
+}
+
+func (c *cli) tenantList() *cobra.Command {
+	return &cobra.Command{Use: "list", Short: "List the tenants", Args: cobra.NoArgs, Example: "  svc tenant list",
+		RunE: act(func(ctx context.Context, _ []string) error {
+			p, err := c.place(ctx)
+			if err != nil {
+				return err
+			}
+			found, err := tenant.Store{DB: p.db}.List(ctx)
+			if err != nil {
+				return err
+			}
+			if found == nil {
+				found = []tenant.Tenant{}
+			}
+			t := cols{head: "SLUG NAME CURRENCY TAXI DELIVERY SHARDS DISABLED ID"}
+			for _, n := range found {
+				t.add(n.Slug, n.Name, n.Currency, n.TaxiEnabled, n.DeliveryEnabled, n.WriteShards, n.Disabled, n.ID)
+			}
+			return c.show(found, t)
+		})}
+}
+
+func (c *cli) tenantShow() *cobra.Command {
+	return &cobra.Command{Use: "show SLUG", Short: "Show a tenant", Args: cobra.ExactArgs(1), Example: "  svc tenant show metro",
+		RunE: act(func(ctx context.Context, args []string) error {
+			p, err := c.place(ctx)
+			if err != nil {
+				return err
+			}
+			n, _, err := p.tenant(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			t := cols{}
+			t.add("id", n.ID)
+			t.add("slug", n.Slug)
+			t.add("name", n.Name)
+			t.add("currency", n.Currency)
+			t.add("timezone", n.Timezone)
+			t.add("domain", n.CustomDomain)
+			t.add(authz.Taxi, n.TaxiEnabled)
+			t.add(authz.Delivery, n.DeliveryEnabled)
+			t.add("shards", strconv.Itoa(n.ReadShards)+" read, "+strconv.Itoa(n.WriteShards)+" written")
+			t.add("disabled", n.Disabled)
+			t.add("created", n.CreatedAt)
+			return c.show(n, t)
+		})}
+}
+
+// spread takes the next step to n shards: reads first, then writes.
+func spread(t *tenant.Tenant, n int) {
+	if t.ReadShards == n {
+		t.WriteShards = n
+	} else {
+		t.ReadShards = n
+	}
+}

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"svc/pkg/settings"
+	"svc/pkg/table"
+)
+
+func zoneCommand(c *cli) *cobra.Command {
+	return group("zone", "Dispatch zones of a tenant", c.zoneAdd(), c.zoneList(), c.zoneSet())
+}
+
+func zoneFlags(cmd *cobra.Command) *edits[settings.Zone] {
+	e := &edits[settings.Zone]{cmd: cmd}
+	e.whole("priority", "of overlapping zones the highest `number` holds", func(z *settings.Zone) *int { return &z.Priority })
+	e.flag("active", "the zone is in use", func(z *settings.Zone) *bool { return &z.Active })
+	file := cmd.Flags().String("area", "", "`file` with a GeoJSON Polygon")
+	e.step("area", func(z *settings.Zone) error {
+		text, err := os.ReadFile(*file)
+		if err != nil {
+			return err
+		}
+		dec := json.NewDecoder(bytes.NewReader(text))
+		dec.DisallowUnknownFields()
+		z.Area = settings.Area{}
+		if err := dec.Decode(&z.Area); err != nil {
+			return usagef("--area %s: not a GeoJSON Polygon", *file)
+		}
+		return nil
+	})
+	box := cmd.Flags().String("box", "", "`west,south,east,north` in degrees, in place of --area")
+	e.step("box", func(z *settings.Zone) error {
+		sides := strings.Split(*box, ",")
+		if len(sides) != 4 {
+			return usagef("--box %s: expected west,south,east,north", *box)
+		}
+		var n [4]json.Number
+		for i, side := range sides {
+			n[i] = json.Number(strings.TrimSpace(side))
+		}
+		z.Area = settings.Area{Type: "Polygon", Coordinates: [][][]json.Number{{{n[0], n[1]}, {n[2], n[1]}, {n[2], n[3]}, {n[0], n[3]}, {n[0], n[1]}}}}
+		return nil
+	})
+	return e
+}
+
+func (c *cli) zoneAdd() *cobra.Command {
+	cmd := &cobra.Command{Use: "add SLUG NAME", Short: "Add a zone", Args: cobra.ExactArgs(2),
+		Example: "  svc zone add metro Uptown --box=-73.98,40.77,-73.94,40.81 --priority 5\n  svc zone add metro Airport --area airport.geojson"}
+	e := zoneFlags(cmd)
+	e.given("active", "true")
+	cmd.MarkFlagsMutuallyExclusive("area", "box")
+	cmd.MarkFlagsOneRequired("area", "box")
+	cmd.RunE = c.in(func(ctx context.Context, t table.Tenant, args []string) error {
+		z := settings.Zone{Name: args[1], Active: true}
+		if err := e.apply(&z); err != nil {
+			return err
+		}
+		z, err := settings.AddZone(ctx, t, by(), z)
+		if err != nil {
+			return err
+		}
+		return c.done(z, "Added zone %s (%s).", z.Name, z.ID)
+	})
+	return cmd
+}
+
+func (c *cli) zoneList() *cobra.Command {
+	return &cobra.Command{Use: "list SLUG", Short: "List zones", Args: cobra.ExactArgs(1), Example: "  svc zone list metro",
+		RunE: c.in(func(ctx context.Context, t table.Tenant, args []string) error {
+			found, err := settings.Zones(ctx, t)
+			if err != nil {
+				return err
+			}
+			table := cols{head: "NAME PRIORITY ACTIVE ID"}
+			for _, z := range found {
+				table.add(z.Name, z.Priority, z.Active, z.ID)
+			}
+			return c.show(found, table)
+		})}
+}
+
+func (c *cli) zoneSet() *cobra.Command {
+	cmd := &cobra.Command{Use: "set SLUG ID", Short: "Change a zone", Args: cobra.ExactArgs(2),
+		Example: "  svc zone set metro zon_01JMETR0000000000000000001 --active=false"}
+	e := zoneFlags(cmd)
+	e.text("name", "`name` for people", func(z *settings.Zone) *string { return &z.Name })
+	cmd.MarkFlagsMutuallyExclusive("area", "box")
+	cmd.RunE = act(func(ctx context.Context, args []string) error {
+		if err := e.needed(); err != nil {
+			return err
+		}
+		_, t, err := c.at(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		z, err := settings.SetZone(ctx, t, by(), args[1], e.apply)
+		if err != nil {
+			return missing(err, "zone", args[1])
+		}
+		return c.done(z, "Changed zone %s.", z.Name)
+	})
+	return cmd
+}

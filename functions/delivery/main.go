@@ -1,0 +1,6 @@
+// Command delivery is the function for businesses and orders.
+package main
+
+import "svc/pkg/app"
+
+func main() { app.Start(app.Delivery) }

@@ -1,0 +1,6 @@
+// Command docs is the function for the OpenAPI document, the reference page and unknown paths.
+package main
+
+import "svc/pkg/app"
+
+func main() { app.Start(app.Docs) }

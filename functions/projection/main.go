@@ -1,0 +1,6 @@
+// Command projection is the function for counters, search rows and rankings, from the table's stream.
+package main
+
+import "svc/pkg/app"
+
+func main() { app.Start(app.Projection) }

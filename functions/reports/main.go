@@ -1,0 +1,6 @@
+// Command reports is the function for the report summary and wallets.
+package main
+
+import "svc/pkg/app"
+
+func main() { app.Start(app.Reports) }

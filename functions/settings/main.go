@@ -1,0 +1,6 @@
+// Command settings is the function for settings, services, zones and branding.
+package main
+
+import "svc/pkg/app"
+
+func main() { app.Start(app.Settings) }

@@ -1,0 +1,6 @@
+// Command trips is the function for the operator's trips.
+package main
+
+import "svc/pkg/app"
+
+func main() { app.Start(app.Trips) }

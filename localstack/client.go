@@ -1,0 +1,163 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// localstack is one LocalStack. It takes any credentials; their scope says
+// which service a request is for.
+type localstack struct {
+	endpoint string
+	http     *http.Client
+}
+
+const region = "us-east-1"
+
+func (l localstack) send(ctx context.Context, service, method, path, kind string, body []byte) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, method, l.endpoint+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", service, err)
+	}
+	req.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential=test/20260101/"+region+"/"+service+"/aws4_request, SignedHeaders=host, Signature=0")
+	req.Header.Set("X-Amz-Date", "20260101T000000Z")
+	if kind != "" {
+		req.Header.Set("Content-Type", kind)
+	}
+	res, err := l.http.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", service, err)
+	}
+	defer func() { _ = res.Body.Close() }()
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", service, err)
+	}
+	if res.StatusCode >= http.StatusMultipleChoices {
+		return nil, fmt.Errorf("%s %s: %s: %s", method, path, res.Status, bytes.TrimSpace(text))
+	}
+	if failed := res.Header.Get("X-Amz-Function-Error"); failed != "" {
+		return nil, fmt.Errorf("%s: the function failed (%s): %s", path, failed, text)
+	}
+	return text, nil
+}
+
+// upload puts an object into the bucket.
+func (l localstack) upload(ctx context.Context, bucket, key string, body []byte) error {
+	_, err := l.send(ctx, "s3", http.MethodPut, "/"+bucket+"/"+key, "application/octet-stream", body)
+	return err
+}
+
+// bucket makes the bucket; one that is there is as good.
+func (l localstack) bucket(ctx context.Context, name string) error {
+	_, err := l.send(ctx, "s3", http.MethodPut, "/"+name, "", nil)
+	return err
+}
+
+// invoke calls a function and waits for it.
+func (l localstack) invoke(ctx context.Context, function string) error {
+	_, err := l.send(ctx, "lambda", http.MethodPost, "/2015-03-31/functions/"+function+"/invocations", "application/json", []byte("{}"))
+	return err
+}
+
+func (l localstack) formation(ctx context.Context, action string, form url.Values) ([]byte, error) {
+	form.Set("Action", action)
+	form.Set("Version", "2010-05-15")
+	return l.send(ctx, "cloudformation", http.MethodPost, "/", "application/x-www-form-urlencoded", []byte(form.Encode()))
+}
+
+// stack is what there is to know of a stack.
+type stack struct {
+	Status  string `xml:"StackStatus"`
+	Reason  string `xml:"StackStatusReason"`
+	Outputs []struct {
+		Key   string `xml:"OutputKey"`
+		Value string `xml:"OutputValue"`
+	} `xml:"Outputs>member"`
+}
+
+var errNoStack = errors.New("there is no such stack")
+
+func (l localstack) stack(ctx context.Context, name string) (stack, error) {
+	text, err := l.formation(ctx, "DescribeStacks", url.Values{"StackName": {name}})
+	if err != nil {
+		if strings.Contains(err.Error(), "does not exist") {
+			err = errNoStack
+		}
+		return stack{}, err
+	}
+	var answer struct {
+		Stacks []stack `xml:"DescribeStacksResult>Stacks>member"`
+	}
+	if err := xml.Unmarshal(text, &answer); err != nil {
+		return stack{}, fmt.Errorf("DescribeStacks: %w", err)
+	}
+	if len(answer.Stacks) != 1 || answer.Stacks[0].Status == "DELETE_COMPLETE" {
+		return stack{}, errNoStack
+	}
+	return answer.Stacks[0], nil
+}
+
+// create makes the stack anew and waits until it is complete.
+func (l localstack) create(ctx context.Context, name string, template object, parameters map[string]string) (map[string]string, error) {
+	if _, err := l.stack(ctx, name); err == nil {
+		if _, err := l.formation(ctx, "DeleteStack", url.Values{"StackName": {name}}); err != nil {
+			return nil, err
+		}
+		for err := error(nil); !errors.Is(err, errNoStack); _, err = l.stack(ctx, name) {
+			if err := pause(ctx); err != nil {
+				return nil, fmt.Errorf("deleting the stack: %w", err)
+			}
+		}
+	}
+	text, err := json.Marshal(template)
+	if err != nil {
+		return nil, fmt.Errorf("template: %w", err)
+	}
+	form := url.Values{"StackName": {name}, "TemplateBody": {string(text)}, "Capabilities.member.1": {"CAPABILITY_IAM"}}
+	n := 0
+	for key, value := range parameters {
+		n++
+		form.Set(fmt.Sprintf("Parameters.member.%d.ParameterKey", n), key)
+		form.Set(fmt.Sprintf("Parameters.member.%d.ParameterValue", n), value)
+	}
+	if _, err := l.formation(ctx, "CreateStack", form); err != nil {
+		return nil, err
+	}
+	for {
+		s, err := l.stack(ctx, name)
+		switch {
+		case err != nil:
+			return nil, err
+		case s.Status == "CREATE_COMPLETE":
+			out := map[string]string{}
+			for _, o := range s.Outputs {
+				out[o.Key] = o.Value
+			}
+			return out, nil
+		case s.Status != "CREATE_IN_PROGRESS":
+			return nil, fmt.Errorf("the stack is %s: %s", s.Status, s.Reason)
+		}
+		if err := pause(ctx); err != nil {
+			return nil, fmt.Errorf("creating the stack: %w", err)
+		}
+	}
+}
+
+func pause(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(time.Second):
+		return nil
+	}
+}

@@ -1,0 +1,262 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"svc/pkg/gateway/emulator"
+)
+
+type object = map[string]any
+
+// kept are the kinds of resources that are taken over as they are; functions
+// and the API are derived, and what watches over a deployment (alarms,
+// dashboard, domain, log groups) has no use here.
+var kept = map[string]bool{
+	"AWS::DynamoDB::Table": true, "AWS::KMS::Key": true, "AWS::KMS::Alias": true, "AWS::SQS::Queue": true, "AWS::IAM::ManagedPolicy": true,
+}
+
+// apiID and stage make the address of the API known before it is there.
+const (
+	apiID = "svc"
+	stage = "live"
+)
+
+// code says where the zip of each function is.
+type code struct {
+	bucket       string
+	keys         map[string]string // by function
+	architecture string            // arm64 or x86_64
+}
+
+// derive makes the REST variant of the template.
+func derive(text []byte, at code) (object, error) {
+	doc, err := read(text)
+	if err != nil {
+		return nil, err
+	}
+	routes, err := emulator.Routes(text)
+	if err != nil {
+		return nil, err
+	}
+	globals := member(member(doc, "Globals"), "Function")
+	resources := object{}
+	for name, r := range member(doc, "Resources") {
+		resource, _ := r.(object)
+		switch kind := resource["Type"]; {
+		case kind == "AWS::Serverless::Function":
+			if err := function(resources, name, globals, member(resource, "Properties"), at); err != nil {
+				return nil, fmt.Errorf("%s: %w", name, err)
+			}
+		case kept[fmt.Sprint(kind)]:
+			resources[name] = object{"Type": kind, "Properties": resource["Properties"]} // nothing is retained
+		}
+	}
+	if len(resources) == 0 {
+		return nil, errors.New("the template has no resources")
+	}
+	rest(resources, routes)
+	parameters := member(doc, "Parameters")
+	delete(member(parameters, "BaseUrl"), "AllowedPattern") // plain http, here
+	outputs := object{}
+	for _, name := range []string{"TableName", "KeyId", "SettlementDeadLettersUrl", "ProjectionDeadLettersUrl"} {
+		outputs[name] = member(doc, "Outputs")[name]
+	}
+	outputs["KeysFunction"] = object{"Value": object{"Ref": "KeysFunction"}}
+	return object{"AWSTemplateFormatVersion": "2010-09-09", "Description": "The REST variant of template.yaml, for LocalStack",
+		"Parameters": parameters, "Conditions": doc["Conditions"], "Resources": resources, "Outputs": outputs}, nil
+}
+
+// function makes the function, its role and what sets it off.
+func function(resources object, name string, globals, properties object, at code) error {
+	if at.keys[name] == "" {
+		return errors.New("there is no code for it")
+	}
+	policies, arns := []any{}, []any{"arn:aws:iam::aws:policy/service-role/AWSLambdaBasicExecutionRole"}
+	for i, p := range list(properties["Policies"]) {
+		policy, _ := p.(object)
+		if policy["Ref"] != nil {
+			arns = append(arns, policy)
+			continue
+		}
+		policies = append(policies, object{"PolicyName": fmt.Sprint("Policy", i), "PolicyDocument": policy})
+	}
+	for event, e := range member(properties, "Events") {
+		source, _ := e.(object)
+		switch p := member(source, "Properties"); source["Type"] {
+		case "DynamoDB":
+			arns = append(arns, "arn:aws:iam::aws:policy/service-role/AWSLambdaDynamoDBExecutionRole")
+			mapping := maps.Clone(p)
+			mapping["EventSourceArn"], mapping["FunctionName"] = mapping["Stream"], object{"Ref": name}
+			delete(mapping, "Stream")
+			dead := member(member(p, "DestinationConfig"), "OnFailure")["Destination"]
+			mapping["DestinationConfig"] = object{"OnFailure": object{"Destination": dead}}
+			policies = append(policies, object{"PolicyName": "DeadLetters", "PolicyDocument": object{"Version": "2012-10-17",
+				"Statement": []any{object{"Effect": "Allow", "Action": "sqs:SendMessage", "Resource": dead}}}})
+			resources[name+event] = object{"Type": "AWS::Lambda::EventSourceMapping", "Properties": mapping}
+		case "ScheduleV2":
+			arn := object{"Fn::GetAtt": []any{name, "Arn"}}
+			resources[name+event] = object{"Type": "AWS::Events::Rule", "Properties": object{"ScheduleExpression": p["ScheduleExpression"],
+				"Targets": []any{object{"Id": name, "Arn": arn}}}}
+			resources[name+event+"Permission"] = permission(name, "events.amazonaws.com")
+		case "HttpApi":
+		default:
+			return fmt.Errorf("an event of type %v is not known", source["Type"])
+		}
+	}
+	resources[name+"Role"] = object{"Type": "AWS::IAM::Role", "Properties": object{"ManagedPolicyArns": arns, "Policies": policies,
+		"AssumeRolePolicyDocument": object{"Version": "2012-10-17", "Statement": []any{object{"Effect": "Allow", "Action": "sts:AssumeRole",
+			"Principal": object{"Service": "lambda.amazonaws.com"}}}}}}
+	variables := maps.Clone(member(member(globals, "Environment"), "Variables"))
+	maps.Copy(variables, member(member(properties, "Environment"), "Variables"))
+	setting := func(field string) any {
+		if v, own := properties[field]; own {
+			return v
+		}
+		return globals[field]
+	}
+	resources[name] = object{"Type": "AWS::Lambda::Function", "Properties": object{
+		"Code": object{"S3Bucket": at.bucket, "S3Key": at.keys[name]}, "Role": object{"Fn::GetAtt": []any{name + "Role", "Arn"}},
+		"Architectures": []any{at.architecture}, "Runtime": setting("Runtime"), "Handler": setting("Handler"), "MemorySize": setting("MemorySize"),
+		"Timeout": setting("Timeout"), "Environment": object{"Variables": variables}}}
+	return nil
+}
+
+func permission(function, principal string) object {
+	return object{"Type": "AWS::Lambda::Permission", "Properties": object{"Action": "lambda:InvokeFunction", "FunctionName": object{"Ref": function}, "Principal": principal}}
+}
+
+// anyMethod is what a REST API calls ANY.
+const anyMethod = "x-amazon-apigateway-any-method"
+
+// rest makes the REST API. Where an HTTP API sends what no route takes to
+// $default, a REST API needs an any-method on every path, and one on all others.
+func rest(resources object, routes []emulator.Route) {
+	fallback := ""
+	for _, r := range routes {
+		if r.Path == emulator.Default {
+			fallback = r.Function
+		}
+	}
+	paths, functions := object{}, map[string]bool{}
+	for _, r := range routes {
+		path, method := r.Path, strings.ToLower(r.Method)
+		if path == emulator.Default {
+			path, method = "/{proxy+}", "any"
+		}
+		if method == "any" {
+			method = anyMethod
+		}
+		if paths[path] == nil {
+			paths[path] = object{}
+			if fallback != "" {
+				paths[path].(object)[anyMethod] = integration(fallback, path)
+			}
+		}
+		paths[path].(object)[method] = integration(r.Function, path)
+		functions[r.Function] = true
+	}
+	resources["RestApi"] = object{"Type": "AWS::ApiGateway::RestApi", "Properties": object{"Name": object{"Fn::Sub": "${AWS::StackName}"},
+		"Tags": []any{object{"Key": "_custom_id_", "Value": apiID}},
+		"Body": object{"openapi": "3.0.1", "info": object{"title": "svc", "version": "1"}, "paths": paths}}}
+	resources["RestDeployment"] = object{"Type": "AWS::ApiGateway::Deployment", "Properties": object{"RestApiId": object{"Ref": "RestApi"}}}
+	resources["RestStage"] = object{"Type": "AWS::ApiGateway::Stage", "Properties": object{"RestApiId": object{"Ref": "RestApi"},
+		"DeploymentId": object{"Ref": "RestDeployment"}, "StageName": stage}}
+	for _, name := range slices.Sorted(maps.Keys(functions)) {
+		resources[name+"Permission"] = permission(name, "apigateway.amazonaws.com")
+	}
+}
+
+func integration(function, path string) object {
+	method := object{"responses": object{}, "x-amazon-apigateway-integration": object{"type": "aws_proxy", "httpMethod": "POST", "passthroughBehavior": "when_no_match",
+		"uri": object{"Fn::Sub": "arn:aws:apigateway:${AWS::Region}:lambda:path/2015-03-31/functions/${" + function + ".Arn}/invocations"}}}
+	var parameters []any
+	for part := range strings.SplitSeq(path, "/") {
+		if name, ok := strings.CutPrefix(part, "{"); ok {
+			name = strings.TrimSuffix(strings.TrimSuffix(name, "}"), "+")
+			parameters = append(parameters, object{"name": name, "in": "path", "required": true, "schema": object{"type": "string"}})
+		}
+	}
+	if parameters != nil {
+		method["parameters"] = parameters
+	}
+	return method
+}
+
+// read decodes the template, the short tags of intrinsic functions into their
+// long form.
+func read(text []byte) (object, error) {
+	var root yaml.Node
+	if err := yaml.Unmarshal(text, &root); err != nil {
+		return nil, fmt.Errorf("template: %w", err)
+	}
+	if len(root.Content) == 0 {
+		return nil, errors.New("the template is empty")
+	}
+	tree, err := decode(root.Content[0])
+	doc, ok := tree.(object)
+	if err == nil && !ok {
+		err = errors.New("the template is no mapping")
+	}
+	return doc, err
+}
+
+func decode(n *yaml.Node) (any, error) {
+	if name, ok := strings.CutPrefix(n.Tag, "!"); ok && !strings.HasPrefix(name, "!") && name != "" {
+		plain := *n
+		if plain.Tag = ""; plain.Kind == yaml.ScalarNode {
+			plain.Tag = "!!str"
+		}
+		argument, err := decode(&plain)
+		switch {
+		case name == "GetAtt":
+			resource, attribute, _ := strings.Cut(fmt.Sprint(argument), ".")
+			return object{"Fn::GetAtt": []any{resource, attribute}}, err
+		case name != "Ref" && name != "Condition":
+			name = "Fn::" + name
+		}
+		return object{name: argument}, err
+	}
+	switch n.Kind {
+	case yaml.MappingNode:
+		m := object{}
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			value, err := decode(n.Content[i+1])
+			if err != nil {
+				return nil, err
+			}
+			m[n.Content[i].Value] = value
+		}
+		return m, nil
+	case yaml.SequenceNode:
+		out := []any{}
+		for _, c := range n.Content {
+			value, err := decode(c)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, value)
+		}
+		return out, nil
+	}
+	var v any
+	if err := n.Decode(&v); err != nil {
+		return nil, fmt.Errorf("line %d: %w", n.Line, err)
+	}
+	return v, nil
+}
+
+func member(m object, name string) object {
+	v, _ := m[name].(object)
+	return v
+}
+
+func list(v any) []any {
+	l, _ := v.([]any)
+	return l
+}

@@ -1,0 +1,185 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"svc"
+	"svc/pkg/gateway/emulator"
+)
+
+func derived(t *testing.T) object {
+	t.Helper()
+	at, err := place("amd64")
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := derive(svc.Template, at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
+
+// TestRoutes: the REST API has the routes of the HTTP API, and what no route
+// takes goes to the same function.
+func TestRoutes(t *testing.T) {
+	paths := member(member(member(member(derived(t)["Resources"].(object), "RestApi"), "Properties"), "Body"), "paths")
+	routes, err := emulator.Routes(svc.Template)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want, have []string
+	for _, r := range routes {
+		switch {
+		case r.Path == emulator.Default:
+			want = append(want, anyMethod+" /{proxy+} "+r.Function)
+		case r.Method == "ANY":
+			want = append(want, anyMethod+" "+r.Path+" "+r.Function)
+		default:
+			want = append(want, strings.ToLower(r.Method)+" "+r.Path+" "+r.Function)
+		}
+	}
+	for path, p := range paths {
+		methods := p.(object)
+		if methods[anyMethod] == nil {
+			t.Errorf("%s has methods that nobody answers", path)
+		}
+		for method, m := range methods {
+			uri := fmt.Sprint(member(member(m.(object), "x-amazon-apigateway-integration"), "uri")["Fn::Sub"])
+			_, function, _ := strings.Cut(uri, "${AWS::Region}:lambda:path/2015-03-31/functions/${")
+			function, _, _ = strings.Cut(function, ".Arn}")
+			if method == anyMethod && function == "DocsFunction" && path != "/{proxy+}" {
+				continue // what an HTTP API's $default route does
+			}
+			have = append(have, method+" "+path+" "+function)
+		}
+	}
+	slices.Sort(want)
+	slices.Sort(have)
+	if diff := cmp.Diff(want, have); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestResources: every function has its code, role and environment, the stream
+// functions their mapping, and nothing is left that LocalStack does not have.
+func TestResources(t *testing.T) {
+	doc := derived(t)
+	resources := doc["Resources"].(object)
+	kinds := map[string]int{}
+	for name, r := range resources {
+		kind := r.(object)["Type"].(string)
+		kinds[kind]++
+		if strings.Contains(kind, "Serverless") || strings.Contains(kind, "ApiGatewayV2") || strings.Contains(kind, "CloudWatch") {
+			t.Errorf("%s is a %s", name, kind)
+		}
+		if kind == "AWS::Lambda::Function" {
+			p := r.(object)["Properties"].(object)
+			if member(member(p, "Environment"), "Variables")["TABLE_NAME"] == nil || p["Runtime"] != "provided.al2023" || p["Timeout"] == nil {
+				t.Errorf("%s: %v", name, p)
+			}
+		}
+	}
+	want := map[string]int{"AWS::Lambda::Function": 12, "AWS::IAM::Role": 12, "AWS::Lambda::EventSourceMapping": 2, "AWS::DynamoDB::Table": 1, "AWS::KMS::Key": 1,
+		"AWS::SQS::Queue": 2, "AWS::ApiGateway::RestApi": 1, "AWS::ApiGateway::Deployment": 1, "AWS::ApiGateway::Stage": 1, "AWS::Events::Rule": 1, "AWS::Lambda::Permission": 10}
+	for _, kind := range slices.Sorted(maps.Keys(want)) {
+		if kinds[kind] != want[kind] {
+			t.Errorf("%d of %s, want %d", kinds[kind], kind, want[kind])
+		}
+	}
+	settlement := resources["SettlementFunctionStream"].(object)["Properties"].(object)
+	for _, field := range []string{"EventSourceArn", "FunctionName", "StartingPosition", "BatchSize", "FunctionResponseTypes", "FilterCriteria", "MaximumRetryAttempts"} {
+		if settlement[field] == nil {
+			t.Errorf("the mapping of settlement has no %s", field)
+		}
+	}
+}
+
+// TestReferences: whatever a resource or an output refers to is there.
+func TestReferences(t *testing.T) {
+	doc := derived(t)
+	text, err := json.Marshal(object{"Resources": doc["Resources"], "Outputs": doc["Outputs"]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tree any
+	if err := json.Unmarshal(text, &tree); err != nil {
+		t.Fatal(err)
+	}
+	there := func(name string) bool {
+		return strings.HasPrefix(name, "AWS::") || member(doc, "Resources")[name] != nil || member(doc, "Parameters")[name] != nil
+	}
+	var walk func(v any)
+	walk = func(v any) {
+		switch v := v.(type) {
+		case []any:
+			for _, e := range v {
+				walk(e)
+			}
+		case object:
+			if name, ok := v["Ref"].(string); ok && !there(name) {
+				t.Errorf("Ref: %s is not there", name)
+			}
+			if l := list(v["Fn::GetAtt"]); len(l) > 0 && !there(l[0].(string)) {
+				t.Errorf("GetAtt: %s is not there", l[0])
+			}
+			for _, e := range v {
+				walk(e)
+			}
+		}
+	}
+	walk(tree)
+}
+
+func TestFaults(t *testing.T) {
+	for name, text := range map[string]string{"empty": "", "a list": "[]", "no resources": "Resources: {}", "code missing": "Resources: {A: {Type: 'AWS::Serverless::Function', Properties: {}}}"} {
+		if _, err := derive([]byte(text), code{}); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+func TestForward(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "reached") }))
+	defer server.Close()
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	from := free.Addr().String()
+	_ = free.Close()
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- forward(ctx, from, server.Listener.Addr().String()) }()
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		res, err := http.Get("http://" + from)
+		if err == nil {
+			body, _ := io.ReadAll(res.Body)
+			_ = res.Body.Close()
+			if string(body) != "reached" {
+				t.Errorf("body %q", body)
+			}
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal(err)
+		}
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+
+	"svc"
+)
+
+// bucket is where the zips are, stackName what the stack is called.
+const (
+	bucket    = "svc-functions"
+	stackName = "svc"
+)
+
+func main() {
+	endpoint := flag.String("endpoint", "http://localhost:4566", "`URL` of LocalStack")
+	arch := flag.String("arch", runtime.GOARCH, "`processor` of the machine that runs the functions: amd64 or arm64")
+	flag.Usage = func() {
+		fmt.Fprintln(os.Stderr, "usage: localstack [flags] template | deploy | forward FROM TO\n\n"+
+			"template prints the template for LocalStack. deploy builds and deploys, and prints what svc and the tests need as\nlines of NAME=value. forward passes TCP connections on, for sam local.")
+		flag.PrintDefaults()
+	}
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	var err error
+	switch flag.Arg(0) {
+	case "template":
+		err = printTemplate(*arch)
+	case "deploy":
+		err = deploy(ctx, localstack{strings.TrimSuffix(*endpoint, "/"), &http.Client{Timeout: 5 * time.Minute}}, *arch)
+	case "forward":
+		if flag.NArg() != 3 {
+			flag.Usage()
+			os.Exit(2)
+		}
+		err = forward(ctx, flag.Arg(1), flag.Arg(2))
+	default:
+		flag.Usage()
+		os.Exit(2)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "localstack:", err)
+		os.Exit(1)
+	}
+}
+
+// place gives where the code is, before it is there.
+func place(arch string) (code, error) {
+	at := code{bucket: bucket, keys: map[string]string{}, architecture: map[string]string{"amd64": "x86_64", "arm64": "arm64"}[arch]}
+	if at.architecture == "" {
+		return at, fmt.Errorf("no function runs on %s", arch)
+	}
+	doc, err := read(svc.Template)
+	for name, r := range member(doc, "Resources") {
+		if resource, _ := r.(object); resource["Type"] == "AWS::Serverless::Function" {
+			at.keys[name] = folder(name) + ".zip"
+		}
+	}
+	return at, err
+}
+
+// folder of a function's main package.
+func folder(function string) string { return strings.ToLower(strings.TrimSuffix(function, "Function")) }
+
+func printTemplate(arch string) error {
+	at, err := place(arch)
+	if err != nil {
+		return err
+	}
+	doc, err := derive(svc.Template, at)
+	if err != nil {
+		return err
+	}
+	e := json.NewEncoder(os.Stdout)
+	e.SetIndent("", "  ")
+	return e.Encode(doc)
+}
+
+func deploy(ctx context.Context, l localstack, arch string) error {
+	ctx, cancel := context.WithTimeout(ctx, 15*time.Minute)
+	defer cancel()
+	at, err := place(arch)
+	if err != nil {
+		return err
+	}
+	dir, err := build(ctx, arch)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	if err := l.bucket(ctx, bucket); err != nil {
+		return err
+	}
+	for name, key := range at.keys {
+		zipped, err := pack(filepath.Join(dir, folder(name)))
+		if err != nil {
+			return err
+		}
+		if err := l.upload(ctx, bucket, key, zipped); err != nil {
+			return err
+		}
+	}
+	template, err := derive(svc.Template, at)
+	if err != nil {
+		return err
+	}
+	base := l.endpoint + "/_aws/execute-api/" + apiID + "/" + stage
+	out, err := l.create(ctx, stackName, template, map[string]string{"BaseUrl": base, "DeletionProtection": "false"})
+	if err != nil {
+		return err
+	}
+	if err := l.invoke(ctx, out["KeysFunction"]); err != nil { // a schedule here does not begin at once
+		return err
+	}
+	fmt.Printf("SVC_URL=%s\nBASE_URL=%s\nTABLE_NAME=%s\nKEY_ID=%s\nSETTLEMENT_DEAD_LETTERS=%s\nPROJECTION_DEAD_LETTERS=%s\n"+
+		"AWS_ENDPOINT_URL=%s\nAWS_ENDPOINT_URL_DYNAMODB=%s\nAWS_REGION=%s\nAWS_ACCESS_KEY_ID=test\nAWS_SECRET_ACCESS_KEY=test\n",
+		base, base, out["TableName"], out["KeyId"], out["SettlementDeadLettersUrl"], out["ProjectionDeadLettersUrl"], l.endpoint, l.endpoint, region)
+	return nil
+}
+
+// build builds every function.
+func build(ctx context.Context, arch string) (string, error) {
+	dir, err := os.MkdirTemp("", "svc-functions-")
+	if err != nil {
+		return "", err
+	}
+	cmd := exec.CommandContext(ctx, "go", "build", "-tags=lambda.norpc", "-trimpath", "-buildvcs=false", "-ldflags=-s -w -buildid=", "-o", dir+"/", "svc/functions/...") //nolint:gosec // a folder that this program made
+	cmd.Env = append(os.Environ(), "GOOS=linux", "GOARCH="+arch, "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	return dir, nil
+}
+
+// pack makes a zip with the program as its bootstrap; the same program gives
+// the same zip.
+func pack(program string) ([]byte, error) {
+	text, err := os.ReadFile(program) //nolint:gosec // a program that it has just built
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	w := zip.NewWriter(&out)
+	h := &zip.FileHeader{Name: "bootstrap", Method: zip.Deflate}
+	h.SetMode(0o755)
+	f, err := w.CreateHeader(h)
+	if err == nil {
+		_, err = f.Write(text)
+	}
+	if err == nil {
+		err = w.Close()
+	}
+	return out.Bytes(), err
+}

@@ -1,0 +1,116 @@
+package app_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+
+	"svc/pkg/api"
+	"svc/pkg/app"
+	"svc/pkg/app/apptest"
+	"svc/pkg/authz"
+)
+
+// TestAllocations holds what a request allocates in this process, a gateway
+// event in and its answer out, over a table whose answers were recorded. What
+// the SDK alone allocates to send the same requests and read the same answers
+// is counted apart; the rest is ours: the pipeline, huma, guregu/dynamo, the
+// gateway's adapter and the log's line.
+func TestAllocations(t *testing.T) {
+	s := newSuite(t)
+	functions, err := s.Place.Functions()
+	must(t, err)
+	op, rider, driver := s.Token(t, s.actors[authz.Dashboard]), s.Token(t, s.actors[authz.Rider]), s.Token(t, s.actors[authz.Driver])
+	service := s.ServiceType(t, "metro", "0.2")
+	request := fmt.Sprintf(`{"originAddress":"350 5th Ave","originLat":40.7484,"originLng":-73.9857,"destAddress":"JFK","destLat":40.6,"destLng":-73.7,"serviceTypeId":%q}`, service)
+	var trip, other string
+	for range 45 {
+		other, trip = trip, apptest.JSON[struct{ ID string }](t, s.Post(t, rider, "/api/v1/me/trips", request).Must(t, 201)).ID
+	}
+	counted := map[string]float64{}
+	for _, tt := range []struct {
+		name, token, method, target, body string
+		whole, ours                       float64 // at most; with a little room for what the runtime does
+	}{
+		{"one item", rider, "GET", "/api/v1/me", "", 560, 120},
+		{"list of 1", op, "GET", "/api/v1/trips?limit=1", "", 950, 120},
+		{"list of 20", op, "GET", "/api/v1/trips?limit=20", "", 1000, 0},
+		{"list of 40", op, "GET", "/api/v1/trips?limit=40", "", 1050, 0},
+		{"trip with its log", op, "GET", "/api/v1/trips/" + trip, "", 1350, 120},
+		{"request", rider, "POST", "/api/v1/me/trips", request, 1250, 390},
+		{"accept", driver, "POST", "/api/v1/me/trips/" + trip + "/accept", "{}", 1050, 200},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			name, event := gatewayEvent(t, tt.token, tt.method, tt.target, tt.body)
+			_, before := gatewayEvent(t, tt.token, tt.method, strings.Replace(tt.target, trip, other, 1), tt.body)
+			f := functions[name]
+			s.Drain(t)
+			succeed(t, f, before) // keys and shards are known from here on
+			s.Drain(t)
+			s.Wire.Record()
+			defer s.Wire.Mend()
+			succeed(t, f, event)
+			sdk := sdkAlone(t, s.Wire.Recorded())
+			s.Drain(t)
+			s.Wire.Replay()
+			whole := least(func() float64 { return testing.AllocsPerRun(20, func() { succeed(t, f, event) }) })
+			counted[tt.name] = whole
+			t.Logf("%5.0f allocations, the SDK alone %5.0f, ours %5.0f", whole, sdk, whole-sdk)
+			if whole > tt.whole*allowance {
+				t.Errorf("%.0f allocations, at most %.0f wanted", whole, tt.whole*allowance)
+			}
+			if tt.ours > 0 && whole-sdk > tt.ours*allowance {
+				t.Errorf("%.0f allocations of our own, at most %.0f wanted", whole-sdk, tt.ours*allowance)
+			}
+		})
+	}
+	if each := (counted["list of 40"] - counted["list of 20"]) / 20; each > eachItem {
+		t.Errorf("%.1f allocations for each item of a list", each)
+	}
+}
+
+type function = func(context.Context, json.RawMessage) (json.RawMessage, error)
+
+func succeed(t testing.TB, f function, event json.RawMessage) {
+	t.Helper()
+	out, err := f(context.Background(), event)
+	if err != nil || !strings.HasPrefix(string(out), `{"statusCode":20`) {
+		t.Fatalf("%v: %s", err, out)
+	}
+}
+
+// least is the least of a few measurements: the stream's poller works beside
+// them now and then.
+func least(measure func() float64) float64 {
+	n := measure()
+	for range 3 {
+		n = min(n, measure())
+	}
+	return n
+}
+
+// gatewayEvent is a payload 2.0, and the function that it goes to.
+func gatewayEvent(t testing.TB, token, method, target, body string) (function string, raw json.RawMessage) {
+	t.Helper()
+	u, err := url.Parse(target)
+	must(t, err)
+	headers := map[string]string{"authorization": "Bearer " + token, "host": "api.svc.example", "accept": "application/json", "user-agent": "test/1",
+		"x-forwarded-for": "192.0.2.1", "x-forwarded-proto": "https", "x-forwarded-port": "443"}
+	if body != "" {
+		headers["content-type"] = "application/json"
+	}
+	query := map[string]string{}
+	for name, values := range u.Query() {
+		query[name] = strings.Join(values, ",")
+	}
+	raw, err = json.Marshal(map[string]any{"version": "2.0", "routeKey": "$default", "rawPath": u.Path, "rawQueryString": u.RawQuery, "headers": headers,
+		"queryStringParameters": query, "body": body, "isBase64Encoded": false,
+		"requestContext": map[string]any{"accountId": "123456789012", "apiId": "abc123", "domainName": "api.svc.example", "domainPrefix": "api", "stage": "$default",
+			"requestId": "JKJaXmPLvHcESHA=", "routeKey": "$default", "time": "01/Mar/2026:12:00:00 +0000", "timeEpoch": 1772366400000,
+			"http": map[string]any{"method": method, "path": u.Path, "protocol": "HTTP/1.1", "sourceIp": "192.0.2.1", "userAgent": "test/1"}}})
+	must(t, err)
+	return app.Group(api.Row{Path: u.Path}), raw
+}

@@ -1,0 +1,103 @@
+package apptest
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"svc/pkg/api"
+	"svc/pkg/ids"
+)
+
+func jsonNumber(s string) json.Number { return json.Number(s) }
+
+// Answer is what came back.
+type Answer struct {
+	Status int
+	Header http.Header
+	Body   []byte
+	Seen   api.Observation // of a row's request
+}
+
+// Request is one call; Token may be empty.
+type Request struct {
+	Method, Path, Token string
+	Body                string // "" for none
+	Header              map[string]string
+}
+
+// Do sends the request.
+func (s *Service) Do(t testing.TB, r Request) Answer {
+	t.Helper()
+	var body io.Reader
+	if r.Body != "" {
+		body = strings.NewReader(r.Body)
+	}
+	req, err := http.NewRequest(r.Method, s.URL+r.Path, body)
+	must(t, err)
+	id := ids.New(ids.Request, s.Clock.Now())
+	req.Header.Set("X-Request-Id", id)
+	if r.Body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if r.Token != "" {
+		req.Header.Set("Authorization", "Bearer "+r.Token)
+	}
+	for name, value := range r.Header {
+		req.Header.Set(name, value)
+	}
+	res, err := s.client.Do(req)
+	must(t, err)
+	defer func() { _ = res.Body.Close() }()
+	text, err := io.ReadAll(res.Body)
+	must(t, err)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return Answer{res.StatusCode, res.Header, text, s.seen[id]}
+}
+
+// Get, Post and Patch are Do with a token; the body is JSON text.
+func (s *Service) Get(t testing.TB, token, path string) Answer {
+	t.Helper()
+	return s.Do(t, Request{Method: http.MethodGet, Path: path, Token: token})
+}
+
+// Post posts a body.
+func (s *Service) Post(t testing.TB, token, path, body string) Answer {
+	t.Helper()
+	return s.Do(t, Request{Method: http.MethodPost, Path: path, Token: token, Body: body})
+}
+
+// Patch patches with a body.
+func (s *Service) Patch(t testing.TB, token, path, body string) Answer {
+	t.Helper()
+	return s.Do(t, Request{Method: http.MethodPatch, Path: path, Token: token, Body: body})
+}
+
+// Must fails the test unless the answer has the status.
+func (a Answer) Must(t testing.TB, status int) Answer {
+	t.Helper()
+	if a.Status != status {
+		t.Fatalf("status %d, want %d: %s", a.Status, status, a.Body)
+	}
+	return a
+}
+
+// JSON reads the body into a value of the type.
+func JSON[T any](t testing.TB, a Answer) T {
+	t.Helper()
+	var out T
+	if err := json.Unmarshal(a.Body, &out); err != nil {
+		t.Fatalf("body %q: %v", a.Body, err)
+	}
+	return out
+}
+
+// Word gives the error word of an answer, "" for none.
+func (a Answer) Word() string {
+	var body api.ErrorBody
+	_ = json.Unmarshal(a.Body, &body) // not an error body: no word
+	return body.Error
+}

@@ -1,0 +1,125 @@
+package app_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"svc/pkg/app/apptest"
+	"svc/pkg/authz"
+	"svc/pkg/local/testkit"
+)
+
+// budget is what one request may cost (docs/design.md): round trips that wait
+// for each other, read units, write units on the table itself.
+type budget struct {
+	trips         int
+	reads, writes float64
+}
+
+func (b budget) hold(t *testing.T, what string, a apptest.Answer) {
+	t.Helper()
+	u := a.Seen.Usage
+	if u.Sequential == 0 {
+		t.Errorf("%s: nothing was counted", what)
+	}
+	if u.Sequential > b.trips || u.ReadUnits > b.reads || testkit.WriteUnits(u) > b.writes {
+		t.Errorf("%s: %d round trips, %.1f read and %.1f write units; budget %+v", what, u.Sequential, u.ReadUnits, testkit.WriteUnits(u), b)
+	}
+	t.Logf("%-60s %d round trips, %4.1f RU, %4.1f WU (+%.1f on indexes)", what, u.Sequential, u.ReadUnits, testkit.WriteUnits(u), u.IndexUnits)
+}
+
+// TestBudgets counts what every endpoint costs. The wire is slow enough that
+// requests which may overlap do.
+func TestBudgets(t *testing.T) {
+	s := newSuite(t)
+	op, rider, driver := s.Token(t, s.actors[authz.Dashboard]), s.Token(t, s.actors[authz.Rider]), s.Token(t, s.actors[authz.Driver])
+	service := s.ServiceType(t, "metro", "0.2")
+	request := fmt.Sprintf(`{"originAddress":"350 5th Ave","originLat":40.7484,"originLng":-73.9857,"destAddress":"JFK","destLat":40.6,"destLng":-73.7,"serviceTypeId":%q}`, service)
+	var ids []string
+	for range 60 {
+		ids = append(ids, apptest.JSON[struct{ ID string }](t, s.Post(t, rider, "/api/v1/me/trips", request).Must(t, 201)).ID)
+	}
+	for _, path := range []string{"trips", "drivers", "settings", "wallets", "businesses", "feedback", "me"} { // shards and keys are known from here on
+		s.Get(t, op, "/api/v1/"+path).Must(t, 200)
+	}
+	s.Get(t, rider, "/api/v1/me").Must(t, 200)
+	s.Get(t, driver, "/api/v1/me").Must(t, 200)
+	s.Wire.Delay(30 * time.Millisecond)
+	page := func(items int) float64 { return 5 + float64(items)*0.5 } // an entry is at most a KiB, read eventually consistent
+	for _, c := range []struct {
+		token, path string
+		b           budget
+	}{
+		{op, "/api/v1/trips?limit=50", budget{1, page(51), 0}},
+		{op, "/api/v1/trips?status=PENDING&limit=20", budget{1, page(21), 0}},
+		{op, "/api/v1/trips?customerId=" + s.actors[authz.Rider].ID + "&limit=20", budget{1, page(21), 0}},
+		{op, "/api/v1/trips?customerId=" + s.actors[authz.Rider].ID + "&status=COMPLETED", budget{2, page(150), 0}},
+		{op, "/api/v1/trips/" + ids[0], budget{2, 12, 0}},
+		{op, "/api/v1/drivers", budget{1, page(3), 0}},
+		{op, "/api/v1/drivers?status=OFFLINE", budget{1, page(3), 0}},
+		{op, "/api/v1/customers", budget{1, page(3), 0}},
+		{op, "/api/v1/settings", budget{1, page(6), 0}},
+		{op, "/api/v1/services", budget{1, page(4), 0}},
+		{op, "/api/v1/zones", budget{1, page(4), 0}},
+		{op, "/api/v1/branding", budget{1, page(2), 0}},
+		{op, "/api/v1/reports/summary", budget{2, 80, 0}},
+		{op, "/api/v1/wallets", budget{1, page(6), 0}},
+		{op, "/api/v1/wallets?type=driver&detail=1", budget{1, page(6), 0}},
+		{op, "/api/v1/businesses", budget{1, page(3), 0}},
+		{op, "/api/v1/orders", budget{1, page(3), 0}},
+		{op, "/api/v1/feedback", budget{2, page(60), 0}},
+		{op, "/api/v1/me", budget{2, page(3), 0}},
+		{rider, "/api/v1/me", budget{1, 5, 0}},
+		{driver, "/api/v1/me", budget{1, 5, 0}},
+		{rider, "/api/v1/me/trips?limit=20", budget{1, page(21), 0}},
+		{rider, "/api/v1/me/addresses", budget{1, page(3), 0}},
+		{rider, "/api/v1/me/wallet", budget{1, page(22), 0}},
+		{rider, "/api/v1/me/payment-methods", budget{1, page(3), 0}},
+		{rider, "/api/v1/me/orders", budget{1, page(3), 0}},
+	} {
+		c.b.hold(t, "GET "+c.path, s.Get(t, c.token, c.path).Must(t, 200))
+	}
+	transition := budget{2, 7, 4}
+	// A request writes trip and log; it has no version to condition on.
+	transition.hold(t, "POST /me/trips", s.Post(t, rider, "/api/v1/me/trips", request).Must(t, 201))
+	for _, action := range []string{"accept", "arrived", "start", "complete"} {
+		transition.hold(t, "POST "+action, s.Post(t, driver, "/api/v1/me/trips/"+ids[0]+"/"+action, "{}").Must(t, 200))
+	}
+	transition.hold(t, "POST cancel", s.Post(t, rider, "/api/v1/me/trips/"+ids[1]+"/cancel", "{}").Must(t, 200))
+	transition.hold(t, "PATCH status", s.Patch(t, driver, "/api/v1/me/status", `{"online":true}`).Must(t, 200))
+	// The key's record is one item more to read and one more to write.
+	keyedBudget := budget{2, 8, 6}
+	keyedBudget.hold(t, "POST accept with Idempotency-Key", s.Do(t, keyed(driver, "/api/v1/me/trips/"+ids[2]+"/accept", "", "k")).Must(t, 200))
+	save := budget{2, 7, 4}
+	save.hold(t, "POST /me/addresses", s.Post(t, rider, "/api/v1/me/addresses", `{"address":"Home","lat":1.5,"lng":2.5}`).Must(t, 201))
+}
+
+// TestListsDoNotGrow: a page costs the same in a tenant with few trips and in
+// one with many.
+func TestListsDoNotGrow(t *testing.T) {
+	s := newSuite(t)
+	op, rider := s.Token(t, s.actors[authz.Dashboard]), s.Token(t, s.actors[authz.Rider])
+	cost := func() []float64 {
+		var out []float64
+		for _, path := range []string{"/api/v1/trips?limit=5", "/api/v1/trips?limit=5&status=PENDING", "/api/v1/trips?limit=5&customerId=" + s.actors[authz.Rider].ID} {
+			out = append(out, s.Get(t, op, path).Must(t, 200).Seen.Usage.ReadUnits)
+		}
+		return append(out, s.Get(t, rider, "/api/v1/me/trips?limit=5").Must(t, 200).Seen.Usage.ReadUnits)
+	}
+	request := func(n int) {
+		for range n {
+			s.Post(t, rider, "/api/v1/me/trips", ride).Must(t, 201)
+		}
+	}
+	request(10)
+	cost()
+	few := cost()
+	request(200)
+	many := cost()
+	for i := range few {
+		if many[i] > few[i]+0.5 {
+			t.Errorf("list %d: %.1f read units with ten trips, %.1f with 210", i, few[i], many[i])
+		}
+	}
+}

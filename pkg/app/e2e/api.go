@@ -1,0 +1,227 @@
+package e2e
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+)
+
+func decoded(t *testing.T, part string) []byte {
+	t.Helper()
+	text, err := base64.RawURLEncoding.DecodeString(part)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// operator reads every list there is.
+func (s *suite) operator(t *testing.T) {
+	token := s.token(t, operator)
+	me := s.get(t, token, "/api/v1/me").must(200).json()
+	if me["actor"] != "dashboard" || me["email"] != operator.email {
+		t.Errorf("actor %v", me["actor"])
+	}
+	trips := s.get(t, token, "/api/v1/trips?limit=2").some()
+	page := s.get(t, token, "/api/v1/trips?limit=2")
+	next := s.get(t, token, "/api/v1/trips?limit=2&cursor="+url.QueryEscape(page.text("next_cursor"))).some()
+	if next[0]["id"] == trips[0]["id"] || next[0]["id"] == trips[1]["id"] {
+		t.Error("the second page repeats the first")
+	}
+	one := s.get(t, token, "/api/v1/trips/"+trips[0]["id"].(string)).must(200).json()
+	if log, _ := one["log"].([]any); len(log) == 0 || one["customer"] == nil {
+		t.Error("a trip without log or customer")
+	}
+	day := url.QueryEscape(time.Now().AddDate(0, 0, -20).UTC().Format(time.RFC3339))
+	s.get(t, token, "/api/v1/trips?status=COMPLETED&from="+day+"&driverId="+s.id(t, driver)).items()
+	s.get(t, token, "/api/v1/trips?customerId="+s.id(t, rider)).some()
+	s.get(t, token, "/api/v1/trips?status=COMPLETED").some()
+	s.get(t, token, "/api/v1/drivers").some()
+	s.get(t, token, "/api/v1/drivers?status=ONLINE").items()
+	s.get(t, token, "/api/v1/customers").some()
+	s.eventually(t, "customers by name", func() bool { return len(s.get(t, token, "/api/v1/customers?q=thomps").items()) > 0 })
+	if got := s.get(t, token, "/api/v1/settings").must(200).json(); got["company"] == nil || got["settings"] == nil {
+		t.Errorf("settings without company or settings")
+	}
+	s.get(t, token, "/api/v1/services").some()
+	s.get(t, token, "/api/v1/zones").some()
+	s.get(t, token, "/api/v1/businesses").some()
+	orders := s.get(t, token, "/api/v1/orders?limit=1").some()
+	s.get(t, token, "/api/v1/orders?status="+orders[0]["status"].(string)+"&customerId="+orders[0]["customerId"].(string)).some()
+	s.get(t, token, "/api/v1/orders?status="+orders[0]["status"].(string)).some()
+	s.get(t, token, "/api/v1/orders?businessId="+orders[0]["businessId"].(string)).some()
+	s.eventually(t, "wallets", func() bool { return len(s.get(t, token, "/api/v1/wallets?type=driver&detail=1").items()) > 0 })
+	if got := s.get(t, token, "/api/v1/wallets").must(200).json(); got["drivers"] == nil || got["customers"] == nil {
+		t.Error("wallets without totals")
+	}
+	s.eventually(t, "report", func() bool { return s.get(t, token, "/api/v1/reports/summary").must(200).text("completedTrips") != "0" })
+}
+
+// id gives a person's identifier.
+func (s *suite) id(t *testing.T, p person) string {
+	t.Helper()
+	return s.get(t, s.token(t, p), "/api/v1/me").must(200).text("id")
+}
+
+func (s *suite) branding(t *testing.T) {
+	token := s.token(t, operator)
+	was := s.get(t, token, "/api/v1/branding").must(200).text("appName")
+	patch := func(body string) answer {
+		return s.do(t, call{method: "PATCH", path: "/api/v1/branding", token: token, body: body})
+	}
+	if got := patch(`{"appName": "Metro, tried"}`).must(200).text("appName"); got != "Metro, tried" {
+		t.Errorf("appName %q", got)
+	}
+	if got := patch(fmt.Sprintf(`{"appName": %q}`, was)).must(200).text("appName"); got != was {
+		t.Errorf("appName %q", got)
+	}
+	patch(`{"primaryColor": "blue"}`).refused(400, "invalid_request")
+	patch(``).refused(400, "invalid_request")
+}
+
+func (s *suite) feedback(t *testing.T) {
+	token := s.token(t, operator)
+	s.get(t, token, "/api/v1/feedback").items()
+	post := s.post(t, token, "/api/v1/feedback", `{"title": "Tried end to end", "body": "A post of the end-to-end suite.", "type": "IDEA"}`).must(201)
+	path := "/api/v1/feedback/" + post.text("id")
+	if got := s.get(t, token, path).must(200).json(); got["hasVoted"] != true || got["isMine"] != true {
+		t.Errorf("hasVoted %v, isMine %v", got["hasVoted"], got["isMine"])
+	}
+	if got := s.do(t, call{method: "DELETE", path: path + "/vote", token: token}).must(200).text("voteCount"); got != "0" {
+		t.Errorf("voteCount %s", got)
+	}
+	if got := s.post(t, token, path+"/vote", "").must(200).text("voteCount"); got != "1" {
+		t.Errorf("voteCount %s", got)
+	}
+	s.post(t, token, path+"/comments", `{"body": "And a comment."}`).must(201)
+	mine := s.get(t, token, "/api/v1/feedback?mine=1&status=ALL&sort=newest").some()
+	if find(mine, post.text("id")) == nil {
+		t.Error("the post is not among the caller's own")
+	}
+	s.get(t, token, "/api/v1/feedback?q=end&sort=comments&type=IDEA").items()
+	s.get(t, s.token(t, rider), "/api/v1/feedback").refused(403, "insufficient_scope")
+}
+
+func (s *suite) rider(t *testing.T) {
+	token := s.token(t, rider)
+	if got := s.get(t, token, "/api/v1/me").must(200).text("actor"); got != "rider" {
+		t.Errorf("actor %q", got)
+	}
+	s.get(t, token, "/api/v1/me/trips").some()
+	saved := s.post(t, token, "/api/v1/me/addresses", `{"address": "1 Trial Street", "lat": 40.7001, "lng": -74.0001, "label": "Trial"}`).must(201)
+	again := s.post(t, token, "/api/v1/me/addresses", `{"address": "1 Trial Street", "lat": 40.7001, "lng": -74.0001, "label": "Trial"}`).must(201)
+	if saved.text("usageCount") == again.text("usageCount") {
+		t.Error("usageCount does not grow")
+	}
+	if first := s.get(t, token, "/api/v1/me/addresses").some()[0]; first["label"] != "Trial" {
+		t.Errorf("first address: label %v", first["label"])
+	}
+	s.get(t, token, "/api/v1/me/wallet").must(200)
+	s.get(t, token, "/api/v1/me/payment-methods").some()
+	s.get(t, token, "/api/v1/me/orders").items()
+}
+
+func (s *suite) driver(t *testing.T) {
+	token := s.token(t, driver)
+	if got := s.get(t, token, "/api/v1/me").must(200).text("actor"); got != "driver" {
+		t.Errorf("actor %q", got)
+	}
+	set := func(body string) answer {
+		return s.do(t, call{method: "PATCH", path: "/api/v1/me/status", token: token, body: body})
+	}
+	if got := set(`{"online": false}`).must(200).text("status"); got != "OFFLINE" {
+		t.Errorf("status %q", got)
+	}
+	if got := set(`{"status": "ONLINE"}`).must(200).text("status"); got != "ONLINE" {
+		t.Errorf("status %q", got)
+	}
+	s.get(t, token, "/api/v1/me/trips").items()
+	s.get(t, token, "/api/v1/me/wallet").must(200)
+}
+
+// request makes a ride of the rider's, with a service type where there is one.
+func (s *suite) request(t *testing.T, key string) answer {
+	t.Helper()
+	service := s.get(t, s.token(t, operator), "/api/v1/services").some()[0]["id"]
+	return s.do(t, call{method: "POST", path: "/api/v1/me/trips", token: s.token(t, rider), key: key, body: fmt.Sprintf(
+		`{"originAddress": "1 Trial Street", "originLat": 40.7001, "originLng": -74.0001, "destAddress": "9 Trial Street", "serviceTypeId": %q,
+		"paymentType": "CARD", "notes": "Ring twice"}`, service)})
+}
+
+// ride: from the request to the money in the driver's wallet.
+func (s *suite) ride(t *testing.T) {
+	op, dr := s.token(t, operator), s.token(t, driver)
+	key := fmt.Sprint("e2e-", time.Now().UnixNano())
+	made, repeated := s.request(t, key).must(201), s.request(t, key).must(201)
+	if string(made.body) != string(repeated.body) || repeated.header.Get("Idempotent-Replayed") != "true" {
+		t.Errorf("the repeated request is not answered as the first: %s", repeated.body)
+	}
+	id := made.text("id")
+	path := "/api/v1/me/trips/" + id
+	wallet := func() json.Number {
+		v, _ := s.get(t, dr, "/api/v1/me/wallet").must(200).json()["balance"].(json.Number)
+		return v
+	}
+	before := wallet()
+	s.post(t, dr, path+"/start", "").refused(409, "invalid_state") // nobody's yet
+	if got := s.post(t, dr, path+"/accept", "").must(200).text("driverId"); got != s.id(t, driver) {
+		t.Errorf("driverId %q", got)
+	}
+	s.post(t, dr, path+"/accept", "").refused(409, "invalid_state")
+	s.post(t, dr, path+"/arrived", "").must(200)
+	s.post(t, dr, path+"/start", "").must(200)
+	s.post(t, s.token(t, rider), path+"/cancel", "").refused(409, "invalid_state")
+	if got := s.post(t, dr, path+"/complete", `{"finalFare": 21.5, "actualDistance": 7.25, "actualDuration": 1260}`).must(200).text("finalFare"); got != "21.5" {
+		t.Errorf("finalFare %s", got)
+	}
+	trip := s.get(t, op, "/api/v1/trips/"+id).must(200).json()
+	if log, _ := trip["log"].([]any); trip["status"] != "COMPLETED" || len(log) != 5 {
+		t.Errorf("status %v, %d entries in the log", trip["status"], len(log))
+	}
+	s.eventually(t, "the settlement", func() bool { return wallet() != before })
+	posted, _ := s.get(t, dr, "/api/v1/me/wallet").must(200).json()["transactions"].([]any)
+	last, _ := posted[0].(map[string]any)
+	if last["type"] != "TRIP_PAYMENT" || !strings.Contains(fmt.Sprint(last["description"]), made.text("tripCode")) {
+		t.Errorf("last transaction: type %v, description %v", last["type"], last["description"])
+	}
+}
+
+func (s *suite) cancelled(t *testing.T) {
+	id := s.request(t, "").must(201).text("id")
+	path := "/api/v1/me/trips/" + id
+	if got := s.post(t, s.token(t, rider), path+"/cancel", `{"reason": "Tried"}`).must(200).text("status"); got != "CANCELLED" {
+		t.Errorf("status %q", got)
+	}
+	s.post(t, s.token(t, driver), path+"/accept", "").refused(409, "invalid_state")
+}
+
+// apart: what is another tenant's is not there, and its features are its own.
+func (s *suite) apart(t *testing.T) {
+	id := s.request(t, "").must(201).text("id")
+	missing := s.get(t, s.token(t, stranger), "/api/v1/trips/trp_01ARZ3NDEKTSV4RRFFQ69G5FAV").refused(404, "not_found")
+	foreign := s.get(t, s.token(t, stranger), "/api/v1/trips/"+id).refused(404, "not_found")
+	if string(missing.body) != string(foreign.body) {
+		t.Errorf("another tenant's trip is told from one that is not there: %s", foreign.body)
+	}
+	s.post(t, s.token(t, pilot), "/api/v1/me/trips/"+id+"/accept", "").refused(404, "not_found")
+	s.post(t, s.token(t, guest), "/api/v1/me/trips/"+id+"/cancel", "").refused(404, "not_found")
+	s.get(t, s.token(t, stranger), "/api/v1/orders").refused(403, "feature_disabled")
+	s.get(t, s.token(t, operator), "/api/v1/me/trips").must(400)
+	s.post(t, s.token(t, rider), "/api/v1/me/trips/"+id+"/cancel", "").must(200)
+}
+
+// faults are told in the service's own form.
+func (s *suite) faults(t *testing.T) {
+	a := s.post(t, s.token(t, rider), "/api/v1/me/trips", `{"originLat": "north"}`).refused(400, "invalid_request")
+	if details, _ := a.json()["details"].([]any); len(details) < 3 {
+		t.Errorf("details: %s", a.body)
+	}
+	s.get(t, s.token(t, operator), "/api/v1/trips?limit=0&nothing=1").refused(400, "invalid_request")
+	s.get(t, s.token(t, operator)+"x", "/api/v1/trips").refused(401, "unauthorized")
+	s.get(t, s.token(t, rider), "/api/v1/trips").refused(403, "insufficient_scope")
+	s.do(t, call{method: "POST", path: "/oauth/token", form: url.Values{"grant_type": {"password"}}}).must(400)
+}

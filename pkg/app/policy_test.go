@@ -1,0 +1,234 @@
+package app_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"gopkg.in/yaml.v3"
+
+	"svc"
+)
+
+// statement is one statement of a function's policies.
+type statement struct {
+	Sid       string
+	Action    []string
+	Resource  []string // "table", an index's name, "key"
+	Keys      []string // patterns of dynamodb:LeadingKeys
+	unchecked bool     // keys are held by a condition that is not Null: false
+}
+
+// unexercised is what the end-to-end suite has no occasion for: function,
+// statement and the action, resource or pattern, with the reason why the code
+// needs it all the same.
+var unexercised = map[string]string{
+	"OAuthFunction Read LINK#*":                              "the page behind a one-time link, which svc makes, sets a password",
+	"OAuthFunction Change LINK#*":                            "a one-time link is used up",
+	"OAuthFunction Change EMAIL#*":                           "an operator's password is set through a one-time link",
+	"OAuthFunction Read PERSON#*":                            "userinfo with the scope profile of an operator",
+	"OAuthFunction Apps dynamodb:Query":                      "the page of apps lists the consents of who is signed in",
+	"OAuthFunction Apps by-g1":                               "the page of apps lists the consents of who is signed in",
+	"OAuthFunction Apps T#*":                                 "the page of apps lists the consents of who is signed in",
+	"KeysFunction RotateKeys dynamodb:DeleteItem":            "a retired key is deleted when the last token it signed has ended",
+	"ProjectionFunction Project dynamodb:ConditionCheckItem": "a rider is renamed, and the wallet with the rider",
+}
+
+// TestPoliciesAreWhatIsUsed: no function asks for what it was not granted, and
+// none was granted what it does not use. GetItem, BatchGetItem and Query of
+// the same keys read the same and count as one right.
+func TestPoliciesAreWhatIsUsed(t *testing.T) {
+	r := recorded(t)
+	policies, excused := policiesOf(t), map[string]bool{}
+	for _, function := range slices.Sorted(maps.Keys(r.requests)) {
+		statements := policies[function]
+		used := map[string]bool{}
+		for _, q := range r.of(function) {
+			granted := false
+			for _, s := range statements {
+				if s.allows(q) {
+					granted = true
+					for _, name := range append(append(slices.Clone(q.keys), q.resource), right(q.action)) {
+						used[s.Sid+" "+name] = true
+					}
+				}
+			}
+			if !granted {
+				t.Errorf("%s asks for %s of %s %v, which no statement grants", function, q.action, q.resource, q.keys)
+			}
+		}
+		for _, s := range statements {
+			for _, part := range s.unused(used) {
+				name := function + " " + s.Sid + " " + part
+				if excused[name] = true; unexercised[name] == "" {
+					t.Errorf("%s is granted %s by %s and does not use it", function, part, s.Sid)
+				}
+			}
+		}
+	}
+	for name := range unexercised {
+		if !excused[name] {
+			t.Errorf("%s needs no excuse", name)
+		}
+	}
+}
+
+// TestPoliciesNameKeys: every statement on the table names leading keys, those
+// hold also where a request has none, and none grants more than single items
+// and queries.
+func TestPoliciesNameKeys(t *testing.T) {
+	allowed := []string{"dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query", "dynamodb:PutItem", "dynamodb:UpdateItem",
+		"dynamodb:DeleteItem", "dynamodb:ConditionCheckItem", "kms:Encrypt", "kms:Decrypt"}
+	for function, statements := range policiesOf(t) {
+		for _, s := range statements {
+			for _, action := range s.Action {
+				if !slices.Contains(allowed, action) {
+					t.Errorf("%s: %s grants %s", function, s.Sid, action)
+				}
+				if strings.HasPrefix(action, "dynamodb:") && (len(s.Keys) == 0 || s.unchecked || slices.Contains(s.Keys, "*")) {
+					t.Errorf("%s: %s grants %s without naming keys", function, s.Sid, action)
+				}
+			}
+		}
+	}
+}
+
+// allows judges a request as IAM does: one statement has all of it.
+func (s statement) allows(q asked) bool {
+	if !slices.Contains(s.Action, q.action) || !slices.Contains(s.Resource, q.resource) {
+		return false
+	}
+	for _, key := range q.keys {
+		if !slices.ContainsFunc(s.Keys, func(pattern string) bool { return like(pattern, key) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// like is StringLike for patterns that end in a star.
+func like(pattern, key string) bool {
+	prefix, star := strings.CutSuffix(pattern, "*")
+	return key == prefix || star && strings.HasPrefix(key, prefix)
+}
+
+func right(action string) string {
+	switch action {
+	case "dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query":
+		return "read"
+	}
+	return action
+}
+
+func (s statement) unused(used map[string]bool) []string {
+	var out []string
+	for _, action := range s.Action {
+		if !used[s.Sid+" "+right(action)] {
+			out = append(out, action)
+		}
+	}
+	for _, resource := range s.Resource {
+		if !used[s.Sid+" "+resource] {
+			out = append(out, resource)
+		}
+	}
+	for _, pattern := range s.Keys {
+		hit := false
+		for name := range used {
+			sid, key, _ := strings.Cut(name, " ")
+			hit = hit || sid == s.Sid && like(pattern, key)
+		}
+		if !hit {
+			out = append(out, pattern)
+		}
+	}
+	return out
+}
+
+// policiesOf reads the statements of every function from the template.
+func policiesOf(t *testing.T) map[string][]statement {
+	t.Helper()
+	var root yaml.Node
+	must(t, yaml.Unmarshal(svc.Template, &root))
+	resources := field(root.Content[0], "Resources")
+	out := map[string][]statement{}
+	for i := 0; i < len(resources.Content); i += 2 {
+		name, resource := resources.Content[i].Value, resources.Content[i+1]
+		if field(resource, "Type").Value != "AWS::Serverless::Function" {
+			continue
+		}
+		out[name] = nil
+		policies := field(field(resource, "Properties"), "Policies")
+		if policies == nil {
+			continue
+		}
+		for _, p := range policies.Content {
+			if p.Tag == "!Ref" {
+				p = field(field(field(resources, p.Value), "Properties"), "PolicyDocument")
+			}
+			for _, s := range field(p, "Statement").Content {
+				out[name] = append(out[name], statementOf(t, s))
+			}
+		}
+	}
+	if len(out) != 12 {
+		t.Fatalf("%d functions are in the template", len(out))
+	}
+	return out
+}
+
+func statementOf(t *testing.T, n *yaml.Node) statement {
+	t.Helper()
+	s := statement{Sid: field(n, "Sid").Value, Action: values(field(n, "Action"))}
+	for _, resource := range values(field(n, "Resource")) {
+		switch {
+		case resource == "Table.Arn":
+			resource = "table"
+		case resource == "SealingKey.Arn":
+			resource = "key"
+		case strings.HasPrefix(resource, "${Table.Arn}/index/"):
+			resource = strings.TrimPrefix(resource, "${Table.Arn}/index/")
+		default:
+			t.Errorf("%s is about %s, which is not known", s.Sid, resource)
+		}
+		s.Resource = append(s.Resource, resource)
+	}
+	if field(n, "Effect").Value != "Allow" {
+		t.Errorf("%s does not allow", s.Sid)
+	}
+	condition := field(n, "Condition")
+	s.Keys = values(field(field(condition, "ForAllValues:StringLike"), "dynamodb:LeadingKeys"))
+	null := values(field(field(condition, "Null"), "dynamodb:LeadingKeys"))
+	s.unchecked = fmt.Sprint(null) != "[false]"
+	return s
+}
+
+// field gives a member of a mapping, nil where there is none.
+func field(n *yaml.Node, name string) *yaml.Node {
+	if n == nil {
+		return nil
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == name {
+			return n.Content[i+1]
+		}
+	}
+	return nil
+}
+
+// values gives a text, or the texts of a list.
+func values(n *yaml.Node) []string {
+	switch {
+	case n == nil:
+		return nil
+	case n.Kind == yaml.ScalarNode:
+		return []string{n.Value}
+	}
+	var out []string
+	for _, c := range n.Content {
+		out = append(out, c.Value)
+	}
+	return out
+}

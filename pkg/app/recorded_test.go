@@ -1,0 +1,323 @@
+package app_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"svc"
+	"svc/pkg/api"
+	"svc/pkg/app"
+	"svc/pkg/app/e2e"
+	"svc/pkg/gateway/emulator"
+	"svc/pkg/local"
+	"svc/pkg/local/demo"
+	"svc/pkg/local/testkit"
+	"svc/pkg/signing"
+	"svc/pkg/table"
+)
+
+// recording is one run of the end-to-end suite in which every function has a
+// client of its own: what each asked of the table and of the sealing key, what
+// was logged, which secrets went over the wire.
+type recording struct {
+	mu         sync.Mutex
+	requests   map[string]map[string]asked // by function and form
+	operations map[string]bool             // operation ids answered with success
+	logs       bytes.Buffer
+	secrets    map[string]string // what each is, by its text
+}
+
+// asked is what IAM judges a request by.
+type asked struct {
+	action   string
+	resource string   // "table", an index's name, "key"
+	keys     []string // leading keys, each cut after its first part
+}
+
+var recordOnce sync.Once
+var ran *recording
+
+// recorded gives the recording, made at the first call.
+func recorded(t *testing.T) *recording {
+	t.Helper()
+	recordOnce.Do(func() {
+		r := &recording{requests: map[string]map[string]asked{}, operations: map[string]bool{}, secrets: map[string]string{}}
+		if r.record(t); !t.Failed() {
+			ran = r
+		}
+	})
+	if ran == nil {
+		t.Fatal("the end-to-end suite fails")
+	}
+	return ran
+}
+
+func (r *recording) record(t *testing.T) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	name := "svc"
+	if testkit.OnDynamoDBLocal() {
+		t.Setenv("AWS_ENDPOINT_URL_DYNAMODB", testkit.Endpoint(t))
+		name = testkit.Fresh()
+	}
+	running, err := local.StartService(ctx, local.ServiceOptions{Data: t.TempDir(), Memory: true, Table: name, Template: svc.Template, Build: r.build,
+		Engine: io.Discard, Log: slog.New(slog.NewJSONHandler(r, nil))})
+	if err != nil {
+		t.Fatalf("starting the service: %v", err)
+	}
+	defer running.Close()
+	db, err := table.Open(ctx, table.Options{Table: running.Table, Endpoint: running.Endpoint, Wire: running.Wire})
+	must(t, err)
+	_, err = demo.Load(ctx, db, time.Now())
+	must(t, err)
+	e2e.Run(t, e2e.Target{BaseURL: running.BaseURL, Transport: tap{r}})
+	drained, end := context.WithTimeout(context.Background(), time.Minute)
+	defer end()
+	must(t, running.Poller.Drain(drained))
+}
+
+// build wires each function as its own process would be.
+func (r *recording) build(ctx context.Context, at local.Place) (local.App, error) {
+	out := local.App{Functions: map[string]emulator.Function{}, Streams: map[string]func(context.Context, json.RawMessage) (json.RawMessage, error){},
+		Scheduled: map[string]func(context.Context) error{}}
+	sealer := signing.NewSealer()
+	logger := slog.New(slog.NewJSONHandler(r, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	place := func(function string) (*app.Place, error) {
+		r.requests[function] = map[string]asked{}
+		wire := func(next http.RoundTripper) http.RoundTripper { return recorder{r, function, at.Wire(next)} }
+		db, err := table.Open(ctx, table.Options{Table: at.Table, Endpoint: at.Endpoint, Wire: wire})
+		metrics := app.Metrics(r, function)
+		return &app.Place{DB: db, BaseURL: at.BaseURL, Sealer: sealing{r, function, sealer}, Now: time.Now, Logger: logger,
+			Observe: func(ctx context.Context, o api.Observation) {
+				metrics(ctx, o)
+				r.observe(o)
+			}}, err
+	}
+	for _, name := range []string{app.OAuth, app.Trips, app.Fleet, app.Settings, app.Reports, app.Delivery, app.Feedback, app.Me, app.Docs} {
+		p, err := place(name)
+		if err != nil {
+			return out, err
+		}
+		functions, err := p.Functions()
+		if err != nil {
+			return out, err
+		}
+		out.Functions[name] = functions[name]
+	}
+	for _, name := range []string{app.Settlement, app.Projection} {
+		p, err := place(name)
+		if err != nil {
+			return out, err
+		}
+		out.Streams[name] = p.StreamFunctions()[name]
+	}
+	p, err := place(app.Keys)
+	out.Scheduled[app.Keys] = p.Keys().Rotate
+	return out, err
+}
+
+func (r *recording) observe(o api.Observation) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if o.Status < 300 {
+		r.operations[o.Operation] = true
+	}
+}
+
+// Write takes log lines.
+func (r *recording) Write(p []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.logs.Write(p)
+}
+
+func (r *recording) add(function string, q asked) {
+	slices.Sort(q.keys)
+	q.keys = slices.Compact(q.keys)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.requests[function][fmt.Sprint(q)] = q
+}
+
+// sealing records the use of the sealing key.
+type sealing struct {
+	r        *recording
+	function string
+	next     signing.Sealer
+}
+
+// Seal implements signing.Sealer.
+func (s sealing) Seal(ctx context.Context, id string, plain []byte) ([]byte, error) {
+	s.r.add(s.function, asked{action: "kms:Encrypt", resource: "key"})
+	return s.next.Seal(ctx, id, plain)
+}
+
+// Open implements signing.Sealer.
+func (s sealing) Open(ctx context.Context, id string, sealed []byte) ([]byte, error) {
+	s.r.add(s.function, asked{action: "kms:Decrypt", resource: "key"})
+	return s.next.Open(ctx, id, sealed)
+}
+
+// recorder reads the requests to the table as they are sent.
+type recorder struct {
+	r        *recording
+	function string
+	next     http.RoundTripper
+}
+
+// RoundTrip implements http.RoundTripper.
+func (w recorder) RoundTrip(req *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(req.Body)
+	if err != nil {
+		return nil, err
+	}
+	req.Body = io.NopCloser(bytes.NewReader(body))
+	_, operation, _ := strings.Cut(req.Header.Get("X-Amz-Target"), ".")
+	requests, err := judged(operation, body)
+	if err != nil {
+		return nil, err
+	}
+	for _, q := range requests {
+		w.r.add(w.function, q)
+	}
+	return w.next.RoundTrip(req)
+}
+
+// part cuts a key after its first part: T#…, KEYS#….
+func part(key string) string {
+	kind, _, more := strings.Cut(key, "#")
+	if more {
+		kind += "#"
+	}
+	return kind
+}
+
+// judged gives what IAM judges of an operation's body. Each write of a
+// transaction is judged as the operation that it is; a batch with all its keys.
+func judged(operation string, body []byte) ([]asked, error) {
+	var in struct {
+		IndexName                 string
+		Key                       map[string]map[string]string
+		ExpressionAttributeValues map[string]map[string]any
+		RequestItems              map[string]struct {
+			Keys []map[string]map[string]string
+		}
+		TransactItems []map[string]json.RawMessage
+	}
+	if operation != "PutItem" {
+		if err := json.Unmarshal(body, &in); err != nil {
+			return nil, fmt.Errorf("%s: %w", operation, err)
+		}
+	}
+	one := asked{action: "dynamodb:" + operation, resource: "table"}
+	switch operation {
+	case "GetItem", "DeleteItem":
+		one.keys = []string{part(in.Key["pk"]["S"])}
+	case "Query":
+		hash, _ := in.ExpressionAttributeValues[":h"]["S"].(string)
+		one.keys = []string{part(hash)}
+		if in.IndexName != "" {
+			one.resource = in.IndexName
+		}
+	case "BatchGetItem":
+		for _, keys := range in.RequestItems {
+			for _, key := range keys.Keys {
+				one.keys = append(one.keys, part(key["pk"]["S"]))
+			}
+		}
+	case "PutItem":
+		var w struct{ Item map[string]json.RawMessage }
+		var pk map[string]string
+		if err := json.Unmarshal(body, &w); err != nil {
+			return nil, err
+		}
+		if err := json.Unmarshal(w.Item["pk"], &pk); err != nil {
+			return nil, err
+		}
+		one.keys = []string{part(pk["S"])}
+	case "TransactWriteItems":
+		return transacted(in.TransactItems)
+	default:
+		return nil, fmt.Errorf("%s is not known to the policies", operation)
+	}
+	return []asked{one}, nil
+}
+
+func transacted(items []map[string]json.RawMessage) ([]asked, error) {
+	var out []asked
+	for _, item := range items {
+		for kind, raw := range item {
+			action := map[string]string{"Put": "PutItem", "Update": "UpdateItem", "Delete": "DeleteItem", "ConditionCheck": "ConditionCheckItem"}[kind]
+			var w struct{ Key, Item map[string]json.RawMessage }
+			if err := json.Unmarshal(raw, &w); err != nil {
+				return nil, err
+			}
+			pk := w.Key["pk"]
+			if w.Item != nil {
+				pk = w.Item["pk"]
+			}
+			var value map[string]string
+			if err := json.Unmarshal(pk, &value); err != nil {
+				return nil, fmt.Errorf("%s: %w", kind, err)
+			}
+			out = append(out, asked{action: "dynamodb:" + action, resource: "table", keys: []string{part(value["S"])}})
+		}
+	}
+	return out, nil
+}
+
+// tap collects the secrets that clients send and get.
+type tap struct{ r *recording }
+
+// RoundTrip implements http.RoundTripper.
+func (p tap) RoundTrip(req *http.Request) (*http.Response, error) {
+	res, err := http.DefaultTransport.RoundTrip(req)
+	if err != nil {
+		return nil, err
+	}
+	body, err := io.ReadAll(res.Body)
+	_ = res.Body.Close()
+	if err != nil {
+		return nil, err
+	}
+	res.Body = io.NopCloser(bytes.NewReader(body))
+	p.r.mu.Lock()
+	defer p.r.mu.Unlock()
+	var members map[string]any
+	if json.Unmarshal(body, &members) == nil {
+		for _, name := range []string{"access_token", "refresh_token", "id_token", "client_secret", "registration_access_token"} {
+			if s, ok := members[name].(string); ok {
+				p.r.secrets[s] = name
+			}
+		}
+	}
+	for _, cookie := range append(res.Cookies(), req.Cookies()...) {
+		p.r.secrets[cookie.Value] = "cookie"
+	}
+	if at, err := res.Location(); err == nil {
+		p.r.secrets[at.Query().Get("code")] = "code"
+	}
+	delete(p.r.secrets, "")
+	return res, nil
+}
+
+// of lists what a function asked for, in order.
+func (r *recording) of(function string) []asked {
+	var out []asked
+	for _, form := range slices.Sorted(maps.Keys(r.requests[function])) {
+		out = append(out, r.requests[function][form])
+	}
+	return out
+}

@@ -1,0 +1,186 @@
+package replay_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"compress/flate"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"svc/pkg/app/replay"
+)
+
+// first is the event that each function's start is measured with: a request
+// that reads the table where there is one.
+var first = map[string]string{"OAuthFunction": "api/v2/*-oauth-keys.json", "TripsFunction": "api/v2/*-svc_list_trips.json", "FleetFunction": "api/v2/*-svc_list_drivers.json",
+	"SettingsFunction": "api/v2/*-svc_get_settings.json", "ReportsFunction": "api/v2/*-svc_reports_summary.json", "DeliveryFunction": "api/v2/*-svc_list_orders.json",
+	"FeedbackFunction": "api/v2/*-svc_search_feedback.json", "MeFunction": "api/v2/*-svc_me-rider.json", "DocsFunction": "api/v2/*-health.json",
+	"SettlementFunction": "stream/settlement.json", "ProjectionFunction": "stream/projection.json", "KeysFunction": "schedule/keys.json"}
+
+const starts = 11
+
+var coldStarts = flag.Bool("cold-starts", false, "measure cold starts and write docs/performance.md")
+
+// measured is one function's median of all starts.
+type measured struct {
+	zip           int
+	ready, answer time.Duration
+}
+
+// TestColdStarts starts each function anew and measures the time to its asking
+// for work and to its first answer, beside a function that only says hello.
+// With -cold-starts it measures and writes docs/performance.md. It asserts sizes, never times.
+func TestColdStarts(t *testing.T) {
+	sizes := zips(t)
+	for name, size := range sizes {
+		if size > 6<<20 {
+			t.Errorf("the zip of %s has %d bytes", name, size)
+		}
+	}
+	if !*coldStarts {
+		return
+	}
+	s := start(t)
+	out := map[string]measured{"hello": s.measure(t, "hello", filepath.Join(s.dir, "hello"), json.RawMessage(`{"version":"2.0"}`))}
+	for name, pattern := range first {
+		files, err := filepath.Glob(filepath.Join(eventsDir, pattern))
+		must(t, err)
+		if len(files) != 1 {
+			t.Fatalf("%d events match %s", len(files), pattern)
+		}
+		text, err := os.ReadFile(files[0])
+		must(t, err)
+		event := placeholders.ReplaceAllFunc(text, func(m []byte) []byte { return []byte(s.token(t, string(m[2:len(m)-2]))) })
+		out[name] = s.measure(t, name, filepath.Join(s.dir, folder(name)), event)
+	}
+	for name, m := range out {
+		m.zip = sizes[name]
+		out[name] = m
+	}
+	section(t, "../../../docs/performance.md", "Cold starts", text(out))
+}
+
+func (s *service) measure(t *testing.T, name, program string, event json.RawMessage) measured {
+	t.Helper()
+	var ready, answers []time.Duration
+	for range starts {
+		p, err := replay.Start(name, program, s.environment, s.output)
+		must(t, err)
+		answer, took, err := p.First(context.Background(), event)
+		p.Stop()
+		if err != nil || bytes.Contains(answer, []byte(`"statusCode":5`)) {
+			t.Fatalf("%s: %v %s\n%s", name, err, answer, s.output.tail())
+		}
+		ready, answers = append(ready, p.Ready), append(answers, took)
+	}
+	slices.Sort(ready)
+	slices.Sort(answers)
+	return measured{ready: ready[starts/2], answer: answers[starts/2]}
+}
+
+// zips builds every function as it is deployed and gives the sizes of the zips.
+func zips(t *testing.T) map[string]int {
+	t.Helper()
+	dir := t.TempDir()
+	cmd := exec.Command("go", "build", "-tags=lambda.norpc", "-trimpath", "-buildvcs=false", "-ldflags=-s -w -buildid=", "-o", dir+"/", "svc/functions/...", "svc/pkg/app/replay/testdata/hello")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH=arm64")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	if !*coldStarts { // packing takes long: the largest program stands for all
+		name := largest(t, dir)
+		return map[string]int{name: zipped(t, filepath.Join(dir, folder(name)))}
+	}
+	sizes := map[string]int{"hello": zipped(t, filepath.Join(dir, "hello"))}
+	for name := range functions {
+		sizes[name] = zipped(t, filepath.Join(dir, folder(name)))
+	}
+	return sizes
+}
+
+func largest(t *testing.T, dir string) (name string) {
+	t.Helper()
+	var size int64
+	for candidate := range functions {
+		info, err := os.Stat(filepath.Join(dir, folder(candidate)))
+		must(t, err)
+		if info.Size() > size {
+			name, size = candidate, info.Size()
+		}
+	}
+	return name
+}
+
+func zipped(t *testing.T, file string) int {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	must(t, err)
+	var out bytes.Buffer
+	w := zip.NewWriter(&out)
+	w.RegisterCompressor(zip.Deflate, func(to io.Writer) (io.WriteCloser, error) { return flate.NewWriter(to, flate.BestCompression) })
+	f, err := w.Create("bootstrap")
+	must(t, err)
+	_, err = f.Write(text)
+	must(t, err)
+	must(t, w.Close())
+	return out.Len()
+}
+
+func text(all map[string]measured) string {
+	var b strings.Builder
+	hello := all["hello"]
+	fmt.Fprintf(&b, "Each function's bootstrap, started as a process %d times on %d cores (%s/%s) against the embedded engine, beside a function\nthat only says hello; medians. "+
+		"“Asks” is from the start of the process to its asking for work, “answers” to its first answer, with one request of the\nfunction's own. Zips are those of arm64. `make cold-starts` measures anew.\n\n",
+		starts, runtime.NumCPU(), runtime.GOOS, runtime.GOARCH)
+	b.WriteString("| function | zip, MB | asks, ms | more than hello, ms | answers, ms |\n| --- | --- | --- | --- | --- |\n")
+	line := func(name string, m measured) {
+		fmt.Fprintf(&b, "| %s | %.2f | %.1f | %.1f | %.1f |\n", name, float64(m.zip)/1e6, ms(m.ready), ms(m.ready-hello.ready), ms(m.answer))
+	}
+	line("hello", hello)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if name != "hello" {
+			line(name, all[name])
+		}
+	}
+	return b.String()
+}
+
+func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+
+// section replaces a section of a document, or puts it at the end.
+func section(t *testing.T, file, title, body string) {
+	t.Helper()
+	old, err := os.ReadFile(file)
+	if err != nil && !os.IsNotExist(err) {
+		t.Fatal(err)
+	}
+	if len(old) == 0 {
+		old = []byte("# Performance\n")
+	}
+	part := "## " + title + "\n\n" + body
+	found := regexp.MustCompile(`(?ms)^## ` + regexp.QuoteMeta(title) + `\n.*?(\z|^## )`)
+	at := found.FindSubmatchIndex(old)
+	var out string
+	if at == nil {
+		out = strings.TrimRight(string(old), "\n") + "\n\n" + part
+	} else {
+		out = string(old[:at[0]]) + part
+		if rest := string(old[at[2]:]); rest != "" {
+			out += "\n" + rest
+		}
+	}
+	must(t, os.WriteFile(file, []byte(out), 0o644))
+}

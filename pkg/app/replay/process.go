@@ -1,0 +1,192 @@
+package replay
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Process is one function, running. It takes one event at a time, as a
+// function's environment in Lambda does.
+type Process struct {
+	// Ready is how long the process took from its start to asking for work.
+	Ready time.Duration
+
+	name   string
+	cmd    *exec.Cmd
+	server *http.Server
+	began  time.Time
+	ended  chan struct{}
+
+	one  sync.Mutex // an invocation
+	next chan invocation
+
+	mu     sync.Mutex
+	waits  map[string]chan result
+	count  int
+	asked  chan struct{}
+	asking sync.Once
+}
+
+type invocation struct {
+	id    string
+	event json.RawMessage
+}
+
+type result struct {
+	answer json.RawMessage
+	err    error
+}
+
+// Timeout is the time that one event may take.
+const Timeout = 30 * time.Second
+
+// Start runs the program with the environment (NAME=value) beside what every
+// function has in Lambda. What it prints goes to output.
+func Start(name, program string, environment []string, output io.Writer) (*Process, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("runtime API: %w", err)
+	}
+	p := &Process{name: name, ended: make(chan struct{}), next: make(chan invocation), waits: map[string]chan result{}, asked: make(chan struct{})}
+	p.server = &http.Server{Handler: p.routes(), ReadHeaderTimeout: 10 * time.Second}
+	go func() { _ = p.server.Serve(listener) }() // ends with Stop
+	p.cmd = exec.Command(program)
+	p.cmd.Env = append([]string{"AWS_LAMBDA_RUNTIME_API=" + listener.Addr().String(), "AWS_LAMBDA_FUNCTION_NAME=" + name,
+		"AWS_LAMBDA_FUNCTION_VERSION=1", "AWS_LAMBDA_FUNCTION_MEMORY_SIZE=512", "AWS_REGION=us-east-1", "AWS_ACCESS_KEY_ID=local",
+		"AWS_SECRET_ACCESS_KEY=local", "AWS_EC2_METADATA_DISABLED=true", "PATH=" + os.Getenv("PATH"), "HOME=" + os.TempDir()}, environment...)
+	p.cmd.Stdout, p.cmd.Stderr = output, output
+	p.mu.Lock() // the process asks over the wire, which orders nothing in memory
+	p.began = time.Now()
+	p.mu.Unlock()
+	if err := p.cmd.Start(); err != nil {
+		_ = p.server.Close()
+		return nil, fmt.Errorf("starting %s: %w", name, err)
+	}
+	go func() {
+		_ = p.cmd.Wait()
+		close(p.ended)
+	}()
+	return p, nil
+}
+
+// Invoke hands the process an event and gives its answer. A function that
+// fails, ends or takes longer than Timeout is an error.
+func (p *Process) Invoke(ctx context.Context, event json.RawMessage) (json.RawMessage, error) {
+	p.one.Lock()
+	defer p.one.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, Timeout)
+	defer cancel()
+	done := make(chan result, 1)
+	p.mu.Lock()
+	p.count++
+	id := fmt.Sprintf("00000000-0000-4000-8000-%012d", p.count)
+	p.waits[id] = done
+	p.mu.Unlock()
+	defer func() {
+		p.mu.Lock()
+		delete(p.waits, id)
+		p.mu.Unlock()
+	}()
+	select {
+	case p.next <- invocation{id, event}:
+	case <-p.ended:
+		return nil, fmt.Errorf("%s has ended: %s", p.name, p.cmd.ProcessState)
+	case <-ctx.Done():
+		return nil, fmt.Errorf("%s does not ask for work: %w", p.name, ctx.Err())
+	}
+	select {
+	case r := <-done:
+		return r.answer, r.err
+	case <-p.ended:
+		return nil, fmt.Errorf("%s ended with the event: %s", p.name, p.cmd.ProcessState)
+	case <-ctx.Done():
+		return nil, fmt.Errorf("%s does not answer: %w", p.name, ctx.Err())
+	}
+}
+
+// First is Invoke for the first event, and how long it was from the start of
+// the process to the answer.
+func (p *Process) First(ctx context.Context, event json.RawMessage) (json.RawMessage, time.Duration, error) {
+	answer, err := p.Invoke(ctx, event)
+	return answer, time.Since(p.began), err
+}
+
+// Stop ends the process.
+func (p *Process) Stop() {
+	_ = p.cmd.Process.Signal(syscall.SIGTERM)
+	select {
+	case <-p.ended:
+	case <-time.After(2 * time.Second):
+		_ = p.cmd.Process.Kill()
+		<-p.ended
+	}
+	_ = p.server.Close()
+}
+
+// routes are those of the runtime API, version 2018-06-01.
+func (p *Process) routes() http.Handler {
+	const root = "/2018-06-01/runtime/"
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET "+root+"invocation/next", p.give)
+	mux.HandleFunc("POST "+root+"invocation/{id}/response", func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		p.take(w, r.PathValue("id"), result{body, err})
+	})
+	mux.HandleFunc("POST "+root+"invocation/{id}/error", func(w http.ResponseWriter, r *http.Request) {
+		p.take(w, r.PathValue("id"), result{nil, failure(r)})
+	})
+	mux.HandleFunc("POST "+root+"init/error", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusAccepted) })
+	return mux
+}
+
+func failure(r *http.Request) error {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return err
+	}
+	return errors.New("the function failed: " + strings.TrimSpace(string(body)))
+}
+
+func (p *Process) give(w http.ResponseWriter, r *http.Request) {
+	p.asking.Do(func() {
+		p.mu.Lock()
+		p.Ready = time.Since(p.began)
+		p.mu.Unlock()
+		close(p.asked)
+	})
+	select {
+	case i := <-p.next:
+		h := w.Header()
+		h.Set("Lambda-Runtime-Aws-Request-Id", i.id)
+		h.Set("Lambda-Runtime-Deadline-Ms", strconv.FormatInt(time.Now().Add(Timeout).UnixMilli(), 10))
+		h.Set("Lambda-Runtime-Invoked-Function-Arn", "arn:aws:lambda:us-east-1:123456789012:function:"+p.name)
+		h.Set("Lambda-Runtime-Trace-Id", "Root=1-00000000-000000000000000000000000;Sampled=0")
+		h.Set("Content-Type", "application/json")
+		_, _ = w.Write(i.event)
+	case <-r.Context().Done():
+	}
+}
+
+func (p *Process) take(w http.ResponseWriter, id string, r result) {
+	p.mu.Lock()
+	done := p.waits[id]
+	p.mu.Unlock()
+	if done == nil {
+		w.WriteHeader(http.StatusNotFound)
+		return
+	}
+	w.WriteHeader(http.StatusAccepted)
+	done <- r
+}

@@ -1,0 +1,197 @@
+package replay_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"svc"
+	"svc/pkg/app/replay"
+	"svc/pkg/gateway/emulator"
+	"svc/pkg/local"
+	"svc/pkg/local/demo"
+	"svc/pkg/oauth/flow"
+	"svc/pkg/table"
+)
+
+// functions are the logical ids of the template, and what sets them off.
+var functions = map[string]string{
+	"OAuthFunction": "request", "TripsFunction": "request", "FleetFunction": "request", "SettingsFunction": "request", "ReportsFunction": "request",
+	"DeliveryFunction": "request", "FeedbackFunction": "request", "MeFunction": "request", "DocsFunction": "request",
+	"SettlementFunction": "stream", "ProjectionFunction": "stream", "KeysFunction": "schedule",
+}
+
+// folder of a function's main package: TripsFunction is functions/trips.
+func folder(function string) string { return strings.ToLower(strings.TrimSuffix(function, "Function")) }
+
+// bootstraps builds every function, once for all tests of the process.
+var bootstraps = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "svc-replay-")
+	if err != nil {
+		return "", err
+	}
+	cmd := exec.Command("go", "build", "-tags=lambda.norpc", "-trimpath", "-buildvcs=false", "-ldflags=-s -w -buildid=", "-o", dir+"/", "svc/functions/...", "svc/pkg/app/replay/testdata/hello")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return dir, fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	return dir, nil
+})
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if dir, _ := bootstraps(); dir != "" {
+		_ = os.RemoveAll(dir)
+	}
+	os.Exit(code)
+}
+
+// demoNow is the moment at which the demo is loaded: with it all that is read
+// of the demo is the same in every run.
+var demoNow = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
+
+// service is a table with the demo, the functions as processes, the local
+// gateway in front and the stream behind.
+type service struct {
+	*local.Service
+	processes   map[string]*replay.Process
+	environment []string
+	dir         string
+	tokens      map[string]string
+	output      *log
+
+	mu        sync.Mutex
+	delivered map[string][]map[string]any // the first records that each stream function was given
+}
+
+// log keeps what the processes say, for when a test fails.
+type log struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+// Write implements io.Writer.
+func (l *log) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.text = append(l.text, p...)
+	return len(p), nil
+}
+
+func (l *log) tail() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return string(l.text[max(0, len(l.text)-3000):])
+}
+
+func start(t *testing.T) *service {
+	t.Helper()
+	dir, err := bootstraps()
+	must(t, err)
+	s := &service{processes: map[string]*replay.Process{}, tokens: map[string]string{}, dir: dir, output: &log{}, delivered: map[string][]map[string]any{}}
+	t.Cleanup(func() {
+		if s.Service != nil {
+			s.Close()
+		}
+		for _, p := range s.processes {
+			p.Stop()
+		}
+	})
+	data := t.TempDir()
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	s.Service, err = local.StartService(ctx, local.ServiceOptions{Data: data, Memory: true, Table: "svc", Template: svc.Template,
+		Log: slog.New(slog.NewTextHandler(s.output, nil)), Build: s.build})
+	if err != nil {
+		t.Fatalf("starting the service: %v\n%s", err, s.output.tail())
+	}
+	db, err := table.Open(ctx, table.Options{Table: s.Table, Endpoint: s.Endpoint, Wire: s.Wire})
+	must(t, err)
+	_, err = demo.Load(ctx, db, demoNow)
+	must(t, err)
+	s.drain(t)
+	return s
+}
+
+// build starts the processes.
+func (s *service) build(_ context.Context, at local.Place) (local.App, error) {
+	out := local.App{Functions: map[string]emulator.Function{}, Streams: map[string]func(context.Context, json.RawMessage) (json.RawMessage, error){},
+		Scheduled: map[string]func(context.Context) error{}}
+	s.environment = []string{"TABLE_NAME=" + at.Table, "AWS_ENDPOINT_URL_DYNAMODB=" + at.Endpoint, "BASE_URL=" + at.BaseURL,
+		"SEALING_KEY_FILE=" + filepath.Join(at.Data, "sealing.key")}
+	for name, by := range functions {
+		p, err := replay.Start(name, filepath.Join(s.dir, folder(name)), s.environment, s.output)
+		if err != nil {
+			return out, err
+		}
+		s.processes[name] = p
+		switch by {
+		case "request":
+			out.Functions[name] = p.Invoke
+		case "stream":
+			out.Streams[name] = func(ctx context.Context, event json.RawMessage) (json.RawMessage, error) {
+				s.keep(name, event)
+				return p.Invoke(ctx, event)
+			}
+		case "schedule":
+			out.Scheduled[name] = func(ctx context.Context) error {
+				_, err := p.Invoke(ctx, json.RawMessage(`{}`))
+				return err
+			}
+		}
+	}
+	return out, nil
+}
+
+// keep keeps the records of the first events.
+func (s *service) keep(function string, event json.RawMessage) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var e struct{ Records []map[string]any }
+	if len(s.delivered[function]) < 3 && json.Unmarshal(event, &e) == nil {
+		s.delivered[function] = append(s.delivered[function], e.Records...)
+	}
+}
+
+func (s *service) drain(t *testing.T) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	if err := s.Poller.Drain(ctx); err != nil {
+		t.Fatalf("draining the stream: %v\n%s", err, s.output.tail())
+	}
+}
+
+// token gives an access token of one of the demo's people, by mail address.
+func (s *service) token(t *testing.T, email string) string {
+	t.Helper()
+	if token := s.tokens[email]; token != "" {
+		return token
+	}
+	for _, one := range demo.People() {
+		if one.Email != email {
+			continue
+		}
+		tokens, err := flow.Token(context.Background(), flow.Options{BaseURL: s.BaseURL, Tenant: one.Tenant, Audience: string(one.Audience), Email: email, Password: demo.Password})
+		if err != nil {
+			t.Fatalf("signing in as %s: %v\n%s", email, err, s.output.tail())
+		}
+		s.tokens[email] = tokens.AccessToken
+	}
+	return s.tokens[email]
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

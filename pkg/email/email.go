@@ -1,0 +1,32 @@
+// Package email gives mail addresses the one form in which they are compared
+// and kept as keys. It knows no person and sends nothing.
+package email
+
+import (
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
+)
+
+// Longest is the longest address accepted, in bytes (RFC 5321 section 4.5.3.1.3
+// less the angle brackets).
+const Longest = 254
+
+// Fold gives the form of an address under which it is unique: trimmed, Unicode
+// case folded, in normal form C. Any text has one, also what is no address.
+func Fold(address string) string {
+	return norm.NFC.String(cases.Fold().String(norm.NFC.String(strings.TrimSpace(address))))
+}
+
+// Valid says whether the text has the form of a mail address: one "@" with
+// something before it and a host after it, no spaces or control characters.
+func Valid(address string) bool {
+	local, host, ok := strings.Cut(address, "@")
+	return ok && local != "" && host != "" && len(address) <= Longest && !strings.Contains(host, "@") &&
+		!strings.HasPrefix(host, ".") && !strings.HasSuffix(host, ".") &&
+		!strings.ContainsFunc(address, func(r rune) bool {
+			return unicode.IsSpace(r) || !unicode.IsPrint(r) || r == unicode.ReplacementChar
+		})
+}

@@ -1,0 +1,35 @@
+package gateway
+
+import "context"
+
+// edge is what the gateway vouches for.
+type edge struct {
+	requestID string
+	sourceIP  string
+	baseURL   string
+}
+
+type edgeKey struct{}
+
+func withEdge(ctx context.Context, e *edge) context.Context {
+	return context.WithValue(ctx, edgeKey{}, e)
+}
+
+func edgeOf(ctx context.Context) edge {
+	if e, ok := ctx.Value(edgeKey{}).(*edge); ok {
+		return *e
+	}
+	return edge{}
+}
+
+// RequestID gives the gateway's id of the request, "" outside of one.
+func RequestID(ctx context.Context) string { return edgeOf(ctx).requestID }
+
+// SourceIP gives the client's address as the gateway saw it, without a port,
+// "" when it is unknown. No header of the client has a part in it.
+func SourceIP(ctx context.Context) string { return edgeOf(ctx).sourceIP }
+
+// BaseURL gives the https address at which the gateway was reached, with the
+// stage where that is part of the path, without a slash at its end; "" when the
+// event names no domain. The gateway routes by domain, so no client can forge it.
+func BaseURL(ctx context.Context) string { return edgeOf(ctx).baseURL }

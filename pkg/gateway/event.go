@@ -1,0 +1,168 @@
+package gateway
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"strings"
+)
+
+// event has the fields of both payloads that a request is built from. It is
+// decoded once; which payload it is shows by the fields found.
+type event struct {
+	Version string `json:"version"` // absent from REST APIs' events
+	v2      bool   // payload 2.0; else 1.0
+
+	// Payload 2.0.
+	RouteKey       string   `json:"routeKey"`
+	RawPath        string   `json:"rawPath"`
+	RawQueryString string   `json:"rawQueryString"`
+	Cookies        []string `json:"cookies"`
+
+	// Payload 1.0.
+	Resource          string              `json:"resource"`
+	Path              string              `json:"path"`
+	HTTPMethod        string              `json:"httpMethod"`
+	MultiValueHeaders map[string][]string `json:"multiValueHeaders"`
+	MultiValueQuery   map[string][]string `json:"multiValueQueryStringParameters"`
+
+	// Both.
+	Headers         map[string]string `json:"headers"`
+	Query           json.RawMessage   `json:"queryStringParameters"` // decoded only where it is needed
+	PathParameters  map[string]string `json:"pathParameters"`
+	Body            string            `json:"body"`
+	IsBase64Encoded bool              `json:"isBase64Encoded"`
+	RequestContext  struct {
+		RequestID    string `json:"requestId"`
+		Stage        string `json:"stage"`
+		APIID        string `json:"apiId"`
+		DomainName   string `json:"domainName"`
+		DomainPrefix string `json:"domainPrefix"`
+		HTTP         struct {
+			Method   string `json:"method"`
+			Path     string `json:"path"`
+			SourceIP string `json:"sourceIp"`
+		} `json:"http"`
+		Identity struct {
+			SourceIP string `json:"sourceIp"`
+		} `json:"identity"`
+	} `json:"requestContext"`
+}
+
+var errNoPayload = errors.New("gateway: neither a payload 1.0 nor a payload 2.0")
+
+// decode reads an event of either payload. On an error the event holds what
+// could be read of it.
+func decode(raw json.RawMessage) (*event, error) {
+	e := new(event)
+	err := json.Unmarshal(raw, e)
+	// What is neither is answered as 2.0, whose fields a REST API understands too.
+	e.v2 = e.Version != "1.0" && e.HTTPMethod == ""
+	if err != nil {
+		// The decoder's own words may quote the event.
+		var wrong *json.UnmarshalTypeError
+		if errors.As(err, &wrong) {
+			return e, fmt.Errorf("gateway: wrong type in the event at %q", wrong.Field)
+		}
+		return e, errors.New("gateway: the event is not JSON")
+	}
+	if e.method() == "" {
+		return e, errNoPayload
+	}
+	return e, nil
+}
+
+func (e *event) method() string {
+	if e.v2 {
+		return e.RequestContext.HTTP.Method
+	}
+	return e.HTTPMethod
+}
+
+// fullPath is the path as the event has it: decoded, with stage or base path.
+func (e *event) fullPath() string {
+	switch {
+	case e.v2 && e.RawPath != "":
+		return e.RawPath
+	case e.v2:
+		return e.RequestContext.HTTP.Path
+	default:
+		return e.Path
+	}
+}
+
+// route is the path of the route that matched, "" for $default.
+func (e *event) route() string {
+	if !e.v2 {
+		return e.Resource
+	}
+	_, path, _ := strings.Cut(e.RouteKey, " ")
+	return path
+}
+
+// rawQuery is the query as sent (2.0) or encoded again from its decoded values (1.0).
+func (e *event) rawQuery() (string, error) {
+	if e.v2 && e.RawQueryString != "" || len(e.Query) == 0 && len(e.MultiValueQuery) == 0 {
+		return e.RawQueryString, nil
+	}
+	if len(e.MultiValueQuery) > 0 {
+		return url.Values(e.MultiValueQuery).Encode(), nil
+	}
+	var single map[string]string
+	if err := json.Unmarshal(e.Query, &single); err != nil {
+		return "", errors.New("gateway: wrong type in the event at \"queryStringParameters\"")
+	}
+	values := make(url.Values, len(single))
+	for name, value := range single {
+		values.Set(name, value)
+	}
+	return values.Encode(), nil
+}
+
+// body gives the bytes that the client sent.
+func (e *event) body() ([]byte, error) {
+	if !e.IsBase64Encoded {
+		return []byte(e.Body), nil
+	}
+	body, err := base64.StdEncoding.DecodeString(e.Body)
+	if err != nil {
+		return nil, fmt.Errorf("gateway: body: %w", err)
+	}
+	return body, nil
+}
+
+// sourceIP gives the client's address, "" when it is not an address.
+func (e *event) sourceIP() string {
+	text := e.RequestContext.Identity.SourceIP
+	if e.v2 {
+		text = e.RequestContext.HTTP.SourceIP
+	}
+	addr, err := netip.ParseAddr(text)
+	if err != nil {
+		return ""
+	}
+	return addr.WithZone("").String()
+}
+
+// stagePrefix is "/stage" when the stage is part of the address: at the
+// gateway's own domain, on any stage but $default.
+func (e *event) stagePrefix() string {
+	c := &e.RequestContext
+	if c.Stage == "" || c.Stage == "$default" {
+		return ""
+	}
+	if c.DomainPrefix != "" && c.APIID != "" && c.DomainPrefix != c.APIID {
+		return ""
+	}
+	return "/" + c.Stage
+}
+
+func (e *event) baseURL() string {
+	if e.RequestContext.DomainName == "" {
+		return ""
+	}
+	return "https://" + e.RequestContext.DomainName + e.stagePrefix()
+}

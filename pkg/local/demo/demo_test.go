@@ -1,0 +1,139 @@
+package demo_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"svc/pkg/audit"
+	"svc/pkg/authz"
+	"svc/pkg/customer"
+	"svc/pkg/driver"
+	"svc/pkg/ids"
+	"svc/pkg/local/demo"
+	"svc/pkg/local/testkit"
+	"svc/pkg/login"
+	"svc/pkg/password"
+	"svc/pkg/person"
+	"svc/pkg/tenant"
+)
+
+var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+func TestEverybodyCanSignIn(t *testing.T) {
+	db := testkit.Table(t)
+	loaded, err := demo.Load(t.Context(), db, start)
+	if err != nil || !loaded {
+		t.Fatal(loaded, err)
+	}
+	count := map[authz.Audience]int{}
+	for _, p := range demo.People() {
+		count[p.Audience]++
+		kind := map[authz.Audience]string{authz.Dashboard: ids.Person, authz.Driver: ids.Driver, authz.Rider: ids.Customer}[p.Audience]
+		if !ids.Valid(kind, p.ID) {
+			t.Errorf("%s is no identifier", p.ID)
+		}
+		var l login.Login
+		var err error
+		if p.Audience == authz.Dashboard {
+			l, err = person.Store{DB: db}.Login(t.Context(), p.Email)
+		} else {
+			found, err2 := tenant.Store{DB: db}.BySlug(t.Context(), p.Tenant)
+			if err2 != nil {
+				t.Fatal(err2)
+			}
+			l, err = login.Find(t.Context(), db.Tenant(found.ID), p.Audience, p.Email)
+		}
+		if err != nil || l.Actor != p.ID || !password.Verify(l.Hash, demo.Password) {
+			t.Errorf("%s: %+v, %v", p.Email, l, err)
+		}
+	}
+	if count[authz.Dashboard] != 3 || count[authz.Driver] != 6 || count[authz.Rider] != 6 {
+		t.Errorf("people: %v", count)
+	}
+	var both []string
+	memberships, err := person.Store{DB: db}.Memberships(t.Context(), demo.People()[len(demo.People())-1].ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range memberships {
+		both = append(both, m.TenantID)
+		if !slices.Equal(m.Permissions, authz.Permissions()) {
+			t.Errorf("permissions: %v", m.Permissions)
+		}
+	}
+	if len(both) != 2 {
+		t.Errorf("both@svc.example has %v", both)
+	}
+}
+
+// The second load changes nothing, and what was changed since stays.
+func TestLoadedOnce(t *testing.T) {
+	db := testkit.Table(t)
+	if _, err := demo.Load(t.Context(), db, start); err != nil {
+		t.Fatal(err)
+	}
+	metro, err := tenant.Store{DB: db}.BySlug(t.Context(), "metro")
+	if err != nil {
+		t.Fatal(err)
+	}
+	by := audit.By{Who: "svc:test", At: start}
+	if _, err := (tenant.Store{DB: db}).Change(t.Context(), metro.ID, by, func(n *tenant.Tenant) error { n.TaxiEnabled = false; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if loaded, err := demo.Load(t.Context(), db, start.Add(time.Hour)); loaded || err != nil {
+		t.Fatal(loaded, err)
+	}
+	if metro, err = (tenant.Store{DB: db}).BySlug(t.Context(), "metro"); err != nil || metro.TaxiEnabled {
+		t.Error("the change is gone", err)
+	}
+	if entries, _, err := audit.List(t.Context(), db.Tenant(metro.ID), "", 1000); err != nil || len(entries) < 20 {
+		t.Errorf("%d audit entries, %v", len(entries), err)
+	}
+	for _, p := range demo.People() {
+		if p.Tenant != "metro" {
+			continue
+		}
+		switch p.Audience {
+		case authz.Driver:
+			if _, err := driver.ByID(t.Context(), db.Tenant(metro.ID), p.ID); err != nil {
+				t.Error(err)
+			}
+		case authz.Rider:
+			if _, err := customer.ByID(t.Context(), db.Tenant(metro.ID), p.ID); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// A load that broke anywhere is completed by the next.
+func TestBrokenLoad(t *testing.T) {
+	for _, after := range []int{3, 17, 60, 120} {
+		wire := &testkit.Wire{}
+		db := testkit.TableOnWire(t, wire)
+		wire.BreakAfter(after)
+		if _, err := demo.Load(t.Context(), db, start); err == nil {
+			t.Fatalf("%d requests were enough", after)
+		}
+		wire.Mend()
+		if loaded, err := demo.Load(t.Context(), db, start); err != nil || !loaded {
+			t.Errorf("after %d requests: %v, %v", after, loaded, err)
+		}
+	}
+}
+
+// A tenant of somebody else's with the name of a demo tenant is left alone.
+func TestNameTaken(t *testing.T) {
+	db := testkit.Table(t)
+	if _, err := (tenant.Store{DB: db}).Create(t.Context(), audit.By{Who: "svc:test", At: start}, tenant.Tenant{Slug: "harbor", Name: "Mine"}); err != nil {
+		t.Fatal(err)
+	}
+	if loaded, err := demo.Load(t.Context(), db, start); loaded || err != nil {
+		t.Error(loaded, err)
+	}
+	all, err := tenant.Store{DB: db}.List(t.Context())
+	if err != nil || len(all) != 1 {
+		t.Errorf("tenants: %v, %v", all, err)
+	}
+}

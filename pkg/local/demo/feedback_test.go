@@ -1,0 +1,56 @@
+package demo_test
+
+import (
+	"testing"
+
+	"svc/pkg/api"
+	"svc/pkg/api/apitest"
+	"svc/pkg/authz"
+	"svc/pkg/feedback"
+	"svc/pkg/ids"
+	"svc/pkg/local/demo"
+	"svc/pkg/local/testkit"
+	"svc/pkg/tenant"
+)
+
+// The roadmap shows posts of every status with the counts that their votes and
+// comments add up to, in every list and without a projection.
+func TestRoadmap(t *testing.T) {
+	db := testkit.Table(t)
+	if _, err := demo.Load(t.Context(), db, apitest.Start); err != nil {
+		t.Fatal(err)
+	}
+	stand := apitest.New(t, db, feedback.Rows()...)
+	metro, err := tenant.Store{DB: db}.BySlug(t.Context(), "metro")
+	if err != nil {
+		t.Fatal(err)
+	}
+	token := stand.Token(db.Tenant(metro.ID), authz.Dashboard, demo.People()[0].ID, "VIEW_FEEDBACK")
+	seen := map[feedback.Status]int{}
+	for _, sort := range []string{"votes", "newest", "comments"} {
+		var list api.Items[feedback.PostItem]
+		stand.Want(200, &list, "GET", "/api/v1/feedback?status=ALL&sort="+sort, token, "")
+		for _, it := range list.Items {
+			seen[it.Status]++
+			var post feedback.PostDetail
+			stand.Want(200, &post, "GET", "/api/v1/feedback/"+it.Slug, token, "")
+			if post.ID != it.ID || int64(len(post.Comments)) != post.CommentCount || !ids.Valid(ids.Post, it.ID) || post.VoteCount < 1 {
+				t.Errorf("%s: %+v", sort, post)
+			}
+		}
+	}
+	for _, status := range feedback.Statuses {
+		if seen[status] == 0 {
+			t.Errorf("no post is %s", status)
+		}
+	}
+	var list api.Items[feedback.PostItem]
+	stand.Want(200, &list, "GET", "/api/v1/feedback?q=tax+number&status=ALL", token, "")
+	if len(list.Items) != 1 || list.Items[0].HasVoted {
+		t.Errorf("search: %+v", list.Items)
+	}
+	stand.Want(200, &list, "GET", "/api/v1/feedback?mine=1&status=ALL", token, "")
+	if len(list.Items) < 3 || !list.Items[0].HasVoted {
+		t.Errorf("own posts: %+v", list.Items)
+	}
+}

@@ -1,0 +1,180 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"svc/pkg/audit"
+	"svc/pkg/authz"
+	"svc/pkg/branding"
+	"svc/pkg/customer"
+	"svc/pkg/driver"
+	"svc/pkg/fault"
+	"svc/pkg/login"
+	"svc/pkg/password"
+	"svc/pkg/person"
+	"svc/pkg/settings"
+	"svc/pkg/table"
+	"svc/pkg/tenant"
+)
+
+// who is the audit log's name for the loader.
+const who = "svc:demo"
+
+// loader loads the demo at one moment.
+type loader struct {
+	db   *table.DB
+	now  time.Time
+	by   audit.By
+	hash string
+}
+
+// Load loads the demo into the table, once: a marker says that it is there.
+// What a broken load left behind is completed by the next. loaded is false
+// when there was nothing to do, because of the marker or because a tenant with
+// the slug of one of the demo's was made by somebody else.
+func Load(ctx context.Context, db *table.DB, now time.Time) (loaded bool, err error) {
+	l := &loader{db: db, now: now.UTC().Truncate(time.Millisecond), by: audit.By{Who: who, At: now}}
+	for _, p := range places {
+		found, err := tenant.Store{DB: db}.BySlug(ctx, p.tenant.Slug)
+		switch {
+		case errors.Is(err, fault.NotFound()):
+		case err != nil:
+			return false, fmt.Errorf("demo data: %w", err)
+		case found.ID != p.tenant.ID:
+			return false, nil
+		}
+	}
+	first := db.Tenant(places[0].tenant.ID)
+	if it, err := first.Get(ctx, marker(first)); err != nil || it.Found() {
+		return false, err
+	}
+	l.hash = password.Hash(Password)
+	for _, p := range places {
+		if err := l.place(ctx, p); err != nil {
+			return false, fmt.Errorf("demo data of %s: %w", p.tenant.Slug, err)
+		}
+	}
+	if err := l.operators(ctx); err != nil {
+		return false, fmt.Errorf("demo data: %w", err)
+	}
+	if err := l.feedback(ctx); err != nil {
+		return false, fmt.Errorf("demo data: %w", err)
+	}
+	if err := first.Load(ctx, table.Item{Key: marker(first), Type: "demo"}); err != nil {
+		return false, fmt.Errorf("demo data: %w", err)
+	}
+	return true, nil
+}
+
+func marker(t table.Tenant) table.Key { return t.Key("DEMO", "DEMO") }
+
+// once forgives that something is there already, from a load that broke.
+func once(err error) error {
+	for _, there := range []error{table.ErrCondition, tenant.ErrSlugTaken, login.ErrTaken, person.ErrTaken, person.ErrMember} {
+		if errors.Is(err, there) {
+			return nil
+		}
+	}
+	return err
+}
+
+func (l *loader) place(ctx context.Context, p place) error {
+	if _, err := (tenant.Store{DB: l.db}).CreateAs(ctx, l.by, p.tenant); once(err) != nil {
+		return err
+	}
+	t := l.db.Tenant(p.tenant.ID)
+	look, err := branding.ParsePatch(p.branding)
+	if err != nil {
+		return err
+	}
+	commit := func(ctx context.Context, tx *table.Tx, _ branding.Branding) error { return tx.Commit(ctx) }
+	if _, err := branding.Change(ctx, t, l.by, look, commit); err != nil {
+		return err
+	}
+	if _, err := settings.Set(ctx, t, l.by, func(d *settings.Document) error {
+		*d = p.settings
+		return nil
+	}); err != nil {
+		return err
+	}
+	for _, s := range p.services {
+		if _, err := settings.AddService(ctx, t, l.by, s); once(err) != nil {
+			return err
+		}
+	}
+	for _, z := range p.zones {
+		if _, err := settings.AddZone(ctx, t, l.by, z); once(err) != nil {
+			return err
+		}
+	}
+	if err := l.people(ctx, t, p); err != nil {
+		return err
+	}
+	if err := l.trips(ctx, t, p); err != nil {
+		return err
+	}
+	return l.delivery(ctx, t, p)
+}
+
+// seen is how long ago a driver's app told where it is: an offline one's when
+// the last ride of the day was over.
+var seen = map[string]time.Duration{driver.Online: 20 * time.Second, driver.Busy: 5 * time.Second, driver.Offline: 4*time.Hour + 10*time.Minute}
+
+// people are the tenant's drivers and riders.
+func (l *loader) people(ctx context.Context, t table.Tenant, p place) error {
+	drivers, riders := 0, 0
+	for _, one := range People() {
+		if one.Tenant != p.tenant.Slug {
+			continue
+		}
+		joined := audit.By{Who: who, At: l.now.AddDate(0, 0, -90+drivers+7*riders)}
+		switch one.Audience {
+		case authz.Driver:
+			r := p.drivers[drivers]
+			r.ID, r.FirstName, r.LastName, r.Email = one.ID, one.First, one.Last, one.Email
+			r.LocationUpdatedAt = ago(l.now, seen[r.Status])
+			drivers++
+			if _, err := driver.Create(ctx, t, joined, r, l.hash); once(err) != nil {
+				return err
+			}
+		case authz.Rider:
+			r := customer.Record{Customer: customer.Customer{ID: one.ID, FirstName: one.First, LastName: one.Last, Email: one.Email,
+				Phone: &p.phones[riders], Rating: &p.ratings[riders]}}
+			riders++
+			if _, err := customer.Create(ctx, t, joined, r, l.hash); once(err) != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// operators are the people with memberships.
+func (l *loader) operators(ctx context.Context) error {
+	store := person.Store{DB: l.db}
+	for _, one := range People() {
+		if one.Audience != authz.Dashboard {
+			continue
+		}
+		p := person.Person{ID: one.ID, Email: one.Email, FirstName: one.First, LastName: one.Last}
+		if _, err := store.Create(ctx, l.by, p, l.hash); once(err) != nil {
+			return err
+		}
+		for _, place := range places {
+			if one.Tenant != "" && one.Tenant != place.tenant.Slug {
+				continue
+			}
+			role := "owner"
+			if one.Tenant == "" {
+				role = "support"
+			}
+			if _, err := store.Join(ctx, l.db.Tenant(place.tenant.ID), l.by, one.ID, role, authz.Permissions()); once(err) != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

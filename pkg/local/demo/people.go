@@ -1,0 +1,67 @@
+package demo
+
+import (
+	"fmt"
+	"strings"
+
+	"svc/pkg/authz"
+	"svc/pkg/ids"
+)
+
+// Password is everybody's.
+const Password = "demo-password"
+
+// Person is somebody of the demo who can sign in.
+type Person struct {
+	Tenant   string // slug; "" for the operator of both
+	Audience authz.Audience
+	ID       string
+	Email    string
+	First    string
+	Last     string
+}
+
+// id gives a fixed identifier: a ULID that names the tenant and the number.
+func id(kind, slug string, n int) string {
+	word := "01J" + strings.NewReplacer("O", "0", "I", "1", "L", "1", "U", "V").Replace(strings.ToUpper(slug))
+	return kind + "_" + word + fmt.Sprintf("%0*d", 26-len(word), n)
+}
+
+var names = map[string][]string{
+	"metro drivers":  {"Maya Okafor", "Tomás Herrera", "Wei Zhang"},
+	"metro riders":   {"Ava Thompson", "Noah Kim", "Zoë Laurent"},
+	"metro office":   {"Grace Bennett"},
+	"harbor drivers": {"João Pereira", "Inês Carvalho", "Øyvind Berg"},
+	"harbor riders":  {"Beatriz Sousa", "Émile Fontaine", "Ελένη Παπαδάκη"},
+	"harbor office":  {"Rui Almeida"},
+	" office":        {"Robin Castellanos"},
+}
+
+// People lists everybody, operators first.
+func People() []Person {
+	var out []Person
+	for _, slug := range []string{"metro", "harbor", ""} {
+		out = append(out, group(slug, "office", authz.Dashboard, ids.Person, "operator")...)
+		out = append(out, group(slug, "drivers", authz.Driver, ids.Driver, "driver")...)
+		out = append(out, group(slug, "riders", authz.Rider, ids.Customer, "rider")...)
+	}
+	return out
+}
+
+func group(slug, group string, audience authz.Audience, kind, word string) []Person {
+	var out []Person
+	for i, name := range names[slug+" "+group] {
+		first, last, _ := strings.Cut(name, " ")
+		p := Person{Tenant: slug, Audience: audience, ID: id(kind, slug, i+1), First: first, Last: last}
+		switch {
+		case slug == "":
+			p.ID, p.Email = id(kind, "both", 1), "both@svc.example"
+		case audience == authz.Dashboard:
+			p.Email = word + "@" + slug + ".example"
+		default:
+			p.Email = fmt.Sprintf("%s%d@%s.example", word, i+1, slug)
+		}
+		out = append(out, p)
+	}
+	return out
+}

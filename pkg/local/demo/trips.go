@@ -1,0 +1,220 @@
+package demo
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"svc/pkg/ids"
+	"svc/pkg/money"
+	"svc/pkg/settings"
+	"svc/pkg/table"
+	"svc/pkg/trip"
+)
+
+// ride is one trip of the demo: who, how far, and how it went.
+type ride struct {
+	ago           time.Duration // since it was requested
+	rider, driver int           // 1…3; driver 0 for none
+	from, to      int           // spots
+	service       int           // 1 or 2; 0 for none
+	pays          string
+	status        trip.Status
+}
+
+const day = 24 * time.Hour
+
+// rides are both tenants' trips.
+var rides = []ride{
+	{29*day + 4*time.Hour, 1, 1, 0, 1, 1, "WALLET", trip.Completed},
+	{27*day + 9*time.Hour, 2, 2, 2, 3, 1, "CASH", trip.Completed},
+	{25*day + 2*time.Hour, 3, 1, 4, 5, 2, "CARD", trip.Completed},
+	{22*day + 6*time.Hour, 1, 3, 1, 4, 2, "CARD", trip.Completed},
+	{21*day + 11*time.Hour, 2, 1, 3, 0, 1, "CASH", trip.Cancelled},
+	{18*day + 7*time.Hour, 2, 2, 5, 2, 1, "CASH", trip.Completed},
+	{16*day + 3*time.Hour, 3, 3, 0, 3, 1, "WALLET", trip.Completed},
+	{13*day + 8*time.Hour, 1, 2, 2, 0, 2, "WALLET", trip.Completed},
+	{12*day + 1*time.Hour, 3, 0, 1, 5, 1, "CASH", trip.Cancelled},
+	{9*day + 5*time.Hour, 2, 1, 0, 4, 2, "CARD", trip.Completed},
+	{7*day + 10*time.Hour, 1, 3, 3, 1, 1, "CASH", trip.Completed},
+	{6*day + 2*time.Hour, 3, 2, 4, 2, 0, "CASH", trip.Completed}, // without a service type: the driver settles at 0
+	{4*day + 9*time.Hour, 1, 1, 5, 0, 1, "CARD", trip.Completed},
+	{3*day + 4*time.Hour, 2, 3, 1, 3, 1, "WALLET", trip.Completed},
+	{2*day + 7*time.Hour, 3, 2, 0, 5, 2, "CARD", trip.Completed},
+	{28 * time.Hour, 1, 1, 3, 2, 1, "CASH", trip.Completed},
+	{22 * time.Hour, 2, 2, 2, 4, 1, "CARD", trip.Completed},
+	{9 * time.Hour, 3, 1, 5, 1, 2, "CARD", trip.Completed},
+	{5 * time.Hour, 1, 3, 0, 2, 1, "CASH", trip.Completed},
+	{2 * time.Hour, 2, 0, 3, 5, 1, "CASH", trip.Cancelled},
+	{34 * time.Minute, 3, 2, 1, 4, 2, "CARD", trip.InProgress},
+	{11 * time.Minute, 1, 1, 0, 3, 1, "CARD", trip.DriverArrived},
+	{6 * time.Minute, 2, 1, 2, 1, 1, "CASH", trip.Assigned},
+	{3 * time.Minute, 3, 0, 5, 0, 2, "CARD", trip.Pending},
+	{1 * time.Minute, 1, 0, 1, 2, 1, "CASH", trip.Pending},
+}
+
+// trips writes the tenant's trips as they stand, each with its whole log.
+func (l *loader) trips(ctx context.Context, t table.Tenant, p place) error {
+	services := map[int]table.Item{}
+	for i, s := range p.services {
+		it, err := t.Get(ctx, settings.ServiceKey(t, s.ID))
+		if err != nil {
+			return err
+		}
+		services[i+1] = it
+	}
+	for i, r := range rides {
+		tr, log, err := l.ride(p, r, i+1, services[r.service])
+		if err != nil {
+			return fmt.Errorf("trip %d: %w", i+1, err)
+		}
+		items := []table.Item{tr.Item(t, 1)}
+		for n, entry := range log {
+			items = append(items, trip.LogItem(t, tr.ID, int64(n+1), entry))
+		}
+		if at, err := t.Get(ctx, trip.Key(t, tr.ID)); err != nil {
+			return err
+		} else if at.Found() {
+			continue // from a load that broke: it may have gone on since
+		}
+		if err := t.Load(ctx, append(items[1:], items[0])...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ride takes a trip through its transitions, by their rules.
+func (l *loader) ride(p place, r ride, n int, service table.Item) (trip.Trip, []trip.LogEntry, error) {
+	at := l.now.Add(-r.ago - after(n, 1_009, time.Millisecond, 47*time.Second))
+	if r.ago > time.Hour {
+		at = at.Add(-p.shift)
+	}
+	rider, driver := id(ids.Customer, p.tenant.Slug, r.rider), id(ids.Driver, p.tenant.Slug, r.driver)
+	tr, err := p.asked(r, n).New(rider, p.tenant.Currency, service, at)
+	if err != nil {
+		return trip.Trip{}, nil, err
+	}
+	tr.ID, tr.TripCode = id(ids.Trip, p.tenant.Slug, n), code(p.tenant.Slug, n)
+	log := []trip.LogEntry{trip.Requested(tr, id(ids.Log, p.tenant.Slug, 100*n))}
+	km, seconds := p.driven(r, n)
+	reason := p.reasons[n%len(p.reasons)]
+	accepted := 15*time.Second + after(n, 13, time.Second, 70*time.Second)
+	arrived := accepted + 2*time.Minute + after(n, 37, time.Second, 5*time.Minute)
+	started := arrived + 40*time.Second + after(n, 23, time.Second, 100*time.Second)
+	for _, step := range []struct {
+		taken bool
+		after time.Duration
+		act   func(trip.Trip, string, time.Time) (trip.Trip, trip.LogEntry, error)
+	}{
+		{r.status != trip.Pending && r.driver > 0, accepted, func(tr trip.Trip, id string, at time.Time) (trip.Trip, trip.LogEntry, error) {
+			return tr.Accept(driver, id, at)
+		}},
+		{reached(r.status, trip.DriverArrived), arrived, func(tr trip.Trip, id string, at time.Time) (trip.Trip, trip.LogEntry, error) {
+			return tr.Arrive(driver, id, at)
+		}},
+		{reached(r.status, trip.InProgress), started, func(tr trip.Trip, id string, at time.Time) (trip.Trip, trip.LogEntry, error) {
+			return tr.Start(driver, id, at)
+		}},
+		{r.status == trip.Completed, started + time.Duration(seconds.IntPart())*time.Second, func(tr trip.Trip, id string, at time.Time) (trip.Trip, trip.LogEntry, error) {
+			return tr.Complete(driver, id, at, measured(p, r, km, seconds))
+		}},
+		{r.status == trip.Cancelled, accepted + 2*time.Minute, func(tr trip.Trip, id string, at time.Time) (trip.Trip, trip.LogEntry, error) {
+			return tr.Cancel(rider, id, at, &reason)
+		}},
+	} {
+		if !step.taken {
+			continue
+		}
+		next, entry, err := step.act(tr, id(ids.Log, p.tenant.Slug, 100*n+len(log)), at.Add(step.after))
+		if err != nil {
+			return trip.Trip{}, nil, err
+		}
+		next.Version = tr.Version + 1
+		tr, log = next, append(log, entry)
+	}
+	return tr, log, nil
+}
+
+func (p place) ends(r ride) (from, to spot) {
+	return p.spots[r.from%len(p.spots)], p.spots[r.to%len(p.spots)]
+}
+
+// asked is what the rider asks for.
+func (p place) asked(r ride, n int) trip.Ride {
+	from, to := p.ends(r)
+	asked := trip.Ride{OriginAddress: from.address, OriginLat: from.lat, OriginLng: from.lng, DestAddress: &to.address, DestLat: &to.lat, DestLng: &to.lng,
+		PaymentType: r.pays}
+	if r.pays == "WALLET" && !p.settings.Payments.Wallet {
+		asked.PaymentType = "CARD"
+	}
+	if r.service > 0 {
+		asked.ServiceTypeID = &p.services[r.service-1].ID
+	}
+	if notes, ok := p.notes[n]; ok {
+		asked.Notes = &notes
+	}
+	return asked
+}
+
+// driven is how far and how long the ride is: kilometres, a third more than the
+// line, and seconds.
+func (p place) driven(r ride, n int) (km, seconds decimal.Decimal) {
+	from, to := p.ends(r)
+	degrees := func(n json.Number) float64 { return money.Must(n).InexactFloat64() }
+	north := degrees(to.lat) - degrees(from.lat)
+	east := (degrees(to.lng) - degrees(from.lng)) * math.Cos(degrees(from.lat)*math.Pi/180)
+	km = decimal.NewFromFloat(math.Hypot(north, east) * 111.2 * 4 / 3).Round(1)
+	pace := 110 + 17*n%60 // seconds for a kilometre
+	if km.IntPart() > 9 {
+		pace = 80 + 7*n%20 // over the motorway
+	}
+	return km, km.Mul(decimal.NewFromInt(int64(pace))).Round(0)
+}
+
+// reached says whether a trip that has come to one status went through another.
+func reached(now, status trip.Status) bool {
+	way := []trip.Status{trip.Assigned, trip.DriverArrived, trip.InProgress, trip.Completed}
+	return slices.Index(way, now) >= slices.Index(way, status)
+}
+
+// after is a span below most that differs from trip to trip.
+func after(n, factor int, unit, most time.Duration) time.Duration {
+	return time.Duration(n*n*factor) * unit % most
+}
+
+func measured(p place, r ride, km, seconds decimal.Decimal) trip.Measured {
+	fare, distance, duration := fareOf(p, r, km, seconds), money.Number(km), money.Number(seconds)
+	return trip.Measured{FinalFare: &fare, Distance: &distance, Duration: &duration}
+}
+
+// fareOf is base + distance + time by the service's rates, at least its
+// minimum, rounded as the tenant's settings say; without a service a flat rate.
+func fareOf(p place, r ride, km, seconds decimal.Decimal) json.Number {
+	fare := km.Mul(decimal.NewFromInt(2))
+	if r.service > 0 {
+		s := p.services[r.service-1]
+		fare = money.Must(s.BaseFare).Add(money.Must(s.PerKm).Mul(km)).Add(money.Must(s.PerMinute).Mul(seconds).Div(decimal.NewFromInt(60)))
+		fare = decimal.Max(fare, money.Must(s.MinimumFare))
+	}
+	multiple := money.Must(p.settings.Pricing.RoundFareToMultiple)
+	return money.Number(fare.Div(multiple).Round(0).Mul(multiple))
+}
+
+// code is a trip's or an order's code: eight characters that follow from tenant
+// and number.
+func code(slug string, n int) string {
+	sum := sha256.Sum256([]byte(slug + strconv.Itoa(n)))
+	out := make([]byte, 8)
+	for i := range out {
+		out[i] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"[sum[i]%32]
+	}
+	return string(out)
+}

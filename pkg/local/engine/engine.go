@@ -1,0 +1,300 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Kinds of engine.
+const (
+	// Dynoxide is the embedded static binary.
+	Dynoxide = "dynoxide"
+	// DynamoDBLocal is Amazon's engine for developers, run by Java.
+	DynamoDBLocal = "dynamodb-local"
+	// External is an engine that AWS_ENDPOINT_URL_DYNAMODB names.
+	External = "external"
+)
+
+// Options say which engine to start, and where it keeps its data.
+type Options struct {
+	// Kind is Dynoxide or DynamoDBLocal. Empty: what the environment asks for
+	// (AWS_ENDPOINT_URL_DYNAMODB, then SVC_ENGINE), else the one that has a
+	// build for this machine.
+	Kind string
+	// Dir is the folder of the data file, created where it is missing. Empty,
+	// or with Memory set, nothing outlives the engine.
+	Dir    string
+	Memory bool
+	// Stderr gets what the engine prints; nil drops it.
+	Stderr io.Writer
+}
+
+// Engine is a running engine, or the address of one that was there before.
+type Engine struct {
+	// URL is the engine's endpoint, without a slash at its end.
+	URL string
+	// Kind is one of the constants above.
+	Kind string
+
+	child *child
+	stop  sync.Once
+}
+
+// How long an engine may take to answer its first request. A Java machine on
+// a busy two-core computer needs the most of it.
+const (
+	readyIn  = 90 * time.Second
+	attempts = 5
+)
+
+// errPort reports that somebody took the port between finding and using it.
+var errPort = errors.New("port taken")
+
+// Start starts an engine and returns once it answers. ctx bounds the start
+// only; the engine runs until Stop, and never longer than this process.
+//
+// The errors are one line each and say what to do: a program that is missing,
+// a data file that is not readable.
+func Start(ctx context.Context, o Options) (*Engine, error) {
+	kind := o.Kind
+	if kind == "" {
+		if url := os.Getenv("AWS_ENDPOINT_URL_DYNAMODB"); url != "" {
+			return &Engine{URL: strings.TrimRight(url, "/"), Kind: External}, nil
+		}
+		kind = os.Getenv("SVC_ENGINE")
+	}
+	prog, err := locate(kind)
+	if err != nil {
+		return nil, err
+	}
+	if o.Memory {
+		o.Dir = ""
+	}
+	data, err := prepare(prog.kind, o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	for try := 1; ; try++ {
+		e, err := launch(ctx, prog, data, o.Stderr)
+		if err == nil || !errors.Is(err, errPort) || try == attempts {
+			return e, err
+		}
+	}
+}
+
+// prepare makes the data folder and refuses a file that is no database.
+func prepare(kind, dir string) (data string, err error) {
+	if dir == "" {
+		return "", nil
+	}
+	data = filepath.Join(dir, "dynoxide.db")
+	file := data
+	if kind == DynamoDBLocal {
+		data = filepath.Join(dir, "dynamodb-local")
+		file = filepath.Join(data, "shared-local-instance.db")
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return "", fmt.Errorf("engine: data folder: %w", err)
+	}
+	f, err := os.Open(file)
+	if errors.Is(err, os.ErrNotExist) {
+		return data, nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("engine: data file: %w", err)
+	}
+	defer f.Close() //nolint:errcheck // only read
+	const magic = "SQLite format 3\x00"
+	head := make([]byte, len(magic))
+	n, err := io.ReadFull(f, head)
+	if n > 0 && string(head[:n]) != magic {
+		return "", broken(file, "it is not an SQLite database")
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		return "", fmt.Errorf("engine: data file: %w", err)
+	}
+	return data, nil
+}
+
+func broken(file, why string) error {
+	return fmt.Errorf("engine: the data file %s is broken (%s); move it away, or use another --data folder", file, why)
+}
+
+func launch(ctx context.Context, prog program, data string, stderr io.Writer) (*Engine, error) {
+	port, release, err := reservePort()
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	name, args := prog.command(port, data)
+	cmd := exec.Command(name, args...) //nolint:gosec // the program was located, the arguments are ours
+	cmd.Env = append(os.Environ(), "DDB_LOCAL_TELEMETRY=0")
+	said := &tail{to: stderr}
+	cmd.Stdout, cmd.Stderr = said, said
+	if prog.kind == DynamoDBLocal && data != "" {
+		if err := os.MkdirAll(data, 0o700); err != nil {
+			return nil, fmt.Errorf("engine: data folder: %w", err)
+		}
+	}
+	c, err := startChild(cmd, own)
+	if err != nil {
+		return nil, fmt.Errorf("engine: %s: %w", prog.kind, err)
+	}
+	e := &Engine{URL: fmt.Sprintf("http://127.0.0.1:%d", port), Kind: prog.kind, child: c}
+	ctx, cancel := context.WithTimeout(ctx, readyIn)
+	defer cancel()
+	if err := e.awaitReady(ctx); err != nil {
+		e.Stop()
+		return nil, explain(prog.kind, data, said.last(), err)
+	}
+	return e, nil
+}
+
+// explain turns what a dead engine last printed into one line.
+func explain(kind, data, said string, err error) error {
+	switch low := strings.ToLower(said); {
+	case strings.Contains(low, "already in use"), strings.Contains(low, "failed to bind"):
+		return errPort
+	case kind == Dynoxide && data != "" && strings.Contains(low, "database"):
+		return broken(data, said)
+	case said != "" && errors.Is(err, errExited):
+		return fmt.Errorf("engine: %s ended at its start: %s", kind, said)
+	}
+	return fmt.Errorf("engine: %s does not start: %w", kind, err)
+}
+
+var errExited = errors.New("it ended")
+
+// awaitReady returns when the engine answers HTTP.
+func (e *Engine) awaitReady(ctx context.Context) error {
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 5 * time.Second}
+	for pause := time.Millisecond; ; pause = min(pause*2, 50*time.Millisecond) {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, e.URL+"/", nil)
+		if err != nil {
+			return err
+		}
+		if res, err := client.Do(req); err == nil {
+			return res.Body.Close()
+		}
+		select {
+		case <-e.child.done:
+			return errExited
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(pause):
+		}
+	}
+}
+
+// Exited is closed when the engine's process has ended, by Stop or by itself.
+// It is nil, and so never ready, for an external engine.
+func (e *Engine) Exited() <-chan struct{} {
+	if e.child == nil {
+		return nil
+	}
+	return e.child.done
+}
+
+// Pid is the engine's process id, 0 for an external engine.
+func (e *Engine) Pid() int {
+	if e.child == nil {
+		return 0
+	}
+	return e.child.cmd.Process.Pid
+}
+
+// Stop ends the engine that Start started and waits until it is gone. An
+// external engine keeps running. Stop may be called more than once.
+func (e *Engine) Stop() {
+	if e == nil || e.child == nil {
+		return
+	}
+	e.stop.Do(func() {
+		_ = e.child.cmd.Process.Signal(syscall.SIGTERM)
+		select {
+		case <-e.child.done:
+		case <-time.After(3 * time.Second):
+			_ = e.child.cmd.Process.Kill()
+			<-e.child.done
+		}
+	})
+}
+
+// child is a started process whose end is waited for exactly once.
+type child struct {
+	cmd  *exec.Cmd
+	done chan struct{}
+}
+
+// startChild starts cmd on an operating system thread of its own, which lives
+// as long as the child: the parent-death signal of Linux is sent when the
+// thread that forked ends, not when the process does.
+func startChild(cmd *exec.Cmd, own func(*exec.Cmd) (func(), error)) (*child, error) {
+	release, err := own(cmd)
+	if err != nil {
+		return nil, err
+	}
+	c := &child{cmd: cmd, done: make(chan struct{})}
+	started := make(chan error, 1)
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		defer release()
+		err := cmd.Start()
+		started <- err
+		if err != nil {
+			return
+		}
+		_ = cmd.Wait() // how it ended shows in what it printed
+		close(c.done)
+	}()
+	if err := <-started; err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// tail passes output on and keeps its end.
+type tail struct {
+	to io.Writer
+
+	mu  sync.Mutex
+	end []byte
+}
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	t.end = append(t.end, p...)
+	if extra := len(t.end) - 4096; extra > 0 {
+		t.end = append(t.end[:0], t.end[extra:]...)
+	}
+	t.mu.Unlock()
+	if t.to != nil {
+		_, _ = t.to.Write(p)
+	}
+	return len(p), nil
+}
+
+// last is the last line printed that says something.
+func (t *tail) last() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	lines := strings.Split(strings.TrimSpace(string(t.end)), "\n")
+	for _, line := range lines {
+		if l := strings.ToLower(line); strings.Contains(l, "error:") || strings.Contains(l, "failed to bind") {
+			return strings.TrimPrefix(strings.TrimSpace(line), "error: ")
+		}
+	}
+	return strings.TrimSpace(lines[len(lines)-1])
+}

@@ -1,0 +1,128 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+)
+
+// program is an engine's program on this machine.
+type program struct {
+	kind string
+	// path is dynoxide's binary, or the folder of DynamoDB Local's jars.
+	path string
+	java string
+}
+
+// locate finds the program of the kind asked for. Without a kind it prefers
+// dynoxide and takes DynamoDB Local only where dynoxide has no build.
+func locate(kind string) (program, error) {
+	switch kind {
+	case Dynoxide:
+		return locateDynoxide()
+	case DynamoDBLocal:
+		return locateDynamoDBLocal()
+	case "":
+		p, err := locateDynoxide()
+		if err == nil || hasDynoxide {
+			return p, err
+		}
+		return locateDynamoDBLocal()
+	}
+	return program{}, fmt.Errorf("engine: SVC_ENGINE is %q, but must be %q or %q", kind, Dynoxide, DynamoDBLocal)
+}
+
+// hasDynoxide tells whether package.json names a build for this machine.
+const hasDynoxide = runtime.GOOS == "linux" && runtime.GOARCH == "amd64"
+
+func locateDynoxide() (program, error) {
+	path, err := find("dynoxide", func(fi os.FileInfo) bool { return fi.Mode().IsRegular() && fi.Mode()&0o111 != 0 })
+	if err != nil {
+		if !hasDynoxide {
+			return program{}, fmt.Errorf("engine: dynoxide has no build for %s/%s; run `make dynamodb-local` and set SVC_ENGINE=%s",
+				runtime.GOOS, runtime.GOARCH, DynamoDBLocal)
+		}
+		return program{}, fmt.Errorf("engine: dynoxide is missing (%w); run `make build`, which fetches it with npm", err)
+	}
+	return program{kind: Dynoxide, path: path}, nil
+}
+
+func locateDynamoDBLocal() (program, error) {
+	path, err := find("dynamodb-local", os.FileInfo.IsDir)
+	if err != nil {
+		return program{}, fmt.Errorf("engine: DynamoDB Local is missing (%w); run `make dynamodb-local`, which fetches it with Maven", err)
+	}
+	java, err := exec.LookPath("java")
+	if err != nil {
+		return program{}, errors.New("engine: DynamoDB Local needs java 17 or later on the PATH; install it (Debian: apt-get install openjdk-17-jre-headless)")
+	}
+	return program{kind: DynamoDBLocal, path: path, java: java}, nil
+}
+
+// find looks at $SVC_ENGINE_PATH, beside this program, and in the bin folder
+// of the repository that holds the working directory, in this order.
+func find(name string, good func(os.FileInfo) bool) (string, error) {
+	var places []string
+	if path := os.Getenv("SVC_ENGINE_PATH"); path != "" {
+		places = append(places, path)
+	}
+	if self, err := os.Executable(); err == nil {
+		if real, err := filepath.EvalSymlinks(self); err == nil {
+			self = real
+		}
+		places = append(places, filepath.Join(filepath.Dir(self), name))
+	}
+	if root := repository(); root != "" {
+		places = append(places, filepath.Join(root, "bin", name))
+	}
+	for _, place := range places {
+		if fi, err := os.Stat(place); err == nil && good(fi) {
+			return place, nil
+		}
+	}
+	return "", fmt.Errorf("no %s beside this program or in bin", name)
+}
+
+// repository is the folder with go.mod at or above the working directory.
+func repository() string {
+	dir, err := os.Getwd()
+	if err != nil {
+		return ""
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			return ""
+		}
+		dir = up
+	}
+}
+
+// command is what to run, on a loopback port, with the data in a file
+// (dynoxide) or folder (DynamoDB Local), or in memory when data is empty.
+func (p program) command(port int, data string) (name string, args []string) {
+	if p.kind == Dynoxide {
+		args = []string{"--host", "127.0.0.1", "--port", strconv.Itoa(port)}
+		if data != "" {
+			args = append(args, "--db-path", data)
+		}
+		return p.path, args
+	}
+	args = []string{
+		"-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx1g",
+		"-Djava.library.path=" + p.path, "-cp", filepath.Join(p.path, "*"),
+		"software.amazon.dynamodb.services.local.main.ServerRunner",
+		"-port", strconv.Itoa(port), "-sharedDb", "-disableTelemetry",
+	}
+	if data == "" {
+		return p.java, append(args, "-inMemory")
+	}
+	return p.java, append(args, "-dbPath", data)
+}

@@ -1,0 +1,41 @@
+package engine
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+)
+
+// The way of the other systems works here too: a tied child ends when the pipe
+// that its parent holds does, keeps its process id, and its end is noticed.
+func TestTie(t *testing.T) {
+	var release func()
+	tied := func(cmd *exec.Cmd) (func(), error) {
+		var err error
+		release, err = tie(cmd)
+		return func() {}, err
+	}
+	c, err := startChild(exec.Command("/bin/sleep", "600"), tied)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 500 { // until the shell has become the program
+		if name, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", c.cmd.Process.Pid)); err != nil || string(name) == "sleep\n" {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	release() // what the end of this process does
+	<-c.done
+
+	c, err = startChild(exec.Command("/bin/sh", "-c", "exit 3"), tie)
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-c.done
+	if code := c.cmd.ProcessState.ExitCode(); code != 3 {
+		t.Errorf("exit code %d", code)
+	}
+}

@@ -1,0 +1,127 @@
+package local
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+// DefaultData is the data folder where none is named.
+const DefaultData = ".local"
+
+// Running is what dev.json says of a running service.
+type Running struct {
+	// BaseURL is the address of its gateway.
+	BaseURL string `json:"baseUrl"`
+	// Endpoint and Table are where its data is, also with --memory.
+	Endpoint string `json:"endpoint"`
+	Table    string `json:"table"`
+	// Data is its data folder, as an absolute path.
+	Data string `json:"data"`
+	Pid  int    `json:"pid"`
+	// Memory says that nothing outlives it.
+	Memory bool `json:"memory"`
+}
+
+// ErrNotRunning says that no service runs on a data folder.
+var ErrNotRunning = errors.New("no service runs")
+
+// FindRunning finds the service that runs on the data folder. What a killed
+// one left behind does not count. The error is ErrNotRunning, or says that
+// there is one that does not answer.
+func FindRunning(ctx context.Context, dataDir string) (Running, error) {
+	free, err := tryLock(dataDir, syscall.LOCK_SH)
+	if err == nil {
+		_ = free.Close()
+	}
+	if err == nil || errors.Is(err, os.ErrNotExist) {
+		return Running{}, fmt.Errorf("%w on the data folder %s: start one with `svc dev`", ErrNotRunning, dataDir)
+	}
+	if !errors.Is(err, syscall.EWOULDBLOCK) {
+		return Running{}, fmt.Errorf("data folder %s: %w", dataDir, err)
+	}
+	r, err := readRunning(dataDir)
+	if err != nil {
+		return Running{}, fmt.Errorf("a service is starting or stopping on the data folder %s; try again in a moment", dataDir)
+	}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.BaseURL+"/health", nil)
+	if err != nil {
+		return Running{}, fmt.Errorf("dev.json in %s: %w", dataDir, err)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return Running{}, fmt.Errorf("the service on %s (pid %d) does not answer: %w", dataDir, r.Pid, err)
+	}
+	return r, res.Body.Close()
+}
+
+func readRunning(dataDir string) (Running, error) {
+	var r Running
+	text, err := os.ReadFile(filepath.Join(dataDir, "dev.json"))
+	if err != nil {
+		return r, err
+	}
+	return r, json.Unmarshal(text, &r)
+}
+
+func writeRunning(r Running) error {
+	text, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return fmt.Errorf("dev.json: %w", err)
+	}
+	if err := replaceFile(filepath.Join(r.Data, "dev.json"), append(text, '\n')); err != nil {
+		return fmt.Errorf("dev.json: %w", err)
+	}
+	return nil
+}
+
+// lockFolder makes the data folder and takes it for this process. The lock
+// goes with the process, however that ends.
+func lockFolder(dataDir string) (*os.File, error) {
+	if err := os.MkdirAll(dataDir, 0o700); err != nil {
+		return nil, fmt.Errorf("data folder: %w", err)
+	}
+	for try := 0; ; try++ {
+		f, err := tryLock(dataDir, syscall.LOCK_EX)
+		if err == nil {
+			return f, nil
+		}
+		if !errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, fmt.Errorf("data folder %s: %w", dataDir, err)
+		}
+		// A command that looks for a running service holds it for an instant.
+		if try < 10 {
+			time.Sleep(20 * time.Millisecond)
+			continue
+		}
+		if r, err := readRunning(dataDir); err == nil {
+			return nil, fmt.Errorf("the data folder %s is in use by the service at %s (pid %d); stop that, or use another --data folder", dataDir, r.BaseURL, r.Pid)
+		}
+		return nil, fmt.Errorf("the data folder %s is in use by another service; stop that, or use another --data folder", dataDir)
+	}
+}
+
+// tryLock opens the folder's lock file and locks it, or fails with EWOULDBLOCK.
+func tryLock(dataDir string, how int) (*os.File, error) {
+	flags := os.O_RDWR
+	if how == syscall.LOCK_EX {
+		flags |= os.O_CREATE
+	}
+	f, err := os.OpenFile(filepath.Join(dataDir, "lock"), flags, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(f.Fd()), how|syscall.LOCK_NB); err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return f, nil
+}

@@ -1,0 +1,45 @@
+package seed
+
+import (
+	"time"
+
+	"svc/pkg/trip"
+)
+
+// still are the statuses of trips that are not over, and how long ago such
+// trips were requested, in seconds.
+var still = []struct {
+	status      trip.Status
+	least, most int
+}{
+	{trip.InProgress, 1030, 3600}, {trip.Pending, 5, 240}, {trip.Assigned, 150, 700}, {trip.InProgress, 1030, 2400}, {trip.DriverArrived, 820, 1100},
+	{trip.Searching, 10, 200}, {trip.Scheduled, 3600, 172_800}, {trip.InProgress, 1030, 1800}, {trip.CollectingOffers, 10, 150}, {trip.WaitingCustomer, 600, 1200},
+}
+
+// open makes the trips that are still under way; it is called once, after the
+// last finished one.
+func (g *generator) open() ([]ride, error) {
+	var out []ride
+	for n := range g.p.open() {
+		kind := still[n%len(still)]
+		at := g.now.Add(-g.seconds(kind.least, kind.most)).Truncate(time.Millisecond)
+		rider := g.rider(at)
+		r, _, _, err := g.request(rider, at)
+		if err != nil {
+			return nil, err
+		}
+		rider.free = g.now.Add(time.Hour)
+		if fate, driven := map[trip.Status]int{trip.Assigned: 0, trip.DriverArrived: 10, trip.InProgress: 13}[kind.status]; driven {
+			driver := g.driver(at)
+			driver.free, driver.open = rider.free, true
+			if _, err := g.drive(&r, driver, at, fate); err != nil {
+				return nil, err
+			}
+		} else if kind.status != trip.Pending {
+			// No transition of the service leads here; what does is not known to it.
+			r.trip.Status = kind.status
+		}
+		out = append(out, r)
+	}
+	return out, nil
+}

@@ -1,0 +1,177 @@
+package seed
+
+import (
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"svc/pkg/ids"
+	"svc/pkg/money"
+	"svc/pkg/settlement"
+	"svc/pkg/table"
+	"svc/pkg/timestamp"
+	"svc/pkg/trip"
+	"svc/pkg/wallet"
+)
+
+// ride is a trip with all that was written of it.
+type ride struct {
+	trip     trip.Trip
+	log      []trip.LogEntry
+	receipt  *settlement.Receipt
+	postings []posting
+}
+
+type posting struct {
+	side  wallet.Side
+	actor string
+	wallet.Posting
+}
+
+// act is one of a trip's transitions.
+type act func(id string, at time.Time) (trip.Trip, trip.LogEntry, error)
+
+// do makes a transition and logs it.
+func (r *ride) do(g *generator, at time.Time, do act) error {
+	next, entry, err := do(g.id(ids.Log, at), at)
+	if err != nil {
+		return err
+	}
+	next.Version = r.trip.Version + 1
+	r.trip, r.log = next, append(r.log, entry)
+	return nil
+}
+
+// request makes a trip as its rider asks for it, and says how far it goes, in
+// tenths of a kilometre, and what for.
+func (g *generator) request(rider *actor, at time.Time) (ride, int64, *rates, error) {
+	from, to := g.place(g.rng), g.place(g.rng)
+	asked := trip.Ride{OriginAddress: from.address, OriginLat: from.lat, OriginLng: from.lng, DestAddress: &to.address, DestLat: &to.lat, DestLng: &to.lng,
+		PaymentType: one(g.rng, g.p.Pays)}
+	if g.rng.IntN(40) == 0 {
+		note := one(g.rng, notes)
+		asked.Notes = &note
+	}
+	tr, err := asked.New(rider.id, g.currency, table.Item{}, at)
+	if err != nil {
+		return ride{}, 0, nil, err
+	}
+	tr.ID, tr.TripCode = g.id(ids.Trip, at), g.code()
+	var service *rates
+	if len(g.p.Services) > 0 && g.rng.IntN(50) > 0 {
+		s := one(g.rng, g.p.Services)
+		service, tr.ServiceTypeID, tr.CommissionRate = &s, &s.ID, money.Ptr(s.Commission)
+	}
+	return ride{trip: tr, log: []trip.LogEntry{trip.Requested(tr, g.id(ids.Log, at))}}, tenthsOfKm(from, to), service, nil
+}
+
+func (g *generator) seconds(least, most int) time.Duration {
+	return time.Duration(least*1000+g.rng.IntN((most-least)*1000)) * time.Millisecond
+}
+
+// next makes the next of the finished trips: completed, or cancelled on the way.
+func (g *generator) next() (ride, error) {
+	total := g.p.Trips - g.p.open()
+	at := g.clock.at((float64(g.made) + g.rng.Float64()) / float64(total))
+	g.made++
+	rider := g.rider(at)
+	r, km, service, err := g.request(rider, at)
+	if err != nil {
+		return ride{}, err
+	}
+	fate := g.rng.IntN(100)
+	cancel := func(after time.Duration) error {
+		reason := one(g.rng, reasons)
+		at = at.Add(after)
+		rider.free = at
+		return r.do(g, at, func(id string, at time.Time) (trip.Trip, trip.LogEntry, error) {
+			return r.trip.Cancel(rider.id, id, at, &reason)
+		})
+	}
+	if fate < 6 {
+		return r, cancel(g.seconds(30, 400))
+	}
+	driver := g.driver(at)
+	if at, err = g.drive(&r, driver, at, fate); err != nil {
+		return ride{}, err
+	}
+	if fate < 13 {
+		driver.free = at
+		return r, cancel(g.seconds(20, 240))
+	}
+	riding := time.Duration(km*14+90)*time.Second + g.seconds(0, 240)
+	at = at.Add(riding)
+	driver.free, rider.free = at, at
+	if err := r.do(g, at, func(id string, at time.Time) (trip.Trip, trip.LogEntry, error) {
+		return r.trip.Complete(driver.id, id, at, g.measured(service, km, riding))
+	}); err != nil {
+		return ride{}, err
+	}
+	return r, g.settle(&r, driver, rider, at)
+}
+
+// drive takes the trip to its rider: accepted, arrived and, unless fate has it
+// that the rider cancels, started.
+func (g *generator) drive(r *ride, driver *actor, at time.Time, fate int) (time.Time, error) {
+	for _, step := range []struct {
+		after time.Duration
+		do    act
+		until int // the fate below which it does not come to it
+	}{
+		{g.seconds(8, 120), func(id string, at time.Time) (trip.Trip, trip.LogEntry, error) {
+			return r.trip.Accept(driver.id, id, at)
+		}, 0},
+		{g.seconds(120, 660), func(id string, at time.Time) (trip.Trip, trip.LogEntry, error) {
+			return r.trip.Arrive(driver.id, id, at)
+		}, 10},
+		{g.seconds(20, 240), func(id string, at time.Time) (trip.Trip, trip.LogEntry, error) {
+			return r.trip.Start(driver.id, id, at)
+		}, 13},
+	} {
+		if fate < step.until {
+			break
+		}
+		at = at.Add(step.after)
+		if err := r.do(g, at, step.do); err != nil {
+			return at, err
+		}
+	}
+	return at, nil
+}
+
+// measured is what the driver reports; one in two hundred reports no fare.
+func (g *generator) measured(service *rates, tenths int64, riding time.Duration) trip.Measured {
+	km, minutes := decimal.New(tenths, -1), decimal.New(int64(riding/time.Second), 0).Div(decimal.New(60, 0))
+	fare := km.Mul(decimal.New(2, 0))
+	if service != nil {
+		fare = decimal.Max(service.Base.Add(service.PerKm.Mul(km)).Add(service.PerMinute.Mul(minutes)), service.Minimum)
+	}
+	m := trip.Measured{Distance: money.Ptr(km), Duration: money.Ptr(decimal.New(int64(riding/time.Second), 0))}
+	if g.rng.IntN(200) > 0 {
+		m.FinalFare = money.Ptr(fare.Round(money.Decimals(g.currency)))
+	}
+	return m
+}
+
+// settle gives a trip that was completed at a time its receipt and postings, by
+// settlement's own rules, and books them.
+func (g *generator) settle(r *ride, driver, rider *actor, at time.Time) error {
+	entries, err := settlement.EntriesOf(r.trip)
+	if err != nil {
+		return err
+	}
+	issued, paid := at.Add(g.seconds(0, 1)), timestamp.Format(at)
+	receipt := settlement.ReceiptOf(r.trip, entries, g.id(ids.Receipt, issued), timestamp.Format(issued))
+	r.receipt = &receipt
+	post := func(side wallet.Side, a *actor, amount *decimal.Decimal) {
+		if amount != nil {
+			r.postings = append(r.postings, posting{side, a.id, settlement.PostingOf(r.trip, side, *amount, g.id(ids.Posting, at), paid)})
+			a.post(*amount, paid)
+		}
+	}
+	post(wallet.Driver, driver, entries.Driver)
+	post(wallet.Customer, rider, entries.Rider)
+	driver.trips++
+	rider.trips++
+	return nil
+}

@@ -1,0 +1,159 @@
+package seed
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"svc/pkg/table"
+	"svc/pkg/tenant"
+	"svc/pkg/timestamp"
+)
+
+// run is a run at work.
+type run struct {
+	plan
+	o      Options
+	t      table.Tenant
+	tenant tenant.Tenant
+	began  time.Time
+	made   *generator // what all rides come to
+	still  []ride     // the trips that are not over
+	items  int
+
+	resumed bool
+}
+
+// Run makes a tenant's data, or finishes what an interrupted run began. Told
+// to stop by ctx it stops within a chunk of a few hundred items, which the next
+// run writes again.
+func Run(ctx context.Context, db *table.DB, n tenant.Tenant, o Options) (Result, error) {
+	t := db.Tenant(n.ID)
+	p, resumed, err := begin(ctx, t, n, o)
+	if err != nil {
+		return Result{}, fmt.Errorf("seed: %w", err)
+	}
+	r := &run{plan: p, o: o, t: t, tenant: n, began: time.Now(), resumed: resumed}
+	err = r.all(ctx)
+	out := Result{Run: p.Run, Resumed: resumed, Trips: p.Trips, Drivers: p.drivers(), Riders: p.riders(), Businesses: p.businesses(), Orders: p.orders(), Items: r.items}
+	if err != nil {
+		_ = r.note(context.WithoutCancel(ctx), false) // where it cannot be written, the next run waits for its age
+		return out, fmt.Errorf("seed: %w", err)
+	}
+	return out, nil
+}
+
+// stage is a part of a run: so many things, written in chunks, each of which
+// may be written again.
+type stage struct {
+	name         string
+	total, chunk int
+	write        func(ctx context.Context, from, to int) error
+}
+
+const stageCount = 9
+
+// stages lists the parts in their order. Trips that others may act on and the
+// rows to sign in by come after all that belongs to them.
+func (r *run) stages() [stageCount]stage {
+	drivers, riders := len(r.made.drivers), len(r.made.riders)
+	return [stageCount]stage{
+		{"drivers", drivers, 500, r.drivers},
+		{"riders", riders, 300, r.riders},
+		{"trips", r.Trips - r.plan.open(), 200, r.trips()},
+		{"wallets", drivers + riders, 500, r.wallets},
+		{"businesses", r.plan.businesses(), 100, r.businesses},
+		{"orders", r.plan.orders(), 500, r.orders},
+		{"open trips", len(r.still), 20, r.open},
+		{"sign-ins", drivers + riders, 90, r.logins},
+		{"finish", 1, 1, r.finish},
+	}
+}
+
+func (r *run) all(ctx context.Context) error {
+	if err := r.generate(ctx); err != nil {
+		return err
+	}
+	stages := r.stages()
+	for ; r.Stage < stageCount; r.Stage, r.Done = r.Stage+1, 0 {
+		if err := r.stage(ctx, stages[r.Stage]); err != nil {
+			return fmt.Errorf("%s: %w", stages[r.Stage].name, err)
+		}
+	}
+	return r.note(ctx, false)
+}
+
+// generate makes all rides once, without writing them, for what they come to.
+func (r *run) generate(ctx context.Context) (err error) {
+	if r.made, err = newGenerator(r.plan, r.tenant); err != nil {
+		return err
+	}
+	for n := range r.Trips - r.plan.open() {
+		if _, err := r.made.next(); err != nil {
+			return err
+		}
+		if n%1000 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	r.still, err = r.made.open()
+	return err
+}
+
+func (r *run) stage(ctx context.Context, s stage) error {
+	for from := r.Done * s.chunk; from < s.total; from += s.chunk {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		to := min(from+s.chunk, s.total)
+		if err := s.write(ctx, from, to); err != nil {
+			return err
+		}
+		r.Done++
+		if err := r.note(ctx, true); err != nil {
+			return err
+		}
+		if r.o.Note != nil && s.total > 1 {
+			r.o.Note(s.name, to, s.total)
+		}
+	}
+	return nil
+}
+
+func (r *run) finish(ctx context.Context, _, _ int) error {
+	if r.o.Finish == nil {
+		return nil
+	}
+	return r.o.Finish(ctx, r.resumed)
+}
+
+// note writes how far the run has come.
+func (r *run) note(ctx context.Context, working bool) error {
+	r.Beat = ""
+	if working {
+		r.Beat = timestamp.Format(r.o.By.At.Add(time.Since(r.began)))
+	}
+	return r.t.Load(ctx, r.plan.item(r.t))
+}
+
+// Requests to the table at a time, and items in each.
+const workers, together = 4, 25
+
+// load writes groups of items, one group after the other.
+func (r *run) load(ctx context.Context, groups ...[]table.Item) error {
+	for _, items := range groups {
+		work, ctx := errgroup.WithContext(ctx)
+		work.SetLimit(workers)
+		for some := range slices.Chunk(items, together) {
+			work.Go(func() error { return r.t.Load(ctx, some...) })
+		}
+		if err := work.Wait(); err != nil {
+			return err
+		}
+		r.items += len(items)
+	}
+	return nil
+}

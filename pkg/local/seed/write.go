@@ -1,0 +1,206 @@
+package seed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"svc/pkg/audit"
+	"svc/pkg/authz"
+	"svc/pkg/delivery"
+	"svc/pkg/ids"
+	"svc/pkg/login"
+	"svc/pkg/money"
+	"svc/pkg/settlement"
+	"svc/pkg/table"
+	"svc/pkg/timestamp"
+	"svc/pkg/trip"
+	"svc/pkg/wallet"
+)
+
+func (r *run) drivers(ctx context.Context, from, to int) error {
+	var items []table.Item
+	for _, a := range r.made.drivers[from:to] {
+		items = append(items, r.made.driverItem(r.t, a, r.tenant.WriteShards))
+	}
+	return r.load(ctx, items)
+}
+
+func (r *run) riders(ctx context.Context, from, to int) error {
+	var items []table.Item
+	for _, a := range r.made.riders[from:to] {
+		items = append(items, r.made.riderItems(r.t, a, r.tenant.WriteShards)...)
+	}
+	return r.load(ctx, items)
+}
+
+// trips writes the finished trips, which are made again one chunk at a time.
+func (r *run) trips() func(ctx context.Context, from, to int) error {
+	var again *generator
+	return func(ctx context.Context, from, to int) (err error) {
+		if again == nil {
+			if again, err = newGenerator(r.plan, r.tenant); err != nil {
+				return err
+			}
+		}
+		var beside, trips []table.Item
+		for again.made < to {
+			one, err := again.next()
+			if err != nil {
+				return err
+			}
+			if again.made <= from {
+				continue // written by the run that was interrupted
+			}
+			trips = append(trips, one.trip.Item(r.t, r.tenant.WriteShards))
+			if !r.Lists {
+				beside = append(beside, one.beside(r.t)...)
+			}
+		}
+		return r.load(ctx, beside, trips)
+	}
+}
+
+// beside are the items that belong to a trip: its log, receipt and postings.
+func (r ride) beside(t table.Tenant) []table.Item {
+	var out []table.Item
+	for n, entry := range r.log {
+		out = append(out, trip.LogItem(t, r.trip.ID, int64(n+1), entry))
+	}
+	if r.receipt != nil {
+		out = append(out, settlement.ReceiptItem(t, *r.receipt))
+	}
+	for _, p := range r.postings {
+		out = append(out, wallet.PostingItem(t, p.side, p.actor, p.Posting))
+	}
+	return out
+}
+
+// person gives driver or rider n, drivers first.
+func (r *run) person(n int) (*actor, wallet.Side, authz.Audience) {
+	if drivers := r.made.drivers; n >= len(drivers) {
+		return r.made.riders[n-len(drivers)], wallet.Customer, authz.Rider
+	}
+	return r.made.drivers[n], wallet.Driver, authz.Driver
+}
+
+func (r *run) wallets(ctx context.Context, from, to int) error {
+	var items []table.Item
+	for n := from; n < to; n++ {
+		if a, side, _ := r.person(n); a.postings > 0 {
+			items = append(items, a.wallet(side, r.tenant.Currency).Item(r.t, r.tenant.WriteShards))
+		}
+	}
+	return r.load(ctx, items)
+}
+
+// open writes trips that others may act on as soon as they are there: each on
+// the condition that it is not there yet.
+func (r *run) open(ctx context.Context, from, to int) error {
+	for _, one := range r.still[from:to] {
+		tx := r.t.Write()
+		tx.Create(one.trip.Item(r.t, r.tenant.WriteShards))
+		for _, it := range one.beside(r.t) {
+			tx.Put(it)
+		}
+		if err := tx.Commit(ctx); err != nil && !errors.Is(err, table.ErrCondition) {
+			return err
+		}
+		r.items += tx.Len()
+	}
+	return nil
+}
+
+// logins writes the rows by which people sign in, those that are not there yet.
+func (r *run) logins(ctx context.Context, from, to int) error {
+	err := r.signIn(ctx, from, to)
+	if !errors.Is(err, login.ErrTaken) {
+		return err
+	}
+	for n := from; n < to; n++ { // some of them are there
+		if err := r.signIn(ctx, n, n+1); err != nil && !errors.Is(err, login.ErrTaken) {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *run) signIn(ctx context.Context, from, to int) error {
+	tx, words := r.t.Write(), map[authz.Audience]string{authz.Driver: "driver", authz.Rider: "rider"}
+	for n := from; n < to; n++ {
+		a, _, audience := r.person(n)
+		login.Create(tx, r.t, audience, r.made.email(words[audience], a), a.id, r.o.Hash, audit.By{Who: r.o.By.Who, At: a.since})
+	}
+	err := tx.Commit(ctx)
+	if err == nil {
+		r.items += tx.Len()
+	}
+	return err
+}
+
+func (r *run) business(n int) delivery.Business {
+	g := r.made
+	chance := g.own(&actor{n: n}, 3)
+	kind, at, tel := kitchens[n%len(kitchens)], g.place(chance), phone(chance)
+	name := kind.name
+	if n >= len(kitchens) {
+		name = fmt.Sprintf("%s %d", kind.name, n/len(kitchens)+1)
+	}
+	id := g.idOf(chance, ids.Business, g.now.AddDate(0, 0, -r.Days-n))
+	return delivery.Business{ID: id, Name: name, Category: kind.category, Address: at.address, Lat: at.lat, Lng: at.lng, Phone: tel, Active: n%12 != 11}
+}
+
+func (r *run) businesses(ctx context.Context, from, to int) error {
+	var items []table.Item
+	for n := from; n < to; n++ {
+		items = append(items, delivery.BusinessItem(r.t, r.business(n), r.tenant.WriteShards))
+	}
+	return r.load(ctx, items)
+}
+
+func (r *run) orders(ctx context.Context, from, to int) error {
+	var items []table.Item
+	for n := from; n < to; n++ {
+		items = append(items, delivery.OrderItem(r.t, r.order(n), r.tenant.WriteShards))
+	}
+	return r.load(ctx, items)
+}
+
+// order makes order n: delivered or cancelled, the newest still on their way.
+func (r *run) order(n int) delivery.Order {
+	g, total := r.made, r.plan.orders()
+	chance := g.own(&actor{n: n}, 4)
+	at := g.clock.at((float64(n) + chance.Float64()) / float64(total))
+	id := g.idOf(chance, ids.Order, at)
+	o := delivery.Order{ID: id, OrderCode: "R" + id[len(id)-7:], Status: "DELIVERED", BusinessID: r.business(chance.IntN(r.plan.businesses())).ID,
+		CustomerID: one(chance, g.there(at)).id, Currency: r.tenant.Currency, DeliveryAddress: g.place(chance).address, CreatedAt: timestamp.Format(at)}
+	lasted := time.Duration(20+chance.IntN(50)) * time.Minute
+	driver := one(chance, g.drivers).id
+	switch left := total - 1 - n; {
+	case left < min(5, total/4): // the statuses before DELIVERED
+		at = g.now.Add(-time.Duration(left*9+3) * time.Minute)
+		o.CreatedAt, o.Status, lasted = timestamp.Format(at), delivery.Statuses[left], time.Duration(left)*time.Minute
+		if left == 4 {
+			o.DriverID = &driver
+		}
+	case chance.IntN(100) < 7:
+		o.Status, lasted = "CANCELLED", time.Duration(2+chance.IntN(12))*time.Minute
+	default:
+		o.DriverID = &driver
+	}
+	o.UpdatedAt = timestamp.Format(at.Add(lasted))
+	places := money.Decimals(r.tenant.Currency)
+	sum := decimal.Zero
+	for range 1 + chance.IntN(3) {
+		dish, quantity := one(chance, dishes), 1+chance.IntN(3)
+		price := decimal.New(dish.cents, -2).Round(places)
+		o.Items = append(o.Items, delivery.Line{Name: dish.name, Quantity: quantity, UnitPrice: money.Number(price)})
+		sum = sum.Add(price.Mul(decimal.NewFromInt(int64(quantity))))
+	}
+	fee := decimal.New(199+100*chance.Int64N(3), -2).Round(places)
+	o.Subtotal, o.DeliveryFee, o.Total = money.Number(sum), money.Number(fee), money.Number(sum.Add(fee))
+	return o
+}

@@ -1,0 +1,91 @@
+package local_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"svc"
+	"svc/pkg/local"
+	"svc/pkg/local/engine"
+)
+
+// endpoint is the engine of this test process, started once.
+var endpoint = sync.OnceValues(func() (string, error) {
+	e, err := engine.Start(context.Background(), engine.Options{Memory: true})
+	if err != nil {
+		return "", err
+	}
+	return e.URL, nil
+})
+
+var tables atomic.Int64
+
+// newTable gives the engine and the name of a table that is not there yet.
+func newTable(t *testing.T) (url, name string) {
+	t.Helper()
+	url, err := endpoint()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return url, fmt.Sprintf("table-%d", tables.Add(1))
+}
+
+func TestEnsureTable(t *testing.T) {
+	url, name := newTable(t)
+	ctx := t.Context()
+	arn, err := local.EnsureTable(ctx, url, svc.Template, local.TableOptions{Name: name})
+	if err != nil || arn == "" {
+		t.Fatalf("EnsureTable: %q, %v", arn, err)
+	}
+	for range 2 {
+		again, err := local.EnsureTable(ctx, url, svc.Template, local.TableOptions{Name: name})
+		if err != nil || again != arn {
+			t.Fatalf("again: %q, %v; want %q", again, err, arn)
+		}
+	}
+}
+
+func TestStreamSwitchedOnLater(t *testing.T) {
+	url, name := newTable(t)
+	ctx := t.Context()
+	o := local.TableOptions{Name: name, StreamOff: true}
+	arn, err := local.EnsureTable(ctx, url, svc.Template, o)
+	if err != nil || arn != "" {
+		t.Fatalf("EnsureTable: %q, %v", arn, err)
+	}
+	arn, err = local.EnableStream(ctx, url, name)
+	if err != nil || arn == "" {
+		t.Fatalf("EnableStream: %q, %v", arn, err)
+	}
+	if again, err := local.EnableStream(ctx, url, name); err != nil || again != arn {
+		t.Fatalf("EnableStream again: %q, %v; want %q", again, err, arn)
+	}
+}
+
+func TestAnotherLayoutIsRefused(t *testing.T) {
+	url, name := newTable(t)
+	ctx := t.Context()
+	if _, err := local.EnsureTable(ctx, url, svc.Template, local.TableOptions{Name: name}); err != nil {
+		t.Fatal(err)
+	}
+	changed := strings.ReplaceAll(string(svc.Template), "by-g4", "by-g5")
+	_, err := local.EnsureTable(ctx, url, []byte(changed), local.TableOptions{Name: name})
+	if err == nil || !strings.Contains(err.Error(), "by-g5") || strings.Contains(err.Error(), "\n") {
+		t.Fatalf("a table of another layout: %v", err)
+	}
+}
+
+func TestTemplateWithoutTable(t *testing.T) {
+	for name, template := range map[string]string{"no table": "Resources: {}", "no YAML": "\t:"} {
+		t.Run(name, func(t *testing.T) {
+			_, err := local.EnsureTable(t.Context(), "http://127.0.0.1:1", []byte(template), local.TableOptions{})
+			if err == nil || !strings.Contains(err.Error(), "template.yaml") {
+				t.Errorf("EnsureTable: %v", err)
+			}
+		})
+	}
+}

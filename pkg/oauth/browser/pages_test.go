@@ -1,0 +1,193 @@
+package browser
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"svc/pkg/authz"
+	"svc/pkg/oauth"
+)
+
+var screenshots = flag.Bool("screenshots", false, "write docs/screenshots anew")
+
+const scopes = "openid profile email tenant.trips:read tenant.drivers:read tenant.reports:read"
+
+// authorize is the address of an authorization request.
+func (s *stand) authorize(client string, changes ...string) string {
+	q := url.Values{"response_type": {"code"}, "client_id": {client}, "redirect_uri": {s.client.URL + "/cb"}, "scope": {scopes},
+		"state": {"s"}, "code_challenge": {strings.Repeat("a", 43)}, "code_challenge_method": {"S256"}, "tenant_hint": {"metro"}}
+	for i := 0; i+1 < len(changes); i += 2 {
+		if q.Set(changes[i], changes[i+1]); changes[i+1] == "" {
+			q.Del(changes[i])
+		}
+	}
+	return s.server.URL + "/oauth/authorize?" + q.Encode()
+}
+
+func signIn(email, secret string) step {
+	return chromedp.Steps(chromedp.WaitVisible(chromedp.CSS("#password")), chromedp.SetValue(chromedp.CSS("#email"), email), chromedp.SendKeys(chromedp.CSS("#password"), secret+kb.Enter))
+}
+
+// Every page, in both schemes, on a phone, on a desktop and on the narrowest
+// screen: axe-core finds nothing, nothing is wider than the screen, and with
+// -screenshots there is a picture of it.
+func TestPages(t *testing.T) {
+	s := newStand(t)
+	client := s.register(t, "dashboard")
+	link := func() string {
+		address, err := oauth.NewLink(t.Context(), s.db, s.server.URL, authz.Rider, s.metro.ID, "rita@home.example", time.Now())
+		must(t, err)
+		return address
+	}
+	for _, scheme := range []string{"light", "dark"} {
+		for _, l := range []look{phone, desktop, narrow} {
+			t.Run(scheme+" "+l.device, func(t *testing.T) {
+				ctx := tab(t, l.in(scheme))
+				at := func(name string, steps ...step) {
+					t.Helper()
+					run(t, ctx, steps...)
+					s.check(t, ctx, l.in(scheme), name)
+				}
+				at("signin", chromedp.Navigate(s.authorize(client, "prompt", "consent")), chromedp.WaitVisible(chromedp.CSS("#password")))
+				at("signin-wrong", signIn("ana@metro.example", "not the one"), chromedp.WaitVisible(chromedp.CSS("#problem")))
+				at("consent", signIn("ana@metro.example", words), chromedp.WaitVisible(chromedp.CSS(`[value="allow"]`)))
+				run(t, ctx, chromedp.Click(chromedp.CSS(`[value="allow"]`)), chromedp.WaitReady(chromedp.CSS("#told")))
+				at("picker", chromedp.Navigate(s.authorize(client, "tenant_hint", "")), chromedp.WaitVisible(chromedp.CSS(`[value="harbor"]`)))
+				at("apps", chromedp.Navigate(s.server.URL+"/oauth/apps"), chromedp.WaitVisible(chromedp.CSS("section.app")))
+				at("logout", chromedp.Navigate(s.server.URL+"/oauth/logout"), chromedp.WaitVisible(chromedp.CSS("button")))
+				at("error", chromedp.Navigate(s.authorize(client, "redirect_uri", "https://elsewhere.example/cb")), chromedp.WaitVisible(chromedp.CSS("h1")))
+				at("password", chromedp.Navigate(link()), chromedp.WaitVisible(chromedp.CSS("#new")))
+			})
+		}
+	}
+}
+
+// A tenant's colours are mended in the browser's eyes too, and its theme wins
+// over the browser's.
+func TestBranding(t *testing.T) {
+	s := newStand(t)
+	client := s.register(t, "dashboard")
+	for _, color := range []string{"#ffffff", "#000000", "#ffff00", "#808080", "#ff0000"} {
+		for _, theme := range []string{"light", "dark"} {
+			t.Run(theme+" "+color, func(t *testing.T) {
+				s.paint(t, s.db.Tenant(s.metro.ID), map[string]string{"primaryColor": color, "secondaryColor": color, "iconBackgroundColor": color, "themeMode": theme})
+				ctx := tab(t, desktop.in("light"))
+				run(t, ctx, chromedp.Navigate(s.authorize(client, "prompt", "consent")), signIn("ana@metro.example", words), chromedp.WaitVisible(chromedp.CSS(`[value="allow"]`)))
+				s.check(t, ctx, look{}, "consent")
+				scheme := get(t, ctx, chromedp.Evaluate[string](`getComputedStyle(document.documentElement).colorScheme`))
+				if scheme != theme {
+					t.Errorf("shown in %q", scheme)
+				}
+			})
+		}
+	}
+}
+
+// From sign-in to the client by keyboard alone, with the browser's script
+// switched off.
+func TestKeyboardWithoutScript(t *testing.T) {
+	s := newStand(t)
+	client := s.register(t, "dashboard")
+	ctx := tab(t, desktop.in("light"))
+	run(t, ctx, command(emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}), chromedp.Navigate(s.authorize(client, "tenant_hint", "")), chromedp.WaitVisible(chromedp.CSS("#password")))
+	keys(t, ctx, "ana@metro.example", kb.Tab, words, kb.Enter)
+	run(t, ctx, chromedp.WaitVisible(chromedp.CSS(`[value="harbor"]`)))
+	tabTo(t, ctx, `[value="metro"]`)
+	keys(t, ctx, kb.Enter)
+	run(t, ctx, chromedp.WaitVisible(chromedp.CSS(`[value="allow"]`)))
+	tabTo(t, ctx, `[value="allow"]`)
+	keys(t, ctx, kb.Enter)
+	run(t, ctx, chromedp.WaitReady(chromedp.CSS("#told")))
+	where := get(t, ctx, chromedp.Location())
+	if !strings.HasPrefix(where, s.client.URL+"/cb?") || !strings.Contains(where, "code=") {
+		t.Errorf("ended at %s", where)
+	}
+}
+
+func keys(t *testing.T, ctx context.Context, texts ...string) {
+	t.Helper()
+	for _, text := range texts {
+		run(t, ctx, chromedp.KeyEvent(text))
+	}
+}
+
+// tabTo presses Tab until the element has the focus, and sees it by an outline.
+func tabTo(t *testing.T, ctx context.Context, selector string) {
+	t.Helper()
+	for range 20 {
+		keys(t, ctx, kb.Tab)
+		if get(t, ctx, chromedp.Evaluate[bool](fmt.Sprintf("document.activeElement.matches(%q)", selector))) {
+			outline := get(t, ctx, chromedp.Evaluate[string](`getComputedStyle(document.activeElement).outlineStyle`))
+			if outline != "solid" {
+				t.Errorf("the focus on %s is not seen: outline %q", selector, outline)
+			}
+			return
+		}
+	}
+	t.Fatalf("Tab does not reach %s", selector)
+}
+
+// Denying and signing out by mouse; the client hears of it.
+func TestDeny(t *testing.T) {
+	s := newStand(t)
+	client := s.register(t, "rider")
+	ctx := tab(t, phone.in("dark"))
+	run(t, ctx, chromedp.Navigate(s.authorize(client, "scope", "openid rider.trips:read")), signIn("rita@home.example", words), chromedp.WaitVisible(chromedp.CSS(`[value="deny"]`)),
+		chromedp.Click(chromedp.CSS(`[value="deny"]`)), chromedp.WaitReady(chromedp.CSS("#told")))
+	if told := get(t, ctx, chromedp.Text(chromedp.CSS("#told"))); told != "access_denied" {
+		t.Errorf("the client was told %q", told)
+	}
+	run(t, ctx, chromedp.Navigate(s.server.URL+"/oauth/logout"), chromedp.WaitVisible(chromedp.CSS("button")), chromedp.Click(chromedp.CSS("button")), chromedp.WaitNotPresent(chromedp.CSS("form")),
+		chromedp.Navigate(s.authorize(client, "scope", "openid rider.trips:read")), chromedp.WaitVisible(chromedp.CSS("#password")))
+}
+
+// No page may be framed.
+func TestFrames(t *testing.T) {
+	s := newStand(t)
+	client := s.register(t, "dashboard")
+	ctx := tab(t, desktop.in("light"))
+	run(t, ctx, chromedp.Navigate(s.client.URL+"/"), chromedp.WaitReady(chromedp.CSS("#told")))
+	get(t, ctx, chromedp.Evaluate[string](`new Promise(done => {
+			const frame = document.createElement("iframe");
+			frame.onload = () => done("loaded");
+			frame.src = `+fmt.Sprintf("%q", s.authorize(client))+`;
+			document.body.append(frame);
+		})`, chromedp.EvalAwaitPromise))
+	tree := get(t, ctx, func(ctx context.Context, to *chromedp.Target) (page.GetFrameTreeResult, error) {
+		return cdp.Call(ctx, to, page.GetFrameTree, cdp.Empty{})
+	}).FrameTree
+	if len(tree.ChildFrames) != 1 || tree.ChildFrames[0].Frame.UnreachableURL == "" {
+		t.Errorf("the frame shows %+v", tree.ChildFrames)
+	}
+}
+
+// check runs axe-core on the page, sees that it fits, and takes its picture.
+func (s *stand) check(t *testing.T, ctx context.Context, l look, name string) {
+	t.Helper()
+	overflow := get(t, ctx, chromedp.Evaluate[float64](`document.documentElement.scrollWidth - document.documentElement.clientWidth`))
+	for _, v := range axe(t, ctx) {
+		t.Errorf("%s, %s: %v", name, v["id"], v)
+	}
+	if overflow > 0 {
+		t.Errorf("%s is %v px wider than the screen", name, overflow)
+	}
+	if *screenshots && l.device != "" && l.device != narrow.device {
+		picture := get(t, ctx, chromedp.CaptureScreenshot())
+		path := filepath.Join("..", "..", "..", "docs", "screenshots", name+"-"+l.scheme+"-"+l.device+".png")
+		must(t, os.MkdirAll(filepath.Dir(path), 0o750))
+		must(t, os.WriteFile(path, picture, 0o600))
+	}
+}

@@ -1,0 +1,213 @@
+package browser
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+
+	"svc/pkg/audit"
+	"svc/pkg/authz"
+	"svc/pkg/branding"
+	"svc/pkg/customer"
+	"svc/pkg/local/testkit"
+	"svc/pkg/oauth"
+	"svc/pkg/oauth/flow"
+	"svc/pkg/password"
+	"svc/pkg/person"
+	"svc/pkg/signing"
+	"svc/pkg/table"
+	"svc/pkg/tenant"
+)
+
+const words = "correct horse battery"
+
+// stand is a server with people, and a client that says what it was told.
+type stand struct {
+	server *httptest.Server
+	client *httptest.Server
+	db     *table.DB
+	metro  tenant.Tenant
+}
+
+func newStand(t *testing.T) *stand {
+	t.Helper()
+	s := &stand{db: testkit.Table(t)}
+	var handler http.Handler
+	s.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler.ServeHTTP(w, r) }))
+	t.Cleanup(s.server.Close)
+	s.client = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = w.Write([]byte("<!doctype html><title>client</title><p id=told>" + r.URL.Query().Get("error") + "</p>")) //nolint:gosec // words of ours
+	}))
+	t.Cleanup(s.client.Close)
+	keys := signing.Open(s.db, signing.Options{Issuer: s.server.URL, Sealer: signing.NewSealer()})
+	must(t, keys.Rotate(t.Context()))
+	handler = oauth.New(oauth.Config{BaseURL: s.server.URL}, s.db, keys, nil).Handler()
+	s.people(t)
+	return s
+}
+
+func (s *stand) people(t *testing.T) {
+	t.Helper()
+	ctx, by, hash := t.Context(), audit.By{Who: "test", At: time.Now()}, password.Hash(words)
+	tenants, people := tenant.Store{DB: s.db}, person.Store{DB: s.db}
+	ana, err := people.Create(ctx, by, person.Person{Email: "ana@metro.example", FirstName: "Ana"}, hash)
+	must(t, err)
+	for _, n := range []struct{ slug, name, color string }{{"metro", "Metro Cabs", "#ffd400"}, {"harbor", "Harbor Rides", "#0a7"}, {"alpine", "Alpine Shuttle & Transfer", "#777"}} {
+		one, err := tenants.Create(ctx, by, tenant.Tenant{Slug: n.slug, Name: n.name, TaxiEnabled: true, DeliveryEnabled: true})
+		must(t, err)
+		in := s.db.Tenant(one.ID)
+		if n.slug == "metro" {
+			s.metro = one
+		}
+		_, err = people.Join(ctx, in, by, ana.ID, "owner", authz.Permissions())
+		must(t, err)
+		s.paint(t, in, map[string]string{"primaryColor": n.color, "secondaryColor": "#0a2540", "supportUrl": "https://metro.example/help",
+			"termsUrl": "https://metro.example/terms", "privacyUrl": "https://metro.example/privacy"})
+	}
+	_, err = customer.Create(ctx, s.db.Tenant(s.metro.ID), by, customer.Record{Customer: customer.Customer{FirstName: "Rita", Email: "rita@home.example"}}, hash)
+	must(t, err)
+}
+
+// paint changes a tenant's branding.
+func (s *stand) paint(t *testing.T, in table.Tenant, values map[string]string) {
+	t.Helper()
+	patch, err := branding.ParsePatch(values)
+	must(t, err)
+	_, err = branding.Change(t.Context(), in, audit.By{Who: "test", At: time.Now()}, patch,
+		func(ctx context.Context, tx *table.Tx, _ branding.Branding) error { return tx.Commit(ctx) })
+	must(t, err)
+}
+
+// register gives the id of a public client of the audience.
+func (s *stand) register(t *testing.T, audience string) string {
+	t.Helper()
+	c, err := flow.Register(t.Context(), flow.Options{BaseURL: s.server.URL, Audience: audience, RedirectURI: s.client.URL + "/cb", ClientName: "Fleet Planner"})
+	must(t, err)
+	return c.ID
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// chrome is the path of a browser.
+func chrome(t *testing.T) string {
+	t.Helper()
+	if path := os.Getenv("CHROME"); path != "" {
+		return path
+	}
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	t.Fatal("no browser was found: install one (Debian: apt-get install chromium) or set CHROME to the path of one")
+	return ""
+}
+
+var launched struct {
+	sync.Once
+	ctx  context.Context
+	ends []context.CancelFunc
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	for i := len(launched.ends) - 1; i >= 0; i-- {
+		launched.ends[i]()
+	}
+	os.Exit(code)
+}
+
+// launch starts the browser that the tests share.
+func launch(t *testing.T) context.Context {
+	t.Helper()
+	path := chrome(t)
+	launched.Do(func() {
+		options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU,
+			chromedp.Flag("disable-dev-shm-usage", true), chromedp.WSURLReadTimeout(time.Minute))
+		allocator, end := chromedp.NewExecAllocator(context.Background(), options...)
+		browser, endBrowser := chromedp.NewContext(allocator)
+		if err := chromedp.Do(browser); err != nil {
+			t.Fatalf("starting %s: %v", path, err)
+		}
+		launched.ctx, launched.ends = browser, []context.CancelFunc{end, endBrowser}
+	})
+	if launched.ctx == nil {
+		t.Fatal("the browser did not start")
+	}
+	return launched.ctx
+}
+
+// look is how a page is looked at.
+type look struct {
+	device        string
+	width, height int64
+	scale         float64
+	scheme        string // "light" or "dark"
+}
+
+var (
+	phone   = look{device: "phone", width: 390, height: 844, scale: 2}
+	desktop = look{device: "desktop", width: 1280, height: 800, scale: 1}
+	narrow  = look{device: "narrow", width: 320, height: 568, scale: 1} // WCAG 2.2, 1.4.10
+)
+
+func (l look) in(scheme string) look {
+	l.scheme = scheme
+	return l
+}
+
+// tab opens a tab without cookies.
+func tab(t *testing.T, l look) context.Context {
+	t.Helper()
+	ctx, end := chromedp.NewContext(launch(t), chromedp.WithNewBrowserContext())
+	t.Cleanup(end)
+	run(t, ctx) // opens the tab, whose life must not be that of one action
+	ctx, stop := context.WithTimeout(ctx, time.Minute)
+	t.Cleanup(stop)
+	run(t, ctx,
+		command(emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: l.width, Height: l.height, DeviceScaleFactor: l.scale, Mobile: l.width < 600}),
+		command(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: l.scheme}}}))
+	return ctx
+}
+
+// step is an action that gives nothing.
+type step = chromedp.Action[chromedp.Void]
+
+func run(t *testing.T, ctx context.Context, steps ...step) {
+	t.Helper()
+	if err := chromedp.Do(ctx, steps...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// get runs an action and gives its value.
+func get[T any](t *testing.T, ctx context.Context, action chromedp.Action[T]) T {
+	t.Helper()
+	value, err := chromedp.Run(ctx, action)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return value
+}
+
+// command is a command of the browser's protocol.
+func command[P any](c cdp.Command[P, cdp.Empty], params P) step {
+	return chromedp.Func(func(ctx context.Context, to *chromedp.Target) error {
+		_, err := cdp.Call(ctx, to, c, params)
+		return err
+	})
+}

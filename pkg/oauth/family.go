@@ -1,0 +1,285 @@
+package oauth
+
+import (
+	"context"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"svc/pkg/authz"
+	"svc/pkg/ids"
+	"svc/pkg/table"
+)
+
+// A family is what came of one authorization code: its refresh tokens, one
+// after the other, and their access tokens. Its item's version is the
+// generation, so that of two rotations at once one wins.
+//
+// A refresh token is
+//
+//	base64url(tenant.audience.actor.family) "." family secret "." secret
+//
+// whose first part says where to read, so that one batch reads all that a
+// refresh needs; whose second is the same in all generations and proves that
+// whoever presents a token that is not the current one once held one; and whose
+// third is new in each. Both secrets are 256 random bits, stored as hashes.
+type family struct {
+	ID           string           `json:"id"`
+	Client       string           `json:"client"`
+	Actor        string           `json:"actor"`
+	Audience     authz.Audience   `json:"audience"`
+	Scopes       []string         `json:"scopes"` // granted; an access token may hold fewer
+	AuthTime     time.Time        `json:"authTime"`
+	Session      string           `json:"session,omitempty"` // hash of the browser session it began in
+	CreatedAt    time.Time        `json:"createdAt"`
+	Since        string           `json:"since,omitempty"` // when the operator's membership began
+	SecretHash   string           `json:"secretHash"`      // of the family secret
+	CurrentHash  string           `json:"currentHash"`     // of the whole current token
+	AccessTokens map[string]int64 `json:"access"`          // jti → expiry, Unix seconds
+	Previous     *previous        `json:"previous,omitempty"`
+
+	Epoch   int64     `json:"-"` // the grant's epoch of the family's beginning
+	Revoked bool      `json:"-"`
+	Expires time.Time `json:"-"` // of the current refresh token
+	version int64
+}
+
+// previous is the last rotated token during its grace.
+type previous struct {
+	Hash   string    `json:"hash"`
+	Until  time.Time `json:"until"`
+	Sealed []byte    `json:"sealed"` // the successor, under a key derived from the token itself
+}
+
+// successor is what a rotation gave.
+type successor struct {
+	Refresh  string   `json:"refresh"`
+	ID       string   `json:"jti"`
+	IssuedAt int64    `json:"iat"`
+	Scopes   []string `json:"scopes,omitempty"` // nil: the family's
+}
+
+// mostAccessTokens is how many live access tokens a family has at most; one
+// more ends the oldest. It bounds what ending a family writes.
+const mostAccessTokens = 12
+
+func familyKey(t table.Tenant, id string) table.Key { return t.Key("FAMILY", "FAMILY", id) }
+
+// familiesOf is the index partition (by-g1) of an actor's families.
+func familiesOf(t table.Tenant, actor string) string {
+	return t.Partition("ACTOR", actor, "FAMILIES")
+}
+
+func (f family) item(t table.Tenant) table.Item {
+	return table.Item{Key: familyKey(t, f.ID), Type: "family", Version: max(f.version, 1), Expires: f.Expires,
+		G: [4]string{familiesOf(t, f.Actor)}, R: f.ID, Doc: f,
+		Attrs: map[string]any{"revoked": f.Revoked, "epoch": f.Epoch, "client": f.Client, "actor": f.Actor}}
+}
+
+var errNoFamily = errors.New("no such family")
+
+func familyFrom(it table.Item, now time.Time) (family, error) {
+	if !it.Live(now) {
+		return family{}, errNoFamily
+	}
+	var f family
+	if err := it.Decode(&f); err != nil {
+		return family{}, err
+	}
+	f.Epoch, f.Revoked, f.Expires, f.version = it.Int("epoch"), it.Flag("revoked"), it.Expires, it.Version
+	return f, nil
+}
+
+// address is what a refresh token says of where its family is. It is believed
+// only after it was compared with what is stored there.
+type address struct {
+	tenant   string
+	audience authz.Audience
+	actor    string
+	family   string
+}
+
+var errForm = errors.New("not the form of a refresh token")
+
+const secretSize = 43 // characters of ids.Secret
+
+// actorKinds gives the prefix of an audience's actor ids.
+var actorKinds = map[authz.Audience]string{authz.Dashboard: ids.Person, authz.Rider: ids.Customer, authz.Driver: ids.Driver}
+
+func (a address) token(familySecret string) string {
+	where := strings.Join([]string{a.tenant, string(a.audience), a.actor, a.family}, ".")
+	return base64.RawURLEncoding.EncodeToString([]byte(where)) + "." + familySecret + "." + ids.Secret()
+}
+
+// parseRefresh reads a refresh token: where its family is, and the family
+// secret. Each token has one form only.
+func parseRefresh(token string) (a address, familySecret string, err error) {
+	parts := strings.Split(token, ".")
+	if len(token) > 400 || len(parts) != 3 || len(parts[1]) != secretSize || len(parts[2]) != secretSize {
+		return address{}, "", errForm
+	}
+	raw, err := base64.RawURLEncoding.Strict().DecodeString(parts[0])
+	if err != nil || strings.ContainsAny(parts[0], "\r\n") {
+		return address{}, "", errForm
+	}
+	where := strings.Split(string(raw), ".")
+	if len(where) != 4 {
+		return address{}, "", errForm
+	}
+	a = address{where[0], authz.Audience(where[1]), where[2], where[3]}
+	kind, known := actorKinds[a.audience]
+	if !known || !ids.Valid(ids.Tenant, a.tenant) || !ids.Valid(kind, a.actor) || !ids.Valid(ids.Family, a.family) {
+		return address{}, "", errForm
+	}
+	return a, parts[1], nil
+}
+
+// remember adds an access token to the family's, forgets the expired ones, and
+// gives those that must end to make room.
+func (f *family) remember(jti string, expires, now time.Time) (end []string) {
+	kept := map[string]int64{}
+	for id, exp := range f.AccessTokens {
+		if exp > now.Unix() {
+			kept[id] = exp
+		}
+	}
+	oldest := func(a, b string) int {
+		if kept[a] != kept[b] {
+			return int(kept[a] - kept[b])
+		}
+		return strings.Compare(a, b)
+	}
+	for len(kept) >= mostAccessTokens {
+		all := make([]string, 0, len(kept))
+		for id := range kept {
+			all = append(all, id)
+		}
+		id := slices.MinFunc(all, oldest)
+		delete(kept, id)
+		end = append(end, id)
+	}
+	kept[jti] = expires.Unix()
+	f.AccessTokens = kept
+	return end
+}
+
+// endTokens adds to a transaction that access tokens are revoked.
+func endTokens(tx *table.Tx, t table.Tenant, jtis ...string) {
+	for _, jti := range jtis {
+		tx.Update(authz.TokenKey(t, jti), table.Change{Set: map[string]any{"revoked": true}}).
+			If("attribute_exists(pk)").Else(table.ErrConflict)
+	}
+}
+
+// endFamily revokes a family: its refresh token and all of its access tokens,
+// in one transaction that also writes what more adds (nil for nothing).
+// errNoFamily when there is none.
+func (s *Server) endFamily(ctx context.Context, t table.Tenant, id string, more func(*table.Tx)) error {
+	return table.Retry(ctx, func(ctx context.Context) error {
+		it, err := t.Get(ctx, familyKey(t, id))
+		if err != nil {
+			return fmt.Errorf("reading a family: %w", err)
+		}
+		now := s.now()
+		f, err := familyFrom(it, now)
+		if err != nil || (f.Revoked && len(f.AccessTokens) == 0) {
+			return err
+		}
+		seized := f.Revoked
+		tx := t.Write()
+		for jti, exp := range f.AccessTokens {
+			if exp > now.Unix() {
+				endTokens(tx, t, jti)
+			}
+		}
+		f.Revoked, f.Previous, f.AccessTokens = true, nil, nil
+		tx.Replace(f.item(t)).Else(table.ErrConflict)
+		if more != nil {
+			more(tx)
+		}
+		err = tx.Commit(ctx)
+		if errors.Is(err, table.ErrConflict) && !seized {
+			err = errors.Join(err, seize(ctx, t, id))
+		}
+		return err
+	})
+}
+
+// seize stops a family's rotations whatever generation it is at, so that the
+// next attempt to end it meets nobody: a client that refreshes without a pause
+// would win each time. Its access tokens are still to be revoked.
+func seize(ctx context.Context, t table.Tenant, id string) error {
+	tx := t.Write()
+	tx.Update(familyKey(t, id), table.Change{Set: map[string]any{"revoked": true}, Add: map[string]any{"version": 1}}).
+		If("attribute_exists(pk)").Else(errNoFamily)
+	if err := tx.Commit(ctx); err != nil && !errors.Is(err, table.ErrConflict) && !errors.Is(err, errNoFamily) {
+		return fmt.Errorf("ending a family: %w", err)
+	}
+	return nil
+}
+
+// endGrant raises the epoch of what an actor granted a client: every token of
+// that client and actor, of whichever family, is dead. It does nothing when the
+// epoch is not the one seen any more.
+func (s *Server) endGrant(ctx context.Context, t table.Tenant, client, actor string, seen int64) error {
+	err := table.Retry(ctx, func(ctx context.Context) error {
+		tx := t.Write()
+		tx.Update(authz.GrantKey(t, client, actor), table.Change{Add: map[string]any{"epoch": 1}}).If("'epoch' = ?", seen)
+		return tx.Commit(ctx)
+	})
+	if err != nil && !errors.Is(err, table.ErrCondition) {
+		return fmt.Errorf("raising a grant's epoch: %w", err)
+	}
+	return nil
+}
+
+// sealTo seals a successor so that only a holder of the token opens it.
+func sealTo(token string, next successor) ([]byte, error) {
+	plain, err := json.Marshal(next)
+	if err != nil {
+		return nil, fmt.Errorf("sealing a successor: %w", err)
+	}
+	aead, err := sealOf(token)
+	if err != nil {
+		return nil, err
+	}
+	return aead.Seal(nil, nil, plain, nil), nil
+}
+
+func openBy(token string, sealed []byte) (successor, error) {
+	aead, err := sealOf(token)
+	if err != nil {
+		return successor{}, err
+	}
+	plain, err := aead.Open(nil, nil, sealed, nil)
+	if err != nil {
+		return successor{}, fmt.Errorf("opening a successor: %w", err)
+	}
+	var next successor
+	if err := json.Unmarshal(plain, &next); err != nil {
+		return successor{}, fmt.Errorf("opening a successor: %w", err)
+	}
+	return next, nil
+}
+
+// sealOf derives the key from a token of 256 random bits and more; its hash,
+// which is stored, is another function of it.
+func sealOf(token string) (cipher.AEAD, error) {
+	key := sha256.Sum256([]byte("successor of " + token))
+	block, err := aes.NewCipher(key[:])
+	if err != nil {
+		return nil, fmt.Errorf("sealing a successor: %w", err)
+	}
+	aead, err := cipher.NewGCMWithRandomNonce(block)
+	if err != nil {
+		return nil, fmt.Errorf("sealing a successor: %w", err)
+	}
+	return aead, nil
+}

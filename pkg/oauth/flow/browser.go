@@ -1,0 +1,217 @@
+package flow
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+// Browser follows redirects and fills in the server's forms, and keeps the
+// cookies that it is given.
+type Browser struct {
+	o      Options
+	client *http.Client
+}
+
+// steps is how many pages and redirects one authorization may take.
+const steps = 16
+
+// pageLimit is how much of a page is read, in bytes.
+const pageLimit = 1 << 20
+
+// Authorize sends the authorization request and goes on until the server
+// redirects to the query's redirect_uri; it gives the parameters that came.
+func (b *Browser) Authorize(ctx context.Context, query url.Values) (url.Values, error) {
+	target := query.Get("redirect_uri")
+	res, at, err := b.Get(ctx, b.o.BaseURL+"/oauth/authorize?"+query.Encode())
+	attempted := false
+	for range steps {
+		if err != nil {
+			return nil, err
+		}
+		if location := res.Header.Get("Location"); location != "" {
+			next, parseErr := at.Parse(location)
+			if parseErr != nil {
+				return nil, fmt.Errorf("redirect to %q: %w", location, parseErr)
+			}
+			if before, params, _ := strings.Cut(next.String(), "?"); before == target || strings.HasPrefix(next.String(), target+"&") {
+				return url.ParseQuery(params)
+			}
+			res, at, err = b.Get(ctx, next.String())
+			continue
+		}
+		form, ok := findForm(res.Body)
+		if !ok || res.StatusCode >= http.StatusInternalServerError || (attempted && form.asks("password")) {
+			return nil, &Page{Status: res.StatusCode, Text: text(res.Body)}
+		}
+		attempted = attempted || form.asks("password")
+		values, fillErr := form.fill(b.o)
+		if fillErr != nil {
+			return nil, fillErr
+		}
+		res, at, err = b.submit(ctx, at, form, values)
+	}
+	return nil, fmt.Errorf("no end of pages and redirects after %d", steps)
+}
+
+// Response is an answer with its body read.
+type Response struct {
+	StatusCode int
+	Header     http.Header
+	Body       string
+}
+
+// Get fetches an address without following where it redirects.
+func (b *Browser) Get(ctx context.Context, address string) (Response, *url.URL, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return Response{}, nil, fmt.Errorf("address %q: %w", address, err)
+	}
+	return b.do(req)
+}
+
+// Post sends a form without following where the answer redirects.
+func (b *Browser) Post(ctx context.Context, address string, values url.Values) (Response, *url.URL, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, strings.NewReader(values.Encode()))
+	if err != nil {
+		return Response{}, nil, fmt.Errorf("address %q: %w", address, err)
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	return b.do(req)
+}
+
+// submit posts a form to its own origin and to no other: it may hold a password.
+func (b *Browser) submit(ctx context.Context, page *url.URL, form form, values url.Values) (Response, *url.URL, error) {
+	to, err := page.Parse(form.action)
+	if err != nil {
+		return Response{}, nil, fmt.Errorf("form that goes to %q: %w", form.action, err)
+	}
+	if to.Scheme != page.Scheme || to.Host != page.Host {
+		return Response{}, nil, fmt.Errorf("a form of %s goes to %s", page.Host, to.Host)
+	}
+	return b.Post(ctx, to.String(), values)
+}
+
+func (b *Browser) do(req *http.Request) (Response, *url.URL, error) {
+	res, err := b.client.Do(req)
+	if err != nil {
+		return Response{}, nil, err
+	}
+	defer func() { _ = res.Body.Close() }()
+	body, err := io.ReadAll(io.LimitReader(res.Body, pageLimit))
+	if err != nil {
+		return Response{}, nil, fmt.Errorf("reading a page: %w", err)
+	}
+	return Response{StatusCode: res.StatusCode, Header: res.Header, Body: string(body)}, req.URL, nil
+}
+
+// form is one form of a page: hidden and other inputs with their values, and
+// the values that its named buttons send.
+type form struct {
+	action  string
+	inputs  url.Values
+	buttons url.Values
+}
+
+func (f form) asks(name string) bool { return f.inputs.Has(name) || f.buttons.Has(name) }
+
+// fill gives what a person would send who wants to go on.
+func (f form) fill(o Options) (url.Values, error) {
+	values := url.Values{}
+	for name, value := range f.inputs {
+		values[name] = value
+	}
+	switch {
+	case f.asks("password"):
+		values.Set("email", o.Email)
+		values.Set("password", o.Password)
+	case f.asks("tenant"):
+		choices := f.buttons["tenant"]
+		if slices.Contains(choices, o.Tenant) {
+			choices = []string{o.Tenant}
+		}
+		if len(choices) != 1 {
+			return nil, fmt.Errorf("the person has memberships in %s: name the tenant", strings.Join(choices, ", "))
+		}
+		values.Set("tenant", choices[0])
+	case f.asks("decision"):
+		values.Set("decision", "allow")
+	default:
+		return nil, fmt.Errorf("a form that asks for something unknown")
+	}
+	return values, nil
+}
+
+// findForm gives the first form of the page that is posted.
+func findForm(page string) (form, bool) {
+	root, err := html.Parse(strings.NewReader(page))
+	if err != nil {
+		return form{}, false
+	}
+	for node := range root.Descendants() {
+		if node.DataAtom == atom.Form && strings.EqualFold(attribute(node, "method"), http.MethodPost) {
+			return readForm(node), true
+		}
+	}
+	return form{}, false
+}
+
+func readForm(node *html.Node) form {
+	f := form{action: attribute(node, "action"), inputs: url.Values{}, buttons: url.Values{}}
+	for field := range node.Descendants() {
+		name, value := attribute(field, "name"), attribute(field, "value")
+		switch {
+		case name == "":
+		case field.DataAtom == atom.Input:
+			f.inputs.Add(name, value)
+		case field.DataAtom == atom.Button:
+			f.buttons.Add(name, value)
+		}
+	}
+	return f
+}
+
+func attribute(node *html.Node, name string) string {
+	for _, a := range node.Attr {
+		if a.Key == name {
+			return a.Val
+		}
+	}
+	return ""
+}
+
+// text is what a page says: its alert where it has one, else its main part.
+func text(page string) string {
+	root, err := html.Parse(strings.NewReader(page))
+	if err != nil {
+		return ""
+	}
+	for _, told := range []func(*html.Node) bool{
+		func(n *html.Node) bool { return attribute(n, "role") == "alert" },
+		func(n *html.Node) bool { return n.DataAtom == atom.Main },
+	} {
+		for node := range root.Descendants() {
+			if told(node) {
+				return words(node)
+			}
+		}
+	}
+	return strings.TrimSpace(page)
+}
+
+func words(node *html.Node) string {
+	var out []string
+	for inner := range node.Descendants() {
+		if inner.Type == html.TextNode && inner.Parent.DataAtom != atom.Style {
+			out = append(out, strings.Fields(inner.Data)...)
+		}
+	}
+	return strings.Join(out, " ")
+}

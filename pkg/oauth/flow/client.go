@@ -1,0 +1,100 @@
+package flow
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// Client is a client as the server registered it (RFC 7591 section 3.2.1).
+type Client struct {
+	ID                      string `json:"client_id"`
+	Secret                  string `json:"client_secret"`
+	RegistrationAccessToken string `json:"registration_access_token"`
+}
+
+// Register registers a public client for the options' audience, scope and
+// redirect URI.
+func Register(ctx context.Context, o Options) (Client, error) {
+	o = o.filled()
+	body, err := json.Marshal(map[string]any{
+		"client_name": o.ClientName, "redirect_uris": []string{o.RedirectURI}, "token_endpoint_auth_method": "none",
+		"application_type": "native", "audiences": []string{o.Audience}, "scope": o.Scope,
+	})
+	if err != nil {
+		return Client{}, fmt.Errorf("client metadata: %w", err)
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, o.BaseURL+"/oauth/register", bytes.NewReader(body))
+	if err != nil {
+		return Client{}, fmt.Errorf("registration: %w", err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	var client Client
+	if err := answer(o.HTTPClient, req, &client); err != nil {
+		return Client{}, fmt.Errorf("registration: %w", err)
+	}
+	return client, nil
+}
+
+// Exchange gives the tokens for a code (RFC 6749 section 4.1.3).
+func Exchange(ctx context.Context, o Options, code, verifier string) (Tokens, error) {
+	o = o.filled()
+	return tokens(ctx, o, url.Values{"grant_type": {"authorization_code"}, "code": {code},
+		"redirect_uri": {o.RedirectURI}, "code_verifier": {verifier}})
+}
+
+// Refresh gives the tokens that follow a refresh token (RFC 6749 section 6).
+func Refresh(ctx context.Context, o Options, refreshToken string) (Tokens, error) {
+	return tokens(ctx, o.filled(), url.Values{"grant_type": {"refresh_token"}, "refresh_token": {refreshToken}})
+}
+
+func tokens(ctx context.Context, o Options, form url.Values) (Tokens, error) {
+	if o.ClientSecret == "" {
+		form.Set("client_id", o.ClientID)
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, o.BaseURL+"/oauth/token", strings.NewReader(form.Encode()))
+	if err != nil {
+		return Tokens{}, fmt.Errorf("token request: %w", err)
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	if o.ClientSecret != "" {
+		req.SetBasicAuth(url.QueryEscape(o.ClientID), url.QueryEscape(o.ClientSecret))
+	}
+	out := Tokens{ClientID: o.ClientID}
+	if err := answer(o.HTTPClient, req, &out); err != nil {
+		return Tokens{}, fmt.Errorf("token request: %w", err)
+	}
+	return out, nil
+}
+
+// answer reads a JSON answer into out; an error answer is an *Error.
+func answer(client *http.Client, req *http.Request, out any) error {
+	res, err := client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = res.Body.Close() }()
+	body, err := io.ReadAll(io.LimitReader(res.Body, pageLimit))
+	if err != nil {
+		return fmt.Errorf("reading the answer: %w", err)
+	}
+	if res.StatusCode >= http.StatusBadRequest {
+		var failed struct {
+			Error       string `json:"error"`
+			Description string `json:"error_description"`
+		}
+		if json.Unmarshal(body, &failed) != nil || failed.Error == "" {
+			failed.Error = http.StatusText(res.StatusCode)
+		}
+		return &Error{Status: res.StatusCode, Word: failed.Error, Description: failed.Description}
+	}
+	if err := json.Unmarshal(body, out); err != nil {
+		return fmt.Errorf("the answer is not what was expected: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,8 @@
+// Package flow owns a small OAuth client: it goes through the authorization
+// code flow over HTTP as a person with a browser would, from registration to
+// the tokens, by filling in the server's own forms. The command line and the
+// tests use it.
+//
+// It must not know how the server keeps or decides anything: all it has is
+// addresses, pages and answers.
+package flow

@@ -1,0 +1,80 @@
+package oauth
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"svc/pkg/ids"
+	"svc/pkg/oauth/flow"
+)
+
+// What the flow says when it cannot go on.
+func TestFlowErrors(t *testing.T) {
+	h := newHouse(t)
+	base := flow.Options{BaseURL: houseBase, Tenant: "metro", Email: "ana@metro.example", Password: secretWords, HTTPClient: h.client}
+	with := func(change func(*flow.Options)) flow.Options {
+		o := base
+		change(&o)
+		return o
+	}
+	for _, test := range []struct {
+		name string
+		o    flow.Options
+		page bool   // a *flow.Page, else an *flow.Error
+		want string // in the text
+	}{
+		{"wrong password", with(func(o *flow.Options) { o.Password = "wrong" }), true, "is not right"},
+		{"unknown tenant", with(func(o *flow.Options) { o.Tenant = "nobody" }), true, "Unknown company"},
+		{"unknown client", with(func(o *flow.Options) { o.ClientID = ids.New(ids.Client, h.clock()) }), true, "Unknown application"},
+		{"a scope that she may not have", with(func(o *flow.Options) { o.Scope = "tenant.wallets:read" }), false, "invalid_scope"},
+		{"a scope that is none", with(func(o *flow.Options) { o.Scope = "everything" }), false, "invalid_client_metadata"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			_, err := flow.Token(context.Background(), test.o)
+			var page *flow.Page
+			var refused *flow.Error
+			if errors.As(err, &page) != test.page || errors.As(err, &refused) == test.page || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+	_, err := flow.Token(context.Background(), with(func(o *flow.Options) { o.Tenant = "" }))
+	if err == nil || !strings.Contains(err.Error(), "metro") || !strings.Contains(err.Error(), "nova") {
+		t.Errorf("several memberships and no tenant: %v", err)
+	}
+}
+
+// The flow reuses a client, and refreshes.
+func TestFlowReusesAClient(t *testing.T) {
+	h := newHouse(t)
+	ctx, o := context.Background(), flow.Options{BaseURL: houseBase, Tenant: "metro", Email: "ana@metro.example", Password: secretWords, HTTPClient: h.client}
+	first, err := flow.Token(ctx, o)
+	must(t, err)
+	o.ClientID = first.ClientID
+	second, err := flow.Token(ctx, o)
+	must(t, err)
+	third, err := flow.Refresh(ctx, o, second.RefreshToken)
+	must(t, err)
+	if second.ClientID != first.ClientID || third.ClientID != first.ClientID || third.AccessToken == second.AccessToken {
+		t.Error("another client, or the same token")
+	}
+}
+
+// A password is never posted to another origin than the page's.
+func TestFlowKeepsThePassword(t *testing.T) {
+	posted := false
+	thief := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { posted = true }))
+	defer thief.Close()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte(`<form method="post" action="` + thief.URL + `/signin"><input name="email"><input name="password" type="password"></form>`))
+	}))
+	defer server.Close()
+	_, err := flow.Code(context.Background(), flow.Options{BaseURL: server.URL, ClientID: "c", Email: "a@b.example", Password: "p"}, "v")
+	if err == nil || posted {
+		t.Errorf("posted %v, error %v", posted, err)
+	}
+}

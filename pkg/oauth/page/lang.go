@@ -1,0 +1,59 @@
+package page
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Lang is a language that the pages are written in.
+type Lang string
+
+// The languages.
+const (
+	English Lang = "en"
+	Spanish Lang = "es"
+)
+
+// Choose gives the language of a page: the first of ui_locales (OpenID Connect
+// Core section 3.1.2.1) that there is, else the one that Accept-Language
+// prefers (RFC 9110 section 12.5.4), else English.
+func Choose(uiLocales, acceptLanguage string) Lang {
+	for _, tag := range strings.Fields(uiLocales) {
+		if lang, ok := known(tag); ok {
+			return lang
+		}
+	}
+	best, weight := English, 0.0
+	for part := range strings.SplitSeq(acceptLanguage, ",") {
+		tag, params, _ := strings.Cut(part, ";")
+		q := quality(params)
+		if lang, ok := known(strings.TrimSpace(tag)); ok && q > weight {
+			best, weight = lang, q
+		}
+	}
+	return best
+}
+
+func known(tag string) (Lang, bool) {
+	primary, _, _ := strings.Cut(strings.ToLower(tag), "-")
+	switch lang := Lang(primary); lang {
+	case English, Spanish:
+		return lang, true
+	case "*":
+		return English, true
+	}
+	return "", false
+}
+
+// quality is the weight of a language range, 1 where none is given.
+func quality(params string) float64 {
+	text, ok := strings.CutPrefix(strings.TrimSpace(params), "q=")
+	if !ok {
+		return 1
+	}
+	q, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(q >= 0 && q <= 1) {
+		return 0
+	}
+	return q
+}

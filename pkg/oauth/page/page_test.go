@@ -1,0 +1,239 @@
+package page
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"svc/pkg/authz"
+)
+
+var brand = Brand{Name: "Metro Cabs", Primary: "#0a7", LogoURL: "https://cdn.metro.example/logo.svg", SupportURL: "https://metro.example/help",
+	TermsURL: "https://metro.example/terms", PrivacyURL: "https://metro.example/privacy"}
+
+func all() map[string]Content {
+	var apps []App
+	for i := range 5 {
+		apps = append(apps, App{ClientID: fmt.Sprint("cli_", i), Name: "Planner", Since: "2026-01-02", Scopes: authz.Scopes(authz.Dashboard)})
+	}
+	return map[string]Content{
+		"sign-in":          SignIn{Action: "signin?x=1", CSRF: "c", Email: "ana@metro.example", Client: "Planner"},
+		"sign-in, wrong":   SignIn{Action: "signin?x=1", CSRF: "c", Problem: "wrong", Rider: true},
+		"sign-in, blocked": SignIn{Action: "signin?x=1", CSRF: "c", Problem: "throttled", Driver: true},
+		"picker":           Picker{Action: "tenant?x=1", CSRF: "c", Account: "ana@metro.example", Choices: slices.Repeat([]Choice{{"metro", "Metro Cabs"}}, 40)},
+		"consent":          Consent{Action: "consent?x=1", CSRF: "c", Client: "Planner", Host: "planner.example", Tenant: "Metro Cabs", Scopes: authz.Scopes(authz.Dashboard)},
+		"consent, local":   Consent{Action: "consent?x=1", CSRF: "c", Client: "Planner", Local: true, Scopes: authz.Scopes(authz.Rider), Policy: "https://planner.example/p"},
+		"apps":             Apps{Action: "apps", CSRF: "c", Apps: apps, Ended: true, Logout: "logout"},
+		"apps, none":       Apps{Action: "apps"},
+		"logout":           Logout{Action: "logout", CSRF: "c", Hidden: map[string]string{"state": "s"}},
+		"password":         Password{Action: "password", CSRF: "c", First: true, Least: 10},
+		"password, again":  Password{Action: "password", CSRF: "c", Problem: "differ", Least: 10},
+		"error":            Message{Kind: "request", Detail: "scope: repeated", Request: "req_1"},
+	}
+}
+
+func TestPages(t *testing.T) {
+	for name, content := range all() {
+		for _, lang := range []Lang{English, Spanish} {
+			t.Run(name+" "+string(lang), func(t *testing.T) {
+				rec := httptest.NewRecorder()
+				if err := Write(rec, http.StatusOK, Frame{Lang: lang, Brand: brand, FormTo: []string{"https://planner.example/cb"}}, content); err != nil {
+					t.Fatal(err)
+				}
+				body := rec.Body.String()
+				if len(body) >= 30<<10 {
+					t.Errorf("the page has %d bytes", len(body))
+				}
+				for _, forbidden := range []string{"<script", "javascript:", " style=", "ZgotmplZ", "onclick"} {
+					if strings.Contains(body, forbidden) {
+						t.Errorf("the page has %q in it", forbidden)
+					}
+				}
+				if !strings.Contains(body, `<html lang="`+string(lang)+`">`) {
+					t.Error("the page does not say its language")
+				}
+				want := map[string]string{"Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "X-Frame-Options": "DENY",
+					"X-Content-Type-Options": "nosniff", "Content-Language": string(lang), "Content-Type": "text/html; charset=utf-8"}
+				for header, value := range want {
+					if got := rec.Header().Get(header); got != value {
+						t.Errorf("%s: %q, want %q", header, got, value)
+					}
+				}
+				style := body[strings.Index(body, "<style>")+len("<style>") : strings.Index(body, "</style>")]
+				sum := sha256.Sum256([]byte(style))
+				policy := "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
+					"'; img-src https: data:; base-uri 'none'; frame-ancestors 'none'; form-action 'self' https://planner.example"
+				if diff := cmp.Diff(policy, rec.Header().Get("Content-Security-Policy")); diff != "" {
+					t.Error(diff)
+				}
+			})
+		}
+	}
+}
+
+func TestTextIsEscaped(t *testing.T) {
+	evil := `"><script>alert(1)</script><b title='`
+	contents := []Content{
+		SignIn{Action: "signin?" + evil, Email: evil, Client: evil, CSRF: evil},
+		Consent{Client: evil, Host: evil, Account: evil, Tenant: evil, Scopes: []string{evil}, Policy: "javascript:alert(1)", Switch: "javascript:alert(1)"},
+		Picker{Account: evil, Choices: []Choice{{evil, evil}}},
+		Message{Kind: "request", Detail: evil, Request: evil},
+	}
+	for _, content := range contents {
+		body, _, err := render(Frame{Brand: Brand{Name: evil, Primary: "red;}</style><script>", LogoURL: "https://x.example/" + evil, SupportURL: "javascript:alert(1)"}}, content)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, forbidden := range []string{"<script", "<b ", `href="javascript:`} {
+			if strings.Contains(string(body), forbidden) {
+				t.Errorf("%T: %q came through", content, forbidden)
+			}
+		}
+	}
+}
+
+// Whatever colours a tenant chose, text has a contrast of 4.5 and the parts of
+// controls of 3 (WCAG 2.2, 1.4.3 and 1.4.11).
+func TestContrast(t *testing.T) {
+	chosen := []string{"", "nonsense", "#000000", "#ffffff", "#FFFF00", "#777", "#767676", "#0a7", "#1e90ffcc", "#f0f", "#101217"}
+	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // colours
+	for range 2000 {
+		chosen = append(chosen, fmt.Sprintf("#%06x", random.IntN(1<<24)))
+	}
+	value := regexp.MustCompile(`--([a-z-]+):(#[0-9a-f]{6})`)
+	for _, color := range chosen {
+		for _, p := range []palette{light, dark} {
+			vars := map[string]Color{}
+			for _, m := range value.FindAllStringSubmatch(Brand{Primary: color, Secondary: color, IconBackground: color}.colors(p), -1) {
+				vars[m[1]], _ = ParseColor(m[2])
+			}
+			for _, pair := range []struct {
+				front, back string
+				ratio       float64
+			}{
+				{"ink", "ground", 7}, {"ink", "card", 7}, {"muted", "ground", 4.5}, {"muted", "card", 4.5}, {"edge", "card", 3},
+				{"problem", "problem-ground", 4.5}, {"on-primary", "primary", 4.5}, {"primary-edge", "card", 3},
+				{"link", "card", 4.5}, {"link", "ground", 4.5}, {"on-badge", "badge", 4.5},
+			} {
+				if got := Contrast(vars[pair.front], vars[pair.back]); got < pair.ratio {
+					t.Errorf("%s in %s: %s on %s is %.2f, want %.1f", color, p.scheme, pair.front, pair.back, got, pair.ratio)
+				}
+			}
+		}
+	}
+}
+
+func TestTheme(t *testing.T) {
+	for theme, want := range map[string][2]bool{"light": {true, false}, "dark": {false, true}, "system": {true, true}, "": {true, true}, "DARK": {false, true}} {
+		style := Brand{Theme: theme}.style()
+		got := [2]bool{strings.Contains(style, "color-scheme:light"), strings.Contains(style, "color-scheme:dark")}
+		if got != want {
+			t.Errorf("%q: light and dark are %v, want %v", theme, got, want)
+		}
+	}
+}
+
+func TestContrastRatio(t *testing.T) {
+	for _, c := range []struct {
+		a, b Color
+		want string
+	}{{white, Color{}, "21.00"}, {white, white, "1.00"}, {Color{0x76, 0x76, 0x76}, white, "4.54"}, {Color{255, 0, 0}, white, "4.00"}} {
+		if got := fmt.Sprintf("%.2f", Contrast(c.a, c.b)); got != c.want {
+			t.Errorf("%v on %v: %s, want %s", c.a, c.b, got, c.want)
+		}
+	}
+}
+
+func TestChoose(t *testing.T) {
+	for _, c := range []struct {
+		name, locales, accept string
+		want                  Lang
+	}{
+		{"nothing said", "", "", English},
+		{"Spanish of a country", "", "es-MX,es;q=0.9,en;q=0.8", Spanish},
+		{"English first", "", "en-GB, es;q=0.9", English},
+		{"by weight, not by place", "", "en;q=0.4, es;q=0.7", Spanish},
+		{"refused", "", "es;q=0", English},
+		{"another language, then Spanish", "", "fr, es;q=0.5", Spanish},
+		{"any", "", "fr, *;q=0.1", English},
+		{"mangled", "", ";;q=x,,es;q=zz", English},
+		{"out of range", "", "es;q=7", English},
+		{"ui_locales wins", "fr es", "en", Spanish},
+		{"ui_locales unknown", "fr", "es", Spanish},
+		{"not a number", "", "es;q=NaN", English},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := Choose(c.locales, c.accept); got != c.want {
+				t.Errorf("got %s, want %s", got, c.want)
+			}
+		})
+	}
+}
+
+func TestFormSource(t *testing.T) {
+	for address, want := range map[string]string{
+		"https://App.example/cb?x=1":      "https://app.example",
+		"https://app.example:8443/cb":     "https://app.example:8443",
+		"http://127.0.0.1:51234/callback": "http://127.0.0.1:51234",
+		"http://[::1]:51234/callback":     "http:",
+		"com.example.app:/cb":             "com.example.app:",
+		"com.example.app://cb":            "com.example.app:",
+		"javascript:alert(1)":             "",
+		"data:text/html,x":                "",
+		"/relative":                       "",
+		"https://a;b.example/":            "",
+		"":                                "",
+	} {
+		if got := formSource(address); got != want {
+			t.Errorf("%q: %q, want %q", address, got, want)
+		}
+	}
+}
+
+func TestEveryScopeHasAText(t *testing.T) {
+	for _, audience := range authz.Audiences {
+		for _, scope := range authz.Scopes(audience) {
+			for _, lang := range []Lang{English, Spanish} {
+				if lang.scope(scope) == scope || lang.scope(scope) == "" {
+					t.Errorf("%s has no text in %s", scope, lang)
+				}
+			}
+		}
+	}
+}
+
+func TestEveryTextIsInBothLanguages(t *testing.T) {
+	for key, p := range texts {
+		if p.en == "" || p.es == "" || strings.Count(p.en, "%") != strings.Count(p.es, "%") {
+			t.Errorf("%s: %q and %q", key, p.en, p.es)
+		}
+	}
+}
+
+func FuzzChoose(f *testing.F) {
+	f.Add("es en", "es-MX,es;q=0.9")
+	f.Fuzz(func(t *testing.T, locales, accept string) {
+		if lang := Choose(locales, accept); lang != English && lang != Spanish {
+			t.Errorf("a third language: %q", lang)
+		}
+	})
+}
+
+func FuzzColors(f *testing.F) {
+	f.Add("#0a7", "dark")
+	f.Fuzz(func(t *testing.T, color, theme string) {
+		style := Brand{Primary: color, Secondary: color, IconBackground: color, Theme: theme}.style()
+		if strings.Contains(style, "<") {
+			t.Errorf("%q came into the style", color)
+		}
+	})
+}

@@ -1,0 +1,35 @@
+package page
+
+import (
+	"net/url"
+	"regexp"
+	"strings"
+)
+
+var (
+	schemes = regexp.MustCompile(`^[a-z][a-z0-9+.-]*$`)
+	hosts   = regexp.MustCompile(`^[a-z0-9.-]+(:[0-9]{1,5})?$`)
+)
+
+// formSource gives the source expression (CSP level 3, section 2.3.1) that
+// lets a form's answer redirect to the address, "" when there is none: the
+// origin of a host, the scheme where the host cannot be written (an IPv6
+// address) or there is none (a private-use scheme, RFC 8252 section 7.1).
+func formSource(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	scheme, host := strings.ToLower(u.Scheme), strings.ToLower(u.Host)
+	switch {
+	case !schemes.MatchString(scheme) || scheme == "javascript" || scheme == "data":
+		return ""
+	case scheme != "http" && scheme != "https":
+		return scheme + ":"
+	case hosts.MatchString(host):
+		return scheme + "://" + host
+	case !strings.HasPrefix(host, "["):
+		return ""
+	}
+	return scheme + ":"
+}

@@ -1,0 +1,156 @@
+package page
+
+import "fmt"
+
+// pair is a text in the two languages.
+type pair struct{ en, es string }
+
+func (l Lang) of(p pair) string {
+	if l == Spanish {
+		return p.es
+	}
+	return p.en
+}
+
+// text gives the text of a key; an unknown key is an error, so that a page
+// with a gap in it is never sent.
+func (l Lang) text(key string, args ...any) (string, error) {
+	p, ok := texts[key]
+	if !ok {
+		return "", fmt.Errorf("no text for %q", key)
+	}
+	if len(args) > 0 {
+		return fmt.Sprintf(l.of(p), args...), nil
+	}
+	return l.of(p), nil
+}
+
+var texts = map[string]pair{
+	"email":    {"Email address", "Correo electrónico"},
+	"password": {"Password", "Contraseña"},
+	"signedin": {"Signed in as", "Sesión iniciada como"},
+	"switch":   {"Use another account", "Usar otra cuenta"},
+	"support":  {"Help", "Ayuda"},
+	"terms":    {"Terms", "Condiciones"},
+	"privacy":  {"Privacy", "Privacidad"},
+	"request":  {"Request", "Solicitud"},
+
+	"signin.title":  {"Sign in", "Iniciar sesión"},
+	"signin.for":    {"To continue to", "Para continuar a"},
+	"signin.rider":  {"Use your rider account.", "Usa tu cuenta de pasajero."},
+	"signin.driver": {"Use your driver account.", "Usa tu cuenta de conductor."},
+	"signin.button": {"Sign in", "Iniciar sesión"},
+	"signin.forgot": {
+		"No password yet, or forgotten? Ask the company for a link to set one.",
+		"¿Aún no tienes contraseña o la olvidaste? Pide a la empresa un enlace para crearla.",
+	},
+	"signin.wrong": {
+		"The email address or the password is not right, or the account cannot sign in here.",
+		"El correo electrónico o la contraseña no son correctos, o la cuenta no puede iniciar sesión aquí.",
+	},
+	"signin.throttled": {
+		"Too many attempts. Wait a quarter of an hour and try again.",
+		"Demasiados intentos. Espera un cuarto de hora y vuelve a intentarlo.",
+	},
+
+	"picker.title": {"Choose a company", "Elige una empresa"},
+
+	"consent.title": {"Allow access?", "¿Permitir el acceso?"},
+	"consent.named": {"An application that calls itself", "Una aplicación que se hace llamar"},
+	"consent.asks":  {"asks for access to your account with", "solicita acceso a tu cuenta de"},
+	"consent.unverified": {
+		"It is made by somebody else, and its name was not verified.",
+		"La creó un tercero y su nombre no ha sido verificado.",
+	},
+	"consent.site":  {"All that is known of it is its web address:", "Solo se conoce su dirección web:"},
+	"consent.host":  {"It will be told your answer at", "Recibirá tu respuesta en"},
+	"consent.local": {"It runs on this device.", "Se ejecuta en este dispositivo."},
+	"consent.will":  {"It will be able to:", "Podrá:"},
+	"consent.theirs": {
+		"What the application itself says:",
+		"Lo que dice la propia aplicación:",
+	},
+	"consent.allow": {"Allow", "Permitir"},
+	"consent.deny":  {"Deny", "Rechazar"},
+	"consent.later": {
+		"You can end the access at any time:",
+		"Puedes retirar el acceso en cualquier momento:",
+	},
+
+	"apps.title": {"Connected applications", "Aplicaciones conectadas"},
+	"apps.text": {
+		"These applications may act for you. Ending the access signs them out on every device.",
+		"Estas aplicaciones pueden actuar por ti. Si retiras el acceso, se cierra su sesión en todos los dispositivos.",
+	},
+	"apps.none":  {"No application may act for you.", "Ninguna aplicación puede actuar por ti."},
+	"apps.since": {"Since", "Desde"},
+	"apps.end":   {"End access", "Retirar acceso"},
+	"apps.ended": {"The access was ended.", "Se retiró el acceso."},
+
+	"logout.title":  {"Sign out?", "¿Cerrar sesión?"},
+	"logout.button": {"Sign out", "Cerrar sesión"},
+
+	"password.set":    {"Set your password", "Crea tu contraseña"},
+	"password.reset":  {"Choose a new password", "Elige una nueva contraseña"},
+	"password.for":    {"For", "Para"},
+	"password.new":    {"New password", "Nueva contraseña"},
+	"password.again":  {"The same again", "Repítela"},
+	"password.button": {"Save", "Guardar"},
+	"password.rule": {
+		"At least %d characters. A few words in a row are good.",
+		"Al menos %d caracteres. Unas cuantas palabras seguidas son una buena opción.",
+	},
+	"password.short": {"The password is too short.", "La contraseña es demasiado corta."},
+	"password.long":  {"The password is too long.", "La contraseña es demasiado larga."},
+	"password.differ": {
+		"The two passwords are not the same.",
+		"Las dos contraseñas no coinciden.",
+	},
+	"password.email": {
+		"The password must not be your email address.",
+		"La contraseña no puede ser tu correo electrónico.",
+	},
+
+	"message.back": {"The application waits at", "La aplicación espera en"},
+
+	"message.request.title": {"This request cannot be answered", "No se puede responder a esta solicitud"},
+	"message.request.text": {
+		"The application sent a request that is not valid. Go back to it and try again; if that does not help, tell its makers.",
+		"La aplicación envió una solicitud que no es válida. Vuelve a ella e inténtalo de nuevo; si no funciona, avisa a sus creadores.",
+	},
+	"message.client.title": {"Unknown application", "Aplicación desconocida"},
+	"message.client.text": {
+		"The application that sent you here is not registered, or was switched off.",
+		"La aplicación que te envió aquí no está registrada o fue desactivada.",
+	},
+	"message.redirect.title": {"Unknown return address", "Dirección de retorno desconocida"},
+	"message.redirect.text": {
+		"The application wants your answer at an address that is not registered for it. You were not sent there.",
+		"La aplicación pide tu respuesta en una dirección que no tiene registrada. No te enviamos allí.",
+	},
+	"message.tenant.title": {"Unknown company", "Empresa desconocida"},
+	"message.tenant.text": {
+		"The application asked for a company that is not known here.",
+		"La aplicación solicitó una empresa que no se conoce aquí.",
+	},
+	"message.link.title": {"This link is no longer good", "Este enlace ya no es válido"},
+	"message.link.text": {
+		"A link to set a password works once and for a limited time. Ask for a new one.",
+		"El enlace para crear una contraseña funciona una sola vez y por tiempo limitado. Pide uno nuevo.",
+	},
+	"message.saved.title": {"Your password is saved", "Tu contraseña está guardada"},
+	"message.saved.text": {
+		"You can sign in with it now. Everywhere you were signed in, you have to sign in again.",
+		"Ya puedes iniciar sesión con ella. Donde tenías la sesión iniciada, tendrás que volver a iniciarla.",
+	},
+	"message.signedout.title": {"You are signed out", "Has cerrado la sesión"},
+	"message.signedout.text": {
+		"Applications that you let in keep their access until you end it under your connected applications.",
+		"Las aplicaciones a las que diste acceso lo conservan hasta que lo retires en tus aplicaciones conectadas.",
+	},
+	"message.failed.title": {"Something went wrong", "Algo salió mal"},
+	"message.failed.text": {
+		"The service could not answer. Try again in a moment.",
+		"El servicio no pudo responder. Inténtalo de nuevo en un momento.",
+	},
+}

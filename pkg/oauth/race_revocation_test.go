@@ -1,0 +1,188 @@
+package oauth_test
+
+import (
+	"context"
+	"net/http"
+	"os"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"svc/pkg/app/apptest"
+	"svc/pkg/customer"
+)
+
+// raceSize is how many revocations and uses TestRaceRevocation makes; SVC_RACE
+// names another number. A leg is how many of them one engine sees: the embedded
+// one slows down as its stream grows.
+const (
+	raceSize = 2000
+	raceLeg  = 10_000
+)
+
+// TestRaceRevocation lets uses of tokens meet their revocation, of every kind,
+// through the whole service. A use that began after the revocation returned is
+// never accepted. What the two do in between is open.
+func TestRaceRevocation(t *testing.T) {
+	size := raceSize
+	if text := os.Getenv("SVC_RACE"); text != "" {
+		var err error
+		if size, err = strconv.Atoi(text); err != nil || size < 1 {
+			t.Fatalf("SVC_RACE is %q, not a number of revocations and uses", text)
+		}
+	}
+	for leg := 1; size > 0; leg, size = leg+1, size-raceLeg {
+		t.Run("leg "+strconv.Itoa(leg), func(t *testing.T) { runRace(t, min(size, raceLeg)) })
+	}
+}
+
+func runRace(t *testing.T, size int) {
+	s := newStage(t)
+	r := &race{stage: s}
+	began := time.Now()
+	var all sync.WaitGroup
+	for _, name := range []string{"ada", "bea", "cleo"} {
+		l := &lane{race: r, rider: s.Rider(t, "metro", name), app: s.client(t, "token_endpoint_auth_method", "none")}
+		l.browser = newSurfer(t, s.Service)
+		if got := l.browser.through(s.ask(l.app), l.rider.Email); got.page() != "code" {
+			t.Fatalf("signing %s in: %s", name, got.page())
+		}
+		all.Go(func() {
+			for n := 0; r.made.Load() < int64(size) && !t.Failed(); n++ {
+				l.round(t, n)
+			}
+		})
+	}
+	all.Wait()
+	if r.refused.Load() == 0 || r.accepted.Load() == 0 {
+		t.Errorf("%d accepted, %d refused: the two did not meet", r.accepted.Load(), r.refused.Load())
+	}
+	t.Logf("%d revocations and uses in %v: %d uses accepted, %d refused, %d accepted while a revocation was under way",
+		r.made.Load(), time.Since(began).Round(time.Second), r.accepted.Load(), r.refused.Load(), r.meanwhile.Load())
+}
+
+type race struct {
+	*stage
+	made, accepted, refused, meanwhile atomic.Int64
+	order                              atomic.Int64 // one number for each beginning and end
+}
+
+// lane is one rider with a client of her own, so that lanes do not end each
+// other's tokens.
+type lane struct {
+	*race
+	rider   apptest.Actor
+	app     app
+	browser *surfer
+}
+
+// event is the revocation of a round: when it began and returned, 0 before.
+type event struct{ began, returned atomic.Int64 }
+
+func (l *lane) round(t *testing.T, n int) {
+	code := l.browser.through(l.ask(l.app), l.rider.Email)
+	tokens := apptest.JSON[granted](t, l.redeem(t, l.app, code.answer.Get("code")).Must(t, http.StatusOK))
+	old := tokens
+	if n%2 == 1 { // so that there is an old generation, and more than one access token
+		tokens = apptest.JSON[granted](t, l.refresh(t, l.app, tokens.Refresh).Must(t, http.StatusOK))
+	}
+	e := &event{}
+	var users sync.WaitGroup
+	for _, use := range []func() bool{
+		func() bool { return l.lives(t, tokens.Access) },
+		func() bool { return l.lives(t, old.Access) },
+		func() bool { return l.userinfo(t, tokens.Access).Status == http.StatusOK },
+	} {
+		users.Go(func() { l.use(t, e, use) })
+	}
+	refresh := tokens.Refresh
+	var given []string
+	users.Go(func() {
+		l.use(t, e, func() bool {
+			a := l.refresh(t, l.app, refresh)
+			if a.Status != http.StatusOK {
+				return false
+			}
+			next := apptest.JSON[granted](t, a)
+			refresh, given = next.Refresh, append(given, next.Access)
+			return true
+		})
+	})
+	time.Sleep(time.Duration(n%5) * time.Millisecond) // so that they meet at different places
+	e.began.Store(l.order.Add(1))
+	again := l.revoke(t, n, old, tokens)
+	e.returned.Store(l.order.Add(1))
+	l.made.Add(1)
+	users.Wait()
+	for _, token := range given {
+		if l.made.Add(1); l.lives(t, token) {
+			t.Errorf("%s: a token that a refresh gave meanwhile outlives the revocation", kinds[n%len(kinds)])
+		}
+	}
+	again()
+}
+
+// use uses a token until it was refused twice after the revocation returned.
+func (l *lane) use(t *testing.T, e *event, use func() bool) {
+	for late := 0; late < 2 && !t.Failed(); {
+		began := l.order.Add(1)
+		good := use()
+		returned := e.returned.Load()
+		after := returned != 0 && began > returned
+		l.made.Add(1)
+		switch {
+		case good && after:
+			t.Errorf("accepted, though it began after the revocation had returned")
+			return
+		case good:
+			if l.accepted.Add(1); e.began.Load() != 0 {
+				l.meanwhile.Add(1)
+			}
+		default:
+			l.refused.Add(1)
+		}
+		if after {
+			late++
+		}
+	}
+}
+
+var kinds = []string{"access token", "refresh token", "by the operator of the platform", "reuse of a refresh token", "rider disabled", "connected apps"}
+
+// revoke revokes what the round's client holds, in one way or another; again
+// puts back what later rounds need.
+func (l *lane) revoke(t *testing.T, n int, old, tokens granted) (again func()) {
+	nothing := func() {}
+	ctx := context.WithoutCancel(t.Context())
+	switch kinds[n%len(kinds)] {
+	case "access token":
+		l.form(t, l.app, "/oauth/revoke", "token", old.Access).Must(t, http.StatusOK)
+	case "refresh token":
+		l.form(t, l.app, "/oauth/revoke", "token", tokens.Refresh).Must(t, http.StatusOK)
+	case "by the operator of the platform":
+		_, c := claims(t, tokens.Access)
+		if err := l.Place.AuthorizationServer().RevokeToken(ctx, l.Tenant("metro"), l.By(), c["jti"].(string)); err != nil {
+			t.Errorf("revoking: %v", err)
+		}
+	case "reuse of a refresh token":
+		refused(t, l.refresh(t, l.app, old.Refresh), http.StatusBadRequest, "invalid_grant")
+	case "rider disabled":
+		if err := customer.Disable(ctx, l.Tenant("metro"), l.By(), l.rider.ID, true); err != nil {
+			t.Errorf("disabling: %v", err)
+		}
+		return func() {
+			if err := customer.Disable(ctx, l.Tenant("metro"), l.By(), l.rider.ID, false); err != nil {
+				t.Errorf("enabling: %v", err)
+			}
+		}
+	case "connected apps":
+		_, csrf := l.browser.get("/oauth/apps").form(t)
+		got := l.browser.do(http.MethodPost, "/oauth/apps", formOf("csrf", csrf, "client", l.app.id, "of", l.Metro.ID))
+		if got.status != http.StatusSeeOther {
+			t.Errorf("connected apps: %d", got.status)
+		}
+	}
+	return nothing
+}

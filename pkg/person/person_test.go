@@ -1,0 +1,235 @@
+package person_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"svc/pkg/audit"
+	"svc/pkg/authz"
+	"svc/pkg/fault"
+	"svc/pkg/ids"
+	"svc/pkg/local/testkit"
+	"svc/pkg/person"
+	"svc/pkg/table"
+)
+
+var (
+	start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	by    = audit.By{Who: "svc:test", At: start}
+)
+
+func whats(t *testing.T, tn table.Tenant) (out []string) {
+	t.Helper()
+	entries, _, err := audit.List(t.Context(), tn, "", 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		out = append(out, e.What)
+	}
+	slices.Sort(out)
+	return out
+}
+
+func TestMemberships(t *testing.T) {
+	db := testkit.Table(t)
+	s, ctx := person.Store{DB: db}, t.Context()
+	metro, harbor := db.Tenant(ids.New(ids.Tenant, start)), db.Tenant(ids.New(ids.Tenant, start))
+	both, err := s.Create(ctx, by, person.Person{Email: "Both@svc.example", FirstName: "Bo", LastName: "Th"}, "hash")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Create(ctx, by, person.Person{Email: " both@SVC.example "}, ""); !errors.Is(err, person.ErrTaken) {
+		t.Errorf("the address again: %v", err)
+	}
+	if l, err := s.Login(ctx, "BOTH@svc.example"); err != nil || l.Actor != both.ID || l.Hash != "hash" || l.Disabled {
+		t.Errorf("login: %+v, %v", l, err)
+	}
+	for _, tn := range []table.Tenant{metro, harbor} {
+		if _, err := s.Join(ctx, tn, by, both.ID, "owner", []string{"VIEW_TRIPS", "VIEW_DRIVERS", "VIEW_TRIPS"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := s.Join(ctx, metro, by, both.ID, "owner", nil); !errors.Is(err, person.ErrMember) {
+		t.Errorf("a second membership: %v", err)
+	}
+	if _, err := s.Grant(ctx, metro, by, both.ID, "FLY"); err == nil {
+		t.Error("granted a permission that is none")
+	}
+	if _, err := s.Grant(ctx, metro, by, both.ID, "VIEW_REPORTS"); err != nil {
+		t.Fatal(err)
+	}
+	m, err := s.Revoke(ctx, metro, by, both.ID, "VIEW_TRIPS")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"VIEW_DRIVERS", "VIEW_REPORTS"}, m.Permissions); diff != "" {
+		t.Error(diff)
+	}
+	it, err := metro.Get(ctx, authz.ActorKey(metro, authz.Dashboard, both.ID))
+	if err != nil || slices.Contains(it.Strings("permissions"), "VIEW_TRIPS") {
+		t.Errorf("what the checks read: %v %v", it.Strings("permissions"), err)
+	}
+	for _, p := range m.Permissions {
+		if m, err = s.Revoke(ctx, metro, by, both.ID, p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(m.Permissions) != 0 {
+		t.Errorf("left: %v", m.Permissions)
+	}
+	all, err := s.Memberships(ctx, both.ID)
+	if err != nil || len(all) != 2 || all[0].TenantID != metro.ID() || len(all[1].Permissions) != 2 {
+		t.Errorf("memberships: %+v, %v", all, err)
+	}
+	if members, next, err := s.Members(ctx, metro, "", 10); err != nil || next != "" || len(members) != 1 {
+		t.Errorf("members: %+v, %v", members, err)
+	}
+	if err := s.Leave(ctx, metro, by, both.ID); err != nil {
+		t.Fatal(err)
+	}
+	if all, err = s.Memberships(ctx, both.ID); err != nil || len(all) != 1 || all[0].TenantID != harbor.ID() {
+		t.Errorf("after leaving: %+v, %v", all, err)
+	}
+	if err := s.Leave(ctx, metro, by, both.ID); !errors.Is(err, fault.NotFound()) {
+		t.Errorf("leaving twice: %v", err)
+	}
+	want := []string{"member.add", "member.grant", "member.remove", "member.revoke", "member.revoke", "member.revoke"}
+	if diff := cmp.Diff(want, whats(t, metro)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestDisable(t *testing.T) {
+	db := testkit.Table(t)
+	s, ctx := person.Store{DB: db}, t.Context()
+	metro, harbor := db.Tenant(ids.New(ids.Tenant, start)), db.Tenant(ids.New(ids.Tenant, start))
+	p, err := s.Create(ctx, by, person.Person{Email: "both@svc.example"}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tn := range []table.Tenant{metro, harbor} {
+		if _, err := s.Join(ctx, tn, by, p.ID, "owner", nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check := func(step string, want ...bool) {
+		t.Helper()
+		l, err := s.Login(ctx, p.Email)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, err := s.Memberships(ctx, p.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := []bool{l.Disabled, all[0].Disabled, all[1].Disabled}; !slices.Equal(got, want) {
+			t.Errorf("%s: login, metro, harbor disabled: %v, want %v", step, got, want)
+		}
+	}
+	if _, err := s.Disable(ctx, metro, by, p.ID, true); err != nil {
+		t.Fatal(err)
+	}
+	check("in one tenant", false, true, false)
+	if err := s.DisableEverywhere(ctx, by, p.ID, true); err != nil {
+		t.Fatal(err)
+	}
+	check("everywhere", true, true, true)
+	if _, err := s.Disable(ctx, metro, by, p.ID, false); err == nil {
+		t.Error("enabled in one tenant what is disabled everywhere")
+	}
+	if err := s.DisableEverywhere(ctx, by, p.ID, false); err != nil {
+		t.Fatal(err)
+	}
+	check("enabled everywhere", false, true, false) // what the tenant has decided for itself holds
+	if _, err := s.Disable(ctx, metro, by, p.ID, false); err != nil {
+		t.Fatal(err)
+	}
+	check("enabled", false, false, false)
+	if err := s.SetPassword(ctx, by, p.ID, "new"); err != nil {
+		t.Fatal(err)
+	}
+	if l, err := s.Login(ctx, p.Email); err != nil || l.Hash != "new" || l.Since != "2026-03-01T12:00:00.000Z" {
+		t.Errorf("password: %+v, %v", l, err)
+	}
+}
+
+// Whoever is disabled everywhere is so in every tenant, also in one that
+// enables her at the same moment.
+func TestDisableRace(t *testing.T) {
+	db := testkit.Table(t)
+	s, ctx := person.Store{DB: db}, context.Background()
+	metro := db.Tenant(ids.New(ids.Tenant, start))
+	p, err := s.Create(ctx, by, person.Person{Email: "r@svc.example"}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Join(ctx, metro, by, p.ID, "owner", nil); err != nil {
+		t.Fatal(err)
+	}
+	for range 10 {
+		if _, err := s.Disable(ctx, metro, by, p.ID, true); err != nil {
+			t.Fatal(err)
+		}
+		var wg sync.WaitGroup
+		wg.Go(func() { _, _ = s.Disable(ctx, metro, by, p.ID, false) }) // may be refused
+		wg.Go(func() {
+			if err := s.DisableEverywhere(ctx, by, p.ID, true); err != nil {
+				t.Error(err)
+			}
+		})
+		wg.Wait()
+		if m, err := s.Member(ctx, metro, p.ID); err != nil || !m.Disabled {
+			t.Fatalf("a membership of a disabled person is in force: %+v, %v", m, err)
+		}
+		if err := s.DisableEverywhere(ctx, by, p.ID, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Grants and revocations at once all hold.
+func TestGrantRace(t *testing.T) {
+	db := testkit.Table(t)
+	s := person.Store{DB: db}
+	metro := db.Tenant(ids.New(ids.Tenant, start))
+	p, err := s.Create(t.Context(), by, person.Person{Email: "o@svc.example"}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Join(t.Context(), metro, by, p.ID, "owner", []string{"VIEW_TRIPS", "VIEW_DRIVERS"}); err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for _, change := range []func() (person.Membership, error){
+		func() (person.Membership, error) {
+			return s.Grant(context.Background(), metro, by, p.ID, "VIEW_REPORTS")
+		},
+		func() (person.Membership, error) {
+			return s.Grant(context.Background(), metro, by, p.ID, "VIEW_WALLETS")
+		},
+		func() (person.Membership, error) {
+			return s.Revoke(context.Background(), metro, by, p.ID, "VIEW_TRIPS")
+		},
+		func() (person.Membership, error) {
+			return s.Revoke(context.Background(), metro, by, p.ID, "VIEW_DRIVERS")
+		},
+	} {
+		wg.Go(func() {
+			if _, err := change(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	m, err := s.Member(t.Context(), metro, p.ID)
+	if diff := cmp.Diff([]string{"VIEW_REPORTS", "VIEW_WALLETS"}, m.Permissions); diff != "" || err != nil {
+		t.Error(diff, err)
+	}
+}

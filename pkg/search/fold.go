@@ -1,0 +1,50 @@
+// Package search owns the one form in which texts are compared: folded, so
+// that case, width and composed letters make no difference in any script. It
+// knows no resource and no table.
+package search
+
+import (
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
+)
+
+// Fold gives the text's compatibility caseless form: NFKC and Unicode's full
+// case folding, so that "STRASSE" and "straße", "Ａ" and "a", "é" and "é"
+// are one (Unicode Standard, section 3.13, D146). Folding twice changes nothing.
+func Fold(s string) string {
+	if ascii(s) {
+		return strings.ToLower(s)
+	}
+	for range 4 {
+		folded := norm.NFKC.String(strings.Map(cherokee, cases.Fold().String(norm.NFKC.String(s))))
+		if folded == s {
+			break
+		}
+		s = folded
+	}
+	return s
+}
+
+// cherokee folds the one script whose small letters fold to capitals
+// (CaseFolding.txt), which x/text/cases leaves apart.
+func cherokee(r rune) rune {
+	if unicode.Is(unicode.Cherokee, r) {
+		return unicode.ToUpper(r)
+	}
+	return r
+}
+
+func ascii(s string) bool {
+	for i := range len(s) {
+		if s[i] >= 0x80 {
+			return false
+		}
+	}
+	return true
+}
+
+// Contains says whether the text holds the query, both folded first.
+func Contains(text, query string) bool { return strings.Contains(Fold(text), Fold(query)) }

@@ -1,0 +1,83 @@
+package table
+
+import (
+	"slices"
+	"strings"
+)
+
+// Key addresses one item.
+type Key struct{ PK, SK string }
+
+// Handle is the right to touch the keys under some prefixes. The zero handle
+// covers nothing.
+type Handle struct {
+	db       *DB
+	prefixes []string
+}
+
+// Tenant is the handle of one tenant's data.
+type Tenant struct {
+	Handle
+	id string
+}
+
+// Platform is a handle of platform data: people, clients, codes, posts.
+type Platform struct{ Handle }
+
+// Tenant gives the handle of the tenant's data. An id that could not be one
+// (empty, or with a separator in it) gives a handle that covers nothing.
+func (db *DB) Tenant(id string) Tenant {
+	if id == "" || strings.Contains(id, "#") {
+		return Tenant{Handle: Handle{db: db}, id: id}
+	}
+	return Tenant{Handle: Handle{db: db, prefixes: []string{"T#" + id + "#"}}, id: id}
+}
+
+// Platform gives a handle of the platform data under the named kinds, as in
+// Platform("CLIENT", "CODE"): partitions that are a kind or begin with it and "#".
+func (db *DB) Platform(kinds ...string) Platform {
+	var prefixes []string
+	for _, kind := range kinds {
+		if kind == "" || kind == "T" || strings.Contains(kind, "#") {
+			panic("table: not a platform kind: " + kind)
+		}
+		prefixes = append(prefixes, kind+"#")
+	}
+	return Platform{Handle{db: db, prefixes: prefixes}}
+}
+
+// Join gives a handle that covers what the given ones cover.
+func Join(handles ...Handle) Handle {
+	joined := Handle{}
+	for _, h := range handles {
+		joined.db = h.db
+		joined.prefixes = append(joined.prefixes, h.prefixes...)
+	}
+	return joined
+}
+
+// ID is the tenant's id.
+func (t Tenant) ID() string { return t.id }
+
+// Partition gives T#<tenant>#part#part…, for main keys and index keys alike.
+func (t Tenant) Partition(parts ...string) string {
+	return "T#" + t.id + "#" + strings.Join(parts, "#")
+}
+
+// Key gives the key whose partition is made of the parts: t.Key("TRIP", "TRIP", id).
+func (t Tenant) Key(sk string, parts ...string) Key { return Key{PK: t.Partition(parts...), SK: sk} }
+
+// Partition gives part#part…; a single part gets a closing "#".
+func (p Platform) Partition(parts ...string) string {
+	if len(parts) == 1 {
+		return parts[0] + "#"
+	}
+	return strings.Join(parts, "#")
+}
+
+// Key gives the key whose partition is made of the parts: p.Key("CLIENT", "CLIENT", id).
+func (p Platform) Key(sk string, parts ...string) Key { return Key{PK: p.Partition(parts...), SK: sk} }
+
+func (h Handle) covers(pk string) bool {
+	return slices.ContainsFunc(h.prefixes, func(prefix string) bool { return strings.HasPrefix(pk, prefix) })
+}

@@ -1,0 +1,81 @@
+package table
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// Get reads one item, strongly consistent. An absent one is the zero Item.
+func (h Handle) Get(ctx context.Context, key Key) (Item, error) {
+	out, err := h.db.client.GetItem(h.within(ctx), &dynamodb.GetItemInput{TableName: &h.db.name, Key: key.encode(),
+		ConsistentRead: aws.Bool(true), ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal})
+	if err != nil {
+		return Item{}, classify("get", err)
+	}
+	if out.Item == nil {
+		return Item{Key: key}, nil
+	}
+	return Decoded(out.Item), nil
+}
+
+const batchSize, batchRounds = 100, 5
+
+// Batch reads up to a hundred items, strongly consistent, in one request. The
+// items come in the order of the keys, absent ones as zero Items; a repeated
+// key is read once. Keys that the table leaves unprocessed are asked for again
+// a bounded number of times.
+func (h Handle) Batch(ctx context.Context, keys ...Key) ([]Item, error) {
+	return h.batchGet(ctx, true, keys)
+}
+
+// BatchEventual is Batch with eventually consistent reads, at half the units.
+func (h Handle) BatchEventual(ctx context.Context, keys ...Key) ([]Item, error) {
+	return h.batchGet(ctx, false, keys)
+}
+
+func (h Handle) batchGet(ctx context.Context, consistent bool, keys []Key) ([]Item, error) {
+	if len(keys) == 0 {
+		return nil, nil
+	}
+	found := make(map[Key]Item, len(keys))
+	asked := make([]map[string]types.AttributeValue, 0, len(keys))
+	for _, key := range keys {
+		if _, twice := found[key]; !twice {
+			found[key] = Item{Key: key}
+			asked = append(asked, key.encode())
+		}
+	}
+	if len(asked) > batchSize {
+		return nil, fmt.Errorf("batch get of %d keys", len(asked))
+	}
+	for range batchRounds {
+		sent, taken := wanting(ctx)
+		out, err := h.db.client.BatchGetItem(h.within(sent), &dynamodb.BatchGetItemInput{
+			RequestItems:           map[string]types.KeysAndAttributes{h.db.name: {Keys: asked, ConsistentRead: aws.Bool(consistent)}},
+			ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
+		})
+		if err != nil {
+			return nil, classify("batch get", err)
+		}
+		for _, it := range taken.or(out.Responses[h.db.name]) {
+			found[it.Key] = it
+		}
+		asked = out.UnprocessedKeys[h.db.name].Keys
+		if len(asked) == 0 {
+			items := make([]Item, len(keys))
+			for i, key := range keys {
+				items[i] = found[key]
+			}
+			return items, nil
+		}
+	}
+	return nil, unprocessed("batch get", len(asked))
+}
+
+func (k Key) encode() map[string]types.AttributeValue {
+	return map[string]types.AttributeValue{"pk": str(k.PK), "sk": str(k.SK)}
+}

@@ -1,0 +1,116 @@
+package trip
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"svc/pkg/fault"
+	"svc/pkg/ids"
+	"svc/pkg/money"
+	"svc/pkg/table"
+	"svc/pkg/timestamp"
+)
+
+// Ride is what a rider asks for (specification, "POST /api/v1/me/trips").
+type Ride struct {
+	OriginAddress string       `json:"originAddress" minLength:"1" maxLength:"300" example:"12 Harbour Street" doc:"Where the ride begins."`
+	OriginLat     json.Number  `json:"originLat" minimum:"-90" maximum:"90" example:"40.7128" doc:"Degrees."`
+	OriginLng     json.Number  `json:"originLng" minimum:"-180" maximum:"180" example:"-74.006" doc:"Degrees."`
+	DestAddress   *string      `json:"destAddress,omitempty" maxLength:"300" example:"1 Station Square" doc:"Where it ends."`
+	DestLat       *json.Number `json:"destLat,omitempty" minimum:"-90" maximum:"90" example:"40.7306" doc:"Degrees."`
+	DestLng       *json.Number `json:"destLng,omitempty" minimum:"-180" maximum:"180" example:"-73.9866" doc:"Degrees."`
+	ServiceTypeID *string      `json:"serviceTypeId,omitempty" maxLength:"100" doc:"An active service type of the tenant. Without one the trip has no commission."`
+	PaymentType   string       `json:"paymentType,omitempty" enum:"CASH,CARD,WALLET" default:"CASH" doc:"How the rider pays."`
+	Notes         *string      `json:"notes,omitempty" maxLength:"1000" doc:"For the driver."`
+}
+
+// New makes the trip of a ride: pending, not dispatched, without a fare. The
+// service type is the item that the ride names. Errors: a 400 with every fault.
+func (r Ride) New(rider, currency string, service table.Item, now time.Time) (Trip, error) {
+	var faults []fault.Detail
+	coordinate := func(field string, n json.Number, limit int64) json.Number {
+		d, err := money.Parse(n)
+		if err != nil || d.Abs().GreaterThan(decimal.NewFromInt(limit)) {
+			faults = append(faults, fault.Detail{Field: "body." + field, Message: "expected degrees"})
+			return n
+		}
+		return money.Number(d)
+	}
+	optional := func(field string, n *json.Number, limit int64) *json.Number {
+		if n == nil {
+			return nil
+		}
+		exact := coordinate(field, *n, limit)
+		return &exact
+	}
+	at := timestamp.Format(now)
+	t := Trip{ID: ids.New(ids.Trip, now), TripCode: ids.Code(), Status: Pending, CustomerID: rider, Version: 1,
+		OriginAddress: r.OriginAddress, OriginLat: coordinate("originLat", r.OriginLat, 90), OriginLng: coordinate("originLng", r.OriginLng, 180),
+		DestAddress: r.DestAddress, DestLat: optional("destLat", r.DestLat, 90), DestLng: optional("destLng", r.DestLng, 180),
+		ServiceTypeID: r.ServiceTypeID, PaymentType: r.PaymentType, Notes: r.Notes, Currency: currency, RequestedAt: at, UpdatedAt: at}
+	if t.PaymentType == "" {
+		t.PaymentType = "CASH"
+	}
+	if r.ServiceTypeID != nil {
+		if !service.Found() || !service.Flag("active") {
+			faults = append(faults, fault.Detail{Field: "body.serviceTypeId", Message: "expected an active service type of this tenant"})
+		}
+		if service.Has("commissionRate") {
+			rate := service.Number("commissionRate")
+			t.CommissionRate = &rate
+		}
+	}
+	if len(faults) > 0 {
+		return Trip{}, fault.Invalid(faults...)
+	}
+	return t, nil
+}
+
+// Reason is the body of a cancellation.
+type Reason struct {
+	Reason *string `json:"reason,omitempty" maxLength:"1000" example:"Plans changed" doc:"Why."`
+}
+
+// Measurements is the body of a completion.
+type Measurements struct {
+	FinalFare      *json.Number `json:"finalFare,omitempty" minimum:"0" maximum:"1000000000000" example:"18.5" doc:"Currency units, with no more decimals than the currency has."`
+	ActualDistance *json.Number `json:"actualDistance,omitempty" minimum:"0" maximum:"1000000000" example:"6.4" doc:"Kilometres."`
+	ActualDuration *json.Number `json:"actualDuration,omitempty" minimum:"0" maximum:"1000000000" example:"1260" doc:"Seconds."`
+}
+
+// largest is the largest measured distance or duration.
+var largest = decimal.New(1, 9)
+
+// Measured reads the body exactly. Errors: a 400 with every fault.
+func (m Measurements) Measured(currency string) (Measured, error) {
+	var faults []fault.Detail
+	add := func(field, message string) {
+		faults = append(faults, fault.Detail{Field: "body." + field, Message: message})
+	}
+	var out Measured
+	if m.FinalFare != nil {
+		if fare, err := money.Accept(*m.FinalFare, currency); err != nil {
+			add("finalFare", err.Error())
+		} else {
+			out.FinalFare = money.Ptr(fare)
+		}
+	}
+	measure := func(field string, n *json.Number) *json.Number {
+		if n == nil {
+			return nil
+		}
+		d, err := money.Parse(*n)
+		if err != nil || d.IsNegative() || d.GreaterThan(largest) {
+			add(field, "expected a number from 0 to "+largest.String())
+			return nil
+		}
+		return money.Ptr(d)
+	}
+	out.Distance, out.Duration = measure("actualDistance", m.ActualDistance), measure("actualDuration", m.ActualDuration)
+	if len(faults) > 0 {
+		return Measured{}, fault.Invalid(faults...)
+	}
+	return out, nil
+}

@@ -1,0 +1,94 @@
+package wallet
+
+import (
+	"context"
+
+	"svc/pkg/money"
+	"svc/pkg/table"
+)
+
+// Movement is a posting to an actor's wallet.
+type Movement struct {
+	Side     Side
+	Actor    string
+	Name     string // of the actor now
+	Currency string // of the wallet, should it be made
+	Posting  Posting
+}
+
+// Move adds a movement to a transaction: the posting, and the balance on the
+// condition that it is still the one read. was is the wallet's item as read
+// with the actor's Key, the zero Item where there was none. Somebody else's
+// movement in between is table.ErrConflict: read again.
+func Move(tx *table.Tx, t table.Tenant, was table.Item, m Movement, writeShards int) error {
+	w := Wallet{Side: m.Side, Actor: m.Actor, Currency: m.Currency, Version: 1}
+	if was.Found() {
+		var err error
+		if w, err = FromItem(was); err != nil {
+			return err
+		}
+	}
+	amount, err := money.Parse(m.Posting.Amount)
+	if err != nil {
+		return err
+	}
+	w.Balance, w.UpdatedAt = w.Balance.Add(amount), max(w.UpdatedAt, m.Posting.CreatedAt)
+	if m.Name != "" {
+		w.Name = m.Name
+	}
+	if was.Found() {
+		tx.Replace(w.Item(t, writeShards)).Else(table.ErrConflict)
+	} else {
+		tx.Create(w.Item(t, writeShards)).Else(table.ErrConflict)
+	}
+	tx.Create(PostingItem(t, m.Side, m.Actor, m.Posting))
+	return nil
+}
+
+// Shown is how many postings a wallet's owner sees (specification, "Limits").
+const Shown = 20
+
+// Statement is a wallet as its owner sees it: the balance and the last 20
+// postings, newest first. It is one strongly consistent query of the wallet's
+// partition from its end; a wallet that was never used is empty.
+func Statement(ctx context.Context, t table.Tenant, side Side, actor string) (Mine, error) {
+	key := Key(t, side, actor)
+	page, err := t.Query(ctx, key.PK, table.Query{Backward: true, Consistent: true, From: "POSTING#", Limit: Shown + 1})
+	if err != nil {
+		return Mine{}, err
+	}
+	out := Mine{Balance: "0", Transactions: make([]Posting, 0, len(page.Items))}
+	for _, it := range page.Items {
+		switch {
+		case it.Key == key:
+			w, err := FromItem(it)
+			if err != nil {
+				return Mine{}, err
+			}
+			out.Balance = money.Number(w.Balance)
+		case it.Type == "posting" && len(out.Transactions) < Shown:
+			var p Posting
+			if err := it.Decode(&p); err != nil {
+				return Mine{}, err
+			}
+			out.Transactions = append(out.Transactions, p)
+		}
+	}
+	return out, nil
+}
+
+// Postings reads a page of an actor's postings, oldest first, after the given
+// position ("" for the beginning).
+func Postings(ctx context.Context, t table.Tenant, side Side, actor, after string, limit int) ([]Posting, table.Page, error) {
+	page, err := t.Query(ctx, Key(t, side, actor).PK, table.Query{Prefix: "POSTING#", After: after, Limit: limit, Consistent: true})
+	if err != nil {
+		return nil, table.Page{}, err
+	}
+	out := make([]Posting, len(page.Items))
+	for i, it := range page.Items {
+		if err := it.Decode(&out[i]); err != nil {
+			return nil, table.Page{}, err
+		}
+	}
+	return out, page, nil
+}
