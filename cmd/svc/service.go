@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"svc/pkg/settings"
-	"svc/pkg/table"
 )
 
 func serviceCommand(c *cli) *cobra.Command {
@@ -65,13 +64,22 @@ func (c *cli) serviceAdd() *cobra.Command {
 
 func (c *cli) serviceList() *cobra.Command {
 	return &cobra.Command{Use: "list SLUG", Short: "List service types, also those that are not active", Args: cobra.ExactArgs(1), Example: "  svc service list metro",
-		RunE: c.in(func(ctx context.Context, t table.Tenant, args []string) error {
+		RunE: act(func(ctx context.Context, args []string) error {
+			p, err := c.place(ctx)
+			if err != nil {
+				return err
+			}
+			n, t, err := p.tenant(ctx, args[0])
+			if err != nil {
+				return err
+			}
 			found, err := settings.Services(ctx, t)
 			if err != nil {
 				return err
 			}
 			rows, table := []serviceRow{}, cols{head: "NAME BASE PER-KM PER-MINUTE MINIMUM CURRENCY CAPACITY COMMISSION ACTIVE ID"}
 			for _, s := range found {
+				s.Currency = n.Currency // prices are in the tenant's
 				rows = append(rows, rowOf(s))
 				table.add(s.Name, s.BaseFare, s.PerKm, s.PerMinute, s.MinimumFare, s.Currency, s.Capacity, s.CommissionRate, s.Active, s.ID)
 			}

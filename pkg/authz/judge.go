@@ -16,6 +16,7 @@ type State struct {
 	Taxi        bool
 	Delivery    bool
 	Currency    string
+	Flags       table.Item // the copy of the tenant's flags that was read
 	ReadShards  int
 	WriteShards int
 }
@@ -24,7 +25,7 @@ type State struct {
 func StateOf(items []table.Item) State {
 	actor, flags := items[2], items[3]
 	return State{Actor: actor, Permissions: actor.Strings("permissions"), Taxi: flags.Flag(Taxi), Delivery: flags.Flag(Delivery),
-		Currency: flags.Text("currency"), ReadShards: max(1, int(flags.Int("readShards"))), WriteShards: max(1, int(flags.Int("writeShards")))}
+		Flags: flags, Currency: flags.Text("currency"), ReadShards: max(1, int(flags.Int("readShards"))), WriteShards: max(1, int(flags.Int("writeShards")))}
 }
 
 // Judge makes checks 2 to 6 of the specification ("What the service does", 3)

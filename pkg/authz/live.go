@@ -18,7 +18,7 @@ const Copies = 16
 //	grant       epoch
 //	membership  permissions (set), disabled, since (when it began: tokens of an earlier one are dead)
 //	customer, driver  disabled
-//	flags       disabled, taxiEnabled, deliveryEnabled, currency, readShards, writeShards
+//	flags       disabled, taxiEnabled, deliveryEnabled, currency, priced (amounts were written in it), readShards, writeShards
 //	client      disabled
 
 // TokenKey is the key of an access token's audit record.

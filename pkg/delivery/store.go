@@ -98,13 +98,17 @@ func AddOrder(ctx context.Context, t table.Tenant, by audit.By, o Order) (Order,
 	if err := o.normal(); err != nil {
 		return Order{}, err
 	}
-	shards, err := tenant.WriteShards(ctx, t)
-	if err != nil {
-		return Order{}, err
-	}
-	err = table.Retry(ctx, func(ctx context.Context) error {
+	err := table.Retry(ctx, func(ctx context.Context) error {
+		flags, err := tenant.Flags(ctx, t)
+		if err != nil {
+			return err
+		}
+		if o.Currency != flags.Text("currency") {
+			return fault.Field("currency", "expected %s, the tenant's", flags.Text("currency"))
+		}
 		tx := t.Write()
-		tx.Create(OrderItem(t, o, shards))
+		tx.Create(OrderItem(t, o, max(1, int(flags.Int("writeShards")))))
+		tenant.Price(tx, flags)
 		tx.Check(BusinessKey(t, o.BusinessID)).If("attribute_exists(pk)").Else(fault.Field("business", "there is no such business"))
 		tx.Check(customer.Key(t, o.CustomerID)).If("attribute_exists(pk)").Else(fault.Field("customer", "there is no such rider"))
 		if o.DriverID != nil {

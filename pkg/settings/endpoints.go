@@ -57,9 +57,14 @@ func services(ctx context.Context, c *api.Caller, _ *struct{}) (*api.Items[Servi
 	if err != nil {
 		return nil, err
 	}
+	live, err := c.Live(ctx)
+	if err != nil {
+		return nil, err
+	}
 	out := &api.Items[ServiceType]{Items: make([]ServiceType, 0, len(all))}
 	for _, s := range all {
 		if s.Active {
+			s.Currency = live.Currency // prices are in the tenant's, which may have changed before the first trip
 			out.Items = append(out.Items, s.ServiceType)
 		}
 	}

@@ -161,3 +161,21 @@ func TestManyLargeZones(t *testing.T) {
 		t.Errorf("%d of 40 zones", len(got.Items))
 	}
 }
+
+// Prices are in the tenant's currency, which may still change before its first
+// trip.
+func TestServicesFollowTheCurrency(t *testing.T) {
+	s, tn, token := stand(t)
+	if _, err := settings.AddService(t.Context(), tn, by, settings.Service{
+		ServiceType: settings.ServiceType{Name: "Standard", BaseFare: "3", Currency: "USD", Capacity: 4, Active: true}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := (tenant.Store{DB: s.DB}).Change(t.Context(), tn.ID(), by, func(n *tenant.Tenant) error { n.Currency = "EUR"; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	var got struct{ Items []settings.ServiceType }
+	s.Want(http.StatusOK, &got, "GET", "/api/v1/services", token, "")
+	if len(got.Items) != 1 || got.Items[0].Currency != "EUR" {
+		t.Errorf("%+v", got.Items)
+	}
+}

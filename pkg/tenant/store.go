@@ -75,7 +75,9 @@ func (s Store) create(ctx context.Context, by audit.By, n Tenant) (Tenant, error
 		if n.CustomDomain != "" {
 			claim(tx, p, n)
 		}
-		flags(tx, t, n)
+		for i := range authz.Copies {
+			tx.Put(table.Item{Key: authz.FlagsKey(t, i), Type: "flags", Attrs: flags(n)})
+		}
 		audit.Append(tx, t, by, "tenant.create", n.ID, nil, n)
 		return tx.Commit(ctx)
 	})
@@ -88,7 +90,8 @@ func (s Store) create(ctx context.Context, by audit.By, n Tenant) (Tenant, error
 // Change runs change on the tenant's record and writes what came of it: the
 // record, all copies of the live flags, the domain and an audit entry, in one
 // transaction. It may run change more than once. A change that changes nothing
-// writes nothing. An error of change is given back as it is.
+// writes nothing. An error of change is given back as it is. ErrPriced when the
+// currency would change and the tenant has amounts in the one it has.
 func (s Store) Change(ctx context.Context, id string, by audit.By, change func(*Tenant) error) (Tenant, error) {
 	t, p := s.DB.Tenant(id), s.platform()
 	var now Tenant
@@ -129,7 +132,12 @@ func (s Store) Change(ctx context.Context, id string, by audit.By, change func(*
 				claim(tx, p, now)
 			}
 		}
-		flags(tx, t, now)
+		for i := range authz.Copies {
+			op := tx.Update(authz.FlagsKey(t, i), table.Change{Set: flags(now)})
+			if now.Currency != was.Currency {
+				op.If("attribute_not_exists(" + priced + ")").Else(ErrPriced)
+			}
+		}
 		audit.Append(tx, t, by, "tenant.set", id, was, now)
 		return tx.Commit(ctx)
 	})
@@ -206,18 +214,18 @@ func (s Store) List(ctx context.Context) ([]Tenant, error) {
 // WriteShards reads how many shards the tenant's writes pick from, for changes
 // made outside a request.
 func WriteShards(ctx context.Context, t table.Tenant) (int, error) {
-	it, err := t.Get(ctx, authz.FlagsKey(t, 0))
+	it, err := Flags(ctx, t)
 	if err != nil {
-		return 0, fmt.Errorf("shards: %w", err)
+		return 0, err
 	}
 	return max(1, int(it.Int("writeShards"))), nil
 }
 
 // ReadShards reads how many shards the tenant's lists merge.
 func ReadShards(ctx context.Context, t table.Tenant) (int, error) {
-	it, err := t.Get(ctx, authz.FlagsKey(t, 0))
+	it, err := Flags(ctx, t)
 	if err != nil {
-		return 0, fmt.Errorf("shards: %w", err)
+		return 0, err
 	}
 	return max(1, int(it.Int("readShards"))), nil
 }
@@ -233,11 +241,8 @@ func record(t table.Tenant, n Tenant) table.Item {
 	return table.Item{Key: Key(t), Type: "tenant", Version: 1, Doc: n}
 }
 
-// flags writes the copies of what every request reads of the tenant.
-func flags(tx *table.Tx, t table.Tenant, n Tenant) {
-	for i := range authz.Copies {
-		tx.Put(table.Item{Key: authz.FlagsKey(t, i), Type: "flags", Attrs: map[string]any{
-			"disabled": n.Disabled, authz.Taxi: n.TaxiEnabled, authz.Delivery: n.DeliveryEnabled, "currency": n.Currency,
-			"readShards": n.ReadShards, "writeShards": n.WriteShards, "name": n.Name, "slug": n.Slug}})
-	}
+// flags is what every request reads of the tenant.
+func flags(n Tenant) map[string]any {
+	return map[string]any{"disabled": n.Disabled, authz.Taxi: n.TaxiEnabled, authz.Delivery: n.DeliveryEnabled, "currency": n.Currency,
+		"readShards": n.ReadShards, "writeShards": n.WriteShards, "name": n.Name, "slug": n.Slug}
 }

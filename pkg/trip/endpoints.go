@@ -177,7 +177,7 @@ func requestRide(ctx context.Context, c *api.Caller, in *RideInput) (*Trip, erro
 	if err != nil {
 		return nil, err
 	}
-	return s.Create(ctx, t)
+	return s.Create(ctx, t, state.Flags)
 }
 
 // CancelInput names a trip and says why it is cancelled.

@@ -9,6 +9,7 @@ import (
 	"svc/pkg/fault"
 	"svc/pkg/ids"
 	"svc/pkg/table"
+	"svc/pkg/tenant"
 )
 
 // Store is one caller's way to a tenant's trips.
@@ -20,12 +21,14 @@ type Store struct {
 	Commit func(ctx context.Context, tx *table.Tx, answer any) error
 }
 
-// Create writes a new trip with the first entry of its log.
-func (s Store) Create(ctx context.Context, t Trip) (*Trip, error) {
+// Create writes a new trip with the first entry of its log. Flags is the copy
+// of the tenant's flags that the trip's currency was read from.
+func (s Store) Create(ctx context.Context, t Trip, flags table.Item) (*Trip, error) {
 	err := table.Retry(ctx, func(ctx context.Context) error {
 		tx := s.Tenant.Write()
 		tx.Create(t.Item(s.Tenant, s.WriteShards))
 		tx.Put(LogItem(s.Tenant, t.ID, t.Version, Requested(t, s.newID())))
+		tenant.Price(tx, flags)
 		return s.Commit(ctx, tx, &t)
 	})
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"svc/pkg/authz"
 	"svc/pkg/fault"
 	"svc/pkg/ids"
 	"svc/pkg/local/testkit"
@@ -31,17 +32,21 @@ func created(t *testing.T, s trip.Store) table.Item {
 	s.Commit = func(ctx context.Context, tx *table.Tx, _ any) error { return tx.Commit(ctx) }
 	fresh := at(trip.Pending, "")
 	fresh.ID, fresh.Version = ids.New(ids.Trip, now), 1
-	if _, err := s.Create(context.Background(), fresh); err != nil {
+	flags := authz.FlagsKey(s.Tenant, 0)
+	if err := s.Tenant.Load(t.Context(), table.Item{Key: flags, Type: "flags", Attrs: map[string]any{"currency": fresh.Currency}}); err != nil {
 		t.Fatal(err)
 	}
-	return read(t, s, fresh.ID)
+	if _, err := s.Create(context.Background(), fresh, read(t, s, flags)); err != nil {
+		t.Fatal(err)
+	}
+	return read(t, s, trip.Key(s.Tenant, fresh.ID))
 }
 
-func read(t *testing.T, s trip.Store, id string) table.Item {
+func read(t *testing.T, s trip.Store, key table.Key) table.Item {
 	t.Helper()
-	it, err := s.Tenant.Get(context.Background(), trip.Key(s.Tenant, id))
+	it, err := s.Tenant.Get(context.Background(), key)
 	if err != nil || !it.Found() {
-		t.Fatalf("trip %s: found %v, %v", id, it.Found(), err)
+		t.Fatalf("%v: found %v, %v", key, it.Found(), err)
 	}
 	return it
 }
@@ -134,11 +139,11 @@ func TestLogIsComplete(t *testing.T) {
 	it := created(t, s)
 	id := it.R[len("2026-03-01T12:00:00.000Z#"):]
 	steps := []func() error{
-		func() error { _, err := s.Accept(context.Background(), read(t, s, id), driver1); return err },
-		func() error { _, err := s.Arrive(context.Background(), read(t, s, id), driver1); return err },
-		func() error { _, err := s.Start(context.Background(), read(t, s, id), driver1); return err },
+		func() error { _, err := s.Accept(context.Background(), read(t, s, trip.Key(s.Tenant, id)), driver1); return err },
+		func() error { _, err := s.Arrive(context.Background(), read(t, s, trip.Key(s.Tenant, id)), driver1); return err },
+		func() error { _, err := s.Start(context.Background(), read(t, s, trip.Key(s.Tenant, id)), driver1); return err },
 		func() error {
-			_, err := s.Complete(context.Background(), read(t, s, id), driver1, trip.Measured{})
+			_, err := s.Complete(context.Background(), read(t, s, trip.Key(s.Tenant, id)), driver1, trip.Measured{})
 			return err
 		},
 	}

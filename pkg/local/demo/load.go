@@ -113,6 +113,9 @@ func (l *loader) place(ctx context.Context, p place) error {
 	if err := l.people(ctx, t, p); err != nil {
 		return err
 	}
+	if err := tenant.KeepCurrency(ctx, t); err != nil {
+		return err
+	}
 	if err := l.trips(ctx, t, p); err != nil {
 		return err
 	}

@@ -77,6 +77,9 @@ func (r *run) all(ctx context.Context) error {
 	if err := r.generate(ctx); err != nil {
 		return err
 	}
+	if err := tenant.KeepCurrency(ctx, r.t); err != nil {
+		return err
+	}
 	stages := r.stages()
 	for ; r.Stage < stageCount; r.Stage, r.Done = r.Stage+1, 0 {
 		if err := r.stage(ctx, stages[r.Stage]); err != nil {
