@@ -126,6 +126,14 @@ func (s *Service) Drain(t testing.TB) {
 	}
 }
 
+// Still drains the stream and ends its delivery for good, so that nothing runs
+// beside the requests that the test itself sends.
+func (s *Service) Still(t testing.TB) {
+	t.Helper()
+	s.Drain(t)
+	s.local.Poller.Stop()
+}
+
 // Logs gives all that the service logged so far.
 func (s *Service) Logs() string { return s.logs.all() }
 
