@@ -155,6 +155,7 @@ var attacksByAddress = []rule{
 		limits := apptest.Unthrottled
 		limits.Registrations = 2
 		own := apptest.With(t, apptest.Options{Limits: limits})
+		own.Clock.Hold() // within one window
 		body := `{"client_name":"P","redirect_uris":["https://app.example/cb"],"audiences":["rider"]}`
 		status := 0
 		for _, from := range []string{"6.6.6.1", "6.6.6.2", "6.6.6.3"} {

@@ -17,7 +17,7 @@ func (s *Server) ClientOf(ctx context.Context, id string) (Client, error) { retu
 
 // Throttle is throttle.
 func (s *Server) Throttle(ctx context.Context, kind, key string, limit int, window time.Duration) error {
-	return s.throttle(ctx, kind, key, limit, window)
+	return s.throttle(ctx, counter{kind, key, limit, window})
 }
 
 // Connections is connections.

@@ -138,12 +138,36 @@ func (s *Server) setPassword(w http.ResponseWriter, r *http.Request) error {
 		if err := s.end(ctx, w, r); err != nil {
 			return err
 		}
+		if err := s.welcome(w, r, n); err != nil {
+			return err
+		}
 		frame, err := s.linkFrame(ctx, n)
 		if err != nil {
 			return err
 		}
 		return s.show(w, r, http.StatusOK, frame, page.Message{Kind: "saved"})
 	})
+}
+
+// welcome makes the browser of who has set a password one that the account
+// knows: guesses of others cannot keep its owner from signing in with it.
+func (s *Server) welcome(w http.ResponseWriter, r *http.Request, n link) error {
+	ctx := r.Context()
+	d, err := s.device(ctx, r)
+	if err != nil {
+		return err
+	}
+	l, err := s.login(ctx, n.Audience, n.TenantID, n.Email)
+	if err != nil {
+		return err
+	}
+	tx := s.p.Write()
+	known := s.remember(tx, d, account(n.Audience, n.TenantID, n.Email), l.Since)
+	if err := tx.Commit(ctx); err != nil {
+		return fmt.Errorf("device: %w", err)
+	}
+	s.setCookie(ctx, w, deviceCookie, known, DeviceLife)
+	return nil
 }
 
 // passwordProblem gives what is wrong with a new password, a key of

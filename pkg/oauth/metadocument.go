@@ -261,11 +261,11 @@ func (s *Server) fetch(ctx context.Context, at *url.URL) (Client, error) {
 		return c, nil
 	}
 	limit := s.config.Limits.Documents
-	if err := s.throttle(ctx, documentKey, s.address(ctx), limit, time.Hour); err != nil {
+	if err := s.throttle(ctx, counter{documentKey, s.address(ctx), limit, time.Hour}); err != nil {
 		return Client{}, err
 	}
 	if limit >= 0 {
-		if err := s.throttle(ctx, documentHostKey, at.Host, documentsOfAHost, time.Hour); err != nil {
+		if err := s.throttle(ctx, counter{documentHostKey, at.Host, documentsOfAHost, time.Hour}); err != nil {
 			return Client{}, err
 		}
 	}

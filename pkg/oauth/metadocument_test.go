@@ -209,6 +209,7 @@ func TestDocumentFaults(t *testing.T) {
 // What is fetched is kept for a bounded time, and what failed is not kept.
 func TestDocumentCache(t *testing.T) {
 	d := newDocumented(t, apptest.Unthrottled)
+	d.Clock.Hold()
 	ask := func(address string, status, fetched int) {
 		t.Helper()
 		if res := d.ask(t, address); res.StatusCode != status || d.times(address) != fetched {
@@ -309,6 +310,7 @@ func TestDocumentThrottle(t *testing.T) {
 	limits := apptest.Unthrottled
 	limits.Documents = 3
 	d := newDocumented(t, limits)
+	d.Clock.Hold() // within one window
 	var all sync.WaitGroup
 	d.publish(plannerAt)
 	for range 10 {

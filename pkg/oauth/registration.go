@@ -69,7 +69,7 @@ func (s *Server) register(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := s.throttle(r.Context(), "register", s.address(r.Context()), s.config.Limits.Registrations, time.Hour); err != nil {
+	if err := s.throttle(r.Context(), counter{"register", s.address(r.Context()), s.config.Limits.Registrations, time.Hour}); err != nil {
 		return err
 	}
 	made, err := s.create(r.Context(), c)

@@ -92,20 +92,22 @@ func (s *Server) login(ctx context.Context, audience authz.Audience, tenantID, e
 	return l, err
 }
 
-// begin stores a new session and sets its cookie. The secret is new at every
-// sign-in, and the session that the browser had before is over, so that nobody
-// can have fixed it beforehand.
-func (s *Server) begin(ctx context.Context, w http.ResponseWriter, r *http.Request, n session) error {
+// begin stores a new session and sets its cookie; the account knows the browser
+// from now on. The secret is new at every sign-in, and the session that the
+// browser had before is over, so that nobody can have fixed it beforehand.
+func (s *Server) begin(ctx context.Context, w http.ResponseWriter, r *http.Request, n session, d device) error {
 	n.secret, n.expires = ids.Secret(), s.now().Add(SessionLife)
 	tx := s.p.Write()
 	tx.Create(s.sessionItem(&n))
 	if old := s.cookie(r, sessionCookie); old != "" {
 		tx.Delete(s.sessionKey(old))
 	}
+	known := s.remember(tx, d, account(n.Audience, n.TenantID, n.Email), n.Since)
 	if err := tx.Commit(ctx); err != nil {
 		return fmt.Errorf("new session: %w", err)
 	}
 	s.setCookie(ctx, w, sessionCookie, n.secret, SessionLife)
+	s.setCookie(ctx, w, deviceCookie, known, DeviceLife)
 	return nil
 }
 
@@ -138,7 +140,8 @@ func (s *Server) sessionItem(n *session) table.Item {
 	return table.Item{Key: s.sessionKey(n.secret), Type: "session", Doc: n, Expires: n.expires}
 }
 
-// The cookies: the session, and what forms are bound to before there is one.
+// The cookies: the session, and what forms are bound to before there is one;
+// deviceCookie is the third.
 const (
 	sessionCookie = "svc-session"
 	formCookie    = "svc-form"

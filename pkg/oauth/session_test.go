@@ -153,7 +153,7 @@ func TestSignInAnswersAlike(t *testing.T) {
 	_, err = people.Create(ctx, by, person.Person{Email: "new@metro.example"}, "")
 	must(t, err)
 	c := h.planner(nil)
-	const work = 7 // client, tenant twice, branding, two throttles, account
+	const work = 6 // client, tenant twice, branding, account, throttles
 	var first string
 	for _, test := range []struct{ name, email, password string }{
 		{"unknown account", "noone@metro.example", secretWords},

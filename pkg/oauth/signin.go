@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"svc/pkg/authz"
-	"svc/pkg/email"
 	"svc/pkg/login"
 	"svc/pkg/oauth/page"
 	"svc/pkg/password"
@@ -18,12 +17,15 @@ import (
 	"svc/pkg/table"
 )
 
-// The throttles of sign-in by default: attempts in signInWindow. One that
-// succeeds does not count in the end, but takes its place while it is looked at.
+// The throttles of sign-in by default: attempts in signInWindow, and in a day.
+// One that succeeds does not count in the end, but takes its place while it is
+// looked at.
 const (
 	signInWindow     = 15 * time.Minute
 	signInsAnAccount = 10
 	signInsAnAddress = 100
+	signInDay        = 24 * time.Hour
+	signInsOfAnybody = 100 // NIST SP 800-63B section 3.2.2
 )
 
 const signInForm = "signin"
@@ -99,20 +101,22 @@ func statusOf(problem string) int {
 func (s *Server) signInAs(w http.ResponseWriter, r *http.Request, n session, tenantID, secret string) (problem string, err error) {
 	ctx := r.Context()
 	n.Email = strings.TrimSpace(n.Email)
-	account := strings.Join([]string{string(n.Audience), tenantOf(n.Audience, tenantID), email.Fold(n.Email)}, "\n")
-	err = s.throttle(ctx, "signin-address", s.address(ctx), s.config.Limits.SignIns, signInWindow)
-	if err == nil {
-		err = s.throttle(ctx, "signin", account, s.config.Limits.SignInsAnAccount, signInWindow)
+	name := account(n.Audience, tenantID, n.Email)
+	d, err := s.device(ctx, r)
+	if err != nil {
+		return "", err
 	}
+	l, err := s.login(ctx, n.Audience, tenantID, n.Email)
+	if err != nil {
+		return "", err
+	}
+	counters := s.signInCounters(ctx, name, d, s.knows(name, l, d))
+	err = s.throttle(ctx, counters...)
 	var e *Error
 	if errors.As(err, &e) && e.Status == http.StatusTooManyRequests {
 		w.Header().Set("Retry-After", seconds(e.RetryAfter))
 		return throttled, nil
 	}
-	if err != nil {
-		return "", err
-	}
-	l, err := s.login(ctx, n.Audience, tenantID, n.Email)
 	if err != nil {
 		return "", err
 	}
@@ -123,10 +127,25 @@ func (s *Server) signInAs(w http.ResponseWriter, r *http.Request, n session, ten
 	if admitted, err := s.admitted(ctx, n.Audience, tenantID, l); err != nil || !admitted {
 		return wrong, err
 	}
-	s.forgive(ctx, "signin-address", s.address(ctx), signInWindow)
-	s.forgive(ctx, "signin", account, signInWindow)
+	s.forgive(ctx, counters...)
 	n.Actor, n.Since, n.AuthTime, n.TenantID = l.Actor, l.Since, s.now(), tenantOf(n.Audience, tenantID)
-	return "", s.begin(ctx, w, r, n)
+	return "", s.begin(ctx, w, r, n, d)
+}
+
+// signInCounters are what an attempt counts in. One with a browser that the
+// account knows counts with that browser alone, whatever others do. All others
+// count by where they come from, and together.
+func (s *Server) signInCounters(ctx context.Context, name string, d device, known bool) []counter {
+	limits := s.config.Limits
+	if known {
+		return []counter{{"signin-device", name + "\n" + d.secret, limits.SignInsAnAccount, signInWindow}}
+	}
+	at := s.address(ctx)
+	return []counter{
+		{"signin-address", at, limits.SignIns, signInWindow},
+		{"signin", name + "\n" + at, limits.SignInsAnAccount, signInWindow},
+		{"signin-account", name, limits.SignInsOfAnybody, signInDay},
+	}
 }
 
 // tenantOf is the tenant that an account of the audience belongs to: none for
@@ -182,19 +201,6 @@ func (s *Server) memberships(ctx context.Context, actor string) ([]membership, e
 
 // membership is a tenant that a person may act in.
 type membership struct{ tenantID, slug, name string }
-
-// forgive takes back one use that throttle counted. It is best effort.
-func (s *Server) forgive(ctx context.Context, kind, key string, window time.Duration) {
-	if key == "" {
-		return
-	}
-	at, _ := s.throttleKey(kind, key, window)
-	tx := s.p.Write()
-	tx.Update(at, table.Change{Add: map[string]any{"n": -1}}).If("attribute_exists(pk)")
-	if err := tx.Commit(ctx); err != nil && !errors.Is(err, table.ErrCondition) {
-		s.log.WarnContext(ctx, "a successful sign-in still counts as an attempt", "error", err)
-	}
-}
 
 // readForm reads a form-encoded body.
 func readForm(r *http.Request) (url.Values, error) {

@@ -83,25 +83,24 @@ func (s *Server) token(w http.ResponseWriter, r *http.Request) error {
 // authenticates the client, and runs what is asked. Refusals that a guess would
 // meet are counted by address; too many of them are a 429 whatever is asked.
 func (s *Server) authenticated(ctx context.Context, by credentials, n needs, run func(context.Context, Client, []table.Item) error) error {
-	const window = time.Minute
-	limit, address := s.config.Limits.TokenFailures, s.address(ctx)
-	counter, end := s.throttleKey("token", address, window)
+	failures := counter{"token", s.address(ctx), s.config.Limits.TokenFailures, time.Minute}
+	counted, end := failures.at(s)
 	known := clientID(by.id)
 	h, keys := s.p.Handle, []table.Key(nil)
 	if known {
 		h, keys = n.reads(s, by.id)
 		h, keys = table.Join(h, s.p.Handle), append(keys, s.clientKey(by.id))
 	}
-	if address != "" && limit >= 0 {
-		keys = append(keys, counter)
+	if failures.counts() {
+		keys = append(keys, counted)
 	}
 	items, err := h.Batch(ctx, keys...)
 	if err != nil {
 		return fmt.Errorf("reading a token request: %w", err)
 	}
-	if address != "" && limit >= 0 {
+	if failures.counts() {
 		last := items[len(items)-1]
-		if last.Live(s.now()) && last.Int("n") >= int64(limit) {
+		if last.Live(s.now()) && last.Int("n") >= int64(failures.limit) {
 			return s.throttled(end)
 		}
 		items = items[:len(items)-1]
@@ -119,8 +118,8 @@ func (s *Server) authenticated(ctx context.Context, by credentials, n needs, run
 	}
 	var e *Error
 	if errors.As(err, &e) && (e.Code == "invalid_client" || e.Code == "invalid_grant") {
-		if counted := s.throttle(ctx, "token", address, limit, window); counted != nil {
-			return counted
+		if throttled := s.throttle(ctx, failures); throttled != nil {
+			return throttled
 		}
 	}
 	return err

@@ -46,8 +46,9 @@ type house struct {
 	server *Server
 	client *http.Client // without cookies and without following redirects
 
-	mu  sync.Mutex
-	now time.Time
+	mu   sync.Mutex
+	now  time.Time
+	from string // the address of who asks
 
 	metro, nova    tenant.Tenant
 	ana, bob       person.Person
@@ -57,11 +58,11 @@ type house struct {
 func newHouse(t *testing.T) *house {
 	t.Helper()
 	wire := &testkit.Wire{}
-	h := &house{t: t, wire: wire, db: testkit.TableOnWire(t, wire), now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
+	h := &house{t: t, wire: wire, db: testkit.TableOnWire(t, wire), now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), from: "192.0.2.1"}
 	ctx := context.Background()
 	keys := signing.Open(h.db, signing.Options{Issuer: houseBase, Sealer: signing.NewSealer(), Now: h.clock})
 	must(t, keys.Rotate(ctx))
-	h.server = New(Config{BaseURL: houseBase, Now: h.clock, Address: func(context.Context) string { return "192.0.2.1" }}, h.db, keys, nil)
+	h.server = New(Config{BaseURL: houseBase, Now: h.clock, Address: h.address}, h.db, keys, nil)
 	h.client = &http.Client{Transport: direct{h.server.Handler()}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	h.people(ctx)
 	return h
@@ -104,6 +105,18 @@ func (h *house) clock() time.Time {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.now
+}
+
+func (h *house) address(context.Context) string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.from
+}
+
+func (h *house) move(address string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.from = address
 }
 
 func (h *house) pass(d time.Duration) {

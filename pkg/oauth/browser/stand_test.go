@@ -36,6 +36,7 @@ type stand struct {
 	client *httptest.Server
 	db     *table.DB
 	metro  tenant.Tenant
+	recorder
 }
 
 func newStand(t *testing.T) *stand {
@@ -50,7 +51,7 @@ func newStand(t *testing.T) *stand {
 	t.Cleanup(s.client.Close)
 	keys := signing.Open(s.db, signing.Options{Issuer: s.server.URL, Sealer: signing.NewSealer()})
 	must(t, keys.Rotate(t.Context()))
-	handler = oauth.New(oauth.Config{BaseURL: s.server.URL}, s.db, keys, nil).Handler()
+	handler = s.over(oauth.New(oauth.Config{BaseURL: s.server.URL}, s.db, keys, nil).Handler())
 	s.people(t)
 	return s
 }

@@ -49,8 +49,8 @@ var texts = map[string]pair{
 		"El correo electrónico o la contraseña no son correctos, o la cuenta no puede iniciar sesión aquí.",
 	},
 	"signin.throttled": {
-		"Too many attempts. Wait a quarter of an hour and try again.",
-		"Demasiados intentos. Espera un cuarto de hora y vuelve a intentarlo.",
+		"Too many attempts. Try again later, or now with a browser with which you signed in before or with a link to set a new password.",
+		"Demasiados intentos. Inténtalo más tarde, o ahora con un navegador en el que ya iniciaste sesión o con un enlace para crear una contraseña nueva.",
 	},
 
 	"picker.title": {"Choose a company", "Elige una empresa"},
