@@ -19,6 +19,10 @@ type TableOptions struct {
 	// StreamOff makes the table without its stream, for loading much data
 	// fast; EnableStream switches the stream on afterwards.
 	StreamOff bool
+	// KeepExpired makes the table without its time to live: for writers whose
+	// clock is not the engine's. DynamoDB Local deletes what its own clock says
+	// has expired, every ten seconds.
+	KeepExpired bool
 }
 
 // DefaultTable is the table's name on a developer's machine.
@@ -50,8 +54,10 @@ func EnsureTable(ctx context.Context, endpoint string, template []byte, o TableO
 	if err := same(in, table); err != nil {
 		return "", err
 	}
-	if err := ensureTTL(ctx, db, o.Name, spec.TimeToLive.AttributeName); err != nil {
-		return "", err
+	if !o.KeepExpired {
+		if err := ensureTTL(ctx, db, o.Name, spec.TimeToLive.AttributeName); err != nil {
+			return "", err
+		}
 	}
 	if o.StreamOff {
 		return "", nil

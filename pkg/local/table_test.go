@@ -8,6 +8,9 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
 	"svc"
 	"svc/pkg/local"
 	"svc/pkg/local/engine"
@@ -63,6 +66,21 @@ func TestStreamSwitchedOnLater(t *testing.T) {
 	}
 	if again, err := local.EnableStream(ctx, url, name); err != nil || again != arn {
 		t.Fatalf("EnableStream again: %q, %v; want %q", again, err, arn)
+	}
+}
+
+// Items expire, except where somebody else's clock writes them.
+func TestTimeToLive(t *testing.T) {
+	for keep, want := range map[bool]types.TimeToLiveStatus{false: types.TimeToLiveStatusEnabled, true: types.TimeToLiveStatusDisabled} {
+		url, name := newTable(t)
+		if _, err := local.EnsureTable(t.Context(), url, svc.Template, local.TableOptions{Name: name, StreamOff: true, KeepExpired: keep}); err != nil {
+			t.Fatal(err)
+		}
+		db, _ := local.Clients(url)
+		out, err := db.DescribeTimeToLive(t.Context(), &dynamodb.DescribeTimeToLiveInput{TableName: &name})
+		if err != nil || out.TimeToLiveDescription.TimeToLiveStatus != want {
+			t.Errorf("kept %v: %+v, %v", keep, out, err)
+		}
 	}
 }
 

@@ -53,11 +53,12 @@ func WriteUnits(u table.Usage) float64 {
 // Fresh gives a table name that no other test uses.
 func Fresh() string { return fmt.Sprintf("t%d-%d", os.Getpid(), tables.Add(1)) }
 
-// Name makes a fresh table on the test's engine and gives its name.
+// Name makes a fresh table on the test's engine and gives its name. Nothing in
+// it is deleted behind the test's back, whatever its clock says.
 func Name(t testing.TB, o local.TableOptions) string {
 	t.Helper()
-	o.Name = Fresh()
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	o.Name, o.KeepExpired = Fresh(), true
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	if _, err := local.EnsureTable(ctx, Endpoint(t), svc.Template, o); err != nil {
 		t.Fatalf("making a table: %v", err)
