@@ -164,7 +164,7 @@ func TestForward(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- forward(ctx, from, server.Listener.Addr().String()) }()
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		res, err := http.Get("http://" + from)
 		if err == nil {
 			body, _ := io.ReadAll(res.Body)

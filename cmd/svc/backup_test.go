@@ -24,7 +24,7 @@ func onDisk(t *testing.T, data string) (base string, stop func()) {
 			t.Errorf("svc dev ended with %d: %s", code, errs.text())
 		}
 	}
-	for deadline := time.Now().Add(2 * time.Minute); !strings.Contains(out.text(), "Reference: "); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(5 * time.Minute); !strings.Contains(out.text(), "Reference: "); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			stop()
 			t.Fatalf("svc dev did not start: %s %s", out.text(), errs.text())
@@ -79,6 +79,7 @@ func TestBackupAndRestore(t *testing.T) {
 	call(t, "POST", base+trips, token(), ride, 201)
 	kept := newest(base, token())
 	operator := strings.TrimSpace(w.ok("token", "get", "--tenant", "metro", "--audience", "dashboard", "--email", "operator@metro.example", "--password", "demo-password"))
+	w.ok("rebuild") // the demo is settled, however slow the stream is
 	wallets := call(t, "GET", base+"/api/v1/wallets", operator, "", 200)
 	keys := w.ok("keys", "list")
 	stop()

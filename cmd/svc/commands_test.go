@@ -61,7 +61,7 @@ func start(t *testing.T, flags ...string) *world {
 	if len(flags) == 0 {
 		ready = "Reference: "
 	}
-	for deadline := time.Now().Add(time.Minute); !strings.Contains(out.text(), ready); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(5 * time.Minute); !strings.Contains(out.text(), ready); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("svc dev did not start: %s %s", out.text(), errs.text())
 		}

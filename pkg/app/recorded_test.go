@@ -65,7 +65,7 @@ func recorded(t *testing.T) *recording {
 
 func (r *recording) record(t *testing.T) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	name := "svc"
 	if testkit.OnDynamoDBLocal() {
@@ -82,8 +82,8 @@ func (r *recording) record(t *testing.T) {
 	must(t, err)
 	_, err = demo.Load(ctx, db, time.Now())
 	must(t, err)
-	e2e.Run(t, e2e.Target{BaseURL: running.BaseURL, Transport: tap{r}})
-	drained, end := context.WithTimeout(context.Background(), time.Minute)
+	e2e.Run(t, e2e.Target{BaseURL: running.BaseURL, Transport: tap{r}, Patience: 2 * time.Minute})
+	drained, end := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer end()
 	must(t, running.Poller.Drain(drained))
 }

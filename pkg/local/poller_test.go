@@ -76,7 +76,7 @@ func (p *place) put(kind string, ids ...string) {
 
 func drain(t *testing.T, p *local.Poller) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	if err := p.Drain(ctx); err != nil {
 		t.Fatal(err)

@@ -147,13 +147,25 @@ func (s *Service) observe(_ context.Context, o api.Observation) {
 type Clock struct {
 	mu    sync.Mutex
 	ahead time.Duration
+	held  time.Time // real time as the clock was held, zero while it goes
 }
 
 // Now gives the service's time.
 func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if !c.held.IsZero() {
+		return c.held.Add(c.ahead)
+	}
 	return time.Now().Add(c.ahead)
+}
+
+// Hold has the clock stand still from now on but for Advance: what is told of
+// a window or of a lifetime holds however slow the machine is.
+func (c *Clock) Hold() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.held = time.Now()
 }
 
 // Advance puts the clock forward.

@@ -29,6 +29,7 @@ func TestEndToEnd(t *testing.T) {
 	}
 	if target.BaseURL == "" {
 		target.BaseURL = dev(t)
+		target.Patience = max(target.Patience, 2*time.Minute)
 	}
 	e2e.Run(t, target)
 }
@@ -76,12 +77,12 @@ func dev(t *testing.T) string {
 			if err != nil {
 				t.Errorf("svc dev ended with %v:\n%s", err, said.String())
 			}
-		case <-time.After(30 * time.Second):
+		case <-time.After(2 * time.Minute):
 			_ = cmd.Process.Kill()
 			t.Error("svc dev does not end")
 		}
 	})
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	for {
 		var running struct {

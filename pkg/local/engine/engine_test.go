@@ -164,7 +164,7 @@ func TestKilledParent(t *testing.T) {
 
 func awaitGone(t *testing.T, pid int) {
 	t.Helper()
-	for range 500 {
+	for range 3000 { // a minute
 		if err := syscall.Kill(pid, 0); errors.Is(err, syscall.ESRCH) || zombie(pid) {
 			return
 		}

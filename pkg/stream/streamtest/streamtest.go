@@ -49,7 +49,7 @@ func Records(t testing.TB, name string) []Record {
 		t.Fatal(err)
 	}
 	defer poller.Stop()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	if err := poller.Drain(ctx); err != nil {
 		t.Fatalf("reading the stream: %v", err)
