@@ -212,7 +212,7 @@ func (x *exchange) handle(ctx context.Context) (err error) {
 	x.inspect()
 	r := x.r.WithContext(ctx)
 	r.Body = io.NopCloser(bytes.NewReader(x.body))
-	if x.row.op.RequestBody == nil {
+	if x.row.op.RequestBody == nil || len(x.trimmed()) == 0 {
 		r.Body = http.NoBody
 	}
 	r.Header = x.r.Header.Clone()

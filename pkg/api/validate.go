@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -25,8 +26,10 @@ func (x *exchange) invalid() *fault.Error {
 }
 
 // blame adds a fault of the request, one per field. Of very many the first are
-// told: the answer must be one that can be kept for its Idempotency-Key.
+// told, each by so much of its path: the answer must be one that can be kept for
+// its Idempotency-Key.
 func (x *exchange) blame(field, format string, args ...any) {
+	field = shortened(field)
 	if len(x.faults) < mostFaults && !slices.ContainsFunc(x.faults, func(d fault.Detail) bool { return d.Field == field }) {
 		x.faults = append(x.faults, fault.Detail{Field: field, Message: fmt.Sprintf(format, args...)})
 	}
@@ -49,11 +52,13 @@ func (x *exchange) inspect() {
 			x.blame("query."+name, "given more than once")
 		case !utf8.ValidString(given[0]):
 			x.blame("query."+name, "not UTF-8")
-		case given[0] == "" && (p.Schema.Type != huma.TypeString || len(p.Schema.Enum) > 0 || p.Schema.Format != ""):
+		case given[0] == "" && (p.Schema.Type != huma.TypeString || len(p.Schema.Enum) > 0 || p.Schema.Format != "" || p.Schema.MinLength != nil):
 			x.blame("query."+name, "expected a value")
+		case p.Schema.Type == huma.TypeInteger && given[0][0] == '+': // huma would take it
+			x.blame("query."+name, "invalid integer")
 		}
 	}
-	body := strings.TrimSpace(string(x.body))
+	body := string(x.trimmed())
 	if x.row.body == nil {
 		if body != "" && body != "{}" {
 			x.blame("body", "expected no body, or {}")
@@ -66,6 +71,10 @@ func (x *exchange) inspect() {
 		}
 	}
 }
+
+// trimmed is the body without the blanks that JSON allows around a value: of
+// nothing but blanks there is none.
+func (x *exchange) trimmed() []byte { return bytes.Trim(x.body, " \t\r\n") }
 
 var missing = regexp.MustCompile(`^expected required property (\S+) to be present$`)
 

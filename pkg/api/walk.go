@@ -13,11 +13,14 @@ import (
 	"svc/pkg/fault"
 )
 
-// Bounds of a walk: deeper than any schema, and more faults than anybody reads.
-// Without them a body of brackets or nulls costs the square of its size.
+// Bounds of a walk: deeper than any schema, more faults than anybody reads, and
+// of each as much of the caller's names, in bytes. Without them a body of
+// brackets or nulls costs the square of its size, and so does one of nested
+// members with long names.
 const (
-	deepest    = 32
-	mostFaults = 100
+	deepest      = 32
+	mostFaults   = 100
+	longestField = 200
 )
 
 var errDeep = errors.New("nested too deeply")
@@ -94,7 +97,7 @@ func (w *walker) object(schema *huma.Schema, path string) error {
 			return err
 		}
 		name, _ := token.(string)
-		at := path + "." + name
+		at := within(path, name)
 		if seen[name] {
 			w.blame(at, "given more than once")
 		}
@@ -109,6 +112,26 @@ func (w *walker) object(schema *huma.Schema, path string) error {
 	}
 	_, err := w.dec.Token()
 	return err
+}
+
+// within is the path of a member; one that was shortened already stays.
+func within(path, name string) string {
+	if len(path) > longestField {
+		return path
+	}
+	return shortened(path + "." + name)
+}
+
+// shortened cuts a path of very long names.
+func shortened(path string) string {
+	if len(path) <= longestField {
+		return path
+	}
+	end := longestField
+	for !utf8.RuneStart(path[end]) {
+		end--
+	}
+	return path[:end] + "…"
 }
 
 func (w *walker) array(schema *huma.Schema, path string) error {

@@ -27,6 +27,7 @@ func TestWalkIsBounded(t *testing.T) {
 		"open arrays": strings.Repeat("[", 60_000), "arrays": strings.Repeat("[", 30_000) + strings.Repeat("]", 30_000),
 		"nulls":   `{"list":[null` + strings.Repeat(",null", 11_000) + "]}",
 		"objects": strings.Repeat(`{"a":`, 10_000) + "1" + strings.Repeat("}", 10_000), "in a member": `{"list":` + strings.Repeat("[", 60_000),
+		"long names": `{"` + strings.Repeat("ä", 15_000) + `":{` + strings.Repeat(`"a":1,`, 5_000) + `"a":1}}`,
 	} {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)

@@ -29,6 +29,9 @@ func TestInputFaults(t *testing.T) {
 		{"limit with a fraction", op, "GET", trips + "?limit=1.5", "", "query.limit"},
 		{"repeated", op, "GET", trips + "?limit=5&limit=6", "", "query.limit"},
 		{"empty value", op, "GET", trips + "?status=", "", "query.status"},
+		{"empty filters", op, "GET", trips + "?driverId=&customerId=", "", "query.driverId query.customerId"},
+		{"empty filters of orders", op, "GET", "/api/v1/orders?businessId=&customerId=", "", "query.businessId query.customerId"},
+		{"limit with a plus", op, "GET", trips + "?limit=%2B5", "", "query.limit"},
 		{"name without value", op, "GET", trips + "?limit", "", "query.limit"},
 		{"malformed query", op, "GET", trips + "?a=%zz", "", "query"},
 		{"other case", op, "GET", trips + "?Limit=5", "", "query.Limit"},
@@ -38,6 +41,8 @@ func TestInputFaults(t *testing.T) {
 		{"a body that is not UTF-8", rider, "POST", create, good + ",\"notes\":\"\xff\"}", "body"},
 		{"missing fields", rider, "POST", create, `{}`, "body.originAddress body.originLat body.originLng"},
 		{"no body", rider, "POST", create, ``, "body"},
+		{"blanks", rider, "POST", create, " \r\n\t", "body"},
+		{"other blanks", rider, "POST", create, "\u00a0", "body"},
 		{"malformed", rider, "POST", create, `{"originAddress":`, "body"},
 		{"trailing", rider, "POST", create, good + `} x`, "body"},
 		{"two documents", rider, "POST", create, good + `}{}`, "body"},
@@ -87,17 +92,28 @@ func TestInputFaults(t *testing.T) {
 // where the answer is kept.
 func TestManyFaults(t *testing.T) {
 	s := newSuite(t)
-	var body strings.Builder
+	var unknown, twice strings.Builder
 	for i := range 7500 {
-		fmt.Fprintf(&body, `,"%x":0`, i)
+		fmt.Fprintf(&unknown, `,"%x":0`, i)
 	}
-	var first apptest.Answer
-	for i := range 2 {
-		a := s.Do(t, keyed(s.Token(t, s.actors[authz.Rider]), "/api/v1/me/trips", "{"+body.String()[1:]+"}", "many")).Must(t, 400)
-		if len(a.Body) > 64<<10 || (i > 0 && string(a.Body) != string(first.Body)) {
-			t.Errorf("%d bytes are told, then %d", len(first.Body), len(a.Body))
-		}
-		first = a
+	for i := range 200 {
+		fmt.Fprintf(&twice, `,"%x":0,"%x":0`, i, i)
+	}
+	for name, body := range map[string]string{
+		"unknown members": "{" + unknown.String()[1:] + "}",
+		"a long name":     `{"` + strings.Repeat("x", 60_000) + `":0}`,
+		"long paths":      `{"` + strings.Repeat("\u2028", 18_000) + `":{` + twice.String()[1:] + "}}",
+	} {
+		t.Run(name, func(t *testing.T) {
+			var first apptest.Answer
+			for i := range 2 {
+				a := s.Do(t, keyed(s.Token(t, s.actors[authz.Rider]), "/api/v1/me/trips", body, strings.ReplaceAll(name, " ", "-"))).Must(t, 400)
+				if len(a.Body) > 64<<10 || (i > 0 && string(a.Body) != string(first.Body)) {
+					t.Errorf("%d bytes are told, then %d", len(first.Body), len(a.Body))
+				}
+				first = a
+			}
+		})
 	}
 }
 

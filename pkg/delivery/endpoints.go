@@ -36,8 +36,8 @@ func businesses(ctx context.Context, c *api.Caller, in *businessInput) (*api.Pag
 type orderInput struct {
 	api.Paging
 	Status     string `query:"status" enum:"PENDING,ACCEPTED,PREPARING,READY,PICKED_UP,DELIVERED,CANCELLED" doc:"Only orders with this status."`
-	BusinessID string `query:"businessId" maxLength:"100" doc:"Only orders placed with this business."`
-	CustomerID string `query:"customerId" maxLength:"100" doc:"Only orders of this rider."`
+	BusinessID string `query:"businessId" minLength:"1" maxLength:"100" doc:"Only orders placed with this business."`
+	CustomerID string `query:"customerId" minLength:"1" maxLength:"100" doc:"Only orders of this rider."`
 }
 
 // orders reads the narrowest index that the filters allow (customer, business,

@@ -15,8 +15,8 @@ import (
 type ListInput struct {
 	api.Paging
 	Status     string `query:"status" enum:"PENDING,SEARCHING,COLLECTING_OFFERS,WAITING_CUSTOMER,SCHEDULED,ASSIGNED,DRIVER_ARRIVED,IN_PROGRESS,COMPLETED,CANCELLED" doc:"Trips in this status."`
-	DriverID   string `query:"driverId" maxLength:"100" doc:"Trips assigned to this driver."`
-	CustomerID string `query:"customerId" maxLength:"100" doc:"Trips requested by this rider."`
+	DriverID   string `query:"driverId" minLength:"1" maxLength:"100" doc:"Trips assigned to this driver."`
+	CustomerID string `query:"customerId" minLength:"1" maxLength:"100" doc:"Trips requested by this rider."`
 	From       string `query:"from" format:"date-time" doc:"Trips requested at this time or later."`
 	To         string `query:"to" format:"date-time" doc:"Trips requested before this time."`
 }
