@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
-	"runtime"
-	"runtime/debug"
 	"strings"
 	"testing"
 
@@ -14,6 +12,7 @@ import (
 	"svc/pkg/app"
 	"svc/pkg/app/apptest"
 	"svc/pkg/authz"
+	"svc/pkg/local/testkit"
 )
 
 // TestAllocations holds what a request allocates in this process, a gateway
@@ -38,13 +37,13 @@ func TestAllocations(t *testing.T) {
 		name, token, method, target, body string
 		whole, ours                       float64 // at most: an eighth and more above what is counted, on either engine
 	}{
-		{"one item", rider, "GET", "/api/v1/me", "", 620, 140},
+		{"one item", rider, "GET", "/api/v1/me", "", 620, 120},
 		{"list of 1", op, "GET", "/api/v1/trips?limit=1", "", 1060, 120},
 		{"list of 20", op, "GET", "/api/v1/trips?limit=20", "", 1100, 0},
 		{"list of 200", op, "GET", "/api/v1/trips?limit=200", "", 1350, 0},
-		{"trip with its log", op, "GET", "/api/v1/trips/" + trip, "", 1500, 170},
-		{"request", rider, "POST", "/api/v1/me/trips", request, 1400, 470},
-		{"accept", driver, "POST", "/api/v1/me/trips/" + trip + "/accept", "{}", 1200, 260},
+		{"trip with its log", op, "GET", "/api/v1/trips/" + trip, "", 1500, 120},
+		{"request", rider, "POST", "/api/v1/me/trips", request, 1400, 450},
+		{"accept", driver, "POST", "/api/v1/me/trips/" + trip + "/accept", "{}", 1200, 235},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			name, event := gatewayEvent(t, tt.token, tt.method, tt.target, tt.body)
@@ -56,7 +55,7 @@ func TestAllocations(t *testing.T) {
 			succeed(t, f, event)
 			sdk := sdkAlone(t, s.Wire.Recorded())
 			s.Wire.Replay()
-			whole := allocations(func() { succeed(t, f, event) })
+			whole := testkit.Allocations(func() { succeed(t, f, event) })
 			counted[tt.name] = whole
 			t.Logf("%5.0f allocations, the SDK alone %5.0f, ours %5.0f", whole, sdk, whole-sdk)
 			if whole > tt.whole*allowance {
@@ -80,19 +79,6 @@ func succeed(t testing.TB, f function, event json.RawMessage) {
 	if err != nil || !strings.HasPrefix(string(out), `{"statusCode":20`) {
 		t.Fatalf("%v: %s", err, out)
 	}
-}
-
-// allocations counts those of one call. Nothing runs beside it, and no garbage
-// is collected, which would empty the pools; the least of a few counts leaves
-// out what the runtime does now and then.
-func allocations(call func()) float64 {
-	runtime.GC()
-	defer debug.SetGCPercent(debug.SetGCPercent(-1))
-	least := testing.AllocsPerRun(20, call)
-	for range 4 {
-		least = min(least, testing.AllocsPerRun(20, call))
-	}
-	return least
 }
 
 // gatewayEvent is a payload 2.0, and the function that it goes to.

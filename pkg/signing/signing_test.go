@@ -291,7 +291,7 @@ func TestCacheAllocatesNothing(t *testing.T) {
 	if _, err := f.keys.Verify(ctx, raw); err != nil {
 		t.Fatal(err)
 	}
-	if n := testing.AllocsPerRun(100, func() { _, _ = f.keys.Verify(ctx, raw) }); n > 0 {
+	if n := testkit.Allocations(func() { _, _ = f.keys.Verify(ctx, raw) }); n > 0 {
 		t.Errorf("%v allocations", n)
 	}
 }

@@ -63,7 +63,7 @@ func TestFromItemAllocations(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := testing.AllocsPerRun(100, func() { _, err = trip.FromItem(it) }); n > 1 || err != nil {
+	if n := testkit.Allocations(func() { _, err = trip.FromItem(it) }); n > 1 || err != nil {
 		t.Errorf("%.0f allocations, %v", n, err)
 	}
 }
