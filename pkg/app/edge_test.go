@@ -173,6 +173,19 @@ func TestEdgeErrors(t *testing.T) {
 	}
 }
 
+// TestHead: HEAD is answered by what serves the documents and pages, and is a
+// 405 of every other path that there is.
+func TestHead(t *testing.T) {
+	s := newSuite(t)
+	for path, want := range map[string]int{"/docs": 200, "/openapi.json": 200, "/health": 200, "/.well-known/jwks.json": 405, "/.well-known/openid-configuration": 405,
+		"/api/v1/trips": 405, "/api/v1/feedback/x": 405, "/nothing": 404, "/.well-known/nothing": 404} {
+		a := s.Do(t, apptest.Request{Method: http.MethodHead, Path: path})
+		if a.Status != want || (a.Header.Get("Allow") != "") != (want == 405) {
+			t.Errorf("%s: %d, Allow %q; want %d", path, a.Status, a.Header.Get("Allow"), want)
+		}
+	}
+}
+
 // TestRequestID: a sane one comes back, another is replaced.
 func TestRequestID(t *testing.T) {
 	s := newSuite(t)

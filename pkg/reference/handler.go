@@ -64,7 +64,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case methods == nil:
 		api.WriteError(w, fault.NotFound(), h.baseURL)
 		return
-	case !slices.Contains(methods, r.Method) && (r.Method != http.MethodHead || strings.HasPrefix(path, "/api/")):
+	case !slices.Contains(methods, r.Method) && (r.Method != http.MethodHead || !own(path)):
 		api.WriteError(w, &fault.Error{Code: fault.CodeMethod, Allow: strings.Join(methods, ", "), Message: "This resource does not take the method."}, h.baseURL)
 		return
 	}
@@ -81,6 +81,11 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		api.WriteError(w, fault.NotFound(), h.baseURL) // another function's, and not routed to it
 	}
+}
+
+// own says whether the path is the handler's, which has HEAD beside GET.
+func own(path string) bool {
+	return path == "/" || path == "/docs" || path == "/openapi.json" || path == "/health"
 }
 
 func send(w http.ResponseWriter, r *http.Request, kind string, body []byte) {
