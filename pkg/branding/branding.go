@@ -142,12 +142,16 @@ func checkTheme(s string) string {
 	return ""
 }
 
+// noURL are the characters that a URL cannot hold (RFC 3986 section 2), and that
+// would end it where a page or a style sheet has it.
+const noURL = "\"<>\\^`{|}"
+
 // CheckURL says, in words for the caller, why the text is not an https URL of
 // at most 2,000 characters; "" when it is one.
 func CheckURL(s string) string {
 	u, err := url.Parse(s)
 	if err != nil || u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.Opaque != "" ||
-		utf8.RuneCountInString(s) > 2000 || strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == 0x7f || unicode.IsSpace(r) }) {
+		utf8.RuneCountInString(s) > 2000 || strings.ContainsAny(s, noURL) || strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == 0x7f || unicode.IsSpace(r) }) {
 		return "expected an https URL of at most 2,000 characters"
 	}
 	return ""
