@@ -160,13 +160,14 @@ func (s Store) Comment(ctx context.Context, post table.Item, body string) (*Comm
 	return given, nil
 }
 
-// commentsShown is how many comments are shown.
+// commentsShown is how many comments are shown, unless they fill a megabyte
+// before: a function's answer must stay below six.
 const commentsShown = 100
 
-// comments reads the last comments of a post, oldest first: the post's
-// partition backward from its newest COMMENT#, eventually consistent.
+// comments reads the last comments of a post, oldest first: one page of the
+// post's partition backward from its newest COMMENT#, eventually consistent.
 func (s Store) comments(ctx context.Context, post string) ([]Comment, error) {
-	page, err := s.Platform.Query(ctx, Key(post).PK, table.Query{Prefix: commentPrefix, Backward: true, Limit: commentsShown, Whole: true})
+	page, err := s.Platform.Query(ctx, Key(post).PK, table.Query{Prefix: commentPrefix, Backward: true, Limit: commentsShown})
 	if err != nil {
 		return nil, err
 	}
