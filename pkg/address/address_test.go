@@ -147,7 +147,7 @@ func TestSaveRace(t *testing.T) {
 	for i := range saves {
 		wg.Go(func() {
 			lat := []string{"1.10", "1.1", "1.100"}[i%3]
-			if a := s.Do("POST", path, token, save(lat, "2", "")); a.Status != http.StatusCreated {
+			if a := s.Insist("POST", path, token, save(lat, "2", "")); a.Status != http.StatusCreated {
 				t.Errorf("%d %s", a.Status, a.Body)
 			}
 		})
@@ -167,7 +167,7 @@ func TestIdempotencyKey(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 10 {
 		wg.Go(func() {
-			if a := s.Do("POST", path, token, save("1", "2", ""), "Idempotency-Key", "k"); a.Status != http.StatusCreated || !strings.Contains(a.Body, `"usageCount":1,`) {
+			if a := s.Insist("POST", path, token, save("1", "2", ""), "Idempotency-Key", "k"); a.Status != http.StatusCreated || !strings.Contains(a.Body, `"usageCount":1,`) {
 				t.Errorf("%d %s", a.Status, a.Body)
 			}
 		})

@@ -120,7 +120,7 @@ func TestPatchRace(t *testing.T) {
 	var wg sync.WaitGroup
 	for _, body := range bodies {
 		wg.Go(func() {
-			if a := s.Do("PATCH", path, token, body); a.Status != http.StatusOK {
+			if a := s.Insist("PATCH", path, token, body); a.Status != http.StatusOK {
 				t.Errorf("%s: %d %s", body, a.Status, a.Body)
 			}
 		})

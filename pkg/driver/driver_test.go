@@ -173,16 +173,20 @@ func TestStatusRace(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 10 {
 		wg.Go(func() {
-			if a := s.Do("PATCH", "/api/v1/me/status", token, `{"status":"`+[]string{"ONLINE", "BUSY"}[i%2]+`"}`); a.Status != http.StatusOK {
+			if a := s.Insist("PATCH", "/api/v1/me/status", token, `{"status":"`+[]string{"ONLINE", "BUSY"}[i%2]+`"}`); a.Status != http.StatusOK {
 				t.Errorf("%d %s", a.Status, a.Body)
 			}
 		})
 		wg.Go(func() {
-			err := table.Retry(t.Context(), func(ctx context.Context) error {
+			count := func(ctx context.Context) error {
 				tx := tn.Write()
 				tx.Update(driver.Key(tn, r.ID), table.Change{Add: map[string]any{"totalTrips": 1, "version": 1}})
 				return tx.Commit(ctx)
-			})
+			}
+			err := table.Retry(t.Context(), count)
+			for deadline := time.Now().Add(time.Minute); errors.Is(err, fault.Unavailable(nil)) && time.Now().Before(deadline); {
+				err = table.Retry(t.Context(), count)
+			}
 			if err != nil {
 				t.Error(err)
 			}

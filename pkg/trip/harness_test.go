@@ -75,7 +75,7 @@ func (w *town) request() trip.Trip {
 
 // act has somebody act on the trip and gives the answer.
 func (w *town) act(id, action, token, body string, headers ...string) apitest.Answer {
-	return w.Do("POST", "/api/v1/me/trips/"+id+"/"+action, token, body, headers...)
+	return w.Insist("POST", "/api/v1/me/trips/"+id+"/"+action, token, body, headers...)
 }
 
 // reach brings a fresh trip to the state after the named actions of the first driver.

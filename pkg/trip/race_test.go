@@ -110,7 +110,7 @@ func TestRaceSameKeyMakesOneTrip(t *testing.T) {
 	for round := range 5 {
 		key := fmt.Sprint("key-", round)
 		byStatus, answers := together(20, func(int) apitest.Answer {
-			return w.Do("POST", "/api/v1/me/trips", w.rider(), ride, "Idempotency-Key", key)
+			return w.Insist("POST", "/api/v1/me/trips", w.rider(), ride, "Idempotency-Key", key)
 		})
 		if byStatus[201] != 20 {
 			t.Fatalf("got %v, want twenty 201", byStatus)

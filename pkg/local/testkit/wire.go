@@ -31,7 +31,8 @@ func (w *Wire) Over(next http.RoundTripper) http.RoundTripper {
 	return w
 }
 
-// Delay makes every request wait before it is sent.
+// Delay makes every request wait before it is sent, as long as that and until
+// nothing else runs: requests that wait for nothing are all on their way then.
 func (w *Wire) Delay(d time.Duration) { w.set(func() { w.delay = d }) }
 
 // Break makes every request from now on fail, Mend lets them pass again.
@@ -83,6 +84,7 @@ func (w *Wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	if delay > 0 {
 		select {
 		case <-time.After(delay):
+			rest()
 		case <-r.Context().Done():
 			return nil, r.Context().Err()
 		}
