@@ -92,6 +92,9 @@ func TestBudgets(t *testing.T) {
 	keyedBudget := budget{2, 8, 6}
 	keyedBudget.hold(t, "POST accept with Idempotency-Key", s.Do(t, keyed(driver, "/api/v1/me/trips/"+ids[2]+"/accept", "", "k")).Must(t, 200))
 	save := budget{2, 7, 4}
+	for _, body := range []string{`{"appName":"Metro"}`, `{"appName":"Metro Rides","themeMode":"dark"}`} { // where none was, and over it
+		save.hold(t, "PATCH /branding", s.Patch(t, op, "/api/v1/branding", body).Must(t, 200))
+	}
 	save.hold(t, "POST /me/addresses", s.Post(t, rider, "/api/v1/me/addresses", `{"address":"Home","lat":1.5,"lng":2.5}`).Must(t, 201))
 }
 

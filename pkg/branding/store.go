@@ -16,16 +16,26 @@ func (Field) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeString, Nullable: true}
 }
 
+// Reader gives an item as it is, strongly consistent.
+type Reader = func(context.Context, table.Key) (table.Item, error)
+
 // Change applies the patch to the tenant's branding with an audit entry, on the
 // condition that it is the one that was read; so two patches of different
 // fields at once both hold. commit ends the transaction.
 func Change(ctx context.Context, t table.Tenant, by audit.By, p Patch, commit func(context.Context, *table.Tx, Branding) error) (Branding, error) {
+	return ChangeRead(ctx, t, t.Get, by, p, commit)
+}
+
+// ChangeRead is Change for a caller who may have read the branding already:
+// read gives it the first time, the table after a conflict.
+func ChangeRead(ctx context.Context, t table.Tenant, read Reader, by audit.By, p Patch, commit func(context.Context, *table.Tx, Branding) error) (Branding, error) {
 	var now Branding
 	err := table.Retry(ctx, func(ctx context.Context) error {
-		it, err := t.Get(ctx, Key(t))
+		it, err := read(ctx, Key(t))
 		if err != nil {
 			return err
 		}
+		read = t.Get
 		was, err := Of(it)
 		if err != nil {
 			return err
