@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -152,15 +153,24 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+// freeAddress gives an address that is free now, with a port below those that
+// systems give to whoever asks for any.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	for range 100 {
+		if free, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 16384+rand.IntN(16384))); err == nil {
+			defer func() { _ = free.Close() }()
+			return free.Addr().String()
+		}
+	}
+	t.Fatal("no port is free")
+	return ""
+}
+
 func TestForward(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "reached") }))
 	defer server.Close()
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	from := free.Addr().String()
-	_ = free.Close()
+	from := freeAddress(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- forward(ctx, from, server.Listener.Addr().String()) }()

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
@@ -34,11 +35,15 @@ func reservePort() (port int, release func(), err error) {
 	return 0, nil, fmt.Errorf("engine: no free port after 100 tries")
 }
 
-func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, fmt.Errorf("engine: no free port: %w", err)
+// freePort finds a port that is free now, below those that systems give to
+// whoever asks for any: nobody else is given it before the engine listens.
+func freePort() (port int, err error) {
+	for range 100 {
+		port = 16384 + rand.IntN(16384) //nolint:gosec // a port is no secret
+		var l net.Listener
+		if l, err = net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
+			return port, l.Close()
+		}
 	}
-	port := l.Addr().(*net.TCPAddr).Port
-	return port, l.Close()
+	return 0, fmt.Errorf("engine: no free port: %w", err)
 }
