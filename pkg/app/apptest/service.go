@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"regexp"
 	"sync"
 	"testing"
 	"time"
@@ -63,7 +64,7 @@ func With(t testing.TB, o Options) *Service {
 		o.Limits = Unthrottled
 	}
 	s := &Service{Wire: &testkit.Wire{}, Clock: &Clock{}, seen: map[string]api.Observation{}, tokens: map[string]string{},
-		people: map[string]string{}, logs: &capture{}, client: &http.Client{Timeout: time.Minute, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+		people: map[string]string{}, logs: &capture{}, client: &http.Client{Timeout: 5 * time.Minute, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 	s.client.Transport = &http.Transport{MaxIdleConnsPerHost: 128}
 	table := "svc"
 	if testkit.OnDynamoDBLocal() { // a Java machine for each test would take minutes
@@ -72,7 +73,7 @@ func With(t testing.TB, o Options) *Service {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
-	running, err := local.StartService(ctx, local.ServiceOptions{Data: t.TempDir(), Memory: true, Table: table, Template: svc.Template,
+	running, err := local.StartService(ctx, local.ServiceOptions{Data: t.TempDir(), Memory: true, Table: table, Template: patient,
 		Build: func(ctx context.Context, at local.Place) (local.App, error) { return s.build(ctx, at, o) },
 		Log:   slog.New(slog.NewTextHandler(s.logs, nil)), Engine: io.Discard})
 	if err != nil {
@@ -88,6 +89,10 @@ func With(t testing.TB, o Options) *Service {
 	}
 	return s
 }
+
+// patient is the template with time for a slow machine: a function's own is
+// for one that does nothing else.
+var patient = regexp.MustCompile(`(?m)^    Timeout: \d+$`).ReplaceAll(svc.Template, []byte("    Timeout: 240"))
 
 // Unthrottled switches every throttle off.
 var Unthrottled = oauth.Limits{Registrations: -1, TokenFailures: -1, Documents: -1}
