@@ -42,6 +42,15 @@ var attacksBySize = []rule{
 			}
 		}
 	}},
+	{"a request that grows too long on its way is refused at its beginning", func(t *testing.T, s *stage) {
+		raw := s.ask(s.public).Encode() + "&x=" + strings.Repeat("!", 2500) // three bytes each when it is written anew
+		if a := newSurfer(t, s.Service).get("/oauth/authorize?" + raw); a.status != 400 {
+			t.Errorf("%d", a.status)
+		}
+		if a := newSurfer(t, s.Service).get("/oauth/authorize?" + strings.ReplaceAll(raw, "!", "a")); a.status != 200 {
+			t.Errorf("as long, but it does not grow: %d", a.status)
+		}
+	}},
 	{"many parameters, deep JSON, long headers", func(t *testing.T, s *stage) {
 		if a := s.send(t, "/oauth/token", strings.Repeat("a&", 30_000)); a.Status >= 500 {
 			t.Errorf("many parameters: %d", a.Status)

@@ -122,13 +122,14 @@ var attacksByAddress = []rule{
 		consent := b.follow(entered)
 		allowed := b.post(consent, "decision", "allow")
 		posted := b.do(http.MethodPost, "/oauth/authorize", q)
-		for name, got := range map[string]sight{"sign-in": entered, "consent": allowed, "authorize": posted} {
+		again := b.get("/oauth/authorize?" + s.ask(s.public).Encode())
+		for name, got := range map[string]sight{"sign-in": entered, "authorize": posted, "the client": again} {
 			if got.status != http.StatusSeeOther {
 				t.Errorf("%s: %d", name, got.status)
 			}
 		}
-		if allowed.page() != "code" {
-			t.Errorf("%s", allowed.page())
+		if allowed.page() != "code" || allowed.status != http.StatusOK || again.page() != "code" {
+			t.Errorf("%d %s, then %s", allowed.status, allowed.page(), again.page())
 		}
 	}},
 	{"forged Host and X-Forwarded-*: nothing that is said or set follows them", func(t *testing.T, s *stage) {

@@ -78,7 +78,7 @@ func (s *Server) authorizeStep(w http.ResponseWriter, r *http.Request) error {
 		return s.issue(w, r, a)
 	}
 	if a.authRequest.asks("none") {
-		return &redirectError{a.authRequest, promptless[next]}
+		return &redirectError{a, promptless[next]}
 	}
 	switch next {
 	case stepSignIn:
@@ -141,7 +141,7 @@ func (s *Server) open(r *http.Request) (*authorization, error) {
 		}
 	}
 	if refused != nil {
-		return nil, &redirectError{a.authRequest, refused}
+		return nil, &redirectError{a, refused}
 	}
 	if a.tenantHint != "" {
 		return a, s.hintedTenant(ctx, a)
@@ -187,7 +187,7 @@ func (s *Server) proceed(r *http.Request, a *authorization) (step, error) {
 		// Nobody else may be answered for (OpenID Connect Core section 3.1.2.2),
 		// not even who has just signed in.
 		if n.Fresh == a.name() {
-			return 0, &redirectError{a.authRequest, refuse("login_required", "Another person signed in than id_token_hint names.")}
+			return 0, &redirectError{a, refuse("login_required", "Another person signed in than id_token_hint names.")}
 		}
 		return stepSignIn, nil
 	}
@@ -238,7 +238,7 @@ func (s *Server) weigh(ctx context.Context, a *authorization) (step, error) {
 	a.granted = authz.Grantable(a.audience, a.asked, authz.Have{Permissions: actor.Strings("permissions"),
 		Taxi: flags.Flag(authz.Taxi), Delivery: flags.Flag(authz.Delivery)})
 	if len(a.granted) == 0 {
-		return 0, &redirectError{a.authRequest, refuse("invalid_scope", "The person may have none of the scopes.")}
+		return 0, &redirectError{a, refuse("invalid_scope", "The person may have none of the scopes.")}
 	}
 	before := consent.Strings("scopes")
 	a.agreed = consent.Found() && !slices.ContainsFunc(a.granted, func(scope string) bool { return !slices.Contains(before, scope) })
@@ -270,10 +270,11 @@ func (s *Server) issue(w http.ResponseWriter, r *http.Request, a *authorization)
 	if err != nil {
 		return err
 	}
+	byForm := a.cameByForm(r, a.session)
 	if err := s.answered(r.Context(), a); err != nil {
 		return err
 	}
-	return s.answerClient(w, r, a.authRequest, url.Values{"code": {code}})
+	return s.answerClient(w, r, a, byForm, url.Values{"code": {code}})
 }
 
 // answered makes the session forget the request: the same one again asks for
@@ -285,6 +286,12 @@ func (s *Server) answered(ctx context.Context, a *authorization) error {
 	}
 	n.Fresh, n.Picked, n.PickedFor = "", "", ""
 	return s.save(ctx, n)
+}
+
+// cameByForm says whether one of the server's forms led to this request, so
+// that browsers see its answer as the form's.
+func (a *authorization) cameByForm(r *http.Request, n *session) bool {
+	return r.Method == http.MethodPost || (n != nil && (n.Fresh == a.name() || n.PickedFor == a.name()))
 }
 
 // hostOf is the host by which the request came, without port. It is compared

@@ -1,6 +1,7 @@
 package oauth
 
 import (
+	"html"
 	"net/http"
 	"net/url"
 	"strings"
@@ -212,12 +213,18 @@ func FuzzRequest(f *testing.F) {
 func TestAuthorizeAnswer(t *testing.T) {
 	h := newHouse(t)
 	c := h.planner(func(c *Client) { c.RedirectURIs = []string{callback + "?app=1&b=x%20y"} })
-	s := h.visitor().through(ask(c, "state", "a b&c=d"), "bob@metro.example")
-	if s.status != http.StatusSeeOther || !strings.HasPrefix(s.location, callback+"?app=1&b=x%20y&") || s.answer.Get("state") != "a b&c=d" || s.answer.Get("iss") != houseBase {
-		t.Errorf("%d %s", s.status, s.location)
-	}
-	if s.header.Get("Referrer-Policy") != "no-referrer" || s.header.Get("Cache-Control") != "no-store" {
-		t.Errorf("headers %v", s.header)
+	v := h.visitor()
+	for _, status := range []int{http.StatusOK, http.StatusSeeOther} { // after the form of the consent, then without one
+		s := v.through(ask(c, "state", "a b&c=d"), "bob@metro.example")
+		if s.status != status || !strings.HasPrefix(s.location, callback+"?app=1&b=x%20y&") || s.answer.Get("state") != "a b&c=d" || s.answer.Get("iss") != houseBase {
+			t.Errorf("%d %s", s.status, s.location)
+		}
+		if s.header.Get("Referrer-Policy") != "no-referrer" || s.header.Get("Cache-Control") != "no-store" {
+			t.Errorf("headers %v", s.header)
+		}
+		if status == http.StatusOK && !strings.Contains(html.UnescapeString(s.body), s.location) {
+			t.Errorf("no link on the page: %s", s.body)
+		}
 	}
 }
 

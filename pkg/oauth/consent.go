@@ -150,7 +150,7 @@ func (s *Server) consent(w http.ResponseWriter, r *http.Request) error {
 			if err := s.answered(r.Context(), a); err != nil {
 				return err
 			}
-			return &redirectError{a.authRequest, refuse("access_denied", "The person did not agree.")}
+			return &redirectError{a, refuse("access_denied", "The person did not agree.")}
 		}
 		if err := s.agree(r.Context(), a); err != nil {
 			return err

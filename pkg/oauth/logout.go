@@ -14,6 +14,7 @@ const logoutForm = "logout"
 // section 2).
 type logoutRequest struct {
 	params url.Values
+	client Client // whose address to is
 	to     string // where to go afterwards, "" for nowhere
 	actor  string // whom the hint names, "" for nobody
 }
@@ -42,7 +43,7 @@ func (s *Server) logoutPage(w http.ResponseWriter, r *http.Request) error {
 			for name := range q.params {
 				hidden[name] = q.params.Get(name)
 			}
-			frame.FormTo = []string{q.to}
+			frame.FormTo = formTo(q.client, q.to)
 			return s.show(w, r, http.StatusOK, frame, page.Logout{Action: "logout", CSRF: formToken(n.secret, logoutForm, q.params.Encode()),
 				Account: n.Email, Hidden: hidden})
 		}
@@ -113,7 +114,7 @@ func (s *Server) openLogout(r *http.Request, in url.Values) (logoutRequest, erro
 	if !slices.Contains(c.LogoutURIs, to) {
 		return q, badRequest("redirect", "post_logout_redirect_uri is not registered")
 	}
-	q.to = to
+	q.client, q.to = c, to
 	return q, nil
 }
 
@@ -134,5 +135,5 @@ func (s *Server) signOut(w http.ResponseWriter, r *http.Request, q logoutRequest
 		query.Set("state", state)
 		target.RawQuery = query.Encode()
 	}
-	return redirect(w, http.StatusSeeOther, target.String())
+	return s.leave(w, r, page.Frame{}, q.client, target.String(), r.Method == http.MethodPost)
 }

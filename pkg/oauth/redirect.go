@@ -49,21 +49,50 @@ func hostAt(uri string) (host string, local bool) {
 
 // redirectError is an error that the client is told (RFC 6749 section 4.1.2.1).
 type redirectError struct {
-	to    authRequest
+	to    *authorization
 	cause *Error
 }
 
 func (e *redirectError) Error() string { return e.cause.Error() }
 func (e *redirectError) Unwrap() error { return e.cause }
 
-// answerClient redirects to the client's redirect URI with the parameters,
-// the state, and the issuer (RFC 9207 section 2). The status is 303, which
-// never repeats a POST with its password (RFC 9700 section 4.12).
-func (s *Server) answerClient(w http.ResponseWriter, r *http.Request, a authRequest, params url.Values) error {
-	return redirect(w, http.StatusSeeOther, s.clientAddress(r, a, params))
+// answerClient sends the browser to the client's redirect URI with the
+// parameters, the state, and the issuer (RFC 9207 section 2).
+func (s *Server) answerClient(w http.ResponseWriter, r *http.Request, a *authorization, byForm bool, params url.Values) error {
+	return s.leave(w, r, a.frame(), a.client, s.clientAddress(r, a, params), byForm)
 }
 
-func (s *Server) clientAddress(r *http.Request, a authRequest, params url.Values) string {
+// leave sends the browser to an address of the client. The status is 303, which
+// never repeats a POST with its password (RFC 9700 section 4.12). After one of
+// the server's forms it is a page that goes on by itself: Chromium and Safari
+// hold the form's policy, which names nobody else, against every redirect up to
+// the next page, also against those of the client.
+func (s *Server) leave(w http.ResponseWriter, r *http.Request, f page.Frame, c Client, to string, byForm bool) error {
+	if !byForm || taken(c, to) {
+		return redirect(w, http.StatusSeeOther, to)
+	}
+	w.Header().Set("Refresh", "0;url="+to)
+	host, _ := hostAt(to)
+	return s.show(w, r, http.StatusOK, f, page.Message{Kind: "leave", Host: host, Back: template.URL(to)}) //nolint:gosec // registered: https or loopback
+}
+
+// taken says whether the device's system takes the address for a native
+// application (RFC 8252 sections 7.1 and 7.2): it does so after a redirect, not
+// when a page goes on by itself, and no redirect of a client's follows.
+func taken(c Client, address string) bool {
+	return !strings.HasPrefix(address, "http") || (c.ApplicationType == "native" && strings.HasPrefix(address, "https://"))
+}
+
+// formTo gives the addresses outside of the server to which the answer to one
+// of its forms may redirect.
+func formTo(c Client, address string) []string {
+	if address == "" || !taken(c, address) {
+		return nil
+	}
+	return []string{address}
+}
+
+func (s *Server) clientAddress(r *http.Request, a *authorization, params url.Values) string {
 	if a.state != "" {
 		params.Set("state", a.state)
 	}
@@ -82,14 +111,14 @@ func (s *Server) clientAddress(r *http.Request, a authRequest, params url.Values
 func (s *Server) refuseClient(w http.ResponseWriter, r *http.Request, e *redirectError) error {
 	params := url.Values{"error": {e.cause.Code}, "error_description": {e.cause.Description}}
 	if e.to.query.Get("prompt") == "none" {
-		return s.answerClient(w, r, e.to, params)
+		return s.answerClient(w, r, e.to, false, params)
 	}
 	n, err := s.session(r.Context(), r)
 	if err != nil {
 		return err
 	}
 	if n != nil {
-		return s.answerClient(w, r, e.to, params)
+		return s.answerClient(w, r, e.to, e.to.cameByForm(r, n), params)
 	}
 	host, _ := hostAt(e.to.redirectURI)
 	return s.show(w, r, http.StatusBadRequest, page.Frame{}, page.Message{Kind: "request", Detail: e.cause.Code + ": " + e.cause.Description,

@@ -73,6 +73,9 @@ func parseRequest(raw string) (authRequest, error) {
 			delete(query, name)
 		}
 	}
+	if len(query.Encode()) > longestQuery { // as the forms carry it on
+		return authRequest{}, badRequest("request", "the request is too long")
+	}
 	for _, name := range []string{"client_id", "redirect_uri"} {
 		switch len(query[name]) {
 		case 0:

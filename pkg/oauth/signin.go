@@ -41,7 +41,7 @@ func (s *Server) showSignIn(w http.ResponseWriter, r *http.Request, a *authoriza
 
 // frame is what the authorization's pages have around them.
 func (a *authorization) frame() page.Frame {
-	return page.Frame{Brand: a.brand, FormTo: []string{a.redirectURI}}
+	return page.Frame{Brand: a.brand, FormTo: formTo(a.client, a.redirectURI)}
 }
 
 // signinPage leads a reload of the sign-in page back to the request.

@@ -41,7 +41,7 @@ type sight struct {
 	header http.Header
 	body   string
 	at     *url.URL
-	to     string     // Location
+	to     string     // where it leads
 	answer url.Values // the parameters of the redirect
 }
 
@@ -75,11 +75,20 @@ func (b *surfer) do(method, address string, form url.Values, header ...string) s
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	out := sight{status: res.StatusCode, header: res.Header, body: string(text), at: req.URL, to: res.Header.Get("Location")}
+	out := sight{status: res.StatusCode, header: res.Header, body: string(text), at: req.URL, to: leadsTo(res.Header)}
 	if u, err := url.Parse(out.to); err == nil {
 		out.answer = u.Query()
 	}
 	return out
+}
+
+// leadsTo is where an answer sends a browser, by a redirect or as a page that goes
+// on by itself.
+func leadsTo(h http.Header) string {
+	if to := h.Get("Location"); to != "" {
+		return to
+	}
+	return strings.TrimPrefix(h.Get("Refresh"), "0;url=")
 }
 
 func (b *surfer) get(address string, header ...string) sight {

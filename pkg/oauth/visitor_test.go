@@ -1,6 +1,7 @@
 package oauth
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
@@ -234,7 +235,7 @@ func (v *visitor) do(method, address string, form url.Values, header ...string) 
 	must(v.h.t, err)
 	text, err := io.ReadAll(res.Body)
 	must(v.h.t, err)
-	out := seen{status: res.StatusCode, location: res.Header.Get("Location"), header: res.Header, body: string(text), at: req.URL, cookies: res.Cookies()}
+	out := seen{status: res.StatusCode, location: cmp.Or(res.Header.Get("Location"), strings.TrimPrefix(res.Header.Get("Refresh"), "0;url=")), header: res.Header, body: string(text), at: req.URL, cookies: res.Cookies()}
 	if u, err := url.Parse(out.location); err == nil {
 		out.answer = u.Query()
 	}

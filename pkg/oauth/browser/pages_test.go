@@ -17,8 +17,11 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"svc/pkg/audit"
 	"svc/pkg/authz"
 	"svc/pkg/oauth"
+	"svc/pkg/oauth/flow"
+	"svc/pkg/tenant"
 )
 
 var screenshots = flag.Bool("screenshots", false, "write docs/screenshots anew")
@@ -103,6 +106,7 @@ func TestKeyboardWithoutScript(t *testing.T) {
 	client := s.register(t, "dashboard")
 	ctx := tab(t, desktop.in("light"))
 	run(t, ctx, command(emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}), chromedp.Navigate(s.authorize(client, "tenant_hint", "")), chromedp.WaitVisible(chromedp.CSS("#password")))
+	focused(t, ctx, "#email")
 	keys(t, ctx, "ana@metro.example", kb.Tab, words, kb.Enter)
 	run(t, ctx, chromedp.WaitVisible(chromedp.CSS(`[value="harbor"]`)))
 	tabTo(t, ctx, `[value="metro"]`)
@@ -114,6 +118,15 @@ func TestKeyboardWithoutScript(t *testing.T) {
 	where := get(t, ctx, chromedp.Location())
 	if !strings.HasPrefix(where, s.client.URL+"/cb?") || !strings.Contains(where, "code=") {
 		t.Errorf("ended at %s", where)
+	}
+}
+
+// focused waits until the element that asks for the focus has it, a moment
+// after it is seen.
+func focused(t *testing.T, ctx context.Context, selector string) {
+	t.Helper()
+	for !get(t, ctx, chromedp.Evaluate[bool](fmt.Sprintf("document.activeElement.matches(%q)", selector))) {
+		time.Sleep(10 * time.Millisecond) // ends with the tab's time
 	}
 }
 
@@ -152,6 +165,42 @@ func TestDeny(t *testing.T) {
 	}
 	run(t, ctx, chromedp.Navigate(s.server.URL+"/oauth/logout"), chromedp.WaitVisible(chromedp.CSS("button")), chromedp.Click(chromedp.CSS("button")), chromedp.WaitNotPresent(chromedp.CSS("form")),
 		chromedp.Navigate(s.authorize(client, "scope", "openid rider.trips:read")), chromedp.WaitVisible(chromedp.CSS("#password")))
+}
+
+// A client whose address redirects on to another origin hears of consent,
+// refusal, and a sign-in after which nothing more is asked: the pages'
+// policy names nobody, and no script is needed.
+func TestClientRedirectsOn(t *testing.T) {
+	s := newStand(t)
+	on := s.client.URL + "/on"
+	c, err := flow.Register(t.Context(), flow.Options{BaseURL: s.server.URL, Audience: "rider", RedirectURI: on, ClientName: "Fleet Planner"})
+	must(t, err)
+	ctx := tab(t, desktop.in("light"))
+	run(t, ctx, command(emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}))
+	ask := func(changes ...string) step {
+		return chromedp.Navigate(s.authorize(c.ID, append([]string{"redirect_uri", on, "scope", "openid rider.trips:read"}, changes...)...))
+	}
+	enter := signIn("rita@home.example", words)
+	_, err = tenant.Store{DB: s.db}.Change(t.Context(), s.metro.ID, audit.By{Who: "test", At: time.Now()}, func(n *tenant.Tenant) error {
+		n.DeliveryEnabled = false
+		return nil
+	})
+	must(t, err)
+	for _, test := range []struct {
+		name, want string
+		steps      []step
+	}{
+		{"denied", "error=access_denied", []step{ask(), enter, chromedp.WaitVisible(chromedp.CSS(`[value="deny"]`)), chromedp.Click(chromedp.CSS(`[value="deny"]`))}},
+		{"allowed", "code=", []step{ask(), chromedp.WaitVisible(chromedp.CSS(`[value="allow"]`)), chromedp.Click(chromedp.CSS(`[value="allow"]`))}},
+		{"remembered", "code=", []step{ask()}},
+		{"signed in again", "code=", []step{ask("prompt", "login"), enter}},
+		{"an error after the sign-in", "error=invalid_scope", []step{ask("prompt", "login", "scope", "rider.orders:read"), enter}},
+	} {
+		run(t, ctx, append(test.steps, chromedp.WaitReady(chromedp.CSS("#told")))...)
+		if where := get(t, ctx, chromedp.Location()); !strings.HasPrefix(where, "http://localhost:") || !strings.Contains(where, test.want) {
+			t.Errorf("%s: ended at %s", test.name, where)
+		}
+	}
 }
 
 // No page may be framed.

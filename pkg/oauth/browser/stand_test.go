@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -46,6 +47,10 @@ func newStand(t *testing.T) *stand {
 	s.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler.ServeHTTP(w, r) }))
 	t.Cleanup(s.server.Close)
 	s.client = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/on" { // redirects on to another origin
+			http.Redirect(w, r, strings.Replace(s.client.URL, "127.0.0.1", "localhost", 1)+"/end?"+r.URL.RawQuery, http.StatusFound)
+			return
+		}
 		_, _ = w.Write([]byte("<!doctype html><title>client</title><p id=told>" + r.URL.Query().Get("error") + "</p>")) //nolint:gosec // words of ours
 	}))
 	t.Cleanup(s.client.Close)
@@ -138,7 +143,7 @@ func launch(t *testing.T) context.Context {
 	path := chrome(t)
 	launched.Do(func() {
 		options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU,
-			chromedp.Flag("disable-dev-shm-usage", true), chromedp.WSURLReadTimeout(time.Minute))
+			chromedp.Flag("disable-dev-shm-usage", true), chromedp.WSURLReadTimeout(5*time.Minute))
 		allocator, end := chromedp.NewExecAllocator(context.Background(), options...)
 		browser, endBrowser := chromedp.NewContext(allocator)
 		if err := chromedp.Do(browser); err != nil {
@@ -177,7 +182,7 @@ func tab(t *testing.T, l look) context.Context {
 	ctx, end := chromedp.NewContext(launch(t), chromedp.WithNewBrowserContext())
 	t.Cleanup(end)
 	run(t, ctx) // opens the tab, whose life must not be that of one action
-	ctx, stop := context.WithTimeout(ctx, time.Minute)
+	ctx, stop := context.WithTimeout(ctx, 10*time.Minute)
 	t.Cleanup(stop)
 	run(t, ctx,
 		command(emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: l.width, Height: l.height, DeviceScaleFactor: l.scale, Mobile: l.width < 600}),

@@ -36,7 +36,7 @@ func (b *Browser) Authorize(ctx context.Context, query url.Values) (url.Values, 
 		if err != nil {
 			return nil, err
 		}
-		if location := res.Header.Get("Location"); location != "" {
+		if location := res.leads(); location != "" {
 			next, parseErr := at.Parse(location)
 			if parseErr != nil {
 				return nil, fmt.Errorf("redirect to %q: %w", location, parseErr)
@@ -66,6 +66,16 @@ type Response struct {
 	StatusCode int
 	Header     http.Header
 	Body       string
+}
+
+// leads is where the answer sends a browser, "" for nowhere: by a redirect, or as
+// a page that goes on by itself.
+func (r Response) leads() string {
+	if location := r.Header.Get("Location"); location != "" {
+		return location
+	}
+	_, location, _ := strings.Cut(r.Header.Get("Refresh"), "url=")
+	return location
 }
 
 // Get fetches an address without following where it redirects.

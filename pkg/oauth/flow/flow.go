@@ -32,7 +32,7 @@ type Options struct {
 }
 
 // Redirect is where codes are sent when nothing else is asked for. Nobody
-// listens there: the flow reads the code from the Location header.
+// listens there: the flow reads the code from where the server sends its browser.
 const Redirect = "http://127.0.0.1/callback"
 
 // Tokens are what the token endpoint answered (RFC 6749 section 5.1), with

@@ -36,7 +36,8 @@ type Frame struct {
 	Brand Brand
 	// FormTo lists where the answer to one of the page's forms may redirect,
 	// beside the page's own origin: addresses, of which the origin is taken.
-	// Chromium holds the policy's form-action against redirects too.
+	// Chromium and Safari hold the policy's form-action against redirects too,
+	// the further ones included.
 	FormTo []string
 }
 

@@ -37,6 +37,7 @@ func all() map[string]Content {
 		"logout":           Logout{Action: "logout", CSRF: "c", Hidden: map[string]string{"state": "s"}},
 		"password":         Password{Action: "password", CSRF: "c", First: true, Least: 10},
 		"password, again":  Password{Action: "password", CSRF: "c", Problem: "differ", Least: 10},
+		"leave":            Message{Kind: "leave", Host: "planner.example", Back: "https://planner.example/cb?code=1"},
 		"error":            Message{Kind: "request", Detail: "scope: repeated", Request: "req_1"},
 	}
 }

@@ -113,6 +113,12 @@ var texts = map[string]pair{
 
 	"message.back": {"The application waits at", "La aplicación espera en"},
 
+	"message.leave.title": {"Back to the application", "De vuelta a la aplicación"},
+	"message.leave.text": {
+		"You are on your way. If nothing happens, follow the link.",
+		"Ya casi estás. Si no ocurre nada, sigue el enlace.",
+	},
+
 	"message.request.title": {"This request cannot be answered", "No se puede responder a esta solicitud"},
 	"message.request.text": {
 		"The application sent a request that is not valid. Go back to it and try again; if that does not help, tell its makers.",
