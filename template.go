@@ -1,5 +1,5 @@
-// Package svc holds what belongs to the project as a whole: the deployment template, embedded, so that the local gateway,
-// the local engine and the tests read the very file that is deployed.
+// Package svc holds what belongs to the project as a whole, embedded: the deployment template, so that the local gateway,
+// the local engine and the tests read the very file that is deployed, and the OpenAPI document.
 package svc
 
 import _ "embed"
@@ -8,3 +8,8 @@ import _ "embed"
 //
 //go:embed template.yaml
 var Template []byte
+
+// OpenAPI is docs/openapi.json: the document of all endpoints, as the rows make it for https://api.svc.example.
+//
+//go:embed docs/openapi.json
+var OpenAPI []byte

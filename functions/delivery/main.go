@@ -3,4 +3,4 @@ package main
 
 import "svc/pkg/app"
 
-func main() { app.Start(app.Delivery) }
+func main() { app.Start(app.Delivery, app.API(app.DeliveryRows)) }

@@ -3,4 +3,4 @@ package main
 
 import "svc/pkg/app"
 
-func main() { app.Start(app.Docs) }
+func main() { app.Start(app.Docs, app.Documents) }

@@ -3,4 +3,4 @@ package main
 
 import "svc/pkg/app"
 
-func main() { app.Start(app.Feedback) }
+func main() { app.Start(app.Feedback, app.API(app.FeedbackRows)) }

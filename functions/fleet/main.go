@@ -3,4 +3,4 @@ package main
 
 import "svc/pkg/app"
 
-func main() { app.Start(app.Fleet) }
+func main() { app.Start(app.Fleet, app.API(app.FleetRows)) }

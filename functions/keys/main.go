@@ -3,4 +3,4 @@ package main
 
 import "svc/pkg/app"
 
-func main() { app.Start(app.Keys) }
+func main() { app.Start(app.Keys, app.Rotation) }

@@ -3,4 +3,4 @@ package main
 
 import "svc/pkg/app"
 
-func main() { app.Start(app.Me) }
+func main() { app.Start(app.Me, app.API(app.MeRows)) }

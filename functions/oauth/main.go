@@ -3,4 +3,4 @@ package main
 
 import "svc/pkg/app"
 
-func main() { app.Start(app.OAuth) }
+func main() { app.Start(app.OAuth, app.Authorization) }

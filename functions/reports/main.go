@@ -3,4 +3,4 @@ package main
 
 import "svc/pkg/app"
 
-func main() { app.Start(app.Reports) }
+func main() { app.Start(app.Reports, app.API(app.ReportRows)) }

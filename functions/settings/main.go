@@ -3,4 +3,4 @@ package main
 
 import "svc/pkg/app"
 
-func main() { app.Start(app.Settings) }
+func main() { app.Start(app.Settings, app.API(app.SettingsRows)) }

@@ -3,4 +3,4 @@ package main
 
 import "svc/pkg/app"
 
-func main() { app.Start(app.Settlement) }
+func main() { app.Start(app.Settlement, app.Settling) }

@@ -3,4 +3,4 @@ package main
 
 import "svc/pkg/app"
 
-func main() { app.Start(app.Trips) }
+func main() { app.Start(app.Trips, app.API(app.TripRows)) }

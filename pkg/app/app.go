@@ -5,15 +5,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"maps"
 	"net/http"
-	"slices"
 	"time"
 
 	"svc/pkg/api"
 	"svc/pkg/gateway"
 	"svc/pkg/oauth"
-	"svc/pkg/reference"
+	"svc/pkg/reference/published"
 	"svc/pkg/signing"
 	"svc/pkg/table"
 )
@@ -56,35 +54,17 @@ func (p *Place) Handler(function string) (http.Handler, error) {
 	case OAuth:
 		return p.AuthorizationServer().Handler(), nil
 	case Docs:
-		return Reference(p.BaseURL)
+		return published.New(p.BaseURL), nil
 	}
-	var rows []api.Row
-	for _, row := range Rows(p.DB) {
-		if Group(row) == function {
-			rows = append(rows, row)
-		}
-	}
-	if !slices.Contains(slices.Collect(maps.Values(groups)), function) {
+	rows := apis()[function]
+	if rows == nil {
 		return nil, fmt.Errorf("no function is called %s", function)
 	}
-	return api.New(api.Config{DB: p.DB, Verifier: p.Keys(), BaseURL: p.BaseURL, Now: p.Now, Observe: p.Observe, Logger: p.Logger}, rows...)
+	return p.api(rows(p.DB))
 }
 
-// Reference gives what DocsFunction answers.
-func Reference(baseURL string) (http.Handler, error) {
-	doc, err := reference.Document(baseURL, Rows(nil)...)
-	if err != nil {
-		return nil, err
-	}
-	examples, err := reference.Recorded()
-	if err != nil {
-		return nil, err
-	}
-	text, err := reference.JSON(doc, examples)
-	if err != nil {
-		return nil, err
-	}
-	return reference.New(baseURL, doc, text)
+func (p *Place) api(rows []api.Row) (http.Handler, error) {
+	return api.New(api.Config{DB: p.DB, Verifier: p.Keys(), BaseURL: p.BaseURL, Now: p.Now, Observe: p.Observe, Logger: p.Logger}, rows...)
 }
 
 // Functions gives every function that answers requests, as the local gateway

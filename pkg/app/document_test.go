@@ -26,6 +26,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 const (
 	documentFile = "../../docs/openapi.json"
 	examplesFile = "../reference/examples.json"
+	pageFile     = "../reference/published/page.html"
 )
 
 // tour calls every operation once on the demo data, as its people would.
@@ -174,7 +175,8 @@ func form(t *testing.T, text []byte) []string {
 	return out
 }
 
-// TestReferencePage: the page and the document are served to anybody.
+// TestReferencePage: the page and the document are served to anybody, and the
+// document is what the rows make for the service's own address.
 func TestReferencePage(t *testing.T) {
 	s := apptest.New(t)
 	for path, want := range map[string]string{"/docs": "svc_list_trips", "/": "/api/v1/me/trips", "/openapi.json": `"openapi": "3.1.0"`, "/health": `"ok"`} {
@@ -183,31 +185,45 @@ func TestReferencePage(t *testing.T) {
 			t.Errorf("%s has no %q", path, want)
 		}
 	}
+	text, _ := made(t, s.URL)
+	if diff := cmp.Diff(string(text), string(s.Get(t, "", "/openapi.json").Must(t, 200).Body)); diff != "" {
+		t.Errorf("the document of %s: %s", s.URL, diff)
+	}
 }
 
-// TestGoldenDocument comes after what records the examples: the OpenAPI document in the repository is the one the
-// rows make. A change of it is a change of the contract.
-func TestGoldenDocument(t *testing.T) {
-	doc, err := reference.Document("https://api.svc.example", app.Rows(nil)...)
+// made gives the document and the page as the rows make them.
+func made(t *testing.T, baseURL string) (text, page []byte) {
+	t.Helper()
+	doc, err := reference.Document(baseURL, app.Rows(nil)...)
 	must(t, err)
-	examples, err := os.ReadFile(examplesFile)
+	recorded, err := os.ReadFile(examplesFile)
 	must(t, err)
-	read, err := reference.Examples(examples)
+	examples, err := reference.Examples(recorded)
 	must(t, err)
-	text, err := reference.JSON(doc, read)
+	text, err = reference.JSON(doc, examples)
 	must(t, err)
-	text = append(text, '\n')
-	if *update {
-		must(t, os.WriteFile(documentFile, text, 0o644))
-	}
-	want, err := os.ReadFile(documentFile)
+	page, err = reference.Page(doc)
 	must(t, err)
-	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(string(text), "\n")); diff != "" {
-		t.Errorf("docs/openapi.json is not what the rows make (make golden): %s", diff)
-	}
 	for _, row := range app.Rows(nil) {
-		if len(read[row.ID]) == 0 {
+		if len(examples[row.ID]) == 0 {
 			t.Errorf("%s has no example", row.ID)
+		}
+	}
+	return text, page
+}
+
+// TestGoldenDocument comes after what records the examples: the OpenAPI document and the page in the repository, which
+// are what is served, are the ones the rows make. A change of them is a change of the contract.
+func TestGoldenDocument(t *testing.T) {
+	text, page := made(t, "https://api.svc.example")
+	for file, made := range map[string][]byte{documentFile: append(text, '\n'), pageFile: page} {
+		if *update {
+			must(t, os.WriteFile(file, made, 0o644))
+		}
+		want, err := os.ReadFile(file)
+		must(t, err)
+		if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(string(made), "\n")); diff != "" {
+			t.Errorf("%s is not what the rows make (make golden): %s", file, diff)
 		}
 	}
 }

@@ -10,63 +10,97 @@ import (
 
 	"github.com/aws/aws-lambda-go/lambda"
 
+	"svc/pkg/api"
 	"svc/pkg/gateway"
+	"svc/pkg/reference/published"
 	"svc/pkg/signing"
 	"svc/pkg/table"
 )
 
-// Start runs a function in Lambda: the wiring of functions/<group>/main.go.
-func Start(function string) {
+// Serve makes what Lambda calls with a function's events.
+type Serve func(p *Place, function string) (any, error)
+
+// Start runs a function in Lambda: the wiring of functions/<group>/main.go. A
+// main hands in what it serves, and its program holds that and nothing of the
+// other functions, so nothing here may know them all.
+func Start(function string, serve Serve) {
 	logger := slog.New(slog.NewJSONHandler(os.Stdout, &slog.HandlerOptions{Level: logLevel()}))
 	slog.SetDefault(logger)
-	ctx := context.Background()
-	db, err := table.Open(ctx, table.Options{Table: os.Getenv("TABLE_NAME"), Endpoint: os.Getenv("AWS_ENDPOINT_URL_DYNAMODB")})
+	handler, err := start(function, serve, logger)
 	if err != nil {
 		logger.Error("start", "error", err)
 		os.Exit(1)
 	}
-	p := &Place{DB: db, BaseURL: os.Getenv("BASE_URL"), Now: time.Now, Logger: logger, Observe: Metrics(os.Stdout, function)}
+	lambda.Start(handler)
+}
+
+func start(function string, serve Serve, logger *slog.Logger) (any, error) {
+	db, err := table.Open(context.Background(), table.Options{Table: os.Getenv("TABLE_NAME"), Endpoint: os.Getenv("AWS_ENDPOINT_URL_DYNAMODB")})
+	if err != nil {
+		return nil, err
+	}
+	return serve(&Place{DB: db, BaseURL: os.Getenv("BASE_URL"), Now: time.Now, Logger: logger, Observe: Metrics(os.Stdout, function)}, function)
+}
+
+// API serves the rows.
+func API(rows func(*table.DB) []api.Row) Serve {
+	return func(p *Place, _ string) (any, error) {
+		return p.requests(func(at *Place) (http.Handler, error) { return at.api(rows(at.DB)) })
+	}
+}
+
+// Authorization serves the authorization server, with the metrics of what has
+// no rows.
+func Authorization(p *Place, function string) (any, error) {
 	p.RefreshGrace, _ = time.ParseDuration(os.Getenv("REFRESH_GRACE")) // absent: none
-	if function == OAuth || function == Keys {
-		if p.Sealer, err = SealerFromEnvironment(ctx, table.Environment); err != nil {
-			logger.Error("start", "error", err)
-			os.Exit(1)
-		}
+	var err error
+	if p.Sealer, err = SealerFromEnvironment(context.Background(), table.Environment); err != nil {
+		return nil, err
 	}
-	p.run(function)
+	return p.requests(func(at *Place) (http.Handler, error) {
+		return measured(at.AuthorizationServer().Handler(), os.Stdout, function), nil
+	})
 }
 
-func (p *Place) run(function string) {
-	switch function {
-	case Keys:
-		lambda.Start(func(ctx context.Context) error { return p.Keys().Rotate(ctx) })
-	case Settlement, Projection:
-		lambda.Start(lagged(p.StreamHandlers()[function], os.Stdout, function, p.Now))
-	default:
-		if p.BaseURL != "" {
-			h, err := p.handler(function)
-			if err != nil {
-				p.Logger.Error("start", "error", err)
-				os.Exit(1)
-			}
-			lambda.Start(gateway.Handler(h))
-			return
-		}
-		lambda.Start(gateway.Lazy(func(_ context.Context, baseURL string) (http.Handler, error) {
-			at := *p // the address is known with the first event
-			at.BaseURL = baseURL
-			return at.handler(function)
-		}))
-	}
+// Documents serves the OpenAPI document and the reference page.
+func Documents(p *Place, _ string) (any, error) {
+	return p.requests(func(at *Place) (http.Handler, error) { return published.New(at.BaseURL), nil })
 }
 
-// handler is Handler with the metrics of what has no rows.
-func (p *Place) handler(function string) (http.Handler, error) {
-	h, err := p.Handler(function)
-	if err == nil && function == OAuth {
-		h = measured(h, os.Stdout, function)
+// Rotation makes and drops signing keys.
+func Rotation(p *Place, _ string) (any, error) {
+	var err error
+	if p.Sealer, err = SealerFromEnvironment(context.Background(), table.Environment); err != nil {
+		return nil, err
 	}
-	return h, err
+	return func(ctx context.Context) error { return p.Keys().Rotate(ctx) }, nil
+}
+
+// Settling makes receipts and postings.
+func Settling(p *Place, function string) (any, error) {
+	return lagged(p.settlement(), os.Stdout, function, p.Now), nil
+}
+
+// Projecting counts.
+func Projecting(p *Place, function string) (any, error) {
+	return lagged(p.projection(), os.Stdout, function, p.Now), nil
+}
+
+// requests turns events into requests to what build makes for the service's
+// address, which is known with the first event where BASE_URL does not say it.
+func (p *Place) requests(build func(at *Place) (http.Handler, error)) (any, error) {
+	if p.BaseURL != "" {
+		h, err := build(p)
+		if err != nil {
+			return nil, err
+		}
+		return gateway.Handler(h), nil
+	}
+	return gateway.Lazy(func(_ context.Context, baseURL string) (http.Handler, error) {
+		at := *p
+		at.BaseURL = baseURL
+		return build(&at)
+	}), nil
 }
 
 func logLevel() slog.Level {

@@ -16,12 +16,15 @@ import (
 // are to come again.
 type StreamHandler func(context.Context, events.DynamoDBEvent) (events.DynamoDBEventResponse, error)
 
+func (p *Place) settlement() StreamHandler { return settlement.Function{DB: p.DB, Now: p.Now}.Handle }
+
+func (p *Place) projection() StreamHandler {
+	return projection.Function{DB: p.DB, Step: projection.Step{Now: p.Now, RankRows: feedback.RankRows}}.Handle
+}
+
 // StreamHandlers gives the functions on the table's stream.
 func (p *Place) StreamHandlers() map[string]StreamHandler {
-	return map[string]StreamHandler{
-		Settlement: settlement.Function{DB: p.DB, Now: p.Now}.Handle,
-		Projection: projection.Function{DB: p.DB, Step: projection.Step{Now: p.Now, RankRows: feedback.RankRows}}.Handle,
-	}
+	return map[string]StreamHandler{Settlement: p.settlement(), Projection: p.projection()}
 }
 
 // StreamFunctions gives them as the stream poller calls them.

@@ -8,8 +8,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"svc"
+	"svc/pkg/api"
 	"svc/pkg/app"
 	"svc/pkg/gateway/emulator"
+	"svc/pkg/table"
 )
 
 // TestTemplateRoutesAreTheRows: the template routes every row to the function
@@ -25,6 +27,25 @@ func TestTemplateRoutesAreTheRows(t *testing.T) {
 	}
 	for _, r := range app.Rows(nil) {
 		want = append(want, r.Method+" "+r.Path+" → "+app.Group(r))
+	}
+	slices.Sort(have)
+	slices.Sort(want)
+	if diff := cmp.Diff(want, have); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestEveryRowIsServed: a row that no function's own list has would be in the
+// document and in no program.
+func TestEveryRowIsServed(t *testing.T) {
+	var have, want []string
+	for _, rows := range []func(*table.DB) []api.Row{app.TripRows, app.FleetRows, app.SettingsRows, app.ReportRows, app.DeliveryRows, app.FeedbackRows, app.MeRows} {
+		for _, r := range rows(nil) {
+			have = append(have, r.ID)
+		}
+	}
+	for _, r := range app.Rows(nil) {
+		want = append(want, r.ID)
 	}
 	slices.Sort(have)
 	slices.Sort(want)

@@ -1,5 +1,4 @@
-// Package reference owns what the service says of itself: the OpenAPI document
-// of all endpoints, the reference page made from it, the health answer, and the
-// 404 and 405 for paths and methods that no other function takes. It reads no
-// data and needs no token.
+// Package reference makes what the service says of itself: the OpenAPI document
+// of all endpoints and the reference page. pkg/reference/published serves them
+// as they are kept in the repository.
 package reference

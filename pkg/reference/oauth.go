@@ -3,6 +3,7 @@ package reference
 import (
 	"net/http"
 	"reflect"
+	"strconv"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -119,7 +120,7 @@ func describeOAuth(doc *huma.OpenAPI, errorSchema *huma.Schema) {
 			}
 			ok.Content = map[string]*huma.MediaType{kind: {Schema: p.answer}}
 		}
-		op.Responses[statusText(p.status)] = ok
+		op.Responses[strconv.Itoa(p.status)] = ok
 		op.Responses["4XX"] = &huma.Response{Description: "An error of the protocol.", Content: map[string]*huma.MediaType{"application/json": {Schema: errorSchema}}}
 		doc.AddOperation(op)
 	}

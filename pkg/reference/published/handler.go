@@ -1,54 +1,59 @@
-package reference
+package published
 
 import (
 	"bytes"
-	"embed"
+	_ "embed"
 	"encoding/json"
 	"fmt"
-	"html/template"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
-	"github.com/danielgtaylor/huma/v2"
-
+	"svc"
 	"svc/pkg/api"
 	"svc/pkg/fault"
 	"svc/pkg/ids"
 )
 
-func statusText(status int) string { return strconv.Itoa(status) }
-
 //go:embed page.html
-var pages embed.FS
+var page []byte
 
-var page = template.Must(template.New("page.html").Funcs(template.FuncMap{"prose": prose}).ParseFS(pages, "page.html"))
+// canonical is the address that the document in the repository is made for.
+const canonical = "https://api.svc.example"
 
 // Handler serves the document, the page and health, and answers every other
 // request 404 or 405.
 type Handler struct {
 	baseURL  string
 	document []byte
-	page     []byte
-	paths    map[string][]string // methods by path template
+	paths    func() map[string][]string // methods by path template
 }
 
-// New makes the handler of a finished document.
-func New(baseURL string, doc *huma.OpenAPI, document []byte) (*Handler, error) {
-	h := &Handler{baseURL: baseURL, document: document, paths: map[string][]string{"/": {"GET"}, "/openapi.json": {"GET"}, "/docs": {"GET"}, "/health": {"GET"}}}
+// New makes the handler of the service at baseURL, without a closing slash.
+func New(baseURL string) *Handler {
+	address, _ := json.Marshal(baseURL) // a string can be marshaled
+	return &Handler{baseURL: baseURL, paths: sync.OnceValue(paths),
+		document: bytes.ReplaceAll(bytes.TrimSuffix(svc.OpenAPI, []byte("\n")), []byte(canonical), bytes.Trim(address, `"`))}
+}
+
+// paths reads what endpoints there are out of the document. Only a request for something else needs it.
+func paths() map[string][]string {
+	var doc struct {
+		Paths map[string]map[string]json.RawMessage
+	}
+	if err := json.Unmarshal(svc.OpenAPI, &doc); err != nil {
+		panic(fmt.Sprintf("docs/openapi.json: %v", err)) // a test reads the very same file
+	}
+	out := map[string][]string{}
 	for path, item := range doc.Paths {
-		for _, op := range operations(item) {
-			h.paths[path] = append(h.paths[path], op.Method)
+		for method := range item {
+			out[path] = append(out[path], strings.ToUpper(method))
 		}
-		slices.Sort(h.paths[path])
+		slices.Sort(out[path])
 	}
-	var buf bytes.Buffer
-	if err := page.Execute(&buf, view(doc)); err != nil {
-		return nil, fmt.Errorf("reference page: %w", err)
-	}
-	h.page = buf.Bytes()
-	return h, nil
+	return out
 }
 
 // ServeHTTP implements http.Handler.
@@ -77,7 +82,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "/", "/docs":
 		w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'")
 		w.Header().Set("Referrer-Policy", "no-referrer")
-		send(w, r, "text/html; charset=utf-8", h.page)
+		send(w, r, "text/html; charset=utf-8", page)
 	default:
 		api.WriteError(w, fault.NotFound(), h.baseURL) // another function's, and not routed to it
 	}
@@ -100,11 +105,14 @@ func send(w http.ResponseWriter, r *http.Request, kind string, body []byte) {
 
 // methods gives the methods of the path, nil when no endpoint has it.
 func (h *Handler) methods(path string) []string {
-	if methods, ok := h.paths[path]; ok {
+	if own(path) {
+		return []string{http.MethodGet}
+	}
+	if methods, ok := h.paths()[path]; ok {
 		return methods
 	}
 	asked := strings.Split(path, "/")
-	for template, methods := range h.paths {
+	for template, methods := range h.paths() {
 		segments := strings.Split(template, "/")
 		if len(segments) == len(asked) && slices.EqualFunc(segments, asked, func(s, a string) bool {
 			return s == a || (strings.HasPrefix(s, "{") && a != "")
@@ -113,16 +121,4 @@ func (h *Handler) methods(path string) []string {
 		}
 	}
 	return nil
-}
-
-// Examples reads recorded answers, by operation id.
-func Examples(raw []byte) (map[string]json.RawMessage, error) {
-	examples := map[string]json.RawMessage{}
-	if len(raw) == 0 {
-		return examples, nil
-	}
-	if err := json.Unmarshal(raw, &examples); err != nil {
-		return nil, fmt.Errorf("examples: %w", err)
-	}
-	return examples, nil
 }
