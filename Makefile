@@ -132,8 +132,8 @@ localstack: ## deploy to LocalStack and run the end-to-end suite (needs Docker; 
 	@localstack/run.sh
 
 .PHONY: sam-local
-sam-local: bin/engine ## run the end-to-end suite through `sam local` (needs Docker and the SAM CLI)
-	@localstack/sam-local.sh
+sam-local: bin/engine .cache/sam/.there ## run the end-to-end suite through `sam local` (needs Docker and Python 3)
+	@PATH="$(CURDIR)/.cache/sam/bin:$$PATH" localstack/sam-local.sh
 
 .PHONY: template
 template: .cache/sam/.there .cache/checkov/.there ## check template.yaml with cfn-lint, sam validate and checkov (needs Python 3)
@@ -145,6 +145,7 @@ template: .cache/sam/.there .cache/checkov/.there ## check template.yaml with cf
 .cache/checkov/.there: PACKAGES = checkov==3.3.30
 .cache/%/.there:
 	@command -v python3 >/dev/null || { echo 'python3 is missing; install Python 3 with venv (Debian: apt-get install python3-venv).' >&2; exit 1; }
+	@rm -rf .cache/$* && mkdir -p .cache
 	python3 -m venv .cache/$*
-	.cache/$*/bin/pip install -q --disable-pip-version-check $(PACKAGES)
+	@source .ci/lib.sh && retry .cache/$*/bin/pip install -q --disable-pip-version-check $(PACKAGES)
 	@touch $@

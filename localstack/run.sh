@@ -1,37 +1,65 @@
 #!/usr/bin/env bash
-# Deploys the stack to LocalStack, loads the demo through svc and runs the end-to-end suite. What was started is stopped
-# again, unless KEEP=1; a LocalStack that runs already is used and left running.
+# Deploys the stack to LocalStack, loads the demo through svc and runs the end-to-end suite, and the tests that need
+# KMS. What was started is stopped again, unless KEEP=1; a LocalStack that runs already is used and left running.
 source "$(dirname "$0")/common.sh"
 endpoint=${LOCALSTACK_ENDPOINT:-http://localhost:4566}
-up() { curl -sf "$endpoint/_localstack/health" >/dev/null; }
+up() { curl -sf --max-time 10 "$endpoint/_localstack/health" >/dev/null; }
+compose() { docker compose -f localstack/compose.yaml "$@"; }
 
-end_localstack() {
-  if [ -n "$on_machine" ]; then
-    local pid
-    pid=$(cat "$machine_state/localstack.pid" 2>/dev/null || true)
-    "$machine/localstack-up" stop
-    [ -z "$pid" ] || end "$pid"
-    docker ps -q --filter ancestor=localhost:5000/provided:al2023 | xargs -r docker rm -f >/dev/null
-  else
-    docker compose -f localstack/compose.yaml down --volumes --remove-orphans
+# A function's container may be slow to come up on a busy machine.
+export LAMBDA_RUNTIME_ENVIRONMENT_TIMEOUT=120
+
+start_localstack() {
+  if [ -z "$on_machine" ]; then
+    compose up --detach --wait && return 0
+    compose logs --tail 60 >&2
+    return 1
   fi
+  "$machine/localstack-up" && return 0
+  while_alive=$(cat "$machine_state/localstack.pid" 2>/dev/null) until_up 300 up && return 0 # slower than it waits for
+  stop_localstack
+  return 1
 }
 
+stop_localstack() {
+  if [ -z "$on_machine" ]; then
+    compose down --volumes --remove-orphans
+  else
+    local pid
+    forget "$machine_state/localstack.pid" localstack
+    forget "$machine_state/registry.pid" docker-registry
+    pid=$(cat "$machine_state/localstack.pid" 2>/dev/null) || pid=
+    if [ -n "$pid" ]; then
+      end "$pid"
+      kill -9 -- "-$pid" 2>/dev/null # it leads a session of its own, with its DynamoDB
+    fi
+    "$machine/localstack-up" stop
+    timeout 60 docker ps --quiet --filter ancestor=localhost:5000/provided:al2023 | timeout 60 xargs -r docker rm --force >/dev/null
+  fi
+  rm -f "$work/localstack.pid"
+}
+
+pid=
+if left localstack; then
+  need_docker
+  stop_localstack
+fi
 if ! up; then
   need_docker
-  [ -n "${KEEP:-}" ] || at_end end_localstack
-  if [ -n "$on_machine" ]; then
-    "$machine/localstack-up"
-  else
-    docker compose -f localstack/compose.yaml up --detach --wait
-  fi
+  started localstack
+  [ -n "${KEEP:-}" ] || at_end stop_localstack
+  [ -z "$on_machine" ] || stop_localstack
+  started localstack
+  retry start_localstack
 fi
 
 go build -o "$work/localstack" ./localstack
 go build -o "$work/svc" ./cmd/svc
 go test -c -o "$work/e2e.test" ./pkg/app/e2e
 "$work/localstack" -endpoint "$endpoint" -arch "$arch" deploy >"$work/env"
-set -a; source "$work/env"; set +a
+set -a
+source "$work/env"
+set +a
 "$work/svc" demo
 (cd pkg/app/e2e && SVC_PATIENCE=${SVC_PATIENCE:-240s} "../../../$work/e2e.test" -test.v -test.run TestEndToEnd)
 [ -z "${KEEP:-}" ] || echo "LocalStack goes on running; what svc needs is in $work/env"

@@ -2,14 +2,17 @@
 # Runs the functions in SAM's containers (sam local start-api) against an engine on this machine, and the end-to-end
 # suite through them. `svc dev` brings engine, demo and the stream functions. Everything is stopped at the end.
 source "$(dirname "$0")/common.sh"
-port=${PORT:-3000}
-
-need_docker
-if ! command -v sam >/dev/null; then
-  [ -x "$machine/sam-up" ] || { echo 'sam is missing; install the AWS SAM CLI (brew install aws-sam-cli).' >&2; exit 1; }
-  PATH="$("$machine/sam-up"):$PATH"
-fi
+command -v sam >/dev/null || { echo 'sam is missing: run `make sam-local`, or install the AWS SAM CLI.' >&2; exit 1; }
 export SAM_CLI_TELEMETRY=0 AWS_DEFAULT_REGION=us-east-1 AWS_ACCESS_KEY_ID=local AWS_SECRET_ACCESS_KEY=local
+end_left sam start-api
+end_left forward 'localstack forward'
+end_left dev 'svc dev'
+end_left build 'sam build'
+need_docker
+# A port that nobody has: a server that another run left must not answer for ours.
+port=${PORT:-$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')}
+logs=("$work/build.log" "$work/dev.log" "$work/sam.log")
+rm -f "${logs[@]}"
 
 go build -o "$work/svc" ./cmd/svc
 go build -o "$work/localstack" ./localstack
@@ -17,33 +20,50 @@ go test -c -o "$work/e2e.test" ./pkg/app/e2e
 rm -rf "$work/data"
 "$work/svc" dev --memory --port 0 --data "$work/data" >"$work/dev.log" 2>&1 &
 dev=$!
-at_end end "$dev"
-for _ in $(seq 300); do grep -q '^svc runs at' "$work/dev.log" && break; kill -0 "$dev" || { cat "$work/dev.log" >&2; exit 1; }; sleep 0.2; done
+started dev $dev
+at_end end_started dev $dev
+while_alive=$dev until_up 180 grep -q '^svc runs at' "$work/dev.log"
 value() { sed -n "s/.*\"$1\": *\"\([^\"]*\)\".*/\1/p" "$work/data/dev.json"; }
 engine=$(value endpoint)
 
 # The engine listens on this machine's own address; a container reaches the bridge's.
 reached=http://host.docker.internal:${engine##*:}
 if [ "$(uname)" = Linux ]; then
-  gateway=$(docker network inspect bridge --format '{{(index .IPAM.Config 0).Gateway}}')
+  # Docker does not always name the bridge's own address; it is the first of its subnet.
+  read -r gateway subnet < <(docker network inspect bridge --format '{{with index .IPAM.Config 0}}{{or .Gateway "-"}} {{.Subnet}}{{end}}')
+  [ "$gateway" != - ] || gateway=${subnet%.*}.1
   reached=http://$gateway:${engine##*:}
   "$work/localstack" forward "$gateway:${engine##*:}" "${engine#http://}" &
-  at_end end $!
+  forward=$!
+  started forward $forward
+  at_end end_started forward $forward
+  while_alive=$forward until_up 60 bash -c "exec 3<>/dev/tcp/$gateway/${engine##*:}"
 fi
 
-# The template with the environment of this machine; sam local sets no variable that the template does not name.
+# The template with the environment of this machine; sam local sets no variable that the template does not name. A
+# container may be slow to come up, and its time counts.
 sed -e "s#^\( *\)TABLE_NAME: !Ref Table\$#\1TABLE_NAME: $(value table)\n\1AWS_ENDPOINT_URL_DYNAMODB: $reached\n\1SEALING_KEY_FILE: /var/task/sealing.key#" \
   -e "s#^\( *\)KEY_ID: !GetAtt SealingKey.Arn\$#\1KEY_ID: ''#" \
+  -e "s#^\( *\)Timeout: .*#\1Timeout: 120#" \
   -e "s#^\( *\)BASE_URL: .*#\1BASE_URL: http://127.0.0.1:$port#" template.yaml >"$work/template.yaml"
-LAMBDA_ARCH=$arch sam build --build-in-source --template-file "$work/template.yaml" --base-dir "$PWD" --build-dir "$work/build" --parameter-overrides "Architecture=$sam_arch" >"$work/build.log" 2>&1 ||
-  { tail -30 "$work/build.log" >&2; exit 1; }
+LAMBDA_ARCH=$arch sam build --build-in-source --template-file "$work/template.yaml" --base-dir "$PWD" --build-dir "$work/build" \
+  --parameter-overrides "Architecture=$sam_arch" >"$work/build.log" 2>&1 &
+started build $!
+at_end end_started build $!
+wait $!
+functions=$(sed -n '/^  [A-Z][A-Za-z]*Function:$/s/[ :]//gp' template.yaml)
+[ "$(grep -c 'Type: AWS::Serverless::Function' template.yaml)" = "$(wc -w <<<"$functions")" ]
+for f in $functions; do
+  [ -x "$work/build/$f/bootstrap" ] || { echo "sam build made no $f" >&2; exit 1; }
+done
+echo "sam build made $(wc -w <<<"$functions") functions"
 cp "$work/data/sealing.key" "$work/build/OAuthFunction/sealing.key"
 chmod 600 "$work/build/OAuthFunction/sealing.key"
 
 sam local start-api --warm-containers LAZY --template-file "$work/build/template.yaml" --parameter-overrides "Architecture=$sam_arch" --port "$port" \
   ${on_machine:+--skip-pull-image} >"$work/sam.log" 2>&1 &
 sam=$!
-at_end end "$sam"
-for _ in $(seq 300); do curl -s "http://127.0.0.1:$port/health" >/dev/null && break; kill -0 "$sam" || { tail -30 "$work/sam.log" >&2; exit 1; }; sleep 0.5; done
-(cd pkg/app/e2e && SVC_URL=http://127.0.0.1:$port SVC_PATIENCE=${SVC_PATIENCE:-60s} "../../../$work/e2e.test" -test.v -test.run TestEndToEnd) ||
-  { tail -40 "$work/sam.log" >&2; exit 1; }
+started sam $sam
+at_end end_started sam $sam
+while_alive=$sam until_up 300 curl -s --max-time 120 "http://127.0.0.1:$port/health"
+(cd pkg/app/e2e && SVC_URL=http://127.0.0.1:$port SVC_PATIENCE=${SVC_PATIENCE:-60s} "../../../$work/e2e.test" -test.v -test.run TestEndToEnd)
