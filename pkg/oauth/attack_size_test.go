@@ -51,6 +51,19 @@ var attacksBySize = []rule{
 			t.Errorf("as long, but it does not grow: %d", a.status)
 		}
 	}},
+	{"no answer has headers that a gateway could not carry", func(t *testing.T, s *stage) {
+		long := "&state=" + strings.Repeat("a", 50_000)
+		for _, path := range []string{"/oauth/authorize", "/oauth/logout"} {
+			if a := s.send(t, path, s.ask(s.public).Encode()+long); a.Status != 400 || len(a.Header.Get("Location")) > 0 {
+				t.Errorf("%s: %d", path, a.Status)
+			}
+		}
+		for _, path := range []string{"/oauth/signin", "/oauth/tenant", "/oauth/consent"} {
+			if a := newSurfer(t, s.Service).get(path + "?" + s.ask(s.public).Encode() + long[:9000]); a.status != 400 {
+				t.Errorf("%s: %d", path, a.status)
+			}
+		}
+	}},
 	{"many parameters, deep JSON, long headers", func(t *testing.T, s *stage) {
 		if a := s.send(t, "/oauth/token", strings.Repeat("a&", 30_000)); a.Status >= 500 {
 			t.Errorf("many parameters: %d", a.Status)

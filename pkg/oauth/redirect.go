@@ -125,9 +125,16 @@ func (s *Server) refuseClient(w http.ResponseWriter, r *http.Request, e *redirec
 		Request: w.Header().Get(requestHeader), Host: host, Back: template.URL(s.clientAddress(r, e.to, params))}) //nolint:gosec // registered: https, loopback or a private scheme
 }
 
+// longestLocation is the longest address that is redirected to, in bytes: a
+// gateway has room for 10,240 bytes of headers in an answer.
+const longestLocation = 9000
+
 // redirect answers with the location as it is, relative ones included: they
 // hold wherever the service is mounted and by whatever host it was reached.
 func redirect(w http.ResponseWriter, status int, location string) error {
+	if len(location) > longestLocation {
+		return refuse("invalid_request", "The request is too long.")
+	}
 	page.Guard(w.Header())
 	w.Header().Set("Location", location)
 	w.WriteHeader(status)
