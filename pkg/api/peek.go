@@ -8,7 +8,8 @@ import (
 )
 
 // Peek is a request as it came, before it is validated: enough to name the
-// items that its handler will want.
+// items that its handler will want. What is absent or of another kind is "":
+// validation will tell.
 type Peek struct {
 	r     *http.Request
 	actor signing.Access
@@ -25,24 +26,18 @@ func (p Peek) Query(name string) string { return p.r.URL.Query().Get(name) }
 func (p Peek) Actor() signing.Access { return p.actor }
 
 // Body gives a top-level member of a JSON body when it is a string, else "".
-func (p Peek) Body(name string) string { return member[string](p, name) }
+func (p Peek) Body(name string) (text string) {
+	if raw := member(p.body, name); len(raw) == 0 || raw[0] != '"' || json.Unmarshal(raw, &text) != nil {
+		return ""
+	}
+	return text
+}
 
 // Number gives a top-level member of a JSON body when it is a number, else "".
 func (p Peek) Number(name string) json.Number {
-	var raw json.RawMessage
-	if raw = member[json.RawMessage](p, name); len(raw) == 0 || raw[0] == '"' {
+	raw := member(p.body, name)
+	if len(raw) == 0 || raw[0] != '-' && !digit(raw[0]) {
 		return ""
 	}
-	return member[json.Number](p, name)
-}
-
-// member is the zero value for what is absent or of another kind: validation
-// will tell.
-func member[T any](p Peek, name string) (value T) {
-	var members map[string]json.RawMessage
-	if json.Unmarshal(p.body, &members) != nil || json.Unmarshal(members[name], &value) != nil {
-		var zero T
-		return zero
-	}
-	return value
+	return json.Number(raw)
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"io"
 	"strconv"
 	"unicode/utf8"
 
@@ -23,95 +22,220 @@ const (
 	longestField = 200
 )
 
-var errDeep = errors.New("nested too deeply")
+var (
+	errDeep      = errors.New("nested too deeply")
+	errMalformed = errors.New("malformed")
+)
 
-// walk reads a JSON body token by token beside its schema and finds what
-// decoding hides: malformed or trailing text, a member given twice, null where
-// the schema has none, a number beyond any float.
+// walk reads a JSON body beside its schema and finds what decoding hides:
+// malformed or trailing text, a member given twice, null where the schema has
+// none, a number beyond any float.
 func walk(body []byte, schema *huma.Schema, registry huma.Registry) []fault.Detail {
 	if !utf8.Valid(body) { // decoding would put something else in its place (RFC 8259 section 8.1)
 		return []fault.Detail{{Field: "body", Message: "malformed JSON: not UTF-8"}}
 	}
-	dec := json.NewDecoder(bytes.NewReader(body))
-	dec.UseNumber()
-	w := &walker{dec: dec, registry: registry}
-	if err := w.value(schema, "body"); errors.Is(err, errDeep) {
+	w := &walker{scan: scan{in: body}, registry: registry}
+	if err := w.value(schema); errors.Is(err, errDeep) {
 		return []fault.Detail{{Field: "body", Message: "nested too deeply"}}
 	} else if err != nil {
 		return []fault.Detail{{Field: "body", Message: "malformed JSON"}}
 	}
-	if _, err := dec.Token(); err != io.EOF {
+	if w.next(); w.at < len(body) {
 		return []fault.Detail{{Field: "body", Message: "malformed JSON: more follows its end"}}
 	}
 	return w.found
 }
 
-type walker struct {
-	dec      *json.Decoder
-	registry huma.Registry
-	found    []fault.Detail
-	depth    int
+// member gives the JSON of a top-level member of a body, the last of its name;
+// nil where there is none, and where the body is no JSON.
+func member(body []byte, name string) []byte {
+	w := &walker{scan: scan{in: body}, wanted: name}
+	if w.value(nil) != nil {
+		return nil
+	}
+	if w.next(); w.at < len(body) {
+		return nil
+	}
+	return w.got
 }
 
-func (w *walker) blame(path, message string) {
+type walker struct {
+	scan
+	registry huma.Registry
+	found    []fault.Detail
+	path     [deepest]step // from the body to where the walk is
+	depth    int
+
+	wanted string // a top-level member
+	got    []byte
+}
+
+// step is a member's name or, where that is nil, an index.
+type step struct {
+	name  []byte
+	index int
+}
+
+func (w *walker) blame(message string) {
 	if len(w.found) < mostFaults {
-		w.found = append(w.found, fault.Detail{Field: path, Message: message})
+		w.found = append(w.found, fault.Detail{Field: w.where(), Message: message})
 	}
 }
 
-func (w *walker) value(schema *huma.Schema, path string) error {
+// where is the path of the value that is walked.
+func (w *walker) where() string {
+	path := "body"
+	for _, at := range w.path[:w.depth] {
+		if at.name == nil {
+			path += "[" + strconv.Itoa(at.index) + "]"
+		} else {
+			path = within(path, string(at.name))
+		}
+	}
+	return path
+}
+
+func (w *walker) value(schema *huma.Schema) error {
 	if schema != nil && schema.Ref != "" {
 		schema = w.registry.SchemaFromRef(schema.Ref)
 	}
-	token, err := w.dec.Token()
-	if err != nil {
-		return err
-	}
-	switch t := token.(type) {
-	case nil:
-		if schema != nil && !schema.Nullable && schema.Type != "" {
-			w.blame(path, "expected "+schema.Type+", not null")
-		}
-	case json.Number:
-		if _, err := strconv.ParseFloat(string(t), 64); err != nil {
-			w.blame(path, "number out of range")
-		}
-	case json.Delim:
-		if w.depth++; w.depth > deepest {
+	ok := false
+	switch c := w.next(); c {
+	case '{', '[':
+		if w.depth == deepest {
 			return errDeep
 		}
+		w.at++
+		w.depth++
 		defer func() { w.depth-- }()
-		if t == '{' {
-			return w.object(schema, path)
+		if c == '{' {
+			return w.object(schema)
 		}
-		return w.array(schema, path)
+		return w.array(schema)
+	case '"':
+		_, _, ok = w.text()
+	case 't':
+		ok = w.word("true")
+	case 'f':
+		ok = w.word("false")
+	case 'n':
+		if ok = w.word("null"); ok && schema != nil && !schema.Nullable && schema.Type != "" {
+			w.blame("expected " + schema.Type + ", not null")
+		}
+	default:
+		var raw []byte
+		if raw, ok = w.number(); ok && outOfRange(raw) {
+			w.blame("number out of range")
+		}
+	}
+	if !ok {
+		return errMalformed
 	}
 	return nil
 }
 
-func (w *walker) object(schema *huma.Schema, path string) error {
-	seen := map[string]bool{}
-	for w.dec.More() {
-		token, err := w.dec.Token()
-		if err != nil {
-			return err
+// outOfRange says whether a number is beyond any float; one without an exponent
+// takes more than three hundred digits to be.
+func outOfRange(number []byte) bool {
+	if len(number) < 300 && bytes.IndexByte(number, 'e') < 0 && bytes.IndexByte(number, 'E') < 0 {
+		return false
+	}
+	_, err := strconv.ParseFloat(string(number), 64)
+	return err != nil
+}
+
+func (w *walker) object(schema *huma.Schema) error {
+	var seen names
+	at := &w.path[w.depth-1]
+	for first := true; !w.take('}'); first = false {
+		if !first && !w.take(',') {
+			return errMalformed
 		}
-		name, _ := token.(string)
-		at := within(path, name)
-		if seen[name] {
-			w.blame(at, "given more than once")
+		name, ok := w.name()
+		if !ok || !w.take(':') {
+			return errMalformed
 		}
-		seen[name] = true
+		*at = step{name: name}
+		if !seen.add(name) {
+			w.blame("given more than once")
+		}
 		var member *huma.Schema
 		if schema != nil {
-			member = schema.Properties[name]
+			member = schema.Properties[string(name)]
 		}
-		if err := w.value(member, at); err != nil {
+		w.next()
+		from := w.at
+		if err := w.value(member); err != nil {
+			return err
+		}
+		if w.wanted != "" && w.depth == 1 && string(name) == w.wanted {
+			w.got = w.in[from:w.at]
+		}
+	}
+	return nil
+}
+
+// name reads a member's name.
+func (w *walker) name() ([]byte, bool) {
+	w.next()
+	from := w.at
+	raw, escaped, ok := w.text()
+	if !ok || !escaped {
+		return raw, ok
+	}
+	var name string
+	err := json.Unmarshal(w.in[from:w.at], &name)
+	return []byte(name), err == nil
+}
+
+func (w *walker) array(schema *huma.Schema) error {
+	var items *huma.Schema
+	if schema != nil {
+		items = schema.Items
+	}
+	at := &w.path[w.depth-1]
+	for i := 0; !w.take(']'); i++ {
+		if i > 0 && !w.take(',') {
+			return errMalformed
+		}
+		*at = step{index: i}
+		if err := w.value(items); err != nil {
 			return err
 		}
 	}
-	_, err := w.dec.Token()
-	return err
+	return nil
+}
+
+// names are those of an object's members: few are looked through, many hashed.
+type names struct {
+	few  [12][]byte
+	n    int
+	many map[string]bool
+}
+
+// add notes a name; false says that it was there.
+func (s *names) add(name []byte) bool {
+	if s.many == nil {
+		for _, known := range s.few[:s.n] {
+			if bytes.Equal(known, name) {
+				return false
+			}
+		}
+		if s.n < len(s.few) {
+			s.few[s.n] = name
+			s.n++
+			return true
+		}
+		s.many = make(map[string]bool, 2*s.n)
+		for _, known := range s.few {
+			s.many[string(known)] = true
+		}
+	}
+	if s.many[string(name)] {
+		return false
+	}
+	s.many[string(name)] = true
+	return true
 }
 
 // within is the path of a member; one that was shortened already stays.
@@ -132,18 +256,4 @@ func shortened(path string) string {
 		end--
 	}
 	return path[:end] + "…"
-}
-
-func (w *walker) array(schema *huma.Schema, path string) error {
-	var items *huma.Schema
-	if schema != nil {
-		items = schema.Items
-	}
-	for i := 0; w.dec.More(); i++ {
-		if err := w.value(items, path+"["+strconv.Itoa(i)+"]"); err != nil {
-			return err
-		}
-	}
-	_, err := w.dec.Token()
-	return err
 }

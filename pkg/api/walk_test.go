@@ -42,6 +42,57 @@ func TestWalkIsBounded(t *testing.T) {
 	}
 }
 
+func TestWalk(t *testing.T) {
+	long := strings.Repeat("é", 150)
+	for body, want := range map[string]string{
+		`{"name":"a","size":null,"list":["x"]}`: "",
+		" {} \n":                                "", `"text"`: "", `{"size":-0.5e+3}`: "", `{"name":"\ud800\n"}`: "",
+		`{"name":null,"list":[null,"x",null],"other":null}`: "body.name: expected string, not null; body.list[0]: expected string, not null; body.list[2]: expected string, not null",
+		`{"name":1,"na\u006de":2}`:                          "body.name: given more than once",
+		`{"1":0,"2":0,"3":0,"4":0,"5":0,"6":0,"7":0,"8":0,"9":0,"10":0,"11":0,"12":0,"13":0,"14":0,"13":0,"1":0}`: "body.13: given more than once; body.1: given more than once",
+		`{"size":1e999,"list":[{"a":-1e999}]}`: "body.size: number out of range; body.list[0].a: number out of range",
+		`{"` + long + `":{"b":[null,1e999]}}`:  "body." + long[:194] + "…[1]: number out of range",
+		"\xff":                                 "body: malformed JSON: not UTF-8",
+		`{} x`:                                 "body: malformed JSON: more follows its end",
+		`01`:                                   "body: malformed JSON: more follows its end",
+		strings.Repeat("[", 33) + strings.Repeat("]", 33): "body: nested too deeply",
+		strings.Repeat("[", 32) + strings.Repeat("]", 32): "",
+		`{"name":null,"a":tru}`:                           "body: malformed JSON",
+		`{"a":1,}`:                                        "body: malformed JSON", `[1,]`: "body: malformed JSON", `{"a" 1}`: "body: malformed JSON", `{a:1}`: "body: malformed JSON", `{"a":1`: "body: malformed JSON",
+		`-`: "body: malformed JSON", `1.`: "body: malformed JSON", `"\x"`: "body: malformed JSON", "\"\t\"": "body: malformed JSON", `{"a":01}`: "body: malformed JSON", `]`: "body: malformed JSON",
+	} {
+		var told []string
+		for _, d := range walk([]byte(body), object(), registry()) {
+			told = append(told, d.Field+": "+d.Message)
+		}
+		if got := strings.Join(told, "; "); got != want {
+			t.Errorf("%s: got %q, want %q", body, got, want)
+		}
+	}
+}
+
+// TestPeek: a member is told before the body is validated, and nothing of a
+// body that is no JSON.
+func TestPeek(t *testing.T) {
+	for body, want := range map[string][2]string{
+		`{"name":"a\u00e9","size":-1.50}`:         {"aé", "-1.50"},
+		`{"n\u0061me":"a","name":"b","size":1e2}`: {"b", "1e2"},
+		`{"name":5,"size":"1"}`:                   {"", ""},
+		`{"name":null,"size":null}`:               {"", ""},
+		`{"name":["a"],"size":{"size":1}}`:        {"", ""},
+		`{"a":{"name":"a","size":1}}`:             {"", ""},
+		`{"name":"a","size":1} x`:                 {"", ""},
+		`{"name":"a","size":1`:                    {"", ""},
+		`["name","a"]`:                            {"", ""},
+		``:                                        {"", ""},
+	} {
+		p := Peek{body: []byte(body)}
+		if got := [2]string{p.Body("name"), string(p.Number("size"))}; got != want {
+			t.Errorf("%s: got %q, want %q", body, got, want)
+		}
+	}
+}
+
 func FuzzWalk(f *testing.F) {
 	for _, seed := range []string{`{}`, `{"name":"a","size":null,"list":["x",null]}`, `{"name":1,"name":2}`, `{"size":1e999} x`, "\xff", `[[[`, `{"a":{"b":[{"c":1e400}]}}`} {
 		f.Add([]byte(seed))

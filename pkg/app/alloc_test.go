@@ -42,7 +42,7 @@ func TestAllocations(t *testing.T) {
 		{"list of 20", op, "GET", "/api/v1/trips?limit=20", "", 1100, 0},
 		{"list of 200", op, "GET", "/api/v1/trips?limit=200", "", 1350, 0},
 		{"trip with its log", op, "GET", "/api/v1/trips/" + trip, "", 1500, 120},
-		{"request", rider, "POST", "/api/v1/me/trips", request, 1400, 450},
+		{"request", rider, "POST", "/api/v1/me/trips", request, 1200, 300},
 		{"accept", driver, "POST", "/api/v1/me/trips/" + trip + "/accept", "{}", 1200, 235},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
