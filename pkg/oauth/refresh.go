@@ -167,6 +167,7 @@ func (g *refreshGrant) again(ctx context.Context, s *Server, c Client, f family,
 	if next.Scopes == nil {
 		next.Scopes = f.Scopes
 	}
-	i := issue{tenant: g.tenant, client: c, family: f, scopes: next.Scopes, id: next.ID, at: time.Unix(next.IssuedAt, 0), shards: stands.writeShards}
+	at := time.Unix(next.IssuedAt, 0)
+	i := issue{tenant: g.tenant, client: c, family: f, scopes: next.Scopes, id: next.ID, at: at, age: s.now().Sub(at), shards: stands.writeShards}
 	return s.sign(ctx, i, next.Refresh)
 }

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -53,6 +54,22 @@ func TestCodeExchange(t *testing.T) {
 				t.Error("the token does not pass the checks")
 			}
 		})
+	}
+}
+
+// A new token is said to live an hour, however long its making took (specification, "Token").
+func TestExpiresIn(t *testing.T) {
+	var looks atomic.Int64
+	w := newWorld(t, func(c *oauth.Config) {
+		now := c.Now
+		c.Now = func() time.Time { return now().Add(time.Duration(looks.Add(1)) * 700 * time.Millisecond) }
+	})
+	a := w.register(nil)
+	r := w.signIn(a, authz.Rider, "rider.trips:read")
+	for _, answer := range []reply{r, w.refresh(a, r.text("refresh_token"))} {
+		if answer.body["expires_in"] != 3600.0 {
+			t.Errorf("%s", answer.raw)
+		}
 	}
 }
 
