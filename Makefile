@@ -140,6 +140,11 @@ template: .cache/sam/.there .cache/checkov/.there ## check template.yaml with cf
 	.cache/sam/bin/cfn-lint template.yaml
 	SAM_CLI_TELEMETRY=0 AWS_DEFAULT_REGION=us-east-1 .cache/sam/bin/sam validate --lint
 	.cache/checkov/bin/checkov -f template.yaml --framework cloudformation --compact --quiet --skip-download
+	@.ci/guided
+
+.PHONY: reproducible
+reproducible: .cache/sam/.there ## build every function twice in different folders and compare the zips (needs Python 3)
+	@.ci/reproducible
 
 .cache/sam/.there: PACKAGES = aws-sam-cli==1.170.0 cfn-lint==1.58.0
 .cache/checkov/.there: PACKAGES = checkov==3.3.30
