@@ -2,14 +2,78 @@ package main
 
 import (
 	"context"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"svc/pkg/feedback"
+	"svc/pkg/table"
 )
 
 func feedbackCommand(c *cli) *cobra.Command {
-	return group("feedback", "The platform's roadmap", c.feedbackStatus())
+	return group("feedback", "The platform's roadmap", c.feedbackList(), c.feedbackStatus())
+}
+
+// postRow is a post as operators of the platform see it.
+type postRow struct {
+	ID           string          `json:"id"`
+	Slug         string          `json:"slug"`
+	Type         string          `json:"type"`
+	Status       feedback.Status `json:"status"`
+	Category     string          `json:"category,omitempty"`
+	Title        string          `json:"title"`
+	TitleEn      string          `json:"titleEn,omitempty"`
+	VoteCount    int64           `json:"voteCount"`
+	CommentCount int64           `json:"commentCount"`
+	CreatedAt    string          `json:"createdAt"`
+	UpdatedAt    string          `json:"updatedAt"`
+}
+
+func (c *cli) feedbackList() *cobra.Command {
+	cmd := &cobra.Command{Use: "list", Short: "List the posts of the roadmap", Args: cobra.NoArgs,
+		Example: "  svc feedback list\n  svc feedback list --status ALL --sort newest --q receipt"}
+	var in feedback.ListInput
+	cmd.Flags().StringVar(&in.Q, "q", "", "only posts with this `text` in title or body")
+	cmd.Flags().StringVar(&in.Type, "type", "", "IDEA or BUG")
+	cmd.Flags().StringVar(&in.Status, "status", "", "one `STATUS`, or ALL; without it those that are open")
+	cmd.Flags().StringVar(&in.Category, "category", "", "only posts of this `category`")
+	cmd.Flags().StringVar(&in.Sort, "sort", string(feedback.ByVotes), "`order`: votes, newest or comments")
+	cmd.Flags().IntVar(&in.Limit, "limit", 100, "posts at most")
+	cmd.RunE = act(func(ctx context.Context, _ []string) error {
+		statuses := []string{"ALL"}
+		for _, s := range feedback.Statuses {
+			statuses = append(statuses, string(s))
+		}
+		for _, check := range []error{
+			oneOf("type", in.Type, []string{feedback.Idea, feedback.Bug}),
+			oneOf("status", in.Status, statuses),
+			oneOf("sort", in.Sort, []string{string(feedback.ByVotes), string(feedback.Newest), string(feedback.ByComments)}),
+		} {
+			if check != nil {
+				return check
+			}
+		}
+		if in.Limit < 1 || in.Limit > table.Examined {
+			return usagef("--limit %d: expected 1 to %d", in.Limit, table.Examined)
+		}
+		p, err := c.place(ctx)
+		if err != nil {
+			return err
+		}
+		posts, err := feedback.List(ctx, p.db, time.Now(), in)
+		if err != nil {
+			return err
+		}
+		rows, out := make([]postRow, len(posts)), cols{head: "VOTES COMMENTS TYPE STATUS CATEGORY CREATED SLUG ID"}
+		for i, post := range posts {
+			rows[i] = postRow{post.ID, post.Slug, post.Type, post.Status, post.Category, post.Title, post.TitleEn, post.Votes, post.Comments, post.CreatedAt, post.UpdatedAt}
+			day, _, _ := strings.Cut(post.CreatedAt, "T")
+			out.add(post.Votes, post.Comments, post.Type, post.Status, post.Category, day, post.Slug, post.ID)
+		}
+		return c.show(rows, out)
+	})
+	return cmd
 }
 
 func (c *cli) feedbackStatus() *cobra.Command {

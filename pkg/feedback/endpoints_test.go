@@ -293,6 +293,39 @@ func TestLargeRoadmap(t *testing.T) {
 	}
 }
 
+// A rare type or category is found behind any number of other posts, and so is
+// what its posts say.
+func TestRarePostsAreFound(t *testing.T) {
+	w := newRoadmap(t, 1)
+	load := func(d feedback.Draft, votes int64, at time.Time, only ...string) {
+		p, texts, err := d.New(w.people[0], w.tenant.ID(), at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Votes = votes
+		items := slices.DeleteFunc(feedback.Items(p, texts), func(it table.Item) bool {
+			return len(only) > 0 && !slices.ContainsFunc(only, func(prefix string) bool { return strings.HasPrefix(it.PK, prefix) })
+		})
+		if err := w.platform.Load(context.Background(), items...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	load(feedback.Draft{Title: "Rare", Body: "Once", Type: feedback.Bug, Category: new("a#b")}, 1, now)
+	for i := range table.Examined + 5 {
+		load(feedback.Draft{Title: "Common", Body: "Often", Category: new("b")}, 9, now.Add(time.Duration(i+1)*time.Second), "POSTS#votes#UNDER_REVIEW", "POSTS#text")
+	}
+	for _, query := range []string{"type=BUG", "category=a%23b", "category=a%23b&type=BUG", "category=a%23b&q=once", "category=a%23b&type=BUG&q=once"} {
+		if diff := cmp.Diff([]string{"Rare"}, w.find(query+"&limit=1")); diff != "" {
+			t.Errorf("%s:\n%s", query, diff)
+		}
+	}
+	for _, query := range []string{"category=a", "category=a%23b&type=IDEA", "category=a%23b&q=often"} {
+		if got := w.find(query); len(got) > 0 {
+			t.Errorf("%s: %v", query, got)
+		}
+	}
+}
+
 func TestPolicies(t *testing.T) {
 	w := newRoadmap(t, 1)
 	bare := w.Token(w.tenant, authz.Dashboard, ids.New(ids.Person, now))

@@ -91,12 +91,26 @@ func TestNewPostRefuses(t *testing.T) {
 }
 
 func TestRowsOrder(t *testing.T) {
-	a := Post{ID: ids.New(ids.Post, now), Status: Planned, Votes: 9, Comments: 10, CreatedAt: "2026-03-01T12:00:00.000Z"}
-	b := Post{ID: ids.New(ids.Post, now), Status: Planned, Votes: 10, Comments: 10, CreatedAt: "2026-03-02T12:00:00.000Z"}
+	a := Post{ID: ids.New(ids.Post, now), Type: Idea, Status: Planned, Votes: 9, Comments: 10, CreatedAt: "2026-03-01T12:00:00.000Z"}
+	b := Post{ID: ids.New(ids.Post, now), Type: Idea, Status: Planned, Votes: 10, Comments: 10, CreatedAt: "2026-03-02T12:00:00.000Z"}
 	for i, by := range sorts {
-		low, high := a.rows()[i], b.rows()[i]
-		if low.PK != rankPartition(by, Planned) || low.SK >= high.SK {
+		low, high := a.rows()[2*i], b.rows()[2*i] // each followed by that of its type
+		if low.PK != rankPartition(by, Planned, "", "") || low.SK >= high.SK {
 			t.Errorf("%s: %v is not before %v", by, low.Key, high.Key)
+		}
+	}
+}
+
+// A category may hold any character and still lists its own posts alone.
+func TestPartitionsDiffer(t *testing.T) {
+	seen := map[string]string{}
+	for _, kind := range []string{"", Idea, Bug} {
+		for _, category := range []string{"", "a", "IDEA", "#", "IDEA#a", "#a", "#IDEA#a"} {
+			partition := rankPartition(ByVotes, Planned, kind, category)
+			if other, taken := seen[partition]; taken {
+				t.Errorf("%q: both %q and %q/%q", partition, other, kind, category)
+			}
+			seen[partition] = kind + "/" + category
 		}
 	}
 }

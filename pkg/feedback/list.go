@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -68,11 +69,30 @@ func (in *ListInput) before(a, b Post) int {
 	return cmp.Or(count, cmp.Compare(b.CreatedAt, a.CreatedAt), cmp.Compare(b.ID, a.ID))
 }
 
+// list answers an operator.
+func list(ctx context.Context, c *api.Caller, in *ListInput) (*api.Items[PostItem], error) {
+	posts, voted, err := storeOf(c).list(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	out := &api.Items[PostItem]{Items: make([]PostItem, len(posts))}
+	for i, p := range posts {
+		out.Items[i] = p.shown(voted[p.ID])
+	}
+	return out, nil
+}
+
+// List gives the platform the posts that an operator would be shown; Limit is
+// at most table.Examined, and Mine is nobody's.
+func List(ctx context.Context, db *table.DB, now time.Time, in ListInput) ([]Post, error) {
+	posts, _, err := Store{Platform: db.Platform(Kinds...), Now: now}.list(ctx, &in)
+	return posts, err
+}
+
 // list finds posts in two steps: which, by their rows (and for a search the
 // folded texts beside them), then posts and votes in one batch. It examines at
 // most table.Examined rows.
-func list(ctx context.Context, c *api.Caller, in *ListInput) (*api.Items[PostItem], error) {
-	s := storeOf(c)
+func (s Store) list(ctx context.Context, in *ListInput) (posts []Post, voted map[string]bool, err error) {
 	var found []string
 	var matches map[string]bool
 	group, gctx := errgroup.WithContext(ctx)
@@ -82,12 +102,12 @@ func list(ctx context.Context, c *api.Caller, in *ListInput) (*api.Items[PostIte
 	})
 	if in.Q != "" {
 		group.Go(func() (err error) {
-			matches, err = s.matching(gctx, in.Q)
+			matches, err = s.matching(gctx, in.Q, in.Category)
 			return err
 		})
 	}
 	if err := group.Wait(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	wanted := make([]string, 0, in.Limit)
 	seen := make(map[string]bool, in.Limit)
@@ -96,7 +116,7 @@ func list(ctx context.Context, c *api.Caller, in *ListInput) (*api.Items[PostIte
 			wanted, seen[id] = append(wanted, id), true
 		}
 	}
-	return s.show(ctx, in, wanted)
+	return s.read(ctx, in, wanted)
 }
 
 // candidates gives posts in the list's order: the author's own from their index,
@@ -109,15 +129,9 @@ func (s Store) candidates(ctx context.Context, in *ListInput) ([]string, error) 
 	if in.Q != "" {
 		q.Limit = table.Examined
 	}
-	if in.Type != "" {
-		q.Where = append(q.Where, table.Condition{Name: "kind", Value: in.Type})
-	}
-	if in.Category != "" {
-		q.Where = append(q.Where, table.Condition{Name: "category", Value: in.Category})
-	}
 	var partitions []string
 	for _, status := range in.statuses() {
-		partitions = append(partitions, rankPartition(Sort(in.Sort), status))
+		partitions = append(partitions, rankPartition(Sort(in.Sort), status, in.Type, in.Category))
 	}
 	page, err := s.Platform.Merge(ctx, partitions, q)
 	if err != nil {
@@ -157,12 +171,12 @@ func (s Store) own(ctx context.Context, in *ListInput) ([]string, error) {
 }
 
 // matching gives the posts in whose texts the query is found, among the newest
-// table.Examined.
-func (s Store) matching(ctx context.Context, query string) (map[string]bool, error) {
+// table.Examined, of the category unless that is "".
+func (s Store) matching(ctx context.Context, query, category string) (map[string]bool, error) {
 	folded := search.Fold(query)
 	out, after := map[string]bool{}, ""
 	for left := table.Examined; left > 0; {
-		page, err := s.Platform.Query(ctx, textPartition, table.Query{Backward: true, After: after, Limit: left})
+		page, err := s.Platform.Query(ctx, textPartition(category), table.Query{Backward: true, After: after, Limit: left})
 		if err != nil {
 			return nil, err
 		}
@@ -186,16 +200,19 @@ func (s Store) matching(ctx context.Context, query string) (map[string]bool, err
 // batchSize is how many posts go with their votes into one batch read.
 const batchSize = 50
 
-// show reads the posts and the caller's votes for them, and orders them by
+// read reads the posts and the caller's votes for them, and orders them by
 // what they are now: rows may lag behind.
-func (s Store) show(ctx context.Context, in *ListInput, wanted []string) (*api.Items[PostItem], error) {
+func (s Store) read(ctx context.Context, in *ListInput, wanted []string) (posts []Post, voted map[string]bool, err error) {
 	chunks := slices.Collect(slices.Chunk(wanted, batchSize))
 	read := make([][]table.Item, len(chunks))
 	group, ctx := errgroup.WithContext(ctx)
 	for i, chunk := range chunks {
-		keys := make([]table.Key, 0, 2*len(chunk))
+		var keys []table.Key
 		for _, id := range chunk {
-			keys = append(keys, Key(id), VoteKey(s.Tenant, id, s.Person))
+			keys = append(keys, Key(id))
+			if s.Person != "" {
+				keys = append(keys, VoteKey(s.Tenant, id, s.Person))
+			}
 		}
 		group.Go(func() (err error) {
 			read[i], err = s.both().BatchEventual(ctx, keys...)
@@ -203,26 +220,24 @@ func (s Store) show(ctx context.Context, in *ListInput, wanted []string) (*api.I
 		})
 	}
 	if err := group.Wait(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var posts []Post
-	voted := map[string]bool{}
-	for pair := range slices.Chunk(slices.Concat(read...), 2) {
-		if !pair[0].Found() {
-			continue
-		}
-		p, err := FromItem(pair[0])
-		if err != nil {
-			return nil, err
-		}
-		if in.holds(p) {
-			posts, voted[p.ID] = append(posts, p), pair[1].Found()
+	voted = map[string]bool{}
+	for _, it := range slices.Concat(read...) {
+		switch {
+		case !it.Found():
+		case it.Type == "vote":
+			voted[it.SK] = true
+		default:
+			p, err := FromItem(it)
+			if err != nil {
+				return nil, nil, err
+			}
+			if in.holds(p) {
+				posts = append(posts, p)
+			}
 		}
 	}
 	slices.SortFunc(posts, in.before)
-	out := &api.Items[PostItem]{Items: make([]PostItem, len(posts))}
-	for i, p := range posts {
-		out.Items[i] = p.shown(voted[p.ID])
-	}
-	return out, nil
+	return posts, voted, nil
 }

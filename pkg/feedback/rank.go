@@ -20,16 +20,30 @@ const (
 var sorts = []Sort{ByVotes, Newest, ByComments}
 
 // rankPartition holds the rows of one sort and one status, the first of the
-// order last. Statuses are merged as a list asks for them.
-func rankPartition(by Sort, status Status) string {
-	return platform.Partition("POSTS", string(by), string(status))
+// order last: of all posts, and again of each type, each category and each pair
+// of them, so that a list reads what it shows however rare that is. Statuses
+// are merged as a list asks for them. "" is any type, any category.
+func rankPartition(by Sort, status Status, kind, category string) string {
+	return narrowed(platform.Partition("POSTS", string(by), string(status)), kind, category)
 }
 
-// rows gives the post's rows, one for each sort. A row holds what lists filter
-// by and names the post; counts and title come from the post itself.
+// narrowed is the partition of a type or category within another. A category
+// may hold any character, so it stands last.
+func narrowed(partition, kind, category string) string {
+	switch {
+	case category != "":
+		return partition + "#" + kind + "#" + category
+	case kind != "":
+		return partition + "#" + kind
+	}
+	return partition
+}
+
+// rows gives the post's rows, for each sort and each way to narrow a list down.
+// A row only names the post; what is shown comes from the post itself.
 func (p Post) rows() []table.Item {
-	rows := make([]table.Item, len(sorts))
-	for i, by := range sorts {
+	var rows []table.Item
+	for _, by := range sorts {
 		position := p.CreatedAt + "#" + p.ID
 		switch by {
 		case ByVotes:
@@ -37,10 +51,12 @@ func (p Post) rows() []table.Item {
 		case ByComments:
 			position = fmt.Sprintf("%010d#%s", max(p.Comments, 0), position)
 		}
-		rows[i] = table.Item{Key: table.Key{PK: rankPartition(by, p.Status), SK: position}, Type: "rank",
-			Attrs: map[string]any{"post": p.ID, "kind": p.Type}}
+		partitions := []string{rankPartition(by, p.Status, "", ""), rankPartition(by, p.Status, p.Type, "")}
 		if p.Category != "" {
-			rows[i].Attrs["category"] = p.Category
+			partitions = append(partitions, rankPartition(by, p.Status, "", p.Category), rankPartition(by, p.Status, p.Type, p.Category))
+		}
+		for _, partition := range partitions {
+			rows = append(rows, table.Item{Key: table.Key{PK: partition, SK: position}, Type: "rank", Attrs: map[string]any{"post": p.ID}})
 		}
 	}
 	return rows

@@ -2,6 +2,7 @@ package feedback
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"svc/pkg/search"
@@ -34,10 +35,26 @@ func commentKey(post, at, id string) table.Key {
 // cast it.
 func VoteKey(t table.Tenant, post, person string) table.Key { return t.Key(post, "VOTES", person) }
 
-// The partition of the folded texts that search reads, one row a post.
-const textPartition = "POSTS#text"
+// textPartition holds the folded texts that search reads, one row a post: of
+// all posts, and again of each category.
+func textPartition(category string) string {
+	return narrowed(platform.Partition("POSTS", "text"), "", category)
+}
 
-func textKey(id string) table.Key { return table.Key{PK: textPartition, SK: id} }
+// texts gives the post's rows for search.
+func texts(p Post, t Texts) []table.Item {
+	folded := make([]string, 0, 4)
+	for _, text := range []string{p.Title, p.TitleEn, t.Body, value(t.BodyEn)} {
+		if text != "" {
+			folded = append(folded, search.Fold(text))
+		}
+	}
+	rows := []table.Item{{Key: table.Key{PK: textPartition(""), SK: p.ID}, Type: "text", Doc: folded}}
+	if p.Category != "" {
+		rows = append(rows, table.Item{Key: table.Key{PK: textPartition(p.Category), SK: p.ID}, Type: "text", Doc: folded})
+	}
+	return rows
+}
 
 // AllPartition is where by-g1 has every post, by creation: what a rebuild of
 // the rank rows goes through.
@@ -83,21 +100,14 @@ func FromItem(it table.Item) (Post, error) {
 
 func idOf(it table.Item) string { return strings.TrimPrefix(it.PK, "POST#") }
 
-// Items gives everything that a new post consists of: itself, its body, its
-// slug, its text for search, its rank rows and its author's vote.
+// Items gives everything that a new post consists of but its author's vote:
+// itself, its body, its slug, its texts for search and its rank rows.
 func Items(p Post, t Texts) []table.Item {
-	folded := make([]string, 0, 4)
-	for _, text := range []string{p.Title, p.TitleEn, t.Body, value(t.BodyEn)} {
-		if text != "" {
-			folded = append(folded, search.Fold(text))
-		}
-	}
-	return append([]table.Item{
+	return slices.Concat([]table.Item{
 		p.Item(),
 		{Key: bodyKey(p.ID), Type: "body", Doc: t},
 		{Key: slugKey(p.Slug), Type: "slug", Attrs: map[string]any{"post": p.ID}},
-		{Key: textKey(p.ID), Type: "text", Doc: folded},
-	}, p.rows()...)
+	}, texts(p, t), p.rows())
 }
 
 // VoteItem is a vote as it is kept.

@@ -139,9 +139,18 @@ func TestLogIsComplete(t *testing.T) {
 	it := created(t, s)
 	id := it.R[len("2026-03-01T12:00:00.000Z#"):]
 	steps := []func() error{
-		func() error { _, err := s.Accept(context.Background(), read(t, s, trip.Key(s.Tenant, id)), driver1); return err },
-		func() error { _, err := s.Arrive(context.Background(), read(t, s, trip.Key(s.Tenant, id)), driver1); return err },
-		func() error { _, err := s.Start(context.Background(), read(t, s, trip.Key(s.Tenant, id)), driver1); return err },
+		func() error {
+			_, err := s.Accept(context.Background(), read(t, s, trip.Key(s.Tenant, id)), driver1)
+			return err
+		},
+		func() error {
+			_, err := s.Arrive(context.Background(), read(t, s, trip.Key(s.Tenant, id)), driver1)
+			return err
+		},
+		func() error {
+			_, err := s.Start(context.Background(), read(t, s, trip.Key(s.Tenant, id)), driver1)
+			return err
+		},
 		func() error {
 			_, err := s.Complete(context.Background(), read(t, s, trip.Key(s.Tenant, id)), driver1, trip.Measured{})
 			return err
