@@ -14,10 +14,10 @@ const Copies = 16
 
 // The live items that the checks read, each under a key of its own. Attributes:
 //
-//	token       revoked (bool), epoch, client, actor, family, since (of the membership)
+//	token       revoked (bool), epoch, client, actor, family, since (of the actor)
 //	grant       epoch
-//	membership  permissions (set), disabled, since (when it began: tokens of an earlier one are dead)
-//	customer, driver  disabled
+//	membership  permissions (set), disabled, since (when it began, or of a newer password: earlier tokens are dead)
+//	customer, driver  disabled, since (of the password that a link set: tokens of an earlier one are dead)
 //	flags       disabled, taxiEnabled, deliveryEnabled, currency, priced (amounts were written in it), readShards, writeShards
 //	client      disabled
 

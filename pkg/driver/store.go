@@ -155,10 +155,13 @@ func Item(t table.Tenant, r Record, writeShards int) table.Item {
 }
 
 // Rewritten is the stored form of a changed driver: of the version that was
-// read, and in the shard that it has.
+// read, in the shard that it has, and with the tokens that it has.
 func Rewritten(t table.Tenant, was table.Item, r Record) table.Item {
 	it := item(t, r, was.G[0][strings.LastIndexByte(was.G[0], '#')+1:])
 	it.Version = was.Version
+	if since := was.Text("since"); since != "" {
+		it.Attrs["since"] = since
+	}
 	return it
 }
 

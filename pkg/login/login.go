@@ -110,6 +110,14 @@ func Disable(tx *table.Tx, key table.Key, actor string, disabled bool) {
 	tx.Update(key, table.Change{Set: map[string]any{"disabled": disabled}}).If("'actor' = ?", actor).Else(table.ErrConflict)
 }
 
+// EndTokens ends every token of the actor in the tenant, in the caller's
+// transaction: a token carries the since of its actor's record, and is dead when
+// that has another.
+func EndTokens(tx *table.Tx, t table.Tenant, audience authz.Audience, actor string, by audit.By) {
+	tx.Update(authz.ActorKey(t, audience, actor), table.Change{Set: map[string]any{"since": timestamp.Format(by.At)}, Add: map[string]any{"version": 1}}).
+		If("attribute_exists(pk)").Else(table.ErrConflict)
+}
+
 // SetPassword sets the password's hash of the account under key (Key, or a
 // person's), in the caller's transaction, which fails with fault.NotFound when
 // the account is not the actor's any more.

@@ -244,6 +244,9 @@ func TestLogout(t *testing.T) {
 	}
 }
 
+// hasApp says whether the page lists a client.
+func hasApp(s seen) bool { return strings.Contains(s.body, "<section") }
+
 // A one-time link sets the password once; every session is over.
 func TestPasswordLink(t *testing.T) {
 	h := newHouse(t)

@@ -19,7 +19,7 @@ import (
 
 const (
 	appsForm = "apps"
-	mostApps = 99 // shown of one tenant
+	mostApps = 98 // shown of one tenant
 )
 
 // own is a request of one of the server's own pages, where no client asks:
@@ -167,7 +167,7 @@ func (s *Server) apps(ctx context.Context, n *session) ([]page.App, error) {
 		if err != nil {
 			return nil, fmt.Errorf("connected applications: %w", err)
 		}
-		keys := []table.Key{authz.FlagsKey(t, 0)}
+		keys := []table.Key{authz.FlagsKey(t, 0), authz.ActorKey(t, n.Audience, n.Actor)}
 		for _, it := range listed.Items {
 			keys = append(keys, it.Key)
 		}
@@ -176,8 +176,8 @@ func (s *Server) apps(ctx context.Context, n *session) ([]page.App, error) {
 			return nil, fmt.Errorf("connected applications: %w", err)
 		}
 		company := items[0].Text("name")
-		for _, it := range items[1:] {
-			if !it.Found() {
+		for _, it := range items[2:] {
+			if !inForce(it, items[1]) {
 				continue
 			}
 			var doc consentDoc

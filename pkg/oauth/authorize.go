@@ -34,6 +34,7 @@ type authorization struct {
 	granted  []string      // what would be granted now
 	agreed   bool          // the person agreed to all of it before
 	epoch    int64         // of the grant, when this was found out
+	since    string        // of the actor, then
 }
 
 // step is what an authorization waits for.
@@ -241,7 +242,8 @@ func (s *Server) weigh(ctx context.Context, a *authorization) (step, error) {
 		return 0, &redirectError{a, refuse("invalid_scope", "The person may have none of the scopes.")}
 	}
 	before := consent.Strings("scopes")
-	a.agreed = consent.Found() && !slices.ContainsFunc(a.granted, func(scope string) bool { return !slices.Contains(before, scope) })
+	a.since = actor.Text("since")
+	a.agreed = inForce(consent, actor) && !slices.ContainsFunc(a.granted, func(scope string) bool { return !slices.Contains(before, scope) })
 	if !a.agreed || a.authRequest.asks("consent") || a.anybodys() {
 		return stepConsent, nil
 	}
@@ -265,7 +267,7 @@ func (s *Server) issue(w http.ResponseWriter, r *http.Request, a *authorization)
 	}
 	code, err := s.issueCode(r.Context(), AuthorizationCode{
 		ClientID: a.client.ID, RedirectURI: a.redirectURI, Challenge: a.challenge, TenantID: a.tenant.ID, Audience: a.audience,
-		Actor: a.session.Actor, Scopes: a.granted, Nonce: a.nonce, AuthTime: a.session.AuthTime, Resource: a.resource, Session: a.session.hash(), Epoch: a.epoch,
+		Actor: a.session.Actor, Scopes: a.granted, Nonce: a.nonce, AuthTime: a.session.AuthTime, Resource: a.resource, Session: a.session.hash(), Epoch: a.epoch, Since: a.since,
 	})
 	if err != nil {
 		return err

@@ -87,7 +87,9 @@ func (g *codeGrant) exchange(ctx context.Context, s *Server, c Client, t table.T
 		return tokens{}, fmt.Errorf("reading what a code is for: %w", err)
 	}
 	granted := items[0]
-	if granted.Int("epoch") != code.Epoch { // the person ended the access, or a refresh token was reused, meanwhile
+	// The person ended the access, a refresh token was reused, the membership
+	// ended, or the password is another, meanwhile.
+	if granted.Int("epoch") != code.Epoch || items[1].Text("since") != code.Since {
 		return tokens{}, errBadCode
 	}
 	stands, err := standingOf(items[1], items[2])

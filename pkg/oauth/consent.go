@@ -173,6 +173,12 @@ func consentKey(t table.Tenant, client, actor string) table.Key {
 // consentsOf is the partition of by-g1 with an actor's consents, by client.
 func consentsOf(t table.Tenant, actor string) string { return t.Partition("CONSENTS", actor) }
 
+// inForce says whether a consent is of the membership and password that the
+// actor has: one of an earlier membership or password is forgotten.
+func inForce(consent, actor table.Item) bool {
+	return consent.Found() && actor.Found() && consent.Text("since") == actor.Text("since")
+}
+
 // agree remembers that the person agreed to the granted scopes, beside those
 // agreed to before.
 func (s *Server) agree(ctx context.Context, a *authorization) error {
@@ -184,7 +190,7 @@ func (s *Server) agree(ctx context.Context, a *authorization) error {
 			return fmt.Errorf("consent: %w", err)
 		}
 		doc, scopes := consentDoc{Client: a.client.ID, Since: timestamp.Format(s.now())}, slices.Clone(a.granted)
-		if was.Found() {
+		if was.Found() && was.Text("since") == a.since {
 			if err := was.Decode(&doc); err != nil {
 				return err
 			}
@@ -193,7 +199,7 @@ func (s *Server) agree(ctx context.Context, a *authorization) error {
 		doc.Name = a.client.Name
 		slices.Sort(scopes)
 		next := table.Item{Key: key, Type: "consent", Version: max(was.Version, 1), G: [4]string{consentsOf(t, a.session.Actor)}, R: a.client.ID,
-			Attrs: map[string]any{"scopes": slices.Compact(scopes)}, Doc: doc}
+			Attrs: map[string]any{"scopes": slices.Compact(scopes), "since": a.since}, Doc: doc}
 		tx := t.Write()
 		if was.Found() {
 			tx.Replace(next).Else(table.ErrConflict)

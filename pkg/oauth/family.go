@@ -39,7 +39,7 @@ type family struct {
 	AuthTime     time.Time        `json:"authTime"`
 	Session      string           `json:"session,omitempty"` // hash of the browser session it began in
 	CreatedAt    time.Time        `json:"createdAt"`
-	Since        string           `json:"since,omitempty"` // when the operator's membership began
+	Since        string           `json:"since,omitempty"` // of the actor: of the membership, or of the password
 	SecretHash   string           `json:"secretHash"`      // of the family secret
 	CurrentHash  string           `json:"currentHash"`     // of the whole current token
 	AccessTokens map[string]int64 `json:"access"`          // jti → expiry, Unix seconds

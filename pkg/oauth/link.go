@@ -114,7 +114,7 @@ func (s *Server) linkFrame(ctx context.Context, n link) (page.Frame, error) {
 }
 
 // setPassword answers POST /oauth/password. The link is used up and the
-// password set in one transaction; every session of the account is over.
+// password set in one transaction; every session and token of the account is over.
 func (s *Server) setPassword(w http.ResponseWriter, r *http.Request) error {
 	return s.browser(w, r, func(w http.ResponseWriter, r *http.Request) error {
 		ctx, secret := r.Context(), r.URL.Query().Get("link")
@@ -188,27 +188,25 @@ func passwordProblem(n link, form url.Values) string {
 }
 
 // useLink uses the link up and sets the hash, or errLink when it was used in
-// the meantime.
+// the meantime. Every session and token of the account is over.
 func (s *Server) useLink(ctx context.Context, secret string, n link, hash string) error {
 	by := audit.By{Who: n.Actor, At: s.now()}
 	err := table.Retry(ctx, func(ctx context.Context) error {
 		tx := s.p.Write()
 		tx.Delete(s.linkKey(secret)).If("attribute_exists(pk)").Else(errLink)
-		key, tenants := person.EmailKey(s.p, n.Email), []string{n.TenantID}
 		if n.Audience == authz.Dashboard {
-			p, err := person.Store{DB: s.db}.ByID(ctx, n.Actor)
+			people := person.Store{DB: s.db}
+			p, err := people.ByID(ctx, n.Actor)
 			if err != nil {
 				return err
 			}
-			tenants = p.Tenants
-		} else {
-			key = login.Key(s.db.Tenant(n.TenantID), n.Audience, n.Email)
+			people.SetPassword(tx, by, p, hash)
+			return tx.Commit(ctx)
 		}
-		for _, id := range tenants {
-			t := s.db.Tenant(id)
-			audit.Append(tx.Covers(t.Handle), t, by, "person.password", n.Actor, nil, nil)
-		}
-		login.SetPassword(tx, key, n.Actor, hash, by)
+		t := s.db.Tenant(n.TenantID)
+		login.SetPassword(tx.Covers(t.Handle), login.Key(t, n.Audience, n.Email), n.Actor, hash, by)
+		login.EndTokens(tx, t, n.Audience, n.Actor, by)
+		audit.Append(tx, t, by, "person.password", n.Actor, nil, nil)
 		return tx.Commit(ctx)
 	})
 	if errors.Is(err, fault.NotFound()) {

@@ -113,6 +113,7 @@ type AuthorizationCode struct {
 	Resource    string         `json:"resource,omitempty"` // RFC 8707
 	Session     string         `json:"session,omitempty"`  // hash of the browser session, "" for none
 	Epoch       int64          `json:"epoch,omitempty"`    // of the grant when it was issued: what ends the grant ends the code
+	Since       string         `json:"since,omitempty"`    // of the actor when it was issued: what ends the actor's tokens ends the code
 	Expires     time.Time      `json:"expires"`            // set by issueCode
 }
 

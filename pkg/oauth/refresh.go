@@ -84,7 +84,7 @@ func (g *refreshGrant) attempt(ctx context.Context, s *Server, c Client, items [
 		return tokens{}, errBadRefresh
 	case !grant.Found() || grant.Int("epoch") != f.Epoch:
 		return tokens{}, errBadRefresh
-	case items[2].Found() && items[2].Text("since") != f.Since: // of a membership that ended
+	case items[2].Found() && items[2].Text("since") != f.Since: // of a membership that ended, or of an earlier password
 		return tokens{}, errBadRefresh
 	}
 	replay := f.Previous != nil && !f.Revoked && same(hash, f.Previous.Hash) && now.Before(f.Previous.Until)

@@ -30,6 +30,7 @@ type session struct {
 	Actor    string         `json:"actor"`
 	Email    string         `json:"email"`
 	AuthTime time.Time      `json:"authTime"`
+	Host     string         `json:"host"`  // by which the person signed in: the session is none at another
 	Since    string         `json:"since"` // of the password that was used: a new one ends the session
 	// Fresh names the request for which the person signed in: for this one
 	// prompt=login and max_age are satisfied, until it is answered.
@@ -50,7 +51,8 @@ func (s *Server) sessionKey(secret string) table.Key {
 func (n *session) hash() string { return ids.Hash(n.secret) }
 
 // session gives the session of the request's cookie, nil when there is none or
-// its account is gone, disabled or has another password by now.
+// its account is gone, disabled or has another password by now. It is good at
+// the host where it began alone: a tenant's domain holds none of the platform's.
 func (s *Server) session(ctx context.Context, r *http.Request) (*session, error) {
 	secret := s.cookie(r, sessionCookie)
 	if secret == "" {
@@ -66,6 +68,9 @@ func (s *Server) session(ctx context.Context, r *http.Request) (*session, error)
 	n := &session{secret: secret, expires: it.Expires}
 	if err := it.Decode(n); err != nil {
 		return nil, err
+	}
+	if n.Host != hostOf(r) {
+		return nil, nil
 	}
 	l, err := s.login(ctx, n.Audience, n.TenantID, n.Email)
 	if err != nil {
@@ -96,7 +101,7 @@ func (s *Server) login(ctx context.Context, audience authz.Audience, tenantID, e
 // from now on. The secret is new at every sign-in, and the session that the
 // browser had before is over, so that nobody can have fixed it beforehand.
 func (s *Server) begin(ctx context.Context, w http.ResponseWriter, r *http.Request, n session, d device) error {
-	n.secret, n.expires = ids.Secret(), s.now().Add(SessionLife)
+	n.secret, n.expires, n.Host = ids.Secret(), s.now().Add(SessionLife), hostOf(r)
 	tx := s.p.Write()
 	tx.Create(s.sessionItem(&n))
 	if old := s.cookie(r, sessionCookie); old != "" {

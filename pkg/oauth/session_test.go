@@ -228,16 +228,26 @@ func TestDisabledCannotGoOn(t *testing.T) {
 	}
 }
 
-// A new password ends every session.
-func TestNewPasswordEndsSessions(t *testing.T) {
+// A session is good at the host where it began, whose cookie it is.
+func TestSessionIsBoundToItsHost(t *testing.T) {
 	h := newHouse(t)
 	c := h.planner(nil)
-	v := h.visitor()
-	v.through(ask(c), "ana@metro.example")
-	h.pass(1e9)
-	must(t, person.Store{DB: h.db}.SetPassword(context.Background(), audit.By{Who: "test", At: h.clock()}, h.ana.ID, hashed()))
-	if got := v.authorize(ask(c)).page(); got != "sign-in" {
-		t.Errorf("got %s", got)
+	for _, test := range []struct{ tenant, from, to string }{
+		{"metro", houseBase, "https://ride.nova.example"}, {"nova", "https://ride.nova.example", houseBase},
+	} {
+		v := h.visitor()
+		v.host = test.from
+		secret := v.post(v.authorize(ask(c, "tenant_hint", test.tenant)), "email", "ana@metro.example", "password", secretWords).cookie("__Host-svc-session").Value
+		for _, path := range []string{"/oauth/authorize?" + ask(c, "tenant_hint", "").Encode(), "/oauth/apps"} {
+			here, there := h.visitor(), h.visitor()
+			here.host, there.host = test.from, test.to
+			if got := here.get(path, "Cookie", "__Host-svc-session="+secret).page(); got == "sign-in" {
+				t.Errorf("%s where it began: %s", path, got)
+			}
+			if got := there.get(path, "Cookie", "__Host-svc-session="+secret).page(); got != "sign-in" {
+				t.Errorf("%s from %s at %s: %s", path, test.from, test.to, got)
+			}
+		}
 	}
 }
 

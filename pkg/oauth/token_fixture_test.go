@@ -213,7 +213,11 @@ func (w *world) code(a app, audience authz.Audience, scope string, changes ...fu
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	c.Epoch = grant.Int("epoch")
+	actor, err := w.tenant.Get(context.Background(), authz.ActorKey(w.tenant, c.Audience, c.Actor))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	c.Epoch, c.Since = grant.Int("epoch"), actor.Text("since")
 	code, err := w.server.IssueCode(context.Background(), c)
 	if err != nil {
 		w.t.Fatal(err)

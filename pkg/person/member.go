@@ -1,6 +1,7 @@
 package person
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -218,9 +219,10 @@ func member(t table.Tenant, m Membership) table.Item {
 		Attrs: map[string]any{"permissions": m.Permissions, "disabled": m.Disabled, "role": m.Role, "since": m.CreatedAt}, Doc: m}
 }
 
-// altered is the stored form of a membership in place of the one that was read.
+// altered is the stored form of a membership in place of the one that was read:
+// since says of which tokens it is, and stays.
 func altered(t table.Tenant, was table.Item, m Membership) table.Item {
 	it := member(t, m)
-	it.Version = was.Version
+	it.Version, it.Attrs["since"] = was.Version, cmp.Or(was.Text("since"), m.CreatedAt)
 	return it
 }

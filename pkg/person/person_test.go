@@ -17,6 +17,7 @@ import (
 	"svc/pkg/local/testkit"
 	"svc/pkg/person"
 	"svc/pkg/table"
+	"svc/pkg/timestamp"
 )
 
 var (
@@ -152,11 +153,51 @@ func TestDisable(t *testing.T) {
 		t.Fatal(err)
 	}
 	check("enabled", false, false, false)
-	if err := s.SetPassword(ctx, by, p.ID, "new"); err != nil {
+	if p, err = s.ByID(ctx, p.ID); err != nil {
+		t.Fatal(err)
+	}
+	tx := db.Platform("EMAIL").Write()
+	s.SetPassword(tx, by, p, "new")
+	if err := tx.Commit(ctx); err != nil {
 		t.Fatal(err)
 	}
 	if l, err := s.Login(ctx, p.Email); err != nil || l.Hash != "new" || l.Since != "2026-03-01T12:00:00.000Z" {
 		t.Errorf("password: %+v, %v", l, err)
+	}
+}
+
+// A password is set for as many memberships as a person may have, and ends the
+// tokens of each.
+func TestSetPasswordOfMostMemberships(t *testing.T) {
+	db := testkit.Table(t)
+	s, ctx := person.Store{DB: db}, context.Background()
+	p, err := s.Create(ctx, by, person.Person{Email: "m@svc.example"}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range person.MaxTenants {
+		if _, err := s.Join(ctx, db.Tenant(ids.New(ids.Tenant, start)), by, p.ID, "owner", nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if p, err = s.ByID(ctx, p.ID); err != nil {
+		t.Fatal(err)
+	}
+	later := audit.By{Who: "test", At: start.Add(time.Hour)}
+	tx := db.Platform("EMAIL").Write()
+	s.SetPassword(tx, later, p, "new")
+	if err := tx.Commit(ctx); err != nil {
+		t.Fatalf("%d operations: %v", tx.Len(), err)
+	}
+	for _, id := range p.Tenants {
+		in := db.Tenant(id)
+		if _, err := s.Grant(ctx, in, later, p.ID, "VIEW_TRIPS"); err != nil { // a later change keeps it
+			t.Fatal(err)
+		}
+		it, err := in.Get(ctx, authz.ActorKey(in, authz.Dashboard, p.ID))
+		if err != nil || it.Text("since") != timestamp.Format(later.At) {
+			t.Errorf("%s: since %q, %v", id, it.Text("since"), err)
+		}
 	}
 }
 

@@ -99,16 +99,17 @@ func (s Store) ByEmail(ctx context.Context, address string) (Person, error) {
 	return s.ByID(ctx, l.Actor)
 }
 
-// SetPassword sets the hash of the person's password and leaves an audit entry
-// in each tenant of hers.
-func (s Store) SetPassword(ctx context.Context, by audit.By, id, hash string) error {
-	return s.change(ctx, id, func(ctx context.Context, p *Person, tx *table.Tx) error {
-		login.SetPassword(tx, EmailKey(s.platform(), p.Email), id, hash, by)
-		for _, tenant := range p.Tenants {
-			audit.Append(tx, s.DB.Tenant(tenant), by, "person.password", id, nil, nil)
-		}
-		return nil
-	})
+// SetPassword sets the hash of the person's password in the caller's
+// transaction, ends her tokens in all of her tenants, and leaves an audit entry
+// in each: two operations a membership and one more. The transaction fails with
+// table.ErrConflict when a membership has ended since p was read.
+func (s Store) SetPassword(tx *table.Tx, by audit.By, p Person, hash string) {
+	login.SetPassword(tx.Covers(s.platform().Handle), EmailKey(s.platform(), p.Email), p.ID, hash, by)
+	for _, id := range p.Tenants {
+		t := s.DB.Tenant(id)
+		login.EndTokens(tx.Covers(t.Handle), t, authz.Dashboard, p.ID, by)
+		audit.Append(tx, t, by, "person.password", p.ID, nil, nil)
+	}
 }
 
 // DisableEverywhere sets whether the person may act at all: her sign-in and all

@@ -146,8 +146,8 @@ var texts = map[string]pair{
 	},
 	"message.saved.title": {"Your password is saved", "Tu contraseña está guardada"},
 	"message.saved.text": {
-		"You can sign in with it now. Everywhere you were signed in, you have to sign in again.",
-		"Ya puedes iniciar sesión con ella. Donde tenías la sesión iniciada, tendrás que volver a iniciarla.",
+		"You can sign in with it now. Everywhere you were signed in, you have to sign in again, and applications have to ask you again.",
+		"Ya puedes iniciar sesión con ella. Donde tenías la sesión iniciada, tendrás que volver a iniciarla, y las aplicaciones tendrán que pedirte permiso de nuevo.",
 	},
 	"message.signedout.title": {"You are signed out", "Has cerrado la sesión"},
 	"message.signedout.text": {
