@@ -3,6 +3,7 @@ package oauth
 import (
 	"encoding/json"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -57,3 +58,21 @@ func TestDiscovery(t *testing.T) {
 }
 
 func (s *Server) routed(path string) bool { return s.routes[path] != nil }
+
+// Every endpoint that others than the server's own pages ask is in the API's
+// document.
+func TestEndpointsAreDocumented(t *testing.T) {
+	raw, err := os.ReadFile("../../docs/openapi.json")
+	must(t, err)
+	var doc struct {
+		Paths map[string]map[string]json.RawMessage `json:"paths"`
+	}
+	must(t, json.Unmarshal(raw, &doc))
+	own := []string{"/oauth/signin", "/oauth/consent", "/oauth/tenant", "/oauth/password", "/oauth/forgot", "POST /oauth/apps"}
+	for _, r := range routes {
+		_, ok := doc.Paths[r.path][strings.ToLower(r.method)]
+		if want := !slices.Contains(own, r.path) && !slices.Contains(own, r.method+" "+r.path); ok != want {
+			t.Errorf("%s %s: documented %v, want %v", r.method, r.path, ok, want)
+		}
+	}
+}
