@@ -133,18 +133,20 @@ func text(v types.AttributeValue) string {
 }
 
 func (it Item) encode() (map[string]types.AttributeValue, error) {
-	raw := map[string]types.AttributeValue{"pk": str(it.PK), "sk": str(it.SK), "type": str(it.Type), "v": num(strconv.Itoa(max(it.Layout, 1)))}
+	const own = 12 // pk, sk, type, v, version, g1…g4, r, expiresAt, doc
+	raw, values := make(map[string]types.AttributeValue, own+len(it.Attrs)), make(texts, 0, own+len(it.Attrs))
+	raw["pk"], raw["sk"], raw["type"], raw["v"] = values.str(it.PK), values.str(it.SK), values.str(it.Type), num(strconv.Itoa(max(it.Layout, 1)))
 	if it.Version != 0 {
 		raw["version"] = num(strconv.FormatInt(it.Version, 10))
 	}
 	indexed := false
 	for i, partition := range it.G {
 		if partition != "" {
-			raw["g"+strconv.Itoa(i+1)], indexed = str(partition), true
+			raw[indexNames[i]], indexed = values.str(partition), true
 		}
 	}
 	if it.R != "" {
-		raw["r"] = str(it.R)
+		raw["r"] = values.str(it.R)
 	} else if indexed {
 		return nil, fmt.Errorf("item of type %q is in an index without a position", it.Type)
 	}
@@ -152,7 +154,7 @@ func (it Item) encode() (map[string]types.AttributeValue, error) {
 		raw["expiresAt"] = num(strconv.FormatInt(it.Expires.Unix(), 10))
 	}
 	for name, value := range it.Attrs {
-		encoded, err := attribute(value)
+		encoded, err := attribute(value, &values)
 		if err != nil {
 			return nil, fmt.Errorf("attribute %s: %w", name, err)
 		}
@@ -168,19 +170,33 @@ func (it Item) encode() (map[string]types.AttributeValue, error) {
 		if err != nil {
 			return nil, fmt.Errorf("document of an item of type %q: %w", it.Type, err)
 		}
-		raw["doc"] = str(string(doc))
+		raw["doc"] = values.str(string(doc))
 	}
 	return raw, nil
+}
+
+var indexNames = [...]string{"g1", "g2", "g3", "g4"}
+
+// texts is one piece of memory for an item's texts; what it has no room for
+// gets its own.
+type texts []types.AttributeValueMemberS
+
+func (t *texts) str(s string) types.AttributeValue {
+	if len(*t) == cap(*t) {
+		return str(s)
+	}
+	*t = append(*t, types.AttributeValueMemberS{Value: s})
+	return &(*t)[len(*t)-1]
 }
 
 func str(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
 func num(s string) types.AttributeValue { return &types.AttributeValueMemberN{Value: s} }
 
 // attribute encodes one value; nil for an empty set, which DynamoDB has not.
-func attribute(value any) (types.AttributeValue, error) {
+func attribute(value any, room *texts) (types.AttributeValue, error) {
 	switch v := value.(type) {
 	case string:
-		return str(v), nil
+		return room.str(v), nil
 	case int:
 		return num(strconv.Itoa(v)), nil
 	case int64:

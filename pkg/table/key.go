@@ -48,7 +48,11 @@ func (db *DB) Platform(kinds ...string) Platform {
 
 // Join gives a handle that covers what the given ones cover.
 func Join(handles ...Handle) Handle {
-	joined := Handle{}
+	joined, n := Handle{}, 0
+	for _, h := range handles {
+		n += len(h.prefixes)
+	}
+	joined.prefixes = make([]string, 0, n)
 	for _, h := range handles {
 		joined.db = h.db
 		joined.prefixes = append(joined.prefixes, h.prefixes...)
@@ -61,7 +65,19 @@ func (t Tenant) ID() string { return t.id }
 
 // Partition gives T#<tenant>#part#part…, for main keys and index keys alike.
 func (t Tenant) Partition(parts ...string) string {
-	return "T#" + t.id + "#" + strings.Join(parts, "#")
+	size := len("T#") + len(t.id)
+	for _, part := range parts {
+		size += len("#") + len(part)
+	}
+	var b strings.Builder
+	b.Grow(size)
+	b.WriteString("T#")
+	b.WriteString(t.id)
+	for _, part := range parts {
+		b.WriteByte('#')
+		b.WriteString(part)
+	}
+	return b.String()
 }
 
 // Key gives the key whose partition is made of the parts: t.Key("TRIP", "TRIP", id).

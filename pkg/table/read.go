@@ -3,6 +3,7 @@ package table
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -41,12 +42,12 @@ func (h Handle) batchGet(ctx context.Context, consistent bool, keys []Key) ([]It
 	if len(keys) == 0 {
 		return nil, nil
 	}
-	found := make(map[Key]Item, len(keys))
+	items := make([]Item, len(keys))
 	asked := make([]map[string]types.AttributeValue, 0, len(keys))
-	for _, key := range keys {
-		if _, twice := found[key]; !twice {
-			found[key] = Item{Key: key}
-			asked = append(asked, key.encode())
+	names := make(texts, 0, 2*len(keys))
+	for i, key := range keys {
+		if items[i].Key = key; !slices.Contains(keys[:i], key) {
+			asked = append(asked, map[string]types.AttributeValue{"pk": names.str(key.PK), "sk": names.str(key.SK)})
 		}
 	}
 	if len(asked) > batchSize {
@@ -62,14 +63,14 @@ func (h Handle) batchGet(ctx context.Context, consistent bool, keys []Key) ([]It
 			return nil, classify("batch get", err)
 		}
 		for _, it := range taken.or(out.Responses[h.db.name]) {
-			found[it.Key] = it
+			for i, key := range keys { // a hundred at most
+				if key == it.Key {
+					items[i] = it
+				}
+			}
 		}
 		asked = out.UnprocessedKeys[h.db.name].Keys
 		if len(asked) == 0 {
-			items := make([]Item, len(keys))
-			for i, key := range keys {
-				items[i] = found[key]
-			}
 			return items, nil
 		}
 	}

@@ -77,7 +77,7 @@ type Change struct {
 func (tx *Tx) Update(key Key, c Change) *Op {
 	u := tx.h.db.dynamo.Update("pk", key.PK).Range("sk", key.SK)
 	for _, name := range slices.Sorted(maps.Keys(c.Set)) {
-		encoded, err := attribute(c.Set[name])
+		encoded, err := attribute(c.Set[name], &texts{})
 		tx.err = errors.Join(tx.err, err)
 		if encoded == nil {
 			u.Remove("'" + name + "'")
@@ -86,7 +86,7 @@ func (tx *Tx) Update(key Key, c Change) *Op {
 		u.SetExpr("$ = ?", name, encoded)
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Add)) {
-		encoded, err := attribute(c.Add[name])
+		encoded, err := attribute(c.Add[name], &texts{})
 		tx.err = errors.Join(tx.err, err)
 		if encoded != nil {
 			u.Add("'"+name+"'", encoded)

@@ -149,11 +149,11 @@ func change[A any](ctx context.Context, s Store, it table.Item, act func(Trip, s
 // alone would do; status and driver say what the transition relies on.
 func (s Store) replace(was, next Trip, entry LogEntry) *table.Tx {
 	tx := s.Tenant.Write()
-	op := tx.Replace(next.Item(s.Tenant, s.WriteShards)).If("'status' = ?", string(was.Status)).Else(table.ErrConflict)
+	op := tx.Replace(next.Item(s.Tenant, s.WriteShards)).Else(table.ErrConflict)
 	if was.DriverID == nil {
-		op.If("attribute_not_exists('driverId')")
+		op.If("'status' = ? AND attribute_not_exists(driverId)", string(was.Status))
 	} else {
-		op.If("'driverId' = ?", *was.DriverID)
+		op.If("'status' = ? AND driverId = ?", string(was.Status), *was.DriverID)
 	}
 	tx.Put(LogItem(s.Tenant, was.ID, was.Version+1, entry))
 	return tx
