@@ -1,0 +1,211 @@
+package browser
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"svc/pkg/authz"
+	"svc/pkg/oauth"
+	"svc/pkg/oauth/flow"
+)
+
+// audited is a page that Lighthouse is given.
+type audited struct {
+	Name    string            `json:"name"`
+	URL     string            `json:"url"`
+	Headers map[string]string `json:"headers"`
+	holds   string            // what the page that was meant holds
+	session string            // the cookie, "" for none
+	faulty  bool              // a page of the client, made with faults
+}
+
+// verdict is what Lighthouse says of one page.
+type verdict struct {
+	Name    string
+	Score   int // 0 to 100
+	Trouble string
+	Failed  []failed
+}
+
+// failed is one audit that took points away.
+type failed struct {
+	ID    string
+	Title string
+	Nodes []string // what it found
+}
+
+// Lighthouse gives every page 100 for accessibility, and a page with faults
+// less.
+func TestLighthouse(t *testing.T) {
+	s := newStand(t)
+	client := s.register(t, "dashboard")
+	link, err := oauth.NewLink(t.Context(), s.db, s.server.URL, authz.Rider, s.metro.ID, "rita@home.example", time.Now())
+	must(t, err)
+	session := s.session(t, client)
+	pages := []audited{
+		{Name: "sign-in", URL: s.authorize(client), holds: `id="password"`},
+		{Name: "tenant picker", URL: s.authorize(client, "tenant_hint", ""), session: session, holds: `value="harbor"`},
+		{Name: "consent", URL: s.authorize(client, "prompt", "consent"), session: session, holds: `value="allow"`},
+		{Name: "error", URL: s.authorize(client, "redirect_uri", "https://elsewhere.example/cb"), holds: "<h1>"},
+		{Name: "connected apps", URL: s.server.URL + "/oauth/apps", session: session, holds: `class="app"`},
+		{Name: "sign-out", URL: s.server.URL + "/oauth/logout", session: session, holds: `name="csrf"`},
+		{Name: "password", URL: link, holds: `id="new"`},
+		{Name: "faulty", URL: s.client.URL + "/?error=none", faulty: true},
+	}
+	for i, v := range lighthouse(t, pages) {
+		p := pages[i]
+		switch {
+		case v.Name != p.Name:
+			t.Fatalf("the audit of %q came where %q was due", v.Name, p.Name)
+		case v.Trouble != "":
+			t.Errorf("%s: Lighthouse did not come to an end: %s", p.Name, v.Trouble)
+		case p.faulty:
+			if v.Score == 100 || !slices.ContainsFunc(v.Failed, func(f failed) bool { return f.ID == "html-has-lang" }) {
+				t.Errorf("Lighthouse gives %d to a page without language and finds %v", v.Score, v.Failed)
+			}
+		case v.Score < 100 || len(v.Failed) > 0:
+			t.Errorf("%s: %d of 100: %+v", p.Name, v.Score, v.Failed)
+		}
+		if !p.faulty && !strings.Contains(s.shown(p.Name), p.holds) {
+			t.Errorf("%s: another page was audited: %s", p.Name, heading(s.shown(p.Name)))
+		}
+	}
+}
+
+// lighthouse audits the pages and gives as many verdicts.
+func lighthouse(t *testing.T, pages []audited) []verdict {
+	t.Helper()
+	if _, err := exec.LookPath("node"); err != nil {
+		t.Fatal("node is missing: install Node.js 20 or later (Debian: apt-get install nodejs npm)")
+	}
+	if _, err := os.Stat("node_modules/lighthouse"); err != nil {
+		t.Fatal("lighthouse is missing: make npm-tests fetches it")
+	}
+	for i := range pages {
+		pages[i].Headers = map[string]string{pageHeader: pages[i].Name, cookieHeader: pages[i].session}
+	}
+	order, err := json.Marshal(map[string]any{"chrome": chrome(t), "pages": pages})
+	must(t, err)
+	ctx, stop := context.WithTimeout(t.Context(), 8*time.Minute)
+	defer stop()
+	cmd := exec.CommandContext(ctx, "node", "lighthouse.mjs")
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // its browser ends with it
+	cmd.WaitDelay = 30 * time.Second
+	var out, complaints bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(order), &out, &complaints
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("%v\n%s%s", err, out.String(), complaints.String())
+	}
+	var verdicts []verdict
+	for d := json.NewDecoder(&out); d.More(); {
+		var v verdict
+		must(t, d.Decode(&v))
+		verdicts = append(verdicts, v)
+	}
+	if len(verdicts) != len(pages) {
+		t.Fatalf("%d verdicts on %d pages\n%s", len(verdicts), len(pages), complaints.String())
+	}
+	return verdicts
+}
+
+// session signs the operator in, lets the client in, and gives the session's
+// cookie.
+func (s *stand) session(t *testing.T, client string) string {
+	t.Helper()
+	jar := &cookies{}
+	b := flow.NewBrowser(flow.Options{BaseURL: s.server.URL, Tenant: "metro", Email: "ana@metro.example", Password: words, HTTPClient: &http.Client{Transport: jar}})
+	at, err := url.Parse(s.authorize(client))
+	must(t, err)
+	answer, err := b.Authorize(t.Context(), at.Query())
+	must(t, err)
+	if answer.Get("code") == "" || jar.session == "" {
+		t.Fatalf("signing in gave %v and the session %q", answer, jar.session)
+	}
+	return jar.session
+}
+
+// cookies is a transport that remembers the session's cookie.
+type cookies struct{ session string }
+
+// RoundTrip implements http.RoundTripper.
+func (c *cookies) RoundTrip(r *http.Request) (*http.Response, error) {
+	res, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	for _, cookie := range res.Cookies() {
+		if cookie.Name == "svc-session" {
+			c.session = cookie.Name + "=" + cookie.Value
+		}
+	}
+	return res, nil
+}
+
+// What Lighthouse sends along: the name of the page, and the session's cookie,
+// for a browser that is told a Cookie header does not send it.
+const (
+	pageHeader   = "X-Page"
+	cookieHeader = "X-Cookie"
+)
+
+// recorder keeps what each named page was.
+type recorder struct {
+	mu    sync.Mutex
+	pages map[string]string
+}
+
+// shown gives the document that was last sent as the named page.
+func (c *recorder) shown(name string) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.pages[name]
+}
+
+// over records what the handler sends.
+func (c *recorder) over(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		name := r.Header.Get(pageHeader)
+		if name == "" || !strings.HasPrefix(r.URL.Path, "/oauth/") {
+			next.ServeHTTP(w, r)
+			return
+		}
+		if cookie := r.Header.Get(cookieHeader); cookie != "" {
+			r.Header.Add("Cookie", cookie)
+		}
+		copied := &copier{ResponseWriter: w}
+		next.ServeHTTP(copied, r)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.pages == nil {
+			c.pages = map[string]string{}
+		}
+		c.pages[name] = copied.text.String()
+	})
+}
+
+// heading gives what a document begins with to say.
+func heading(document string) string {
+	_, text, _ := strings.Cut(document, "<h1>")
+	text, _, _ = strings.Cut(text, "</h1>")
+	return text
+}
+
+type copier struct {
+	http.ResponseWriter
+	text bytes.Buffer
+}
+
+func (c *copier) Write(p []byte) (int, error) {
+	c.text.Write(p)
+	return c.ResponseWriter.Write(p)
+}
