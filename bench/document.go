@@ -10,32 +10,45 @@ import (
 	"time"
 )
 
-const begin, end = "<!-- bench: begin -->", "<!-- bench: end -->"
+// The markers between which each part of the document stands. A run without a
+// tenant for the lists alone leaves that part as it is: it takes long to measure.
+const (
+	begin, end           = "<!-- bench: begin -->", "<!-- bench: end -->"
+	listsBegin, listsEnd = "<!-- bench of lists: begin -->", "<!-- bench of lists: end -->"
+)
 
-// document puts the tables between the markers of the document, or at its end
+// document puts the tables between their markers in the document, or at its end
 // where it has none.
 func document(o options, machine string, worlds []*world, rows []row) error {
-	old, err := os.ReadFile(o.document)
+	text, err := os.ReadFile(o.document)
 	if os.IsNotExist(err) {
-		old, err = []byte("# Performance\n"), nil
+		text, err = []byte("# Performance\n"), nil
 	}
 	if err != nil {
 		return err
 	}
-	text := section(o, machine, worlds, rows)
+	if text, err = between(text, begin, end, section(o, machine, worlds, rows)); err != nil {
+		return fmt.Errorf("%s: %w", o.document, err)
+	}
+	if last := worlds[len(worlds)-1]; last.lists {
+		if text, err = between(text, listsBegin, listsEnd, lists(machine, last, worlds, rows)); err != nil {
+			return fmt.Errorf("%s: %w", o.document, err)
+		}
+	}
+	return os.WriteFile(o.document, text, 0o644) //nolint:gosec // a document of the repository
+}
+
+// between puts text between the markers, or behind all else where there are none.
+func between(old []byte, begin, end, text string) ([]byte, error) {
 	head, rest, found := bytes.Cut(old, []byte(begin))
 	_, tail, closed := bytes.Cut(rest, []byte(end))
 	switch {
 	case !found:
 		head, tail = append(bytes.TrimRight(old, "\n"), "\n\n"...), []byte("\n")
 	case !closed:
-		return fmt.Errorf("%s has %q without %q after it", o.document, begin, end)
+		return nil, fmt.Errorf("%q without %q after it", begin, end)
 	}
-	var out bytes.Buffer
-	out.Write(head)
-	fmt.Fprintf(&out, "%s\n%s%s", begin, text, end)
-	out.Write(tail)
-	return os.WriteFile(o.document, out.Bytes(), 0o644) //nolint:gosec // a document of the repository
+	return fmt.Appendf(nil, "%s%s\n%s%s%s", head, begin, text, end, tail), nil
 }
 
 // describe says what the machine is, and what it was busy with at the start.
@@ -74,14 +87,19 @@ func section(o options, machine string, worlds []*world, rows []row) string {
 	}
 	tables(&b, "### Reading", sizes, worlds, filter(rows, func(r row) bool { return r.reads() }), false)
 	tables(&b, "### Writing", sizes, worlds, filter(rows, func(r row) bool { return !r.reads() }), true)
-	if len(sizes) < len(worlds) {
-		last := worlds[len(worlds)-1]
-		fmt.Fprintf(&b, "### Lists of %s trips\n\nThe tenant has what lists read and nothing else (no logs, receipts, postings and counters).\n\n", many(last.trips))
-		tables(&b, "", []*world{last}, worlds, filter(rows, func(r row) bool { return r.lists }), false)
+	for _, w := range sizes {
+		fmt.Fprintf(&b, "- %s trips were loaded and counted in %s.\n", many(w.trips), w.loaded.Round(time.Second))
 	}
-	for _, w := range worlds {
-		fmt.Fprintf(&b, "- %s trips were loaded%s in %s.\n", many(w.trips), map[bool]string{true: "", false: " and counted"}[w.lists], w.loaded.Round(time.Second))
-	}
+	return b.String()
+}
+
+// lists is the part about the tenant that has what lists read and nothing else.
+func lists(machine string, w *world, worlds []*world, rows []row) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "## Lists of %s trips\n\n", many(w.trips))
+	fmt.Fprintf(&b, "Measured like the tables above, on %s; %s. The tenant has what lists read and nothing else (no logs, receipts, postings and counters);\n", machine, time.Now().UTC().Format("2 January 2006"))
+	fmt.Fprintf(&b, "it was loaded in %s.\n\n", w.loaded.Round(time.Second))
+	tables(&b, "", []*world{w}, worlds, filter(rows, func(r row) bool { return r.lists }), false)
 	return b.String()
 }
 

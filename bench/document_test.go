@@ -21,9 +21,10 @@ func TestDocument(t *testing.T) {
 		{endpoints[len(endpoints)-1], []*cell{c(5), c(5), nil}},
 	}
 	for name, tt := range map[string]struct{ before, after string }{ // "stale" is what earlier tables said
-		"no document": {"", "# Performance\n\n" + begin},
-		"no markers":  {"# Performance\n\n## Cold starts\n\nNone.\n", "## Cold starts\n\nNone.\n\n" + begin},
-		"markers":     {"# Performance\n" + begin + "\nstale\n" + end + "\n\n## Cold starts\n", end + "\n\n## Cold starts\n"},
+		"no document":  {"", "# Performance\n\n" + begin},
+		"no markers":   {"# Performance\n\n## Cold starts\n\nNone.\n", "## Cold starts\n\nNone.\n\n" + begin},
+		"markers":      {"# Performance\n" + begin + "\nstale\n" + end + "\n\n## Cold starts\n", end + "\n\n## Cold starts\n\n" + listsBegin},
+		"both markers": {begin + "\nstale\n" + end + "\n" + listsBegin + "\nstale\n" + listsEnd + "\n## Cold starts\n", listsEnd + "\n## Cold starts\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "performance.md")
@@ -42,13 +43,20 @@ func TestDocument(t *testing.T) {
 				t.Fatal(err)
 			}
 			text := string(raw)
-			for _, want := range []string{tt.after, "| `GET /trips` | 1 | 7, 7.5 | 1,234 | 1.50 / 2.00 | 1.50 / 2.00 |", "### Lists of 1,000,000 trips", "| `GET /trips` | 1 | 7 | 1,234 | 1.50 / 2.00 |\n"} {
+			for _, want := range []string{tt.after, "| `GET /trips` | 1 | 7, 7.5 | 1,234 | 1.50 / 2.00 | 1.50 / 2.00 |", "## Lists of 1,000,000 trips", "| `GET /trips` | 1 | 7 | 1,234 | 1.50 / 2.00 |\n"} {
 				if !strings.Contains(text, want) {
 					t.Errorf("%q is not in\n%s", want, text)
 				}
 			}
-			if strings.Contains(text, "stale") || strings.Count(text, begin) != 1 {
+			if strings.Contains(text, "stale") || strings.Count(text, begin) != 1 || strings.Count(text, listsBegin) != 1 {
 				t.Errorf("what was between the markers is still there:\n%s", text)
+			}
+			_, kept, _ := strings.Cut(text, listsBegin)
+			if err := document(options{document: file, reads: 1, writes: 1}, "another machine", worlds[:2], rows); err != nil {
+				t.Fatal(err)
+			}
+			if raw, err = os.ReadFile(file); err != nil || !strings.Contains(string(raw), listsBegin+kept) || !strings.Contains(string(raw), "another machine") {
+				t.Errorf("a run without the lists changed their part: %v\n%s", err, raw)
 			}
 		})
 	}
