@@ -31,6 +31,7 @@ func TestInputFaults(t *testing.T) {
 		{"empty value", op, "GET", trips + "?status=", "", "query.status"},
 		{"empty filters", op, "GET", trips + "?driverId=&customerId=", "", "query.driverId query.customerId"},
 		{"empty filters of orders", op, "GET", "/api/v1/orders?businessId=&customerId=", "", "query.businessId query.customerId"},
+		{"empty filter of posts", op, "GET", "/api/v1/feedback?category=", "", "query.category"},
 		{"limit with a plus", op, "GET", trips + "?limit=%2B5", "", "query.limit"},
 		{"name without value", op, "GET", trips + "?limit", "", "query.limit"},
 		{"malformed query", op, "GET", trips + "?a=%zz", "", "query"},

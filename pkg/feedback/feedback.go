@@ -93,7 +93,7 @@ type Draft struct {
 // longestFolded is the length of a folded body at most, in bytes: both fit into
 // the one row that search reads. Ordinary texts of 10,000 characters stay far
 // below; there are characters that fold to eighteen.
-const longestFolded = 150_000
+const longestFolded = 60_000
 
 // New makes the post of a draft, under review, with its author's vote counted.
 // Errors: a 400 with every fault.

@@ -35,7 +35,7 @@ type ListInput struct {
 	Q        string `query:"q" maxLength:"200" doc:"A part of the title or the body, in either language; case makes no difference."`
 	Type     string `query:"type" enum:"IDEA,BUG"`
 	Status   string `query:"status" enum:"UNDER_REVIEW,PLANNED,IN_PROGRESS,COMPLETED,REJECTED,ALL" doc:"One status, or all. Without it: UNDER_REVIEW, PLANNED and IN_PROGRESS."`
-	Category string `query:"category" maxLength:"100"`
+	Category string `query:"category" minLength:"1" maxLength:"100"`
 	Sort     string `query:"sort" enum:"votes,newest,comments" default:"votes" doc:"Most votes, newest or most comments first."`
 	Mine     string `query:"mine" enum:"1" doc:"Only posts that the caller submitted."`
 	Limit    int    `query:"limit" minimum:"1" maximum:"200" default:"50"`
@@ -170,12 +170,17 @@ func (s Store) own(ctx context.Context, in *ListInput) ([]string, error) {
 	return out, nil
 }
 
+// textPages is how many pages of folded texts a search reads at most, a megabyte
+// each: a thousand ordinary posts have two or three, and nobody's long ones can
+// make everybody's searches slow.
+const textPages = 8
+
 // matching gives the posts in whose texts the query is found, among the newest
 // table.Examined, of the category unless that is "".
 func (s Store) matching(ctx context.Context, query, category string) (map[string]bool, error) {
 	folded := search.Fold(query)
 	out, after := map[string]bool{}, ""
-	for left := table.Examined; left > 0; {
+	for left, pages := table.Examined, 0; left > 0 && pages < textPages; pages++ {
 		page, err := s.Platform.Query(ctx, textPartition(category), table.Query{Backward: true, After: after, Limit: left})
 		if err != nil {
 			return nil, err

@@ -2,35 +2,68 @@ package feedback_test
 
 import (
 	"context"
+	"encoding/json"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"svc/pkg/feedback"
 	"svc/pkg/ids"
+	"svc/pkg/table"
 	"svc/pkg/timestamp"
 )
 
-// A post stays readable whatever is commented: of the largest comments the last
-// are shown, as far as a function can answer them.
+// A post stays readable whatever is commented: the last comments are shown as
+// far as the answer of a function has room, with what JSON makes of their signs.
 func TestLargestComments(t *testing.T) {
-	w := newRoadmap(t, 1)
-	id := w.submit(0, "Dark map", "").ID
-	large := strings.Repeat("\u0001", 9_999) // six bytes each in JSON
-	for i := range 60 {
-		at := now.Add(time.Duration(i) * time.Second)
-		body := large + string(rune('a'+i%26))
-		if err := w.platform.Load(context.Background(), feedback.CommentItem(id, ids.New(ids.Comment, at), w.people[0], w.tenant.ID(), body, timestamp.Format(at))); err != nil {
+	for _, sign := range []string{"\u0001", "<", `"`, "\u2028"} {
+		w := newRoadmap(t, 1)
+		id := w.submit(0, "Dark map", "").ID
+		var comments []table.Item
+		for i := range 101 {
+			at := now.Add(time.Duration(i) * time.Second)
+			comments = append(comments, feedback.CommentItem(id, ids.New(ids.Comment, at), w.people[0], w.tenant.ID(),
+				strings.Repeat(sign, 9_990)+strconv.Itoa(i), timestamp.Format(at)))
+		}
+		if err := w.platform.Load(context.Background(), comments...); err != nil {
 			t.Fatal(err)
 		}
+		a := w.Want(200, nil, "GET", "/api/v1/feedback/"+id, w.tokens[0], "")
+		answer, err := json.Marshal(map[string]string{"body": a.Body})
+		if err != nil {
+			t.Fatal(err)
+		}
+		shown := w.read(id, w.tokens[0]).Comments
+		if len(answer) > 6_000_000 || len(shown) < 70 || !strings.HasSuffix(shown[len(shown)-1].Body, "100") {
+			t.Errorf("%q: %d comments in an answer of %d bytes", sign, len(shown), len(answer))
+		}
 	}
-	a := w.Want(200, nil, "GET", "/api/v1/feedback/"+id, w.tokens[0], "")
-	shown := w.read(id, w.tokens[0]).Comments
-	if len(a.Body) > 2<<20 || len(shown) < 10 {
-		t.Errorf("%d comments in %d bytes", len(shown), len(a.Body))
+}
+
+// What a search reads does not grow with the length of the posts: it finds what
+// the newest say.
+func TestSearchOfLongPosts(t *testing.T) {
+	w := newRoadmap(t, 1)
+	long := strings.Repeat("\U0001f695", 9_990)
+	var posts []table.Item
+	for i := range 300 {
+		p, texts, err := feedback.Draft{Title: "Long", Body: long + "word"}.New(w.people[0], w.tenant.ID(), now.Add(time.Duration(i)*time.Second))
+		if err != nil {
+			t.Fatal(err)
+		}
+		posts = append(posts, slices.DeleteFunc(feedback.Items(p, texts), func(it table.Item) bool { return it.Type != "text" })...)
 	}
-	if last := shown[len(shown)-1]; !strings.HasSuffix(last.Body, string(rune('a'+59%26))) {
-		t.Error("the last comment is not shown")
+	if err := w.platform.Load(context.Background(), posts...); err != nil {
+		t.Fatal(err)
 	}
-	w.Want(201, nil, "POST", "/api/v1/feedback/"+id+"/comments", w.tokens[0], `{"body":"enough"}`)
+	w.Advance(time.Hour)
+	w.submit(0, "Short", "")
+	if got := w.find("q=body+of+short"); !slices.Equal(got, []string{"Short"}) {
+		t.Errorf("found %v", got)
+	}
+	if u := w.Last().Usage; u.Sequential > 12 || u.ReadUnits > 1300 {
+		t.Errorf("a search of long posts takes %+v", u)
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"svc/pkg/audit"
 	"svc/pkg/fault"
@@ -160,27 +161,52 @@ func (s Store) Comment(ctx context.Context, post table.Item, body string) (*Comm
 	return given, nil
 }
 
-// commentsShown is how many comments are shown, unless they fill a megabyte
-// before: a function's answer must stay below six.
-const commentsShown = 100
+// commentsShown is how many comments are shown, and commentBytes how many bytes
+// they may take in the answer of a function, which has room for six million.
+const (
+	commentsShown = 100
+	commentBytes  = 5 << 20
+)
 
-// comments reads the last comments of a post, oldest first: one page of the
-// post's partition backward from its newest COMMENT#, eventually consistent.
+// comments reads the last comments of a post, oldest first: the post's
+// partition backward from its newest COMMENT#, eventually consistent.
 func (s Store) comments(ctx context.Context, post string) ([]Comment, error) {
-	page, err := s.Platform.Query(ctx, Key(post).PK, table.Query{Prefix: commentPrefix, Backward: true, Limit: commentsShown})
+	page, err := s.Platform.Query(ctx, Key(post).PK, table.Query{Prefix: commentPrefix, Backward: true, Limit: commentsShown, Whole: true})
 	if err != nil {
 		return nil, err
 	}
-	out := make([]Comment, len(page.Items))
-	for i, it := range page.Items {
+	out, room := make([]Comment, 0, len(page.Items)), commentBytes
+	for _, it := range page.Items {
 		var c comment
 		if err := it.Decode(&c); err != nil {
 			return nil, err
 		}
-		out[i] = Comment{c.ID, c.Body, it.Text("author") == s.Person, c.CreatedAt}
+		if room -= answered(c.Body); room < 0 {
+			break
+		}
+		out = append(out, Comment{c.ID, c.Body, it.Text("author") == s.Person, c.CreatedAt})
 	}
 	slices.Reverse(out)
 	return out, nil
+}
+
+// answered is how many bytes a text takes at most in the answer of a function,
+// JSON in a member of JSON.
+func answered(text string) int {
+	n := 0
+	for _, r := range text {
+		switch {
+		case r < ' ' || r == '\u2028' || r == '\u2029':
+			n += len(`\\u0001`)
+		case r == '<' || r == '>' || r == '&':
+			n += len(`\u003c`)
+		case r == '"' || r == '\\':
+			n += len(`\\\"`)
+		default:
+			n += utf8.RuneLen(r)
+		}
+	}
+	return n
 }
 
 // resolve gives the post's id of an id or a slug; a 404 where there is none.
