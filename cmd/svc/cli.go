@@ -44,7 +44,8 @@ func (c *cli) run(ctx context.Context, args []string) int {
 	if errors.As(err, &usage) {
 		err = usage // what was going on when it was found out is no help
 	}
-	line := strings.Join(strings.Fields(strings.ReplaceAll(err.Error(), "\n", "; ")), " ")
+	said, _, _ := strings.Cut(err.Error(), ": strconv.") // a flag's value that is no number
+	line := strings.Join(strings.Fields(strings.ReplaceAll(said, "\n", "; ")), " ")
 	if !c.ran || usage.error != nil {
 		fmt.Fprintf(c.err, "svc: %s (see %s --help)\n", line, cmd.CommandPath())
 		return 2

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -174,6 +175,10 @@ func (c *cli) orderSet() *cobra.Command {
 		if len(args) == 2 && *driver == "" {
 			return usagef("give a status or --driver")
 		}
+		status := append(args, "")[2]
+		if status != "" && !slices.Contains(delivery.Statuses, status) {
+			return usagef("there is no status %s; expected %s", status, strings.Join(delivery.Statuses, ", "))
+		}
 		_, t, err := c.at(ctx, args[0])
 		if err != nil {
 			return err
@@ -186,7 +191,7 @@ func (c *cli) orderSet() *cobra.Command {
 			}
 			driverID = &one.ID
 		}
-		o, err := delivery.SetOrder(ctx, t, by(), args[1], append(args, "")[2], driverID)
+		o, err := delivery.SetOrder(ctx, t, by(), args[1], status, driverID)
 		if err != nil {
 			return missing(err, "order", args[1])
 		}

@@ -35,11 +35,14 @@ func seedCommand(c *cli) *cobra.Command {
 		Use:   "seed",
 		Short: "Fill a tenant with months of believable trips",
 		Long: "Make drivers, riders, and trips of the last months in every status, with logs, receipts, settled wallets and orders.\n" +
-			"It is fastest where no svc dev runs on the data folder: then the table's stream is off while it loads, and what is counted is counted at the end.\n" +
-			"Where one runs it goes through that, with its stream on, and is slower. Ctrl-C stops it; the same command goes on. A finished one adds to what is there.",
+			"Stop a svc dev that runs on the data folder first: then the table's stream is off while it loads, and what is counted is counted at the end.\n" +
+			"Where one runs it goes through that, with its stream on, and is many times slower. Ctrl-C stops it; the same command goes on. A finished one adds to what is there.",
 		Example: "  svc seed --tenant metro --trips 100000\n  svc seed --tenant metro --trips 5000 --password demo-password",
 		Args:    cobra.NoArgs,
 		RunE: act(func(ctx context.Context, _ []string) error {
+			if err := o.check(); err != nil {
+				return err
+			}
 			p, err := c.place(ctx)
 			switch {
 			case errors.Is(err, local.ErrNotRunning):
@@ -61,6 +64,16 @@ func seedCommand(c *cli) *cobra.Command {
 	return cmd
 }
 
+func (o seedOptions) check() error {
+	switch {
+	case o.trips < 1 || o.trips > seed.MaxTrips:
+		return usagef("--trips %d: expected 1 to %s", o.trips, thousands(seed.MaxTrips))
+	case o.days < 1 || o.days > seed.MaxDays:
+		return usagef("--days %d: expected 1 to %s", o.days, thousands(seed.MaxDays))
+	}
+	return nil
+}
+
 func (o seedOptions) options(note func(string, int, int)) seed.Options {
 	out := seed.Options{Trips: o.trips, Days: o.days, Seed: o.seed, Now: time.Now(), By: by(), Note: note}
 	if o.password != "" {
@@ -76,7 +89,7 @@ func (c *cli) seedRunning(ctx context.Context, p place, o seedOptions) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(c.err, "The service runs, so its stream is on: this is slower than without it, and counters follow over the next minutes.")
+	fmt.Fprintln(c.err, "The service runs, so its stream is on: this is many times slower than without it, and counters follow. Stop the service first where you can.")
 	bar := newProgress(c.err)
 	run := o.options(bar.note)
 	run.Finish = func(ctx context.Context, resumed bool) error {
@@ -101,21 +114,24 @@ func (c *cli) seedFolder(ctx context.Context, o seedOptions) (err error) {
 		return err
 	}
 	bar := newProgress(c.err)
-	n, err := c.seededTenant(ctx, db, o.tenant)
+	n, err := seededTenant(ctx, db, o.tenant, bar)
 	if err != nil {
 		return err
 	}
-	if l.Streaming {
-		fmt.Fprintln(c.err, "A service has run on this data folder, so the table's stream is on and writes slow down as it grows. A fresh folder (--data) is faster.")
+	all, err := tenant.Store{DB: db}.List(ctx)
+	if err != nil {
+		return err
 	}
-	run := o.options(bar.note)
-	run.Finish = func(ctx context.Context, _ bool) error {
-		all, err := tenant.Store{DB: db}.List(ctx)
-		if err != nil {
+	if l.Streaming { // a service has run here: what its stream still held is done before the stream ends
+		if err := settle(ctx, db, all, bar); err != nil {
 			return err
 		}
-		return c.count(ctx, db, all, bar)
+		if err := l.DisableStream(ctx); err != nil {
+			return err
+		}
 	}
+	run := o.options(bar.note)
+	run.Finish = func(ctx context.Context, _ bool) error { return c.count(ctx, db, all, bar) }
 	if err := c.seed(ctx, db, n, run, bar); err != nil {
 		return err
 	}
@@ -123,7 +139,7 @@ func (c *cli) seedFolder(ctx context.Context, o seedOptions) (err error) {
 }
 
 // seededTenant finds the tenant, or loads the demo when it is one of its.
-func (c *cli) seededTenant(ctx context.Context, db *table.DB, slug string) (tenant.Tenant, error) {
+func seededTenant(ctx context.Context, db *table.DB, slug string, bar *progress) (tenant.Tenant, error) {
 	store := tenant.Store{DB: db}
 	n, err := store.BySlug(ctx, slug)
 	if !errors.Is(err, fault.NotFound()) {
@@ -136,15 +152,24 @@ func (c *cli) seededTenant(ctx context.Context, db *table.DB, slug string) (tena
 	if err != nil {
 		return tenant.Tenant{}, err
 	}
-	for _, one := range all { // no stream settles the demo's trips
-		if _, err := settlement.Sweep(ctx, db.Tenant(one.ID), one.ReadShards, time.Now); err != nil {
-			return tenant.Tenant{}, err
-		}
+	if err := settle(ctx, db, all, bar); err != nil { // no stream settles the demo's trips
+		return tenant.Tenant{}, err
 	}
 	if n, err = store.BySlug(ctx, slug); errors.Is(err, fault.NotFound()) {
 		err = fmt.Errorf("there is no tenant %q", slug)
 	}
 	return n, err
+}
+
+// settle settles completed trips that have no receipt.
+func settle(ctx context.Context, db *table.DB, tenants []tenant.Tenant, bar *progress) error {
+	for i, n := range tenants {
+		if _, err := settlement.Sweep(ctx, db.Tenant(n.ID), n.ReadShards, time.Now); err != nil {
+			return err
+		}
+		bar.note("looking for receipts, tenants", i+1, len(tenants))
+	}
+	return nil
 }
 
 // count brings counters, totals and search rows up to what is there.

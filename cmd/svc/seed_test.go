@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -29,12 +30,13 @@ func TestSeed(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	out, done := &lines{}, make(chan int, 1)
 	go func() { done <- newCLI(out, out).run(ctx, []string{"dev", "--port", "0", "--data", data}) }()
-	defer func() {
+	ended := sync.OnceFunc(func() {
 		stop()
 		if code := <-done; code != 0 {
 			t.Errorf("svc dev ended with %d: %s", code, out.text())
 		}
-	}()
+	})
+	defer ended()
 	for begin := time.Now(); !strings.Contains(out.text(), "svc runs at"); time.Sleep(20 * time.Millisecond) {
 		if time.Since(begin) > 5*time.Minute {
 			t.Fatalf("svc dev does not start: %s", out.text())
@@ -54,6 +56,10 @@ func TestSeed(t *testing.T) {
 	}
 	if out := run("token", "get", "--tenant", "metro", "--audience", "rider", "--email", "rider.2.1@metro.example", "--password", "demo-password"); len(out) < 100 {
 		t.Errorf("token: %s", out)
+	}
+	ended()
+	if out := run("seed", "--tenant", "metro", "--trips", "40"); !strings.HasPrefix(out, "metro has 40 trips") {
+		t.Errorf("output: %s", out)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"svc/pkg/money"
 	"svc/pkg/settings"
 	"svc/pkg/table"
 )
@@ -45,10 +46,20 @@ func zoneFlags(cmd *cobra.Command) *edits[settings.Zone] {
 		for i, side := range sides {
 			n[i] = json.Number(strings.TrimSpace(side))
 		}
+		if !below(n[0], n[2]) || !below(n[1], n[3]) {
+			return usagef("--box %s: expected west,south,east,north in degrees, west below east and south below north", *box)
+		}
 		z.Area = settings.Area{Type: "Polygon", Coordinates: [][][]json.Number{{{n[0], n[1]}, {n[2], n[1]}, {n[2], n[3]}, {n[0], n[3]}, {n[0], n[1]}}}}
 		return nil
 	})
 	return e
+}
+
+// below says whether both are numbers, and the first the smaller one.
+func below(a, b json.Number) bool {
+	x, errX := money.Parse(a)
+	y, errY := money.Parse(b)
+	return errX == nil && errY == nil && x.LessThan(y)
 }
 
 func (c *cli) zoneAdd() *cobra.Command {

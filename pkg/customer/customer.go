@@ -57,7 +57,7 @@ func (r *Record) normal() error {
 	}
 	switch {
 	case r.Name == "":
-		return fault.Field("name", "expected a name")
+		return fault.Field("name", "expected a first or last name")
 	case !email.Valid(email.Fold(r.Email)):
 		return fault.Field("email", "expected a mail address")
 	}
@@ -68,9 +68,12 @@ func (r *Record) normal() error {
 		}
 		r.Rating = money.Ptr(d)
 	}
-	for _, s := range []*string{&r.Name, &r.FirstName, &r.LastName, r.Phone} {
-		if s != nil && utf8.RuneCountInString(*s) > 100 {
-			return fault.Field("customer", "names have at most 100 characters")
+	for _, label := range []struct {
+		field string
+		text  *string
+	}{{"firstName", &r.FirstName}, {"lastName", &r.LastName}, {"name", &r.Name}, {"phone", r.Phone}} {
+		if label.text != nil && utf8.RuneCountInString(*label.text) > 100 {
+			return fault.Field(label.field, "expected at most 100 characters")
 		}
 	}
 	return nil

@@ -114,7 +114,7 @@ func (r *Record) normal() error {
 	}
 	switch {
 	case r.FirstName == "" && r.LastName == "":
-		return fault.Field("name", "expected a name")
+		return fault.Field("name", "expected a first or last name")
 	case !email.Valid(email.Fold(r.Email)):
 		return fault.Field("email", "expected a mail address")
 	case r.Status != Offline && r.Status != Online && r.Status != Busy:
@@ -124,9 +124,13 @@ func (r *Record) normal() error {
 	case !within(r.Rating, 5) || (r.Rating != nil && strings.HasPrefix(string(*r.Rating), "-")):
 		return fault.Field("rating", "expected 0 to 5")
 	}
-	for _, p := range []*string{&r.FirstName, &r.LastName, r.Phone, r.VehiclePlate, r.VehicleModel, r.VehicleColor} {
-		if p != nil && utf8.RuneCountInString(*p) > 100 {
-			return fault.Field("driver", "names and labels have at most 100 characters")
+	for _, label := range []struct {
+		field string
+		text  *string
+	}{{"firstName", &r.FirstName}, {"lastName", &r.LastName}, {"phone", r.Phone},
+		{"vehiclePlate", r.VehiclePlate}, {"vehicleModel", r.VehicleModel}, {"vehicleColor", r.VehicleColor}} {
+		if label.text != nil && utf8.RuneCountInString(*label.text) > 100 {
+			return fault.Field(label.field, "expected at most 100 characters")
 		}
 	}
 	if r.PhotoURL != nil {

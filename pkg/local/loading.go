@@ -2,10 +2,13 @@ package local
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"svc/pkg/local/engine"
 )
@@ -18,8 +21,8 @@ type Loading struct {
 	Table    string
 	Data     string
 	// Streaming says that the table's stream is on: a service has run on the
-	// folder. Writes are slower then, and a service that starts later goes
-	// through the records of all of them.
+	// folder, and may have left records that nobody went through. Writes are
+	// slower the more records there are.
 	Streaming bool
 
 	lock    *os.File
@@ -104,6 +107,21 @@ func (l *Loading) open(ctx context.Context, template []byte) error {
 // EnableStream switches the table's stream on, now that the data is there.
 func (l *Loading) EnableStream(ctx context.Context) error {
 	_, err := EnableStream(ctx, l.Endpoint, l.Table)
+	return err
+}
+
+// DisableStream switches the table's stream off. Whoever calls it has done what
+// its records ask for: a stream that is switched on again is another one.
+func (l *Loading) DisableStream(ctx context.Context) error {
+	db, _ := clients(l.Endpoint)
+	_, err := db.UpdateTable(ctx, &dynamodb.UpdateTableInput{TableName: &l.Table,
+		StreamSpecification: &types.StreamSpecification{StreamEnabled: aws.Bool(false)}})
+	if err != nil {
+		return fmt.Errorf("switching the stream of %s off: %w", l.Table, err)
+	}
+	if _, err = awaitActive(ctx, db, l.Table); err == nil {
+		l.Streaming = false
+	}
 	return err
 }
 

@@ -64,9 +64,13 @@ func TestLoading(t *testing.T) {
 			if !l.Streaming {
 				t.Error("the stream is off")
 			}
+			if err := l.DisableStream(t.Context()); err != nil || l.Streaming {
+				t.Errorf("the stream stays on: %v", err)
+			}
 			if err := l.Close(); err != nil {
 				t.Error(err)
 			}
+			load("3", true)
 		})
 	}
 }

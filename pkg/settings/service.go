@@ -75,15 +75,8 @@ func (s *Service) normal() error {
 	if s.Capacity < 1 || s.Capacity > 1000 {
 		return fault.Field("capacity", "expected 1 to 1,000 passengers")
 	}
-	for name, n := range map[string]*json.Number{"baseFare": &s.BaseFare, "perKm": &s.PerKm, "perMinute": &s.PerMinute, "minimumFare": &s.MinimumFare} {
-		if *n == "" {
-			*n = "0"
-		}
-		d, err := money.Parse(*n) // per kilometre and minute may be finer than the currency
-		if err != nil || d.IsNegative() || d.GreaterThan(money.Max) {
-			return fault.Field(name, "expected an amount")
-		}
-		*n = money.Number(d)
+	if err := s.prices(); err != nil {
+		return err
 	}
 	if s.CommissionRate == "" {
 		s.CommissionRate = "0"
@@ -93,5 +86,27 @@ func (s *Service) normal() error {
 		return fault.Field("commission", "expected a share between 0 and 1")
 	}
 	s.CommissionRate = money.Number(d)
+	return nil
+}
+
+// prices puts the prices into their stored form; at least one is above zero.
+func (s *Service) prices() error {
+	free := true
+	for _, price := range []struct {
+		field string
+		n     *json.Number
+	}{{"baseFare", &s.BaseFare}, {"perKm", &s.PerKm}, {"perMinute", &s.PerMinute}, {"minimumFare", &s.MinimumFare}} {
+		if *price.n == "" {
+			*price.n = "0"
+		}
+		d, err := money.Parse(*price.n) // per kilometre and minute may be finer than the currency
+		if err != nil || d.IsNegative() || d.GreaterThan(money.Max) {
+			return fault.Field(price.field, "expected an amount of 0 or more")
+		}
+		*price.n, free = money.Number(d), free && d.IsZero()
+	}
+	if free {
+		return fault.Field("prices", "expected one above 0: a base fare, one for each kilometre or minute, or a least fare")
+	}
 	return nil
 }

@@ -81,7 +81,7 @@ func TestServices(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	van, err := settings.AddService(t.Context(), tn, by, settings.Service{ServiceType: settings.ServiceType{Name: "Van", Currency: "USD", Capacity: 6, Active: true}})
+	van, err := settings.AddService(t.Context(), tn, by, settings.Service{ServiceType: settings.ServiceType{Name: "Van", MinimumFare: "12", Currency: "USD", Capacity: 6, Active: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +103,8 @@ func TestServices(t *testing.T) {
 		"commission": func(s *settings.Service) { s.CommissionRate = "1.01" }, "negative fare": func(s *settings.Service) { s.BaseFare = "-1" },
 		"no name": func(s *settings.Service) { s.Name = " " }, "long name": func(s *settings.Service) { s.Name = strings.Repeat("ä", 101) },
 		"icon": func(s *settings.Service) { u := "http://x.example"; s.IconURL = &u }, "capacity": func(s *settings.Service) { s.Capacity = 0 },
-		"id": func(s *settings.Service) { s.ID = ids.New(ids.Service, apitest.Start) },
+		"free of charge": func(s *settings.Service) { s.MinimumFare = "0.00" },
+		"id":             func(s *settings.Service) { s.ID = ids.New(ids.Service, apitest.Start) },
 	} {
 		if _, err := settings.SetService(t.Context(), tn, by, van.ID, func(s *settings.Service) error { change(s); return nil }); err == nil {
 			t.Errorf("accepted: %s", name)

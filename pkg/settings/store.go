@@ -103,16 +103,23 @@ func Set(ctx context.Context, t table.Tenant, by audit.By, change func(*Document
 }
 
 func (d *Document) normal() error {
-	for name, n := range map[string]json.Number{"taxRate": d.Pricing.TaxRate, "cancellationFee": d.Pricing.CancellationFee,
-		"waitingPerMinute": d.Pricing.WaitingPerMinute, "roundFareToMultiple": d.Pricing.RoundFareToMultiple,
-		"searchRadiusKm": d.Dispatch.SearchRadiusKm} {
-		x, err := money.Parse(n)
-		if err != nil || x.IsNegative() || x.GreaterThan(money.Max) || (name == "taxRate" && x.GreaterThan(money.Must("1"))) {
-			return fault.Field(name, "expected a number that is not negative")
+	for _, setting := range []struct {
+		name string
+		n    json.Number
+	}{{"cancellationFee", d.Pricing.CancellationFee}, {"waitingPerMinute", d.Pricing.WaitingPerMinute},
+		{"roundFareToMultiple", d.Pricing.RoundFareToMultiple}, {"searchRadiusKm", d.Dispatch.SearchRadiusKm}} {
+		if x, err := money.Parse(setting.n); err != nil || x.IsNegative() || x.GreaterThan(money.Max) {
+			return fault.Field(setting.name, "expected a number of 0 or more")
 		}
 	}
-	if d.Pricing.FreeWaitingMinutes < 0 || d.Dispatch.OfferTimeoutSeconds < 0 {
-		return fault.Field("settings", "expected numbers that are not negative")
+	if x, err := money.Parse(d.Pricing.TaxRate); err != nil || x.IsNegative() || x.GreaterThan(money.Must("1")) {
+		return fault.Field("taxRate", "expected a share between 0 and 1")
+	}
+	switch {
+	case d.Pricing.FreeWaitingMinutes < 0:
+		return fault.Field("freeWaitingMinutes", "expected a number of 0 or more")
+	case d.Dispatch.OfferTimeoutSeconds < 0:
+		return fault.Field("offerTimeoutSeconds", "expected a number of 0 or more")
 	}
 	return nil
 }

@@ -61,8 +61,11 @@ func (z *Zone) normal() error {
 			return fault.Field("area", "expected rings of at least four positions that end where they begin")
 		}
 		for _, position := range ring {
-			if points++; points > 2000 || len(position) != 2 || !degrees(&position[0], 180) || !degrees(&position[1], 90) {
-				return fault.Field("area", "expected at most 2,000 positions [longitude, latitude] in degrees")
+			if points++; points > 2000 {
+				return fault.Field("area", "expected at most 2,000 positions")
+			}
+			if len(position) != 2 || !degrees(&position[0], 180) || !degrees(&position[1], 90) {
+				return fault.Field("area", "expected positions of longitude and latitude in degrees")
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package tenant
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -62,7 +63,7 @@ func (s Store) create(ctx context.Context, by audit.By, n Tenant) (Tenant, error
 	if n.Timezone == "" {
 		n.Timezone = "UTC"
 	}
-	n.ReadShards, n.WriteShards = max(n.ReadShards, 1), max(n.WriteShards, 1)
+	n.ReadShards, n.WriteShards = cmp.Or(n.ReadShards, 1), cmp.Or(n.WriteShards, 1)
 	if err := n.normal(); err != nil {
 		return Tenant{}, err
 	}

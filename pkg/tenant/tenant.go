@@ -7,6 +7,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"golang.org/x/text/currency"
+
 	"svc/pkg/fault"
 )
 
@@ -36,9 +38,8 @@ const MaxShards = 64
 const SettleShards = time.Minute
 
 var (
-	slugs      = regexp.MustCompile(`^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$`)
-	currencies = regexp.MustCompile(`^[A-Z]{3}$`)
-	domains    = regexp.MustCompile(`^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])$`)
+	slugs   = regexp.MustCompile(`^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$`)
+	domains = regexp.MustCompile(`^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])$`)
 )
 
 // normal puts a record into its stored form and says what is wrong with it.
@@ -50,8 +51,8 @@ func (t *Tenant) normal() error {
 		return fault.Field("slug", "expected 1 to 40 small letters, digits and inner hyphens")
 	case t.Name == "" || utf8.RuneCountInString(t.Name) > 100:
 		return fault.Field("name", "expected 1 to 100 characters")
-	case !currencies.MatchString(t.Currency):
-		return fault.Field("currency", "expected three capital letters (ISO 4217)")
+	case !isCurrency(t.Currency):
+		return fault.Field("currency", "expected a code of ISO 4217 in capital letters, as in USD")
 	case t.CustomDomain != "" && (len(t.CustomDomain) > 253 || !domains.MatchString(t.CustomDomain)):
 		return fault.Field("domain", "expected a host name, as in ride.metro.example")
 	case t.ReadShards < 1 || t.ReadShards > MaxShards || t.WriteShards < 1 || t.WriteShards > t.ReadShards:
@@ -61,6 +62,12 @@ func (t *Tenant) normal() error {
 		return fault.Field("timezone", "expected a name of the IANA database, as in Europe/Lisbon")
 	}
 	return nil
+}
+
+// isCurrency says whether text is the code of a currency.
+func isCurrency(text string) bool {
+	unit, err := currency.ParseISO(text)
+	return err == nil && unit.String() == text && text != "XXX" // which stands for none
 }
 
 // follows says what is wrong with changing was to t at now.

@@ -53,6 +53,12 @@ type Result struct {
 	Items      int  `json:"items"` // written now
 }
 
+// The largest run.
+const (
+	MaxTrips = 10_000_000
+	MaxDays  = 3650
+)
+
 // Errors of a run that cannot begin.
 var (
 	ErrAtWork = fault.InvalidState("Another seed is at work on this tenant.")
@@ -135,9 +141,9 @@ func begin(ctx context.Context, t table.Tenant, n tenant.Tenant, o Options) (p p
 		return p, true, nil
 	}
 	switch {
-	case o.Trips < 1 || o.Trips > 10_000_000:
+	case o.Trips < 1 || o.Trips > MaxTrips:
 		return plan{}, false, ErrTrips
-	case o.Days < 0 || o.Days > 3650:
+	case o.Days < 0 || o.Days > MaxDays:
 		return plan{}, false, ErrDays
 	case o.Days == 0:
 		o.Days = 180

@@ -11,11 +11,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"svc/pkg/authz"
 	"svc/pkg/customer"
 	"svc/pkg/driver"
 	"svc/pkg/local/testkit"
 	"svc/pkg/settings"
 	"svc/pkg/table"
+	"svc/pkg/tenant"
 )
 
 // A run that was interrupted anywhere is finished by the next, and comes to
@@ -42,7 +44,7 @@ func TestInterrupted(t *testing.T) {
 	for _, after := range []int{6, 9, 15, 30} {
 		wire := &testkit.Wire{}
 		db := testkit.TableOnWire(t, wire)
-		if err := db.Tenant(n.ID).Load(t.Context(), serviceItems(t, tn)...); err != nil {
+		if err := db.Tenant(n.ID).Load(t.Context(), serviceItems(t, n, tn)...); err != nil {
 			t.Fatal(err)
 		}
 		wire.BreakAfter(after)
@@ -64,13 +66,14 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-func serviceItems(t *testing.T, tn table.Tenant) []table.Item {
+// serviceItems are what a run reads of its tenant.
+func serviceItems(t *testing.T, n tenant.Tenant, tn table.Tenant) []table.Item {
 	t.Helper()
 	services, err := settings.Services(t.Context(), tn)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var out []table.Item
+	out := []table.Item{{Key: authz.FlagsKey(tn, 0), Type: "flags", Attrs: map[string]any{"currency": n.Currency}}}
 	for _, s := range services {
 		out = append(out, settings.ServiceItem(tn, s))
 	}
