@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"svc/pkg/api"
+	"svc/pkg/table"
 )
 
 // emitter writes lines in CloudWatch's embedded metric format. What dimensions
@@ -69,6 +70,9 @@ func (e *emitter) emit(values map[string]any, sets ...set) {
 	_, _ = e.w.Write(append(text, '\n')) // nothing can be done about a closed log
 }
 
+// ofRequests are what is measured of every request under its function alone.
+var ofRequests = map[string]string{"Requests": count, "Failures": count, "Latency": milliseconds, "ReadUnits": count, "WriteUnits": count}
+
 // Metrics writes what there is to measure of every request of a function:
 // requests, failures (5xx), latency, consumed units; latency by operation;
 // errors by word; failed checks by step.
@@ -81,7 +85,7 @@ func Metrics(w io.Writer, function string) func(context.Context, api.Observation
 		}
 		values := map[string]any{"request_id": o.RequestID, "Requests": 1, "Failures": failed, "Latency": milli(o.Elapsed),
 			"ReadUnits": o.Usage.ReadUnits, "WriteUnits": o.Usage.WriteUnits + o.Usage.IndexUnits}
-		sets := []set{{metrics: map[string]string{"Requests": count, "Failures": count, "Latency": milliseconds, "ReadUnits": count, "WriteUnits": count}}}
+		sets := []set{{metrics: ofRequests}}
 		if o.Operation != "" {
 			values["Operation"] = o.Operation
 			sets = append(sets, set{[]string{"Operation"}, map[string]string{"Latency": milliseconds}})
@@ -125,13 +129,15 @@ func measured(h http.Handler, w io.Writer, function string) http.Handler {
 	e := newEmitter(w, function)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began, seen := time.Now(), &status{ResponseWriter: w, code: http.StatusOK}
-		h.ServeHTTP(seen, r)
-		failed := 0
+		ctx, meter := table.Metered(r.Context())
+		h.ServeHTTP(seen, r.WithContext(ctx))
+		used, failed := meter.Usage(), 0
 		if seen.code >= http.StatusInternalServerError {
 			failed = 1
 		}
-		values := map[string]any{"request_id": w.Header().Get("X-Request-Id"), "Requests": 1, "Failures": failed, "Latency": milli(time.Since(began)), "Status": seen.code}
-		sets := []set{{metrics: map[string]string{"Requests": count, "Failures": count, "Latency": milliseconds}}}
+		values := map[string]any{"request_id": w.Header().Get("X-Request-Id"), "Requests": 1, "Failures": failed, "Latency": milli(time.Since(began)), "Status": seen.code,
+			"ReadUnits": used.ReadUnits, "WriteUnits": used.WriteUnits + used.IndexUnits}
+		sets := []set{{metrics: ofRequests}}
 		if seen.code != http.StatusNotFound {
 			_, rest, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
 			values["Operation"], _, _ = strings.Cut(rest, "/")
@@ -157,7 +163,9 @@ func (s *status) WriteHeader(code int) {
 func lagged(h StreamHandler, w io.Writer, function string, now func() time.Time) StreamHandler {
 	e := newEmitter(w, function)
 	return func(ctx context.Context, event events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
+		ctx, meter := table.Metered(ctx)
 		answer, err := h(ctx, event)
+		used := meter.Usage()
 		failed := len(answer.BatchItemFailures)
 		if err != nil {
 			failed = len(event.Records)
@@ -168,8 +176,8 @@ func lagged(h StreamHandler, w io.Writer, function string, now func() time.Time)
 				oldest = at
 			}
 		}
-		values := map[string]any{"Records": len(event.Records), "RecordsFailed": failed}
-		metrics := map[string]string{"Records": count, "RecordsFailed": count}
+		values := map[string]any{"Records": len(event.Records), "RecordsFailed": failed, "ReadUnits": used.ReadUnits, "WriteUnits": used.WriteUnits + used.IndexUnits}
+		metrics := map[string]string{"Records": count, "RecordsFailed": count, "ReadUnits": count, "WriteUnits": count}
 		if !oldest.IsZero() {
 			values["Lag"], metrics["Lag"] = max(0, milli(now().Sub(oldest))), milliseconds
 		}

@@ -46,7 +46,7 @@ type measured struct {
 func TestColdStarts(t *testing.T) {
 	sizes := zips(t)
 	for name, size := range sizes {
-		if size > 6<<20 {
+		if size > 6_000_000 {
 			t.Errorf("the zip of %s has %d bytes", name, size)
 		}
 	}

@@ -42,7 +42,30 @@ func TestReplay(t *testing.T) {
 				name := strings.TrimSuffix(filepath.Base(file), ".json")
 				t.Run(name, func(t *testing.T) { s.replay(t, routes, file, name, payload == "v2" && *update, made) })
 			}
+			s.units(t)
 		})
+	}
+}
+
+// units holds every function that reads the table to measuring what it used.
+func (s *service) units(t *testing.T) {
+	t.Helper()
+	s.output.mu.Lock()
+	defer s.output.mu.Unlock()
+	used := map[string]float64{}
+	for text := range bytes.Lines(s.output.text) {
+		var line struct {
+			Function              string
+			ReadUnits, WriteUnits float64
+		}
+		if json.Unmarshal(text, &line) == nil {
+			used[line.Function] += line.ReadUnits + line.WriteUnits
+		}
+	}
+	for name, kind := range functions {
+		if kind != "schedule" && name != app.Docs && used[name] == 0 {
+			t.Errorf("%s measures no units", name)
+		}
 	}
 }
 
