@@ -192,6 +192,7 @@ func TestSearchWhileCustomersAreAddedAndRenamed(t *testing.T) {
 	for _, q := range []string{"a", "an", "ann", "example", "anna 1"} {
 		for _, limit := range []int{1, 4, 20} {
 			t.Run(fmt.Sprint(q, ", limit ", limit), func(t *testing.T) {
+				t.Parallel()
 				rnd := rand.New(rand.NewPCG(uint64(limit), uint64(len(q))))
 				h := newHall(t)
 				name := func() (string, string) {

@@ -20,6 +20,7 @@ var streamOff = local.TableOptions{StreamOff: true}
 func TestFunctionIsExactHoweverBadlyTheStreamComes(t *testing.T) {
 	for seed := range uint64(3) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			t.Parallel()
 			name := streamtest.Table(t)
 			w := newWorld(t, name, seed, 1+int(seed)*4)
 			crashes, seen := 0, 0

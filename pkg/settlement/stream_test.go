@@ -169,6 +169,7 @@ func (p *place) auditWallet(side wallet.Side, actor string, want []string) {
 func TestFunctionSettlesOnceHoweverBadlyTheStreamComes(t *testing.T) {
 	for seed := range uint64(3) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			t.Parallel()
 			rnd := rand.New(rand.NewPCG(seed, 1))
 			p := newPlace(t, streamtest.Table(t), 1+int(seed)*3)
 			for i := range 40 {
