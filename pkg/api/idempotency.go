@@ -12,6 +12,8 @@ import (
 	"svc/pkg/table"
 )
 
+const idempotencyKey = "Idempotency-Key"
+
 // errTaken is a request whose key another one has used first.
 var errTaken = errors.New("the idempotency key is taken")
 
@@ -20,7 +22,7 @@ const kept = 24 * time.Hour
 
 // readKey takes the Idempotency-Key of a POST: 1 to 255 visible characters.
 func (x *exchange) readKey() error {
-	values := x.r.Header.Values("Idempotency-Key")
+	values := x.r.Header.Values(idempotencyKey)
 	if x.row.Method != http.MethodPost || len(values) == 0 {
 		return nil
 	}

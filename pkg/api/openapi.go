@@ -89,7 +89,7 @@ func (r Row) describe() huma.Operation {
 	}
 	op.Extensions = map[string]any{"x-policy": extension}
 	if r.Method == http.MethodPost {
-		op.Parameters = append(op.Parameters, &huma.Param{Name: "Idempotency-Key", In: "header",
+		op.Parameters = append(op.Parameters, &huma.Param{Name: idempotencyKey, In: "header",
 			Description: "Makes the request safe to repeat for 24 hours: the first answer is given again.",
 			Schema:      &huma.Schema{Type: huma.TypeString, MinLength: ptr(1), MaxLength: ptr(255), Pattern: `^[!-~]+$`}})
 	}

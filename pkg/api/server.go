@@ -74,7 +74,13 @@ func New(cfg Config, rows ...Row) (*Server, error) {
 		if err := row.check(); err != nil {
 			return nil, err
 		}
-		s.router.add(row.Method, row.Path, s.bind(row))
+		op := s.bind(row)
+		for _, p := range op.op.Parameters {
+			if (p.In == "header" || p.In == "cookie") && p.Name != idempotencyKey {
+				return nil, fmt.Errorf("%s: input is never bound to a %s: %s", row.ID, p.In, p.Name)
+			}
+		}
+		s.router.add(row.Method, row.Path, op)
 	}
 	return s, nil
 }

@@ -38,6 +38,24 @@ func (x *exchange) blame(field, format string, args ...any) {
 // inspect finds what huma would let pass: unknown, repeated and empty query
 // parameters, and in the body what JSON leaves open.
 func (x *exchange) inspect() {
+	if x.r.URL.RawQuery != "" {
+		x.inspectQuery()
+	}
+	body := x.trimmed()
+	if x.row.body == nil {
+		if len(body) > 0 && string(body) != "{}" {
+			x.blame("body", "expected no body, or {}")
+		}
+		return
+	}
+	if len(body) > 0 {
+		for _, d := range walk(x.body, x.row.body, x.server.huma.OpenAPI().Components.Schemas) {
+			x.blame(d.Field, "%s", d.Message)
+		}
+	}
+}
+
+func (x *exchange) inspectQuery() {
 	values, err := url.ParseQuery(x.r.URL.RawQuery)
 	if err != nil {
 		x.blame("query", "malformed")
@@ -56,18 +74,6 @@ func (x *exchange) inspect() {
 			x.blame("query."+name, "expected a value")
 		case p.Schema.Type == huma.TypeInteger && given[0][0] == '+': // huma would take it
 			x.blame("query."+name, "invalid integer")
-		}
-	}
-	body := string(x.trimmed())
-	if x.row.body == nil {
-		if body != "" && body != "{}" {
-			x.blame("body", "expected no body, or {}")
-		}
-		return
-	}
-	if body != "" {
-		for _, d := range walk(x.body, x.row.body, x.server.huma.OpenAPI().Components.Schemas) {
-			x.blame(d.Field, "%s", d.Message)
 		}
 	}
 }

@@ -37,13 +37,13 @@ func TestAllocations(t *testing.T) {
 		name, token, method, target, body string
 		whole, ours                       float64 // at most: an eighth and more above what is counted, on either engine
 	}{
-		{"one item", rider, "GET", "/api/v1/me", "", 620, 120},
-		{"list of 1", op, "GET", "/api/v1/trips?limit=1", "", 1060, 120},
-		{"list of 20", op, "GET", "/api/v1/trips?limit=20", "", 1100, 0},
-		{"list of 200", op, "GET", "/api/v1/trips?limit=200", "", 1350, 0},
-		{"trip with its log", op, "GET", "/api/v1/trips/" + trip, "", 1500, 120},
-		{"request", rider, "POST", "/api/v1/me/trips", request, 1200, 300},
-		{"accept", driver, "POST", "/api/v1/me/trips/" + trip + "/accept", "{}", 1200, 235},
+		{"one item", rider, "GET", "/api/v1/me", "", 570, 120},
+		{"list of 1", op, "GET", "/api/v1/trips?limit=1", "", 1000, 120},
+		{"list of 20", op, "GET", "/api/v1/trips?limit=20", "", 1030, 0},
+		{"list of 200", op, "GET", "/api/v1/trips?limit=200", "", 1240, 0},
+		{"trip with its log", op, "GET", "/api/v1/trips/" + trip, "", 1410, 120},
+		{"request", rider, "POST", "/api/v1/me/trips", request, 1110, 220},
+		{"accept", driver, "POST", "/api/v1/me/trips/" + trip + "/accept", "{}", 1080, 200},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			name, event := gatewayEvent(t, tt.token, tt.method, tt.target, tt.body)

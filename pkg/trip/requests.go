@@ -2,6 +2,7 @@ package trip
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
 
 	"github.com/shopspring/decimal"
@@ -31,6 +32,9 @@ type Ride struct {
 func (r Ride) New(rider, currency string, service table.Item, now time.Time) (Trip, error) {
 	var faults []fault.Detail
 	coordinate := func(field string, n json.Number, limit int64) json.Number {
+		if plain(n, limit) {
+			return n
+		}
 		d, err := money.Parse(n)
 		if err != nil || d.Abs().GreaterThan(decimal.NewFromInt(limit)) {
 			faults = append(faults, fault.Detail{Field: "body." + field, Message: "expected degrees"})
@@ -66,6 +70,29 @@ func (r Ride) New(rider, currency string, service table.Item, now time.Time) (Tr
 		return Trip{}, fault.Invalid(faults...)
 	}
 	return t, nil
+}
+
+// plain says whether a number is within ±limit and written as money.Number
+// would write it: the usual case, for which nothing has to be computed.
+func plain(n json.Number, limit int64) bool {
+	text, negative := strings.CutPrefix(string(n), "-")
+	whole, decimals, fraction := strings.Cut(text, ".")
+	if len(whole) < 1 || len(whole) > 3 || len(whole) > 1 && whole[0] == '0' || fraction && (decimals == "" || len(decimals) > 30 || decimals[len(decimals)-1] == '0') {
+		return false
+	}
+	degrees := int64(0)
+	for i := range len(whole) {
+		if whole[i] < '0' || whole[i] > '9' {
+			return false
+		}
+		degrees = degrees*10 + int64(whole[i]-'0')
+	}
+	for i := range len(decimals) {
+		if decimals[i] < '0' || decimals[i] > '9' {
+			return false
+		}
+	}
+	return degrees < limit && (degrees > 0 || fraction || !negative)
 }
 
 // Reason is the body of a cancellation.
