@@ -57,6 +57,9 @@ func (x *exchange) serve(ctx context.Context) error {
 	if err := x.identify(ctx); err != nil {
 		return err
 	}
+	if err := x.server.buckets.admit(x.server.Rates, x.caller.Actor, x.now); err != nil {
+		return err
+	}
 	tooLarge, err := x.readBody()
 	if err != nil {
 		return err

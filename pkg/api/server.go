@@ -29,6 +29,7 @@ type Config struct {
 	Now      func() time.Time                         // nil: time.Now
 	Observe  func(ctx context.Context, o Observation) // nil: nothing
 	Logger   *slog.Logger                             // nil: the default one
+	Rates    Rates                                    // of what one process takes
 }
 
 // Server serves rows.
@@ -38,6 +39,7 @@ type Server struct {
 	huma    huma.API
 	adapter *adapter
 	shards  shards
+	buckets buckets
 	clients table.Platform
 	posts   table.Platform
 }
