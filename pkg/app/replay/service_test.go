@@ -106,7 +106,7 @@ func start(t *testing.T) *service {
 		}
 	})
 	data := t.TempDir()
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
 	s.Service, err = local.StartService(ctx, local.ServiceOptions{Data: data, Memory: true, Table: "svc", Template: svc.Template,
 		Log: slog.New(slog.NewTextHandler(s.output, nil)), Build: s.build})
@@ -163,7 +163,7 @@ func (s *service) keep(function string, event json.RawMessage) {
 
 func (s *service) drain(t *testing.T) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
 	if err := s.Poller.Drain(ctx); err != nil {
 		t.Fatalf("draining the stream: %v\n%s", err, s.output.tail())
