@@ -131,6 +131,9 @@ func devApp(ctx context.Context, at local.Place, log *slog.Logger) (*app.Place, 
 			return nil, local.App{}, usagef("REFRESH_GRACE is %q, which is no duration", text)
 		}
 	}
+	if p.Rates, err = app.RatesFromEnvironment(); err != nil {
+		return nil, local.App{}, usagef("%s", err)
+	}
 	functions, err := p.Functions()
 	if err != nil {
 		return nil, local.App{}, err

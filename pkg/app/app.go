@@ -30,6 +30,8 @@ type Place struct {
 	Documents http.RoundTripper
 	// Limits are the throttles of the authorization server; zeros are its defaults.
 	Limits oauth.Limits
+	// Rates bound what one process takes of /api/v1; zeros are no bound.
+	Rates api.Rates
 
 	keys *signing.Keys
 }
@@ -64,7 +66,7 @@ func (p *Place) Handler(function string) (http.Handler, error) {
 }
 
 func (p *Place) api(rows []api.Row) (http.Handler, error) {
-	return api.New(api.Config{DB: p.DB, Verifier: p.Keys(), BaseURL: p.BaseURL, Now: p.Now, Observe: p.Observe, Logger: p.Logger}, rows...)
+	return api.New(api.Config{DB: p.DB, Verifier: p.Keys(), BaseURL: p.BaseURL, Now: p.Now, Observe: p.Observe, Logger: p.Logger, Rates: p.Rates}, rows...)
 }
 
 // Functions gives every function that answers requests, as the local gateway

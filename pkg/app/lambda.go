@@ -45,6 +45,10 @@ func start(function string, serve Serve, logger *slog.Logger) (any, error) {
 // API serves the rows.
 func API(rows func(*table.DB) []api.Row) Serve {
 	return func(p *Place, _ string) (any, error) {
+		var err error
+		if p.Rates, err = RatesFromEnvironment(); err != nil {
+			return nil, err
+		}
 		return p.requests(func(at *Place) (http.Handler, error) { return at.api(rows(at.DB)) })
 	}
 }

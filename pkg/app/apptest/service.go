@@ -47,6 +47,7 @@ type Service struct {
 type Options struct {
 	Bare         bool // no tenants
 	Limits       oauth.Limits
+	Rates        api.Rates
 	RefreshGrace time.Duration
 	Documents    http.RoundTripper // fetches clients' metadata documents
 }
@@ -105,7 +106,7 @@ func (s *Service) build(ctx context.Context, at local.Place, o Options) (local.A
 		return local.App{}, err
 	}
 	s.Place = &app.Place{DB: s.DB, BaseURL: at.BaseURL, Sealer: signing.NewSealer(), Now: s.Clock.Now, Observe: s.observe,
-		Logger: slog.New(slog.NewJSONHandler(s.logs, nil)), RefreshGrace: o.RefreshGrace, Documents: o.Documents, Limits: o.Limits}
+		Logger: slog.New(slog.NewJSONHandler(s.logs, nil)), RefreshGrace: o.RefreshGrace, Documents: o.Documents, Limits: o.Limits, Rates: o.Rates}
 	functions, err := s.Place.Functions()
 	if err != nil {
 		return local.App{}, err

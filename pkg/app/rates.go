@@ -1,0 +1,27 @@
+package app
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+
+	"svc/pkg/api"
+)
+
+// RatesFromEnvironment reads TENANT_RATE and CLIENT_RATE, requests a second;
+// absent or 0 is no bound.
+func RatesFromEnvironment() (api.Rates, error) {
+	var r api.Rates
+	for name, rate := range map[string]*int{"TENANT_RATE": &r.Tenant, "CLIENT_RATE": &r.Client} {
+		text := os.Getenv(name)
+		if text == "" {
+			continue
+		}
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 0 || n > 1_000_000 {
+			return api.Rates{}, fmt.Errorf("%s is %q, which is no number of requests a second (0 to 1000000)", name, text)
+		}
+		*rate = n
+	}
+	return r, nil
+}
