@@ -15,10 +15,11 @@ const (
 	rider3 = "rider3@metro.example"
 	drives = "driver1@metro.example"
 	second = "driver2@metro.example"
+	third  = "driver3@metro.example"
 )
 
 // Trips of the demo as they stand: 21 is on its way with the second driver, 22
-// has the first one waiting, 23 is assigned to the first, 24 and 25 are nobody's.
+// has the first one waiting, 23 is assigned to the third, 24 and 25 are nobody's.
 
 func trip(n string) string { return "trp_01JMETR0" + "0000000000000000"[:18-len(n)] + n }
 
@@ -81,7 +82,7 @@ var requests = []request{
 	{name: "svc_request_ride-faults", person: rider1, method: "POST", path: "/api/v1/me/trips", body: `{"originLat": "north", "originLng": 200, "x": 1}`},
 	{name: "svc_accept_trip", person: drives, method: "POST", path: "/api/v1/me/trips/" + trip("25") + "/accept"},
 	{name: "svc_accept_trip-again", person: drives, method: "POST", path: "/api/v1/me/trips/" + trip("25") + "/accept"},
-	{name: "svc_mark_arrived", person: drives, method: "POST", path: "/api/v1/me/trips/" + trip("23") + "/arrived"},
+	{name: "svc_mark_arrived", person: third, method: "POST", path: "/api/v1/me/trips/" + trip("23") + "/arrived"},
 	{name: "svc_start_trip", person: drives, method: "POST", path: "/api/v1/me/trips/" + trip("22") + "/start"},
 	{name: "svc_complete_trip", person: second, method: "POST", path: "/api/v1/me/trips/" + trip("21") + "/complete", body: `{"finalFare": 20.10, "actualDistance": 7.5, "actualDuration": 900}`},
 	{name: "svc_cancel_my_trip", person: rider3, method: "POST", path: "/api/v1/me/trips/" + trip("24") + "/cancel", body: `{"reason": "Plans changed"}`},

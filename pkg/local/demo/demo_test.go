@@ -15,7 +15,9 @@ import (
 	"svc/pkg/login"
 	"svc/pkg/password"
 	"svc/pkg/person"
+	"svc/pkg/table"
 	"svc/pkg/tenant"
+	"svc/pkg/trip"
 )
 
 var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -102,6 +104,40 @@ func TestLoadedOnce(t *testing.T) {
 		case authz.Rider:
 			if _, err := customer.ByID(t.Context(), db.Tenant(metro.ID), p.ID); err != nil {
 				t.Error(err)
+			}
+		}
+	}
+}
+
+// Nobody drives two trips at once, and who drives one is not offline.
+func TestDriversAreWhereTheirTripsAre(t *testing.T) {
+	db := testkit.Table(t)
+	if _, err := demo.Load(t.Context(), db, start); err != nil {
+		t.Fatal(err)
+	}
+	all, err := tenant.Store{DB: db}.List(t.Context())
+	if err != nil || len(all) != 2 {
+		t.Fatal(all, err)
+	}
+	for _, n := range all {
+		tn, open := db.Tenant(n.ID), map[string]trip.Status{}
+		for _, status := range []trip.Status{trip.Assigned, trip.DriverArrived, trip.InProgress} {
+			page, err := tn.Query(t.Context(), tn.Partition("STATUS", string(status), "0"), table.Query{Index: 2, Limit: 100})
+			if err != nil || len(page.Items) == 0 {
+				t.Fatalf("%s: no trip is %s, %v", n.Slug, status, err)
+			}
+			for _, it := range page.Items {
+				one, err := trip.FromItem(it)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if other, busy := open[*one.DriverID]; busy {
+					t.Errorf("%s: %s has a trip that is %s and one that is %s", n.Slug, *one.DriverID, other, status)
+				}
+				open[*one.DriverID] = status
+				if d, err := driver.ByID(t.Context(), tn, *one.DriverID); err != nil || d.Status == driver.Offline {
+					t.Errorf("%s: the driver of a trip that is %s: %+v, %v", n.Slug, status, d.Status, err)
+				}
 			}
 		}
 	}

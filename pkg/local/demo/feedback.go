@@ -33,9 +33,8 @@ type suggestion struct {
 	title    string
 	titleEn  string
 	texts    feedback.Texts
-	days     int     // ago
-	voters   []voter // besides them, others operators of the platform:
-	others   int
+	days     int // ago
+	voters   []voter
 	comments []reply
 }
 
@@ -77,7 +76,7 @@ func (l *loader) suggestion(s suggestion, n int, post string) []table.Item {
 		moved = timestamp.Format(l.now.AddDate(0, 0, -s.days/2))
 	}
 	p := feedback.Post{ID: post, Type: s.kind, Status: s.status, Category: s.category,
-		Title: s.title, TitleEn: s.titleEn, Votes: int64(len(s.voters) + s.others), Comments: int64(len(s.comments)),
+		Title: s.title, TitleEn: s.titleEn, Votes: int64(len(s.voters)), Comments: int64(len(s.comments)),
 		CreatedAt: at, UpdatedAt: moved, Author: s.by.id(), Tenant: id(ids.Tenant, s.by.slug, 1), Version: 1}
 	p.Slug = feedback.SlugOf(p)
 	var out []table.Item
@@ -89,8 +88,7 @@ func (l *loader) suggestion(s suggestion, n int, post string) []table.Item {
 	return append(append(out, items[1:]...), items[0])
 }
 
-// votes writes the post's votes: every vote counted is there, those of
-// operators of tenants elsewhere too.
+// votes writes the post's votes: every vote counted is there.
 func (l *loader) votes(ctx context.Context, s suggestion, post string) error {
 	at := timestamp.Format(l.now.AddDate(0, 0, -s.days))
 	for _, v := range s.voters {
@@ -99,10 +97,5 @@ func (l *loader) votes(ctx context.Context, s suggestion, post string) error {
 			return err
 		}
 	}
-	elsewhere := l.db.Tenant(id(ids.Tenant, "elsewhere", 1))
-	var items []table.Item
-	for i := range s.others {
-		items = append(items, feedback.VoteItem(elsewhere, post, id(ids.Person, "elsewhere", i+1), at))
-	}
-	return elsewhere.Load(ctx, items...)
+	return nil
 }

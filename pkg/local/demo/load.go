@@ -122,9 +122,8 @@ func (l *loader) place(ctx context.Context, p place) error {
 	return l.delivery(ctx, t, p)
 }
 
-// seen is how long ago a driver's app told where it is: an offline one's when
-// the last ride of the day was over.
-var seen = map[string]time.Duration{driver.Online: 20 * time.Second, driver.Busy: 5 * time.Second, driver.Offline: 4*time.Hour + 10*time.Minute}
+// seen is how long ago a driver's app told where it is.
+var seen = map[string]time.Duration{driver.Online: 20 * time.Second, driver.Busy: 5 * time.Second}
 
 // people are the tenant's drivers and riders.
 func (l *loader) people(ctx context.Context, t table.Tenant, p place) error {

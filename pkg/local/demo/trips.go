@@ -55,7 +55,7 @@ var rides = []ride{
 	{2 * time.Hour, 2, 0, 3, 5, 1, "CASH", trip.Cancelled},
 	{34 * time.Minute, 3, 2, 1, 4, 2, "CARD", trip.InProgress},
 	{11 * time.Minute, 1, 1, 0, 3, 1, "CARD", trip.DriverArrived},
-	{6 * time.Minute, 2, 1, 2, 1, 1, "CASH", trip.Assigned},
+	{6 * time.Minute, 2, 3, 2, 1, 1, "CASH", trip.Assigned},
 	{3 * time.Minute, 3, 0, 5, 0, 2, "CARD", trip.Pending},
 	{1 * time.Minute, 1, 0, 1, 2, 1, "CASH", trip.Pending},
 }
