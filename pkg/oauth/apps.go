@@ -91,6 +91,7 @@ func (s *Server) signInOwn(w http.ResponseWriter, r *http.Request, form url.Valu
 func (s *Server) showOwnSignIn(w http.ResponseWriter, r *http.Request, o own, c page.SignIn, status int) error {
 	c.Action, c.CSRF = "signin?"+o.query.Encode(), s.form(w, r, signInForm, o.query.Encode())
 	c.Rider, c.Driver = o.audience == authz.Rider, o.audience == authz.Driver
+	c.Forgot = s.forgotLink(o.audience, o.query.Get("tenant_hint"), o.query.Get("ui_locales"))
 	return s.show(w, r, status, page.Frame{Brand: o.brand}, c)
 }
 

@@ -47,10 +47,14 @@ func NewLink(ctx context.Context, db *table.DB, baseURL string, audience authz.A
 	if l.Actor == "" || l.Disabled {
 		return "", fault.NotFound()
 	}
+	return s.newLink(ctx, baseURL, link{Audience: audience, TenantID: tenantOf(audience, tenantID), Actor: l.Actor, Email: address, Since: l.Since}, now.Add(LinkLife))
+}
+
+// newLink makes a link that is good until it expires.
+func (s *Server) newLink(ctx context.Context, baseURL string, n link, expires time.Time) (string, error) {
 	secret := ids.Secret()
 	tx := s.p.Write()
-	tx.Create(table.Item{Key: s.linkKey(secret), Type: "link", Expires: now.Add(LinkLife), Doc: link{
-		Audience: audience, TenantID: tenantOf(audience, tenantID), Actor: l.Actor, Email: address, Since: l.Since}})
+	tx.Create(table.Item{Key: s.linkKey(secret), Type: "link", Expires: expires, Doc: n})
 	if err := tx.Commit(ctx); err != nil {
 		return "", fmt.Errorf("one-time link: %w", err)
 	}

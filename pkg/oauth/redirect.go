@@ -144,9 +144,14 @@ func redirect(w http.ResponseWriter, status int, location string) error {
 // show sends a page in the language of the request.
 func (s *Server) show(w http.ResponseWriter, r *http.Request, status int, f page.Frame, c page.Content) error {
 	if f.Lang == "" {
-		f.Lang = page.Choose(r.URL.Query().Get("ui_locales"), r.Header.Get("Accept-Language"))
+		f.Lang = s.lang(r)
 	}
 	return page.Write(w, status, f, c)
+}
+
+// lang is the language of the request.
+func (s *Server) lang(r *http.Request) page.Lang {
+	return page.Choose(r.URL.Query().Get("ui_locales"), r.Header.Get("Accept-Language"))
 }
 
 // browser runs a handler whose caller is a person with a browser: an error of

@@ -31,6 +31,9 @@ type Config struct {
 	// Documents fetches the metadata of clients that are named by an address; nil
 	// is a transport that reaches public addresses only. Tests have their own.
 	Documents http.RoundTripper
+	// Mail sends one-time links to set a password to who asks for one; nil is
+	// none, and nobody is offered one.
+	Mail Mailer
 	// Limits are the throttles; a zero is its default, a negative number none.
 	Limits Limits
 }
@@ -45,6 +48,8 @@ type Server struct {
 	routes map[string]map[string]handler
 
 	documents *documents
+	mailTime  time.Duration
+	after     func(time.Duration) <-chan time.Time
 }
 
 // New makes the server. keys must be able to sign.
@@ -58,6 +63,7 @@ func New(c Config, db *table.DB, keys *signing.Keys, log *slog.Logger) *Server {
 	c.RefreshGrace = min(max(c.RefreshGrace, 0), MaxRefreshGrace)
 	c.Limits = c.Limits.orDefault()
 	s := &Server{config: c, db: db, keys: keys, log: log, routes: map[string]map[string]handler{}, documents: newDocuments(c.Documents),
+		mailTime: mailTime, after: time.After,
 		p: db.Platform("CLIENT", "CODE", "SESSION", "PERSON", "EMAIL", "SLUG", "DOMAIN", "THROTTLE", "LINK")}
 	for _, r := range routes {
 		if s.routes[r.path] == nil {
@@ -106,6 +112,8 @@ var routes = []route{
 	{"POST", "/oauth/tenant", (*Server).pickTenant},
 	{"GET", "/oauth/password", (*Server).passwordPage},
 	{"POST", "/oauth/password", (*Server).setPassword},
+	{"GET", "/oauth/forgot", (*Server).forgotPage},
+	{"POST", "/oauth/forgot", (*Server).forgot},
 	{"GET", "/oauth/userinfo", (*Server).userinfo},
 	{"POST", "/oauth/userinfo", (*Server).userinfo},
 	{"GET", "/oauth/logout", (*Server).logoutPage},

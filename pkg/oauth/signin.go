@@ -36,6 +36,7 @@ func (s *Server) showSignIn(w http.ResponseWriter, r *http.Request, a *authoriza
 	c.Action, c.Client = a.link("signin"), a.client.Name
 	c.CSRF = s.form(w, r, signInForm, a.name())
 	c.Rider, c.Driver = a.audience == authz.Rider, a.audience == authz.Driver
+	c.Forgot = s.forgotLink(a.audience, a.tenantHint, a.locales)
 	return s.show(w, r, status, a.frame(), c)
 }
 

@@ -20,6 +20,7 @@ type Limits struct {
 	SignInsOfAnybody int // failed sign-ins to one account, browsers that it knows apart, a day
 	SignIns          int // failed sign-ins, a quarter of an hour
 	Registrations    int // an hour
+	Links            int // one-time links asked for, an hour
 	Documents        int // client metadata documents fetched, an hour
 	TokenFailures    int // refused requests of the token, revocation and introspection endpoints, a minute
 }
@@ -30,7 +31,7 @@ func (l Limits) orDefault() Limits {
 		standard int
 	}{
 		{&l.SignInsAnAccount, signInsAnAccount}, {&l.SignInsOfAnybody, signInsOfAnybody}, {&l.SignIns, signInsAnAddress},
-		{&l.Registrations, 200}, {&l.Documents, 60}, {&l.TokenFailures, 300},
+		{&l.Registrations, 200}, {&l.Links, 20}, {&l.Documents, 60}, {&l.TokenFailures, 300},
 	} {
 		if *one.limit == 0 {
 			*one.limit = one.standard

@@ -12,6 +12,17 @@ type SignIn struct {
 	Client  string // what an unknown party calls itself; "" where no client asks
 	Rider   bool
 	Driver  bool
+	Forgot  string // address where a person asks for a link to set a password, "" for none
+}
+
+// Forgot asks whose password is forgotten.
+type Forgot struct {
+	Action  string
+	CSRF    string
+	Email   string // as typed before
+	Problem string // key of a text below "forgot.", "" for none
+	Rider   bool
+	Driver  bool
 }
 
 // Choice is one tenant of the picker.
@@ -93,6 +104,7 @@ type Message struct {
 }
 
 func (SignIn) template() string   { return "signin" }
+func (Forgot) template() string   { return "forgot" }
 func (Picker) template() string   { return "picker" }
 func (Consent) template() string  { return "consent" }
 func (Apps) template() string     { return "apps" }

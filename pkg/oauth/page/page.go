@@ -70,7 +70,7 @@ func (v view) Secure(address string) bool {
 	return strings.HasPrefix(strings.ToLower(address), "https://")
 }
 
-var templates = parse("signin", "picker", "consent", "apps", "logout", "password", "message")
+var templates = parse("signin", "forgot", "picker", "consent", "apps", "logout", "password", "message")
 
 func parse(names ...string) map[string]*template.Template {
 	out := map[string]*template.Template{}

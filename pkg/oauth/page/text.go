@@ -53,6 +53,25 @@ var texts = map[string]pair{
 		"Demasiados intentos. Inténtalo más tarde, o ahora con un navegador en el que ya iniciaste sesión o con un enlace para crear una contraseña nueva.",
 	},
 
+	"forgot.link":   {"Forgot your password, or have none yet?", "¿Olvidaste tu contraseña o aún no tienes?"},
+	"forgot.title":  {"Set a new password", "Crear una contraseña nueva"},
+	"forgot.rider":  {"For your rider account.", "Para tu cuenta de pasajero."},
+	"forgot.driver": {"For your driver account.", "Para tu cuenta de conductor."},
+	"forgot.text": {
+		"We will send a link to the email address of your account.",
+		"Enviaremos un enlace al correo electrónico de tu cuenta.",
+	},
+	"forgot.button": {"Send the link", "Enviar el enlace"},
+	"forgot.throttled": {
+		"Too many requests. Try again in an hour.",
+		"Demasiadas solicitudes. Vuelve a intentarlo en una hora.",
+	},
+	"mail.subject": {"Set a new password", "Crea una contraseña nueva"},
+	"mail.text": {
+		"Somebody asked for a link to set a new password for your account. It works once, within an hour:\n\n%s\n\nIf that was not you, you need not do anything: your password stays as it is.\n",
+		"Alguien ha pedido un enlace para crear una contraseña nueva para tu cuenta. Funciona una sola vez, durante una hora:\n\n%s\n\nSi no fuiste tú, no tienes que hacer nada: tu contraseña sigue igual.\n",
+	},
+
 	"picker.title": {"Choose a company", "Elige una empresa"},
 
 	"consent.title": {"Allow access?", "¿Permitir el acceso?"},
@@ -143,6 +162,11 @@ var texts = map[string]pair{
 	"message.link.text": {
 		"A link to set a password works once and for a limited time. Ask for a new one.",
 		"El enlace para crear una contraseña funciona una sola vez y por tiempo limitado. Pide uno nuevo.",
+	},
+	"message.mailed.title": {"Check your mail", "Revisa tu correo"},
+	"message.mailed.text": {
+		"If there is an account with this address, a link is on its way to it. It works once, within an hour.",
+		"Si existe una cuenta con esta dirección, le hemos enviado un enlace. Funciona una sola vez, durante una hora.",
 	},
 	"message.saved.title": {"Your password is saved", "Tu contraseña está guardada"},
 	"message.saved.text": {
