@@ -1,5 +1,11 @@
 package api
 
+import (
+	"strconv"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
 // scan reads JSON (RFC 8259) where it lies, without a copy of it.
 type scan struct {
 	in []byte
@@ -50,7 +56,9 @@ func (s *scan) text() (raw []byte, escaped, ok bool) {
 	return nil, escaped, false
 }
 
-// escape goes to the last byte of what a backslash begins.
+// escape goes to the last byte of what a backslash begins. Half of a surrogate
+// pair is malformed: decoding would put something else in its place (RFC 8259
+// section 8.2).
 func (s *scan) escape() bool {
 	if s.at++; s.at >= len(s.in) {
 		return false
@@ -62,15 +70,27 @@ func (s *scan) escape() bool {
 	default:
 		return false
 	}
-	for range 4 {
-		if s.at++; s.at >= len(s.in) || !hexadecimal(s.in[s.at]) {
-			return false
-		}
+	unit, ok := s.unit()
+	if !ok || !utf16.IsSurrogate(unit) {
+		return ok
 	}
-	return true
+	if s.at++; !s.word(`\u`) {
+		return false
+	}
+	s.at--
+	second, ok := s.unit()
+	return ok && utf16.DecodeRune(unit, second) != utf8.RuneError
 }
 
-func hexadecimal(c byte) bool { return digit(c) || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F' }
+// unit goes to the last of the four hexadecimal digits that follow.
+func (s *scan) unit() (rune, bool) {
+	if len(s.in)-s.at <= 4 {
+		return 0, false
+	}
+	value, err := strconv.ParseUint(string(s.in[s.at+1:s.at+5]), 16, 16)
+	s.at += 4
+	return rune(value), err == nil
+}
 
 func digit(c byte) bool { return '0' <= c && c <= '9' }
 

@@ -46,7 +46,7 @@ func TestWalk(t *testing.T) {
 	long := strings.Repeat("é", 150)
 	for body, want := range map[string]string{
 		`{"name":"a","size":null,"list":["x"]}`: "",
-		" {} \n":                                "", `"text"`: "", `{"size":-0.5e+3}`: "", `{"name":"\ud800\n"}`: "",
+		" {} \n":                                "", `"text"`: "", `{"size":-0.5e+3}`: "", `{"name":"\uD83d\uDe95\n"}`: "",
 		`{"name":null,"list":[null,"x",null],"other":null}`: "body.name: expected string, not null; body.list[0]: expected string, not null; body.list[2]: expected string, not null",
 		`{"name":1,"na\u006de":2}`:                          "body.name: given more than once",
 		`{"1":0,"2":0,"3":0,"4":0,"5":0,"6":0,"7":0,"8":0,"9":0,"10":0,"11":0,"12":0,"13":0,"14":0,"13":0,"1":0}`: "body.13: given more than once; body.1: given more than once",
@@ -59,6 +59,7 @@ func TestWalk(t *testing.T) {
 		strings.Repeat("[", 32) + strings.Repeat("]", 32): "",
 		`{"name":null,"a":tru}`:                           "body: malformed JSON",
 		`{"a":1,}`:                                        "body: malformed JSON", `[1,]`: "body: malformed JSON", `{"a" 1}`: "body: malformed JSON", `{a:1}`: "body: malformed JSON", `{"a":1`: "body: malformed JSON",
+		`{"name":"\ud83d"}`: "body: malformed JSON", `"\ud83d\n"`: "body: malformed JSON", `"\ude95\ud83d"`: "body: malformed JSON", `"\ud83d\ude9`: "body: malformed JSON",
 		`-`: "body: malformed JSON", `1.`: "body: malformed JSON", `"\x"`: "body: malformed JSON", "\"\t\"": "body: malformed JSON", `{"a":01}`: "body: malformed JSON", `]`: "body: malformed JSON",
 	} {
 		var told []string
@@ -94,7 +95,7 @@ func TestPeek(t *testing.T) {
 }
 
 func FuzzWalk(f *testing.F) {
-	for _, seed := range []string{`{}`, `{"name":"a","size":null,"list":["x",null]}`, `{"name":1,"name":2}`, `{"size":1e999} x`, "\xff", `[[[`, `{"a":{"b":[{"c":1e400}]}}`} {
+	for _, seed := range []string{`{}`, `{"name":"a","size":null,"list":["x",null]}`, `{"name":1,"name":2}`, `{"size":1e999} x`, "\xff", `[[[`, `{"a":{"b":[{"c":1e400}]}}`, `"\ud83d\ude95"`, `"\ud83d\u00e9"`, `{"\udE95":1}`} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {

@@ -40,6 +40,8 @@ func TestInputFaults(t *testing.T) {
 		{"not a date-time", op, "GET", trips + "?from=2026-01-01", "", "query.from"},
 		{"a value that is not UTF-8", op, "GET", "/api/v1/customers?q=%ff", "", "query.q"},
 		{"a body that is not UTF-8", rider, "POST", create, good + ",\"notes\":\"\xff\"}", "body"},
+		{"half of a surrogate pair", rider, "POST", create, good + `,"notes":"a\ud83d"}`, "body"},
+		{"the other half", rider, "POST", create, good + `,"notes":"\uDE95\uD83D"}`, "body"},
 		{"missing fields", rider, "POST", create, `{}`, "body.originAddress body.originLat body.originLng"},
 		{"no body", rider, "POST", create, ``, "body"},
 		{"blanks", rider, "POST", create, " \r\n\t", "body"},
@@ -131,6 +133,7 @@ func TestInputTaken(t *testing.T) {
 		"body with spaces":         {Method: "POST", Path: "/api/v1/me/trips", Token: rider, Body: " \n" + good + "\t "},
 		"longest body":             {Method: "POST", Path: "/api/v1/me/trips", Token: rider, Body: good + strings.Repeat(" ", api.MaxBody-len(good))},
 		"1,000 characters":         {Method: "POST", Path: "/api/v1/me/trips", Token: rider, Body: good[:len(good)-1] + `,"notes":"` + strings.Repeat("ä", 1000) + `"}`},
+		"a surrogate pair":         {Method: "POST", Path: "/api/v1/me/trips", Token: rider, Body: good[:len(good)-1] + `,"notes":"\ud83D\uDE95\u00e9\\ud83d"}`},
 		"scheme in other case":     {Method: "GET", Path: "/api/v1/me", Header: map[string]string{"Authorization": "bEARER " + rider}},
 	} {
 		t.Run(name, func(t *testing.T) {
