@@ -125,16 +125,19 @@ func (s *Server) mailLink(ctx context.Context, o own, lang page.Lang, address st
 	if err != nil || to == "" {
 		return err
 	}
-	base := s.base(ctx)
-	if domain := o.tenant.CustomDomain; domain != "" {
-		base = "https://" + domain
+	base, company := s.base(ctx), ""
+	if o.audience != authz.Dashboard { // an operator's account is no tenant's: neither name nor domain of one may lead her there
+		company = o.brand.Name
+		if domain := o.tenant.CustomDomain; domain != "" {
+			base = "https://" + domain
+		}
 	}
 	link, err := s.newLink(ctx, base, link{Audience: o.audience, TenantID: tenantOf(o.audience, o.tenant.ID), Actor: l.Actor, Email: to, Since: l.Since},
 		s.now().Add(MailedLinkLife))
 	if err != nil {
 		return err
 	}
-	subject, text, err := page.LinkMail(lang, o.brand.Name, link)
+	subject, text, err := page.LinkMail(lang, company, link)
 	if err != nil {
 		return err
 	}

@@ -43,7 +43,8 @@ func TestForgot(t *testing.T) {
 		client                        func(*Client)
 		subject                       string
 	}{
-		{"an operator", "ana@metro.example", houseBase, houseBase, "metro", nil, "Set a new password – Metro Cabs"},
+		{"an operator", "ana@metro.example", houseBase, houseBase, "metro", nil, "Set a new password"},
+		{"an operator at a tenant's domain", "ana@metro.example", "https://ride.nova.example", houseBase, "nova", nil, "Set a new password"},
 		{"a rider", "rita@home.example", houseBase, houseBase, "metro", riders, "Set a new password – Metro Cabs"},
 		{"by another spelling", " RITA@home.example", houseBase, houseBase, "metro", riders, "Set a new password – Metro Cabs"},
 		{"at a tenant's domain", "rita@home.example", "https://ride.nova.example", "https://ride.nova.example", "nova", riders, "Set a new password – Nova"},
