@@ -11,10 +11,28 @@ import (
 	"svc/pkg/authz"
 )
 
-// TestInputFaults: every fault of a request is told at once, in the caller's
-// words.
-func TestInputFaults(t *testing.T) {
+// TestEdge holds what stands before every endpoint, on one service.
+func TestEdge(t *testing.T) {
 	s := newSuite(t)
+	for _, part := range []struct {
+		name string
+		hold func(*testing.T, *suite)
+	}{
+		{"input faults", inputFaults},
+		{"many faults", manyFaults},
+		{"input taken", inputTaken},
+		{"errors", edgeErrors},
+		{"HEAD", head},
+		{"request id", requestID},
+		{"CORS", cors},
+	} {
+		t.Run(part.name, func(t *testing.T) { part.hold(t, s) })
+	}
+}
+
+// inputFaults: every fault of a request is told at once, in the caller's
+// words.
+func inputFaults(t *testing.T, s *suite) {
 	op, rider, driver := s.Token(t, s.actors[authz.Dashboard]), s.Token(t, s.actors[authz.Rider]), s.Token(t, s.actors[authz.Driver])
 	const trips, create = "/api/v1/trips", "/api/v1/me/trips"
 	good := `{"originAddress":"A","originLat":1,"originLng":2`
@@ -91,10 +109,9 @@ func TestInputFaults(t *testing.T) {
 	}
 }
 
-// TestManyFaults: however much is wrong with a request, it is told so, also
+// manyFaults: however much is wrong with a request, it is told so, also
 // where the answer is kept.
-func TestManyFaults(t *testing.T) {
-	s := newSuite(t)
+func manyFaults(t *testing.T, s *suite) {
 	var unknown, twice strings.Builder
 	for i := range 7500 {
 		fmt.Fprintf(&unknown, `,"%x":0`, i)
@@ -120,9 +137,8 @@ func TestManyFaults(t *testing.T) {
 	}
 }
 
-// TestInputTaken: what must not be refused.
-func TestInputTaken(t *testing.T) {
-	s := newSuite(t)
+// inputTaken: what must not be refused.
+func inputTaken(t *testing.T, s *suite) {
 	op, rider := s.Token(t, s.actors[authz.Dashboard]), s.Token(t, s.actors[authz.Rider])
 	good := `{"originAddress":"A","originLat":1,"originLng":2}`
 	for name, r := range map[string]apptest.Request{
@@ -144,9 +160,8 @@ func TestInputTaken(t *testing.T) {
 	}
 }
 
-// TestEdgeErrors: what is not an endpoint's own answer has our form too.
-func TestEdgeErrors(t *testing.T) {
-	s := newSuite(t)
+// edgeErrors: what is not an endpoint's own answer has our form too.
+func edgeErrors(t *testing.T, s *suite) {
 	rider := s.Token(t, s.actors[authz.Rider])
 	for _, c := range []struct {
 		name, method, path, body string
@@ -177,10 +192,9 @@ func TestEdgeErrors(t *testing.T) {
 	}
 }
 
-// TestHead: HEAD is answered by what serves the documents and pages, and is a
+// head: HEAD is answered by what serves the documents and pages, and is a
 // 405 of every other path that there is.
-func TestHead(t *testing.T) {
-	s := newSuite(t)
+func head(t *testing.T, s *suite) {
 	for path, want := range map[string]int{"/docs": 200, "/openapi.json": 200, "/health": 200, "/.well-known/jwks.json": 405, "/.well-known/openid-configuration": 405,
 		"/api/v1/trips": 405, "/api/v1/feedback/x": 405, "/nothing": 404, "/.well-known/nothing": 404} {
 		a := s.Do(t, apptest.Request{Method: http.MethodHead, Path: path})
@@ -190,9 +204,8 @@ func TestHead(t *testing.T) {
 	}
 }
 
-// TestRequestID: a sane one comes back, another is replaced.
-func TestRequestID(t *testing.T) {
-	s := newSuite(t)
+// requestID: a sane one comes back, another is replaced.
+func requestID(t *testing.T, s *suite) {
 	token := s.Token(t, s.actors[authz.Rider])
 	for id, kept := range map[string]bool{"abc-123": true, "a b": false, strings.Repeat("x", 200): false, `"<script>`: false} {
 		a := s.Do(t, apptest.Request{Method: "GET", Path: "/api/v1/me", Token: token, Header: map[string]string{"X-Request-Id": id}})
@@ -203,10 +216,9 @@ func TestRequestID(t *testing.T) {
 	}
 }
 
-// TestCORS: a browser's preflight is answered, and its request carries the
+// cors: a browser's preflight is answered, and its request carries the
 // headers, errors included.
-func TestCORS(t *testing.T) {
-	s := newSuite(t)
+func cors(t *testing.T, s *suite) {
 	pre := s.Do(t, apptest.Request{Method: http.MethodOptions, Path: "/api/v1/me/trips", Header: map[string]string{
 		"Origin": "https://app.example", "Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization,idempotency-key"}})
 	if pre.Status >= 300 || pre.Header.Get("Access-Control-Allow-Origin") != "*" ||
