@@ -28,6 +28,8 @@ type Place struct {
 	RefreshGrace time.Duration
 	// Documents fetches clients' metadata documents; nil is the guarded transport.
 	Documents http.RoundTripper
+	// Mail sends one-time links to who forgot a password; nil is none.
+	Mail oauth.Mailer
 	// Limits are the throttles of the authorization server; zeros are its defaults.
 	Limits oauth.Limits
 	// Rates bound what one process takes of /api/v1; zeros are no bound.
@@ -46,7 +48,7 @@ func (p *Place) Keys() *signing.Keys {
 
 // AuthorizationServer gives the server behind OAuthFunction.
 func (p *Place) AuthorizationServer() *oauth.Server {
-	return oauth.New(oauth.Config{BaseURL: p.BaseURL, Now: p.Now, Address: gateway.SourceIP, RefreshGrace: p.RefreshGrace, Documents: p.Documents, Limits: p.Limits},
+	return oauth.New(oauth.Config{BaseURL: p.BaseURL, Now: p.Now, Address: gateway.SourceIP, RefreshGrace: p.RefreshGrace, Documents: p.Documents, Mail: p.Mail, Limits: p.Limits},
 		p.DB, p.Keys(), p.Logger)
 }
 

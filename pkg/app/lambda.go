@@ -61,6 +61,11 @@ func Authorization(p *Place, function string) (any, error) {
 	if p.Sealer, err = SealerFromEnvironment(context.Background(), table.Environment); err != nil {
 		return nil, err
 	}
+	if from := os.Getenv("MAIL_FROM"); from != "" {
+		if p.Mail, err = SES(context.Background(), from, table.Environment); err != nil {
+			return nil, err
+		}
+	}
 	return p.requests(func(at *Place) (http.Handler, error) {
 		return measured(at.AuthorizationServer().Handler(), os.Stdout, function), nil
 	})
