@@ -235,7 +235,7 @@ func TestOtherTenantsDataIsNotThere(t *testing.T) {
 	}
 }
 
-// TestBrokenStore: while the table cannot be reached every row answers 500 in
+// TestBrokenStore: while the table cannot be reached every row answers 503 in
 // our form, says nothing of why, and works again afterwards.
 func TestBrokenStore(t *testing.T) {
 	s := newSuite(t)
@@ -254,7 +254,7 @@ func TestBrokenStore(t *testing.T) {
 	}
 	s.Wire.Break()
 	each(func(id string, a apptest.Answer) {
-		if a.Status != 500 || a.Word() != "server_error" || strings.Contains(string(a.Body), "wire") {
+		if a.Status != 503 || a.Word() != "temporarily_unavailable" || a.Header.Get("Retry-After") == "" || strings.Contains(string(a.Body), "wire") {
 			t.Errorf("%s: %d %s", id, a.Status, a.Body)
 		}
 	})

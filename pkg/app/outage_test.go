@@ -16,7 +16,7 @@ func TestKeysOutOfReach(t *testing.T) {
 	s.Get(t, token, "/api/v1/me").Must(t, 200)
 	s.Clock.Advance(signing.Reread + time.Second)
 	s.Wire.Break()
-	if a := s.Get(t, token, "/api/v1/me"); a.Status != 500 || a.Word() != "server_error" || a.Header.Get("WWW-Authenticate") != "" {
+	if a := s.Get(t, token, "/api/v1/me"); a.Status != 503 || a.Word() != "temporarily_unavailable" || a.Header.Get("WWW-Authenticate") != "" {
 		t.Errorf("%d %s %v", a.Status, a.Body, a.Header)
 	}
 	s.Wire.Mend()

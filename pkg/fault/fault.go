@@ -159,8 +159,8 @@ func RateLimited(after time.Duration) *Error {
 	return &Error{Code: CodeRateLimited, RetryAfter: after, Message: "Too many requests. Try again later."}
 }
 
-// Unavailable is the 503 for a throttled table or a conflict that outlasts
-// its retries.
+// Unavailable is the 503 for a table that is throttled, for one that was to be
+// read and did not answer, and for a conflict that outlasts its retries.
 func Unavailable(cause error) *Error {
 	return &Error{Code: CodeUnavailable, RetryAfter: time.Second, Cause: cause, Message: "The service is busy. Try again in a moment."}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"hash/crc32"
 	"io"
 	"net/http"
@@ -106,6 +107,57 @@ func TestAnswersOfABusyTable(t *testing.T) {
 				t.Errorf("got %v, want %v", err, tc.want)
 			}
 		})
+	}
+}
+
+// TestAnswersOfAFailingTable: a read that the table did not answer, or answered
+// with a failure of its own, is a 503, for nothing has happened; a transaction
+// may have been written, and a caller who went away is no outage.
+func TestAnswersOfAFailingTable(t *testing.T) {
+	busy := fault.Unavailable(nil)
+	for _, status := range []int{200, 500, 502} { // 200 with half an answer
+		for name, test := range map[string]struct {
+			operation string
+			do        func(context.Context, table.Tenant) error
+			want      bool
+		}{
+			"get": {"GetItem", func(ctx context.Context, tn table.Tenant) error {
+				_, err := tn.Get(ctx, tn.Key("A", "A"))
+				return err
+			}, status >= 500},
+			"batch": {"BatchGetItem", func(ctx context.Context, tn table.Tenant) error {
+				_, err := tn.Batch(ctx, tn.Key("A", "A"))
+				return err
+			}, status >= 500},
+			"query": {"Query", func(ctx context.Context, tn table.Tenant) error {
+				_, err := tn.Query(ctx, tn.Partition("A"), table.Query{Limit: 5})
+				return err
+			}, status >= 500},
+			"transaction": {"TransactWriteItems", func(ctx context.Context, tn table.Tenant) error {
+				tx := tn.Write()
+				tx.Create(item(tn, "1"))
+				return tx.Commit(ctx)
+			}, false},
+		} {
+			t.Run(fmt.Sprintf("%s %d", name, status), func(t *testing.T) {
+				t.Parallel() // they wait between attempts
+				tn, _ := changed(t, test.operation, func(int, string, []byte) (int, string) { return status, "<html>" })
+				if err := test.do(t.Context(), tn); err == nil || errors.Is(err, busy) != test.want {
+					t.Errorf("got %v", err)
+				}
+			})
+		}
+	}
+	tn, _ := changed(t, "none", nil)
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	if _, err := tn.Get(gone, tn.Key("A", "A")); err == nil || errors.Is(err, busy) {
+		t.Errorf("a caller who went away: %v", err)
+	}
+	late, end := context.WithTimeout(t.Context(), 0)
+	defer end()
+	if _, err := tn.Get(late, tn.Key("A", "A")); !errors.Is(err, busy) {
+		t.Errorf("out of time: %v", err)
 	}
 }
 

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"svc/pkg/fault"
 )
@@ -52,6 +54,33 @@ func classify(what string, err error) error {
 		}
 	}
 	return fmt.Errorf("%s: %w", what, err)
+}
+
+// reading is classify for an operation that writes nothing. After one the
+// table's own failure and its silence are fault.Unavailable too: nothing can
+// have happened, so it is safe to say "try again".
+func reading(what string, err error) error {
+	if err = classify(what, err); errors.Is(err, fault.Unavailable(nil)) || !outOfReach(err) {
+		return err
+	}
+	return fault.Unavailable(err)
+}
+
+// outOfReach says that the table did not answer or failed. A caller who went
+// away is neither.
+func outOfReach(err error) bool {
+	if errors.Is(err, context.Canceled) {
+		return false
+	}
+	var unsent *smithyhttp.RequestSendError
+	var failed *smithyhttp.ResponseError
+	switch {
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &unsent):
+		return true
+	case errors.As(err, &failed):
+		return failed.HTTPStatusCode() >= http.StatusInternalServerError
+	}
+	return false
 }
 
 func cancellation(what string, cancelled *types.TransactionCanceledException, err error) error {

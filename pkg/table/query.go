@@ -153,7 +153,7 @@ func (h Handle) once(ctx context.Context, partition string, q Query, limit int) 
 	ctx, taken := wanting(ctx)
 	out, err := h.db.client.Query(h.within(ctx), in)
 	if err != nil {
-		return Page{}, classify("query", err)
+		return Page{}, reading("query", err)
 	}
 	found := taken.or(out.Items)
 	page := Page{Items: found[:0], More: len(out.LastEvaluatedKey) > 0}

@@ -15,7 +15,7 @@ func (h Handle) Get(ctx context.Context, key Key) (Item, error) {
 	out, err := h.db.client.GetItem(h.within(ctx), &dynamodb.GetItemInput{TableName: &h.db.name, Key: key.encode(),
 		ConsistentRead: aws.Bool(true), ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal})
 	if err != nil {
-		return Item{}, classify("get", err)
+		return Item{}, reading("get", err)
 	}
 	if out.Item == nil {
 		return Item{Key: key}, nil
@@ -60,7 +60,7 @@ func (h Handle) batchGet(ctx context.Context, consistent bool, keys []Key) ([]It
 			ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
 		})
 		if err != nil {
-			return nil, classify("batch get", err)
+			return nil, reading("batch get", err)
 		}
 		for _, it := range taken.or(out.Responses[h.db.name]) {
 			for i, key := range keys { // a hundred at most

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 )
@@ -22,6 +23,8 @@ type Wire struct {
 	lose   int // answers to lose after the request was carried out
 	sent   int
 	limit  bool
+	refuse int // status of every answer, 0 for the engine's own
+	reason string
 	canned *canned
 }
 
@@ -38,14 +41,20 @@ func (w *Wire) Delay(d time.Duration) { w.set(func() { w.delay = d }) }
 // Break makes every request from now on fail, Mend lets them pass again.
 func (w *Wire) Break() { w.set(func() { w.broken = true }) }
 
-// Mend undoes Break, BreakAfter, Lose, Record and Replay.
-func (w *Wire) Mend() { w.set(func() { w.broken, w.limit, w.lose, w.canned = false, false, 0, nil }) }
+// Mend undoes Break, BreakAfter, Lose, Refuse, Record and Replay.
+func (w *Wire) Mend() {
+	w.set(func() { w.broken, w.limit, w.lose, w.refuse, w.canned = false, false, 0, 0, nil })
+}
 
 // BreakAfter lets n more requests pass and then breaks.
 func (w *Wire) BreakAfter(n int) { w.set(func() { w.limit, w.left = true, n }) }
 
 // Lose carries out the next n requests and loses their answers.
 func (w *Wire) Lose(n int) { w.set(func() { w.lose = n }) }
+
+// Refuse answers every request from now on with the status and an error code
+// of DynamoDB, and sends none.
+func (w *Wire) Refuse(status int, code string) { w.set(func() { w.refuse, w.reason = status, code }) }
 
 // Sent counts the requests that reached the engine.
 func (w *Wire) Sent() int {
@@ -76,10 +85,15 @@ func (w *Wire) RoundTrip(r *http.Request) (*http.Response, error) {
 			w.lose, lose = w.lose-1, true
 		}
 	}
-	tape := w.canned
+	tape, refuse, reason := w.canned, w.refuse, w.reason
 	w.mu.Unlock()
 	if broken {
 		return nil, ErrWire
+	}
+	if refuse != 0 {
+		body := `{"__type":"com.amazonaws.dynamodb.v20120810#` + reason + `","message":"told to the service alone"}`
+		return &http.Response{StatusCode: refuse, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r, ContentLength: int64(len(body)),
+			Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}}, Body: io.NopCloser(strings.NewReader(body))}, nil
 	}
 	if delay > 0 {
 		select {
