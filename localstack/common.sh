@@ -38,7 +38,7 @@ failed() {
 # A script notes the process that it starts, so that the next run ends it should this one be killed. `$work/<name>.pid`
 # holds the script's own pid and that of the process.
 started() { printf '%s %s\n' $$ "${2:-}" >"$work/$1.pid"; }
-end_started() { end "$2" && rm -f "$work/$1.pid"; }
+end_started() { [ ! -e "$work/$1.pid" ] || { end "$2" && rm -f "$work/$1.pid"; }; }
 # left NAME says whether a run that was killed has left something, and sets `pid`.
 left() {
   local by
@@ -51,6 +51,19 @@ end_left() {
   ! alive "$pid" "$2" || end "$pid"
   rm -f "$work/$1.pid"
 }
+# noted NAME COMMAND… runs what may take long, so that it ends with the script or with the next run.
+noted() {
+  local name=$1
+  shift
+  "$@" &
+  started "$name" $!
+  at_end end_started "$name" $!
+  wait $!
+  rm -f "$work/$name.pid"
+}
+# end_to_end runs the suite on the deployment at SVC_URL.
+end_to_end() { noted e2e "$work/e2e.test" -test.v -test.run TestEndToEnd; }
+
 # forget FILE PATTERN removes a pid file whose process has ended or is somebody else's by now.
 forget() { [ ! -e "$1" ] || alive "$(cat "$1")" "$2" || rm -f "$1"; }
 

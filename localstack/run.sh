@@ -39,6 +39,8 @@ stop_localstack() {
   rm -f "$work/localstack.pid"
 }
 
+end_left deploy 'localstack -endpoint'
+end_left e2e e2e.test
 pid=
 if left localstack; then
   need_docker
@@ -57,11 +59,13 @@ go build -o "$work/localstack" ./localstack
 go build -o "$work/svc" ./cmd/svc
 go test -c -o "$work/e2e.test" ./pkg/app/e2e
 go test -c -tags localstack -o "$work/app.test" ./pkg/app
-"$work/localstack" -endpoint "$endpoint" -arch "$arch" deploy >"$work/env"
+rm -f "$work/env"
+noted deploy "$work/localstack" -endpoint "$endpoint" -arch "$arch" deploy >"$work/env"
 set -a
 source "$work/env"
 set +a
 (cd pkg/app && "../../$work/app.test" -test.v -test.run TestKMS)
 "$work/svc" demo
-(cd pkg/app/e2e && SVC_PATIENCE=${SVC_PATIENCE:-240s} "../../../$work/e2e.test" -test.v -test.run TestEndToEnd)
+export SVC_PATIENCE=${SVC_PATIENCE:-240s}
+end_to_end
 [ -z "${KEEP:-}" ] || echo "LocalStack goes on running; what svc needs is in $work/env"

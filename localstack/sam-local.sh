@@ -8,6 +8,7 @@ end_left sam start-api
 end_left forward 'localstack forward'
 end_left dev 'svc dev'
 end_left build 'sam build'
+end_left e2e e2e.test
 need_docker
 # A port that nobody has: a server that another run left must not answer for ours.
 port=${PORT:-$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')}
@@ -46,11 +47,9 @@ sed -e "s#^\( *\)TABLE_NAME: !Ref Table\$#\1TABLE_NAME: $(value table)\n\1AWS_EN
   -e "s#^\( *\)KEY_ID: !GetAtt SealingKey.Arn\$#\1KEY_ID: ''#" \
   -e "s#^\( *\)Timeout: .*#\1Timeout: 120#" \
   -e "s#^\( *\)BASE_URL: .*#\1BASE_URL: http://127.0.0.1:$port#" template.yaml >"$work/template.yaml"
-LAMBDA_ARCH=$arch sam build --build-in-source --template-file "$work/template.yaml" --base-dir "$PWD" --build-dir "$work/build" \
-  --parameter-overrides "Architecture=$sam_arch" >"$work/build.log" 2>&1 &
-started build $!
-at_end end_started build $!
-wait $!
+export LAMBDA_ARCH=$arch
+noted build sam build --build-in-source --template-file "$work/template.yaml" --base-dir "$PWD" --build-dir "$work/build" \
+  --parameter-overrides "Architecture=$sam_arch" >"$work/build.log" 2>&1
 functions=$(sed -n '/^  [A-Z][A-Za-z]*Function:$/s/[ :]//gp' template.yaml)
 [ "$(grep -c 'Type: AWS::Serverless::Function' template.yaml)" = "$(wc -w <<<"$functions")" ]
 for f in $functions; do
@@ -66,4 +65,5 @@ sam=$!
 started sam $sam
 at_end end_started sam $sam
 while_alive=$sam until_up 300 curl -s --max-time 120 "http://127.0.0.1:$port/health"
-(cd pkg/app/e2e && SVC_URL=http://127.0.0.1:$port SVC_PATIENCE=${SVC_PATIENCE:-60s} "../../../$work/e2e.test" -test.v -test.run TestEndToEnd)
+export SVC_URL=http://127.0.0.1:$port SVC_PATIENCE=${SVC_PATIENCE:-60s}
+end_to_end
