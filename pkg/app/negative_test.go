@@ -157,9 +157,11 @@ func TestEndedAccessIsRefusedAtOnce(t *testing.T) {
 					_, err := person.Store{DB: s.DB}.Disable(ctx, metro, s.By(), a.ID, disabled)
 					must(t, err)
 				case authz.Rider:
-					must(t, customer.Disable(ctx, metro, s.By(), a.ID, disabled))
+					_, err := customer.Change(ctx, metro, s.By(), a.ID, func(r *customer.Record) error { r.Disabled = disabled; return nil })
+					must(t, err)
 				case authz.Driver:
-					must(t, driver.Disable(ctx, metro, s.By(), a.ID, disabled))
+					_, err := driver.Change(ctx, metro, s.By(), a.ID, func(r *driver.Record) error { r.Disabled = disabled; return nil })
+					must(t, err)
 				}
 			}
 			set(true)

@@ -106,7 +106,7 @@ func (h *hall) brute(q string) []string {
 		if p.Phone != nil {
 			phone = *p.Phone
 		}
-		if slices.ContainsFunc([]string{p.Name, p.FirstName, p.LastName, p.Email, phone}, func(text string) bool { return search.Contains(text, q) }) {
+		if slices.ContainsFunc([]string{p.Name, p.FirstName, p.LastName, p.Email, phone}, func(text string) bool { return strings.Contains(search.Fold(text), search.Fold(q)) }) {
 			out = append(out, id)
 		}
 	}

@@ -111,15 +111,6 @@ func Change(ctx context.Context, t table.Tenant, by audit.By, id string, change 
 	return now, nil
 }
 
-// Disable sets whether the customer may sign in and use tokens.
-func Disable(ctx context.Context, t table.Tenant, by audit.By, id string, disabled bool) error {
-	_, err := Change(ctx, t, by, id, func(r *Record) error {
-		r.Disabled = disabled
-		return nil
-	})
-	return err
-}
-
 // Item is the stored form of a new customer, with Version 1.
 func Item(t table.Tenant, r Record, writeShards int) table.Item {
 	return item(t, r, strconv.Itoa(ids.Pick(r.ID, writeShards)))

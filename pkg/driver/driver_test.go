@@ -223,7 +223,7 @@ func TestDisableWins(t *testing.T) {
 	if err != nil || !strings.Contains(string(entries[0].Before), `"disabled":false`) || !strings.Contains(string(entries[0].After), `"disabled":true`) {
 		t.Errorf("audit log: %+v, %v", entries, err)
 	}
-	if err := driver.Disable(t.Context(), tn, by(2*time.Minute), r.ID, false); err != nil {
+	if _, err := driver.Change(t.Context(), tn, by(2*time.Minute), r.ID, func(r *driver.Record) error { r.Disabled = false; return nil }); err != nil {
 		t.Fatal(err)
 	}
 	s.Want(http.StatusOK, nil, http.MethodPatch, "/api/v1/me/status", token, `{"online":false}`)
@@ -271,7 +271,7 @@ func TestSignIn(t *testing.T) {
 	if err := setPassword(t, tn, ana, "new"); err != nil {
 		t.Fatal(err)
 	}
-	if err := driver.Disable(t.Context(), tn, by(time.Minute), ana.ID, true); err != nil {
+	if _, err := driver.Change(t.Context(), tn, by(time.Minute), ana.ID, func(r *driver.Record) error { r.Disabled = true; return nil }); err != nil {
 		t.Fatal(err)
 	}
 	if l, err = login.Find(t.Context(), tn, authz.Driver, "ana@metro.example"); err != nil || !l.Disabled || l.Hash != "new" {

@@ -139,15 +139,6 @@ func seize(ctx context.Context, t table.Tenant, id string) (done bool, err error
 	return err == nil, err
 }
 
-// Disable sets whether the driver may sign in and use tokens.
-func Disable(ctx context.Context, t table.Tenant, by audit.By, id string, disabled bool) error {
-	_, err := Change(ctx, t, by, id, func(r *Record) error {
-		r.Disabled = disabled
-		return nil
-	})
-	return err
-}
-
 // Item is the stored form of a new driver, with Version 1.
 func Item(t table.Tenant, r Record, writeShards int) table.Item {
 	n := strconv.Itoa(ids.Pick(r.ID, writeShards))

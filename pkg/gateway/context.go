@@ -4,9 +4,8 @@ import "context"
 
 // edge is what the gateway vouches for.
 type edge struct {
-	requestID string
-	sourceIP  string
-	baseURL   string
+	sourceIP string
+	baseURL  string
 }
 
 type edgeKey struct{}
@@ -21,9 +20,6 @@ func edgeOf(ctx context.Context) edge {
 	}
 	return edge{}
 }
-
-// RequestID gives the gateway's id of the request, "" outside of one.
-func RequestID(ctx context.Context) string { return edgeOf(ctx).requestID }
 
 // SourceIP gives the client's address as the gateway saw it, without a port,
 // "" when it is unknown. No header of the client has a part in it.

@@ -35,7 +35,6 @@ type seen struct {
 	Header        http.Header
 	ContentLength int64
 	Body          string // quoted where it is not UTF-8
-	RequestID     string
 	SourceIP      string
 	BaseURL       string
 }
@@ -52,7 +51,7 @@ func witness(s **seen) http.Handler {
 		*s = &seen{
 			Method: r.Method, RequestURI: r.RequestURI, Path: r.URL.Path, RawQuery: r.URL.RawQuery, Query: r.URL.Query(),
 			Host: r.Host, RemoteAddr: r.RemoteAddr, Header: r.Header, ContentLength: r.ContentLength, Body: text(body),
-			RequestID: gateway.RequestID(r.Context()), SourceIP: gateway.SourceIP(r.Context()), BaseURL: gateway.BaseURL(r.Context()),
+			SourceIP: gateway.SourceIP(r.Context()), BaseURL: gateway.BaseURL(r.Context()),
 		}
 		w.Header().Set("X-Request-Id", "req_1")
 		switch filepath.Base(r.URL.Path) {

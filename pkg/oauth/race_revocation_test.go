@@ -169,14 +169,14 @@ func (l *lane) revoke(t *testing.T, n int, old, tokens granted) (again func()) {
 	case "reuse of a refresh token":
 		refused(t, l.refresh(t, l.app, old.Refresh), http.StatusBadRequest, "invalid_grant")
 	case "rider disabled":
-		if err := customer.Disable(ctx, l.Tenant("metro"), l.By(), l.rider.ID, true); err != nil {
-			t.Errorf("disabling: %v", err)
-		}
-		return func() {
-			if err := customer.Disable(ctx, l.Tenant("metro"), l.By(), l.rider.ID, false); err != nil {
-				t.Errorf("enabling: %v", err)
+		set := func(disabled bool) {
+			_, err := customer.Change(ctx, l.Tenant("metro"), l.By(), l.rider.ID, func(r *customer.Record) error { r.Disabled = disabled; return nil })
+			if err != nil {
+				t.Errorf("disabled %v: %v", disabled, err)
 			}
 		}
+		set(true)
+		return func() { set(false) }
 	case "connected apps":
 		_, csrf := l.browser.get("/oauth/apps").form(t)
 		got := l.browser.do(http.MethodPost, "/oauth/apps", formOf("csrf", csrf, "client", l.app.id, "of", l.Metro.ID))

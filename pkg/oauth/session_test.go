@@ -200,7 +200,8 @@ func TestDisabledCannotGoOn(t *testing.T) {
 
 	_, err := people.Disable(ctx, metro, by, h.ana.ID, true)
 	must(t, err)
-	must(t, customer.Disable(ctx, metro, by, h.rita, true))
+	_, err = customer.Change(ctx, metro, by, h.rita, func(r *customer.Record) error { r.Disabled = true; return nil })
+	must(t, err)
 	if got := ana.authorize(ask(c)).page(); got != "sign-in" {
 		t.Errorf("disabled membership: %s", got)
 	}

@@ -45,6 +45,3 @@ func ascii(s string) bool {
 	}
 	return true
 }
-
-// Contains says whether the text holds the query, both folded first.
-func Contains(text, query string) bool { return strings.Contains(Fold(text), Fold(query)) }

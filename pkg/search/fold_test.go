@@ -51,9 +51,3 @@ func TestFoldOfEveryCharacter(t *testing.T) {
 		}
 	}
 }
-
-func TestContains(t *testing.T) {
-	if !search.Contains("Зоя Ёлкина", "ЁЛК") || search.Contains("Anna", "bob") || !search.Contains("x", "") {
-		t.Error("Contains")
-	}
-}

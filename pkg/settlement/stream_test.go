@@ -131,9 +131,25 @@ func (p *place) audit() {
 	}
 }
 
+// postingsOf reads all of a wallet's postings, oldest first.
+func postingsOf(t testing.TB, tn table.Tenant, side wallet.Side, actor string) ([]wallet.Posting, error) {
+	t.Helper()
+	page, err := tn.Query(t.Context(), wallet.Key(tn, side, actor).PK, table.Query{Prefix: "POSTING#", Limit: table.Examined, Consistent: true, Whole: true})
+	if err != nil || page.More {
+		return nil, fmt.Errorf("postings, more %v: %w", page.More, err)
+	}
+	out := make([]wallet.Posting, len(page.Items))
+	for i, it := range page.Items {
+		if err := it.Decode(&out[i]); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
 func (p *place) auditWallet(side wallet.Side, actor string, want []string) {
 	p.t.Helper()
-	postings, _, err := wallet.Postings(p.t.Context(), p.tenant, side, actor, "", 1000)
+	postings, err := postingsOf(p.t, p.tenant, side, actor)
 	if err != nil {
 		p.t.Fatal(err)
 	}

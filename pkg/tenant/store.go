@@ -166,20 +166,7 @@ func (s Store) BySlug(ctx context.Context, slug string) (Tenant, error) {
 	if !slugs.MatchString(slug) {
 		return Tenant{}, fault.NotFound()
 	}
-	return s.by(ctx, slugKey(s.platform(), slug))
-}
-
-// ByDomain reads the tenant of a custom domain, a host in small letters without
-// port; fault.NotFound when there is none.
-func (s Store) ByDomain(ctx context.Context, host string) (Tenant, error) {
-	if !domains.MatchString(host) || len(host) > 253 {
-		return Tenant{}, fault.NotFound()
-	}
-	return s.by(ctx, domainKey(s.platform(), host))
-}
-
-func (s Store) by(ctx context.Context, key table.Key) (Tenant, error) {
-	it, err := s.platform().Get(ctx, key)
+	it, err := s.platform().Get(ctx, slugKey(s.platform(), slug))
 	if err != nil {
 		return Tenant{}, fmt.Errorf("tenant: %w", err)
 	}

@@ -38,7 +38,7 @@ func TestCreate(t *testing.T) {
 	if diff := cmp.Diff(want, made); diff != "" {
 		t.Error(diff)
 	}
-	for name, find := range map[string]func(context.Context, string) (tenant.Tenant, error){"metro": s.BySlug, "ride.metro.example": s.ByDomain, made.ID: s.ByID} {
+	for name, find := range map[string]func(context.Context, string) (tenant.Tenant, error){"metro": s.BySlug, made.ID: s.ByID} {
 		got, err := find(t.Context(), name)
 		if err != nil || got != want {
 			t.Errorf("by %s: %+v, %v", name, got, err)
@@ -89,11 +89,13 @@ func TestChangeWritesFlagsDomainAndAudit(t *testing.T) {
 			t.Fatalf("copy %d: %+v, %v", i, it, err)
 		}
 	}
-	if _, err := s.ByDomain(t.Context(), "old.metro.example"); !errors.Is(err, fault.NotFound()) {
-		t.Errorf("old domain: %v", err)
+	for domain, want := range map[string]error{"old.metro.example": nil, "new.metro.example": tenant.ErrDomainTaken} {
+		if _, err := s.Create(t.Context(), by(0), tenant.Tenant{Slug: domain[:3], Name: "Other", CustomDomain: domain}); !errors.Is(err, want) {
+			t.Errorf("%s for another tenant: %v", domain, err)
+		}
 	}
-	if got, err := s.ByDomain(t.Context(), "new.metro.example"); err != nil || got != changed {
-		t.Errorf("new domain: %+v, %v", got, err)
+	if got, err := s.BySlug(t.Context(), "metro"); err != nil || got != changed {
+		t.Errorf("%+v, %v", got, err)
 	}
 	entries, next, err := audit.List(t.Context(), h, "", 10)
 	if err != nil || next != "" || len(entries) != 2 {

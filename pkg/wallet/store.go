@@ -76,19 +76,3 @@ func Statement(ctx context.Context, t table.Tenant, side Side, actor string) (Mi
 	}
 	return out, nil
 }
-
-// Postings reads a page of an actor's postings, oldest first, after the given
-// position ("" for the beginning).
-func Postings(ctx context.Context, t table.Tenant, side Side, actor, after string, limit int) ([]Posting, table.Page, error) {
-	page, err := t.Query(ctx, Key(t, side, actor).PK, table.Query{Prefix: "POSTING#", After: after, Limit: limit, Consistent: true})
-	if err != nil {
-		return nil, table.Page{}, err
-	}
-	out := make([]Posting, len(page.Items))
-	for i, it := range page.Items {
-		if err := it.Decode(&out[i]); err != nil {
-			return nil, table.Page{}, err
-		}
-	}
-	return out, page, nil
-}

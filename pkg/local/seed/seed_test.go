@@ -112,10 +112,7 @@ func checkWallets(t *testing.T, tn table.Tenant) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			postings, _, err := wallet.Postings(t.Context(), tn, side, w.Actor, "", 1000)
-			if err != nil {
-				t.Fatal(err)
-			}
+			postings := postingsOf(t, tn, side, w.Actor)
 			sum := decimal.Zero
 			for _, p := range postings {
 				sum = sum.Add(money.Must(p.Amount))
@@ -295,10 +292,7 @@ func checkBooked(t *testing.T, tn table.Tenant, a *actor, want []wallet.Posting)
 	if !it.Found() {
 		return
 	}
-	got, _, err := wallet.Postings(t.Context(), tn, side, a.id, "", 1000)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := postingsOf(t, tn, side, a.id)
 	for i := range got {
 		got[i].ID = "" // any
 	}
@@ -309,4 +303,20 @@ func checkBooked(t *testing.T, tn table.Tenant, a *actor, want []wallet.Posting)
 	if w, err := wallet.FromItem(it); err != nil || w.UpdatedAt != a.moved || !w.Balance.Equal(a.balance) || w.Version != a.postings || w.Name != a.name() {
 		t.Errorf("%s: %+v, want %s after %d, %v", a.id, w, a.balance, a.postings, err)
 	}
+}
+
+// postingsOf reads all of a wallet's postings, oldest first.
+func postingsOf(t *testing.T, tn table.Tenant, side wallet.Side, actor string) []wallet.Posting {
+	t.Helper()
+	page, err := tn.Query(t.Context(), wallet.Key(tn, side, actor).PK, table.Query{Prefix: "POSTING#", Limit: table.Examined, Consistent: true, Whole: true})
+	if err != nil || page.More {
+		t.Fatalf("postings: more %v, %v", page.More, err)
+	}
+	out := make([]wallet.Posting, len(page.Items))
+	for i, it := range page.Items {
+		if err := it.Decode(&out[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return out
 }
