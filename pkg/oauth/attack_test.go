@@ -17,7 +17,7 @@ func TestAttacks(t *testing.T) {
 		name    string
 		attacks []rule
 	}{
-		{"addresses", attacksByAddress}, {"pages", attacksOnPages}, {"codes", attacksOnCodes}, {"tokens", attacksOnTokens},
+		{"addresses", attacksByAddress}, {"pages", attacksOnPages}, {"browser", attacksByBrowser}, {"codes", attacksOnCodes}, {"tokens", attacksOnTokens},
 		{"signatures", attacksOnSignatures}, {"sizes", attacksBySize},
 	} {
 		t.Run(group.name, func(t *testing.T) {
@@ -132,7 +132,7 @@ var attacksByAddress = []rule{
 			t.Errorf("%d %s, then %s", allowed.status, allowed.page(), again.page())
 		}
 	}},
-	{"forged Host and X-Forwarded-*: nothing that is said or set follows them", func(t *testing.T, s *stage) {
+	{"4.13 forged Host and X-Forwarded-*: nothing that is said or set follows them", func(t *testing.T, s *stage) {
 		headers := [][]string{{"Host", "evil.example"}, {"X-Forwarded-Host", "evil.example"}, {"X-Forwarded-Proto", "gopher"}, {"X-Forwarded-Port", "666"},
 			{"Forwarded", `for=6.6.6.6;host=evil.example;proto=gopher`}, {"X-Original-Host", "evil.example"}, {"X-Host", "evil.example"}, {"X-Forwarded-Server", "evil.example"},
 			{"X-Original-URL", "/evil.example"}, {"X-Rewrite-URL", "/evil.example"}, {"X-Forwarded-Prefix", "/evil.example"}}
@@ -152,7 +152,7 @@ var attacksByAddress = []rule{
 			}
 		}
 	}},
-	{"forged X-Forwarded-For: a throttle counts who sends, not who is named", func(t *testing.T, s *stage) {
+	{"4.13 forged X-Forwarded-For: a throttle counts who sends, not who is named", func(t *testing.T, s *stage) {
 		limits := apptest.Unthrottled
 		limits.Registrations = 2
 		own := apptest.With(t, apptest.Options{Limits: limits})

@@ -107,7 +107,7 @@ var attacksOnTokens = []rule{
 		}
 		s.refresh(t, s.public, got.Refresh).Must(t, 200)
 	}},
-	{"4.13 client posing as a user: a client's name for itself is never a subject", func(t *testing.T, s *stage) {
+	{"4.15 client posing as a user: a client's name for itself is never a subject", func(t *testing.T, s *stage) {
 		a := apptest.JSON[map[string]any](t, s.register(t, "client_id", s.rider.ID, "client_secret", "x", "registration_access_token", "y").Must(t, 201))
 		if a["client_id"] == s.rider.ID || a["client_secret"] == "x" {
 			t.Errorf("%v", a)
