@@ -42,8 +42,8 @@ func TestAllocations(t *testing.T) {
 		{"list of 20", op, "GET", "/api/v1/trips?limit=20", "", 1030, 0},
 		{"list of 200", op, "GET", "/api/v1/trips?limit=200", "", 1240, 0},
 		{"trip with its log", op, "GET", "/api/v1/trips/" + trip, "", 1410, 120},
-		{"request", rider, "POST", "/api/v1/me/trips", request, 1110, 220},
-		{"accept", driver, "POST", "/api/v1/me/trips/" + trip + "/accept", "{}", 1080, 200},
+		{"request", rider, "POST", "/api/v1/me/trips", request, 1090, 200},
+		{"accept", driver, "POST", "/api/v1/me/trips/" + trip + "/accept", "{}", 1070, 200},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			name, event := gatewayEvent(t, tt.token, tt.method, tt.target, tt.body)

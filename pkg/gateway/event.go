@@ -105,7 +105,7 @@ func (e *event) route() string {
 
 // rawQuery is the query as sent (2.0) or encoded again from its decoded values (1.0).
 func (e *event) rawQuery() (string, error) {
-	if e.v2 && e.RawQueryString != "" || len(e.Query) == 0 && len(e.MultiValueQuery) == 0 {
+	if e.v2 && e.RawQueryString != "" || (len(e.Query) == 0 || string(e.Query) == "{}") && len(e.MultiValueQuery) == 0 {
 		return e.RawQueryString, nil
 	}
 	if len(e.MultiValueQuery) > 0 {

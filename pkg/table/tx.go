@@ -22,15 +22,21 @@ type Tx struct {
 	err error
 }
 
-// Op is one operation of a transaction.
+// Op is one operation of a transaction: one of the four, none when it could
+// not be made.
 type Op struct {
-	add       func(*dynamo.WriteTx)
-	apply     func(string, ...any)
+	put       *dynamo.Put
+	update    *dynamo.Update
+	remove    *dynamo.Delete
+	check     *dynamo.ConditionCheck
 	otherwise error
 }
 
+// usualOps is how many operations most transactions have at most.
+const usualOps = 4
+
 // Write begins a transaction on the handle's keys.
-func (h Handle) Write() *Tx { return &Tx{h: h} }
+func (h Handle) Write() *Tx { return &Tx{h: h, ops: make([]*Op, 0, usualOps)} }
 
 // Len is the number of operations; a transaction takes at most a hundred.
 func (tx *Tx) Len() int { return len(tx.ops) }
@@ -48,8 +54,7 @@ func (tx *Tx) Put(it Item) *Op {
 		tx.err = errors.Join(tx.err, err)
 		return tx.op(&Op{})
 	}
-	put := tx.h.db.dynamo.Put(raw)
-	return tx.op(&Op{add: func(w *dynamo.WriteTx) { w.Put(put) }, apply: func(e string, args ...any) { put.If(e, args...) }})
+	return tx.op(&Op{put: tx.h.db.dynamo.Put(raw)})
 }
 
 // Create writes the item on the condition that none has its key.
@@ -98,19 +103,17 @@ func (tx *Tx) Update(key Key, c Change) *Op {
 	if c.Expires != 0 {
 		u.Set("expiresAt", c.Expires)
 	}
-	return tx.op(&Op{add: func(w *dynamo.WriteTx) { w.Update(u) }, apply: func(e string, args ...any) { u.If(e, args...) }})
+	return tx.op(&Op{update: u})
 }
 
 // Delete removes the item, which need not be there.
 func (tx *Tx) Delete(key Key) *Op {
-	d := tx.h.db.dynamo.Delete("pk", key.PK).Range("sk", key.SK)
-	return tx.op(&Op{add: func(w *dynamo.WriteTx) { w.Delete(d) }, apply: func(e string, args ...any) { d.If(e, args...) }})
+	return tx.op(&Op{remove: tx.h.db.dynamo.Delete("pk", key.PK).Range("sk", key.SK)})
 }
 
 // Check writes nothing and asks that a condition (If) holds for the item.
 func (tx *Tx) Check(key Key) *Op {
-	c := tx.h.db.dynamo.Check("pk", key.PK).Range("sk", key.SK)
-	return tx.op(&Op{add: func(w *dynamo.WriteTx) { w.Check(c) }, apply: func(e string, args ...any) { c.If(e, args...) }})
+	return tx.op(&Op{check: tx.h.db.dynamo.Check("pk", key.PK).Range("sk", key.SK)})
 }
 
 func (tx *Tx) op(op *Op) *Op {
@@ -122,10 +125,30 @@ func (tx *Tx) op(op *Op) *Op {
 // in which ” quotes an attribute's name and ? stands for a value (string, int,
 // int64, bool): If("'status' = ?", "ONLINE").
 func (op *Op) If(expression string, args ...any) *Op {
-	if op.apply != nil {
-		op.apply(expression, args...)
+	switch {
+	case op.put != nil:
+		op.put.If(expression, args...)
+	case op.update != nil:
+		op.update.If(expression, args...)
+	case op.remove != nil:
+		op.remove.If(expression, args...)
+	case op.check != nil:
+		op.check.If(expression, args...)
 	}
 	return op
+}
+
+func (op *Op) add(w *dynamo.WriteTx) {
+	switch {
+	case op.put != nil:
+		w.Put(op.put)
+	case op.update != nil:
+		w.Update(op.update)
+	case op.remove != nil:
+		w.Delete(op.remove)
+	case op.check != nil:
+		w.Check(op.check)
+	}
 }
 
 // Else names the error that Commit gives when this operation's condition does

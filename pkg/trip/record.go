@@ -24,7 +24,8 @@ func Key(t table.Tenant, id string) table.Key { return t.Key("TRIP", "TRIP", id)
 // LogKey is the key of the entry that was written with a version of the trip.
 // Entries order by version, not by clock.
 func LogKey(t table.Tenant, id string, version int64) table.Key {
-	return t.Key(fmt.Sprintf("%s%06d", logPrefix, version), "TRIP", id)
+	digits := strconv.FormatInt(version, 10)
+	return t.Key(logPrefix+"000000"[:max(0, 6-len(digits))]+digits, "TRIP", id)
 }
 
 const logPrefix = "LOG#"
