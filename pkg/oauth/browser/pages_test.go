@@ -72,6 +72,8 @@ func TestPages(t *testing.T) {
 				at("apps", chromedp.Navigate(s.server.URL+"/oauth/apps"), chromedp.WaitVisible(chromedp.CSS("section.app")))
 				at("logout", chromedp.Navigate(s.server.URL+"/oauth/logout"), chromedp.WaitVisible(chromedp.CSS("button")))
 				at("error", chromedp.Navigate(s.authorize(client, "redirect_uri", "https://elsewhere.example/cb")), chromedp.WaitVisible(chromedp.CSS("h1")))
+				at("forgot", chromedp.Navigate(s.server.URL+"/oauth/forgot?audience=rider&tenant_hint=metro"), chromedp.WaitVisible(chromedp.CSS("#email")))
+				at("mailed", chromedp.SendKeys(chromedp.CSS("#email"), "rita@home.example"+kb.Enter), chromedp.WaitNotPresent(chromedp.CSS("form")), chromedp.WaitVisible(chromedp.CSS("h1")))
 				at("password", chromedp.Navigate(link()), chromedp.WaitVisible(chromedp.CSS("#new")))
 			})
 		}

@@ -56,7 +56,7 @@ func newStand(t *testing.T) *stand {
 	t.Cleanup(s.client.Close)
 	keys := signing.Open(s.db, signing.Options{Issuer: s.server.URL, Sealer: signing.NewSealer()})
 	must(t, keys.Rotate(t.Context()))
-	handler = s.over(oauth.New(oauth.Config{BaseURL: s.server.URL}, s.db, keys, nil).Handler())
+	handler = s.over(oauth.New(oauth.Config{BaseURL: s.server.URL, Mail: func(context.Context, string, string, string) error { return nil }}, s.db, keys, nil).Handler())
 	s.people(t)
 	return s
 }
