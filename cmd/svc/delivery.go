@@ -31,7 +31,7 @@ func businessFlags(cmd *cobra.Command) *edits[delivery.Business] {
 
 func (c *cli) businessAdd() *cobra.Command {
 	cmd := &cobra.Command{Use: "add SLUG NAME", Short: "Add a business", Args: cobra.ExactArgs(2),
-		Example: "  svc business add metro 'Corner Deli' --category restaurant --address '91 Canal Row' --lat 40.7196 --lng=-74.0013"}
+		Example: "  svc business add metro 'Taquería Sol' --category restaurant --address '14 Mill Street' --lat 40.7221 --lng=-73.9987"}
 	e := businessFlags(cmd)
 	e.given("active", "true")
 	cmd.RunE = c.in(func(ctx context.Context, t table.Tenant, args []string) error {

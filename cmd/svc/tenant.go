@@ -46,7 +46,7 @@ func tenantFlags(cmd *cobra.Command) *edits[tenant.Tenant] {
 
 func (c *cli) tenantCreate() *cobra.Command {
 	cmd := &cobra.Command{Use: "create SLUG", Short: "Create a tenant", Args: cobra.ExactArgs(1),
-		Example: "  svc tenant create metro --name 'Metro Rides' --currency USD --timezone America/New_York --flag taxiEnabled=true"}
+		Example: "  svc tenant create bay --name 'Bay Rides' --currency USD --timezone America/Los_Angeles --flag taxiEnabled=true"}
 	e := tenantFlags(cmd)
 	shards := cmd.Flags().Int("shards", 1, "`number` of shards")
 	cmd.RunE = act(func(ctx context.Context, args []string) error {
@@ -69,7 +69,7 @@ func (c *cli) tenantCreate() *cobra.Command {
 
 func (c *cli) tenantSet() *cobra.Command {
 	cmd := &cobra.Command{Use: "set SLUG", Short: "Change a tenant", Args: cobra.ExactArgs(1),
-		Long:    "Change a tenant. All of it is in force with the next request.\n--shards N raises the shards that lists read; a minute later the same command lets writes use them.",
+		Long:    "Change a tenant. All of it is in force with the next request. The currency stays once there is a trip or an order.\n--shards N raises the shards that lists read; a minute later the same command lets writes use them.",
 		Example: "  svc tenant set metro --flag taxiEnabled=false\n  svc tenant set metro --domain ride.metro.example\n  svc tenant set metro --shards 4"}
 	e := tenantFlags(cmd)
 	shards := cmd.Flags().Int("shards", 0, "`number` of shards; it never falls")
