@@ -72,14 +72,7 @@ func (c *cli) businessSet() *cobra.Command {
 		Example: "  svc business set metro biz_01JMETR0000000000000000001 --active=false"}
 	e := businessFlags(cmd)
 	e.text("name", "`name` for people", func(b *delivery.Business) *string { return &b.Name })
-	cmd.RunE = act(func(ctx context.Context, args []string) error {
-		if err := e.needed(); err != nil {
-			return err
-		}
-		_, t, err := c.at(ctx, args[0])
-		if err != nil {
-			return err
-		}
+	cmd.RunE = e.change(c, func(ctx context.Context, t table.Tenant, args []string) error {
 		b, err := delivery.SetBusiness(ctx, t, by(), args[1], e.apply)
 		if err != nil {
 			return missing(err, "business", args[1])

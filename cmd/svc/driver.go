@@ -8,6 +8,7 @@ import (
 
 	"svc/pkg/authz"
 	"svc/pkg/driver"
+	"svc/pkg/table"
 	"svc/pkg/timestamp"
 )
 
@@ -39,27 +40,13 @@ func (c *cli) driverAdd() *cobra.Command {
 	cmd := &cobra.Command{Use: "add SLUG EMAIL", Short: "Add a driver", Args: cobra.ExactArgs(2),
 		Example: "  svc driver add metro driver4@metro.example --first Lena --last Fischer --plate MTR-2201 --model 'Kia Niro' --color Blue"}
 	e, hash := driverFlags(cmd), newPassword(cmd)
-	cmd.RunE = act(func(ctx context.Context, args []string) error {
-		hashed, err := hash()
-		if err != nil {
-			return err
-		}
-		p, t, err := c.at(ctx, args[0])
-		if err != nil {
-			return err
-		}
-		r := driver.Record{Driver: driver.Driver{Email: args[1]}}
+	cmd.RunE = c.addPerson("driver", authz.Driver, hash, func(ctx context.Context, t table.Tenant, address, hashed string) (added, error) {
+		r := driver.Record{Driver: driver.Driver{Email: address}}
 		if err := e.apply(&r); err != nil {
-			return err
+			return added{}, err
 		}
-		if r, err = driver.Create(ctx, t, by(), r, hashed); err != nil {
-			return err
-		}
-		link, err := p.link(ctx, authz.Driver, t.ID(), r.Email, hashed)
-		if err != nil {
-			return err
-		}
-		return c.added("driver", added{r.ID, r.Email, link})
+		r, err := driver.Create(ctx, t, by(), r, hashed)
+		return added{ID: r.ID, Email: r.Email}, err
 	})
 	return cmd
 }
@@ -96,14 +83,7 @@ func (c *cli) driverEdit() *cobra.Command {
 	e := driverFlags(cmd)
 	e.text("email", "mail `address`", func(r *driver.Record) *string { return &r.Email })
 	e.flag("disable", "end sign-in and tokens; --disable=false undoes it", func(r *driver.Record) *bool { return &r.Disabled })
-	cmd.RunE = act(func(ctx context.Context, args []string) error {
-		if err := e.needed(); err != nil {
-			return err
-		}
-		_, t, err := c.at(ctx, args[0])
-		if err != nil {
-			return err
-		}
+	cmd.RunE = e.change(c, func(ctx context.Context, t table.Tenant, args []string) error {
 		one, err := findDriver(ctx, t, args[1])
 		if err != nil {
 			return err

@@ -1,11 +1,14 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"svc/pkg/table"
 )
 
 // edits collects flags that change one thing each, when they are given.
@@ -96,6 +99,21 @@ func (e *edits[T]) apply(to *T) error {
 		}
 	}
 	return nil
+}
+
+// change is the code of a command that changes something of a tenant, whose
+// slug comes first: f runs when a flag says what.
+func (e *edits[T]) change(c *cli, f func(ctx context.Context, t table.Tenant, args []string) error) func(*cobra.Command, []string) error {
+	return act(func(ctx context.Context, args []string) error {
+		if err := e.needed(); err != nil {
+			return err
+		}
+		_, t, err := c.at(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		return f(ctx, t, args)
+	})
 }
 
 // needed is a usage error when no flag of the command's own was given.

@@ -13,6 +13,7 @@ import (
 	"svc/pkg/oauth"
 	"svc/pkg/password"
 	"svc/pkg/person"
+	"svc/pkg/table"
 )
 
 func memberCommand(c *cli) *cobra.Command {
@@ -47,6 +48,29 @@ type added struct {
 	ID    string `json:"id"`
 	Email string `json:"email"`
 	Link  string `json:"link,omitempty"`
+}
+
+// addPerson is the code of a command that adds a driver or rider: SLUG EMAIL.
+func (c *cli) addPerson(what string, audience authz.Audience, hash func() (string, error),
+	create func(ctx context.Context, t table.Tenant, address, hashed string) (added, error)) func(*cobra.Command, []string) error {
+	return act(func(ctx context.Context, args []string) error {
+		hashed, err := hash()
+		if err != nil {
+			return err
+		}
+		p, t, err := c.at(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		made, err := create(ctx, t, args[1], hashed)
+		if err != nil {
+			return err
+		}
+		if made.Link, err = p.link(ctx, audience, t.ID(), made.Email, hashed); err != nil {
+			return err
+		}
+		return c.added(what, made)
+	})
 }
 
 func (c *cli) added(what string, a added) error {

@@ -79,14 +79,7 @@ func (c *cli) paymentSet() *cobra.Command {
 	cmd := &cobra.Command{Use: "set SLUG RIDER ID", Short: "Change a payment method", Args: cobra.ExactArgs(3),
 		Example: "  svc payment set metro rider1@metro.example pay_01JMETR0000000000000000002 --default"}
 	e := paymentFlags(cmd)
-	cmd.RunE = act(func(ctx context.Context, args []string) error {
-		if err := e.needed(); err != nil {
-			return err
-		}
-		_, t, err := c.at(ctx, args[0])
-		if err != nil {
-			return err
-		}
+	cmd.RunE = e.change(c, func(ctx context.Context, t table.Tenant, args []string) error {
 		rider, err := findRider(ctx, t, args[1])
 		if err != nil {
 			return err

@@ -29,27 +29,13 @@ func (c *cli) riderAdd() *cobra.Command {
 	cmd := &cobra.Command{Use: "add SLUG EMAIL", Short: "Add a rider", Args: cobra.ExactArgs(2),
 		Example: "  svc rider add metro rider4@metro.example --first Iris --last Novak --phone '+1 212 555 0190'"}
 	e, hash := riderFlags(cmd), newPassword(cmd)
-	cmd.RunE = act(func(ctx context.Context, args []string) error {
-		hashed, err := hash()
-		if err != nil {
-			return err
-		}
-		p, t, err := c.at(ctx, args[0])
-		if err != nil {
-			return err
-		}
-		r := customer.Record{Customer: customer.Customer{Email: args[1]}}
+	cmd.RunE = c.addPerson("rider", authz.Rider, hash, func(ctx context.Context, t table.Tenant, address, hashed string) (added, error) {
+		r := customer.Record{Customer: customer.Customer{Email: address}}
 		if err := e.apply(&r); err != nil {
-			return err
+			return added{}, err
 		}
-		if r, err = customer.Create(ctx, t, by(), r, hashed); err != nil {
-			return err
-		}
-		link, err := p.link(ctx, authz.Rider, t.ID(), r.Email, hashed)
-		if err != nil {
-			return err
-		}
-		return c.added("rider", added{r.ID, r.Email, link})
+		r, err := customer.Create(ctx, t, by(), r, hashed)
+		return added{ID: r.ID, Email: r.Email}, err
 	})
 	return cmd
 }
@@ -79,14 +65,7 @@ func (c *cli) riderEdit() *cobra.Command {
 	e := riderFlags(cmd)
 	e.text("email", "mail `address`", func(r *customer.Record) *string { return &r.Email })
 	e.flag("disable", "end sign-in and tokens; --disable=false undoes it", func(r *customer.Record) *bool { return &r.Disabled })
-	cmd.RunE = act(func(ctx context.Context, args []string) error {
-		if err := e.needed(); err != nil {
-			return err
-		}
-		_, t, err := c.at(ctx, args[0])
-		if err != nil {
-			return err
-		}
+	cmd.RunE = e.change(c, func(ctx context.Context, t table.Tenant, args []string) error {
 		one, err := findRider(ctx, t, args[1])
 		if err != nil {
 			return err

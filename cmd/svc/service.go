@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"svc/pkg/settings"
+	"svc/pkg/table"
 )
 
 func serviceCommand(c *cli) *cobra.Command {
@@ -92,14 +93,7 @@ func (c *cli) serviceSet() *cobra.Command {
 		Example: "  svc service set metro svt_01JMETR0000000000000000001 --commission 0.18\n  svc service set metro svt_01JMETR0000000000000000001 --active=false"}
 	e := serviceFlags(cmd)
 	e.text("name", "`name` for people", func(s *settings.Service) *string { return &s.Name })
-	cmd.RunE = act(func(ctx context.Context, args []string) error {
-		if err := e.needed(); err != nil {
-			return err
-		}
-		_, t, err := c.at(ctx, args[0])
-		if err != nil {
-			return err
-		}
+	cmd.RunE = e.change(c, func(ctx context.Context, t table.Tenant, args []string) error {
 		s, err := settings.SetService(ctx, t, by(), args[1], e.apply)
 		if err != nil {
 			return missing(err, "service type", args[1])

@@ -104,14 +104,7 @@ func (c *cli) zoneSet() *cobra.Command {
 	e := zoneFlags(cmd)
 	e.text("name", "`name` for people", func(z *settings.Zone) *string { return &z.Name })
 	cmd.MarkFlagsMutuallyExclusive("area", "box")
-	cmd.RunE = act(func(ctx context.Context, args []string) error {
-		if err := e.needed(); err != nil {
-			return err
-		}
-		_, t, err := c.at(ctx, args[0])
-		if err != nil {
-			return err
-		}
+	cmd.RunE = e.change(c, func(ctx context.Context, t table.Tenant, args []string) error {
 		z, err := settings.SetZone(ctx, t, by(), args[1], e.apply)
 		if err != nil {
 			return missing(err, "zone", args[1])
