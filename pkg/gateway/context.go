@@ -6,6 +6,7 @@ import "context"
 type edge struct {
 	sourceIP string
 	baseURL  string
+	event    *event
 }
 
 type edgeKey struct{}
@@ -29,3 +30,12 @@ func SourceIP(ctx context.Context) string { return edgeOf(ctx).sourceIP }
 // stage where that is part of the path, without a slash at its end; "" when the
 // event names no domain. The gateway routes by domain, so no client can forge it.
 func BaseURL(ctx context.Context) string { return edgeOf(ctx).baseURL }
+
+// ownURL gives the address that the API has of itself; that of BaseURL where the
+// event does not say enough.
+func ownURL(ctx context.Context) string {
+	if e := edgeOf(ctx).event; e != nil {
+		return e.ownURL()
+	}
+	return ""
+}

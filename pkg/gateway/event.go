@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/netip"
 	"net/url"
+	"os"
 	"strings"
 )
 
@@ -165,4 +166,22 @@ func (e *event) baseURL() string {
 		return ""
 	}
 	return "https://" + e.RequestContext.DomainName + e.stagePrefix()
+}
+
+// ownURL is the address that the API has of itself, by whatever domain it was
+// reached: a custom domain may be a tenant's, and what is made of the address
+// (the issuer of tokens, links in mails) is everybody's.
+func (e *event) ownURL() string {
+	c, region := &e.RequestContext, os.Getenv("AWS_REGION")
+	if region == "" || c.APIID == "" || c.DomainPrefix == "" || c.DomainPrefix == c.APIID {
+		return e.baseURL()
+	}
+	own := "https://" + c.APIID + ".execute-api." + region + ".amazonaws.com"
+	if strings.HasPrefix(region, "cn-") {
+		own += ".cn"
+	}
+	if c.Stage != "" && c.Stage != "$default" {
+		own += "/" + c.Stage
+	}
+	return own
 }

@@ -199,6 +199,33 @@ func TestLazy(t *testing.T) {
 	}
 }
 
+// Whoever is first and by which domain does not decide what the service takes
+// for its address: a tenant's domain never becomes everybody's issuer.
+func TestLazyByCustomDomain(t *testing.T) {
+	raw, err := os.ReadFile(events + "/v2-stage.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	custom := strings.NewReplacer(`"domainName": "abc123.execute-api.eu-central-1.amazonaws.com"`, `"domainName": "ride.nova.example"`,
+		`"domainPrefix": "abc123"`, `"domainPrefix": "ride"`).Replace(string(raw))
+	for _, c := range []struct{ event, region, want string }{
+		{string(raw), "eu-central-1", "https://abc123.execute-api.eu-central-1.amazonaws.com/dev"},
+		{custom, "eu-central-1", "https://abc123.execute-api.eu-central-1.amazonaws.com/dev"},
+		{custom, "cn-north-1", "https://abc123.execute-api.cn-north-1.amazonaws.com.cn/dev"},
+		{strings.Replace(custom, `"stage": "dev"`, `"stage": "$default"`, 1), "eu-central-1", "https://abc123.execute-api.eu-central-1.amazonaws.com"},
+	} {
+		t.Setenv("AWS_REGION", c.region)
+		got := ""
+		f := gateway.Lazy(func(_ context.Context, base string) (http.Handler, error) {
+			got = base
+			return http.NotFoundHandler(), nil
+		})
+		if _, err := f(context.Background(), json.RawMessage(c.event)); err != nil || got != c.want {
+			t.Errorf("%q, %v; want %q", got, err, c.want)
+		}
+	}
+}
+
 func FuzzEvent(f *testing.F) {
 	files, err := filepath.Glob(events + "/*.json")
 	if err != nil || len(files) == 0 {

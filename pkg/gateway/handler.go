@@ -29,8 +29,9 @@ func Handler(h http.Handler) func(ctx context.Context, event json.RawMessage) (a
 }
 
 // Lazy is Handler for an http.Handler that needs to know the service's address
-// when none is configured: build gets the BaseURL of the first event, and its
-// handler serves all. While build fails, events are answered 500.
+// when none is configured: build gets the one that the API has of itself, known
+// with the first event by whatever domain that came, and its handler serves all.
+// While build fails, events are answered 500.
 func Lazy(build func(ctx context.Context, baseURL string) (http.Handler, error)) func(ctx context.Context, event json.RawMessage) (any, error) {
 	var (
 		mu sync.Mutex
@@ -42,7 +43,7 @@ func Lazy(build func(ctx context.Context, baseURL string) (http.Handler, error))
 		if h != nil {
 			return h, nil
 		}
-		built, err := build(ctx, BaseURL(ctx))
+		built, err := build(ctx, ownURL(ctx))
 		if err != nil {
 			return nil, err
 		}

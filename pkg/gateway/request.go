@@ -57,7 +57,7 @@ func (e *event) request(ctx context.Context) (*http.Request, error) {
 		r.RemoteAddr = net.JoinHostPort(ip, "0")
 	}
 	return r.WithContext(withEdge(ctx, &edge{
-		sourceIP: ip, baseURL: e.baseURL(),
+		sourceIP: ip, baseURL: e.baseURL(), event: e,
 	})), nil
 }
 
