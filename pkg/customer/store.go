@@ -36,14 +36,8 @@ func Create(ctx context.Context, t table.Tenant, by audit.By, n Record, hash str
 	if err != nil {
 		return Record{}, err
 	}
-	err = table.Retry(ctx, func(ctx context.Context) error {
-		tx := t.Write()
-		tx.Create(Item(t, n, shards))
-		login.Create(tx, t, authz.Rider, n.Email, n.ID, hash, by)
-		audit.Append(tx, t, by, "customer.add", n.ID, nil, n)
-		return tx.Commit(ctx)
-	})
-	if err != nil {
+	account := login.Account{Audience: authz.Rider, Address: n.Email, Actor: n.ID, Hash: hash}
+	if err := account.Add(ctx, t, by, Item(t, n, shards), "customer.add", n); err != nil {
 		return Record{}, fmt.Errorf("create customer: %w", err)
 	}
 	return n, nil
@@ -136,28 +130,6 @@ func item(t table.Tenant, r Record, shard string) table.Item {
 // List reads one page of the tenant's customers, newest first.
 //
 // Access pattern: by-g1 T#t#CUSTOMERS#shard, shards merged.
-func List(ctx context.Context, t table.Tenant, after string, limit int) (customers []Record, next string, err error) {
-	shards, err := tenant.ReadShards(ctx, t)
-	if err != nil {
-		return nil, "", err
-	}
-	partitions := make([]string, shards)
-	for i := range partitions {
-		partitions[i] = t.Partition("CUSTOMERS", strconv.Itoa(i))
-	}
-	page, err := t.Merge(ctx, partitions, table.Query{Index: 1, Backward: true, After: after, Limit: limit})
-	if err != nil {
-		return nil, "", fmt.Errorf("customers: %w", err)
-	}
-	for _, it := range page.Items {
-		r, err := Of(it)
-		if err != nil {
-			return nil, "", err
-		}
-		customers = append(customers, r)
-	}
-	if page.More {
-		next = page.Last
-	}
-	return customers, next, nil
+func List(ctx context.Context, t table.Tenant, after string, limit int) ([]Record, string, error) {
+	return tenant.Page(ctx, t, table.Query{Index: 1, Backward: true, After: after, Limit: limit}, Of, "CUSTOMERS")
 }

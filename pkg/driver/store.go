@@ -45,14 +45,8 @@ func Create(ctx context.Context, t table.Tenant, by audit.By, n Record, hash str
 	if err != nil {
 		return Record{}, err
 	}
-	err = table.Retry(ctx, func(ctx context.Context) error {
-		tx := t.Write()
-		tx.Create(Item(t, n, shards))
-		login.Create(tx, t, authz.Driver, n.Email, n.ID, hash, by)
-		audit.Append(tx, t, by, "driver.add", n.ID, nil, n)
-		return tx.Commit(ctx)
-	})
-	if err != nil {
+	account := login.Account{Audience: authz.Driver, Address: n.Email, Actor: n.ID, Hash: hash}
+	if err := account.Add(ctx, t, by, Item(t, n, shards), "driver.add", n); err != nil {
 		return Record{}, fmt.Errorf("create driver: %w", err)
 	}
 	return n, nil
@@ -167,31 +161,11 @@ func item(t table.Tenant, r Record, shard string) table.Item {
 //
 // Access pattern: by-g1 T#t#DRIVERS#shard or by-g2 T#t#DRIVERS#status#shard,
 // shards merged.
-func List(ctx context.Context, t table.Tenant, status, after string, limit int) (drivers []Record, next string, err error) {
-	shards, err := tenant.ReadShards(ctx, t)
-	if err != nil {
-		return nil, "", err
+func List(ctx context.Context, t table.Tenant, status, after string, limit int) ([]Record, string, error) {
+	q := table.Query{Index: 1, Backward: true, After: after, Limit: limit}
+	if status == "" {
+		return tenant.Page(ctx, t, q, Of, "DRIVERS")
 	}
-	q, partitions := table.Query{Index: 1, Backward: true, After: after, Limit: limit}, make([]string, shards)
-	for i := range partitions {
-		partitions[i] = t.Partition("DRIVERS", strconv.Itoa(i))
-		if status != "" {
-			q.Index, partitions[i] = 2, t.Partition("DRIVERS", status, strconv.Itoa(i))
-		}
-	}
-	page, err := t.Merge(ctx, partitions, q)
-	if err != nil {
-		return nil, "", fmt.Errorf("drivers: %w", err)
-	}
-	for _, it := range page.Items {
-		r, err := Of(it)
-		if err != nil {
-			return nil, "", err
-		}
-		drivers = append(drivers, r)
-	}
-	if page.More {
-		next = page.Last
-	}
-	return drivers, next, nil
+	q.Index = 2
+	return tenant.Page(ctx, t, q, Of, "DRIVERS", status)
 }

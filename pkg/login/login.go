@@ -54,6 +54,27 @@ func Create(tx *table.Tx, t table.Tenant, audience authz.Audience, address, acto
 	Put(tx, Key(t, audience, address), "login", Login{Actor: actor, Hash: hash, Since: timestamp.Format(by.At)}, ErrTaken)
 }
 
+// Account is a rider's or driver's account as it is made.
+type Account struct {
+	Audience authz.Audience
+	Address  string
+	Actor    string
+	Hash     string // of the password; "" for none yet
+}
+
+// Add writes a new account in one transaction: the actor's record, the sign-in
+// row and an entry of the audit log that shows the record. ErrTaken when
+// another has the address.
+func (a Account) Add(ctx context.Context, t table.Tenant, by audit.By, record table.Item, what string, shown any) error {
+	return table.Retry(ctx, func(ctx context.Context) error {
+		tx := t.Write()
+		tx.Create(record)
+		Create(tx, t, a.Audience, a.Address, a.Actor, a.Hash, by)
+		audit.Append(tx, t, by, what, a.Actor, nil, shown)
+		return tx.Commit(ctx)
+	})
+}
+
 // Put adds a row on the condition that none has its key, else the transaction
 // fails with taken.
 func Put(tx *table.Tx, key table.Key, kind string, l Login, taken error) {
