@@ -29,10 +29,13 @@ type Token struct {
 
 // Tokens lists the tenant's live access tokens, newest first, up to limit
 // (1…100) after the position that the last page ended at ("" for the first);
-// next is "" at the end. A page may be short, for dead ones are left out.
+// next is "" at the end. A page may be short, for dead ones are left out: those
+// of an earlier membership or password too. Those of a disabled actor are
+// there, for they are good again when she is enabled.
 //
 // Access pattern: by-g1, T#t#TOKENS#shard backward from now to AccessLife ago,
-// shards merged; then the grants of what was found in one batch.
+// shards merged; then the grants of what was found in one batch, and the actors
+// in another.
 func (s *Server) Tokens(ctx context.Context, t table.Tenant, after string, limit int) (tokens []Token, next string, err error) {
 	flags, err := t.Get(ctx, authz.FlagsKey(t, 0))
 	if err != nil {
@@ -47,21 +50,28 @@ func (s *Server) Tokens(ctx context.Context, t table.Tenant, after string, limit
 	if err != nil {
 		return nil, "", fmt.Errorf("listing tokens: %w", err)
 	}
-	grants := make([]table.Key, len(page.Items))
+	docs := make([]tokenDoc, len(page.Items))
+	grants, actors := make([]table.Key, len(page.Items)), make([]table.Key, len(page.Items))
 	for i, it := range page.Items {
+		if err := it.Decode(&docs[i]); err != nil {
+			return nil, "", err
+		}
 		grants[i] = authz.GrantKey(t, it.Text("client"), it.Text("actor"))
+		actors[i] = authz.ActorKey(t, authz.Audience(docs[i].Audience), it.Text("actor"))
 	}
-	found, err := t.Batch(ctx, grants...)
+	granted, err := t.Batch(ctx, grants...)
+	if err != nil {
+		return nil, "", fmt.Errorf("listing tokens: %w", err)
+	}
+	people, err := t.Batch(ctx, actors...)
 	if err != nil {
 		return nil, "", fmt.Errorf("listing tokens: %w", err)
 	}
 	tokens = []Token{}
 	for i, it := range page.Items {
-		var doc tokenDoc
-		if err := it.Decode(&doc); err != nil {
-			return nil, "", err
-		}
-		if it.Flag("revoked") || !now.Before(doc.Expires) || !found[i].Found() || found[i].Int("epoch") != it.Int("epoch") {
+		doc, grant, actor := docs[i], granted[i], people[i]
+		if it.Flag("revoked") || !now.Before(doc.Expires) || !grant.Found() || grant.Int("epoch") != it.Int("epoch") ||
+			!actor.Found() || actor.Text("since") != it.Text("since") {
 			continue
 		}
 		_, id, _ := strings.Cut(it.R, "#")
