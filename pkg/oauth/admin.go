@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"svc/pkg/audit"
 	"svc/pkg/authz"
@@ -103,55 +102,6 @@ func (s *Server) RevokeToken(ctx context.Context, t table.Tenant, by audit.By, j
 		return fmt.Errorf("revoking a token: %w", err)
 	}
 	return nil
-}
-
-// Connection is a client that holds a live refresh token of an actor.
-type Connection struct {
-	Client string
-	Scopes []string  // of the latest sign-in
-	Since  time.Time // the first of its live sign-ins
-	Latest time.Time // the last one
-}
-
-// connections lists the clients that hold a live refresh token of the actor.
-//
-// Access pattern: by-g1, T#t#ACTOR#a#FAMILIES backward, at most mostFamilies;
-// then their grants in one batch.
-func (s *Server) connections(ctx context.Context, t table.Tenant, actor string) ([]Connection, error) {
-	const mostFamilies = 100
-	page, err := t.Query(ctx, familiesOf(t, actor), table.Query{Index: 1, Backward: true, Limit: mostFamilies})
-	if err != nil {
-		return nil, fmt.Errorf("listing connected apps: %w", err)
-	}
-	grants := make([]table.Key, len(page.Items))
-	for i, it := range page.Items {
-		grants[i] = authz.GrantKey(t, it.Text("client"), actor)
-	}
-	found, err := t.Batch(ctx, grants...)
-	if err != nil {
-		return nil, fmt.Errorf("listing connected apps: %w", err)
-	}
-	var out []Connection
-	at := map[string]int{}
-	for i, it := range page.Items {
-		f, err := familyFrom(it, s.now())
-		if errors.Is(err, errNoFamily) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		if f.Revoked || !found[i].Found() || found[i].Int("epoch") != f.Epoch {
-			continue
-		}
-		n, seen := at[f.Client]
-		if !seen {
-			n, at[f.Client] = len(out), len(out)
-			out = append(out, Connection{Client: f.Client, Scopes: f.Scopes, Latest: f.CreatedAt})
-		}
-		out[n].Since = f.CreatedAt
-	}
-	return out, nil
 }
 
 // disconnect ends every token of the client and actor.

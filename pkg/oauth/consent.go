@@ -48,15 +48,17 @@ func (s *Server) showPicker(w http.ResponseWriter, r *http.Request, a *authoriza
 		Account: a.session.Email, Choices: a.choices, Switch: a.another()})
 }
 
-// tenantPage leads a reload of the picker back to the request.
-func (s *Server) tenantPage(w http.ResponseWriter, r *http.Request) error {
+// reload leads a reload of a page that was posted back to its request.
+func (s *Server) reload(w http.ResponseWriter, r *http.Request) error {
+	if isOwn(r) {
+		return redirect(w, http.StatusSeeOther, ownLink(r))
+	}
 	return redirect(w, http.StatusSeeOther, "authorize?"+r.URL.RawQuery)
 }
 
-// pickTenant answers POST /oauth/tenant: it notes the choice in the session
-// and leads back to the request.
-func (s *Server) pickTenant(w http.ResponseWriter, r *http.Request) error {
-	return s.browser(w, r, func(w http.ResponseWriter, r *http.Request) error {
+// posted runs what answers a form of an authorization.
+func (s *Server) posted(w http.ResponseWriter, r *http.Request, answer func(a *authorization, form url.Values) error) error {
+	return s.browser(w, r, func(_ http.ResponseWriter, r *http.Request) error {
 		form, err := readForm(r)
 		if err != nil {
 			return err
@@ -65,6 +67,14 @@ func (s *Server) pickTenant(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return err
 		}
+		return answer(a, form)
+	})
+}
+
+// pickTenant answers POST /oauth/tenant: it notes the choice in the session
+// and leads back to the request.
+func (s *Server) pickTenant(w http.ResponseWriter, r *http.Request) error {
+	return s.posted(w, r, func(a *authorization, form url.Values) error {
 		if a.tenant.ID == "" {
 			if err := s.notePick(r, a, form); err != nil {
 				return err
@@ -122,23 +132,10 @@ func (s *Server) showConsent(w http.ResponseWriter, r *http.Request, a *authoriz
 	})
 }
 
-// consentPage leads a reload of the consent page back to the request.
-func (s *Server) consentPage(w http.ResponseWriter, r *http.Request) error {
-	return redirect(w, http.StatusSeeOther, "authorize?"+r.URL.RawQuery)
-}
-
 // consent answers POST /oauth/consent. A form that shows what is not so any
 // more (another session, other scopes) leads to a fresh page.
 func (s *Server) consent(w http.ResponseWriter, r *http.Request) error {
-	return s.browser(w, r, func(w http.ResponseWriter, r *http.Request) error {
-		form, err := readForm(r)
-		if err != nil {
-			return err
-		}
-		a, err := s.open(r)
-		if err != nil {
-			return err
-		}
+	return s.posted(w, r, func(a *authorization, form url.Values) error {
 		next, err := s.proceed(r, a)
 		if err != nil {
 			return err

@@ -20,11 +20,6 @@ func (s *Server) Throttle(ctx context.Context, kind, key string, limit int, wind
 	return s.throttle(ctx, counter{kind, key, limit, window})
 }
 
-// Connections is connections.
-func (s *Server) Connections(ctx context.Context, t table.Tenant, actor string) ([]Connection, error) {
-	return s.connections(ctx, t, actor)
-}
-
 // Disconnect is disconnect.
 func (s *Server) Disconnect(ctx context.Context, t table.Tenant, client, actor string) error {
 	return s.disconnect(ctx, t, client, actor)

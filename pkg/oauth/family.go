@@ -72,15 +72,9 @@ const mostAccessTokens = 12
 
 func familyKey(t table.Tenant, id string) table.Key { return t.Key("FAMILY", "FAMILY", id) }
 
-// familiesOf is the index partition (by-g1) of an actor's families.
-func familiesOf(t table.Tenant, actor string) string {
-	return t.Partition("ACTOR", actor, "FAMILIES")
-}
-
 func (f family) item(t table.Tenant) table.Item {
 	return table.Item{Key: familyKey(t, f.ID), Type: "family", Version: max(f.version, 1), Expires: f.Expires,
-		G: [4]string{familiesOf(t, f.Actor)}, R: f.ID, Doc: f,
-		Attrs: map[string]any{"revoked": f.Revoked, "epoch": f.Epoch, "client": f.Client, "actor": f.Actor}}
+		Doc: f, Attrs: map[string]any{"revoked": f.Revoked, "epoch": f.Epoch, "client": f.Client, "actor": f.Actor}}
 }
 
 var errNoFamily = errors.New("no such family")
