@@ -106,7 +106,7 @@ var plains = []plain{
 }
 
 // asked says what the parameters of an authorization request mean.
-var asked = map[string]string{
+var asked = map[string]string{ //nolint:gosec // words about parameters, none of which is a secret
 	"response_type": "Always `code`.", "client_id": "From the registration, or the https address of a client's metadata document.",
 	"redirect_uri": "One of the client's, to the letter; on loopback any port.", "scope": "Space-separated, of one audience; without it the registered ones.",
 	"state": "Comes back as it is.", "code_challenge": "PKCE (RFC 7636).", "code_challenge_method": "Always `S256`.",
