@@ -14,8 +14,26 @@ const Longest = 254
 
 // Fold gives the form of an address under which it is unique: trimmed, Unicode
 // case folded, in normal form C. Any text has one, also what is no address.
+// Folding twice changes nothing.
 func Fold(address string) string {
-	return norm.NFC.String(cases.Fold().String(norm.NFC.String(strings.TrimSpace(address))))
+	s := strings.TrimSpace(address)
+	for range 4 {
+		folded := strings.TrimSpace(norm.NFC.String(strings.Map(cherokee, cases.Fold().String(norm.NFC.String(s)))))
+		if folded == s {
+			break
+		}
+		s = folded
+	}
+	return s
+}
+
+// cherokee folds the one script whose small letters fold to capitals
+// (CaseFolding.txt), which x/text/cases turns round.
+func cherokee(r rune) rune {
+	if unicode.Is(unicode.Cherokee, r) {
+		return unicode.ToUpper(r)
+	}
+	return r
 }
 
 // Valid says whether the text has the form of a mail address: one "@" with
