@@ -16,6 +16,10 @@ type Rates struct{ Tenant, Client int }
 // saved is for how long a rate that is not used adds up.
 const saved = 2 * time.Second
 
+// clockStep is how far a clock must have been set back for a bucket to start
+// anew: requests that began at nearly one time come in any order.
+const clockStep = time.Minute
+
 // mostBuckets is how many buckets a generation holds; two are kept. A bucket
 // that is forgotten is full again.
 const mostBuckets = 4096
@@ -60,7 +64,7 @@ func (b *buckets) after(name bucket, rate int, now time.Time) (full time.Time, w
 	if !ok {
 		full = b.old[name]
 	}
-	if full.Before(now) || full.After(now.Add(saved)) { // the clock was set back
+	if full.Before(now) || full.After(now.Add(saved+clockStep)) {
 		full = now
 	}
 	full = full.Add(time.Second / time.Duration(rate))

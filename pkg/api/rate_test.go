@@ -38,6 +38,7 @@ func TestBuckets(t *testing.T) {
 		{"and two of the tenant", "a", "3", 200 * time.Millisecond, 100, 1},
 		{"what was refused costs nothing", "a", "1", 400 * time.Millisecond, 100, 1},
 		{"nothing adds up beyond two seconds", "a", "1", time.Hour, 100, 10},
+		{"a request that began a little earlier finds it as empty", "a", "1", time.Hour - 20*time.Millisecond, 100, 0},
 		{"a clock that was set back starts anew", "a", "1", 0, 100, 10},
 	}
 	for _, step := range steps {
