@@ -70,7 +70,11 @@ func newGenerator(p plan, n tenant.Tenant) (*generator, error) {
 }
 
 func (g *generator) actor(kind string, n int, since time.Time) *actor {
-	return &actor{id: g.id(kind, since), n: n, first: one(g.rng, firstNames), last: one(g.rng, lastNames), since: since}
+	a := &actor{id: g.id(kind, since), n: n, first: one(g.rng, firstNames), last: one(g.rng, lastNames), since: since}
+	if own, ok := surnames[a.first]; ok {
+		a.last = own
+	}
+	return a
 }
 
 // id makes an identifier of the run.

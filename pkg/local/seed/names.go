@@ -8,7 +8,10 @@ var firstNames = []string{"Ava", "Noah", "Maya", "Liam", "Zoë", "Tomás", "Wei"
 var lastNames = []string{"Thompson", "Kim", "Okafor", "Herrera", "Zhang", "Laurent", "Sousa", "Fontaine", "Pereira", "Carvalho", "Berg", "Novak", "Rossi",
 	"Haddad", "Nakamura", "Patel", "Costa", "Lindqvist", "Mensah", "Ivanova", "García", "Müller", "O'Brien", "Nguyễn", "Yılmaz", "Kowalski", "Dubois",
 	"Ferrari", "Andersson", "Chowdhury", "Ramos", "Fischer", "Adeyemi", "Silva", "Petrov", "Sato", "van Dijk", "Castellanos", "Bennett", "Almeida",
-	"Horváth", "Jensen", "Moreau", "Tanaka", "Osei", "Delgado", "Wagner", "Łukasik", "Popescu", "Reyes", "Παπαδάκη", "Смирнов", "佐藤", "Barros"}
+	"Horváth", "Jensen", "Moreau", "Tanaka", "Osei", "Delgado", "Wagner", "Łukasik", "Popescu", "Reyes", "Barros"}
+
+// surnames are those of first names in another script than the rest.
+var surnames = map[string]string{"Ελένη": "Παπαδάκη", "Νίκος": "Παπαδάκης", "Дмитрий": "Смирнов", "Ольга": "Смирнова", "美咲": "佐藤", "健太": "佐藤"}
 
 var streets = []string{"Harbour Street", "Station Square", "Canal Row", "Orchard Avenue", "Battery Place", "Museum Mile", "Riverside Walk", "Market Lane",
 	"Cathedral Close", "Foundry Road", "Linden Boulevard", "Observatory Hill", "Mill Street", "Victory Parade", "Garden Terrace", "Old Post Road",

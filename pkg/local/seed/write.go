@@ -3,7 +3,7 @@ package seed
 import (
 	"context"
 	"errors"
-	"fmt"
+	"strings"
 	"time"
 
 	"github.com/shopspring/decimal"
@@ -147,7 +147,8 @@ func (r *run) business(n int) delivery.Business {
 	kind, at, tel := kitchens[n%len(kitchens)], g.place(chance), phone(chance)
 	name := kind.name
 	if n >= len(kitchens) {
-		name = fmt.Sprintf("%s %d", kind.name, n/len(kitchens)+1)
+		_, street, _ := strings.Cut(at.address, " ")
+		name += ", " + street
 	}
 	id := g.idOf(chance, ids.Business, g.now.AddDate(0, 0, -r.Days-n))
 	return delivery.Business{ID: id, Name: name, Category: kind.category, Address: at.address, Lat: at.lat, Lng: at.lng, Phone: tel, Active: n%12 != 11}
