@@ -46,6 +46,12 @@ func newPlace(t testing.TB, name string, shards int) *place {
 	t.Helper()
 	p := &place{t: t, name: name, crash: &streamtest.Crash{}}
 	p.db = p.crash.Open(t, name)
+	p.people(shards)
+	return p
+}
+
+// people makes the tenant with its drivers and riders.
+func (p *place) people(shards int) {
 	p.tenant = p.db.Tenant(ids.New(ids.Tenant, start))
 	for n := range authz.Copies {
 		p.load(table.Item{Key: authz.FlagsKey(p.tenant, n), Type: "flags", Attrs: map[string]any{"currency": "USD", "readShards": shards, "writeShards": shards}})
@@ -57,7 +63,6 @@ func newPlace(t testing.TB, name string, shards int) *place {
 		p.drivers, p.riders = append(p.drivers, d.ID), append(p.riders, c.ID)
 		p.load(driver.Item(p.tenant, d, shards), customer.Item(p.tenant, c, shards))
 	}
-	return p
 }
 
 func (p *place) load(items ...table.Item) {

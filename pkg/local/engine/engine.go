@@ -231,6 +231,15 @@ func (e *Engine) Stop() {
 	})
 }
 
+// Kill ends the engine at once, as a crash does, and waits until it is gone.
+// Whatever it was doing stays half done; its data file is there for the next.
+func (e *Engine) Kill() {
+	e.stop.Do(func() {
+		_ = e.child.cmd.Process.Kill() // gone already: as meant
+		<-e.child.done
+	})
+}
+
 // child is a started process whose end is waited for exactly once.
 type child struct {
 	cmd  *exec.Cmd
