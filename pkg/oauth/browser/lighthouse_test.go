@@ -59,6 +59,7 @@ func TestLighthouse(t *testing.T) {
 		{Name: "error", URL: s.authorize(client, "redirect_uri", "https://elsewhere.example/cb"), holds: "<h1>"},
 		{Name: "connected apps", URL: s.server.URL + "/oauth/apps", session: session, holds: `class="app"`},
 		{Name: "sign-out", URL: s.server.URL + "/oauth/logout", session: session, holds: `name="csrf"`},
+		{Name: "forgotten password", URL: s.server.URL + "/oauth/forgot?audience=rider&tenant_hint=metro", holds: `id="email"`},
 		{Name: "password", URL: link, holds: `id="new"`},
 		{Name: "faulty", URL: s.client.URL + "/?error=none", faulty: true},
 	}
