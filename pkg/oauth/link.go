@@ -142,8 +142,8 @@ func (s *Server) setPassword(w http.ResponseWriter, r *http.Request) error {
 		if err := s.end(ctx, w, r); err != nil {
 			return err
 		}
-		if err := s.welcome(w, r, n); err != nil {
-			return err
+		if err := s.welcome(w, r, n); err != nil { // the password is set all the same
+			s.log.WarnContext(ctx, "a browser that set a password is not known", "error", err)
 		}
 		frame, err := s.linkFrame(ctx, n)
 		if err != nil {
