@@ -58,7 +58,7 @@ func TestSeed(t *testing.T) {
 		t.Errorf("token: %s", out)
 	}
 	ended()
-	if out := run("seed", "--tenant", "metro", "--trips", "40"); !strings.HasPrefix(out, "metro has 40 trips") {
+	if out := run("seed", "--tenant", "metro", "--trips", "5"); !strings.HasPrefix(out, "metro has 5 trips") {
 		t.Errorf("output: %s", out)
 	}
 }
