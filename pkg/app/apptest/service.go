@@ -72,7 +72,7 @@ func With(t testing.TB, o Options) *Service {
 		t.Setenv("AWS_ENDPOINT_URL_DYNAMODB", testkit.Endpoint(t))
 		table = testkit.Fresh()
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
 	running, err := local.StartService(ctx, local.ServiceOptions{Data: t.TempDir(), Memory: true, Table: table, Template: patient,
 		Build: func(ctx context.Context, at local.Place) (local.App, error) { return s.build(ctx, at, o) },
@@ -122,7 +122,7 @@ func (s *Service) build(ctx context.Context, at local.Place, o Options) (local.A
 // Drain waits until the stream functions have taken everything written.
 func (s *Service) Drain(t testing.TB) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
 	if err := s.local.Poller.Drain(ctx); err != nil {
 		t.Fatalf("draining the stream: %v\n%s", err, s.logs.tail())
