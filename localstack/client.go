@@ -123,7 +123,10 @@ func (l localstack) create(ctx context.Context, name string, template object, pa
 	if err != nil {
 		return nil, fmt.Errorf("template: %w", err)
 	}
-	form := url.Values{"StackName": {name}, "TemplateBody": {string(text)}, "Capabilities.member.1": {"CAPABILITY_IAM"}}
+	if err := l.upload(ctx, bucket, templateKey, text); err != nil { // in a request it may have 51,200 bytes
+		return nil, err
+	}
+	form := url.Values{"StackName": {name}, "TemplateURL": {"https://s3.amazonaws.com/" + bucket + "/" + templateKey}, "Capabilities.member.1": {"CAPABILITY_IAM"}}
 	n := 0
 	for key, value := range parameters {
 		n++

@@ -20,10 +20,12 @@ import (
 	"svc"
 )
 
-// bucket is where the zips are, stackName what the stack is called.
+// bucket is where the zips and the template are, stackName what the stack is
+// called.
 const (
-	bucket    = "svc-functions"
-	stackName = "svc"
+	bucket      = "svc-functions"
+	templateKey = "template.json"
+	stackName   = "svc"
 )
 
 func main() {
