@@ -50,9 +50,6 @@ func (s *Server) showPicker(w http.ResponseWriter, r *http.Request, a *authoriza
 
 // reload leads a reload of a page that was posted back to its request.
 func (s *Server) reload(w http.ResponseWriter, r *http.Request) error {
-	if isOwn(r) {
-		return redirect(w, http.StatusSeeOther, ownLink(r))
-	}
 	return redirect(w, http.StatusSeeOther, "authorize?"+r.URL.RawQuery)
 }
 

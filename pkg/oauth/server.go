@@ -104,7 +104,7 @@ var routes = []route{
 
 	{"GET", "/oauth/authorize", (*Server).authorize},
 	{"POST", "/oauth/authorize", (*Server).authorize},
-	{"GET", "/oauth/signin", (*Server).reload},
+	{"GET", "/oauth/signin", (*Server).signinPage},
 	{"POST", "/oauth/signin", (*Server).signin},
 	{"GET", "/oauth/consent", (*Server).reload},
 	{"POST", "/oauth/consent", (*Server).consent},

@@ -45,6 +45,14 @@ func (a *authorization) frame() page.Frame {
 	return page.Frame{Brand: a.brand, FormTo: formTo(a.client, a.redirectURI)}
 }
 
+// signinPage leads a reload of the sign-in page back to what asked for it.
+func (s *Server) signinPage(w http.ResponseWriter, r *http.Request) error {
+	if isOwn(r) {
+		return redirect(w, http.StatusSeeOther, ownLink(r))
+	}
+	return s.reload(w, r)
+}
+
 // signin answers POST /oauth/signin, the sign-in form of an authorization or
 // of the server's own pages.
 func (s *Server) signin(w http.ResponseWriter, r *http.Request) error {
