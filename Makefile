@@ -43,6 +43,10 @@ test: bin/engine npm-tests python-tests ## vet and run all tests on the embedded
 test-dynamodb-local: bin/engine dynamodb-local npm-tests python-tests ## run all tests on DynamoDB Local (needs Java 17 and Maven)
 	SVC_ENGINE=dynamodb-local go test -shuffle=on -timeout 40m ./...
 
+.PHONY: race
+race: bin/engine ## let 100,000 revocations and uses of tokens race, some minutes long (USES=100000)
+	SVC_RACE=$(or $(USES),100000) go test -count=1 -timeout 60m -v -run '^TestRaceRevocation$$' ./pkg/oauth
+
 .PHONY: golden
 golden: bin/engine ## write the golden files anew from what the code does now
 	go test $$(grep -rl --include='*_test.go' 'flag.Bool("update"' . | xargs -r -n1 dirname | sort -u) -update
