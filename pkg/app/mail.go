@@ -43,7 +43,7 @@ func SES(ctx context.Context, from string, load Loader) (oauth.Mailer, error) {
 		if err := sign(ctx, req, cfg, body); err != nil {
 			return err
 		}
-		res, err := client.Do(req)
+		res, err := client.Do(req) //nolint:gosec // the endpoint is the configuration's, never a request's
 		if err != nil {
 			return fmt.Errorf("mail: %w", err)
 		}
