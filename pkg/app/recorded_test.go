@@ -19,12 +19,14 @@ import (
 	"svc/pkg/api"
 	"svc/pkg/app"
 	"svc/pkg/app/e2e"
+	"svc/pkg/authz"
 	"svc/pkg/gateway/emulator"
 	"svc/pkg/local"
 	"svc/pkg/local/demo"
 	"svc/pkg/local/testkit"
 	"svc/pkg/signing"
 	"svc/pkg/table"
+	"svc/pkg/tenant"
 )
 
 // recording is one run of the end-to-end suite in which every function has a
@@ -82,10 +84,26 @@ func (r *recording) record(t *testing.T) {
 	must(t, err)
 	_, err = demo.Load(ctx, db, time.Now())
 	must(t, err)
+	for _, slug := range []string{"metro", "harbor"} {
+		unprice(t, db, slug)
+	}
 	e2e.Run(t, e2e.Target{BaseURL: running.BaseURL, Transport: tap{r}, Patience: 2 * time.Minute})
 	drained, end := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer end()
 	must(t, running.Poller.Drain(drained))
+}
+
+// unprice takes back the mark of a tenant that has amounts, which the demo set:
+// whichever copy of the flags a rider's token reads, the first ride sets it.
+func unprice(t *testing.T, db *table.DB, slug string) {
+	t.Helper()
+	n, err := tenant.Store{DB: db}.BySlug(t.Context(), slug)
+	must(t, err)
+	tx := db.Tenant(n.ID).Write()
+	for i := range authz.Copies {
+		tx.Update(authz.FlagsKey(db.Tenant(n.ID), i), table.Change{Remove: []string{"priced"}})
+	}
+	must(t, tx.Commit(t.Context()))
 }
 
 // build wires each function as its own process would be.
