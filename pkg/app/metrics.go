@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"svc/pkg/api"
+	"svc/pkg/oauth"
 	"svc/pkg/table"
 )
 
@@ -129,7 +130,8 @@ func measured(h http.Handler, w io.Writer, function string) http.Handler {
 	e := newEmitter(w, function)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began, seen := time.Now(), &status{ResponseWriter: w, code: http.StatusOK}
-		ctx, meter := table.Metered(r.Context())
+		ctx, code := oauth.Noted(r.Context())
+		ctx, meter := table.Metered(ctx)
 		h.ServeHTTP(seen, r.WithContext(ctx))
 		used, failed := meter.Usage(), 0
 		if seen.code >= http.StatusInternalServerError {
@@ -142,6 +144,10 @@ func measured(h http.Handler, w io.Writer, function string) http.Handler {
 			_, rest, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
 			values["Operation"], _, _ = strings.Cut(rest, "/")
 			sets = append(sets, set{[]string{"Operation"}, map[string]string{"Latency": milliseconds}})
+		}
+		if *code != "" {
+			values["Error"], values["Errors"] = *code, 1
+			sets = append(sets, set{[]string{"Error"}, map[string]string{"Errors": count}})
 		}
 		e.emit(values, sets...)
 	})

@@ -83,6 +83,7 @@ func (s *Server) signInOwn(w http.ResponseWriter, r *http.Request, form url.Valu
 		return err
 	}
 	if problem != "" {
+		note(r, "sign_in_"+problem)
 		return s.showOwnSignIn(w, r, o, page.SignIn{Email: form.Get("email"), Problem: problem}, statusOf(problem))
 	}
 	return redirect(w, http.StatusSeeOther, ownLink(r))

@@ -1,6 +1,7 @@
 package oauth
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -52,9 +53,26 @@ func errorOf(err error) *Error {
 	return &Error{Status: f.Status(), Code: f.Word(), Description: f.Message, RetryAfter: f.RetryAfter, Cause: f.Cause}
 }
 
+type noteKey struct{}
+
+// Noted gives a context for one request, in which the server notes what went
+// wrong: the code of the error that it answers or sends the client, or what the
+// page says is wrong. It is "" when nothing was, and never text of the request.
+func Noted(ctx context.Context) (context.Context, *string) {
+	code := new(string)
+	return context.WithValue(ctx, noteKey{}, code), code
+}
+
+func note(r *http.Request, code string) {
+	if at, ok := r.Context().Value(noteKey{}).(*string); ok {
+		*at = code
+	}
+}
+
 // fail answers with the error and logs what is ours.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	e := errorOf(err)
+	note(r, e.Code)
 	status := e.Status
 	if status == 0 {
 		status = http.StatusBadRequest

@@ -84,6 +84,7 @@ func (s *Server) forgot(w http.ResponseWriter, r *http.Request) error {
 		err = s.throttle(r.Context(), counter{"forgot-address", s.address(r.Context()), s.config.Limits.Links, time.Hour})
 		var e *Error
 		if errors.As(err, &e) && e.Status == http.StatusTooManyRequests {
+			note(r, e.Code)
 			w.Header().Set("Retry-After", seconds(e.RetryAfter))
 			return s.showForgot(w, r, o, page.Forgot{Email: form.Get("email"), Problem: throttled}, http.StatusTooManyRequests)
 		}

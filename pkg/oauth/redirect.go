@@ -109,6 +109,7 @@ func (s *Server) clientAddress(r *http.Request, a *authorization, params url.Val
 // who is not signed in is shown the fault, and the way to the client as a link
 // (RFC 9700 section 4.11.2). A request that asks for no page gets none.
 func (s *Server) refuseClient(w http.ResponseWriter, r *http.Request, e *redirectError) error {
+	note(r, e.cause.Code)
 	params := url.Values{"error": {e.cause.Code}, "error_description": {e.cause.Description}}
 	if e.to.query.Get("prompt") == "none" {
 		return s.answerClient(w, r, e.to, false, params)
@@ -165,9 +166,11 @@ func (s *Server) browser(w http.ResponseWriter, r *http.Request, handle func(htt
 	case nil:
 		return nil
 	case *pageError:
+		note(r, e.kind)
 		return s.show(w, r, e.status, page.Frame{}, page.Message{Kind: e.kind, Detail: e.detail, Request: w.Header().Get(requestHeader)})
 	}
 	e := errorOf(err)
+	note(r, e.Code)
 	status := max(e.Status, http.StatusBadRequest)
 	if status >= http.StatusInternalServerError && r.Context().Err() == nil {
 		s.log.ErrorContext(r.Context(), "request failed", "request_id", w.Header().Get(requestHeader), "path", r.URL.Path, "error", err)

@@ -77,6 +77,7 @@ func (s *Server) signin(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 		if problem != "" {
+			note(r, "sign_in_"+problem)
 			return s.showSignIn(w, r, a, page.SignIn{Email: form.Get("email"), Problem: problem}, statusOf(problem))
 		}
 		return redirect(w, http.StatusSeeOther, a.link("authorize"))

@@ -42,29 +42,36 @@ func TestReplay(t *testing.T) {
 				name := strings.TrimSuffix(filepath.Base(file), ".json")
 				t.Run(name, func(t *testing.T) { s.replay(t, routes, file, name, payload == "v2" && *update, made) })
 			}
-			s.units(t)
+			s.measures(t)
 		})
 	}
 }
 
-// units holds every function that reads the table to measuring what it used.
-func (s *service) units(t *testing.T) {
+// measures holds every function that reads the table to measuring what it used,
+// and those that answer requests to measuring errors by their code.
+func (s *service) measures(t *testing.T) {
 	t.Helper()
 	s.output.mu.Lock()
 	defer s.output.mu.Unlock()
-	used := map[string]float64{}
+	used, errors := map[string]float64{}, map[string]float64{}
 	for text := range bytes.Lines(s.output.text) {
 		var line struct {
-			Function              string
-			ReadUnits, WriteUnits float64
+			Function, Error               string
+			ReadUnits, WriteUnits, Errors float64
 		}
 		if json.Unmarshal(text, &line) == nil {
 			used[line.Function] += line.ReadUnits + line.WriteUnits
+			errors[line.Function+" "+line.Error] += line.Errors
 		}
 	}
 	for name, kind := range functions {
 		if kind != "schedule" && name != app.Docs && used[name] == 0 {
 			t.Errorf("%s measures no units", name)
+		}
+	}
+	for _, name := range []string{app.Trips + " unauthorized", app.Me + " invalid_request", app.OAuth + " invalid_redirect_uri", app.OAuth + " not_found"} {
+		if errors[name] == 0 {
+			t.Errorf("no errors of %s are measured: %v", name, errors)
 		}
 	}
 }
