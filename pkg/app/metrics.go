@@ -91,16 +91,22 @@ func Metrics(w io.Writer, function string) func(context.Context, api.Observation
 			values["Operation"] = o.Operation
 			sets = append(sets, set{[]string{"Operation"}, map[string]string{"Latency": milliseconds}})
 		}
-		if o.Word != "" {
-			values["Error"], values["Errors"] = o.Word, 1
-			sets = append(sets, set{[]string{"Error"}, map[string]string{"Errors": count}})
-		}
+		sets = withError(sets, values, o.Word)
 		if step := FailedCheck(o); step != "" {
 			values["Check"], values["ChecksFailed"] = step, 1
 			sets = append(sets, set{[]string{"Check"}, map[string]string{"ChecksFailed": count}})
 		}
 		e.emit(values, sets...)
 	}
+}
+
+// withError counts an error by its code; "" is none.
+func withError(sets []set, values map[string]any, code string) []set {
+	if code == "" {
+		return sets
+	}
+	values["Error"], values["Errors"] = code, 1
+	return append(sets, set{[]string{"Error"}, map[string]string{"Errors": count}})
 }
 
 // FailedCheck names the check that refused a request, "" where all passed:
@@ -145,10 +151,7 @@ func measured(h http.Handler, w io.Writer, function string) http.Handler {
 			values["Operation"], _, _ = strings.Cut(rest, "/")
 			sets = append(sets, set{[]string{"Operation"}, map[string]string{"Latency": milliseconds}})
 		}
-		if *code != "" {
-			values["Error"], values["Errors"] = *code, 1
-			sets = append(sets, set{[]string{"Error"}, map[string]string{"Errors": count}})
-		}
+		sets = withError(sets, values, *code)
 		e.emit(values, sets...)
 	})
 }

@@ -4,8 +4,9 @@ import (
 	"strings"
 	"unicode"
 
-	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
+
+	"svc/pkg/search"
 )
 
 // Longest is the longest address accepted, in bytes (RFC 5321 section 4.5.3.1.3
@@ -16,24 +17,7 @@ const Longest = 254
 // case folded, in normal form C. Any text has one, also what is no address.
 // Folding twice changes nothing.
 func Fold(address string) string {
-	s := strings.TrimSpace(address)
-	for range 4 {
-		folded := strings.TrimSpace(norm.NFC.String(strings.Map(cherokee, cases.Fold().String(norm.NFC.String(s)))))
-		if folded == s {
-			break
-		}
-		s = folded
-	}
-	return s
-}
-
-// cherokee folds the one script whose small letters fold to capitals
-// (CaseFolding.txt), which x/text/cases turns round.
-func cherokee(r rune) rune {
-	if unicode.Is(unicode.Cherokee, r) {
-		return unicode.ToUpper(r)
-	}
-	return r
+	return strings.TrimSpace(search.Caseless(norm.NFC, strings.TrimSpace(address)))
 }
 
 // Valid says whether the text has the form of a mail address: one "@" with

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
-	"strconv"
 	"time"
 
 	"svc/pkg/fault"
@@ -84,7 +83,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 		w.Header().Set("WWW-Authenticate", e.Authenticate)
 	}
 	if e.RetryAfter > 0 {
-		w.Header().Set("Retry-After", strconv.Itoa(int((e.RetryAfter+time.Second-1)/time.Second)))
+		w.Header().Set("Retry-After", seconds(e.RetryAfter))
 	}
 	answer(w, status, map[string]string{"error": e.Code, "error_description": e.Description})
 }

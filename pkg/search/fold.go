@@ -15,8 +15,14 @@ func Fold(s string) string {
 	if ascii(s) {
 		return strings.ToLower(s)
 	}
+	return Caseless(norm.NFKC, s)
+}
+
+// Caseless gives the text in a normal form and full case folding. Folding twice
+// changes nothing.
+func Caseless(form norm.Form, s string) string {
 	for range 4 {
-		folded := norm.NFKC.String(strings.Map(cherokee, cases.Fold().String(norm.NFKC.String(s))))
+		folded := form.String(strings.Map(cherokee, cases.Fold().String(form.String(s))))
 		if folded == s {
 			break
 		}
