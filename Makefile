@@ -1,15 +1,15 @@
-# The commands of this repository; `make` alone lists them.
+# The commands of this repository; `make` without a target lists them.
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
 ENGINE := pkg/local/engine
 TOOL := go tool -modfile=tools.mod
 
-# Where a C compiler is missing Go has no race detector; CI insists on one.
+# Go's race detector needs a C compiler. Without one it is off; CI requires one.
 RACE := $(if $(shell command -v $${CC:-cc} || command -v gcc),-race)
-# An engine removed by hand is fetched again.
+# If someone deletes the engine, make downloads it again.
 $(shell test -e "bin/$$(cat bin/engine 2>/dev/null)" || rm -f bin/engine)
-# npm packages that only tests use.
-NPM_TESTS := $(patsubst %package.json,%node_modules/.package-lock.json,$(wildcard pkg/oauth/*/package.json))
+# npm packages for tests only.
+NPM_TESTS := $(patsubst %package.json,%node_modules/.package-lock.json,$(wildcard pkg/oauth/*/package.json pkg/app/*/package.json))
 BROWSER = $(shell command -v chromium || command -v chromium-browser || command -v google-chrome || command -v google-chrome-stable)
 
 .PHONY: help
@@ -32,6 +32,18 @@ seed-large: build ## fill the data folder with a large tenant (TENANT=metro TRIP
 bench: bin/engine ## measure every endpoint and write docs/performance.md (BENCH='-lists 1000000')
 	go run ./bench $(BENCH)
 
+.PHONY: cpu
+cpu: bin/engine ## measure processor time of the built functions and write docs/performance.md (BASE=revision to compare with)
+	go run ./bench -cpu $(if $(BASE),-base $(BASE)) $(CPU)
+
+.PHONY: ceilings
+ceilings: bin/engine ## count hottest keys, units and dollars of every operation into docs/performance.md
+	go run ./bench -ceilings
+
+.PHONY: cpu-check
+cpu-check: bin/engine ## fail if an endpoint allocates over a tenth more than docs/performance.md says
+	go run ./bench -cpu -check -rounds 3 -reads 50
+
 .PHONY: test
 test: bin/engine npm-tests python-tests ## vet and run all tests on the embedded engine
 	@$(if $(RACE),,echo 'No C compiler: the tests run without the race detector (Debian: apt-get install gcc libc6-dev).';)
@@ -39,23 +51,48 @@ test: bin/engine npm-tests python-tests ## vet and run all tests on the embedded
 	go vet ./...
 	go test $(RACE) -shuffle=on -timeout 40m ./...
 
+.PHONY: quick
+quick: bin/engine ## run the tests that take no browser, built functions, other makers' clients or long races
+	go test -short -p 4 -timeout 60m ./...
+
 .PHONY: test-dynamodb-local
 test-dynamodb-local: bin/engine dynamodb-local npm-tests python-tests ## run all tests on DynamoDB Local (needs Java 17 and Maven)
 	SVC_ENGINE=dynamodb-local go test -shuffle=on -timeout 40m ./...
 
 .PHONY: race
 race: bin/engine ## let 100,000 revocations and uses of tokens race, some minutes long (USES=100000)
-	SVC_RACE=$(or $(USES),100000) go test -count=1 -timeout 60m -v -run '^TestRaceRevocation$$' ./pkg/oauth
+	SVC_RACE=$(or $(USES),100000) go test -count=1 -timeout 40m -v -run '^TestRaceRevocation$$' ./pkg/oauth
 
 .PHONY: golden
 golden: bin/engine ## write the golden files anew from what the code does now
-	go test $$(grep -rl --include='*_test.go' 'flag.Bool("update"' . | xargs -r -n1 dirname | sort -u) -update
+	@# The documents come last: their examples are the answers of the events.
+	go test -count=1 -run 'TestEvents|TestReplay' ./pkg/edge/gateway ./pkg/app/replay -update
+	go test -count=1 -run 'TestGoldenDocuments|TestFloorPicture' ./pkg/app -update
+	go test -count=1 -run TestReferenceOfCommands ./cmd/svc -update
 
 .PHONY: lint
-lint: ## check format, vet and run the linters
+lint: ## check format and go.mod, vet and run the linters
 	@bad=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$bad" ]; then echo "not gofmt'ed:"; echo "$$bad"; exit 1; fi
+	@go mod tidy -diff || { echo 'go.mod is not tidy: run go mod tidy'; exit 1; }
 	go vet ./...
 	$(TOOL) golangci-lint run --allow-parallel-runners ./...
+
+PUBLISHED := pkg/edge/reference/published
+.PHONY: reference-page
+reference-page: ## copy the component of /docs from npm into the repository, compressed
+	cd $(PUBLISHED)/npm && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	rm -f $(PUBLISHED)/assets/scalar-*.js.gz
+	sed '/^\/\/# sourceMappingURL/d' $(PUBLISHED)/npm/node_modules/@scalar/api-reference/dist/browser/standalone.js \
+		| gzip -9n > $(PUBLISHED)/assets/scalar.js.gz
+	mv $(PUBLISHED)/assets/scalar.js.gz $(PUBLISHED)/assets/scalar-$$(sha256sum $(PUBLISHED)/assets/scalar.js.gz | cut -c1-16).js.gz
+
+.PHONY: lint-openapi
+lint-openapi: .ci/openapi/node_modules/.package-lock.json ## lint the OpenAPI document with redocly and spectral (needs npm)
+	@.ci/openapi/lint
+
+.ci/openapi/node_modules/.package-lock.json: .ci/openapi/package.json .ci/openapi/package-lock.json
+	cd .ci/openapi && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@
 
 .PHONY: fuzz-api
 fuzz-api: build ## hold the service to its OpenAPI document with schemathesis (needs Python 3)
@@ -67,10 +104,10 @@ vulncheck: ## look for known vulnerabilities in what the code calls
 
 .PHONY: clean
 clean: ## remove what was built and fetched; local data in .local stays
-	rm -rf bin .aws-sam .cache .hypothesis .schemathesis $(ENGINE)/node_modules pkg/oauth/*/node_modules
+	rm -rf bin .aws-sam .cache .hypothesis .schemathesis $(ENGINE)/node_modules pkg/oauth/*/node_modules pkg/app/*/node_modules .ci/*/node_modules
 
-# The embedded engine: dynoxide where npm has a build for this machine, else
-# DynamoDB Local. Install scripts never run; the lock file holds the hashes.
+# The embedded engine: dynoxide if npm has a build for this machine, else DynamoDB Local. Install
+# scripts never run. The lock file holds the hashes.
 bin/engine: $(ENGINE)/package.json $(ENGINE)/package-lock.json
 	@command -v npm >/dev/null || { echo 'npm is missing; install Node.js, whose npm fetches the database engine.' >&2; exit 1; }
 	@mkdir -p bin
@@ -92,21 +129,22 @@ bin/dynamodb-local/.pom: $(ENGINE)/pom.xml
 .PHONY: npm-tests
 npm-tests: $(NPM_TESTS) ## fetch the npm packages that only tests use
 
-pkg/oauth/%/node_modules/.package-lock.json: pkg/oauth/%/package.json pkg/oauth/%/package-lock.json
+pkg/%/node_modules/.package-lock.json: pkg/%/package.json pkg/%/package-lock.json
 	@command -v npm >/dev/null || { echo 'npm is missing; install Node.js.' >&2; exit 1; }
-	cd pkg/oauth/$* && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	cd pkg/$* && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 	@touch $@
 
-# Python packages that only tests use, in a virtual environment of their own.
+# Python packages for tests only, in their own virtual environment.
 PYTHON := .cache/python
+REQUIREMENTS := pkg/oauth/conformance/requirements.txt pkg/app/agents/requirements.txt pkg/app/generated/requirements.txt
 .PHONY: python-tests
 python-tests: $(PYTHON)/.fetched ## fetch the Python packages that only tests use
 
-$(PYTHON)/.fetched: pkg/oauth/conformance/requirements.txt
+$(PYTHON)/.fetched: $(REQUIREMENTS)
 	@command -v python3 >/dev/null || { echo 'python3 is missing (Debian: apt-get install python3 python3-venv).' >&2; exit 1; }
 	@rm -rf $(PYTHON) && mkdir -p $(dir $(PYTHON))
 	@python3 -m venv $(PYTHON) || { echo 'Python cannot make a virtual environment (Debian: apt-get install python3-venv).' >&2; exit 1; }
-	$(PYTHON)/bin/python -m pip install --quiet --disable-pip-version-check --only-binary=:all: -r $<
+	$(PYTHON)/bin/python -m pip install --quiet --disable-pip-version-check --only-binary=:all: $(REQUIREMENTS:%=-r %)
 	@touch $@
 
 # sam build calls build-<logical id>: build-TripsFunction builds functions/trips.
@@ -116,7 +154,8 @@ build-%Function:
 
 # ---- deployment: events against the built functions, sam local, LocalStack ----
 
-# Processor of the deployed functions: arm64, or amd64 with the parameter Architecture=x86_64.
+# CPU architecture of the deployed functions: arm64, or amd64 with the parameter
+# Architecture=x86_64.
 LAMBDA_ARCH ?= arm64
 
 .PHONY: e2e
@@ -140,10 +179,10 @@ sam-local: bin/engine .cache/sam/.there ## run the end-to-end suite through `sam
 	@PATH="$(CURDIR)/.cache/sam/bin:$$PATH" localstack/sam-local.sh
 
 .PHONY: template
-template: .cache/sam/.there .cache/checkov/.there ## check template.yaml with cfn-lint, sam validate and checkov (needs Python 3)
-	.cache/sam/bin/cfn-lint template.yaml
+template: .cache/sam/.there .cache/checkov/.there ## check template.yaml and ops/ with cfn-lint, sam validate and checkov (needs Python 3)
+	.cache/sam/bin/cfn-lint template.yaml ops/*.yaml
 	SAM_CLI_TELEMETRY=0 AWS_DEFAULT_REGION=us-east-1 .cache/sam/bin/sam validate --lint
-	.cache/checkov/bin/checkov -f template.yaml --framework cloudformation --compact --quiet --skip-download
+	.cache/checkov/bin/checkov -f template.yaml ops/*.yaml --framework cloudformation --compact --quiet --skip-download
 	@.ci/guided
 
 .PHONY: reproducible

@@ -1,4 +1,5 @@
-// Package svc holds what belongs to the project as a whole, embedded: the deployment template, so that the local gateway,
+// Package svc holds what belongs to the project as a whole, embedded: the deployment template, so
+// that the local gateway,
 // the local engine and the tests read the very file that is deployed, and the OpenAPI document.
 package svc
 

@@ -8,40 +8,47 @@ import (
 	"strings"
 	"time"
 
-	"svc/pkg/api"
+	"svc/pkg/access/authz"
 	"svc/pkg/app"
-	"svc/pkg/authz"
 )
 
 // event is the payload 2.0 of a request.
-func event(token, method, target, body string) (function string, raw json.RawMessage, err error) {
+func event(token, contentType, method, target, body string) (function string, raw json.RawMessage, err error) {
 	u, err := url.Parse(target)
 	if err != nil {
 		return "", nil, err
 	}
 
-	headers := map[string]string{"authorization": "Bearer " + token, "host": "api.svc.example", "accept": "application/json", "x-forwarded-for": "192.0.2.1",
+	headers := map[string]string{"host": "api.svc.example",
+		"accept": "application/json", "x-forwarded-for": "192.0.2.1",
 		"x-forwarded-proto": "https", "x-forwarded-port": "443", "user-agent": "bench/1"}
+	if token != "" {
+		headers["authorization"] = "Bearer " + token
+	}
 	if body != "" {
-		headers["content-type"] = "application/json"
+		headers["content-type"] = contentType
 	}
 	query := map[string]string{}
 	for name, values := range u.Query() {
 		query[name] = strings.Join(values, ",")
 	}
 	at := time.Now()
-	raw, err = json.Marshal(map[string]any{"version": "2.0", "routeKey": "$default", "rawPath": u.Path, "rawQueryString": u.RawQuery, "headers": headers,
+	raw, err = json.Marshal(map[string]any{"version": "2.0", "routeKey": "$default", "rawPath": u.Path,
+		"rawQueryString": u.RawQuery, "headers": headers,
 		"queryStringParameters": query, "body": body, "isBase64Encoded": false,
-		"requestContext": map[string]any{"accountId": "123456789012", "apiId": "local", "domainName": "api.svc.example", "domainPrefix": "api", "stage": "$default",
-			"requestId": fmt.Sprint("bench-", at.UnixNano()), "routeKey": "$default", "time": at.UTC().Format("02/Jan/2006:15:04:05 -0700"), "timeEpoch": at.UnixMilli(),
-			"http": map[string]any{"method": method, "path": u.Path, "protocol": "HTTP/1.1", "sourceIp": "192.0.2.1", "userAgent": "bench/1"}}})
-	return app.Group(api.Row{Path: u.Path}), raw, err
+		"requestContext": map[string]any{"accountId": "123456789012", "apiId": "local", "domainName": "api.svc.example",
+			"domainPrefix": "api", "stage": "$default",
+			"requestId": fmt.Sprint("bench-", at.UnixNano()), "routeKey": "$default",
+			"time": at.UTC().Format("02/Jan/2006:15:04:05 -0700"), "timeEpoch": at.UnixMilli(),
+			"http": map[string]any{"method": method, "path": u.Path, "protocol": "HTTP/1.1", "sourceIp": "192.0.2.1",
+				"userAgent": "bench/1"}}})
+	return app.FunctionOf(u.Path), raw, err
 }
 
-// call sends one request and gives the answer's body; another status than 2xx
-// is an error.
+// call sends one request and returns the response body. A status other than
+// 2xx is an error.
 func (w *world) call(ctx context.Context, audience authz.Audience, method, target, body string) ([]byte, error) {
-	function, raw, err := event(w.tokens[audience], method, target, body)
+	function, raw, err := event(w.tokens[audience], "application/json", method, target, body)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,14 @@
 // Command bench measures every endpoint in tenants of several sizes, side by
-// side in one run, and writes the tables to docs/performance.md between its
-// markers. It runs the service in this process, on embedded engines: gateway
-// events in, answers out, as in Lambda. It knows which requests to send and
-// nothing of how they are answered.
+// side in one run. It writes the tables into docs/performance.md, between its
+// markers. It runs the service in this process on embedded engines, with
+// gateway events in and responses out, as in Lambda. It knows which requests
+// to send, but not how the service handles them.
+//
+// With -cpu it measures processor time and allocations instead: it builds the
+// functions of the working tree and, to compare, of another revision, runs
+// them as processes behind a stand-in of Lambda's runtime API, and replays the
+// table's recorded answers. It needs no code in the measured revision.
+//
+// With -ceilings it counts the units that each request consumes at each key, and
+// derives how far the hottest keys carry and what requests cost.
 package main

@@ -8,17 +8,18 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
-// The markers between which each part of the document stands. A run without a
-// tenant for the lists alone leaves that part as it is: it takes long to measure.
+// The markers around each part of the document. A run without the tenant for
+// lists keeps that part, because its measurement takes long.
 const (
 	begin, end           = "<!-- bench: begin -->", "<!-- bench: end -->"
 	listsBegin, listsEnd = "<!-- bench of lists: begin -->", "<!-- bench of lists: end -->"
 )
 
-// document puts the tables between their markers in the document, or at its end
-// where it has none.
+// document writes the tables between their markers in the document. If the
+// markers are missing, it appends the tables.
 func document(o options, machine string, worlds []*world, rows []row) error {
 	text, err := os.ReadFile(o.document)
 	if os.IsNotExist(err) {
@@ -38,7 +39,8 @@ func document(o options, machine string, worlds []*world, rows []row) error {
 	return os.WriteFile(o.document, text, 0o644) //nolint:gosec // a document of the repository
 }
 
-// between puts text between the markers, or behind all else where there are none.
+// between replaces the text between the markers, or appends it if there are
+// none.
 func between(old []byte, begin, end, text string) ([]byte, error) {
 	head, rest, found := bytes.Cut(old, []byte(begin))
 	_, tail, closed := bytes.Cut(rest, []byte(end))
@@ -51,7 +53,7 @@ func between(old []byte, begin, end, text string) ([]byte, error) {
 	return fmt.Appendf(nil, "%s%s\n%s%s%s", head, begin, text, end, tail), nil
 }
 
-// describe says what the machine is, and what it was busy with at the start.
+// describe describes the machine and its load at the start.
 func describe() string {
 	model := "processor"
 	if text, err := os.ReadFile("/proc/cpuinfo"); err == nil {
@@ -74,11 +76,15 @@ func describe() string {
 func section(o options, machine string, worlds []*world, rows []row) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "## Every endpoint, by the size of the tenant\n\n")
-	fmt.Fprintf(&b, "Measured by `make bench` on %s; %s, one at a time, functions and embedded engine (in memory) on the same machine.\n", machine, time.Now().UTC().Format("2 January 2006"))
-	fmt.Fprintf(&b, "%d requests of each reading and %d of each writing endpoint and size; a gateway event in, the answer out, so neither network nor local gateway is in it, but the engine's own\n", o.reads, o.writes)
-	fmt.Fprintf(&b, "work is: most of a time here is the engine's. The sizes are measured in turn, request by request, so that whatever else the machine does meets all alike; still p99 is mostly that.\n\n")
-	fmt.Fprintf(&b, "Columns with several values give them by size where they differ. *Round trips* are requests to the table that wait for each other. *Read units* include the five of the checks.\n")
-	fmt.Fprintf(&b, "*Write units* are the table's own, + those of its indexes. *Allocations* are those of the whole process, with the SDK and the gateway's adapter. Times are milliseconds, p50 / p99.\n\n")
+	prose(&b, "Measured by `make bench` on %s; %s, one at a time, functions and embedded engine (in memory) on the same "+
+		"machine. %d requests of each reading and %d of each writing endpoint and size. A gateway event goes in and the "+
+		"answer comes out, so neither network nor local gateway is in it, but the engine's own work is: most of a time "+
+		"here is the engine's. The sizes are measured in turn, request by request, so that other work on the machine "+
+		"meets all alike; still p99 is mostly that.", machine, time.Now().UTC().Format("2 January 2006"), o.reads, o.writes)
+	prose(&b, "Columns with several values give them by size where they differ. *Round trips* are requests to the table "+
+		"that wait for each other. *Read units* include the five of the checks. *Write units* are the table's own, + those "+
+		"of its indexes. *Allocations* are those of the whole process, with the SDK and the gateway's adapter. Times are "+
+		"milliseconds, p50 / p99.")
 	sizes := worlds[:0:0]
 	for _, w := range worlds {
 		if !w.lists {
@@ -93,14 +99,35 @@ func section(o options, machine string, worlds []*world, rows []row) string {
 	return b.String()
 }
 
-// lists is the part about the tenant that has what lists read and nothing else.
+// lists writes the part about the tenant that has only what lists read.
 func lists(machine string, w *world, worlds []*world, rows []row) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "## Lists of %s trips\n\n", many(w.trips))
-	fmt.Fprintf(&b, "Measured like the tables above, on %s; %s. The tenant has what lists read and nothing else (no logs, receipts, postings and counters);\n", machine, time.Now().UTC().Format("2 January 2006"))
-	fmt.Fprintf(&b, "it was loaded in %s.\n\n", w.loaded.Round(time.Second))
+	prose(&b, "Measured like the tables above, on %s; %s. The tenant has what lists read and nothing else (no logs, "+
+		"receipts, postings and counters); it was loaded in %s.",
+		machine, time.Now().UTC().Format("2 January 2006"), w.loaded.Round(time.Second))
 	tables(&b, "", []*world{w}, worlds, filter(rows, func(r row) bool { return r.lists }), false)
 	return b.String()
+}
+
+// prose formats a paragraph in lines of at most 99 columns.
+func prose(b *strings.Builder, format string, args ...any) {
+	column := 0
+	for _, word := range strings.Fields(fmt.Sprintf(format, args...)) {
+		width := utf8.RuneCountInString(word)
+		switch {
+		case column == 0:
+		case column+1+width > 99:
+			b.WriteByte('\n')
+			column = 0
+		default:
+			b.WriteByte(' ')
+			column++
+		}
+		b.WriteString(word)
+		column += width
+	}
+	b.WriteString("\n\n")
 }
 
 func filter(rows []row, keep func(row) bool) (out []row) {
@@ -112,7 +139,7 @@ func filter(rows []row, keep func(row) bool) (out []row) {
 	return out
 }
 
-// tables writes one table: the columns of the worlds shown.
+// tables writes one table with the columns of the given worlds.
 func tables(b *strings.Builder, title string, shown, worlds []*world, rows []row, writing bool) {
 	if title != "" {
 		fmt.Fprintf(b, "%s\n\n", title)
@@ -139,11 +166,16 @@ func tables(b *strings.Builder, title string, shown, worlds []*world, rows []row
 				}
 			}
 		}
-		who := map[bool]string{true: " (" + string(r.audience) + ")"}[strings.HasPrefix(r.name, "GET /me") && !strings.Contains(r.name, "addresses")]
-		fmt.Fprintf(b, "| `%s`%s | %s | %s |", r.name, who, each(cells, func(c *cell) string { return strconv.Itoa(c.usage.Sequential) }),
+		who := map[bool]string{true: " (" + string(r.audience) + ")"}[strings.HasPrefix(r.name, "GET /me") &&
+			!strings.Contains(r.name, "addresses")]
+		fmt.Fprintf(b, "| `%s`%s | %s | %s |", r.name, who, each(cells, func(c *cell) string {
+			return strconv.Itoa(c.usage.Sequential)
+		}),
 			each(cells, func(c *cell) string { return units(c.usage.ReadUnits) }))
 		if writing {
-			fmt.Fprintf(b, " %s |", each(cells, func(c *cell) string { return units(c.usage.WriteUnits) + " + " + units(c.usage.IndexUnits) }))
+			fmt.Fprintf(b, " %s |", each(cells, func(c *cell) string {
+				return units(c.usage.WriteUnits) + " + " + units(c.usage.IndexUnits)
+			}))
 		}
 		fmt.Fprintf(b, " %s |", each(cells, func(c *cell) string { return many(int(c.allocs)) }))
 		for _, c := range cells {
@@ -154,7 +186,7 @@ func tables(b *strings.Builder, title string, shown, worlds []*world, rows []row
 	b.WriteByte('\n')
 }
 
-// each gives the cells' values: one where all are the same.
+// each returns the cells' values, or one value if all are equal.
 func each(cells []*cell, of func(*cell) string) string {
 	var all []string
 	same := true
@@ -170,7 +202,7 @@ func each(cells []*cell, of func(*cell) string) string {
 
 func units(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
 
-// many writes 100000 as 100,000.
+// many formats 100000 as 100,000.
 func many(n int) string {
 	text := strconv.Itoa(n)
 	for i := len(text) - 3; i > 0; i -= 3 {

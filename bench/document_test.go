@@ -3,28 +3,33 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"svc/pkg/table"
+	"svc/pkg/app"
+	"svc/pkg/data/table"
 )
 
 // The tables go between the markers, and what others wrote around them stays.
 func TestDocument(t *testing.T) {
 	worlds := []*world{{trips: 100}, {trips: 10_000}, {trips: 1_000_000, lists: true}}
 	c := func(reads float64) *cell {
-		return &cell{p50: 1500 * time.Microsecond, p99: 2 * time.Millisecond, usage: table.Usage{Sequential: 1, ReadUnits: reads}, allocs: 1234}
+		return &cell{p50: 1500 * time.Microsecond, p99: 2 * time.Millisecond,
+			usage: table.Usage{Sequential: 1, ReadUnits: reads}, allocs: 1234}
 	}
 	rows := []row{
 		{list(op, "trips"), []*cell{c(7), c(7.5), c(7)}},
-		{endpoints[len(endpoints)-1], []*cell{c(5), c(5), nil}},
+		{listed[len(listed)-1], []*cell{c(5), c(5), nil}},
 	}
 	for name, tt := range map[string]struct{ before, after string }{ // "stale" is what earlier tables said
-		"no document":  {"", "# Performance\n\n" + begin},
-		"no markers":   {"# Performance\n\n## Cold starts\n\nNone.\n", "## Cold starts\n\nNone.\n\n" + begin},
-		"markers":      {"# Performance\n" + begin + "\nstale\n" + end + "\n\n## Cold starts\n", end + "\n\n## Cold starts\n\n" + listsBegin},
-		"both markers": {begin + "\nstale\n" + end + "\n" + listsBegin + "\nstale\n" + listsEnd + "\n## Cold starts\n", listsEnd + "\n## Cold starts\n"},
+		"no document": {"", "# Performance\n\n" + begin},
+		"no markers":  {"# Performance\n\n## Cold starts\n\nNone.\n", "## Cold starts\n\nNone.\n\n" + begin},
+		"markers": {"# Performance\n" + begin + "\nstale\n" + end + "\n\n## Cold starts\n", end +
+			"\n\n## Cold starts\n\n" + listsBegin},
+		"both markers": {begin + "\nstale\n" + end + "\n" + listsBegin + "\nstale\n" + listsEnd + "\n## Cold starts\n",
+			listsEnd + "\n## Cold starts\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "performance.md")
@@ -43,7 +48,8 @@ func TestDocument(t *testing.T) {
 				t.Fatal(err)
 			}
 			text := string(raw)
-			for _, want := range []string{tt.after, "| `GET /trips` | 1 | 7, 7.5 | 1,234 | 1.50 / 2.00 | 1.50 / 2.00 |", "## Lists of 1,000,000 trips", "| `GET /trips` | 1 | 7 | 1,234 | 1.50 / 2.00 |\n"} {
+			for _, want := range []string{tt.after, "| `GET /trips` | 1 | 7, 7.5 | 1,234 | 1.50 / 2.00 | 1.50 / 2.00 |",
+				"## Lists of 1,000,000 trips", "| `GET /trips` | 1 | 7 | 1,234 | 1.50 / 2.00 |\n"} {
 				if !strings.Contains(text, want) {
 					t.Errorf("%q is not in\n%s", want, text)
 				}
@@ -55,7 +61,8 @@ func TestDocument(t *testing.T) {
 			if err := document(options{document: file, reads: 1, writes: 1}, "another machine", worlds[:2], rows); err != nil {
 				t.Fatal(err)
 			}
-			if raw, err = os.ReadFile(file); err != nil || !strings.Contains(string(raw), listsBegin+kept) || !strings.Contains(string(raw), "another machine") {
+			if raw, err = os.ReadFile(file); err != nil || !strings.Contains(string(raw), listsBegin+kept) ||
+				!strings.Contains(string(raw), "another machine") {
 				t.Errorf("a run without the lists changed their part: %v\n%s", err, raw)
 			}
 		})
@@ -63,12 +70,32 @@ func TestDocument(t *testing.T) {
 }
 
 func TestParse(t *testing.T) {
-	if o, err := parse([]string{"-sizes", "100, 2000", "-lists", "5"}); err != nil || len(o.sizes) != 2 || o.sizes[1] != 2000 || o.lists != 5 {
+	if o, err := parse([]string{"-sizes", "100, 2000", "-lists", "5"}); err != nil || len(o.sizes) != 2 ||
+		o.sizes[1] != 2000 || o.lists != 5 {
 		t.Errorf("%+v, %v", o, err)
 	}
 	for _, bad := range [][]string{{"-sizes", "many"}, {"-sizes", "1"}, {"-reads", "0"}} {
 		if _, err := parse(bad); err == nil {
 			t.Errorf("%q is taken", bad)
+		}
+	}
+}
+
+// Every row is measured, by an entry of the list or because it can be read
+// without one.
+func TestEveryRowIsMeasured(t *testing.T) {
+	all, err := endpoints()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range app.Rows(nil) {
+		if !slices.ContainsFunc(all, func(e endpoint) bool { return e.is(r) }) {
+			t.Errorf("%s is not measured", r.ID)
+		}
+	}
+	for _, e := range listed {
+		if !slices.ContainsFunc(app.Rows(nil), e.is) {
+			t.Errorf("%s is a request of no row", e.name)
 		}
 	}
 }

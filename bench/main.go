@@ -10,14 +10,21 @@ import (
 	"strings"
 )
 
-// options are the command line.
+// options are the command-line options.
 type options struct {
-	sizes    []int  // trips of the tenants that every endpoint is measured in
-	lists    int    // trips of one more, for the lists alone; 0 for none
-	reads    int    // requests of each reading endpoint and size
-	writes   int    // of each writing one
+	sizes    []int  // trips of the tenants in which every endpoint is measured
+	lists    int    // trips of one more tenant, for lists; 0 for none
+	reads    int    // requests to each reading endpoint, per size
+	writes   int    // requests to each writing endpoint
 	only     string // part of the endpoints' names
 	document string
+
+	ceilings    bool     // count keys and units instead
+	cpu         bool     // measure processor time instead
+	check       bool     // compare allocations with the last measurement and write no document
+	rounds      int      // of the measurement of processor time
+	revisions   []string // whose builds are measured; "" is the working tree
+	environment []string // of the first build's functions
 }
 
 func main() {
@@ -37,6 +44,14 @@ func parse(args []string) (o options, err error) {
 	flags.IntVar(&o.reads, "reads", 200, "requests of each reading endpoint and size")
 	flags.IntVar(&o.writes, "writes", 60, "requests of each writing endpoint and size")
 	flags.StringVar(&o.only, "only", "", "measure the endpoints whose names hold this, and write no document")
+	flags.BoolVar(&o.cpu, "cpu", false, "measure processor time and allocations of the built functions instead")
+	flags.BoolVar(&o.ceilings, "ceilings", false, "count units and hottest keys, and what operations cost, instead")
+	flags.BoolVar(&o.check, "check", false, "with -cpu: fail if an endpoint allocates more than the document says, "+
+		"and write no document")
+	flags.IntVar(&o.rounds, "rounds", 9, "with -cpu: rounds of -reads requests, in which the builds take turns")
+	base := flags.String("base", "", "with -cpu: a git revision to build and measure beside the working tree")
+	env := flags.String("env", "", "with -cpu: NAME=value for the working tree's functions, separated by blanks; "+
+		"-base . measures the same tree without them")
 	flags.StringVar(&o.document, "document", "docs/performance.md", "where the tables go")
 	if err := flags.Parse(args); err != nil {
 		return o, err
@@ -51,11 +66,26 @@ func parse(args []string) (o options, err error) {
 	if o.reads < 1 || o.writes < 1 {
 		return o, fmt.Errorf("-reads and -writes: at least 1")
 	}
+	o.environment = strings.Fields(*env)
+	o.revisions = []string{""}
+	if *base != "" {
+		o.revisions = append(o.revisions, *base)
+	}
 	return o, nil
 }
 
 func run(ctx context.Context, args []string) error {
 	o, err := parse(args)
+	if err != nil {
+		return err
+	}
+	switch {
+	case o.cpu:
+		return runCPU(ctx, o)
+	case o.ceilings:
+		return runCeilings(ctx, o)
+	}
+	measured, err := endpoints()
 	if err != nil {
 		return err
 	}
@@ -81,7 +111,7 @@ func run(ctx context.Context, args []string) error {
 		worlds = append(worlds, w)
 	}
 	var all []row
-	for _, c := range endpoints {
+	for _, c := range measured {
 		if !strings.Contains(c.name, o.only) {
 			continue
 		}

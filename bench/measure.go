@@ -9,20 +9,21 @@ import (
 	"strings"
 	"time"
 
-	"svc/pkg/table"
+	"svc/pkg/data/table"
 )
 
-// row is an endpoint as measured, a cell for each world; nil where it was not.
+// row is the result for an endpoint, with one cell per world; nil if not
+// measured.
 type row struct {
 	endpoint
 	cells []*cell
 }
 
-// cell is what an endpoint costs in one world.
+// cell is the cost of an endpoint in one world.
 type cell struct {
 	p50, p99 time.Duration
-	usage    table.Usage // medians; Sequential over a table so slow that what can overlap does
-	allocs   uint64      // median, of this whole process: SDK and gateway adapter included
+	usage    table.Usage // medians; Sequential uses a table so slow that all possible overlap happens
+	allocs   uint64      // median, of the complete process: SDK and gateway adapter included
 }
 
 const (
@@ -33,7 +34,7 @@ const (
 )
 
 // measure sends the endpoint's requests to the worlds in turn, one at a time,
-// so that what else the machine does meets all of them alike.
+// so that other load on the machine affects all worlds equally.
 func measure(ctx context.Context, e endpoint, worlds []*world, o options) (out row, err error) {
 	out = row{endpoint: e, cells: make([]*cell, len(worlds))}
 	n := o.reads
@@ -76,7 +77,7 @@ func measure(ctx context.Context, e endpoint, worlds []*world, o options) (out r
 	return out, nil
 }
 
-// chain is the number of requests to the table that wait for each other.
+// chain returns the number of table requests that cannot run in parallel.
 func (w *world) chain(ctx context.Context, e endpoint) (int, error) {
 	w.delay.Store(int64(slow))
 	defer w.delay.Store(0)
@@ -90,13 +91,9 @@ func (w *world) chain(ctx context.Context, e endpoint) (int, error) {
 	return longest, nil
 }
 
-// one sends one request; what it needs is made before the clock starts.
+// one sends one request. It prepares the request before the clock starts.
 func (w *world) one(ctx context.Context, e endpoint, count bool) (took time.Duration, mallocs uint64, err error) {
-	target, body, err := e.request(ctx, w)
-	if err != nil {
-		return 0, 0, fmt.Errorf("preparing: %w", err)
-	}
-	function, raw, err := event(w.tokens[e.audience], e.method(), target, body)
+	function, raw, err := e.event(ctx, w)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -118,34 +115,35 @@ func (w *world) one(ctx context.Context, e endpoint, count bool) (took time.Dura
 	return took, mallocs, err
 }
 
-// rank is the value below which the share x of all lies.
+// rank returns the value below which the share x of all values lies.
 func rank[T cmp.Ordered](values []T, x float64) T {
 	sorted := slices.Sorted(slices.Values(values))
 	return sorted[min(int(x*float64(len(sorted))), len(sorted)-1)]
 }
 
 func median(all []table.Usage) table.Usage {
-	pick := func(of func(table.Usage) float64, x float64) float64 {
+	pick := func(of func(table.Usage) float64) float64 {
 		values := make([]float64, len(all))
 		for i, u := range all {
 			values[i] = of(u)
 		}
-		return rank(values, x)
+		return rank(values, 0.5)
 	}
 	return table.Usage{
-		Requests:   int(pick(func(u table.Usage) float64 { return float64(u.Requests) }, 0.5)),
-		ReadUnits:  pick(func(u table.Usage) float64 { return u.ReadUnits }, 0.5),
-		WriteUnits: pick(func(u table.Usage) float64 { return u.WriteUnits }, 0.5),
-		IndexUnits: pick(func(u table.Usage) float64 { return u.IndexUnits }, 0.5),
+		Requests:   int(pick(func(u table.Usage) float64 { return float64(u.Requests) })),
+		ReadUnits:  pick(func(u table.Usage) float64 { return u.ReadUnits }),
+		WriteUnits: pick(func(u table.Usage) float64 { return u.WriteUnits }),
+		IndexUnits: pick(func(u table.Usage) float64 { return u.IndexUnits }),
 	}
 }
 
-// line is the row for whoever waits.
+// line formats the row as progress output.
 func (r row) line() string {
 	text := fmt.Sprintf("%-60s", r.name)
 	for _, c := range r.cells {
 		if c != nil {
-			text += fmt.Sprintf("  %s/%s ms %d rt %.1f ru %.1f wu %d allocs", ms(c.p50), ms(c.p99), c.usage.Sequential, c.usage.ReadUnits, c.usage.WriteUnits, c.allocs)
+			text += fmt.Sprintf("  %s/%s ms %d rt %.1f ru %.1f wu %d allocs", ms(c.p50), ms(c.p99), c.usage.Sequential,
+				c.usage.ReadUnits, c.usage.WriteUnits, c.allocs)
 		}
 	}
 	return strings.TrimSpace(text)

@@ -9,57 +9,64 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"svc"
-	"svc/pkg/api"
+	"svc/pkg/access/authz"
+	"svc/pkg/access/password"
+	"svc/pkg/access/signing"
 	"svc/pkg/app"
-	"svc/pkg/audit"
-	"svc/pkg/authz"
-	"svc/pkg/feedback"
-	"svc/pkg/gateway/emulator"
-	"svc/pkg/local"
+	"svc/pkg/app/localapp"
+	"svc/pkg/background/projection"
+	"svc/pkg/background/settlement"
+	"svc/pkg/base/timestamp"
+	"svc/pkg/data/audit"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/feedback"
+	"svc/pkg/domain/tenant"
+	"svc/pkg/edge/api"
 	"svc/pkg/local/demo"
 	"svc/pkg/local/engine"
+	"svc/pkg/local/schema"
 	"svc/pkg/local/seed"
+	"svc/pkg/local/service"
 	"svc/pkg/oauth"
 	"svc/pkg/oauth/flow"
-	"svc/pkg/password"
-	"svc/pkg/projection"
-	"svc/pkg/settlement"
-	"svc/pkg/signing"
-	"svc/pkg/table"
-	"svc/pkg/tenant"
-	"svc/pkg/timestamp"
 )
 
-// world is the service with one tenant of so many trips, on an engine of its own.
+// world is the service on its own engine, with one tenant of the given number
+// of trips.
 type world struct {
 	trips  int
-	lists  bool // only what lists read is there
+	lists  bool // has only what lists read
 	loaded time.Duration
 
 	engine    *engine.Engine
-	service   *local.Service
+	service   *service.Service
 	data      string
 	functions map[string]func(context.Context, json.RawMessage) (json.RawMessage, error)
 	db        *table.DB
-	place     *app.Place
+	rt        *app.Runtime
 	tokens    map[authz.Audience]string
-	ids       map[string]string // what paths name, by what it is
+	ids       map[string]string // ids for path parameters, by parameter name
 	replacer  *strings.Replacer // of {name} by the ids
 	made      int               // things made by the endpoints' preparations
 
-	delay atomic.Int64 // of every request to the table, nanoseconds
+	delay  atomic.Int64 // of every request to the table, nanoseconds
+	shards int          // of the tenant's lists; 0 for what the demo has
+	keys   *keys        // what the requests to the table consumed; nil notes nothing
+	logged atomic.Int64 // bytes of log lines
+	names  *strings.Replacer
 
 	mu   sync.Mutex
 	seen api.Observation // of the last request
 }
 
-// slowly lets every request to the table wait.
+// slowly delays every request to the table.
 type slowly struct {
 	w    *world
 	next http.RoundTripper
@@ -71,16 +78,28 @@ func (s slowly) RoundTrip(r *http.Request) (*http.Response, error) {
 	return s.next.RoundTrip(r)
 }
 
-// slug is the tenant that is measured.
+// slug is the slug of the measured tenant.
 const slug = "metro"
 
-func newWorld(ctx context.Context, trips int, lists bool) (w *world, err error) {
+func newWorld(ctx context.Context, trips int, lists bool) (*world, error) {
 	fmt.Fprintf(os.Stderr, "loading %d trips\n", trips)
-	w = &world{trips: trips, lists: lists, tokens: map[authz.Audience]string{}, ids: map[string]string{}}
+	w := &world{trips: trips, lists: lists, tokens: map[authz.Audience]string{}, ids: map[string]string{}}
+	return w.start(ctx)
+}
+
+// newShardedWorld returns a world whose tenant has that many shards, and which
+// notes the keys of requests. Its stream goes on.
+func newShardedWorld(ctx context.Context, trips, shards int) (*world, error) {
+	fmt.Fprintf(os.Stderr, "loading %d trips in %d shards\n", trips, shards)
+	w := &world{trips: trips, shards: shards, keys: &keys{}, tokens: map[authz.Audience]string{}, ids: map[string]string{}}
+	w.keys.start()
+	return w.start(ctx)
+}
+
+func (w *world) start(ctx context.Context) (_ *world, err error) {
 	defer func() {
 		if err != nil {
 			w.close()
-			w = nil
 		}
 	}()
 	began := time.Now()
@@ -100,7 +119,7 @@ func newWorld(ctx context.Context, trips int, lists bool) (w *world, err error) 
 	if err := os.Setenv("AWS_ENDPOINT_URL_DYNAMODB", w.engine.URL); err != nil {
 		return w, err
 	}
-	w.service, err = local.StartService(ctx, local.ServiceOptions{Data: w.data, Memory: true, Template: svc.Template, Build: w.build,
+	w.service, err = service.Start(ctx, service.Options{Data: w.data, Memory: true, Template: svc.Template, Build: w.build,
 		Log: slog.New(slog.DiscardHandler), Engine: io.Discard})
 	if err != nil {
 		return w, err
@@ -110,10 +129,10 @@ func newWorld(ctx context.Context, trips int, lists bool) (w *world, err error) 
 
 // load fills the table while its stream is off.
 func (w *world) load(ctx context.Context) error {
-	if _, err := local.EnsureTable(ctx, w.engine.URL, svc.Template, local.TableOptions{StreamOff: true}); err != nil {
+	if _, err := schema.EnsureTable(ctx, w.engine.URL, svc.Template, schema.Options{StreamOff: true}); err != nil {
 		return err
 	}
-	db, err := table.Open(ctx, table.Options{Table: local.DefaultTable, Endpoint: w.engine.URL})
+	db, err := table.Open(ctx, table.Options{Table: schema.DefaultName, Endpoint: w.engine.URL})
 	if err != nil {
 		return err
 	}
@@ -124,11 +143,15 @@ func (w *world) load(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	t := db.Tenant(n.ID)
-	if _, err := settlement.Sweep(ctx, t, n.ReadShards, time.Now); err != nil {
+	if n, err = w.shard(ctx, db, n); err != nil {
 		return err
 	}
-	if _, err = seed.Run(ctx, db, n, seed.Options{Trips: w.trips, Seed: 1, Now: time.Now(), By: audit.By{Who: "svc:bench", At: time.Now()},
+	t := db.Tenant(n.ID)
+	if _, err := settlement.Sweep(ctx, t, n.ReadShards, time.Time{}, time.Now); err != nil {
+		return err
+	}
+	if _, err = seed.Run(ctx, db, n, seed.Options{Trips: w.trips, Seed: 1, Now: time.Now(),
+		By:   audit.By{Who: "svc:bench", At: time.Now()},
 		Hash: password.Hash(demo.Password), Lists: w.lists}); err != nil {
 		return err
 	}
@@ -139,37 +162,69 @@ func (w *world) load(ctx context.Context) error {
 	return err
 }
 
-func (w *world) build(ctx context.Context, at local.Place) (local.App, error) {
-	var err error
-	if w.db, err = table.Open(ctx, table.Options{Table: at.Table, Endpoint: at.Endpoint,
-		Wire: func(next http.RoundTripper) http.RoundTripper { return slowly{w, at.Wire(next)} }}); err != nil {
-		return local.App{}, err
+// shard sets the tenant's shards: first those that lists read, as an operator
+// does.
+func (w *world) shard(ctx context.Context, db *table.DB, n tenant.Tenant) (_ tenant.Tenant, err error) {
+	if w.shards == 0 {
+		return n, nil
 	}
-	w.place = &app.Place{DB: w.db, BaseURL: at.BaseURL, Sealer: signing.NewSealer(), Now: time.Now, Observe: w.observe,
-		Logger: slog.New(slog.DiscardHandler), Limits: oauth.Limits{Registrations: -1, TokenFailures: -1}}
-	if w.functions, err = w.place.Functions(); err != nil {
-		return local.App{}, err
+	for _, at := range []time.Time{time.Now().Add(-time.Hour), time.Now()} {
+		n, err = tenant.Store{DB: db}.Change(ctx, n.ID, audit.By{Who: "svc:bench", At: at}, func(n *tenant.Tenant) error {
+			if n.ReadShards == w.shards {
+				n.WriteShards = w.shards
+			}
+			n.ReadShards = w.shards
+			return nil
+		})
+		if err != nil {
+			return n, fmt.Errorf("shards: %w", err)
+		}
 	}
-	out := local.App{Functions: map[string]emulator.Function{}, Streams: w.place.StreamFunctions(),
-		Scheduled: map[string]func(context.Context) error{app.Keys: w.place.Keys().Rotate}}
-	for name, f := range w.functions {
-		out.Functions[name] = f
-	}
-	return out, nil
+	return n, nil
 }
 
-func (w *world) observe(_ context.Context, o api.Observation) {
+func (w *world) build(ctx context.Context, at service.Environment) (service.App, error) {
+	sealer, err := signing.FileSealer(filepath.Join(at.Data, "sealing.key"))
+	if err != nil {
+		return service.App{}, err
+	}
+	w.rt = &app.Runtime{Sealer: sealer, Now: time.Now, Observe: w.observe,
+		Logger: slog.New(slog.NewJSONHandler(sized{&w.logged}, nil)),
+		Limits: oauth.Limits{Registrations: -1, TokenFailures: -1}}
+	out, err := localapp.Build(ctx, at, w.rt, func(next http.RoundTripper) http.RoundTripper {
+		if w.keys != nil {
+			next = noting{w.keys, next}
+		}
+		return slowly{w, next}
+	})
+	w.db, w.functions = w.rt.DB, out.Functions
+	return out, err
+}
+
+// sized counts the bytes of log lines.
+type sized struct{ bytes *atomic.Int64 }
+
+// Write implements io.Writer.
+func (s sized) Write(p []byte) (int, error) {
+	s.bytes.Add(int64(len(p)))
+	return len(p), nil
+}
+
+func (w *world) observe(ctx context.Context, o api.Observation) {
+	app.Metrics(sized{&w.logged}, app.Trips)(ctx, o)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.seen = o
 }
 
-// signIn gets the tokens of the demo's operator and of the seed's busiest
-// driver and rider, and ends the stream: what is measured is a request alone.
+// signIn gets the tokens of the demo's operator and of the busiest driver and
+// rider of the seed. Then it stops the stream, so that only the request is
+// measured.
 func (w *world) signIn(ctx context.Context) error {
 	for audience, address := range map[authz.Audience]string{authz.Dashboard: "operator@metro.example",
 		authz.Driver: "driver.1.1@metro.example", authz.Rider: "rider.1.1@metro.example"} {
-		tokens, err := flow.Token(ctx, flow.Options{BaseURL: w.service.BaseURL, Tenant: slug, Audience: string(audience), Email: address, Password: demo.Password})
+		tokens, err := flow.Token(ctx, flow.Options{BaseURL: w.service.BaseURL, Tenant: slug, Audience: string(audience),
+			Email: address, Password: demo.Password})
 		if err != nil {
 			return fmt.Errorf("signing %s in: %w", address, err)
 		}
@@ -178,11 +233,13 @@ func (w *world) signIn(ctx context.Context) error {
 	if err := w.service.Poller.Drain(ctx); err != nil {
 		return err
 	}
-	w.service.Poller.Stop()
+	if w.keys == nil {
+		w.service.Poller.Stop()
+	}
 	return w.know(ctx)
 }
 
-// know looks up what paths name.
+// know looks up the ids for path parameters.
 func (w *world) know(ctx context.Context) error {
 	for _, one := range []struct {
 		name     string
@@ -210,13 +267,40 @@ func (w *world) know(ctx context.Context) error {
 		}
 		w.ids[one.name] = answer.ID
 	}
-	// A window of a month with ragged edges.
+	// A month whose bounds are not aligned to days or hours.
 	now := time.Now()
-	pairs := []string{"{from}", timestamp.Format(now.AddDate(0, 0, -40).Add(1234567 * time.Millisecond)), "{to}", timestamp.Format(now.AddDate(0, 0, -10))}
+	pairs := []string{"{from}", timestamp.Format(now.AddDate(0, 0, -40).Add(1234567 * time.Millisecond)), "{to}",
+		timestamp.Format(now.AddDate(0, 0, -10))}
 	for name, id := range w.ids {
 		pairs = append(pairs, "{"+name+"}", id)
 	}
 	w.replacer = strings.NewReplacer(pairs...)
+	if w.keys == nil {
+		return nil
+	}
+	return w.name(ctx)
+}
+
+// name learns the ids that keys are known by: the world's own, the tenant's and
+// the operator's.
+func (w *world) name(ctx context.Context) error {
+	n, err := tenant.Store{DB: w.db}.BySlug(ctx, slug)
+	if err != nil {
+		return err
+	}
+	body, err := w.call(ctx, authz.Dashboard, "GET", "/api/v1/me", "")
+	if err != nil {
+		return err
+	}
+	var me struct{ ID string }
+	if err := json.Unmarshal(body, &me); err != nil {
+		return err
+	}
+	pairs := []string{n.ID, "{tenant}", "SLUG#" + slug, "SLUG#{tenant}", me.ID, "{operator}"}
+	for name, id := range w.ids {
+		pairs = append(pairs, id, "{"+name+"}")
+	}
+	w.names = strings.NewReplacer(pairs...)
 	return nil
 }
 

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// localstack is one LocalStack. It takes any credentials; their scope says
-// which service a request is for.
+// localstack is one LocalStack. It accepts any credentials. Their scope names
+// the service that a request is for.
 type localstack struct {
 	endpoint string
 	http     *http.Client
@@ -28,7 +28,9 @@ func (l localstack) send(ctx context.Context, service, method, path, kind string
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", service, err)
 	}
-	req.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential=test/20260101/"+region+"/"+service+"/aws4_request, SignedHeaders=host, Signature=0")
+	req.Header.Set("Authorization",
+		"AWS4-HMAC-SHA256 Credential=test/20260101/"+region+"/"+service+
+			"/aws4_request, SignedHeaders=host, Signature=0")
 	req.Header.Set("X-Amz-Date", "20260101T000000Z")
 	if kind != "" {
 		req.Header.Set("Content-Type", kind)
@@ -57,7 +59,7 @@ func (l localstack) upload(ctx context.Context, bucket, key string, body []byte)
 	return err
 }
 
-// bucket makes the bucket; one that is there is as good.
+// bucket creates the bucket; an existing one is fine.
 func (l localstack) bucket(ctx context.Context, name string) error {
 	_, err := l.send(ctx, "s3", http.MethodPut, "/"+name, "", nil)
 	return err
@@ -65,7 +67,8 @@ func (l localstack) bucket(ctx context.Context, name string) error {
 
 // invoke calls a function and waits for it.
 func (l localstack) invoke(ctx context.Context, function string) error {
-	_, err := l.send(ctx, "lambda", http.MethodPost, "/2015-03-31/functions/"+function+"/invocations", "application/json", []byte("{}"))
+	_, err := l.send(ctx, "lambda", http.MethodPost, "/2015-03-31/functions/"+function+"/invocations",
+		"application/json", []byte("{}"))
 	return err
 }
 
@@ -75,7 +78,7 @@ func (l localstack) formation(ctx context.Context, action string, form url.Value
 	return l.send(ctx, "cloudformation", http.MethodPost, "/", "application/x-www-form-urlencoded", []byte(form.Encode()))
 }
 
-// stack is what there is to know of a stack.
+// stack is the state of a stack.
 type stack struct {
 	Status  string `xml:"StackStatus"`
 	Reason  string `xml:"StackStatusReason"`
@@ -107,8 +110,9 @@ func (l localstack) stack(ctx context.Context, name string) (stack, error) {
 	return answer.Stacks[0], nil
 }
 
-// create makes the stack anew and waits until it is complete.
-func (l localstack) create(ctx context.Context, name string, template object, parameters map[string]string) (map[string]string, error) {
+// create deletes and creates the stack, and waits until it is complete.
+func (l localstack) create(ctx context.Context, name string, template object,
+	parameters map[string]string) (map[string]string, error) {
 	if _, err := l.stack(ctx, name); err == nil {
 		if _, err := l.formation(ctx, "DeleteStack", url.Values{"StackName": {name}}); err != nil {
 			return nil, err
@@ -123,10 +127,11 @@ func (l localstack) create(ctx context.Context, name string, template object, pa
 	if err != nil {
 		return nil, fmt.Errorf("template: %w", err)
 	}
-	if err := l.upload(ctx, bucket, templateKey, text); err != nil { // in a request it may have 51,200 bytes
+	if err := l.upload(ctx, bucket, templateKey, text); err != nil { // in a request it may have at most 51,200 bytes
 		return nil, err
 	}
-	form := url.Values{"StackName": {name}, "TemplateURL": {"https://s3.amazonaws.com/" + bucket + "/" + templateKey}, "Capabilities.member.1": {"CAPABILITY_IAM"}}
+	form := url.Values{"StackName": {name}, "TemplateURL": {"https://s3.amazonaws.com/" + bucket + "/" + templateKey},
+		"Capabilities.member.1": {"CAPABILITY_IAM"}}
 	n := 0
 	for key, value := range parameters {
 		n++

@@ -1,17 +1,18 @@
-# What run.sh and sam-local.sh share: Docker, and ending what was started. To be sourced.
+# Shared by run.sh and sam-local.sh: Docker, and stopping what was started. Source this file.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source .ci/lib.sh
 work=.cache/localstack
 mkdir -p "$work"
 
-# Tools of a machine that has neither Docker nor an image registry; elsewhere they are not there and ordinary Docker does.
+# Helpers for a machine without Docker and an image registry. If they are absent, the scripts use
+# ordinary Docker.
 machine=../shared/tools/machine
 machine_state=${MACHINE_STATE:-/tmp/machine}
 on_machine=
 [ -x "$machine/docker-up" ] && on_machine=1
 
-# at_end COMMAND… runs when the script ends, the last one first.
+# at_end COMMAND… registers a command for the script's exit. Commands run in reverse order.
 endings=()
 at_end() { endings=("$(printf '%q ' "$@")" ${endings[@]+"${endings[@]}"}); }
 finish() {
@@ -27,7 +28,7 @@ trap finish EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 
-# failed shows the logs; a script gives its own in `logs`.
+# failed prints the logs; a script sets its own list in `logs`.
 logs=()
 failed() {
   [ $1 != 130 ] || return 0
@@ -35,23 +36,23 @@ failed() {
   [ -z "$on_machine" ] || tails "$machine_state"/*.log "$machine_state"/ddb/mvn.log
 }
 
-# A script notes the process that it starts, so that the next run ends it should this one be killed. `$work/<name>.pid`
-# holds the script's own pid and that of the process.
+# A script records each process that it starts in `$work/<name>.pid`: its own pid and the pid of
+# the process. If the script is killed, the next run stops the process.
 started() { printf '%s %s\n' $$ "${2:-}" >"$work/$1.pid"; }
 end_started() { [ ! -e "$work/$1.pid" ] || { end "$2" && rm -f "$work/$1.pid"; }; }
-# left NAME says whether a run that was killed has left something, and sets `pid`.
+# left NAME reports whether a killed run left a process, and sets `pid`.
 left() {
   local by
   read -r by pid 2>/dev/null <"$work/$1.pid" && ! alive "$by" localstack/
 }
-# end_left NAME PATTERN ends what was left.
+# end_left NAME PATTERN stops the process that was left.
 end_left() {
   local pid=
   left "$1" || return 0
   ! alive "$pid" "$2" || end "$pid"
   rm -f "$work/$1.pid"
 }
-# noted NAME COMMAND… runs what may take long, so that it ends with the script or with the next run.
+# noted NAME COMMAND… runs a long command. It stops with the script or at the next run.
 noted() {
   local name=$1
   shift
@@ -61,13 +62,14 @@ noted() {
   wait $!
   rm -f "$work/$name.pid"
 }
-# end_to_end runs the suite on the deployment at SVC_URL.
+# end_to_end runs the end-to-end suite on the deployment at SVC_URL.
 end_to_end() { noted e2e "$work/e2e.test" -test.v -test.run TestEndToEnd; }
 
-# forget FILE PATTERN removes a pid file whose process has ended or is somebody else's by now.
+# forget FILE PATTERN removes a pid file if its process has ended or the pid now belongs to
+# another process.
 forget() { [ ! -e "$1" ] || alive "$(cat "$1")" "$2" || rm -f "$1"; }
 
-# ---- Docker. What was not running is ended again, unless KEEP is set.
+# ---- Docker. If the script started Docker, it stops it again, unless KEEP is set.
 
 need_docker() {
   if [ -z "$on_machine" ]; then
@@ -93,7 +95,7 @@ need_docker() {
   retry "$machine/docker-up" >/dev/null
 }
 
-# end_docker ends the machine's Docker with all that runs in it.
+# end_docker stops the machine's Docker and everything that runs in it.
 end_docker() {
   local dockerd containerd
   dockerd=$(cat /var/run/docker.pid 2>/dev/null) || dockerd=

@@ -9,32 +9,34 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"svc/pkg/gateway/emulator"
+	"svc/pkg/edge/gateway/emulator"
 )
 
 type object = map[string]any
 
-// kept are the kinds of resources that are taken over as they are; functions
-// and the API are derived, and what watches over a deployment (alarms,
-// dashboard, domain, log groups) has no use here.
-var kept = map[string]bool{
-	"AWS::DynamoDB::Table": true, "AWS::KMS::Key": true, "AWS::KMS::Alias": true, "AWS::SQS::Queue": true, "AWS::IAM::ManagedPolicy": true,
+// copied are the types of resources that are copied unchanged. Functions and the
+// API are derived. Resources that monitor a deployment or serve only AWS
+// (alarms, dashboard, domain, log groups) are left out.
+var copied = map[string]bool{
+	"AWS::DynamoDB::Table": true, "AWS::KMS::Key": true, "AWS::KMS::Alias": true, "AWS::SQS::Queue": true,
+	"AWS::IAM::ManagedPolicy": true, "AWS::S3::Bucket": true, "AWS::S3::BucketPolicy": true, "AWS::Events::Rule": true,
+	"AWS::SQS::QueuePolicy": true,
 }
 
-// apiID and stage make the address of the API known before it is there.
+// apiID and stage fix the API's address before the API exists.
 const (
 	apiID = "svc"
 	stage = "live"
 )
 
-// code says where the zip of each function is.
+// code locates the zip of each function.
 type code struct {
 	bucket       string
 	keys         map[string]string // by function
 	architecture string            // arm64 or x86_64
 }
 
-// derive makes the REST variant of the template.
+// derive returns the REST variant of the template.
 func derive(text []byte, at code) (object, error) {
 	doc, err := read(text)
 	if err != nil {
@@ -53,8 +55,8 @@ func derive(text []byte, at code) (object, error) {
 			if err := function(resources, name, globals, member(resource, "Properties"), at); err != nil {
 				return nil, fmt.Errorf("%s: %w", name, err)
 			}
-		case kept[fmt.Sprint(kind)]:
-			resources[name] = object{"Type": kind, "Properties": resource["Properties"]} // nothing is retained
+		case copied[fmt.Sprint(kind)]:
+			resources[name] = object{"Type": kind, "Properties": resource["Properties"]} // retain nothing
 		}
 	}
 	if len(resources) == 0 {
@@ -62,17 +64,31 @@ func derive(text []byte, at code) (object, error) {
 	}
 	rest(resources, routes)
 	parameters := member(doc, "Parameters")
-	delete(member(parameters, "BaseUrl"), "AllowedPattern") // plain http, here
+	delete(member(parameters, "BaseUrl"), "AllowedPattern") // plain http locally
 	outputs := object{}
 	for _, name := range []string{"TableName", "KeyId", "SettlementDeadLettersUrl", "ProjectionDeadLettersUrl"} {
 		outputs[name] = member(doc, "Outputs")[name]
 	}
+	outputs["ApiUrl"] = object{"Value": object{"Ref": "BaseUrl"}}
 	outputs["KeysFunction"] = object{"Value": object{"Ref": "KeysFunction"}}
-	return object{"AWSTemplateFormatVersion": "2010-09-09", "Description": "The REST variant of template.yaml, for LocalStack",
-		"Parameters": parameters, "Conditions": doc["Conditions"], "Resources": resources, "Outputs": outputs}, nil
+	return object{"AWSTemplateFormatVersion": "2010-09-09",
+		"Description": "The REST variant of template.yaml, for LocalStack",
+		"Parameters":  parameters, "Conditions": doc["Conditions"], "Resources": resources, "Outputs": outputs}, nil
 }
 
-// function makes the function, its role and what sets it off.
+// imported returns a template of the table alone, as template.yaml has it. A
+// change set of type IMPORT takes no other resource.
+func imported(text []byte) (object, error) {
+	doc, err := read(text)
+	if err != nil {
+		return nil, err
+	}
+	parameters := object{"DeletionProtection": member(member(doc, "Parameters"), "DeletionProtection")}
+	return object{"AWSTemplateFormatVersion": "2010-09-09", "Parameters": parameters,
+		"Resources": object{"Table": member(doc, "Resources")["Table"]}}, nil
+}
+
+// function adds the function, its role and its triggers.
 func function(resources object, name string, globals, properties object, at code) error {
 	if at.keys[name] == "" {
 		return errors.New("there is no code for it")
@@ -97,20 +113,27 @@ func function(resources object, name string, globals, properties object, at code
 			dead := member(member(p, "DestinationConfig"), "OnFailure")["Destination"]
 			mapping["DestinationConfig"] = object{"OnFailure": object{"Destination": dead}}
 			policies = append(policies, object{"PolicyName": "DeadLetters", "PolicyDocument": object{"Version": "2012-10-17",
-				"Statement": []any{object{"Effect": "Allow", "Action": "sqs:SendMessage", "Resource": dead}}}})
+				"Statement": []any{object{"Effect": "Allow", "Action": []any{"s3:PutObject", "s3:ListBucket"},
+					"Resource": "*"}}}})
 			resources[name+event] = object{"Type": "AWS::Lambda::EventSourceMapping", "Properties": mapping}
 		case "ScheduleV2":
-			arn := object{"Fn::GetAtt": []any{name, "Arn"}}
-			resources[name+event] = object{"Type": "AWS::Events::Rule", "Properties": object{"ScheduleExpression": p["ScheduleExpression"],
-				"Targets": []any{object{"Id": name, "Arn": arn}}}}
+			target := object{"Id": name, "Arn": object{"Fn::GetAtt": []any{name, "Arn"}}}
+			if p["Input"] != nil {
+				target["Input"] = p["Input"]
+			}
+			resources[name+event] = object{"Type": "AWS::Events::Rule",
+				"Properties": object{"ScheduleExpression": p["ScheduleExpression"],
+					"Targets": []any{target}}}
 			resources[name+event+"Permission"] = permission(name, "events.amazonaws.com")
 		case "HttpApi":
 		default:
 			return fmt.Errorf("an event of type %v is not known", source["Type"])
 		}
 	}
-	resources[name+"Role"] = object{"Type": "AWS::IAM::Role", "Properties": object{"ManagedPolicyArns": arns, "Policies": policies,
-		"AssumeRolePolicyDocument": object{"Version": "2012-10-17", "Statement": []any{object{"Effect": "Allow", "Action": "sts:AssumeRole",
+	resources[name+"Role"] = object{"Type": "AWS::IAM::Role", "Properties": object{"ManagedPolicyArns": arns,
+		"Policies": policies,
+		"AssumeRolePolicyDocument": object{"Version": "2012-10-17", "Statement": []any{object{"Effect": "Allow",
+			"Action":    "sts:AssumeRole",
 			"Principal": object{"Service": "lambda.amazonaws.com"}}}}}}
 	variables := maps.Clone(member(member(globals, "Environment"), "Variables"))
 	maps.Copy(variables, member(member(properties, "Environment"), "Variables"))
@@ -121,21 +144,24 @@ func function(resources object, name string, globals, properties object, at code
 		return globals[field]
 	}
 	resources[name] = object{"Type": "AWS::Lambda::Function", "Properties": object{
-		"Code": object{"S3Bucket": at.bucket, "S3Key": at.keys[name]}, "Role": object{"Fn::GetAtt": []any{name + "Role", "Arn"}},
-		"Architectures": []any{at.architecture}, "Runtime": setting("Runtime"), "Handler": setting("Handler"), "MemorySize": setting("MemorySize"),
-		"Timeout": setting("Timeout"), "Environment": object{"Variables": variables}}}
+		"Code":          object{"S3Bucket": at.bucket, "S3Key": at.keys[name]},
+		"Role":          object{"Fn::GetAtt": []any{name + "Role", "Arn"}},
+		"Architectures": []any{at.architecture}, "Runtime": setting("Runtime"), "Handler": setting("Handler"),
+		"MemorySize": setting("MemorySize"),
+		"Timeout":    setting("Timeout"), "Environment": object{"Variables": variables}}}
 	return nil
 }
 
 func permission(function, principal string) object {
-	return object{"Type": "AWS::Lambda::Permission", "Properties": object{"Action": "lambda:InvokeFunction", "FunctionName": object{"Ref": function}, "Principal": principal}}
+	return object{"Type": "AWS::Lambda::Permission", "Properties": object{"Action": "lambda:InvokeFunction",
+		"FunctionName": object{"Ref": function}, "Principal": principal}}
 }
 
-// anyMethod is what a REST API calls ANY.
+// anyMethod is the REST API's name for ANY.
 const anyMethod = "x-amazon-apigateway-any-method"
 
-// rest makes the REST API. Where an HTTP API sends what no route takes to
-// $default, a REST API needs an any-method on every path, and one on all others.
+// rest adds the REST API. An HTTP API sends unmatched requests to $default. A
+// REST API needs an any-method on every path, and one for all other paths.
 func rest(resources object, routes []emulator.Route) {
 	fallback := ""
 	for _, r := range routes {
@@ -161,25 +187,31 @@ func rest(resources object, routes []emulator.Route) {
 		paths[path].(object)[method] = integration(r.Function, path)
 		functions[r.Function] = true
 	}
-	resources["RestApi"] = object{"Type": "AWS::ApiGateway::RestApi", "Properties": object{"Name": object{"Fn::Sub": "${AWS::StackName}"},
-		"Tags": []any{object{"Key": "_custom_id_", "Value": apiID}},
-		"Body": object{"openapi": "3.0.1", "info": object{"title": "svc", "version": "1"}, "paths": paths}}}
-	resources["RestDeployment"] = object{"Type": "AWS::ApiGateway::Deployment", "Properties": object{"RestApiId": object{"Ref": "RestApi"}}}
-	resources["RestStage"] = object{"Type": "AWS::ApiGateway::Stage", "Properties": object{"RestApiId": object{"Ref": "RestApi"},
-		"DeploymentId": object{"Ref": "RestDeployment"}, "StageName": stage}}
+	resources["RestApi"] = object{"Type": "AWS::ApiGateway::RestApi",
+		"Properties": object{"Name": object{"Fn::Sub": "${AWS::StackName}"},
+			"Tags": []any{object{"Key": "_custom_id_", "Value": apiID}},
+			"Body": object{"openapi": "3.0.1", "info": object{"title": "svc", "version": "1"}, "paths": paths}}}
+	resources["RestDeployment"] = object{"Type": "AWS::ApiGateway::Deployment",
+		"Properties": object{"RestApiId": object{"Ref": "RestApi"}}}
+	resources["RestStage"] = object{"Type": "AWS::ApiGateway::Stage",
+		"Properties": object{"RestApiId": object{"Ref": "RestApi"},
+			"DeploymentId": object{"Ref": "RestDeployment"}, "StageName": stage}}
 	for _, name := range slices.Sorted(maps.Keys(functions)) {
 		resources[name+"Permission"] = permission(name, "apigateway.amazonaws.com")
 	}
 }
 
 func integration(function, path string) object {
-	method := object{"responses": object{}, "x-amazon-apigateway-integration": object{"type": "aws_proxy", "httpMethod": "POST", "passthroughBehavior": "when_no_match",
-		"uri": object{"Fn::Sub": "arn:aws:apigateway:${AWS::Region}:lambda:path/2015-03-31/functions/${" + function + ".Arn}/invocations"}}}
+	method := object{"responses": object{}, "x-amazon-apigateway-integration": object{"type": "aws_proxy",
+		"httpMethod": "POST", "passthroughBehavior": "when_no_match",
+		"uri": object{"Fn::Sub": "arn:aws:apigateway:${AWS::Region}:lambda:path/2015-03-31/functions/${" +
+			function + ".Arn}/invocations"}}}
 	var parameters []any
 	for part := range strings.SplitSeq(path, "/") {
 		if name, ok := strings.CutPrefix(part, "{"); ok {
 			name = strings.TrimSuffix(strings.TrimSuffix(name, "}"), "+")
-			parameters = append(parameters, object{"name": name, "in": "path", "required": true, "schema": object{"type": "string"}})
+			parameters = append(parameters, object{"name": name, "in": "path", "required": true,
+				"schema": object{"type": "string"}})
 		}
 	}
 	if parameters != nil {
@@ -188,8 +220,7 @@ func integration(function, path string) object {
 	return method
 }
 
-// read decodes the template, the short tags of intrinsic functions into their
-// long form.
+// read decodes the template and expands the short tags of intrinsic functions.
 func read(text []byte) (object, error) {
 	var root yaml.Node
 	if err := yaml.Unmarshal(text, &root); err != nil {

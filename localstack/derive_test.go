@@ -18,7 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"svc"
-	"svc/pkg/gateway/emulator"
+	"svc/pkg/edge/gateway/emulator"
 )
 
 func derived(t *testing.T) object {
@@ -34,8 +34,8 @@ func derived(t *testing.T) object {
 	return doc
 }
 
-// TestRoutes: the REST API has the routes of the HTTP API, and what no route
-// takes goes to the same function.
+// TestRoutes: the REST API has the routes of the HTTP API, and sends unmatched
+// requests to the same function.
 func TestRoutes(t *testing.T) {
 	paths := member(member(member(member(derived(t)["Resources"].(object), "RestApi"), "Properties"), "Body"), "paths")
 	routes, err := emulator.Routes(svc.Template)
@@ -75,8 +75,9 @@ func TestRoutes(t *testing.T) {
 	}
 }
 
-// TestResources: every function has its code, role and environment, the stream
-// functions their mapping, and nothing is left that LocalStack does not have.
+// TestResources: every function has its code, role and environment. The stream
+// functions have their mapping. No resource is left that LocalStack does not
+// support.
 func TestResources(t *testing.T) {
 	doc := derived(t)
 	resources := doc["Resources"].(object)
@@ -84,32 +85,42 @@ func TestResources(t *testing.T) {
 	for name, r := range resources {
 		kind := r.(object)["Type"].(string)
 		kinds[kind]++
-		if strings.Contains(kind, "Serverless") || strings.Contains(kind, "ApiGatewayV2") || strings.Contains(kind, "CloudWatch") {
+		if strings.Contains(kind, "Serverless") || strings.Contains(kind, "ApiGatewayV2") ||
+			strings.Contains(kind, "CloudWatch") {
 			t.Errorf("%s is a %s", name, kind)
 		}
 		if kind == "AWS::Lambda::Function" {
 			p := r.(object)["Properties"].(object)
-			if member(member(p, "Environment"), "Variables")["TABLE_NAME"] == nil || p["Runtime"] != "provided.al2023" || p["Timeout"] == nil {
+			if member(member(p, "Environment"), "Variables")["TABLE_NAME"] == nil || p["Runtime"] != "provided.al2023" ||
+				p["Timeout"] == nil {
 				t.Errorf("%s: %v", name, p)
 			}
 		}
 	}
-	want := map[string]int{"AWS::Lambda::Function": 12, "AWS::IAM::Role": 12, "AWS::Lambda::EventSourceMapping": 2, "AWS::DynamoDB::Table": 1, "AWS::KMS::Key": 1,
-		"AWS::SQS::Queue": 2, "AWS::ApiGateway::RestApi": 1, "AWS::ApiGateway::Deployment": 1, "AWS::ApiGateway::Stage": 1, "AWS::Events::Rule": 1, "AWS::Lambda::Permission": 10}
+	want := map[string]int{"AWS::Lambda::Function": 13, "AWS::IAM::Role": 13, "AWS::Lambda::EventSourceMapping": 2,
+		"AWS::DynamoDB::Table": 1, "AWS::KMS::Key": 1,
+		"AWS::SQS::Queue": 2, "AWS::ApiGateway::RestApi": 1, "AWS::ApiGateway::Deployment": 1, "AWS::ApiGateway::Stage": 1,
+		"AWS::Events::Rule": 4, "AWS::S3::Bucket": 1, "AWS::S3::BucketPolicy": 1,
+		"AWS::SQS::QueuePolicy": 1, "AWS::Lambda::Permission": 12}
 	for _, kind := range slices.Sorted(maps.Keys(want)) {
 		if kinds[kind] != want[kind] {
 			t.Errorf("%d of %s, want %d", kinds[kind], kind, want[kind])
 		}
 	}
 	settlement := resources["SettlementFunctionStream"].(object)["Properties"].(object)
-	for _, field := range []string{"EventSourceArn", "FunctionName", "StartingPosition", "BatchSize", "FunctionResponseTypes", "FilterCriteria", "MaximumRetryAttempts"} {
+	for _, field := range []string{"EventSourceArn", "FunctionName", "StartingPosition", "BatchSize",
+		"FunctionResponseTypes", "FilterCriteria", "MaximumRetryAttempts"} {
 		if settlement[field] == nil {
 			t.Errorf("the mapping of settlement has no %s", field)
 		}
 	}
+	sweep := resources["SettlementFunctionSweep"].(object)["Properties"].(object)
+	if input := sweep["Targets"].([]any)[0].(object)["Input"]; input != `{"sweep": true}` {
+		t.Errorf("the schedule of settlement sends %v", input)
+	}
 }
 
-// TestReferences: whatever a resource or an output refers to is there.
+// TestReferences: everything that a resource or an output references exists.
 func TestReferences(t *testing.T) {
 	doc := derived(t)
 	text, err := json.Marshal(object{"Resources": doc["Resources"], "Outputs": doc["Outputs"]})
@@ -121,7 +132,8 @@ func TestReferences(t *testing.T) {
 		t.Fatal(err)
 	}
 	there := func(name string) bool {
-		return strings.HasPrefix(name, "AWS::") || member(doc, "Resources")[name] != nil || member(doc, "Parameters")[name] != nil
+		return strings.HasPrefix(name, "AWS::") || member(doc, "Resources")[name] != nil ||
+			member(doc, "Parameters")[name] != nil
 	}
 	var walk func(v any)
 	walk = func(v any) {
@@ -146,14 +158,15 @@ func TestReferences(t *testing.T) {
 }
 
 func TestFaults(t *testing.T) {
-	for name, text := range map[string]string{"empty": "", "a list": "[]", "no resources": "Resources: {}", "code missing": "Resources: {A: {Type: 'AWS::Serverless::Function', Properties: {}}}"} {
+	for name, text := range map[string]string{"empty": "", "a list": "[]", "no resources": "Resources: {}",
+		"code missing": "Resources: {A: {Type: 'AWS::Serverless::Function', Properties: {}}}"} {
 		if _, err := derive([]byte(text), code{}); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
 }
 
-// freeAddress gives an address that is free now, with a port below those that
+// freeAddress returns an address that is free now, with a port below those that
 // systems give to whoever asks for any.
 func freeAddress(t *testing.T) string {
 	t.Helper()
@@ -168,13 +181,15 @@ func freeAddress(t *testing.T) string {
 }
 
 func TestForward(t *testing.T) {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "reached") }))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, "reached")
+	}))
 	defer server.Close()
 	from := freeAddress(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- forward(ctx, from, server.Listener.Addr().String()) }()
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(5 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		res, err := http.Get("http://" + from)
 		if err == nil {
 			body, _ := io.ReadAll(res.Body)
@@ -191,5 +206,26 @@ func TestForward(t *testing.T) {
 	cancel()
 	if err := <-ended; err != nil {
 		t.Error(err)
+	}
+}
+
+// TestImported: a stack can be made around a restored table with the table's
+// definition alone. Nothing in it refers to what is left out.
+func TestImported(t *testing.T) {
+	doc, err := imported(svc.Template)
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := member(member(doc, "Resources"), "Table")
+	if len(member(doc, "Resources")) != 1 || table["DeletionPolicy"] != "Retain" ||
+		len(list(member(table, "Properties")["GlobalSecondaryIndexes"])) != 4 {
+		t.Errorf("got %v", doc)
+	}
+	text, err := json.Marshal(table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Count(string(text), `"Ref"`) + strings.Count(string(text), `"Fn::`); got != 1 {
+		t.Errorf("%d references, want that to DeletionProtection alone: %s", got, text)
 	}
 }

@@ -1,6 +1,6 @@
-// Command localstack deploys the service to LocalStack, whose community
-// edition has REST APIs but no HTTP APIs and no SAM deployments: it derives a
-// template of plain CloudFormation with a REST API from the one template.yaml,
-// builds and uploads the functions, makes the stack and says where it is. It
-// speaks to LocalStack and to nothing else.
+// Command localstack deploys the service to LocalStack. LocalStack's community
+// edition has REST APIs, but no HTTP APIs and no SAM deployments. So the
+// command derives a plain CloudFormation template with a REST API from
+// template.yaml. It builds and uploads the functions, creates the stack and
+// prints its address. It communicates only with LocalStack.
 package main

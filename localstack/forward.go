@@ -8,8 +8,9 @@ import (
 	"sync"
 )
 
-// forward passes connections on from one address to another until ctx ends: a
-// container cannot reach what listens on the machine's own address alone.
+// forward forwards connections from one address to another until ctx ends. It
+// is needed because a container cannot reach a server on the machine's
+// loopback address.
 func forward(ctx context.Context, from, to string) error {
 	listener, err := net.Listen("tcp", from)
 	if err != nil {

@@ -20,8 +20,8 @@ import (
 	"svc"
 )
 
-// bucket is where the zips and the template are, stackName what the stack is
-// called.
+// bucket contains the zips and the template; stackName is the name of the
+// stack.
 const (
 	bucket      = "svc-functions"
 	templateKey = "template.json"
@@ -32,8 +32,10 @@ func main() {
 	endpoint := flag.String("endpoint", "http://localhost:4566", "`URL` of LocalStack")
 	arch := flag.String("arch", runtime.GOARCH, "`processor` of the machine that runs the functions: amd64 or arm64")
 	flag.Usage = func() {
-		fmt.Fprintln(os.Stderr, "usage: localstack [flags] template | deploy | forward FROM TO\n\n"+
-			"template prints the template for LocalStack. deploy builds and deploys, and prints what svc and the tests need as\nlines of NAME=value. forward passes TCP connections on, for sam local.")
+		fmt.Fprintln(os.Stderr, "usage: localstack [flags] template | import | deploy | forward FROM TO\n\n"+
+			"import prints the template of a new stack that takes over a restored table.\n"+
+			"template prints the template for LocalStack. deploy builds and deploys, "+
+			"and prints what svc and the tests need as\nlines of NAME=value. forward passes TCP connections on, for sam local.")
 		flag.PrintDefaults()
 	}
 	flag.Parse()
@@ -45,6 +47,8 @@ func main() {
 		err = printTemplate(*arch)
 	case "deploy":
 		err = deploy(ctx, localstack{strings.TrimSuffix(*endpoint, "/"), &http.Client{Timeout: 5 * time.Minute}}, *arch)
+	case "import":
+		err = printImport()
 	case "forward":
 		if flag.NArg() != 3 {
 			flag.Usage()
@@ -61,9 +65,10 @@ func main() {
 	}
 }
 
-// place gives where the code is, before it is there.
+// place returns the location of the code, before it is uploaded.
 func place(arch string) (code, error) {
-	at := code{bucket: bucket, keys: map[string]string{}, architecture: map[string]string{"amd64": "x86_64", "arm64": "arm64"}[arch]}
+	at := code{bucket: bucket, keys: map[string]string{}, architecture: map[string]string{"amd64": "x86_64",
+		"arm64": "arm64"}[arch]}
 	if at.architecture == "" {
 		return at, fmt.Errorf("no function runs on %s", arch)
 	}
@@ -76,7 +81,7 @@ func place(arch string) (code, error) {
 	return at, err
 }
 
-// folder of a function's main package.
+// folder returns the folder of a function's main package.
 func folder(function string) string { return strings.ToLower(strings.TrimSuffix(function, "Function")) }
 
 func printTemplate(arch string) error {
@@ -88,6 +93,20 @@ func printTemplate(arch string) error {
 	if err != nil {
 		return err
 	}
+	return printJSON(doc)
+}
+
+// printImport prints the template with which ops/restore makes a stack around
+// a restored table.
+func printImport() error {
+	doc, err := imported(svc.Template)
+	if err != nil {
+		return err
+	}
+	return printJSON(doc)
+}
+
+func printJSON(doc object) error {
 	e := json.NewEncoder(os.Stdout)
 	e.SetIndent("", "  ")
 	return e.Encode(doc)
@@ -126,12 +145,15 @@ func deploy(ctx context.Context, l localstack, arch string) error {
 	if err != nil {
 		return err
 	}
-	if err := l.invoke(ctx, out["KeysFunction"]); err != nil { // a schedule here does not begin at once
+	if err := l.invoke(ctx, out["KeysFunction"]); err != nil { // a schedule here does not fire at once
 		return err
 	}
-	fmt.Printf("SVC_URL=%s\nBASE_URL=%s\nTABLE_NAME=%s\nKEY_ID=%s\nSETTLEMENT_DEAD_LETTERS=%s\nPROJECTION_DEAD_LETTERS=%s\n"+
-		"AWS_ENDPOINT_URL=%s\nAWS_ENDPOINT_URL_DYNAMODB=%s\nAWS_REGION=%s\nAWS_ACCESS_KEY_ID=test\nAWS_SECRET_ACCESS_KEY=test\n",
-		base, base, out["TableName"], out["KeyId"], out["SettlementDeadLettersUrl"], out["ProjectionDeadLettersUrl"], l.endpoint, l.endpoint, region)
+	fmt.Printf("SVC_URL=%s\nBASE_URL=%s\nTABLE_NAME=%s\nKEY_ID=%s\n"+
+		"SETTLEMENT_DEAD_LETTERS=%s\nPROJECTION_DEAD_LETTERS=%s\n"+
+		"AWS_ENDPOINT_URL=%s\nAWS_ENDPOINT_URL_DYNAMODB=%s\nAWS_REGION=%s\n"+
+		"AWS_ACCESS_KEY_ID=test\nAWS_SECRET_ACCESS_KEY=test\n",
+		base, base, out["TableName"], out["KeyId"], out["SettlementDeadLettersUrl"], out["ProjectionDeadLettersUrl"],
+		l.endpoint, l.endpoint, region)
 	return nil
 }
 
@@ -141,7 +163,9 @@ func build(ctx context.Context, arch string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	cmd := exec.CommandContext(ctx, "go", "build", "-tags=lambda.norpc", "-trimpath", "-buildvcs=false", "-ldflags=-s -w -buildid=", "-o", dir+"/", "svc/functions/...") //nolint:gosec // a folder that this program made
+	//nolint:gosec // a folder that this program made
+	cmd := exec.CommandContext(ctx, "go", "build", "-tags=lambda.norpc", "-trimpath", "-buildvcs=false",
+		"-ldflags=-s -w -buildid=", "-o", dir+"/", "svc/functions/...")
 	cmd.Env = append(os.Environ(), "GOOS=linux", "GOARCH="+arch, "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build: %w\n%s", err, out)
@@ -149,8 +173,8 @@ func build(ctx context.Context, arch string) (string, error) {
 	return dir, nil
 }
 
-// pack makes a zip with the program as its bootstrap; the same program gives
-// the same zip.
+// pack creates a zip with the program as its bootstrap. The same program
+// always produces the same zip.
 func pack(program string) ([]byte, error) {
 	text, err := os.ReadFile(program) //nolint:gosec // a program that it has just built
 	if err != nil {

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# Deploys the stack to LocalStack, loads the demo through svc and runs the end-to-end suite, and the tests that need
-# KMS. What was started is stopped again, unless KEEP=1; a LocalStack that runs already is used and left running.
+# Deploys the stack to LocalStack, loads the demo with svc, and runs the end-to-end suite and the
+# tests that need KMS. It stops what it started, unless KEEP=1. A LocalStack that is already
+# running is used and left running.
 source "$(dirname "$0")/common.sh"
 endpoint=${LOCALSTACK_ENDPOINT:-http://localhost:4566}
-up() { curl -sf --max-time 10 "$endpoint/_localstack/health" >/dev/null; }
+up() { curl -sf --max-time 60 "$endpoint/_localstack/health" >/dev/null; }
 compose() { docker compose -f localstack/compose.yaml "$@"; }
 
-# A function's container may be slow to come up on a busy machine.
+# A function's container may start slowly on a busy machine.
 export LAMBDA_RUNTIME_ENVIRONMENT_TIMEOUT=120
 
 start_localstack() {
@@ -16,7 +17,7 @@ start_localstack() {
     return 1
   fi
   "$machine/localstack-up" && return 0
-  while_alive=$(cat "$machine_state/localstack.pid" 2>/dev/null) until_up 300 up && return 0 # slower than it waits for
+  while_alive=$(cat "$machine_state/localstack.pid" 2>/dev/null) until_up 900 up && return 0 # slower than it waits for
   stop_localstack
   return 1
 }
@@ -66,6 +67,8 @@ source "$work/env"
 set +a
 (cd pkg/app && "../../$work/app.test" -test.v -test.run TestKMS)
 "$work/svc" demo
-export SVC_PATIENCE=${SVC_PATIENCE:-240s}
+export SVC_PATIENCE=${SVC_PATIENCE:-600s}
 end_to_end
+localstack/walk.sh
+SVC=$work/svc localstack/alarms.sh
 [ -z "${KEEP:-}" ] || echo "LocalStack goes on running; what svc needs is in $work/env"

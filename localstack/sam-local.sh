@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Runs the functions in SAM's containers (sam local start-api) against an engine on this machine, and the end-to-end
-# suite through them. `svc dev` brings engine, demo and the stream functions. Everything is stopped at the end.
+# Runs the functions in SAM's containers (sam local start-api) against an engine on this machine,
+# and runs the end-to-end suite through them. `svc dev` provides the engine, the demo and the
+# stream functions. The script stops everything at the end.
 source "$(dirname "$0")/common.sh"
 command -v sam >/dev/null || { echo 'sam is missing: run `make sam-local`, or install the AWS SAM CLI.' >&2; exit 1; }
 export SAM_CLI_TELEMETRY=0 AWS_DEFAULT_REGION=us-east-1 AWS_ACCESS_KEY_ID=local AWS_SECRET_ACCESS_KEY=local
@@ -10,7 +11,7 @@ end_left dev 'svc dev'
 end_left build 'sam build'
 end_left e2e e2e.test
 need_docker
-# A port that nobody has: a server that another run left must not answer for ours.
+# Use a free port: a server left by another run must not respond in place of ours.
 port=${PORT:-$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')}
 logs=("$work/build.log" "$work/dev.log" "$work/sam.log")
 rm -f "${logs[@]}"
@@ -23,14 +24,15 @@ rm -rf "$work/data"
 dev=$!
 started dev $dev
 at_end end_started dev $dev
-while_alive=$dev until_up 180 grep -q '^svc runs at' "$work/dev.log"
+while_alive=$dev until_up 900 grep -q '^svc runs at' "$work/dev.log"
 value() { sed -n "s/.*\"$1\": *\"\([^\"]*\)\".*/\1/p" "$work/data/dev.json"; }
 engine=$(value endpoint)
 
-# The engine listens on this machine's own address; a container reaches the bridge's.
+# The engine listens on this machine's loopback address; a container can reach only the bridge's
+# address.
 reached=http://host.docker.internal:${engine##*:}
 if [ "$(uname)" = Linux ]; then
-  # Docker does not always name the bridge's own address; it is the first of its subnet.
+  # Docker does not always report the bridge's address. It is the first address of its subnet.
   read -r gateway subnet < <(docker network inspect bridge --format '{{with index .IPAM.Config 0}}{{or .Gateway "-"}} {{.Subnet}}{{end}}')
   [ "$gateway" != - ] || gateway=${subnet%.*}.1
   reached=http://$gateway:${engine##*:}
@@ -38,11 +40,11 @@ if [ "$(uname)" = Linux ]; then
   forward=$!
   started forward $forward
   at_end end_started forward $forward
-  while_alive=$forward until_up 60 bash -c "exec 3<>/dev/tcp/$gateway/${engine##*:}"
+  while_alive=$forward until_up 300 bash -c "exec 3<>/dev/tcp/$gateway/${engine##*:}"
 fi
 
-# The template with the environment of this machine; sam local sets no variable that the template does not name. A
-# container may be slow to come up, and its time counts.
+# The template with this machine's environment. sam local sets only variables that the template
+# names. The timeouts are longer, because they include the start of a container.
 sed -e "s#^\( *\)TABLE_NAME: !Ref Table\$#\1TABLE_NAME: $(value table)\n\1AWS_ENDPOINT_URL_DYNAMODB: $reached\n\1SEALING_KEY_FILE: /var/task/sealing.key#" \
   -e "s#^\( *\)KEY_ID: !GetAtt SealingKey.Arn\$#\1KEY_ID: ''#" \
   -e "s#^\( *\)Timeout: .*#\1Timeout: 120#" \
@@ -64,6 +66,6 @@ sam local start-api --warm-containers LAZY --template-file "$work/build/template
 sam=$!
 started sam $sam
 at_end end_started sam $sam
-while_alive=$sam until_up 300 curl -s --max-time 120 "http://127.0.0.1:$port/health"
-export SVC_URL=http://127.0.0.1:$port SVC_PATIENCE=${SVC_PATIENCE:-60s}
+while_alive=$sam until_up 900 curl -s --max-time 120 "http://127.0.0.1:$port/health"
+export SVC_URL=http://127.0.0.1:$port SVC_PATIENCE=${SVC_PATIENCE:-600s}
 end_to_end

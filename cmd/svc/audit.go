@@ -10,16 +10,20 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"svc/pkg/audit"
-	"svc/pkg/table"
-	"svc/pkg/tenant"
+	"svc/pkg/data/audit"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/tenant"
 )
 
 func auditCommand(c *cli) *cobra.Command {
-	cmd := &cobra.Command{Use: "audit SLUG", Short: "Show a tenant's audit log, newest first", Args: cobra.ExactArgs(1), Example: "  svc audit metro --limit 20\n  svc audit metro --json"}
+	cmd := &cobra.Command{Use: "audit SLUG", Short: "Show a tenant's audit log, newest first", Args: cobra.ExactArgs(1),
+		Example: "  svc audit metro --limit 20\n  svc audit metro --json"}
 	limit := cmd.Flags().Int("limit", 50, "entries at most")
-	cmd.RunE = c.in(func(ctx context.Context, t table.Tenant, args []string) error {
-		entries, err := all(*limit, func(after string, limit int) ([]audit.Entry, string, error) { return audit.List(ctx, t, after, limit) })
+	cmd.RunE = c.in(func(ctx context.Context, _ place, t table.Tenant, args []string) error {
+		entries, err := all(*limit, func(after string, limit int) ([]audit.Entry, string, error) {
+			return audit.List(ctx, t,
+				after, limit)
+		})
 		if err != nil {
 			return err
 		}
@@ -32,11 +36,12 @@ func auditCommand(c *cli) *cobra.Command {
 	return cmd
 }
 
-// changed names what differs between two states: "name, taxiEnabled: true → false".
+// changed lists the differences between two states: "name, taxiEnabled: true →
+// false".
 func changed(before, after json.RawMessage) string {
 	var was, now map[string]json.RawMessage
 	if json.Unmarshal(before, &was) != nil || json.Unmarshal(after, &now) != nil || was == nil || now == nil {
-		return "" // made or ended: there is nothing to compare
+		return "" // created or removed: there is nothing to compare
 	}
 	names := slices.Collect(maps.Keys(was))
 	for name := range now {
@@ -59,7 +64,7 @@ func changed(before, after json.RawMessage) string {
 	return strings.Join(out, ", ")
 }
 
-// note leaves an entry in the tenants' audit logs of a change that is theirs
+// note writes an audit log entry in the tenants for a change that affects them
 // but is made outside of them: a key, a link.
 func (p place) note(ctx context.Context, tenants []string, what, subject string, before, after any) error {
 	for _, id := range tenants {
@@ -73,12 +78,14 @@ func (p place) note(ctx context.Context, tenants []string, what, subject string,
 	return nil
 }
 
-// everywhere are the ids of all tenants.
+// everywhere returns the ids of all tenants that are not being deleted.
 func (p place) everywhere(ctx context.Context) ([]string, error) {
 	all, err := tenant.Store{DB: p.db}.List(ctx)
-	out := make([]string, len(all))
-	for i, n := range all {
-		out[i] = n.ID
+	var out []string
+	for _, n := range all {
+		if n.DeletingAt == "" {
+			out = append(out, n.ID)
+		}
 	}
 	return out, err
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -9,33 +8,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 )
 
-// onDisk runs `svc dev` on a data folder and gives its address and its end.
-func onDisk(t *testing.T, data string) (base string, stop func()) {
-	t.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	out, errs, done := &lines{}, &lines{}, make(chan int, 1)
-	go func() { done <- newCLI(out, errs).run(ctx, []string{"dev", "--port", "0", "--data", data}) }()
-	stop = func() {
-		cancel()
-		if code := <-done; code != 0 {
-			t.Errorf("svc dev ended with %d: %s", code, errs.text())
-		}
-	}
-	for deadline := time.Now().Add(5 * time.Minute); !strings.Contains(out.text(), "Reference: "); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			stop()
-			t.Fatalf("svc dev did not start: %s %s", out.text(), errs.text())
-		}
-	}
-	_, rest, _ := strings.Cut(out.text(), "svc runs at ")
-	base, _, _ = strings.Cut(rest, "\n")
-	return base, stop
-}
-
-// call sends a request with the token and gives the answer's body.
+// call sends a request with the token and returns the response body.
 func call(t *testing.T, method, address, token, body string, status int) string {
 	t.Helper()
 	req, err := http.NewRequest(method, address, strings.NewReader(body))
@@ -57,28 +32,31 @@ func call(t *testing.T, method, address, token, body string, status int) string 
 }
 
 // TestBackupAndRestore: a copy of the data folder, made while nothing runs,
-// brings everything back as it was, the keys that sign included, and what
-// happened since is gone.
+// restores the complete state, including the signing keys. Later changes are
+// gone.
 func TestBackupAndRestore(t *testing.T) {
 	t.Setenv("TABLE_NAME", "")
 	data, backup := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "backup")
 	w := &world{T: t, data: data}
 	token := func() string {
-		return strings.TrimSpace(w.ok("token", "get", "--tenant", "metro", "--audience", "rider", "--email", "rider1@metro.example", "--password", "demo-password"))
+		return strings.TrimSpace(w.ok("token", "get", "--tenant", "metro", "--audience", "rider", "--email",
+			"rider1@metro.example", "--password", "demo-password"))
 	}
 	const trips, ride = "/api/v1/me/trips", `{"originAddress": "Pier 3", "originLat": 40.7, "originLng": -74}`
 	newest := func(base, token string) string {
 		var page struct{ Items []struct{ ID string } }
-		if err := json.Unmarshal([]byte(call(t, "GET", base+trips, token, "", 200)), &page); err != nil || len(page.Items) == 0 {
+		if err := json.Unmarshal([]byte(call(t, "GET", base+trips, token, "", 200)),
+			&page); err != nil || len(page.Items) == 0 {
 			t.Fatalf("trips: %v", err)
 		}
 		return page.Items[0].ID
 	}
 
-	base, stop := onDisk(t, data)
+	base, _, stop := devFor(t, data, hasDemo)
 	call(t, "POST", base+trips, token(), ride, 201)
 	kept := newest(base, token())
-	operator := strings.TrimSpace(w.ok("token", "get", "--tenant", "metro", "--audience", "dashboard", "--email", "operator@metro.example", "--password", "demo-password"))
+	operator := strings.TrimSpace(w.ok("token", "get", "--tenant", "metro", "--audience", "dashboard", "--email",
+		"operator@metro.example", "--password", "demo-password"))
 	w.ok("rebuild") // the demo is settled, however slow the stream is
 	wallets := call(t, "GET", base+"/api/v1/wallets", operator, "", 200)
 	keys := w.ok("keys", "list")
@@ -90,7 +68,7 @@ func TestBackupAndRestore(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	base, stop = onDisk(t, data)
+	base, _, stop = devFor(t, data, hasDemo)
 	call(t, "POST", base+trips, token(), ride, 201)
 	if newest(base, token()) == kept {
 		t.Error("nothing happened since the backup")
@@ -98,7 +76,7 @@ func TestBackupAndRestore(t *testing.T) {
 	stop()
 
 	w.data = backup
-	base, stop = onDisk(t, backup)
+	base, _, stop = devFor(t, backup, hasDemo)
 	defer stop()
 	if got := newest(base, token()); got != kept {
 		t.Errorf("the newest trip is %s, it was %s", got, kept)
@@ -109,7 +87,8 @@ func TestBackupAndRestore(t *testing.T) {
 			t.Errorf("keys:\n%s\nthey were\n%s", got, keys)
 		}
 	}
-	operator = strings.TrimSpace(w.ok("token", "get", "--tenant", "metro", "--audience", "dashboard", "--email", "operator@metro.example", "--password", "demo-password"))
+	operator = strings.TrimSpace(w.ok("token", "get", "--tenant", "metro", "--audience", "dashboard", "--email",
+		"operator@metro.example", "--password", "demo-password"))
 	if got := call(t, "GET", base+"/api/v1/wallets", operator, "", 200); got != wallets {
 		t.Errorf("wallets: %s, they were %s", got, wallets)
 	}

@@ -1,70 +1,121 @@
 package main
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"slices"
 	"strings"
+	"time"
+	"unicode/utf16"
 
 	"github.com/spf13/cobra"
 
-	"svc/pkg/local"
+	"svc/pkg/local/folder"
 )
 
-// cli is what every command shares.
+// cli is the state that all commands share.
 type cli struct {
 	out, err io.Writer
-	// data is the data folder of the service that the command is about.
+	stdin    io.Reader
+	// data is the data folder of the service that the command uses.
 	data string
-	// json asks for output that programs read.
+	// dataGiven reports that the command line names the folder.
+	dataGiven bool
+	// json selects output for programs.
 	json bool
+	wide bool // tables show lists in full
+	yes  bool // a change in AWS is confirmed
 
-	ran bool // a command's own code was reached: arguments and flags were right
+	// drain is how long the deletion of a tenant waits for what began before it.
+	drain time.Duration
+
+	ran bool // the command's own code has started: arguments and flags were valid
 }
 
-// usageError is an error in how svc was called; its exit code is 2.
+// usageError is an error in the command line; its exit code is 2.
 type usageError struct{ error }
 
-// usagef makes an error in how svc was called.
+// usagef returns an error in the command line.
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
-func newCLI(out, err io.Writer) *cli { return &cli{out: out, err: err} }
+func newCLI(out, err io.Writer) *cli {
+	return &cli{out: out, err: err, stdin: os.Stdin, drain: drainTime}
+}
 
 // run runs one command line and returns the exit code.
 func (c *cli) run(ctx context.Context, args []string) int {
-	root := c.root()
+	return c.execute(ctx, c.root(), args)
+}
+
+// execute parses and runs a command line.
+func (c *cli) execute(ctx context.Context, root *cobra.Command, args []string) int {
 	root.SetArgs(args)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return cmp.Or(flagFaults(cmd, args), err)
+	})
 	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		return 0
 	}
-	var usage usageError
-	if errors.As(err, &usage) {
-		err = usage // what was going on when it was found out is no help
+	wrong := usages(err)
+	if wrong != nil {
+		err = errors.Join(wrong...) // the context of the errors does not help the user
 	}
-	said, _, _ := strings.Cut(err.Error(), ": strconv.") // a flag's value that is no number
-	line := strings.Join(strings.Fields(strings.ReplaceAll(said, "\n", "; ")), " ")
-	if !c.ran || usage.error != nil {
-		fmt.Fprintf(c.err, "svc: %s (see %s --help)\n", line, cmd.CommandPath())
-		return 2
+	line := strings.Join(strings.Fields(printable(strings.ReplaceAll(err.Error(), "\n", "; "))), " ")
+	code, help := exitFailure, ""
+	if !c.ran || wrong != nil {
+		code, help = exitUsage, cmd.CommandPath()+" --help"
 	}
-	fmt.Fprintf(c.err, "svc: %s\n", line)
-	return 1
+	switch {
+	case c.json || slices.Contains(args, "--json"):
+		_ = json.NewEncoder(c.err).Encode(jsonError{line, code, help})
+	case help != "":
+		fmt.Fprintf(c.err, "svc: %s (see %s)\n", line, help)
+	default:
+		fmt.Fprintf(c.err, "svc: %s\n", line)
+	}
+	return code
+}
+
+// Exit codes.
+const (
+	exitFailure = 1
+	exitUsage   = 2
+)
+
+// jsonError is an error in output for programs.
+type jsonError struct {
+	Error    string `json:"error"`
+	ExitCode int    `json:"exitCode"`
+	Help     string `json:"help,omitempty"` // the command that explains the usage
 }
 
 func (c *cli) root() *cobra.Command {
 	root := &cobra.Command{
-		Use:           "svc",
-		Short:         "Run and operate the mobility and delivery service",
+		Use:   "svc",
+		Short: "Run and operate the mobility and delivery service",
+		Long: "Run and operate the mobility and delivery service.\n\n" +
+			"The target is the service that `svc dev` runs on the data folder, or the table in TABLE_NAME with the\n" +
+			"AWS environment variables. --data beats TABLE_NAME. A change in AWS names its target and asks; --yes\n" +
+			"confirms it.\n\n" +
+			"Exit codes: 0 done; 1 the command failed; 2 the command line is wrong, or a change was not confirmed.\n" +
+			"With --json an error is one JSON object on the standard error: error, exitCode, help.",
+		Version:       version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SetVersionTemplate("svc {{.Version}}\n")
 	root.SetOut(c.out)
 	root.SetErr(c.err)
-	root.PersistentFlags().StringVar(&c.data, "data", local.DefaultData, "data `folder` of the service")
+	root.PersistentFlags().StringVar(&c.data, "data", folder.Default, "data `folder` of the service")
+	root.PersistentFlags().BoolVar(&c.wide, "wide", false, "show lists in tables in full")
+	root.PersistentFlags().BoolVarP(&c.yes, "yes", "y", false, "confirm a change in AWS")
 	root.PersistentFlags().BoolVar(&c.json, "json", false, "print JSON, for programs")
 	for _, command := range commands {
 		root.AddCommand(command(c))
@@ -73,8 +124,8 @@ func (c *cli) root() *cobra.Command {
 	return root
 }
 
-// prepare notes when a command's own code is reached, has groups refuse words
-// that are none of their commands, and names the arguments that are expected.
+// prepare records when a command's own code starts. It makes groups reject
+// unknown subcommands, and names the expected arguments in errors.
 func (c *cli) prepare(cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
 		c.prepare(sub)
@@ -89,22 +140,30 @@ func (c *cli) prepare(cmd *cobra.Command) {
 	}
 	switch run := cmd.RunE; {
 	case run != nil:
+		c.completing(cmd)
 		cmd.RunE = func(cmd *cobra.Command, args []string) error {
-			c.ran = true
+			c.ran, c.dataGiven = true, cmd.Flags().Changed("data")
+			if err := c.confirm(cmd.Context(), cmd, args); err != nil {
+				return err
+			}
 			return run(cmd, args)
 		}
 	case cmd.HasSubCommands():
 		cmd.Args = cobra.ArbitraryArgs
 		cmd.RunE = func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usagef("unknown command %q for %q", args[0], cmd.CommandPath())
+				var names []string
+				for _, sub := range cmd.Commands() {
+					names = append(names, sub.Name())
+				}
+				return usagef("unknown command %q for %q%s", args[0], cmd.CommandPath(), nearest(args[0], names))
 			}
 			return cmd.Help()
 		}
 	}
 }
 
-// expected says which arguments a command wants, and what it was given.
+// expected describes the arguments that a command needs and those it got.
 func expected(cmd *cobra.Command, args []string) error {
 	given := "nothing"
 	if len(args) > 0 {
@@ -119,8 +178,23 @@ func expected(cmd *cobra.Command, args []string) error {
 
 // printJSON prints v for programs.
 func (c *cli) printJSON(v any) error {
-	enc := json.NewEncoder(c.out)
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
 	enc.SetIndent("", "  ")
 	enc.SetEscapeHTML(false)
-	return enc.Encode(v)
+	if err := enc.Encode(v); err != nil {
+		return err
+	}
+	var out strings.Builder
+	for _, r := range text.String() {
+		if r > 0x7e && steers(r) { // inside a JSON string, where the escapes mean the same
+			for _, unit := range utf16.Encode([]rune{r}) {
+				fmt.Fprintf(&out, "\\u%04x", unit)
+			}
+			continue
+		}
+		out.WriteRune(r)
+	}
+	_, err := io.WriteString(c.out, out.String())
+	return err
 }

@@ -24,10 +24,13 @@ func TestExitCodes(t *testing.T) {
 		{name: "port that is no number", args: []string{"dev", "--port", "http"}, code: 2, err: "--port"},
 		{name: "port out of range", args: []string{"dev", "--port", "70000"}, code: 2, err: "70000"},
 		{name: "PORT that is none", args: []string{"dev"}, env: map[string]string{"PORT": "http"}, code: 2, err: "PORT"},
-		{name: "arguments that are missing", args: []string{"driver", "add", "metro"}, code: 2, err: `expected SLUG EMAIL, got ["metro"]`},
+		{name: "arguments that are missing", args: []string{"driver", "add", "metro"}, code: 2,
+			err: `expected SLUG EMAIL, got ["metro"]`},
 		{name: "no argument", args: []string{"audit"}, code: 2, err: "expected SLUG, got nothing"},
-		{name: "no such status", args: []string{"driver", "list", "metro", "--status", "LOST"}, code: 2, err: "expected OFFLINE, ONLINE, BUSY"},
-		{name: "no such status of orders", args: []string{"order", "list", "metro", "--status", "LOST"}, code: 2, err: "expected PENDING"},
+		{name: "no such status", args: []string{"driver", "list", "metro", "--status", "LOST"}, code: 2,
+			err: "expected OFFLINE, ONLINE, BUSY"},
+		{name: "no such status of orders", args: []string{"order", "list", "metro", "--status", "LOST"}, code: 2,
+			err: "expected PENDING"},
 		{name: "failure", args: []string{"dev", "--data", "/dev/null/data"}, code: 1, err: "data folder"},
 	}
 	for _, tc := range tests {
@@ -51,7 +54,7 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
-// Every command says what it does and gives an example.
+// Every command has a description and an example.
 func TestHelp(t *testing.T) {
 	for _, cmd := range newCLI(nil, nil).root().Commands() {
 		for _, leaf := range append(cmd.Commands(), cmd) {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -10,7 +9,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -43,35 +41,7 @@ func (l *lines) text() string {
 	return l.String()
 }
 
-func start(t *testing.T, flags ...string) *world {
-	t.Helper()
-	t.Setenv("TABLE_NAME", "")
-	ctx, stop := context.WithCancel(context.Background())
-	w, out, errs, done := &world{T: t, data: t.TempDir()}, &lines{}, &lines{}, make(chan int, 1)
-	go func() {
-		done <- newCLI(out, errs).run(ctx, append([]string{"dev", "--memory", "--port", "0", "--data", w.data}, flags...))
-	}()
-	t.Cleanup(func() {
-		stop()
-		if code := <-done; code != 0 {
-			t.Errorf("svc dev ended with %d: %s", code, errs.text())
-		}
-	})
-	ready := "svc runs at "
-	if len(flags) == 0 {
-		ready = "Reference: "
-	}
-	for deadline := time.Now().Add(5 * time.Minute); !strings.Contains(out.text(), ready); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("svc dev did not start: %s %s", out.text(), errs.text())
-		}
-	}
-	_, rest, _ := strings.Cut(out.text(), "svc runs at ")
-	w.base, _, _ = strings.Cut(rest, "\n")
-	return w
-}
-
-// run runs a command and gives its output and exit code.
+// run runs a command and returns its output and exit code.
 func (w *world) run(args ...string) (out, errs string, code int) {
 	var o, e bytes.Buffer
 	code = newCLI(&o, &e).run(w.Context(), append(args, "--data", w.data))
@@ -104,7 +74,8 @@ func read[T any](w *world, args ...string) (v T) {
 
 func (w *world) token(audience, email string) string {
 	w.Helper()
-	return strings.TrimSpace(w.ok("token", "get", "--tenant", "metro", "--audience", audience, "--email", email, "--password", demo.Password))
+	return strings.TrimSpace(w.ok("token", "get", "--tenant", "metro", "--audience", audience, "--email", email,
+		"--password", demo.Password))
 }
 
 // get calls the API and gives the status and the error word.
@@ -132,7 +103,7 @@ func (w *world) expect(path, token string, status int, word string) {
 	}
 }
 
-// What an operator of the platform does takes effect with the next request.
+// A platform operator's change takes effect with the next request.
 func TestChangesAreLive(t *testing.T) {
 	w := start(t)
 	operator, rider := w.token("dashboard", "operator@metro.example"), w.token("rider", "rider1@metro.example")
@@ -186,76 +157,124 @@ func TestChangesAreLive(t *testing.T) {
 			got[e.What]++
 		}
 	}
-	want := map[string]int{"member.revoke": 1, "member.grant": 1, "member.disable": 2, "tenant.set": 4, "customer.edit": 2, "token.revoke": len(ended)}
+	want := map[string]int{"member.revoke": 1, "member.grant": 1, "member.disable": 2, "tenant.set": 4, "customer.edit": 2,
+		"token.revoke": len(ended)}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 }
 
-// Everything that has no endpoint is made, changed and listed.
+// Everything that has no endpoint is created, changed and listed.
 func TestThings(t *testing.T) {
 	w := start(t, "--no-demo")
-	type made struct{ ID, Email, Link, Status, Name string }
-	w.ok("tenant", "create", "port", "--name", "Port", "--currency", "EUR", "--timezone", "Europe/Lisbon", "--flag", "deliveryEnabled=true", "--shards", "3")
-	w.ok("tenant", "brand", "port", "primaryColor=#0A0", "appName=Port & Co")
-	w.ok("tenant", "brand", "port", "appName=")
-	if b := read[map[string]*string](w, "tenant", "brand", "port"); b["appName"] != nil || b["primaryColor"] == nil || *b["primaryColor"] != "#0A0" {
-		t.Errorf("branding: %v", b)
-	}
-	w.ok("tenant", "settings", "port", "pricing.cancellationFee=4.5", "payments.cash=false")
-	if out := w.ok("tenant", "settings", "port"); !strings.Contains(out, "pricing.cancellationFee       4.5") || !strings.Contains(out, "payments.cash") {
-		t.Errorf("settings: %s", out)
-	}
-	boss := read[made](w, "member", "add", "port", "boss@port.example", "--all", "--first", "Bo")
-	if !strings.HasPrefix(boss.Link, w.base+"/oauth/password?link=") {
-		t.Errorf("link: %+v", boss)
-	}
-	drv := read[made](w, "driver", "add", "port", "d@port.example", "--first", "Dee", "--plate", "P-1", "--password", demo.Password)
-	rdr := read[made](w, "rider", "add", "port", "r@port.example", "--first", "Ria", "--password", demo.Password)
-	w.ok("driver", "edit", "port", "d@port.example", "--status", "BUSY", "--lat", "38.7", "--lng=-9.1", "--email", "dee@port.example")
-	if out := w.ok("driver", "list", "port", "--status", "BUSY"); !strings.Contains(out, "dee@port.example") {
-		t.Errorf("drivers: %s", out)
-	}
-	w.ok("rider", "edit", "port", rdr.ID, "--phone", "+351 21 555 0000")
-	svt := read[made](w, "service", "add", "port", "Cab", "--base", "3", "--commission", "0.15")
-	w.ok("service", "set", "port", svt.ID, "--active=false")
-	zone := read[made](w, "zone", "add", "port", "Old Port", "--box=-9.16,38.7,-9.12,38.72")
-	w.ok("zone", "set", "port", zone.ID, "--priority", "7")
-	biz := read[made](w, "business", "add", "port", "Padaria", "--category", "bakery", "--address", "Rua 1", "--lat", "38.7", "--lng=-9.1")
-	order := read[made](w, "order", "add", "port", biz.ID, "r@port.example", "--item", "2 Pastel de nata 1.30", "--item", "1 Galão 2", "--fee", "1.5", "--to", "Rua 2")
-	if got := read[made](w, "order", "set", "port", order.ID, "PICKED_UP", "--driver", drv.ID); got.Status != "PICKED_UP" {
-		t.Errorf("order: %+v", got)
-	}
-	card := read[made](w, "payment", "add", "port", "r@port.example", "--brand", "visa", "--last4", "4242", "--exp", "04/2031")
-	w.ok("payment", "set", "port", rdr.ID, card.ID, "--exp", "05/2032")
-	w.ok("business", "set", "port", biz.ID, "--active=false")
-	for what, args := range map[string][]string{
-		"Port": {"tenant", "list"}, "Europe/Lisbon": {"tenant", "show", "port"}, "boss@port.example": {"member", "list", "port"}, "Ria": {"rider", "list", "port"},
-		"0.15": {"service", "list", "port"}, "Old Port": {"zone", "list", "port"}, "Padaria": {"business", "list", "port"}, "6.1": {"order", "list", "port"},
-		"05/2032": {"payment", "list", "port", "r@port.example"}, "ES256": {"keys", "list"}, "receipts": {"rebuild"}, "order.set": {"audit", "port"},
-	} {
-		if out := w.ok(args...); !strings.Contains(out, what) {
-			t.Errorf("svc %s does not show %s: %s", strings.Join(args, " "), what, out)
-		}
-		if text := w.ok(append(args, "--json")...); !json.Valid([]byte(text)) {
-			t.Errorf("svc %s --json: %s", strings.Join(args, " "), text)
-		}
-	}
-	if n := len(read[[]map[string]any](w, "audit", "port")); n != 19 {
-		t.Errorf("%d audit entries, one for each change", n)
-	}
-	type key struct{ KID, State string }
-	before := read[[]key](w, "keys", "list")
-	w.ok("keys", "rotate")
-	if after := read[[]key](w, "keys", "revoke", before[0].KID); after[0].State == "signing" {
-		t.Errorf("keys: %+v", after)
-	}
+	makeTenant(w)
+	drv, rdr := makePeople(w)
+	makeTrade(w, drv, rdr)
+	thingsAreShown(w)
+	changeKeys(w)
 	w.ok("person", "link", "boss@port.example")
 	w.ok("person", "link", "r@port.example", "--audience", "rider", "--tenant", "port")
 	for _, what := range []string{"keys.rotate", "keys.revoke", "person.link"} {
 		if out := w.ok("audit", "port"); !strings.Contains(out, what) {
 			t.Errorf("the audit log does not show %s: %s", what, out)
 		}
+	}
+}
+
+// made is the output of a command that creates something.
+type made struct{ ID, Email, Link, Status, Name string }
+
+// makeTenant makes the tenant port, with branding and settings.
+func makeTenant(w *world) {
+	w.Helper()
+	w.ok("tenant", "create", "port", "--name", "Port", "--currency", "EUR", "--timezone", "Europe/Lisbon", "--flag",
+		"deliveryEnabled=true", "--shards", "3")
+	w.ok("tenant", "brand", "port", "primaryColor=#0A0", "appName=Port & Co")
+	w.ok("tenant", "brand", "port", "appName=")
+	if b := read[map[string]*string](w, "tenant", "brand",
+		"port"); b["appName"] != nil || b["primaryColor"] == nil || *b["primaryColor"] != "#0A0" {
+		w.Errorf("branding: %v", b)
+	}
+	w.ok("tenant", "settings", "port", "pricing.cancellationFee=4.5", "payments.cash=false")
+	if out := w.ok("tenant", "settings", "port"); !strings.Contains(out,
+		"pricing.cancellationFee       4.5") || !strings.Contains(out, "payments.cash") {
+		w.Errorf("settings: %s", out)
+	}
+}
+
+// makePeople creates a member, a driver and a rider in port, and changes two
+// of them.
+func makePeople(w *world) (drv, rdr made) {
+	w.Helper()
+	boss := read[made](w, "member", "add", "port", "boss@port.example", "--all", "--first", "Bo")
+	if !strings.HasPrefix(boss.Link, w.base+"/oauth/password?link=") {
+		w.Errorf("link: %+v", boss)
+	}
+	drv = read[made](w, "driver", "add", "port", "d@port.example", "--first", "Dee", "--plate", "P-1", "--password",
+		demo.Password)
+	rdr = read[made](w, "rider", "add", "port", "r@port.example", "--first", "Ria", "--password", demo.Password)
+	w.ok("driver", "edit", "port", "d@port.example", "--status", "BUSY", "--lat", "38.7", "--lng=-9.1", "--email",
+		"dee@port.example")
+	if out := w.ok("driver", "list", "port", "--status", "BUSY"); !strings.Contains(out, "dee@port.example") {
+		w.Errorf("drivers: %s", out)
+	}
+	w.ok("rider", "edit", "port", rdr.ID, "--phone", "+351 21 555 0000")
+	return drv, rdr
+}
+
+// makeTrade creates a service, a zone, a business with an order, and a card in
+// port, and changes each.
+func makeTrade(w *world, drv, rdr made) {
+	w.Helper()
+	svt := read[made](w, "service", "add", "port", "Cab", "--base", "3", "--commission", "0.15")
+	w.ok("service", "set", "port", svt.ID, "--active=false")
+	zone := read[made](w, "zone", "add", "port", "Old Port", "--box=-9.16,38.7,-9.12,38.72")
+	w.ok("zone", "set", "port", zone.ID, "--priority", "7")
+	biz := read[made](w, "business", "add", "port", "Padaria", "--category", "bakery", "--address", "Rua 1", "--lat",
+		"38.7", "--lng=-9.1")
+	order := read[made](w, "order", "add", "port", biz.ID, "r@port.example", "--item", "2 Pastel de nata 1.30", "--item",
+		"1 Galão 2", "--fee", "1.5", "--to", "Rua 2")
+	if got := read[made](w, "order", "set", "port", order.ID, "PICKED_UP", "--driver", drv.ID); got.Status != "PICKED_UP" {
+		w.Errorf("order: %+v", got)
+	}
+	card := read[made](w, "payment", "add", "port", "r@port.example", "--brand", "visa", "--last4", "4242", "--exp",
+		"04/2031")
+	w.ok("payment", "set", "port", rdr.ID, card.ID, "--exp", "05/2032")
+	w.ok("business", "set", "port", biz.ID, "--active=false")
+}
+
+// thingsAreShown checks that every list shows what was created, in both
+// formats, and that the audit log has one entry for each change.
+func thingsAreShown(w *world) {
+	w.Helper()
+	for what, args := range map[string][]string{
+		"Port": {"tenant", "list"}, "Europe/Lisbon": {"tenant", "show", "PORT"}, "boss@port.example": {"member", "list",
+			"port"}, "Ria": {"rider", "list", "port"},
+		"0.15": {"service", "list", "port"}, "Old Port": {"zone", "list", "port"}, "Padaria": {"business", "list",
+			"port"}, "6.1": {"order", "list", "port"},
+		"05/2032": {"payment", "list", "port", "r@port.example"}, "ES256": {"keys",
+			"list"}, "receipts": {"rebuild"}, "order.set": {"audit", "port"},
+	} {
+		if out := w.ok(args...); !strings.Contains(out, what) {
+			w.Errorf("svc %s does not show %s: %s", strings.Join(args, " "), what, out)
+		}
+		if text := w.ok(append(args, "--json")...); !json.Valid([]byte(text)) {
+			w.Errorf("svc %s --json: %s", strings.Join(args, " "), text)
+		}
+	}
+	if n := len(read[[]map[string]any](w, "audit", "port")); n != 19 {
+		w.Errorf("%d audit entries, one for each change", n)
+	}
+}
+
+// changeKeys rotates the keys that sign tokens and revokes one.
+func changeKeys(w *world) {
+	w.Helper()
+	type key struct{ KID, State string }
+	before := read[[]key](w, "keys", "list")
+	w.ok("keys", "rotate")
+	if after := read[[]key](w, "keys", "revoke", before[0].KID); after[0].State == "signing" {
+		w.Errorf("keys: %+v", after)
 	}
 }
 
@@ -312,7 +331,8 @@ func TestFailures(t *testing.T) {
 func TestPlace(t *testing.T) {
 	t.Setenv("TABLE_NAME", "")
 	var out, errs bytes.Buffer
-	if code := newCLI(&out, &errs).run(t.Context(), []string{"tenant", "list", "--data", t.TempDir()}); code != 1 || !strings.Contains(errs.String(), "svc dev") {
+	if code := newCLI(&out, &errs).run(t.Context(), []string{"tenant", "list", "--data",
+		t.TempDir()}); code != 1 || !strings.Contains(errs.String(), "svc dev") {
 		t.Errorf("%d %s", code, errs.String())
 	}
 	w := start(t, "--no-demo")
@@ -329,11 +349,13 @@ func TestPlace(t *testing.T) {
 	w.ok("tenant", "create", "port")
 	out.Reset()
 	errs.Reset()
-	if code := newCLI(&out, &errs).run(t.Context(), []string{"tenant", "list"}); code != 0 || !strings.Contains(out.String(), "port") {
+	if code := newCLI(&out, &errs).run(t.Context(), []string{"tenant",
+		"list"}); code != 0 || !strings.Contains(out.String(), "port") {
 		t.Errorf("%d %s %s", code, out.String(), errs.String())
 	}
 	errs.Reset()
-	if code := newCLI(&out, &errs).run(t.Context(), []string{"person", "link", "x@port.example"}); code != 1 || !strings.Contains(errs.String(), "BASE_URL") {
+	if code := newCLI(&out, &errs).run(t.Context(), []string{"person", "link",
+		"x@port.example"}); code != 1 || !strings.Contains(errs.String(), "BASE_URL") {
 		t.Errorf("%d %s", code, errs.String())
 	}
 }

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"svc/pkg/delivery"
-	"svc/pkg/table"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/delivery"
 )
 
 func businessCommand(c *cli) *cobra.Command {
@@ -31,10 +31,11 @@ func businessFlags(cmd *cobra.Command) *edits[delivery.Business] {
 
 func (c *cli) businessAdd() *cobra.Command {
 	cmd := &cobra.Command{Use: "add SLUG NAME", Short: "Add a business", Args: cobra.ExactArgs(2),
-		Example: "  svc business add metro 'Taquería Sol' --category restaurant --address '14 Mill Street' --lat 40.7221 --lng=-73.9987"}
+		Example: "  svc business add metro 'Taquería Sol' --category restaurant --address '14 Mill Street' --lat " +
+			"40.7221 --lng=-73.9987"}
 	e := businessFlags(cmd)
 	e.given("active", "true")
-	cmd.RunE = c.in(func(ctx context.Context, t table.Tenant, args []string) error {
+	cmd.RunE = c.in(func(ctx context.Context, _ place, t table.Tenant, args []string) error {
 		b := delivery.Business{Name: args[1], Active: true}
 		if err := e.apply(&b); err != nil {
 			return err
@@ -49,9 +50,10 @@ func (c *cli) businessAdd() *cobra.Command {
 }
 
 func (c *cli) businessList() *cobra.Command {
-	cmd := &cobra.Command{Use: "list SLUG", Short: "List businesses by name, also those that are not active", Args: cobra.ExactArgs(1), Example: "  svc business list metro"}
+	cmd := &cobra.Command{Use: "list SLUG", Short: "List businesses by name, also those that are not active",
+		Args: cobra.ExactArgs(1), Example: "  svc business list metro"}
 	limit := cmd.Flags().Int("limit", 100, "businesses at most")
-	cmd.RunE = c.in(func(ctx context.Context, t table.Tenant, args []string) error {
+	cmd.RunE = c.in(func(ctx context.Context, _ place, t table.Tenant, args []string) error {
 		found, err := all(*limit, func(after string, limit int) ([]delivery.Business, string, error) {
 			return delivery.Businesses(ctx, t, after, limit)
 		})
@@ -88,14 +90,11 @@ func orderCommand(c *cli) *cobra.Command {
 
 func (c *cli) orderAdd() *cobra.Command {
 	cmd := &cobra.Command{Use: "add SLUG BUSINESS-ID RIDER", Short: "Place an order for a rider", Args: cobra.ExactArgs(3),
-		Example: "  svc order add metro biz_01JMETR0000000000000000001 rider1@metro.example --item '2 Reuben 15.50' --fee 3.99 --to '12 Harbour Street'"}
+		Example: "  svc order add metro biz_01JMETR0000000000000000001 rider1@metro.example --item '2 Reuben 15.50' " +
+			"--fee 3.99 --to '12 Harbour Street'"}
 	lines := cmd.Flags().StringArray("item", nil, "`'quantity name unit-price'`; may be repeated")
 	fee, to := cmd.Flags().String("fee", "0", "delivery fee, `amount`"), cmd.Flags().String("to", "", "delivery `address`")
-	cmd.RunE = act(func(ctx context.Context, args []string) error {
-		p, err := c.place(ctx)
-		if err != nil {
-			return err
-		}
+	cmd.RunE = c.on(func(ctx context.Context, p place, args []string) error {
 		n, t, err := p.tenant(ctx, args[0])
 		if err != nil {
 			return err
@@ -104,7 +103,8 @@ func (c *cli) orderAdd() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		o := delivery.Order{BusinessID: args[1], CustomerID: rider.ID, Currency: n.Currency, DeliveryFee: json.Number(*fee), DeliveryAddress: *to}
+		o := delivery.Order{BusinessID: args[1], CustomerID: rider.ID, Currency: n.Currency, DeliveryFee: json.Number(*fee),
+			DeliveryAddress: *to}
 		for _, text := range *lines {
 			line, err := lineOf(text)
 			if err != nil {
@@ -120,7 +120,7 @@ func (c *cli) orderAdd() *cobra.Command {
 	return cmd
 }
 
-// lineOf reads "2 Reuben on rye 15.50".
+// lineOf parses "2 Reuben on rye 15.50".
 func lineOf(text string) (delivery.Line, error) {
 	words := strings.Fields(text)
 	if len(words) < 3 {
@@ -131,12 +131,15 @@ func lineOf(text string) (delivery.Line, error) {
 		return delivery.Line{}, usagef("--item %q: %q is no quantity", text, words[0])
 	}
 	last := len(words) - 1
-	return delivery.Line{Quantity: quantity, Name: strings.Join(words[1:last], " "), UnitPrice: json.Number(words[last])}, nil
+	return delivery.Line{Quantity: quantity, Name: strings.Join(words[1:last], " "),
+		UnitPrice: json.Number(words[last])}, nil
 }
 
 func (c *cli) orderList() *cobra.Command {
-	cmd := &cobra.Command{Use: "list SLUG", Short: "List orders, newest first", Args: cobra.ExactArgs(1), Example: "  svc order list metro --status PENDING"}
-	status, limit := cmd.Flags().String("status", "", "only orders with this `STATUS`"), cmd.Flags().Int("limit", 100, "orders at most")
+	cmd := &cobra.Command{Use: "list SLUG", Short: "List orders, newest first", Args: cobra.ExactArgs(1),
+		Example: "  svc order list metro --status PENDING"}
+	status, limit := cmd.Flags().String("status", "", "only orders with this `STATUS`"), cmd.Flags().Int("limit", 100,
+		"orders at most")
 	cmd.RunE = act(func(ctx context.Context, args []string) error {
 		if err := oneOf("status", *status, delivery.Statuses); err != nil {
 			return err
@@ -161,8 +164,10 @@ func (c *cli) orderList() *cobra.Command {
 }
 
 func (c *cli) orderSet() *cobra.Command {
-	cmd := &cobra.Command{Use: "set SLUG ID [STATUS]", Short: "Move an order on, or give it a driver", Args: cobra.RangeArgs(2, 3),
-		Example: "  svc order set metro ord_01JMETR0000000000000000008 ACCEPTED\n  svc order set metro ord_01JMETR0000000000000000006 PICKED_UP --driver driver1@metro.example"}
+	cmd := &cobra.Command{Use: "set SLUG ID [STATUS]", Short: "Move an order on, or give it a driver",
+		Args: cobra.RangeArgs(2, 3),
+		Example: "  svc order set metro ord_01JMETR0000000000000000008 ACCEPTED\n  svc order set metro " +
+			"ord_01JMETR0000000000000000006 PICKED_UP --driver driver1@metro.example"}
 	driver := cmd.Flags().String("driver", "", "who delivers, mail `address` or id")
 	cmd.RunE = act(func(ctx context.Context, args []string) error {
 		if len(args) == 2 && *driver == "" {

@@ -3,23 +3,26 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 
+	"svc/pkg/access/authz"
 	"svc/pkg/app"
-	"svc/pkg/authz"
-	"svc/pkg/local"
 	"svc/pkg/local/demo"
-	"svc/pkg/oauth/flow"
+	"svc/pkg/local/devpages"
+	"svc/pkg/local/folder"
+	"svc/pkg/local/service"
 )
 
-// settleTime is how long the start waits for what follows from the demo's trips.
-const settleTime = 10 * time.Second
+// settleTime is how long the start waits until the demo's trips are settled
+// and counted.
+var settleTime = 10 * time.Second
 
-// loadDemo loads the demo data, once, and waits until it has been settled and
-// counted, so that the first look at a wallet or report finds it.
-func loadDemo(ctx context.Context, _ *cli, s *local.Service, p *app.Place, o devOptions) error {
+// loadDemo loads the demo data once. It waits until the trips are settled and
+// counted, so that wallets and reports are complete at first use.
+func loadDemo(ctx context.Context, _ *cli, s *service.Service, p *app.Runtime, o devOptions) error {
 	if o.noDemo {
 		return nil
 	}
@@ -29,12 +32,12 @@ func loadDemo(ctx context.Context, _ *cli, s *local.Service, p *app.Place, o dev
 	}
 	ctx, cancel := context.WithTimeout(ctx, settleTime)
 	defer cancel()
-	_ = s.Poller.Drain(ctx) // when it takes longer it goes on while the service runs
+	_ = s.Poller.Drain(ctx) // if it takes longer, it continues while the service runs
 	return nil
 }
 
-// printDemo prints who can sign in, and a ready call for each audience.
-func printDemo(ctx context.Context, c *cli, s *local.Service, _ *app.Place, o devOptions) error {
+// printDemo prints who can sign in, and one curl command for each audience.
+func printDemo(_ context.Context, c *cli, s *service.Service, _ *app.Runtime, o devOptions) error {
 	if o.noDemo || c.json {
 		return nil
 	}
@@ -52,33 +55,37 @@ func printDemo(ctx context.Context, c *cli, s *local.Service, _ *app.Place, o de
 	if err := c.show(nil, people); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(c.out, "\nReady to call, with tokens that live an hour:\n\n%s\nReference: %s/docs\n", strings.Join(readyCalls(ctx, s.BaseURL), ""), s.BaseURL)
+	_, err := fmt.Fprintf(c.out, "\nReady to call:\n\n%s\n"+
+		"Sign in step by step: %s%s\nOutbox of mail: %s%s\nReference: %s/docs\n\n"+
+		"Agents connect to %[6]s/mcp, /mcp/rider/SLUG or /mcp/driver/SLUG, for example\n"+
+		"  claude mcp add --transport http metro %[6]s/mcp/rider/metro\n"+
+		"  npx @modelcontextprotocol/inspector\n",
+		readyCalls(c, s.BaseURL), s.BaseURL, devpages.Callback, s.BaseURL, devpages.Outbox, s.BaseURL)
 	return err
 }
 
-// readyCalls signs one person of each audience in. Where that fails (the demo's
-// password was changed, say) the call tells how to get a token.
-func readyCalls(ctx context.Context, baseURL string) []string {
-	calls := []struct {
+// readyCalls returns one curl command for each audience. Each gets a token
+// through the real flow, so the lines are short and still work after an hour.
+func readyCalls(c *cli, baseURL string) string {
+	program := "svc"
+	if len(os.Args) > 0 && strings.ContainsRune(os.Args[0], filepath.Separator) {
+		program = os.Args[0]
+	}
+	if c.data != folder.Default {
+		program += " --data " + c.data
+	}
+	var b strings.Builder
+	for _, call := range []struct {
 		audience    authz.Audience
 		email, path string
 	}{
 		{authz.Dashboard, "operator@metro.example", "/api/v1/trips"},
 		{authz.Rider, "rider1@metro.example", "/api/v1/me"},
 		{authz.Driver, "driver1@metro.example", "/api/v1/me"},
+	} {
+		fmt.Fprintf(&b,
+			"curl -s %s%s -H \"Authorization: Bearer $(%s token get --tenant metro --audience %s --email %s --password %s)\"\n",
+			baseURL, call.path, program, call.audience, call.email, demo.Password)
 	}
-	out := make([]string, len(calls))
-	var wg sync.WaitGroup
-	for i, call := range calls {
-		wg.Go(func() {
-			token := fmt.Sprintf("$(svc token get --tenant metro --audience %s --email %s --password …)", call.audience, call.email)
-			tokens, err := flow.Token(ctx, flow.Options{BaseURL: baseURL, Tenant: "metro", Audience: string(call.audience), Email: call.email, Password: demo.Password})
-			if err == nil {
-				token = tokens.AccessToken
-			}
-			out[i] = fmt.Sprintf("# %s (%s)\ncurl -s %s%s -H \"Authorization: Bearer %s\"\n\n", call.audience, call.email, baseURL, call.path, token)
-		})
-	}
-	wg.Wait()
-	return out
+	return b.String()
 }

@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -12,17 +14,19 @@ import (
 	"github.com/spf13/cobra"
 
 	"svc"
+	"svc/pkg/access/signing"
 	"svc/pkg/app"
-	"svc/pkg/gateway/emulator"
-	"svc/pkg/local"
-	"svc/pkg/signing"
-	"svc/pkg/table"
+	"svc/pkg/app/localapp"
+	"svc/pkg/local/devpages"
+	"svc/pkg/local/folder"
+	"svc/pkg/local/service"
 )
 
 // devOptions are the flags of svc dev.
 type devOptions struct {
-	memory, noDemo bool
-	port           int
+	memory, noDemo, quiet bool
+	port                  int
+	log                   string
 }
 
 const defaultPort = 8080
@@ -33,8 +37,9 @@ func devCommand(c *cli) *cobra.Command {
 		Use:   "dev",
 		Short: "Run everything on this machine, until Ctrl-C",
 		Long: "Run the database engine, all functions, the stream poller and the gateway in one process on 127.0.0.1.\n" +
-			"The data stays in the data folder between runs, and demo data is loaded once.",
-		Example: "  svc dev\n  svc dev --memory --port 0",
+			"The data stays in the data folder between runs, and demo data is loaded once. Each request is one line;\n" +
+			"`svc logs REQUEST_ID` finds it again.",
+		Example: "  svc dev\n  svc dev --memory --port 0\n  svc dev --log json 2>requests.jsonl",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !cmd.Flags().Changed("port") {
@@ -47,12 +52,17 @@ func devCommand(c *cli) *cobra.Command {
 			if o.port < 0 || o.port > 65535 {
 				return usagef("--port %d is not within 0 to 65535", o.port)
 			}
+			if err := c.beside(cmd.Context(), &o, cmd.Flags().Changed("port")); err != nil {
+				return err
+			}
 			return c.dev(cmd.Context(), o)
 		},
 	}
 	cmd.Flags().BoolVar(&o.memory, "memory", false, "keep nothing")
 	cmd.Flags().BoolVar(&o.noDemo, "no-demo", false, "start without demo data")
 	cmd.Flags().IntVar(&o.port, "port", defaultPort, "`port` of the gateway, 0 for a free one; PORT sets it too")
+	cmd.Flags().StringVar(&o.log, "log", logText, "print each request as `text or json`; off prints none")
+	cmd.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "print no requests; the same as --log off")
 	return cmd
 }
 
@@ -68,40 +78,77 @@ func portFromEnvironment() (int, error) {
 	return int(port), nil
 }
 
+// beside lets svc dev --memory run while another service runs: unless the
+// command line names them, it takes a data folder of its own and a free port.
+func (c *cli) beside(ctx context.Context, o *devOptions, portGiven bool) error {
+	if !o.memory || c.dataGiven {
+		return nil
+	}
+	running, err := folder.Find(ctx, c.data)
+	if errors.Is(err, folder.ErrNotRunning) {
+		return nil
+	}
+	if c.data, err = os.MkdirTemp("", "svc-memory-"); err != nil {
+		return fmt.Errorf("data folder: %w", err)
+	}
+	if !portGiven && os.Getenv("PORT") == "" {
+		o.port = 0
+	}
+	fmt.Fprintf(c.err, "svc: another service runs at %s; other commands find this one with --data %s\n",
+		running.BaseURL, c.data)
+	return nil
+}
+
 // dev runs the service until ctx ends.
 func (c *cli) dev(ctx context.Context, o devOptions) error {
-	var place *app.Place
+	var rt *app.Runtime
+	requests, err := newRequestLog(c, o)
+	if err != nil {
+		return err
+	}
+	defer requests.close()
+	dir := c.data
+	if o.memory {
+		dir = ""
+	}
 	log := slog.New(slog.NewTextHandler(c.err, &slog.HandlerOptions{Level: logLevel()}))
-	s, err := local.StartService(ctx, local.ServiceOptions{
+	pages := &devpages.Pages{}
+	s, err := service.Start(ctx, service.Options{
 		Data: c.data, Memory: o.memory, Port: o.port, Table: os.Getenv("TABLE_NAME"), Template: svc.Template, Log: log,
-		Build: func(ctx context.Context, at local.Place) (a local.App, err error) {
-			place, a, err = devApp(ctx, at, log)
-			return a, err
+		Wrap: func(gateway http.Handler) (http.Handler, error) { return requests.wrap(dir)(pages.Wrap(gateway)) },
+		Build: func(ctx context.Context, at service.Environment) (a service.App, err error) {
+			if rt, err = devRuntime(at.Data, log); err != nil {
+				return a, err
+			}
+			requests.rt, rt.Mail = rt, pages.Send
+			return localapp.Build(ctx, at, rt, nil)
 		},
 	})
 	if err != nil {
 		return err
 	}
 	defer s.Close()
+	pages.ShowLag(s.Poller.Lag)
 	for _, step := range devReady {
-		if err := step(ctx, c, s, place, o); err != nil {
+		if err := step(ctx, c, s, rt, o); err != nil {
 			if ctx.Err() != nil {
-				return nil // Ctrl-C while it was under way
+				return nil // Ctrl-C during the load
 			}
 			return err
 		}
 	}
+	requests.shown.Store(true)
 	return s.Wait(ctx)
 }
 
-// devReady are the steps once the service answers, in order.
-var devReady = []func(context.Context, *cli, *local.Service, *app.Place, devOptions) error{
+// devReady runs the steps after the service is ready, in order.
+var devReady = []func(context.Context, *cli, *service.Service, *app.Runtime, devOptions) error{
 	loadDemo,
 	printAddress,
 	printDemo,
 }
 
-func printAddress(_ context.Context, c *cli, s *local.Service, _ *app.Place, _ devOptions) error {
+func printAddress(_ context.Context, c *cli, s *service.Service, _ *app.Runtime, _ devOptions) error {
 	if c.json {
 		return c.printJSON(map[string]string{"baseUrl": s.BaseURL})
 	}
@@ -115,36 +162,19 @@ func logLevel() slog.Level {
 	return level
 }
 
-// devApp wires all functions to the table at the place.
-func devApp(ctx context.Context, at local.Place, log *slog.Logger) (*app.Place, local.App, error) {
-	db, err := table.Open(ctx, table.Options{Table: at.Table, Endpoint: at.Endpoint, Wire: at.Wire})
+// devRuntime returns what svc dev runs on: the data folder's sealing key and the
+// settings from the environment.
+func devRuntime(dataDir string, log *slog.Logger) (*app.Runtime, error) {
+	sealer, err := signing.FileSealer(filepath.Join(dataDir, "sealing.key"))
 	if err != nil {
-		return nil, local.App{}, err
+		return nil, err
 	}
-	sealer, err := signing.FileSealer(filepath.Join(at.Data, "sealing.key"))
-	if err != nil {
-		return nil, local.App{}, err
-	}
-	p := &app.Place{DB: db, BaseURL: at.BaseURL, Sealer: sealer, Now: time.Now, Logger: log}
-	if text := os.Getenv("REFRESH_GRACE"); text != "" {
-		if p.RefreshGrace, err = time.ParseDuration(text); err != nil {
-			return nil, local.App{}, usagef("REFRESH_GRACE is %q, which is no duration", text)
-		}
+	p := &app.Runtime{Sealer: sealer, Now: time.Now, Logger: log}
+	if p.RefreshGrace, err = app.RefreshGraceFromEnvironment(); err != nil {
+		return nil, usagef("%s", err)
 	}
 	if p.Rates, err = app.RatesFromEnvironment(); err != nil {
-		return nil, local.App{}, usagef("%s", err)
+		return nil, usagef("%s", err)
 	}
-	functions, err := p.Functions()
-	if err != nil {
-		return nil, local.App{}, err
-	}
-	a := local.App{
-		Functions: map[string]emulator.Function{},
-		Streams:   p.StreamFunctions(),
-		Scheduled: map[string]func(context.Context) error{app.Keys: func(ctx context.Context) error { return p.Keys().Rotate(ctx) }},
-	}
-	for name, f := range functions {
-		a.Functions[name] = f
-	}
-	return p, a, nil
+	return p, nil
 }

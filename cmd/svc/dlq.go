@@ -2,51 +2,72 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"strings"
+	"slices"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/config"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
-	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/spf13/cobra"
 
 	"svc/pkg/app"
-	"svc/pkg/local"
+	"svc/pkg/background/projection"
+	"svc/pkg/background/settlement"
+	"svc/pkg/data/stream"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/feedback"
+	"svc/pkg/domain/tenant"
+	"svc/pkg/local/poller"
 )
 
-// streamFunctions are the functions that have dead letters, by the word that
-// names them on the command line.
+// streamFunctions are the functions that have dead letters, by their names on
+// the command line.
 var streamFunctions = map[string]string{"settlement": app.Settlement, "projection": app.Projection}
 
 func dlqCommand(c *cli) *cobra.Command {
-	cmd := &cobra.Command{Use: "dlq", Short: "Look at what the stream functions gave up on, and do it again",
-		Long: "Dead letters are records of the table's stream that settlement or projection could not deal with after all attempts.\n" +
-			"Those of a local service are in its data folder, those of a deployed one in the queue that --queue names, or the variable\n" +
-			"SETTLEMENT_DEAD_LETTERS or PROJECTION_DEAD_LETTERS."}
+	cmd := &cobra.Command{Use: "dlq", Short: "Look at the records that the stream functions gave up on, and do them again",
+		Long: "Dead letters are records of the table's stream on which settlement or projection failed in all attempts.\n" +
+			"Those of a local service are in its data folder. Those of a deployed one are in the queue that --queue names,\n" +
+			"or the variable SETTLEMENT_DEAD_LETTERS or PROJECTION_DEAD_LETTERS."}
 	var queue string
+	var everything bool
 	list := &cobra.Command{Use: "list settlement|projection", Short: "List the dead letters", Args: cobra.ExactArgs(1),
 		Example: "  svc dlq list settlement\n  svc dlq list settlement --json",
-		Long:    "List the dead letters. Those of a queue are out of the way of others for half a minute.",
+		Long:    "List the dead letters. Nobody else receives those of a queue for the next half minute.",
 		RunE:    act(func(ctx context.Context, args []string) error { return c.listLetters(ctx, args[0], queue) })}
-	replay := &cobra.Command{Use: "replay settlement|projection", Short: "Do again what the dead letters tell, and drop those that succeed", Args: cobra.ExactArgs(1),
+	replay := &cobra.Command{Use: "replay settlement|projection", Args: cobra.ExactArgs(1),
+		Short:   "Do the dead letters again from the items as they are now, and drop those that succeed",
 		Example: "  svc dlq replay settlement",
-		Long: "Hand the records to the function again, here. Both functions take what was done before as done, so replaying is always safe.\n" +
-			"A queue names records by their place in the stream, which keeps them for a day; for older ones there is svc rebuild.",
+		Long: `Settle or count the items of the dead letters as they are now, and drop the letters that succeed.
+Work that was done before is not repeated, so replaying is always safe.
+
+A letter in a queue names an object in S3 with the records, which is kept for 14 days. Letters of
+older deployments name their place in the stream, which keeps them for a day. If the records are gone,
+everything is settled or counted from the table.`,
 		RunE: act(func(ctx context.Context, args []string) error { return c.replayLetters(ctx, args[0], queue) })}
-	for _, sub := range []*cobra.Command{list, replay} {
+	drop := &cobra.Command{Use: "drop settlement|projection [FIRST]", Args: cobra.RangeArgs(1, 2),
+		Short:   "Drop a dead letter without doing it again",
+		Example: "  svc dlq drop settlement 4421584500000000017450439091\n  svc dlq drop settlement --all",
+		Long: `Drop the dead letter whose first sequence number is FIRST, as svc dlq list shows it. With --all,
+drop all of them.
+
+The tenant's audit log records it. A letter in a queue may be of several tenants, so every
+tenant's log does.`,
+		RunE: act(func(ctx context.Context, args []string) error {
+			if (len(args) == 2) == everything {
+				return usagef("expected one of FIRST and --all")
+			}
+			return c.dropLetters(ctx, args[0], queue, append(args, "")[1])
+		})}
+	drop.Flags().BoolVar(&everything, "all", false, "drop all dead letters of the function")
+	for _, sub := range []*cobra.Command{list, replay, drop} {
 		sub.Flags().StringVar(&queue, "queue", "", "`URL` of the dead-letter queue")
 		cmd.AddCommand(sub)
 	}
 	return cmd
 }
 
-// shownLetter is a dead letter for people and programs; it tells no content.
+// shownLetter is a dead letter for output, without its content.
 type shownLetter struct {
 	At      string `json:"at"`
 	Shard   string `json:"shard"`
@@ -65,20 +86,19 @@ func (c *cli) listLetters(ctx context.Context, word, queue string) error {
 	if q, ok, err := openQueue(ctx, word, queue); err != nil {
 		return err
 	} else if ok {
-		messages, err := q.receive(ctx)
+		err := q.each(ctx, 30, func(m message) (bool, error) {
+			all = append(all, m.shown())
+			return false, nil
+		})
 		if err != nil {
 			return err
-		}
-		for _, m := range messages {
-			b := m.body.Batch
-			all = append(all, shownLetter{m.body.Timestamp, b.Shard, b.First, b.Last, b.Size, m.body.Context.Condition})
 		}
 	} else {
 		p, err := c.place(ctx)
 		if err != nil {
 			return err
 		}
-		letters, err := local.DeadLetters(p.data)
+		letters, err := poller.DeadLetters(p.data)
 		if err != nil {
 			return err
 		}
@@ -103,10 +123,55 @@ func streamFunction(word string) (string, error) {
 	return "", usagef("%q has no dead letters; settlement and projection have", word)
 }
 
-// replayed is what came of a replay.
+// replayed is the result of a replay.
 type replayed struct {
 	Done   int `json:"done"`
 	Failed int `json:"failed"`
+}
+
+// redo returns the function that processes records again, from the current
+// items.
+func (p place) redo(ctx context.Context, function string) func(...events.DynamoDBEventRecord) error {
+	once := settlement.Function{DB: p.db, Now: time.Now}.Redo
+	if function == app.Projection {
+		step := projection.Step{Now: time.Now, RankRows: feedback.RankRows}
+		once = projection.Function{DB: p.db, Step: step}.Redo
+	}
+	return func(records ...events.DynamoDBEventRecord) error {
+		var errs []error
+		for _, r := range records {
+			if key, ok := stream.KeyOf(r); ok { // without a key there is no item to process
+				errs = append(errs, once(ctx, key))
+			}
+		}
+		return errors.Join(errs...)
+	}
+}
+
+// fromTable does the work of all possible records of a function, from the
+// table.
+func (p place) fromTable(ctx context.Context, function string) error {
+	tenants, err := tenant.Store{DB: p.db}.List(ctx)
+	if err != nil {
+		return err
+	}
+	step := projection.Step{Now: time.Now, RankRows: feedback.RankRows}
+	for _, n := range tenants {
+		t := p.db.Tenant(n.ID)
+		if function == app.Settlement {
+			_, err = settlement.Sweep(ctx, t, n.ReadShards, time.Time{}, time.Now)
+		} else {
+			_, err = step.Rebuild(ctx, t, n.ReadShards, nil)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", n.Slug, err)
+		}
+	}
+	if function == app.Settlement {
+		return nil
+	}
+	_, err = step.Posts(ctx, p.db.Platform(feedback.Kinds...), feedback.AllPartition)
+	return err
 }
 
 func (c *cli) replayLetters(ctx context.Context, word, queue string) error {
@@ -118,29 +183,23 @@ func (c *cli) replayLetters(ctx context.Context, word, queue string) error {
 	if err != nil {
 		return err
 	}
-	handle := (&app.Place{DB: p.db, BaseURL: p.baseURL, Now: time.Now}).StreamHandlers()[function]
-	again := func(records ...events.DynamoDBEventRecord) error {
-		answer, err := handle(ctx, events.DynamoDBEvent{Records: records})
-		if err == nil && len(answer.BatchItemFailures) > 0 {
-			err = fmt.Errorf("record %s fails again", answer.BatchItemFailures[0].ItemIdentifier)
-		}
-		return err
-	}
 	var out replayed
 	q, ok, err := openQueue(ctx, word, queue)
+	again := p.redo(ctx, function)
 	switch {
 	case err != nil:
 		return err
 	case ok:
-		out, err = q.replay(ctx, c, again)
+		out, err = q.replay(ctx, c, again, func() error { return p.fromTable(ctx, function) })
 	case p.data == "":
 		return errors.New("where the dead letters are is not known; name their queue with --queue")
 	default:
-		out.Done, out.Failed, err = local.ReplayDeadLetters(p.data, func(l local.DeadLetter) bool { return l.Function == function },
-			func(l local.DeadLetter) error {
+		out.Done, out.Failed, err = poller.ReplayDeadLetters(p.data,
+			func(l poller.DeadLetter) bool { return l.Function == function },
+			func(l poller.DeadLetter) error {
 				err := again(l.Record)
 				if err != nil {
-					fmt.Fprintf(c.err, "%s: %v\n", l.Record.Change.SequenceNumber, err)
+					fmt.Fprintf(c.err, "%s: %s\n", l.Record.Change.SequenceNumber, printable(err.Error()))
 				}
 				return err
 			})
@@ -148,7 +207,8 @@ func (c *cli) replayLetters(ctx context.Context, word, queue string) error {
 	if err != nil {
 		return err
 	}
-	if err := c.show(out, cols{head: "DONE FAILED", rows: [][]string{{fmt.Sprint(out.Done), fmt.Sprint(out.Failed)}}}); err != nil {
+	if err := c.show(out, cols{head: "DONE FAILED", rows: [][]string{{fmt.Sprint(out.Done),
+		fmt.Sprint(out.Failed)}}}); err != nil {
 		return err
 	}
 	if out.Failed > 0 {
@@ -157,88 +217,75 @@ func (c *cli) replayLetters(ctx context.Context, word, queue string) error {
 	return nil
 }
 
-// queue is a dead-letter queue.
-type queue struct {
-	url     string
-	sqs     *sqs.Client
-	streams *dynamodbstreams.Client
-}
-
-// openQueue finds the queue; ok is false where none is named.
-func openQueue(ctx context.Context, word, url string) (q queue, ok bool, err error) {
-	if url == "" {
-		url = os.Getenv(strings.ToUpper(word) + "_DEAD_LETTERS")
-	}
-	if url == "" {
-		return queue{}, false, nil
-	}
-	cfg, err := config.LoadDefaultConfig(ctx)
+// dropLetters drops the letters of a function that begin at a sequence number,
+// or all of them if it is "". It writes each to the audit log before it
+// removes it.
+func (c *cli) dropLetters(ctx context.Context, word, queue, first string) error {
+	function, err := streamFunction(word)
 	if err != nil {
-		return queue{}, false, fmt.Errorf("configuration of the AWS SDK: %w", err)
+		return err
 	}
-	return queue{url, sqs.NewFromConfig(cfg), dynamodbstreams.NewFromConfig(cfg)}, true, nil
-}
-
-// message is what Lambda sends about a batch that it gave up on.
-type message struct {
-	receipt *string
-	body    struct {
-		Context struct {
-			Condition string `json:"condition"`
-		} `json:"requestContext"`
-		Timestamp string `json:"timestamp"`
-		Batch     struct {
-			Shard  string `json:"shardId"`
-			First  string `json:"startSequenceNumber"`
-			Last   string `json:"endSequenceNumber"`
-			Size   int    `json:"batchSize"`
-			Stream string `json:"streamArn"`
-		} `json:"DDBStreamBatchInfo"`
+	p, err := c.place(ctx)
+	if err != nil {
+		return err
 	}
-}
-
-// receive takes what is in the queue now; it comes back after half a minute
-// unless it is deleted.
-func (q queue) receive(ctx context.Context) ([]message, error) {
-	var all []message
-	for {
-		out, err := q.sqs.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{QueueUrl: &q.url, MaxNumberOfMessages: 10, VisibilityTimeout: 30, WaitTimeSeconds: 1})
+	dropped := 0
+	q, ok, err := openQueue(ctx, word, queue)
+	switch {
+	case err != nil:
+		return err
+	case ok:
+		everywhere, err := p.everywhere(ctx)
 		if err != nil {
-			return nil, fmt.Errorf("dead-letter queue: %w", err)
+			return err
 		}
-		if len(out.Messages) == 0 {
-			return all, nil
-		}
-		for _, raw := range out.Messages {
-			m := message{receipt: raw.ReceiptHandle}
-			if err := json.Unmarshal([]byte(aws.ToString(raw.Body)), &m.body); err != nil || m.body.Batch.Stream == "" {
-				return nil, errors.New("dead-letter queue: a message is not about a batch of a stream")
+		err = q.each(ctx, 30, func(m message) (bool, error) {
+			if first != "" && m.shown().First != first {
+				return false, nil
 			}
-			all = append(all, m)
+			dropped++
+			return true, p.note(ctx, everywhere, "dlq.drop", word, m.shown(), nil)
+		})
+		if err != nil {
+			return err
 		}
-	}
-}
-
-func (q queue) replay(ctx context.Context, c *cli, again func(...events.DynamoDBEventRecord) error) (out replayed, err error) {
-	messages, err := q.receive(ctx)
-	if err != nil {
-		return out, err
-	}
-	for _, m := range messages {
-		b := m.body.Batch
-		records, err := local.ReadStream(ctx, q.streams, local.StreamRange{Stream: b.Stream, Shard: b.Shard, First: b.First, Last: b.Last})
-		if err == nil {
-			err = again(records...)
+	default:
+		mine := func(l poller.DeadLetter) bool {
+			return l.Function == function && (first == "" || l.Record.Change.SequenceNumber == first)
+		}
+		var failed int
+		dropped, failed, err = poller.ReplayDeadLetters(p.data, mine, func(l poller.DeadLetter) error {
+			return p.noteDrop(ctx,
+				word, l)
+		})
+		if err == nil && failed > 0 {
+			err = fmt.Errorf("%d dead letters stay: the audit log cannot be written", failed)
 		}
 		if err != nil {
-			out.Failed++
-			fmt.Fprintf(c.err, "%s to %s: %v\n", b.First, b.Last, err)
-			continue
+			return err
 		}
-		if _, err := q.sqs.DeleteMessage(ctx, &sqs.DeleteMessageInput{QueueUrl: &q.url, ReceiptHandle: m.receipt}); err != nil {
-			return out, fmt.Errorf("dead-letter queue: %w", err)
-		}
-		out.Done++
 	}
-	return out, nil
+	if dropped == 0 && first != "" {
+		return fmt.Errorf("%s has no dead letter %q", word, first)
+	}
+	return c.done(map[string]int{"dropped": dropped}, "Dropped %d dead letters.", dropped)
+}
+
+// noteDrop writes an audit log entry in the letter's tenant about the drop.
+func (p place) noteDrop(ctx context.Context, word string, l poller.DeadLetter) error {
+	key, ok := stream.KeyOf(l.Record)
+	t, of := stream.TenantOf(p.db, key)
+	if !ok || !of {
+		return nil
+	}
+	known, err := p.everywhere(ctx)
+	if err != nil || !slices.Contains(known, t.ID()) {
+		return err
+	}
+	at := l.Record.Change.SequenceNumber
+	return p.note(ctx, []string{t.ID()}, "dlq.drop", word,
+		struct {
+			shownLetter
+			Item table.Key `json:"item"`
+		}{shownLetter{l.At.Format(time.RFC3339), l.Shard, at, at, 1, l.Error}, key}, nil)
 }

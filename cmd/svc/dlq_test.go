@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -18,16 +19,22 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 
-	"svc/pkg/local"
+	"svc/pkg/data/stream"
+	"svc/pkg/data/table"
+	"svc/pkg/local/folder"
+	"svc/pkg/local/poller"
 )
 
-// TestDeadLettersOfAFolder: what can be done is done and dropped, what fails
-// again stays with its new reason, another function's is left alone.
+// A replay reads the current items. It drops the letters of items that succeed
+// and of items that no longer exist. A letter that fails again stays with its
+// new reason. Another function's letters are unchanged. drop drops one letter.
 func TestDeadLettersOfAFolder(t *testing.T) {
 	w := start(t)
 	var kept []byte
-	for i, r := range records(t, "settlement-broken") {
-		line, err := json.Marshal(local.DeadLetter{At: time.Now().UTC(), Function: "SettlementFunction", Shard: "shard-1", Error: "tried", Record: r})
+	all := records(t, "settlement-broken")
+	for i, r := range all {
+		line, err := json.Marshal(poller.DeadLetter{At: time.Now().UTC(), Function: "SettlementFunction", Shard: "shard-1",
+			Error: "tried", Record: r})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -43,8 +50,10 @@ func TestDeadLettersOfAFolder(t *testing.T) {
 	if got := strings.Count(w.ok("dlq", "list", "settlement"), "shard-1"); got != 3 {
 		t.Errorf("%d dead letters are listed, want 3", got)
 	}
+	w.breakTrip(all[1])
 	out, errs, code := w.run("dlq", "replay", "settlement", "--json")
-	if code != 1 || !strings.Contains(out, `"done": 2`) || !strings.Contains(out, `"failed": 1`) || !strings.Contains(errs, "stay") {
+	if code != 1 || !strings.Contains(out, `"done": 2`) || !strings.Contains(out, `"failed": 1`) || !strings.Contains(errs,
+		"stay") {
 		t.Errorf("code %d: %s %s", code, out, errs)
 	}
 	if got := w.ok("dlq", "list", "settlement"); strings.Count(got, "shard-1") != 1 || strings.Contains(got, "tried") {
@@ -54,8 +63,40 @@ func TestDeadLettersOfAFolder(t *testing.T) {
 	if got := w.ok("dlq", "list", "projection"); strings.Contains(got, "shard-1") {
 		t.Errorf("what stays of projection: %s", got)
 	}
-	if _, errs, code := w.run("dlq", "list", "keys"); code != 2 {
-		t.Errorf("code %d: %s", code, errs)
+	if _, errs, code := w.run("dlq", "drop", "settlement", "123"); code != 1 || !strings.Contains(errs, "123") {
+		t.Errorf("dropping none: %d %s", code, errs)
+	}
+	w.ok("dlq", "drop", "settlement", all[1].Change.SequenceNumber)
+	if got := w.ok("dlq", "list", "settlement"); strings.Contains(got, "shard-1") {
+		t.Errorf("what stays of what was dropped: %s", got)
+	}
+	for _, args := range [][]string{{"list", "keys"}, {"drop", "settlement"}, {"drop", "settlement", "1", "--all"}} {
+		if _, errs, code := w.run(append([]string{"dlq"}, args...)...); code != 2 {
+			t.Errorf("dlq %v: code %d: %s", args, code, errs)
+		}
+	}
+}
+
+// breakTrip replaces a record's item with a completed trip that cannot be
+// decoded.
+func (w *world) breakTrip(r events.DynamoDBEventRecord) {
+	w.Helper()
+	running, err := folder.Find(w.Context(), w.data)
+	if err != nil {
+		w.Fatal(err)
+	}
+	db, err := table.Open(context.Background(), table.Options{Table: running.Table, Endpoint: running.Endpoint})
+	if err != nil {
+		w.Fatal(err)
+	}
+	key, ok := stream.KeyOf(r)
+	tn, of := stream.TenantOf(db, key)
+	if !ok || !of {
+		w.Fatalf("the record has the key %v", key)
+	}
+	if err := tn.Load(w.Context(), table.Item{Key: key, Type: "trip",
+		Attrs: map[string]any{"status": "COMPLETED"}}); err != nil {
+		w.Fatal(err)
 	}
 }
 
@@ -72,21 +113,25 @@ func records(t *testing.T, name string) []events.DynamoDBEventRecord {
 	return e.Records
 }
 
-// TestDeadLettersOfAQueue: a message names a range of the stream, whose
-// records are read again; the message is deleted when they are dealt with, and
-// stays where the stream no longer has them.
+// A message names a range of the stream, whose items are processed again. If
+// the stream no longer has the range, the table is processed instead. A
+// foreign message stops nothing and stays until it is dropped; the audit log
+// records the drop.
 func TestDeadLettersOfAQueue(t *testing.T) {
 	w := start(t)
-	running, err := local.FindRunning(context.Background(), w.data)
+	running, err := folder.Find(context.Background(), w.data)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, value := range map[string]string{"AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local",
+	for name, value := range map[string]string{"AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "local",
+		"AWS_SECRET_ACCESS_KEY":             "local",
 		"AWS_ENDPOINT_URL_DYNAMODB_STREAMS": running.Endpoint} {
 		t.Setenv(name, value)
 	}
 	stream, shard, first, last := ends(t)
-	messages := map[string]string{"good": body(stream, shard, first, last), "late": body(stream, "shardId-gone", first, last)}
+	messages := map[string]string{"good": body(stream, shard, first, last), "late": body(stream, "shardId-gone", first,
+		last), "foreign": "hello"}
+	received := map[string]int{}
 	hidden := map[string]bool{}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/x-amz-json-1.0")
@@ -98,7 +143,7 @@ func TestDeadLettersOfAQueue(t *testing.T) {
 		switch r.Header.Get("X-Amz-Target") {
 		case "AmazonSQS.ReceiveMessage":
 			for receipt, text := range messages {
-				if !hidden[receipt] {
+				if received[receipt]++; !hidden[receipt] || received[receipt] == 3 { // a queue may deliver a message twice
 					out = append(out, map[string]string{"MessageId": receipt, "ReceiptHandle": receipt, "Body": text})
 				}
 				hidden[receipt] = true
@@ -111,25 +156,116 @@ func TestDeadLettersOfAQueue(t *testing.T) {
 	defer server.Close()
 	t.Setenv("AWS_ENDPOINT_URL_SQS", server.URL)
 	t.Setenv("SETTLEMENT_DEAD_LETTERS", server.URL+"/123456789012/dead")
-	if got := w.ok("dlq", "list", "settlement"); !strings.Contains(got, first) || !strings.Contains(got, "RetryAttemptsExhausted") {
+	if got := w.ok("dlq", "list", "settlement"); !strings.Contains(got, first) || !strings.Contains(got,
+		"RetryAttemptsExhausted") {
 		t.Errorf("list: %s", got)
 	}
 	clear(hidden)
+	clear(received)
 	out, errs, code := w.run("dlq", "replay", "settlement", "--json")
-	if code != 1 || !strings.Contains(out, `"done": 1`) || !strings.Contains(errs, "svc rebuild") {
+	if code != 1 || !strings.Contains(out, `"done": 2`) || !strings.Contains(out, `"failed": 1`) || strings.Count(errs,
+		"foreign") != 1 {
 		t.Errorf("code %d: %s %s", code, out, errs)
 	}
-	if _, still := messages["good"]; still || len(messages) != 1 {
+	if _, still := messages["foreign"]; !still || len(messages) != 1 {
 		t.Errorf("what stays: %v", messages)
 	}
+	clear(hidden)
+	w.ok("dlq", "drop", "settlement", "--all")
+	if len(messages) > 0 {
+		t.Errorf("what stays of what was dropped: %v", messages)
+	}
+	if got := w.ok("audit", "metro"); !strings.Contains(got, "dlq.drop") {
+		t.Errorf("audit: %s", got)
+	}
+}
+
+// A message names an object in S3 that has the records. A replay works although
+// the stream has forgotten them, and removes object and message. A message
+// whose object has expired, or names no bucket, stops nothing.
+func TestDeadLettersOfABucket(t *testing.T) {
+	w := start(t)
+	payload, err := json.Marshal(map[string]any{"Records": records(t, "settlement-broken")[:1]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	letter := body("arn:aws:dynamodb:us-east-1:123456789012:table/t/stream/s", "shardId-gone", "111", "111")
+	objects := map[string]string{ // Lambda may write the event as a text or as an object
+		"/lost/aws/lambda/m/shardId-gone/a letter": strings.Replace(letter, "{", fmt.Sprintf(`{"payload": %q, `, payload), 1),
+		"/lost/aws/lambda/m/shardId-gone/b":        strings.Replace(letter, "{", fmt.Sprintf(`{"payload": %s, `, payload), 1)}
+	messages := map[string]string{"good": created("lost", "aws/lambda/m/shardId-gone/a letter"),
+		"good too": created("lost", "aws/lambda/m/shardId-gone/b"),
+		"expired":  created("lost", "aws/lambda/m/none"), "odd": created("a.example/x", "k")}
+	var removed []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !strings.HasPrefix(r.Header.Get("Authorization"), "AWS4-HMAC-SHA256 ") {
+			t.Errorf("%s %s is not signed", r.Method, r.URL)
+		}
+		switch r.Method {
+		case http.MethodGet:
+			if objects[r.URL.Path] == "" {
+				w.WriteHeader(http.StatusNotFound)
+			}
+			_, _ = io.WriteString(w, objects[r.URL.Path])
+		case http.MethodDelete:
+			delete(objects, r.URL.Path)
+			removed = append(removed, r.URL.Path)
+			w.WriteHeader(http.StatusNoContent)
+		default:
+			answerQueue(t, w, r, messages)
+		}
+	}))
+	defer server.Close()
+	for name, value := range map[string]string{"AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "local",
+		"AWS_SECRET_ACCESS_KEY": "local", "AWS_ENDPOINT_URL_SQS": server.URL, "AWS_ENDPOINT_URL_S3": server.URL,
+		"SETTLEMENT_DEAD_LETTERS": server.URL + "/123456789012/dead"} {
+		t.Setenv(name, value)
+	}
+	if got := w.ok("dlq", "list", "settlement"); !strings.Contains(got, "shardId-gone") ||
+		!strings.Contains(got, "expired in S3") || !strings.Contains(got, "cannot be") {
+		t.Errorf("list: %s", got)
+	}
+	out, errs, code := w.run("dlq", "replay", "settlement", "--json")
+	if code != 1 || !strings.Contains(out, `"done": 3`) || !strings.Contains(errs, "odd") || len(objects) > 0 {
+		t.Errorf("code %d: %s %s; objects %v", code, out, errs, objects)
+	}
+	if w.ok("dlq", "drop", "settlement", "odd"); len(messages) > 0 || len(removed) != 3 {
+		t.Errorf("messages %v stay; removed are %v", messages, removed)
+	}
+}
+
+// created is what EventBridge says of a new object.
+func created(bucket, key string) string {
+	return fmt.Sprintf(`{"source": "aws.s3", "detail-type": "Object Created",
+		"detail": {"bucket": {"name": %q}, "object": {"key": %q}}}`, bucket, key)
+}
+
+// answerQueue answers a request to a queue with the messages.
+func answerQueue(t *testing.T, w http.ResponseWriter, r *http.Request, messages map[string]string) {
+	var in struct{ ReceiptHandle string }
+	if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
+		t.Error(err)
+	}
+	var out []map[string]string
+	switch r.Header.Get("X-Amz-Target") {
+	case "AmazonSQS.ReceiveMessage":
+		for receipt, text := range messages {
+			out = append(out, map[string]string{"MessageId": receipt, "ReceiptHandle": receipt, "Body": text})
+		}
+	case "AmazonSQS.DeleteMessage":
+		delete(messages, in.ReceiptHandle)
+	}
+	w.Header().Set("Content-Type", "application/x-amz-json-1.0")
+	_ = json.NewEncoder(w).Encode(map[string]any{"Messages": out})
 }
 
 func body(stream, shard, first, last string) string {
 	return fmt.Sprintf(`{"requestContext": {"condition": "RetryAttemptsExhausted"}, "timestamp": "2026-06-01T12:00:00Z",
-		"DDBStreamBatchInfo": {"shardId": %q, "startSequenceNumber": %q, "endSequenceNumber": %q, "batchSize": 3, "streamArn": %q}}`, shard, first, last, stream)
+		"DDBStreamBatchInfo": {"shardId": %q, "startSequenceNumber": %q, "endSequenceNumber": %q,
+		"batchSize": 3, "streamArn": %q}}`, shard, first, last, stream)
 }
 
-// ends gives the first and the third record of the service's stream.
+// ends returns the first and the third record of the service's stream.
 func ends(t *testing.T) (stream, shard, first, last string) {
 	t.Helper()
 	ctx := context.Background()
@@ -148,11 +284,13 @@ func ends(t *testing.T) (stream, shard, first, last string) {
 		t.Fatal(err)
 	}
 	id := described.StreamDescription.Shards[0].ShardId
-	it, err := client.GetShardIterator(ctx, &dynamodbstreams.GetShardIteratorInput{StreamArn: arn, ShardId: id, ShardIteratorType: types.ShardIteratorTypeTrimHorizon})
+	it, err := client.GetShardIterator(ctx, &dynamodbstreams.GetShardIteratorInput{StreamArn: arn, ShardId: id,
+		ShardIteratorType: types.ShardIteratorTypeTrimHorizon})
 	if err != nil {
 		t.Fatal(err)
 	}
-	page, err := client.GetRecords(ctx, &dynamodbstreams.GetRecordsInput{ShardIterator: it.ShardIterator, Limit: aws.Int32(3)})
+	page, err := client.GetRecords(ctx, &dynamodbstreams.GetRecordsInput{ShardIterator: it.ShardIterator,
+		Limit: aws.Int32(3)})
 	if err != nil || len(page.Records) < 3 {
 		t.Fatalf("records: %v", err)
 	}

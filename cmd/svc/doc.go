@@ -1,8 +1,8 @@
-// Command svc runs the service on a developer's machine and operates one
-// anywhere: `svc dev`, and a command for each thing an operator of the
-// platform does.
+// Command svc runs the service on a developer's machine and operates any
+// deployment. It has `svc dev`, and one command for each task of a platform
+// operator.
 //
 // It owns flags, output and exit codes (0; 1 for a failure, with one line on
-// standard error; 2 for wrong usage). It must not know rules of the service:
-// a command calls the packages that have them.
+// standard error; 2 for wrong usage). It must not contain rules of the
+// service: a command calls the packages that own them.
 package main

@@ -6,10 +6,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"svc/pkg/authz"
-	"svc/pkg/driver"
-	"svc/pkg/table"
-	"svc/pkg/timestamp"
+	"svc/pkg/access/authz"
+	"svc/pkg/base/timestamp"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/driver"
 )
 
 func driverCommand(c *cli) *cobra.Command {
@@ -38,9 +38,11 @@ func driverFlags(cmd *cobra.Command) *edits[driver.Record] {
 
 func (c *cli) driverAdd() *cobra.Command {
 	cmd := &cobra.Command{Use: "add SLUG EMAIL", Short: "Add a driver", Args: cobra.ExactArgs(2),
-		Example: "  svc driver add metro driver4@metro.example --first Lena --last Fischer --plate MTR-2201 --model 'Kia Niro' --color Blue"}
+		Example: "  svc driver add metro driver4@metro.example --first Lena --last Fischer --plate MTR-2201 --model " +
+			"'Kia Niro' --color Blue"}
 	e, hash := driverFlags(cmd), newPassword(cmd)
-	cmd.RunE = c.addPerson("driver", authz.Driver, hash, func(ctx context.Context, t table.Tenant, address, hashed string) (added, error) {
+	cmd.RunE = c.addPerson("driver", authz.Driver, hash, func(ctx context.Context, t table.Tenant, address,
+		hashed string) (added, error) {
 		r := driver.Record{Driver: driver.Driver{Email: address}}
 		if err := e.apply(&r); err != nil {
 			return added{}, err
@@ -52,8 +54,10 @@ func (c *cli) driverAdd() *cobra.Command {
 }
 
 func (c *cli) driverList() *cobra.Command {
-	cmd := &cobra.Command{Use: "list SLUG", Short: "List drivers, newest first", Args: cobra.ExactArgs(1), Example: "  svc driver list metro --status ONLINE"}
-	status, limit := cmd.Flags().String("status", "", "only drivers with this `STATUS`: OFFLINE, ONLINE or BUSY"), cmd.Flags().Int("limit", 100, "drivers at most")
+	cmd := &cobra.Command{Use: "list SLUG", Short: "List drivers, newest first", Args: cobra.ExactArgs(1),
+		Example: "  svc driver list metro --status ONLINE"}
+	status, limit := cmd.Flags().String("status", "",
+		"only drivers with this `STATUS`: OFFLINE, ONLINE or BUSY"), cmd.Flags().Int("limit", 100, "drivers at most")
 	cmd.RunE = act(func(ctx context.Context, args []string) error {
 		if err := oneOf("status", *status, []string{driver.Offline, driver.Online, driver.Busy}); err != nil {
 			return err
@@ -79,20 +83,8 @@ func (c *cli) driverList() *cobra.Command {
 
 func (c *cli) driverEdit() *cobra.Command {
 	cmd := &cobra.Command{Use: "edit SLUG EMAIL|ID", Short: "Change a driver", Args: cobra.ExactArgs(2),
-		Example: "  svc driver edit metro driver1@metro.example --status OFFLINE\n  svc driver edit metro driver1@metro.example --disable"}
-	e := driverFlags(cmd)
-	e.text("email", "mail `address`", func(r *driver.Record) *string { return &r.Email })
-	e.flag("disable", "end sign-in and tokens; --disable=false undoes it", func(r *driver.Record) *bool { return &r.Disabled })
-	cmd.RunE = e.change(c, func(ctx context.Context, t table.Tenant, args []string) error {
-		one, err := findDriver(ctx, t, args[1])
-		if err != nil {
-			return err
-		}
-		now, err := driver.Change(ctx, t, by(), one.ID, e.apply)
-		if err != nil {
-			return err
-		}
-		return c.done(now, "Changed driver %s.", now.ID)
-	})
-	return cmd
+		Example: "  svc driver edit metro driver1@metro.example --status OFFLINE\n  svc driver edit metro " +
+			"driver1@metro.example --disable"}
+	return driverFlags(cmd).account(c, account[driver.Record]{kind: "driver", find: findDriver, change: driver.Change,
+		fields: func(r *driver.Record) (*string, *string, *bool) { return &r.ID, &r.Email, &r.Disabled }})
 }

@@ -7,15 +7,15 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"svc/pkg/feedback"
-	"svc/pkg/table"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/feedback"
 )
 
 func feedbackCommand(c *cli) *cobra.Command {
-	return group("feedback", "The platform's roadmap", c.feedbackList(), c.feedbackStatus())
+	return group("feedback", "The platform's roadmap", c.feedbackList(), c.feedbackStatus(), c.feedbackDelete())
 }
 
-// postRow is a post as operators of the platform see it.
+// postRow is a post as platform operators see it.
 type postRow struct {
 	ID           string          `json:"id"`
 	Slug         string          `json:"slug"`
@@ -67,7 +67,8 @@ func (c *cli) feedbackList() *cobra.Command {
 		}
 		rows, out := make([]postRow, len(posts)), cols{head: "VOTES COMMENTS TYPE STATUS CATEGORY CREATED SLUG ID"}
 		for i, post := range posts {
-			rows[i] = postRow{post.ID, post.Slug, post.Type, post.Status, post.Category, post.Title, post.TitleEn, post.Votes, post.Comments, post.CreatedAt, post.UpdatedAt}
+			rows[i] = postRow{post.ID, post.Slug, post.Type, post.Status, post.Category, post.Title, post.TitleEn, post.Votes,
+				post.Comments, post.CreatedAt, post.UpdatedAt}
 			day, _, _ := strings.Cut(post.CreatedAt, "T")
 			out.add(post.Votes, post.Comments, post.Type, post.Status, post.Category, day, post.Slug, post.ID)
 		}
@@ -78,18 +79,30 @@ func (c *cli) feedbackList() *cobra.Command {
 
 func (c *cli) feedbackStatus() *cobra.Command {
 	return &cobra.Command{Use: "status ID|SLUG STATUS", Short: "Move a post to another status", Args: cobra.ExactArgs(2),
-		Long:    "Move a feedback post to UNDER_REVIEW, PLANNED, IN_PROGRESS, COMPLETED or REJECTED. The last two take no more votes and comments.",
-		Example: "  svc feedback status let-a-business-pause-its-orders PLANNED\n  svc feedback status pst_01JR0ADMAP0000000000000004 IN_PROGRESS",
-		RunE: act(func(ctx context.Context, args []string) error {
-			p, err := c.place(ctx)
-			if err != nil {
-				return err
-			}
+		Long: "Move a feedback post to UNDER_REVIEW, PLANNED, IN_PROGRESS, COMPLETED or REJECTED. The last two take " +
+			"no more votes and comments.",
+		Example: "  svc feedback status let-a-business-pause-its-orders PLANNED\n  svc feedback status " +
+			"pst_01JR0ADMAP0000000000000004 IN_PROGRESS",
+		RunE: c.on(func(ctx context.Context, p place, args []string) error {
 			post, err := feedback.ChangeStatus(ctx, p.db, by(), args[0], args[1])
 			if err != nil {
 				return missing(err, "post", args[0])
 			}
 			out := map[string]string{"id": post.ID, "slug": post.Slug, "status": string(post.Status)}
 			return c.done(out, "%s is %s.", post.Slug, post.Status)
+		})}
+}
+
+func (c *cli) feedbackDelete() *cobra.Command {
+	return &cobra.Command{Use: "delete ID|SLUG", Short: "Delete a post for good", Args: cobra.ExactArgs(1),
+		Long: "Delete a feedback post with its texts, comments and votes. To keep a record of it, reject it instead " +
+			"(svc feedback status).",
+		Example: "  svc feedback delete pst_01JR0ADMAP0000000000000004",
+		RunE: c.on(func(ctx context.Context, p place, args []string) error {
+			post, err := feedback.Delete(ctx, p.db, by(), args[0])
+			if err != nil {
+				return missing(err, "post", args[0])
+			}
+			return c.done(map[string]string{"id": post.ID, "slug": post.Slug}, "%s is deleted.", post.Slug)
 		})}
 }

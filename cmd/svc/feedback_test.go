@@ -5,10 +5,9 @@ import (
 	"testing"
 )
 
-// The roadmap is listed by what operators of the platform ask for; a status
-// that is changed shows.
+// Platform operators can filter the roadmap; a changed status is visible.
 func TestFeedback(t *testing.T) {
-	w := start(t)
+	w := share(t)
 	list := func(args ...string) []string {
 		t.Helper()
 		slugs := []string{}
@@ -39,6 +38,10 @@ func TestFeedback(t *testing.T) {
 	w.ok("feedback", "status", "let-a-business-pause-its-orders", "REJECTED")
 	if got := list("--category", "delivery"); len(got) > 0 {
 		t.Errorf("open: %v", got)
+	}
+	w.ok("feedback", "delete", "let-a-business-pause-its-orders")
+	if got := list("--category", "delivery", "--status", "ALL"); len(got) > 0 {
+		t.Errorf("deleted: %v", got)
 	}
 	if out := w.ok("feedback", "list"); !strings.HasPrefix(out, "VOTES  COMMENTS") || strings.Count(out, "\n") != 9 {
 		t.Errorf("for people: %s", out)

@@ -3,21 +3,23 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"svc/pkg/table"
+	"svc/pkg/data/audit"
+	"svc/pkg/data/table"
 )
 
-// edits collects flags that change one thing each, when they are given.
+// edits collects the flags that each change one value, if set.
 type edits[T any] struct {
 	cmd   *cobra.Command
 	steps []func(*T) error
 }
 
-// text is a flag whose value is put into a field.
+// text adds a flag that sets a string field.
 func (e *edits[T]) text(name, usage string, field func(*T) *string) {
 	value := e.cmd.Flags().String(name, "", usage)
 	e.step(name, func(to *T) error {
@@ -26,7 +28,7 @@ func (e *edits[T]) text(name, usage string, field func(*T) *string) {
 	})
 }
 
-// optional is a flag for a field that may be null, which "" makes it.
+// optional adds a flag for a nullable field; "" sets it to null.
 func (e *edits[T]) optional(name, usage string, field func(*T) **string) {
 	value := e.cmd.Flags().String(name, "", usage)
 	e.step(name, func(to *T) error {
@@ -38,7 +40,7 @@ func (e *edits[T]) optional(name, usage string, field func(*T) **string) {
 	})
 }
 
-// number is a flag for an exact number.
+// number adds a flag for an exact number.
 func (e *edits[T]) number(name, usage string, field func(*T) *json.Number) {
 	value := e.cmd.Flags().String(name, "", usage)
 	e.step(name, func(to *T) error {
@@ -47,7 +49,7 @@ func (e *edits[T]) number(name, usage string, field func(*T) *json.Number) {
 	})
 }
 
-// maybe is a flag for an exact number that may be null, which "" makes it.
+// maybe adds a flag for a nullable exact number; "" sets it to null.
 func (e *edits[T]) maybe(name, usage string, field func(*T) **json.Number) {
 	value := e.cmd.Flags().String(name, "", usage)
 	e.step(name, func(to *T) error {
@@ -60,8 +62,8 @@ func (e *edits[T]) maybe(name, usage string, field func(*T) **json.Number) {
 	})
 }
 
-// whole is a flag for an integer.
-func (e *edits[T]) whole(name, usage string, field func(*T) *int) {
+// integer adds a flag for an integer.
+func (e *edits[T]) integer(name, usage string, field func(*T) *int) {
 	value := e.cmd.Flags().Int(name, 0, usage)
 	e.step(name, func(to *T) error {
 		*field(to) = *value
@@ -69,7 +71,7 @@ func (e *edits[T]) whole(name, usage string, field func(*T) *int) {
 	})
 }
 
-// flag is a flag that is on or off.
+// flag adds a flag that is on or off.
 func (e *edits[T]) flag(name, usage string, field func(*T) *bool) {
 	value := e.cmd.Flags().Bool(name, false, usage)
 	e.step(name, func(to *T) error {
@@ -78,10 +80,10 @@ func (e *edits[T]) flag(name, usage string, field func(*T) *bool) {
 	})
 }
 
-// given says in the help what holds where a flag is left out.
+// given sets the default that the help shows.
 func (e *edits[T]) given(name, value string) { e.cmd.Flags().Lookup(name).DefValue = value }
 
-// step runs when the flag was given.
+// step runs if the flag was set.
 func (e *edits[T]) step(name string, do func(*T) error) {
 	e.steps = append(e.steps, func(to *T) error {
 		if !e.cmd.Flags().Changed(name) {
@@ -91,19 +93,64 @@ func (e *edits[T]) step(name string, do func(*T) error) {
 	})
 }
 
-// apply makes the changes that the flags ask for.
+// apply makes the changes of the flags that were set. The error has the faults of
+// all.
 func (e *edits[T]) apply(to *T) error {
+	var errs []error
 	for _, step := range e.steps {
-		if err := step(to); err != nil {
-			return err
+		errs = append(errs, step(to))
+	}
+	return errors.Join(errs...)
+}
+
+// flagFaults returns every fault of a command line's flags: pflag stops at the
+// first.
+func flagFaults(cmd *cobra.Command, args []string) error {
+	var errs []error
+	for i := 0; i < len(args) && args[i] != "--"; i++ {
+		if !strings.HasPrefix(args[i], "-") || args[i] == "-" {
+			continue
 		}
+		err := cmd.Flags().Parse(args[i : i+1])
+		if err != nil && strings.HasPrefix(err.Error(), "flag needs an argument") && i+1 < len(args) {
+			err = cmd.Flags().Parse(args[i : i+2])
+			i++
+		}
+		if err == nil {
+			continue
+		}
+		said, _, _ := strings.Cut(err.Error(), ": strconv.") // a value that is not a number
+		if name, unknown := strings.CutPrefix(said, "unknown flag: --"); unknown {
+			var names []string
+			cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
+			said += nearest("--"+name, names)
+		}
+		errs = append(errs, usagef("%s", said))
+	}
+	return errors.Join(errs...)
+}
+
+// usages returns the usage errors within err, in order.
+func usages(err error) []error {
+	switch one := err.(type) { //nolint:errorlint // the tree is walked here
+	case usageError:
+		return []error{one}
+	case interface{ Unwrap() []error }:
+		var out []error
+		for _, e := range one.Unwrap() {
+			out = append(out, usages(e)...)
+		}
+		return out
+	case interface{ Unwrap() error }:
+		return usages(one.Unwrap())
 	}
 	return nil
 }
 
-// change is the code of a command that changes something of a tenant, whose
-// slug comes first: f runs when a flag says what.
-func (e *edits[T]) change(c *cli, f func(ctx context.Context, t table.Tenant, args []string) error) func(*cobra.Command, []string) error {
+// change returns the code of a command that changes something of a tenant. The
+// slug is the first argument. f runs if at least one flag was set.
+func (e *edits[T]) change(c *cli, f func(ctx context.Context, t table.Tenant, args []string) error) func(*cobra.Command,
+	[]string) error {
 	return act(func(ctx context.Context, args []string) error {
 		if err := e.needed(); err != nil {
 			return err
@@ -116,7 +163,37 @@ func (e *edits[T]) change(c *cli, f func(ctx context.Context, t table.Tenant, ar
 	})
 }
 
-// needed is a usage error when no flag of the command's own was given.
+// account is an account type that a command changes.
+type account[T any] struct {
+	kind   string // its name in messages
+	find   func(ctx context.Context, t table.Tenant, name string) (T, error)
+	change func(ctx context.Context, t table.Tenant, by audit.By, id string, edit func(*T) error) (T, error)
+	fields func(*T) (id, email *string, disabled *bool)
+}
+
+// account makes the command change the account that its second argument names,
+// and adds the flags that all accounts share.
+func (e *edits[T]) account(c *cli, a account[T]) *cobra.Command {
+	e.text("email", "mail `address`", func(r *T) *string { _, email, _ := a.fields(r); return email })
+	e.flag("disable", "end sign-in and tokens; --disable=false undoes it",
+		func(r *T) *bool { _, _, disabled := a.fields(r); return disabled })
+	e.cmd.RunE = e.change(c, func(ctx context.Context, t table.Tenant, args []string) error {
+		one, err := a.find(ctx, t, args[1])
+		if err != nil {
+			return err
+		}
+		id, _, _ := a.fields(&one)
+		now, err := a.change(ctx, t, by(), *id, e.apply)
+		if err != nil {
+			return err
+		}
+		id, _, _ = a.fields(&now)
+		return c.done(now, "Changed %s %s.", a.kind, *id)
+	})
+	return e.cmd
+}
+
+// needed returns a usage error if none of the command's own flags was set.
 func (e *edits[T]) needed() error {
 	given := false
 	e.cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) { given = given || f.Changed })

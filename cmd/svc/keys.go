@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"svc/pkg/signing"
-	"svc/pkg/timestamp"
+	"svc/pkg/access/signing"
+	"svc/pkg/base/timestamp"
 )
 
 func keysCommand(c *cli) *cobra.Command {
@@ -16,16 +16,12 @@ func keysCommand(c *cli) *cobra.Command {
 
 func (c *cli) keysList() *cobra.Command {
 	return &cobra.Command{Use: "list", Short: "List the signing keys", Args: cobra.NoArgs, Example: "  svc keys list",
-		RunE: act(func(ctx context.Context, _ []string) error {
-			p, err := c.place(ctx)
-			if err != nil {
-				return err
-			}
+		RunE: c.on(func(ctx context.Context, p place, _ []string) error {
 			return c.showKeys(ctx, signing.Open(p.db, signing.Options{Issuer: p.baseURL}))
 		})}
 }
 
-// keyRow is a key for programs.
+// keyRow is a key in output for programs.
 type keyRow struct {
 	KID         string  `json:"kid"`
 	Alg         string  `json:"alg"`
@@ -54,14 +50,12 @@ func (c *cli) showKeys(ctx context.Context, keys *signing.Keys) error {
 }
 
 func (c *cli) keysRotate() *cobra.Command {
-	return &cobra.Command{Use: "rotate", Short: "Make the keys that are due, and drop those that are over", Args: cobra.NoArgs,
-		Long:    "Bring the signing keys up to date, as the scheduled rotation does: a key that is due is published, and signs 15 minutes later\nat the earliest. Running it more often does nothing.",
+	return &cobra.Command{Use: "rotate", Short: "Make the keys that are due, and drop those that are over",
+		Args: cobra.NoArgs,
+		Long: "Bring the signing keys up to date, as the scheduled rotation does: a key that is due is published, " +
+			"and signs 15 minutes later\nat the earliest. Running it more often does nothing.",
 		Example: "  svc keys rotate",
-		RunE: act(func(ctx context.Context, _ []string) error {
-			p, err := c.place(ctx)
-			if err != nil {
-				return err
-			}
+		RunE: c.on(func(ctx context.Context, p place, _ []string) error {
 			keys, err := p.keys(ctx)
 			if err != nil {
 				return err
@@ -73,9 +67,10 @@ func (c *cli) keysRotate() *cobra.Command {
 		})}
 }
 
-// changeKeys changes the keys, which are every tenant's, and leaves an entry in
-// each audit log when something came of it.
-func (p place) changeKeys(ctx context.Context, keys *signing.Keys, what, kid string, change func(context.Context) error) error {
+// changeKeys changes the signing keys, which all tenants share. If anything
+// changed, it writes an entry in every audit log.
+func (p place) changeKeys(ctx context.Context, keys *signing.Keys, what, kid string,
+	change func(context.Context) error) error {
 	states := func() (map[string]string, error) {
 		all, err := keys.List(ctx)
 		out := map[string]string{}
@@ -103,14 +98,12 @@ func (p place) changeKeys(ctx context.Context, keys *signing.Keys, what, kid str
 }
 
 func (c *cli) keysRevoke() *cobra.Command {
-	return &cobra.Command{Use: "revoke KID", Short: "End a signing key and every token it signed", Args: cobra.ExactArgs(1),
-		Long:    "End a signing key: tokens it signed stop being good, within five minutes everywhere. Its successor signs from now on.",
+	return &cobra.Command{Use: "revoke KID", Short: "End a signing key and every token it signed",
+		Args: cobra.ExactArgs(1),
+		Long: "End a signing key: tokens it signed stop being good, within five minutes everywhere. Its successor " +
+			"signs from now on.",
 		Example: "  svc keys revoke key_01JT7M4C6Q8V2N5X9B3D1F7H0K",
-		RunE: act(func(ctx context.Context, args []string) error {
-			p, err := c.place(ctx)
-			if err != nil {
-				return err
-			}
+		RunE: c.on(func(ctx context.Context, p place, args []string) error {
 			keys, err := p.keys(ctx)
 			if err != nil {
 				return err

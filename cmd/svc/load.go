@@ -9,15 +9,13 @@ import (
 	"svc/pkg/local/demo"
 )
 
-// demoCommand loads the demo into a table that svc dev does not run.
+// demoCommand loads the demo into a table that is not run by svc dev.
 func demoCommand(c *cli) *cobra.Command {
-	return &cobra.Command{Use: "demo", Short: "Load the demo data: two tenants with people, trips and orders", Args: cobra.NoArgs, Example: "  svc demo",
-		Long: "Load the demo data, once; svc dev does it by itself. Everybody's password is " + demo.Password + ": never load it where it matters.",
-		RunE: act(func(ctx context.Context, _ []string) error {
-			p, err := c.place(ctx)
-			if err != nil {
-				return err
-			}
+	return &cobra.Command{Use: "demo", Short: "Load the demo data: two tenants with people, trips and orders",
+		Args: cobra.NoArgs, Example: "  svc demo",
+		Long: "Load the demo data, once; svc dev does it by itself. Everybody's password is " + demo.Password +
+			": never load it where it matters.",
+		RunE: c.on(func(ctx context.Context, p place, _ []string) error {
 			loaded, err := demo.Load(ctx, p.db, time.Now())
 			if err != nil {
 				return err

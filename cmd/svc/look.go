@@ -10,16 +10,17 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"svc/pkg/branding"
-	"svc/pkg/settings"
-	"svc/pkg/table"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/branding"
+	"svc/pkg/domain/settings"
 )
 
 func (c *cli) tenantBrand() *cobra.Command {
-	return &cobra.Command{Use: "brand SLUG [FIELD=VALUE…]", Short: "Show or change a tenant's branding", Args: cobra.MinimumNArgs(1),
+	return &cobra.Command{Use: "brand SLUG [FIELD=VALUE…]", Short: "Show or change a tenant's branding",
+		Args:    cobra.MinimumNArgs(1),
 		Long:    "Show a tenant's branding, or change fields of it; an empty value clears one.",
 		Example: "  svc tenant brand metro\n  svc tenant brand metro primaryColor=#0B5FFF logoUrl=",
-		RunE: c.in(func(ctx context.Context, t table.Tenant, args []string) error {
+		RunE: c.in(func(ctx context.Context, _ place, t table.Tenant, args []string) error {
 			if len(args) == 1 {
 				b, err := branding.Read(ctx, t)
 				if err != nil {
@@ -45,9 +46,10 @@ func (c *cli) tenantBrand() *cobra.Command {
 }
 
 func (c *cli) tenantSettings() *cobra.Command {
-	return &cobra.Command{Use: "settings SLUG [NAME=VALUE…]", Short: "Show or change a tenant's settings", Args: cobra.MinimumNArgs(1),
+	return &cobra.Command{Use: "settings SLUG [NAME=VALUE…]", Short: "Show or change a tenant's settings",
+		Args:    cobra.MinimumNArgs(1),
 		Example: "  svc tenant settings metro\n  svc tenant settings metro pricing.cancellationFee=4.5 payments.cash=false",
-		RunE: c.in(func(ctx context.Context, t table.Tenant, args []string) error {
+		RunE: c.in(func(ctx context.Context, _ place, t table.Tenant, args []string) error {
 			if len(args) == 1 {
 				d, err := settings.Read(ctx, t)
 				if err != nil {
@@ -74,7 +76,7 @@ func (c *cli) tenantSettings() *cobra.Command {
 		})}
 }
 
-// pairs reads arguments of the form name=value.
+// pairs parses arguments of the form name=value.
 func pairs(args []string) (map[string]string, error) {
 	out := map[string]string{}
 	for _, arg := range args {
@@ -87,7 +89,7 @@ func pairs(args []string) (map[string]string, error) {
 	return out, nil
 }
 
-// put sets what a dotted path names in a document to a JSON value.
+// put sets the member at a dotted path of a document to a JSON value.
 func put(document any, path, value string) error {
 	text := value
 	for _, name := range slices.Backward(strings.Split(path, ".")) {
@@ -105,7 +107,7 @@ func put(document any, path, value string) error {
 	return nil
 }
 
-// showDocument prints a document by its JSON names.
+// showDocument prints a document with its JSON names.
 func (c *cli) showDocument(document any) error {
 	text, err := json.Marshal(document)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	go func() { // a second Ctrl-C ends at once
+	go func() { // a second Ctrl-C exits at once
 		<-ctx.Done()
 		stop()
 	}()

@@ -3,24 +3,24 @@ package main
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"svc/pkg/authz"
-	"svc/pkg/fault"
+	"svc/pkg/access/authz"
+	"svc/pkg/access/password"
+	"svc/pkg/base/fault"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/person"
 	"svc/pkg/oauth"
-	"svc/pkg/password"
-	"svc/pkg/person"
-	"svc/pkg/table"
 )
 
 func memberCommand(c *cli) *cobra.Command {
-	return group("member", "Operators' memberships and permissions", c.memberAdd(), c.memberRemove(), c.memberGrant(), c.memberRevoke(), c.memberDisable(), c.memberList())
+	return group("member", "Operators' memberships and permissions", c.memberAdd(), c.memberRemove(), c.memberGrant(),
+		c.memberRevoke(), c.memberDisable(), c.memberList())
 }
 
-// newPassword is the flag with which an account gets its password at once.
+// newPassword is the flag that sets an account's password at creation.
 func newPassword(cmd *cobra.Command) func() (string, error) {
 	value := cmd.Flags().String("password", "", "`password` to begin with; without it a one-time link is printed")
 	return func() (string, error) {
@@ -34,10 +34,34 @@ func newPassword(cmd *cobra.Command) func() (string, error) {
 	}
 }
 
-// link makes the one-time link of an account without a password; "" where the
-// service's address is not known.
+// linkable returns an error if an account needs a one-time link and the
+// service's address, which the link begins with, is unknown.
+func (p place) linkable(hash string) error {
+	if hash == "" && p.baseURL == "" {
+		return errors.New("nothing was added: the link for the first password needs the service's address; " +
+			"set BASE_URL, or give --password")
+	}
+	return nil
+}
+
+// permitted returns one error that names every unknown permission.
+func permitted(permissions []string) error {
+	var faults []error
+	for _, one := range permissions {
+		if err := known("permission", one, authz.Permissions()); err != nil {
+			faults = append(faults, err)
+		}
+	}
+	if len(faults) == 0 {
+		return nil
+	}
+	return usageError{errors.Join(faults...)}
+}
+
+// link creates the one-time link for an account without a password, "" for one
+// that has it.
 func (p place) link(ctx context.Context, audience authz.Audience, tenantID, address, hash string) (string, error) {
-	if hash != "" || p.baseURL == "" {
+	if hash != "" {
 		return "", nil
 	}
 	return oauth.NewLink(ctx, p.db, p.baseURL, audience, tenantID, address, time.Now())
@@ -50,9 +74,11 @@ type added struct {
 	Link  string `json:"link,omitempty"`
 }
 
-// addPerson is the code of a command that adds a driver or rider: SLUG EMAIL.
+// addPerson returns the code of a command that adds a driver or rider: SLUG
+// EMAIL.
 func (c *cli) addPerson(what string, audience authz.Audience, hash func() (string, error),
-	create func(ctx context.Context, t table.Tenant, address, hashed string) (added, error)) func(*cobra.Command, []string) error {
+	create func(ctx context.Context, t table.Tenant, address, hashed string) (added,
+		error)) func(*cobra.Command, []string) error {
 	return act(func(ctx context.Context, args []string) error {
 		hashed, err := hash()
 		if err != nil {
@@ -60,6 +86,9 @@ func (c *cli) addPerson(what string, audience authz.Audience, hash func() (strin
 		}
 		p, t, err := c.at(ctx, args[0])
 		if err != nil {
+			return err
+		}
+		if err := p.linkable(hashed); err != nil {
 			return err
 		}
 		made, err := create(ctx, t, args[1], hashed)
@@ -77,13 +106,15 @@ func (c *cli) added(what string, a added) error {
 	if a.Link == "" {
 		return c.done(a, "Added %s %s (%s).", what, a.Email, a.ID)
 	}
-	return c.done(a, "Added %s %s (%s). To set a password, once, within %s:\n%s", what, a.Email, a.ID, span(oauth.LinkLife), a.Link)
+	return c.done(a, "Added %s %s (%s). To set a password, once, within %s:\n%s", what, a.Email, a.ID,
+		span(oauth.LinkLife), a.Link)
 }
 
 func (c *cli) memberAdd() *cobra.Command {
 	cmd := &cobra.Command{Use: "add SLUG EMAIL", Short: "Add an operator to a tenant", Args: cobra.ExactArgs(2),
 		Long: "Add an operator to a tenant. A person who is not known yet is made, with a one-time link to set a password.",
-		Example: "  svc member add metro ana@metro.example --first Ana --last Silva --role dispatcher --permission VIEW_TRIPS --permission VIEW_DRIVERS\n" +
+		Example: "  svc member add metro ana@metro.example --first Ana --last Silva --role dispatcher --permission " +
+			"VIEW_TRIPS --permission VIEW_DRIVERS\n" +
 			"  svc member add metro boss@metro.example --all"}
 	first, last := cmd.Flags().String("first", "", "first `name`"), cmd.Flags().String("last", "", "last `name`")
 	role := cmd.Flags().String("role", "operator", "`word` for people")
@@ -94,10 +125,8 @@ func (c *cli) memberAdd() *cobra.Command {
 		if *everything {
 			*permissions = authz.Permissions()
 		}
-		for _, one := range *permissions {
-			if !slices.Contains(authz.Permissions(), one) {
-				return usagef("there is no permission %s", one)
-			}
+		if err := permitted(*permissions); err != nil {
+			return err
 		}
 		hashed, err := hash()
 		if err != nil {
@@ -111,6 +140,9 @@ func (c *cli) memberAdd() *cobra.Command {
 		one, err := store.ByEmail(ctx, args[1])
 		known := err == nil
 		if errors.Is(err, fault.NotFound()) {
+			if err := p.linkable(hashed); err != nil {
+				return err
+			}
 			one, err = store.Create(ctx, by(), person.Person{Email: args[1], FirstName: *first, LastName: *last}, hashed)
 		}
 		if err != nil {
@@ -130,13 +162,11 @@ func (c *cli) memberAdd() *cobra.Command {
 	return cmd
 }
 
-// membership runs a change of a membership: SLUG EMAIL and what else there is.
-func (c *cli) membership(change func(ctx context.Context, p place, slug, id string, rest []string) error) func(*cobra.Command, []string) error {
-	return act(func(ctx context.Context, args []string) error {
-		p, err := c.place(ctx)
-		if err != nil {
-			return err
-		}
+// membership returns the code of a command that changes a membership: SLUG
+// EMAIL and further arguments.
+func (c *cli) membership(change func(ctx context.Context, p place, slug, id string,
+	rest []string) error) func(*cobra.Command, []string) error {
+	return c.on(func(ctx context.Context, p place, args []string) error {
 		one, err := p.operator(ctx, args[1])
 		if err != nil {
 			return err
@@ -172,6 +202,9 @@ func (c *cli) memberGrant() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if err := permitted(permissions); err != nil {
+				return err
+			}
 			m, err := person.Store{DB: p.db}.Grant(ctx, t, by(), id, permissions...)
 			if err != nil {
 				return err
@@ -181,7 +214,8 @@ func (c *cli) memberGrant() *cobra.Command {
 }
 
 func (c *cli) memberRevoke() *cobra.Command {
-	return &cobra.Command{Use: "revoke SLUG EMAIL PERMISSION…", Short: "Take permissions away", Args: cobra.MinimumNArgs(3),
+	return &cobra.Command{Use: "revoke SLUG EMAIL PERMISSION…", Short: "Take permissions away",
+		Args:    cobra.MinimumNArgs(3),
 		Long:    "Take permissions away. Tokens that rely on them stop working with the next request.",
 		Example: "  svc member revoke metro operator@metro.example VIEW_TRIPS",
 		RunE: c.membership(func(ctx context.Context, p place, slug, id string, permissions []string) error {
@@ -198,8 +232,10 @@ func (c *cli) memberRevoke() *cobra.Command {
 }
 
 func (c *cli) memberDisable() *cobra.Command {
-	cmd := &cobra.Command{Use: "disable SLUG EMAIL", Short: "Disable a membership, or the person everywhere", Args: cobra.ExactArgs(2),
-		Example: "  svc member disable metro ana@metro.example\n  svc member disable metro ana@metro.example --everywhere\n  svc member disable metro ana@metro.example --undo"}
+	cmd := &cobra.Command{Use: "disable SLUG EMAIL", Short: "Disable a membership, or the person everywhere",
+		Args: cobra.ExactArgs(2),
+		Example: "  svc member disable metro ana@metro.example\n  svc member disable metro ana@metro.example " +
+			"--everywhere\n  svc member disable metro ana@metro.example --undo"}
 	everywhere := cmd.Flags().Bool("everywhere", false, "the person's sign-in and every membership")
 	undo := cmd.Flags().Bool("undo", false, "enable again")
 	cmd.RunE = c.membership(func(ctx context.Context, p place, slug, id string, _ []string) error {
@@ -222,13 +258,10 @@ func (c *cli) memberDisable() *cobra.Command {
 }
 
 func (c *cli) memberList() *cobra.Command {
-	cmd := &cobra.Command{Use: "list SLUG", Short: "List a tenant's members", Args: cobra.ExactArgs(1), Example: "  svc member list metro"}
+	cmd := &cobra.Command{Use: "list SLUG", Short: "List a tenant's members", Args: cobra.ExactArgs(1),
+		Example: "  svc member list metro"}
 	limit := cmd.Flags().Int("limit", 100, "members at most")
-	cmd.RunE = act(func(ctx context.Context, args []string) error {
-		p, t, err := c.at(ctx, args[0])
-		if err != nil {
-			return err
-		}
+	cmd.RunE = c.in(func(ctx context.Context, p place, t table.Tenant, args []string) error {
 		store := person.Store{DB: p.db}
 		members, err := all(*limit, func(after string, limit int) ([]person.Membership, string, error) {
 			return store.Members(ctx, t, after, limit)
@@ -247,7 +280,7 @@ func (c *cli) memberList() *cobra.Command {
 				return err
 			}
 			rows = append(rows, row{m, one.Email})
-			table.add(one.Email, m.Role, m.Disabled, one.ID, m.Permissions)
+			table.add(one.Email, m.Role, m.Disabled, one.ID, c.summary(m.Permissions, authz.Permissions()))
 		}
 		return c.show(rows, table)
 	})

@@ -4,18 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
-	"svc/pkg/fault"
+	"svc/pkg/base/fault"
 )
 
-// cols is a table for people: a head and its rows.
+// cols is a table for people: a header and its rows.
 type cols struct {
 	head string // names, separated by spaces
 	rows [][]string
@@ -29,7 +31,7 @@ func (t *cols) add(cells ...any) {
 	t.rows = append(t.rows, row)
 }
 
-// cellOf writes one value for people: "-" for what is not there.
+// cellOf formats one value for people: "-" for a missing value.
 func cellOf(value any) string {
 	switch v := value.(type) {
 	case *string:
@@ -42,19 +44,35 @@ func cellOf(value any) string {
 	case []string:
 		value = strings.Join(v, ",")
 	}
-	text := strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
-			return ' ' // nothing stored moves the cursor
-		}
-		return r
-	}, fmt.Sprint(value))
+	text := printable(fmt.Sprint(value))
 	if text == "" {
 		return "-"
 	}
 	return text
 }
 
-// show prints v for programs, the table for people.
+// steers reports whether a terminal may interpret a character as a command, or
+// reverse the text after it. These are C0 and C1 controls, format characters,
+// and line and paragraph separators.
+func steers(r rune) bool {
+	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
+}
+
+// printable returns foreign text in a form that is safe to print. Control
+// characters below 0x80 become blanks; other dangerous characters are removed.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r < ' ' || r == 0x7f:
+			return ' '
+		case steers(r):
+			return -1
+		}
+		return r
+	}, text)
+}
+
+// show prints v for programs, or the table for people.
 func (c *cli) show(v any, t cols) error {
 	if c.json {
 		return c.printJSON(v)
@@ -72,25 +90,53 @@ func (c *cli) show(v any, t cols) error {
 	return w.Flush()
 }
 
-// done prints v for programs, one line for people.
+// shortList is how many values of a list a table shows in full.
+const shortList = 3
+
+// summary shortens a list for a table: "all (22)", or the first values and how
+// many follow. --wide shows every value.
+func (c *cli) summary(values, every []string) string {
+	switch {
+	case c.wide || len(values) <= shortList:
+		return strings.Join(values, ",")
+	case len(values) == len(every):
+		return fmt.Sprintf("all (%d)", len(values))
+	}
+	return fmt.Sprintf("%s +%d", strings.Join(values[:shortList], ","), len(values)-shortList)
+}
+
+// done prints v for programs, or one line for people.
 func (c *cli) done(v any, format string, args ...any) error {
 	if c.json {
 		return c.printJSON(v)
+	}
+	for i, arg := range args {
+		if text := reflect.ValueOf(arg); text.Kind() == reflect.String {
+			args[i] = printable(text.String())
+		}
 	}
 	_, err := fmt.Fprintf(c.out, format+"\n", args...)
 	return err
 }
 
-// plain gives the sentence of a fault instead of its text for logs.
+// plain returns a fault's message instead of its text for logs. A fault with
+// details becomes all of them.
 func plain(err error) error {
 	var f *fault.Error
-	if errors.As(err, &f) && f.Code != fault.CodeInternal && f.Code != fault.CodeUnavailable {
-		return errors.New(strings.TrimPrefix(strings.TrimSuffix(f.Message, "."), "body.")) // a command has no body
+	if errors.As(err, &f) && len(f.Details) > 1 {
+		var lines []error
+		for _, d := range f.Details {
+			lines = append(lines, errors.New(strings.TrimPrefix(d.Field, "body.")+": "+d.Message))
+		}
+		return errors.Join(lines...)
+	}
+	if f != nil && f.Kind != fault.KindInternal && f.Kind != fault.KindUnavailable {
+		return errors.New(strings.TrimPrefix(strings.TrimSuffix(f.Message, "."), "body.")) // no request body here
 	}
 	return err
 }
 
-// all reads a list page by page, up to limit.
+// all reads a list page by page, up to limit items.
 func all[T any](limit int, page func(after string, limit int) ([]T, string, error)) ([]T, error) {
 	if limit < 1 {
 		return nil, usagef("--limit %d: expected at least 1", limit)
@@ -109,7 +155,8 @@ func all[T any](limit int, page func(after string, limit int) ([]T, string, erro
 	return out, nil
 }
 
-// oneOf is a usage error when a flag's value is none of the words; "" is none given.
+// oneOf returns a usage error if a flag's value is not in the list; "" means
+// that the flag is not set.
 func oneOf(flag, value string, words []string) error {
 	if value == "" || slices.Contains(words, value) {
 		return nil
@@ -117,7 +164,7 @@ func oneOf(flag, value string, words []string) error {
 	return usagef("--%s %s: expected %s", flag, value, strings.Join(words, ", "))
 }
 
-// span is a time for people: "24 hours", "1 minute".
+// span formats a duration for people: "24 hours", "1 minute".
 func span(d time.Duration) string {
 	unit, name := time.Hour, "hour"
 	if d%time.Hour != 0 {
@@ -130,7 +177,7 @@ func span(d time.Duration) string {
 	return strconv.Itoa(n) + " " + name
 }
 
-// act is a command's own code, with the errors in sentences.
+// act wraps a command's own code so that its errors are sentences.
 func act(f func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		err := f(cmd.Context(), args)
@@ -142,7 +189,7 @@ func act(f func(ctx context.Context, args []string) error) func(*cobra.Command, 
 	}
 }
 
-// group is a command that only has others under it.
+// group returns a command that has only subcommands.
 func group(use, short string, commands ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{Use: use, Short: short}
 	cmd.AddCommand(commands...)

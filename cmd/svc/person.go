@@ -6,10 +6,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"svc/pkg/authz"
-	"svc/pkg/login"
+	"svc/pkg/access/authz"
+	"svc/pkg/access/login"
+	"svc/pkg/domain/person"
 	"svc/pkg/oauth"
-	"svc/pkg/person"
 )
 
 func personCommand(c *cli) *cobra.Command {
@@ -17,10 +17,14 @@ func personCommand(c *cli) *cobra.Command {
 }
 
 func (c *cli) personLink() *cobra.Command {
-	cmd := &cobra.Command{Use: "link EMAIL", Short: "Make a one-time link to set or reset a password", Args: cobra.ExactArgs(1),
-		Long:    "Make a one-time link with which an operator sets a password, or with --audience and --tenant a rider or driver.",
-		Example: "  svc person link operator@metro.example\n  svc person link rider1@metro.example --audience rider --tenant metro"}
-	word, slug := cmd.Flags().String("audience", "dashboard", "`audience`: dashboard, rider or driver"), cmd.Flags().String("tenant", "", "`slug`, for a rider or driver")
+	cmd := &cobra.Command{Use: "link EMAIL", Short: "Make a one-time link to set or reset a password",
+		Args: cobra.ExactArgs(1),
+		Long: "Make a one-time link with which an operator sets a password, or with --audience and --tenant a rider " +
+			"or driver.",
+		Example: "  svc person link operator@metro.example\n  svc person link rider1@metro.example --audience rider " +
+			"--tenant metro"}
+	word, slug := cmd.Flags().String("audience", "dashboard",
+		"`audience`: dashboard, rider or driver"), cmd.Flags().String("tenant", "", "`slug`, for a rider or driver")
 	cmd.RunE = act(func(ctx context.Context, args []string) error {
 		audience, err := audienceOf(*word)
 		if err != nil {
@@ -41,7 +45,7 @@ func (c *cli) personLink() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		tenantID := "" // an operator's link is no tenant's
+		tenantID := "" // an operator's link belongs to no tenant
 		if audience != authz.Dashboard {
 			tenantID = tenants[0]
 		}
@@ -57,8 +61,9 @@ func (c *cli) personLink() *cobra.Command {
 	return cmd
 }
 
-// account finds who has a mail address, and the tenants that it concerns.
-func (p place) account(ctx context.Context, audience authz.Audience, slug, address string) (id string, tenants []string, err error) {
+// account returns the owner of a mail address and the tenants involved.
+func (p place) account(ctx context.Context, audience authz.Audience, slug, address string) (id string, tenants []string,
+	err error) {
 	if audience == authz.Dashboard {
 		one, err := person.Store{DB: p.db}.ByEmail(ctx, address)
 		return one.ID, one.Tenants, missing(err, "enabled account", address)

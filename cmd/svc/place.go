@@ -14,46 +14,47 @@ import (
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/spf13/cobra"
 
+	"svc/pkg/access/authz"
+	"svc/pkg/access/signing"
 	"svc/pkg/app"
-	"svc/pkg/audit"
-	"svc/pkg/authz"
-	"svc/pkg/customer"
-	"svc/pkg/driver"
-	"svc/pkg/fault"
-	"svc/pkg/ids"
-	"svc/pkg/local"
-	"svc/pkg/person"
-	"svc/pkg/signing"
-	"svc/pkg/table"
-	"svc/pkg/tenant"
+	"svc/pkg/base/fault"
+	"svc/pkg/base/ids"
+	"svc/pkg/data/audit"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/customer"
+	"svc/pkg/domain/driver"
+	"svc/pkg/domain/person"
+	"svc/pkg/domain/tenant"
+	"svc/pkg/local/folder"
 )
 
-// place is the service that a command is about.
+// place is the service that a command uses.
 type place struct {
 	db      *table.DB
-	baseURL string // "" where it is not known
-	data    string // data folder of a local service, "" for another
+	baseURL string // "" if unknown
+	data    string // data folder of a local service, else ""
+	table   string // its name
 }
 
-// place finds the service: the one that runs on the data folder, or the table
-// that TABLE_NAME names (at AWS_ENDPOINT_URL_DYNAMODB, or AWS itself).
+// place finds the service. It is the one that runs on the data folder, or the
+// table in TABLE_NAME (at AWS_ENDPOINT_URL_DYNAMODB, or in AWS itself).
 func (c *cli) place(ctx context.Context) (place, error) {
-	if name := os.Getenv("TABLE_NAME"); name != "" && c.data == local.DefaultData {
-		db, err := table.Open(ctx, table.Options{Table: name, Endpoint: os.Getenv("AWS_ENDPOINT_URL_DYNAMODB"), Load: awsConfig})
-		return place{db: db, baseURL: strings.TrimSuffix(os.Getenv("BASE_URL"), "/")}, err
+	if to := c.target(); to.table != "" {
+		db, err := table.Open(ctx, table.Options{Table: to.table, Endpoint: to.endpoint, Load: awsConfig})
+		return place{db: db, baseURL: strings.TrimSuffix(os.Getenv("BASE_URL"), "/"), table: to.table}, err
 	}
-	running, err := local.FindRunning(ctx, c.data)
+	running, err := folder.Find(ctx, c.data)
 	if err != nil {
 		return place{}, err
 	}
 	db, err := table.Open(ctx, table.Options{Table: running.Table, Endpoint: running.Endpoint})
-	return place{db, running.BaseURL, running.Data}, err
+	return place{db, running.BaseURL, running.Data, running.Table}, err
 }
 
-// awsConfig finds credentials and region as every AWS tool does.
+// awsConfig finds credentials and region as other AWS tools do.
 func awsConfig(ctx context.Context) (aws.Config, error) { return config.LoadDefaultConfig(ctx) }
 
-// address is the service's address, which some commands cannot do without.
+// address returns the service's address, or an error if it is unknown.
 func (p place) address() (string, error) {
 	if p.baseURL == "" {
 		return "", errors.New("the service's address is not known; set BASE_URL")
@@ -61,7 +62,7 @@ func (p place) address() (string, error) {
 	return p.baseURL, nil
 }
 
-// keys gives the signing keys, sealed as the service seals them.
+// keys returns the signing keys, with the sealer that the service uses.
 func (p place) keys(ctx context.Context) (*signing.Keys, error) {
 	var sealer signing.Sealer
 	var err error
@@ -76,16 +77,33 @@ func (p place) keys(ctx context.Context) (*signing.Keys, error) {
 	return signing.Open(p.db, signing.Options{Issuer: p.baseURL, Sealer: sealer}), nil
 }
 
-// tenant finds a tenant by its slug.
+// tenant finds a tenant by its slug. Its error is tenant.ErrDeleting for one
+// that is being deleted.
 func (p place) tenant(ctx context.Context, slug string) (tenant.Tenant, table.Tenant, error) {
 	found, err := tenant.Store{DB: p.db}.BySlug(ctx, slug)
 	if errors.Is(err, fault.NotFound()) {
-		return tenant.Tenant{}, table.Tenant{}, fmt.Errorf("there is no tenant %q", slug)
+		return tenant.Tenant{}, table.Tenant{}, fmt.Errorf("there is no tenant %q%s", slug, p.nearSlug(ctx, slug))
+	}
+	if err == nil && found.DeletingAt != "" {
+		err = tenant.ErrDeleting
 	}
 	return found, p.db.Tenant(found.ID), err
 }
 
-// at is place and tenant in one, for the many commands about a tenant's data.
+// nearSlug returns a question about the tenant that was probably meant.
+func (p place) nearSlug(ctx context.Context, slug string) string {
+	list, err := tenant.Store{DB: p.db}.List(ctx)
+	if err != nil {
+		return ""
+	}
+	var slugs []string
+	for _, one := range list {
+		slugs = append(slugs, one.Slug)
+	}
+	return nearest(slug, slugs)
+}
+
+// at combines place and tenant, for commands about a tenant's data.
 func (c *cli) at(ctx context.Context, slug string) (place, table.Tenant, error) {
 	p, err := c.place(ctx)
 	if err != nil {
@@ -95,14 +113,25 @@ func (c *cli) at(ctx context.Context, slug string) (place, table.Tenant, error) 
 	return p, t, err
 }
 
-// in is the code of a command whose first argument is a tenant's slug.
-func (c *cli) in(f func(ctx context.Context, t table.Tenant, args []string) error) func(*cobra.Command, []string) error {
+// on returns the code of a command about a service.
+func (c *cli) on(f func(context.Context, place, []string) error) func(*cobra.Command, []string) error {
 	return act(func(ctx context.Context, args []string) error {
-		_, t, err := c.at(ctx, args[0])
+		p, err := c.place(ctx)
 		if err != nil {
 			return err
 		}
-		return f(ctx, t, args)
+		return f(ctx, p, args)
+	})
+}
+
+// in returns the code of a command whose first argument is a tenant's slug.
+func (c *cli) in(f func(context.Context, place, table.Tenant, []string) error) func(*cobra.Command, []string) error {
+	return c.on(func(ctx context.Context, p place, args []string) error {
+		_, t, err := p.tenant(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		return f(ctx, p, t, args)
 	})
 }
 
@@ -135,7 +164,7 @@ func findRider(ctx context.Context, t table.Tenant, name string) (customer.Recor
 	return one, missing(err, "rider", name)
 }
 
-// missing gives a NotFound in words that say what is missing.
+// missing replaces a NotFound with an error that names the missing thing.
 func missing(err error, what, name string) error {
 	if errors.Is(err, fault.NotFound()) {
 		return fmt.Errorf("there is no %s %q", what, name)
@@ -143,7 +172,7 @@ func missing(err error, what, name string) error {
 	return err
 }
 
-// by is who changes something by a command.
+// by returns the author of a command's changes.
 func by() audit.By {
 	who := "svc"
 	if u, err := user.Current(); err == nil && u.Username != "" {
@@ -152,7 +181,7 @@ func by() audit.By {
 	return audit.By{Who: who, At: time.Now()}
 }
 
-// audienceOf reads an audience as people write it.
+// audienceOf parses an audience as people write it.
 func audienceOf(word string) (authz.Audience, error) {
 	switch word {
 	case "dashboard", "operator":

@@ -9,15 +9,15 @@ import (
 	"time"
 )
 
-// progress shows how far long work has come: a bar on a terminal, a line now
-// and then elsewhere.
+// progress shows the progress of long work: a bar on a terminal, a line from
+// time to time elsewhere.
 type progress struct {
 	w        io.Writer
 	terminal bool
 	stage    string
 	began    time.Time // of the stage
 	shown    time.Time
-	last     string // what was not shown yet of the stage
+	last     string // progress of the stage that is not shown yet
 }
 
 func newProgress(w io.Writer) *progress {
@@ -31,7 +31,7 @@ func newProgress(w io.Writer) *progress {
 
 const barWidth = 30
 
-// note hears of the progress; total is 0 where it is not known.
+// note receives the progress; total is 0 if unknown.
 func (p *progress) note(stage string, done, total int) {
 	now := time.Now()
 	if stage != p.stage {
@@ -47,7 +47,8 @@ func (p *progress) note(stage string, done, total int) {
 	case p.terminal && (pause > 100*time.Millisecond || done == total):
 		if total > 0 {
 			full := barWidth * done / total
-			line = fmt.Sprintf("[%s%s] %s, %s/s, %s left", strings.Repeat("█", full), strings.Repeat("·", barWidth-full), line, thousands(int(rate)),
+			line = fmt.Sprintf("[%s%s] %s, %s/s, %s left", strings.Repeat("█", full), strings.Repeat("·", barWidth-full), line,
+				thousands(int(rate)),
 				(time.Duration(float64(total-done) / max(rate, 0.001) * float64(time.Second))).Round(time.Second))
 		}
 		fmt.Fprintf(p.w, "\r\x1b[K%s", line)
@@ -67,7 +68,7 @@ func (p *progress) end() {
 	p.last, p.stage = "", ""
 }
 
-// thousands writes 1234567 as 1,234,567.
+// thousands formats 1234567 as 1,234,567.
 func thousands(n int) string {
 	text := strconv.Itoa(n)
 	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {

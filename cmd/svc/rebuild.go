@@ -9,54 +9,61 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"svc/pkg/feedback"
-	"svc/pkg/projection"
-	"svc/pkg/settlement"
-	"svc/pkg/tenant"
+	"svc/pkg/background/projection"
+	"svc/pkg/background/settlement"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/feedback"
+	"svc/pkg/domain/tenant"
 )
 
-// rebuilt is what a rebuild did to one tenant.
+// rebuilt is the result of a rebuild of one tenant.
 type rebuilt struct {
 	Tenant    string   `json:"tenant"`
 	Completed int      `json:"completed"` // completed trips
-	Settled   []string `json:"settled"`   // those of them that had no receipt
+	Settled   []string `json:"settled"`   // those without a receipt
 	projection.Rebuilt
+	Corrected []difference `json:"corrected"` // corrections of balances, receipts, counters and rows
 }
 
 func rebuildCommand(c *cli) *cobra.Command {
-	return &cobra.Command{Use: "rebuild [SLUG…]", Short: "Settle what was lost, count everything again, and say what differed",
-		Long: "Settle the completed trips that have no receipt, and take every counter, search row and rank from the items as they are now.\n" +
-			"It runs beside a live service and may be repeated; without a slug it is about all tenants and the roadmap.",
+	return &cobra.Command{Use: "rebuild [SLUG…]",
+		Short: "Settle what was lost, count everything again, and correct what is wrong",
+		Long: `Settle the completed trips that have no receipt, and restore lost postings. Then compute balances
+from their postings, and every counter, trip count, search row and rank from the items, whatever the
+counters say now.
+
+It runs beside a live service and may be repeated. Without a slug it covers all tenants and the
+roadmap. svc verify says what is wrong and changes nothing.`,
 		Example: "  svc rebuild\n  svc rebuild metro",
-		RunE: act(func(ctx context.Context, args []string) error {
-			p, err := c.place(ctx)
-			if err != nil {
-				return err
-			}
-			tenants, err := p.tenants(ctx, args)
-			if err != nil {
-				return err
-			}
+		RunE: c.on(func(ctx context.Context, p place, args []string) error {
 			step := projection.Step{Now: time.Now, RankRows: feedback.RankRows}
-			all, table := []rebuilt{}, cols{head: "TENANT WHAT EXAMINED DIFFERED"}
-			for _, n := range tenants {
-				one, err := c.rebuild(ctx, p, step, n)
+			all, shown := []rebuilt{}, cols{head: "TENANT WHAT EXAMINED DIFFERED"}
+			err := p.each(ctx, args, func(n tenant.Tenant, t table.Tenant) error {
+				one, err := c.rebuild(ctx, t, step, n)
 				if err != nil {
-					return fmt.Errorf("%s: %w", n.Slug, err)
+					return err
 				}
 				all = append(all, one)
-				table.add(n.Slug, "receipts", one.Completed, len(one.Settled))
-				table.count(n.Slug, one.Rebuilt)
-			}
-			if len(args) == 0 {
+				shown.add(n.Slug, "receipts", one.Completed, len(one.Settled))
+				shown.count(n.Slug, one.Rebuilt)
+				shown.add(n.Slug, "sums and rows", "-", len(one.Corrected))
+				return nil
+			}, func() error {
 				posts, err := step.Posts(ctx, p.db.Platform(feedback.Kinds...), feedback.AllPartition)
 				if err != nil {
 					return err
 				}
-				all = append(all, rebuilt{Settled: []string{}, Rebuilt: posts})
-				table.count("", posts)
+				one := rebuilt{Settled: []string{}, Rebuilt: posts}
+				one.Corrected, err = checkPosts(ctx, p.db, true, compared{})
+				all = append(all, one)
+				shown.count("", posts)
+				shown.add("", "sums and rows", "-", len(one.Corrected))
+				return err
+			})
+			if err != nil {
+				return err
 			}
-			return c.show(all, table)
+			return c.show(all, shown)
 		})}
 }
 
@@ -66,33 +73,28 @@ func (t *cols) count(slug string, r projection.Rebuilt) {
 	}
 }
 
-func (p place) tenants(ctx context.Context, slugs []string) ([]tenant.Tenant, error) {
-	if len(slugs) == 0 {
-		return tenant.Store{DB: p.db}.List(ctx)
-	}
-	var out []tenant.Tenant
-	for _, slug := range slugs {
-		n, _, err := p.tenant(ctx, slug)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, n)
-	}
-	return out, nil
-}
-
-func (c *cli) rebuild(ctx context.Context, p place, step projection.Step, n tenant.Tenant) (rebuilt, error) {
-	t := p.db.Tenant(n.ID)
-	swept, err := settlement.Sweep(ctx, t, n.ReadShards, time.Now)
+func (c *cli) rebuild(ctx context.Context, t table.Tenant, step projection.Step, n tenant.Tenant) (out rebuilt,
+	err error) {
+	out.Tenant = n.Slug
+	swept, err := settlement.Sweep(ctx, t, n.ReadShards, time.Time{}, time.Now)
 	if err != nil {
-		return rebuilt{}, err
+		return out, err
+	}
+	out.Completed, out.Settled = swept.Examined, swept.Settled
+	if out.Corrected, err = checkLedger(ctx, t, n.ReadShards, true, compared{}); err != nil {
+		return out, err
 	}
 	last := time.Now()
-	done, err := step.Rebuild(ctx, t, n.ReadShards, func(kind string, examined int) {
+	out.Rebuilt, err = step.Rebuild(ctx, t, n.ReadShards, func(kind string, examined int) {
 		if time.Since(last) > time.Second {
 			last = time.Now()
 			fmt.Fprintf(c.err, "%s: %d %ss\n", n.Slug, examined, kind)
 		}
 	})
-	return rebuilt{n.Slug, swept.Examined, swept.Settled, done}, err
+	if err != nil {
+		return out, err
+	}
+	counted, err := checkCounters(ctx, t, n.ReadShards, true, compared{})
+	out.Corrected = append(out.Corrected, counted...)
+	return out, err
 }

@@ -6,9 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"svc/pkg/authz"
-	"svc/pkg/customer"
-	"svc/pkg/table"
+	"svc/pkg/access/authz"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/customer"
 )
 
 func riderCommand(c *cli) *cobra.Command {
@@ -19,7 +19,8 @@ func riderFlags(cmd *cobra.Command) *edits[customer.Record] {
 	e := &edits[customer.Record]{cmd: cmd}
 	e.text("first", "first `name`", func(r *customer.Record) *string { return &r.FirstName })
 	e.text("last", "last `name`", func(r *customer.Record) *string { return &r.LastName })
-	e.text("name", "`name` to show; first and last name where it is empty", func(r *customer.Record) *string { return &r.Name })
+	e.text("name", "`name` to show; first and last name where it is empty",
+		func(r *customer.Record) *string { return &r.Name })
 	e.optional("phone", "phone `number`", func(r *customer.Record) **string { return &r.Phone })
 	e.maybe("rating", "0 to 5", func(r *customer.Record) **json.Number { return &r.Rating })
 	return e
@@ -29,7 +30,8 @@ func (c *cli) riderAdd() *cobra.Command {
 	cmd := &cobra.Command{Use: "add SLUG EMAIL", Short: "Add a rider", Args: cobra.ExactArgs(2),
 		Example: "  svc rider add metro rider4@metro.example --first Iris --last Novak --phone '+1 212 555 0190'"}
 	e, hash := riderFlags(cmd), newPassword(cmd)
-	cmd.RunE = c.addPerson("rider", authz.Rider, hash, func(ctx context.Context, t table.Tenant, address, hashed string) (added, error) {
+	cmd.RunE = c.addPerson("rider", authz.Rider, hash, func(ctx context.Context, t table.Tenant, address,
+		hashed string) (added, error) {
 		r := customer.Record{Customer: customer.Customer{Email: address}}
 		if err := e.apply(&r); err != nil {
 			return added{}, err
@@ -41,9 +43,10 @@ func (c *cli) riderAdd() *cobra.Command {
 }
 
 func (c *cli) riderList() *cobra.Command {
-	cmd := &cobra.Command{Use: "list SLUG", Short: "List riders, newest first", Args: cobra.ExactArgs(1), Example: "  svc rider list metro"}
+	cmd := &cobra.Command{Use: "list SLUG", Short: "List riders, newest first", Args: cobra.ExactArgs(1),
+		Example: "  svc rider list metro"}
 	limit := cmd.Flags().Int("limit", 100, "riders at most")
-	cmd.RunE = c.in(func(ctx context.Context, t table.Tenant, args []string) error {
+	cmd.RunE = c.in(func(ctx context.Context, _ place, t table.Tenant, args []string) error {
 		found, err := all(*limit, func(after string, limit int) ([]customer.Record, string, error) {
 			return customer.List(ctx, t, after, limit)
 		})
@@ -61,20 +64,8 @@ func (c *cli) riderList() *cobra.Command {
 
 func (c *cli) riderEdit() *cobra.Command {
 	cmd := &cobra.Command{Use: "edit SLUG EMAIL|ID", Short: "Change a rider", Args: cobra.ExactArgs(2),
-		Example: "  svc rider edit metro rider1@metro.example --phone '+1 212 555 0191'\n  svc rider edit metro rider1@metro.example --disable"}
-	e := riderFlags(cmd)
-	e.text("email", "mail `address`", func(r *customer.Record) *string { return &r.Email })
-	e.flag("disable", "end sign-in and tokens; --disable=false undoes it", func(r *customer.Record) *bool { return &r.Disabled })
-	cmd.RunE = e.change(c, func(ctx context.Context, t table.Tenant, args []string) error {
-		one, err := findRider(ctx, t, args[1])
-		if err != nil {
-			return err
-		}
-		now, err := customer.Change(ctx, t, by(), one.ID, e.apply)
-		if err != nil {
-			return err
-		}
-		return c.done(now, "Changed rider %s.", now.ID)
-	})
-	return cmd
+		Example: "  svc rider edit metro rider1@metro.example --phone '+1 212 555 0191'\n  svc rider edit metro " +
+			"rider1@metro.example --disable"}
+	return riderFlags(cmd).account(c, account[customer.Record]{kind: "rider", find: findRider, change: customer.Change,
+		fields: func(r *customer.Record) (*string, *string, *bool) { return &r.ID, &r.Email, &r.Disabled }})
 }

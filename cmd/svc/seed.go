@@ -10,16 +10,17 @@ import (
 	"github.com/spf13/cobra"
 
 	"svc"
-	"svc/pkg/fault"
-	"svc/pkg/feedback"
-	"svc/pkg/local"
+	"svc/pkg/access/password"
+	"svc/pkg/background/projection"
+	"svc/pkg/background/settlement"
+	"svc/pkg/base/fault"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/feedback"
+	"svc/pkg/domain/tenant"
 	"svc/pkg/local/demo"
+	"svc/pkg/local/folder"
+	"svc/pkg/local/loading"
 	"svc/pkg/local/seed"
-	"svc/pkg/password"
-	"svc/pkg/projection"
-	"svc/pkg/settlement"
-	"svc/pkg/table"
-	"svc/pkg/tenant"
 )
 
 // seedOptions are the flags of svc seed.
@@ -34,9 +35,13 @@ func seedCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "seed",
 		Short: "Fill a tenant with months of believable trips",
-		Long: "Make drivers, riders, and trips of the last months in every status, with logs, receipts, settled wallets and orders.\n" +
-			"Stop a svc dev that runs on the data folder first: then the table's stream is off while it loads, and what is counted is counted at the end.\n" +
-			"Where one runs it goes through that, with its stream on, and is many times slower. Ctrl-C stops it; the same command goes on. A finished one adds to what is there.",
+		Long: "Make drivers, riders, and trips of the last months in every status, with logs, receipts, settled wallets " +
+			"and orders.\n" +
+			"Stop a svc dev that runs on the data folder first: then the table's stream is off while it loads, and what is " +
+			"counted is counted at the end.\n" +
+			"If svc dev keeps running, the trips go through it with the stream on, which is many times slower.\n" +
+			"Ctrl-C stops the command, and the same command continues it. After it has finished, the same command adds " +
+			"more trips.",
 		Example: "  svc seed --tenant metro --trips 100000\n  svc seed --tenant metro --trips 5000 --password demo-password",
 		Args:    cobra.NoArgs,
 		RunE: act(func(ctx context.Context, _ []string) error {
@@ -45,7 +50,7 @@ func seedCommand(c *cli) *cobra.Command {
 			}
 			p, err := c.place(ctx)
 			switch {
-			case errors.Is(err, local.ErrNotRunning):
+			case errors.Is(err, folder.ErrNotRunning):
 				return c.seedFolder(ctx, o)
 			case err != nil:
 				return err
@@ -59,7 +64,8 @@ func seedCommand(c *cli) *cobra.Command {
 	cmd.Flags().IntVar(&o.trips, "trips", 10_000, "trips to make")
 	cmd.Flags().IntVar(&o.days, "days", 180, "how many days back they go")
 	cmd.Flags().Uint64Var(&o.seed, "seed", 1, "the `number` that names, places and fates follow from")
-	cmd.Flags().StringVar(&o.password, "password", "", "everybody's password; without it nobody made can sign in until they are sent a link")
+	cmd.Flags().StringVar(&o.password, "password", "",
+		"everybody's password; without it nobody made can sign in until they are sent a link")
 	_ = cmd.MarkFlagRequired("tenant") // it is defined above
 	return cmd
 }
@@ -82,28 +88,30 @@ func (o seedOptions) options(note func(string, int, int)) seed.Options {
 	return out
 }
 
-// seedRunning fills a tenant of a service that runs: its stream is on, and
-// counts what is written.
+// seedRunning fills a tenant of a running service. The service's stream is on
+// and counts what is written.
 func (c *cli) seedRunning(ctx context.Context, p place, o seedOptions) error {
 	n, _, err := p.tenant(ctx, o.tenant)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(c.err, "The service runs, so its stream is on: this is many times slower than without it, and counters follow. Stop the service first where you can.")
+	fmt.Fprintln(c.err,
+		"The service runs, so its stream is on: this is many times slower than without it, and counters follow. Stop "+
+			"the service first where you can.")
 	bar := newProgress(c.err)
 	run := o.options(bar.note)
 	run.Finish = func(ctx context.Context, resumed bool) error {
 		if !resumed {
-			return nil // the stream saw it all
+			return nil // the stream delivered all of it
 		}
 		return c.count(ctx, p.db, []tenant.Tenant{n}, bar)
 	}
 	return c.seed(ctx, p.db, n, run, bar)
 }
 
-// seedFolder fills a tenant of a data folder on which nothing runs.
+// seedFolder fills a tenant of a data folder without a running service.
 func (c *cli) seedFolder(ctx context.Context, o seedOptions) (err error) {
-	l, err := local.OpenLoading(ctx, local.LoadingOptions{Data: c.data, Table: os.Getenv("TABLE_NAME"), Template: svc.Template,
+	l, err := loading.Open(ctx, loading.Options{Data: c.data, Table: os.Getenv("TABLE_NAME"), Template: svc.Template,
 		Bytes: int64(o.trips) * seed.BytesPerTrip})
 	if err != nil {
 		return err
@@ -122,7 +130,7 @@ func (c *cli) seedFolder(ctx context.Context, o seedOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	if l.Streaming { // a service has run here: what its stream still held is done before the stream ends
+	if l.Streaming { // a service ran here before: process its stream's records before the stream is switched off
 		if err := settle(ctx, db, all, bar); err != nil {
 			return err
 		}
@@ -138,7 +146,8 @@ func (c *cli) seedFolder(ctx context.Context, o seedOptions) (err error) {
 	return l.EnableStream(ctx)
 }
 
-// seededTenant finds the tenant, or loads the demo when it is one of its.
+// seededTenant finds the tenant. If it is missing, it loads the demo, which may
+// contain it.
 func seededTenant(ctx context.Context, db *table.DB, slug string, bar *progress) (tenant.Tenant, error) {
 	store := tenant.Store{DB: db}
 	n, err := store.BySlug(ctx, slug)
@@ -152,7 +161,7 @@ func seededTenant(ctx context.Context, db *table.DB, slug string, bar *progress)
 	if err != nil {
 		return tenant.Tenant{}, err
 	}
-	if err := settle(ctx, db, all, bar); err != nil { // no stream settles the demo's trips
+	if err := settle(ctx, db, all, bar); err != nil { // no stream settles the demo's trips here
 		return tenant.Tenant{}, err
 	}
 	if n, err = store.BySlug(ctx, slug); errors.Is(err, fault.NotFound()) {
@@ -164,7 +173,7 @@ func seededTenant(ctx context.Context, db *table.DB, slug string, bar *progress)
 // settle settles completed trips that have no receipt.
 func settle(ctx context.Context, db *table.DB, tenants []tenant.Tenant, bar *progress) error {
 	for i, n := range tenants {
-		if _, err := settlement.Sweep(ctx, db.Tenant(n.ID), n.ReadShards, time.Now); err != nil {
+		if _, err := settlement.Sweep(ctx, db.Tenant(n.ID), n.ReadShards, time.Time{}, time.Now); err != nil {
 			return err
 		}
 		bar.note("looking for receipts, tenants", i+1, len(tenants))
@@ -172,7 +181,7 @@ func settle(ctx context.Context, db *table.DB, tenants []tenant.Tenant, bar *pro
 	return nil
 }
 
-// count brings counters, totals and search rows up to what is there.
+// count updates counters, totals and search rows from the items.
 func (c *cli) count(ctx context.Context, db *table.DB, tenants []tenant.Tenant, bar *progress) error {
 	step := projection.Step{Now: time.Now, RankRows: feedback.RankRows}
 	for _, n := range tenants {
@@ -201,6 +210,8 @@ func (c *cli) seed(ctx context.Context, db *table.DB, n tenant.Tenant, o seed.Op
 	if done.Resumed {
 		verb = "now has all of the interrupted"
 	}
-	return c.done(done, "%s %s %s trips of %s drivers and %s riders, and %s orders (%s items in %s).", n.Slug, verb, thousands(done.Trips),
-		thousands(done.Drivers), thousands(done.Riders), thousands(done.Orders), thousands(done.Items), time.Since(began).Round(time.Second))
+	return c.done(done, "%s %s %s trips of %s drivers and %s riders, and %s orders (%s items in %s).", n.Slug, verb,
+		thousands(done.Trips),
+		thousands(done.Drivers), thousands(done.Riders), thousands(done.Orders), thousands(done.Items),
+		time.Since(began).Round(time.Second))
 }

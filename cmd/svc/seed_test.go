@@ -2,12 +2,9 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 )
 
 // A folder is filled where nothing runs, then served, and filled more beside
@@ -24,24 +21,11 @@ func TestSeed(t *testing.T) {
 		}
 		return out.String()
 	}
-	if out := run("seed", "--tenant", "metro", "--trips", "60"); !strings.HasPrefix(out, "metro has 60 trips of 8 drivers and 20 riders") {
+	if out := run("seed", "--tenant", "metro", "--trips", "60"); !strings.HasPrefix(out,
+		"metro has 60 trips of 8 drivers and 20 riders") {
 		t.Errorf("output: %s", out)
 	}
-	ctx, stop := context.WithCancel(t.Context())
-	out, done := &lines{}, make(chan int, 1)
-	go func() { done <- newCLI(out, out).run(ctx, []string{"dev", "--port", "0", "--data", data}) }()
-	ended := sync.OnceFunc(func() {
-		stop()
-		if code := <-done; code != 0 {
-			t.Errorf("svc dev ended with %d: %s", code, out.text())
-		}
-	})
-	defer ended()
-	for begin := time.Now(); !strings.Contains(out.text(), "svc runs at"); time.Sleep(20 * time.Millisecond) {
-		if time.Since(begin) > 5*time.Minute {
-			t.Fatalf("svc dev does not start: %s", out.text())
-		}
-	}
+	_, _, ended := devFor(t, data, hasDemo)
 	var counted []rebuilt
 	if err := json.Unmarshal([]byte(run("rebuild", "metro", "--json")), &counted); err != nil {
 		t.Fatal(err)
@@ -51,10 +35,12 @@ func TestSeed(t *testing.T) {
 			t.Errorf("rebuild: %+v", one)
 		}
 	}
-	if out := run("seed", "--tenant", "metro", "--trips", "20", "--password", "demo-password"); !strings.HasPrefix(out, "metro has 20 trips") {
+	if out := run("seed", "--tenant", "metro", "--trips", "20", "--password", "demo-password"); !strings.HasPrefix(out,
+		"metro has 20 trips") {
 		t.Errorf("output: %s", out)
 	}
-	if out := run("token", "get", "--tenant", "metro", "--audience", "rider", "--email", "rider.2.1@metro.example", "--password", "demo-password"); len(out) < 100 {
+	if out := run("token", "get", "--tenant", "metro", "--audience", "rider", "--email", "rider.2.1@metro.example",
+		"--password", "demo-password"); len(out) < 100 {
 		t.Errorf("token: %s", out)
 	}
 	ended()

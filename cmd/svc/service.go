@@ -6,15 +6,15 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"svc/pkg/settings"
-	"svc/pkg/table"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/settings"
 )
 
 func serviceCommand(c *cli) *cobra.Command {
 	return group("service", "Service types of a tenant", c.serviceAdd(), c.serviceList(), c.serviceSet())
 }
 
-// serviceRow is a service type as operators of the platform see it.
+// serviceRow is a service type as platform operators see it.
 type serviceRow struct {
 	settings.ServiceType
 	CommissionRate json.Number `json:"commissionRate"`
@@ -29,8 +29,9 @@ func serviceFlags(cmd *cobra.Command) *edits[settings.Service] {
 	e.number("per-km", "for each kilometre, `amount`", func(s *settings.Service) *json.Number { return &s.PerKm })
 	e.number("per-minute", "for each minute, `amount`", func(s *settings.Service) *json.Number { return &s.PerMinute })
 	e.number("minimum", "least fare, `amount`", func(s *settings.Service) *json.Number { return &s.MinimumFare })
-	e.number("commission", "`share` of the fare, 0 to 1; holds for trips requested from now on", func(s *settings.Service) *json.Number { return &s.CommissionRate })
-	e.whole("capacity", "passengers", func(s *settings.Service) *int { return &s.Capacity })
+	e.number("commission", "`share` of the fare, 0 to 1; holds for trips requested from now on",
+		func(s *settings.Service) *json.Number { return &s.CommissionRate })
+	e.integer("capacity", "passengers", func(s *settings.Service) *int { return &s.Capacity })
 	e.optional("icon", "https `URL`", func(s *settings.Service) **string { return &s.IconURL })
 	e.flag("active", "riders can request it", func(s *settings.Service) *bool { return &s.Active })
 	return e
@@ -38,20 +39,18 @@ func serviceFlags(cmd *cobra.Command) *edits[settings.Service] {
 
 func (c *cli) serviceAdd() *cobra.Command {
 	cmd := &cobra.Command{Use: "add SLUG NAME", Short: "Add a service type", Args: cobra.ExactArgs(2),
-		Example: "  svc service add metro Van --base 5 --per-km 2.2 --per-minute 0.5 --minimum 12 --capacity 6 --commission 0.2"}
+		Example: "  svc service add metro Van --base 5 --per-km 2.2 --per-minute 0.5 --minimum 12 --capacity 6 " +
+			"--commission 0.2"}
 	e := serviceFlags(cmd)
 	e.given("active", "true")
 	e.given("capacity", "4")
-	cmd.RunE = act(func(ctx context.Context, args []string) error {
-		p, err := c.place(ctx)
-		if err != nil {
-			return err
-		}
+	cmd.RunE = c.on(func(ctx context.Context, p place, args []string) error {
 		n, t, err := p.tenant(ctx, args[0])
 		if err != nil {
 			return err
 		}
-		s := settings.Service{ServiceType: settings.ServiceType{Name: args[1], Currency: n.Currency, Capacity: 4, Active: true}}
+		s := settings.Service{ServiceType: settings.ServiceType{Name: args[1], Currency: n.Currency, Capacity: 4,
+			Active: true}}
 		if err := e.apply(&s); err != nil {
 			return err
 		}
@@ -64,12 +63,9 @@ func (c *cli) serviceAdd() *cobra.Command {
 }
 
 func (c *cli) serviceList() *cobra.Command {
-	return &cobra.Command{Use: "list SLUG", Short: "List service types, also those that are not active", Args: cobra.ExactArgs(1), Example: "  svc service list metro",
-		RunE: act(func(ctx context.Context, args []string) error {
-			p, err := c.place(ctx)
-			if err != nil {
-				return err
-			}
+	return &cobra.Command{Use: "list SLUG", Short: "List service types, also those that are not active",
+		Args: cobra.ExactArgs(1), Example: "  svc service list metro",
+		RunE: c.on(func(ctx context.Context, p place, args []string) error {
 			n, t, err := p.tenant(ctx, args[0])
 			if err != nil {
 				return err
@@ -78,11 +74,13 @@ func (c *cli) serviceList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			rows, table := []serviceRow{}, cols{head: "NAME BASE PER-KM PER-MINUTE MINIMUM CURRENCY CAPACITY COMMISSION ACTIVE ID"}
+			rows, table := []serviceRow{},
+				cols{head: "NAME BASE PER-KM PER-MINUTE MINIMUM CURRENCY CAPACITY COMMISSION ACTIVE ID"}
 			for _, s := range found {
-				s.Currency = n.Currency // prices are in the tenant's
+				s.Currency = n.Currency // prices use the tenant's currency
 				rows = append(rows, rowOf(s))
-				table.add(s.Name, s.BaseFare, s.PerKm, s.PerMinute, s.MinimumFare, s.Currency, s.Capacity, s.CommissionRate, s.Active, s.ID)
+				table.add(s.Name, s.BaseFare, s.PerKm, s.PerMinute, s.MinimumFare, s.Currency, s.Capacity, s.CommissionRate,
+					s.Active, s.ID)
 			}
 			return c.show(rows, table)
 		})}
@@ -90,7 +88,8 @@ func (c *cli) serviceList() *cobra.Command {
 
 func (c *cli) serviceSet() *cobra.Command {
 	cmd := &cobra.Command{Use: "set SLUG ID", Short: "Change a service type", Args: cobra.ExactArgs(2),
-		Example: "  svc service set metro svt_01JMETR0000000000000000001 --commission 0.18\n  svc service set metro svt_01JMETR0000000000000000001 --active=false"}
+		Example: "  svc service set metro svt_01JMETR0000000000000000001 --commission 0.18\n  svc service set metro " +
+			"svt_01JMETR0000000000000000001 --active=false"}
 	e := serviceFlags(cmd)
 	e.text("name", "`name` for people", func(s *settings.Service) *string { return &s.Name })
 	cmd.RunE = e.change(c, func(ctx context.Context, t table.Tenant, args []string) error {

@@ -1,59 +1,71 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"svc/pkg/authz"
-	"svc/pkg/tenant"
+	"svc/pkg/access/authz"
+	"svc/pkg/domain/tenant"
 )
 
 func tenantCommand(c *cli) *cobra.Command {
-	return group("tenant", "Tenants, their flags, look and settings", c.tenantCreate(), c.tenantSet(), c.tenantList(), c.tenantShow(), c.tenantBrand(), c.tenantSettings())
+	return group("tenant", "Tenants, their flags, look and settings", c.tenantCreate(), c.tenantSet(), c.tenantList(),
+		c.tenantShow(), c.tenantBrand(), c.tenantSettings(), c.tenantDelete())
 }
 
-// tenantFlags are the flags that creating and changing share.
+// tenantFlags adds the flags that `svc tenant create` and `svc tenant set` share.
 func tenantFlags(cmd *cobra.Command) *edits[tenant.Tenant] {
 	e := &edits[tenant.Tenant]{cmd: cmd}
 	e.text("name", "`name` for people", func(t *tenant.Tenant) *string { return &t.Name })
 	e.text("currency", "`currency`, ISO 4217", func(t *tenant.Tenant) *string { return &t.Currency })
 	e.text("timezone", "IANA `name`, as in Europe/Lisbon", func(t *tenant.Tenant) *string { return &t.Timezone })
-	e.text("domain", "custom `host` of the sign-in pages; empty for none", func(t *tenant.Tenant) *string { return &t.CustomDomain })
-	flags := cmd.Flags().StringArray("flag", nil, "feature `flag=true|false`: taxiEnabled, deliveryEnabled; may be repeated")
+	e.text("domain", "custom `host` of the sign-in pages; empty for none",
+		func(t *tenant.Tenant) *string { return &t.CustomDomain })
+	most := cmd.Flags().String("max-fare", "", "largest `fare` of a trip, in currency units; none for no bound")
+	e.step("max-fare", func(t *tenant.Tenant) error {
+		if t.MaxFare = json.Number(*most); *most == "none" {
+			t.MaxFare = ""
+		}
+		return nil
+	})
+	e.text("agent-actions", "what agents may do: `off|read|confirm|all`; confirm asks a person before what moves people "+
+		"or money", func(t *tenant.Tenant) *string { return &t.AgentActions })
+	flags := cmd.Flags().StringArray("flag", nil,
+		"feature `flag=true|false`: taxiEnabled, deliveryEnabled; may be repeated")
 	e.step("flag", func(t *tenant.Tenant) error {
+		var errs []error
 		for _, flag := range *flags {
 			name, text, _ := strings.Cut(flag, "=")
 			on, err := strconv.ParseBool(text)
-			if err != nil {
-				return usagef("--flag %s: expected %s=true or %s=false", flag, name, name)
-			}
-			switch name {
-			case authz.Taxi:
+			switch {
+			case name != authz.Taxi && name != authz.Delivery:
+				errs = append(errs, usagef("--flag %s: the flags are taxiEnabled and deliveryEnabled", flag))
+			case err != nil:
+				errs = append(errs, usagef("--flag %s: expected %s=true or %s=false", flag, name, name))
+			case name == authz.Taxi:
 				t.TaxiEnabled = on
-			case authz.Delivery:
-				t.DeliveryEnabled = on
 			default:
-				return usagef("--flag %s: the flags are taxiEnabled and deliveryEnabled", flag)
+				t.DeliveryEnabled = on
 			}
 		}
-		return nil
+		return errors.Join(errs...)
 	})
 	return e
 }
 
 func (c *cli) tenantCreate() *cobra.Command {
 	cmd := &cobra.Command{Use: "create SLUG", Short: "Create a tenant", Args: cobra.ExactArgs(1),
-		Example: "  svc tenant create bay --name 'Bay Rides' --currency USD --timezone America/Los_Angeles --flag taxiEnabled=true"}
+		Example: "  svc tenant create bay --name 'Bay Rides' --currency USD --timezone America/Los_Angeles --flag " +
+			"taxiEnabled=true"}
 	e := tenantFlags(cmd)
 	shards := cmd.Flags().Int("shards", 1, "`number` of shards")
-	cmd.RunE = act(func(ctx context.Context, args []string) error {
-		p, err := c.place(ctx)
-		if err != nil {
-			return err
-		}
+	cmd.RunE = c.on(func(ctx context.Context, p place, args []string) error {
 		n := tenant.Tenant{Slug: args[0], Name: args[0], ReadShards: *shards, WriteShards: *shards}
 		if err := e.apply(&n); err != nil {
 			return err
@@ -69,8 +81,10 @@ func (c *cli) tenantCreate() *cobra.Command {
 
 func (c *cli) tenantSet() *cobra.Command {
 	cmd := &cobra.Command{Use: "set SLUG", Short: "Change a tenant", Args: cobra.ExactArgs(1),
-		Long:    "Change a tenant. All of it is in force with the next request. The currency stays once there is a trip or an order.\n--shards N raises the shards that lists read; a minute later the same command lets writes use them.",
-		Example: "  svc tenant set metro --flag taxiEnabled=false\n  svc tenant set metro --domain ride.metro.example\n  svc tenant set metro --shards 4"}
+		Long: "Change a tenant. All of it is in force with the next request. The currency stays once there is a trip " +
+			"or an order.\n--shards N raises the shards that lists read; a minute later the same command lets writes use them.",
+		Example: "  svc tenant set metro --flag taxiEnabled=false\n  svc tenant set metro --domain ride.metro.example\n " +
+			" svc tenant set metro --max-fare 500\n  svc tenant set metro --shards 4"}
 	e := tenantFlags(cmd)
 	shards := cmd.Flags().Int("shards", 0, "`number` of shards; it never falls")
 	disable := cmd.Flags().Bool("disable", false, "end everybody's tokens and sign-ins; --disable=false undoes it")
@@ -100,7 +114,8 @@ func (c *cli) tenantSet() *cobra.Command {
 			return err
 		}
 		if *shards > now.WriteShards && now.ReadShards == *shards {
-			return c.done(now, "Changed tenant %s. Lists read %d shards now; run this again in %s to let writes use them.", now.Slug, now.ReadShards, span(tenant.SettleShards))
+			return c.done(now, "Changed tenant %s. Lists read %d shards now; run this again in %s to let writes use them.",
+				now.Slug, now.ReadShards, span(tenant.SettleShards))
 		}
 		return c.done(now, "Changed tenant %s.", now.Slug)
 	})
@@ -108,34 +123,33 @@ func (c *cli) tenantSet() *cobra.Command {
 }
 
 func (c *cli) tenantList() *cobra.Command {
-	return &cobra.Command{Use: "list", Short: "List the tenants", Args: cobra.NoArgs, Example: "  svc tenant list",
-		RunE: act(func(ctx context.Context, _ []string) error {
-			p, err := c.place(ctx)
-			if err != nil {
-				return err
-			}
-			found, err := tenant.Store{DB: p.db}.List(ctx)
-			if err != nil {
-				return err
-			}
-			if found == nil {
-				found = []tenant.Tenant{}
-			}
-			t := cols{head: "SLUG NAME CURRENCY TAXI DELIVERY SHARDS DISABLED ID"}
-			for _, n := range found {
-				t.add(n.Slug, n.Name, n.Currency, n.TaxiEnabled, n.DeliveryEnabled, n.WriteShards, n.Disabled, n.ID)
-			}
-			return c.show(found, t)
-		})}
+	cmd := &cobra.Command{Use: "list", Short: "List the tenants", Args: cobra.NoArgs,
+		Example: "  svc tenant list\n  svc tenant list --deleted"}
+	deleted := cmd.Flags().Bool("deleted", false, "list the deleted tenants instead, and who deleted them")
+	cmd.RunE = c.on(func(ctx context.Context, p place, _ []string) error {
+		if *deleted {
+			return c.showDeleted(ctx, p)
+		}
+		found, err := tenant.Store{DB: p.db}.List(ctx)
+		if err != nil {
+			return err
+		}
+		if found == nil {
+			found = []tenant.Tenant{}
+		}
+		t := cols{head: "SLUG NAME CURRENCY TAXI DELIVERY SHARDS DISABLED ID"}
+		for _, n := range found {
+			t.add(n.Slug, n.Name, n.Currency, n.TaxiEnabled, n.DeliveryEnabled, n.WriteShards, n.Disabled, n.ID)
+		}
+		return c.show(found, t)
+	})
+	return cmd
 }
 
 func (c *cli) tenantShow() *cobra.Command {
-	return &cobra.Command{Use: "show SLUG", Short: "Show a tenant", Args: cobra.ExactArgs(1), Example: "  svc tenant show metro",
-		RunE: act(func(ctx context.Context, args []string) error {
-			p, err := c.place(ctx)
-			if err != nil {
-				return err
-			}
+	return &cobra.Command{Use: "show SLUG", Short: "Show a tenant", Args: cobra.ExactArgs(1),
+		Example: "  svc tenant show metro",
+		RunE: c.on(func(ctx context.Context, p place, args []string) error {
 			n, _, err := p.tenant(ctx, args[0])
 			if err != nil {
 				return err
@@ -149,6 +163,8 @@ func (c *cli) tenantShow() *cobra.Command {
 			t.add("domain", n.CustomDomain)
 			t.add(authz.Taxi, n.TaxiEnabled)
 			t.add(authz.Delivery, n.DeliveryEnabled)
+			t.add("max fare", n.MaxFare)
+			t.add("agent actions", cmp.Or(n.AgentActions, authz.AgentsConfirm))
 			t.add("shards", strconv.Itoa(n.ReadShards)+" read, "+strconv.Itoa(n.WriteShards)+" written")
 			t.add("disabled", n.Disabled)
 			t.add("created", n.CreatedAt)
@@ -156,7 +172,7 @@ func (c *cli) tenantShow() *cobra.Command {
 		})}
 }
 
-// spread takes the next step to n shards: reads first, then writes.
+// spread takes the next step towards n shards: reads first, then writes.
 func spread(t *tenant.Tenant, n int) {
 	if t.ReadShards == n {
 		t.WriteShards = n

@@ -6,17 +6,16 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"svc/pkg/authz"
-	"svc/pkg/fault"
-	"svc/pkg/ids"
+	"svc/pkg/access/authz"
+	"svc/pkg/base/fault"
+	"svc/pkg/base/ids"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/tenant"
 	"svc/pkg/oauth"
 	"svc/pkg/oauth/flow"
-	"svc/pkg/table"
-	"svc/pkg/tenant"
 )
 
 func tokenCommand(c *cli) *cobra.Command {
@@ -26,15 +25,16 @@ func tokenCommand(c *cli) *cobra.Command {
 func (c *cli) tokenGet() *cobra.Command {
 	cmd := &cobra.Command{Use: "get", Short: "Sign in through the real flow and print an access token", Args: cobra.NoArgs,
 		Long: "Register a client, sign in, consent and exchange the code, as an app would, and print the access token.\n" +
+			"The client is kept and used again. Without --password it asks for one, or reads it from the standard input.\n" +
 			"Without --scope it asks for every scope of the audience; what the person may not have is left out.",
 		Example: "  svc token get --tenant metro --audience rider --email rider1@metro.example --password demo-password\n" +
-			"  curl -H \"Authorization: Bearer $(svc token get --tenant metro --audience dashboard --email operator@metro.example --password demo-password)\" http://127.0.0.1:8080/api/v1/trips"}
-	slug, word := cmd.Flags().String("tenant", "", "`slug`"), cmd.Flags().String("audience", "dashboard", "`audience`: dashboard, rider or driver")
+			"  curl -H \"Authorization: Bearer $(svc token get --tenant metro --audience dashboard --email " +
+			"operator@metro.example --password demo-password)\" http://127.0.0.1:8080/api/v1/trips"}
+	slug, word := cmd.Flags().String("tenant", "", "`slug`"), cmd.Flags().String("audience", "dashboard",
+		"`audience`: dashboard, rider or driver")
 	email, secret := cmd.Flags().String("email", "", "mail `address`"), cmd.Flags().String("password", "", "`password`")
 	scope := cmd.Flags().String("scope", "", "`scopes`, separated by spaces")
-	for _, name := range []string{"email", "password"} {
-		_ = cmd.MarkFlagRequired(name) // the flag exists
-	}
+	_ = cmd.MarkFlagRequired("email") // the flag exists
 	cmd.RunE = act(func(ctx context.Context, _ []string) error {
 		audience, err := audienceOf(*word)
 		if err != nil {
@@ -48,9 +48,25 @@ func (c *cli) tokenGet() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		o := flow.Options{BaseURL: base, Tenant: *slug, Audience: string(audience), Email: *email, Password: *secret, Scope: *scope}
+		o := flow.Options{BaseURL: base, Tenant: *slug, Audience: string(audience), Email: *email, Password: *secret,
+			Scope: *scope}
 		if p.data != "" {
 			o.HTTPClient = &http.Client{Transport: homeward{base}}
+		}
+		if *slug != "" {
+			if _, _, err := p.tenant(ctx, *slug); err != nil {
+				return err
+			}
+		} else if audience != authz.Dashboard {
+			return usagef("--tenant is missing: a %s has an account in one tenant", audience)
+		}
+		if o.Password == "" {
+			if o.Password, err = c.readPassword(ctx); err != nil {
+				return err
+			}
+		}
+		if o.ClientID, err = p.client(ctx, o); err != nil {
+			return err
 		}
 		tokens, err := flow.Token(ctx, o)
 		if err != nil {
@@ -61,8 +77,9 @@ func (c *cli) tokenGet() *cobra.Command {
 	return cmd
 }
 
-// homeward takes requests for any host to the service on this machine, which
-// answers for the tenants' custom domains too: their names lead elsewhere.
+// homeward routes requests for every host to the service on this machine. The
+// service also serves the tenants' custom domains, whose DNS names point
+// elsewhere.
 type homeward struct{ base string }
 
 func (h homeward) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -82,13 +99,10 @@ func (p place) authorizationServer() *oauth.Server {
 }
 
 func (c *cli) tokenList() *cobra.Command {
-	cmd := &cobra.Command{Use: "list SLUG", Short: "List a tenant's live access tokens, newest first", Args: cobra.ExactArgs(1), Example: "  svc token list metro"}
+	cmd := &cobra.Command{Use: "list SLUG", Short: "List a tenant's live access tokens, newest first",
+		Args: cobra.ExactArgs(1), Example: "  svc token list metro"}
 	limit := cmd.Flags().Int("limit", 100, "tokens at most")
-	cmd.RunE = act(func(ctx context.Context, args []string) error {
-		p, t, err := c.at(ctx, args[0])
-		if err != nil {
-			return err
-		}
+	cmd.RunE = c.in(func(ctx context.Context, p place, t table.Tenant, args []string) error {
 		server := p.authorizationServer()
 		found, err := all(*limit, func(after string, limit int) ([]oauth.Token, string, error) {
 			return server.Tokens(ctx, t, after, limit)
@@ -96,17 +110,20 @@ func (c *cli) tokenList() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		table := cols{head: "ID AUDIENCE ACTOR CLIENT ISSUED EXPIRES SCOPES"}
+		rows, names := cols{head: "ID AUDIENCE EMAIL ACTOR APP CLIENT ISSUED EXPIRES SCOPES"}, namesOf(p, t)
 		for _, one := range found {
-			table.add(one.ID, one.Audience, one.Actor, one.Client, one.IssuedAt, one.Expires, strings.Join(one.Scopes, " "))
+			rows.add(one.ID, one.Audience, names.email(ctx, authz.Audience(one.Audience), one.Actor), one.Actor,
+				names.app(ctx, one.Client), one.Client, one.IssuedAt, one.Expires,
+				c.summary(one.Scopes, authz.Scopes(authz.Audience(one.Audience))))
 		}
-		return c.show(found, table)
+		return c.show(found, rows)
 	})
 	return cmd
 }
 
 func (c *cli) tokenRevoke() *cobra.Command {
-	cmd := &cobra.Command{Use: "revoke JTI", Short: "End an access token and all that came of the same sign-in", Args: cobra.ExactArgs(1),
+	cmd := &cobra.Command{Use: "revoke JTI", Short: "End an access token and all that came of the same sign-in",
+		Args:    cobra.ExactArgs(1),
 		Example: "  svc token revoke tok_01JT7M4C6Q8V2N5X9B3D1F7H0K"}
 	slug := cmd.Flags().String("tenant", "", "`slug`; without it the token is looked for in every tenant")
 	cmd.RunE = act(func(ctx context.Context, args []string) error {
@@ -136,8 +153,8 @@ func (c *cli) tokenRevoke() *cobra.Command {
 	return cmd
 }
 
-// tenantsOf finds the tenant that a token is of, by one batch read for each
-// hundred tenants; with a slug it is that one.
+// tenantsOf finds the tenant of a token, with one batch read for each hundred
+// tenants. With a slug, it returns that tenant.
 func (p place) tenantsOf(ctx context.Context, slug, jti string) ([]table.Tenant, error) {
 	if slug != "" {
 		_, t, err := p.tenant(ctx, slug)

@@ -6,8 +6,8 @@ import (
 	"svc/pkg/oauth"
 )
 
-// A member who left and joined again has the tokens of the new membership only,
-// and those alone are listed as live.
+// A member who left and joined again has only the tokens of the new
+// membership. Only those are listed as live.
 func TestTokensOfAMemberAgain(t *testing.T) {
 	const email = "operator@metro.example"
 	w := start(t)

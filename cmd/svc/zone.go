@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"svc/pkg/money"
-	"svc/pkg/settings"
-	"svc/pkg/table"
+	"svc/pkg/base/money"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/settings"
 )
 
 func zoneCommand(c *cli) *cobra.Command {
@@ -20,7 +20,8 @@ func zoneCommand(c *cli) *cobra.Command {
 
 func zoneFlags(cmd *cobra.Command) *edits[settings.Zone] {
 	e := &edits[settings.Zone]{cmd: cmd}
-	e.whole("priority", "of overlapping zones the highest `number` holds", func(z *settings.Zone) *int { return &z.Priority })
+	e.integer("priority", "of overlapping zones the highest `number` holds",
+		func(z *settings.Zone) *int { return &z.Priority })
 	e.flag("active", "the zone is in use", func(z *settings.Zone) *bool { return &z.Active })
 	file := cmd.Flags().String("area", "", "`file` with a GeoJSON Polygon")
 	e.step("area", func(z *settings.Zone) error {
@@ -49,13 +50,14 @@ func zoneFlags(cmd *cobra.Command) *edits[settings.Zone] {
 		if !below(n[0], n[2]) || !below(n[1], n[3]) {
 			return usagef("--box %s: expected west,south,east,north in degrees, west below east and south below north", *box)
 		}
-		z.Area = settings.Area{Type: "Polygon", Coordinates: [][][]json.Number{{{n[0], n[1]}, {n[2], n[1]}, {n[2], n[3]}, {n[0], n[3]}, {n[0], n[1]}}}}
+		z.Area = settings.Area{Type: "Polygon", Coordinates: [][][]json.Number{{{n[0], n[1]}, {n[2], n[1]}, {n[2], n[3]},
+			{n[0], n[3]}, {n[0], n[1]}}}}
 		return nil
 	})
 	return e
 }
 
-// below says whether both are numbers, and the first the smaller one.
+// below reports whether both are numbers and the first is smaller.
 func below(a, b json.Number) bool {
 	x, errX := money.Parse(a)
 	y, errY := money.Parse(b)
@@ -64,12 +66,13 @@ func below(a, b json.Number) bool {
 
 func (c *cli) zoneAdd() *cobra.Command {
 	cmd := &cobra.Command{Use: "add SLUG NAME", Short: "Add a zone", Args: cobra.ExactArgs(2),
-		Example: "  svc zone add metro Uptown --box=-73.98,40.77,-73.94,40.81 --priority 5\n  svc zone add metro Airport --area airport.geojson"}
+		Example: "  svc zone add metro Uptown --box=-73.98,40.77,-73.94,40.81 --priority 5\n  svc zone add metro " +
+			"Airport --area airport.geojson"}
 	e := zoneFlags(cmd)
 	e.given("active", "true")
 	cmd.MarkFlagsMutuallyExclusive("area", "box")
 	cmd.MarkFlagsOneRequired("area", "box")
-	cmd.RunE = c.in(func(ctx context.Context, t table.Tenant, args []string) error {
+	cmd.RunE = c.in(func(ctx context.Context, _ place, t table.Tenant, args []string) error {
 		z := settings.Zone{Name: args[1], Active: true}
 		if err := e.apply(&z); err != nil {
 			return err
@@ -84,8 +87,9 @@ func (c *cli) zoneAdd() *cobra.Command {
 }
 
 func (c *cli) zoneList() *cobra.Command {
-	return &cobra.Command{Use: "list SLUG", Short: "List zones", Args: cobra.ExactArgs(1), Example: "  svc zone list metro",
-		RunE: c.in(func(ctx context.Context, t table.Tenant, args []string) error {
+	return &cobra.Command{Use: "list SLUG", Short: "List zones", Args: cobra.ExactArgs(1),
+		Example: "  svc zone list metro",
+		RunE: c.in(func(ctx context.Context, _ place, t table.Tenant, args []string) error {
 			found, err := settings.Zones(ctx, t)
 			if err != nil {
 				return err

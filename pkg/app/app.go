@@ -8,74 +8,85 @@ import (
 	"net/http"
 	"time"
 
-	"svc/pkg/api"
-	"svc/pkg/gateway"
+	"svc/pkg/access/signing"
+	"svc/pkg/data/table"
+	"svc/pkg/edge/api"
+	"svc/pkg/edge/gateway"
+	"svc/pkg/edge/mcp"
+	"svc/pkg/edge/reference/published"
 	"svc/pkg/oauth"
-	"svc/pkg/reference/published"
-	"svc/pkg/signing"
-	"svc/pkg/table"
 )
 
-// Place is what the service runs on.
-type Place struct {
+// Runtime is the environment of the service.
+type Runtime struct {
 	DB      *table.DB
-	BaseURL string         // public address, without a closing slash
+	BaseURL string         // public address, without a trailing slash
 	Sealer  signing.Sealer // nil for a process that only verifies
 	Now     func() time.Time
 	Logger  *slog.Logger
 	Observe func(ctx context.Context, o api.Observation)
-	// RefreshGrace is for how long the last refresh token may be presented again.
+	// RefreshGrace is how long the previous refresh token may be used again.
 	RefreshGrace time.Duration
-	// Documents fetches clients' metadata documents; nil is the guarded transport.
+	// Documents fetches clients' metadata documents; nil means the guarded
+	// transport.
 	Documents http.RoundTripper
-	// Mail sends one-time links to who forgot a password; nil is none.
+	// Mail sends one-time links for forgotten passwords; nil sends none.
 	Mail oauth.Mailer
-	// Limits are the throttles of the authorization server; zeros are its defaults.
+	// Limits are the throttles of the authorization server; zeros mean its
+	// defaults.
 	Limits oauth.Limits
-	// Rates bound what one process takes of /api/v1; zeros are no bound.
+	// Rates limit what one process accepts of /api/v1; zeros mean no limit.
 	Rates api.Rates
 
 	keys *signing.Keys
 }
 
-// Keys gives the signing keys, one set for all functions of a process.
-func (p *Place) Keys() *signing.Keys {
+// Keys returns the signing keys. All functions of a process share one set.
+func (p *Runtime) Keys() *signing.Keys {
 	if p.keys == nil {
 		p.keys = signing.Open(p.DB, signing.Options{Issuer: p.BaseURL, Sealer: p.Sealer, Now: p.Now})
 	}
 	return p.keys
 }
 
-// AuthorizationServer gives the server behind OAuthFunction.
-func (p *Place) AuthorizationServer() *oauth.Server {
-	return oauth.New(oauth.Config{BaseURL: p.BaseURL, Now: p.Now, Address: gateway.SourceIP, RefreshGrace: p.RefreshGrace, Documents: p.Documents, Mail: p.Mail, Limits: p.Limits},
+// AuthorizationServer returns the server behind OAuthFunction.
+func (p *Runtime) AuthorizationServer() *oauth.Server {
+	return oauth.New(oauth.Config{BaseURL: p.BaseURL, Now: p.Now, Address: viewerIP, RefreshGrace: p.RefreshGrace,
+		Documents: p.Documents, Mail: p.Mail, Limits: p.Limits},
 		p.DB, p.Keys(), p.Logger)
 }
 
-// Handler gives what answers the requests of one function.
-func (p *Place) Handler(function string) (http.Handler, error) {
+// Handler returns the HTTP handler of one function.
+func (p *Runtime) Handler(function string) (http.Handler, error) {
 	switch function {
 	case OAuth:
-		return p.AuthorizationServer().Handler(), nil
+		return p.authorization(), nil
 	case Docs:
 		return published.New(p.BaseURL), nil
+	case MCP:
+		return p.agents(Rows(p.DB))
 	}
-	rows := apis()[function]
+	rows := rowsOf()[function]
 	if rows == nil {
 		return nil, fmt.Errorf("no function is called %s", function)
 	}
 	return p.api(rows(p.DB))
 }
 
-func (p *Place) api(rows []api.Row) (http.Handler, error) {
-	return api.New(api.Config{DB: p.DB, Verifier: p.Keys(), BaseURL: p.BaseURL, Now: p.Now, Observe: p.Observe, Logger: p.Logger, Rates: p.Rates}, rows...)
+func (p *Runtime) api(rows []api.Row) (http.Handler, error) { return api.New(p.config(), rows...) }
+
+func (p *Runtime) agents(rows []api.Row) (http.Handler, error) { return mcp.New(p.config(), rows...) }
+
+func (p *Runtime) config() api.Config {
+	return api.Config{DB: p.DB, Verifier: p.Keys(), BaseURL: p.BaseURL, Now: p.Now, Observe: p.Observe,
+		Logger: p.Logger, Rates: p.Rates}
 }
 
-// Functions gives every function that answers requests, as the local gateway
-// calls them: an event in, an answer out.
-func (p *Place) Functions() (map[string]func(context.Context, json.RawMessage) (json.RawMessage, error), error) {
+// Functions returns every function that handles requests. The local gateway
+// calls them with an event and gets a response.
+func (p *Runtime) Functions() (map[string]func(context.Context, json.RawMessage) (json.RawMessage, error), error) {
 	out := map[string]func(context.Context, json.RawMessage) (json.RawMessage, error){}
-	for _, name := range []string{OAuth, Trips, Fleet, Settings, Reports, Delivery, Feedback, Me, Docs} {
+	for _, name := range RequestFunctions() {
 		h, err := p.Handler(name)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)

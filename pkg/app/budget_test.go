@@ -3,15 +3,14 @@ package app_test
 import (
 	"fmt"
 	"testing"
-	"time"
 
+	"svc/pkg/access/authz"
 	"svc/pkg/app/apptest"
-	"svc/pkg/authz"
 	"svc/pkg/local/testkit"
 )
 
-// budget is what one request may cost (docs/design.md): round trips that wait
-// for each other, read units, write units on the table itself.
+// budget is the maximum cost of one request (docs/design.md): sequential round
+// trips, read units, write units on the table itself.
 type budget struct {
 	trips         int
 	reads, writes float64
@@ -24,29 +23,33 @@ func (b budget) hold(t *testing.T, what string, a apptest.Answer) {
 		t.Errorf("%s: nothing was counted", what)
 	}
 	if u.Sequential > b.trips || u.ReadUnits > b.reads || testkit.WriteUnits(u) > b.writes {
-		t.Errorf("%s: %d round trips, %.1f read and %.1f write units; budget %+v", what, u.Sequential, u.ReadUnits, testkit.WriteUnits(u), b)
+		t.Errorf("%s: %d round trips, %.1f read and %.1f write units; budget %+v", what, u.Sequential, u.ReadUnits,
+			testkit.WriteUnits(u), b)
 	}
-	t.Logf("%-60s %d round trips, %4.1f RU, %4.1f WU (+%.1f on indexes)", what, u.Sequential, u.ReadUnits, testkit.WriteUnits(u), u.IndexUnits)
+	t.Logf("%-60s %d round trips, %4.1f RU, %4.1f WU (+%.1f on indexes)", what, u.Sequential, u.ReadUnits,
+		testkit.WriteUnits(u), u.IndexUnits)
 }
 
-// TestBudgets counts what every endpoint costs. The wire is slow enough that
-// requests which may overlap do.
+// TestBudgets counts the cost of every endpoint.
 func TestBudgets(t *testing.T) {
 	s := newSuite(t)
-	op, rider, driver := s.Token(t, s.actors[authz.Dashboard]), s.Token(t, s.actors[authz.Rider]), s.Token(t, s.actors[authz.Driver])
+	op, rider, driver := s.Token(t, s.actors[authz.Dashboard]), s.Token(t, s.actors[authz.Rider]),
+		s.Token(t, s.actors[authz.Driver])
 	service := s.ServiceType(t, "metro", "0.2")
 	request := fmt.Sprintf(`{"originAddress":"350 5th Ave","originLat":40.7484,"originLng":-73.9857,"destAddress":"JFK","destLat":40.6,"destLng":-73.7,"serviceTypeId":%q}`, service)
 	var ids []string
 	for range 60 {
 		ids = append(ids, apptest.JSON[struct{ ID string }](t, s.Post(t, rider, "/api/v1/me/trips", request).Must(t, 201)).ID)
 	}
-	for _, path := range []string{"trips", "drivers", "settings", "wallets", "businesses", "feedback", "me"} { // shards and keys are known from here on
+	// shards and keys are known from here on
+	for _, path := range []string{"trips", "drivers", "settings", "wallets", "businesses", "feedback", "me"} {
 		s.Get(t, op, "/api/v1/"+path).Must(t, 200)
 	}
 	s.Get(t, rider, "/api/v1/me").Must(t, 200)
 	s.Get(t, driver, "/api/v1/me").Must(t, 200)
-	s.Wire.Delay(30 * time.Millisecond)
-	page := func(items int) float64 { return 5 + float64(items)*0.5 } // an entry is at most a KiB, read eventually consistent
+	s.Wire.Rounds(true)
+	// an entry is at most a KiB, read eventually consistent
+	page := func(items int) float64 { return 5 + float64(items)*0.5 }
 	for _, c := range []struct {
 		token, path string
 		b           budget
@@ -80,6 +83,20 @@ func TestBudgets(t *testing.T) {
 	} {
 		c.b.hold(t, "GET "+c.path, s.Get(t, c.token, c.path).Must(t, 200))
 	}
+	holdTrips(t, s, rider, driver, request, ids)
+	save := budget{2, 7, 4}
+	// where none was, and over it
+	for _, body := range []string{`{"appName":"Metro"}`, `{"appName":"Metro Rides","themeMode":"dark"}`} {
+		save.hold(t, "PATCH /branding", s.Patch(t, op, "/api/v1/branding", body).Must(t, 200))
+	}
+	save.hold(t, "POST /me/addresses", s.Post(t, rider, "/api/v1/me/addresses",
+		`{"address":"Home","lat":1.5,"lng":2.5}`).Must(t, 201))
+}
+
+// holdTrips counts what a trip's steps cost: request is a trip to be, ids are
+// of trips requested.
+func holdTrips(t *testing.T, s *suite, rider, driver, request string, ids []string) {
+	t.Helper()
 	transition := budget{2, 7, 4}
 	// A request writes trip and log; it has no version to condition on.
 	transition.hold(t, "POST /me/trips", s.Post(t, rider, "/api/v1/me/trips", request).Must(t, 201))
@@ -90,12 +107,8 @@ func TestBudgets(t *testing.T) {
 	transition.hold(t, "PATCH status", s.Patch(t, driver, "/api/v1/me/status", `{"online":true}`).Must(t, 200))
 	// The key's record is one item more to read and one more to write.
 	keyedBudget := budget{2, 8, 6}
-	keyedBudget.hold(t, "POST accept with Idempotency-Key", s.Do(t, keyed(driver, "/api/v1/me/trips/"+ids[2]+"/accept", "", "k")).Must(t, 200))
-	save := budget{2, 7, 4}
-	for _, body := range []string{`{"appName":"Metro"}`, `{"appName":"Metro Rides","themeMode":"dark"}`} { // where none was, and over it
-		save.hold(t, "PATCH /branding", s.Patch(t, op, "/api/v1/branding", body).Must(t, 200))
-	}
-	save.hold(t, "POST /me/addresses", s.Post(t, rider, "/api/v1/me/addresses", `{"address":"Home","lat":1.5,"lng":2.5}`).Must(t, 201))
+	keyedBudget.hold(t, "POST accept with Idempotency-Key",
+		s.Do(t, keyed(driver, "/api/v1/me/trips/"+ids[2]+"/accept", "", "k")).Must(t, 200))
 }
 
 // TestListsDoNotGrow: a page costs the same in a tenant with few trips and in
@@ -105,7 +118,8 @@ func TestListsDoNotGrow(t *testing.T) {
 	op, rider := s.Token(t, s.actors[authz.Dashboard]), s.Token(t, s.actors[authz.Rider])
 	cost := func() []float64 {
 		var out []float64
-		for _, path := range []string{"/api/v1/trips?limit=5", "/api/v1/trips?limit=5&status=PENDING", "/api/v1/trips?limit=5&customerId=" + s.actors[authz.Rider].ID} {
+		for _, path := range []string{"/api/v1/trips?limit=5", "/api/v1/trips?limit=5&status=PENDING",
+			"/api/v1/trips?limit=5&customerId=" + s.actors[authz.Rider].ID} {
 			out = append(out, s.Get(t, op, path).Must(t, 200).Seen.Usage.ReadUnits)
 		}
 		return append(out, s.Get(t, rider, "/api/v1/me/trips?limit=5").Must(t, 200).Seen.Usage.ReadUnits)

@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -11,16 +12,19 @@ import (
 	"time"
 
 	"svc"
+	"svc/pkg/access/authz"
 	"svc/pkg/app"
 	"svc/pkg/app/apptest"
-	"svc/pkg/authz"
-	"svc/pkg/gateway/emulator"
+	"svc/pkg/base/ids"
+	"svc/pkg/edge/gateway/emulator"
+	"svc/pkg/local/testkit"
 	"svc/pkg/oauth/flow"
+	"svc/pkg/oauth/tokens"
 )
 
-// clocks are by how much the clocks of the instances are off: by up to a minute
-// from each other.
-var clocks = []time.Duration{0, -30 * time.Second, 30 * time.Second}
+// clocks are by how much the clocks of the instances are off: by up to five
+// minutes from each other.
+var clocks = []time.Duration{0, -150 * time.Second, 150 * time.Second}
 
 // crowd is the service as instances that run on one table by clocks of their own.
 type crowd struct {
@@ -32,16 +36,17 @@ func newCrowd(t *testing.T) *crowd {
 	t.Helper()
 	c := &crowd{suite: newSuite(t)}
 	for _, off := range clocks {
-		place := &app.Place{DB: c.DB, BaseURL: c.URL, Sealer: c.Place.Sealer, Logger: c.Place.Logger, Limits: c.Place.Limits,
-			Now: func() time.Time { return c.Clock.Now().Add(off) }}
-		made, err := place.Functions()
-		must(t, err)
+		rt := &app.Runtime{DB: c.DB, BaseURL: c.URL, Sealer: c.Runtime.Sealer, Logger: c.Runtime.Logger,
+			Limits: c.Runtime.Limits,
+			Now:    func() time.Time { return c.Clock.Now().Add(off) }}
+		made, err := rt.Functions()
+		testkit.Must(t, err)
 		functions := map[string]emulator.Function{}
 		for name, f := range made {
 			functions[name] = f
 		}
 		gateway, err := emulator.New(svc.Template, functions)
-		must(t, err)
+		testkit.Must(t, err)
 		server := httptest.NewServer(gateway)
 		t.Cleanup(server.Close)
 		c.urls = append(c.urls, server.URL)
@@ -49,11 +54,17 @@ func newCrowd(t *testing.T) *crowd {
 	return c
 }
 
+// options sign the actor in at an instance.
+func (c *crowd) options(at int, a apptest.Actor) flow.Options {
+	return flow.Options{BaseURL: c.URL, HTTPClient: &http.Client{Transport: led(c.urls[at])}, Tenant: a.Tenant,
+		Audience: string(a.Audience), Email: a.Email, Password: apptest.Password}
+}
+
 // signIn signs the actor in at an instance.
 func (c *crowd) signIn(t *testing.T, at int, a apptest.Actor) flow.Tokens {
 	t.Helper()
-	tokens, err := flow.Token(t.Context(), flow.Options{BaseURL: c.URL, HTTPClient: &http.Client{Transport: led(c.urls[at])}, Tenant: a.Tenant, Audience: string(a.Audience), Email: a.Email, Password: apptest.Password})
-	must(t, err)
+	tokens, err := flow.Token(t.Context(), c.options(at, a))
+	testkit.Must(t, err)
 	return tokens
 }
 
@@ -71,7 +82,7 @@ func (l led) RoundTrip(r *http.Request) (*http.Response, error) {
 func (c *crowd) at(t *testing.T, instance int, r apptest.Request) apptest.Answer {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), r.Method, c.urls[instance]+r.Path, strings.NewReader(r.Body))
-	must(t, err)
+	testkit.Must(t, err)
 	if r.Body != "" {
 		req.Header.Set("Content-Type", "application/json")
 	}
@@ -82,15 +93,15 @@ func (c *crowd) at(t *testing.T, instance int, r apptest.Request) apptest.Answer
 		req.Header.Set(name, value)
 	}
 	res, err := http.DefaultClient.Do(req)
-	must(t, err)
+	testkit.Must(t, err)
 	defer func() { _ = res.Body.Close() }()
 	body, err := io.ReadAll(res.Body)
-	must(t, err)
+	testkit.Must(t, err)
 	return apptest.Answer{Status: res.StatusCode, Header: res.Header, Body: body}
 }
 
-// TestClocksTokens: a token is good at every instance, whichever made it, and
-// once revoked at one it is refused at all.
+// TestClocksTokens: every instance accepts a token, whichever issued it. After
+// one instance revokes it, all reject it.
 func TestClocksTokens(t *testing.T) {
 	c := newCrowd(t)
 	for maker := range clocks {
@@ -106,17 +117,48 @@ func TestClocksTokens(t *testing.T) {
 					}
 				}
 				me(old.AccessToken, 200)
-				refresh := posted("/oauth/token", "grant_type", "refresh_token", "refresh_token", old.RefreshToken, "client_id", old.ClientID)
+				refresh := posted("/oauth/token", "grant_type", "refresh_token", "refresh_token", old.RefreshToken, "client_id",
+					old.ClientID)
 				next := apptest.JSON[flow.Tokens](t, c.at(t, revoker, refresh).Must(t, 200))
 				me(next.AccessToken, 200)
 				c.at(t, revoker, posted("/oauth/revoke", "token", old.AccessToken, "client_id", old.ClientID)).Must(t, 200)
 				me(old.AccessToken, 401)
 				me(next.AccessToken, 401)
 				for i := range clocks {
-					again := posted("/oauth/token", "grant_type", "refresh_token", "refresh_token", next.RefreshToken, "client_id", old.ClientID)
-					if a := c.at(t, i, again); a.Status != 400 || a.Word() != "invalid_grant" {
+					again := posted("/oauth/token", "grant_type", "refresh_token", "refresh_token", next.RefreshToken, "client_id",
+						old.ClientID)
+					if a := c.at(t, i, again); a.Status != 400 || a.Code() != "invalid_grant" {
 						t.Errorf("refreshed at %v: %d %s", clocks[i], a.Status, a.Body)
 					}
+				}
+			})
+		}
+	}
+}
+
+// TestClocksCodes: an instance redeems a code of another, unless its clock is
+// ahead by the life of a code or more. docs/operations/clocks.md says so.
+func TestClocksCodes(t *testing.T) {
+	c := newCrowd(t)
+	c.Clock.Hold()
+	for maker := range clocks {
+		for redeemer := range clocks {
+			t.Run(fmt.Sprintf("made at %v, redeemed at %v", clocks[maker], clocks[redeemer]), func(t *testing.T) {
+				o := c.options(maker, c.actors[authz.Rider])
+				client, err := flow.Register(t.Context(), o)
+				testkit.Must(t, err)
+				o.ClientID = client.ID
+				verifier := ids.Secret()
+				code, err := flow.Code(t.Context(), o, verifier)
+				testkit.Must(t, err)
+				o.HTTPClient = &http.Client{Transport: led(c.urls[redeemer])}
+				_, err = flow.Exchange(t.Context(), o, code, verifier)
+				var refused *flow.Error
+				switch errors.As(err, &refused); {
+				case clocks[redeemer]-clocks[maker] < tokens.CodeLife:
+					testkit.Must(t, err)
+				case refused == nil || refused.Code != "invalid_grant":
+					t.Errorf("%v, want invalid_grant", err)
 				}
 			})
 		}
@@ -156,14 +198,15 @@ func TestClocksIdempotency(t *testing.T) {
 	}
 }
 
-// TestClocksCursors: whoever walks a list sees everything that was there when
-// he began, once, though rides are requested meanwhile by other clocks and each
-// page is another instance's.
+// TestClocksCursors: a reader of a list sees every item that existed at the
+// start exactly once. Meanwhile instances with other clocks create trips, and
+// each page comes from a different instance.
 func TestClocksCursors(t *testing.T) {
 	c := newCrowd(t)
 	operator, rider := c.Token(t, c.actors[authz.Dashboard]), c.Token(t, c.actors[authz.Rider])
 	request := func(at int) string {
-		return apptest.JSON[struct{ ID string }](t, c.at(t, at, apptest.Request{Method: "POST", Path: "/api/v1/me/trips", Token: rider, Body: ride}).Must(t, 201)).ID
+		return apptest.JSON[struct{ ID string }](t, c.at(t, at, apptest.Request{Method: "POST", Path: "/api/v1/me/trips",
+			Token: rider, Body: ride}).Must(t, 201)).ID
 	}
 	want := map[string]int{}
 	for n := range 15 {

@@ -1,4 +1,4 @@
-// Package app wires the service: which rows each function serves, what the
-// stream functions run, and how a function starts in Lambda. It holds no logic
-// of a request.
+// Package app wires the service: the rows that each function serves, the work
+// of the stream functions, and the start of a function in Lambda. It contains
+// no request logic.
 package app

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"svc/pkg/api"
+	"svc/pkg/access/authz"
 	"svc/pkg/app/apptest"
-	"svc/pkg/authz"
+	"svc/pkg/edge/api"
 )
 
 // TestEdge holds what stands before every endpoint, on one service.
@@ -30,10 +30,11 @@ func TestEdge(t *testing.T) {
 	}
 }
 
-// inputFaults: every fault of a request is told at once, in the caller's
-// words.
+// inputFaults checks that one response reports every fault of a request, in
+// the caller's terms.
 func inputFaults(t *testing.T, s *suite) {
-	op, rider, driver := s.Token(t, s.actors[authz.Dashboard]), s.Token(t, s.actors[authz.Rider]), s.Token(t, s.actors[authz.Driver])
+	op, rider, driver := s.Token(t, s.actors[authz.Dashboard]), s.Token(t, s.actors[authz.Rider]),
+		s.Token(t, s.actors[authz.Driver])
 	const trips, create = "/api/v1/trips", "/api/v1/me/trips"
 	good := `{"originAddress":"A","originLat":1,"originLng":2`
 	for _, c := range []struct {
@@ -48,14 +49,15 @@ func inputFaults(t *testing.T, s *suite) {
 		{"repeated", op, "GET", trips + "?limit=5&limit=6", "", "query.limit"},
 		{"empty value", op, "GET", trips + "?status=", "", "query.status"},
 		{"empty filters", op, "GET", trips + "?driverId=&customerId=", "", "query.driverId query.customerId"},
-		{"empty filters of orders", op, "GET", "/api/v1/orders?businessId=&customerId=", "", "query.businessId query.customerId"},
+		{"empty filters of orders", op, "GET", "/api/v1/orders?businessId=&customerId=", "",
+			"query.businessId query.customerId"},
 		{"empty filter of posts", op, "GET", "/api/v1/feedback?category=", "", "query.category"},
 		{"limit with a plus", op, "GET", trips + "?limit=%2B5", "", "query.limit"},
 		{"name without value", op, "GET", trips + "?limit", "", "query.limit"},
 		{"malformed query", op, "GET", trips + "?a=%zz", "", "query"},
 		{"other case", op, "GET", trips + "?Limit=5", "", "query.Limit"},
 		{"bad cursor", op, "GET", trips + "?cursor=abc", "", "query.cursor"},
-		{"not a date-time", op, "GET", trips + "?from=2026-01-01", "", "query.from"},
+		{"not a date-time", op, "GET", trips + "?from=2026-01", "", "query.from"},
 		{"a value that is not UTF-8", op, "GET", "/api/v1/customers?q=%ff", "", "query.q"},
 		{"a body that is not UTF-8", rider, "POST", create, good + ",\"notes\":\"\xff\"}", "body"},
 		{"half of a surrogate pair", rider, "POST", create, good + `,"notes":"a\ud83d"}`, "body"},
@@ -68,13 +70,15 @@ func inputFaults(t *testing.T, s *suite) {
 		{"trailing", rider, "POST", create, good + `} x`, "body"},
 		{"two documents", rider, "POST", create, good + `}{}`, "body"},
 		{"an array", rider, "POST", create, `[]`, "body"},
-		{"wrong type", rider, "POST", create, `{"originAddress":1,"originLat":"x","originLng":2}`, "body.originAddress body.originLat"},
-		{"null", rider, "POST", create, good + `,"notes":null}`, "body.notes"},
-		{"null for required", rider, "POST", create, `{"originAddress":null,"originLat":1,"originLng":2}`, "body.originAddress"},
+		{"wrong type", rider, "POST", create, `{"originAddress":1,"originLat":"x","originLng":2}`,
+			"body.originAddress body.originLat"},
+		{"null for required", rider, "POST", create, `{"originAddress":null,"originLat":1,"originLng":2}`,
+			"body.originAddress"},
 		{"unknown member", rider, "POST", create, good + `,"x":1}`, "body.x"},
 		{"other case of a member", rider, "POST", create, good + `,"Notes":"x"}`, "body.Notes"},
 		{"member twice", rider, "POST", create, good + `,"originLat":3}`, "body.originLat"},
-		{"latitude", rider, "POST", create, `{"originAddress":"A","originLat":90.5,"originLng":-180.1}`, "body.originLat body.originLng"},
+		{"latitude", rider, "POST", create, `{"originAddress":"A","originLat":90.5,"originLng":-180.1}`,
+			"body.originLat body.originLng"},
 		{"huge number", rider, "POST", create, `{"originAddress":"A","originLat":1e999,"originLng":2}`, "body.originLat"},
 		{"long text", rider, "POST", create, good + `,"notes":"` + strings.Repeat("ä", 1001) + `"}`, "body.notes"},
 		{"empty address", rider, "POST", create, `{"originAddress":"","originLat":1,"originLng":2}`, "body.originAddress"},
@@ -86,31 +90,38 @@ func inputFaults(t *testing.T, s *suite) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			a := s.Do(t, apptest.Request{Method: c.method, Path: c.path, Token: c.token, Body: c.body})
-			if a.Status != 400 || a.Word() != "invalid_request" {
-				t.Fatalf("%d %s", a.Status, a.Body)
-			}
-			body := apptest.JSON[api.ErrorBody](t, a)
-			got := map[string]bool{}
-			for _, d := range body.Details {
-				got[d.Field] = true
-				if d.Message == "" || strings.Contains(d.Message, "Go ") || strings.Contains(d.Message, "json:") {
-					t.Errorf("message %q", d.Message)
-				}
-			}
-			for field := range strings.FieldsSeq(c.fields) {
-				if !got[field] {
-					t.Errorf("%s is not told: %s", field, a.Body)
-				}
-			}
-			if len(got) != len(strings.Fields(c.fields)) || len(got) != len(body.Details) {
-				t.Errorf("more than %s is told: %s", c.fields, a.Body)
-			}
+			tellsFields(t, a, c.fields)
 		})
 	}
 }
 
-// manyFaults: however much is wrong with a request, it is told so, also
-// where the answer is kept.
+// tellsFields checks that a response rejects the request and reports exactly
+// these fields, each once.
+func tellsFields(t *testing.T, a apptest.Answer, fields string) {
+	t.Helper()
+	if a.Status != 400 || a.Code() != "invalid_request" {
+		t.Fatalf("%d %s", a.Status, a.Body)
+	}
+	body := apptest.JSON[api.ErrorBody](t, a)
+	got := map[string]bool{}
+	for _, d := range body.Details {
+		got[d.Field] = true
+		if d.Message == "" || strings.Contains(d.Message, "Go ") || strings.Contains(d.Message, "json:") {
+			t.Errorf("message %q", d.Message)
+		}
+	}
+	for field := range strings.FieldsSeq(fields) {
+		if !got[field] {
+			t.Errorf("%s is not told: %s", field, a.Body)
+		}
+	}
+	if len(got) != len(strings.Fields(fields)) || len(got) != len(body.Details) {
+		t.Errorf("more than %s is told: %s", fields, a.Body)
+	}
+}
+
+// manyFaults: however much is wrong with a request, the answer is a 400 of a
+// bounded size.
 func manyFaults(t *testing.T, s *suite) {
 	var unknown, twice strings.Builder
 	for i := range 7500 {
@@ -125,32 +136,34 @@ func manyFaults(t *testing.T, s *suite) {
 		"long paths":      `{"` + strings.Repeat("\u2028", 18_000) + `":{` + twice.String()[1:] + "}}",
 	} {
 		t.Run(name, func(t *testing.T) {
-			var first apptest.Answer
-			for i := range 2 {
-				a := s.Do(t, keyed(s.Token(t, s.actors[authz.Rider]), "/api/v1/me/trips", body, strings.ReplaceAll(name, " ", "-"))).Must(t, 400)
-				if len(a.Body) > 64<<10 || (i > 0 && string(a.Body) != string(first.Body)) {
-					t.Errorf("%d bytes are told, then %d", len(first.Body), len(a.Body))
-				}
-				first = a
+			key := strings.ReplaceAll(name, " ", "-")
+			a := s.Do(t, keyed(s.Token(t, s.actors[authz.Rider]), "/api/v1/me/trips", body, key)).Must(t, 400)
+			if len(a.Body) > 64<<10 {
+				t.Errorf("an answer of %d bytes", len(a.Body))
 			}
 		})
 	}
 }
 
-// inputTaken: what must not be refused.
+// inputTaken checks input that must be accepted.
 func inputTaken(t *testing.T, s *suite) {
 	op, rider := s.Token(t, s.actors[authz.Dashboard]), s.Token(t, s.actors[authz.Rider])
 	good := `{"originAddress":"A","originLat":1,"originLng":2}`
 	for name, r := range map[string]apptest.Request{
-		"offset in a date-time":    {Method: "GET", Path: "/api/v1/trips?from=2026-01-01T00:00:00%2B02:00", Token: op},
-		"nanoseconds":              {Method: "GET", Path: "/api/v1/trips?to=2026-01-01T00:00:00.123456789Z", Token: op},
-		"limits of limit":          {Method: "GET", Path: "/api/v1/trips?limit=200", Token: op},
-		"media type in other case": {Method: "POST", Path: "/api/v1/me/trips", Token: rider, Body: good, Header: map[string]string{"Content-Type": "Application/JSON; charset=UTF-8"}},
-		"body with spaces":         {Method: "POST", Path: "/api/v1/me/trips", Token: rider, Body: " \n" + good + "\t "},
-		"longest body":             {Method: "POST", Path: "/api/v1/me/trips", Token: rider, Body: good + strings.Repeat(" ", api.MaxBody-len(good))},
-		"1,000 characters":         {Method: "POST", Path: "/api/v1/me/trips", Token: rider, Body: good[:len(good)-1] + `,"notes":"` + strings.Repeat("ä", 1000) + `"}`},
-		"a surrogate pair":         {Method: "POST", Path: "/api/v1/me/trips", Token: rider, Body: good[:len(good)-1] + `,"notes":"\ud83D\uDE95\u00e9\\ud83d"}`},
-		"scheme in other case":     {Method: "GET", Path: "/api/v1/me", Header: map[string]string{"Authorization": "bEARER " + rider}},
+		"offset in a date-time": {Method: "GET", Path: "/api/v1/trips?from=2026-01-01T00:00:00%2B02:00", Token: op},
+		"nanoseconds":           {Method: "GET", Path: "/api/v1/trips?to=2026-01-01T00:00:00.123456789Z", Token: op},
+		"limits of limit":       {Method: "GET", Path: "/api/v1/trips?limit=200", Token: op},
+		"media type in other case": {Method: "POST", Path: "/api/v1/me/trips", Token: rider, Body: good,
+			Header: map[string]string{"Content-Type": "Application/JSON; charset=UTF-8"}},
+		"body with spaces": {Method: "POST", Path: "/api/v1/me/trips", Token: rider, Body: " \n" + good + "\t "},
+		"longest body": {Method: "POST", Path: "/api/v1/me/trips", Token: rider,
+			Body: good + strings.Repeat(" ", api.MaxBody-len(good))},
+		"1,000 characters": {Method: "POST", Path: "/api/v1/me/trips", Token: rider, Body: good[:len(good)-1] +
+			`,"notes":"` + strings.Repeat("ä", 1000) + `"}`},
+		"a surrogate pair": {Method: "POST", Path: "/api/v1/me/trips", Token: rider, Body: good[:len(good)-1] +
+			`,"notes":"\ud83D\uDE95\u00e9\\ud83d"}`},
+		"scheme in other case": {Method: "GET", Path: "/api/v1/me", Header: map[string]string{"Authorization": "bEARER " +
+			rider}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if a := s.Do(t, r); a.Status >= 300 {
@@ -160,7 +173,7 @@ func inputTaken(t *testing.T, s *suite) {
 	}
 }
 
-// edgeErrors: what is not an endpoint's own answer has our form too.
+// edgeErrors checks that errors from outside an endpoint have our format too.
 func edgeErrors(t *testing.T, s *suite) {
 	rider := s.Token(t, s.actors[authz.Rider])
 	for _, c := range []struct {
@@ -174,41 +187,55 @@ func edgeErrors(t *testing.T, s *suite) {
 		{"slash at the end", "GET", "/api/v1/trips/", "", nil, 404, "not_found", ""},
 		{"two slashes", "GET", "/api//v1/trips", "", nil, 404, "not_found", ""},
 		{"dots", "GET", "/api/v1/x/../trips", "", nil, 404, "not_found", ""},
-		{"method", "PUT", "/api/v1/trips", "{}", nil, 405, "method_not_allowed", "GET"},
-		{"method of many", "DELETE", "/api/v1/me/trips", "", nil, 405, "method_not_allowed", "GET, POST"},
+		{"method", "PUT", "/api/v1/trips", "{}", nil, 405, "method_not_allowed", "GET, HEAD"},
+		{"method of many", "DELETE", "/api/v1/me/trips", "", nil, 405, "method_not_allowed", "GET, HEAD, POST"},
 		{"vote", "GET", "/api/v1/feedback/x/vote", "", nil, 405, "method_not_allowed", "DELETE, POST"},
-		{"media type", "POST", "/api/v1/me/trips", "a=b", map[string]string{"Content-Type": "application/x-www-form-urlencoded"}, 415, "unsupported_media_type", ""},
-		{"charset", "POST", "/api/v1/me/trips", "{}", map[string]string{"Content-Type": "application/json; charset=latin1"}, 415, "unsupported_media_type", ""},
+		{"media type", "POST", "/api/v1/me/trips", "a=b",
+			map[string]string{"Content-Type": "application/x-www-form-urlencoded"}, 415, "unsupported_media_type", ""},
+		{"charset", "POST", "/api/v1/me/trips", "{}", map[string]string{"Content-Type": "application/json; charset=latin1"},
+			415, "unsupported_media_type", ""},
 		{"too large", "POST", "/api/v1/me/trips", strings.Repeat(" ", api.MaxBody+1), nil, 413, "payload_too_large", ""},
 		{"not an id", "POST", "/api/v1/me/trips/..%2f/cancel", "{}", nil, 404, "not_found", ""},
 		{"oauth path", "GET", "/oauth/nothing", "", nil, 404, "not_found", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			a := s.Do(t, apptest.Request{Method: c.method, Path: c.path, Token: rider, Body: c.body, Header: c.header})
-			if a.Status != c.status || a.Word() != c.word || a.Header.Get("Allow") != c.allow || a.Header.Get("Content-Type") != "application/json" {
-				t.Errorf("%d %q Allow %q %q: %s", a.Status, a.Word(), a.Header.Get("Allow"), a.Header.Get("Content-Type"), a.Body)
+			if a.Status != c.status || a.Code() != c.word || a.Header.Get("Allow") != c.allow ||
+				a.Header.Get("Content-Type") != "application/json" {
+				t.Errorf("%d %q Allow %q %q: %s", a.Status, a.Code(), a.Header.Get("Allow"), a.Header.Get("Content-Type"), a.Body)
 			}
 		})
 	}
 }
 
-// head: HEAD is answered by what serves the documents and pages, and is a
-// 405 of every other path that there is.
+// head: HEAD is served wherever GET is, with the same status and headers and no
+// body.
 func head(t *testing.T, s *suite) {
-	for path, want := range map[string]int{"/docs": 200, "/openapi.json": 200, "/health": 200, "/.well-known/jwks.json": 405, "/.well-known/openid-configuration": 405,
-		"/api/v1/trips": 405, "/api/v1/feedback/x": 405, "/nothing": 404, "/.well-known/nothing": 404} {
-		a := s.Do(t, apptest.Request{Method: http.MethodHead, Path: path})
-		if a.Status != want || (a.Header.Get("Allow") != "") != (want == 405) {
-			t.Errorf("%s: %d, Allow %q; want %d", path, a.Status, a.Header.Get("Allow"), want)
+	token := s.Token(t, s.actors[authz.Dashboard])
+	for path, want := range map[string]int{"/": 200, "/docs": 200, "/openapi.json": 200, "/health": 200,
+		"/health/live": 200, "/health/ready": 200, "/health/x": 404,
+		"/.well-known/jwks.json": 200, "/.well-known/openid-configuration": 200, "/api/v1/trips": 200, "/api/v1/me": 200,
+		"/api/v1/trips?limit=x": 400, "/api/v1/trips/x": 404, "/api/v1/me/trips/x/accept": 405, "/api/v1/feedback/x": 404,
+		"/nothing": 404, "/.well-known/nothing": 404} {
+		get := s.Do(t, apptest.Request{Method: http.MethodGet, Path: path, Token: token})
+		a := s.Do(t, apptest.Request{Method: http.MethodHead, Path: path, Token: token})
+		if a.Status != want || get.Status != want || len(a.Body) != 0 || a.Header.Get("Allow") != get.Header.Get("Allow") ||
+			a.Header.Get("Content-Type") != get.Header.Get("Content-Type") {
+			t.Errorf("%s: %d %v %q; GET %d %v, want %d", path, a.Status, a.Header, a.Body, get.Status, get.Header, want)
 		}
+	}
+	if a := s.Do(t, apptest.Request{Method: http.MethodHead, Path: "/api/v1/trips"}); a.Status != 401 {
+		t.Errorf("without a token: %d", a.Status)
 	}
 }
 
 // requestID: a sane one comes back, another is replaced.
 func requestID(t *testing.T, s *suite) {
 	token := s.Token(t, s.actors[authz.Rider])
-	for id, kept := range map[string]bool{"abc-123": true, "a b": false, strings.Repeat("x", 200): false, `"<script>`: false} {
-		a := s.Do(t, apptest.Request{Method: "GET", Path: "/api/v1/me", Token: token, Header: map[string]string{"X-Request-Id": id}})
+	for id, kept := range map[string]bool{"abc-123": true, "a b": false, strings.Repeat("x", 200): false,
+		`"<script>`: false} {
+		a := s.Do(t, apptest.Request{Method: "GET", Path: "/api/v1/me", Token: token,
+			Header: map[string]string{"X-Request-Id": id}})
 		got := a.Header.Get("X-Request-Id")
 		if got == "" || (got == id) != kept {
 			t.Errorf("%q became %q", id, got)
@@ -220,13 +247,16 @@ func requestID(t *testing.T, s *suite) {
 // headers, errors included.
 func cors(t *testing.T, s *suite) {
 	pre := s.Do(t, apptest.Request{Method: http.MethodOptions, Path: "/api/v1/me/trips", Header: map[string]string{
-		"Origin": "https://app.example", "Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization,idempotency-key"}})
+		"Origin": "https://app.example", "Access-Control-Request-Method": "POST",
+		"Access-Control-Request-Headers": "authorization,idempotency-key"}})
 	if pre.Status >= 300 || pre.Header.Get("Access-Control-Allow-Origin") != "*" ||
 		!strings.Contains(strings.ToLower(pre.Header.Get("Access-Control-Allow-Headers")), "idempotency-key") {
 		t.Errorf("%d %v", pre.Status, pre.Header)
 	}
-	a := s.Do(t, apptest.Request{Method: "GET", Path: "/api/v1/me", Header: map[string]string{"Origin": "https://app.example"}}).Must(t, 401)
-	if a.Header.Get("Access-Control-Allow-Origin") != "*" || !strings.Contains(strings.ToLower(a.Header.Get("Access-Control-Expose-Headers")), "www-authenticate") {
+	a := s.Do(t, apptest.Request{Method: "GET", Path: "/api/v1/me",
+		Header: map[string]string{"Origin": "https://app.example"}}).Must(t, 401)
+	if a.Header.Get("Access-Control-Allow-Origin") != "*" ||
+		!strings.Contains(strings.ToLower(a.Header.Get("Access-Control-Expose-Headers")), "www-authenticate") {
 		t.Errorf("%v", a.Header)
 	}
 }

@@ -2,7 +2,7 @@ package app_test
 
 import "encoding/base64"
 
-// flip gives another character of base64url.
+// flip returns another character of base64url.
 func flip(c string) string {
 	if c == "A" {
 		return "B"

@@ -1,27 +1,28 @@
 package app
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
-	"svc/pkg/address"
-	"svc/pkg/api"
-	"svc/pkg/branding"
-	"svc/pkg/customer"
-	"svc/pkg/delivery"
-	"svc/pkg/driver"
-	"svc/pkg/feedback"
-	"svc/pkg/payment"
-	"svc/pkg/person"
-	"svc/pkg/profile"
-	"svc/pkg/report"
-	"svc/pkg/settings"
-	"svc/pkg/table"
-	"svc/pkg/trip"
-	"svc/pkg/wallet"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/address"
+	"svc/pkg/domain/branding"
+	"svc/pkg/domain/customer"
+	"svc/pkg/domain/delivery"
+	"svc/pkg/domain/driver"
+	"svc/pkg/domain/feedback"
+	"svc/pkg/domain/payment"
+	"svc/pkg/domain/person"
+	"svc/pkg/domain/profile"
+	"svc/pkg/domain/report"
+	"svc/pkg/domain/settings"
+	"svc/pkg/domain/trip"
+	"svc/pkg/domain/wallet"
+	"svc/pkg/edge/api"
 )
 
-// The functions that answer requests, by their names in the template.
+// The functions that handle requests, by their names in the template.
 const (
 	OAuth    = "OAuthFunction"
 	Trips    = "TripsFunction"
@@ -32,65 +33,88 @@ const (
 	Feedback = "FeedbackFunction"
 	Me       = "MeFunction"
 	Docs     = "DocsFunction"
+	MCP      = "MCPFunction"
 )
 
-// The functions that no request reaches.
+// The functions that handle no requests.
 const (
 	Settlement = "SettlementFunction"
 	Projection = "ProjectionFunction"
 	Keys       = "KeysFunction"
 )
 
-// groups says which function serves the rows under a path.
-var groups = map[string]string{
-	"trips": Trips, "drivers": Fleet, "customers": Fleet, "settings": Settings, "services": Settings, "zones": Settings, "branding": Settings,
-	"reports": Reports, "wallets": Reports, "businesses": Delivery, "orders": Delivery, "feedback": Feedback, "me": Me,
+// RequestFunctions lists the functions that handle requests.
+func RequestFunctions() []string {
+	return append(slices.Sorted(maps.Keys(rowsOf())), OAuth, Docs, MCP)
 }
 
 // Rows lists every endpoint of /api/v1.
 func Rows(db *table.DB) []api.Row {
-	return slices.Concat(trip.Rows(), driver.Rows(), customer.Rows(), settings.Rows(), branding.Rows(), report.Rows(), wallet.Rows(),
-		delivery.Rows(), feedback.Rows(), profile.Rows(person.Store{DB: db}), address.Rows(), payment.Rows())
+	var out []api.Row
+	lists := rowsOf()
+	for _, function := range slices.Sorted(maps.Keys(lists)) {
+		out = append(out, lists[function](db)...)
+	}
+	return out
 }
 
-// The rows of each function. A function's program holds the packages that are
-// named here and no others; a test finds a row that none of them has.
+// rowsOf returns the rows of each function that has rows. No main may
+// reference it, because a function's program must link only the packages of
+// its own rows.
+func rowsOf() map[string]func(*table.DB) []api.Row {
+	return map[string]func(*table.DB) []api.Row{
+		Trips: TripRows, Fleet: FleetRows, Settings: SettingsRows, Reports: ReportRows,
+		Delivery: DeliveryRows, Feedback: FeedbackRows, Me: MeRows,
+	}
+}
 
-// TripRows are those of TripsFunction.
-func TripRows(*table.DB) []api.Row { return of(Trips, trip.Rows()) }
+// The rows of each function. They are the rows for operators of the packages
+// named here, except that MeFunction has everything under /api/v1/me. A test
+// finds rows of pkg/domain that no function serves.
 
-// FleetRows are those of FleetFunction.
-func FleetRows(*table.DB) []api.Row { return of(Fleet, driver.Rows(), customer.Rows()) }
+// TripRows are the rows of TripsFunction.
+func TripRows(*table.DB) []api.Row { return operators(trip.Rows()) }
 
-// SettingsRows are those of SettingsFunction.
-func SettingsRows(*table.DB) []api.Row { return of(Settings, settings.Rows(), branding.Rows()) }
+// FleetRows are the rows of FleetFunction.
+func FleetRows(*table.DB) []api.Row { return operators(driver.Rows(), customer.Rows()) }
 
-// ReportRows are those of ReportsFunction.
-func ReportRows(*table.DB) []api.Row { return of(Reports, report.Rows(), wallet.Rows()) }
+// SettingsRows are the rows of SettingsFunction.
+func SettingsRows(*table.DB) []api.Row { return operators(settings.Rows(), branding.Rows()) }
 
-// DeliveryRows are those of DeliveryFunction.
-func DeliveryRows(*table.DB) []api.Row { return of(Delivery, delivery.Rows()) }
+// ReportRows are the rows of ReportsFunction.
+func ReportRows(*table.DB) []api.Row { return operators(report.Rows(), wallet.Rows()) }
 
-// FeedbackRows are those of FeedbackFunction.
-func FeedbackRows(*table.DB) []api.Row { return of(Feedback, feedback.Rows()) }
+// DeliveryRows are the rows of DeliveryFunction.
+func DeliveryRows(*table.DB) []api.Row { return operators(delivery.Rows()) }
 
-// MeRows are those of MeFunction.
+// FeedbackRows are the rows of FeedbackFunction.
+func FeedbackRows(*table.DB) []api.Row { return operators(feedback.Rows()) }
+
+// MeRows are the rows of MeFunction.
 func MeRows(db *table.DB) []api.Row {
-	return of(Me, trip.Rows(), driver.Rows(), wallet.Rows(), delivery.Rows(), profile.Rows(person.Store{DB: db}), address.Rows(), payment.Rows())
+	return slices.DeleteFunc(slices.Concat(trip.Rows(), driver.Rows(), wallet.Rows(), delivery.Rows(),
+		profile.Rows(person.Store{DB: db}), address.Rows(), payment.Rows()), isOperators)
 }
 
-// apis are the functions that have rows.
-func apis() map[string]func(*table.DB) []api.Row {
-	return map[string]func(*table.DB) []api.Row{Trips: TripRows, Fleet: FleetRows, Settings: SettingsRows, Reports: ReportRows,
-		Delivery: DeliveryRows, Feedback: FeedbackRows, Me: MeRows}
+func operators(lists ...[]api.Row) []api.Row {
+	return slices.DeleteFunc(slices.Concat(lists...), func(r api.Row) bool { return !isOperators(r) })
 }
 
-func of(function string, some ...[]api.Row) []api.Row {
-	return slices.DeleteFunc(slices.Concat(some...), func(r api.Row) bool { return Group(r) != function })
+func isOperators(r api.Row) bool { return resource(r.Path) != "me" }
+
+// resource returns the first segment of a path after /api/v1/.
+func resource(path string) string {
+	word, _, _ := strings.Cut(strings.TrimPrefix(path, "/api/v1/"), "/")
+	return word
 }
 
-// Group gives the function that serves a row.
-func Group(r api.Row) string {
-	first, _, _ := strings.Cut(strings.TrimPrefix(r.Path, "/api/v1/"), "/")
-	return groups[first]
+// FunctionOf returns the function that serves a path under /api/v1, "" for
+// none. All rows of a resource belong to one function.
+func FunctionOf(path string) string {
+	for function, rows := range rowsOf() {
+		if slices.ContainsFunc(rows(nil), func(r api.Row) bool { return resource(r.Path) == resource(path) }) {
+			return function
+		}
+	}
+	return ""
 }

@@ -8,12 +8,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/kms"
 )
 
-// Loader gives the configuration of the AWS SDK: table.Environment in a
-// function, the SDK's own in a command.
+// Loader returns the configuration of the AWS SDK: table.Environment in a
+// function, the SDK's own loader in a command.
 type Loader func(context.Context) (aws.Config, error)
 
-// kmsSealer seals signing keys with a KMS key. The signing key's id is the
-// encryption context, so that one sealed key cannot be put in another's place.
+// kmsSealer seals signing keys with a KMS key. The encryption context is the
+// signing key's id, so that nobody can swap one sealed key for another.
 type kmsSealer struct {
 	client *kms.Client
 	key    string
@@ -29,7 +29,8 @@ func newKMS(ctx context.Context, key string, load Loader) (kmsSealer, error) {
 
 // Seal implements signing.Sealer.
 func (s kmsSealer) Seal(ctx context.Context, keyID string, plain []byte) ([]byte, error) {
-	out, err := s.client.Encrypt(ctx, &kms.EncryptInput{KeyId: &s.key, Plaintext: plain, EncryptionContext: map[string]string{"kid": keyID}})
+	out, err := s.client.Encrypt(ctx, &kms.EncryptInput{KeyId: &s.key, Plaintext: plain,
+		EncryptionContext: map[string]string{"kid": keyID}})
 	if err != nil {
 		return nil, fmt.Errorf("sealing a signing key: %w", err)
 	}
@@ -38,7 +39,8 @@ func (s kmsSealer) Seal(ctx context.Context, keyID string, plain []byte) ([]byte
 
 // Open implements signing.Sealer.
 func (s kmsSealer) Open(ctx context.Context, keyID string, sealed []byte) ([]byte, error) {
-	out, err := s.client.Decrypt(ctx, &kms.DecryptInput{KeyId: &s.key, CiphertextBlob: sealed, EncryptionContext: map[string]string{"kid": keyID}})
+	out, err := s.client.Decrypt(ctx, &kms.DecryptInput{KeyId: &s.key, CiphertextBlob: sealed,
+		EncryptionContext: map[string]string{"kid": keyID}})
 	if err != nil {
 		return nil, fmt.Errorf("opening a signing key: %w", err)
 	}

@@ -13,8 +13,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/kms"
 
+	"svc/pkg/access/signing"
 	"svc/pkg/app"
-	"svc/pkg/signing"
+	"svc/pkg/local/testkit"
 )
 
 // TestKMSSealsSigningKeys runs against a real KMS, the one at AWS_ENDPOINT_URL:
@@ -26,52 +27,56 @@ func TestKMSSealsSigningKeys(t *testing.T) {
 		t.Fatal("AWS_ENDPOINT_URL is not set: run make localstack")
 	}
 	ctx := context.Background()
-	cfg := aws.Config{Region: "us-east-1", BaseEndpoint: &endpoint, Credentials: credentials.NewStaticCredentialsProvider("test", "test", "")}
+	cfg := aws.Config{Region: "us-east-1", BaseEndpoint: &endpoint,
+		Credentials: credentials.NewStaticCredentialsProvider("test", "test", "")}
 	client := kms.NewFromConfig(cfg)
 	sealer := func() (id string, s signing.Sealer) {
 		t.Helper()
 		made, err := client.CreateKey(ctx, &kms.CreateKeyInput{})
-		must(t, err)
+		testkit.Must(t, err)
 		id = *made.KeyMetadata.KeyId
 		t.Setenv("KEY_ID", id)
 		s, err = app.SealerFromEnvironment(ctx, func(context.Context) (aws.Config, error) { return cfg, nil })
-		must(t, err)
+		testkit.Must(t, err)
 		return id, s
 	}
 	id, s := sealer()
 	_, other := sealer()
 	plain := []byte("the private half of a signing key")
 	sealed, err := s.Seal(ctx, "kid-1", plain)
-	must(t, err)
+	testkit.Must(t, err)
 	if bytes.Contains(sealed, plain) {
 		t.Fatal("what is sealed can be read")
 	}
 	opened, err := s.Open(ctx, "kid-1", sealed)
-	must(t, err)
+	testkit.Must(t, err)
 	if !bytes.Equal(opened, plain) {
 		t.Fatalf("opened: %q", opened)
 	}
 	refused := func(name, want string, s signing.Sealer, kid string, sealed []byte) {
 		t.Helper()
 		opened, err := s.Open(ctx, kid, sealed)
-		if err == nil || !strings.Contains(err.Error(), "opening a signing key") || !strings.Contains(err.Error(), want) || len(opened) > 0 {
+		if err == nil || !strings.Contains(err.Error(), "opening a signing key") || !strings.Contains(err.Error(), want) ||
+			len(opened) > 0 {
 			t.Errorf("%s: %q, %v", name, opened, err)
 		}
 	}
 	refused("in another key's place", "InvalidCiphertextException", s, "kid-2", sealed)
 	refused("by another KMS key", "IncorrectKeyException", other, "kid-1", sealed)
-	refused("changed", "InvalidCiphertextException", s, "kid-1", append(bytes.Clone(sealed[:len(sealed)-1]), sealed[len(sealed)-1]^1))
+	refused("changed", "InvalidCiphertextException", s, "kid-1", append(bytes.Clone(sealed[:len(sealed)-1]),
+		sealed[len(sealed)-1]^1))
 
 	_, err = client.DisableKey(ctx, &kms.DisableKeyInput{KeyId: &id})
-	must(t, err)
+	testkit.Must(t, err)
 	refused("by a disabled KMS key", "DisabledException", s, "kid-1", sealed)
-	if _, err := s.Seal(ctx, "kid-3", plain); err == nil || !strings.Contains(err.Error(), "sealing a signing key") || !strings.Contains(err.Error(), "DisabledException") {
+	if _, err := s.Seal(ctx, "kid-3", plain); err == nil || !strings.Contains(err.Error(), "sealing a signing key") ||
+		!strings.Contains(err.Error(), "DisabledException") {
 		t.Errorf("sealing by a disabled KMS key: %v", err)
 	}
 	_, err = client.EnableKey(ctx, &kms.EnableKeyInput{KeyId: &id})
-	must(t, err)
+	testkit.Must(t, err)
 	opened, err = s.Open(ctx, "kid-1", sealed)
-	must(t, err)
+	testkit.Must(t, err)
 	if !bytes.Equal(opened, plain) {
 		t.Errorf("opened after it was enabled again: %q", opened)
 	}

@@ -6,26 +6,31 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"runtime/debug"
+	"strconv"
 	"time"
 
+	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambda"
 
-	"svc/pkg/api"
-	"svc/pkg/gateway"
-	"svc/pkg/reference/published"
-	"svc/pkg/signing"
-	"svc/pkg/table"
+	"svc/pkg/access/signing"
+	"svc/pkg/data/table"
+	"svc/pkg/edge/api"
+	"svc/pkg/edge/gateway"
+	"svc/pkg/edge/reference/published"
 )
 
-// Serve makes what Lambda calls with a function's events.
-type Serve func(p *Place, function string) (any, error)
+// Serve returns the handler that Lambda calls with a function's events.
+type Serve func(p *Runtime, function string) (any, error)
 
-// Start runs a function in Lambda: the wiring of functions/<group>/main.go. A
-// main hands in what it serves, and its program holds that and nothing of the
-// other functions, so nothing here may know them all.
+// Start runs a function in Lambda; it is the wiring of
+// functions/<group>/main.go. Each main passes in what it serves, so that its
+// program contains no code of other functions. Therefore nothing here may
+// reference all functions.
 func Start(function string, serve Serve) {
 	logger := slog.New(slog.NewJSONHandler(os.Stdout, &slog.HandlerOptions{Level: logLevel()}))
 	slog.SetDefault(logger)
+	collectLess()
 	handler, err := start(function, serve, logger)
 	if err != nil {
 		logger.Error("start", "error", err)
@@ -34,30 +39,64 @@ func Start(function string, serve Serve) {
 	lambda.Start(handler)
 }
 
+// collectLess makes the garbage collector run less often than Go's default,
+// which suits a heap of a few megabytes: it may grow to five times what is
+// live, but the process stays below three quarters of the function's memory.
+// GOGC and GOMEMLIMIT in the environment take precedence.
+func collectLess() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(400)
+	}
+	memory, err := strconv.ParseInt(os.Getenv("AWS_LAMBDA_FUNCTION_MEMORY_SIZE"), 10, 64) // megabytes
+	if err == nil && memory > 0 && os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(memory << 20 / 4 * 3)
+	}
+}
+
 func start(function string, serve Serve, logger *slog.Logger) (any, error) {
-	db, err := table.Open(context.Background(), table.Options{Table: os.Getenv("TABLE_NAME"), Endpoint: os.Getenv("AWS_ENDPOINT_URL_DYNAMODB")})
+	db, err := table.Open(context.Background(), table.Options{Table: os.Getenv("TABLE_NAME"),
+		Endpoint: os.Getenv("AWS_ENDPOINT_URL_DYNAMODB")})
 	if err != nil {
 		return nil, err
 	}
-	return serve(&Place{DB: db, BaseURL: os.Getenv("BASE_URL"), Now: time.Now, Logger: logger, Observe: Metrics(os.Stdout, function)}, function)
+	return serve(&Runtime{DB: db, BaseURL: os.Getenv("BASE_URL"), Now: time.Now, Logger: logger,
+		Observe: Metrics(os.Stdout, function)}, function)
 }
 
 // API serves the rows.
 func API(rows func(*table.DB) []api.Row) Serve {
-	return func(p *Place, _ string) (any, error) {
+	return func(p *Runtime, _ string) (any, error) {
 		var err error
 		if p.Rates, err = RatesFromEnvironment(); err != nil {
 			return nil, err
 		}
-		return p.requests(func(at *Place) (http.Handler, error) { return at.api(rows(at.DB)) })
+		return p.requests(func(at *Runtime) (http.Handler, error) { return at.api(rows(at.DB)) }, rows(p.DB)...)
 	}
 }
 
-// Authorization serves the authorization server, with the metrics of what has
-// no rows.
-func Authorization(p *Place, function string) (any, error) {
-	p.RefreshGrace, _ = time.ParseDuration(os.Getenv("REFRESH_GRACE")) // absent: none
+// Agents serves the rows as tools of the MCP server. An operation that is
+// switched off is no tool.
+func Agents(rows func(*table.DB) []api.Row) Serve {
+	return func(p *Runtime, _ string) (any, error) {
+		var err error
+		if p.Rates, err = RatesFromEnvironment(); err != nil {
+			return nil, err
+		}
+		f, err := frontFromEnvironment()
+		if err != nil {
+			return nil, err
+		}
+		return p.requests(func(at *Runtime) (http.Handler, error) { return at.agents(f.on(rows(at.DB))) })
+	}
+}
+
+// Authorization serves the authorization server, with the metrics for handlers
+// without rows.
+func Authorization(p *Runtime, function string) (any, error) {
 	var err error
+	if p.RefreshGrace, err = RefreshGraceFromEnvironment(); err != nil {
+		return nil, err
+	}
 	if p.Sealer, err = SealerFromEnvironment(context.Background(), table.Environment); err != nil {
 		return nil, err
 	}
@@ -66,18 +105,32 @@ func Authorization(p *Place, function string) (any, error) {
 			return nil, err
 		}
 	}
-	return p.requests(func(at *Place) (http.Handler, error) {
-		return measured(at.AuthorizationServer().Handler(), os.Stdout, function), nil
+	return p.requests(func(at *Runtime) (http.Handler, error) {
+		return measured(at.authorization(), os.Stdout, function), nil
 	})
 }
 
-// Documents serves the OpenAPI document and the reference page.
-func Documents(p *Place, _ string) (any, error) {
-	return p.requests(func(at *Place) (http.Handler, error) { return published.New(at.BaseURL), nil })
+// RefreshGraceFromEnvironment reads REFRESH_GRACE: how long the previous
+// refresh token may be used again. It returns 0 if the variable is absent.
+func RefreshGraceFromEnvironment() (time.Duration, error) {
+	text := os.Getenv("REFRESH_GRACE")
+	if text == "" {
+		return 0, nil
+	}
+	grace, err := time.ParseDuration(text)
+	if err != nil || grace < 0 {
+		return 0, fmt.Errorf("REFRESH_GRACE is %q; it must be a duration such as 10s", text)
+	}
+	return grace, nil
 }
 
-// Rotation makes and drops signing keys.
-func Rotation(p *Place, _ string) (any, error) {
+// Documents serves the OpenAPI document and the reference page.
+func Documents(p *Runtime, _ string) (any, error) {
+	return p.requests(func(at *Runtime) (http.Handler, error) { return published.New(at.BaseURL), nil })
+}
+
+// Rotation creates and removes signing keys.
+func Rotation(p *Runtime, _ string) (any, error) {
 	var err error
 	if p.Sealer, err = SealerFromEnvironment(context.Background(), table.Environment); err != nil {
 		return nil, err
@@ -85,41 +138,60 @@ func Rotation(p *Place, _ string) (any, error) {
 	return func(ctx context.Context) error { return p.Keys().Rotate(ctx) }, nil
 }
 
-// Settling makes receipts and postings.
-func Settling(p *Place, function string) (any, error) {
-	return lagged(p.settlement(), os.Stdout, function, p.Now), nil
+// Settling writes receipts and postings: for a batch of the stream, and for
+// the trips that the stream lost when its schedule sends {"sweep": true}.
+func Settling(p *Runtime, function string) (any, error) {
+	handle := lagged(p.settlement().Handle, os.Stdout, function, p.Now)
+	return func(ctx context.Context, event struct {
+		events.DynamoDBEvent
+		Sweep bool `json:"sweep"`
+	}) (events.DynamoDBEventResponse, error) {
+		if event.Sweep {
+			return events.DynamoDBEventResponse{}, p.settlement().Sweep(ctx)
+		}
+		return handle(ctx, event.DynamoDBEvent)
+	}, nil
 }
 
-// Projecting counts.
-func Projecting(p *Place, function string) (any, error) {
+// Projecting updates counters, search rows and rankings.
+func Projecting(p *Runtime, function string) (any, error) {
 	return lagged(p.projection(), os.Stdout, function, p.Now), nil
 }
 
-// requests turns events into requests to what build makes for the service's
-// address, which is known with the first event where BASE_URL does not say it.
-func (p *Place) requests(build func(at *Place) (http.Handler, error)) (any, error) {
+// requests turns events into requests to the handler that build returns for
+// the service's address. Without BASE_URL, the first event supplies the
+// address. rows are the endpoints that can be switched off.
+func (p *Runtime) requests(build func(at *Runtime) (http.Handler, error), rows ...api.Row) (any, error) {
+	f, err := frontFromEnvironment()
+	if err != nil {
+		return nil, err
+	}
 	if p.BaseURL != "" {
 		h, err := build(p)
 		if err != nil {
 			return nil, err
 		}
-		return gateway.Handler(h), nil
+		return gateway.Handler(f.before(h, rows)), nil
 	}
 	return gateway.Lazy(func(_ context.Context, baseURL string) (http.Handler, error) {
 		at := *p
 		at.BaseURL = baseURL
-		return build(&at)
+		h, err := build(&at)
+		if err != nil {
+			return nil, err
+		}
+		return f.before(h, rows), nil
 	}), nil
 }
 
 func logLevel() slog.Level {
 	var level slog.Level
-	_ = level.UnmarshalText([]byte(os.Getenv("LOG_LEVEL"))) // absent: info
+	_ = level.UnmarshalText([]byte(os.Getenv("LOG_LEVEL"))) // default: info
 	return level
 }
 
-// SealerFromEnvironment gives KMS where KEY_ID names a key, else the file
-// that SEALING_KEY_FILE names.
+// SealerFromEnvironment returns a KMS sealer if KEY_ID names a key, else a
+// sealer with the file that SEALING_KEY_FILE names.
 func SealerFromEnvironment(ctx context.Context, load Loader) (signing.Sealer, error) {
 	if id := os.Getenv("KEY_ID"); id != "" {
 		return newKMS(ctx, id, load)

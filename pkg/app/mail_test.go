@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"svc/pkg/app"
+	"svc/pkg/local/testkit"
 )
 
 // A mail is one signed request of SendEmail; an error names no address.
@@ -31,12 +32,14 @@ func TestSES(t *testing.T) {
 	}))
 	defer ses.Close()
 	load := func(context.Context) (aws.Config, error) {
-		return aws.Config{Region: "eu-west-1", BaseEndpoint: &ses.URL, Credentials: credentials.NewStaticCredentialsProvider("AKIDEXAMPLE", "secret", "session")}, nil
+		return aws.Config{Region: "eu-west-1", BaseEndpoint: &ses.URL,
+			Credentials: credentials.NewStaticCredentialsProvider("AKIDEXAMPLE", "secret", "session")}, nil
 	}
 	mail, err := app.SES(t.Context(), "no-reply@svc.example", load)
-	must(t, err)
-	must(t, mail(t.Context(), "ana@metro.example", "Crea una contraseña", "Hola\n"))
-	if got.Method != http.MethodPost || got.URL.Path != "/v2/email/outbound-emails" || got.Header.Get("Content-Type") != "application/json" {
+	testkit.Must(t, err)
+	testkit.Must(t, mail(t.Context(), "ana@metro.example", "Crea una contraseña", "Hola\n"))
+	if got.Method != http.MethodPost || got.URL.Path != "/v2/email/outbound-emails" ||
+		got.Header.Get("Content-Type") != "application/json" {
 		t.Errorf("%s %s %v", got.Method, got.URL, got.Header)
 	}
 	signature := regexp.MustCompile(`^AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/[0-9]{8}/eu-west-1/ses/aws4_request, SignedHeaders=[a-z0-9;-]*content-type;host;[a-z0-9;-]*, Signature=[0-9a-f]{64}$`)
@@ -44,9 +47,11 @@ func TestSES(t *testing.T) {
 		t.Errorf("signed as %v", got.Header)
 	}
 	var sent, want any
-	must(t, json.Unmarshal(body, &sent))
-	must(t, json.Unmarshal([]byte(`{"FromEmailAddress":"no-reply@svc.example","Destination":{"ToAddresses":["ana@metro.example"]},
-		"Content":{"Simple":{"Subject":{"Data":"Crea una contraseña","Charset":"UTF-8"},"Body":{"Text":{"Data":"Hola\n","Charset":"UTF-8"}}}}}`), &want))
+	testkit.Must(t, json.Unmarshal(body, &sent))
+	testkit.Must(t,
+		json.Unmarshal([]byte(`{"FromEmailAddress":"no-reply@svc.example","Destination":{"ToAddresses":["ana@metro.example"]},
+		"Content":{"Simple":{"Subject":{"Data":"Crea una contraseña","Charset":"UTF-8"},
+		"Body":{"Text":{"Data":"Hola\n","Charset":"UTF-8"}}}}}`), &want))
 	if diff := cmp.Diff(want, sent); diff != "" {
 		t.Error(diff)
 	}

@@ -8,50 +8,53 @@ import (
 	"testing"
 	"time"
 
+	"svc/pkg/access/authz"
 	"svc/pkg/app/apptest"
-	"svc/pkg/authz"
-	"svc/pkg/person"
+	"svc/pkg/domain/person"
+	"svc/pkg/local/testkit"
 )
 
-// TestMemberAgain: a membership that ended ended its tokens for good. They are
-// dead in a later membership of the same person too, those that would be
-// refreshed included; new ones are good.
+// TestMemberAgain: the end of a membership ends its tokens for good. They stay
+// invalid in a later membership of the same person, including refresh tokens.
+// New tokens are valid.
 func TestMemberAgain(t *testing.T) {
 	s := newSuite(t)
 	ctx, metro, op := context.Background(), s.Tenant("metro"), s.actors[authz.Dashboard]
 	store := person.Store{DB: s.DB}
 	old := s.SignIn(t, op)
-	claims, err := s.Place.Keys().Verify(ctx, old.AccessToken)
-	must(t, err)
+	claims, err := s.Runtime.Keys().Verify(ctx, old.AccessToken)
+	testkit.Must(t, err)
 	probe := func(token string) apptest.Answer { return s.Get(t, token, "/api/v1/me") }
 	probe(old.AccessToken).Must(t, 200)
-	must(t, store.Leave(ctx, metro, s.By(), op.ID))
+	testkit.Must(t, store.Leave(ctx, metro, s.By(), op.ID))
 	probe(old.AccessToken).Must(t, 401)
 	s.Clock.Advance(time.Second)
 	_, err = store.Join(ctx, metro, s.By(), op.ID, "owner", authz.Permissions())
-	must(t, err)
+	testkit.Must(t, err)
 	probe(old.AccessToken).Must(t, 401)
 	refresh := s.Do(t, apptest.Request{Method: http.MethodPost, Path: "/oauth/token",
 		Header: map[string]string{"Content-Type": "application/x-www-form-urlencoded"},
-		Body:   url.Values{"grant_type": {"refresh_token"}, "client_id": {claims.ClientID}, "refresh_token": {old.RefreshToken}}.Encode()})
-	if refresh.Status != 400 || refresh.Word() != "invalid_grant" {
-		t.Errorf("refresh of a token of the earlier membership: %d %s", refresh.Status, strings.SplitN(string(refresh.Body), `"access_token"`, 2)[0])
+		Body: url.Values{"grant_type": {"refresh_token"}, "client_id": {claims.ClientID},
+			"refresh_token": {old.RefreshToken}}.Encode()})
+	if refresh.Status != 400 || refresh.Code() != "invalid_grant" {
+		t.Errorf("refresh of a token of the earlier membership: %d %s", refresh.Status,
+			strings.SplitN(string(refresh.Body), `"access_token"`, 2)[0])
 	}
 	fresh := s.SignIn(t, op)
 	probe(fresh.AccessToken).Must(t, 200)
-	_, err = store.Revoke(ctx, metro, s.By(), op.ID, "VIEW_TRIPS") // a change of the membership is no new one
-	must(t, err)
+	_, err = store.Revoke(ctx, metro, s.By(), op.ID, "VIEW_TRIPS") // a change of the membership does not create a new one
+	testkit.Must(t, err)
 	probe(fresh.AccessToken).Must(t, 200)
 }
 
-// TestTwoMemberships: what happens to a person in one tenant does not reach
-// the other.
+// TestTwoMemberships: a change to a person in one tenant does not affect the
+// other tenant.
 func TestTwoMemberships(t *testing.T) {
 	s := newSuite(t)
 	ctx, op := context.Background(), s.actors[authz.Dashboard]
 	store := person.Store{DB: s.DB}
 	_, err := store.Join(ctx, s.Tenant("harbor"), s.By(), op.ID, "dispatcher", []string{"VIEW_TRIPS"})
-	must(t, err)
+	testkit.Must(t, err)
 	there := op
 	there.Tenant = "harbor"
 	metro, harbor := s.Token(t, op), s.SignIn(t, there).AccessToken
@@ -69,7 +72,7 @@ func TestTwoMemberships(t *testing.T) {
 		t.Errorf("%+v", me)
 	}
 	s.Get(t, harbor, "/api/v1/drivers").Must(t, 403)
-	must(t, store.Leave(ctx, s.Tenant("harbor"), s.By(), op.ID))
+	testkit.Must(t, store.Leave(ctx, s.Tenant("harbor"), s.By(), op.ID))
 	s.Get(t, harbor, "/api/v1/trips").Must(t, 401)
 	s.Get(t, metro, "/api/v1/trips").Must(t, 200)
 }

@@ -4,155 +4,145 @@ import (
 	"context"
 	"encoding/json"
 	"io"
-	"maps"
 	"net/http"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 
-	"svc/pkg/api"
-	"svc/pkg/oauth"
-	"svc/pkg/table"
+	"svc/pkg/data/table"
+	"svc/pkg/edge/api"
+	"svc/pkg/oauth/protocol"
 )
 
-// emitter writes lines in CloudWatch's embedded metric format. What dimensions
-// there are is what the metrics cost: each combination of their values is one
-// metric, and no value of a dimension comes from a request.
+// emitter writes one JSON line for each request or batch. A metric of
+// CloudWatch costs by the month, so only what an alarm reads becomes one, by the
+// embedded metric format: Failures by function, and ChecksFailed. Everything else
+// is a member of a line, for Logs Insights.
 type emitter struct {
-	w         io.Writer
-	namespace string
-	function  string
+	w        io.Writer
+	function string
+	failures string // the directives of a line without a failed check
+	checks   string // those of a line with one
 
-	mu sync.Mutex
+	mu   sync.Mutex
+	line []byte
 }
-
-// set is one group of metrics under the same dimensions.
-type set struct {
-	dimensions []string
-	metrics    map[string]string // unit by name
-}
-
-const (
-	count        = "Count"
-	milliseconds = "Milliseconds"
-)
 
 func newEmitter(w io.Writer, function string) *emitter {
 	namespace := os.Getenv("METRICS_NAMESPACE")
 	if namespace == "" {
 		namespace = "svc"
 	}
-	return &emitter{w: w, namespace: namespace, function: function}
+	directive := func(metric string, dimensions ...string) string {
+		dimensions = append([]string{}, dimensions...)                 // a list, even without one
+		text, _ := json.Marshal(map[string]any{"Namespace": namespace, // strings only
+			"Metrics": []map[string]string{{"Name": metric, "Unit": "Count"}}, "Dimensions": [][]string{dimensions}})
+		return string(text)
+	}
+	failures := directive("Failures", "Function")
+	return &emitter{w: w, function: function, failures: failures,
+		checks: failures + "," + directive("ChecksFailed")}
 }
 
-// emit writes one line with the values, of which the sets make metrics.
-func (e *emitter) emit(values map[string]any, sets ...set) {
-	var directives []any
-	for _, s := range sets {
-		var metrics []map[string]string
-		for name, unit := range s.metrics {
-			metrics = append(metrics, map[string]string{"Name": name, "Unit": unit})
-		}
-		directives = append(directives, map[string]any{"Namespace": e.namespace, "Metrics": metrics,
-			"Dimensions": [][]string{append([]string{"Function"}, s.dimensions...)}})
+// request writes the line of a request: the metrics, and the members.
+func (e *emitter) request(status int, check string, members ...member) {
+	directives, failed := e.failures, 0
+	if status >= http.StatusInternalServerError {
+		failed = 1
 	}
-	line := map[string]any{"Function": e.function,
-		"_aws": map[string]any{"Timestamp": time.Now().UnixMilli(), "CloudWatchMetrics": directives}}
-	maps.Copy(line, values)
-	text, err := json.Marshal(line)
-	if err != nil {
-		return
+	if check != "" {
+		directives = e.checks
+		members = append(members, member{"Check", check}, member{"ChecksFailed", 1})
 	}
+	e.emit(directives, append(members, member{"Failures", failed})...)
+}
+
+// member is one member of a line: a name, and a string, an int or a float64.
+type member struct {
+	name  string
+	value any
+}
+
+func (e *emitter) emit(directives string, members ...member) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	_, _ = e.w.Write(append(text, '\n')) // nothing can be done about a closed log
+	b := append(e.line[:0], `{"Function":"`...)
+	b = append(append(b, e.function...), '"')
+	for _, m := range members {
+		b = append(append(append(b, `,"`...), m.name...), `":`...)
+		switch v := m.value.(type) {
+		case int:
+			b = strconv.AppendInt(b, int64(v), 10)
+		case float64:
+			b = strconv.AppendFloat(b, v, 'f', -1, 64)
+		default:
+			text, _ := json.Marshal(v) // a string
+			b = append(b, text...)
+		}
+	}
+	if directives != "" {
+		b = strconv.AppendInt(append(b, `,"_aws":{"Timestamp":`...), time.Now().UnixMilli(), 10)
+		b = append(append(append(b, `,"CloudWatchMetrics":[`...), directives...), "]}"...)
+	}
+	e.line = append(b, "}\n"...)
+	_, _ = e.w.Write(e.line) // a closed log cannot be fixed here
 }
 
-// ofRequests are what is measured of every request under its function alone.
-var ofRequests = map[string]string{"Requests": count, "Failures": count, "Latency": milliseconds, "ReadUnits": count, "WriteUnits": count}
-
-// Metrics writes what there is to measure of every request of a function:
-// requests, failures (5xx), latency, consumed units; latency by operation;
-// errors by word; failed checks by step.
+// Metrics counts a function's failures (5xx) and failed checks. Its
+// log line contains nothing else; everything else is in the request's own line.
 func Metrics(w io.Writer, function string) func(context.Context, api.Observation) {
 	e := newEmitter(w, function)
-	return func(_ context.Context, o api.Observation) {
-		failed := 0
-		if o.Status >= http.StatusInternalServerError {
-			failed = 1
-		}
-		values := map[string]any{"request_id": o.RequestID, "Requests": 1, "Failures": failed, "Latency": milli(o.Elapsed),
-			"ReadUnits": o.Usage.ReadUnits, "WriteUnits": o.Usage.WriteUnits + o.Usage.IndexUnits}
-		sets := []set{{metrics: ofRequests}}
-		if o.Operation != "" {
-			values["Operation"] = o.Operation
-			sets = append(sets, set{[]string{"Operation"}, map[string]string{"Latency": milliseconds}})
-		}
-		sets = withError(sets, values, o.Word)
-		if step := FailedCheck(o); step != "" {
-			values["Check"], values["ChecksFailed"] = step, 1
-			sets = append(sets, set{[]string{"Check"}, map[string]string{"ChecksFailed": count}})
-		}
-		e.emit(values, sets...)
-	}
+	return func(_ context.Context, o api.Observation) { e.request(o.Status, FailedCheck(o)) }
 }
 
-// withError counts an error by its code; "" is none.
-func withError(sets []set, values map[string]any, code string) []set {
-	if code == "" {
-		return sets
-	}
-	values["Error"], values["Errors"] = code, 1
-	return append(sets, set{[]string{"Error"}, map[string]string{"Errors": count}})
-}
-
-// FailedCheck names the check that refused a request, "" where all passed:
-// signature, revocation, scope (which has the audience in it), permission,
+// FailedCheck returns the check that rejected a request, "" if all passed:
+// signature, revocation, scope (which includes the audience), permission,
 // feature.
 func FailedCheck(o api.Observation) string {
 	switch {
 	case o.Operation == "":
 		return ""
-	case o.Word == "unauthorized" && o.Tenant == "": // nobody was found in the token
+	case o.Code == "unauthorized" && o.Tenant == "": // the token identified nobody
 		return "signature"
-	case o.Word == "unauthorized":
+	case o.Code == "unauthorized":
 		return "revocation"
-	case o.Word == "insufficient_scope":
+	case o.Code == "insufficient_scope":
 		return "scope"
-	case o.Word == "forbidden":
+	case o.Code == "forbidden":
 		return "permission"
-	case o.Word == "feature_disabled":
+	case o.Code == "feature_disabled":
 		return "feature"
 	}
 	return ""
 }
 
-// measured measures a handler that has no rows: the authorization server. The
-// operation is the path's second part where the server knows it.
+// measured counts the failures of a handler without rows: the authorization
+// server. It logs only refused requests itself, so the line says what a request
+// took. The operation is the second segment of the path, if the server knows it.
 func measured(h http.Handler, w io.Writer, function string) http.Handler {
 	e := newEmitter(w, function)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began, seen := time.Now(), &status{ResponseWriter: w, code: http.StatusOK}
-		ctx, code := oauth.Noted(r.Context())
+		ctx, code := protocol.Noted(r.Context())
 		ctx, meter := table.Metered(ctx)
 		h.ServeHTTP(seen, r.WithContext(ctx))
-		used, failed := meter.Usage(), 0
-		if seen.code >= http.StatusInternalServerError {
-			failed = 1
-		}
-		values := map[string]any{"request_id": w.Header().Get("X-Request-Id"), "Requests": 1, "Failures": failed, "Latency": milli(time.Since(began)), "Status": seen.code,
-			"ReadUnits": used.ReadUnits, "WriteUnits": used.WriteUnits + used.IndexUnits}
-		sets := []set{{metrics: ofRequests}}
+		used := meter.Usage()
+		members := []member{{"request_id", w.Header().Get("X-Request-Id")}, {"Status", seen.code},
+			{"Latency", milli(time.Since(began))}, {"ReadUnits", used.ReadUnits},
+			{"WriteUnits", used.WriteUnits + used.IndexUnits}}
 		if seen.code != http.StatusNotFound {
 			_, rest, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
-			values["Operation"], _, _ = strings.Cut(rest, "/")
-			sets = append(sets, set{[]string{"Operation"}, map[string]string{"Latency": milliseconds}})
+			operation, _, _ := strings.Cut(rest, "/")
+			members = append(members, member{"Operation", operation})
 		}
-		sets = withError(sets, values, *code)
-		e.emit(values, sets...)
+		if *code != "" {
+			members = append(members, member{"Error", *code})
+		}
+		e.request(seen.code, "", members...)
 	})
 }
 
@@ -167,8 +157,9 @@ func (s *status) WriteHeader(code int) {
 	s.ResponseWriter.WriteHeader(code)
 }
 
-// lagged measures a function on the stream: records, records that failed, and
-// the time from the batch's oldest write to the end of the work.
+// lagged writes a line for each batch of a stream function: records, failed
+// records, units, and milliseconds from the batch's oldest write to the end of
+// the work. Lambda's own IteratorAge is the metric.
 func lagged(h StreamHandler, w io.Writer, function string, now func() time.Time) StreamHandler {
 	e := newEmitter(w, function)
 	return func(ctx context.Context, event events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
@@ -185,12 +176,12 @@ func lagged(h StreamHandler, w io.Writer, function string, now func() time.Time)
 				oldest = at
 			}
 		}
-		values := map[string]any{"Records": len(event.Records), "RecordsFailed": failed, "ReadUnits": used.ReadUnits, "WriteUnits": used.WriteUnits + used.IndexUnits}
-		metrics := map[string]string{"Records": count, "RecordsFailed": count, "ReadUnits": count, "WriteUnits": count}
+		members := []member{{"Records", len(event.Records)}, {"RecordsFailed", failed}, {"ReadUnits", used.ReadUnits},
+			{"WriteUnits", used.WriteUnits + used.IndexUnits}}
 		if !oldest.IsZero() {
-			values["Lag"], metrics["Lag"] = max(0, milli(now().Sub(oldest))), milliseconds
+			members = append(members, member{"Lag", max(0, milli(now().Sub(oldest)))})
 		}
-		e.emit(values, set{metrics: metrics})
+		e.emit("", members...)
 		return answer, err
 	}
 }

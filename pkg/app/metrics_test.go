@@ -11,8 +11,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"svc/pkg/api"
 	"svc/pkg/app"
+	"svc/pkg/edge/api"
+	"svc/pkg/local/testkit"
 )
 
 // TestMetrics: a line names each of its metrics' dimensions and values, and
@@ -25,17 +26,17 @@ func TestMetrics(t *testing.T) {
 		want []string // metric and dimensions
 	}{
 		{"success", api.Observation{Operation: "svc_me", Status: 200, Elapsed: 1500 * time.Microsecond},
-			[]string{"Failures [Function]", "Latency [Function Operation]", "Latency [Function]", "ReadUnits [Function]", "Requests [Function]", "WriteUnits [Function]"}},
-		{"permission", api.Observation{Operation: "svc_me", Status: 403, Word: "forbidden", Tenant: "t"},
-			[]string{"ChecksFailed [Function Check]", "Errors [Function Error]", "Failures [Function]", "Latency [Function Operation]", "Latency [Function]", "ReadUnits [Function]", "Requests [Function]", "WriteUnits [Function]"}},
-		{"no row", api.Observation{Status: 404, Word: "not_found"},
-			[]string{"Errors [Function Error]", "Failures [Function]", "Latency [Function]", "ReadUnits [Function]", "Requests [Function]", "WriteUnits [Function]"}},
+			[]string{"Failures [Function]"}},
+		{"failure", api.Observation{Operation: "svc_me", Status: 503}, []string{"Failures [Function]"}},
+		{"permission", api.Observation{Operation: "svc_me", Status: 403, Code: "forbidden", Tenant: "t"},
+			[]string{"ChecksFailed []", "Failures [Function]"}},
+		{"no row", api.Observation{Status: 404, Code: "not_found"}, []string{"Failures [Function]"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var out bytes.Buffer
 			app.Metrics(&out, app.Me)(context.Background(), c.o)
 			var line map[string]any
-			must(t, json.Unmarshal(out.Bytes(), &line))
+			testkit.Must(t, json.Unmarshal(out.Bytes(), &line))
 			var directives struct {
 				AWS struct {
 					CloudWatchMetrics []struct {
@@ -45,7 +46,7 @@ func TestMetrics(t *testing.T) {
 					}
 				} `json:"_aws"`
 			}
-			must(t, json.Unmarshal(out.Bytes(), &directives))
+			testkit.Must(t, json.Unmarshal(out.Bytes(), &directives))
 			var got []string
 			for _, d := range directives.AWS.CloudWatchMetrics {
 				if d.Namespace != "svc/test" || len(d.Dimensions) != 1 {
@@ -77,13 +78,13 @@ func TestFailedCheck(t *testing.T) {
 		want string
 		o    api.Observation
 	}{
-		{"signature", api.Observation{Operation: "o", Word: "unauthorized"}},
-		{"revocation", api.Observation{Operation: "o", Word: "unauthorized", Tenant: "t"}},
-		{"scope", api.Observation{Operation: "o", Word: "insufficient_scope", Tenant: "t"}},
-		{"permission", api.Observation{Operation: "o", Word: "forbidden", Tenant: "t"}},
-		{"feature", api.Observation{Operation: "o", Word: "feature_disabled", Tenant: "t"}},
-		{"", api.Observation{Operation: "o", Word: "invalid_state", Tenant: "t"}},
-		{"", api.Observation{Word: "not_found"}},
+		{"signature", api.Observation{Operation: "o", Code: "unauthorized"}},
+		{"revocation", api.Observation{Operation: "o", Code: "unauthorized", Tenant: "t"}},
+		{"scope", api.Observation{Operation: "o", Code: "insufficient_scope", Tenant: "t"}},
+		{"permission", api.Observation{Operation: "o", Code: "forbidden", Tenant: "t"}},
+		{"feature", api.Observation{Operation: "o", Code: "feature_disabled", Tenant: "t"}},
+		{"", api.Observation{Operation: "o", Code: "invalid_state", Tenant: "t"}},
+		{"", api.Observation{Code: "not_found"}},
 	} {
 		if got := app.FailedCheck(c.o); got != c.want {
 			t.Errorf("%+v: %q", c.o, got)

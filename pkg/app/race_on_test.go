@@ -2,8 +2,8 @@
 
 package app_test
 
-// The race detector empties pools at random, so that more is allocated anew:
-// what the limits are about is told without it.
+// The race detector empties pools at random, which causes more allocations.
+// The builds without it enforce the limits.
 const (
 	allowance = 2
 	eachItem  = 15

@@ -5,11 +5,11 @@ import (
 	"os"
 	"strconv"
 
-	"svc/pkg/api"
+	"svc/pkg/edge/api"
 )
 
-// RatesFromEnvironment reads TENANT_RATE and CLIENT_RATE, requests a second;
-// absent or 0 is no bound.
+// RatesFromEnvironment reads TENANT_RATE and CLIENT_RATE in requests per
+// second; absent or 0 means no limit.
 func RatesFromEnvironment() (api.Rates, error) {
 	var r api.Rates
 	for name, rate := range map[string]*int{"TENANT_RATE": &r.Tenant, "CLIENT_RATE": &r.Client} {

@@ -15,18 +15,17 @@ import (
 	"testing"
 	"time"
 
-	"svc"
-	"svc/pkg/api"
+	"svc/pkg/access/authz"
+	"svc/pkg/access/signing"
 	"svc/pkg/app"
 	"svc/pkg/app/e2e"
-	"svc/pkg/authz"
-	"svc/pkg/gateway/emulator"
-	"svc/pkg/local"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/tenant"
+	"svc/pkg/edge/api"
+	"svc/pkg/edge/gateway/emulator"
 	"svc/pkg/local/demo"
+	"svc/pkg/local/service"
 	"svc/pkg/local/testkit"
-	"svc/pkg/signing"
-	"svc/pkg/table"
-	"svc/pkg/tenant"
 )
 
 // recording is one run of the end-to-end suite in which every function has a
@@ -37,20 +36,21 @@ type recording struct {
 	requests   map[string]map[string]asked // by function and form
 	operations map[string]bool             // operation ids answered with success
 	logs       bytes.Buffer
-	secrets    map[string]string // what each is, by its text
+	sweep      func(context.Context) error // the schedule of settlement
+	secrets    map[string]string           // what each is, by its text
 }
 
 // asked is what IAM judges a request by.
 type asked struct {
 	action   string
 	resource string   // "table", an index's name, "key"
-	keys     []string // leading keys, each cut after its first part
+	keys     []string // leading keys, each cut after its family
 }
 
 var recordOnce sync.Once
 var ran *recording
 
-// recorded gives the recording, made at the first call.
+// recorded returns the recording. The first call makes it.
 func recorded(t *testing.T) *recording {
 	t.Helper()
 	recordOnce.Do(func() {
@@ -67,30 +67,32 @@ func recorded(t *testing.T) *recording {
 
 func (r *recording) record(t *testing.T) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
 	name := "svc"
 	if testkit.OnDynamoDBLocal() {
 		t.Setenv("AWS_ENDPOINT_URL_DYNAMODB", testkit.Endpoint(t))
 		name = testkit.Fresh()
 	}
-	running, err := local.StartService(ctx, local.ServiceOptions{Data: t.TempDir(), Memory: true, Table: name, Template: svc.Template, Build: r.build,
+	running, err := service.Start(ctx, service.Options{Data: t.TempDir(), Memory: true, Table: name,
+		Template: testkit.Template(240), Build: r.build,
 		Engine: io.Discard, Log: slog.New(slog.NewJSONHandler(r, nil))})
 	if err != nil {
 		t.Fatalf("starting the service: %v", err)
 	}
 	defer running.Close()
 	db, err := table.Open(ctx, table.Options{Table: running.Table, Endpoint: running.Endpoint, Wire: running.Wire})
-	must(t, err)
+	testkit.Must(t, err)
 	_, err = demo.Load(ctx, db, time.Now())
-	must(t, err)
+	testkit.Must(t, err)
 	for _, slug := range []string{"metro", "harbor"} {
 		unprice(t, db, slug)
 	}
-	e2e.Run(t, e2e.Target{BaseURL: running.BaseURL, Transport: tap{r}, Patience: 2 * time.Minute})
-	drained, end := context.WithTimeout(context.Background(), 5*time.Minute)
+	e2e.Run(t, e2e.Target{BaseURL: running.BaseURL, Transport: tap{r}, Patience: 10 * time.Minute})
+	drained, end := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer end()
-	must(t, running.Poller.Drain(drained))
+	testkit.Must(t, running.Poller.Drain(drained))
+	testkit.Must(t, r.sweep(ctx))
 }
 
 // unprice takes back the mark of a tenant that has amounts, which the demo set:
@@ -98,33 +100,33 @@ func (r *recording) record(t *testing.T) {
 func unprice(t *testing.T, db *table.DB, slug string) {
 	t.Helper()
 	n, err := tenant.Store{DB: db}.BySlug(t.Context(), slug)
-	must(t, err)
+	testkit.Must(t, err)
 	tx := db.Tenant(n.ID).Write()
 	for i := range authz.Copies {
 		tx.Update(authz.FlagsKey(db.Tenant(n.ID), i), table.Change{Remove: []string{"priced"}})
 	}
-	must(t, tx.Commit(t.Context()))
+	testkit.Must(t, tx.Commit(t.Context()))
 }
 
 // build wires each function as its own process would be.
-func (r *recording) build(ctx context.Context, at local.Place) (local.App, error) {
-	out := local.App{Functions: map[string]emulator.Function{}, Streams: map[string]func(context.Context, json.RawMessage) (json.RawMessage, error){},
+func (r *recording) build(ctx context.Context, at service.Environment) (service.App, error) {
+	out := service.App{Functions: map[string]emulator.Function{}, Streams: map[string]emulator.Function{},
 		Scheduled: map[string]func(context.Context) error{}}
 	sealer := signing.NewSealer()
 	logger := slog.New(slog.NewJSONHandler(r, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	place := func(function string) (*app.Place, error) {
+	rt := func(function string) (*app.Runtime, error) {
 		r.requests[function] = map[string]asked{}
 		wire := func(next http.RoundTripper) http.RoundTripper { return recorder{r, function, at.Wire(next)} }
 		db, err := table.Open(ctx, table.Options{Table: at.Table, Endpoint: at.Endpoint, Wire: wire})
 		metrics := app.Metrics(r, function)
-		return &app.Place{DB: db, BaseURL: at.BaseURL, Sealer: sealing{r, function, sealer}, Now: time.Now, Logger: logger,
+		return &app.Runtime{DB: db, BaseURL: at.BaseURL, Sealer: sealing{r, function, sealer}, Now: time.Now, Logger: logger,
 			Observe: func(ctx context.Context, o api.Observation) {
 				metrics(ctx, o)
 				r.observe(o)
 			}}, err
 	}
-	for _, name := range []string{app.OAuth, app.Trips, app.Fleet, app.Settings, app.Reports, app.Delivery, app.Feedback, app.Me, app.Docs} {
-		p, err := place(name)
+	for _, name := range app.RequestFunctions() {
+		p, err := rt(name)
 		if err != nil {
 			return out, err
 		}
@@ -134,16 +136,20 @@ func (r *recording) build(ctx context.Context, at local.Place) (local.App, error
 		}
 		out.Functions[name] = functions[name]
 	}
-	for _, name := range []string{app.Settlement, app.Projection} {
-		p, err := place(name)
+	for _, name := range []string{app.Settlement, app.Projection, app.Keys} {
+		p, err := rt(name)
 		if err != nil {
 			return out, err
 		}
-		out.Streams[name] = p.StreamFunctions()[name]
+		if stream := p.StreamFunctions()[name]; stream != nil {
+			out.Streams[name] = stream
+		}
+		if scheduled := p.Scheduled()[name]; scheduled != nil {
+			out.Scheduled[name] = scheduled
+		}
 	}
-	p, err := place(app.Keys)
-	out.Scheduled[app.Keys] = p.Keys().Rotate
-	return out, err
+	r.sweep = out.Scheduled[app.Settlement]
+	return out, nil
 }
 
 func (r *recording) observe(o api.Observation) {
@@ -213,16 +219,17 @@ func (w recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 	return w.next.RoundTrip(req)
 }
 
-// part cuts a key after its first part: T#…, KEYS#….
-func part(key string) string {
-	kind, _, more := strings.Cut(key, "#")
-	if more {
-		kind += "#"
+// family cuts a key after the name of its family: KEYS#, and T#t#TRIP# for any tenant.
+func family(key string) string {
+	parts := strings.SplitAfterN(key, "#", 2)
+	if parts[0] != "T#" {
+		return parts[0]
 	}
-	return kind
+	parts = strings.SplitAfterN(parts[1], "#", 3)
+	return "T#t#" + parts[1]
 }
 
-// judged gives what IAM judges of an operation's body. Each write of a
+// judged returns what IAM judges of an operation's body. Each write of a
 // transaction is judged as the operation that it is; a batch with all its keys.
 func judged(operation string, body []byte) ([]asked, error) {
 	var in struct {
@@ -242,17 +249,17 @@ func judged(operation string, body []byte) ([]asked, error) {
 	one := asked{action: "dynamodb:" + operation, resource: "table"}
 	switch operation {
 	case "GetItem", "DeleteItem":
-		one.keys = []string{part(in.Key["pk"]["S"])}
+		one.keys = []string{family(in.Key["pk"]["S"])}
 	case "Query":
 		hash, _ := in.ExpressionAttributeValues[":h"]["S"].(string)
-		one.keys = []string{part(hash)}
+		one.keys = []string{family(hash)}
 		if in.IndexName != "" {
 			one.resource = in.IndexName
 		}
 	case "BatchGetItem":
 		for _, keys := range in.RequestItems {
 			for _, key := range keys.Keys {
-				one.keys = append(one.keys, part(key["pk"]["S"]))
+				one.keys = append(one.keys, family(key["pk"]["S"]))
 			}
 		}
 	case "PutItem":
@@ -264,7 +271,7 @@ func judged(operation string, body []byte) ([]asked, error) {
 		if err := json.Unmarshal(w.Item["pk"], &pk); err != nil {
 			return nil, err
 		}
-		one.keys = []string{part(pk["S"])}
+		one.keys = []string{family(pk["S"])}
 	case "TransactWriteItems":
 		return transacted(in.TransactItems)
 	default:
@@ -277,7 +284,8 @@ func transacted(items []map[string]json.RawMessage) ([]asked, error) {
 	var out []asked
 	for _, item := range items {
 		for kind, raw := range item {
-			action := map[string]string{"Put": "PutItem", "Update": "UpdateItem", "Delete": "DeleteItem", "ConditionCheck": "ConditionCheckItem"}[kind]
+			action := map[string]string{"Put": "PutItem", "Update": "UpdateItem", "Delete": "DeleteItem",
+				"ConditionCheck": "ConditionCheckItem"}[kind]
 			var w struct{ Key, Item map[string]json.RawMessage }
 			if err := json.Unmarshal(raw, &w); err != nil {
 				return nil, err
@@ -290,7 +298,7 @@ func transacted(items []map[string]json.RawMessage) ([]asked, error) {
 			if err := json.Unmarshal(pk, &value); err != nil {
 				return nil, fmt.Errorf("%s: %w", kind, err)
 			}
-			out = append(out, asked{action: "dynamodb:" + action, resource: "table", keys: []string{part(value["S"])}})
+			out = append(out, asked{action: "dynamodb:" + action, resource: "table", keys: []string{family(value["S"])}})
 		}
 	}
 	return out, nil
@@ -315,7 +323,8 @@ func (p tap) RoundTrip(req *http.Request) (*http.Response, error) {
 	defer p.r.mu.Unlock()
 	var members map[string]any
 	if json.Unmarshal(body, &members) == nil {
-		for _, name := range []string{"access_token", "refresh_token", "id_token", "client_secret", "registration_access_token"} {
+		for _, name := range []string{"access_token", "refresh_token", "id_token", "client_secret",
+			"registration_access_token"} {
 			if s, ok := members[name].(string); ok {
 				p.r.secrets[s] = name
 			}

@@ -17,12 +17,13 @@ import (
 	"svc/pkg/local/testkit"
 )
 
-// sdkAlone is what the SDK allocates, on its own, to send recorded requests
-// and to read their answers.
+// sdkAlone returns how much the SDK alone allocates to send recorded requests
+// and read their responses.
 func sdkAlone(t testing.TB, recorded []testkit.Exchange) float64 {
 	t.Helper()
 	wire := &oneAnswer{}
-	client := dynamodb.New(dynamodb.Options{Region: "us-east-1", BaseEndpoint: aws.String("http://table.example"), HTTPClient: wire,
+	client := dynamodb.New(dynamodb.Options{Region: "us-east-1", BaseEndpoint: aws.String("http://table.example"),
+		HTTPClient:  wire,
 		Credentials: credentials.NewStaticCredentialsProvider("local", "local", "")})
 	sum := 0.0
 	for _, x := range recorded {
@@ -37,7 +38,7 @@ func sdkAlone(t testing.TB, recorded []testkit.Exchange) float64 {
 	return sum
 }
 
-// inOrder gives an answer with its members and items sorted. The SDK puts texts
+// inOrder returns an answer with its members and items sorted. The SDK puts texts
 // into one piece of memory as long as they fit, so that their order, which the
 // engine draws by lot, decides how many it allocates apart.
 func inOrder(t testing.TB, answer []byte) []byte {
@@ -97,8 +98,10 @@ func sdkCall(t testing.TB, client *dynamodb.Client, x testkit.Exchange) func(con
 	capacity := types.ReturnConsumedCapacity(in.ReturnConsumedCapacity)
 	switch x.Operation {
 	case "Query":
-		q := &dynamodb.QueryInput{TableName: &in.TableName, KeyConditionExpression: &in.KeyConditionExpression, Limit: in.Limit, ScanIndexForward: in.ScanIndexForward,
-			ConsistentRead: in.ConsistentRead, ReturnConsumedCapacity: capacity, ExpressionAttributeNames: in.ExpressionAttributeNames,
+		q := &dynamodb.QueryInput{TableName: &in.TableName, KeyConditionExpression: &in.KeyConditionExpression,
+			Limit: in.Limit, ScanIndexForward: in.ScanIndexForward,
+			ConsistentRead: in.ConsistentRead, ReturnConsumedCapacity: capacity,
+			ExpressionAttributeNames:  in.ExpressionAttributeNames,
 			ExpressionAttributeValues: in.ExpressionAttributeValues.values()}
 		if in.IndexName != "" {
 			q.IndexName = &in.IndexName

@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"svc/pkg/access/authz"
 	"svc/pkg/app/apptest"
-	"svc/pkg/authz"
-	"svc/pkg/tenant"
+	"svc/pkg/domain/tenant"
 )
 
 // traffic is what riders made so far: trips by id, with their status.
@@ -29,9 +29,10 @@ func (r *traffic) soFar() map[string]string {
 	return maps.Clone(r.trips)
 }
 
-// TestShardsUnderTraffic: while a tenant's shards are raised, first those that
-// are read and then those that are written, rides are requested and cancelled
-// and lists are read. Whoever walks a list sees once whatever there was when he
+// TestShardsUnderTraffic raises a tenant's shards, first for reads and then
+// for writes, while riders request and cancel trips and others read lists. A
+// reader of a list sees every item that existed at the start exactly once, and
+// the report is exact in the end.
 // began, and the report is exact in the end.
 func TestShardsUnderTraffic(t *testing.T) {
 	s := newSuite(t)
@@ -53,7 +54,8 @@ func TestShardsUnderTraffic(t *testing.T) {
 		}
 	})
 	more := func(n int) {
-		for want, deadline := len(made.soFar())+n, time.Now().Add(3*time.Minute); len(made.soFar()) < want && !t.Failed(); time.Sleep(5 * time.Millisecond) {
+		for want, deadline := len(made.soFar())+n, time.Now().Add(10*time.Minute); len(made.soFar()) < want &&
+			!t.Failed(); time.Sleep(5 * time.Millisecond) {
 			if time.Now().After(deadline) {
 				t.Error("the traffic stands still")
 			}
@@ -73,7 +75,8 @@ func TestShardsUnderTraffic(t *testing.T) {
 	for _, status := range made.soFar() {
 		want[status]++
 	}
-	report := apptest.JSON[struct{ TripsByStatus map[string]int }](t, s.Get(t, operator, "/api/v1/reports/summary").Must(t, 200))
+	report := apptest.JSON[struct{ TripsByStatus map[string]int }](t, s.Get(t, operator, "/api/v1/reports/summary").Must(t,
+		200))
 	for status, n := range report.TripsByStatus {
 		if n != want[status] {
 			t.Errorf("%d trips are %s, the report counts %d", want[status], status, n)

@@ -7,28 +7,34 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
-	"svc/pkg/feedback"
-	"svc/pkg/projection"
-	"svc/pkg/settlement"
+	"svc/pkg/background/projection"
+	"svc/pkg/background/settlement"
+	"svc/pkg/domain/feedback"
 )
 
-// StreamHandler takes a batch of the table's stream and says which records
-// are to come again.
+// StreamHandler processes a batch of the table's stream and returns the
+// records to retry.
 type StreamHandler func(context.Context, events.DynamoDBEvent) (events.DynamoDBEventResponse, error)
 
-func (p *Place) settlement() StreamHandler { return settlement.Function{DB: p.DB, Now: p.Now}.Handle }
+func (p *Runtime) settlement() settlement.Function { return settlement.Function{DB: p.DB, Now: p.Now} }
 
-func (p *Place) projection() StreamHandler {
+func (p *Runtime) projection() StreamHandler {
 	return projection.Function{DB: p.DB, Step: projection.Step{Now: p.Now, RankRows: feedback.RankRows}}.Handle
 }
 
-// StreamHandlers gives the functions on the table's stream.
-func (p *Place) StreamHandlers() map[string]StreamHandler {
-	return map[string]StreamHandler{Settlement: p.settlement(), Projection: p.projection()}
+// StreamHandlers returns the functions on the table's stream.
+func (p *Runtime) StreamHandlers() map[string]StreamHandler {
+	return map[string]StreamHandler{Settlement: p.settlement().Handle, Projection: p.projection()}
 }
 
-// StreamFunctions gives them as the stream poller calls them.
-func (p *Place) StreamFunctions() map[string]func(context.Context, json.RawMessage) (json.RawMessage, error) {
+// Scheduled returns the functions on a schedule.
+func (p *Runtime) Scheduled() map[string]func(context.Context) error {
+	return map[string]func(context.Context) error{Keys: p.Keys().Rotate, Settlement: p.settlement().Sweep}
+}
+
+// StreamFunctions returns the functions on the table's stream in the form that
+// the stream poller calls.
+func (p *Runtime) StreamFunctions() map[string]func(context.Context, json.RawMessage) (json.RawMessage, error) {
 	out := map[string]func(context.Context, json.RawMessage) (json.RawMessage, error){}
 	for name, handle := range p.StreamHandlers() {
 		out[name] = func(ctx context.Context, raw json.RawMessage) (json.RawMessage, error) {

@@ -9,34 +9,36 @@ import (
 	"testing"
 	"time"
 
+	"svc/pkg/access/authz"
+	"svc/pkg/access/signing"
 	"svc/pkg/app/apptest"
-	"svc/pkg/authz"
 	"svc/pkg/local/testkit"
 	"svc/pkg/oauth/flow"
-	"svc/pkg/signing"
 )
 
-// outages are the ways in which a table does not do its work.
+// outages are the ways in which a table can fail.
 var outages = map[string]func(*testkit.Wire){
 	"throttled":   func(w *testkit.Wire) { w.Refuse(400, "ProvisionedThroughputExceededException") },
 	"failing":     func(w *testkit.Wire) { w.Refuse(500, "InternalServerError") },
 	"unreachable": func(w *testkit.Wire) { w.Break() },
 }
 
-// TestUnavailable: while the table does not do its work nobody is told anything
-// but to come again, nothing that was answered before is given again unchecked,
-// and what was asked for meanwhile can be asked for again.
+// TestUnavailable: while the table fails, every response only says to retry.
+// No earlier response is served unchecked. A request made meanwhile can be
+// repeated later.
 func TestUnavailable(t *testing.T) {
+	t.Parallel() // it waits for time limits, on an engine of its own
 	s := newSuite(t)
 	rider := s.actors[authz.Rider]
 	token, fleet := s.Token(t, rider), s.Token(t, s.actors[authz.Dashboard])
 	client, err := flow.Register(t.Context(), flow.Options{BaseURL: s.URL, Audience: "rider"})
-	must(t, err)
+	testkit.Must(t, err)
 	first := s.Do(t, keyed(token, "/api/v1/me/trips", ride, "before")).Must(t, 201)
 	for name, begin := range outages {
 		t.Run(name, func(t *testing.T) {
 			tokens := s.SignIn(t, rider)
-			refresh := posted("/oauth/token", "grant_type", "refresh_token", "refresh_token", tokens.RefreshToken, "client_id", tokens.ClientID)
+			refresh := posted("/oauth/token", "grant_type", "refresh_token", "refresh_token", tokens.RefreshToken, "client_id",
+				tokens.ClientID)
 			begin(s.Wire)
 			var group sync.WaitGroup
 			for _, r := range []apptest.Request{
@@ -47,35 +49,41 @@ func TestUnavailable(t *testing.T) {
 				keyed(token, "/api/v1/me/trips", ride, "before"),
 				refresh,
 				posted("/oauth/revoke", "token", tokens.AccessToken, "client_id", tokens.ClientID),
-				posted("/oauth/token", "grant_type", "authorization_code", "code", strings.Repeat("c", 43), "client_id", client.ID, "redirect_uri", flow.Redirect,
+				posted("/oauth/token", "grant_type", "authorization_code", "code", strings.Repeat("c", 43), "client_id", client.ID,
+					"redirect_uri", flow.Redirect,
 					"code_verifier", strings.Repeat("v", 43)),
 			} {
 				group.Go(func() { unavailable(t, r, s.Do(t, r)) })
 			}
 			group.Wait()
-			page := s.Get(t, "", "/oauth/authorize?"+url.Values{"client_id": {client.ID}, "redirect_uri": {flow.Redirect}, "response_type": {"code"}}.Encode())
+			page := s.Get(t, "", "/oauth/authorize?"+url.Values{"client_id": {client.ID}, "redirect_uri": {flow.Redirect},
+				"response_type": {"code"}}.Encode())
 			if page.Status != 503 || page.Header.Get("Retry-After") == "" || page.Header.Get("Location") != "" || leaks(page) {
 				t.Errorf("authorize: %d %v %s", page.Status, page.Header, page.Body)
 			}
 			s.Wire.Mend()
 			s.Do(t, refresh).Must(t, 200) // it was not used up
 			s.Get(t, tokens.AccessToken, "/api/v1/me").Must(t, 200)
-			if a := s.Do(t, keyed(token, "/api/v1/me/trips", ride, name)).Must(t, 201); a.Header.Get("Idempotent-Replayed") != "" {
+			if a := s.Do(t, keyed(token, "/api/v1/me/trips", ride, name)).Must(t,
+				201); a.Header.Get("Idempotent-Replayed") != "" {
 				t.Errorf("the outage's answer was kept: %s", a.Body)
 			}
-			if a := s.Do(t, keyed(token, "/api/v1/me/trips", ride, "before")).Must(t, 201); string(a.Body) != string(first.Body) {
+			if a := s.Do(t, keyed(token, "/api/v1/me/trips", ride, "before")).Must(t,
+				201); string(a.Body) != string(first.Body) {
 				t.Errorf("%s became %s", first.Body, a.Body)
 			}
 		})
 	}
 }
 
-// TestKeySetOutOfReach: a token cannot be made while the key set cannot be
-// read; its code or refresh token is as good as before.
+// TestKeySetOutOfReach: while the key set cannot be read, no token is issued.
+// The code or refresh token stays valid.
 func TestKeySetOutOfReach(t *testing.T) {
+	t.Parallel() // it waits for time limits, on an engine of its own
 	s := newSuite(t)
 	tokens := s.SignIn(t, s.actors[authz.Rider])
-	refresh := posted("/oauth/token", "grant_type", "refresh_token", "refresh_token", tokens.RefreshToken, "client_id", tokens.ClientID)
+	refresh := posted("/oauth/token", "grant_type", "refresh_token", "refresh_token", tokens.RefreshToken, "client_id",
+		tokens.ClientID)
 	s.Drain(t)
 	s.Clock.Advance(signing.Reread + time.Second)
 	s.Wire.BreakAfter(1) // the grant is read, the keys are not
@@ -94,12 +102,13 @@ func unavailable(t *testing.T, r apptest.Request, a apptest.Answer) {
 	if err := json.Unmarshal(a.Body, &body); err != nil || len(body) != 2 || body["error_description"] == "" {
 		t.Errorf("%s %s: body %s", r.Method, r.Path, a.Body)
 	}
-	if a.Status != http.StatusServiceUnavailable || a.Word() != "temporarily_unavailable" || a.Header.Get("Retry-After") == "" || leaks(a) {
+	if a.Status != http.StatusServiceUnavailable || a.Code() != "temporarily_unavailable" ||
+		a.Header.Get("Retry-After") == "" || leaks(a) {
 		t.Errorf("%s %s: %d %v %s", r.Method, r.Path, a.Status, a.Header, a.Body)
 	}
 }
 
-// leaks says that an answer tells what happened inside.
+// leaks reports whether a response reveals internal details.
 func leaks(a apptest.Answer) bool {
 	text := strings.ToLower(string(a.Body))
 	for _, word := range []string{"wire", "dynamo", "throughput", "told to", "internalserver", "batch", "exceeded"} {
@@ -115,5 +124,6 @@ func posted(path string, pairs ...string) apptest.Request {
 	for i := 0; i+1 < len(pairs); i += 2 {
 		fields.Set(pairs[i], pairs[i+1])
 	}
-	return apptest.Request{Method: "POST", Path: path, Body: fields.Encode(), Header: map[string]string{"Content-Type": "application/x-www-form-urlencoded"}}
+	return apptest.Request{Method: "POST", Path: path, Body: fields.Encode(),
+		Header: map[string]string{"Content-Type": "application/x-www-form-urlencoded"}}
 }

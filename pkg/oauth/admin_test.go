@@ -2,41 +2,44 @@ package oauth_test
 
 import (
 	"errors"
+	"net/http"
+	"slices"
 	"testing"
 	"time"
 
-	"svc/pkg/audit"
-	"svc/pkg/authz"
-	"svc/pkg/fault"
-	"svc/pkg/ids"
+	"svc/pkg/access/authz"
+	"svc/pkg/base/fault"
+	"svc/pkg/base/ids"
+	"svc/pkg/data/audit"
+	"svc/pkg/local/testkit"
 	"svc/pkg/oauth"
 )
 
-func TestTokensAndRevokeToken(t *testing.T) {
-	w := newWorld(t)
-	a := w.register(nil)
-	first := w.signIn(a, authz.Rider, "rider.trips:read")
-	w.clock.add(time.Second)
-	second := w.signIn(a, authz.Driver, "driver.trips:accept")
-	w.clock.add(time.Second)
-	next := w.refresh(a, first.text("refresh_token"))
-	list := func() []oauth.Token {
-		t.Helper()
-		var all []oauth.Token
-		after := ""
-		for {
-			page, more, err := w.server.Tokens(t.Context(), w.tenant, after, 2)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if all = append(all, page...); more == "" {
-				return all
-			}
-			after = more
+// listTokens lists metro's live access tokens, two a page.
+func (f *fixture) listTokens() (all []oauth.Token) {
+	f.t.Helper()
+	for after := ""; ; {
+		page, more, err := f.server.Tokens(f.t.Context(), f.tenant, after, 2)
+		testkit.Must(f.t, err)
+		if all = append(all, page...); more == "" {
+			return all
 		}
+		after = more
 	}
+}
+
+func TestTokensAndRevokeToken(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	a := f.register(nil)
+	first := f.tokens(a, authz.Rider, "rider.trips:read")
+	f.advance(time.Second)
+	second := f.tokens(a, authz.Driver, "driver.trips:accept")
+	f.advance(time.Second)
+	next := f.refresh(a, first.text("refresh_token"))
+	list := f.listTokens
 	jti := func(r reply) string {
-		c, err := w.keys.Verify(t.Context(), r.text("access_token"))
+		c, err := f.keys.Verify(t.Context(), r.text("access_token"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -46,35 +49,38 @@ func TestTokensAndRevokeToken(t *testing.T) {
 	if len(got) != 3 || got[0].ID != jti(next) || got[1].ID != jti(second) || got[2].ID != jti(first) {
 		t.Fatalf("not three, newest first: %+v", got)
 	}
-	if got[1].Actor != w.actors[authz.Driver] || got[1].Client != a.id || got[1].Audience != "driver" || len(got[1].Scopes) != 1 {
+	if got[1].Actor != f.actors[authz.Driver] || got[1].Client != a.id || got[1].Audience != "driver" ||
+		len(got[1].Scopes) != 1 {
 		t.Errorf("%+v", got[1])
 	}
-	by := audit.By{Who: "svc:test", At: w.clock.now()}
+	by := audit.By{Who: "svc:test", At: f.now()}
 	for _, unknown := range []string{"x", ids.New(ids.Token, by.At)} {
-		if err := w.server.RevokeToken(t.Context(), w.tenant, by, unknown); !errors.Is(err, fault.NotFound()) {
+		if err := f.server.RevokeToken(t.Context(), f.tenant, by, unknown); !errors.Is(err, fault.NotFound()) {
 			t.Errorf("%q: %v", unknown, err)
 		}
 	}
-	if err := w.server.RevokeToken(t.Context(), w.db.Tenant(ids.New(ids.Tenant, by.At)), by, jti(first)); !errors.Is(err, fault.NotFound()) {
+	if err := f.server.RevokeToken(t.Context(), f.db.Tenant(ids.New(ids.Tenant, by.At)), by, jti(first)); !errors.Is(err,
+		fault.NotFound()) {
 		t.Errorf("another tenant's token: %v", err)
 	}
 	for range 2 {
-		if err := w.server.RevokeToken(t.Context(), w.tenant, by, jti(first)); err != nil {
+		if err := f.server.RevokeToken(t.Context(), f.tenant, by, jti(first)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if w.alive(first.text("access_token")) || w.alive(next.text("access_token")) || !w.alive(second.text("access_token")) {
+	if f.alive(first.text("access_token")) || f.alive(next.text("access_token")) || !f.alive(second.text("access_token")) {
 		t.Error("not just that sign-in's tokens died")
 	}
-	w.expect(w.refresh(a, next.text("refresh_token")), 400, "invalid_grant")
+	f.expect(f.refresh(a, next.text("refresh_token")), 400, "invalid_grant")
 	if got := list(); len(got) != 1 || got[0].ID != jti(second) {
 		t.Errorf("left: %+v", got)
 	}
-	entries, _, err := audit.List(t.Context(), w.tenant, "", 10)
+	entries, _, err := audit.List(t.Context(), f.tenant, "", 100)
+	entries = slices.DeleteFunc(entries, func(e audit.Entry) bool { return e.What != "token.revoke" })
 	if err != nil || len(entries) != 1 || entries[0].What != "token.revoke" || entries[0].Subject != jti(first) {
 		t.Errorf("audit log: %+v, %v", entries, err)
 	}
-	w.clock.add(time.Hour)
+	f.advance(time.Hour)
 	if got := list(); len(got) != 0 {
 		t.Errorf("expired ones are listed: %+v", got)
 	}
@@ -82,20 +88,25 @@ func TestTokensAndRevokeToken(t *testing.T) {
 
 // What a client and an actor have is over on all devices; another client's is not.
 func TestDisconnect(t *testing.T) {
-	w := newWorld(t)
-	a, b := w.register(nil), w.register(nil)
-	first, again := w.signIn(a, authz.Rider, "rider.trips:read"), w.signIn(a, authz.Rider, "rider.wallet:read")
-	other := w.signIn(b, authz.Rider, "rider.trips:read")
-	if err := w.server.Disconnect(t.Context(), w.tenant, a.id, w.actors[authz.Rider]); err != nil {
-		t.Fatal(err)
+	t.Parallel()
+	f := newFixture(t)
+	a, b := f.register(nil), f.register(nil)
+	first, again := f.tokens(a, authz.Rider, "rider.trips:read"), f.tokens(a, authz.Rider, "rider.wallet:read")
+	other := f.tokens(b, authz.Rider, "rider.trips:read")
+	hers := f.browsers[authz.Rider]
+	page := hers.get("/oauth/apps?audience=rider&tenant_hint=metro")
+	_, csrf := page.form(t)
+	ended := hers.do(http.MethodPost, "/oauth/apps", formOf("csrf", csrf, "client", a.id, "of", f.metro.ID))
+	if ended.status != http.StatusSeeOther {
+		t.Fatalf("%d %s", ended.status, ended.text())
 	}
 	for _, r := range []reply{first, again} {
-		if w.alive(r.text("access_token")) {
+		if f.alive(r.text("access_token")) {
 			t.Error("a token lives")
 		}
-		w.expect(w.refresh(a, r.text("refresh_token")), 400, "invalid_grant")
+		f.expect(f.refresh(a, r.text("refresh_token")), 400, "invalid_grant")
 	}
-	if !w.alive(other.text("access_token")) || w.refresh(b, other.text("refresh_token")).status != 200 {
+	if !f.alive(other.text("access_token")) || f.refresh(b, other.text("refresh_token")).status != 200 {
 		t.Error("another client's tokens are dead")
 	}
 }

@@ -1,43 +1,64 @@
-package oauth
+package oauth_test
 
 import (
 	"context"
 	"fmt"
 	"net/http"
-	"net/netip"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
-	"svc/pkg/authz"
-	"svc/pkg/ids"
+	"svc/pkg/access/authz"
+	"svc/pkg/base/ids"
+	"svc/pkg/domain/person"
+	"svc/pkg/local/testkit"
+	"svc/pkg/oauth"
+	"svc/pkg/oauth/session"
 )
 
-// guess tries to sign in from the address and gives the status.
-func (h *house) guess(v *visitor, c Client, email, secret, from string) int {
-	h.t.Helper()
-	h.move(from)
-	return v.post(v.authorize(ask(c, "prompt", "login", "state", ids.Secret())), "email", email, "password", secret).status
+// What the server allows by default.
+const (
+	signInWindow     = 15 * time.Minute
+	signInDay        = 24 * time.Hour
+	signInsAnAccount = 10
+	signInsAnAddress = 100
+	mostAccounts     = 8 // that one browser is known by
+)
+
+// limitSignIns bounds the failed sign-ins to one account: from one address in a
+// quarter of an hour, and from all unknown browsers in a day before they wait.
+func limitSignIns(anAddress, aDay int) func(*oauth.Config) {
+	return func(c *oauth.Config) { c.Limits.SignInsAnAccount, c.Limits.SignInsOfAnybody = anAddress, aDay }
+}
+
+// trySignIn tries to sign in from the address and returns the status.
+func (f *fixture) trySignIn(b *browser, c client, email, secret, from string) int {
+	f.t.Helper()
+	f.comeFrom(from)
+	return b.post(b.authorize(authorization(c, "prompt", "login", "state", ids.Secret())), "email", email, "password",
+		secret).status
 }
 
 const (
-	looked  = http.StatusBadRequest
-	refused = http.StatusTooManyRequests
-	entered = http.StatusSeeOther
+	guessChecked = http.StatusBadRequest
+	guessRefused = http.StatusTooManyRequests
+	guessRight   = http.StatusSeeOther
 )
 
 // Whoever guesses from many addresses is bounded over all of them, and keeps
 // the owner out of no browser that she signed in with before.
 func TestGuessesLockNoKnownBrowser(t *testing.T) {
-	h := newHouse(t)
-	h.server.config.Limits.SignInsAnAccount, h.server.config.Limits.SignInsOfAnybody = 3, 7
-	c, hers := h.planner(nil), h.visitor()
-	hers.through(ask(c), "ana@metro.example")
+	t.Parallel()
+	f := newFixture(t, limitSignIns(3, 7))
+	c, hers := f.storeClient(nil), f.newBrowser()
+	hers.obtainCode(authorization(c), "ana@metro.example")
 	for _, email := range []string{"ana@metro.example", "noone@metro.example"} {
 		tried := 0
 		for net := range 5 {
 			for range 4 {
-				if h.guess(h.visitor(), c, email, "wrong", fmt.Sprintf("198.51.100.%d", net)) == looked {
+				if f.trySignIn(f.newBrowser(), c, email, "wrong", fmt.Sprintf("198.51.100.%d", net)) == guessChecked {
 					tried++
 				}
 			}
@@ -47,33 +68,92 @@ func TestGuessesLockNoKnownBrowser(t *testing.T) {
 		}
 	}
 	for i := range 3 {
-		if got := h.guess(hers, c, "ana@metro.example", secretWords, "198.51.100.1"); got != entered {
+		if got := f.trySignIn(hers, c, "ana@metro.example", password, "198.51.100.1"); got != guessRight {
 			t.Errorf("her own browser, time %d: %d", i, got)
 		}
 	}
-	if got := h.guess(h.visitor(), c, "ana@metro.example", secretWords, "203.0.113.9"); got != refused {
+	if got := f.trySignIn(f.newBrowser(), c, "ana@metro.example", password, "203.0.113.9"); got != guessRefused {
 		t.Errorf("a browser that nobody knows: %d", got)
 	}
-	bobs := h.visitor()
-	bobs.through(ask(c), "bob@metro.example")
-	if got := h.guess(bobs, c, "ana@metro.example", secretWords, "203.0.113.9"); got != refused {
+	bobs := f.newBrowser()
+	bobs.obtainCode(authorization(c), "bob@metro.example")
+	if got := f.trySignIn(bobs, c, "ana@metro.example", password, "203.0.113.9"); got != guessRefused {
 		t.Errorf("a browser that another account knows: %d", got)
 	}
-	h.pass(signInWindow)
-	if got := h.guess(h.visitor(), c, "ana@metro.example", secretWords, "203.0.113.9"); got != refused {
-		t.Errorf("a quarter of an hour later: %d", got)
-	}
-	h.pass(signInDay)
-	if got := h.guess(h.visitor(), c, "ana@metro.example", secretWords, "203.0.113.9"); got != entered {
+	f.advance(signInDay)
+	if got := f.trySignIn(f.newBrowser(), c, "ana@metro.example", password, "203.0.113.9"); got != guessRight {
 		t.Errorf("the next day: %d", got)
+	}
+}
+
+// Guesses from unknown browsers wait longer each time, up to 20 minutes. Nobody
+// is locked out for a day, the page says for how many minutes, and a guess that
+// comes too early makes the wait no longer.
+func TestGuessesWaitLongerEachTime(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, limitSignIns(-1, 3))
+	c := f.storeClient(nil)
+	guess := func(secret string) response {
+		b := f.newBrowser()
+		return b.post(b.authorize(authorization(c)), "email", "ana@metro.example", "password", secret)
+	}
+	for range 3 {
+		if got := guess("wrong").status; got != guessChecked {
+			t.Fatalf("a guess without a wait: %d", got)
+		}
+	}
+	for _, minutes := range []int{1, 2, 4, 8, 16, 20, 20} {
+		f.advance(time.Duration(minutes)*time.Minute - time.Second)
+		s := guess(password)
+		if s.status != guessRefused || s.header.Get("Retry-After") != "1" || !strings.Contains(s.text(), "in 1 min") {
+			t.Errorf("a second before %d minutes are over: %d %v %s", minutes, s.status, s.header, s.text())
+		}
+		f.advance(time.Second)
+		if got := guess("wrong").status; got != guessChecked {
+			t.Errorf("after %d minutes: %d", minutes, got)
+		}
+	}
+	if s := guess(password); s.status != guessRefused || !strings.Contains(s.text(), "in 20 min") {
+		t.Errorf("the longest wait: %d %s", s.status, s.text())
+	}
+	f.advance(20 * time.Minute)
+	if got := guess(password).status; got != guessRight {
+		t.Errorf("the owner after the longest wait: %d", got)
+	}
+}
+
+// Of guesses that wait together, one is checked.
+func TestGuessesThatWaitedTogether(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, limitSignIns(-1, 1))
+	c := f.storeClient(nil)
+	f.trySignIn(f.newBrowser(), c, "ana@metro.example", "wrong", "198.51.100.1")
+	f.advance(time.Minute)
+	var checked atomic.Int64
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			b := f.newBrowser()
+			s := b.post(b.authorize(authorization(c)), "email", "ana@metro.example", "password", "wrong")
+			if s.status == guessChecked {
+				checked.Add(1)
+			} else if s.status != guessRefused {
+				t.Errorf("%d %s", s.status, s.text())
+			}
+		})
+	}
+	all.Wait()
+	if got := checked.Load(); got != 1 {
+		t.Errorf("%d guesses were checked, want 1", got)
 	}
 }
 
 // The same while the guesses come in.
 func TestGuessesAtOnceLockNoKnownBrowser(t *testing.T) {
-	h := newHouse(t)
-	c, hers := h.planner(nil), h.visitor()
-	hers.through(ask(c), "ana@metro.example")
+	t.Parallel()
+	f := newFixture(t)
+	c, hers := f.storeClient(nil), f.newBrowser()
+	hers.obtainCode(authorization(c), "ana@metro.example")
 	done := make(chan struct{})
 	var all sync.WaitGroup
 	for range 3 {
@@ -83,15 +163,16 @@ func TestGuessesAtOnceLockNoKnownBrowser(t *testing.T) {
 				case <-done:
 					return
 				default:
-					v := h.visitor()
-					v.post(v.authorize(ask(c)), "email", "ana@metro.example", "password", "wrong")
+					b := f.newBrowser()
+					b.post(b.authorize(authorization(c)), "email", "ana@metro.example", "password", "wrong")
 				}
 			}
 		})
 	}
 	for i := range 5 {
-		s := hers.post(hers.authorize(ask(c, "prompt", "login", "state", ids.Secret())), "email", "ana@metro.example", "password", secretWords)
-		if s.status != entered {
+		s := hers.post(hers.authorize(authorization(c, "prompt", "login", "state", ids.Secret())), "email",
+			"ana@metro.example", "password", password)
+		if s.status != guessRight {
 			t.Errorf("time %d: %d", i, s.status)
 		}
 	}
@@ -102,53 +183,64 @@ func TestGuessesAtOnceLockNoKnownBrowser(t *testing.T) {
 // A known browser has its own few guesses, under a secret that is new each
 // time and stored hashed.
 func TestKnownBrowserIsThrottledAlone(t *testing.T) {
-	h := newHouse(t)
-	h.server.config.Limits.SignInsAnAccount = 3
-	c, hers := h.planner(nil), h.visitor()
-	first := hers.post(hers.authorize(ask(c)), "email", "ana@metro.example", "password", secretWords).cookie("__Host-svc-device")
-	if first == nil || !first.HttpOnly || !first.Secure || first.SameSite != http.SameSiteLaxMode || first.MaxAge != int(DeviceLife.Seconds()) {
+	t.Parallel()
+	f := newFixture(t, limitSignIns(3, 0))
+	c, hers := f.storeClient(nil), f.newBrowser()
+	first := hers.post(hers.authorize(authorization(c)), "email", "ana@metro.example", "password",
+		password).cookie("__Host-svc-device")
+	if first == nil || !first.HttpOnly || !first.Secure || first.SameSite != http.SameSiteLaxMode ||
+		first.MaxAge != int(session.DeviceLife.Seconds()) {
 		t.Fatalf("%+v", first)
 	}
-	it, err := h.server.p.Get(context.Background(), h.server.deviceKey(first.Value))
-	must(t, err)
+	it := f.stored("DEVICE", first.Value)
 	if !it.Found() || strings.Contains(it.PK+it.SK+it.Raw(), first.Value) || strings.Contains(it.Raw(), "ana") {
 		t.Errorf("stored as %s %s", it.PK, it.Raw())
 	}
-	second := hers.post(hers.authorize(ask(c, "prompt", "login", "state", ids.Secret())), "email", "ana@metro.example", "password", secretWords).cookie("__Host-svc-device")
-	if it, err = h.server.p.Get(context.Background(), h.server.deviceKey(first.Value)); second == nil || second.Value == first.Value || err != nil || it.Found() {
-		t.Errorf("the second sign-in: %+v, the first secret lives %v, %v", second, it.Found(), err)
+	second := hers.post(hers.authorize(authorization(c, "prompt", "login", "state", ids.Secret())), "email",
+		"ana@metro.example", "password", password).cookie("__Host-svc-device")
+	if it = f.stored("DEVICE", first.Value); second == nil || second.Value == first.Value || it.Found() {
+		t.Errorf("the second sign-in: %+v, the first secret lives %v", second, it.Found())
 	}
 	for i := range 3 {
-		if got := h.guess(hers, c, "ana@metro.example", "wrong", fmt.Sprintf("198.51.100.%d", i)); got != looked {
+		if got := f.trySignIn(hers, c, "ana@metro.example", "wrong", fmt.Sprintf("198.51.100.%d", i)); got != guessChecked {
 			t.Errorf("guess %d: %d", i, got)
 		}
 	}
-	if got := h.guess(hers, c, "ana@metro.example", secretWords, "198.51.100.9"); got != refused {
+	if got := f.trySignIn(hers, c, "ana@metro.example", password, "198.51.100.9"); got != guessRefused {
 		t.Errorf("the fourth: %d", got)
 	}
-	if got := h.guess(h.visitor(), c, "ana@metro.example", secretWords, "198.51.100.9"); got != entered {
+	if got := f.trySignIn(f.newBrowser(), c, "ana@metro.example", password, "198.51.100.9"); got != guessRight {
 		t.Errorf("another browser: %d", got)
 	}
 }
 
 // One browser is known by several accounts, of which the oldest are forgotten.
 func TestBrowserOfSeveralPeople(t *testing.T) {
-	h := newHouse(t)
-	d := device{}
+	t.Parallel()
+	f := newFixture(t)
+	people, c, b := person.Store{DB: f.db}, f.storeClient(nil), f.newBrowser()
+	var secret string
+	email := func(i int) string { return fmt.Sprintf("p%d@metro.example", i) }
 	for i := range mostAccounts + 2 {
-		tx := h.server.p.Write()
-		secret := h.server.remember(tx, d, fmt.Sprint("account ", i), "s")
-		must(t, tx.Commit(context.Background()))
-		r, err := http.NewRequest(http.MethodGet, houseBase, http.NoBody)
-		must(t, err)
-		r.AddCookie(&http.Cookie{Name: "__Host-svc-device", Value: secret})
-		d, err = h.server.device(context.Background(), r)
-		must(t, err)
-		h.pass(signInWindow)
+		p, err := people.Create(t.Context(), f.by(), person.Person{Email: email(i)}, passwordHash())
+		testkit.Must(t, err)
+		_, err = people.Join(t.Context(), f.tenant, f.by(), p.ID, "owner", []string{"VIEW_TRIPS"})
+		testkit.Must(t, err)
+		page := b.authorize(authorization(c, "prompt", "login", "state", ids.Secret()))
+		cookie := b.post(page, "email", email(i), "password", password).cookie("__Host-svc-device")
+		if cookie == nil {
+			t.Fatalf("account %d: no cookie", i)
+		}
+		secret = cookie.Value
+		f.advance(signInWindow)
 	}
+	var known struct{ Accounts map[string]any }
+	it := f.stored("DEVICE", secret)
+	testkit.Must(t, it.Decode(&known))
 	for i := range mostAccounts + 2 {
-		if _, known := d.Accounts[ids.Hash(fmt.Sprint("account ", i))]; known != (i >= 2) {
-			t.Errorf("account %d: known %v", i, known)
+		account := ids.Hash("dashboard\n\n" + email(i))
+		if _, ok := known.Accounts[account]; ok != (i >= 2) {
+			t.Errorf("account %d: known %v", i, ok)
 		}
 	}
 }
@@ -156,57 +248,28 @@ func TestBrowserOfSeveralPeople(t *testing.T) {
 // A new password forgets the browsers of the old one, and knows the one that
 // set it: with a link the owner gets in whatever others do.
 func TestPasswordLinkKnowsTheBrowser(t *testing.T) {
-	h := newHouse(t)
-	h.server.config.Limits.SignInsAnAccount, h.server.config.Limits.SignInsOfAnybody = 3, 3
-	c, old, fresh := h.planner(nil), h.visitor(), h.visitor()
-	old.through(ask(c), "ana@metro.example")
+	t.Parallel()
+	f := newFixture(t, limitSignIns(3, 3))
+	c, old, fresh := f.storeClient(nil), f.newBrowser(), f.newBrowser()
+	old.obtainCode(authorization(c), "ana@metro.example")
 	for range 3 {
-		h.guess(h.visitor(), c, "ana@metro.example", "wrong", "198.51.100.1")
+		f.trySignIn(f.newBrowser(), c, "ana@metro.example", "wrong", "198.51.100.1")
 	}
-	h.pass(signInWindow)
-	link, err := NewLink(context.Background(), h.db, houseBase, authz.Dashboard, "", "ana@metro.example", h.clock())
-	must(t, err)
+	f.advance(time.Second)
+	link, err := oauth.NewLink(context.Background(), f.db, baseURL, authz.Dashboard, "", "ana@metro.example", f.now())
+	testkit.Must(t, err)
 	const words = "another battery staple"
 	if s := fresh.post(fresh.get(link), "password", words, "again", words); s.status != http.StatusOK {
 		t.Fatalf("%d %s", s.status, s.text())
 	}
 	for _, test := range []struct {
 		name string
-		v    *visitor
+		b    *browser
 		want int
-	}{{"a browser of the old password", old, refused}, {"nobody's", h.visitor(), refused}, {"the one that set it", fresh, entered}} {
-		if got := h.guess(test.v, c, "ana@metro.example", words, "203.0.113.9"); got != test.want {
+	}{{"a browser of the old password", old, guessRefused}, {"nobody's", f.newBrowser(), guessRefused},
+		{"the one that set it", fresh, guessRight}} {
+		if got := f.trySignIn(test.b, c, "ana@metro.example", words, "203.0.113.9"); got != test.want {
 			t.Errorf("%s: %d, want %d", test.name, got, test.want)
 		}
 	}
-}
-
-func TestNetwork(t *testing.T) {
-	for address, want := range map[string]string{
-		"192.0.2.1": "192.0.2.1", "::ffff:192.0.2.1": "192.0.2.1", "2001:db8:1:2:3:4:5:6": "2001:db8:1:2::/64", "2001:db8:1:2::1%eth0": "2001:db8:1:2::/64",
-		"": "", "a name": "a name",
-	} {
-		if got := network(address); got != want {
-			t.Errorf("%s: %s, want %s", address, got, want)
-		}
-	}
-}
-
-// FuzzNetwork: what an address is counted by is one text for all of a network.
-func FuzzNetwork(f *testing.F) {
-	f.Add("2001:db8::1")
-	f.Add("192.0.2.1")
-	f.Fuzz(func(t *testing.T, address string) {
-		at, err := netip.ParseAddr(address)
-		got := network(address)
-		if err != nil {
-			if got != address {
-				t.Errorf("%q gives %q", address, got)
-			}
-			return
-		}
-		if again := network(at.String()); again != got {
-			t.Errorf("%q gives %q, and %q %q", address, got, at, again)
-		}
-	})
 }

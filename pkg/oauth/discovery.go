@@ -1,69 +1,83 @@
 package oauth
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/http"
 	"strings"
 	"time"
 
-	"svc/pkg/authz"
-	"svc/pkg/signing"
+	"svc/pkg/access/authz"
+	"svc/pkg/access/signing"
+	"svc/pkg/oauth/protocol"
 )
 
-// How long a discovery document and the key set may be kept. A key is
-// published 15 minutes before it signs, so nobody misses one.
+// How long clients may cache a discovery document and the key set. A new key is
+// published 15 minutes before its first signature, so no client misses it.
 const (
 	documentLife = time.Hour
 	keySetLife   = 5 * time.Minute
 )
 
-// publish answers with a public JSON document that any page may read.
+// discovery publishes what clients must know of the server.
+type discovery struct {
+	baseURL string
+	keys    *signing.Keys
+}
+
+// publish writes a public JSON document that any origin may read.
 func publish(w http.ResponseWriter, life time.Duration, body []byte) error {
 	h := w.Header()
 	h.Set("Content-Type", "application/json")
-	h.Set("Cache-Control", "public, max-age="+seconds(life))
+	h.Set("Cache-Control", "public, max-age="+protocol.Seconds(life))
 	h.Del("Pragma")
 	h.Set("Access-Control-Allow-Origin", "*")
 	_, err := w.Write(body)
 	return err
 }
 
-// keySet answers GET /.well-known/jwks.json.
-func (s *Server) keySet(w http.ResponseWriter, r *http.Request) error {
-	set, err := s.keys.KeySet(r.Context())
+// keySet serves GET /.well-known/jwks.json.
+func (d discovery) keySet(w http.ResponseWriter, r *http.Request) error {
+	set, err := d.keys.KeySet(r.Context())
 	if err != nil {
 		return err
 	}
 	return publish(w, keySetLife, set)
 }
 
-// metadata answers the two discovery documents, which are one: OpenID Connect
-// Discovery section 3 and RFC 8414 section 2.
-func (s *Server) metadata(w http.ResponseWriter, r *http.Request) error {
-	base := s.base(r.Context())
-	clients, methods := []string{authNone, authBasic, authPost}, []string{authBasic, authPost}
+// metadata serves both discovery documents, which have the same content: OpenID
+// Connect Discovery section 3 and RFC 8414 section 2.
+func (d discovery) metadata(w http.ResponseWriter, r *http.Request) error {
+	base := d.baseURL
+	clients, confidential, algs := protocol.AuthMethods, protocol.AuthMethods[1:], signing.AssertionAlgorithms
 	body, err := json.Marshal(map[string]any{
-		"issuer":                                         base,
-		"authorization_endpoint":                         base + "/oauth/authorize",
-		"token_endpoint":                                 base + "/oauth/token",
-		"registration_endpoint":                          base + "/oauth/register",
-		"revocation_endpoint":                            base + "/oauth/revoke",
-		"introspection_endpoint":                         base + "/oauth/introspect",
-		"userinfo_endpoint":                              base + "/oauth/userinfo",
-		"end_session_endpoint":                           base + "/oauth/logout",
-		"jwks_uri":                                       base + "/.well-known/jwks.json",
-		"service_documentation":                          base + "/docs",
-		"scopes_supported":                               everyScope(),
-		"response_types_supported":                       []string{"code"},
-		"response_modes_supported":                       []string{"query"},
-		"grant_types_supported":                          []string{"authorization_code", "refresh_token"},
-		"subject_types_supported":                        []string{"public"},
-		"id_token_signing_alg_values_supported":          []string{signing.RS256, signing.ES256},
-		"token_endpoint_auth_methods_supported":          clients,
-		"revocation_endpoint_auth_methods_supported":     clients,
-		"introspection_endpoint_auth_methods_supported":  methods,
-		"code_challenge_methods_supported":               []string{"S256"},
-		"claims_supported":                               []string{"iss", "sub", "aud", "exp", "iat", "auth_time", "nonce", "at_hash", "name", "given_name", "family_name", "picture", "email", "email_verified"},
+		"issuer":                                        base,
+		"authorization_endpoint":                        base + "/oauth/authorize",
+		"token_endpoint":                                base + "/oauth/token",
+		"registration_endpoint":                         base + "/oauth/register",
+		"revocation_endpoint":                           base + "/oauth/revoke",
+		"introspection_endpoint":                        base + "/oauth/introspect",
+		"userinfo_endpoint":                             base + "/oauth/userinfo",
+		"end_session_endpoint":                          base + "/oauth/logout",
+		"jwks_uri":                                      base + "/.well-known/jwks.json",
+		"service_documentation":                         base + "/docs",
+		"scopes_supported":                              everyScope(),
+		"response_types_supported":                      []string{"code"},
+		"response_modes_supported":                      []string{"query"},
+		"grant_types_supported":                         []string{"authorization_code", "refresh_token"},
+		"subject_types_supported":                       []string{"public"},
+		"id_token_signing_alg_values_supported":         []string{signing.RS256, signing.ES256},
+		"token_endpoint_auth_methods_supported":         clients,
+		"revocation_endpoint_auth_methods_supported":    clients,
+		"introspection_endpoint_auth_methods_supported": confidential,
+
+		"token_endpoint_auth_signing_alg_values_supported":         algs,
+		"revocation_endpoint_auth_signing_alg_values_supported":    algs,
+		"introspection_endpoint_auth_signing_alg_values_supported": algs,
+
+		"code_challenge_methods_supported": []string{"S256"},
+		"claims_supported": []string{"iss", "sub", "aud", "exp", "iat", "auth_time", "nonce",
+			"at_hash", "name", "given_name", "family_name", "picture", "email", "email_verified"},
 		"claim_types_supported":                          []string{"normal"},
 		"prompt_values_supported":                        []string{"none", "login", "consent", "select_account"},
 		"ui_locales_supported":                           []string{"en", "es"},
@@ -72,7 +86,7 @@ func (s *Server) metadata(w http.ResponseWriter, r *http.Request) error {
 		"request_uri_parameter_supported":                false,
 		"authorization_response_iss_parameter_supported": true,
 		"client_id_metadata_document_supported":          true,
-		"protected_resources":                            []string{base + "/api/v1"},
+		"protected_resources":                            []string{base + authz.API, base + "/mcp"},
 	})
 	if err != nil {
 		return err
@@ -80,17 +94,30 @@ func (s *Server) metadata(w http.ResponseWriter, r *http.Request) error {
 	return publish(w, documentLife, body)
 }
 
-// resourceMetadata answers GET /.well-known/oauth-protected-resource (RFC 9728
-// section 2).
-func (s *Server) resourceMetadata(w http.ResponseWriter, r *http.Request) error {
-	base := s.base(r.Context())
+// resourceDocument is the path of the metadata of protected resources. A
+// resource's own document is below it.
+const resourceDocument = "/.well-known/oauth-protected-resource"
+
+// resourceMetadata serves the metadata of the API and of the addresses of the
+// MCP server (RFC 9728 sections 2 and 3.1).
+func (d discovery) resourceMetadata(w http.ResponseWriter, r *http.Request) error {
+	base := d.baseURL
+	path := cmp.Or(strings.TrimPrefix(r.URL.Path, resourceDocument), authz.API)
+	resource, known := authz.ParseResource(path)
+	if !known {
+		return &protocol.Error{Status: http.StatusNotFound, Code: "not_found", Description: "There is no such resource."}
+	}
+	name, scopes := "Mobility and delivery API", everyScope()
+	if resource.MCP() {
+		name, scopes = "Mobility and delivery for agents", resource.Scopes()
+	}
 	body, err := json.Marshal(map[string]any{
-		"resource":                 base + "/api/v1",
+		"resource":                 base + resource.Path,
 		"authorization_servers":    []string{base},
 		"jwks_uri":                 base + "/.well-known/jwks.json",
-		"scopes_supported":         everyScope(),
+		"scopes_supported":         scopes,
 		"bearer_methods_supported": []string{"header"},
-		"resource_name":            "Mobility and delivery API",
+		"resource_name":            name,
 		"resource_documentation":   base + "/docs",
 	})
 	if err != nil {
@@ -99,7 +126,7 @@ func (s *Server) resourceMetadata(w http.ResponseWriter, r *http.Request) error 
 	return publish(w, documentLife, body)
 }
 
-// everyScope lists the catalog, the OIDC scopes first.
+// everyScope returns all scopes of the catalog, the OIDC scopes first.
 func everyScope() []string {
 	out := []string{"openid", "profile", "email"}
 	for _, audience := range authz.Audiences {

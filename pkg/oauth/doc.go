@@ -1,7 +1,11 @@
-// Package oauth owns the authorization server: registration of clients, the
-// token, revocation and introspection endpoints, and the browser's side of it
-// (authorize, sign-in, consent, sessions, userinfo, logout, connected apps,
-// discovery). It mints and revokes; whether a token is good for an endpoint of
-// the API is authz's to say. It knows neither Lambda nor the gateway's events,
-// and nothing of trips, wallets or any other resource.
+// Package oauth owns the authorization server. Its parts are packages of their
+// own: clients (registration, management, metadata documents), tokens (the token,
+// revocation, introspection and userinfo endpoints), session (sessions, devices,
+// cookies), throttle, protocol and page. This package joins them under one list
+// of endpoints, and owns what people see: a type for each page, in a file of its
+// own.
+//
+// It issues and revokes tokens; authz decides whether a token is valid for an
+// endpoint of the API. It knows neither Lambda nor the gateway's events, and no
+// trips, wallets or other resources.
 package oauth

@@ -1,10 +1,14 @@
 package oauth
 
 import (
+	"errors"
+	"html/template"
 	"net/http"
 	"net/url"
 	"slices"
 
+	"svc/pkg/access/signing"
+	"svc/pkg/oauth/clients"
 	"svc/pkg/oauth/page"
 )
 
@@ -14,70 +18,74 @@ const logoutForm = "logout"
 // section 2).
 type logoutRequest struct {
 	params url.Values
-	client Client // whose address to is
-	to     string // where to go afterwards, "" for nowhere
-	actor  string // whom the hint names, "" for nobody
+	client clients.Client // client that registered the address in to
+	to     string         // address for the browser afterwards, or ""
+	actor  string         // actor that the hint names, or ""
 }
 
-// logoutPage answers GET /oauth/logout. The session ends at once for a client
-// that shows whose it is; anybody else's link asks the person.
-func (s *Server) logoutPage(w http.ResponseWriter, r *http.Request) error {
-	return s.browser(w, r, func(w http.ResponseWriter, r *http.Request) error {
-		if len(r.URL.RawQuery) > longestQuery {
-			return badRequest("request", "the request is too long")
-		}
-		q, err := s.openLogout(r, r.URL.Query())
-		if err != nil {
-			return err
-		}
-		n, err := s.session(r.Context(), r)
-		if err != nil {
-			return err
-		}
-		if n != nil && q.actor != n.Actor {
-			frame, err := s.sessionFrame(r.Context(), n)
-			if err != nil {
-				return err
-			}
-			hidden := map[string]string{}
-			for name := range q.params {
-				hidden[name] = q.params.Get(name)
-			}
-			frame.FormTo = formTo(q.client, q.to)
-			return s.show(w, r, http.StatusOK, frame, page.Logout{Action: "logout", CSRF: formToken(n.secret, logoutForm, q.params.Encode()),
-				Account: n.Email, Hidden: hidden})
-		}
-		return s.signOut(w, r, q)
-	})
+// logoutPage signs people out.
+type logoutPage struct {
+	*pages
+	keys      *signing.Keys
+	clients   *clients.Registry
+	companies companies
 }
 
-// logout answers POST /oauth/logout: the page's own form, or a client's
-// request, which becomes the same one by GET.
-func (s *Server) logout(w http.ResponseWriter, r *http.Request) error {
-	return s.browser(w, r, func(w http.ResponseWriter, r *http.Request) error {
-		form, err := readForm(r)
-		if err != nil {
-			return err
-		}
-		token := form.Get("csrf")
-		q, err := s.openLogout(r, form)
-		if err != nil {
-			return err
-		}
-		n, err := s.session(r.Context(), r)
-		if err != nil {
-			return err
-		}
-		if n == nil || !formGood(n.secret, logoutForm, q.params.Encode(), token) {
-			return redirect(w, http.StatusSeeOther, "logout?"+q.params.Encode())
-		}
-		return s.signOut(w, r, q)
-	})
+// get serves GET /oauth/logout. The session ends at once if the client proves
+// with an id_token_hint whose session it is. Any other link asks the person
+// first.
+func (p *logoutPage) get(w http.ResponseWriter, r *http.Request) error {
+	if len(r.URL.RawQuery) > longestQuery {
+		return badRequest("request", "the request is too long")
+	}
+	q, err := p.open(r, r.URL.Query())
+	if err != nil {
+		return err
+	}
+	n, err := p.sessions.Find(r.Context(), r)
+	if err != nil {
+		return err
+	}
+	if n == nil || q.actor == n.Actor {
+		return p.signOut(w, r, q, q.actor != "")
+	}
+	frame, err := p.companies.frame(r.Context(), n.TenantID)
+	if err != nil {
+		return err
+	}
+	hidden := map[string]string{}
+	for name := range q.params {
+		hidden[name] = q.params.Get(name)
+	}
+	frame.FormTo = formTo(q.client, q.to)
+	return p.show(w, r, http.StatusOK, frame, page.Logout{Action: "logout",
+		CSRF: n.FormToken(logoutForm, q.params.Encode()), Account: n.Email, Hidden: hidden})
 }
 
-// openLogout reads the request. An address to go to that is not registered for
-// the client is a page: nobody is sent there.
-func (s *Server) openLogout(r *http.Request, in url.Values) (logoutRequest, error) {
+// post serves POST /oauth/logout: the page's own form, or a client's request,
+// which it redirects to the same request by GET.
+func (p *logoutPage) post(w http.ResponseWriter, r *http.Request) error {
+	form, err := readForm(r)
+	if err != nil {
+		return err
+	}
+	q, err := p.open(r, form)
+	if err != nil {
+		return err
+	}
+	n, err := p.sessions.Find(r.Context(), r)
+	if err != nil {
+		return err
+	}
+	if !n.FormValid(logoutForm, q.params.Encode(), form.Get("csrf")) {
+		return redirect(w, http.StatusSeeOther, "logout?"+q.params.Encode())
+	}
+	return p.signOut(w, r, q, true)
+}
+
+// open parses the request. A return address that the client has not
+// registered is an error page, and the browser is never sent there.
+func (p *logoutPage) open(r *http.Request, in url.Values) (logoutRequest, error) {
 	ctx, q := r.Context(), logoutRequest{params: url.Values{}}
 	for _, name := range []string{"id_token_hint", "client_id", "post_logout_redirect_uri", "state", "ui_locales"} {
 		if len(in[name]) > 1 {
@@ -89,7 +97,7 @@ func (s *Server) openLogout(r *http.Request, in url.Values) (logoutRequest, erro
 	}
 	clientID := q.params.Get("client_id")
 	if hint := q.params.Get("id_token_hint"); hint != "" {
-		claims, err := s.keys.VerifyID(ctx, hint)
+		claims, err := p.keys.VerifyID(ctx, hint)
 		if err != nil {
 			return q, badRequest("request", "id_token_hint is not an id_token of this issuer")
 		}
@@ -104,8 +112,8 @@ func (s *Server) openLogout(r *http.Request, in url.Values) (logoutRequest, erro
 	if to == "" {
 		return q, nil
 	}
-	c, err := s.client(ctx, clientID)
-	if err == errNoClient { //nolint:errorlint // never wrapped
+	c, err := p.clients.Find(ctx, clientID)
+	if errors.Is(err, clients.ErrUnknown) {
 		return q, badRequest("client", "client_id is not known")
 	}
 	if err != nil {
@@ -118,13 +126,16 @@ func (s *Server) openLogout(r *http.Request, in url.Values) (logoutRequest, erro
 	return q, nil
 }
 
-// signOut ends the session and goes where the client asked to.
-func (s *Server) signOut(w http.ResponseWriter, r *http.Request, q logoutRequest) error {
-	if err := s.end(r.Context(), w, r); err != nil {
+// signOut ends the session and continues to the client's address. If the client
+// sent no valid id_token_hint and the person did not confirm, the address is
+// only a link. Anybody may register an address, so the platform must not
+// redirect to it automatically.
+func (p *logoutPage) signOut(w http.ResponseWriter, r *http.Request, q logoutRequest, confirmed bool) error {
+	if err := p.sessions.End(r.Context(), w, r); err != nil {
 		return err
 	}
 	if q.to == "" {
-		return s.show(w, r, http.StatusOK, page.Frame{}, page.Message{Kind: "signedout"})
+		return p.show(w, r, http.StatusOK, page.Frame{}, page.Message{Kind: "signedout"})
 	}
 	target, err := url.Parse(q.to)
 	if err != nil {
@@ -135,5 +146,10 @@ func (s *Server) signOut(w http.ResponseWriter, r *http.Request, q logoutRequest
 		query.Set("state", state)
 		target.RawQuery = query.Encode()
 	}
-	return s.leave(w, r, page.Frame{}, q.client, target.String(), r.Method == http.MethodPost)
+	if !confirmed {
+		host, _ := clients.RedirectTarget(q.to)
+		return p.show(w, r, http.StatusOK, page.Frame{}, page.Message{Kind: "signedout", Host: host,
+			Back: template.URL(target.String())}) //nolint:gosec // registered: https, loopback or a private scheme
+	}
+	return p.leave(w, r, page.Frame{}, q.client, target.String(), r.Method == http.MethodPost)
 }

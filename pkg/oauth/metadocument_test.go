@@ -11,12 +11,13 @@ import (
 	"time"
 
 	"svc/pkg/app/apptest"
-	"svc/pkg/ids"
+	"svc/pkg/base/ids"
 	"svc/pkg/oauth"
+	"svc/pkg/oauth/clients"
 	"svc/pkg/oauth/flow"
 )
 
-// publisher answers fetches of documents in place of the Internet.
+// publisher serves documents instead of the Internet.
 type publisher struct {
 	mu      sync.Mutex
 	pages   map[string]string // address → body; absent is a 404
@@ -54,8 +55,9 @@ const plannerAt = "https://planner.example/oauth/client.json"
 
 // publish puts a document at the address; changes are pairs, nil takes a member away.
 func (p *publisher) publish(address string, changes ...any) {
-	doc := map[string]any{"client_id": address, "client_name": "Planner", "redirect_uris": []string{"https://planner.example/cb", "http://127.0.0.1/cb"},
-		"scope": "openid rider.trips:read rider.wallet:read", "token_endpoint_auth_method": "none"}
+	doc := map[string]any{"client_id": address, "client_name": "Planner",
+		"redirect_uris": []string{"https://planner.example/cb", "http://127.0.0.1/cb"},
+		"scope":         "openid rider.trips:read rider.wallet:read", "token_endpoint_auth_method": "none"}
 	for i := 0; i+1 < len(changes); i += 2 {
 		if doc[changes[i].(string)] = changes[i+1]; changes[i+1] == nil {
 			delete(doc, changes[i].(string))
@@ -84,16 +86,18 @@ func newDocumented(t *testing.T, limits oauth.Limits) *documented {
 }
 
 func (d *documented) options(client string) flow.Options {
-	return flow.Options{BaseURL: d.URL, Tenant: "metro", Audience: "rider", Email: d.rider.Email, Password: apptest.Password, ClientID: client,
-		Scope: "openid rider.trips:read", RedirectURI: "https://planner.example/cb"}
+	return flow.Options{BaseURL: d.URL, Tenant: "metro", Audience: "rider", Email: d.rider.Email, Password: password,
+		ClientID: client,
+		Scope:    "openid rider.trips:read", RedirectURI: "https://planner.example/cb"}
 }
 
 func (d *documented) query(client string) url.Values {
-	return url.Values{"response_type": {"code"}, "client_id": {client}, "redirect_uri": {"https://planner.example/cb"}, "scope": {"openid rider.trips:read"},
+	return url.Values{"response_type": {"code"}, "client_id": {client}, "redirect_uri": {"https://planner.example/cb"},
+		"scope":          {"openid rider.trips:read"},
 		"code_challenge": {challengeOf(verifier)}, "code_challenge_method": {"S256"}, "tenant_hint": {"metro"}}
 }
 
-// ask gives the answer to an authorization request of the client.
+// ask returns the answer to an authorization request of the client.
 func (d *documented) ask(t *testing.T, client string) flow.Response {
 	t.Helper()
 	res, _, err := flow.NewBrowser(d.options(client)).Get(t.Context(), d.URL+"/oauth/authorize?"+d.query(client).Encode())
@@ -103,14 +107,16 @@ func (d *documented) ask(t *testing.T, client string) flow.Response {
 	return res
 }
 
-// A client that nobody registered goes through the whole flow; from the first
-// token on it is a client like another.
+// A client that nobody registered goes through the complete flow. After the
+// first token it behaves like a registered client.
 func TestDocumentClient(t *testing.T) {
+	t.Parallel()
 	d := newDocumented(t, apptest.Unthrottled)
 	d.publish(plannerAt)
-	early := d.Do(t, apptest.Request{Method: http.MethodPost, Path: "/oauth/token", Header: map[string]string{"Content-Type": "application/x-www-form-urlencoded"},
-		Body: url.Values{"grant_type": {"refresh_token"}, "client_id": {plannerAt}, "refresh_token": {"x"}}.Encode()})
-	if early.Must(t, 401).Word() != "invalid_client" || d.times(plannerAt) != 0 {
+	early := d.Do(t, apptest.Request{Method: http.MethodPost, Path: "/oauth/token",
+		Header: map[string]string{"Content-Type": "application/x-www-form-urlencoded"},
+		Body:   url.Values{"grant_type": {"refresh_token"}, "client_id": {plannerAt}, "refresh_token": {"x"}}.Encode()})
+	if early.Must(t, 401).Code() != "invalid_client" || d.times(plannerAt) != 0 {
 		t.Errorf("before anybody let it in: %s, fetched %d times", early.Body, d.times(plannerAt))
 	}
 	tokens, err := flow.Token(t.Context(), d.options(plannerAt))
@@ -120,7 +126,7 @@ func TestDocumentClient(t *testing.T) {
 	if d.times(plannerAt) != 1 {
 		t.Errorf("the document was fetched %d times for one sign-in", d.times(plannerAt))
 	}
-	access, err := d.Place.Keys().Verify(t.Context(), tokens.AccessToken)
+	access, err := d.Runtime.Keys().Verify(t.Context(), tokens.AccessToken)
 	if err != nil || access.ClientID != plannerAt {
 		t.Fatalf("client_id %q %v", access.ClientID, err)
 	}
@@ -130,7 +136,7 @@ func TestDocumentClient(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.Get(t, next.AccessToken, "/api/v1/me/trips").Must(t, 200)
-	if err := d.Place.AuthorizationServer().DisableClient(t.Context(), plannerAt, true); err != nil {
+	if err := d.Runtime.AuthorizationServer().DisableClient(t.Context(), plannerAt, true); err != nil {
 		t.Fatal(err)
 	}
 	d.Get(t, next.AccessToken, "/api/v1/me/trips").Must(t, 401)
@@ -144,7 +150,7 @@ func TestDocumentClient(t *testing.T) {
 	if _, err := flow.Token(t.Context(), d.options(plannerAt)); err == nil {
 		t.Error("a client that was switched off signs in")
 	}
-	if err := d.Place.AuthorizationServer().DisableClient(t.Context(), plannerAt, false); err != nil {
+	if err := d.Runtime.AuthorizationServer().DisableClient(t.Context(), plannerAt, false); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := flow.Token(t.Context(), d.options(plannerAt)); err != nil {
@@ -154,6 +160,7 @@ func TestDocumentClient(t *testing.T) {
 
 // A document that is not good is a page and never a redirect.
 func TestDocumentFaults(t *testing.T) {
+	t.Parallel()
 	d := newDocumented(t, apptest.Unthrottled)
 	for name, test := range map[string]struct {
 		client  string
@@ -161,29 +168,37 @@ func TestDocumentFaults(t *testing.T) {
 		status  int
 		want    string
 	}{
-		"good":                           {plannerAt, nil, 200, "Sign in"},
-		"without a name":                 {plannerAt, []any{"client_name", nil}, 200, "planner.example"},
-		"without an audience and scope":  {plannerAt, []any{"scope", nil}, 200, "Sign in"},
-		"without a method":               {plannerAt, []any{"token_endpoint_auth_method", nil}, 200, "Sign in"},
-		"another client_id":              {plannerAt, []any{"client_id", "https://other.example/client"}, 400, "its own"},
-		"no client_id":                   {plannerAt, []any{"client_id", nil}, 400, "own address"},
-		"client_id of another spelling":  {plannerAt, []any{"client_id", strings.ToUpper(plannerAt)}, 400, "own address"},
-		"a secret":                       {plannerAt, []any{"client_secret", "x"}, 400, "secret"},
-		"the expiry of a secret":         {plannerAt, []any{"client_secret_expires_at", 0}, 400, "secret"},
-		"client_secret_basic":            {plannerAt, []any{"token_endpoint_auth_method", "client_secret_basic"}, 400, "must be none"},
-		"client_secret_post":             {plannerAt, []any{"token_endpoint_auth_method", "client_secret_post"}, 400, "must be none"},
-		"private_key_jwt":                {plannerAt, []any{"token_endpoint_auth_method", "private_key_jwt"}, 400, "must be none"},
-		"no redirect URIs":               {plannerAt, []any{"redirect_uris", nil}, 400, "redirect_uris"},
-		"a redirect URI in plain http":   {plannerAt, []any{"redirect_uris", []string{"http://planner.example/cb"}}, 400, "loopback"},
-		"a redirect URI with a fragment": {plannerAt, []any{"redirect_uris", []string{"https://planner.example/cb#x"}}, 400, "fragment"},
-		"a redirect URI with a wildcard": {plannerAt, []any{"redirect_uris", []string{"https://*.planner.example/cb"}}, 400, "wildcard"},
-		"another redirect URI":           {plannerAt, []any{"redirect_uris", []string{"https://planner.example/other"}}, 400, "Unknown return address"},
-		"the platform's name":            {plannerAt, []any{"client_name", "SVC Support"}, 400, "client_name"},
-		"unknown scopes among others":    {plannerAt, []any{"scope", "offline_access openid rider.trips:read"}, 200, "Sign in"},
-		"unknown scopes alone":           {plannerAt, []any{"scope", "everything"}, 400, "catalog"},
-		"nothing there":                  {"https://planner.example/nothing", nil, 400, "could not be fetched"},
-		"no document's address":          {"https://planner.example/?x=1", nil, 400, "not known"},
-		"an address of an IP":            {"https://127.0.0.1/client", nil, 400, "not known"},
+		"good":                          {plannerAt, nil, 200, "Sign in"},
+		"without a name":                {plannerAt, []any{"client_name", nil}, 200, "planner.example"},
+		"without an audience and scope": {plannerAt, []any{"scope", nil}, 200, "Sign in"},
+		"without a method":              {plannerAt, []any{"token_endpoint_auth_method", nil}, 200, "Sign in"},
+		"another client_id":             {plannerAt, []any{"client_id", "https://other.example/client"}, 400, "its own"},
+		"no client_id":                  {plannerAt, []any{"client_id", nil}, 400, "own address"},
+		"client_id of another spelling": {plannerAt, []any{"client_id", strings.ToUpper(plannerAt)}, 400, "own address"},
+		"a secret":                      {plannerAt, []any{"client_secret", "x"}, 400, "secret"},
+		"the expiry of a secret":        {plannerAt, []any{"client_secret_expires_at", 0}, 400, "secret"},
+		"client_secret_basic": {plannerAt, []any{"token_endpoint_auth_method", "client_secret_basic"}, 400,
+			"must be none"},
+		"client_secret_post": {plannerAt, []any{"token_endpoint_auth_method", "client_secret_post"}, 400,
+			"must be none"},
+		"private_key_jwt": {plannerAt, []any{"token_endpoint_auth_method", "private_key_jwt"}, 400,
+			"must be none"},
+		"no redirect URIs": {plannerAt, []any{"redirect_uris", nil}, 400, "redirect_uris"},
+		"a redirect URI in plain http": {plannerAt, []any{"redirect_uris", []string{"http://planner.example/cb"}}, 400,
+			"loopback"},
+		"a redirect URI with a fragment": {plannerAt, []any{"redirect_uris", []string{"https://planner.example/cb#x"}}, 400,
+			"fragment"},
+		"a redirect URI with a wildcard": {plannerAt, []any{"redirect_uris", []string{"https://*.planner.example/cb"}}, 400,
+			"wildcard"},
+		"another redirect URI": {plannerAt, []any{"redirect_uris", []string{"https://planner.example/other"}}, 400,
+			"Unknown return address"},
+		"the platform's name": {plannerAt, []any{"client_name", "SVC Support"}, 400, "client_name"},
+		"unknown scopes among others": {plannerAt, []any{"scope", "offline_access openid rider.trips:read"}, 200,
+			"Sign in"},
+		"unknown scopes alone":  {plannerAt, []any{"scope", "everything"}, 400, "catalog"},
+		"nothing there":         {"https://planner.example/nothing", nil, 400, "could not be fetched"},
+		"no document's address": {"https://planner.example/?x=1", nil, 400, "not known"},
+		"an address of an IP":   {"https://127.0.0.1/client", nil, 400, "not known"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if test.client == plannerAt { // so that no document is kept from another case
@@ -191,7 +206,8 @@ func TestDocumentFaults(t *testing.T) {
 				if len(test.changes) == 0 || test.changes[0] != "client_id" || test.changes[1] == nil {
 					d.publish(address, test.changes...)
 				} else {
-					d.publish(address, "client_id", strings.Replace(test.changes[1].(string), strings.ToUpper(plannerAt), strings.ToUpper(address), 1))
+					d.publish(address, "client_id", strings.Replace(test.changes[1].(string), strings.ToUpper(plannerAt),
+						strings.ToUpper(address), 1))
 				}
 				test.client = address
 			}
@@ -208,6 +224,7 @@ func TestDocumentFaults(t *testing.T) {
 
 // What is fetched is kept for a bounded time, and what failed is not kept.
 func TestDocumentCache(t *testing.T) {
+	t.Parallel()
 	d := newDocumented(t, apptest.Unthrottled)
 	d.Clock.Hold()
 	ask := func(address string, status, fetched int) {
@@ -219,8 +236,9 @@ func TestDocumentCache(t *testing.T) {
 	for name, test := range map[string]struct {
 		header string
 		life   time.Duration
-	}{"nothing said": {"", time.Hour}, "no-store": {"no-store", time.Hour}, "short": {"max-age=1", 5 * time.Minute}, "two hours": {"max-age=7200", 2 * time.Hour},
-		"a year": {"max-age=31536000", 24 * time.Hour}} {
+	}{"nothing said": {"", time.Hour}, "no-store": {"no-store", time.Hour}, "short": {"max-age=1", 5 * time.Minute},
+		"two hours": {"max-age=7200", 2 * time.Hour},
+		"a year":    {"max-age=31536000", 24 * time.Hour}} {
 		address := "https://planner.example/" + ids.Secret()
 		d.publish(address)
 		d.header = test.header
@@ -245,6 +263,7 @@ func TestDocumentCache(t *testing.T) {
 // A changed document changes the stored client at the next sign-in, and what it
 // may do shrinks with it.
 func TestDocumentChanges(t *testing.T) {
+	t.Parallel()
 	d := newDocumented(t, apptest.Unthrottled)
 	d.publish(plannerAt)
 	first, err := flow.Token(t.Context(), d.options(plannerAt))
@@ -265,6 +284,7 @@ func TestDocumentChanges(t *testing.T) {
 // The consent page says at which address the client is, and one that any
 // program on the device could be is asked about each time.
 func TestDocumentConsent(t *testing.T) {
+	t.Parallel()
 	d := newDocumented(t, apptest.Unthrottled)
 	d.publish(plannerAt, "client_name", "Bank of Everything")
 	page := d.consentPage(t, plannerAt)
@@ -289,16 +309,17 @@ func TestDocumentConsent(t *testing.T) {
 	if _, err := b.Authorize(t.Context(), q); err != nil {
 		t.Fatal(err)
 	}
-	if res, _, err = b.Get(t.Context(), d.URL+"/oauth/authorize?"+q.Encode()); err != nil || res.StatusCode != http.StatusSeeOther {
+	if res, _, err = b.Get(t.Context(), d.URL+"/oauth/authorize?"+q.Encode()); err != nil ||
+		res.StatusCode != http.StatusSeeOther {
 		t.Errorf("the same again from the web: %d %v", res.StatusCode, err)
 	}
 }
 
-// consentPage signs the rider in and gives the page that asks for her consent.
+// consentPage signs the rider in and returns the page that asks for her consent.
 func (d *documented) consentPage(t *testing.T, client string) string {
 	t.Helper()
-	b := newSurfer(t, d.Service)
-	s := b.enter(b.get("/oauth/authorize?"+d.query(client).Encode()), d.rider.Email)
+	b := newServiceBrowser(t, d.Service)
+	s := b.signIn(b.get("/oauth/authorize?"+d.query(client).Encode()), d.rider.Email)
 	if s.page() != "consent" {
 		t.Fatalf("%s: %d %s", s.page(), s.status, s.body)
 	}
@@ -307,6 +328,7 @@ func (d *documented) consentPage(t *testing.T, client string) string {
 
 // Fetches are throttled by who asks, and one at a time goes to an address.
 func TestDocumentThrottle(t *testing.T) {
+	t.Parallel()
 	limits := apptest.Unthrottled
 	limits.Documents = 3
 	d := newDocumented(t, limits)
@@ -341,13 +363,15 @@ func TestDocumentThrottle(t *testing.T) {
 
 // Our own address is no client's.
 func TestDocumentOfOurselves(t *testing.T) {
+	t.Parallel()
 	p := newPublisher()
-	w := newWorld(t, func(c *oauth.Config) { c.Documents = p })
-	r := w.get("/oauth/authorize?" + url.Values{"client_id": {baseURL + "/oauth/client"}, "redirect_uri": {callback}}.Encode())
+	f := newFixture(t, func(c *oauth.Config) { c.Documents = p })
+	r := f.newBrowser().get("/oauth/authorize?" + url.Values{"client_id": {baseURL + "/oauth/client"},
+		"redirect_uri": {callback}}.Encode())
 	if r.status != 400 || len(p.fetched) != 0 {
 		t.Errorf("%d, fetched %v", r.status, p.fetched)
 	}
-	if _, err := w.server.ClientOf(t.Context(), baseURL+"/x"); err == nil {
+	if it := f.storedClient(baseURL + "/x"); it.Found() {
 		t.Error("there is such a client")
 	}
 }
@@ -355,15 +379,16 @@ func TestDocumentOfOurselves(t *testing.T) {
 // A client that was switched off before its first token stays so, also when an
 // unused client would have been forgotten.
 func TestDocumentClientStaysOff(t *testing.T) {
+	t.Parallel()
 	d := newDocumented(t, apptest.Unthrottled)
 	d.publish(plannerAt)
 	if _, err := flow.NewBrowser(d.options(plannerAt)).Authorize(t.Context(), d.query(plannerAt)); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.Place.AuthorizationServer().DisableClient(t.Context(), plannerAt, true); err != nil {
+	if err := d.Runtime.AuthorizationServer().DisableClient(t.Context(), plannerAt, true); err != nil {
 		t.Fatal(err)
 	}
-	d.Clock.Advance(2 * oauth.UnusedLife)
+	d.Clock.Advance(2 * clients.UnusedLife)
 	if res := d.ask(t, plannerAt); res.StatusCode != 400 {
 		t.Errorf("it may ask again: %d", res.StatusCode)
 	}

@@ -1,29 +1,36 @@
-package oauth
+package oauth_test
 
 import (
 	"context"
 	"testing"
 	"time"
 
-	"svc/pkg/audit"
-	"svc/pkg/person"
+	"svc/pkg/data/audit"
+	"svc/pkg/domain/person"
+	"svc/pkg/local/testkit"
+	"svc/pkg/oauth/session"
+)
+
+// promptState is what a person did before the request.
+type promptState int
+
+const (
+	stranger  promptState = iota // not signed in
+	known                        // signed in for another client
+	consented                    // signed in and agreed for this one
 )
 
 // OpenID Connect Core section 3.1.2.1, prompt and max_age: what is shown to
 // whom.
 func TestPrompt(t *testing.T) {
-	type state int
-	const (
-		stranger  state = iota // not signed in
-		known                  // signed in for another client
-		consented              // signed in and agreed for this one
-	)
-	h := newHouse(t)
-	c, other := h.planner(nil), h.planner(nil)
-	anas, bobs := h.tokens(h.visitor(), other, "ana@metro.example").IDToken, h.tokens(h.visitor(), other, "bob@metro.example").IDToken
+	t.Parallel()
+	f := newFixture(t)
+	other := f.storeClient(nil)
+	anas, bobs := f.tokensBy(f.newBrowser(), other, "ana@metro.example").IDToken,
+		f.tokensBy(f.newBrowser(), other, "bob@metro.example").IDToken
 	for _, test := range []struct {
 		name    string
-		state   state
+		state   promptState
 		pass    time.Duration
 		changes []string
 		want    string
@@ -41,64 +48,62 @@ func TestPrompt(t *testing.T) {
 		{"consented, consent", consented, 0, []string{"prompt", "consent"}, "consent"},
 		{"consented, login and consent", consented, 0, []string{"prompt", "login consent"}, "sign-in"},
 		{"more scopes", consented, 0, []string{"scope", "openid tenant.trips:read tenant.drivers:read"}, "consent"},
-		{"more scopes, none", consented, 0, []string{"scope", "openid tenant.trips:read tenant.drivers:read", "prompt", "none"}, "consent_required"},
+		{"more scopes, none", consented, 0, []string{"scope", "openid tenant.trips:read tenant.drivers:read", "prompt",
+			"none"}, "consent_required"},
 		{"fewer scopes", consented, 0, []string{"scope", "openid"}, "code"},
 		{"young enough", consented, time.Minute, []string{"max_age", "60"}, "code"},
 		{"too old", consented, time.Minute + time.Second, []string{"max_age", "60"}, "sign-in"},
-		{"too old, none", consented, time.Minute + time.Second, []string{"max_age", "60", "prompt", "none"}, "login_required"},
+		{"too old, none", consented, time.Minute + time.Second, []string{"max_age", "60", "prompt", "none"},
+			"login_required"},
 		{"max_age 0", consented, time.Second, []string{"max_age", "0"}, "sign-in"},
-		{"session at its end", consented, SessionLife - time.Second, nil, "code"},
-		{"session over", consented, SessionLife, nil, "sign-in"},
+		{"session at its end", consented, session.Life - time.Second, nil, "code"},
+		{"session over", consented, session.Life, nil, "sign-in"},
 		{"a hint that is no id_token", consented, 0, []string{"id_token_hint", "eyJhbGciOiJub25lIn0.e30."}, "login_required"},
 		{"a hint of her own", consented, 0, []string{"id_token_hint", anas, "prompt", "none"}, "code"},
 		{"a hint of somebody else", consented, 0, []string{"id_token_hint", bobs}, "sign-in"},
 		{"a hint of somebody else, none", consented, 0, []string{"id_token_hint", bobs, "prompt", "none"}, "login_required"},
 		{"several memberships", consented, 0, []string{"tenant_hint", ""}, "picker"},
-		{"several memberships, none", consented, 0, []string{"tenant_hint", "", "prompt", "none"}, "account_selection_required"},
+		{"several memberships, none", consented, 0, []string{"tenant_hint", "", "prompt", "none"},
+			"account_selection_required"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			v, now := h.visitor(), h.clock()
-			defer func() { h.pass(now.Sub(h.clock())) }()
+			b, c, now := f.newBrowser(), f.storeClient(nil), f.now()
+			defer func() { f.advance(now.Sub(f.now())) }()
 			switch test.state {
 			case known:
-				v.through(ask(other), "ana@metro.example")
-				h.forget(c)
+				b.obtainCode(authorization(other), "ana@metro.example")
 			case consented:
-				v.through(ask(c, "prompt", "login consent"), "ana@metro.example")
+				b.obtainCode(authorization(c, "prompt", "login consent"), "ana@metro.example")
 			}
-			h.pass(test.pass)
-			if got := v.authorize(ask(c, append([]string{"state", "s-2"}, test.changes...)...)).page(); got != test.want {
+			f.advance(test.pass)
+			if got := b.authorize(authorization(c,
+				append([]string{"state", "s-2"}, test.changes...)...)).page(); got != test.want {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
-			h.forget(c)
 		})
 	}
 }
 
-// forget takes Ana's consent back.
-func (h *house) forget(c Client) {
-	must(h.t, h.server.forget(context.Background(), h.db.Tenant(h.metro.ID), c.ID, h.ana.ID))
-}
-
 // A sign-in that was asked for satisfies the request that asked for it, once.
 func TestPromptIsSatisfiedOnce(t *testing.T) {
+	t.Parallel()
 	for name, change := range map[string][]string{"prompt=login": {"prompt", "login"}, "max_age=0": {"max_age", "0"}} {
 		t.Run(name, func(t *testing.T) {
-			h := newHouse(t)
-			c := h.planner(nil)
-			v, q := h.visitor(), ask(c, change...)
-			v.through(ask(c), "ana@metro.example")
-			h.pass(time.Minute)
-			s := v.enter(v.authorize(q), "ana@metro.example")
+			f := newFixture(t)
+			c := f.storeClient(nil)
+			b, q := f.newBrowser(), authorization(c, change...)
+			b.obtainCode(authorization(c), "ana@metro.example")
+			f.advance(time.Minute)
+			s := b.signIn(b.authorize(q), "ana@metro.example")
 			if got := s.page(); got != "code" {
 				t.Fatalf("after the sign-in: %s", got)
 			}
-			h.pass(time.Second)
-			if got := v.authorize(q).page(); got != "sign-in" {
+			f.advance(time.Second)
+			if got := b.authorize(q).page(); got != "sign-in" {
 				t.Errorf("the same request again: %s", got)
 			}
 			if name == "prompt=login" {
-				if got := v.authorize(ask(c)).page(); got != "code" {
+				if got := b.authorize(authorization(c)).page(); got != "code" {
 					t.Errorf("a request without it: %s", got)
 				}
 			}
@@ -109,62 +114,99 @@ func TestPromptIsSatisfiedOnce(t *testing.T) {
 // OpenID Connect Core section 3.1.2.2: nobody but the one hinted at is answered
 // for, whoever signs in.
 func TestIDTokenHintNamesSomebodyElse(t *testing.T) {
-	h := newHouse(t)
-	c := h.planner(nil)
-	hint := h.tokens(h.visitor(), c, "bob@metro.example").IDToken
-	v := h.visitor()
-	if got := v.enter(v.authorize(ask(c, "id_token_hint", hint)), "ana@metro.example").page(); got != "login_required" {
+	t.Parallel()
+	f := newFixture(t)
+	c := f.storeClient(nil)
+	hint := f.tokensBy(f.newBrowser(), c, "bob@metro.example").IDToken
+	b := f.newBrowser()
+	if got := b.signIn(b.authorize(authorization(c, "id_token_hint", hint)),
+		"ana@metro.example").page(); got != "login_required" {
 		t.Errorf("got %s", got)
 	}
 }
 
 // auth_time is when the person signed in, not when the code was asked for.
 func TestAuthTime(t *testing.T) {
-	h := newHouse(t)
-	c := h.planner(nil)
-	v, began := h.visitor(), h.clock()
-	v.through(ask(c), "ana@metro.example")
-	h.pass(time.Hour)
-	s := v.through(ask(c, "nonce", "n-1"), "")
-	it, err := h.server.p.Get(context.Background(), h.server.codeKey(s.answer.Get("code")))
-	must(t, err)
-	var code AuthorizationCode
-	must(t, it.Decode(&code))
-	if !code.AuthTime.Equal(began) || code.Nonce != "n-1" || code.Actor != h.ana.ID || code.TenantID != h.metro.ID || code.RedirectURI != callback {
+	t.Parallel()
+	f := newFixture(t)
+	c := f.storeClient(nil)
+	b, began := f.newBrowser(), f.now()
+	b.obtainCode(authorization(c), "ana@metro.example")
+	f.advance(time.Hour)
+	s := b.obtainCode(authorization(c, "nonce", "n-1"), "")
+	code := f.storedCode(s.answer.Get("code"))
+	if !code.AuthTime.Equal(began) || code.Nonce != "n-1" || code.Actor != f.ana.ID || code.Tenant != f.metro.ID ||
+		code.RedirectURI != plannerCallback {
 		t.Errorf("%+v", code)
 	}
 }
 
 // Granted is what is asked for, registered, and allowed to the person now.
 func TestGrantedScopes(t *testing.T) {
-	h := newHouse(t)
-	c := h.planner(func(c *Client) {
+	t.Parallel()
+	f := newFixture(t)
+	c := f.storeClient(func(c *client) {
 		c.Scopes = []string{"openid", "tenant.trips:read", "tenant.drivers:read", "tenant.wallets:read"}
 	})
-	granted := func(s seen) []string {
-		it, err := h.server.p.Get(context.Background(), h.server.codeKey(s.answer.Get("code")))
-		must(t, err)
-		var code AuthorizationCode
-		must(t, it.Decode(&code))
+	granted := func(s response) []string {
+		code := f.storedCode(s.answer.Get("code"))
 		return code.Scopes
 	}
-	v := h.visitor()
-	s := v.through(ask(c, "scope", "tenant.wallets:read tenant.drivers:read tenant.reports:read tenant.trips:read"), "bob@metro.example")
+	b := f.newBrowser()
+	s := b.obtainCode(authorization(c, "scope",
+		"tenant.wallets:read tenant.drivers:read tenant.reports:read tenant.trips:read"), "bob@metro.example")
 	if got := granted(s); len(got) != 2 || got[0] != "tenant.drivers:read" || got[1] != "tenant.trips:read" {
 		t.Errorf("granted %v", got)
 	}
-	people, by := person.Store{DB: h.db}, audit.By{Who: "test", At: h.clock()}
-	_, err := people.Revoke(context.Background(), h.db.Tenant(h.metro.ID), by, h.bob.ID, "VIEW_DRIVERS")
-	must(t, err)
-	if got := granted(v.through(ask(c, "scope", ""), "")); len(got) != 2 || got[0] != "openid" || got[1] != "tenant.trips:read" {
+	people, by := person.Store{DB: f.db}, audit.By{Who: "test", At: f.now()}
+	_, err := people.Revoke(context.Background(), f.db.Tenant(f.metro.ID), by, f.bob.ID, "VIEW_DRIVERS")
+	testkit.Must(t, err)
+	if got := granted(b.obtainCode(authorization(c, "scope", ""), "")); len(got) != 2 || got[0] != "openid" ||
+		got[1] != "tenant.trips:read" {
 		t.Errorf("granted after a permission was taken: %v", got)
 	}
-	if got := v.authorize(ask(c, "scope", "tenant.drivers:read")).page(); got != "invalid_scope" {
+	if got := b.authorize(authorization(c, "scope", "tenant.drivers:read")).page(); got != "invalid_scope" {
 		t.Errorf("nothing left: %s", got)
 	}
-	rider := h.planner(riders)
-	v = h.visitor()
-	if got := v.enter(v.authorize(ask(rider, "scope", "rider.orders:read")), "rita@home.example").page(); got != "invalid_scope" {
+	rider := f.storeClient(forRiders)
+	b = f.newBrowser()
+	if got := b.signIn(b.authorize(authorization(rider, "scope", "rider.orders:read")),
+		"rita@home.example").page(); got != "invalid_scope" {
 		t.Errorf("a scope whose feature is off: %s", got)
+	}
+}
+
+// A sign-in satisfies prompt=login and max_age=0 for ten minutes, not for as long
+// as the session lives: the request stays open on the consent page until then.
+func TestFreshSignInExpires(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string][]string{"prompt=login": {"prompt", "login"}, "max_age=0": {"max_age", "0"}} {
+		for pass, want := range map[time.Duration]string{9 * time.Minute: "consent", 10 * time.Minute: "sign-in"} {
+			t.Run(name+" after "+pass.String(), func(t *testing.T) {
+				f := newFixture(t)
+				b, q := f.newBrowser(), authorization(f.storeClient(nil), change...)
+				if got := b.signIn(b.authorize(q), "ana@metro.example").page(); got != "consent" {
+					t.Fatalf("after the sign-in: %s", got)
+				}
+				f.advance(pass)
+				if got := b.authorize(q).page(); got != want {
+					t.Errorf("got %q, want %q", got, want)
+				}
+			})
+		}
+	}
+}
+
+// Pages over https tell the browser to stay on https (RFC 6797) and to cut the
+// page that opened them off.
+func TestPageHeaders(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	h := f.newBrowser().authorize(authorization(f.storeClient(nil))).header
+	if got := h.Get("Strict-Transport-Security"); got != "max-age=31536000" {
+		t.Errorf("Strict-Transport-Security is %q", got)
+	}
+	if got := h.Get("Cross-Origin-Opener-Policy"); got != "same-origin" {
+		t.Errorf("Cross-Origin-Opener-Policy is %q", got)
 	}
 }

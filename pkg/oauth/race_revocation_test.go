@@ -11,7 +11,8 @@ import (
 	"time"
 
 	"svc/pkg/app/apptest"
-	"svc/pkg/customer"
+	"svc/pkg/domain/customer"
+	"svc/pkg/local/testkit"
 )
 
 // raceSize is how many revocations and uses TestRaceRevocation makes; SVC_RACE
@@ -26,6 +27,7 @@ const (
 // through the whole service. A use that began after the revocation returned is
 // never accepted. What the two do in between is open.
 func TestRaceRevocation(t *testing.T) {
+	testkit.Long(t)
 	size := raceSize
 	if text := os.Getenv("SVC_RACE"); text != "" {
 		var err error
@@ -39,14 +41,14 @@ func TestRaceRevocation(t *testing.T) {
 }
 
 func runRace(t *testing.T, size int) {
-	s := newStage(t)
-	r := &race{stage: s}
+	s := newService(t)
+	r := &race{service: s}
 	began := time.Now()
 	var all sync.WaitGroup
 	for _, name := range []string{"ada", "bea", "cleo"} {
-		l := &lane{race: r, rider: s.Rider(t, "metro", name), app: s.client(t, "token_endpoint_auth_method", "none")}
-		l.browser = newSurfer(t, s.Service)
-		if got := l.browser.through(s.ask(l.app), l.rider.Email); got.page() != "code" {
+		l := &lane{race: r, rider: s.Rider(t, "metro", name), registration: s.client(t, "token_endpoint_auth_method", "none")}
+		l.browser = newServiceBrowser(t, s.Service)
+		if got := l.browser.finish(s.authorization(l.registration), l.rider.Email); got.page() != "code" {
 			t.Fatalf("signing %s in: %s", name, got.page())
 		}
 		all.Go(func() {
@@ -64,7 +66,7 @@ func runRace(t *testing.T, size int) {
 }
 
 type race struct {
-	*stage
+	*service
 	made, accepted, refused, meanwhile atomic.Int64
 	order                              atomic.Int64 // one number for each beginning and end
 }
@@ -73,20 +75,20 @@ type race struct {
 // other's tokens.
 type lane struct {
 	*race
-	rider   apptest.Actor
-	app     app
-	browser *surfer
+	rider        apptest.Actor
+	registration registration
+	browser      *browser
 }
 
 // event is the revocation of a round: when it began and returned, 0 before.
 type event struct{ began, returned atomic.Int64 }
 
 func (l *lane) round(t *testing.T, n int) {
-	code := l.browser.through(l.ask(l.app), l.rider.Email)
-	tokens := apptest.JSON[granted](t, l.redeem(t, l.app, code.answer.Get("code")).Must(t, http.StatusOK))
+	code := l.browser.finish(l.authorization(l.registration), l.rider.Email)
+	tokens := apptest.JSON[granted](t, l.redeem(t, l.registration, code.answer.Get("code")).Must(t, http.StatusOK))
 	old := tokens
 	if n%2 == 1 { // so that there is an old generation, and more than one access token
-		tokens = apptest.JSON[granted](t, l.refresh(t, l.app, tokens.Refresh).Must(t, http.StatusOK))
+		tokens = apptest.JSON[granted](t, l.refresh(t, l.registration, tokens.Refresh).Must(t, http.StatusOK))
 	}
 	e := &event{}
 	var users sync.WaitGroup
@@ -101,7 +103,7 @@ func (l *lane) round(t *testing.T, n int) {
 	var given []string
 	users.Go(func() {
 		l.use(t, e, func() bool {
-			a := l.refresh(t, l.app, refresh)
+			a := l.refresh(t, l.registration, refresh)
 			if a.Status != http.StatusOK {
 				return false
 			}
@@ -149,28 +151,30 @@ func (l *lane) use(t *testing.T, e *event, use func() bool) {
 	}
 }
 
-var kinds = []string{"access token", "refresh token", "by the operator of the platform", "reuse of a refresh token", "rider disabled", "connected apps"}
+var kinds = []string{"access token", "refresh token", "by the operator of the platform", "reuse of a refresh token",
+	"rider disabled", "connected apps"}
 
-// revoke revokes what the round's client holds, in one way or another; again
-// puts back what later rounds need.
+// revoke revokes the round's tokens; n selects the way. again restores what
+// later rounds need.
 func (l *lane) revoke(t *testing.T, n int, old, tokens granted) (again func()) {
 	nothing := func() {}
 	ctx := context.WithoutCancel(t.Context())
 	switch kinds[n%len(kinds)] {
 	case "access token":
-		l.form(t, l.app, "/oauth/revoke", "token", old.Access).Must(t, http.StatusOK)
+		l.form(t, l.registration, "/oauth/revoke", "token", old.Access).Must(t, http.StatusOK)
 	case "refresh token":
-		l.form(t, l.app, "/oauth/revoke", "token", tokens.Refresh).Must(t, http.StatusOK)
+		l.form(t, l.registration, "/oauth/revoke", "token", tokens.Refresh).Must(t, http.StatusOK)
 	case "by the operator of the platform":
 		_, c := claims(t, tokens.Access)
-		if err := l.Place.AuthorizationServer().RevokeToken(ctx, l.Tenant("metro"), l.By(), c["jti"].(string)); err != nil {
+		if err := l.Runtime.AuthorizationServer().RevokeToken(ctx, l.Tenant("metro"), l.By(), c["jti"].(string)); err != nil {
 			t.Errorf("revoking: %v", err)
 		}
 	case "reuse of a refresh token":
-		refused(t, l.refresh(t, l.app, old.Refresh), http.StatusBadRequest, "invalid_grant")
+		refused(t, l.refresh(t, l.registration, old.Refresh), http.StatusBadRequest, "invalid_grant")
 	case "rider disabled":
 		set := func(disabled bool) {
-			_, err := customer.Change(ctx, l.Tenant("metro"), l.By(), l.rider.ID, func(r *customer.Record) error { r.Disabled = disabled; return nil })
+			_, err := customer.Change(ctx, l.Tenant("metro"), l.By(), l.rider.ID,
+				func(r *customer.Record) error { r.Disabled = disabled; return nil })
 			if err != nil {
 				t.Errorf("disabled %v: %v", disabled, err)
 			}
@@ -179,7 +183,8 @@ func (l *lane) revoke(t *testing.T, n int, old, tokens granted) (again func()) {
 		return func() { set(false) }
 	case "connected apps":
 		_, csrf := l.browser.get("/oauth/apps").form(t)
-		got := l.browser.do(http.MethodPost, "/oauth/apps", formOf("csrf", csrf, "client", l.app.id, "of", l.Metro.ID))
+		got := l.browser.do(http.MethodPost, "/oauth/apps", formOf("csrf", csrf, "client", l.registration.id, "of",
+			l.Metro.ID))
 		if got.status != http.StatusSeeOther {
 			t.Errorf("connected apps: %d", got.status)
 		}

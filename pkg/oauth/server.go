@@ -8,51 +8,68 @@ import (
 	"strings"
 	"time"
 
-	"svc/pkg/signing"
-	"svc/pkg/table"
+	"svc/pkg/access/signing"
+	"svc/pkg/data/audit"
+	"svc/pkg/data/table"
+	"svc/pkg/oauth/clients"
+	"svc/pkg/oauth/protocol"
+	"svc/pkg/oauth/session"
+	"svc/pkg/oauth/throttle"
+	"svc/pkg/oauth/tokens"
 )
 
-// Config says how the server runs.
+// Config configures the server.
 type Config struct {
 	// BaseURL is the public address and the issuer of every token, without a
-	// slash at its end.
+	// trailing slash.
 	BaseURL string
-	// Base gives BaseURL per request where it is not known beforehand; nil is
-	// BaseURL. It must not believe a header of the caller's.
-	Base func(context.Context) string
-	// Now is the clock; nil is time.Now.
+	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 	// Address gives the caller's address, for throttling; nil or "" is unknown
 	// and not throttled.
 	Address func(context.Context) string
-	// RefreshGrace is for how long the last refresh token may be presented
-	// again to get the same successor: 0 to MaxRefreshGrace.
+	// RefreshGrace is how long the last refresh token may be used again to get the
+	// same successor: 0 to tokens.MaxRefreshGrace.
 	RefreshGrace time.Duration
 	// Documents fetches the metadata of clients that are named by an address; nil
 	// is a transport that reaches public addresses only. Tests have their own.
 	Documents http.RoundTripper
-	// Mail sends one-time links to set a password to who asks for one; nil is
-	// none, and nobody is offered one.
+	// Mail sends one-time links to set a password. If nil, the pages do not
+	// offer such links.
 	Mail Mailer
 	// Limits are the throttles; a zero is its default, a negative number none.
 	Limits Limits
 }
 
-// Server is the authorization server.
-type Server struct {
-	config Config
-	db     *table.DB
-	keys   *signing.Keys
-	log    *slog.Logger
-	p      table.Platform // clients, codes, sessions, people, throttles
-	routes map[string]map[string]handler
+// Limits are the throttles.
+type Limits = throttle.Limits
 
-	documents *documents
-	mailTime  time.Duration
-	after     func(time.Duration) <-chan time.Time
+// Token is an access token as an operator of the platform sees it.
+type Token = tokens.Token
+
+// Server is the authorization server. It joins the parts of the server under one
+// list of endpoints.
+type Server struct {
+	log       *slog.Logger
+	now       func() time.Time
+	db        *table.DB
+	secure    bool // the public address is https
+	routes    map[string]map[string]handler
+	clients   *clients.Registry
+	tokens    *tokens.Issuer
+	pages     *pages
+	authorize *authorizePage
+	signIn    *signInPage
+	picker    *pickerPage
+	consent   *consentPage
+	password  *passwordPage
+	forgot    *forgotPage
+	apps      *appsPage
+	logout    *logoutPage
+	discovery discovery
 }
 
-// New makes the server. keys must be able to sign.
+// New returns the server. keys must be able to sign.
 func New(c Config, db *table.DB, keys *signing.Keys, log *slog.Logger) *Server {
 	if c.Now == nil {
 		c.Now = time.Now
@@ -60,12 +77,18 @@ func New(c Config, db *table.DB, keys *signing.Keys, log *slog.Logger) *Server {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	c.RefreshGrace = min(max(c.RefreshGrace, 0), MaxRefreshGrace)
-	c.Limits = c.Limits.orDefault()
-	s := &Server{config: c, db: db, keys: keys, log: log, routes: map[string]map[string]handler{}, documents: newDocuments(c.Documents),
-		mailTime: mailTime, after: time.After,
-		p: db.Platform("CLIENT", "CODE", "SESSION", "PERSON", "EMAIL", "SLUG", "DOMAIN", "THROTTLE", "LINK")}
-	for _, r := range routes {
+	c.Limits = c.Limits.WithDefaults()
+	now := func() time.Time { return c.Now().UTC() }
+	s := &Server{log: log, now: now, db: db, secure: strings.HasPrefix(c.BaseURL, "https://"),
+		discovery: discovery{c.BaseURL, keys}}
+	limiter := throttle.New(db, now, c.Address, log)
+	s.clients = clients.NewRegistry(db, clients.Options{BaseURL: c.BaseURL, Now: now, Throttle: limiter, Limits: c.Limits,
+		Log: log, Documents: c.Documents})
+	s.tokens = tokens.NewIssuer(db, tokens.Options{BaseURL: c.BaseURL, Now: now, Keys: keys, Clients: s.clients,
+		Throttle: limiter, TokenFailures: c.Limits.TokenFailures, RefreshGrace: c.RefreshGrace})
+	s.addPages(c, keys, limiter)
+	s.routes = map[string]map[string]handler{}
+	for _, r := range s.endpoints() {
 		if s.routes[r.path] == nil {
 			s.routes[r.path] = map[string]handler{}
 		}
@@ -74,72 +97,101 @@ func New(c Config, db *table.DB, keys *signing.Keys, log *slog.Logger) *Server {
 	return s
 }
 
-func (s *Server) now() time.Time { return s.config.Now().UTC() }
-
-// base is the public address of the service, the issuer.
-func (s *Server) base(ctx context.Context) string {
-	if s.config.Base != nil {
-		return s.config.Base(ctx)
-	}
-	return s.config.BaseURL
+// addPages adds what people see with a browser.
+func (s *Server) addPages(c Config, keys *signing.Keys, limiter *throttle.Throttle) {
+	sessions := session.NewStore(s.db, session.Cookies{Secure: s.secure}, s.now)
+	known, agreed := companies{s.db, c.BaseURL}, consents{s.db, s.now}
+	s.pages = &pages{c.BaseURL, s.log, sessions}
+	asked := &requests{s.clients, keys, known}
+	decided := &decisions{s.pages, s.db, known, s.clients, s.tokens, s.now}
+	s.signIn = &signInPage{s.pages, asked, &passwordCheck{sessions, limiter, c.Limits, s.now}, c.Mail != nil}
+	s.picker, s.consent = &pickerPage{asked, decided}, &consentPage{asked, decided, agreed}
+	s.authorize = &authorizePage{asked, decided, s.signIn, s.picker, s.consent}
+	s.password = &passwordPage{s.pages, newLinks(s.db, s.now), known}
+	s.forgot = &forgotPage{pages: s.pages, companies: known, links: s.password.links, throttle: limiter,
+		limit: c.Limits.Links, mail: c.Mail, wait: mailTime, after: time.After}
+	s.apps = &appsPage{s.pages, known, agreed, s.signIn}
+	s.logout = &logoutPage{s.pages, keys, s.clients, known}
 }
 
-// handler answers a request or gives the error to answer with; what is not an
-// *Error becomes a 500 or, for a busy table, a 503.
-type handler func(*Server, http.ResponseWriter, *http.Request) error
+// Tokens lists the tenant's live access tokens; see tokens.Issuer.List.
+func (s *Server) Tokens(ctx context.Context, t table.Tenant, after string, limit int) ([]Token, string, error) {
+	return s.tokens.List(ctx, t, after, limit)
+}
+
+// RevokeToken ends an access token of the tenant; see tokens.Issuer.RevokeByID.
+func (s *Server) RevokeToken(ctx context.Context, t table.Tenant, by audit.By, jti string) error {
+	return s.tokens.RevokeByID(ctx, t, by, jti)
+}
+
+// DisableClient disables a client or enables it again; see
+// clients.Registry.Disable.
+func (s *Server) DisableClient(ctx context.Context, id string, disabled bool) error {
+	return s.clients.Disable(ctx, id, disabled)
+}
+
+// handler serves a request or returns the error to respond with. Any error but
+// a *protocol.Error becomes a 500 or, for a busy table, a 503.
+type handler func(http.ResponseWriter, *http.Request) error
 
 type route struct {
 	method, path string
 	handle       handler
 }
 
-var routes = []route{
-	{"POST", "/oauth/register", (*Server).register},
-	{"GET", "/oauth/register/{client_id}", (*Server).readClient},
-	{"PUT", "/oauth/register/{client_id}", (*Server).replaceClient},
-	{"DELETE", "/oauth/register/{client_id}", (*Server).deleteClient},
-	{"POST", "/oauth/token", (*Server).token},
-	{"POST", "/oauth/revoke", (*Server).revoke},
-	{"POST", "/oauth/introspect", (*Server).introspect},
+func (s *Server) endpoints() []route {
+	page := s.pages.handle
+	return []route{
+		{"POST", "/oauth/register", s.clients.Register},
+		{"GET", "/oauth/register/{client_id}", s.clients.Read},
+		{"PUT", "/oauth/register/{client_id}", s.clients.Replace},
+		{"DELETE", "/oauth/register/{client_id}", s.clients.Delete},
+		{"POST", "/oauth/token", s.tokens.Token},
+		{"POST", "/oauth/revoke", s.tokens.Revoke},
+		{"POST", "/oauth/introspect", s.tokens.Introspect},
 
-	{"GET", "/oauth/authorize", (*Server).authorize},
-	{"POST", "/oauth/authorize", (*Server).authorize},
-	{"GET", "/oauth/signin", (*Server).signinPage},
-	{"POST", "/oauth/signin", (*Server).signin},
-	{"GET", "/oauth/consent", (*Server).reload},
-	{"POST", "/oauth/consent", (*Server).consent},
-	{"GET", "/oauth/tenant", (*Server).reload},
-	{"POST", "/oauth/tenant", (*Server).pickTenant},
-	{"GET", "/oauth/password", (*Server).passwordPage},
-	{"POST", "/oauth/password", (*Server).setPassword},
-	{"GET", "/oauth/forgot", (*Server).forgotPage},
-	{"POST", "/oauth/forgot", (*Server).forgot},
-	{"GET", "/oauth/userinfo", (*Server).userinfo},
-	{"POST", "/oauth/userinfo", (*Server).userinfo},
-	{"GET", "/oauth/logout", (*Server).logoutPage},
-	{"POST", "/oauth/logout", (*Server).logout},
-	{"GET", "/oauth/apps", (*Server).appsPage},
-	{"POST", "/oauth/apps", (*Server).endApp},
+		{"GET", "/oauth/authorize", page(s.authorize.serve)},
+		{"POST", "/oauth/authorize", page(s.authorize.serve)},
+		{"GET", "/oauth/signin", page(s.signIn.reload)},
+		{"POST", "/oauth/signin", page(s.signIn.post)},
+		{"GET", "/oauth/consent", page(reload)},
+		{"POST", "/oauth/consent", page(s.consent.post)},
+		{"GET", "/oauth/tenant", page(s.picker.get)},
+		{"POST", "/oauth/tenant", page(s.picker.post)},
+		{"GET", "/oauth/password", page(s.password.get)},
+		{"POST", "/oauth/password", page(s.password.post)},
+		{"GET", "/oauth/forgot", page(s.forgot.get)},
+		{"POST", "/oauth/forgot", page(s.forgot.post)},
+		{"GET", "/oauth/userinfo", s.tokens.UserInfo},
+		{"POST", "/oauth/userinfo", s.tokens.UserInfo},
+		{"GET", "/oauth/logout", page(s.logout.get)},
+		{"POST", "/oauth/logout", page(s.logout.post)},
+		{"GET", "/oauth/apps", page(s.apps.get)},
+		{"POST", "/oauth/apps", page(s.apps.post)},
 
-	{"GET", "/.well-known/jwks.json", (*Server).keySet},
-	{"GET", "/.well-known/openid-configuration", (*Server).metadata},
-	{"GET", "/.well-known/oauth-authorization-server", (*Server).metadata},
-	{"GET", "/.well-known/oauth-protected-resource", (*Server).resourceMetadata},
-	{"GET", "/.well-known/oauth-protected-resource/api/v1", (*Server).resourceMetadata}, // RFC 9728 section 3.1
+		{"GET", "/.well-known/jwks.json", s.discovery.keySet},
+		{"GET", "/.well-known/openid-configuration", s.discovery.metadata},
+		{"GET", "/.well-known/oauth-authorization-server", s.discovery.metadata},
+		{"GET", "/.well-known/oauth-protected-resource", s.discovery.resourceMetadata},
+		{"GET", "/.well-known/oauth-protected-resource/api/v1", s.discovery.resourceMetadata}, // RFC 9728 section 3.1
+	}
 }
 
-// Handler answers everything under /oauth/ and /.well-known/; what is not in
-// the list of routes gets 404 or 405 in the service's form.
-func (s *Server) Handler() http.Handler { return http.HandlerFunc(s.serve) }
+// Handler serves everything under /oauth/ and /.well-known/. A path or method
+// outside the list of routes gets a 404 or 405 in the service's error format.
+func (s *Server) Handler() http.Handler { return s.logged(http.HandlerFunc(s.serve)) }
 
-// maxBody is the size of the largest body taken, in bytes.
+// maxBody is the largest accepted body, in bytes.
 const maxBody = 64 << 10
 
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("Pragma", "no-cache")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	w.Header().Set(requestHeader, s.requestID(r))
+	if s.secure {
+		w.Header().Set("Strict-Transport-Security", "max-age=31536000") // RFC 6797: never over plain HTTP
+	}
+	w.Header().Set(protocol.RequestHeader, s.requestID(r))
 	methods := s.match(r)
 	method := r.Method
 	if method == http.MethodHead {
@@ -148,28 +200,39 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	handle, ok := methods[method]
 	switch {
 	case methods == nil:
-		s.fail(w, r, &Error{Status: http.StatusNotFound, Code: "not_found", Description: "There is no such resource."})
+		s.fail(w, r, &protocol.Error{Status: http.StatusNotFound, Code: "not_found",
+			Description: "There is no such resource."})
 		return
 	case !ok:
 		w.Header().Set("Allow", allowed(methods))
-		s.fail(w, r, &Error{Status: http.StatusMethodNotAllowed, Code: "method_not_allowed", Description: "The resource does not take this method."})
+		s.fail(w, r, &protocol.Error{Status: http.StatusMethodNotAllowed, Code: "method_not_allowed",
+			Description: "The resource does not take this method."})
+		return
+	}
+	if r.ContentLength != 0 && protocol.Encoded(r) {
+		w.Header().Set("Accept-Encoding", "identity") // RFC 9110 section 15.5.16
+		s.fail(w, r, &protocol.Error{Status: http.StatusUnsupportedMediaType, Code: "unsupported_media_type",
+			Description: "The body must not have a content coding."})
 		return
 	}
 	if r.Body != nil {
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 	}
-	if err := handle(s, w, r); err != nil {
+	if err := handle(w, r); err != nil {
 		s.fail(w, r, err)
 	}
 }
 
-// match gives the methods of the path's route, nil for none, and sets the
-// path value "client_id".
+// match returns the methods of the path's route, or nil if there is none. It
+// sets the path value "client_id".
 func (s *Server) match(r *http.Request) map[string]handler {
 	const managed = "/oauth/register/"
 	if id, ok := strings.CutPrefix(r.URL.Path, managed); ok && id != "" && !strings.Contains(id, "/") {
 		r.SetPathValue("client_id", id)
 		return s.routes[managed+"{client_id}"]
+	}
+	if strings.HasPrefix(r.URL.Path, resourceDocument+"/mcp") {
+		return s.routes[resourceDocument]
 	}
 	if strings.Contains(r.URL.Path, "{") {
 		return nil

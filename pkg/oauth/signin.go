@@ -1,218 +1,132 @@
 package oauth
 
 import (
-	"context"
-	"errors"
-	"io"
 	"net/http"
 	"net/url"
-	"strings"
-	"time"
 
-	"svc/pkg/authz"
-	"svc/pkg/login"
+	"svc/pkg/access/authz"
 	"svc/pkg/oauth/page"
-	"svc/pkg/password"
-	"svc/pkg/person"
-	"svc/pkg/table"
-)
-
-// The throttles of sign-in by default: attempts in signInWindow, and in a day.
-// One that succeeds does not count in the end, but takes its place while it is
-// looked at.
-const (
-	signInWindow     = 15 * time.Minute
-	signInsAnAccount = 10
-	signInsAnAddress = 100
-	signInDay        = 24 * time.Hour
-	signInsOfAnybody = 100 // NIST SP 800-63B section 3.2.2
+	"svc/pkg/oauth/protocol"
+	"svc/pkg/oauth/session"
 )
 
 const signInForm = "signin"
 
-// showSignIn shows the sign-in of an authorization. The form leads back to the
-// request as it came.
-func (s *Server) showSignIn(w http.ResponseWriter, r *http.Request, a *authorization, c page.SignIn, status int) error {
+// signInPage asks for mail address and password, for an authorization or for the
+// server's own pages.
+type signInPage struct {
+	*pages
+	*requests
+	check *passwordCheck
+	mails bool // the server can mail a link to set a password
+}
+
+// show shows the sign-in page of an authorization. Its form leads back to
+// the unchanged request.
+func (p *signInPage) show(w http.ResponseWriter, r *http.Request, a *authorization, c page.SignIn, status int) error {
 	c.Action, c.Client = a.link("signin"), a.client.Name
-	c.CSRF = s.form(w, r, signInForm, a.name())
+	c.CSRF = p.sessions.FormToken(w, r, signInForm, a.name())
 	c.Rider, c.Driver = a.audience == authz.Rider, a.audience == authz.Driver
-	c.Forgot = s.forgotLink(a.audience, a.tenantHint, a.locales)
-	return s.show(w, r, status, a.frame(), c)
+	c.Forgot = p.forgotLink(a.audience, a.tenantHint, a.locales)
+	return p.pages.show(w, r, status, a.frame(), c)
 }
 
-// frame is what the authorization's pages have around them.
-func (a *authorization) frame() page.Frame {
-	return page.Frame{Brand: a.brand, FormTo: formTo(a.client, a.redirectURI)}
-}
-
-// signinPage leads a reload of the sign-in page back to what asked for it.
-func (s *Server) signinPage(w http.ResponseWriter, r *http.Request) error {
+// reload redirects a reload of the sign-in page to the request that needed
+// it.
+func (p *signInPage) reload(w http.ResponseWriter, r *http.Request) error {
 	if isOwn(r) {
 		return redirect(w, http.StatusSeeOther, ownLink(r))
 	}
-	return s.reload(w, r)
+	return reload(w, r)
 }
 
-// signin answers POST /oauth/signin, the sign-in form of an authorization or
-// of the server's own pages.
-func (s *Server) signin(w http.ResponseWriter, r *http.Request) error {
-	return s.browser(w, r, func(w http.ResponseWriter, r *http.Request) error {
-		form, err := readForm(r)
-		if err != nil {
-			return err
-		}
-		if isOwn(r) {
-			return s.signInOwn(w, r, form)
-		}
-		a, err := s.open(r)
-		if err != nil {
-			return err
-		}
-		if !formGood(s.cookie(r, formCookie), signInForm, a.name(), form.Get("csrf")) {
-			return redirect(w, http.StatusSeeOther, a.link("authorize"))
-		}
-		fresh := session{Audience: a.audience, Email: form.Get("email"), Fresh: a.name()}
-		problem, err := s.signInAs(w, r, fresh, a.tenant.ID, form.Get("password"))
-		if err != nil {
-			return err
-		}
-		if problem != "" {
-			note(r, "sign_in_"+problem)
-			return s.showSignIn(w, r, a, page.SignIn{Email: form.Get("email"), Problem: problem}, statusOf(problem))
-		}
+// post serves POST /oauth/signin, the sign-in form of an authorization or of the
+// server's own pages.
+func (p *signInPage) post(w http.ResponseWriter, r *http.Request) error {
+	if isOwn(r) {
+		return p.postOwn(w, r)
+	}
+	a, form, err := p.posted(r)
+	if err != nil {
+		return err
+	}
+	base, err := p.companies.signInBase(r, a.audience, a.tenant)
+	if err != nil {
+		return err
+	}
+	if base == "" && !p.sessions.HasForm(r) {
+		again := page.SignIn{Email: form.Get("email"), Problem: noCookies}
+		return p.show(w, r, a, again, http.StatusBadRequest)
+	}
+	if base != "" || !p.sessions.FormValid(r, signInForm, a.name(), form.Get("csrf")) {
 		return redirect(w, http.StatusSeeOther, a.link("authorize"))
-	})
-}
-
-// The problems of a sign-in, keys of page.SignIn.
-const (
-	wrong     = "wrong"
-	throttled = "throttled"
-)
-
-func statusOf(problem string) int {
-	if problem == throttled {
-		return http.StatusTooManyRequests
 	}
-	return http.StatusBadRequest
-}
-
-// signInAs begins a session for the account of the mail address, in the tenant
-// where one is named, or gives the problem to show. What is wrong is never
-// told apart: an unknown account, a wrong password, a disabled account.
-func (s *Server) signInAs(w http.ResponseWriter, r *http.Request, n session, tenantID, secret string) (problem string, err error) {
-	ctx := r.Context()
-	n.Email = strings.TrimSpace(n.Email)
-	name := account(n.Audience, tenantID, n.Email)
-	d, err := s.device(ctx, r)
+	fresh := session.Session{Audience: a.audience, Email: form.Get("email"), Fresh: a.name()}
+	again, err := p.check.signIn(w, r, fresh, a.tenant.ID, form.Get("password"))
 	if err != nil {
-		return "", err
+		return err
 	}
-	l, err := s.login(ctx, n.Audience, tenantID, n.Email)
-	if err != nil {
-		return "", err
+	if again.Problem != "" {
+		protocol.Note(r, "sign_in_"+again.Problem)
+		return p.show(w, r, a, again, statusOf(again.Problem))
 	}
-	counters := s.signInCounters(ctx, name, d, s.knows(name, l, d))
-	err = s.throttle(ctx, counters...)
-	var e *Error
-	if errors.As(err, &e) && e.Status == http.StatusTooManyRequests {
-		w.Header().Set("Retry-After", seconds(e.RetryAfter))
-		return throttled, nil
-	}
-	if err != nil {
-		return "", err
-	}
-	good := password.Verify(l.Hash, secret) // of no account too, in the same time
-	if !good || l.Actor == "" || l.Disabled {
-		return wrong, nil
-	}
-	if admitted, err := s.admitted(ctx, n.Audience, tenantID, l); err != nil || !admitted {
-		return wrong, err
-	}
-	s.forgive(ctx, counters...)
-	n.Actor, n.Since, n.AuthTime, n.TenantID = l.Actor, l.Since, s.now(), tenantOf(n.Audience, tenantID)
-	return "", s.begin(ctx, w, r, n, d)
+	return redirect(w, http.StatusSeeOther, a.link("authorize"))
 }
 
-// signInCounters are what an attempt counts in. One with a browser that the
-// account knows counts with that browser alone, whatever others do. All others
-// count by where they come from, and together.
-func (s *Server) signInCounters(ctx context.Context, name string, d device, known bool) []counter {
-	limits := s.config.Limits
-	if known {
-		return []counter{{"signin-device", name + "\n" + d.secret, limits.SignInsAnAccount, signInWindow}}
+// postOwn handles the sign-in form of the server's own pages.
+func (p *signInPage) postOwn(w http.ResponseWriter, r *http.Request) error {
+	form, err := readForm(r)
+	if err != nil {
+		return err
 	}
-	at := s.address(ctx)
-	return []counter{
-		{"signin-address", at, limits.SignIns, signInWindow},
-		{"signin", name + "\n" + at, limits.SignInsAnAccount, signInWindow},
-		{"signin-account", name, limits.SignInsOfAnybody, signInDay},
+	o, err := p.companies.openOwn(r)
+	if err != nil {
+		return err
 	}
+	base, err := p.companies.signInBase(r, o.audience, o.tenant)
+	if err != nil {
+		return err
+	}
+	if base == "" && !p.sessions.HasForm(r) {
+		again := page.SignIn{Email: form.Get("email"), Problem: noCookies}
+		return p.showOwn(w, r, o, again, http.StatusBadRequest)
+	}
+	if base != "" || !p.sessions.FormValid(r, signInForm, o.query.Encode(), form.Get("csrf")) {
+		return redirect(w, http.StatusSeeOther, ownLink(r))
+	}
+	fresh := session.Session{Audience: o.audience, Email: form.Get("email")}
+	again, err := p.check.signIn(w, r, fresh, o.tenant.ID, form.Get("password"))
+	if err != nil {
+		return err
+	}
+	if again.Problem != "" {
+		protocol.Note(r, "sign_in_"+again.Problem)
+		return p.showOwn(w, r, o, again, statusOf(again.Problem))
+	}
+	return redirect(w, http.StatusSeeOther, ownLink(r))
 }
 
-// tenantOf is the tenant that an account of the audience belongs to: none for
-// an operator's, who is a person of the platform.
-func tenantOf(audience authz.Audience, tenantID string) string {
-	if audience == authz.Dashboard {
+func (p *signInPage) showOwn(w http.ResponseWriter, r *http.Request, o own, c page.SignIn, status int) error {
+	c.Action, c.CSRF = "signin?"+o.query.Encode(), p.sessions.FormToken(w, r, signInForm, o.query.Encode())
+	c.Rider, c.Driver = o.audience == authz.Rider, o.audience == authz.Driver
+	if o.audience == authz.Dashboard {
+		c.Riders, c.Drivers = o.linkFor(authz.Rider), o.linkFor(authz.Driver)
+	}
+	c.Forgot = p.forgotLink(o.audience, o.query.Get("tenant_hint"), o.query.Get("ui_locales"))
+	return p.pages.show(w, r, status, page.Frame{Brand: o.brand}, c)
+}
+
+// forgotLink returns the address of the page where a person requests a link, or
+// "" if no mailer is configured.
+func (p *signInPage) forgotLink(audience authz.Audience, tenantHint, locales string) string {
+	if !p.mails {
 		return ""
 	}
-	return tenantID
-}
-
-// admitted says whether the account may act: in the tenant, or where none is
-// named in any.
-func (s *Server) admitted(ctx context.Context, audience authz.Audience, tenantID string, l login.Login) (bool, error) {
-	if tenantID == "" {
-		choices, err := s.memberships(ctx, l.Actor)
-		return len(choices) > 0, err
-	}
-	t := s.db.Tenant(tenantID)
-	items, err := t.Batch(ctx, authz.ActorKey(t, audience, l.Actor), authz.FlagsKey(t, 0))
-	if err != nil {
-		return false, err
-	}
-	return stands(items[0]) && stands(items[1]), nil
-}
-
-// memberships gives the tenants that a person may choose from now.
-func (s *Server) memberships(ctx context.Context, actor string) ([]membership, error) {
-	all, err := person.Store{DB: s.db}.Memberships(ctx, actor)
-	if err != nil {
-		return nil, err
-	}
-	handle, keys := table.Handle{}, []table.Key{}
-	for _, m := range all {
-		if !m.Disabled {
-			t := s.db.Tenant(m.TenantID)
-			handle, keys = table.Join(handle, t.Handle), append(keys, authz.FlagsKey(t, 0))
-			all[len(keys)-1] = m
+	query := url.Values{"audience": {string(audience)}}
+	for name, value := range map[string]string{"tenant_hint": tenantHint, "ui_locales": locales} {
+		if value != "" {
+			query.Set(name, value)
 		}
 	}
-	items, err := handle.Batch(ctx, keys...)
-	if err != nil {
-		return nil, err
-	}
-	var out []membership
-	for i, it := range items {
-		if stands(it) {
-			out = append(out, membership{tenantID: all[i].TenantID, slug: it.Text("slug"), name: it.Text("name")})
-		}
-	}
-	return out, nil
-}
-
-// membership is a tenant that a person may act in.
-type membership struct{ tenantID, slug, name string }
-
-// readForm reads a form-encoded body.
-func readForm(r *http.Request) (url.Values, error) {
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return nil, err
-	}
-	form, err := url.ParseQuery(string(body))
-	if err != nil {
-		return nil, badRequest("request", "the form is malformed")
-	}
-	return form, nil
+	return "forgot?" + query.Encode()
 }

@@ -7,18 +7,17 @@ import (
 	"strings"
 	"testing"
 
-	"svc/pkg/api"
-	"svc/pkg/ids"
+	"svc/pkg/base/ids"
+	"svc/pkg/edge/api"
+	"svc/pkg/local/testkit"
 )
 
-func jsonNumber(s string) json.Number { return json.Number(s) }
-
-// Answer is what came back.
+// Answer is a response.
 type Answer struct {
 	Status int
 	Header http.Header
 	Body   []byte
-	Seen   api.Observation // of a row's request
+	Seen   api.Observation // of the row that the request matched
 }
 
 // Request is one call; Token may be empty.
@@ -36,7 +35,7 @@ func (s *Service) Do(t testing.TB, r Request) Answer {
 		body = strings.NewReader(r.Body)
 	}
 	req, err := http.NewRequest(r.Method, s.URL+r.Path, body)
-	must(t, err)
+	testkit.Must(t, err)
 	id := ids.New(ids.Request, s.Clock.Now())
 	req.Header.Set("X-Request-Id", id)
 	if r.Body != "" {
@@ -49,16 +48,16 @@ func (s *Service) Do(t testing.TB, r Request) Answer {
 		req.Header.Set(name, value)
 	}
 	res, err := s.client.Do(req)
-	must(t, err)
+	testkit.Must(t, err)
 	defer func() { _ = res.Body.Close() }()
 	text, err := io.ReadAll(res.Body)
-	must(t, err)
+	testkit.Must(t, err)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return Answer{res.StatusCode, res.Header, text, s.seen[id]}
 }
 
-// Get, Post and Patch are Do with a token; the body is JSON text.
+// Get sends a GET with the token. Post and Patch do the same with a body, a JSON text.
 func (s *Service) Get(t testing.TB, token, path string) Answer {
 	t.Helper()
 	return s.Do(t, Request{Method: http.MethodGet, Path: path, Token: token})
@@ -76,7 +75,7 @@ func (s *Service) Patch(t testing.TB, token, path, body string) Answer {
 	return s.Do(t, Request{Method: http.MethodPatch, Path: path, Token: token, Body: body})
 }
 
-// Must fails the test unless the answer has the status.
+// Must fails the test unless the response has the status.
 func (a Answer) Must(t testing.TB, status int) Answer {
 	t.Helper()
 	if a.Status != status {
@@ -85,7 +84,7 @@ func (a Answer) Must(t testing.TB, status int) Answer {
 	return a
 }
 
-// JSON reads the body into a value of the type.
+// JSON decodes the body into a value of the type.
 func JSON[T any](t testing.TB, a Answer) T {
 	t.Helper()
 	var out T
@@ -95,9 +94,9 @@ func JSON[T any](t testing.TB, a Answer) T {
 	return out
 }
 
-// Word gives the error word of an answer, "" for none.
-func (a Answer) Word() string {
+// Code returns the error code of the response, "" for none.
+func (a Answer) Code() string {
 	var body api.ErrorBody
-	_ = json.Unmarshal(a.Body, &body) // not an error body: no word
+	_ = json.Unmarshal(a.Body, &body) // not an error body: no code
 	return body.Error
 }

@@ -6,35 +6,32 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
-	"regexp"
 	"sync"
 	"testing"
 	"time"
 
-	"svc"
-	"svc/pkg/api"
 	"svc/pkg/app"
-	"svc/pkg/gateway/emulator"
-	"svc/pkg/local"
+	"svc/pkg/app/localapp"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/tenant"
+	"svc/pkg/edge/api"
+	"svc/pkg/local/service"
 	"svc/pkg/local/testkit"
 	"svc/pkg/oauth"
-	"svc/pkg/signing"
-	"svc/pkg/table"
-	"svc/pkg/tenant"
 )
 
-// Service is a running service with two tenants, metro and harbor, as in the
-// demo but without people and trips.
+// Service is a running service with two tenants, metro and harbor. They are
+// those of the demo, without people and trips.
 type Service struct {
-	URL    string
-	DB     *table.DB
-	Place  *app.Place
-	Wire   *testkit.Wire // between the functions and the table
-	Clock  *Clock
-	Metro  tenant.Tenant
-	Harbor tenant.Tenant
+	URL     string
+	DB      *table.DB
+	Runtime *app.Runtime
+	Wire    *testkit.Wire // between the functions and the table
+	Clock   *Clock
+	Metro   tenant.Tenant
+	Harbor  tenant.Tenant
 
-	local  *local.Service
+	local  *service.Service
 	client *http.Client
 	mu     sync.Mutex
 	seen   map[string]api.Observation // by request id
@@ -43,39 +40,48 @@ type Service struct {
 	logs   *capture
 }
 
-// Options change what New runs.
+// Options configure New.
 type Options struct {
 	Bare         bool // no tenants
 	Limits       oauth.Limits
 	Rates        api.Rates
 	RefreshGrace time.Duration
 	Documents    http.RoundTripper // fetches clients' metadata documents
+	Impatient    bool              // functions time out after half a minute, not after minutes
 }
 
-// New starts a service that ends with the test.
+// New starts a service that stops with the test.
 func New(t testing.TB) *Service {
 	t.Helper()
 	return With(t, Options{})
 }
 
-// With is New with options. Throttles are off unless they are asked for.
+// With is New with options. Throttles are off unless an option enables them.
 func With(t testing.TB, o Options) *Service {
 	t.Helper()
 	if o.Limits == (oauth.Limits{}) {
 		o.Limits = Unthrottled
 	}
 	s := &Service{Wire: &testkit.Wire{}, Clock: &Clock{}, seen: map[string]api.Observation{}, tokens: map[string]string{},
-		people: map[string]string{}, logs: &capture{}, client: &http.Client{Timeout: 5 * time.Minute, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+		people: map[string]string{}, logs: &capture{},
+		client: &http.Client{Timeout: 5 * time.Minute,
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 	s.client.Transport = &http.Transport{MaxIdleConnsPerHost: 128}
 	table := "svc"
-	if testkit.OnDynamoDBLocal() { // a Java machine for each test would take minutes
-		t.Setenv("AWS_ENDPOINT_URL_DYNAMODB", testkit.Endpoint(t))
+	if testkit.OnDynamoDBLocal() { // a JVM for each test would take minutes
+		// Set permanently, not by t.Setenv: every test needs the same value,
+		// and tests run in parallel.
+		testkit.Must(t, os.Setenv("AWS_ENDPOINT_URL_DYNAMODB", testkit.Endpoint(t)))
 		table = testkit.Fresh()
+	}
+	template := testkit.Template(240)
+	if o.Impatient {
+		template = testkit.Template(30)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
-	running, err := local.StartService(ctx, local.ServiceOptions{Data: t.TempDir(), Memory: true, Table: table, Template: patient,
-		Build: func(ctx context.Context, at local.Place) (local.App, error) { return s.build(ctx, at, o) },
+	running, err := service.Start(ctx, service.Options{Data: t.TempDir(), Memory: true, Table: table, Template: template,
+		Build: func(ctx context.Context, at service.Environment) (service.App, error) { return s.build(ctx, at, o) },
 		Log:   slog.New(slog.NewTextHandler(s.logs, nil)), Engine: io.Discard})
 	if err != nil {
 		t.Fatalf("starting the service: %v", err)
@@ -91,35 +97,24 @@ func With(t testing.TB, o Options) *Service {
 	return s
 }
 
-// patient is the template with time for a slow machine: a function's own is
-// for one that does nothing else.
-var patient = regexp.MustCompile(`(?m)^    Timeout: \d+$`).ReplaceAll(svc.Template, []byte("    Timeout: 240"))
+// ring holds the signing keys of every service in the test process.
+var ring testkit.KeyRing
 
-// Unthrottled switches every throttle off.
+// Unthrottled disables every throttle.
 var Unthrottled = oauth.Limits{Registrations: -1, TokenFailures: -1, Documents: -1}
 
-func (s *Service) build(ctx context.Context, at local.Place, o Options) (local.App, error) {
-	var err error
-	s.DB, err = table.Open(ctx, table.Options{Table: at.Table, Endpoint: at.Endpoint,
-		Wire: func(next http.RoundTripper) http.RoundTripper { return s.Wire.Over(at.Wire(next)) }})
-	if err != nil {
-		return local.App{}, err
-	}
-	s.Place = &app.Place{DB: s.DB, BaseURL: at.BaseURL, Sealer: signing.NewSealer(), Now: s.Clock.Now, Observe: s.observe,
-		Logger: slog.New(slog.NewJSONHandler(s.logs, nil)), RefreshGrace: o.RefreshGrace, Documents: o.Documents, Limits: o.Limits, Rates: o.Rates}
-	functions, err := s.Place.Functions()
-	if err != nil {
-		return local.App{}, err
-	}
-	out := local.App{Functions: map[string]emulator.Function{}, Streams: s.Place.StreamFunctions(),
-		Scheduled: map[string]func(context.Context) error{app.Keys: s.Place.Keys().Rotate}}
-	for name, f := range functions {
-		out.Functions[name] = f
-	}
-	return out, nil
+func (s *Service) build(ctx context.Context, at service.Environment, o Options) (service.App, error) {
+	s.Runtime = &app.Runtime{Sealer: ring.Sealer(), Now: s.Clock.Now, Observe: s.observe,
+		Logger: slog.New(slog.NewJSONHandler(s.logs, nil)), RefreshGrace: o.RefreshGrace, Documents: o.Documents,
+		Limits: o.Limits, Rates: o.Rates}
+	out, err := localapp.Build(ctx, at, s.Runtime,
+		s.Wire.Over)
+	s.DB = s.Runtime.DB
+	out.Scheduled[app.Keys] = func(ctx context.Context) error { return ring.Rotate(ctx, s.DB, s.Runtime.Keys()) }
+	return out, err
 }
 
-// Drain waits until the stream functions have taken everything written.
+// Drain waits until the stream functions have processed everything written.
 func (s *Service) Drain(t testing.TB) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
@@ -132,16 +127,13 @@ func (s *Service) Drain(t testing.TB) {
 	}
 }
 
-// Still drains the stream and ends its delivery for good, so that nothing runs
-// beside the requests that the test itself sends.
+// Still drains the stream and then stops its delivery for good. Afterwards
+// only the test's own requests run.
 func (s *Service) Still(t testing.TB) {
 	t.Helper()
 	s.Drain(t)
 	s.local.Poller.Stop()
 }
-
-// Logs gives all that the service logged so far.
-func (s *Service) Logs() string { return s.logs.all() }
 
 func (s *Service) observe(_ context.Context, o api.Observation) {
 	s.mu.Lock()
@@ -149,14 +141,14 @@ func (s *Service) observe(_ context.Context, o api.Observation) {
 	s.seen[o.RequestID] = o
 }
 
-// Clock is the service's clock: real time plus what was added.
+// Clock is the service's clock: real time plus an offset.
 type Clock struct {
 	mu    sync.Mutex
 	ahead time.Duration
-	held  time.Time // real time as the clock was held, zero while it goes
+	held  time.Time // real time when the clock was stopped; zero while it runs
 }
 
-// Now gives the service's time.
+// Now returns the service's time.
 func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -166,15 +158,15 @@ func (c *Clock) Now() time.Time {
 	return time.Now().Add(c.ahead)
 }
 
-// Hold has the clock stand still from now on but for Advance: what is told of
-// a window or of a lifetime holds however slow the machine is.
+// Hold stops the clock; only Advance moves it from then on. So tests of
+// windows and lifetimes do not depend on the machine's speed.
 func (c *Clock) Hold() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.held = time.Now()
 }
 
-// Advance puts the clock forward.
+// Advance moves the clock forward.
 func (c *Clock) Advance(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

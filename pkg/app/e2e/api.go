@@ -19,7 +19,7 @@ func decoded(t *testing.T, part string) []byte {
 	return text
 }
 
-// operator reads every list there is.
+// operator reads every list.
 func (s *suite) operator(t *testing.T) {
 	token := s.token(t, operator)
 	me := s.get(t, token, "/api/v1/me").must(200).json()
@@ -43,25 +43,32 @@ func (s *suite) operator(t *testing.T) {
 	s.get(t, token, "/api/v1/drivers").some()
 	s.get(t, token, "/api/v1/drivers?status=ONLINE").items()
 	s.get(t, token, "/api/v1/customers").some()
-	s.eventually(t, "customers by name", func() bool { return len(s.get(t, token, "/api/v1/customers?q=thomps").items()) > 0 })
+	s.eventually(t, "customers by name", func() bool {
+		return len(s.get(t, token, "/api/v1/customers?q=thomps").items()) > 0
+	})
 	if got := s.get(t, token, "/api/v1/settings").must(200).json(); got["company"] == nil || got["settings"] == nil {
 		t.Errorf("settings without company or settings")
 	}
 	s.get(t, token, "/api/v1/services").some()
-	s.get(t, token, "/api/v1/zones").some()
-	s.get(t, token, "/api/v1/businesses").some()
 	orders := s.get(t, token, "/api/v1/orders?limit=1").some()
-	s.get(t, token, "/api/v1/orders?status="+orders[0]["status"].(string)+"&customerId="+orders[0]["customerId"].(string)).some()
+	s.get(t, token, "/api/v1/orders?status="+orders[0]["status"].(string)+"&customerId="+
+		orders[0]["customerId"].(string)).some()
 	s.get(t, token, "/api/v1/orders?status="+orders[0]["status"].(string)).some()
 	s.get(t, token, "/api/v1/orders?businessId="+orders[0]["businessId"].(string)).some()
-	s.eventually(t, "wallets", func() bool { return len(s.get(t, token, "/api/v1/wallets?type=driver&detail=1").items()) > 0 })
+	s.eventually(t, "wallets", func() bool {
+		return len(s.get(t, token,
+			"/api/v1/wallets?type=driver&detail=1").items()) > 0
+	})
 	if got := s.get(t, token, "/api/v1/wallets").must(200).json(); got["drivers"] == nil || got["customers"] == nil {
 		t.Error("wallets without totals")
 	}
-	s.eventually(t, "report", func() bool { return s.get(t, token, "/api/v1/reports/summary").must(200).text("completedTrips") != "0" })
+	s.eventually(t, "report", func() bool {
+		return s.get(t, token,
+			"/api/v1/reports/summary").must(200).text("completedTrips") != "0"
+	})
 }
 
-// id gives a person's identifier.
+// id returns a person's identifier.
 func (s *suite) id(t *testing.T, p person) string {
 	t.Helper()
 	return s.get(t, s.token(t, p), "/api/v1/me").must(200).text("id")
@@ -86,7 +93,8 @@ func (s *suite) branding(t *testing.T) {
 func (s *suite) feedback(t *testing.T) {
 	token := s.token(t, operator)
 	s.get(t, token, "/api/v1/feedback").items()
-	post := s.post(t, token, "/api/v1/feedback", `{"title": "Tried end to end", "body": "A post of the end-to-end suite.", "type": "IDEA"}`).must(201)
+	post := s.post(t, token, "/api/v1/feedback",
+		`{"title": "Tried end to end", "body": "A post of the end-to-end suite.", "type": "IDEA"}`).must(201)
 	path := "/api/v1/feedback/" + post.text("id")
 	if got := s.get(t, token, path).must(200).json(); got["hasVoted"] != true || got["isMine"] != true {
 		t.Errorf("hasVoted %v, isMine %v", got["hasVoted"], got["isMine"])
@@ -112,8 +120,10 @@ func (s *suite) rider(t *testing.T) {
 		t.Errorf("actor %q", got)
 	}
 	s.get(t, token, "/api/v1/me/trips").some()
-	saved := s.post(t, token, "/api/v1/me/addresses", `{"address": "1 Trial Street", "lat": 40.7001, "lng": -74.0001, "label": "Trial"}`).must(201)
-	again := s.post(t, token, "/api/v1/me/addresses", `{"address": "1 Trial Street", "lat": 40.7001, "lng": -74.0001, "label": "Trial"}`).must(201)
+	saved := s.post(t, token, "/api/v1/me/addresses",
+		`{"address": "1 Trial Street", "lat": 40.7001, "lng": -74.0001, "label": "Trial"}`).must(201)
+	again := s.post(t, token, "/api/v1/me/addresses",
+		`{"address": "1 Trial Street", "lat": 40.7001, "lng": -74.0001, "label": "Trial"}`).must(201)
 	if saved.text("usageCount") == again.text("usageCount") {
 		t.Error("usageCount does not grow")
 	}
@@ -143,7 +153,7 @@ func (s *suite) driver(t *testing.T) {
 	s.get(t, token, "/api/v1/me/wallet").must(200)
 }
 
-// request makes a ride of the rider's, with a service type where there is one.
+// request creates a trip for the rider, with a service type if there is one.
 func (s *suite) request(t *testing.T, key string) answer {
 	t.Helper()
 	service := s.get(t, s.token(t, operator), "/api/v1/services").some()[0]["id"]
@@ -152,7 +162,7 @@ func (s *suite) request(t *testing.T, key string) answer {
 		"paymentType": "CARD", "notes": "Ring twice"}`, service)})
 }
 
-// ride: from the request to the money in the driver's wallet.
+// ride covers a trip from the request to the money in the driver's wallet.
 func (s *suite) ride(t *testing.T) {
 	op, dr := s.token(t, operator), s.token(t, driver)
 	key := fmt.Sprint("e2e-", time.Now().UnixNano())
@@ -167,7 +177,7 @@ func (s *suite) ride(t *testing.T) {
 		return v
 	}
 	before := wallet()
-	s.post(t, dr, path+"/start", "").refused(409, "invalid_state") // nobody's yet
+	s.post(t, dr, path+"/start", "").refused(409, "invalid_state") // no driver yet
 	if got := s.post(t, dr, path+"/accept", "").must(200).text("driverId"); got != s.id(t, driver) {
 		t.Errorf("driverId %q", got)
 	}
@@ -175,7 +185,8 @@ func (s *suite) ride(t *testing.T) {
 	s.post(t, dr, path+"/arrived", "").must(200)
 	s.post(t, dr, path+"/start", "").must(200)
 	s.post(t, s.token(t, rider), path+"/cancel", "").refused(409, "invalid_state")
-	if got := s.post(t, dr, path+"/complete", `{"finalFare": 21.5, "actualDistance": 7.25, "actualDuration": 1260}`).must(200).text("finalFare"); got != "21.5" {
+	if got := s.post(t, dr, path+"/complete",
+		`{"finalFare": 21.5, "actualDistance": 7.25, "actualDuration": 1260}`).must(200).text("finalFare"); got != "21.5" {
 		t.Errorf("finalFare %s", got)
 	}
 	trip := s.get(t, op, "/api/v1/trips/"+id).must(200).json()
@@ -199,13 +210,15 @@ func (s *suite) ride(t *testing.T) {
 func (s *suite) cancelled(t *testing.T) {
 	id := s.request(t, "").must(201).text("id")
 	path := "/api/v1/me/trips/" + id
-	if got := s.post(t, s.token(t, rider), path+"/cancel", `{"reason": "Tried"}`).must(200).text("status"); got != "CANCELLED" {
+	if got := s.post(t, s.token(t, rider), path+"/cancel",
+		`{"reason": "Tried"}`).must(200).text("status"); got != "CANCELLED" {
 		t.Errorf("status %q", got)
 	}
 	s.post(t, s.token(t, driver), path+"/accept", "").refused(409, "invalid_state")
 }
 
-// apart: what is another tenant's is not there, and its features are its own.
+// apart checks that another tenant's data is not visible, and that each tenant
+// has its own features.
 func (s *suite) apart(t *testing.T) {
 	id := s.request(t, "").must(201).text("id")
 	missing := s.get(t, s.token(t, stranger), "/api/v1/trips/trp_01ARZ3NDEKTSV4RRFFQ69G5FAV").refused(404, "not_found")
@@ -220,7 +233,7 @@ func (s *suite) apart(t *testing.T) {
 	s.post(t, s.token(t, rider), "/api/v1/me/trips/"+id+"/cancel", "").must(200)
 }
 
-// faults are told in the service's own form.
+// faults checks that errors have the service's own format.
 func (s *suite) faults(t *testing.T) {
 	a := s.post(t, s.token(t, rider), "/api/v1/me/trips", `{"originLat": "north"}`).refused(400, "invalid_request")
 	if details, _ := a.json()["details"].([]any); len(details) < 3 {

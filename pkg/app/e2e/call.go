@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// answer is what came back.
+// answer is a response.
 type answer struct {
 	t      *testing.T
 	call   string
@@ -29,6 +29,11 @@ type call struct {
 
 func (s *suite) do(t *testing.T, c call) answer {
 	t.Helper()
+	if s.tools != nil {
+		if a, ok := s.asTool(t, c); ok {
+			return a
+		}
+	}
 	var body io.Reader
 	kind := ""
 	switch {
@@ -67,6 +72,9 @@ func (s *suite) do(t *testing.T, c call) answer {
 	if err != nil {
 		t.Fatalf("%s %s: %v", c.method, c.path, err)
 	}
+	if path, _, _ := strings.Cut(c.path, "?"); res.StatusCode < 300 && strings.HasPrefix(path, "/api/v1/") {
+		s.succeeded[c.method+" "+path] = true
+	}
 	return answer{t, c.method + " " + c.path, res.StatusCode, res.Header, text}
 }
 
@@ -80,7 +88,7 @@ func (s *suite) post(t *testing.T, token, path, body string) answer {
 	return s.do(t, call{method: http.MethodPost, path: path, token: token, body: body})
 }
 
-// must ends the test unless the answer has the status.
+// must ends the test unless the response has the status.
 func (a answer) must(status int) answer {
 	a.t.Helper()
 	if a.status != status {
@@ -89,7 +97,7 @@ func (a answer) must(status int) answer {
 	return a
 }
 
-// refused ends the test unless the answer is the error.
+// refused ends the test unless the response is the given error.
 func (a answer) refused(status int, word string) answer {
 	a.t.Helper()
 	if got := a.must(status).text("error"); got != word {
@@ -98,7 +106,7 @@ func (a answer) refused(status int, word string) answer {
 	return a
 }
 
-// json reads the body.
+// json decodes the body.
 func (a answer) json() map[string]any {
 	a.t.Helper()
 	var out map[string]any
@@ -110,7 +118,7 @@ func (a answer) json() map[string]any {
 	return out
 }
 
-// text gives a member of the body, "" where it is no text or number.
+// text returns a member of the body, "" if it is no string or number.
 func (a answer) text(name string) string {
 	a.t.Helper()
 	switch v := a.json()[name].(type) {
@@ -122,7 +130,7 @@ func (a answer) text(name string) string {
 	return ""
 }
 
-// items gives the members of a list.
+// items returns the members of a list.
 func (a answer) items() []map[string]any {
 	a.t.Helper()
 	list, ok := a.must(http.StatusOK).json()["items"].([]any)
@@ -136,7 +144,7 @@ func (a answer) items() []map[string]any {
 	return out
 }
 
-// some is items of which there must be one at least.
+// some returns the items and fails if there are none.
 func (a answer) some() []map[string]any {
 	a.t.Helper()
 	items := a.items()

@@ -1,50 +1,60 @@
 package e2e
 
 import (
+	"bytes"
+	"cmp"
 	"context"
+	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"svc/pkg/authz"
+	"svc/pkg/access/authz"
 	"svc/pkg/oauth/flow"
 )
 
 // Target is a deployment with the demo data.
 type Target struct {
-	// BaseURL is its address, and the issuer of its tokens, without a slash
-	// at the end.
+	// BaseURL is its address and the issuer of its tokens, without a trailing
+	// slash.
 	BaseURL string
-	// Patience is how long the stream functions may take; 0 is 30 seconds.
+	// Patience is how long to wait for the stream functions; 0 means five
+	// minutes.
 	Patience time.Duration
-	// Timeout is how long one answer may take; 0 is a minute.
+	// Timeout is the limit for one response; 0 means ten minutes.
 	Timeout time.Duration
-	// Transport sends the requests; nil is http.DefaultTransport.
+	// Transport sends the requests; nil means http.DefaultTransport.
 	Transport http.RoundTripper
 }
 
-// password is that of everybody in the demo.
+// password is the password of everybody in the demo.
 const password = "demo-password"
 
 // suite is one run.
 type suite struct {
 	Target
-	http   *http.Client
-	tokens map[string]flow.Tokens
+	http        *http.Client
+	tokens      map[string]flow.Tokens
+	tools       []operation           // while calls are made as tools
+	agentTokens map[string]agentToken // by the token that the suite's calls name
+	succeeded   map[string]bool       // "GET /api/v1/trips": requests under /api/v1 that returned 2xx, by method and path
 }
 
 // Run runs the suite as subtests of t.
 func Run(t *testing.T, target Target) {
 	target.BaseURL = strings.TrimSuffix(target.BaseURL, "/")
 	if target.Patience == 0 {
-		target.Patience = 30 * time.Second
+		target.Patience = 5 * time.Minute
 	}
 	if target.Timeout == 0 {
-		target.Timeout = time.Minute
+		target.Timeout = 10 * time.Minute
 	}
-	s := &suite{Target: target, tokens: map[string]flow.Tokens{}, http: &http.Client{Timeout: target.Timeout, Transport: target.Transport,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+	s := &suite{Target: target, tokens: map[string]flow.Tokens{}, succeeded: map[string]bool{},
+		http: &http.Client{Timeout: target.Timeout,
+			Transport:     retrying{cmp.Or(target.Transport, http.DefaultTransport)},
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 	for _, part := range []struct {
 		name string
 		run  func(*testing.T)
@@ -63,14 +73,48 @@ func Run(t *testing.T, target Target) {
 		{"cancelled ride", s.cancelled},
 		{"tenants apart", s.apart},
 		{"faults", s.faults},
+		{"every operation", s.everyOperation},
+		{"agents", s.agents},
 	} {
 		if !t.Run(part.name, part.run) && part.name == "documents" {
-			return // nothing answers
+			return // no server responds
 		}
 	}
 }
 
-// The people of the demo that the suite is.
+// retrying repeats a request while the answer is a 503 that says when to come
+// again, as a slow machine gives more often.
+type retrying struct{ next http.RoundTripper }
+
+// RoundTrip implements http.RoundTripper.
+func (r retrying) RoundTrip(req *http.Request) (*http.Response, error) {
+	for n := 0; ; n++ {
+		res, err := r.next.RoundTrip(req)
+		if err != nil || res.StatusCode != http.StatusServiceUnavailable || n == 60 {
+			return res, err
+		}
+		seconds, err := strconv.Atoi(res.Header.Get("Retry-After"))
+		body, unreadable := io.ReadAll(res.Body)
+		_ = res.Body.Close()
+		res.Body = io.NopCloser(bytes.NewReader(body))
+		if err != nil || unreadable != nil || bytes.Contains(body, []byte("outcome_unknown")) {
+			return res, unreadable
+		}
+		if req.GetBody != nil {
+			req = req.Clone(req.Context())
+			if req.Body, err = req.GetBody(); err != nil {
+				return nil, err
+			}
+		}
+		select {
+		case <-time.After(time.Duration(seconds) * time.Second):
+		case <-req.Context().Done():
+			return nil, req.Context().Err()
+		}
+	}
+}
+
+// The people of the demo that the suite uses.
 var (
 	operator = person{"metro", authz.Dashboard, "operator@metro.example"}
 	rider    = person{"metro", authz.Rider, "rider1@metro.example"}
@@ -86,7 +130,7 @@ type person struct {
 	email    string
 }
 
-// token gives the person's access token, signed in at the first call.
+// token returns the person's access token. The first call signs the person in.
 func (s *suite) token(t *testing.T, p person) string {
 	t.Helper()
 	if tokens, ok := s.tokens[p.email]; ok {
@@ -111,10 +155,11 @@ func (s *suite) signIn(t *testing.T, p person, change ...func(*flow.Options)) fl
 }
 
 func (s *suite) options(p person) flow.Options {
-	return flow.Options{BaseURL: s.BaseURL, Tenant: p.tenant, Audience: string(p.audience), Email: p.email, Password: password, HTTPClient: s.http}
+	return flow.Options{BaseURL: s.BaseURL, Tenant: p.tenant, Audience: string(p.audience), Email: p.email,
+		Password: password, HTTPClient: s.http}
 }
 
-// eventually tries until done or out of patience.
+// eventually retries until the condition holds or the patience is used up.
 func (s *suite) eventually(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(s.Patience); !done(); time.Sleep(200 * time.Millisecond) {

@@ -14,11 +14,13 @@ import (
 	"time"
 
 	"svc/pkg/app/e2e"
+	"svc/pkg/local/testkit"
 )
 
 // TestEndToEnd runs the suite on the deployment at SVC_URL; where that is not
 // set, on `svc dev`, started for it.
 func TestEndToEnd(t *testing.T) {
+	testkit.Long(t)
 	target := e2e.Target{BaseURL: os.Getenv("SVC_URL")}
 	if text := os.Getenv("SVC_PATIENCE"); text != "" {
 		d, err := time.ParseDuration(text)
@@ -29,12 +31,12 @@ func TestEndToEnd(t *testing.T) {
 	}
 	if target.BaseURL == "" {
 		target.BaseURL = dev(t)
-		target.Patience = max(target.Patience, 2*time.Minute)
+		target.Patience = max(target.Patience, 10*time.Minute)
 	}
 	e2e.Run(t, target)
 }
 
-// output keeps what a process says.
+// output keeps the output of a process.
 type output struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -77,20 +79,21 @@ func dev(t *testing.T) string {
 			if err != nil {
 				t.Errorf("svc dev ended with %v:\n%s", err, said.String())
 			}
-		case <-time.After(2 * time.Minute):
+		case <-time.After(10 * time.Minute):
 			_ = cmd.Process.Kill()
 			t.Error("svc dev does not end")
 		}
 	})
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
 	for {
 		var running struct {
 			BaseURL string `json:"baseUrl"`
 		}
-		// It says its address when the demo data is there.
+		// svc prints its address when the demo data is loaded.
 		text, err := os.ReadFile(filepath.Join(data, "dev.json"))
-		if err == nil && strings.Contains(said.String(), "svc runs at") && json.Unmarshal(text, &running) == nil && running.BaseURL != "" {
+		if err == nil && strings.Contains(said.String(), "svc runs at") && json.Unmarshal(text, &running) == nil &&
+			running.BaseURL != "" {
 			return running.BaseURL
 		}
 		select {

@@ -20,15 +20,17 @@ func (s *suite) documents(t *testing.T) {
 		t.Errorf("/docs is %s", page.header.Get("Content-Type"))
 	}
 	s.get(t, "", "/nothing/here").refused(404, "not_found")
-	if a := s.do(t, call{method: "PUT", path: "/api/v1/trips", body: "{}"}).refused(405, "method_not_allowed"); a.header.Get("Allow") != "GET" {
+	if a := s.do(t, call{method: "PUT", path: "/api/v1/trips", body: "{}"}).refused(405,
+		"method_not_allowed"); a.header.Get("Allow") != "GET, HEAD" {
 		t.Errorf("Allow: %q", a.header.Get("Allow"))
 	}
-	if a := s.get(t, "", "/api/v1/trips").refused(401, "unauthorized"); !strings.Contains(challenge(a), s.BaseURL+"/.well-known/oauth-protected-resource") {
+	if a := s.get(t, "", "/api/v1/trips").refused(401, "unauthorized"); !strings.Contains(challenge(a), s.BaseURL+
+		"/.well-known/oauth-protected-resource") {
 		t.Errorf("WWW-Authenticate: %q", challenge(a))
 	}
 }
 
-// challenge is the WWW-Authenticate header, which REST APIs rename.
+// challenge returns the WWW-Authenticate header, which REST APIs rename.
 func challenge(a answer) string {
 	if v := a.header.Get("WWW-Authenticate"); v != "" {
 		return v
@@ -43,7 +45,8 @@ func (s *suite) discovery(t *testing.T) {
 			t.Errorf("%s: issuer %q", path, doc.text("issuer"))
 		}
 	}
-	if got := s.get(t, "", "/.well-known/oauth-protected-resource").must(200).text("resource"); got != s.BaseURL+"/api/v1" {
+	if got := s.get(t, "", "/.well-known/oauth-protected-resource").must(200).text("resource"); got != s.BaseURL+
+		"/api/v1" {
 		t.Errorf("resource %q", got)
 	}
 	keys, _ := s.get(t, "", "/.well-known/jwks.json").must(200).json()["keys"].([]any)
@@ -77,7 +80,7 @@ func (s *suite) registration(t *testing.T) {
 	s.post(t, "", "/oauth/register", `{"redirect_uris": ["javascript:1"]}`).must(400)
 }
 
-// lives: tokens are refreshed, revoked, ended by reuse and by signing out.
+// lives checks the life of tokens: refresh, revocation, reuse and sign-out.
 func (s *suite) lives(t *testing.T) {
 	const who = "/api/v1/me"
 	first := s.signIn(t, rider)
@@ -93,14 +96,16 @@ func (s *suite) lives(t *testing.T) {
 	if info.text("email") != rider.email {
 		t.Errorf("userinfo has another person's address")
 	}
-	if _, err := flow.Refresh(context.Background(), o, first.RefreshToken); err == nil || !strings.Contains(err.Error(), "invalid_grant") {
+	if _, err := flow.Refresh(context.Background(), o, first.RefreshToken); err == nil ||
+		!strings.Contains(err.Error(), "invalid_grant") {
 		t.Errorf("a refresh token is taken twice: %v", err)
 	}
-	s.get(t, second.AccessToken, who).refused(401, "unauthorized") // reuse ends the chain
+	s.get(t, second.AccessToken, who).refused(401, "unauthorized") // reuse revokes the chain
 
 	third := s.signIn(t, rider, func(o *flow.Options) { o.ClientID = first.ClientID })
 	s.get(t, third.AccessToken, who).must(200)
-	s.do(t, call{method: "POST", path: "/oauth/revoke", form: url.Values{"token": {third.AccessToken}, "client_id": {first.ClientID}}}).must(200)
+	s.do(t, call{method: "POST", path: "/oauth/revoke", form: url.Values{"token": {third.AccessToken},
+		"client_id": {first.ClientID}}}).must(200)
 	s.get(t, third.AccessToken, who).refused(401, "unauthorized")
 	s.get(t, "", "/oauth/logout").must(200)
 	s.get(t, "", "/oauth/apps").must(200)
@@ -111,16 +116,18 @@ func (s *suite) lives(t *testing.T) {
 	}
 }
 
-// introspection: a confidential client asks about its own tokens.
+// introspection checks that a confidential client can query its own tokens.
 func (s *suite) introspection(t *testing.T) {
-	made := s.post(t, "", "/oauth/register", `{"client_name": "Back office", "redirect_uris": ["`+flow.Redirect+`"], "audiences": ["dashboard"],
+	made := s.post(t, "", "/oauth/register", `{"client_name": "Back office", "redirect_uris": ["`+flow.Redirect+
+		`"], "audiences": ["dashboard"],
 		"scope": "openid tenant.trips:read", "token_endpoint_auth_method": "client_secret_basic"}`).must(201)
 	id, secret := made.text("client_id"), made.text("client_secret")
 	tokens := s.signIn(t, operator, func(o *flow.Options) {
 		o.ClientID, o.ClientSecret, o.Scope = id, secret, "openid tenant.trips:read"
 	})
 	ask := func(token string) map[string]any {
-		return s.do(t, call{method: "POST", path: "/oauth/introspect", form: url.Values{"token": {token}}, basic: url.UserPassword(id, secret)}).must(200).json()
+		return s.do(t, call{method: "POST", path: "/oauth/introspect", form: url.Values{"token": {token}},
+			basic: url.UserPassword(id, secret)}).must(200).json()
 	}
 	if got := ask(tokens.AccessToken); got["active"] != true || got["client_id"] != id || got["aud"] == nil {
 		t.Errorf("introspection: active %v", got["active"])
@@ -133,7 +140,8 @@ func (s *suite) introspection(t *testing.T) {
 	if len(parts) != 3 {
 		t.Fatal("no id_token")
 	}
-	if err := json.Unmarshal(decoded(t, parts[1]), &claims); err != nil || claims["aud"] != id || claims["iss"] != s.BaseURL {
+	if err := json.Unmarshal(decoded(t, parts[1]), &claims); err != nil || claims["aud"] != id ||
+		claims["iss"] != s.BaseURL {
 		t.Errorf("id_token: aud %v, iss %v: %v", claims["aud"], claims["iss"], err)
 	}
 	s.get(t, tokens.AccessToken, "/api/v1/trips").must(200)

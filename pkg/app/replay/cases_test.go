@@ -2,8 +2,8 @@ package replay_test
 
 import "net/url"
 
-// request is what an event of events/api is made of. The files are what is
-// replayed; this list is where `-update` writes them from.
+// request is one event of events/api. Its name is the operation it calls and,
+// after a hyphen, the variant; the event named as the operation alone succeeds.
 type request struct {
 	name, person, method, path, query, body string
 	header                                  map[string]string
@@ -23,78 +23,99 @@ const (
 
 func trip(n string) string { return "trp_01JMETR0" + "0000000000000000"[:18-len(n)] + n }
 
+// ride has what is easily broken on the way: a comma, a zero at a number's end,
+// a letter outside ASCII.
+const ride = `{"originAddress": "Pier 3", "originLat": 40.70010, "originLng": -74.0, "notes": "Ring twice: a,b; ü"}`
+
+// initialize is how an agent of an older revision begins.
+const initialize = `{"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": "2025-11-25"}}`
+
 var form = map[string]string{"content-type": "application/x-www-form-urlencoded"}
 
-// requests are in the order in which they are sent. The names begin with the
-// operation.
-var requests = []request{
+// listed are the requests that a row alone does not give, in the order in which
+// they are sent: those with an id, a body, a query, and those that are refused.
+var listed = []request{
 	{name: "health", method: "GET", path: "/health"},
+	{name: "health-ready", method: "GET", path: "/health/ready"},
+	{name: "health-live", method: "GET", path: "/health/live"},
 	{name: "root", method: "GET", path: "/"},
 	{name: "openapi", method: "GET", path: "/openapi.json"},
 	{name: "docs", method: "GET", path: "/docs"},
 	{name: "default-not-found", method: "GET", path: "/nothing/here"},
-	{name: "default-method", method: "PUT", path: "/api/v1/trips", body: `{}`},
+	{name: "default-method", method: "PUT", path: "/api/v1/me/status", body: `{}`},
+
+	{name: "mcp-anonymous", method: "POST", path: "/mcp", body: initialize},
+	{name: "mcp-rider-anonymous", method: "POST", path: "/mcp/rider/metro", body: initialize},
+	{name: "mcp-resource", person: boss, method: "POST", path: "/mcp", body: initialize},
+	{name: "mcp-method", method: "GET", path: "/mcp"},
 
 	{name: "svc_list_trips", person: boss, method: "GET", path: "/api/v1/trips", query: "limit=3"},
-	{name: "svc_list_trips-filters", person: boss, method: "GET", path: "/api/v1/trips", query: "status=COMPLETED&from=2026-05-20T00%3A00%3A00%2B00%3A00&to=2026-05-25T00:00:00Z"},
-	{name: "svc_list_trips-faults", person: boss, method: "GET", path: "/api/v1/trips", query: "limit=0&status=GONE&nothing=1"},
+	{name: "svc_list_trips-filters", person: boss, method: "GET", path: "/api/v1/trips",
+		query: "status=COMPLETED&from=2026-05-20T00%3A00%3A00%2B00%3A00&to=2026-05-25T00:00:00Z"},
+	{name: "svc_list_trips-faults", person: boss, method: "GET", path: "/api/v1/trips",
+		query: "limit=0&status=GONE&nothing=1"},
 	{name: "svc_list_trips-anonymous", method: "GET", path: "/api/v1/trips"},
 	{name: "svc_list_trips-rider", person: rider1, method: "GET", path: "/api/v1/trips"},
 	{name: "svc_get_trip", person: boss, method: "GET", path: "/api/v1/trips/" + trip("19")},
 	{name: "svc_get_trip-missing", person: boss, method: "GET", path: "/api/v1/trips/trp_01ARZ3NDEKTSV4RRFFQ69G5FAV"},
-	{name: "svc_list_drivers", person: boss, method: "GET", path: "/api/v1/drivers"},
-	{name: "svc_list_customers", person: boss, method: "GET", path: "/api/v1/customers"},
-	{name: "svc_list_customers-search", person: boss, method: "GET", path: "/api/v1/customers", query: "q=zo%C3%AB+laurent"},
-	{name: "svc_get_settings", person: boss, method: "GET", path: "/api/v1/settings"},
-	{name: "svc_list_services", person: boss, method: "GET", path: "/api/v1/services"},
-	{name: "svc_list_zones", person: boss, method: "GET", path: "/api/v1/zones"},
-	{name: "svc_get_branding", person: boss, method: "GET", path: "/api/v1/branding"},
-	{name: "svc_update_branding", person: boss, method: "PATCH", path: "/api/v1/branding", body: `{"appName": "Metro, repainted", "faviconUrl": null}`},
-	{name: "svc_reports_summary", person: boss, method: "GET", path: "/api/v1/reports/summary", query: "from=2026-05-01T00:00:00Z&to=2026-06-02T00:00:00Z"},
-	{name: "svc_wallet_totals", person: boss, method: "GET", path: "/api/v1/wallets"},
-	{name: "svc_wallet_totals-detail", person: boss, method: "GET", path: "/api/v1/wallets", query: "type=driver&detail=1"},
-	{name: "svc_list_businesses", person: boss, method: "GET", path: "/api/v1/businesses"},
+	{name: "svc_list_customers-search", person: boss, method: "GET", path: "/api/v1/customers",
+		query: "q=zo%C3%AB+laurent"},
+	{name: "svc_update_branding", person: boss, method: "PATCH", path: "/api/v1/branding",
+		body: `{"appName": "Metro, repainted", "faviconUrl": null}`},
+	{name: "svc_reports_summary", person: boss, method: "GET", path: "/api/v1/reports/summary",
+		query: "from=2026-05-01T00:00:00Z&to=2026-06-02T00:00:00Z"},
+	{name: "svc_wallet_totals-detail", person: boss, method: "GET", path: "/api/v1/wallets",
+		query: "type=driver&detail=1"},
 	{name: "svc_list_orders", person: boss, method: "GET", path: "/api/v1/orders", query: "limit=2"},
 	{name: "svc_list_orders-feature", person: "operator@harbor.example", method: "GET", path: "/api/v1/orders"},
-	{name: "svc_submit_feedback", person: boss, method: "POST", path: "/api/v1/feedback", body: `{"title": "Größere Karte", "body": "Die Karte ist zu klein.", "titleEn": "A larger map", "type": "BUG", "bug": {"platform": "IOS", "appVersion": "1.2"}}`},
+	{name: "svc_submit_feedback", person: boss, method: "POST", path: "/api/v1/feedback",
+		body: `{"title": "Größere Karte", "body": "Die Karte ist zu klein.", "titleEn": "A larger map", "type": "BUG", "bug": {"platform": "IOS", "appVersion": "1.2"}}`},
 	{name: "svc_search_feedback", person: boss, method: "GET", path: "/api/v1/feedback", query: "limit=2"},
-	{name: "svc_search_feedback-mine", person: boss, method: "GET", path: "/api/v1/feedback", query: "mine=1&status=ALL&sort=newest&q=gr%C3%B6%C3%9Fere"},
+	{name: "svc_search_feedback-mine", person: boss, method: "GET", path: "/api/v1/feedback",
+		query: "mine=1&status=ALL&sort=newest&q=gr%C3%B6%C3%9Fere"},
 	{name: "svc_get_feedback", person: boss, method: "GET", path: "/api/v1/feedback/{{post}}"},
 	{name: "svc_vote_feedback", person: boss, method: "POST", path: "/api/v1/feedback/{{post}}/vote"},
 	{name: "svc_unvote_feedback", person: boss, method: "DELETE", path: "/api/v1/feedback/{{post}}/vote"},
-	{name: "svc_comment_feedback", person: boss, method: "POST", path: "/api/v1/feedback/{{post}}/comments", body: `{"body": "Yes, please."}`},
+	{name: "svc_comment_feedback", person: boss, method: "POST", path: "/api/v1/feedback/{{post}}/comments",
+		body: `{"body": "Yes, please."}`},
 
 	{name: "svc_me-operator", person: boss, method: "GET", path: "/api/v1/me"},
-	{name: "svc_me-rider", person: rider1, method: "GET", path: "/api/v1/me"},
 	{name: "svc_me-driver", person: drives, method: "GET", path: "/api/v1/me"},
-	{name: "svc_my_trips", person: rider1, method: "GET", path: "/api/v1/me/trips", query: "limit=2"},
 	{name: "svc_my_trips-operator", person: boss, method: "GET", path: "/api/v1/me/trips"},
-	{name: "svc_list_addresses", person: rider1, method: "GET", path: "/api/v1/me/addresses"},
-	{name: "svc_save_address", person: rider1, method: "POST", path: "/api/v1/me/addresses", body: `{"address": "12 Harbor Street", "lat": 40.70010, "lng": -74.0, "label": "Work"}`},
+	{name: "svc_save_address", person: rider1, method: "POST", path: "/api/v1/me/addresses",
+		body: `{"address": "12 Harbor Street", "lat": 40.70010, "lng": -74.0, "label": "Work"}`},
 	{name: "svc_my_wallet", person: drives, method: "GET", path: "/api/v1/me/wallet"},
-	{name: "svc_list_payment_methods", person: rider1, method: "GET", path: "/api/v1/me/payment-methods"},
-	{name: "svc_my_orders", person: rider1, method: "GET", path: "/api/v1/me/orders"},
-	{name: "svc_set_driver_status", person: drives, method: "PATCH", path: "/api/v1/me/status", body: `{"status": "BUSY"}`},
-	{name: "svc_request_ride", person: rider1, method: "POST", path: "/api/v1/me/trips", body: `{"originAddress": "Pier 3", "originLat": 40.70010, "originLng": -74.0, "notes": "Ring twice: a,b; ü"}`,
-		header: map[string]string{"idempotency-key": "replay,1"}},
-	{name: "svc_request_ride-repeated", person: rider1, method: "POST", path: "/api/v1/me/trips", body: `{"originAddress": "Pier 3", "originLat": 40.70010, "originLng": -74.0, "notes": "Ring twice: a,b; ü"}`,
-		header: map[string]string{"idempotency-key": "replay,1"}},
-	{name: "svc_request_ride-faults", person: rider1, method: "POST", path: "/api/v1/me/trips", body: `{"originLat": "north", "originLng": 200, "x": 1}`},
+	{name: "svc_set_driver_status", person: drives, method: "PATCH", path: "/api/v1/me/status",
+		body: `{"status": "BUSY"}`},
+	{name: "svc_request_ride", person: rider1, method: "POST", path: "/api/v1/me/trips",
+		body: `{"originAddress": "350 5th Ave", "originLat": 40.7484, "originLng": -73.9857,
+		"destAddress": "JFK Airport, Terminal 4", "destLat": 40.6441, "destLng": -73.7821, "paymentType": "CARD",` +
+			` "notes": "Two suitcases", "serviceTypeId": "svt_01JMETR0000000000000000001"}`},
+	{name: "svc_request_ride-key", person: rider1, method: "POST", path: "/api/v1/me/trips", body: ride,
+		header: map[string]string{"idempotency-key": `"replay,1"`}},
+	{name: "svc_request_ride-repeated", person: rider1, method: "POST", path: "/api/v1/me/trips", body: ride,
+		header: map[string]string{"idempotency-key": `"replay,1"`}},
+	{name: "svc_request_ride-faults", person: rider1, method: "POST", path: "/api/v1/me/trips",
+		body: `{"originLat": "north", "originLng": 200, "x": 1}`},
 	{name: "svc_accept_trip", person: drives, method: "POST", path: "/api/v1/me/trips/" + trip("25") + "/accept"},
 	{name: "svc_accept_trip-again", person: drives, method: "POST", path: "/api/v1/me/trips/" + trip("25") + "/accept"},
 	{name: "svc_mark_arrived", person: third, method: "POST", path: "/api/v1/me/trips/" + trip("23") + "/arrived"},
 	{name: "svc_start_trip", person: drives, method: "POST", path: "/api/v1/me/trips/" + trip("22") + "/start"},
-	{name: "svc_complete_trip", person: second, method: "POST", path: "/api/v1/me/trips/" + trip("21") + "/complete", body: `{"finalFare": 20.10, "actualDistance": 7.5, "actualDuration": 900}`},
-	{name: "svc_cancel_my_trip", person: rider3, method: "POST", path: "/api/v1/me/trips/" + trip("24") + "/cancel", body: `{"reason": "Plans changed"}`},
+	{name: "svc_complete_trip", person: second, method: "POST", path: "/api/v1/me/trips/" + trip("21") + "/complete",
+		body: `{"finalFare": 20.10, "actualDistance": 7.5, "actualDuration": 900}`},
+	{name: "svc_cancel_my_trip", person: rider3, method: "POST", path: "/api/v1/me/trips/" + trip("24") + "/cancel",
+		body: `{"reason": "Plans changed"}`},
 
 	{name: "oauth-metadata", method: "GET", path: "/.well-known/oauth-authorization-server"},
 	{name: "oauth-openid", method: "GET", path: "/.well-known/openid-configuration"},
 	{name: "oauth-resource", method: "GET", path: "/.well-known/oauth-protected-resource"},
 	{name: "oauth-keys", method: "GET", path: "/.well-known/jwks.json"},
-	{name: "oauth-register", method: "POST", path: "/oauth/register", body: `{"client_name": "Replayed", "redirect_uris": ["https://app.example/cb"], "audiences": ["rider"], "scope": "rider.trips:read", "token_endpoint_auth_method": "none"}`},
+	{name: "oauth-register", method: "POST", path: "/oauth/register",
+		body: `{"client_name": "Replayed", "redirect_uris": ["https://app.example/cb"], "audiences": ["rider"], "scope": "rider.trips:read", "token_endpoint_auth_method": "none"}`},
 	{name: "oauth-register-faults", method: "POST", path: "/oauth/register", body: `{"redirect_uris": ["ftp://x"]}`},
 	{name: "oauth-register-read", method: "GET", path: "/oauth/register/cli_01ARZ3NDEKTSV4RRFFQ69G5FAV"},
-	{name: "oauth-authorize", method: "GET", path: "/oauth/authorize", query: "response_type=code&client_id=cli_01ARZ3NDEKTSV4RRFFQ69G5FAV"},
+	{name: "oauth-authorize", method: "GET", path: "/oauth/authorize",
+		query: "response_type=code&client_id=cli_01ARZ3NDEKTSV4RRFFQ69G5FAV"},
 	{name: "oauth-signin", method: "GET", path: "/oauth/signin"},
 	{name: "oauth-consent", method: "GET", path: "/oauth/consent"},
 	{name: "oauth-tenant", method: "GET", path: "/oauth/tenant"},
@@ -102,10 +123,14 @@ var requests = []request{
 	{name: "oauth-logout", method: "GET", path: "/oauth/logout"},
 	{name: "oauth-apps", method: "GET", path: "/oauth/apps"},
 	{name: "oauth-token", method: "POST", path: "/oauth/token", header: form,
-		body: url.Values{"grant_type": {"authorization_code"}, "code": {"nothing"}, "client_id": {"cli_01ARZ3NDEKTSV4RRFFQ69G5FAV"}, "redirect_uri": {"https://app.example/cb"}, "code_verifier": {"0123456789012345678901234567890123456789012"}}.Encode()},
-	{name: "oauth-revoke", method: "POST", path: "/oauth/revoke", header: form, body: "token=nothing&client_id=cli_01ARZ3NDEKTSV4RRFFQ69G5FAV"},
+		body: url.Values{"grant_type": {"authorization_code"}, "code": {"nothing"},
+			"client_id": {"cli_01ARZ3NDEKTSV4RRFFQ69G5FAV"}, "redirect_uri": {"https://app.example/cb"},
+			"code_verifier": {"0123456789012345678901234567890123456789012"}}.Encode()},
+	{name: "oauth-revoke", method: "POST", path: "/oauth/revoke", header: form,
+		body: "token=nothing&client_id=cli_01ARZ3NDEKTSV4RRFFQ69G5FAV"},
 	{name: "oauth-introspect", method: "POST", path: "/oauth/introspect", header: form, body: "token=nothing"},
 	{name: "oauth-userinfo", person: rider1, method: "GET", path: "/oauth/userinfo"},
 	{name: "oauth-not-found", method: "GET", path: "/oauth/nothing"},
-	{name: "oauth-preflight", method: "OPTIONS", path: "/oauth/token", header: map[string]string{"origin": "https://app.example", "access-control-request-method": "POST"}},
+	{name: "oauth-preflight", method: "OPTIONS", path: "/oauth/token",
+		header: map[string]string{"origin": "https://app.example", "access-control-request-method": "POST"}},
 }

@@ -21,14 +21,20 @@ import (
 	"time"
 
 	"svc/pkg/app/replay"
+	"svc/pkg/local/testkit"
 )
 
 // first is the event that each function's start is measured with: a request
 // that reads the table where there is one.
-var first = map[string]string{"OAuthFunction": "api/v2/*-oauth-keys.json", "TripsFunction": "api/v2/*-svc_list_trips.json", "FleetFunction": "api/v2/*-svc_list_drivers.json",
-	"SettingsFunction": "api/v2/*-svc_get_settings.json", "ReportsFunction": "api/v2/*-svc_reports_summary.json", "DeliveryFunction": "api/v2/*-svc_list_orders.json",
-	"FeedbackFunction": "api/v2/*-svc_search_feedback.json", "MeFunction": "api/v2/*-svc_me-rider.json", "DocsFunction": "api/v2/*-health.json",
-	"SettlementFunction": "stream/settlement.json", "ProjectionFunction": "stream/projection.json", "KeysFunction": "schedule/keys.json"}
+var first = map[string]string{"OAuthFunction": "api/v2/oauth-keys.json", "TripsFunction": "api/v2/svc_list_trips.json",
+	"FleetFunction":    "api/v2/svc_list_drivers.json",
+	"SettingsFunction": "api/v2/svc_get_settings.json", "ReportsFunction": "api/v2/svc_reports_summary.json",
+	"DeliveryFunction": "api/v2/svc_list_orders.json",
+	"FeedbackFunction": "api/v2/svc_search_feedback.json", "MeFunction": "api/v2/svc_me.json",
+	"DocsFunction":       "api/v2/health.json",
+	"MCPFunction":        "api/v2/mcp-anonymous.json",
+	"SettlementFunction": "stream/settlement.json", "ProjectionFunction": "stream/projection.json",
+	"KeysFunction": "schedule/keys.json"}
 
 const starts = 21
 
@@ -44,6 +50,7 @@ type measured struct {
 // for work and to its first answer, beside a function that only says hello.
 // With -cold-starts it measures and writes docs/performance.md. It asserts sizes, never times.
 func TestColdStarts(t *testing.T) {
+	testkit.Long(t)
 	sizes := zips(t)
 	for name, size := range sizes {
 		if size > 6_000_000 {
@@ -55,15 +62,11 @@ func TestColdStarts(t *testing.T) {
 	}
 	s := start(t)
 	events := map[string]json.RawMessage{"hello": json.RawMessage(`{"version":"2.0"}`)}
-	for name, pattern := range first {
-		files, err := filepath.Glob(filepath.Join(eventsDir, pattern))
-		must(t, err)
-		if len(files) != 1 {
-			t.Fatalf("%d events match %s", len(files), pattern)
-		}
-		text, err := os.ReadFile(files[0])
-		must(t, err)
-		events[name] = placeholders.ReplaceAllFunc(text, func(m []byte) []byte { return []byte(s.token(t, string(m[2:len(m)-2]))) })
+	for name, file := range first {
+		text, err := os.ReadFile(filepath.Join(eventsDir, file))
+		testkit.Must(t, err)
+		events[name] = placeholders.ReplaceAllFunc(text,
+			func(m []byte) []byte { return []byte(s.token(t, string(m[2:len(m)-2]))) })
 	}
 	ready, answers := map[string][]time.Duration{}, map[string][]time.Duration{}
 	for range starts { // in turn, so that whatever else the machine does meets all alike
@@ -79,10 +82,10 @@ func TestColdStarts(t *testing.T) {
 	section(t, "../../../docs/performance.md", "Cold starts", text(out))
 }
 
-func (s *service) measure(t *testing.T, name string, event json.RawMessage) (ready, answered time.Duration) {
+func (s *deployment) measure(t *testing.T, name string, event json.RawMessage) (ready, answered time.Duration) {
 	t.Helper()
 	p, err := replay.Start(name, filepath.Join(s.dir, folder(name)), s.environment, s.output)
-	must(t, err)
+	testkit.Must(t, err)
 	defer p.Stop()
 	answer, took, err := p.First(context.Background(), event)
 	if err != nil || bytes.Contains(answer, []byte(`"statusCode":5`)) {
@@ -96,11 +99,13 @@ func median(all []time.Duration) time.Duration {
 	return all[len(all)/2]
 }
 
-// zips builds every function as it is deployed and gives the sizes of the zips.
+// zips builds every function as for deployment and returns the sizes of the
+// zips.
 func zips(t *testing.T) map[string]int {
 	t.Helper()
 	dir := t.TempDir()
-	cmd := exec.Command("go", "build", "-tags=lambda.norpc", "-trimpath", "-buildvcs=false", "-ldflags=-s -w -buildid=", "-o", dir+"/", "svc/functions/...", "svc/pkg/app/replay/testdata/hello")
+	cmd := exec.Command("go", "build", "-tags=lambda.norpc", "-trimpath", "-buildvcs=false", "-ldflags=-s -w -buildid=",
+		"-o", dir+"/", "svc/functions/...", "svc/pkg/app/replay/testdata/hello")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH=arm64")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
@@ -121,7 +126,7 @@ func largest(t *testing.T, dir string) (name string) {
 	var size int64
 	for candidate := range functions {
 		info, err := os.Stat(filepath.Join(dir, folder(candidate)))
-		must(t, err)
+		testkit.Must(t, err)
 		if info.Size() > size {
 			name, size = candidate, info.Size()
 		}
@@ -132,27 +137,34 @@ func largest(t *testing.T, dir string) (name string) {
 func zipped(t *testing.T, file string) int {
 	t.Helper()
 	text, err := os.ReadFile(file)
-	must(t, err)
+	testkit.Must(t, err)
 	var out bytes.Buffer
 	w := zip.NewWriter(&out)
-	w.RegisterCompressor(zip.Deflate, func(to io.Writer) (io.WriteCloser, error) { return flate.NewWriter(to, flate.BestCompression) })
+	w.RegisterCompressor(zip.Deflate, func(to io.Writer) (io.WriteCloser, error) {
+		return flate.NewWriter(to,
+			flate.BestCompression)
+	})
 	f, err := w.Create("bootstrap")
-	must(t, err)
+	testkit.Must(t, err)
 	_, err = f.Write(text)
-	must(t, err)
-	must(t, w.Close())
+	testkit.Must(t, err)
+	testkit.Must(t, w.Close())
 	return out.Len()
 }
 
 func text(all map[string]measured) string {
 	var b strings.Builder
 	hello := all["hello"]
-	fmt.Fprintf(&b, "Each function's bootstrap, started as a process %d times on %d cores (%s/%s) against the embedded engine, beside a function\nthat only says hello; medians, all in turn. "+
-		"“Asks” is from the start of the process to its asking for work, “answers” to its first answer, with one request of the\nfunction's own. Zips are those of arm64. `make cold-starts` measures anew.\n\n",
+	fmt.Fprintf(&b, "Each function's bootstrap, started as a process %d times on %d cores (%s/%s) against the\n"+
+		"embedded engine, beside a function that only says hello; medians, all in turn. “Asks” is from the\n"+
+		"start of the process to its asking for work, “answers” to its first answer, with one request of\n"+
+		"the function's own. Zips are those of arm64. `make cold-starts` measures anew.\n\n",
 		starts, runtime.NumCPU(), runtime.GOOS, runtime.GOARCH)
-	b.WriteString("| function | zip, MB | asks, ms | more than hello, ms | answers, ms |\n| --- | --- | --- | --- | --- |\n")
+	b.WriteString("| function | zip, MB | asks, ms | more than hello, ms | answers, ms |\n| --- | --- | --- | --- | " +
+		"--- |\n")
 	line := func(name string, m measured) {
-		fmt.Fprintf(&b, "| %s | %.2f | %.1f | %.1f | %.1f |\n", name, float64(m.zip)/1e6, ms(m.ready), ms(m.ready-hello.ready), ms(m.answer))
+		fmt.Fprintf(&b, "| %s | %.2f | %.1f | %.1f | %.1f |\n", name, float64(m.zip)/1e6, ms(m.ready),
+			ms(m.ready-hello.ready), ms(m.answer))
 	}
 	line("hello", hello)
 	for _, name := range slices.Sorted(maps.Keys(all)) {
@@ -187,5 +199,5 @@ func section(t *testing.T, file, title, body string) {
 			out += "\n" + rest
 		}
 	}
-	must(t, os.WriteFile(file, []byte(out), 0o644))
+	testkit.Must(t, os.WriteFile(file, []byte(out), 0o644))
 }

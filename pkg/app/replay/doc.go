@@ -1,5 +1,5 @@
-// Package replay owns the Lambda runtime API as far as a function needs it:
-// it runs a built bootstrap as a process, hands it events and takes its
-// answers, so that events/ can be replayed against the very program that is
-// deployed. It knows nothing of what the functions do.
+// Package replay implements the part of the Lambda runtime API that a function
+// needs. It runs a built bootstrap as a process, sends it events and receives
+// its responses. So events/ is replayed against the same program that is
+// deployed. The package does not know what the functions do.
 package replay

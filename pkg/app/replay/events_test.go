@@ -10,7 +10,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
-	"svc/pkg/gateway/emulator"
+	"svc/pkg/edge/gateway/emulator"
 )
 
 const (
@@ -22,14 +22,19 @@ const (
 
 // route finds the template's route of a request.
 func route(routes []emulator.Route, method, path string) (emulator.Route, map[string]string) {
-	best, found, score := emulator.Route{Path: emulator.Default, Method: "ANY", Function: "DocsFunction"}, map[string]string(nil), -1
+	best, found, score := emulator.Route{Path: emulator.Default, Method: "ANY", Function: "DocsFunction"},
+		map[string]string(nil), -1
 	for _, r := range routes {
 		if r.Path == emulator.Default || (r.Method != "ANY" && r.Method != method) {
 			continue
 		}
 		parameters, fixed, ok := match(strings.Split(r.Path, "/"), strings.Split(path, "/"))
-		if ok && fixed > score {
-			best, found, score = r, parameters, fixed
+		points := 2 * fixed
+		if r.Method == method { // goes before ANY of the same path
+			points++
+		}
+		if ok && points > score {
+			best, found, score = r, parameters, points
 		}
 	}
 	return best, found
@@ -57,7 +62,8 @@ func match(pattern, path []string) (parameters map[string]string, fixed int, ok 
 }
 
 func (r request) headers() map[string]string {
-	h := map[string]string{"host": host, "user-agent": agent, "accept": "*/*", "x-forwarded-for": sourceIP, "x-forwarded-proto": "https", "x-forwarded-port": "443"}
+	h := map[string]string{"host": host, "user-agent": agent, "accept": "*/*", "x-forwarded-for": sourceIP,
+		"x-forwarded-proto": "https", "x-forwarded-port": "443"}
 	if r.person != "" {
 		h["authorization"] = "Bearer {{" + r.person + "}}"
 	}
@@ -78,16 +84,31 @@ func (r request) payload() (body string, encoded bool) {
 	return r.body, false
 }
 
+// events makes the files of the request, by payload.
+func (r request) events(routes []emulator.Route) map[string][]byte {
+	to, parameters := route(routes, r.method, r.path)
+	return map[string][]byte{"v2": indented(r.v2(to, parameters)), "v1": indented(r.v1(to, parameters))}
+}
+
+// routeKey is the route's key in an event of payload 2.0.
+func routeKey(r emulator.Route) string {
+	if r.Path == emulator.Default {
+		return emulator.Default
+	}
+	return r.Method + " " + r.Path
+}
+
 // v2 makes the payload 2.0 of the request.
 func (r request) v2(to emulator.Route, parameters map[string]string) any {
-	key := to.Method + " " + to.Path
-	if to.Path == emulator.Default {
-		key = emulator.Default
-	}
-	e := events.APIGatewayV2HTTPRequest{Version: "2.0", RouteKey: key, RawPath: r.path, RawQueryString: r.query, Headers: r.headers(), PathParameters: parameters,
-		RequestContext: events.APIGatewayV2HTTPRequestContext{RouteKey: key, AccountID: "123456789012", APIID: "a1b2c3d4e5", Stage: "$default",
-			RequestID: "replayed=", DomainName: host, DomainPrefix: "a1b2c3d4e5", Time: "01/Jun/2026:12:00:00 +0000", TimeEpoch: at,
-			HTTP: events.APIGatewayV2HTTPRequestContextHTTPDescription{Method: r.method, Path: r.path, Protocol: "HTTP/1.1", SourceIP: sourceIP, UserAgent: agent}}}
+	key := routeKey(to)
+	e := events.APIGatewayV2HTTPRequest{Version: "2.0", RouteKey: key, RawPath: r.path, RawQueryString: r.query,
+		Headers: r.headers(), PathParameters: parameters,
+		RequestContext: events.APIGatewayV2HTTPRequestContext{RouteKey: key, AccountID: "123456789012", APIID: "a1b2c3d4e5",
+			Stage:     "$default",
+			RequestID: "replayed=", DomainName: host, DomainPrefix: "a1b2c3d4e5", Time: "01/Jun/2026:12:00:00 +0000",
+			TimeEpoch: at,
+			HTTP: events.APIGatewayV2HTTPRequestContextHTTPDescription{Method: r.method, Path: r.path, Protocol: "HTTP/1.1",
+				SourceIP: sourceIP, UserAgent: agent}}}
 	e.Body, e.IsBase64Encoded = r.payload()
 	for name, values := range r.values() {
 		if e.QueryStringParameters == nil {
@@ -108,9 +129,12 @@ func (r request) v1(to emulator.Route, parameters map[string]string) any {
 	for name, value := range r.headers() {
 		multi[name] = []string{value}
 	}
-	e := events.APIGatewayProxyRequest{Resource: resource, Path: r.path, HTTPMethod: r.method, Headers: r.headers(), MultiValueHeaders: multi, PathParameters: parameters,
-		RequestContext: events.APIGatewayProxyRequestContext{AccountID: "123456789012", ResourceID: "res", Stage: "live", DomainName: "api.svc.example", DomainPrefix: "api", RequestID: "replayed", Protocol: "HTTP/1.1",
-			ResourcePath: resource, Path: r.path, HTTPMethod: r.method, APIID: "a1b2c3d4e5", RequestTime: "01/Jun/2026:12:00:00 +0000", RequestTimeEpoch: at,
+	e := events.APIGatewayProxyRequest{Resource: resource, Path: r.path, HTTPMethod: r.method, Headers: r.headers(),
+		MultiValueHeaders: multi, PathParameters: parameters,
+		RequestContext: events.APIGatewayProxyRequestContext{AccountID: "123456789012", ResourceID: "res", Stage: "live",
+			DomainName: "api.svc.example", DomainPrefix: "api", RequestID: "replayed", Protocol: "HTTP/1.1",
+			ResourcePath: resource, Path: r.path, HTTPMethod: r.method, APIID: "a1b2c3d4e5",
+			RequestTime: "01/Jun/2026:12:00:00 +0000", RequestTimeEpoch: at,
 			Identity: events.APIGatewayRequestIdentity{SourceIP: sourceIP, UserAgent: agent}}}
 	e.Body, e.IsBase64Encoded = r.payload()
 	if values := r.values(); len(values) > 0 {

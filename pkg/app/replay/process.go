@@ -17,10 +17,10 @@ import (
 	"time"
 )
 
-// Process is one function, running. It takes one event at a time, as a
-// function's environment in Lambda does.
+// Process is one running function. It handles one event at a time, like a
+// Lambda execution environment.
 type Process struct {
-	// Ready is how long the process took from its start to asking for work.
+	// Ready is the time from the start of the process until it asked for work.
 	Ready time.Duration
 
 	name   string
@@ -49,25 +49,28 @@ type result struct {
 	err    error
 }
 
-// Timeout is the time that one event may take.
-const Timeout = 30 * time.Second
+// Timeout is the limit for one event.
+const Timeout = 5 * time.Minute
 
-// Start runs the program with the environment (NAME=value) beside what every
-// function has in Lambda. What it prints goes to output.
+// Start runs the program with the environment (NAME=value), in addition to the
+// variables that Lambda sets. Its output goes to output.
 func Start(name, program string, environment []string, output io.Writer) (*Process, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("runtime API: %w", err)
 	}
-	p := &Process{name: name, ended: make(chan struct{}), next: make(chan invocation), waits: map[string]chan result{}, asked: make(chan struct{})}
+	p := &Process{name: name, ended: make(chan struct{}), next: make(chan invocation), waits: map[string]chan result{},
+		asked: make(chan struct{})}
 	p.server = &http.Server{Handler: p.routes(), ReadHeaderTimeout: 10 * time.Second}
-	go func() { _ = p.server.Serve(listener) }() // ends with Stop
+	go func() { _ = p.server.Serve(listener) }() // Stop ends it
 	p.cmd = exec.Command(program)
 	p.cmd.Env = append([]string{"AWS_LAMBDA_RUNTIME_API=" + listener.Addr().String(), "AWS_LAMBDA_FUNCTION_NAME=" + name,
-		"AWS_LAMBDA_FUNCTION_VERSION=1", "AWS_LAMBDA_FUNCTION_MEMORY_SIZE=512", "AWS_REGION=us-east-1", "AWS_ACCESS_KEY_ID=local",
-		"AWS_SECRET_ACCESS_KEY=local", "AWS_EC2_METADATA_DISABLED=true", "PATH=" + os.Getenv("PATH"), "HOME=" + os.TempDir()}, environment...)
+		"AWS_LAMBDA_FUNCTION_VERSION=1", "AWS_LAMBDA_FUNCTION_MEMORY_SIZE=512", "AWS_REGION=us-east-1",
+		"AWS_ACCESS_KEY_ID=local",
+		"AWS_SECRET_ACCESS_KEY=local", "AWS_EC2_METADATA_DISABLED=true", "PATH=" + os.Getenv("PATH"), "HOME=" + os.TempDir()},
+		environment...)
 	p.cmd.Stdout, p.cmd.Stderr = output, output
-	p.mu.Lock() // the process asks over the wire, which orders nothing in memory
+	p.mu.Lock() // the process asks over the network, which gives no happens-before order
 	p.began = time.Now()
 	p.mu.Unlock()
 	if err := p.cmd.Start(); err != nil {
@@ -81,8 +84,8 @@ func Start(name, program string, environment []string, output io.Writer) (*Proce
 	return p, nil
 }
 
-// Invoke hands the process an event and gives its answer. A function that
-// fails, ends or takes longer than Timeout is an error.
+// Invoke sends the process an event and returns its response. It returns an
+// error if the function fails, exits or exceeds Timeout.
 func (p *Process) Invoke(ctx context.Context, event json.RawMessage) (json.RawMessage, error) {
 	p.one.Lock()
 	defer p.one.Unlock()
@@ -116,12 +119,16 @@ func (p *Process) Invoke(ctx context.Context, event json.RawMessage) (json.RawMe
 	}
 }
 
-// First is Invoke for the first event, and how long it was from the start of
-// the process to the answer.
+// First is Invoke for the first event. It also returns the time from the start
+// of the process to the response.
 func (p *Process) First(ctx context.Context, event json.RawMessage) (json.RawMessage, time.Duration, error) {
 	answer, err := p.Invoke(ctx, event)
 	return answer, time.Since(p.began), err
 }
+
+// Ask sends the process SIGUSR1, at which a measured function reports what it
+// has used.
+func (p *Process) Ask() error { return p.cmd.Process.Signal(syscall.SIGUSR1) }
 
 // Stop ends the process.
 func (p *Process) Stop() {
@@ -147,7 +154,8 @@ func (p *Process) routes() http.Handler {
 	mux.HandleFunc("POST "+root+"invocation/{id}/error", func(w http.ResponseWriter, r *http.Request) {
 		p.take(w, r.PathValue("id"), result{nil, failure(r)})
 	})
-	mux.HandleFunc("POST "+root+"init/error", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusAccepted) })
+	mux.HandleFunc("POST "+root+"init/error",
+		func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusAccepted) })
 	return mux
 }
 

@@ -18,7 +18,8 @@ import (
 
 	"svc"
 	"svc/pkg/app"
-	"svc/pkg/gateway/emulator"
+	"svc/pkg/edge/gateway/emulator"
+	"svc/pkg/local/testkit"
 )
 
 var update = flag.Bool("update", false, "write the events and the golden answers anew")
@@ -29,18 +30,19 @@ const eventsDir = "../../../events"
 // template routes it to, payload 2.0 and payload 1.0 on a table each. One
 // golden answer holds for both.
 func TestReplay(t *testing.T) {
+	testkit.Long(t)
 	routes, err := emulator.Routes(svc.Template)
-	must(t, err)
+	testkit.Must(t, err)
+	all := requests(t)
 	if *update {
-		write(t, routes)
+		write(t, routes, all)
 	}
 	for _, payload := range []string{"v2", "v1"} {
 		t.Run(payload, func(t *testing.T) {
 			s := start(t)
 			made := map[string]string{}
-			for _, file := range list(t, filepath.Join(eventsDir, "api", payload)) {
-				name := strings.TrimSuffix(filepath.Base(file), ".json")
-				t.Run(name, func(t *testing.T) { s.replay(t, routes, file, name, payload == "v2" && *update, made) })
+			for _, r := range all {
+				t.Run(r.name, func(t *testing.T) { s.replay(t, routes, payload, r.name, made) })
 			}
 			s.measures(t)
 		})
@@ -49,52 +51,89 @@ func TestReplay(t *testing.T) {
 
 // measures holds every function that reads the table to measuring what it used,
 // and those that answer requests to measuring errors by their code.
-func (s *service) measures(t *testing.T) {
+func (s *deployment) measures(t *testing.T) {
 	t.Helper()
 	s.output.mu.Lock()
 	defer s.output.mu.Unlock()
-	used, errors := map[string]float64{}, map[string]float64{}
+	of := map[string]string{} // function by operation
+	for _, r := range app.Rows(nil) {
+		of[r.ID] = app.FunctionOf(r.Path)
+	}
+	used, errors, counted := map[string]float64{}, map[string]int{}, map[string]bool{}
 	for text := range bytes.Lines(s.output.text) {
 		var line struct {
-			Function, Error               string
-			ReadUnits, WriteUnits, Errors float64
+			Function, Operation string
+			Error               string // of a request: its own line's error, or the authorization server's Error
+			Agent               bool
+			Failures            *int
+			ReadUnits           float64
+			Reads               float64 `json:"read_units"`
 		}
-		if json.Unmarshal(text, &line) == nil {
-			used[line.Function] += line.ReadUnits + line.WriteUnits
-			errors[line.Function+" "+line.Error] += line.Errors
+		if json.Unmarshal(text, &line) != nil {
+			continue
 		}
+		name := line.Function
+		switch counted[name] = counted[name] || line.Failures != nil; {
+		case line.Agent:
+			name = app.MCP
+		case name == "":
+			name = of[line.Operation]
+		}
+		used[name] += line.ReadUnits + line.Reads
+		errors[name+" "+line.Error]++
 	}
 	for name, kind := range functions {
 		if kind != "schedule" && name != app.Docs && used[name] == 0 {
 			t.Errorf("%s measures no units", name)
 		}
+		if kind == "request" && name != app.Docs && !counted[name] {
+			t.Errorf("%s counts no failures", name)
+		}
 	}
-	for _, name := range []string{app.Trips + " unauthorized", app.Me + " invalid_request", app.OAuth + " invalid_redirect_uri", app.OAuth + " not_found"} {
+	for _, name := range []string{app.Trips + " unauthorized", app.Me + " invalid_request",
+		app.OAuth + " invalid_redirect_uri", app.OAuth + " not_found"} {
 		if errors[name] == 0 {
 			t.Errorf("no errors of %s are measured: %v", name, errors)
 		}
 	}
 }
 
-func write(t *testing.T, routes []emulator.Route) {
+// write writes the events, and removes the files of events that are no more.
+func write(t *testing.T, routes []emulator.Route, all []request) {
 	t.Helper()
 	for _, dir := range []string{"v1", "v2", "golden"} {
-		dir = filepath.Join(eventsDir, "api", dir)
-		must(t, os.RemoveAll(dir))
-		must(t, os.MkdirAll(dir, 0o755))
+		testkit.Must(t, os.MkdirAll(filepath.Join(eventsDir, "api", dir), 0o755))
+		for _, name := range names(t, dir) {
+			if !slices.ContainsFunc(all, func(r request) bool { return r.name == name }) {
+				testkit.Must(t, os.Remove(eventFile(dir, name)))
+			}
+		}
 	}
-	for i, r := range requests {
-		to, parameters := route(routes, r.method, r.path)
-		name := fmt.Sprintf("%02d-%s.json", i+1, r.name)
-		must(t, os.WriteFile(filepath.Join(eventsDir, "api", "v2", name), indented(r.v2(to, parameters)), 0o644))
-		must(t, os.WriteFile(filepath.Join(eventsDir, "api", "v1", name), indented(r.v1(to, parameters)), 0o644))
+	for _, r := range all {
+		for payload, text := range r.events(routes) {
+			testkit.Must(t, os.WriteFile(eventFile(payload, r.name), text, 0o644))
+		}
 	}
+}
+
+func eventFile(dir, name string) string { return filepath.Join(eventsDir, "api", dir, name+".json") }
+
+// names lists the events of a folder, sorted.
+func names(t *testing.T, dir string) (out []string) {
+	t.Helper()
+	files, err := filepath.Glob(eventFile(dir, "*"))
+	testkit.Must(t, err)
+	for _, file := range files {
+		out = append(out, strings.TrimSuffix(filepath.Base(file), ".json"))
+	}
+	slices.Sort(out)
+	return out
 }
 
 func list(t *testing.T, dir string) []string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*.json"))
-	must(t, err)
+	testkit.Must(t, err)
 	if len(files) == 0 {
 		t.Fatalf("%s has no events (go test ./pkg/app/replay -update writes them)", dir)
 	}
@@ -106,9 +145,9 @@ func list(t *testing.T, dir string) []string {
 // a token of a person, an id that an earlier answer gave.
 var placeholders = regexp.MustCompile(`\{\{([^}]+)\}\}`)
 
-func (s *service) replay(t *testing.T, routes []emulator.Route, file, name string, golden bool, made map[string]string) {
-	text, err := os.ReadFile(file)
-	must(t, err)
+func (s *deployment) replay(t *testing.T, routes []emulator.Route, payload, name string, made map[string]string) {
+	text, err := os.ReadFile(eventFile(payload, name))
+	testkit.Must(t, err)
 	event := placeholders.ReplaceAllFunc(text, func(m []byte) []byte {
 		word := string(m[2 : len(m)-2])
 		if id := made[word]; id != "" {
@@ -122,22 +161,22 @@ func (s *service) replay(t *testing.T, routes []emulator.Route, file, name strin
 		t.Fatalf("%s: %v\n%s", function, err, s.output.tail())
 	}
 	got, raw := s.normal(t, answer)
-	if strings.Contains(name, "svc_submit_feedback") {
+	if name == "svc_submit_feedback" {
 		var post struct{ ID string }
-		must(t, json.Unmarshal(raw, &post))
+		testkit.Must(t, json.Unmarshal(raw, &post))
 		made["post"] = post.ID
 	}
-	s.drain(t) // what comes of a change is there before the next event
-	compare(t, filepath.Join(eventsDir, "api", "golden", name+".json"), indented(got), golden)
+	s.drain(t) // the effects of a change are there before the next event
+	compare(t, eventFile("golden", name), indented(got), payload == "v2" && *update)
 }
 
 func compare(t *testing.T, file string, got []byte, golden bool) {
 	t.Helper()
 	if golden {
-		must(t, os.WriteFile(file, got, 0o644))
+		testkit.Must(t, os.WriteFile(file, got, 0o644))
 	}
 	want, err := os.ReadFile(file)
-	must(t, err)
+	testkit.Must(t, err)
 	if diff := cmp.Diff(string(want), string(got)); diff != "" {
 		t.Error(diff)
 	}
@@ -147,7 +186,7 @@ func compare(t *testing.T, file string, got []byte, golden bool) {
 func functionOf(t *testing.T, routes []emulator.Route, event []byte) string {
 	t.Helper()
 	var e struct{ RouteKey, Resource, HTTPMethod string }
-	must(t, json.Unmarshal(event, &e))
+	testkit.Must(t, json.Unmarshal(event, &e))
 	method, path, _ := strings.Cut(e.RouteKey, " ")
 	if e.RouteKey == "" {
 		method, path = e.HTTPMethod, e.Resource
@@ -161,7 +200,7 @@ func functionOf(t *testing.T, routes []emulator.Route, event []byte) string {
 }
 
 // answered is an answer as it is kept: what changes from run to run is
-// replaced, and of a page the title is enough.
+// replaced by what is the same in every run, and of a page the title is enough.
 type answered struct {
 	Status  int               `json:"status"`
 	Headers map[string]string `json:"headers"`
@@ -172,14 +211,13 @@ type answered struct {
 var (
 	times   = regexp.MustCompile(`\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`)
 	ids     = regexp.MustCompile(`\b([a-z]{2,4})_[0-9A-HJKMNP-TV-Z]{26}\b`)
-	codes   = regexp.MustCompile(`"tripCode":"[0-9A-Z]{8}"`)
-	slugs   = regexp.MustCompile(`"slug":"[^"]*"`)
+	codes   = regexp.MustCompile(`("id":"trp_01K\d+","tripCode":")[0-9A-Z]{8}"`) // of a trip with a new id
 	secrets = regexp.MustCompile(`[A-Za-z0-9_-]{40,}`)
 	epochs  = regexp.MustCompile(`"(client_id_issued_at|expires_at)":\d+`)
 	titles  = regexp.MustCompile(`(?s)<title>(.*?)</title>`)
 )
 
-func (s *service) normal(t *testing.T, answer []byte) (answered, []byte) {
+func (s *deployment) normal(t *testing.T, answer []byte) (answered, []byte) {
 	t.Helper()
 	var a struct {
 		StatusCode        int
@@ -196,12 +234,13 @@ func (s *service) normal(t *testing.T, answer []byte) (answered, []byte) {
 	if a.IsBase64Encoded {
 		var err error
 		raw, err = base64.StdEncoding.DecodeString(a.Body)
-		must(t, err)
+		testkit.Must(t, err)
 	}
 	out := answered{Status: a.StatusCode, Headers: map[string]string{}}
 	header := func(name, value string) {
 		switch name = strings.ToLower(name); name {
-		case "content-type", "cache-control", "www-authenticate", "allow", "location", "idempotent-replayed", "access-control-allow-origin":
+		case "content-type", "cache-control", "www-authenticate", "allow", "location", "idempotent-replayed",
+			"access-control-allow-origin":
 			out.Headers[name] = s.masked(value)
 		case "set-cookie":
 			cookie, _, _ := strings.Cut(value, "=")
@@ -227,76 +266,72 @@ func (s *service) normal(t *testing.T, answer []byte) (answered, []byte) {
 	case title != nil:
 		out.Body = "page: " + s.masked(string(title[1]))
 	case len(raw) > 20_000:
-		out.Body = "more than 20,000 bytes" // the OpenAPI document has a golden file of its own
+		out.Body = "more than 20,000 bytes" // the OpenAPI document has its own golden file
 	case len(raw) > 0:
-		d := json.NewDecoder(bytes.NewReader([]byte(s.masked(string(raw)))))
-		d.UseNumber()
-		if err := d.Decode(&out.Body); err != nil {
+		masked := json.RawMessage(s.masked(string(raw)))
+		if !json.Valid(masked) {
 			t.Fatalf("neither JSON nor a page: %s", raw)
 		}
+		out.Body = masked
 	}
 	return out, raw
 }
 
-// masked replaces what is made anew in each run. What the demo made stays.
-func (s *service) masked(text string) string {
+// masked replaces what is made anew in each run: the nth new identifier of a
+// kind in an answer becomes number n of that kind, a new time one fixed moment.
+// So an answer stays a valid one, and changes only when the service does. The
+// demo's own identifiers begin 01J, its times end at demoNow.
+func (s *deployment) masked(text string) string {
 	text = strings.ReplaceAll(text, s.BaseURL, "{base_url}")
+	numbers, last := map[string]int{}, map[string]int{}
 	text = ids.ReplaceAllStringFunc(text, func(id string) string {
 		kind, rest, _ := strings.Cut(id, "_")
-		if strings.HasPrefix(rest, "01JMETR0") || strings.HasPrefix(rest, "01JHARB0R") || strings.HasPrefix(rest, "01JB0TH") {
+		if strings.HasPrefix(rest, "01J") || rest == "01ARZ3NDEKTSV4RRFFQ69G5FAV" {
 			return id
 		}
-		return "<" + kind + ">"
+		if numbers[id] == 0 {
+			last[kind]++
+			numbers[id] = last[kind]
+		}
+		return fmt.Sprintf("%s_01K%023d", kind, numbers[id])
 	})
 	text = times.ReplaceAllStringFunc(text, func(at string) string {
-		if at < "2026-06-01T12:00:01" { // the demo's
+		if at < "2026-06-01T12:00:01" {
 			return at
 		}
-		return "<time>"
+		return "2026-06-01T12:05:00.000Z"
 	})
-	text = codes.ReplaceAllString(text, `"tripCode":"<code>"`)
-	text = slugs.ReplaceAllString(text, `"slug":"<slug>"`)
-	text = epochs.ReplaceAllString(text, `"$1":"<time>"`)
+	text = codes.ReplaceAllString(text, `${1}7K3M9QXZ"`)
+	text = epochs.ReplaceAllString(text, `"$1":1780315500`)
 	return secrets.ReplaceAllString(text, "<secret>")
 }
 
 // TestEventsAreComplete: every operation and every route has events of both
-// payloads, and each event its golden answer.
+// payloads, as the list makes them, and each event its golden answer.
 func TestEventsAreComplete(t *testing.T) {
 	routes, err := emulator.Routes(svc.Template)
-	must(t, err)
-	seen := map[string]bool{}
-	names := func(dir string) (out []string) {
-		for _, file := range list(t, filepath.Join(eventsDir, "api", dir)) {
-			out = append(out, filepath.Base(file))
+	testkit.Must(t, err)
+	seen, want := map[string]bool{}, []string(nil)
+	for _, r := range requests(t) {
+		want = append(want, r.name)
+		to, _ := route(routes, r.method, r.path)
+		seen[routeKey(to)] = true
+		for payload, text := range r.events(routes) {
+			kept, err := os.ReadFile(eventFile(payload, r.name))
+			if diff := cmp.Diff(string(text), string(kept)); err != nil || diff != "" {
+				t.Errorf("%s of %s (make golden): %v %s", payload, r.name, err, diff)
+			}
 		}
-		return out
 	}
-	v2 := names("v2")
-	for _, dir := range []string{"v1", "golden"} {
-		if diff := cmp.Diff(v2, names(dir)); diff != "" {
-			t.Errorf("%s: %s", dir, diff)
+	slices.Sort(want)
+	for _, dir := range []string{"v1", "v2", "golden"} {
+		if diff := cmp.Diff(want, names(t, dir)); diff != "" {
+			t.Errorf("%s (make golden): %s", dir, diff)
 		}
-	}
-	for _, name := range v2 {
-		text, err := os.ReadFile(filepath.Join(eventsDir, "api", "v2", name))
-		must(t, err)
-		var e struct{ RouteKey string }
-		must(t, json.Unmarshal(text, &e))
-		seen[e.RouteKey] = true
 	}
 	for _, r := range routes {
-		key := r.Method + " " + r.Path
-		if r.Path == emulator.Default {
-			key = emulator.Default
-		}
-		if !seen[key] {
-			t.Errorf("no event for the route %s", key)
-		}
-	}
-	for _, row := range app.Rows(nil) {
-		if !slices.ContainsFunc(v2, func(name string) bool { return strings.Contains(strings.TrimSuffix(name, ".json")+"-", "-"+row.ID+"-") }) {
-			t.Errorf("no event is named after %s", row.ID)
+		if !seen[routeKey(r)] {
+			t.Errorf("the route %s has no event: add a request to listed in pkg/app/replay/cases_test.go", routeKey(r))
 		}
 	}
 }

@@ -13,24 +13,29 @@ import (
 	"testing"
 	"time"
 
-	"svc"
 	"svc/pkg/app/replay"
-	"svc/pkg/gateway/emulator"
-	"svc/pkg/local"
+	"svc/pkg/data/table"
+	"svc/pkg/edge/gateway/emulator"
 	"svc/pkg/local/demo"
+	"svc/pkg/local/service"
+	"svc/pkg/local/testkit"
 	"svc/pkg/oauth/flow"
-	"svc/pkg/table"
 )
 
 // functions are the logical ids of the template, and what sets them off.
 var functions = map[string]string{
-	"OAuthFunction": "request", "TripsFunction": "request", "FleetFunction": "request", "SettingsFunction": "request", "ReportsFunction": "request",
+	"OAuthFunction": "request", "TripsFunction": "request", "FleetFunction": "request", "SettingsFunction": "request",
+	"ReportsFunction":  "request",
 	"DeliveryFunction": "request", "FeedbackFunction": "request", "MeFunction": "request", "DocsFunction": "request",
+	"MCPFunction":        "request",
 	"SettlementFunction": "stream", "ProjectionFunction": "stream", "KeysFunction": "schedule",
 }
 
 // folder of a function's main package: TripsFunction is functions/trips.
 func folder(function string) string { return strings.ToLower(strings.TrimSuffix(function, "Function")) }
+
+// builtIn is the folder of the built functions, "" while none is built.
+var builtIn string
 
 // bootstraps builds every function, once for all tests of the process.
 var bootstraps = sync.OnceValues(func() (string, error) {
@@ -38,7 +43,9 @@ var bootstraps = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	cmd := exec.Command("go", "build", "-tags=lambda.norpc", "-trimpath", "-buildvcs=false", "-ldflags=-s -w -buildid=", "-o", dir+"/", "svc/functions/...", "svc/pkg/app/replay/testdata/hello")
+	builtIn = dir
+	cmd := exec.Command("go", "build", "-tags=lambda.norpc", "-trimpath", "-buildvcs=false", "-ldflags=-s -w -buildid=",
+		"-o", dir+"/", "svc/functions/...", "svc/pkg/app/replay/testdata/hello")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return dir, fmt.Errorf("go build: %w\n%s", err, out)
@@ -48,8 +55,8 @@ var bootstraps = sync.OnceValues(func() (string, error) {
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if dir, _ := bootstraps(); dir != "" {
-		_ = os.RemoveAll(dir)
+	if builtIn != "" {
+		_ = os.RemoveAll(builtIn)
 	}
 	os.Exit(code)
 }
@@ -58,10 +65,10 @@ func TestMain(m *testing.M) {
 // of the demo is the same in every run.
 var demoNow = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
 
-// service is a table with the demo, the functions as processes, the local
+// deployment is a table with the demo, the functions as processes, the local
 // gateway in front and the stream behind.
-type service struct {
-	*local.Service
+type deployment struct {
+	*service.Service
 	processes   map[string]*replay.Process
 	environment []string
 	dir         string
@@ -69,7 +76,7 @@ type service struct {
 	output      *log
 
 	mu        sync.Mutex
-	delivered map[string][]map[string]any // the first records that each stream function was given
+	delivered map[string][]map[string]any // the records that each stream function was given
 }
 
 // log keeps what the processes say, for when a test fails.
@@ -92,11 +99,12 @@ func (l *log) tail() string {
 	return string(l.text[max(0, len(l.text)-3000):])
 }
 
-func start(t *testing.T) *service {
+func start(t *testing.T) *deployment {
 	t.Helper()
 	dir, err := bootstraps()
-	must(t, err)
-	s := &service{processes: map[string]*replay.Process{}, tokens: map[string]string{}, dir: dir, output: &log{}, delivered: map[string][]map[string]any{}}
+	testkit.Must(t, err)
+	s := &deployment{processes: map[string]*replay.Process{}, tokens: map[string]string{}, dir: dir, output: &log{},
+		delivered: map[string][]map[string]any{}}
 	t.Cleanup(func() {
 		if s.Service != nil {
 			s.Close()
@@ -108,24 +116,25 @@ func start(t *testing.T) *service {
 	data := t.TempDir()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
-	s.Service, err = local.StartService(ctx, local.ServiceOptions{Data: data, Memory: true, Table: "svc", Template: svc.Template,
-		Log: slog.New(slog.NewTextHandler(s.output, nil)), Build: s.build})
+	s.Service, err = service.Start(ctx, service.Options{Data: data, Memory: true, Table: "svc",
+		Template: testkit.Template(240), Log: slog.New(slog.NewTextHandler(s.output, nil)), Build: s.build})
 	if err != nil {
 		t.Fatalf("starting the service: %v\n%s", err, s.output.tail())
 	}
 	db, err := table.Open(ctx, table.Options{Table: s.Table, Endpoint: s.Endpoint, Wire: s.Wire})
-	must(t, err)
+	testkit.Must(t, err)
 	_, err = demo.Load(ctx, db, demoNow)
-	must(t, err)
+	testkit.Must(t, err)
 	s.drain(t)
 	return s
 }
 
 // build starts the processes.
-func (s *service) build(_ context.Context, at local.Place) (local.App, error) {
-	out := local.App{Functions: map[string]emulator.Function{}, Streams: map[string]func(context.Context, json.RawMessage) (json.RawMessage, error){},
+func (s *deployment) build(_ context.Context, at service.Environment) (service.App, error) {
+	out := service.App{Functions: map[string]emulator.Function{}, Streams: map[string]emulator.Function{},
 		Scheduled: map[string]func(context.Context) error{}}
-	s.environment = []string{"TABLE_NAME=" + at.Table, "AWS_ENDPOINT_URL_DYNAMODB=" + at.Endpoint, "BASE_URL=" + at.BaseURL,
+	s.environment = []string{"TABLE_NAME=" + at.Table, "AWS_ENDPOINT_URL_DYNAMODB=" + at.Endpoint,
+		"BASE_URL=" + at.BaseURL,
 		"SEALING_KEY_FILE=" + filepath.Join(at.Data, "sealing.key")}
 	for name, by := range functions {
 		p, err := replay.Start(name, filepath.Join(s.dir, folder(name)), s.environment, s.output)
@@ -151,17 +160,17 @@ func (s *service) build(_ context.Context, at local.Place) (local.App, error) {
 	return out, nil
 }
 
-// keep keeps the records of the first events.
-func (s *service) keep(function string, event json.RawMessage) {
+// keep keeps the records that a function is given.
+func (s *deployment) keep(function string, event json.RawMessage) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var e struct{ Records []map[string]any }
-	if len(s.delivered[function]) < 3 && json.Unmarshal(event, &e) == nil {
+	if json.Unmarshal(event, &e) == nil {
 		s.delivered[function] = append(s.delivered[function], e.Records...)
 	}
 }
 
-func (s *service) drain(t *testing.T) {
+func (s *deployment) drain(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
@@ -170,8 +179,8 @@ func (s *service) drain(t *testing.T) {
 	}
 }
 
-// token gives an access token of one of the demo's people, by mail address.
-func (s *service) token(t *testing.T, email string) string {
+// token returns an access token of one of the demo's people, by mail address.
+func (s *deployment) token(t *testing.T, email string) string {
 	t.Helper()
 	if token := s.tokens[email]; token != "" {
 		return token
@@ -180,18 +189,12 @@ func (s *service) token(t *testing.T, email string) string {
 		if one.Email != email {
 			continue
 		}
-		tokens, err := flow.Token(context.Background(), flow.Options{BaseURL: s.BaseURL, Tenant: one.Tenant, Audience: string(one.Audience), Email: email, Password: demo.Password})
+		tokens, err := flow.Token(context.Background(), flow.Options{BaseURL: s.BaseURL, Tenant: one.Tenant,
+			Audience: string(one.Audience), Email: email, Password: demo.Password})
 		if err != nil {
 			t.Fatalf("signing in as %s: %v\n%s", email, err, s.output.tail())
 		}
 		s.tokens[email] = tokens.AccessToken
 	}
 	return s.tokens[email]
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

@@ -3,17 +3,23 @@ package replay_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
+
+	"svc/pkg/local/testkit"
 )
 
 // TestReplayStreams sends the events of events/stream and events/schedule to
 // the built functions, on a table where all that they tell was done before:
 // each answers as its golden file says, and nothing changes.
 func TestReplayStreams(t *testing.T) {
+	testkit.Long(t)
 	s := start(t)
 	if *update {
 		s.writeStreams(t)
@@ -24,7 +30,7 @@ func TestReplayStreams(t *testing.T) {
 			name := strings.TrimSuffix(filepath.Base(file), ".json")
 			t.Run(name, func(t *testing.T) {
 				event, err := os.ReadFile(file)
-				must(t, err)
+				testkit.Must(t, err)
 				group, _, _ := strings.Cut(name, "-")
 				function := strings.ToUpper(group[:1]) + group[1:] + "Function"
 				answer, err := s.processes[function].Invoke(context.Background(), event)
@@ -32,7 +38,7 @@ func TestReplayStreams(t *testing.T) {
 					t.Fatalf("%v\n%s", err, s.output.tail())
 				}
 				var got any
-				must(t, json.Unmarshal(answer, &got))
+				testkit.Must(t, json.Unmarshal(answer, &got))
 				compare(t, filepath.Join(eventsDir, dir, "golden", name+".json"), indented(got), *update)
 			})
 		}
@@ -44,26 +50,22 @@ func TestReplayStreams(t *testing.T) {
 }
 
 // state is what the stream functions made: wallets and report.
-func (s *service) state(t *testing.T) string {
+func (s *deployment) state(t *testing.T) string {
 	t.Helper()
 	var all strings.Builder
-	for _, name := range []string{"svc_reports_summary", "svc_wallet_totals", "svc_wallet_totals-detail", "svc_my_wallet"} {
-		files, err := filepath.Glob(filepath.Join(eventsDir, "api", "v2", "*-"+name+".json"))
-		must(t, err)
-		if len(files) != 1 {
-			t.Fatalf("%d events are named after %s", len(files), name)
-		}
-		text, err := os.ReadFile(files[0])
-		must(t, err)
+	for _, name := range []string{"svc_reports_summary", "svc_wallet_totals", "svc_wallet_totals-detail",
+		"svc_my_wallet"} {
+		text, err := os.ReadFile(eventFile("v2", name))
+		testkit.Must(t, err)
 		event := placeholders.ReplaceAllFunc(text, func(m []byte) []byte { return []byte(s.token(t, string(m[2:len(m)-2]))) })
 		function := "ReportsFunction"
 		if name == "svc_my_wallet" {
 			function = "MeFunction"
 		}
 		answer, err := s.processes[function].Invoke(context.Background(), event)
-		must(t, err)
+		testkit.Must(t, err)
 		var a struct{ Body string }
-		must(t, json.Unmarshal(answer, &a))
+		testkit.Must(t, json.Unmarshal(answer, &a))
 		all.WriteString(a.Body)
 	}
 	return all.String()
@@ -71,45 +73,64 @@ func (s *service) state(t *testing.T) string {
 
 // writeStreams keeps the events that the stream delivered of the demo, and
 // one with a broken record.
-func (s *service) writeStreams(t *testing.T) {
+func (s *deployment) writeStreams(t *testing.T) {
 	t.Helper()
 	for _, dir := range []string{"stream/golden", "schedule/golden"} {
-		must(t, os.MkdirAll(filepath.Join(eventsDir, dir), 0o755))
+		testkit.Must(t, os.MkdirAll(filepath.Join(eventsDir, dir), 0o755))
 	}
 	for _, name := range []string{"settlement", "projection"} {
 		function := strings.ToUpper(name[:1]) + name[1:] + "Function"
-		must(t, os.WriteFile(filepath.Join(eventsDir, "stream", name+".json"), indented(s.records(t, function)), 0o644))
+		testkit.Must(t, os.WriteFile(filepath.Join(eventsDir, "stream", name+".json"), indented(s.records(t, function)),
+			0o644))
 	}
-	must(t, os.WriteFile(filepath.Join(eventsDir, "stream", "settlement-broken.json"), indented(s.broken(t, "SettlementFunction")), 0o644))
-	must(t, os.WriteFile(filepath.Join(eventsDir, "schedule", "keys.json"), indented(map[string]any{"version": "0", "id": "replayed", "source": "aws.scheduler",
-		"detail-type": "Scheduled Event", "detail": map[string]any{}, "resources": []string{"arn:aws:scheduler:eu-central-1:123456789012:schedule/default/rotation"},
-		"account": "123456789012", "region": "eu-central-1", "time": "2026-06-01T12:00:00Z"}), 0o644))
+	testkit.Must(t, os.WriteFile(filepath.Join(eventsDir, "stream", "settlement-broken.json"),
+		indented(s.broken(t, "SettlementFunction")), 0o644))
+	testkit.Must(t, os.WriteFile(filepath.Join(eventsDir, "schedule", "settlement.json"),
+		indented(map[string]any{"sweep": true}), 0o644))
+	testkit.Must(t, os.WriteFile(filepath.Join(eventsDir, "schedule", "keys.json"),
+		indented(map[string]any{"version": "0", "id": "replayed", "source": "aws.scheduler",
+			"detail-type": "Scheduled Event", "detail": map[string]any{},
+			"resources": []string{"arn:aws:scheduler:eu-central-1:123456789012:schedule/default/rotation"},
+			"account":   "123456789012", "region": "eu-central-1", "time": "2026-06-01T12:00:00Z"}), 0o644))
 }
 
-// records gives the first three records that a function was given.
-func (s *service) records(t *testing.T, function string) map[string][]map[string]any {
+// records returns three of the records that a function was given. They are the
+// first by key and numbered anew, and so the same in every run.
+func (s *deployment) records(t *testing.T, function string) map[string][]map[string]any {
 	t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.delivered[function]) < 3 {
-		t.Fatalf("%s was given %d records", function, len(s.delivered[function]))
+	all := slices.Clone(s.delivered[function])
+	if len(all) < 3 {
+		t.Fatalf("%s was given %d records", function, len(all))
 	}
-	e := map[string][]map[string]any{"Records": s.delivered[function][:3]}
-	for _, r := range e["Records"] {
-		r["dynamodb"].(map[string]any)["ApproximateCreationDateTime"] = at / 1000
+	slices.SortStableFunc(all, func(a, b map[string]any) int { return strings.Compare(recordKey(a), recordKey(b)) })
+	for i, r := range all[:3] {
+		number := strconv.Itoa(i + 1)
+		r["eventID"], r["eventSourceARN"] = number,
+			"arn:aws:dynamodb:eu-central-1:123456789012:table/svc/stream/2026-06-01T12:00:00.000"
+		change := r["dynamodb"].(map[string]any)
+		change["SequenceNumber"], change["ApproximateCreationDateTime"] = number, at/1000
 	}
-	return e
+	return map[string][]map[string]any{"Records": all[:3]}
+}
+
+// recordKey orders records by the item's key, then by what happened to it.
+func recordKey(r map[string]any) string {
+	change := r["dynamodb"].(map[string]any)
+	return fmt.Sprint(change["Keys"], r["eventName"], change["NewImage"])
 }
 
 // broken is records with a second one that is about another trip, not settled
 // yet, whose document cannot be read.
-func (s *service) broken(t *testing.T, function string) any {
+func (s *deployment) broken(t *testing.T, function string) any {
 	t.Helper()
 	e := s.records(t, function)
 	second, err := json.Marshal(e["Records"][1])
-	must(t, err)
+	testkit.Must(t, err)
 	var r map[string]any
-	must(t, json.Unmarshal(regexp.MustCompile(`TRIP#trp_\w+\d{4}`).ReplaceAll(second, []byte("TRIP#"+trip("9999"))), &r))
+	testkit.Must(t, json.Unmarshal(regexp.MustCompile(`TRIP#trp_\w+\d{4}`).ReplaceAll(second,
+		[]byte("TRIP#"+trip("9999"))), &r))
 	r["dynamodb"].(map[string]any)["NewImage"].(map[string]any)["doc"] = map[string]string{"S": "{"}
 	e["Records"][1] = r
 	return e

@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 	"time"
 
-	"svc/pkg/address"
-	"svc/pkg/audit"
-	"svc/pkg/delivery"
-	"svc/pkg/ids"
-	"svc/pkg/payment"
-	"svc/pkg/table"
-	"svc/pkg/timestamp"
+	"svc/pkg/base/ids"
+	"svc/pkg/base/timestamp"
+	"svc/pkg/data/audit"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/address"
+	"svc/pkg/domain/delivery"
+	"svc/pkg/domain/payment"
 )
 
 // order is one order of the demo.
@@ -23,12 +23,13 @@ type order struct {
 	lines                   []delivery.Line
 }
 
-// taken is how long after it was placed an order came to a status.
-var taken = map[string]time.Duration{"ACCEPTED": 2 * time.Minute, "PREPARING": 5 * time.Minute, "READY": 19 * time.Minute,
+// untilStatus is the time from placing an order until it reached a status.
+var untilStatus = map[string]time.Duration{"ACCEPTED": 2 * time.Minute, "PREPARING": 5 * time.Minute,
+	"READY":     19 * time.Minute,
 	"PICKED_UP": 24 * time.Minute, "DELIVERED": 38 * time.Minute, "CANCELLED": 4 * time.Minute}
 
-// delivery writes businesses and orders, and what riders keep for later:
-// addresses and cards.
+// delivery writes businesses, orders, and the riders' saved addresses and
+// cards.
 func (l *loader) delivery(ctx context.Context, t table.Tenant, p place) error {
 	slug := p.tenant.Slug
 	for _, b := range p.businesses {
@@ -38,8 +39,9 @@ func (l *loader) delivery(ctx context.Context, t table.Tenant, p place) error {
 	}
 	for i, o := range p.orders {
 		at := l.now.Add(-o.ago)
-		moved := at.Add(taken[o.status])
-		n := delivery.Order{ID: id(ids.Order, slug, i+1), OrderCode: code(slug, 500+i), Status: o.status, BusinessID: id(ids.Business, slug, o.business),
+		moved := at.Add(untilStatus[o.status])
+		n := delivery.Order{ID: id(ids.Order, slug, i+1), OrderCode: code(slug, 500+i), Status: o.status,
+			BusinessID: id(ids.Business, slug, o.business),
 			CustomerID: id(ids.Customer, slug, o.rider), Items: o.lines, DeliveryFee: o.fee, Currency: p.tenant.Currency,
 			DeliveryAddress: p.spots[o.rider].address, CreatedAt: timestamp.Format(at), UpdatedAt: timestamp.Format(moved)}
 		if o.driver > 0 {
@@ -59,7 +61,8 @@ func (l *loader) delivery(ctx context.Context, t table.Tenant, p place) error {
 		month, year int
 	}{{1, "visa", "4242", 4, 5}, {1, "mastercard", "5454", 11, 3}, {2, "amex", "0005", 7, 2}, {3, "visa", "1881", 1, 4}} {
 		at := audit.By{Who: who, At: l.now.AddDate(0, 0, -60+i)}
-		m := payment.Method{ID: id(ids.Payment, slug, i+1), Type: "CARD", Brand: card.brand, Last4: card.last, ExpMonth: card.month, ExpYear: l.now.Year() + card.year}
+		m := payment.Method{ID: id(ids.Payment, slug, i+1), Type: "CARD", Brand: card.brand, Last4: card.last,
+			ExpMonth: card.month, ExpYear: l.now.Year() + card.year}
 		if _, err := payment.Add(ctx, t, at, id(ids.Customer, slug, card.rider), m); once(err) != nil {
 			return err
 		}
@@ -79,7 +82,8 @@ func (l *loader) addresses(ctx context.Context, t table.Tenant, p place) error {
 		{3, 7, "Home", "", 7, 25 * day}, {3, 1, "Studio", "Entrance on the yard", 5, 9 * time.Hour},
 	} {
 		spot, rider := p.spots[a.spot%len(p.spots)], id(ids.Customer, p.tenant.Slug, a.rider)
-		one := address.Address{ID: id(ids.Address, p.tenant.Slug, i+1), Address: spot.address, Lat: spot.lat, Lng: spot.lng, Label: &a.label,
+		one := address.Address{ID: id(ids.Address, p.tenant.Slug, i+1), Address: spot.address, Lat: spot.lat, Lng: spot.lng,
+			Label:      &a.label,
 			UsageCount: a.uses, LastUsedAt: timestamp.Format(l.now.Add(-a.ago))}
 		if a.notes != "" {
 			one.Notes = &a.notes
@@ -88,7 +92,7 @@ func (l *loader) addresses(ctx context.Context, t table.Tenant, p place) error {
 		if at, err := t.Get(ctx, it.Key); err != nil {
 			return err
 		} else if at.Found() {
-			continue // from a load that broke
+			continue // written by an interrupted load
 		}
 		if err := t.Load(ctx, it); err != nil {
 			return err

@@ -1,23 +1,24 @@
 package demo_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
 
-	"svc/pkg/audit"
-	"svc/pkg/authz"
-	"svc/pkg/customer"
-	"svc/pkg/driver"
-	"svc/pkg/ids"
+	"svc/pkg/access/authz"
+	"svc/pkg/access/login"
+	"svc/pkg/access/password"
+	"svc/pkg/base/ids"
+	"svc/pkg/data/audit"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/customer"
+	"svc/pkg/domain/driver"
+	"svc/pkg/domain/person"
+	"svc/pkg/domain/tenant"
+	"svc/pkg/domain/trip"
 	"svc/pkg/local/demo"
 	"svc/pkg/local/testkit"
-	"svc/pkg/login"
-	"svc/pkg/password"
-	"svc/pkg/person"
-	"svc/pkg/table"
-	"svc/pkg/tenant"
-	"svc/pkg/trip"
 )
 
 var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -31,7 +32,8 @@ func TestEverybodyCanSignIn(t *testing.T) {
 	count := map[authz.Audience]int{}
 	for _, p := range demo.People() {
 		count[p.Audience]++
-		kind := map[authz.Audience]string{authz.Dashboard: ids.Person, authz.Driver: ids.Driver, authz.Rider: ids.Customer}[p.Audience]
+		kind := map[authz.Audience]string{authz.Dashboard: ids.Person, authz.Driver: ids.Driver,
+			authz.Rider: ids.Customer}[p.Audience]
 		if !ids.Valid(kind, p.ID) {
 			t.Errorf("%s is no identifier", p.ID)
 		}
@@ -69,7 +71,7 @@ func TestEverybodyCanSignIn(t *testing.T) {
 	}
 }
 
-// The second load changes nothing, and what was changed since stays.
+// The second load changes nothing; later changes stay.
 func TestLoadedOnce(t *testing.T) {
 	db := testkit.Table(t)
 	if _, err := demo.Load(t.Context(), db, start); err != nil {
@@ -80,7 +82,8 @@ func TestLoadedOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	by := audit.By{Who: "svc:test", At: start}
-	if _, err := (tenant.Store{DB: db}).Change(t.Context(), metro.ID, by, func(n *tenant.Tenant) error { n.TaxiEnabled = false; return nil }); err != nil {
+	if _, err := (tenant.Store{DB: db}).Change(t.Context(), metro.ID, by,
+		func(n *tenant.Tenant) error { n.TaxiEnabled = false; return nil }); err != nil {
 		t.Fatal(err)
 	}
 	if loaded, err := demo.Load(t.Context(), db, start.Add(time.Hour)); loaded || err != nil {
@@ -109,7 +112,7 @@ func TestLoadedOnce(t *testing.T) {
 	}
 }
 
-// Nobody drives two trips at once, and who drives one is not offline.
+// No driver has two trips at once, and a driver on a trip is not offline.
 func TestDriversAreWhereTheirTripsAre(t *testing.T) {
 	db := testkit.Table(t)
 	if _, err := demo.Load(t.Context(), db, start); err != nil {
@@ -143,26 +146,30 @@ func TestDriversAreWhereTheirTripsAre(t *testing.T) {
 	}
 }
 
-// A load that broke anywhere is completed by the next.
+// The next load completes a load that was interrupted at any point.
 func TestBrokenLoad(t *testing.T) {
 	for _, after := range []int{3, 17, 60, 120} {
-		wire := &testkit.Wire{}
-		db := testkit.TableOnWire(t, wire)
-		wire.BreakAfter(after)
-		if _, err := demo.Load(t.Context(), db, start); err == nil {
-			t.Fatalf("%d requests were enough", after)
-		}
-		wire.Mend()
-		if loaded, err := demo.Load(t.Context(), db, start); err != nil || !loaded {
-			t.Errorf("after %d requests: %v, %v", after, loaded, err)
-		}
+		t.Run(fmt.Sprint("after ", after), func(t *testing.T) {
+			t.Parallel() // a broken wire waits between attempts
+			wire := &testkit.Wire{}
+			db := testkit.TableOnWire(t, wire)
+			wire.BreakAfter(after)
+			if _, err := demo.Load(t.Context(), db, start); err == nil {
+				t.Fatalf("%d requests were enough", after)
+			}
+			wire.Mend()
+			if loaded, err := demo.Load(t.Context(), db, start); err != nil || !loaded {
+				t.Errorf("the second load: %v, %v", loaded, err)
+			}
+		})
 	}
 }
 
-// A tenant of somebody else's with the name of a demo tenant is left alone.
+// A load leaves a foreign tenant with a demo tenant's slug unchanged.
 func TestNameTaken(t *testing.T) {
 	db := testkit.Table(t)
-	if _, err := (tenant.Store{DB: db}).Create(t.Context(), audit.By{Who: "svc:test", At: start}, tenant.Tenant{Slug: "harbor", Name: "Mine"}); err != nil {
+	if _, err := (tenant.Store{DB: db}).Create(t.Context(), audit.By{Who: "svc:test", At: start},
+		tenant.Tenant{Slug: "harbor", Name: "Mine"}); err != nil {
 		t.Fatal(err)
 	}
 	if loaded, err := demo.Load(t.Context(), db, start); loaded || err != nil {

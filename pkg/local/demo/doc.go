@@ -1,6 +1,6 @@
-// Package demo owns the demo data: two tenants with operators, drivers, riders
-// and something worth seeing in every list. Ids, addresses and numbers are
-// fixed; times count back from the moment of loading. Wallets, receipts, trip
-// counts and reports are not loaded: they come of the completed trips by the
-// table's stream, as any others do.
+// Package demo owns the demo data: two tenants with operators, drivers and
+// riders, and useful content for every list. Ids, addresses and numbers are
+// fixed; times are relative to the moment of loading. The package does not
+// load wallets, receipts, trip counts and reports. The stream functions derive
+// them from the completed trips, as in production.
 package demo

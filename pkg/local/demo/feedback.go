@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"time"
 
-	"svc/pkg/feedback"
-	"svc/pkg/ids"
-	"svc/pkg/table"
-	"svc/pkg/timestamp"
+	"svc/pkg/base/ids"
+	"svc/pkg/base/timestamp"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/feedback"
 )
 
-// voter is an operator of the demo in one of its tenants.
+// voter is a demo operator in one of its tenants.
 type voter struct{ slug, person string }
 
 var (
@@ -19,7 +19,7 @@ var (
 	harborOffice  = voter{"harbor", "harbor"}
 	bothInMetro   = voter{"metro", "both"}
 	bothInHarbor  = voter{"harbor", "both"}
-	everyOperator = []voter{metroOffice, harborOffice, bothInMetro, bothInHarbor}
+	everyOperator = []voter{metroOffice, harborOffice, bothInMetro} // a person has one vote
 )
 
 func (v voter) id() string { return id(ids.Person, v.person, 1) }
@@ -45,8 +45,8 @@ type reply struct {
 	text string
 }
 
-// feedback writes the roadmap. A post that is there already stays as it is: it
-// is written last of all that belongs to it.
+// feedback writes the roadmap. It skips a post that exists, because the post
+// is written after everything that belongs to it.
 func (l *loader) feedback(ctx context.Context) error {
 	roadmap := l.db.Platform(feedback.Kinds...)
 	for i, s := range suggestions {
@@ -68,7 +68,7 @@ func (l *loader) feedback(ctx context.Context) error {
 	return nil
 }
 
-// suggestion gives the post's items, the post itself at the end.
+// suggestion returns the post's items, with the post itself last.
 func (l *loader) suggestion(s suggestion, n int, post string) []table.Item {
 	at := timestamp.Format(l.now.AddDate(0, 0, -s.days).Add(-time.Duration(n) * 37 * time.Minute))
 	moved := at
@@ -81,19 +81,20 @@ func (l *loader) suggestion(s suggestion, n int, post string) []table.Item {
 	p.Slug = feedback.SlugOf(p)
 	var out []table.Item
 	for i, c := range s.comments {
-		out = append(out, feedback.CommentItem(post, id(ids.Comment, "roadmap", 100*n+i), c.by.id(), id(ids.Tenant, c.by.slug, 1), c.text,
+		out = append(out, feedback.CommentItem(post, id(ids.Comment, "roadmap", 100*n+i), c.by.id(), id(ids.Tenant, c.by.slug,
+			1), c.text,
 			timestamp.Format(l.now.AddDate(0, 0, -c.days).Add(time.Duration(i-50)*time.Minute))))
 	}
 	items := feedback.Items(p, s.texts)
 	return append(append(out, items[1:]...), items[0])
 }
 
-// votes writes the post's votes: every vote counted is there.
+// votes writes the post's votes: every counted vote exists.
 func (l *loader) votes(ctx context.Context, s suggestion, post string) error {
 	at := timestamp.Format(l.now.AddDate(0, 0, -s.days))
+	roadmap := l.db.Platform(feedback.Kinds...)
 	for _, v := range s.voters {
-		t := l.db.Tenant(id(ids.Tenant, v.slug, 1))
-		if err := t.Load(ctx, feedback.VoteItem(t, post, v.id(), at)); err != nil {
+		if err := roadmap.Load(ctx, feedback.VoteItem(post, v.id(), at)); err != nil {
 			return err
 		}
 	}

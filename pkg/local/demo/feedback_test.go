@@ -3,14 +3,14 @@ package demo_test
 import (
 	"testing"
 
-	"svc/pkg/api"
-	"svc/pkg/api/apitest"
-	"svc/pkg/authz"
-	"svc/pkg/feedback"
-	"svc/pkg/ids"
+	"svc/pkg/access/authz"
+	"svc/pkg/base/ids"
+	"svc/pkg/domain/feedback"
+	"svc/pkg/domain/tenant"
+	"svc/pkg/edge/api"
+	"svc/pkg/edge/api/apitest"
 	"svc/pkg/local/demo"
 	"svc/pkg/local/testkit"
-	"svc/pkg/tenant"
 )
 
 // The roadmap shows posts of every status with the counts that their votes and
@@ -34,7 +34,8 @@ func TestRoadmap(t *testing.T) {
 			seen[it.Status]++
 			var post feedback.PostDetail
 			stand.Want(200, &post, "GET", "/api/v1/feedback/"+it.Slug, token, "")
-			if post.ID != it.ID || int64(len(post.Comments)) != post.CommentCount || !ids.Valid(ids.Post, it.ID) || post.VoteCount < 1 {
+			if post.ID != it.ID || int64(len(post.Comments)) != post.CommentCount || !ids.Valid(ids.Post,
+				it.ID) || post.VoteCount < 1 {
 				t.Errorf("%s: %+v", sort, post)
 			}
 		}

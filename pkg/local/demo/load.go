@@ -6,24 +6,24 @@ import (
 	"fmt"
 	"time"
 
-	"svc/pkg/audit"
-	"svc/pkg/authz"
-	"svc/pkg/branding"
-	"svc/pkg/customer"
-	"svc/pkg/driver"
-	"svc/pkg/fault"
-	"svc/pkg/login"
-	"svc/pkg/password"
-	"svc/pkg/person"
-	"svc/pkg/settings"
-	"svc/pkg/table"
-	"svc/pkg/tenant"
+	"svc/pkg/access/authz"
+	"svc/pkg/access/login"
+	"svc/pkg/access/password"
+	"svc/pkg/base/fault"
+	"svc/pkg/data/audit"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/branding"
+	"svc/pkg/domain/customer"
+	"svc/pkg/domain/driver"
+	"svc/pkg/domain/person"
+	"svc/pkg/domain/settings"
+	"svc/pkg/domain/tenant"
 )
 
-// who is the audit log's name for the loader.
+// who is the loader's name in the audit log.
 const who = "svc:demo"
 
-// loader loads the demo at one moment.
+// loader loads the demo as of one moment.
 type loader struct {
 	db   *table.DB
 	now  time.Time
@@ -31,10 +31,10 @@ type loader struct {
 	hash string
 }
 
-// Load loads the demo into the table, once: a marker says that it is there.
-// What a broken load left behind is completed by the next. loaded is false
-// when there was nothing to do, because of the marker or because a tenant with
-// the slug of one of the demo's was made by somebody else.
+// Load loads the demo into the table once; a marker records that it is loaded.
+// The next call completes an interrupted load. loaded is false if there was
+// nothing to do: the marker exists, or another tenant already has the slug of
+// a demo tenant.
 func Load(ctx context.Context, db *table.DB, now time.Time) (loaded bool, err error) {
 	l := &loader{db: db, now: now.UTC().Truncate(time.Millisecond), by: audit.By{Who: who, At: now}}
 	for _, p := range places {
@@ -71,9 +71,10 @@ func Load(ctx context.Context, db *table.DB, now time.Time) (loaded bool, err er
 
 func marker(t table.Tenant) table.Key { return t.Key("DEMO", "DEMO") }
 
-// once forgives that something is there already, from a load that broke.
+// once ignores the error for an item that an interrupted load wrote.
 func once(err error) error {
-	for _, there := range []error{table.ErrCondition, tenant.ErrSlugTaken, login.ErrTaken, person.ErrTaken, person.ErrMember} {
+	for _, there := range []error{table.ErrCondition, tenant.ErrSlugTaken, login.ErrTaken, person.ErrTaken,
+		person.ErrMember} {
 		if errors.Is(err, there) {
 			return nil
 		}
@@ -122,7 +123,7 @@ func (l *loader) place(ctx context.Context, p place) error {
 	return l.delivery(ctx, t, p)
 }
 
-// seen is how long ago a driver's app told where it is.
+// seen is the age of a driver's last reported position.
 var seen = map[string]time.Duration{driver.Online: 20 * time.Second, driver.Busy: 5 * time.Second}
 
 // people are the tenant's drivers and riders.
@@ -143,7 +144,8 @@ func (l *loader) people(ctx context.Context, t table.Tenant, p place) error {
 				return err
 			}
 		case authz.Rider:
-			r := customer.Record{Customer: customer.Customer{ID: one.ID, FirstName: one.First, LastName: one.Last, Email: one.Email,
+			r := customer.Record{Customer: customer.Customer{ID: one.ID, FirstName: one.First, LastName: one.Last,
+				Email: one.Email,
 				Phone: &p.phones[riders], Rating: &p.ratings[riders]}}
 			riders++
 			if _, err := customer.Create(ctx, t, joined, r, l.hash); once(err) != nil {
@@ -173,7 +175,8 @@ func (l *loader) operators(ctx context.Context) error {
 			if one.Tenant == "" {
 				role = "support"
 			}
-			if _, err := store.Join(ctx, l.db.Tenant(place.tenant.ID), l.by, one.ID, role, authz.Permissions()); once(err) != nil {
+			if _, err := store.Join(ctx, l.db.Tenant(place.tenant.ID), l.by, one.ID, role,
+				authz.Permissions()); once(err) != nil {
 				return err
 			}
 		}

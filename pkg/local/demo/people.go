@@ -4,14 +4,14 @@ import (
 	"fmt"
 	"strings"
 
-	"svc/pkg/authz"
-	"svc/pkg/ids"
+	"svc/pkg/access/authz"
+	"svc/pkg/base/ids"
 )
 
-// Password is everybody's.
+// Password is the password of every demo person.
 const Password = "demo-password"
 
-// Person is somebody of the demo who can sign in.
+// Person is a demo person who can sign in.
 type Person struct {
 	Tenant   string // slug; "" for the operator of both
 	Audience authz.Audience
@@ -21,7 +21,8 @@ type Person struct {
 	Last     string
 }
 
-// id gives a fixed identifier: a ULID that names the tenant and the number.
+// id returns a fixed identifier: a ULID that contains the tenant and the
+// number.
 func id(kind, slug string, n int) string {
 	word := "01J" + strings.NewReplacer("O", "0", "I", "1", "L", "1", "U", "V").Replace(strings.ToUpper(slug))
 	return kind + "_" + word + fmt.Sprintf("%0*d", 26-len(word), n)

@@ -4,12 +4,12 @@ import (
 	"encoding/json"
 	"time"
 
-	"svc/pkg/delivery"
-	"svc/pkg/driver"
-	"svc/pkg/ids"
-	"svc/pkg/settings"
-	"svc/pkg/tenant"
-	"svc/pkg/timestamp"
+	"svc/pkg/base/ids"
+	"svc/pkg/base/timestamp"
+	"svc/pkg/domain/delivery"
+	"svc/pkg/domain/driver"
+	"svc/pkg/domain/settings"
+	"svc/pkg/domain/tenant"
 )
 
 // place is one tenant of the demo.
@@ -19,13 +19,13 @@ type place struct {
 	settings   settings.Document
 	services   []settings.Service
 	zones      []settings.Zone
-	drivers    []driver.Record // names and addresses are People's
+	drivers    []driver.Record // their names and addresses are in People
 	phones     []string        // of the riders
 	ratings    []json.Number   // of the riders
-	spots      []spot          // where trips begin and end; the fifth is the airport
-	shift      time.Duration   // by which the trips of the past are older than rides has them
-	notes      map[int]string  // to drivers, by trip
-	reasons    []string        // of cancelled trips
+	spots      []spot          // start and end points of trips; the fifth is the airport
+	shift      time.Duration   // added to the age of past trips in rides
+	notes      map[int]string  // texts to drivers, by trip
+	reasons    []string        // reasons of cancelled trips
 	businesses []delivery.Business
 	orders     []order
 }
@@ -39,37 +39,48 @@ type spot struct {
 func text(s string) *string                      { return &s }
 func ago(now time.Time, d time.Duration) *string { return timestamp.Ptr(now.Add(-d)) }
 
-func service(slug string, n int, name, about string, base, km, minute, least json.Number, seats int, commission json.Number, currency string) settings.Service {
-	return settings.Service{CommissionRate: commission, ServiceType: settings.ServiceType{ID: id(ids.Service, slug, n), Name: name, Description: &about,
+func service(slug string, n int, name, about string, base, km, minute, least json.Number, seats int,
+	commission json.Number, currency string) settings.Service {
+	return settings.Service{CommissionRate: commission, ServiceType: settings.ServiceType{ID: id(ids.Service, slug, n),
+		Name: name, Description: &about,
 		BaseFare: base, PerKm: km, PerMinute: minute, MinimumFare: least, Currency: currency, Capacity: seats, Active: true,
 		IconURL: text("https://cdn." + slug + ".example/services/" + name + ".svg")}}
 }
 
 func car(slug, status, plate, model, color, phone string, rating, lat, lng json.Number) driver.Record {
-	return driver.Record{Driver: driver.Driver{Status: status, VehiclePlate: &plate, VehicleModel: &model, VehicleColor: &color, Phone: &phone,
-		Rating: &rating, CurrentLat: &lat, CurrentLng: &lng, PhotoURL: text("https://cdn." + slug + ".example/drivers/" + plate + ".jpg")}}
+	return driver.Record{Driver: driver.Driver{Status: status, VehiclePlate: &plate, VehicleModel: &model,
+		VehicleColor: &color, Phone: &phone,
+		Rating: &rating, CurrentLat: &lat, CurrentLng: &lng, PhotoURL: text("https://cdn." + slug + ".example/drivers/" +
+			plate + ".jpg")}}
 }
 
-func business(slug string, n int, name, category, address string, lat, lng json.Number, phone string, active bool) delivery.Business {
-	return delivery.Business{ID: id(ids.Business, slug, n), Name: name, Category: category, Address: address, Lat: lat, Lng: lng,
+func business(slug string, n int, name, category, address string, lat, lng json.Number, phone string,
+	active bool) delivery.Business {
+	return delivery.Business{ID: id(ids.Business, slug, n), Name: name, Category: category, Address: address, Lat: lat,
+		Lng:   lng,
 		Phone: &phone, LogoURL: text("https://cdn." + slug + ".example/logos/" + category + ".png"), Active: active}
 }
 
-// box is a rectangle of a zone.
+// box returns the rectangle of a zone.
 func box(slug string, n int, name string, priority int, west, south, east, north json.Number) settings.Zone {
-	return settings.Zone{ID: id(ids.Zone, slug, n), Name: name, Active: true, Priority: priority, Area: settings.Area{Type: "Polygon",
-		Coordinates: [][][]json.Number{{{west, south}, {east, south}, {east, north}, {west, north}, {west, south}}}}}
+	return settings.Zone{ID: id(ids.Zone, slug, n), Name: name, Active: true, Priority: priority,
+		Area: settings.Area{Type: "Polygon",
+			Coordinates: [][][]json.Number{{{west, south}, {east, south}, {east, north}, {west, north}, {west, south}}}}}
 }
 
 var places = []place{metro, harbor}
 
 var metro = place{
-	tenant: tenant.Tenant{ID: id(ids.Tenant, "metro", 1), Slug: "metro", Name: "Metro Rides", Currency: "USD", Timezone: "America/New_York",
-		TaxiEnabled: true, DeliveryEnabled: true},
-	branding: map[string]string{"appName": "Metro Rides", "primaryColor": "#0B5FFF", "secondaryColor": "#0A2540", "iconBackgroundColor": "#E8F0FF",
-		"themeMode": "system", "supportUrl": "https://metro.example/help", "termsUrl": "https://metro.example/terms", "privacyUrl": "https://metro.example/privacy"},
+	tenant: tenant.Tenant{ID: id(ids.Tenant, "metro", 1), Slug: "metro", Name: "Metro Rides", Currency: "USD",
+		Timezone:    "America/New_York",
+		TaxiEnabled: true, DeliveryEnabled: true, MaxFare: "1000"},
+	branding: map[string]string{"appName": "Metro Rides", "primaryColor": "#0B5FFF", "secondaryColor": "#0A2540",
+		"iconBackgroundColor": "#E8F0FF",
+		"themeMode":           "system", "supportUrl": "https://metro.example/help",
+		"termsUrl": "https://metro.example/terms", "privacyUrl": "https://metro.example/privacy"},
 	settings: settings.Document{
-		Pricing:  settings.Pricing{TaxRate: "0.08875", CancellationFee: "5", FreeWaitingMinutes: 5, WaitingPerMinute: "0.45", RoundFareToMultiple: "0.05"},
+		Pricing: settings.Pricing{TaxRate: "0.08875", CancellationFee: "5", FreeWaitingMinutes: 5, WaitingPerMinute: "0.45",
+			RoundFareToMultiple: "0.05"},
 		Payments: settings.Payments{Cash: true, Card: true, Wallet: true},
 		Dispatch: settings.Dispatch{AutoAssign: true, SearchRadiusKm: "6", OfferTimeoutSeconds: 20, ScheduledRides: true},
 	},
@@ -87,37 +98,54 @@ var metro = place{
 	phones:  []string{"+1 212 555 0181", "+1 212 555 0182", "+1 212 555 0183"},
 	ratings: []json.Number{"4.9", "4.75", "5"},
 	spots: []spot{
-		{"12 Harbour Street", "40.7128", "-74.006"}, {"1 Station Square", "40.7306", "-73.9866"}, {"88 Canal Row", "40.7194", "-74.0019"},
-		{"240 Orchard Avenue", "40.7411", "-73.9897"}, {"Terminal 4, International Airport", "40.6437", "-73.7822"}, {"17 Museum Mile", "40.7794", "-73.9632"},
+		{"12 Harbour Street", "40.7128", "-74.006"}, {"1 Station Square", "40.7306", "-73.9866"}, {"88 Canal Row", "40.7194",
+			"-74.0019"},
+		{"240 Orchard Avenue", "40.7411", "-73.9897"}, {"Terminal 4, International Airport", "40.6437",
+			"-73.7822"}, {"17 Museum Mile", "40.7794", "-73.9632"},
 		{"5 Battery Place", "40.7041", "-74.0165"}, {"301 Riverside Walk", "40.8011", "-73.9723"},
 	},
-	notes: map[int]string{3: "Just landed, Terminal 4, door 3", 10: "Three suitcases", 15: "Ring 4B, please", 21: "A flight to catch, please hurry", 24: "For my sister; she waits in the lobby",
+	notes: map[int]string{3: "Just landed, Terminal 4, door 3", 10: "Three suitcases", 15: "Ring 4B, please",
+		21: "A flight to catch, please hurry", 24: "For my sister; she waits in the lobby",
 		25: "For two guests, at the taxi rank"},
 	reasons: []string{"Found another way", "Waited too long", "Plans changed"},
 	businesses: []delivery.Business{
 		business("metro", 1, "Corner Deli", "restaurant", "91 Canal Row", "40.7196", "-74.0013", "+1 212 555 0141", true),
 		business("metro", 2, "Green Basket", "grocery", "33 Orchard Avenue", "40.7392", "-73.991", "+1 212 555 0142", true),
-		business("metro", 3, "Noodle House Ōtori", "restaurant", "7 Station Square", "40.7309", "-73.9871", "+1 212 555 0143", true),
-		business("metro", 4, "Sunrise Bakery", "bakery", "60 Harbour Street", "40.7135", "-74.0049", "+1 212 555 0144", false),
+		business("metro", 3, "Noodle House Ōtori", "restaurant", "7 Station Square", "40.7309", "-73.9871", "+1 212 555 0143",
+			true),
+		business("metro", 4, "Sunrise Bakery", "bakery", "60 Harbour Street", "40.7135", "-74.0049", "+1 212 555 0144",
+			false),
 	},
 	orders: []order{
-		{1, 1, 1, "DELIVERED", 30 * time.Hour, "3.99", []delivery.Line{{Name: "Pastrami on rye", Quantity: 2, UnitPrice: "14.5"}, {Name: "Half-sour pickles", Quantity: 1, UnitPrice: "4.25"}}},
-		{3, 1, 2, "DELIVERED", 26 * time.Hour, "2.99", []delivery.Line{{Name: "Tonkotsu ramen", Quantity: 1, UnitPrice: "16.75"}}},
-		{2, 2, 1, "DELIVERED", 20 * time.Hour, "0", []delivery.Line{{Name: "Oranges, 1 kg", Quantity: 2, UnitPrice: "4.1"}, {Name: "Oat milk", Quantity: 3, UnitPrice: "3.49"}, {Name: "Sourdough", Quantity: 1, UnitPrice: "6"}}},
-		{1, 3, 0, "CANCELLED", 8 * time.Hour, "3.99", []delivery.Line{{Name: "Matzo ball soup", Quantity: 1, UnitPrice: "9.5"}}},
-		{3, 2, 3, "PICKED_UP", 50 * time.Minute, "2.99", []delivery.Line{{Name: "Shoyu ramen", Quantity: 2, UnitPrice: "15.25"}, {Name: "Gyoza", Quantity: 1, UnitPrice: "8"}}},
+		{1, 1, 1, "DELIVERED", 30 * time.Hour, "3.99", []delivery.Line{{Name: "Pastrami on rye", Quantity: 2,
+			UnitPrice: "14.5"}, {Name: "Half-sour pickles", Quantity: 1, UnitPrice: "4.25"}}},
+		{3, 1, 2, "DELIVERED", 26 * time.Hour, "2.99", []delivery.Line{{Name: "Tonkotsu ramen", Quantity: 1,
+			UnitPrice: "16.75"}}},
+		{2, 2, 1, "DELIVERED", 20 * time.Hour, "0", []delivery.Line{{Name: "Oranges, 1 kg", Quantity: 2, UnitPrice: "4.1"},
+			{Name: "Oat milk", Quantity: 3, UnitPrice: "3.49"}, {Name: "Sourdough", Quantity: 1, UnitPrice: "6"}}},
+		{1, 3, 0, "CANCELLED", 8 * time.Hour, "3.99", []delivery.Line{{Name: "Matzo ball soup", Quantity: 1,
+			UnitPrice: "9.5"}}},
+		{3, 2, 3, "PICKED_UP", 50 * time.Minute, "2.99", []delivery.Line{{Name: "Shoyu ramen", Quantity: 2,
+			UnitPrice: "15.25"}, {Name: "Gyoza", Quantity: 1, UnitPrice: "8"}}},
 		{2, 1, 0, "READY", 35 * time.Minute, "1.99", []delivery.Line{{Name: "Salad box", Quantity: 1, UnitPrice: "11.2"}}},
-		{1, 3, 0, "PREPARING", 15 * time.Minute, "3.99", []delivery.Line{{Name: "Reuben", Quantity: 1, UnitPrice: "15"}, {Name: "Cream soda", Quantity: 2, UnitPrice: "2.75"}}},
-		{3, 1, 0, "PENDING", 3 * time.Minute, "2.99", []delivery.Line{{Name: "Miso soup", Quantity: 1, UnitPrice: "4.5"}, {Name: "Donburi", Quantity: 1, UnitPrice: "13.9"}}},
+		{1, 3, 0, "PREPARING", 15 * time.Minute, "3.99", []delivery.Line{{Name: "Reuben", Quantity: 1, UnitPrice: "15"},
+			{Name: "Cream soda", Quantity: 2, UnitPrice: "2.75"}}},
+		{3, 1, 0, "PENDING", 3 * time.Minute, "2.99", []delivery.Line{{Name: "Miso soup", Quantity: 1, UnitPrice: "4.5"},
+			{Name: "Donburi", Quantity: 1, UnitPrice: "13.9"}}},
 	},
 }
 
 var harbor = place{
-	tenant: tenant.Tenant{ID: id(ids.Tenant, "harbor", 1), Slug: "harbor", Name: "Harbor Cabs", Currency: "EUR", Timezone: "Europe/Lisbon", TaxiEnabled: true},
-	branding: map[string]string{"appName": "Harbor Cabs", "primaryColor": "#0F766E", "secondaryColor": "#134E4A", "iconBackgroundColor": "#CCFBF1",
-		"themeMode": "light", "supportUrl": "https://harbor.example/help", "termsUrl": "https://harbor.example/terms", "privacyUrl": "https://harbor.example/privacy"},
+	tenant: tenant.Tenant{ID: id(ids.Tenant, "harbor", 1), Slug: "harbor", Name: "Harbor Cabs", Currency: "EUR",
+		Timezone:    "Europe/Lisbon",
+		TaxiEnabled: true, MaxFare: "1000"},
+	branding: map[string]string{"appName": "Harbor Cabs", "primaryColor": "#0F766E", "secondaryColor": "#134E4A",
+		"iconBackgroundColor": "#CCFBF1",
+		"themeMode":           "light", "supportUrl": "https://harbor.example/help",
+		"termsUrl": "https://harbor.example/terms", "privacyUrl": "https://harbor.example/privacy"},
 	settings: settings.Document{
-		Pricing:  settings.Pricing{TaxRate: "0.06", CancellationFee: "3.5", FreeWaitingMinutes: 3, WaitingPerMinute: "0.3", RoundFareToMultiple: "0.1"},
+		Pricing: settings.Pricing{TaxRate: "0.06", CancellationFee: "3.5", FreeWaitingMinutes: 3, WaitingPerMinute: "0.3",
+			RoundFareToMultiple: "0.1"},
 		Payments: settings.Payments{Cash: true, Card: true, Wallet: false},
 		Dispatch: settings.Dispatch{AutoAssign: false, SearchRadiusKm: "4", OfferTimeoutSeconds: 30, ScheduledRides: false},
 	},
@@ -135,13 +163,17 @@ var harbor = place{
 	phones:  []string{"+351 91 555 0181", "+351 91 555 0182", "+351 91 555 0183"},
 	ratings: []json.Number{"4.8", "4.6", "4.95"},
 	spots: []spot{
-		{"Rua do Cais 14", "38.7077", "-9.1365"}, {"Largo da Estação 2", "38.7146", "-9.1226"}, {"Avenida do Mar 201", "38.6969", "-9.206"},
-		{"Praça Velha 9", "38.7139", "-9.1394"}, {"Aeroporto, Terminal 1", "38.7742", "-9.1342"}, {"Miradouro do Farol", "38.7195", "-9.1303"},
+		{"Rua do Cais 14", "38.7077", "-9.1365"}, {"Largo da Estação 2", "38.7146", "-9.1226"}, {"Avenida do Mar 201",
+			"38.6969", "-9.206"},
+		{"Praça Velha 9", "38.7139", "-9.1394"}, {"Aeroporto, Terminal 1", "38.7742", "-9.1342"}, {"Miradouro do Farol",
+			"38.7195", "-9.1303"},
 		{"Travessa das Redes 5", "38.7102", "-9.1421"}, {"Doca Norte, Armazém 3", "38.7263", "-9.1098"},
 	},
 	shift: 7*time.Hour + 40*time.Minute,
-	notes: map[int]string{3: "Três malas grandes", 10: "Temos um voo para apanhar", 15: "Toque à campainha do 2.º esquerdo", 21: "Partidas, por favor", 24: "Para a minha avó, que espera à porta",
+	notes: map[int]string{3: "Três malas grandes", 10: "Temos um voo para apanhar",
+		15: "Toque à campainha do 2.º esquerdo", 21: "Partidas, por favor", 24: "Para a minha avó, que espera à porta",
 		25: "Para dois hóspedes, na praça de táxis"},
-	reasons:    []string{"Já não preciso", "Demorou muito", "Mudança de planos"},
-	businesses: []delivery.Business{business("harbor", 1, "Padaria da Praia", "bakery", "Rua do Cais 20", "38.7079", "-9.1361", "+351 21 555 0141", true)},
+	reasons: []string{"Já não preciso", "Demorou muito", "Mudança de planos"},
+	businesses: []delivery.Business{business("harbor", 1, "Padaria da Praia", "bakery", "Rua do Cais 20", "38.7079",
+		"-9.1361", "+351 21 555 0141", true)},
 }

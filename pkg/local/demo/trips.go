@@ -12,14 +12,14 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"svc/pkg/ids"
-	"svc/pkg/money"
-	"svc/pkg/settings"
-	"svc/pkg/table"
-	"svc/pkg/trip"
+	"svc/pkg/base/ids"
+	"svc/pkg/base/money"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/settings"
+	"svc/pkg/domain/trip"
 )
 
-// ride is one trip of the demo: who, how far, and how it went.
+// ride is one demo trip: the people, the distance, and the course.
 type ride struct {
 	ago           time.Duration // since it was requested
 	rider, driver int           // 1…3; driver 0 for none
@@ -44,7 +44,7 @@ var rides = []ride{
 	{12*day + 1*time.Hour, 3, 0, 1, 5, 1, "CASH", trip.Cancelled},
 	{9*day + 5*time.Hour, 2, 1, 0, 4, 2, "CARD", trip.Completed},
 	{7*day + 10*time.Hour, 1, 3, 3, 1, 1, "CASH", trip.Completed},
-	{6*day + 2*time.Hour, 3, 2, 4, 2, 0, "CASH", trip.Completed}, // without a service type: the driver settles at 0
+	{6*day + 2*time.Hour, 3, 2, 4, 2, 0, "CASH", trip.Completed}, // no service type: the driver settles at 0
 	{4*day + 9*time.Hour, 1, 1, 5, 0, 1, "CARD", trip.Completed},
 	{3*day + 4*time.Hour, 2, 3, 1, 3, 1, "WALLET", trip.Completed},
 	{2*day + 7*time.Hour, 3, 2, 0, 5, 2, "CARD", trip.Completed},
@@ -60,7 +60,7 @@ var rides = []ride{
 	{1 * time.Minute, 1, 0, 1, 2, 1, "CASH", trip.Pending},
 }
 
-// trips writes the tenant's trips as they stand, each with its whole log.
+// trips writes the tenant's trips in their current state, with their logs.
 func (l *loader) trips(ctx context.Context, t table.Tenant, p place) error {
 	services := map[int]table.Item{}
 	for i, s := range p.services {
@@ -82,7 +82,7 @@ func (l *loader) trips(ctx context.Context, t table.Tenant, p place) error {
 		if at, err := t.Get(ctx, trip.Key(t, tr.ID)); err != nil {
 			return err
 		} else if at.Found() {
-			continue // from a load that broke: it may have gone on since
+			continue // written by an interrupted load; it may have changed since
 		}
 		if err := t.Load(ctx, append(items[1:], items[0])...); err != nil {
 			return err
@@ -91,7 +91,7 @@ func (l *loader) trips(ctx context.Context, t table.Tenant, p place) error {
 	return nil
 }
 
-// ride takes a trip through its transitions, by their rules.
+// ride takes a trip through its transitions with the trip package's own rules.
 func (l *loader) ride(p place, r ride, n int, service table.Item) (trip.Trip, []trip.LogEntry, error) {
 	at := l.now.Add(-r.ago - after(n, 1_009, time.Millisecond, 47*time.Second))
 	if r.ago > time.Hour {
@@ -110,27 +110,32 @@ func (l *loader) ride(p place, r ride, n int, service table.Item) (trip.Trip, []
 	arrived := accepted + 2*time.Minute + after(n, 37, time.Second, 5*time.Minute)
 	started := arrived + 40*time.Second + after(n, 23, time.Second, 100*time.Second)
 	for _, step := range []struct {
-		taken bool
+		done  bool
 		after time.Duration
 		act   func(trip.Trip, string, time.Time) (trip.Trip, trip.LogEntry, error)
 	}{
-		{r.status != trip.Pending && r.driver > 0, accepted, func(tr trip.Trip, id string, at time.Time) (trip.Trip, trip.LogEntry, error) {
+		{r.status != trip.Pending && r.driver > 0, accepted, func(tr trip.Trip, id string, at time.Time) (trip.Trip,
+			trip.LogEntry, error) {
 			return tr.Accept(driver, id, at)
 		}},
-		{reached(r.status, trip.DriverArrived), arrived, func(tr trip.Trip, id string, at time.Time) (trip.Trip, trip.LogEntry, error) {
+		{reached(r.status, trip.DriverArrived), arrived, func(tr trip.Trip, id string, at time.Time) (trip.Trip,
+			trip.LogEntry, error) {
 			return tr.Arrive(driver, id, at)
 		}},
-		{reached(r.status, trip.InProgress), started, func(tr trip.Trip, id string, at time.Time) (trip.Trip, trip.LogEntry, error) {
+		{reached(r.status, trip.InProgress), started, func(tr trip.Trip, id string, at time.Time) (trip.Trip, trip.LogEntry,
+			error) {
 			return tr.Start(driver, id, at)
 		}},
-		{r.status == trip.Completed, started + time.Duration(seconds.IntPart())*time.Second, func(tr trip.Trip, id string, at time.Time) (trip.Trip, trip.LogEntry, error) {
+		{r.status == trip.Completed, started + time.Duration(seconds.IntPart())*time.Second, func(tr trip.Trip, id string,
+			at time.Time) (trip.Trip, trip.LogEntry, error) {
 			return tr.Complete(driver, id, at, measured(p, r, km, seconds))
 		}},
-		{r.status == trip.Cancelled, accepted + 2*time.Minute, func(tr trip.Trip, id string, at time.Time) (trip.Trip, trip.LogEntry, error) {
+		{r.status == trip.Cancelled, accepted + 2*time.Minute, func(tr trip.Trip, id string, at time.Time) (trip.Trip,
+			trip.LogEntry, error) {
 			return tr.Cancel(rider, id, at, &reason)
 		}},
 	} {
-		if !step.taken {
+		if !step.done {
 			continue
 		}
 		next, entry, err := step.act(tr, id(ids.Log, p.tenant.Slug, 100*n+len(log)), at.Add(step.after))
@@ -147,10 +152,11 @@ func (p place) ends(r ride) (from, to spot) {
 	return p.spots[r.from%len(p.spots)], p.spots[r.to%len(p.spots)]
 }
 
-// asked is what the rider asks for.
+// asked returns the rider's request.
 func (p place) asked(r ride, n int) trip.Ride {
 	from, to := p.ends(r)
-	asked := trip.Ride{OriginAddress: from.address, OriginLat: from.lat, OriginLng: from.lng, DestAddress: &to.address, DestLat: &to.lat, DestLng: &to.lng,
+	asked := trip.Ride{OriginAddress: from.address, OriginLat: from.lat, OriginLng: from.lng, DestAddress: &to.address,
+		DestLat: &to.lat, DestLng: &to.lng,
 		PaymentType: r.pays}
 	if r.pays == "WALLET" && !p.settings.Payments.Wallet {
 		asked.PaymentType = "CARD"
@@ -164,28 +170,29 @@ func (p place) asked(r ride, n int) trip.Ride {
 	return asked
 }
 
-// driven is how far and how long the ride is: kilometres, a third more than the
-// line, and seconds.
+// driven returns the length of the ride in kilometres (a third more than the
+// straight line) and its duration in seconds.
 func (p place) driven(r ride, n int) (km, seconds decimal.Decimal) {
 	from, to := p.ends(r)
 	degrees := func(n json.Number) float64 { return money.Must(n).InexactFloat64() }
 	north := degrees(to.lat) - degrees(from.lat)
 	east := (degrees(to.lng) - degrees(from.lng)) * math.Cos(degrees(from.lat)*math.Pi/180)
 	km = decimal.NewFromFloat(math.Hypot(north, east) * 111.2 * 4 / 3).Round(1)
-	pace := 110 + 17*n%60 // seconds for a kilometre
+	pace := 110 + 17*n%60 // seconds per kilometre
 	if km.IntPart() > 9 {
-		pace = 80 + 7*n%20 // over the motorway
+		pace = 80 + 7*n%20 // by motorway
 	}
 	return km, km.Mul(decimal.NewFromInt(int64(pace))).Round(0)
 }
 
-// reached says whether a trip that has come to one status went through another.
+// reached reports whether a trip in one status has gone through another
+// status.
 func reached(now, status trip.Status) bool {
 	way := []trip.Status{trip.Assigned, trip.DriverArrived, trip.InProgress, trip.Completed}
 	return slices.Index(way, now) >= slices.Index(way, status)
 }
 
-// after is a span below most that differs from trip to trip.
+// after returns a duration below most that differs from trip to trip.
 func after(n, factor int, unit, most time.Duration) time.Duration {
 	return time.Duration(n*n*factor) * unit % most
 }
@@ -195,21 +202,24 @@ func measured(p place, r ride, km, seconds decimal.Decimal) trip.Measured {
 	return trip.Measured{FinalFare: &fare, Distance: &distance, Duration: &duration}
 }
 
-// fareOf is base + distance + time by the service's rates, at least its
-// minimum, rounded as the tenant's settings say; without a service a flat rate.
+// fareOf returns base + distance + time at the service's rates, and at least
+// its minimum. It rounds by the tenant's settings. Without a service it
+// returns a flat rate.
 func fareOf(p place, r ride, km, seconds decimal.Decimal) json.Number {
 	fare := km.Mul(decimal.NewFromInt(2))
 	if r.service > 0 {
 		s := p.services[r.service-1]
-		fare = money.Must(s.BaseFare).Add(money.Must(s.PerKm).Mul(km)).Add(money.Must(s.PerMinute).Mul(seconds).Div(decimal.NewFromInt(60)))
+		distance := money.Must(s.PerKm).Mul(km)
+		duration := money.Must(s.PerMinute).Mul(seconds).Div(decimal.NewFromInt(60))
+		fare = money.Must(s.BaseFare).Add(distance).Add(duration)
 		fare = decimal.Max(fare, money.Must(s.MinimumFare))
 	}
 	multiple := money.Must(p.settings.Pricing.RoundFareToMultiple)
 	return money.Number(fare.Div(multiple).Round(0).Mul(multiple))
 }
 
-// code is a trip's or an order's code: eight characters that follow from tenant
-// and number.
+// code returns the code of a trip or an order: eight characters derived from
+// tenant and number.
 func code(slug string, n int) string {
 	sum := sha256.Sum256([]byte(slug + strconv.Itoa(n)))
 	out := make([]byte, 8)

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// own gives the child a process group of its own, so that Ctrl-C reaches this
-// process alone, and ties its life to ours.
+// own gives the child its own process group, so that Ctrl-C reaches only this
+// process. It also ends the child when this process dies.
 func own(cmd *exec.Cmd) (release func(), err error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	return tie(cmd)

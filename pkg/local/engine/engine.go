@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -26,23 +28,23 @@ const (
 	External = "external"
 )
 
-// Options say which engine to start, and where it keeps its data.
+// Options select the engine and the location of its data.
 type Options struct {
-	// Kind is Dynoxide or DynamoDBLocal. Empty: what the environment asks for
-	// (AWS_ENDPOINT_URL_DYNAMODB, then SVC_ENGINE), else the one that has a
+	// Kind is Dynoxide or DynamoDBLocal. Empty means the environment's choice
+	// (AWS_ENDPOINT_URL_DYNAMODB, then SVC_ENGINE), else the engine that has a
 	// build for this machine.
 	Kind string
-	// Dir is the folder of the data file, created where it is missing. Empty,
-	// or with Memory set, nothing outlives the engine.
+	// Dir is the folder of the data file; Start creates it if missing. If it
+	// is empty, or Memory is set, the data is lost when the engine ends.
 	Dir    string
 	Memory bool
-	// Stderr gets what the engine prints; nil drops it.
+	// Stderr receives the engine's output; nil discards it.
 	Stderr io.Writer
 }
 
-// Engine is a running engine, or the address of one that was there before.
+// Engine is a running engine, or the address of an external one.
 type Engine struct {
-	// URL is the engine's endpoint, without a slash at its end.
+	// URL is the engine's endpoint, without a trailing slash.
 	URL string
 	// Kind is one of the constants above.
 	Kind string
@@ -51,21 +53,21 @@ type Engine struct {
 	stop  sync.Once
 }
 
-// How long an engine may take to answer its first request. A Java machine on
-// a busy two-core computer needs the most of it.
+// How long an engine may take until its first response. A JVM on a busy
+// two-core computer needs most of it.
 const (
-	readyIn  = 90 * time.Second
+	readyIn  = 5 * time.Minute
 	attempts = 5
 )
 
-// errPort reports that somebody took the port between finding and using it.
+// errPort means that another process took the port before the engine used it.
 var errPort = errors.New("port taken")
 
-// Start starts an engine and returns once it answers. ctx bounds the start
-// only; the engine runs until Stop, and never longer than this process.
+// Start starts an engine and returns when it responds. ctx limits only the
+// start. The engine runs until Stop, or until this process ends.
 //
-// The errors are one line each and say what to do: a program that is missing,
-// a data file that is not readable.
+// Each error is one line and says what to do, for example about a missing
+// program or an unreadable data file.
 func Start(ctx context.Context, o Options) (*Engine, error) {
 	kind := o.Kind
 	if kind == "" {
@@ -93,7 +95,7 @@ func Start(ctx context.Context, o Options) (*Engine, error) {
 	}
 }
 
-// prepare makes the data folder and refuses a file that is no database.
+// prepare creates the data folder and rejects a file that is not a database.
 func prepare(kind, dir string) (data string, err error) {
 	if dir == "" {
 		return "", nil
@@ -107,14 +109,17 @@ func prepare(kind, dir string) (data string, err error) {
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return "", fmt.Errorf("engine: data folder: %w", err)
 	}
-	f, err := os.Open(file)
-	if errors.Is(err, os.ErrNotExist) {
-		return data, nil
+	// The engine itself would create a world-readable file.
+	for _, name := range []string{file, file + "-wal", file + "-shm"} {
+		if err := os.Chmod(name, 0o600); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return "", fmt.Errorf("engine: data file: %w", err)
+		}
 	}
+	f, err := os.OpenFile(file, os.O_RDONLY|os.O_CREATE, 0o600)
 	if err != nil {
 		return "", fmt.Errorf("engine: data file: %w", err)
 	}
-	defer f.Close() //nolint:errcheck // only read
+	defer f.Close()
 	const magic = "SQLite format 3\x00"
 	head := make([]byte, len(magic))
 	n, err := io.ReadFull(f, head)
@@ -132,12 +137,13 @@ func broken(file, why string) error {
 }
 
 func launch(ctx context.Context, prog program, data string, stderr io.Writer) (*Engine, error) {
-	port, release, err := reservePort()
+	host := loopback(prog.kind)
+	port, release, err := reservePort(host)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	name, args := prog.command(port, data)
+	name, args := prog.command(host, port, data)
 	cmd := exec.Command(name, args...) //nolint:gosec // the program was located, the arguments are ours
 	cmd.Env = append(os.Environ(), "DDB_LOCAL_TELEMETRY=0")
 	said := &tail{to: stderr}
@@ -151,7 +157,7 @@ func launch(ctx context.Context, prog program, data string, stderr io.Writer) (*
 	if err != nil {
 		return nil, fmt.Errorf("engine: %s: %w", prog.kind, err)
 	}
-	e := &Engine{URL: fmt.Sprintf("http://127.0.0.1:%d", port), Kind: prog.kind, child: c}
+	e := &Engine{URL: "http://" + net.JoinHostPort(host, strconv.Itoa(port)), Kind: prog.kind, child: c}
 	ctx, cancel := context.WithTimeout(ctx, readyIn)
 	defer cancel()
 	if err := e.awaitReady(ctx); err != nil {
@@ -161,7 +167,7 @@ func launch(ctx context.Context, prog program, data string, stderr io.Writer) (*
 	return e, nil
 }
 
-// explain turns what a dead engine last printed into one line.
+// explain turns the last output of a dead engine into one line.
 func explain(kind, data, said string, err error) error {
 	switch low := strings.ToLower(said); {
 	case strings.Contains(low, "already in use"), strings.Contains(low, "failed to bind"):
@@ -176,7 +182,7 @@ func explain(kind, data, said string, err error) error {
 
 var errExited = errors.New("it ended")
 
-// awaitReady returns when the engine answers HTTP.
+// awaitReady returns when the engine responds over HTTP.
 func (e *Engine) awaitReady(ctx context.Context) error {
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 5 * time.Second}
 	for pause := time.Millisecond; ; pause = min(pause*2, 50*time.Millisecond) {
@@ -197,8 +203,8 @@ func (e *Engine) awaitReady(ctx context.Context) error {
 	}
 }
 
-// Exited is closed when the engine's process has ended, by Stop or by itself.
-// It is nil, and so never ready, for an external engine.
+// Exited returns a channel that closes when the engine's process has ended, by
+// Stop or by itself. It returns nil for an external engine.
 func (e *Engine) Exited() <-chan struct{} {
 	if e.child == nil {
 		return nil
@@ -206,7 +212,7 @@ func (e *Engine) Exited() <-chan struct{} {
 	return e.child.done
 }
 
-// Pid is the engine's process id, 0 for an external engine.
+// Pid returns the engine's process id, 0 for an external engine.
 func (e *Engine) Pid() int {
 	if e.child == nil {
 		return 0
@@ -214,8 +220,8 @@ func (e *Engine) Pid() int {
 	return e.child.cmd.Process.Pid
 }
 
-// Stop ends the engine that Start started and waits until it is gone. An
-// external engine keeps running. Stop may be called more than once.
+// Stop stops the engine that Start started and waits for its end. It does not
+// stop an external engine. Stop may be called more than once.
 func (e *Engine) Stop() {
 	if e == nil || e.child == nil {
 		return
@@ -231,24 +237,24 @@ func (e *Engine) Stop() {
 	})
 }
 
-// Kill ends the engine at once, as a crash does, and waits until it is gone.
-// Whatever it was doing stays half done; its data file is there for the next.
+// Kill kills the engine, as in a crash, and waits for its end. Its current
+// work stays incomplete. The data file remains for the next engine.
 func (e *Engine) Kill() {
 	e.stop.Do(func() {
-		_ = e.child.cmd.Process.Kill() // gone already: as meant
+		_ = e.child.cmd.Process.Kill() // already ended, as intended
 		<-e.child.done
 	})
 }
 
-// child is a started process whose end is waited for exactly once.
+// child is a started process; only one goroutine waits for its end.
 type child struct {
 	cmd  *exec.Cmd
 	done chan struct{}
 }
 
-// startChild starts cmd on an operating system thread of its own, which lives
-// as long as the child: the parent-death signal of Linux is sent when the
-// thread that forked ends, not when the process does.
+// startChild starts cmd on a dedicated operating system thread that lives as
+// long as the child. Linux sends the parent-death signal when the thread that
+// forked ends, not when the process ends.
 func startChild(cmd *exec.Cmd, own func(*exec.Cmd) (func(), error)) (*child, error) {
 	release, err := own(cmd)
 	if err != nil {
@@ -265,7 +271,7 @@ func startChild(cmd *exec.Cmd, own func(*exec.Cmd) (func(), error)) (*child, err
 		if err != nil {
 			return
 		}
-		_ = cmd.Wait() // how it ended shows in what it printed
+		_ = cmd.Wait() // its output shows how it ended
 		close(c.done)
 	}()
 	if err := <-started; err != nil {
@@ -274,7 +280,7 @@ func startChild(cmd *exec.Cmd, own func(*exec.Cmd) (func(), error)) (*child, err
 	return c, nil
 }
 
-// tail passes output on and keeps its end.
+// tail forwards output and keeps its last part.
 type tail struct {
 	to io.Writer
 
@@ -295,7 +301,7 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// last is the last line printed that says something.
+// last returns the last meaningful line printed.
 func (t *tail) last() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

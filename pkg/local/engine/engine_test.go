@@ -63,12 +63,14 @@ func call(t *testing.T, url, op, body string) (int, string) {
 	req.Header.Set("Content-Type", "application/x-amz-json-1.0")
 	req.Header.Set("X-Amz-Target", "DynamoDB_20120810."+op)
 	req.Header.Set("X-Amz-Date", time.Now().UTC().Format("20060102T150405Z"))
-	req.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential=local/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host;x-amz-date;x-amz-target, Signature=00")
+	req.Header.Set("Authorization",
+		"AWS4-HMAC-SHA256 Credential=local/20260101/us-east-1/dynamodb/aws4_request, "+
+			"SignedHeaders=host;x-amz-date;x-amz-target, Signature=00")
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
 		t.Fatalf("%s: %v", op, err)
 	}
-	defer res.Body.Close() //nolint:errcheck // only read
+	defer res.Body.Close()
 	got, err := io.ReadAll(res.Body)
 	if err != nil {
 		t.Fatalf("%s: %v", op, err)
@@ -77,7 +79,8 @@ func call(t *testing.T, url, op, body string) (int, string) {
 }
 
 const createThings = `{"TableName":"things","BillingMode":"PAY_PER_REQUEST",
-	"AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"}],"KeySchema":[{"AttributeName":"pk","KeyType":"HASH"}]}`
+	"AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"}],
+	"KeySchema":[{"AttributeName":"pk","KeyType":"HASH"}]}`
 
 func tables(t *testing.T, url string) string {
 	t.Helper()
@@ -164,7 +167,7 @@ func TestKilledParent(t *testing.T) {
 
 func awaitGone(t *testing.T, pid int) {
 	t.Helper()
-	for range 3000 { // a minute
+	for range 30_000 { // ten minutes
 		if err := syscall.Kill(pid, 0); errors.Is(err, syscall.ESRCH) || zombie(pid) {
 			return
 		}
@@ -174,7 +177,7 @@ func awaitGone(t *testing.T, pid int) {
 	t.Fatalf("the engine (pid %d) outlived its parent", pid)
 }
 
-// zombie tells whether a dead process only waits for its foster parent.
+// zombie reports whether a dead process only waits for its foster parent.
 func zombie(pid int) bool {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	return err == nil && bytes.Contains(stat, []byte(") Z "))
@@ -200,10 +203,14 @@ func TestErrorsAreOneClearLine(t *testing.T) {
 		want []string
 	}{
 		{name: "broken data file", o: engine.Options{Kind: kind(), Dir: brokenDir}, want: []string{file, "broken", "--data"}},
-		{name: "unknown engine", env: map[string]string{"SVC_ENGINE": "mongodb"}, want: []string{`"mongodb"`, "dynoxide", "dynamodb-local"}},
-		{name: "dynoxide missing", o: engine.Options{Kind: engine.Dynoxide}, env: map[string]string{"cwd": empty}, want: []string{"make"}},
-		{name: "DynamoDB Local missing", o: engine.Options{Kind: engine.DynamoDBLocal}, env: map[string]string{"cwd": empty}, want: []string{"make dynamodb-local"}},
-		{name: "data folder is a file", o: engine.Options{Kind: kind(), Dir: filepath.Join(file, "x")}, want: []string{"data folder"}},
+		{name: "unknown engine", env: map[string]string{"SVC_ENGINE": "mongodb"}, want: []string{`"mongodb"`, "dynoxide",
+			"dynamodb-local"}},
+		{name: "dynoxide missing", o: engine.Options{Kind: engine.Dynoxide}, env: map[string]string{"cwd": empty},
+			want: []string{"make"}},
+		{name: "DynamoDB Local missing", o: engine.Options{Kind: engine.DynamoDBLocal}, env: map[string]string{"cwd": empty},
+			want: []string{"make dynamodb-local"}},
+		{name: "data folder is a file", o: engine.Options{Kind: kind(), Dir: filepath.Join(file, "x")},
+			want: []string{"data folder"}},
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {

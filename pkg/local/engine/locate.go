@@ -10,7 +10,7 @@ import (
 	"strconv"
 )
 
-// program is an engine's program on this machine.
+// program is an installed engine program.
 type program struct {
 	kind string
 	// path is dynoxide's binary, or the folder of DynamoDB Local's jars.
@@ -18,8 +18,14 @@ type program struct {
 	java string
 }
 
-// locate finds the program of the kind asked for. Without a kind it prefers
-// dynoxide and takes DynamoDB Local only where dynoxide has no build.
+// Installed returns an error that says what to do if no engine is installed.
+func Installed() error {
+	_, err := locate(os.Getenv("SVC_ENGINE"))
+	return err
+}
+
+// locate finds the program of the given kind. Without a kind it prefers
+// dynoxide, and uses DynamoDB Local only where dynoxide has no build.
 func locate(kind string) (program, error) {
 	switch kind {
 	case Dynoxide:
@@ -36,15 +42,16 @@ func locate(kind string) (program, error) {
 	return program{}, fmt.Errorf("engine: SVC_ENGINE is %q, but must be %q or %q", kind, Dynoxide, DynamoDBLocal)
 }
 
-// hasDynoxide tells whether package.json names a build for this machine.
+// hasDynoxide reports whether package.json lists a build for this machine.
 const hasDynoxide = runtime.GOOS == "linux" && runtime.GOARCH == "amd64"
 
 func locateDynoxide() (program, error) {
 	path, err := find("dynoxide", func(fi os.FileInfo) bool { return fi.Mode().IsRegular() && fi.Mode()&0o111 != 0 })
 	if err != nil {
 		if !hasDynoxide {
-			return program{}, fmt.Errorf("engine: dynoxide has no build for %s/%s; run `make dynamodb-local` and set SVC_ENGINE=%s",
-				runtime.GOOS, runtime.GOARCH, DynamoDBLocal)
+			return program{},
+				fmt.Errorf("engine: dynoxide has no build for %s/%s; run `make dynamodb-local` and set SVC_ENGINE=%s",
+					runtime.GOOS, runtime.GOARCH, DynamoDBLocal)
 		}
 		return program{}, fmt.Errorf("engine: dynoxide is missing (%w); run `make build`, which fetches it with npm", err)
 	}
@@ -54,17 +61,20 @@ func locateDynoxide() (program, error) {
 func locateDynamoDBLocal() (program, error) {
 	path, err := find("dynamodb-local", os.FileInfo.IsDir)
 	if err != nil {
-		return program{}, fmt.Errorf("engine: DynamoDB Local is missing (%w); run `make dynamodb-local`, which fetches it with Maven", err)
+		return program{},
+			fmt.Errorf("engine: DynamoDB Local is missing (%w); run `make dynamodb-local`, which fetches it with Maven", err)
 	}
 	java, err := exec.LookPath("java")
 	if err != nil {
-		return program{}, errors.New("engine: DynamoDB Local needs java 17 or later on the PATH; install it (Debian: apt-get install openjdk-17-jre-headless)")
+		return program{},
+			errors.New("engine: DynamoDB Local needs java 17 or later on the PATH; install it (Debian: apt-get install " +
+				"openjdk-17-jre-headless)")
 	}
 	return program{kind: DynamoDBLocal, path: path, java: java}, nil
 }
 
-// find looks at $SVC_ENGINE_PATH, beside this program, and in the bin folder
-// of the repository that holds the working directory, in this order.
+// find searches $SVC_ENGINE_PATH, then the folder of this program, then the
+// bin folder of the repository that contains the working directory.
 func find(name string, good func(os.FileInfo) bool) (string, error) {
 	var places []string
 	if path := os.Getenv("SVC_ENGINE_PATH"); path != "" {
@@ -87,7 +97,7 @@ func find(name string, good func(os.FileInfo) bool) (string, error) {
 	return "", fmt.Errorf("no %s beside this program or in bin", name)
 }
 
-// repository is the folder with go.mod at or above the working directory.
+// repository returns the folder with go.mod at or above the working directory.
 func repository() string {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -105,11 +115,12 @@ func repository() string {
 	}
 }
 
-// command is what to run, on a loopback port, with the data in a file
-// (dynoxide) or folder (DynamoDB Local), or in memory when data is empty.
-func (p program) command(port int, data string) (name string, args []string) {
+// command returns the command that runs the engine on a loopback port. The
+// data is in a file (dynoxide) or folder (DynamoDB Local), or in memory if
+// data is empty.
+func (p program) command(host string, port int, data string) (name string, args []string) {
 	if p.kind == Dynoxide {
-		args = []string{"--host", "127.0.0.1", "--port", strconv.Itoa(port)}
+		args = []string{"--host", host, "--port", strconv.Itoa(port)}
 		if data != "" {
 			args = append(args, "--db-path", data)
 		}
@@ -120,6 +131,7 @@ func (p program) command(port int, data string) (name string, args []string) {
 		"-Djava.library.path=" + p.path, "-cp", filepath.Join(p.path, "*"),
 		"software.amazon.dynamodb.services.local.main.ServerRunner",
 		"-port", strconv.Itoa(port), "-sharedDb", "-disableTelemetry",
+		"-cors", "http://127.0.0.1", // no page has this origin; the default allows all
 	}
 	if data == "" {
 		return p.java, append(args, "-inMemory")

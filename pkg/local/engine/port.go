@@ -1,28 +1,31 @@
 package engine
 
 import (
+	crand "crypto/rand"
 	"fmt"
 	"math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"syscall"
 )
 
-// reservePort finds a free loopback port and keeps other processes that start
-// engines at the same moment (test packages run in parallel) from picking it
-// until release is called. By then the engine listens on it.
-func reservePort() (port int, release func(), err error) {
+// reservePort finds a free loopback port. Until release is called, other
+// processes that start engines (test packages run in parallel) cannot pick it.
+// The engine must listen on it before release.
+func reservePort(host string) (port int, release func(), err error) {
 	dir := filepath.Join(os.TempDir(), fmt.Sprintf("svc-ports-%d", os.Getuid()))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return 0, nil, fmt.Errorf("engine: port locks: %w", err)
 	}
 	for range 100 {
-		port, err := freePort()
+		port, err := freePort(host)
 		if err != nil {
 			return 0, nil, err
 		}
-		// Some ports share a lock; then one of them is just not picked now.
+		// Several ports share a lock; a port whose lock is held is skipped.
 		f, err := os.OpenFile(filepath.Join(dir, fmt.Sprint(port%256)), os.O_CREATE|os.O_RDWR, 0o600)
 		if err != nil {
 			return 0, nil, fmt.Errorf("engine: port locks: %w", err)
@@ -35,15 +38,26 @@ func reservePort() (port int, release func(), err error) {
 	return 0, nil, fmt.Errorf("engine: no free port after 100 tries")
 }
 
-// freePort finds a port that is free now, below those that systems give to
-// whoever asks for any: nobody else is given it before the engine listens.
-func freePort() (port int, err error) {
+// freePort finds a free port below the ephemeral range, so that the system
+// does not assign it to another process before the engine listens.
+func freePort(host string) (port int, err error) {
 	for range 100 {
 		port = 16384 + rand.IntN(16384) //nolint:gosec // a port is no secret
 		var l net.Listener
-		if l, err = net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
+		if l, err = net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port))); err == nil {
 			return port, l.Close()
 		}
 	}
 	return 0, fmt.Errorf("engine: no free port: %w", err)
+}
+
+// loopback picks the address for the engine. Where all of 127.0.0.0/8 is
+// loopback, it picks one that no web page can guess.
+func loopback(kind string) string {
+	if kind != Dynoxide || runtime.GOOS != "linux" {
+		return "127.0.0.1"
+	}
+	var b [3]byte
+	_, _ = crand.Read(b[:]) // never fails
+	return net.IPv4(127, 1+b[0]%254, b[1], 1+b[2]%254).String()
 }

@@ -6,11 +6,11 @@ import (
 	"os/exec"
 )
 
-// tie has the child killed when this process ends in whatever way, where the
-// kernel does not do that by itself: a shell becomes the engine (exec keeps the
-// process id) after leaving a watcher behind, which waits for the end of a pipe
-// that only this process holds. release ends the watcher and is called when
-// the child is gone or was never started.
+// tie kills the child when this process ends for any reason, where the kernel
+// cannot do that. A shell starts a watcher and then becomes the engine (exec
+// keeps the process id). The watcher waits for the end of a pipe that only
+// this process holds. release ends the watcher; call it when the child has
+// ended or was never started.
 func tie(cmd *exec.Cmd) (release func(), err error) {
 	const watch = `(while read -r _; do :; done; kill -9 $$) <&3 >/dev/null 2>&1 & exec "$@" 3<&-`
 	read, write, err := os.Pipe()

@@ -21,8 +21,9 @@ func TestTie(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range 6000 { // a minute, until the shell has become the program
-		if name, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", c.cmd.Process.Pid)); err != nil || string(name) == "sleep\n" {
+	for range 60_000 { // ten minutes, until the shell has become the program
+		if name, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm",
+			c.cmd.Process.Pid)); err != nil || string(name) == "sleep\n" {
 			break
 		}
 		time.Sleep(10 * time.Millisecond)

@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// clock spreads moments over a time as a city asks for rides: most in the
-// evening and on Fridays and Saturdays, few before dawn, more every month.
+// clock distributes requests over time as in a city: most in the evening and
+// on Fridays and Saturdays, few before dawn, more every month.
 type clock struct {
 	start  time.Time
 	end    time.Time
-	before []float64 // weight of all hours before hour i, and of all at the end
+	before []float64 // sum of the weights of all hours before hour i, and the total at the end
 }
 
 var (
@@ -29,8 +29,8 @@ func newClock(start, end time.Time) clock {
 	return c
 }
 
-// at gives the moment before which the share x of all lies, to the
-// millisecond; it grows with x.
+// at returns the moment before which the share x of all requests lies, to the
+// millisecond. It increases with x.
 func (c clock) at(x float64) time.Time {
 	want := x * c.before[len(c.before)-1]
 	i, _ := slices.BinarySearch(c.before, want)

@@ -1,14 +1,14 @@
-// Package seed owns data in bulk: drivers, riders and months of trips of a
-// tenant, with logs, receipts, postings, wallets and orders as the service
-// itself would have written them, and with the same rules. The data follows
-// from a number, so that it can be made again.
+// Package seed owns bulk data: a tenant's drivers, riders and months of trips,
+// with logs, receipts, postings, wallets and orders. It applies the service's
+// own rules, so the data is what the service would have written. A seed number
+// determines the data, so a run can be repeated.
 //
-// A run is noted in the table before it begins. One that was interrupted is
-// finished by the next; after a finished one the next adds. What others could
+// The table records a run before it begins. The next run finishes an
+// interrupted one; after a finished run it adds data. Data that others could
 // change meanwhile (open trips, sign-in rows) is written last, and only where
-// it is missing. Receipts stand before their trips do, so a settlement that
-// sees the trips finds them settled.
+// it is missing. Receipts are written before their trips, so a settlement
+// finds the trips settled.
 //
-// It knows nothing of engines and streams. Counters, totals and search rows
-// are not written: they come by the table's stream, or by a rebuild.
+// It knows no engines and no streams. It does not write counters, totals and
+// search rows: the table's stream or a rebuild derives them.
 package seed

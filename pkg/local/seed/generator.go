@@ -14,31 +14,31 @@ import (
 	"github.com/oklog/ulid/v2"
 	"github.com/shopspring/decimal"
 
-	"svc/pkg/ids"
-	"svc/pkg/money"
-	"svc/pkg/tenant"
-	"svc/pkg/timestamp"
+	"svc/pkg/base/ids"
+	"svc/pkg/base/money"
+	"svc/pkg/base/timestamp"
+	"svc/pkg/domain/tenant"
 )
 
-// generator makes a run's rides one after the other, in the order of their
-// requests. Two of the same plan make the same.
+// generator creates a run's rides in order of their requests. Two generators
+// with the same plan create the same rides.
 type generator struct {
 	p        plan
 	slug     string
 	currency string
 	now      time.Time
-	key      uint64 // of the run's people
+	key      uint64 // people of the run
 	source   *rand.ChaCha8
 	rng      *rand.Rand
 	clock    clock
 	drivers  []*actor
-	riders   []*actor // by the time they came
-	known    int      // riders who were there at the last ride's time
-	made     int      // rides
+	riders   []*actor // by the time they joined
+	known    int      // number of riders who had joined by the last ride
+	made     int      // number of rides
 }
 
-// How long before now the last finished trip was requested: the longest trip
-// has ended by then.
+// How long before now the last finished trip was requested. By now even the
+// longest trip has ended.
 const recent = 90 * time.Minute
 
 func newGenerator(p plan, n tenant.Tenant) (*generator, error) {
@@ -49,17 +49,19 @@ func newGenerator(p plan, n tenant.Tenant) (*generator, error) {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d/%s/%d", p.Seed, n.ID, p.Run))
 	source := rand.NewChaCha8(sum)
 	start := now.AddDate(0, 0, -p.Days)
-	g := &generator{p: p, slug: n.Slug, currency: n.Currency, now: now, key: binary.LittleEndian.Uint64(sum[:]), source: source,
-		rng: rand.New(source), clock: newClock(start, now.Add(-recent))} //nolint:gosec // made-up trips
+	g := &generator{p: p, slug: n.Slug, currency: n.Currency, now: now, key: binary.LittleEndian.Uint64(sum[:]),
+		source: source,
+		rng:    rand.New(source), clock: newClock(start, now.Add(-recent))} //nolint:gosec // made-up trips
 	for n := range p.drivers() {
 		since := start.AddDate(0, 0, -1-g.rng.IntN(400))
 		g.drivers = append(g.drivers, g.actor(ids.Driver, n, since))
 	}
-	// Two of five riders were there before the first trip.
+	// Two of five riders had joined before the first trip.
 	old := p.riders() * 2 / 5
 	joined := newClock(start, now.Add(-recent))
 	for n := range p.riders() {
-		since := start.Add(-time.Duration(float64(old-n) / float64(max(old, 1)) * float64(300*24*time.Hour))).Truncate(time.Millisecond)
+		since := start.Add(-time.Duration(float64(old-n) / float64(max(old,
+			1)) * float64(300*24*time.Hour))).Truncate(time.Millisecond)
 		if n >= old {
 			since = joined.at(float64(n-old) / float64(p.riders()-old))
 		}
@@ -77,10 +79,10 @@ func (g *generator) actor(kind string, n int, since time.Time) *actor {
 	return a
 }
 
-// id makes an identifier of the run.
+// id creates an identifier of the run.
 func (g *generator) id(kind string, at time.Time) string { return idFrom(g.source, kind, at) }
 
-// idOf makes one of a person's own chance.
+// idOf creates an identifier from a person's own random source.
 func (g *generator) idOf(r *rand.Rand, kind string, at time.Time) string {
 	return idFrom(noise{r}, kind, at)
 }
@@ -101,7 +103,7 @@ func (n noise) Read(p []byte) (int, error) {
 
 const crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
-// code is a trip's or order's code.
+// code creates a trip's or an order's code.
 func (g *generator) code() string {
 	var out [8]byte
 	bits := g.rng.Uint64()
@@ -111,7 +113,7 @@ func (g *generator) code() string {
 	return string(out[:])
 }
 
-// place is a point of the city with an address.
+// place returns a point of the city with an address.
 type place struct {
 	address  string
 	lat, lng json.Number
@@ -119,21 +121,22 @@ type place struct {
 }
 
 func (g *generator) place(r *rand.Rand) place {
-	// The sum of two draws: more of them near the middle.
+	// The sum of two random numbers: points are denser in the middle.
 	x, y := g.p.Center[0]+r.Int64N(6000)+r.Int64N(6000)-6000, g.p.Center[1]+r.Int64N(8000)+r.Int64N(8000)-8000
 	return place{fmt.Sprintf("%d %s", 1+r.IntN(320), one(r, streets)), degrees(x), degrees(y), x, y}
 }
 
 func degrees(n int64) json.Number { return money.Number(decimal.New(n, -5)) }
 
-// tenthsOfKm is the way from a to b by road, 0.8 to 28 kilometres.
+// tenthsOfKm returns the road distance from a to b in tenths of a kilometre,
+// 0.8 to 28 kilometres.
 func tenthsOfKm(a, b place) int64 {
 	dx, dy := float64(a.x-b.x)*1.11, float64(a.y-b.y)*1.11*math.Cos(float64(a.x)/1e5*math.Pi/180) // metres
 	return min(max(int64(math.Hypot(dx, dy)*1.3/100), 8), 280)
 }
 
-// rider and driver pick somebody who is free then; some are picked more often
-// than others.
+// rider and driver pick a person who is free at that time. Some are picked
+// more often than others.
 func (g *generator) rider(at time.Time) *actor {
 	for g.known < len(g.riders) && !g.riders[g.known].since.After(at) {
 		g.known++
@@ -141,7 +144,7 @@ func (g *generator) rider(at time.Time) *actor {
 	return g.pick(g.riders[:g.known], at)
 }
 
-// there are the riders who had come by then.
+// there returns the riders who had joined by then.
 func (g *generator) there(at time.Time) []*actor {
 	n, _ := slices.BinarySearchFunc(g.riders, at, func(a *actor, at time.Time) int { return a.since.Compare(at) })
 	return g.riders[:max(n, 1)]

@@ -3,21 +3,23 @@ package seed
 import (
 	"time"
 
-	"svc/pkg/trip"
+	"svc/pkg/domain/trip"
 )
 
-// still are the statuses of trips that are not over, and how long ago such
-// trips were requested, in seconds.
+// still are the statuses of unfinished trips, and how many seconds ago such
+// trips were requested.
 var still = []struct {
 	status      trip.Status
 	least, most int
 }{
-	{trip.InProgress, 1030, 3600}, {trip.Pending, 5, 240}, {trip.Assigned, 150, 700}, {trip.InProgress, 1030, 2400}, {trip.DriverArrived, 820, 1100},
-	{trip.Searching, 10, 200}, {trip.Scheduled, 3600, 172_800}, {trip.InProgress, 1030, 1800}, {trip.CollectingOffers, 10, 150}, {trip.WaitingCustomer, 600, 1200},
+	{trip.InProgress, 1030, 3600}, {trip.Pending, 5, 240}, {trip.Assigned, 150, 700}, {trip.InProgress, 1030,
+		2400}, {trip.DriverArrived, 820, 1100},
+	{trip.Searching, 10, 200}, {trip.Scheduled, 3600, 172_800}, {trip.InProgress, 1030, 1800}, {trip.CollectingOffers, 10,
+		150}, {trip.WaitingCustomer, 600, 1200},
 }
 
-// open makes the trips that are still under way; it is called once, after the
-// last finished one.
+// open creates the unfinished trips. Call it once, after the last finished
+// trip.
 func (g *generator) open() ([]ride, error) {
 	var out []ride
 	for n := range g.p.open() {
@@ -29,14 +31,16 @@ func (g *generator) open() ([]ride, error) {
 			return nil, err
 		}
 		rider.free = g.now.Add(time.Hour)
-		if fate, driven := map[trip.Status]int{trip.Assigned: 0, trip.DriverArrived: 10, trip.InProgress: 13}[kind.status]; driven {
+		if fate, driven := map[trip.Status]int{trip.Assigned: 0, trip.DriverArrived: 10,
+			trip.InProgress: 13}[kind.status]; driven {
 			driver := g.driver(at)
 			driver.free, driver.open = rider.free, true
 			if _, err := g.drive(&r, driver, at, fate); err != nil {
 				return nil, err
 			}
 		} else if kind.status != trip.Pending {
-			// No transition of the service leads here; what does is not known to it.
+			// No transition of the service leads to this status; an external
+			// system sets it.
 			r.trip.Status = kind.status
 		}
 		out = append(out, r)

@@ -8,66 +8,66 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"svc/pkg/audit"
-	"svc/pkg/fault"
-	"svc/pkg/money"
-	"svc/pkg/settings"
-	"svc/pkg/table"
-	"svc/pkg/tenant"
-	"svc/pkg/timestamp"
+	"svc/pkg/base/fault"
+	"svc/pkg/base/money"
+	"svc/pkg/base/timestamp"
+	"svc/pkg/data/audit"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/settings"
+	"svc/pkg/domain/tenant"
 )
 
-// Options say what to make.
+// Options configure a run.
 type Options struct {
 	Trips int       // 1 to 10,000,000
-	Days  int       // how far back they go; 0 is 180
-	Seed  uint64    // the number that all follows from
-	Now   time.Time // the newest trips are from
-	By    audit.By  // who asks for it
-	// Hash is the password's hash of everybody made; "" leaves them to set one
-	// by a link, as others do.
+	Days  int       // age of the oldest trips in days; 0 means 180
+	Seed  uint64    // the seed number that determines all data
+	Now   time.Time // time of the newest trips
+	By    audit.By  // who starts the run
+	// Hash is the password hash of all created people. If it is "", they set a
+	// password by a link, as usual.
 	Hash string
-	// Lists leaves out what no list reads (logs, receipts, postings, what
-	// riders keep), for measuring lists of many trips. Wallets are there.
+	// Lists omits what no list reads (logs, receipts, postings, the riders'
+	// saved data), to measure lists of many trips. Wallets are written.
 	Lists bool
-	// Finish is what else there is to do before the run is finished (counting,
-	// where no stream does it); nil for nothing. An interrupted one is done again.
+	// Finish is further work before the run is finished, such as counting
+	// without a stream; nil means none. It is repeated after an interruption.
 	Finish func(ctx context.Context, resumed bool) error
-	// Note hears of the progress; nil for nobody.
+	// Note receives the progress; it may be nil.
 	Note func(stage string, done, total int)
 }
 
-// BytesPerTrip is about what a trip and all that comes with it take in the
+// BytesPerTrip is the approximate size of a trip and its related items in the
 // embedded engine's file.
 const BytesPerTrip = 20_000
 
-// Result is what a run made, or finished.
+// Result is what a run created or finished.
 type Result struct {
-	Run        int  `json:"run"`     // 1 for a tenant's first
-	Resumed    bool `json:"resumed"` // it finished a run that was interrupted, with that one's options
+	Run        int  `json:"run"`     // number of the run; 1 is the tenant's first
+	Resumed    bool `json:"resumed"` // it finished an interrupted run, with that run's options
 	Trips      int  `json:"trips"`
 	Drivers    int  `json:"drivers"`
 	Riders     int  `json:"riders"`
 	Businesses int  `json:"businesses"`
 	Orders     int  `json:"orders"`
-	Items      int  `json:"items"` // written now
+	Items      int  `json:"items"` // written by this call
 }
 
-// The largest run.
+// The maximum size of a run.
 const (
 	MaxTrips = 10_000_000
 	MaxDays  = 3650
 )
 
-// Errors of a run that cannot begin.
+// Errors of a run that cannot start.
 var (
 	ErrAtWork = fault.InvalidState("Another seed is at work on this tenant.")
 	ErrTrips  = fault.Field("trips", "expected 1 to 10,000,000")
 	ErrDays   = fault.Field("days", "expected 1 to 3,650")
 )
 
-// plan is a run as it is noted in the table: all that the data follows from,
-// and how far the writing has come.
+// plan is a run as stored in the table: everything that determines the data,
+// and the progress of the writes.
 type plan struct {
 	Run      int      `json:"run"`
 	Seed     uint64   `json:"seed"`
@@ -76,16 +76,16 @@ type plan struct {
 	Now      string   `json:"now"`
 	Lists    bool     `json:"lists,omitempty"`
 	Services []rates  `json:"services"` // of the tenant's active service types
-	Pays     []string `json:"pays"`     // payment types that the tenant takes
+	Pays     []string `json:"pays"`     // payment types that the tenant accepts
 	Delivery bool     `json:"delivery"`
-	Center   [2]int64 `json:"center"` // of the city: latitude, longitude, in 1/100,000 degree
+	Center   [2]int64 `json:"center"` // centre of the city: latitude, longitude, in 1/100,000 degree
 
 	Stage int    `json:"stage"`
 	Done  int    `json:"done"` // chunks of the stage
-	Beat  string `json:"beat"` // when this was written, while somebody is at work
+	Beat  string `json:"beat"` // time of this write, while a run is active
 }
 
-// rates is a service type as it was when the run began.
+// rates is a service type at the start of the run.
 type rates struct {
 	ID         string          `json:"id"`
 	Base       decimal.Decimal `json:"base"`
@@ -97,7 +97,7 @@ type rates struct {
 
 func (p plan) finished() bool { return p.Stage >= stageCount }
 
-// The numbers of what a run makes.
+// The quantities that a run creates.
 func (p plan) open() int    { return min(max(p.Trips/100, min(p.Trips, 10)), 400) }
 func (p plan) drivers() int { return min(max(p.Trips/250, 8), 20_000) }
 func (p plan) riders() int  { return min(max(p.Trips/25, 20), 200_000) }
@@ -120,10 +120,10 @@ func (p plan) item(t table.Tenant) table.Item {
 	return table.Item{Key: planKey(t, p.Run), Type: "seed", Doc: p}
 }
 
-// beat is how old the note of a run at work may be.
+// beat is the maximum age of the stored plan while its run is active.
 const beat = 20 * time.Second
 
-// begin finds the run to finish, or notes a new one.
+// begin returns the interrupted run to finish, or stores a new one.
 func begin(ctx context.Context, t table.Tenant, n tenant.Tenant, o Options) (p plan, resumed bool, err error) {
 	page, err := t.Query(ctx, planKey(t, 0).PK, table.Query{Backward: true, Consistent: true, Limit: 1})
 	if err != nil {
@@ -159,7 +159,7 @@ func begin(ctx context.Context, t table.Tenant, n tenant.Tenant, o Options) (p p
 	return p, false, tx.Commit(ctx)
 }
 
-// look takes from the tenant what its trips depend on.
+// look copies from the tenant what its trips depend on.
 func (p *plan) look(ctx context.Context, t table.Tenant) error {
 	services, err := settings.Services(ctx, t)
 	if err != nil {

@@ -5,16 +5,16 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"svc/pkg/ids"
-	"svc/pkg/money"
-	"svc/pkg/settlement"
-	"svc/pkg/table"
-	"svc/pkg/timestamp"
-	"svc/pkg/trip"
-	"svc/pkg/wallet"
+	"svc/pkg/background/settlement"
+	"svc/pkg/base/ids"
+	"svc/pkg/base/money"
+	"svc/pkg/base/timestamp"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/trip"
+	"svc/pkg/domain/wallet"
 )
 
-// ride is a trip with all that was written of it.
+// ride is a trip with everything written about it.
 type ride struct {
 	trip     trip.Trip
 	log      []trip.LogEntry
@@ -31,7 +31,7 @@ type posting struct {
 // act is one of a trip's transitions.
 type act func(id string, at time.Time) (trip.Trip, trip.LogEntry, error)
 
-// do makes a transition and logs it.
+// do applies a transition and logs it.
 func (r *ride) do(g *generator, at time.Time, do act) error {
 	next, entry, err := do(g.id(ids.Log, at), at)
 	if err != nil {
@@ -42,11 +42,12 @@ func (r *ride) do(g *generator, at time.Time, do act) error {
 	return nil
 }
 
-// request makes a trip as its rider asks for it, and says how far it goes, in
-// tenths of a kilometre, and what for.
+// request creates a trip at its request. It returns the distance in tenths of a
+// kilometre and the rates of the service type.
 func (g *generator) request(rider *actor, at time.Time) (ride, int64, *rates, error) {
 	from, to := g.place(g.rng), g.place(g.rng)
-	asked := trip.Ride{OriginAddress: from.address, OriginLat: from.lat, OriginLng: from.lng, DestAddress: &to.address, DestLat: &to.lat, DestLng: &to.lng,
+	asked := trip.Ride{OriginAddress: from.address, OriginLat: from.lat, OriginLng: from.lng, DestAddress: &to.address,
+		DestLat: &to.lat, DestLng: &to.lng,
 		PaymentType: one(g.rng, g.p.Pays)}
 	if g.rng.IntN(40) == 0 {
 		note := one(g.rng, notes)
@@ -69,7 +70,7 @@ func (g *generator) seconds(least, most int) time.Duration {
 	return time.Duration(least*1000+g.rng.IntN((most-least)*1000)) * time.Millisecond
 }
 
-// next makes the next of the finished trips: completed, or cancelled on the way.
+// next creates the next finished trip: completed, or cancelled on the way.
 func (g *generator) next() (ride, error) {
 	total := g.p.Trips - g.p.open()
 	at := g.clock.at((float64(g.made) + g.rng.Float64()) / float64(total))
@@ -110,13 +111,13 @@ func (g *generator) next() (ride, error) {
 	return r, g.settle(&r, driver, rider, at)
 }
 
-// drive takes the trip to its rider: accepted, arrived and, unless fate has it
-// that the rider cancels, started.
+// drive takes the trip to its rider: accepted and arrived. It also starts the
+// trip, unless fate makes the rider cancel.
 func (g *generator) drive(r *ride, driver *actor, at time.Time, fate int) (time.Time, error) {
 	for _, step := range []struct {
 		after time.Duration
 		do    act
-		until int // the fate below which it does not come to it
+		until int // below this fate, the transition does not happen
 	}{
 		{g.seconds(8, 120), func(id string, at time.Time) (trip.Trip, trip.LogEntry, error) {
 			return r.trip.Accept(driver.id, id, at)
@@ -139,7 +140,8 @@ func (g *generator) drive(r *ride, driver *actor, at time.Time, fate int) (time.
 	return at, nil
 }
 
-// measured is what the driver reports; one in two hundred reports no fare.
+// measured returns what the driver reports; one in two hundred reports no
+// fare.
 func (g *generator) measured(service *rates, tenths int64, riding time.Duration) trip.Measured {
 	km, minutes := decimal.New(tenths, -1), decimal.New(int64(riding/time.Second), 0).Div(decimal.New(60, 0))
 	fare := km.Mul(decimal.New(2, 0))
@@ -153,8 +155,8 @@ func (g *generator) measured(service *rates, tenths int64, riding time.Duration)
 	return m
 }
 
-// settle gives a trip that was completed at a time its receipt and postings, by
-// settlement's own rules, and books them.
+// settle gives a completed trip its receipt and postings, by the settlement
+// package's own rules, and adds them to the wallets.
 func (g *generator) settle(r *ride, driver, rider *actor, at time.Time) error {
 	entries, err := settlement.EntriesOf(r.trip)
 	if err != nil {
@@ -165,7 +167,7 @@ func (g *generator) settle(r *ride, driver, rider *actor, at time.Time) error {
 	r.receipt = &receipt
 	post := func(side wallet.Side, a *actor, amount *decimal.Decimal) {
 		if amount != nil {
-			r.postings = append(r.postings, posting{side, a.id, settlement.PostingOf(r.trip, side, *amount, g.id(ids.Posting, at), paid)})
+			r.postings = append(r.postings, posting{side, a.id, settlement.PostingOf(r.trip, side, *amount, paid)})
 			a.post(*amount, paid)
 		}
 	}

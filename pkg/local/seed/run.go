@@ -8,28 +8,28 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"svc/pkg/table"
-	"svc/pkg/tenant"
-	"svc/pkg/timestamp"
+	"svc/pkg/base/timestamp"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/tenant"
 )
 
-// run is a run at work.
+// run is an active run.
 type run struct {
 	plan
 	o      Options
 	t      table.Tenant
 	tenant tenant.Tenant
 	began  time.Time
-	made   *generator // what all rides come to
-	still  []ride     // the trips that are not over
+	made   *generator // totals of all rides
+	still  []ride     // the unfinished trips
 	items  int
 
 	resumed bool
 }
 
-// Run makes a tenant's data, or finishes what an interrupted run began. Told
-// to stop by ctx it stops within a chunk of a few hundred items, which the next
-// run writes again.
+// Run creates a tenant's data, or finishes an interrupted run. If ctx ends, it
+// stops within a chunk of a few hundred items. The next run writes that chunk
+// again.
 func Run(ctx context.Context, db *table.DB, n tenant.Tenant, o Options) (Result, error) {
 	t := db.Tenant(n.ID)
 	p, resumed, err := begin(ctx, t, n, o)
@@ -38,15 +38,16 @@ func Run(ctx context.Context, db *table.DB, n tenant.Tenant, o Options) (Result,
 	}
 	r := &run{plan: p, o: o, t: t, tenant: n, began: time.Now(), resumed: resumed}
 	err = r.all(ctx)
-	out := Result{Run: p.Run, Resumed: resumed, Trips: p.Trips, Drivers: p.drivers(), Riders: p.riders(), Businesses: p.businesses(), Orders: p.orders(), Items: r.items}
+	out := Result{Run: p.Run, Resumed: resumed, Trips: p.Trips, Drivers: p.drivers(), Riders: p.riders(),
+		Businesses: p.businesses(), Orders: p.orders(), Items: r.items}
 	if err != nil {
-		_ = r.note(context.WithoutCancel(ctx), false) // where it cannot be written, the next run waits for its age
+		_ = r.note(context.WithoutCancel(ctx), false) // if it fails, the next run waits
 		return out, fmt.Errorf("seed: %w", err)
 	}
 	return out, nil
 }
 
-// stage is a part of a run: so many things, written in chunks, each of which
+// stage is a part of a run: a number of things, written in chunks. Each chunk
 // may be written again.
 type stage struct {
 	name         string
@@ -56,8 +57,8 @@ type stage struct {
 
 const stageCount = 9
 
-// stages lists the parts in their order. Trips that others may act on and the
-// rows to sign in by come after all that belongs to them.
+// stages lists the parts in order. Trips that others may change, and sign-in
+// rows, come after everything that belongs to them.
 func (r *run) stages() [stageCount]stage {
 	drivers, riders := len(r.made.drivers), len(r.made.riders)
 	return [stageCount]stage{
@@ -89,7 +90,8 @@ func (r *run) all(ctx context.Context) error {
 	return r.note(ctx, false)
 }
 
-// generate makes all rides once, without writing them, for what they come to.
+// generate computes the totals of all rides. It creates each ride for that, but
+// writes none.
 func (r *run) generate(ctx context.Context) (err error) {
 	if r.made, err = newGenerator(r.plan, r.tenant); err != nil {
 		return err
@@ -133,7 +135,7 @@ func (r *run) finish(ctx context.Context, _, _ int) error {
 	return r.o.Finish(ctx, r.resumed)
 }
 
-// note writes how far the run has come.
+// note stores the progress of the run.
 func (r *run) note(ctx context.Context, working bool) error {
 	r.Beat = ""
 	if working {
@@ -142,15 +144,15 @@ func (r *run) note(ctx context.Context, working bool) error {
 	return r.t.Load(ctx, r.plan.item(r.t))
 }
 
-// Requests to the table at a time, and items in each.
-const workers, together = 4, 25
+// Number of concurrent requests to the table, and of items in each.
+const workers, itemsPerLoad = 4, 25
 
 // load writes groups of items, one group after the other.
 func (r *run) load(ctx context.Context, groups ...[]table.Item) error {
 	for _, items := range groups {
 		work, ctx := errgroup.WithContext(ctx)
 		work.SetLimit(workers)
-		for some := range slices.Chunk(items, together) {
+		for some := range slices.Chunk(items, itemsPerLoad) {
 			work.Go(func() error { return r.t.Load(ctx, some...) })
 		}
 		if err := work.Wait(); err != nil {

@@ -3,6 +3,7 @@ package seed
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -11,22 +12,23 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"svc/pkg/authz"
-	"svc/pkg/customer"
-	"svc/pkg/driver"
+	"svc/pkg/access/authz"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/customer"
+	"svc/pkg/domain/driver"
+	"svc/pkg/domain/settings"
+	"svc/pkg/domain/tenant"
 	"svc/pkg/local/testkit"
-	"svc/pkg/settings"
-	"svc/pkg/table"
-	"svc/pkg/tenant"
 )
 
-// A run that was interrupted anywhere is finished by the next, and comes to
-// what an undisturbed one comes to.
+// The next run finishes a run that was interrupted at any point. The result
+// equals that of an undisturbed run.
 func TestInterrupted(t *testing.T) {
 	contents := func(tn table.Tenant) map[string]string {
 		out := map[string]string{}
 		for i := 1; i <= 4; i++ {
-			for _, part := range [][]string{{"TRIPS"}, {"DRIVERS"}, {"CUSTOMERS"}, {"WALLETS", "driver"}, {"WALLETS", "customer"}, {"ORDERS"}} {
+			for _, part := range [][]string{{"TRIPS"}, {"DRIVERS"}, {"CUSTOMERS"}, {"WALLETS", "driver"}, {"WALLETS",
+				"customer"}, {"ORDERS"}} {
 				for _, it := range every(t, tn, i, tn.Partition(append(part, "0")...)) {
 					out[it.PK+it.SK] = it.R + it.Raw() + strconv.FormatInt(it.Version, 10)
 				}
@@ -42,27 +44,30 @@ func TestInterrupted(t *testing.T) {
 	}
 	want := contents(tn)
 	for _, after := range []int{6, 9, 15, 30} {
-		wire := &testkit.Wire{}
-		db := testkit.TableOnWire(t, wire)
-		if err := db.Tenant(n.ID).Load(t.Context(), serviceItems(t, n, tn)...); err != nil {
-			t.Fatal(err)
-		}
-		wire.BreakAfter(after)
-		if _, err := Run(t.Context(), db, n, options(40)); err == nil {
-			t.Fatalf("%d requests were enough", after)
-		}
-		wire.Mend()
-		if _, err := Run(t.Context(), db, n, options(40)); !errors.Is(err, ErrAtWork) {
-			t.Errorf("a run that may still be at work is taken over: %v", err)
-		}
-		later := options(41)
-		later.By.At = start.Add(time.Hour)
-		if made, err := Run(t.Context(), db, n, later); err != nil || !made.Resumed || made.Trips != 40 {
-			t.Errorf("after %d requests: %+v, %v", after, made, err)
-		}
-		if diff := cmp.Diff(want, contents(db.Tenant(n.ID))); diff != "" {
-			t.Errorf("after %d requests: %s", after, diff)
-		}
+		t.Run(fmt.Sprint("after ", after), func(t *testing.T) {
+			t.Parallel() // a broken wire waits between attempts
+			wire := &testkit.Wire{}
+			db := testkit.TableOnWire(t, wire)
+			if err := db.Tenant(n.ID).Load(t.Context(), serviceItems(t, n, tn)...); err != nil {
+				t.Fatal(err)
+			}
+			wire.BreakAfter(after)
+			if _, err := Run(t.Context(), db, n, options(40)); err == nil {
+				t.Fatalf("%d requests were enough", after)
+			}
+			wire.Mend()
+			if _, err := Run(t.Context(), db, n, options(40)); !errors.Is(err, ErrAtWork) {
+				t.Errorf("a run that may still be at work is taken over: %v", err)
+			}
+			later := options(41)
+			later.By.At = start.Add(time.Hour)
+			if made, err := Run(t.Context(), db, n, later); err != nil || !made.Resumed || made.Trips != 40 {
+				t.Errorf("after %d requests: %+v, %v", after, made, err)
+			}
+			if diff := cmp.Diff(want, contents(db.Tenant(n.ID))); diff != "" {
+				t.Errorf("after %d requests: %s", after, diff)
+			}
+		})
 	}
 }
 
@@ -80,7 +85,7 @@ func serviceItems(t *testing.T, n tenant.Tenant, tn table.Tenant) []table.Item {
 	return out
 }
 
-// Told to stop, a run leaves word that the next need not wait.
+// A run that is cancelled through ctx records that the next need not wait.
 func TestStopped(t *testing.T) {
 	db := testkit.Table(t)
 	n, _ := newTenant(t, db)

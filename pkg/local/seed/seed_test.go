@@ -9,19 +9,19 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/shopspring/decimal"
 
-	"svc/pkg/audit"
-	"svc/pkg/counter"
-	"svc/pkg/driver"
+	"svc/pkg/background/projection"
+	"svc/pkg/background/settlement"
+	"svc/pkg/base/money"
+	"svc/pkg/data/audit"
+	"svc/pkg/data/counter"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/driver"
+	"svc/pkg/domain/report"
+	"svc/pkg/domain/settings"
+	"svc/pkg/domain/tenant"
+	"svc/pkg/domain/trip"
+	"svc/pkg/domain/wallet"
 	"svc/pkg/local/testkit"
-	"svc/pkg/money"
-	"svc/pkg/projection"
-	"svc/pkg/report"
-	"svc/pkg/settings"
-	"svc/pkg/settlement"
-	"svc/pkg/table"
-	"svc/pkg/tenant"
-	"svc/pkg/trip"
-	"svc/pkg/wallet"
 )
 
 var (
@@ -32,14 +32,17 @@ var (
 // newTenant makes a tenant with two service types in a fresh table.
 func newTenant(t *testing.T, db *table.DB) (tenant.Tenant, table.Tenant) {
 	t.Helper()
-	n, err := tenant.Store{DB: db}.Create(t.Context(), by, tenant.Tenant{Slug: "metro", Name: "Metro", TaxiEnabled: true, DeliveryEnabled: true})
+	n, err := tenant.Store{DB: db}.Create(t.Context(), by, tenant.Tenant{Slug: "metro", Name: "Metro", TaxiEnabled: true,
+		DeliveryEnabled: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	tn := db.Tenant(n.ID)
 	for _, s := range []settings.Service{
-		{CommissionRate: "0.2", ServiceType: settings.ServiceType{Name: "Standard", BaseFare: "3", PerKm: "1.45", PerMinute: "0.35", MinimumFare: "6.5", Capacity: 4, Active: true}},
-		{CommissionRate: "0.225", ServiceType: settings.ServiceType{Name: "Comfort", BaseFare: "5", PerKm: "2.1", PerMinute: "0.5", MinimumFare: "10", Capacity: 4, Active: true}},
+		{CommissionRate: "0.2", ServiceType: settings.ServiceType{Name: "Standard", BaseFare: "3", PerKm: "1.45",
+			PerMinute: "0.35", MinimumFare: "6.5", Capacity: 4, Active: true}},
+		{CommissionRate: "0.225", ServiceType: settings.ServiceType{Name: "Comfort", BaseFare: "5", PerKm: "2.1",
+			PerMinute: "0.5", MinimumFare: "10", Capacity: 4, Active: true}},
 	} {
 		if _, err := settings.AddService(t.Context(), tn, by, s); err != nil {
 			t.Fatal(err)
@@ -94,7 +97,7 @@ func TestTheSumsHold(t *testing.T) {
 	}
 	checkWallets(t, tn)
 	checkTrips(t, tn, trips)
-	swept, err := settlement.Sweep(t.Context(), tn, 1, func() time.Time { return start })
+	swept, err := settlement.Sweep(t.Context(), tn, 1, time.Time{}, func() time.Time { return start })
 	if err != nil || len(swept.Settled) > 0 || swept.Examined == 0 {
 		t.Errorf("trips without a receipt: %+v, %v", swept, err)
 	}
@@ -118,7 +121,8 @@ func checkWallets(t *testing.T, tn table.Tenant) {
 				sum = sum.Add(money.Must(p.Amount))
 			}
 			if !sum.Equal(w.Balance) || int64(len(postings)) != w.Version || postings[len(postings)-1].CreatedAt != w.UpdatedAt {
-				t.Errorf("%s %s: balance %s, %d postings of %s, version %d", side, w.Actor, w.Balance, len(postings), sum, w.Version)
+				t.Errorf("%s %s: balance %s, %d postings of %s, version %d", side, w.Actor, w.Balance, len(postings), sum,
+					w.Version)
 			}
 			wallets++
 			if w.Balance.IsNegative() {
@@ -162,7 +166,8 @@ func checkTrips(t *testing.T, tn table.Tenant, trips []trip.Trip) {
 			t.Errorf("%s of version %d has %d log entries, %v", tr.ID, tr.Version, len(page.Items), err)
 		}
 	}
-	for _, it := range append(every(t, tn, 1, tn.Partition("DRIVERS", "0")), every(t, tn, 1, tn.Partition("CUSTOMERS", "0"))...) {
+	for _, it := range append(every(t, tn, 1, tn.Partition("DRIVERS", "0")), every(t, tn, 1,
+		tn.Partition("CUSTOMERS", "0"))...) {
 		id := it.R[max(0, len(it.R)-30):]
 		if it.Int("totalTrips") != settled[id] || it.Version != 1+settled[id] {
 			t.Errorf("%s: %d trips, version %d; %d settled", id, it.Int("totalTrips"), it.Version, settled[id])
@@ -210,13 +215,14 @@ func checkCounters(t *testing.T, tn table.Tenant, trips []trip.Trip) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, side := range wallet.Sides {
+	for ref, side := range map[counter.Ref]wallet.Side{
+		counter.DriverWallets: wallet.Driver, counter.CustomerWallets: wallet.Customer} {
 		total, wallets := decimal.Zero, every(t, tn, 1, wallet.Partition(tn, side, 0))
 		for _, it := range wallets {
 			total = total.Add(money.Must(it.Number("balance")))
 		}
-		if sums[i].Int("count") != int64(len(wallets)) || !sums[i]["balance"].Equal(total) {
-			t.Errorf("%s wallets: counted %v, there are %d of %s", side, sums[i], len(wallets), total)
+		if sums[ref].Int("count") != int64(len(wallets)) || !sums[ref]["balance"].Equal(total) {
+			t.Errorf("%s wallets: counted %v, there are %d of %s", side, sums[ref], len(wallets), total)
 		}
 	}
 }
@@ -225,7 +231,8 @@ func checkCounters(t *testing.T, tn table.Tenant, trips []trip.Trip) {
 func TestAsSettlementWouldHave(t *testing.T) {
 	db := testkit.Table(t)
 	n, tn := newTenant(t, db)
-	r := &run{plan: plan{Run: 1, Seed: 3, Trips: 80, Days: 30, Now: "2026-03-01T12:00:00.000Z", Pays: []string{"CARD", "CASH", "WALLET"}}, tenant: n, t: tn}
+	r := &run{plan: plan{Run: 1, Seed: 3, Trips: 80, Days: 30, Now: "2026-03-01T12:00:00.000Z", Pays: []string{"CARD",
+		"CASH", "WALLET"}}, tenant: n, t: tn}
 	if err := r.look(t.Context(), tn); err != nil {
 		t.Fatal(err)
 	}
@@ -258,7 +265,7 @@ func TestAsSettlementWouldHave(t *testing.T) {
 	if err := tn.Load(t.Context(), items...); err != nil {
 		t.Fatal(err)
 	}
-	swept, err := settlement.Sweep(t.Context(), tn, 1, func() time.Time { return start })
+	swept, err := settlement.Sweep(t.Context(), tn, 1, time.Time{}, func() time.Time { return start })
 	if err != nil || len(swept.Settled) != len(receipts) {
 		t.Fatalf("settled %d of %d, %v", len(swept.Settled), len(receipts), err)
 	}
@@ -300,7 +307,8 @@ func checkBooked(t *testing.T, tn table.Tenant, a *actor, want []wallet.Posting)
 	if diff := gocmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if w, err := wallet.FromItem(it); err != nil || w.UpdatedAt != a.moved || !w.Balance.Equal(a.balance) || w.Version != a.postings || w.Name != a.name() {
+	if w, err := wallet.FromItem(it); err != nil || w.UpdatedAt != a.moved || !w.Balance.Equal(a.balance) ||
+		w.Version != a.postings || w.Name != a.name() {
 		t.Errorf("%s: %+v, want %s after %d, %v", a.id, w, a.balance, a.postings, err)
 	}
 }
@@ -308,7 +316,8 @@ func checkBooked(t *testing.T, tn table.Tenant, a *actor, want []wallet.Posting)
 // postingsOf reads all of a wallet's postings, oldest first.
 func postingsOf(t *testing.T, tn table.Tenant, side wallet.Side, actor string) []wallet.Posting {
 	t.Helper()
-	page, err := tn.Query(t.Context(), wallet.Key(tn, side, actor).PK, table.Query{Prefix: "POSTING#", Limit: table.Examined, Consistent: true, Whole: true})
+	page, err := tn.Query(t.Context(), wallet.Key(tn, side, actor).PK, table.Query{Prefix: "POSTING#",
+		Limit: table.Examined, Consistent: true, Fill: true})
 	if err != nil || page.More {
 		t.Fatalf("postings: more %v, %v", page.More, err)
 	}

@@ -8,17 +8,17 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"svc/pkg/audit"
-	"svc/pkg/authz"
-	"svc/pkg/delivery"
-	"svc/pkg/ids"
-	"svc/pkg/login"
-	"svc/pkg/money"
-	"svc/pkg/settlement"
-	"svc/pkg/table"
-	"svc/pkg/timestamp"
-	"svc/pkg/trip"
-	"svc/pkg/wallet"
+	"svc/pkg/access/authz"
+	"svc/pkg/access/login"
+	"svc/pkg/background/settlement"
+	"svc/pkg/base/ids"
+	"svc/pkg/base/money"
+	"svc/pkg/base/timestamp"
+	"svc/pkg/data/audit"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/delivery"
+	"svc/pkg/domain/trip"
+	"svc/pkg/domain/wallet"
 )
 
 func (r *run) drivers(ctx context.Context, from, to int) error {
@@ -37,7 +37,8 @@ func (r *run) riders(ctx context.Context, from, to int) error {
 	return r.load(ctx, items)
 }
 
-// trips writes the finished trips, which are made again one chunk at a time.
+// trips writes the finished trips. It generates them again, one chunk at a
+// time.
 func (r *run) trips() func(ctx context.Context, from, to int) error {
 	var again *generator
 	return func(ctx context.Context, from, to int) (err error) {
@@ -53,7 +54,7 @@ func (r *run) trips() func(ctx context.Context, from, to int) error {
 				return err
 			}
 			if again.made <= from {
-				continue // written by the run that was interrupted
+				continue // the interrupted run wrote it
 			}
 			trips = append(trips, one.trip.Item(r.t, r.tenant.WriteShards))
 			if !r.Lists {
@@ -64,7 +65,8 @@ func (r *run) trips() func(ctx context.Context, from, to int) error {
 	}
 }
 
-// beside are the items that belong to a trip: its log, receipt and postings.
+// beside returns the items that belong to a trip: its log, receipt and
+// postings.
 func (r ride) beside(t table.Tenant) []table.Item {
 	var out []table.Item
 	for n, entry := range r.log {
@@ -79,7 +81,7 @@ func (r ride) beside(t table.Tenant) []table.Item {
 	return out
 }
 
-// person gives driver or rider n, drivers first.
+// person returns driver or rider n; drivers come first.
 func (r *run) person(n int) (*actor, wallet.Side, authz.Audience) {
 	if drivers := r.made.drivers; n >= len(drivers) {
 		return r.made.riders[n-len(drivers)], wallet.Customer, authz.Rider
@@ -97,8 +99,8 @@ func (r *run) wallets(ctx context.Context, from, to int) error {
 	return r.load(ctx, items)
 }
 
-// open writes trips that others may act on as soon as they are there: each on
-// the condition that it is not there yet.
+// open writes trips that others may change at once. Each write requires that
+// the trip does not exist yet.
 func (r *run) open(ctx context.Context, from, to int) error {
 	for _, one := range r.still[from:to] {
 		tx := r.t.Write()
@@ -114,13 +116,13 @@ func (r *run) open(ctx context.Context, from, to int) error {
 	return nil
 }
 
-// logins writes the rows by which people sign in, those that are not there yet.
+// logins writes the missing rows by which people sign in.
 func (r *run) logins(ctx context.Context, from, to int) error {
 	err := r.signIn(ctx, from, to)
 	if !errors.Is(err, login.ErrTaken) {
 		return err
 	}
-	for n := from; n < to; n++ { // some of them are there
+	for n := from; n < to; n++ { // some of them exist
 		if err := r.signIn(ctx, n, n+1); err != nil && !errors.Is(err, login.ErrTaken) {
 			return err
 		}
@@ -132,7 +134,8 @@ func (r *run) signIn(ctx context.Context, from, to int) error {
 	tx, words := r.t.Write(), map[authz.Audience]string{authz.Driver: "driver", authz.Rider: "rider"}
 	for n := from; n < to; n++ {
 		a, _, audience := r.person(n)
-		login.Create(tx, r.t, audience, r.made.email(words[audience], a), a.id, r.o.Hash, audit.By{Who: r.o.By.Who, At: a.since})
+		login.Create(tx, r.t, audience, r.made.email(words[audience], a), a.id, r.o.Hash, audit.By{Who: r.o.By.Who,
+			At: a.since})
 	}
 	err := tx.Commit(ctx)
 	if err == nil {
@@ -151,7 +154,8 @@ func (r *run) business(n int) delivery.Business {
 		name += ", " + street
 	}
 	id := g.idOf(chance, ids.Business, g.now.AddDate(0, 0, -r.Days-n))
-	return delivery.Business{ID: id, Name: name, Category: kind.category, Address: at.address, Lat: at.lat, Lng: at.lng, Phone: tel, Active: n%12 != 11}
+	return delivery.Business{ID: id, Name: name, Category: kind.category, Address: at.address, Lat: at.lat, Lng: at.lng,
+		Phone: tel, Active: n%12 != 11}
 }
 
 func (r *run) businesses(ctx context.Context, from, to int) error {
@@ -170,14 +174,17 @@ func (r *run) orders(ctx context.Context, from, to int) error {
 	return r.load(ctx, items)
 }
 
-// order makes order n: delivered or cancelled, the newest still on their way.
+// order creates order n. It is delivered or cancelled; the newest orders are
+// still in progress.
 func (r *run) order(n int) delivery.Order {
 	g, total := r.made, r.plan.orders()
 	chance := g.own(&actor{n: n}, 4)
 	at := g.clock.at((float64(n) + chance.Float64()) / float64(total))
 	id := g.idOf(chance, ids.Order, at)
-	o := delivery.Order{ID: id, OrderCode: "R" + id[len(id)-7:], Status: "DELIVERED", BusinessID: r.business(chance.IntN(r.plan.businesses())).ID,
-		CustomerID: one(chance, g.there(at)).id, Currency: r.tenant.Currency, DeliveryAddress: g.place(chance).address, CreatedAt: timestamp.Format(at)}
+	o := delivery.Order{ID: id, OrderCode: "R" + id[len(id)-7:], Status: "DELIVERED",
+		BusinessID: r.business(chance.IntN(r.plan.businesses())).ID,
+		CustomerID: one(chance, g.there(at)).id, Currency: r.tenant.Currency, DeliveryAddress: g.place(chance).address,
+		CreatedAt: timestamp.Format(at)}
 	lasted := time.Duration(20+chance.IntN(50)) * time.Minute
 	driver := one(chance, g.drivers).id
 	switch left := total - 1 - n; {

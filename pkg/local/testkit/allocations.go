@@ -6,10 +6,10 @@ import (
 	"testing"
 )
 
-// Allocations counts those of one call, of many. No garbage is collected
-// meanwhile, which would empty the pools, and the least of three counts leaves
-// out what the runtime does now and then. What else runs in the process is
-// counted with it: nothing should.
+// Allocations returns the number of allocations of one call, averaged over
+// many calls. It disables garbage collection, which would empty the pools. It
+// takes the least of three counts, to exclude occasional work of the runtime.
+// It also counts what other goroutines allocate, so nothing else should run.
 func Allocations(call func()) float64 {
 	runtime.GC()
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))

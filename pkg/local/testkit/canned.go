@@ -10,7 +10,7 @@ import (
 	"sync"
 )
 
-// canned are answers of the table, remembered byte for byte.
+// canned are recorded responses of the table, byte for byte.
 type canned struct {
 	mu      sync.Mutex
 	replay  bool
@@ -18,10 +18,10 @@ type canned struct {
 	sent    []Exchange
 }
 
-// question is a request, whatever the order of the members in its JSON.
+// question identifies a request; the order of its JSON members is irrelevant.
 type question struct {
 	operation string
-	bytes     [256]uint16 // how often each occurs
+	bytes     [256]uint16 // number of occurrences of each
 }
 
 type answer struct {
@@ -30,13 +30,13 @@ type answer struct {
 	body   []byte
 }
 
-// Exchange is a request to the table and its answer.
+// Exchange is a request to the table and its response.
 type Exchange struct {
 	Operation       string // "Query"
 	Request, Answer []byte
 }
 
-// Recorded gives what was recorded, in its order.
+// Recorded returns the recorded exchanges, in order.
 func (w *Wire) Recorded() []Exchange {
 	w.mu.Lock()
 	tape := w.canned
@@ -49,12 +49,13 @@ func (w *Wire) Recorded() []Exchange {
 	return slices.Clone(tape.sent)
 }
 
-// Record remembers the table's answers from now on: of reads by the request, of
-// writes, which differ from call to call, by the operation alone.
+// Record records the table's responses from now on. Reads are keyed by the
+// request. Writes are keyed only by the operation, because they differ from
+// call to call.
 func (w *Wire) Record() { w.set(func() { w.canned = &canned{answers: map[question]answer{}} }) }
 
-// Replay gives what was remembered in place of asking the table; what was not
-// is ErrWire. Mend ends it.
+// Replay returns recorded responses instead of asking the table. A request
+// that was not recorded fails with ErrWire. Mend ends the replay.
 func (w *Wire) Replay() {
 	w.set(func() {
 		w.canned.mu.Lock()
@@ -76,16 +77,17 @@ func (c *canned) roundTrip(r *http.Request, next http.RoundTripper) (*http.Respo
 		}
 	}
 	c.mu.Lock()
-	kept, known := c.answers[name]
+	stored, known := c.answers[name]
 	replay := c.replay
 	c.mu.Unlock()
 	if replay {
 		if !known {
 			return nil, fmt.Errorf("%w: %s was not recorded", ErrWire, name.operation)
 		}
-		return &http.Response{StatusCode: kept.status, Header: kept.header, Body: io.NopCloser(bytes.NewReader(kept.body)), ContentLength: int64(len(kept.body)), Request: r}, nil
+		return &http.Response{StatusCode: stored.status, Header: stored.header,
+			Body: io.NopCloser(bytes.NewReader(stored.body)), ContentLength: int64(len(stored.body)), Request: r}, nil
 	}
-	res, err := next.RoundTrip(r)
+	res, err := next.RoundTrip(patient(r))
 	if err != nil {
 		return nil, err
 	}

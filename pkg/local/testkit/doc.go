@@ -1,4 +1,5 @@
-// Package testkit gives tests the real thing: an engine, a fresh table on it,
-// and a wire between that can be slow, break, lose answers or give those of a
-// recording again. The whole service for a test is pkg/app/apptest's.
+// Package testkit gives tests a real engine, a new table on it, and a
+// connection between them. The connection can be slow, break, lose responses
+// or replay recorded ones. pkg/app/apptest runs the complete service for a
+// test.
 package testkit

@@ -3,8 +3,8 @@ package testkit
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"os"
+	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"svc"
-	"svc/pkg/local"
+	"svc/pkg/data/table"
 	"svc/pkg/local/engine"
-	"svc/pkg/table"
+	"svc/pkg/local/schema"
 )
 
 var (
@@ -24,8 +24,8 @@ var (
 	tables  atomic.Int64
 )
 
-// Endpoint gives the URL of the test process's own engine, which keeps nothing.
-// SVC_ENGINE picks which engine it is.
+// Endpoint returns the URL of the test process's own in-memory engine.
+// SVC_ENGINE selects the engine.
 func Endpoint(t testing.TB) string {
 	t.Helper()
 	once.Do(func() {
@@ -37,12 +37,12 @@ func Endpoint(t testing.TB) string {
 	return running.URL
 }
 
-// OnDynamoDBLocal says that the tests run on DynamoDB Local.
+// OnDynamoDBLocal reports whether the tests run on DynamoDB Local.
 func OnDynamoDBLocal() bool { return strings.EqualFold(os.Getenv("SVC_ENGINE"), "dynamodb-local") }
 
-// WriteUnits gives the write units of a usage as far as the engine counts them:
-// DynamoDB Local counts only some operations of a transaction, and those twice.
-// Budgets of writes are exact on dynoxide.
+// WriteUnits returns the write units of a usage, as far as the engine counts
+// them. DynamoDB Local counts only some operations of a transaction, and
+// counts them twice. Write budgets are exact on dynoxide.
 func WriteUnits(u table.Usage) float64 {
 	if OnDynamoDBLocal() {
 		return u.WriteUnits / 2
@@ -50,42 +50,50 @@ func WriteUnits(u table.Usage) float64 {
 	return u.WriteUnits
 }
 
-// Fresh gives a table name that no other test uses.
+// Fresh returns a table name that no other test uses.
 func Fresh() string { return fmt.Sprintf("t%d-%d", os.Getpid(), tables.Add(1)) }
 
-// Name makes a fresh table on the test's engine and gives its name. Nothing in
-// it is deleted behind the test's back, whatever its clock says.
-func Name(t testing.TB, o local.TableOptions) string {
+// Name creates a new table on the test's engine and returns its name. The
+// engine deletes no expired items in it, because the test may use another
+// clock.
+func Name(t testing.TB, o schema.Options) string {
 	t.Helper()
 	o.Name, o.KeepExpired = Fresh(), true
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
-	if _, err := local.EnsureTable(ctx, Endpoint(t), svc.Template, o); err != nil {
+	if _, err := schema.EnsureTable(ctx, Endpoint(t), svc.Template, o); err != nil {
 		t.Fatalf("making a table: %v", err)
 	}
 	return o.Name
 }
 
-// Table gives a fresh table without a stream.
+var timeouts = regexp.MustCompile(`(?m)^    Timeout: \d+$`)
+
+// Template is the template with other timeouts of all functions, in seconds.
+// Its own assume an idle machine.
+func Template(seconds int) []byte {
+	return timeouts.ReplaceAll(svc.Template, fmt.Appendf(nil, "    Timeout: %d", seconds))
+}
+
+// Table returns a new table without a stream.
 func Table(t testing.TB) *table.DB {
 	t.Helper()
 	return TableOnWire(t, nil)
 }
 
-// TableOnWire gives a fresh table without a stream, reached over the wire.
+// TableOnWire returns a new table without a stream, accessed over the wire.
 func TableOnWire(t testing.TB, w *Wire) *table.DB {
 	t.Helper()
-	return Open(t, Name(t, local.TableOptions{StreamOff: true}), w)
+	return Open(t, Name(t, schema.Options{StreamOff: true}), w)
 }
 
-// Open opens a table of the test's engine over a wire of its own.
+// Open opens a table of the test's engine over the wire; nil is a new one.
 func Open(t testing.TB, name string, w *Wire) *table.DB {
 	t.Helper()
-	o := table.Options{Table: name, Endpoint: Endpoint(t)}
-	if w != nil {
-		o.Wire = func(next http.RoundTripper) http.RoundTripper { return w.Over(next) }
+	if w == nil {
+		w = &Wire{}
 	}
-	db, err := table.Open(context.Background(), o)
+	db, err := table.Open(context.Background(), table.Options{Table: name, Endpoint: Endpoint(t), Wire: w.Over})
 	if err != nil {
 		t.Fatalf("opening the table: %v", err)
 	}

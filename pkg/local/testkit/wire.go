@@ -1,66 +1,94 @@
 package testkit
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync"
-	"time"
 )
 
-// ErrWire is what a broken wire answers.
+// ErrWire is the error of a broken wire.
 var ErrWire = errors.New("the wire is broken")
 
 // Wire is the connection between the service and its table. The zero Wire
-// works as any other.
+// works normally, and has no time limit of its own for a request.
 type Wire struct {
 	mu     sync.Mutex
 	next   http.RoundTripper
-	delay  time.Duration
+	rounds *rounds // nil unless requests go in rounds
 	broken bool
-	left   int // requests that still pass; −1 for all
-	lose   int // answers to lose after the request was carried out
+	left   int // number of requests that still pass; −1 for all
+	lose   int // number of responses to lose after the request is executed
 	sent   int
 	limit  bool
-	refuse int // status of every answer, 0 for the engine's own
+	refuse int // status of every response, 0 for the engine's own
 	reason string
 	canned *canned
+	proxy  *url.URL // set during a silence
 }
 
-// Over puts the wire before the next transport.
+// Over puts the wire in front of the next transport.
 func (w *Wire) Over(next http.RoundTripper) http.RoundTripper {
 	w.next = next
 	return w
 }
 
-// Delay makes every request wait before it is sent, as long as that and until
-// nothing else runs: requests that wait for nothing are all on their way then.
-func (w *Wire) Delay(d time.Duration) { w.set(func() { w.delay = d }) }
-
-// Break makes every request from now on fail, Mend lets them pass again.
-func (w *Wire) Break() { w.set(func() { w.broken = true }) }
-
-// Mend undoes Break, BreakAfter, Lose, Refuse, Record and Replay.
-func (w *Wire) Mend() {
-	w.set(func() { w.broken, w.limit, w.lose, w.refuse, w.canned = false, false, 0, 0, nil })
+// Rounds makes requests go in rounds, or stops it: requests that do not wait for
+// one another are sent together, and all their responses arrive before the next
+// round. A test that asserts table.Usage.Sequential needs it, since otherwise
+// the goroutines' schedule decides which requests overlap.
+func (w *Wire) Rounds(on bool) {
+	w.set(func() {
+		w.rounds = nil
+		if on {
+			w.rounds = &rounds{}
+		}
+	})
 }
 
-// BreakAfter lets n more requests pass and then breaks.
+// Break makes every request from now on fail. Mend undoes it.
+func (w *Wire) Break() { w.set(func() { w.broken = true }) }
+
+// Mend undoes Break, BreakAfter, Lose, Refuse, Record, Replay and Silence.
+func (w *Wire) Mend() {
+	w.set(func() { w.broken, w.limit, w.lose, w.refuse, w.canned, w.proxy = false, false, 0, 0, nil, nil })
+}
+
+// BreakAfter lets n more requests pass and then breaks the wire.
 func (w *Wire) BreakAfter(n int) { w.set(func() { w.limit, w.left = true, n }) }
 
-// Lose carries out the next n requests and loses their answers.
+// Lose executes the next n requests and loses their responses.
 func (w *Wire) Lose(n int) { w.set(func() { w.lose = n }) }
 
-// Refuse answers every request from now on with the status and an error code
-// of DynamoDB, and sends none.
+// Refuse answers every request from now on with the status and a DynamoDB
+// error code. It sends none to the engine.
 func (w *Wire) Refuse(status int, code string) { w.set(func() { w.refuse, w.reason = status, code }) }
 
-// Sent counts the requests that reached the engine.
+// Sent returns the number of requests that reached the engine.
 func (w *Wire) Sent() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.sent
+}
+
+// patient is the request without its deadline: on a busy machine the engine may
+// take longer than an attempt may. A caller who goes away still cancels it.
+func patient(r *http.Request) *http.Request {
+	caller := r.Context()
+	if caller.Err() != nil {
+		return r
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(caller))
+	context.AfterFunc(caller, func() {
+		if errors.Is(caller.Err(), context.Canceled) {
+			cancel()
+		}
+	})
+	return r.WithContext(ctx)
 }
 
 func (w *Wire) set(change func()) {
@@ -72,7 +100,7 @@ func (w *Wire) set(change func()) {
 // RoundTrip implements http.RoundTripper.
 func (w *Wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	w.mu.Lock()
-	delay, broken, lose := w.delay, w.broken, false
+	rounds, broken, lose := w.rounds, w.broken, false
 	if w.limit {
 		if w.left <= 0 {
 			broken = true
@@ -85,28 +113,43 @@ func (w *Wire) RoundTrip(r *http.Request) (*http.Response, error) {
 			w.lose, lose = w.lose-1, true
 		}
 	}
-	tape, refuse, reason := w.canned, w.refuse, w.reason
+	tape, refuse, reason, proxy := w.canned, w.refuse, w.reason, w.proxy
 	w.mu.Unlock()
 	if broken {
 		return nil, ErrWire
 	}
 	if refuse != 0 {
 		body := `{"__type":"com.amazonaws.dynamodb.v20120810#` + reason + `","message":"told to the service alone"}`
-		return &http.Response{StatusCode: refuse, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r, ContentLength: int64(len(body)),
-			Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}}, Body: io.NopCloser(strings.NewReader(body))}, nil
+		return &http.Response{StatusCode: refuse, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
+				ContentLength: int64(len(body)),
+				Header:        http.Header{"Content-Type": {"application/x-amz-json-1.0"}},
+				Body:          io.NopCloser(strings.NewReader(body))},
+			nil
 	}
-	if delay > 0 {
-		select {
-		case <-time.After(delay):
-			rest()
-		case <-r.Context().Done():
-			return nil, r.Context().Err()
+	if proxy == nil && tape == nil {
+		r = patient(r)
+	}
+	if rounds != nil {
+		if err := rounds.join(r.Context()); err != nil {
+			return nil, err
 		}
+		defer rounds.leave()
 	}
 	if tape != nil {
 		return tape.roundTrip(r, w.next)
 	}
+	if proxy != nil {
+		r = through(proxy, r)
+	}
 	res, err := w.next.RoundTrip(r)
+	if err == nil && rounds != nil {
+		body, err := io.ReadAll(res.Body)
+		_ = res.Body.Close()
+		if err != nil {
+			return nil, err
+		}
+		res.Body = io.NopCloser(bytes.NewReader(body))
+	}
 	if err == nil && lose {
 		_, _ = io.Copy(io.Discard, res.Body)
 		_ = res.Body.Close()

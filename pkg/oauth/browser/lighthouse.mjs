@@ -8,8 +8,8 @@ import {launch} from 'chrome-launcher'
 import lighthouse from 'lighthouse'
 
 const attempts = 4
-const patience = 60_000 // milliseconds for a page to load or paint
-const most = 90_000 // milliseconds for one attempt
+const patience = 180_000 // milliseconds for a page to load or paint
+const most = 300_000 // milliseconds for one attempt
 
 const settings = {
   onlyCategories: ['accessibility'],

@@ -14,7 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"svc/pkg/authz"
+	"svc/pkg/access/authz"
+	"svc/pkg/local/testkit"
 	"svc/pkg/oauth"
 	"svc/pkg/oauth/flow"
 )
@@ -44,13 +45,14 @@ type failed struct {
 	Nodes []string // what it found
 }
 
-// Lighthouse gives every page 100 for accessibility, and a page with faults
-// less.
+// Lighthouse scores every page 100 for accessibility, and a page with faults
+// lower.
 func TestLighthouse(t *testing.T) {
+	testkit.Long(t)
 	s := newStand(t)
 	client := s.register(t, "dashboard")
 	link, err := oauth.NewLink(t.Context(), s.db, s.server.URL, authz.Rider, s.metro.ID, "rita@home.example", time.Now())
-	must(t, err)
+	testkit.Must(t, err)
 	session := s.session(t, client)
 	pages := []audited{
 		{Name: "sign-in", URL: s.authorize(client), holds: `id="password"`},
@@ -59,7 +61,8 @@ func TestLighthouse(t *testing.T) {
 		{Name: "error", URL: s.authorize(client, "redirect_uri", "https://elsewhere.example/cb"), holds: "<h1>"},
 		{Name: "connected apps", URL: s.server.URL + "/oauth/apps", session: session, holds: `class="app"`},
 		{Name: "sign-out", URL: s.server.URL + "/oauth/logout", session: session, holds: `name="csrf"`},
-		{Name: "forgotten password", URL: s.server.URL + "/oauth/forgot?audience=rider&tenant_hint=metro", holds: `id="email"`},
+		{Name: "forgotten password", URL: s.server.URL + "/oauth/forgot?audience=rider&tenant_hint=metro",
+			holds: `id="email"`},
 		{Name: "password", URL: link, holds: `id="new"`},
 		{Name: "faulty", URL: s.client.URL + "/?error=none", faulty: true},
 	}
@@ -83,7 +86,7 @@ func TestLighthouse(t *testing.T) {
 	}
 }
 
-// lighthouse audits the pages and gives as many verdicts.
+// lighthouse audits the pages and returns one verdict per page.
 func lighthouse(t *testing.T, pages []audited) []verdict {
 	t.Helper()
 	if _, err := exec.LookPath("node"); err != nil {
@@ -95,9 +98,9 @@ func lighthouse(t *testing.T, pages []audited) []verdict {
 	for i := range pages {
 		pages[i].Headers = map[string]string{pageHeader: pages[i].Name, cookieHeader: pages[i].session}
 	}
-	order, err := json.Marshal(map[string]any{"chrome": chrome(t), "pages": pages})
-	must(t, err)
-	ctx, stop := context.WithTimeout(t.Context(), 8*time.Minute)
+	order, err := json.Marshal(map[string]any{"chrome": testkit.Chrome(t), "pages": pages})
+	testkit.Must(t, err)
+	ctx, stop := context.WithTimeout(t.Context(), 30*time.Minute)
 	defer stop()
 	cmd := exec.CommandContext(ctx, "node", "lighthouse.mjs")
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // its browser ends with it
@@ -110,7 +113,7 @@ func lighthouse(t *testing.T, pages []audited) []verdict {
 	var verdicts []verdict
 	for d := json.NewDecoder(&out); d.More(); {
 		var v verdict
-		must(t, d.Decode(&v))
+		testkit.Must(t, d.Decode(&v))
 		verdicts = append(verdicts, v)
 	}
 	if len(verdicts) != len(pages) {
@@ -119,16 +122,17 @@ func lighthouse(t *testing.T, pages []audited) []verdict {
 	return verdicts
 }
 
-// session signs the operator in, lets the client in, and gives the session's
-// cookie.
+// session signs the operator in, consents to the client, and returns the
+// session's cookie.
 func (s *stand) session(t *testing.T, client string) string {
 	t.Helper()
 	jar := &cookies{}
-	b := flow.NewBrowser(flow.Options{BaseURL: s.server.URL, Tenant: "metro", Email: "ana@metro.example", Password: words, HTTPClient: &http.Client{Transport: jar}})
+	b := flow.NewBrowser(flow.Options{BaseURL: s.server.URL, Tenant: "metro", Email: "ana@metro.example", Password: words,
+		HTTPClient: &http.Client{Transport: jar}})
 	at, err := url.Parse(s.authorize(client))
-	must(t, err)
+	testkit.Must(t, err)
 	answer, err := b.Authorize(t.Context(), at.Query())
-	must(t, err)
+	testkit.Must(t, err)
 	if answer.Get("code") == "" || jar.session == "" {
 		t.Fatalf("signing in gave %v and the session %q", answer, jar.session)
 	}
@@ -165,7 +169,7 @@ type recorder struct {
 	pages map[string]string
 }
 
-// shown gives the document that was last sent as the named page.
+// shown returns the document that was last sent as the named page.
 func (c *recorder) shown(name string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -194,7 +198,7 @@ func (c *recorder) over(next http.Handler) http.Handler {
 	})
 }
 
-// heading gives what a document begins with to say.
+// heading returns the document's first heading.
 func heading(document string) string {
 	_, text, _ := strings.Cut(document, "<h1>")
 	text, _, _ = strings.Cut(text, "</h1>")

@@ -17,11 +17,12 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
-	"svc/pkg/audit"
-	"svc/pkg/authz"
+	"svc/pkg/access/authz"
+	"svc/pkg/data/audit"
+	"svc/pkg/domain/tenant"
+	"svc/pkg/local/testkit"
 	"svc/pkg/oauth"
 	"svc/pkg/oauth/flow"
-	"svc/pkg/tenant"
 )
 
 var screenshots = flag.Bool("screenshots", false, "write docs/screenshots anew")
@@ -30,8 +31,10 @@ const scopes = "openid profile email tenant.trips:read tenant.drivers:read tenan
 
 // authorize is the address of an authorization request.
 func (s *stand) authorize(client string, changes ...string) string {
-	q := url.Values{"response_type": {"code"}, "client_id": {client}, "redirect_uri": {s.client.URL + "/cb"}, "scope": {scopes},
-		"state": {"s"}, "code_challenge": {strings.Repeat("a", 43)}, "code_challenge_method": {"S256"}, "tenant_hint": {"metro"}}
+	q := url.Values{"response_type": {"code"}, "client_id": {client}, "redirect_uri": {s.client.URL + "/cb"},
+		"scope": {scopes},
+		"state": {"s"}, "code_challenge": {strings.Repeat("a", 43)}, "code_challenge_method": {"S256"},
+		"tenant_hint": {"metro"}}
 	for i := 0; i+1 < len(changes); i += 2 {
 		if q.Set(changes[i], changes[i+1]); changes[i+1] == "" {
 			q.Del(changes[i])
@@ -41,18 +44,21 @@ func (s *stand) authorize(client string, changes ...string) string {
 }
 
 func signIn(email, secret string) step {
-	return chromedp.Steps(chromedp.WaitVisible(chromedp.CSS("#password")), chromedp.SetValue(chromedp.CSS("#email"), email), chromedp.SendKeys(chromedp.CSS("#password"), secret+kb.Enter))
+	return chromedp.Steps(chromedp.WaitVisible(chromedp.CSS("#password")),
+		chromedp.SetValue(chromedp.CSS("#email"), email), chromedp.SendKeys(chromedp.CSS("#password"), secret+kb.Enter))
 }
 
 // Every page, in both schemes, on a phone, on a desktop and on the narrowest
 // screen: axe-core finds nothing, nothing is wider than the screen, and with
 // -screenshots there is a picture of it.
 func TestPages(t *testing.T) {
+	testkit.Long(t)
 	s := newStand(t)
-	client := s.register(t, "dashboard")
+	client, riders := s.register(t, "dashboard"), s.register(t, "rider")
 	link := func() string {
-		address, err := oauth.NewLink(t.Context(), s.db, s.server.URL, authz.Rider, s.metro.ID, "rita@home.example", time.Now())
-		must(t, err)
+		address, err := oauth.NewLink(t.Context(), s.db, s.server.URL, authz.Rider, s.metro.ID, "rita@home.example",
+			time.Now())
+		testkit.Must(t, err)
 		return address
 	}
 	for _, scheme := range []string{"light", "dark"} {
@@ -64,17 +70,29 @@ func TestPages(t *testing.T) {
 					run(t, ctx, steps...)
 					s.check(t, ctx, l.in(scheme), name)
 				}
-				at("signin", chromedp.Navigate(s.authorize(client, "prompt", "consent")), chromedp.WaitVisible(chromedp.CSS("#password")))
+				at("signin", chromedp.Navigate(s.authorize(client, "prompt", "consent")),
+					chromedp.WaitVisible(chromedp.CSS("#password")))
 				at("signin-wrong", signIn("ana@metro.example", "not the one"), chromedp.WaitVisible(chromedp.CSS("#problem")))
 				at("consent", signIn("ana@metro.example", words), chromedp.WaitVisible(chromedp.CSS(`[value="allow"]`)))
+				at("consent-later", chromedp.Navigate(s.authorize(client, "scope", scopes+" tenant.builds:read",
+					"prompt", "consent")),
+					chromedp.WaitVisible(chromedp.CSS("h2 ~ h2")))
 				run(t, ctx, chromedp.Click(chromedp.CSS(`[value="allow"]`)), chromedp.WaitReady(chromedp.CSS("#told")))
-				at("picker", chromedp.Navigate(s.authorize(client, "tenant_hint", "")), chromedp.WaitVisible(chromedp.CSS(`[value="harbor"]`)))
+				at("picker", chromedp.Navigate(s.authorize(client, "tenant_hint", "")),
+					chromedp.WaitVisible(chromedp.CSS(`[value="harbor"]`)))
 				at("apps", chromedp.Navigate(s.server.URL+"/oauth/apps"), chromedp.WaitVisible(chromedp.CSS("section.app")))
 				at("logout", chromedp.Navigate(s.server.URL+"/oauth/logout"), chromedp.WaitVisible(chromedp.CSS("button")))
-				at("error", chromedp.Navigate(s.authorize(client, "redirect_uri", "https://elsewhere.example/cb")), chromedp.WaitVisible(chromedp.CSS("h1")))
-				at("forgot", chromedp.Navigate(s.server.URL+"/oauth/forgot?audience=rider&tenant_hint=metro"), chromedp.WaitVisible(chromedp.CSS("#email")))
-				at("mailed", chromedp.SendKeys(chromedp.CSS("#email"), "rita@home.example"+kb.Enter), chromedp.WaitNotPresent(chromedp.CSS("form")), chromedp.WaitVisible(chromedp.CSS("h1")))
+				at("error", chromedp.Navigate(s.authorize(client, "redirect_uri", "https://elsewhere.example/cb")),
+					chromedp.WaitVisible(chromedp.CSS("h1")))
+				at("forgot", chromedp.Navigate(s.server.URL+"/oauth/forgot?audience=rider&tenant_hint=metro"),
+					chromedp.WaitVisible(chromedp.CSS("#email")))
+				at("mailed", chromedp.SendKeys(chromedp.CSS("#email"), "rita@home.example"+kb.Enter),
+					chromedp.WaitNotPresent(chromedp.CSS("form")), chromedp.WaitVisible(chromedp.CSS("h1")))
 				at("password", chromedp.Navigate(link()), chromedp.WaitVisible(chromedp.CSS("#new")))
+				at("company", chromedp.Navigate(s.authorize(riders, "tenant_hint", "", "scope", "rider.trips:read")),
+					chromedp.WaitVisible(chromedp.CSS("#company")))
+				at("company-unknown", chromedp.SendKeys(chromedp.CSS("#company"), "nobody"+kb.Enter),
+					chromedp.WaitVisible(chromedp.CSS("#problem")))
 			})
 		}
 	}
@@ -83,14 +101,17 @@ func TestPages(t *testing.T) {
 // A tenant's colours are mended in the browser's eyes too, and its theme wins
 // over the browser's.
 func TestBranding(t *testing.T) {
+	testkit.Long(t)
 	s := newStand(t)
 	client := s.register(t, "dashboard")
 	for _, color := range []string{"#ffffff", "#000000", "#ffff00", "#808080", "#ff0000"} {
 		for _, theme := range []string{"light", "dark"} {
 			t.Run(theme+" "+color, func(t *testing.T) {
-				s.paint(t, s.db.Tenant(s.metro.ID), map[string]string{"primaryColor": color, "secondaryColor": color, "iconBackgroundColor": color, "themeMode": theme})
+				s.paint(t, s.db.Tenant(s.metro.ID), map[string]string{"primaryColor": color, "secondaryColor": color,
+					"iconBackgroundColor": color, "themeMode": theme})
 				ctx := tab(t, desktop.in("light"))
-				run(t, ctx, chromedp.Navigate(s.authorize(client, "prompt", "consent")), signIn("ana@metro.example", words), chromedp.WaitVisible(chromedp.CSS(`[value="allow"]`)))
+				run(t, ctx, chromedp.Navigate(s.authorize(client, "prompt", "consent")), signIn("ana@metro.example", words),
+					chromedp.WaitVisible(chromedp.CSS(`[value="allow"]`)))
 				s.check(t, ctx, look{}, "consent")
 				scheme := get(t, ctx, chromedp.Evaluate[string](`getComputedStyle(document.documentElement).colorScheme`))
 				if scheme != theme {
@@ -101,13 +122,15 @@ func TestBranding(t *testing.T) {
 	}
 }
 
-// From sign-in to the client by keyboard alone, with the browser's script
-// switched off.
+// The keyboard is enough to get from sign-in to the client, with scripts
+// disabled.
 func TestKeyboardWithoutScript(t *testing.T) {
+	testkit.Long(t)
 	s := newStand(t)
 	client := s.register(t, "dashboard")
 	ctx := tab(t, desktop.in("light"))
-	run(t, ctx, command(emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}), chromedp.Navigate(s.authorize(client, "tenant_hint", "")), chromedp.WaitVisible(chromedp.CSS("#password")))
+	run(t, ctx, command(emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}),
+		chromedp.Navigate(s.authorize(client, "tenant_hint", "")), chromedp.WaitVisible(chromedp.CSS("#password")))
 	focused(t, ctx, "#email")
 	keys(t, ctx, "ana@metro.example", kb.Tab, words, kb.Enter)
 	run(t, ctx, chromedp.WaitVisible(chromedp.CSS(`[value="harbor"]`)))
@@ -120,6 +143,32 @@ func TestKeyboardWithoutScript(t *testing.T) {
 	where := get(t, ctx, chromedp.Location())
 	if !strings.HasPrefix(where, s.client.URL+"/cb?") || !strings.Contains(where, "code=") {
 		t.Errorf("ended at %s", where)
+	}
+}
+
+// A rider types her company's name, signs in and gets to the client, with
+// scripts disabled: no page's policy stops the way.
+func TestWhichCompany(t *testing.T) {
+	testkit.Long(t)
+	s := newStand(t)
+	client := s.register(t, "rider")
+	ctx := tab(t, phone.in("light"))
+	run(t, ctx, command(emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}))
+	for _, first := range []bool{true, false} { // signed in and consented, the form leads to the client at once
+		run(t, ctx, chromedp.Navigate(s.authorize(client, "tenant_hint", "", "scope", "rider.trips:read")),
+			chromedp.WaitVisible(chromedp.CSS("#company")))
+		focused(t, ctx, "#company")
+		if first {
+			keys(t, ctx, "metro", kb.Enter)
+			run(t, ctx, signIn("rita@home.example", words), chromedp.WaitVisible(chromedp.CSS(`[value="allow"]`)),
+				chromedp.Click(chromedp.CSS(`[value="allow"]`)))
+		} else {
+			keys(t, ctx, kb.Enter) // the browser remembers the name
+		}
+		run(t, ctx, chromedp.WaitReady(chromedp.CSS("#told")))
+		if where := get(t, ctx, chromedp.Location()); !strings.Contains(where, "code=") {
+			t.Errorf("ended at %s", where)
+		}
 	}
 }
 
@@ -157,49 +206,61 @@ func tabTo(t *testing.T, ctx context.Context, selector string) {
 
 // Denying and signing out by mouse; the client hears of it.
 func TestDeny(t *testing.T) {
+	testkit.Long(t)
 	s := newStand(t)
 	client := s.register(t, "rider")
 	ctx := tab(t, phone.in("dark"))
-	run(t, ctx, chromedp.Navigate(s.authorize(client, "scope", "openid rider.trips:read")), signIn("rita@home.example", words), chromedp.WaitVisible(chromedp.CSS(`[value="deny"]`)),
+	run(t, ctx, chromedp.Navigate(s.authorize(client, "scope", "openid rider.trips:read")),
+		signIn("rita@home.example", words), chromedp.WaitVisible(chromedp.CSS(`[value="deny"]`)),
 		chromedp.Click(chromedp.CSS(`[value="deny"]`)), chromedp.WaitReady(chromedp.CSS("#told")))
 	if told := get(t, ctx, chromedp.Text(chromedp.CSS("#told"))); told != "access_denied" {
 		t.Errorf("the client was told %q", told)
 	}
-	run(t, ctx, chromedp.Navigate(s.server.URL+"/oauth/logout"), chromedp.WaitVisible(chromedp.CSS("button")), chromedp.Click(chromedp.CSS("button")), chromedp.WaitNotPresent(chromedp.CSS("form")),
-		chromedp.Navigate(s.authorize(client, "scope", "openid rider.trips:read")), chromedp.WaitVisible(chromedp.CSS("#password")))
+	run(t, ctx, chromedp.Navigate(s.server.URL+"/oauth/logout"), chromedp.WaitVisible(chromedp.CSS("button")),
+		chromedp.Click(chromedp.CSS("button")), chromedp.WaitNotPresent(chromedp.CSS("form")),
+		chromedp.Navigate(s.authorize(client, "scope", "openid rider.trips:read")),
+		chromedp.WaitVisible(chromedp.CSS("#password")))
 }
 
-// A client whose address redirects on to another origin hears of consent,
-// refusal, and a sign-in after which nothing more is asked: the pages'
-// policy names nobody, and no script is needed.
+// A client whose address redirects to a different origin still receives every
+// response: after consent, after refusal, and after a sign-in that needs no
+// consent. The pages' policy names no other origin, and no script is needed.
 func TestClientRedirectsOn(t *testing.T) {
+	testkit.Long(t)
 	s := newStand(t)
 	on := s.client.URL + "/on"
-	c, err := flow.Register(t.Context(), flow.Options{BaseURL: s.server.URL, Audience: "rider", RedirectURI: on, ClientName: "Fleet Planner"})
-	must(t, err)
+	c, err := flow.Register(t.Context(), flow.Options{BaseURL: s.server.URL, Audience: "rider", RedirectURI: on,
+		ClientName: "Fleet Planner"})
+	testkit.Must(t, err)
 	ctx := tab(t, desktop.in("light"))
 	run(t, ctx, command(emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}))
 	ask := func(changes ...string) step {
-		return chromedp.Navigate(s.authorize(c.ID, append([]string{"redirect_uri", on, "scope", "openid rider.trips:read"}, changes...)...))
+		return chromedp.Navigate(s.authorize(c.ID, append([]string{"redirect_uri", on, "scope", "openid rider.trips:read"},
+			changes...)...))
 	}
 	enter := signIn("rita@home.example", words)
-	_, err = tenant.Store{DB: s.db}.Change(t.Context(), s.metro.ID, audit.By{Who: "test", At: time.Now()}, func(n *tenant.Tenant) error {
-		n.DeliveryEnabled = false
-		return nil
-	})
-	must(t, err)
+	_, err = tenant.Store{DB: s.db}.Change(t.Context(), s.metro.ID, audit.By{Who: "test", At: time.Now()},
+		func(n *tenant.Tenant) error {
+			n.DeliveryEnabled = false
+			return nil
+		})
+	testkit.Must(t, err)
 	for _, test := range []struct {
 		name, want string
 		steps      []step
 	}{
-		{"denied", "error=access_denied", []step{ask(), enter, chromedp.WaitVisible(chromedp.CSS(`[value="deny"]`)), chromedp.Click(chromedp.CSS(`[value="deny"]`))}},
-		{"allowed", "code=", []step{ask(), chromedp.WaitVisible(chromedp.CSS(`[value="allow"]`)), chromedp.Click(chromedp.CSS(`[value="allow"]`))}},
+		{"denied", "error=access_denied", []step{ask(), enter, chromedp.WaitVisible(chromedp.CSS(`[value="deny"]`)),
+			chromedp.Click(chromedp.CSS(`[value="deny"]`))}},
+		{"allowed", "code=", []step{ask(), chromedp.WaitVisible(chromedp.CSS(`[value="allow"]`)),
+			chromedp.Click(chromedp.CSS(`[value="allow"]`))}},
 		{"remembered", "code=", []step{ask()}},
 		{"signed in again", "code=", []step{ask("prompt", "login"), enter}},
-		{"an error after the sign-in", "error=invalid_scope", []step{ask("prompt", "login", "scope", "rider.orders:read"), enter}},
+		{"an error after the sign-in", "error=invalid_scope", []step{ask("prompt", "login", "scope", "rider.orders:read"),
+			enter}},
 	} {
 		run(t, ctx, append(test.steps, chromedp.WaitReady(chromedp.CSS("#told")))...)
-		if where := get(t, ctx, chromedp.Location()); !strings.HasPrefix(where, "http://localhost:") || !strings.Contains(where, test.want) {
+		if where := get(t, ctx, chromedp.Location()); !strings.HasPrefix(where, "http://localhost:") ||
+			!strings.Contains(where, test.want) {
 			t.Errorf("%s: ended at %s", test.name, where)
 		}
 	}
@@ -207,6 +268,7 @@ func TestClientRedirectsOn(t *testing.T) {
 
 // No page may be framed.
 func TestFrames(t *testing.T) {
+	testkit.Long(t)
 	s := newStand(t)
 	client := s.register(t, "dashboard")
 	ctx := tab(t, desktop.in("light"))
@@ -228,9 +290,10 @@ func TestFrames(t *testing.T) {
 // check runs axe-core on the page, sees that it fits, and takes its picture.
 func (s *stand) check(t *testing.T, ctx context.Context, l look, name string) {
 	t.Helper()
-	overflow := get(t, ctx, chromedp.Evaluate[float64](`document.documentElement.scrollWidth - document.documentElement.clientWidth`))
-	for _, v := range axe(t, ctx) {
-		t.Errorf("%s, %s: %v", name, v["id"], v)
+	overflow := get(t, ctx,
+		chromedp.Evaluate[float64](`document.documentElement.scrollWidth - document.documentElement.clientWidth`))
+	for _, fault := range axe(t, ctx) {
+		t.Errorf("%s: %s", name, fault)
 	}
 	if overflow > 0 {
 		t.Errorf("%s is %v px wider than the screen", name, overflow)
@@ -238,7 +301,7 @@ func (s *stand) check(t *testing.T, ctx context.Context, l look, name string) {
 	if *screenshots && l.device != "" && l.device != narrow.device {
 		picture := get(t, ctx, chromedp.CaptureScreenshot())
 		path := filepath.Join("..", "..", "..", "docs", "screenshots", name+"-"+l.scheme+"-"+l.device+".png")
-		must(t, os.MkdirAll(filepath.Dir(path), 0o750))
-		must(t, os.WriteFile(path, picture, 0o600))
+		testkit.Must(t, os.MkdirAll(filepath.Dir(path), 0o750))
+		testkit.Must(t, os.WriteFile(path, picture, 0o600))
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"strings"
 	"sync"
 	"testing"
@@ -15,23 +14,26 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 
-	"svc/pkg/audit"
-	"svc/pkg/authz"
-	"svc/pkg/branding"
-	"svc/pkg/customer"
+	"svc/pkg/access/authz"
+	"svc/pkg/access/signing"
+	"svc/pkg/data/audit"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/branding"
+	"svc/pkg/domain/customer"
+	"svc/pkg/domain/person"
+	"svc/pkg/domain/tenant"
 	"svc/pkg/local/testkit"
 	"svc/pkg/oauth"
 	"svc/pkg/oauth/flow"
-	"svc/pkg/password"
-	"svc/pkg/person"
-	"svc/pkg/signing"
-	"svc/pkg/table"
-	"svc/pkg/tenant"
 )
 
 const words = "correct horse battery"
 
-// stand is a server with people, and a client that says what it was told.
+// keyRing holds the signing keys of every stand.
+var keyRing testkit.KeyRing
+
+// stand is a server with accounts, and a client that displays the response it
+// received.
 type stand struct {
 	server *httptest.Server
 	client *httptest.Server
@@ -44,83 +46,73 @@ func newStand(t *testing.T) *stand {
 	t.Helper()
 	s := &stand{db: testkit.Table(t)}
 	var handler http.Handler
-	s.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler.ServeHTTP(w, r) }))
+	s.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter,
+		r *http.Request) {
+		handler.ServeHTTP(w, r)
+	}))
 	t.Cleanup(s.server.Close)
 	s.client = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/on" { // redirects on to another origin
-			http.Redirect(w, r, strings.Replace(s.client.URL, "127.0.0.1", "localhost", 1)+"/end?"+r.URL.RawQuery, http.StatusFound)
+			http.Redirect(w, r, strings.Replace(s.client.URL, "127.0.0.1", "localhost", 1)+"/end?"+r.URL.RawQuery,
+				http.StatusFound)
 			return
 		}
-		_, _ = w.Write([]byte("<!doctype html><title>client</title><p id=told>" + r.URL.Query().Get("error") + "</p>")) //nolint:gosec // words of ours
+		_, _ = w.Write([]byte("<!doctype html><title>client</title><p id=told>" + r.URL.Query().Get("error") + "</p>"))
 	}))
 	t.Cleanup(s.client.Close)
-	keys := signing.Open(s.db, signing.Options{Issuer: s.server.URL, Sealer: signing.NewSealer()})
-	must(t, keys.Rotate(t.Context()))
-	handler = s.over(oauth.New(oauth.Config{BaseURL: s.server.URL, Mail: func(context.Context, string, string, string) error { return nil }}, s.db, keys, nil).Handler())
+	keys := keyRing.SigningKeys(t, s.db, signing.Options{Issuer: s.server.URL})
+	handler = s.over(oauth.New(oauth.Config{BaseURL: s.server.URL, Mail: func(context.Context, string, string,
+		string) error {
+		return nil
+	}}, s.db, keys, nil).Handler())
 	s.people(t)
 	return s
 }
 
 func (s *stand) people(t *testing.T) {
 	t.Helper()
-	ctx, by, hash := t.Context(), audit.By{Who: "test", At: time.Now()}, password.Hash(words)
+	ctx, by, hash := t.Context(), audit.By{Who: "test", At: time.Now()}, testkit.PasswordHash(words)
 	tenants, people := tenant.Store{DB: s.db}, person.Store{DB: s.db}
 	ana, err := people.Create(ctx, by, person.Person{Email: "ana@metro.example", FirstName: "Ana"}, hash)
-	must(t, err)
-	for _, n := range []struct{ slug, name, color string }{{"metro", "Metro Cabs", "#ffd400"}, {"harbor", "Harbor Rides", "#0a7"}, {"alpine", "Alpine Shuttle & Transfer", "#777"}} {
-		one, err := tenants.Create(ctx, by, tenant.Tenant{Slug: n.slug, Name: n.name, TaxiEnabled: true, DeliveryEnabled: true})
-		must(t, err)
+	testkit.Must(t, err)
+	for _, n := range []struct{ slug, name, color string }{{"metro", "Metro Cabs", "#ffd400"},
+		{"harbor", "Harbor Rides", "#0a7"}, {"alpine", "Alpine Shuttle & Transfer", "#777"}} {
+		one, err := tenants.Create(ctx, by, tenant.Tenant{Slug: n.slug, Name: n.name, TaxiEnabled: true,
+			DeliveryEnabled: true})
+		testkit.Must(t, err)
 		in := s.db.Tenant(one.ID)
 		if n.slug == "metro" {
 			s.metro = one
 		}
 		_, err = people.Join(ctx, in, by, ana.ID, "owner", authz.Permissions())
-		must(t, err)
-		s.paint(t, in, map[string]string{"primaryColor": n.color, "secondaryColor": "#0a2540", "supportUrl": "https://metro.example/help",
-			"termsUrl": "https://metro.example/terms", "privacyUrl": "https://metro.example/privacy"})
+		testkit.Must(t, err)
+		s.paint(t, in, map[string]string{"primaryColor": n.color, "secondaryColor": "#0a2540",
+			"supportUrl": "https://metro.example/help",
+			"termsUrl":   "https://metro.example/terms", "privacyUrl": "https://metro.example/privacy"})
 	}
-	_, err = customer.Create(ctx, s.db.Tenant(s.metro.ID), by, customer.Record{Customer: customer.Customer{FirstName: "Rita", Email: "rita@home.example"}}, hash)
-	must(t, err)
+	_, err = customer.Create(ctx, s.db.Tenant(s.metro.ID), by,
+		customer.Record{Customer: customer.Customer{FirstName: "Rita", Email: "rita@home.example"}}, hash)
+	testkit.Must(t, err)
 }
 
 // paint changes a tenant's branding.
 func (s *stand) paint(t *testing.T, in table.Tenant, values map[string]string) {
 	t.Helper()
 	patch, err := branding.ParsePatch(values)
-	must(t, err)
+	testkit.Must(t, err)
 	_, err = branding.Change(t.Context(), in, audit.By{Who: "test", At: time.Now()}, patch,
 		func(ctx context.Context, tx *table.Tx, _ branding.Branding) error { return tx.Commit(ctx) })
-	must(t, err)
+	testkit.Must(t, err)
 }
 
-// register gives the id of a public client of the audience.
+// register returns the id of a public client of the audience.
 func (s *stand) register(t *testing.T, audience string) string {
 	t.Helper()
-	c, err := flow.Register(t.Context(), flow.Options{BaseURL: s.server.URL, Audience: audience, RedirectURI: s.client.URL + "/cb", ClientName: "Fleet Planner"})
-	must(t, err)
+	c, err := flow.Register(t.Context(),
+		flow.Options{BaseURL: s.server.URL, Audience: audience, RedirectURI: s.client.URL + "/cb",
+			ClientName: "Fleet Planner"})
+	testkit.Must(t, err)
 	return c.ID
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-// chrome is the path of a browser.
-func chrome(t *testing.T) string {
-	t.Helper()
-	if path := os.Getenv("CHROME"); path != "" {
-		return path
-	}
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"} {
-		if path, err := exec.LookPath(name); err == nil {
-			return path
-		}
-	}
-	t.Fatal("no browser was found: install one (Debian: apt-get install chromium) or set CHROME to the path of one")
-	return ""
 }
 
 var launched struct {
@@ -140,9 +132,10 @@ func TestMain(m *testing.M) {
 // launch starts the browser that the tests share.
 func launch(t *testing.T) context.Context {
 	t.Helper()
-	path := chrome(t)
+	path := testkit.Chrome(t)
 	launched.Do(func() {
-		options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU,
+		options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox,
+			chromedp.DisableGPU,
 			chromedp.Flag("disable-dev-shm-usage", true), chromedp.WSURLReadTimeout(5*time.Minute))
 		allocator, end := chromedp.NewExecAllocator(context.Background(), options...)
 		browser, endBrowser := chromedp.NewContext(allocator)
@@ -185,8 +178,11 @@ func tab(t *testing.T, l look) context.Context {
 	ctx, stop := context.WithTimeout(ctx, 10*time.Minute)
 	t.Cleanup(stop)
 	run(t, ctx,
-		command(emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: l.width, Height: l.height, DeviceScaleFactor: l.scale, Mobile: l.width < 600}),
-		command(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: l.scheme}}}))
+		command(emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: l.width, Height: l.height,
+			DeviceScaleFactor: l.scale, Mobile: l.width < 600}),
+		command(emulation.SetEmulatedMedia,
+			emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme",
+				Value: l.scheme}}}))
 	return ctx
 }
 
@@ -200,7 +196,7 @@ func run(t *testing.T, ctx context.Context, steps ...step) {
 	}
 }
 
-// get runs an action and gives its value.
+// get runs an action and returns its value.
 func get[T any](t *testing.T, ctx context.Context, action chromedp.Action[T]) T {
 	t.Helper()
 	value, err := chromedp.Run(ctx, action)

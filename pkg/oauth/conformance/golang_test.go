@@ -11,12 +11,14 @@ import (
 	"golang.org/x/oauth2"
 
 	"svc/pkg/app/apptest"
+	"svc/pkg/local/testkit"
 	"svc/pkg/oauth/flow"
 )
 
 // golang.org/x/oauth2 and coreos/go-oidc: discovery, code with PKCE, id_token
 // with nonce and at_hash, userinfo, refresh.
 func TestGoClients(t *testing.T) {
+	testkit.Long(t)
 	s := apptest.New(t)
 	for _, test := range []struct {
 		name   string
@@ -30,20 +32,24 @@ func TestGoClients(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			ctx := t.Context()
 			provider, err := oidc.NewProvider(ctx, s.URL)
-			must(t, err)
-			client, err := flow.Register(ctx, flow.Options{BaseURL: s.URL, Audience: string(test.who.Audience), RedirectURI: callback})
-			must(t, err)
-			config := oauth2.Config{ClientID: client.ID, Endpoint: provider.Endpoint(), RedirectURL: callback, Scopes: test.scopes}
+			testkit.Must(t, err)
+			client, err := flow.Register(ctx, flow.Options{BaseURL: s.URL, Audience: string(test.who.Audience),
+				RedirectURI: callback})
+			testkit.Must(t, err)
+			config := oauth2.Config{ClientID: client.ID, Endpoint: provider.Endpoint(), RedirectURL: callback,
+				Scopes: test.scopes}
 			verifier := oauth2.GenerateVerifier()
-			person := flow.NewBrowser(flow.Options{BaseURL: s.URL, Tenant: test.who.Tenant, Email: test.who.Email, Password: apptest.Password})
-			sent, err := url.Parse(visit(t, person, s.URL, config.AuthCodeURL("state-1", oauth2.S256ChallengeOption(verifier), oidc.Nonce("nonce-1"),
+			person := flow.NewBrowser(flow.Options{BaseURL: s.URL, Tenant: test.who.Tenant, Email: test.who.Email,
+				Password: apptest.Password})
+			sent, err := url.Parse(visit(t, person, s.URL, config.AuthCodeURL("state-1", oauth2.S256ChallengeOption(verifier),
+				oidc.Nonce("nonce-1"),
 				oauth2.SetAuthURLParam("tenant_hint", test.who.Tenant))))
-			must(t, err)
+			testkit.Must(t, err)
 			if sent.Query().Get("state") != "state-1" || sent.Query().Get("iss") != s.URL {
 				t.Fatalf("the answer is %v", sent.Query())
 			}
 			token, err := config.Exchange(ctx, sent.Query().Get("code"), oauth2.VerifierOption(verifier))
-			must(t, err)
+			testkit.Must(t, err)
 			identified(ctx, t, provider, client.ID, token, test.who)
 			if got := s.Get(t, token.AccessToken, "/api/v1/me").Status; got != http.StatusOK {
 				t.Errorf("/api/v1/me: %d", got)
@@ -51,7 +57,7 @@ func TestGoClients(t *testing.T) {
 			old := *token
 			old.Expiry = time.Now().Add(-time.Minute)
 			next, err := config.TokenSource(ctx, &old).Token()
-			must(t, err)
+			testkit.Must(t, err)
 			if next.AccessToken == token.AccessToken || next.RefreshToken == token.RefreshToken {
 				t.Error("the refresh gave the same tokens")
 			}
@@ -63,17 +69,18 @@ func TestGoClients(t *testing.T) {
 }
 
 // identified checks the id_token and userinfo.
-func identified(ctx context.Context, t *testing.T, provider *oidc.Provider, clientID string, token *oauth2.Token, who apptest.Actor) {
+func identified(ctx context.Context, t *testing.T, provider *oidc.Provider, clientID string, token *oauth2.Token,
+	who apptest.Actor) {
 	t.Helper()
 	raw, _ := token.Extra("id_token").(string)
 	id, err := provider.Verifier(&oidc.Config{ClientID: clientID}).Verify(ctx, raw)
-	must(t, err)
-	must(t, id.VerifyAccessToken(token.AccessToken))
+	testkit.Must(t, err)
+	testkit.Must(t, id.VerifyAccessToken(token.AccessToken))
 	if id.Nonce != "nonce-1" || id.Subject != who.ID {
 		t.Errorf("id_token of %s with nonce %s", id.Subject, id.Nonce)
 	}
 	user, err := provider.UserInfo(ctx, oauth2.StaticTokenSource(token))
-	must(t, err)
+	testkit.Must(t, err)
 	if user.Subject != who.ID || user.Email != who.Email {
 		t.Errorf("userinfo %+v", user)
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"svc/pkg/app/apptest"
+	"svc/pkg/local/testkit"
 	"svc/pkg/oauth/flow"
 )
 
@@ -46,6 +47,7 @@ type outcome struct {
 }
 
 func TestNpmClients(t *testing.T) {
+	testkit.Long(t)
 	if _, err := exec.LookPath("node"); err != nil {
 		t.Fatal("node is missing: install Node.js 20 or later (Debian: apt-get install nodejs npm)")
 	}
@@ -57,11 +59,14 @@ func TestNpmClients(t *testing.T) {
 
 // TestAuthlib runs authlib, in the virtual environment that make keeps for it.
 func TestAuthlib(t *testing.T) {
+	testkit.Long(t)
 	const python = "../../../.cache/python/bin/python"
 	if _, err := os.Stat(python); err != nil {
-		t.Fatal("authlib is missing: make python-tests fetches it (it needs Python 3.10 or later with venv; Debian: apt-get install python3-venv)")
+		t.Fatal("authlib is missing: make python-tests fetches it (it needs Python 3.10 or later with venv; Debian: " +
+			"apt-get install python3-venv)")
 	}
-	if out, err := exec.CommandContext(t.Context(), python, "-c", "import authlib, joserfc, requests").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), python, "-c",
+		"import authlib, joserfc, requests").CombinedOutput(); err != nil {
 		t.Fatalf("authlib is missing: make python-tests fetches it: %s", out)
 	}
 	everyMethod(t, []string{python, "with_authlib.py"})
@@ -82,7 +87,8 @@ func everyMethod(t *testing.T, clients ...[]string) {
 			{"client_secret_post", "client_secret_post", "RS256", "openid email profile tenant.trips:read", operator},
 		} {
 			t.Run(command[1]+" "+test.name, func(t *testing.T) {
-				o := converse(t, s, command, task{s.URL, callback, test.method, test.scope, test.who.Tenant, string(test.who.Audience), test.alg}, test.who)
+				o := converse(t, s, command, task{s.URL, callback, test.method, test.scope, test.who.Tenant,
+					string(test.who.Audience), test.alg}, test.who)
 				if o.Subject != test.who.ID || o.RefreshedSub != test.who.ID || o.Email != test.who.Email {
 					t.Errorf("subject %s, after refresh %s, email %s", o.Subject, o.RefreshedSub, o.Email)
 				}
@@ -112,23 +118,24 @@ func converse(t *testing.T, s *apptest.Service, command []string, what task, who
 	var complaints bytes.Buffer
 	cmd.Stderr = &complaints
 	in, err := cmd.StdinPipe()
-	must(t, err)
+	testkit.Must(t, err)
 	out, err := cmd.StdoutPipe()
-	must(t, err)
-	must(t, cmd.Start())
+	testkit.Must(t, err)
+	testkit.Must(t, cmd.Start())
 	defer func() {
 		_ = in.Close()
 		_ = cmd.Wait()
 	}()
-	tell := func(message any) { must(t, json.NewEncoder(in).Encode(message)) }
+	tell := func(message any) { testkit.Must(t, json.NewEncoder(in).Encode(message)) }
 	tell(what)
-	person := flow.NewBrowser(flow.Options{BaseURL: s.URL, Tenant: who.Tenant, Audience: string(who.Audience), Email: who.Email, Password: apptest.Password})
+	person := flow.NewBrowser(flow.Options{BaseURL: s.URL, Tenant: who.Tenant, Audience: string(who.Audience),
+		Email: who.Email, Password: apptest.Password})
 	for lines := bufio.NewScanner(out); lines.Scan(); {
 		var message struct {
 			Open string   `json:"open"`
 			Done *outcome `json:"done"`
 		}
-		must(t, json.Unmarshal(lines.Bytes(), &message))
+		testkit.Must(t, json.Unmarshal(lines.Bytes(), &message))
 		if message.Done != nil {
 			signedOut(t, person, message.Done.End)
 			return *message.Done
@@ -139,16 +146,16 @@ func converse(t *testing.T, s *apptest.Service, command []string, what task, who
 	return outcome{}
 }
 
-// visit opens the address as the person and gives where the browser was sent.
+// visit opens the address as the person and returns where the browser was sent.
 func visit(t *testing.T, person *flow.Browser, base, address string) string {
 	t.Helper()
 	u, err := url.Parse(address)
-	must(t, err)
+	testkit.Must(t, err)
 	if before, _, _ := strings.Cut(address, "?"); before != base+"/oauth/authorize" {
 		t.Fatalf("the client opens %s", before)
 	}
 	answer, err := person.Authorize(t.Context(), u.Query())
-	must(t, err)
+	testkit.Must(t, err)
 	return callback + "?" + answer.Encode()
 }
 
@@ -156,15 +163,8 @@ func visit(t *testing.T, person *flow.Browser, base, address string) string {
 func signedOut(t *testing.T, person *flow.Browser, address string) {
 	t.Helper()
 	res, _, err := person.Get(t.Context(), address)
-	must(t, err)
+	testkit.Must(t, err)
 	if got := res.Header.Get("Location"); got != callback+"/bye" {
 		t.Errorf("the end of session: %d to %q", res.StatusCode, got)
-	}
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }

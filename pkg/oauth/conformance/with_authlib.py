@@ -29,7 +29,7 @@ def read():
 
 
 def fetched(url, status=200):
-    answer = requests.get(url, timeout=60)
+    answer = requests.get(url, timeout=600)
     assert answer.status_code == status, (url, answer.status_code)
     assert answer.headers['Content-Type'] == 'application/json', url
     return answer.json()
@@ -48,7 +48,7 @@ assert metadata['issuer'] == issuer
 OpenIDProviderMetadata(secured(metadata)).validate()
 AuthorizationServerMetadata(secured(fetched(oauth_url(issuer, external=True)))).validate()
 
-answer = requests.post(metadata['registration_endpoint'], timeout=60, json={
+answer = requests.post(metadata['registration_endpoint'], timeout=600, json={
     'client_name': 'Planner', 'redirect_uris': [redirect], 'token_endpoint_auth_method': method, 'audiences': [task['audience']],
     'scope': task['scope'], 'application_type': 'native', 'id_token_signed_response_alg': task['alg'],
     'post_logout_redirect_uris': [redirect + '/bye']})
@@ -78,7 +78,7 @@ def claims(tokens, **params):
 
 
 first = claims(tokens, nonce=nonce, max_age=300)
-user = session.get(metadata['userinfo_endpoint'], timeout=60).json()
+user = session.get(metadata['userinfo_endpoint'], timeout=600).json()
 assert user['sub'] == first['sub']
 refreshed = session.refresh_token(metadata['token_endpoint'], refresh_token=tokens['refresh_token'])
 out = {'sub': first['sub'], 'email': user.get('email', ''), 'scope': tokens['scope'], 'expires': tokens['expires_in'],

@@ -13,21 +13,21 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// Browser follows redirects and fills in the server's forms, and keeps the
-// cookies that it is given.
+// Browser follows redirects, fills in the server's forms and keeps its cookies.
 type Browser struct {
 	o      Options
 	client *http.Client
 }
 
-// steps is how many pages and redirects one authorization may take.
+// steps is the maximum number of pages and redirects of one authorization.
 const steps = 16
 
-// pageLimit is how much of a page is read, in bytes.
+// pageLimit is the maximum number of bytes read of a page.
 const pageLimit = 1 << 20
 
-// Authorize sends the authorization request and goes on until the server
-// redirects to the query's redirect_uri; it gives the parameters that came.
+// Authorize sends the authorization request and continues until the server
+// redirects to the query's redirect_uri. It returns the parameters of that
+// redirect.
 func (b *Browser) Authorize(ctx context.Context, query url.Values) (url.Values, error) {
 	target := query.Get("redirect_uri")
 	res, at, err := b.Get(ctx, b.o.BaseURL+"/oauth/authorize?"+query.Encode())
@@ -41,7 +41,8 @@ func (b *Browser) Authorize(ctx context.Context, query url.Values) (url.Values, 
 			if parseErr != nil {
 				return nil, fmt.Errorf("redirect to %q: %w", location, parseErr)
 			}
-			if before, params, _ := strings.Cut(next.String(), "?"); before == target || strings.HasPrefix(next.String(), target+"&") {
+			if before, params, _ := strings.Cut(next.String(), "?"); before == target || strings.HasPrefix(next.String(), target+
+				"&") {
 				return url.ParseQuery(params)
 			}
 			res, at, err = b.Get(ctx, next.String())
@@ -61,15 +62,15 @@ func (b *Browser) Authorize(ctx context.Context, query url.Values) (url.Values, 
 	return nil, fmt.Errorf("no end of pages and redirects after %d", steps)
 }
 
-// Response is an answer with its body read.
+// Response is a response with its body read.
 type Response struct {
 	StatusCode int
 	Header     http.Header
 	Body       string
 }
 
-// leads is where the answer sends a browser, "" for nowhere: by a redirect, or as
-// a page that goes on by itself.
+// leads returns where the response sends a browser, by a redirect or as a page
+// that navigates by itself. It returns "" if the response does neither.
 func (r Response) leads() string {
 	if location := r.Header.Get("Location"); location != "" {
 		return location
@@ -78,7 +79,7 @@ func (r Response) leads() string {
 	return location
 }
 
-// Get fetches an address without following where it redirects.
+// Get fetches an address and follows no redirect.
 func (b *Browser) Get(ctx context.Context, address string) (Response, *url.URL, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
@@ -87,7 +88,7 @@ func (b *Browser) Get(ctx context.Context, address string) (Response, *url.URL, 
 	return b.do(req)
 }
 
-// Post sends a form without following where the answer redirects.
+// Post sends a form and follows no redirect.
 func (b *Browser) Post(ctx context.Context, address string, values url.Values) (Response, *url.URL, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, strings.NewReader(values.Encode()))
 	if err != nil {
@@ -97,7 +98,8 @@ func (b *Browser) Post(ctx context.Context, address string, values url.Values) (
 	return b.do(req)
 }
 
-// submit posts a form to its own origin and to no other: it may hold a password.
+// submit posts a form to its own origin only, because it may contain a
+// password.
 func (b *Browser) submit(ctx context.Context, page *url.URL, form form, values url.Values) (Response, *url.URL, error) {
 	to, err := page.Parse(form.action)
 	if err != nil {
@@ -122,8 +124,8 @@ func (b *Browser) do(req *http.Request) (Response, *url.URL, error) {
 	return Response{StatusCode: res.StatusCode, Header: res.Header, Body: string(body)}, req.URL, nil
 }
 
-// form is one form of a page: hidden and other inputs with their values, and
-// the values that its named buttons send.
+// form is one form of a page: its inputs with their values, hidden ones
+// included, and the values that its named buttons send.
 type form struct {
 	action  string
 	inputs  url.Values
@@ -132,7 +134,7 @@ type form struct {
 
 func (f form) asks(name string) bool { return f.inputs.Has(name) || f.buttons.Has(name) }
 
-// fill gives what a person would send who wants to go on.
+// fill returns the values that a person sends who wants to continue.
 func (f form) fill(o Options) (url.Values, error) {
 	values := url.Values{}
 	for name, value := range f.inputs {
@@ -159,7 +161,7 @@ func (f form) fill(o Options) (url.Values, error) {
 	return values, nil
 }
 
-// findForm gives the first form of the page that is posted.
+// findForm returns the first form of the page whose method is POST.
 func findForm(page string) (form, bool) {
 	root, err := html.Parse(strings.NewReader(page))
 	if err != nil {
@@ -197,18 +199,19 @@ func attribute(node *html.Node, name string) string {
 	return ""
 }
 
-// text is what a page says: its alert where it has one, else its main part.
+// text returns the visible text of a page: its alert if it has one, else its
+// main part.
 func text(page string) string {
 	root, err := html.Parse(strings.NewReader(page))
 	if err != nil {
 		return ""
 	}
-	for _, told := range []func(*html.Node) bool{
+	for _, matches := range []func(*html.Node) bool{
 		func(n *html.Node) bool { return attribute(n, "role") == "alert" },
 		func(n *html.Node) bool { return n.DataAtom == atom.Main },
 	} {
 		for node := range root.Descendants() {
-			if told(node) {
+			if matches(node) {
 				return words(node)
 			}
 		}

@@ -41,14 +41,14 @@ func Register(ctx context.Context, o Options) (Client, error) {
 	return client, nil
 }
 
-// Exchange gives the tokens for a code (RFC 6749 section 4.1.3).
+// Exchange exchanges a code for tokens (RFC 6749 section 4.1.3).
 func Exchange(ctx context.Context, o Options, code, verifier string) (Tokens, error) {
 	o = o.filled()
 	return tokens(ctx, o, url.Values{"grant_type": {"authorization_code"}, "code": {code},
 		"redirect_uri": {o.RedirectURI}, "code_verifier": {verifier}})
 }
 
-// Refresh gives the tokens that follow a refresh token (RFC 6749 section 6).
+// Refresh exchanges a refresh token for new tokens (RFC 6749 section 6).
 func Refresh(ctx context.Context, o Options, refreshToken string) (Tokens, error) {
 	return tokens(ctx, o.filled(), url.Values{"grant_type": {"refresh_token"}, "refresh_token": {refreshToken}})
 }
@@ -57,7 +57,8 @@ func tokens(ctx context.Context, o Options, form url.Values) (Tokens, error) {
 	if o.ClientSecret == "" {
 		form.Set("client_id", o.ClientID)
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, o.BaseURL+"/oauth/token", strings.NewReader(form.Encode()))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, o.BaseURL+"/oauth/token",
+		strings.NewReader(form.Encode()))
 	if err != nil {
 		return Tokens{}, fmt.Errorf("token request: %w", err)
 	}
@@ -72,7 +73,7 @@ func tokens(ctx context.Context, o Options, form url.Values) (Tokens, error) {
 	return out, nil
 }
 
-// answer reads a JSON answer into out; an error answer is an *Error.
+// answer decodes a JSON response into out. An error response becomes an *Error.
 func answer(client *http.Client, req *http.Request, out any) error {
 	res, err := client.Do(req)
 	if err != nil {
@@ -91,7 +92,7 @@ func answer(client *http.Client, req *http.Request, out any) error {
 		if json.Unmarshal(body, &failed) != nil || failed.Error == "" {
 			failed.Error = http.StatusText(res.StatusCode)
 		}
-		return &Error{Status: res.StatusCode, Word: failed.Error, Description: failed.Description}
+		return &Error{Status: res.StatusCode, Code: failed.Error, Description: failed.Description}
 	}
 	if err := json.Unmarshal(body, out); err != nil {
 		return fmt.Errorf("the answer is not what was expected: %w", err)

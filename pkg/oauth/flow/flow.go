@@ -10,11 +10,11 @@ import (
 	"net/url"
 	"strings"
 
-	"svc/pkg/authz"
-	"svc/pkg/ids"
+	"svc/pkg/access/authz"
+	"svc/pkg/base/ids"
 )
 
-// Options say who wants a token, from where.
+// Options describe who requests a token, and from which service.
 type Options struct {
 	BaseURL  string // address of the service without a slash at its end
 	Tenant   string // slug; an operator with one membership may leave it empty
@@ -22,6 +22,7 @@ type Options struct {
 	Email    string
 	Password string
 	Scope    string // space-separated; empty asks for every scope of the audience
+	Resource string // address of the protected resource (RFC 8707); empty is the API
 
 	ClientID     string // empty registers a public client
 	ClientSecret string // of a confidential ClientID; it authenticates with client_secret_basic
@@ -31,12 +32,12 @@ type Options struct {
 	HTTPClient *http.Client // nil is http.DefaultClient; its cookie jar and redirect policy are not used
 }
 
-// Redirect is where codes are sent when nothing else is asked for. Nobody
-// listens there: the flow reads the code from where the server sends its browser.
+// Redirect is the default redirect URI. Nothing listens there: the flow reads
+// the code from the redirect's address.
 const Redirect = "http://127.0.0.1/callback"
 
-// Tokens are what the token endpoint answered (RFC 6749 section 5.1), with
-// the client they were issued to.
+// Tokens are the response of the token endpoint (RFC 6749 section 5.1) and the
+// client that received them.
 type Tokens struct {
 	AccessToken  string `json:"access_token"`
 	RefreshToken string `json:"refresh_token"`
@@ -48,9 +49,9 @@ type Tokens struct {
 	ClientID string `json:"-"`
 }
 
-// Token registers a client where none is named, asks for authorization, signs
-// in, picks the tenant, consents, and exchanges the code. An OAuth error is a
-// *Error; a page that asks for what the options do not have is a *Page.
+// Token registers a client if the options name none, requests authorization,
+// signs in, picks the tenant, consents, and exchanges the code. An OAuth error
+// is an *Error. A page that needs a value missing in the options is a *Page.
 func Token(ctx context.Context, o Options) (Tokens, error) {
 	o = o.filled()
 	if o.ClientID == "" {
@@ -68,17 +69,21 @@ func Token(ctx context.Context, o Options) (Tokens, error) {
 	return Exchange(ctx, o, code, verifier)
 }
 
-// Code goes through authorization and gives the code that the client would
-// have received. The answer's state and iss are checked (RFC 9207).
+// Code runs the authorization and returns the code that the client would
+// receive. It checks state and iss of the response (RFC 9207).
 func Code(ctx context.Context, o Options, verifier string) (string, error) {
 	o = o.filled()
 	state, sum := ids.Secret(), sha256.Sum256([]byte(verifier))
 	query := url.Values{
-		"response_type": {"code"}, "client_id": {o.ClientID}, "redirect_uri": {o.RedirectURI}, "scope": {o.Scope}, "state": {state},
+		"response_type": {"code"}, "client_id": {o.ClientID}, "redirect_uri": {o.RedirectURI}, "scope": {o.Scope},
+		"state":          {state},
 		"code_challenge": {base64.RawURLEncoding.EncodeToString(sum[:])}, "code_challenge_method": {"S256"},
 	}
 	if o.Tenant != "" {
 		query.Set("tenant_hint", o.Tenant)
+	}
+	if o.Resource != "" {
+		query.Set("resource", o.Resource)
 	}
 	answer, err := NewBrowser(o).Authorize(ctx, query)
 	if err != nil {
@@ -90,13 +95,13 @@ func Code(ctx context.Context, o Options, verifier string) (string, error) {
 	if iss := answer.Get("iss"); iss != o.BaseURL {
 		return "", fmt.Errorf("the answer to the authorization request is of issuer %q, not %q", iss, o.BaseURL)
 	}
-	if word := answer.Get("error"); word != "" {
-		return "", &Error{Word: word, Description: answer.Get("error_description")}
+	if code := answer.Get("error"); code != "" {
+		return "", &Error{Code: code, Description: answer.Get("error_description")}
 	}
 	return answer.Get("code"), nil
 }
 
-// filled gives the options with their defaults.
+// filled returns the options with defaults applied.
 func (o Options) filled() Options {
 	o.BaseURL = strings.TrimSuffix(o.BaseURL, "/")
 	if o.Audience == "" {
@@ -117,8 +122,8 @@ func (o Options) filled() Options {
 	return o
 }
 
-// NewBrowser gives a browser with an empty cookie jar of its own, so that the
-// session of one is not the session of another.
+// NewBrowser returns a browser with its own empty cookie jar, so browsers share
+// no session.
 func NewBrowser(o Options) *Browser {
 	o = o.filled()
 	client := *o.HTTPClient
@@ -127,24 +132,24 @@ func NewBrowser(o Options) *Browser {
 	return &Browser{o: o, client: &client}
 }
 
-// Error is an OAuth error answer (RFC 6749 sections 4.1.2.1 and 5.2).
+// Error is an OAuth error response (RFC 6749 sections 4.1.2.1 and 5.2).
 type Error struct {
-	Status      int // 0 where the answer came by a redirect
-	Word        string
+	Status      int // 0 if the error came by a redirect
+	Code        string
 	Description string
 }
 
 func (e *Error) Error() string {
 	if e.Description == "" {
-		return e.Word
+		return e.Code
 	}
-	return e.Word + ": " + e.Description
+	return e.Code + ": " + e.Description
 }
 
-// Page is a page of the server that the flow could not get past.
+// Page is a page of the server at which the flow stopped.
 type Page struct {
 	Status int
-	Text   string // what the page says, without its markup
+	Text   string // text of the page, without its markup
 }
 
 func (p *Page) Error() string {

@@ -15,8 +15,8 @@ var (
 	black = Color{17, 17, 17}
 )
 
-// ParseColor reads #rgb, #rgba, #rrggbb or #rrggbbaa; what it says of
-// transparency is ignored.
+// ParseColor parses #rgb, #rgba, #rrggbb or #rrggbbaa. It ignores the alpha
+// part.
 func ParseColor(s string) (Color, bool) {
 	digits, ok := strings.CutPrefix(strings.TrimSpace(s), "#")
 	if !ok {
@@ -36,10 +36,10 @@ func ParseColor(s string) (Color, bool) {
 	return Color{raw[0], raw[1], raw[2]}, true
 }
 
-// String is the colour as CSS takes it, #rrggbb.
+// String returns the colour in CSS form, #rrggbb.
 func (c Color) String() string { return fmt.Sprintf("#%02x%02x%02x", c.R, c.G, c.B) }
 
-// luminance is the relative luminance of WCAG 2.2.
+// luminance returns the relative luminance of WCAG 2.2.
 func (c Color) luminance() float64 {
 	linear := func(v uint8) float64 {
 		x := float64(v) / 255
@@ -51,14 +51,14 @@ func (c Color) luminance() float64 {
 	return 0.2126*linear(c.R) + 0.7152*linear(c.G) + 0.0722*linear(c.B)
 }
 
-// Contrast is the contrast ratio of WCAG 2.2, from 1 to 21.
+// Contrast returns the contrast ratio of WCAG 2.2, from 1 to 21.
 func Contrast(a, b Color) float64 {
 	la, lb := a.luminance(), b.luminance()
 	return (max(la, lb) + 0.05) / (min(la, lb) + 0.05)
 }
 
-// mend gives the colour nearest to c, on its way to white or to black, whose
-// contrast with every one of the grounds is at least ratio.
+// mend returns the colour nearest to c whose contrast with each of the grounds
+// is at least ratio. It moves c towards white or towards black.
 func mend(c Color, ratio float64, grounds ...Color) Color {
 	enough := func(c Color) bool {
 		for _, ground := range grounds {
@@ -79,8 +79,8 @@ func mend(c Color, ratio float64, grounds ...Color) Color {
 	return on(grounds[0])
 }
 
-// on gives the text colour, near black or white, that reads best on c; its
-// contrast is never below 4.5.
+// on returns the text colour, near black or white, that is most readable on c.
+// Its contrast is never below 4.5.
 func on(c Color) Color {
 	if Contrast(c, white) >= 4.5 {
 		return white
@@ -91,7 +91,8 @@ func on(c Color) Color {
 	return Color{}
 }
 
-// mix gives the colour the share (0 to 1) of the way from a to b.
+// mix returns the colour between a and b at the given share (0 to 1) of the
+// way.
 func mix(a, b Color, share float64) Color {
 	channel := func(x, y uint8) uint8 { return uint8(math.Round(float64(x) + (float64(y)-float64(x))*share)) }
 	return Color{channel(a.R, b.R), channel(a.G, b.G), channel(a.B, b.B)}

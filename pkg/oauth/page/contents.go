@@ -1,27 +1,43 @@
 package page
 
-import "html/template"
+import (
+	"html/template"
+	"net/url"
+)
 
-// SignIn asks for mail address and password. Addresses of forms are relative
-// to the page's own.
+// SignIn asks for mail address and password. Addresses of forms are relative to
+// the page's own address.
 type SignIn struct {
 	Action  string
 	CSRF    string
 	Email   string // as typed before, or the client's login_hint
-	Problem string // key of a text below "signin.", "" for none
-	Client  string // what an unknown party calls itself; "" where no client asks
+	Problem string // key of a text below "signin.", or ""
+	Minutes int    // how long to wait, for the problem "throttled"
+	Client  string // self-chosen name of an unverified client; "" if no client is involved
 	Rider   bool
 	Driver  bool
-	Forgot  string // address where a person asks for a link to set a password, "" for none
+	Forgot  string // address of the page that mails a link to set a password, or ""
+	Riders  string // address of the same page for riders, or ""
+	Drivers string // and for drivers
 }
 
-// Forgot asks whose password is forgotten.
+// Forgot asks for the mail address of the account whose password is forgotten.
 type Forgot struct {
 	Action  string
 	CSRF    string
 	Email   string // as typed before
-	Problem string // key of a text below "forgot.", "" for none
+	Problem string // key of a text below "forgot.", or ""
 	Rider   bool
+	Driver  bool
+}
+
+// Company asks a rider or driver for the short name of a company. Its form sends
+// the query again by GET, with the name as tenant_hint.
+type Company struct {
+	Action  string
+	Query   url.Values // without tenant_hint
+	Slug    string     // as typed, or as remembered
+	Problem bool       // no company has the typed name
 	Driver  bool
 }
 
@@ -34,41 +50,51 @@ type Picker struct {
 	CSRF    string
 	Account string
 	Choices []Choice
-	Switch  string // address of the sign-in of another account
+	Switch  string // address for signing in with another account
 }
 
 // Consent asks whether a client may have the scopes.
 type Consent struct {
 	Action  string
 	CSRF    string
-	Client  string // what an unknown party calls itself
-	Host    string // where the answer goes: a host, or a private-use scheme
-	Local   bool   // the answer goes to an application on this device
-	Site    string // host of the address that names the client, "" for a registered one
+	Client  string // self-chosen name of the unverified client
+	Host    string // receiver of the response: a host, or a private-use scheme
+	Local   bool   // the response goes to an application on this device
+	Site    string // host of the address that is the client_id, or "" for a registered client
 	Account string
 	Tenant  string
 	Scopes  []string
-	Policy  string // the client's own addresses, shown when https
+	Later   []string // scopes that no operation needs yet
+	Agents  string   // off, read, confirm or all if an agent will act, or ""
+	Policy  string   // the client's own addresses, shown only if https
 	Terms   string
 	Switch  string
+	Company string // address for choosing another company, or ""
 }
 
-// App is a client that holds the person's consent or tokens.
+// App is a client that holds the person's consent in one or more tenants.
 type App struct {
 	ClientID string
 	Name     string
-	Tenant   string // id
-	Company  string // the tenant's name
-	Since    string // a date
-	Scopes   []string
+	Grants   []Grant
 }
 
-// Apps lists the clients that a person has let in, each with a way to end it.
+// Grant is what a person allowed a client in one tenant.
+type Grant struct {
+	Tenant  string // id
+	Company string // the tenant's name
+	Allowed string // when the person last allowed it, a date
+	Scopes  []string
+	Later   []string // scopes that no operation needs yet
+}
+
+// Apps lists the clients that a person consented to, each with a button to end
+// its access to a tenant.
 type Apps struct {
 	Action  string
 	CSRF    string
 	Account string
-	Ended   bool // one was just ended
+	Ended   bool // the access of one client was just ended
 	Apps    []App
 	Logout  string // address of the sign-out
 }
@@ -78,7 +104,7 @@ type Logout struct {
 	Action  string
 	CSRF    string
 	Account string
-	Hidden  map[string]string // what the form carries on
+	Hidden  map[string]string // hidden inputs of the form
 }
 
 // Password asks for a new password.
@@ -86,25 +112,30 @@ type Password struct {
 	Action  string
 	CSRF    string
 	Account string
-	First   bool   // set for the first time
-	Problem string // key of a text below "password.", "" for none
-	Least   int    // characters
+	First   bool   // the account has no password yet
+	Problem string // key of a text below "password.", or ""
+	Least   int    // minimum length in characters
 }
 
-// Message says one thing: an error, or that something was done. Kind is a key
-// below "message." whose ".title" and ".text" are shown.
+// Message is a short message: an error, or a confirmation. Kind selects its
+// texts: the page shows the texts named message.KIND.title and
+// message.KIND.text.
 type Message struct {
 	Kind    string
-	Detail  string // one more sentence in English, for the client's developer
-	Request string // id of the request; "" for none
-	// Back is where the application waits for the answer, for the person to go
-	// or not; Host is what is said of it. "" for none.
+	Detail  string // additional sentence in English, for the client's developer
+	Request string // id of the request, or ""
+	// Back is the client's address for the response; the person decides whether
+	// to follow it. Host is the text that names it. Both are "" if there is
+	// none.
 	Back template.URL
 	Host string
+	// Again is the address of one of the server's pages to go on with, or "".
+	Again string
 }
 
 func (SignIn) template() string   { return "signin" }
 func (Forgot) template() string   { return "forgot" }
+func (Company) template() string  { return "company" }
 func (Picker) template() string   { return "picker" }
 func (Consent) template() string  { return "consent" }
 func (Apps) template() string     { return "apps" }

@@ -5,17 +5,17 @@ import (
 	"strings"
 )
 
-// Lang is a language that the pages are written in.
+// Lang is a language of the pages.
 type Lang string
 
-// The languages.
+// The available languages.
 const (
 	English Lang = "en"
 	Spanish Lang = "es"
 )
 
-// Choose gives the language of a page: the first of ui_locales (OpenID Connect
-// Core section 3.1.2.1) that there is, else the one that Accept-Language
+// Choose returns the language of a page: the first available one of ui_locales
+// (OpenID Connect Core section 3.1.2.1), else the one that Accept-Language
 // prefers (RFC 9110 section 12.5.4), else English.
 func Choose(uiLocales, acceptLanguage string) Lang {
 	for _, tag := range strings.Fields(uiLocales) {
@@ -45,7 +45,7 @@ func known(tag string) (Lang, bool) {
 	return "", false
 }
 
-// quality is the weight of a language range, 1 where none is given.
+// quality returns the weight of a language range, 1 by default.
 func quality(params string) float64 {
 	text, ok := strings.CutPrefix(strings.TrimSpace(params), "q=")
 	if !ok {

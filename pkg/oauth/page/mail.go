@@ -2,9 +2,9 @@ package page
 
 import "strings"
 
-// LinkMail gives the message that brings a one-time link to set a password, of
-// the company where one is named. It holds nothing that a stranger could have
-// chosen but the company's name, on one line.
+// LinkMail returns a message with a one-time link to set a password. company
+// may be empty. The company's name, on one line, is the only part of the
+// message that a stranger could have chosen.
 func LinkMail(lang Lang, company, link string) (subject, text string, err error) {
 	if subject, err = lang.text("mail.subject"); err != nil {
 		return "", "", err

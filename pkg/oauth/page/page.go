@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
+	"net/url"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -15,10 +17,10 @@ import (
 //go:embed templates
 var files embed.FS
 
-// Brand is what a tenant chose for its pages. Any of it may be empty and any
-// colour may be anything.
+// Brand is the branding that a tenant chose for its pages. Every field may be
+// empty, and a colour may be any text.
 type Brand struct {
-	Name           string // what the company calls itself
+	Name           string // the company's own name
 	Primary        string // colours, #rrggbb
 	Secondary      string
 	IconBackground string
@@ -30,34 +32,35 @@ type Brand struct {
 	PrivacyURL     string
 }
 
-// Frame is what every page has around its content.
+// Frame is what surrounds the content of every page.
 type Frame struct {
 	Lang  Lang
 	Brand Brand
-	// FormTo lists where the answer to one of the page's forms may redirect,
-	// beside the page's own origin: addresses, of which the origin is taken.
-	// Chromium and Safari hold the policy's form-action against redirects too,
-	// the further ones included.
+	// FormTo lists the addresses, besides the page's own origin, to which the
+	// response to one of the page's forms may redirect. The policy uses only
+	// their origins. Chromium and Safari also apply the policy's form-action to
+	// redirects, including all further ones.
 	FormTo []string
 }
 
-// Content is what one kind of page shows.
+// Content is the content of one kind of page.
 type Content interface{ template() string }
 
-// view is what a template sees: C is the Content.
+// view is the data of a template: C is the Content.
 type view struct {
 	Frame
 	C     any
 	Style template.CSS
 }
 
-// T gives the text of a key in the page's language.
+// T translates: it returns the text that the key names, in the page's language.
 func (v view) T(key string, args ...any) (string, error) { return v.Lang.text(key, args...) }
 
-// Scope describes a scope of the catalog in the page's language.
+// Scope returns the description of a catalog scope in the page's language.
 func (v view) Scope(scope string) string { return v.Lang.scope(scope) }
 
-// Initial is the first letter of the company's name, for where it has no logo.
+// Initial returns the first letter of the company's name. Pages show it if the
+// company has no logo.
 func (v view) Initial() string {
 	for _, r := range v.Brand.Name {
 		return string(unicode.ToUpper(r))
@@ -65,12 +68,22 @@ func (v view) Initial() string {
 	return ""
 }
 
-// Secure says whether an address may be loaded or linked: https only.
+// Secure reports whether an address may be loaded or linked: https only.
 func (v view) Secure(address string) bool {
 	return strings.HasPrefix(strings.ToLower(address), "https://")
 }
 
-var templates = parse("signin", "forgot", "picker", "consent", "apps", "logout", "password", "message")
+// Link returns an address that a person may follow, or "" for any other.
+// Without it, html/template would reject telephone numbers.
+func (v view) Link(address string) template.URL {
+	u, err := url.Parse(address)
+	if err != nil || !slices.Contains([]string{"https", "http", "mailto", "tel"}, u.Scheme) {
+		return ""
+	}
+	return template.URL(address) //nolint:gosec // only of the schemes above; the template escapes the rest
+}
+
+var templates = parse("signin", "forgot", "company", "picker", "consent", "apps", "logout", "password", "message")
 
 func parse(names ...string) map[string]*template.Template {
 	out := map[string]*template.Template{}
@@ -80,8 +93,8 @@ func parse(names ...string) map[string]*template.Template {
 	return out
 }
 
-// Write sends the page with its headers: never kept by a cache, never framed,
-// nothing loaded but style and logo, no referrer.
+// Write sends the page with its headers. They forbid caching, framing and a
+// referrer, and permit loading only the style and the logo.
 func Write(w http.ResponseWriter, status int, f Frame, c Content) error {
 	body, policy, err := render(f, c)
 	if err != nil {
@@ -105,6 +118,7 @@ func Guard(h http.Header) {
 	h.Set("X-Frame-Options", "DENY")
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin") // the page that opened this one loses its reference to it
 	h.Add("Vary", "Accept-Language, Cookie")
 }
 
@@ -113,13 +127,15 @@ func render(f Frame, c Content) (body []byte, policy string, err error) {
 		f.Lang = English
 	}
 	style := f.Brand.style()
-	v := view{Frame: f, C: c, Style: template.CSS(style)} //nolint:gosec // colours are parsed and written anew, the rest is ours
+	v := view{Frame: f, C: c,
+		Style: template.CSS(style)} //nolint:gosec // colours are parsed and written anew, the rest is ours
 	var out bytes.Buffer
 	if err := templates[c.template()].ExecuteTemplate(&out, "layout.html", v); err != nil {
 		return nil, "", fmt.Errorf("page %s: %w", c.template(), err)
 	}
 	sum := sha256.Sum256([]byte(style))
-	policy = "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; img-src https: data:; " +
+	policy = "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
+		"'; img-src https: data:; " +
 		"base-uri 'none'; frame-ancestors 'none'; form-action 'self'"
 	for _, address := range f.FormTo {
 		if source := formSource(address); source != "" {

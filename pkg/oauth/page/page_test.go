@@ -14,35 +14,51 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"svc/pkg/authz"
+	"svc/pkg/access/authz"
 )
 
-var brand = Brand{Name: "Metro Cabs", Primary: "#0a7", LogoURL: "https://cdn.metro.example/logo.svg", SupportURL: "https://metro.example/help",
-	TermsURL: "https://metro.example/terms", PrivacyURL: "https://metro.example/privacy"}
+var brand = Brand{Name: "Metro Cabs", Primary: "#0a7", LogoURL: "https://cdn.metro.example/logo.svg",
+	SupportURL: "https://metro.example/help",
+	TermsURL:   "https://metro.example/terms", PrivacyURL: "https://metro.example/privacy"}
 
 func all() map[string]Content {
 	var apps []App
 	for i := range 5 {
-		apps = append(apps, App{ClientID: fmt.Sprint("cli_", i), Name: "Planner", Since: "2026-01-02", Scopes: authz.Scopes(authz.Dashboard)})
+		apps = append(apps, App{ClientID: fmt.Sprint("cli_", i), Name: "Planner", Grants: []Grant{
+			{Tenant: "ten_1", Company: "Metro Cabs", Allowed: "2026-01-02", Scopes: authz.Scopes(authz.Dashboard)},
+			{Tenant: "ten_2", Company: "Harbor", Allowed: "2026-01-01", Later: []string{"tenant.builds:read"}}}})
 	}
 	return map[string]Content{
 		"sign-in":          SignIn{Action: "signin?x=1", CSRF: "c", Email: "ana@metro.example", Client: "Planner"},
 		"sign-in, wrong":   SignIn{Action: "signin?x=1", CSRF: "c", Problem: "wrong", Rider: true},
-		"sign-in, blocked": SignIn{Action: "signin?x=1", CSRF: "c", Problem: "throttled", Driver: true},
+		"sign-in, blocked": SignIn{Action: "signin?x=1", CSRF: "c", Problem: "throttled", Minutes: 4, Driver: true},
 		"sign-in, link":    SignIn{Action: "signin?x=1", CSRF: "c", Forgot: "forgot?audience=rider"},
 		"forgot":           Forgot{Action: "forgot?x=1", CSRF: "c", Rider: true},
-		"forgot, blocked":  Forgot{Action: "forgot?x=1", CSRF: "c", Email: "ana@metro.example", Problem: "throttled", Driver: true},
+		"forgot, blocked": Forgot{Action: "forgot?x=1", CSRF: "c", Email: "ana@metro.example", Problem: "throttled",
+			Driver: true},
 		"mailed":           Message{Kind: "mailed"},
-		"picker":           Picker{Action: "tenant?x=1", CSRF: "c", Account: "ana@metro.example", Choices: slices.Repeat([]Choice{{"metro", "Metro Cabs"}}, 40)},
-		"consent":          Consent{Action: "consent?x=1", CSRF: "c", Client: "Planner", Host: "planner.example", Tenant: "Metro Cabs", Scopes: authz.Scopes(authz.Dashboard)},
-		"consent, local":   Consent{Action: "consent?x=1", CSRF: "c", Client: "Planner", Local: true, Scopes: authz.Scopes(authz.Rider), Policy: "https://planner.example/p"},
-		"apps":             Apps{Action: "apps", CSRF: "c", Apps: apps, Ended: true, Logout: "logout"},
-		"apps, none":       Apps{Action: "apps"},
-		"logout":           Logout{Action: "logout", CSRF: "c", Hidden: map[string]string{"state": "s"}},
-		"password":         Password{Action: "password", CSRF: "c", First: true, Least: 10},
-		"password, again":  Password{Action: "password", CSRF: "c", Problem: "differ", Least: 10},
-		"leave":            Message{Kind: "leave", Host: "planner.example", Back: "https://planner.example/cb?code=1"},
-		"error":            Message{Kind: "request", Detail: "scope: repeated", Request: "req_1"},
+		"sign-in, own":     SignIn{Action: "signin", CSRF: "c", Problem: "cookies", Riders: "apps?a", Drivers: "apps?b"},
+		"company":          Company{Action: "authorize", Query: map[string][]string{"resource": {"a", "b"}}, Slug: "metro"},
+		"company, unknown": Company{Action: "apps", Slug: "x", Problem: true, Driver: true},
+		"onward":           Message{Kind: "onward", Again: "https://ride.nova.example/oauth/authorize?x=1"},
+		"saved":            Message{Kind: "saved", Again: "apps"},
+		"picker": Picker{Action: "tenant?x=1", CSRF: "c", Account: "ana@metro.example",
+			Choices: slices.Repeat([]Choice{{"metro", "Metro Cabs"}}, 40)},
+		"consent": Consent{Action: "consent?x=1", CSRF: "c", Client: "Planner", Host: "planner.example",
+			Tenant: "Metro Cabs", Scopes: authz.Scopes(authz.Dashboard), Later: []string{"tenant.builds:read"}},
+		"consent, local": Consent{Action: "consent?x=1", CSRF: "c", Client: "Planner", Local: true, Company: "tenant?x=1",
+			Scopes: authz.Scopes(authz.Rider), Policy: "https://planner.example/p"},
+		"apps":            Apps{Action: "apps", CSRF: "c", Apps: apps, Ended: true, Logout: "logout"},
+		"apps, none":      Apps{Action: "apps"},
+		"logout":          Logout{Action: "logout", CSRF: "c", Hidden: map[string]string{"state": "s"}},
+		"password":        Password{Action: "password", CSRF: "c", First: true, Least: 10},
+		"password, again": Password{Action: "password", CSRF: "c", Problem: "differ", Least: 10},
+		"leave":           Message{Kind: "leave", Host: "planner.example", Back: "https://planner.example/cb?code=1"},
+		"sign-in, busy":   SignIn{Action: "signin?x=1", CSRF: "c", Email: "ana@metro.example", Problem: "busy"},
+		"forgot, busy":    Forgot{Action: "forgot?x=1", CSRF: "c", Email: "ana@metro.example", Problem: "busy"},
+		"password, busy":  Password{Action: "password", CSRF: "c", Problem: "busy", Least: 10},
+		"busy":            Message{Kind: "busy", Again: "authorize?x=1", Request: "req_1"},
+		"error":           Message{Kind: "request", Detail: "scope: repeated", Request: "req_1"},
 	}
 }
 
@@ -51,7 +67,8 @@ func TestPages(t *testing.T) {
 		for _, lang := range []Lang{English, Spanish} {
 			t.Run(name+" "+string(lang), func(t *testing.T) {
 				rec := httptest.NewRecorder()
-				if err := Write(rec, http.StatusOK, Frame{Lang: lang, Brand: brand, FormTo: []string{"https://planner.example/cb"}}, content); err != nil {
+				if err := Write(rec, http.StatusOK, Frame{Lang: lang, Brand: brand, FormTo: []string{"https://planner.example/cb"}},
+					content); err != nil {
 					t.Fatal(err)
 				}
 				body := rec.Body.String()
@@ -89,12 +106,15 @@ func TestTextIsEscaped(t *testing.T) {
 	evil := `"><script>alert(1)</script><b title='`
 	contents := []Content{
 		SignIn{Action: "signin?" + evil, Email: evil, Client: evil, CSRF: evil},
-		Consent{Client: evil, Host: evil, Account: evil, Tenant: evil, Scopes: []string{evil}, Policy: "javascript:alert(1)", Switch: "javascript:alert(1)"},
+		Consent{Client: evil, Host: evil, Account: evil, Tenant: evil, Scopes: []string{evil}, Policy: "javascript:alert(1)",
+			Switch: "javascript:alert(1)"},
 		Picker{Account: evil, Choices: []Choice{{evil, evil}}},
 		Message{Kind: "request", Detail: evil, Request: evil},
+		Apps{Apps: []App{{ClientID: evil, Name: evil, Grants: []Grant{{Tenant: evil, Company: evil}}}}},
 	}
 	for _, content := range contents {
-		body, _, err := render(Frame{Brand: Brand{Name: evil, Primary: "red;}</style><script>", LogoURL: "https://x.example/" + evil, SupportURL: "javascript:alert(1)"}}, content)
+		body, _, err := render(Frame{Brand: Brand{Name: evil, Primary: "red;}</style><script>",
+			LogoURL: "https://x.example/" + evil, SupportURL: "javascript:alert(1)"}}, content)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -109,8 +129,9 @@ func TestTextIsEscaped(t *testing.T) {
 // Whatever colours a tenant chose, text has a contrast of 4.5 and the parts of
 // controls of 3 (WCAG 2.2, 1.4.3 and 1.4.11).
 func TestContrast(t *testing.T) {
-	chosen := []string{"", "nonsense", "#000000", "#ffffff", "#FFFF00", "#777", "#767676", "#0a7", "#1e90ffcc", "#f0f", "#101217"}
-	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // colours
+	chosen := []string{"", "nonsense", "#000000", "#ffffff", "#FFFF00", "#777", "#767676", "#0a7", "#1e90ffcc", "#f0f",
+		"#101217"}
+	random := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {
 		chosen = append(chosen, fmt.Sprintf("#%06x", random.IntN(1<<24)))
 	}
@@ -118,7 +139,8 @@ func TestContrast(t *testing.T) {
 	for _, color := range chosen {
 		for _, p := range []palette{light, dark} {
 			vars := map[string]Color{}
-			for _, m := range value.FindAllStringSubmatch(Brand{Primary: color, Secondary: color, IconBackground: color}.colors(p), -1) {
+			for _, m := range value.FindAllStringSubmatch(Brand{Primary: color, Secondary: color,
+				IconBackground: color}.colors(p), -1) {
 				vars[m[1]], _ = ParseColor(m[2])
 			}
 			for _, pair := range []struct {
@@ -138,7 +160,8 @@ func TestContrast(t *testing.T) {
 }
 
 func TestTheme(t *testing.T) {
-	for theme, want := range map[string][2]bool{"light": {true, false}, "dark": {false, true}, "system": {true, true}, "": {true, true}, "DARK": {false, true}} {
+	for theme, want := range map[string][2]bool{"light": {true, false}, "dark": {false, true}, "system": {true, true},
+		"": {true, true}, "DARK": {false, true}} {
 		style := Brand{Theme: theme}.style()
 		got := [2]bool{strings.Contains(style, "color-scheme:light"), strings.Contains(style, "color-scheme:dark")}
 		if got != want {
@@ -151,7 +174,8 @@ func TestContrastRatio(t *testing.T) {
 	for _, c := range []struct {
 		a, b Color
 		want string
-	}{{white, Color{}, "21.00"}, {white, white, "1.00"}, {Color{0x76, 0x76, 0x76}, white, "4.54"}, {Color{255, 0, 0}, white, "4.00"}} {
+	}{{white, Color{}, "21.00"}, {white, white, "1.00"}, {Color{0x76, 0x76, 0x76}, white, "4.54"},
+		{Color{255, 0, 0}, white, "4.00"}} {
 		if got := fmt.Sprintf("%.2f", Contrast(c.a, c.b)); got != c.want {
 			t.Errorf("%v on %v: %s, want %s", c.a, c.b, got, c.want)
 		}
@@ -241,4 +265,23 @@ func FuzzColors(f *testing.F) {
 			t.Errorf("%q came into the style", color)
 		}
 	})
+}
+
+// Support may be a mail address or a phone; nothing else that is no web address
+// becomes a link.
+func TestBrandLinks(t *testing.T) {
+	for address, want := range map[string]string{
+		"mailto:help@metro.example": `href="mailto:help@metro.example"`,
+		"tel:+1-212-555-0181":       `href="tel:&#43;1-212-555-0181"`,
+		"http://metro.example/help": `href="http://metro.example/help"`, "javascript:alert(1)": "", "data:text/html,x": "",
+		"vbscript:x": "", "//metro.example": "",
+	} {
+		b := brand
+		b.SupportURL, b.TermsURL, b.PrivacyURL = address, "", ""
+		body, _, err := render(Frame{Brand: b}, Message{Kind: "mailed"})
+		if err != nil || (want != "" && !strings.Contains(string(body), want)) ||
+			(want == "" && strings.Contains(string(body), address)) {
+			t.Errorf("%s: %v\n%s", address, err, body)
+		}
+	}
 }

@@ -11,10 +11,11 @@ var (
 	hosts   = regexp.MustCompile(`^[a-z0-9.-]+(:[0-9]{1,5})?$`)
 )
 
-// formSource gives the source expression (CSP level 3, section 2.3.1) that
-// lets a form's answer redirect to the address, "" when there is none: the
-// origin of a host, the scheme where the host cannot be written (an IPv6
-// address) or there is none (a private-use scheme, RFC 8252 section 7.1).
+// formSource returns the source expression (CSP level 3, section 2.3.1) that
+// permits a form's response to redirect to the address, or "" if there is none.
+// The expression is the origin if CSP can express the host. Otherwise it is the
+// scheme: for an IPv6 address, or for a private-use scheme without a host (RFC
+// 8252 section 7.1).
 func formSource(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {

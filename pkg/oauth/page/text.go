@@ -12,8 +12,8 @@ func (l Lang) of(p pair) string {
 	return p.en
 }
 
-// text gives the text of a key; an unknown key is an error, so that a page
-// with a gap in it is never sent.
+// text returns the text of a key. An unknown key is an error, so a page with a
+// missing text is never sent.
 func (l Lang) text(key string, args ...any) (string, error) {
 	p, ok := texts[key]
 	if !ok {
@@ -23,6 +23,11 @@ func (l Lang) text(key string, args ...any) (string, error) {
 		return fmt.Sprintf(l.of(p), args...), nil
 	}
 	return l.of(p), nil
+}
+
+var cookiesRefused = pair{
+	"Your browser did not send back this page's cookie. Allow cookies for this site and try again.",
+	"Tu navegador no devolvió la cookie de esta página. Permite las cookies de este sitio e inténtalo de nuevo.",
 }
 
 var texts = map[string]pair{
@@ -48,11 +53,26 @@ var texts = map[string]pair{
 		"The email address or the password is not right, or the account cannot sign in here.",
 		"El correo electrónico o la contraseña no son correctos, o la cuenta no puede iniciar sesión aquí.",
 	},
+	"signin.riders":  {"I am a rider", "Soy pasajero"},
+	"signin.drivers": {"I am a driver", "Soy conductor"},
+	"signin.cookies": cookiesRefused,
+	"signin.wait":    {"Too many attempts. Try again in %d min.", "Demasiados intentos. Inténtalo de nuevo en %d min."},
 	"signin.throttled": {
-		"Too many attempts. Try again later, or now with a browser with which you signed in before or with a link to set a new password.",
-		"Demasiados intentos. Inténtalo más tarde, o ahora con un navegador en el que ya iniciaste sesión o con un enlace para crear una contraseña nueva.",
+		"You can sign in now with a browser in which you signed in before, or with a link to set a new password.",
+		"Puedes entrar ahora con un navegador en el que ya iniciaste sesión o con un enlace para crear una contraseña " +
+			"nueva.",
 	},
 
+	"signin.busy": {
+		"The service is busy and did not sign you in. Enter your password and try again.",
+		"El servicio está ocupado y no inició tu sesión. Escribe tu contraseña e inténtalo de nuevo.",
+	},
+
+	"forgot.cookies": cookiesRefused,
+	"forgot.busy": {
+		"The service is busy and sent no link. Try again in a moment.",
+		"El servicio está ocupado y no envió el enlace. Inténtalo de nuevo en un momento.",
+	},
 	"forgot.link":   {"Forgot your password, or have none yet?", "¿Olvidaste tu contraseña o aún no tienes?"},
 	"forgot.title":  {"Set a new password", "Crear una contraseña nueva"},
 	"forgot.rider":  {"For your rider account.", "Para tu cuenta de pasajero."},
@@ -68,9 +88,23 @@ var texts = map[string]pair{
 	},
 	"mail.subject": {"Set a new password", "Crea una contraseña nueva"},
 	"mail.text": {
-		"Somebody asked for a link to set a new password for your account. It works once, within an hour:\n\n%s\n\nIf that was not you, you need not do anything: your password stays as it is.\n",
-		"Alguien ha pedido un enlace para crear una contraseña nueva para tu cuenta. Funciona una sola vez, durante una hora:\n\n%s\n\nSi no fuiste tú, no tienes que hacer nada: tu contraseña sigue igual.\n",
+		"Somebody asked for a link to set a new password for your account. It works once, within an hour:\n\n%s\n\nIf " +
+			"that was not you, you need not do anything: your password stays as it is.\n",
+		"Alguien ha pedido un enlace para crear una contraseña nueva para tu cuenta. Funciona una sola vez, durante una " +
+			"hora:\n\n%s\n\nSi no fuiste tú, no tienes que hacer nada: tu contraseña sigue igual.\n",
 	},
+
+	"company.title":  {"Which company?", "¿Qué empresa?"},
+	"company.rider":  {"Your rider account belongs to a company.", "Tu cuenta de pasajero pertenece a una empresa."},
+	"company.driver": {"Your driver account belongs to a company.", "Tu cuenta de conductor pertenece a una empresa."},
+	"company.name":   {"Short name of the company", "Nombre corto de la empresa"},
+	"company.rule": {
+		"For example metro-cabs. The company can tell you.",
+		"Por ejemplo, metro-cabs. La empresa puede decírtelo.",
+	},
+	"company.unknown": {"There is no company with this short name.", "No hay ninguna empresa con ese nombre corto."},
+	"company.button":  {"Continue", "Continuar"},
+	"company.other":   {"Choose another company", "Elegir otra empresa"},
 
 	"picker.title": {"Choose a company", "Elige una empresa"},
 
@@ -84,14 +118,38 @@ var texts = map[string]pair{
 	"consent.site":  {"All that is known of it is its web address:", "Solo se conoce su dirección web:"},
 	"consent.host":  {"It will be told your answer at", "Recibirá tu respuesta en"},
 	"consent.local": {"It runs on this device.", "Se ejecuta en este dispositivo."},
-	"consent.will":  {"It will be able to:", "Podrá:"},
+	"consent.agent": {
+		"This is an AI agent: a program that decides by itself what to do with this access.",
+		"Es un agente de IA: un programa que decide por sí mismo qué hacer con este acceso.",
+	},
+	"consent.agent.off": {
+		"The company lets agents do nothing now.",
+		"La empresa no deja ahora que los agentes hagan nada.",
+	},
+	"consent.agent.read": {
+		"The company lets agents read only. They can change nothing.",
+		"La empresa solo deja que los agentes lean. No pueden cambiar nada.",
+	},
+	"consent.agent.confirm": {
+		"It may act as you. What moves people or money needs your agreement each time.",
+		"Puede actuar como tú. Lo que mueve personas o dinero necesita tu acuerdo cada vez.",
+	},
+	"consent.agent.all": {
+		"It may act as you without asking again, also where people or money move.",
+		"Puede actuar como tú sin volver a preguntar, también donde se mueven personas o dinero.",
+	},
+	"consent.will": {"It will be able to:", "Podrá:"},
+	"consent.later": {
+		"Not possible here yet, but you allow it too:",
+		"Aquí todavía no es posible, pero también lo autorizas:",
+	},
 	"consent.theirs": {
 		"What the application itself says:",
 		"Lo que dice la propia aplicación:",
 	},
 	"consent.allow": {"Allow", "Permitir"},
 	"consent.deny":  {"Deny", "Rechazar"},
-	"consent.later": {
+	"consent.end": {
 		"You can end the access at any time:",
 		"Puedes retirar el acceso en cualquier momento:",
 	},
@@ -101,10 +159,11 @@ var texts = map[string]pair{
 		"These applications may act for you. Ending the access signs them out on every device.",
 		"Estas aplicaciones pueden actuar por ti. Si retiras el acceso, se cierra su sesión en todos los dispositivos.",
 	},
-	"apps.none":  {"No application may act for you.", "Ninguna aplicación puede actuar por ti."},
-	"apps.since": {"Since", "Desde"},
-	"apps.end":   {"End access", "Retirar acceso"},
-	"apps.ended": {"The access was ended.", "Se retiró el acceso."},
+	"apps.none":    {"No application may act for you.", "Ninguna aplicación puede actuar por ti."},
+	"apps.allowed": {"Last allowed", "Permitida por última vez:"},
+	"apps.later":   {"not possible here yet", "aquí todavía no es posible"},
+	"apps.end":     {"End access", "Retirar acceso"},
+	"apps.ended":   {"The access was ended.", "Se retiró el acceso."},
 
 	"logout.title":  {"Sign out?", "¿Cerrar sesión?"},
 	"logout.button": {"Sign out", "Cerrar sesión"},
@@ -118,6 +177,11 @@ var texts = map[string]pair{
 	"password.rule": {
 		"At least %d characters. A few words in a row are good.",
 		"Al menos %d caracteres. Unas cuantas palabras seguidas son una buena opción.",
+	},
+	"password.cookies": cookiesRefused,
+	"password.busy": {
+		"The service is busy. Enter the new password again to try again.",
+		"El servicio está ocupado. Escribe de nuevo la contraseña nueva para intentarlo otra vez.",
 	},
 	"password.short": {"The password is too short.", "La contraseña es demasiado corta."},
 	"password.long":  {"The password is too long.", "La contraseña es demasiado larga."},
@@ -140,8 +204,10 @@ var texts = map[string]pair{
 
 	"message.request.title": {"This request cannot be answered", "No se puede responder a esta solicitud"},
 	"message.request.text": {
-		"The application sent a request that is not valid. Go back to it and try again; if that does not help, tell its makers.",
-		"La aplicación envió una solicitud que no es válida. Vuelve a ella e inténtalo de nuevo; si no funciona, avisa a sus creadores.",
+		"The application sent a request that is not valid. Go back to it and try again; if that does not help, tell its " +
+			"makers.",
+		"La aplicación envió una solicitud que no es válida. Vuelve a ella e inténtalo de nuevo; si no funciona, avisa " +
+			"a sus creadores.",
 	},
 	"message.client.title": {"Unknown application", "Aplicación desconocida"},
 	"message.client.text": {
@@ -170,14 +236,29 @@ var texts = map[string]pair{
 	},
 	"message.saved.title": {"Your password is saved", "Tu contraseña está guardada"},
 	"message.saved.text": {
-		"You can sign in with it now. Everywhere you were signed in, you have to sign in again, and applications have to ask you again.",
-		"Ya puedes iniciar sesión con ella. Donde tenías la sesión iniciada, tendrás que volver a iniciarla, y las aplicaciones tendrán que pedirte permiso de nuevo.",
+		"Go back to your application and sign in with it, or sign in here. Everywhere you were signed in, you have to " +
+			"sign in again, and applications have to ask you again.",
+		"Vuelve a tu aplicación e inicia sesión con ella, o inicia sesión aquí. Donde tenías la sesión iniciada, " +
+			"tendrás que volver a iniciarla, y las aplicaciones tendrán que pedirte permiso de nuevo.",
 	},
+	"message.saved.again":  {"Sign in", "Iniciar sesión"},
+	"message.onward.title": {"One moment", "Un momento"},
+	"message.onward.text": {
+		"You are on your way. If nothing happens, continue here.",
+		"Ya casi estás. Si no ocurre nada, continúa aquí.",
+	},
+	"message.onward.again":    {"Continue", "Continuar"},
 	"message.signedout.title": {"You are signed out", "Has cerrado la sesión"},
 	"message.signedout.text": {
 		"Applications that you let in keep their access until you end it under your connected applications.",
 		"Las aplicaciones a las que diste acceso lo conservan hasta que lo retires en tus aplicaciones conectadas.",
 	},
+	"message.busy.title": {"The service is busy", "El servicio está ocupado"},
+	"message.busy.text": {
+		"Nothing is lost. Try again in a moment.",
+		"No se ha perdido nada. Inténtalo de nuevo en un momento.",
+	},
+	"message.busy.again":   {"Try again", "Intentar de nuevo"},
 	"message.failed.title": {"Something went wrong", "Algo salió mal"},
 	"message.failed.text": {
 		"The service could not answer. Try again in a moment.",

@@ -8,25 +8,27 @@ import (
 //go:embed style.css
 var sheet string
 
-// palette is what a scheme has of its own, whatever the tenant chose.
+// palette contains the colours of a scheme that do not depend on the tenant.
 type palette struct {
-	scheme                                             string
-	ground, card, ink, muted, edge, problem, problemOn Color
+	scheme                                                   string
+	ground, card, ink, muted, edge, line, problem, problemOn Color
 }
 
 var (
-	light = palette{scheme: "light", ground: Color{243, 244, 247}, card: white, ink: Color{22, 24, 29}, muted: Color{84, 91, 105},
-		edge: Color{118, 126, 142}, problem: Color{150, 27, 20}, problemOn: Color{253, 236, 234}}
-	dark = palette{scheme: "dark", ground: Color{16, 18, 23}, card: Color{26, 29, 36}, ink: Color{241, 243, 247}, muted: Color{180, 187, 200},
-		edge: Color{139, 147, 163}, problem: Color{255, 180, 171}, problemOn: Color{59, 21, 18}}
-	// The platform's own colours, for what a tenant did not choose.
+	light = palette{scheme: "light", ground: Color{243, 244, 247}, card: white, ink: Color{22, 24, 29},
+		muted: Color{84, 91, 105},
+		edge:  Color{118, 126, 142}, line: Color{222, 226, 233}, problem: Color{150, 27, 20}, problemOn: Color{253, 236, 234}}
+	dark = palette{scheme: "dark", ground: Color{16, 18, 23}, card: Color{26, 29, 36}, ink: Color{241, 243, 247},
+		muted: Color{180, 187, 200},
+		edge:  Color{139, 147, 163}, line: Color{52, 57, 68}, problem: Color{255, 180, 171}, problemOn: Color{59, 21, 18}}
+	// The platform's colours, used if the tenant chose none.
 	primaryDefault, secondaryDefault = Color{29, 78, 216}, Color{14, 116, 144}
 )
 
-// style gives the page's whole style: the sheet and the tenant's colours, each
-// mended for the ground it stands on. Buttons and the badge keep the chosen
-// colour: their text is the one of two that reads on it, and a button's edge
-// is mended.
+// style returns the page's complete style: the sheet and the tenant's colours.
+// Each colour is adjusted until it has enough contrast with its background.
+// Buttons and the badge keep the chosen colour. Their text is near black or
+// white, whichever is more readable, and a button's edge is adjusted.
 func (b Brand) style() string {
 	switch strings.ToLower(b.Theme) {
 	case "light":
@@ -47,9 +49,10 @@ func (b Brand) colors(p palette) string {
 		name  string
 		color Color
 	}{
-		{"ground", p.ground}, {"card", p.card}, {"ink", p.ink}, {"muted", p.muted}, {"edge", p.edge},
+		{"ground", p.ground}, {"card", p.card}, {"ink", p.ink}, {"muted", p.muted}, {"edge", p.edge}, {"line", p.line},
 		{"problem", p.problem}, {"problem-ground", p.problemOn},
-		{"primary", primary}, {"on-primary", on(primary)}, {"primary-edge", mend(primary, 3, p.card)}, {"link", link}, {"stripe", mend(secondary, 1.5, p.card)},
+		{"primary", primary}, {"on-primary", on(primary)}, {"primary-edge", mend(primary, 3, p.card)}, {"link", link},
+		{"stripe", mend(secondary, 1.5, p.card)},
 		{"badge", badge}, {"on-badge", on(badge)},
 	} {
 		css.WriteString(";--" + v.name + ":" + v.color.String())

@@ -1,5 +1,5 @@
-// Command hello is the least that a function can be: what the cold starts of
-// the real ones are measured beside.
+// Command hello is the smallest possible function. Cold starts of the real
+// functions are compared with it.
 package main
 
 import (

@@ -1,0 +1,181 @@
+package main
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+//go:embed prices.json
+var pricesFile []byte
+
+// prices are dollars: of units and requests a million, of months by the month.
+type prices struct {
+	Source, Region, Date string
+
+	ReadUnits, WriteUnits, GatewayRequests, LambdaRequests float64
+	LambdaGBSecond, LogGB                                  float64
+
+	MetricMonth, AlarmMetricMonth, CompositeAlarmMonth, DashboardMonth, KeyMonth float64
+
+	Assumed struct {
+		GatewayLogBytes, LogEventBytes              float64
+		AuthorizationLogBytes                       float64 // of the authorization server's line
+		MemoryGB                                    float64
+		MillisecondsOfCPU, MillisecondsOfARoundTrip float64
+	}
+}
+
+func readPrices() (p prices, err error) {
+	if err = json.Unmarshal(pricesFile, &p); err != nil {
+		err = fmt.Errorf("prices.json: %w", err)
+	}
+	return p, err
+}
+
+// parts are the dollars that a million requests cost.
+type parts struct{ table, lambda, gateway, logs float64 }
+
+func (p parts) sum() float64 { return p.table + p.lambda + p.gateway + p.logs }
+
+// of returns what a million of the requests cost.
+func (p prices) of(u usage) parts {
+	a := p.Assumed
+	seconds := (a.MillisecondsOfCPU + a.MillisecondsOfARoundTrip*float64(u.trips)) / 1000
+	events := 3.0 // the request's line, its metrics, the gateway's line
+	if u.logged == 0 {
+		u.logged, events = int(a.AuthorizationLogBytes), 2
+	}
+	return parts{table: u.all.reads*p.ReadUnits + u.all.writes*p.WriteUnits,
+		lambda:  p.LambdaRequests + seconds*a.MemoryGB*p.LambdaGBSecond*1e6,
+		gateway: p.GatewayRequests,
+		logs:    (float64(u.logged) + a.GatewayLogBytes + events*a.LogEventBytes) / 1e9 * 1e6 * p.LogGB}
+}
+
+// ride is what a completed ride consumes: its five requests, and with them its
+// settlement and projection.
+type ride struct{ all load }
+
+// completeRide makes a ride and completes it while the stream runs.
+func (w *world) completeRide(ctx context.Context) (out ride, err error) {
+	if err := w.service.Poller.Drain(ctx); err != nil {
+		return out, err
+	}
+	prepare := after("accept", "arrived", "start", "complete")
+	w.keys.start()
+	if _, _, err := prepare(ctx, w); err != nil {
+		return out, err
+	}
+	if err := w.service.Poller.Drain(ctx); err != nil {
+		return out, err
+	}
+	w.keys.mu.Lock()
+	defer w.keys.mu.Unlock()
+	return ride{w.keys.all}, nil
+}
+
+// billOf writes the tables of what operations, a ride and an idle stack cost.
+func billOf(template []byte, names []string, found map[string][]usage, rode ride) (string, error) {
+	p, err := readPrices()
+	if err != nil {
+		return "", err
+	}
+	s, err := standing(template)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	b.WriteString("## The bill\n\n")
+	prose(&b, "Dollars of a million requests, from counted units and log bytes and the prices in `bench/prices.json` "+
+		"(%s, %s; %s). Assumed and not measured on Lambda: %g ms of processor and %g ms for each round trip in %g GB, "+
+		"%g bytes of the gateway's log line. Writes of a transaction count twice, as DynamoDB bills them.",
+		p.Region, p.Date, p.Source, p.Assumed.MillisecondsOfCPU, p.Assumed.MillisecondsOfARoundTrip, p.Assumed.MemoryGB,
+		p.Assumed.GatewayLogBytes)
+	b.WriteString("| endpoint | read units | write units | table | Lambda | gateway | logs | together |\n")
+	b.WriteString("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n")
+	dollars := map[string]parts{}
+	for _, name := range names {
+		u := found[name][0]
+		dollars[name] = p.of(u)
+		d := dollars[name]
+		endpoint, audience, _ := strings.Cut(name, " (")
+		fmt.Fprintf(&b, "| `%s` (%s | %s | %s | %.2f | %.2f | %.2f | %.2f | **%.2f** |\n", endpoint, audience,
+			units(round(u.all.reads)), units(round(u.all.writes)), d.table, d.lambda, d.gateway, d.logs, d.sum())
+	}
+	b.WriteByte('\n')
+	p.ride(&b, dollars, rode)
+	p.floor(&b, s)
+	return b.String(), nil
+}
+
+// ride writes what a million completed rides cost.
+func (p prices) ride(b *strings.Builder, dollars map[string]parts, rode ride) {
+	others := 0.0 // than the table
+	for name, d := range dollars {
+		for _, step := range []string{"POST /me/trips (rider)", "/accept (", "/arrived (", "/start (", "/complete ("} {
+			if strings.Contains(name, step) {
+				others += d.sum() - d.table
+			}
+		}
+	}
+	table := rode.all.reads*p.ReadUnits + rode.all.writes*p.WriteUnits
+	prose(b, "A million rides from request to settled report: %s read and %s write units a ride with settlement and "+
+		"projection (one record a batch; larger batches read less), $%.2f for the table and $%.2f for the rest of the five "+
+		"requests, together **$%.2f**.", units(round(rode.all.reads)), units(round(rode.all.writes)), table, others,
+		table+others)
+}
+
+// stack counts what a stack has that costs by the month.
+type stack struct{ alarmed, composites, dashboards, keys, custom int }
+
+// standing counts the template's resources. custom are the metrics of ours that
+// its alarms read.
+func standing(template []byte) (out stack, err error) {
+	var t struct {
+		Resources map[string]struct {
+			Type       string    `yaml:"Type"`
+			Properties yaml.Node `yaml:"Properties"`
+		} `yaml:"Resources"`
+	}
+	if err := yaml.Unmarshal(template, &t); err != nil {
+		return out, err
+	}
+	for _, r := range t.Resources {
+		switch r.Type {
+		case "AWS::CloudWatch::Alarm":
+			text, err := yaml.Marshal(&r.Properties)
+			if err != nil {
+				return out, err
+			}
+			out.alarmed += max(1, strings.Count(string(text), "MetricStat:"))
+			out.custom += strings.Count(string(text), "svc/${AWS::StackName}")
+		case "AWS::CloudWatch::CompositeAlarm":
+			out.composites++
+		case "AWS::CloudWatch::Dashboard":
+			out.dashboards++
+		case "AWS::KMS::Key":
+			out.keys++
+		}
+	}
+	return out, nil
+}
+
+// idle returns what the stack costs in a month without a request.
+func (s stack) idle(p prices) float64 {
+	return float64(s.alarmed)*p.AlarmMetricMonth + float64(s.composites)*p.CompositeAlarmMonth +
+		float64(s.dashboards)*p.DashboardMonth + float64(s.keys)*p.KeyMonth
+}
+
+// floor writes what a stack costs in a month without a request, and what its
+// metrics add in a month in which every function is asked in every hour.
+func (p prices) floor(b *strings.Builder, s stack) {
+	prose(b, "A month without a request costs **$%.2f**: %d alarmed metrics, %d composite alarms, %d dashboard (three of "+
+		"an account are free: $%.2f without it) and %d key. A month in which every function is asked in every hour adds %d "+
+		"metrics of ours, $%.2f: a metric costs only in the hours in which it is sent. Storage comes on top, $0.25 a GB and "+
+		"$0.20 for its backup.", s.idle(p), s.alarmed, s.composites, s.dashboards,
+		s.idle(p)-float64(s.dashboards)*p.DashboardMonth, s.keys, s.custom, float64(s.custom)*p.MetricMonth)
+}

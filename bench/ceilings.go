@@ -1,0 +1,269 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"svc"
+	"svc/pkg/access/authz"
+	"svc/pkg/base/ids"
+	"svc/pkg/data/counter"
+	"svc/pkg/oauth/flow"
+)
+
+const ceilingsBegin, ceilingsEnd = "<!-- ceilings: begin -->", "<!-- ceilings: end -->"
+
+// shardCounts are the tenants' numbers of shards.
+var shardCounts = []int{1, 4, 16}
+
+// scopes are the owners of keys, narrowest first; a key belongs to the first
+// that it names. The last one names nothing.
+var scopes = []string{"{request}", "{trip}", "{post}", "{address}", "{origin}", "{rider}", "{driver}", "{operator}",
+	"{client}", "{tenant}", ""}
+
+// scopeOf returns the owner of a key's shape.
+func scopeOf(shape string) string {
+	for _, s := range scopes {
+		if strings.Contains(shape, s) {
+			return s
+		}
+	}
+	return ""
+}
+
+// spread returns over how many keys of a shape the requests of many tokens,
+// trips and people are spread: copies are picked by the token, shards by the
+// item.
+func spread(shape string, shards int) int {
+	switch {
+	case !strings.HasSuffix(shape, "#n"):
+		return 1
+	case strings.Contains(shape, "#FLAGS#"), strings.HasPrefix(shape, "CLIENT#{"):
+		return authz.Copies
+	case strings.Contains(shape, "#LIST#"): // of clients
+		return 4
+	case strings.Contains(shape, "#COUNT"):
+		return counter.Shards(shards)
+	}
+	return shards
+}
+
+// ceiling is a key that limits how many requests a second an owner may make.
+type ceiling struct {
+	shape string
+	load  load    // a request's, at one of the keys
+	most  float64 // requests a second
+}
+
+// usage is what one request of an operation consumes.
+type usage struct {
+	name     string
+	all      load
+	ceilings map[string]ceiling // by scope
+	logged   int                // bytes
+	trips    int                // to the table that wait for each other
+}
+
+// uses returns what one request of the endpoint consumes.
+func (w *world) uses(ctx context.Context, e endpoint) (usage, error) {
+	return w.count(e.name+" ("+string(e.audience)+")", func() (func() error, error) {
+		function, raw, err := e.event(ctx, w)
+		return func() error {
+			answer, err := w.functions[function](ctx, raw)
+			if err == nil {
+				_, err = bodyOf(answer)
+			}
+			return err
+		}, err
+	})
+}
+
+// signsIn returns what signing in at the pages consumes, from the authorization
+// request to the code, in a browser that nobody has used.
+func (w *world) signsIn(ctx context.Context) (usage, error) {
+	o := w.person()
+	client, err := flow.Register(ctx, o)
+	if err != nil {
+		return usage{}, err
+	}
+	o.ClientID = client.ID
+	return w.count("sign-in, five pages (rider)", func() (func() error, error) {
+		return func() error {
+			_, err := flow.Code(ctx, o, ids.Secret())
+			return err
+		}, nil
+	})
+}
+
+// count prepares and sends a request some times and returns what one consumes.
+func (w *world) count(name string, prepare func() (func() error, error)) (usage, error) {
+	const requests = 3
+	out := usage{name: name, ceilings: map[string]ceiling{}, trips: 2}
+	loads := map[string]load{}
+	for range requests {
+		send, err := prepare()
+		if err != nil {
+			return out, err
+		}
+		w.keys.start()
+		w.logged.Store(0)
+		w.seen.Usage.Sequential = 0
+		if err := send(); err != nil {
+			return out, err
+		}
+		out.all.reads += w.keys.all.reads / requests
+		out.all.writes += w.keys.all.writes / requests
+		out.logged = int(w.logged.Load())
+		if n := w.seen.Usage.Sequential; n > 0 { // of the API; other requests make two
+			out.trips = n
+		}
+		for key, l := range w.keys.loads {
+			sum, shape := loads[w.shape(key)], w.shape(key)
+			loads[shape] = load{sum.reads + l.reads/requests, sum.writes + l.writes/requests}
+		}
+	}
+	for _, shape := range slices.Sorted(maps.Keys(loads)) {
+		n := float64(spread(shape, w.shards))
+		l := load{loads[shape].reads / n, loads[shape].writes / n}
+		scope := scopeOf(shape)
+		if c, found := out.ceilings[scope]; !found || l.share() > c.load.share() {
+			out.ceilings[scope] = ceiling{shape, l, 1 / l.share()}
+		}
+	}
+	return out, nil
+}
+
+// runCeilings writes the ceilings and the bill.
+func runCeilings(ctx context.Context, o options) error {
+	all, err := endpoints()
+	if err != nil {
+		return err
+	}
+	var names []string
+	found := map[string][]usage{}
+	var rode ride
+	for _, shards := range shardCounts {
+		w, err := newShardedWorld(ctx, 100, shards)
+		if err != nil {
+			return err
+		}
+		us, r, err := w.countAll(ctx, append(all, grants...), o)
+		w.close()
+		if err != nil {
+			return err
+		}
+		rode = r
+		names = names[:0]
+		for _, u := range us {
+			names = append(names, u.name)
+			found[u.name] = append(found[u.name], u)
+		}
+	}
+	bill, err := billOf(svc.Template, names, found, rode)
+	if err != nil {
+		return err
+	}
+	if o.only != "" {
+		fmt.Println(ceilingTables(names, found) + bill)
+		return nil
+	}
+	text, err := os.ReadFile(o.document)
+	if err != nil {
+		return err
+	}
+	if text, err = between(text, ceilingsBegin, ceilingsEnd, ceilingTables(names, found)+bill); err != nil {
+		return fmt.Errorf("%s: %w", o.document, err)
+	}
+	return os.WriteFile(o.document, text, 0o644) //nolint:gosec // a document of the repository
+}
+
+// countAll counts a ride, then every request without the stream's own work.
+func (w *world) countAll(ctx context.Context, all []endpoint, o options) (us []usage, rode ride, err error) {
+	if rode, err = w.completeRide(ctx); err != nil {
+		return nil, rode, err
+	}
+	w.service.Poller.Stop()
+	for _, e := range all {
+		if !strings.Contains(e.name, o.only) {
+			continue
+		}
+		u, err := w.uses(ctx, e)
+		if err != nil {
+			return us, rode, fmt.Errorf("%s: %w", e.name, err)
+		}
+		us = append(us, u)
+	}
+	u, err := w.signsIn(ctx)
+	return append(us, u), rode, err
+}
+
+func ceilingTables(names []string, found map[string][]usage) string {
+	var b strings.Builder
+	b.WriteString("## Ceilings\n\n")
+	prose(&b, "Counted by `make ceilings`, %s. For one partition key of the table or of an index, DynamoDB serves 3,000 "+
+		"read and 1,000 write units a second. The table shows how many requests of one kind can be made in a second "+
+		"until the hottest key has no more units. The columns name who shares that key. *Platform*: all tenants share "+
+		"it. *Client* and *tenant*: the numbers assume that many tokens pick the copies evenly, and many trips the "+
+		"shards. Where shards matter, there is a number for 1, 4 and 16 shards. *Actor*: the key belongs to one rider, "+
+		"driver or operator. An empty cell means that there is no such key. When an index entry moves, all of its units "+
+		"count at the new key, so the true ceiling may be up to twice as high. The last column is for 16 shards: the read "+
+		"and write units of one request at each of its keys. The goals for a tenant are 48,000 authorized reads and "+
+		"10,000 ride requests a second.", time.Now().UTC().Format("2 January 2006"))
+	b.WriteString("| endpoint | platform | client | tenant | actor | trip, post, address | " +
+		"hottest of platform or tenant |\n")
+	b.WriteString("| --- | ---: | ---: | ---: | ---: | ---: | --- |\n")
+	for _, name := range names {
+		us := found[name]
+		name, audience, _ := strings.Cut(name, " (")
+		fmt.Fprintf(&b, "| `%s` (%s |", name, audience)
+		for _, group := range [][]string{{""}, {"{client}"}, {"{tenant}"}, {"{rider}", "{driver}", "{operator}"},
+			{"{trip}", "{post}", "{address}", "{origin}"}} {
+			fmt.Fprintf(&b, " %s |", lowest(us, group))
+		}
+		fmt.Fprintf(&b, " %s |\n", hottest(us[len(us)-1]))
+	}
+	b.WriteByte('\n')
+	return b.String()
+}
+
+// hottest describes the hottest key of the platform or the tenant.
+func hottest(u usage) string {
+	c, found := u.ceilings["{tenant}"]
+	if p, shared := u.ceilings[""]; shared && (!found || p.most < c.most) {
+		c = p
+	}
+	if c.shape == "" {
+		return ""
+	}
+	return fmt.Sprintf("`%s`: %s + %s", c.shape, units(round(c.load.reads)), units(round(c.load.writes)))
+}
+
+func round(x float64) float64 { return math.Round(x*100) / 100 }
+
+// lowest returns the ceilings of a group of owners by shards, or one if all are
+// equal.
+func lowest(us []usage, group []string) string {
+	var cells []string
+	for _, u := range us {
+		most := math.Inf(1)
+		for _, scope := range group {
+			if c, found := u.ceilings[scope]; found {
+				most = min(most, c.most)
+			}
+		}
+		if math.IsInf(most, 1) {
+			return ""
+		}
+		cells = append(cells, many(int(most)))
+	}
+	if len(slices.Compact(slices.Clone(cells))) == 1 {
+		return cells[0]
+	}
+	return strings.Join(cells, ", ")
+}

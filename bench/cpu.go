@@ -1,0 +1,255 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"svc/pkg/app/replay"
+)
+
+// used is what a function's process has used: processor time, heap
+// allocations, their bytes, and collections of the garbage collector.
+type used struct {
+	cpu            time.Duration
+	mallocs, bytes uint64
+	collections    uint64
+}
+
+// each returns the use per event between two probes.
+func (u used) each(before used, events int) used {
+	n := uint64(events)
+	return used{(u.cpu - before.cpu) / time.Duration(events), (u.mallocs - before.mallocs) / n,
+		(u.bytes - before.bytes) / n, u.collections - before.collections}
+}
+
+// child is one built function as a process, with a recorder as its table.
+type child struct {
+	*replay.Process
+	table *recorder
+	out   *output
+	event json.RawMessage
+}
+
+// output receives a process's output and gives away the probe's lines.
+type output struct {
+	mu     sync.Mutex
+	rest   []byte
+	tail   []byte
+	probes chan used
+}
+
+// Write implements io.Writer.
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.rest = append(o.rest, p...)
+	for {
+		line, rest, found := bytes.Cut(o.rest, []byte("\n"))
+		if !found {
+			return len(p), nil
+		}
+		var u used
+		var micros int64
+		if n, _ := fmt.Sscanf(string(line), "probe %d %d %d %d", &micros, &u.mallocs, &u.bytes, &u.collections); n == 4 {
+			u.cpu = time.Duration(micros) * time.Microsecond
+			o.probes <- u
+		} else {
+			o.tail = append(o.tail[max(0, len(o.tail)-2000):], append(line, '\n')...)
+		}
+		o.rest = rest
+	}
+}
+
+// startChild starts the build's program of the function.
+func startChild(w *world, b build, function string) (*child, error) {
+	table, err := newRecorder(w.engine.URL)
+	if err != nil {
+		return nil, err
+	}
+	c := &child{table: table, out: &output{probes: make(chan used, 1)}}
+	name := strings.ToLower(strings.TrimSuffix(function, "Function"))
+	c.Process, err = replay.Start(function, filepath.Join(b.dir, name), append([]string{"TABLE_NAME=" + w.service.Table,
+		"AWS_ENDPOINT_URL_DYNAMODB=" + table.url, "BASE_URL=" + w.service.BaseURL,
+		"SEALING_KEY_FILE=" + filepath.Join(w.service.Data, "sealing.key")}, b.environment...), c.out)
+	if err != nil {
+		table.close()
+		return nil, err
+	}
+	return c, nil
+}
+
+func (c *child) close() {
+	c.Stop()
+	c.table.close()
+}
+
+// prepare warms the process up with two live events, records a third, and
+// leaves the process with that event and a table that replays its answers.
+func (c *child) prepare(ctx context.Context, w *world, e endpoint) error {
+	for range 2 {
+		if err := c.live(ctx, w, e); err != nil {
+			return err
+		}
+	}
+	c.table.record()
+	if err := c.live(ctx, w, e); err != nil {
+		return err
+	}
+	c.table.replay()
+	return nil
+}
+
+func (c *child) live(ctx context.Context, w *world, e endpoint) (err error) {
+	if _, c.event, err = e.event(ctx, w); err != nil {
+		return err
+	}
+	return c.once(ctx)
+}
+
+// once sends the event.
+func (c *child) once(ctx context.Context) error {
+	if err := c.table.event(); err != nil {
+		return err
+	}
+	out, err := c.Invoke(ctx, c.event)
+	if err == nil {
+		_, err = bodyOf(out)
+	}
+	if err != nil {
+		return errors.Join(err, c.table.event(), errors.New(string(c.out.tail)))
+	}
+	return nil
+}
+
+// measure sends the event n times and returns what one event used.
+func (c *child) measure(ctx context.Context, n int) (used, error) {
+	before, err := c.probe()
+	if err != nil {
+		return used{}, err
+	}
+	for range n {
+		if err := c.once(ctx); err != nil {
+			return used{}, err
+		}
+	}
+	after, err := c.probe()
+	return after.each(before, n), err
+}
+
+func (c *child) probe() (used, error) {
+	if err := c.Ask(); err != nil {
+		return used{}, err
+	}
+	select {
+	case u := <-c.out.probes:
+		return u, nil
+	case <-time.After(replay.Timeout):
+		return used{}, errors.New("the probe gives no answer")
+	}
+}
+
+// series are the measurements of one endpoint, per build, in the order of the
+// rounds.
+type series struct {
+	endpoint
+	all [][]used
+}
+
+// cpu measures the endpoints in all builds. The builds take turns in every
+// round, so that other work on the machine affects them alike.
+func cpu(ctx context.Context, w *world, builds []build, all []endpoint, o options,
+	progress io.Writer) ([]series, error) {
+	var out []series
+	for _, e := range all {
+		if !strings.Contains(e.name, o.only) {
+			continue
+		}
+		s, err := w.series(ctx, builds, e, o)
+		if err != nil {
+			return out, fmt.Errorf("%s: %w", e.name, err)
+		}
+		fmt.Fprintln(progress, s.line())
+		out = append(out, s)
+	}
+	return out, nil
+}
+
+func (w *world) series(ctx context.Context, builds []build, e endpoint, o options) (series, error) {
+	s := series{endpoint: e, all: make([][]used, len(builds))}
+	function, _, err := e.event(ctx, w)
+	if err != nil {
+		return s, err
+	}
+	children := make([]*child, len(builds))
+	for i, b := range builds {
+		if children[i], err = startChild(w, b, function); err != nil {
+			return s, err
+		}
+		defer children[i].close()
+		if err := children[i].prepare(ctx, w, e); err != nil {
+			return s, fmt.Errorf("%s: %w", b.title(), err)
+		}
+		if _, err := children[i].measure(ctx, o.reads); err != nil { // its heap grows to its size
+			return s, fmt.Errorf("%s: %w", b.title(), err)
+		}
+	}
+	for range o.rounds {
+		for i, c := range children {
+			u, err := c.measure(ctx, o.reads)
+			if err != nil {
+				return s, fmt.Errorf("%s: %w", builds[i].title(), err)
+			}
+			s.all[i] = append(s.all[i], u)
+		}
+	}
+	return s, nil
+}
+
+// runCPU is the benchmark of processor time.
+func runCPU(ctx context.Context, o options) error {
+	all, err := endpoints()
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "svc-cpu-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	var builds []build
+	for i, revision := range o.revisions {
+		at := filepath.Join(dir, fmt.Sprint(i))
+		if err := os.Mkdir(at, 0o700); err != nil {
+			return err
+		}
+		b, err := buildFunctions(ctx, revision, at)
+		if err != nil {
+			return err
+		}
+		builds = append(builds, b)
+	}
+	builds[0].environment = o.environment
+	machine := describe()
+	w, err := newWorld(ctx, 1000, false)
+	if err != nil {
+		return err
+	}
+	defer w.close()
+	measured, err := cpu(ctx, w, builds, append(all, grants...), o, os.Stderr)
+	switch {
+	case err != nil || o.only != "":
+		return err
+	case o.check:
+		return check(measured)
+	}
+	return cpuDocument(o, machine, builds, measured)
+}

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+)
+
+const cpuBegin, cpuEnd = "<!-- cpu: begin -->", "<!-- cpu: end -->"
+
+// median returns the medians of build i's rounds.
+func (s series) median(i int) used {
+	var times []time.Duration
+	var mallocs, bytes []uint64
+	for _, u := range s.all[i] {
+		times, mallocs, bytes = append(times, u.cpu), append(mallocs, u.mallocs), append(bytes, u.bytes)
+	}
+	return used{cpu: rank(times, 0.5), mallocs: rank(mallocs, 0.5), bytes: rank(bytes, 0.5)}
+}
+
+// ratio returns the median and the quartiles of the rounds' ratios of the
+// first build's time to the second's.
+func (s series) ratio() (low, middle, high float64) {
+	var all []float64
+	for i, u := range s.all[0] {
+		all = append(all, float64(u.cpu)/float64(s.all[1][i].cpu))
+	}
+	return rank(all, 0.25), rank(all, 0.5), rank(all, 0.75)
+}
+
+// line formats the series as progress output.
+func (s series) line() string {
+	text := fmt.Sprintf("%-60s", s.name+" "+string(s.audience))
+	for i := range s.all {
+		u := s.median(i)
+		text += fmt.Sprintf("  %s ms %d allocs %d bytes", ms(u.cpu), u.mallocs, u.bytes)
+	}
+	if len(s.all) > 1 {
+		low, middle, high := s.ratio()
+		text += fmt.Sprintf("  %.2f (%.2f–%.2f)", middle, low, high)
+	}
+	return strings.TrimSpace(text)
+}
+
+// cpuDocument writes the table of processor time into the document.
+func cpuDocument(o options, machine string, builds []build, all []series) error {
+	text, err := os.ReadFile(o.document)
+	if err != nil {
+		return err
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "## Processor time\n\n")
+	prose(&b, "Measured by `make cpu` on %s; %s. Each function runs as built for deployment, as a process behind a stand-in "+
+		"of Lambda's runtime API: an event in, an answer out. The table's answers were recorded from the engine before, so "+
+		"no engine is in it, but the requests to the table are. Times are the process's own, user and system, in "+
+		"milliseconds an event; medians of %d rounds of %d events. Allocations and bytes are the whole process's.",
+		machine, time.Now().UTC().Format("2 January 2006"), o.rounds, o.reads)
+	if len(builds) > 1 {
+		prose(&b, "The builds took turns in each round. The ratio is the median of the rounds' ratios, with its quartiles.")
+	}
+	b.WriteString("| endpoint |")
+	line := "| --- |"
+	for _, build := range builds {
+		fmt.Fprintf(&b, " %s: ms | allocations | bytes |", build.title())
+		line += " ---: | ---: | ---: |"
+	}
+	if len(builds) > 1 {
+		b.WriteString(" ratio |")
+		line += " ---: |"
+	}
+	fmt.Fprintf(&b, "\n%s\n", line)
+	for _, s := range all {
+		fmt.Fprintf(&b, "| `%s` (%s) |", s.name, s.audience)
+		for i := range builds {
+			u := s.median(i)
+			fmt.Fprintf(&b, " %s | %s | %s |", ms(u.cpu), many(int(u.mallocs)), many(int(u.bytes)))
+		}
+		if len(builds) > 1 {
+			low, middle, high := s.ratio()
+			fmt.Fprintf(&b, " %.2f (%.2f–%.2f) |", middle, low, high)
+		}
+		b.WriteByte('\n')
+	}
+	b.WriteByte('\n')
+	if text, err = between(text, cpuBegin, cpuEnd, b.String()); err != nil {
+		return fmt.Errorf("%s: %w", o.document, err)
+	}
+	if err := os.WriteFile(o.document, text, 0o644); err != nil { //nolint:gosec // a document of the repository
+		return err
+	}
+	return keep(all)
+}
+
+// known is the file with what each endpoint allocated when it was last
+// measured for the document.
+const known = "bench/testdata/allocations.json"
+
+// allocated are an endpoint's heap allocations per event, and their bytes.
+type allocated struct{ Mallocs, Bytes uint64 }
+
+func (s series) title() string { return s.name + " (" + string(s.audience) + ")" }
+
+func keep(all []series) error {
+	out := map[string]allocated{}
+	for _, s := range all {
+		u := s.median(0)
+		out[s.title()] = allocated{u.mallocs, u.bytes}
+	}
+	text, err := json.MarshalIndent(out, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(known, append(text, '\n'), 0o644) //nolint:gosec // a file of the repository
+}
+
+// noise is the share by which allocations differ between runs of one build.
+const noise = 0.1
+
+// check returns an error if an endpoint allocates more than when it was
+// measured for the document, or was not measured then.
+func check(all []series) error {
+	text, err := os.ReadFile(known)
+	if err != nil {
+		return err
+	}
+	var before map[string]allocated
+	if err := json.Unmarshal(text, &before); err != nil {
+		return fmt.Errorf("%s: %w", known, err)
+	}
+	var faults []error
+	for _, s := range all {
+		u, was := s.median(0), before[s.title()]
+		if more(u.mallocs, was.Mallocs) || more(u.bytes, was.Bytes) {
+			faults = append(faults, fmt.Errorf("%s: %d allocations and %d bytes, was %d and %d", s.title(), u.mallocs, u.bytes,
+				was.Mallocs, was.Bytes))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+func more(now, before uint64) bool { return float64(now) > float64(before)*(1+noise) }

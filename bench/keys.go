@@ -1,0 +1,203 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
+	"sync"
+
+	"svc/pkg/base/ids"
+)
+
+// load is what requests consume at one key: read and write units.
+type load struct{ reads, writes float64 }
+
+// share returns the share of a second that a key of DynamoDB is busy for.
+func (l load) share() float64 { return l.reads/3000 + l.writes/1000 }
+
+// keys notes what each partition key of the table and of its indexes consumes.
+type keys struct {
+	mu    sync.Mutex
+	loads map[string]load // by "by-g1 " and the key; without the index for the table's own
+	all   load            // everything, of writes with the indexes
+}
+
+// start forgets what was noted.
+func (k *keys) start() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.loads, k.all = map[string]load{}, load{}
+}
+
+// texts are attributes, of which keys are strings.
+type texts map[string]struct{ S string }
+
+// asked are the members of a request to the table that name keys.
+type asked struct {
+	IndexName                 string
+	ExpressionAttributeValues texts
+	Key, Item                 texts
+	RequestItems              map[string]json.RawMessage
+	TransactItems             []map[string]struct{ Key, Item texts }
+}
+
+// capacity is ConsumedCapacity of a response.
+type capacity struct {
+	CapacityUnits          float64
+	Table                  *struct{ CapacityUnits float64 }
+	GlobalSecondaryIndexes map[string]struct{ CapacityUnits float64 }
+}
+
+// note adds a request and its response.
+func (k *keys) note(target string, request, response []byte) error {
+	var q asked
+	var one struct{ ConsumedCapacity *capacity }
+	var many struct{ ConsumedCapacity []capacity }
+	if err := json.Unmarshal(request, &q); err != nil {
+		return err
+	}
+	if json.Unmarshal(response, &one) == nil && one.ConsumedCapacity != nil {
+		many.ConsumedCapacity = []capacity{*one.ConsumedCapacity}
+	} else if json.Unmarshal(response, &many) != nil {
+		return fmt.Errorf("%s: %.200s", target, response)
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, c := range many.ConsumedCapacity {
+		if changes(target) {
+			k.wrote(q, c)
+			continue
+		}
+		k.all.reads += c.CapacityUnits
+		at := q.read()
+		for _, key := range at { // items of a batch are below 4 KB, so each costs the same
+			l := k.loads[key]
+			l.reads += c.CapacityUnits / float64(len(at))
+			k.loads[key] = l
+		}
+	}
+	return nil
+}
+
+// read returns the partition keys that a request reads.
+func (q asked) read() (out []string) {
+	if h := q.ExpressionAttributeValues[":h"].S; h != "" {
+		return []string{strings.TrimSpace(q.IndexName + " " + h)}
+	}
+	if q.Key != nil {
+		return []string{q.Key["pk"].S}
+	}
+	for _, raw := range q.RequestItems {
+		var batch struct{ Keys []texts }
+		_ = json.Unmarshal(raw, &batch) // a batch of writes has none
+		for _, key := range batch.Keys {
+			out = append(out, key["pk"].S)
+		}
+	}
+	return out
+}
+
+// wrote adds a write. An index's units count at each key that an item of the
+// request has there, so an entry that moves counts twice as much as it may.
+func (k *keys) wrote(q asked, c capacity) {
+	k.all.writes += c.CapacityUnits
+	items := []texts{}
+	switch {
+	case q.Item != nil:
+		items = append(items, q.Item)
+	case q.Key != nil:
+		items = append(items, q.Key)
+	}
+	for _, op := range q.TransactItems {
+		for _, o := range op {
+			if o.Item == nil {
+				o.Item = o.Key
+			}
+			items = append(items, o.Item)
+		}
+	}
+	units := c.CapacityUnits
+	if c.Table != nil {
+		units = c.Table.CapacityUnits
+	}
+	add := func(key string, units float64) {
+		l := k.loads[key]
+		l.writes += units
+		k.loads[key] = l
+	}
+	indexed := map[string]int{}
+	for _, item := range items {
+		add(item["pk"].S, units/float64(len(items)))
+		for n := range c.GlobalSecondaryIndexes {
+			if item[strings.TrimPrefix(n, "by-")].S != "" {
+				indexed[n]++
+			}
+		}
+	}
+	for _, item := range items {
+		for n, used := range c.GlobalSecondaryIndexes {
+			if key := item[strings.TrimPrefix(n, "by-")].S; key != "" {
+				add(n+" "+key, used.CapacityUnits/float64(indexed[n]))
+			}
+		}
+	}
+}
+
+// noting is a transport that notes requests to the table.
+type noting struct {
+	keys *keys
+	next http.RoundTripper
+}
+
+// RoundTrip implements http.RoundTripper.
+func (n noting) RoundTrip(r *http.Request) (*http.Response, error) {
+	request, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	again := r.WithContext(r.Context()) // a shallow copy; only its body is replaced
+	again.Body = io.NopCloser(bytes.NewReader(request))
+	res, err := n.next.RoundTrip(again)
+	if err != nil || res.StatusCode != http.StatusOK {
+		return res, err
+	}
+	response, err := io.ReadAll(res.Body)
+	_ = res.Body.Close()
+	if err != nil {
+		return nil, err
+	}
+	res.Body = io.NopCloser(bytes.NewReader(response))
+	return res, n.keys.note(r.Header.Get("X-Amz-Target"), request, response)
+}
+
+var (
+	anID     = regexp.MustCompile(`\b[a-z]{2,8}_[0-9A-Za-z]{20,}`)
+	aSecret  = regexp.MustCompile(`[0-9A-Za-z_-]{32,}`)
+	anEmail  = regexp.MustCompile(`[^#]+@[^#]+`)
+	anOrigin = regexp.MustCompile(`\b(192\.0\.2\.1|127\.0\.0\.1)\b`)
+	lastPart = regexp.MustCompile(`#\d+$`)
+)
+
+// owners are the owners of keys by the kinds of their ids.
+var owners = map[string]string{ids.Tenant: "tenant", ids.Person: "operator", ids.Driver: "driver",
+	ids.Customer: "rider", ids.Trip: "trip", ids.Log: "trip", ids.Post: "post", ids.Comment: "post", ids.Client: "client"}
+
+// shape returns the key with {names} for its ids, and # for its number.
+func (w *world) shape(key string) string {
+	key = w.names.Replace(key)
+	key = anEmail.ReplaceAllString(key, "{address}")
+	key = anOrigin.ReplaceAllString(key, "{origin}")
+	key = anID.ReplaceAllStringFunc(key, func(id string) string {
+		kind, _, _ := strings.Cut(id, "_")
+		if owner := owners[kind]; owner != "" {
+			return "{" + owner + "}"
+		}
+		return "{request}" // a token, a receipt, an address: a request's own
+	})
+	key = aSecret.ReplaceAllString(key, "{request}")
+	return lastPart.ReplaceAllString(key, "#n")
+}

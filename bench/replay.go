@@ -1,0 +1,174 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// recorder is a table that first passes requests on to the engine and keeps
+// the answers, and then gives the same answers without the engine.
+type recorder struct {
+	engine string
+	server *http.Server
+	url    string
+
+	mu       sync.Mutex
+	live     bool
+	reads    map[string]reply   // by question
+	writes   map[string][]reply // by target, in the order of the event
+	given    map[string]int     // writes of the current event, by target
+	requests int                // of the current event
+	passed   int                // reads that were not recorded, since replay began
+	err      error
+}
+
+type reply struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+func newRecorder(engine string) (*recorder, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	r := &recorder{engine: engine, url: "http://" + listener.Addr().String()}
+	r.server = &http.Server{Handler: r} //nolint:gosec // it listens on this machine only, for the length of a run
+	go func() { _ = r.server.Serve(listener) }()
+	r.pass()
+	return r, nil
+}
+
+func (r *recorder) close() { _ = r.server.Close() }
+
+// pass makes the recorder pass requests on without keeping anything.
+func (r *recorder) pass() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.live, r.reads, r.writes = true, nil, nil
+}
+
+// record makes the recorder keep the answers to the following requests.
+func (r *recorder) record() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.live, r.reads, r.writes, r.requests = true, map[string]reply{}, map[string][]reply{}, 0
+}
+
+// replay makes the recorder give the answers that it kept.
+func (r *recorder) replay() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.live, r.passed = false, 0
+}
+
+// event tells the recorder that the next event begins. It returns an error if
+// an earlier one made a request that has no answer.
+func (r *recorder) event() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.given, r.requests = map[string]int{}, 0
+	return r.err
+}
+
+// ServeHTTP implements http.Handler.
+func (r *recorder) ServeHTTP(w http.ResponseWriter, q *http.Request) {
+	body, err := io.ReadAll(q.Body)
+	if err != nil {
+		r.fail(w, err)
+		return
+	}
+	target := q.Header.Get("X-Amz-Target")
+	answer, found := r.kept(target, body)
+	if !found {
+		if answer, err = r.forward(q, target, body); err != nil {
+			r.fail(w, err)
+			return
+		}
+	}
+	for name, values := range answer.header {
+		w.Header()[name] = values
+	}
+	w.WriteHeader(answer.status)
+	_, _ = w.Write(answer.body)
+}
+
+func (r *recorder) fail(w http.ResponseWriter, err error) {
+	r.mu.Lock()
+	r.err = err
+	r.mu.Unlock()
+	http.Error(w, err.Error(), http.StatusInternalServerError)
+}
+
+// changes reports whether a request of the target writes.
+func changes(target string) bool {
+	return strings.HasSuffix(target, "Write") || strings.HasSuffix(target, "WriteItems") ||
+		strings.HasSuffix(target, ".PutItem") || strings.HasSuffix(target, ".UpdateItem") ||
+		strings.HasSuffix(target, ".DeleteItem")
+}
+
+// question identifies a read. The SDK writes the members of a map in any
+// order, so the bytes count and not their order.
+func question(target string, body []byte) string {
+	sorted := slices.Sorted(slices.Values(body))
+	return target + " " + string(sorted)
+}
+
+// kept returns the recorded answer. A write has new ids and times in every
+// event; it gets the answer of the write at the same place of its event.
+func (r *recorder) kept(target string, body []byte) (reply, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.requests++
+	if r.live {
+		return reply{}, false
+	}
+	if changes(target) {
+		n := r.given[target]
+		r.given[target]++
+		if n < len(r.writes[target]) {
+			return r.writes[target][n], true
+		}
+		r.err = fmt.Errorf("%s number %d of an event was not recorded", target, n+1)
+		return reply{status: http.StatusInternalServerError}, true
+	}
+	answer, found := r.reads[question(target, body)]
+	if !found {
+		r.passed++
+	}
+	return answer, found
+}
+
+// forward sends the request to the engine and keeps the answer while recording.
+func (r *recorder) forward(q *http.Request, target string, body []byte) (reply, error) {
+	//nolint:gosec // the engine's address
+	out, err := http.NewRequestWithContext(q.Context(), q.Method, r.engine+q.URL.Path, bytes.NewReader(body))
+	if err != nil {
+		return reply{}, err
+	}
+	out.Header = q.Header.Clone()
+	got, err := http.DefaultClient.Do(out) //nolint:gosec // to the engine
+	if err != nil {
+		return reply{}, err
+	}
+	defer got.Body.Close()
+	text, err := io.ReadAll(got.Body)
+	if err != nil {
+		return reply{}, err
+	}
+	answer := reply{got.StatusCode, got.Header, text}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.live && r.reads != nil {
+		r.reads[question(target, body)] = answer
+		r.writes[target] = append(r.writes[target], answer)
+	}
+	return answer, nil
+}

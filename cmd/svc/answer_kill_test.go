@@ -1,0 +1,270 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"svc/pkg/background/settlement"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/tenant"
+	"svc/pkg/domain/trip"
+	"svc/pkg/domain/wallet"
+	"svc/pkg/local/engine"
+	"svc/pkg/local/folder"
+	"svc/pkg/local/testkit"
+)
+
+// moment is when the process is killed -9.
+type moment string
+
+const (
+	beforeWrite moment = "before the engine has the write"
+	afterWrite  moment = "when the engine has the write, before the service knows"
+	afterAnswer moment = "when the answer has left the service"
+)
+
+// killable is svc dev as a process of its own on a data folder. The test holds
+// the folder's engine, behind a proxy that sees each write. kill ends both, as
+// the engine of svc dev ends with it.
+type killable struct {
+	client
+	metro table.Tenant
+
+	mu      sync.Mutex
+	engine  *engine.Engine
+	process *process
+	when    moment
+	write   string // what the awaited write contains
+	wrote   bool   // the awaited write was seen
+}
+
+// start starts engine and service on the folder, and returns when the service
+// runs.
+func (k *killable) start() {
+	k.Helper()
+	ctx, cancel := context.WithTimeout(k.Context(), 10*time.Minute)
+	defer cancel()
+	own, err := engine.Start(ctx, engine.Options{Kind: engine.Dynoxide, Dir: k.data, Stderr: io.Discard})
+	testkit.Must(k.T, err)
+	proxy := httptest.NewServer(k.proxy(own))
+	program, err := os.Executable()
+	testkit.Must(k.T, err)
+	p := startDev(k.T, program, k.data, proxy.URL)
+	go func() { <-p.ended; proxy.Close() }()
+	k.mu.Lock()
+	k.engine, k.process = own, p
+	k.mu.Unlock()
+	k.Cleanup(k.end)
+	k.base, k.tokens = p.await(k.T), map[string]string{}
+	running, err := folder.Find(ctx, k.data)
+	testkit.Must(k.T, err)
+	db, err := table.Open(ctx, table.Options{Table: running.Table, Endpoint: own.URL})
+	testkit.Must(k.T, err)
+	n, err := tenant.Store{DB: db}.BySlug(ctx, "metro")
+	testkit.Must(k.T, err)
+	k.metro = db.Tenant(n.ID)
+}
+
+// kill is kill -9 of the service and of its engine.
+func (k *killable) kill() {
+	k.mu.Lock()
+	p, on := k.process, k.engine
+	k.mu.Unlock()
+	_ = p.cmd.Process.Kill() // it may have ended
+	on.Kill()
+}
+
+// end is kill, and waits for the end.
+func (k *killable) end() {
+	k.kill()
+	<-k.process.ended
+}
+
+// restart starts both again after a kill.
+func (k *killable) restart() {
+	k.Helper()
+	k.end()
+	k.start()
+}
+
+// await arms the proxy for a transaction that contains the text.
+func (k *killable) await(when moment, write string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.when, k.write, k.wrote = when, write, false
+}
+
+// due reports whether a request is the awaited write, and its moment has come.
+func (k *killable) due(r *http.Request, body []byte, at moment) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.when != at || k.wrote || !strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".TransactWriteItems") ||
+		!bytes.Contains(body, []byte(k.write)) {
+		return false
+	}
+	k.wrote = true
+	return true
+}
+
+// proxy forwards to the engine, and kills at the moment that is awaited.
+func (k *killable) proxy(to *engine.Engine) http.Handler {
+	target, err := url.Parse(to.URL)
+	testkit.Must(k.T, err)
+	forward := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) },
+		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) }}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			panic(http.ErrAbortHandler) // the service was killed while it sent this
+		}
+		if k.due(r, body, beforeWrite) {
+			k.kill()
+			panic(http.ErrAbortHandler)
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		answer := httptest.NewRecorder()
+		forward.ServeHTTP(answer, r)
+		if answer.Code == http.StatusOK && k.due(r, body, afterWrite) {
+			k.kill()
+			panic(http.ErrAbortHandler)
+		}
+		for name, values := range answer.Header() {
+			w.Header()[name] = values
+		}
+		w.WriteHeader(answer.Code)
+		_, _ = w.Write(answer.Body.Bytes())
+	})
+}
+
+// lost makes a change whose answer is lost, because the service is killed. It
+// repeats the change after the restart, twice.
+func (k *killable) lost(when moment, path, body, key, write string) {
+	k.Helper()
+	k.await(when, write)
+	first, err := k.send(http.MethodPost, "driver", path, body, key)
+	if (err == nil) != (when == afterAnswer) {
+		k.Fatalf("%s, %s: %v %d %s", path, when, err, first.status, first.body)
+	}
+	k.restart()
+	again := k.must(http.MethodPost, "driver", path, body, key)
+	if again.replayed != (when != beforeWrite) {
+		k.Errorf("%s, killed %s: the repeated change is a replay: %v", path, when, again.replayed)
+	}
+	if when == afterAnswer && first.body != again.body {
+		k.Errorf("%s: first %s, then %s", path, first.body, again.body)
+	}
+	if last := k.must(http.MethodPost, "driver", path, body, key); last != (answered{again.status, again.body, true}) {
+		k.Errorf("%s: %v, then %v", path, again, last)
+	}
+}
+
+// changedOnce checks that each of the trip's five changes happened once.
+func (k *killable) changedOnce(id string) trip.Trip {
+	k.Helper()
+	it, err := k.metro.Get(k.Context(), trip.Key(k.metro, id))
+	testkit.Must(k.T, err)
+	tr, err := trip.FromItem(it)
+	testkit.Must(k.T, err)
+	entries, err := trip.Log(k.Context(), k.metro, id)
+	testkit.Must(k.T, err)
+	if tr.Status != trip.Completed || tr.Version != 5 || len(entries) != 5 {
+		k.Errorf("trip %s is %s, version %d with %d entries in its log", id, tr.Status, tr.Version, len(entries))
+	}
+	return tr
+}
+
+// settled waits until the trip has its receipt.
+func (k *killable) settled(id string) {
+	k.Helper()
+	for deadline := time.Now().Add(10 * time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		it, err := k.metro.Get(k.Context(), settlement.ReceiptKey(k.metro, id))
+		testkit.Must(k.T, err)
+		if it.Found() {
+			return
+		}
+	}
+	k.Fatalf("trip %s has no receipt", id)
+}
+
+// debits returns the rider's balance in cents and her postings' number.
+func (k *killable) debits(rider string) (cents int64, postings int) {
+	k.Helper()
+	key := wallet.Key(k.metro, wallet.Customer, rider)
+	it, err := k.metro.Get(k.Context(), key)
+	testkit.Must(k.T, err)
+	page, err := k.metro.Query(k.Context(), key.PK, table.Query{Prefix: "POSTING#", Limit: 100, Consistent: true})
+	testkit.Must(k.T, err)
+	w, err := wallet.FromItem(it)
+	testkit.Must(k.T, err)
+	return w.Balance.Shift(2).IntPart(), len(page.Items)
+}
+
+// TestKilledBeforeItsAnswer kills -9 the service at an acceptance, at a
+// completion and at the settlement that debits the rider's wallet: before the
+// write, between the write and its answer, and when the answer is on its way.
+// After a restart on the same folder the same Idempotency-Key gets the same
+// answer, and there is exactly one effect.
+func TestKilledBeforeItsAnswer(t *testing.T) {
+	testkit.Long(t)
+	t.Setenv("TABLE_NAME", "")
+	const byWallet = `"paymentType":"WALLET"`
+	k := &killable{client: client{world: world{T: t, data: t.TempDir()}}}
+	k.start()
+	// The first ride makes sure that the wallet exists.
+	var rider string
+	var before int64
+	var had int
+	for i, when := range []moment{"", beforeWrite, afterWrite, afterAnswer} {
+		id := k.request(byWallet, fmt.Sprint("request-", i))
+		path := "/api/v1/me/trips/" + id + "/"
+		change := func(word, body, write string) {
+			if key := fmt.Sprint(word, "-", i); when != "" && write != "" {
+				k.lost(when, path+word, body, key, write)
+			} else {
+				k.must(http.MethodPost, "driver", path+word, body, key)
+			}
+		}
+		change("accept", "{}", `{"S":"ASSIGNED"}`)
+		change("arrived", "{}", "")
+		change("start", "{}", "")
+		change("complete", `{"finalFare":12.5}`, `{"S":"COMPLETED"}`)
+		k.settled(id)
+		if rider = k.changedOnce(id).CustomerID; i == 0 {
+			before, had = k.debits(rider)
+		}
+	}
+	for i, when := range []moment{beforeWrite, afterWrite} {
+		id, key := k.request(byWallet, fmt.Sprint("settled-", i)), fmt.Sprint("complete-settled-", i)
+		path := "/api/v1/me/trips/" + id + "/"
+		for _, word := range []string{"accept", "arrived", "start"} {
+			k.must(http.MethodPost, "driver", path+word, "{}", fmt.Sprint(word, "-settled-", i))
+		}
+		k.await(when, `{"S":"receipt"}`)
+		// The kill may come before the answer.
+		_, _ = k.send(http.MethodPost, "driver", path+"complete", `{"finalFare":12.5}`, key)
+		<-k.process.ended
+		k.restart()
+		if a := k.must(http.MethodPost, "driver", path+"complete", `{"finalFare":12.5}`, key); !a.replayed {
+			t.Errorf("the settlement was killed %s: the completion happened again: %s", when, a.body)
+		}
+		k.settled(id)
+		k.changedOnce(id)
+	}
+	if after, has := k.debits(rider); has != had+5 || after != before-5*1250 {
+		t.Errorf("5 rides of 12.50 took %d cents in %d postings", before-after, has-had)
+	}
+	if out, errs, code := k.run("verify"); code != 0 {
+		t.Errorf("verify: %d %s %s", code, out, errs)
+	}
+}

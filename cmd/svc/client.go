@@ -1,0 +1,135 @@
+package main
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"svc/pkg/oauth"
+)
+
+func clientCommand(c *cli) *cobra.Command {
+	return group("client", "OAuth clients: the applications that people sign in with",
+		c.clientList(), c.clientShow(), c.clientDisable(), c.clientEnable())
+}
+
+// clientInUse is a client that has valid access tokens of a tenant.
+type clientInUse struct {
+	oauth.ClientSummary
+	Tokens int `json:"tokens"`
+}
+
+func (c *cli) clientList() *cobra.Command {
+	cmd := &cobra.Command{Use: "list [SLUG]", Short: "List the clients, or those with live access tokens in a tenant",
+		Args:    cobra.MaximumNArgs(1),
+		Example: "  svc client list\n  svc client list metro"}
+	limit := cmd.Flags().Int("limit", 1000, "clients at most, or access tokens to look at; the newest first")
+	cmd.RunE = act(func(ctx context.Context, args []string) error {
+		if len(args) == 1 {
+			return c.clientsInUse(ctx, args[0], *limit)
+		}
+		p, err := c.place(ctx)
+		if err != nil {
+			return err
+		}
+		found, err := all(*limit, func(after string, limit int) ([]oauth.ClientSummary, string, error) {
+			return p.authorizationServer().ListClients(ctx, after, limit)
+		})
+		if err != nil {
+			return err
+		}
+		table := cols{head: "ID NAME AUDIENCES CREATED DISABLED"}
+		for _, one := range found {
+			table.add(one.ID, one.Name, one.Audiences, one.CreatedAt.Format(time.RFC3339), one.Disabled)
+		}
+		return c.show(found, table)
+	})
+	return cmd
+}
+
+// clientsInUse shows the clients of a tenant's newest live access tokens.
+func (c *cli) clientsInUse(ctx context.Context, slug string, limit int) error {
+	p, t, err := c.at(ctx, slug)
+	if err != nil {
+		return err
+	}
+	server := p.authorizationServer()
+	tokens, err := all(limit, func(after string, limit int) ([]oauth.Token, string, error) {
+		return server.Tokens(ctx, t, after, limit)
+	})
+	if err != nil {
+		return err
+	}
+	found := []clientInUse{}
+	for _, one := range tokens {
+		i := slices.IndexFunc(found, func(c clientInUse) bool { return c.ID == one.Client })
+		if i < 0 {
+			client, err := server.ShowClient(ctx, one.Client)
+			if err != nil {
+				client = oauth.ClientSummary{ID: one.Client} // its record is gone; its tokens expire on their own
+			}
+			i, found = len(found), append(found, clientInUse{ClientSummary: client})
+		}
+		found[i].Tokens++
+	}
+	table := cols{head: "ID NAME TOKENS DISABLED"}
+	for _, one := range found {
+		table.add(one.ID, one.Name, one.Tokens, one.Disabled)
+	}
+	return c.show(found, table)
+}
+
+func (c *cli) clientShow() *cobra.Command {
+	return &cobra.Command{Use: "show ID", Short: "Show a client", Args: cobra.ExactArgs(1),
+		Example: "  svc client show cli_01JT7M4C6Q8V2N5X9B3D1F7H0K",
+		RunE: c.on(func(ctx context.Context, p place, args []string) error {
+			client, err := p.authorizationServer().ShowClient(ctx, args[0])
+			if err != nil {
+				return missing(err, "client", args[0])
+			}
+			t := cols{}
+			t.add("id", client.ID)
+			t.add("name", client.Name)
+			t.add("redirects to", client.RedirectURIs)
+			t.add("authenticates by", client.AuthMethod)
+			t.add("audiences", client.Audiences)
+			t.add("scopes", client.Scopes)
+			t.add("contacts", client.Contacts)
+			t.add("created", client.CreatedAt.Format(time.RFC3339))
+			t.add("disabled", client.Disabled)
+			return c.show(client, t)
+		})}
+}
+
+func (c *cli) clientDisable() *cobra.Command {
+	return c.clientSwitch("disable ID", "Refuse a client's tokens and sign-ins from the next request on, in every tenant",
+		true)
+}
+
+func (c *cli) clientEnable() *cobra.Command {
+	return c.clientSwitch("enable ID", "Allow a disabled client again; its tokens are good until they expire", false)
+}
+
+// clientSwitch returns the command that disables or enables a client. It
+// writes an entry in the audit log of every tenant.
+func (c *cli) clientSwitch(use, short string, disabled bool) *cobra.Command {
+	word := map[bool]string{true: "disable", false: "enable"}[disabled]
+	return &cobra.Command{Use: use, Short: short, Args: cobra.ExactArgs(1),
+		Example: "  svc client " + word + " cli_01JT7M4C6Q8V2N5X9B3D1F7H0K",
+		RunE: c.on(func(ctx context.Context, p place, args []string) error {
+			tenants, err := p.everywhere(ctx)
+			if err != nil {
+				return err
+			}
+			server := p.authorizationServer()
+			if err := server.DisableClient(ctx, args[0], disabled); err != nil {
+				return missing(err, "client", args[0])
+			}
+			if err := p.note(ctx, tenants, "client."+word, args[0], nil, nil); err != nil {
+				return err
+			}
+			return c.done(map[string]any{"id": args[0], "disabled": disabled}, "Client %s: disabled is %v.", args[0], disabled)
+		})}
+}

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A disabled client is refused with the next request, wherever it calls, and
+// enabling it undoes that.
+func TestDisabledClientIsRefusedAtOnce(t *testing.T) {
+	w := share(t)
+	rider := w.token("rider", "rider1@metro.example")
+	w.expect("/api/v1/me", rider, 200, "")
+	type listed struct {
+		ID, Name string
+		Tokens   int
+	}
+	var client string
+	for _, token := range read[[]struct{ ID, Audience, Client string }](w, "token", "list", "metro") {
+		if token.Audience == "rider" { // the newest: each sign-in registers a client
+			client = token.Client
+			break
+		}
+	}
+	found := false
+	for _, one := range read[[]listed](w, "client", "list", "metro") {
+		found = found || one.ID == client && one.Name != "" && one.Tokens > 0
+	}
+	if !found {
+		t.Errorf("client %q is not listed", client)
+	}
+	everywhere := read[[]listed](w, "client", "list")
+	if !slices.ContainsFunc(everywhere, func(one listed) bool { return one.ID == client && one.Name != "" }) ||
+		len(read[[]listed](w, "client", "list", "--limit", "1")) != 1 {
+		t.Errorf("client %q is not in %v", client, everywhere)
+	}
+	w.ok("client", "disable", client)
+	w.expect("/api/v1/me", rider, 401, "unauthorized")
+	if got := read[map[string]any](w, "client", "show",
+		client); got["disabled"] != true || got["managementHash"] != nil || got["secretHash"] != nil {
+		t.Errorf("client: %v", got)
+	}
+	w.ok("client", "enable", client)
+	w.expect("/api/v1/me", rider, 200, "")
+	if got := w.ok("audit", "metro"); !strings.Contains(got, "client.disable") || !strings.Contains(got, "client.enable") {
+		t.Errorf("audit: %s", got)
+	}
+	for _, args := range [][]string{{"show", "cli_none"}, {"disable", "cli_none"}} {
+		if _, errs, code := w.run(append([]string{"client"}, args...)...); code != 1 || !strings.Contains(errs,
+			`there is no client "cli_none"`) {
+			t.Errorf("client %v: %d %s", args, code, errs)
+		}
+	}
+}

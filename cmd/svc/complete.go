@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"svc/pkg/access/authz"
+	"svc/pkg/domain/delivery"
+	"svc/pkg/domain/feedback"
+	"svc/pkg/domain/tenant"
+	"svc/pkg/domain/trip"
+)
+
+// completeTime limits how long the shell waits for a completion.
+var completeTime = 3 * time.Second
+
+// completing sets what a shell completes: the arguments by their names in Use,
+// and the flags by theirs.
+func (c *cli) completing(cmd *cobra.Command) {
+	names := strings.Fields(strings.NewReplacer("[", "", "]", "").Replace(cmd.Use))[1:]
+	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+		if len(names) == 0 || len(args) >= len(names) && !strings.HasSuffix(names[len(names)-1], "…") {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return beginning(c.words(cmd, names[min(len(args), len(names)-1)]), begun, args)
+	}
+	for flag, name := range map[string]string{"tenant": "SLUG", "permission": "PERMISSION…", "scope": "SCOPE",
+		"status": "STATUS", "audience": "AUDIENCE", "side": "SIDE"} {
+		if cmd.Flags().Lookup(flag) == nil {
+			continue
+		}
+		_ = cmd.RegisterFlagCompletionFunc(flag, // it fails only for a flag that is not there
+			func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+				return beginning(c.words(cmd, name), begun, args)
+			})
+	}
+}
+
+func beginning(words []string, begun string, used []string) ([]string, cobra.ShellCompDirective) {
+	words = slices.DeleteFunc(slices.Clone(words), func(word string) bool {
+		return !strings.HasPrefix(word, begun) || slices.Contains(used, word)
+	})
+	return words, cobra.ShellCompDirectiveNoFileComp
+}
+
+// words returns the values of an argument or flag, nil if they are open.
+func (c *cli) words(cmd *cobra.Command, name string) []string {
+	switch name {
+	case "SLUG":
+		return c.slugs(cmd.Context())
+	case "PERMISSION…":
+		return authz.Permissions()
+	case "AUDIENCE":
+		return []string{"dashboard", "rider", "driver"}
+	case "SIDE":
+		return []string{"driver", "rider"}
+	case "SCOPE":
+		scopes := []string{}
+		for _, a := range []authz.Audience{authz.Dashboard, authz.Rider, authz.Driver} {
+			scopes = append(scopes, authz.Scopes(a)...)
+		}
+		slices.Sort(scopes)
+		return slices.Compact(scopes)
+	case "STATUS":
+		return statusesOf(cmd)
+	}
+	return nil
+}
+
+// statusesOf returns the statuses of what a command is about.
+func statusesOf(cmd *cobra.Command) []string {
+	switch cmd.Parent().Name() + " " + cmd.Name() {
+	case "feedback status":
+		return wordsOf(feedback.Statuses)
+	case "trip move":
+		return movable
+	case "trip list":
+		return wordsOf(trip.Statuses)
+	case "order list", "order set":
+		return delivery.Statuses
+	case "driver list", "driver add", "driver edit":
+		return []string{"OFFLINE", "ONLINE", "BUSY"}
+	}
+	return nil
+}
+
+func (c *cli) slugs(ctx context.Context) (slugs []string) {
+	ctx, cancel := context.WithTimeout(ctx, completeTime)
+	defer cancel()
+	p, err := c.place(ctx)
+	if err != nil {
+		return nil
+	}
+	found, err := tenant.Store{DB: p.db}.List(ctx)
+	if err != nil {
+		return nil
+	}
+	for _, one := range found {
+		slugs = append(slugs, one.Slug)
+	}
+	return slugs
+}

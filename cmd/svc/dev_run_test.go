@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"svc/pkg/local/testkit"
+)
+
+// dev runs `svc dev` on a data folder with the flags. It returns the service's
+// address when standard output shows the text ready, what it prints on standard
+// error, and what ends it.
+func dev(data, ready string, flags ...string) (base string, errs *lines, stop func() error, err error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	out, errs, done := &lines{}, &lines{}, make(chan int, 1)
+	args := append([]string{"dev", "--port", "0", "--data", data}, flags...)
+	go func() { done <- newCLI(out, errs).run(ctx, args) }()
+	stop = func() error {
+		cancel()
+		if code := <-done; code != 0 {
+			return fmt.Errorf("svc dev ended with %d: %s", code, errs.text())
+		}
+		return nil
+	}
+	for deadline := time.Now().Add(10 * time.Minute); !strings.Contains(out.text(), ready); {
+		time.Sleep(10 * time.Millisecond)
+		if time.Now().After(deadline) {
+			return "", nil, nil, errors.Join(fmt.Errorf("svc dev did not start: %s %s", out.text(), errs.text()), stop())
+		}
+	}
+	_, rest, _ := strings.Cut(out.text(), "svc runs at ")
+	base, _, _ = strings.Cut(rest, "\n")
+	return base, errs, stop, nil
+}
+
+// What standard output shows when the service runs, and when the demo data is
+// loaded and counted.
+const (
+	isRunning = "svc runs at "
+	hasDemo   = "Reference: "
+)
+
+// devFor is dev for a test, and ends with it at the latest.
+func devFor(t *testing.T, data, ready string, flags ...string) (base string, errs *lines, stop func()) {
+	t.Helper()
+	t.Setenv("TABLE_NAME", "")
+	base, errs, end, err := dev(data, ready, flags...)
+	testkit.Must(t, err)
+	stop = sync.OnceFunc(func() {
+		if err := end(); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(stop)
+	return base, errs, stop
+}
+
+// start runs a service of the test's own.
+func start(t *testing.T, flags ...string) *world {
+	t.Helper()
+	w, ready := &world{T: t, data: t.TempDir()}, isRunning
+	if len(flags) == 0 {
+		ready = hasDemo
+	}
+	w.base, _, _ = devFor(t, w.data, ready, append([]string{"--memory"}, flags...)...)
+	return w
+}
+
+// common is the service that tests share; TestMain ends it.
+var common struct {
+	once       sync.Once
+	data, base string
+	stop       func() error
+	err        error
+}
+
+// share is the service with demo data that several tests share, one after
+// another. What a test changes there must concern no other test.
+func share(t *testing.T) *world {
+	t.Helper()
+	t.Setenv("TABLE_NAME", "")
+	common.once.Do(func() {
+		if common.data, common.err = os.MkdirTemp("", "svc-test"); common.err == nil {
+			common.base, _, common.stop, common.err = dev(common.data, hasDemo, "--memory")
+		}
+	})
+	testkit.Must(t, common.err)
+	return &world{T: t, data: common.data, base: common.base}
+}
+
+// endCommon ends the shared service, if there is one.
+func endCommon() error {
+	if common.stop == nil {
+		return nil
+	}
+	return errors.Join(common.stop(), os.RemoveAll(common.data))
+}

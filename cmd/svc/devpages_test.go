@@ -1,0 +1,158 @@
+package main
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"svc"
+	"svc/pkg/app"
+	"svc/pkg/edge/gateway/emulator"
+	"svc/pkg/local/demo"
+	"svc/pkg/local/devpages"
+	"svc/pkg/local/testkit"
+	"svc/pkg/oauth/flow"
+)
+
+// TestCallbackPage signs in through /dev/callback in a browser: the page
+// registers, makes the verifier, exchanges the code and decodes the claims.
+func TestCallbackPage(t *testing.T) {
+	testkit.Long(t)
+	w := share(t)
+	tab := browserTab(t)
+	ctx := tab
+	var claims, call string
+	do := func(steps ...chromedp.Action[chromedp.Void]) {
+		t.Helper()
+		ctx, end := context.WithTimeout(ctx, 5*time.Minute)
+		defer end()
+		for i, step := range steps {
+			if err := chromedp.Do(ctx, step); err != nil {
+				text, _ := chromedp.Run(tab, chromedp.Text(chromedp.CSS("body")))
+				t.Fatalf("step %d: %v; the page shows: %s", i, err, text)
+			}
+		}
+	}
+	do(chromedp.Navigate(w.base+devpages.Callback), chromedp.WaitVisible(chromedp.CSS("#start button")),
+		chromedp.Click(chromedp.CSS("#start button")), chromedp.WaitVisible(chromedp.CSS("#password")),
+		chromedp.SendKeys(chromedp.CSS("#email"), "rider1@metro.example"),
+		chromedp.SendKeys(chromedp.CSS("#password"), demo.Password),
+		chromedp.Submit(chromedp.CSS("#password")), chromedp.WaitVisible(chromedp.CSS(`[value="allow"]`)),
+		chromedp.Click(chromedp.CSS(`[value="allow"]`)), chromedp.WaitVisible(chromedp.CSS("#call")))
+	for selector, into := range map[string]*string{"#claims": &claims, "#call pre": &call} {
+		text, err := chromedp.Run(ctx, chromedp.Text(chromedp.CSS(selector)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		*into = text
+	}
+	for _, want := range []string{`"aud": "rider"`, `"at+jwt"`, "id_token"} {
+		if !strings.Contains(claims, want) {
+			t.Errorf("the claims show no %s: %s", want, claims)
+		}
+	}
+	_, token, _ := strings.Cut(strings.TrimSuffix(strings.TrimSpace(call), "'"), "Bearer ")
+	w.expect("/api/v1/me", token, http.StatusOK, "")
+	do(chromedp.Reload(), chromedp.WaitVisible(chromedp.CSS("#finish")))
+	w.expect("/api/v1/me", token, http.StatusOK, "") // a reload does not use the code again
+}
+
+// browserTab opens a tab of a browser of its own.
+func browserTab(t *testing.T) context.Context {
+	t.Helper()
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(testkit.Chrome(t)), chromedp.NoSandbox,
+		chromedp.DisableGPU, chromedp.Flag("disable-dev-shm-usage", true), chromedp.WSURLReadTimeout(5*time.Minute))
+	ctx, end := chromedp.NewExecAllocator(t.Context(), options...)
+	t.Cleanup(end)
+	ctx, end = chromedp.NewContext(ctx)
+	t.Cleanup(end)
+	testkit.Must(t, chromedp.Do(ctx)) // opens the tab, whose life must not be that of one step
+	return ctx
+}
+
+// TestOutbox: a forgotten password's link is in /dev/mail, and it works. Other
+// host names than this machine's do not reach the pages.
+func TestOutbox(t *testing.T) {
+	w := share(t)
+	browser := flow.NewBrowser(flow.Options{BaseURL: w.base})
+	address := w.base + "/oauth/forgot?audience=rider&tenant_hint=metro"
+	page, _, err := browser.Get(t.Context(), address)
+	testkit.Must(t, err)
+	csrf := regexp.MustCompile(`name="csrf" value="([^"]+)"`).FindStringSubmatch(page.Body)
+	if csrf == nil {
+		t.Fatalf("the page has no form: %d %s", page.StatusCode, page.Body)
+	}
+	var outbox flow.Response
+	var link []string
+	for n := 0; n < 3 && link == nil; n++ { // a mail that takes the service more than 3 s is given up
+		_, _, err = browser.Post(t.Context(), address, url.Values{"csrf": {csrf[1]}, "email": {"rider1@metro.example"}})
+		testkit.Must(t, err)
+		outbox, _, err = browser.Get(t.Context(), w.base+devpages.Outbox)
+		testkit.Must(t, err)
+		link = regexp.MustCompile(`href="(http[^"]+/oauth/password[^"]+)"`).FindStringSubmatch(outbox.Body)
+	}
+	if link == nil || !strings.Contains(outbox.Body, "To rider1@metro.example") {
+		t.Fatalf("the outbox shows no link: %s", outbox.Body)
+	}
+	if page, _, err = browser.Get(t.Context(), link[1]); err != nil || page.StatusCode >= http.StatusBadRequest {
+		t.Errorf("the link: %d %v", page.StatusCode, err)
+	}
+	for host, status := range map[string]int{"evil.example": 404, "localhost:1": 200, "127.0.0.1": 200} {
+		byName(t, http.MethodGet, w.base+devpages.Outbox, host, status)
+	}
+}
+
+// byName checks the status of a request whose Host is the name.
+func byName(t *testing.T, method, address, host string, status int) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, address, nil)
+	testkit.Must(t, err)
+	r.Host = host
+	res, err := http.DefaultClient.Do(r)
+	testkit.Must(t, err)
+	_, _ = io.Copy(io.Discard, res.Body)
+	if res.Body.Close(); res.StatusCode != status {
+		t.Errorf("%s of host %s gets %d, want %d", address, host, res.StatusCode, status)
+	}
+}
+
+// TestAgentsByForeignNames: on a laptop the MCP server does not answer to another
+// name than the machine's, without Origin too. The API does: a tenant's own
+// domain leads to it.
+func TestAgentsByForeignNames(t *testing.T) {
+	w := share(t)
+	for host, status := range map[string]int{"evil.example": 403, "evil.example:8080": 403, "127.0.0.1.evil.example": 403,
+		"localhost.evil.example": 403, "localhost:1": 401, "127.0.0.1": 401, "[::1]:8080": 401} {
+		for _, path := range []string{"/mcp", "/mcp/rider/metro", "/mcp/driver/metro"} {
+			byName(t, http.MethodPost, w.base+path, host, status)
+		}
+	}
+	byName(t, http.MethodGet, w.base+"/api/v1/me", "evil.example", 401)
+}
+
+// TestFunctionsHaveNoDevPages: the gateway of the template, over the functions
+// as they are deployed, has no path of the pages.
+func TestFunctionsHaveNoDevPages(t *testing.T) {
+	rt := &app.Runtime{DB: testkit.Table(t), BaseURL: "http://127.0.0.1", Now: time.Now,
+		Logger: slog.New(slog.DiscardHandler)}
+	functions, err := rt.Functions()
+	testkit.Must(t, err)
+	gateway, err := emulator.New(svc.Template, functions)
+	testkit.Must(t, err)
+	for _, path := range []string{devpages.Callback, devpages.Outbox, "/dev/callback.js", "/dev/"} {
+		w := httptest.NewRecorder()
+		gateway.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+		if w.Code != http.StatusNotFound || !strings.Contains(w.Body.String(), `"not_found"`) {
+			t.Errorf("%s: %d %s", path, w.Code, w.Body)
+		}
+	}
+}

@@ -1,0 +1,221 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"svc/pkg/data/stream"
+)
+
+// queue is a dead-letter queue.
+type queue struct {
+	url     string
+	cfg     aws.Config
+	sqs     *sqs.Client
+	streams *dynamodbstreams.Client
+}
+
+// openQueue opens the queue; ok is false if none is configured.
+func openQueue(ctx context.Context, word, url string) (q queue, ok bool, err error) {
+	if url == "" {
+		url = os.Getenv(strings.ToUpper(word) + "_DEAD_LETTERS")
+	}
+	if url == "" {
+		return queue{}, false, nil
+	}
+	cfg, err := config.LoadDefaultConfig(ctx)
+	if err != nil {
+		return queue{}, false, fmt.Errorf("configuration of the AWS SDK: %w", err)
+	}
+	return queue{url, cfg, sqs.NewFromConfig(cfg), dynamodbstreams.NewFromConfig(cfg)}, true, nil
+}
+
+// message is what Lambda sends when it gives up on a batch.
+type message struct {
+	id   string
+	body struct {
+		Context struct {
+			Condition string `json:"condition"`
+		} `json:"requestContext"`
+		Timestamp string `json:"timestamp"`
+		Batch     struct {
+			Shard  string `json:"shardId"`
+			First  string `json:"startSequenceNumber"`
+			Last   string `json:"endSequenceNumber"`
+			Size   int    `json:"batchSize"`
+			Stream string `json:"streamArn"`
+		} `json:"DDBStreamBatchInfo"`
+		// The event of the function; only an object in S3 has it. Lambda may write it as an object or as a text.
+		Payload json.RawMessage `json:"payload"`
+	}
+	at      object // in S3, with the records; zero if the message itself is the letter
+	expired bool   // the object is gone
+	problem string // why this is no letter, "" for a letter
+}
+
+// records returns the records that the letter has itself; ok is false if it
+// only names their place in the stream.
+func (m message) records() (records []events.DynamoDBEventRecord, ok bool) {
+	var event events.DynamoDBEvent
+	payload := m.body.Payload
+	var text string
+	if json.Unmarshal(payload, &text) == nil {
+		payload = []byte(text)
+	}
+	if json.Unmarshal(payload, &event) != nil || len(event.Records) == 0 {
+		return nil, false
+	}
+	return event.Records, true
+}
+
+// open decodes a message. If it names an object in S3, the letter is what the
+// object has.
+func (q queue) open(ctx context.Context, id, text string) message {
+	m := message{id: id}
+	var created struct {
+		Source string `json:"source"`
+		Detail struct {
+			Bucket struct {
+				Name string `json:"name"`
+			} `json:"bucket"`
+			Object struct {
+				Key string `json:"key"`
+			} `json:"object"`
+		} `json:"detail"`
+	}
+	letter := []byte(text)
+	if json.Unmarshal(letter, &created) == nil && created.Source == "aws.s3" {
+		m.at = object{created.Detail.Bucket.Name, created.Detail.Object.Key}
+		var err error
+		if letter, err = q.read(ctx, m.at); err != nil {
+			m.problem = err.Error()
+			if !inBucketName.MatchString(m.at.bucket) || m.at.key == "" {
+				m.at = object{} // no object that could be removed
+			}
+			return m
+		}
+		if m.expired = letter == nil; m.expired {
+			return m
+		}
+	}
+	if json.Unmarshal(letter, &m.body) != nil || m.body.Batch.Stream == "" {
+		m.problem = "not a message of Lambda about a batch of a stream"
+	}
+	return m
+}
+
+func (m message) shown() shownLetter {
+	if m.expired {
+		return shownLetter{First: m.id, Reason: "its records have expired in S3"}
+	}
+	if m.problem != "" {
+		return shownLetter{First: m.id, Reason: m.problem}
+	}
+	b := m.body.Batch
+	return shownLetter{m.body.Timestamp, b.Shard, b.First, b.Last, b.Size, m.body.Context.Condition}
+}
+
+// mostMessages is the maximum number of messages that one command processes.
+const mostMessages = 10_000
+
+// each calls do once for every message in the queue, and deletes those for
+// which do returns true. The messages stay invisible to others for some
+// seconds.
+func (q queue) each(ctx context.Context, seconds int32, do func(message) (drop bool, err error)) error {
+	seen := map[string]bool{}
+	for len(seen) < mostMessages {
+		out, err := q.sqs.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{QueueUrl: &q.url, MaxNumberOfMessages: 10,
+			VisibilityTimeout: seconds, WaitTimeSeconds: 1})
+		if err != nil {
+			return fmt.Errorf("dead-letter queue: %w", err)
+		}
+		fresh := false
+		for _, raw := range out.Messages {
+			id := aws.ToString(raw.MessageId)
+			if seen[id] { // it stayed in the queue, and its visibility timeout is over
+				continue
+			}
+			seen[id], fresh = true, true
+			m := q.open(ctx, id, aws.ToString(raw.Body))
+			drop, err := do(m)
+			if err != nil {
+				return err
+			}
+			if !drop {
+				continue
+			}
+			if err := q.drop(ctx, m, raw.ReceiptHandle); err != nil {
+				return err
+			}
+		}
+		if !fresh {
+			return nil
+		}
+	}
+	return nil
+}
+
+// drop removes a letter: first its object, so that no records stay which no
+// message names.
+func (q queue) drop(ctx context.Context, m message, receipt *string) error {
+	if err := q.remove(ctx, m.at); err != nil {
+		return err
+	}
+	if _, err := q.sqs.DeleteMessage(ctx, &sqs.DeleteMessageInput{QueueUrl: &q.url, ReceiptHandle: receipt}); err != nil {
+		return fmt.Errorf("dead-letter queue: %w", err)
+	}
+	return nil
+}
+
+// recordsOf returns the records of a letter: those in it, else those of its
+// place in the stream. The error is stream.ErrTrimmed if neither has them.
+func (q queue) recordsOf(ctx context.Context, m message) ([]events.DynamoDBEventRecord, error) {
+	if records, ok := m.records(); ok {
+		return records, nil
+	}
+	if m.expired {
+		return nil, stream.ErrTrimmed
+	}
+	b := m.body.Batch
+	return stream.ReadRange(ctx, q.streams, stream.Range{Stream: b.Stream, Shard: b.Shard, First: b.First, Last: b.Last})
+}
+
+// replay processes the messages' records again. If the stream no longer has
+// some, it processes the table once instead.
+func (q queue) replay(ctx context.Context, c *cli, again func(...events.DynamoDBEventRecord) error,
+	fromTable func() error) (out replayed, err error) {
+	fromTable = sync.OnceValue(fromTable)
+	err = q.each(ctx, 300, func(m message) (bool, error) {
+		if m.problem != "" {
+			out.Failed++
+			fmt.Fprintf(c.err, "%s: %s\n", m.id, printable(m.problem))
+			return false, nil
+		}
+		b := m.body.Batch
+		records, err := q.recordsOf(ctx, m)
+		if errors.Is(err, stream.ErrTrimmed) {
+			err = fromTable()
+		} else if err == nil {
+			err = again(records...)
+		}
+		if err != nil {
+			out.Failed++
+			fmt.Fprintf(c.err, "%s\n", printable(fmt.Sprintf("%s to %s: %v", b.First, b.Last, err)))
+			return false, ctx.Err()
+		}
+		out.Done++
+		return true, nil
+	})
+	return out, err
+}

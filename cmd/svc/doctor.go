@@ -1,0 +1,97 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"svc/pkg/local/engine"
+	"svc/pkg/local/folder"
+)
+
+// tool is a program that some work needs. One of its names must exist.
+type tool struct {
+	names []string
+	need  string // the work that needs it
+	get   string // how to get it
+}
+
+var tools = []tool{
+	{[]string{"go"}, "run", "https://go.dev/dl, the version that go.mod names"},
+	{[]string{"make"}, "run", "apt-get install make"},
+	{[]string{"npm"}, "run", "apt-get install npm, or https://nodejs.org"},
+	{[]string{"curl"}, "first call", "apt-get install curl"},
+	{[]string{"openssl"}, "first call", "apt-get install openssl"},
+	{[]string{"gcc", "cc", "clang"}, "test", "apt-get install gcc libc6-dev"},
+	{[]string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"}, "test",
+		"apt-get install chromium, or set CHROME to the path of one"},
+	{[]string{"python3"}, "test", "apt-get install python3 python3-venv"},
+	{[]string{"sam"}, "deploy", "pip install aws-sam-cli"},
+	{[]string{"aws"}, "deploy", "https://aws.amazon.com/cli"},
+	{[]string{"docker"}, "make localstack", "https://docs.docker.com/engine/install"},
+}
+
+// finding is the result of one check of svc doctor.
+type finding struct {
+	Check string `json:"check"`
+	OK    bool   `json:"ok"`
+	Need  string `json:"neededTo"`
+	Get   string `json:"do,omitempty"`
+}
+
+func doctorCommand(c *cli) *cobra.Command {
+	return &cobra.Command{Use: "doctor", Short: "Show what is missing on this machine, and how to get it",
+		Args: cobra.NoArgs,
+		Long: "Check the programs that running, testing and deploying need, the engine, the port and the data folder.\n" +
+			"The exit code is 1 if `svc dev` cannot run.",
+		Example: "  svc doctor",
+		RunE: act(func(ctx context.Context, _ []string) error {
+			found := c.examine(ctx)
+			t := cols{head: "CHECK OK NEEDED-TO WHAT-TO-DO"}
+			ok := true
+			for _, f := range found {
+				t.add(f.Check, f.OK, f.Need, f.Get)
+				ok = ok && (f.OK || f.Need != "run")
+			}
+			if err := c.show(found, t); err != nil || ok {
+				return err
+			}
+			return errors.New("svc dev cannot run on this machine yet")
+		})}
+}
+
+func (c *cli) examine(ctx context.Context) (found []finding) {
+	for _, t := range tools {
+		f := finding{Check: t.names[0], Need: t.need, Get: t.get}
+		f.OK = slices.ContainsFunc(t.names, func(name string) bool { _, err := exec.LookPath(name); return err == nil })
+		if t.names[0] == "chromium" && os.Getenv("CHROME") != "" {
+			f.OK = true
+		}
+		found = append(found, f)
+	}
+	f := finding{Check: "database engine", Need: "run", Get: "make build"}
+	f.OK = engine.Installed() == nil
+	found = append(found, f)
+	if _, err := folder.Find(ctx, c.data); err == nil {
+		found = append(found, finding{"service on " + c.data, true, "run", ""})
+	} else {
+		port := "127.0.0.1:" + strconv.Itoa(defaultPort)
+		f := finding{Check: "port " + strconv.Itoa(defaultPort), Need: "run", Get: "svc dev --port 0, or stop what listens"}
+		if l, err := net.Listen("tcp", port); err == nil {
+			f.OK = l.Close() == nil
+		}
+		found = append(found, f)
+	}
+	for i := range found {
+		if found[i].OK {
+			found[i].Get = ""
+		}
+	}
+	return found
+}

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// firstPeople is what svc init asks for.
+type firstPeople struct {
+	tenant, name, currency, timezone string
+	operator, rider, driver          string
+	password                         string // of rider and driver; "" for links
+}
+
+func initCommand(c *cli) *cobra.Command {
+	cmd := &cobra.Command{Use: "init", Short: "Make the first tenant, operator, rider and driver", Args: cobra.NoArgs,
+		Long: "Ask for the first tenant, operator, rider and driver, and make them with the commands that it prints.\n" +
+			"The operator's link sets her password, once; without --password rider and driver get a link each too.\n" +
+			"What a flag gives is not asked.",
+		Example: "  svc init\n  svc init --tenant acme --name 'Acme Rides' --currency EUR --timezone Europe/Lisbon " +
+			"--operator ana@acme.example \\\n    --rider rita@acme.example --driver duarte@acme.example"}
+	var b firstPeople
+	text := cmd.Flags().StringVar
+	text(&b.tenant, "tenant", "", "`slug` of the tenant")
+	text(&b.name, "name", "", "its `name` for people")
+	text(&b.currency, "currency", "", "its `currency`, ISO 4217")
+	text(&b.timezone, "timezone", "", "IANA `name`, as in Europe/Lisbon")
+	text(&b.operator, "operator", "", "mail `address` of the first operator, who may do everything")
+	text(&b.rider, "rider", "", "mail `address` of the first rider")
+	text(&b.driver, "driver", "", "mail `address` of the first driver")
+	text(&b.password, "password", "", "`password` of rider and driver; without it links are printed")
+	cmd.RunE = act(func(ctx context.Context, _ []string) error {
+		p, err := c.place(ctx)
+		if err != nil {
+			return err
+		}
+		if _, err := p.address(); err != nil { // a link needs it, and nothing is made yet
+			return err
+		}
+		if err := b.ask(c.err, os.Stdin); err != nil {
+			return err
+		}
+		return c.runAll(ctx, cmd.Root(), b.commands())
+	})
+	return cmd
+}
+
+// runAll prints and runs commands until one fails. The command that calls it is
+// confirmed already, so these ask no more.
+func (c *cli) runAll(ctx context.Context, root *cobra.Command, commands [][]string) error {
+	c.yes = true
+	for _, args := range commands {
+		fmt.Fprintf(c.err, "$ svc %s\n", shown(args))
+		if c.execute(ctx, root, args) != 0 {
+			return errors.New("stopped; what the commands above made stays, so go on with the rest of them by hand")
+		}
+	}
+	return nil
+}
+
+// ask asks for what is not given.
+func (b *firstPeople) ask(out io.Writer, in io.Reader) error {
+	lines := bufio.NewScanner(in)
+	for _, q := range []struct {
+		question, usual string
+		answer          *string
+	}{
+		{"Short name of the company, in addresses (acme)", "", &b.tenant},
+		{"Name of the company", "", &b.name},
+		{"Currency", "EUR", &b.currency},
+		{"Time zone", "Europe/Lisbon", &b.timezone},
+		{"Mail address of the first operator", "", &b.operator},
+		{"Mail address of the first rider", "", &b.rider},
+		{"Mail address of the first driver", "", &b.driver},
+	} {
+		if *q.answer != "" {
+			continue
+		}
+		usual := ""
+		if q.usual != "" {
+			usual = " [" + q.usual + "]"
+		}
+		fmt.Fprintf(out, "%s%s: ", q.question, usual)
+		if lines.Scan() {
+			*q.answer = strings.TrimSpace(lines.Text())
+		}
+		if *q.answer == "" {
+			*q.answer = q.usual
+		}
+		if *q.answer == "" {
+			return fmt.Errorf("no answer to %q", q.question)
+		}
+	}
+	return nil
+}
+
+// commands returns the commands that make everything.
+func (b *firstPeople) commands() [][]string {
+	rider := []string{"rider", "add", b.tenant, b.rider, "--first", "First", "--last", "Rider"}
+	driver := []string{"driver", "add", b.tenant, b.driver, "--first", "First", "--last", "Driver", "--status", "ONLINE"}
+	if b.password != "" {
+		rider, driver = append(rider, "--password", b.password), append(driver, "--password", b.password)
+	}
+	return [][]string{
+		{"tenant", "create", b.tenant, "--name", b.name, "--currency", b.currency, "--timezone", b.timezone,
+			"--flag", "taxiEnabled=true"},
+		{"service", "add", b.tenant, "Standard", "--base", "3", "--per-km", "1", "--per-minute", "0.2", "--minimum", "5"},
+		{"member", "add", b.tenant, b.operator, "--all"}, rider, driver,
+	}
+}
+
+// shown returns a command line for people, without the password.
+func shown(args []string) string {
+	var out []string
+	for i, arg := range args {
+		switch {
+		case i > 0 && args[i-1] == "--password":
+			arg = "…"
+		case strings.ContainsAny(arg, " '\"$"):
+			arg = "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
+		}
+		out = append(out, arg)
+	}
+	return strings.Join(out, " ")
+}

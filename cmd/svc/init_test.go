@@ -1,0 +1,75 @@
+package main
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestFirstDeploymentPage: the last parts of the page that leads from an empty
+// account to the first ride run as printed, here on the local engine.
+func TestFirstDeploymentPage(t *testing.T) {
+	const page = "docs/operations/first-deployment.md"
+	c := newCheckout(t)
+	blocks := []string{"export BASE_URL=" + c.base}
+	for _, heading := range []string{"## First tenant, operator, rider and driver", "## First ride"} {
+		blocks = append(blocks, printed(t, page, heading)...)
+	}
+	out := c.bash(strings.Join(blocks, "\n"))
+	link := regexp.MustCompile(regexp.QuoteMeta(c.base) + `/oauth/password\?link=\S+`).FindString(out)
+	if link == "" || status(t, link) != 200 {
+		t.Errorf("no link for the operator:\n%s", out)
+	}
+	if !strings.Contains(out, "ASSIGNED\nDRIVER_ARRIVED\nIN_PROGRESS\nCOMPLETED\n{\"id\":") {
+		t.Errorf("the ride ends with:\n%s", out)
+	}
+}
+
+// TestInitAsks: svc init asks for what no flag gives, offers what is usual, and
+// shows no password.
+func TestInitAsks(t *testing.T) {
+	b, out := firstPeople{name: "Acme Rides", password: "secret-of-rita"}, &bytes.Buffer{}
+	answers := "acme\n\n\nana@acme.example\n rita@acme.example \nduarte@acme.example\n"
+	if err := b.ask(out, strings.NewReader(answers)); err != nil {
+		t.Fatal(err)
+	}
+	want := firstPeople{tenant: "acme", name: "Acme Rides", currency: "EUR", timezone: "Europe/Lisbon",
+		operator: "ana@acme.example", rider: "rita@acme.example", driver: "duarte@acme.example", password: "secret-of-rita"}
+	if b != want {
+		t.Errorf("got %+v", b)
+	}
+	if strings.Contains(out.String(), "Name of the company") || !strings.Contains(out.String(), "Currency [EUR]: ") {
+		t.Errorf("it asks\n%s", out)
+	}
+	var lines []string
+	for _, args := range b.commands() {
+		lines = append(lines, shown(args))
+	}
+	all := strings.Join(lines, "\n")
+	if strings.Contains(all, b.password) || !strings.Contains(all, "--name 'Acme Rides'") {
+		t.Errorf("it shows\n%s", all)
+	}
+	if err := (&firstPeople{}).ask(out, strings.NewReader("acme\n")); err == nil {
+		t.Error("it goes on without answers")
+	}
+}
+
+// TestInitIsConfirmedOnce: the commands of svc init name the table in AWS and
+// ask for no further confirmation. Nothing listens at the address, so the first
+// command fails when it reaches the table.
+func TestInitIsConfirmedOnce(t *testing.T) {
+	for name, value := range map[string]string{"TABLE_NAME": "svc-live", "AWS_ENDPOINT_URL_DYNAMODB": "",
+		"AWS_ENDPOINT_URL": "http://127.0.0.1:1", "AWS_REGION": "eu-central-1", "AWS_ACCESS_KEY_ID": "none",
+		"AWS_SECRET_ACCESS_KEY": "none"} {
+		t.Setenv(name, value)
+	}
+	var out, errs bytes.Buffer
+	c := newCLI(&out, &errs)
+	c.stdin = strings.NewReader("")
+	err := c.runAll(t.Context(), c.root(), [][]string{{"tenant", "create", "acme"}, {"tenant", "create", "bay"}})
+	if err == nil || !strings.Contains(errs.String(), "svc tenant create changes the table svc-live in AWS") ||
+		strings.Contains(errs.String(), "--yes") || strings.Contains(errs.String(), "bay") {
+		t.Errorf("%v: %s", err, errs.String())
+	}
+}

@@ -1,0 +1,51 @@
+package main
+
+import (
+	"context"
+
+	"svc/pkg/access/authz"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/person"
+)
+
+// names finds the mail addresses and application names that tables show beside
+// ids. It reads each once.
+type names struct {
+	p     place
+	t     table.Tenant
+	found map[string]string
+}
+
+func namesOf(p place, t table.Tenant) names { return names{p, t, map[string]string{}} }
+
+// once returns the kept name of an id, or what read returns.
+func (n names) once(id string, read func() (string, error)) string {
+	name, ok := n.found[id]
+	if !ok {
+		name, _ = read() // the record is gone: the table shows "-"
+		n.found[id] = name
+	}
+	return name
+}
+
+func (n names) email(ctx context.Context, audience authz.Audience, id string) string {
+	return n.once(id, func() (string, error) {
+		switch audience {
+		case authz.Rider:
+			one, err := findRider(ctx, n.t, id)
+			return one.Email, err
+		case authz.Driver:
+			one, err := findDriver(ctx, n.t, id)
+			return one.Email, err
+		}
+		one, err := person.Store{DB: n.p.db}.ByID(ctx, id)
+		return one.Email, err
+	})
+}
+
+func (n names) app(ctx context.Context, id string) string {
+	return n.once(id, func() (string, error) {
+		one, err := n.p.authorizationServer().ShowClient(ctx, id)
+		return one.Name, err
+	})
+}

@@ -1,0 +1,33 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// nearest returns a question about the word that was probably meant, "" if none
+// is near. The measure is cobra's own for commands.
+func nearest(word string, words []string) string {
+	list := &cobra.Command{SuggestionsMinimumDistance: max(1, min(2, len(word)/4))}
+	for _, one := range words {
+		list.AddCommand(&cobra.Command{Use: one, Run: func(*cobra.Command, []string) {}})
+	}
+	if found := list.SuggestionsFor(word); len(found) > 0 {
+		return "; did you mean " + found[0] + "?"
+	}
+	return ""
+}
+
+// known returns a usage error if a word is not in the list.
+func known(what, word string, words []string) error {
+	for _, one := range words {
+		if one == word {
+			return nil
+		}
+	}
+	if near := nearest(word, words); near != "" {
+		return usagef("there is no %s %s%s", what, word, near)
+	}
+	return usagef("there is no %s %s; expected %s", what, word, strings.Join(words, ", "))
+}

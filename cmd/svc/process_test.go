@@ -1,0 +1,118 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"svc/pkg/local/testkit"
+)
+
+// process is svc dev as a process of its own.
+type process struct {
+	cmd   *exec.Cmd
+	base  chan string // the service's address when it runs, "" when it has ended before
+	ended chan struct{}
+	errs  lines
+}
+
+// startDev starts svc dev of the program on a data folder, with the engine at
+// the endpoint.
+func startDev(t *testing.T, program, data, endpoint string) *process {
+	t.Helper()
+	p := &process{base: make(chan string, 1), ended: make(chan struct{}),
+		cmd: exec.Command(program, "dev", "--port", "0", "--data", data, "--quiet")}
+	p.cmd.Env = append(os.Environ(), asProgram+"=1", "TABLE_NAME=", "AWS_ENDPOINT_URL_DYNAMODB="+endpoint)
+	p.cmd.Stderr = &p.errs
+	out, err := p.cmd.StdoutPipe()
+	testkit.Must(t, err)
+	testkit.Must(t, p.cmd.Start())
+	go func() {
+		base, said := "", bufio.NewScanner(out)
+		for base == "" && said.Scan() {
+			_, base, _ = strings.Cut(said.Text(), isRunning)
+		}
+		p.base <- base
+		_, _ = io.Copy(io.Discard, out)
+		_ = p.cmd.Wait()
+		close(p.ended)
+	}()
+	return p
+}
+
+// await returns the service's address when it runs.
+func (p *process) await(t *testing.T) string {
+	t.Helper()
+	base := <-p.base
+	if base == "" {
+		t.Fatalf("svc dev does not run: %s", p.errs.text())
+	}
+	return base
+}
+
+// client sends requests of the demo's people in metro.
+type client struct {
+	world
+	tokens map[string]string // by audience
+}
+
+// answered is an answer of the API.
+type answered struct {
+	status   int
+	body     string
+	replayed bool
+}
+
+// send sends a request with an Idempotency-Key. Like a good client, it repeats
+// one whose outcome the service does not know.
+func (c *client) send(method, audience, path, body, key string) (a answered, err error) {
+	c.Helper()
+	if c.tokens[audience] == "" {
+		email := audience + "1@metro.example"
+		if audience == "dashboard" {
+			email = "operator@metro.example"
+		}
+		c.tokens[audience] = c.token(audience, email)
+	}
+	for range 100 {
+		r, err := http.NewRequestWithContext(c.Context(), method, c.base+path, strings.NewReader(body))
+		testkit.Must(c.T, err)
+		r.Header = http.Header{"Authorization": {"Bearer " + c.tokens[audience]}, "Idempotency-Key": {key},
+			"Content-Type": {"application/json"}}
+		res, err := http.DefaultClient.Do(r)
+		if err != nil {
+			return a, err
+		}
+		text, err := io.ReadAll(res.Body)
+		_ = res.Body.Close()
+		a = answered{res.StatusCode, string(text), res.Header.Get("Idempotent-Replayed") == "true"}
+		if err != nil || a.status != http.StatusServiceUnavailable {
+			return a, err
+		}
+	}
+	return a, nil
+}
+
+// must is send for a change that must succeed.
+func (c *client) must(method, audience, path, body, key string) answered {
+	c.Helper()
+	a, err := c.send(method, audience, path, body, key)
+	if err != nil || a.status/100 != 2 {
+		c.Fatalf("%s %s: %v %d %s", method, path, err, a.status, a.body)
+	}
+	return a
+}
+
+// request requests a ride, with a further member, and returns its id.
+func (c *client) request(member, key string) string {
+	c.Helper()
+	var made struct{ ID string }
+	testkit.Must(c.T, json.Unmarshal([]byte(c.must(http.MethodPost, "rider", "/api/v1/me/trips",
+		`{"originAddress":"A","originLat":1,"originLng":2,`+member+`}`, key).body), &made))
+	return made.ID
+}

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"os/exec"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/shopspring/decimal"
+
+	"svc/pkg/access/authz"
+	"svc/pkg/background/projection"
+	"svc/pkg/background/settlement"
+	"svc/pkg/data/counter"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/tenant"
+	"svc/pkg/domain/trip"
+	"svc/pkg/domain/wallet"
+	"svc/pkg/local/folder"
+	"svc/pkg/local/testkit"
+)
+
+// killedAfterAWrite runs svc rebuild as a process of its own, and kills -9 it
+// once the table has made its first change, before it hears so. It reports
+// whether there was a change.
+func (w *world) killedAfterAWrite(running folder.Running) bool {
+	w.Helper()
+	target, err := url.Parse(running.Endpoint)
+	testkit.Must(w.T, err)
+	program, err := os.Executable()
+	testkit.Must(w.T, err)
+	ctx, kill := context.WithCancel(w.Context()) // its end is kill -9
+	defer kill()
+	cmd := exec.CommandContext(ctx, program, "rebuild")
+	var changed atomic.Bool
+	forward := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) },
+		ModifyResponse: func(answer *http.Response) error {
+			_, operation, _ := strings.Cut(answer.Request.Header.Get("X-Amz-Target"), ".")
+			if operation == "TransactWriteItems" && answer.StatusCode == http.StatusOK {
+				changed.Store(true)
+				kill()
+			}
+			return nil
+		}}
+	proxy := httptest.NewServer(forward)
+	defer proxy.Close()
+	cmd.Env = append(os.Environ(), asProgram+"=1", "TABLE_NAME="+running.Table, "AWS_ENDPOINT_URL_DYNAMODB="+proxy.URL,
+		"AWS_ACCESS_KEY_ID=local", "AWS_SECRET_ACCESS_KEY=local", "AWS_REGION=eu-central-1")
+	out, err := cmd.CombinedOutput()
+	proxy.Close()
+	if !changed.Load() && err != nil {
+		w.Fatalf("svc rebuild: %v %s", err, out)
+	}
+	return changed.Load()
+}
+
+// TestRebuildKilled kills svc rebuild after each of its changes in turn. The
+// next run goes on, and at last every sum is exact.
+func TestRebuildKilled(t *testing.T) {
+	testkit.Long(t)
+	w := start(t)
+	running, err := folder.Find(t.Context(), w.data)
+	testkit.Must(t, err)
+	db, err := table.Open(t.Context(), table.Options{Table: running.Table, Endpoint: running.Endpoint})
+	testkit.Must(t, err)
+	n, err := tenant.Store{DB: db}.BySlug(t.Context(), "metro")
+	testkit.Must(t, err)
+	metro := db.Tenant(n.ID)
+	page, err := metro.Query(t.Context(), metro.Partition("STATUS", string(trip.Completed), "0"),
+		table.Query{Index: 2, Limit: 3})
+	testkit.Must(t, err)
+	changes, tx := counter.Changes{}, metro.Write()
+	changes.Add(counter.Customers, "count", decimal.NewFromInt(13625-1280))
+	changes.Add(counter.DriverWallets, "balance", decimal.NewFromInt(777))
+	changes.Write(tx, metro, 0)
+	for i, it := range page.Items {
+		tr, err := trip.FromItem(it)
+		testkit.Must(t, err)
+		tx.Delete(settlement.ReceiptKey(metro, tr.ID))
+		tx.Delete(projection.CountedKey(it.Key))
+		if i == 0 {
+			tx.Update(authz.ActorKey(metro, authz.Driver, *tr.DriverID),
+				table.Change{Add: map[string]any{"totalTrips": 50, "version": 1}})
+			tx.Update(wallet.Key(metro, wallet.Driver, *tr.DriverID),
+				table.Change{Add: map[string]any{"balance": 777, "version": 1}})
+		}
+	}
+	testkit.Must(t, tx.Commit(t.Context()))
+	kills := 0
+	for w.killedAfterAWrite(running) {
+		if kills++; kills > 100 {
+			t.Fatal("svc rebuild makes changes without end")
+		}
+	}
+	if kills < 5 {
+		t.Errorf("only %d kills", kills)
+	}
+	if out, errs, code := w.run("verify"); code != 0 {
+		t.Errorf("verify after %d kills: %d %s %s", kills, code, out, errs)
+	}
+}

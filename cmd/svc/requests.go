@@ -1,0 +1,188 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"svc/pkg/app"
+	"svc/pkg/domain/tenant"
+	"svc/pkg/local/accesslog"
+)
+
+// requestLog prints each request that svc dev handles, and stores it in the
+// data folder for svc logs.
+type requestLog struct {
+	cli   *cli
+	form  string // text, json or off
+	color bool
+	file  *accesslog.File
+	shown atomic.Bool // the addresses are printed; only then are requests
+	slugs sync.Map    // tenant id → slug
+	rt    *app.Runtime
+
+	mu     sync.Mutex // guards the output: one line at a time
+	failed sync.Once
+}
+
+// Formats of the request log on the terminal.
+const (
+	logText = "text"
+	logJSON = "json"
+	logOff  = "off"
+)
+
+func newRequestLog(c *cli, o devOptions) (*requestLog, error) {
+	form := o.log
+	if o.quiet {
+		form = logOff
+	}
+	if form != logText && form != logJSON && form != logOff {
+		return nil, usagef("--log is %q; expected text, json or off", o.log)
+	}
+	return &requestLog{cli: c, form: form, color: isTerminal(c.err) && os.Getenv("NO_COLOR") == ""}, nil
+}
+
+// wrap logs the gateway's responses. dir is the data folder; "" writes no
+// file.
+func (l *requestLog) wrap(dir string) func(http.Handler) (http.Handler, error) {
+	return func(next http.Handler) (_ http.Handler, err error) {
+		if dir != "" {
+			if l.file, err = accesslog.OpenFile(dir); err != nil {
+				return nil, err
+			}
+		}
+		return &accesslog.Handler{Next: next, Log: l.add, Slug: l.slug, Now: time.Now}, nil
+	}
+}
+
+// add logs a request. Good answers to probes are not printed: every command
+// sends one to find the service.
+func (l *requestLog) add(e accesslog.Entry) {
+	if l.file != nil {
+		if err := l.file.Add(e); err != nil {
+			l.failed.Do(func() { fmt.Fprintf(l.cli.err, "svc: %s; svc logs will miss requests\n", err) })
+		}
+	}
+	if l.form == logOff || !l.shown.Load() || e.Status == http.StatusOK && strings.HasPrefix(e.Path, "/health") {
+		return
+	}
+	line := e.Text(l.color)
+	if l.form == logJSON {
+		text, err := json.Marshal(e)
+		if err != nil {
+			return
+		}
+		line = string(text)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	fmt.Fprintln(l.cli.err, line)
+}
+
+// slugTime is how long a line of the log waits for the slug of its tenant.
+var slugTime = time.Second
+
+// slug returns the tenant's slug, "" if it cannot be read. It reads each slug
+// once.
+func (l *requestLog) slug(id string) string {
+	if slug, ok := l.slugs.Load(id); ok {
+		return slug.(string)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), slugTime)
+	defer cancel()
+	t, err := tenant.Store{DB: l.rt.DB}.ByID(ctx, id)
+	if err != nil {
+		return ""
+	}
+	l.slugs.Store(id, t.Slug)
+	return t.Slug
+}
+
+func (l *requestLog) close() {
+	if l.file != nil {
+		_ = l.file.Close()
+	}
+}
+
+func isTerminal(w any) bool {
+	file, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := file.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+func logsCommand(c *cli) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "logs REQUEST_ID",
+		Short: "Show a request by its X-Request-Id",
+		Long: "Show what the log says of a request. The id is the header X-Request-Id of the answer; error pages show\n" +
+			"it too. `svc dev` keeps its log in the data folder; with --memory nothing is kept. Of a deployed service\n" +
+			"(TABLE_NAME is set) the lines come from CloudWatch Logs, from the group in LOG_GROUP.",
+		Example: "  svc logs req_01M82B7K8P4CQV2YJRQ6X756A9\n  svc logs req_01M82B7K8P4CQV2YJRQ6X756A9 --since 72h",
+		Args:    cobra.ExactArgs(1),
+	}
+	since := cmd.Flags().Duration("since", 24*time.Hour, "how far back to look in CloudWatch Logs, `duration`")
+	cmd.RunE = act(func(ctx context.Context, args []string) error {
+		if c.target().table != "" {
+			return c.showDeployedLogs(ctx, args[0], *since)
+		}
+		found, err := accesslog.Find(c.data, args[0])
+		if err != nil {
+			return err
+		}
+		if len(found) == 0 {
+			return fmt.Errorf("no request with the id %q is in the log of %s", printableID(args[0]), c.data)
+		}
+		if c.json {
+			return c.printJSON(found)
+		}
+		for _, e := range found {
+			if _, err := fmt.Fprintln(c.out, e.Text(false)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return cmd
+}
+
+func (c *cli) showDeployedLogs(ctx context.Context, id string, since time.Duration) error {
+	found, err := deployedLogs(ctx, id, since)
+	if err != nil {
+		return err
+	}
+	if len(found) == 0 {
+		return fmt.Errorf("no line of the last %s has the id %q; give a longer --since", since, printableID(id))
+	}
+	if c.json {
+		return c.printJSON(found)
+	}
+	for _, line := range found {
+		_, err := fmt.Fprintf(c.out, "%s %s\n", line.Time.Format(time.RFC3339), printable(string(line.Line)))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// printableID keeps only the characters allowed in a request id.
+func printableID(id string) string {
+	return strings.Map(func(r rune) rune {
+		if r > ' ' && r < 0x7f && r != '"' && r != '\'' {
+			return r
+		}
+		return '?'
+	}, id)
+}

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"svc/pkg/access/authz"
+	"svc/pkg/access/login"
+	"svc/pkg/access/signing"
+	"svc/pkg/data/audit"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/customer"
+	"svc/pkg/domain/driver"
+	"svc/pkg/domain/person"
+	"svc/pkg/domain/tenant"
+)
+
+func restoreCommand(c *cli) *cobra.Command {
+	return group("restore", "After the table was restored from a backup", c.restoreFinish())
+}
+
+// restoreWrites is how many accounts are changed at the same time.
+const restoreWrites = 16
+
+// finished is the result for one tenant.
+type finished struct {
+	Tenant    string `json:"tenant"`
+	Operators int    `json:"operators"`
+	Riders    int    `json:"riders"`
+	Drivers   int    `json:"drivers"`
+}
+
+func (c *cli) restoreFinish() *cobra.Command {
+	cmd := &cobra.Command{Use: "finish", Short: "End every grant, because revocations after the backup are lost",
+		Args: cobra.NoArgs,
+		Long: "End every session, token, consent and one-time link in every tenant, and replace the signing keys. A " +
+			"restored table\ndoes not know what was revoked after the moment it was restored to, so all of it must end. " +
+			"Everybody signs in again,\nwith the password of that moment. Run it before callers reach the restored table. " +
+			"It may be repeated.",
+		Example: "  svc restore finish --yes"}
+	cmd.RunE = act(func(ctx context.Context, _ []string) error {
+		if !c.yes {
+			return usagef("this signs everybody out of every application; confirm it with --yes")
+		}
+		p, err := c.place(ctx)
+		if err != nil {
+			return err
+		}
+		keys, err := p.keys(ctx)
+		if err != nil {
+			return err
+		}
+		tenants, err := tenant.Store{DB: p.db}.List(ctx)
+		if err != nil {
+			return err
+		}
+		rows, table := []finished{}, cols{head: "TENANT OPERATORS RIDERS DRIVERS"}
+		for _, n := range tenants {
+			one, err := p.endGrants(ctx, p.db.Tenant(n.ID))
+			if err != nil {
+				return fmt.Errorf("%s: %w", n.Slug, err)
+			}
+			one.Tenant = n.Slug
+			if err := p.note(ctx, []string{n.ID}, "restore.finish", "", nil, one); err != nil {
+				return err
+			}
+			rows = append(rows, one)
+			table.add(n.Slug, one.Operators, one.Riders, one.Drivers)
+		}
+		if err := p.replaceKeys(ctx, keys); err != nil {
+			return err
+		}
+		return c.show(rows, table)
+	})
+	return cmd
+}
+
+// replaceKeys revokes every signing key and makes new ones, which sign at once.
+// It opens no old key, so it works when the key that sealed them is lost.
+func (p place) replaceKeys(ctx context.Context, keys *signing.Keys) error {
+	return p.changeKeys(ctx, keys, "keys.revoke", "", func(ctx context.Context) error {
+		all, err := keys.List(ctx)
+		if err != nil {
+			return err
+		}
+		for _, k := range all {
+			if err := keys.Revoke(ctx, k.KID); err != nil {
+				return err
+			}
+		}
+		return keys.Rotate(ctx)
+	})
+}
+
+// endGrants ends every grant of a tenant.
+func (p place) endGrants(ctx context.Context, t table.Tenant) (out finished, err error) {
+	store := person.Store{DB: p.db}
+	out.Operators, err = eachOf(ctx, func(after string, limit int) ([]person.Membership, string, error) {
+		return store.Members(ctx, t, after, limit)
+	}, func(ctx context.Context, m person.Membership) error { return store.EndGrants(ctx, t, by(), m.PersonID) })
+	if err != nil {
+		return out, err
+	}
+	out.Riders, err = eachOf(ctx, func(after string, limit int) ([]customer.Record, string, error) {
+		return customer.List(ctx, t, after, limit)
+	}, func(ctx context.Context, r customer.Record) error {
+		return endAccount(ctx, t, authz.Rider, r.ID, r.Email, by())
+	})
+	if err != nil {
+		return out, err
+	}
+	out.Drivers, err = eachOf(ctx, func(after string, limit int) ([]driver.Record, string, error) {
+		return driver.List(ctx, t, "", after, limit)
+	}, func(ctx context.Context, r driver.Record) error {
+		return endAccount(ctx, t, authz.Driver, r.ID, r.Email, by())
+	})
+	return out, err
+}
+
+// endAccount ends every grant of a rider or driver.
+func endAccount(ctx context.Context, t table.Tenant, audience authz.Audience, id, address string, by audit.By) error {
+	return table.Retry(ctx, func(ctx context.Context) error {
+		tx := t.Write()
+		login.EndSessions(tx, login.Key(t, audience, address), id, by)
+		login.EndTokens(tx, t, audience, id, by)
+		return tx.Commit(ctx)
+	})
+}
+
+// eachOf runs do on every item of a list, a page at a time, and returns how
+// many there were.
+func eachOf[T any](ctx context.Context, page func(after string, limit int) ([]T, string, error),
+	do func(context.Context, T) error) (int, error) {
+	const pageSize = 100
+	var done atomic.Int64
+	for after := ""; ; {
+		some, next, err := page(after, pageSize)
+		if err != nil {
+			return int(done.Load()), err
+		}
+		workers, ctx := errgroup.WithContext(ctx)
+		workers.SetLimit(restoreWrites)
+		for _, one := range some {
+			workers.Go(func() error {
+				defer done.Add(1)
+				return do(ctx, one)
+			})
+		}
+		if err := workers.Wait(); err != nil || next == "" {
+			return int(done.Load()), err
+		}
+		after = next
+	}
+}

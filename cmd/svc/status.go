@@ -1,0 +1,185 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+	"github.com/aws/aws-sdk-go-v2/service/sts"
+	"github.com/spf13/cobra"
+
+	"svc/pkg/access/signing"
+	"svc/pkg/domain/tenant"
+	"svc/pkg/local/devpages"
+	"svc/pkg/local/poller"
+)
+
+// state is what svc status shows. A value that could not be read is the error.
+type state struct {
+	Target      string            `json:"target"`
+	Address     string            `json:"address"`
+	Table       string            `json:"table"`
+	Region      string            `json:"region,omitempty"`
+	Account     string            `json:"account,omitempty"`
+	Identity    string            `json:"identity,omitempty"` // as whom AWS is asked
+	Tenants     string            `json:"tenants"`
+	Keys        []keyAge          `json:"keys"`
+	Lag         map[string]string `json:"lag"` // of the streams
+	DeadLetters map[string]string `json:"deadLetters"`
+}
+
+type keyAge struct {
+	KID   string `json:"kid"`
+	Alg   string `json:"alg"`
+	State string `json:"state"`
+	Hours int    `json:"hours"` // since it was published
+}
+
+func statusCommand(c *cli) *cobra.Command {
+	return &cobra.Command{Use: "status", Short: "Show which service the commands reach, and how it is", Args: cobra.NoArgs,
+		Long: "Show which service the commands reach: address, table, and in AWS region, account and identity. Then the\n" +
+			"ages of its signing keys, the lag of its streams and its dead letters. In AWS the lag is a metric,\n" +
+			"IteratorAge, on the dashboard (docs/operations/monitoring.md).",
+		Example: "  svc status\n  svc status --json",
+		RunE: act(func(ctx context.Context, _ []string) error {
+			p, err := c.place(ctx)
+			if err != nil {
+				return err
+			}
+			s := state{Target: c.target().String(), Address: p.baseURL, Table: p.table, Lag: p.lag(ctx),
+				DeadLetters: map[string]string{}}
+			if c.target().aws() {
+				s.identify(ctx)
+			}
+			list, err := tenant.Store{DB: p.db}.List(ctx)
+			if err != nil {
+				return err
+			}
+			s.Tenants = fmt.Sprint(len(list))
+			if s.Keys, err = p.keyAges(ctx); err != nil {
+				return err
+			}
+			for word, function := range streamFunctions {
+				s.DeadLetters[word] = p.deadLetters(ctx, word, function)
+			}
+			return c.showState(s)
+		})}
+}
+
+// identify fills in what only AWS knows.
+func (s *state) identify(ctx context.Context) {
+	cfg, err := awsConfig(ctx)
+	if err != nil {
+		s.Account = err.Error()
+		return
+	}
+	s.Region = cfg.Region
+	who, err := sts.NewFromConfig(cfg).GetCallerIdentity(ctx, nil)
+	if err != nil {
+		s.Account = err.Error()
+		return
+	}
+	s.Account, s.Identity = aws.ToString(who.Account), aws.ToString(who.Arn)
+}
+
+func (p place) keyAges(ctx context.Context) ([]keyAge, error) {
+	found, err := signing.Open(p.db, signing.Options{Issuer: p.baseURL}).List(ctx)
+	ages := []keyAge{}
+	for _, k := range found {
+		ages = append(ages, keyAge{k.KID, k.Alg, k.State, int(time.Since(k.PublishedAt).Hours())})
+	}
+	return ages, err
+}
+
+// deadLetters counts the dead letters of a stream function.
+func (p place) deadLetters(ctx context.Context, word, function string) string {
+	if p.data != "" {
+		found, err := poller.DeadLetters(p.data)
+		if err != nil {
+			return err.Error()
+		}
+		n := 0
+		for _, one := range found {
+			if one.Function == function {
+				n++
+			}
+		}
+		return fmt.Sprint(n)
+	}
+	q, ok, err := openQueue(ctx, word, "")
+	if err != nil {
+		return err.Error()
+	}
+	if !ok {
+		return "unknown: set " + strings.ToUpper(word) + "_DEAD_LETTERS"
+	}
+	const count = types.QueueAttributeNameApproximateNumberOfMessages
+	out, err := q.sqs.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{QueueUrl: &q.url,
+		AttributeNames: []types.QueueAttributeName{count}})
+	if err != nil {
+		return err.Error()
+	}
+	return "about " + out.Attributes[string(count)]
+}
+
+// lag returns how far each stream function is behind what was written.
+func (p place) lag(ctx context.Context) map[string]string {
+	out := map[string]string{}
+	for word := range streamFunctions {
+		out[word] = "on the dashboard"
+	}
+	if p.data == "" {
+		return out
+	}
+	found, err := p.localLag(ctx)
+	for word, function := range streamFunctions {
+		if out[word] = found[function].Round(time.Millisecond).String(); err != nil {
+			out[word] = err.Error()
+		}
+	}
+	return out
+}
+
+// localLag asks the service on this machine, by function.
+func (p place) localLag(ctx context.Context) (out map[string]time.Duration, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.baseURL+devpages.Streams, nil)
+	if err != nil {
+		return nil, err
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = res.Body.Close() }()
+	if res.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("unknown: the service answers %s", res.Status)
+	}
+	return out, json.NewDecoder(res.Body).Decode(&out)
+}
+
+func (c *cli) showState(s state) error {
+	t := cols{}
+	t.add("target", s.Target)
+	t.add("address", s.Address)
+	t.add("table", s.Table)
+	if s.Account != "" {
+		t.add("region", s.Region)
+		t.add("account", s.Account)
+		t.add("identity", s.Identity)
+	}
+	t.add("tenants", s.Tenants)
+	for _, k := range s.Keys {
+		t.add("key "+k.KID, fmt.Sprintf("%s, %s, %d hours old", k.Alg, k.State, k.Hours))
+	}
+	for _, word := range []string{"settlement", "projection"} {
+		t.add("lag of "+word, s.Lag[word])
+		t.add("dead letters of "+word, s.DeadLetters[word])
+	}
+	return c.show(s, t)
+}

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestPrintedTutorial runs the commands of the tutorial as printed, in one
+// shell, from the request to the receipt.
+func TestPrintedTutorial(t *testing.T) {
+	c := newCheckout(t)
+	out := c.bash(strings.Join(printed(t, "docs/tutorial.md", "## Take a ride"), "\n"))
+	for _, want := range []string{`"status":"ASSIGNED"`, `"status":"DRIVER_ARRIVED"`, `"status":"IN_PROGRESS"`,
+		`"status":"COMPLETED"`, `"TRIP_PAYMENT"`, `"amount":-18.5`, "EVENT", "BALANCE"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("the tutorial prints no %s: %s", want, out)
+		}
+	}
+}
+
+// TestStatus: svc status names the service that commands reach.
+func TestStatus(t *testing.T) {
+	w := share(t)
+	s := read[state](w, "status")
+	if s.Address != w.base || s.Table == "" || s.Tenants != "2" || len(s.Keys) == 0 || s.DeadLetters["settlement"] != "0" {
+		t.Errorf("%+v", s)
+	}
+	for _, word := range []string{"settlement", "projection"} {
+		if _, err := time.ParseDuration(s.Lag[word]); err != nil {
+			t.Errorf("lag of %s: %q", word, s.Lag[word])
+		}
+	}
+	if out := w.ok("status"); !strings.Contains(out, "the service on the data folder "+w.data) {
+		t.Errorf("%s", out)
+	}
+}
+
+// TestDoctor: a machine without programs is told which are missing, and how to
+// get them.
+func TestDoctor(t *testing.T) {
+	var out, errs bytes.Buffer
+	data := t.TempDir()
+	t.Setenv("PATH", data)
+	t.Setenv("CHROME", "")
+	code := newCLI(&out, &errs).run(t.Context(), []string{"doctor", "--data", data})
+	for _, want := range []string{"go  ", "no   run", "apt-get install chromium", "pip install aws-sam-cli"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in %s", want, out.String())
+		}
+	}
+	if code != exitFailure || !strings.Contains(errs.String(), "cannot run") {
+		t.Errorf("exit code %d: %s", code, errs.String())
+	}
+}

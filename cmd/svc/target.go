@@ -1,0 +1,89 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"svc/pkg/local/folder"
+)
+
+// target is the service that a command line names, before it is opened.
+type target struct {
+	table    string // "" for a service on this machine
+	endpoint string // of a DynamoDB that is not AWS's own
+	data     string // data folder, if table is ""
+}
+
+// target chooses the service. An explicit --data beats TABLE_NAME, which beats
+// the default data folder.
+func (c *cli) target() target {
+	if name := os.Getenv("TABLE_NAME"); name != "" && !c.dataGiven && c.data == folder.Default {
+		return target{table: name, endpoint: os.Getenv("AWS_ENDPOINT_URL_DYNAMODB")}
+	}
+	return target{data: c.data}
+}
+
+// aws reports whether the target is a table in AWS itself.
+func (t target) aws() bool { return t.table != "" && t.endpoint == "" }
+
+func (t target) String() string {
+	switch {
+	case t.table == "":
+		return "the service on the data folder " + t.data
+	case t.endpoint != "":
+		return "the table " + t.table + " at " + t.endpoint
+	}
+	return "the table " + t.table + " in AWS"
+}
+
+// readers are the commands that change nothing in AWS, by their last word.
+var readers = []string{"list", "show", "get", "logs", "audit", "verify", "dev", "seed", "doctor"}
+
+// shownAlone are the commands that only read if they get one argument.
+var shownAlone = []string{"svc tenant brand", "svc tenant settings"}
+
+// changes reports whether a command changes something.
+func changes(cmd *cobra.Command, args []string) bool {
+	if slices.Contains(readers, cmd.Name()) || cmd.CommandPath() == "svc status" {
+		return false
+	}
+	return !slices.Contains(shownAlone, cmd.CommandPath()) || len(args) > 1
+}
+
+// confirm names a target in AWS before a change, and asks for a yes. It says
+// when an explicit --data overrules TABLE_NAME.
+func (c *cli) confirm(ctx context.Context, cmd *cobra.Command, args []string) error {
+	t := c.target()
+	if name := os.Getenv("TABLE_NAME"); name != "" && t.table == "" && c.dataGiven && cmd.Name() != "dev" {
+		fmt.Fprintf(c.err, "svc: --data %s is used; TABLE_NAME=%s is not\n", c.data, name)
+	}
+	if !t.aws() || !changes(cmd, args) {
+		return nil
+	}
+	where := t.String()
+	if cfg, err := awsConfig(ctx); err == nil {
+		where += ", region " + cfg.Region
+	}
+	if profile := os.Getenv("AWS_PROFILE"); profile != "" {
+		where += ", profile " + profile
+	}
+	if c.yes {
+		fmt.Fprintf(c.err, "svc: %s changes %s\n", cmd.CommandPath(), printable(where))
+		return nil
+	}
+	if !isTerminal(c.stdin) {
+		return usagef("%s changes %s; give --yes to confirm", cmd.CommandPath(), where)
+	}
+	fmt.Fprintf(c.err, "%s changes %s.\nGo on? Type yes: ", cmd.CommandPath(), printable(where))
+	answer, _ := bufio.NewReader(c.stdin).ReadString('\n') // no answer is no
+	if strings.TrimSpace(answer) != "yes" {
+		return usagef("not confirmed; nothing was changed")
+	}
+	return nil
+}

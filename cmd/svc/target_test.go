@@ -1,0 +1,244 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"svc/pkg/access/authz"
+	"svc/pkg/data/audit"
+	"svc/pkg/domain/trip"
+	"svc/pkg/local/demo"
+	"svc/pkg/local/folder"
+)
+
+// TestChangesInAWSAreConfirmed: a change on a table in AWS names the table and
+// does nothing without --yes.
+func TestChangesInAWSAreConfirmed(t *testing.T) {
+	t.Setenv("TABLE_NAME", "svc-live")
+	t.Setenv("AWS_ENDPOINT_URL_DYNAMODB", "")
+	t.Setenv("AWS_REGION", "eu-central-1")
+	for _, tc := range []struct {
+		args  string
+		stdin string
+	}{
+		{args: "tenant set metro --flag taxiEnabled=false"},
+		{args: "tenant brand metro primaryColor=#000000"},
+		{args: "rebuild"},
+		{args: "restore finish"},
+		{args: "rebuild metro"},
+		{args: "dlq drop settlement --all"},
+		{args: "trip cancel metro trp_x --reason lost", stdin: "yes\n"}, // a pipe cannot confirm
+	} {
+		var out, errs bytes.Buffer
+		c := newCLI(&out, &errs)
+		c.stdin = strings.NewReader(tc.stdin)
+		code := c.run(t.Context(), strings.Fields(tc.args))
+		for _, want := range []string{"the table svc-live in AWS", "region eu-central-1", "--yes"} {
+			if code != exitUsage || !strings.Contains(errs.String(), want) {
+				t.Errorf("svc %s: exit code %d, %q names no %s", tc.args, code, errs.String(), want)
+			}
+		}
+	}
+}
+
+// TestDataBeatsTableName: --data is an explicit choice; the command says that
+// TABLE_NAME is not used.
+func TestDataBeatsTableName(t *testing.T) {
+	w := share(t)
+	t.Setenv("TABLE_NAME", "svc-live")
+	out, errs, code := w.run("tenant", "list")
+	if code != 0 || !strings.Contains(out, "metro") || !strings.Contains(errs, "TABLE_NAME=svc-live is not") {
+		t.Errorf("exit code %d: %s %s", code, out, errs)
+	}
+}
+
+// TestJSONErrors: with --json an error is one JSON object.
+func TestJSONErrors(t *testing.T) {
+	for args, want := range map[string]jsonError{
+		"fly --json": {`unknown command "fly" for "svc"`, exitUsage, "svc --help"},
+		"tenant list --json --data /nowhere": {"no service runs on the data folder /nowhere: start one with `svc dev`",
+			exitFailure, ""},
+	} {
+		t.Setenv("TABLE_NAME", "")
+		var out, errs bytes.Buffer
+		code := newCLI(&out, &errs).run(t.Context(), strings.Fields(args))
+		var got jsonError
+		if err := json.Unmarshal(errs.Bytes(), &got); err != nil || got != want || code != want.ExitCode {
+			t.Errorf("svc %s: exit code %d, %q", args, code, errs.String())
+		}
+	}
+}
+
+// TestCompletion: the shell completes slugs, permissions, scopes and statuses.
+func TestCompletion(t *testing.T) {
+	w := share(t)
+	for _, tc := range []struct{ args, want string }{
+		{"driver list|m", "metro"},
+		{"member grant metro ana@metro.example|VIEW_TR", "VIEW_TRIPS"},
+		{"token get --scope|rider.t", "rider.trips:read"},
+		{"trip list metro --status|SEA", "SEARCHING"},
+		{"order set metro x|DEL", "DELIVERED"},
+		{"trip move metro trp_x|IN", "IN_PROGRESS"},
+		{"token get --tenant|h", "harbor"},
+	} {
+		args, begun, _ := strings.Cut(tc.args, "|")
+		var out, errs bytes.Buffer
+		words := append([]string{"__complete", "--data", w.data}, strings.Fields(args)...)
+		code := newCLI(&out, &errs).run(t.Context(), append(words, begun))
+		if code != 0 || !strings.Contains(out.String(), tc.want) {
+			t.Errorf("%s completes to %q, want %s: %s", tc.args, out.String(), tc.want, errs.String())
+		}
+	}
+	if help := w.ok("--help"); !strings.Contains(help, "completion") || !strings.Contains(help, "Exit codes") {
+		t.Errorf("the help names no completion or no exit codes: %s", help)
+	}
+}
+
+// TestIntervention takes a trip to its end in the driver's place, and cancels
+// another. The trip's log and the audit log name the operator.
+func TestIntervention(t *testing.T) {
+	w := share(t)
+	id := w.ride()
+	if _, errs, code := w.run("trip", "move", "metro", id, "COMPLETED"); code != 1 ||
+		!strings.Contains(errs, "no driver yet") {
+		t.Errorf("a trip without a driver: %d %s", code, errs)
+	}
+	w.ok("driver", "add", "metro", "spare@metro.example", "--first", "Spare", "--password", "a long password 1")
+	w.ok("trip", "move", "metro", id, "ASSIGNED", "--driver", "spare@metro.example")
+	for _, status := range movable[1:] {
+		w.ok("trip", "move", "metro", id, status)
+	}
+	shown := read[tripWithLog](w, "trip", "show", "metro", id)
+	last := shown.Log[len(shown.Log)-1]
+	if shown.Status != trip.Completed || last.Type != trip.EventCompleted || last.Actor.Type != string(authz.Dashboard) ||
+		!strings.HasPrefix(last.Actor.ID, "svc") {
+		t.Errorf("%s: %+v", shown.Status, last)
+	}
+	if _, errs, code := w.run("trip", "cancel", "metro", id, "--reason", "late"); code != 1 ||
+		!strings.Contains(errs, "cannot be cancelled") {
+		t.Errorf("a completed trip was cancelled: %d %s", code, errs)
+	}
+	id = w.ride()
+	if newest := read[[]trip.Trip](w, "trip", "list", "metro", "--status", "PENDING"); newest[0].ID != id {
+		t.Errorf("the list begins with %s, want %s", newest[0].ID, id)
+	}
+	w.ok("trip", "cancel", "metro", id, "--reason", "The driver had an accident")
+	found := read[tripWithLog](w, "trip", "show", "metro", id)
+	if found.Status != trip.Cancelled || *found.CancelReason != "The driver had an accident" {
+		t.Errorf("%+v", found.Trip)
+	}
+	moves := 0
+	for _, e := range read[[]audit.Entry](w, "audit", "metro", "--limit", "10") {
+		if e.What == "trip.move" {
+			moves++
+		}
+	}
+	if moves != 5 {
+		t.Errorf("%d entries of the audit log, want 5", moves)
+	}
+	if out := w.ok("wallet", "show", "metro", "driver1@metro.example"); !strings.Contains(out, "BALANCE") {
+		t.Errorf("the wallet: %s", out)
+	}
+}
+
+// ride requests a ride and returns its id.
+func (w *world) ride() string {
+	w.Helper()
+	var made struct{ ID string }
+	out := call(w.T, "POST", w.base+"/api/v1/me/trips", w.token("rider", "rider1@metro.example"),
+		`{"originAddress": "350 5th Ave", "originLat": 40.7484, "originLng": -73.9857}`, 201)
+	if err := json.Unmarshal([]byte(out), &made); err != nil {
+		w.Fatal(err)
+	}
+	return made.ID
+}
+
+// TestTokenGet reads the password from the standard input, uses one client
+// again, and shows names beside ids.
+func TestTokenGet(t *testing.T) {
+	w := start(t)
+	get := func() {
+		t.Helper()
+		var out, errs bytes.Buffer
+		c := newCLI(&out, &errs)
+		c.stdin = strings.NewReader(demo.Password + "\n")
+		args := []string{"token", "get", "--tenant", "metro", "--email", "operator@metro.example", "--data", w.data}
+		if code := c.run(t.Context(), args); code != 0 {
+			t.Fatalf("exit code %d: %s", code, errs.String())
+		}
+		w.expect("/api/v1/trips", strings.TrimSpace(out.String()), 200, "")
+	}
+	get()
+	get()
+	if clients := read[[]clientInUse](w, "client", "list", "metro"); len(clients) != 1 || clients[0].Tokens != 2 {
+		t.Errorf("clients: %+v", clients)
+	}
+	out := w.ok("token", "list", "metro")
+	for _, want := range []string{"operator@metro.example", "Command line", "all ("} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %s in %s", want, out)
+		}
+	}
+	if out := w.ok("member", "list", "metro"); !strings.Contains(out, "all (22)") {
+		t.Errorf("members: %s", out)
+	}
+	if out := w.ok("member", "list", "metro", "--wide"); !strings.Contains(out, "VIEW_TRIPS") {
+		t.Errorf("members, wide: %s", out)
+	}
+}
+
+// TestAddNeedsTheAddress: an account that needs a link is not made when the
+// service's address is unknown.
+func TestAddNeedsTheAddress(t *testing.T) {
+	w := share(t)
+	running := w.toTable()
+	defer running()
+	for _, args := range [][]string{
+		{"member", "add", "metro", "new@metro.example", "--all"},
+		{"driver", "add", "metro", "new@metro.example", "--first", "New"},
+		{"rider", "add", "metro", "new@metro.example", "--first", "New"},
+	} {
+		var out, errs bytes.Buffer
+		if code := newCLI(&out, &errs).run(t.Context(), args); code != 1 || !strings.Contains(errs.String(), "set BASE_URL") {
+			t.Errorf("svc %s: exit code %d, %s%s", strings.Join(args, " "), code, out.String(), errs.String())
+		}
+	}
+	running()
+	for _, args := range []string{"person find new@metro.example", "driver list metro", "rider list metro"} {
+		if out, _, _ := w.run(strings.Fields(args)...); strings.Contains(out, "new@metro.example") {
+			t.Errorf("an account was made: %s", out)
+		}
+	}
+}
+
+// TestMemoryBeside: svc dev --memory finds a place beside another service.
+func TestMemoryBeside(t *testing.T) {
+	w := start(t, "--no-demo")
+	var errs bytes.Buffer
+	c := newCLI(&bytes.Buffer{}, &errs)
+	c.data = w.data
+	t.Setenv("PORT", "")
+	t.Setenv("TMPDIR", t.TempDir())
+	o := devOptions{memory: true, port: defaultPort}
+	if err := c.beside(t.Context(), &o, false); err != nil || c.data == w.data || o.port != 0 ||
+		!strings.Contains(errs.String(), "--data "+c.data) {
+		t.Errorf("%v: data folder %s, port %d, %s", err, c.data, o.port, errs.String())
+	}
+}
+
+// toTable makes commands without --data reach the service as a table, with no
+// address. The returned function undoes it.
+func (w *world) toTable() func() {
+	w.Helper()
+	running, err := folder.Find(w.Context(), w.data)
+	if err != nil {
+		w.Fatal(err)
+	}
+	for name, value := range map[string]string{"TABLE_NAME": running.Table, "AWS_ENDPOINT_URL_DYNAMODB": running.Endpoint,
+		"BASE_URL": ""} {
+		w.Setenv(name, value)
+	}
+	return func() { w.Setenv("TABLE_NAME", "") }
+}

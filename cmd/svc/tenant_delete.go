@@ -1,0 +1,190 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"svc/pkg/access/authz"
+	"svc/pkg/base/fault"
+	"svc/pkg/base/timestamp"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/person"
+	"svc/pkg/domain/tenant"
+)
+
+// drainTime is longer than the longest run of a function (60 s in
+// template.yaml). After it, nothing that began before the mark still writes.
+const drainTime = 90 * time.Second
+
+// mostPasses bounds the readings of the table. Three are usual: one removes the
+// items, one those that were written meanwhile, and one finds nothing.
+const mostPasses = 10
+
+func (c *cli) tenantDelete() *cobra.Command {
+	cmd := &cobra.Command{Use: "delete SLUG", Short: "Delete a tenant and everything of it", Args: cobra.ExactArgs(1),
+		Long: "Delete a tenant with its trips, orders, wallets, receipts, accounts and audit log. Nothing brings it back\n" +
+			"but a backup. It needs --yes, and the slug typed again on the standard input.\n" +
+			"The tenant is switched off first, which ends every token and sign-in. Then its memberships end, and its\n" +
+			"items are removed. The slug and the domain are free last. The command takes two minutes or more, because\n" +
+			"it reads the whole table about three times. If it is interrupted, the same command continues.\n" +
+			"The operators stay as people, and so do their posts on the shared roadmap.",
+		Example: "  svc tenant delete bay --yes\n  echo bay | svc tenant delete bay --yes\n  svc tenant list --deleted"}
+	cmd.RunE = act(func(ctx context.Context, args []string) error {
+		slug := args[0]
+		if !c.yes {
+			return usagef("this deletes everything of tenant %s for good; confirm it with --yes", slug)
+		}
+		p, err := c.place(ctx)
+		if err != nil {
+			return err
+		}
+		n, _, err := p.tenant(ctx, slug)
+		if err != nil && !errors.Is(err, tenant.ErrDeleting) {
+			return err
+		}
+		if err := c.typed(n.Slug); err != nil {
+			return err
+		}
+		removed, err := c.deleteTenant(ctx, p, n)
+		if err != nil {
+			return fmt.Errorf("%w; run the same command again", err)
+		}
+		return c.done(removed, "Deleted tenant %s (%s): %s items and %s memberships.", n.Slug, n.ID,
+			thousands(removed.Items), thousands(removed.Members))
+	})
+	return cmd
+}
+
+// typed requires the slug as one line of the standard input.
+func (c *cli) typed(slug string) error {
+	if isTerminal(c.stdin) {
+		fmt.Fprintf(c.err, "Type the tenant's slug to delete everything of it: ")
+	}
+	line, _ := bufio.NewReader(c.stdin).ReadString('\n') // no answer is no
+	if strings.TrimSpace(line) != slug {
+		return usagef("the slug %s was not typed on the standard input; nothing was deleted", slug)
+	}
+	return nil
+}
+
+// removed is the result of a deletion. A continued one counts what it removed
+// itself.
+type removed struct {
+	Tenant  string `json:"tenant"`
+	ID      string `json:"id"`
+	Members int    `json:"members"`
+	Items   int    `json:"items"`
+}
+
+// deleteTenant switches the tenant off and removes it. Every step may be
+// repeated. A pass that began after drainTime and found nothing is the last.
+func (c *cli) deleteTenant(ctx context.Context, p place, n tenant.Tenant) (removed, error) {
+	store, t, out := tenant.Store{DB: p.db}, p.db.Tenant(n.ID), removed{Tenant: n.Slug, ID: n.ID}
+	if err := mayDelete(ctx, t); err != nil {
+		return out, fmt.Errorf("nothing was deleted: %w", err)
+	}
+	n, err := store.BeginDelete(ctx, n.ID, by())
+	if err != nil {
+		return out, err
+	}
+	began, err := timestamp.Parse(n.DeletingAt)
+	if err != nil {
+		return out, err
+	}
+	shown := newProgress(c.err)
+	defer shown.end()
+	for range mostPasses {
+		drained, before := time.Since(began) >= c.drain, out
+		if err := p.pass(ctx, t, &out, shown); err != nil {
+			return out, err
+		}
+		if drained && out == before {
+			return out, store.EndDelete(ctx, n, by())
+		}
+		if err := c.awaitDrain(ctx, began.Add(c.drain)); err != nil {
+			return out, err
+		}
+	}
+	return out, fmt.Errorf("something still writes items of %s", n.Slug)
+}
+
+// mayDelete fails if the caller has not the rights for a pass. It changes nothing.
+func mayDelete(ctx context.Context, t table.Tenant) error {
+	f := t.Footprint()
+	if _, _, err := f.Next(ctx); err != nil {
+		return err
+	}
+	return f.Remove(ctx, []table.Key{t.Key("NONE", "NONE")}) // no such item exists
+}
+
+// awaitDrain waits until nothing that began before the mark still writes.
+func (c *cli) awaitDrain(ctx context.Context, end time.Time) error {
+	rest := time.Until(end)
+	if rest <= 0 {
+		return nil
+	}
+	fmt.Fprintf(c.err, "Waiting %s for what began before the tenant was switched off.\n", span(rest))
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(rest):
+		return nil
+	}
+}
+
+// pass reads the table once. It ends the tenant's memberships, which also takes
+// the tenant from the operators' records, and removes all other items but the
+// last.
+func (p place) pass(ctx context.Context, t table.Tenant, out *removed, shown *progress) error {
+	f, people := t.Footprint(), person.Store{DB: p.db}
+	for more := true; more; {
+		var found, keys []table.Key
+		var err error
+		if found, more, err = f.Next(ctx); err != nil {
+			return err
+		}
+		for _, key := range found {
+			id := key.PK[strings.LastIndexByte(key.PK, '#')+1:]
+			switch {
+			case tenant.Last(t, key):
+			case key == authz.ActorKey(t, authz.Dashboard, id):
+				out.Members++
+				if err := people.Leave(ctx, t, by(), id); err != nil && !errors.Is(err, fault.NotFound()) {
+					return err
+				}
+			default:
+				keys = append(keys, key)
+			}
+		}
+		if err := f.Remove(ctx, keys); err != nil {
+			return err
+		}
+		out.Items += len(keys)
+		shown.note("items removed", out.Items, 0)
+	}
+	return nil
+}
+
+// showDeleted lists the deleted tenants, newest first.
+func (c *cli) showDeleted(ctx context.Context, p place) error {
+	found, err := all(mostDeleted, func(after string, limit int) ([]tenant.Deleted, string, error) {
+		return tenant.Store{DB: p.db}.ListDeleted(ctx, after, limit)
+	})
+	if err != nil {
+		return err
+	}
+	t := cols{head: "SLUG ID CREATED DELETED WHO"}
+	for _, one := range found {
+		t.add(one.Slug, one.ID, one.CreatedAt, one.DeletedAt, one.Who)
+	}
+	return c.show(found, t)
+}
+
+// mostDeleted is how many deleted tenants a list shows.
+const mostDeleted = 1000

@@ -1,0 +1,208 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"svc/pkg/base/fault"
+	"svc/pkg/data/audit"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/trip"
+)
+
+func tripCommand(c *cli) *cobra.Command {
+	return group("trip", "Trips: look, and intervene for a rider or driver who cannot",
+		c.tripList(), c.tripShow(), c.tripCancel(), c.tripMove())
+}
+
+// wordsOf returns values of a text type as plain text.
+func wordsOf[T ~string](values []T) []string {
+	out := make([]string, len(values))
+	for i, v := range values {
+		out[i] = string(v)
+	}
+	return out
+}
+
+func (c *cli) tripList() *cobra.Command {
+	cmd := &cobra.Command{Use: "list SLUG", Short: "List a tenant's trips, newest first", Args: cobra.ExactArgs(1),
+		Example: "  svc trip list metro\n  svc trip list metro --status SEARCHING"}
+	status := cmd.Flags().String("status", "", "trips in this `status` only")
+	limit := cmd.Flags().Int("limit", 50, "trips at most")
+	cmd.RunE = c.in(func(ctx context.Context, _ place, t table.Tenant, _ []string) error {
+		if err := oneOf("status", *status, wordsOf(trip.Statuses)); err != nil {
+			return err
+		}
+		found, err := all(*limit, func(after string, limit int) ([]trip.Trip, string, error) {
+			return trip.Recent(ctx, t, trip.Status(*status), after, limit)
+		})
+		if err != nil {
+			return err
+		}
+		rows := cols{head: "REQUESTED STATUS CODE FARE RIDER DRIVER ID"}
+		for _, one := range found {
+			fare := one.FinalFare
+			if fare == nil {
+				fare = one.EstimatedFare
+			}
+			amount := ""
+			if fare != nil {
+				amount = fare.String() + " " + one.Currency
+			}
+			rows.add(one.RequestedAt, string(one.Status), one.TripCode, amount, one.CustomerID, one.DriverID, one.ID)
+		}
+		return c.show(found, rows)
+	})
+	return cmd
+}
+
+// tripWithLog is a trip in output for programs.
+type tripWithLog struct {
+	trip.Trip
+	Log []trip.LogEntry `json:"log"`
+}
+
+func (c *cli) tripShow() *cobra.Command {
+	return &cobra.Command{Use: "show SLUG ID", Short: "Show a trip and its log", Args: cobra.ExactArgs(2),
+		Example: "  svc trip show metro trp_01JT7M4C6Q8V2N5X9B3D1F7H0K",
+		RunE: c.in(func(ctx context.Context, _ place, t table.Tenant, args []string) error {
+			_, one, err := readTrip(ctx, t, args[1])
+			if err != nil {
+				return err
+			}
+			log, err := trip.Log(ctx, t, one.ID)
+			if err != nil {
+				return err
+			}
+			if c.json {
+				return c.printJSON(tripWithLog{one, log})
+			}
+			if err := c.showDocument(one); err != nil {
+				return err
+			}
+			rows := cols{head: "AT EVENT BY ID STATUS"}
+			for _, e := range log {
+				rows.add(e.At, string(e.Type), e.Actor.Type, e.Actor.ID, string(e.To))
+			}
+			return c.show(nil, rows)
+		})}
+}
+
+// readTrip reads a trip, with the item that a transition replaces.
+func readTrip(ctx context.Context, t table.Tenant, id string) (table.Item, trip.Trip, error) {
+	it, err := t.Get(ctx, trip.Key(t, id))
+	if err == nil && !it.Found() {
+		err = missing(fault.NotFound(), "trip", id)
+	}
+	if err != nil {
+		return it, trip.Trip{}, err
+	}
+	one, err := trip.FromItem(it)
+	return it, one, err
+}
+
+// intervene returns the trip store of a platform operator. Its transactions
+// contain an audit entry; the trip's log names the operator.
+func intervene(t table.Tenant, was trip.Trip) trip.Store {
+	author := by()
+	return trip.Store{Tenant: t, WriteShards: 1, Now: time.Now(), Operator: author.Who,
+		Commit: func(ctx context.Context, tx *table.Tx, answer any) error {
+			audit.Append(tx, t, author, "trip.move", was.ID, map[string]any{"status": was.Status}, answer)
+			return tx.Commit(ctx)
+		}}
+}
+
+func (c *cli) tripCancel() *cobra.Command {
+	cmd := &cobra.Command{Use: "cancel SLUG ID", Short: "Cancel a trip in its rider's place", Args: cobra.ExactArgs(2),
+		Long:    "Cancel a trip in its rider's place, by the rules of the API. The trip's log and the audit log name you.",
+		Example: "  svc trip cancel metro trp_01JT7M4C6Q8V2N5X9B3D1F7H0K --reason 'The driver had an accident'"}
+	reason := cmd.Flags().String("reason", "", "`text` for the rider and the log")
+	cmd.RunE = act(func(ctx context.Context, args []string) error {
+		if *reason == "" {
+			return usagef("--reason is missing: say why the trip is cancelled")
+		}
+		return c.moveTrip(ctx, args, func(ctx context.Context, s trip.Store, it table.Item, was trip.Trip) error {
+			_, err := s.Cancel(ctx, it, was.CustomerID, reason)
+			return err
+		})
+	})
+	return cmd
+}
+
+// moveTrip makes one transition of a trip and shows the trip after it.
+func (c *cli) moveTrip(ctx context.Context, args []string,
+	move func(context.Context, trip.Store, table.Item, trip.Trip) error) error {
+	p, err := c.place(ctx)
+	if err != nil {
+		return err
+	}
+	n, t, err := p.tenant(ctx, args[0])
+	if err != nil {
+		return err
+	}
+	it, was, err := readTrip(ctx, t, args[1])
+	if err != nil {
+		return err
+	}
+	s := intervene(t, was)
+	s.WriteShards = n.WriteShards
+	if err := move(ctx, s, it, was); err != nil {
+		return err
+	}
+	_, now, err := readTrip(ctx, t, was.ID)
+	if err != nil {
+		return err
+	}
+	return c.done(now, "Trip %s: %s, before %s.", now.ID, string(now.Status), string(was.Status))
+}
+
+// movable are the statuses that svc trip move reaches, in the order of a ride.
+var movable = []string{string(trip.Assigned), string(trip.DriverArrived), string(trip.InProgress),
+	string(trip.Completed)}
+
+func (c *cli) tripMove() *cobra.Command {
+	cmd := &cobra.Command{Use: "move SLUG ID STATUS", Short: "Take a trip's next step in its driver's place",
+		Args: cobra.ExactArgs(3),
+		Long: "Take a trip's next step in its driver's place, by the rules of the API: ASSIGNED, DRIVER_ARRIVED,\n" +
+			"IN_PROGRESS, COMPLETED. A completed trip is settled as usual. The trip's log and the audit log name you.",
+		Example: "  svc trip move metro trp_01JT7M4C6Q8V2N5X9B3D1F7H0K ASSIGNED --driver driver1@metro.example\n" +
+			"  svc trip move metro trp_01JT7M4C6Q8V2N5X9B3D1F7H0K COMPLETED"}
+	who := cmd.Flags().String("driver", "", "the driver to assign, by mail `address` or id")
+	cmd.RunE = act(func(ctx context.Context, args []string) error {
+		if err := known("status", args[2], movable); err != nil {
+			return err
+		}
+		if (args[2] == string(trip.Assigned)) != (*who != "") {
+			return usagef("--driver goes with ASSIGNED, and ASSIGNED needs it")
+		}
+		return c.moveTrip(ctx, args, func(ctx context.Context, s trip.Store, it table.Item, was trip.Trip) error {
+			return step(ctx, s, it, was, trip.Status(args[2]), *who)
+		})
+	})
+	return cmd
+}
+
+func step(ctx context.Context, s trip.Store, it table.Item, was trip.Trip, to trip.Status, who string) (err error) {
+	if to == trip.Assigned {
+		one, err := findDriver(ctx, s.Tenant, who)
+		if err == nil {
+			_, err = s.Accept(ctx, it, one.ID)
+		}
+		return err
+	}
+	if was.DriverID == nil {
+		return errors.New("the trip has no driver yet; move it to ASSIGNED first")
+	}
+	switch to {
+	case trip.DriverArrived:
+		_, err = s.Arrive(ctx, it, *was.DriverID)
+	case trip.InProgress:
+		_, err = s.Start(ctx, it, *was.DriverID)
+	default:
+		_, err = s.Complete(ctx, it, *was.DriverID, trip.Measured{})
+	}
+	return err
+}

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"context"
+	"regexp"
+	"strings"
+	"testing"
+
+	"svc/pkg/data/counter"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/tenant"
+	"svc/pkg/local/folder"
+
+	"github.com/shopspring/decimal"
+)
+
+// A damaged total is reported with exit code 1, and a rebuild corrects it. The
+// demo's own data has no errors.
+func TestVerifyAndRebuild(t *testing.T) {
+	w := start(t)
+	out, errs, code := w.run("verify")
+	if code != 0 || !regexp.MustCompile(`^No differences. Compared: [1-9]\d+ counters, [1-9]\d* customers, [1-9]\d* drivers, `+
+		`[1-9]\d* posts, [1-9]\d+ rank rows, [1-9]\d+ search rows, [1-9]\d* trips, [1-9]\d* wallets\.\n$`).MatchString(out) {
+		t.Fatalf("verify of the demo: %d %s %s", code, out, errs)
+	}
+	running, err := folder.Find(t.Context(), w.data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := table.Open(context.Background(), table.Options{Table: running.Table, Endpoint: running.Endpoint})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := tenant.Store{DB: db}.BySlug(t.Context(), "metro")
+	if err != nil {
+		t.Fatal(err)
+	}
+	changes := counter.Changes{}
+	changes.Add(counter.Customers, "count", decimal.NewFromInt(13625-1280))
+	tx := db.Tenant(n.ID).Write()
+	changes.Write(tx, db.Tenant(n.ID), 0)
+	if err := tx.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	out, errs, code = w.run("verify", "metro")
+	if code != 1 || !strings.Contains(out, "TOTALS#CUSTOMERS TOTAL count") || !strings.Contains(errs, "svc rebuild") {
+		t.Errorf("verify of damage: %d %s %s", code, out, errs)
+	}
+	if out := w.ok("rebuild", "metro"); !strings.Contains(out, "sums and rows") {
+		t.Errorf("rebuild: %s", out)
+	}
+	if out, errs, code := w.run("verify", "metro"); code != 0 {
+		t.Errorf("verify after the rebuild: %d %s %s", code, out, errs)
+	}
+}

@@ -1,0 +1,30 @@
+package main
+
+import (
+	"runtime"
+	"runtime/debug"
+)
+
+// version returns the source version of svc: the commit and its time, as Go
+// recorded them, and the Go release.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown, " + runtime.Version()
+	}
+	set := map[string]string{}
+	for _, s := range info.Settings {
+		set[s.Key] = s.Value
+	}
+	out := info.Main.Version // a tag, or a version derived from the commit
+	if out == "" {
+		out = "(devel)"
+	}
+	if commit := set["vcs.revision"]; commit != "" {
+		out += ", commit " + commit[:min(len(commit), 12)] + " of " + set["vcs.time"]
+	}
+	if set["vcs.modified"] == "true" {
+		out += ", changed since"
+	}
+	return out + ", " + info.GoVersion
+}

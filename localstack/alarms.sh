@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# Walks the runbook of the dead letters, docs/operations/alarms.md, on LocalStack: a record that settlement cannot do
+# becomes an object in S3 and a message; svc lists, replays and drops it. Then keys, sums, and the drill's end.
+# The environment names LocalStack and the stack. docs/operations/walked.md says what LocalStack cannot walk.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+svc=${SVC:-.cache/localstack/svc}
+export AWS_DEFAULT_REGION=$AWS_REGION AWS_PAGER=
+step() { echo "== $*" >&2; }
+physical() {
+  aws cloudformation describe-stack-resource --stack-name svc --logical-resource-id "$1" \
+    --query StackResourceDetail.PhysicalResourceId --output text
+}
+until_true() { # SECONDS COMMAND…
+  local end=$((SECONDS + $1))
+  shift
+  until "$@"; do
+    [ $SECONDS -lt $end ] || { echo "not within the time: $*" >&2; return 1; }
+    sleep 2
+  done
+}
+objects() { aws s3api list-objects-v2 --bucket "$bucket" --query 'length(Contents || `[]`)' --output text; }
+listed() {
+  local letters
+  letters=$("$svc" dlq list settlement --json)
+  jq -c '.[]' <<<"$letters" >&2
+  jq -e 'length > 0' >/dev/null <<<"$letters"
+}
+emptied() { "$svc" dlq replay settlement && [ "$(objects)" = 0 ]; }
+keys() { "$svc" keys list --json | jq -c '[.[] | select(.state != "revoked") | .kid]'; }
+# The stream functions may still be at work on what was tested before.
+sums() { "$svc" rebuild --yes && "$svc" verify; }
+
+bucket=$(physical LostRecords)
+mapping=$(physical SettlementFunctionStream)
+step "dead letters: settlement gives up after one attempt, in place of two hours"
+aws lambda update-event-source-mapping --uuid "$mapping" --maximum-retry-attempts 1 >/dev/null
+until_true 120 bash -c "[ \"\$(aws lambda get-event-source-mapping --uuid $mapping --query State --output text)\" = Enabled ]"
+key='{"pk": {"S": "T#ten_walk#TRIP#trp_walk"}, "sk": {"S": "TRIP"}}'
+aws dynamodb put-item --table-name "$TABLE_NAME" \
+  --item "$(jq -c '. + {type: {S: "trip"}, status: {S: "COMPLETED"}}' <<<"$key")"
+until_true 900 listed
+[ "$(objects)" -gt 0 ]
+
+step "the cause is mended: the item goes, and a replay drops the letter and its object"
+aws dynamodb delete-item --table-name "$TABLE_NAME" --key "$key"
+until_true 300 emptied # nobody receives a listed letter for half a minute
+
+step "keys"
+"$svc" keys rotate
+"$svc" keys list
+
+step "the drill of ops/restore, steps 2, 5 and 6, on the table as it is"
+aws dynamodb update-time-to-live --table-name "$TABLE_NAME" \
+  --time-to-live-specification Enabled=true,AttributeName=expiresAt >/dev/null 2>&1 || true # it may be on
+aws dynamodb update-continuous-backups --table-name "$TABLE_NAME" \
+  --point-in-time-recovery-specification PointInTimeRecoveryEnabled=true >/dev/null
+old=$(keys)
+"$svc" restore finish --yes
+jq -en --argjson old "$old" --argjson new "$(keys)" '($new | length > 0) and ($old - $new == $old)' >/dev/null ||
+  { echo "restore finish left a signing key, or made none" >&2; exit 1; }
+until_true 600 sums
+echo "walked dead letters, keys, wrong sums and the end of the drill"

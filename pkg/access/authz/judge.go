@@ -1,0 +1,100 @@
+package authz
+
+import (
+	"slices"
+	"time"
+
+	"svc/pkg/access/signing"
+	"svc/pkg/base/fault"
+	"svc/pkg/data/table"
+)
+
+// State is the current state of the actor and the tenant, as the checks read
+// it.
+type State struct {
+	Actor       table.Item // the membership, customer or driver
+	Permissions []string   // of an operator
+	Taxi        bool
+	Delivery    bool
+	Currency    string
+	Flags       table.Item // the copy of the tenant's flags that this request read
+	ReadShards  int
+	WriteShards int
+}
+
+// State decodes the state of the actor and the tenant.
+func (l Live) State() State {
+	return State{
+		Actor: l.Actor, Permissions: l.Actor.Strings("permissions"),
+		Flags: l.Flags, Taxi: l.Flags.Flag(Taxi), Delivery: l.Flags.Flag(Delivery), Currency: l.Flags.Text("currency"),
+		ReadShards:  max(1, int(l.Flags.Int("readShards"))),
+		WriteShards: max(1, int(l.Flags.Int("writeShards"))),
+	}
+}
+
+// Judge runs checks 2 to 6 of the specification ("What the service does", 3) in
+// that order. The first check that fails decides the error. Check 1 is the
+// verification of the token's signature.
+func Judge(policy Policy, c signing.Access, live Live, now time.Time) error {
+	if !live.valid(c, now) {
+		return fault.Unauthorized("The token is no longer valid.", true)
+	}
+	scope, admitted := policy.Scopes[Audience(c.Audience)]
+	if !admitted {
+		return fault.InsufficientScope(policy.AnyScope())
+	}
+	if scope != "" && !slices.Contains(live.Scopes(c), scope) {
+		return fault.InsufficientScope(scope)
+	}
+	state := live.State()
+	if Audience(c.Audience) == Dashboard && policy.Permission != "" &&
+		!slices.Contains(state.Permissions, policy.Permission) {
+		return fault.Forbidden(policy.Permission)
+	}
+	if (policy.Feature == Taxi && !state.Taxi) || (policy.Feature == Delivery && !state.Delivery) {
+		return fault.FeatureDisabled(policy.Feature)
+	}
+	return nil
+}
+
+// valid is check 2. The token is recorded and not revoked. The grant's epoch
+// and the actor's since equal those at the token's issue. The actor, the tenant
+// and the client exist and are enabled.
+//
+// The record must have the same client and actor as the claims: a stolen
+// signing key is then not enough to act as someone else. The audience needs no
+// comparison, because the actor is read under it.
+func (l Live) valid(c signing.Access, now time.Time) bool {
+	return l.Token.Live(now) && !l.Token.Flag("revoked") &&
+		l.Token.Text("client") == c.ClientID && l.Token.Text("actor") == c.Subject &&
+		l.Grant.Found() && l.Token.Int("epoch") == l.Grant.Int("epoch") &&
+		l.Actor.Found() && !l.Actor.Flag("disabled") && l.Token.Text("since") == l.Actor.Text("since") &&
+		l.Flags.Found() && !l.Flags.Flag("disabled") &&
+		l.Client.Live(now) && !l.Client.Flag("disabled") && l.registers("audiences", c.Audience)
+}
+
+// registers reports whether the client still registers a scope or an audience.
+// Its state has these attributes only if the client changed them after its
+// registration.
+func (l Live) registers(attribute, word string) bool {
+	return !l.Client.Has(attribute) || slices.Contains(Split(l.Client.Text(attribute)), word)
+}
+
+// Scopes returns the token's scopes that the client still registers.
+func (l Live) Scopes(c signing.Access) []string {
+	if !l.Client.Has("scopes") {
+		return c.Scopes
+	}
+	return slices.DeleteFunc(slices.Clone(c.Scopes), func(scope string) bool { return !l.registers("scopes", scope) })
+}
+
+// AnyScope returns the scope that the error names when the token's audience has
+// no access to the endpoint.
+func (p Policy) AnyScope() string {
+	for _, audience := range Audiences {
+		if scope := p.Scopes[audience]; scope != "" {
+			return scope
+		}
+	}
+	return ""
+}

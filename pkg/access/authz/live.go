@@ -1,0 +1,84 @@
+package authz
+
+import (
+	"strconv"
+
+	"svc/pkg/access/signing"
+	"svc/pkg/base/ids"
+	"svc/pkg/data/table"
+)
+
+// Copies is how many times a tenant's flags and a client's state are stored, to
+// avoid a hot key. Every request reads one copy. One transaction writes all
+// copies.
+const Copies = 16
+
+// Live holds the five items that the checks of a token read. If an item does
+// not exist, its Found is false.
+type Live struct {
+	// Token is the access token's audit record: revoked (bool), epoch, client,
+	// actor, family, since (copied from the actor at issue).
+	Token table.Item
+	// Grant is the actor's grant to the client: epoch.
+	Grant table.Item
+	// Actor is an operator's membership, or a rider's or driver's record. A
+	// membership has permissions (set), disabled, and since (its creation or
+	// the last change of the password). A record has disabled and since (the
+	// last change of the password). A token with a different since is not
+	// valid.
+	Actor table.Item
+	// Flags are the tenant's flags: disabled, taxiEnabled, deliveryEnabled,
+	// currency, priced (amounts in that currency exist), readShards,
+	// writeShards.
+	Flags table.Item
+	// Client is the client's state: disabled; and, if the client changed them,
+	// its scopes and audiences (texts separated by blanks).
+	Client table.Item
+}
+
+// TokenKey returns the key of an access token's audit record.
+func TokenKey(t table.Tenant, jti string) table.Key { return t.Key("TOKEN", "TOKEN", jti) }
+
+// GrantKey returns the key of an actor's grant to a client.
+func GrantKey(t table.Tenant, client, actor string) table.Key {
+	return t.Key("GRANT", "GRANT", client, actor)
+}
+
+// ActorKey returns the key of the actor: an operator's membership, a rider's or
+// a driver's record.
+func ActorKey(t table.Tenant, audience Audience, actor string) table.Key {
+	switch audience {
+	case Dashboard:
+		return t.Key("MEMBERSHIP", "PERSON", actor)
+	case Rider:
+		return t.Key("CUSTOMER", "CUSTOMER", actor)
+	default:
+		return t.Key("DRIVER", "DRIVER", actor)
+	}
+}
+
+// FlagsKey returns the key of copy n of the tenant's flags.
+func FlagsKey(t table.Tenant, n int) table.Key {
+	return t.Key("FLAGS", "FLAGS", strconv.Itoa(n))
+}
+
+// ClientKey returns the key of copy n of a client's state. p covers CLIENT.
+func ClientKey(p table.Platform, client string, n int) table.Key {
+	return p.Key("STATE", "CLIENT", client, strconv.Itoa(n))
+}
+
+// LiveKeys returns the keys of the items in Live. The same token always reads
+// the same copies.
+func LiveKeys(t table.Tenant, p table.Platform, c signing.Access) []table.Key {
+	n := ids.Pick(c.ID, Copies)
+	return []table.Key{
+		TokenKey(t, c.ID), GrantKey(t, c.ClientID, c.Subject),
+		ActorKey(t, Audience(c.Audience), c.Subject), FlagsKey(t, n), ClientKey(p, c.ClientID, n),
+	}
+}
+
+// LiveFrom builds a Live from the first items of a batch whose keys began with
+// LiveKeys.
+func LiveFrom(batch []table.Item) Live {
+	return Live{Token: batch[0], Grant: batch[1], Actor: batch[2], Flags: batch[3], Client: batch[4]}
+}

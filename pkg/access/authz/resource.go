@@ -1,0 +1,99 @@
+package authz
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// API is the protected resource that a token is for if its request named none.
+const API = "/api/v1"
+
+// Resource is a protected resource (RFC 8707, RFC 9728). An address of the MCP
+// server determines who the token acts as: the audience and, for riders and
+// drivers, the tenant.
+type Resource struct {
+	Path     string   // after the service's address: "/api/v1", "/mcp/rider/metro"
+	Audience Audience // "" for the API, which serves all audiences
+	Tenant   string   // slug; "" for the API and for operators
+}
+
+var agents = regexp.MustCompile(`^/mcp(?:/(rider|driver)/([a-z0-9][a-z0-9-]{0,39}))?$`)
+
+// ParseResource returns the resource with the path. It does not look up the
+// tenant.
+func ParseResource(path string) (Resource, bool) {
+	if path == API {
+		return Resource{Path: path}, true
+	}
+	m := agents.FindStringSubmatch(path)
+	if m == nil {
+		return Resource{}, false
+	}
+	r := Resource{Path: path, Audience: Audience(m[1]), Tenant: m[2]}
+	if r.Audience == "" {
+		r.Audience = Dashboard
+	}
+	return r, true
+}
+
+// MCP reports whether the resource is an address of the MCP server.
+func (r Resource) MCP() bool { return r.Audience != "" }
+
+// What a tenant lets agents do, as the member agentActions of its flags.
+const (
+	AgentsOff     = "off"     // nothing
+	AgentsRead    = "read"    // only read
+	AgentsConfirm = "confirm" // everything; what moves people or money needs a person's agreement
+	AgentsAll     = "all"     // everything
+)
+
+// AgentActions is the flag's name.
+const AgentActions = "agentActions"
+
+// Metadata returns the address of the resource's metadata (RFC 9728 section 3.1).
+func (r Resource) Metadata(baseURL string) string {
+	const document = "/.well-known/oauth-protected-resource"
+	if !r.MCP() {
+		return baseURL + document
+	}
+	return baseURL + document + r.Path
+}
+
+// Scopes returns the scopes of the resource's audience, without those of
+// OpenID Connect.
+func (r Resource) Scopes() []string {
+	var out []string
+	for _, scope := range Scopes(r.Audience) {
+		if strings.ContainsAny(scope, ".:") {
+			out = append(out, scope)
+		}
+	}
+	return out
+}
+
+// Resources returns the paths as a token's record has them: "" for the API
+// alone.
+func Resources(paths []string) string {
+	slices.Sort(paths)
+	paths = slices.Compact(paths)
+	if slices.Equal(paths, []string{API}) {
+		return ""
+	}
+	return strings.Join(paths, " ")
+}
+
+// For reports whether the token was issued for the resource. A record without
+// resources is of a token for the API.
+func (l Live) For(resource string) bool {
+	given := l.Token.Text("resource")
+	if given == "" {
+		return resource == API
+	}
+	for path := range strings.FieldsSeq(given) {
+		if path == resource {
+			return true
+		}
+	}
+	return false
+}

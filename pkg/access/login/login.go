@@ -1,0 +1,167 @@
+package login
+
+import (
+	"context"
+	"fmt"
+
+	"svc/pkg/access/authz"
+	"svc/pkg/base/email"
+	"svc/pkg/base/fault"
+	"svc/pkg/base/timestamp"
+	"svc/pkg/data/audit"
+	"svc/pkg/data/table"
+)
+
+// Login is the data of an account that sign-in needs.
+type Login struct {
+	Actor    string // usr_…, cus_… or drv_…
+	Hash     string // argon2id, PHC; "" if no password is set yet
+	Since    string // when the password was last set, "" for never; earlier sessions are invalid
+	Disabled bool
+}
+
+// ErrTaken reports that another account of the same tenant and audience has the
+// mail address.
+var ErrTaken = fault.InvalidState("Another account has this mail address.")
+
+// Key returns the key of an account's row. It folds the address.
+func Key(t table.Tenant, audience authz.Audience, address string) table.Key {
+	return t.Key("LOGIN", "LOGIN", string(audience), email.Fold(address))
+}
+
+// Find reads the account of a mail address. It returns fault.NotFound if there
+// is none.
+func Find(ctx context.Context, t table.Tenant, audience authz.Audience, address string) (Login, error) {
+	if !email.Valid(email.Fold(address)) {
+		return Login{}, fault.NotFound()
+	}
+	it, err := t.Get(ctx, Key(t, audience, address))
+	if err != nil {
+		return Login{}, fmt.Errorf("login: %w", err)
+	}
+	if !it.Found() {
+		return Login{}, fault.NotFound()
+	}
+	return FromItem(it), nil
+}
+
+// FromItem decodes a row. It also accepts an operator's EMAIL row.
+func FromItem(it table.Item) Login {
+	return Login{Actor: it.Text("actor"), Hash: it.Text("password"), Since: it.Text("passwordAt"),
+		Disabled: it.Flag("disabled")}
+}
+
+// Create adds the row of a new account to the transaction. If the row exists,
+// the transaction fails with ErrTaken. Hash may be "".
+func Create(tx *table.Tx, t table.Tenant, audience authz.Audience, address, actor, hash string, by audit.By) {
+	Put(tx, Key(t, audience, address), "login", Login{Actor: actor, Hash: hash, Since: timestamp.Format(by.At)}, ErrTaken)
+}
+
+// Account is a new account of a rider or driver.
+type Account struct {
+	Audience authz.Audience
+	Address  string
+	Actor    string
+	Hash     string // of the password; "" if none is set yet
+}
+
+// Add writes a new account in one transaction: the actor's record, the sign-in
+// row and an audit entry with the record. It returns ErrTaken if another
+// account has the address.
+func (a Account) Add(
+	ctx context.Context, t table.Tenant, by audit.By, record table.Item, what string, shown any,
+) error {
+	return table.Retry(ctx, func(ctx context.Context) error {
+		tx := t.Write()
+		tx.Create(record)
+		Create(tx, t, a.Audience, a.Address, a.Actor, a.Hash, by)
+		audit.Append(tx, t, by, what, a.Actor, nil, shown)
+		return tx.Commit(ctx)
+	})
+}
+
+// Put adds a row to the transaction. If a row with that key exists, the
+// transaction fails with the error errTaken.
+func Put(tx *table.Tx, key table.Key, kind string, l Login, errTaken error) {
+	attrs := map[string]any{"actor": l.Actor, "disabled": l.Disabled}
+	if l.Hash != "" {
+		attrs["password"], attrs["passwordAt"] = l.Hash, l.Since
+	}
+	tx.Create(table.Item{Key: key, Type: kind, Attrs: attrs}).Else(errTaken)
+}
+
+// Move changes an account's mail address in the transaction that changes its
+// record. If the password changed after was was read, the transaction fails
+// with table.ErrConflict: the new row must carry the current password.
+func Move(tx *table.Tx, t table.Tenant, audience authz.Audience, was Login, from, to string) {
+	if Key(t, audience, from) == Key(t, audience, to) {
+		return
+	}
+	gone := tx.Delete(Key(t, audience, from)).If("'actor' = ?", was.Actor).Else(table.ErrConflict)
+	if was.Hash == "" {
+		gone.If("attribute_not_exists('password')")
+	} else {
+		gone.If("'password' = ?", was.Hash)
+	}
+	Put(tx, Key(t, audience, to), "login", was, ErrTaken)
+}
+
+// State is the part of an account's record that the sign-in row duplicates.
+type State struct {
+	Address  string
+	Disabled bool
+}
+
+// Follow applies a change of the account's record to the sign-in row, in the
+// same transaction. It adds at most one operation per row.
+func Follow(
+	ctx context.Context, tx *table.Tx, t table.Tenant, audience authz.Audience, actor string, was, now State,
+) error {
+	from := Key(t, audience, was.Address)
+	if from == Key(t, audience, now.Address) {
+		if was.Disabled != now.Disabled {
+			Disable(tx, from, actor, now.Disabled)
+		}
+		return nil
+	}
+	l, err := Find(ctx, t, audience, was.Address)
+	if err != nil {
+		return err
+	}
+	l.Disabled = now.Disabled
+	Move(tx, t, audience, l, was.Address, now.Address)
+	return nil
+}
+
+// Disable sets whether the account is disabled for sign-in, in the caller's
+// transaction.
+func Disable(tx *table.Tx, key table.Key, actor string, disabled bool) {
+	tx.Update(key, table.Change{Set: map[string]any{"disabled": disabled}}).
+		If("'actor' = ?", actor).Else(table.ErrConflict)
+}
+
+// EndTokens invalidates every token of the actor in the tenant, in the caller's
+// transaction. It sets the attribute since of the actor's record. A token
+// contains the value of this attribute at its issue, and is invalid when the
+// record has another value.
+func EndTokens(tx *table.Tx, t table.Tenant, audience authz.Audience, actor string, by audit.By) {
+	tx.Update(authz.ActorKey(t, audience, actor),
+		table.Change{Set: map[string]any{"since": timestamp.Format(by.At)}, Add: map[string]any{"version": 1}}).
+		If("attribute_exists(pk)").Else(table.ErrConflict)
+}
+
+// EndSessions ends every session of the account under key (Key, or a person's
+// key) and voids its one-time links and known browsers, in the caller's
+// transaction. The password stays.
+func EndSessions(tx *table.Tx, key table.Key, actor string, by audit.By) {
+	tx.Update(key, table.Change{Set: map[string]any{"passwordAt": timestamp.Format(by.At)}}).
+		If("'actor' = ?", actor).Else(fault.NotFound())
+}
+
+// SetPassword sets the password hash of the account under key (Key, or a
+// person's key) in the caller's transaction. If the account no longer belongs
+// to the actor, the transaction fails with fault.NotFound.
+func SetPassword(tx *table.Tx, key table.Key, actor, hash string, by audit.By) {
+	tx.Update(key, table.Change{Set: map[string]any{"password": hash, "passwordAt": timestamp.Format(by.At)}}).
+		If("'actor' = ?", actor).Else(fault.NotFound())
+}

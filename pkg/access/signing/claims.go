@@ -1,0 +1,33 @@
+package signing
+
+import (
+	"errors"
+	"time"
+)
+
+// Access holds the claims of an access token (RFC 9068). Times are whole
+// seconds. The cache of verified tokens shares Scopes: never modify them.
+type Access struct {
+	Issuer   string
+	Subject  string // the actor's id: usr_…, cus_… or drv_…
+	Audience string // "dashboard", "rider" or "driver"
+	ClientID string
+	TenantID string
+	Scopes   []string
+	ID       string // jti, the id of the audit record
+	IssuedAt time.Time
+	Expires  time.Time
+}
+
+// The algorithms of our keys (RFC 7518 section 3.1).
+const (
+	ES256 = "ES256" // access tokens, and id_tokens of clients that ask for it
+	RS256 = "RS256" // id_tokens
+)
+
+// Algorithms lists the supported algorithms.
+var Algorithms = []string{ES256, RS256}
+
+// ErrToken reports a token that is not a valid access token of this service. It
+// covers form, signature, algorithm, typ, issuer and expiry.
+var ErrToken = errors.New("not a valid access token")

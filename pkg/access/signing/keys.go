@@ -1,0 +1,264 @@
+package signing
+
+import (
+	"context"
+	"crypto"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"svc/pkg/base/fault"
+	"svc/pkg/data/table"
+)
+
+// Durations in a key's life.
+const (
+	Lead    = 15 * time.Minute    // between publishing a key and signing with it
+	Period  = 30 * 24 * time.Hour // how long a key signs
+	Life    = time.Hour           // the longest lifetime of a token
+	Reread  = 5 * time.Minute     // the maximum age of the key set in memory
+	margin  = 15 * time.Minute    // for clock skew
+	unknown = 10 * time.Second    // minimum time between rereads caused by an unknown kid
+	keep    = 90 * 24 * time.Hour // how long a revoked key stays listed
+)
+
+// Options configures Keys.
+type Options struct {
+	// Issuer is the iss of valid access tokens.
+	Issuer string
+	// Sealer seals and opens private keys; nil for a process that only verifies.
+	Sealer Sealer
+	// Now is the clock; nil is time.Now.
+	Now func() time.Time
+}
+
+// Keys are the signing keys in the table. Their methods are safe for concurrent
+// use.
+type Keys struct {
+	options Options
+	p       table.Platform
+
+	mu    sync.Mutex // held while the key set is read
+	tried time.Time  // time of the last reread caused by an unknown kid
+
+	setMu   sync.RWMutex // guards current
+	current *set
+}
+
+// Open returns the keys of the table. It reads nothing yet.
+func Open(db *table.DB, o Options) *Keys {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return &Keys{options: o, p: db.Platform("KEYS")}
+}
+
+// set is a snapshot of all published keys.
+type set struct {
+	read      time.Time
+	entries   map[string]*entry
+	published []byte // the body of jwks.json
+}
+
+// entry is one published key with its cache of verified tokens. Revoking the
+// key drops the cache too.
+type entry struct {
+	record
+	public crypto.PublicKey
+	tokens tokens
+
+	mu      sync.Mutex
+	private crypto.Signer // nil until opened
+}
+
+// usable returns a key set that is at most Reread old. The read that refreshes
+// it is not metered as part of the request.
+func (k *Keys) usable(ctx context.Context) (*set, error) {
+	s := k.snapshot()
+	if s != nil && k.options.Now().Sub(s.read) < Reread {
+		return s, nil
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if s := k.snapshot(); s != nil && k.options.Now().Sub(s.read) < Reread {
+		return s, nil
+	}
+	return k.reread(ctx)
+}
+
+func (k *Keys) snapshot() *set {
+	k.setMu.RLock()
+	defer k.setMu.RUnlock()
+	return k.current
+}
+
+// named returns the key with that kid. For an unknown kid it rereads the set,
+// at most once in the duration unknown. So made-up kids cause no load.
+func (k *Keys) named(ctx context.Context, kid string) (*entry, error) {
+	s, err := k.usable(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if e := s.entries[kid]; e != nil {
+		return e, nil
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	now := k.options.Now()
+	if s = k.snapshot(); s.entries[kid] == nil && now.Sub(k.tried) >= unknown {
+		k.tried = now
+		if s, err = k.reread(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if e := s.entries[kid]; e != nil {
+		return e, nil
+	}
+	return nil, fmt.Errorf("%w: unknown key", ErrToken)
+}
+
+const patience = 5 * time.Second
+
+// reread reads the set. The caller holds k.mu. The end of the request does not
+// cancel it, because other requests wait for it.
+func (k *Keys) reread(ctx context.Context) (*set, error) {
+	ctx, cancel := context.WithTimeout(detached{ctx}, patience)
+	defer cancel()
+	records, _, err := k.records(ctx)
+	if err != nil {
+		return nil, err
+	}
+	was := k.snapshot()
+	s := &set{read: k.options.Now(), entries: map[string]*entry{}}
+	for _, r := range records {
+		if r.RevokedAt != nil {
+			continue
+		}
+		if was != nil && was.entries[r.KID] != nil && string(was.entries[r.KID].Public) == string(r.Public) {
+			s.entries[r.KID] = was.entries[r.KID]
+			continue
+		}
+		e := &entry{record: r}
+		if e.public, err = parsePublic(r.Public); err != nil {
+			return nil, err
+		}
+		s.entries[r.KID] = e
+	}
+	if s.published, err = published(records); err != nil {
+		return nil, err
+	}
+	k.setMu.Lock()
+	k.current = s
+	k.setMu.Unlock()
+	return s, nil
+}
+
+// detached is a context without the cancellation, deadline and values of its
+// parent.
+type detached struct{ context.Context }
+
+func (detached) Deadline() (time.Time, bool) { return time.Time{}, false }
+func (detached) Done() <-chan struct{}       { return nil }
+func (detached) Err() error                  { return nil }
+func (detached) Value(any) any               { return nil }
+
+// KeySet returns the published key set (RFC 7517), the body of jwks.json. It
+// holds every key that signs, that will sign, or that has unexpired tokens.
+func (k *Keys) KeySet(ctx context.Context) ([]byte, error) {
+	s, err := k.usable(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return s.published, nil
+}
+
+// signer returns the key that signs now, and its private half.
+func (k *Keys) signer(ctx context.Context, alg string) (*entry, crypto.Signer, error) {
+	s, err := k.usable(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	e := s.signer(alg, k.options.Now())
+	if e == nil {
+		return nil, nil, fmt.Errorf("no %s key signs; rotate the keys", alg)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.private == nil {
+		if k.options.Sealer == nil {
+			return nil, nil, fmt.Errorf("this process cannot open signing keys")
+		}
+		plain, err := k.options.Sealer.Open(ctx, e.KID, e.Sealed)
+		if err != nil { // the key service is down or denies access: nothing was signed
+			return nil, nil, fault.Unavailable(fmt.Errorf("key %s: %w", e.KID, err))
+		}
+		if e.private, err = parsePrivate(plain, e.public); err != nil {
+			return nil, nil, fmt.Errorf("key %s: %w", e.KID, err)
+		}
+	}
+	return e, e.private, nil
+}
+
+// Ready reads the keys from the table, and has the key service open the one
+// that signs. failed is the dependency that failed, "table" or "keys"; it is ""
+// if both work.
+func (k *Keys) Ready(ctx context.Context) (failed string, err error) {
+	records, _, err := k.records(ctx)
+	if err != nil {
+		return "table", err
+	}
+	i := signing(records, ES256, k.options.Now())
+	if i < 0 || k.options.Sealer == nil {
+		return "keys", fmt.Errorf("no %s key that this process can open", ES256)
+	}
+	if _, err := k.options.Sealer.Open(ctx, records[i].KID, records[i].Sealed); err != nil {
+		return "keys", fmt.Errorf("key %s: %w", records[i].KID, err)
+	}
+	return "", nil
+}
+
+func (s *set) signer(alg string, now time.Time) *entry {
+	var records []record
+	for _, e := range s.entries {
+		records = append(records, e.record)
+	}
+	i := signing(records, alg, now)
+	if i < 0 {
+		return nil
+	}
+	return s.entries[records[i].KID]
+}
+
+// signing returns the index of the key that signs at now, -1 if there is none.
+// This is the key whose signing time began last. If no key has begun because
+// the others were revoked, it is the key that was published first.
+func signing(records []record, alg string, now time.Time) int {
+	best := -1
+	for i, r := range records {
+		if r.Alg != alg || r.RevokedAt != nil {
+			continue
+		}
+		if best < 0 || r.before(records[best], now) {
+			best = i
+		}
+	}
+	return best
+}
+
+// before reports whether r is preferred over other for signing at now.
+func (r record) before(other record, now time.Time) bool {
+	begun, otherBegun := !r.SignsFrom.After(now), !other.SignsFrom.After(now)
+	if begun != otherBegun {
+		return begun
+	}
+	if begun {
+		return r.SignsFrom.After(other.SignsFrom) || (r.SignsFrom.Equal(other.SignsFrom) && r.KID > other.KID)
+	}
+	return r.PublishedAt.Before(other.PublishedAt)
+}
+
+func sorted(records []record) []record {
+	slices.SortFunc(records, func(a, b record) int { return a.SignsFrom.Compare(b.SignsFrom) })
+	return records
+}

@@ -1,0 +1,150 @@
+package agents
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"io"
+	"net"
+	"net/url"
+	"os/exec"
+	"testing"
+	"time"
+
+	"svc/pkg/app/apptest"
+	"svc/pkg/local/testkit"
+	"svc/pkg/oauth/flow"
+)
+
+// task is what a client's program is told: the address, and how it is known to
+// the authorization server.
+type task struct {
+	URL          string `json:"url"`
+	Redirect     string `json:"redirect"`
+	Port         int    `json:"port"`     // of a client that listens for the redirect
+	Mode         string `json:"mode"`     // "legacy", or "" to negotiate
+	ClientID     string `json:"clientId"` // of a client that registered before
+	ClientSecret string `json:"clientSecret"`
+	Document     string `json:"document"` // address of the metadata document
+	Key          string `json:"key"`      // private key of the document, PEM; "" for none
+}
+
+// agent is a client's program in a conversation with the test. The test is the
+// person: her browser, and her answers to questions.
+type agent struct {
+	t       *testing.T
+	in      *json.Encoder
+	out     *bufio.Scanner
+	log     *bytes.Buffer
+	stop    func()
+	person  *flow.Browser
+	asked   []string // questions that the person agreed to
+	session struct{ Refresh, Access, ClientID string }
+}
+
+// answer is a tool's result or the list of tools.
+type answer struct {
+	Tools             []string
+	StructuredContent json.RawMessage
+	Content           []struct{ Text string }
+	IsError           bool
+	failed            string // the call did not end with a result
+}
+
+type message struct {
+	Open   string
+	Ask    string
+	Ready  *struct{ Refresh, Access, ClientID string }
+	Result *answer
+	Failed string
+}
+
+// connect starts the program and lets the actor sign in.
+func connect(t *testing.T, s *apptest.Service, command []string, what task, who apptest.Actor) *agent {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), command[0], command[1:]...)
+	cmd.WaitDelay = 10 * time.Second
+	a := &agent{t: t, log: &bytes.Buffer{}, person: flow.NewBrowser(flow.Options{BaseURL: s.URL, Tenant: who.Tenant,
+		Audience: string(who.Audience), Email: who.Email, Password: apptest.Password})}
+	cmd.Stderr = a.log
+	in, err := cmd.StdinPipe()
+	testkit.Must(t, err)
+	out, err := cmd.StdoutPipe()
+	testkit.Must(t, err)
+	testkit.Must(t, cmd.Start())
+	a.in, a.out = json.NewEncoder(in), bufio.NewScanner(out)
+	a.out.Buffer(nil, 1<<20)
+	a.stop = func() {
+		_ = in.Close()
+		_, _ = io.Copy(io.Discard, out)
+		_ = cmd.Wait()
+	}
+	testkit.Must(t, a.in.Encode(what))
+	for m := a.read(); ; m = a.read() {
+		if m.Ready != nil {
+			a.session = *m.Ready
+			return a
+		}
+		if m.Open == "" {
+			a.stop()
+			t.Fatalf("the client did not connect: %s\n%s", m.Failed, a.log)
+		}
+		testkit.Must(t, a.in.Encode(map[string]string{"sent": a.visit(m.Open)}))
+	}
+}
+
+func (a *agent) read() (m message) {
+	a.t.Helper()
+	if !a.out.Scan() {
+		a.stop()
+		a.t.Fatalf("the client ended early: %v\n%s", a.out.Err(), a.log)
+	}
+	testkit.Must(a.t, json.Unmarshal(a.out.Bytes(), &m))
+	return m
+}
+
+// visit opens the address as the person and returns where her browser was sent.
+func (a *agent) visit(address string) string {
+	a.t.Helper()
+	u, err := url.Parse(address)
+	testkit.Must(a.t, err)
+	sent, err := a.person.Authorize(a.t.Context(), u.Query())
+	testkit.Must(a.t, err)
+	return u.Query().Get("redirect_uri") + "?" + sent.Encode()
+}
+
+func (a *agent) do(request map[string]any) answer {
+	a.t.Helper()
+	testkit.Must(a.t, a.in.Encode(request))
+	for m := a.read(); ; m = a.read() {
+		switch {
+		case m.Ask != "":
+			a.asked = append(a.asked, m.Ask)
+			testkit.Must(a.t, a.in.Encode(map[string]bool{"agree": true}))
+		case m.Result != nil:
+			return *m.Result
+		default:
+			return answer{failed: m.Failed}
+		}
+	}
+}
+
+// tools lists the tools.
+func (a *agent) tools() []string {
+	a.t.Helper()
+	return a.do(map[string]any{"method": "tools/list"}).Tools
+}
+
+func (a *agent) call(tool string, arguments map[string]any) answer {
+	a.t.Helper()
+	return a.do(map[string]any{"method": "tools/call", "name": tool, "arguments": arguments})
+}
+
+// freePort returns a port of this machine on which nobody listens.
+func freePort(t *testing.T) int {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	testkit.Must(t, err)
+	defer func() { _ = l.Close() }()
+	return l.Addr().(*net.TCPAddr).Port
+}

@@ -1,0 +1,6 @@
+// Package agents runs third-party MCP clients against the complete service:
+// @modelcontextprotocol/client, the inspector's command line and the
+// conformance suite of npm, mcp and fastmcp of PyPI. Each is given the address
+// of the server and nothing else, except the conformance suite, which gets a
+// token.
+package agents

@@ -1,0 +1,79 @@
+package agents
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"svc/pkg/app"
+	"svc/pkg/app/apptest"
+	"svc/pkg/local/testkit"
+)
+
+// TestEveryResultIsOfItsSchema calls every tool of every audience. The client
+// validates structured content against the tool's output schema, and throws.
+func TestEveryResultIsOfItsSchema(t *testing.T) {
+	testkit.Long(t)
+	s := apptest.New(t)
+	command, redirect := []string{node(t), "client.mjs"}, "http://127.0.0.1:9/cb"
+	join := func(path string, who apptest.Actor) *agent {
+		a := connect(t, s, command, task{URL: s.URL + path, Redirect: redirect}, who)
+		t.Cleanup(a.stop)
+		return a
+	}
+	operator := join("/mcp", s.Operator(t, "metro", "olga"))
+	rider := join("/mcp/rider/metro", s.Rider(t, "metro", "rita"))
+	driver := join("/mcp/driver/metro", s.Driver(t, "metro", "dan"))
+	called := map[string]bool{}
+	call := func(a *agent, tool, id string, arguments map[string]any) answer {
+		t.Helper()
+		if arguments == nil {
+			arguments = map[string]any{}
+		}
+		if id != "" {
+			arguments["id"] = id
+		}
+		called[tool] = true
+		got := a.call(tool, arguments)
+		if got.failed != "" || got.IsError || len(got.StructuredContent) == 0 {
+			t.Errorf("%s: %+v", tool, got)
+		}
+		return got
+	}
+	lists := map[*agent][]string{operator: operator.tools(), rider: rider.tools(), driver: driver.tools()}
+	first, second := rider.ride(t, "Main St 1"), rider.ride(t, "Main St 2")
+	called["svc_request_ride"] = true
+	call(driver, "svc_set_driver_status", "", map[string]any{"online": true})
+	for _, step := range []string{"svc_accept_trip", "svc_mark_arrived", "svc_start_trip", "svc_complete_trip"} {
+		call(driver, step, first, nil)
+	}
+	call(rider, "svc_cancel_my_trip", second, map[string]any{"reason": "late"})
+	call(rider, "svc_save_address", "", map[string]any{"address": "Home", "lat": 1.5, "lng": 2.5})
+	call(operator, "svc_update_branding", "", map[string]any{"appName": "Metro"})
+	call(operator, "svc_get_trip", first, nil)
+	post := idOf(t, call(operator, "svc_submit_feedback", "", map[string]any{"title": "A title", "body": "A body"}))
+	call(operator, "svc_comment_feedback", post, map[string]any{"body": "A comment"})
+	for _, tool := range []string{"svc_vote_feedback", "svc_unvote_feedback", "svc_get_feedback"} {
+		call(operator, tool, post, nil)
+	}
+	s.Drain(t)
+	for a, tools := range lists {
+		for _, tool := range tools {
+			if !called[tool] || !needsArguments(tool) {
+				call(a, tool, "", nil)
+			}
+		}
+	}
+	for _, r := range app.Rows(s.DB) {
+		if !called[r.ID] {
+			t.Errorf("%s was not called", r.ID)
+		}
+	}
+}
+
+// needsArguments reports whether the tool was called with arguments above.
+func needsArguments(tool string) bool {
+	steps := []string{"request", "cancel", "accept", "arrived", "start", "complete", "save", "set_", "update", "get_trip",
+		"get_feedback", "submit", "comment", "vote"}
+	return slices.ContainsFunc(steps, func(step string) bool { return strings.Contains(tool, step) })
+}

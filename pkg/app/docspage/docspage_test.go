@@ -1,0 +1,186 @@
+package docspage
+
+import (
+	"context"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/target"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"svc/pkg/app/apptest"
+	"svc/pkg/local/testkit"
+)
+
+var screenshots = flag.Bool("screenshots", false, "write docs/screenshots/docs-*.png anew")
+
+// TestRideFromDocs does what a reader of /docs does: as a
+// rider she authorizes the page by authorization code with PKCE in the window
+// that it opens, and requests a ride with *Test Request*. The page loads nothing
+// from another origin, and its policy blocks no style sheet.
+func TestRideFromDocs(t *testing.T) {
+	testkit.Long(t)
+	s := apptest.New(t)
+	rita := s.Rider(t, "metro", "rita")
+	ctx := browser(t)
+	run(t, ctx, size(1280, 1000, 1, "light"), watch(), chromedp.Navigate(s.URL+"/docs?tenant=metro"),
+		chromedp.WaitVisible(button("Authorize")))
+	popup := chromedp.WaitNewTarget(ctx, func(i *target.Info) bool { return i.Type == "page" })
+	run(t, ctx, chromedp.Click(button("Authorize")))
+	authorize(t, ctx, <-popup, rita)
+	run(t, ctx, chromedp.WaitNotPresent(button("Authorize"))) // the page has its token
+	run(t, ctx, chromedp.Click(chromedp.CSS(`a[href$="#tag/trips"]`)),
+		chromedp.Click(chromedp.CSS(`a[href$="#tag/trips/POST/api/v1/me/trips"]`)),
+		chromedp.Click(chromedp.Search(`//button[contains(., "(post /api/v1/me/trips)")]`)),
+		chromedp.Click(chromedp.JSPath(`[...document.querySelectorAll("button")]
+			.find(b => b.textContent.includes("Send post request") && b.checkVisibility())`)),
+		chromedp.WaitVisible(chromedp.Search(`//*[normalize-space()="201 Created"]`)))
+	trips := s.Get(t, s.Token(t, rita, "rider.trips:read"), "/api/v1/me/trips").Must(t, 200)
+	if n := strings.Count(string(trips.Body), `"status":"PENDING"`); n != 1 {
+		t.Errorf("%d trips were requested: %s", n, trips.Body)
+	}
+	for _, fault := range get[[]string](t, ctx, `faults.concat(performance.getEntriesByType("resource")
+		.map(e => e.name).filter(name => !name.startsWith(location.origin + "/")))`) {
+		t.Error(fault)
+	}
+}
+
+// TestLooks: the page fits a desktop and a phone, follows the system's scheme,
+// and its own part is accessible.
+func TestLooks(t *testing.T) {
+	testkit.Long(t)
+	s := apptest.New(t)
+	for _, scheme := range []string{"light", "dark"} {
+		for device, width := range map[string]int64{"desktop": 1280, "phone": 390} {
+			t.Run(scheme+" "+device, func(t *testing.T) {
+				ctx := browser(t)
+				run(t, ctx, size(width, 844, 1, scheme), chromedp.Navigate(s.URL+"/docs#tag/trips/POST/api/v1/me/trips"),
+					chromedp.WaitVisible(chromedp.Search(`//h3[contains(., "Request a ride")]`)))
+				if over := get[float64](t, ctx, `document.documentElement.scrollWidth - innerWidth`); over > 0 {
+					t.Errorf("%v px wider than the screen", over)
+				}
+				if dark := get[bool](t, ctx, `document.body.classList.contains("dark-mode")`); dark != (scheme == "dark") {
+					t.Errorf("dark: %v", dark)
+				}
+				for _, fault := range accessible(t, ctx) {
+					t.Error(fault)
+				}
+				if *screenshots {
+					picture, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
+					testkit.Must(t, err)
+					file := "../../../docs/screenshots/docs-" + scheme + "-" + device + ".png"
+					testkit.Must(t, os.WriteFile(filepath.Clean(file), picture, 0o600))
+				}
+			})
+		}
+	}
+}
+
+// authorize signs the actor in and consents, in the window that the page opened.
+func authorize(t *testing.T, in context.Context, window target.ID, a apptest.Actor) {
+	t.Helper()
+	ctx, end := chromedp.NewContext(in, chromedp.WithTargetID(window))
+	t.Cleanup(end) // it closes the window, which the page still reads
+	run(t, ctx, chromedp.WaitVisible(chromedp.CSS("#password")), chromedp.SetValue(chromedp.CSS("#email"), a.Email),
+		chromedp.SendKeys(chromedp.CSS("#password"), apptest.Password+kb.Enter),
+		chromedp.WaitVisible(chromedp.CSS(`[value="allow"]`)), chromedp.Click(chromedp.CSS(`[value="allow"]`)))
+}
+
+// button finds a button by its text.
+func button(text string) chromedp.Search {
+	return chromedp.Search(`//button[normalize-space()="` + text + `"]`)
+}
+
+// step is an action that gives nothing.
+type step = chromedp.Action[chromedp.Void]
+
+func run(t *testing.T, ctx context.Context, steps ...step) {
+	t.Helper()
+	if err := chromedp.Do(ctx, steps...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func get[T any](t *testing.T, ctx context.Context, expression string) T {
+	t.Helper()
+	value, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression))
+	testkit.Must(t, err)
+	return value
+}
+
+// accessible returns what axe-core finds wrong on the page outside of the
+// component, and the component's colours of text that have too little contrast.
+func accessible(t *testing.T, ctx context.Context) []string {
+	t.Helper()
+	found, err := chromedp.Run(ctx, chromedp.Evaluate[[]string](testkit.Axe(t, "../../oauth/browser/node_modules",
+		"#reference"), chromedp.EvalAwaitPromise))
+	testkit.Must(t, err)
+	return append(found, get[[]string](t, ctx, `(() => {
+		const pixel = new OffscreenCanvas(1, 1).getContext("2d"), style = getComputedStyle(document.body);
+		const luminance = name => {
+			pixel.fillStyle = style.getPropertyValue("--scalar-" + name);
+			pixel.fillRect(0, 0, 1, 1);
+			const [r, g, b] = [...pixel.getImageData(0, 0, 1, 1).data].map(v => v / 255)
+				.map(v => v <= .04045 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4);
+			return .2126 * r + .7152 * g + .0722 * b;
+		};
+		const texts = ["1", "2", "3", "blue", "green", "orange", "red", "yellow", "purple"].map(name => "color-" + name);
+		return ["background-1", "background-2"].flatMap(back => texts.filter(text => {
+			const [low, high] = [luminance(back), luminance(text)].sort((a, b) => a - b);
+			return (high + .05) / (low + .05) < 4.5;
+		}).map(text => text + " on " + back + ": " + style.getPropertyValue("--scalar-" + text)));
+	})()`)...)
+}
+
+// command is a command of the browser's protocol.
+func command[P, R any](c cdp.Command[P, R], params P) step {
+	return chromedp.Func(func(ctx context.Context, to *chromedp.Target) error {
+		_, err := cdp.Call(ctx, to, c, params)
+		return err
+	})
+}
+
+func size(width, height int64, scale float64, scheme string) step {
+	return chromedp.Steps(
+		command(emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: width, Height: height,
+			DeviceScaleFactor: scale, Mobile: width < 600}),
+		command(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
+			{Name: "prefers-color-scheme", Value: scheme}}}))
+}
+
+// watch collects errors and blocked resources in the page's variable faults. It
+// ignores a probe whether eval works, and style attributes, which the page can
+// do without.
+func watch() step {
+	return command(page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: `
+		window.faults = [];
+		addEventListener("error", e => faults.push("error: " + e.message));
+		addEventListener("securitypolicyviolation", e => {
+			if (e.blockedURI !== "eval" && e.effectiveDirective !== "style-src-attr") {
+				faults.push(e.effectiveDirective + " blocked " + e.blockedURI + ", line " + e.lineNumber + " " + e.columnNumber);
+			}
+		});`})
+}
+
+// browser starts a browser and opens a tab.
+func browser(t *testing.T) context.Context {
+	t.Helper()
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(testkit.Chrome(t)), chromedp.NoSandbox,
+		chromedp.DisableGPU, chromedp.Flag("disable-dev-shm-usage", true), chromedp.WSURLReadTimeout(5*time.Minute))
+	allocator, end := chromedp.NewExecAllocator(context.Background(), options...)
+	t.Cleanup(end)
+	ctx, endBrowser := chromedp.NewContext(allocator)
+	t.Cleanup(endBrowser)
+	run(t, ctx) // opens the tab, whose life must not be that of one action
+	ctx, stop := context.WithTimeout(ctx, 10*time.Minute)
+	t.Cleanup(stop)
+	return ctx
+}

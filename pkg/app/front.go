@@ -1,0 +1,227 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"svc/pkg/base/fault"
+	"svc/pkg/edge/api"
+	"svc/pkg/edge/gateway"
+)
+
+// The words of SWITCHED_OFF that are no operation ids.
+const (
+	offRegistration = "registration" // POST /oauth/register
+	offSignIn       = "sign-in"      // the pages on which people sign in
+	offAgents       = "agents"       // /mcp, and applications that are known by a metadata document only
+)
+
+// The headers that CloudFront sets on every request to the origin.
+const (
+	originSecretHeader  = "X-Origin-Secret" // #nosec G101 -- a header's name
+	viewerAddressHeader = "Cloudfront-Viewer-Address"
+)
+
+// maxForm is the most that is read of a token request to find its client.
+const maxForm = 64 << 10
+
+// front is what a deployed function checks before its handler: that the request
+// came through CloudFront, and that its route is switched on.
+type front struct {
+	secrets [][]byte        // SHA-256 of each origin secret; none accepts direct calls
+	off     map[string]bool // of SWITCHED_OFF
+}
+
+// operations are the ids of all rows, without svc_. No function links the rows
+// of another one, so the list is text; a test compares it with the rows.
+const operations = `
+accept_trip cancel_my_trip comment_feedback complete_trip get_branding get_feedback
+get_settings get_trip list_addresses list_businesses list_customers list_drivers list_orders
+list_payment_methods list_services list_trips list_zones mark_arrived me my_orders my_trips
+my_wallet reports_summary request_ride save_address search_feedback set_driver_status
+start_trip submit_feedback unvote_feedback update_branding vote_feedback wallet_totals
+`
+
+// UnknownSwitches returns the words of SWITCHED_OFF that switch nothing off.
+func UnknownSwitches() []string {
+	return slices.DeleteFunc(words(os.Getenv("SWITCHED_OFF")), func(word string) bool {
+		id, isOperation := strings.CutPrefix(word, "svc_")
+		return isOperation && slices.Contains(strings.Fields(operations), id) ||
+			slices.Contains([]string{offRegistration, offSignIn, offAgents}, word)
+	})
+}
+
+// frontFromEnvironment reads ORIGIN_SECRET_SHA256 (the SHA-256 of the origin
+// secret in hex; two, separated by a comma, while one replaces the other) and
+// SWITCHED_OFF (operation ids, registration, sign-in, agents). It logs an unknown
+// word and goes on: a misspelt switch must not stop the service.
+func frontFromEnvironment() (front, error) {
+	f := front{off: map[string]bool{}}
+	for _, word := range words(os.Getenv("SWITCHED_OFF")) {
+		f.off[word] = true
+	}
+	if unknown := UnknownSwitches(); len(unknown) > 0 {
+		slog.Error("SWITCHED_OFF has words that switch nothing off", "words", unknown,
+			"expected", "operation ids of openapi.json, registration, sign-in, agents")
+	}
+	for _, text := range words(os.Getenv("ORIGIN_SECRET_SHA256")) {
+		sum, err := hex.DecodeString(text)
+		if err != nil || len(sum) != sha256.Size {
+			return front{}, errors.New("ORIGIN_SECRET_SHA256 must be SHA-256 hashes of 64 hexadecimal digits")
+		}
+		f.secrets = append(f.secrets, sum)
+	}
+	return f, nil
+}
+
+func words(list string) []string {
+	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' })
+}
+
+// on returns the rows that are switched on.
+func (f front) on(rows []api.Row) []api.Row {
+	return slices.DeleteFunc(rows, func(r api.Row) bool { return f.off[r.ID] })
+}
+
+// before returns h behind the checks. rows are the endpoints of h; the
+// authorization server has none.
+func (f front) before(h http.Handler, rows []api.Row) http.Handler {
+	if len(f.secrets) == 0 && len(f.off) == 0 {
+		return h
+	}
+	off := map[string]bool{} // "POST /api/v1/me/trips/{id}/accept"
+	for _, r := range rows {
+		off[r.Method+" "+r.Path] = f.off[r.ID]
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if len(f.secrets) > 0 {
+			if !f.trusts(r.Header.Values(originSecretHeader)) {
+				api.WriteError(w, &fault.Error{Kind: fault.KindForbidden,
+					Message: "Call the service at its public address."})
+				return
+			}
+			r = viewed(r)
+		}
+		if off[route(r, rows)] || f.refuses(r) {
+			api.WriteError(w, &fault.Error{Kind: fault.KindUnavailable, RetryAfter: time.Minute,
+				Message: "This is switched off for now. Try again later."})
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
+// trusts reports whether the request has exactly one secret, and that one is
+// ours. It compares hashes, so that the time depends on no secret.
+func (f front) trusts(given []string) bool {
+	if len(given) != 1 {
+		return false
+	}
+	sum, ok := sha256.Sum256([]byte(given[0])), 0
+	for _, secret := range f.secrets {
+		ok |= subtle.ConstantTimeCompare(sum[:], secret)
+	}
+	return ok == 1
+}
+
+type viewerKey struct{}
+
+// viewed removes CloudFront's headers, and keeps the viewer's address for
+// viewerIP. Only a request whose secret was checked may get here.
+func viewed(r *http.Request) *http.Request {
+	text := r.Header.Get(viewerAddressHeader) // address:port, an IPv6 address without brackets
+	if i := strings.LastIndexByte(text, ':'); i >= 0 {
+		text = strings.Trim(text[:i], "[]")
+	}
+	r.Header.Del(originSecretHeader)
+	r.Header.Del(viewerAddressHeader)
+	addr, err := netip.ParseAddr(text)
+	if err != nil {
+		return r
+	}
+	return r.WithContext(context.WithValue(r.Context(), viewerKey{}, addr.WithZone("").String()))
+}
+
+// viewerIP returns the caller's address: as CloudFront reported it if CloudFront
+// is in front, else as the gateway saw it.
+func viewerIP(ctx context.Context) string {
+	if ip, ok := ctx.Value(viewerKey{}).(string); ok {
+		return ip
+	}
+	return gateway.SourceIP(ctx)
+}
+
+// route returns the method and path of the row that the request is for. HEAD
+// is served by the row of GET.
+func route(r *http.Request, rows []api.Row) string {
+	method := r.Method
+	if method == http.MethodHead {
+		method = http.MethodGet
+	}
+	path := strings.Split(r.URL.Path, "/")
+	for _, row := range rows {
+		if row.Method == method && matches(strings.Split(row.Path, "/"), path) {
+			return method + " " + row.Path
+		}
+	}
+	return ""
+}
+
+func matches(pattern, path []string) bool {
+	if len(pattern) != len(path) {
+		return false
+	}
+	for i, p := range pattern {
+		if p != path[i] && !strings.HasPrefix(p, "{") {
+			return false
+		}
+	}
+	return true
+}
+
+// refuses reports whether registration, sign-in or agents are switched off and
+// the request is one of them.
+func (f front) refuses(r *http.Request) bool {
+	switch r.URL.Path {
+	case "/oauth/register":
+		return f.off[offRegistration] && r.Method == http.MethodPost
+	case "/oauth/authorize":
+		return f.off[offSignIn] || f.off[offAgents] && (byDocument(r.URL.Query()) || byDocument(peekForm(r)))
+	case "/oauth/signin", "/oauth/password", "/oauth/forgot":
+		return f.off[offSignIn]
+	case "/oauth/token":
+		return f.off[offAgents] && byDocument(peekForm(r))
+	}
+	agents := r.URL.Path == "/mcp" || strings.HasPrefix(r.URL.Path, "/mcp/")
+	return agents && f.off[offAgents]
+}
+
+// byDocument reports whether the client is known by a metadata document: its id
+// is the document's address.
+func byDocument(values url.Values) bool {
+	return slices.ContainsFunc(values["client_id"], func(id string) bool { return strings.Contains(id, "://") })
+}
+
+// peekForm reads the form of a request and puts its body back.
+func peekForm(r *http.Request) url.Values {
+	body, err := io.ReadAll(io.LimitReader(r.Body, maxForm))
+	r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body), r.Body))
+	if err != nil {
+		return nil
+	}
+	values, _ := url.ParseQuery(string(body)) // the authorization server refuses a malformed form
+	return values
+}

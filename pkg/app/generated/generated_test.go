@@ -1,0 +1,112 @@
+package generated
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"svc/pkg/app/apptest"
+	"svc/pkg/local/testkit"
+)
+
+// TestTypeScript, TestPython and TestGo generate a client from the served
+// document, type-check it with the program of docs/clients.md as printed, and
+// take a ride with it, to the receipt.
+func TestTypeScript(t *testing.T) {
+	testkit.Long(t)
+	if _, err := os.Stat("node_modules/openapi-typescript"); err != nil {
+		t.Fatalf("openapi-typescript is missing; make npm-tests fetches it: %v", err)
+	}
+	s := apptest.New(t)
+	dir := filepath.Join("node_modules", ".cache", "client") // Node finds the packages from here
+	testkit.Must(t, os.MkdirAll(dir, 0o750))
+	program(t, "ts", filepath.Join(dir, "ride.ts"))
+	run(t, "", nil, "node_modules/.bin/openapi-typescript", s.URL+"/openapi.json", "-o", filepath.Join(dir, "schema.d.ts"))
+	run(t, "", nil, "node_modules/.bin/tsc", "--strict", "--target", "es2022", "--module", "nodenext",
+		"--lib", "es2022,dom", filepath.Join(dir, "ride.ts"))
+	ride(t, s, "", "node", filepath.Join(dir, "ride.js"))
+}
+
+func TestPython(t *testing.T) {
+	testkit.Long(t)
+	bin, err := filepath.Abs("../../../.cache/python/bin")
+	testkit.Must(t, err)
+	if _, err := os.Stat(filepath.Join(bin, "openapi-python-client")); err != nil {
+		t.Fatalf("openapi-python-client is missing; make python-tests fetches it: %v", err)
+	}
+	s := apptest.New(t)
+	dir := t.TempDir()
+	program(t, "python", filepath.Join(dir, "ride.py"))
+	// The generator formats the client with ruff, which stands beside it.
+	run(t, dir, []string{"PATH=" + bin + string(os.PathListSeparator) + os.Getenv("PATH")},
+		filepath.Join(bin, "openapi-python-client"), "generate", "--url", s.URL+"/openapi.json", "--meta", "none",
+		"--output-path", "svc_client")
+	// client.py is the generator's own file and no part of the document.
+	testkit.Must(t, os.WriteFile(filepath.Join(dir, "mypy.ini"),
+		[]byte("[mypy]\nstrict = True\n[mypy-svc_client.client]\nignore_errors = True\n"), 0o600))
+	run(t, dir, nil, filepath.Join(bin, "mypy"), "svc_client", "ride.py")
+	ride(t, s, dir, filepath.Join(bin, "python"), "ride.py")
+}
+
+func TestGo(t *testing.T) {
+	testkit.Long(t)
+	s := apptest.New(t)
+	dir := t.TempDir()
+	testkit.Must(t, os.CopyFS(dir, os.DirFS("testdata/golang")))
+	program(t, "go", filepath.Join(dir, "main.go"))
+	run(t, dir, nil, "go", "tool", "oapi-codegen", "-generate", "types,client", "-package", "main", "-o", "client.go",
+		s.URL+"/openapi.json")
+	run(t, dir, nil, "go", "vet", ".")
+	ride(t, s, dir, "go", "run", ".")
+}
+
+// ride runs the program with the tokens of a rider and a driver and checks that
+// the rider paid for one trip.
+func ride(t *testing.T, s *apptest.Service, dir, name string, args ...string) {
+	t.Helper()
+	rider := s.Token(t, s.Rider(t, "metro", "rita"))
+	told := run(t, dir, []string{"SVC_URL=" + s.URL, "RIDER=" + rider,
+		"DRIVER=" + s.Token(t, s.Driver(t, "metro", "dan"))}, name, args...)
+	for _, word := range []string{"PENDING", "COMPLETED", "-18.5"} {
+		if !strings.Contains(told, word) {
+			t.Errorf("the program did not write %s: %q", word, told)
+		}
+	}
+	trips := s.Get(t, rider, "/api/v1/me/trips").Must(t, 200)
+	wallet := s.Get(t, rider, "/api/v1/me/wallet").Must(t, 200)
+	if strings.Count(string(trips.Body), `"status":"COMPLETED"`) != 1 ||
+		strings.Count(string(wallet.Body), `"type":"TRIP_PAYMENT"`) != 1 {
+		t.Errorf("expected one completed and paid trip: %s %s", trips.Body, wallet.Body)
+	}
+}
+
+// program writes the only program in the language of docs/clients.md to a file.
+func program(t *testing.T, language, file string) {
+	t.Helper()
+	text, err := os.ReadFile("../../../docs/clients.md")
+	testkit.Must(t, err)
+	found := regexp.MustCompile("(?s)\n```"+language+"\n(.*?\n)```\n").FindAllSubmatch(text, -1)
+	if len(found) != 1 {
+		t.Fatalf("docs/clients.md has %d programs in %s, expected one", len(found), language)
+	}
+	if lines := strings.Count(string(found[0][1]), "\n"); lines >= 40 {
+		t.Errorf("the program has %d lines, expected fewer than 40", lines)
+	}
+	testkit.Must(t, os.WriteFile(file, found[0][1], 0o600))
+}
+
+func run(t *testing.T, dir string, env []string, name string, args ...string) string {
+	t.Helper()
+	c := exec.CommandContext(t.Context(), name, args...)
+	c.Dir = dir
+	c.Env = slices.Concat(os.Environ(), env)
+	out, err := c.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", name, err, out)
+	}
+	return string(out)
+}

@@ -1,0 +1,77 @@
+package app_test
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"svc/pkg/access/authz"
+)
+
+// TestIdempotencyAfterInvalid: a 400 is not stored under the key. The corrected
+// request may use the key again.
+func TestIdempotencyAfterInvalid(t *testing.T) {
+	s := newSuite(t)
+	rider := s.Token(t, s.actors[authz.Rider])
+	for range 2 {
+		bad := s.Do(t, keyed(rider, "/api/v1/me/trips", `{"originLat":1}`, "k")).Must(t, 400)
+		if bad.Header.Get("Idempotent-Replayed") != "" {
+			t.Error("a 400 was stored")
+		}
+	}
+	s.Do(t, keyed(rider, "/api/v1/me/trips", ride, "k")).Must(t, 201)
+}
+
+// TestIdempotencyBody: bodies are compared by their JSON value, not their bytes.
+func TestIdempotencyBody(t *testing.T) {
+	s := newSuite(t)
+	rider := s.Token(t, s.actors[authz.Rider])
+	const body = `{"originAddress":"A \u00e9","originLat":1,"originLng":-20.50}`
+	first := s.Do(t, keyed(rider, "/api/v1/me/trips", body, "k")).Must(t, 201)
+	for _, same := range []string{
+		" " + body + "\n",
+		`{"originLng":-20.5,"originLat":1.0,"originAddress":"A é"}`,
+		`{"originAddress":"A é","originLat":10e-1,"originLng":-2.05e+1}`,
+	} {
+		a := s.Do(t, keyed(rider, "/api/v1/me/trips", same, "k")).Must(t, 201)
+		if string(a.Body) != string(first.Body) || a.Header.Get("Idempotent-Replayed") != "true" {
+			t.Errorf("%s: %s", same, a.Body)
+		}
+	}
+	for _, other := range []string{
+		`{"originAddress":"A e","originLat":1,"originLng":-20.50}`,
+		`{"originAddress":"A é","originLat":1,"originLng":-20.500000001}`,
+		`{"originAddress":"A é","originLat":1,"originLng":20.5}`,
+		`{"originAddress":"A é","originLat":10,"originLng":-20.5}`,
+		`{"originAddress":"A é","originLat":1,"originLng":-20.5,"notes":"n"}`,
+		`{"originAddress":"x","originAddress":"A é","originLat":1,"originLng":-20.5}`,
+		``,
+	} {
+		s.Do(t, keyed(rider, "/api/v1/me/trips", other, "k")).Must(t, 422)
+	}
+}
+
+// TestIdempotencyHeaders: two Idempotency-Key headers are a 400. The gateway
+// joins them with a comma, so a comma counts only inside quotes.
+func TestIdempotencyHeaders(t *testing.T) {
+	s := newSuite(t)
+	rider := s.Token(t, s.actors[authz.Rider])
+	for _, keys := range [][]string{{"a", "b"}, {"a", "a"}, {`"a"`, `"b"`}, {"a", ""}, {"a,b"}} {
+		r, err := http.NewRequest(http.MethodPost, s.URL+"/api/v1/me/trips", strings.NewReader(ride))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header = http.Header{"Authorization": {"Bearer " + rider}, "Content-Type": {"application/json"},
+			"Idempotency-Key": keys}
+		res, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(res.Body)
+		res.Body.Close()
+		if err != nil || res.StatusCode != 400 || !strings.Contains(string(body), `"field":"header.Idempotency-Key"`) {
+			t.Errorf("%q: %d %s %v", keys, res.StatusCode, body, err)
+		}
+	}
+}

@@ -1,0 +1,123 @@
+package app_test
+
+import (
+	"bytes"
+	"net/http"
+	"strings"
+	"testing"
+
+	"svc/pkg/access/authz"
+	"svc/pkg/app/apptest"
+)
+
+const places = "/api/v1/me/addresses"
+
+// TestInputTimes: a date-time is ISO 8601 as people and libraries write it.
+func TestInputTimes(t *testing.T) {
+	s := newSuite(t)
+	boss := s.Token(t, s.actors[authz.Dashboard])
+	for _, path := range []string{"/api/v1/trips", "/api/v1/reports/summary"} {
+		for _, from := range []string{"2026-01-01T00:00:00", "2026-01-01T00:00:00%2B0000", "2026-01-01T00:00", "2026-01-01",
+			"2026-01-01t00:00:00z", "2025-12-31T23:59:60Z", "2026-01-01T00:00:00.5-05"} {
+			s.Get(t, boss, path+"?to=2026-01-02&from="+from).Must(t, 200)
+		}
+		blank := s.Get(t, boss, path+"?from=2026-01-01T00:00:00+02:00").Must(t, 400)
+		if !strings.Contains(string(blank.Body), "%2B") {
+			t.Errorf("%s: %s", path, blank.Body)
+		}
+		for _, window := range []string{"from=2026-01-02&to=2026-01-01", "from=2026-01-02&to=2026-01-02"} {
+			if a := s.Get(t, boss, path+"?"+window).Must(t, 400); !strings.Contains(string(a.Body), "query.to") {
+				t.Errorf("%s?%s: %s", path, window, a.Body)
+			}
+		}
+	}
+}
+
+// TestInputNull: null for an optional member of a POST body means absent.
+func TestInputNull(t *testing.T) {
+	s := newSuite(t)
+	rider, boss := s.Token(t, s.actors[authz.Rider]), s.Token(t, s.actors[authz.Dashboard])
+	ride := s.Post(t, rider, "/api/v1/me/trips", `{"originAddress":"A","originLat":1,"originLng":2,"destAddress":null,`+
+		`"destLat":null,"destLng":null,"serviceTypeId":null,"paymentType":null,"notes":null}`).Must(t, 201)
+	trip := apptest.JSON[struct{ ID, PaymentType string }](t, ride)
+	if trip.PaymentType != "CASH" {
+		t.Errorf("payment type %q", trip.PaymentType)
+	}
+	s.Post(t, rider, "/api/v1/me/trips/"+trip.ID+"/cancel", `{"reason":null}`).Must(t, 200)
+	s.Post(t, boss, "/api/v1/feedback", `{"title":"T","body":"B","category":null,"type":null,"bug":null}`).Must(t, 201)
+	s.Post(t, rider, "/api/v1/me/trips", `{"originAddress":null,"originLat":1,"originLng":2}`).Must(t, 400)
+	s.Patch(t, s.Token(t, s.actors[authz.Driver]), "/api/v1/me/status", `{"online":null}`).Must(t, 400)
+}
+
+// TestInputNullAddress: on a saved address null clears label and notes, and an
+// absent member keeps them.
+func TestInputNullAddress(t *testing.T) {
+	s := newSuite(t)
+	rider := s.Token(t, s.actors[authz.Rider])
+	for _, c := range []struct{ rest, label, notes string }{
+		{`,"label":"Home","notes":"Ring"`, "Home", "Ring"}, {``, "Home", "Ring"}, {`,"label":null`, "", "Ring"},
+		{`,"label":"Work","notes":null`, "Work", ""},
+	} {
+		a := s.Post(t, rider, places, `{"address":"A","lat":1,"lng":2`+c.rest+`}`).Must(t, 201)
+		got := apptest.JSON[struct{ Label, Notes *string }](t, a)
+		if (got.Label == nil) != (c.label == "") || (got.Notes == nil) != (c.notes == "") ||
+			(got.Label != nil && *got.Label != c.label) || (got.Notes != nil && *got.Notes != c.notes) {
+			t.Errorf("%q: %s", c.rest, a.Body)
+		}
+	}
+}
+
+// TestInputMeaningless: blank texts, control characters, half of a pair of
+// coordinates and more than nine decimals of a degree are a 400.
+func TestInputMeaningless(t *testing.T) {
+	s := newSuite(t)
+	rider, boss := s.Token(t, s.actors[authz.Rider]), s.Token(t, s.actors[authz.Dashboard])
+	const ride, pin = `{"originAddress":"A","originLat":1,"originLng":2`, `{"address":"A","lat":1,"lng":2`
+	for _, c := range []struct{ token, path, body, field string }{
+		{rider, "/api/v1/me/trips", `{"originAddress":" \u00a0","originLat":1,"originLng":2}`, "body.originAddress"},
+		{rider, "/api/v1/me/trips", `{"originAddress":"A\u0000B","originLat":1,"originLng":2}`, "body.originAddress"},
+		{rider, "/api/v1/me/trips", `{"originAddress":"A\nB","originLat":1,"originLng":2}`, "body.originAddress"},
+		{rider, "/api/v1/me/trips", ride + `,"destAddress":"\t"}`, "body.destAddress"},
+		{rider, "/api/v1/me/trips", ride + `,"notes":"a\u001bb"}`, "body.notes"},
+		{rider, "/api/v1/me/trips", ride + `,"notes":"a` + "\u009b" + `b"}`, "body.notes"},
+		{rider, "/api/v1/me/trips", ride + `,"destLat":1}`, "body.destLng"},
+		{rider, "/api/v1/me/trips", ride + `,"destLat":null,"destLng":1}`, "body.destLat"},
+		{rider, "/api/v1/me/trips", `{"originAddress":"A","originLat":1.0000000001,"originLng":2}`, "body.originLat"},
+		{rider, places, `{"address":"A","lat":1,"lng":1e-10}`, "body.lng"},
+		{rider, places, pin + `,"label":"\u0007"}`, "body.label"},
+		{boss, "/api/v1/feedback", `{"title":" ","body":"B"}`, "body.title"},
+		{boss, "/api/v1/feedback", `{"title":"T","body":"\n\n"}`, "body.body"},
+	} {
+		a := s.Post(t, c.token, c.path, c.body)
+		if a.Status != 400 || !strings.Contains(string(a.Body), `"field":"`+c.field+`"`) {
+			t.Errorf("%s %s: %d %s", c.path, c.body, a.Status, a.Body)
+		}
+	}
+	s.Post(t, rider, "/api/v1/me/trips", ride+
+		`,"notes":"Gate 2\n\tRing twice","destLat":1.123456789,"destLng":-2.500000000000}`).
+		Must(t, 201)
+	s.Post(t, boss, "/api/v1/feedback", `{"title":"T","body":"One.\r\n\r\nTwo."}`).Must(t, 201)
+}
+
+// TestInputEncodings: a content coding is a 415 that names what is accepted; a
+// UTF-8 byte order mark is ignored.
+func TestInputEncodings(t *testing.T) {
+	s := newSuite(t)
+	rider := s.Token(t, s.actors[authz.Rider])
+	post := func(body, coding string) apptest.Answer {
+		return s.Do(t, apptest.Request{Method: http.MethodPost, Path: "/api/v1/me/trips", Token: rider, Body: body,
+			Header: map[string]string{"Content-Encoding": coding}})
+	}
+	for _, coding := range []string{"gzip", "br", "identity, gzip"} {
+		a := post(string(bytes.Repeat([]byte{0x1f, 0x8b}, 20)), coding)
+		if a.Status != 415 || a.Code() != "unsupported_media_type" || a.Header.Get("Accept-Encoding") != "identity" {
+			t.Errorf("%s: %d %v %s", coding, a.Status, a.Header, a.Body)
+		}
+	}
+	post(ride, "identity").Must(t, 201)
+	s.Post(t, rider, "/api/v1/me/trips", "\ufeff"+ride).Must(t, 201)
+	s.Post(t, rider, "/api/v1/me/trips", "\ufeff\ufeff"+ride).Must(t, 400)
+	if a := s.Post(t, rider, "/api/v1/me/trips", "a=b"); a.Header.Get("Accept-Encoding") != "" {
+		t.Errorf("a body without a coding: %v", a.Header)
+	}
+}

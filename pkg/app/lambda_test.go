@@ -1,0 +1,27 @@
+package app_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"svc/pkg/app"
+)
+
+// The function of the authorization server refuses a malformed REFRESH_GRACE
+// instead of running without a grace period.
+func TestRefreshGraceIsRead(t *testing.T) {
+	for text, want := range map[string]time.Duration{"": 0, "0s": 0, "10s": 10 * time.Second} {
+		t.Setenv("REFRESH_GRACE", text)
+		if got, err := app.RefreshGraceFromEnvironment(); err != nil || got != want {
+			t.Errorf("%q: %v, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"10", "ten", "10 s", "-1s", " 10s"} {
+		t.Setenv("REFRESH_GRACE", text)
+		if _, err := app.Authorization(&app.Runtime{}, "OAuthFunction"); err == nil ||
+			!strings.Contains(err.Error(), "REFRESH_GRACE") {
+			t.Errorf("%q: the function starts: %v", text, err)
+		}
+	}
+}

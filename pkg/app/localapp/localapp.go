@@ -1,0 +1,42 @@
+// Package localapp builds the service's functions for one process: for
+// `svc dev`, for tests, and for the benchmark.
+package localapp
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+
+	"svc/pkg/app"
+	"svc/pkg/data/table"
+	"svc/pkg/local/service"
+)
+
+// Build opens the runtime's table and returns the service's functions on it.
+// It sets DB and BaseURL of rt; the caller sets the rest. wire, unless nil,
+// wraps the transport to the table.
+func Build(ctx context.Context, at service.Environment, rt *app.Runtime,
+	wire func(http.RoundTripper) http.RoundTripper) (out service.App, err error) {
+	rt.BaseURL = at.BaseURL
+	rt.DB, err = table.Open(ctx, table.Options{Table: at.Table, Endpoint: at.Endpoint,
+		Wire: func(next http.RoundTripper) http.RoundTripper {
+			if next = at.Wire(next); wire != nil {
+				next = wire(next)
+			}
+			return next
+		}})
+	if err != nil {
+		return out, err
+	}
+	out.Functions, err = rt.Functions()
+	out.Streams = rt.StreamFunctions()
+	out.Scheduled = rt.Scheduled()
+	sweep := out.Scheduled[app.Settlement]
+	out.Scheduled[app.Settlement] = func(ctx context.Context) error {
+		if err := sweep(ctx); err != nil { // a trip that cannot be settled must not stop the service
+			slog.ErrorContext(ctx, "sweep", "error", err)
+		}
+		return nil
+	}
+	return out, err
+}

@@ -1,0 +1,383 @@
+package app_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"io/fs"
+	"log/slog"
+	"maps"
+	"net/http"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"svc/pkg/access/signing"
+	"svc/pkg/app"
+	"svc/pkg/app/e2e"
+	"svc/pkg/app/localapp"
+	"svc/pkg/data/audit"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/customer"
+	"svc/pkg/domain/delivery"
+	"svc/pkg/domain/feedback"
+	"svc/pkg/domain/payment"
+	"svc/pkg/domain/person"
+	"svc/pkg/domain/settings"
+	"svc/pkg/domain/tenant"
+	"svc/pkg/local/demo"
+	"svc/pkg/local/service"
+	"svc/pkg/oauth/flow"
+
+	"svc/pkg/local/testkit"
+)
+
+// newerBuild is a transport to the table that stands for a newer build on it:
+// every item that is put gets an attribute, a member of its document and a
+// higher v on the way. A later put of the same item must bring them along,
+// because it replaces what the newer build wrote.
+type newerBuild struct {
+	next http.RoundTripper
+
+	mu       sync.Mutex
+	marked   map[string]bool // keys of stored items
+	sent     map[string]bool // keys of the request under way
+	replaced map[string]bool // types of items that a put replaced
+	lost     map[string]bool // what a put or an update dropped
+}
+
+// stored is an item as it is sent.
+type sentItem map[string]map[string]any
+
+func (it sentItem) text(name string) string { s, _ := it[name]["S"].(string); return s }
+
+func (it sentItem) key() string { return it.text("pk") + " " + it.text("sk") }
+
+// mark adds what a newer build writes. It returns what the item lacks of it.
+func (it sentItem) mark() (lacks []string) {
+	if _, ok := it["newer"]; !ok {
+		lacks = append(lacks, "attribute")
+	}
+	v, _ := it["v"]["N"].(string)
+	if n, _ := strconv.Atoi(v); n < newerLayout {
+		lacks = append(lacks, "v "+v)
+	}
+	const member = `"newer":{"a":[1,null]}`
+	if doc := it.text("doc"); strings.HasSuffix(doc, "}") && !strings.Contains(doc, member) {
+		lacks = append(lacks, "member")
+		it["doc"]["S"] = strings.Replace(strings.TrimSuffix(doc, "}")+","+member+"}", "{,", "{", 1)
+	}
+	it["newer"], it["v"] = map[string]any{"S": "attribute"}, map[string]any{"N": strconv.Itoa(newerLayout)}
+	return lacks
+}
+
+// put marks an item on its way. create means that it replaces none.
+func (n *newerBuild) put(it sentItem, create bool) {
+	lacks := it.mark()
+	kind := it.text("type")
+	if n.marked[it.key()] && !create && !derived[kind] {
+		n.replaced[kind] = true
+		for _, what := range lacks {
+			n.lost[kind+": "+what] = true
+		}
+	}
+	n.sent[it.key()] = true
+}
+
+// write is one write of a request.
+type write struct {
+	Item                     sentItem       `json:",omitempty"`
+	Key                      sentItem       `json:",omitempty"`
+	ConditionExpression      string         `json:",omitempty"`
+	UpdateExpression         string         `json:",omitempty"`
+	ExpressionAttributeNames map[string]any `json:",omitempty"`
+}
+
+func (n *newerBuild) write(kind string, raw map[string]any) error {
+	text, err := json.Marshal(raw)
+	if err != nil {
+		return err
+	}
+	var w write
+	if err := json.Unmarshal(text, &w); err != nil {
+		return err
+	}
+	switch kind {
+	case "Put", "PutItem", "PutRequest":
+		n.put(w.Item, strings.Contains(w.ConditionExpression, "attribute_not_exists(pk)"))
+		raw["Item"] = w.Item
+	case "Delete", "DeleteItem", "DeleteRequest":
+		delete(n.marked, w.Key.key())
+	case "Update", "UpdateItem":
+		for placeholder, name := range w.ExpressionAttributeNames {
+			if (name == "doc" || name == "v") && !strings.Contains(w.UpdateExpression, "if_not_exists("+placeholder) {
+				n.lost[fmt.Sprintf("%s: an update of %s", w.Key.text("pk"), name)] = true
+			}
+		}
+	}
+	return nil
+}
+
+// RoundTrip implements http.RoundTripper.
+func (n *newerBuild) RoundTrip(req *http.Request) (*http.Response, error) {
+	_, operation, _ := strings.Cut(req.Header.Get("X-Amz-Target"), ".")
+	if operation != "TransactWriteItems" && operation != "BatchWriteItem" && operation != "PutItem" {
+		return n.next.RoundTrip(req)
+	}
+	body, err := io.ReadAll(req.Body)
+	if err != nil {
+		return nil, err
+	}
+	var in map[string]any
+	decoder := json.NewDecoder(bytes.NewReader(body))
+	decoder.UseNumber()
+	if err := decoder.Decode(&in); err != nil {
+		return nil, err
+	}
+	sent, err := n.rewrite(operation, in)
+	if err != nil {
+		return nil, err
+	}
+	if body, err = json.Marshal(in); err != nil {
+		return nil, err
+	}
+	req = req.Clone(req.Context())
+	req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	req.Header.Set("Content-Length", strconv.Itoa(len(body)))
+	res, err := n.next.RoundTrip(req)
+	if err == nil && res.StatusCode == http.StatusOK { // a refused put stored nothing
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		maps.Copy(n.marked, sent)
+	}
+	return res, err
+}
+
+// rewrite marks the items of a request and returns their keys.
+func (n *newerBuild) rewrite(operation string, in map[string]any) (map[string]bool, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.sent = map[string]bool{}
+	var lists [][]any
+	switch operation {
+	case "PutItem":
+		return n.sent, n.write(operation, in)
+	case "TransactWriteItems":
+		list, _ := in["TransactItems"].([]any)
+		lists = append(lists, list)
+	case "BatchWriteItem":
+		tables, _ := in["RequestItems"].(map[string]any)
+		for _, list := range tables {
+			lists = append(lists, list.([]any))
+		}
+	}
+	for _, list := range lists {
+		for _, one := range list {
+			for kind, raw := range one.(map[string]any) {
+				if err := n.write(kind, raw.(map[string]any)); err != nil {
+					return nil, err
+				}
+			}
+		}
+	}
+	return n.sent, nil
+}
+
+// itemTypes returns the types of items in the source: the literals Type in a
+// composite literal of an Item.
+func itemTypes(t *testing.T) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	testkit.Must(t, filepath.WalkDir("..", func(file string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") ||
+			strings.HasPrefix(file, "../local") || strings.Contains(file, "apitest") {
+			return err
+		}
+		tree, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+		if err != nil {
+			return err
+		}
+		ast.Inspect(tree, func(node ast.Node) bool {
+			literal, ok := node.(*ast.CompositeLit)
+			if !ok {
+				return true
+			}
+			of, ok := literal.Type.(*ast.SelectorExpr)
+			if !ok || of.Sel.Name != "Item" {
+				return true
+			}
+			for _, field := range literal.Elts {
+				pair, ok := field.(*ast.KeyValueExpr)
+				if !ok || fmt.Sprint(pair.Key) != "Type" {
+					continue
+				}
+				if name, ok := pair.Value.(*ast.BasicLit); ok {
+					out[strings.Trim(name.Value, `"`)] = file
+				}
+			}
+			return true
+		})
+		return nil
+	}))
+	return out
+}
+
+// derived are the types of rows that are written anew from the items that they
+// list.
+var derived = map[string]bool{"suffix": true, "rank": true, "text": true}
+
+// neverReplaced are the types of items that no put of the service replaces,
+// with the reason.
+var neverReplaced = map[string]string{
+	"audit": "an entry of a log", "log": "an entry of a log", "posting": "an entry of a log",
+	"receipt":     "written once; svc rebuild replaces a wrong one",
+	"comment":     "comments are not edited",
+	"vote":        "a vote is created or deleted",
+	"idempotency": "the answer to one request",
+	"link":        "used once, then deleted",
+	"code":        "used once, then updated",
+	"token":       "only its revocation is updated",
+	"grant":       "only its epoch is updated",
+	"state":       "only updated", "flags": "only updated", "counter": "only updated",
+	"assertion": "a jti is used once; one that is over may be replaced, whatever it holds",
+	"deleted":   "an entry of a list, like that of a log",
+	"device":    "a new one replaces the cookie, not the item",
+	"slug":      "names its owner for good", "domain": "names its owner; deleted with the name",
+}
+
+// TestUnknownSurvivesEveryWrite: while the end-to-end suite and the operators'
+// commands run, every stored item has an attribute, a member and a v of a newer
+// build. Every put that replaces an item brings them along, and no update
+// touches document or v. A new type of item needs a case here.
+func TestUnknownSurvivesEveryWrite(t *testing.T) {
+	testkit.Long(t)
+	n := &newerBuild{marked: map[string]bool{}, replaced: map[string]bool{}, lost: map[string]bool{}}
+	rt := &app.Runtime{Sealer: signing.NewSealer(), Now: time.Now, Logger: slog.New(slog.DiscardHandler)}
+	running, err := service.Start(t.Context(), service.Options{Data: t.TempDir(), Memory: true, Table: testkit.Fresh(),
+		Template: testkit.Template(240), Engine: io.Discard, Log: slog.New(slog.DiscardHandler),
+		Build: func(ctx context.Context, at service.Environment) (service.App, error) {
+			return localapp.Build(ctx, at, rt, func(next http.RoundTripper) http.RoundTripper {
+				n.next = next
+				return n
+			})
+		}})
+	testkit.Must(t, err)
+	defer running.Close()
+	_, err = demo.Load(t.Context(), rt.DB, time.Now())
+	testkit.Must(t, err)
+	for _, slug := range []string{"metro", "harbor"} {
+		unprice(t, rt.DB, slug)
+	}
+	n.replaced, n.lost = map[string]bool{}, map[string]bool{} // of the service, not of the demo
+	e2e.Run(t, e2e.Target{BaseURL: running.BaseURL, Patience: 10 * time.Minute})
+	widen(t, running.BaseURL)
+	operate(t, rt)
+	testkit.Must(t, running.Poller.Drain(t.Context()))
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for what := range n.lost {
+		t.Errorf("a newer build's data is lost: %s", what)
+	}
+	for kind, file := range itemTypes(t) {
+		switch reason := neverReplaced[kind]; {
+		case derived[kind]:
+		case !n.replaced[kind] && reason == "":
+			t.Errorf("nothing in this test replaces a %s, which %s writes", kind, file)
+		case n.replaced[kind] && reason != "":
+			t.Errorf("a %s is replaced", kind)
+		}
+	}
+}
+
+// widen consents to a client, and then to more of its scopes.
+func widen(t *testing.T, baseURL string) {
+	t.Helper()
+	o := flow.Options{BaseURL: baseURL, Tenant: "metro", Audience: "rider", Email: "rider1@metro.example",
+		Password: demo.Password, Scope: "rider.profile:read rider.trips:read"}
+	c, err := flow.Register(t.Context(), o)
+	testkit.Must(t, err)
+	o.ClientID = c.ID
+	for _, scope := range []string{"rider.profile:read", "rider.profile:read rider.trips:read"} {
+		o.Scope = scope
+		_, err := flow.Token(t.Context(), o)
+		testkit.Must(t, err)
+	}
+}
+
+// operate changes what only svc changes.
+func operate(t *testing.T, rt *app.Runtime) {
+	t.Helper()
+	ctx, db, by := t.Context(), rt.DB, audit.By{Who: "test", At: time.Now()}
+	n, err := tenant.Store{DB: db}.BySlug(ctx, "metro")
+	testkit.Must(t, err)
+	tn := db.Tenant(n.ID)
+	_, err = tenant.Store{DB: db}.Change(ctx, n.ID, by, func(n *tenant.Tenant) error { n.Name += " 2"; return nil })
+	testkit.Must(t, err)
+	riders, _, err := customer.List(ctx, tn, "", 1)
+	testkit.Must(t, err)
+	for range 2 {
+		_, err = payment.Add(ctx, tn, by, riders[0].ID, payment.Method{Type: "CARD", Brand: "visa", Last4: "4242",
+			ExpMonth: 12, ExpYear: 2040, IsDefault: true})
+		testkit.Must(t, err)
+	}
+	_, err = settings.Set(ctx, tn, by, func(d *settings.Document) error { d.Dispatch.OfferTimeoutSeconds++; return nil })
+	testkit.Must(t, err)
+	services, err := settings.Services(ctx, tn)
+	testkit.Must(t, err)
+	_, err = settings.SetService(ctx, tn, by, services[0].ID,
+		func(s *settings.Service) error { s.Name += " 2"; return nil })
+	testkit.Must(t, err)
+	zones, err := settings.Zones(ctx, tn)
+	testkit.Must(t, err)
+	_, err = settings.SetZone(ctx, tn, by, zones[0].ID, func(z *settings.Zone) error { z.Name += " 2"; return nil })
+	testkit.Must(t, err)
+	_, err = customer.Change(ctx, tn, by, riders[0].ID, func(r *customer.Record) error { r.FirstName += "a"; return nil })
+	testkit.Must(t, err)
+	operateMembers(t, db, tn, by)
+	businesses, _, err := delivery.Businesses(ctx, tn, "", 1)
+	testkit.Must(t, err)
+	_, err = delivery.SetBusiness(ctx, tn, by, businesses[0].ID,
+		func(b *delivery.Business) error { b.Name += " 2"; return nil })
+	testkit.Must(t, err)
+	orders, _, err := delivery.Orders(ctx, tn, "PENDING", "", 1)
+	testkit.Must(t, err)
+	_, err = delivery.SetOrder(ctx, tn, by, orders[0].ID, "ACCEPTED", nil)
+	testkit.Must(t, err)
+	keys, err := rt.Keys().List(ctx)
+	testkit.Must(t, err)
+	testkit.Must(t, rt.Keys().Revoke(ctx, keys[0].KID))
+	posts, err := feedback.List(ctx, db, time.Now(), feedback.ListInput{Limit: 1, Sort: "newest", Status: "ALL"})
+	testkit.Must(t, err)
+	_, err = feedback.ChangeStatus(ctx, db, by, posts[0].ID, "REJECTED")
+	testkit.Must(t, err)
+	_, err = feedback.ChangeStatus(ctx, db, by, posts[0].ID, "IN_PROGRESS")
+	testkit.Must(t, err)
+}
+
+// operateMembers disables an operator, here and everywhere, and enables her
+// again.
+func operateMembers(t *testing.T, db *table.DB, tn table.Tenant, by audit.By) {
+	t.Helper()
+	ctx := t.Context()
+	people := person.Store{DB: db}
+	members, _, err := people.Members(ctx, tn, "", 1)
+	testkit.Must(t, err)
+	for _, step := range []struct{ everywhere, disabled bool }{{false, true}, {true, true}, {true, false},
+		{false, false}} {
+		var err error
+		if step.everywhere {
+			err = people.DisableEverywhere(ctx, by, members[0].PersonID, step.disabled)
+		} else {
+			_, err = people.Disable(ctx, tn, by, members[0].PersonID, step.disabled)
+		}
+		testkit.Must(t, err)
+	}
+}

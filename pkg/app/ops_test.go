@@ -1,0 +1,106 @@
+package app_test
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"gopkg.in/yaml.v3"
+
+	"svc/pkg/local/testkit"
+)
+
+// opsTemplate reads a template of ops/ and returns its resources.
+func opsTemplate(t *testing.T, name string) *yaml.Node {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("../../ops", name))
+	testkit.Must(t, err)
+	var root yaml.Node
+	testkit.Must(t, yaml.Unmarshal(text, &root))
+	return field(root.Content[0], "Resources")
+}
+
+// at follows names through mappings.
+func at(n *yaml.Node, names ...string) *yaml.Node {
+	for _, name := range names {
+		n = field(n, name)
+	}
+	return n
+}
+
+// TestEdgeSendsWhatTheFunctionsCheck: CloudFront sends the header that front.go
+// checks, and its own word on the viewer's address. It caches nothing, and WAF
+// bounds sign-in and everything else by address.
+func TestEdgeSendsWhatTheFunctionsCheck(t *testing.T) {
+	resources := opsTemplate(t, "edge.yaml")
+	code, err := os.ReadFile("front.go")
+	testkit.Must(t, err)
+	distribution := at(resources, "Distribution", "Properties", "DistributionConfig")
+	secret := at(at(distribution, "Origins").Content[0], "OriginCustomHeaders").Content[0]
+	viewer := values(at(resources, "ToOrigin", "Properties", "OriginRequestPolicyConfig", "HeadersConfig", "Headers"))
+	for _, header := range append(viewer, field(secret, "HeaderName").Value) {
+		if !strings.Contains(string(code), `"`+http.CanonicalHeaderKey(header)+`"`) {
+			t.Errorf("front.go does not read the header %s, which CloudFront sends", header)
+		}
+	}
+	if got := field(secret, "HeaderValue").Value; got != "OriginSecret" || len(viewer) != 1 {
+		t.Errorf("the secret header is %q, the headers of CloudFront are %q", got, viewer)
+	}
+	const cachingDisabled = "4135ea2d-6df8-44a3-9df3-4b5a84be39ad"
+	if got := at(distribution, "DefaultCacheBehavior", "CachePolicyId").Value; got != cachingDisabled {
+		t.Errorf("the cache policy is %s", got)
+	}
+	var limits []string
+	for _, rule := range at(resources, "WebACL", "Properties", "Rules").Content {
+		statement := at(rule, "Statement", "RateBasedStatement")
+		limits = append(limits, field(statement, "AggregateKeyType").Value+" "+field(statement, "Limit").Value)
+		if field(field(rule, "Action"), "Block") == nil {
+			t.Errorf("the rule %s does not block", field(rule, "Name").Value)
+		}
+	}
+	if !slices.Equal(limits, []string{"IP SignInRate", "IP AddressRate"}) {
+		t.Errorf("the rules are %q", limits)
+	}
+}
+
+// TestProbePages: the probe asks for readiness, its silence counts as an alarm,
+// and the alarm notifies and has its section in the runbook.
+func TestProbePages(t *testing.T) {
+	resources := opsTemplate(t, "probe.yaml")
+	alarm := at(resources, "Unreachable", "Properties")
+	if got := field(alarm, "TreatMissingData").Value; got != "breaching" {
+		t.Errorf("missing data is %s", got)
+	}
+	if got := values(field(alarm, "AlarmActions")); !slices.Equal(got, []string{"AlarmTopicArn"}) {
+		t.Errorf("it notifies %q", got)
+	}
+	text, err := os.ReadFile("../../docs/operations/alarms.md")
+	testkit.Must(t, err)
+	section := inAlarms.FindStringSubmatch(field(alarm, "AlarmDescription").Value)
+	if section == nil || !strings.Contains(string(text), "# "+section[1]+"\n") {
+		t.Errorf("the runbook has no section %q", section)
+	}
+	config := at(resources, "Probe", "Properties", "HealthCheckConfig")
+	if len(values(field(config, "Regions"))) < 3 || field(config, "ResourcePath").Value != "Path" {
+		t.Errorf("it asks for %s from %q", field(config, "ResourcePath").Value, values(field(config, "Regions")))
+	}
+}
+
+// TestBackupsAreCopied: every backup of the plan is copied to the vault
+// elsewhere, and the vault here cannot be emptied before its time.
+func TestBackupsAreCopied(t *testing.T) {
+	resources := opsTemplate(t, "backup.yaml")
+	rules := at(resources, "Plan", "Properties", "BackupPlan", "BackupPlanRule").Content
+	for _, rule := range rules {
+		copies := field(rule, "CopyActions").Content
+		if len(copies) != 1 || field(copies[0], "DestinationBackupVaultArn").Value != "CopyToVaultArn" {
+			t.Errorf("the rule %s makes no copy elsewhere", field(rule, "RuleName").Value)
+		}
+	}
+	if len(rules) == 0 || at(resources, "Vault", "Properties", "LockConfiguration", "ChangeableForDays") == nil {
+		t.Error("there is no rule, or the vault is not locked")
+	}
+}

@@ -1,0 +1,117 @@
+package app_test
+
+import (
+	"encoding/base64"
+	"strings"
+	"testing"
+
+	"svc/pkg/access/authz"
+	"svc/pkg/app/apptest"
+	"svc/pkg/background/projection"
+	"svc/pkg/data/counter"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/address"
+	"svc/pkg/domain/branding"
+	"svc/pkg/domain/driver"
+	"svc/pkg/domain/settings"
+	"svc/pkg/domain/trip"
+	"svc/pkg/domain/wallet"
+	"svc/pkg/local/testkit"
+)
+
+const newerLayout = 7
+
+// writeAsNewer adds what a newer build might write: an attribute, a member of
+// the document, and a higher v.
+func writeAsNewer(t *testing.T, tn table.Tenant, it table.Item) {
+	t.Helper()
+	set := map[string]any{"newer": "attribute", "v": newerLayout}
+	if doc := it.Raw(); doc != "" {
+		set["doc"] = strings.Replace(strings.TrimSuffix(doc, "}")+`,"newer":{"a":[1,null]}}`, "{,", "{", 1)
+	}
+	tx := tn.Write()
+	tx.Update(it.Key, table.Change{Set: set})
+	testkit.Must(t, tx.Commit(t.Context()))
+}
+
+// familyOf is the family of a refresh token, whose first part names tenant,
+// audience, actor and family.
+func familyOf(t *testing.T, refreshToken string) string {
+	t.Helper()
+	where, _, _ := strings.Cut(refreshToken, ".")
+	decoded, err := base64.RawURLEncoding.DecodeString(where)
+	testkit.Must(t, err)
+	return string(decoded[strings.LastIndexByte(string(decoded), '.')+1:])
+}
+
+// finishTrip has a driver take a trip from the offer to the end, and the
+// stream bring what follows.
+func finishTrip(t *testing.T, s *suite, driving, trip string) {
+	t.Helper()
+	for _, step := range []string{"accept", "arrived", "start", "complete"} {
+		body := "{}"
+		if step == "complete" {
+			body = `{"finalFare":12.5}`
+		}
+		s.Post(t, driving, "/api/v1/me/trips/"+trip+"/"+step, body).Must(t, 200)
+	}
+	s.Drain(t)
+}
+
+// TestNewerBuildBesideThisOne: a newer build has written items of every kind.
+// Ordinary requests change them, and what it wrote is still there.
+func TestNewerBuildBesideThisOne(t *testing.T) {
+	s := newSuite(t)
+	metro, rider, drives := s.Tenant("metro"), s.actors[authz.Rider], s.actors[authz.Driver]
+	riding, driving, fleet := s.Token(t, rider), s.Token(t, drives), s.Token(t, s.actors[authz.Dashboard])
+	service, tokens := s.ServiceType(t, "metro", "0.2"), s.SignIn(t, rider)
+	change := func(color, label string) {
+		s.Patch(t, fleet, "/api/v1/branding", `{"primaryColor":"`+color+`"}`).Must(t, 200)
+		s.Post(t, riding, "/api/v1/me/addresses", `{"address":"5th Ave","lat":40.5,"lng":-73.5,"label":"`+label+`"}`).Must(t,
+			201)
+		s.Patch(t, driving, "/api/v1/me/status", `{"status":"`+label+`"}`).Must(t, 200)
+		_, err := settings.SetService(t.Context(), metro, s.By(), service,
+			func(x *settings.Service) error { x.Name = color; return nil })
+		testkit.Must(t, err)
+	}
+	ride := func() string {
+		body := `{"originAddress":"A","originLat":1,"originLng":2,"serviceTypeId":"` + service + `"}`
+		return apptest.JSON[struct{ ID string }](t, s.Post(t, riding, "/api/v1/me/trips", body).Must(t, 201)).ID
+	}
+	change("#111111", "ONLINE")
+	finishTrip(t, s, driving, ride())
+	open := ride()
+	s.Drain(t)
+	keys := map[string]table.Key{"trip": trip.Key(metro, open), "counted": projection.CountedKey(trip.Key(metro, open)),
+		"wallet": wallet.Key(metro, wallet.Driver, drives.ID), "driver": driver.Key(metro, drives.ID),
+		"branding": branding.Key(metro),
+		"address":  address.Key(metro, rider.ID, "40.5", "-73.5"), "service": settings.ServiceKey(metro, service),
+		"counter": {PK: counter.DriverWallets.PartitionOf(metro, 0), SK: "TOTAL"},
+		"family":  metro.Key("FAMILY", "FAMILY", familyOf(t, tokens.RefreshToken))}
+	before := map[string]table.Item{}
+	for kind, key := range keys {
+		it, err := metro.Get(t.Context(), key)
+		testkit.Must(t, err)
+		if !it.Found() {
+			t.Fatalf("no %s at %v", kind, key)
+		}
+		writeAsNewer(t, metro, it)
+		before[kind] = it
+	}
+	change("#222222", "OFFLINE")
+	s.Do(t, posted("/oauth/token", "grant_type", "refresh_token", "refresh_token", tokens.RefreshToken, "client_id",
+		tokens.ClientID)).Must(t, 200)
+	finishTrip(t, s, driving, open)
+	for kind, key := range keys {
+		it, err := metro.Get(t.Context(), key)
+		testkit.Must(t, err)
+		doc := it.Raw()
+		if it.Layout != newerLayout || it.Text("newer") != "attribute" || doc != "" &&
+			!strings.Contains(doc, `"newer":{"a":[1,null]}`) {
+			t.Errorf("%s: v %d, attribute %q, document %s", kind, it.Layout, it.Text("newer"), doc)
+		}
+		if kind != "counter" && it.Version == before[kind].Version {
+			t.Errorf("%s was not changed", kind)
+		}
+	}
+}

@@ -1,0 +1,212 @@
+package projection
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"svc/pkg/data/table"
+)
+
+// Posts checks the feedback posts in a partition of by-g1: their counters, and
+// the rows that rank them. A row of no post is found in the partitions of
+// PostRanks, for the categories that the posts have.
+func (c *Check) Posts(ctx context.Context, p table.Platform, partition string) error {
+	categories := map[string]bool{"": true}
+	err := c.walk(ctx, p.Handle, partition, func(keys []table.Key) error {
+		for _, key := range keys {
+			if err := c.counts(ctx, p, key); err != nil {
+				return err
+			}
+		}
+		return c.rows(ctx, p.Handle, keys, func(p piece) []table.Item {
+			categories[p.item.Text("category")] = true
+			return c.rankRows(p.item)
+		})
+	})
+	if err != nil || c.PostRanks == nil {
+		return err
+	}
+	for category := range categories {
+		for _, partition := range c.PostRanks(category) {
+			if err := c.strays(ctx, p, partition); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// counts checks the counters of a post's item. One transaction writes a counted
+// item and the counter, so both are consistent if the post does not change
+// during the reads.
+func (c *Check) counts(ctx context.Context, p table.Platform, key table.Key) error {
+	last, confirmed := "", 0
+	for look := range looks {
+		if err := pause(ctx, look); err != nil {
+			return err
+		}
+		post, wrong, err := c.miscounted(ctx, p, key)
+		if err != nil {
+			return err
+		}
+		if len(wrong) == 0 {
+			c.compared("post", 1)
+			return nil
+		}
+		again, err := p.Get(ctx, key)
+		if err != nil {
+			return err
+		}
+		if again.Version != post.Version {
+			continue
+		}
+		off := map[string]int64{}
+		for name, n := range wrong {
+			off[name] = post.Int(name) - n
+		}
+		if text := fmt.Sprint(off); text != last {
+			last, confirmed = text, 0
+		}
+		if confirmed++; confirmed < confirmations {
+			continue
+		}
+		for name, n := range wrong {
+			if confirmed == confirmations {
+				c.found("counter", key.PK+" "+name, fmt.Sprint(n), string(post.Number(name)))
+			}
+		}
+		if !c.Mend {
+			return nil
+		}
+		set := map[string]any{}
+		for name, n := range wrong {
+			set[name] = n
+		}
+		tx := p.Write()
+		tx.Update(key, table.Change{Set: set, Add: map[string]any{"version": 1}}).If("'version' = ?", post.Version)
+		err = tx.Commit(ctx)
+		if err == nil {
+			_, err = c.Step.Platform(ctx, p, []table.Key{key})
+		}
+		if !errors.Is(err, table.ErrCondition) && !errors.Is(err, table.ErrConflict) {
+			return err
+		}
+	}
+	return errMoving
+}
+
+// miscounted reads a post and counts what its counters count. It returns the
+// right values of the wrong counters.
+func (c *Check) miscounted(ctx context.Context, p table.Platform, key table.Key) (post table.Item,
+	wrong map[string]int64, err error) {
+	if post, err = p.Get(ctx, key); err != nil || !post.Found() {
+		return post, nil, err
+	}
+	wrong = map[string]int64{}
+	for name, prefix := range c.PostCounts {
+		n := int64(0)
+		for after := ""; ; {
+			page, err := p.Query(ctx, key.PK, table.Query{Prefix: prefix, After: after, Limit: rebuildPage, Consistent: true})
+			if err != nil {
+				return post, nil, err
+			}
+			n += int64(len(page.Items))
+			if after = page.Last; !page.More {
+				break
+			}
+		}
+		if n != post.Int(name) {
+			wrong[name] = n
+		}
+	}
+	return post, wrong, nil
+}
+
+// strays checks that each row of a partition belongs to its post. The first
+// rows of a new post may be outdated: they expire.
+func (c *Check) strays(ctx context.Context, p table.Platform, partition string) error {
+	for after := ""; ; {
+		page, err := p.Query(ctx, partition, table.Query{After: after, Limit: rebuildPage, Consistent: true})
+		if err != nil {
+			return err
+		}
+		for rows := range slices.Chunk(page.Items, itemsPerRebuild) {
+			if err := c.stray(ctx, p, rows); err != nil {
+				return err
+			}
+		}
+		if after = page.Last; !page.More {
+			return nil
+		}
+	}
+}
+
+func (c *Check) stray(ctx context.Context, p table.Platform, rows []table.Item) error {
+	c.compared("rank row", len(rows))
+	for look := 0; ; look++ {
+		rows = slices.DeleteFunc(rows, func(row table.Item) bool { return !row.Found() || !row.Expires.IsZero() })
+		posts, keys := make([]table.Key, len(rows)), make([]table.Key, len(rows))
+		for i, row := range rows {
+			posts[i], keys[i] = p.Key("POST", "POST", row.Text("post")), row.Key
+		}
+		pieces, err := c.pieces(ctx, p.Handle, posts)
+		if err != nil {
+			return err
+		}
+		var left []table.Key
+		for i, of := range pieces {
+			if c.belongs(rows[i], of) {
+				continue
+			}
+			if left = append(left, keys[i]); look < lagLooks {
+				continue
+			}
+			c.found("row", keys[i].PK+" "+keys[i].SK, "not there", "there, of "+of.key.PK)
+			if err := c.removeStray(ctx, p, rows[i], of); err != nil {
+				return err
+			}
+		}
+		if len(left) == 0 || look == lagLooks {
+			return nil
+		}
+		if err := pause(ctx, look+1); err != nil {
+			return err
+		}
+		if rows, err = p.Batch(ctx, left...); err != nil {
+			return err
+		}
+	}
+}
+
+// belongs reports whether the post has the row. What was counted of a post that
+// exists is checked with the post's own rows.
+func (c *Check) belongs(row table.Item, of piece) bool {
+	if of.item.Found() && slices.Contains(of.was.Ranks, row.Key) {
+		return true
+	}
+	return slices.ContainsFunc(c.rankRows(of.item), func(r table.Item) bool { return r.Key == row.Key })
+}
+
+// removeStray deletes a row of a post, on the condition that neither the post
+// nor what was counted of it has changed.
+func (c *Check) removeStray(ctx context.Context, p table.Platform, row table.Item, of piece) error {
+	if !c.Mend {
+		return nil
+	}
+	tx := p.Write()
+	for key, was := range map[table.Key]table.Item{of.key: of.item, CountedKey(of.key): of.stored} {
+		if was.Found() {
+			tx.Check(key).If("'version' = ?", was.Version)
+		} else {
+			tx.Check(key).If("attribute_not_exists(pk)")
+		}
+	}
+	tx.Delete(row.Key).If("'post' = ?", row.Text("post"))
+	err := tx.Commit(ctx)
+	if errors.Is(err, table.ErrCondition) || errors.Is(err, table.ErrConflict) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,230 @@
+package projection
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"svc/pkg/base/timestamp"
+	"svc/pkg/data/counter"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/report"
+	"svc/pkg/domain/trip"
+	"svc/pkg/domain/wallet"
+)
+
+// Tenant checks the counters and search rows of a tenant.
+func (c *Check) Tenant(ctx context.Context, t table.Tenant, readShards int) error {
+	shards := max(1, readShards)
+	for _, total := range []struct {
+		ref       counter.Ref
+		partition func(shard int) string
+	}{
+		{counter.Drivers, func(n int) string { return t.Partition("DRIVERS", strconv.Itoa(n)) }},
+		{counter.Customers, func(n int) string { return t.Partition("CUSTOMERS", strconv.Itoa(n)) }},
+		{counter.DriverWallets, func(n int) string { return wallet.Partition(t, wallet.Driver, n) }},
+		{counter.CustomerWallets, func(n int) string { return wallet.Partition(t, wallet.Customer, n) }},
+	} {
+		all := func(counter.Ref) bool { return true }
+		err := c.agree(ctx, t, unit{
+			list: func(context.Context) ([]counter.Ref, error) { return []counter.Ref{total.ref}, nil },
+			sum: func(ctx context.Context, sum *tally) error {
+				for n := range shards {
+					err := c.walk(ctx, t.Handle, total.partition(n), func(keys []table.Key) error {
+						return c.add(ctx, t, keys, all, sum)
+					})
+					if err != nil {
+						return err
+					}
+				}
+				return nil
+			},
+		})
+		if err != nil {
+			return fmt.Errorf("%s: %w", total.ref.Partition, err)
+		}
+	}
+	if err := c.reports(ctx, t, shards); err != nil {
+		return fmt.Errorf("report counters: %w", err)
+	}
+	return c.suffixes(ctx, t, shards)
+}
+
+// reports checks the trip counters, day by day.
+func (c *Check) reports(ctx context.Context, t table.Tenant, shards int) error {
+	days, err := c.stored(ctx, t, report.Days, true)
+	if err != nil {
+		return err
+	}
+	err = c.trips(ctx, t, shards, "", "", func(at time.Time) { days[report.Periods(at)[0]] = true })
+	if err != nil {
+		return err
+	}
+	for day := range days {
+		if err := c.period(ctx, t, shards, day); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// period checks a day or a quarter of an hour against its subperiods, and then
+// the subperiods. It checks ten seconds against their trips.
+func (c *Check) period(ctx context.Context, t table.Tenant, shards int, ref counter.Ref) error {
+	from, to, err := report.Span(ref)
+	if err != nil {
+		return err
+	}
+	if report.Level(ref) == report.Leaf {
+		return c.leaf(ctx, t, shards, ref, from, to)
+	}
+	partition, sharded := report.Children(from, report.Level(ref))
+	parts, err := c.stored(ctx, t, partition, sharded)
+	if err != nil {
+		return err
+	}
+	err = c.trips(ctx, t, shards, timestamp.Format(from), timestamp.Format(to), func(at time.Time) {
+		parts[report.Periods(at)[report.Level(ref)+1]] = true
+	})
+	if err != nil {
+		return err
+	}
+	group, inner := errgroup.WithContext(ctx)
+	group.SetLimit(checkParallel)
+	for part := range parts {
+		group.Go(func() error { return c.period(inner, t, shards, part) })
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	return c.agree(ctx, t, unit{
+		list: func(context.Context) ([]counter.Ref, error) { return []counter.Ref{ref}, nil },
+		sum: func(ctx context.Context, sum *tally) error {
+			parts, err := c.stored(ctx, t, partition, sharded)
+			if err != nil {
+				return err
+			}
+			found, err := readCounters(ctx, t, slices.Collect(maps.Keys(parts)))
+			for _, one := range found {
+				sum.counted.AddAll(counter.Changes{ref: one.sums}, 1)
+			}
+			return err
+		},
+	})
+}
+
+// leaf checks all counters of ten seconds against the trips requested in them.
+func (c *Check) leaf(ctx context.Context, t table.Tenant, shards int, ref counter.Ref, from, to time.Time) error {
+	within := func(r counter.Ref) bool { return report.Level(r) >= report.Leaf }
+	return c.agree(ctx, t, unit{
+		list: func(ctx context.Context) ([]counter.Ref, error) {
+			out := map[counter.Ref]bool{ref: true}
+			partition, sharded := report.Children(from, report.Leaf)
+			tenths, err := c.stored(ctx, t, partition, sharded)
+			if err != nil {
+				return nil, err
+			}
+			maps.Copy(out, tenths)
+			for tenth := range tenths {
+				start, _, err := report.Span(tenth)
+				if err != nil {
+					return nil, err
+				}
+				partition, sharded := report.Children(start, report.Leaf+1)
+				milliseconds, err := c.stored(ctx, t, partition, sharded)
+				if err != nil {
+					return nil, err
+				}
+				maps.Copy(out, milliseconds)
+			}
+			return slices.Collect(maps.Keys(out)), nil
+		},
+		sum: func(ctx context.Context, sum *tally) error {
+			return c.keys(ctx, t, shards, timestamp.Format(from), timestamp.Format(to), func(keys []table.Key) error {
+				return c.add(ctx, t, keys, within, sum)
+			})
+		},
+	})
+}
+
+// stored returns the counters of a partition, in all its shards.
+func (c *Check) stored(ctx context.Context, t table.Tenant, partition string, sharded bool) (map[counter.Ref]bool,
+	error) {
+	out := map[counter.Ref]bool{}
+	some := counter.Ref{Partition: partition, Sharded: sharded}
+	for n := range shardsOf(some) {
+		for after := ""; ; {
+			page, err := t.Query(ctx, some.PartitionOf(t, n), table.Query{After: after, Limit: rebuildPage, Consistent: true})
+			if err != nil {
+				return nil, err
+			}
+			for _, it := range page.Items {
+				out[counter.Ref{Partition: partition, SK: it.SK, Sharded: sharded}] = true
+			}
+			if after = page.Last; !page.More {
+				break
+			}
+		}
+	}
+	return out, nil
+}
+
+// keys iterates over the trips requested between two times, a few at a time.
+func (c *Check) keys(ctx context.Context, t table.Tenant, shards int, from, to string,
+	do func([]table.Key) error) error {
+	return c.scan(ctx, t, shards, from, to, func(items []table.Item) error {
+		for chunk := range slices.Chunk(items, itemsPerRebuild) {
+			keys := make([]table.Key, len(chunk))
+			for i, it := range chunk {
+				keys[i] = it.Key
+			}
+			if err := do(keys); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (c *Check) trips(ctx context.Context, t table.Tenant, shards int, from, to string,
+	do func(requested time.Time)) error {
+	return c.scan(ctx, t, shards, from, to, func(items []table.Item) error {
+		for _, it := range items {
+			tr, err := trip.FromItem(it)
+			if err != nil {
+				return err
+			}
+			at, err := timestamp.Parse(tr.RequestedAt)
+			if err != nil {
+				return err
+			}
+			do(at)
+		}
+		return nil
+	})
+}
+
+func (c *Check) scan(ctx context.Context, t table.Tenant, shards int, from, to string,
+	do func([]table.Item) error) error {
+	for n := range shards {
+		for after := ""; ; {
+			page, err := t.Query(ctx, t.Partition("TRIPS", strconv.Itoa(n)),
+				table.Query{Index: 1, From: from, To: to, After: after, Limit: rebuildPage})
+			if err != nil {
+				return err
+			}
+			if err := do(page.Items); err != nil {
+				return err
+			}
+			if after = page.Last; !page.More {
+				break
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,187 @@
+package projection
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/shopspring/decimal"
+
+	"svc/pkg/base/ids"
+	"svc/pkg/base/money"
+	"svc/pkg/base/timestamp"
+	"svc/pkg/data/counter"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/customer"
+	"svc/pkg/domain/report"
+	"svc/pkg/domain/trip"
+	"svc/pkg/domain/wallet"
+)
+
+// Types are the item types that are counted.
+var Types = []string{"trip", "driver", "customer", "wallet", "post"}
+
+// CountedKey returns the key of an item's COUNTED item, which is in the same
+// partition.
+func CountedKey(item table.Key) table.Key { return table.Key{PK: item.PK, SK: "COUNTED"} }
+
+// Counted is what was counted of an item. The zero Counted means nothing.
+type Counted struct {
+	Type        string       `json:"type,omitempty"`
+	Status      string       `json:"status,omitempty"`      // of a trip, a driver
+	RequestedAt string       `json:"requestedAt,omitempty"` // of a trip
+	Fare        *json.Number `json:"fare,omitempty"`        // of a completed trip
+	Side        wallet.Side  `json:"side,omitempty"`        // of a wallet
+	Balance     json.Number  `json:"balance,omitempty"`     // of a wallet
+	Name        string       `json:"name,omitempty"`        // of a driver or customer, as the wallet has it
+
+	// Of a customer: the current rows, and the rows of earlier names that are
+	// still to be removed. Pending means that the rows in the table may not
+	// match yet.
+	Rows    *customer.RowSet  `json:"rows,omitempty"`
+	Ended   []customer.RowSet `json:"ended,omitempty"`
+	Pending bool              `json:"pending,omitempty"`
+
+	Ranks []table.Key `json:"ranks,omitempty"` // of a post: its rank rows
+	Rank  string      `json:"rank,omitempty"`  // of a post: the hash of what is in them
+}
+
+// countedOf reads a COUNTED item; an absent one is the zero Counted.
+func countedOf(it table.Item) (Counted, error) {
+	var c Counted
+	if !it.Found() {
+		return c, nil
+	}
+	err := it.Decode(&c)
+	return c, err
+}
+
+// put replaces the COUNTED item, on the condition that it has not changed
+// since it was read.
+func (c Counted) put(tx *table.Tx, was table.Item) {
+	it := table.Item{Key: was.Key, Type: "counted", Doc: c}
+	if was.Found() {
+		it.Version, it.Preserve = was.Version, was.Unknown()
+		tx.Replace(it).Else(table.ErrConflict)
+		return
+	}
+	it.Version = 1
+	tx.Create(it).Else(table.ErrConflict)
+}
+
+// changes returns the counter additions that were made for the item.
+func (c Counted) changes() (counter.Changes, error) {
+	out, one := counter.Changes{}, decimal.NewFromInt(1)
+	switch c.Type {
+	case "":
+	case "trip":
+		at, err := timestamp.Parse(c.RequestedAt)
+		if err != nil {
+			return nil, err
+		}
+		var fare *decimal.Decimal
+		if c.Fare != nil {
+			d, err := money.Parse(*c.Fare)
+			if err != nil {
+				return nil, err
+			}
+			fare = &d
+		}
+		report.Count(out, trip.Status(c.Status), at, fare)
+	case "driver":
+		out.Add(counter.Drivers, c.Status, one)
+	case "customer":
+		out.Add(counter.Customers, "count", one)
+	case "wallet":
+		balance, err := money.Parse(c.Balance)
+		if err != nil {
+			return nil, err
+		}
+		total := counter.CustomerWallets
+		if c.Side == wallet.Driver {
+			total = counter.DriverWallets
+		}
+		out.Add(total, "count", one)
+		out.Add(total, "balance", balance)
+	}
+	return out, nil
+}
+
+// count returns the new Counted of an item, from its current state and its old
+// Counted. An absent item counts nothing. Removed rows stay listed until they
+// are deleted.
+func (s Step) count(it table.Item, was Counted, now string) (Counted, error) {
+	next := Counted{}
+	if it.Found() {
+		next.Type = it.Type
+	}
+	switch next.Type {
+	case "trip":
+		tr, err := trip.FromItem(it)
+		if err != nil {
+			return Counted{}, err
+		}
+		next.Status, next.RequestedAt = string(tr.Status), tr.RequestedAt
+		if tr.Status == trip.Completed {
+			next.Fare = tr.FinalFare
+		}
+	case "driver":
+		next.Status, next.Name = it.Text("status"), driverName(it)
+	case "wallet":
+		next.Side, next.Balance = wallet.Side(it.Text("side")), it.Number("balance")
+	case "customer":
+		r, err := customer.FromItem(it)
+		if err != nil {
+			return Counted{}, err
+		}
+		if next.Name = r.Name; next.Name == "" {
+			next.Name = strings.TrimSpace(r.FirstName + " " + r.LastName)
+		}
+		next.rows(was, r.Words(), now)
+	case "post":
+		next.ranks(s.rankRows(it))
+	case "":
+	default:
+		return Counted{}, fmt.Errorf("items of type %q are not counted", it.Type)
+	}
+	if next.Type == "" {
+		next.rows(was, nil, now)
+	}
+	return next, nil
+}
+
+// rows returns the suffix rows that a customer has from now on. They are the
+// old rows, or a new set if the words changed.
+func (c *Counted) rows(was Counted, words []string, now string) {
+	c.Rows, c.Ended, c.Pending = was.Rows, was.Ended, was.Pending
+	if (was.Rows == nil && len(words) == 0) || (was.Rows != nil && slices.Equal(was.Rows.Words, words)) {
+		return
+	}
+	next := customer.RowSet{Words: words, N: 1, Since: now}
+	if was.Rows != nil {
+		old := *was.Rows
+		old.Until, next.N = now, old.N+1
+		c.Ended = append(slices.Clone(was.Ended), old)
+	}
+	c.Rows, c.Pending = &next, true
+}
+
+func (c *Counted) ranks(rows []table.Item) {
+	for _, row := range rows {
+		c.Ranks = append(c.Ranks, row.Key)
+		text, _ := json.Marshal([]any{row.Type, row.G, row.R, row.Attrs, row.Doc, row.Expires})
+		c.Rank = ids.Hash(c.Rank + string(text))
+	}
+}
+
+func driverName(it table.Item) string {
+	var doc struct {
+		FirstName string `json:"firstName"`
+		LastName  string `json:"lastName"`
+	}
+	if it.Decode(&doc) != nil {
+		return ""
+	}
+	return strings.TrimSpace(doc.FirstName + " " + doc.LastName)
+}

@@ -1,0 +1,17 @@
+// Package projection owns the data that is derived from the table's items and
+// stored beside them: the report counters, the totals of wallets, drivers and
+// customers, the search rows of customers, and the rank rows of feedback
+// posts.
+//
+// Each counted item has a COUNTED item beside it, which records what was
+// counted. A step reads COUNTED, then the item. It adds new − old to the
+// counters and writes the new COUNTED on the condition that the old one is
+// unchanged, all in one transaction. So the stream may deliver an item
+// repeatedly, late or out of order: every step ends at the item's current
+// state. COUNTED is read first, so the item is never older than what was
+// counted.
+//
+// The package that owns a counter or row decides what an item adds to it:
+// pkg/domain/report, pkg/data/counter, pkg/domain/customer,
+// pkg/domain/feedback.
+package projection

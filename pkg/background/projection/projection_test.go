@@ -1,0 +1,210 @@
+package projection_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"svc/pkg/background/projection"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/customer"
+	"svc/pkg/local/schema"
+	"svc/pkg/local/streamtest"
+	"svc/pkg/local/testkit"
+)
+
+var streamOff = schema.Options{StreamOff: true}
+
+func TestFunctionIsExactHoweverBadlyTheStreamComes(t *testing.T) {
+	for seed := range uint64(3) {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			t.Parallel()
+			name := streamtest.Table(t)
+			w := newWorld(t, name, seed, 1+int(seed)*4)
+			crashes, seen := 0, 0
+			deliver := func(batches [][]streamtest.Record) {
+				for _, batch := range batches {
+					streamtest.Deliver(t, w.function().Handle, batch, 4, func(attempt int) context.Context {
+						if w.crash.Disarm() {
+							crashes++
+						}
+						if attempt < 2 && w.rnd.IntN(2) == 0 {
+							return w.crash.Arm(t.Context(), w.rnd.IntN(14), w.rnd.IntN(2) == 0)
+						}
+						return t.Context()
+					})
+					w.crash.Disarm()
+				}
+			}
+			var all []streamtest.Record
+			for round := range 4 {
+				w.change(60)
+				all = streamtest.Records(t, name)
+				batches := streamtest.Abuse(w.rnd, all[seen:], 3, 15)
+				if round%2 == 0 { // some of it stays away while the items change further
+					batches = batches[:len(batches)/2]
+				} else {
+					seen = len(all)
+				}
+				deliver(batches)
+			}
+			deliver(streamtest.Abuse(w.rnd, all, 3, 40))
+			w.recount()
+			w.now = w.now.Add(9 * 24 * time.Hour)
+			deliver(streamtest.Abuse(w.rnd, all, 2, 100))
+			w.recount()
+			if crashes < 5 {
+				t.Errorf("only %d crashes", crashes)
+			}
+		})
+	}
+}
+
+func TestStepsSideBySideWhileItemsChange(t *testing.T) {
+	w := newWorld(t, testkit.Name(t, streamOff), 11, 1)
+	step := projection.Step{Now: func() time.Time { return start }}
+	var wait sync.WaitGroup
+	var hear []chan table.Key
+	for range 4 {
+		keys := make(chan table.Key, 1000)
+		hear = append(hear, keys)
+		wait.Go(func() {
+			for key := range keys {
+				for range 20 { // busy is a failure that the stream brings again
+					if _, err := step.Tenant(t.Context(), w.tenant, []table.Key{key}); err == nil {
+						break
+					}
+				}
+			}
+		})
+	}
+	w.changed = func(key table.Key) {
+		for _, keys := range hear {
+			keys <- key
+		}
+	}
+	w.change(200)
+	for _, keys := range hear {
+		close(keys)
+	}
+	wait.Wait()
+	w.recount()
+}
+
+// An outdated step must not overwrite the rows of a later one.
+func TestStepLeftBehind(t *testing.T) {
+	w := newWorld(t, testkit.Name(t, streamOff), 13, 1)
+	c := customer.Record{Customer: customer.Customer{ID: "cus_1", CreatedAt: "2026-03-01T12:00:00.000Z",
+		Email: "x@y.example"}}
+	other := (&streamtest.Crash{}).Open(t, w.name).Tenant(w.tenant.ID())
+	for n := range 9 {
+		w.now = w.now.Add(time.Second)
+		w.rename(w.tenant, &c)
+		w.crash.Meanwhile(n, func() {
+			w.rename(other, &c)
+			if _, err := w.step().Tenant(t.Context(), other, []table.Key{customer.Key(w.tenant, c.ID)}); err != nil {
+				t.Error(err)
+			}
+		})
+		if _, err := w.step().Tenant(t.Context(), w.tenant, []table.Key{customer.Key(w.tenant, c.ID)}); err != nil {
+			t.Fatal(err)
+		}
+		w.recount()
+	}
+}
+
+func TestRebuild(t *testing.T) {
+	for _, shards := range []int{1, 3} {
+		t.Run(fmt.Sprint(shards, " shards"), func(t *testing.T) {
+			w := newWorld(t, testkit.Name(t, streamOff), 5, shards)
+			w.change(200)
+			first, err := w.step().Rebuild(t.Context(), w.tenant, shards, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.recount()
+			for kind, n := range map[string]int{"trip": len(w.trips), "driver": len(w.drivers), "customer": len(w.customers),
+				"wallet": len(w.wallets)} {
+				if first.Examined[kind] != n || first.Differed[kind] != n {
+					t.Errorf("%d %ss: %d examined, %d differed", n, kind, first.Examined[kind], first.Differed[kind])
+				}
+			}
+			again, err := w.step().Rebuild(t.Context(), w.tenant, shards, nil)
+			if err != nil || len(again.Keys) != 0 || again.Examined["trip"] != len(w.trips) {
+				t.Errorf("again: %+v, %v", again, err)
+			}
+			w.moveTrip()
+			w.changeDriver()
+			if _, err = w.step().Rebuild(t.Context(), w.tenant, shards, nil); err != nil {
+				t.Fatal(err)
+			}
+			w.recount()
+		})
+	}
+}
+
+func TestStepOfACustomerAfterACrashBetweenAnyTwoRequests(t *testing.T) {
+	w := newWorld(t, testkit.Name(t, streamOff), 9, 1)
+	c := customer.Record{Customer: customer.Customer{ID: "cus_1", CreatedAt: "2026-03-01T12:00:00.000Z",
+		Email: "x@y.example"}}
+	step := func(ctx context.Context) error {
+		_, err := w.step().Tenant(ctx, w.tenant, []table.Key{customer.Key(w.tenant, c.ID)})
+		return err
+	}
+	for n := range 14 {
+		for _, lost := range []bool{false, true} {
+			w.now = w.now.Add(time.Second)
+			w.rename(w.tenant, &c)
+			_ = step(w.crash.Arm(t.Context(), n, lost))
+			w.crash.Disarm()
+			if (n+len(c.FirstName))%3 == 0 { // renamed again before all rows of this name exist
+				continue
+			}
+			if err := step(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			w.recountRows()
+		}
+	}
+	if err := step(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w.recount()
+}
+
+func TestOddRecordsArePassedOver(t *testing.T) {
+	name := streamtest.Table(t)
+	w := newWorld(t, name, 1, 1)
+	w.put(table.Item{Key: w.tenant.Key("TRIP", "TRIP", "x"), Type: "trip"}, // no document: cannot be counted
+		table.Item{Key: w.tenant.Key("OTHER", "OTHER", "x"), Type: "other"})
+	w.newTrip()
+	records := streamtest.Records(t, name)
+	answer, err := w.function().Handle(t.Context(), eventOf(records))
+	if err != nil || len(answer.BatchItemFailures) != 1 {
+		t.Fatalf("answer %+v, %v; want the one bad trip", answer, err)
+	}
+	w.recount() // the good item is still counted
+}
+
+func TestWalletFollowsTheName(t *testing.T) {
+	w := newWorld(t, testkit.Name(t, streamOff), 2, 1)
+	w.changeDriver()
+	id, _ := pick(w, w.drivers)
+	key := []table.Key{w.tenant.Key("DRIVER", "DRIVER", id)}
+	run := func() {
+		if _, err := w.step().Tenant(t.Context(), w.tenant, key); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run()
+	w.put(walletNamed(w, id, "Dana").Item(w.tenant, 1))
+	d := w.drivers[id]
+	d.LastName = "Reborn"
+	w.put(driverItem(w, d))
+	run()
+	if got := w.walletName(id); got != "Dana Reborn" {
+		t.Errorf("the wallet is listed as %q", got)
+	}
+}

@@ -1,0 +1,100 @@
+package projection
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"svc/pkg/data/table"
+	"svc/pkg/domain/wallet"
+)
+
+// Rebuilt is the result of a rebuild, by item type.
+type Rebuilt struct {
+	Examined map[string]int      `json:"examined"`
+	Differed map[string]int      `json:"differed"` // items whose count was wrong and is corrected
+	Keys     map[string][]string `json:"keys"`     // ids of the first of them
+}
+
+const (
+	itemsPerRebuild = 20
+	rebuildPage     = 500
+	rebuildNamed    = 20
+)
+
+// Rebuild runs the step over all items of a tenant, and returns how many had a
+// wrong count. It may run on a live table: an item that changes meanwhile is
+// counted only once. note, if not nil, receives the progress.
+func (s Step) Rebuild(ctx context.Context, t table.Tenant, readShards int, note func(kind string,
+	examined int)) (Rebuilt, error) {
+	out := Rebuilt{Examined: map[string]int{}, Differed: map[string]int{}, Keys: map[string][]string{}}
+	for shard := range max(1, readShards) {
+		for _, walk := range []struct {
+			kind, partition string
+		}{
+			{"driver", t.Partition("DRIVERS", strconv.Itoa(shard))},
+			{"customer", t.Partition("CUSTOMERS", strconv.Itoa(shard))},
+			{"wallet", wallet.Partition(t, wallet.Driver, shard)},
+			{"wallet", wallet.Partition(t, wallet.Customer, shard)},
+			{"trip", t.Partition("TRIPS", strconv.Itoa(shard))},
+		} {
+			err := s.walk(ctx, t.Handle, walk.partition, func(keys []table.Key) error {
+				changed, err := s.Tenant(ctx, t, keys)
+				out.add(walk.kind, len(keys), changed)
+				if note != nil {
+					note(walk.kind, out.Examined[walk.kind])
+				}
+				return err
+			})
+			if err != nil {
+				return out, fmt.Errorf("rebuild of the %ss: %w", walk.kind, err)
+			}
+		}
+	}
+	return out, nil
+}
+
+// Posts runs the step over the feedback posts in a partition of by-g1.
+func (s Step) Posts(ctx context.Context, p table.Platform, partition string) (Rebuilt, error) {
+	out := Rebuilt{Examined: map[string]int{}, Differed: map[string]int{}, Keys: map[string][]string{}}
+	err := s.walk(ctx, p.Handle, partition, func(keys []table.Key) error {
+		changed, err := s.Platform(ctx, p, keys)
+		out.add("post", len(keys), changed)
+		return err
+	})
+	return out, err
+}
+
+func (r *Rebuilt) add(kind string, examined int, changed []table.Key) {
+	r.Examined[kind] += examined
+	r.Differed[kind] += len(changed)
+	for _, key := range changed {
+		if len(r.Keys[kind]) < rebuildNamed {
+			r.Keys[kind] = append(r.Keys[kind], key.PK)
+		}
+	}
+}
+
+// walk iterates over the keys of a partition of by-g1, a few at a time.
+func (s Step) walk(ctx context.Context, h table.Handle, partition string, do func([]table.Key) error) error {
+	after := ""
+	for {
+		page, err := h.Query(ctx, partition, table.Query{Index: 1, After: after, Limit: rebuildPage})
+		if err != nil {
+			return err
+		}
+		for chunk := range slices.Chunk(page.Items, itemsPerRebuild) {
+			keys := make([]table.Key, len(chunk))
+			for i, it := range chunk {
+				keys[i] = it.Key
+			}
+			if err := do(keys); err != nil {
+				return err
+			}
+		}
+		if after = page.Last; !page.More {
+			return nil
+		}
+	}
+}

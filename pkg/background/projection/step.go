@@ -1,0 +1,201 @@
+package projection
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"svc/pkg/access/authz"
+	"svc/pkg/base/timestamp"
+	"svc/pkg/data/counter"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/tenant"
+)
+
+// Step updates derived data to the current state of the items.
+type Step struct {
+	Now func() time.Time
+	// RankRows returns the rank rows of a feedback post; nil means none.
+	RankRows func(post table.Item) []table.Item
+}
+
+func (s Step) rankRows(post table.Item) []table.Item {
+	if s.RankRows == nil {
+		return nil
+	}
+	return s.RankRows(post)
+}
+
+// maxTxOps is the maximum number of operations of a transaction for several items.
+// It leaves space because the next item may need more.
+const maxTxOps = 90
+
+// Tenant updates what is derived from the given items of a tenant. It takes at
+// most 90 keys, ideally of items that share counters. It returns the keys of
+// the items that had changed since they were last counted.
+func (s Step) Tenant(ctx context.Context, t table.Tenant, keys []table.Key) ([]table.Key, error) {
+	return s.run(ctx, t.Handle, &t, keys)
+}
+
+// Platform does the same for feedback posts; p covers POST and POSTS.
+func (s Step) Platform(ctx context.Context, p table.Platform, keys []table.Key) ([]table.Key, error) {
+	return s.run(ctx, p.Handle, nil, keys)
+}
+
+func (s Step) run(ctx context.Context, h table.Handle, t *table.Tenant, keys []table.Key) (changed []table.Key,
+	err error) {
+	err = table.Retry(ctx, func(ctx context.Context) error {
+		pieces, shard, err := s.read(ctx, h, t, keys)
+		if err != nil {
+			return err
+		}
+		var left []table.Key
+		for _, p := range pieces {
+			left = append(left, p.key)
+		}
+		for len(pieces) > 0 {
+			n, err := s.commit(ctx, h, t, pieces, shard)
+			if err != nil {
+				keys = left // committed work stays committed
+				return err
+			}
+			for _, p := range pieces[:n] {
+				changed = append(changed, p.key)
+			}
+			pieces, left = pieces[n:], left[n:]
+		}
+		return nil
+	})
+	if err != nil {
+		return changed, fmt.Errorf("projection: %w", err)
+	}
+	return changed, nil
+}
+
+// piece is an item whose count must change.
+type piece struct {
+	key        table.Key
+	item       table.Item // current item
+	stored     table.Item // COUNTED as read
+	was, next  Counted
+	difference counter.Changes
+}
+
+// read finds the items that changed since they were counted, and picks a shard
+// of the counters. It reads the COUNTED items first, then the items. It finds
+// nothing to do for a deleted tenant.
+func (s Step) read(ctx context.Context, h table.Handle, t *table.Tenant, keys []table.Key) ([]piece, int, error) {
+	asked := make([]table.Key, len(keys), len(keys)+1)
+	for i, key := range keys {
+		asked[i] = CountedKey(key)
+	}
+	if t != nil {
+		asked = append(asked, authz.FlagsKey(*t, rand.IntN(authz.Copies))) //nolint:gosec // any copy will do
+	}
+	counted, err := h.Batch(ctx, asked...)
+	if err != nil {
+		return nil, 0, err
+	}
+	shard := 0
+	if t != nil {
+		if tenant.Gone(counted[len(keys)]) {
+			return nil, 0, nil
+		}
+		shard = rand.IntN(counter.Shards(int(counted[len(keys)].Int("writeShards")))) //nolint:gosec // any shard will do
+	}
+	items, err := h.Batch(ctx, keys...)
+	if err != nil {
+		return nil, 0, err
+	}
+	var out []piece
+	now := timestamp.Format(s.Now())
+	for i, key := range keys {
+		p := piece{key: key, item: items[i], stored: counted[i]}
+		if p.was, err = countedOf(counted[i]); err != nil {
+			return nil, 0, err
+		}
+		if p.next, err = s.count(items[i], p.was, now); err != nil {
+			return nil, 0, fmt.Errorf("%s %s: %w", key.PK, key.SK, err)
+		}
+		if same(p.was, p.next) && !p.was.Pending {
+			continue
+		}
+		if p.difference, err = difference(p.was, p.next); err != nil {
+			return nil, 0, fmt.Errorf("%s %s: %w", key.PK, key.SK, err)
+		}
+		out = append(out, p)
+	}
+	return out, shard, nil
+}
+
+func same(a, b Counted) bool {
+	x, errX := json.Marshal(a)
+	y, errY := json.Marshal(b)
+	return errX == nil && errY == nil && string(x) == string(y)
+}
+
+func difference(was, next Counted) (counter.Changes, error) {
+	out, err := next.changes()
+	if err != nil {
+		return nil, err
+	}
+	old, err := was.changes()
+	if err != nil {
+		return nil, err
+	}
+	out.AddAll(old, -1)
+	return out, nil
+}
+
+// commit writes as many of the first pieces as fit into a transaction, and
+// returns their number. A customer whose rows change gets its own transaction.
+func (s Step) commit(ctx context.Context, h table.Handle, t *table.Tenant, pieces []piece, shard int) (int, error) {
+	if pieces[0].next.Pending {
+		return 1, s.commitRows(ctx, *t, pieces[0], shard)
+	}
+	tx, all, n := h.Write(), counter.Changes{}, 0
+	for _, p := range pieces {
+		if p.next.Pending || (n > 0 && tx.Len()+len(all)+len(p.difference)+len(p.next.Ranks)+len(p.was.Ranks)+1 > maxTxOps) {
+			break
+		}
+		if err := s.rename(ctx, t, p); err != nil {
+			return 0, err
+		}
+		p.next.put(tx, p.stored)
+		s.rerank(tx, p)
+		all.AddAll(p.difference, 1)
+		n++
+	}
+	if t != nil {
+		all.Write(tx, *t, shard)
+	}
+	return n, conflicting(tx.Commit(ctx))
+}
+
+// conflicting turns a failed condition into a conflict: another step counted
+// the item in between, so the caller must read again.
+func conflicting(err error) error {
+	if errors.Is(err, table.ErrCondition) {
+		return table.ErrConflict
+	}
+	return err
+}
+
+// rerank writes a post's rank rows and deletes the outdated ones.
+func (s Step) rerank(tx *table.Tx, p piece) {
+	has := map[table.Key]bool{}
+	if p.next.Type == "post" {
+		for _, row := range s.rankRows(p.item) {
+			has[row.Key] = true
+			tx.Put(row)
+		}
+	}
+	for _, key := range p.was.Ranks {
+		if !has[key] {
+			tx.Delete(key)
+		}
+	}
+}

@@ -1,0 +1,92 @@
+package projection
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"svc/pkg/data/stream"
+	"svc/pkg/data/table"
+)
+
+// Function updates the projections from the table's stream.
+type Function struct {
+	DB *table.DB
+	Step
+}
+
+// itemsPerStep is the number of a tenant's items in one step. It is large enough
+// to write a counter once for several items, and small enough that two steps
+// seldom conflict.
+const itemsPerStep = 8
+
+// Handle processes a batch. It uses only the keys from the batch, and reads
+// the current items. The error is always nil; the response lists the failures
+// by sequence number.
+func (f Function) Handle(ctx context.Context, event events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
+	var order []string
+	tenants := map[string][]stream.Change{}
+	for _, c := range stream.Changes(event) {
+		if !slices.Contains(Types, c.Type()) {
+			continue
+		}
+		owner := ownerOf(f.DB, c.Key)
+		if _, known := tenants[owner]; !known {
+			order = append(order, owner)
+		}
+		tenants[owner] = append(tenants[owner], c)
+	}
+	// One tenant's items run one after the other, because they share counters.
+	failed := make([][]stream.Change, len(order))
+	var wait sync.WaitGroup
+	for i, owner := range order {
+		wait.Go(func() {
+			groups := slices.Collect(slices.Chunk(tenants[owner], itemsPerStep))
+			failed[i] = stream.Each(ctx, groups, 1, f.step)
+		})
+	}
+	wait.Wait()
+	return stream.Answer(slices.Concat(failed...)), nil
+}
+
+// ownerOf returns the tenant's id, or "" for the platform.
+func ownerOf(db *table.DB, key table.Key) string {
+	t, _ := stream.TenantOf(db, key)
+	return t.ID()
+}
+
+// step processes the changes of one owner.
+func (f Function) step(ctx context.Context, changes []stream.Change) error {
+	keys := make([]table.Key, len(changes))
+	for i, c := range changes {
+		keys[i] = c.Key
+	}
+	if t, ok := stream.TenantOf(f.DB, keys[0]); ok {
+		_, err := f.Tenant(ctx, t, keys)
+		return err
+	}
+	if !strings.HasPrefix(keys[0].PK, "POST#") {
+		return nil // no owner: nothing here is counted
+	}
+	_, err := f.Platform(ctx, f.DB.Platform("POST", "POSTS"), keys)
+	return err
+}
+
+// Redo counts the current state of the item with the key. It does nothing for
+// an item that is up to date or of a type that is not counted.
+func (f Function) Redo(ctx context.Context, key table.Key) error {
+	h := f.DB.Platform("POST", "POSTS").Handle
+	if t, ok := stream.TenantOf(f.DB, key); ok {
+		h = t.Handle
+	} else if !strings.HasPrefix(key.PK, "POST#") {
+		return nil
+	}
+	it, err := h.Get(ctx, key)
+	if err != nil || (it.Found() && !slices.Contains(Types, it.Type)) {
+		return err
+	}
+	return f.step(ctx, []stream.Change{{Key: key}})
+}

@@ -1,0 +1,403 @@
+package projection_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/google/go-cmp/cmp"
+	"github.com/shopspring/decimal"
+
+	"svc/pkg/access/authz"
+	"svc/pkg/background/projection"
+	"svc/pkg/base/ids"
+	"svc/pkg/base/money"
+	"svc/pkg/base/search"
+	"svc/pkg/base/timestamp"
+	"svc/pkg/data/counter"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/customer"
+	"svc/pkg/domain/driver"
+	"svc/pkg/domain/report"
+	"svc/pkg/domain/trip"
+	"svc/pkg/domain/wallet"
+	"svc/pkg/local/streamtest"
+)
+
+var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+func ptr[T any](v T) *T { return &v }
+
+// world is a tenant whose items change, the same in the table and in memory.
+type world struct {
+	t         testing.TB
+	name      string
+	rnd       *rand.Rand
+	db        *table.DB
+	crash     *streamtest.Crash
+	tenant    table.Tenant
+	shards    int
+	now       time.Time
+	trips     map[string]trip.Trip
+	drivers   map[string]driver.Record
+	customers map[string]customer.Record
+	wallets   map[string]wallet.Wallet
+	changed   func(table.Key) // hears of each item that was written
+	keeps     bool            // removes nothing
+	letters   map[string]bool // first characters that suffix rows may lie under
+}
+
+func newWorld(t testing.TB, name string, seed uint64, shards int) *world {
+	t.Helper()
+	w := &world{t: t, name: name, changed: func(table.Key) {}, rnd: rand.New(rand.NewPCG(seed, 7)),
+		crash: &streamtest.Crash{}, shards: shards, now: start,
+		trips: map[string]trip.Trip{}, drivers: map[string]driver.Record{}, customers: map[string]customer.Record{},
+		wallets: map[string]wallet.Wallet{}, letters: map[string]bool{}}
+	w.db = w.crash.Open(t, name)
+	w.tenant = w.db.Tenant(ids.New(ids.Tenant, start))
+	for n := range authz.Copies {
+		w.put(table.Item{Key: authz.FlagsKey(w.tenant, n), Type: "flags", Attrs: map[string]any{"readShards": shards,
+			"writeShards": shards}})
+	}
+	return w
+}
+
+func (w *world) put(items ...table.Item) {
+	w.t.Helper()
+	if err := w.tenant.Load(context.Background(), items...); err != nil {
+		w.t.Fatal(err)
+	}
+	for _, it := range items {
+		if it.Type != "flags" {
+			w.changed(it.Key)
+		}
+	}
+}
+
+func (w *world) remove(key table.Key) {
+	w.t.Helper()
+	tx := w.tenant.Write()
+	tx.Delete(key)
+	if err := tx.Commit(context.Background()); err != nil {
+		w.t.Fatal(err)
+	}
+	w.changed(key)
+}
+
+func (w *world) step() projection.Step {
+	return projection.Step{Now: func() time.Time { return w.now }}
+}
+
+func (w *world) function() projection.Function {
+	return projection.Function{DB: w.db, Step: w.step()}
+}
+
+func pick[T any](w *world, m map[string]T) (string, bool) {
+	keys := slices.Sorted(maps.Keys(m))
+	if len(keys) == 0 {
+		return "", false
+	}
+	return keys[w.rnd.IntN(len(keys))], true
+}
+
+// change changes n items at random: new ones, other states, other names, no
+// change at all, removals.
+func (w *world) change(n int) {
+	w.t.Helper()
+	for range n {
+		w.now = w.now.Add(time.Duration(w.rnd.IntN(2000)) * time.Millisecond)
+		switch w.rnd.IntN(10) {
+		case 0, 1:
+			w.newTrip()
+		case 2, 3, 4:
+			w.moveTrip()
+		case 5:
+			w.changeDriver()
+		case 6, 7:
+			w.changeCustomer()
+		case 8:
+			w.moveWallet()
+		case 9:
+			if !w.keeps {
+				w.removeOne()
+			}
+		}
+	}
+}
+
+func (w *world) newTrip() {
+	spans := []time.Duration{time.Millisecond, 50 * time.Millisecond, 5 * time.Second, 10 * time.Minute, 30 * time.Hour,
+		90 * 24 * time.Hour}
+	at := start.Add(time.Duration(w.rnd.Int64N(int64(spans[w.rnd.IntN(len(spans))]))))
+	tr := trip.Trip{ID: ids.New(ids.Trip, at), Status: trip.Pending, CustomerID: "cus", Currency: "USD",
+		PaymentType: "CASH",
+		OriginLat:   "1", OriginLng: "1", RequestedAt: timestamp.Format(at), UpdatedAt: timestamp.Format(at), Version: 1}
+	w.trips[tr.ID] = tr
+	w.put(tr.Item(w.tenant, w.shards))
+}
+
+func (w *world) moveTrip() {
+	id, ok := pick(w, w.trips)
+	if !ok {
+		return
+	}
+	tr := w.trips[id]
+	if w.rnd.IntN(5) > 0 { // else it is written as it is
+		tr.Version++
+		tr.Status = trip.Statuses[w.rnd.IntN(len(trip.Statuses))]
+		tr.FinalFare = nil
+		if w.rnd.IntN(3) > 0 {
+			tr.FinalFare = ptr(json.Number(fmt.Sprintf("%d.%02d", w.rnd.IntN(100), w.rnd.IntN(100))))
+		}
+	}
+	w.trips[id] = tr
+	w.put(tr.Item(w.tenant, w.shards))
+}
+
+func (w *world) changeDriver() {
+	id, ok := pick(w, w.drivers)
+	d := w.drivers[id]
+	if !ok || w.rnd.IntN(3) == 0 {
+		d = driver.Record{Driver: driver.Driver{ID: ids.New(ids.Driver, w.now), FirstName: "Dana", Email: "d@x.example"}}
+	}
+	d.Status = []string{driver.Offline, driver.Online, driver.Busy}[w.rnd.IntN(3)]
+	if w.rnd.IntN(3) == 0 {
+		d.LastName = fmt.Sprint("D", w.rnd.IntN(100))
+	}
+	w.drivers[d.ID] = d
+	w.put(driver.Item(w.tenant, d, w.shards))
+}
+
+var syllables = []string{"An", "na", " ", "Bo", "ß", "é", "Ж", "ук", "王", "小", "#", "İ", "ﬁ", "a", "a", "A"}
+
+func (w *world) word(n int) string {
+	var out string
+	for range n {
+		out += syllables[w.rnd.IntN(len(syllables))]
+	}
+	return strings.TrimSpace(out)
+}
+
+func (w *world) changeCustomer() {
+	id, ok := pick(w, w.customers)
+	c := w.customers[id]
+	if !ok || w.rnd.IntN(3) == 0 {
+		c = customer.Record{Customer: customer.Customer{ID: ids.New(ids.Customer, w.now), FirstName: "a",
+			CreatedAt: timestamp.Format(w.now), Email: "a@b.example"}}
+	}
+	switch w.rnd.IntN(6) {
+	case 0: // a trip more, the words are the same
+		c.TotalTrips++
+	case 1: // more rows than one transaction takes
+		c.FirstName, c.LastName = w.word(60), w.word(60)
+	case 2:
+		c.Phone = ptr(fmt.Sprintf("+1 555 %04d", w.rnd.IntN(10000)))
+	default:
+		c.FirstName, c.LastName = w.word(1+w.rnd.IntN(3)), w.word(w.rnd.IntN(3))
+	}
+	c.Name = strings.TrimSpace(c.FirstName + " " + c.LastName)
+	w.know(c)
+	w.put(customer.Item(w.tenant, c, w.shards))
+}
+
+func (w *world) know(c customer.Record) {
+	w.customers[c.ID] = c
+	for _, word := range c.Words() {
+		for _, r := range word {
+			w.letters[string(r)] = true
+		}
+	}
+}
+
+// rename gives a customer a name of more rows than one transaction takes.
+func (w *world) rename(t table.Tenant, c *customer.Record) {
+	c.FirstName, c.LastName = w.word(50), w.word(50)
+	c.Name = strings.TrimSpace(c.FirstName + " " + c.LastName)
+	w.know(*c)
+	if err := t.Load(context.Background(), customer.Item(t, *c, w.shards)); err != nil {
+		w.t.Error(err)
+	}
+}
+
+func (w *world) moveWallet() {
+	id, ok := pick(w, w.wallets)
+	if !ok || w.rnd.IntN(3) == 0 {
+		id = ids.New(ids.Driver, w.now)
+		w.wallets[id] = wallet.Wallet{Side: wallet.Sides[w.rnd.IntN(2)], Actor: id, Currency: "USD"}
+	}
+	v := w.wallets[id]
+	v.Balance, v.UpdatedAt, v.Version = v.Balance.Add(decimal.New(w.rnd.Int64N(20000)-10000,
+		-2)), timestamp.Format(w.now), v.Version+1
+	w.wallets[id] = v
+	w.put(v.Item(w.tenant, w.shards))
+}
+
+func (w *world) removeOne() {
+	if w.rnd.IntN(2) == 0 {
+		if id, ok := pick(w, w.trips); ok {
+			delete(w.trips, id)
+			w.remove(trip.Key(w.tenant, id))
+		}
+		return
+	}
+	if id, ok := pick(w, w.customers); ok {
+		delete(w.customers, id)
+		w.remove(customer.Key(w.tenant, id))
+	}
+}
+
+// recount checks everything derived against the items in memory.
+func (w *world) recount() {
+	w.t.Helper()
+	w.recountReport(start.Add(-time.Hour), start.Add(100*24*time.Hour))
+	for range 6 {
+		from := start.Add(time.Duration(w.rnd.Int64N(int64(2*time.Second))) - time.Second).Truncate(time.Millisecond)
+		w.recountReport(from, from.Add(time.Duration(1+w.rnd.IntN(1e5))*time.Millisecond))
+	}
+	w.recountTotals()
+	w.recountRows()
+}
+
+func (w *world) recountReport(from, to time.Time) {
+	w.t.Helper()
+	got, err := report.Summarize(w.t.Context(), w.tenant, from, to, w.shards)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	byStatus, revenue, active := map[trip.Status]int64{}, decimal.Zero, int64(0)
+	for _, status := range trip.Statuses {
+		byStatus[status] = 0
+	}
+	for _, tr := range w.trips {
+		if at, _ := timestamp.Parse(tr.RequestedAt); at.Before(from) || !at.Before(to) {
+			continue
+		}
+		byStatus[tr.Status]++
+		if tr.Status == trip.Completed && tr.FinalFare != nil {
+			revenue = revenue.Add(money.Must(*tr.FinalFare))
+		}
+	}
+	for _, d := range w.drivers {
+		if d.Status != driver.Offline {
+			active++
+		}
+	}
+	want := &report.Summary{Window: report.Window{From: timestamp.Format(from), To: timestamp.Format(to)},
+		TripsByStatus:  byStatus,
+		CompletedTrips: byStatus[trip.Completed], Revenue: money.Number(revenue), ActiveDrivers: active,
+		TotalCustomers: int64(len(w.customers))}
+	if diff := cmp.Diff(want, got); diff != "" {
+		w.t.Errorf("report: %s", diff)
+	}
+}
+
+func (w *world) recountTotals() {
+	w.t.Helper()
+	sums, err := counter.Read(w.t.Context(), w.tenant, w.shards, counter.DriverWallets, counter.CustomerWallets)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for ref, side := range map[counter.Ref]wallet.Side{
+		counter.DriverWallets: wallet.Driver, counter.CustomerWallets: wallet.Customer} {
+		count, balance := int64(0), decimal.Zero
+		for _, v := range w.wallets {
+			if v.Side == side {
+				count, balance = count+1, balance.Add(v.Balance)
+			}
+		}
+		if sums[ref].Int("count") != count || !sums[ref]["balance"].Equal(balance) {
+			w.t.Errorf("%s wallets: %v, want %d with %s", side, sums[ref], count, balance)
+		}
+	}
+}
+
+// recountRows compares the suffix rows that hold with all suffixes there are.
+func (w *world) recountRows() {
+	w.t.Helper()
+	want, got := map[string]int{}, map[string]int{}
+	for _, c := range w.customers {
+		own := map[string]bool{}
+		digits := strings.Join(strings.FieldsFunc(deref(c.Phone), func(r rune) bool { return r < '0' || r > '9' }), "")
+		for _, text := range []string{c.Name, c.FirstName, c.LastName, c.Email, deref(c.Phone), digits} {
+			runes := []rune(strings.ReplaceAll(search.Fold(text), "#", "＃"))
+			for i := range runes {
+				own[string(runes[i:min(len(runes), i+64)])] = true
+			}
+		}
+		for suffix := range own {
+			// what a longer word contains is found by that one
+			if slices.ContainsFunc(c.Words(), func(word string) bool { return hasSuffixRow(word, suffix) }) {
+				want[suffix+"#"+c.ID] = 1
+			}
+		}
+	}
+	for letter := range w.letters {
+		if letter == "#" {
+			letter = "＃"
+		}
+		after := ""
+		for {
+			page, err := w.tenant.Query(w.t.Context(), w.tenant.Partition("SUFFIX", letter), table.Query{After: after,
+				Limit: 1000, Consistent: true})
+			if err != nil {
+				w.t.Fatal(err)
+			}
+			for _, row := range page.Items {
+				if !row.Has("until") {
+					got[row.SK[:strings.LastIndex(row.SK, "#")]]++
+				} else if row.Expires.IsZero() {
+					w.t.Errorf("row %s has ended and stays", row.SK)
+				}
+			}
+			if after = page.Last; !page.More {
+				break
+			}
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		w.t.Errorf("suffix rows: %s", diff)
+	}
+}
+
+func hasSuffixRow(word, suffix string) bool {
+	runes := []rune(strings.ReplaceAll(word, "#", "＃"))
+	for i := range runes {
+		if string(runes[i:min(len(runes), i+64)]) == suffix {
+			return true
+		}
+	}
+	return false
+}
+
+func deref(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+func eventOf(records []streamtest.Record) events.DynamoDBEvent {
+	return events.DynamoDBEvent{Records: records}
+}
+
+func walletNamed(w *world, id, name string) wallet.Wallet {
+	return wallet.Wallet{Side: wallet.Driver, Actor: id, Name: name, Currency: "USD", UpdatedAt: timestamp.Format(w.now),
+		Version: 1}
+}
+
+func driverItem(w *world, d driver.Record) table.Item { return driver.Item(w.tenant, d, w.shards) }
+
+func (w *world) walletName(id string) string {
+	it, err := w.tenant.Get(w.t.Context(), wallet.Key(w.tenant, wallet.Driver, id))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return it.Text("name")
+}

@@ -1,0 +1,376 @@
+package settlement
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"svc/pkg/access/authz"
+	"svc/pkg/base/fault"
+	"svc/pkg/base/ids"
+	"svc/pkg/base/money"
+	"svc/pkg/base/timestamp"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/trip"
+	"svc/pkg/domain/wallet"
+)
+
+// Difference is an incorrect value that a settlement wrote.
+type Difference struct {
+	What string `json:"what"` // "balance", "rank", "receipt", "posting" or "totalTrips"
+	Key  string `json:"key"`
+	Want string `json:"want"`
+	Have string `json:"have"`
+}
+
+// Check compares receipts, postings and trip counts with completed trips, and
+// balances with postings. With Mend it also corrects them. It may run while trips are settled:
+// it reads every difference again before it reports it.
+type Check struct {
+	Mend  bool
+	Now   func() time.Time
+	Found func(Difference)
+	// Compared, if not nil, receives how many things of a kind were compared.
+	Compared func(kind string, n int)
+}
+
+func (c *Check) compared(kind string, n int) {
+	if c.Compared != nil {
+		c.Compared(kind, n)
+	}
+}
+
+const (
+	checkPage = 200
+	looks     = 16 // between looks at a difference; the stream needs some seconds
+)
+
+// Tenant checks everything that settlements wrote for a tenant. Postings come
+// before balances, because a balance is corrected to the sum of the postings.
+func (c *Check) Tenant(ctx context.Context, t table.Tenant, readShards int) error {
+	for shard := range max(1, readShards) {
+		err := scan(ctx, t, t.Partition("TRIPS", strconv.Itoa(shard)), func(items []table.Item) error {
+			return c.receipts(ctx, t, items)
+		})
+		if err != nil {
+			return fmt.Errorf("checking receipts: %w", err)
+		}
+	}
+	for shard := range max(1, readShards) {
+		n := strconv.Itoa(shard)
+		for _, list := range []struct {
+			side      wallet.Side
+			partition string
+			wallets   bool // the list contains wallets, not their holders
+		}{
+			{wallet.Driver, t.Partition("DRIVERS", n), false},
+			{wallet.Customer, t.Partition("CUSTOMERS", n), false},
+			{wallet.Driver, wallet.Partition(t, wallet.Driver, shard), true},
+			{wallet.Customer, wallet.Partition(t, wallet.Customer, shard), true},
+		} {
+			err := scan(ctx, t, list.partition, func(items []table.Item) error {
+				if !list.wallets {
+					if err := c.tripCounts(ctx, t, list.side, items); err != nil {
+						return err
+					}
+				}
+				return c.wallets(ctx, t, list.side, list.wallets, items, max(1, readShards))
+			})
+			if err != nil {
+				return fmt.Errorf("checking wallets: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
+// scan walks a partition of by-g1.
+func scan(ctx context.Context, t table.Tenant, partition string, do func([]table.Item) error) error {
+	for after := ""; ; {
+		page, err := t.Query(ctx, partition, table.Query{Index: 1, After: after, Limit: checkPage})
+		if err != nil {
+			return err
+		}
+		if err := do(page.Items); err != nil {
+			return err
+		}
+		if after = page.Last; !page.More {
+			return nil
+		}
+	}
+}
+
+// pause waits between two looks.
+func pause(ctx context.Context, look int) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(min(time.Duration(look)*20*time.Millisecond, 300*time.Millisecond)):
+		return nil
+	}
+}
+
+// wallets checks the wallets in a list. For a list of holders, it checks those
+// without a wallet, because they may have postings.
+func (c *Check) wallets(ctx context.Context, t table.Tenant, side wallet.Side, listed bool, items []table.Item,
+	shards int) error {
+	actors, keys := make([]string, len(items)), make([]table.Key, len(items))
+	for i, it := range items {
+		actors[i] = it.PK[strings.LastIndexByte(it.PK, '#')+1:]
+		keys[i] = wallet.Key(t, side, actors[i])
+	}
+	for from := 0; from < len(keys); from += 100 {
+		to := min(from+100, len(keys))
+		found, err := t.Batch(ctx, keys[from:to]...)
+		if err != nil {
+			return err
+		}
+		for i, it := range found {
+			if it.Found() != listed {
+				continue // the other list covers it
+			}
+			if listed {
+				c.compared("wallet", 1)
+			}
+			if err := c.wallet(ctx, t, side, actors[from+i], shards); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// wallet checks one wallet. One transaction writes the balance and its
+// posting, so both are consistent if the wallet did not change during the
+// reads.
+func (c *Check) wallet(ctx context.Context, t table.Tenant, side wallet.Side, actor string, shards int) error {
+	key, said := wallet.Key(t, side, actor), false
+	for look := range 10 * looks {
+		it, err := t.Get(ctx, key)
+		if err != nil {
+			return err
+		}
+		sum, last, err := total(ctx, t, key)
+		if err != nil {
+			return err
+		}
+		have, err := wallet.FromItem(it)
+		if err != nil && !errors.Is(err, fault.NotFound()) {
+			return err
+		}
+		rank := wallet.Rank(have.Balance) + "#" + actor
+		balanced, ranked := have.Balance.Equal(sum) && (it.Found() || last == ""), !it.Found() || it.R == rank
+		if balanced && ranked {
+			return nil
+		}
+		again, err := t.Get(ctx, key)
+		if err != nil {
+			return err
+		}
+		if again.Version != it.Version || again.Found() != it.Found() {
+			if err := pause(ctx, look); err != nil {
+				return err
+			}
+			continue
+		}
+		if !said {
+			said = true
+			if !balanced {
+				c.Found(Difference{"balance", key.PK, string(money.Number(sum)), string(money.Number(have.Balance))})
+			}
+			if !ranked {
+				c.Found(Difference{"rank", key.PK, rank, it.R})
+			}
+		}
+		if !c.Mend {
+			return nil
+		}
+		if err := c.rebalance(ctx, t, it, side, actor, sum, last, shards); !errors.Is(err,
+			table.ErrCondition) && !errors.Is(err, table.ErrConflict) {
+			return err
+		}
+	}
+	return fmt.Errorf("the wallet %s changed each time that it was read", key.PK)
+}
+
+// total sums up a wallet's postings; last is the time of the newest.
+func total(ctx context.Context, t table.Tenant, key table.Key) (sum decimal.Decimal, last string, err error) {
+	for after := ""; ; {
+		page, err := t.Query(ctx, key.PK, table.Query{Prefix: "POSTING#", After: after, Limit: table.Examined,
+			Consistent: true})
+		if err != nil {
+			return sum, "", err
+		}
+		for _, it := range page.Items {
+			var p wallet.Posting
+			if err := it.Decode(&p); err != nil {
+				return sum, "", err
+			}
+			amount, err := money.Parse(p.Amount)
+			if err != nil {
+				return sum, "", err
+			}
+			sum, last = sum.Add(amount), max(last, p.CreatedAt)
+		}
+		if after = page.Last; !page.More {
+			return sum, last, nil
+		}
+	}
+}
+
+// rebalance rewrites the wallet with the sum of its postings.
+func (c *Check) rebalance(ctx context.Context, t table.Tenant, it table.Item, side wallet.Side, actor string,
+	sum decimal.Decimal, last string, shards int) error {
+	tx := t.Write()
+	w := wallet.Wallet{Side: side, Actor: actor, Balance: sum, UpdatedAt: last, Version: 1}
+	if it.Found() {
+		var err error
+		if w, err = wallet.FromItem(it); err != nil {
+			return err
+		}
+		w.Balance = sum
+		next := w.Item(t, shards)
+		next.Preserve = it.Unknown()
+		tx.Replace(next)
+		return tx.Commit(ctx)
+	}
+	flags, holder, err := holderOf(ctx, t, side, actor)
+	if err != nil {
+		return err
+	}
+	w.Name, w.Currency = nameOf(holder), flags.Text("currency")
+	tx.Create(w.Item(t, shards))
+	return tx.Commit(ctx)
+}
+
+// holderOf reads the tenant's flags, and the driver or customer of a wallet.
+func holderOf(ctx context.Context, t table.Tenant, side wallet.Side, actor string) (flags, holder table.Item,
+	err error) {
+	items, err := t.Batch(ctx, authz.FlagsKey(t, 0), authz.ActorKey(t, audienceOf(side), actor))
+	if err != nil {
+		return flags, holder, err
+	}
+	return items[0], items[1], nil
+}
+
+// documents returns the JSON of two documents.
+func documents(a, b any) (string, string, error) {
+	x, errX := json.Marshal(a)
+	y, errY := json.Marshal(b)
+	return string(x), string(y), errors.Join(errX, errY)
+}
+
+// receipts checks the receipts of some trips. Each completed trip has a
+// receipt that matches it; no other trip has a receipt.
+func (c *Check) receipts(ctx context.Context, t table.Tenant, items []table.Item) error {
+	c.compared("trip", len(items))
+	var keys []table.Key
+	for _, it := range items {
+		keys = append(keys, it.Key)
+	}
+	for look := 0; len(keys) > 0; look++ {
+		if look > 0 {
+			if err := pause(ctx, look); err != nil {
+				return err
+			}
+		}
+		var left []table.Key
+		for from := 0; from < len(keys); from += 50 {
+			some := keys[from:min(from+50, len(keys))]
+			faults, err := c.compare(ctx, t, some)
+			if err != nil {
+				return err
+			}
+			for i, w := range faults {
+				switch {
+				case w == nil:
+				case look < looks:
+					left = append(left, some[i])
+				default:
+					c.Found(w.Difference)
+					if c.Mend && w.mend != nil {
+						if err := w.mend(ctx); err != nil {
+							return err
+						}
+					}
+				}
+			}
+		}
+		keys = left
+	}
+	return nil
+}
+
+// wrong describes an error in what the settlement of a trip wrote.
+type wrong struct {
+	Difference
+	mend func(context.Context) error
+}
+
+// compare returns the errors in the receipts and postings of at most 50 trips.
+func (c *Check) compare(ctx context.Context, t table.Tenant, keys []table.Key) ([]*wrong, error) {
+	both := append([]table.Key{}, keys...)
+	for _, key := range keys {
+		both = append(both, ReceiptKey(t, key.PK[strings.LastIndexByte(key.PK, '#')+1:]))
+	}
+	items, err := t.Batch(ctx, both...)
+	if err != nil {
+		return nil, err
+	}
+	out, trips := make([]*wrong, len(keys)), make([]trip.Trip, len(keys))
+	for i := range keys {
+		if !items[i].Found() {
+			continue
+		}
+		if trips[i], err = trip.FromItem(items[i]); err != nil {
+			return nil, err
+		}
+		if out[i], err = c.receipt(t, trips[i], items[len(keys)+i]); err != nil {
+			return nil, err
+		}
+	}
+	return out, c.postings(ctx, t, trips, out)
+}
+
+func (c *Check) receipt(t table.Tenant, tr trip.Trip, it table.Item) (*wrong, error) {
+	if tr.Status != trip.Completed {
+		if it.Found() { // it is unknown whether it was paid: a person must decide
+			return &wrong{Difference: Difference{"receipt", it.PK, "none: the trip is " + string(tr.Status),
+				"there"}}, nil
+		}
+		return nil, nil
+	}
+	if !it.Found() {
+		return &wrong{Difference: Difference{"receipt", ReceiptKey(t, tr.ID).PK, "there", "none"},
+			mend: func(ctx context.Context) error {
+				_, err := resettle(ctx, t, tr, c.Now())
+				return err
+			}}, nil
+	}
+	entries, err := EntriesOf(tr)
+	if err != nil {
+		return nil, err
+	}
+	var have Receipt
+	decoded := it.Decode(&have) == nil
+	if !decoded || have.ID == "" || have.IssuedAt == "" {
+		have.ID, have.IssuedAt = ids.New(ids.Receipt, c.Now()), timestamp.Format(c.Now())
+	}
+	want := ReceiptItem(t, ReceiptOf(tr, entries, have.ID, have.IssuedAt))
+	text, old, err := documents(want.Doc, have)
+	if err != nil || (decoded && text == old) {
+		return nil, err
+	}
+	return &wrong{Difference: Difference{"receipt", it.PK, text, old}, mend: func(ctx context.Context) error {
+		tx := t.Write()
+		want.Preserve = it.Unknown()
+		tx.Put(want).If("attribute_exists(pk)")
+		return tx.Commit(ctx)
+	}}, nil
+}

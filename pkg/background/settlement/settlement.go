@@ -1,0 +1,125 @@
+package settlement
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/shopspring/decimal"
+
+	"svc/pkg/base/money"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/trip"
+)
+
+// Receipt is the final account of a completed trip. Amounts are in units of
+// Currency; they are null for a trip without a fare.
+type Receipt struct {
+	ID           string       `json:"id"`
+	TripID       string       `json:"tripId"`
+	TripCode     string       `json:"tripCode"`
+	DriverID     *string      `json:"driverId"`
+	CustomerID   string       `json:"customerId"`
+	PaymentType  string       `json:"paymentType"`
+	Currency     string       `json:"currency"`
+	Total        *json.Number `json:"total"`      // the final fare
+	Commission   *json.Number `json:"commission"` // null without a snapshot of the rate
+	DriverAmount *json.Number `json:"driverAmount"`
+	RiderAmount  *json.Number `json:"riderAmount"` // null if the rider's wallet is not involved
+	CompletedAt  *string      `json:"completedAt"`
+	IssuedAt     string       `json:"issuedAt"`
+}
+
+// ReceiptKey returns the key of a trip's receipt.
+func ReceiptKey(t table.Tenant, trip string) table.Key { return t.Key("RECEIPT", "TRIP", trip) }
+
+// ReceiptItem returns the stored form of a receipt.
+func ReceiptItem(t table.Tenant, r Receipt) table.Item {
+	return table.Item{Key: ReceiptKey(t, r.TripID), Type: "receipt", Doc: r}
+}
+
+// ReceiptOf returns the receipt of a completed trip that was settled at the
+// given time.
+func ReceiptOf(tr trip.Trip, e Entries, id, at string) Receipt {
+	return Receipt{ID: id, TripID: tr.ID, TripCode: tr.TripCode, DriverID: tr.DriverID, CustomerID: tr.CustomerID,
+		PaymentType: tr.PaymentType, Currency: tr.Currency, Total: tr.FinalFare, Commission: number(e.Commission),
+		DriverAmount: number(e.Driver), RiderAmount: number(e.Rider), CompletedAt: tr.CompletedAt, IssuedAt: at}
+}
+
+// Entries are the amounts posted for a trip; nil means no posting.
+type Entries struct {
+	Commission *decimal.Decimal // nil without a fare or a snapshot of the rate
+	Driver     *decimal.Decimal
+	Rider      *decimal.Decimal
+}
+
+// EntriesOf decides what a completed trip posts (decisions, "Settlement"):
+//
+//	CASH    the driver holds the money: the driver is debited the commission
+//	CARD    the driver is credited the fare less the commission
+//	WALLET  as CARD, and the rider is debited the fare
+//
+// Without a snapshot of the rate, the driver's entry is 0 and the rider's is
+// unchanged. Without a fare, the driver's entry is 0 and the rider has none.
+func EntriesOf(tr trip.Trip) (Entries, error) {
+	zero := decimal.Zero
+	out := Entries{}
+	if tr.DriverID != nil {
+		out.Driver = &zero
+	}
+	if tr.FinalFare == nil {
+		return out, nil
+	}
+	fare, err := money.Parse(*tr.FinalFare)
+	if err != nil {
+		return Entries{}, fmt.Errorf("final fare of %s: %w", tr.ID, err)
+	}
+	if tr.PaymentType == "WALLET" {
+		debit := fare.Neg()
+		out.Rider = &debit
+	}
+	if tr.CommissionRate == nil {
+		return out, nil
+	}
+	rate, err := money.Parse(*tr.CommissionRate)
+	if err != nil {
+		return Entries{}, fmt.Errorf("commission rate of %s: %w", tr.ID, err)
+	}
+	commission := money.Commission(fare, rate, tr.Currency)
+	out.Commission = &commission
+	if tr.DriverID == nil {
+		return out, nil
+	}
+	var amount decimal.Decimal
+	switch tr.PaymentType {
+	case "CASH", "":
+		amount = commission.Neg()
+	case "CARD", "WALLET":
+		amount = fare.Sub(commission)
+	default:
+		return Entries{}, fmt.Errorf("payment type %q of %s is not known", tr.PaymentType, tr.ID)
+	}
+	out.Driver = &amount
+	return out, nil
+}
+
+// describe returns the posting's description, which contains the trip's code.
+func describe(tr trip.Trip, rider bool) string {
+	switch {
+	case rider:
+		return "Trip " + tr.TripCode + ": fare"
+	case tr.FinalFare == nil:
+		return "Trip " + tr.TripCode + ": no fare"
+	case tr.CommissionRate == nil:
+		return "Trip " + tr.TripCode + ": nothing to settle, because the trip has no service type"
+	case tr.PaymentType == "CASH" || tr.PaymentType == "":
+		return "Trip " + tr.TripCode + ": commission on a cash fare"
+	}
+	return "Trip " + tr.TripCode + ": fare less commission"
+}
+
+func number(d *decimal.Decimal) *json.Number {
+	if d == nil {
+		return nil
+	}
+	return money.Ptr(*d)
+}

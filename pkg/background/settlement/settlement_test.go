@@ -1,0 +1,108 @@
+package settlement_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/shopspring/decimal"
+
+	"svc/pkg/background/settlement"
+	"svc/pkg/base/money"
+	"svc/pkg/domain/trip"
+	"svc/pkg/domain/wallet"
+)
+
+func ptr[T any](v T) *T { return &v }
+
+func TestEntriesOf(t *testing.T) {
+	type entries struct{ Commission, Driver, Rider string }
+	tests := []struct {
+		name, payment, currency, fare, rate string // "-" is none
+		want                                entries
+	}{
+		{"cash", "CASH", "USD", "20", "0.15", entries{"3", "-3", "-"}},
+		{"card", "CARD", "USD", "20", "0.15", entries{"3", "17", "-"}},
+		{"wallet", "WALLET", "USD", "20", "0.15", entries{"3", "17", "-20"}},
+		{"no payment type is cash", "", "USD", "20", "0.15", entries{"3", "-3", "-"}},
+		{"half to even, down", "CARD", "USD", "0.5", "0.25", entries{"0.12", "0.38", "-"}},
+		{"half to even, up", "CARD", "USD", "0.7", "0.25", entries{"0.18", "0.52", "-"}},
+		{"half to even, of a cash fare", "CASH", "EUR", "10.5", "0.01", entries{"0.1", "-0.1", "-"}},
+		{"a currency without decimals", "CARD", "JPY", "1050", "0.15", entries{"158", "892", "-"}},
+		{"a currency without decimals, even", "CARD", "JPY", "1010", "0.15", entries{"152", "858", "-"}},
+		{"a currency of three decimals", "WALLET", "KWD", "1.111", "0.5", entries{"0.556", "0.555", "-1.111"}},
+		{"no binary fractions", "CARD", "USD", "0.3", "0.1", entries{"0.03", "0.27", "-"}},
+		{"no snapshot, cash", "CASH", "USD", "20", "-", entries{"-", "0", "-"}},
+		{"no snapshot, card", "CARD", "USD", "20", "-", entries{"-", "0", "-"}},
+		{"no snapshot, wallet", "WALLET", "USD", "20", "-", entries{"-", "0", "-20"}},
+		{"no fare", "WALLET", "USD", "-", "0.15", entries{"-", "0", "-"}},
+		{"a fare of nothing", "WALLET", "USD", "0", "0.15", entries{"0", "0", "0"}},
+		{"rate 0", "CASH", "USD", "20", "0", entries{"0", "0", "-"}},
+		{"rate 1", "CARD", "USD", "20", "1", entries{"20", "0", "-"}},
+		{"a large fare", "CARD", "USD", "999999999999.99", "0.2", entries{"200000000000", "799999999999.99", "-"}},
+	}
+	number := func(s string) *json.Number {
+		if s == "-" {
+			return nil
+		}
+		return ptr(json.Number(s))
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := settlement.EntriesOf(trip.Trip{ID: "trp", DriverID: ptr("drv"), PaymentType: tt.payment,
+				Currency:  tt.currency,
+				FinalFare: number(tt.fare), CommissionRate: number(tt.rate)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			texts := entries{"-", "-", "-"}
+			if got.Commission != nil {
+				texts.Commission = string(money.Number(*got.Commission))
+			}
+			if got.Driver != nil {
+				texts.Driver = string(money.Number(*got.Driver))
+			}
+			if got.Rider != nil {
+				texts.Rider = string(money.Number(*got.Rider))
+			}
+			if diff := cmp.Diff(tt.want, texts); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestEntriesOfOddTrips(t *testing.T) {
+	if _, err := settlement.EntriesOf(trip.Trip{DriverID: ptr("drv"), PaymentType: "BARTER",
+		FinalFare: ptr(json.Number("1")), CommissionRate: ptr(json.Number("0.1"))}); err == nil {
+		t.Error("an unknown payment type is taken")
+	}
+	if _, err := settlement.EntriesOf(trip.Trip{FinalFare: ptr(json.Number("x"))}); err == nil {
+		t.Error("a fare that is no number is taken")
+	}
+	if got, err := settlement.EntriesOf(trip.Trip{PaymentType: "CARD",
+		FinalFare: ptr(json.Number("1"))}); err != nil || got.Driver != nil {
+		t.Errorf("a trip without a driver: %v, %v", got, err)
+	}
+}
+
+// A driver's entry says why it is what it is, also where nothing is settled.
+func TestDescriptionOfATripWithoutServiceType(t *testing.T) {
+	for want, tr := range map[string]trip.Trip{
+		"Trip X: nothing to settle, because the trip has no service type": {PaymentType: "CASH",
+			FinalFare: ptr(json.Number("20"))},
+		"Trip X: no fare":                   {PaymentType: "CASH", CommissionRate: ptr(json.Number("0.1"))},
+		"Trip X: commission on a cash fare": {FinalFare: ptr(json.Number("20")), CommissionRate: ptr(json.Number("0"))},
+		"Trip X: fare less commission": {PaymentType: "CARD", FinalFare: ptr(json.Number("20")),
+			CommissionRate: ptr(json.Number("0.1"))},
+	} {
+		tr.TripCode = "X"
+		if got := settlement.PostingOf(tr, wallet.Driver, decimal.Zero, "").Description; got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	noService := trip.Trip{TripCode: "X", PaymentType: "WALLET", FinalFare: ptr(json.Number("20"))}
+	if got := settlement.PostingOf(noService, wallet.Customer, decimal.Zero, "").Description; got != "Trip X: fare" {
+		t.Errorf("the rider's: %q", got)
+	}
+}

@@ -1,0 +1,191 @@
+package settlement
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"svc/pkg/access/authz"
+	"svc/pkg/base/ids"
+	"svc/pkg/base/timestamp"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/tenant"
+	"svc/pkg/domain/trip"
+	"svc/pkg/domain/wallet"
+)
+
+var (
+	// errSettled means that the receipt's condition failed: the trip was
+	// already settled.
+	errSettled = errors.New("the trip has its receipt")
+	// errPosted means that a posting's condition failed: the trip was settled
+	// and has lost its receipt.
+	errPosted = errors.New("the trip has a posting but no receipt")
+)
+
+// Settle settles a completed trip that is not settled yet; done reports
+// whether this call did it. It sends one batch get and one transaction. It
+// retries after a conflict with another settlement of the same driver or
+// rider. A trip of a deleted tenant is not settled.
+func Settle(ctx context.Context, t table.Tenant, tr trip.Trip, now time.Time) (done bool, err error) {
+	if tr.Status != trip.Completed {
+		return false, fmt.Errorf("settle %s: it is %s", tr.ID, tr.Status)
+	}
+	w, err := plan(tr, now)
+	if err != nil {
+		return false, err
+	}
+	if now.Sub(w.at) < streamAge {
+		if done, err = w.settle(ctx, t); !errors.Is(err, errPosted) {
+			return done, err
+		}
+	}
+	return w.resettle(ctx, t)
+}
+
+// streamAge is how long the stream keeps a record. An older trip may have been
+// settled before, and have lost its receipt.
+const streamAge = 24 * time.Hour
+
+// resettle settles a trip that has no receipt, and does not repeat the
+// postings that the trip has.
+func resettle(ctx context.Context, t table.Tenant, tr trip.Trip, now time.Time) (bool, error) {
+	w, err := plan(tr, now)
+	if err != nil {
+		return false, err
+	}
+	return w.resettle(ctx, t)
+}
+
+// work is the settlement of one trip.
+type work struct {
+	trip     trip.Trip
+	entries  Entries
+	postings []entry // those that the trip does not have yet
+	counted  bool    // the trip has a posting, so totalTrips counts it already
+	at       time.Time
+	now      time.Time
+}
+
+// plan decides what the settlement of a trip writes. The payment has the time
+// of the trip's completion, even if it is settled later.
+func plan(tr trip.Trip, now time.Time) (w work, err error) {
+	w = work{trip: tr, at: now, now: now}
+	if w.entries, err = EntriesOf(tr); err != nil {
+		return w, fmt.Errorf("settle: %w", err)
+	}
+	if tr.CompletedAt != nil {
+		if w.at, err = timestamp.Parse(*tr.CompletedAt); err != nil {
+			return w, fmt.Errorf("completion of %s: %w", tr.ID, err)
+		}
+	}
+	w.postings = w.entries.entries(tr, timestamp.Format(w.at))
+	return w, nil
+}
+
+// resettle settles the trip, except for the postings that it has.
+func (w work) resettle(ctx context.Context, t table.Tenant) (bool, error) {
+	items, err := stored(ctx, t, w.postings)
+	if err != nil {
+		return false, fmt.Errorf("settle %s: %w", w.trip.ID, err)
+	}
+	all := w.postings
+	w.postings = nil
+	for i, it := range items {
+		if it.Found() {
+			w.counted = true
+		} else {
+			w.postings = append(w.postings, all[i])
+		}
+	}
+	return w.settle(ctx, t)
+}
+
+func (w work) settle(ctx context.Context, t table.Tenant) (done bool, err error) {
+	err = table.Retry(ctx, func(ctx context.Context) error {
+		found, err := read(ctx, t, w.trip)
+		if err != nil || found.receipt.Found() || tenant.Gone(found.flags) {
+			return err
+		}
+		tx := t.Write()
+		if err := found.compose(tx, t, w); err != nil {
+			return err
+		}
+		err = tx.Commit(ctx)
+		done = err == nil
+		return err
+	})
+	if errors.Is(err, errSettled) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("settle %s: %w", w.trip.ID, err)
+	}
+	return done, nil
+}
+
+// found is what a settlement reads; an absent item is a zero Item.
+type found struct {
+	receipt, flags, driver, driverWallet, rider, riderWallet table.Item
+}
+
+func read(ctx context.Context, t table.Tenant, tr trip.Trip) (found, error) {
+	driver := ""
+	if tr.DriverID != nil {
+		driver = *tr.DriverID
+	}
+	items, err := t.Batch(ctx, ReceiptKey(t, tr.ID), authz.FlagsKey(t, ids.Pick(tr.ID, authz.Copies)),
+		authz.ActorKey(t, authz.Driver, driver), wallet.Key(t, wallet.Driver, driver),
+		authz.ActorKey(t, authz.Rider, tr.CustomerID), wallet.Key(t, wallet.Customer, tr.CustomerID))
+	if err != nil {
+		return found{}, err
+	}
+	return found{items[0], items[1], items[2], items[3], items[4], items[5]}, nil
+}
+
+// compose puts all writes of the settlement into a transaction. The receipt
+// comes first, because its condition decides.
+func (f found) compose(tx *table.Tx, t table.Tenant, w work) error {
+	tx.Create(ReceiptItem(t, ReceiptOf(w.trip, w.entries, ids.New(ids.Receipt, w.now),
+		timestamp.Format(w.now)))).Else(errSettled)
+	shards := max(1, int(f.flags.Int("writeShards")))
+	for _, one := range w.postings {
+		holder, was := f.driver, f.driverWallet
+		if one.side == wallet.Customer {
+			holder, was = f.rider, f.riderWallet
+		}
+		if err := wallet.Move(tx, t, was, wallet.Movement{Side: one.side, Actor: one.actor, Name: nameOf(holder),
+			Currency: w.trip.Currency, Posting: one.posting}, shards, errPosted); err != nil {
+			return err
+		}
+	}
+	if w.counted {
+		return nil
+	}
+	for _, actor := range []table.Item{f.driver, f.rider} {
+		if actor.Found() {
+			tx.Update(actor.Key, table.Change{Add: map[string]any{"totalTrips": 1, "version": 1}}).
+				If("attribute_exists(pk)").Else(table.ErrConflict)
+		}
+	}
+	return nil
+}
+
+// nameOf returns the name of a driver or customer, "" if there is no such
+// item.
+func nameOf(actor table.Item) string {
+	var doc struct {
+		Name      string `json:"name"`
+		FirstName string `json:"firstName"`
+		LastName  string `json:"lastName"`
+	}
+	if !actor.Found() || actor.Decode(&doc) != nil {
+		return ""
+	}
+	if doc.Name != "" {
+		return doc.Name
+	}
+	return strings.TrimSpace(doc.FirstName + " " + doc.LastName)
+}

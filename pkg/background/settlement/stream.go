@@ -1,0 +1,78 @@
+package settlement
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"svc/pkg/data/stream"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/trip"
+)
+
+// Function settles the completed trips in a batch of the table's stream.
+type Function struct {
+	DB  *table.DB
+	Now func() time.Time
+}
+
+const workers = 8
+
+// Handle settles a batch. The error is always nil; the response lists the
+// failures by sequence number.
+func (f Function) Handle(ctx context.Context, event events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
+	// One driver's trips run one after the other, because they share a wallet.
+	var groups [][]stream.Change
+	of := map[string]int{}
+	for _, c := range stream.Changes(event) {
+		if c.Type() != "trip" || c.New.Text("status") != string(trip.Completed) {
+			continue
+		}
+		driver := c.New.Text("driverId")
+		i, ok := of[driver]
+		if !ok || driver == "" {
+			i = len(groups)
+			groups, of[driver] = append(groups, nil), i
+		}
+		groups[i] = append(groups[i], c)
+	}
+	return stream.Answer(stream.Each(ctx, groups, workers, f.settle)), nil
+}
+
+// settle settles one driver's trips. It continues after a failure.
+func (f Function) settle(ctx context.Context, changes []stream.Change) error {
+	var errs []error
+	for _, c := range changes {
+		t, ok := stream.TenantOf(f.DB, c.Key)
+		if !ok {
+			continue // not a tenant's trip: nothing to settle
+		}
+		tr, err := trip.FromItem(c.New)
+		if err == nil {
+			_, err = Settle(ctx, t, tr, f.Now())
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// Redo settles the current trip with the key. It does nothing for a trip that
+// is settled, not completed or deleted.
+func (f Function) Redo(ctx context.Context, key table.Key) error {
+	t, ok := stream.TenantOf(f.DB, key)
+	if !ok {
+		return nil
+	}
+	it, err := t.Get(ctx, key)
+	if err != nil || it.Type != "trip" || it.Text("status") != string(trip.Completed) {
+		return err
+	}
+	tr, err := trip.FromItem(it)
+	if err != nil {
+		return err
+	}
+	_, err = resettle(ctx, t, tr, f.Now())
+	return err
+}

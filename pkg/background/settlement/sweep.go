@@ -1,0 +1,163 @@
+package settlement
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"svc/pkg/base/timestamp"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/tenant"
+	"svc/pkg/domain/trip"
+)
+
+// Swept is the result of a sweep.
+type Swept struct {
+	Examined int      `json:"examined"` // completed trips
+	Settled  []string `json:"settled"`  // ids of those without a receipt
+}
+
+const sweepPage = 90
+
+// The scheduled sweep covers the trips that were requested, or completed late,
+// in this time. It is trip.LateAge, the day that the stream keeps a record, and
+// a day to spare.
+const sweepAge = trip.LateAge + 48*time.Hour
+
+// sweepMargin is left before the deadline, for the last page and the answer.
+const sweepMargin = 5 * time.Second
+
+// sweepTenants is how many tenants are swept at a time.
+const sweepTenants = 8
+
+// Sweep settles every tenant's completed trips of the last days that the stream
+// lost, newest first. It stops shortly before the deadline of ctx; then
+// the oldest trips were not examined, and the log says so. A tenant that fails
+// does not stop the others.
+func (f Function) Sweep(ctx context.Context) error {
+	tenants, err := tenant.Store{DB: f.DB}.List(ctx)
+	if err != nil {
+		return fmt.Errorf("sweep: %w", err)
+	}
+	if end, ok := ctx.Deadline(); ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, end.Add(-sweepMargin))
+		defer cancel()
+	}
+	errs := make([]error, len(tenants))
+	var group errgroup.Group
+	group.SetLimit(sweepTenants)
+	for i, n := range tenants {
+		group.Go(func() error {
+			swept, err := Sweep(ctx, f.DB.Tenant(n.ID), n.ReadShards, f.Now().Add(-sweepAge), f.Now)
+			if len(swept.Settled) > 0 {
+				slog.WarnContext(ctx, "the sweep settled trips that the stream lost", "tenant", n.ID, "examined", swept.Examined,
+					"settled", len(swept.Settled))
+			}
+			if ctx.Err() != nil {
+				slog.WarnContext(ctx, "the sweep ran out of time", "tenant", n.ID, "examined", swept.Examined)
+				return nil
+			}
+			errs[i] = err
+			return nil
+		})
+	}
+	_ = group.Wait() // the errors are in errs
+	return errors.Join(errs...)
+}
+
+// Sweep settles the tenant's completed trips that have no receipt, which the
+// stream or a dead-letter queue lost. It covers the trips requested since a
+// time, and those completed since then long after their request; the zero time
+// covers all. It may run while trips are completed. A trip that fails does not
+// stop the others.
+//
+// It reads by-g2 T#t#STATUS#COMPLETED#shard and by-g1 T#t#STATUS#COMPLETED#LATE,
+// newest first, page by page with the receipts.
+func Sweep(ctx context.Context, t table.Tenant, readShards int, since time.Time, now func() time.Time) (Swept, error) {
+	q := table.Query{Index: 2, Backward: true, Limit: sweepPage}
+	out := Swept{Settled: []string{}}
+	var errs []error
+	if !since.IsZero() {
+		q.From = timestamp.Format(since)
+		late := q
+		late.Index = 1
+		errs = append(errs, pages(ctx, t, trip.LatePartition(t), late, func(entries []table.Item) error {
+			trips, err := tripsOf(ctx, t, entries)
+			return errors.Join(err, sweep(ctx, t, trips, now, &out))
+		}))
+	}
+	for shard := range max(1, readShards) {
+		if ctx.Err() != nil {
+			return out, ctx.Err()
+		}
+		errs = append(errs, pages(ctx, t, t.Partition("STATUS", string(trip.Completed), strconv.Itoa(shard)), q,
+			func(trips []table.Item) error { return sweep(ctx, t, trips, now, &out) }))
+	}
+	return out, errors.Join(errs...)
+}
+
+// pages reads a partition page by page. It continues after an error of do.
+func pages(ctx context.Context, t table.Tenant, partition string, q table.Query, do func([]table.Item) error) error {
+	var errs []error
+	for {
+		page, err := t.Query(ctx, partition, q)
+		if err != nil {
+			return fmt.Errorf("sweep: %w", errors.Join(append(errs, err)...))
+		}
+		errs = append(errs, do(page.Items))
+		if q.After = page.Last; !page.More {
+			return errors.Join(errs...)
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+}
+
+// tripsOf reads the trips of log entries.
+func tripsOf(ctx context.Context, t table.Tenant, entries []table.Item) ([]table.Item, error) {
+	keys := make([]table.Key, len(entries))
+	for i, it := range entries {
+		keys[i] = trip.Key(t, it.PK[strings.LastIndexByte(it.PK, '#')+1:])
+	}
+	trips, err := t.Batch(ctx, keys...)
+	return slices.DeleteFunc(trips, func(it table.Item) bool {
+		return it.Text("status") != string(trip.Completed)
+	}), err
+}
+
+func sweep(ctx context.Context, t table.Tenant, items []table.Item, now func() time.Time, out *Swept) error {
+	trips, keys := make([]trip.Trip, 0, len(items)), make([]table.Key, 0, len(items))
+	var errs []error
+	for _, it := range items {
+		tr, err := trip.FromItem(it)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		trips, keys = append(trips, tr), append(keys, ReceiptKey(t, tr.ID))
+	}
+	receipts, err := t.Batch(ctx, keys...)
+	if err != nil {
+		return errors.Join(append(errs, err)...)
+	}
+	for i, tr := range trips {
+		out.Examined++
+		if receipts[i].Found() {
+			continue
+		}
+		done, err := resettle(ctx, t, tr, now())
+		if errs = append(errs, err); done {
+			out.Settled = append(out.Settled, tr.ID)
+		}
+	}
+	return errors.Join(errs...)
+}

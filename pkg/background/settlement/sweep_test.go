@@ -1,0 +1,160 @@
+package settlement_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"svc/pkg/background/settlement"
+	"svc/pkg/base/ids"
+	"svc/pkg/base/timestamp"
+	"svc/pkg/data/audit"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/tenant"
+	"svc/pkg/domain/trip"
+	"svc/pkg/local/testkit"
+)
+
+// town is a tenant that the platform knows, with people and 30 completed trips
+// of which the stream brought none.
+func town(t *testing.T, db *table.DB, slug string, requested int) *place {
+	t.Helper()
+	p := &place{t: t, name: slug, db: db}
+	p.people(1)
+	_, err := tenant.Store{DB: db}.CreateAs(t.Context(), audit.By{At: start, Who: "test"},
+		tenant.Tenant{ID: p.tenant.ID(), Slug: slug, Name: slug})
+	testkit.Must(t, err)
+	for i := range 30 {
+		p.load(p.ride(requested+i).Item(p.tenant, 1))
+	}
+	return p
+}
+
+// ending is a context whose deadline is known and never passes.
+type ending struct {
+	context.Context
+	at time.Time
+}
+
+// Deadline implements context.Context.
+func (e ending) Deadline() (time.Time, bool) { return e.at, true }
+
+// TestSweepEndsBeforeItsDeadline: a sweep that runs out of time has not failed.
+func TestSweepEndsBeforeItsDeadline(t *testing.T) {
+	db := testkit.Open(t, testkit.Name(t, streamOff), nil)
+	p := town(t, db, "one", 2*24*3600)
+	ctx := ending{t.Context(), time.Now().Add(4 * time.Second)} // less than what a sweep leaves
+	f := settlement.Function{DB: db, Now: func() time.Time { return start.Add(4 * 24 * time.Hour) }}
+	testkit.Must(t, f.Sweep(ctx))
+	for _, tr := range p.trips {
+		it, err := p.tenant.Get(t.Context(), settlement.ReceiptKey(p.tenant, tr.ID))
+		if err != nil || it.Found() {
+			t.Errorf("%s was settled: %v", tr.ID, err)
+		}
+	}
+}
+
+// TestScheduledSweep: the sweep settles the trips of every tenant that the
+// stream lost, each once. It leaves trips alone that were requested more than
+// three days ago. A trip that cannot be read is an error and stops no other.
+func TestScheduledSweep(t *testing.T) {
+	db := testkit.Open(t, testkit.Name(t, streamOff), nil)
+	const day = 24 * 3600
+	towns := []*place{town(t, db, "one", 2*day), town(t, db, "two", 2*day), town(t, db, "three", 2*day)}
+	old := town(t, db, "old", 0)
+	f := settlement.Function{DB: db, Now: func() time.Time { return start.Add(4 * 24 * time.Hour) }}
+	for range 2 {
+		testkit.Must(t, f.Sweep(t.Context()))
+	}
+	for _, p := range towns {
+		p.audit()
+	}
+	for _, tr := range old.trips {
+		it, err := db.Tenant(old.tenant.ID()).Get(t.Context(), settlement.ReceiptKey(old.tenant, tr.ID))
+		if err != nil || it.Found() {
+			t.Errorf("an old trip has a receipt: %v, %v", it.Found(), err)
+		}
+	}
+	broken := towns[0].ride(3*day).Item(towns[0].tenant, 1)
+	towns[0].trips = towns[0].trips[:30]
+	broken.Doc = "no document"
+	towns[0].load(broken)
+	for _, p := range towns {
+		p.load(p.ride(3*day+1).Item(p.tenant, 1))
+	}
+	if err := f.Sweep(t.Context()); err == nil || !strings.Contains(err.Error(), "trip") {
+		t.Errorf("a trip that cannot be read: %v", err)
+	}
+	for _, p := range towns {
+		p.audit()
+	}
+}
+
+// completed loads a trip that is under way and completes it as the API does.
+func (p *place) completed(requested, at time.Time) {
+	p.t.Helper()
+	tr := p.ride(1)
+	p.trips = p.trips[:len(p.trips)-1]
+	tr.ID, tr.RequestedAt = ids.New(ids.Trip, requested), timestamp.Format(requested)
+	tr.Status, tr.CompletedAt, tr.UpdatedAt = trip.InProgress, nil, tr.RequestedAt
+	p.load(tr.Item(p.tenant, 1))
+	it, err := p.tenant.Get(p.t.Context(), trip.Key(p.tenant, tr.ID))
+	testkit.Must(p.t, err)
+	store := trip.Store{Tenant: p.tenant, WriteShards: 1, Now: at,
+		Commit: func(ctx context.Context, tx *table.Tx, _ any) error { return tx.Commit(ctx) }}
+	_, err = store.Complete(p.t.Context(), it, *tr.DriverID, trip.Measured{FinalFare: tr.FinalFare})
+	testkit.Must(p.t, err)
+	it, err = p.tenant.Get(p.t.Context(), it.Key)
+	testkit.Must(p.t, err)
+	done, err := trip.FromItem(it)
+	testkit.Must(p.t, err)
+	p.trips = append(p.trips, done)
+}
+
+// TestScheduledSweepOfLateCompletions: a ride that was booked weeks ahead is
+// settled too, and so is one that falls just short of the bound. Trips that the
+// sweep has no reason to look at cost it nothing.
+func TestScheduledSweepOfLateCompletions(t *testing.T) {
+	db := testkit.Open(t, testkit.Name(t, streamOff), nil)
+	p := town(t, db, "one", 0)
+	for _, tr := range p.trips { // old and settled long ago
+		_, err := settlement.Settle(t.Context(), p.tenant, tr, start)
+		testkit.Must(t, err)
+	}
+	end := start.Add(60 * 24 * time.Hour)
+	for _, ahead := range []time.Duration{trip.LateAge, trip.LateAge + time.Millisecond, 73 * time.Hour,
+		30 * 24 * time.Hour} {
+		p.completed(end.Add(-ahead), end)
+	}
+	late := len(p.trips)
+	now := end.Add(47 * time.Hour) // the stream and seven sweeps have failed
+	f := settlement.Function{DB: db, Now: func() time.Time { return now }}
+	testkit.Must(t, f.Sweep(t.Context()))
+	p.audit()
+	ctx, meter := table.Metered(t.Context())
+	testkit.Must(t, f.Sweep(ctx))
+	if used := meter.Usage(); used.ReadUnits > 20 || used.WriteUnits > 0 {
+		t.Errorf("%d settled trips, 4 of them late: %v units to read and %v to write", late, used.ReadUnits, used.WriteUnits)
+	}
+}
+
+// TestScheduledSweepIsBounded: a sweep reads each trip and its receipt once,
+// a page at a time.
+func TestScheduledSweepIsBounded(t *testing.T) {
+	db := testkit.Open(t, testkit.Name(t, streamOff), nil)
+	p := town(t, db, "one", 0)
+	for i := range 300 {
+		p.load(p.ride(30+i).Item(p.tenant, 1))
+	}
+	f := settlement.Function{DB: db, Now: func() time.Time { return start.Add(time.Hour) }}
+	testkit.Must(t, f.Sweep(t.Context()))
+	p.audit()
+	ctx, meter := table.Metered(t.Context())
+	testkit.Must(t, f.Sweep(ctx))
+	used := meter.Usage()
+	if most := float64(len(p.trips)) * 1.5; used.ReadUnits > most || used.WriteUnits > 0 {
+		t.Errorf("%d settled trips cost %v units to read, want at most %v, and %v to write", len(p.trips), used.ReadUnits,
+			most, used.WriteUnits)
+	}
+}

@@ -1,0 +1,32 @@
+package email
+
+import (
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+
+	"svc/pkg/base/search"
+)
+
+// Longest is the maximum length of an address in bytes (RFC 5321 section
+// 4.5.3.1.3, without the angle brackets).
+const Longest = 254
+
+// Fold returns the form under which an address is unique: trimmed, Unicode
+// case folded, in normal form C. It accepts any text, also an invalid address.
+// Folding twice changes nothing.
+func Fold(address string) string {
+	return strings.TrimSpace(search.Caseless(norm.NFC, strings.TrimSpace(address)))
+}
+
+// Valid reports whether the text has the form of a mail address: one "@" with
+// text before it and a host after it, without spaces or control characters.
+func Valid(address string) bool {
+	local, host, ok := strings.Cut(address, "@")
+	return ok && local != "" && host != "" && len(address) <= Longest && !strings.Contains(host, "@") &&
+		!strings.HasPrefix(host, ".") && !strings.HasSuffix(host, ".") &&
+		!strings.ContainsFunc(address, func(r rune) bool {
+			return unicode.IsSpace(r) || !unicode.IsPrint(r) || r == unicode.ReplacementChar
+		})
+}

@@ -1,0 +1,33 @@
+package email
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestFold(t *testing.T) {
+	for _, same := range [][]string{
+		{"rider1@metro.example", " Rider1@Metro.Example\t"},
+		{"straße@metro.example", "STRASSE@METRO.EXAMPLE"},
+		{"é@metro.example", "E\u0301@metro.example"},
+	} {
+		for _, one := range same[1:] {
+			if Fold(same[0]) != Fold(one) {
+				t.Errorf("%q and %q differ: %q, %q", same[0], one, Fold(same[0]), Fold(one))
+			}
+		}
+	}
+}
+
+func TestValid(t *testing.T) {
+	for address, want := range map[string]bool{
+		"rider1@metro.example": true, "a+b#c@metro.example": true, "ü@metro.example": true, "": false,
+		"@metro.example": false, "rider1": false,
+		"rider1@": false, "a@b@c": false, "a b@metro.example": false, "a@.example": false, "a\x00@metro.example": false,
+		strings.Repeat("a", 300) + "@metro.example": false,
+	} {
+		if Valid(address) != want {
+			t.Errorf("%q: want %v", address, want)
+		}
+	}
+}

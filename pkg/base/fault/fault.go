@@ -1,0 +1,183 @@
+package fault
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+)
+
+// Kind is the kind of a fault. The table below maps it to a status and an
+// error code.
+type Kind int
+
+// The kinds, each with its HTTP status and its error code in the
+// specification, part "Errors", and in docs/decisions.md.
+const (
+	KindInternal Kind = iota
+	KindInvalid
+	KindUnauthorized
+	KindScope
+	KindForbidden
+	KindFeature
+	KindNotFound
+	KindMethod
+	KindState
+	KindTooLarge
+	KindMediaType
+	KindMismatch
+	KindRateLimited
+	KindUnavailable
+	KindOutcomeUnknown
+)
+
+type answer struct {
+	status int
+	code   string
+}
+
+var table = map[Kind]answer{
+	KindInternal:     {http.StatusInternalServerError, "server_error"},
+	KindInvalid:      {http.StatusBadRequest, "invalid_request"},
+	KindUnauthorized: {http.StatusUnauthorized, "unauthorized"},
+	KindScope:        {http.StatusForbidden, "insufficient_scope"},
+	KindForbidden:    {http.StatusForbidden, "forbidden"},
+	KindFeature:      {http.StatusForbidden, "feature_disabled"},
+	KindNotFound:     {http.StatusNotFound, "not_found"},
+	KindMethod:       {http.StatusMethodNotAllowed, "method_not_allowed"},
+	KindState:        {http.StatusConflict, "invalid_state"},
+	KindTooLarge:     {http.StatusRequestEntityTooLarge, "payload_too_large"},
+	KindMediaType:    {http.StatusUnsupportedMediaType, "unsupported_media_type"},
+	KindMismatch:     {http.StatusUnprocessableEntity, "idempotency_mismatch"},
+	KindRateLimited:  {http.StatusTooManyRequests, "rate_limited"},
+	KindUnavailable:  {http.StatusServiceUnavailable, "temporarily_unavailable"},
+
+	KindOutcomeUnknown: {http.StatusServiceUnavailable, "outcome_unknown"},
+}
+
+// Detail is one invalid part of a request. Field uses the caller's names
+// ("body.originLat", "query.limit").
+type Detail struct {
+	Field   string `json:"field" doc:"Where the fault is, as in body.originLat or query.limit."`
+	Message string `json:"message" doc:"What was expected."`
+}
+
+// Error is a fault that is safe to report to a caller.
+type Error struct {
+	Kind       Kind
+	Message    string // safe to show
+	Scope      string // with KindScope
+	Permission string // with KindForbidden
+	Feature    string // with KindFeature
+	Details    []Detail
+	Allow      string        // with KindMethod
+	RetryAfter time.Duration // with KindRateLimited, KindUnavailable and KindOutcomeUnknown
+	HasToken   bool          // with KindUnauthorized: a token was presented (RFC 6750 section 3.1)
+	Cause      error         // logged, never shown
+}
+
+// Error returns the error code, the message and the cause, for logs only.
+func (e *Error) Error() string {
+	if e.Cause != nil {
+		return fmt.Sprintf("%s: %s: %v", e.Code(), e.Message, e.Cause)
+	}
+	return e.Code() + ": " + e.Message
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Cause }
+
+// Is makes errors.Is(err, fault.NotFound()) true for every fault of that kind.
+func (e *Error) Is(target error) bool {
+	other, ok := target.(*Error)
+	return ok && other.Kind == e.Kind
+}
+
+// Status returns the HTTP status of the fault.
+func (e *Error) Status() int { return table[e.Kind].status }
+
+// Code returns the fault's `error` member.
+func (e *Error) Code() string { return table[e.Kind].code }
+
+// Of returns err as a fault. An error of another type becomes an internal
+// fault.
+func Of(err error) *Error {
+	var e *Error
+	if errors.As(err, &e) {
+		return e
+	}
+	return Internal(err)
+}
+
+// Internal returns a 500 for an error of ours. Its cause is only logged.
+func Internal(cause error) *Error {
+	return &Error{Kind: KindInternal, Message: "The service failed. Try again later.", Cause: cause}
+}
+
+// Invalid returns a 400 that lists every invalid part of the request.
+func Invalid(details ...Detail) *Error {
+	message := "The request is not valid."
+	if len(details) == 1 {
+		message = details[0].Field + ": " + details[0].Message
+	}
+	return &Error{Kind: KindInvalid, Message: message, Details: details}
+}
+
+// Field returns a 400 for one field.
+func Field(field, format string, args ...any) *Error {
+	return Invalid(Detail{Field: field, Message: fmt.Sprintf(format, args...)})
+}
+
+// Unauthorized returns a 401; hasToken reports whether the request had a
+// token.
+func Unauthorized(message string, hasToken bool) *Error {
+	return &Error{Kind: KindUnauthorized, Message: message, HasToken: hasToken}
+}
+
+// InsufficientScope returns the 403 for a token without the scope.
+func InsufficientScope(scope string) *Error {
+	return &Error{Kind: KindScope, Scope: scope, Message: "The token does not hold the scope that this operation needs."}
+}
+
+// Forbidden returns the 403 for an operator without the permission.
+func Forbidden(permission string) *Error {
+	return &Error{Kind: KindForbidden, Permission: permission,
+		Message: "The permission that this operation needs is not granted."}
+}
+
+// FeatureDisabled returns the 403 for a feature that the tenant has disabled.
+func FeatureDisabled(feature string) *Error {
+	return &Error{Kind: KindFeature, Feature: feature, Message: "The tenant has this feature switched off."}
+}
+
+// NotFound returns the 404. It is the same for a missing resource and for a
+// resource of another tenant.
+func NotFound() *Error {
+	return &Error{Kind: KindNotFound, Message: "There is no such resource."}
+}
+
+// InvalidState returns the 409 for an action that the resource's state
+// forbids.
+func InvalidState(format string, args ...any) *Error {
+	return &Error{Kind: KindState, Message: fmt.Sprintf(format, args...)}
+}
+
+// RateLimited returns the 429.
+func RateLimited(after time.Duration) *Error {
+	return &Error{Kind: KindRateLimited, RetryAfter: after, Message: "Too many requests. Try again later."}
+}
+
+// Unavailable returns the 503 for a throttled table, for a read without a
+// response, and for a conflict that outlasts its retries.
+func Unavailable(cause error) *Error {
+	return &Error{Kind: KindUnavailable, RetryAfter: time.Second, Cause: cause,
+		Message: "The service is busy. Try again in a moment."}
+}
+
+// OutcomeUnknown returns the 503 for a change that the table did not confirm.
+// The change may or may not have been made.
+func OutcomeUnknown(cause error) *Error {
+	return &Error{Kind: KindOutcomeUnknown, RetryAfter: time.Second, Cause: cause,
+		Message: "The change may or may not have been made. Repeat the request with the same Idempotency-Key to find out. " +
+			"If it had no Idempotency-Key, read the resource before you repeat the request."}
+}

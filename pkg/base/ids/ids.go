@@ -1,0 +1,89 @@
+package ids
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"strings"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+)
+
+// The prefixes of identifiers, one per type.
+const (
+	Tenant   = "ten"
+	Person   = "usr"
+	Driver   = "drv"
+	Customer = "cus"
+	Trip     = "trp"
+	Log      = "log"
+	Service  = "svt"
+	Zone     = "zon"
+	Business = "biz"
+	Order    = "ord"
+	Address  = "adr"
+	Payment  = "pay"
+	Posting  = "txn"
+	Receipt  = "rcp"
+	Post     = "pst"
+	Comment  = "cmt"
+	Client   = "cli"
+	Token    = "tok"
+	Family   = "fam"
+	Audit    = "aud"
+	Request  = "req"
+)
+
+// New returns a new identifier of the kind. Its time part comes from now.
+func New(kind string, now time.Time) string {
+	return kind + "_" + ulid.MustNew(ulid.Timestamp(now), rand.Reader).String()
+}
+
+// Valid reports whether id is an identifier of the kind, in the form that New
+// returns.
+func Valid(kind, id string) bool {
+	rest, ok := strings.CutPrefix(id, kind+"_")
+	if !ok || len(rest) != ulid.EncodedSize {
+		return false
+	}
+	parsed, err := ulid.ParseStrict(rest)
+	return err == nil && parsed.String() == rest
+}
+
+const crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+
+// Code returns a trip code: eight random characters of Crockford base32.
+func Code() string {
+	raw := make([]byte, 8)
+	_, _ = rand.Read(raw) // never fails (crypto/rand)
+	for i, b := range raw {
+		raw[i] = crockford[b&31]
+	}
+	return string(raw)
+}
+
+// Secret returns 256 random bits, base64url without padding (43 characters).
+func Secret() string {
+	raw := make([]byte, 32)
+	_, _ = rand.Read(raw) // never fails (crypto/rand)
+	return base64.RawURLEncoding.EncodeToString(raw)
+}
+
+// Hash returns the SHA-256 of a secret in hex, the form in which secrets are
+// stored.
+func Hash(secret string) string {
+	sum := sha256.Sum256([]byte(secret))
+	return hex.EncodeToString(sum[:])
+}
+
+// Pick returns a number below n that depends only on the text. It selects the
+// copy of a hot item that a token reads, and the shard for an item.
+func Pick(text string, n int) int {
+	if n <= 1 {
+		return 0
+	}
+	sum := sha256.Sum256([]byte(text))
+	return int(uint32(sum[0])<<24|uint32(sum[1])<<16|uint32(sum[2])<<8|uint32(sum[3])) % n
+}

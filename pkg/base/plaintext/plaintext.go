@@ -1,0 +1,78 @@
+// Package plaintext decides which texts a person may write: names, addresses
+// and notes, without control characters and not blank.
+package plaintext
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// IsLine reports whether a text is one line of 1 to most characters: not blank,
+// without control characters.
+func IsLine(text string, most int) bool {
+	return strings.TrimSpace(text) != "" && IsOptional(text, most)
+}
+
+// IsOptional is IsLine for a text that may be empty or blank.
+func IsOptional(text string, most int) bool {
+	return utf8.RuneCountInString(text) <= most && utf8.ValidString(text) && !HasControls(text, false)
+}
+
+// IsText is IsOptional for a text of several lines.
+func IsText(text string, most int) bool {
+	return utf8.RuneCountInString(text) <= most && utf8.ValidString(text) && !HasControls(text, true)
+}
+
+// Rule describes a line of at most most characters, after "expected".
+func Rule(most int) string {
+	return fmt.Sprintf("1 to %d characters, none of them a control character", most)
+}
+
+var phone = regexp.MustCompile(`^\+?[0-9(][0-9 ().\-/]*$`)
+
+// IsPhone reports whether text is a phone number as people write it: 3 to 20
+// digits with the usual separators.
+func IsPhone(text string) bool {
+	digits := 0
+	for _, r := range text {
+		if r >= '0' && r <= '9' {
+			digits++
+		}
+	}
+	return digits >= 3 && digits <= 20 && len(text) <= 40 && phone.MatchString(text)
+}
+
+// HasControls reports whether a text has control characters. Line breaks and
+// tabs do not count if lines is set.
+func HasControls(text string, lines bool) bool {
+	return strings.ContainsFunc(text, func(r rune) bool {
+		return unicode.IsControl(r) && (!lines || r != '\n' && r != '\r' && r != '\t')
+	})
+}
+
+// Visible replaces the characters that have no shape of their own, such as those
+// that change the direction of a text, by their JSON escapes. So what a person
+// reads is what the text holds.
+func Visible(text string) string {
+	hidden := func(r rune) bool {
+		return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) || r == utf8.RuneError
+	}
+	if !strings.ContainsFunc(text, hidden) {
+		return text
+	}
+	var b strings.Builder
+	for _, r := range text {
+		if !hidden(r) {
+			b.WriteRune(r)
+			continue
+		}
+		for _, unit := range utf16.AppendRune(nil, r) {
+			fmt.Fprintf(&b, `\u%04x`, unit)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,66 @@
+package audit
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"svc/pkg/base/ids"
+	"svc/pkg/base/timestamp"
+	"svc/pkg/data/table"
+)
+
+// By is who makes a change, and when.
+type By struct {
+	Who string    // an actor's id, or "svc:" and the name of the command line's user
+	At  time.Time // the change's time
+}
+
+// Entry is one entry of the log.
+type Entry struct {
+	ID      string          `json:"id"`
+	At      string          `json:"at"`
+	Who     string          `json:"who"`
+	What    string          `json:"what"`    // the change, as in "tenant.set" or "member.revoke"
+	Subject string          `json:"subject"` // id of what was changed
+	Before  json.RawMessage `json:"before"`  // null for a creation
+	After   json.RawMessage `json:"after"`   // null for a removal
+}
+
+// Append adds an entry to the tenant's log in the caller's transaction. It
+// marshals before and after with encoding/json. They must hold no secret; nil
+// becomes null.
+func Append(tx *table.Tx, t table.Tenant, by By, what, subject string, before, after any) {
+	at, id := timestamp.Format(by.At), ids.New(ids.Audit, by.At)
+	tx.Create(table.Item{Key: t.Key(at+"#"+id, "AUDIT"), Type: "audit", Doc: document{
+		ID: id, At: at, Who: by.Who, What: what, Subject: subject, Before: before, After: after}})
+}
+
+type document struct {
+	ID      string `json:"id"`
+	At      string `json:"at"`
+	Who     string `json:"who"`
+	What    string `json:"what"`
+	Subject string `json:"subject"`
+	Before  any    `json:"before"`
+	After   any    `json:"after"`
+}
+
+// List returns up to limit entries (1…1000), newest first. It starts after the
+// position where the previous page ended ("" for the first page). next is ""
+// on the last page.
+//
+// Access pattern: T#t#AUDIT backward, strongly consistent.
+func List(ctx context.Context, t table.Tenant, after string, limit int) (entries []Entry, next string, err error) {
+	page, err := t.Query(ctx, t.Key("", "AUDIT").PK, table.Query{Backward: true, After: after, Limit: limit,
+		Consistent: true})
+	if err != nil {
+		return nil, "", fmt.Errorf("audit log: %w", err)
+	}
+	if page.More {
+		next = page.Last
+	}
+	entries, err = table.DecodeAll(page.Items, table.DecodeDoc[Entry])
+	return entries, next, err
+}

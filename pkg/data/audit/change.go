@@ -1,0 +1,123 @@
+package audit
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+
+	"svc/pkg/data/table"
+)
+
+// Change reads an item, edits its value, and writes it back with an audit log
+// entry. One transaction does both, on the condition that the item's version
+// is unchanged. After a conflict it starts again, so its functions may run
+// more than once. A change that leaves the value equal writes nothing.
+type Change[T any] struct {
+	Tenant        table.Tenant
+	By            By
+	What, Subject string // of the log entry
+
+	Key      table.Key
+	FromItem func(table.Item) (T, error)             // gets the zero Item if none is stored
+	Item     func(read table.Item, now T) table.Item // the stored form; its Version is set by Run
+	Edit     func(*T) error
+	Check    func(was T, now *T) error // validates the edited value and prepares it for storage; may be nil
+	Shown    func(T) any               // returns what the log entry shows; nil shows the value itself
+
+	// Also adds further operations to the transaction; it may be nil.
+	Also func(ctx context.Context, tx *table.Tx, was, now T) error
+	// Read returns the item for the first attempt, for a caller that has
+	// already read it; nil means Tenant.Get.
+	Read func(context.Context, table.Key) (table.Item, error)
+	// Commit ends the transaction; nil means tx.Commit.
+	Commit func(ctx context.Context, tx *table.Tx, was, now T) error
+}
+
+// Run makes the change and returns the new value. It wraps an error of its
+// functions with What.
+func (c Change[T]) Run(ctx context.Context) (T, error) {
+	var now T
+	read := c.Read
+	err := table.Retry(ctx, func(ctx context.Context) error {
+		if read == nil {
+			read = c.Tenant.Get
+		}
+		it, err := read(ctx, c.Key)
+		if err != nil {
+			return err
+		}
+		read = nil // after a conflict, the caller's copy is out of date
+		was, err := c.FromItem(it)
+		if err != nil {
+			return err
+		}
+		if now, err = c.FromItem(it); err != nil { // decode twice: the two values must share no memory
+			return err
+		}
+		if err := c.edit(was, &now); err != nil || reflect.DeepEqual(was, now) {
+			return err
+		}
+		return c.write(ctx, it, was, now)
+	})
+	if err != nil {
+		return now, fmt.Errorf("%s: %w", c.What, err)
+	}
+	return now, nil
+}
+
+func (c Change[T]) edit(was T, now *T) error {
+	if err := c.Edit(now); err != nil || c.Check == nil {
+		return err
+	}
+	return c.Check(was, now)
+}
+
+func (c Change[T]) write(ctx context.Context, read table.Item, was, now T) error {
+	next := c.Item(read, now)
+	if next.Key != c.Key {
+		return fmt.Errorf("the key of an item never changes")
+	}
+	tx := c.Tenant.Write()
+	Put(tx, read, next)
+	if c.Also != nil {
+		if err := c.Also(ctx, tx, was, now); err != nil {
+			return err
+		}
+	}
+	shown := func(v T) any {
+		if c.Shown != nil {
+			return c.Shown(v)
+		}
+		return v
+	}
+	Append(tx, c.Tenant, c.By, c.What, c.Subject, shown(was), shown(now))
+	if c.Commit != nil {
+		return c.Commit(ctx, tx, was, now)
+	}
+	return tx.Commit(ctx)
+}
+
+// Put replaces the item that was read, which may be absent. The transaction
+// fails with table.ErrConflict if the item has changed since.
+func Put(tx *table.Tx, read, next table.Item) {
+	if !read.Found() {
+		tx.Create(next).Else(table.ErrConflict)
+		return
+	}
+	next.Version, next.Preserve = read.Version, read.Unknown()
+	tx.Replace(next).Else(table.ErrConflict)
+}
+
+// Create writes a new item and its audit log entry.
+func Create(ctx context.Context, t table.Tenant, by By, what, subject string, it table.Item, shown any) error {
+	err := table.Retry(ctx, func(ctx context.Context) error {
+		tx := t.Write()
+		tx.Create(it)
+		Append(tx, t, by, what, subject, nil, shown)
+		return tx.Commit(ctx)
+	})
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return nil
+}

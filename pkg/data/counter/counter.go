@@ -1,0 +1,170 @@
+package counter
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/shopspring/decimal"
+
+	"svc/pkg/base/money"
+	"svc/pkg/data/table"
+)
+
+// MaxShards limits the shards of a counter, whatever the tenant's own number.
+// Three are enough for the writes, because one transaction counts several
+// items. A report that reads every shard stays within 80 units.
+const MaxShards = 3
+
+// Shards returns the number of shards per counter in a tenant with n shards.
+func Shards(n int) int { return min(max(n, 1), MaxShards) }
+
+// Ref names a counter of a tenant.
+type Ref struct {
+	Partition string // after the tenant: "TOTALS#CUSTOMERS", "REPORT#day"
+	SK        string
+	Sharded   bool
+}
+
+// Total names a sharded counter that has no period.
+func Total(name string) Ref { return Ref{Partition: "TOTALS#" + name, SK: "TOTAL", Sharded: true} }
+
+// The totals. Drivers has a sum per status; Customers "count"; wallets "count"
+// and "balance".
+var (
+	Drivers         = Total("DRIVERS")
+	Customers       = Total("CUSTOMERS")
+	DriverWallets   = Total("WALLETS#driver")
+	CustomerWallets = Total("WALLETS#customer")
+)
+
+// PartitionOf returns the partition of a shard. A counter that is not sharded
+// has shard 0 only.
+func (r Ref) PartitionOf(t table.Tenant, shard int) string {
+	if !r.Sharded {
+		return t.Partition(r.Partition)
+	}
+	return t.Partition(r.Partition, strconv.Itoa(shard))
+}
+
+// Key returns the key of a shard of the counter.
+func (r Ref) Key(t table.Tenant, shard int) table.Key {
+	return table.Key{PK: r.PartitionOf(t, shard), SK: r.SK}
+}
+
+// Sums are the sums of one counter by name.
+type Sums map[string]decimal.Decimal
+
+// Add adds to a sum.
+func (s Sums) Add(name string, by decimal.Decimal) { s[name] = s[name].Add(by) }
+
+// Int returns a sum as an integer.
+func (s Sums) Int(name string) int64 { return s[name].IntPart() }
+
+// Changes are pending additions to counters.
+type Changes map[Ref]Sums
+
+// Add records an addition.
+func (c Changes) Add(r Ref, name string, by decimal.Decimal) {
+	if c[r] == nil {
+		c[r] = Sums{}
+	}
+	c[r].Add(name, by)
+	if c[r][name].IsZero() {
+		if delete(c[r], name); len(c[r]) == 0 {
+			delete(c, r)
+		}
+	}
+}
+
+// AddAll adds other changes, multiplied by factor.
+func (c Changes) AddAll(other Changes, factor int64) {
+	for r, sums := range other {
+		for name, by := range sums {
+			c.Add(r, name, by.Mul(decimal.NewFromInt(factor)))
+		}
+	}
+}
+
+// prefix marks the attributes that hold sums.
+const prefix = "n"
+
+// Write puts the additions into a transaction: one operation per counter, in
+// key order. Sharded counters use the given shard. Each write increments the
+// counter's version, so that a second read can detect a change. Write returns
+// the last operation.
+func (c Changes) Write(tx *table.Tx, t table.Tenant, shard int) (last *table.Op) {
+	for _, r := range slices.SortedFunc(maps.Keys(c), func(a, b Ref) int {
+		return cmp.Or(cmp.Compare(a.Partition, b.Partition), cmp.Compare(a.SK, b.SK))
+	}) {
+		add := map[string]any{"version": 1}
+		for name, by := range c[r] {
+			add[prefix+name] = money.Number(by)
+		}
+		last = tx.Update(r.Key(t, shard), table.Change{Default: map[string]any{"type": "counter", "v": 1}, Add: add})
+	}
+	return last
+}
+
+// Items returns the counters with the additions applied to zero. It is for
+// filling an empty table.
+func (c Changes) Items(t table.Tenant, shard int) []table.Item {
+	var out []table.Item
+	for r, sums := range c {
+		it := table.Item{Key: r.Key(t, shard), Type: "counter", Attrs: map[string]any{}}
+		for name, by := range sums {
+			it.Attrs[prefix+name] = money.Number(by)
+		}
+		out = append(out, it)
+	}
+	return out
+}
+
+// Of returns the sums of a counter's item.
+func Of(it table.Item, sums Sums) error {
+	for name, n := range it.Counters(prefix) {
+		d, err := parse(n)
+		if err != nil {
+			return fmt.Errorf("counter %s: %w", it.PK, err)
+		}
+		sums.Add(name, d)
+	}
+	return nil
+}
+
+func parse(n json.Number) (decimal.Decimal, error) {
+	if d, err := decimal.NewFromString(string(n)); err == nil {
+		return d, nil
+	}
+	return decimal.Zero, fmt.Errorf("%q is no number", n)
+}
+
+// Read reads counters of a tenant that has n shards for reading. It sends one
+// eventually consistent request.
+func Read(ctx context.Context, t table.Tenant, n int, refs ...Ref) (map[Ref]Sums, error) {
+	shards := Shards(n)
+	of := make(map[table.Key]Ref, len(refs)*shards)
+	keys := make([]table.Key, 0, len(refs)*shards)
+	out := make(map[Ref]Sums, len(refs))
+	for _, r := range refs {
+		out[r] = Sums{}
+		for shard := range shards {
+			key := r.Key(t, shard)
+			keys, of[key] = append(keys, key), r
+		}
+	}
+	items, err := t.BatchEventual(ctx, keys...)
+	if err != nil {
+		return nil, fmt.Errorf("counters: %w", err)
+	}
+	for _, it := range items {
+		if err := Of(it, out[of[it.Key]]); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}

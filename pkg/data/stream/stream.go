@@ -1,0 +1,193 @@
+package stream
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"svc/pkg/data/table"
+)
+
+// Change is what a batch contains about one item.
+type Change struct {
+	Key   table.Key
+	Old   table.Item // image before its first record; not Found for a new item
+	New   table.Item // newest image; not Found if the item was removed
+	First string     // sequence number of its first record in the batch
+}
+
+// Type returns the item's type, from the newest image that has one.
+func (c Change) Type() string {
+	if c.New.Found() {
+		return c.New.Type
+	}
+	return c.Old.Type
+}
+
+// Changes groups the event's records by item, in order of first appearance.
+// Newest is the image with the highest version; of equal versions, the later
+// record wins.
+func Changes(event events.DynamoDBEvent) []Change {
+	var out []Change
+	at, newest := map[table.Key]int{}, map[table.Key]int64{}
+	for _, record := range event.Records {
+		older, newer := decode(record.Change.OldImage), decode(record.Change.NewImage)
+		key, ok := keyOf(older, newer)
+		if !ok {
+			continue
+		}
+		version := newer.Version
+		if !newer.Found() {
+			version = older.Version
+		}
+		i, seen := at[key]
+		if !seen {
+			at[key], newest[key] = len(out), version
+			out = append(out, Change{key, older, newer, record.Change.SequenceNumber})
+			continue
+		}
+		if version >= newest[key] {
+			out[i].New, newest[key] = newer, version
+		}
+		if older.Found() && out[i].Old.Found() && older.Version < out[i].Old.Version {
+			out[i].Old = older
+		}
+	}
+	return out
+}
+
+// KeyOf returns the key of a record's item; ok is false if it has none.
+func KeyOf(record events.DynamoDBEventRecord) (key table.Key, ok bool) {
+	pk, sk := record.Change.Keys["pk"], record.Change.Keys["sk"]
+	if pk.DataType() == events.DataTypeString && sk.DataType() == events.DataTypeString {
+		return table.Key{PK: pk.String(), SK: sk.String()}, true
+	}
+	return keyOf(decode(record.Change.OldImage), decode(record.Change.NewImage))
+}
+
+func keyOf(older, newer table.Item) (table.Key, bool) {
+	key := newer.Key
+	if !newer.Found() {
+		key = older.Key
+	}
+	return key, key.PK != "" && key.SK != "" && (newer.Found() || older.Found())
+}
+
+// TenantOf returns the handle of the tenant that owns the key; ok is false for
+// platform data.
+func TenantOf(db *table.DB, key table.Key) (t table.Tenant, ok bool) {
+	rest, ok := strings.CutPrefix(key.PK, "T#")
+	id, _, cut := strings.Cut(rest, "#")
+	return db.Tenant(id), ok && cut && id != ""
+}
+
+// Answer returns the batch response when the given changes failed. Lambda
+// sends everything from the first failure on again.
+func Answer(failed []Change) events.DynamoDBEventResponse {
+	out := events.DynamoDBEventResponse{BatchItemFailures: []events.DynamoDBBatchItemFailure{}}
+	for _, c := range failed {
+		out.BatchItemFailures = append(out.BatchItemFailures, events.DynamoDBBatchItemFailure{ItemIdentifier: c.First})
+	}
+	return out
+}
+
+// Each runs step for every group of changes, several groups at a time. It
+// returns the failed changes in their order. A failed group is retried change
+// by change, so that one bad item does not fail the others. A panic in a step
+// counts as a failure.
+func Each(ctx context.Context, groups [][]Change, workers int, step func(context.Context, []Change) error) []Change {
+	failed := make([][]Change, len(groups))
+	var wait sync.WaitGroup
+	slots := make(chan struct{}, max(workers, 1))
+	for i, group := range groups {
+		wait.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			failed[i] = try(ctx, group, step)
+		})
+	}
+	wait.Wait()
+	return slices.Concat(failed...)
+}
+
+func try(ctx context.Context, group []Change, step func(context.Context, []Change) error) (failed []Change) {
+	err := guarded(ctx, group, step)
+	switch {
+	case err == nil:
+		return nil
+	case len(group) == 1:
+		c := group[0]
+		slog.ErrorContext(ctx, "stream record failed", "partition", c.Key.PK, "item", c.Key.SK, "type", c.Type(), "sequence",
+			c.First, "error", err.Error())
+		return group
+	}
+	for i := range group {
+		failed = append(failed, try(ctx, group[i:i+1], step)...)
+	}
+	return failed
+}
+
+func guarded(ctx context.Context, group []Change, step func(context.Context, []Change) error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	return step(ctx, group)
+}
+
+// decode reads an image. It returns the zero Item for an absent image, and for
+// one with an attribute of unknown form.
+func decode(image map[string]events.DynamoDBAttributeValue) (it table.Item) {
+	if len(image) == 0 {
+		return table.Item{}
+	}
+	defer func() {
+		if recover() != nil { // the accessors of the events package panic on an unexpected type
+			it = table.Item{}
+		}
+	}()
+	raw := make(map[string]types.AttributeValue, len(image))
+	for name, value := range image {
+		raw[name] = attribute(value)
+	}
+	return table.Decoded(raw)
+}
+
+func attribute(v events.DynamoDBAttributeValue) types.AttributeValue {
+	switch v.DataType() {
+	case events.DataTypeString:
+		return &types.AttributeValueMemberS{Value: v.String()}
+	case events.DataTypeNumber:
+		return &types.AttributeValueMemberN{Value: v.Number()}
+	case events.DataTypeBoolean:
+		return &types.AttributeValueMemberBOOL{Value: v.Boolean()}
+	case events.DataTypeStringSet:
+		return &types.AttributeValueMemberSS{Value: v.StringSet()}
+	case events.DataTypeNumberSet:
+		return &types.AttributeValueMemberNS{Value: v.NumberSet()}
+	case events.DataTypeBinary:
+		return &types.AttributeValueMemberB{Value: v.Binary()}
+	case events.DataTypeBinarySet:
+		return &types.AttributeValueMemberBS{Value: v.BinarySet()}
+	case events.DataTypeList:
+		list := make([]types.AttributeValue, len(v.List()))
+		for i, element := range v.List() {
+			list[i] = attribute(element)
+		}
+		return &types.AttributeValueMemberL{Value: list}
+	case events.DataTypeMap:
+		m := make(map[string]types.AttributeValue, len(v.Map()))
+		for name, element := range v.Map() {
+			m[name] = attribute(element)
+		}
+		return &types.AttributeValueMemberM{Value: m}
+	}
+	return &types.AttributeValueMemberNULL{Value: true}
+}

@@ -1,0 +1,134 @@
+package stream_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/google/go-cmp/cmp"
+
+	"svc/pkg/data/stream"
+	"svc/pkg/data/table"
+)
+
+func eventOf(t *testing.T, text string) events.DynamoDBEvent {
+	t.Helper()
+	var event events.DynamoDBEvent
+	if err := json.Unmarshal([]byte(text), &event); err != nil {
+		t.Fatal(err)
+	}
+	return event
+}
+
+func TestChanges(t *testing.T) {
+	image := func(id, version, status string) string {
+		return `{"pk":{"S":"T#ten_1#TRIP#` + id + `"},"sk":{"S":"TRIP"},"type":{"S":"trip"},"version":{"N":"` + version +
+			`"},"status":{"S":"` + status + `"}}`
+	}
+	record := func(sequence, older, newer string) string {
+		text := `{"eventName":"MODIFY","dynamodb":{"SequenceNumber":"` + sequence + `"`
+		if older != "" {
+			text += `,"OldImage":` + older
+		}
+		if newer != "" {
+			text += `,"NewImage":` + newer
+		}
+		return text + `}}`
+	}
+	type seen struct {
+		PK, Type, Status, First string
+		Old                     int64
+		Removed                 bool
+	}
+	tests := []struct {
+		name, records string
+		want          []seen
+	}{
+		{"one insert", record("1", "", image("a", "1", "PENDING")), []seen{{"T#ten_1#TRIP#a", "trip", "PENDING", "1", 0,
+			false}}},
+		{"the newest of several", record("1", "", image("a", "1", "PENDING")) + "," + record("2", "", image("b", "1",
+			"PENDING")) + "," +
+			record("3", image("a", "1", "PENDING"), image("a", "2", "ASSIGNED")),
+			[]seen{{"T#ten_1#TRIP#a", "trip", "ASSIGNED", "1", 0, false}, {"T#ten_1#TRIP#b", "trip", "PENDING", "2", 0, false}}},
+		{"out of order", record("3", image("a", "2", "ASSIGNED"), image("a", "3", "DRIVER_ARRIVED")) + "," + record("2",
+			image("a", "1", "PENDING"), image("a", "2", "ASSIGNED")),
+			[]seen{{"T#ten_1#TRIP#a", "trip", "DRIVER_ARRIVED", "3", 1, false}}},
+		{"no change", record("1", image("a", "2", "ASSIGNED"), image("a", "2", "ASSIGNED")),
+			[]seen{{"T#ten_1#TRIP#a", "trip", "ASSIGNED", "1", 2, false}}},
+		{"removed", record("1", image("a", "1", "PENDING"), image("a", "2", "ASSIGNED")) + "," + record("2", image("a", "2",
+			"ASSIGNED"), ""),
+			[]seen{{"T#ten_1#TRIP#a", "trip", "", "1", 1, true}}},
+		{"no images", record("1", "", ""), nil},
+		{"no key", record("1", "", `{"type":{"S":"trip"}}`), nil},
+		{"a key of another form", record("1", "", `{"pk":{"N":"1"},"sk":{"B":"AA=="}}`), nil},
+		{"attributes of every form", record("1", "",
+			`{"pk":{"S":"X#1"},"sk":{"S":"X"},"type":{"S":"x"},"status":{"S":"OK"},"a":{"NULL":true},"b":{"BOOL":true},"c":{"L":[{"N":"1"}]},"d":{"M":{"e":{"S":""}}},"f":{"NS":["1"]},"g":{"BS":["AA=="]},"h":{"B":"AA=="},"i":{"SS":["x"]}}`),
+			[]seen{{"X#1", "x", "OK", "1", 0, false}}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var got []seen
+			for _, c := range stream.Changes(eventOf(t, `{"Records":[`+tt.records+`]}`)) {
+				got = append(got, seen{c.Key.PK, c.Type(), c.New.Text("status"), c.First, c.Old.Version, !c.New.Found()})
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestChangesOfAnEmptyAttribute(t *testing.T) {
+	event := events.DynamoDBEvent{Records: []events.DynamoDBEventRecord{{Change: events.DynamoDBStreamRecord{
+		NewImage: map[string]events.DynamoDBAttributeValue{"pk": {}}}}}}
+	if got := stream.Changes(event); len(got) != 0 {
+		t.Errorf("changes of an attribute without a form: %v", got)
+	}
+}
+
+func TestEachAnswersTheFailedRecords(t *testing.T) {
+	one := func(sequence string) []stream.Change { return []stream.Change{{First: sequence}} }
+	failed := stream.Each(t.Context(), [][]stream.Change{one("1"), append(one("2"), one("3")...), one("4")}, 2,
+		func(_ context.Context, group []stream.Change) error {
+			for _, c := range group {
+				switch c.First {
+				case "2":
+					return errors.New("no")
+				case "4":
+					panic("odd")
+				}
+			}
+			return nil
+		})
+	want := events.DynamoDBEventResponse{BatchItemFailures: []events.DynamoDBBatchItemFailure{{ItemIdentifier: "2"},
+		{ItemIdentifier: "4"}}}
+	if diff := cmp.Diff(want, stream.Answer(failed)); diff != "" {
+		t.Error(diff)
+	}
+	if text, _ := json.Marshal(stream.Answer(nil)); string(text) != `{"batchItemFailures":[]}` {
+		t.Errorf("answer without failures: %s", text)
+	}
+}
+
+func TestTenantOf(t *testing.T) {
+	for name, tt := range map[string]struct {
+		pk string
+		id string
+		ok bool
+	}{
+		"tenant":    {"T#ten_1#TRIP#x", "ten_1", true},
+		"platform":  {"POST#pst_1", "", false},
+		"no id":     {"T##TRIP", "", false},
+		"no kind":   {"T#ten_1", "", false},
+		"no prefix": {"", "", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, ok := stream.TenantOf(&table.DB{}, table.Key{PK: tt.pk, SK: "x"})
+			if ok != tt.ok || (ok && got.ID() != tt.id) {
+				t.Errorf("TenantOf(%q) = %q, %v", tt.pk, got.ID(), ok)
+			}
+		})
+	}
+}

@@ -1,0 +1,70 @@
+package table
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
+	"github.com/aws/smithy-go/middleware"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+)
+
+// The SDK decodes an item into a map of pointers, about sixty allocations
+// each. To avoid this, reader extracts the items of a query or batch get
+// before the SDK sees the response. The SDK decodes the rest: capacity,
+// counts, keys to continue with, and all errors. It also decodes any response
+// that reader does not understand.
+
+type answerKey struct{}
+
+// answer receives the items of one request.
+type answer struct {
+	items []Item
+	read  bool // reader read them; otherwise the SDK did
+}
+
+// wanting asks for the items of the request sent under the context.
+func wanting(ctx context.Context) (context.Context, *answer) {
+	a := &answer{}
+	return context.WithValue(ctx, answerKey{}, a), a
+}
+
+// or returns the items; it takes them from the SDK's result if reader did not
+// read them.
+func (a *answer) or(decoded []map[string]types.AttributeValue) []Item {
+	if a.read {
+		return a.items
+	}
+	items := make([]Item, len(decoded))
+	for i, raw := range decoded {
+		items[i] = Decoded(raw)
+	}
+	return items
+}
+
+// takeItems runs between the SDK's deserializer and its checksum check.
+var takeItems = middleware.DeserializeMiddlewareFunc("TakeItems",
+	func(ctx context.Context, in middleware.DeserializeInput, next middleware.DeserializeHandler) (
+		middleware.DeserializeOutput, middleware.Metadata, error) {
+		out, meta, err := next.HandleDeserialize(ctx, in)
+		wanted, ok := ctx.Value(answerKey{}).(*answer)
+		if err != nil || !ok {
+			return out, meta, err
+		}
+		*wanted = answer{} // left by an earlier attempt
+		res, ok := out.RawResponse.(*smithyhttp.Response)
+		if !ok || res.StatusCode != http.StatusOK {
+			return out, meta, nil
+		}
+		body, err := readBody(res.Body, res.ContentLength)
+		if err != nil {
+			return out, meta, &smithy.DeserializationError{Err: fmt.Errorf("answer of the table: %w", err)}
+		}
+		if rest, items, ok := readAnswer(body); ok {
+			wanted.items, wanted.read, body = items, true, rest
+		}
+		res.Body = bodyOf(body)
+		return out, meta, nil
+	})

@@ -1,0 +1,92 @@
+package table
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/smithy-go/middleware"
+	"github.com/guregu/dynamo/v2"
+)
+
+// DB is the table at one endpoint. Handles read and write it.
+type DB struct {
+	name   string
+	client *dynamodb.Client
+	dynamo dynamo.Table
+	tx     *dynamo.DB
+}
+
+// Options configure the connection to the table.
+type Options struct {
+	Table    string                                    // name of the table
+	Endpoint string                                    // of a local engine; "" is AWS, by Load
+	Load     func(context.Context) (aws.Config, error) // nil means Environment
+	Wire     func(http.RoundTripper) http.RoundTripper // wraps the transport; may be nil
+}
+
+// Environment returns the SDK's configuration from a function's environment.
+// The SDK's own loader also supports profiles and single sign-on, which would
+// make up a sixth of a function's size.
+func Environment(context.Context) (aws.Config, error) {
+	cfg := aws.Config{Region: cmp.Or(os.Getenv("AWS_REGION"), os.Getenv("AWS_DEFAULT_REGION")),
+		Credentials: credentials.NewStaticCredentialsProvider(os.Getenv("AWS_ACCESS_KEY_ID"),
+			os.Getenv("AWS_SECRET_ACCESS_KEY"), os.Getenv("AWS_SESSION_TOKEN"))}
+	if endpoint := os.Getenv("AWS_ENDPOINT_URL"); endpoint != "" {
+		cfg.BaseEndpoint = &endpoint
+	}
+	return cfg, nil
+}
+
+// Open prepares the connection to the table. It sends no request.
+func Open(ctx context.Context, o Options) (*DB, error) {
+	load := o.Load
+	if load == nil {
+		load = Environment
+	}
+	cfg, err := load(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("configuration of the AWS SDK: %w", err)
+	}
+	cfg.HTTPClient = awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
+		t.MaxIdleConnsPerHost, t.MaxIdleConns = 128, 256
+	})
+	cfg.Retryer = func() aws.Retryer {
+		return retry.NewStandard(func(so *retry.StandardOptions) {
+			so.MaxAttempts, so.MaxBackoff = 4, 400*time.Millisecond
+		})
+	}
+	if o.Endpoint != "" {
+		cfg.Region, cfg.Credentials = cmp.Or(cfg.Region, "us-east-1"), credentials.NewStaticCredentialsProvider("local",
+			"local", "")
+	}
+	var rt http.RoundTripper = bufferBody{cfg.HTTPClient}
+	if o.Wire != nil {
+		rt = o.Wire(rt)
+	}
+	client := dynamodb.NewFromConfig(cfg, func(do *dynamodb.Options) {
+		do.HTTPClient = attempts{rt}
+		if o.Endpoint != "" {
+			do.BaseEndpoint = aws.String(o.Endpoint)
+		}
+		do.APIOptions = append(do.APIOptions, func(stack *middleware.Stack) error {
+			if err := stack.Initialize.Add(metering, middleware.Before); err != nil {
+				return err
+			}
+			if err := stack.Initialize.Add(guard(o.Table), middleware.Before); err != nil {
+				return err
+			}
+			return stack.Deserialize.Insert(takeItems, "OperationDeserializer", middleware.After)
+		})
+	})
+	tx := dynamo.NewFromIface(client)
+	return &DB{name: o.Table, client: client, dynamo: tx.Table(o.Table), tx: tx}, nil
+}

@@ -1,0 +1,170 @@
+package table
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+
+	"svc/pkg/base/fault"
+)
+
+// ErrCondition means that a write's condition failed and its operation named
+// no error of its own (Op.Else).
+var ErrCondition = errors.New("a condition of the write does not hold")
+
+// ErrConflict means that another transaction touched the same item; nothing
+// was written. Retry runs the step again from its reads.
+// TransactionInProgressException is not a conflict: the table is still writing
+// this same transaction.
+var ErrConflict = errors.New("the write met another one")
+
+// conditions lists the operations of a transaction whose condition failed.
+type conditions struct{ failed []int }
+
+func (c *conditions) Error() string   { return fmt.Sprintf("conditions %v do not hold", c.failed) }
+func (c *conditions) Is(e error) bool { return e == ErrCondition }
+
+// classify turns an SDK error into ErrConflict, *conditions, or
+// fault.Unavailable for a throttled table. It wraps any other error with the
+// operation.
+func classify(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	var cancelled *types.TransactionCanceledException
+	if errors.As(err, &cancelled) {
+		return cancellation(what, cancelled, err)
+	}
+	var failed *types.ConditionalCheckFailedException
+	if errors.As(err, &failed) {
+		return &conditions{failed: []int{0}}
+	}
+	var api smithy.APIError
+	if errors.As(err, &api) {
+		switch api.ErrorCode() {
+		case "TransactionConflictException":
+			return ErrConflict
+		case "ProvisionedThroughputExceededException", "ThrottlingException", "RequestLimitExceeded",
+			"LimitExceededException":
+			return fault.Unavailable(fmt.Errorf("%s: %w", what, err))
+		}
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}
+
+// reading is classify for an operation that writes nothing. A failure or
+// timeout of the table is also fault.Unavailable: nothing was written, so the
+// caller can safely retry.
+func reading(what string, err error) error {
+	if err = classify(what, err); errors.Is(err, fault.Unavailable(nil)) || !outOfReach(err) {
+		return err
+	}
+	return fault.Unavailable(err)
+}
+
+// writing is classify for a transaction. If an attempt may have been executed
+// and no later attempt shows the result, the error is fault.OutcomeUnknown. If
+// none was executed, it is fault.Unavailable.
+func writing(what string, err error, o *outcome) error {
+	err = classify(what, err)
+	switch {
+	case err == nil, errors.Is(err, ErrConflict), errors.Is(err, ErrCondition), errors.Is(err, context.Canceled):
+		return err
+	case o.unknown.Load(), inProgress(err):
+		return fault.OutcomeUnknown(err)
+	case outOfReach(err) && !errors.Is(err, fault.Unavailable(nil)):
+		return fault.Unavailable(err)
+	}
+	return err
+}
+
+// inProgress reports whether the table is still writing this same transaction.
+func inProgress(err error) bool {
+	var e *types.TransactionInProgressException
+	return errors.As(err, &e)
+}
+
+// outOfReach reports whether the table failed or did not respond. A caller
+// that disconnected does not count.
+func outOfReach(err error) bool {
+	if errors.Is(err, context.Canceled) {
+		return false
+	}
+	var unsent *smithyhttp.RequestSendError
+	var failed *smithyhttp.ResponseError
+	switch {
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &unsent):
+		return true
+	case errors.As(err, &failed):
+		return failed.HTTPStatusCode() >= http.StatusInternalServerError
+	}
+	return false
+}
+
+func cancellation(what string, cancelled *types.TransactionCanceledException, err error) error {
+	failed, conflict, busy := []int(nil), false, false
+	for i, reason := range cancelled.CancellationReasons {
+		if reason.Code == nil {
+			continue
+		}
+		switch *reason.Code {
+		case "ConditionalCheckFailed":
+			failed = append(failed, i)
+		case "TransactionConflict":
+			conflict = true
+		case "ThrottlingError", "ProvisionedThroughputExceeded":
+			busy = true
+		}
+	}
+	switch {
+	case conflict: // if a transaction reports both, treat it as a conflict and retry
+		return ErrConflict
+	case len(failed) > 0:
+		return &conditions{failed: failed}
+	case busy:
+		return fault.Unavailable(fmt.Errorf("%s: %w", what, err))
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}
+
+const tries = 8
+
+// Retry runs step, which reads and writes, until it does not return
+// ErrConflict. It tries eight times with growing, jittered pauses, then
+// returns fault.Unavailable.
+func Retry(ctx context.Context, step func(context.Context) error) error {
+	var err error
+	for i := range tries {
+		if err = step(ctx); !errors.Is(err, ErrConflict) {
+			return err
+		}
+		pause := time.Duration(rand.Int64N(int64(10*time.Millisecond) << min(i, 5))) //nolint:gosec // jitter is no secret
+		select {
+		case <-ctx.Done():
+			return outOfTime(ctx, err)
+		case <-time.After(pause):
+		}
+	}
+	return fault.Unavailable(err)
+}
+
+// outOfTime returns the error for a context that ended between two attempts.
+// The earlier attempts wrote nothing. Either the caller disconnected or the
+// deadline passed.
+func outOfTime(ctx context.Context, err error) error {
+	if ctxErr := ctx.Err(); !errors.Is(ctxErr, context.DeadlineExceeded) {
+		return ctxErr
+	}
+	return fault.Unavailable(err)
+}
+
+func unprocessed(what string, n int) error {
+	return fault.Unavailable(fmt.Errorf("%s: %d left unprocessed", what, n))
+}

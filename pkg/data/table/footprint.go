@@ -1,0 +1,97 @@
+package table
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// Footprint finds and removes what the table holds of one tenant: its own
+// partitions, items of the platform that are named after it, and sign-ins, codes
+// and one-time links that end in it. It is for the deletion of a tenant.
+type Footprint struct {
+	h     Handle
+	id    string
+	after map[string]types.AttributeValue
+}
+
+// footprintKinds are the kinds of platform data in which a footprint may be.
+var footprintKinds = []string{"CODE", "SESSION", "LINK", "POST", "POSTS"}
+
+// Footprint returns the tenant's footprint, to be read from the beginning.
+func (t Tenant) Footprint() *Footprint {
+	h := Join(t.Handle, t.db.Platform(footprintKinds...).Handle)
+	h.scans = t.id
+	return &Footprint{h: h, id: t.id}
+}
+
+const (
+	footprintFilter = "contains(pk, :id) OR contains(sk, :id) OR " +
+		"(contains(#doc, :member) AND #type IN (:code, :session, :link))"
+	footprintShown = "pk, sk"
+)
+
+// footprintValues are the values of the filter.
+func footprintValues(id string) map[string]types.AttributeValue {
+	return map[string]types.AttributeValue{":id": str(id), ":member": str(`"tenant":"` + id + `"`), ":code": str("code"),
+		":session": str("session"), ":link": str("link")}
+}
+
+// Next reads on, a megabyte of the table at a time, and returns the keys found
+// there. more is false at the end of the table.
+//
+// Access pattern: the table's only Scan. It reads every tenant's items, but the
+// answer has only keys of this tenant.
+func (f *Footprint) Next(ctx context.Context) (keys []Key, more bool, err error) {
+	out, err := f.h.db.client.Scan(f.h.within(ctx), &dynamodb.ScanInput{TableName: &f.h.db.name,
+		ConsistentRead: aws.Bool(true), ExclusiveStartKey: f.after, FilterExpression: aws.String(footprintFilter),
+		ProjectionExpression: aws.String(footprintShown), ExpressionAttributeValues: footprintValues(f.id),
+		ExpressionAttributeNames: map[string]string{"#doc": "doc", "#type": "type"}})
+	if err != nil {
+		return nil, false, reading("scan", err)
+	}
+	for _, it := range out.Items {
+		// Callers choose parts of keys, such as an Idempotency-Key. A tenant's id there
+		// is no footprint.
+		if key := (Key{PK: text(it["pk"]), SK: text(it["sk"])}); f.h.covers(key.PK) {
+			keys = append(keys, key)
+		}
+	}
+	f.after = out.LastEvaluatedKey
+	return keys, len(f.after) > 0, nil
+}
+
+// Remove deletes items without conditions, 25 per request. If a key is neither
+// the tenant's nor of a kind that Footprint reads, Remove returns an error and
+// sends nothing.
+func (f *Footprint) Remove(ctx context.Context, keys []Key) error {
+	for len(keys) > 0 {
+		n := min(loadSize, len(keys))
+		writes := make([]types.WriteRequest, n)
+		for i, key := range keys[:n] {
+			writes[i] = types.WriteRequest{DeleteRequest: &types.DeleteRequest{Key: key.encode()}}
+		}
+		if err := f.h.batchWrite(ctx, writes); err != nil {
+			return err
+		}
+		keys = keys[n:]
+	}
+	return nil
+}
+
+// scan allows the one Scan that a footprint sends.
+func (h Handle) scan(in *dynamodb.ScanInput) error {
+	member, _ := in.ExpressionAttributeValues[":id"].(*types.AttributeValueMemberS)
+	switch {
+	case h.scans == "" || in.IndexName != nil:
+		return fmt.Errorf("a scan is not allowed")
+	case aws.ToString(in.FilterExpression) != footprintFilter || aws.ToString(in.ProjectionExpression) != footprintShown:
+		return fmt.Errorf("a scan must be that of a footprint")
+	case member == nil || member.Value != h.scans:
+		return fmt.Errorf("a scan for another tenant")
+	}
+	return nil
+}

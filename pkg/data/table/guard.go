@@ -1,0 +1,199 @@
+package table
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go/middleware"
+)
+
+type handleKey struct{}
+
+// within adds to ctx the handle that limits the next request's keys.
+func (h Handle) within(ctx context.Context) context.Context {
+	return context.WithValue(ctx, handleKey{}, h)
+}
+
+// guard rejects every request that touches a key outside its handle, and every
+// request that it cannot parse. It does so before the request is sent.
+func guard(table string) middleware.InitializeMiddleware {
+	return middleware.InitializeMiddlewareFunc("TenantGuard", func(ctx context.Context, in middleware.InitializeInput,
+		next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
+		h, _ := ctx.Value(handleKey{}).(Handle)
+		if err := h.allows(table, in.Parameters); err != nil {
+			return middleware.InitializeOutput{}, middleware.Metadata{}, fmt.Errorf("table guard: %w", err)
+		}
+		return next.HandleInitialize(ctx, in)
+	})
+}
+
+func (h Handle) allows(table string, params any) error {
+	switch in := params.(type) {
+	case *dynamodb.GetItemInput:
+		return first(named(table, in.TableName), h.key(in.Key))
+	case *dynamodb.BatchGetItemInput:
+		for name, keys := range in.RequestItems {
+			if err := named(table, &name); err != nil {
+				return err
+			}
+			for _, key := range keys.Keys {
+				if err := h.key(key); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	case *dynamodb.QueryInput:
+		return first(named(table, in.TableName), h.query(in))
+	case *dynamodb.ScanInput:
+		return first(named(table, in.TableName), h.scan(in))
+	case *dynamodb.PutItemInput:
+		return first(named(table, in.TableName), h.item(in.Item))
+	case *dynamodb.DeleteItemInput:
+		return first(named(table, in.TableName), h.key(in.Key))
+	case *dynamodb.TransactWriteItemsInput:
+		for _, op := range in.TransactItems {
+			if err := h.operation(table, op); err != nil {
+				return err
+			}
+		}
+		return nil
+	case *dynamodb.BatchWriteItemInput:
+		return h.batch(table, in)
+	}
+	return fmt.Errorf("a %T is not allowed", params)
+}
+
+func (h Handle) batch(table string, in *dynamodb.BatchWriteItemInput) error {
+	for name, writes := range in.RequestItems {
+		if err := named(table, &name); err != nil {
+			return err
+		}
+		for _, w := range writes {
+			if (w.PutRequest != nil) == (w.DeleteRequest != nil) {
+				return fmt.Errorf("a write of a batch must be one put or one delete")
+			}
+			if w.PutRequest != nil {
+				if err := h.item(w.PutRequest.Item); err != nil {
+					return err
+				}
+			}
+			if w.DeleteRequest != nil {
+				if err := h.key(w.DeleteRequest.Key); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// operation checks one item of a transaction. DynamoDB requires exactly one
+// operation per item; the guard does not rely on that.
+func (h Handle) operation(table string, op types.TransactWriteItem) error {
+	n := 0
+	for _, there := range []bool{op.Put != nil, op.Update != nil, op.Delete != nil, op.ConditionCheck != nil} {
+		if there {
+			n++
+		}
+	}
+	if n != 1 {
+		return fmt.Errorf("%d operations in one item of a transaction", n)
+	}
+	switch {
+	case op.Put != nil:
+		return first(named(table, op.Put.TableName), h.item(op.Put.Item))
+	case op.Update != nil:
+		for _, name := range op.Update.ExpressionAttributeNames {
+			if indexKeys[name] {
+				return fmt.Errorf("an update must not touch %s", name)
+			}
+		}
+		for name := range indexKeys {
+			if op.Update.UpdateExpression != nil && mentions(*op.Update.UpdateExpression, name) {
+				return fmt.Errorf("an update must not touch %s", name)
+			}
+		}
+		return first(named(table, op.Update.TableName), h.key(op.Update.Key))
+	case op.Delete != nil:
+		return first(named(table, op.Delete.TableName), h.key(op.Delete.Key))
+	}
+	return first(named(table, op.ConditionCheck.TableName), h.key(op.ConditionCheck.Key))
+}
+
+var indexKeys = map[string]bool{"pk": true, "sk": true, "g1": true, "g2": true, "g3": true, "g4": true}
+
+// mentions reports whether an expression names the attribute without a
+// placeholder.
+func mentions(expression, name string) bool {
+	words := strings.FieldsFunc(expression, func(r rune) bool {
+		return r != '_' && r != '#' && r != ':' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
+	})
+	for _, word := range words {
+		if word == name {
+			return true
+		}
+	}
+	return false
+}
+
+func (h Handle) query(in *dynamodb.QueryInput) error {
+	hash := "pk"
+	if in.IndexName != nil {
+		name, ok := strings.CutPrefix(*in.IndexName, "by-")
+		if !ok || !indexKeys[name] || name == "pk" || name == "sk" {
+			return fmt.Errorf("index %q is not known", *in.IndexName)
+		}
+		hash = name
+	}
+	switch {
+	case len(in.ExclusiveStartKey) > 0:
+		return fmt.Errorf("an ExclusiveStartKey is not allowed")
+	case in.KeyConditionExpression == nil || (*in.KeyConditionExpression != keyIs &&
+		!strings.HasPrefix(*in.KeyConditionExpression, keyIs+" AND ")):
+		return fmt.Errorf("a query must begin with %q", keyIs)
+	case in.ExpressionAttributeNames["#h"] != hash:
+		return fmt.Errorf("a query of %s must name it", hash)
+	}
+	return h.partition(in.ExpressionAttributeValues[":h"])
+}
+
+func (h Handle) key(key map[string]types.AttributeValue) error { return h.partition(key["pk"]) }
+
+func (h Handle) item(item map[string]types.AttributeValue) error {
+	for name := range indexKeys {
+		if value, ok := item[name]; ok && name != "sk" {
+			if err := h.partition(value); err != nil {
+				return err
+			}
+		}
+	}
+	return h.partition(item["pk"])
+}
+
+func (h Handle) partition(value types.AttributeValue) error {
+	s, ok := value.(*types.AttributeValueMemberS)
+	if !ok || !h.covers(s.Value) {
+		return fmt.Errorf("a key outside the handle")
+	}
+	return nil
+}
+
+func named(table string, name *string) error {
+	if name == nil || *name != table {
+		return fmt.Errorf("another table")
+	}
+	return nil
+}
+
+func first(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

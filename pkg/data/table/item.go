@@ -1,0 +1,222 @@
+package table
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+	"unsafe"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// Item is one stored item. Keys, conditions, filters and arithmetic use
+// attributes. The rest is one JSON document.
+type Item struct {
+	Key
+	Type     string         // "trip", "wallet", …: stream filters match it
+	Layout   int            // version of the layout of Doc, attribute v; 0 is written as 1
+	Version  int64          // each change increments it; 0 if the item has none
+	G        [4]string      // partitions in the indexes by-g1…by-g4; "" keeps the item out of that index
+	R        string         // position in those partitions, unique in each
+	Attrs    map[string]any // string, int, int64, bool, json.Number, []string (a set; empty: omitted); nil: absent
+	Doc      any            // marshalled by encoding/json; nil for none. Read it with Decode
+	Expires  time.Time      // attribute expiresAt; zero means never. Deletion is lazy: readers must check Live
+	Preserve Unknown        // unknown data of the stored item, to preserve
+
+	raw attrs
+}
+
+// Found reports whether the item exists.
+func (it Item) Found() bool { return it.raw != nil }
+
+// Live reports whether the item exists and has not expired at now.
+func (it Item) Live(now time.Time) bool {
+	return it.Found() && (it.Expires.IsZero() || now.Before(it.Expires))
+}
+
+// Decode reads the item's document into out.
+func (it Item) Decode(out any) error {
+	doc, ok := it.raw.get("doc")
+	if !ok || doc.kind != kindText {
+		return fmt.Errorf("item of type %q has no document", it.Type)
+	}
+	//nolint:gosec // the bytes are only read, so the text need not be copied
+	text := unsafe.Slice(unsafe.StringData(doc.text), len(doc.text))
+	if err := json.Unmarshal(text, out); err != nil {
+		return fmt.Errorf("document of an item of type %q: %w", it.Type, err)
+	}
+	return nil
+}
+
+// Raw returns the document's JSON text, "" if absent.
+func (it Item) Raw() string { return it.raw.of("doc", kindText) }
+
+// Text returns a string attribute, "" if absent.
+func (it Item) Text(name string) string { return it.raw.of(name, kindText) }
+
+// Number returns a number attribute, "0" if absent.
+func (it Item) Number(name string) json.Number {
+	if n := it.raw.of(name, kindNumber); n != "" {
+		return json.Number(n)
+	}
+	return "0"
+}
+
+// Int returns an integer attribute, 0 if absent.
+func (it Item) Int(name string) int64 {
+	n, _ := strconv.ParseInt(string(it.Number(name)), 10, 64)
+	return n
+}
+
+// Flag returns a boolean attribute, false if absent.
+func (it Item) Flag(name string) bool {
+	b, ok := it.raw.get(name)
+	return ok && b.flag
+}
+
+// Has reports whether the item has the attribute.
+func (it Item) Has(name string) bool { _, ok := it.raw.get(name); return ok }
+
+// Strings returns a set attribute, nil if absent.
+func (it Item) Strings(name string) []string {
+	set, _ := it.raw.get(name)
+	return set.set
+}
+
+// Counters returns all number attributes whose names begin with prefix. The
+// keys are the names without the prefix.
+func (it Item) Counters(prefix string) map[string]json.Number { return it.raw.counters(prefix) }
+
+// Decoded converts the attributes of a stream record into an Item.
+func Decoded(raw map[string]types.AttributeValue) Item { return itemOf(attrsOf(raw)) }
+
+// itemOf converts stored attributes into an Item.
+func itemOf(raw attrs) Item {
+	it := Item{raw: raw}
+	for i := range raw {
+		a := &raw[i]
+		switch a.kind {
+		case kindText:
+			switch a.name {
+			case "pk":
+				it.PK = a.text
+			case "sk":
+				it.SK = a.text
+			case "type":
+				it.Type = a.text
+			case "r":
+				it.R = a.text
+			case "g1", "g2", "g3", "g4":
+				it.G[a.name[1]-'1'] = a.text
+			}
+		case kindNumber:
+			switch n, _ := strconv.ParseInt(a.text, 10, 64); a.name {
+			case "v":
+				it.Layout = int(n)
+			case "version":
+				it.Version = n
+			case "expiresAt":
+				if n > 0 {
+					it.Expires = time.Unix(n, 0).UTC()
+				}
+			}
+		case kindOther, kindFlag, kindSet:
+		}
+	}
+	return it
+}
+
+func text(v types.AttributeValue) string {
+	if s, ok := v.(*types.AttributeValueMemberS); ok {
+		return s.Value
+	}
+	return ""
+}
+
+func (it Item) encode() (map[string]types.AttributeValue, error) {
+	const own = 12 // pk, sk, type, v, version, g1…g4, r, expiresAt, doc
+	raw, values := make(map[string]types.AttributeValue, own+len(it.Attrs)), make(texts, 0, own+len(it.Attrs))
+	raw["pk"], raw["sk"], raw["type"], raw["v"] = values.str(it.PK), values.str(it.SK), values.str(it.Type),
+		num(strconv.Itoa(it.Preserve.layout(it.Layout)))
+	if it.Version != 0 {
+		raw["version"] = num(strconv.FormatInt(it.Version, 10))
+	}
+	indexed := false
+	for i, partition := range it.G {
+		if partition != "" {
+			raw[indexNames[i]], indexed = values.str(partition), true
+		}
+	}
+	if it.R != "" {
+		raw["r"] = values.str(it.R)
+	} else if indexed {
+		return nil, fmt.Errorf("item of type %q is in an index without a position", it.Type)
+	}
+	if !it.Expires.IsZero() {
+		raw["expiresAt"] = num(strconv.FormatInt(it.Expires.Unix(), 10))
+	}
+	for name, value := range it.Attrs {
+		encoded, err := attribute(value, &values)
+		if err != nil {
+			return nil, fmt.Errorf("attribute %s: %w", name, err)
+		}
+		if _, used := raw[name]; used || name == "doc" {
+			return nil, fmt.Errorf("attribute %s is reserved", name)
+		}
+		if encoded != nil {
+			raw[name] = encoded
+		}
+	}
+	it.Preserve.attributes(raw, it.Attrs)
+	if it.Doc != nil {
+		doc, err := json.Marshal(it.Doc)
+		if err != nil {
+			return nil, fmt.Errorf("document of an item of type %q: %w", it.Type, err)
+		}
+		raw["doc"] = values.str(stringOf(it.Preserve.document(it.Doc, doc)))
+	}
+	return raw, nil
+}
+
+var indexNames = [...]string{"g1", "g2", "g3", "g4"}
+
+// texts is one block of memory for an item's strings. A string that does not
+// fit gets its own allocation.
+type texts []types.AttributeValueMemberS
+
+func (t *texts) str(s string) types.AttributeValue {
+	if len(*t) == cap(*t) {
+		return str(s)
+	}
+	*t = append(*t, types.AttributeValueMemberS{Value: s})
+	return &(*t)[len(*t)-1]
+}
+
+func str(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
+func num(s string) types.AttributeValue { return &types.AttributeValueMemberN{Value: s} }
+
+// attribute encodes one value. It returns nil for an empty set, because
+// DynamoDB has none.
+func attribute(value any, values *texts) (types.AttributeValue, error) {
+	switch v := value.(type) {
+	case nil:
+		return nil, nil
+	case string:
+		return values.str(v), nil
+	case int:
+		return num(strconv.Itoa(v)), nil
+	case int64:
+		return num(strconv.FormatInt(v, 10)), nil
+	case bool:
+		return &types.AttributeValueMemberBOOL{Value: v}, nil
+	case json.Number:
+		return num(string(v)), nil
+	case []string:
+		if len(v) == 0 {
+			return nil, nil
+		}
+		return &types.AttributeValueMemberSS{Value: v}, nil
+	}
+	return nil, fmt.Errorf("a %T cannot be an attribute", value)
+}

@@ -1,0 +1,114 @@
+package table
+
+import (
+	"context"
+	"sync"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go/middleware"
+)
+
+// Meter counts the cost of the requests under its context.
+type Meter struct {
+	mu       sync.Mutex
+	requests int
+	depth    int
+	reads    float64
+	writes   float64
+	index    float64
+}
+
+// Usage is what a meter has counted.
+type Usage struct {
+	Requests   int     // requests we sent, without the SDK's retries
+	Sequential int     // length of the longest chain of requests, each begun after the previous one ended
+	ReadUnits  float64 // consumed by the table and its indexes
+	WriteUnits float64 // consumed by the table itself
+	IndexUnits float64 // write units consumed by its indexes
+}
+
+type meterKey struct{}
+
+// Metered returns the meter and a context whose requests it counts. If meters
+// are nested, only the innermost counts.
+func Metered(ctx context.Context) (context.Context, *Meter) {
+	m := &Meter{}
+	return context.WithValue(ctx, meterKey{}, m), m
+}
+
+// Usage returns the counts so far.
+func (m *Meter) Usage() Usage {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return Usage{m.requests, m.depth, m.reads, m.writes, m.index}
+}
+
+func (m *Meter) begin() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.requests++
+	return m.depth + 1
+}
+
+func (m *Meter) end(depth int, reads bool, used []types.ConsumedCapacity) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.depth = max(m.depth, depth)
+	for _, c := range used {
+		total, own := value(c.CapacityUnits), value(c.CapacityUnits)
+		if c.Table != nil {
+			own = value(c.Table.CapacityUnits)
+		}
+		if reads {
+			m.reads += total
+			continue
+		}
+		m.writes += own
+		m.index += total - own
+	}
+}
+
+func value(f *float64) float64 {
+	if f == nil {
+		return 0
+	}
+	return *f
+}
+
+var metering = middleware.InitializeMiddlewareFunc("Meter", func(ctx context.Context, in middleware.InitializeInput,
+	next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
+	m, ok := ctx.Value(meterKey{}).(*Meter)
+	if !ok {
+		return next.HandleInitialize(ctx, in)
+	}
+	depth := m.begin()
+	out, meta, err := next.HandleInitialize(ctx, in)
+	reads, used := consumed(out.Result)
+	m.end(depth, reads, used)
+	return out, meta, err
+})
+
+func consumed(result any) (reads bool, used []types.ConsumedCapacity) {
+	one := func(c *types.ConsumedCapacity) []types.ConsumedCapacity {
+		if c == nil {
+			return nil
+		}
+		return []types.ConsumedCapacity{*c}
+	}
+	switch out := result.(type) {
+	case *dynamodb.GetItemOutput:
+		return true, one(out.ConsumedCapacity)
+	case *dynamodb.QueryOutput:
+		return true, one(out.ConsumedCapacity)
+	case *dynamodb.BatchGetItemOutput:
+		return true, out.ConsumedCapacity
+	case *dynamodb.PutItemOutput:
+		return false, one(out.ConsumedCapacity)
+	case *dynamodb.TransactWriteItemsOutput:
+		return false, out.ConsumedCapacity
+	case *dynamodb.BatchWriteItemOutput:
+		return false, out.ConsumedCapacity
+	}
+	return false, nil
+}

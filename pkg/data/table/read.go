@@ -1,0 +1,83 @@
+package table
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// Get reads one item, strongly consistent. It returns the zero Item if absent.
+func (h Handle) Get(ctx context.Context, key Key) (Item, error) {
+	out, err := h.db.client.GetItem(h.within(ctx), &dynamodb.GetItemInput{TableName: &h.db.name, Key: key.encode(),
+		ConsistentRead: aws.Bool(true), ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal})
+	if err != nil {
+		return Item{}, reading("get", err)
+	}
+	if out.Item == nil {
+		return Item{Key: key}, nil
+	}
+	return Decoded(out.Item), nil
+}
+
+const batchSize, batchRounds = 100, 5
+
+// Batch reads up to a hundred items, strongly consistent, in one request. It
+// returns them in key order of the call, with zero Items for absent ones. A
+// repeated key is read once. Batch retries unprocessed keys a bounded number
+// of times.
+func (h Handle) Batch(ctx context.Context, keys ...Key) ([]Item, error) {
+	return h.batchGet(ctx, true, keys)
+}
+
+// BatchEventual is Batch with eventually consistent reads, at half the units.
+func (h Handle) BatchEventual(ctx context.Context, keys ...Key) ([]Item, error) {
+	return h.batchGet(ctx, false, keys)
+}
+
+func (h Handle) batchGet(ctx context.Context, consistent bool, keys []Key) ([]Item, error) {
+	if len(keys) == 0 {
+		return nil, nil
+	}
+	items := make([]Item, len(keys))
+	asked := make([]map[string]types.AttributeValue, 0, len(keys))
+	names := make(texts, 0, 2*len(keys))
+	for i, key := range keys {
+		if items[i].Key = key; !slices.Contains(keys[:i], key) {
+			asked = append(asked, map[string]types.AttributeValue{"pk": names.str(key.PK), "sk": names.str(key.SK)})
+		}
+	}
+	if len(asked) > batchSize {
+		return nil, fmt.Errorf("batch get of %d keys", len(asked))
+	}
+	for range batchRounds {
+		sent, got := wanting(ctx)
+		out, err := h.db.client.BatchGetItem(h.within(sent), &dynamodb.BatchGetItemInput{
+			RequestItems: map[string]types.KeysAndAttributes{h.db.name: {Keys: asked,
+				ConsistentRead: aws.Bool(consistent)}},
+			ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
+		})
+		if err != nil {
+			return nil, reading("batch get", err)
+		}
+		for _, it := range got.or(out.Responses[h.db.name]) {
+			for i, key := range keys { // a hundred at most
+				if key == it.Key {
+					items[i] = it
+				}
+			}
+		}
+		asked = out.UnprocessedKeys[h.db.name].Keys
+		if len(asked) == 0 {
+			return items, nil
+		}
+	}
+	return nil, unprocessed("batch get", len(asked))
+}
+
+func (k Key) encode() map[string]types.AttributeValue {
+	return map[string]types.AttributeValue{"pk": str(k.PK), "sk": str(k.SK)}
+}

@@ -1,0 +1,230 @@
+package table
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/guregu/dynamo/v2"
+)
+
+// Tx is one conditional transaction: all of its operations succeed or none
+// does. Every retry by the SDK sends the same client request token, so the
+// transaction is never applied twice.
+type Tx struct {
+	h   Handle
+	ops []*Op
+	err error
+}
+
+// Op is one operation of a transaction. Exactly one of the four is set, or
+// none if the operation could not be built.
+type Op struct {
+	put       *dynamo.Put
+	update    *dynamo.Update
+	remove    *dynamo.Delete
+	check     *dynamo.ConditionCheck
+	otherwise error
+}
+
+// usualOps is the maximum number of operations in most transactions.
+const usualOps = 4
+
+// Write begins a transaction on the handle's keys.
+func (h Handle) Write() *Tx { return &Tx{h: h, ops: make([]*Op, 0, usualOps)} }
+
+// Len returns the number of operations; a transaction allows at most 100.
+func (tx *Tx) Len() int { return len(tx.ops) }
+
+// Covers extends the transaction to the keys of another handle.
+func (tx *Tx) Covers(h Handle) *Tx {
+	tx.h = Join(tx.h, h)
+	return tx
+}
+
+// Put writes the item and overwrites any stored one. If adds conditions.
+func (tx *Tx) Put(it Item) *Op {
+	raw, err := it.encode()
+	if err != nil {
+		tx.err = errors.Join(tx.err, err)
+		return tx.op(&Op{})
+	}
+	return tx.op(&Op{put: tx.h.db.dynamo.Put(raw)})
+}
+
+// Create writes the item on the condition that its key is unused.
+func (tx *Tx) Create(it Item) *Op { return tx.Put(it).If("attribute_not_exists(pk)") }
+
+// Replace writes the item and increments its Version, on the condition that
+// the stored Version is the one that was read.
+func (tx *Tx) Replace(it Item) *Op {
+	was := it.Version
+	it.Version++
+	return tx.Put(it).If("'version' = ?", was)
+}
+
+// Change is a set of attribute updates. It must not include keys or index
+// partitions.
+type Change struct {
+	Set     map[string]any // as Item.Attrs
+	Add     map[string]any // numbers to add, strings ([]string) to add to a set
+	Default map[string]any // set only if the attribute is absent
+	Remove  []string
+	Expires int64 // sets expiresAt, Unix seconds; 0 leaves it unchanged
+}
+
+// Update changes attributes of an item. It creates a missing item unless a
+// condition forbids it.
+func (tx *Tx) Update(key Key, c Change) *Op {
+	u := tx.h.db.dynamo.Update("pk", key.PK).Range("sk", key.SK)
+	for _, name := range slices.Sorted(maps.Keys(c.Set)) {
+		encoded, err := attribute(c.Set[name], &texts{})
+		tx.err = errors.Join(tx.err, err)
+		if encoded == nil {
+			u.Remove("'" + name + "'")
+			continue
+		}
+		u.SetExpr("$ = ?", name, encoded)
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Default)) {
+		encoded, err := attribute(c.Default[name], &texts{})
+		tx.err = errors.Join(tx.err, err)
+		u.SetExpr("$ = if_not_exists($, ?)", name, name, encoded)
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Add)) {
+		encoded, err := attribute(c.Add[name], &texts{})
+		tx.err = errors.Join(tx.err, err)
+		if encoded != nil {
+			u.Add("'"+name+"'", encoded)
+		}
+	}
+	for _, name := range c.Remove {
+		u.Remove("'" + name + "'")
+	}
+	if c.Expires != 0 {
+		u.Set("expiresAt", c.Expires)
+	}
+	return tx.op(&Op{update: u})
+}
+
+// Delete removes the item, which may be absent.
+func (tx *Tx) Delete(key Key) *Op {
+	return tx.op(&Op{remove: tx.h.db.dynamo.Delete("pk", key.PK).Range("sk", key.SK)})
+}
+
+// Check writes nothing; it requires that a condition (If) holds for the item.
+func (tx *Tx) Check(key Key) *Op {
+	return tx.op(&Op{check: tx.h.db.dynamo.Check("pk", key.PK).Range("sk", key.SK)})
+}
+
+func (tx *Tx) op(op *Op) *Op {
+	tx.ops = append(tx.ops, op)
+	return op
+}
+
+// If adds a condition, combined with the others by AND. The condition is a
+// DynamoDB expression. Quote attribute names with single quotes; write ? for a value
+// (string, int, int64, bool): If("'status' = ?", "ONLINE").
+func (op *Op) If(expression string, args ...any) *Op {
+	switch {
+	case op.put != nil:
+		op.put.If(expression, args...)
+	case op.update != nil:
+		op.update.If(expression, args...)
+	case op.remove != nil:
+		op.remove.If(expression, args...)
+	case op.check != nil:
+		op.check.If(expression, args...)
+	}
+	return op
+}
+
+func (op *Op) add(w *dynamo.WriteTx) {
+	switch {
+	case op.put != nil:
+		w.Put(op.put)
+	case op.update != nil:
+		w.Update(op.update)
+	case op.remove != nil:
+		w.Delete(op.remove)
+	case op.check != nil:
+		w.Check(op.check)
+	}
+}
+
+// Else sets the error that Commit returns if this operation's condition fails.
+func (op *Op) Else(err error) *Op {
+	op.otherwise = err
+	return op
+}
+
+// Commit sends the transaction. If a condition fails, it returns the error
+// from the first failed operation's Else, else ErrCondition. A conflict with
+// another transaction is ErrConflict; nothing was written. A throttled or
+// unreachable table is fault.Unavailable; nothing was written. If the result
+// is not known, the error is fault.OutcomeUnknown.
+func (tx *Tx) Commit(ctx context.Context) error {
+	if tx.err != nil {
+		return fmt.Errorf("transaction: %w", tx.err)
+	}
+	if len(tx.ops) == 0 {
+		return nil
+	}
+	w := tx.h.db.tx.WriteTx().IdempotentWithToken(rand.Text())
+	for _, op := range tx.ops {
+		op.add(w)
+	}
+	var used dynamo.ConsumedCapacity
+	var known outcome
+	ctx = context.WithValue(tx.h.within(ctx), outcomeKey{}, &known)
+	err := writing("transaction", w.ConsumedCapacity(&used).Run(ctx), &known)
+	var failed *conditions
+	if errors.As(err, &failed) {
+		for _, i := range failed.failed {
+			if i < len(tx.ops) && tx.ops[i].otherwise != nil {
+				return tx.ops[i].otherwise
+			}
+		}
+	}
+	return err
+}
+
+const loadSize = 25
+
+// Load writes items without conditions, 25 per request, for filling a table.
+// It retries unprocessed items a bounded number of times.
+func (h Handle) Load(ctx context.Context, items ...Item) error {
+	for chunk := range slices.Chunk(items, loadSize) {
+		writes := make([]types.WriteRequest, len(chunk))
+		for i, it := range chunk {
+			raw, err := it.encode()
+			if err != nil {
+				return err
+			}
+			writes[i] = types.WriteRequest{PutRequest: &types.PutRequest{Item: raw}}
+		}
+		if err := h.batchWrite(ctx, writes); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (h Handle) batchWrite(ctx context.Context, writes []types.WriteRequest) error {
+	for range batchRounds {
+		out, err := h.db.client.BatchWriteItem(h.within(ctx), &dynamodb.BatchWriteItemInput{
+			RequestItems: map[string][]types.WriteRequest{h.db.name: writes}})
+		if err != nil {
+			return classify("batch write", err)
+		}
+		if writes = out.UnprocessedItems[h.db.name]; len(writes) == 0 {
+			return nil
+		}
+	}
+	return unprocessed("batch write", len(writes))
+}

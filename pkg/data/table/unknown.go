@@ -1,0 +1,85 @@
+package table
+
+import (
+	"reflect"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"svc/pkg/base/jsonscan"
+)
+
+// Unknown is data of a stored item that this build does not know. A newer build
+// wrote it, during a canary or before a rollback. Assign it to the replacing
+// item (Item.Preserve) to preserve:
+//
+//   - attributes that Item.Attrs does not name. So Attrs must name every attribute
+//     of the type, with nil for one that is absent.
+//   - members of the document that the type of Item.Doc has no field for.
+//   - v, if it is higher than ours.
+type Unknown struct{ raw attrs }
+
+// Unknown returns what a replacement of the item must preserve. For an absent
+// item that is nothing.
+func (it Item) Unknown() Unknown { return Unknown{it.raw} }
+
+// Equal reports true, because preserved data is not part of the value that
+// this build knows.
+func (u Unknown) Equal(Unknown) bool { return true }
+
+// layout returns the higher of our layout and the stored one.
+func (u Unknown) layout(ours int) int {
+	return max(ours, itemOf(u.raw).Layout, 1)
+}
+
+var ownAttributes = map[string]bool{"pk": true, "sk": true, "type": true, "v": true, "version": true, "g1": true,
+	"g2": true,
+	"g3": true, "g4": true, "r": true, "expiresAt": true, "doc": true}
+
+// attributes adds the unknown stored attributes.
+func (u Unknown) attributes(to map[string]types.AttributeValue, named map[string]any) {
+	for _, a := range u.raw {
+		if _, known := named[a.name]; known || ownAttributes[a.name] {
+			continue
+		}
+		switch a.kind {
+		case kindText:
+			to[a.name] = str(a.text)
+		case kindNumber:
+			to[a.name] = num(a.text)
+		case kindFlag:
+			to[a.name] = &types.AttributeValueMemberBOOL{Value: a.flag}
+		case kindSet:
+			to[a.name] = &types.AttributeValueMemberSS{Value: a.set}
+		case kindOther: // no build of ours writes such an attribute
+		}
+	}
+}
+
+// document adds the stored document's members that our type has no field for.
+// doc is our document, marshalled.
+func (u Unknown) document(ours any, doc []byte) []byte {
+	stored := u.raw.of("doc", kindText)
+	t := reflect.TypeOf(ours)
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if stored == "" || t.Kind() != reflect.Struct || len(doc) < 2 || doc[0] != '{' {
+		return doc
+	}
+	fields := fieldsOf(t)
+	s := jsonscan.New(bytesOf(stored), deepestDocument)
+	s.Object(func(name jsonscan.Text) {
+		value := s.Value()
+		for _, f := range fields {
+			if name.Is(f.name) {
+				return
+			}
+		}
+		if doc = doc[:len(doc)-1]; len(doc) > 1 {
+			doc = append(doc, ',')
+		}
+		doc = append(append(append(doc, '"'), name.Raw...), '"', ':')
+		doc = append(append(doc, value...), '}')
+	})
+	return doc
+}

@@ -1,0 +1,165 @@
+// Package account owns what riders and drivers share: each has a record and a
+// sign-in row with the same mail address, and both change together. It must not
+// know anything else about the record.
+package account
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"svc/pkg/access/authz"
+	"svc/pkg/access/login"
+	"svc/pkg/base/fault"
+	"svc/pkg/base/ids"
+	"svc/pkg/base/timestamp"
+	"svc/pkg/data/audit"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/tenant"
+)
+
+// Kind describes one of the two kinds of account. R is the type of its record.
+type Kind[R any] struct {
+	Audience authz.Audience
+	Name     string // in the audit log and in errors: "customer"
+	IDs      string // kind of its identifiers
+	FromItem func(table.Item) (R, error)
+	Item     func(t table.Tenant, r R, shard string) table.Item
+	Fields   func(*R) Fields
+	Check    func(*R) error // normalizes a record for storage and validates it
+}
+
+// Fields are the fields that every record has.
+type Fields struct {
+	ID, Email, CreatedAt *string
+	TotalTrips           *int64
+	Disabled             *bool
+}
+
+// Key returns the key of a record.
+func (k Kind[R]) Key(t table.Tenant, id string) table.Key { return authz.ActorKey(t, k.Audience, id) }
+
+// Create adds an account: the record, its sign-in row and an audit entry. It
+// fills in ID and CreatedAt if they are empty. hash is the password hash, "" if
+// no password is set yet. It returns login.ErrTaken if another account of the
+// tenant has the address.
+func (k Kind[R]) Create(ctx context.Context, t table.Tenant, by audit.By, r R, hash string) (R, error) {
+	var none R
+	f := k.Fields(&r)
+	if *f.ID == "" {
+		*f.ID = ids.New(k.IDs, by.At)
+	}
+	if *f.CreatedAt == "" {
+		*f.CreatedAt = timestamp.Format(by.At)
+	}
+	if err := k.Check(&r); err != nil {
+		return none, err
+	}
+	shards, err := tenant.WriteShards(ctx, t)
+	if err != nil {
+		return none, err
+	}
+	a := login.Account{Audience: k.Audience, Address: *f.Email, Actor: *f.ID, Hash: hash}
+	if err := a.Add(ctx, t, by, k.NewItem(t, r, shards), k.Name+".add", r); err != nil {
+		return none, fmt.Errorf("create %s: %w", k.Name, err)
+	}
+	return r, nil
+}
+
+// ByID reads a record. It returns fault.NotFound if this tenant has none.
+func (k Kind[R]) ByID(ctx context.Context, t table.Tenant, id string) (R, error) {
+	var none R
+	if !ids.Valid(k.IDs, id) {
+		return none, fault.NotFound()
+	}
+	it, err := t.Get(ctx, k.Key(t, id))
+	if err != nil {
+		return none, fmt.Errorf("%s: %w", k.Name, err)
+	}
+	return k.FromItem(it)
+}
+
+// ByEmail reads the record of a mail address. It returns fault.NotFound if
+// there is none.
+func (k Kind[R]) ByEmail(ctx context.Context, t table.Tenant, address string) (R, error) {
+	l, err := login.Find(ctx, t, k.Audience, address)
+	if err != nil {
+		var none R
+		return none, err
+	}
+	return k.ByID(ctx, t, l.Actor)
+}
+
+// Change edits a record. A new mail address moves the sign-in row; Change
+// returns login.ErrTaken if another account has that address. Setting Disabled
+// invalidates the account's sign-in and tokens at once. edit may run more than
+// once.
+func (k Kind[R]) Change(ctx context.Context, t table.Tenant, by audit.By, id string, edit func(*R) error) (R, error) {
+	if !ids.Valid(k.IDs, id) {
+		var none R
+		return none, fault.NotFound()
+	}
+	seized := false
+	return audit.Change[R]{Tenant: t, By: by, What: k.Name + ".edit", Subject: id, Key: k.Key(t, id), Edit: edit,
+		FromItem: func(it table.Item) (R, error) {
+			r, err := k.FromItem(it)
+			if seized { // the audit entry and the sign-in row are still to be written
+				*k.Fields(&r).Disabled = false
+			}
+			return r, err
+		},
+		Item: func(read table.Item, now R) table.Item { return k.Rewritten(t, read, now) },
+		Check: func(was R, now *R) error {
+			from, to := k.Fields(&was), k.Fields(now)
+			*to.ID, *to.CreatedAt, *to.TotalTrips = *from.ID, *from.CreatedAt, *from.TotalTrips
+			return k.Check(now)
+		},
+		Also: func(ctx context.Context, tx *table.Tx, was, now R) error {
+			return login.Follow(ctx, tx, t, k.Audience, id, k.state(was), k.state(now))
+		},
+		Commit: func(ctx context.Context, tx *table.Tx, was, now R) error {
+			err := tx.Commit(ctx)
+			if errors.Is(err, table.ErrConflict) && k.state(now).Disabled && !k.state(was).Disabled && !seized {
+				var failed error
+				seized, failed = k.seize(ctx, t, id)
+				err = errors.Join(err, failed)
+			}
+			return err
+		}}.Run(ctx)
+}
+
+func (k Kind[R]) state(r R) login.State {
+	f := k.Fields(&r)
+	return login.State{Address: *f.Email, Disabled: *f.Disabled}
+}
+
+// seize disables the account whatever the version of its record. Otherwise a
+// driver who keeps changing status could block every attempt to disable the
+// account.
+func (k Kind[R]) seize(ctx context.Context, t table.Tenant, id string) (done bool, err error) {
+	tx := t.Write()
+	tx.Update(k.Key(t, id), table.Change{Set: map[string]any{"disabled": true}, Add: map[string]any{"version": 1}}).
+		If("attribute_exists(pk)")
+	if err = tx.Commit(ctx); errors.Is(err, table.ErrConflict) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// NewItem returns the stored form of a new record, with Version 1.
+func (k Kind[R]) NewItem(t table.Tenant, r R, writeShards int) table.Item {
+	return k.Item(t, r, strconv.Itoa(ids.Pick(*k.Fields(&r).ID, writeShards)))
+}
+
+// Rewritten returns the stored form of a changed record. It keeps the version
+// and the shard of the item that was read, and the account's tokens stay valid.
+func (k Kind[R]) Rewritten(t table.Tenant, read table.Item, r R) table.Item {
+	it := k.Item(t, r, read.G[0][strings.LastIndexByte(read.G[0], '#')+1:])
+	it.Version, it.Preserve = read.Version, read.Unknown()
+	if since := read.Text("since"); since != "" {
+		it.Attrs["since"] = since
+	}
+	return it
+}

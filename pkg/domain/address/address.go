@@ -1,0 +1,82 @@
+package address
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"svc/pkg/base/fault"
+	"svc/pkg/base/ids"
+	"svc/pkg/base/money"
+	"svc/pkg/base/timestamp"
+	"svc/pkg/data/table"
+	"svc/pkg/edge/api"
+)
+
+// Address is a saved address (specification, "Saved address").
+type Address struct {
+	ID         string      `json:"id" doc:"Identifier of the saved address."`
+	Address    string      `json:"address" doc:"The address as text."`
+	Lat        json.Number `json:"lat" minimum:"-90" maximum:"90" doc:"Degrees."`
+	Lng        json.Number `json:"lng" minimum:"-180" maximum:"180" doc:"Degrees."`
+	Label      *string     `json:"label" doc:"The rider's own name for it, as in Home."`
+	Notes      *string     `json:"notes" doc:"The rider's notes, as in Ring twice."`
+	UsageCount int64       `json:"usageCount" minimum:"1" doc:"How often it was saved."`
+	LastUsedAt string      `json:"lastUsedAt" format:"date-time" doc:"When it was last saved."`
+}
+
+// Save is a rider's request to save an address.
+type Save struct {
+	Address string      `json:"address" minLength:"1" maxLength:"300" example:"12 Harbour Street" doc:"The address as text."`
+	Lat     json.Number `json:"lat" minimum:"-90" maximum:"90" example:"40.7128" doc:"Degrees."`
+	Lng     json.Number `json:"lng" minimum:"-180" maximum:"180" example:"-74.006" doc:"Degrees."`
+	Label   api.Field   `json:"label,omitempty" maxLength:"100" example:"Home" doc:"null clears it; without it the saved one stays."`
+	Notes   api.Field   `json:"notes,omitempty" maxLength:"1000" example:"Ring twice" doc:"null clears it; without it the saved one stays."`
+}
+
+// place normalizes the coordinates to the canonical form of their exact value:
+// 1.10 becomes 1.1, -0 becomes 0. Errors: a 400 with every fault.
+func (s *Save) place() error {
+	var faults []fault.Detail
+	for _, c := range []struct {
+		field string
+		n     *json.Number
+		bound int64
+	}{{"body.lat", &s.Lat, 90}, {"body.lng", &s.Lng, 180}} {
+		d, err := money.Parse(*c.n)
+		if err != nil || d.Abs().GreaterThan(decimal.NewFromInt(c.bound)) {
+			faults = append(faults, fault.Detail{Field: c.field, Message: "expected degrees"})
+			continue
+		}
+		*c.n = money.Number(d)
+	}
+	if faults != nil {
+		return fault.Invalid(faults...)
+	}
+	return nil
+}
+
+// after returns the address after it is saved at now. was is nil the first
+// time. The text of the first save never changes. Label and notes change if
+// they are given. The time of use never goes back.
+func (s Save) after(was *Address, now time.Time) Address {
+	at := timestamp.Format(now)
+	if was == nil {
+		return Address{ID: ids.New(ids.Address, now), Address: s.Address, Lat: s.Lat, Lng: s.Lng, Label: s.Label.Value,
+			Notes: s.Notes.Value, UsageCount: 1, LastUsedAt: at}
+	}
+	next := *was
+	if s.Label.Set {
+		next.Label = s.Label.Value
+	}
+	if s.Notes.Set {
+		next.Notes = s.Notes.Value
+	}
+	next.UsageCount, next.LastUsedAt = was.UsageCount+1, max(was.LastUsedAt, at)
+	return next
+}
+
+// FromItem decodes an address from its item. It returns fault.NotFound if there
+// is none.
+func FromItem(it table.Item) (Address, error) { return table.DecodeDoc[Address](it) }

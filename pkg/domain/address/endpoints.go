@@ -1,0 +1,57 @@
+package address
+
+import (
+	"context"
+
+	"svc/pkg/access/authz"
+	"svc/pkg/data/table"
+	"svc/pkg/edge/api"
+)
+
+// Rows returns the endpoints of saved addresses.
+func Rows() []api.Row {
+	return []api.Row{
+		api.Get("/api/v1/me/addresses", "svc_list_addresses", authz.Riders("rider.profile:read"), list,
+			api.Tag("Me"), api.Summary("List my saved addresses"), api.Text("The last used first, at most 200.")),
+		api.Post("/api/v1/me/addresses", "svc_save_address", authz.Riders("rider.addresses:write"), save, api.Created(),
+			api.Needs(place), api.Tag("Me"), api.Summary("Save an address"),
+			api.Text("Saving a pair of coordinates again, compared as exact decimals, makes no second address: it adds one "+
+				"to `usageCount`, sets `lastUsedAt`, and overwrites `label` and `notes` where they are given.")),
+	}
+}
+
+func list(ctx context.Context, c *api.Caller, _ *struct{}) (*api.Items[Address], error) {
+	all, err := List(ctx, c.Tenant, c.Actor.Subject)
+	if err != nil {
+		return nil, err
+	}
+	return &api.Items[Address]{Items: all}, nil
+}
+
+// place returns the key of the address that a request would overwrite.
+func place(t table.Tenant, p api.Peek) []table.Key {
+	s := Save{Lat: p.Number("lat"), Lng: p.Number("lng")}
+	if s.place() != nil {
+		return nil
+	}
+	return []table.Key{Key(t, p.Actor().Subject, string(s.Lat), string(s.Lng))}
+}
+
+type saveInput struct {
+	Body Save
+}
+
+func save(ctx context.Context, c *api.Caller, in *saveInput) (*Address, error) {
+	read := c.Item // the first read comes from the checks' batch
+	a, err := Put(ctx, c.Tenant, c.Actor.Subject, in.Body, c.Now, Change{
+		Read: func(ctx context.Context, key table.Key) (table.Item, error) {
+			defer func() { read = c.Tenant.Get }()
+			return read(ctx, key)
+		},
+		Commit: func(ctx context.Context, tx *table.Tx, a Address) error { return c.Commit(ctx, tx, a) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &a, nil
+}

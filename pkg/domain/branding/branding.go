@@ -1,0 +1,210 @@
+package branding
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"svc/pkg/base/email"
+	"svc/pkg/base/fault"
+	"svc/pkg/base/lookalike"
+	"svc/pkg/data/table"
+	"svc/pkg/edge/api"
+)
+
+// Branding is a tenant's branding (specification, "Branding"). A field that is
+// not set is null.
+type Branding struct {
+	AppName             *string `json:"appName" example:"Metro Rides" doc:"The service's name, as riders and drivers see it."`
+	PrimaryColor        *string `json:"primaryColor" example:"#0B5FFF" doc:"Main colour, #RGB, #RGBA, #RRGGBB or #RRGGBBAA."`
+	SecondaryColor      *string `json:"secondaryColor" example:"#0A2540" doc:"Second colour, in the same forms."`
+	IconBackgroundColor *string `json:"iconBackgroundColor" example:"#FFF" doc:"Background of the app's icon, in the same forms."`
+	ThemeMode           *string `json:"themeMode" enum:"light,dark,system" example:"system" doc:"Light, dark, or the setting of the person's system."`
+	LogoURL             *string `json:"logoUrl" format:"uri" doc:"Address of the logo."`
+	FaviconURL          *string `json:"faviconUrl" format:"uri" doc:"Address of the icon for browser tabs."`
+	SupportURL          *string `json:"supportUrl" format:"uri" doc:"Where people get help: a page, a mail address or a phone number."`
+	TermsURL            *string `json:"termsUrl" format:"uri" doc:"The terms of service."`
+	PrivacyURL          *string `json:"privacyUrl" format:"uri" doc:"The privacy policy."`
+}
+
+// Patch changes some fields of a branding. A field that is Set gets its Value;
+// null clears the field.
+type Patch struct {
+	AppName             api.Field `json:"appName,omitempty" minLength:"1" maxLength:"100" example:"Metro Rides" doc:"What riders and drivers read as the service's name."`
+	PrimaryColor        api.Field `json:"primaryColor,omitempty" pattern:"^#([0-9A-Fa-f]{3,4}|[0-9A-Fa-f]{6}|[0-9A-Fa-f]{8})$" patternDescription:"#RGB, #RGBA, #RRGGBB or #RRGGBBAA" example:"#0B5FFF" doc:"Main colour; null clears it."`
+	SecondaryColor      api.Field `json:"secondaryColor,omitempty" pattern:"^#([0-9A-Fa-f]{3,4}|[0-9A-Fa-f]{6}|[0-9A-Fa-f]{8})$" patternDescription:"#RGB, #RGBA, #RRGGBB or #RRGGBBAA" example:"#0A2540" doc:"Second colour; null clears it."`
+	IconBackgroundColor api.Field `json:"iconBackgroundColor,omitempty" pattern:"^#([0-9A-Fa-f]{3,4}|[0-9A-Fa-f]{6}|[0-9A-Fa-f]{8})$" patternDescription:"#RGB, #RGBA, #RRGGBB or #RRGGBBAA" example:"#FFF" doc:"Background of the app's icon; null clears it."`
+	ThemeMode           api.Field `json:"themeMode,omitempty" pattern:"^(light|dark|system)$" patternDescription:"light, dark or system" example:"system" doc:"light, dark or system; null clears it."`
+	LogoURL             api.Field `json:"logoUrl,omitempty" maxLength:"2000" doc:"An https URL." example:"https://cdn.metro.example/logo.svg"`
+	FaviconURL          api.Field `json:"faviconUrl,omitempty" maxLength:"2000" doc:"An https URL." example:"https://cdn.metro.example/favicon.ico"`
+	SupportURL          api.Field `json:"supportUrl,omitempty" maxLength:"2000" doc:"An https, http, mailto or tel URL." example:"https://metro.example/help"`
+	TermsURL            api.Field `json:"termsUrl,omitempty" maxLength:"2000" doc:"An https or http URL." example:"https://metro.example/terms"`
+	PrivacyURL          api.Field `json:"privacyUrl,omitempty" maxLength:"2000" doc:"An https or http URL." example:"https://metro.example/privacy"`
+}
+
+var color = regexp.MustCompile(`^#(?:[0-9A-Fa-f]{3,4}|[0-9A-Fa-f]{6}|[0-9A-Fa-f]{8})$`)
+
+// Apply returns the branding after the patch, or a 400 with every fault of the
+// patch.
+func (b Branding) Apply(p Patch) (Branding, error) {
+	var faults []fault.Detail
+	for _, f := range fields(&p, &b) {
+		if !f.change.Set {
+			continue
+		}
+		if f.change.Value != nil {
+			if message := f.check(*f.change.Value); message != "" {
+				faults = append(faults, fault.Detail{Field: "body." + f.name, Message: message})
+				continue
+			}
+		}
+		*f.value = f.change.Value
+	}
+	if faults != nil {
+		return Branding{}, fault.Invalid(faults...)
+	}
+	return b, nil
+}
+
+// ParsePatch builds a patch from texts by field name; "" means null. It returns
+// a fault for an unknown field name.
+func ParsePatch(values map[string]string) (Patch, error) {
+	var p Patch
+	for name, value := range values {
+		all := fields(&p, &Branding{})
+		i := slices.IndexFunc(all, func(f field) bool { return f.name == name })
+		if i < 0 {
+			return Patch{}, fault.Field(name, "there is no such field of branding")
+		}
+		if all[i].change.Set = true; value != "" {
+			all[i].change.Value = &value
+		}
+	}
+	return p, nil
+}
+
+// field is one field of a branding and its change.
+type field struct {
+	name   string
+	change *api.Field
+	value  **string
+	check  func(string) string
+}
+
+func fields(p *Patch, b *Branding) []field {
+	return []field{
+		{"appName", &p.AppName, &b.AppName, checkName},
+		{"primaryColor", &p.PrimaryColor, &b.PrimaryColor, checkColor},
+		{"secondaryColor", &p.SecondaryColor, &b.SecondaryColor, checkColor},
+		{"iconBackgroundColor", &p.IconBackgroundColor, &b.IconBackgroundColor, checkColor},
+		{"themeMode", &p.ThemeMode, &b.ThemeMode, checkTheme},
+		{"logoUrl", &p.LogoURL, &b.LogoURL, CheckURL},
+		{"faviconUrl", &p.FaviconURL, &b.FaviconURL, CheckURL},
+		{"supportUrl", &p.SupportURL, &b.SupportURL, checkSupport},
+		{"termsUrl", &p.TermsURL, &b.TermsURL, checkLink},
+		{"privacyUrl", &p.PrivacyURL, &b.PrivacyURL, checkLink},
+	}
+}
+
+func checkName(s string) string {
+	switch {
+	case strings.TrimSpace(s) == "" || utf8.RuneCountInString(s) > 100:
+		return "expected 1 to 100 characters"
+	case lookalike.Unshowable(s):
+		return "must not contain control or format characters"
+	case lookalike.OfPlatform(s):
+		return "must not look like the platform's own name"
+	}
+	return ""
+}
+
+func checkColor(s string) string {
+	if !color.MatchString(s) {
+		return "expected a colour as #RGB, #RGBA, #RRGGBB or #RRGGBBAA"
+	}
+	return ""
+}
+
+func checkTheme(s string) string {
+	if s != "light" && s != "dark" && s != "system" {
+		return "expected light, dark or system"
+	}
+	return ""
+}
+
+// noURL are characters that a URL cannot contain (RFC 3986 section 2). They
+// could end the URL inside a page or a style sheet.
+const noURL = "\"<>\\^`{|}"
+
+// CheckURL returns "" for an https URL of at most 2,000 characters. Otherwise
+// it returns a message for the caller.
+func CheckURL(s string) string {
+	if !isURL(s, "https") {
+		return "expected an https URL of at most 2,000 characters"
+	}
+	return ""
+}
+
+// checkLink is CheckURL for a link that a person opens.
+func checkLink(s string) string {
+	if !isURL(s, "https", "http") {
+		return "expected an https or http URL of at most 2,000 characters"
+	}
+	return ""
+}
+
+// phoneURL is a tel URL (RFC 3966) without parameters.
+var phoneURL = regexp.MustCompile(`^tel:\+?[0-9][0-9().-]{2,30}$`)
+
+// checkSupport is checkLink that also accepts a mail address or a phone number.
+func checkSupport(s string) string {
+	address, mail := strings.CutPrefix(s, "mailto:")
+	address, _, _ = strings.Cut(address, "?")
+	if isURL(s, "https", "http") || phoneURL.MatchString(s) ||
+		(mail && wellFormed(s) && email.Valid(email.Fold(address))) {
+		return ""
+	}
+	return "expected an https, http, mailto or tel URL of at most 2,000 characters"
+}
+
+// isURL reports whether the text is a URL with a host and one of the schemes.
+func isURL(s string, schemes ...string) bool {
+	u, err := url.Parse(s)
+	return err == nil && slices.Contains(schemes, u.Scheme) && u.Hostname() != "" && u.User == nil && u.Opaque == "" &&
+		wellFormed(s)
+}
+
+// wellFormed reports whether the text has only URL characters, and at most
+// 2,000 of them.
+func wellFormed(s string) bool {
+	return utf8.RuneCountInString(s) <= 2000 && !strings.ContainsAny(s, noURL) &&
+		!strings.ContainsFunc(s, func(r rune) bool { return unicode.IsControl(r) || unicode.IsSpace(r) })
+}
+
+// Key returns the key of the tenant's branding.
+func Key(t table.Tenant) table.Key { return t.Key("BRANDING", "BRANDING") }
+
+// FromItem decodes a branding from its item. If there is none, it returns a
+// branding without any field set.
+func FromItem(it table.Item) (Branding, error) {
+	var b Branding
+	if !it.Found() {
+		return b, nil
+	}
+	err := it.Decode(&b)
+	return b, err
+}
+
+// Read reads the tenant's current branding.
+func Read(ctx context.Context, t table.Tenant) (Branding, error) {
+	it, err := t.Get(ctx, Key(t))
+	if err != nil {
+		return Branding{}, fmt.Errorf("branding: %w", err)
+	}
+	return FromItem(it)
+}

@@ -1,0 +1,50 @@
+package branding
+
+import (
+	"context"
+
+	"svc/pkg/access/authz"
+	"svc/pkg/data/audit"
+	"svc/pkg/data/table"
+	"svc/pkg/edge/api"
+)
+
+// Rows returns the endpoints of branding.
+func Rows() []api.Row {
+	return []api.Row{
+		api.Get("/api/v1/branding", "svc_get_branding", authz.Operators("tenant.settings:read", "VIEW_BRANDING"), get,
+			api.Tag("Settings"), api.Summary("Read the branding"), api.Text("Logo, colours, theme, support and legal "+
+				"addresses; what is not set is null."),
+			api.Needs(need)),
+		api.Patch("/api/v1/branding", "svc_update_branding", authz.Operators("tenant.branding:write", "EDIT_BRANDING"), patch,
+			api.Needs(need), api.Tag("Settings"), api.Summary("Change the branding"),
+			api.Confirm("Everybody who signs in to the company sees it at once."),
+			api.Text("Only the fields given change; `null` clears one. The sign-in pages show the change at once.")),
+	}
+}
+
+func need(t table.Tenant, _ api.Peek) []table.Key { return []table.Key{Key(t)} }
+
+func get(ctx context.Context, c *api.Caller, _ *struct{}) (*Branding, error) {
+	it, err := c.Item(ctx, Key(c.Tenant))
+	if err != nil {
+		return nil, err
+	}
+	b, err := FromItem(it)
+	return &b, err
+}
+
+type patchInput struct {
+	Body Patch
+}
+
+func patch(ctx context.Context, c *api.Caller, in *patchInput) (*Branding, error) {
+	b, err := ChangeRead(ctx, c.Tenant, c.Item, audit.By{Who: c.Actor.Subject, At: c.Now}, in.Body,
+		func(ctx context.Context, tx *table.Tx, b Branding) error {
+			return c.Commit(ctx, tx, b)
+		})
+	if err != nil {
+		return nil, err
+	}
+	return &b, nil
+}

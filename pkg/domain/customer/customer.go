@@ -1,0 +1,78 @@
+package customer
+
+import (
+	"encoding/json"
+	"strings"
+
+	"svc/pkg/base/email"
+	"svc/pkg/base/fault"
+	"svc/pkg/base/money"
+	"svc/pkg/base/plaintext"
+	"svc/pkg/data/table"
+)
+
+// Customer is a rider as the operator's list shows one (decisions, "Shapes not
+// shown").
+type Customer struct {
+	ID         string       `json:"id" doc:"Identifier of the rider."`
+	Name       string       `json:"name" doc:"The name to show."`
+	FirstName  string       `json:"firstName" doc:"First name."`
+	LastName   string       `json:"lastName" doc:"Last name."`
+	Email      string       `json:"email" doc:"Email address."`
+	Phone      *string      `json:"phone" doc:"Phone number."`
+	TotalTrips int64        `json:"totalTrips" doc:"Completed trips."`
+	Rating     *json.Number `json:"rating" nullable:"true" doc:"Mean rating, 0 to 5; null before the first."`
+	CreatedAt  string       `json:"createdAt" format:"date-time" doc:"When the account was created."`
+}
+
+// Record is a customer with the fields that the API does not show.
+type Record struct {
+	Customer
+	Disabled bool `json:"disabled"`
+}
+
+// FromItem decodes a customer from the item. It returns fault.NotFound if there
+// is none. Trips and the disabled flag are attributes; everything else is in
+// the document.
+func FromItem(it table.Item) (Record, error) {
+	r, err := table.DecodeDoc[Record](it)
+	r.TotalTrips, r.Disabled = it.Int("totalTrips"), it.Flag("disabled")
+	return r, err
+}
+
+func (r *Record) normalize() error {
+	for _, s := range []*string{&r.Name, &r.FirstName, &r.LastName, &r.Email} {
+		*s = strings.TrimSpace(*s)
+	}
+	if r.Name == "" {
+		r.Name = strings.TrimSpace(r.FirstName + " " + r.LastName)
+	}
+	if r.Phone != nil && strings.TrimSpace(*r.Phone) == "" {
+		r.Phone = nil
+	}
+	switch {
+	case r.Name == "":
+		return fault.Field("name", "expected a first or last name")
+	case !email.Valid(email.Fold(r.Email)):
+		return fault.Field("email", "expected a mail address")
+	}
+	if r.Rating != nil {
+		d, err := money.Parse(*r.Rating)
+		if err != nil || d.IsNegative() || d.GreaterThan(money.Must("5")) {
+			return fault.Field("rating", "expected 0 to 5")
+		}
+		r.Rating = money.Ptr(d)
+	}
+	for _, label := range []struct {
+		field string
+		text  *string
+	}{{"firstName", &r.FirstName}, {"lastName", &r.LastName}, {"name", &r.Name}, {"phone", r.Phone}} {
+		if label.text != nil && !plaintext.IsOptional(*label.text, 100) {
+			return fault.Field(label.field, "expected at most 100 characters, none of them a control character")
+		}
+	}
+	if r.Phone != nil && !plaintext.IsPhone(*r.Phone) {
+		return fault.Field("phone", "expected a phone number, as in +1 212 555 0181")
+	}
+	return nil
+}

@@ -1,0 +1,46 @@
+package customer
+
+import (
+	"context"
+	"strings"
+
+	"svc/pkg/access/authz"
+	"svc/pkg/data/table"
+	"svc/pkg/edge/api"
+)
+
+// Rows returns the endpoints of customers.
+func Rows() []api.Row {
+	return []api.Row{
+		api.Get("/api/v1/customers", "svc_list_customers", authz.Operators("tenant.customers:read", "VIEW_CUSTOMERS"), list,
+			api.Tag("Customers"), api.Summary("List or search customers"),
+			api.Text("All customers of the tenant, newest first. With `q`, those whose name, first name, last name, phone or "+
+				"email contains it, in any case; they come in alphabetical order of the text from the match on, so `ann` "+
+				"finds Ann before Anna. At least four digits match phone numbers whatever their separators.")),
+	}
+}
+
+type listInput struct {
+	api.Paging
+	Q string `query:"q" maxLength:"100" doc:"Part of name, first name, last name, phone or email, in any case. Blanks at its ends do not count."`
+}
+
+// list reads by-g1 T#t#CUSTOMERS#shard, or searches.
+func list(ctx context.Context, c *api.Caller, in *listInput) (*api.Page[Customer], error) {
+	if strings.TrimSpace(in.Q) != "" {
+		return Search(ctx, c, in.Q, in.Paging)
+	}
+	shards, err := c.ReadShards(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return api.ListPage(ctx, c, in.Paging,
+		api.List[Customer]{Name: "customers", Partitions: api.Sharded(c.Tenant, shards, "CUSTOMERS"),
+			Query: table.Query{Index: 1, Backward: true}, Map: Shown})
+}
+
+// Shown decodes a customer from its item, as the API shows one.
+func Shown(it table.Item) (Customer, error) {
+	r, err := FromItem(it)
+	return r.Customer, err
+}

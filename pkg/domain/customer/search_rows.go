@@ -1,0 +1,151 @@
+package customer
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"svc/pkg/base/search"
+	"svc/pkg/base/timestamp"
+	"svc/pkg/data/table"
+)
+
+// A customer is found by the suffixes of a few texts, one row per suffix: every
+// text that contains q has a suffix that begins with q. The partition of a row
+// is its first character. Rows are ordered by text, then by customer.
+//
+// A set of rows is written once. Its only change is that it gets an end time: a
+// new name creates a new set and ends the old one. So a walk through the pages
+// sees the rows as they were when it began. It shows each customer once, at the
+// smallest matching suffix, even if customers are renamed meanwhile.
+
+// longest is the maximum length of a suffix row's text, in characters. The rest
+// of a longer q is compared with the customer's words.
+const longest = 64
+
+// retention is how long a set of rows stays after its end, for walks that began
+// earlier.
+const retention = 24 * time.Hour
+
+// Words returns the folded texts that find a customer, sorted. It omits empty
+// texts and texts that are contained in another text.
+func (r Record) Words() []string {
+	words := []string{r.Name, strings.TrimSpace(r.FirstName + " " + r.LastName), r.FirstName, r.LastName, r.Email}
+	if r.Phone != nil {
+		words = append(words, *r.Phone, digitsOf(*r.Phone))
+	}
+	for i := range words {
+		words[i] = search.Fold(words[i])
+	}
+	slices.SortFunc(words, func(a, b string) int { return cmp.Or(len(b)-len(a), cmp.Compare(a, b)) })
+	var out []string
+	for _, word := range words {
+		if !slices.ContainsFunc(out, func(longer string) bool { return strings.Contains(longer, word) }) {
+			out = append(out, word)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// RowSet is a set of suffix rows: its words, and the time span in which it is
+// valid.
+type RowSet struct {
+	Words []string `json:"words"`
+	N     int      `json:"n"`               // 1 for a customer's first set
+	Since string   `json:"since"`           // inclusive
+	Until string   `json:"until,omitempty"` // exclusive; "" while the set is valid
+}
+
+// Rows returns the set's items, for a set that is valid or has ended.
+func (s RowSet) Rows(t table.Tenant, id string) []table.Item {
+	suffixes := suffixesOf(s.Words)
+	out := make([]table.Item, len(suffixes))
+	for i, suffix := range suffixes {
+		out[i] = table.Item{Key: suffixKey(t, suffix, id, s.N), Type: "suffix",
+			Attrs: map[string]any{"since": s.Since, "first": s.N == 1}}
+		if i > 0 {
+			out[i].Attrs["shared"] = shared(suffixes[i-1], suffix)
+		}
+		if s.Until != "" {
+			out[i].Attrs["until"] = s.Until
+			if until, err := timestamp.Parse(s.Until); err == nil {
+				out[i].Expires = until.Add(retention)
+			}
+		}
+	}
+	return out
+}
+
+// suffixesOf returns the distinct suffixes of the words, cut to longest, in the
+// order of their rows.
+func suffixesOf(words []string) []string {
+	var out []string
+	for _, word := range words {
+		word = rowText(word)
+		for i := range word {
+			out = append(out, cut(word[i:], longest))
+		}
+	}
+	slices.SortFunc(out, func(a, b string) int { return cmp.Compare(a+"#", b+"#") })
+	return slices.Compact(out)
+}
+
+// rowText replaces "#" in a folded text, so that "#" can end the text in a key.
+// No folded text contains the full-width sign.
+func rowText(folded string) string { return strings.ReplaceAll(folded, "#", "＃") }
+
+// cut returns the first n characters.
+func cut(s string, n int) string {
+	for i := range s {
+		if n == 0 {
+			return s[:i]
+		}
+		n--
+	}
+	return s
+}
+
+// shared returns the length of the common prefix of two texts, in characters. A
+// suffix is the customer's smallest that begins with q if it shares fewer
+// characters with the previous suffix than q has.
+func shared(a, b string) int {
+	n := 0
+	for a != "" && b != "" {
+		x, size := utf8.DecodeRuneInString(a)
+		y, _ := utf8.DecodeRuneInString(b)
+		if x != y {
+			break
+		}
+		a, b, n = a[size:], b[size:], n+1
+	}
+	return n
+}
+
+// suffixPartition returns the partition of the rows with the first character of
+// text.
+func suffixPartition(t table.Tenant, text string) string { return t.Partition("SUFFIX", cut(text, 1)) }
+
+func suffixKey(t table.Tenant, suffix, id string, n int) table.Key {
+	return table.Key{PK: suffixPartition(t, suffix), SK: suffix + "#" + id + "#" + strconv.Itoa(n)}
+}
+
+// rowOwner returns the customer of a suffix row.
+func rowOwner(row table.Item) string {
+	_, rest, _ := strings.Cut(row.SK, "#")
+	id, _, _ := strings.Cut(rest, "#")
+	return id
+}
+
+// visible reports whether a walk that began at the given time sees the row: the
+// row was valid then, or its customer was created later.
+func visible(row table.Item, began string) bool {
+	until := row.Text("until")
+	if row.Text("since") <= began {
+		return until == "" || began < until
+	}
+	return row.Flag("first") && until == ""
+}

@@ -1,0 +1,102 @@
+package customer_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/url"
+	"slices"
+	"testing"
+
+	"golang.org/x/sync/errgroup"
+
+	"svc/pkg/access/authz"
+	"svc/pkg/base/timestamp"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/customer"
+	"svc/pkg/edge/api/apitest"
+	"svc/pkg/local/testkit"
+)
+
+// The reads per page do not grow with the tenant.
+func TestSearchUnits(t *testing.T) {
+	wire := &testkit.Wire{}
+	stand := apitest.New(t, testkit.TableOnWire(t, wire), customer.Rows()...)
+	type asked struct {
+		q     string
+		limit int
+	}
+	queries := []asked{{"z", 50}, {"z", 200}, {"zo", 50}, {"z.example", 200}, {"zoltan toth", 50}, {"zq", 50}}
+	units, full := map[asked]float64{}, map[asked]bool{} // in the smallest tenant
+	tenant := stand.Tenant("USD", 1)
+	operator := stand.Token(tenant, authz.Dashboard, "usr_1", "VIEW_CUSTOMERS")
+	have := 0
+	sizes := tenantSizes
+	if testing.Short() {
+		sizes = sizes[:2] // as with the race detector
+	}
+	for _, size := range sizes {
+		loadCustomers(t, tenant, have, size, 'z')
+		have = size
+		for _, ask := range queries {
+			cursor := ""
+			for page := range 3 {
+				q := url.Values{"q": {ask.q}, "limit": {fmt.Sprint(ask.limit)}}
+				if cursor != "" {
+					q.Set("cursor", cursor)
+				}
+				wire.Rounds(true)
+				var got found
+				stand.Want(200, &got, "GET", "/api/v1/customers?"+q.Encode(), operator, "")
+				wire.Rounds(false)
+				u := stand.Last().Usage
+				if size == tenantSizes[0] {
+					units[ask], full[ask] = max(units[ask], u.ReadUnits), full[ask] || len(got.Items) == ask.limit
+				}
+				if page == 0 {
+					t.Logf("%d customers, %q by %d: %d shown, %v units in %d requests, %d in sequence", size, ask.q, ask.limit,
+						len(got.Items), u.ReadUnits, u.Requests, u.Sequential)
+				}
+				// 5 for the checks; a row is at most 200 bytes, a customer one unit at half the price
+				bound := 5 + float64(4*ask.limit)*200/8192 + float64(ask.limit)/2 + 1
+				if u.Sequential > 2 || u.ReadUnits > bound || (full[ask] && u.ReadUnits > units[ask]+3) {
+					t.Errorf("%d customers, %q by %d, page %d: %+v, want at most 2 in sequence and %v units (%v at %d customers)",
+						size, ask.q, ask.limit, page, u, bound, units[ask], tenantSizes[0])
+				}
+				if got.Next == nil {
+					break
+				}
+				cursor = *got.Next
+			}
+		}
+	}
+}
+
+// loadCustomers fills a tenant up from one number of customers to another, with
+// those of their suffix rows that lie under the letter.
+func loadCustomers(t *testing.T, tenant table.Tenant, from, to int, letter rune) {
+	t.Helper()
+	rnd := rand.New(rand.NewPCG(uint64(to), 1))
+	firsts, lasts := []string{"Anna", "Otto", "Maria", "Zoltan", "Ulla"}, []string{"Maria", "Kuhn", "Lang", "Toth"}
+	partition := tenant.Partition("SUFFIX", string(letter))
+	var items []table.Item
+	for i := from; i < to; i++ {
+		p := person(firsts[rnd.IntN(len(firsts))], fmt.Sprint(lasts[rnd.IntN(len(lasts))], " ", rnd.IntN(1000)),
+			fmt.Sprintf("%d@z.example", i), "")
+		items = append(items, customer.Item(tenant, p, 1))
+		for _, row := range (customer.RowSet{Words: p.Words(), N: 1, Since: timestamp.Format(apitest.Start)}).Rows(tenant,
+			p.ID) {
+			if row.PK == partition {
+				items = append(items, row)
+			}
+		}
+	}
+	group, ctx := errgroup.WithContext(context.Background())
+	group.SetLimit(4)
+	for chunk := range slices.Chunk(items, 500) {
+		group.Go(func() error { return tenant.Load(ctx, chunk...) })
+	}
+	if err := group.Wait(); err != nil {
+		t.Fatal(err)
+	}
+}

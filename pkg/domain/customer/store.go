@@ -1,0 +1,62 @@
+package customer
+
+import (
+	"context"
+
+	"svc/pkg/access/authz"
+	"svc/pkg/base/ids"
+	"svc/pkg/data/audit"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/account"
+	"svc/pkg/domain/tenant"
+)
+
+var accounts = account.Kind[Record]{Audience: authz.Rider, Name: "customer", IDs: ids.Customer,
+	FromItem: FromItem, Item: item, Check: (*Record).normalize,
+	Fields: func(r *Record) account.Fields {
+		return account.Fields{ID: &r.ID, Email: &r.Email, CreatedAt: &r.CreatedAt, TotalTrips: &r.TotalTrips,
+			Disabled: &r.Disabled}
+	}}
+
+// Key returns the key of a customer's record.
+func Key(t table.Tenant, id string) table.Key { return accounts.Key(t, id) }
+
+// Create adds a customer, as account.Kind.Create does.
+func Create(ctx context.Context, t table.Tenant, by audit.By, n Record, hash string) (Record, error) {
+	return accounts.Create(ctx, t, by, n, hash)
+}
+
+// ByID reads a customer. It returns fault.NotFound if this tenant has none.
+func ByID(ctx context.Context, t table.Tenant, id string) (Record, error) {
+	return accounts.ByID(ctx, t, id)
+}
+
+// ByEmail reads the customer of a mail address. It returns fault.NotFound if
+// there is none.
+func ByEmail(ctx context.Context, t table.Tenant, address string) (Record, error) {
+	return accounts.ByEmail(ctx, t, address)
+}
+
+// Change edits a customer's record, as account.Kind.Change does.
+func Change(ctx context.Context, t table.Tenant, by audit.By, id string, edit func(*Record) error) (Record, error) {
+	return accounts.Change(ctx, t, by, id, edit)
+}
+
+// Item returns the stored form of a new customer, with Version 1.
+func Item(t table.Tenant, r Record, writeShards int) table.Item {
+	return accounts.NewItem(t, r, writeShards)
+}
+
+func item(t table.Tenant, r Record, shard string) table.Item {
+	return table.Item{Key: authz.ActorKey(t, authz.Rider, r.ID), Type: "customer", Version: 1, R: r.CreatedAt + "#" + r.ID,
+		G:     [4]string{t.Partition("CUSTOMERS", shard)},
+		Attrs: map[string]any{"disabled": r.Disabled, "totalTrips": r.TotalTrips}, Doc: r}
+}
+
+// List reads one page of the tenant's customers, newest first.
+//
+// Access pattern: by-g1 T#t#CUSTOMERS#shard, shards merged.
+func List(ctx context.Context, t table.Tenant, after string, limit int) ([]Record, string, error) {
+	q := table.Query{Index: 1, Backward: true, After: after, Limit: limit}
+	return tenant.Page(ctx, t, q, FromItem, "CUSTOMERS")
+}

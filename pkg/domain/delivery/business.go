@@ -1,0 +1,91 @@
+package delivery
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/shopspring/decimal"
+	"golang.org/x/text/cases"
+
+	"svc/pkg/base/fault"
+	"svc/pkg/base/ids"
+	"svc/pkg/base/money"
+	"svc/pkg/base/plaintext"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/branding"
+)
+
+// Business is a business that the tenant delivers for (decisions, "Shapes not
+// shown").
+type Business struct {
+	ID       string      `json:"id" doc:"Identifier of the business."`
+	Name     string      `json:"name" doc:"Its name."`
+	Category string      `json:"category" example:"restaurant" doc:"What kind of business it is."`
+	Address  string      `json:"address" doc:"Its address as text."`
+	Lat      json.Number `json:"lat" doc:"Degrees."`
+	Lng      json.Number `json:"lng" doc:"Degrees."`
+	Phone    *string     `json:"phone" doc:"Phone number."`
+	LogoURL  *string     `json:"logoUrl" format:"uri" doc:"Address of its logo."`
+	Active   bool        `json:"active" doc:"Whether it takes orders."`
+}
+
+// BusinessKey returns the key of a business.
+func BusinessKey(t table.Tenant, id string) table.Key { return t.Key("BUSINESS", "BUSINESS", id) }
+
+// BusinessFromItem decodes a business from its item. It returns fault.NotFound
+// if there is none.
+func BusinessFromItem(it table.Item) (Business, error) { return table.DecodeDoc[Business](it) }
+
+// BusinessItem returns the stored form of a new business. by-g1 lists the
+// active businesses by name, by-g2 all of them.
+func BusinessItem(t table.Tenant, b Business, writeShards int) table.Item {
+	return businessItem(t, b, shard(b.ID, writeShards))
+}
+
+func businessItem(t table.Tenant, b Business, shard string) table.Item {
+	it := table.Item{Key: BusinessKey(t, b.ID), Type: "business", Version: 1, Doc: b, R: byName(b.Name) + "#" + b.ID}
+	it.G[1] = t.Partition("BUSINESSES", "ALL", shard)
+	if b.Active {
+		it.G[0] = t.Partition("BUSINESSES", shard)
+	}
+	return it
+}
+
+// byName returns a name's sort key in lists, cut to 64 characters.
+func byName(name string) string {
+	folded := []rune(cases.Fold().String(name))
+	return string(folded[:min(len(folded), 64)])
+}
+
+func (b *Business) normalize() error {
+	b.Name, b.Category, b.Address = strings.TrimSpace(b.Name), strings.TrimSpace(b.Category), strings.TrimSpace(b.Address)
+	switch {
+	case !ids.Valid(ids.Business, b.ID):
+		return fault.NotFound()
+	case !plaintext.IsLine(b.Name, 100):
+		return fault.Field("name", "expected %s", plaintext.Rule(100))
+	case !plaintext.IsLine(b.Category, 100):
+		return fault.Field("category", "expected %s", plaintext.Rule(100))
+	case !plaintext.IsLine(b.Address, 300):
+		return fault.Field("address", "expected %s", plaintext.Rule(300))
+	case !degrees(&b.Lat, 90) || !degrees(&b.Lng, 180):
+		return fault.Field("lat", "expected a latitude and a longitude in degrees")
+	case b.Phone != nil && !plaintext.IsPhone(*b.Phone):
+		return fault.Field("phone", "expected a phone number, as in +1 212 555 0181")
+	}
+	if b.LogoURL != nil {
+		if message := branding.CheckURL(*b.LogoURL); message != "" {
+			return fault.Field("logoUrl", "%s", message)
+		}
+	}
+	return nil
+}
+
+func degrees(n *json.Number, bound int64) bool {
+	d, err := money.Parse(*n)
+	if err != nil || d.Abs().GreaterThan(decimal.NewFromInt(bound)) {
+		return false
+	}
+	*n = money.Number(d)
+	return true
+}

@@ -1,0 +1,30 @@
+package delivery
+
+import (
+	"context"
+
+	"svc/pkg/data/table"
+	"svc/pkg/domain/tenant"
+)
+
+// Businesses reads one page of all the tenant's businesses by name, including
+// those that are not active.
+//
+// Access pattern: by-g2 T#t#BUSINESSES#ALL#shard, shards merged.
+func Businesses(ctx context.Context, t table.Tenant, after string, limit int) ([]Business, string, error) {
+	return tenant.Page(ctx, t, table.Query{Index: 2, After: after, Limit: limit}, BusinessFromItem, "BUSINESSES", "ALL")
+}
+
+// Orders reads one page of the tenant's orders, newest first. If status is not
+// "", it reads only orders with that status.
+//
+// Access pattern: by-g1 T#t#ORDERS#shard or by-g2 T#t#ORDERS#status#shard,
+// shards merged.
+func Orders(ctx context.Context, t table.Tenant, status, after string, limit int) ([]Order, string, error) {
+	q := table.Query{Index: 1, Backward: true, After: after, Limit: limit}
+	if status == "" {
+		return tenant.Page(ctx, t, q, OrderFromItem, "ORDERS")
+	}
+	q.Index = 2
+	return tenant.Page(ctx, t, q, OrderFromItem, "ORDERS", status)
+}

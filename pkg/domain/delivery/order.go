@@ -1,0 +1,131 @@
+package delivery
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/shopspring/decimal"
+
+	"svc/pkg/base/fault"
+	"svc/pkg/base/ids"
+	"svc/pkg/base/money"
+	"svc/pkg/base/plaintext"
+	"svc/pkg/data/table"
+)
+
+// Order is an order placed with a business (decisions, "Shapes not shown").
+// Amounts are in currency units.
+type Order struct {
+	ID              string      `json:"id" doc:"Identifier of the order."`
+	OrderCode       string      `json:"orderCode" doc:"Short and for people."`
+	Status          string      `json:"status" enum:"PENDING,ACCEPTED,PREPARING,READY,PICKED_UP,DELIVERED,CANCELLED" doc:"Where the order stands."`
+	BusinessID      string      `json:"businessId" doc:"The business that prepares it."`
+	CustomerID      string      `json:"customerId" doc:"The rider who ordered."`
+	DriverID        *string     `json:"driverId" doc:"Who delivers; null until somebody does."`
+	Items           []Line      `json:"items" doc:"What was ordered."`
+	Subtotal        json.Number `json:"subtotal" doc:"Sum of the lines, currency units."`
+	DeliveryFee     json.Number `json:"deliveryFee" doc:"Fee for the delivery, currency units."`
+	Total           json.Number `json:"total" doc:"Subtotal and fee, currency units."`
+	Currency        string      `json:"currency" doc:"ISO 4217 code."`
+	DeliveryAddress string      `json:"deliveryAddress" doc:"Where to deliver."`
+	CreatedAt       string      `json:"createdAt" format:"date-time" doc:"When it was placed."`
+	UpdatedAt       string      `json:"updatedAt" format:"date-time" doc:"When it last changed."`
+}
+
+// Line is one line of an order.
+type Line struct {
+	Name      string      `json:"name" doc:"Name of the item."`
+	Quantity  int         `json:"quantity" minimum:"1" doc:"How many."`
+	UnitPrice json.Number `json:"unitPrice" doc:"Price of one, currency units."`
+}
+
+// Statuses lists the statuses of an order, in the order of its life.
+var Statuses = []string{"PENDING", "ACCEPTED", "PREPARING", "READY", "PICKED_UP", "DELIVERED", "CANCELLED"}
+
+// moves reports whether an order may change from one status to the other:
+// forward along Statuses, or to CANCELLED before it is picked up.
+func moves(from, to string) bool {
+	i, j := slices.Index(Statuses, from), slices.Index(Statuses, to)
+	switch {
+	case i < 0 || j < 0 || from == "DELIVERED" || from == "CANCELLED":
+		return false
+	case to == "CANCELLED":
+		return from != "PICKED_UP"
+	}
+	return j > i
+}
+
+// OrderKey returns the key of an order.
+func OrderKey(t table.Tenant, id string) table.Key { return t.Key("ORDER", "ORDER", id) }
+
+// OrderFromItem decodes an order from its item. It returns fault.NotFound if
+// there is none.
+func OrderFromItem(it table.Item) (Order, error) {
+	if !it.Found() {
+		return Order{}, fault.NotFound()
+	}
+	o, err := table.Document[Order](it)
+	if err != nil {
+		return Order{}, err
+	}
+	return *o, nil
+}
+
+// OrderItem returns the stored form of a new order.
+func OrderItem(t table.Tenant, o Order, writeShards int) table.Item {
+	return orderItem(t, o, shard(o.ID, writeShards))
+}
+
+func orderItem(t table.Tenant, o Order, shard string) table.Item {
+	return table.Item{Key: OrderKey(t, o.ID), Type: "order", Version: 1, Doc: o, R: o.CreatedAt + "#" + o.ID,
+		G: [4]string{t.Partition("ORDERS", shard), t.Partition("ORDERS", o.Status, shard),
+			t.Partition("BUSINESS", o.BusinessID, "ORDERS"), t.Partition("CUSTOMER", o.CustomerID, "ORDERS")},
+		Attrs: map[string]any{"status": o.Status, "businessId": o.BusinessID, "customerId": o.CustomerID}}
+}
+
+func shard(id string, writeShards int) string { return strconv.Itoa(ids.Pick(id, writeShards)) }
+
+// normalize converts an order to its stored form and validates it. It computes
+// subtotal and total from the lines and the fee.
+func (o *Order) normalize() error {
+	o.DeliveryAddress = strings.TrimSpace(o.DeliveryAddress)
+	switch {
+	case !slices.Contains(Statuses, o.Status):
+		return fault.Field("status", "expected one of %s", strings.Join(Statuses, ", "))
+	case !ids.Valid(ids.Business, o.BusinessID):
+		return fault.Field("business", "expected the id of a business")
+	case !ids.Valid(ids.Customer, o.CustomerID):
+		return fault.Field("customer", "expected the id of a rider")
+	case o.DriverID != nil && !ids.Valid(ids.Driver, *o.DriverID):
+		return fault.Field("driver", "expected the id of a driver")
+	case !plaintext.IsLine(o.DeliveryAddress, 300):
+		return fault.Field("deliveryAddress", "expected %s", plaintext.Rule(300))
+	case len(o.Items) == 0 || len(o.Items) > 100:
+		return fault.Field("item", "expected 1 to 100 lines")
+	}
+	subtotal := decimal.Zero
+	for i := range o.Items {
+		line := &o.Items[i]
+		price, err := money.Accept(line.UnitPrice, o.Currency)
+		if err != nil {
+			return fault.Field("item", "%v", err)
+		}
+		line.Name = strings.TrimSpace(line.Name)
+		if !plaintext.IsLine(line.Name, 100) || line.Quantity < 1 || line.Quantity > 1000 {
+			return fault.Field("item", "expected as a name %s, and a quantity of 1 to 1,000", plaintext.Rule(100))
+		}
+		line.UnitPrice = money.Number(price)
+		subtotal = subtotal.Add(price.Mul(decimal.NewFromInt(int64(line.Quantity))))
+	}
+	if o.DeliveryFee == "" {
+		o.DeliveryFee = "0"
+	}
+	fee, err := money.Accept(o.DeliveryFee, o.Currency)
+	if err != nil {
+		return fault.Field("deliveryFee", "%v", err)
+	}
+	o.DeliveryFee, o.Subtotal, o.Total = money.Number(fee), money.Number(subtotal), money.Number(subtotal.Add(fee))
+	return nil
+}

@@ -1,0 +1,139 @@
+package delivery
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"svc/pkg/base/fault"
+	"svc/pkg/base/ids"
+	"svc/pkg/base/timestamp"
+	"svc/pkg/data/audit"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/customer"
+	"svc/pkg/domain/driver"
+	"svc/pkg/domain/tenant"
+)
+
+// AddBusiness adds a business. It generates the ID if it is empty.
+func AddBusiness(ctx context.Context, t table.Tenant, by audit.By, b Business) (Business, error) {
+	if b.ID == "" {
+		b.ID = ids.New(ids.Business, by.At)
+	}
+	if err := b.normalize(); err != nil {
+		return Business{}, err
+	}
+	shards, err := tenant.WriteShards(ctx, t)
+	if err != nil {
+		return Business{}, err
+	}
+	return b, audit.Create(ctx, t, by, "business.add", b.ID, BusinessItem(t, b, shards), b)
+}
+
+// SetBusiness changes a business. Lists of the API omit a business that is not
+// active.
+func SetBusiness(
+	ctx context.Context, t table.Tenant, by audit.By, id string, edit func(*Business) error,
+) (Business, error) {
+	if !ids.Valid(ids.Business, id) {
+		return Business{}, fault.NotFound()
+	}
+	return audit.Change[Business]{Tenant: t, By: by, What: "business.set", Subject: id,
+		Key: BusinessKey(t, id), FromItem: BusinessFromItem, Edit: edit,
+		Item: func(read table.Item, now Business) table.Item { return businessItem(t, now, shardOf(read.G[1])) },
+		Check: func(was Business, now *Business) error {
+			now.ID = was.ID
+			return now.normalize()
+		}}.Run(ctx)
+}
+
+// AddOrder adds an order. It fills in ID and OrderCode if they are empty,
+// CreatedAt, UpdatedAt, the status PENDING if absent, and the sums. Business,
+// customer and driver must belong to the tenant.
+func AddOrder(ctx context.Context, t table.Tenant, by audit.By, o Order) (Order, error) {
+	if o.ID == "" {
+		o.ID = ids.New(ids.Order, by.At)
+	}
+	if o.OrderCode == "" {
+		o.OrderCode = ids.Code()
+	}
+	if o.Status == "" {
+		o.Status = Statuses[0]
+	}
+	if o.CreatedAt == "" {
+		o.CreatedAt = timestamp.Format(by.At)
+	}
+	if o.UpdatedAt == "" {
+		o.UpdatedAt = o.CreatedAt
+	}
+	if err := o.normalize(); err != nil {
+		return Order{}, err
+	}
+	err := table.Retry(ctx, func(ctx context.Context) error {
+		flags, err := tenant.Flags(ctx, t)
+		if err != nil {
+			return err
+		}
+		if o.Currency != flags.Text("currency") {
+			return fault.Field("currency", "expected %s, the tenant's", flags.Text("currency"))
+		}
+		tx := t.Write()
+		tx.Create(OrderItem(t, o, max(1, int(flags.Int("writeShards")))))
+		tenant.Price(tx, flags)
+		tx.Check(BusinessKey(t, o.BusinessID)).If("attribute_exists(pk)").Else(fault.Field("business",
+			"there is no such business"))
+		tx.Check(customer.Key(t, o.CustomerID)).If("attribute_exists(pk)").Else(fault.Field("customer",
+			"there is no such rider"))
+		if o.DriverID != nil {
+			tx.Check(driver.Key(t, *o.DriverID)).If("attribute_exists(pk)").Else(errDriver)
+		}
+		audit.Append(tx, t, by, "order.add", o.ID, nil, o)
+		return tx.Commit(ctx)
+	})
+	if err != nil {
+		return Order{}, fmt.Errorf("add order: %w", err)
+	}
+	return o, nil
+}
+
+var errDriver = fault.Field("driver", "there is no such driver")
+
+// SetOrder changes an order's status and, if driverID is not nil, assigns a
+// driver. It returns fault.InvalidState if the status is not a valid next
+// status.
+func SetOrder(ctx context.Context, t table.Tenant, by audit.By, id, status string, driverID *string) (Order, error) {
+	if !ids.Valid(ids.Order, id) {
+		return Order{}, fault.NotFound()
+	}
+	return audit.Change[Order]{Tenant: t, By: by, What: "order.set", Subject: id,
+		Key: OrderKey(t, id), FromItem: OrderFromItem,
+		Item: func(read table.Item, now Order) table.Item { return orderItem(t, now, shardOf(read.G[0])) },
+		Edit: func(o *Order) error {
+			if status != "" && status != o.Status {
+				if !moves(o.Status, status) {
+					return fault.InvalidState("An order that is %s cannot become %s.", o.Status, status)
+				}
+				o.Status = status
+			}
+			if driverID != nil {
+				o.DriverID = driverID
+			}
+			return nil
+		},
+		Check: func(was Order, now *Order) error {
+			if err := now.normalize(); err != nil || reflect.DeepEqual(was, *now) {
+				return err
+			}
+			now.UpdatedAt = max(was.UpdatedAt, timestamp.Format(by.At))
+			return nil
+		},
+		Also: func(_ context.Context, tx *table.Tx, _, _ Order) error {
+			if driverID != nil {
+				tx.Check(driver.Key(t, *driverID)).If("attribute_exists(pk)").Else(errDriver)
+			}
+			return nil
+		}}.Run(ctx)
+}
+
+func shardOf(partition string) string { return partition[strings.LastIndexByte(partition, '#')+1:] }

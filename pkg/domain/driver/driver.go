@@ -1,0 +1,118 @@
+package driver
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/shopspring/decimal"
+
+	"svc/pkg/base/email"
+	"svc/pkg/base/fault"
+	"svc/pkg/base/money"
+	"svc/pkg/base/plaintext"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/branding"
+)
+
+// Driver is a driver as the API shows one (specification, "Driver").
+type Driver struct {
+	ID                string       `json:"id" doc:"Identifier of the driver."`
+	FirstName         string       `json:"firstName" doc:"First name."`
+	LastName          string       `json:"lastName" doc:"Last name."`
+	Email             string       `json:"email" doc:"Email address."`
+	Phone             *string      `json:"phone" doc:"Phone number."`
+	PhotoURL          *string      `json:"photoUrl" format:"uri" doc:"Address of a photo."`
+	Status            string       `json:"status" enum:"OFFLINE,ONLINE,BUSY" doc:"OFFLINE, ONLINE, or BUSY with a trip."`
+	Rating            *json.Number `json:"rating" nullable:"true" doc:"Mean rating, 0 to 5; null before the first."`
+	TotalTrips        int64        `json:"totalTrips" doc:"Completed trips."`
+	VehiclePlate      *string      `json:"vehiclePlate" doc:"Licence plate."`
+	VehicleModel      *string      `json:"vehicleModel" doc:"Make and model."`
+	VehicleColor      *string      `json:"vehicleColor" doc:"Colour of the vehicle."`
+	CurrentLat        *json.Number `json:"currentLat" nullable:"true" doc:"Last known position, WGS 84 degrees."`
+	CurrentLng        *json.Number `json:"currentLng" nullable:"true" doc:"Last known position, WGS 84 degrees."`
+	LocationUpdatedAt *string      `json:"locationUpdatedAt" format:"date-time" doc:"When the position was last reported."`
+}
+
+// The statuses of a driver.
+const (
+	Offline = "OFFLINE"
+	Online  = "ONLINE"
+	Busy    = "BUSY"
+)
+
+// Record is a driver with the fields that the API does not show.
+type Record struct {
+	Driver
+	Disabled        bool   `json:"disabled"`
+	CreatedAt       string `json:"createdAt"`
+	StatusUpdatedAt string `json:"statusUpdatedAt,omitempty"`
+}
+
+// FromItem decodes a driver from the item. It returns fault.NotFound if there
+// is none. Status, trips and the disabled flag are attributes; everything else
+// is in the document.
+func FromItem(it table.Item) (Record, error) {
+	if !it.Found() {
+		return Record{}, fault.NotFound()
+	}
+	r, err := table.Document[Record](it)
+	if err != nil {
+		return Record{}, err
+	}
+	r.Status, r.TotalTrips, r.Disabled = it.Text("status"), it.Int("totalTrips"), it.Flag("disabled")
+	return *r, nil
+}
+
+func (r *Record) normalize() error {
+	r.FirstName, r.LastName, r.Email = strings.TrimSpace(r.FirstName), strings.TrimSpace(r.LastName),
+		strings.TrimSpace(r.Email)
+	for _, p := range []**string{&r.Phone, &r.PhotoURL, &r.VehiclePlate, &r.VehicleModel, &r.VehicleColor} {
+		if *p != nil && strings.TrimSpace(**p) == "" {
+			*p = nil
+		}
+	}
+	switch {
+	case r.FirstName == "" && r.LastName == "":
+		return fault.Field("name", "expected a first or last name")
+	case !email.Valid(email.Fold(r.Email)):
+		return fault.Field("email", "expected a mail address")
+	case r.Status != Offline && r.Status != Online && r.Status != Busy:
+		return fault.Field("status", "expected OFFLINE, ONLINE or BUSY")
+	case (r.CurrentLat == nil) != (r.CurrentLng == nil) || !within(r.CurrentLat, 90) || !within(r.CurrentLng, 180):
+		return fault.Field("location", "expected a latitude and a longitude in degrees")
+	case !within(r.Rating, 5) || (r.Rating != nil && strings.HasPrefix(string(*r.Rating), "-")):
+		return fault.Field("rating", "expected 0 to 5")
+	}
+	for _, label := range []struct {
+		field string
+		text  *string
+	}{{"firstName", &r.FirstName}, {"lastName", &r.LastName}, {"phone", r.Phone},
+		{"vehiclePlate", r.VehiclePlate}, {"vehicleModel", r.VehicleModel}, {"vehicleColor", r.VehicleColor}} {
+		if label.text != nil && !plaintext.IsOptional(*label.text, 100) {
+			return fault.Field(label.field, "expected at most 100 characters, none of them a control character")
+		}
+	}
+	if r.Phone != nil && !plaintext.IsPhone(*r.Phone) {
+		return fault.Field("phone", "expected a phone number, as in +1 212 555 0181")
+	}
+	if r.PhotoURL != nil {
+		if message := branding.CheckURL(*r.PhotoURL); message != "" {
+			return fault.Field("photoUrl", "%s", message)
+		}
+	}
+	return nil
+}
+
+// within reports whether the number is absent or between -bound and bound. It
+// changes the number to its shortest form.
+func within(n *json.Number, bound int64) bool {
+	if n == nil {
+		return true
+	}
+	d, err := money.Parse(*n)
+	if err != nil || d.Abs().GreaterThan(decimal.NewFromInt(bound)) {
+		return false
+	}
+	*n = money.Number(d)
+	return true
+}

@@ -1,0 +1,112 @@
+package driver
+
+import (
+	"context"
+	"errors"
+
+	"svc/pkg/access/authz"
+	"svc/pkg/base/fault"
+	"svc/pkg/base/timestamp"
+	"svc/pkg/data/table"
+	"svc/pkg/edge/api"
+)
+
+// Rows returns the endpoints of drivers.
+func Rows() []api.Row {
+	return []api.Row{
+		api.Get("/api/v1/drivers", "svc_list_drivers", authz.Operators("tenant.drivers:read", "VIEW_DRIVERS"), list,
+			api.Tag("Drivers"), api.Summary("List drivers"),
+			api.Text("All drivers of the tenant, newest first, each with live status and last known location.")),
+		api.Patch("/api/v1/me/status", "svc_set_driver_status", authz.Drivers("driver.status:write"), setStatus,
+			api.Tag("Me"), api.Summary("Go online or offline"),
+			api.Confirm("Rides come to a driver who is online, and to none who is offline."),
+			api.Text("Give either `online` or `status`. Nothing but the status changes.")),
+	}
+}
+
+type listInput struct {
+	api.Paging
+	Status string `query:"status" enum:"OFFLINE,ONLINE,BUSY" doc:"Only drivers with this status."`
+}
+
+// list reads by-g1 T#t#DRIVERS#shard or by-g2 T#t#DRIVERS#status#shard.
+func list(ctx context.Context, c *api.Caller, in *listInput) (*api.Page[Driver], error) {
+	shards, err := c.ReadShards(ctx)
+	if err != nil {
+		return nil, err
+	}
+	l := api.List[Driver]{Name: "drivers", Filters: []string{in.Status},
+		Partitions: api.Sharded(c.Tenant, shards, "DRIVERS"), Query: table.Query{Index: 1, Backward: true}, Map: shownOf}
+	if in.Status != "" {
+		l.Partitions, l.Query.Index = api.Sharded(c.Tenant, shards, "DRIVERS", in.Status), 2
+	}
+	return api.ListPage(ctx, c, in.Paging, l)
+}
+
+func shownOf(it table.Item) (Driver, error) {
+	r, err := FromItem(it)
+	return r.Driver, err
+}
+
+type statusInput struct {
+	Body struct {
+		Online *bool   `json:"online,omitempty" doc:"true is ONLINE, false is OFFLINE."`
+		Status *string `json:"status,omitempty" enum:"ONLINE,OFFLINE,BUSY" example:"ONLINE" doc:"The new status."`
+	}
+}
+
+// StatusChanged is the response to a status change.
+type StatusChanged struct {
+	ID        string `json:"id" doc:"Identifier of the driver."`
+	Status    string `json:"status" enum:"OFFLINE,ONLINE,BUSY" doc:"The status now."`
+	UpdatedAt string `json:"updatedAt" format:"date-time" doc:"When it changed."`
+}
+
+// setStatus writes the driver's status on the condition that the version has
+// not changed since the read. After a conflict it reads again and retries.
+func setStatus(ctx context.Context, c *api.Caller, in *statusInput) (*StatusChanged, error) {
+	status, err := in.status()
+	if err != nil {
+		return nil, err
+	}
+	state, err := c.Live(ctx)
+	if err != nil {
+		return nil, err
+	}
+	it, answer := state.Actor, &StatusChanged{ID: c.Actor.Subject, Status: status, UpdatedAt: timestamp.Format(c.Now)}
+	err = table.Retry(ctx, func(ctx context.Context) error {
+		if !it.Found() {
+			if it, err = c.Tenant.Get(ctx, Key(c.Tenant, c.Actor.Subject)); err != nil {
+				return err
+			}
+		}
+		r, err := FromItem(it)
+		if errors.Is(err, fault.NotFound()) || r.Disabled {
+			return fault.Unauthorized("The token is no longer valid.", true)
+		}
+		if err != nil {
+			return err
+		}
+		r.Status, r.StatusUpdatedAt = status, answer.UpdatedAt
+		tx := c.Tenant.Write()
+		tx.Replace(accounts.Rewritten(c.Tenant, it, r)).Else(table.ErrConflict)
+		it = table.Item{} // read again after a conflict
+		return c.Commit(ctx, tx, answer)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return answer, nil
+}
+
+func (in *statusInput) status() (string, error) {
+	switch b := in.Body; {
+	case (b.Online == nil) == (b.Status == nil):
+		return "", fault.Field("body", "expected either online or status")
+	case b.Status != nil:
+		return *b.Status, nil
+	case *b.Online:
+		return Online, nil
+	}
+	return Offline, nil
+}

@@ -1,0 +1,62 @@
+package driver_test
+
+import (
+	"encoding/json"
+	"reflect"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"svc/pkg/domain/driver"
+	"svc/pkg/local/testkit"
+)
+
+// fill sets every field to a distinct value.
+func fill(v reflect.Value, next *int) {
+	for i := range v.NumField() {
+		f := v.Field(i)
+		*next++
+		text := string(rune('a' + *next%26))
+		switch f.Interface().(type) {
+		case driver.Driver:
+			fill(f, next)
+		case string:
+			f.SetString(text + "\"")
+		case *string:
+			f.Set(reflect.ValueOf(&text))
+		case *json.Number:
+			n := json.Number("-1.0" + string(rune('0'+*next%10)))
+			f.Set(reflect.ValueOf(&n))
+		case int64:
+			f.SetInt(int64(*next))
+		case bool:
+			f.SetBool(true)
+		}
+	}
+}
+
+// A driver reads back with every field that was written.
+func TestEveryFieldIsRead(t *testing.T) {
+	db := testkit.Table(t)
+	tn := db.Tenant("ten_01JT7M4C6Q8V2N5X9B3D1F7H0K")
+	var full driver.Record
+	n := 0
+	fill(reflect.ValueOf(&full).Elem(), &n)
+	for name, want := range map[string]driver.Record{"everything": full,
+		"nothing": {Driver: driver.Driver{ID: "x", Status: driver.Offline}}} {
+		if err := tn.Load(t.Context(), driver.Item(tn, want, 1)); err != nil {
+			t.Fatal(err)
+		}
+		it, err := tn.Get(t.Context(), driver.Key(tn, want.ID))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := driver.FromItem(it)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}

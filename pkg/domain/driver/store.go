@@ -1,0 +1,76 @@
+package driver
+
+import (
+	"context"
+
+	"svc/pkg/access/authz"
+	"svc/pkg/base/ids"
+	"svc/pkg/base/timestamp"
+	"svc/pkg/data/audit"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/account"
+	"svc/pkg/domain/tenant"
+)
+
+var accounts = account.Kind[Record]{Audience: authz.Driver, Name: "driver", IDs: ids.Driver,
+	FromItem: FromItem, Item: item, Check: (*Record).normalize,
+	Fields: func(r *Record) account.Fields {
+		return account.Fields{ID: &r.ID, Email: &r.Email, CreatedAt: &r.CreatedAt, TotalTrips: &r.TotalTrips,
+			Disabled: &r.Disabled}
+	}}
+
+// Key returns the key of a driver's record.
+func Key(t table.Tenant, id string) table.Key { return accounts.Key(t, id) }
+
+// Create adds a driver, as account.Kind.Create does. The status is OFFLINE if
+// none is given.
+func Create(ctx context.Context, t table.Tenant, by audit.By, n Record, hash string) (Record, error) {
+	if n.Status == "" {
+		n.Status = Offline
+	}
+	if n.CurrentLat != nil && n.LocationUpdatedAt == nil {
+		n.LocationUpdatedAt = timestamp.Ptr(by.At)
+	}
+	return accounts.Create(ctx, t, by, n, hash)
+}
+
+// ByID reads a driver. It returns fault.NotFound if this tenant has none.
+func ByID(ctx context.Context, t table.Tenant, id string) (Record, error) {
+	return accounts.ByID(ctx, t, id)
+}
+
+// ByEmail reads the driver of a mail address. It returns fault.NotFound if
+// there is none.
+func ByEmail(ctx context.Context, t table.Tenant, address string) (Record, error) {
+	return accounts.ByEmail(ctx, t, address)
+}
+
+// Change edits a driver's record, as account.Kind.Change does.
+func Change(ctx context.Context, t table.Tenant, by audit.By, id string, edit func(*Record) error) (Record, error) {
+	return accounts.Change(ctx, t, by, id, edit)
+}
+
+// Item returns the stored form of a new driver, with Version 1.
+func Item(t table.Tenant, r Record, writeShards int) table.Item {
+	return accounts.NewItem(t, r, writeShards)
+}
+
+func item(t table.Tenant, r Record, shard string) table.Item {
+	return table.Item{Key: authz.ActorKey(t, authz.Driver, r.ID), Type: "driver", Version: 1, R: r.ID,
+		G:     [4]string{t.Partition("DRIVERS", shard), t.Partition("DRIVERS", r.Status, shard)},
+		Attrs: map[string]any{"status": r.Status, "disabled": r.Disabled, "totalTrips": r.TotalTrips}, Doc: r}
+}
+
+// List reads one page of the tenant's drivers, newest first. If status is not
+// "", it reads only drivers with that status.
+//
+// Access pattern: by-g1 T#t#DRIVERS#shard or by-g2 T#t#DRIVERS#status#shard,
+// shards merged.
+func List(ctx context.Context, t table.Tenant, status, after string, limit int) ([]Record, string, error) {
+	q := table.Query{Index: 1, Backward: true, After: after, Limit: limit}
+	if status == "" {
+		return tenant.Page(ctx, t, q, FromItem, "DRIVERS")
+	}
+	q.Index = 2
+	return tenant.Page(ctx, t, q, FromItem, "DRIVERS", status)
+}

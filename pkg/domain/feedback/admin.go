@@ -1,0 +1,154 @@
+package feedback
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"svc/pkg/base/fault"
+	"svc/pkg/base/ids"
+	"svc/pkg/base/timestamp"
+	"svc/pkg/data/audit"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/tenant"
+)
+
+// ChangeStatus sets the status of the post, named by id or slug, and adds an
+// audit entry in its author's tenant. Search finds a rejected post only when it
+// asks for rejected posts; with another status the post is found again. Lists
+// change after the projection has processed the post. Errors: 404, 400 for an
+// unknown status.
+func ChangeStatus(ctx context.Context, db *table.DB, by audit.By, name, status string) (Post, error) {
+	to, err := Parse(status)
+	if err != nil {
+		return Post{}, err
+	}
+	s := Store{Platform: db.Platform(Kinds...), Now: by.At}
+	id, err := s.resolve(ctx, name, s.Platform.Get)
+	if err != nil {
+		return Post{}, err
+	}
+	var p Post
+	err = table.Retry(ctx, func(ctx context.Context) error {
+		it, err := s.Platform.Get(ctx, Key(id))
+		if err != nil {
+			return err
+		}
+		if p, err = found(it); err != nil || p.Status == to {
+			return err
+		}
+		was := p
+		p.Status, p.UpdatedAt = to, timestamp.Format(by.At)
+		t := db.Tenant(p.Tenant)
+		tx := table.Join(s.Platform.Handle, t.Handle).Write()
+		if err := s.moveText(ctx, tx, was, &p); err != nil {
+			return err
+		}
+		audit.Put(tx, it, p.Item())
+		if err := note(ctx, tx, t, by, "feedback.status", p.ID, map[string]any{"status": was.Status},
+			map[string]any{"status": to}); err != nil {
+			return err
+		}
+		return tx.Commit(ctx)
+	})
+	if err != nil {
+		return Post{}, fmt.Errorf("status of a post: %w", err)
+	}
+	return p, nil
+}
+
+// note adds an audit entry to the log of the author's tenant, unless the tenant
+// was deleted.
+func note(ctx context.Context, tx *table.Tx, t table.Tenant, by audit.By, what, post string, before, after any) error {
+	flags, err := tenant.Flags(ctx, t)
+	if err != nil || tenant.Gone(flags) {
+		return err
+	}
+	audit.Append(tx, t, by, what, post, before, after)
+	return nil
+}
+
+// moveText moves the post's search row if its partition changes. The row gets a
+// new position, so that every process reads it.
+func (s Store) moveText(ctx context.Context, tx *table.Tx, was Post, now *Post) error {
+	if was.textKey().PK == textPartition(now.Status) {
+		return nil
+	}
+	body, err := s.Platform.Get(ctx, bodyKey(was.ID))
+	if err != nil {
+		return err
+	}
+	texts, err := table.DecodeDoc[Texts](body)
+	if err != nil {
+		return err
+	}
+	now.TextAt = ids.New(ids.Post, s.Now)
+	tx.Delete(was.textKey())
+	tx.Put(textItem(*now, texts))
+	return nil
+}
+
+// Delete removes the post, named by id or slug, with its texts, comments and
+// votes, and adds an audit entry in its author's tenant. Lists change after the
+// projection has processed the deletion. If it was interrupted, it can be
+// repeated with the post's id. Errors: 404.
+func Delete(ctx context.Context, db *table.DB, by audit.By, name string) (Post, error) {
+	s := Store{Platform: db.Platform(Kinds...), Now: by.At}
+	id, err := s.resolve(ctx, name, s.Platform.Get)
+	if err != nil {
+		return Post{}, err
+	}
+	var p Post
+	err = table.Retry(ctx, func(ctx context.Context) error {
+		it, err := s.Platform.Get(ctx, Key(id))
+		if err != nil {
+			return err
+		}
+		if p, err = found(it); err != nil {
+			return err
+		}
+		t := db.Tenant(p.Tenant)
+		tx := table.Join(s.Platform.Handle, t.Handle).Write()
+		tx.Delete(it.Key).If("'version' = ?", it.Version).Else(table.ErrConflict)
+		for _, key := range []table.Key{bodyKey(id), slugKey(p.Slug), p.textKey()} {
+			tx.Delete(key)
+		}
+		if err := note(ctx, tx, t, by, "feedback.delete", id, map[string]any{"slug": p.Slug, "status": p.Status},
+			nil); err != nil {
+			return err
+		}
+		return tx.Commit(ctx)
+	})
+	if err == nil || errors.Is(err, fault.NotFound()) {
+		err = errors.Join(err, s.deleteRest(ctx, id))
+	}
+	if err != nil {
+		return Post{}, fmt.Errorf("delete a post: %w", err)
+	}
+	return p, nil
+}
+
+// deleteRest removes the remaining items in the partition of a deleted post.
+// Nothing can be added to the partition any more. The projection's record
+// stays: it names the rank rows that the projection has still to delete.
+func (s Store) deleteRest(ctx context.Context, post string) error {
+	const perTransaction = 100
+	for after := ""; ; {
+		page, err := s.Platform.Query(ctx, Key(post).PK, table.Query{After: after, Limit: perTransaction, Consistent: true})
+		if err != nil {
+			return err
+		}
+		tx := s.Platform.Write()
+		for _, it := range page.Items {
+			if it.Type != "counted" {
+				tx.Delete(it.Key)
+			}
+		}
+		if err := tx.Commit(ctx); err != nil {
+			return err
+		}
+		if after = page.Last; !page.More {
+			return nil
+		}
+	}
+}

@@ -1,0 +1,224 @@
+package feedback
+
+import (
+	"context"
+
+	"golang.org/x/sync/errgroup"
+
+	"svc/pkg/access/authz"
+	"svc/pkg/base/fault"
+	"svc/pkg/base/ids"
+	"svc/pkg/data/table"
+	"svc/pkg/edge/api"
+)
+
+// Rows returns the endpoints of the roadmap.
+func Rows() []api.Row {
+	policy := func(scope string) authz.Policy { return authz.Operators(scope, "VIEW_FEEDBACK") }
+	tag := api.Tag("Feedback")
+	return []api.Row{
+		api.Get("/api/v1/feedback", "svc_search_feedback", policy("feedback:read"), lister(newRoadmap()), tag,
+			api.Summary("Search the roadmap"), api.Text("Ideas and bugs of all operators, most votes first. Search before "+
+				"you submit.")),
+		api.Post("/api/v1/feedback", "svc_submit_feedback", policy("feedback:write"), submit, tag, api.Created(),
+			api.Summary("Submit an idea or a bug"), api.Confirm("Operators of all companies read it."),
+			api.Text("The new post is under review and has its author's vote.")),
+		api.Get("/api/v1/feedback/{id}", "svc_get_feedback", policy("feedback:read"), get, tag, api.Needs(needPost),
+			api.Summary("Read a post"), api.Text("By id or by slug, with its texts and its last 100 comments, oldest first.")),
+		api.Post("/api/v1/feedback/{id}/vote", "svc_vote_feedback", policy("feedback:vote"), vote, tag, api.Needs(needPost),
+			api.Summary("Vote for a post"), api.Text("A second vote changes nothing.")),
+		api.Delete("/api/v1/feedback/{id}/vote", "svc_unvote_feedback", policy("feedback:vote"), unvote, tag,
+			api.Needs(needPost), api.Summary("Take back a vote"), api.Text("Without a vote it changes nothing.")),
+		api.Post("/api/v1/feedback/{id}/comments", "svc_comment_feedback", policy("feedback:write"), remark, tag,
+			api.Created(), api.Needs(needPost), api.Summary("Comment on a post"),
+			api.Confirm("Operators of all companies read it."),
+			api.Text("The post must be under review, planned or in progress.")),
+	}
+}
+
+// needPost returns the keys that an endpoint of one post reads: the post, its
+// body and the caller's vote. For a slug, it returns the key of the slug's row.
+func needPost(_ table.Tenant, p api.Peek) []table.Key {
+	switch id := p.Path("id"); {
+	case ids.Valid(ids.Post, id):
+		return []table.Key{Key(id), bodyKey(id), VoteKey(id, p.Actor().Subject)}
+	case isSlug(id):
+		return []table.Key{slugKey(id)}
+	}
+	return nil
+}
+
+func storeOf(c *api.Caller) Store {
+	return Store{Tenant: c.Tenant, Platform: c.Platform, Person: c.Actor.Subject, Now: c.Now, Commit: c.Commit}
+}
+
+// records holds the items of one post for one caller.
+type records struct{ post, body, vote table.Item }
+
+// open reads the post that the path names, with its body and the caller's vote.
+// If the path has the id, they come from the checks' batch. A slug needs a
+// second read. It returns a 404 if there is no post.
+func (s Store) open(ctx context.Context, c *api.Caller, name string) (records, error) {
+	id, err := s.resolve(ctx, name, c.Item)
+	if err != nil {
+		return records{}, err
+	}
+	if id != name {
+		return s.readRecords(ctx, id)
+	}
+	var out records
+	for key, it := range map[table.Key]*table.Item{
+		Key(id): &out.post, bodyKey(id): &out.body, VoteKey(id, s.Person): &out.vote} {
+		if *it, err = c.Item(ctx, key); err != nil {
+			return records{}, err
+		}
+	}
+	return out, out.missing()
+}
+
+// readRecords reads the current post with its body and the caller's vote.
+func (s Store) readRecords(ctx context.Context, id string) (records, error) {
+	post, body, vote := Key(id), bodyKey(id), VoteKey(id, s.Person)
+	items, err := s.both().Batch(ctx, post, body, vote)
+	if err != nil {
+		return records{}, err
+	}
+	var out records
+	for _, it := range items {
+		switch it.Key {
+		case post:
+			out.post = it
+		case body:
+			out.body = it
+		case vote:
+			out.vote = it
+		}
+	}
+	return out, out.missing()
+}
+
+func (r records) missing() error {
+	if !r.post.Found() {
+		return fault.NotFound()
+	}
+	return nil
+}
+
+// PostInput names a post.
+type PostInput struct {
+	ID string `path:"id" doc:"Id or slug of the post." example:"dark-theme-for-the-dispatch-map"`
+}
+
+// PostDetail is a post with its texts and comments.
+type PostDetail struct {
+	PostItem
+	Body      string                  `json:"body" doc:"The text, in the author's language."`
+	TitleEn   *string                 `json:"titleEn" doc:"The title in English."`
+	BodyEn    *string                 `json:"bodyEn" doc:"The body in English."`
+	Category  *string                 `json:"category" doc:"A word to find it by."`
+	Bug       api.Nullable[BugReport] `json:"bug" doc:"What its author told of a bug."`
+	IsMine    bool                    `json:"isMine" doc:"Whether the caller submitted it."`
+	CreatedAt string                  `json:"createdAt" format:"date-time" doc:"When it was submitted."`
+	UpdatedAt string                  `json:"updatedAt" format:"date-time" doc:"When its status last changed."`
+	Comments  []Comment               `json:"comments" doc:"The last 100, oldest first."`
+}
+
+func detail(p Post, t Texts, person string, hasVoted bool, comments []Comment) *PostDetail {
+	d := &PostDetail{PostItem: p.shown(hasVoted), Body: t.Body, BodyEn: t.BodyEn,
+		Bug:    api.Nullable[BugReport]{Value: t.Bug},
+		IsMine: p.Author == person, CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt, Comments: comments}
+	if p.TitleEn != "" {
+		d.TitleEn = &p.TitleEn
+	}
+	if p.Category != "" {
+		d.Category = &p.Category
+	}
+	return d
+}
+
+// get reads the comments concurrently with the checks if the path has the id.
+// The checks' batch holds the rest. A slug needs a second read.
+func get(ctx context.Context, c *api.Caller, in *PostInput) (*PostDetail, error) {
+	s := storeOf(c)
+	var comments []Comment
+	var all records
+	group, gctx := errgroup.WithContext(ctx)
+	byID := ids.Valid(ids.Post, in.ID)
+	if byID {
+		group.Go(func() (err error) {
+			comments, err = s.comments(gctx, in.ID)
+			return err
+		})
+	}
+	group.Go(func() (err error) {
+		if all, err = s.open(gctx, c, in.ID); err == nil && !byID {
+			comments, err = s.comments(gctx, idOf(all.post))
+		}
+		return err
+	})
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	p, err := FromItem(all.post)
+	if err != nil {
+		return nil, err
+	}
+	var t Texts
+	if err := all.body.Decode(&t); err != nil {
+		return nil, err
+	}
+	return detail(p, t, s.Person, all.vote.Found(), comments), nil
+}
+
+// SubmitInput is a new post.
+type SubmitInput struct {
+	Body Draft
+}
+
+func submit(ctx context.Context, c *api.Caller, in *SubmitInput) (*PostDetail, error) {
+	s := storeOf(c)
+	p, t, err := in.Body.New(s.Person, s.Tenant.ID(), s.Now)
+	if err != nil {
+		return nil, err
+	}
+	shown := func(p Post) any { return detail(p, t, s.Person, true, []Comment{}) }
+	if p, err = s.Submit(ctx, p, t, shown); err != nil {
+		return nil, err
+	}
+	return detail(p, t, s.Person, true, []Comment{}), nil
+}
+
+func vote(ctx context.Context, c *api.Caller, in *PostInput) (*Vote, error) {
+	return cast(ctx, c, in.ID, true)
+}
+
+func unvote(ctx context.Context, c *api.Caller, in *PostInput) (*Vote, error) {
+	return cast(ctx, c, in.ID, false)
+}
+
+func cast(ctx context.Context, c *api.Caller, id string, want bool) (*Vote, error) {
+	s := storeOf(c)
+	all, err := s.open(ctx, c, id)
+	if err != nil {
+		return nil, err
+	}
+	return s.setVote(ctx, all, want)
+}
+
+// CommentInput is a comment on a post.
+type CommentInput struct {
+	ID   string `path:"id" doc:"Id or slug of the post." example:"dark-theme-for-the-dispatch-map"`
+	Body Remark
+}
+
+func remark(ctx context.Context, c *api.Caller, in *CommentInput) (*Comment, error) {
+	if err := in.Body.check(); err != nil {
+		return nil, err
+	}
+	s := storeOf(c)
+	all, err := s.open(ctx, c, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return s.Comment(ctx, all.post, in.Body.Body)
+}

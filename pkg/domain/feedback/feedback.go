@@ -1,0 +1,225 @@
+package feedback
+
+import (
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+
+	"svc/pkg/base/fault"
+	"svc/pkg/base/ids"
+	"svc/pkg/base/search"
+	"svc/pkg/base/timestamp"
+)
+
+// Status is the state of a post on the roadmap.
+type Status string
+
+// The statuses.
+const (
+	UnderReview Status = "UNDER_REVIEW"
+	Planned     Status = "PLANNED"
+	InProgress  Status = "IN_PROGRESS"
+	Completed   Status = "COMPLETED"
+	Rejected    Status = "REJECTED"
+)
+
+// Statuses lists all statuses. The first three are the roadmap-ready ones.
+var Statuses = []Status{UnderReview, Planned, InProgress, Completed, Rejected}
+
+// Ready lists the roadmap-ready statuses.
+var Ready = Statuses[:3]
+
+// Open reports whether a post in the status accepts votes and comments.
+func (s Status) Open() bool { return slices.Contains(Ready, s) }
+
+// The types of posts.
+const (
+	Idea = "IDEA"
+	Bug  = "BUG"
+)
+
+// Post is the stored data of a post without its texts.
+type Post struct {
+	ID        string
+	Slug      string
+	Type      string // Idea or Bug
+	Status    Status
+	Category  string // "" for none
+	Title     string
+	TitleEn   string // "" for none
+	Votes     int64
+	Comments  int64
+	CreatedAt string
+	UpdatedAt string // time of the last status change
+	Author    string // a person's id; never shown
+	Tenant    string // the author's tenant; never shown
+	TextAt    string // range key of its search row; "" means the id
+	Version   int64
+}
+
+// Texts are the long texts of a post.
+type Texts struct {
+	Body   string     `json:"body"`
+	BodyEn *string    `json:"bodyEn,omitempty"`
+	Bug    *BugReport `json:"bug,omitempty"`
+}
+
+// BugReport holds the details of a bug. Only the details that the author gave
+// are present.
+type BugReport struct {
+	AppVersion       string `json:"appVersion,omitempty" maxLength:"100" example:"4.2.0" doc:"Version of the app."`
+	AppBuild         string `json:"appBuild,omitempty" maxLength:"100" example:"4211" doc:"Build of the app."`
+	Platform         string `json:"platform,omitempty" enum:"WEB,ANDROID,IOS,DESKTOP" doc:"Where the app runs."`
+	StepsToReproduce string `json:"stepsToReproduce,omitempty" maxLength:"10000" doc:"What to do to see the bug."`
+	ExpectedBehavior string `json:"expectedBehavior,omitempty" maxLength:"10000" doc:"What should happen."`
+	ActualBehavior   string `json:"actualBehavior,omitempty" maxLength:"10000" doc:"What happens instead."`
+	DeviceInfo       string `json:"deviceInfo,omitempty" maxLength:"10000" doc:"Device and operating system."`
+}
+
+// Draft is a post as its author submits it (specification, "POST
+// /api/v1/feedback").
+type Draft struct {
+	Title    string     `json:"title" maxLength:"200" pattern:"\\S" example:"Dark theme for the dispatch map" doc:"In the author's language."`
+	Body     string     `json:"body" maxLength:"10000" pattern:"\\S" example:"Our dispatchers work at night and the map is too bright." doc:"In the author's language."`
+	Type     string     `json:"type,omitempty" enum:"IDEA,BUG" default:"IDEA" doc:"An idea, or a bug."`
+	TitleEn  *string    `json:"titleEn,omitempty" maxLength:"200" doc:"The title in English."`
+	BodyEn   *string    `json:"bodyEn,omitempty" maxLength:"10000" doc:"The body in English."`
+	Category *string    `json:"category,omitempty" maxLength:"100" example:"dispatch" doc:"A word to find it by."`
+	Bug      *BugReport `json:"bug,omitempty" doc:"With a bug: the details that are known."`
+}
+
+// longestFolded is the maximum length of a folded body, in bytes. It allows
+// 10,000 characters of any script. Some characters fold to as many as eighteen.
+const longestFolded = 40_000
+
+// New converts a draft to a post, under review, with its author's vote counted.
+// Errors: a 400 with every fault.
+func (d Draft) New(author, tenant string, now time.Time) (Post, Texts, error) {
+	var faults []fault.Detail
+	need := func(field, text string) {
+		if strings.TrimSpace(text) == "" {
+			faults = append(faults, fault.Detail{Field: "body." + field, Message: "expected a text"})
+		}
+	}
+	need("title", d.Title)
+	need("body", d.Body)
+	for _, text := range []struct{ field, text string }{{"body", d.Body}, {"bodyEn", value(d.BodyEn)}} {
+		if len(search.Fold(text.text)) > longestFolded {
+			faults = append(faults, fault.Detail{Field: "body." + text.field, Message: "too long to be searched: some of its " +
+				"characters stand for many"})
+		}
+	}
+	if d.Type == "" {
+		d.Type = Idea
+	}
+	if d.Bug != nil && d.Type != Bug {
+		faults = append(faults, fault.Detail{Field: "body.bug", Message: "only a post of type BUG has one"})
+	}
+	if len(faults) > 0 {
+		return Post{}, Texts{}, fault.Invalid(faults...)
+	}
+	at := timestamp.Format(now)
+	p := Post{ID: ids.New(ids.Post, now), Type: d.Type, Status: UnderReview,
+		Category: strings.TrimSpace(value(d.Category)),
+		Title:    strings.TrimSpace(d.Title), TitleEn: strings.TrimSpace(value(d.TitleEn)), Votes: 1,
+		CreatedAt: at, UpdatedAt: at, Author: author, Tenant: tenant, Version: 1}
+	p.Slug = SlugOf(p)
+	t := Texts{Body: d.Body, BodyEn: d.BodyEn, Bug: d.Bug}
+	if t.Bug != nil && *t.Bug == (BugReport{}) {
+		t.Bug = nil
+	}
+	return p, t, nil
+}
+
+func value(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+// slugLength is the maximum length of a slug, without the suffix that makes it
+// unique.
+const slugLength = 60
+
+// SlugOf builds a slug from the post's English title, or from its title, or at
+// random. The slug may not be unique yet.
+func SlugOf(p Post) string {
+	for _, title := range []string{p.TitleEn, p.Title} {
+		if s := slug(title); s != "" {
+			return s
+		}
+	}
+	return "post-" + strings.ToLower(ids.Code())
+}
+
+// slug converts a title to lower-case letters, digits and single hyphens. It
+// drops diacritics and other scripts, so the result may be "".
+func slug(title string) string {
+	var b strings.Builder
+	gap := false
+	for _, r := range norm.NFKD.String(search.Fold(title)) {
+		switch {
+		case (r >= 'a' && r <= 'z') || (r >= '0' && r <= '9'):
+			if gap && b.Len() > 0 {
+				b.WriteByte('-')
+			}
+			gap = false
+			b.WriteRune(r)
+		case !unicode.Is(unicode.Mn, r):
+			gap = true
+		}
+		if b.Len() >= slugLength {
+			break
+		}
+	}
+	return b.String()
+}
+
+// isSlug reports whether text has the form of a slug in any letter case, so that
+// a lookup makes sense.
+func isSlug(text string) bool {
+	if text == "" || len(text) > slugLength+10 {
+		return false
+	}
+	for _, r := range text {
+		if r != '-' && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') {
+			return false
+		}
+	}
+	return true
+}
+
+// Remark is the request body of a comment.
+type Remark struct {
+	Body string `json:"body" maxLength:"10000" pattern:"\\S" example:"We would use this every night." doc:"The text of the comment."`
+}
+
+// check rejects a comment without a text.
+func (r Remark) check() error {
+	if strings.TrimSpace(r.Body) == "" || !utf8.ValidString(r.Body) {
+		return fault.Field("body.body", "expected a text")
+	}
+	return nil
+}
+
+// takes returns a 409 if the post is no longer open for a change.
+func (p Post) takes(what string) error {
+	if !p.Status.Open() {
+		return fault.InvalidState("A post that is %s takes no %s.", p.Status, what)
+	}
+	return nil
+}
+
+// Parse parses a status as a person writes it.
+func Parse(text string) (Status, error) {
+	s := Status(strings.ToUpper(strings.TrimSpace(text)))
+	if !slices.Contains(Statuses, s) {
+		return "", fault.Field("status", "expected UNDER_REVIEW, PLANNED, IN_PROGRESS, COMPLETED or REJECTED")
+	}
+	return s, nil
+}

@@ -1,0 +1,156 @@
+package feedback
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"svc/pkg/base/search"
+	"svc/pkg/data/table"
+)
+
+// Kinds are the kinds of platform data that hold the roadmap.
+// db.Platform(Kinds...) returns a handle for it.
+var Kinds = []string{"POST", "POSTS"}
+
+// platform only builds keys. It cannot reach a table.
+var platform table.Platform
+
+// Key returns the key of a post.
+func Key(id string) table.Key { return platform.Key("POST", "POST", id) }
+
+func bodyKey(id string) table.Key { return platform.Key("BODY", "POST", id) }
+
+// slugKey returns the key of the row that maps a slug, in any letter case, to its
+// post. The row's
+// conditional creation makes the slug unique.
+func slugKey(slug string) table.Key {
+	return platform.Key("SLUG", "POST", "SLUG", strings.ToLower(slug))
+}
+
+const commentPrefix = "COMMENT#"
+
+func commentKey(post, at, id string) table.Key {
+	return platform.Key(commentPrefix+at+"#"+id, "POST", post)
+}
+
+// VoteKey returns the key of a person's vote for a post. A person has one vote,
+// however many tenants the person is a member of.
+func VoteKey(post, person string) table.Key { return platform.Key(votePrefix+person, "POST", post) }
+
+const votePrefix = "VOTE#"
+
+// textPartition returns the partition of the folded texts that search reads,
+// one row per post. Rejected posts have a separate partition, which only a
+// search for rejected posts reads. The range key holds the time when the row
+// was written (texts.update).
+func textPartition(status Status) string {
+	if status == Rejected {
+		return platform.Partition("POSTS", "text", string(Rejected))
+	}
+	return platform.Partition("POSTS", "text")
+}
+
+// textKey returns the key of the post's search row.
+func (p Post) textKey() table.Key {
+	return table.Key{PK: textPartition(p.Status), SK: cmp.Or(p.TextAt, p.ID)}
+}
+
+// textItem returns the post's search row.
+func textItem(p Post, t Texts) table.Item {
+	return table.Item{Key: p.textKey(), Type: "text", Attrs: map[string]any{"post": p.ID}, Doc: foldedTexts(p, t)}
+}
+
+// postOfText returns the post id of a search row.
+func postOfText(row table.Item) string { return cmp.Or(row.Text("post"), row.SK) }
+
+// foldedTexts returns the folded texts that a search examines.
+func foldedTexts(p Post, t Texts) []string {
+	all := make([]string, 0, 4)
+	for _, text := range []string{p.Title, p.TitleEn, t.Body, value(t.BodyEn)} {
+		if text != "" {
+			all = append(all, search.Fold(text))
+		}
+	}
+	return all
+}
+
+// AllPartition is the partition of by-g1 with every post, by creation. A
+// rebuild of the rank rows reads it.
+const AllPartition = "POSTS#all"
+
+// authorPartition returns the partition of by-g2 with a person's own posts, by
+// creation.
+func authorPartition(person string) string { return platform.Partition("POSTS", "author", person) }
+
+const byAuthor = 2
+
+// document is the doc attribute of a post's item. The other fields are
+// attributes, because rank rows are computed from them and votes change them in
+// place.
+type document struct {
+	Slug      string `json:"slug"`
+	Title     string `json:"title"`
+	TitleEn   string `json:"titleEn,omitempty"`
+	UpdatedAt string `json:"updatedAt"`
+	TextAt    string `json:"textAt,omitempty"`
+}
+
+// Item returns the stored form of the post.
+func (p Post) Item() table.Item {
+	it := table.Item{Key: Key(p.ID), Type: "post", Version: p.Version, R: p.CreatedAt + "#" + p.ID,
+		G: [4]string{AllPartition, authorPartition(p.Author)},
+		Attrs: map[string]any{"status": string(p.Status), "kind": p.Type, "createdAt": p.CreatedAt, "author": p.Author,
+			"authorTenant": p.Tenant, "voteCount": p.Votes, "commentCount": p.Comments},
+		Doc: document{p.Slug, p.Title, p.TitleEn, p.UpdatedAt, p.TextAt}}
+	if p.Category != "" {
+		it.Attrs["category"] = p.Category
+	}
+	return it
+}
+
+// FromItem decodes a post from its item.
+func FromItem(it table.Item) (Post, error) {
+	var d document
+	if err := it.Decode(&d); err != nil {
+		return Post{}, fmt.Errorf("post: %w", err)
+	}
+	return Post{ID: idOf(it), Slug: d.Slug, Type: it.Text("kind"), Status: Status(it.Text("status")),
+		Category: it.Text("category"),
+		Title:    d.Title, TitleEn: d.TitleEn, Votes: it.Int("voteCount"), Comments: it.Int("commentCount"),
+		CreatedAt: it.Text("createdAt"),
+		UpdatedAt: d.UpdatedAt, Author: it.Text("author"), Tenant: it.Text("authorTenant"), TextAt: d.TextAt,
+		Version: it.Version}, nil
+}
+
+func idOf(it table.Item) string { return strings.TrimPrefix(it.PK, "POST#") }
+
+// Items returns all items of a new post except its author's vote: the post, its
+// body, its slug, its search row and its rank rows.
+func Items(p Post, t Texts) []table.Item {
+	return slices.Concat([]table.Item{
+		p.Item(),
+		{Key: bodyKey(p.ID), Type: "body", Doc: t},
+		{Key: slugKey(p.Slug), Type: "slug", Attrs: map[string]any{"post": p.ID}},
+		textItem(p, t),
+	}, p.rows())
+}
+
+// VoteItem returns the stored form of a vote.
+func VoteItem(post, person, at string) table.Item {
+	return table.Item{Key: VoteKey(post, person), Type: "vote", Attrs: map[string]any{"at": at}}
+}
+
+// comment is the document of a comment.
+type comment struct {
+	ID        string `json:"id"`
+	Body      string `json:"body"`
+	CreatedAt string `json:"createdAt"`
+}
+
+// CommentItem returns the stored form of a comment.
+func CommentItem(post, id, person, tenant, body, at string) table.Item {
+	return table.Item{Key: commentKey(post, at, id), Type: "comment",
+		Attrs: map[string]any{"author": person, "authorTenant": tenant}, Doc: comment{id, body, at}}
+}

@@ -1,0 +1,182 @@
+package feedback
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"svc/pkg/base/fault"
+	"svc/pkg/base/ids"
+	"svc/pkg/base/timestamp"
+	"svc/pkg/data/table"
+)
+
+// Store gives one operator access to the roadmap.
+type Store struct {
+	Tenant   table.Tenant   // of the operator's membership; votes are kept there
+	Platform table.Platform // covers Kinds
+	Person   string
+	Now      time.Time
+	// Commit commits a transaction. answer is what its caller will return.
+	Commit func(ctx context.Context, tx *table.Tx, answer any) error
+}
+
+func (s Store) both() table.Handle { return table.Join(s.Tenant.Handle, s.Platform.Handle) }
+
+var errSlug = errors.New("another post has the slug")
+
+const slugTries = 4
+
+// Submit writes a new post, all its items and its author's vote in one
+// transaction. If another post has the slug, the new slug gets a suffix.
+// Errors: 429 beyond the day's quota.
+func (s Store) Submit(ctx context.Context, p Post, t Texts, answer func(Post) any) (Post, error) {
+	base := p.Slug
+	for range slugTries {
+		err := table.Retry(ctx, func(ctx context.Context) error {
+			tx := s.both().Write()
+			for _, it := range Items(p, t) {
+				if it.Type == "rank" {
+					it.Expires = s.Now.Add(firstRows)
+				}
+				op := tx.Put(it)
+				if it.Type == "slug" {
+					op.If("attribute_not_exists(pk)").Else(errSlug)
+				}
+			}
+			tx.Put(VoteItem(p.ID, s.Person, timestamp.Format(s.Now)))
+			s.spendBytes(tx, folded(foldedTexts(p, t)))
+			return s.Commit(ctx, tx, answer(p))
+		})
+		if !errors.Is(err, errSlug) {
+			return p, err
+		}
+		p.Slug = base + "-" + strings.ToLower(ids.Code())
+	}
+	return Post{}, fault.Unavailable(errSlug)
+}
+
+// Vote is the response to adding or removing a vote.
+type Vote struct {
+	ID        string `json:"id" doc:"Identifier of the post."`
+	HasVoted  bool   `json:"hasVoted" doc:"Whether the caller votes for it now."`
+	VoteCount int64  `json:"voteCount" minimum:"0" doc:"Number of votes now."`
+}
+
+// setVote sets whether the operator votes for the post. The vote and the post's
+// count change in one transaction, so the count always equals the number of
+// votes, even with concurrent voters. It changes nothing if the vote is already
+// as wanted. have is what the caller read. Errors: 404, 409 for a post that is
+// closed.
+func (s Store) setVote(ctx context.Context, have records, want bool) (*Vote, error) {
+	given, id := new(Vote), idOf(have.post)
+	stale := false
+	err := table.Retry(ctx, func(ctx context.Context) (err error) {
+		if stale {
+			if have, err = s.readRecords(ctx, id); err != nil {
+				return err
+			}
+		}
+		stale = true
+		p, err := found(have.post)
+		if err != nil {
+			return err
+		}
+		if err := p.takes("votes"); err != nil {
+			return err
+		}
+		tx := s.both().Write()
+		*given = Vote{p.ID, want, p.Votes}
+		switch has := have.vote.Found(); {
+		case want && !has:
+			given.VoteCount++
+			tx.Create(VoteItem(p.ID, s.Person, timestamp.Format(s.Now))).Else(table.ErrConflict)
+			count(tx, p.ID, "voteCount", 1)
+		case !want && has:
+			given.VoteCount--
+			tx.Delete(have.vote.Key).If("attribute_exists(pk)").Else(table.ErrConflict)
+			count(tx, p.ID, "voteCount", -1)
+		}
+		return s.Commit(ctx, tx, given)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return given, nil
+}
+
+// count adds to a counter of the post, on the condition that the post is open.
+func count(tx *table.Tx, post, counter string, by int) {
+	tx.Update(Key(post), table.Change{Add: map[string]any{counter: by, "version": 1}}).
+		If("'status' IN (?, ?, ?)", string(UnderReview), string(Planned), string(InProgress)).Else(table.ErrConflict)
+}
+
+// found decodes the post from an item. It returns a 404 if there is none.
+func found(it table.Item) (Post, error) {
+	if !it.Found() {
+		return Post{}, fault.NotFound()
+	}
+	return FromItem(it)
+}
+
+// Comment is a comment as the API shows it.
+type Comment struct {
+	ID        string `json:"id" doc:"Identifier of the comment."`
+	Body      string `json:"body" doc:"The text."`
+	IsMine    bool   `json:"isMine" doc:"Whether the caller wrote it."`
+	CreatedAt string `json:"createdAt" format:"date-time" doc:"When it was written."`
+}
+
+// Comment adds a comment and counts it. post is the item that the caller read.
+// Errors: 404; 409 if the post is closed or if the operator or the tenant has
+// reached its limit of comments on the post.
+func (s Store) Comment(ctx context.Context, post table.Item, body string) (*Comment, error) {
+	given := &Comment{ID: ids.New(ids.Comment, s.Now), Body: body, IsMine: true, CreatedAt: timestamp.Format(s.Now)}
+	stale := false
+	err := table.Retry(ctx, func(ctx context.Context) (err error) {
+		if stale {
+			if post, err = s.Platform.Get(ctx, post.Key); err != nil {
+				return err
+			}
+		}
+		stale = true
+		p, err := found(post)
+		if err != nil {
+			return err
+		}
+		if err := p.takes("comments"); err != nil {
+			return err
+		}
+		tx := s.Platform.Write()
+		tx.Put(CommentItem(p.ID, given.ID, s.Person, s.Tenant.ID(), body, given.CreatedAt))
+		count(tx, p.ID, "commentCount", 1)
+		s.spendComment(tx, p.ID)
+		return s.Commit(ctx, tx.Covers(s.Tenant.Handle), given)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return given, nil
+}
+
+// resolve returns the post's id for an id or a slug. It returns a 404 if there
+// is none.
+func (s Store) resolve(
+	ctx context.Context, name string, slug func(context.Context, table.Key) (table.Item, error),
+) (string, error) {
+	if ids.Valid(ids.Post, name) {
+		return name, nil
+	}
+	if !isSlug(name) {
+		return "", fault.NotFound()
+	}
+	row, err := slug(ctx, slugKey(name))
+	if err != nil {
+		return "", err
+	}
+	if !row.Found() {
+		return "", fault.NotFound()
+	}
+	return row.Text("post"), nil
+}

@@ -1,0 +1,42 @@
+package payment
+
+import (
+	"strings"
+	"time"
+
+	"svc/pkg/base/fault"
+	"svc/pkg/base/plaintext"
+	"svc/pkg/data/table"
+)
+
+// Method is a payment method (decisions, "Shapes not shown").
+type Method struct {
+	ID        string `json:"id" doc:"Identifier of the payment method."`
+	Type      string `json:"type" enum:"CARD" doc:"What kind it is."`
+	Brand     string `json:"brand" example:"visa" doc:"The card's brand."`
+	Last4     string `json:"last4" example:"4242" doc:"The card number's last four digits; no more of it is kept."`
+	ExpMonth  int    `json:"expMonth" minimum:"1" maximum:"12" doc:"Month in which the card expires."`
+	ExpYear   int    `json:"expYear" doc:"Year in which the card expires."`
+	IsDefault bool   `json:"isDefault" doc:"Whether it is the rider's default."`
+	CreatedAt string `json:"createdAt" format:"date-time" doc:"When it was added."`
+}
+
+// FromItem decodes a payment method from its item. It returns fault.NotFound if
+// there is none.
+func FromItem(it table.Item) (Method, error) { return table.DecodeDoc[Method](it) }
+
+func (m *Method) normalize(now time.Time) error {
+	m.Brand = strings.ToLower(strings.TrimSpace(m.Brand))
+	digits := !strings.ContainsFunc(m.Last4, func(r rune) bool { return r < '0' || r > '9' })
+	switch {
+	case m.Type != "CARD":
+		return fault.Field("type", "expected CARD")
+	case !plaintext.IsLine(m.Brand, 100):
+		return fault.Field("brand", "expected %s", plaintext.Rule(100))
+	case len(m.Last4) != 4 || !digits:
+		return fault.Field("last4", "expected the last four digits")
+	case m.ExpMonth < 1 || m.ExpMonth > 12 || m.ExpYear < 2000 || m.ExpYear > now.Year()+50:
+		return fault.Field("exp", "expected a month and a year, as in 04/2030")
+	}
+	return nil
+}

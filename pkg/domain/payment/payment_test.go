@@ -1,0 +1,221 @@
+package payment_test
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"svc/pkg/access/authz"
+	"svc/pkg/base/fault"
+	"svc/pkg/base/ids"
+	"svc/pkg/data/audit"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/customer"
+	"svc/pkg/domain/payment"
+	"svc/pkg/edge/api/apitest"
+	"svc/pkg/local/testkit"
+)
+
+const path = "/api/v1/me/payment-methods"
+
+func by(after time.Duration) audit.By {
+	return audit.By{Who: "svc:test", At: apitest.Start.Add(after)}
+}
+
+func rider(t *testing.T, s *apitest.Stand, tn table.Tenant) (id, token string) {
+	t.Helper()
+	r := customer.Record{Customer: customer.Customer{ID: ids.New(ids.Customer, apitest.Start), Name: "R",
+		CreatedAt: "2026-01-01T00:00:00.000Z"}}
+	if err := tn.Load(t.Context(), customer.Item(tn, r, 1)); err != nil {
+		t.Fatal(err)
+	}
+	return r.ID, s.Token(tn, authz.Rider, r.ID)
+}
+
+func card(last4 string) payment.Method {
+	return payment.Method{Type: "CARD", Brand: "Visa", Last4: last4, ExpMonth: 4, ExpYear: 2030}
+}
+
+func TestMethods(t *testing.T) {
+	s := apitest.New(t, testkit.Table(t), payment.Rows()...)
+	tn := s.Tenant("USD", 1)
+	id, token := rider(t, s, tn)
+	if a := s.Want(http.StatusOK, nil, "GET", path, token, ""); a.Body != `{"items":[]}` {
+		t.Errorf("none: %s", a.Body)
+	}
+	var made []payment.Method
+	for i, last4 := range []string{"0001", "0002", "0003"} {
+		m, err := payment.Add(t.Context(), tn, by(time.Duration(i)*time.Second), id, card(last4))
+		if err != nil {
+			t.Fatal(err)
+		}
+		made = append(made, m)
+	}
+	check := func(step string, want ...string) {
+		t.Helper()
+		var got struct{ Items []payment.Method }
+		s.Want(http.StatusOK, &got, "GET", path, token, "")
+		var order []string
+		for i, m := range got.Items {
+			order = append(order, m.Last4)
+			if m.IsDefault != (i == 0) {
+				t.Errorf("%s: default: %+v", step, got.Items)
+			}
+		}
+		if diff := cmp.Diff(want, order); diff != "" {
+			t.Errorf("%s: %s", step, diff)
+		}
+	}
+	check("the first is the default", "0001", "0003", "0002")
+	if _, err := payment.Set(t.Context(), tn, by(time.Minute), id, made[1].ID,
+		func(m *payment.Method) error { m.IsDefault = true; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	check("another default", "0002", "0003", "0001")
+	if _, err := payment.Set(t.Context(), tn, by(time.Minute), id, made[1].ID,
+		func(m *payment.Method) error { m.IsDefault = false; return nil }); err == nil {
+		t.Error("the default was taken away")
+	}
+	a := s.Want(http.StatusOK, nil, "GET", path, token, "")
+	want := `{"items":[{"id":"` + made[1].ID +
+		`","type":"CARD","brand":"visa","last4":"0002","expMonth":4,"expYear":2030,"isDefault":true,` +
+		`"createdAt":"2026-03-01T12:00:01.000Z"},`
+	if !strings.HasPrefix(a.Body, want) {
+		t.Error(cmp.Diff(want, a.Body))
+	}
+	other, otherToken := rider(t, s, tn)
+	if a := s.Want(http.StatusOK, nil, "GET", path, otherToken, ""); a.Body != `{"items":[]}` {
+		t.Errorf("another rider sees %s", a.Body)
+	}
+	if _, err := payment.Set(t.Context(), tn, by(0), other, made[0].ID,
+		func(*payment.Method) error { return nil }); !errors.Is(err, fault.NotFound()) {
+		t.Errorf("another rider's: %v", err)
+	}
+}
+
+func TestRefusedMethods(t *testing.T) {
+	s := apitest.New(t, testkit.Table(t), payment.Rows()...)
+	tn := s.Tenant("USD", 1)
+	id, _ := rider(t, s, tn)
+	for name, change := range map[string]func(*payment.Method){
+		"a full number": func(m *payment.Method) { m.Last4 = "4242424242424242" },
+		"letters":       func(m *payment.Method) { m.Last4 = "42x2" },
+		"month":         func(m *payment.Method) { m.ExpMonth = 13 }, "year": func(m *payment.Method) { m.ExpYear = 30 },
+		"brand": func(m *payment.Method) { m.Brand = "" },
+	} {
+		m := card("4242")
+		change(&m)
+		if _, err := payment.Add(t.Context(), tn, by(0), id, m); err == nil {
+			t.Errorf("accepted %s", name)
+		}
+	}
+}
+
+// If many methods become the default concurrently, exactly one is the default.
+func TestDefaultRace(t *testing.T) {
+	s := apitest.New(t, testkit.Table(t), payment.Rows()...)
+	tn := s.Tenant("USD", 1)
+	id, _ := rider(t, s, tn)
+	var made []payment.Method
+	for range 5 {
+		m, err := payment.Add(t.Context(), tn, by(0), id, card("4242"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		made = append(made, m)
+	}
+	var wg sync.WaitGroup
+	for _, m := range made {
+		wg.Go(func() {
+			if _, err := payment.Set(t.Context(), tn, by(0), id, m.ID,
+				func(m *payment.Method) error { m.IsDefault = true; return nil }); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	all, err := payment.List(t.Context(), tn, id)
+	n := 0
+	for _, m := range all {
+		if m.IsDefault {
+			n++
+		}
+	}
+	if err != nil || n != 1 {
+		t.Errorf("%d defaults, %v", n, err)
+	}
+}
+
+// If two first payment methods are added concurrently, exactly one is the
+// default. The same holds if one is added as the default while a different one
+// becomes the default.
+func TestFirstMethodsRace(t *testing.T) {
+	s := apitest.New(t, testkit.Table(t), payment.Rows()...)
+	tn := s.Tenant("USD", 1)
+	for range 20 {
+		id, _ := rider(t, s, tn)
+		race := func(do ...func() error) {
+			t.Helper()
+			var wg sync.WaitGroup
+			for _, one := range do {
+				wg.Go(func() {
+					if err := one(); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			wg.Wait()
+			all, err := payment.List(t.Context(), tn, id)
+			if err != nil || !all[0].IsDefault || slices.ContainsFunc(all[1:],
+				func(m payment.Method) bool { return m.IsDefault }) {
+				t.Errorf("not one default: %+v, %v", all, err)
+			}
+		}
+		add := func(m payment.Method) func() error {
+			return func() error {
+				_, err := payment.Add(t.Context(), tn, by(0), id, m)
+				return err
+			}
+		}
+		race(add(card("0001")), add(card("0002")))
+		all, err := payment.List(t.Context(), tn, id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		third := card("0003")
+		third.IsDefault = true
+		race(add(third), func() error {
+			_, err := payment.Set(t.Context(), tn, by(0), id, all[1].ID,
+				func(m *payment.Method) error { m.IsDefault = true; return nil })
+			return err
+		})
+	}
+}
+
+// A method that stops being the default keeps what a newer build has stored.
+func TestNewerBuildsDataSurvives(t *testing.T) {
+	tn, id := testkit.Table(t).Tenant(ids.New(ids.Tenant, apitest.Start)), ids.New(ids.Customer, apitest.Start)
+	first, err := payment.Add(t.Context(), tn, by(0), id, card("0001"))
+	testkit.Must(t, err)
+	second, err := payment.Add(t.Context(), tn, by(0), id, card("0002"))
+	testkit.Must(t, err)
+	tx := tn.Write()
+	tx.Update(payment.Key(tn, id, first.ID), table.Change{Set: map[string]any{"newer": "attribute"}})
+	testkit.Must(t, tx.Commit(t.Context()))
+	_, err = payment.Set(t.Context(), tn, by(0), id, second.ID, func(m *payment.Method) error {
+		m.IsDefault = true
+		return nil
+	})
+	testkit.Must(t, err)
+	it, err := tn.Get(t.Context(), payment.Key(tn, id, first.ID))
+	testkit.Must(t, err)
+	if m, err := payment.FromItem(it); err != nil || m.IsDefault || it.Text("newer") != "attribute" {
+		t.Errorf("%+v, %v, newer %q", m, err, it.Text("newer"))
+	}
+}

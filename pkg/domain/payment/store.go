@@ -1,0 +1,158 @@
+package payment
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"svc/pkg/base/fault"
+	"svc/pkg/base/ids"
+	"svc/pkg/base/timestamp"
+	"svc/pkg/data/audit"
+	"svc/pkg/data/table"
+)
+
+// Most is the maximum number of payment methods of a rider.
+const Most = 20
+
+// Key returns the key of a rider's payment method.
+func Key(t table.Tenant, rider, id string) table.Key {
+	return t.Key("CARD#"+id, "CUSTOMER", rider, "PAYMENT")
+}
+
+// List reads the rider's payment methods: the default first, then the newest
+// first.
+//
+// Access pattern: T#t#CUSTOMER#c#PAYMENT backward, strongly consistent.
+func List(ctx context.Context, t table.Tenant, rider string) ([]Method, error) {
+	w, err := read(ctx, t, rider)
+	return w.methods, err
+}
+
+// headKey returns the key of an item that every change of the default rewrites.
+// It serializes two such changes, even if they write no other item in common.
+func headKey(t table.Tenant, rider string) table.Key {
+	return t.Key("CARDS", "CUSTOMER", rider, "PAYMENT")
+}
+
+// held is what a rider has: the methods in the order of the list, and their
+// items.
+type held struct {
+	methods []Method
+	items   []table.Item
+	head    table.Item
+}
+
+func read(ctx context.Context, t table.Tenant, rider string) (held, error) {
+	q := table.Query{Prefix: "CARD", Backward: true, Limit: 10 * Most, Consistent: true}
+	page, err := t.Query(ctx, Key(t, rider, "").PK, q)
+	if err != nil {
+		return held{}, fmt.Errorf("payment methods: %w", err)
+	}
+	var out held
+	if i := slices.IndexFunc(page.Items, func(it table.Item) bool { return it.Key == headKey(t, rider) }); i >= 0 {
+		out.head = page.Items[i]
+		page.Items = slices.Delete(page.Items, i, i+1)
+	}
+	out.items = page.Items
+	if out.methods, err = table.DecodeAll(page.Items, FromItem); err != nil {
+		return held{}, err
+	}
+	slices.SortStableFunc(out.methods, func(a, b Method) int {
+		switch {
+		case a.IsDefault == b.IsDefault:
+			return strings.Compare(b.ID, a.ID)
+		case a.IsDefault:
+			return -1
+		}
+		return 1
+	})
+	return out, nil
+}
+
+// Add adds a payment method for the rider. It fills in ID if it is empty, and
+// CreatedAt. The first method becomes the default. A new default replaces the
+// old one.
+func Add(ctx context.Context, t table.Tenant, by audit.By, rider string, m Method) (Method, error) {
+	if m.ID == "" {
+		m.ID = ids.New(ids.Payment, by.At)
+	}
+	if m.CreatedAt == "" {
+		m.CreatedAt = timestamp.Format(by.At)
+	}
+	if err := m.normalize(by.At); err != nil {
+		return Method{}, err
+	}
+	wanted := m.IsDefault
+	err := table.Retry(ctx, func(ctx context.Context) error {
+		have, err := read(ctx, t, rider)
+		if err != nil {
+			return err
+		}
+		if len(have.methods) >= Most {
+			return fault.InvalidState("A rider has at most %d payment methods.", Most)
+		}
+		m.IsDefault = wanted || len(have.methods) == 0
+		tx := t.Write()
+		tx.Create(Item(t, rider, m))
+		have.lock(tx, t, rider)
+		if m.IsDefault {
+			have.clearDefault(tx, m.ID)
+		}
+		audit.Append(tx, t, by, "payment.add", m.ID, nil, m)
+		return tx.Commit(ctx)
+	})
+	if err != nil {
+		return Method{}, fmt.Errorf("add payment method: %w", err)
+	}
+	return m, nil
+}
+
+// Set changes a rider's payment method. A new default replaces the old one.
+func Set(
+	ctx context.Context, t table.Tenant, by audit.By, rider, id string, edit func(*Method) error,
+) (Method, error) {
+	return audit.Change[Method]{Tenant: t, By: by, What: "payment.set", Subject: id,
+		Key: Key(t, rider, id), FromItem: FromItem, Edit: edit,
+		Item: func(_ table.Item, now Method) table.Item { return Item(t, rider, now) },
+		Check: func(was Method, now *Method) error {
+			now.ID, now.CreatedAt = was.ID, was.CreatedAt
+			if was.IsDefault && !now.IsDefault {
+				return fault.InvalidState("Make another payment method the default instead.")
+			}
+			return now.normalize(by.At)
+		},
+		Also: func(ctx context.Context, tx *table.Tx, _, now Method) error {
+			if !now.IsDefault {
+				return nil
+			}
+			have, err := read(ctx, t, rider)
+			have.lock(tx, t, rider)
+			have.clearDefault(tx, id)
+			return err
+		}}.Run(ctx)
+}
+
+// lock makes the transaction fail with table.ErrConflict if a different
+// transaction added a method or changed the default after have was read.
+func (have held) lock(tx *table.Tx, t table.Tenant, rider string) {
+	audit.Put(tx, have.head, table.Item{Key: headKey(t, rider), Type: "payments", Version: 1})
+}
+
+// clearDefault removes the default flag from all methods but except.
+func (have held) clearDefault(tx *table.Tx, except string) {
+	for _, it := range have.items {
+		m, err := FromItem(it)
+		if err != nil || !m.IsDefault || m.ID == except {
+			continue
+		}
+		m.IsDefault = false
+		audit.Put(tx, it, table.Item{Key: it.Key, Type: it.Type, Doc: m})
+	}
+}
+
+// Item returns the stored form of a payment method.
+func Item(t table.Tenant, rider string, m Method) table.Item {
+	return table.Item{Key: Key(t, rider, m.ID), Type: "payment", Version: 1, Doc: m}
+}

@@ -1,0 +1,223 @@
+package person
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"svc/pkg/access/authz"
+	"svc/pkg/base/fault"
+	"svc/pkg/base/ids"
+	"svc/pkg/base/plaintext"
+	"svc/pkg/base/timestamp"
+	"svc/pkg/data/audit"
+	"svc/pkg/data/table"
+)
+
+// ErrMember reports that the person already has a membership in the tenant.
+var ErrMember = fault.InvalidState("The person is a member of this tenant already.")
+
+// Join adds a membership of the person in the tenant. It returns ErrMember if
+// there is one.
+func (s Store) Join(
+	ctx context.Context, t table.Tenant, by audit.By, id, role string, permissions []string,
+) (Membership, error) {
+	permissions, err := parsePermissions(permissions)
+	if err != nil {
+		return Membership{}, err
+	}
+	if role = strings.TrimSpace(role); !plaintext.IsLine(role, 100) {
+		return Membership{}, fault.Field("role", "expected %s", plaintext.Rule(100))
+	}
+	m := Membership{TenantID: t.ID(), PersonID: id, Role: role, Permissions: permissions,
+		CreatedAt: timestamp.Format(by.At)}
+	err = s.change(ctx, id, func(_ context.Context, p *Person, tx *table.Tx) error {
+		switch {
+		case slices.Contains(p.Tenants, t.ID()):
+			return ErrMember
+		case len(p.Tenants) >= MaxTenants:
+			return fault.InvalidState("A person has at most %d memberships.", MaxTenants)
+		}
+		p.Tenants = append(p.Tenants, t.ID())
+		m.Disabled = p.Disabled
+		tx.Covers(t.Handle).Create(member(t, m)).Else(table.ErrConflict)
+		audit.Append(tx, t, by, "member.add", id, nil, m)
+		return nil
+	})
+	if err != nil {
+		return Membership{}, fmt.Errorf("add member: %w", err)
+	}
+	return m, nil
+}
+
+// Leave removes the person's membership in the tenant. The person's tokens
+// there become invalid at once, and stay invalid if the person joins again. It
+// returns fault.NotFound if there is no membership.
+func (s Store) Leave(ctx context.Context, t table.Tenant, by audit.By, id string) error {
+	return s.change(ctx, id, func(ctx context.Context, p *Person, tx *table.Tx) error {
+		it, err := t.Get(ctx, authz.ActorKey(t, authz.Dashboard, id))
+		if err != nil {
+			return fmt.Errorf("membership: %w", err)
+		}
+		m, err := MembershipFromItem(it)
+		if err != nil {
+			return err
+		}
+		p.Tenants = slices.DeleteFunc(p.Tenants, func(tenant string) bool { return tenant == t.ID() })
+		tx.Covers(t.Handle).Delete(it.Key).If("'version' = ?", it.Version).Else(table.ErrConflict)
+		audit.Append(tx, t, by, "member.remove", id, m, nil)
+		return nil
+	})
+}
+
+// Grant adds permissions to the membership. It returns fault.NotFound if there
+// is no membership.
+func (s Store) Grant(
+	ctx context.Context, t table.Tenant, by audit.By, id string, permissions ...string,
+) (Membership, error) {
+	permissions, err := parsePermissions(permissions)
+	if err != nil {
+		return Membership{}, err
+	}
+	return s.alter(ctx, t, by, "member.grant", id, func(m *Membership) error {
+		m.Permissions, _ = parsePermissions(append(m.Permissions, permissions...))
+		return nil
+	})
+}
+
+// Revoke removes permissions from the membership. It applies at once to every
+// token that uses them. It returns fault.NotFound if there is no membership.
+func (s Store) Revoke(
+	ctx context.Context, t table.Tenant, by audit.By, id string, permissions ...string,
+) (Membership, error) {
+	permissions, err := parsePermissions(permissions)
+	if err != nil {
+		return Membership{}, err
+	}
+	return s.alter(ctx, t, by, "member.revoke", id, func(m *Membership) error {
+		m.Permissions = slices.DeleteFunc(slices.Clone(m.Permissions),
+			func(p string) bool { return slices.Contains(permissions, p) })
+		return nil
+	})
+}
+
+// Disable sets whether the membership is disabled in this tenant only. If the
+// person is disabled everywhere, it cannot enable the membership.
+func (s Store) Disable(ctx context.Context, t table.Tenant, by audit.By, id string, disabled bool) (Membership, error) {
+	var m Membership
+	err := s.change(ctx, id, func(ctx context.Context, p *Person, tx *table.Tx) error {
+		if p.Disabled && !disabled {
+			return fault.InvalidState("The person is disabled everywhere.")
+		}
+		it, err := t.Get(ctx, authz.ActorKey(t, authz.Dashboard, id))
+		if err != nil {
+			return fmt.Errorf("membership: %w", err)
+		}
+		was, err := MembershipFromItem(it)
+		if err != nil {
+			return err
+		}
+		m = was
+		m.Barred, m.Disabled = disabled, disabled || p.Disabled
+		tx.Covers(t.Handle).Replace(altered(t, it, m)).Else(table.ErrConflict)
+		audit.Append(tx, t, by, "member.disable", id, was, m)
+		return nil
+	})
+	if err != nil {
+		return Membership{}, fmt.Errorf("member.disable: %w", err)
+	}
+	return m, nil
+}
+
+// Member reads the person's membership in the tenant. It returns fault.NotFound
+// if there is none.
+func (s Store) Member(ctx context.Context, t table.Tenant, id string) (Membership, error) {
+	it, err := t.Get(ctx, authz.ActorKey(t, authz.Dashboard, id))
+	if err != nil {
+		return Membership{}, fmt.Errorf("membership: %w", err)
+	}
+	return MembershipFromItem(it)
+}
+
+// Memberships reads all memberships of the person, oldest first, including the
+// disabled ones.
+//
+// Access pattern: the person, then one batch get of T#t#PERSON#id.
+func (s Store) Memberships(ctx context.Context, id string) ([]Membership, error) {
+	p, err := s.ByID(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if len(p.Tenants) == 0 {
+		return nil, nil
+	}
+	handles, keys := table.Handle{}, []table.Key{}
+	for _, tenant := range p.Tenants {
+		t := s.DB.Tenant(tenant)
+		handles, keys = table.Join(handles, t.Handle), append(keys, authz.ActorKey(t, authz.Dashboard, id))
+	}
+	items, err := handles.Batch(ctx, keys...)
+	if err != nil {
+		return nil, fmt.Errorf("memberships: %w", err)
+	}
+	out := make([]Membership, 0, len(items))
+	for _, it := range items {
+		m, err := MembershipFromItem(it)
+		if errors.Is(err, fault.NotFound()) {
+			continue // removed between the two reads
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, m)
+	}
+	return out, nil
+}
+
+// Members reads one page of a tenant's memberships, ordered by person id.
+//
+// Access pattern: by-g1 T#t#MEMBERS.
+func (s Store) Members(
+	ctx context.Context, t table.Tenant, after string, limit int,
+) (members []Membership, next string, err error) {
+	page, err := t.Query(ctx, MembersPartition(t), table.Query{Index: 1, After: after, Limit: limit})
+	if err != nil {
+		return nil, "", fmt.Errorf("members: %w", err)
+	}
+	if page.More {
+		next = page.Last
+	}
+	members, err = table.DecodeAll(page.Items, MembershipFromItem)
+	return members, next, err
+}
+
+// alter changes a membership and adds an audit entry.
+func (s Store) alter(
+	ctx context.Context, t table.Tenant, by audit.By, what, id string, edit func(*Membership) error,
+) (Membership, error) {
+	if !ids.Valid(ids.Person, id) {
+		return Membership{}, fault.NotFound()
+	}
+	return audit.Change[Membership]{Tenant: t, By: by, What: what, Subject: id, Edit: edit,
+		Key: authz.ActorKey(t, authz.Dashboard, id), FromItem: MembershipFromItem,
+		Item: func(read table.Item, now Membership) table.Item { return altered(t, read, now) }}.Run(ctx)
+}
+
+func member(t table.Tenant, m Membership) table.Item {
+	return table.Item{Key: authz.ActorKey(t, authz.Dashboard, m.PersonID), Type: "membership", Version: 1,
+		G: [4]string{MembersPartition(t)}, R: m.PersonID,
+		Attrs: map[string]any{"permissions": m.Permissions, "disabled": m.Disabled, "role": m.Role, "since": m.CreatedAt},
+		Doc:   m}
+}
+
+// altered returns the stored form of a changed membership. It keeps the version
+// that was read. It also keeps since, so that the member's tokens stay valid.
+func altered(t table.Tenant, was table.Item, m Membership) table.Item {
+	it := member(t, m)
+	it.Version, it.Preserve = was.Version, was.Unknown()
+	it.Attrs["since"] = cmp.Or(was.Text("since"), m.CreatedAt)
+	return it
+}

@@ -1,0 +1,83 @@
+package person
+
+import (
+	"slices"
+	"strings"
+
+	"svc/pkg/access/authz"
+	"svc/pkg/base/email"
+	"svc/pkg/base/fault"
+	"svc/pkg/base/plaintext"
+	"svc/pkg/data/table"
+)
+
+// Person is an operator's global record.
+type Person struct {
+	ID        string   `json:"id"`
+	Email     string   `json:"email"`
+	FirstName string   `json:"firstName"`
+	LastName  string   `json:"lastName"`
+	Disabled  bool     `json:"disabled"`
+	Tenants   []string `json:"tenants"` // ids of the tenants with a membership, oldest first
+	CreatedAt string   `json:"createdAt"`
+}
+
+// Membership is a person's role and permissions in one tenant.
+type Membership struct {
+	TenantID    string   `json:"tenantId"`
+	PersonID    string   `json:"personId"`
+	Role        string   `json:"role"`        // text for people: "owner", "dispatcher"
+	Permissions []string `json:"permissions"` // sorted
+	Disabled    bool     `json:"disabled"`    // Barred, or disabled everywhere; the checks use it
+	Barred      bool     `json:"barred"`      // disabled here, regardless of elsewhere
+	CreatedAt   string   `json:"createdAt"`
+}
+
+// MaxTenants is the maximum number of memberships of a person. One transaction
+// must be able to change them all.
+const MaxTenants = 40
+
+func (p *Person) normalize() error {
+	p.Email, p.FirstName, p.LastName = strings.TrimSpace(p.Email), strings.TrimSpace(p.FirstName),
+		strings.TrimSpace(p.LastName)
+	switch {
+	case !email.Valid(email.Fold(p.Email)):
+		return fault.Field("email", "expected a mail address")
+	case !plaintext.IsOptional(p.FirstName, 100) || !plaintext.IsOptional(p.LastName, 100):
+		return fault.Field("name", "expected at most 100 characters, none of them a control character")
+	}
+	return nil
+}
+
+// parsePermissions sorts the permissions and removes duplicates. An unknown
+// permission is a fault.
+func parsePermissions(permissions []string) ([]string, error) {
+	all := authz.Permissions()
+	out := slices.Clone(permissions)
+	for _, p := range out {
+		if !slices.Contains(all, p) {
+			return nil, fault.Field("permission", "unknown permission %s", p)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out), nil
+}
+
+// FromItem decodes a person from the PERSON item. It returns fault.NotFound if
+// there is none.
+func FromItem(it table.Item) (Person, error) { return table.DecodeDoc[Person](it) }
+
+// MembershipFromItem decodes a membership from its item. It returns
+// fault.NotFound if there is none.
+func MembershipFromItem(it table.Item) (Membership, error) {
+	m, err := table.DecodeDoc[Membership](it)
+	if err != nil {
+		return Membership{}, err
+	}
+	m.Permissions, m.Disabled = it.Strings("permissions"), it.Flag("disabled")
+	if m.Permissions == nil {
+		m.Permissions = []string{}
+	}
+	slices.Sort(m.Permissions)
+	return m, nil
+}

@@ -1,0 +1,190 @@
+package person
+
+import (
+	"context"
+	"fmt"
+
+	"svc/pkg/access/authz"
+	"svc/pkg/access/login"
+	"svc/pkg/base/email"
+	"svc/pkg/base/fault"
+	"svc/pkg/base/ids"
+	"svc/pkg/base/timestamp"
+	"svc/pkg/data/audit"
+	"svc/pkg/data/table"
+)
+
+// Store reads and changes people and memberships.
+type Store struct{ DB *table.DB }
+
+// Kinds are the kinds of platform data that the store uses.
+var Kinds = []string{"PERSON", "EMAIL"}
+
+// ErrTaken reports that another person has the mail address.
+var ErrTaken = fault.InvalidState("Another person has this mail address.")
+
+func (s Store) platform() table.Platform { return s.DB.Platform(Kinds...) }
+
+// Key returns the key of a person's record. p covers PERSON.
+func Key(p table.Platform, id string) table.Key { return p.Key("PERSON", "PERSON", id) }
+
+// EmailKey returns the key of a person's sign-in row. p covers EMAIL. It folds
+// the address.
+func EmailKey(p table.Platform, address string) table.Key {
+	return p.Key("EMAIL", "EMAIL", email.Fold(address))
+}
+
+// MembersPartition returns the partition of by-g1 with a tenant's memberships,
+// ordered by person id.
+func MembersPartition(t table.Tenant) string { return t.Partition("MEMBERS") }
+
+// Create adds a person without memberships. It fills in ID if it is empty,
+// Tenants and CreatedAt. hash is the password hash, "" if no password is set
+// yet. It returns ErrTaken if another person has the address.
+func (s Store) Create(ctx context.Context, by audit.By, n Person, hash string) (Person, error) {
+	if n.ID == "" {
+		n.ID = ids.New(ids.Person, by.At)
+	}
+	n.CreatedAt, n.Tenants = timestamp.Format(by.At), []string{}
+	if err := n.normalize(); err != nil {
+		return Person{}, err
+	}
+	p := s.platform()
+	err := table.Retry(ctx, func(ctx context.Context) error {
+		tx := p.Write()
+		tx.Create(record(p, n))
+		login.Put(tx, EmailKey(p, n.Email), "email", login.Login{Actor: n.ID, Hash: hash, Since: n.CreatedAt}, ErrTaken)
+		return tx.Commit(ctx)
+	})
+	if err != nil {
+		return Person{}, fmt.Errorf("create person: %w", err)
+	}
+	return n, nil
+}
+
+// ByID reads a person. It returns fault.NotFound if there is none.
+func (s Store) ByID(ctx context.Context, id string) (Person, error) {
+	if !ids.Valid(ids.Person, id) {
+		return Person{}, fault.NotFound()
+	}
+	it, err := s.platform().Get(ctx, Key(s.platform(), id))
+	if err != nil {
+		return Person{}, fmt.Errorf("person: %w", err)
+	}
+	return FromItem(it)
+}
+
+// Login reads the sign-in row of a mail address. It returns fault.NotFound if
+// there is none.
+func (s Store) Login(ctx context.Context, address string) (login.Login, error) {
+	if !email.Valid(email.Fold(address)) {
+		return login.Login{}, fault.NotFound()
+	}
+	it, err := s.platform().Get(ctx, EmailKey(s.platform(), address))
+	if err != nil {
+		return login.Login{}, fmt.Errorf("login: %w", err)
+	}
+	if !it.Found() {
+		return login.Login{}, fault.NotFound()
+	}
+	return login.FromItem(it), nil
+}
+
+// ByEmail reads the person of a mail address. It returns fault.NotFound if
+// there is none.
+func (s Store) ByEmail(ctx context.Context, address string) (Person, error) {
+	l, err := s.Login(ctx, address)
+	if err != nil {
+		return Person{}, err
+	}
+	return s.ByID(ctx, l.Actor)
+}
+
+// SetPassword sets the person's password hash in the caller's transaction. It
+// also invalidates the person's tokens in all of their tenants and adds an
+// audit entry in each tenant. It adds two operations per membership plus one.
+// If a membership ended after p was read, the transaction fails with
+// table.ErrConflict.
+func (s Store) SetPassword(tx *table.Tx, by audit.By, p Person, hash string) {
+	login.SetPassword(tx.Covers(s.platform().Handle), EmailKey(s.platform(), p.Email), p.ID, hash, by)
+	for _, id := range p.Tenants {
+		t := s.DB.Tenant(id)
+		login.EndTokens(tx.Covers(t.Handle), t, authz.Dashboard, p.ID, by)
+		audit.Append(tx, t, by, "person.password", p.ID, nil, nil)
+	}
+}
+
+// EndGrants ends the person's sessions and every token, consent and grant of
+// the membership in the tenant. The password and the membership stay.
+func (s Store) EndGrants(ctx context.Context, t table.Tenant, by audit.By, id string) error {
+	one, err := s.ByID(ctx, id)
+	if err != nil {
+		return err
+	}
+	p := s.platform()
+	return table.Retry(ctx, func(ctx context.Context) error {
+		tx := p.Write()
+		login.EndSessions(tx, EmailKey(p, one.Email), id, by)
+		login.EndTokens(tx.Covers(t.Handle), t, authz.Dashboard, id, by)
+		return tx.Commit(ctx)
+	})
+}
+
+// DisableEverywhere sets whether the person is disabled: the sign-in and all
+// memberships, in one transaction. A membership that its tenant has disabled
+// stays disabled.
+func (s Store) DisableEverywhere(ctx context.Context, by audit.By, id string, disabled bool) error {
+	return s.change(ctx, id, func(ctx context.Context, p *Person, tx *table.Tx) error {
+		was := p.Disabled
+		p.Disabled = disabled
+		login.Disable(tx, EmailKey(s.platform(), p.Email), id, disabled)
+		for _, tenant := range p.Tenants {
+			t := s.DB.Tenant(tenant)
+			it, err := t.Get(ctx, authz.ActorKey(t, authz.Dashboard, id))
+			if err != nil {
+				return fmt.Errorf("membership: %w", err)
+			}
+			m, err := MembershipFromItem(it)
+			if err != nil {
+				return err
+			}
+			m.Disabled = disabled || m.Barred
+			tx.Replace(altered(t, it, m)).Else(table.ErrConflict)
+			audit.Append(tx, t, by, "person.disable", id, map[string]bool{"disabled": was},
+				map[string]bool{"disabled": disabled})
+		}
+		return nil
+	})
+}
+
+// change runs fn on the person's record and commits the record with what fn
+// adds to the transaction. The transaction covers the person's tenants.
+func (s Store) change(ctx context.Context, id string, fn func(context.Context, *Person, *table.Tx) error) error {
+	if !ids.Valid(ids.Person, id) {
+		return fault.NotFound()
+	}
+	p := s.platform()
+	return table.Retry(ctx, func(ctx context.Context) error {
+		it, err := p.Get(ctx, Key(p, id))
+		if err != nil {
+			return fmt.Errorf("person: %w", err)
+		}
+		one, err := FromItem(it)
+		if err != nil {
+			return err
+		}
+		tx := p.Write()
+		for _, tenant := range one.Tenants {
+			tx.Covers(s.DB.Tenant(tenant).Handle)
+		}
+		if err := fn(ctx, &one, tx); err != nil {
+			return err
+		}
+		audit.Put(tx, it, record(p, one))
+		return tx.Commit(ctx)
+	})
+}
+
+func record(p table.Platform, n Person) table.Item {
+	return table.Item{Key: Key(p, n.ID), Type: "person", Version: 1, Attrs: map[string]any{"disabled": n.Disabled}, Doc: n}
+}

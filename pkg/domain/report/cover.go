@@ -1,0 +1,179 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"svc/pkg/data/counter"
+	"svc/pkg/domain/trip"
+)
+
+// level is a period length for which trips are counted. Each level divides the
+// period of the previous level into about a hundred. So each ragged edge of a
+// window needs at most a hundred counters per level.
+type level struct {
+	name    string
+	width   time.Duration
+	parent  string // layout of the start of the previous level's period, which names the partition
+	sharded bool   // true if a busy tenant writes many trips to the same counter
+}
+
+const day = 24 * time.Hour
+
+// Days have one partition. Each finer level has one partition per period of the
+// previous level, which spreads the writes.
+var levels = []level{
+	{"day", day, "", true},
+	{"quarter", 15 * time.Minute, "2006-01-02", true},
+	{"ten", 10 * time.Second, "2006-01-02T15:04", true},
+	{"tenth", 100 * time.Millisecond, "2006-01-02T15:04:05", false},
+	{"ms", time.Millisecond, "2006-01-02T15:04:05.0", false},
+}
+
+// ref returns the counter of the level's period that contains t, with its
+// position in the partition.
+func (l level) ref(k int, t time.Time) counter.Ref {
+	if k == 0 {
+		return counter.Ref{Partition: "REPORT#" + l.name, SK: t.Format("2006-01-02"), Sharded: l.sharded}
+	}
+	start := floor(t, levels[k-1].width)
+	return counter.Ref{Partition: "REPORT#" + l.name + "#" + start.Format(l.parent),
+		SK: fmt.Sprintf("%02d", t.Sub(start)/l.width), Sharded: l.sharded}
+}
+
+// floor returns the start of t's period. Periods are parts of UTC days.
+func floor(t time.Time, width time.Duration) time.Time {
+	midnight := time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC)
+	return midnight.Add(t.Sub(midnight) / width * width)
+}
+
+func ceil(t time.Time, width time.Duration) time.Time {
+	start := floor(t, width)
+	if start.Equal(t) {
+		return t
+	}
+	return start.Add(width)
+}
+
+// stretch is a range of counters in one partition that a report reads.
+type stretch struct {
+	ref      counter.Ref // of the first counter
+	from, to string      // sort keys, to exclusive; "" for unbounded
+	count    int         // number of periods
+}
+
+// cover splits the window into the fewest stretches: days in the middle, finer
+// periods towards both edges. from and to are UTC, in milliseconds without a
+// fraction.
+func cover(from, to time.Time) []stretch {
+	var out []stretch
+	for k := len(levels) - 1; k > 0; k-- {
+		up, down := ceil(from, levels[k-1].width), floor(to, levels[k-1].width)
+		if up.After(down) { // both edges lie within one period
+			return append(out, one(k, from, to)...)
+		}
+		out = append(out, one(k, from, up)...)
+		out = append(out, one(k, down, to)...)
+		if from, to = up, down; !from.Before(to) {
+			return out
+		}
+	}
+	return append(out, one(0, from, to)...)
+}
+
+// one returns the stretch of level k between two of its period bounds in one
+// partition. It returns none if the bounds are equal.
+func one(k int, from, to time.Time) []stretch {
+	if !from.Before(to) {
+		return nil
+	}
+	l := levels[k]
+	s := stretch{ref: l.ref(k, from), count: int(to.Sub(from) / l.width)}
+	s.from = s.ref.SK
+	if end := l.ref(k, to); end.Partition == s.ref.Partition {
+		s.to = end.SK
+	}
+	return []stretch{s}
+}
+
+// Names of sums in a counter's item. They are short, because a report reads
+// many.
+const revenue = "r"
+
+var names = map[trip.Status]string{
+	trip.Pending: "p", trip.Searching: "s", trip.CollectingOffers: "o", trip.WaitingCustomer: "w", trip.Scheduled: "l",
+	trip.Assigned: "a", trip.DriverArrived: "d", trip.InProgress: "i", trip.Completed: "c", trip.Cancelled: "x",
+}
+
+// Count adds a trip to the counter changes, at the time of its request: one to
+// the count of its status and, once it is completed, its final fare.
+func Count(changes counter.Changes, status trip.Status, requestedAt time.Time, fare *decimal.Decimal) {
+	name, ok := names[status]
+	if !ok {
+		name = string(status)
+	}
+	at := requestedAt.UTC()
+	for k, l := range levels {
+		r := l.ref(k, at)
+		changes.Add(r, name, decimal.NewFromInt(1))
+		if fare != nil && status == trip.Completed {
+			changes.Add(r, revenue, *fare)
+		}
+	}
+}
+
+// Days is the partition of the day counters.
+const Days = "REPORT#day"
+
+// Leaf is the level of the ten-second counters. This is the finest level that a
+// check compares with trips, one period at a time.
+const Leaf = 2
+
+// Periods returns the counters, one per level, that count a trip requested at
+// the given time.
+func Periods(at time.Time) []counter.Ref {
+	out := make([]counter.Ref, len(levels))
+	for k, l := range levels {
+		out[k] = l.ref(k, at.UTC())
+	}
+	return out
+}
+
+// Level returns the level of a trip counter, 0 for a day, and -1 for any other
+// counter.
+func Level(ref counter.Ref) int {
+	rest, _ := strings.CutPrefix(ref.Partition, "REPORT#")
+	name, _, _ := strings.Cut(rest, "#")
+	return slices.IndexFunc(levels, func(l level) bool { return l.name == name })
+}
+
+// Children returns the partition with the counters of the next finer level. They
+// divide the period that begins at start and has the length of the level.
+func Children(start time.Time, level int) (partition string, sharded bool) {
+	ref := levels[level+1].ref(level+1, start)
+	return ref.Partition, ref.Sharded
+}
+
+// Span returns the period of a counter; to is exclusive.
+func Span(ref counter.Ref) (from, to time.Time, err error) {
+	k := Level(ref)
+	if k < 0 {
+		return from, to, fmt.Errorf("%s counts no trips", ref.Partition)
+	}
+	if k == 0 {
+		from, err = time.Parse("2006-01-02", ref.SK)
+		return from, from.Add(day), err
+	}
+	from, err = time.Parse(levels[k].parent, strings.TrimPrefix(ref.Partition, "REPORT#"+levels[k].name+"#"))
+	if err != nil {
+		return from, to, err
+	}
+	n, err := strconv.Atoi(ref.SK)
+	from = from.Add(time.Duration(n) * levels[k].width)
+	return from, from.Add(levels[k].width), err
+}

@@ -1,0 +1,56 @@
+package report
+
+import (
+	"context"
+	"time"
+
+	"svc/pkg/access/authz"
+	"svc/pkg/base/fault"
+	"svc/pkg/base/timestamp"
+	"svc/pkg/edge/api"
+)
+
+// Rows returns the endpoints of reports.
+func Rows() []api.Row {
+	return []api.Row{
+		api.Get("/api/v1/reports/summary", "svc_reports_summary", authz.Operators("tenant.reports:read", "VIEW_REPORTS"),
+			summary, api.Tag("Reports"), api.Summary("Summarize the trips of a window"),
+			api.Text("Trips requested from `from` (included) to `to` (excluded), exact to the millisecond, with drivers and "+
+				"customers as they are now. "+
+				"The window is at most 400 days long.")),
+	}
+}
+
+type summaryInput struct {
+	From string `query:"from" format:"iso8601" doc:"Start of the window, included: ISO 8601, UTC where it has no offset. Default: 30 days ago." example:"2026-01-01T00:00:00Z"`
+	To   string `query:"to" format:"iso8601" doc:"End of the window, excluded. Default: now." example:"2026-02-01T00:00:00Z"`
+}
+
+func summary(ctx context.Context, c *api.Caller, in *summaryInput) (*Summary, error) {
+	var faults []fault.Detail
+	from, to := bound("query.from", in.From, &faults), bound("query.to", in.To, &faults)
+	if len(faults) > 0 {
+		return nil, fault.Invalid(faults...)
+	}
+	start, end, err := bounds(from, to, c.Now)
+	if err != nil {
+		return nil, err
+	}
+	shards, err := c.ReadShards(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return Summarize(ctx, c.Tenant, start, end, shards)
+}
+
+// bound parses a bound. It returns nil if there is none.
+func bound(field, text string, faults *[]fault.Detail) *time.Time {
+	if text == "" {
+		return nil
+	}
+	at, err := timestamp.ParseInput(text)
+	if err != nil {
+		*faults = append(*faults, fault.Detail{Field: field, Message: err.Error()})
+	}
+	return &at
+}

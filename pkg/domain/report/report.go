@@ -1,0 +1,130 @@
+package report
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"svc/pkg/base/fault"
+	"svc/pkg/base/money"
+	"svc/pkg/base/timestamp"
+	"svc/pkg/data/counter"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/driver"
+	"svc/pkg/domain/trip"
+)
+
+// Window is the time span of a report: From is inclusive, To is exclusive.
+type Window struct {
+	From string `json:"from" format:"date-time" doc:"Included."`
+	To   string `json:"to" format:"date-time" doc:"Excluded."`
+}
+
+// Summary is the report summary (specification, "Report summary").
+type Summary struct {
+	Window         Window                `json:"window" doc:"The bounds used."`
+	TripsByStatus  map[trip.Status]int64 `json:"tripsByStatus" doc:"Trips requested in the window, by the status they have now; every status is named."`
+	CompletedTrips int64                 `json:"completedTrips" doc:"Those of them that are completed."`
+	Revenue        json.Number           `json:"revenue" doc:"Sum of the final fares of the completed ones, currency units."`
+	ActiveDrivers  int64                 `json:"activeDrivers" doc:"Drivers ONLINE or BUSY now, whatever the window."`
+	TotalCustomers int64                 `json:"totalCustomers" doc:"Customers of the tenant now, whatever the window."`
+}
+
+// Longest is the maximum length of a window.
+const Longest = 400 * day
+
+const defaultWindow = 30 * day
+
+// bounds returns the requested window in milliseconds, the precision of trip
+// times. It rounds a finer bound up. nil means the default.
+func bounds(from, to *time.Time, now time.Time) (time.Time, time.Time, error) {
+	start, end := now.Add(-defaultWindow), now
+	if from != nil {
+		start = *from
+	}
+	if to != nil {
+		end = *to
+	}
+	start, end = timestamp.Ceil(start.UTC()), timestamp.Ceil(end.UTC())
+	var faults []fault.Detail
+	blame := func(field, message string) {
+		faults = append(faults, fault.Detail{Field: field, Message: message})
+	}
+	if start.Year() > 9999 {
+		blame("query.from", "out of range")
+	}
+	if end.Year() > 9999 {
+		blame("query.to", "out of range")
+	}
+	switch {
+	case len(faults) > 0:
+	case !start.Before(end) && to == nil:
+		blame("query.from", "must be before to, which is now where it is not given")
+	case !start.Before(end):
+		blame("query.to", "must be after from, which is 30 days ago where it is not given")
+	case end.Sub(start) > Longest && from == nil:
+		blame("query.to", "at most 400 days after from, which is 30 days ago where it is not given")
+	case end.Sub(start) > Longest:
+		blame("query.from", "at most 400 days before to, which is now where it is not given")
+	}
+	if len(faults) > 0 {
+		return time.Time{}, time.Time{}, fault.Invalid(faults...)
+	}
+	return start, end, nil
+}
+
+// Summarize returns the report of a window whose bounds have no fraction of a
+// millisecond, in a tenant with n read shards. It runs one query per stretch of
+// counters and shard, and one batch get for the totals, all in parallel.
+func Summarize(ctx context.Context, t table.Tenant, from, to time.Time, n int) (*Summary, error) {
+	out := &Summary{Window: Window{timestamp.Format(from), timestamp.Format(to)}, TripsByStatus: map[trip.Status]int64{}}
+	group, ctx := errgroup.WithContext(ctx)
+	var totals map[counter.Ref]counter.Sums
+	group.Go(func() (err error) {
+		totals, err = counter.Read(ctx, t, n, counter.Drivers, counter.Customers)
+		return err
+	})
+	var pages []*table.Page
+	for _, s := range cover(from.UTC(), to.UTC()) {
+		for shard := range s.shards(n) {
+			page := &table.Page{}
+			pages = append(pages, page)
+			group.Go(func() (err error) {
+				*page, err = t.Query(ctx, s.ref.PartitionOf(t, shard), table.Query{From: s.from, To: s.to, Limit: s.count})
+				return err
+			})
+		}
+	}
+	if err := group.Wait(); err != nil {
+		return nil, fmt.Errorf("report: %w", err)
+	}
+	sums := counter.Sums{}
+	for _, page := range pages {
+		if page.More {
+			return nil, fmt.Errorf("report: more counters than periods")
+		}
+		for _, it := range page.Items {
+			if err := counter.Of(it, sums); err != nil {
+				return nil, fmt.Errorf("report: %w", err)
+			}
+		}
+	}
+	for _, status := range trip.Statuses {
+		out.TripsByStatus[status] = sums.Int(names[status])
+	}
+	out.CompletedTrips, out.Revenue = out.TripsByStatus[trip.Completed], money.Number(sums[revenue])
+	out.ActiveDrivers = totals[counter.Drivers].Int(driver.Online) + totals[counter.Drivers].Int(driver.Busy)
+	out.TotalCustomers = totals[counter.Customers].Int("count")
+	return out, nil
+}
+
+// shards returns the number of shards of the stretch's counters.
+func (s stretch) shards(n int) int {
+	if !s.ref.Sharded {
+		return 1
+	}
+	return counter.Shards(n)
+}

@@ -1,0 +1,81 @@
+package settings
+
+import (
+	"context"
+
+	"svc/pkg/access/authz"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/branding"
+	"svc/pkg/domain/tenant"
+	"svc/pkg/edge/api"
+)
+
+// Rows returns the endpoints of settings.
+func Rows() []api.Row {
+	policy := authz.Operators("tenant.settings:read", "VIEW_SETTINGS")
+	return []api.Row{
+		api.Get("/api/v1/settings", "svc_get_settings", policy, get, api.Tag("Settings"),
+			api.Summary("Read company and settings"),
+			api.Text("The company with its branding, and its settings: feature flags, pricing, payments, dispatch."),
+			api.Needs(func(t table.Tenant, _ api.Peek) []table.Key {
+				return []table.Key{tenant.Key(t), branding.Key(t), Key(t)}
+			})),
+		api.Get("/api/v1/services", "svc_list_services", policy, services, api.Tag("Settings"),
+			api.Summary("List the active service types"),
+			api.Text("An `id` is the value to send as `serviceTypeId` when requesting a ride.")),
+		api.Get("/api/v1/zones", "svc_list_zones", policy, zones, api.Tag("Settings"),
+			api.Summary("List the dispatch zones"),
+			api.Text("All zones of the tenant with their outlines, as GeoJSON.")),
+	}
+}
+
+func get(ctx context.Context, c *api.Caller, _ *struct{}) (*Overview, error) {
+	it, err := c.Item(ctx, tenant.Key(c.Tenant))
+	if err != nil {
+		return nil, err
+	}
+	who, err := tenant.FromItem(it)
+	if err != nil {
+		return nil, err
+	}
+	if it, err = c.Item(ctx, branding.Key(c.Tenant)); err != nil {
+		return nil, err
+	}
+	look, err := branding.FromItem(it)
+	if err != nil {
+		return nil, err
+	}
+	if it, err = c.Item(ctx, Key(c.Tenant)); err != nil {
+		return nil, err
+	}
+	document, err := FromItem(it)
+	if err != nil {
+		return nil, err
+	}
+	out := overview(who, look, document)
+	return &out, nil
+}
+
+func services(ctx context.Context, c *api.Caller, _ *struct{}) (*api.Items[ServiceType], error) {
+	all, err := Services(ctx, c.Tenant)
+	if err != nil {
+		return nil, err
+	}
+	live, err := c.Live(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := &api.Items[ServiceType]{Items: make([]ServiceType, 0, len(all))}
+	for _, s := range all {
+		if s.Active {
+			s.Currency = live.Currency // the tenant's currency, which may have changed before the first trip
+			out.Items = append(out.Items, s.ServiceType)
+		}
+	}
+	return out, nil
+}
+
+func zones(ctx context.Context, c *api.Caller, _ *struct{}) (*api.Items[Zone], error) {
+	all, err := Zones(ctx, c.Tenant)
+	return &api.Items[Zone]{Items: all}, err
+}

@@ -1,0 +1,107 @@
+package settings
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/shopspring/decimal"
+
+	"svc/pkg/base/fault"
+	"svc/pkg/base/ids"
+	"svc/pkg/base/money"
+	"svc/pkg/base/plaintext"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/branding"
+)
+
+// ServiceType is a kind of ride that the tenant offers (decisions, "Shapes not
+// shown"). Amounts are in currency units.
+type ServiceType struct {
+	ID          string      `json:"id" doc:"The value of serviceTypeId in a ride request."`
+	Name        string      `json:"name" doc:"Its name."`
+	Description *string     `json:"description" doc:"What riders get."`
+	BaseFare    json.Number `json:"baseFare" doc:"Start of every fare, currency units."`
+	PerKm       json.Number `json:"perKm" doc:"Price of a kilometre, currency units."`
+	PerMinute   json.Number `json:"perMinute" doc:"Price of a minute, currency units."`
+	MinimumFare json.Number `json:"minimumFare" doc:"The least fare, currency units."`
+	Currency    string      `json:"currency" doc:"ISO 4217 code."`
+	Capacity    int         `json:"capacity" doc:"Passengers."`
+	IconURL     *string     `json:"iconUrl" format:"uri" doc:"Address of its icon."`
+	Active      bool        `json:"active" doc:"Whether rides may be requested with it."`
+}
+
+// Service is a service type with its commission rate, which riders never see.
+type Service struct {
+	ServiceType
+	CommissionRate json.Number `json:"-"` // share of the fare, 0 to 1
+}
+
+// ServiceKey returns the key of a service type.
+func ServiceKey(t table.Tenant, id string) table.Key { return t.Key("SERVICE#"+id, "SETTINGS") }
+
+// ServiceFromItem decodes a service type from its item. It returns
+// fault.NotFound if there is none. Attributes: active, commissionRate.
+func ServiceFromItem(it table.Item) (Service, error) {
+	kind, err := table.DecodeDoc[ServiceType](it)
+	kind.Active = it.Flag("active")
+	return Service{ServiceType: kind, CommissionRate: it.Number("commissionRate")}, err
+}
+
+// ServiceItem returns the stored form of a service type.
+func ServiceItem(t table.Tenant, s Service) table.Item {
+	return table.Item{Key: ServiceKey(t, s.ID), Type: "service", Version: 1, Doc: s.ServiceType,
+		Attrs: map[string]any{"active": s.Active, "commissionRate": s.CommissionRate}}
+}
+
+func (s *Service) normalize() error {
+	s.Name = strings.TrimSpace(s.Name)
+	if !ids.Valid(ids.Service, s.ID) || !plaintext.IsLine(s.Name, 100) {
+		return fault.Field("name", "expected %s", plaintext.Rule(100))
+	}
+	if s.Description != nil && !plaintext.IsText(*s.Description, 1000) {
+		return fault.Field("description", "expected at most 1,000 characters, and no control characters but line breaks")
+	}
+	if s.IconURL != nil {
+		if message := branding.CheckURL(*s.IconURL); message != "" {
+			return fault.Field("iconUrl", "%s", message)
+		}
+	}
+	if s.Capacity < 1 || s.Capacity > 1000 {
+		return fault.Field("capacity", "expected 1 to 1,000 passengers")
+	}
+	if err := s.prices(); err != nil {
+		return err
+	}
+	if s.CommissionRate == "" {
+		s.CommissionRate = "0"
+	}
+	d, err := money.Parse(s.CommissionRate)
+	if err != nil || d.IsNegative() || d.GreaterThan(decimal.NewFromInt(1)) {
+		return fault.Field("commission", "expected a share between 0 and 1")
+	}
+	s.CommissionRate = money.Number(d)
+	return nil
+}
+
+// prices converts the prices to their stored form. At least one must be above
+// zero.
+func (s *Service) prices() error {
+	free := true
+	for _, price := range []struct {
+		field string
+		n     *json.Number
+	}{{"baseFare", &s.BaseFare}, {"perKm", &s.PerKm}, {"perMinute", &s.PerMinute}, {"minimumFare", &s.MinimumFare}} {
+		if *price.n == "" {
+			*price.n = "0"
+		}
+		d, err := money.Parse(*price.n) // prices per kilometre and minute may be finer than the currency
+		if err != nil || d.IsNegative() || d.GreaterThan(money.Max) {
+			return fault.Field(price.field, "expected an amount of 0 or more")
+		}
+		*price.n, free = money.Number(d), free && d.IsZero()
+	}
+	if free {
+		return fault.Field("prices", "expected one above 0: a base fare, one for each kilometre or minute, or a least fare")
+	}
+	return nil
+}

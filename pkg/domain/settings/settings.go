@@ -1,0 +1,101 @@
+package settings
+
+import (
+	"encoding/json"
+
+	"svc/pkg/data/table"
+	"svc/pkg/domain/branding"
+	"svc/pkg/domain/tenant"
+)
+
+// Overview is the response of GET /settings.
+type Overview struct {
+	Company  Company  `json:"company" doc:"The tenant's identity and branding."`
+	Settings Settings `json:"settings" doc:"The tenant's features and settings."`
+}
+
+// Company is the tenant's identity and look.
+type Company struct {
+	ID           string  `json:"id" doc:"Identifier of the tenant."`
+	Slug         string  `json:"slug" doc:"Short name of the tenant."`
+	Name         string  `json:"name" doc:"Name of the company."`
+	Currency     string  `json:"currency" example:"USD" doc:"ISO 4217."`
+	Timezone     string  `json:"timezone" example:"America/New_York" doc:"IANA name."`
+	CustomDomain *string `json:"customDomain" doc:"The company's own domain."`
+	branding.Branding
+}
+
+// Settings are the tenant's flags and settings.
+type Settings struct {
+	TaxiEnabled     bool `json:"taxiEnabled" doc:"Whether riders may request rides."`
+	DeliveryEnabled bool `json:"deliveryEnabled" doc:"Whether riders may order deliveries."`
+	Document
+}
+
+// Document is the stored part of the settings. The flags are stored with the
+// tenant.
+type Document struct {
+	Pricing  Pricing  `json:"pricing" doc:"Fares beyond the rates of the service types."`
+	Payments Payments `json:"payments" doc:"How riders may pay."`
+	Dispatch Dispatch `json:"dispatch" doc:"How trips find their drivers."`
+}
+
+// Pricing configures fares beyond the rates of the service type.
+type Pricing struct {
+	TaxRate             json.Number `json:"taxRate" minimum:"0" maximum:"1" doc:"Share of the fare that is tax."`
+	CancellationFee     json.Number `json:"cancellationFee" minimum:"0" doc:"Currency units."`
+	FreeWaitingMinutes  int         `json:"freeWaitingMinutes" minimum:"0" doc:"Minutes for which waiting is free."`
+	WaitingPerMinute    json.Number `json:"waitingPerMinute" minimum:"0" doc:"Currency units."`
+	RoundFareToMultiple json.Number `json:"roundFareToMultiple" minimum:"0" doc:"Currency units; 0 is no rounding."`
+}
+
+// Payments configures how riders may pay.
+type Payments struct {
+	Cash   bool `json:"cash" doc:"Whether riders may pay in cash."`
+	Card   bool `json:"card" doc:"Whether riders may pay by card."`
+	Wallet bool `json:"wallet" doc:"Whether riders may pay from their wallet."`
+}
+
+// Dispatch configures how trips find their drivers.
+type Dispatch struct {
+	AutoAssign          bool        `json:"autoAssign" doc:"Whether drivers are assigned automatically."`
+	SearchRadiusKm      json.Number `json:"searchRadiusKm" minimum:"0" doc:"How far from the origin to search for drivers, kilometres."`
+	OfferTimeoutSeconds int         `json:"offerTimeoutSeconds" minimum:"0" doc:"How long an offer to a driver stands, seconds."`
+	ScheduledRides      bool        `json:"scheduledRides" doc:"Whether rides may be requested for later."`
+}
+
+// Default is the document of a tenant that has not set one.
+var Default = Document{
+	Pricing: Pricing{TaxRate: "0", CancellationFee: "0", FreeWaitingMinutes: 5, WaitingPerMinute: "0",
+		RoundFareToMultiple: "0"},
+	Payments: Payments{Cash: true, Card: true, Wallet: true},
+	Dispatch: Dispatch{AutoAssign: false, SearchRadiusKm: "5", OfferTimeoutSeconds: 30, ScheduledRides: false},
+}
+
+// Key returns the key of the tenant's settings document.
+func Key(t table.Tenant) table.Key { return t.Key("SETTINGS", "SETTINGS") }
+
+// FromItem decodes the document from its item. It returns Default if there is
+// none.
+func FromItem(it table.Item) (Document, error) {
+	d := Default
+	if !it.Found() {
+		return d, nil
+	}
+	err := it.Decode(&d)
+	return d, err
+}
+
+// Item returns the stored form of the document.
+func Item(t table.Tenant, d Document) table.Item {
+	return table.Item{Key: Key(t), Type: "settings", Version: 1, Doc: d}
+}
+
+func overview(t tenant.Tenant, b branding.Branding, d Document) Overview {
+	out := Overview{Company: Company{ID: t.ID, Slug: t.Slug, Name: t.Name, Currency: t.Currency, Timezone: t.Timezone,
+		Branding: b}, Settings: Settings{TaxiEnabled: t.TaxiEnabled, DeliveryEnabled: t.DeliveryEnabled, Document: d}}
+	if t.CustomDomain != "" {
+		out.Company.CustomDomain = &t.CustomDomain
+	}
+	return out
+}

@@ -1,0 +1,215 @@
+package settings_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"svc/pkg/access/authz"
+	"svc/pkg/base/fault"
+	"svc/pkg/base/ids"
+	"svc/pkg/data/audit"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/branding"
+	"svc/pkg/domain/settings"
+	"svc/pkg/domain/tenant"
+	"svc/pkg/edge/api/apitest"
+	"svc/pkg/local/testkit"
+)
+
+var by = audit.By{Who: "svc:test", At: apitest.Start}
+
+func stand(t *testing.T) (*apitest.Stand, table.Tenant, string) {
+	t.Helper()
+	return standOver(t, testkit.Table(t))
+}
+
+func standOver(t *testing.T, db *table.DB) (*apitest.Stand, table.Tenant, string) {
+	t.Helper()
+	s := apitest.New(t, db, settings.Rows()...)
+	made, err := tenant.Store{DB: db}.Create(t.Context(), by, tenant.Tenant{Slug: "metro", Name: "Metro Rides",
+		CustomDomain: "ride.metro.example", TaxiEnabled: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tn := db.Tenant(made.ID)
+	return s, tn, s.Token(tn, authz.Dashboard, ids.New(ids.Person, apitest.Start), "VIEW_SETTINGS")
+}
+
+func TestOverview(t *testing.T) {
+	wire := &testkit.Wire{}
+	s, tn, token := standOver(t, testkit.TableOnWire(t, wire))
+	wire.Rounds(true)
+	const look = `"appName":null,"primaryColor":null,"secondaryColor":null,"iconBackgroundColor":null,"themeMode":null,` +
+		`"logoUrl":null,"faviconUrl":null,"supportUrl":null,"termsUrl":null,"privacyUrl":null`
+	want := `{"company":{"id":"` + tn.ID() +
+		`","slug":"metro","name":"Metro Rides","currency":"USD","timezone":"UTC","customDomain":"ride.metro.example",` +
+		look + `},` +
+		`"settings":{"taxiEnabled":true,"deliveryEnabled":false,"pricing":{"taxRate":0,"cancellationFee":0,` +
+		`"freeWaitingMinutes":5,"waitingPerMinute":0,"roundFareToMultiple":0},` +
+		`"payments":{"cash":true,"card":true,"wallet":true},"dispatch":{"autoAssign":false,"searchRadiusKm":5,` +
+		`"offerTimeoutSeconds":30,"scheduledRides":false}}}`
+	if diff := cmp.Diff(want, s.Want(http.StatusOK, nil, "GET", "/api/v1/settings", token, "").Body); diff != "" {
+		t.Error(diff)
+	}
+	if used := s.Last().Usage; used.Sequential != 1 {
+		t.Errorf("%d round trips in sequence", used.Sequential)
+	}
+	patch, err := branding.ParsePatch(map[string]string{"appName": "Metro"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	commit := func(ctx context.Context, tx *table.Tx, _ branding.Branding) error { return tx.Commit(ctx) }
+	if _, err := branding.Change(t.Context(), tn, by, patch, commit); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := settings.Set(t.Context(), tn, by,
+		func(d *settings.Document) error { d.Payments.Cash = false; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	want = strings.NewReplacer(`"appName":null`, `"appName":"Metro"`, `"cash":true`, `"cash":false`).Replace(want)
+	if diff := cmp.Diff(want, s.Want(http.StatusOK, nil, "GET", "/api/v1/settings", token, "").Body); diff != "" {
+		t.Error(diff)
+	}
+	for name, change := range map[string]func(*settings.Document){
+		"tax":  func(d *settings.Document) { d.Pricing.TaxRate = "1.5" },
+		"fee":  func(d *settings.Document) { d.Pricing.CancellationFee = "-1" },
+		"text": func(d *settings.Document) { d.Dispatch.SearchRadiusKm = "far" },
+	} {
+		if _, err := settings.Set(t.Context(), tn, by,
+			func(d *settings.Document) error { change(d); return nil }); err == nil {
+			t.Errorf("accepted a wrong %s", name)
+		}
+	}
+}
+
+func TestServices(t *testing.T) {
+	s, tn, token := stand(t)
+	standard, err := settings.AddService(t.Context(), tn, by, settings.Service{CommissionRate: "0.20",
+		ServiceType: settings.ServiceType{Name: "Standard", BaseFare: "3.50", PerKm: "1.455", Currency: "USD", Capacity: 4,
+			Active: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	van, err := settings.AddService(t.Context(), tn, by,
+		settings.Service{ServiceType: settings.ServiceType{Name: "Van", MinimumFare: "12", Currency: "USD", Capacity: 6,
+			Active: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	it, err := tn.Get(t.Context(), settings.ServiceKey(tn, standard.ID))
+	if err != nil || !it.Flag("active") || it.Number("commissionRate") != "0.2" {
+		t.Errorf("what a ride request reads: %+v, %v", it, err)
+	}
+	want := `{"items":[{"id":"` + standard.ID +
+		`","name":"Standard","description":null,"baseFare":3.5,"perKm":1.455,"perMinute":0,"minimumFare":0,` +
+		`"currency":"USD","capacity":4,"iconUrl":null,"active":true}]}`
+	if _, err := settings.SetService(t.Context(), tn, by, van.ID,
+		func(s *settings.Service) error { s.Active = false; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, s.Want(http.StatusOK, nil, "GET", "/api/v1/services", token, "").Body); diff != "" {
+		t.Error(diff)
+	}
+	if all, err := settings.Services(t.Context(), tn); err != nil || len(all) != 2 {
+		t.Errorf("%v, %v", all, err)
+	}
+	for name, change := range map[string]func(*settings.Service){
+		"commission":     func(s *settings.Service) { s.CommissionRate = "1.01" },
+		"negative fare":  func(s *settings.Service) { s.BaseFare = "-1" },
+		"no name":        func(s *settings.Service) { s.Name = " " },
+		"long name":      func(s *settings.Service) { s.Name = strings.Repeat("ä", 101) },
+		"icon":           func(s *settings.Service) { u := "http://x.example"; s.IconURL = &u },
+		"capacity":       func(s *settings.Service) { s.Capacity = 0 },
+		"free of charge": func(s *settings.Service) { s.MinimumFare = "0.00" },
+		"id":             func(s *settings.Service) { s.ID = ids.New(ids.Service, apitest.Start) },
+	} {
+		if _, err := settings.SetService(t.Context(), tn, by, van.ID,
+			func(s *settings.Service) error { change(s); return nil }); err == nil {
+			t.Errorf("accepted: %s", name)
+		}
+	}
+	if _, err := settings.SetService(t.Context(), s.Tenant("EUR", 1), by, van.ID,
+		func(*settings.Service) error { return nil }); !errors.Is(err, fault.NotFound()) {
+		t.Errorf("from another tenant: %v", err)
+	}
+}
+
+func square(side json.Number) settings.Area {
+	return settings.Area{Type: "Polygon",
+		Coordinates: [][][]json.Number{{{"0", "0"}, {side, "0"}, {side, side}, {"0", "0"}}}}
+}
+
+func TestZones(t *testing.T) {
+	s, tn, token := stand(t)
+	if a := s.Want(http.StatusOK, nil, "GET", "/api/v1/zones", token, ""); a.Body != `{"items":[]}` {
+		t.Errorf("none: %s", a.Body)
+	}
+	z, err := settings.AddZone(t.Context(), tn, by, settings.Zone{Name: "Downtown", Priority: 5, Area: square("1.50")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{"items":[{"id":"` + z.ID +
+		`","name":"Downtown","active":false,"priority":5,"area":{"type":"Polygon","coordinates":[[[0,0],[1.5,0],[1.5,1.5],` +
+		`[0,0]]]}}]}`
+	if diff := cmp.Diff(want, s.Want(http.StatusOK, nil, "GET", "/api/v1/zones", token, "").Body); diff != "" {
+		t.Error(diff)
+	}
+	open := square("1")
+	open.Coordinates[0][3] = []json.Number{"0", "1"}
+	for name, area := range map[string]settings.Area{"none": {}, "point": {Type: "Point"}, "no ring": {Type: "Polygon"},
+		"not closed": open, "off the earth": square("91")} {
+		if _, err := settings.AddZone(t.Context(), tn, by, settings.Zone{Name: "Z", Area: area}); err == nil {
+			t.Errorf("accepted an area: %s", name)
+		}
+	}
+}
+
+// TestManyLargeZones checks that all zones are listed, even if they exceed the
+// megabyte that DynamoDB returns per query.
+func TestManyLargeZones(t *testing.T) {
+	s, tn, token := stand(t)
+	area := square("1.50")
+	corner := area.Coordinates[0][0]
+	for range 1990 {
+		area.Coordinates[0] = slices.Insert(area.Coordinates[0], 1, []json.Number{"-0.123456789", "0.123456789"})
+	}
+	area.Coordinates[0][0] = corner
+	for range 40 {
+		if err := tn.Load(t.Context(),
+			settings.ZoneItem(tn, settings.Zone{ID: ids.New(ids.Zone, by.At), Name: "Z", Area: area})); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got struct{ Items []json.RawMessage }
+	s.Want(http.StatusOK, &got, "GET", "/api/v1/zones", token, "")
+	if len(got.Items) != 40 {
+		t.Errorf("%d of 40 zones", len(got.Items))
+	}
+}
+
+// Prices are in the tenant's currency, which may still change before its first
+// trip.
+func TestServicesFollowTheCurrency(t *testing.T) {
+	s, tn, token := stand(t)
+	if _, err := settings.AddService(t.Context(), tn, by, settings.Service{
+		ServiceType: settings.ServiceType{Name: "Standard", BaseFare: "3", Currency: "USD", Capacity: 4,
+			Active: true}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := (tenant.Store{DB: s.DB}).Change(t.Context(), tn.ID(), by,
+		func(n *tenant.Tenant) error { n.Currency = "EUR"; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	var got struct{ Items []settings.ServiceType }
+	s.Want(http.StatusOK, &got, "GET", "/api/v1/services", token, "")
+	if len(got.Items) != 1 || got.Items[0].Currency != "EUR" {
+		t.Errorf("%+v", got.Items)
+	}
+}

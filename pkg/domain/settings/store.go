@@ -1,0 +1,136 @@
+package settings
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"svc/pkg/base/fault"
+	"svc/pkg/base/ids"
+	"svc/pkg/base/money"
+	"svc/pkg/data/audit"
+	"svc/pkg/data/table"
+)
+
+// maxListed is the maximum number of service types, and of zones, in a list.
+const maxListed = 1000
+
+// Services reads the tenant's service types, oldest first, including those that
+// are not active.
+//
+// Access pattern: T#t#SETTINGS, SERVICE#…, strongly consistent.
+func Services(ctx context.Context, t table.Tenant) ([]Service, error) {
+	return all(ctx, t, "SERVICE#", ServiceFromItem)
+}
+
+// Zones reads the tenant's zones, oldest first.
+//
+// Access pattern: T#t#SETTINGS, ZONE#…, strongly consistent.
+func Zones(ctx context.Context, t table.Tenant) ([]Zone, error) {
+	return all(ctx, t, "ZONE#", ZoneFromItem)
+}
+
+func all[T any](
+	ctx context.Context, t table.Tenant, prefix string, fromItem func(table.Item) (T, error),
+) ([]T, error) {
+	q := table.Query{Prefix: prefix, Limit: maxListed, Consistent: true, Fill: true}
+	page, err := t.Query(ctx, Key(t).PK, q)
+	if err != nil {
+		return nil, fmt.Errorf("settings: %w", err)
+	}
+	return table.DecodeAll(page.Items, fromItem)
+}
+
+// AddService adds a service type. It generates the ID if it is empty.
+func AddService(ctx context.Context, t table.Tenant, by audit.By, s Service) (Service, error) {
+	if s.ID == "" {
+		s.ID = ids.New(ids.Service, by.At)
+	}
+	if err := s.normalize(); err != nil {
+		return Service{}, err
+	}
+	return s, audit.Create(ctx, t, by, "service.add", s.ID, ServiceItem(t, s), s.logged())
+}
+
+// SetService changes a service type.
+func SetService(
+	ctx context.Context, t table.Tenant, by audit.By, id string, edit func(*Service) error,
+) (Service, error) {
+	if !ids.Valid(ids.Service, id) {
+		return Service{}, fault.NotFound()
+	}
+	return audit.Change[Service]{Tenant: t, By: by, What: "service.set", Subject: id,
+		Key: ServiceKey(t, id), FromItem: ServiceFromItem, Edit: edit,
+		Check: func(_ Service, now *Service) error { return now.normalize() },
+		Item:  func(_ table.Item, now Service) table.Item { return ServiceItem(t, now) },
+		Shown: Service.logged}.Run(ctx)
+}
+
+// AddZone adds a zone. It generates the ID if it is empty.
+func AddZone(ctx context.Context, t table.Tenant, by audit.By, z Zone) (Zone, error) {
+	if z.ID == "" {
+		z.ID = ids.New(ids.Zone, by.At)
+	}
+	if err := z.normalize(); err != nil {
+		return Zone{}, err
+	}
+	return z, audit.Create(ctx, t, by, "zone.add", z.ID, ZoneItem(t, z), z)
+}
+
+// SetZone changes a zone.
+func SetZone(ctx context.Context, t table.Tenant, by audit.By, id string, edit func(*Zone) error) (Zone, error) {
+	if !ids.Valid(ids.Zone, id) {
+		return Zone{}, fault.NotFound()
+	}
+	return audit.Change[Zone]{Tenant: t, By: by, What: "zone.set", Subject: id,
+		Key: ZoneKey(t, id), FromItem: ZoneFromItem, Edit: edit,
+		Check: func(_ Zone, now *Zone) error { return now.normalize() },
+		Item:  func(_ table.Item, now Zone) table.Item { return ZoneItem(t, now) }}.Run(ctx)
+}
+
+// Read reads the tenant's settings document.
+func Read(ctx context.Context, t table.Tenant) (Document, error) {
+	it, err := t.Get(ctx, Key(t))
+	if err != nil {
+		return Document{}, fmt.Errorf("settings: %w", err)
+	}
+	return FromItem(it)
+}
+
+// Set changes the tenant's settings document.
+func Set(ctx context.Context, t table.Tenant, by audit.By, edit func(*Document) error) (Document, error) {
+	return audit.Change[Document]{Tenant: t, By: by, What: "settings.set", Subject: t.ID(),
+		Key: Key(t), FromItem: FromItem, Edit: edit,
+		Check: func(_ Document, now *Document) error { return now.normalize() },
+		Item:  func(_ table.Item, now Document) table.Item { return Item(t, now) }}.Run(ctx)
+}
+
+func (d *Document) normalize() error {
+	for _, setting := range []struct {
+		name string
+		n    json.Number
+	}{{"cancellationFee", d.Pricing.CancellationFee}, {"waitingPerMinute", d.Pricing.WaitingPerMinute},
+		{"roundFareToMultiple", d.Pricing.RoundFareToMultiple}, {"searchRadiusKm", d.Dispatch.SearchRadiusKm}} {
+		if x, err := money.Parse(setting.n); err != nil || x.IsNegative() || x.GreaterThan(money.Max) {
+			return fault.Field(setting.name, "expected a number of 0 or more")
+		}
+	}
+	if x, err := money.Parse(d.Pricing.TaxRate); err != nil || x.IsNegative() || x.GreaterThan(money.Must("1")) {
+		return fault.Field("taxRate", "expected a share between 0 and 1")
+	}
+	switch {
+	case d.Pricing.FreeWaitingMinutes < 0:
+		return fault.Field("freeWaitingMinutes", "expected a number of 0 or more")
+	case d.Dispatch.OfferTimeoutSeconds < 0:
+		return fault.Field("offerTimeoutSeconds", "expected a number of 0 or more")
+	}
+	return nil
+}
+
+// logged returns what the audit log shows of a service type.
+func (s Service) logged() any {
+	return struct {
+		ServiceType
+		CommissionRate string `json:"commissionRate"`
+	}{s.ServiceType, string(s.CommissionRate)}
+}

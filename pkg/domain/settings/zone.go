@@ -1,0 +1,84 @@
+package settings
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/shopspring/decimal"
+
+	"svc/pkg/base/fault"
+	"svc/pkg/base/ids"
+	"svc/pkg/base/money"
+	"svc/pkg/base/plaintext"
+	"svc/pkg/data/table"
+)
+
+// Zone is a dispatch zone (decisions, "Shapes not shown").
+type Zone struct {
+	ID       string `json:"id" doc:"Identifier of the zone."`
+	Name     string `json:"name" doc:"Its name."`
+	Active   bool   `json:"active" doc:"Whether the zone is in use."`
+	Priority int    `json:"priority" doc:"Of overlapping zones the one with the higher number holds."`
+	Area     Area   `json:"area" doc:"The zone's outline."`
+}
+
+// Area is a GeoJSON Polygon (RFC 7946 section 3.1.6): rings of positions, each
+// [longitude, latitude] in degrees, the first ring the outer one.
+type Area struct {
+	Type        string            `json:"type" enum:"Polygon" doc:"Always Polygon (GeoJSON, RFC 7946)."`
+	Coordinates [][][]json.Number `json:"coordinates" doc:"Rings of [longitude, latitude] in degrees, the outer ring first."`
+}
+
+// ZoneKey returns the key of a zone.
+func ZoneKey(t table.Tenant, id string) table.Key { return t.Key("ZONE#"+id, "SETTINGS") }
+
+// ZoneFromItem decodes a zone from its item. It returns fault.NotFound if there
+// is none.
+func ZoneFromItem(it table.Item) (Zone, error) { return table.DecodeDoc[Zone](it) }
+
+// ZoneItem returns the stored form of a zone.
+func ZoneItem(t table.Tenant, z Zone) table.Item {
+	return table.Item{Key: ZoneKey(t, z.ID), Type: "zone", Version: 1, Doc: z}
+}
+
+// normalize checks the zone and writes its numbers in their canonical form. It
+// does not change the caller's slices.
+func (z *Zone) normalize() error {
+	z.Name = strings.TrimSpace(z.Name)
+	if !ids.Valid(ids.Zone, z.ID) || !plaintext.IsLine(z.Name, 100) {
+		return fault.Field("name", "expected %s", plaintext.Rule(100))
+	}
+	points := 0
+	if z.Area.Type != "Polygon" || len(z.Area.Coordinates) == 0 {
+		return fault.Field("area", "expected a GeoJSON Polygon")
+	}
+	z.Area.Coordinates = slices.Clone(z.Area.Coordinates)
+	for i, ring := range z.Area.Coordinates {
+		ring = slices.Clone(ring)
+		z.Area.Coordinates[i] = ring
+		if len(ring) < 4 || !slices.Equal(ring[0], ring[len(ring)-1]) {
+			return fault.Field("area", "expected rings of at least four positions that end where they begin")
+		}
+		for j, position := range ring {
+			position = slices.Clone(position)
+			ring[j] = position
+			if points++; points > 2000 {
+				return fault.Field("area", "expected at most 2,000 positions")
+			}
+			if len(position) != 2 || !degrees(&position[0], 180) || !degrees(&position[1], 90) {
+				return fault.Field("area", "expected positions of longitude and latitude in degrees")
+			}
+		}
+	}
+	return nil
+}
+
+func degrees(n *json.Number, bound int64) bool {
+	d, err := money.Parse(*n)
+	if err != nil || d.Abs().GreaterThan(decimal.NewFromInt(bound)) {
+		return false
+	}
+	*n = money.Number(d)
+	return true
+}

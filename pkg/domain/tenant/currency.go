@@ -1,0 +1,55 @@
+package tenant
+
+import (
+	"context"
+	"fmt"
+
+	"svc/pkg/access/authz"
+	"svc/pkg/base/fault"
+	"svc/pkg/data/table"
+)
+
+// ErrPriced reports that the currency cannot change, because the tenant has
+// amounts in it.
+var ErrPriced = fault.InvalidState("The tenant has trips or orders in its currency, so it stays.")
+
+// priced is an attribute of a copy of the flags. It locks the currency: amounts
+// exist in the currency that the copy holds.
+const priced = "priced"
+
+// Price locks the tenant's currency in a transaction that writes amounts (a
+// trip, an order). flags is the copy of the flags from which the caller read
+// the currency. The transaction marks that copy on the condition that its
+// currency is unchanged (else table.ErrConflict). A marked copy is not written
+// again, so a tenant pays for sixteen writes in total. A change of the currency
+// requires that no copy is marked. So if a first trip and such a change
+// compete, only one succeeds.
+func Price(tx *table.Tx, flags table.Item) {
+	if flags.Flag(priced) {
+		return
+	}
+	tx.Update(flags.Key, table.Change{Set: map[string]any{priced: true}}).
+		If("'currency' = ?", flags.Text("currency")).Else(table.ErrConflict)
+}
+
+// Flags reads a copy of the tenant's flags, for changes outside a request.
+func Flags(ctx context.Context, t table.Tenant) (table.Item, error) {
+	it, err := t.Get(ctx, authz.FlagsKey(t, 0))
+	if err != nil {
+		return table.Item{}, fmt.Errorf("flags: %w", err)
+	}
+	return it, nil
+}
+
+// KeepCurrency locks the tenant's currency before amounts are written in bulk.
+func KeepCurrency(ctx context.Context, t table.Tenant) error {
+	return table.Retry(ctx, func(ctx context.Context) error {
+		flags, err := Flags(ctx, t)
+		if err != nil {
+			return err
+		}
+		tx := t.Write()
+		Price(tx, flags)
+		return tx.Commit(ctx)
+	})
+}

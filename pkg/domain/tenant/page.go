@@ -1,0 +1,36 @@
+package tenant
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"svc/pkg/data/table"
+)
+
+// Page reads one page of a list that is spread over the tenant's shards, for
+// reads outside a request. parts name the list's partitions without the shard.
+// Next is the position to continue after, "" at the end.
+//
+// Access pattern: the query's index, T#t#part#part#shard, shards merged.
+func Page[T any](
+	ctx context.Context, t table.Tenant, q table.Query, fromItem func(table.Item) (T, error), parts ...string,
+) (out []T, next string, err error) {
+	shards, err := ReadShards(ctx, t)
+	if err != nil {
+		return nil, "", err
+	}
+	partitions := make([]string, shards)
+	for i := range partitions {
+		partitions[i] = t.Partition(append(parts[:len(parts):len(parts)], strconv.Itoa(i))...)
+	}
+	page, err := t.Merge(ctx, partitions, q)
+	if err != nil {
+		return nil, "", fmt.Errorf("%s: %w", parts[0], err)
+	}
+	if page.More {
+		next = page.Last
+	}
+	out, err = table.DecodeAll(page.Items, fromItem)
+	return out, next, err
+}

@@ -1,0 +1,230 @@
+package tenant
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+
+	"svc/pkg/access/authz"
+	"svc/pkg/base/fault"
+	"svc/pkg/base/ids"
+	"svc/pkg/base/timestamp"
+	"svc/pkg/data/audit"
+	"svc/pkg/data/table"
+)
+
+// Store reads and changes tenants.
+type Store struct{ DB *table.DB }
+
+// Faults of a slug or domain that another tenant has.
+var (
+	ErrSlugTaken   = fault.InvalidState("Another tenant has this slug.")
+	ErrDomainTaken = fault.InvalidState("Another tenant has this domain.")
+)
+
+// Kinds are the kinds of platform data that the store uses.
+var Kinds = []string{"SLUG", "DOMAIN"}
+
+func (s Store) platform() table.Platform { return s.DB.Platform(Kinds...) }
+
+// Key returns the key of the tenant's record.
+func Key(t table.Tenant) table.Key { return t.Key("TENANT", "TENANT") }
+
+// FromItem decodes a record from its item. It returns fault.NotFound if there
+// is none.
+func FromItem(it table.Item) (Tenant, error) { return table.DecodeDoc[Tenant](it) }
+
+// Create adds a tenant. It generates ID and CreatedAt, and fills in Currency
+// (USD), Timezone (UTC) and shards (1) if absent. It returns ErrSlugTaken or
+// ErrDomainTaken if another tenant has the slug or domain.
+func (s Store) Create(ctx context.Context, by audit.By, n Tenant) (Tenant, error) {
+	n.ID, n.CreatedAt, n.ReadShardsAt = ids.New(ids.Tenant, by.At), timestamp.Format(by.At), ""
+	return s.create(ctx, by, n)
+}
+
+// CreateAs is Create with a given ID, for data with fixed ids.
+func (s Store) CreateAs(ctx context.Context, by audit.By, n Tenant) (Tenant, error) {
+	if !ids.Valid(ids.Tenant, n.ID) {
+		return Tenant{}, fmt.Errorf("not a tenant's id: %q", n.ID)
+	}
+	n.CreatedAt, n.ReadShardsAt = timestamp.Format(by.At), ""
+	return s.create(ctx, by, n)
+}
+
+func (s Store) create(ctx context.Context, by audit.By, n Tenant) (Tenant, error) {
+	if n.Currency == "" {
+		n.Currency = "USD"
+	}
+	if n.Timezone == "" {
+		n.Timezone = "UTC"
+	}
+	n.ReadShards, n.WriteShards = cmp.Or(n.ReadShards, 1), cmp.Or(n.WriteShards, 1)
+	if err := n.normalize(); err != nil {
+		return Tenant{}, err
+	}
+	t, p := s.DB.Tenant(n.ID), s.platform()
+	err := table.Retry(ctx, func(ctx context.Context) error {
+		tx := t.Write().Covers(p.Handle)
+		tx.Create(record(t, n))
+		tx.Create(table.Item{Key: slugKey(p, n.Slug), Type: "slug", Attrs: map[string]any{"tenant": n.ID},
+			G: [4]string{p.Partition("SLUG")}, R: n.Slug}).Else(ErrSlugTaken)
+		if n.CustomDomain != "" {
+			claim(tx, p, n)
+		}
+		for i := range authz.Copies {
+			tx.Put(table.Item{Key: authz.FlagsKey(t, i), Type: "flags", Attrs: flags(n)})
+		}
+		audit.Append(tx, t, by, "tenant.create", n.ID, nil, n)
+		return tx.Commit(ctx)
+	})
+	if err != nil {
+		return Tenant{}, fmt.Errorf("create tenant: %w", err)
+	}
+	return n, nil
+}
+
+// Change edits a tenant's record. One transaction writes the record, all copies
+// of the live flags, the domain and an audit entry. edit may run more than
+// once. It returns ErrPriced if the currency would change but the tenant has
+// amounts in the current one.
+func (s Store) Change(ctx context.Context, id string, by audit.By, edit func(*Tenant) error) (Tenant, error) {
+	t := s.DB.Tenant(id)
+	return audit.Change[Tenant]{Tenant: t, By: by, What: "tenant.set", Subject: id,
+		Key: Key(t), FromItem: FromItem, Edit: edit,
+		Item: func(_ table.Item, now Tenant) table.Item { return record(t, now) },
+		Check: func(was Tenant, now *Tenant) error {
+			if err := now.normalize(); err != nil {
+				return err
+			}
+			if now.ReadShards != was.ReadShards {
+				now.ReadShardsAt = timestamp.Format(by.At)
+			}
+			return now.follows(was, by.At)
+		},
+		Also: func(_ context.Context, tx *table.Tx, was, now Tenant) error {
+			s.follow(tx, t, was, now)
+			return nil
+		}}.Run(ctx)
+}
+
+// follow writes the data that must agree with the record: the domain and all
+// copies of the live flags.
+func (s Store) follow(tx *table.Tx, t table.Tenant, was, now Tenant) {
+	p := s.platform()
+	tx.Covers(p.Handle)
+	if now.CustomDomain != was.CustomDomain {
+		if was.CustomDomain != "" {
+			tx.Delete(domainKey(p, was.CustomDomain))
+		}
+		if now.CustomDomain != "" {
+			claim(tx, p, now)
+		}
+	}
+	for i := range authz.Copies {
+		op := tx.Update(authz.FlagsKey(t, i), table.Change{Set: flags(now)})
+		if now.Currency != was.Currency {
+			op.If("attribute_not_exists(" + priced + ")").Else(ErrPriced)
+		}
+	}
+}
+
+// ByID reads a tenant. It returns fault.NotFound if there is none.
+func (s Store) ByID(ctx context.Context, id string) (Tenant, error) {
+	if !ids.Valid(ids.Tenant, id) {
+		return Tenant{}, fault.NotFound()
+	}
+	t := s.DB.Tenant(id)
+	it, err := t.Get(ctx, Key(t))
+	if err != nil {
+		return Tenant{}, fmt.Errorf("tenant: %w", err)
+	}
+	return FromItem(it)
+}
+
+// BySlug reads the tenant of a slug in any letter case. It returns
+// fault.NotFound if there is none.
+func (s Store) BySlug(ctx context.Context, slug string) (Tenant, error) {
+	if slug = strings.ToLower(slug); !slugs.MatchString(slug) {
+		return Tenant{}, fault.NotFound()
+	}
+	it, err := s.platform().Get(ctx, slugKey(s.platform(), slug))
+	if err != nil {
+		return Tenant{}, fmt.Errorf("tenant: %w", err)
+	}
+	if !it.Found() {
+		return Tenant{}, fault.NotFound()
+	}
+	return s.ByID(ctx, it.Text("tenant"))
+}
+
+// IsDomain reports whether the host is the custom domain of a tenant.
+func (s Store) IsDomain(ctx context.Context, host string) (bool, error) {
+	it, err := s.platform().Get(ctx, domainKey(s.platform(), host))
+	if err != nil {
+		return false, fmt.Errorf("domain: %w", err)
+	}
+	return it.Found(), nil
+}
+
+// List reads all tenants, ordered by slug.
+//
+// Access pattern: by-g1 SLUG#, a thousand per page.
+func (s Store) List(ctx context.Context) ([]Tenant, error) {
+	var out []Tenant
+	for after := ""; ; {
+		page, err := s.platform().Query(ctx, s.platform().Partition("SLUG"),
+			table.Query{Index: 1, After: after, Limit: table.Examined})
+		if err != nil {
+			return nil, fmt.Errorf("list tenants: %w", err)
+		}
+		for _, it := range page.Items {
+			one, err := s.ByID(ctx, it.Text("tenant"))
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, one)
+		}
+		if after = page.Last; !page.More {
+			return out, nil
+		}
+	}
+}
+
+// WriteShards reads the number of shards that the tenant's writes use, for
+// changes outside a request.
+func WriteShards(ctx context.Context, t table.Tenant) (int, error) {
+	it, err := Flags(ctx, t)
+	if err != nil {
+		return 0, err
+	}
+	return max(1, int(it.Int("writeShards"))), nil
+}
+
+// ReadShards reads the number of shards that the tenant's lists merge.
+func ReadShards(ctx context.Context, t table.Tenant) (int, error) {
+	it, err := Flags(ctx, t)
+	if err != nil {
+		return 0, err
+	}
+	return max(1, int(it.Int("readShards"))), nil
+}
+
+func slugKey(p table.Platform, slug string) table.Key   { return p.Key("SLUG", "SLUG", slug) }
+func domainKey(p table.Platform, host string) table.Key { return p.Key("DOMAIN", "DOMAIN", host) }
+
+func claim(tx *table.Tx, p table.Platform, n Tenant) {
+	tx.Create(table.Item{Key: domainKey(p, n.CustomDomain), Type: "domain",
+		Attrs: map[string]any{"tenant": n.ID}}).Else(ErrDomainTaken)
+}
+
+func record(t table.Tenant, n Tenant) table.Item {
+	return table.Item{Key: Key(t), Type: "tenant", Version: 1, Doc: n}
+}
+
+// flags returns the tenant's data that every request reads.
+func flags(n Tenant) map[string]any {
+	return map[string]any{"disabled": n.Disabled, authz.Taxi: n.TaxiEnabled, authz.Delivery: n.DeliveryEnabled,
+		"currency": n.Currency, "readShards": n.ReadShards, "writeShards": n.WriteShards, "name": n.Name, "slug": n.Slug,
+		"maxFare": string(n.MaxFare), authz.AgentActions: n.AgentActions, deleting: marked(n.DeletingAt != "")}
+}

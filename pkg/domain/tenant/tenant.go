@@ -1,0 +1,120 @@
+package tenant
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/text/currency"
+
+	"svc/pkg/access/authz"
+	"svc/pkg/base/fault"
+	"svc/pkg/base/money"
+	"svc/pkg/base/plaintext"
+)
+
+// Tenant is a tenant's record.
+type Tenant struct {
+	ID              string `json:"id"`
+	Slug            string `json:"slug"` // never changes
+	Name            string `json:"name"`
+	Currency        string `json:"currency"`               // ISO 4217
+	Timezone        string `json:"timezone"`               // IANA name
+	CustomDomain    string `json:"customDomain,omitempty"` // host without scheme and port; "" for none
+	Disabled        bool   `json:"disabled"`
+	TaxiEnabled     bool   `json:"taxiEnabled"`
+	DeliveryEnabled bool   `json:"deliveryEnabled"`
+	ReadShards      int    `json:"readShards"`  // number of shards that lists merge
+	WriteShards     int    `json:"writeShards"` // number of shards that writes use; at most ReadShards
+	CreatedAt       string `json:"createdAt"`
+	// MaxFare is the largest fare of a trip in currency units; "" for none.
+	MaxFare json.Number `json:"maxFare,omitempty"`
+	// AgentActions is what agents may do: off, read, confirm or all; "" is
+	// confirm.
+	AgentActions string `json:"agentActions,omitempty"`
+	// ReadShardsAt is when ReadShards was last raised. WriteShards may be
+	// raised a minute later.
+	ReadShardsAt string `json:"readShardsAt,omitempty"`
+	// DeletingAt is when the deletion began, "" for none. From then on the tenant
+	// is disabled and nothing can change it.
+	DeletingAt string `json:"deletingAt,omitempty"`
+}
+
+// MaxShards is the largest number of shards.
+const MaxShards = 64
+
+// SettleShards is how long WriteShards must wait after ReadShards was raised.
+// It is longer than any request or cache can use the old number.
+const SettleShards = time.Minute
+
+var (
+	slugs   = regexp.MustCompile(`^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$`)
+	domains = regexp.MustCompile(`^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])$`)
+)
+
+// normalize converts a record to its stored form. The error lists every fault
+// of it.
+func (t *Tenant) normalize() error {
+	t.CustomDomain = strings.TrimSuffix(strings.ToLower(strings.TrimSpace(t.CustomDomain)), ".")
+	t.Name = strings.TrimSpace(t.Name)
+	var faults []fault.Detail
+	require := func(ok bool, field, format string, args ...any) {
+		if !ok {
+			faults = append(faults, fault.Detail{Field: field, Message: fmt.Sprintf(format, args...)})
+		}
+	}
+	require(slugs.MatchString(t.Slug), "slug", "expected 1 to 40 small letters, digits and inner hyphens")
+	require(plaintext.IsLine(t.Name, 100), "name", "expected %s", plaintext.Rule(100))
+	require(isCurrency(t.Currency), "currency", "expected a code of ISO 4217 in capital letters, as in USD")
+	require(t.CustomDomain == "" || (len(t.CustomDomain) <= 253 && domains.MatchString(t.CustomDomain)), "domain",
+		"expected a host name, as in ride.metro.example")
+	require(t.ReadShards >= 1 && t.ReadShards <= MaxShards && t.WriteShards >= 1 && t.WriteShards <= t.ReadShards,
+		"shards", "expected 1 to %d, and no more to write than to read", MaxShards)
+	require(slices.Contains([]string{"", authz.AgentsOff, authz.AgentsRead, authz.AgentsConfirm, authz.AgentsAll},
+		t.AgentActions), authz.AgentActions, "expected off, read, confirm or all")
+	if t.MaxFare != "" {
+		fare, err := money.Accept(t.MaxFare, t.Currency)
+		positive := err == nil && fare.IsPositive()
+		require(positive, "maxFare", "expected an amount above 0 with at most %d decimals (%s)",
+			money.Decimals(t.Currency), t.Currency)
+		if positive {
+			t.MaxFare = money.Number(fare)
+		}
+	}
+	_, err := time.LoadLocation(t.Timezone)
+	require(err == nil && t.Timezone != "" && t.Timezone != "Local", "timezone",
+		"expected a name of the IANA database, as in Europe/Lisbon")
+	if len(faults) > 0 {
+		return fault.Invalid(faults...)
+	}
+	return nil
+}
+
+// isCurrency reports whether text is a currency code.
+func isCurrency(text string) bool {
+	unit, err := currency.ParseISO(text)
+	return err == nil && unit.String() == text && text != "XXX" // XXX means no currency
+}
+
+// follows validates the change from was to t.
+func (t *Tenant) follows(was Tenant, now time.Time) error {
+	switch {
+	case was.DeletingAt != "":
+		return ErrDeleting
+	case t.ID != was.ID || t.Slug != was.Slug || t.CreatedAt != was.CreatedAt:
+		return fmt.Errorf("a tenant's id, slug and creation never change")
+	case t.ReadShards < was.ReadShards || t.WriteShards < was.WriteShards:
+		return fault.Field("shards", "the number of shards never falls (read %d, write %d)", was.ReadShards, was.WriteShards)
+	}
+	if t.WriteShards > was.WriteShards {
+		raised, err := time.Parse(time.RFC3339, was.ReadShardsAt)
+		if t.WriteShards > was.ReadShards || (err == nil && now.Before(raised.Add(SettleShards))) {
+			return fault.InvalidState("Reads must know of the shards for %d seconds before writes use them.",
+				int(SettleShards.Seconds()))
+		}
+	}
+	return nil
+}

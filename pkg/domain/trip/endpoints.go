@@ -1,0 +1,294 @@
+package trip
+
+import (
+	"context"
+	"encoding/json"
+
+	"golang.org/x/sync/errgroup"
+
+	"svc/pkg/access/authz"
+	"svc/pkg/base/fault"
+	"svc/pkg/base/ids"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/customer"
+	"svc/pkg/domain/driver"
+	"svc/pkg/edge/api"
+)
+
+const tag = "Trips"
+
+// OperatorRows returns the endpoints of operators.
+func OperatorRows() []api.Row {
+	policy := authz.Operators("tenant.trips:read", "VIEW_TRIPS")
+	return []api.Row{
+		api.Get("/api/v1/trips", "svc_list_trips", policy, list,
+			api.Tag(tag), api.Summary("List trips"), api.Text("The tenant's trips, newest first. All filters given must "+
+				"hold; a page may then be short, and only `next_cursor` says whether more follow.")),
+		api.Get("/api/v1/trips/{id}", "svc_get_trip", policy, get, api.Needs(needTrip),
+			api.Tag(tag), api.Summary("Read a trip"), api.Text("The trip with its driver, its rider and the last 100 entries "+
+				"of its log, oldest first.")),
+	}
+}
+
+// ActorRows returns the endpoints of riders and drivers.
+func ActorRows() []api.Row {
+	own := authz.Both("rider.trips:read", "driver.trips:read")
+	own.Scopes[authz.Dashboard] = "" // an operator passes the checks, and the handler always returns 400
+	request, cancels := authz.Riders("rider.trips:create").Needing(authz.Taxi), authz.Riders("rider.trips:cancel")
+	accepts, drives := authz.Drivers("driver.trips:accept"), authz.Drivers("driver.trips:complete")
+	return []api.Row{
+		// An agent would only waste the call, so it does not have the tool.
+		api.Get("/api/v1/me/trips", "svc_my_trips", own, mine, api.NoTool(authz.Dashboard),
+			api.Tag(tag), api.Summary("List one's own trips"), api.Text("A rider's trips are those requested, a driver's "+
+				"those assigned; newest first.")),
+		api.Post("/api/v1/me/trips", "svc_request_ride", request, requestRide, api.Created(), api.Needs(needService),
+			api.Tag(tag), api.Summary("Request a ride"),
+			api.Confirm("A driver may come, and the ride may cost the rider money."),
+			api.Text("Makes a trip in `PENDING`. It is not dispatched and no fare is computed.")),
+		api.Post("/api/v1/me/trips/{id}/cancel", "svc_cancel_my_trip", cancels, cancel, api.Needs(needTrip),
+			api.Tag(tag), api.Summary("Cancel one's own trip"),
+			api.Confirm("The ride ends for rider and driver, and cannot be taken up again."),
+			api.Text("A trip that is under way or over cannot be cancelled.")),
+		api.Post("/api/v1/me/trips/{id}/accept", "svc_accept_trip", accepts, accept, api.Needs(needTrip),
+			api.Tag(tag), api.Summary("Accept a trip"),
+			api.Confirm("The driver commits to picking up the rider."),
+			api.Text("Of drivers who accept at once one gets the trip.")),
+		api.Post("/api/v1/me/trips/{id}/arrived", "svc_mark_arrived", drives, arrive, api.Needs(needTrip),
+			api.Tag(tag), api.Summary("Arrive at the origin"),
+			api.Confirm("The rider is told to come to the vehicle."), api.Text("From `ASSIGNED` to `DRIVER_ARRIVED`, by the "+
+				"assigned driver.")),
+		api.Post("/api/v1/me/trips/{id}/start", "svc_start_trip", drives, start, api.Needs(needTrip),
+			api.Tag(tag), api.Summary("Start a trip"),
+			api.Confirm("The rider must be in the vehicle."), api.Text("The rider has boarded.")),
+		api.Post("/api/v1/me/trips/{id}/complete", "svc_complete_trip", drives, complete, api.Needs(needTrip),
+			api.Tag(tag), api.Summary("Complete a trip"),
+			api.Confirm("The fare is final: receipt and wallets follow."),
+			api.Text("The fare is the one given, else the estimate, else null. "+
+				"Receipt and settlement follow.")),
+	}
+}
+
+// Rows returns all endpoints of trips.
+func Rows() []api.Row { return append(OperatorRows(), ActorRows()...) }
+
+func needTrip(t table.Tenant, p api.Peek) []table.Key {
+	if id := p.Path("id"); ids.Valid(ids.Trip, id) {
+		return []table.Key{Key(t, id)}
+	}
+	return nil
+}
+
+func serviceKey(t table.Tenant, id string) table.Key { return t.Key("SERVICE#"+id, "SETTINGS") }
+
+func needService(t table.Tenant, p api.Peek) []table.Key {
+	if id := p.Body("serviceTypeId"); ids.Valid(ids.Service, id) {
+		return []table.Key{serviceKey(t, id)}
+	}
+	return nil
+}
+
+// item returns the trip from the checks' batch. It returns a 404 if there is
+// none.
+func item(ctx context.Context, c *api.Caller, id string) (table.Item, error) {
+	if !ids.Valid(ids.Trip, id) {
+		return table.Item{}, fault.NotFound()
+	}
+	it, err := c.Item(ctx, Key(c.Tenant, id))
+	if err == nil && !it.Found() {
+		err = fault.NotFound()
+	}
+	return it, err
+}
+
+func storeOf(ctx context.Context, c *api.Caller) (Store, error) {
+	shards, err := c.WriteShards(ctx)
+	return Store{Tenant: c.Tenant, WriteShards: shards, Now: c.Now, Commit: c.Commit}, err
+}
+
+// GetInput names a trip.
+type GetInput struct {
+	ID string `path:"id" doc:"Identifier of the trip." example:"trp_01JT7M4C6Q8V2N5X9B3D1F7H0K"`
+}
+
+// TripDetail is a trip with its related data.
+//
+//nolint:revive // the OpenAPI document names the schema after the type
+type TripDetail struct {
+	Trip
+	Driver   api.Nullable[driver.Driver]     `json:"driver" doc:"The assigned driver."`
+	Customer api.Nullable[customer.Customer] `json:"customer" doc:"The rider."`
+	Log      []LogEntry                      `json:"log" doc:"The last 100 entries, oldest first."`
+}
+
+// get reads the log concurrently with the checks, whose batch holds the trip.
+// Then it reads the trip's driver and rider in one batch.
+func get(ctx context.Context, c *api.Caller, in *GetInput) (*TripDetail, error) {
+	var out TripDetail
+	group, gctx := errgroup.WithContext(ctx)
+	if ids.Valid(ids.Trip, in.ID) {
+		group.Go(func() (err error) {
+			out.Log, err = Log(gctx, c.Tenant, in.ID)
+			return err
+		})
+	}
+	group.Go(func() error {
+		it, err := item(gctx, c, in.ID)
+		if err != nil {
+			return err
+		}
+		if out.Trip, err = FromItem(it); err != nil {
+			return err
+		}
+		return out.readPeople(gctx, c.Tenant)
+	})
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	return &out, nil
+}
+
+// readPeople reads the trip's rider and driver in one batch. If a record does
+// not exist, it stays null.
+func (d *TripDetail) readPeople(ctx context.Context, t table.Tenant) error {
+	riderKey, driverKey := customer.Key(t, d.CustomerID), table.Key{}
+	keys := []table.Key{riderKey}
+	if d.DriverID != nil {
+		driverKey = driver.Key(t, *d.DriverID)
+		keys = append(keys, driverKey)
+	}
+	items, err := t.BatchEventual(ctx, keys...)
+	if err != nil {
+		return err
+	}
+	for _, it := range items {
+		switch {
+		case !it.Found():
+		case it.Key == riderKey:
+			r, err := customer.FromItem(it)
+			if err != nil {
+				return err
+			}
+			d.Customer.Value = &r.Customer
+		case it.Key == driverKey:
+			r, err := driver.FromItem(it)
+			if err != nil {
+				return err
+			}
+			d.Driver.Value = &r.Driver
+		}
+	}
+	return nil
+}
+
+// RideInput is a rider's request.
+type RideInput struct {
+	Body Ride
+}
+
+func requestRide(ctx context.Context, c *api.Caller, in *RideInput) (*Trip, error) {
+	state, err := c.Live(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var service table.Item
+	if id := in.Body.ServiceTypeID; id != nil && ids.Valid(ids.Service, *id) {
+		if service, err = c.Item(ctx, serviceKey(c.Tenant, *id)); err != nil {
+			return nil, err
+		}
+	}
+	t, err := in.Body.New(c.Actor.Subject, state.Currency, service, c.Now)
+	if err != nil {
+		return nil, err
+	}
+	s, err := storeOf(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	return s.Create(ctx, t, state.Flags)
+}
+
+// CancelInput names a trip and contains the reason for its cancellation.
+type CancelInput struct {
+	ID   string `path:"id" doc:"Identifier of the trip." example:"trp_01JT7M4C6Q8V2N5X9B3D1F7H0K"`
+	Body *Reason
+}
+
+func cancel(ctx context.Context, c *api.Caller, in *CancelInput) (*Stopped, error) {
+	var reason *string
+	if in.Body != nil {
+		reason = in.Body.Reason
+	}
+	s, it, err := open(ctx, c, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return s.Cancel(ctx, it, c.Actor.Subject, reason)
+}
+
+func accept(ctx context.Context, c *api.Caller, in *GetInput) (*Accepted, error) {
+	s, it, err := open(ctx, c, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return s.Accept(ctx, it, c.Actor.Subject)
+}
+
+func arrive(ctx context.Context, c *api.Caller, in *GetInput) (*Arrived, error) {
+	s, it, err := open(ctx, c, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return s.Arrive(ctx, it, c.Actor.Subject)
+}
+
+func start(ctx context.Context, c *api.Caller, in *GetInput) (*Started, error) {
+	s, it, err := open(ctx, c, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return s.Start(ctx, it, c.Actor.Subject)
+}
+
+// CompleteInput names a trip and contains the measurements.
+type CompleteInput struct {
+	ID   string `path:"id" doc:"Identifier of the trip." example:"trp_01JT7M4C6Q8V2N5X9B3D1F7H0K"`
+	Body *Measurements
+}
+
+// complete checks the driver and the status before the measurements. Another
+// driver's trip is a 404 whatever the body contains, because the currency is
+// known only from the trip.
+func complete(ctx context.Context, c *api.Caller, in *CompleteInput) (*Finished, error) {
+	s, it, err := open(ctx, c, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	t, err := FromItem(it)
+	if err != nil {
+		return nil, err
+	}
+	if t.DriverID != nil && *t.DriverID != c.Actor.Subject {
+		return nil, fault.NotFound()
+	}
+	state, err := c.Live(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var m Measured
+	if in.Body != nil {
+		if m, err = in.Body.Measured(t.Currency, json.Number(state.Flags.Text("maxFare"))); err != nil {
+			return nil, err
+		}
+	}
+	return s.Complete(ctx, it, c.Actor.Subject, m)
+}
+
+// open returns the store and the trip of a transition.
+func open(ctx context.Context, c *api.Caller, id string) (Store, table.Item, error) {
+	it, err := item(ctx, c, id)
+	if err != nil {
+		return Store{}, table.Item{}, err
+	}
+	s, err := storeOf(ctx, c)
+	return s, it, err
+}

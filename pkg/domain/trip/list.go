@@ -1,0 +1,138 @@
+package trip
+
+import (
+	"context"
+	"time"
+
+	"svc/pkg/access/authz"
+	"svc/pkg/base/fault"
+	"svc/pkg/base/timestamp"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/tenant"
+	"svc/pkg/edge/api"
+)
+
+// ListInput is the query of the operator's list. A trip must match all filters.
+type ListInput struct {
+	api.Paging
+	Status     string `query:"status" enum:"PENDING,SEARCHING,COLLECTING_OFFERS,WAITING_CUSTOMER,SCHEDULED,ASSIGNED,DRIVER_ARRIVED,IN_PROGRESS,COMPLETED,CANCELLED" doc:"Trips in this status."`
+	DriverID   string `query:"driverId" minLength:"1" maxLength:"100" doc:"Trips assigned to this driver."`
+	CustomerID string `query:"customerId" minLength:"1" maxLength:"100" doc:"Trips requested by this rider."`
+	From       string `query:"from" format:"iso8601" doc:"Trips requested at this time or later: ISO 8601, UTC where it has no offset." example:"2026-01-31T08:00:00Z"`
+	To         string `query:"to" format:"iso8601" doc:"Trips requested before this time." example:"2026-02-01T08:00:00Z"`
+}
+
+// list returns the tenant's trips, newest first. It reads the narrowest index
+// for the filters (customer, driver, status, all) and applies the other filters
+// to the result.
+func list(ctx context.Context, c *api.Caller, in *ListInput) (*api.Page[Trip], error) {
+	query, err := in.window()
+	if err != nil {
+		return nil, err
+	}
+	shards := 1
+	if in.CustomerID == "" && in.DriverID == "" {
+		if shards, err = c.ReadShards(ctx); err != nil {
+			return nil, err
+		}
+	}
+	partitions := in.choose(c.Tenant, shards, &query)
+	return api.ListPage(ctx, c, in.Paging, api.List[Trip]{
+		Name: "trips", Filters: []string{in.Status, in.DriverID, in.CustomerID, in.From, in.To},
+		Partitions: partitions, Query: query, Map: FromItem,
+	})
+}
+
+// choose returns the partitions to read, and sets the index and the remaining
+// filters in the query.
+func (in *ListInput) choose(t table.Tenant, shards int, q *table.Query) []string {
+	where := func(name, value string) {
+		if value != "" {
+			q.Where = append(q.Where, table.Condition{Name: name, Value: value})
+		}
+	}
+	switch {
+	case in.CustomerID != "":
+		q.Index = byCustomer
+		where("driverId", in.DriverID)
+		where("status", in.Status)
+		return []string{customerPartition(t, in.CustomerID)}
+	case in.DriverID != "":
+		q.Index = byDriver
+		where("status", in.Status)
+		return []string{driverPartition(t, in.DriverID)}
+	case in.Status != "":
+		q.Index = byStatus
+		return api.Sharded(t, shards, "STATUS", in.Status)
+	}
+	q.Index = byTenant
+	return api.Sharded(t, shards, "TRIPS")
+}
+
+// Recent reads one page of the tenant's trips, newest first. If status is not
+// "", it reads only trips in that status.
+//
+// Access pattern: by-g1 T#t#TRIPS#shard or the index of statuses, shards merged.
+func Recent(ctx context.Context, t table.Tenant, status Status, after string, limit int) ([]Trip, string, error) {
+	q := table.Query{Index: byTenant, Backward: true, After: after, Limit: limit}
+	if status == "" {
+		return tenant.Page(ctx, t, q, FromItem, "TRIPS")
+	}
+	q.Index = byStatus
+	return tenant.Page(ctx, t, q, FromItem, "STATUS", string(status))
+}
+
+// window converts from (inclusive) and to (exclusive) to bounds on positions.
+func (in *ListInput) window() (table.Query, error) {
+	q := table.Query{Backward: true}
+	var faults []fault.Detail
+	bound := func(field, value string) string {
+		if value == "" {
+			return ""
+		}
+		at, err := timestamp.ParseInput(value)
+		if err != nil {
+			faults = append(faults, fault.Detail{Field: "query." + field, Message: err.Error()})
+			return ""
+		}
+		return position(at)
+	}
+	q.From, q.To = bound("from", in.From), bound("to", in.To)
+	if q.From != "" && q.To != "" && q.From >= q.To {
+		faults = append(faults, fault.Detail{Field: "query.to", Message: "must be after from"})
+	}
+	if len(faults) > 0 {
+		return table.Query{}, fault.Invalid(faults...)
+	}
+	return q, nil
+}
+
+// position returns the lowest position of trips requested at t or later.
+func position(t time.Time) string {
+	at := timestamp.Ceil(t)
+	if at.Year() > 9999 {
+		return ":" // sorts after every four-digit year
+	}
+	return timestamp.Format(at)
+}
+
+// MineInput is the query of the actor's own list.
+type MineInput struct {
+	Limit int `query:"limit" minimum:"1" maximum:"200" default:"50" doc:"Trips given back at most."`
+}
+
+// mine returns a rider's requested trips or a driver's assigned trips, newest
+// first. It is one backward query of the actor's own index partition.
+func mine(ctx context.Context, c *api.Caller, in *MineInput) (*api.Items[Trip], error) {
+	if c.Audience == authz.Dashboard {
+		return nil, fault.Field("header.Authorization", "an operator's token has no trips of its own; use /api/v1/trips")
+	}
+	partition, index := Own(c.Tenant, c.Audience, c.Actor.Subject)
+	q := table.Query{Index: index, Backward: true, Limit: in.Limit, Fill: true}
+	page, err := c.Tenant.Query(ctx, partition, q)
+	if err != nil {
+		return nil, err
+	}
+	trips, err := table.DecodeAll(page.Items, FromItem)
+	return &api.Items[Trip]{Items: trips}, err
+}

@@ -1,0 +1,169 @@
+package trip
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"svc/pkg/access/authz"
+	"svc/pkg/base/ids"
+	"svc/pkg/base/timestamp"
+	"svc/pkg/data/table"
+)
+
+// The indexes that contain trips.
+const (
+	byTenant   = 1 // TRIPS#shard
+	byStatus   = 2 // STATUS#status#shard
+	byDriver   = 3 // DRIVER#id#TRIPS
+	byCustomer = 4 // CUSTOMER#id#TRIPS
+)
+
+// Key returns the key of a trip's item.
+func Key(t table.Tenant, id string) table.Key { return t.Key("TRIP", "TRIP", id) }
+
+// LogKey returns the key of the log entry for a version of the trip. Entries
+// are ordered by version, not by clock.
+func LogKey(t table.Tenant, id string, version int64) table.Key {
+	digits := strconv.FormatInt(version, 10)
+	return t.Key(logPrefix+"000000"[:max(0, 6-len(digits))]+digits, "TRIP", id)
+}
+
+const logPrefix = "LOG#"
+
+func driverPartition(t table.Tenant, id string) string   { return t.Partition("DRIVER", id, "TRIPS") }
+func customerPartition(t table.Tenant, id string) string { return t.Partition("CUSTOMER", id, "TRIPS") }
+
+// Own returns the index and the partition with the trips of a driver or a rider.
+func Own(t table.Tenant, audience authz.Audience, id string) (partition string, index int) {
+	if audience == authz.Driver {
+		return driverPartition(t, id), byDriver
+	}
+	return customerPartition(t, id), byCustomer
+}
+
+// LatePartition returns the partition of by-g1 with the completions of trips
+// that were requested more than LateAge before, by time of completion. Its items
+// are log entries. The indexes of trips are ordered by time of request, so
+// these trips are far from its newest.
+func LatePartition(t table.Tenant) string { return t.Partition("STATUS", string(Completed), "LATE") }
+
+// LateAge is the time from request to completion after which a completion is
+// in LatePartition.
+const LateAge = 24 * time.Hour
+
+func (t Trip) completedLate() bool {
+	if t.Status != Completed || t.CompletedAt == nil {
+		return false
+	}
+	requested, err := timestamp.Parse(t.RequestedAt)
+	completed, err2 := timestamp.Parse(*t.CompletedAt)
+	return err == nil && err2 == nil && completed.Sub(requested) > LateAge
+}
+
+// document is the doc attribute of a trip's item. It omits null values and what
+// keys and attributes already hold. The item must stay at or below 1,024 bytes,
+// so that a transition costs only four write units; a completed trip with its
+// index keys comes near that size. Therefore the names are short, and UpdatedAt
+// is absent if it equals the latest of the other times.
+type document struct {
+	TripCode       string       `json:"c"`
+	OriginAddress  string       `json:"oa"`
+	OriginLat      json.Number  `json:"ox"`
+	OriginLng      json.Number  `json:"oy"`
+	DestAddress    *string      `json:"da,omitempty"`
+	DestLat        *json.Number `json:"dx,omitempty"`
+	DestLng        *json.Number `json:"dy,omitempty"`
+	ServiceTypeID  *string      `json:"sv,omitempty"`
+	CommissionRate *json.Number `json:"cr,omitempty"`
+	PaymentType    string       `json:"pt"`
+	Notes          *string      `json:"n,omitempty"`
+	EstimatedFare  *json.Number `json:"ef,omitempty"`
+	FinalFare      *json.Number `json:"ff,omitempty"`
+	Currency       string       `json:"cu"`
+	AcceptedAt     *string      `json:"t1,omitempty"`
+	ArrivedAt      *string      `json:"t2,omitempty"`
+	StartedAt      *string      `json:"t3,omitempty"`
+	CompletedAt    *string      `json:"t4,omitempty"`
+	UpdatedAt      string       `json:"tu,omitempty"`
+	ActualDistance *json.Number `json:"km,omitempty"`
+	ActualDuration *json.Number `json:"s,omitempty"`
+	CancelReason   *string      `json:"w,omitempty"`
+
+	driverID string // Trip.DriverID points to this copy of the attribute; not part of the document
+}
+
+// last returns the latest of the times that a trip's transitions have set.
+func (d document) last(requestedAt string) string {
+	for _, at := range []*string{d.CompletedAt, d.StartedAt, d.ArrivedAt, d.AcceptedAt} {
+		if at != nil {
+			return *at
+		}
+	}
+	return requestedAt
+}
+
+// Item returns the stored form of the trip. writeShards is the tenant's number
+// of write shards.
+func (t Trip) Item(tenant table.Tenant, writeShards int) table.Item {
+	shard := strconv.Itoa(ids.Pick(t.ID, writeShards))
+	d := document{t.TripCode, t.OriginAddress, t.OriginLat, t.OriginLng, t.DestAddress, t.DestLat, t.DestLng,
+		t.ServiceTypeID,
+		t.CommissionRate, t.PaymentType, t.Notes, t.EstimatedFare, t.FinalFare, t.Currency, t.AcceptedAt, t.ArrivedAt,
+		t.StartedAt,
+		t.CompletedAt, t.UpdatedAt, t.ActualDistance, t.ActualDuration, t.CancelReason, ""}
+	if d.UpdatedAt == d.last(t.RequestedAt) {
+		d.UpdatedAt = ""
+	}
+	it := table.Item{
+		Key: Key(tenant, t.ID), Type: "trip", Version: t.Version,
+		G: [4]string{tenant.Partition("TRIPS", shard), tenant.Partition("STATUS", string(t.Status), shard), "",
+			customerPartition(tenant, t.CustomerID)},
+		R:        t.RequestedAt + "#" + t.ID,
+		Attrs:    map[string]any{"status": string(t.Status), "customerId": t.CustomerID, "driverId": nil},
+		Doc:      d,
+		Preserve: t.Preserve,
+	}
+	if t.DriverID != nil {
+		it.Attrs["driverId"], it.G[byDriver-1] = *t.DriverID, driverPartition(tenant, *t.DriverID)
+	}
+	return it
+}
+
+// FromItem decodes a trip from its item. The item may come from a read, an
+// index or a stream record.
+func FromItem(it table.Item) (Trip, error) {
+	d, err := table.Document[document](it)
+	if err != nil {
+		return Trip{}, fmt.Errorf("trip: %w", err)
+	}
+	requestedAt, id, ok := strings.Cut(it.R, "#")
+	if !ok {
+		return Trip{}, fmt.Errorf("trip: position %q", it.R)
+	}
+	t := Trip{ID: id, TripCode: d.TripCode, Status: Status(it.Text("status")), CustomerID: it.Text("customerId"),
+		OriginAddress: d.OriginAddress, OriginLat: d.OriginLat, OriginLng: d.OriginLng,
+		DestAddress: d.DestAddress, DestLat: d.DestLat, DestLng: d.DestLng, ServiceTypeID: d.ServiceTypeID,
+		PaymentType: d.PaymentType, Notes: d.Notes, EstimatedFare: d.EstimatedFare, FinalFare: d.FinalFare,
+		Currency:    d.Currency,
+		RequestedAt: requestedAt, AcceptedAt: d.AcceptedAt, ArrivedAt: d.ArrivedAt, StartedAt: d.StartedAt,
+		CompletedAt:    d.CompletedAt,
+		ActualDistance: d.ActualDistance, ActualDuration: d.ActualDuration, CancelReason: d.CancelReason,
+		UpdatedAt:      d.UpdatedAt,
+		CommissionRate: d.CommissionRate, Version: it.Version, Preserve: it.Unknown()}
+	if t.UpdatedAt == "" {
+		t.UpdatedAt = d.last(requestedAt)
+	}
+	if driver := it.Text("driverId"); driver != "" {
+		d.driverID = driver
+		t.DriverID = &d.driverID
+	}
+	return t, nil
+}
+
+// LogItem returns the stored form of the log entry for a version of a trip.
+func LogItem(tenant table.Tenant, trip string, version int64, e LogEntry) table.Item {
+	return table.Item{Key: LogKey(tenant, trip, version), Type: "log", Doc: e}
+}

@@ -1,0 +1,99 @@
+package trip_test
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"svc/pkg/domain/trip"
+	"svc/pkg/local/testkit"
+)
+
+// full returns a trip with every field set.
+func full() trip.Trip {
+	t := at(trip.Completed, driver1)
+	t.ServiceTypeID, t.CommissionRate = ptr("svt_01JT7M4C6Q8V2N5X9B3D1F7H0K"), ptr(json.Number("0.175"))
+	t.DestAddress, t.DestLat, t.DestLng = ptr("1 Station Square"), ptr(json.Number("40.7306")),
+		ptr(json.Number("-73.9866"))
+	t.EstimatedFare, t.FinalFare = ptr(json.Number("18")), ptr(json.Number("18.5"))
+	t.AcceptedAt, t.ArrivedAt = ptr("2026-03-01T12:01:00.000Z"), ptr("2026-03-01T12:05:00.000Z")
+	t.StartedAt, t.CompletedAt = ptr("2026-03-01T12:06:00.000Z"), ptr("2026-03-01T12:26:00.000Z")
+	t.ActualDistance, t.ActualDuration, t.Notes, t.CancelReason = ptr(json.Number("6.4")), ptr(json.Number("1200")),
+		ptr("Bell twice"), ptr("none")
+	return t
+}
+
+func TestItemRoundTrip(t *testing.T) {
+	db := testkit.Table(t)
+	tenant := db.Tenant("ten_01JT7M4C6Q8V2N5X9B3D1F7H0K")
+	for name, want := range map[string]trip.Trip{"everything known": full(), "as created": at(trip.Pending, "")} {
+		t.Run(name, func(t *testing.T) {
+			if err := tenant.Load(context.Background(), want.Item(tenant, 4)); err != nil {
+				t.Fatal(err)
+			}
+			it, err := tenant.Get(context.Background(), trip.Key(tenant, want.ID))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := trip.FromItem(it)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			for i, g := range it.G {
+				if g != "" && !strings.HasPrefix(g, "T#"+tenant.ID()+"#") {
+					t.Errorf("index key g%d %q is not led by the tenant", i+1, g)
+				}
+			}
+		})
+	}
+}
+
+// Decoding a trip makes one allocation, whatever fields are set.
+func TestFromItemAllocations(t *testing.T) {
+	db := testkit.Table(t)
+	tenant := db.Tenant("ten_01JT7M4C6Q8V2N5X9B3D1F7H0K")
+	if err := tenant.Load(context.Background(), full().Item(tenant, 1)); err != nil {
+		t.Fatal(err)
+	}
+	it, err := tenant.Get(context.Background(), trip.Key(tenant, full().ID))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := testkit.Allocations(func() { _, err = trip.FromItem(it) }); n > 1 || err != nil {
+		t.Errorf("%.0f allocations, %v", n, err)
+	}
+}
+
+func TestCommissionIsNeverShown(t *testing.T) {
+	shown, err := json.Marshal(full())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := strings.ToLower(string(shown)); strings.Contains(text, "commission") || strings.Contains(text, "0.175") {
+		t.Errorf("shown: %s", shown)
+	}
+}
+
+func TestUnknownIsNull(t *testing.T) {
+	shown, err := json.Marshal(at(trip.Pending, ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got map[string]any
+	if err := json.Unmarshal(shown, &got); err != nil {
+		t.Fatal(err)
+	}
+	for _, field := range []string{"driverId", "destAddress", "destLat", "destLng", "serviceTypeId", "notes",
+		"estimatedFare", "finalFare", "acceptedAt",
+		"arrivedAt", "startedAt", "completedAt", "actualDistance", "actualDuration", "cancelReason"} {
+		if value, there := got[field]; !there || value != nil {
+			t.Errorf("%s: got %v (there: %v), want null", field, value, there)
+		}
+	}
+}

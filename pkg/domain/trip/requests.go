@@ -1,0 +1,157 @@
+package trip
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"svc/pkg/base/fault"
+	"svc/pkg/base/ids"
+	"svc/pkg/base/money"
+	"svc/pkg/base/timestamp"
+	"svc/pkg/data/table"
+)
+
+// Ride is a rider's request (specification, "POST /api/v1/me/trips").
+type Ride struct {
+	OriginAddress string       `json:"originAddress" minLength:"1" maxLength:"300" example:"12 Harbour Street" doc:"Where the ride begins."`
+	OriginLat     json.Number  `json:"originLat" minimum:"-90" maximum:"90" example:"40.7128" doc:"Degrees."`
+	OriginLng     json.Number  `json:"originLng" minimum:"-180" maximum:"180" example:"-74.006" doc:"Degrees."`
+	DestAddress   *string      `json:"destAddress,omitempty" maxLength:"300" example:"1 Station Square" doc:"Where it ends."`
+	DestLat       *json.Number `json:"destLat,omitempty" minimum:"-90" maximum:"90" example:"40.7306" doc:"Degrees."`
+	DestLng       *json.Number `json:"destLng,omitempty" minimum:"-180" maximum:"180" example:"-73.9866" doc:"Degrees."`
+	ServiceTypeID *string      `json:"serviceTypeId,omitempty" maxLength:"100" doc:"An active service type of the tenant. Without one the trip has no commission."`
+	PaymentType   string       `json:"paymentType,omitempty" enum:"CASH,CARD,WALLET" default:"CASH" doc:"How the rider pays."`
+	Notes         *string      `json:"notes,omitempty" maxLength:"1000" doc:"For the driver."`
+}
+
+// New converts a ride to a trip: pending, not dispatched, without a fare.
+// service is the item of the service type that the ride names. Errors: a 400
+// with every fault.
+func (r Ride) New(rider, currency string, service table.Item, now time.Time) (Trip, error) {
+	var faults []fault.Detail
+	coordinate := func(field string, n json.Number, limit int64) json.Number {
+		if plain(n, limit) {
+			return n
+		}
+		d, err := money.Parse(n)
+		if err != nil || d.Abs().GreaterThan(decimal.NewFromInt(limit)) {
+			faults = append(faults, fault.Detail{Field: "body." + field, Message: "expected degrees"})
+			return n
+		}
+		return money.Number(d)
+	}
+	optional := func(field string, n *json.Number, limit int64) *json.Number {
+		if n == nil {
+			return nil
+		}
+		exact := coordinate(field, *n, limit)
+		return &exact
+	}
+	at := timestamp.Format(now)
+	t := Trip{ID: ids.New(ids.Trip, now), TripCode: ids.Code(), Status: Pending, CustomerID: rider, Version: 1,
+		OriginAddress: r.OriginAddress, OriginLat: coordinate("originLat", r.OriginLat, 90),
+		OriginLng:   coordinate("originLng", r.OriginLng, 180),
+		DestAddress: r.DestAddress, DestLat: optional("destLat", r.DestLat, 90), DestLng: optional("destLng", r.DestLng, 180),
+		ServiceTypeID: r.ServiceTypeID, PaymentType: r.PaymentType, Notes: r.Notes, Currency: currency, RequestedAt: at,
+		UpdatedAt: at}
+	if t.PaymentType == "" {
+		t.PaymentType = "CASH"
+	}
+	if r.ServiceTypeID != nil {
+		if !service.Found() || !service.Flag("active") {
+			faults = append(faults, fault.Detail{Field: "body.serviceTypeId",
+				Message: "expected an active service type of this tenant"})
+		}
+		if service.Has("commissionRate") {
+			rate := service.Number("commissionRate")
+			t.CommissionRate = &rate
+		}
+	}
+	if r.DestLat == nil && r.DestLng != nil {
+		faults = append(faults, fault.Detail{Field: "body.destLat", Message: "is required with destLng"})
+	}
+	if r.DestLng == nil && r.DestLat != nil {
+		faults = append(faults, fault.Detail{Field: "body.destLng", Message: "is required with destLat"})
+	}
+	if len(faults) > 0 {
+		return Trip{}, fault.Invalid(faults...)
+	}
+	return t, nil
+}
+
+// plain reports whether a number is within ±limit and already in the form of
+// money.Number. In this common case nothing must be computed.
+func plain(n json.Number, limit int64) bool {
+	text, negative := strings.CutPrefix(string(n), "-")
+	whole, decimals, fraction := strings.Cut(text, ".")
+	if len(whole) < 1 || len(whole) > 3 || len(whole) > 1 && whole[0] == '0' || fraction &&
+		(decimals == "" || len(decimals) > 30 || decimals[len(decimals)-1] == '0') {
+		return false
+	}
+	degrees := int64(0)
+	for i := range len(whole) {
+		if whole[i] < '0' || whole[i] > '9' {
+			return false
+		}
+		degrees = degrees*10 + int64(whole[i]-'0')
+	}
+	for i := range len(decimals) {
+		if decimals[i] < '0' || decimals[i] > '9' {
+			return false
+		}
+	}
+	return degrees < limit && (degrees > 0 || fraction || !negative)
+}
+
+// Reason is the body of a cancellation.
+type Reason struct {
+	Reason *string `json:"reason,omitempty" maxLength:"1000" example:"Plans changed" doc:"Why."`
+}
+
+// Measurements is the body of a completion.
+type Measurements struct {
+	FinalFare      *json.Number `json:"finalFare,omitempty" minimum:"0" maximum:"1000000000000" example:"18.5" doc:"Currency units, with no more decimals than the currency has."`
+	ActualDistance *json.Number `json:"actualDistance,omitempty" minimum:"0" maximum:"1000000000" example:"6.4" doc:"Kilometres."`
+	ActualDuration *json.Number `json:"actualDuration,omitempty" minimum:"0" maximum:"1000000000" example:"1260" doc:"Seconds."`
+}
+
+// largest is the maximum measured distance or duration.
+var largest = decimal.New(1, 9)
+
+// Measured decodes the body without rounding errors. maxFare is the tenant's
+// largest fare, "" for none. Errors: a 400 with every fault.
+func (m Measurements) Measured(currency string, maxFare json.Number) (Measured, error) {
+	var faults []fault.Detail
+	add := func(field, message string) {
+		faults = append(faults, fault.Detail{Field: "body." + field, Message: message})
+	}
+	var out Measured
+	if m.FinalFare != nil {
+		if fare, err := money.Accept(*m.FinalFare, currency); err != nil {
+			add("finalFare", err.Error())
+		} else if most, err := money.Parse(maxFare); err == nil && fare.GreaterThan(most) {
+			add("finalFare", "expected at most "+most.String()+", the company's largest fare")
+		} else {
+			out.FinalFare = money.Ptr(fare)
+		}
+	}
+	measure := func(field string, n *json.Number) *json.Number {
+		if n == nil {
+			return nil
+		}
+		d, err := money.Parse(*n)
+		if err != nil || d.IsNegative() || d.GreaterThan(largest) {
+			add(field, "expected a number from 0 to "+largest.String())
+			return nil
+		}
+		return money.Ptr(d)
+	}
+	out.Distance, out.Duration = measure("actualDistance", m.ActualDistance), measure("actualDuration", m.ActualDuration)
+	if len(faults) > 0 {
+		return Measured{}, fault.Invalid(faults...)
+	}
+	return out, nil
+}

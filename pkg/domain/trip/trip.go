@@ -1,0 +1,177 @@
+package trip
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+
+	"svc/pkg/access/authz"
+	"svc/pkg/base/fault"
+	"svc/pkg/base/timestamp"
+	"svc/pkg/data/table"
+)
+
+// Status is the state of a trip (specification, "Trip statuses").
+type Status string
+
+// The ten statuses.
+const (
+	Pending          Status = "PENDING"
+	Searching        Status = "SEARCHING"
+	CollectingOffers Status = "COLLECTING_OFFERS"
+	WaitingCustomer  Status = "WAITING_CUSTOMER"
+	Scheduled        Status = "SCHEDULED"
+	Assigned         Status = "ASSIGNED"
+	DriverArrived    Status = "DRIVER_ARRIVED"
+	InProgress       Status = "IN_PROGRESS"
+	Completed        Status = "COMPLETED"
+	Cancelled        Status = "CANCELLED"
+)
+
+// Statuses lists all statuses.
+var Statuses = []Status{Pending, Searching, CollectingOffers, WaitingCustomer, Scheduled, Assigned, DriverArrived,
+	InProgress, Completed, Cancelled}
+
+// Trip is a trip as the API shows it. Amounts are in units of Currency,
+// coordinates in degrees, times in the format of timestamp.Format. Unknown
+// values are null.
+type Trip struct {
+	ID             string       `json:"id" example:"trp_01JT7M4C6Q8V2N5X9B3D1F7H0K" doc:"Identifier of the trip."`
+	TripCode       string       `json:"tripCode" example:"7K3M9QXZ" doc:"Short code for people: eight characters of Crockford base32."`
+	Status         Status       `json:"status" enum:"PENDING,SEARCHING,COLLECTING_OFFERS,WAITING_CUSTOMER,SCHEDULED,ASSIGNED,DRIVER_ARRIVED,IN_PROGRESS,COMPLETED,CANCELLED" doc:"Where the trip stands."`
+	DriverID       *string      `json:"driverId" doc:"The assigned driver."`
+	CustomerID     string       `json:"customerId" doc:"The rider who requested it."`
+	OriginAddress  string       `json:"originAddress" example:"12 Harbour Street" doc:"Where the ride begins."`
+	OriginLat      json.Number  `json:"originLat" example:"40.7128" doc:"Degrees."`
+	OriginLng      json.Number  `json:"originLng" example:"-74.006" doc:"Degrees."`
+	DestAddress    *string      `json:"destAddress" doc:"Where the ride ends."`
+	DestLat        *json.Number `json:"destLat" nullable:"true" doc:"Degrees."`
+	DestLng        *json.Number `json:"destLng" nullable:"true" doc:"Degrees."`
+	ServiceTypeID  *string      `json:"serviceTypeId" doc:"The service type it was requested with."`
+	PaymentType    string       `json:"paymentType" enum:"CASH,CARD,WALLET" doc:"How the rider pays."`
+	Notes          *string      `json:"notes" doc:"The rider's words to the driver."`
+	EstimatedFare  *json.Number `json:"estimatedFare" nullable:"true" doc:"Currency units."`
+	FinalFare      *json.Number `json:"finalFare" nullable:"true" doc:"Currency units; set on completion."`
+	Currency       string       `json:"currency" example:"USD" doc:"ISO 4217 code."`
+	RequestedAt    string       `json:"requestedAt" format:"date-time" doc:"When the rider requested it."`
+	AcceptedAt     *string      `json:"acceptedAt" format:"date-time" doc:"When a driver accepted."`
+	ArrivedAt      *string      `json:"arrivedAt" format:"date-time" doc:"When the driver arrived at the origin."`
+	StartedAt      *string      `json:"startedAt" format:"date-time" doc:"When the ride began."`
+	CompletedAt    *string      `json:"completedAt" format:"date-time" doc:"When the ride ended."`
+	ActualDistance *json.Number `json:"actualDistance" nullable:"true" doc:"Kilometres, as measured."`
+	ActualDuration *json.Number `json:"actualDuration" nullable:"true" doc:"Seconds, as measured."`
+	CancelReason   *string      `json:"cancelReason" doc:"Why it was cancelled, in the words of whoever did."`
+	UpdatedAt      string       `json:"updatedAt" format:"date-time" doc:"When it last changed."`
+
+	// CommissionRate is the snapshot of the service type's rate, 0 to 1, taken
+	// on creation; nil without a service type. It is never shown.
+	CommissionRate *json.Number `json:"-"`
+	// Version counts the trip's changes, starting with 1 on creation. The log
+	// has one entry per version.
+	Version int64 `json:"-"`
+
+	Preserve table.Unknown `json:"-"` // of the stored item
+}
+
+// Actor is who acts on a trip.
+type Actor struct {
+	Type authz.Audience
+	ID   string
+}
+
+// transition is a row of the specification's transition table.
+type transition struct {
+	event Event
+	verb  string // for the message of a 409
+	from  []Status
+	to    Status
+}
+
+var (
+	accepting  = transition{EventAccepted, "accepted", []Status{Pending, Searching, CollectingOffers}, Assigned}
+	arriving   = transition{EventArrived, "marked as arrived", []Status{Assigned}, DriverArrived}
+	starting   = transition{EventStarted, "started", []Status{DriverArrived}, InProgress}
+	completing = transition{EventCompleted, "completed", []Status{InProgress}, Completed}
+	cancelling = transition{EventCancelled, "cancelled", []Status{Pending, Searching, Assigned, DriverArrived,
+		WaitingCustomer, Scheduled}, Cancelled}
+)
+
+// move makes the transition. Errors: 409 if the status does not allow it.
+func (t Trip) move(by transition, actor Actor, id string, now time.Time, data LogData) (Trip, LogEntry, error) {
+	if !slices.Contains(by.from, t.Status) {
+		return Trip{}, LogEntry{}, fault.InvalidState("A trip that is %s cannot be %s.", t.Status, by.verb)
+	}
+	from := t.Status
+	at := max(timestamp.Format(now), t.UpdatedAt) // clocks differ; times must not go back
+	entry := LogEntry{ID: id, Type: by.event, At: at, Actor: LogActor{string(actor.Type), actor.ID},
+		From: &from, To: by.to, Data: data}
+	t.Status, t.UpdatedAt = by.to, entry.At
+	return t, entry, nil
+}
+
+// Accept assigns the trip to the driver. Errors: 409 if a different driver has
+// the trip or its status does not allow it.
+func (t Trip) Accept(driver, id string, now time.Time) (Trip, LogEntry, error) {
+	if t.DriverID != nil && *t.DriverID != driver {
+		return Trip{}, LogEntry{}, fault.InvalidState("The trip is assigned to another driver.")
+	}
+	next, entry, err := t.move(accepting, Actor{authz.Driver, driver}, id, now, LogData{DriverID: &driver})
+	next.DriverID, next.AcceptedAt = &driver, &entry.At
+	return next, entry, err
+}
+
+// Arrive records that the assigned driver is at the origin. Errors: as drive.
+func (t Trip) Arrive(driver, id string, now time.Time) (Trip, LogEntry, error) {
+	next, entry, err := t.drive(arriving, driver, id, now, LogData{})
+	next.ArrivedAt = &entry.At
+	return next, entry, err
+}
+
+// Start records that the rider has boarded. Errors: as drive.
+func (t Trip) Start(driver, id string, now time.Time) (Trip, LogEntry, error) {
+	next, entry, err := t.drive(starting, driver, id, now, LogData{})
+	next.StartedAt = &entry.At
+	return next, entry, err
+}
+
+// Measured is what a driver reports on completion. A nil field was not
+// reported.
+type Measured struct {
+	FinalFare *json.Number // currency units
+	Distance  *json.Number // kilometres
+	Duration  *json.Number // seconds
+}
+
+// Complete ends the trip. The fare is the measured fare, else the estimate,
+// else null. Errors: as drive.
+func (t Trip) Complete(driver, id string, now time.Time, m Measured) (Trip, LogEntry, error) {
+	if m.FinalFare == nil {
+		m.FinalFare = t.EstimatedFare
+	}
+	next, entry, err := t.drive(completing, driver, id, now,
+		LogData{FinalFare: m.FinalFare, ActualDistance: m.Distance, ActualDuration: m.Duration})
+	next.FinalFare, next.ActualDistance, next.ActualDuration = m.FinalFare, m.Distance, m.Duration
+	next.CompletedAt = &entry.At
+	return next, entry, err
+}
+
+// drive is a transition that only the assigned driver may make. Errors: 404 if
+// the trip has a different driver, 409 if its status does not allow it (it has
+// no driver yet).
+func (t Trip) drive(by transition, driver, id string, now time.Time, data LogData) (Trip, LogEntry, error) {
+	if t.DriverID != nil && *t.DriverID != driver {
+		return Trip{}, LogEntry{}, fault.NotFound()
+	}
+	return t.move(by, Actor{authz.Driver, driver}, id, now, data)
+}
+
+// Cancel ends the trip at its rider's request. Errors: 404 if the trip has a
+// different rider, 409 if its status does not allow it.
+func (t Trip) Cancel(rider, id string, now time.Time, reason *string) (Trip, LogEntry, error) {
+	if t.CustomerID != rider {
+		return Trip{}, LogEntry{}, fault.NotFound()
+	}
+	next, entry, err := t.move(cancelling, Actor{authz.Rider, rider}, id, now, LogData{Reason: reason})
+	next.CancelReason = reason
+	return next, entry, err
+}

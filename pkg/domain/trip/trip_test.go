@@ -1,0 +1,290 @@
+package trip_test
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"svc/pkg/access/authz"
+	"svc/pkg/base/fault"
+	"svc/pkg/base/timestamp"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/trip"
+)
+
+var now = time.Date(2026, 3, 1, 12, 0, 0, 123_000_000, time.UTC)
+
+const (
+	rider, otherRider   = "cus_01JT7M4C6Q8V2N5X9B3D1F7H0A", "cus_01JT7M4C6Q8V2N5X9B3D1F7H0B"
+	driver1, driver2    = "drv_01JT7M4C6Q8V2N5X9B3D1F7H0A", "drv_01JT7M4C6Q8V2N5X9B3D1F7H0B"
+	logID               = "log_01JT7M4C6Q8V2N5X9B3D1F7H0A"
+	notFound, badState  = http.StatusNotFound, http.StatusConflict
+	fine, invalidFields = 0, http.StatusBadRequest
+)
+
+func ptr[T any](v T) *T { return &v }
+
+// at returns a trip in a status; driver "" is none.
+func at(status trip.Status, driver string) trip.Trip {
+	t := trip.Trip{ID: "trp_01JT7M4C6Q8V2N5X9B3D1F7H0K", TripCode: "7K3M9QXZ", Status: status, CustomerID: rider,
+		PaymentType: "CASH", OriginAddress: "12 Harbour Street", OriginLat: "40.7128", OriginLng: "-74.006", Currency: "USD",
+		RequestedAt: timestamp.Format(now), UpdatedAt: timestamp.Format(now), Version: 3}
+	if driver != "" {
+		t.DriverID = &driver
+	}
+	return t
+}
+
+func status(err error) int {
+	var f *fault.Error
+	if errors.As(err, &f) {
+		return f.Status()
+	}
+	if err != nil {
+		return http.StatusInternalServerError
+	}
+	return fine
+}
+
+type step func(trip.Trip, string) (trip.Trip, trip.LogEntry, error)
+
+var later = now.Add(90 * time.Second)
+
+// The transitions of the specification and of docs/decisions.md, "Trips".
+var transitions = []struct {
+	name    string
+	do      step
+	from    []trip.Status
+	to      trip.Status
+	event   trip.Event
+	free    bool // open to a trip without a driver
+	foreign int  // for somebody else's trip
+}{
+	{"accept", func(t trip.Trip, who string) (trip.Trip, trip.LogEntry, error) { return t.Accept(who, logID, later) },
+		[]trip.Status{trip.Pending, trip.Searching, trip.CollectingOffers}, trip.Assigned, trip.EventAccepted, true,
+		badState},
+	{"arrived", func(t trip.Trip, who string) (trip.Trip, trip.LogEntry, error) { return t.Arrive(who, logID, later) },
+		[]trip.Status{trip.Assigned}, trip.DriverArrived, trip.EventArrived, false, notFound},
+	{"start", func(t trip.Trip, who string) (trip.Trip, trip.LogEntry, error) { return t.Start(who, logID, later) },
+		[]trip.Status{trip.DriverArrived}, trip.InProgress, trip.EventStarted, false, notFound},
+	{"complete", func(t trip.Trip, who string) (trip.Trip, trip.LogEntry, error) {
+		return t.Complete(who, logID, later, trip.Measured{})
+	}, []trip.Status{trip.InProgress}, trip.Completed, trip.EventCompleted, false, notFound},
+}
+
+func TestDriversTransitions(t *testing.T) {
+	for _, tr := range transitions {
+		for _, from := range trip.Statuses {
+			t.Run(tr.name+" from "+string(from), func(t *testing.T) {
+				want := badState
+				if slices.Contains(tr.from, from) {
+					want = fine
+				}
+				next, entry, err := tr.do(at(from, driver1), driver1)
+				if got := status(err); got != want {
+					t.Fatalf("got %d (%v), want %d", got, err, want)
+				}
+				if _, _, err := tr.do(at(from, driver2), driver1); status(err) != tr.foreign {
+					t.Errorf("on another driver's trip: got %v, want %d", err, tr.foreign)
+				}
+				if _, _, err := tr.do(at(from, ""), driver1); !tr.free && len(tr.from) == 1 && from != tr.from[0] &&
+					status(err) != badState {
+					t.Errorf("on a trip without a driver: got %v, want 409", err)
+				}
+				if want != fine {
+					return
+				}
+				wantEntry := trip.LogEntry{ID: logID, Type: tr.event, At: timestamp.Format(later),
+					Actor: trip.LogActor{Type: string(authz.Driver), ID: driver1}, From: &from, To: tr.to, Data: entry.Data}
+				if diff := cmp.Diff(wantEntry, entry); diff != "" {
+					t.Errorf("log entry (-want +got):\n%s", diff)
+				}
+				if next.Status != tr.to || next.UpdatedAt != timestamp.Format(later) || *next.DriverID != driver1 {
+					t.Errorf("got %s at %s with driver %s", next.Status, next.UpdatedAt, *next.DriverID)
+				}
+			})
+		}
+	}
+}
+
+func TestTransitionsSetTheirTimes(t *testing.T) {
+	want := timestamp.Format(later)
+	a, _, _ := at(trip.Pending, "").Accept(driver1, logID, later)
+	b, _, _ := at(trip.Assigned, driver1).Arrive(driver1, logID, later)
+	c, _, _ := at(trip.DriverArrived, driver1).Start(driver1, logID, later)
+	d, _, _ := at(trip.InProgress, driver1).Complete(driver1, logID, later, trip.Measured{})
+	for name, got := range map[string]*string{"acceptedAt": a.AcceptedAt, "arrivedAt": b.ArrivedAt,
+		"startedAt": c.StartedAt, "completedAt": d.CompletedAt} {
+		if got == nil || *got != want {
+			t.Errorf("%s: got %v, want %s", name, got, want)
+		}
+	}
+}
+
+func TestCancel(t *testing.T) {
+	allowed := []trip.Status{trip.Pending, trip.Searching, trip.Assigned, trip.DriverArrived, trip.WaitingCustomer,
+		trip.Scheduled}
+	for _, from := range trip.Statuses {
+		t.Run(string(from), func(t *testing.T) {
+			want := badState
+			if slices.Contains(allowed, from) {
+				want = fine
+			}
+			next, entry, err := at(from, driver1).Cancel(rider, logID, later, ptr("too long"))
+			if status(err) != want {
+				t.Fatalf("got %v, want %d", err, want)
+			}
+			if _, _, err := at(from, driver1).Cancel(otherRider, logID, later, nil); status(err) != notFound {
+				t.Errorf("another rider's: got %v, want 404", err)
+			}
+			if want == fine && (next.Status != trip.Cancelled || *next.CancelReason != "too long" ||
+				*entry.Data.Reason != "too long" ||
+				entry.Actor != (trip.LogActor{Type: "rider", ID: rider})) {
+				t.Errorf("got %+v with entry %+v", next, entry)
+			}
+		})
+	}
+}
+
+func TestFinalFare(t *testing.T) {
+	for _, tc := range []struct {
+		name                     string
+		estimate, measured, want *json.Number
+	}{
+		{"the body's", ptr(json.Number("10")), ptr(json.Number("12.5")), ptr(json.Number("12.5"))},
+		{"the estimate", ptr(json.Number("10")), nil, ptr(json.Number("10"))},
+		{"null", nil, nil, nil},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			was := at(trip.InProgress, driver1)
+			was.EstimatedFare = tc.estimate
+			next, entry, err := was.Complete(driver1, logID, later,
+				trip.Measured{FinalFare: tc.measured, Distance: ptr(json.Number("3.2"))})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, next.FinalFare); diff != "" {
+				t.Error(diff)
+			}
+			if diff := cmp.Diff(trip.LogData{FinalFare: tc.want, ActualDistance: ptr(json.Number("3.2"))},
+				entry.Data); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestMeasurements(t *testing.T) {
+	n := func(s string) *json.Number { return ptr(json.Number(s)) }
+	for _, tc := range []struct {
+		name     string
+		currency string
+		in       trip.Measurements
+		want     trip.Measured
+		faults   []string
+	}{
+		{"none", "USD", trip.Measurements{}, trip.Measured{}, nil},
+		{"all, exactly", "USD", trip.Measurements{FinalFare: n("18.50"), ActualDistance: n("6.4"),
+			ActualDuration: n("1.2e3")}, trip.Measured{FinalFare: n("18.5"), Distance: n("6.4"), Duration: n("1200")}, nil},
+		{"zeros", "USD", trip.Measurements{FinalFare: n("-0.0"), ActualDistance: n("0")},
+			trip.Measured{FinalFare: n("0"), Distance: n("0")}, nil},
+		{"two decimals of yen", "JPY", trip.Measurements{FinalFare: n("100.5")}, trip.Measured{}, []string{"body.finalFare"}},
+		{"three decimals of dinar", "KWD", trip.Measurements{FinalFare: n("1.125")}, trip.Measured{FinalFare: n("1.125")},
+			nil},
+		{"three decimals of dollars", "USD", trip.Measurements{FinalFare: n("1.125")}, trip.Measured{},
+			[]string{"body.finalFare"}},
+		{"every fault at once", "USD", trip.Measurements{FinalFare: n("-1"), ActualDistance: n("-0.1"),
+			ActualDuration: n("1e99")},
+			trip.Measured{}, []string{"body.finalFare", "body.actualDistance", "body.actualDuration"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got, err := tc.in.Measured(tc.currency, "")
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Error(diff)
+			}
+			if diff := cmp.Diff(tc.faults, fields(err)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func fields(err error) []string {
+	var f *fault.Error
+	if !errors.As(err, &f) {
+		return nil
+	}
+	var out []string
+	for _, d := range f.Details {
+		out = append(out, d.Field)
+	}
+	return out
+}
+
+// TestTimesNeverInvert checks that no time of a trip is before the preceding
+// one, even if the clocks of instances differ by ten minutes.
+func TestTimesNeverInvert(t *testing.T) {
+	got, err := trip.Ride{OriginAddress: "A", OriginLat: "1", OriginLng: "2"}.New(rider, "EUR", table.Item{}, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, step := range []func(trip.Trip, time.Time) (trip.Trip, trip.LogEntry, error){
+		func(tr trip.Trip, at time.Time) (trip.Trip, trip.LogEntry, error) {
+			return tr.Accept("drv_1", "log_1", at)
+		},
+		func(tr trip.Trip, at time.Time) (trip.Trip, trip.LogEntry, error) {
+			return tr.Arrive("drv_1", "log_2", at)
+		},
+		func(tr trip.Trip, at time.Time) (trip.Trip, trip.LogEntry, error) {
+			return tr.Start("drv_1", "log_3", at)
+		},
+		func(tr trip.Trip, at time.Time) (trip.Trip, trip.LogEntry, error) {
+			return tr.Complete("drv_1", "log_4", at, trip.Measured{})
+		},
+	} {
+		at := now.Add([]time.Duration{-5 * time.Minute, 5 * time.Minute, -5 * time.Minute, 4 * time.Minute}[i])
+		before := got.UpdatedAt
+		var entry trip.LogEntry
+		if got, entry, err = step(got, at); err != nil {
+			t.Fatal(err)
+		}
+		if entry.At < before || got.UpdatedAt < before {
+			t.Errorf("step %d: %s, then %s", i, before, entry.At)
+		}
+	}
+	if *got.AcceptedAt < got.RequestedAt || *got.ArrivedAt < *got.AcceptedAt || *got.StartedAt < *got.ArrivedAt ||
+		*got.CompletedAt < *got.StartedAt {
+		t.Errorf("%s %s %s %s %s", got.RequestedAt, *got.AcceptedAt, *got.ArrivedAt, *got.StartedAt, *got.CompletedAt)
+	}
+}
+
+func TestNewRide(t *testing.T) {
+	ride := trip.Ride{OriginAddress: "12 Harbour Street", OriginLat: "40.71280", OriginLng: "-74.0060",
+		DestLat: ptr(json.Number("-0")), DestLng: ptr(json.Number("1.50"))}
+	got, err := ride.New(rider, "EUR", table.Item{}, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := trip.Trip{ID: got.ID, TripCode: got.TripCode, Status: trip.Pending, CustomerID: rider, Version: 1,
+		PaymentType: "CASH", Currency: "EUR",
+		OriginAddress: "12 Harbour Street", OriginLat: "40.7128", OriginLng: "-74.006", DestLat: ptr(json.Number("0")),
+		DestLng:     ptr(json.Number("1.5")),
+		RequestedAt: timestamp.Format(now), UpdatedAt: timestamp.Format(now)}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if len(got.TripCode) != 8 {
+		t.Errorf("trip code %q", got.TripCode)
+	}
+	ride.OriginLat, ride.DestLng, ride.ServiceTypeID = "90.0001", ptr(json.Number("-181")),
+		ptr("svt_01JT7M4C6Q8V2N5X9B3D1F7H0K")
+	_, err = ride.New(rider, "EUR", table.Item{}, now)
+	if diff := cmp.Diff([]string{"body.originLat", "body.destLng", "body.serviceTypeId"}, fields(err)); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,124 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"svc/pkg/access/authz"
+	"svc/pkg/access/signing"
+	"svc/pkg/base/fault"
+	"svc/pkg/base/ids"
+	"svc/pkg/data/table"
+)
+
+// Caller identifies who calls. It holds the handles for the data that a handler
+// may reach: the tenant's own data and the platform's shared roadmap.
+type Caller struct {
+	Actor    signing.Access
+	Audience authz.Audience
+	Tenant   table.Tenant
+	Platform table.Platform // feedback posts and their listing rows
+	Now      time.Time      // of the request, to the millisecond
+
+	x       *exchange
+	reading *reading
+}
+
+// Live waits for the checks' read and returns the current state of the actor
+// and the tenant.
+func (c *Caller) Live(ctx context.Context) (authz.State, error) {
+	read, err := c.reading.wait(ctx)
+	if err != nil {
+		return authz.State{}, err
+	}
+	return read.live.State(), nil
+}
+
+// Item returns an item. The items that the row Needs, the actor's and the
+// flags' come from the checks' batch. It reads any other key of the tenant from
+// the table. Both reads are strongly consistent. If the item does not exist,
+// its Found is false.
+func (c *Caller) Item(ctx context.Context, key table.Key) (table.Item, error) {
+	read, err := c.reading.wait(ctx)
+	if err != nil {
+		return table.Item{}, err
+	}
+	for _, it := range read.needed {
+		if it.Key == key {
+			return it, nil
+		}
+	}
+	switch key {
+	case read.live.Actor.Key:
+		return read.live.Actor, nil
+	case read.live.Flags.Key:
+		return read.live.Flags, nil
+	}
+	return c.Tenant.Get(ctx, key)
+}
+
+// ReadShards returns the number of shards from which the tenant's lists are
+// read.
+func (c *Caller) ReadShards(ctx context.Context) (int, error) {
+	if n, ok := c.x.server.shards.get(c.Tenant.ID(), c.Now); ok {
+		return n, nil
+	}
+	state, err := c.Live(ctx)
+	return state.ReadShards, err
+}
+
+// WriteShards returns the number of shards to which the tenant's new items are
+// written.
+func (c *Caller) WriteShards(ctx context.Context) (int, error) {
+	state, err := c.Live(ctx)
+	return state.WriteShards, err
+}
+
+// NewID returns a new identifier of the kind.
+func (c *Caller) NewID(kind string) string { return ids.New(kind, c.Now) }
+
+// Commit commits the transaction of the caller's change, together with the
+// record of the Idempotency-Key. Every handler that changes something must end
+// with it. answer is what the handler will return.
+func (c *Caller) Commit(ctx context.Context, tx *table.Tx, answer any) error {
+	if c.x.key == "" {
+		return tx.Commit(ctx)
+	}
+	body, err := encode(answer)
+	if err != nil {
+		return fmt.Errorf("answer to keep: %w", err)
+	}
+	c.x.keep(tx, c.x.row.Status, body)
+	err = tx.Commit(ctx)
+	c.x.kept = err == nil
+	return err
+}
+
+// reading is the single batch read of a request, in progress.
+type reading struct {
+	done chan struct{}
+	found
+	err error
+}
+
+// found is the result of that read.
+type found struct {
+	live   authz.Live
+	needed []table.Item // the items that the row Needs
+	record table.Item   // of the Idempotency-Key
+}
+
+func (r *reading) wait(ctx context.Context) (found, error) {
+	select {
+	case <-r.done:
+		return r.found, r.err
+	case <-ctx.Done():
+		cause := context.Cause(ctx)
+		if errors.Is(cause, context.DeadlineExceeded) { // timeout; nothing is written yet
+			cause = fault.Unavailable(cause)
+		}
+		return found{}, cause
+	}
+}

@@ -1,0 +1,314 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"svc/pkg/access/authz"
+	"svc/pkg/access/signing"
+	"svc/pkg/base/fault"
+	"svc/pkg/data/table"
+)
+
+// MaxBody is the largest request body, in bytes.
+const MaxBody = 64 << 10
+
+type exchangeKey struct{}
+
+func exchangeOf(ctx context.Context) *exchange { return ctx.Value(exchangeKey{}).(*exchange) }
+
+// exchange is one request on its way through the pipeline.
+type exchange struct {
+	server *Server
+	r      *http.Request
+	header http.Header // of the response
+	now    time.Time
+	row    *operation
+	caller *Caller
+	entry  Entry
+	asks   bool // a person must agree before the handler runs
+	body   []byte
+	key    string         // Idempotency-Key, "" for none
+	kept   bool           // the record of the key was committed
+	faults []fault.Detail // of the request, found by this package or by huma
+
+	inspected bool
+	handled   bool
+	answer    any
+	err       error
+
+	status  int
+	payload []byte
+}
+
+// serve runs the pipeline. Afterwards the response is in status and payload.
+func (x *exchange) serve(ctx context.Context) error {
+	row, err := x.server.router.find(x.r)
+	if err != nil {
+		return err
+	}
+	x.row = row
+	if err := x.identify(ctx); err != nil {
+		return err
+	}
+	if err := x.server.buckets.admit(x.server.Rates, x.caller.Actor, x.now); err != nil {
+		return err
+	}
+	tooLarge, err := x.readBody()
+	if err != nil {
+		return err
+	}
+	keyFault := x.readKey()
+	x.read(ctx)
+	if x.row.Method == http.MethodGet {
+		return x.serveRead(ctx)
+	}
+	if err := x.judge(ctx); err != nil {
+		return err
+	}
+	switch {
+	case keyFault != nil:
+		return keyFault
+	case tooLarge:
+		return &fault.Error{Kind: fault.KindTooLarge, Message: fmt.Sprintf("The body is larger than %d bytes.", MaxBody)}
+	case len(x.body) > 0 && !identity(x.r.Header.Values("Content-Encoding")):
+		x.header.Set("Accept-Encoding", "identity") // RFC 9110 section 15.5.16
+		return &fault.Error{Kind: fault.KindMediaType, Message: "The body must not have a content coding."}
+	case len(x.body) > 0 && !jsonType(x.r.Header.Get("Content-Type")):
+		return &fault.Error{Kind: fault.KindMediaType, Message: "The body must be application/json."}
+	}
+	return x.serveWrite(ctx)
+}
+
+// identify is check 1: a bearer token with a valid signature.
+func (x *exchange) identify(ctx context.Context) error {
+	values := x.r.Header.Values("Authorization")
+	if len(values) == 0 {
+		return fault.Unauthorized("The request needs an access token.", false)
+	}
+	scheme, raw, _ := strings.Cut(values[0], " ")
+	if len(values) > 1 || !strings.EqualFold(scheme, "Bearer") || raw == "" {
+		return fault.Unauthorized("The request needs an access token.", false)
+	}
+	actor, err := x.server.Verifier.Verify(ctx, strings.TrimSpace(raw))
+	if errors.Is(err, signing.ErrToken) {
+		return fault.Unauthorized("The token is not valid.", true)
+	}
+	if err != nil { // the keys could not be read, so the token may be valid
+		return fmt.Errorf("verifying a token: %w", err)
+	}
+	x.caller = &Caller{Actor: actor, Audience: authz.Audience(actor.Audience), Tenant: x.server.DB.Tenant(actor.TenantID),
+		Platform: x.server.posts, Now: x.now, x: x, reading: &reading{done: make(chan struct{})}}
+	return nil
+}
+
+func (x *exchange) readBody() (tooLarge bool, err error) {
+	if x.row.Method == http.MethodGet || x.r.Body == nil {
+		return false, nil
+	}
+	x.body, err = io.ReadAll(io.LimitReader(x.r.Body, MaxBody+1))
+	if err != nil {
+		return false, fault.Field("body", "could not be read")
+	}
+	if len(x.body) > MaxBody {
+		x.body = nil
+		return true, nil
+	}
+	x.body = bytes.TrimPrefix(x.body, []byte("\ufeff")) // byte order mark (RFC 8259 section 8.1)
+	return false, nil
+}
+
+// identity reports whether a body has no content coding (RFC 9110 section 8.4).
+func identity(codings []string) bool {
+	for _, coding := range codings {
+		if coding = strings.TrimSpace(coding); coding != "" && !strings.EqualFold(coding, "identity") {
+			return false
+		}
+	}
+	return true
+}
+
+func jsonType(header string) bool {
+	if header == "" {
+		return true
+	}
+	kind, params, err := mime.ParseMediaType(header)
+	charset := strings.ToLower(params["charset"])
+	return err == nil && kind == "application/json" && (charset == "" || charset == "utf-8")
+}
+
+// read starts the single batch read of a request. The batch holds what the
+// checks need, what the row Needs, and the record of the idempotency key.
+func (x *exchange) read(ctx context.Context) {
+	c := x.caller
+	keys := authz.LiveKeys(c.Tenant, x.server.clients, c.Actor)
+	checks := len(keys)
+	if x.row.needs != nil {
+		keys = append(keys, x.row.needs(c.Tenant, Peek{x.r, c.Actor, x.body})...)
+	}
+	needed := len(keys)
+	if x.key != "" {
+		keys = append(keys, x.recordKey())
+	}
+	h := table.Join(c.Tenant.Handle, x.server.clients.Handle, x.server.posts.Handle)
+	go func() {
+		r := c.reading
+		defer close(r.done)
+		defer func() {
+			if p := recover(); p != nil {
+				r.err = fmt.Errorf("panic in the checks: %v", p)
+			}
+		}()
+		items, err := h.Batch(ctx, keys...)
+		if r.err = err; err != nil {
+			return
+		}
+		r.live, r.needed = authz.LiveFrom(items), items[checks:needed]
+		if x.key != "" {
+			r.record = items[needed]
+		}
+	}()
+}
+
+// judge waits for the read, runs checks 2 to 6 and charges the rate limits.
+func (x *exchange) judge(ctx context.Context) error {
+	read, err := x.caller.reading.wait(ctx)
+	if err != nil {
+		return err
+	}
+	if !read.live.For(x.entry.Resource.Path) {
+		return fault.Unauthorized("The token is not for this resource.", true)
+	}
+	if err := authz.Judge(x.row.Policy, x.caller.Actor, read.live, x.now); err != nil {
+		return err
+	}
+	if err := x.judgeEntry(read.live); err != nil {
+		return err
+	}
+	if err := x.server.buckets.charge(x.server.Rates, x.caller.Actor, x.now); err != nil {
+		return err
+	}
+	x.server.shards.put(x.caller.Tenant.ID(), read.live.State().ReadShards, x.now)
+	return nil
+}
+
+// serveRead runs the handler concurrently with the checks. If a check fails, it
+// discards the handler's result.
+func (x *exchange) serveRead(ctx context.Context) error {
+	hctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var handled error
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		handled = x.handle(hctx)
+	}()
+	if err := x.judge(ctx); err != nil {
+		cancel(err)
+		<-done // its result is discarded
+		return err
+	}
+	<-done
+	if handled != nil {
+		return handled
+	}
+	return x.finish()
+}
+
+// serveWrite runs the handler after every check has passed.
+func (x *exchange) serveWrite(ctx context.Context) error {
+	x.inspect()
+	if x.key != "" {
+		read, err := x.caller.reading.wait(ctx)
+		if err != nil {
+			return err
+		}
+		if done, err := x.replay(read.record); done || err != nil {
+			return err
+		}
+	}
+	if err := x.handle(ctx); err != nil {
+		return x.keepFault(ctx, fault.Of(err))
+	}
+	if x.entry.Confirmed && x.key != "" && !x.kept {
+		if err := x.keepAnswer(ctx); err != nil {
+			return err
+		}
+	}
+	return x.finish()
+}
+
+// handle binds and validates the input and runs the handler.
+func (x *exchange) handle(ctx context.Context) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic in %s: %v", x.row.ID, p)
+		}
+	}()
+	x.inspect()
+	r := x.r.WithContext(ctx)
+	r.Body = io.NopCloser(bytes.NewReader(x.body))
+	if x.row.op.RequestBody == nil || len(x.trimmed()) == 0 {
+		r.Body = http.NoBody
+	}
+	r.Header = inputHeader
+	var sink discard
+	x.row.handle(humago.NewContext(x.row.op, r, &sink))
+	switch f := x.invalid(); {
+	case f != nil:
+		return f
+	case x.err != nil:
+		return x.err
+	case !x.handled:
+		return fmt.Errorf("%s was not handled", x.row.ID)
+	}
+	return nil
+}
+
+// inputHeader replaces the request's headers for huma: no input is bound to a
+// header, and the pipeline has checked the media type.
+var inputHeader = http.Header{"Content-Type": {"application/json"}}
+
+func (x *exchange) finish() error {
+	body, err := encode(x.answer)
+	if err != nil {
+		return fmt.Errorf("answer of %s: %w", x.row.ID, err)
+	}
+	x.send(x.row.Status, body)
+	return nil
+}
+
+func (x *exchange) send(status int, body []byte) { x.status, x.payload = status, body }
+
+func (x *exchange) write(w http.ResponseWriter) {
+	if x.r.Method == http.MethodHead {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(x.status)
+		return
+	}
+	writeJSON(w, x.status, x.payload)
+}
+
+// discard ignores what huma writes. The exchange writes the response.
+type discard struct{ header http.Header }
+
+func (d *discard) Header() http.Header {
+	if d.header == nil {
+		d.header = http.Header{}
+	}
+	return d.header
+}
+func (d *discard) Write(p []byte) (int, error) { return len(p), nil }
+func (d *discard) WriteHeader(int)             {}
+
+var _ huma.Adapter = (*adapter)(nil)

@@ -1,0 +1,118 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"regexp"
+	"time"
+
+	"svc/pkg/base/fault"
+	"svc/pkg/data/table"
+)
+
+const idempotencyKey = "Idempotency-Key"
+
+// errKeyUsed reports that another request used the key first.
+var errKeyUsed = errors.New("another request used the idempotency key first")
+
+// retention is how long the response for a key is stored.
+const retention = 24 * time.Hour
+
+// idempotencyPattern matches 1 to 255 visible characters. It accepts a comma
+// only inside quotes (RFC 8941 section 3.3.3), because the gateway joins two
+// headers with a comma.
+const idempotencyPattern = `^([!-+\--~]{1,255}|"[!#-~]{0,253}")$`
+
+var idempotencySyntax = regexp.MustCompile(idempotencyPattern)
+
+// readKey reads the Idempotency-Key of a POST, or of a call that a person agreed
+// to.
+func (x *exchange) readKey() error {
+	values := x.r.Header.Values(idempotencyKey)
+	if x.row.Method != http.MethodPost && !x.entry.Confirmed || len(values) == 0 {
+		return nil
+	}
+	if len(values) > 1 || !idempotencySyntax.MatchString(values[0]) {
+		return fault.Field("header.Idempotency-Key",
+			"expected one header of 1 to 255 visible characters, with commas only between double quotes")
+	}
+	x.key = values[0]
+	return nil
+}
+
+func (x *exchange) recordKey() table.Key {
+	return x.caller.Tenant.Key("IDEMPOTENCY", "IDEMPOTENCY", x.caller.Actor.Subject, x.key)
+}
+
+// keep adds the record of the response to the transaction. An expired record
+// that is not yet deleted counts as absent.
+func (x *exchange) keep(tx *table.Tx, status int, body []byte) {
+	record := table.Item{Key: x.recordKey(), Type: "idempotency", Expires: x.caller.Now.Add(retention),
+		Attrs: map[string]any{"fingerprint": x.fingerprint(), "status": status, "body": string(body)}}
+	tx.Put(record).If("attribute_not_exists(pk) OR 'expiresAt' <= ?", x.caller.Now.Unix()).Else(errKeyUsed)
+}
+
+// replay sends the stored response. It returns false if there is none.
+func (x *exchange) replay(it table.Item) (bool, error) {
+	if !it.Live(x.caller.Now) {
+		return false, nil
+	}
+	if it.Text("fingerprint") != x.fingerprint() {
+		return false, &fault.Error{Kind: fault.KindMismatch, Message: "This Idempotency-Key was used for another request."}
+	}
+	x.header.Set("Idempotent-Replayed", "true")
+	x.send(int(it.Int("status")), []byte(it.Text("body")))
+	return true, nil
+}
+
+// keepAnswer stores the response to a call that changed nothing. So a person's
+// agreement is used up: the same call, made later, might change something.
+func (x *exchange) keepAnswer(ctx context.Context) error {
+	body, err := encode(x.answer)
+	if err != nil {
+		return fmt.Errorf("answer to keep: %w", err)
+	}
+	tx := x.caller.Tenant.Write()
+	x.keep(tx, x.row.Status, body)
+	if err := tx.Commit(ctx); err != nil && !errors.Is(err, errKeyUsed) && !errors.Is(err, table.ErrConflict) {
+		return err
+	}
+	return nil // with a conflict, the same call at the same time has stored it
+}
+
+// keepFault stores a fault, so that a repeated request gets the same response.
+// If another request used the key first, it sends that request's response.
+func (x *exchange) keepFault(ctx context.Context, f *fault.Error) error {
+	if x.key == "" {
+		return f
+	}
+	used := errors.Is(f.Cause, errKeyUsed)
+	if !used {
+		switch f.Kind {
+		case fault.KindNotFound, fault.KindState:
+		default:
+			return f
+		}
+		body, err := errorBody(f)
+		if err != nil {
+			return err
+		}
+		tx := x.caller.Tenant.Write()
+		x.keep(tx, f.Status(), body)
+		if err := tx.Commit(ctx); err == nil {
+			return f
+		} else if !errors.Is(err, errKeyUsed) && !errors.Is(err, table.ErrConflict) {
+			return err
+		}
+	}
+	it, err := x.caller.Tenant.Get(ctx, x.recordKey())
+	if err != nil {
+		return err
+	}
+	if done, err := x.replay(it); done || err != nil {
+		return err
+	}
+	return fault.Unavailable(errKeyUsed)
+}

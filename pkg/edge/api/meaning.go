@@ -1,0 +1,86 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"svc/pkg/base/plaintext"
+)
+
+// oneLine is the largest maxLength of a single-line text, in characters: an
+// address, a name, a label or a title. Longer texts may have line breaks.
+const oneLine = 300
+
+// text rejects a text that is only blanks or has control characters. Values of
+// an enumeration are checked elsewhere.
+func (w *walker) text(schema *huma.Schema, text []byte) {
+	if schema == nil || schema.MaxLength == nil || len(text) == 0 {
+		return
+	}
+	isLine, needed := textRule(schema)
+	if plaintext.HasControls(string(text), !isLine) {
+		w.blame("control characters are not allowed")
+		return
+	}
+	if (isLine || needed) && len(bytes.TrimSpace(text)) == 0 {
+		w.blame("expected a text that is not blank")
+	}
+}
+
+// textRule reports whether a text is a single line, and whether it is needed.
+func textRule(schema *huma.Schema) (isLine, needed bool) {
+	return *schema.MaxLength <= oneLine, schema.MinLength != nil && *schema.MinLength > 0
+}
+
+// DocumentText adds patterns to the schema of a text. They tell readers of the
+// published document which texts a request may contain.
+func DocumentText(schema *huma.Schema) {
+	if schema.MaxLength == nil || schema.Enum != nil {
+		return
+	}
+	isLine, needed := textRule(schema)
+	controls := `[\x00-\x08\x0B\x0C\x0E-\x1F\x7F-\x9F]`
+	if isLine {
+		controls = `[\x00-\x1F\x7F-\x9F]`
+	}
+	schema.Not = &huma.Schema{Type: huma.TypeString, Pattern: controls}
+	switch {
+	case schema.Pattern != "":
+	case needed:
+		schema.Pattern = `\S`
+	case isLine:
+		schema.Pattern = `^$|\S`
+	}
+}
+
+// mostDecimals is the maximum number of decimals of a coordinate in degrees. Nine
+// decimals are a tenth of a millimetre on the ground.
+const mostDecimals = 9
+
+// number rejects a number out of the range of a float64, and a coordinate with
+// more than mostDecimals decimals.
+func (w *walker) number(schema *huma.Schema, number []byte) {
+	if outOfRange(number) {
+		w.blame("number out of range")
+		return
+	}
+	if !degrees(schema) || bytes.IndexByte(number, '.') < 0 && bytes.IndexByte(number, 'e') < 0 &&
+		bytes.IndexByte(number, 'E') < 0 {
+		return
+	}
+	_, exponent, _ := strings.Cut(string(spelling(json.Number(number))), "e")
+	if power, err := strconv.Atoi(exponent); exponent != "" && (err != nil || power < -mostDecimals) {
+		w.blame("expected at most 9 decimals of a degree")
+	}
+}
+
+// degrees reports whether a schema is that of a latitude or longitude: nothing
+// else is bounded by ±90 or ±180.
+func degrees(s *huma.Schema) bool {
+	return s != nil && s.Minimum != nil && s.Maximum != nil && *s.Minimum == -*s.Maximum &&
+		(*s.Maximum == 90 || *s.Maximum == 180)
+}

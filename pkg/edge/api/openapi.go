@@ -1,0 +1,124 @@
+package api
+
+import (
+	"encoding/json"
+	"net/http"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"svc/pkg/base/fault"
+)
+
+// Version is the version of the API description.
+const Version = "1.0.0"
+
+func newHuma(a huma.Adapter, baseURL string) huma.API {
+	registry := huma.NewMapRegistry("#/components/schemas/", schemaName)
+	registry.RegisterTypeAlias(reflect.TypeFor[json.Number](), reflect.TypeFor[float64]())
+	return huma.NewAPI(huma.Config{
+		OpenAPI: &huma.OpenAPI{
+			OpenAPI: "3.1.0",
+			Info: &huma.Info{Title: "svc: multi-tenant mobility and delivery API", Version: Version,
+				Description: "Operators, riders and drivers of ride-hailing and delivery fleets, " +
+					"and whoever acts for them. Every token is bound to one tenant.",
+				Contact: &huma.Contact{Name: "The operator of this service", URL: baseURL},
+				License: &huma.License{Name: "Apache License 2.0", Identifier: "Apache-2.0"}},
+			Servers: []*huma.Server{{URL: baseURL, Description: "This service."}},
+			Components: &huma.Components{Schemas: registry, SecuritySchemes: map[string]*huma.SecurityScheme{
+				"oauth": {Type: "oauth2", Flows: &huma.OAuthFlows{AuthorizationCode: &huma.OAuthFlow{
+					AuthorizationURL: baseURL + "/oauth/authorize", TokenURL: baseURL + "/oauth/token",
+					RefreshURL: baseURL + "/oauth/token", Scopes: map[string]string{}}}}}},
+		},
+		Formats:       map[string]huma.Format{"application/json": huma.DefaultJSONFormat, "json": huma.DefaultJSONFormat},
+		DefaultFormat: "application/json",
+	}, a)
+}
+
+// schemaName names a schema after its type, without its package: Trip, PageTrip.
+func schemaName(t reflect.Type, hint string) string {
+	if t == reflect.TypeFor[fault.Detail]() {
+		return "Fault"
+	}
+	if t == reflect.TypeFor[ErrorBody]() {
+		return "Error"
+	}
+	name := huma.DefaultSchemaNamer(t, hint)
+	return strings.NewReplacer("Svc", "", "Pkg", "").Replace(name)
+}
+
+// OpenAPI returns the document of the server's rows.
+func (s *Server) OpenAPI() *huma.OpenAPI {
+	doc := s.huma.OpenAPI()
+	schemas := doc.Components.Schemas.Map()
+	delete(schemas, "Complaint") // huma's own error model, which is never sent
+	for _, object := range schemas {
+		for _, member := range object.Properties {
+			if member.Nullable && member.Enum != nil && !slices.Contains(member.Enum, nil) {
+				member.Enum = append(slices.Clone(member.Enum), nil) // an enum limits null, too
+			}
+		}
+	}
+	return doc
+}
+
+// describe returns the row's operation for huma, with its error responses.
+func (r Row) describe() huma.Operation {
+	op := huma.Operation{Method: r.Method, Path: r.Path, OperationID: r.ID, Summary: r.Summary, Description: r.Text,
+		DefaultStatus: r.Status, MaxBodyBytes: MaxBody + 1, Responses: map[string]*huma.Response{}}
+	if r.Tag != "" {
+		op.Tags = []string{r.Tag}
+	}
+	for _, status := range r.statuses() {
+		op.Responses[strconv.Itoa(status)] = &huma.Response{Ref: "#/components/responses/" + responseName(status)}
+	}
+	var scopes []string
+	policy := map[string]any{}
+	for audience, scope := range r.Policy.Scopes {
+		policy[string(audience)] = scope
+		if scope != "" {
+			scopes = append(scopes, scope)
+		}
+	}
+	slices.Sort(scopes)
+	if len(scopes) < len(r.Policy.Scopes) { // any token of an audience is valid
+		op.Security = []map[string][]string{{"oauth": {}}}
+	}
+	for _, scope := range scopes { // any one of them is enough
+		op.Security = append(op.Security, map[string][]string{"oauth": {scope}})
+	}
+	extension := map[string]any{"audiences": policy}
+	if r.Policy.Permission != "" {
+		extension["permission"] = r.Policy.Permission
+	}
+	if r.Policy.Feature != "" {
+		extension["feature"] = r.Policy.Feature
+	}
+	op.Extensions = map[string]any{"x-policy": extension}
+	if r.Method == http.MethodPost {
+		op.Parameters = append(op.Parameters, &huma.Param{Name: idempotencyKey, In: "header",
+			Description: "Makes the request safe to repeat for 24 hours: the first answer is given again. " +
+				"A comma counts only between double quotes.",
+			Schema: &huma.Schema{Type: huma.TypeString, MinLength: ptr(1), MaxLength: ptr(255), Pattern: idempotencyPattern}})
+	}
+	return op
+}
+
+func ptr[T any](v T) *T { return &v }
+
+// statuses returns the status codes of the row's error responses.
+func (r Row) statuses() []int {
+	out := []int{400, 401, 403, 404, 429, 431, 500, 503}
+	if r.Method != http.MethodGet {
+		out = append(out, 409, 413, 415)
+	}
+	if r.Method == http.MethodPost {
+		out = append(out, 422)
+	}
+	return out
+}
+
+func responseName(status int) string { return strings.ReplaceAll(http.StatusText(status), " ", "") }

@@ -1,0 +1,42 @@
+package api
+
+import (
+	"encoding/json"
+	"net/http"
+
+	"svc/pkg/access/signing"
+)
+
+// Peek is a request before its validation. A row uses it to name the items that
+// its handler needs. A value that is absent or of a different type is "".
+type Peek struct {
+	r     *http.Request
+	actor signing.Access
+	body  []byte
+}
+
+// Path returns a path parameter.
+func (p Peek) Path(name string) string { return p.r.PathValue(name) }
+
+// Query returns a query parameter, "" if it is absent.
+func (p Peek) Query(name string) string { return p.r.URL.Query().Get(name) }
+
+// Actor returns the claims of the caller's token.
+func (p Peek) Actor() signing.Access { return p.actor }
+
+// Body returns a top-level member of a JSON body if it is a string, else "".
+func (p Peek) Body(name string) (text string) {
+	if raw := member(p.body, name); len(raw) == 0 || raw[0] != '"' || json.Unmarshal(raw, &text) != nil {
+		return ""
+	}
+	return text
+}
+
+// Number returns a top-level member of a JSON body if it is a number, else "".
+func (p Peek) Number(name string) json.Number {
+	raw := member(p.body, name)
+	if len(raw) == 0 || raw[0] != '-' && !digit(raw[0]) {
+		return ""
+	}
+	return json.Number(raw)
+}

@@ -1,0 +1,112 @@
+package api
+
+import (
+	"sync"
+	"time"
+
+	"svc/pkg/access/signing"
+	"svc/pkg/base/fault"
+)
+
+// Rates limit the requests per second that one process serves for one tenant,
+// and for one client in a tenant. A burst of two seconds' worth is allowed. 0
+// means no limit.
+type Rates struct{ Tenant, Client int }
+
+// burst is how long an idle bucket accumulates.
+const burst = 2 * time.Second
+
+// clockStep is the smallest step back of the clock that resets a bucket.
+// Smaller steps are normal: requests that began at nearly the same time arrive
+// in any order.
+const clockStep = time.Minute
+
+// mostBuckets is the size of one of the two generations of buckets. An evicted
+// bucket starts full again.
+const mostBuckets = 4096
+
+// buckets holds the token buckets of a process. A bucket is stored as the time
+// at which it will be full. Each request moves that time forward by 1/rate. A
+// request that would move it more than burst ahead is rejected.
+type buckets struct {
+	mu         sync.Mutex
+	young, old map[bucket]time.Time
+}
+
+// bucket identifies a bucket: a tenant's, a client's in a tenant, or a token's.
+type bucket struct{ tenant, client, token string }
+
+func tenantBucket(a signing.Access) bucket { return bucket{tenant: a.TenantID} }
+func clientBucket(a signing.Access) bucket { return bucket{tenant: a.TenantID, client: a.ClientID} }
+func tokenBucket(a signing.Access) bucket  { return bucket{token: a.ID} }
+
+// admit charges a request to its token's bucket before anything is read. If the
+// bucket is empty, it rejects the request with the time to wait. It also
+// rejects the request if the tenant's or the client's bucket is empty, but it
+// does not charge these: the token may be revoked, and a revoked token must not
+// use up the limits of others.
+func (b *buckets) admit(r Rates, a signing.Access, now time.Time) error {
+	if r.Tenant <= 0 && r.Client <= 0 {
+		return nil
+	}
+	rate := r.Client
+	if rate <= 0 {
+		rate = r.Tenant
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	_, forTenant := b.after(tenantBucket(a), r.Tenant, now)
+	_, forClient := b.after(clientBucket(a), r.Client, now)
+	full, wait := b.after(tokenBucket(a), rate, now)
+	if wait = max(wait, forTenant, forClient); wait > 0 {
+		return fault.RateLimited(wait)
+	}
+	b.keep(tokenBucket(a), rate, full)
+	return nil
+}
+
+// charge charges a request that has passed the checks to the buckets of its
+// tenant and client, or rejects it with the time to wait. A rejected request is
+// charged to neither.
+func (b *buckets) charge(r Rates, a signing.Access, now time.Time) error {
+	if r.Tenant <= 0 && r.Client <= 0 {
+		return nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	forTenant, wait := b.after(tenantBucket(a), r.Tenant, now)
+	forClient, also := b.after(clientBucket(a), r.Client, now)
+	if wait = max(wait, also); wait > 0 {
+		return fault.RateLimited(wait)
+	}
+	b.keep(tenantBucket(a), r.Tenant, forTenant)
+	b.keep(clientBucket(a), r.Client, forClient)
+	return nil
+}
+
+// after returns the time at which the bucket is full after one more request,
+// and how long that request must wait.
+func (b *buckets) after(name bucket, rate int, now time.Time) (full time.Time, wait time.Duration) {
+	if rate <= 0 {
+		return time.Time{}, 0
+	}
+	full, ok := b.young[name]
+	if !ok {
+		full = b.old[name]
+	}
+	if full.Before(now) || full.After(now.Add(burst+clockStep)) {
+		full = now
+	}
+	full = full.Add(time.Second / time.Duration(rate))
+	return full, full.Sub(now) - burst
+}
+
+func (b *buckets) keep(name bucket, rate int, full time.Time) {
+	if rate <= 0 {
+		return
+	}
+	if len(b.young) >= mostBuckets || b.young == nil {
+		b.young, b.old = make(map[bucket]time.Time), b.young
+	}
+	b.young[name] = full
+}

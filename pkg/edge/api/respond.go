@@ -1,0 +1,110 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"svc/pkg/base/fault"
+)
+
+// encode writes the JSON of every response, stored ones included. So a replay
+// is byte for byte the same.
+func encode(v any) ([]byte, error) {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimRight(buf.Bytes(), "\n"), nil
+}
+
+// ErrorBody is the body of every error (specification, "Errors").
+type ErrorBody struct {
+	Error       string         `json:"error" doc:"What kind of error it is." example:"invalid_state"`
+	Description string         `json:"error_description" doc:"A sentence for the developer."`
+	Scope       string         `json:"scope,omitempty" doc:"With insufficient_scope: the scope that is missing."`
+	Permission  string         `json:"permission,omitempty" doc:"With forbidden: the permission that is missing."`
+	Feature     string         `json:"feature,omitempty" doc:"With feature_disabled: the feature that is off."`
+	Details     []fault.Detail `json:"details,omitempty" nullable:"false" doc:"With invalid_request: every fault of the request."`
+}
+
+func errorBody(f *fault.Error) ([]byte, error) {
+	return encode(ErrorBody{f.Code(), f.Message, f.Scope, f.Permission, f.Feature, f.Details})
+}
+
+// WriteError writes a fault as the response. It has no challenge: the caller
+// serves no protected resource.
+func WriteError(w http.ResponseWriter, f *fault.Error) { writeFault(w, f) }
+
+func writeFault(w http.ResponseWriter, f *fault.Error) {
+	h := w.Header()
+	if f.Kind == fault.KindMethod {
+		h.Set("Allow", f.Allow)
+	}
+	if f.RetryAfter > 0 {
+		h.Set("Retry-After", strconv.Itoa(int((f.RetryAfter+999_999_999)/1_000_000_000)))
+	}
+	body, err := errorBody(f)
+	if err != nil {
+		body = []byte(`{"error":"server_error","error_description":"The service failed."}`)
+	}
+	writeJSON(w, f.Status(), body)
+}
+
+// challenge sets the header that leads a client to a token (RFC 6750 section 3,
+// RFC 9728 section 5.1).
+func (x *exchange) challenge(f *fault.Error) {
+	metadata := fmt.Sprintf("resource_metadata=%q", x.entry.Resource.Metadata(x.server.BaseURL))
+	switch f.Kind {
+	case fault.KindUnauthorized:
+		text := "Bearer " + metadata
+		if scope := x.wantedScope(); scope != "" {
+			text += fmt.Sprintf(", scope=%q", scope)
+		}
+		if f.HasToken {
+			text += fmt.Sprintf(`, error="invalid_token", error_description=%q`, f.Message)
+		}
+		x.header.Set("WWW-Authenticate", text)
+	case fault.KindScope:
+		x.header.Set("WWW-Authenticate", fmt.Sprintf("Bearer error=\"insufficient_scope\", scope=%q, %s", f.Scope, metadata))
+	}
+}
+
+// wantedScope returns the scopes to ask for: the operation's, or at the MCP
+// server all that the resource has.
+func (x *exchange) wantedScope() string {
+	switch {
+	case x.entry.Resource.MCP():
+		return strings.Join(x.entry.Resource.Scopes(), " ")
+	case x.row != nil:
+		return x.row.Policy.AnyScope()
+	}
+	return ""
+}
+
+func writeJSON(w http.ResponseWriter, status int, body []byte) {
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	h.Set("X-Content-Type-Options", "nosniff")
+	if h.Get("Cache-Control") == "" {
+		h.Set("Cache-Control", "no-store")
+	}
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // the client may have disconnected
+}
+
+var sane = regexp.MustCompile(`^[A-Za-z0-9._:=+/-]{1,128}$`)
+
+// RequestID returns the caller's X-Request-Id. ok is false if it is missing or
+// malformed.
+func RequestID(r *http.Request) (string, bool) {
+	id := r.Header.Get("X-Request-Id")
+	return id, sane.MatchString(id)
+}

@@ -1,0 +1,109 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"svc/pkg/access/authz"
+	"svc/pkg/data/table"
+)
+
+// Row is one endpoint: method, path, operation id, policy and handler.
+type Row struct {
+	Method  string
+	Path    string // "/api/v1/trips/{id}"
+	ID      string // operation id
+	Policy  authz.Policy
+	Status  int // of a successful response
+	Tag     string
+	Summary string
+	Text    string         // description, Markdown
+	Confirm string         // what a person agrees to before an agent may call it; "" for nothing
+	NoTool  authz.Audience // whose agents do not have the operation as a tool; "" for none
+
+	needs    func(table.Tenant, Peek) []table.Key
+	register func(huma.API, huma.Operation)
+}
+
+// Handler does an endpoint's work for an authorized caller. In is a struct with
+// huma's tags. Out is the JSON body of the response.
+type Handler[In, Out any] func(ctx context.Context, c *Caller, in *In) (*Out, error)
+
+// Option sets an optional property of a row.
+type Option func(*Row)
+
+// Created makes the row respond with 201.
+func Created() Option { return func(r *Row) { r.Status = http.StatusCreated } }
+
+// Tag names the row's group in the document.
+func Tag(name string) Option { return func(r *Row) { r.Tag = name } }
+
+// Summary is the row's title in the document.
+func Summary(text string) Option { return func(r *Row) { r.Summary = text } }
+
+// Text is the row's description in the document.
+func Text(markdown string) Option { return func(r *Row) { r.Text = markdown } }
+
+// Confirm makes an agent ask a person first. The text says what the operation
+// does to people or money. It ends a question and part of the tool's description.
+func Confirm(text string) Option { return func(r *Row) { r.Confirm = text } }
+
+// NoTool leaves the row out of the tools of an audience to which it is of no use.
+func NoTool(a authz.Audience) Option { return func(r *Row) { r.NoTool = a } }
+
+// Needs names items to read in the same batch as the checks' items. The handler
+// reads them with Caller.Item. keys is called before the request is validated.
+func Needs(keys func(t table.Tenant, p Peek) []table.Key) Option {
+	return func(r *Row) { r.needs = keys }
+}
+
+// Get returns a row that reads. Its handler may start before the checks have
+// passed, so it must not change anything.
+func Get[In, Out any](path, id string, p authz.Policy, h Handler[In, Out], options ...Option) Row {
+	return row(http.MethodGet, path, id, p, h, options)
+}
+
+// Post returns a row that changes something. It accepts an Idempotency-Key.
+func Post[In, Out any](path, id string, p authz.Policy, h Handler[In, Out], options ...Option) Row {
+	return row(http.MethodPost, path, id, p, h, options)
+}
+
+// Patch returns a row that changes part of a resource.
+func Patch[In, Out any](path, id string, p authz.Policy, h Handler[In, Out], options ...Option) Row {
+	return row(http.MethodPatch, path, id, p, h, options)
+}
+
+// Delete returns a row that removes something.
+func Delete[In, Out any](path, id string, p authz.Policy, h Handler[In, Out], options ...Option) Row {
+	return row(http.MethodDelete, path, id, p, h, options)
+}
+
+func row[In, Out any](method, path, id string, p authz.Policy, h Handler[In, Out], options []Option) Row {
+	r := Row{Method: method, Path: path, ID: id, Policy: p, Status: http.StatusOK}
+	for _, set := range options {
+		set(&r)
+	}
+	type output struct{ Body Out }
+	r.register = func(a huma.API, op huma.Operation) {
+		huma.Register(a, op, func(ctx context.Context, in *In) (*output, error) {
+			x := exchangeOf(ctx)
+			if x.invalid() != nil {
+				return nil, nil
+			}
+			x.handled = true
+			if x.asks {
+				x.err = errUnconfirmed
+				return nil, nil
+			}
+			out, err := h(ctx, x.caller, in)
+			x.err = err
+			if out != nil {
+				x.answer = out
+			}
+			return nil, nil
+		})
+	}
+	return r
+}

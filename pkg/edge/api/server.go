@@ -1,0 +1,227 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"svc/pkg/access/authz"
+	"svc/pkg/access/signing"
+	"svc/pkg/base/fault"
+	"svc/pkg/base/ids"
+	"svc/pkg/data/table"
+)
+
+// Verifier checks an access token's signature and form (check 1).
+type Verifier interface {
+	Verify(ctx context.Context, raw string) (signing.Access, error)
+}
+
+// Config configures a Server.
+type Config struct {
+	DB       *table.DB
+	Verifier Verifier
+	BaseURL  string                                   // without a trailing slash
+	Now      func() time.Time                         // nil means time.Now
+	Observe  func(ctx context.Context, o Observation) // nil means no observation
+	Logger   *slog.Logger                             // nil means slog.Default
+	Rates    Rates                                    // limits per process
+}
+
+// Server serves rows.
+type Server struct {
+	Config
+	router  router
+	huma    huma.API
+	adapter *adapter
+	shards  shards
+	buckets buckets
+	clients table.Platform
+	posts   table.Platform
+}
+
+// operation is a row bound to a server.
+type operation struct {
+	Row
+	op     *huma.Operation
+	handle func(huma.Context)
+	query  map[string]*huma.Param
+	body   *huma.Schema
+}
+
+// New returns a server of the rows. A row without a policy, a duplicate
+// operation id and an unknown scope are errors.
+func New(cfg Config, rows ...Row) (*Server, error) {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.Default()
+	}
+	s := &Server{Config: cfg, adapter: &adapter{}}
+	if cfg.DB != nil {
+		s.clients, s.posts = cfg.DB.Platform("CLIENT"), cfg.DB.Platform("POST", "POSTS")
+	}
+	s.huma = newHuma(s.adapter, cfg.BaseURL)
+	seen := map[string]bool{}
+	for _, row := range rows {
+		if seen[row.ID] {
+			return nil, fmt.Errorf("operation %s is defined twice", row.ID)
+		}
+		seen[row.ID] = true
+		if err := row.check(); err != nil {
+			return nil, err
+		}
+		op := s.bind(row)
+		for _, p := range op.op.Parameters {
+			if (p.In == "header" || p.In == "cookie") && p.Name != idempotencyKey {
+				return nil, fmt.Errorf("%s: input is never bound to a %s: %s", row.ID, p.In, p.Name)
+			}
+		}
+		s.router.add(row.Method, row.Path, op)
+	}
+	return s, nil
+}
+
+// check rejects a row whose policy permits nobody or names an unknown scope.
+func (r Row) check() error {
+	if len(r.Policy.Scopes) == 0 || r.ID == "" || r.register == nil {
+		return fmt.Errorf("%s %s has no policy, operation id or handler", r.Method, r.Path)
+	}
+	for audience, scope := range r.Policy.Scopes {
+		rule, known := authz.FindRule(scope)
+		switch {
+		case scope == "" && audience == authz.Dashboard:
+		case !known || rule.Audience != audience:
+			return fmt.Errorf("%s: %q is no scope of %s", r.ID, scope, audience)
+		}
+	}
+	return nil
+}
+
+func (s *Server) bind(row Row) *operation {
+	op := &operation{Row: row, query: map[string]*huma.Param{}}
+	row.register(s.huma, row.describe())
+	op.op, op.handle = s.adapter.op, s.adapter.handler
+	for _, p := range op.op.Parameters {
+		if p.In == "query" {
+			op.query[p.Name] = p
+		}
+	}
+	if body := op.op.RequestBody; body != nil {
+		op.body = body.Content["application/json"].Schema
+	}
+	return op
+}
+
+// adapter receives the operations that huma registers. Routing and the pipeline
+// are in this package.
+type adapter struct {
+	op      *huma.Operation
+	handler func(huma.Context)
+}
+
+func (a *adapter) Handle(op *huma.Operation, handler func(huma.Context)) {
+	a.op, a.handler = op, handler
+}
+
+func (a *adapter) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
+	w.WriteHeader(http.StatusNotFound)
+}
+
+// Observation describes a completed request, for logs and metrics. It holds no
+// personal data.
+type Observation struct {
+	RequestID string
+	Operation string // operation id, "" if no row matched
+	Method    string
+	Status    int
+	Code      string // the error code, "" for success
+	Tenant    string
+	Client    string
+	Audience  string
+	Elapsed   time.Duration
+	Usage     table.Usage
+	Replayed  bool
+	Agent     bool  // the operation was called as a tool
+	Cause     error // of a 5xx
+}
+
+// ServeHTTP serves one request to the API.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	_, _ = s.serve(w, r, Entry{Resource: authz.Resource{Path: authz.API}}, (*exchange).serve) // the error is written
+}
+
+func (s *Server) serve(w http.ResponseWriter, r *http.Request, e Entry,
+	run func(*exchange, context.Context) error) (x *exchange, err error) {
+	began := s.Now()
+	id, ok := RequestID(r)
+	if !ok {
+		id = ids.New(ids.Request, began)
+	}
+	w.Header().Set("X-Request-Id", id)
+	ctx, meter := table.Metered(r.Context())
+	x = &exchange{server: s, r: r, header: w.Header(), now: began.UTC().Truncate(time.Millisecond), entry: e}
+	ctx = context.WithValue(ctx, exchangeKey{}, x)
+	x.r = r.WithContext(ctx)
+	o := Observation{RequestID: id, Method: r.Method}
+	switch err = run(x, ctx); {
+	case errors.Is(err, errUnconfirmed):
+		o.Status, o.Code = http.StatusOK, "unconfirmed"
+	case err != nil:
+		f := fault.Of(err)
+		o.Code, o.Cause = f.Code(), f.Cause
+		o.Status = f.Status()
+		x.challenge(f)
+		writeFault(w, f)
+	case x.payload == nil: // Admit
+		o.Status = http.StatusOK
+	default:
+		o.Status = x.status
+		x.write(w)
+	}
+	o.describe(x, s.Now().Sub(began), meter.Usage())
+	s.report(ctx, o)
+	return x, err
+}
+
+func (o *Observation) describe(x *exchange, elapsed time.Duration, usage table.Usage) {
+	if x.row != nil {
+		o.Operation = x.row.ID
+	}
+	if x.caller != nil {
+		o.Tenant, o.Client, o.Audience = x.caller.Actor.TenantID, x.caller.Actor.ClientID, x.caller.Actor.Audience
+	}
+	o.Elapsed, o.Usage, o.Replayed = elapsed, usage, x.header.Get("Idempotent-Replayed") != ""
+	o.Agent = x.entry.Resource.MCP()
+}
+
+func (s *Server) report(ctx context.Context, o Observation) {
+	level := slog.LevelInfo
+	if o.Status >= http.StatusInternalServerError {
+		level = slog.LevelError
+	}
+	attrs := []slog.Attr{slog.String("request_id", o.RequestID),
+		slog.String("operation", o.Operation), slog.Int("status", o.Status),
+		slog.String("tenant_id", o.Tenant), slog.String("client_id", o.Client), slog.Duration("elapsed", o.Elapsed),
+		slog.Int("round_trips", o.Usage.Sequential), slog.Float64("read_units", o.Usage.ReadUnits),
+		slog.Float64("write_units", o.Usage.WriteUnits)}
+	if o.Agent {
+		attrs = append(attrs, slog.Bool("agent", true))
+	}
+	if o.Code != "" {
+		attrs = append(attrs, slog.String("error", o.Code))
+	}
+	if o.Cause != nil && level == slog.LevelError {
+		attrs = append(attrs, slog.String("cause", o.Cause.Error()))
+	}
+	s.Logger.LogAttrs(ctx, level, "request", attrs...)
+	if s.Observe != nil {
+		s.Observe(ctx, o)
+	}
+}

@@ -1,0 +1,42 @@
+package gateway
+
+import "context"
+
+// edge is what the gateway itself reports about a request.
+type edge struct {
+	sourceIP string
+	baseURL  string
+	event    *event
+}
+
+type edgeKey struct{}
+
+func withEdge(ctx context.Context, e *edge) context.Context {
+	return context.WithValue(ctx, edgeKey{}, e)
+}
+
+func edgeOf(ctx context.Context) edge {
+	if e, ok := ctx.Value(edgeKey{}).(*edge); ok {
+		return *e
+	}
+	return edge{}
+}
+
+// SourceIP returns the client's address as the gateway saw it, without a port,
+// "" if it is unknown. No header of the client changes it.
+func SourceIP(ctx context.Context) string { return edgeOf(ctx).sourceIP }
+
+// BaseURL returns the https address at which the gateway was reached, without a
+// trailing slash. It includes the stage if the stage is part of the path. It is
+// "" if the event names no domain. The gateway routes by domain, so no client
+// can forge it.
+func BaseURL(ctx context.Context) string { return edgeOf(ctx).baseURL }
+
+// ownURL returns the API's own address, or BaseURL if the event does not
+// contain it.
+func ownURL(ctx context.Context) string {
+	if e := edgeOf(ctx).event; e != nil {
+		return e.ownURL()
+	}
+	return ""
+}

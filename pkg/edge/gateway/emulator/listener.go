@@ -1,0 +1,102 @@
+package emulator
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"strings"
+	"sync/atomic"
+)
+
+// Listener returns l with connections whose malformed paths net/http accepts.
+// net/http answers such a path itself, with a 400 in text. Listener escapes what
+// is malformed, so the request reaches a function, which answers in its own
+// format: no resource has such a path.
+func Listener(l net.Listener) net.Listener { return listener{l} }
+
+type listener struct{ net.Listener }
+
+func (l listener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	out := &conn{Conn: c}
+	out.between.Store(true)
+	return out, nil
+}
+
+// conn escapes malformed paths of request lines. net/http never reads
+// concurrently from a connection.
+type conn struct {
+	net.Conn
+	between atomic.Bool // what is read next begins with a request line
+	rest    []byte      // read and escaped, not yet returned
+}
+
+func (c *conn) Write(p []byte) (int, error) {
+	if !bytes.HasPrefix(p, []byte("HTTP/1.1 100 ")) { // a body follows 100 Continue
+		c.between.Store(true)
+	}
+	return c.Conn.Write(p)
+}
+
+func (c *conn) Read(p []byte) (int, error) {
+	if len(c.rest) == 0 {
+		n, err := c.Conn.Read(p)
+		if err != nil || !c.between.Load() || !bytes.Contains(p[:n], []byte("\n")) {
+			return n, err
+		}
+		c.between.Store(false)
+		c.rest = escapeTarget(p[:n])
+		if len(c.rest) <= len(p) {
+			n, c.rest = copy(p, c.rest), nil
+			return n, nil
+		}
+		c.rest = bytes.Clone(c.rest)
+	}
+	n := copy(p, c.rest)
+	c.rest = c.rest[n:]
+	return n, nil
+}
+
+// escapeTarget escapes the target of a request line at the start of data. It
+// returns data unchanged if that is no complete request line, or if the target
+// is well-formed.
+func escapeTarget(data []byte) []byte {
+	line, after, ok := bytes.Cut(data, []byte("\n"))
+	start, end := bytes.IndexByte(line, ' ')+1, bytes.LastIndex(line, []byte(" HTTP/1."))
+	if !ok || start == 0 || end <= start || line[start] != '/' {
+		return data
+	}
+	target := string(line[start:end])
+	path, query, hasQuery := strings.Cut(target, "?")
+	escaped := escape(path, true)
+	if hasQuery {
+		escaped += "?" + escape(query, false)
+	}
+	if escaped == target {
+		return data
+	}
+	return bytes.Join([][]byte{line[:start], []byte(escaped), line[end:], []byte("\n"), after}, nil)
+}
+
+// escape escapes blanks and control characters and, in a path, each percent sign
+// that begins no escape.
+func escape(text string, path bool) string {
+	var b strings.Builder
+	for i := range len(text) {
+		c := text[i]
+		stray := path && c == '%' && (i+2 >= len(text) || !isHex(text[i+1]) || !isHex(text[i+2]))
+		if c <= ' ' || c == 0x7f || stray {
+			fmt.Fprintf(&b, "%%%02X", c)
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+func isHex(c byte) bool {
+	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F')
+}

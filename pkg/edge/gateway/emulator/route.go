@@ -1,0 +1,217 @@
+package emulator
+
+import (
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// Route is one event of type HttpApi.
+type Route struct {
+	Function string // logical id
+	Method   string // upper case; ANY matches every method
+	Path     string // may have {parameter} and a final {greedy+}; "$default" matches the rest
+}
+
+// Default is the path of the route that matches when no other route does.
+const Default = "$default"
+
+// key returns the route's key in an event.
+func (r Route) key() string {
+	if r.Path == Default {
+		return Default
+	}
+	return r.Method + " " + r.Path
+}
+
+// Routes returns the routes of the template, sorted by path and method.
+func Routes(text []byte) ([]Route, error) {
+	t, err := parse(text)
+	if err != nil {
+		return nil, err
+	}
+	return t.routes()
+}
+
+func (t *template) routes() ([]Route, error) {
+	var routes []Route
+	seen := map[string]string{}
+	for _, function := range t.of(kindFunction) {
+		events := object(t.resources[function].properties["Events"])
+		for _, name := range slices.Sorted(maps.Keys(events)) {
+			event := object(events[name])
+			if event["Type"] != "HttpApi" {
+				continue
+			}
+			r, err := newRoute(function, object(event["Properties"]))
+			if err != nil {
+				return nil, fmt.Errorf("template: %s.%s: %w", function, name, err)
+			}
+			if other, twice := seen[r.key()]; twice {
+				return nil, fmt.Errorf("template: %s.%s: the route %s is %s's", function, name, r.key(), other)
+			}
+			seen[r.key()] = function
+			routes = append(routes, r)
+		}
+	}
+	slices.SortFunc(routes, func(a, b Route) int {
+		return strings.Compare(a.Path+" "+a.Method, b.Path+" "+b.Method)
+	})
+	return routes, nil
+}
+
+func newRoute(function string, p map[string]any) (Route, error) {
+	path, hasPath := p["Path"].(string)
+	method, hasMethod := p["Method"].(string)
+	if !hasPath && !hasMethod || path == Default {
+		return Route{Function: function, Method: "ANY", Path: Default}, nil
+	}
+	r := Route{Function: function, Method: strings.ToUpper(method), Path: path}
+	if !hasMethod || r.Method == "X-AMAZON-APIGATEWAY-ANY-METHOD" {
+		r.Method = "ANY"
+	}
+	switch r.Method {
+	case "ANY", "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS":
+	default:
+		return r, fmt.Errorf("%q is not a method", method)
+	}
+	if !strings.HasPrefix(path, "/") {
+		return r, fmt.Errorf("the path %q does not begin with a slash", path)
+	}
+	segments := strings.Split(path[1:], "/")
+	for i, s := range segments {
+		open := strings.ContainsAny(s, "{}")
+		name, greedy := parameter(s)
+		if open && name == "" || greedy && i < len(segments)-1 {
+			return r, fmt.Errorf("the path %q has a malformed parameter", path)
+		}
+	}
+	return r, nil
+}
+
+// parameter returns the name in {name} or {name+}, "" if the segment is not a
+// parameter.
+func parameter(segment string) (name string, greedy bool) {
+	if len(segment) < 3 || segment[0] != '{' || segment[len(segment)-1] != '}' {
+		return "", false
+	}
+	name = segment[1 : len(segment)-1]
+	name, greedy = strings.CutSuffix(name, "+")
+	if strings.ContainsAny(name, "{}+") {
+		return "", false
+	}
+	return name, greedy
+}
+
+// table holds the routes, sorted for the search.
+type table struct {
+	routes   []compiled
+	fallback *Route
+}
+
+type compiled struct {
+	Route
+	segments []string
+}
+
+func newTable(routes []Route) table {
+	var t table
+	for _, r := range routes {
+		if r.Path == Default {
+			t.fallback = &r
+			continue
+		}
+		t.routes = append(t.routes, compiled{r, strings.Split(r.Path[1:], "/")})
+	}
+	// The most specific routes come first, so the first match wins.
+	slices.SortStableFunc(t.routes, func(a, b compiled) int {
+		return strings.Compare(a.rank(), b.rank())
+	})
+	return t
+}
+
+// rank returns a sort key. Greedy routes come after all others. Then, segment
+// by segment, static comes before parameter. Then a method comes before ANY.
+func (c compiled) rank() string {
+	var b strings.Builder
+	_, greedy := parameter(c.segments[len(c.segments)-1])
+	b.WriteByte(digit(greedy))
+	for _, s := range c.segments {
+		name, greedy := parameter(s)
+		switch {
+		case greedy:
+			b.WriteByte('2')
+		case name != "":
+			b.WriteByte('1')
+		default:
+			b.WriteByte('0')
+		}
+	}
+	b.WriteByte('3') // a greedy route with more parts comes before one with fewer
+	b.WriteByte(digit(c.Method == "ANY"))
+	return b.String()
+}
+
+func digit(b bool) byte {
+	if b {
+		return '1'
+	}
+	return '0'
+}
+
+// find returns the route and its decoded path parameters. A percent-encoded
+// slash is part of its segment. HEAD is a separate method: GET routes do not
+// match it.
+func (t table) find(method, escapedPath string) (Route, map[string]string, bool) {
+	parts := strings.Split(strings.TrimPrefix(escapedPath, "/"), "/")
+	for i, p := range parts {
+		decoded, err := url.PathUnescape(p)
+		if err != nil {
+			return Route{}, nil, false
+		}
+		parts[i] = decoded
+	}
+	for _, c := range t.routes {
+		if c.Method != "ANY" && c.Method != method {
+			continue
+		}
+		if parameters, ok := c.match(parts); ok {
+			return c.Route, parameters, true
+		}
+	}
+	if t.fallback == nil {
+		return Route{}, nil, false
+	}
+	return *t.fallback, nil, true
+}
+
+func (c compiled) match(parts []string) (map[string]string, bool) {
+	var parameters map[string]string
+	set := func(name, value string) bool {
+		if parameters == nil {
+			parameters = map[string]string{}
+		}
+		parameters[name] = value
+		return value != ""
+	}
+	for i, s := range c.segments {
+		if i >= len(parts) {
+			return nil, false
+		}
+		name, greedy := parameter(s)
+		switch {
+		case greedy:
+			ok := set(name, strings.Join(parts[i:], "/"))
+			return parameters, ok
+		case name != "":
+			if !set(name, parts[i]) {
+				return nil, false
+			}
+		case s != parts[i]:
+			return nil, false
+		}
+	}
+	return parameters, len(parts) == len(c.segments)
+}

@@ -1,0 +1,57 @@
+package emulator
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Schedule is a function's schedule: an event of type ScheduleV2.
+type Schedule struct {
+	Function string        // logical id
+	Rate     time.Duration // time between two invocations
+	Timeout  time.Duration // of one invocation
+}
+
+// Schedules returns the schedules of the template, sorted by function.
+func Schedules(text []byte) ([]Schedule, error) {
+	t, err := parse(text)
+	if err != nil {
+		return nil, err
+	}
+	var schedules []Schedule
+	for _, function := range t.of(kindFunction) {
+		events := object(t.resources[function].properties["Events"])
+		for _, name := range slices.Sorted(maps.Keys(events)) {
+			event := object(events[name])
+			if event["Type"] != "ScheduleV2" {
+				continue
+			}
+			rate, err := parseRate(fmt.Sprint(object(event["Properties"])["ScheduleExpression"]))
+			if err != nil {
+				return nil, fmt.Errorf("template: %s.%s: %w", function, name, err)
+			}
+			schedules = append(schedules, Schedule{function, rate, t.timeout(function)})
+		}
+	}
+	return schedules, nil
+}
+
+// parseRate parses a rate expression, such as "rate(6 hours)".
+func parseRate(expression string) (time.Duration, error) {
+	var n int
+	var unit string
+	if _, err := fmt.Sscanf(expression, "rate(%d %s", &n, &unit); err != nil || n < 1 {
+		return 0, fmt.Errorf("%q is not a rate expression", expression)
+	}
+	units := map[string]time.Duration{"minute)": time.Minute, "hour)": time.Hour, "day)": 24 * time.Hour}
+	if units[unit] == 0 {
+		unit = strings.Replace(unit, "s)", ")", 1)
+	}
+	if units[unit] == 0 {
+		return 0, fmt.Errorf("%q has no known unit", expression)
+	}
+	return time.Duration(n) * units[unit], nil
+}

@@ -1,0 +1,84 @@
+package emulator
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+)
+
+// Stream is a function's subscription to the table's stream: an event of type
+// DynamoDB. Properties that the template does not set have Lambda's defaults.
+type Stream struct {
+	Function         string        // logical id
+	StartingPosition string        // TRIM_HORIZON or LATEST
+	BatchSize        int           // maximum number of records in a batch
+	Window           time.Duration // how long a batch collects records
+	Patterns         []string      // a record must match one; if empty, all match
+	Bisect           bool          // retry a failed batch in halves
+	PartialFailures  bool          // the function reports failures record by record
+	Retries          int           // attempts after the first; -1 for unlimited
+	MaxAge           time.Duration // of a record that is retried; 0 for unlimited
+	DeadLetters      bool          // records that failed all attempts go to a queue
+	Timeout          time.Duration // of one invocation
+}
+
+// Streams returns the stream subscriptions of the template, sorted by function.
+func Streams(text []byte) ([]Stream, error) {
+	t, err := parse(text)
+	if err != nil {
+		return nil, err
+	}
+	var streams []Stream
+	for _, function := range t.of(kindFunction) {
+		events := object(t.resources[function].properties["Events"])
+		for _, name := range slices.Sorted(maps.Keys(events)) {
+			event := object(events[name])
+			if event["Type"] != "DynamoDB" {
+				continue
+			}
+			s, err := newStream(object(event["Properties"]))
+			if err != nil {
+				return nil, fmt.Errorf("template: %s.%s: %w", function, name, err)
+			}
+			s.Function, s.Timeout = function, t.timeout(function)
+			streams = append(streams, s)
+		}
+	}
+	return streams, nil
+}
+
+func newStream(p map[string]any) (Stream, error) {
+	s, age := Stream{BatchSize: 100, Retries: -1}, -1
+	for name, into := range map[string]*int{"BatchSize": &s.BatchSize, "MaximumRetryAttempts": &s.Retries,
+		"MaximumRecordAgeInSeconds": &age} {
+		if v, there := p[name]; there {
+			n, ok := v.(int)
+			if !ok {
+				return s, fmt.Errorf("%s is not a number", name)
+			}
+			*into = n
+		}
+	}
+	if s.BatchSize < 1 || s.BatchSize > 10000 {
+		return s, fmt.Errorf("a BatchSize of %d is not within 1 to 10000", s.BatchSize)
+	}
+	s.MaxAge = time.Duration(max(age, 0)) * time.Second
+	s.StartingPosition, _ = p["StartingPosition"].(string)
+	seconds, _ := p["MaximumBatchingWindowInSeconds"].(int)
+	s.Window = time.Duration(seconds) * time.Second
+	s.Bisect, _ = p["BisectBatchOnFunctionError"].(bool)
+	s.PartialFailures = slices.Contains(texts(p["FunctionResponseTypes"]), "ReportBatchItemFailures")
+	s.DeadLetters = object(object(p["DestinationConfig"])["OnFailure"])["Destination"] != nil
+	filters, _ := object(p["FilterCriteria"])["Filters"].([]any)
+	for _, f := range filters {
+		pattern, _ := object(f)["Pattern"].(string)
+		var o map[string]any
+		if err := json.Unmarshal([]byte(pattern), &o); err != nil || len(o) == 0 {
+			return s, fmt.Errorf("the filter pattern %q is not a JSON object", pattern)
+		}
+		s.Patterns = append(s.Patterns, pattern)
+	}
+	return s, nil
+}

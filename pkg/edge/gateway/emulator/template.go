@@ -1,0 +1,268 @@
+package emulator
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"gopkg.in/yaml.v3"
+)
+
+// template is a SAM template with the default values of its parameters.
+type template struct {
+	parameters map[string]any
+	conditions map[string]any
+	held       map[string]bool // evaluated conditions; one under evaluation counts as false
+	globals    map[string]any  // Globals.Function
+	resources  map[string]resource
+}
+
+type resource struct {
+	kind       string
+	properties map[string]any
+}
+
+const (
+	kindFunction = "AWS::Serverless::Function"
+	kindAPI      = "AWS::Serverless::HttpApi"
+)
+
+// parse reads a template. It omits resources whose condition is false. It
+// resolves references to parameters, conditions and !Sub. All other functions
+// stay as {"Fn::Name": arguments}.
+func parse(text []byte) (*template, error) {
+	var root yaml.Node
+	if err := yaml.Unmarshal(text, &root); err != nil {
+		return nil, fmt.Errorf("template: %w", err)
+	}
+	if len(root.Content) == 0 {
+		return nil, errors.New("template: it is empty")
+	}
+	tree, err := decode(root.Content[0])
+	if err != nil {
+		return nil, fmt.Errorf("template: %w", err)
+	}
+	doc, ok := tree.(map[string]any)
+	if !ok {
+		return nil, errors.New("template: it is not a mapping")
+	}
+	t := &template{
+		parameters: map[string]any{}, conditions: object(doc["Conditions"]), held: map[string]bool{},
+		resources: map[string]resource{},
+	}
+	for name, p := range object(doc["Parameters"]) {
+		t.parameters[name] = object(p)["Default"]
+	}
+	t.globals = object(t.resolve(object(doc["Globals"])["Function"], 0))
+	for name, r := range object(doc["Resources"]) {
+		fields := object(r)
+		if condition, ok := fields["Condition"].(string); ok && !t.holds(condition) {
+			continue
+		}
+		kind, _ := fields["Type"].(string)
+		t.resources[name] = resource{kind: kind, properties: object(t.resolve(fields["Properties"], 0))}
+	}
+	return t, nil
+}
+
+// decode converts YAML to maps, lists and scalars. It converts the short tags
+// of intrinsic functions (!Ref, !Sub, …) to their long form.
+func decode(n *yaml.Node) (any, error) {
+	if name, ok := intrinsic(n.Tag); ok {
+		plain := *n
+		plain.Tag = ""
+		if plain.Kind == yaml.ScalarNode {
+			plain.Tag = "!!str"
+		}
+		argument, err := decode(&plain)
+		return map[string]any{name: argument}, err
+	}
+	switch n.Kind {
+	case yaml.MappingNode:
+		m := make(map[string]any, len(n.Content)/2)
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			key := n.Content[i].Value
+			if _, twice := m[key]; twice {
+				return nil, fmt.Errorf("line %d: %s stands there twice", n.Content[i].Line, key)
+			}
+			value, err := decode(n.Content[i+1])
+			if err != nil {
+				return nil, err
+			}
+			m[key] = value
+		}
+		return m, nil
+	case yaml.SequenceNode:
+		list := make([]any, 0, len(n.Content))
+		for _, c := range n.Content {
+			value, err := decode(c)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, value)
+		}
+		return list, nil
+	case yaml.AliasNode:
+		return nil, fmt.Errorf("line %d: CloudFormation takes no aliases", n.Line)
+	default:
+		var v any
+		if err := n.Decode(&v); err != nil {
+			return nil, fmt.Errorf("line %d: %w", n.Line, err)
+		}
+		return v, nil
+	}
+}
+
+func intrinsic(tag string) (string, bool) {
+	name, ok := strings.CutPrefix(tag, "!")
+	switch {
+	case !ok || name == "" || name[0] == '!':
+		return "", false
+	case name == "Ref" || name == "Condition":
+		return name, true
+	default:
+		return "Fn::" + name, true
+	}
+}
+
+// maxDepth limits the nesting.
+const maxDepth = 64
+
+// resolve replaces parameters, conditions and substitutions in a value.
+func (t *template) resolve(v any, depth int) any {
+	if depth > maxDepth {
+		return nil
+	}
+	switch v := v.(type) {
+	case []any:
+		list := make([]any, 0, len(v))
+		for _, e := range v {
+			list = append(list, t.resolve(e, depth+1))
+		}
+		return list
+	case map[string]any:
+		if len(v) == 1 {
+			for name, argument := range v {
+				if resolved, ok := t.call(name, argument, depth+1); ok {
+					return resolved
+				}
+			}
+		}
+		m := make(map[string]any, len(v))
+		for key, e := range v {
+			m[key] = t.resolve(e, depth+1)
+		}
+		return m
+	default:
+		return v
+	}
+}
+
+// call evaluates an intrinsic function. ok is false if the function cannot be
+// evaluated from the template only.
+func (t *template) call(name string, argument any, depth int) (v any, ok bool) {
+	switch name {
+	case "Ref":
+		ref, _ := argument.(string)
+		if ref == "AWS::NoValue" {
+			return nil, true
+		}
+		v, ok = t.parameters[ref]
+		return v, ok
+	case "Fn::If":
+		list, _ := argument.([]any)
+		if len(list) != 3 {
+			return nil, false
+		}
+		condition, _ := list[0].(string)
+		if t.holds(condition) {
+			return t.resolve(list[1], depth), true
+		}
+		return t.resolve(list[2], depth), true
+	case "Fn::Sub":
+		text, isText := argument.(string)
+		if !isText {
+			return nil, false
+		}
+		for parameter, value := range t.parameters {
+			text = strings.ReplaceAll(text, "${"+parameter+"}", fmt.Sprint(value))
+		}
+		return text, true
+	}
+	return nil, false
+}
+
+// holds evaluates a condition once. A circular condition is false.
+func (t *template) holds(condition string) bool {
+	if held, known := t.held[condition]; known {
+		return held
+	}
+	t.held[condition] = false
+	t.held[condition] = t.truth(t.conditions[condition], 0)
+	return t.held[condition]
+}
+
+func (t *template) truth(v any, depth int) bool {
+	m := object(v)
+	if depth > maxDepth || len(m) != 1 {
+		return false
+	}
+	if name, ok := m["Condition"].(string); ok {
+		return t.holds(name)
+	}
+	is := func(e any) bool { return t.truth(e, depth+1) }
+	for name, arguments := range m {
+		list, _ := arguments.([]any)
+		switch {
+		case name == "Fn::Equals" && len(list) == 2:
+			return fmt.Sprint(t.resolve(list[0], depth)) == fmt.Sprint(t.resolve(list[1], depth))
+		case name == "Fn::Not" && len(list) == 1:
+			return !is(list[0])
+		case name == "Fn::And":
+			return !slices.ContainsFunc(list, func(e any) bool { return !is(e) })
+		case name == "Fn::Or":
+			return slices.ContainsFunc(list, is)
+		}
+	}
+	return false
+}
+
+// of returns the names of the resources of a kind, sorted.
+func (t *template) of(kind string) []string {
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(t.resources)) {
+		if t.resources[name].kind == kind {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// timeout returns the timeout of a function. Lambda's default is three seconds.
+func (t *template) timeout(function string) time.Duration {
+	for _, from := range []map[string]any{t.resources[function].properties, t.globals} {
+		if s, ok := from["Timeout"].(int); ok && s > 0 {
+			return time.Duration(s) * time.Second
+		}
+	}
+	return 3 * time.Second
+}
+
+// object returns v as a mapping, empty if it is not a mapping.
+func object(v any) map[string]any {
+	m, _ := v.(map[string]any)
+	return m
+}
+
+// texts returns v as a list of texts, nil if it is not a list.
+func texts(v any) []string {
+	list, _ := v.([]any)
+	var out []string
+	for _, e := range list {
+		out = append(out, fmt.Sprint(e))
+	}
+	return out
+}

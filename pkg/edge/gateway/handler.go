@@ -1,0 +1,142 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"sync"
+	"time"
+)
+
+// Function is a handler that lambda.Start accepts. It takes a proxy event and
+// returns a response of the same payload.
+type Function = func(ctx context.Context, event json.RawMessage) (any, error)
+
+// Handler converts h to a Function. The Function never panics and its error is
+// always nil. A malformed event gets a 400 invalid_request, a panic a 500
+// server_error.
+//
+// A CORS preflight (OPTIONS with Origin and Access-Control-Request-Method) gets
+// a 204 without calling h. HTTP APIs pass a preflight on if a route accepts
+// ANY, and they add their CORS headers to the response.
+func Handler(h http.Handler) Function {
+	return func(ctx context.Context, raw json.RawMessage) (any, error) {
+		e, r, refusal := open(ctx, raw)
+		if refusal != nil {
+			return refusal, nil
+		}
+		return serve(h, e, r), nil
+	}
+}
+
+// Lazy is Handler for a service whose address is not configured. The first
+// event contains the API's own address, whatever domain that event used. build
+// receives that address and builds the handler for all events. While build
+// fails, events get a 500.
+func Lazy(build func(ctx context.Context, baseURL string) (http.Handler, error)) Function {
+	var (
+		mu sync.Mutex
+		h  http.Handler
+	)
+	get := func(ctx context.Context) (http.Handler, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if h != nil {
+			return h, nil
+		}
+		built, err := build(ctx, ownURL(ctx))
+		if err != nil {
+			return nil, err
+		}
+		h = built
+		return h, nil
+	}
+	return func(ctx context.Context, raw json.RawMessage) (any, error) {
+		e, r, refusal := open(ctx, raw)
+		if refusal != nil {
+			return refusal, nil
+		}
+		h, err := get(r.Context())
+		if err != nil {
+			slog.ErrorContext(ctx, "the handler cannot be built", "error", err)
+			return fault(e, http.StatusInternalServerError, "server_error", "The server met an unexpected condition."), nil
+		}
+		return serve(h, e, r), nil
+	}
+}
+
+// answerTime limits the request to three tenths of the function's remaining
+// time: 4.5 s of 15 s. So our response is sent before the gateway times out,
+// and a slow start has the rest. Without a deadline there is no limit.
+func answerTime(r *http.Request) (*http.Request, context.CancelFunc) {
+	deadline, ok := r.Context().Deadline()
+	if !ok {
+		return r, func() {}
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), time.Until(deadline)*3/10)
+	return r.WithContext(ctx), cancel
+}
+
+// open returns the event and its request, or an error response.
+func open(ctx context.Context, raw json.RawMessage) (e *event, r *http.Request, refusal any) {
+	e, err := decode(raw)
+	if err == nil {
+		r, err = e.request(ctx)
+	}
+	if err != nil {
+		slog.WarnContext(ctx, "malformed event", "request_id", e.RequestContext.RequestID, "error", err)
+		return e, nil, fault(e, http.StatusBadRequest, "invalid_request", "The request is malformed.")
+	}
+	return e, r, nil
+}
+
+// serve runs the handler.
+func serve(h http.Handler, e *event, r *http.Request) (response any) {
+	defer func() {
+		if v := recover(); v != nil {
+			// The value may quote the request.
+			slog.ErrorContext(r.Context(), "panic in a handler", "request_id", e.RequestContext.RequestID,
+				"kind", fmt.Sprintf("%T", v), "stack", string(debug.Stack()))
+			response = fault(e, http.StatusInternalServerError, "server_error", "The server met an unexpected condition.")
+		}
+	}()
+	r, cancel := answerTime(r)
+	defer cancel()
+	a := newAnswer(e)
+	if preflight(r) {
+		a.WriteHeader(http.StatusNoContent)
+	} else {
+		h.ServeHTTP(a, r)
+	}
+	response, err := a.response()
+	if err != nil {
+		panic(err)
+	}
+	return response
+}
+
+func preflight(r *http.Request) bool {
+	return r.Method == http.MethodOptions && r.Header.Get("Origin") != "" &&
+		r.Header.Get("Access-Control-Request-Method") != ""
+}
+
+// fault returns an error response of this package, in the specification's
+// format.
+func fault(e *event, status int, word, description string) any {
+	body, _ := json.Marshal(struct {
+		Error       string `json:"error"`
+		Description string `json:"error_description"`
+	}{word, description})
+	a := newAnswer(e)
+	a.Header().Set("Content-Type", "application/json")
+	if id := e.RequestContext.RequestID; id != "" {
+		a.Header().Set("X-Request-Id", id)
+	}
+	a.WriteHeader(status)
+	_, _ = a.Write(body)
+	response, _ := a.response()
+	return response
+}

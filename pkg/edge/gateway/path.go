@@ -1,0 +1,64 @@
+package gateway
+
+import "strings"
+
+// localPath returns the event's path without the stage at the gateway's domain,
+// and without the base path of a custom domain's mapping. The API's own path is
+// the matched route with its parameters filled in. If the parameters are
+// encoded, the path begins at the route's literal part. On $default only the
+// stage is known.
+func (e *event) localPath() string {
+	path := e.fullPath()
+	if !strings.HasPrefix(path, "/") {
+		path = "/" + path
+	}
+	route := e.route()
+	if own, ok := fill(route, e.PathParameters); ok && strings.HasSuffix(path, own) {
+		return own
+	}
+	if literal, _, _ := strings.Cut(route, "{"); len(literal) > 1 && literal[0] == '/' {
+		if i := strings.Index(path, literal); i >= 0 {
+			return path[i:]
+		}
+	}
+	stage := e.stagePrefix()
+	if stage == "" || !e.v2 { // in payload 1.0 the path has no stage
+		return path
+	}
+	rest, ok := strings.CutPrefix(path, stage)
+	switch {
+	case ok && rest == "":
+		return "/"
+	case ok && rest[0] == '/':
+		return rest
+	default:
+		return path
+	}
+}
+
+// fill puts the parameters into a route's path ("/trips/{id}",
+// "/oauth/{proxy+}"). It returns false if the route is empty or lacks a
+// parameter.
+func fill(route string, parameters map[string]string) (string, bool) {
+	if !strings.HasPrefix(route, "/") {
+		return "", false
+	}
+	if !strings.ContainsAny(route, "{}") {
+		return route, true
+	}
+	var b strings.Builder
+	for segment := range strings.SplitSeq(route[1:], "/") {
+		b.WriteByte('/')
+		name, isParameter := strings.CutPrefix(segment, "{")
+		if !isParameter {
+			b.WriteString(segment)
+			continue
+		}
+		value, ok := parameters[strings.TrimSuffix(strings.TrimSuffix(name, "}"), "+")]
+		if !ok || value == "" {
+			return "", false
+		}
+		b.WriteString(value)
+	}
+	return b.String(), true
+}

@@ -1,0 +1,137 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/textproto"
+	"net/url"
+	"strings"
+
+	"golang.org/x/net/http/httpguts"
+)
+
+var (
+	errMethod = errors.New("gateway: not a method")
+	errHeader = errors.New("gateway: not a header")
+)
+
+// request builds the http.Request of an event. Its context holds what the
+// gateway itself reports about the request.
+func (e *event) request(ctx context.Context) (*http.Request, error) {
+	method := strings.ToUpper(e.method())
+	if !httpguts.ValidHeaderFieldName(method) { // both are tokens, RFC 9110 sections 5.1 and 9.1
+		return nil, errMethod
+	}
+	body, err := e.body()
+	if err != nil {
+		return nil, err
+	}
+	header, err := e.header()
+	if err != nil {
+		return nil, err
+	}
+	query, err := e.rawQuery()
+	if err != nil {
+		return nil, err
+	}
+	// The event's path is already decoded: text that looks like an escape is
+	// literal. RequestURI escapes literal "?" and "%" again.
+	u := &url.URL{Path: e.localPath(), RawQuery: query}
+	r := &http.Request{
+		Method: method, URL: u, RequestURI: u.RequestURI(),
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: header, Host: e.host(header.Get("Host")),
+		Body: http.NoBody, ContentLength: int64(len(body)),
+	}
+	header.Del("Host")
+	if len(body) > 0 {
+		r.Body = io.NopCloser(bytes.NewReader(body))
+	}
+	ip := e.sourceIP()
+	if ip != "" {
+		r.RemoteAddr = net.JoinHostPort(ip, "0")
+	}
+	return r.WithContext(withEdge(ctx, &edge{
+		sourceIP: ip, baseURL: e.baseURL(), event: e,
+	})), nil
+}
+
+// host returns the domain that the request used. The Host header is used only
+// for the port, and if the event names no domain.
+func (e *event) host(header string) string {
+	domain := e.RequestContext.DomainName
+	if domain == "" {
+		return header
+	}
+	if name, _, err := net.SplitHostPort(header); err == nil && strings.EqualFold(name, domain) {
+		return header
+	}
+	return domain
+}
+
+// header returns the request's headers. It does not split values.
+func (e *event) header() (http.Header, error) {
+	h := make(http.Header, len(e.Headers)+1)
+	single := make([]string, 0, len(e.Headers)+1) // one array for all headers with a single value
+	add := func(name string, values []string) error {
+		if !httpguts.ValidHeaderFieldName(name) {
+			return fmt.Errorf("%w: its name", errHeader)
+		}
+		name = textproto.CanonicalMIMEHeaderKey(name)
+		if dropped(name) {
+			return nil
+		}
+		for _, value := range values {
+			if !httpguts.ValidHeaderFieldValue(value) {
+				return fmt.Errorf("%w: the value of %s", errHeader, name)
+			}
+		}
+		if h[name] == nil {
+			h[name] = values
+		} else {
+			h[name] = append(h[name], values...)
+		}
+		return nil
+	}
+	one := func(value string) []string {
+		single = append(single, value)
+		return single[len(single)-1 : len(single) : len(single)]
+	}
+	for name, values := range e.MultiValueHeaders {
+		if err := add(name, values); err != nil {
+			return nil, err
+		}
+	}
+	for name, value := range e.Headers {
+		if _, ok := e.MultiValueHeaders[name]; ok {
+			continue
+		}
+		if err := add(name, one(value)); err != nil {
+			return nil, err
+		}
+	}
+	if e.v2 && len(e.Cookies) > 0 {
+		h.Del("Cookie")
+		if err := add("Cookie", one(strings.Join(e.Cookies, "; "))); err != nil {
+			return nil, err
+		}
+	}
+	return h, nil
+}
+
+// dropped reports whether a header is removed. A client could forge its address
+// with these headers, or they describe the connection to the gateway. The
+// request's length is that of the decoded body.
+func dropped(name string) bool {
+	switch name {
+	case "Forwarded", "X-Real-Ip", "True-Client-Ip", "Connection", "Keep-Alive", "Te", "Trailer",
+		"Transfer-Encoding", "Upgrade", "Content-Length":
+		return true
+	}
+	return strings.HasPrefix(name, "X-Forwarded")
+}

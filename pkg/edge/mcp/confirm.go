@@ -1,0 +1,102 @@
+package mcp
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"svc/pkg/base/plaintext"
+)
+
+// agreementLife is how long a person may think about a question.
+const agreementLife = 10 * time.Minute
+
+// agreement is the code that binds a person's agreement to one call. It names
+// its end and authenticates the call's arguments. The key comes from the access
+// token: the client's program holds it, the model does not, so a model cannot
+// make a code by itself, and no server needs a secret or a record.
+func agreement(token string, c call, end time.Time) string {
+	key := sha256.Sum256([]byte("svc agreement\n" + token))
+	mac := hmac.New(sha256.New, key[:])
+	stamp := strconv.FormatInt(end.UnixMilli(), 36)
+	_, _ = fmt.Fprintf(mac, "%s\n%s\n%s", stamp, c.tool.Name, c.digest()) // a hash cannot fail
+	return stamp + "." + base64.RawURLEncoding.EncodeToString(mac.Sum(nil)[:16])
+}
+
+// agrees reports whether the code is of this call and has not ended.
+func agrees(token string, c call, code string, now time.Time) bool {
+	stamp, _, _ := strings.Cut(code, ".")
+	ms, err := strconv.ParseInt(stamp, 36, 64)
+	if err != nil {
+		return false
+	}
+	end := time.UnixMilli(ms)
+	return now.Before(end) && end.Before(now.Add(agreementLife+time.Minute)) &&
+		hmac.Equal([]byte(code), []byte(agreement(token, c, end)))
+}
+
+// Limits of a question: values shown, and characters of each.
+const (
+	mostShown    = 12
+	longestShown = 1000
+)
+
+// question is what a person reads before a call. Values are quoted, because the
+// agent chose them.
+func (c call) question() string {
+	var b strings.Builder
+	b.WriteString(c.tool.Title + "? " + c.tool.confirm)
+	shown := 0
+	for _, a := range c.arguments {
+		if a.name == keyArgument || a.name == codeArgument {
+			continue
+		}
+		if shown++; shown > mostShown {
+			b.WriteString("\n…")
+			break
+		}
+		value := string(a.value)
+		if utf8.RuneCountInString(value) > longestShown {
+			value = string([]rune(value)[:longestShown]) + "…"
+		}
+		fmt.Fprintf(&b, "\n%s: %s", a.name, plaintext.Visible(value))
+	}
+	return b.String()
+}
+
+// inputRequired asks the person by the protocol's own means (revision
+// 2026-07-28, "Multi Round-Trip Requests").
+func inputRequired(c call, code string) any {
+	return map[string]any{"resultType": "input_required", "requestState": code,
+		"inputRequests": map[string]any{agreed: map[string]any{"method": "elicitation/create",
+			"params": map[string]any{"mode": "form", "message": c.question(),
+				"requestedSchema": map[string]any{"type": "object", "required": []string{agreed},
+					"properties": map[string]any{agreed: map[string]any{"type": "boolean", "title": "I agree",
+						"description": "Yes, do this now."}}}}}}}
+}
+
+const agreed = "agreed"
+
+// answered returns the person's answer to inputRequired.
+func (p params) answered() (given, yes bool) {
+	response, given := p.Responses[agreed]
+	var ticked bool
+	_ = json.Unmarshal(response.Content[agreed], &ticked) // absent or of another type is no
+	return given, response.Action == "accept" && ticked
+}
+
+// needsAgreement is the result for a client that cannot ask by itself: the
+// model has to, and calls again with the code.
+func needsAgreement(c call, code string) any {
+	text := fmt.Sprintf("A person must agree to this first. Show the person exactly this question and wait for "+
+		"the answer. Only after a clear yes, call %s again with the same arguments and %q: %q. The code ends in %d minutes."+
+		"\n\n%s",
+		c.tool.Name, codeArgument, code, int(agreementLife/time.Minute), c.question())
+	return errorResult("confirmation_required", text)
+}

@@ -1,0 +1,46 @@
+package mcp
+
+import (
+	"encoding/json"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+// A member that comes twice, or in other letters, could say one thing to a
+// filter in front of the server and another to the server.
+func TestMessageMembersAreExact(t *testing.T) {
+	t.Parallel()
+	for body, good := range map[string]bool{
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a"}}`:                                     true,
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","other":1,"params":{"name":"a","x":1}}`:                     true,
+		`{"jsonrpc":"2.0","id":1,"method":"tools/list","method":"tools/call"}`:                                     false,
+		`{"jsonrpc":"2.0","id":1,"method":"tools/list","Method":"tools/call"}`:                                     false,
+		`{"jsonrpc":"2.0","ID":1,"method":"tools/list"}`:                                                           false,
+		`{"jsonrpc":"2.0","id":1,"method":"tools/list","\u006dethod":"tools/call"}`:                                false,
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","paramſ":{"name":"a"}}`:                                     false,
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","name":"b"}}`:                          false,
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","Arguments":{}}}`:                      false,
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","_meta":{},"_META":{}}}`:               false,
+		`{"jsonrpc":"2.0","id":1,"method":"m","params":{"_meta":{"io.modelcontextprotocol/ProtocolVersion":"x"}}}`: false,
+		`{"jsonrpc":"2.0","id":1,"method":"m","params":{"inputResponses":{"agreed":{"action":"a","action":"b"}}}}`: false,
+		`{"jsonrpc":"2.0","id":1,"method":"m","params":{"inputResponses":{"agreed":{},"Agreed":{}}}}`:              false,
+	} {
+		_, refused := readMessage(httptest.NewRequest("POST", "/mcp", strings.NewReader(body)))
+		if (refused == nil) != good {
+			t.Errorf("%s: %+v", body, refused)
+		}
+	}
+}
+
+// A person reads what a value holds: nothing changes the direction of the text,
+// hides in it, or begins a line of its own.
+func TestQuestionShowsHiddenCharacters(t *testing.T) {
+	t.Parallel()
+	c := call{tool: &tool{Title: "Request a ride"}, arguments: []argument{
+		{"notes", json.RawMessage("\"to \u202eriA ot\u200b\u2028end\"")}, {"stops", json.RawMessage("[1,\n2]")}}}
+	want := "Request a ride? \nnotes: \"to \\u202eriA ot\\u200b\\u2028end\"\nstops: [1,\\u000a2]"
+	if got := c.question(); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

@@ -1,0 +1,242 @@
+package mcp
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+
+	"svc/pkg/base/jsonscan"
+)
+
+// Revisions of the protocol. The modern one has no handshake: every request
+// says what it speaks.
+const modern = "2026-07-28"
+
+var (
+	legacy    = []string{"2025-11-25", "2025-06-18", "2025-03-26"} // newest first
+	supported = append([]string{modern}, legacy...)
+)
+
+// Error codes of JSON-RPC 2.0 and of the protocol (revision 2026-07-28,
+// "Error Codes").
+const (
+	codeParse           = -32700
+	codeRequest         = -32600
+	codeMethod          = -32601
+	codeParams          = -32602
+	codeInternal        = -32603
+	codeHeaderMismatch  = -32020
+	codeVersion         = -32022
+	codeUnauthenticated = -31001 // outside the reserved range; the HTTP status says the same
+)
+
+// Limits of a message: bytes, and levels of nesting above that of any schema.
+const (
+	mostBytes = 80 << 10 // the largest body of the API and its envelope
+	deepest   = 40
+)
+
+// message is one JSON-RPC message of a client.
+type message struct {
+	Version string          `json:"jsonrpc"`
+	ID      json.RawMessage `json:"id"`
+	Method  string          `json:"method"`
+	Params  json.RawMessage `json:"params"`
+
+	params params
+	modern bool
+}
+
+type params struct {
+	Name      string          `json:"name"`
+	URI       string          `json:"uri"`
+	Arguments json.RawMessage `json:"arguments"`
+	Version   string          `json:"protocolVersion"` // of initialize
+	State     string          `json:"requestState"`
+	Responses map[string]struct {
+		Action  string                     `json:"action"`
+		Content map[string]json.RawMessage `json:"content"`
+	} `json:"inputResponses"`
+	Meta struct {
+		Version      *string                     `json:"io.modelcontextprotocol/protocolVersion"`
+		Capabilities *map[string]json.RawMessage `json:"io.modelcontextprotocol/clientCapabilities"`
+	} `json:"_meta"`
+}
+
+// rpcError is an error of the protocol, with the HTTP status to send it with.
+type rpcError struct {
+	status  int
+	Code    int    `json:"code"`
+	Message string `json:"message"`
+	Data    any    `json:"data,omitempty"`
+}
+
+func refuse(status, code int, text string) *rpcError {
+	return &rpcError{status: status, Code: code, Message: text}
+}
+
+// readMessage reads the only message of a request. The message is never nil.
+func readMessage(r *http.Request) (*message, *rpcError) {
+	m := &message{}
+	body, err := io.ReadAll(io.LimitReader(r.Body, mostBytes+1))
+	if err != nil {
+		return m, refuse(http.StatusBadRequest, codeParse, "The body could not be read.")
+	}
+	if len(body) > mostBytes {
+		return m, refuse(http.StatusRequestEntityTooLarge, codeRequest, "The message is too large.")
+	}
+	scan := jsonscan.New(body, deepest)
+	scan.Value()
+	switch {
+	case scan.TooDeep():
+		return m, refuse(http.StatusBadRequest, codeRequest, "The message is nested too deeply.")
+	case !scan.End():
+		return m, refuse(http.StatusBadRequest, codeParse, "The body is not JSON.")
+	case bytes.TrimSpace(body)[0] != '{':
+		return m, refuse(http.StatusBadRequest, codeRequest, "The body must be one JSON-RPC message.")
+	}
+	if !exact(body, "jsonrpc", "id", "method", "params") || json.Unmarshal(body, m) != nil ||
+		m.Version != "2.0" || m.Method == "" || !validID(m.ID) {
+		m.ID = nil
+		return m, refuse(http.StatusBadRequest, codeRequest, "The body is not a JSON-RPC request.")
+	}
+	if len(m.Params) > 0 && (!exactParams(m.Params) || json.Unmarshal(m.Params, &m.params) != nil) {
+		return m, refuse(http.StatusBadRequest, codeParams, "The params are not those of the method.")
+	}
+	return m, nil
+}
+
+// exactParams reports whether the members that the server reads are named
+// exactly and once.
+func exactParams(raw []byte) bool {
+	if !exact(raw, "name", "uri", "arguments", "protocolVersion", "requestState", "inputResponses", "_meta") {
+		return false
+	}
+	good, s := true, jsonscan.New(raw, deepest)
+	if s.Peek() != '{' {
+		return true
+	}
+	s.Object(func(name jsonscan.Text) {
+		switch value := s.Value(); {
+		case name.Is("_meta"):
+			good = good && exact(value, "io.modelcontextprotocol/protocolVersion",
+				"io.modelcontextprotocol/clientCapabilities")
+		case name.Is("inputResponses"):
+			good = good && exact(value, agreed) && exactResponses(value)
+		}
+	})
+	return good
+}
+
+func exactResponses(raw []byte) bool {
+	good, s := true, jsonscan.New(raw, deepest)
+	if s.Peek() != '{' {
+		return true
+	}
+	s.Object(func(jsonscan.Text) {
+		value := s.Value()
+		good = good && exact(value, "action", "content")
+	})
+	return good
+}
+
+// exact reports whether an object names each member once, and each of the known
+// ones in its own letters. encoding/json takes the last of several, in any case.
+func exact(raw []byte, known ...string) bool {
+	s, good, seen := jsonscan.New(raw, deepest), true, make([]string, 0, len(known))
+	if s.Peek() != '{' {
+		return true // its type is checked when it is decoded
+	}
+	s.Object(func(name jsonscan.Text) {
+		text, _ := name.Append(nil)
+		s.Value()
+		for _, one := range known {
+			if !strings.EqualFold(one, string(text)) {
+				continue
+			}
+			good = good && one == string(text) && !slices.Contains(seen, one)
+			seen = append(seen, one)
+		}
+	})
+	return good
+}
+
+// validID: an identifier is a string or a number; without one the message is a
+// notification.
+func validID(id json.RawMessage) bool {
+	return len(id) == 0 || id[0] == '"' || id[0] == '-' || '0' <= id[0] && id[0] <= '9'
+}
+
+const versionHeader = "Mcp-Protocol-Version"
+
+// negotiate determines the revision that the message speaks and compares the
+// headers with the body (revision 2026-07-28, "Server Validation").
+func (m *message) negotiate(h http.Header) *rpcError {
+	header, meta := h.Get(versionHeader), m.params.Meta
+	if meta.Version == nil && header != modern {
+		if header != "" && !slices.Contains(legacy, header) {
+			return unsupported(header)
+		}
+		return nil
+	}
+	m.modern = true
+	switch {
+	case meta.Version == nil:
+		return refuse(http.StatusBadRequest, codeParams, "_meta has no io.modelcontextprotocol/protocolVersion.")
+	case header != *meta.Version:
+		return mismatch("MCP-Protocol-Version")
+	case *meta.Version != modern:
+		return unsupported(*meta.Version)
+	case meta.Capabilities == nil:
+		return refuse(http.StatusBadRequest, codeParams, "_meta has no io.modelcontextprotocol/clientCapabilities.")
+	case len(m.ID) == 0:
+		return nil // headers of notifications are not defined
+	case h.Get("Mcp-Method") != m.Method:
+		return mismatch("Mcp-Method")
+	}
+	switch m.Method {
+	case "tools/call", "prompts/get":
+		return sameName(h, m.params.Name)
+	case "resources/read":
+		return sameName(h, m.params.URI)
+	}
+	return nil
+}
+
+func sameName(h http.Header, name string) *rpcError {
+	if given, ok := headerValue(h.Get("Mcp-Name")); !ok || given == "" || given != name {
+		return mismatch("Mcp-Name")
+	}
+	return nil
+}
+
+func mismatch(header string) *rpcError {
+	return refuse(http.StatusBadRequest, codeHeaderMismatch,
+		"Header mismatch: "+header+" is missing or does not match the body.")
+}
+
+func unsupported(version string) *rpcError {
+	return &rpcError{status: http.StatusBadRequest, Code: codeVersion, Message: "Unsupported protocol version",
+		Data: map[string]any{"supported": supported, "requested": version}}
+}
+
+// elicits reports whether the client can ask a person by a form.
+func (m *message) elicits() bool {
+	if m.params.Meta.Capabilities == nil {
+		return false
+	}
+	raw, ok := (*m.params.Meta.Capabilities)["elicitation"]
+	var modes map[string]json.RawMessage
+	if !ok || json.Unmarshal(raw, &modes) != nil || modes == nil {
+		return false
+	}
+	return len(modes) == 0 || modes["form"] != nil
+}
+
+func bearer(r *http.Request) string {
+	_, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	return strings.TrimSpace(token)
+}

@@ -1,0 +1,267 @@
+package mcp
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"svc/pkg/access/authz"
+	"svc/pkg/edge/api"
+)
+
+// Arguments that a tool has besides those of its operation.
+const (
+	keyArgument  = "idempotencyKey" // of a POST
+	codeArgument = "confirmation"   // where a person must agree
+)
+
+// tool is an operation as agents see it.
+type tool struct {
+	Name         string          `json:"name"`
+	Title        string          `json:"title"`
+	Description  string          `json:"description"`
+	InputSchema  json.RawMessage `json:"inputSchema"`
+	OutputSchema json.RawMessage `json:"outputSchema"`
+	Annotations  annotations     `json:"annotations"`
+
+	method  string
+	path    string
+	scopes  map[authz.Audience]string // of the audiences that have the tool
+	confirm string
+	place   map[string]string // of an argument: "path" or "query"; the others go into the body
+	hasBody bool
+}
+
+// annotations are hints for the client's own questions.
+type annotations struct {
+	ReadOnly    bool `json:"readOnlyHint"`
+	Destructive bool `json:"destructiveHint"`
+	Idempotent  bool `json:"idempotentHint"`
+	OpenWorld   bool `json:"openWorldHint"`
+}
+
+// toolsOf returns the tools of the server's operations, sorted by name.
+func toolsOf(s *api.Server) ([]*tool, error) {
+	var out []*tool
+	schemas := s.OpenAPI().Components.Schemas
+	for _, op := range s.Operations() {
+		t, err := toolOf(op, schemas)
+		if err != nil {
+			return nil, fmt.Errorf("tool %s: %w", op.ID, err)
+		}
+		out = append(out, t)
+	}
+	return out, nil
+}
+
+func toolOf(op api.Operation, schemas huma.Registry) (*tool, error) {
+	t := &tool{Name: op.ID, Title: op.Summary, Description: describe(op.Row), method: op.Method, path: op.Path,
+		scopes: maps.Clone(op.Policy.Scopes), confirm: op.Confirm, place: map[string]string{},
+		Annotations: annotations{ReadOnly: op.Method == http.MethodGet, Destructive: op.Confirm != "",
+			Idempotent: op.Method != http.MethodPost}}
+	delete(t.scopes, op.NoTool)
+	in := object{properties: map[string]any{}, defs: definitions{schemas: schemas, out: map[string]any{}}}
+	for _, p := range op.Described.Parameters {
+		if p.In == "header" {
+			continue
+		}
+		t.place[p.Name] = p.In
+		if err := in.add(p.Name, p.Schema, p.Description, p.Required); err != nil {
+			return nil, err
+		}
+	}
+	if body := op.Described.RequestBody; body != nil {
+		t.hasBody = true
+		if err := in.addAll(body.Content["application/json"].Schema); err != nil {
+			return nil, err
+		}
+	}
+	if op.Method == http.MethodPost {
+		in.properties[keyArgument] = map[string]any{"type": "string", "minLength": 1, "maxLength": 200,
+			"description": "Repeat a call with the same value to retry it safely. Leave it out otherwise."}
+	}
+	if op.Confirm != "" {
+		in.properties[codeArgument] = map[string]any{"type": "string",
+			"description": "Only the code that this tool itself returned, after the person said yes. Never make one up."}
+	}
+	var err error
+	if t.InputSchema, err = in.json(); err != nil {
+		return nil, err
+	}
+	t.OutputSchema, err = outputOf(op, schemas)
+	return t, err
+}
+
+func outputOf(op api.Operation, schemas huma.Registry) (json.RawMessage, error) {
+	response := op.Described.Responses[strconv.Itoa(op.Status)]
+	defs := definitions{schemas: schemas, out: map[string]any{}}
+	root, err := defs.root(response.Content["application/json"].Schema)
+	if err != nil {
+		return nil, err
+	}
+	if root["anyOf"] != nil || root["oneOf"] != nil { // one shape for each audience
+		root["type"] = "object"
+	}
+	if root["type"] != "object" {
+		return nil, fmt.Errorf("the answer is of type %v, not an object", root["type"])
+	}
+	if len(defs.out) > 0 {
+		root["$defs"] = defs.out
+	}
+	return json.Marshal(root)
+}
+
+// describe is the tool's text for a model: what it does, what it costs people,
+// and what it needs.
+func describe(r api.Row) string {
+	parts := []string{r.Summary + "."}
+	if r.Text != "" {
+		parts = append(parts, r.Text)
+	}
+	if r.Confirm != "" {
+		parts = append(parts, r.Confirm+" Ask the person before you call it, and say what will happen.")
+	} else if r.Method != http.MethodGet {
+		parts = append(parts, "It changes something: call it only when the person asked for it.")
+	}
+	if r.Policy.Permission != "" {
+		parts = append(parts, "Needs the permission "+r.Policy.Permission+".")
+	}
+	if r.Policy.Feature != "" {
+		parts = append(parts, "Needs the company's feature "+r.Policy.Feature+".")
+	}
+	return strings.Join(parts, " ")
+}
+
+// admits reports whether the audience has the tool.
+func (t *tool) admits(audience authz.Audience) bool {
+	_, in := t.scopes[audience]
+	return in
+}
+
+// allows reports whether a token with the scopes may call the tool.
+func (t *tool) allows(audience authz.Audience, scopes []string) bool {
+	scope, admitted := t.scopes[audience]
+	return admitted && (scope == "" || slices.Contains(scopes, scope))
+}
+
+// object collects the arguments of a tool.
+type object struct {
+	properties map[string]any
+	required   []string
+	defs       definitions
+}
+
+func (o *object) add(name string, s *huma.Schema, description string, required bool) error {
+	if o.properties[name] != nil || name == keyArgument || name == codeArgument {
+		return fmt.Errorf("two arguments are called %s", name)
+	}
+	value, err := o.defs.convert(s)
+	if err != nil {
+		return err
+	}
+	if value["description"] == nil && description != "" {
+		value["description"] = description
+	}
+	o.properties[name] = value
+	if required {
+		o.required = append(o.required, name)
+	}
+	return nil
+}
+
+// addAll adds the members of the body.
+func (o *object) addAll(body *huma.Schema) error {
+	if body.Ref != "" {
+		body = o.defs.schemas.SchemaFromRef(body.Ref)
+	}
+	for _, name := range slices.Sorted(maps.Keys(body.Properties)) {
+		if err := o.add(name, body.Properties[name], "", slices.Contains(body.Required, name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (o *object) json() (json.RawMessage, error) {
+	root := map[string]any{"type": "object", "properties": o.properties, "additionalProperties": false}
+	if len(o.required) > 0 {
+		root["required"] = o.required
+	}
+	if len(o.defs.out) > 0 {
+		root["$defs"] = o.defs.out
+	}
+	return json.Marshal(root)
+}
+
+// definitions makes the schemas of the document self-contained: what they refer
+// to goes into $defs.
+type definitions struct {
+	schemas huma.Registry
+	out     map[string]any
+}
+
+const components = "#/components/schemas/"
+
+func (d definitions) convert(s *huma.Schema) (map[string]any, error) {
+	text, err := json.Marshal(s)
+	if err != nil {
+		return nil, err
+	}
+	var tree map[string]any
+	if err := json.Unmarshal(text, &tree); err != nil {
+		return nil, err
+	}
+	return tree, d.rewrite(tree)
+}
+
+// root converts a schema whose own reference is replaced by what it refers to.
+func (d definitions) root(s *huma.Schema) (map[string]any, error) {
+	if s.Ref != "" {
+		s = d.schemas.SchemaFromRef(s.Ref)
+	}
+	return d.convert(s)
+}
+
+func (d definitions) rewrite(node any) error {
+	switch n := node.(type) {
+	case []any:
+		for _, child := range n {
+			if err := d.rewrite(child); err != nil {
+				return err
+			}
+		}
+	case map[string]any:
+		delete(n, "patternDescription") // huma writes it and JSON Schema does not define it
+		if ref, ok := n["$ref"].(string); ok {
+			name := strings.TrimPrefix(ref, components)
+			n["$ref"] = "#/$defs/" + name
+			return d.define(name)
+		}
+		for _, child := range n {
+			if err := d.rewrite(child); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (d definitions) define(name string) error {
+	if _, done := d.out[name]; done {
+		return nil
+	}
+	d.out[name] = nil // ends a cycle
+	s := d.schemas.Map()[name]
+	if s == nil {
+		return fmt.Errorf("no schema is called %s", name)
+	}
+	tree, err := d.convert(s)
+	d.out[name] = tree
+	return err
+}

@@ -1,0 +1,64 @@
+package reference
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"svc/pkg/edge/api"
+)
+
+// describeBodies documents what a text of a request may be, and that null for an
+// optional member of a POST body counts as absent (docs/decisions.md,
+// "Requests").
+func describeBodies(doc *huma.OpenAPI) {
+	for _, path := range doc.Paths {
+		for _, op := range operations(path) {
+			if op.RequestBody == nil || op.RequestBody.Content["application/json"] == nil {
+				continue
+			}
+			body := op.RequestBody.Content["application/json"].Schema
+			describeTexts(doc, body)
+			if op.Method == http.MethodPost {
+				optionalOrNull(doc, body)
+			}
+		}
+	}
+}
+
+// optionalOrNull lets every optional member of an object be null, the members of
+// its objects included.
+func optionalOrNull(doc *huma.OpenAPI, s *huma.Schema) {
+	if s.Ref != "" {
+		s = doc.Components.Schemas.SchemaFromRef(s.Ref)
+	}
+	for name, member := range s.Properties {
+		switch {
+		case slices.Contains(s.Required, name) || member.OneOf != nil:
+		case member.Ref != "":
+			optionalOrNull(doc, member)
+			s.Properties[name] = &huma.Schema{Description: member.Description,
+				OneOf: []*huma.Schema{{Ref: member.Ref}, {Type: "null"}}}
+		case member.Enum != nil: // Beside its values, generators of clients would make null one more constant.
+			values := &huma.Schema{Title: strings.ToUpper(name[:1]) + name[1:], Type: member.Type, Enum: member.Enum}
+			s.Properties[name] = &huma.Schema{Description: member.Description, Default: member.Default,
+				Examples: member.Examples, OneOf: []*huma.Schema{values, {Type: "null"}}}
+		case !member.Nullable:
+			member.Nullable = true
+		}
+	}
+}
+
+// describeTexts adds the rules of texts to the members of an object, the members
+// of its objects included.
+func describeTexts(doc *huma.OpenAPI, s *huma.Schema) {
+	if s.Ref != "" {
+		s = doc.Components.Schemas.SchemaFromRef(s.Ref)
+	}
+	for _, member := range s.Properties {
+		api.DocumentText(member)
+		describeTexts(doc, member)
+	}
+}

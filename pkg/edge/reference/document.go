@@ -1,0 +1,216 @@
+package reference
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"svc/pkg/access/authz"
+	"svc/pkg/edge/api"
+)
+
+// Document returns the OpenAPI 3.1 document of the rows and of OAuth. phrase is
+// what the consent page says of a scope.
+func Document(baseURL string, phrase func(scope string) string, rows ...api.Row) (*huma.OpenAPI, error) {
+	s, err := api.New(api.Config{BaseURL: baseURL}, rows...)
+	if err != nil {
+		return nil, err
+	}
+	doc := s.OpenAPI()
+	scopes := doc.Components.SecuritySchemes["oauth"].Flows.AuthorizationCode.Scopes
+	for _, audience := range authz.Audiences {
+		for _, scope := range authz.Scopes(audience) {
+			scopes[scope] = meaning(scope, phrase(scope))
+		}
+	}
+	errorSchema := doc.Components.Schemas.Schema(errorType, true, "Error")
+	doc.Components.Responses = map[string]*huma.Response{}
+	for _, status := range []int{400, 401, 403, 404, 409, 413, 415, 422, 429, 431, 500, 503} {
+		doc.Components.Responses[strings.ReplaceAll(http.StatusText(status), " ", "")] = &huma.Response{
+			Description: errorText[status], Headers: errorHeaders(status),
+			Content: map[string]*huma.MediaType{"application/json": {Schema: errorSchema}}}
+	}
+	gateways := doc.Components.Responses["RequestHeaderFieldsTooLarge"]
+	gateways.Content["application/json"].Schema = object(nil, map[string]*huma.Schema{"message": {Type: huma.TypeString}})
+	gateways.Headers = nil
+	for _, path := range doc.Paths {
+		for _, op := range operations(path) {
+			finish(op)
+		}
+	}
+	describeBodies(doc)
+	describeOAuth(doc, errorSchema)
+	doc.Tags = tags(doc)
+	return doc, nil
+}
+
+// finish adds the headers that every success response has.
+func finish(op *huma.Operation) {
+	for status, response := range op.Responses {
+		if response.Ref != "" || !strings.HasPrefix(status, "2") {
+			continue
+		}
+		response.Description = "Done."
+		if response.Headers == nil {
+			response.Headers = map[string]*huma.Param{}
+		}
+		response.Headers["X-Request-Id"] = requestID
+		if op.Method == http.MethodPost {
+			response.Headers["Idempotent-Replayed"] = &huma.Param{Description: "true when a kept answer was given again.",
+				Schema: &huma.Schema{Type: huma.TypeString, Enum: []any{"true"}}}
+		}
+	}
+}
+
+var requestID = &huma.Param{Description: "Names the request; the caller's own, when it sent a sane one.",
+	Schema: &huma.Schema{Type: huma.TypeString}}
+
+var errorText = map[int]string{
+	400: "The request is not valid; `details` lists every fault.",
+	401: "The token is missing, invalid or revoked.",
+	403: "The token lacks the scope, the operator the permission, or the tenant the feature.",
+	404: "There is no such resource in this tenant.",
+	409: "The resource's state disallows the action.",
+	413: "The body is larger than 64 KiB. The gateway's own answer, above 10 MB, has the body `{\"message\": …}`.",
+	415: "The body is not application/json, or has a content coding.",
+	422: "The Idempotency-Key was used for another request.",
+	431: "The gateway's own answer to a request line and headers larger than 10,240 bytes: `{\"message\": …}`.",
+	429: "Too many requests. The gateway's own answer, at its throttle, has the body `{\"message\": …}`.",
+	500: "The service failed.",
+	503: "The service is busy.",
+}
+
+func errorHeaders(status int) map[string]*huma.Param {
+	headers := map[string]*huma.Param{"X-Request-Id": requestID}
+	switch status {
+	case http.StatusUnauthorized, http.StatusForbidden:
+		headers["WWW-Authenticate"] = &huma.Param{Description: "RFC 6750 section 3.",
+			Schema: &huma.Schema{Type: huma.TypeString}}
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		headers["Retry-After"] = &huma.Param{Description: "Seconds to wait.", Schema: &huma.Schema{Type: huma.TypeInteger}}
+	}
+	return headers
+}
+
+// meaning returns the description of a scope: the consent page's phrase as a
+// sentence, and what the scope needs.
+func meaning(scope, phrase string) string {
+	sentence := strings.ToUpper(phrase[:1]) + phrase[1:] + "."
+	rule, _ := authz.FindRule(scope)
+	switch {
+	case len(rule.Permissions) > 0:
+		return sentence + " Needs the permission " + strings.Join(rule.Permissions, " or ") + "."
+	case rule.Feature != "":
+		return sentence + " Needs the tenant's feature " + rule.Feature + "."
+	}
+	return sentence
+}
+
+func operations(path *huma.PathItem) []*huma.Operation {
+	var out []*huma.Operation
+	for _, op := range []*huma.Operation{path.Get, path.Post, path.Put, path.Patch, path.Delete} {
+		if op != nil {
+			out = append(out, op)
+		}
+	}
+	return out
+}
+
+// tags returns the groups of operations, in the order of the reference page.
+func tags(doc *huma.OpenAPI) []*huma.Tag {
+	used := map[string]bool{}
+	for _, path := range doc.Paths {
+		for _, op := range operations(path) {
+			for _, name := range op.Tags {
+				used[name] = true
+			}
+		}
+	}
+	var out []*huma.Tag
+	for _, one := range []huma.Tag{
+		{Name: "Me", Description: "What riders, drivers and operators do with their own."},
+		{Name: "Trips", Description: "Operators see those of the tenant; riders and drivers see and move their own."},
+		{Name: "Drivers", Description: "The tenant's drivers."},
+		{Name: "Customers", Description: "The tenant's riders."},
+		{Name: "Settings", Description: "The company, its look, settings, service types and zones."},
+		{Name: "Reports", Description: "Counts and sums over a window."},
+		{Name: "Wallets", Description: "Balances of drivers and riders."},
+		{Name: "Delivery", Description: "Businesses and food orders."},
+		{Name: "Feedback", Description: "The platform's roadmap, shared by all tenants."},
+		{Name: "OAuth", Description: "Registration, authorization, tokens and discovery."},
+	} {
+		if used[one.Name] {
+			out = append(out, &one)
+			delete(used, one.Name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(used)) {
+		out = append(out, &huma.Tag{Name: name})
+	}
+	return out
+}
+
+// Example is a recorded request and its response. A request without a body has
+// no Request.
+type Example struct{ Request, Response json.RawMessage }
+
+// JSON encodes the document with the examples, by operation id.
+func JSON(doc *huma.OpenAPI, examples map[string]Example) ([]byte, error) {
+	for _, path := range doc.Paths {
+		for _, op := range operations(path) {
+			example, ok := examples[op.OperationID]
+			if !ok {
+				continue
+			}
+			media := success(op)
+			if media == nil {
+				return nil, fmt.Errorf("%s has an example and no answer", op.OperationID)
+			}
+			media.Example = example.Response
+			if op.RequestBody != nil && example.Request != nil {
+				op.RequestBody.Content["application/json"].Example = example.Request
+			}
+		}
+	}
+	text, err := json.Marshal(doc)
+	if err != nil {
+		return nil, fmt.Errorf("OpenAPI document: %w", err)
+	}
+	var tree map[string]any
+	if err := json.Unmarshal(text, &tree); err != nil {
+		return nil, fmt.Errorf("OpenAPI document: %w", err)
+	}
+	prune(tree)
+	rename(tree)
+	return json.MarshalIndent(tree, "", "  ")
+}
+
+// prune removes members that huma writes and JSON Schema does not define.
+func prune(node any) {
+	switch n := node.(type) {
+	case map[string]any:
+		delete(n, "patternDescription")
+		for _, child := range n {
+			prune(child)
+		}
+	case []any:
+		for _, child := range n {
+			prune(child)
+		}
+	}
+}
+
+func success(op *huma.Operation) *huma.MediaType {
+	for _, status := range []int{http.StatusOK, http.StatusCreated} {
+		if r := op.Responses[strconv.Itoa(status)]; r != nil && r.Content != nil {
+			return r.Content["application/json"]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,68 @@
+package reference
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// names maps the name of a Go type to its schema's name in the document. Other
+// types keep their names. Go says feedback.Draft; generated clients have one
+// namespace and need FeedbackDraft.
+var names = map[string]string{
+	"Accepted": "AcceptedTrip", "Arrived": "ArrivedTrip", "Started": "StartedTrip", "Finished": "CompletedTrip",
+	"Stopped": "CancelledTrip", "Ride": "RideRequest", "Reason": "CancelRequest", "Measurements": "CompleteRequest",
+	"LogEntry": "TripLogEntry", "LogActor": "TripLogActor", "LogData": "TripLogData",
+	"Save": "AddressInput", "Area": "ZoneArea", "Patch": "BrandingPatch", "Method": "PaymentMethod",
+	"Draft": "FeedbackDraft", "Remark": "FeedbackCommentDraft", "PostItem": "FeedbackPost",
+	"PostDetail": "FeedbackPostDetail", "Comment": "FeedbackComment", "Vote": "FeedbackVote", "Fault": "ErrorDetail",
+	"Line": "OrderLine", "Listed": "WalletOfActor", "Mine": "Wallet", "Total": "WalletTotal", "Totals": "WalletTotals",
+	"Overview": "SettingsOverview", "Dispatch": "DispatchSettings", "Payments": "PaymentSettings",
+	"Pricing": "PricingSettings", "Window": "ReportWindow", "Summary": "ReportSummary",
+	"StatusChanged": "DriverStatusChange", "StatusInputBody": "DriverStatusInput",
+}
+
+// schemaName returns the document's name of a schema: TripPage for PageTrip.
+func schemaName(name string) string {
+	for prefix, suffix := range map[string]string{"Page": "Page", "Items": "List"} {
+		if item, ok := strings.CutPrefix(name, prefix); ok {
+			return schemaName(item) + suffix
+		}
+	}
+	if better, ok := names[name]; ok {
+		return better
+	}
+	return name
+}
+
+const schemaPrefix = "#/components/schemas/"
+
+// rename gives the schemas of a document, as a tree of JSON, their names.
+func rename(tree map[string]any) {
+	components, _ := tree["components"].(map[string]any)
+	schemas, _ := components["schemas"].(map[string]any)
+	for _, name := range slices.Collect(maps.Keys(schemas)) {
+		if better := schemaName(name); better != name {
+			schemas[better] = schemas[name]
+			delete(schemas, name)
+		}
+	}
+	renameRefs(tree)
+}
+
+func renameRefs(node any) {
+	switch n := node.(type) {
+	case map[string]any:
+		for key, child := range n {
+			if ref, ok := child.(string); ok && strings.HasPrefix(ref, schemaPrefix) {
+				n[key] = schemaPrefix + schemaName(strings.TrimPrefix(ref, schemaPrefix))
+				continue
+			}
+			renameRefs(child)
+		}
+	case []any:
+		for _, child := range n {
+			renameRefs(child)
+		}
+	}
+}

@@ -1,0 +1,169 @@
+package reference
+
+import (
+	"maps"
+	"net/http"
+	"reflect"
+	"strconv"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"svc/pkg/edge/api"
+)
+
+var errorType = reflect.TypeFor[api.ErrorBody]()
+
+// plain is an endpoint outside the rows: an OAuth endpoint.
+type plain struct {
+	method, path, id, summary string
+	about                     string       // description
+	form                      *huma.Schema // application/x-www-form-urlencoded
+	body                      *huma.Schema // application/json
+	example                   any          // of form or body
+	query                     []string
+	status                    int
+	answer                    *huma.Schema
+	kind                      string // media type of the response
+	bearer                    bool
+	client                    bool // a client authenticates
+	pages                     bool // responds to people, also if status has no body
+}
+
+// shown is the schema of a response for a person.
+var shown = text("A page.")
+
+var anything = &huma.Schema{Type: huma.TypeObject}
+
+func text(description string) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeString, Description: description}
+}
+
+func object(required []string, properties map[string]*huma.Schema) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeObject, Required: required, Properties: properties}
+}
+
+func list(of *huma.Schema) *huma.Schema { return &huma.Schema{Type: huma.TypeArray, Items: of} }
+
+var plains = []plain{
+	{method: "POST", path: "/oauth/register", id: "oauth_register", summary: "Register a client (RFC 7591)",
+		about: "Nobody has to sign in for it. The response has the only copy of the secrets.",
+		body:  named("ClientMetadata"), example: exampleRegistration, status: 201, answer: named("ClientRegistration")},
+	{method: "GET", path: "/oauth/register/{client_id}", id: "oauth_read_client",
+		summary: "Read a registration (RFC 7592)", about: "With the registration access token.",
+		status: 200, answer: named("ClientRegistration"), bearer: true},
+	{method: "PUT", path: "/oauth/register/{client_id}", id: "oauth_replace_client",
+		summary: "Replace a registration (RFC 7592)", about: "With the registration access token. What is left out is reset.",
+		body: named("ClientMetadata"), example: exampleRegistration, status: 200, answer: named("ClientRegistration"),
+		bearer: true},
+	{method: "DELETE", path: "/oauth/register/{client_id}", id: "oauth_delete_client",
+		summary: "Delete a registration (RFC 7592)",
+		about:   "With the registration access token. Every token of the client ends.",
+		status:  204, bearer: true},
+	{method: "GET", path: "/oauth/authorize", id: "oauth_authorize",
+		summary: "Ask a person for an authorization code (RFC 6749, 7636, 9207)",
+		about:   "Open it in a browser. The person signs in and consents; the code comes to the redirect URI.",
+		status:  200, kind: "text/html", query: authorizeParameters, answer: shown},
+	{method: "POST", path: "/oauth/authorize", id: "oauth_authorize_by_form",
+		summary: "The same by a form (OpenID Connect Core 3.1.2.1)", about: "The parameters are in the body.",
+		status: 303, form: named("AuthorizationRequest"), example: exampleAuthorization, pages: true},
+	{method: "POST", path: "/oauth/token", id: "oauth_token", summary: "Exchange a code or a refresh token (RFC 6749)",
+		about: "A code is good once, for a minute, with the verifier whose challenge it was asked with.",
+		form:  named("TokenRequest"), example: exampleExchange, status: 200, answer: named("TokenResponse"),
+		client: true},
+	{method: "POST", path: "/oauth/revoke", id: "oauth_revoke", summary: "Revoke a token (RFC 7009)",
+		about: "An unknown token is a success too.",
+		form:  named("TokenReference"), example: exampleToken, status: 200, client: true},
+	{method: "POST", path: "/oauth/introspect", id: "oauth_introspect", summary: "Ask about a token (RFC 7662)",
+		about: "A confidential client asks about its own tokens.",
+		form:  named("TokenReference"), example: exampleToken, status: 200, answer: anything, client: true},
+	{method: "GET", path: "/oauth/userinfo", id: "oauth_userinfo",
+		summary: "Who the token is about (OpenID Connect Core 5.3)", about: "The claims that the token's scopes allow.",
+		status: 200, answer: anything, bearer: true},
+	{method: "POST", path: "/oauth/userinfo", id: "oauth_userinfo_by_form",
+		summary: "The same by POST (OpenID Connect Core 5.3.1)", about: "The claims that the token's scopes allow.",
+		status: 200, answer: anything, bearer: true},
+	{method: "GET", path: "/oauth/logout", id: "oauth_logout",
+		summary: "Sign a person out (OpenID Connect RP-Initiated Logout)", about: "Open it in a browser.",
+		status: 200, kind: "text/html", query: logoutParameters, answer: shown},
+	{method: "POST", path: "/oauth/logout", id: "oauth_logout_by_form", summary: "The same by a form",
+		about: "The parameters are in the body.", status: 303, form: named("LogoutRequest"),
+		example: map[string]any{"client_id": exampleClient}, pages: true},
+	{method: "GET", path: "/oauth/apps", id: "oauth_apps",
+		summary: "Show a person the clients that may act for her, and end their access", about: "Open it in a browser.",
+		status: 200, kind: "text/html", query: []string{"audience", "tenant_hint", "ui_locales"}, answer: shown},
+	{method: "GET", path: "/.well-known/jwks.json", id: "oauth_keys", summary: "The key set (RFC 7517)",
+		about: "The public keys that verify tokens.", status: 200, answer: anything},
+	{method: "GET", path: "/.well-known/openid-configuration", id: "oauth_openid_configuration",
+		summary: "OpenID Connect discovery", about: "What OpenID Connect clients need to know.", status: 200,
+		answer: anything},
+	{method: "GET", path: "/.well-known/oauth-authorization-server", id: "oauth_server_metadata",
+		summary: "Server metadata (RFC 8414)", about: "What OAuth clients need to know.", status: 200, answer: anything},
+	{method: "GET", path: "/.well-known/oauth-protected-resource", id: "oauth_resource_metadata",
+		summary: "Resource metadata (RFC 9728)", about: "Which authorization server the API trusts.", status: 200,
+		answer: anything},
+	{method: "GET", path: "/.well-known/oauth-protected-resource/api/v1", id: "oauth_api_metadata",
+		summary: "Resource metadata of the API (RFC 9728, 3.1)", about: "Which authorization server the API trusts.",
+		status: 200, answer: anything},
+}
+
+func describeOAuth(doc *huma.OpenAPI, errorSchema *huma.Schema) {
+	doc.Components.SecuritySchemes["registration"] = &huma.SecurityScheme{Type: "http", Scheme: "bearer",
+		Description: "The registration access token."}
+	maps.Copy(doc.Components.Schemas.Map(), oauthSchemas)
+	doc.Components.SecuritySchemes["client"] = &huma.SecurityScheme{Type: "http", Scheme: "basic",
+		Description: "client_id and client_secret. A form may have both instead, or a client assertion; a public client's " +
+			"has client_id alone."}
+	for _, p := range plains {
+		op := &huma.Operation{Method: p.method, Path: p.path, OperationID: p.id, Summary: p.summary,
+			Description: p.about, Tags: []string{"OAuth"}, Responses: map[string]*huma.Response{}}
+		if p.path == "/oauth/register/{client_id}" {
+			op.Parameters = append(op.Parameters, &huma.Param{Name: "client_id", In: "path", Required: true,
+				Description: "Identifier of the client.",
+				Schema:      &huma.Schema{Type: huma.TypeString, Examples: []any{exampleClient}}})
+		}
+		for _, name := range p.query {
+			op.Parameters = append(op.Parameters, &huma.Param{Name: name, In: "query", Description: asked[name],
+				Schema: text(asked[name])})
+		}
+		if p.form != nil {
+			op.RequestBody = &huma.RequestBody{Required: true,
+				Content: map[string]*huma.MediaType{"application/x-www-form-urlencoded": {Schema: p.form, Example: p.example}}}
+		}
+		if p.body != nil {
+			op.RequestBody = &huma.RequestBody{Required: true,
+				Content: map[string]*huma.MediaType{"application/json": {Schema: p.body, Example: p.example}}}
+		}
+		op.Security = []map[string][]string{{}} // no security
+		if p.bearer {
+			op.Security = []map[string][]string{{"registration": {}}}
+			if p.path == "/oauth/userinfo" {
+				op.Security = []map[string][]string{{"oauth": {"openid"}}}
+			}
+		}
+		ok := &huma.Response{Description: http.StatusText(p.status)}
+		if p.answer != nil {
+			kind := p.kind
+			if kind == "" {
+				kind = "application/json"
+			}
+			ok.Content = map[string]*huma.MediaType{kind: {Schema: p.answer}}
+		}
+		op.Responses[strconv.Itoa(p.status)] = ok
+		op.Responses["4XX"] = &huma.Response{Description: "An error of the protocol.",
+			Content: map[string]*huma.MediaType{"application/json": {Schema: errorSchema}}}
+		if p.pages || p.kind == "text/html" {
+			op.Responses["303"] = &huma.Response{Description: "On to the client, or to another page."}
+			op.Responses["4XX"] = &huma.Response{Description: "A page that says what is wrong.",
+				Content: map[string]*huma.MediaType{"text/html": {Schema: shown}}}
+		}
+		if p.client {
+			op.Security = []map[string][]string{{"client": {}}, {}} // or by the form
+			op.Responses["401"] = &huma.Response{
+				Description: "`invalid_client`: no client authenticated (RFC 6749 section 5.2).",
+				Headers: map[string]*huma.Param{"WWW-Authenticate": {
+					Schema: text("For Basic, or if no credentials were sent.")}},
+				Content: map[string]*huma.MediaType{"application/json": {Schema: errorSchema}}}
+		}
+		doc.AddOperation(op)
+	}
+}

@@ -1,0 +1,131 @@
+package reference
+
+import "github.com/danielgtaylor/huma/v2"
+
+// oauthSchemas are the named schemas of the OAuth endpoints.
+var oauthSchemas = map[string]*huma.Schema{
+	"ClientMetadata": object([]string{"redirect_uris"}, map[string]*huma.Schema{
+		"client_name":   text("Name that people read on the consent page, at most 100 characters."),
+		"redirect_uris": described(list(text("")), "Where codes may be sent: https, loopback, or an app's own scheme."),
+		"token_endpoint_auth_method": {Type: huma.TypeString, Description: "`none` for a public client.",
+			Enum: []any{"none", "client_secret_basic", "client_secret_post", "private_key_jwt"}},
+		"token_endpoint_auth_signing_alg": {Type: huma.TypeString, Enum: []any{"ES256", "RS256", "PS256", "EdDSA"},
+			Description: "With private_key_jwt: the only algorithm of its assertions; without it any."},
+		"jwks": {Type: huma.TypeObject,
+			Description: "With private_key_jwt: the public keys (RFC 7517), or else jwks_uri."},
+		"jwks_uri": text("With private_key_jwt: the https address that publishes the keys."),
+		"audiences": described(list(&huma.Schema{Type: huma.TypeString, Enum: []any{"dashboard", "rider", "driver"}}),
+			"Who will sign in."),
+		"scope": text("The scopes that the client may ask for, space-separated."),
+		"id_token_signed_response_alg": {Type: huma.TypeString, Enum: []any{"RS256", "ES256"},
+			Description: "Signature of id_tokens."},
+	}),
+	"ClientRegistration": object([]string{"client_id", "redirect_uris"}, map[string]*huma.Schema{
+		"client_id":                  text("Identifier of the client."),
+		"client_secret":              text("Shown once; confidential clients only."),
+		"registration_access_token":  text("Reads, replaces and deletes the registration (RFC 7592)."),
+		"registration_client_uri":    text("Address of the registration."),
+		"client_name":                text("Name that people read on the consent page."),
+		"redirect_uris":              described(list(text("")), "Where codes may be sent."),
+		"audiences":                  described(list(text("")), "Who may sign in."),
+		"scope":                      text("The scopes that the client may ask for, space-separated."),
+		"token_endpoint_auth_method": text("How the client authenticates."),
+		"jwks_uri":                   text("Where the client publishes its keys."),
+	}),
+	"TokenRequest": object([]string{"grant_type"}, map[string]*huma.Schema{
+		"grant_type": {Type: huma.TypeString, Enum: []any{"authorization_code", "refresh_token"},
+			Description: "What the client exchanges."},
+		"code":          text("With authorization_code."),
+		"redirect_uri":  text("With authorization_code: the address that the code was sent to."),
+		"code_verifier": text("PKCE, S256 (RFC 7636)."),
+		"client_id":     text("Identifier of the client."), "client_secret": text("Confidential clients only."),
+		"client_assertion_type": text(assertionTypeText), "client_assertion": text(assertionText),
+		"resource":      text("Narrows the access token to resources that were granted (RFC 8707)."),
+		"refresh_token": text("With refresh_token."),
+		"scope":         text("Narrower than granted; with refresh_token."),
+	}),
+	"TokenResponse": object([]string{"access_token", "token_type", "expires_in", "scope"}, map[string]*huma.Schema{
+		"access_token": text("A JWT (RFC 9068)."), "refresh_token": text("Good once, for 90 days."),
+		"token_type": text("Bearer"),
+		"expires_in": {Type: huma.TypeInteger, Description: "Seconds, 3600."},
+		"scope":      text("The scopes granted, space-separated."),
+		"id_token":   text("With openid."),
+	}),
+	"TokenReference": object([]string{"token"}, map[string]*huma.Schema{
+		"token":           text("An access token or a refresh token."),
+		"token_type_hint": text("`access_token` or `refresh_token`."),
+		"client_id":       text("Identifier of the client."), "client_secret": text("Confidential clients only."),
+		"client_assertion_type": text(assertionTypeText), "client_assertion": text(assertionText),
+	}),
+	"AuthorizationRequest": formOf(authorizeParameters),
+	"LogoutRequest":        formOf(logoutParameters),
+}
+
+const (
+	assertionTypeText = "With private_key_jwt: `urn:ietf:params:oauth:client-assertion-type:jwt-bearer`."
+	assertionText     = "With private_key_jwt: a JWT that the client signed (RFC 7523). iss and sub are the " +
+		"client_id, aud is the issuer or the token endpoint, exp is at most 10 minutes ahead, and jti is new."
+)
+
+// named refers to one of oauthSchemas.
+func named(name string) *huma.Schema { return &huma.Schema{Ref: schemaPrefix + name} }
+
+func described(s *huma.Schema, description string) *huma.Schema {
+	s.Description = description
+	return s
+}
+
+var (
+	authorizeParameters = []string{"response_type", "client_id", "redirect_uri", "scope", "state", "code_challenge",
+		"code_challenge_method", "tenant_hint", "nonce", "prompt",
+		"max_age", "login_hint", "id_token_hint", "ui_locales", "resource"}
+	logoutParameters = []string{"id_token_hint", "client_id", "post_logout_redirect_uri", "state", "ui_locales"}
+)
+
+// formOf returns the schema of a form with the named parameters.
+func formOf(names []string) *huma.Schema {
+	properties := map[string]*huma.Schema{}
+	for _, name := range names {
+		properties[name] = text(asked[name])
+	}
+	return object(nil, properties)
+}
+
+// asked says what the parameters of an authorization request mean.
+var asked = map[string]string{ //nolint:gosec // words about parameters, none of which is a secret
+	"response_type":  "Always `code`.",
+	"client_id":      "From the registration, or the https address of a client's metadata document.",
+	"redirect_uri":   "One of the client's, to the letter; on loopback any port.",
+	"scope":          "Space-separated, of one audience; without it the registered ones.",
+	"state":          "Comes back as it is.",
+	"code_challenge": "PKCE (RFC 7636).", "code_challenge_method": "Always `S256`.",
+	"tenant_hint": "The tenant's slug. Riders and drivers are asked without it, unless `prompt` is `none`.",
+	"nonce":       "Comes back in the id_token.",
+	"prompt":      "`none`, `login`, `consent` or `select_account`.",
+	"max_age":     "Seconds since the person last signed in, at most.",
+	"login_hint":  "The mail address to begin with.", "resource": "The API's address (RFC 8707).",
+	"id_token_hint":            "An id_token of the person who is expected.",
+	"ui_locales":               "Languages, the first that the pages have: `en` or `es`.",
+	"post_logout_redirect_uri": "One of the client's, to the letter.",
+	"audience":                 "Whose account: `dashboard`, `rider` or `driver`.",
+}
+
+// Values of the examples. The challenge and its verifier are those of RFC 7636,
+// appendix B.
+const (
+	exampleClient    = "cli_01K00000000000000000000001"
+	exampleRedirect  = "https://app.example/cb"
+	exampleVerifier  = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
+	exampleChallenge = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
+)
+
+var (
+	exampleRegistration = map[string]any{"client_name": "Fleet Planner", "redirect_uris": []string{exampleRedirect},
+		"audiences": []string{"rider"}, "scope": "rider.trips:read rider.trips:create", "token_endpoint_auth_method": "none"}
+	exampleAuthorization = map[string]any{"response_type": "code", "client_id": exampleClient,
+		"redirect_uri": exampleRedirect, "scope": "rider.trips:read rider.trips:create", "state": "af0ifjsldkj",
+		"code_challenge": exampleChallenge, "code_challenge_method": "S256", "tenant_hint": "metro"}
+	exampleExchange = map[string]any{"grant_type": "authorization_code", "code": "the code from the redirect",
+		"redirect_uri": exampleRedirect, "client_id": exampleClient, "code_verifier": exampleVerifier}
+	exampleToken = map[string]any{"token": "the token", "client_id": exampleClient}
+)

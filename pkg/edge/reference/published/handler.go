@@ -1,0 +1,138 @@
+package published
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"svc"
+	"svc/pkg/base/fault"
+	"svc/pkg/base/ids"
+	"svc/pkg/edge/api"
+)
+
+// canonical is the address in the repository's copy of the document.
+const canonical = "https://api.svc.example"
+
+// Handler serves the document, the page, /health and /health/live. It responds
+// to every other request with 404 or 405.
+type Handler struct {
+	document []byte
+	page     []byte
+	files    map[string]file
+	paths    func() map[string][]string // methods by path template
+}
+
+// New returns the handler of the service at baseURL, without a trailing slash.
+func New(baseURL string) *Handler {
+	address, _ := json.Marshal(baseURL) // marshaling a string cannot fail
+	page, files := readPage()
+	return &Handler{page: page, files: files, paths: sync.OnceValue(paths),
+		document: bytes.ReplaceAll(bytes.TrimSuffix(svc.OpenAPI, []byte("\n")), []byte(canonical), bytes.Trim(address, `"`))}
+}
+
+// paths reads the endpoints from the document. Only a 404 or 405 needs them.
+func paths() map[string][]string {
+	var doc struct {
+		Paths map[string]map[string]json.RawMessage
+	}
+	if err := json.Unmarshal(svc.OpenAPI, &doc); err != nil {
+		panic(fmt.Sprintf("docs/openapi.json: %v", err)) // a test reads the same file
+	}
+	out := map[string][]string{}
+	for path, item := range doc.Paths {
+		for method := range item {
+			out[path] = append(out[path], strings.ToUpper(method))
+			if method == "get" {
+				out[path] = append(out[path], http.MethodHead)
+			}
+		}
+		slices.Sort(out[path])
+	}
+	return out
+}
+
+// ServeHTTP implements http.Handler.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	id, ok := api.RequestID(r)
+	if !ok {
+		id = ids.New(ids.Request, time.Now())
+	}
+	w.Header().Set("X-Request-Id", id)
+	path := r.URL.EscapedPath()
+	methods := h.methods(path)
+	switch {
+	case methods == nil:
+		api.WriteError(w, fault.NotFound())
+		return
+	case !slices.Contains(methods, r.Method):
+		api.WriteError(w, &fault.Error{Kind: fault.KindMethod, Allow: strings.Join(methods, ", "),
+			Message: "The resource does not support this method."})
+		return
+	}
+	switch path {
+	case "/openapi.json":
+		w.Header().Set("Access-Control-Allow-Origin", "*")
+		send(w, r, "application/json", h.document)
+	case "/health", "/health/live":
+		sendCached(w, r, "application/json", "no-store", []byte(`{"status":"ok"}`))
+	case "/favicon.ico":
+		icon, _ := assets.ReadFile("assets/icon.svg")
+		send(w, r, "image/svg+xml", icon)
+	case "/", "/docs", "/docs/":
+		sendPage(w, r, h.page)
+	default:
+		if f, ok := h.files[path]; ok {
+			f.send(w, r)
+			return
+		}
+		api.WriteError(w, fault.NotFound()) // served by a different function
+	}
+}
+
+// own reports whether this handler serves the path.
+func (h *Handler) own(path string) bool {
+	_, isFile := h.files[path]
+	return isFile || slices.Contains([]string{"/", "/docs", "/docs/", "/openapi.json", "/health", "/health/live",
+		"/favicon.ico"}, path)
+}
+
+func send(w http.ResponseWriter, r *http.Request, kind string, body []byte) {
+	sendCached(w, r, kind, "public, max-age=300", body)
+}
+
+func sendCached(w http.ResponseWriter, r *http.Request, kind, caching string, body []byte) {
+	w.Header().Set("Content-Type", kind)
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.Header().Set("Cache-Control", caching)
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	if r.Method != http.MethodHead {
+		_, _ = w.Write(body) // the client may have disconnected
+	}
+}
+
+// methods returns the methods of the path, nil if no endpoint has it.
+func (h *Handler) methods(path string) []string {
+	if h.own(path) {
+		return []string{http.MethodGet, http.MethodHead}
+	}
+	if methods, ok := h.paths()[path]; ok {
+		return methods
+	}
+	asked := strings.Split(path, "/")
+	for template, methods := range h.paths() {
+		segments := strings.Split(template, "/")
+		if len(segments) == len(asked) && slices.EqualFunc(segments, asked, func(s, a string) bool {
+			return s == a || (strings.HasPrefix(s, "{") && a != "")
+		}) {
+			return methods
+		}
+	}
+	return nil
+}

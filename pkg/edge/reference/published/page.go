@@ -1,0 +1,79 @@
+package published
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/rand"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"io"
+	"net/http"
+	"strings"
+)
+
+// assets holds the reference page. `make reference-page` copies the component
+// from npm, compressed, under a name that contains its hash.
+//
+//go:embed assets
+var assets embed.FS
+
+// pagePolicy lets the page load nothing but its own files and call nothing but
+// its own service. The component inserts style sheets; they have the nonce.
+const pagePolicy = "default-src 'none'; script-src 'self'; connect-src 'self'; img-src 'self' data:; " +
+	"font-src 'self'; style-src 'self' 'nonce-NONCE'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+
+// file is one file of the page. Its name in the URL contains the hash of its
+// content, so it never changes.
+type file struct {
+	kind string
+	body []byte
+	gzip bool // the body is compressed
+}
+
+// readPage returns the page, and its files by path.
+func readPage() ([]byte, map[string]file) {
+	files, names := map[string]file{}, []string{}
+	entries, _ := assets.ReadDir("assets") // the embedded folder exists
+	for _, e := range entries {
+		body, _ := assets.ReadFile("assets/" + e.Name())
+		switch name := e.Name(); {
+		case strings.HasSuffix(name, ".js.gz"): // its name has the hash already
+			names = append(names, "SCALAR", strings.TrimSuffix(name, ".gz"))
+			files["/docs/"+strings.TrimSuffix(name, ".gz")] = file{"text/javascript; charset=utf-8", body, true}
+		case name == "docs.js", name == "docs.css":
+			kind := map[string]string{"docs.js": "text/javascript", "docs.css": "text/css"}[name]
+			sum := sha256.Sum256(body)
+			hashed := "docs-" + hex.EncodeToString(sum[:8]) + strings.TrimPrefix(name, "docs")
+			names = append(names, "DOCS"+strings.TrimPrefix(name, "docs"), hashed)
+			files["/docs/"+hashed] = file{kind + "; charset=utf-8", body, false}
+		}
+	}
+	page, _ := assets.ReadFile("assets/docs.html")
+	return []byte(strings.NewReplacer(names...).Replace(string(page))), files
+}
+
+// sendPage serves the page with a new nonce. Its opener policy is that of the
+// pages of /oauth, or the window that *Authorize* opens would be cut off.
+func sendPage(w http.ResponseWriter, r *http.Request, page []byte) {
+	nonce := rand.Text()
+	w.Header().Set("Content-Security-Policy", strings.Replace(pagePolicy, "NONCE", nonce, 1))
+	w.Header().Set("Cross-Origin-Opener-Policy", "same-origin")
+	w.Header().Set("Referrer-Policy", "no-referrer")
+	sendCached(w, r, "text/html; charset=utf-8", "no-store", bytes.Replace(page, []byte("NONCE"), []byte(nonce), 1))
+}
+
+// send serves a file that never changes. A client that does not accept gzip gets
+// it decompressed.
+func (f file) send(w http.ResponseWriter, r *http.Request) {
+	body := f.body
+	if f.gzip {
+		w.Header().Set("Vary", "Accept-Encoding")
+		if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+			w.Header().Set("Content-Encoding", "gzip")
+		} else if unzipped, err := gzip.NewReader(bytes.NewReader(body)); err == nil {
+			body, _ = io.ReadAll(unzipped) // a test reads it to the end
+		}
+	}
+	sendCached(w, r, f.kind, "public, max-age=31536000, immutable", body)
+}

@@ -1,0 +1,150 @@
+// Package accesslog writes one line for each request that the local gateway
+// handles, for the terminal and for `svc logs`. Of a caller's input it may
+// write only method and path. It must never write a token, a query or a body.
+package accesslog
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// Entry is one handled request.
+type Entry struct {
+	Time      time.Time `json:"time"`
+	Method    string    `json:"method"`
+	Path      string    `json:"path"` // without the query
+	Status    int       `json:"status"`
+	Code      string    `json:"error,omitempty"`  // the `error` member of an error body
+	Millis    float64   `json:"ms"`               // until the last byte was written
+	Tenant    string    `json:"tenant,omitempty"` // slug, or the id if the slug is unknown
+	Actor     string    `json:"actor,omitempty"`  // audience of an accepted token
+	RequestID string    `json:"request_id"`
+}
+
+// Handler passes requests to the next handler and each result to log.
+type Handler struct {
+	Next http.Handler
+	Log  func(Entry)
+	// Slug returns the slug of a tenant id; nil or "" shows the id itself.
+	Slug func(tenantID string) string
+	// Now is the clock.
+	Now func() time.Time
+}
+
+// ServeHTTP implements http.Handler.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	began := h.Now()
+	seen := &recorder{ResponseWriter: w, status: http.StatusOK}
+	e := Entry{Time: began.UTC(), Method: r.Method, Path: r.URL.EscapedPath()}
+	h.Next.ServeHTTP(seen, r)
+	e.Status, e.Code = seen.status, seen.code()
+	e.Millis = float64(h.Now().Sub(began).Microseconds()) / 1000
+	e.RequestID = w.Header().Get("X-Request-Id")
+	if e.RequestID == "" {
+		e.RequestID = w.Header().Get("Apigw-Requestid") // the gateway itself responded
+	}
+	if e.Status != http.StatusUnauthorized {
+		e.Tenant, e.Actor = h.caller(r.Header.Get("Authorization"))
+	}
+	h.Log(e)
+}
+
+// caller returns the tenant and the audience of a token. The service has
+// verified the token: the response was not 401.
+func (h *Handler) caller(authorization string) (tenant, actor string) {
+	parts := strings.Split(strings.TrimPrefix(authorization, "Bearer "), ".")
+	if len(parts) != 3 {
+		return "", ""
+	}
+	payload, err := base64.RawURLEncoding.DecodeString(parts[1])
+	if err != nil {
+		return "", ""
+	}
+	var claims struct {
+		Audience string `json:"aud"`
+		TenantID string `json:"tenant_id"`
+	}
+	if json.Unmarshal(payload, &claims) != nil {
+		return "", ""
+	}
+	tenant = claims.TenantID
+	if h.Slug != nil {
+		if slug := h.Slug(claims.TenantID); slug != "" {
+			tenant = slug
+		}
+	}
+	return tenant, claims.Audience
+}
+
+// recorder keeps the status, and the first bytes of an error body.
+type recorder struct {
+	http.ResponseWriter
+	status int
+	wrote  bool
+	body   bytes.Buffer
+}
+
+const maxErrorBody = 4 << 10
+
+func (r *recorder) WriteHeader(status int) {
+	if !r.wrote {
+		r.status, r.wrote = status, true
+	}
+	r.ResponseWriter.WriteHeader(status)
+}
+
+func (r *recorder) Write(p []byte) (int, error) {
+	r.wrote = true
+	if left := maxErrorBody - r.body.Len(); r.status >= http.StatusBadRequest && left > 0 {
+		r.body.Write(p[:min(left, len(p))])
+	}
+	return r.ResponseWriter.Write(p)
+}
+
+func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
+
+// code returns the error code of the response, "" if its body has none.
+func (r *recorder) code() string {
+	if r.body.Len() == 0 {
+		return ""
+	}
+	var body struct {
+		Error string `json:"error"`
+	}
+	_ = json.Unmarshal(r.body.Bytes(), &body) // a page, or a body from the gateway itself, has no code
+	return body.Error
+}
+
+// Text returns the entry as one line for a terminal, without its line end.
+func (e Entry) Text(color bool) string {
+	line := fmt.Sprintf("%s %-6s %s %s", e.Time.Local().Format(time.TimeOnly), e.Method, e.status(color), e.Path)
+	if e.Code != "" {
+		line += " " + e.Code
+	}
+	line += fmt.Sprintf(" %.1fms", e.Millis)
+	if e.Actor != "" {
+		line += " " + e.Tenant + "/" + e.Actor
+	}
+	return line + " " + e.RequestID
+}
+
+func (e Entry) status(color bool) string {
+	if !color {
+		return fmt.Sprint(e.Status)
+	}
+	code := 32 // green
+	switch {
+	case e.Status >= 500:
+		code = 31 // red
+	case e.Status >= 400:
+		code = 33 // yellow
+	case e.Status >= 300:
+		code = 36 // cyan
+	}
+	return fmt.Sprintf("\x1b[%dm%d\x1b[0m", code, e.Status)
+}

@@ -1,0 +1,112 @@
+package accesslog
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+)
+
+const (
+	fileName = "requests.log"
+	// maxFile is the maximum size of the file; at that size it replaces the
+	// one older file.
+	maxFile = 8 << 20
+)
+
+// File stores the newest entries in the data folder, one JSON object per line.
+// It uses at most twice eight megabytes.
+type File struct {
+	mu   sync.Mutex
+	dir  string
+	file *os.File
+	size int64
+}
+
+// OpenFile opens the log of a data folder and creates it if it is missing.
+func OpenFile(dir string) (*File, error) {
+	f := &File{dir: dir}
+	return f, f.open()
+}
+
+func (f *File) open() (err error) {
+	f.file, err = os.OpenFile(filepath.Join(f.dir, fileName), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("request log: %w", err)
+	}
+	info, err := f.file.Stat()
+	if err != nil {
+		return fmt.Errorf("request log: %w", err)
+	}
+	f.size = info.Size()
+	return nil
+}
+
+// Add appends the entry.
+func (f *File) Add(e Entry) error {
+	line, err := json.Marshal(e)
+	if err != nil {
+		return fmt.Errorf("request log: %w", err)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.size > maxFile {
+		if err := f.rotate(); err != nil {
+			return err
+		}
+	}
+	n, err := f.file.Write(append(line, '\n'))
+	f.size += int64(n)
+	if err != nil {
+		return fmt.Errorf("request log: %w", err)
+	}
+	return nil
+}
+
+func (f *File) rotate() error {
+	path := filepath.Join(f.dir, fileName)
+	if err := errors.Join(f.file.Close(), os.Rename(path, path+".1")); err != nil {
+		return fmt.Errorf("request log: %w", err)
+	}
+	return f.open()
+}
+
+// Close closes the file.
+func (f *File) Close() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.file.Close()
+}
+
+// Find returns the entries of a request id, oldest first. A caller may use one
+// id for several requests.
+func Find(dir, requestID string) ([]Entry, error) {
+	var found []Entry
+	for _, name := range []string{fileName + ".1", fileName} {
+		file, err := os.Open(filepath.Join(dir, name))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("request log: %w", err)
+		}
+		lines := bufio.NewScanner(file)
+		lines.Buffer(nil, 1<<20)
+		for lines.Scan() {
+			var e Entry
+			if json.Unmarshal(lines.Bytes(), &e) == nil && e.RequestID == requestID {
+				found = append(found, e)
+			} // skip a line that a kill cut short
+		}
+		err = lines.Err()
+		file.Close()
+		if err != nil {
+			return nil, fmt.Errorf("request log: %w", err)
+		}
+	}
+	return found, nil
+}

@@ -1,0 +1,169 @@
+// Package devpages serves the pages that exist in `svc dev` only: /dev/callback,
+// a client that shows an OAuth sign-in to the end, /dev/mail, the outbox, and
+// /dev/streams, the lags that `svc status` shows. No deployed function contains
+// it.
+package devpages
+
+import (
+	"context"
+	"embed"
+	"encoding/json"
+	"html/template"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"svc/pkg/access/authz"
+)
+
+// The addresses of the pages.
+const (
+	Callback = "/dev/callback"
+	Outbox   = "/dev/mail"
+	Streams  = "/dev/streams"
+)
+
+//go:embed *.html *.js *.css
+var files embed.FS
+
+var pages = template.Must(template.ParseFS(files, "*.html"))
+
+// mailKept is the number of messages that the outbox keeps, the newest.
+const mailKept = 100
+
+// Message is a mail that the service would have sent.
+type Message struct {
+	At                time.Time
+	To, Subject, Text string
+}
+
+// Lines returns the text, line by line, and which lines are links.
+func (m Message) Lines() []Line {
+	var lines []Line
+	for line := range strings.Lines(m.Text) {
+		line = strings.TrimSpace(line)
+		lines = append(lines, Line{line, strings.HasPrefix(line, "http://") || strings.HasPrefix(line, "https://")})
+	}
+	return lines
+}
+
+// Line is one line of a message.
+type Line struct {
+	Text string
+	Link bool
+}
+
+// Pages keeps the messages and serves the pages. The zero value is ready.
+type Pages struct {
+	mu   sync.Mutex
+	mail []Message // oldest first
+
+	lag func() map[string]time.Duration
+}
+
+// ShowLag makes Streams serve the lag of each stream function, for `svc status`.
+func (p *Pages) ShowLag(lag func() map[string]time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.lag = lag
+}
+
+// streams serves the lags in nanoseconds, by function.
+func (p *Pages) streams(w http.ResponseWriter, _ *http.Request) {
+	p.mu.Lock()
+	lag := p.lag
+	p.mu.Unlock()
+	if lag == nil {
+		http.Error(w, "the service is starting", http.StatusServiceUnavailable)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(lag()) // the caller has gone
+}
+
+// Send adds a message to the outbox. It is an oauth.Mailer.
+func (p *Pages) Send(_ context.Context, to, subject, text string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.mail = append(p.mail, Message{time.Now(), to, subject, text})
+	p.mail = p.mail[max(0, len(p.mail)-mailKept):]
+	return nil
+}
+
+// Wrap serves the pages, and passes every other request to next. It refuses
+// requests to the MCP server by a foreign name, as API Gateway does.
+func (p *Pages) Wrap(next http.Handler) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("/", next)
+	mux.Handle("GET /dev/", guard(http.HandlerFunc(http.NotFound)))
+	mux.Handle("GET "+Callback, guard(http.HandlerFunc(callback)))
+	mux.Handle("GET "+Outbox, guard(http.HandlerFunc(p.outbox)))
+	mux.Handle("GET "+Streams, guard(http.HandlerFunc(p.streams)))
+	for _, name := range []string{"callback.js", "dev.css"} {
+		mux.Handle("GET /dev/"+name, guard(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			http.ServeFileFS(w, r, files, name)
+		})))
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/dev/") {
+			mux.ServeHTTP(w, r)
+			return
+		}
+		if (r.URL.Path == "/mcp" || strings.HasPrefix(r.URL.Path, "/mcp/")) && !ownName(r.Host) {
+			http.Error(w, "The MCP server of svc dev answers to this machine's own names only.", http.StatusForbidden)
+			return
+		}
+		next.ServeHTTP(w, r) // the mux would clean its path
+	})
+}
+
+// guard rejects names other than this machine's: a web page whose host name
+// leads to 127.0.0.1 must not read the outbox.
+func guard(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !ownName(r.Host) {
+			http.NotFound(w, r)
+			return
+		}
+		h := w.Header()
+		h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "+
+			"form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
+		h.Set("Cache-Control", "no-store")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("X-Content-Type-Options", "nosniff")
+		next.ServeHTTP(w, r)
+	})
+}
+
+// ownName reports whether a Host header names this machine. A web page whose own
+// name leads here (DNS rebinding) sends that name.
+func ownName(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	return slices.Contains([]string{"127.0.0.1", "localhost", "[::1]", "::1"}, host)
+}
+
+func callback(w http.ResponseWriter, _ *http.Request) {
+	scopes := map[authz.Audience]string{}
+	for _, a := range []authz.Audience{authz.Rider, authz.Driver, authz.Dashboard} {
+		scopes[a] = strings.Join(authz.Scopes(a), " ")
+	}
+	render(w, "callback.html", scopes)
+}
+
+func (p *Pages) outbox(w http.ResponseWriter, _ *http.Request) {
+	p.mu.Lock()
+	mail := slices.Clone(p.mail)
+	p.mu.Unlock()
+	slices.Reverse(mail)
+	render(w, "mail.html", mail)
+}
+
+func render(w http.ResponseWriter, name string, data any) {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	_ = pages.ExecuteTemplate(w, name, data) // the browser has gone
+}

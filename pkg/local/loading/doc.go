@@ -1,0 +1,3 @@
+// Package loading opens the table of a data folder without a running service,
+// for fast bulk writes.
+package loading

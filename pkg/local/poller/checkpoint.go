@@ -1,0 +1,79 @@
+package poller
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"svc/pkg/local/folder"
+)
+
+// checkpoint is the progress of one function in one stream. It is written
+// after each delivered batch, so a crash between delivery and write repeats
+// the delivery.
+type checkpoint struct {
+	file string
+
+	Stream string              `json:"stream"`
+	Shards map[string]position `json:"shards"`
+}
+
+// position is a place in a shard.
+type position struct {
+	// After is the sequence number of the last processed record.
+	After string `json:"after,omitempty"`
+	// Done says that the shard is closed and was read to its end.
+	Done bool `json:"done,omitempty"`
+}
+
+// openCheckpoint reads the checkpoint of an earlier run. It ignores a torn
+// file and one of another stream.
+func openCheckpoint(dir, name, stream string, log *slog.Logger) (*checkpoint, error) {
+	c := &checkpoint{Stream: stream, Shards: map[string]position{}}
+	if dir == "" {
+		return c, nil
+	}
+	dir = filepath.Join(dir, "streams")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("checkpoint of %s: %w", name, err)
+	}
+	c.file = filepath.Join(dir, name+".json")
+	text, err := os.ReadFile(c.file)
+	if errors.Is(err, os.ErrNotExist) {
+		return c, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("checkpoint of %s: %w", name, err)
+	}
+	var stored checkpoint
+	if err := json.Unmarshal(text, &stored); err != nil {
+		log.Warn("checkpoint unreadable, the stream is delivered again from its start", "function", name)
+		return c, nil
+	}
+	if stored.Stream == stream && stored.Shards != nil {
+		c.Shards = stored.Shards
+	}
+	return c, nil
+}
+
+func (c *checkpoint) set(shard string, at position) error {
+	c.Shards[shard] = at
+	return c.save()
+}
+
+func (c *checkpoint) save() error {
+	if c.file == "" {
+		return nil
+	}
+	text, err := json.Marshal(c)
+	if err != nil {
+		return fmt.Errorf("checkpoint: %w", err)
+	}
+	if err := folder.ReplaceFile(c.file, text); err != nil {
+		return fmt.Errorf("checkpoint: %w", err)
+	}
+	return nil
+}

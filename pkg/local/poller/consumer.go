@@ -1,0 +1,396 @@
+package poller
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
+	"github.com/aws/smithy-go"
+
+	"svc/pkg/data/stream"
+)
+
+// consumer reads the stream for one function.
+type consumer struct {
+	Consumer
+	p          *Poller
+	arn        string // of the stream
+	checkpoint *checkpoint
+
+	shards    []types.Shard
+	relist    bool              // a shard ended: list its children
+	iterators map[string]string // of the shards under way
+
+	wake   chan struct{}
+	rested atomic.Int64 // last drain generation fully read
+	at     atomic.Int64 // Unix milliseconds up to which the stream is delivered
+
+	mu  sync.Mutex
+	err error
+}
+
+func newConsumer(p *Poller, c Consumer, arn string, from *checkpoint) *consumer {
+	if c.BatchSize <= 0 {
+		c.BatchSize = 100
+	}
+	if c.Timeout <= 0 {
+		c.Timeout = time.Minute
+	}
+	return &consumer{Consumer: c, p: p, arn: arn, checkpoint: from, relist: true,
+		iterators: map[string]string{}, wake: make(chan struct{}, 1)}
+}
+
+func (c *consumer) run(ctx context.Context) {
+	for pause := time.Millisecond; ; {
+		generation, began := c.p.generation.Load(), c.p.o.Now()
+		moved, ended, err := c.round(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		c.report(err)
+		switch {
+		case err != nil:
+			pause = min(max(pause, 10*time.Millisecond)*2, errorPause)
+		case moved:
+			pause = time.Millisecond
+		default:
+			pause = min(pause*2, idlePause)
+		}
+		if err == nil && ended {
+			c.rested.Store(generation)
+			c.at.Store(began.UnixMilli())
+			c.p.rested()
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-c.wake:
+			if err == nil {
+				pause = time.Millisecond
+			}
+		case <-time.After(pause):
+		}
+	}
+}
+
+// report stores the last error for Drain, and logs it if it is new.
+func (c *consumer) report(err error) {
+	c.mu.Lock()
+	was := c.err
+	c.err = err
+	c.mu.Unlock()
+	if err != nil && (was == nil || was.Error() != err.Error()) {
+		c.p.o.Log.Warn("stream poller", "function", c.Name, "error", err)
+	}
+}
+
+func (c *consumer) lastError() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.err
+}
+
+// round reads every open shard once to its end, parents before children. ended
+// is false if a shard has more records.
+func (c *consumer) round(ctx context.Context) (moved, ended bool, err error) {
+	if c.relist || !c.open() {
+		if err := c.list(ctx); err != nil {
+			return false, false, err
+		}
+	}
+	ended = true
+	for _, s := range c.shards {
+		id := aws.ToString(s.ShardId)
+		if c.checkpoint.Shards[id].Done || !c.parentDone(s) {
+			continue
+		}
+		more, atEnd, err := c.read(ctx, id)
+		moved, ended = moved || more, ended && atEnd
+		if err != nil {
+			return moved, false, err
+		}
+	}
+	// The children of a shard that just ended are not read yet.
+	return moved, ended && !c.relist, nil
+}
+
+func (c *consumer) open() bool {
+	for _, s := range c.shards {
+		if !c.checkpoint.Shards[aws.ToString(s.ShardId)].Done {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *consumer) parentDone(s types.Shard) bool {
+	parent := aws.ToString(s.ParentShardId)
+	for _, other := range c.shards {
+		if parent != "" && aws.ToString(other.ShardId) == parent {
+			return c.checkpoint.Shards[parent].Done
+		}
+	}
+	return true // no parent, or a parent trimmed long ago
+}
+
+// list finds the stream's shards and drops those that no longer exist.
+func (c *consumer) list(ctx context.Context) error {
+	var shards []types.Shard
+	in := &dynamodbstreams.DescribeStreamInput{StreamArn: aws.String(c.arn)}
+	for {
+		out, err := c.p.streams.DescribeStream(ctx, in)
+		if err != nil {
+			return fmt.Errorf("describing the stream: %w", err)
+		}
+		shards = append(shards, out.StreamDescription.Shards...)
+		if in.ExclusiveStartShardId = out.StreamDescription.LastEvaluatedShardId; in.ExclusiveStartShardId == nil {
+			break
+		}
+	}
+	there := map[string]bool{}
+	for _, s := range shards {
+		there[aws.ToString(s.ShardId)] = true
+	}
+	for id := range c.checkpoint.Shards {
+		if !there[id] {
+			delete(c.checkpoint.Shards, id)
+		}
+	}
+	c.shards, c.relist = shards, false
+	return nil
+}
+
+// read reads a shard until it is empty or the time limit passes.
+func (c *consumer) read(ctx context.Context, shard string) (moved, ended bool, err error) {
+	for range 64 {
+		it, err := c.iterator(ctx, shard)
+		if err != nil {
+			return moved, false, err
+		}
+		out, err := c.p.streams.GetRecords(ctx, &dynamodbstreams.GetRecordsInput{ShardIterator: aws.String(it)})
+		if err != nil {
+			delete(c.iterators, shard) // expired, trimmed or unknown: the next round requests a new one
+			return moved, false, fmt.Errorf("reading the stream: %w", err)
+		}
+		if err := c.take(ctx, shard, out.Records); err != nil {
+			delete(c.iterators, shard)
+			return moved, false, err
+		}
+		moved = moved || len(out.Records) > 0
+		if out.NextShardIterator == nil {
+			delete(c.iterators, shard)
+			c.relist = true
+			return moved, true, c.checkpoint.set(shard, position{After: c.checkpoint.Shards[shard].After, Done: true})
+		}
+		c.iterators[shard] = *out.NextShardIterator
+		if len(out.Records) == 0 {
+			return moved, true, nil
+		}
+	}
+	return moved, false, nil
+}
+
+// iterator returns where to continue: after the checkpoint, or at the oldest
+// record if there is no checkpoint or it was trimmed.
+func (c *consumer) iterator(ctx context.Context, shard string) (string, error) {
+	if it := c.iterators[shard]; it != "" {
+		return it, nil
+	}
+	in := &dynamodbstreams.GetShardIteratorInput{
+		StreamArn: aws.String(c.arn), ShardId: aws.String(shard), ShardIteratorType: types.ShardIteratorTypeTrimHorizon,
+	}
+	if after := c.checkpoint.Shards[shard].After; after != "" {
+		in.ShardIteratorType, in.SequenceNumber = types.ShardIteratorTypeAfterSequenceNumber, aws.String(after)
+	}
+	out, err := c.p.streams.GetShardIterator(ctx, in)
+	var trimmed *types.TrimmedDataAccessException
+	var api smithy.APIError
+	if in.SequenceNumber != nil && (errors.As(err, &trimmed) || errors.As(err,
+		&api) && api.ErrorCode() == "ValidationException") {
+		in.ShardIteratorType, in.SequenceNumber = types.ShardIteratorTypeTrimHorizon, nil
+		out, err = c.p.streams.GetShardIterator(ctx, in)
+	}
+	var gone *types.ResourceNotFoundException
+	if errors.As(err, &gone) {
+		c.relist = true
+	}
+	if err != nil {
+		return "", fmt.Errorf("finding the place in the stream: %w", err)
+	}
+	c.iterators[shard] = aws.ToString(out.ShardIterator)
+	return c.iterators[shard], nil
+}
+
+// take passes records to the function in batches and advances the checkpoint.
+func (c *consumer) take(ctx context.Context, shard string, raw []types.Record) error {
+	after := c.checkpoint.Shards[shard].After
+	var records []events.DynamoDBEventRecord
+	for _, r := range raw {
+		event, err := stream.Record(r, c.arn)
+		if err != nil {
+			return err
+		}
+		if seq := event.Change.SequenceNumber; after == "" || stream.Later(seq, after) {
+			records = append(records, event)
+		}
+	}
+	for len(records) > 0 {
+		n := min(c.BatchSize, len(records))
+		var passed []events.DynamoDBEventRecord
+		for _, r := range records[:n] {
+			passes, err := c.passes(r)
+			if err != nil {
+				return err
+			}
+			if passes {
+				passed = append(passed, r)
+			}
+		}
+		if err := c.deliver(ctx, shard, passed); err != nil {
+			return err
+		}
+		if err := c.checkpoint.set(shard, position{After: records[n-1].Change.SequenceNumber}); err != nil {
+			return err
+		}
+		records = records[n:]
+	}
+	return nil
+}
+
+func (c *consumer) passes(r events.DynamoDBEventRecord) (bool, error) {
+	if len(c.Filters) == 0 {
+		return true, nil
+	}
+	text, err := json.Marshal(r)
+	if err != nil {
+		return false, fmt.Errorf("stream record %s: %w", r.Change.SequenceNumber, err)
+	}
+	var tree any
+	if err := json.Unmarshal(text, &tree); err != nil {
+		return false, fmt.Errorf("stream record %s: %w", r.Change.SequenceNumber, err)
+	}
+	return slices.ContainsFunc(c.Filters, func(f Filter) bool { return f.Match(tree) }), nil
+}
+
+// deliver delivers a batch until it succeeds or its failing records are given
+// up. If a failure names a record, it retries from that record. Otherwise it
+// retries the first half, if the batch is bisected, until one record is left.
+func (c *consumer) deliver(ctx context.Context, shard string, batch []events.DynamoDBEventRecord) error {
+	size, failures := len(batch), 0
+	for len(batch) > 0 {
+		size = min(size, len(batch))
+		failed, cause := c.invoke(ctx, batch[:size])
+		switch {
+		case cause == nil:
+			batch, size, failures = batch[size:], len(batch), 0
+			continue
+		case failed > 0:
+			batch, size, failures = batch[failed:], len(batch), 0
+		}
+		failures++
+		switch {
+		case failed < 0 && size > 1 && c.Bisect:
+			size, failures = (size+1)/2, max(failures-1, 1) // as in Lambda, a split is no attempt
+		case c.exhausted(failures, batch[0]):
+			lost := 1
+			if failed < 0 {
+				lost = size
+			}
+			if err := c.giveUp(shard, batch[:lost], cause); err != nil {
+				return err
+			}
+			batch, size, failures = batch[lost:], len(batch), 0
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(c.p.o.Backoff(failures)):
+		}
+	}
+	return nil
+}
+
+// exhausted reports whether a record that failed is not to be tried again.
+func (c *consumer) exhausted(failures int, r events.DynamoDBEventRecord) bool {
+	age := c.p.o.Now().Sub(r.Change.ApproximateCreationDateTime.Time)
+	return c.Retries >= 0 && failures > c.Retries || c.MaxAge > 0 && age > c.MaxAge
+}
+
+func (c *consumer) giveUp(shard string, lost []events.DynamoDBEventRecord, cause error) error {
+	for _, r := range lost {
+		c.p.o.Log.Error("stream record given up", "function", c.Name, "sequenceNumber", r.Change.SequenceNumber, "error",
+			cause)
+		if err := c.p.letters.add(DeadLetter{At: time.Now().UTC(), Function: c.Name, Shard: shard, Error: cause.Error(),
+			Record: r}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// invoke calls the function. failed is the index of the first record that it
+// reports, or -1 if the failure names none.
+func (c *consumer) invoke(ctx context.Context, batch []events.DynamoDBEventRecord) (failed int, cause error) {
+	payload, err := json.Marshal(events.DynamoDBEvent{Records: batch})
+	if err != nil {
+		return -1, fmt.Errorf("stream event: %w", err)
+	}
+	// A running invocation finishes even if the poller stops.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.Timeout)
+	defer cancel()
+	answer, err := c.call(ctx, payload)
+	c.p.delivered.Add(1)
+	if err != nil {
+		return -1, err
+	}
+	if !c.PartialFailures {
+		return -1, nil
+	}
+	var response events.DynamoDBEventResponse
+	if len(answer) > 0 {
+		if err := json.Unmarshal(answer, &response); err != nil {
+			return -1, fmt.Errorf("the function's batch response: %w", err)
+		}
+	}
+	return firstFailed(batch, response.BatchItemFailures)
+}
+
+func (c *consumer) call(ctx context.Context, payload json.RawMessage) (answer json.RawMessage, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("the function panicked: %v", r)
+		}
+	}()
+	return c.Invoke(ctx, payload)
+}
+
+// firstFailed finds the lowest reported sequence number in the batch. As in
+// Lambda, an unknown number fails the complete batch.
+func firstFailed(batch []events.DynamoDBEventRecord, reported []events.DynamoDBBatchItemFailure) (int, error) {
+	if len(reported) == 0 {
+		return -1, nil
+	}
+	place := map[string]int{}
+	for i, r := range batch {
+		place[r.Change.SequenceNumber] = i
+	}
+	first := len(batch)
+	for _, f := range reported {
+		i, ok := place[f.ItemIdentifier]
+		if !ok {
+			return -1, fmt.Errorf("the function reports %q, which is no sequence number of its batch", f.ItemIdentifier)
+		}
+		first = min(first, i)
+	}
+	return first, fmt.Errorf("the function reports record %s as failed", batch[first].Change.SequenceNumber)
+}

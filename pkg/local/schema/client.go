@@ -1,0 +1,54 @@
+package schema
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
+)
+
+// Clients returns unguarded clients of the engine at endpoint. Use them to
+// create the table and to read its stream, never to access items.
+func Clients(endpoint string) (*dynamodb.Client, *dynamodbstreams.Client) {
+	cfg := aws.Config{
+		Region:       "us-east-1",
+		Credentials:  credentials.NewStaticCredentialsProvider("local", "local", ""),
+		BaseEndpoint: aws.String(endpoint),
+		HTTPClient:   httpClient(),
+	}
+	return dynamodb.NewFromConfig(cfg), dynamodbstreams.NewFromConfig(cfg)
+}
+
+// httpClient is shared, so that many tables do not leave many open
+// connections.
+var httpClient = sync.OnceValue(func() *http.Client {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.Proxy = nil
+	transport.MaxIdleConnsPerHost = 16
+	return &http.Client{Transport: bufferBody{transport}, Timeout: 5 * time.Minute}
+})
+
+// bufferBody gives net/http the body from memory. Otherwise the SDK may close
+// its reader while net/http still uses it, which breaks the connection.
+type bufferBody struct{ next http.RoundTripper }
+
+func (b bufferBody) RoundTrip(req *http.Request) (*http.Response, error) {
+	if req.Body == nil {
+		return b.next.RoundTrip(req)
+	}
+	body, err := io.ReadAll(req.Body)
+	_ = req.Body.Close()
+	if err != nil {
+		return nil, fmt.Errorf("body of a request to the engine: %w", err)
+	}
+	again := req.Clone(req.Context())
+	again.Body, again.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	return b.next.RoundTrip(again)
+}

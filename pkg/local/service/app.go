@@ -1,0 +1,81 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+
+	"svc/pkg/edge/gateway/emulator"
+	"svc/pkg/local/poller"
+)
+
+// App is the project's functions, keyed by their logical ids in template.yaml.
+type App struct {
+	// Functions handle the gateway's routes.
+	Functions map[string]emulator.Function
+	// Streams process the table's stream.
+	Streams map[string]emulator.Function
+	// Scheduled run at the start and then at the rate in template.yaml.
+	Scheduled map[string]func(context.Context) error
+}
+
+// gateway returns the template's HTTP API over the functions.
+func (a App) gateway(template []byte, log *slog.Logger) (http.Handler, error) {
+	g, err := emulator.New(template, a.Functions)
+	if err != nil {
+		return nil, err
+	}
+	g.Log = log
+	return g, nil
+}
+
+// schedules returns the template's schedules of the functions that are there.
+func (a App) schedules(template []byte) ([]emulator.Schedule, error) {
+	all, err := emulator.Schedules(template)
+	if err != nil {
+		return nil, err
+	}
+	for name := range a.Scheduled {
+		if !slices.ContainsFunc(all, func(s emulator.Schedule) bool { return s.Function == name }) {
+			return nil, fmt.Errorf("template: %s is on no schedule", name)
+		}
+	}
+	return slices.DeleteFunc(all, func(s emulator.Schedule) bool { return a.Scheduled[s.Function] == nil }), nil
+}
+
+// consumers returns the template's stream subscriptions over the functions. It
+// omits a subscription whose function is missing; its records wait.
+func (a App) consumers(template []byte, log *slog.Logger) ([]poller.Consumer, error) {
+	streams, err := emulator.Streams(template)
+	if err != nil {
+		return nil, err
+	}
+	var consumers []poller.Consumer
+	for _, s := range streams {
+		f := a.Streams[s.Function]
+		if f == nil {
+			log.Info("the template's stream function is not there; its records wait", "function", s.Function)
+			continue
+		}
+		c := poller.Consumer{
+			Name: s.Function, Invoke: f, BatchSize: s.BatchSize,
+			PartialFailures: s.PartialFailures, Bisect: s.Bisect, Retries: s.Retries, MaxAge: s.MaxAge, Timeout: s.Timeout,
+		}
+		for _, pattern := range s.Patterns {
+			filter, err := poller.ParseFilter(pattern)
+			if err != nil {
+				return nil, fmt.Errorf("template: %s: %w", s.Function, err)
+			}
+			c.Filters = append(c.Filters, filter)
+		}
+		consumers = append(consumers, c)
+	}
+	for name := range a.Streams {
+		if !slices.ContainsFunc(streams, func(s emulator.Stream) bool { return s.Function == name }) {
+			return nil, fmt.Errorf("template: %s is on no stream", name)
+		}
+	}
+	return consumers, nil
+}

@@ -1,0 +1,15 @@
+package service
+
+import (
+	"log/slog"
+
+	"svc/pkg/local/poller"
+)
+
+// KillEngine ends the engine behind the service's back.
+func (s *Service) KillEngine() { s.engine.Stop() }
+
+// Consumers returns the template's stream subscriptions over the functions.
+func (a App) Consumers(template []byte) ([]poller.Consumer, error) {
+	return a.consumers(template, slog.Default())
+}

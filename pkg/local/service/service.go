@@ -1,0 +1,308 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"svc/pkg/edge/gateway/emulator"
+	"svc/pkg/local/engine"
+	"svc/pkg/local/folder"
+	"svc/pkg/local/poller"
+	"svc/pkg/local/schema"
+)
+
+// Environment is the environment of the functions: addresses, table and data
+// folder.
+type Environment struct {
+	// BaseURL is the gateway's address, the issuer of the tokens.
+	BaseURL string
+	// Endpoint and Table locate the data.
+	Endpoint string
+	Table    string
+	// Data is the data folder, an absolute path. With Memory, it contains only
+	// the lock and dev.json.
+	Data   string
+	Memory bool
+	// Wire wraps the transport of the table's client, so that writes wake the
+	// poller.
+	Wire func(http.RoundTripper) http.RoundTripper
+}
+
+// Options configure the service.
+type Options struct {
+	// Data is the data folder; empty is folder.Default.
+	Data string
+	// Memory keeps the table in memory. dev.json is still in the data folder,
+	// so that other commands find the service.
+	Memory bool
+	// Port of the gateway on 127.0.0.1; 0 picks a free one.
+	Port int
+	// Table's name; empty means schema.DefaultName.
+	Table string
+	// Template is the content of template.yaml.
+	Template []byte
+	// Build creates the functions. It runs when the addresses are known and
+	// the table exists.
+	Build func(context.Context, Environment) (App, error)
+	// Wrap, unless nil, wraps the gateway, for example to log requests.
+	Wrap func(http.Handler) (http.Handler, error)
+	// Engine receives the engine's output; nil discards it.
+	Engine io.Writer
+	// Log receives failures of functions; nil means slog.Default.
+	Log *slog.Logger
+}
+
+// Service is the complete project in one process.
+type Service struct {
+	Environment
+	// Poller delivers the table's stream; its Drain waits for the delivery.
+	Poller *poller.Poller
+
+	lock   *os.File
+	engine *engine.Engine
+	door   *http.Server // in front of the engine, for other processes
+	server *http.Server
+	failed chan error
+	end    context.CancelFunc // stops the schedule
+	tasks  sync.WaitGroup
+	close  sync.Once
+}
+
+// graceTime is the time limit for requests in progress at shutdown.
+const graceTime = 5 * time.Second
+
+// Start starts engine, table, functions, poller and gateway. It returns when
+// the service accepts requests. ctx limits only the start. An obstacle (a used
+// port, a folder in use, a broken data file, a missing program) is a one-line
+// error, and Start then stops everything it started.
+func Start(ctx context.Context, o Options) (s *Service, err error) {
+	if o.Data == "" {
+		o.Data = folder.Default
+	}
+	if o.Table == "" {
+		o.Table = schema.DefaultName
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	s = &Service{failed: make(chan error, 1)}
+	defer func() {
+		if err != nil {
+			s.Close()
+			s = nil
+		}
+	}()
+	if s.Data, err = filepath.Abs(o.Data); err != nil {
+		return s, fmt.Errorf("data folder: %w", err)
+	}
+	if s.lock, err = folder.Lock(s.Data); err != nil {
+		return s, err
+	}
+	listener, err := listen(o.Port)
+	if err != nil {
+		return s, err
+	}
+	s.server = &http.Server{ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute}
+	if err := s.assemble(ctx, o, listener); err != nil {
+		_ = listener.Close()
+		return s, err
+	}
+	s.tasks.Add(1)
+	go func() {
+		defer s.tasks.Done()
+		if err := s.server.Serve(emulator.Listener(listener)); !errors.Is(err, http.ErrServerClosed) {
+			s.fail(fmt.Errorf("gateway: %w", err))
+		}
+	}()
+	endpoint, err := s.openDoor()
+	if err != nil {
+		return s, err
+	}
+	return s, folder.Write(folder.Running{
+		BaseURL: s.BaseURL, Endpoint: endpoint, Table: s.Table, Data: s.Data, Pid: os.Getpid(), Memory: s.Memory,
+	})
+}
+
+// openDoor starts the proxy through which other processes reach the engine,
+// and returns its address. The proxy rejects web pages. This process calls the
+// engine directly.
+func (s *Service) openDoor() (endpoint string, err error) {
+	if s.engine.Kind == engine.External {
+		return s.Endpoint, nil
+	}
+	guard, err := engine.Guard(s.Endpoint)
+	if err != nil {
+		return "", err
+	}
+	listener, err := listen(0)
+	if err != nil {
+		return "", err
+	}
+	s.door = &http.Server{Handler: guard, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute}
+	s.tasks.Go(func() {
+		if err := s.door.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			s.fail(fmt.Errorf("database: %w", err))
+		}
+	})
+	return "http://" + listener.Addr().String(), nil
+}
+
+func listen(port int) (net.Listener, error) {
+	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("port %d is taken; stop what listens there, or choose another with --port or PORT (0 "+
+			"picks a free one)", port)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("gateway: %w", err)
+	}
+	return l, nil
+}
+
+// assemble starts everything behind the gateway.
+func (s *Service) assemble(ctx context.Context, o Options, listener net.Listener) (err error) {
+	s.engine, err = engine.Start(ctx, engine.Options{Dir: s.Data, Memory: o.Memory, Stderr: o.Engine})
+	if err != nil {
+		return err
+	}
+	s.BaseURL = "http://" + listener.Addr().String()
+	s.Endpoint, s.Table, s.Memory = s.engine.URL, o.Table, o.Memory
+	stream, err := schema.EnsureTable(ctx, s.Endpoint, o.Template, schema.Options{Name: s.Table})
+	if err != nil {
+		return err
+	}
+	dir := s.Data
+	if s.Memory {
+		dir = ""
+	}
+	s.Poller = poller.New(poller.Options{Endpoint: s.Endpoint, Dir: dir, Log: o.Log})
+	s.Wire = s.Poller.Wire
+	app, err := o.Build(ctx, s.Environment)
+	if err != nil {
+		return err
+	}
+	if s.server.Handler, err = app.gateway(o.Template, o.Log); err != nil {
+		return err
+	}
+	if o.Wrap != nil {
+		if s.server.Handler, err = o.Wrap(s.server.Handler); err != nil {
+			return err
+		}
+	}
+	consumers, err := app.consumers(o.Template, o.Log)
+	if err != nil {
+		return err
+	}
+	if err := s.runScheduled(ctx, app, o.Template, o.Log); err != nil {
+		return err
+	}
+	if err := s.Poller.Start(stream, consumers); err != nil {
+		return err
+	}
+	go func() { // never fires for an external engine: Exited is nil
+		<-s.engine.Exited()
+		s.fail(errors.New("the database engine ended by itself"))
+	}()
+	return nil
+}
+
+// runScheduled calls the scheduled functions once, as a new schedule does in
+// AWS, and then at their rates.
+func (s *Service) runScheduled(ctx context.Context, app App, template []byte, log *slog.Logger) error {
+	schedules, err := app.schedules(template)
+	if err != nil {
+		return err
+	}
+	call := func(ctx context.Context, one emulator.Schedule) error {
+		ctx, cancel := context.WithTimeout(ctx, one.Timeout)
+		defer cancel()
+		if err := app.Scheduled[one.Function](ctx); err != nil {
+			return fmt.Errorf("%s: %w", one.Function, err)
+		}
+		return nil
+	}
+	for _, one := range schedules {
+		if err := call(ctx, one); err != nil {
+			return err
+		}
+	}
+	ctx, s.end = context.WithCancel(context.WithoutCancel(ctx))
+	for _, one := range schedules {
+		s.tasks.Go(func() {
+			tick := time.NewTicker(one.Rate)
+			defer tick.Stop()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-tick.C:
+					if err := call(ctx, one); err != nil {
+						log.Error("scheduled function", "error", err)
+					}
+				}
+			}
+		})
+	}
+	return nil
+}
+
+func (s *Service) fail(err error) {
+	select {
+	case s.failed <- err:
+	default:
+	}
+}
+
+// Wait returns nil when ctx ends, and an error when the service cannot
+// continue.
+func (s *Service) Wait(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return nil
+	case err := <-s.failed:
+		return err
+	}
+}
+
+// shutdown stops a server, if it was started, after the requests in progress.
+func shutdown(server *http.Server) {
+	if server == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), graceTime)
+	defer cancel()
+	if server.Shutdown(ctx) != nil {
+		_ = server.Close()
+	}
+}
+
+// Close stops the service in order: requests, running stream functions,
+// engine, dev.json, lock. It may be called more than once.
+func (s *Service) Close() {
+	s.close.Do(func() {
+		shutdown(s.server)
+		shutdown(s.door)
+		if s.end != nil {
+			s.end()
+		}
+		s.tasks.Wait()
+		if s.Poller != nil {
+			s.Poller.Stop()
+		}
+		s.engine.Stop()
+		if s.lock != nil {
+			folder.Unlock(s.Data, s.lock)
+		}
+	})
+}

@@ -1,0 +1,43 @@
+package testkit
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// Chrome returns the path of the browser for tests of pages: that in CHROME,
+// else an installed Chromium or Chrome. Without one the test fails.
+func Chrome(t testing.TB) string {
+	t.Helper()
+	if path := os.Getenv("CHROME"); path != "" {
+		return path
+	}
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	t.Fatal("no browser was found: install one (Debian: apt-get install chromium) or set CHROME to the path of one")
+	return ""
+}
+
+// Axe returns a script that runs axe-core on a page, with the rules of WCAG 2.2
+// AA and of good practice. Its promise has one text for each fault. It leaves
+// out faults inside the element that the selector except names, "" for none. The
+// package is in the folder modules, a node_modules.
+func Axe(t testing.TB, modules, except string) string {
+	t.Helper()
+	source, err := os.ReadFile(filepath.Join(modules, "axe-core", "axe.min.js"))
+	if err != nil {
+		t.Fatalf("axe-core is missing; make npm-tests fetches it: %v", err)
+	}
+	return string(source) + fmt.Sprintf(`;
+		axe.run(document, {preload: false,
+			runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]})
+		.then(r => r.violations.flatMap(v => v.nodes
+			.filter(n => !%[1]q || !document.querySelector(n.target[0]).closest(%[1]q))
+			.map(n => v.id + ": " + n.html + ": " + n.failureSummary)))`, except)
+}

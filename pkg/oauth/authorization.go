@@ -1,0 +1,176 @@
+package oauth
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"svc/pkg/access/authz"
+	"svc/pkg/access/signing"
+	"svc/pkg/base/ids"
+	"svc/pkg/oauth/clients"
+	"svc/pkg/oauth/page"
+	"svc/pkg/oauth/protocol"
+	"svc/pkg/oauth/session"
+)
+
+// authorization is the state of an authorization request that is being
+// processed.
+type authorization struct {
+	authRequest
+	client   clients.Client
+	audience authz.Audience
+	hinted   string   // actor that id_token_hint names, or ""
+	asked    []string // the requested scopes that the client registered
+	company           // zero until an operator's tenant is known
+	session  *session.Session
+	choices  []page.Choice // tenants to choose from
+	granted  []string      // the scopes that a code would get now
+	agents   string        // what the tenant lets agents do, if the request is for the MCP server
+	agreed   bool          // the person consented to all granted scopes at these resources before
+	epoch    int64         // the grant's epoch when the consent was read
+	since    string        // the actor's since at that time
+}
+
+// requests reads authorization requests.
+type requests struct {
+	clients   *clients.Registry
+	keys      *signing.Keys
+	companies companies
+}
+
+// open parses the request and determines its client, audience and tenant. The
+// error is a *pageError, a *redirectError or an internal error.
+func (q *requests) open(r *http.Request) (*authorization, error) {
+	ctx := r.Context()
+	request, err := parseRequest(r.URL.RawQuery)
+	if err != nil {
+		return nil, err
+	}
+	a := &authorization{authRequest: request}
+	if a.client, err = q.clients.Find(ctx, a.clientID); errors.Is(err, clients.ErrUnknown) {
+		return nil, badRequest("client", "client_id is not known")
+	} else if err != nil {
+		return nil, err
+	}
+	if !clients.RedirectAllowed(a.client.RedirectURIs, a.redirectURI) {
+		return nil, badRequest("redirect", "redirect_uri is not registered")
+	}
+	refused := a.read()
+	if refused == nil {
+		refused = a.readResource(q.companies.baseURL)
+	}
+	if refused == nil {
+		a.audience, a.asked, refused = a.authRequest.audience(a.client)
+	}
+	if refused == nil && a.audience != authz.Dashboard && a.tenantHint == "" && a.asks("none") {
+		refused = protocol.Refuse("invalid_request", "tenant_hint is missing: riders and drivers belong to a tenant.")
+	}
+	if refused == nil && a.idTokenHint != "" {
+		if a.hinted, err = q.hintedActor(ctx, a.idTokenHint); errors.Is(err, signing.ErrToken) {
+			refused = protocol.Refuse("login_required", "id_token_hint is not an id_token of this issuer.")
+		} else if err != nil {
+			return nil, err
+		}
+	}
+	if refused != nil {
+		return nil, &redirectError{a, refused}
+	}
+	if a.tenantHint == "" && a.audience == authz.Dashboard {
+		return a, nil
+	}
+	if a.tenantHint != "" {
+		a.company, err = q.companies.bySlug(ctx, a.tenantHint)
+	}
+	if a.tenantHint == "" || (err != nil && errors.Is(err, errCompany) && a.query.Has(chosen)) {
+		return nil, &companyError{"authorize", a.query, a.audience}
+	}
+	return a, err
+}
+
+// posted reads the form of an authorization, and the request that it repeats.
+func (q *requests) posted(r *http.Request) (*authorization, url.Values, error) {
+	form, err := readForm(r)
+	if err != nil {
+		return nil, nil, err
+	}
+	a, err := q.open(r)
+	return a, form, err
+}
+
+// reload redirects a reload of a posted page to its authorization request.
+func reload(w http.ResponseWriter, r *http.Request) error {
+	return redirect(w, http.StatusSeeOther, "authorize?"+r.URL.RawQuery)
+}
+
+// hintedActor returns the actor that an id_token_hint names.
+func (q *requests) hintedActor(ctx context.Context, hint string) (string, error) {
+	claims, err := q.keys.VerifyID(ctx, hint)
+	if err != nil {
+		return "", err
+	}
+	actor, _ := claims["sub"].(string)
+	return actor, nil
+}
+
+// name returns the key of the request in sessions and forms.
+func (a *authRequest) name() string { return ids.Hash(a.query.Encode()) }
+
+// link returns the request's address at path, relative to the pages of this
+// package.
+func (a *authRequest) link(path string) string { return path + "?" + a.query.Encode() }
+
+// another returns the address of the same request with a sign-in to another
+// account.
+func (a *authRequest) another() string {
+	query := url.Values{}
+	for name, values := range a.query {
+		query[name] = values
+	}
+	prompt := []string{"login"}
+	if a.asks("consent") {
+		prompt = append(prompt, "consent")
+	}
+	query.Set("prompt", strings.Join(prompt, " "))
+	query.Del("login_hint")
+	query.Del("id_token_hint")
+	return "authorize?" + query.Encode()
+}
+
+// otherCompany returns the address for choosing another company, or "" if the
+// person did not choose this one.
+func (a *authorization) otherCompany() string {
+	switch {
+	case len(a.choices) > 1:
+		return a.link("tenant")
+	case a.query.Has(chosen):
+		query := maps.Clone(a.query)
+		query.Del("tenant_hint")
+		query.Del(chosen)
+		return "authorize?" + query.Encode()
+	}
+	return ""
+}
+
+// frame returns the frame of the authorization's pages.
+func (a *authorization) frame() page.Frame {
+	return page.Frame{Brand: a.brand, FormTo: formTo(a.client, a.redirectURI)}
+}
+
+// redirectInterceptable reports whether another application on the device could
+// receive the client's code. Then every request needs consent (RFC 8252 section
+// 8.6). Anybody may use a client_id that is published at an address.
+func (a *authorization) redirectInterceptable() bool {
+	return a.client.Public() && !strings.HasPrefix(a.redirectURI, "https://") &&
+		(a.client.Host() != "" || !clients.Loopback.MatchString(a.redirectURI))
+}
+
+// cameByForm reports whether one of the server's forms led to this request.
+// Browsers then apply the form's policy to the response.
+func (a *authorization) cameByForm(r *http.Request, n *session.Session) bool {
+	return r.Method == http.MethodPost || a.query.Has(chosen) ||
+		(n != nil && (n.Fresh == a.name() || n.Picks[a.name()] != ""))
+}

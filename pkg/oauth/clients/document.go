@@ -1,0 +1,423 @@
+package clients
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"svc/pkg/access/authz"
+	"svc/pkg/base/ids"
+	"svc/pkg/data/table"
+	"svc/pkg/oauth/protocol"
+	"svc/pkg/oauth/throttle"
+)
+
+// A client_id may be an https address that publishes the client's metadata
+// (OAuth Client ID Metadata Document). Such a client needs no registration. The
+// server fetches the document when a person is sent to authorize, and caches it
+// in memory. When the first person consents, the server stores the client like
+// a registered one. From then on the token endpoint and the checks of every
+// request can read it.
+
+const (
+	longestDocumentURL = 400                // characters; the address is part of keys
+	leastDocumentLife  = 5 * time.Minute    // a sign-in takes several requests
+	usualDocumentLife  = time.Hour          // default if the response has no max-age
+	mostDocumentLife   = 24 * time.Hour     // upper limit of max-age
+	staleLife          = 7 * 24 * time.Hour // use of a stored client without its document
+	retryAfter         = time.Minute        // between a process's retries
+	mostDocuments      = 256                // in memory
+	documentsAtOnce    = 8                  // concurrent fetches of one process
+	documentsOfAHost   = 600                // fetches per hour of one host, by all callers
+	documentWait       = 2 * documentTime   // wait for another request's fetch of the same document
+	documentKey        = "document"         // throttle kinds
+	documentHostKey    = "document-host"    //
+)
+
+// documentURL parses a client_id that is the address of a document. The host
+// must be a domain name and the port the default of https. Each address has
+// exactly one accepted spelling.
+func documentURL(id string) (*url.URL, bool) {
+	if len(id) > longestDocumentURL || !strings.HasPrefix(id, "https://") || strings.ContainsAny(id, "?#%") {
+		return nil, false
+	}
+	u, err := parseURI(id)
+	if err != nil || u.User != nil || u.Opaque != "" || u.Path == "" || u.Path == "/" || u.Port() != "" ||
+		strings.Contains(u.Host, ":") || dotted(u) {
+		return nil, false
+	}
+	if !domainName(u.Host) || u.String() != id {
+		return nil, false
+	}
+	return u, true
+}
+
+// domainName reports whether a host is a lower-case domain name of at least two
+// labels whose last label is not a number. This excludes every spelling of an
+// IP address.
+func domainName(host string) bool {
+	labels := strings.Split(host, ".")
+	if len(host) > 253 || len(labels) < 2 {
+		return false
+	}
+	for _, label := range labels {
+		if label == "" || len(label) > 63 || strings.HasPrefix(label, "-") || strings.HasSuffix(label, "-") ||
+			strings.Trim(label, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" {
+			return false
+		}
+	}
+	if _, err := netip.ParseAddr(host); err == nil {
+		return false
+	}
+	top := labels[len(labels)-1]
+	return strings.Trim(top, "0123456789") != "" && !strings.HasPrefix(top, "0x")
+}
+
+// ValidID reports whether a client_id has the form of a registered client's id
+// or of a document's address. Only a valid id may become part of a key.
+func ValidID(id string) bool {
+	if ids.Valid(ids.Client, id) {
+		return true
+	}
+	_, ok := documentURL(id)
+	return ok
+}
+
+// parseDocument parses the document that was fetched from the address.
+func parseDocument(body []byte, at *url.URL) (Client, error) {
+	m, err := parseMetadata(body)
+	if err != nil {
+		return Client{}, err
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(body, &members); err != nil {
+		return Client{}, badMetadata("The body is not a JSON object.")
+	}
+	switch {
+	case m.ClientID == nil || *m.ClientID != at.String():
+		return Client{}, badMetadata("client_id must be the document's own address.")
+	case m.ClientSecret != nil || members["client_secret_expires_at"] != nil:
+		return Client{}, badMetadata("A document that anybody can read must not hold a secret.")
+	}
+	method, public, err := m.documentMethod()
+	if err != nil {
+		return Client{}, err
+	}
+	m.AuthMethod = &method
+	if m.Name == nil {
+		name := at.Host
+		m.Name = &name
+	}
+	m.knownScopes()
+	c, err := m.client()
+	c.ID, c.AlsoPublic = at.String(), public
+	return c, err
+}
+
+// knownScopes removes the scopes that the catalog does not contain, because the
+// document may serve other servers too. A document that names no audience gets
+// all of them.
+func (m *metadata) knownScopes() {
+	named := len(m.Audiences) > 0
+	if m.Scope != nil {
+		var known []string
+		for _, scope := range authz.Split(*m.Scope) {
+			if rule, ok := authz.FindRule(scope); ok {
+				known, named = append(known, scope), named || rule.Audience != ""
+			}
+		}
+		if len(known) > 0 { // otherwise the error names the first unknown scope
+			text := strings.Join(known, " ")
+			m.Scope = &text
+		}
+	}
+	if !named {
+		for _, audience := range authz.Audiences {
+			m.Audiences = append(m.Audiences, string(audience))
+		}
+	}
+}
+
+// documents fetches clients' documents and caches them.
+type documents struct {
+	transport http.RoundTripper
+	turns     chan struct{}
+
+	mu    sync.Mutex
+	byID  map[string]Client
+	under map[string]chan struct{} // fetches in progress; each channel is closed when its fetch ends
+	tried map[string]time.Time     // time of the last failed fetch, for stored clients only
+}
+
+func newDocuments(transport http.RoundTripper) *documents {
+	if transport == nil {
+		transport = publicInternet()
+	}
+	return &documents{transport: transport, turns: make(chan struct{}, documentsAtOnce), byID: map[string]Client{},
+		under: map[string]chan struct{}{}, tried: map[string]time.Time{}}
+}
+
+// get returns the cached client if it is still fresh.
+func (d *documents) get(id string, now time.Time) (Client, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	c, ok := d.byID[id]
+	return c, ok && now.Before(c.DocumentUntil)
+}
+
+// failedAt reports whether a fetch of the document failed less than retryAfter
+// ago.
+func (d *documents) failedAt(id string, now time.Time) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return now.Before(d.tried[id].Add(retryAfter))
+}
+
+// noteFailure records a failed fetch. If there are too many records, it
+// discards all older ones.
+func (d *documents) noteFailure(id string, now time.Time) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.tried) >= mostDocuments {
+		clear(d.tried)
+	}
+	d.tried[id] = now
+}
+
+// put caches a document. If the cache is full, put evicts the document that
+// expires first.
+func (d *documents) put(c Client) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if _, had := d.byID[c.ID]; !had && len(d.byID) >= mostDocuments {
+		first := ""
+		for id, one := range d.byID {
+			if first == "" || one.DocumentUntil.Before(d.byID[first].DocumentUntil) {
+				first = id
+			}
+		}
+		delete(d.byID, first)
+	}
+	d.byID[c.ID] = c
+}
+
+// drop removes a document from the cache.
+func (d *documents) drop(id string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.byID, id)
+}
+
+// alone waits until no other request fetches the document and a fetch slot is
+// free. The caller must call done to release both.
+func (d *documents) alone(ctx context.Context, id string) (done func(), err error) {
+	ctx, cancel := context.WithTimeout(ctx, documentWait)
+	defer cancel()
+	mine := make(chan struct{})
+	for {
+		d.mu.Lock()
+		other, busy := d.under[id]
+		if !busy {
+			d.under[id] = mine
+		}
+		d.mu.Unlock()
+		if !busy {
+			break
+		}
+		select {
+		case <-other:
+		case <-ctx.Done():
+			return nil, &fetchError{ctx.Err()}
+		}
+	}
+	free := func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		delete(d.under, id)
+		close(mine)
+	}
+	select {
+	case d.turns <- struct{}{}:
+		return func() { <-d.turns; free() }, nil
+	case <-ctx.Done():
+		free()
+		return nil, &fetchError{ctx.Err()}
+	}
+}
+
+// DocumentError reports a metadata document that cannot be used. Its text is
+// safe to show.
+type DocumentError struct{ Reason string }
+
+func (e *DocumentError) Error() string { return e.Reason }
+
+// document returns the client that the address names. The error is ErrUnknown,
+// an error that says what is wrong with the document, or a throttle's 429.
+func (reg *Registry) document(ctx context.Context, at *url.URL) (Client, error) {
+	id := at.String()
+	it, err := reg.p.Get(ctx, reg.Key(id))
+	if err != nil {
+		return Client{}, fmt.Errorf("reading a client: %w", err)
+	}
+	stored, err := FromItem(it, reg.now())
+	switch {
+	case err != nil && !errors.Is(err, ErrUnknown):
+		return Client{}, err
+	case err == nil && stored.Disabled:
+		return Client{}, ErrUnknown
+	case err == nil && reg.now().Before(stored.DocumentUntil):
+		return stored, nil
+	}
+	if c, ok := reg.documents.get(id, reg.now()); ok {
+		return c, nil
+	}
+	stale := err == nil && reg.now().Before(stored.DocumentUntil.Add(staleLife))
+	if stale && reg.documents.failedAt(id, reg.now()) {
+		return stored, nil
+	}
+	c, err := reg.fetch(ctx, at, err == nil)
+	if stale && unreachable(err) {
+		reg.documents.noteFailure(id, reg.now())
+		return stored, nil
+	}
+	var failed *fetchError
+	if errors.As(err, &failed) {
+		reg.log.InfoContext(ctx, "a client's document could not be had", "host", at.Host, "error", failed.cause)
+		return Client{}, &DocumentError{"the document at client_id could not be fetched"}
+	}
+	var bad *protocol.Error
+	if errors.As(err, &bad) && bad.Status == http.StatusBadRequest {
+		return Client{}, &DocumentError{"the document at client_id is not good: " + bad.Description}
+	}
+	return c, err
+}
+
+// unreachable reports whether a document could not be fetched or a throttle
+// prevented the fetch. A response with a wrong status, type or size counts as
+// unreachable. A fetched document with invalid content does not.
+func unreachable(err error) bool {
+	var failed *fetchError
+	_, throttled := throttle.Refused(err)
+	return throttled || errors.As(err, &failed)
+}
+
+// fetch fetches, validates and caches the document. It does not cache failures.
+// A stored client, one that somebody consented to, has its own fetch budget.
+// Requests for invented addresses of the same host cannot use up this budget.
+func (reg *Registry) fetch(ctx context.Context, at *url.URL, stored bool) (Client, error) {
+	if reg.ours(at) {
+		return Client{}, errOurs
+	}
+	done, err := reg.documents.alone(ctx, at.String())
+	if err != nil {
+		return Client{}, err
+	}
+	defer done()
+	if c, ok := reg.documents.get(at.String(), reg.now()); ok { // fetched while we waited
+		return c, nil
+	}
+	limit := reg.limits.Documents
+	if err := reg.throttle.Count(ctx, throttle.Counter{Kind: documentKey, Key: reg.throttle.Address(ctx), Limit: limit,
+		Window: time.Hour}); err != nil {
+		return Client{}, err
+	}
+	budget := at.Host
+	if stored {
+		budget = at.String()
+	}
+	if err := reg.spend(ctx, budget); err != nil {
+		return Client{}, err
+	}
+	body, life, err := fetchDocument(ctx, reg.documents.transport, at.String())
+	if err != nil {
+		return Client{}, err
+	}
+	c, err := parseDocument(body, at)
+	if err != nil {
+		return Client{}, err
+	}
+	c.CreatedAt = reg.now().Truncate(time.Second)
+	c.DocumentUntil = reg.now().Add(lifeOf(life))
+	reg.documents.put(c)
+	return c, nil
+}
+
+// lifeOf returns how long a response is cached that may be cached for max-age,
+// or 0 if it does not say.
+func lifeOf(maxAge time.Duration) time.Duration {
+	return min(max(cmp.Or(maxAge, usualDocumentLife), leastDocumentLife), mostDocumentLife)
+}
+
+var errOurs = &fetchError{errors.New("our own address")}
+
+// ours reports whether an address is at the server's own host.
+func (reg *Registry) ours(at *url.URL) bool {
+	own, err := url.Parse(reg.baseURL)
+	return err == nil && own.Hostname() == at.Hostname()
+}
+
+// spend counts a fetch by the budget of a host or of a client. The error is a
+// throttle's 429.
+func (reg *Registry) spend(ctx context.Context, budget string) error {
+	if reg.limits.Documents < 0 {
+		return nil
+	}
+	return reg.throttle.Count(ctx, throttle.Counter{Kind: documentHostKey, Key: budget, Limit: documentsOfAHost,
+		Window: time.Hour})
+}
+
+// Host returns the host of the address that names a document's client, or ""
+// for a registered client. It is the only verified fact about who the client
+// is.
+func (c Client) Host() string {
+	if u, ok := documentURL(c.ID); ok {
+		return u.Host
+	}
+	return ""
+}
+
+// Keep stores a document's client after a person consented to it, with the
+// copies of its state. If the client is stored already, Keep writes only what
+// changed. A client that an operator of the platform disabled stays disabled.
+func (reg *Registry) Keep(ctx context.Context, c Client) error {
+	if c.Host() == "" {
+		return nil
+	}
+	return table.Retry(ctx, func(ctx context.Context) error {
+		it, err := reg.p.Get(ctx, reg.Key(c.ID))
+		if err != nil {
+			return fmt.Errorf("keeping a client: %w", err)
+		}
+		now := reg.now()
+		was, err := FromItem(it, now)
+		tx := reg.p.Write()
+		switch {
+		case errors.Is(err, ErrUnknown):
+			c.Expires, c.version = now.Add(UnusedLife), 1
+			tx.Put(reg.Item(c)).If("attribute_not_exists(pk) OR 'expiresAt' <= ?", now.Unix()).Else(table.ErrConflict)
+			for _, it := range reg.stateItems(c) {
+				tx.Put(it)
+			}
+		case err != nil:
+			return err
+		case was.Disabled:
+			return ErrUnknown
+		case !was.DocumentUntil.Before(c.DocumentUntil) && slices.Equal(was.Keys, c.Keys) && was.KeysURI == c.KeysURI:
+			return nil
+		default:
+			next := c.after(was)
+			tx.Replace(reg.Item(next)).Else(table.ErrConflict)
+			reg.setScopes(tx, was, next)
+		}
+		return tx.Commit(ctx)
+	})
+}

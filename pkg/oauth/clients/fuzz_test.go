@@ -1,0 +1,52 @@
+package clients
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+
+	"svc/pkg/oauth/protocol"
+)
+
+// FuzzRedirectTarget: of the addresses of the web a loopback one alone is on the device.
+func FuzzRedirectTarget(f *testing.F) {
+	for _, seed := range []string{"https://planner.example:444/cb", "http://127.0.0.1:1/cb",
+		"http://127.0.0.1.evil.example/", "http://[::1]/", "com.example:/cb", "http://127.0.0.1@evil.example/"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, uri string) {
+		host, local := RedirectTarget(uri)
+		if local && !strings.HasSuffix(host, ":") && host != "127.0.0.1" && host != "[::1]" &&
+			!strings.HasPrefix(host, "127.0.0.1:") && !strings.HasPrefix(host, "[::1]:") {
+			t.Errorf("%q is on the device at %q", uri, host)
+		}
+	})
+}
+
+func FuzzRegistration(f *testing.F) {
+	f.Add([]byte(`{"client_name":"A","redirect_uris":["https://app.example/"],"audiences":["rider"],"scope":"openid"}`))
+	f.Add([]byte(`{"redirect_uris":["com.example.app:/x","http://[::1]:9/"],"audiences":["driver"],"application_type":"native"}`))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		m, err := parseMetadata(body)
+		var c Client
+		if err == nil {
+			c, err = m.client()
+		}
+		if err != nil {
+			var e *protocol.Error
+			if !errors.As(err, &e) || e.Status != http.StatusBadRequest {
+				t.Errorf("%q: %v", body, err)
+			}
+			return
+		}
+		if len(c.RedirectURIs) == 0 || len(c.Audiences) == 0 || len(c.Scopes) == 0 || c.Name == "" {
+			t.Errorf("%q is taken as %+v", body, c)
+		}
+		for _, uri := range c.RedirectURIs {
+			if strings.ContainsAny(uri, "#* \r\n\t\\\"<>") {
+				t.Errorf("%q may be redirected to", uri)
+			}
+		}
+	})
+}

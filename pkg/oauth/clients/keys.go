@@ -1,0 +1,277 @@
+package clients
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"sync"
+	"time"
+
+	"svc/pkg/access/signing"
+	"svc/pkg/base/ids"
+	"svc/pkg/data/table"
+	"svc/pkg/oauth/protocol"
+)
+
+// A client may authenticate with a JWT that its private key signed (RFC 7523).
+// The server knows the public keys from the client's metadata: jwks holds them,
+// jwks_uri publishes them. The server fetches the latter under the same guard
+// and limits as a metadata document, and caches them in memory.
+
+// staleKeys is how long cached keys outlive their response if the address
+// cannot be reached.
+const staleKeys = time.Hour
+
+// keySet is the cached key set of a jwks_uri.
+type keySet struct {
+	keys  signing.ClientKeys
+	until time.Time // when it must be fetched again
+	tried time.Time // time of the last fetch, successful or not
+}
+
+// usable returns the keys that a process that may not fetch now accepts.
+func (s keySet) usable(now time.Time) signing.ClientKeys {
+	if now.Before(s.until.Add(staleKeys)) {
+		return s.keys
+	}
+	return nil
+}
+
+// keySets caches key sets by client and address, at most mostDocuments.
+type keySets struct {
+	mu    sync.Mutex
+	byURI map[string]keySet
+}
+
+func (k *keySets) get(uri string) keySet {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.byURI[uri]
+}
+
+// put caches a key set. If the cache is full, put evicts the set that expires
+// first.
+func (k *keySets) put(uri string, s keySet) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if _, had := k.byURI[uri]; !had && len(k.byURI) >= mostDocuments {
+		first := ""
+		for address, one := range k.byURI {
+			if first == "" || one.until.Before(k.byURI[first].until) {
+				first = address
+			}
+		}
+		delete(k.byURI, first)
+	}
+	k.byURI[uri] = s
+}
+
+// Authenticate returns the client if the credentials are its own, by a method
+// that it registered. It uses up a client assertion. Otherwise the error is
+// invalid_client, an error of the table, or a throttle's 429.
+func (reg *Registry) Authenticate(ctx context.Context, c Client, by protocol.Credentials) (Client, error) {
+	refused := protocol.InvalidClient(by.Method)
+	if by.Method != protocol.AuthKey {
+		if !c.authenticates(by) {
+			return Client{}, refused
+		}
+		return c, nil
+	}
+	c, err := reg.renewed(ctx, c, c.AuthMethod != protocol.AuthKey)
+	if bad := new(DocumentError); errors.Is(err, ErrUnknown) || errors.As(err, &bad) {
+		return Client{}, refused
+	}
+	if err != nil {
+		return Client{}, err
+	}
+	if c.Disabled || c.ID != by.ClientID || c.AuthMethod != protocol.AuthKey ||
+		(c.AuthAlg != "" && c.AuthAlg != by.Assertion.Alg) || !reg.signed(ctx, &c, by.Assertion) {
+		return Client{}, refused
+	}
+	c.AlsoPublic = false // not in this request
+	return c, reg.use(ctx, by.Assertion)
+}
+
+var errUsed = &protocol.Error{Status: http.StatusUnauthorized, Code: "invalid_client",
+	Description: "The client assertion was used before."}
+
+// use records the assertion until it expires. A second use is refused. Each
+// assertion has a partition of its own, so that no key is hot.
+func (reg *Registry) use(ctx context.Context, a signing.Assertion) error {
+	used := table.Item{Key: reg.p.Key("ASSERTION", "CLIENT", "ASSERTION", ids.Hash(a.Client+" "+a.ID)), Type: "assertion",
+		Expires: a.Expires}
+	err := table.Retry(ctx, func(ctx context.Context) error {
+		tx := reg.p.Write()
+		tx.Put(used).If("attribute_not_exists(pk) OR 'expiresAt' <= ?", reg.now().Unix()).Else(errUsed)
+		return tx.Commit(ctx)
+	})
+	if err != nil {
+		return fmt.Errorf("using a client assertion: %w", err)
+	}
+	return nil
+}
+
+// signed reports whether a key of the client signed the assertion. If none did,
+// the client may have changed its keys: signed fetches them again, at most once
+// in retryAfter.
+func (reg *Registry) signed(ctx context.Context, c *Client, a signing.Assertion) bool {
+	if c.KeysURI != "" && a.Verify(reg.fetchedKeys(ctx, *c, false)) {
+		return true
+	}
+	if keys, err := signing.ParseClientKeys(c.Keys); err == nil && a.Verify(keys) {
+		return true
+	}
+	if c.KeysURI != "" && a.Verify(reg.fetchedKeys(ctx, *c, true)) {
+		return true
+	}
+	had := *c
+	next, err := reg.renewed(ctx, had, true)
+	if err != nil || next.AuthMethod != protocol.AuthKey || (next.KeysURI == had.KeysURI &&
+		slices.Equal(next.Keys, had.Keys)) {
+		return false
+	}
+	*c = next
+	if c.KeysURI != "" {
+		return a.Verify(reg.fetchedKeys(ctx, *c, false))
+	}
+	keys, err := signing.ParseClientKeys(c.Keys)
+	return err == nil && a.Verify(keys)
+}
+
+// fetchedKeys returns the keys at the client's jwks_uri, none if they cannot be
+// fetched. again asks for keys that are newer than the cached ones.
+func (reg *Registry) fetchedKeys(ctx context.Context, c Client, again bool) signing.ClientKeys {
+	uri := c.ID + " " + c.KeysURI // the failures of another client with the same address are not this one's
+	if s := reg.keySets.get(uri); !again && reg.now().Before(s.until) {
+		return s.keys
+	}
+	done, err := reg.documents.alone(ctx, uri)
+	if err != nil {
+		return reg.keySets.get(uri).usable(reg.now())
+	}
+	defer done()
+	s, now := reg.keySets.get(uri), reg.now()
+	if now.Before(s.tried.Add(retryAfter)) {
+		return s.usable(now)
+	}
+	keys, life, err := reg.fetchKeys(ctx, c, again)
+	s.tried = now
+	if err == nil {
+		s.keys, s.until = keys, now.Add(life)
+	} else {
+		reg.log.InfoContext(ctx, "a client's keys could not be had", "client", c.ID, "error", err)
+	}
+	reg.keySets.put(uri, s)
+	return s.usable(now)
+}
+
+func (reg *Registry) fetchKeys(ctx context.Context, c Client, again bool) (signing.ClientKeys, time.Duration, error) {
+	at, err := url.Parse(c.KeysURI)
+	if err != nil || reg.ours(at) {
+		return nil, 0, errOurs
+	}
+	budget := at.Host
+	if c.Expires.IsZero() { // a used client has its own
+		budget = c.ID
+	}
+	if again { // anybody may ask for it by a false assertion, and must not use up the first fetch
+		budget += " again"
+	}
+	if err := reg.spend(ctx, budget); err != nil {
+		return nil, 0, err
+	}
+	body, life, err := fetchDocument(ctx, reg.documents.transport, c.KeysURI)
+	if err != nil {
+		return nil, 0, err
+	}
+	keys, err := signing.ParseClientKeys(body)
+	return keys, lifeOf(life), err
+}
+
+// renewed returns the client by its document as it is now, if the stored one is
+// too old. force asks for a newer one, at most once in retryAfter. A registered
+// client has no document and stays as it is.
+func (reg *Registry) renewed(ctx context.Context, c Client, force bool) (Client, error) {
+	at, ok := documentURL(c.ID)
+	if !ok || c.Disabled {
+		return c, nil
+	}
+	var next Client
+	var err error
+	switch now := reg.now(); {
+	case !now.Before(c.DocumentUntil):
+		if next, err = reg.document(ctx, at); err != nil {
+			return Client{}, err
+		}
+	case !force || reg.documents.failedAt(c.ID, now):
+		return c, nil
+	default:
+		reg.documents.noteFailure(c.ID, now)
+		reg.documents.drop(c.ID)
+		if next, err = reg.fetch(ctx, at, true); err != nil {
+			return c, nil // the stored document counts while its address cannot be reached
+		}
+	}
+	if err := reg.Keep(ctx, next); err != nil {
+		return Client{}, err
+	}
+	return next.after(c), nil
+}
+
+// after returns the client with what the server keeps of its stored record.
+func (c Client) after(was Client) Client {
+	c.CreatedAt, c.Expires, c.version, c.unknown = was.CreatedAt, was.Expires, was.version, was.unknown
+	return c
+}
+
+// setKeys sets how the client proves itself by private_key_jwt (RFC 7591
+// section 2, OpenID Connect Registration section 2).
+func (c *Client) setKeys(m metadata) error {
+	if c.AuthMethod != protocol.AuthKey {
+		return nil
+	}
+	c.AuthAlg = or(m.AuthAlg, "")
+	switch {
+	case c.AuthAlg != "" && !slices.Contains(signing.AssertionAlgorithms, c.AuthAlg):
+		return badMetadata("token_endpoint_auth_signing_alg must be ES256, RS256, PS256 or EdDSA.")
+	case m.hasKeys() == (m.KeysURI != ""):
+		return badMetadata("private_key_jwt needs either jwks or jwks_uri.")
+	case m.KeysURI == "":
+		if _, err := signing.ParseClientKeys(m.Keys); err != nil {
+			return badMetadata("jwks: %s.", err.Error())
+		}
+		c.Keys = m.Keys
+		return nil
+	}
+	u, err := parseURI(m.KeysURI)
+	if err != nil || u.Scheme != "https" || u.User != nil || u.Fragment != "" || !domainName(u.Host) {
+		return badMetadata("jwks_uri must be an https address of a domain name, without a port.")
+	}
+	c.KeysURI = m.KeysURI
+	return nil
+}
+
+func (m metadata) hasKeys() bool { return len(m.Keys) > 0 && string(m.Keys) != "null" }
+
+// documentMethod returns how the client of a document authenticates. A document
+// may list several methods, for several servers. The server takes
+// private_key_jwt if the document has keys. public reports whether the document
+// lists none as well: then a request without credentials is good too.
+func (m metadata) documentMethod() (method string, public bool, err error) {
+	methods := m.AuthMethods
+	if m.AuthMethod != nil {
+		methods = append(slices.Clip(methods), *m.AuthMethod)
+	}
+	public = len(methods) == 0 || slices.Contains(methods, protocol.AuthNone)
+	switch {
+	case slices.Contains(methods, protocol.AuthKey) && (m.hasKeys() || m.KeysURI != ""):
+		return protocol.AuthKey, public, nil
+	case public:
+		return protocol.AuthNone, false, nil
+	}
+	return "", false, badMetadata(
+		"token_endpoint_auth_method must be none, or private_key_jwt with jwks or jwks_uri.")
+}

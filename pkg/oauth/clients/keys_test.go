@@ -1,0 +1,73 @@
+package clients
+
+import (
+	"io"
+	"log/slog"
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"svc/pkg/local/testkit"
+	"svc/pkg/oauth/throttle"
+)
+
+// A jwks_uri is fetched under the guard of a metadata document: from public
+// addresses only, without redirects, and not longer than the deadline. A failed
+// fetch gives no keys and is not repeated at once.
+func TestKeysGuard(t *testing.T) {
+	const keys = `{"keys":[{"kty":"EC","crv":"P-256","kid":"1","x":"f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU",` +
+		`"y":"x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0"}]}`
+	redirect := func(to string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Location", to)
+			w.WriteHeader(http.StatusFound)
+			_, _ = io.WriteString(w, keys)
+		}
+	}
+	plain := func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, keys) }
+	db, now := testkit.Table(t), time.Now()
+	for name, test := range map[string]struct {
+		handle       http.HandlerFunc // nil never ends its answer
+		uri          string
+		names        []string // addresses that the name has
+		asked, found int
+	}{
+		"keys":                   {plain, remoteURL, []string{"8.8.8.8"}, 1, 1},
+		"a redirect":             {redirect("https://example.com/other"), remoteURL, []string{"8.8.8.8"}, 1, 0},
+		"a redirect inwards":     {redirect("http://169.254.169.254/latest"), remoteURL, []string{"8.8.8.8"}, 1, 0},
+		"a slow server":          {nil, remoteURL, []string{"8.8.8.8"}, 1, 0},
+		"loopback":               {plain, remoteURL, []string{"127.0.0.1"}, 0, 0},
+		"instance metadata":      {plain, remoteURL, []string{"169.254.169.254"}, 0, 0},
+		"private among public":   {plain, remoteURL, []string{"8.8.8.8", "10.0.0.1"}, 0, 0},
+		"a private address, 6":   {plain, remoteURL, []string{"fd00:ec2::254"}, 0, 0},
+		"another port":           {plain, "https://example.com:8443/keys", []string{"8.8.8.8"}, 0, 0},
+		"the service's own name": {plain, "https://id.example/keys", []string{"8.8.8.8"}, 0, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			asked, ctx := atomic.Int64{}, expiring{t.Context(), make(chan struct{})}
+			r := newRemote(t, func(w http.ResponseWriter, req *http.Request) {
+				asked.Add(1)
+				w.Header().Set("Content-Type", "application/json")
+				if test.handle != nil {
+					test.handle(w, req)
+					return
+				}
+				_ = http.NewResponseController(w).Flush() // the answer is under way
+				close(ctx.over)
+				<-req.Context().Done()
+			})
+			r.names = test.names
+			reg := NewRegistry(db, Options{BaseURL: "https://id.example", Documents: r.transport,
+				Now: func() time.Time { return now }, Limits: throttle.Limits{Documents: -1}, Log: slog.New(slog.DiscardHandler)})
+			for range 3 {
+				if got := reg.fetchedKeys(ctx, Client{ID: "cli", KeysURI: test.uri}, true); len(got) != test.found {
+					t.Errorf("%d keys, want %d", len(got), test.found)
+				}
+			}
+			if asked.Load() != int64(test.asked) || r.lookups.Load() > 1 {
+				t.Errorf("asked %d times, want %d; resolved %d times", asked.Load(), test.asked, r.lookups.Load())
+			}
+		})
+	}
+}

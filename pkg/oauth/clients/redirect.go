@@ -1,0 +1,144 @@
+package clients
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Loopback matches a redirect URI of a native application that listens on the
+// device (RFC 8252 section 7.3). Its groups are the scheme and address, the
+// port, and the rest.
+var Loopback = regexp.MustCompile(`^(http://(?:127\.0\.0\.1|\[::1\]))(?::([0-9]{1,5}))?((?:[/?].*)?)$`)
+
+// RedirectAllowed reports whether the URI equals a registered one (RFC 9700
+// section 4.1.3). The port of a Loopback address may differ.
+func RedirectAllowed(registered []string, uri string) bool {
+	for _, one := range registered {
+		if one == uri {
+			return true
+		}
+		had, got := Loopback.FindStringSubmatch(one), Loopback.FindStringSubmatch(uri)
+		if had == nil || got == nil || had[1] != got[1] || had[3] != got[3] {
+			continue
+		}
+		if port, err := strconv.Atoi(got[2]); got[2] == "" || (err == nil && port >= 1 && port <= 65535) {
+			return true
+		}
+	}
+	return false
+}
+
+// RedirectTarget returns a text that names a redirect URI for a person: its
+// host, and whether it leads to an application on the device. For a private
+// scheme the text is only the scheme. Its host means nothing, because the
+// device hands the complete address to the application that claims the scheme.
+func RedirectTarget(uri string) (target string, local bool) {
+	u, err := url.Parse(uri)
+	switch {
+	case err != nil:
+		return uri, false
+	case u.Scheme != "https" && u.Scheme != "http":
+		return u.Scheme + ":", true
+	}
+	return u.Host, Loopback.MatchString(uri)
+}
+
+// redirectFault returns what is wrong with a redirect URI, or "" if it may be
+// registered (RFC 6749 section 3.1.2, RFC 8252 section 7, OpenID Connect
+// Registration section 2).
+func redirectFault(uri, applicationType string) string {
+	u, err := parseURI(uri)
+	switch {
+	case err != nil:
+		return err.Error()
+	case strings.ContainsRune(uri, '#'):
+		return "a fragment is not allowed"
+	case strings.ContainsRune(uri, '*'):
+		return "a wildcard is not allowed"
+	case u.User != nil:
+		return "user information is not allowed"
+	case dotted(u):
+		return "dot segments are not allowed"
+	}
+	for _, name := range ownParameters { // RFC 9207 section 2.4: never twice
+		if u.Query().Has(name) {
+			return "the parameter " + name + " is the answer's own"
+		}
+	}
+	switch u.Scheme {
+	case "https":
+		if u.Hostname() == "" {
+			return "it has no host"
+		}
+		return ""
+	case "http":
+		if !onLoopback(u) {
+			return "http is for loopback addresses only"
+		}
+		if applicationType != "native" {
+			return "http is for applications of type native only"
+		}
+		return ""
+	}
+	// A private-use scheme is a reversed domain name (RFC 8252 section 7.1).
+	if applicationType != "native" || !strings.Contains(u.Scheme, ".") {
+		return "it must be https, loopback http, or, of type native, a private scheme such as com.example.app"
+	}
+	return ""
+}
+
+// ownParameters are the parameters that the server adds to an authorization
+// response.
+var ownParameters = []string{"code", "state", "iss", "error", "error_description", "error_uri"}
+
+// plainHost matches a host as a person reads it, with an optional port.
+var plainHost = regexp.MustCompile(`^(|[A-Za-z0-9._*-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]*)?$`)
+
+func parseURI(uri string) (*url.URL, error) {
+	if uri == "" || len(uri) > longestURI {
+		return nil, fmt.Errorf("it must have 1 to %d characters", longestURI)
+	}
+	for _, r := range uri {
+		if r <= ' ' || r >= 0x7f || r == '\\' || r == '"' || r == '<' || r == '>' {
+			return nil, errors.New("a character is not allowed in an address")
+		}
+	}
+	u, err := url.Parse(uri)
+	if err != nil || u.Scheme == "" {
+		return nil, errors.New("it is not an absolute address")
+	}
+	// url.Parse decodes escapes: "m%D0%B5tro.example" would be shown in Cyrillic.
+	if !plainHost.MatchString(u.Host) {
+		return nil, errors.New("the host must be an ASCII domain name or an IP address")
+	}
+	return u, nil
+}
+
+// onLoopback reports whether the host is a loopback address (RFC 8252 section
+// 7.3) or the name localhost. Section 8.3 advises against localhost, but
+// developers use it.
+func onLoopback(u *url.URL) bool {
+	host := u.Hostname()
+	return host == "127.0.0.1" || host == "::1" || host == "localhost"
+}
+
+func dotted(u *url.URL) bool {
+	for segment := range strings.SplitSeq(u.Path, "/") {
+		if segment == "." || segment == ".." {
+			return true
+		}
+	}
+	return false
+}
+
+func anyNative(uris []string) bool {
+	return slices.ContainsFunc(uris, func(uri string) bool {
+		u, err := parseURI(uri)
+		return err == nil && u.Scheme != "https" && redirectFault(uri, "native") == ""
+	})
+}

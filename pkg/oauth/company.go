@@ -1,0 +1,154 @@
+package oauth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+
+	"svc/pkg/access/authz"
+	"svc/pkg/base/fault"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/tenant"
+	"svc/pkg/oauth/page"
+	"svc/pkg/oauth/session"
+)
+
+// company is a tenant with its branding. It is zero until the tenant is known.
+type company struct {
+	tenant tenant.Tenant
+	brand  page.Brand
+}
+
+// chosen is the parameter of a request whose tenant_hint the person typed on the
+// page that asks for the company.
+const chosen = "company"
+
+// companyError means that a request for a rider or driver names no company, or
+// that the person typed an unknown one. She is asked for it, and then led on.
+type companyError struct {
+	action   string     // page to go on with
+	query    url.Values // of the request
+	audience authz.Audience
+}
+
+func (e *companyError) Error() string { return "no company is named" }
+
+// askCompany shows the page that asks for the company.
+func (p *pages) askCompany(w http.ResponseWriter, r *http.Request, e *companyError) error {
+	c := page.Company{Action: e.action, Query: maps.Clone(e.query), Slug: e.query.Get("tenant_hint"),
+		Driver: e.audience == authz.Driver}
+	status := http.StatusOK
+	if c.Problem = c.Slug != ""; c.Problem {
+		status = http.StatusBadRequest
+	} else {
+		c.Slug = p.sessions.Company(r)
+	}
+	c.Query.Del("tenant_hint")
+	c.Query.Set(chosen, "chosen")
+	return p.show(w, r, status, page.Frame{}, c)
+}
+
+// companies finds tenants, and the address at which their accounts sign in.
+type companies struct {
+	db      *table.DB
+	baseURL string
+}
+
+var errCompany = badRequest("tenant", "tenant_hint is not known")
+
+// bySlug returns the company that a request names. The error is errCompany if
+// there is none.
+func (c companies) bySlug(ctx context.Context, slug string) (company, error) {
+	n, err := tenant.Store{DB: c.db}.BySlug(ctx, slug)
+	if errors.Is(err, fault.NotFound()) || (err == nil && n.Disabled) {
+		return company{}, errCompany
+	}
+	if err != nil {
+		return company{}, err
+	}
+	return c.branded(ctx, n)
+}
+
+// byID returns a company, or the zero company for "".
+func (c companies) byID(ctx context.Context, id string) (company, error) {
+	if id == "" {
+		return company{}, nil
+	}
+	n, err := tenant.Store{DB: c.db}.ByID(ctx, id)
+	if err != nil {
+		return company{}, err
+	}
+	return c.branded(ctx, n)
+}
+
+// frame returns the frame of a page in the look of a company, or of the platform
+// for "".
+func (c companies) frame(ctx context.Context, id string) (page.Frame, error) {
+	found, err := c.byID(ctx, id)
+	return page.Frame{Brand: found.brand}, err
+}
+
+func (c companies) branded(ctx context.Context, n tenant.Tenant) (company, error) {
+	t := c.db.Tenant(n.ID)
+	it, err := t.Get(ctx, t.Key("BRANDING", "BRANDING"))
+	if err != nil {
+		return company{}, fmt.Errorf("branding: %w", err)
+	}
+	brand, err := brandOf(it, n.Name)
+	return company{n, brand}, err
+}
+
+// signInBase returns the address at which the accounts of the audience sign in,
+// or "" if they may sign in at this host. A rider or driver signs in at the
+// domain of the tenant. An operator's password is valid in all of her tenants,
+// so she must not enter it at a tenant's domain. She signs in at the platform's
+// address. Any other host, such as the origin behind a content delivery
+// network, counts as the platform's own.
+func (c companies) signInBase(r *http.Request, audience authz.Audience, n tenant.Tenant) (base string, err error) {
+	if audience != authz.Dashboard {
+		if n.CustomDomain == "" || n.CustomDomain == session.HostOf(r) {
+			return "", nil
+		}
+		return "https://" + n.CustomDomain, nil
+	}
+	own, err := url.Parse(c.baseURL)
+	if err != nil || own.Hostname() == session.HostOf(r) {
+		return "", err
+	}
+	claimed, err := tenant.Store{DB: c.db}.IsDomain(r.Context(), session.HostOf(r))
+	if err != nil || !claimed {
+		return "", err
+	}
+	return c.baseURL, nil
+}
+
+// brandOf decodes the branding item. A company without one gets only its name.
+func brandOf(it table.Item, name string) (page.Brand, error) {
+	if !it.Found() {
+		return page.Brand{Name: name}, nil
+	}
+	var b struct {
+		Name           string `json:"appName"`
+		Primary        string `json:"primaryColor"`
+		Secondary      string `json:"secondaryColor"`
+		IconBackground string `json:"iconBackgroundColor"`
+		Theme          string `json:"themeMode"`
+		Logo           string `json:"logoUrl"`
+		Favicon        string `json:"faviconUrl"`
+		Support        string `json:"supportUrl"`
+		Terms          string `json:"termsUrl"`
+		Privacy        string `json:"privacyUrl"`
+	}
+	if err := it.Decode(&b); err != nil {
+		return page.Brand{}, err
+	}
+	if b.Name == "" {
+		b.Name = name
+	}
+	return page.Brand{Name: b.Name, Primary: b.Primary, Secondary: b.Secondary, IconBackground: b.IconBackground,
+		Theme:   b.Theme,
+		LogoURL: b.Logo, FaviconURL: b.Favicon, SupportURL: b.Support, TermsURL: b.Terms, PrivacyURL: b.Privacy}, nil
+}

@@ -1,0 +1,222 @@
+package oauth
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"svc/pkg/access/authz"
+	"svc/pkg/base/fault"
+	"svc/pkg/base/timestamp"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/person"
+	"svc/pkg/oauth/page"
+	"svc/pkg/oauth/session"
+	"svc/pkg/oauth/tokens"
+)
+
+// mostApps is how many consents are listed per tenant.
+const mostApps = 98
+
+// consents stores what people consented to.
+type consents struct {
+	db  *table.DB
+	now func() time.Time
+}
+
+// consentDoc is the stored part of a consent besides the scopes.
+type consentDoc struct {
+	Client  string `json:"client"`
+	Name    string `json:"name"`  // the client's own name at that time
+	Allowed string `json:"since"` // when the person last agreed on the consent page
+}
+
+func consentKey(t table.Tenant, client, actor string) table.Key {
+	return t.Key("CONSENT", "CONSENT", client, actor)
+}
+
+// consentsOf returns the partition of by-g1 with an actor's consents, by
+// client.
+func consentsOf(t table.Tenant, actor string) string { return t.Partition("CONSENTS", actor) }
+
+// agreed returns what a consent is to: pairs of a protected resource and a
+// scope, as "/mcp tenant.trips:read". One stored before consents named any
+// resource is for the API alone.
+func agreed(consent table.Item) []string {
+	if !consent.Has("allowed") {
+		return pairs([]string{authz.API}, consent.Strings("scopes"))
+	}
+	return consent.Strings("allowed")
+}
+
+// pairs returns each resource with each scope.
+func pairs(resources, scopes []string) []string {
+	out := make([]string, 0, len(resources)*len(scopes))
+	for _, resource := range resources {
+		for _, scope := range scopes {
+			out = append(out, resource+" "+scope)
+		}
+	}
+	return out
+}
+
+// wanted returns what the request needs a consent to: the granted scopes at each
+// protected resource that it asks for.
+func (a *authorization) wanted() []string {
+	return pairs(strings.Fields(cmp.Or(a.resource, authz.API)), a.granted)
+}
+
+// agrees reports whether a consent covers the granted scopes at every resource
+// that the request asks for.
+func (a *authorization) agrees(consent, actor table.Item) bool {
+	had := agreed(consent)
+	return inForce(consent, actor) &&
+		!slices.ContainsFunc(a.wanted(), func(pair string) bool { return !slices.Contains(had, pair) })
+}
+
+// inForce reports whether a consent belongs to the actor's current membership
+// and password. A consent of an earlier membership or password is void.
+func inForce(consent, actor table.Item) bool {
+	return consent.Found() && actor.Found() && consent.Text("since") == actor.Text("since")
+}
+
+// add stores the person's consent to the granted scopes, in addition to
+// earlier consents.
+func (c consents) add(ctx context.Context, a *authorization) error {
+	t := c.db.Tenant(a.tenant.ID)
+	key := consentKey(t, a.client.ID, a.session.Actor)
+	return table.Retry(ctx, func(ctx context.Context) error {
+		was, err := t.Get(ctx, key)
+		if err != nil {
+			return fmt.Errorf("consent: %w", err)
+		}
+		doc, scopes := consentDoc{a.client.ID, a.client.Name, timestamp.Format(c.now())}, slices.Clone(a.granted)
+		given := a.wanted()
+		if was.Found() && was.Text("since") == a.since {
+			scopes = append(scopes, was.Strings("scopes")...)
+			given = append(given, agreed(was)...)
+		}
+		slices.Sort(scopes)
+		slices.Sort(given)
+		next := table.Item{Key: key, Type: "consent", Version: max(was.Version, 1),
+			G: [4]string{consentsOf(t, a.session.Actor)}, R: a.client.ID,
+			Attrs: map[string]any{"scopes": slices.Compact(scopes), "since": a.since,
+				"allowed": slices.Compact(given)}, Doc: doc, Preserve: was.Unknown()}
+		tx := t.Write()
+		if was.Found() {
+			tx.Replace(next).Else(table.ErrConflict)
+		} else {
+			tx.Create(next).Else(table.ErrConflict)
+		}
+		return tx.Commit(ctx)
+	})
+}
+
+// tenants returns the tenants in which the session's person may have
+// consents.
+func (c consents) tenants(ctx context.Context, n *session.Session) ([]string, error) {
+	if n.Audience != authz.Dashboard {
+		return []string{n.TenantID}, nil
+	}
+	p, err := person.Store{DB: c.db}.ByID(ctx, n.Actor)
+	if errors.Is(err, fault.NotFound()) {
+		return nil, nil
+	}
+	return p.Tenants, err
+}
+
+// list returns the clients that the session's person consented to, the one that
+// she last allowed first. A client is one entry with the consents of all tenants.
+// Only its id makes it the same client: anybody may choose the name of another.
+func (c consents) list(ctx context.Context, n *session.Session) ([]page.App, error) {
+	tenants, err := c.tenants(ctx, n)
+	if err != nil {
+		return nil, err
+	}
+	var all []consent
+	for _, id := range tenants {
+		found, err := c.in(ctx, n, id)
+		if err != nil {
+			return nil, fmt.Errorf("connected applications: %w", err)
+		}
+		all = append(all, found...)
+	}
+	slices.SortStableFunc(all, func(a, b consent) int { return strings.Compare(b.Allowed, a.Allowed) })
+	var out []page.App
+	entries := map[string]int{} // by client
+	for _, found := range all {
+		i, listed := entries[found.Client]
+		if !listed {
+			i, entries[found.Client] = len(out), len(out)
+			out = append(out, page.App{ClientID: found.Client, Name: found.Name})
+		}
+		out[i].Grants = append(out[i].Grants, found.grant)
+	}
+	return out, nil
+}
+
+// consent is a stored consent and what the page shows of it.
+type consent struct {
+	consentDoc
+	grant page.Grant
+}
+
+// in returns the consents of the session's person in one tenant that are in
+// force. The index lags, so in reads each consent again from the table.
+//
+// Access pattern: by-g1 T#t#CONSENTS#actor, then a batch get.
+func (c consents) in(ctx context.Context, n *session.Session, tenantID string) ([]consent, error) {
+	t := c.db.Tenant(tenantID)
+	listed, err := t.Query(ctx, consentsOf(t, n.Actor), table.Query{Index: 1, Limit: mostApps})
+	if err != nil {
+		return nil, err
+	}
+	var flags, actor table.Item
+	var reads table.Reads
+	reads.Add(t.Handle, authz.FlagsKey(t, 0), &flags)
+	reads.Add(t.Handle, authz.ActorKey(t, n.Audience, n.Actor), &actor)
+	for i, it := range listed.Items {
+		reads.Add(t.Handle, it.Key, &listed.Items[i])
+	}
+	if err := reads.Do(ctx); err != nil {
+		return nil, err
+	}
+	var out []consent
+	for _, it := range listed.Items {
+		if !inForce(it, actor) {
+			continue
+		}
+		var doc consentDoc
+		if err := it.Decode(&doc); err != nil {
+			return nil, err
+		}
+		scopes := it.Strings("scopes")
+		slices.Sort(scopes)
+		day, _, _ := strings.Cut(doc.Allowed, "T")
+		grant := page.Grant{Tenant: tenantID, Company: flags.Text("name"), Allowed: day}
+		grant.Scopes, grant.Later = splitOffered(scopes)
+		out = append(out, consent{doc, grant})
+	}
+	return out, nil
+}
+
+// end deletes the actor's consent to the client and ends the grant in
+// one transaction. So a consent is listed as long as tokens of its grant are
+// valid.
+func (c consents) end(ctx context.Context, tenantID, client, actor string) error {
+	t := c.db.Tenant(tenantID)
+	err := table.Retry(ctx, func(ctx context.Context) error {
+		tx := t.Write()
+		tx.Delete(consentKey(t, client, actor))
+		tokens.EndGrant(tx, t, client, actor)
+		return tx.Commit(ctx)
+	})
+	if err != nil {
+		return fmt.Errorf("ending a consent: %w", err)
+	}
+	return nil
+}

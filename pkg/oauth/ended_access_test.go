@@ -1,0 +1,129 @@
+package oauth_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// endAccess ends a client's access on the page of connected applications.
+func endAccess(b *browser, f *fixture, clientID string) response {
+	f.t.Helper()
+	_, csrf := b.get("/oauth/apps").form(f.t)
+	return b.do(http.MethodPost, "/oauth/apps", url.Values{"csrf": {csrf}, "client": {clientID}, "of": {f.metro.ID}})
+}
+
+func redeemPlanner(f *fixture, c client, code string) reply {
+	return f.postForm("/oauth/token", "grant_type", "authorization_code", "client_id", c.ID, "code", code,
+		"redirect_uri", plannerCallback, "code_verifier", verifier)
+}
+
+// Ending a client's access ends its first code, before which there is no grant.
+func TestEndedAccessEndsTheFirstCode(t *testing.T) {
+	f := newFixture(t)
+	c, b := f.storeClient(nil), f.newBrowser()
+	code := b.obtainCode(authorization(c), "ana@metro.example").answer.Get("code")
+	if s := endAccess(b, f, c.ID); s.status != http.StatusSeeOther {
+		t.Fatalf("%d %s", s.status, s.text())
+	}
+	f.expect(redeemPlanner(f, c, code), http.StatusBadRequest, "invalid_grant")
+	again := b.authorize(authorization(c))
+	if again.page() != "consent" {
+		t.Fatalf("afterwards: %s", again.text())
+	}
+	code = b.consent(again).answer.Get("code")
+	if r := redeemPlanner(f, c, code); r.status != http.StatusOK || !f.alive(r.text("access_token")) {
+		t.Errorf("a new consent: %d %s", r.status, r.raw)
+	}
+}
+
+// An end and a redemption at once leave no living token, whichever is first.
+func TestEndedAccessRacesTheRedemption(t *testing.T) {
+	races := 200
+	if testing.Short() {
+		races = 20
+	}
+	f := newFixture(t)
+	b := f.newBrowser()
+	survivors := 0
+	for range races {
+		c := f.storeClient(nil)
+		code := b.obtainCode(authorization(c), "ana@metro.example").answer.Get("code")
+		_, csrf := b.get("/oauth/apps").form(t)
+		form := url.Values{"csrf": {csrf}, "client": {c.ID}, "of": {f.metro.ID}}
+		var redeemed reply
+		var both sync.WaitGroup
+		both.Go(func() { redeemed = redeemPlanner(f, c, code) })
+		both.Go(func() { b.do(http.MethodPost, "/oauth/apps", form) })
+		both.Wait()
+		if redeemed.status == http.StatusOK && f.alive(redeemed.text("access_token")) {
+			survivors++
+		}
+	}
+	if survivors > 0 {
+		t.Errorf("%d of %d tokens live", survivors, races)
+	}
+}
+
+// An end and an authorization at once: a code that is issued afterwards has a
+// consent that the person can see and end.
+func TestEndedAccessRacesTheAuthorization(t *testing.T) {
+	f := newFixture(t)
+	b := f.newBrowser()
+	for range 50 {
+		c := f.storeClient(nil)
+		b.obtainCode(authorization(c), "ana@metro.example")
+		_, csrf := b.get("/oauth/apps").form(t)
+		form := url.Values{"csrf": {csrf}, "client": {c.ID}, "of": {f.metro.ID}}
+		var answer response
+		var both sync.WaitGroup
+		both.Go(func() { answer = b.get("/oauth/authorize?" + authorization(c).Encode()) })
+		both.Go(func() { b.do(http.MethodPost, "/oauth/apps", form) })
+		both.Wait()
+		if strings.Contains(b.get("/oauth/apps").body, c.ID) {
+			t.Fatal("the application is still listed")
+		}
+		if code := answer.answer.Get("code"); code != "" {
+			f.expect(redeemPlanner(f, c, code), http.StatusBadRequest, "invalid_grant")
+		}
+	}
+}
+
+// Wherever an end fails, tokens that are left are of an application that is still
+// listed and can be ended again.
+func TestEndOfAConsentThatFails(t *testing.T) {
+	f := newFixture(t)
+	b := f.newBrowser()
+	failed, done := 0, false
+	for requests := 0; !done; requests++ { // up to the first end that needs no more
+		if requests > 30 {
+			t.Fatal("no end succeeded")
+		}
+		c := f.storeClient(nil)
+		tokens := f.tokensBy(b, c, "ana@metro.example")
+		_, csrf := b.get("/oauth/apps").form(t)
+		form := url.Values{"csrf": {csrf}, "client": {c.ID}, "of": {f.metro.ID}}
+		f.wire.BreakAfter(requests)
+		s := b.do(http.MethodPost, "/oauth/apps", form)
+		f.wire.Mend()
+		listed := strings.Contains(b.get("/oauth/apps").body, c.ID)
+		if alive := f.alive(tokens.AccessToken); alive != listed {
+			t.Errorf("broken after %d requests: %d, listed %v, alive %v", requests, s.status, listed, alive)
+		}
+		if done = s.status < http.StatusBadRequest; !done {
+			failed++
+		}
+		if done && listed {
+			t.Errorf("after %d requests: %d, and still listed", requests, s.status)
+		}
+		b.do(http.MethodPost, "/oauth/apps", form)
+		if f.alive(tokens.AccessToken) {
+			t.Errorf("broken after %d requests: it cannot be ended again", requests)
+		}
+	}
+	if failed == 0 {
+		t.Error("no end failed")
+	}
+}

@@ -1,0 +1,83 @@
+package oauth
+
+import (
+	"net/http"
+	"regexp"
+	"strings"
+
+	"svc/pkg/base/ids"
+	"svc/pkg/oauth/protocol"
+)
+
+// fail writes the error response and logs internal errors.
+func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
+	e := protocol.AsError(err)
+	protocol.Note(r, e.Code)
+	status := e.Status
+	if status == 0 {
+		status = http.StatusBadRequest
+	}
+	if status >= http.StatusInternalServerError && r.Context().Err() == nil {
+		s.log.ErrorContext(r.Context(), "request failed", "request_id", w.Header().Get(protocol.RequestHeader), "path",
+			r.URL.Path, "error", err)
+	}
+	if e.Authenticate != "" {
+		w.Header().Set("WWW-Authenticate", e.Authenticate)
+	}
+	if e.RetryAfter > 0 {
+		w.Header().Set("Retry-After", protocol.Seconds(e.RetryAfter))
+	}
+	protocol.WriteJSON(w, status, map[string]string{"error": e.Code, "error_description": e.Description})
+}
+
+// logged writes one line for every 4xx. The line contains nothing of the
+// request but its method: the path is the route's, not the caller's. fail logs
+// a 5xx, with its cause.
+func (s *Server) logged(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		seen := &answered{ResponseWriter: w}
+		ctx, code := protocol.Noted(r.Context())
+		next.ServeHTTP(seen, r.WithContext(ctx))
+		protocol.Note(r, *code) // for whoever wraps this handler
+		if seen.status < http.StatusBadRequest || seen.status >= http.StatusInternalServerError {
+			return
+		}
+		route := "unknown"
+		switch {
+		case s.routes[r.URL.Path] != nil && !strings.Contains(r.URL.Path, "{"):
+			route = r.URL.Path
+		case s.match(r) != nil:
+			route = "/oauth/register/{client_id}"
+		}
+		s.log.InfoContext(r.Context(), "request", "request_id", w.Header().Get(protocol.RequestHeader), "method", r.Method,
+			"path", route, "status", seen.status, "error", *code)
+	})
+}
+
+// answered keeps the status of a response.
+type answered struct {
+	http.ResponseWriter
+	status int
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (a *answered) WriteHeader(status int) {
+	if a.status == 0 {
+		a.status = status
+	}
+	a.ResponseWriter.WriteHeader(status)
+}
+
+// Unwrap is for http.ResponseController.
+func (a *answered) Unwrap() http.ResponseWriter { return a.ResponseWriter }
+
+var sane = regexp.MustCompile(`^[A-Za-z0-9._:=+/-]{1,128}$`)
+
+// requestID returns the request's id. It uses the caller's id if that one is
+// well-formed (decisions, "Errors").
+func (s *Server) requestID(r *http.Request) string {
+	if id := r.Header.Get(protocol.RequestHeader); sane.MatchString(id) {
+		return id
+	}
+	return ids.New(ids.Request, s.now())
+}

@@ -1,0 +1,167 @@
+package oauth_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"svc/pkg/app/apptest"
+	"svc/pkg/oauth/flow"
+)
+
+const plannerKeys = "https://keys.planner.example/jwks.json"
+
+// publishKeys publishes any body at plannerKeys.
+func (p *publisher) publishKeys(body string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.pages[plannerKeys] = body
+}
+
+// keyedPlanner publishes a document whose client authenticates by the key, and
+// returns a code for the rider.
+func (d *documented) keyedPlanner(t *testing.T, changes ...any) string {
+	t.Helper()
+	d.publish(plannerAt, append([]any{"token_endpoint_auth_method", "private_key_jwt"}, changes...)...)
+	code, err := flow.NewBrowser(d.options(plannerAt)).Authorize(t.Context(), d.query(plannerAt))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return code.Get("code")
+}
+
+// prove sends a form that the key authenticates for the planner.
+func (d *documented) prove(t *testing.T, k clientKey, path string, pairs ...string) apptest.Answer {
+	t.Helper()
+	return asserted(t, d.Service, path, k.assertion(plannerAt, d.URL, d.Clock.Now()), pairs...)
+}
+
+// A client that publishes its keys signs in, changes its keys, and is held to
+// them.
+func TestDocumentKeys(t *testing.T) {
+	t.Parallel()
+	d := newDocumented(t, apptest.Unthrottled)
+	d.Clock.Hold()
+	k, next := newClientKey(t), newClientKey(t)
+	d.publishKeys(k.text())
+	code := d.keyedPlanner(t, "jwks_uri", plannerKeys)
+	unproven := (&service{Service: d.Service}).send(t, "/oauth/token", formOf(append(redeemed(code,
+		"https://planner.example/cb"), "client_id", plannerAt)...).Encode())
+	refused(t, unproven, 401, "invalid_client")
+	got := apptest.JSON[granted](t, d.prove(t, k, "/oauth/token", redeemed(code, "https://planner.example/cb")...).Must(t,
+		200))
+	d.Get(t, got.Access, "/api/v1/me/trips").Must(t, 200)
+	for range 5 { // invented keys cost no fetch
+		refused(t, d.prove(t, newClientKey(t), "/oauth/revoke", "token", "x"), 401, "invalid_client")
+	}
+	if d.times(plannerKeys) != 1 {
+		t.Errorf("the keys were fetched %d times", d.times(plannerKeys))
+	}
+	d.publishKeys(next.text(k))
+	d.Clock.Advance(time.Minute)
+	d.prove(t, next, "/oauth/revoke", "token", "x").Must(t, 200)
+	d.prove(t, k, "/oauth/revoke", "token", "x").Must(t, 200)
+	d.publishKeys(next.text())
+	d.Clock.Advance(time.Hour)
+	refused(t, d.prove(t, k, "/oauth/revoke", "token", "x"), 401, "invalid_client")
+	if d.prove(t, next, "/oauth/revoke", "token", "x").Must(t, 200); d.times(plannerKeys) != 3 {
+		t.Errorf("the keys were fetched %d times", d.times(plannerKeys))
+	}
+}
+
+// Keys in the document itself change with the document.
+func TestDocumentOwnKeys(t *testing.T) {
+	t.Parallel()
+	d := newDocumented(t, apptest.Unthrottled)
+	d.Clock.Hold()
+	k, next := newClientKey(t), newClientKey(t)
+	code := d.keyedPlanner(t, "jwks", k.set())
+	got := apptest.JSON[granted](t, d.prove(t, k, "/oauth/token", redeemed(code, "https://planner.example/cb")...).Must(t,
+		200))
+	d.publish(plannerAt, "token_endpoint_auth_method", "private_key_jwt", "jwks", next.set())
+	d.prove(t, next, "/oauth/token", "grant_type", "refresh_token", "refresh_token", got.Refresh).Must(t, 200)
+	refused(t, d.prove(t, k, "/oauth/revoke", "token", "x"), 401, "invalid_client")
+}
+
+// The forms in which agents publish their methods.
+func TestDocumentMethods(t *testing.T) {
+	t.Parallel()
+	d := newDocumented(t, apptest.Unthrottled)
+	k := newClientKey(t)
+	many := []string{"none", "client_secret_basic", "private_key_jwt"}
+	for name, test := range map[string]struct {
+		changes       []any
+		proof, public bool // which requests are good
+	}{
+		"several without keys": {[]any{"token_endpoint_auth_method", nil, "token_endpoint_auth_methods_supported", many},
+			false, true},
+		"none beside several": {[]any{"token_endpoint_auth_method", "none", "token_endpoint_auth_methods_supported", many,
+			"jwks", k.set()}, true, true},
+		"keys first, none among several": {[]any{"token_endpoint_auth_method", "private_key_jwt",
+			"token_endpoint_auth_methods_supported", many, "jwks", k.set()}, true, true},
+		"keys only": {[]any{"token_endpoint_auth_method", nil, "token_endpoint_auth_methods_supported",
+			[]string{"private_key_jwt"}, "jwks", k.set()}, true, false},
+		"a secret elsewhere": {[]any{"token_endpoint_auth_method", "client_secret_post",
+			"token_endpoint_auth_methods_supported", many, "jwks", k.set()}, true, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			address := "https://planner.example/" + strings.ReplaceAll(strings.ReplaceAll(name, " ", "-"), ",", "")
+			d.publish(address, test.changes...)
+			if _, err := flow.NewBrowser(d.options(address)).Authorize(t.Context(), d.query(address)); err != nil {
+				t.Fatal(err)
+			}
+			proof := asserted(t, d.Service, "/oauth/revoke", k.assertion(address, d.URL, d.Clock.Now()), "token", "x")
+			public := (&service{Service: d.Service}).send(t, "/oauth/revoke", formOf("token", "x", "client_id",
+				address).Encode())
+			if (proof.Status == http.StatusOK) != test.proof || (public.Status == http.StatusOK) != test.public {
+				t.Errorf("by proof %d, without %d", proof.Status, public.Status)
+			}
+		})
+	}
+}
+
+// What an address answers in place of keys is never good, says nothing of the
+// cause, and is not asked again at once.
+func TestDocumentKeysFaults(t *testing.T) {
+	t.Parallel()
+	d := newDocumented(t, apptest.Unthrottled)
+	d.Clock.Hold()
+	k := newClientKey(t)
+	private, err := json.Marshal(map[string]any{"keys": []any{map[string]any{"kty": "oct", "k": "AAAA", "kid": k.kid}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.keyedPlanner(t, "jwks_uri", plannerKeys)
+	said := ""
+	for name, body := range map[string]string{"no keys": `{"keys":[]}`, "no JSON": "x", "a secret": string(private),
+		"huge": `{"keys":[],"x":"` + strings.Repeat("x", 70_000) + `"}`, "another's": newClientKey(t).text()} {
+		d.publishKeys(body)
+		d.Clock.Advance(time.Hour)
+		before := d.times(plannerKeys)
+		for range 3 {
+			got := d.prove(t, k, "/oauth/revoke", "token", "x")
+			if refused(t, got, 401, "invalid_client"); said != "" && string(got.Body) != said {
+				t.Errorf("%s: %s and %s", name, got.Body, said)
+			}
+			said = string(got.Body)
+		}
+		if got := d.times(plannerKeys) - before; got != 1 {
+			t.Errorf("%s: fetched %d times", name, got)
+		}
+	}
+	d.publishKeys(k.text())
+	d.Clock.Advance(time.Minute)
+	d.prove(t, k, "/oauth/revoke", "token", "x").Must(t, 200)
+}
+
+// text returns the JWK set of the keys as a document.
+func (k clientKey) text(others ...clientKey) string {
+	k.t.Helper()
+	out, err := json.Marshal(k.set(others...))
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	return string(out)
+}

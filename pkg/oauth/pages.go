@@ -1,0 +1,238 @@
+package oauth
+
+import (
+	"errors"
+	"html/template"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"path"
+	"strings"
+
+	"svc/pkg/access/password"
+	"svc/pkg/oauth/clients"
+	"svc/pkg/oauth/page"
+	"svc/pkg/oauth/protocol"
+	"svc/pkg/oauth/session"
+)
+
+// pages answers people with a browser: by pages and redirects.
+type pages struct {
+	baseURL  string
+	log      *slog.Logger
+	sessions *session.Store
+}
+
+// redirectError is an error that the client receives by a redirect (RFC 6749
+// section 4.1.2.1).
+type redirectError struct {
+	to    *authorization
+	cause *protocol.Error
+}
+
+func (e *redirectError) Error() string { return e.cause.Error() }
+func (e *redirectError) Unwrap() error { return e.cause }
+
+// answerClient redirects the browser to the client's redirect URI with the
+// parameters, the state, and the issuer (RFC 9207 section 2).
+func (p *pages) answerClient(w http.ResponseWriter, r *http.Request, a *authorization, byForm bool,
+	params url.Values) error {
+	return p.leave(w, r, a.frame(), a.client, p.clientAddress(a, params), byForm)
+}
+
+// leave sends the browser to an address of the client. The status is 303, so
+// the browser never repeats a POST with its password (RFC 9700 section 4.12).
+// After one of the server's forms, the response is a page that navigates by
+// itself. Chromium and Safari apply the form's policy, which allows only this
+// server, to every redirect until the next page, even to the client's own
+// redirects.
+func (p *pages) leave(w http.ResponseWriter, r *http.Request, f page.Frame, c clients.Client, to string,
+	byForm bool) error {
+	if !byForm || opensNativeApp(c, to) {
+		return redirect(w, http.StatusSeeOther, to)
+	}
+	w.Header().Set("Refresh", "0;url="+to)
+	host, _ := clients.RedirectTarget(to)
+	return p.show(w, r, http.StatusOK, f, page.Message{Kind: "leave", Host: host,
+		Back: template.URL(to)}) //nolint:gosec // registered: https or clients.Loopback
+}
+
+// lead sends the browser from the page that asks for the company to another
+// host, by a page that navigates by itself; see leave.
+func (p *pages) lead(w http.ResponseWriter, r *http.Request, f page.Frame, to string) error {
+	if !r.URL.Query().Has(chosen) {
+		return redirect(w, http.StatusFound, to)
+	}
+	w.Header().Set("Refresh", "0;url="+to)
+	return p.show(w, r, http.StatusOK, f, page.Message{Kind: "onward", Again: to})
+}
+
+// opensNativeApp reports whether the operating system may hand the address to a
+// native application (RFC 8252 sections 7.1 and 7.2). The operating system does
+// so after a redirect, but not if a page navigates by itself.
+func opensNativeApp(c clients.Client, address string) bool {
+	if strings.HasPrefix(address, "https://") {
+		return c.ApplicationType == "native"
+	}
+	return !strings.HasPrefix(address, "http://")
+}
+
+// formTo returns the external addresses to which the response to one of the
+// server's forms may redirect.
+func formTo(c clients.Client, address string) []string {
+	if address == "" || !opensNativeApp(c, address) {
+		return nil
+	}
+	return []string{address}
+}
+
+func (p *pages) clientAddress(a *authorization, params url.Values) string {
+	if a.state != "" {
+		params.Set("state", a.state)
+	}
+	params.Set("iss", p.baseURL)
+	separator := "?"
+	if strings.Contains(a.redirectURI, "?") {
+		separator = "&"
+	}
+	return a.redirectURI + separator + params.Encode()
+}
+
+// refuseClient sends the client an error. Anybody may register an address, so
+// an attacker could use a faulty request as a link through this server to that
+// address. A person who is not signed in therefore sees the error on a page,
+// with a link to the client (RFC 9700 section 4.11.2). A request with
+// prompt=none gets no page.
+func (p *pages) refuseClient(w http.ResponseWriter, r *http.Request, e *redirectError) error {
+	protocol.Note(r, e.cause.Code)
+	params := url.Values{"error": {e.cause.Code}, "error_description": {e.cause.Description}}
+	if e.to.query.Get("prompt") == "none" {
+		return p.answerClient(w, r, e.to, false, params)
+	}
+	n, err := p.sessions.Find(r.Context(), r)
+	if err != nil {
+		return err
+	}
+	if n != nil {
+		return p.answerClient(w, r, e.to, e.to.cameByForm(r, n), params)
+	}
+	host, _ := clients.RedirectTarget(e.to.redirectURI)
+	return p.show(w, r, http.StatusBadRequest, page.Frame{}, page.Message{Kind: "request", Detail: e.cause.Code + ": " +
+		e.cause.Description,
+		Request: w.Header().Get(protocol.RequestHeader), Host: host,
+		//nolint:gosec // registered: https, clients.Loopback or a private scheme
+		Back: template.URL(p.clientAddress(e.to, params))})
+}
+
+// longestLocation is the longest redirect address, in bytes. A gateway allows
+// 10,240 bytes of headers in a response.
+const longestLocation = 9000
+
+// redirect writes a redirect with the location unchanged. Relative locations
+// work under any mount path and any host.
+func redirect(w http.ResponseWriter, status int, location string) error {
+	if len(location) > longestLocation {
+		return protocol.Refuse("invalid_request", "The request is too long.")
+	}
+	page.Guard(w.Header())
+	w.Header().Set("Location", location)
+	w.WriteHeader(status)
+	return nil
+}
+
+// show writes a page in the language of the request.
+func (p *pages) show(w http.ResponseWriter, r *http.Request, status int, f page.Frame, c page.Content) error {
+	if f.Lang == "" {
+		f.Lang = langOf(r)
+	}
+	return page.Write(w, status, f, c)
+}
+
+// langOf returns the language of the request.
+func langOf(r *http.Request) page.Lang {
+	return page.Choose(r.URL.Query().Get("ui_locales"), r.Header.Get("Accept-Language"))
+}
+
+// handle returns a handler for a person with a browser. An error becomes a page
+// or, if the client may receive it, a redirect.
+func (p *pages) handle(h handler) handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		if err := h(w, r); err != nil {
+			return p.fail(w, r, err)
+		}
+		return nil
+	}
+}
+
+func (p *pages) fail(w http.ResponseWriter, r *http.Request, err error) error {
+	if e, ok := err.(*redirectError); ok { //nolint:errorlint // never wrapped
+		err = p.refuseClient(w, r, e)
+	}
+	var bad *clients.DocumentError
+	if errors.As(err, &bad) {
+		err = badRequest("client", bad.Reason)
+	}
+	switch e := err.(type) { //nolint:errorlint // never wrapped
+	case nil:
+		return nil
+	case *companyError:
+		return p.askCompany(w, r, e)
+	case *pageError:
+		protocol.Note(r, e.kind)
+		return p.show(w, r, e.status, page.Frame{}, page.Message{Kind: e.kind, Detail: e.detail,
+			Request: w.Header().Get(protocol.RequestHeader)})
+	}
+	e := protocol.AsError(err)
+	protocol.Note(r, e.Code)
+	status := max(e.Status, http.StatusBadRequest)
+	if status >= http.StatusInternalServerError && r.Context().Err() == nil {
+		p.log.ErrorContext(r.Context(), "request failed", "request_id", w.Header().Get(protocol.RequestHeader), "path",
+			r.URL.Path, "error", err)
+	}
+	if e.RetryAfter > 0 {
+		w.Header().Set("Retry-After", protocol.Seconds(e.RetryAfter))
+	}
+	if status == http.StatusServiceUnavailable {
+		return p.show(w, r, status, page.Frame{}, tryAgain(r, w.Header().Get(protocol.RequestHeader)))
+	}
+	return p.show(w, r, status, page.Frame{}, page.Message{Kind: "failed", Detail: e.Description,
+		Request: w.Header().Get(protocol.RequestHeader)})
+}
+
+// tryAgain returns the page for a request that the table did not serve: its form
+// as the person filled it in, without a password, or a link to the same page. It
+// reads no table. The form's token is still valid.
+func tryAgain(r *http.Request, requestID string) page.Content {
+	const busy = "busy"
+	form, again := r.PostForm, path.Base(r.URL.Path)
+	if r.URL.RawQuery != "" {
+		// A colon would make the page's template take the address for one of
+		// another scheme.
+		again += "?" + strings.ReplaceAll(r.URL.RawQuery, ":", "%3A")
+	}
+	if r.Method == http.MethodPost && form.Get("csrf") != "" {
+		switch path.Base(r.URL.Path) {
+		case "signin":
+			return page.SignIn{Action: again, CSRF: form.Get("csrf"), Email: form.Get("email"), Problem: busy}
+		case "forgot":
+			return page.Forgot{Action: again, CSRF: form.Get("csrf"), Email: form.Get("email"), Problem: busy}
+		case "password":
+			return page.Password{Action: again, CSRF: form.Get("csrf"), Account: form.Get("username"), Problem: busy,
+				Least: password.Shortest}
+		}
+	}
+	return page.Message{Kind: busy, Again: again, Request: requestID}
+}
+
+// readForm parses a form-encoded body. tryAgain finds it in r.PostForm.
+func readForm(r *http.Request) (url.Values, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	if r.PostForm, err = url.ParseQuery(string(body)); err != nil {
+		return nil, badRequest("request", "the form is malformed")
+	}
+	return r.PostForm, nil
+}

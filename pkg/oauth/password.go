@@ -1,0 +1,102 @@
+package oauth
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"time"
+
+	"svc/pkg/access/password"
+	"svc/pkg/oauth/page"
+	"svc/pkg/oauth/protocol"
+	"svc/pkg/oauth/session"
+	"svc/pkg/oauth/throttle"
+)
+
+// The windows for counting sign-ins. A successful sign-in counts only while it
+// is being checked.
+const (
+	signInWindow = 15 * time.Minute
+	signInDay    = 24 * time.Hour
+)
+
+// The problems of a sign-in: keys of page.SignIn.
+const (
+	wrong     = "wrong"
+	throttled = "throttled"
+	noCookies = "cookies"
+)
+
+func statusOf(problem string) int {
+	if problem == throttled {
+		return http.StatusTooManyRequests
+	}
+	return http.StatusBadRequest
+}
+
+// passwordCheck signs people in by mail address and password. It bounds the
+// guesses.
+type passwordCheck struct {
+	sessions *session.Store
+	throttle *throttle.Throttle
+	limits   Limits
+	now      func() time.Time
+}
+
+// signIn begins a session for the account of the mail address. If it cannot, the
+// returned page has a problem to show. tenantID may be empty. An unknown account,
+// a wrong password and a disabled account get the same problem.
+func (c *passwordCheck) signIn(w http.ResponseWriter, r *http.Request, n session.Session,
+	tenantID, secret string) (page.SignIn, error) {
+	ctx, again := r.Context(), page.SignIn{Email: n.Email, Problem: wrong}
+	n.Email = strings.TrimSpace(n.Email)
+	name := session.AccountKey(n.Audience, tenantID, n.Email)
+	d, err := c.sessions.Device(ctx, r)
+	if err != nil {
+		return again, err
+	}
+	l, err := c.sessions.Login(ctx, n.Audience, tenantID, n.Email)
+	if err != nil {
+		return again, err
+	}
+	counters := c.counters(ctx, name, d, c.sessions.Knows(name, l, d))
+	err = c.throttle.Count(ctx, counters...)
+	if e, ok := throttle.Refused(err); ok {
+		w.Header().Set("Retry-After", protocol.Seconds(e.RetryAfter))
+		again.Problem, again.Minutes = throttled, int((e.RetryAfter+time.Minute-1)/time.Minute)
+		return again, nil
+	}
+	if err != nil {
+		return again, err
+	}
+	good := password.Verify(l.Hash, secret) // also without an account, so that the time is the same
+	if !good || l.Actor == "" || l.Disabled {
+		return again, nil
+	}
+	if admitted, err := c.sessions.Admitted(ctx, n.Audience, tenantID, l); err != nil || !admitted {
+		return again, err
+	}
+	c.throttle.Forgive(ctx, counters...)
+	n.Actor, n.Since, n.AuthTime, n.TenantID = l.Actor, l.Since, c.now(), session.TenantOf(n.Audience, tenantID)
+	again.Problem = ""
+	return again, c.sessions.Begin(ctx, w, r, n, d)
+}
+
+// counters returns the counters of a sign-in attempt. An attempt from a
+// browser that the account knows counts only for that browser and account,
+// whatever others do. Any other attempt counts three times: for the address,
+// for the account at this address, and for the account at all addresses. Beyond
+// the last limit an attempt has to wait, longer each time.
+func (c *passwordCheck) counters(ctx context.Context, name string, d session.Device, known bool) []throttle.Counter {
+	limits := c.limits
+	if known {
+		return []throttle.Counter{{Kind: "signin-device", Key: d.CounterKey(name), Limit: limits.SignInsAnAccount,
+			Window: signInWindow}}
+	}
+	at := c.throttle.Address(ctx)
+	return []throttle.Counter{
+		{Kind: "signin-address", Key: at, Limit: limits.SignIns, Window: signInWindow},
+		{Kind: "signin", Key: name + "\n" + at, Limit: limits.SignInsAnAccount, Window: signInWindow},
+		{Kind: "signin-account", Key: name, Limit: limits.SignInsOfAnybody, Window: signInDay, Delays: true},
+	}
+}

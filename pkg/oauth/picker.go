@@ -1,0 +1,76 @@
+package oauth
+
+import (
+	"net/http"
+	"net/url"
+
+	"svc/pkg/oauth/page"
+	"svc/pkg/oauth/session"
+)
+
+const pickForm = "tenant"
+
+// pickerPage asks an operator for one of her tenants.
+type pickerPage struct {
+	*requests
+	*decisions
+}
+
+func (p *pickerPage) show(w http.ResponseWriter, r *http.Request, a *authorization) error {
+	return p.pages.show(w, r, http.StatusOK, a.frame(), page.Picker{Action: a.link("tenant"),
+		CSRF:    a.session.FormToken(pickForm, a.name()),
+		Account: a.session.Email, Choices: a.choices, Switch: a.another()})
+}
+
+// get serves GET /oauth/tenant, where the consent page leads for choosing another
+// company. It drops the choice. A faulty request gets its page from authorize.
+func (p *pickerPage) get(w http.ResponseWriter, r *http.Request) error {
+	a, err := parseRequest(r.URL.RawQuery)
+	if err != nil {
+		return reload(w, r)
+	}
+	n, err := p.sessions.Find(r.Context(), r)
+	if err != nil {
+		return err
+	}
+	if n != nil && n.Picks[a.name()] != "" {
+		drop := func(n *session.Session) { delete(n.Picks, a.name()) }
+		if err := p.sessions.Change(r.Context(), n, drop); err != nil {
+			return err
+		}
+	}
+	return reload(w, r)
+}
+
+// post serves POST /oauth/tenant. It stores the choice in the session and
+// redirects to the request.
+func (p *pickerPage) post(w http.ResponseWriter, r *http.Request) error {
+	a, form, err := p.posted(r)
+	if err != nil {
+		return err
+	}
+	if a.tenant.ID == "" {
+		if err := p.store(r, a, form); err != nil {
+			return err
+		}
+	}
+	return redirect(w, http.StatusSeeOther, a.link("authorize"))
+}
+
+func (p *pickerPage) store(r *http.Request, a *authorization, form url.Values) error {
+	ctx := r.Context()
+	n, err := p.sessions.Find(ctx, r)
+	if err != nil || n == nil || !p.suits(a, n) || !n.FormValid(pickForm, a.name(), form.Get("csrf")) {
+		return err
+	}
+	all, err := p.sessions.Memberships(ctx, n.Actor)
+	if err != nil {
+		return err
+	}
+	for _, m := range all {
+		if m.Slug == form.Get("tenant") {
+			return p.sessions.Change(ctx, n, func(n *session.Session) { n.Pick(a.name(), m.TenantID) })
+		}
+	}
+	return nil
+}

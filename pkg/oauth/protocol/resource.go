@@ -1,0 +1,30 @@
+package protocol
+
+import (
+	"strings"
+
+	"svc/pkg/access/authz"
+)
+
+// ParseResources parses resource indicators (RFC 8707 section 2). At most one
+// may be an address of the MCP server, because it determines who the token acts
+// as.
+func ParseResources(base string, given []string) ([]authz.Resource, *Error) {
+	var out []authz.Resource
+	agents := ""
+	for _, address := range given {
+		path, ours := strings.CutPrefix(address, base)
+		r, known := authz.ParseResource(path)
+		if !ours || !known {
+			return nil, Refuse("invalid_target", "resource must be %s%s or an address of the MCP server.", base, authz.API)
+		}
+		if r.MCP() {
+			if agents != "" && agents != r.Path {
+				return nil, Refuse("invalid_target", "A token is for one address of the MCP server.")
+			}
+			agents = r.Path
+		}
+		out = append(out, r)
+	}
+	return out, nil
+}

@@ -1,0 +1,30 @@
+package oauth
+
+import (
+	"encoding/json"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"svc/pkg/local/testkit"
+)
+
+// Every endpoint that others than the server's own pages ask is in the API's
+// document.
+func TestEndpointsAreDocumented(t *testing.T) {
+	raw, err := os.ReadFile("../../docs/openapi.json")
+	testkit.Must(t, err)
+	var doc struct {
+		Paths map[string]map[string]json.RawMessage `json:"paths"`
+	}
+	testkit.Must(t, json.Unmarshal(raw, &doc))
+	own := []string{"/oauth/signin", "/oauth/consent", "/oauth/tenant", "/oauth/password", "/oauth/forgot",
+		"POST /oauth/apps"}
+	for _, r := range routes {
+		_, ok := doc.Paths[r.path][strings.ToLower(r.method)]
+		if want := !slices.Contains(own, r.path) && !slices.Contains(own, r.method+" "+r.path); ok != want {
+			t.Errorf("%s %s: documented %v, want %v", r.method, r.path, ok, want)
+		}
+	}
+}

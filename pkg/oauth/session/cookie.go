@@ -1,0 +1,129 @@
+package session
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"time"
+
+	"svc/pkg/base/ids"
+)
+
+// The cookies: the session, the browser that accounts know, the secret of forms
+// before there is a session, and the company that a rider or driver chose.
+const (
+	sessionCookie = "svc-session"
+	deviceCookie  = "svc-device"
+	formCookie    = "svc-form"
+	companyCookie = "svc-company"
+)
+
+// Cookies reads and sets the server's cookies.
+type Cookies struct {
+	Secure bool // the public address is https
+}
+
+// name returns the cookie's name. With TLS the name has the prefix that stops
+// other hosts of the domain from setting the cookie (RFC 6265bis section
+// 4.1.3.2). A browser rejects the prefix without TLS.
+func (c Cookies) name(name string) string {
+	if c.Secure {
+		return "__Host-" + name
+	}
+	return name
+}
+
+// secretFormat matches what ids.Secret returns.
+var secretFormat = regexp.MustCompile(`^[A-Za-z0-9_-]{43}$`)
+
+// get returns a cookie's value, or "" if the server cannot have set it. If two
+// cookies have the same name, it trusts neither.
+func (c Cookies) get(r *http.Request, name string) string {
+	found := r.CookiesNamed(c.name(name))
+	if len(found) != 1 || !secretFormat.MatchString(found[0].Value) {
+		return ""
+	}
+	return found[0].Value
+}
+
+// set sets a cookie for the given life. A negative life deletes the cookie.
+// Zero keeps it until the browser closes.
+func (c Cookies) set(w http.ResponseWriter, name, value string, life time.Duration) {
+	http.SetCookie(w, &http.Cookie{Name: c.name(name), Value: value, Path: "/", MaxAge: int(life.Seconds()),
+		Secure: c.Secure, HttpOnly: true, SameSite: http.SameSiteLaxMode})
+}
+
+// HasForm reports whether the browser sent the form cookie. Without it no posted
+// form can be valid.
+func (c Cookies) HasForm(r *http.Request) bool { return c.get(r, formCookie) != "" }
+
+// companyLife is how long a browser remembers the company that was chosen.
+const companyLife = 180 * 24 * time.Hour
+
+var slugFormat = regexp.MustCompile(`^[a-z0-9-]{1,64}$`)
+
+// Company returns the short name of the company that was last chosen with the
+// browser, or "". It is no credential.
+func (c Cookies) Company(r *http.Request) string {
+	found, err := r.Cookie(c.name(companyCookie))
+	if err != nil || !slugFormat.MatchString(found.Value) {
+		return ""
+	}
+	return found.Value
+}
+
+// RememberCompany makes the browser remember a company's short name.
+func (c Cookies) RememberCompany(w http.ResponseWriter, slug string) {
+	c.set(w, companyCookie, slug, companyLife)
+}
+
+// FormToken returns a token for a form that is bound to the browser's form
+// cookie, to the form's purpose and to what the page showed. It sets the cookie
+// if it does not exist.
+func (c Cookies) FormToken(w http.ResponseWriter, r *http.Request, purpose, bound string) string {
+	secret := c.get(r, formCookie)
+	if secret == "" {
+		secret = ids.Secret()
+		c.set(w, formCookie, secret, 0)
+	}
+	return formToken(secret, purpose, bound)
+}
+
+// FormValid reports whether the token is the one that FormToken returned to this
+// browser.
+func (c Cookies) FormValid(r *http.Request, purpose, bound, token string) bool {
+	return formValid(c.get(r, formCookie), purpose, bound, token)
+}
+
+// FormToken returns a token for a form that is bound to the session, to the
+// form's purpose and to what the page showed.
+func (n *Session) FormToken(purpose, bound string) string { return formToken(n.secret, purpose, bound) }
+
+// FormValid reports whether the token is the session's own. Without a session no
+// token is.
+func (n *Session) FormValid(purpose, bound, token string) bool {
+	return n != nil && formValid(n.secret, purpose, bound, token)
+}
+
+// formToken binds a form to the secret of a cookie, to its purpose and to what
+// the page showed. Another site can read none of them.
+func formToken(secret, purpose, bound string) string {
+	mac := hmac.New(sha256.New, []byte(secret))
+	mac.Write([]byte(purpose + "\x00" + bound))
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+}
+
+func formValid(secret, purpose, bound, token string) bool {
+	return secret != "" && hmac.Equal([]byte(formToken(secret, purpose, bound)), []byte(token))
+}
+
+// HostOf returns the request's host without port. Use it only for comparison,
+// never to build an address.
+func HostOf(r *http.Request) string {
+	u := url.URL{Host: strings.ToLower(r.Host)}
+	return strings.TrimSuffix(u.Hostname(), ".")
+}

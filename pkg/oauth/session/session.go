@@ -1,0 +1,183 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"svc/pkg/access/authz"
+	"svc/pkg/base/ids"
+	"svc/pkg/data/table"
+)
+
+// Life is how long a person stays signed in.
+const Life = 12 * time.Hour
+
+// freshLife is how long a sign-in counts as new for the request that asked for
+// it. It is long enough to choose a company and read the consent page. It is
+// too short for somebody who finds the browser later.
+const freshLife = 10 * time.Minute
+
+// Session is one person signed in with one browser. The session of a rider or
+// driver is bound to a tenant. The session of an operator is valid in all of
+// her tenants.
+type Session struct {
+	Audience authz.Audience `json:"audience"`
+	TenantID string         `json:"tenant,omitempty"` // "" for an operator
+	Actor    string         `json:"actor"`
+	Email    string         `json:"email"`
+	AuthTime time.Time      `json:"authTime"`
+	Host     string         `json:"host"`  // host of the sign-in; the session is valid only there
+	Since    string         `json:"since"` // of its password; a new one ends the session
+	// Fresh names the request for which the person signed in. For this request
+	// prompt=login and max_age are satisfied until it is answered, at most for
+	// freshLife.
+	Fresh string `json:"fresh,omitempty"`
+	// Picks are the tenants chosen in this browser's tabs, by the name of the
+	// request. A pick is removed when its request ends.
+	Picks map[string]string `json:"picks,omitempty"`
+
+	secret  string // the cookie's value
+	expires time.Time
+}
+
+// FreshFor reports whether the person has just signed in for the request of
+// this name.
+func (n *Session) FreshFor(request string, now time.Time) bool {
+	return n.Fresh == request && now.Before(n.AuthTime.Add(freshLife))
+}
+
+// Store stores the sessions and devices. Its cookies hold their secrets.
+type Store struct {
+	Cookies
+	Accounts
+	p   table.Platform
+	now func() time.Time
+}
+
+// NewStore returns a store in db.
+func NewStore(db *table.DB, cookies Cookies, now func() time.Time) *Store {
+	return &Store{Cookies: cookies, Accounts: Accounts{DB: db}, p: db.Platform("SESSION"), now: now}
+}
+
+func (s *Store) key(secret string) table.Key {
+	return s.p.Key("SESSION", "SESSION", ids.Hash(secret))
+}
+
+// Hash returns the stored form of the session's secret. Codes use it to
+// identify the session.
+func (n *Session) Hash() string { return ids.Hash(n.secret) }
+
+// Find returns the session of the request's cookie. It returns nil if there
+// is none, or if its account is gone, disabled or has a new password. A session
+// is valid only at the host where it began. So a session of the platform's host
+// is never valid at a tenant's domain.
+func (s *Store) Find(ctx context.Context, r *http.Request) (*Session, error) {
+	secret := s.get(r, sessionCookie)
+	if secret == "" {
+		return nil, nil
+	}
+	it, err := s.p.Get(ctx, s.key(secret))
+	if err != nil {
+		return nil, fmt.Errorf("session: %w", err)
+	}
+	if !it.Live(s.now()) {
+		return nil, nil
+	}
+	n := &Session{secret: secret, expires: it.Expires}
+	if err := it.Decode(n); err != nil {
+		return nil, err
+	}
+	if n.Host != HostOf(r) {
+		return nil, nil
+	}
+	l, err := s.Login(ctx, n.Audience, n.TenantID, n.Email)
+	if err != nil {
+		return nil, err
+	}
+	if l.Actor != n.Actor || l.Disabled || l.Since != n.Since || l.Hash == "" {
+		return nil, nil
+	}
+	return n, nil
+}
+
+// Begin stores a new session and sets its cookie. From now on the account knows
+// the browser. The secret is new at every sign-in and the browser's previous
+// session ends, which prevents session fixation.
+func (s *Store) Begin(ctx context.Context, w http.ResponseWriter, r *http.Request, n Session, d Device) error {
+	n.secret, n.expires, n.Host = ids.Secret(), s.now().Add(Life), HostOf(r)
+	tx := s.p.Write()
+	tx.Create(s.item(&n))
+	if old := s.get(r, sessionCookie); old != "" {
+		tx.Delete(s.key(old))
+	}
+	known := s.remember(tx, d, AccountKey(n.Audience, n.TenantID, n.Email), n.Since)
+	if err := tx.Commit(ctx); err != nil {
+		return fmt.Errorf("new session: %w", err)
+	}
+	s.set(w, sessionCookie, n.secret, Life)
+	s.set(w, deviceCookie, known, DeviceLife)
+	return nil
+}
+
+// mostPicks limits the picks in one session.
+const mostPicks = 8
+
+// Pick stores the tenant for a request. Beyond mostPicks it drops another
+// request's pick.
+func (n *Session) Pick(request, tenantID string) {
+	for other := range n.Picks {
+		if len(n.Picks) >= mostPicks && other != request {
+			delete(n.Picks, other)
+		}
+	}
+	if n.Picks == nil {
+		n.Picks = map[string]string{}
+	}
+	n.Picks[request] = tenantID
+}
+
+// Change applies a change to the stored session, unless the session has ended.
+// Other tabs may change it at the same time. So apply gets the latest version,
+// and may run more than once.
+func (s *Store) Change(ctx context.Context, n *Session, apply func(*Session)) error {
+	err := table.Retry(ctx, func(ctx context.Context) error {
+		it, err := s.p.Get(ctx, s.key(n.secret))
+		if err != nil || !it.Live(s.now()) {
+			return err
+		}
+		stored := &Session{secret: n.secret, expires: it.Expires}
+		if err := it.Decode(stored); err != nil {
+			return err
+		}
+		apply(stored)
+		next := s.item(stored)
+		next.Version, next.Preserve = it.Version+1, it.Unknown()
+		tx := s.p.Write()
+		tx.Put(next).If("attribute_exists(pk) AND (attribute_not_exists('version') OR 'version' = ?)", it.Version).
+			Else(table.ErrConflict)
+		return tx.Commit(ctx)
+	})
+	if err != nil {
+		return fmt.Errorf("session: %w", err)
+	}
+	return nil
+}
+
+// End removes the browser's session and its cookie.
+func (s *Store) End(ctx context.Context, w http.ResponseWriter, r *http.Request) error {
+	if secret := s.get(r, sessionCookie); secret != "" {
+		tx := s.p.Write()
+		tx.Delete(s.key(secret))
+		if err := tx.Commit(ctx); err != nil {
+			return fmt.Errorf("end of a session: %w", err)
+		}
+	}
+	s.set(w, sessionCookie, "", -time.Second)
+	return nil
+}
+
+func (s *Store) item(n *Session) table.Item {
+	return table.Item{Key: s.key(n.secret), Type: "session", Doc: n, Expires: n.expires}
+}

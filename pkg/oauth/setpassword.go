@@ -1,0 +1,114 @@
+package oauth
+
+import (
+	"net/http"
+	"net/url"
+	"unicode/utf8"
+
+	"svc/pkg/access/login"
+	"svc/pkg/access/password"
+	"svc/pkg/base/email"
+	"svc/pkg/oauth/page"
+	"svc/pkg/oauth/session"
+)
+
+const passwordForm = "password"
+
+// passwordPage sets a password by a one-time link.
+type passwordPage struct {
+	*pages
+	links     *links
+	companies companies
+}
+
+// get serves GET /oauth/password, the target of a one-time link.
+func (p *passwordPage) get(w http.ResponseWriter, r *http.Request) error {
+	secret := r.URL.Query().Get("link")
+	n, l, err := p.links.open(r.Context(), secret)
+	if err != nil {
+		return err
+	}
+	return p.ask(w, r, secret, n, l, "", http.StatusOK)
+}
+
+func (p *passwordPage) ask(w http.ResponseWriter, r *http.Request, secret string, n link, l login.Login,
+	problem string, status int) error {
+	frame, err := p.companies.frame(r.Context(), n.TenantID)
+	if err != nil {
+		return err
+	}
+	return p.show(w, r, status, frame, page.Password{Action: passwordLink(secret),
+		CSRF: p.sessions.FormToken(w, r, passwordForm, secret), Account: n.Email, First: l.Hash == "", Problem: problem,
+		Least: password.Shortest})
+}
+
+func passwordLink(secret string) string { return "password?" + url.Values{"link": {secret}}.Encode() }
+
+// post serves POST /oauth/password. One transaction uses up the link and sets
+// the password. Every session and token of the account ends.
+func (p *passwordPage) post(w http.ResponseWriter, r *http.Request) error {
+	ctx, secret := r.Context(), r.URL.Query().Get("link")
+	form, err := readForm(r)
+	if err != nil {
+		return err
+	}
+	n, l, err := p.links.open(ctx, secret)
+	if err != nil {
+		return err
+	}
+	if !p.sessions.HasForm(r) {
+		return p.ask(w, r, secret, n, l, noCookies, http.StatusBadRequest)
+	}
+	if !p.sessions.FormValid(r, passwordForm, secret, form.Get("csrf")) {
+		return redirect(w, http.StatusSeeOther, passwordLink(secret))
+	}
+	if problem := passwordProblem(n, form); problem != "" {
+		return p.ask(w, r, secret, n, l, problem, http.StatusBadRequest)
+	}
+	if err := p.links.use(ctx, secret, n, password.Hash(form.Get("password"))); err != nil {
+		return err
+	}
+	if err := p.sessions.End(ctx, w, r); err != nil {
+		return err
+	}
+	if err := p.remember(w, r, n); err != nil { // the password is set in any case
+		p.log.WarnContext(ctx, "a browser that set a password is not known", "error", err)
+	}
+	at, err := p.companies.byID(ctx, n.TenantID)
+	if err != nil {
+		return err
+	}
+	next := url.Values{"audience": {string(n.Audience)}}
+	if at.tenant.Slug != "" {
+		next.Set("tenant_hint", at.tenant.Slug)
+	}
+	return p.show(w, r, http.StatusOK, page.Frame{Brand: at.brand},
+		page.Message{Kind: "saved", Again: "apps?" + next.Encode()})
+}
+
+// remember makes the account know the browser that set the password. Then
+// guesses by others cannot stop its owner from signing in with it.
+func (p *passwordPage) remember(w http.ResponseWriter, r *http.Request, n link) error {
+	l, err := p.sessions.Login(r.Context(), n.Audience, n.TenantID, n.Email)
+	if err != nil {
+		return err
+	}
+	return p.sessions.Remember(r.Context(), w, r, session.AccountKey(n.Audience, n.TenantID, n.Email), l.Since)
+}
+
+// passwordProblem returns what is wrong with a new password, as a key of
+// page.Password, or "" if it is valid.
+func passwordProblem(n link, form url.Values) string {
+	chosen := form.Get("password")
+	switch {
+	case utf8.RuneCountInString(chosen) < password.Shortest:
+		return "short"
+	case password.Check(chosen) != nil:
+		return "long"
+	case email.Fold(chosen) == email.Fold(n.Email):
+		return "email"
+	case chosen != form.Get("again"):
+		return "differ"
+	}
+	return ""
+}

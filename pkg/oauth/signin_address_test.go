@@ -1,0 +1,74 @@
+package oauth_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"svc/pkg/access/authz"
+	"svc/pkg/local/testkit"
+)
+
+// An operator's password is good in every tenant of hers: no tenant's domain asks
+// for it. Riders and drivers sign in at their tenant's domain.
+func TestWhoSignsInWhere(t *testing.T) {
+	f := newFixture(t)
+	operators, riders := f.storeClient(nil), f.storeClient(forRiders)
+	drivers := f.storeClient(func(c *client) {
+		c.Audiences, c.Scopes = []authz.Audience{authz.Driver},
+			authz.Scopes(authz.Driver)
+	})
+	for _, test := range []struct {
+		name   string
+		client client
+		scope  string
+		from   string
+		want   string // address that the request leads to, "" for the sign-in itself
+	}{
+		{"an operator", operators, "tenant.trips:read", baseURL, ""},
+		{"an operator at the tenant's domain", operators, "tenant.trips:read", novaURL, baseURL},
+		{"an operator at another address of the platform", operators, "tenant.trips:read", "https://origin.svc.example", ""},
+		{"a rider", riders, "rider.trips:read", baseURL, novaURL},
+		{"a rider at the tenant's domain", riders, "rider.trips:read", novaURL, ""},
+		{"a driver", drivers, "driver.trips:accept", baseURL, novaURL},
+		{"a driver at the tenant's domain", drivers, "driver.trips:accept", novaURL, ""},
+	} {
+		b := f.newBrowser()
+		b.base = test.from
+		q := authorization(test.client, "scope", test.scope, "tenant_hint", "nova")
+		s := b.get("/oauth/authorize?" + q.Encode())
+		if test.want != "" {
+			if want := test.want + "/oauth/authorize?" + q.Encode(); s.status != http.StatusFound || s.location != want {
+				t.Errorf("%s: %d to %s, want %s", test.name, s.status, s.location, want)
+			}
+			continue
+		}
+		if s.page() != "sign-in" || !strings.Contains(s.body, "Nova") {
+			t.Errorf("%s: %s", test.name, s.text())
+		}
+	}
+}
+
+// A form that was shown elsewhere signs no operator in at a tenant's domain.
+func TestOperatorsPasswordAtATenantsDomain(t *testing.T) {
+	f := newFixture(t)
+	c := f.storeClient(nil)
+	for _, path := range []string{"/oauth/authorize?" + authorization(c, "tenant_hint", "nova").Encode(), "/oauth/apps"} {
+		b := f.newBrowser()
+		to, csrf := b.get(path).form(t)
+		own, err := url.Parse(baseURL)
+		testkit.Must(t, err)
+		cookie := b.client.Jar.Cookies(own)[0]
+		there := f.newBrowser()
+		s := there.do(http.MethodPost, strings.Replace(to, baseURL, novaURL, 1),
+			formOf("csrf", csrf, "email", "ana@metro.example", "password", password), "Cookie", cookie.Name+"="+cookie.Value)
+		if s.cookie("__Host-svc-session") != nil {
+			t.Errorf("%s: signed in at the tenant's domain", path)
+		}
+		there.base = novaURL
+		if s := there.get(path); s.status != http.StatusFound || !strings.HasPrefix(s.location, baseURL+"/oauth/") {
+			t.Errorf("%s: %d to %s", path, s.status, s.location)
+		}
+	}
+}

@@ -1,0 +1,220 @@
+// Package throttle counts requests by address, account or client in the table,
+// so that a limit holds across all instances of the service.
+package throttle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strconv"
+	"time"
+
+	"svc/pkg/base/ids"
+	"svc/pkg/data/table"
+	"svc/pkg/oauth/protocol"
+)
+
+// Limits are the default throttles. Each is a number of requests per address
+// unless the field says otherwise. An address is an IPv4 address or an IPv6 /64
+// network.
+type Limits struct {
+	// SignInsAnAccount bounds the failed sign-ins to one account in a quarter of
+	// an hour, from one address or from one browser that the account knows.
+	SignInsAnAccount int
+	// SignInsOfAnybody is how many sign-ins to one account may fail in a day, from
+	// all browsers that the account does not know, before these have to wait.
+	SignInsOfAnybody int
+	SignIns          int // failed sign-ins in a quarter of an hour
+	Registrations    int // an hour
+	Links            int // requests for one-time links in an hour
+	Documents        int // client metadata documents fetched in an hour
+	TokenFailures    int // failed requests to the token, revocation and introspection endpoints in a minute
+}
+
+// WithDefaults replaces zeros with the defaults.
+func (l Limits) WithDefaults() Limits {
+	for _, one := range []struct {
+		limit    *int
+		standard int
+	}{
+		{&l.SignInsAnAccount, 10}, {&l.SignInsOfAnybody, 20}, {&l.SignIns, 100}, {&l.Registrations, 200},
+		{&l.Links, 20}, {&l.Documents, 60}, {&l.TokenFailures, 300},
+	} {
+		if *one.limit == 0 {
+			*one.limit = one.standard
+		}
+	}
+	return l
+}
+
+// Counter counts the uses of a key in fixed time windows. The key, a name or an
+// address, is stored as a hash. A negative limit or an empty key disables the
+// counter.
+type Counter struct {
+	Kind, Key string
+	Limit     int
+	Window    time.Duration
+	// Delays makes the limit soft: beyond it a use is allowed one minute after the
+	// last use, then two minutes after it, doubling up to longestDelay.
+	Delays bool
+
+	extra int // uses beyond the limit that have waited
+}
+
+// longestDelay leaves fewer than a hundred guesses a day at the default limit
+// (NIST SP 800-63B section 3.2.2).
+const longestDelay = 20 * time.Minute
+
+// delay returns how long the next use waits after the last of n.
+func (c Counter) delay(n int) time.Duration {
+	wait := time.Minute
+	for over := n - c.Limit; over > 0 && wait < longestDelay; over-- {
+		wait *= 2
+	}
+	return min(wait, longestDelay)
+}
+
+// Enabled reports whether the counter is active.
+func (c Counter) Enabled() bool { return c.Limit >= 0 && c.Key != "" }
+
+// Throttle stores the counters in the table.
+type Throttle struct {
+	p       table.Platform
+	now     func() time.Time
+	address func(context.Context) string
+	log     *slog.Logger
+}
+
+// retention is how long a counter is kept after its window.
+const retention = 10 * time.Minute
+
+// New returns a throttle. address returns the caller's address, or "" if it is
+// unknown. A nil address means that no address is known.
+func New(db *table.DB, now func() time.Time, address func(context.Context) string, log *slog.Logger) *Throttle {
+	return &Throttle{p: db.Platform("THROTTLE"), now: now, address: address, log: log}
+}
+
+// Handle covers the keys that Window returns.
+func (t *Throttle) Handle() table.Handle { return t.p.Handle }
+
+// Window returns the key of the counter's current window, and the window's end.
+func (t *Throttle) Window(c Counter) (table.Key, time.Time) {
+	start := t.now().UTC().Truncate(c.Window)
+	name := ids.Hash(c.Key + "@" + strconv.FormatInt(start.Unix(), 10))
+	return t.p.Key("THROTTLE", "THROTTLE", c.Kind, name), start.Add(c.Window)
+}
+
+// Count adds one use to each of the counters in one write. If any counter has
+// reached its limit, Count changes none of them and returns a 429. A counter
+// with delays is read only then.
+func (t *Throttle) Count(ctx context.Context, counters ...Counter) error {
+	for range 3 {
+		err := t.count(ctx, counters)
+		var reached *limitReached
+		if !errors.As(err, &reached) {
+			return err
+		}
+		c := counters[reached.counter]
+		if !c.Delays {
+			return t.Refusal(reached.end)
+		}
+		key, _ := t.Window(c)
+		it, err := t.p.Get(ctx, key)
+		if err != nil {
+			return fmt.Errorf("throttle: %w", err)
+		}
+		used := int(it.Int("n"))
+		if next := time.Unix(it.Int("at"), 0).Add(c.delay(used)); t.now().Before(next) {
+			return t.Refusal(next)
+		}
+		counters = slices.Clone(counters)
+		counters[reached.counter].extra = used + 1 - c.Limit
+	}
+	return t.Refusal(t.now().Add(time.Minute)) // others were faster each time
+}
+
+func (t *Throttle) count(ctx context.Context, counters []Counter) error {
+	now := t.now().Unix()
+	err := table.Retry(ctx, func(ctx context.Context) error {
+		tx := t.p.Write()
+		for n, c := range counters {
+			if !c.Enabled() {
+				continue
+			}
+			key, end := t.Window(c)
+			tx.Update(key, table.Change{Set: map[string]any{"type": "throttle", "at": now}, Add: map[string]any{"n": 1},
+				Expires: end.Add(retention).Unix()}).
+				If("attribute_not_exists('n') OR 'n' < ?", c.Limit+c.extra).
+				Else(&limitReached{n, end})
+		}
+		return tx.Commit(ctx)
+	})
+	if err != nil {
+		return fmt.Errorf("throttle: %w", err)
+	}
+	return nil
+}
+
+// limitReached reports that a counter has reached its limit until the end of
+// its window.
+type limitReached struct {
+	counter int
+	end     time.Time
+}
+
+func (e *limitReached) Error() string { return "the limit is reached" }
+
+// Refusal returns the 429 of a window that ends at end.
+func (t *Throttle) Refusal(end time.Time) *protocol.Error {
+	return &protocol.Error{Status: http.StatusTooManyRequests, Code: "rate_limited",
+		Description: "Too many requests. Try again later.", RetryAfter: max(time.Second, end.Sub(t.now()))}
+}
+
+// Refused returns err as the 429 of a throttle, and reports whether it is one.
+func Refused(err error) (*protocol.Error, bool) {
+	var e *protocol.Error
+	ok := errors.As(err, &e) && e.Status == http.StatusTooManyRequests
+	return e, ok
+}
+
+// Forgive takes back one use that Count added. It is best effort.
+func (t *Throttle) Forgive(ctx context.Context, counters ...Counter) {
+	tx := t.p.Write()
+	for _, c := range counters {
+		if c.Enabled() {
+			key, _ := t.Window(c)
+			tx.Update(key, table.Change{Add: map[string]any{"n": -1}}).If("attribute_exists(pk)")
+		}
+	}
+	if err := tx.Commit(ctx); err != nil && !errors.Is(err, table.ErrCondition) {
+		t.log.WarnContext(ctx, "a successful sign-in still counts as an attempt", "error", err)
+	}
+}
+
+// Address returns the counter key for the caller's address, or "" if the
+// address is unknown.
+func (t *Throttle) Address(ctx context.Context) string {
+	if t.address == nil {
+		return ""
+	}
+	return Network(t.address(ctx))
+}
+
+// Network returns an IPv4 address unchanged, and the /64 network of an IPv6
+// address, which one subscriber owns as a unit. It returns any other text
+// unchanged.
+func Network(address string) string {
+	at, err := netip.ParseAddr(address)
+	if err != nil {
+		return address
+	}
+	at = at.Unmap().WithZone("")
+	if at.Is4() {
+		return at.String()
+	}
+	return netip.PrefixFrom(at, 64).Masked().String()
+}

@@ -1,0 +1,172 @@
+package tokens
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"svc/pkg/access/authz"
+	"svc/pkg/base/ids"
+	"svc/pkg/data/table"
+	"svc/pkg/oauth/clients"
+	"svc/pkg/oauth/protocol"
+)
+
+// codeGrant is the authorization_code grant (RFC 6749 section 4.1.3) with PKCE
+// (RFC 7636).
+type codeGrant struct {
+	form url.Values
+	item table.Item // the code
+}
+
+func (g *codeGrant) addReads(s *Issuer, b *table.Reads, _ string) {
+	b.Add(s.p.Handle, s.codeKey(g.form.Get("code")), &g.item)
+}
+
+var errBadCode = badGrant("The authorization code is not good.")
+
+func (g *codeGrant) redeem(ctx context.Context, s *Issuer, c clients.Client) (tokens, error) {
+	for _, name := range []string{"code", "code_verifier"} {
+		if !g.form.Has(name) {
+			return tokens{}, protocol.Refuse("invalid_request", "%s is missing.", name)
+		}
+	}
+	var out tokens
+	first := true
+	err := table.Retry(ctx, func(ctx context.Context) (err error) {
+		if !first {
+			if c, err = g.reread(ctx, s, c.ID); err != nil {
+				return err
+			}
+		}
+		first = false
+		out, err = g.attempt(ctx, s, c)
+		return err
+	})
+	return out, err
+}
+
+// reread reads the code and the client again after a conflict.
+func (g *codeGrant) reread(ctx context.Context, s *Issuer, clientID string) (clients.Client, error) {
+	var b table.Reads
+	var client table.Item
+	g.addReads(s, &b, clientID)
+	b.Add(s.Clients.Handle(), s.Clients.Key(clientID), &client)
+	if err := b.Do(ctx); err != nil {
+		return clients.Client{}, fmt.Errorf("reading a code: %w", err)
+	}
+	c, err := clients.FromItem(client, s.now())
+	if err != nil {
+		return clients.Client{}, errBadCode // the client was deleted in the meantime
+	}
+	return c, nil
+}
+
+// attempt validates the code against the items and redeems it. A request that
+// fails a check leaves the code unused and its tokens valid. The exception is a
+// correct request for a code that was redeemed before (RFC 6749 section 4.1.2):
+// it revokes the code's tokens.
+func (g *codeGrant) attempt(ctx context.Context, s *Issuer, c clients.Client) (tokens, error) {
+	now, it := s.now(), g.item
+	if !it.Live(now) {
+		return tokens{}, errBadCode
+	}
+	var code AuthorizationCode
+	if err := it.Decode(&code); err != nil {
+		return tokens{}, err
+	}
+	if code.ClientID != c.ID || code.RedirectURI != g.form.Get("redirect_uri") ||
+		!verifies(g.form.Get("code_verifier"), code.Challenge) {
+		return tokens{}, errBadCode
+	}
+	t := s.db.Tenant(code.TenantID)
+	if id := it.Text("family"); id != "" {
+		if err := s.endFamily(ctx, t, id, nil); err != nil && !errors.Is(err, errNoFamily) {
+			return tokens{}, err
+		}
+		return tokens{}, errBadCode
+	}
+	if !now.Before(code.Expires) {
+		return tokens{}, errBadCode
+	}
+	return g.exchange(ctx, s, c, t, it.Key, code)
+}
+
+// exchange marks the code used and creates a family, the first access token and
+// its audit record. If the actor never granted this client anything, it also
+// creates the grant. All writes are one transaction.
+func (g *codeGrant) exchange(ctx context.Context, s *Issuer, c clients.Client, t table.Tenant, at table.Key,
+	code AuthorizationCode) (tokens, error) {
+	now := s.now()
+	grantKey := authz.GrantKey(t, c.ID, code.Actor)
+	var b table.Reads
+	var held account
+	held.addReads(&b, t, code.Audience, c.ID, code.Actor, at.PK)
+	if err := b.Do(ctx); err != nil {
+		return tokens{}, fmt.Errorf("reading the account of a code: %w", err)
+	}
+	// In the meantime the person may have ended the access or changed the
+	// password, the membership may have ended, or a refresh token may have been
+	// reused.
+	if !held.current(code.Epoch, code.Since) {
+		return tokens{}, errBadCode
+	}
+	stands, err := held.standing()
+	if err != nil {
+		return tokens{}, err
+	}
+	scopes, err := grantable(c, code.Audience, code.Scopes, stands.Have)
+	if err != nil {
+		return tokens{}, err
+	}
+	resource, err := s.narrowed(g.form, code.Resource)
+	if err != nil {
+		return tokens{}, err
+	}
+	f := family{ID: ids.New(ids.Family, now), Client: c.ID, Actor: code.Actor, Audience: code.Audience, Scopes: scopes,
+		Resource: code.Resource, AuthTime: code.AuthTime, Session: code.Session, CreatedAt: now, Since: code.Since,
+		Epoch: code.Epoch, Expires: now.Add(RefreshLife)}
+	secret := ids.Secret()
+	refresh := address{t.ID(), code.Audience, code.Actor, f.ID}.token(secret)
+	f.SecretHash, f.CurrentHash = ids.Hash(secret), ids.Hash(refresh)
+	i := issue{tenant: t, client: c, family: f, scopes: scopes, resource: resource, id: ids.New(ids.Token, now), at: now,
+		nonce: code.Nonce, shards: stands.writeShards}
+	out, err := s.sign(ctx, i, refresh)
+	if err != nil {
+		return tokens{}, err
+	}
+	f.remember(i.id, now.Add(AccessLife), now)
+	tx := t.Write().Covers(s.p.Handle).Covers(s.Clients.Handle())
+	tx.Update(at, table.Change{Set: map[string]any{"family": f.ID}, Expires: now.Add(RefreshLife + retention).Unix()}).
+		If("attribute_exists(pk) AND attribute_not_exists('family')").Else(table.ErrConflict)
+	tx.Create(f.item(t))
+	tx.Create(i.record())
+	if !held.grant.Found() {
+		tx.Create(table.Item{Key: grantKey, Type: "grant", Attrs: map[string]any{"epoch": 0, "client": c.ID,
+			"actor": code.Actor}}).Else(table.ErrConflict)
+	}
+	s.Clients.MarkUsed(tx, c)
+	if err := tx.Commit(ctx); err != nil {
+		return tokens{}, fmt.Errorf("redeeming a code: %w", err)
+	}
+	return out, nil
+}
+
+// verifies reports whether the verifier matches the challenge by PKCE's S256
+// (RFC 7636 section 4.6). A verifier has 43 to 128 unreserved characters.
+func verifies(verifier, challenge string) bool {
+	if len(verifier) < 43 || len(verifier) > 128 || strings.ContainsFunc(verifier, reserved) {
+		return false
+	}
+	sum := sha256.Sum256([]byte(verifier))
+	return challenge != "" && protocol.Equal(base64.RawURLEncoding.EncodeToString(sum[:]), challenge)
+}
+
+func reserved(r rune) bool {
+	letter := (r >= 'a' && r <= 'z') || (r >= 'A' && r <= 'Z') || (r >= '0' && r <= '9')
+	return !letter && !strings.ContainsRune("-._~", r)
+}
