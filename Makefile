@@ -56,8 +56,8 @@ quick: bin/engine ## run the tests that take no browser, built functions, other 
 	go test -short -p 4 -timeout 60m ./...
 
 .PHONY: test-dynamodb-local
-test-dynamodb-local: bin/engine dynamodb-local npm-tests python-tests ## run all tests on DynamoDB Local (needs Java 17 and Maven)
-	SVC_ENGINE=dynamodb-local go test -shuffle=on -timeout 40m ./...
+test-dynamodb-local: bin/engine dynamodb-local $(if $(SHORT),,npm-tests python-tests) ## run all tests on DynamoDB Local (needs Java 17 and Maven; SHORT=1: those of make quick)
+	SVC_ENGINE=dynamodb-local go test $(if $(SHORT),-short) -shuffle=on -timeout 40m ./...
 
 .PHONY: race
 race: bin/engine ## let 100,000 revocations and uses of tokens race, some minutes long (USES=100000)
