@@ -220,7 +220,7 @@ var errConsentEnded = errors.New("the consent has ended")
 // issue ends the authorization with a code. If the consent has ended in the
 // meantime, the person is asked again.
 func (d *decisions) issue(w http.ResponseWriter, r *http.Request, a *authorization) error {
-	if err := d.clients.Keep(r.Context(), a.client); errors.Is(err, clients.ErrUnknown) {
+	if _, err := d.clients.Keep(r.Context(), a.client); errors.Is(err, clients.ErrUnknown) {
 		return badRequest("client", "client_id is not known")
 	} else if err != nil {
 		return err

@@ -54,6 +54,7 @@ type Client struct {
 	ManagementHash  string           `json:"managementHash"` // SHA-256 of the registration access token
 	CreatedAt       time.Time        `json:"createdAt"`
 	DocumentUntil   time.Time        `json:"documentUntil,omitzero"` // when the document at ID must be fetched again
+	FetchedAt       time.Time        `json:"fetchedAt,omitzero"`     // when the document was requested; orders documents
 
 	Disabled bool      `json:"-"` // stored as an attribute
 	Expires  time.Time `json:"-"` // zero once the client was used

@@ -11,7 +11,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"svc/pkg/access/authz"
@@ -147,113 +146,6 @@ func (m *metadata) knownScopes() {
 	}
 }
 
-// documents fetches clients' documents and caches them.
-type documents struct {
-	transport http.RoundTripper
-	turns     chan struct{}
-
-	mu    sync.Mutex
-	byID  map[string]Client
-	under map[string]chan struct{} // fetches in progress; each channel is closed when its fetch ends
-	tried map[string]time.Time     // time of the last failed fetch, for stored clients only
-}
-
-func newDocuments(transport http.RoundTripper) *documents {
-	if transport == nil {
-		transport = publicInternet()
-	}
-	return &documents{transport: transport, turns: make(chan struct{}, documentsAtOnce), byID: map[string]Client{},
-		under: map[string]chan struct{}{}, tried: map[string]time.Time{}}
-}
-
-// get returns the cached client if it is still fresh.
-func (d *documents) get(id string, now time.Time) (Client, bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	c, ok := d.byID[id]
-	return c, ok && now.Before(c.DocumentUntil)
-}
-
-// failedAt reports whether a fetch of the document failed less than retryAfter
-// ago.
-func (d *documents) failedAt(id string, now time.Time) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return now.Before(d.tried[id].Add(retryAfter))
-}
-
-// noteFailure records a failed fetch. If there are too many records, it
-// discards all older ones.
-func (d *documents) noteFailure(id string, now time.Time) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if len(d.tried) >= mostDocuments {
-		clear(d.tried)
-	}
-	d.tried[id] = now
-}
-
-// put caches a document. If the cache is full, put evicts the document that
-// expires first.
-func (d *documents) put(c Client) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if _, had := d.byID[c.ID]; !had && len(d.byID) >= mostDocuments {
-		first := ""
-		for id, one := range d.byID {
-			if first == "" || one.DocumentUntil.Before(d.byID[first].DocumentUntil) {
-				first = id
-			}
-		}
-		delete(d.byID, first)
-	}
-	d.byID[c.ID] = c
-}
-
-// drop removes a document from the cache.
-func (d *documents) drop(id string) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	delete(d.byID, id)
-}
-
-// alone waits until no other request fetches the document and a fetch slot is
-// free. The caller must call done to release both.
-func (d *documents) alone(ctx context.Context, id string) (done func(), err error) {
-	ctx, cancel := context.WithTimeout(ctx, documentWait)
-	defer cancel()
-	mine := make(chan struct{})
-	for {
-		d.mu.Lock()
-		other, busy := d.under[id]
-		if !busy {
-			d.under[id] = mine
-		}
-		d.mu.Unlock()
-		if !busy {
-			break
-		}
-		select {
-		case <-other:
-		case <-ctx.Done():
-			return nil, &fetchError{ctx.Err()}
-		}
-	}
-	free := func() {
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		delete(d.under, id)
-		close(mine)
-	}
-	select {
-	case d.turns <- struct{}{}:
-		return func() { <-d.turns; free() }, nil
-	case <-ctx.Done():
-		free()
-		return nil, &fetchError{ctx.Err()}
-	}
-}
-
 // DocumentError reports a metadata document that cannot be used. Its text is
 // safe to show.
 type DocumentError struct{ Reason string }
@@ -277,14 +169,14 @@ func (reg *Registry) document(ctx context.Context, at *url.URL) (Client, error) 
 	case err == nil && reg.now().Before(stored.DocumentUntil):
 		return stored, nil
 	}
-	if c, ok := reg.documents.get(id, reg.now()); ok {
+	if c, ok := reg.documents.get(id, reg.now(), stored.FetchedAt); ok {
 		return c, nil
 	}
 	stale := err == nil && reg.now().Before(stored.DocumentUntil.Add(staleLife))
 	if stale && reg.documents.failedAt(id, reg.now()) {
 		return stored, nil
 	}
-	c, err := reg.fetch(ctx, at, err == nil)
+	c, err := reg.fetch(ctx, at, err == nil, stored.FetchedAt)
 	if stale && unreachable(err) {
 		reg.documents.noteFailure(id, reg.now())
 		return stored, nil
@@ -310,10 +202,11 @@ func unreachable(err error) bool {
 	return throttled || errors.As(err, &failed)
 }
 
-// fetch fetches, validates and caches the document. It does not cache failures.
+// fetch fetches, validates and caches the document, unless another request has
+// fetched it since the given time. It does not cache failures.
 // A stored client, one that somebody consented to, has its own fetch budget.
 // Requests for invented addresses of the same host cannot use up this budget.
-func (reg *Registry) fetch(ctx context.Context, at *url.URL, stored bool) (Client, error) {
+func (reg *Registry) fetch(ctx context.Context, at *url.URL, stored bool, since time.Time) (Client, error) {
 	if reg.ours(at) {
 		return Client{}, errOurs
 	}
@@ -322,7 +215,7 @@ func (reg *Registry) fetch(ctx context.Context, at *url.URL, stored bool) (Clien
 		return Client{}, err
 	}
 	defer done()
-	if c, ok := reg.documents.get(at.String(), reg.now()); ok { // fetched while we waited
+	if c, ok := reg.documents.get(at.String(), reg.now(), since); ok { // fetched while we waited
 		return c, nil
 	}
 	limit := reg.limits.Documents
@@ -337,6 +230,7 @@ func (reg *Registry) fetch(ctx context.Context, at *url.URL, stored bool) (Clien
 	if err := reg.spend(ctx, budget); err != nil {
 		return Client{}, err
 	}
+	asked := reg.now()
 	body, life, err := fetchDocument(ctx, reg.documents.transport, at.String())
 	if err != nil {
 		return Client{}, err
@@ -346,7 +240,7 @@ func (reg *Registry) fetch(ctx context.Context, at *url.URL, stored bool) (Clien
 		return Client{}, err
 	}
 	c.CreatedAt = reg.now().Truncate(time.Second)
-	c.DocumentUntil = reg.now().Add(lifeOf(life))
+	c.DocumentUntil, c.FetchedAt = reg.now().Add(lifeOf(life)), asked
 	reg.documents.put(c)
 	return c, nil
 }
@@ -386,13 +280,15 @@ func (c Client) Host() string {
 }
 
 // Keep stores a document's client after a person consented to it, with the
-// copies of its state. If the client is stored already, Keep writes only what
-// changed. A client that an operator of the platform disabled stays disabled.
-func (reg *Registry) Keep(ctx context.Context, c Client) error {
+// copies of its state, and returns the stored client. Documents are ordered by
+// FetchedAt: an earlier one never replaces a later one, so it cannot bring back
+// a key that its client removed. A client that an operator of the platform
+// disabled stays disabled.
+func (reg *Registry) Keep(ctx context.Context, c Client) (kept Client, err error) {
 	if c.Host() == "" {
-		return nil
+		return c, nil
 	}
-	return table.Retry(ctx, func(ctx context.Context) error {
+	err = table.Retry(ctx, func(ctx context.Context) error {
 		it, err := reg.p.Get(ctx, reg.Key(c.ID))
 		if err != nil {
 			return fmt.Errorf("keeping a client: %w", err)
@@ -402,22 +298,26 @@ func (reg *Registry) Keep(ctx context.Context, c Client) error {
 		tx := reg.p.Write()
 		switch {
 		case errors.Is(err, ErrUnknown):
-			c.Expires, c.version = now.Add(UnusedLife), 1
-			tx.Put(reg.Item(c)).If("attribute_not_exists(pk) OR 'expiresAt' <= ?", now.Unix()).Else(table.ErrConflict)
-			for _, it := range reg.stateItems(c) {
+			kept = c
+			kept.Expires, kept.version = now.Add(UnusedLife), 1
+			tx.Put(reg.Item(kept)).If("attribute_not_exists(pk) OR 'expiresAt' <= ?", now.Unix()).Else(table.ErrConflict)
+			for _, it := range reg.stateItems(kept) {
 				tx.Put(it)
 			}
 		case err != nil:
 			return err
 		case was.Disabled:
 			return ErrUnknown
-		case !was.DocumentUntil.Before(c.DocumentUntil) && slices.Equal(was.Keys, c.Keys) && was.KeysURI == c.KeysURI:
+		case c.FetchedAt.Before(was.FetchedAt), c.FetchedAt.Equal(was.FetchedAt) && slices.Equal(was.Keys, c.Keys) &&
+			was.KeysURI == c.KeysURI:
+			kept = was
 			return nil
 		default:
-			next := c.after(was)
-			tx.Replace(reg.Item(next)).Else(table.ErrConflict)
-			reg.setScopes(tx, was, next)
+			kept = c.after(was)
+			tx.Replace(reg.Item(kept)).Else(table.ErrConflict)
+			reg.setScopes(tx, was, kept)
 		}
 		return tx.Commit(ctx)
 	})
+	return kept, err
 }

@@ -290,14 +290,14 @@ func TestDocumentsKept(t *testing.T) {
 	if len(d.byID) != mostDocuments {
 		t.Errorf("%d are kept", len(d.byID))
 	}
-	if _, ok := d.get(name(0), now); ok {
+	if _, ok := d.get(name(0), now, time.Time{}); ok {
 		t.Error("the first to end is still kept")
 	}
 	last := 3*mostDocuments - 1
-	if _, ok := d.get(name(last), now); !ok {
+	if _, ok := d.get(name(last), now, time.Time{}); !ok {
 		t.Error("the last is not kept")
 	}
-	if _, ok := d.get(name(last), now.Add(time.Duration(last+1)*time.Second)); ok {
+	if _, ok := d.get(name(last), now.Add(time.Duration(last+1)*time.Second), time.Time{}); ok {
 		t.Error("a document outlives its time")
 	}
 }

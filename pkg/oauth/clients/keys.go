@@ -211,14 +211,11 @@ func (reg *Registry) renewed(ctx context.Context, c Client, force bool) (Client,
 	default:
 		reg.documents.noteFailure(c.ID, now)
 		reg.documents.drop(c.ID)
-		if next, err = reg.fetch(ctx, at, true); err != nil {
+		if next, err = reg.fetch(ctx, at, true, c.FetchedAt); err != nil {
 			return c, nil // the stored document counts while its address cannot be reached
 		}
 	}
-	if err := reg.Keep(ctx, next); err != nil {
-		return Client{}, err
-	}
-	return next.after(c), nil
+	return reg.Keep(ctx, next)
 }
 
 // after returns the client with what the server keeps of its stored record.

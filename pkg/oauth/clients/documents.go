@@ -1,0 +1,120 @@
+package clients
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// documents fetches clients' documents and caches them.
+type documents struct {
+	transport http.RoundTripper
+	turns     chan struct{}
+
+	mu    sync.Mutex
+	byID  map[string]Client
+	under map[string]chan struct{} // fetches in progress; each channel is closed when its fetch ends
+	tried map[string]time.Time     // time of the last failed fetch, for stored clients only
+}
+
+func newDocuments(transport http.RoundTripper) *documents {
+	if transport == nil {
+		transport = publicInternet()
+	}
+	return &documents{transport: transport, turns: make(chan struct{}, documentsAtOnce), byID: map[string]Client{},
+		under: map[string]chan struct{}{}, tried: map[string]time.Time{}}
+}
+
+// get returns the cached client if it is still fresh, and was not fetched before
+// since.
+func (d *documents) get(id string, now, since time.Time) (Client, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	c, ok := d.byID[id]
+	return c, ok && now.Before(c.DocumentUntil) && !c.FetchedAt.Before(since)
+}
+
+// failedAt reports whether a fetch of the document failed less than retryAfter
+// ago.
+func (d *documents) failedAt(id string, now time.Time) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return now.Before(d.tried[id].Add(retryAfter))
+}
+
+// noteFailure records a failed fetch. If there are too many records, it
+// discards all older ones.
+func (d *documents) noteFailure(id string, now time.Time) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.tried) >= mostDocuments {
+		clear(d.tried)
+	}
+	d.tried[id] = now
+}
+
+// put caches a document, unless it has one that was fetched later. If the cache
+// is full, put evicts the document that expires first.
+func (d *documents) put(c Client) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	was, had := d.byID[c.ID]
+	if c.FetchedAt.Before(was.FetchedAt) {
+		return
+	}
+	if !had && len(d.byID) >= mostDocuments {
+		first := ""
+		for id, one := range d.byID {
+			if first == "" || one.DocumentUntil.Before(d.byID[first].DocumentUntil) {
+				first = id
+			}
+		}
+		delete(d.byID, first)
+	}
+	d.byID[c.ID] = c
+}
+
+// drop removes a document from the cache.
+func (d *documents) drop(id string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.byID, id)
+}
+
+// alone waits until no other request fetches the document and a fetch slot is
+// free. The caller must call done to release both.
+func (d *documents) alone(ctx context.Context, id string) (done func(), err error) {
+	ctx, cancel := context.WithTimeout(ctx, documentWait)
+	defer cancel()
+	mine := make(chan struct{})
+	for {
+		d.mu.Lock()
+		other, busy := d.under[id]
+		if !busy {
+			d.under[id] = mine
+		}
+		d.mu.Unlock()
+		if !busy {
+			break
+		}
+		select {
+		case <-other:
+		case <-ctx.Done():
+			return nil, &fetchError{ctx.Err()}
+		}
+	}
+	free := func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		delete(d.under, id)
+		close(mine)
+	}
+	select {
+	case d.turns <- struct{}{}:
+		return func() { <-d.turns; free() }, nil
+	case <-ctx.Done():
+		free()
+		return nil, &fetchError{ctx.Err()}
+	}
+}
