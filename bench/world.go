@@ -60,10 +60,27 @@ type world struct {
 	shards int          // of the tenant's lists; 0 for what the demo has
 	keys   *keys        // what the requests to the table consumed; nil notes nothing
 	logged atomic.Int64 // bytes of log lines
+	frozen atomic.Pointer[time.Time]
 	names  *strings.Replacer
 
 	mu   sync.Mutex
 	seen api.Observation // of the last request
+}
+
+// now returns the service's time.
+func (w *world) now() time.Time {
+	if at := w.frozen.Load(); at != nil {
+		return *at
+	}
+	return time.Now()
+}
+
+// freeze stops the service's clock, so that nothing expires in its caches, until
+// the returned function is called.
+func (w *world) freeze() (thaw func()) {
+	at := time.Now()
+	w.frozen.Store(&at)
+	return func() { w.frozen.Store(nil) }
 }
 
 // slowly delays every request to the table.
@@ -188,7 +205,7 @@ func (w *world) build(ctx context.Context, at service.Environment) (service.App,
 	if err != nil {
 		return service.App{}, err
 	}
-	w.rt = &app.Runtime{Sealer: sealer, Now: time.Now, Observe: w.observe,
+	w.rt = &app.Runtime{Sealer: sealer, Now: w.now, Observe: w.observe,
 		Logger: slog.New(slog.NewJSONHandler(sized{&w.logged}, nil)),
 		Limits: oauth.Limits{Registrations: -1, TokenFailures: -1}}
 	out, err := localapp.Build(ctx, at, w.rt, func(next http.RoundTripper) http.RoundTripper {

@@ -41,7 +41,7 @@ func ActorRows() []api.Row {
 		api.Get("/api/v1/me/trips", "svc_my_trips", own, mine, api.NoTool(authz.Dashboard),
 			api.Tag(tag), api.Summary("List one's own trips"), api.Text("A rider's trips are those requested, a driver's "+
 				"those assigned; newest first.")),
-		api.Post("/api/v1/me/trips", "svc_request_ride", request, requestRide, api.Created(), api.Needs(needService),
+		api.Post("/api/v1/me/trips", "svc_request_ride", request, requestRide, api.Created(), api.NeedsRecent(needService),
 			api.Tag(tag), api.Summary("Request a ride"),
 			api.Confirm("A driver may come, and the ride may cost the rider money."),
 			api.Text("Makes a trip in `PENDING`. It is not dispatched and no fare is computed.")),

@@ -38,16 +38,19 @@ func (c *Caller) Live(ctx context.Context) (authz.State, error) {
 
 // Item returns an item. The items that the row Needs, the actor's and the
 // flags' come from the checks' batch. It reads any other key of the tenant from
-// the table. Both reads are strongly consistent. If the item does not exist,
-// its Found is false.
+// the table. Both reads are strongly consistent, but an item that the row
+// NeedsRecent may be a second old. If the item does not exist, its Found is
+// false.
 func (c *Caller) Item(ctx context.Context, key table.Key) (table.Item, error) {
 	read, err := c.reading.wait(ctx)
 	if err != nil {
 		return table.Item{}, err
 	}
-	for _, it := range read.needed {
-		if it.Key == key {
-			return it, nil
+	for _, items := range [][]table.Item{read.needed, read.recent} {
+		for _, it := range items {
+			if it.Key == key {
+				return it, nil
+			}
 		}
 	}
 	switch key {
@@ -107,6 +110,7 @@ type reading struct {
 type found struct {
 	live   authz.Live
 	needed []table.Item // the items that the row Needs
+	recent []table.Item // those that were read for an earlier request
 	record table.Item   // of the Idempotency-Key
 }
 

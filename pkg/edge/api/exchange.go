@@ -153,8 +153,15 @@ func (x *exchange) read(ctx context.Context) {
 	c := x.caller
 	keys := authz.LiveKeys(c.Tenant, x.server.clients, c.Actor)
 	checks := len(keys)
+	var recent []table.Item
 	if x.row.needs != nil {
-		keys = append(keys, x.row.needs(c.Tenant, Peek{x.r, c.Actor, x.body})...)
+		for _, key := range x.row.needs(c.Tenant, Peek{x.r, c.Actor, x.body}) {
+			if it, ok := x.server.recent.get(key, x.now); ok && x.row.recent {
+				recent = append(recent, it)
+			} else {
+				keys = append(keys, key)
+			}
+		}
 	}
 	needed := len(keys)
 	if x.key != "" {
@@ -173,7 +180,7 @@ func (x *exchange) read(ctx context.Context) {
 		if r.err = err; err != nil {
 			return
 		}
-		r.live, r.needed = authz.LiveFrom(items), items[checks:needed]
+		r.live, r.needed, r.recent = authz.LiveFrom(items), items[checks:needed], recent
 		if x.key != "" {
 			r.record = items[needed]
 		}
@@ -199,6 +206,11 @@ func (x *exchange) judge(ctx context.Context) error {
 		return err
 	}
 	x.server.shards.put(x.caller.Tenant.ID(), read.live.State().ReadShards, x.now)
+	for _, it := range read.needed {
+		if x.row.recent && it.Found() {
+			x.server.recent.put(it.Key, it, x.now)
+		}
+	}
 	return nil
 }
 

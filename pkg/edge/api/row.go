@@ -24,6 +24,7 @@ type Row struct {
 	NoTool  authz.Audience // whose agents do not have the operation as a tool; "" for none
 
 	needs    func(table.Tenant, Peek) []table.Key
+	recent   bool // what it needs may be as old as recentTTL
 	register func(huma.API, huma.Operation)
 }
 
@@ -57,6 +58,13 @@ func NoTool(a authz.Audience) Option { return func(r *Row) { r.NoTool = a } }
 // reads them with Caller.Item. keys is called before the request is validated.
 func Needs(keys func(t table.Tenant, p Peek) []table.Key) Option {
 	return func(r *Row) { r.needs = keys }
+}
+
+// NeedsRecent is Needs for items that may be a second old. A process reads each
+// of them about once a second, so no number of requests makes its key hot. What
+// a caller may do must never depend on such an item.
+func NeedsRecent(keys func(t table.Tenant, p Peek) []table.Key) Option {
+	return func(r *Row) { r.needs, r.recent = keys, true }
 }
 
 // Get returns a row that reads. Its handler may start before the checks have

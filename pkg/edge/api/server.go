@@ -39,7 +39,8 @@ type Server struct {
 	router  router
 	huma    huma.API
 	adapter *adapter
-	shards  shards
+	shards  cache[string, int]           // readShards by tenant
+	recent  cache[table.Key, table.Item] // what rows NeedsRecent
 	buckets buckets
 	clients table.Platform
 	posts   table.Platform
@@ -64,6 +65,7 @@ func New(cfg Config, rows ...Row) (*Server, error) {
 		cfg.Logger = slog.Default()
 	}
 	s := &Server{Config: cfg, adapter: &adapter{}}
+	s.shards.ttl, s.recent.ttl = shardsTTL, recentTTL
 	if cfg.DB != nil {
 		s.clients, s.posts = cfg.DB.Platform("CLIENT"), cfg.DB.Platform("POST", "POSTS")
 	}

@@ -1,0 +1,47 @@
+package api
+
+import (
+	"sync"
+	"time"
+)
+
+const (
+	// shardsTTL is how long a process may use a cached readShards. svc raises
+	// writeShards only after that time.
+	shardsTTL = 30 * time.Second
+	// recentTTL is how long a process may use an item that a row NeedsRecent.
+	recentTTL = time.Second
+)
+
+// cache holds the values of at most about a thousand keys, each for ttl. Its
+// zero value with a ttl is empty.
+type cache[K comparable, V any] struct {
+	ttl time.Duration
+	mu  sync.Mutex
+	m   map[K]cached[V]
+}
+
+type cached[V any] struct {
+	value V
+	at    time.Time
+}
+
+// get returns the key's value. It returns false if there is none, if it is as
+// old as ttl, or if the clock has gone back.
+func (c *cache[K, V]) get(key K, now time.Time) (V, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e, ok := c.m[key]
+	age := now.Sub(e.at)
+	return e.value, ok && age >= 0 && age < c.ttl
+}
+
+// put keeps a value that was read at or after the given time.
+func (c *cache[K, V]) put(key K, value V, at time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.m == nil || len(c.m) >= 1000 {
+		c.m = map[K]cached[V]{}
+	}
+	c.m[key] = cached[V]{value, at}
+}
