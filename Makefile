@@ -8,6 +8,9 @@ TOOL := go tool -modfile=tools.mod
 RACE := $(if $(shell command -v $${CC:-cc} || command -v gcc),-race)
 # If someone deletes the engine, make downloads it again.
 $(shell test -e "bin/$$(cat bin/engine 2>/dev/null)" || rm -f bin/engine)
+# Tests that drive the service from outside with browsers, built functions and other makers' clients. The race detector
+# would only slow them down: the packages behind run with it in their own tests and in pkg/app.
+OUTSIDE := pkg/app/agents pkg/app/docspage pkg/app/e2e pkg/app/generated pkg/app/replay pkg/oauth/browser pkg/oauth/conformance
 # npm packages for tests only.
 NPM_TESTS := $(patsubst %package.json,%node_modules/.package-lock.json,$(wildcard pkg/oauth/*/package.json pkg/app/*/package.json))
 BROWSER = $(shell command -v chromium || command -v chromium-browser || command -v google-chrome || command -v google-chrome-stable)
@@ -49,7 +52,10 @@ test: bin/engine npm-tests python-tests ## vet and run all tests on the embedded
 	@$(if $(RACE),,echo 'No C compiler: the tests run without the race detector (Debian: apt-get install gcc libc6-dev).';)
 	@$(if $(CHROME)$(BROWSER),,echo 'No browser: the browser tests cannot run (Debian: apt-get install chromium; else set CHROME to the path of one).';)
 	go vet ./...
-	go test $(RACE) -shuffle=on -timeout 40m ./...
+	@set -x; failed=0; \
+	go test $(RACE) -p 3 -shuffle=on -timeout 40m $$(go list ./... | grep -vxF "$$(printf 'svc/%s\n' $(OUTSIDE))") || failed=1; \
+	go test -p 3 -shuffle=on -timeout 40m $(OUTSIDE:%=./%) || failed=1; \
+	exit $$failed
 
 .PHONY: quick
 quick: bin/engine ## run the tests that take no browser, built functions, other makers' clients or long races
@@ -57,7 +63,7 @@ quick: bin/engine ## run the tests that take no browser, built functions, other 
 
 .PHONY: test-dynamodb-local
 test-dynamodb-local: bin/engine dynamodb-local $(if $(SHORT),,npm-tests python-tests) ## run all tests on DynamoDB Local (needs Java 17 and Maven; SHORT=1: those of make quick)
-	SVC_ENGINE=dynamodb-local go test $(if $(SHORT),-short) -shuffle=on -timeout 40m ./...
+	SVC_ENGINE=dynamodb-local go test $(if $(SHORT),-short) -p 3 -shuffle=on -timeout 40m ./...
 
 .PHONY: race
 race: bin/engine ## let 100,000 revocations and uses of tokens race, some minutes long (USES=100000)
