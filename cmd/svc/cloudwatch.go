@@ -1,24 +1,30 @@
 package main
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"svc/pkg/app"
+	"svc/pkg/base/ids"
 )
 
-// Bounds of a search in CloudWatch Logs: pages read, and lines shown.
+// Bounds of a search in CloudWatch Logs: pages read and lines found in one
+// group, and ids searched for.
 const (
 	logPages = 100
 	logLines = 100
+	logIDs   = 20
 )
 
 // logLine is one line of the functions' log.
@@ -27,20 +33,74 @@ type logLine struct {
 	Line json.RawMessage `json:"line"`
 }
 
-// deployedLogs finds the lines of the functions' log that contain a request's
-// id. Like the service's mail, it signs its requests itself: the SDK's client
-// would add a module for one call.
+// deployedLogs finds the lines of the functions and the gateway that contain a
+// request's id, oldest first. The gateway's line names the invocation: Lambda's
+// own lines of it, such as a timeout, are shown too. Like the service's mail, it
+// signs its requests itself: the SDK's client would add a module for one call.
 func deployedLogs(ctx context.Context, id string, since time.Duration) ([]logLine, error) {
-	group := os.Getenv("LOG_GROUP")
-	if group == "" {
-		return nil, errors.New("the log group is not known; set LOG_GROUP to the stack's output LogGroupName")
+	groups := strings.FieldsFunc(os.Getenv("LOG_GROUP"), func(r rune) bool { return r == ',' || r == ' ' })
+	if len(groups) == 0 {
+		return nil, errors.New("the log groups are not known; set LOG_GROUP to the stack's output LogGroups")
 	}
 	cfg, err := awsConfig(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("configuration of the AWS SDK: %w", err)
 	}
-	begin := time.Now().Add(-since).UnixMilli()
-	request := map[string]any{"logGroupName": group, "filterPattern": `"` + printableID(id) + `"`, "startTime": begin}
+	begin := time.Now().Add(-since)
+	found, asked := []logLine{}, []string{}
+	for next := []string{id}; len(next) > 0; next = otherIDs(found, asked) {
+		asked = append(asked, next...)
+		for _, group := range groups {
+			lines, err := filterLogs(ctx, cfg, map[string]any{"logGroupName": group, "filterPattern": anyOf(next),
+				"startTime": begin.UnixMilli()})
+			if err != nil {
+				return nil, err
+			}
+			found = append(found, lines...)
+		}
+	}
+	slices.SortStableFunc(found, func(a, b logLine) int {
+		return cmp.Or(a.Time.Compare(b.Time), bytes.Compare(a.Line, b.Line))
+	})
+	return slices.CompactFunc(found, func(a, b logLine) bool {
+		return a.Time.Equal(b.Time) && bytes.Equal(a.Line, b.Line)
+	}), nil
+}
+
+// otherIDs returns the ids that the lines name beside those asked for: the
+// gateway's, and Lambda's.
+func otherIDs(lines []logLine, asked []string) (others []string) {
+	for _, l := range lines {
+		var line struct {
+			Gateway string `json:"gateway_id"`
+			Lambda  string `json:"lambda_id"`
+		}
+		_ = json.Unmarshal(l.Line, &line) // not an object: it names none
+		for _, id := range []string{line.Gateway, line.Lambda} {
+			known := slices.Contains(asked, id) || slices.Contains(others, id)
+			if len(id) > 1 && !known && len(asked)+len(others) < logIDs { // "-" is none
+				others = append(others, id)
+			}
+		}
+	}
+	return others
+}
+
+// anyOf returns the filter pattern of the lines with one of the ids. A
+// response's header Apigw-Requestid lacks the prefix of the logged id.
+func anyOf(named []string) string {
+	var terms []string
+	for _, id := range named {
+		terms = append(terms, `?"`+printableID(id)+`"`)
+		if !strings.HasPrefix(id, ids.Request+"_") {
+			terms = append(terms, `?"`+ids.Request+"_"+printableID(id)+`"`)
+		}
+	}
+	return strings.Join(terms, " ")
+}
+
+// filterLogs reads the pages of FilterLogEvents.
+func filterLogs(ctx context.Context, cfg aws.Config, request map[string]any) ([]logLine, error) {
 	found := []logLine{}
 	for range logPages {
 		var page struct {

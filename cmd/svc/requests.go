@@ -126,10 +126,12 @@ func logsCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "logs REQUEST_ID",
 		Short: "Show a request by its X-Request-Id",
-		Long: "Show what the log says of a request. The id is the header X-Request-Id of the answer; error pages show\n" +
-			"it too. `svc dev` keeps its log in the data folder; with --memory nothing is kept. Of a deployed service\n" +
-			"(TABLE_NAME is set) the lines come from CloudWatch Logs, from the group in LOG_GROUP.",
-		Example: "  svc logs req_01M82B7K8P4CQV2YJRQ6X756A9\n  svc logs req_01M82B7K8P4CQV2YJRQ6X756A9 --since 72h",
+		Long: "Show what the logs say of a request. The id is the header X-Request-Id of the\n" +
+			"answer; error pages show it too. The header Apigw-Requestid serves as well.\n" +
+			"`svc dev` keeps its log in the data folder; with --memory nothing is kept. Of a\n" +
+			"deployed service (TABLE_NAME is set) the lines come from CloudWatch Logs, from\n" +
+			"the groups in LOG_GROUP.",
+		Example: "  svc logs req_JKJaXmPLvHcESHA=\n  svc logs req_JKJaXmPLvHcESHA= --since 72h",
 		Args:    cobra.ExactArgs(1),
 	}
 	since := cmd.Flags().Duration("since", 24*time.Hour, "how far back to look in CloudWatch Logs, `duration`")

@@ -75,6 +75,12 @@ func TestRequestLog(t *testing.T) {
 	if found := read[[]accesslog.Entry](w, "logs", "id/health"); len(found) != 1 || found[0].Status != 200 {
 		t.Errorf("svc logs --json: %+v", found)
 	}
+	found := read[[]accesslog.Entry](w, "logs", "id/health")
+	for _, id := range []string{found[0].GatewayID, strings.TrimPrefix(found[0].GatewayID, "req_")} {
+		if same := read[[]accesslog.Entry](w, "logs", id); len(same) != 1 || same[0] != found[0] {
+			t.Errorf("by the gateway's id %q: %+v", id, same)
+		}
+	}
 	if _, errs, code := w.run("logs", "id/never"); code != 1 || !strings.Contains(errs, "no request with the id") {
 		t.Errorf("an unknown id: %d %s", code, errs)
 	}

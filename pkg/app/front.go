@@ -107,6 +107,7 @@ func (f front) before(h http.Handler, rows []api.Row) http.Handler {
 		off[r.Method+" "+r.Path] = f.off[r.ID]
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set(gateway.RequestHeader, gateway.RequestID(r, time.Now()))
 		if len(f.secrets) > 0 {
 			if !f.trusts(r.Header.Values(originSecretHeader)) {
 				api.WriteError(w, &fault.Error{Kind: fault.KindForbidden,

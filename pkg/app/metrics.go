@@ -15,6 +15,7 @@ import (
 
 	"svc/pkg/data/table"
 	"svc/pkg/edge/api"
+	"svc/pkg/edge/gateway"
 	"svc/pkg/oauth/protocol"
 )
 
@@ -131,9 +132,9 @@ func measured(h http.Handler, w io.Writer, function string) http.Handler {
 		ctx, meter := table.Metered(ctx)
 		h.ServeHTTP(seen, r.WithContext(ctx))
 		used := meter.Usage()
-		members := []member{{"request_id", w.Header().Get("X-Request-Id")}, {"Status", seen.code},
-			{"Latency", milli(time.Since(began))}, {"ReadUnits", used.ReadUnits},
-			{"WriteUnits", used.WriteUnits + used.IndexUnits}}
+		id := w.Header().Get(gateway.RequestHeader)
+		members := []member{{"request_id", id}, {"Status", seen.code}, {"Latency", milli(time.Since(began))},
+			{"ReadUnits", used.ReadUnits}, {"WriteUnits", used.WriteUnits + used.IndexUnits}}
 		if seen.code != http.StatusNotFound {
 			_, rest, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
 			operation, _, _ := strings.Cut(rest, "/")
@@ -141,6 +142,9 @@ func measured(h http.Handler, w io.Writer, function string) http.Handler {
 		}
 		if *code != "" {
 			members = append(members, member{"Error", *code})
+		}
+		if given := gateway.ID(r.Context()); given != "" && given != id {
+			members = append(members, member{"gateway_id", given}) // the caller chose the request's id
 		}
 		e.request(seen.code, "", members...)
 	})

@@ -8,8 +8,8 @@ import (
 
 	"svc/pkg/access/signing"
 	"svc/pkg/base/fault"
-	"svc/pkg/base/ids"
 	"svc/pkg/edge/api"
+	"svc/pkg/edge/gateway"
 )
 
 // Limits of /health/ready: the time of one check, and how long its result is
@@ -45,11 +45,7 @@ func (p *Runtime) authorization() http.Handler {
 
 // ServeHTTP implements http.Handler.
 func (h *readiness) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	id, ok := api.RequestID(r)
-	if !ok {
-		id = ids.New(ids.Request, h.p.Now())
-	}
-	w.Header().Set("X-Request-Id", id)
+	w.Header().Set(gateway.RequestHeader, gateway.RequestID(r, h.p.Now()))
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		api.WriteError(w, &fault.Error{Kind: fault.KindMethod, Allow: "GET, HEAD",
 			Message: "The resource does not support this method."})

@@ -2,10 +2,9 @@ package oauth
 
 import (
 	"net/http"
-	"regexp"
 	"strings"
 
-	"svc/pkg/base/ids"
+	"svc/pkg/edge/gateway"
 	"svc/pkg/oauth/protocol"
 )
 
@@ -18,7 +17,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 		status = http.StatusBadRequest
 	}
 	if status >= http.StatusInternalServerError && r.Context().Err() == nil {
-		s.log.ErrorContext(r.Context(), "request failed", "request_id", w.Header().Get(protocol.RequestHeader), "path",
+		s.log.ErrorContext(r.Context(), "request failed", "request_id", w.Header().Get(gateway.RequestHeader), "path",
 			r.URL.Path, "error", err)
 	}
 	if e.Authenticate != "" {
@@ -49,7 +48,7 @@ func (s *Server) logged(next http.Handler) http.Handler {
 		case s.match(r) != nil:
 			route = "/oauth/register/{client_id}"
 		}
-		s.log.InfoContext(r.Context(), "request", "request_id", w.Header().Get(protocol.RequestHeader), "method", r.Method,
+		s.log.InfoContext(r.Context(), "request", "request_id", w.Header().Get(gateway.RequestHeader), "method", r.Method,
 			"path", route, "status", seen.status, "error", *code)
 	})
 }
@@ -70,14 +69,3 @@ func (a *answered) WriteHeader(status int) {
 
 // Unwrap is for http.ResponseController.
 func (a *answered) Unwrap() http.ResponseWriter { return a.ResponseWriter }
-
-var sane = regexp.MustCompile(`^[A-Za-z0-9._:=+/-]{1,128}$`)
-
-// requestID returns the request's id. It uses the caller's id if that one is
-// well-formed (decisions, "Errors").
-func (s *Server) requestID(r *http.Request) string {
-	if id := r.Header.Get(protocol.RequestHeader); sane.MatchString(id) {
-		return id
-	}
-	return ids.New(ids.Request, s.now())
-}

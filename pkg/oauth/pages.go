@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"svc/pkg/access/password"
+	"svc/pkg/edge/gateway"
 	"svc/pkg/oauth/clients"
 	"svc/pkg/oauth/page"
 	"svc/pkg/oauth/protocol"
@@ -120,7 +121,7 @@ func (p *pages) refuseClient(w http.ResponseWriter, r *http.Request, e *redirect
 	host, _ := clients.RedirectTarget(e.to.redirectURI)
 	return p.show(w, r, http.StatusBadRequest, page.Frame{}, page.Message{Kind: "request", Detail: e.cause.Code + ": " +
 		e.cause.Description,
-		Request: w.Header().Get(protocol.RequestHeader), Host: host,
+		Request: w.Header().Get(gateway.RequestHeader), Host: host,
 		//nolint:gosec // registered: https, clients.Loopback or a private scheme
 		Back: template.URL(p.clientAddress(e.to, params))})
 }
@@ -181,23 +182,23 @@ func (p *pages) fail(w http.ResponseWriter, r *http.Request, err error) error {
 	case *pageError:
 		protocol.Note(r, e.kind)
 		return p.show(w, r, e.status, page.Frame{}, page.Message{Kind: e.kind, Detail: e.detail,
-			Request: w.Header().Get(protocol.RequestHeader)})
+			Request: w.Header().Get(gateway.RequestHeader)})
 	}
 	e := protocol.AsError(err)
 	protocol.Note(r, e.Code)
 	status := max(e.Status, http.StatusBadRequest)
 	if status >= http.StatusInternalServerError && r.Context().Err() == nil {
-		p.log.ErrorContext(r.Context(), "request failed", "request_id", w.Header().Get(protocol.RequestHeader), "path",
+		p.log.ErrorContext(r.Context(), "request failed", "request_id", w.Header().Get(gateway.RequestHeader), "path",
 			r.URL.Path, "error", err)
 	}
 	if e.RetryAfter > 0 {
 		w.Header().Set("Retry-After", protocol.Seconds(e.RetryAfter))
 	}
 	if status == http.StatusServiceUnavailable {
-		return p.show(w, r, status, page.Frame{}, tryAgain(r, w.Header().Get(protocol.RequestHeader)))
+		return p.show(w, r, status, page.Frame{}, tryAgain(r, w.Header().Get(gateway.RequestHeader)))
 	}
 	return p.show(w, r, status, page.Frame{}, page.Message{Kind: "failed", Detail: e.Description,
-		Request: w.Header().Get(protocol.RequestHeader)})
+		Request: w.Header().Get(gateway.RequestHeader)})
 }
 
 // tryAgain returns the page for a request that the table did not serve: its form

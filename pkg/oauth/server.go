@@ -11,6 +11,7 @@ import (
 	"svc/pkg/access/signing"
 	"svc/pkg/data/audit"
 	"svc/pkg/data/table"
+	"svc/pkg/edge/gateway"
 	"svc/pkg/oauth/clients"
 	"svc/pkg/oauth/protocol"
 	"svc/pkg/oauth/session"
@@ -191,7 +192,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	if s.secure {
 		w.Header().Set("Strict-Transport-Security", "max-age=31536000") // RFC 6797: never over plain HTTP
 	}
-	w.Header().Set(protocol.RequestHeader, s.requestID(r))
+	w.Header().Set(gateway.RequestHeader, gateway.RequestID(r, s.now()))
 	methods := s.match(r)
 	method := r.Method
 	if method == http.MethodHead {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -98,13 +97,4 @@ func writeJSON(w http.ResponseWriter, status int, body []byte) {
 	}
 	w.WriteHeader(status)
 	_, _ = w.Write(body) // the client may have disconnected
-}
-
-var sane = regexp.MustCompile(`^[A-Za-z0-9._:=+/-]{1,128}$`)
-
-// RequestID returns the caller's X-Request-Id. ok is false if it is missing or
-// malformed.
-func RequestID(r *http.Request) (string, bool) {
-	id := r.Header.Get("X-Request-Id")
-	return id, sane.MatchString(id)
 }

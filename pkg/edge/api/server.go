@@ -13,8 +13,8 @@ import (
 	"svc/pkg/access/authz"
 	"svc/pkg/access/signing"
 	"svc/pkg/base/fault"
-	"svc/pkg/base/ids"
 	"svc/pkg/data/table"
+	"svc/pkg/edge/gateway"
 )
 
 // Verifier checks an access token's signature and form (check 1).
@@ -162,11 +162,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, e Entry,
 	run func(*exchange, context.Context) error) (x *exchange, err error) {
 	began := s.Now()
-	id, ok := RequestID(r)
-	if !ok {
-		id = ids.New(ids.Request, began)
-	}
-	w.Header().Set("X-Request-Id", id)
+	id := gateway.RequestID(r, began)
+	w.Header().Set(gateway.RequestHeader, id)
 	ctx, meter := table.Metered(r.Context())
 	x = &exchange{server: s, r: r, header: w.Header(), now: began.UTC().Truncate(time.Millisecond), entry: e}
 	ctx = context.WithValue(ctx, exchangeKey{}, x)
@@ -213,6 +210,9 @@ func (s *Server) report(ctx context.Context, o Observation) {
 		slog.String("tenant_id", o.Tenant), slog.String("client_id", o.Client), slog.Duration("elapsed", o.Elapsed),
 		slog.Int("round_trips", o.Usage.Sequential), slog.Float64("read_units", o.Usage.ReadUnits),
 		slog.Float64("write_units", o.Usage.WriteUnits)}
+	if id := gateway.ID(ctx); id != "" && id != o.RequestID {
+		attrs = append(attrs, slog.String("gateway_id", id)) // the caller chose the request's id
+	}
 	if o.Agent {
 		attrs = append(attrs, slog.Bool("agent", true))
 	}

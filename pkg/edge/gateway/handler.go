@@ -87,7 +87,7 @@ func open(ctx context.Context, raw json.RawMessage) (e *event, r *http.Request, 
 		r, err = e.request(ctx)
 	}
 	if err != nil {
-		slog.WarnContext(ctx, "malformed event", "request_id", e.RequestContext.RequestID, "error", err)
+		slog.WarnContext(ctx, "malformed event", "request_id", e.id(), "error", err)
 		return e, nil, fault(e, http.StatusBadRequest, "invalid_request", "The request is malformed.")
 	}
 	return e, r, nil
@@ -98,7 +98,7 @@ func serve(h http.Handler, e *event, r *http.Request) (response any) {
 	defer func() {
 		if v := recover(); v != nil {
 			// The value may quote the request.
-			slog.ErrorContext(r.Context(), "panic in a handler", "request_id", e.RequestContext.RequestID,
+			slog.ErrorContext(r.Context(), "panic in a handler", "request_id", e.id(),
 				"kind", fmt.Sprintf("%T", v), "stack", string(debug.Stack()))
 			response = fault(e, http.StatusInternalServerError, "server_error", "The server met an unexpected condition.")
 		}
@@ -132,8 +132,8 @@ func fault(e *event, status int, word, description string) any {
 	}{word, description})
 	a := newAnswer(e)
 	a.Header().Set("Content-Type", "application/json")
-	if id := e.RequestContext.RequestID; id != "" {
-		a.Header().Set("X-Request-Id", id)
+	if id := e.id(); id != "" {
+		a.Header().Set(RequestHeader, id)
 	}
 	a.WriteHeader(status)
 	_, _ = a.Write(body)

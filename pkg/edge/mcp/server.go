@@ -13,8 +13,8 @@ import (
 
 	"svc/pkg/access/authz"
 	"svc/pkg/base/fault"
-	"svc/pkg/base/ids"
 	"svc/pkg/edge/api"
+	"svc/pkg/edge/gateway"
 )
 
 // Server serves the MCP endpoints: POST /mcp, /mcp/rider/{slug} and
@@ -58,12 +58,9 @@ type exchange struct {
 
 // ServeHTTP serves one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	id, sane := api.RequestID(r)
-	if !sane {
-		id = ids.New(ids.Request, s.api.Now())
-		r.Header.Set("X-Request-Id", id) // the operation reports the same
-	}
-	w.Header().Set("X-Request-Id", id)
+	id := gateway.RequestID(r, s.api.Now())
+	r.Header.Set(gateway.RequestHeader, id) // the operation reports the same
+	w.Header().Set(gateway.RequestHeader, id)
 	resource, ok := authz.ParseResource(r.URL.EscapedPath())
 	switch {
 	case !ok || !resource.MCP():

@@ -11,6 +11,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"svc/pkg/base/ids"
 )
 
 // Entry is one handled request.
@@ -24,6 +26,18 @@ type Entry struct {
 	Tenant    string    `json:"tenant,omitempty"` // slug, or the id if the slug is unknown
 	Actor     string    `json:"actor,omitempty"`  // audience of an accepted token
 	RequestID string    `json:"request_id"`
+	// GatewayID is the gateway's own id, as in its access log on AWS; empty if
+	// it is RequestID.
+	GatewayID string `json:"gateway_id,omitempty"`
+}
+
+// requestPrefix makes a request id of a gateway's id.
+const requestPrefix = ids.Request + "_"
+
+// Has reports whether id names the request: by its id, by the gateway's, or by
+// the header Apigw-Requestid of the response.
+func (e Entry) Has(id string) bool {
+	return id == e.RequestID || id == e.GatewayID || requestPrefix+id == e.RequestID || requestPrefix+id == e.GatewayID
 }
 
 // Handler passes requests to the next handler and each result to log.
@@ -45,8 +59,11 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	e.Status, e.Code = seen.status, seen.code()
 	e.Millis = float64(h.Now().Sub(began).Microseconds()) / 1000
 	e.RequestID = w.Header().Get("X-Request-Id")
-	if e.RequestID == "" {
-		e.RequestID = w.Header().Get("Apigw-Requestid") // the gateway itself responded
+	if id := w.Header().Get("Apigw-Requestid"); id != "" && e.RequestID != requestPrefix+id {
+		e.GatewayID = requestPrefix + id
+	}
+	if e.RequestID == "" { // the gateway itself responded
+		e.RequestID, e.GatewayID = e.GatewayID, ""
 	}
 	if e.Status != http.StatusUnauthorized {
 		e.Tenant, e.Actor = h.caller(r.Header.Get("Authorization"))

@@ -43,7 +43,7 @@ func TestHandler(t *testing.T) {
 			w.Header().Del("X-Request-Id")
 			w.WriteHeader(404)
 			w.Write([]byte(`{"message":"Not Found"}`))
-		}, accesslog.Entry{Status: 404, RequestID: "gw_1"}},
+		}, accesslog.Entry{Status: 404, RequestID: "req_gw_1"}},
 		{"a malformed token", "Bearer a.!.c", func(http.ResponseWriter, *http.Request) {}, accesslog.Entry{Status: 200}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -66,7 +66,7 @@ func TestHandler(t *testing.T) {
 			want := tt.want
 			want.Time, want.Method, want.Path, want.Millis = at, "POST", "/api/v1/me/trips", 1.5
 			if want.RequestID == "" {
-				want.RequestID = "req_1"
+				want.RequestID, want.GatewayID = "req_1", "req_gw_1"
 			}
 			if diff := cmp.Diff([]accesslog.Entry{want}, got); diff != "" {
 				t.Error(diff)

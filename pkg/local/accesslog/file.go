@@ -82,7 +82,7 @@ func (f *File) Close() error {
 	return f.file.Close()
 }
 
-// Find returns the entries of a request id, oldest first. A caller may use one
+// Find returns the entries that have the id, oldest first. A caller may use one
 // id for several requests.
 func Find(dir, requestID string) ([]Entry, error) {
 	var found []Entry
@@ -98,7 +98,7 @@ func Find(dir, requestID string) ([]Entry, error) {
 		lines.Buffer(nil, 1<<20)
 		for lines.Scan() {
 			var e Entry
-			if json.Unmarshal(lines.Bytes(), &e) == nil && e.RequestID == requestID {
+			if json.Unmarshal(lines.Bytes(), &e) == nil && e.Has(requestID) {
 				found = append(found, e)
 			} // skip a line that a kill cut short
 		}

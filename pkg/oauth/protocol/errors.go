@@ -79,7 +79,3 @@ func WriteJSON(w http.ResponseWriter, status int, body any) {
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(body) // a write error only means that the client disconnected
 }
-
-// RequestHeader is the header with the id of a request, in requests and
-// responses.
-const RequestHeader = "X-Request-Id"

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/aws/aws-lambda-go/lambdacontext"
+
+	"svc/pkg/base/ids"
 )
 
 // Limits of API Gateway, in bytes.
@@ -126,7 +128,8 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	g.Log.ErrorContext(r.Context(), "a function failed", "function", route.Function, "request_id", id, "error", err)
+	g.Log.ErrorContext(r.Context(), "a function failed", "function", route.Function, "request_id", ids.Request+"_"+id,
+		"error", err)
 	refuse(w, http.StatusInternalServerError, "Internal Server Error")
 }
 

@@ -13,8 +13,8 @@ import (
 
 	"svc"
 	"svc/pkg/base/fault"
-	"svc/pkg/base/ids"
 	"svc/pkg/edge/api"
+	"svc/pkg/edge/gateway"
 )
 
 // canonical is the address in the repository's copy of the document.
@@ -60,11 +60,7 @@ func paths() map[string][]string {
 
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	id, ok := api.RequestID(r)
-	if !ok {
-		id = ids.New(ids.Request, time.Now())
-	}
-	w.Header().Set("X-Request-Id", id)
+	w.Header().Set(gateway.RequestHeader, gateway.RequestID(r, time.Now()))
 	path := r.URL.EscapedPath()
 	methods := h.methods(path)
 	switch {

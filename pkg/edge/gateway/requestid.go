@@ -1,0 +1,45 @@
+package gateway
+
+import (
+	"context"
+	"net/http"
+	"regexp"
+	"time"
+
+	"svc/pkg/base/ids"
+)
+
+// RequestHeader is the header of the request's id, in requests and responses.
+const RequestHeader = "X-Request-Id"
+
+var sane = regexp.MustCompile(`^[A-Za-z0-9._:=+/-]{1,128}$`)
+
+// RequestID returns the id under which a request is answered and logged: the
+// caller's own X-Request-Id if it is well-formed, else ID. Where no gateway
+// named the request, the id is new; its time part comes from now.
+func RequestID(r *http.Request, now time.Time) string {
+	if own := r.Header.Get(RequestHeader); sane.MatchString(own) {
+		return own
+	}
+	if id := ID(r.Context()); id != "" {
+		return id
+	}
+	return ids.New(ids.Request, now)
+}
+
+// ID returns the gateway's id of a request, as the gateway's access log has it:
+// "req_" and the requestId of the event. It is "" if there is none.
+func ID(ctx context.Context) string {
+	if e := edgeOf(ctx).event; e != nil {
+		return e.id()
+	}
+	return ""
+}
+
+// id is ID. The event's requestId may be absent from a malformed event.
+func (e *event) id() string {
+	if id := e.RequestContext.RequestID; sane.MatchString(id) {
+		return ids.Request + "_" + id
+	}
+	return ""
+}
