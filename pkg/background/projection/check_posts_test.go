@@ -169,11 +169,12 @@ func TestCheckOfTheRoadmapWhilePeopleVote(t *testing.T) {
 	var wait sync.WaitGroup
 	wait.Go(func() {
 		for i := 0; ctx.Err() == nil; i++ {
+			began := time.Now()
 			b.vote(t.Context(), i%6, 1)
 			b.comment(t.Context(), (i+3)%6)
 			b.project(t.Context(), i%6)
 			b.project(t.Context(), (i+3)%6)
-			time.Sleep(15 * time.Millisecond)
+			time.Sleep(15*time.Millisecond + 10*time.Since(began)) // leaves the machine to the check
 		}
 	})
 	if found := b.checked(false); len(found) > 0 {
