@@ -63,14 +63,15 @@ func node(t *testing.T) string {
 	return path
 }
 
-func python(t *testing.T) string {
+// python returns the command that runs the script, and leaves no files behind.
+func python(t *testing.T, script string) []string {
 	t.Helper()
 	const path = "../../../.cache/python/bin/python"
 	if out, err := exec.CommandContext(t.Context(), path, "-c", "import mcp, fastmcp").CombinedOutput(); err != nil {
 		t.Fatalf("mcp and fastmcp are missing: make python-tests fetches them (Debian: apt-get install python3-venv): %v %s",
 			err, out)
 	}
-	return path
+	return []string{path, "-B", script}
 }
 
 // TestNpmClient runs @modelcontextprotocol/client, and TestMcp and TestFastmcp
@@ -82,12 +83,12 @@ func TestNpmClient(t *testing.T) {
 
 func TestMcp(t *testing.T) {
 	testkit.Long(t)
-	signInEveryWay(t, []string{python(t), "with_mcp.py"})
+	signInEveryWay(t, python(t, "with_mcp.py"))
 }
 
 func TestFastmcp(t *testing.T) {
 	testkit.Long(t)
-	signInEveryWay(t, []string{python(t), "with_fastmcp.py"})
+	signInEveryWay(t, python(t, "with_fastmcp.py"))
 }
 
 // signInEveryWay lets an operator, a rider and a driver sign in through the
@@ -115,10 +116,7 @@ func signInEveryWay(t *testing.T, command []string) {
 	if len(rider.asked) != 1 || !strings.Contains(rider.asked[0], `originAddress: "Main St 1"`) {
 		t.Errorf("the rider was asked %q", rider.asked)
 	}
-	if seen := operator.call("svc_list_trips", map[string]any{"limit": 5}); !strings.Contains(
-		string(seen.StructuredContent), trip) {
-		t.Errorf("the operator sees %s, without %s", seen.StructuredContent, trip)
-	}
+	operator.sees(t, trip)
 	if seen := rider.call("svc_cancel_my_trip", map[string]any{"id": "trp_1", "confirmation": "made up"}); !seen.IsError ||
 		!strings.Contains(seen.Content[0].Text, "not_found") {
 		t.Errorf("a trip that is not there: %+v", seen)
@@ -134,7 +132,7 @@ func signInEveryWay(t *testing.T, command []string) {
 		t.Errorf("the driver is %s", me.StructuredContent)
 	}
 
-	rider.revoked(t, s)
+	rider.revoked(t)
 	for _, a := range []*agent{operator, driver} { // the others' access is as before
 		if me := a.call("svc_me", map[string]any{}); me.IsError || me.failed != "" {
 			t.Errorf("after the rider's revocation: %+v", me)
@@ -144,12 +142,23 @@ func signInEveryWay(t *testing.T, command []string) {
 
 var confirmation = regexp.MustCompile(`"confirmation": "([^"]+)"`)
 
-// ride requests a ride and returns the trip's id. If the client cannot ask the
-// person, the test is the model, which asks and repeats the code.
+// ride requests a ride and returns the trip's id.
 func (a *agent) ride(t *testing.T, from string) string {
 	t.Helper()
+	trip, asked := rideBy(t, a.call, from)
+	if asked != "" {
+		a.asked = append(a.asked, asked)
+	}
+	return trip
+}
+
+// rideBy requests a ride and returns the trip's id. If the client cannot ask the
+// person, the test is the model, which asks and repeats the code. asked is the
+// question that the model was given.
+func rideBy(t *testing.T, call func(tool string, arguments map[string]any) answer, from string) (trip, asked string) {
+	t.Helper()
 	arguments := map[string]any{"originAddress": from, "originLat": 1, "originLng": 2}
-	made := a.call("svc_request_ride", arguments)
+	made := call("svc_request_ride", arguments)
 	if made.IsError && strings.Contains(made.Content[0].Text, "confirmation_required") {
 		var body struct {
 			Description string `json:"error_description"`
@@ -160,10 +169,19 @@ func (a *agent) ride(t *testing.T, from string) string {
 			t.Fatalf("no code in %s", body.Description)
 		}
 		arguments["confirmation"] = code[1]
-		a.asked = append(a.asked, body.Description)
-		made = a.call("svc_request_ride", arguments)
+		asked = body.Description
+		made = call("svc_request_ride", arguments)
 	}
-	return idOf(t, made)
+	return idOf(t, made), asked
+}
+
+// sees fails the test unless the operator's list has the trip.
+func (a *agent) sees(t *testing.T, trip string) {
+	t.Helper()
+	if seen := a.call("svc_list_trips", map[string]any{"limit": 5}); !strings.Contains(string(seen.StructuredContent),
+		trip) {
+		t.Errorf("the operator sees %s, without %s", seen.StructuredContent, trip)
+	}
 }
 
 // idOf returns the id of what a call made.
@@ -178,9 +196,9 @@ func idOf(t *testing.T, made answer) string {
 
 // revoked revokes the agent's tokens as its own client may, and sees that the
 // next call fails.
-func (a *agent) revoked(t *testing.T, s *apptest.Service) {
+func (a *agent) revoked(t *testing.T) {
 	t.Helper()
-	res, err := http.PostForm(s.URL+"/oauth/revoke", url.Values{"token": {a.session.Refresh},
+	res, err := http.PostForm(a.base+"/oauth/revoke", url.Values{"token": {a.session.Refresh},
 		"client_id": {a.session.ClientID}})
 	testkit.Must(t, err)
 	_ = res.Body.Close()

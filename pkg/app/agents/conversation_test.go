@@ -33,6 +33,7 @@ type task struct {
 // person: her browser, and her answers to questions.
 type agent struct {
 	t       *testing.T
+	base    string // of the service
 	in      *json.Encoder
 	out     *bufio.Scanner
 	log     *bytes.Buffer
@@ -49,6 +50,7 @@ type answer struct {
 	Content           []struct{ Text string }
 	IsError           bool
 	failed            string // the call did not end with a result
+	exit              int    // code of a program that failed
 }
 
 type message struct {
@@ -62,10 +64,21 @@ type message struct {
 // connect starts the program and lets the actor sign in.
 func connect(t *testing.T, s *apptest.Service, command []string, what task, who apptest.Actor) *agent {
 	t.Helper()
+	return join(t, command, what, personOf(s, who))
+}
+
+// personOf returns how the actor signs in.
+func personOf(s *apptest.Service, who apptest.Actor) flow.Options {
+	return flow.Options{BaseURL: s.URL, Tenant: who.Tenant, Audience: string(who.Audience), Email: who.Email,
+		Password: apptest.Password}
+}
+
+// join starts the program and lets the person sign in.
+func join(t *testing.T, command []string, what task, who flow.Options) *agent {
+	t.Helper()
 	cmd := exec.CommandContext(t.Context(), command[0], command[1:]...)
 	cmd.WaitDelay = 10 * time.Second
-	a := &agent{t: t, log: &bytes.Buffer{}, person: flow.NewBrowser(flow.Options{BaseURL: s.URL, Tenant: who.Tenant,
-		Audience: string(who.Audience), Email: who.Email, Password: apptest.Password})}
+	a := &agent{t: t, base: who.BaseURL, log: &bytes.Buffer{}, person: flow.NewBrowser(who)}
 	cmd.Stderr = a.log
 	in, err := cmd.StdinPipe()
 	testkit.Must(t, err)
@@ -89,7 +102,7 @@ func connect(t *testing.T, s *apptest.Service, command []string, what task, who 
 			a.stop()
 			t.Fatalf("the client did not connect: %s\n%s", m.Failed, a.log)
 		}
-		testkit.Must(t, a.in.Encode(map[string]string{"sent": a.visit(m.Open)}))
+		testkit.Must(t, a.in.Encode(map[string]string{"sent": visit(t, a.person, m.Open)}))
 	}
 }
 
@@ -103,13 +116,13 @@ func (a *agent) read() (m message) {
 	return m
 }
 
-// visit opens the address as the person and returns where her browser was sent.
-func (a *agent) visit(address string) string {
-	a.t.Helper()
+// visit opens the address in the person's browser and returns where it was sent.
+func visit(t *testing.T, person *flow.Browser, address string) string {
+	t.Helper()
 	u, err := url.Parse(address)
-	testkit.Must(a.t, err)
-	sent, err := a.person.Authorize(a.t.Context(), u.Query())
-	testkit.Must(a.t, err)
+	testkit.Must(t, err)
+	sent, err := person.Authorize(t.Context(), u.Query())
+	testkit.Must(t, err)
 	return u.Query().Get("redirect_uri") + "?" + sent.Encode()
 }
 

@@ -3,63 +3,98 @@ package agents
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"net/http"
+	"net/url"
 	"os/exec"
 	"regexp"
 	"strconv"
 	"strings"
 	"testing"
 
-	"svc/pkg/app/apptest"
 	"svc/pkg/local/testkit"
 	"svc/pkg/oauth/flow"
 )
 
+// inspector is the command line of the inspector, a program for each request.
+// It registers, prints the address of the sign-in for the person, listens for
+// the redirect, and keeps the tokens in a file. It cannot show a question, so a
+// tool that needs an agreement returns the question and a code.
+type inspector struct {
+	*testing.T
+	address string // of the MCP server
+	env     []string
+	person  *flow.Browser
+	client  string // how it registered; "" before it has signed in
+	signIns int
+}
+
+func newInspector(t *testing.T, address string, who flow.Options) *inspector {
+	t.Helper()
+	return &inspector{T: t, address: address, person: flow.NewBrowser(who), env: append(environment(t),
+		"MCP_AUTO_OPEN_ENABLED=true", "BROWSER=true", "MCP_INSPECTOR_SECRET_STORE=file")}
+}
+
 // signInAt is the address that the inspector prints for the person.
 var signInAt = regexp.MustCompile(`http://\S+/oauth/authorize\?\S+`)
 
-// TestInspector runs the inspector's command line: given the address alone it
-// registers, listens for the redirect, and calls tools with the stored token.
-func TestInspector(t *testing.T) {
-	testkit.Long(t)
-	s := apptest.New(t)
-	who, env := s.Rider(t, "metro", "rita"), append(environment(t), "MCP_AUTO_OPEN_ENABLED=true",
-		"BROWSER=true", "MCP_INSPECTOR_SECRET_STORE=file")
-	a := &agent{t: t, person: flow.NewBrowser(flow.Options{BaseURL: s.URL, Tenant: who.Tenant,
-		Audience: string(who.Audience), Email: who.Email, Password: apptest.Password})}
-	inspect := func(more ...string) (out string, addresses int) {
-		t.Helper()
-		cmd := exec.CommandContext(t.Context(), node(t), append([]string{"node_modules/.bin/mcp-inspector", "--cli",
-			s.URL + "/mcp/rider/metro", "--transport", "http", "--protocol-era", "modern", "--connect-timeout", "0",
-			"--format", "json", "--callback-url",
-			"http://127.0.0.1:" + strconv.Itoa(freePort(t)) + "/oauth/callback"}, more...)...)
-		cmd.Env = env
-		stdout := &strings.Builder{}
-		cmd.Stdout = stdout
-		stderr, err := cmd.StderrPipe()
-		testkit.Must(t, err)
-		testkit.Must(t, cmd.Start())
-		var log strings.Builder
-		for lines := bufio.NewScanner(stderr); lines.Scan(); {
-			log.WriteString(lines.Text() + "\n")
-			if address := signInAt.FindString(lines.Text()); address != "" && addresses == 0 {
-				addresses++
-				res, err := http.Get(a.visit(address))
-				testkit.Must(t, err)
-				_ = res.Body.Close()
-			}
+// Exit codes of the inspector.
+const (
+	authRequired = 3
+	toolError    = 5
+)
+
+// run runs the program and returns what it printed, and its exit code.
+func (i *inspector) run(arguments ...string) (stdout, stderr string, code int) {
+	i.Helper()
+	cmd := exec.CommandContext(i.Context(), node(i.T), append([]string{"node_modules/.bin/mcp-inspector", "--cli",
+		i.address, "--transport", "http", "--protocol-era", "modern", "--connect-timeout", "0", "--format", "json",
+		"--callback-url", "http://127.0.0.1:" + strconv.Itoa(freePort(i.T)) + "/oauth/callback"}, arguments...)...)
+	cmd.Env = i.env
+	out, errs := &strings.Builder{}, &strings.Builder{}
+	cmd.Stdout = out
+	pipe, err := cmd.StderrPipe()
+	testkit.Must(i.T, err)
+	testkit.Must(i.T, cmd.Start())
+	opened := false
+	for lines := bufio.NewScanner(pipe); lines.Scan(); {
+		errs.WriteString(lines.Text() + "\n")
+		if address := signInAt.FindString(lines.Text()); address != "" && !opened {
+			opened = true
+			i.signIn(address)
 		}
-		if err := cmd.Wait(); err != nil {
-			t.Errorf("%v %v\n%s%s", more, err, stdout, &log)
-		}
-		return stdout.String(), addresses
 	}
-	listed, first := inspect("--method", "tools/list")
-	called, second := inspect("--method", "tools/call", "--tool-name", "svc_me", "--stored-auth-only")
-	if first != 1 || !strings.Contains(listed, "svc_request_ride") || strings.Contains(listed, "svc_list_trips") {
-		t.Errorf("%d sign-ins; the tools are %s", first, listed)
+	var ended *exec.ExitError
+	if err := cmd.Wait(); err != nil && !errors.As(err, &ended) {
+		i.Fatalf("%v: %v\n%s%s", arguments, err, out, errs)
 	}
-	if second != 0 || !strings.Contains(called, who.Email) || !json.Valid([]byte(called)) {
-		t.Errorf("%d sign-ins again; the rider is %s", second, called)
+	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
+}
+
+func (i *inspector) signIn(address string) {
+	i.Helper()
+	u, err := url.Parse(address)
+	testkit.Must(i.T, err)
+	i.client = u.Query().Get("client_id")
+	i.signIns++
+	res, err := http.Get(visit(i.T, i.person, address))
+	testkit.Must(i.T, err)
+	_ = res.Body.Close()
+}
+
+// call calls a tool with the stored token, which never starts a sign-in.
+func (i *inspector) call(tool string, arguments map[string]any) answer {
+	i.Helper()
+	text, err := json.Marshal(arguments)
+	testkit.Must(i.T, err)
+	out, errs, code := i.run("--method", "tools/call", "--tool-name", tool, "--tool-args-json", string(text),
+		"--stored-auth-only")
+	if code != 0 && code != toolError {
+		return answer{failed: errs, exit: code}
 	}
+	var said struct{ Result answer }
+	if err := json.Unmarshal([]byte(out), &said); err != nil {
+		i.Fatalf("%s: %v\n%s%s", tool, err, out, errs)
+	}
+	return said.Result
 }

@@ -1,10 +1,6 @@
 # fastmcp of PyPI: its own OAuth client, which registers, opens a browser and
-# listens for the redirect. It has the same conversation with the test as
-# client.mjs.
-import asyncio
-import json
+# listens for the redirect.
 import os
-import sys
 import threading
 import urllib.request
 import webbrowser
@@ -14,22 +10,15 @@ os.environ['FASTMCP_CHECK_FOR_UPDATES'] = 'off'
 import httpx2
 from fastmcp import Client
 from fastmcp.client.auth import OAuth
+from fastmcp.client.elicitation import ElicitResult
 from fastmcp.client.transports import StreamableHttpTransport
 
+from conversation import SignIn, agrees, answer, read, run, task
 
-def say(message):
-    print(json.dumps(message), flush=True)
-
-
-def read():
-    return json.loads(sys.stdin.readline() or '{}')
+browser = SignIn()
 
 
-task = read()
-
-
-def visit(address):  # the browser: it ends at the client's own listener
-    say({'open': address})
+def visit():  # the browser: it ends at the client's own listener
     sent = read()['sent']
     while True:  # the listener may start after the person's answer
         try:
@@ -41,17 +30,12 @@ def visit(address):  # the browser: it ends at the client's own listener
                 raise
 
 
-opened = []
+def opened(address):
+    browser.open(address)
+    threading.Thread(target=visit, daemon=True).start()
 
 
-def browser(address):
-    if opened:
-        raise RuntimeError('the person has to sign in again')
-    opened.append(address)
-    threading.Thread(target=visit, args=[address], daemon=True).start()
-
-
-webbrowser.open = browser
+webbrowser.open = opened
 
 
 def http(**options):
@@ -59,11 +43,7 @@ def http(**options):
 
 
 async def asked(message, response_type, params, context):
-    say({'ask': message})
-    if not read()['agree']:
-        from fastmcp.client.elicitation import ElicitResult
-        return ElicitResult(action='decline')
-    return {'agreed': True}
+    return {'agreed': True} if agrees(message) else ElicitResult(action='decline')
 
 
 async def main():
@@ -77,20 +57,7 @@ async def main():
     async with Client(transport, elicitation_handler=asked, timeout=300, init_timeout=300) as client:
         tokens = await auth.token_storage_adapter.get_tokens()
         known = await auth.token_storage_adapter.get_client_info()
-        say({'ready': {'refresh': tokens.refresh_token, 'access': tokens.access_token, 'clientId': known.client_id}})
-        while request := read():
-            try:
-                if request['method'] == 'tools/list':
-                    say({'result': {'tools': [tool.name for tool in await client.list_tools()]}})
-                else:
-                    result = await client.call_tool_mcp(request['name'], request['arguments'])
-                    say({'result': result.model_dump(by_alias=True, mode='json')})
-            except Exception as e:
-                say({'failed': repr(e)})
+        await answer(tokens, known.client_id, client.list_tools, client.call_tool_mcp)
 
 
-try:
-    asyncio.run(main())
-except Exception as e:  # a lost sign-in ends the connection
-    say({'failed': repr(e)})
-    raise
+run(main)

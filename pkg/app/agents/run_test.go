@@ -1,0 +1,88 @@
+package agents
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"svc/pkg/local/testkit"
+	"svc/pkg/oauth/flow"
+)
+
+// What `svc dev` prints for agents and their people.
+var (
+	riderAddress    = regexp.MustCompile(`claude mcp add --transport http metro (\S+/mcp/rider/metro)\n`)
+	operatorAddress = regexp.MustCompile(`Agents connect to (\S+/mcp),`)
+	demoPassword    = regexp.MustCompile(`everybody's password is (\S+)\n`)
+)
+
+// TestMakeRun does what a newcomer does: starts what `make run` starts, and gives
+// the printed address of metro's riders to the official Python client and to the
+// inspector's command line. Each signs in as rider1 through the real pages and
+// requests a ride that the person agrees to. The operator's client sees the
+// trip. Revoking the token stops the next call.
+func TestMakeRun(t *testing.T) {
+	testkit.Long(t)
+	dev := testkit.StartDev(t)
+	printed := func(what *regexp.Regexp) string {
+		found := what.FindStringSubmatch(dev.Printed)
+		if found == nil {
+			t.Fatalf("%v is not in what svc dev printed:\n%s", what, dev.Printed)
+		}
+		return found[1]
+	}
+	person := func(audience, email string) flow.Options {
+		return flow.Options{BaseURL: dev.BaseURL, Tenant: "metro", Audience: audience, Email: email,
+			Password: printed(demoPassword)}
+	}
+	rider1, address, command := person("rider", "rider1@metro.example"), printed(riderAddress), python(t, "with_mcp.py")
+	operator := join(t, command, task{URL: printed(operatorAddress), Redirect: "http://127.0.0.1:9/callback"},
+		person("dashboard", "operator@metro.example"))
+	defer operator.stop()
+	t.Run("mcp", func(t *testing.T) {
+		rider := join(t, command, task{URL: address, Redirect: "http://127.0.0.1:9/callback"}, rider1)
+		defer rider.stop()
+		trip := rider.ride(t, "350 5th Ave")
+		if len(rider.asked) != 1 || !strings.Contains(rider.asked[0], `originAddress: "350 5th Ave"`) {
+			t.Errorf("the rider was asked %q", rider.asked)
+		}
+		operator.sees(t, trip)
+		rider.revoked(t)
+	})
+	t.Run("inspector", func(t *testing.T) {
+		i := newInspector(t, address, rider1)
+		listed, errs, _ := i.run("--method", "tools/list")
+		if i.signIns != 1 || !strings.Contains(listed, "svc_request_ride") || strings.Contains(listed, "svc_list_trips") {
+			t.Fatalf("%d sign-ins; the tools are %s\n%s", i.signIns, listed, errs)
+		}
+		if me := i.call("svc_me", map[string]any{}); !strings.Contains(string(me.StructuredContent), rider1.Email) {
+			t.Errorf("the rider is %+v", me)
+		}
+		trip, asked := rideBy(t, i.call, "Pier 3")
+		if !strings.Contains(asked, `originAddress: "Pier 3"`) {
+			t.Errorf("the rider was asked %q", asked)
+		}
+		operator.sees(t, trip)
+		revokeTokens(t, dev, i.client)
+		if me := i.call("svc_me", map[string]any{}); me.exit != authRequired || i.signIns != 1 {
+			t.Errorf("after the revocation, and %d sign-ins: %+v", i.signIns, me)
+		}
+	})
+	if me := operator.call("svc_me", map[string]any{}); me.IsError || me.failed != "" {
+		t.Errorf("the operator after the riders' revocations: %+v", me)
+	}
+}
+
+// revokeTokens revokes the client's tokens as an operator of the platform does.
+func revokeTokens(t *testing.T, dev *testkit.Dev, client string) {
+	t.Helper()
+	var live []struct{ ID, Client string }
+	testkit.Must(t, json.Unmarshal(dev.Svc(t, "token", "list", "metro", "--json"), &live))
+	at := slices.IndexFunc(live, func(one struct{ ID, Client string }) bool { return one.Client == client })
+	if at < 0 {
+		t.Fatalf("no token of %s in %+v", client, live)
+	}
+	dev.Svc(t, "token", "revoke", live[at].ID)
+}
