@@ -121,6 +121,7 @@ func (c *cli) root() *cobra.Command {
 		root.AddCommand(command(c))
 	}
 	c.prepare(root)
+	wrapHelp(root)
 	return root
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"os"
@@ -46,11 +47,7 @@ func TestReferenceOfCommands(t *testing.T) {
 
 // usageBlock is a command's help without the flags that every command has.
 func usageBlock(cmd *cobra.Command) string {
-	said := cmd.Long
-	if said == "" {
-		said = cmd.Short
-	}
-	text := said + "\n"
+	text := filled(cmp.Or(cmd.Long, cmd.Short)) + "\n"
 	if !cmd.HasSubCommands() {
 		text += "\nUsage:\n  " + cmd.UseLine() + "\n"
 	}
@@ -59,7 +56,7 @@ func usageBlock(cmd *cobra.Command) string {
 		flags = cmd.PersistentFlags()
 	}
 	if flags.HasFlags() {
-		text += "\nFlags:\n" + flags.FlagUsages()
+		text += "\nFlags:\n" + flags.FlagUsagesWrapped(helpWidth)
 	}
 	if cmd.Example != "" {
 		text += "\nExamples:\n" + cmd.Example + "\n"

@@ -104,12 +104,12 @@ func (c *cli) clientShow() *cobra.Command {
 }
 
 func (c *cli) clientDisable() *cobra.Command {
-	return c.clientSwitch("disable ID", "Refuse a client's tokens and sign-ins from the next request on, in every tenant",
+	return c.clientSwitch("disable ID", "Refuse a client's tokens and sign-ins at once, in every tenant",
 		true)
 }
 
 func (c *cli) clientEnable() *cobra.Command {
-	return c.clientSwitch("enable ID", "Allow a disabled client again; its tokens are good until they expire", false)
+	return c.clientSwitch("enable ID", "Allow a disabled client again, and its unexpired tokens", false)
 }
 
 // clientSwitch returns the command that disables or enables a client. It

@@ -31,8 +31,8 @@ func businessFlags(cmd *cobra.Command) *edits[delivery.Business] {
 
 func (c *cli) businessAdd() *cobra.Command {
 	cmd := &cobra.Command{Use: "add SLUG NAME", Short: "Add a business", Args: cobra.ExactArgs(2),
-		Example: "  svc business add metro 'Taquería Sol' --category restaurant --address '14 Mill Street' --lat " +
-			"40.7221 --lng=-73.9987"}
+		Example: "  svc business add metro 'Taquería Sol' --category restaurant \\\n" +
+			"    --address '14 Mill Street' --lat 40.7221 --lng=-73.9987"}
 	e := businessFlags(cmd)
 	e.given("active", "true")
 	cmd.RunE = c.in(func(ctx context.Context, _ place, t table.Tenant, args []string) error {
@@ -90,8 +90,8 @@ func orderCommand(c *cli) *cobra.Command {
 
 func (c *cli) orderAdd() *cobra.Command {
 	cmd := &cobra.Command{Use: "add SLUG BUSINESS-ID RIDER", Short: "Place an order for a rider", Args: cobra.ExactArgs(3),
-		Example: "  svc order add metro biz_01JMETR0000000000000000001 rider1@metro.example --item '2 Reuben 15.50' " +
-			"--fee 3.99 --to '12 Harbour Street'"}
+		Example: "  svc order add metro biz_01JMETR0000000000000000001 rider1@metro.example \\\n" +
+			"    --item '2 Reuben 15.50' --fee 3.99 --to '12 Harbour Street'"}
 	lines := cmd.Flags().StringArray("item", nil, "`'quantity name unit-price'`; may be repeated")
 	fee, to := cmd.Flags().String("fee", "0", "delivery fee, `amount`"), cmd.Flags().String("to", "", "delivery `address`")
 	cmd.RunE = c.on(func(ctx context.Context, p place, args []string) error {
@@ -166,8 +166,9 @@ func (c *cli) orderList() *cobra.Command {
 func (c *cli) orderSet() *cobra.Command {
 	cmd := &cobra.Command{Use: "set SLUG ID [STATUS]", Short: "Move an order on, or give it a driver",
 		Args: cobra.RangeArgs(2, 3),
-		Example: "  svc order set metro ord_01JMETR0000000000000000008 ACCEPTED\n  svc order set metro " +
-			"ord_01JMETR0000000000000000006 PICKED_UP --driver driver1@metro.example"}
+		Example: "  svc order set metro ord_01JMETR0000000000000000008 ACCEPTED\n" +
+			"  svc order set metro ord_01JMETR0000000000000000006 PICKED_UP \\\n" +
+			"    --driver driver1@metro.example"}
 	driver := cmd.Flags().String("driver", "", "who delivers, mail `address` or id")
 	cmd.RunE = act(func(ctx context.Context, args []string) error {
 		if len(args) == 2 && *driver == "" {

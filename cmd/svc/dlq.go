@@ -25,7 +25,7 @@ import (
 var streamFunctions = map[string]string{"settlement": app.Settlement, "projection": app.Projection}
 
 func dlqCommand(c *cli) *cobra.Command {
-	cmd := &cobra.Command{Use: "dlq", Short: "Look at the records that the stream functions gave up on, and do them again",
+	cmd := &cobra.Command{Use: "dlq", Short: "Look at records that the stream functions gave up on; redo them",
 		Long: "Dead letters are records of the table's stream on which settlement or projection failed in all attempts.\n" +
 			"Those of a local service are in its data folder. Those of a deployed one are in the queue that --queue names,\n" +
 			"or the variable SETTLEMENT_DEAD_LETTERS or PROJECTION_DEAD_LETTERS."}
@@ -36,7 +36,7 @@ func dlqCommand(c *cli) *cobra.Command {
 		Long:    "List the dead letters. Nobody else receives those of a queue for the next half minute.",
 		RunE:    act(func(ctx context.Context, args []string) error { return c.listLetters(ctx, args[0], queue) })}
 	replay := &cobra.Command{Use: "replay settlement|projection", Args: cobra.ExactArgs(1),
-		Short:   "Do the dead letters again from the items as they are now, and drop those that succeed",
+		Short:   "Do the dead letters again from the items, drop what succeeds",
 		Example: "  svc dlq replay settlement",
 		Long: `Settle or count the items of the dead letters as they are now, and drop the letters that succeed.
 Work that was done before is not repeated, so replaying is always safe.

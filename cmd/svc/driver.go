@@ -38,8 +38,8 @@ func driverFlags(cmd *cobra.Command) *edits[driver.Record] {
 
 func (c *cli) driverAdd() *cobra.Command {
 	cmd := &cobra.Command{Use: "add SLUG EMAIL", Short: "Add a driver", Args: cobra.ExactArgs(2),
-		Example: "  svc driver add metro driver4@metro.example --first Lena --last Fischer --plate MTR-2201 --model " +
-			"'Kia Niro' --color Blue"}
+		Example: "  svc driver add metro driver4@metro.example --first Lena --last Fischer \\\n" +
+			"    --plate MTR-2201 --model 'Kia Niro' --color Blue"}
 	e, hash := driverFlags(cmd), newPassword(cmd)
 	cmd.RunE = c.addPerson("driver", authz.Driver, hash, func(ctx context.Context, t table.Tenant, address,
 		hashed string) (added, error) {

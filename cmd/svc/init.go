@@ -24,8 +24,9 @@ func initCommand(c *cli) *cobra.Command {
 		Long: "Ask for the first tenant, operator, rider and driver, and make them with the commands that it prints.\n" +
 			"The operator's link sets her password, once; without --password rider and driver get a link each too.\n" +
 			"What a flag gives is not asked.",
-		Example: "  svc init\n  svc init --tenant acme --name 'Acme Rides' --currency EUR --timezone Europe/Lisbon " +
-			"--operator ana@acme.example \\\n    --rider rita@acme.example --driver duarte@acme.example"}
+		Example: "  svc init\n  svc init --tenant acme --name 'Acme Rides' --currency EUR \\\n" +
+			"    --timezone Europe/Lisbon --operator ana@acme.example \\\n" +
+			"    --rider rita@acme.example --driver duarte@acme.example"}
 	var b firstPeople
 	text := cmd.Flags().StringVar
 	text(&b.tenant, "tenant", "", "`slug` of the tenant")

@@ -113,8 +113,8 @@ func (c *cli) added(what string, a added) error {
 func (c *cli) memberAdd() *cobra.Command {
 	cmd := &cobra.Command{Use: "add SLUG EMAIL", Short: "Add an operator to a tenant", Args: cobra.ExactArgs(2),
 		Long: "Add an operator to a tenant. A person who is not known yet is made, with a one-time link to set a password.",
-		Example: "  svc member add metro ana@metro.example --first Ana --last Silva --role dispatcher --permission " +
-			"VIEW_TRIPS --permission VIEW_DRIVERS\n" +
+		Example: "  svc member add metro ana@metro.example --first Ana --last Silva \\\n" +
+			"    --role dispatcher --permission VIEW_TRIPS --permission VIEW_DRIVERS\n" +
 			"  svc member add metro boss@metro.example --all"}
 	first, last := cmd.Flags().String("first", "", "first `name`"), cmd.Flags().String("last", "", "last `name`")
 	role := cmd.Flags().String("role", "operator", "`word` for people")

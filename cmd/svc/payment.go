@@ -37,7 +37,7 @@ func paymentFlags(cmd *cobra.Command) *edits[payment.Method] {
 
 func (c *cli) paymentAdd() *cobra.Command {
 	cmd := &cobra.Command{Use: "add SLUG RIDER", Short: "Give a rider a payment method", Args: cobra.ExactArgs(2),
-		Example: "  svc payment add metro rider1@metro.example --brand visa --last4 4242 --exp 04/2031 --default"}
+		Example: "  svc payment add metro rider1@metro.example \\\n    --brand visa --last4 4242 --exp 04/2031 --default"}
 	e := paymentFlags(cmd)
 	cmd.RunE = c.in(func(ctx context.Context, _ place, t table.Tenant, args []string) error {
 		rider, err := findRider(ctx, t, args[1])
@@ -78,7 +78,7 @@ func (c *cli) paymentList() *cobra.Command {
 
 func (c *cli) paymentSet() *cobra.Command {
 	cmd := &cobra.Command{Use: "set SLUG RIDER ID", Short: "Change a payment method", Args: cobra.ExactArgs(3),
-		Example: "  svc payment set metro rider1@metro.example pay_01JMETR0000000000000000002 --default"}
+		Example: "  svc payment set metro rider1@metro.example \\\n    pay_01JMETR0000000000000000002 --default"}
 	e := paymentFlags(cmd)
 	cmd.RunE = e.change(c, func(ctx context.Context, t table.Tenant, args []string) error {
 		rider, err := findRider(ctx, t, args[1])

@@ -27,7 +27,7 @@ type rebuilt struct {
 
 func rebuildCommand(c *cli) *cobra.Command {
 	return &cobra.Command{Use: "rebuild [SLUG…]",
-		Short: "Settle what was lost, count everything again, and correct what is wrong",
+		Short: "Settle what was lost, count all again, correct what is wrong",
 		Long: `Settle the completed trips that have no receipt, and restore lost postings. Then compute balances
 from their postings, and every counter, trip count, search row and rank from the items, whatever the
 counters say now.

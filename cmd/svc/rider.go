@@ -28,7 +28,7 @@ func riderFlags(cmd *cobra.Command) *edits[customer.Record] {
 
 func (c *cli) riderAdd() *cobra.Command {
 	cmd := &cobra.Command{Use: "add SLUG EMAIL", Short: "Add a rider", Args: cobra.ExactArgs(2),
-		Example: "  svc rider add metro rider4@metro.example --first Iris --last Novak --phone '+1 212 555 0190'"}
+		Example: "  svc rider add metro rider4@metro.example \\\n    --first Iris --last Novak --phone '+1 212 555 0190'"}
 	e, hash := riderFlags(cmd), newPassword(cmd)
 	cmd.RunE = c.addPerson("rider", authz.Rider, hash, func(ctx context.Context, t table.Tenant, address,
 		hashed string) (added, error) {

@@ -39,8 +39,8 @@ func serviceFlags(cmd *cobra.Command) *edits[settings.Service] {
 
 func (c *cli) serviceAdd() *cobra.Command {
 	cmd := &cobra.Command{Use: "add SLUG NAME", Short: "Add a service type", Args: cobra.ExactArgs(2),
-		Example: "  svc service add metro Van --base 5 --per-km 2.2 --per-minute 0.5 --minimum 12 --capacity 6 " +
-			"--commission 0.2"}
+		Example: "  svc service add metro Van --base 5 --per-km 2.2 --per-minute 0.5 \\\n" +
+			"    --minimum 12 --capacity 6 --commission 0.2"}
 	e := serviceFlags(cmd)
 	e.given("active", "true")
 	e.given("capacity", "4")

@@ -61,8 +61,8 @@ func tenantFlags(cmd *cobra.Command) *edits[tenant.Tenant] {
 
 func (c *cli) tenantCreate() *cobra.Command {
 	cmd := &cobra.Command{Use: "create SLUG", Short: "Create a tenant", Args: cobra.ExactArgs(1),
-		Example: "  svc tenant create bay --name 'Bay Rides' --currency USD --timezone America/Los_Angeles --flag " +
-			"taxiEnabled=true"}
+		Example: "  svc tenant create bay --name 'Bay Rides' --currency USD \\\n" +
+			"    --timezone America/Los_Angeles --flag taxiEnabled=true"}
 	e := tenantFlags(cmd)
 	shards := cmd.Flags().Int("shards", 1, "`number` of shards")
 	cmd.RunE = c.on(func(ctx context.Context, p place, args []string) error {

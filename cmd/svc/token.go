@@ -27,9 +27,11 @@ func (c *cli) tokenGet() *cobra.Command {
 		Long: "Register a client, sign in, consent and exchange the code, as an app would, and print the access token.\n" +
 			"The client is kept and used again. Without --password it asks for one, or reads it from the standard input.\n" +
 			"Without --scope it asks for every scope of the audience; what the person may not have is left out.",
-		Example: "  svc token get --tenant metro --audience rider --email rider1@metro.example --password demo-password\n" +
-			"  curl -H \"Authorization: Bearer $(svc token get --tenant metro --audience dashboard --email " +
-			"operator@metro.example --password demo-password)\" http://127.0.0.1:8080/api/v1/trips"}
+		Example: "  svc token get --tenant metro --audience rider \\\n" +
+			"    --email rider1@metro.example --password demo-password\n" +
+			"  TOKEN=$(svc token get --tenant metro --audience dashboard \\\n" +
+			"    --email operator@metro.example --password demo-password)\n" +
+			"  curl -H \"Authorization: Bearer $TOKEN\" http://127.0.0.1:8080/api/v1/trips"}
 	slug, word := cmd.Flags().String("tenant", "", "`slug`"), cmd.Flags().String("audience", "dashboard",
 		"`audience`: dashboard, rider or driver")
 	email, secret := cmd.Flags().String("email", "", "mail `address`"), cmd.Flags().String("password", "", "`password`")

@@ -118,7 +118,7 @@ func intervene(t table.Tenant, was trip.Trip) trip.Store {
 func (c *cli) tripCancel() *cobra.Command {
 	cmd := &cobra.Command{Use: "cancel SLUG ID", Short: "Cancel a trip in its rider's place", Args: cobra.ExactArgs(2),
 		Long:    "Cancel a trip in its rider's place, by the rules of the API. The trip's log and the audit log name you.",
-		Example: "  svc trip cancel metro trp_01JT7M4C6Q8V2N5X9B3D1F7H0K --reason 'The driver had an accident'"}
+		Example: "  svc trip cancel metro trp_01JT7M4C6Q8V2N5X9B3D1F7H0K \\\n    --reason 'The driver had an accident'"}
 	reason := cmd.Flags().String("reason", "", "`text` for the rider and the log")
 	cmd.RunE = act(func(ctx context.Context, args []string) error {
 		if *reason == "" {
@@ -168,7 +168,7 @@ func (c *cli) tripMove() *cobra.Command {
 		Args: cobra.ExactArgs(3),
 		Long: "Take a trip's next step in its driver's place, by the rules of the API: ASSIGNED, DRIVER_ARRIVED,\n" +
 			"IN_PROGRESS, COMPLETED. A completed trip is settled as usual. The trip's log and the audit log name you.",
-		Example: "  svc trip move metro trp_01JT7M4C6Q8V2N5X9B3D1F7H0K ASSIGNED --driver driver1@metro.example\n" +
+		Example: "  svc trip move metro trp_01JT7M4C6Q8V2N5X9B3D1F7H0K ASSIGNED \\\n    --driver driver1@metro.example\n" +
 			"  svc trip move metro trp_01JT7M4C6Q8V2N5X9B3D1F7H0K COMPLETED"}
 	who := cmd.Flags().String("driver", "", "the driver to assign, by mail `address` or id")
 	cmd.RunE = act(func(ctx context.Context, args []string) error {

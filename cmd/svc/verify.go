@@ -46,7 +46,7 @@ func (c compared) String() string {
 
 func verifyCommand(c *cli) *cobra.Command {
 	return &cobra.Command{Use: "verify [SLUG…]",
-		Short: "Compare balances, receipts, counters and ranks with the items, and say what differs",
+		Short: "Compare balances, receipts, counters and ranks with the items",
 		Long: `Add up every balance from its postings and every counter from its items. Compare receipts,
 postings and trip counts with completed trips, and rows with what they list. Nothing is changed. If
 nothing differs, it prints how many things of each kind it compared.
