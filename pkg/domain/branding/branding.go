@@ -40,8 +40,8 @@ type Patch struct {
 	SecondaryColor      api.Field `json:"secondaryColor,omitempty" pattern:"^#([0-9A-Fa-f]{3,4}|[0-9A-Fa-f]{6}|[0-9A-Fa-f]{8})$" patternDescription:"#RGB, #RGBA, #RRGGBB or #RRGGBBAA" example:"#0A2540" doc:"Second colour; null clears it."`
 	IconBackgroundColor api.Field `json:"iconBackgroundColor,omitempty" pattern:"^#([0-9A-Fa-f]{3,4}|[0-9A-Fa-f]{6}|[0-9A-Fa-f]{8})$" patternDescription:"#RGB, #RGBA, #RRGGBB or #RRGGBBAA" example:"#FFF" doc:"Background of the app's icon; null clears it."`
 	ThemeMode           api.Field `json:"themeMode,omitempty" pattern:"^(light|dark|system)$" patternDescription:"light, dark or system" example:"system" doc:"light, dark or system; null clears it."`
-	LogoURL             api.Field `json:"logoUrl,omitempty" maxLength:"2000" doc:"An https URL." example:"https://cdn.metro.example/logo.svg"`
-	FaviconURL          api.Field `json:"faviconUrl,omitempty" maxLength:"2000" doc:"An https URL." example:"https://cdn.metro.example/favicon.ico"`
+	LogoURL             api.Field `json:"logoUrl,omitempty" maxLength:"2000" doc:"An https URL, or the image itself as a data URI (PNG, JPEG, WebP or SVG, in base64)." example:"https://cdn.metro.example/logo.svg"`
+	FaviconURL          api.Field `json:"faviconUrl,omitempty" maxLength:"2000" doc:"An https URL, or the image itself as a data URI (PNG, JPEG, WebP or SVG, in base64)." example:"https://cdn.metro.example/favicon.ico"`
 	SupportURL          api.Field `json:"supportUrl,omitempty" maxLength:"2000" doc:"An https, http, mailto or tel URL." example:"https://metro.example/help"`
 	TermsURL            api.Field `json:"termsUrl,omitempty" maxLength:"2000" doc:"An https or http URL." example:"https://metro.example/terms"`
 	PrivacyURL          api.Field `json:"privacyUrl,omitempty" maxLength:"2000" doc:"An https or http URL." example:"https://metro.example/privacy"`
@@ -103,8 +103,8 @@ func fields(p *Patch, b *Branding) []field {
 		{"secondaryColor", &p.SecondaryColor, &b.SecondaryColor, checkColor},
 		{"iconBackgroundColor", &p.IconBackgroundColor, &b.IconBackgroundColor, checkColor},
 		{"themeMode", &p.ThemeMode, &b.ThemeMode, checkTheme},
-		{"logoUrl", &p.LogoURL, &b.LogoURL, CheckURL},
-		{"faviconUrl", &p.FaviconURL, &b.FaviconURL, CheckURL},
+		{"logoUrl", &p.LogoURL, &b.LogoURL, checkImage},
+		{"faviconUrl", &p.FaviconURL, &b.FaviconURL, checkImage},
 		{"supportUrl", &p.SupportURL, &b.SupportURL, checkSupport},
 		{"termsUrl", &p.TermsURL, &b.TermsURL, checkLink},
 		{"privacyUrl", &p.PrivacyURL, &b.PrivacyURL, checkLink},
@@ -146,6 +146,19 @@ const noURL = "\"<>\\^`{|}"
 func CheckURL(s string) string {
 	if !isURL(s, "https") {
 		return "expected an https URL of at most 2,000 characters"
+	}
+	return ""
+}
+
+// dataImage is a data URI (RFC 2397) of an image. A browser runs no script of
+// such an image and loads nothing for it, an SVG included.
+var dataImage = regexp.MustCompile(`^data:image/(png|jpeg|webp|svg\+xml);base64,[A-Za-z0-9+/]+={0,2}$`)
+
+// checkImage is CheckURL that also accepts the image itself.
+func checkImage(s string) string {
+	if !isURL(s, "https") && !(dataImage.MatchString(s) && wellFormed(s)) {
+		return "expected an https URL or a data URI of an image (PNG, JPEG, WebP or SVG, in base64), " +
+			"of at most 2,000 characters"
 	}
 	return ""
 }

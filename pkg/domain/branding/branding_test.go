@@ -87,6 +87,11 @@ func TestWrongPatch(t *testing.T) {
 		{"http", `{"logoUrl":"http://cdn.example/l.svg"}`, "body.logoUrl"},
 		{"javascript", `{"supportUrl":"javascript:alert(1)"}`, "body.supportUrl"},
 		{"an icon over http", `{"faviconUrl":"http://cdn.example/l.svg"}`, "body.faviconUrl"},
+		{"a page as a logo", `{"logoUrl":"data:text/html;base64,PHNjcmlwdD4="}`, "body.logoUrl"},
+		{"an image not in base64", `{"faviconUrl":"data:image/svg+xml,%3Csvg/%3E"}`, "body.faviconUrl"},
+		{"an image with a script", `{"logoUrl":"data:image/png;base64,AA==\"onload=x"}`, "body.logoUrl"},
+		{"a large image", `{"logoUrl":"data:image/png;base64,` + strings.Repeat("A", 2000) + `"}`, "body.logoUrl"},
+		{"a support page as an image", `{"supportUrl":"data:image/png;base64,AAAA"}`, "body.supportUrl"},
 		{"a logo by mail", `{"logoUrl":"mailto:help@metro.example"}`, "body.logoUrl"},
 		{"terms by mail", `{"termsUrl":"mailto:help@metro.example"}`, "body.termsUrl"},
 		{"privacy by phone", `{"privacyUrl":"tel:+12125550181"}`, "body.privacyUrl"},
@@ -123,7 +128,7 @@ func TestAccepted(t *testing.T) {
 	s, _, token := stand(t)
 	for _, body := range []string{`{"primaryColor":"#abc"}`, `{"primaryColor":"#ABCDEF"}`, `{"appName":"` +
 		strings.Repeat("ä", 100) + `"}`,
-		`{"logoUrl":"https://cdn.example:8443/a%20b.svg?x=1#y"}`, `{"themeMode":"system"}`,
+		`{"logoUrl":"https://cdn.example:8443/a%20b.svg?x=1#y"}`, `{"logoUrl":"data:image/svg+xml;base64,PHN2Zy8+"}`, `{"themeMode":"system"}`,
 		`{"supportUrl":"https://hilfe.müller.example/"}`, `{"primaryColor":"#abcd"}`, `{"secondaryColor":"#0B5FFF80"}`,
 		`{"supportUrl":"mailto:help@metro.example?subject=Help%20me"}`, `{"supportUrl":"tel:+1-212-555-0181"}`,
 		`{"supportUrl":"http://metro.example/help"}`, `{"termsUrl":"http://metro.example/terms"}`,

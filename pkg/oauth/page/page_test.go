@@ -126,6 +126,23 @@ func TestTextIsEscaped(t *testing.T) {
 	}
 }
 
+// A logo is an image of the company's host, or the image itself. Anything else
+// is no logo: the page shows the company's initial.
+func TestLogo(t *testing.T) {
+	for address, want := range map[string]string{
+		"https://cdn.metro.example/logo.svg": `<img src="https://cdn.metro.example/logo.svg" alt="Metro Cabs">`,
+		"data:image/svg+xml;base64,PHN2Zy8+": `<img src="data:image/svg&#43;xml;base64,PHN2Zy8&#43;" alt="Metro Cabs">`,
+		"data:text/html;base64,PHN2Zy8+":     `<span class="badge" aria-hidden="true">M</span>`,
+		"javascript:alert(1)":                `<span class="badge" aria-hidden="true">M</span>`,
+		"http://cdn.metro.example/logo.svg":  `<span class="badge" aria-hidden="true">M</span>`,
+	} {
+		body, _, err := render(Frame{Brand: Brand{Name: "Metro Cabs", LogoURL: address}}, SignIn{})
+		if err != nil || !strings.Contains(string(body), want) {
+			t.Errorf("%s: %v, %s", address, err, body)
+		}
+	}
+}
+
 // Whatever colours a tenant chose, text has a contrast of 4.5 and the parts of
 // controls of 3 (WCAG 2.2, 1.4.3 and 1.4.11).
 func TestContrast(t *testing.T) {
