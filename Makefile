@@ -53,8 +53,8 @@ test: bin/engine npm-tests python-tests ## vet and run all tests on the embedded
 	@$(if $(CHROME)$(BROWSER),,echo 'No browser: the browser tests cannot run (Debian: apt-get install chromium; else set CHROME to the path of one).';)
 	go vet ./...
 	@set -x; failed=0; \
-	go test $(RACE) -p 3 -shuffle=on -timeout 40m $$(go list ./... | grep -vxF "$$(printf 'svc/%s\n' $(OUTSIDE))") || failed=1; \
-	go test -p 3 -shuffle=on -timeout 40m $(OUTSIDE:%=./%) || failed=1; \
+	go test $(RACE) -p 3 -shuffle=on -timeout 30m $$(go list ./... | grep -vxF "$$(printf 'svc/%s\n' $(OUTSIDE))") || failed=1; \
+	go test -p 3 -shuffle=on -timeout 30m $(OUTSIDE:%=./%) || failed=1; \
 	exit $$failed
 
 .PHONY: quick
@@ -63,11 +63,11 @@ quick: bin/engine ## run the tests that take no browser, built functions, other 
 
 .PHONY: test-dynamodb-local
 test-dynamodb-local: bin/engine dynamodb-local $(if $(SHORT),,npm-tests python-tests) ## run all tests on DynamoDB Local (needs Java 17 and Maven; SHORT=1: those of make quick)
-	SVC_ENGINE=dynamodb-local go test $(if $(SHORT),-short) -p 3 -shuffle=on -timeout 40m ./...
+	SVC_ENGINE=dynamodb-local go test $(if $(SHORT),-short) -p 3 -shuffle=on -timeout 30m ./...
 
 .PHONY: race
 race: bin/engine ## let 100,000 revocations and uses of tokens race, some minutes long (USES=100000)
-	SVC_RACE=$(or $(USES),100000) go test -count=1 -timeout 40m -v -run '^TestRaceRevocation$$' ./pkg/oauth
+	SVC_RACE=$(or $(USES),100000) go test -count=1 -timeout 30m -v -run '^TestRaceRevocation$$' ./pkg/oauth
 
 .PHONY: golden
 golden: bin/engine ## write the golden files anew from what the code does now
