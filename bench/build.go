@@ -83,7 +83,8 @@ func checkOut(ctx context.Context, revision, dir string) error {
 	return nil
 }
 
-// probes writes the overlay that adds the probe to each function's program.
+// probes writes the file for "go build -overlay" that adds probe.go to each
+// function's program, and returns its path.
 func probes(source, dir string) (string, error) {
 	file := filepath.Join(dir, "probe.go")
 	if err := os.WriteFile(file, probe, 0o600); err != nil {

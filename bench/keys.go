@@ -186,7 +186,8 @@ var (
 var owners = map[string]string{ids.Tenant: "tenant", ids.Person: "operator", ids.Driver: "driver",
 	ids.Customer: "rider", ids.Trip: "trip", ids.Log: "trip", ids.Post: "post", ids.Comment: "post", ids.Client: "client"}
 
-// shape returns the key with {names} for its ids, and # for its number.
+// shape returns the key with each id replaced by a name such as {tenant}, and a
+// number at the end by #n.
 func (w *world) shape(key string) string {
 	key = w.names.Replace(key)
 	key = anEmail.ReplaceAllString(key, "{address}")

@@ -61,7 +61,7 @@ type client struct {
 	tokens map[string]string // by audience
 }
 
-// answered is an answer of the API.
+// answered is a response of the API.
 type answered struct {
 	status   int
 	body     string

@@ -156,8 +156,8 @@ func TestRaceRevokeAndRefresh(t *testing.T) {
 	}
 }
 
-// A client that refreshes without a pause does not keep its revocation from
-// happening: here a rotation comes between every read and write of it.
+// A revocation succeeds although the client refreshes without a pause. Here a
+// refresh happens between every read and write of the revocation.
 func TestRevocationIsNotStarved(t *testing.T) {
 	t.Parallel()
 	var between func()

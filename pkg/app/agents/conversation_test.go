@@ -21,9 +21,9 @@ import (
 type task struct {
 	URL          string `json:"url"`
 	Redirect     string `json:"redirect"`
-	Port         int    `json:"port"`     // of a client that listens for the redirect
+	Port         int    `json:"port"`     // where the program listens for the redirect
 	Mode         string `json:"mode"`     // "legacy", or "" to negotiate
-	ClientID     string `json:"clientId"` // of a client that registered before
+	ClientID     string `json:"clientId"` // set if the client is already registered
 	ClientSecret string `json:"clientSecret"`
 	Document     string `json:"document"` // address of the metadata document
 	Key          string `json:"key"`      // private key of the document, PEM; "" for none

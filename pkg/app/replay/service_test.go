@@ -79,7 +79,7 @@ type deployment struct {
 	delivered map[string][]map[string]any // the records that each stream function was given
 }
 
-// log keeps what the processes say, for when a test fails.
+// log collects the output of the processes. A test prints it when it fails.
 type log struct {
 	mu   sync.Mutex
 	text []byte

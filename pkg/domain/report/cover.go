@@ -19,7 +19,7 @@ import (
 type level struct {
 	name    string
 	width   time.Duration
-	parent  string // layout of the start of the previous level's period, which names the partition
+	parent  string // time layout for the start of the previous level's period; the partition is named after it
 	sharded bool   // true if a busy tenant writes many trips to the same counter
 }
 
@@ -110,8 +110,9 @@ var names = map[trip.Status]string{
 	trip.Assigned: "a", trip.DriverArrived: "d", trip.InProgress: "i", trip.Completed: "c", trip.Cancelled: "x",
 }
 
-// Count adds a trip to the counter changes, at the time of its request: one to
-// the count of its status and, once it is completed, its final fare.
+// Count adds a trip to the changes of the counters for the time when it was
+// requested: one to the count of its status, and the final fare of a completed
+// trip to the revenue.
 func Count(changes counter.Changes, status trip.Status, requestedAt time.Time, fare *decimal.Decimal) {
 	name, ok := names[status]
 	if !ok {

@@ -17,12 +17,13 @@ import (
 	"svc/pkg/local/testkit"
 )
 
-// storeWith returns a store over a new table whose commits go through meddle.
-func storeWith(t *testing.T, meddle func(context.Context, *table.Tx) error) trip.Store {
+// storeWith returns a store over a new table. It calls commit in place of
+// Tx.Commit.
+func storeWith(t *testing.T, commit func(context.Context, *table.Tx) error) trip.Store {
 	t.Helper()
 	tenant := testkit.Table(t).Tenant(ids.New(ids.Tenant, now))
 	return trip.Store{Tenant: tenant, WriteShards: 1, Now: later,
-		Commit: func(ctx context.Context, tx *table.Tx, _ any) error { return meddle(ctx, tx) }}
+		Commit: func(ctx context.Context, tx *table.Tx, _ any) error { return commit(ctx, tx) }}
 }
 
 func commit(ctx context.Context, tx *table.Tx) error { return tx.Commit(ctx) }

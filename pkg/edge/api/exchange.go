@@ -187,7 +187,8 @@ func (x *exchange) read(ctx context.Context) {
 	}()
 }
 
-// judge waits for the read, runs checks 2 to 6 and charges the rate limits.
+// judge waits for the read, runs all access checks after the signature, and
+// charges the rate limits.
 func (x *exchange) judge(ctx context.Context) error {
 	read, err := x.caller.reading.wait(ctx)
 	if err != nil {

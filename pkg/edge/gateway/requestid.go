@@ -36,7 +36,7 @@ func ID(ctx context.Context) string {
 	return ""
 }
 
-// id is ID. The event's requestId may be absent from a malformed event.
+// id implements ID. A malformed event may have no requestId.
 func (e *event) id() string {
 	if id := e.RequestContext.RequestID; sane.MatchString(id) {
 		return ids.Request + "_" + id
