@@ -51,6 +51,7 @@ func derive(text []byte, at code) (object, error) {
 	for name, r := range member(doc, "Resources") {
 		resource, _ := r.(object)
 		switch kind := resource["Type"]; {
+		case isHook(resource): // LocalStack has no CodeDeploy
 		case kind == "AWS::Serverless::Function":
 			if err := function(resources, name, globals, member(resource, "Properties"), at); err != nil {
 				return nil, fmt.Errorf("%s: %w", name, err)
@@ -74,6 +75,12 @@ func derive(text []byte, at code) (object, error) {
 	return object{"AWSTemplateFormatVersion": "2010-09-09",
 		"Description": "The REST variant of template.yaml, for LocalStack",
 		"Parameters":  parameters, "Conditions": doc["Conditions"], "Resources": resources, "Outputs": outputs}, nil
+}
+
+// isHook reports whether a resource is the function that only CodeDeploy calls.
+func isHook(resource object) bool {
+	name := fmt.Sprint(member(member(resource, "Properties"), "FunctionName")["Fn::Sub"])
+	return strings.HasPrefix(name, "CodeDeployHook_")
 }
 
 // imported returns a template of the table alone, as template.yaml has it. A

@@ -74,7 +74,7 @@ func place(arch string) (code, error) {
 	}
 	doc, err := read(svc.Template)
 	for name, r := range member(doc, "Resources") {
-		if resource, _ := r.(object); resource["Type"] == "AWS::Serverless::Function" {
+		if resource, _ := r.(object); resource["Type"] == "AWS::Serverless::Function" && !isHook(resource) {
 			at.keys[name] = folder(name) + ".zip"
 		}
 	}

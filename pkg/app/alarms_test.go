@@ -89,7 +89,7 @@ func TestCanariesRollBack(t *testing.T) {
 	alarms := alarmsOf(t)
 	for function, resource := range ofType(t, "AWS::Serverless::Function") {
 		preference := field(field(resource, "Properties"), "DeploymentPreference")
-		if e := field(preference, "Enabled"); e != nil && e.Value == "false" && function == "KeysFunction" {
+		if !hasCanary(t, function, preference) {
 			continue
 		}
 		watched := map[string]bool{}
@@ -105,6 +105,18 @@ func TestCanariesRollBack(t *testing.T) {
 			t.Errorf("%s: no alarm of its deployment watches its failures", function)
 		}
 	}
+}
+
+// hasCanary reports whether a function takes over step by step. Two have no
+// traffic of which a part could be tried.
+func hasCanary(t *testing.T, function string, preference *yaml.Node) bool {
+	t.Helper()
+	e := field(preference, "Enabled")
+	without := e != nil && e.Value == "false"
+	if expected := function == "KeysFunction" || function == "SmokeFunction"; without != expected {
+		t.Errorf("%s: without a canary %t, want %t", function, without, expected)
+	}
+	return !without
 }
 
 // rollbackAlarms returns the alarms of !If [RollsBackOnAlarm, [!Ref Alarm], [!Ref AWS::NoValue]].

@@ -43,7 +43,7 @@ func invoked(t *testing.T, serve Serve, method, path string, headers map[string]
 	testkit.Must(t, err)
 	event := events.APIGatewayV2HTTPRequest{Version: "2.0", RawPath: path, Headers: headers}
 	event.RequestContext.HTTP.Method, event.RequestContext.HTTP.Path = method, path
-	event.RequestContext.HTTP.SourceIP = "192.0.2.1"
+	event.RequestContext.HTTP.SourceIP, event.RequestContext.APIID = "192.0.2.1", "abc123"
 	raw, err := json.Marshal(event)
 	testkit.Must(t, err)
 	answered, err := function.(gateway.Function)(context.Background(), raw)

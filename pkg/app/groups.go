@@ -41,6 +41,7 @@ const (
 	Settlement = "SettlementFunction"
 	Projection = "ProjectionFunction"
 	Keys       = "KeysFunction"
+	Smoke      = "SmokeFunction"
 )
 
 // RequestFunctions lists the functions that handle requests.

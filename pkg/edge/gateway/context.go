@@ -32,6 +32,20 @@ func SourceIP(ctx context.Context) string { return edgeOf(ctx).sourceIP }
 // can forge it.
 func BaseURL(ctx context.Context) string { return edgeOf(ctx).baseURL }
 
+// Direct reports whether no gateway sent the event: a caller with the right
+// lambda:InvokeFunction did, as the smoke test of a deployment. No request
+// through a gateway can look like one.
+func Direct(ctx context.Context) bool {
+	e := edgeOf(ctx).event
+	return e != nil && e.direct()
+}
+
+// fromGateway reports whether the event names the gateway that sent it.
+func fromGateway(ctx context.Context) bool {
+	e := edgeOf(ctx).event
+	return e != nil && e.RequestContext.APIID != ""
+}
+
 // ownURL returns the API's own address, or BaseURL if the event does not
 // contain it.
 func ownURL(ctx context.Context) string {

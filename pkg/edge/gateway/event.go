@@ -170,6 +170,12 @@ func (e *event) baseURL() string {
 	return "https://" + e.RequestContext.DomainName + e.stagePrefix()
 }
 
+// direct reports whether somebody with the right lambda:InvokeFunction sent the
+// event. A gateway always names itself in apiId, and no client can write the
+// event's own members. Other senders that put a client's request into an event
+// without apiId, such as a load balancer, do not send payload 2.0.
+func (e *event) direct() bool { return e.v2 && e.Version == "2.0" && e.RequestContext.APIID == "" }
+
 // ownURL returns the API's own address, whatever domain the request used. A
 // custom domain may belong to one tenant, but the issuer of tokens and the
 // links in mails are the same for all tenants.

@@ -263,6 +263,74 @@ func TestLazyByCustomDomain(t *testing.T) {
 	}
 }
 
+// TestLazyWithoutGateway: an event that no gateway sent gets an answer, and the
+// address in it does not become the issuer.
+func TestLazyWithoutGateway(t *testing.T) {
+	raw, err := os.ReadFile(events + "/v2-stage.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	invoked := strings.NewReplacer(`"apiId": "abc123"`, `"apiId": ""`, "abc123.execute-api", "smoke").Replace(string(raw))
+	var bases []string
+	f := gateway.Lazy(func(_ context.Context, base string) (http.Handler, error) {
+		bases = append(bases, base)
+		return http.NotFoundHandler(), nil
+	})
+	for _, event := range []string{invoked, invoked, string(raw), invoked} {
+		if _, err := f(context.Background(), json.RawMessage(event)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const first, own = "https://smoke.eu-central-1.amazonaws.com/dev",
+		"https://abc123.execute-api.eu-central-1.amazonaws.com/dev"
+	if diff := cmp.Diff([]string{first, first, own}, bases); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestDirect: only a payload 2.0 that names no gateway was sent by somebody who
+// may invoke the function. Every event of a gateway names it, and a load
+// balancer sends another payload.
+func TestDirect(t *testing.T) {
+	direct := func(raw string) (yes bool) {
+		t.Helper()
+		h := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { yes = gateway.Direct(r.Context()) })
+		if _, err := gateway.Handler(h)(context.Background(), json.RawMessage(raw)); err != nil {
+			t.Fatal(err)
+		}
+		return yes
+	}
+	quiet(t)
+	files, _ := filepath.Glob(events + "/v*.json")
+	if len(files) == 0 {
+		t.Fatal("there are no events")
+	}
+	for _, file := range files {
+		raw, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if direct(string(raw)) {
+			t.Errorf("%s passes for an event without a gateway", filepath.Base(file))
+		}
+	}
+	const balancer = `{"requestContext": {"elb": {"targetGroupArn": "arn"}}, "httpMethod": "GET", "path": "/health",
+		"headers": {}, "body": "", "isBase64Encoded": false}`
+	const lattice = `{"version": "2.0", "method": "GET", "path": "/health", "headers": {},
+		"requestContext": {"serviceArn": "arn"}}`
+	const invoked = `{"version": "2.0", "rawPath": "/health", "requestContext": {"http": {"method": "GET"}}}`
+	for raw, want := range map[string]bool{balancer: false, lattice: false, invoked: true,
+		strings.Replace(invoked, `"2.0"`, `"1.0"`, 1): false, strings.Replace(invoked, `"version": "2.0", `, "", 1): false,
+		strings.Replace(invoked, `{"http"`, `{"apiId": "a", "http"`, 1): false} {
+		if got := direct(raw); got != want {
+			t.Errorf("%s: %t", raw, got)
+		}
+	}
+	if gateway.Direct(context.Background()) {
+		t.Error("a request without an event passes for one without a gateway")
+	}
+}
+
 func FuzzEvent(f *testing.F) {
 	files, err := filepath.Glob(events + "/*.json")
 	if err != nil || len(files) == 0 {

@@ -35,7 +35,8 @@ func Handler(h http.Handler) Function {
 // Lazy is Handler for a service whose address is not configured. The first
 // event contains the API's own address, whatever domain that event used. build
 // receives that address and builds the handler for all events. While build
-// fails, events get a 500.
+// fails, events get a 500. An event without apiId, which no gateway sent, gets a
+// handler of its own: the address in it must not become the issuer of tokens.
 func Lazy(build func(ctx context.Context, baseURL string) (http.Handler, error)) Function {
 	var (
 		mu sync.Mutex
@@ -48,11 +49,10 @@ func Lazy(build func(ctx context.Context, baseURL string) (http.Handler, error))
 			return h, nil
 		}
 		built, err := build(ctx, ownURL(ctx))
-		if err != nil {
-			return nil, err
+		if err == nil && fromGateway(ctx) {
+			h = built
 		}
-		h = built
-		return h, nil
+		return built, err
 	}
 	return func(ctx context.Context, raw json.RawMessage) (any, error) {
 		e, r, refusal := open(ctx, raw)

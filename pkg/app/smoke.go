@@ -1,0 +1,188 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+
+	"svc/pkg/data/table"
+)
+
+// Times of a smoke test. Its function has 120 seconds.
+const (
+	smokeOne    = 20 * time.Second // for one call, cold start included
+	smokePause  = 2 * time.Second  // before a repeated call
+	smokeReport = 20 * time.Second // of the function's time, kept for the report
+	smokeTries  = 3                // of a call, and of the report
+)
+
+// lifecycle is the event with which CodeDeploy calls a hook.
+type lifecycle struct {
+	DeploymentID string `json:"DeploymentId"`
+	ExecutionID  string `json:"LifecycleEventHookExecutionId"`
+}
+
+// smoke is the hook that CodeDeploy calls before the new version of a function
+// gets traffic. CodeDeploy does not say which function it is, so each hook tries
+// the new versions of all functions that handle requests.
+type smoke struct {
+	log     *slog.Logger
+	baseURL string // as the functions have it; "" lets them take it from the event
+	load    Loader
+	call    time.Duration
+	pause   time.Duration
+}
+
+// SmokeTest serves CodeDeploy's hook. The environment has the version of each
+// function under the function's name.
+func SmokeTest(p *Runtime, _ string) (any, error) { return newSmoke(p).handle, nil }
+
+func newSmoke(p *Runtime) *smoke {
+	return &smoke{log: p.Logger, baseURL: p.BaseURL, load: table.Environment, call: smokeOne, pause: smokePause}
+}
+
+// handle reports to CodeDeploy, whatever happens: CodeDeploy waits an hour for a
+// hook that does not report.
+func (s *smoke) handle(ctx context.Context, e lifecycle) error {
+	status := "Succeeded"
+	for _, err := range s.failures(ctx) {
+		s.log.ErrorContext(ctx, "the smoke test failed", "deployment", e.DeploymentID, "error", err)
+		status = "Failed"
+	}
+	s.log.InfoContext(ctx, "smoke test", "deployment", e.DeploymentID, "status", status)
+	return s.again(ctx, func() error { return s.report(ctx, e, status) })
+}
+
+// failures returns what is wrong with the new versions, at most one failed call
+// of each function.
+func (s *smoke) failures(ctx context.Context) (failed []error) {
+	defer func() {
+		if v := recover(); v != nil {
+			failed = append(failed, fmt.Errorf("panic: %v", v))
+		}
+	}()
+	if deadline, ok := ctx.Deadline(); ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, deadline.Add(-smokeReport))
+		defer cancel()
+	}
+	f, err := frontFromEnvironment()
+	if err != nil {
+		return []error{err}
+	}
+	// The functions have the same list. A misspelt word stops none of them.
+	if unknown := UnknownSwitches(); len(unknown) > 0 {
+		failed = append(failed, fmt.Errorf("SWITCHED_OFF has words that switch nothing off: %q", unknown))
+	}
+	for _, function := range RequestFunctions() {
+		version := os.Getenv(function)
+		for _, c := range probes(function) {
+			if err := s.again(ctx, func() error { return s.try(ctx, version, c, f) }); err != nil {
+				failed = append(failed, fmt.Errorf("%s: %s %s: %w", function, c.method, c.path, err))
+				break // the other calls would most likely fail alike
+			}
+		}
+	}
+	return failed
+}
+
+// again repeats what failed, because a throttled call says nothing about a version.
+func (s *smoke) again(ctx context.Context, do func() error) error {
+	for try := 1; ; try++ {
+		err := do()
+		if err == nil || try == smokeTries {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(s.pause):
+		}
+	}
+}
+
+// try makes one call and compares the answer.
+func (s *smoke) try(ctx context.Context, version string, c probe, f front) error {
+	ctx, cancel := context.WithTimeout(ctx, s.call)
+	defer cancel()
+	answer, err := s.invoke(ctx, version, c.event(s.address()))
+	if err != nil {
+		return err
+	}
+	return c.judge(answer, s.address(), f.off[c.off])
+}
+
+// address is where the call is sent to, by its event.
+func (s *smoke) address() string {
+	if s.baseURL == "" {
+		return "https://smoke.invalid"
+	}
+	return s.baseURL
+}
+
+// invoke calls one version of a function with Lambda's Invoke.
+func (s *smoke) invoke(ctx context.Context, version string, event []byte) ([]byte, error) {
+	part := strings.Split(version, ":") // arn:aws:lambda:REGION:ACCOUNT:function:NAME:VERSION
+	if len(part) != 8 {
+		return nil, fmt.Errorf("its version is %q, which is no ARN of one", version)
+	}
+	res, err := s.aws(ctx, AWSCall{Service: "lambda", Method: http.MethodPost, Body: event,
+		URL:    "/2015-03-31/functions/" + part[6] + "/invocations?Qualifier=" + part[7],
+		Header: map[string]string{"Content-Type": "application/json"}})
+	switch {
+	case err != nil:
+		return nil, err
+	case res.Header.Get("X-Amz-Function-Error") != "":
+		return nil, fmt.Errorf("the function fails: %.300s", res.Body)
+	}
+	return res.Body, nil
+}
+
+// report tells CodeDeploy the outcome.
+func (s *smoke) report(ctx context.Context, e lifecycle, status string) error {
+	body, err := json.Marshal(map[string]string{"deploymentId": e.DeploymentID,
+		"lifecycleEventHookExecutionId": e.ExecutionID, "status": status})
+	if err != nil {
+		return err
+	}
+	_, err = s.aws(ctx, AWSCall{Service: "codedeploy", Method: http.MethodPost, URL: "/", Body: body,
+		Header: map[string]string{"Content-Type": "application/x-amz-json-1.1",
+			"X-Amz-Target": "CodeDeploy_20141006.PutLifecycleEventHookExecutionStatus"}})
+	return err
+}
+
+// aws sends the call, whose URL is a path, to the service's endpoint.
+// AWS_ENDPOINT_URL_LAMBDA and AWS_ENDPOINT_URL_CODEDEPLOY replace AWS's own.
+func (s *smoke) aws(ctx context.Context, c AWSCall) (AWSAnswer, error) {
+	cfg, err := s.load(ctx)
+	if err != nil {
+		return AWSAnswer{}, err
+	}
+	c.URL = endpoint(c.Service, cfg) + c.URL
+	res, err := c.Do(ctx, cfg)
+	if err == nil && res.Status != http.StatusOK {
+		err = fmt.Errorf("%s answers %d: %.300s", c.Service, res.Status, res.Body)
+	}
+	return res, err
+}
+
+func endpoint(service string, cfg aws.Config) string {
+	if url := os.Getenv("AWS_ENDPOINT_URL_" + strings.ToUpper(service)); url != "" {
+		return url
+	}
+	if cfg.BaseEndpoint != nil {
+		return *cfg.BaseEndpoint
+	}
+	suffix := ".amazonaws.com"
+	if strings.HasPrefix(cfg.Region, "cn-") {
+		suffix += ".cn"
+	}
+	return "https://" + service + "." + cfg.Region + suffix
+}

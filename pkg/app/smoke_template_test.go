@@ -1,0 +1,106 @@
+package app_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"gopkg.in/yaml.v3"
+
+	"svc"
+	"svc/pkg/app"
+	"svc/pkg/local/testkit"
+)
+
+// TestSmokeIsTheHook: CodeDeploy calls SmokeFunction before any canary, under
+// the only name that its role may invoke, and the function knows the new version
+// of each function that handles requests.
+func TestSmokeIsTheHook(t *testing.T) {
+	var root yaml.Node
+	testkit.Must(t, yaml.Unmarshal(svc.Template, &root))
+	hook := at(root.Content[0], "Globals", "Function", "DeploymentPreference", "Hooks", "PreTraffic")
+	if diff := cmp.Diff([]string{"HasSmokeTest", "SmokeFunction", "AWS::NoValue"}, values(hook)); diff != "" {
+		t.Errorf("the hook of all functions: %s", diff)
+	}
+	functions := ofType(t, "AWS::Serverless::Function")
+	for name, resource := range functions {
+		if at(resource, "Properties", "DeploymentPreference", "Hooks") != nil {
+			t.Errorf("%s has a hook of its own", name)
+		}
+	}
+	p := field(functions[app.Smoke], "Properties")
+	if name := field(p, "FunctionName").Value; !strings.HasPrefix(name, "CodeDeployHook_") {
+		t.Errorf("its name is %s", name)
+	}
+	var have, want []string
+	variables := at(p, "Environment", "Variables")
+	for i := 0; i < len(variables.Content); i += 2 {
+		have = append(have, variables.Content[i].Value+" "+variables.Content[i+1].Value)
+	}
+	for _, name := range app.RequestFunctions() {
+		want = append(want, name+" "+name+".Version")
+	}
+	slices.Sort(have)
+	slices.Sort(want)
+	if diff := cmp.Diff(want, have); diff != "" {
+		t.Errorf("its environment: %s", diff)
+	}
+}
+
+// TestSmokeMayInvokeVersions: the hook may invoke versions of the functions that
+// it tries and report to this stack's deployments, and nothing else. No other
+// function may invoke any.
+func TestSmokeMayInvokeVersions(t *testing.T) {
+	functions := ofType(t, "AWS::Serverless::Function")
+	policies := at(functions[app.Smoke], "Properties", "Policies").Content
+	if len(policies) != 1 {
+		t.Fatalf("it has %d policies", len(policies))
+	}
+	var have []string
+	for _, s := range field(policies[0], "Statement").Content {
+		for _, action := range values(field(s, "Action")) {
+			for _, resource := range values(field(s, "Resource")) {
+				have = append(have, action+" "+resource)
+			}
+		}
+	}
+	want := []string{"codedeploy:PutLifecycleEventHookExecutionStatus arn:${AWS::Partition}:codedeploy:${AWS::Region}:" +
+		"${AWS::AccountId}:deploymentgroup:${ServerlessDeploymentApplication}/*"}
+	for _, name := range app.RequestFunctions() {
+		want = append(want, "lambda:InvokeFunction ${"+name+".Arn}:*")
+	}
+	slices.Sort(have)
+	slices.Sort(want)
+	if diff := cmp.Diff(want, have); diff != "" {
+		t.Error(diff)
+	}
+	if n := strings.Count(string(svc.Template), "lambda:"); n != 1 {
+		t.Errorf("%d statements are about Lambda, want the one", n)
+	}
+}
+
+// TestOnlyTheGatewaySendsRequests: nothing but the HTTP API, the table's stream
+// and schedules calls a function. A function URL, a load balancer or a REST API
+// with a template of its own would need another look at gateway.Direct.
+func TestOnlyTheGatewaySendsRequests(t *testing.T) {
+	for name, resource := range ofType(t, "AWS::Serverless::Function") {
+		p := field(resource, "Properties")
+		if field(p, "FunctionUrlConfig") != nil {
+			t.Errorf("%s has a URL", name)
+		}
+		events := field(p, "Events")
+		for i := 1; events != nil && i < len(events.Content); i += 2 {
+			kind := field(events.Content[i], "Type").Value
+			if !slices.Contains([]string{"HttpApi", "DynamoDB", "ScheduleV2"}, kind) {
+				t.Errorf("%s gets events of %s", name, kind)
+			}
+		}
+	}
+	for _, kind := range []string{"AWS::Lambda::Permission", "AWS::Lambda::Url", "AWS::Serverless::Api",
+		"AWS::ElasticLoadBalancingV2::TargetGroup", "AWS::ApiGatewayV2::Integration", "AWS::ApiGateway::Method"} {
+		if found := ofType(t, kind); len(found) > 0 {
+			t.Errorf("the template has a %s", kind)
+		}
+	}
+}
