@@ -155,10 +155,11 @@ func zipped(t *testing.T, file string) int {
 func text(all map[string]measured) string {
 	var b strings.Builder
 	hello := all["hello"]
-	fmt.Fprintf(&b, "Each function's bootstrap, started as a process %d times on %d cores (%s/%s) against the\n"+
-		"embedded engine, beside a function that only says hello; medians, all in turn. “Asks” is from the\n"+
-		"start of the process to its asking for work, “answers” to its first answer, with one request of\n"+
-		"the function's own. Zips are those of arm64. `make cold-starts` measures anew.\n\n",
+	fmt.Fprintf(&b, "The bootstrap of each function but the deployment's hook, started as a process %d times on\n"+
+		"%d cores (%s/%s) against the embedded engine, beside a function that only says hello; medians,\n"+
+		"all in turn. “Asks” is from the start of the process to its asking for work, “answers” to its\n"+
+		"first answer, with one request of the function's own. Zips are those of arm64. `make cold-starts`\n"+
+		"measures anew.\n\n",
 		starts, runtime.NumCPU(), runtime.GOOS, runtime.GOARCH)
 	b.WriteString("| function | zip, MB | asks, ms | more than hello, ms | answers, ms |\n| --- | --- | --- | --- | " +
 		"--- |\n")
