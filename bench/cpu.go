@@ -93,7 +93,7 @@ func (c *child) close() {
 }
 
 // prepare warms the process up with two live events, records a third, and
-// leaves the process with that event and a table that replays its answers.
+// leaves the process with that event and a table that replays its responses.
 func (c *child) prepare(ctx context.Context, w *world, e endpoint) error {
 	for range 2 {
 		if err := c.live(ctx, w, e); err != nil {

@@ -7,7 +7,7 @@
 // With -cpu it measures processor time and allocations instead: it builds the
 // functions of the working tree and, to compare, of another revision, runs
 // them as processes behind a stand-in of Lambda's runtime API, and replays the
-// table's recorded answers. It needs no code in the measured revision.
+// table's recorded responses. It needs no code in the measured revision.
 //
 // With -ceilings it counts the units that each request consumes at each key, and
 // derives how far the hottest keys carry and what requests cost.

@@ -12,7 +12,7 @@ import (
 )
 
 // recorder is a table that first passes requests on to the engine and keeps
-// the answers, and then gives the same answers without the engine.
+// the responses, and then gives the same responses without the engine.
 type recorder struct {
 	engine string
 	server *http.Server
@@ -55,14 +55,14 @@ func (r *recorder) pass() {
 	r.live, r.reads, r.writes = true, nil, nil
 }
 
-// record makes the recorder keep the answers to the following requests.
+// record makes the recorder keep the responses to the following requests.
 func (r *recorder) record() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.live, r.reads, r.writes, r.requests = true, map[string]reply{}, map[string][]reply{}, 0
 }
 
-// replay makes the recorder give the answers that it kept.
+// replay makes the recorder give the responses that it kept.
 func (r *recorder) replay() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -70,7 +70,7 @@ func (r *recorder) replay() {
 }
 
 // event tells the recorder that the next event begins. It returns an error if
-// an earlier one made a request that has no answer.
+// an earlier one made a request that has no response.
 func (r *recorder) event() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -121,8 +121,8 @@ func question(target string, body []byte) string {
 	return target + " " + string(sorted)
 }
 
-// kept returns the recorded answer. A write has new ids and times in every
-// event; it gets the answer of the write at the same place of its event.
+// kept returns the recorded response. A write has new ids and times in every
+// event; it gets the response of the write at the same place of its event.
 func (r *recorder) kept(target string, body []byte) (reply, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -146,7 +146,7 @@ func (r *recorder) kept(target string, body []byte) (reply, bool) {
 	return answer, found
 }
 
-// forward sends the request to the engine and keeps the answer while recording.
+// forward sends the request to the engine and keeps the response while recording.
 func (r *recorder) forward(q *http.Request, target string, body []byte) (reply, error) {
 	//nolint:gosec // the engine's address
 	out, err := http.NewRequestWithContext(q.Context(), q.Method, r.engine+q.URL.Path, bytes.NewReader(body))

@@ -147,7 +147,7 @@ func (k *killable) proxy(to *engine.Engine) http.Handler {
 	})
 }
 
-// lost makes a change whose answer is lost, because the service is killed. It
+// lost makes a change whose response is lost, because the service is killed. It
 // repeats the change after the restart, twice.
 func (k *killable) lost(when moment, path, body, key, write string) {
 	k.Helper()
@@ -212,7 +212,7 @@ func (k *killable) debits(rider string) (cents int64, postings int) {
 
 // TestKilledBeforeItsAnswer kills -9 the service at an acceptance, at a
 // completion and at the settlement that debits the rider's wallet: before the
-// write, between the write and its answer, and when the answer is on its way.
+// write, between the write and its response, and when the response is on its way.
 // After a restart on the same folder the same Idempotency-Key gets the same
 // answer, and there is exactly one effect.
 func TestKilledBeforeItsAnswer(t *testing.T) {
@@ -251,7 +251,7 @@ func TestKilledBeforeItsAnswer(t *testing.T) {
 			k.must(http.MethodPost, "driver", path+word, "{}", fmt.Sprint(word, "-settled-", i))
 		}
 		k.await(when, `{"S":"receipt"}`)
-		// The kill may come before the answer.
+		// The kill may come before the response.
 		_, _ = k.send(http.MethodPost, "driver", path+"complete", `{"finalFare":12.5}`, key)
 		<-k.process.ended
 		k.restart()

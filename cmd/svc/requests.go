@@ -64,7 +64,7 @@ func (l *requestLog) wrap(dir string) func(http.Handler) (http.Handler, error) {
 	}
 }
 
-// add logs a request. Good answers to probes are not printed: every command
+// add logs a request. Good responses to probes are not printed: every command
 // sends one to find the service.
 func (l *requestLog) add(e accesslog.Entry) {
 	if l.file != nil {

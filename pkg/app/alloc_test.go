@@ -15,8 +15,8 @@ import (
 )
 
 // TestAllocations holds what a request allocates in this process, a gateway
-// event in and its answer out, over a table whose answers were recorded. What
-// the SDK alone allocates to send the same requests and read the same answers
+// event in and its response out, over a table whose responses were recorded. What
+// the SDK alone allocates to send the same requests and read the same responses
 // is counted apart; the rest is ours: the pipeline, huma, guregu/dynamo, the
 // gateway's adapter and the log's line.
 func TestAllocations(t *testing.T) {

@@ -38,13 +38,13 @@ const (
 	canonical    = "https://api.svc.example" // the address that the kept document is made for
 )
 
-// recordedAnswer is an answer of a built function to an event of events/api.
+// recordedAnswer is a response of a built function to an event of events/api.
 type recordedAnswer struct {
 	Status int
 	Body   json.RawMessage
 }
 
-// recordedAnswers returns the golden answers by event: the operation's id and,
+// recordedAnswers returns the golden responses by event: the operation's id and,
 // after a hyphen, the variant.
 func recordedAnswers(t *testing.T) map[string]recordedAnswer {
 	t.Helper()
@@ -88,7 +88,7 @@ func recordedRequest(t *testing.T, id string) json.RawMessage {
 	return body
 }
 
-// TestEveryAnswerIsAsDescribed: the answers that the built functions gave to
+// TestEveryAnswerIsAsDescribed: the responses that the built functions gave to
 // the events hold to the document's schemas, errors too.
 func TestEveryAnswerIsAsDescribed(t *testing.T) {
 	doc, err := reference.Document(canonical, page.ScopePhrase, app.Rows(nil)...)
@@ -113,7 +113,7 @@ func TestEveryAnswerIsAsDescribed(t *testing.T) {
 	}
 }
 
-// mismatch returns what an answer has otherwise than the document describes.
+// mismatch returns what a response has otherwise than the document describes.
 func mismatch(doc *huma.OpenAPI, method, path string, a recordedAnswer) []string {
 	item := doc.Paths[path]
 	op := map[string]*huma.Operation{"GET": item.Get, "POST": item.Post, "PATCH": item.Patch,
@@ -189,7 +189,7 @@ func TestReferenceFiles(t *testing.T) {
 }
 
 // documents returns the documents as the rows make them, by file. The examples
-// are the recorded answers.
+// are the recorded responses.
 func documents(t *testing.T, baseURL string) map[string][]byte {
 	t.Helper()
 	doc, err := reference.Document(baseURL, page.ScopePhrase, app.Rows(nil)...)

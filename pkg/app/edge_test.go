@@ -120,7 +120,7 @@ func tellsFields(t *testing.T, a apptest.Answer, fields string) {
 	}
 }
 
-// manyFaults: however much is wrong with a request, the answer is a 400 of a
+// manyFaults: however much is wrong with a request, the response is a 400 of a
 // bounded size.
 func manyFaults(t *testing.T, s *suite) {
 	var unknown, twice strings.Builder

@@ -11,7 +11,7 @@ import (
 )
 
 // TestAgreementIsUsedOnce: a yes to a change by PATCH is one act. Repeated, the
-// call gives the first answer and undoes nothing that changed in between, not
+// call gives the first response and undoes nothing that changed in between, not
 // even if the yes had nothing to change. It costs no round trip.
 func TestAgreementIsUsedOnce(t *testing.T) {
 	s := newSuite(t)

@@ -257,7 +257,7 @@ func TestEveryToolIsGuarded(t *testing.T) {
 	}
 }
 
-// refused checks that the HTTP answer refuses the token and says how to get
+// refused checks that the HTTP response refuses the token and says how to get
 // another.
 func (s *suite) refused(t *testing.T, r apptest.Request, status int, challenge string) {
 	t.Helper()

@@ -38,7 +38,7 @@ func sdkAlone(t testing.TB, recorded []testkit.Exchange) float64 {
 	return sum
 }
 
-// inOrder returns an answer with its members and items sorted. The SDK puts texts
+// inOrder returns a response with its members and items sorted. The SDK puts texts
 // into one piece of memory as long as they fit, so that their order, which the
 // engine draws by lot, decides how many it allocates apart.
 func inOrder(t testing.TB, answer []byte) []byte {

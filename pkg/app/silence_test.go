@@ -22,7 +22,7 @@ func newImpatientSuite(t *testing.T) *suite {
 }
 
 // inTime sends a request and fails the test unless the function answers before
-// its timeout, at which the gateway answers 500. The answer is no failure of
+// its timeout, at which the gateway returns 500. The response is no failure of
 // ours, or a 503 that says when to come again.
 func (s *suite) inTime(t *testing.T, r apptest.Request) apptest.Answer {
 	t.Helper()
@@ -33,7 +33,7 @@ func (s *suite) inTime(t *testing.T, r apptest.Request) apptest.Answer {
 	return a
 }
 
-// patiently repeats a request while its answer is a 503, as Retry-After asks. On
+// patiently repeats a request while its response is a 503, as Retry-After asks. On
 // a busy machine the engine itself may miss the time limits of the template.
 func (s *suite) patiently(t *testing.T, r apptest.Request) apptest.Answer {
 	t.Helper()

@@ -95,7 +95,7 @@ func TestKeySetOutOfReach(t *testing.T) {
 	s.Do(t, refresh).Must(t, 200)
 }
 
-// unavailable fails the test unless the answer is the 503 of every endpoint.
+// unavailable fails the test unless the response is the 503 of every endpoint.
 func unavailable(t *testing.T, r apptest.Request, a apptest.Answer) {
 	t.Helper()
 	var body map[string]string

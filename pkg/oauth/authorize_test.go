@@ -101,7 +101,7 @@ func scopeFaults(c, rider, both client) []authorizeFault {
 	}
 }
 
-// check sends the request with a signed-in browser and looks at the answer.
+// check sends the request with a signed-in browser and looks at the response.
 func (test authorizeFault) check(t *testing.T, b *browser) {
 	t.Helper()
 	s := b.get("/oauth/authorize?" + test.q.Encode() + test.add)
@@ -146,7 +146,7 @@ func TestAuthorizeFaults(t *testing.T) {
 	}
 }
 
-// The answer keeps a query of the redirect URI and says code, state and iss.
+// The response keeps a query of the redirect URI and says code, state and iss.
 func TestAuthorizeAnswer(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -231,7 +231,7 @@ func TestCustomDomain(t *testing.T) {
 	}
 }
 
-// Every answer has the request's id, the caller's own when it is a sane one.
+// Every response has the request's id, the caller's own when it is a sane one.
 func TestRequestID(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -154,7 +154,7 @@ func (b *browser) consent(s response) response {
 }
 
 // finish signs in and consents where the pages ask for it, and returns the
-// client's answer or the page that is left.
+// client's response or the page that is left.
 func (b *browser) finish(q url.Values, email string) response {
 	b.t.Helper()
 	s := b.authorize(q)
@@ -167,7 +167,7 @@ func (b *browser) finish(q url.Values, email string) response {
 	return s
 }
 
-// obtainCode is finish, and fails the test unless the answer has a code.
+// obtainCode is finish, and fails the test unless the response has a code.
 func (b *browser) obtainCode(q url.Values, email string) response {
 	b.t.Helper()
 	s := b.finish(q, email)
@@ -177,7 +177,7 @@ func (b *browser) obtainCode(q url.Values, email string) response {
 	return s
 }
 
-// page names what is shown, or the answer to the client.
+// page names what is shown, or the response to the client.
 func (s response) page() string {
 	switch {
 	case s.answer.Get("error") != "":

@@ -207,7 +207,7 @@ func (f *fixture) storedCode(code string) storedCode {
 	return out
 }
 
-// reply is an answer of an endpoint for programs.
+// reply is a response of an endpoint for programs.
 type reply struct {
 	status int
 	header http.Header

@@ -22,11 +22,11 @@ type letter struct{ to, subject, text string }
 // mailbox receives the mails of a server.
 type mailbox struct {
 	sent  []letter
-	waits []time.Duration // for which the answers to requests waited
+	waits []time.Duration // for which the responses to requests waited
 	err   error           // of the next mails
 }
 
-// mailWait is for how long the answer to a request for a link waits.
+// mailWait is for how long the response to a request for a link waits.
 const mailWait = 10 * time.Minute
 
 // newFixtureWithMail returns a fixture that sends mails to the mailbox. Its

@@ -53,7 +53,8 @@ func newPublisher() *publisher {
 
 const plannerAt = "https://planner.example/oauth/client.json"
 
-// publish puts a document at the address; changes are pairs, nil takes a member away.
+// publish puts a document at the address; changes are pairs, nil takes a member
+// away.
 func (p *publisher) publish(address string, changes ...any) {
 	doc := map[string]any{"client_id": address, "client_name": "Planner",
 		"redirect_uris": []string{"https://planner.example/cb", "http://127.0.0.1/cb"},
@@ -97,7 +98,7 @@ func (d *documented) query(client string) url.Values {
 		"code_challenge": {challengeOf(verifier)}, "code_challenge_method": {"S256"}, "tenant_hint": {"metro"}}
 }
 
-// ask returns the answer to an authorization request of the client.
+// ask returns the response to an authorization request of the client.
 func (d *documented) ask(t *testing.T, client string) flow.Response {
 	t.Helper()
 	res, _, err := flow.NewBrowser(d.options(client)).Get(t.Context(), d.URL+"/oauth/authorize?"+d.query(client).Encode())

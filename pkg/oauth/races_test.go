@@ -41,7 +41,7 @@ func (f *fixture) atOnce(n int, request func() *http.Request) []reply {
 	return out
 }
 
-// tally counts the answers by status and error.
+// tally counts the responses by status and error.
 func tally(replies []reply) (good []reply, bad map[string]int) {
 	bad = map[string]int{}
 	for _, r := range replies {

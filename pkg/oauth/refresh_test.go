@@ -273,7 +273,7 @@ func TestRefreshRepeatsWhatWasAsked(t *testing.T) {
 	}
 }
 
-// With the grace of the staging and prod profiles, a client whose answer was
+// With the grace of the staging and prod profiles, a client whose response was
 // lost asks again and gets the same successor, 600 times of 600.
 func TestLostAnswersOfARefresh(t *testing.T) {
 	t.Parallel()

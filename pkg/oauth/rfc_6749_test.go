@@ -19,7 +19,7 @@ func plainText(text string) bool {
 	})
 }
 
-// saysError reads an error answer and holds it to its form.
+// saysError reads an error response and holds it to its form.
 func saysError(t *testing.T, a apptest.Answer) {
 	t.Helper()
 	var body struct {

@@ -150,7 +150,7 @@ func (s *service) refresh(t testing.TB, a registration, token string, more ...st
 		more...)...)
 }
 
-// granted is a token answer.
+// granted is a token response.
 type granted struct {
 	Access  string `json:"access_token"`
 	Refresh string `json:"refresh_token"`
@@ -172,7 +172,7 @@ func (s *service) lives(t testing.TB, access string) bool {
 	return s.Get(t, access, "/api/v1/me/trips").Status == http.StatusOK
 }
 
-// refused fails the test unless the answer has the status and the error.
+// refused fails the test unless the response has the status and the error.
 func refused(t testing.TB, a apptest.Answer, status int, word string) {
 	t.Helper()
 	if a.Status != status || a.Code() != word {

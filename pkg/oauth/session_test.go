@@ -145,7 +145,7 @@ func TestSignInCSRF(t *testing.T) {
 	}
 }
 
-// Unknown account, wrong password, an account that may not sign in: one answer,
+// Unknown account, wrong password, an account that may not sign in: one response,
 // after the same work.
 func TestSignInAnswersAlike(t *testing.T) {
 	t.Parallel()

@@ -67,7 +67,8 @@ func TestCodeExchange(t *testing.T) {
 	}
 }
 
-// A new token is said to live an hour, however long its making took (specification, "Token").
+// A new token is said to live an hour, however long its making took
+// (specification, "Token").
 func TestExpiresIn(t *testing.T) {
 	t.Parallel()
 	var looks atomic.Int64
@@ -126,7 +127,7 @@ func TestIDToken(t *testing.T) {
 }
 
 // codeFault is what somebody changes about the request for a code's tokens, and
-// the answer to it.
+// the response to it.
 type codeFault struct {
 	change func(url.Values)
 	status int

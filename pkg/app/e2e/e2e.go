@@ -82,7 +82,7 @@ func Run(t *testing.T, target Target) {
 	}
 }
 
-// retrying repeats a request while the answer is a 503 that says when to come
+// retrying repeats a request while the response is a 503 that says when to come
 // again, as a slow machine gives more often.
 type retrying struct{ next http.RoundTripper }
 

@@ -47,8 +47,9 @@ type measured struct {
 }
 
 // TestColdStarts starts each function anew and measures the time to its asking
-// for work and to its first answer, beside a function that only says hello.
-// With -cold-starts it measures and writes docs/performance.md. It asserts sizes, never times.
+// for work and to its first response, beside a function that only says hello.
+// With -cold-starts it measures and writes docs/performance.md. It asserts
+// sizes, never times.
 func TestColdStarts(t *testing.T) {
 	testkit.Long(t)
 	sizes := zips(t)

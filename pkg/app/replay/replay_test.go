@@ -28,7 +28,7 @@ const eventsDir = "../../../events"
 
 // TestReplay sends every event of events/api to the built function that the
 // template routes it to, payload 2.0 and payload 1.0 on a table each. One
-// golden answer holds for both.
+// golden response holds for both.
 func TestReplay(t *testing.T) {
 	testkit.Long(t)
 	routes, err := emulator.Routes(svc.Template)
@@ -142,7 +142,7 @@ func list(t *testing.T, dir string) []string {
 }
 
 // placeholders stand in the events for what is made while they are replayed:
-// a token of a person, an id that an earlier answer gave.
+// a token of a person, an id that an earlier response gave.
 var placeholders = regexp.MustCompile(`\{\{([^}]+)\}\}`)
 
 func (s *deployment) replay(t *testing.T, routes []emulator.Route, payload, name string, made map[string]string) {
@@ -199,7 +199,7 @@ func functionOf(t *testing.T, routes []emulator.Route, event []byte) string {
 	return app.Docs
 }
 
-// answered is an answer as it is kept: what changes from run to run is
+// answered is a response as it is kept: what changes from run to run is
 // replaced by what is the same in every run, and of a page the title is enough.
 type answered struct {
 	Status  int               `json:"status"`
@@ -278,8 +278,8 @@ func (s *deployment) normal(t *testing.T, answer []byte) (answered, []byte) {
 }
 
 // masked replaces what is made anew in each run: the nth new identifier of a
-// kind in an answer becomes number n of that kind, a new time one fixed moment.
-// So an answer stays a valid one, and changes only when the service does. The
+// kind in a response becomes number n of that kind, a new time one fixed moment.
+// So a response stays a valid one, and changes only when the service does. The
 // demo's own identifiers begin 01J, its times end at demoNow.
 func (s *deployment) masked(text string) string {
 	text = strings.ReplaceAll(text, s.BaseURL, "{base_url}")
@@ -307,7 +307,7 @@ func (s *deployment) masked(text string) string {
 }
 
 // TestEventsAreComplete: every operation and every route has events of both
-// payloads, as the list makes them, and each event its golden answer.
+// payloads, as the list makes them, and each event its golden response.
 func TestEventsAreComplete(t *testing.T) {
 	routes, err := emulator.Routes(svc.Template)
 	testkit.Must(t, err)

@@ -31,7 +31,7 @@ const sweepPage = 90
 // a day to spare.
 const sweepAge = trip.LateAge + 48*time.Hour
 
-// sweepMargin is left before the deadline, for the last page and the answer.
+// sweepMargin is left before the deadline, for the last page and the response.
 const sweepMargin = 5 * time.Second
 
 // sweepTenants is how many tenants are swept at a time.

@@ -131,7 +131,7 @@ func TestAnswersOfABusyTable(t *testing.T) {
 func TestAnswersOfAFailingTable(t *testing.T) {
 	t.Parallel()
 	busy := fault.Unavailable(nil)
-	for _, status := range []int{200, 500, 502} { // 200 with half an answer
+	for _, status := range []int{200, 500, 502} { // 200 with half a response
 		for name, test := range map[string]struct {
 			operation string
 			do        func(context.Context, table.Tenant) error

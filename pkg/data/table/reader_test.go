@@ -41,7 +41,7 @@ func openAnswering(t testing.TB) (*DB, *answering) {
 	return db, a
 }
 
-// both reads an answer to a query as we do and as the SDK does.
+// both reads a response to a query as we do and as the SDK does.
 func both(t testing.TB, db *DB, body string) (ours, theirs []Item, read bool, err error) {
 	t.Helper()
 	h := db.Tenant("x")

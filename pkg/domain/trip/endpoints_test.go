@@ -95,7 +95,7 @@ func TestWholeRide(t *testing.T) {
 	id := w.request().ID
 	for _, tc := range []struct {
 		action, token, body string
-		want                string // members of the answer beside id
+		want                string // members of the response beside id
 	}{
 		{"accept", w.driver(), "", `status,driverId,acceptedAt`},
 		{"arrived", w.driver(), "{}", `status,arrivedAt`},

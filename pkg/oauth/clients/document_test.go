@@ -255,14 +255,14 @@ func (e expiring) Err() error {
 	}
 }
 
-// A server that never ends its answer is left at the deadline.
+// A server that never ends its response is left at the deadline.
 func TestDocumentDeadline(t *testing.T) {
 	ctx, ended := expiring{t.Context(), make(chan struct{})}, make(chan struct{})
 	r := newRemote(t, func(w http.ResponseWriter, req *http.Request) {
 		defer close(ended)
 		w.Header().Set("Content-Type", "application/json")
 		for n := 0; req.Context().Err() == nil; n++ {
-			if n == 3 { // the answer is under way
+			if n == 3 { // the response is under way
 				close(ctx.over)
 			}
 			_, _ = io.WriteString(w, " ")

@@ -28,7 +28,7 @@ func TestKeysGuard(t *testing.T) {
 	plain := func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, keys) }
 	db, now := testkit.Table(t), time.Now()
 	for name, test := range map[string]struct {
-		handle       http.HandlerFunc // nil never ends its answer
+		handle       http.HandlerFunc // nil never ends its response
 		uri          string
 		names        []string // addresses that the name has
 		asked, found int
@@ -53,7 +53,7 @@ func TestKeysGuard(t *testing.T) {
 					test.handle(w, req)
 					return
 				}
-				_ = http.NewResponseController(w).Flush() // the answer is under way
+				_ = http.NewResponseController(w).Flush() // the response is under way
 				close(ctx.over)
 				<-req.Context().Done()
 			})

@@ -47,7 +47,7 @@ func TestPrintedPrograms(t *testing.T) {
 	}
 }
 
-// signIn runs the program, opens the address that it prints, follows the answer
+// signIn runs the program, opens the address that it prints, follows the response
 // to the program's own address, and returns what the program then writes.
 func signIn(t *testing.T, s *apptest.Service, who apptest.Actor, command, file string) string {
 	t.Helper()
