@@ -13,7 +13,8 @@ import (
 //go:embed prices.json
 var pricesFile []byte
 
-// prices are dollars: of units and requests a million, of months by the month.
+// prices are in dollars: per million units or requests, per GB, and per month
+// for what AWS bills monthly.
 type prices struct {
 	Source, Region, Date string
 
@@ -24,7 +25,7 @@ type prices struct {
 
 	Assumed struct {
 		GatewayLogBytes, LogEventBytes              float64
-		AuthorizationLogBytes                       float64 // of the authorization server's line
+		AuthorizationLogBytes                       float64 // size of a line that the authorization server logs
 		MemoryGB                                    float64
 		MillisecondsOfCPU, MillisecondsOfARoundTrip float64
 	}
@@ -37,12 +38,12 @@ func readPrices() (p prices, err error) {
 	return p, err
 }
 
-// parts are the dollars that a million requests cost.
+// parts is what a million requests cost, in dollars.
 type parts struct{ table, lambda, gateway, logs float64 }
 
 func (p parts) sum() float64 { return p.table + p.lambda + p.gateway + p.logs }
 
-// of returns what a million of the requests cost.
+// of returns what a million requests with this usage cost.
 func (p prices) of(u usage) parts {
 	a := p.Assumed
 	seconds := (a.MillisecondsOfCPU + a.MillisecondsOfARoundTrip*float64(u.trips)) / 1000
@@ -60,8 +61,9 @@ func (p prices) of(u usage) parts {
 // settlement and projection.
 type ride struct{ all load }
 
-// completeRide makes a ride and completes it. After each of its requests the
-// stream comes to rest, so that no two of them meet in a batch.
+// completeRide requests a ride and completes it. After each request it waits
+// until the stream functions are idle, so that no batch has records of two
+// requests.
 func (w *world) completeRide(ctx context.Context) (out ride, err error) {
 	if err := w.service.Poller.Drain(ctx); err != nil {
 		return out, err
@@ -91,7 +93,8 @@ func (w *world) completeRide(ctx context.Context) (out ride, err error) {
 	return ride{w.keys.all}, nil
 }
 
-// billOf writes the tables of what operations, a ride and an idle stack cost.
+// billOf returns the tables with the costs of the operations, of a ride and of
+// an idle stack.
 func billOf(template []byte, names []string, found map[string][]usage, rode ride) (string, error) {
 	p, err := readPrices()
 	if err != nil {
@@ -142,11 +145,11 @@ func (p prices) ride(b *strings.Builder, dollars map[string]parts, rode ride) {
 		table, others, table+others)
 }
 
-// stack counts what a stack has that costs by the month.
+// stack counts the resources of a stack that AWS bills by the month.
 type stack struct{ alarmed, composites, dashboards, keys, custom int }
 
-// standing counts the template's resources. custom are the metrics of ours that
-// its alarms read.
+// standing counts the template's resources. custom is the number of our own
+// metrics that its alarms read.
 func standing(template []byte) (out stack, err error) {
 	var t struct {
 		Resources map[string]struct {
@@ -177,14 +180,14 @@ func standing(template []byte) (out stack, err error) {
 	return out, nil
 }
 
-// idle returns what the stack costs in a month without a request.
+// idle returns what the stack costs in a month without requests.
 func (s stack) idle(p prices) float64 {
 	return float64(s.alarmed)*p.AlarmMetricMonth + float64(s.composites)*p.CompositeAlarmMonth +
 		float64(s.dashboards)*p.DashboardMonth + float64(s.keys)*p.KeyMonth
 }
 
-// floor writes what a stack costs in a month without a request, and what its
-// metrics add in a month in which every function is asked in every hour.
+// floor writes what a stack costs in a month without requests, and what our
+// metrics add if every function gets a request in every hour of the month.
 func (p prices) floor(b *strings.Builder, s stack) {
 	prose(b, "A month without a request costs **$%.2f**: %d alarmed metrics, %d composite alarms, %d dashboard (three of "+
 		"an account are free: $%.2f without it) and %d key. A month in which every function is asked in every hour adds %d "+

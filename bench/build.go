@@ -23,7 +23,7 @@ type build struct {
 	name string // of the revision; "" is the working tree
 	dir  string // has one program per function
 
-	environment []string // NAME=value, beside what every function gets
+	environment []string // NAME=value, in addition to what every function gets
 }
 
 // title names the build in the document.

@@ -19,11 +19,11 @@ import (
 
 const ceilingsBegin, ceilingsEnd = "<!-- ceilings: begin -->", "<!-- ceilings: end -->"
 
-// shardCounts are the tenants' numbers of shards.
+// shardCounts are the shard numbers that are measured, one tenant for each.
 var shardCounts = []int{1, 4, 16}
 
-// scopes are the owners of keys, narrowest first; a key belongs to the first
-// that it names. The last one names nothing.
+// scopes lists the possible owners of a key, narrowest first. A key belongs to
+// the first one that its shape contains; "" is the platform.
 var scopes = []string{"{request}", "{trip}", "{post}", "{address}", "{origin}", "{rider}", "{driver}", "{operator}",
 	"{client}", "{tenant}", ""}
 
@@ -37,9 +37,8 @@ func scopeOf(shape string) string {
 	return ""
 }
 
-// spread returns over how many keys of a shape the requests of many tokens,
-// trips and people are spread: copies are picked by the token, shards by the
-// item.
+// spread returns how many keys of a shape share the requests of many tokens,
+// trips and people. The token picks the copy, and the item picks the shard.
 func spread(shape string, shards int) int {
 	switch {
 	case !strings.HasSuffix(shape, "#n"):
@@ -57,7 +56,7 @@ func spread(shape string, shards int) int {
 // ceiling is a key that limits how many requests a second an owner may make.
 type ceiling struct {
 	shape string
-	load  load    // a request's, at one of the keys
+	load  load    // what one request consumes at one of the keys
 	most  float64 // requests a second
 }
 
@@ -67,7 +66,7 @@ type usage struct {
 	all      load
 	ceilings map[string]ceiling // by scope
 	logged   int                // bytes
-	trips    int                // to the table that wait for each other
+	trips    int                // sequential round trips to the table
 }
 
 // uses returns what one request of the endpoint consumes.
@@ -84,8 +83,8 @@ func (w *world) uses(ctx context.Context, e endpoint) (usage, error) {
 	})
 }
 
-// signsIn returns what signing in at the pages consumes, from the authorization
-// request to the code, in a browser that nobody has used.
+// signsIn returns what a sign-in through the pages consumes, from the
+// authorization request to the code, in a new browser.
 func (w *world) signsIn(ctx context.Context) (usage, error) {
 	o := w.person()
 	client, err := flow.Register(ctx, o)
@@ -101,9 +100,10 @@ func (w *world) signsIn(ctx context.Context) (usage, error) {
 	})
 }
 
-// count prepares and sends a request some times and returns what one consumes.
+// count prepares and sends a request several times and returns the average that
+// one request consumes.
 func (w *world) count(name string, prepare func() (func() error, error)) (usage, error) {
-	const requests = 4 // even, because some endpoints take turns between two changes
+	const requests = 4 // even, because some endpoints alternate between two changes
 	out := usage{name: name, ceilings: map[string]ceiling{}, trips: 2}
 	loads := map[string]load{}
 	defer w.freeze()()
@@ -187,7 +187,8 @@ func runCeilings(ctx context.Context, o options) error {
 	return os.WriteFile(o.document, text, 0o644) //nolint:gosec // a document of the repository
 }
 
-// countAll counts a ride, then every request without the stream's own work.
+// countAll counts a ride with the work of the stream functions, and then every
+// request without it.
 func (w *world) countAll(ctx context.Context, all []endpoint, o options) (us []usage, rode ride, err error) {
 	if rode, err = w.completeRide(ctx); err != nil {
 		return nil, rode, err
@@ -252,8 +253,8 @@ func hottest(u usage) string {
 
 func round(x float64) float64 { return math.Round(x*100) / 100 }
 
-// lowest returns the ceilings of a group of owners by shards, or one if all are
-// equal.
+// lowest returns the lowest ceiling of a group of owners for each number of
+// shards, or one value if all are equal.
 func lowest(us []usage, group []string) string {
 	var cells []string
 	for _, u := range us {

@@ -39,7 +39,8 @@ type child struct {
 	event json.RawMessage
 }
 
-// output receives a process's output and gives away the probe's lines.
+// output receives a process's output. It decodes the probe's lines and keeps
+// the rest for errors.
 type output struct {
 	mu     sync.Mutex
 	rest   []byte
@@ -69,7 +70,7 @@ func (o *output) Write(p []byte) (int, error) {
 	}
 }
 
-// startChild starts the build's program of the function.
+// startChild starts the function's program from the build.
 func startChild(w *world, b build, function string) (*child, error) {
 	table, err := newRecorder(w.engine.URL)
 	if err != nil {
@@ -92,8 +93,8 @@ func (c *child) close() {
 	c.table.close()
 }
 
-// prepare warms the process up with two live events, records a third, and
-// leaves the process with that event and a table that replays its responses.
+// prepare warms the process up with two live events, records a third, and then
+// switches the table to replaying the responses to it.
 func (c *child) prepare(ctx context.Context, w *world, e endpoint) error {
 	for range 2 {
 		if err := c.live(ctx, w, e); err != nil {
@@ -157,8 +158,8 @@ func (c *child) probe() (used, error) {
 	}
 }
 
-// series are the measurements of one endpoint, per build, in the order of the
-// rounds.
+// series holds the measurements of one endpoint for each build, in the order of
+// the rounds.
 type series struct {
 	endpoint
 	all [][]used
@@ -214,7 +215,8 @@ func (w *world) series(ctx context.Context, builds []build, e endpoint, o option
 	return s, nil
 }
 
-// runCPU is the benchmark of processor time.
+// runCPU measures processor time and allocations, and writes them into the
+// document.
 func runCPU(ctx context.Context, o options) error {
 	all, err := endpoints()
 	if err != nil {

@@ -94,8 +94,8 @@ func cpuDocument(o options, machine string, builds []build, all []series) error 
 	return keep(all)
 }
 
-// known is the file with what each endpoint allocated when it was last
-// measured for the document.
+// known is the file with the allocations of each endpoint at the last
+// measurement for the document.
 const known = "bench/testdata/allocations.json"
 
 // allocated are an endpoint's heap allocations per event, and their bytes.
@@ -116,11 +116,12 @@ func keep(all []series) error {
 	return os.WriteFile(known, append(text, '\n'), 0o644) //nolint:gosec // a file of the repository
 }
 
-// noise is the share by which allocations differ between runs of one build.
+// noise is the relative difference that is normal between two runs of one
+// build.
 const noise = 0.1
 
-// check returns an error if an endpoint allocates more than when it was
-// measured for the document, or was not measured then.
+// check returns an error if an endpoint allocates more than at the last
+// measurement for the document, or was not measured then.
 func check(all []series) error {
 	text, err := os.ReadFile(known)
 	if err != nil {

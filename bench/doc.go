@@ -9,6 +9,7 @@
 // them as processes behind a stand-in of Lambda's runtime API, and replays the
 // table's recorded responses. It needs no code in the measured revision.
 //
-// With -ceilings it counts the units that each request consumes at each key, and
-// derives how far the hottest keys carry and what requests cost.
+// With -ceilings it counts the units that each request consumes at each key,
+// and derives how many requests a second the hottest keys allow, and what
+// requests cost.
 package main

@@ -24,7 +24,8 @@ type endpoint struct {
 	// prepare creates what one request needs and returns target and body. nil
 	// means the target unchanged, without a body.
 	prepare func(ctx context.Context, w *world) (target, body string, err error)
-	// form prepares what is sent to the token endpoint; nil for the API.
+	// form prepares the form for a request to the token endpoint; nil for a
+	// request to the API.
 	form func(ctx context.Context, w *world) (url.Values, error)
 }
 

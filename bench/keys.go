@@ -13,30 +13,32 @@ import (
 	"svc/pkg/base/ids"
 )
 
-// load is what requests consume at one key: read and write units.
+// load is the number of read and write units that requests consume at one key.
 type load struct{ reads, writes float64 }
 
-// share returns the share of a second that a key of DynamoDB is busy for.
+// share returns the used share of what DynamoDB serves per key and second:
+// 3,000 read and 1,000 write units.
 func (l load) share() float64 { return l.reads/3000 + l.writes/1000 }
 
-// keys notes what each partition key of the table and of its indexes consumes.
+// keys records how many units each partition key of the table and of its
+// indexes consumes.
 type keys struct {
 	mu    sync.Mutex
-	loads map[string]load // by "by-g1 " and the key; without the index for the table's own
-	all   load            // everything, of writes with the indexes
+	loads map[string]load // by index and key ("by-g1 T#…"), or by the key alone for the table
+	all   load            // units of all requests; writes include those of the indexes
 }
 
-// start forgets what was noted.
+// start resets the records.
 func (k *keys) start() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.loads, k.all = map[string]load{}, load{}
 }
 
-// texts are attributes, of which keys are strings.
+// texts decodes the string values of attributes; keys are strings.
 type texts map[string]struct{ S string }
 
-// asked are the members of a request to the table that name keys.
+// asked has the members of a request to the table that contain keys.
 type asked struct {
 	IndexName                 string
 	ExpressionAttributeValues texts
@@ -52,7 +54,7 @@ type capacity struct {
 	GlobalSecondaryIndexes map[string]struct{ CapacityUnits float64 }
 }
 
-// note adds a request and its response.
+// note adds the units of a request and its response.
 func (k *keys) note(target string, request, response []byte) error {
 	var q asked
 	var one struct{ ConsumedCapacity *capacity }
@@ -101,8 +103,10 @@ func (q asked) read() (out []string) {
 	return out
 }
 
-// wrote adds a write. An index's units count at each key that an item of the
-// request has there, so an entry that moves counts twice as much as it may.
+// wrote adds a write. An index's units are divided among the keys that the
+// request's items have there. An entry that moves also writes to its old key,
+// which the request does not name, so up to twice the true units count at the
+// new key.
 func (k *keys) wrote(q asked, c capacity) {
 	k.all.writes += c.CapacityUnits
 	items := []texts{}
@@ -147,7 +151,7 @@ func (k *keys) wrote(q asked, c capacity) {
 	}
 }
 
-// noting is a transport that notes requests to the table.
+// noting is a transport that records requests to the table.
 type noting struct {
 	keys *keys
 	next http.RoundTripper

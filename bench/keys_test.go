@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestKeysNote: each key gets its part of what a request consumed, and an index
-// only what its entries consumed.
+// TestKeysNote: each key gets its part of the units that a request consumed,
+// and an index only the units of its entries.
 func TestKeysNote(t *testing.T) {
 	k := &keys{}
 	k.start()
@@ -35,7 +35,8 @@ func TestKeysNote(t *testing.T) {
 	}
 }
 
-// TestKeysOwners: whose a key is, and over how many of its kind requests spread.
+// TestKeysOwners checks which owner a key has, and how many keys share the
+// requests.
 func TestKeysOwners(t *testing.T) {
 	w := &world{names: strings.NewReplacer("ten_1", "{tenant}")}
 	for _, c := range []struct {
@@ -57,8 +58,8 @@ func TestKeysOwners(t *testing.T) {
 	}
 }
 
-// TestIdleFloor: a stack that nobody asks costs at most $11 a month, and $8
-// where its dashboard is one of an account's three free ones.
+// TestIdleFloor: a stack without requests costs at most $11 a month, and at
+// most $8 if its dashboard is one of the account's three free ones.
 func TestIdleFloor(t *testing.T) {
 	template, err := os.ReadFile("../template.yaml")
 	if err != nil {

@@ -16,15 +16,15 @@ type options struct {
 	lists    int    // trips of one more tenant, for lists; 0 for none
 	reads    int    // requests to each reading endpoint, per size
 	writes   int    // requests to each writing endpoint
-	only     string // part of the endpoints' names
+	only     string // measure only endpoints whose names contain this
 	document string
 
-	ceilings    bool     // count keys and units instead
+	ceilings    bool     // count the units at each key instead
 	cpu         bool     // measure processor time instead
 	check       bool     // compare allocations with the last measurement and write no document
-	rounds      int      // of the measurement of processor time
+	rounds      int      // how often processor time is measured
 	revisions   []string // whose builds are measured; "" is the working tree
-	environment []string // of the first build's functions
+	environment []string // extra variables for the functions of the first build
 }
 
 func main() {

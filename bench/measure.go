@@ -22,7 +22,7 @@ type row struct {
 // cell is the cost of an endpoint in one world.
 type cell struct {
 	p50, p99 time.Duration
-	usage    table.Usage // medians; Sequential uses a table so slow that all possible overlap happens
+	usage    table.Usage // medians; Sequential is measured on a table so slow that all requests that can overlap do
 	allocs   uint64      // median, of the complete process: SDK and gateway adapter included
 }
 

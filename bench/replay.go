@@ -11,8 +11,8 @@ import (
 	"sync"
 )
 
-// recorder is a table that first passes requests on to the engine and keeps
-// the responses, and then gives the same responses without the engine.
+// recorder stands in for the table. It first forwards requests to the engine
+// and keeps the responses. Then it replays these responses without the engine.
 type recorder struct {
 	engine string
 	server *http.Server
@@ -20,11 +20,11 @@ type recorder struct {
 
 	mu       sync.Mutex
 	live     bool
-	reads    map[string]reply   // by question
+	reads    map[string]reply   // by the result of question
 	writes   map[string][]reply // by target, in the order of the event
 	given    map[string]int     // writes of the current event, by target
-	requests int                // of the current event
-	passed   int                // reads that were not recorded, since replay began
+	requests int // number of requests of the current event
+	passed   int                // reads since replay began that had no recorded response
 	err      error
 }
 
@@ -48,7 +48,7 @@ func newRecorder(engine string) (*recorder, error) {
 
 func (r *recorder) close() { _ = r.server.Close() }
 
-// pass makes the recorder pass requests on without keeping anything.
+// pass makes the recorder forward requests without keeping responses.
 func (r *recorder) pass() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -62,15 +62,15 @@ func (r *recorder) record() {
 	r.live, r.reads, r.writes, r.requests = true, map[string]reply{}, map[string][]reply{}, 0
 }
 
-// replay makes the recorder give the responses that it kept.
+// replay makes the recorder send the kept responses.
 func (r *recorder) replay() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.live, r.passed = false, 0
 }
 
-// event tells the recorder that the next event begins. It returns an error if
-// an earlier one made a request that has no response.
+// event tells the recorder that the next event begins. It returns an error if a
+// request of an earlier event could not be answered.
 func (r *recorder) event() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -114,15 +114,16 @@ func changes(target string) bool {
 		strings.HasSuffix(target, ".DeleteItem")
 }
 
-// question identifies a read. The SDK writes the members of a map in any
-// order, so the bytes count and not their order.
+// question identifies a read. The SDK writes the members of a map in any order,
+// so question sorts the bytes.
 func question(target string, body []byte) string {
 	sorted := slices.Sorted(slices.Values(body))
 	return target + " " + string(sorted)
 }
 
 // kept returns the recorded response. A write has new ids and times in every
-// event; it gets the response of the write at the same place of its event.
+// event, so it gets the response to the write at the same position in the
+// recorded event.
 func (r *recorder) kept(target string, body []byte) (reply, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -42,7 +42,7 @@ import (
 // of trips.
 type world struct {
 	trips  int
-	lists  bool // has only what lists read
+	lists  bool // load only the items that lists read
 	loaded time.Duration
 
 	engine    *engine.Engine
@@ -53,18 +53,18 @@ type world struct {
 	rt        *app.Runtime
 	tokens    map[authz.Audience]string
 	ids       map[string]string // ids for path parameters, by parameter name
-	replacer  *strings.Replacer // of {name} by the ids
-	made      int               // things made by the endpoints' preparations
+	replacer  *strings.Replacer // replaces {name} by the ids
+	made      int               // number of things that the endpoints' preparations created
 
-	delay  atomic.Int64 // of every request to the table, nanoseconds
-	shards int          // of the tenant's lists; 0 for what the demo has
+	delay  atomic.Int64 // delay of every request to the table, in nanoseconds
+	shards int          // shards of the tenant's lists; 0 for the demo's number
 	keys   *keys        // what the requests to the table consumed; nil notes nothing
 	logged atomic.Int64 // bytes of log lines
 	frozen atomic.Pointer[time.Time]
 	names  *strings.Replacer
 
 	mu   sync.Mutex
-	seen api.Observation // of the last request
+	seen api.Observation // observation of the last request
 }
 
 // now returns the service's time.
@@ -105,7 +105,7 @@ func newWorld(ctx context.Context, trips int, lists bool) (*world, error) {
 }
 
 // newShardedWorld returns a world whose tenant has that many shards, and which
-// notes the keys of requests. Its stream goes on.
+// records the keys of requests. Its stream stays on.
 func newShardedWorld(ctx context.Context, trips, shards int) (*world, error) {
 	fmt.Fprintf(os.Stderr, "loading %d trips in %d shards\n", trips, shards)
 	w := &world{trips: trips, shards: shards, keys: &keys{}, tokens: map[authz.Audience]string{}, ids: map[string]string{}}
@@ -179,8 +179,8 @@ func (w *world) load(ctx context.Context) error {
 	return err
 }
 
-// shard sets the tenant's shards: first those that lists read, as an operator
-// does.
+// shard sets the tenant's shards, as an operator does: first those that lists
+// read, then those that writes use.
 func (w *world) shard(ctx context.Context, db *table.DB, n tenant.Tenant) (_ tenant.Tenant, err error) {
 	if w.shards == 0 {
 		return n, nil
@@ -256,7 +256,7 @@ func (w *world) signIn(ctx context.Context) error {
 	return w.know(ctx)
 }
 
-// know looks up the ids for path parameters.
+// know looks up the ids that path parameters need.
 func (w *world) know(ctx context.Context) error {
 	for _, one := range []struct {
 		name     string
@@ -298,8 +298,8 @@ func (w *world) know(ctx context.Context) error {
 	return w.name(ctx)
 }
 
-// name learns the ids that keys are known by: the world's own, the tenant's and
-// the operator's.
+// name sets the names that keys show in place of ids: the ids of the world, the
+// tenant and the operator.
 func (w *world) name(ctx context.Context) error {
 	n, err := tenant.Store{DB: w.db}.BySlug(ctx, slug)
 	if err != nil {

@@ -25,7 +25,7 @@ import (
 	"svc/pkg/local/testkit"
 )
 
-// moment is when the process is killed -9.
+// moment is when the test sends SIGKILL to the process.
 type moment string
 
 const (
@@ -34,9 +34,9 @@ const (
 	afterAnswer moment = "when the answer has left the service"
 )
 
-// killable is svc dev as a process of its own on a data folder. The test holds
-// the folder's engine, behind a proxy that sees each write. kill ends both, as
-// the engine of svc dev ends with it.
+// killable runs svc dev as a separate process on a data folder. The test runs
+// the folder's engine, behind a proxy that sees each write. kill ends both,
+// because the engine of a real svc dev ends with it.
 type killable struct {
 	client
 	metro table.Tenant
@@ -49,8 +49,8 @@ type killable struct {
 	wrote   bool   // the awaited write was seen
 }
 
-// start starts engine and service on the folder, and returns when the service
-// runs.
+// start starts the engine and the service on the folder, and returns when the
+// service is ready.
 func (k *killable) start() {
 	k.Helper()
 	ctx, cancel := context.WithTimeout(k.Context(), 10*time.Minute)
@@ -76,7 +76,7 @@ func (k *killable) start() {
 	k.metro = db.Tenant(n.ID)
 }
 
-// kill is kill -9 of the service and of its engine.
+// kill sends SIGKILL to the service and its engine.
 func (k *killable) kill() {
 	k.mu.Lock()
 	p, on := k.process, k.engine
@@ -85,7 +85,7 @@ func (k *killable) kill() {
 	on.Kill()
 }
 
-// end is kill, and waits for the end.
+// end kills both and waits until the service has ended.
 func (k *killable) end() {
 	k.kill()
 	<-k.process.ended
@@ -105,7 +105,8 @@ func (k *killable) await(when moment, write string) {
 	k.when, k.write, k.wrote = when, write, false
 }
 
-// due reports whether a request is the awaited write, and its moment has come.
+// due reports whether a request is the awaited write and the moment is the
+// chosen one.
 func (k *killable) due(r *http.Request, body []byte, at moment) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -117,7 +118,8 @@ func (k *killable) due(r *http.Request, body []byte, at moment) bool {
 	return true
 }
 
-// proxy forwards to the engine, and kills at the moment that is awaited.
+// proxy forwards requests to the engine, and kills the service at the chosen
+// moment.
 func (k *killable) proxy(to *engine.Engine) http.Handler {
 	target, err := url.Parse(to.URL)
 	testkit.Must(k.T, err)
@@ -197,7 +199,8 @@ func (k *killable) settled(id string) {
 	k.Fatalf("trip %s has no receipt", id)
 }
 
-// debits returns the rider's balance in cents and her postings' number.
+// debits returns the rider's balance in cents and the number of the rider's
+// postings.
 func (k *killable) debits(rider string) (cents int64, postings int) {
 	k.Helper()
 	key := wallet.Key(k.metro, wallet.Customer, rider)
@@ -210,11 +213,11 @@ func (k *killable) debits(rider string) (cents int64, postings int) {
 	return w.Balance.Shift(2).IntPart(), len(page.Items)
 }
 
-// TestKilledBeforeItsAnswer kills -9 the service at an acceptance, at a
+// TestKilledBeforeItsAnswer kills the service (SIGKILL) at an acceptance, at a
 // completion and at the settlement that debits the rider's wallet: before the
-// write, between the write and its response, and when the response is on its way.
-// After a restart on the same folder the same Idempotency-Key gets the same
-// answer, and there is exactly one effect.
+// write, between the write and its response, and when the response is on its
+// way. After a restart on the same folder the same Idempotency-Key gets the
+// same answer, and there is exactly one effect.
 func TestKilledBeforeItsAnswer(t *testing.T) {
 	testkit.Long(t)
 	t.Setenv("TABLE_NAME", "")

@@ -64,8 +64,8 @@ func changed(before, after json.RawMessage) string {
 	return strings.Join(out, ", ")
 }
 
-// note writes an audit log entry in the tenants for a change that affects them
-// but is made outside of them: a key, a link.
+// note writes an audit log entry in each tenant that a change of platform data
+// affects, such as a key or a link.
 func (p place) note(ctx context.Context, tenants []string, what, subject string, before, after any) error {
 	for _, id := range tenants {
 		t := p.db.Tenant(id)

@@ -14,8 +14,8 @@ import (
 
 var update = flag.Bool("update", false, "write the reference of the commands anew")
 
-// TestReferenceOfCommands holds docs/cli.md to the commands. With -update it
-// writes the file.
+// TestReferenceOfCommands checks that docs/cli.md matches the commands. With
+// -update it writes the file.
 func TestReferenceOfCommands(t *testing.T) {
 	var b strings.Builder
 	root := newCLI(nil, nil).root()

@@ -78,7 +78,7 @@ func TestDevStopsWithItsContext(t *testing.T) {
 	}
 }
 
-// stopping is an output whose first line is the sign to stop.
+// stopping is an output that stops the command when the first line is written.
 type stopping struct {
 	bytes.Buffer
 	stop context.CancelFunc

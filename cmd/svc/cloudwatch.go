@@ -67,8 +67,8 @@ func deployedLogs(ctx context.Context, id string, since time.Duration) ([]logLin
 	}), nil
 }
 
-// otherIDs returns the ids that the lines name beside those asked for: the
-// gateway's, and Lambda's.
+// otherIDs returns further ids that the lines contain: the gateway's and
+// Lambda's.
 func otherIDs(lines []logLine, asked []string) (others []string) {
 	for _, l := range lines {
 		var line struct {

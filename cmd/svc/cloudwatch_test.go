@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// Three lines of one request, each in its own log group or of its own writer.
+// Three lines of one request, from different log groups or writers.
 const (
 	functionLine = `{"request_id":"mine-1","gateway_id":"req_JKJaXm=","status":500}`
 	gatewayLine  = `{"request_id":"req_JKJaXm=","lambda_id":"9f1c-77","status":"500"}`

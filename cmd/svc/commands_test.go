@@ -78,7 +78,7 @@ func (w *world) token(audience, email string) string {
 		"--password", demo.Password))
 }
 
-// get calls the API and gives the status and the error word.
+// get calls the API and returns the status and the error code.
 func (w *world) get(path, token string) (int, string) {
 	w.Helper()
 	r, err := http.NewRequestWithContext(w.Context(), http.MethodGet, w.base+path, nil)
@@ -326,8 +326,8 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// Without a service the commands say so; a table named by the environment is
-// found without one.
+// Without a running service, a command says so. A table that the environment
+// names is found without a running service.
 func TestPlace(t *testing.T) {
 	t.Setenv("TABLE_NAME", "")
 	var out, errs bytes.Buffer

@@ -71,7 +71,7 @@ func (c *cli) words(cmd *cobra.Command, name string) []string {
 	return nil
 }
 
-// statusesOf returns the statuses of what a command is about.
+// statusesOf returns the statuses of the resource that a command handles.
 func statusesOf(cmd *cobra.Command) []string {
 	switch cmd.Parent().Name() + " " + cmd.Name() {
 	case "feedback status":

@@ -78,8 +78,8 @@ func portFromEnvironment() (int, error) {
 	return int(port), nil
 }
 
-// beside lets svc dev --memory run while another service runs: unless the
-// command line names them, it takes a data folder of its own and a free port.
+// beside lets svc dev --memory run while another service runs. Unless the
+// command line names them, it uses a separate data folder and a free port.
 func (c *cli) beside(ctx context.Context, o *devOptions, portGiven bool) error {
 	if !o.memory || c.dataGiven {
 		return nil

@@ -13,9 +13,9 @@ import (
 	"svc/pkg/local/testkit"
 )
 
-// dev runs `svc dev` on a data folder with the flags. It returns the service's
-// address when standard output shows the text ready, what it prints on standard
-// error, and what ends it.
+// dev runs `svc dev` on a data folder with the flags, and waits until standard
+// output contains the text ready. It returns the service's address, its output
+// on standard error, and a function that stops it.
 func dev(data, ready string, flags ...string) (base string, errs *lines, stop func() error, err error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	out, errs, done := &lines{}, &lines{}, make(chan int, 1)
@@ -46,7 +46,8 @@ const (
 	hasDemo   = "Reference: "
 )
 
-// devFor is dev for a test, and ends with it at the latest.
+// devFor is dev for one test. The service stops when the test ends, if not
+// earlier.
 func devFor(t *testing.T, data, ready string, flags ...string) (base string, errs *lines, stop func()) {
 	t.Helper()
 	t.Setenv("TABLE_NAME", "")
@@ -61,7 +62,7 @@ func devFor(t *testing.T, data, ready string, flags ...string) (base string, err
 	return base, errs, stop
 }
 
-// start runs a service of the test's own.
+// start runs a service for this test alone.
 func start(t *testing.T, flags ...string) *world {
 	t.Helper()
 	w, ready := &world{T: t, data: t.TempDir()}, isRunning
@@ -81,7 +82,7 @@ var common struct {
 }
 
 // share is the service with demo data that several tests share, one after
-// another. What a test changes there must concern no other test.
+// another. A test must not change what another test uses.
 func share(t *testing.T) *world {
 	t.Helper()
 	t.Setenv("TABLE_NAME", "")
@@ -94,7 +95,7 @@ func share(t *testing.T) *world {
 	return &world{T: t, data: common.data, base: common.base}
 }
 
-// endCommon ends the shared service, if there is one.
+// endCommon stops the shared service, if there is one.
 func endCommon() error {
 	if common.stop == nil {
 		return nil

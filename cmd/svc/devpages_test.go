@@ -66,7 +66,7 @@ func TestCallbackPage(t *testing.T) {
 	w.expect("/api/v1/me", token, http.StatusOK, "") // a reload does not use the code again
 }
 
-// browserTab opens a tab of a browser of its own.
+// browserTab starts a browser and opens a tab.
 func browserTab(t *testing.T) context.Context {
 	t.Helper()
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(testkit.Chrome(t)), chromedp.NoSandbox,
@@ -79,8 +79,8 @@ func browserTab(t *testing.T) context.Context {
 	return ctx
 }
 
-// TestOutbox: a forgotten password's link is in /dev/mail, and it works. Other
-// host names than this machine's do not reach the pages.
+// TestOutbox: the link for a forgotten password is in /dev/mail and works. A
+// request with a foreign host name does not reach the pages.
 func TestOutbox(t *testing.T) {
 	w := share(t)
 	browser := flow.NewBrowser(flow.Options{BaseURL: w.base})
@@ -111,7 +111,7 @@ func TestOutbox(t *testing.T) {
 	}
 }
 
-// byName checks the status of a request whose Host is the name.
+// byName checks the status of a request with this Host header.
 func byName(t *testing.T, method, address, host string, status int) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, address, nil)
@@ -139,8 +139,7 @@ func TestAgentsByForeignNames(t *testing.T) {
 	byName(t, http.MethodGet, w.base+"/api/v1/me", "evil.example", 401)
 }
 
-// TestFunctionsHaveNoDevPages: the gateway of the template, over the functions
-// as they are deployed, has no path of the pages.
+// TestFunctionsHaveNoDevPages: the deployed functions do not serve the pages.
 func TestFunctionsHaveNoDevPages(t *testing.T) {
 	rt := &app.Runtime{DB: testkit.Table(t), BaseURL: "http://127.0.0.1", Now: time.Now,
 		Logger: slog.New(slog.DiscardHandler)}

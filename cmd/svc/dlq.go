@@ -148,8 +148,8 @@ func (p place) redo(ctx context.Context, function string) func(...events.DynamoD
 	}
 }
 
-// fromTable does the work of all possible records of a function, from the
-// table.
+// fromTable does a function's work for all items of the table, without stream
+// records.
 func (p place) fromTable(ctx context.Context, function string) error {
 	tenants, err := tenant.Store{DB: p.db}.List(ctx)
 	if err != nil {

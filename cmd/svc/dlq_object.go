@@ -15,7 +15,7 @@ import (
 // object is an object in S3.
 type object struct{ bucket, key string }
 
-// inBucketName holds for the names that S3 gives to buckets. A message of the
+// inBucketName matches the names that S3 allows for buckets. A message of the
 // queue names the bucket, so the name must not lead to another host.
 var inBucketName = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$`)
 

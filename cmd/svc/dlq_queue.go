@@ -59,13 +59,13 @@ type message struct {
 		// The event of the function; only an object in S3 has it. Lambda may write it as an object or as a text.
 		Payload json.RawMessage `json:"payload"`
 	}
-	at      object // in S3, with the records; zero if the message itself is the letter
+	at      object // object in S3 with the records; zero if the message itself is the letter
 	expired bool   // the object is gone
 	problem string // why this is no letter, "" for a letter
 }
 
-// records returns the records that the letter has itself; ok is false if it
-// only names their place in the stream.
+// records returns the records that the letter contains; ok is false if it only
+// names their range in the stream.
 func (m message) records() (records []events.DynamoDBEventRecord, ok bool) {
 	var event events.DynamoDBEvent
 	payload := m.body.Payload
@@ -166,8 +166,8 @@ func (q queue) each(ctx context.Context, seconds int32, do func(message) (drop b
 	return nil
 }
 
-// drop removes a letter: first its object, so that no records stay which no
-// message names.
+// drop removes a letter. It deletes the object first, so that no object stays
+// without a message that names it.
 func (q queue) drop(ctx context.Context, m message, receipt *string) error {
 	if err := q.remove(ctx, m.at); err != nil {
 		return err
@@ -179,7 +179,7 @@ func (q queue) drop(ctx context.Context, m message, receipt *string) error {
 }
 
 // recordsOf returns the records of a letter: those in it, else those of its
-// place in the stream. The error is stream.ErrTrimmed if neither has them.
+// range in the stream. The error is stream.ErrTrimmed if neither has them.
 func (q queue) recordsOf(ctx context.Context, m message) ([]events.DynamoDBEventRecord, error) {
 	if records, ok := m.records(); ok {
 		return records, nil

@@ -234,7 +234,7 @@ func TestDeadLettersOfABucket(t *testing.T) {
 	}
 }
 
-// created is what EventBridge says of a new object.
+// created returns EventBridge's event for a new object.
 func created(bucket, key string) string {
 	return fmt.Sprintf(`{"source": "aws.s3", "detail-type": "Object Created",
 		"detail": {"bucket": {"name": %q}, "object": {"key": %q}}}`, bucket, key)
@@ -265,7 +265,8 @@ func body(stream, shard, first, last string) string {
 		"batchSize": 3, "streamArn": %q}}`, shard, first, last, stream)
 }
 
-// ends returns the first and the third record of the service's stream.
+// ends returns the service's stream and shard, and the sequence numbers of the
+// first and the third record.
 func ends(t *testing.T) (stream, shard, first, last string) {
 	t.Helper()
 	ctx := context.Background()

@@ -12,11 +12,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// firstPeople is what svc init asks for.
+// firstPeople holds the values that svc init asks for.
 type firstPeople struct {
 	tenant, name, currency, timezone string
 	operator, rider, driver          string
-	password                         string // of rider and driver; "" for links
+	password                         string // password of rider and driver; "" creates one-time links instead
 }
 
 func initCommand(c *cli) *cobra.Command {
@@ -53,8 +53,8 @@ func initCommand(c *cli) *cobra.Command {
 	return cmd
 }
 
-// runAll prints and runs commands until one fails. The command that calls it is
-// confirmed already, so these ask no more.
+// runAll prints and runs commands until one fails. The user has already
+// confirmed the calling command, so these commands do not ask again.
 func (c *cli) runAll(ctx context.Context, root *cobra.Command, commands [][]string) error {
 	c.yes = true
 	for _, args := range commands {
@@ -66,7 +66,7 @@ func (c *cli) runAll(ctx context.Context, root *cobra.Command, commands [][]stri
 	return nil
 }
 
-// ask asks for what is not given.
+// ask asks for the values that no flag gives.
 func (b *firstPeople) ask(out io.Writer, in io.Reader) error {
 	lines := bufio.NewScanner(in)
 	for _, q := range []struct {
@@ -102,7 +102,7 @@ func (b *firstPeople) ask(out io.Writer, in io.Reader) error {
 	return nil
 }
 
-// commands returns the commands that make everything.
+// commands returns the commands that create the tenant and the people.
 func (b *firstPeople) commands() [][]string {
 	rider := []string{"rider", "add", b.tenant, b.rider, "--first", "First", "--last", "Rider"}
 	driver := []string{"driver", "add", b.tenant, b.driver, "--first", "First", "--last", "Driver", "--status", "ONLINE"}
@@ -117,7 +117,7 @@ func (b *firstPeople) commands() [][]string {
 	}
 }
 
-// shown returns a command line for people, without the password.
+// shown formats a command line for output, without the password.
 func shown(args []string) string {
 	var out []string
 	for i, arg := range args {

@@ -26,8 +26,8 @@ func TestFirstDeploymentPage(t *testing.T) {
 	}
 }
 
-// TestInitAsks: svc init asks for what no flag gives, offers what is usual, and
-// shows no password.
+// TestInitAsks: svc init asks for the values that no flag gives, offers
+// defaults, and shows no password.
 func TestInitAsks(t *testing.T) {
 	b, out := firstPeople{name: "Acme Rides", password: "secret-of-rita"}, &bytes.Buffer{}
 	answers := "acme\n\n\nana@acme.example\n rita@acme.example \nduarte@acme.example\n"

@@ -32,8 +32,8 @@ import (
 type place struct {
 	db      *table.DB
 	baseURL string // "" if unknown
-	data    string // data folder of a local service, else ""
-	table   string // its name
+	data    string // data folder of a local service, "" for a table
+	table   string // name of the table
 }
 
 // place finds the service. It is the one that runs on the data folder, or the

@@ -13,10 +13,10 @@ import (
 	"svc/pkg/local/testkit"
 )
 
-// process is svc dev as a process of its own.
+// process runs svc dev as a separate process.
 type process struct {
 	cmd   *exec.Cmd
-	base  chan string // the service's address when it runs, "" when it has ended before
+	base  chan string // receives the service's address when it is ready, "" if it ended before
 	ended chan struct{}
 	errs  lines
 }
@@ -45,7 +45,7 @@ func startDev(t *testing.T, program, data, endpoint string) *process {
 	return p
 }
 
-// await returns the service's address when it runs.
+// await waits until the service is ready and returns its address.
 func (p *process) await(t *testing.T) string {
 	t.Helper()
 	base := <-p.base
@@ -55,7 +55,7 @@ func (p *process) await(t *testing.T) string {
 	return base
 }
 
-// client sends requests of the demo's people in metro.
+// client sends requests as the demo's people in metro.
 type client struct {
 	world
 	tokens map[string]string // by audience
@@ -68,8 +68,8 @@ type answered struct {
 	replayed bool
 }
 
-// send sends a request with an Idempotency-Key. Like a good client, it repeats
-// one whose outcome the service does not know.
+// send sends a request with an Idempotency-Key. It repeats a request if the
+// response says that its outcome is unknown.
 func (c *client) send(method, audience, path, body, key string) (a answered, err error) {
 	c.Helper()
 	if c.tokens[audience] == "" {
@@ -98,7 +98,7 @@ func (c *client) send(method, audience, path, body, key string) (a answered, err
 	return a, nil
 }
 
-// must is send for a change that must succeed.
+// must sends a change that must succeed.
 func (c *client) must(method, audience, path, body, key string) answered {
 	c.Helper()
 	a, err := c.send(method, audience, path, body, key)

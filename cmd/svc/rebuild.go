@@ -20,7 +20,7 @@ import (
 type rebuilt struct {
 	Tenant    string   `json:"tenant"`
 	Completed int      `json:"completed"` // completed trips
-	Settled   []string `json:"settled"`   // those without a receipt
+	Settled   []string `json:"settled"`   // completed trips that had no receipt and are now settled
 	projection.Rebuilt
 	Corrected []difference `json:"corrected"` // corrections of balances, receipts, counters and rows
 }

@@ -26,9 +26,9 @@ import (
 	"svc/pkg/local/testkit"
 )
 
-// killedAfterAWrite runs svc rebuild as a process of its own, and kills -9 it
-// once the table has made its first change, before it hears so. It reports
-// whether there was a change.
+// killedAfterAWrite runs svc rebuild as a separate process. It kills the
+// process (SIGKILL) after the table has made the first change and before the
+// process gets the response. It reports whether there was a change.
 func (w *world) killedAfterAWrite(running folder.Running) bool {
 	w.Helper()
 	target, err := url.Parse(running.Endpoint)
@@ -61,7 +61,7 @@ func (w *world) killedAfterAWrite(running folder.Running) bool {
 }
 
 // TestRebuildKilled kills svc rebuild after each of its changes in turn. The
-// next run goes on, and at last every sum is exact.
+// next run continues the work, and in the end every sum is exact.
 func TestRebuildKilled(t *testing.T) {
 	testkit.Long(t)
 	w := start(t)

@@ -25,7 +25,7 @@ type requestLog struct {
 	form  string // text, json or off
 	color bool
 	file  *accesslog.File
-	shown atomic.Bool // the addresses are printed; only then are requests
+	shown atomic.Bool // the addresses are printed; requests are printed only after that
 	slugs sync.Map    // tenant id → slug
 	rt    *app.Runtime
 
@@ -64,8 +64,8 @@ func (l *requestLog) wrap(dir string) func(http.Handler) (http.Handler, error) {
 	}
 }
 
-// add logs a request. Good responses to probes are not printed: every command
-// sends one to find the service.
+// add logs a request. It does not print successful health checks, because every
+// command sends one to find the service.
 func (l *requestLog) add(e accesslog.Entry) {
 	if l.file != nil {
 		if err := l.file.Add(e); err != nil {

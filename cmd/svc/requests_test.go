@@ -26,8 +26,8 @@ func request(t *testing.T, address, id string) {
 	res.Body.Close()
 }
 
-// TestRequestLog: every answered request is one line, without query or token,
-// and `svc logs` finds it after the service has ended.
+// TestRequestLog: every request is one line, without query or token, and `svc
+// logs` finds it after the service has stopped.
 func TestRequestLog(t *testing.T) {
 	t.Setenv("TABLE_NAME", "")
 	data := t.TempDir()
@@ -89,7 +89,7 @@ func TestRequestLog(t *testing.T) {
 	}
 }
 
-// TestQuiet: --quiet prints no request; the file has it all the same.
+// TestQuiet: --quiet prints no request, but the file has all of them.
 func TestQuiet(t *testing.T) {
 	t.Setenv("TABLE_NAME", "")
 	data := t.TempDir()

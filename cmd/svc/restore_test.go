@@ -12,9 +12,9 @@ import (
 	"svc/pkg/oauth/flow"
 )
 
-// TestRestoreFinish: after svc restore finish no token, refresh token or link
-// from before is good, of no audience. Everybody signs in again with the same
-// password, and the audit log says why.
+// TestRestoreFinish: after svc restore finish, every earlier token, refresh
+// token and link is invalid, for every audience. Everybody signs in again with
+// the same password, and the audit log says why.
 func TestRestoreFinish(t *testing.T) {
 	w := start(t)
 	people := map[string]string{"dashboard": "operator@metro.example", "rider": "rider1@metro.example",
@@ -71,8 +71,8 @@ func TestRestoreFinish(t *testing.T) {
 	}
 }
 
-// TestSealingKeyLost: with another sealing key nobody can sign in, and
-// svc restore finish mends that, for a process that reads the keys anew.
+// TestSealingKeyLost: with another sealing key nobody can sign in. After svc
+// restore finish, people can sign in at a process that rereads the keys.
 func TestSealingKeyLost(t *testing.T) {
 	t.Setenv("TABLE_NAME", "")
 	w := &world{T: t, data: filepath.Join(t.TempDir(), "data")}

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// A folder is filled where nothing runs, then served, and filled more beside
-// the service; what was counted is what is there.
+// A folder is filled while no service runs, and again while one runs.
+// Afterwards the counters match the items.
 func TestSeed(t *testing.T) {
 	t.Setenv("TABLE_NAME", "")
 	t.Setenv("AWS_ENDPOINT_URL_DYNAMODB", "")

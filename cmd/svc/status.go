@@ -27,10 +27,10 @@ type state struct {
 	Table       string            `json:"table"`
 	Region      string            `json:"region,omitempty"`
 	Account     string            `json:"account,omitempty"`
-	Identity    string            `json:"identity,omitempty"` // as whom AWS is asked
+	Identity    string            `json:"identity,omitempty"` // the AWS identity that svc uses
 	Tenants     string            `json:"tenants"`
 	Keys        []keyAge          `json:"keys"`
-	Lag         map[string]string `json:"lag"` // of the streams
+	Lag         map[string]string `json:"lag"` // how far each stream function is behind
 	DeadLetters map[string]string `json:"deadLetters"`
 }
 
@@ -38,7 +38,7 @@ type keyAge struct {
 	KID   string `json:"kid"`
 	Alg   string `json:"alg"`
 	State string `json:"state"`
-	Hours int    `json:"hours"` // since it was published
+	Hours int    `json:"hours"` // hours since the key was published
 }
 
 func statusCommand(c *cli) *cobra.Command {
@@ -72,7 +72,7 @@ func statusCommand(c *cli) *cobra.Command {
 		})}
 }
 
-// identify fills in what only AWS knows.
+// identify fills in the values that only AWS knows.
 func (s *state) identify(ctx context.Context) {
 	cfg, err := awsConfig(ctx)
 	if err != nil {
@@ -128,7 +128,7 @@ func (p place) deadLetters(ctx context.Context, word, function string) string {
 	return "about " + out.Attributes[string(count)]
 }
 
-// lag returns how far each stream function is behind what was written.
+// lag returns how far each stream function is behind the writes.
 func (p place) lag(ctx context.Context) map[string]string {
 	out := map[string]string{}
 	for word := range streamFunctions {

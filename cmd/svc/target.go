@@ -56,8 +56,8 @@ func changes(cmd *cobra.Command, args []string) bool {
 	return !slices.Contains(shownAlone, cmd.CommandPath()) || len(args) > 1
 }
 
-// confirm names a target in AWS before a change, and asks for a yes. It says
-// when an explicit --data overrules TABLE_NAME.
+// confirm names the target before a change in AWS, and asks for confirmation.
+// If an explicit --data overrides TABLE_NAME, it says so.
 func (c *cli) confirm(ctx context.Context, cmd *cobra.Command, args []string) error {
 	t := c.target()
 	if name := os.Getenv("TABLE_NAME"); name != "" && t.table == "" && c.dataGiven && cmd.Name() != "dev" {

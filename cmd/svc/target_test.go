@@ -96,8 +96,8 @@ func TestCompletion(t *testing.T) {
 	}
 }
 
-// TestIntervention takes a trip to its end in the driver's place, and cancels
-// another. The trip's log and the audit log name the operator.
+// TestIntervention completes a trip for the driver, and cancels another. The
+// trip's log and the audit log name the operator.
 func TestIntervention(t *testing.T) {
 	w := share(t)
 	id := w.ride()
@@ -213,7 +213,7 @@ func TestAddNeedsTheAddress(t *testing.T) {
 	}
 }
 
-// TestMemoryBeside: svc dev --memory finds a place beside another service.
+// TestMemoryBeside: svc dev --memory runs while another service runs.
 func TestMemoryBeside(t *testing.T) {
 	w := start(t, "--no-demo")
 	var errs bytes.Buffer

@@ -19,7 +19,8 @@ import (
 )
 
 // drainTime is longer than the longest run of a function (60 s in
-// template.yaml). After it, nothing that began before the mark still writes.
+// template.yaml). After this time, no request that began before the tenant was
+// switched off can still write.
 const drainTime = 90 * time.Second
 
 // mostPasses bounds the readings of the table. Three are usual: one removes the
@@ -114,7 +115,8 @@ func (c *cli) deleteTenant(ctx context.Context, p place, n tenant.Tenant) (remov
 	return out, fmt.Errorf("something still writes items of %s", n.Slug)
 }
 
-// mayDelete fails if the caller has not the rights for a pass. It changes nothing.
+// mayDelete returns an error if the caller lacks a right that a pass needs. It
+// changes nothing.
 func mayDelete(ctx context.Context, t table.Tenant) error {
 	f := t.Footprint()
 	if _, _, err := f.Next(ctx); err != nil {
@@ -123,7 +125,8 @@ func mayDelete(ctx context.Context, t table.Tenant) error {
 	return f.Remove(ctx, []table.Key{t.Key("NONE", "NONE")}) // no such item exists
 }
 
-// awaitDrain waits until nothing that began before the mark still writes.
+// awaitDrain waits until no request that began before the tenant was switched
+// off can still write.
 func (c *cli) awaitDrain(ctx context.Context, end time.Time) error {
 	rest := time.Until(end)
 	if rest <= 0 {
@@ -140,7 +143,7 @@ func (c *cli) awaitDrain(ctx context.Context, end time.Time) error {
 
 // pass reads the table once. It ends the tenant's memberships, which also takes
 // the tenant from the operators' records, and removes all other items but the
-// last.
+// tenant's own, which goes last.
 func (p place) pass(ctx context.Context, t table.Tenant, out *removed, shown *progress) error {
 	f, people := t.Footprint(), person.Store{DB: p.db}
 	for more := true; more; {

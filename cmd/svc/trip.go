@@ -18,7 +18,7 @@ func tripCommand(c *cli) *cobra.Command {
 		c.tripList(), c.tripShow(), c.tripCancel(), c.tripMove())
 }
 
-// wordsOf returns values of a text type as plain text.
+// wordsOf converts values of a string type to strings.
 func wordsOf[T ~string](values []T) []string {
 	out := make([]string, len(values))
 	for i, v := range values {

@@ -30,9 +30,9 @@ import (
 	"svc/pkg/oauth/flow"
 )
 
-// newer are the changes of the sources that make a newer build: each kind of
-// item that changes in place gets an attribute, a member of its document (a
-// wallet and a counter have none) and a higher v.
+// newer lists the source changes that make a newer build. Each type of item
+// that changes in place gets an attribute, a member of its document (a wallet
+// and a counter have no document) and a higher v.
 var newer = []struct{ file, old, new string }{
 	{"domain/trip/record.go", "`json:\"w,omitempty\"`\n", "`json:\"w,omitempty\"`\nNewer string `json:\"newer\"`\n"},
 	{"domain/trip/record.go", `t.ActualDuration, t.CancelReason, `, `t.ActualDuration, t.CancelReason, "added", `},
@@ -71,12 +71,13 @@ var newer = []struct{ file, old, new string }{
 		`Type: "counted", Layout: 7, Attrs: map[string]any{"newer": "added"}, `},
 }
 
-// changedKinds are the kinds of items that newer changes, and whether they
+// changedKinds lists the types of items that newer changes, and whether they
 // have a document.
 var changedKinds = map[string]bool{"trip": true, "wallet": false, "counter": false, "family": true, "driver": true,
 	"branding": true, "address": true, "service": true, "counted": true}
 
-// overlay writes the newer sources and the file that go build reads them by.
+// overlay writes the newer sources, and the file for "go build -overlay" that
+// names them.
 func overlay(t *testing.T, dir string) string {
 	t.Helper()
 	replace := map[string]string{}
@@ -102,7 +103,7 @@ func overlay(t *testing.T, dir string) string {
 	return file
 }
 
-// build is a build of svc whose svc dev runs.
+// build is a running svc dev of one build.
 type build struct {
 	client
 	program string
@@ -162,7 +163,7 @@ func (b *build) refresh(tokens flow.Tokens) flow.Tokens {
 	return next
 }
 
-// drive makes the next changes of a trip, each by the next of the builds.
+// drive makes the next changes of a trip. The builds take turns.
 func drive(id string, words []string, by ...*build) {
 	for i, word := range words {
 		body := "{}"
@@ -199,7 +200,7 @@ func written(t *testing.T, endpoint, name string) (out []types.Record) {
 	return out
 }
 
-// text is a string or a number of a stream's image.
+// text returns a string or number attribute of a stream image.
 func text(image map[string]types.AttributeValue, name string) string {
 	switch v := image[name].(type) {
 	case *types.AttributeValueMemberS:

@@ -19,7 +19,7 @@ import (
 
 // alarm is one alarm of the template.
 type alarm struct {
-	metrics []string // "Errors TripsFunction": the metric and what it is about
+	metrics []string // "Errors TripsFunction": the metric and its resource
 	math    int      // how many metrics its expression reads
 	parts   []string // of a composite alarm: the alarms in its rule
 	topic   string   // the parameter with the topic it notifies
@@ -224,7 +224,8 @@ func watches(a alarm) string {
 	return strings.Join(metrics, ", ") + " of " + strings.Join(of, ", ")
 }
 
-// without removes some from all, and reports whether each of them was there.
+// without removes the names in some from all, and reports whether all contained
+// every name in some.
 func without(all, some []string) (rest []string, every bool) {
 	for _, s := range all {
 		if !slices.Contains(some, s) {
@@ -274,8 +275,8 @@ func alarmsOf(t *testing.T) map[string]alarm {
 	return out
 }
 
-// selected names what a Metrics Insights query watches: its metric, of each
-// resource that it names, or of all.
+// selected returns what a Metrics Insights query watches: its metric for each
+// resource that it names, or for all.
 func selected(query string) (metrics []string) {
 	metric := selects.FindStringSubmatch(query)[1]
 	for _, about := range named.FindAllStringSubmatch(query, -1) {
@@ -287,7 +288,8 @@ func selected(query string) (metrics []string) {
 	return metrics
 }
 
-// metricOf names a metric and what it is about: its last dimension.
+// metricOf returns the name of a metric and its last dimension, which names the
+// resource.
 func metricOf(n *yaml.Node) string {
 	of := "all"
 	if dimensions := field(n, "Dimensions"); dimensions != nil {
@@ -296,7 +298,8 @@ func metricOf(n *yaml.Node) string {
 	return field(n, "MetricName").Value + " " + of
 }
 
-// topicOf names the parameter of an alarm's topic: !If [HasTopic, [!Ref Topic], !Ref AWS::NoValue].
+// topicOf returns the parameter with an alarm's topic: !If [HasTopic, [!Ref
+// Topic], !Ref AWS::NoValue].
 func topicOf(p *yaml.Node) string {
 	actions, ok := field(p, "AlarmActions"), field(p, "OKActions")
 	if actions == nil || ok == nil {

@@ -14,11 +14,11 @@ import (
 	"svc/pkg/local/testkit"
 )
 
-// TestAllocations holds what a request allocates in this process, a gateway
-// event in and its response out, over a table whose responses were recorded. What
-// the SDK alone allocates to send the same requests and read the same responses
-// is counted apart; the rest is ours: the pipeline, huma, guregu/dynamo, the
-// gateway's adapter and the log's line.
+// TestAllocations limits what one request allocates in this process, from the
+// gateway event to its response. The table's responses are recorded. A second
+// limit excludes what the SDK alone allocates for the same requests and
+// responses. The rest is ours: the pipeline, huma, guregu/dynamo, the gateway
+// adapter and the log line.
 func TestAllocations(t *testing.T) {
 	testkit.Long(t)
 	s := newSuite(t)
@@ -83,7 +83,8 @@ func succeed(t testing.TB, f function, event json.RawMessage) {
 	}
 }
 
-// gatewayEvent is a payload 2.0, and the function that it goes to.
+// gatewayEvent returns an event of payload 2.0, and the function that receives
+// it.
 func gatewayEvent(t testing.TB, token, method, target, body string) (function string, raw json.RawMessage) {
 	t.Helper()
 	u, err := url.Parse(target)

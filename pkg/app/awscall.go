@@ -14,8 +14,8 @@ import (
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 )
 
-// AWSCall is one signed request to a service of AWS. It serves where the SDK's
-// client would add a module for one call.
+// AWSCall is one signed request to a service of AWS. It is for services whose
+// SDK client would add a module for one call.
 type AWSCall struct {
 	Service string // the name that is signed, such as "ses"
 	Method  string
@@ -24,8 +24,8 @@ type AWSCall struct {
 	Body    []byte
 }
 
-// maxAWSBody is the most that is read of a response: an event of Lambda (6 MB),
-// escaped twice.
+// maxAWSBody is the maximum size of a response: a Lambda event (6 MB), escaped
+// twice.
 const maxAWSBody = 32 << 20
 
 // awsTimeout ends a call that the caller's context does not end earlier.

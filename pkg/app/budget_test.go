@@ -93,8 +93,8 @@ func TestBudgets(t *testing.T) {
 		`{"address":"Home","lat":1.5,"lng":2.5}`).Must(t, 201))
 }
 
-// holdTrips counts what a trip's steps cost: request is a trip to be, ids are
-// of trips requested.
+// holdTrips counts what the steps of a trip cost. request is the body of a new
+// trip; ids are the ids of requested trips.
 func holdTrips(t *testing.T, s *suite, rider, driver, request string, ids []string) {
 	t.Helper()
 	transition := budget{2, 7, 4}

@@ -22,14 +22,15 @@ import (
 	"svc/pkg/oauth/tokens"
 )
 
-// clocks are by how much the clocks of the instances are off: by up to five
-// minutes from each other.
+// clocks lists how far the clock of each instance is off. They differ by up to
+// five minutes.
 var clocks = []time.Duration{0, -150 * time.Second, 150 * time.Second}
 
-// crowd is the service as instances that run on one table by clocks of their own.
+// crowd is several instances of the service on one table, each with a different
+// clock.
 type crowd struct {
 	*suite
-	urls []string // as clocks
+	urls []string // one per clock, in the same order
 }
 
 func newCrowd(t *testing.T) *crowd {
@@ -54,7 +55,7 @@ func newCrowd(t *testing.T) *crowd {
 	return c
 }
 
-// options sign the actor in at an instance.
+// options returns the options that sign the actor in at an instance.
 func (c *crowd) options(at int, a apptest.Actor) flow.Options {
 	return flow.Options{BaseURL: c.URL, HTTPClient: &http.Client{Transport: led(c.urls[at])}, Tenant: a.Tenant,
 		Audience: string(a.Audience), Email: a.Email, Password: apptest.Password}
@@ -68,7 +69,7 @@ func (c *crowd) signIn(t *testing.T, at int, a apptest.Actor) flow.Tokens {
 	return tokens
 }
 
-// led takes every request to an instance.
+// led sends every request to one instance.
 type led string
 
 // RoundTrip implements http.RoundTripper.
@@ -136,8 +137,9 @@ func TestClocksTokens(t *testing.T) {
 	}
 }
 
-// TestClocksCodes: an instance redeems a code of another, unless its clock is
-// ahead by the life of a code or more. docs/operations/clocks.md says so.
+// TestClocksCodes: an instance redeems a code of another instance, unless its
+// clock is ahead by at least the lifetime of a code. docs/operations/clocks.md
+// says so.
 func TestClocksCodes(t *testing.T) {
 	c := newCrowd(t)
 	c.Clock.Hold()
@@ -165,7 +167,8 @@ func TestClocksCodes(t *testing.T) {
 	}
 }
 
-// TestClocksIdempotency: a key is one key at all instances, at once and later.
+// TestClocksIdempotency: all instances recognize an Idempotency-Key, at once
+// and later.
 func TestClocksIdempotency(t *testing.T) {
 	c := newCrowd(t)
 	token := c.Token(t, c.actors[authz.Rider])

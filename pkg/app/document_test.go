@@ -35,7 +35,7 @@ const (
 	documentFile = "../../docs/openapi.json"
 	readmeFile   = "../../README.md"
 	offeredFile  = "../oauth/offered_scopes.txt"
-	canonical    = "https://api.svc.example" // the address that the kept document is made for
+	canonical    = "https://api.svc.example" // the address in the golden document
 )
 
 // recordedAnswer is a response of a built function to an event of events/api.
@@ -113,7 +113,8 @@ func TestEveryAnswerIsAsDescribed(t *testing.T) {
 	}
 }
 
-// mismatch returns what a response has otherwise than the document describes.
+// mismatch returns the differences between a response and its description in
+// the document.
 func mismatch(doc *huma.OpenAPI, method, path string, a recordedAnswer) []string {
 	item := doc.Paths[path]
 	op := map[string]*huma.Operation{"GET": item.Get, "POST": item.Post, "PATCH": item.Patch,
@@ -139,8 +140,8 @@ func mismatch(doc *huma.OpenAPI, method, path string, a recordedAnswer) []string
 	return out
 }
 
-// TestReferencePage: the page and the document are served to anybody, and the
-// document is what the rows make for the service's own address.
+// TestReferencePage: the page and the document need no token. The document
+// equals the one that the rows generate for the service's own address.
 func TestReferencePage(t *testing.T) {
 	s := apptest.New(t)
 	for path, want := range map[string]string{"/docs": "/docs/scalar-", "/": "/docs/scalar-", "/docs/": "/docs/docs-",
@@ -159,8 +160,9 @@ func TestReferencePage(t *testing.T) {
 	}
 }
 
-// TestReferenceFiles: the files of the page are served under names with their
-// hashes, for good, and compressed to whoever accepts it.
+// TestReferenceFiles: the names of the page's files contain their hashes, so
+// browsers may cache the files for ever. They are compressed for clients that
+// accept it.
 func TestReferenceFiles(t *testing.T) {
 	s := apptest.New(t)
 	page := s.Get(t, "", "/docs").Must(t, 200)
@@ -188,7 +190,7 @@ func TestReferenceFiles(t *testing.T) {
 	}
 }
 
-// documents returns the documents as the rows make them, by file. The examples
+// documents returns the documents that the rows generate, by file. The examples
 // are the recorded responses.
 func documents(t *testing.T, baseURL string) map[string][]byte {
 	t.Helper()
@@ -207,8 +209,8 @@ func documents(t *testing.T, baseURL string) map[string][]byte {
 	return map[string][]byte{documentFile: append(text, '\n'), readmeFile: withEndpoints(t), offeredFile: offeredScopes()}
 }
 
-// offeredScopes returns the scopes that an operation needs, one a line. Userinfo
-// needs those of OpenID Connect, any other operation has a row.
+// offeredScopes returns all scopes that some operation needs, one per line:
+// those of the rows, and those of OpenID Connect, which userinfo needs.
 func offeredScopes() []byte {
 	scopes := authz.Scopes("")
 	for _, r := range app.Rows(nil) {
@@ -219,8 +221,8 @@ func offeredScopes() []byte {
 	return []byte(strings.Join(scopes, "\n") + "\n")
 }
 
-// withEndpoints returns README.md with the table of endpoints that the rows make
-// between its markers.
+// withEndpoints returns README.md with the table of endpoints between its
+// markers, generated from the rows.
 func withEndpoints(t *testing.T) []byte {
 	t.Helper()
 	const begin, end = "<!-- endpoints: begin (make golden) -->\n", "<!-- endpoints: end -->\n"
@@ -249,7 +251,7 @@ func withEndpoints(t *testing.T) []byte {
 	return []byte(head + begin + table + end + tail)
 }
 
-// code writes a name as Markdown's code, nothing for nothing.
+// code formats a name as code in Markdown; "" stays "".
 func code(name string) string {
 	if name == "" {
 		return ""
@@ -258,7 +260,8 @@ func code(name string) string {
 }
 
 // TestGoldenDocuments: the OpenAPI document, the reference page and README's
-// table are the ones the rows make. A change of them is a change of the contract.
+// table equal those that the rows generate. A change of them is a change of the
+// contract.
 func TestGoldenDocuments(t *testing.T) {
 	for file, made := range documents(t, canonical) {
 		if *update {

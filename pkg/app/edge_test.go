@@ -11,7 +11,8 @@ import (
 	"svc/pkg/edge/api"
 )
 
-// TestEdge holds what stands before every endpoint, on one service.
+// TestEdge checks what happens before every endpoint: input, errors, HEAD,
+// request ids and CORS.
 func TestEdge(t *testing.T) {
 	s := newSuite(t)
 	for _, part := range []struct {
@@ -120,8 +121,7 @@ func tellsFields(t *testing.T, a apptest.Answer, fields string) {
 	}
 }
 
-// manyFaults: however much is wrong with a request, the response is a 400 of a
-// bounded size.
+// manyFaults: a request with any number of faults gets a 400 of a bounded size.
 func manyFaults(t *testing.T, s *suite) {
 	var unknown, twice strings.Builder
 	for i := range 7500 {
@@ -229,7 +229,7 @@ func head(t *testing.T, s *suite) {
 	}
 }
 
-// requestID: a sane one comes back, another is replaced.
+// requestID: a valid id is sent back; any other id is replaced.
 func requestID(t *testing.T, s *suite) {
 	token := s.Token(t, s.actors[authz.Rider])
 	for id, kept := range map[string]bool{"abc-123": true, "a b": false, strings.Repeat("x", 200): false,

@@ -22,11 +22,11 @@ import (
 	"svc/pkg/edge/gateway"
 )
 
-// The words of SWITCHED_OFF that are no operation ids.
+// The words of SWITCHED_OFF that are not operation ids.
 const (
 	offRegistration = "registration" // POST /oauth/register
-	offSignIn       = "sign-in"      // the pages on which people sign in
-	offAgents       = "agents"       // /mcp, and applications that are known by a metadata document only
+	offSignIn       = "sign-in"      // the sign-in pages
+	offAgents       = "agents"       // /mcp, and clients that have only a metadata document
 )
 
 // The headers that CloudFront sets on every request to the origin.
@@ -35,18 +35,19 @@ const (
 	viewerAddressHeader = "Cloudfront-Viewer-Address"
 )
 
-// maxForm is the most that is read of a token request to find its client.
+// maxForm is how many bytes of a token request are read to find its client.
 const maxForm = 64 << 10
 
-// front is what a deployed function checks before its handler: that the request
-// came through CloudFront, and that its route is switched on.
+// front holds what a deployed function checks before its handler runs: the
+// request came through CloudFront, and its route is switched on.
 type front struct {
 	secrets [][]byte        // SHA-256 of each origin secret; none accepts calls around CloudFront
 	off     map[string]bool // of SWITCHED_OFF
 }
 
-// operations are the ids of all rows, without svc_. No function links the rows
-// of another one, so the list is text; a test compares it with the rows.
+// operations lists the ids of all rows, without svc_. It is plain text because
+// a function must not link the rows of other functions. A test compares it with
+// the rows.
 const operations = `
 accept_trip cancel_my_trip comment_feedback complete_trip get_branding get_feedback
 get_settings get_trip list_addresses list_businesses list_customers list_drivers list_orders
@@ -66,8 +67,8 @@ func UnknownSwitches() []string {
 
 // frontFromEnvironment reads ORIGIN_SECRET_SHA256 (the SHA-256 of the origin
 // secret in hex; two, separated by a comma, while one replaces the other) and
-// SWITCHED_OFF (operation ids, registration, sign-in, agents). It logs an unknown
-// word and goes on: a misspelt switch must not stop the service.
+// SWITCHED_OFF (operation ids, registration, sign-in, agents). It logs an
+// unknown word and continues: a misspelt switch must not stop the service.
 func frontFromEnvironment() (front, error) {
 	f := front{off: map[string]bool{}}
 	for _, word := range words(os.Getenv("SWITCHED_OFF")) {
@@ -125,8 +126,8 @@ func (f front) before(h http.Handler, rows []api.Row) http.Handler {
 	})
 }
 
-// trusts reports whether the request has exactly one secret, and that one is
-// ours. It compares hashes, so that the time depends on no secret.
+// trusts reports whether the request has exactly one secret, which is ours. It
+// compares hashes, so that the time reveals nothing about the secret.
 func (f front) trusts(given []string) bool {
 	if len(given) != 1 {
 		return false

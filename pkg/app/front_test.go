@@ -55,8 +55,8 @@ func invoked(t *testing.T, serve Serve, method, path string, headers map[string]
 	return response.StatusCode, response.Body
 }
 
-// TestOriginSecret: with ORIGIN_SECRET, a request without one of the secrets is
-// refused, whatever it asks for. Without the variable every request is served.
+// TestOriginSecret: with ORIGIN_SECRET_SHA256, every request without one of the
+// secrets is rejected. Without the variable every request is served.
 func TestOriginSecret(t *testing.T) {
 	for _, tt := range []struct {
 		hashes, given string
@@ -115,8 +115,8 @@ func TestViewerAddress(t *testing.T) {
 	}
 }
 
-// TestRoutesAreSwitchedOff: an operation whose id is in SWITCHED_OFF answers
-// 503, and no other one.
+// TestRoutesAreSwitchedOff: an operation whose id is in SWITCHED_OFF returns
+// 503. Other operations work.
 func TestRoutesAreSwitchedOff(t *testing.T) {
 	me := API(MeRows)
 	t.Setenv("SWITCHED_OFF", "svc_request_ride, svc_accept_trip,svc_list_addresses")
@@ -168,8 +168,8 @@ func TestUnknownSwitchesAreLogged(t *testing.T) {
 	}
 }
 
-// TestOAuthIsSwitchedOff: registration, sign-in and the applications of agents
-// have a switch each, which refuses that and nothing else.
+// TestOAuthIsSwitchedOff: registration, sign-in and agents' clients each have a
+// switch, which rejects only these requests.
 func TestOAuthIsSwitchedOff(t *testing.T) {
 	const agent = "client_id=https%3A%2F%2Fagent.example%2Fclient"
 	reached := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -180,7 +180,7 @@ func TestOAuthIsSwitchedOff(t *testing.T) {
 	})
 	for _, tt := range []struct {
 		method, target, body string
-		off                  []string // the switches that refuse it
+		off                  []string // the switches that reject it
 	}{
 		{http.MethodPost, "/oauth/register", "{}", []string{offRegistration}},
 		{http.MethodGet, "/oauth/register/cli_1", "", nil},

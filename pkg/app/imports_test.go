@@ -130,7 +130,8 @@ func drawFloors(t *testing.T) string {
 	return b.String()
 }
 
-// TestImports checks who may import the packages that must stay behind one door.
+// TestImports checks that only the allowed packages import the libraries that
+// one package wraps.
 func TestImports(t *testing.T) {
 	for _, rule := range []struct {
 		imported string
@@ -180,8 +181,8 @@ type importer struct {
 
 var goList = map[string][]importer{} // by template
 
-// packages lists the packages of the module with what the template prints after
-// the colon.
+// packages returns the packages of the module, each with the names that the
+// template prints after a colon.
 func packages(t *testing.T, template string) []importer {
 	t.Helper()
 	if found, ok := goList[template]; ok {

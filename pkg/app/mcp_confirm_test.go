@@ -10,9 +10,9 @@ import (
 	"svc/pkg/app/apptest"
 )
 
-// TestAgreementIsUsedOnce: a yes to a change by PATCH is one act. Repeated, the
-// call gives the first response and undoes nothing that changed in between, not
-// even if the yes had nothing to change. It costs no round trip.
+// TestAgreementIsUsedOnce: a confirmation allows one PATCH. A repeated call
+// returns the first response and does not undo later changes, even if the first
+// call changed nothing. It costs no extra round trip.
 func TestAgreementIsUsedOnce(t *testing.T) {
 	s := newSuite(t)
 	operator, driver := s.actors[authz.Dashboard], s.actors[authz.Driver]

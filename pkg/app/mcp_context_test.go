@@ -80,8 +80,8 @@ func TestResources(t *testing.T) {
 	}
 }
 
-// TestPrompts: each audience has its own, arguments are quoted, and a prompt
-// names only tools that exist.
+// TestPrompts: each audience has its own prompts, arguments are quoted, and a
+// prompt names only tools that exist.
 func TestPrompts(t *testing.T) {
 	s := newSuite(t)
 	tools := map[string]bool{}

@@ -25,7 +25,7 @@ func everyTool(s *suite, f func(api.Row, authz.Audience)) {
 	}
 }
 
-// agentsMayAll lets agents of both tenants act without a question.
+// agentsMayAll lets agents of both tenants act without a confirmation.
 func (s *suite) agentsMayAll(t *testing.T) {
 	t.Helper()
 	for _, slug := range []string{"metro", "harbor"} {
@@ -33,8 +33,8 @@ func (s *suite) agentsMayAll(t *testing.T) {
 	}
 }
 
-// TestNoToolAlwaysFails: an operation that an audience may call, and that always
-// refuses it, is no tool of the audience.
+// TestNoToolAlwaysFails: an operation that always rejects an audience is not
+// among its tools.
 func TestNoToolAlwaysFails(t *testing.T) {
 	s := newSuite(t)
 	operator := s.actors[authz.Dashboard]
@@ -50,8 +50,8 @@ func TestNoToolAlwaysFails(t *testing.T) {
 	}
 }
 
-// TestRevokedTokenCallsNoTool: a token that was good for every tool is good for
-// none after its revocation.
+// TestRevokedTokenCallsNoTool: a token that was valid for every tool is valid
+// for none after its revocation.
 func TestRevokedTokenCallsNoTool(t *testing.T) {
 	s := newSuite(t)
 	tokens := map[authz.Audience]string{}
@@ -69,8 +69,9 @@ func TestRevokedTokenCallsNoTool(t *testing.T) {
 	})
 }
 
-// TestAgentsSeeNoOtherTenant: for every tool that takes an identifier, another
-// tenant's identifier is the same as none, byte for byte.
+// TestAgentsSeeNoOtherTenant: for every tool that takes an identifier, the
+// result for another tenant's identifier equals that for a missing one, byte
+// for byte.
 func TestAgentsSeeNoOtherTenant(t *testing.T) {
 	s := newSuite(t)
 	s.agentsMayAll(t)
@@ -110,8 +111,8 @@ func TestAgentsSeeNoOtherTenant(t *testing.T) {
 	}
 }
 
-// TestArgumentsAreValues: whatever an argument says, it is a value. It becomes no
-// other path, no query, no expression of the database and no other tenant.
+// TestArgumentsAreValues: an argument is always used as a value. It cannot
+// change the path, the query, a database expression or the tenant.
 func TestArgumentsAreValues(t *testing.T) {
 	s := newSuite(t)
 	s.agentsMayAll(t)
@@ -149,8 +150,8 @@ func TestArgumentsAreValues(t *testing.T) {
 	}
 }
 
-// TestTextsComeBackAsData: a text that reads like an instruction comes back as it
-// was, within JSON, and the result says what it is.
+// TestTextsComeBackAsData: a text that reads like an instruction is returned
+// unchanged, inside JSON, and the result says that it is data.
 func TestTextsComeBackAsData(t *testing.T) {
 	s := newSuite(t)
 	s.agentsMayAll(t)
@@ -177,8 +178,8 @@ func TestTextsComeBackAsData(t *testing.T) {
 	}
 }
 
-// TestAttacksOnTheTransport: pages that rebind a name, huge and deep arguments,
-// and tokens of another place.
+// TestAttacksOnTheTransport: DNS rebinding, huge and deeply nested arguments,
+// and tokens of another resource are rejected.
 func TestAttacksOnTheTransport(t *testing.T) {
 	s := newSuite(t)
 	token := s.agent(t, s.actors[authz.Rider])

@@ -39,7 +39,7 @@ func (s *suite) agentTokens(t *testing.T, a apptest.Actor, scopes ...string) flo
 	return s.SignInFor(t, a, agentAddress(a), scopes...)
 }
 
-// meta is what every modern request says of itself.
+// meta is the _meta member of every request of revision 2026-07-28.
 const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
 	`"io.modelcontextprotocol/clientInfo":{"name":"test","version":"1"},` +
 	`"io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}`
@@ -79,7 +79,7 @@ type toolAnswer struct {
 	}
 }
 
-// refusal returns the error code of a call: that of the API's body.
+// refusal returns the API's error code in the result of a call.
 func (a toolAnswer) refusal() string {
 	if !a.Result.IsError {
 		return ""
@@ -216,7 +216,7 @@ func emptyCall(r api.Row, path, token string) apptest.Request {
 	return toolCall(path, token, r.ID, arguments)
 }
 
-// TestEveryToolIsGuarded holds every row's tool to the checks of the row.
+// TestEveryToolIsGuarded checks that every row's tool makes the row's checks.
 func TestEveryToolIsGuarded(t *testing.T) {
 	s := newSuite(t)
 	for _, r := range app.Rows(s.DB) {
@@ -257,7 +257,7 @@ func TestEveryToolIsGuarded(t *testing.T) {
 	}
 }
 
-// refused checks that the HTTP response refuses the token and says how to get
+// refused checks that the HTTP response rejects the token and says how to get
 // another.
 func (s *suite) refused(t *testing.T, r apptest.Request, status int, challenge string) {
 	t.Helper()
@@ -268,8 +268,8 @@ func (s *suite) refused(t *testing.T, r apptest.Request, status int, challenge s
 	}
 }
 
-// TestTokensStayAtTheirResource: a token for one resource is refused at every
-// other one, and the person of another tenant gets none for it.
+// TestTokensStayAtTheirResource: a token for one resource is rejected at every
+// other one, and a person of another tenant gets no token for it.
 func TestTokensStayAtTheirResource(t *testing.T) {
 	s := newSuite(t)
 	token := s.agent(t, s.actors[authz.Rider])
@@ -284,7 +284,8 @@ func TestTokensStayAtTheirResource(t *testing.T) {
 	s.refused(t, modern("/mcp/rider/metro", foreign, "tools/list", "", ""), 401, "invalid_token")
 }
 
-// TestMessagesAreBounded: what is no message of the protocol is refused.
+// TestMessagesAreBounded: a body that is not a message of the protocol is
+// rejected.
 func TestMessagesAreBounded(t *testing.T) {
 	s := newSuite(t)
 	token := s.agent(t, s.actors[authz.Rider])
@@ -317,8 +318,8 @@ func TestMessagesAreBounded(t *testing.T) {
 	s.Do(t, apptest.Request{Method: http.MethodDelete, Path: good.Path, Token: token}).Must(t, 405)
 }
 
-// TestToolCallCostsWhatTheRequestCosts: a tool call makes as many requests to the
-// table, of as many units, as the same request to the API.
+// TestToolCallCostsWhatTheRequestCosts: a tool call makes as many requests to
+// the table, with as many units, as the same request to the API.
 func TestToolCallCostsWhatTheRequestCosts(t *testing.T) {
 	s := newSuite(t)
 	rider, operator := s.actors[authz.Rider], s.actors[authz.Dashboard]

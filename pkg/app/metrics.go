@@ -19,15 +19,15 @@ import (
 	"svc/pkg/oauth/protocol"
 )
 
-// emitter writes one JSON line for each request or batch. A metric of
-// CloudWatch costs by the month, so only what an alarm reads becomes one, by the
-// embedded metric format: Failures by function, and ChecksFailed. Everything else
-// is a member of a line, for Logs Insights.
+// emitter writes one JSON line for each request or batch. CloudWatch bills each
+// metric by the month. So only the values that an alarm reads are metrics
+// (embedded metric format): Failures per function, and ChecksFailed. All other
+// values are members of the line, for Logs Insights.
 type emitter struct {
 	w        io.Writer
 	function string
-	failures string // the directives of a line without a failed check
-	checks   string // those of a line with one
+	failures string // the metric directives of a line without a failed check
+	checks   string // the metric directives of a line with a failed check
 
 	mu   sync.Mutex
 	line []byte
@@ -127,8 +127,9 @@ func FailedCheck(o api.Observation) string {
 }
 
 // measured counts the failures of a handler without rows: the authorization
-// server. It logs only refused requests itself, so the line says what a request
-// took. The operation is the second segment of the path, if the server knows it.
+// server. The server itself logs only rejected requests, so this line has the
+// cost of each request. The operation is the second segment of the path, if the
+// server knows it.
 func measured(h http.Handler, w io.Writer, function string) http.Handler {
 	e := newEmitter(w, function)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

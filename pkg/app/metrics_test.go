@@ -16,8 +16,8 @@ import (
 	"svc/pkg/local/testkit"
 )
 
-// TestMetrics: a line names each of its metrics' dimensions and values, and
-// what is counted under which follows from how the request ended.
+// TestMetrics: a line has the metrics that match the result of the request,
+// each with its dimensions and value.
 func TestMetrics(t *testing.T) {
 	t.Setenv("METRICS_NAMESPACE", "svc/test")
 	for _, c := range []struct {
@@ -72,7 +72,7 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// TestFailedCheck: which of the checks refused a request.
+// TestFailedCheck: FailedCheck names the check that rejected a request.
 func TestFailedCheck(t *testing.T) {
 	for _, c := range []struct {
 		want string

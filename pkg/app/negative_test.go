@@ -273,7 +273,8 @@ func TestBrokenStore(t *testing.T) {
 	})
 }
 
-// TestFirstFailedCheckAnswers: the checks are made in the specified order.
+// TestFirstFailedCheckAnswers: the first failed check, in the specified order,
+// decides the response.
 func TestFirstFailedCheckAnswers(t *testing.T) {
 	s := newSuite(t)
 	ctx, metro := context.Background(), s.Tenant("metro")

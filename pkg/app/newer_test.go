@@ -40,28 +40,28 @@ import (
 	"svc/pkg/local/testkit"
 )
 
-// newerBuild is a transport to the table that stands for a newer build on it:
-// every item that is put gets an attribute, a member of its document and a
-// higher v on the way. A later put of the same item must bring them along,
-// because it replaces what the newer build wrote.
+// newerBuild is a transport that simulates a newer build on the same table. It
+// adds an attribute, a member of the document and a higher v to every item that
+// is put. A later put of the same item must keep them, because it replaces what
+// the newer build wrote.
 type newerBuild struct {
 	next http.RoundTripper
 
 	mu       sync.Mutex
 	marked   map[string]bool // keys of stored items
-	sent     map[string]bool // keys of the request under way
+	sent     map[string]bool // keys of the current request
 	replaced map[string]bool // types of items that a put replaced
 	lost     map[string]bool // what a put or an update dropped
 }
 
-// stored is an item as it is sent.
+// sentItem is an item as it is sent.
 type sentItem map[string]map[string]any
 
 func (it sentItem) text(name string) string { s, _ := it[name]["S"].(string); return s }
 
 func (it sentItem) key() string { return it.text("pk") + " " + it.text("sk") }
 
-// mark adds what a newer build writes. It returns what the item lacks of it.
+// mark adds what a newer build writes, and returns which of it the item lacked.
 func (it sentItem) mark() (lacks []string) {
 	if _, ok := it["newer"]; !ok {
 		lacks = append(lacks, "attribute")
@@ -79,7 +79,8 @@ func (it sentItem) mark() (lacks []string) {
 	return lacks
 }
 
-// put marks an item on its way. create means that it replaces none.
+// put marks an item that is sent. create means that it does not replace an
+// item.
 func (n *newerBuild) put(it sentItem, create bool) {
 	lacks := it.mark()
 	kind := it.text("type")
@@ -230,12 +231,12 @@ func itemTypes(t *testing.T) map[string]string {
 	return out
 }
 
-// derived are the types of rows that are written anew from the items that they
+// derived lists the types of rows that are recomputed from the items that they
 // list.
 var derived = map[string]bool{"suffix": true, "rank": true, "text": true}
 
-// neverReplaced are the types of items that no put of the service replaces,
-// with the reason.
+// neverReplaced lists the types of items that no put of the service replaces,
+// each with the reason.
 var neverReplaced = map[string]string{
 	"audit": "an entry of a log", "log": "an entry of a log", "posting": "an entry of a log",
 	"receipt":     "written once; svc rebuild replaces a wrong one",
@@ -255,8 +256,8 @@ var neverReplaced = map[string]string{
 
 // TestUnknownSurvivesEveryWrite: while the end-to-end suite and the operators'
 // commands run, every stored item has an attribute, a member and a v of a newer
-// build. Every put that replaces an item brings them along, and no update
-// touches document or v. A new type of item needs a case here.
+// build. Every put that replaces an item keeps them, and no update touches
+// document or v. A new type of item needs a case here.
 func TestUnknownSurvivesEveryWrite(t *testing.T) {
 	testkit.Long(t)
 	n := &newerBuild{marked: map[string]bool{}, replaced: map[string]bool{}, lost: map[string]bool{}}
@@ -312,7 +313,7 @@ func widen(t *testing.T, baseURL string) {
 	}
 }
 
-// operate changes what only svc changes.
+// operate makes the changes that only svc can make.
 func operate(t *testing.T, rt *app.Runtime) {
 	t.Helper()
 	ctx, db, by := t.Context(), rt.DB, audit.By{Who: "test", At: time.Now()}
@@ -362,8 +363,8 @@ func operate(t *testing.T, rt *app.Runtime) {
 	testkit.Must(t, err)
 }
 
-// operateMembers disables an operator, here and everywhere, and enables her
-// again.
+// operateMembers disables an operator, in the tenant and on the platform, and
+// enables the operator again.
 func operateMembers(t *testing.T, db *table.DB, tn table.Tenant, by audit.By) {
 	t.Helper()
 	ctx := t.Context()

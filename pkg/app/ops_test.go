@@ -23,7 +23,7 @@ func opsTemplate(t *testing.T, name string) *yaml.Node {
 	return field(root.Content[0], "Resources")
 }
 
-// at follows names through mappings.
+// at returns the node at a path of names through nested mappings.
 func at(n *yaml.Node, names ...string) *yaml.Node {
 	for _, name := range names {
 		n = field(n, name)
@@ -31,9 +31,9 @@ func at(n *yaml.Node, names ...string) *yaml.Node {
 	return n
 }
 
-// TestEdgeSendsWhatTheFunctionsCheck: CloudFront sends the header that front.go
-// checks, and its own word on the viewer's address. It caches nothing, and WAF
-// bounds sign-in and everything else by address.
+// TestEdgeSendsWhatTheFunctionsCheck: CloudFront sends the secret header that
+// front.go checks and the viewer's address. It caches nothing. WAF limits
+// sign-in, and all requests, per address.
 func TestEdgeSendsWhatTheFunctionsCheck(t *testing.T) {
 	resources := opsTemplate(t, "edge.yaml")
 	code, err := os.ReadFile("front.go")
@@ -66,8 +66,8 @@ func TestEdgeSendsWhatTheFunctionsCheck(t *testing.T) {
 	}
 }
 
-// TestProbePages: the probe asks for readiness, its silence counts as an alarm,
-// and the alarm notifies and has its section in the runbook.
+// TestProbePages: the probe requests /health/ready, missing data raises the
+// alarm, and the alarm notifies and has a section in the runbook.
 func TestProbePages(t *testing.T) {
 	resources := opsTemplate(t, "probe.yaml")
 	alarm := at(resources, "Unreachable", "Properties")
@@ -89,8 +89,9 @@ func TestProbePages(t *testing.T) {
 	}
 }
 
-// TestBackupsAreCopied: every backup of the plan is copied to the vault
-// elsewhere, and the vault here cannot be emptied before its time.
+// TestBackupsAreCopied: every backup of the plan is copied to a vault in
+// another region, and nobody can delete backups early from the vault in this
+// region.
 func TestBackupsAreCopied(t *testing.T) {
 	resources := opsTemplate(t, "backup.yaml")
 	rules := at(resources, "Plan", "Properties", "BackupPlan", "BackupPlanRule").Content

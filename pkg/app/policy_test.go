@@ -21,13 +21,13 @@ type statement struct {
 	Action    []string
 	Resource  []string // "table", an index's name, "key"
 	Keys      []string // patterns of dynamodb:LeadingKeys
-	unchecked bool     // keys are held by a condition that is not Null: false
-	deny      bool     // refuses a request with any of the keys
+	unchecked bool     // the condition on keys does not require that the request has keys
+	deny      bool     // denies a request with any of the keys
 }
 
-// unexercised is what the end-to-end suite has no occasion for: function,
-// statement and the action, resource or pattern, with the reason why the code
-// needs it all the same.
+// unexercised lists rights that the end-to-end suite does not use: function,
+// statement, and action, resource or pattern. The value says why the code needs
+// the right.
 var unexercised = map[string]string{
 	"OAuthFunction Read LINK#*": "the page behind a one-time link, which svc makes, " +
 		"sets a password",
@@ -45,9 +45,8 @@ var unexercised = map[string]string{
 	"ProjectionFunction Project dynamodb:ConditionCheckItem": "a rider is renamed, and the wallet with the rider",
 }
 
-// TestPoliciesAreWhatIsUsed: no function asks for what it was not granted, and
-// none was granted what it does not use. GetItem, BatchGetItem and Query of
-// the same keys read the same and count as one right.
+// TestPoliciesAreWhatIsUsed: every function has the rights that it uses, and no
+// other. GetItem, BatchGetItem and Query of the same keys count as one right.
 func TestPoliciesAreWhatIsUsed(t *testing.T) {
 	r := recorded(t)
 	policies, excused := policiesOf(t), map[string]bool{}
@@ -97,8 +96,8 @@ func TestOnlySignInReadsLogins(t *testing.T) {
 	}
 }
 
-// TestPoliciesNameKeys: every statement on the table names leading keys, those
-// hold also where a request has none, and none grants more than single items
+// TestPoliciesNameKeys: every statement on the table names leading keys and
+// rejects a request without keys. No statement grants more than single items
 // and queries.
 func TestPoliciesNameKeys(t *testing.T) {
 	allowed := []string{"dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query", "dynamodb:PutItem",
@@ -121,7 +120,8 @@ func TestPoliciesNameKeys(t *testing.T) {
 	}
 }
 
-// grants returns the statements that allow a request, none where one denies it.
+// grants returns the statements that allow a request, or none if a statement
+// denies it.
 func grants(statements []statement, q asked) (granted []statement) {
 	for _, s := range statements {
 		switch {
@@ -134,7 +134,8 @@ func grants(statements []statement, q asked) (granted []statement) {
 	return granted
 }
 
-// denies: one key is enough.
+// denies reports whether the statement denies the request: one matching key is
+// enough.
 func (s statement) denies(q asked) bool {
 	return slices.Contains(s.Action, "dynamodb:*") && slices.Contains(s.Resource, q.resource) &&
 		slices.ContainsFunc(q.keys, func(key string) bool {
@@ -142,7 +143,8 @@ func (s statement) denies(q asked) bool {
 		})
 }
 
-// allows judges a request as IAM does: one statement has all of it.
+// allows reports whether the statement allows the request. As in IAM, one
+// statement must cover action, resource and all keys.
 func (s statement) allows(q asked) bool {
 	if !slices.Contains(s.Action, q.action) || !slices.Contains(s.Resource, q.resource) {
 		return false
@@ -155,7 +157,7 @@ func (s statement) allows(q asked) bool {
 	return true
 }
 
-// like is StringLike.
+// like implements IAM's StringLike.
 func like(pattern, key string) bool {
 	ok, err := path.Match(pattern, strings.ReplaceAll(key, "/", ""))
 	return err == nil && ok

@@ -21,7 +21,7 @@ const readyBody, tableFailed, keysFailed = `{"status":"ok"}`, `{"status":"unavai
 	`{"status":"unavailable","failed":"keys"}`
 
 // TestReady: /health/ready names the table while it fails, and /health/live
-// stays good. Neither answer may be cached.
+// still returns 200. Neither response may be cached.
 func TestReady(t *testing.T) {
 	t.Parallel() // it waits for time limits, on an engine of its own
 	s := newSuite(t)
@@ -50,7 +50,7 @@ func TestReady(t *testing.T) {
 	s.Do(t, apptest.Request{Method: "POST", Path: "/health/ready"}).Must(t, 405)
 }
 
-// stubborn is a key service that counts what it is asked, and fails or waits.
+// stubborn is a key service that counts its calls, and fails or waits.
 type stubborn struct {
 	signing.Sealer
 	asked  *atomic.Int64
@@ -71,8 +71,8 @@ func (s stubborn) Open(ctx context.Context, id string, sealed []byte) ([]byte, e
 	return s.Sealer.Open(ctx, id, sealed)
 }
 
-// TestReadyAsksTheKeyService: a key service that refuses or is silent is named.
-// Many callers at once cause one check.
+// TestReadyAsksTheKeyService: the response names a key service that fails or
+// does not respond. Many callers at once cause one check.
 func TestReadyAsksTheKeyService(t *testing.T) {
 	t.Parallel() // it waits for a time limit
 	s := newSuite(t)

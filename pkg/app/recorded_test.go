@@ -28,19 +28,19 @@ import (
 	"svc/pkg/local/testkit"
 )
 
-// recording is one run of the end-to-end suite in which every function has a
-// client of its own: what each asked of the table and of the sealing key, what
-// was logged, which secrets went over the wire.
+// recording is what one run of the end-to-end suite recorded: the requests of
+// each function to the table and the sealing key, the logs, and the secrets
+// that were sent. Every function has its own client.
 type recording struct {
 	mu         sync.Mutex
 	requests   map[string]map[string]asked // by function and form
-	operations map[string]bool             // operation ids answered with success
+	operations map[string]bool             // operation ids with a 2xx response
 	logs       bytes.Buffer
-	sweep      func(context.Context) error // the schedule of settlement
-	secrets    map[string]string           // what each is, by its text
+	sweep      func(context.Context) error // runs the scheduled settlement
+	secrets    map[string]string           // kind of secret, by its text
 }
 
-// asked is what IAM judges a request by.
+// asked holds the properties of a request that IAM evaluates.
 type asked struct {
 	action   string
 	resource string   // "table", an index's name, "key"
@@ -101,8 +101,8 @@ func (r *recording) record(t *testing.T) {
 	testkit.Must(t, r.sweep(ctx))
 }
 
-// unprice takes back the mark of a tenant that has amounts, which the demo set:
-// whichever copy of the flags a rider's token reads, the first ride sets it.
+// unprice removes the mark that the tenant has amounts, which the demo set. So
+// the first ride of the suite sets it on the copy that the rider's token reads.
 func unprice(t *testing.T, db *table.DB, slug string) {
 	t.Helper()
 	n, err := tenant.Store{DB: db}.BySlug(t.Context(), slug)
@@ -114,7 +114,7 @@ func unprice(t *testing.T, db *table.DB, slug string) {
 	testkit.Must(t, tx.Commit(t.Context()))
 }
 
-// build wires each function as its own process would be.
+// build wires each function as in a separate process.
 func (r *recording) build(ctx context.Context, at service.Environment) (service.App, error) {
 	out := service.App{Functions: map[string]emulator.Function{}, Streams: map[string]emulator.Function{},
 		Scheduled: map[string]func(context.Context) error{}}
@@ -225,7 +225,8 @@ func (w recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 	return w.next.RoundTrip(req)
 }
 
-// family cuts a key after the name of its family: KEYS#, and T#t#TRIP# for any tenant.
+// family returns the part of a key that names its family, with t for any
+// tenant: KEYS#, T#t#TRIP#.
 func family(key string) string {
 	parts := strings.SplitAfterN(key, "#", 2)
 	if parts[0] != "T#" {
@@ -235,8 +236,9 @@ func family(key string) string {
 	return "T#t#" + parts[1]
 }
 
-// judged returns what IAM judges of an operation's body. Each write of a
-// transaction is judged as the operation that it is; a batch with all its keys.
+// judged returns the requests that IAM evaluates for an operation's body. IAM
+// evaluates each write of a transaction separately, and a batch as one request
+// with all its keys.
 func judged(operation string, body []byte) ([]asked, error) {
 	var in struct {
 		IndexName                 string
@@ -310,7 +312,7 @@ func transacted(items []map[string]json.RawMessage) ([]asked, error) {
 	return out, nil
 }
 
-// tap collects the secrets that clients send and get.
+// tap collects the secrets that clients send and receive.
 type tap struct {
 	r      *recording
 	before func(*http.Request)
@@ -350,7 +352,7 @@ func (p tap) RoundTrip(req *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// of lists what a function asked for, in order.
+// of returns the requests of a function, sorted.
 func (r *recording) of(function string) []asked {
 	var out []asked
 	for _, form := range slices.Sorted(maps.Keys(r.requests[function])) {

@@ -11,8 +11,8 @@ import (
 	"svc/pkg/app"
 )
 
-// TestOperationsCovered: the end-to-end suite has a success of every operation,
-// so that what it shows of policies and logs holds for all of them.
+// TestOperationsCovered: in the end-to-end suite every operation succeeds at
+// least once. So its findings about policies and logs cover all operations.
 func TestOperationsCovered(t *testing.T) {
 	r := recorded(t)
 	for _, row := range app.Rows(nil) {
@@ -22,14 +22,14 @@ func TestOperationsCovered(t *testing.T) {
 	}
 }
 
-// personal are texts that only people have: the demo's addresses, phones,
-// names, streets and its password, and anything with the form of a token, a
-// mail address or an argon2id hash. A token begins in these letters and no
-// others: in capitals they stand in one identifier of some thousand.
+// personal matches personal data and secrets: the demo's addresses, phones,
+// names, streets and password, and anything with the form of a token, a mail
+// address or an argon2id hash. The prefix eyJ of a token is case-sensitive,
+// because one identifier in a few thousand contains it in capitals.
 var personal = regexp.MustCompile(`(?i)(?-i:eyJ)[\w-]{8,}|\S@\S|\+\d[\d ]{7,}|argon2|demo-password|not-the-password|trial street|thompson|bennett|okafor|ring twice|metro\.example|harbor\.example|bearer \S`)
 
 // TestLogsAreRedacted: no token, code, password, cookie, mail address, phone,
-// name or street is ever logged or measured, whatever went over the wire.
+// name or street is ever logged or measured.
 func TestLogsAreRedacted(t *testing.T) {
 	r := recorded(t)
 	lines := 0

@@ -17,8 +17,8 @@ import (
 	"svc/pkg/local/testkit"
 )
 
-// TestRequestIDInLogs: the line of a request has the id that the gateway's
-// access log has, also when the caller chose another.
+// TestRequestIDInLogs: the log line of a request has the same id as the
+// gateway's access log, even if the caller chose another id.
 func TestRequestIDInLogs(t *testing.T) {
 	if !strings.Contains(string(svc.Template), `{"request_id":"req_$context.requestId",`) {
 		t.Error("the access log in template.yaml has no request_id")

@@ -38,9 +38,9 @@ func sdkAlone(t testing.TB, recorded []testkit.Exchange) float64 {
 	return sum
 }
 
-// inOrder returns a response with its members and items sorted. The SDK puts texts
-// into one piece of memory as long as they fit, so that their order, which the
-// engine draws by lot, decides how many it allocates apart.
+// inOrder returns a response with its members and items sorted. The SDK copies
+// strings into one block of memory while they fit. So their order, which is
+// random, would change the number of allocations.
 func inOrder(t testing.TB, answer []byte) []byte {
 	t.Helper()
 	var value any

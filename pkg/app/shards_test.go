@@ -11,7 +11,7 @@ import (
 	"svc/pkg/domain/tenant"
 )
 
-// traffic is what riders made so far: trips by id, with their status.
+// traffic is what riders have created so far: trips by id, with their status.
 type traffic struct {
 	mu    sync.Mutex
 	trips map[string]string

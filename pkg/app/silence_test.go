@@ -21,9 +21,9 @@ func newImpatientSuite(t *testing.T) *suite {
 	return s
 }
 
-// inTime sends a request and fails the test unless the function answers before
-// its timeout, at which the gateway returns 500. The response is no failure of
-// ours, or a 503 that says when to come again.
+// inTime sends a request and fails the test unless the function responds before
+// its timeout, at which the gateway would return 500. Of the 5xx responses,
+// only a 503 with Retry-After is allowed.
 func (s *suite) inTime(t *testing.T, r apptest.Request) apptest.Answer {
 	t.Helper()
 	a := s.Do(t, r)
@@ -33,8 +33,8 @@ func (s *suite) inTime(t *testing.T, r apptest.Request) apptest.Answer {
 	return a
 }
 
-// patiently repeats a request while its response is a 503, as Retry-After asks. On
-// a busy machine the engine itself may miss the time limits of the template.
+// patiently repeats a request while its response is a 503. On a busy machine
+// the engine itself may miss the time limits of the template.
 func (s *suite) patiently(t *testing.T, r apptest.Request) apptest.Answer {
 	t.Helper()
 	a := s.inTime(t, r)
@@ -50,8 +50,8 @@ func read(token, path string) apptest.Request {
 	return apptest.Request{Method: "GET", Path: path, Token: token}
 }
 
-// TestSilentTable: of a table that answers nine requests of ten, and is silent
-// about every other of the rest after it did what was asked.
+// TestSilentTable: the table does not respond to one request of ten. It has
+// executed half of these.
 func TestSilentTable(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel() // it waits for time limits, on an engine of its own
@@ -101,7 +101,7 @@ func TestSilentTable(t *testing.T) {
 		t.Errorf("%d good answers, %d refused", sum(good), sum(refused))
 	}
 	for i := range workers {
-		for n := range rounds { // whatever was answered, the key finds out, and the ride is made once
+		for n := range rounds { // whatever the response was, a retry with the same key shows the result; the ride exists once
 			s.patiently(t, keyed(rider, "/api/v1/me/trips", ride, fmt.Sprintf("key-%d-%d", i, n))).Must(t, 201)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 //go:embed testdata/specification.txt
 var specification string
 
-// specified returns the lines of one kind, each in its fields. "-" is "".
+// specified returns the lines of one kind, split into fields. "-" becomes "".
 func specified(t *testing.T, kind string, fields int) [][]string {
 	t.Helper()
 	var out [][]string
@@ -41,7 +41,7 @@ func specified(t *testing.T, kind string, fields int) [][]string {
 }
 
 // TestEverySpecifiedOperationIsThere: each operation of the specification has a
-// row with exactly its policy. Rows beyond them show in docs/openapi.json.
+// row with exactly its policy. docs/openapi.json shows further rows.
 func TestEverySpecifiedOperationIsThere(t *testing.T) {
 	rows := map[string]api.Row{}
 	for _, r := range app.Rows(nil) {
@@ -97,7 +97,7 @@ func TestEverySpecifiedScopeIsThere(t *testing.T) {
 	}
 }
 
-// listed joins what is not empty.
+// listed joins the texts that are not empty.
 func listed(names ...string) string {
 	return strings.Join(slices.DeleteFunc(names, func(name string) bool { return name == "" }), ", ")
 }

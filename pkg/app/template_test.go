@@ -44,8 +44,8 @@ func TestTemplateRoutesAreTheRows(t *testing.T) {
 }
 
 // TestEveryRowIsServed: every row that a package of pkg/domain makes is in the
-// list of exactly one function, and a resource is in one function only. A row
-// that is in no list would be in no program.
+// list of exactly one function, and a resource is in one function only. No
+// program would contain a row that is in no list.
 func TestEveryRowIsServed(t *testing.T) {
 	served := map[string]int{}
 	for _, r := range app.Rows(nil) {

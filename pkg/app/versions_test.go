@@ -34,8 +34,8 @@ func writeAsNewer(t *testing.T, tn table.Tenant, it table.Item) {
 	testkit.Must(t, tx.Commit(t.Context()))
 }
 
-// familyOf is the family of a refresh token, whose first part names tenant,
-// audience, actor and family.
+// familyOf returns the family of a refresh token. The token's first part names
+// tenant, audience, actor and family.
 func familyOf(t *testing.T, refreshToken string) string {
 	t.Helper()
 	where, _, _ := strings.Cut(refreshToken, ".")
@@ -44,8 +44,8 @@ func familyOf(t *testing.T, refreshToken string) string {
 	return string(decoded[strings.LastIndexByte(string(decoded), '.')+1:])
 }
 
-// finishTrip has a driver take a trip from the offer to the end, and the
-// stream bring what follows.
+// finishTrip lets a driver take a trip from the offer to the end, and waits
+// until the stream functions have processed it.
 func finishTrip(t *testing.T, s *suite, driving, trip string) {
 	t.Helper()
 	for _, step := range []string{"accept", "arrived", "start", "complete"} {

@@ -201,9 +201,10 @@ func (p *pages) fail(w http.ResponseWriter, r *http.Request, err error) error {
 		Request: w.Header().Get(gateway.RequestHeader)})
 }
 
-// tryAgain returns the page for a request that the table did not serve: its form
-// as the person filled it in, without a password, or a link to the same page. It
-// reads no table. The form's token is still valid.
+// tryAgain returns the page for a request that failed because the table was
+// unavailable. It shows the form again with what the person typed, except the
+// password, or a link to the same page. It does not read the table. The form's
+// CSRF token is still valid.
 func tryAgain(r *http.Request, requestID string) page.Content {
 	const busy = "busy"
 	form, again := r.PostForm, path.Base(r.URL.Path)

@@ -22,7 +22,7 @@ import (
 // documentAt is the client's identifier, and the address of its metadata.
 const documentAt = "https://planner.example/oauth/client.json"
 
-// documents serves one metadata document instead of the Internet.
+// documents serves one metadata document in place of the Internet.
 type documents struct{ body string }
 
 func (d *documents) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -92,7 +92,8 @@ func TestFastmcp(t *testing.T) {
 }
 
 // signInEveryWay lets an operator, a rider and a driver sign in through the
-// client, each by another way to be known to the server.
+// client. Each identifies the client in a different way: registration by the
+// program, metadata document, earlier registration.
 func signInEveryWay(t *testing.T, command []string) {
 	t.Helper()
 	s := apptest.With(t, apptest.Options{Documents: publish(t, nil)})
@@ -152,9 +153,9 @@ func (a *agent) ride(t *testing.T, from string) string {
 	return trip
 }
 
-// rideBy requests a ride and returns the trip's id. If the client cannot ask the
-// person, the test is the model, which asks and repeats the code. asked is the
-// question that the model was given.
+// rideBy requests a ride and returns the trip's id. If the client cannot ask
+// the person, the test acts as the model: it repeats the call with the
+// confirmation code. asked is the question in the tool's result.
 func rideBy(t *testing.T, call func(tool string, arguments map[string]any) answer, from string) (trip, asked string) {
 	t.Helper()
 	arguments := map[string]any{"originAddress": from, "originLat": 1, "originLng": 2}
@@ -184,7 +185,7 @@ func (a *agent) sees(t *testing.T, trip string) {
 	}
 }
 
-// idOf returns the id of what a call made.
+// idOf returns the id of the resource that a call created.
 func idOf(t *testing.T, made answer) string {
 	t.Helper()
 	var thing struct{ ID string }
@@ -194,7 +195,7 @@ func idOf(t *testing.T, made answer) string {
 	return thing.ID
 }
 
-// revoked revokes the agent's tokens as its own client may, and sees that the
+// revoked revokes the agent's tokens as its own client may, and checks that the
 // next call fails.
 func (a *agent) revoked(t *testing.T) {
 	t.Helper()
@@ -210,7 +211,7 @@ func (a *agent) revoked(t *testing.T) {
 	}
 }
 
-// registered registers a confidential client of drivers before it is used.
+// registered registers a confidential client for drivers.
 func registered(t *testing.T, s *apptest.Service, redirect string) (id, secret string) {
 	t.Helper()
 	body, err := json.Marshal(map[string]any{"client_name": "Known", "redirect_uris": []string{redirect},
@@ -224,8 +225,8 @@ func registered(t *testing.T, s *apptest.Service, redirect string) (id, secret s
 	return made.ID, made.Secret
 }
 
-// environment is that of a program which must not read the person's own
-// settings.
+// environment returns the environment for a program that must not read the
+// user's own settings.
 func environment(t *testing.T) []string {
 	t.Helper()
 	return append(os.Environ(), "HOME="+t.TempDir())

@@ -12,10 +12,10 @@ import (
 	"svc/pkg/local/testkit"
 )
 
-// scenarios are those of the official suite that apply to the real server, by
-// revision. The others of its list call tools, prompts or resources of the
-// suite's own fixture server, or need a stream or a session, which the server
-// does not have.
+// scenarios lists, by revision, the scenarios of the official suite that apply
+// to the real server. The others use tools, prompts or resources of the suite's
+// own fixture server, or need a stream or a session, which this server does not
+// have.
 var scenarios = map[string][]string{
 	"2025-06-18": {"server-initialize", "ping", "tools-list"},
 	"2025-11-25": {"server-initialize", "ping", "tools-list", "resources-list", "prompts-list",
@@ -24,9 +24,9 @@ var scenarios = map[string][]string{
 		"caching", "http-header-validation", "dns-rebinding-protection"},
 }
 
-// inapplicable are checks within those scenarios that need what the server does
-// not have. A check that passes nevertheless fails the test, so the list stays
-// true.
+// inapplicable lists checks within those scenarios that need something the
+// server does not have. If such a check passes, the test fails, so the list
+// stays true.
 var inapplicable = map[string]string{
 	// test_missing_capability: no tool of ours needs a client's capability.
 	"sep-2575-server-rejects-undeclared-capability": "server-stateless",
@@ -51,7 +51,7 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// verdict is a check's line of the suite's output.
+// verdict is the line of one check in the suite's output.
 var verdict = regexp.MustCompile(`\[([a-z0-9-]+) *\] \x1b\[\d+m(SUCCESS|FAILURE|WARNING)`)
 
 func conforms(t *testing.T, node, address, version, scenario string) {

@@ -16,8 +16,8 @@ import (
 	"svc/pkg/oauth/flow"
 )
 
-// task is what a client's program is told: the address, and how it is known to
-// the authorization server.
+// task is the input of a client's program: the address of the server, and how
+// the client identifies itself to the authorization server.
 type task struct {
 	URL          string `json:"url"`
 	Redirect     string `json:"redirect"`
@@ -29,17 +29,17 @@ type task struct {
 	Key          string `json:"key"`      // private key of the document, PEM; "" for none
 }
 
-// agent is a client's program in a conversation with the test. The test is the
-// person: her browser, and her answers to questions.
+// agent is a client's program that exchanges messages with the test. The test
+// acts as the person: it drives the browser and answers questions.
 type agent struct {
 	t       *testing.T
-	base    string // of the service
+	base    string // address of the service
 	in      *json.Encoder
 	out     *bufio.Scanner
 	log     *bytes.Buffer
 	stop    func()
 	person  *flow.Browser
-	asked   []string // questions that the person agreed to
+	asked   []string // questions that the person answered with yes
 	session struct{ Refresh, Access, ClientID string }
 }
 
@@ -116,7 +116,8 @@ func (a *agent) read() (m message) {
 	return m
 }
 
-// visit opens the address in the person's browser and returns where it was sent.
+// visit opens the address in the person's browser and returns the address to
+// which the browser was redirected.
 func visit(t *testing.T, person *flow.Browser, address string) string {
 	t.Helper()
 	u, err := url.Parse(address)
@@ -153,7 +154,7 @@ func (a *agent) call(tool string, arguments map[string]any) answer {
 	return a.do(map[string]any{"method": "tools/call", "name": tool, "arguments": arguments})
 }
 
-// freePort returns a port of this machine on which nobody listens.
+// freePort returns a free port of this machine.
 func freePort(t *testing.T) int {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

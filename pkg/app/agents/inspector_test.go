@@ -16,13 +16,13 @@ import (
 	"svc/pkg/oauth/flow"
 )
 
-// inspector is the command line of the inspector, a program for each request.
-// It registers, prints the address of the sign-in for the person, listens for
-// the redirect, and keeps the tokens in a file. It cannot show a question, so a
-// tool that needs an agreement returns the question and a code.
+// inspector runs the inspector's command line, one process per request. It
+// registers, prints the address where the person signs in, listens for the
+// redirect, and keeps the tokens in a file. It cannot show a question, so a
+// tool that needs a confirmation returns the question and a code.
 type inspector struct {
 	*testing.T
-	address string // of the MCP server
+	address string // address of the MCP server
 	env     []string
 	person  *flow.Browser
 	client  string // how it registered; "" before it has signed in

@@ -18,11 +18,11 @@ var (
 	demoPassword    = regexp.MustCompile(`everybody's password is (\S+)\n`)
 )
 
-// TestMakeRun does what a newcomer does: starts what `make run` starts, and gives
-// the printed address of metro's riders to the official Python client and to the
-// inspector's command line. Each signs in as rider1 through the real pages and
-// requests a ride that the person agrees to. The operator's client sees the
-// trip. Revoking the token stops the next call.
+// TestMakeRun does what a newcomer does: starts what `make run` starts, and
+// gives the printed address of metro's riders to the official Python client and
+// to the inspector's command line. Each signs in as rider1 through the real
+// pages and requests a ride, which the person confirms. The operator's client
+// sees the trip. Revoking the token stops the next call.
 func TestMakeRun(t *testing.T) {
 	testkit.Long(t)
 	dev := testkit.StartDev(t)

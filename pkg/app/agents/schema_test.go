@@ -11,7 +11,8 @@ import (
 )
 
 // TestEveryResultIsOfItsSchema calls every tool of every audience. The client
-// validates structured content against the tool's output schema, and throws.
+// validates structured content against the tool's output schema, and throws an
+// error on a mismatch.
 func TestEveryResultIsOfItsSchema(t *testing.T) {
 	testkit.Long(t)
 	s := apptest.New(t)

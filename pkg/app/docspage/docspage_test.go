@@ -22,10 +22,10 @@ import (
 
 var screenshots = flag.Bool("screenshots", false, "write docs/screenshots/docs-*.png anew")
 
-// TestRideFromDocs does what a reader of /docs does: as a
-// rider she authorizes the page by authorization code with PKCE in the window
-// that it opens, and requests a ride with *Test Request*. The page loads nothing
-// from another origin, and its policy blocks no style sheet.
+// TestRideFromDocs uses /docs as a rider. It authorizes the page in the window
+// that the page opens (authorization code with PKCE), and requests a ride with
+// *Test Request*. The page loads nothing from another origin, and its policy
+// blocks no style sheet.
 func TestRideFromDocs(t *testing.T) {
 	testkit.Long(t)
 	s := apptest.New(t)
@@ -99,7 +99,7 @@ func button(text string) chromedp.Search {
 	return chromedp.Search(`//button[normalize-space()="` + text + `"]`)
 }
 
-// step is an action that gives nothing.
+// step is an action without a result.
 type step = chromedp.Action[chromedp.Void]
 
 func run(t *testing.T, ctx context.Context, steps ...step) {
@@ -116,8 +116,8 @@ func get[T any](t *testing.T, ctx context.Context, expression string) T {
 	return value
 }
 
-// accessible returns what axe-core finds wrong on the page outside of the
-// component, and the component's colours of text that have too little contrast.
+// accessible returns axe-core's findings on the page outside of the component,
+// and the component's text colours with too little contrast.
 func accessible(t *testing.T, ctx context.Context) []string {
 	t.Helper()
 	found, err := chromedp.Run(ctx, chromedp.Evaluate[[]string](testkit.Axe(t, "../../oauth/browser/node_modules",
@@ -157,8 +157,8 @@ func size(width, height int64, scale float64, scheme string) step {
 }
 
 // watch collects errors and blocked resources in the page's variable faults. It
-// ignores a probe whether eval works, and style attributes, which the page can
-// do without.
+// ignores a test whether eval works, and blocked style attributes, which the
+// page does not need.
 func watch() step {
 	return command(page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: `
 		window.faults = [];

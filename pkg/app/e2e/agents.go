@@ -15,13 +15,13 @@ import (
 // operation is an operation of the deployment's OpenAPI document.
 type operation struct {
 	method, id string
-	path       []string // segments; a parameter's is "{name}"
+	path       []string // segments; a parameter is "{name}"
 	created    bool
-	types      map[string]string // of query parameters
+	types      map[string]string // types of the query parameters
 }
 
-// agents runs the parts of the suite that call the API again, each call as a
-// tool of the MCP server. Nothing else of the parts differs.
+// agents repeats the parts of the suite that call the API, with each call made
+// as a tool call of the MCP server. Nothing else differs.
 func (s *suite) agents(t *testing.T) {
 	s.tools = s.operations(t)
 	defer func() { s.tools = nil }()
@@ -78,8 +78,8 @@ func (s *suite) operations(t *testing.T) []operation {
 	return out
 }
 
-// arguments returns the tool's arguments for a request, and whether the request
-// is one to this operation.
+// arguments returns the tool's arguments for a request. It reports false if the
+// request is for another operation.
 func (o operation) arguments(t *testing.T, c call) (map[string]any, bool) {
 	t.Helper()
 	path, query, _ := strings.Cut(c.path, "?")
@@ -119,14 +119,15 @@ func (o operation) arguments(t *testing.T, c call) (map[string]any, bool) {
 	return out, true
 }
 
-// statusOf are the statuses of the API's error codes, and one for a question.
+// statusOf maps the API's error codes to statuses. 428 stands for a request for
+// confirmation.
 var statusOf = map[string]int{"invalid_request": 400, "forbidden": 403, "feature_disabled": 403, "not_found": 404,
 	"invalid_state": 409, "idempotency_mismatch": 422, "rate_limited": 429, "temporarily_unavailable": 503,
 	"confirmation_required": 428}
 
-// asTool makes the request as a tool call. It agrees in the person's place. It
-// leaves out what no tool call can be: a PATCH without a body, and an operation
-// of another audience.
+// asTool makes the request as a tool call and confirms it for the person. It
+// skips requests that cannot be tool calls: a PATCH without a body, and an
+// operation of another audience.
 func (s *suite) asTool(t *testing.T, c call) (answer, bool) {
 	t.Helper()
 	agent, ok := s.agentTokens[c.token]

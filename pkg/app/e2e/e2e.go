@@ -37,8 +37,8 @@ type suite struct {
 	Target
 	http        *http.Client
 	tokens      map[string]flow.Tokens
-	tools       []operation           // while calls are made as tools
-	agentTokens map[string]agentToken // by the token that the suite's calls name
+	tools       []operation           // set while calls are made as tool calls
+	agentTokens map[string]agentToken // by the API token of the same person
 	succeeded   map[string]bool       // "GET /api/v1/trips": requests under /api/v1 that returned 2xx, by method and path
 }
 
@@ -82,8 +82,8 @@ func Run(t *testing.T, target Target) {
 	}
 }
 
-// retrying repeats a request while the response is a 503 that says when to come
-// again, as a slow machine gives more often.
+// retrying repeats a request while the response is a 503 with Retry-After. A
+// slow machine sends it more often.
 type retrying struct{ next http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.

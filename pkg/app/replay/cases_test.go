@@ -18,22 +18,24 @@ const (
 	third  = "driver3@metro.example"
 )
 
-// Trips of the demo as they stand: 21 is on its way with the second driver, 22
-// has the first one waiting, 23 is assigned to the third, 24 and 25 are nobody's.
+// Trips of the demo: 21 is in progress with the second driver, the first driver
+// has arrived for 22, 23 is assigned to the third driver, and 24 and 25 have no
+// driver.
 
 func trip(n string) string { return "trp_01JMETR0" + "0000000000000000"[:18-len(n)] + n }
 
-// ride has what is easily broken on the way: a comma, a zero at a number's end,
+// ride contains what an encoding error would change: a comma, a trailing zero,
 // a letter outside ASCII.
 const ride = `{"originAddress": "Pier 3", "originLat": 40.70010, "originLng": -74.0, "notes": "Ring twice: a,b; ü"}`
 
-// initialize is how an agent of an older revision begins.
+// initialize is the first message of an agent of an older revision.
 const initialize = `{"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": "2025-11-25"}}`
 
 var form = map[string]string{"content-type": "application/x-www-form-urlencoded"}
 
-// listed are the requests that a row alone does not give, in the order in which
-// they are sent: those with an id, a body, a query, and those that are refused.
+// listed has the requests that cannot be derived from a row alone, in the order
+// in which they are sent: those with an id, a body or a query, and those that
+// are rejected.
 var listed = []request{
 	{name: "health", method: "GET", path: "/health"},
 	{name: "health-ready", method: "GET", path: "/health/ready"},

@@ -24,8 +24,8 @@ import (
 	"svc/pkg/local/testkit"
 )
 
-// first is the event that each function's start is measured with: a request
-// that reads the table where there is one.
+// first is the event that measures each function's start. It reads the table if
+// the function has such a request.
 var first = map[string]string{"OAuthFunction": "api/v2/oauth-keys.json", "TripsFunction": "api/v2/svc_list_trips.json",
 	"FleetFunction":    "api/v2/svc_list_drivers.json",
 	"SettingsFunction": "api/v2/svc_get_settings.json", "ReportsFunction": "api/v2/svc_reports_summary.json",
@@ -40,16 +40,16 @@ const starts = 21
 
 var coldStarts = flag.Bool("cold-starts", false, "measure cold starts and write docs/performance.md")
 
-// measured is one function's median of all starts.
+// measured holds the medians of one function over all starts.
 type measured struct {
 	zip           int
 	ready, answer time.Duration
 }
 
-// TestColdStarts starts each function anew and measures the time to its asking
-// for work and to its first response, beside a function that only says hello.
-// With -cold-starts it measures and writes docs/performance.md. It asserts
-// sizes, never times.
+// TestColdStarts starts each function several times. It measures the time until
+// the function asks for work and until its first response, and compares them
+// with a minimal function. With -cold-starts it measures and writes
+// docs/performance.md. It asserts sizes, never times.
 func TestColdStarts(t *testing.T) {
 	testkit.Long(t)
 	sizes := zips(t)
@@ -100,7 +100,7 @@ func median(all []time.Duration) time.Duration {
 	return all[len(all)/2]
 }
 
-// zips builds every function as for deployment and returns the sizes of the
+// zips builds every function as for a deployment and returns the sizes of the
 // zips.
 func zips(t *testing.T) map[string]int {
 	t.Helper()

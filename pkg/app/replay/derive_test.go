@@ -11,13 +11,13 @@ import (
 	"svc/pkg/edge/api"
 )
 
-// callers are the people of the demo that call an operation unless the list
-// says otherwise.
+// callers are the demo's people who call an operation, unless the list names
+// another person.
 var callers = map[authz.Audience]string{authz.Dashboard: boss, authz.Rider: rider1, authz.Driver: drives}
 
-// requests returns all events of events/api in the order in which they are sent:
-// first one for each row that can be read without a parameter, then the list.
-// So what is derived sees the demo as it was loaded, whatever the list changes.
+// requests returns all events of events/api in the order in which they are
+// sent: first one for each row that can be read without a parameter, then the
+// list. So the derived events see the demo before the list changes it.
 func requests(t *testing.T) []request {
 	t.Helper()
 	var out []request
@@ -34,8 +34,8 @@ func requests(t *testing.T) []request {
 	return append(out, listed...)
 }
 
-// caller returns the person for whose audience the row names a scope: operators
-// before riders before drivers.
+// caller returns the person of the first audience that the row permits:
+// operator, rider, driver.
 func caller(r api.Row) string {
 	for _, audience := range authz.Audiences {
 		if r.Policy.Scopes[audience] != "" {

@@ -17,7 +17,7 @@ const (
 	host     = "a1b2c3d4e5.execute-api.eu-central-1.amazonaws.com"
 	agent    = "replay/1.0"
 	sourceIP = "198.51.100.7"
-	at       = 1780315200000 // of every event, milliseconds
+	at       = 1780315200000 // time of every event, in milliseconds
 )
 
 // route finds the template's route of a request.
@@ -76,7 +76,8 @@ func (r request) headers() map[string]string {
 	return h
 }
 
-// payload: an HTTP API passes JSON on as it is and encodes forms.
+// payload returns the body as an HTTP API sends it: JSON unchanged, a form in
+// base64.
 func (r request) payload() (body string, encoded bool) {
 	if strings.Contains(r.headers()["content-type"], "form") {
 		return base64.StdEncoding.EncodeToString([]byte(r.body)), true
@@ -84,7 +85,7 @@ func (r request) payload() (body string, encoded bool) {
 	return r.body, false
 }
 
-// events makes the files of the request, by payload.
+// events returns the content of the request's files, by payload.
 func (r request) events(routes []emulator.Route) map[string][]byte {
 	to, parameters := route(routes, r.method, r.path)
 	return map[string][]byte{"v2": indented(r.v2(to, parameters)), "v1": indented(r.v1(to, parameters))}
@@ -98,7 +99,7 @@ func routeKey(r emulator.Route) string {
 	return r.Method + " " + r.Path
 }
 
-// v2 makes the payload 2.0 of the request.
+// v2 returns the request as payload 2.0.
 func (r request) v2(to emulator.Route, parameters map[string]string) any {
 	key := routeKey(to)
 	e := events.APIGatewayV2HTTPRequest{Version: "2.0", RouteKey: key, RawPath: r.path, RawQueryString: r.query,
@@ -119,7 +120,7 @@ func (r request) v2(to emulator.Route, parameters map[string]string) any {
 	return e
 }
 
-// v1 makes the payload 1.0 of the request, as a REST API sends it.
+// v1 returns the request as payload 1.0, as a REST API sends it.
 func (r request) v1(to emulator.Route, parameters map[string]string) any {
 	resource := to.Path
 	if to.Path == emulator.Default {
@@ -154,7 +155,7 @@ func (r request) values() url.Values {
 	return values
 }
 
-// indented writes an event as it is kept.
+// indented formats an event as its file has it.
 func indented(v any) []byte {
 	var text bytes.Buffer
 	e := json.NewEncoder(&text)

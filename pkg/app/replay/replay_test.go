@@ -27,8 +27,8 @@ var update = flag.Bool("update", false, "write the events and the golden answers
 const eventsDir = "../../../events"
 
 // TestReplay sends every event of events/api to the built function that the
-// template routes it to, payload 2.0 and payload 1.0 on a table each. One
-// golden response holds for both.
+// template routes it to, payload 2.0 and payload 1.0 on separate tables. Both
+// must return the same golden response.
 func TestReplay(t *testing.T) {
 	testkit.Long(t)
 	routes, err := emulator.Routes(svc.Template)
@@ -49,8 +49,8 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// measures holds every function that reads the table to measuring what it used,
-// and those that answer requests to measuring errors by their code.
+// measures checks that every function that reads the table logs its units, and
+// that functions that handle requests log errors by code.
 func (s *deployment) measures(t *testing.T) {
 	t.Helper()
 	s.output.mu.Lock()
@@ -63,7 +63,7 @@ func (s *deployment) measures(t *testing.T) {
 	for text := range bytes.Lines(s.output.text) {
 		var line struct {
 			Function, Operation string
-			Error               string // of a request: its own line's error, or the authorization server's Error
+			Error               string // error of a request, in the request's line or in the authorization server's
 			Agent               bool
 			Failures            *int
 			ReadUnits           float64
@@ -98,7 +98,8 @@ func (s *deployment) measures(t *testing.T) {
 	}
 }
 
-// write writes the events, and removes the files of events that are no more.
+// write writes the events, and removes the files of events that no longer
+// exist.
 func write(t *testing.T, routes []emulator.Route, all []request) {
 	t.Helper()
 	for _, dir := range []string{"v1", "v2", "golden"} {
@@ -141,8 +142,8 @@ func list(t *testing.T, dir string) []string {
 	return files
 }
 
-// placeholders stand in the events for what is made while they are replayed:
-// a token of a person, an id that an earlier response gave.
+// placeholders match values that exist only during the replay: a person's
+// token, or an id from an earlier response.
 var placeholders = regexp.MustCompile(`\{\{([^}]+)\}\}`)
 
 func (s *deployment) replay(t *testing.T, routes []emulator.Route, payload, name string, made map[string]string) {
@@ -199,8 +200,8 @@ func functionOf(t *testing.T, routes []emulator.Route, event []byte) string {
 	return app.Docs
 }
 
-// answered is a response as it is kept: what changes from run to run is
-// replaced by what is the same in every run, and of a page the title is enough.
+// answered is a response as its golden file has it. Values that differ between
+// runs are replaced by fixed ones, and a page is reduced to its title.
 type answered struct {
 	Status  int               `json:"status"`
 	Headers map[string]string `json:"headers"`
@@ -211,7 +212,7 @@ type answered struct {
 var (
 	times   = regexp.MustCompile(`\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`)
 	ids     = regexp.MustCompile(`\b([a-z]{2,4})_[0-9A-HJKMNP-TV-Z]{26}\b`)
-	codes   = regexp.MustCompile(`("id":"trp_01K\d+","tripCode":")[0-9A-Z]{8}"`) // of a trip with a new id
+	codes   = regexp.MustCompile(`("id":"trp_01K\d+","tripCode":")[0-9A-Z]{8}"`) // code of a trip with a new id
 	secrets = regexp.MustCompile(`[A-Za-z0-9_-]{40,}`)
 	epochs  = regexp.MustCompile(`"(client_id_issued_at|expires_at)":\d+`)
 	titles  = regexp.MustCompile(`(?s)<title>(.*?)</title>`)
@@ -277,10 +278,10 @@ func (s *deployment) normal(t *testing.T, answer []byte) (answered, []byte) {
 	return out, raw
 }
 
-// masked replaces what is made anew in each run: the nth new identifier of a
-// kind in a response becomes number n of that kind, a new time one fixed moment.
-// So a response stays a valid one, and changes only when the service does. The
-// demo's own identifiers begin 01J, its times end at demoNow.
+// masked replaces values that are new in each run. The nth new identifier of a
+// kind becomes number n of that kind; every new time becomes one fixed time. So
+// a response stays valid, and changes only when the service changes. The demo's
+// own identifiers begin with 01J, and its times are not after demoNow.
 func (s *deployment) masked(text string) string {
 	text = strings.ReplaceAll(text, s.BaseURL, "{base_url}")
 	numbers, last := map[string]int{}, map[string]int{}
@@ -306,8 +307,8 @@ func (s *deployment) masked(text string) string {
 	return secrets.ReplaceAllString(text, "<secret>")
 }
 
-// TestEventsAreComplete: every operation and every route has events of both
-// payloads, as the list makes them, and each event its golden response.
+// TestEventsAreComplete: every operation and every route has the listed events
+// in both payloads, and each event has a golden response.
 func TestEventsAreComplete(t *testing.T) {
 	routes, err := emulator.Routes(svc.Template)
 	testkit.Must(t, err)

@@ -22,7 +22,7 @@ import (
 	"svc/pkg/oauth/flow"
 )
 
-// functions are the logical ids of the template, and what sets them off.
+// functions maps the template's logical ids to what invokes each function.
 var functions = map[string]string{
 	"OAuthFunction": "request", "TripsFunction": "request", "FleetFunction": "request", "SettingsFunction": "request",
 	"ReportsFunction":  "request",
@@ -32,10 +32,11 @@ var functions = map[string]string{
 	"SmokeFunction": "hook",
 }
 
-// folder of a function's main package: TripsFunction is functions/trips.
+// folder returns the folder of a function's main package: TripsFunction is
+// functions/trips.
 func folder(function string) string { return strings.ToLower(strings.TrimSuffix(function, "Function")) }
 
-// builtIn is the folder of the built functions, "" while none is built.
+// builtIn is the folder of the built functions, "" before they are built.
 var builtIn string
 
 // bootstraps builds every function, once for all tests of the process.
@@ -62,12 +63,12 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// demoNow is the moment at which the demo is loaded: with it all that is read
-// of the demo is the same in every run.
+// demoNow is the time at which the demo is loaded. It is fixed, so that the
+// demo's data is the same in every run.
 var demoNow = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
 
 // deployment is a table with the demo, the functions as processes, the local
-// gateway in front and the stream behind.
+// gateway and the stream poller.
 type deployment struct {
 	*service.Service
 	processes   map[string]*replay.Process
@@ -164,7 +165,7 @@ func (s *deployment) build(_ context.Context, at service.Environment) (service.A
 	return out, nil
 }
 
-// keep keeps the records that a function is given.
+// keep stores the records that a function receives.
 func (s *deployment) keep(function string, event json.RawMessage) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

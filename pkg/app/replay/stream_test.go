@@ -16,8 +16,8 @@ import (
 )
 
 // TestReplayStreams sends the events of events/stream and events/schedule to
-// the built functions, on a table where all that they tell was done before:
-// each answers as its golden file says, and nothing changes.
+// the built functions. The table already has the effects of these events. So
+// each function returns its golden response, and nothing changes.
 func TestReplayStreams(t *testing.T) {
 	testkit.Long(t)
 	s := start(t)
@@ -49,7 +49,7 @@ func TestReplayStreams(t *testing.T) {
 	}
 }
 
-// state is what the stream functions made: wallets and report.
+// state returns what the stream functions wrote: wallets and report.
 func (s *deployment) state(t *testing.T) string {
 	t.Helper()
 	var all strings.Builder
@@ -71,7 +71,7 @@ func (s *deployment) state(t *testing.T) string {
 	return all.String()
 }
 
-// writeStreams keeps the events that the stream delivered of the demo, and
+// writeStreams writes the events that the stream delivered for the demo, and
 // one with a broken record.
 func (s *deployment) writeStreams(t *testing.T) {
 	t.Helper()
@@ -95,7 +95,8 @@ func (s *deployment) writeStreams(t *testing.T) {
 }
 
 // records returns three of the records that a function was given. They are the
-// first by key and numbered anew, and so the same in every run.
+// first three by key, with new sequence numbers, so they are the same in every
+// run.
 func (s *deployment) records(t *testing.T, function string) map[string][]map[string]any {
 	t.Helper()
 	s.mu.Lock()
@@ -121,8 +122,8 @@ func recordKey(r map[string]any) string {
 	return fmt.Sprint(change["Keys"], r["eventName"], change["NewImage"])
 }
 
-// broken is records with a second one that is about another trip, not settled
-// yet, whose document cannot be read.
+// broken returns records whose second one is for another trip, which is not
+// settled and whose document cannot be decoded.
 func (s *deployment) broken(t *testing.T, function string) any {
 	t.Helper()
 	e := s.records(t, function)

@@ -80,8 +80,8 @@ func (s RowSet) Rows(t table.Tenant, id string) []table.Item {
 	return out
 }
 
-// suffixesOf returns the distinct suffixes of the words, cut to longest, in the
-// order of their rows.
+// suffixesOf returns the distinct suffixes of the words, in the order of their
+// rows. Each is cut to longest characters.
 func suffixesOf(words []string) []string {
 	var out []string
 	for _, word := range words {

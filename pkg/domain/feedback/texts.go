@@ -26,7 +26,7 @@ type texts struct {
 	mu     sync.Mutex
 	posts  map[string][]string // folded texts by post
 	bytes  int
-	from   string // every row before this range key was read
+	from   string // all rows before this range key are in posts
 	loaded time.Time
 }
 

@@ -116,7 +116,7 @@ func (r *run) open(ctx context.Context, from, to int) error {
 	return nil
 }
 
-// logins writes the missing rows by which people sign in.
+// logins writes the missing sign-in rows.
 func (r *run) logins(ctx context.Context, from, to int) error {
 	err := r.signIn(ctx, from, to)
 	if !errors.Is(err, login.ErrTaken) {

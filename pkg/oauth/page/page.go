@@ -47,7 +47,7 @@ type Frame struct {
 // Content is the content of one kind of page.
 type Content interface{ template() string }
 
-// view is the data of a template: C is the Content.
+// view is the data of a page's template. Its field C holds the Content.
 type view struct {
 	Frame
 	C     any
