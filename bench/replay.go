@@ -23,7 +23,7 @@ type recorder struct {
 	reads    map[string]reply   // by the result of question
 	writes   map[string][]reply // by target, in the order of the event
 	given    map[string]int     // writes of the current event, by target
-	requests int // number of requests of the current event
+	requests int                // number of requests of the current event
 	passed   int                // reads since replay began that had no recorded response
 	err      error
 }
