@@ -39,8 +39,8 @@ type Keys struct {
 	options Options
 	p       table.Platform
 
-	mu    sync.Mutex // held while the key set is read
-	tried time.Time  // time of the last reread caused by an unknown kid
+	reading turn      // held while the key set is read
+	tried   time.Time // time of the last reread caused by an unknown kid
 
 	setMu   sync.RWMutex // guards current
 	current *set
@@ -51,7 +51,7 @@ func Open(db *table.DB, o Options) *Keys {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Keys{options: o, p: db.Platform("KEYS")}
+	return &Keys{options: o, p: db.Platform("KEYS"), reading: newTurn()}
 }
 
 // set is a snapshot of all published keys.
@@ -68,7 +68,7 @@ type entry struct {
 	public crypto.PublicKey
 	tokens tokens
 
-	mu      sync.Mutex
+	opening turn          // held while the private key is opened
 	private crypto.Signer // nil until opened
 }
 
@@ -79,8 +79,10 @@ func (k *Keys) usable(ctx context.Context) (*set, error) {
 	if s != nil && k.options.Now().Sub(s.read) < Reread {
 		return s, nil
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
+	if err := k.reading.take(ctx); err != nil {
+		return nil, err
+	}
+	defer k.reading.end()
 	if s := k.snapshot(); s != nil && k.options.Now().Sub(s.read) < Reread {
 		return s, nil
 	}
@@ -103,8 +105,10 @@ func (k *Keys) named(ctx context.Context, kid string) (*entry, error) {
 	if e := s.entries[kid]; e != nil {
 		return e, nil
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
+	if err := k.reading.take(ctx); err != nil {
+		return nil, err
+	}
+	defer k.reading.end()
 	now := k.options.Now()
 	if s = k.snapshot(); s.entries[kid] == nil && now.Sub(k.tried) >= unknown {
 		k.tried = now
@@ -118,9 +122,19 @@ func (k *Keys) named(ctx context.Context, kid string) (*entry, error) {
 	return nil, fmt.Errorf("%w: unknown key", ErrToken)
 }
 
+// refresh rereads the set after a change to it.
+func (k *Keys) refresh(ctx context.Context) error {
+	if err := k.reading.take(ctx); err != nil {
+		return err
+	}
+	defer k.reading.end()
+	_, err := k.reread(ctx)
+	return err
+}
+
 const patience = 5 * time.Second
 
-// reread reads the set. The caller holds k.mu. The end of the request does not
+// reread reads the set. The caller holds k.reading. The end of the request does not
 // cancel it, because other requests wait for it.
 func (k *Keys) reread(ctx context.Context) (*set, error) {
 	ctx, cancel := context.WithTimeout(detached{ctx}, patience)
@@ -139,7 +153,7 @@ func (k *Keys) reread(ctx context.Context) (*set, error) {
 			s.entries[r.KID] = was.entries[r.KID]
 			continue
 		}
-		e := &entry{record: r}
+		e := &entry{record: r, opening: newTurn()}
 		if e.public, err = parsePublic(r.Public); err != nil {
 			return nil, err
 		}
@@ -183,8 +197,10 @@ func (k *Keys) signer(ctx context.Context, alg string) (*entry, crypto.Signer, e
 	if e == nil {
 		return nil, nil, fmt.Errorf("no %s key signs; rotate the keys", alg)
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	if err := e.opening.take(ctx); err != nil {
+		return nil, nil, err
+	}
+	defer e.opening.end()
 	if e.private == nil {
 		if k.options.Sealer == nil {
 			return nil, nil, fmt.Errorf("this process cannot open signing keys")

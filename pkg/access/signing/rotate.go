@@ -22,10 +22,7 @@ func (k *Keys) Rotate(ctx context.Context) error {
 			return fmt.Errorf("rotating the %s keys: %w", alg, err)
 		}
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	_, err := k.reread(ctx)
-	return err
+	return k.refresh(ctx)
 }
 
 func (k *Keys) advance(ctx context.Context, alg string) error {
@@ -144,10 +141,7 @@ func (k *Keys) Revoke(ctx context.Context, kid string) error {
 	if err != nil {
 		return fmt.Errorf("revoking a key: %w", err)
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	_, err = k.reread(ctx)
-	return err
+	return k.refresh(ctx)
 }
 
 // Key is a signing key as operators see it.
