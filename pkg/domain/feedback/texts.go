@@ -23,11 +23,21 @@ type texts struct {
 	partition string
 	maxBytes  int
 
-	mu     sync.Mutex
+	mu  sync.Mutex
+	now *loadedTexts // replaced after reload
+}
+
+// loadedTexts are the texts in memory. Searches add to them at the same time;
+// none waits for the read of another, except during the first.
+type loadedTexts struct {
+	at      time.Time
+	loading sync.Mutex // held by a search that reads all rows
+
+	mu     sync.RWMutex
 	posts  map[string][]string // folded texts by post
 	bytes  int
 	from   string // all rows before this range key are in posts
-	loaded time.Time
+	loaded bool   // a search has read all rows
 }
 
 const (
@@ -54,63 +64,93 @@ func (x *texts) matching(ctx context.Context, p table.Platform, now time.Time, q
 			found[post] = true
 		}
 	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if err := x.update(ctx, p, now, match); err != nil {
+	l := x.current(now)
+	if err := x.update(ctx, p, l, now, match); err != nil {
 		return nil, err
 	}
-	for post, all := range x.posts {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	for post, all := range l.posts {
 		match(post, all)
 	}
 	return found, nil
 }
 
+// current returns the texts in memory, none after reload.
+func (x *texts) current(now time.Time) *loadedTexts {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.now == nil || now.Sub(x.now.at) > reload {
+		x.now = &loadedTexts{at: now, posts: map[string][]string{}}
+	}
+	return x.now
+}
+
 // update reads the rows added since the last update. It passes rows that do not
 // fit into memory to match.
 func (x *texts) update(
-	ctx context.Context, p table.Platform, now time.Time, match func(post string, all []string),
+	ctx context.Context, p table.Platform, l *loadedTexts, now time.Time, match func(post string, all []string),
 ) error {
-	if x.posts == nil || now.Sub(x.loaded) > reload {
-		x.posts, x.bytes, x.from, x.loaded = map[string][]string{}, 0, "", now
+	from, loaded := l.start()
+	if !loaded {
+		l.loading.Lock()
+		defer l.loading.Unlock()
+		from, _ = l.start()
 	}
 	horizon := textPosition(now.Add(-settled))
 	full := false
 	for after := ""; ; {
-		page, err := p.Query(ctx, x.partition, table.Query{From: x.from, After: after, Limit: table.Examined})
+		page, err := p.Query(ctx, x.partition, table.Query{From: from, After: after, Limit: table.Examined})
 		if err != nil {
 			return err
 		}
-		for _, row := range page.Items {
-			post := postOfText(row)
-			if x.posts[post] != nil {
-				continue
-			}
-			var all []string
-			if err := row.Decode(&all); err != nil {
-				return err
-			}
-			if full = full || !x.keep(post, all); full {
-				match(post, all)
-			}
-		}
-		if n := len(page.Items); n > 0 && !full {
-			x.from = max(x.from, min(page.Items[n-1].SK, horizon))
+		if full, err = l.add(page.Items, x.maxBytes, horizon, full, match); err != nil {
+			return err
 		}
 		if !page.More {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.loaded = true
 			return nil
 		}
 		after = page.Last
 	}
 }
 
-// keep stores a post's texts in memory. It returns false if they do not fit.
-func (x *texts) keep(post string, all []string) bool {
-	size := folded(all)
-	if x.bytes+size > x.maxBytes {
-		return false
+// start returns the range key from which a search reads, and whether an earlier
+// one read all rows.
+func (l *loadedTexts) start() (from string, loaded bool) {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return l.from, l.loaded
+}
+
+// add stores the rows that are not stored yet. It passes those that do not fit
+// to match, and returns full from the first of them on.
+func (l *loadedTexts) add(rows []table.Item, maxBytes int, horizon string, full bool,
+	match func(post string, all []string)) (bool, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, row := range rows {
+		post := postOfText(row)
+		if l.posts[post] != nil {
+			continue
+		}
+		var all []string
+		if err := row.Decode(&all); err != nil {
+			return full, err
+		}
+		if size := folded(all); !full && l.bytes+size <= maxBytes {
+			l.posts[post], l.bytes = all, l.bytes+size
+			continue
+		}
+		full = true
+		match(post, all)
 	}
-	x.posts[post], x.bytes = all, x.bytes+size
-	return true
+	if n := len(rows); n > 0 && !full {
+		l.from = max(l.from, min(rows[n-1].SK, horizon))
+	}
+	return full, nil
 }
 
 // folded returns the memory that a post's texts use, in bytes.

@@ -22,8 +22,8 @@ func TestTextsBeyondMemory(t *testing.T) {
 		x := &texts{partition: textPartition(UnderReview), maxBytes: bytes}
 		for range 2 {
 			found, err := x.matching(t.Context(), p, now, "ORDINARY")
-			if err != nil || len(found) != 2500 || x.bytes > bytes {
-				t.Errorf("%d bytes: %d found, %d bytes kept, %v", bytes, len(found), x.bytes, err)
+			if err != nil || len(found) != 2500 || x.now.bytes > bytes {
+				t.Errorf("%d bytes: %d found, %d bytes kept, %v", bytes, len(found), x.now.bytes, err)
 			}
 			if found, err = x.matching(t.Context(), p, now, "n2499."); err != nil || len(found) != 1 {
 				t.Errorf("%d bytes: the last: %v, %v", bytes, found, err)
@@ -72,7 +72,7 @@ func BenchmarkSearch(b *testing.B) {
 			var used runtime.MemStats
 			runtime.ReadMemStats(&used)
 			b.ReportMetric(float64(used.HeapAlloc)/(1<<20), "MB-heap")
-			b.ReportMetric(float64(x.bytes)/(1<<20), "MB-texts")
+			b.ReportMetric(float64(x.now.bytes)/(1<<20), "MB-texts")
 		})
 	}
 }

@@ -1,0 +1,78 @@
+package feedback
+
+import (
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"svc/pkg/data/table"
+	"svc/pkg/local/schema"
+	"svc/pkg/local/testkit"
+)
+
+// meeting holds requests to the table until as many are there as are due.
+type meeting struct {
+	next http.RoundTripper
+
+	mu   sync.Mutex
+	due  int
+	full chan struct{}
+}
+
+func (m *meeting) set(due int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.due, m.full = due, make(chan struct{})
+}
+
+func (m *meeting) RoundTrip(r *http.Request) (*http.Response, error) {
+	m.mu.Lock()
+	full := m.full
+	if m.due--; m.due == 0 {
+		close(full)
+	}
+	wait := m.due >= 0
+	m.mu.Unlock()
+	if wait {
+		select {
+		case <-full:
+		case <-time.After(10 * time.Minute): // one search waits for another's read
+		}
+	}
+	return m.next.RoundTrip(r)
+}
+
+// Searches of one process read the table at the same time, and each finds
+// everything.
+func TestSearchesAtOnce(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	name, m := testkit.Name(t, schema.Options{StreamOff: true}), &meeting{}
+	db, err := table.Open(t.Context(), table.Options{Table: name, Endpoint: testkit.Endpoint(t),
+		Wire: func(next http.RoundTripper) http.RoundTripper { m.next = next; return m }})
+	testkit.Must(t, err)
+	p := db.Platform(Kinds...)
+	loadTexts(t, testkit.Open(t, name, nil).Platform(Kinds...), now, 500, "ordinary text")
+	const searches = 8
+	for _, bytes := range []int{textMemory, 50_000} {
+		x := &texts{partition: textPartition(UnderReview), maxBytes: bytes}
+		_, err = x.matching(t.Context(), p, now, "load")
+		testkit.Must(t, err)
+		m.set(searches)
+		var wait sync.WaitGroup
+		for range searches {
+			wait.Go(func() {
+				if found, err := x.matching(t.Context(), p, now, "ordinary"); err != nil || len(found) != 500 {
+					t.Errorf("%d bytes: %d found, %v", bytes, len(found), err)
+				}
+			})
+		}
+		wait.Wait()
+		m.mu.Lock()
+		if m.due > 0 {
+			t.Errorf("%d bytes: %d searches read nothing", bytes, m.due)
+		}
+		m.due = 0
+		m.mu.Unlock()
+	}
+}
