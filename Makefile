@@ -69,6 +69,14 @@ test-dynamodb-local: bin/engine dynamodb-local $(if $(SHORT),,npm-tests python-t
 race: bin/engine ## let 100,000 revocations and uses of tokens race, some minutes long (USES=100000)
 	SVC_RACE=$(or $(USES),100000) go test -count=1 -timeout 30m -v -run '^TestRaceRevocation$$' ./pkg/oauth
 
+.PHONY: concurrent
+concurrent: bin/engine ## send the functions, built with -race, 64 events at once, a minute or more (ROUNDS=20)
+	SVC_CONCURRENT=$(or $(ROUNDS),20) go test -count=1 -timeout 40m -v -run '^TestManyRequestsInOneProcess$$' ./pkg/app/replay
+
+.PHONY: soak
+soak: build $(if $(filter dynamodb-local,$(SVC_ENGINE)),dynamodb-local) ## drive load against `svc dev` on disk; what it holds must not grow (MINUTES=60 SVC_ENGINE=dynamodb-local)
+	go run ./bench -soak -minutes $(or $(MINUTES),60)
+
 .PHONY: golden
 golden: bin/engine ## write the golden files anew from what the code does now
 	@# The documents come last: their examples are the answers of the events.

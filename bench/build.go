@@ -3,20 +3,14 @@ package main
 import (
 	"bytes"
 	"context"
-	_ "embed"
-	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-)
 
-// probe is added to every function that is measured. It reports the function's
-// allocations on a signal, so that the measured revision needs no code for it.
-//
-//go:embed testdata/probe.go.txt
-var probe []byte
+	"svc/pkg/app/replay"
+)
 
 // build is one revision's functions, as built for deployment.
 type build struct {
@@ -48,16 +42,8 @@ func buildFunctions(ctx context.Context, revision, dir string) (build, error) {
 			return out, err
 		}
 	}
-	overlay, err := probes(source, dir)
-	if err != nil {
-		return out, err
-	}
-	cmd := exec.CommandContext(ctx, "go", "build", //nolint:gosec // a developer's own revision and folders
-		"-overlay="+overlay, "-tags=lambda.norpc", "-trimpath", "-buildvcs=false",
-		"-ldflags=-s -w -buildid=", "-o", out.dir+"/", "./functions/...")
-	cmd.Dir, cmd.Env = source, append(os.Environ(), "CGO_ENABLED=0")
-	if text, err := cmd.CombinedOutput(); err != nil {
-		return out, fmt.Errorf("building %s: %w\n%s", out.title(), err, text)
+	if err := replay.Build(ctx, replay.Builds{Source: source, Probe: true}, out.dir); err != nil {
+		return out, fmt.Errorf("building %s: %w", out.title(), err)
 	}
 	return out, nil
 }
@@ -81,27 +67,4 @@ func checkOut(ctx context.Context, revision, dir string) error {
 		return fmt.Errorf("tar: %w\n%s", err, text)
 	}
 	return nil
-}
-
-// probes writes the file for "go build -overlay" that adds probe.go to each
-// function's program, and returns its path.
-func probes(source, dir string) (string, error) {
-	file := filepath.Join(dir, "probe.go")
-	if err := os.WriteFile(file, probe, 0o600); err != nil {
-		return "", err
-	}
-	mains, err := filepath.Glob(filepath.Join(source, "functions", "*", "main.go"))
-	if err != nil || len(mains) == 0 {
-		return "", fmt.Errorf("%s has no functions: %w", source, err)
-	}
-	replace := map[string]string{}
-	for _, main := range mains {
-		replace[filepath.Join(filepath.Dir(main), "probe.go")] = file
-	}
-	text, err := json.Marshal(map[string]any{"Replace": replace})
-	if err != nil {
-		return "", err
-	}
-	overlay := filepath.Join(dir, "overlay.json")
-	return overlay, os.WriteFile(overlay, text, 0o600)
 }

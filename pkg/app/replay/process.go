@@ -18,7 +18,7 @@ import (
 )
 
 // Process is one running function. It handles one event at a time, like a
-// Lambda execution environment.
+// Lambda execution environment, or as many as StartConcurrent says.
 type Process struct {
 	// Ready is the time from the start of the process until it asked for work.
 	Ready time.Duration
@@ -29,8 +29,8 @@ type Process struct {
 	began  time.Time
 	ended  chan struct{}
 
-	one  sync.Mutex // an invocation
-	next chan invocation
+	slots chan struct{} // one for each event that it may handle at once
+	next  chan invocation
 
 	mu     sync.Mutex
 	waits  map[string]chan result
@@ -55,19 +55,25 @@ const Timeout = 5 * time.Minute
 // Start runs the program with the environment (NAME=value), in addition to the
 // variables that Lambda sets. Its output goes to output.
 func Start(name, program string, environment []string, output io.Writer) (*Process, error) {
+	return StartConcurrent(1, name, program, environment, output)
+}
+
+// StartConcurrent is Start for a process that handles that many events at once.
+func StartConcurrent(events int, name, program string, environment []string, output io.Writer) (*Process, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("runtime API: %w", err)
 	}
-	p := &Process{name: name, ended: make(chan struct{}), next: make(chan invocation), waits: map[string]chan result{},
-		asked: make(chan struct{})}
+	p := &Process{name: name, ended: make(chan struct{}), slots: make(chan struct{}, events),
+		next: make(chan invocation), waits: map[string]chan result{}, asked: make(chan struct{})}
 	p.server = &http.Server{Handler: p.routes(), ReadHeaderTimeout: 10 * time.Second}
 	go func() { _ = p.server.Serve(listener) }() // Stop ends it
 	p.cmd = exec.Command(program)
 	p.cmd.Env = append([]string{"AWS_LAMBDA_RUNTIME_API=" + listener.Addr().String(), "AWS_LAMBDA_FUNCTION_NAME=" + name,
 		"AWS_LAMBDA_FUNCTION_VERSION=1", "AWS_LAMBDA_FUNCTION_MEMORY_SIZE=512", "AWS_REGION=us-east-1",
 		"AWS_ACCESS_KEY_ID=local",
-		"AWS_SECRET_ACCESS_KEY=local", "AWS_EC2_METADATA_DISABLED=true", "PATH=" + os.Getenv("PATH"), "HOME=" + os.TempDir()},
+		"AWS_SECRET_ACCESS_KEY=local", "AWS_EC2_METADATA_DISABLED=true", "PATH=" + os.Getenv("PATH"), "HOME=" + os.TempDir(),
+		"AWS_LAMBDA_MAX_CONCURRENCY=" + strconv.Itoa(events)},
 		environment...)
 	p.cmd.Stdout, p.cmd.Stderr = output, output
 	p.mu.Lock() // the process asks over the network, which gives no happens-before order
@@ -87,8 +93,8 @@ func Start(name, program string, environment []string, output io.Writer) (*Proce
 // Invoke sends the process an event and returns its response. It returns an
 // error if the function fails, exits or exceeds Timeout.
 func (p *Process) Invoke(ctx context.Context, event json.RawMessage) (json.RawMessage, error) {
-	p.one.Lock()
-	defer p.one.Unlock()
+	p.slots <- struct{}{}
+	defer func() { <-p.slots }()
 	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
 	done := make(chan result, 1)
@@ -126,9 +132,16 @@ func (p *Process) First(ctx context.Context, event json.RawMessage) (json.RawMes
 	return answer, time.Since(p.began), err
 }
 
+// Pid returns the id of the process.
+func (p *Process) Pid() int { return p.cmd.Process.Pid }
+
 // Ask sends the process SIGUSR1, at which a measured function reports what it
 // has used.
 func (p *Process) Ask() error { return p.cmd.Process.Signal(syscall.SIGUSR1) }
+
+// Hold sends the process SIGUSR2, at which a measured function reports what it
+// holds.
+func (p *Process) Hold() error { return p.cmd.Process.Signal(syscall.SIGUSR2) }
 
 // Stop ends the process.
 func (p *Process) Stop() {

@@ -1,18 +1,20 @@
 package replay_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"log/slog"
 	"os"
-	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"svc/pkg/app"
 	"svc/pkg/app/replay"
 	"svc/pkg/data/table"
 	"svc/pkg/edge/gateway/emulator"
@@ -46,13 +48,8 @@ var bootstraps = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	builtIn = dir
-	cmd := exec.Command("go", "build", "-tags=lambda.norpc", "-trimpath", "-buildvcs=false", "-ldflags=-s -w -buildid=",
-		"-o", dir+"/", "svc/functions/...", "svc/pkg/app/replay/testdata/hello")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return dir, fmt.Errorf("go build: %w\n%s", err, out)
-	}
-	return dir, nil
+	return dir, replay.Build(context.Background(),
+		replay.Builds{Packages: []string{"svc/functions/...", "svc/pkg/app/replay/testdata/hello"}}, dir)
 })
 
 func TestMain(m *testing.M) {
@@ -74,8 +71,10 @@ type deployment struct {
 	processes   map[string]*replay.Process
 	environment []string
 	dir         string
+	events      int // that each process handles at once
 	tokens      map[string]string
 	output      *log
+	meet        *meeting // in front of the table, for FeedbackFunction; nil for none
 
 	mu        sync.Mutex
 	delivered map[string][]map[string]any // the records that each stream function was given
@@ -85,6 +84,7 @@ type deployment struct {
 type log struct {
 	mu   sync.Mutex
 	text []byte
+	held chan held // what a process reports when it is asked what it holds
 }
 
 // Write implements io.Writer.
@@ -93,6 +93,31 @@ func (l *log) Write(p []byte) (int, error) {
 	defer l.mu.Unlock()
 	l.text = append(l.text, p...)
 	return len(p), nil
+}
+
+// lines passes a process's whole lines on, so that those of several processes
+// do not mix.
+type lines struct {
+	log  *log
+	rest []byte
+}
+
+// Write implements io.Writer.
+func (l *lines) Write(p []byte) (int, error) {
+	l.rest = append(l.rest, p...)
+	for {
+		line, rest, found := bytes.Cut(l.rest, []byte("\n"))
+		if !found {
+			return len(p), nil
+		}
+		var h held
+		if n, _ := fmt.Sscanf(string(line), "holds %d %d", &h.heap, &h.goroutines); n == 2 {
+			l.log.held <- h
+		} else if _, err := l.log.Write(append(line, '\n')); err != nil {
+			return 0, err
+		}
+		l.rest = bytes.Clone(rest)
+	}
 }
 
 func (l *log) tail() string {
@@ -105,8 +130,16 @@ func start(t *testing.T) *deployment {
 	t.Helper()
 	dir, err := bootstraps()
 	testkit.Must(t, err)
-	s := &deployment{processes: map[string]*replay.Process{}, tokens: map[string]string{}, dir: dir, output: &log{},
-		delivered: map[string][]map[string]any{}}
+	s := &deployment{dir: dir, events: 1}
+	s.start(t)
+	return s
+}
+
+// start starts the deployment of the programs in dir.
+func (s *deployment) start(t *testing.T) {
+	t.Helper()
+	s.processes, s.tokens, s.output = map[string]*replay.Process{}, map[string]string{}, &log{held: make(chan held, 1)}
+	s.delivered = map[string][]map[string]any{}
 	t.Cleanup(func() {
 		if s.Service != nil {
 			s.Close()
@@ -118,6 +151,7 @@ func start(t *testing.T) *deployment {
 	data := t.TempDir()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
+	var err error
 	s.Service, err = service.Start(ctx, service.Options{Data: data, Memory: true, Table: "svc",
 		Template: testkit.Template(240), Log: slog.New(slog.NewTextHandler(s.output, nil)), Build: s.build})
 	if err != nil {
@@ -128,21 +162,30 @@ func start(t *testing.T) *deployment {
 	_, err = demo.Load(ctx, db, demoNow)
 	testkit.Must(t, err)
 	s.drain(t)
-	return s
 }
 
 // build starts the processes.
 func (s *deployment) build(_ context.Context, at service.Environment) (service.App, error) {
 	out := service.App{Functions: map[string]emulator.Function{}, Streams: map[string]emulator.Function{},
 		Scheduled: map[string]func(context.Context) error{}}
-	s.environment = []string{"TABLE_NAME=" + at.Table, "AWS_ENDPOINT_URL_DYNAMODB=" + at.Endpoint,
-		"BASE_URL=" + at.BaseURL,
-		"SEALING_KEY_FILE=" + filepath.Join(at.Data, "sealing.key")}
+	s.environment = append(s.environment, "TABLE_NAME="+at.Table, "AWS_ENDPOINT_URL_DYNAMODB="+at.Endpoint,
+		"BASE_URL="+at.BaseURL,
+		"SEALING_KEY_FILE="+filepath.Join(at.Data, "sealing.key"))
+	if s.meet != nil {
+		if err := s.meet.over(at.Endpoint); err != nil {
+			return out, err
+		}
+	}
 	for name, by := range functions {
 		if by == "hook" { // hook_test.go starts it
 			continue
 		}
-		p, err := replay.Start(name, filepath.Join(s.dir, folder(name)), s.environment, s.output)
+		environment := s.environment
+		if s.meet != nil && name == app.Feedback {
+			environment = append(slices.Clip(environment), "AWS_ENDPOINT_URL_DYNAMODB="+s.meet.url)
+		}
+		p, err := replay.StartConcurrent(s.events, name, filepath.Join(s.dir, folder(name)), environment,
+			&lines{log: s.output})
 		if err != nil {
 			return out, err
 		}
