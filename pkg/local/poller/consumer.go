@@ -34,6 +34,8 @@ type consumer struct {
 	rested atomic.Int64 // last drain generation fully read
 	at     atomic.Int64 // Unix milliseconds up to which the stream is delivered
 
+	delivered map[string]time.Time // by shard: everything written before is delivered
+
 	mu  sync.Mutex
 	err error
 }
@@ -46,7 +48,7 @@ func newConsumer(p *Poller, c Consumer, arn string, from *checkpoint) *consumer 
 		c.Timeout = time.Minute
 	}
 	return &consumer{Consumer: c, p: p, arn: arn, checkpoint: from, relist: true,
-		iterators: map[string]string{}, wake: make(chan struct{}, 1)}
+		iterators: map[string]string{}, delivered: map[string]time.Time{}, wake: make(chan struct{}, 1)}
 }
 
 func (c *consumer) run(ctx context.Context) {
@@ -67,7 +69,7 @@ func (c *consumer) run(ctx context.Context) {
 		}
 		if err == nil && ended {
 			c.rested.Store(generation)
-			c.at.Store(began.UnixMilli())
+			c.at.Store(max(c.at.Load(), began.UnixMilli()))
 			c.p.rested()
 		}
 		select {
@@ -172,6 +174,7 @@ func (c *consumer) list(ctx context.Context) error {
 // read reads a shard until it is empty or the time limit passes.
 func (c *consumer) read(ctx context.Context, shard string) (moved, ended bool, err error) {
 	for range 64 {
+		began := c.p.o.Now()
 		it, err := c.iterator(ctx, shard)
 		if err != nil {
 			return moved, false, err
@@ -186,6 +189,7 @@ func (c *consumer) read(ctx context.Context, shard string) (moved, ended bool, e
 			return moved, false, err
 		}
 		moved = moved || len(out.Records) > 0
+		c.note(shard, deliveredUntil(began, out.Records))
 		if out.NextShardIterator == nil {
 			delete(c.iterators, shard)
 			c.relist = true
