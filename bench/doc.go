@@ -12,4 +12,7 @@
 // With -ceilings it counts the units that each request consumes at each key,
 // and derives how many requests a second the hottest keys allow, and what
 // requests cost.
+//
+// With -soak it drives mixed load against `svc dev` as a process of its own, and
+// fails if what that process or its engine holds grows, or if a sum is wrong.
 package main

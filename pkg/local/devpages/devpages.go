@@ -1,7 +1,7 @@
 // Package devpages serves the pages that exist in `svc dev` only: /dev/callback,
-// a client that shows an OAuth sign-in to the end, /dev/mail, the outbox, and
-// /dev/streams, the lags that `svc status` shows. No deployed function contains
-// it.
+// a client that shows an OAuth sign-in to the end, /dev/mail, the outbox,
+// /dev/streams, the lags that `svc status` shows, and /dev/process, what the
+// process holds. No deployed function contains it.
 package devpages
 
 import (
@@ -24,6 +24,7 @@ const (
 	Callback = "/dev/callback"
 	Outbox   = "/dev/mail"
 	Streams  = "/dev/streams"
+	Process  = "/dev/process"
 )
 
 //go:embed *.html *.js *.css
@@ -102,6 +103,7 @@ func (p *Pages) Wrap(next http.Handler) http.Handler {
 	mux.Handle("GET "+Callback, guard(http.HandlerFunc(callback)))
 	mux.Handle("GET "+Outbox, guard(http.HandlerFunc(p.outbox)))
 	mux.Handle("GET "+Streams, guard(http.HandlerFunc(p.streams)))
+	mux.Handle("GET "+Process, guard(http.HandlerFunc(process)))
 	for _, name := range []string{"callback.js", "dev.css"} {
 		mux.Handle("GET /dev/"+name, guard(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			http.ServeFileFS(w, r, files, name)

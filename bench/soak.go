@@ -1,0 +1,207 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"svc/pkg/local/devpages"
+)
+
+// soaked is svc dev as a process of its own, on a data folder on disk.
+type soaked struct {
+	cmd     *exec.Cmd
+	program string
+	data    string
+	base    string
+	ended   chan struct{}
+
+	mu  sync.Mutex
+	out bytes.Buffer
+	err bytes.Buffer
+}
+
+// startSoaked starts the program's svc dev and waits for its demo data.
+func startSoaked(ctx context.Context, program string) (*soaked, error) {
+	data, err := os.MkdirTemp("", "svc-soak-")
+	if err != nil {
+		return nil, err
+	}
+	s := &soaked{program: program, data: data, ended: make(chan struct{})}
+	s.cmd = exec.Command(program, "dev", "--data", data, "--port", "0", "--quiet") //nolint:gosec // our own program
+	s.cmd.Stdout, s.cmd.Stderr = locked{&s.mu, &s.out}, locked{&s.mu, &s.err}
+	if err := s.cmd.Start(); err != nil {
+		_ = os.RemoveAll(data)
+		return nil, fmt.Errorf("%w (make build)", err)
+	}
+	go func() {
+		_ = s.cmd.Wait() // stop asks for the state
+		close(s.ended)
+	}()
+	err = s.await(ctx, "the start", func() (bool, error) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		text := s.out.String()
+		_, rest, _ := strings.Cut(text, "svc runs at ")
+		s.base, _, _ = strings.Cut(rest, "\n")
+		return strings.Contains(text, "Reference: "), nil
+	})
+	if err != nil {
+		return nil, errors.Join(err, s.stop())
+	}
+	return s, nil
+}
+
+// locked is a writer that a reader shares.
+type locked struct {
+	mu *sync.Mutex
+	w  io.Writer
+}
+
+// Write implements io.Writer.
+func (l locked) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.w.Write(p)
+}
+
+// await waits until done, at most ten minutes.
+func (s *soaked) await(ctx context.Context, what string, done func() (bool, error)) error {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
+	defer cancel()
+	for {
+		if ok, err := done(); ok || err != nil {
+			return err
+		}
+		select {
+		case <-s.ended:
+			return fmt.Errorf("svc dev ended during %s: %s %s", what, s.cmd.ProcessState, s.complaints())
+		case <-ctx.Done():
+			return fmt.Errorf("%s takes too long: %w", what, ctx.Err())
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+// complaints is what svc dev wrote to its standard error.
+func (s *soaked) complaints() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	text := s.err.String()
+	return text[max(0, len(text)-4000):]
+}
+
+// stop ends svc dev and removes its data. An exit code other than 0 is an error.
+func (s *soaked) stop() error {
+	_ = s.cmd.Process.Signal(syscall.SIGTERM)
+	defer os.RemoveAll(s.data)
+	select {
+	case <-s.ended:
+	case <-time.After(time.Minute):
+		_ = s.cmd.Process.Kill()
+		<-s.ended
+	}
+	if !s.cmd.ProcessState.Success() {
+		return fmt.Errorf("svc dev: %s %s", s.cmd.ProcessState, s.complaints())
+	}
+	return nil
+}
+
+// page reads one of the pages that only svc dev has.
+func (s *soaked) page(ctx context.Context, path string, out any) error {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.base+path, nil)
+	if err != nil {
+		return err
+	}
+	res, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = res.Body.Close() }()
+	if res.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s: %s", path, res.Status)
+	}
+	return json.NewDecoder(res.Body).Decode(out)
+}
+
+// lag is how far the slowest function on the stream is behind.
+func (s *soaked) lag(ctx context.Context) (longest time.Duration, err error) {
+	var all map[string]time.Duration
+	if err := s.page(ctx, devpages.Streams, &all); err != nil {
+		return 0, err
+	}
+	for _, one := range all {
+		longest = max(longest, one)
+	}
+	return longest, nil
+}
+
+// settle waits until the stream has brought everything, and has svc verify
+// compare what was counted with what it was counted from.
+func (s *soaked) settle(ctx context.Context) (compared string, err error) {
+	err = s.await(ctx, "the rest of the stream", func() (bool, error) {
+		lag, err := s.lag(ctx)
+		return lag < 2*time.Second, err
+	})
+	if err != nil {
+		return "", err
+	}
+	cmd := exec.CommandContext(ctx, s.program, "verify", "--data", s.data) //nolint:gosec // our own program
+	cmd.Env = append(os.Environ(), "TABLE_NAME=")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("svc verify: %w\n%s", err, out)
+	}
+	return strings.TrimSpace(string(out)), nil
+}
+
+// runSoak drives mixed load against svc dev for o.minutes. It fails if an
+// answer is wrong, if what the processes hold grows, or if a sum is not exact.
+func runSoak(ctx context.Context, o options) (err error) {
+	machine := describe()
+	s, err := startSoaked(ctx, filepath.Join("bin", "svc"))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.stop()) }()
+	load, err := newTraffic(ctx, s.base, o.rides)
+	if err != nil {
+		return err
+	}
+	length := time.Duration(o.minutes * float64(time.Minute))
+	timed, cancel := context.WithTimeout(ctx, length)
+	defer cancel()
+	watched := make(chan error, 1)
+	w := &watch{soaked: s, load: load, every: max(length/120, 500*time.Millisecond)}
+	go func() { watched <- w.run(timed) }()
+	failed := load.run(timed)
+	cancel()
+	if err := errors.Join(failed, <-watched); err != nil {
+		return fmt.Errorf("%w\n%s", err, s.complaints())
+	}
+	compared, err := s.settle(ctx)
+	if err != nil {
+		return err
+	}
+	if err := load.sums(ctx); err != nil {
+		return err
+	}
+	text := soakSection(machine, w, compared)
+	fmt.Println(text)
+	if err := w.judge(); err != nil || o.minutes < 10 { // a short run says nothing about an hour
+		return err
+	}
+	begin, end := soakMarkers(w.engine)
+	return writeSection(o.document, begin, end, text)
+}

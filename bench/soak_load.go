@@ -1,0 +1,276 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"svc/pkg/access/authz"
+	"svc/pkg/base/timestamp"
+	"svc/pkg/local/demo"
+	"svc/pkg/oauth/flow"
+)
+
+// traffic is mixed load: teams of a rider and a driver take rides one after the
+// other, and read, refresh and sign in meanwhile.
+type traffic struct {
+	base  string
+	from  time.Time
+	pace  time.Duration // between the rides of a team
+	teams []*team
+	http  *http.Client
+
+	mu       sync.Mutex
+	rides    map[string]int // completed, by tenant
+	requests int
+	again    int             // requests that were answered with 503, and sent again
+	took     []time.Duration // of the requests since the last sample
+}
+
+// team is a rider and a driver of a tenant. Teams of a tenant share its
+// operator, with tokens of their own.
+type team struct {
+	*traffic
+	tenant                         string
+	number                         int
+	rider, driver, operator, agent *caller
+}
+
+// caller is a person with tokens of a client.
+type caller struct {
+	flow.Options
+	tokens flow.Tokens
+}
+
+// fareOfSoak is the fare of every ride, in hundredths.
+const fareOfSoak = 2150
+
+func newTraffic(ctx context.Context, base string, ridesPerSecond float64) (*traffic, error) {
+	l := &traffic{base: base, rides: map[string]int{}, http: &http.Client{Timeout: 2 * time.Minute,
+		Transport: &http.Transport{MaxIdleConnsPerHost: 64}}}
+	for _, tenant := range []string{"metro", "harbor"} {
+		for n := 1; n <= 3; n++ {
+			t := &team{traffic: l, tenant: tenant, number: n}
+			for _, one := range []struct {
+				to       **caller
+				audience authz.Audience
+				address  string
+				resource string
+			}{{&t.rider, authz.Rider, fmt.Sprintf("rider%d", n), ""}, {&t.driver, authz.Driver, fmt.Sprintf("driver%d", n), ""},
+				{&t.operator, authz.Dashboard, "operator", ""}, {&t.agent, authz.Dashboard, "operator", base + "/mcp"}} {
+				c := &caller{Options: flow.Options{BaseURL: base, Tenant: tenant, Audience: string(one.audience),
+					Email: one.address + "@" + tenant + ".example", Password: demo.Password, Resource: one.resource,
+					HTTPClient: l.http}}
+				if err := c.signIn(ctx); err != nil {
+					return nil, err
+				}
+				*one.to = c
+			}
+			l.teams = append(l.teams, t)
+		}
+	}
+	l.pace = time.Duration(float64(len(l.teams)) / ridesPerSecond * float64(time.Second))
+	l.from = time.Now()
+	return l, nil
+}
+
+func (c *caller) signIn(ctx context.Context) (err error) {
+	if c.tokens, err = flow.Token(ctx, c.Options); err != nil {
+		return fmt.Errorf("signing %s in: %w", c.Email, err)
+	}
+	c.ClientID = c.tokens.ClientID // the next time as the same client
+	return nil
+}
+
+func (c *caller) refresh(ctx context.Context) error {
+	next, err := flow.Refresh(ctx, c.Options, c.tokens.RefreshToken)
+	if err != nil {
+		return fmt.Errorf("refreshing the token of %s: %w", c.Email, err)
+	}
+	c.tokens = next
+	return nil
+}
+
+// run lets all teams ride until ctx ends. A ride that has begun is finished.
+func (l *traffic) run(ctx context.Context) error {
+	var wait sync.WaitGroup
+	failed := make([]error, len(l.teams))
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	for i, t := range l.teams {
+		wait.Go(func() {
+			tick := time.NewTicker(l.pace)
+			defer tick.Stop()
+			for n := 0; ctx.Err() == nil; n++ {
+				if failed[i] = t.turn(context.WithoutCancel(ctx), n); failed[i] != nil {
+					stop()
+					return
+				}
+				select {
+				case <-tick.C:
+				case <-ctx.Done():
+				}
+			}
+		})
+	}
+	wait.Wait()
+	return errors.Join(failed...)
+}
+
+// turn is one ride of a team and what goes with it.
+func (t *team) turn(ctx context.Context, n int) error {
+	mark := fmt.Sprintf("%s-%d-%d", t.tenant, t.number, n)
+	var trip struct{ ID, Notes, DriverID string }
+	if err := t.do(ctx, t.rider, http.MethodPost, "/api/v1/me/trips", mark, fmt.Sprintf(
+		`{"originAddress":"A","originLat":1,"originLng":2,"paymentType":"CARD","notes":%q}`, mark), &trip); err != nil {
+		return err
+	}
+	if trip.Notes != mark {
+		return fmt.Errorf("the ride %s has the notes %q", mark, trip.Notes)
+	}
+	for _, step := range []string{"accept", "arrived", "start", "complete"} {
+		body := ""
+		if step == "complete" {
+			body = fmt.Sprintf(`{"finalFare":%d.%02d}`, fareOfSoak/100, fareOfSoak%100)
+		}
+		if err := t.do(ctx, t.driver, http.MethodPost, "/api/v1/me/trips/"+trip.ID+"/"+step, mark+step, body,
+			&trip); err != nil {
+			return err
+		}
+	}
+	t.mu.Lock()
+	t.rides[t.tenant]++
+	t.mu.Unlock()
+	return t.others(ctx, n)
+}
+
+// readInTurn are what operators read.
+var readInTurn = []string{"/api/v1/trips?limit=20", "/api/v1/reports/summary", "/api/v1/drivers",
+	"/api/v1/customers?q=a", "/api/v1/wallets?type=driver&detail=1", "/api/v1/feedback?limit=20", "/api/v1/feedback?q=map", "/api/v1/branding"}
+
+// others are the requests of a turn beside the ride.
+func (t *team) others(ctx context.Context, n int) error {
+	for _, read := range []struct {
+		by   *caller
+		path string
+	}{{t.rider, "/api/v1/me/trips?limit=20"}, {t.driver, "/api/v1/me/wallet"}, {t.operator, readInTurn[n%len(readInTurn)]},
+		{t.operator, readInTurn[(n+3)%len(readInTurn)]}} {
+		if err := t.do(ctx, read.by, http.MethodGet, read.path, "", "", nil); err != nil {
+			return err
+		}
+	}
+	if n%4 == 0 {
+		var reply struct {
+			Result struct {
+				IsError           bool
+				StructuredContent json.RawMessage
+			}
+		}
+		if err := t.do(ctx, t.agent, http.MethodPost, "/mcp", "", `{"jsonrpc":"2.0","id":1,"method":"tools/call",`+
+			`"params":{"name":"svc_list_trips","arguments":{"limit":5}}}`, &reply); err != nil {
+			return err
+		}
+		if reply.Result.IsError || len(reply.Result.StructuredContent) == 0 {
+			return fmt.Errorf("the tool's answer: %s", reply.Result.StructuredContent)
+		}
+	}
+	all := []*caller{t.rider, t.driver, t.operator, t.agent}
+	one := all[n/5%len(all)]
+	switch {
+	case n%20 == 19:
+		return t.timed(1, func() error { return t.rider.signIn(ctx) })
+	case n%5 == 4:
+		return t.timed(1, func() error { return one.refresh(ctx) })
+	}
+	return nil
+}
+
+func (l *traffic) timed(requests int, do func() error) error {
+	began := time.Now()
+	err := do()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.requests += requests
+	l.took = append(l.took, time.Since(began))
+	return err
+}
+
+// do sends a request. It repeats one that is answered with 503, with the same
+// key. Any other status but 2xx is an error.
+func (l *traffic) do(ctx context.Context, by *caller, method, path, key, body string, out any) error {
+	for try := 1; ; try++ {
+		r, err := http.NewRequestWithContext(ctx, method, l.base+path, strings.NewReader(body))
+		if err != nil {
+			return err
+		}
+		r.Header = http.Header{"Authorization": {"Bearer " + by.tokens.AccessToken}, "Accept": {"application/json"}}
+		if body != "" {
+			r.Header.Set("Content-Type", "application/json")
+		}
+		if key != "" {
+			r.Header.Set("Idempotency-Key", key)
+		}
+		var status int
+		var text []byte
+		err = l.timed(1, func() error {
+			res, err := l.http.Do(r)
+			if err != nil {
+				return err
+			}
+			defer func() { _ = res.Body.Close() }()
+			status = res.StatusCode
+			text, err = io.ReadAll(res.Body)
+			return err
+		})
+		switch {
+		case err != nil:
+			return err
+		case status == http.StatusServiceUnavailable && try < 10:
+			l.mu.Lock()
+			l.again++
+			l.mu.Unlock()
+		case status/100 != 2:
+			return fmt.Errorf("%s %s: %d %s", method, path, status, text)
+		case out == nil:
+			return nil
+		default:
+			return json.NewDecoder(bytes.NewReader(text)).Decode(out)
+		}
+	}
+}
+
+// sums compares the reports with the rides that the load completed.
+func (l *traffic) sums(ctx context.Context) error {
+	window := url.Values{"from": {timestamp.Format(l.from)}, "to": {timestamp.Format(time.Now().Add(time.Hour))}}
+	for _, t := range l.teams {
+		if err := t.operator.refresh(ctx); err != nil {
+			return err
+		}
+		var report struct {
+			CompletedTrips int
+			Revenue        json.Number
+		}
+		if err := l.do(ctx, t.operator, http.MethodGet, "/api/v1/reports/summary?"+window.Encode(), "", "",
+			&report); err != nil {
+			return err
+		}
+		revenue, err := report.Revenue.Float64()
+		if err != nil {
+			return err
+		}
+		rides := l.rides[t.tenant]
+		if hundredths := int(revenue*100 + 0.5); report.CompletedTrips != rides || hundredths != rides*fareOfSoak {
+			return fmt.Errorf("%s: the report has %d rides and %s; the load completed %d and %d hundredths", t.tenant,
+				report.CompletedTrips, report.Revenue, rides, rides*fareOfSoak)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,213 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"svc/pkg/local/devpages"
+)
+
+// sample is what the processes hold at a moment.
+type sample struct {
+	at         time.Duration // since the load began
+	rides      int
+	requests   int
+	p50, p99   time.Duration // of the requests since the last sample that had some
+	worst      time.Duration
+	goroutines float64
+	heap       float64 // live, bytes
+	resident   float64 // bytes of svc dev
+	files      float64 // open in svc dev
+	engine     float64 // resident bytes of the engine
+	open       float64 // files of the engine
+	stored     float64 // bytes of the engine's data
+	lag        time.Duration
+}
+
+// watch takes samples of svc dev and its engine.
+type watch struct {
+	*soaked
+	load   *traffic
+	every  time.Duration
+	engine string // its program
+	all    []sample
+}
+
+func (w *watch) run(ctx context.Context) error {
+	tick := time.NewTicker(w.every)
+	defer tick.Stop()
+	began := time.Now()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		s, err := w.sample(context.WithoutCancel(ctx))
+		if err != nil {
+			return err
+		}
+		s.at = time.Since(began)
+		w.all = append(w.all, s)
+		if len(w.all)%12 == 0 {
+			fmt.Fprintf(os.Stderr, "%s: %d rides, %d requests, %.1f MB heap, %.0f goroutines, %.0f files, lag %s\n",
+				s.at.Round(time.Second), s.rides, s.requests, s.heap/1e6, s.goroutines, s.files, s.lag)
+		}
+	}
+}
+
+func (w *watch) sample(ctx context.Context) (s sample, err error) {
+	var held devpages.Held
+	if err := w.page(ctx, devpages.Process, &held); err != nil {
+		return s, err
+	}
+	s.goroutines, s.heap = float64(held.Goroutines), float64(held.Heap)
+	if s.lag, err = w.lag(ctx); err != nil {
+		return s, err
+	}
+	pid := w.cmd.Process.Pid
+	if s.resident, s.files, err = footprint(pid); err != nil {
+		return s, err
+	}
+	child, name, err := engineOf(pid)
+	if err != nil {
+		return s, err
+	}
+	w.engine = name
+	if s.engine, s.open, err = footprint(child); err != nil {
+		return s, err
+	}
+	if s.stored, err = stored(w.data); err != nil {
+		return s, err
+	}
+	l := w.load
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, n := range l.rides {
+		s.rides += n
+	}
+	s.requests = l.requests
+	if len(l.took) > 0 {
+		s.p50, s.p99, s.worst = rank(l.took, 0.5), rank(l.took, 0.99), slices.Max(l.took)
+	}
+	l.took = nil
+	return s, nil
+}
+
+// footprint returns the resident bytes and the open files of a process.
+func footprint(pid int) (resident, files float64, err error) {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0, 0, err
+	}
+	_, rest, _ := strings.Cut(string(status), "VmRSS:")
+	if _, err := fmt.Sscanf(rest, "%f kB", &resident); err != nil {
+		return 0, 0, fmt.Errorf("VmRSS of %d: %w", pid, err)
+	}
+	open, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
+	return resident * 1024, float64(len(open)), err
+}
+
+// engineOf returns the engine that a process started, and its name.
+func engineOf(pid int) (child int, name string, err error) {
+	lists, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	if err != nil {
+		return 0, "", err
+	}
+	for _, list := range lists {
+		text, err := os.ReadFile(list) //nolint:gosec // of /proc
+		if err != nil {
+			continue // the thread has ended
+		}
+		for word := range strings.FieldsSeq(string(text)) {
+			if child, err = strconv.Atoi(word); err != nil {
+				return 0, "", err
+			}
+			program, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", child))
+			switch strings.TrimSpace(string(program)) {
+			case "dynoxide":
+				return child, "dynoxide", nil
+			case "java":
+				return child, "DynamoDB Local", nil
+			}
+		}
+	}
+	return 0, "", fmt.Errorf("the process %d has no engine", pid)
+}
+
+// stored returns the bytes of the engine's files, without the log of requests.
+func stored(data string) (bytes float64, err error) {
+	err = filepath.WalkDir(data, func(_ string, file fs.DirEntry, err error) error {
+		if err != nil || file.IsDir() || strings.HasPrefix(file.Name(), "requests.log") {
+			return ignoreMissing(err)
+		}
+		info, err := file.Info()
+		if err == nil {
+			bytes += float64(info.Size())
+		}
+		return ignoreMissing(err)
+	})
+	return bytes, err
+}
+
+func ignoreMissing(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+const mb = 1 << 20
+
+// judge compares the last quarter of the samples with the second. It allows
+// much, since the machine does other work: a leak grows without end.
+func (w *watch) judge() error {
+	n := len(w.all)
+	if n < 16 {
+		return fmt.Errorf("%d samples are too few", n)
+	}
+	early, late := w.all[n/4:n/2], w.all[n-n/4:]
+	var faults []error
+	flat := func(what string, factor, slack float64, of func(sample) float64) {
+		was, now := middle(early, of), middle(late, of)
+		if now > was*factor+slack {
+			faults = append(faults, fmt.Errorf("%s grow: %.0f in the second quarter, %.0f in the last", what, was, now))
+		}
+	}
+	flat("goroutines", 1.25, 32, func(s sample) float64 { return s.goroutines })
+	flat("bytes of live heap", 1.5, 16*mb, func(s sample) float64 { return s.heap })
+	flat("resident bytes", 1.5, 64*mb, func(s sample) float64 { return s.resident })
+	flat("open files", 1.25, 32, func(s sample) float64 { return s.files })
+	flat("resident bytes of the engine", 2, 256*mb, func(s sample) float64 { return s.engine })
+	flat("open files of the engine", 1.25, 32, func(s sample) float64 { return s.open })
+	flat("seconds of lag", 3, 10, func(s sample) float64 { return s.lag.Seconds() })
+	// Rides are kept, so the data grows with them, and with nothing else.
+	was, now := perRide(early), perRide(late)
+	if rides := float64(late[len(late)-1].rides - late[0].rides); (now-2*was)*rides > 64*mb {
+		faults = append(faults, fmt.Errorf("bytes stored for a ride grow: %.0f in the second quarter, %.0f in the last",
+			was, now))
+	}
+	return errors.Join(faults...)
+}
+
+func middle(all []sample, of func(sample) float64) float64 {
+	values := make([]float64, len(all))
+	for i, s := range all {
+		values[i] = of(s)
+	}
+	return rank(values, 0.5)
+}
+
+// perRide returns the bytes by which the data grew for each ride.
+func perRide(all []sample) float64 {
+	first, last := all[0], all[len(all)-1]
+	return (last.stored - first.stored) / float64(max(1, last.rides-first.rides))
+}
