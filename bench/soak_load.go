@@ -154,7 +154,8 @@ func (t *team) turn(ctx context.Context, n int) error {
 
 // readInTurn are what operators read.
 var readInTurn = []string{"/api/v1/trips?limit=20", "/api/v1/reports/summary", "/api/v1/drivers",
-	"/api/v1/customers?q=a", "/api/v1/wallets?type=driver&detail=1", "/api/v1/feedback?limit=20", "/api/v1/feedback?q=map", "/api/v1/branding"}
+	"/api/v1/customers?q=a", "/api/v1/wallets?type=driver&detail=1", "/api/v1/feedback?limit=20",
+	"/api/v1/feedback?q=map", "/api/v1/branding"}
 
 // others are the requests of a turn beside the ride.
 func (t *team) others(ctx context.Context, n int) error {

@@ -77,6 +77,8 @@ type crowd struct {
 	agents  map[string]string   // tokens of the operators' agents, by tenant
 	report  map[string]report   // at the start, by tenant
 
+	services map[string]any // a service type's id, by tenant
+
 	mu       sync.Mutex
 	requests int
 	rides    map[string]int // completed, by tenant
@@ -91,7 +93,7 @@ type report struct {
 func newCrowd(t *testing.T, s *deployment) *crowd {
 	t.Helper()
 	c := &crowd{deployment: s, drivers: map[string][]worker{}, agents: map[string]string{},
-		report: map[string]report{}, rides: map[string]int{}}
+		report: map[string]report{}, rides: map[string]int{}, services: map[string]any{}}
 	var err error
 	c.routes, err = emulator.Routes(svc.Template)
 	testkit.Must(t, err)
@@ -122,6 +124,9 @@ func newCrowd(t *testing.T, s *deployment) *crowd {
 		}
 	}
 	for _, tenant := range []string{"metro", "harbor"} {
+		services, err := c.items(c.operator(tenant), "services", "/api/v1/services")
+		testkit.Must(t, err)
+		c.services[tenant] = services[0]["id"]
 		c.report[tenant] = c.reportOf(t, tenant)
 	}
 	return c

@@ -105,7 +105,8 @@ func (c *crowd) rideOnce(w worker, name string) error {
 		return err
 	}
 	made, err := c.change(w, name+"-ride", http.MethodPost, "/api/v1/me/trips",
-		fmt.Sprintf(`{"originAddress":"A","originLat":1,"originLng":2,"notes":%q,"paymentType":"CARD"}`, mark),
+		fmt.Sprintf(`{"originAddress":"A","originLat":1,"originLng":2,"notes":%q,"paymentType":"CARD","serviceTypeId":%q}`,
+			mark, c.services[w.Tenant]),
 		map[string]any{"notes": mark, "customerId": w.ID})
 	if err != nil {
 		return err
