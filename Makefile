@@ -96,7 +96,10 @@ PUBLISHED := pkg/edge/reference/published
 reference-page: ## copy the component of /docs from npm into the repository, compressed
 	cd $(PUBLISHED)/npm && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 	rm -f $(PUBLISHED)/assets/scalar-*.js.gz
-	sed '/^\/\/# sourceMappingURL/d' $(PUBLISHED)/npm/node_modules/@scalar/api-reference/dist/browser/standalone.js \
+	@# Which clients are tabs is no option of the component, but one constant in it: curl and these.
+	grep -q '`ruby/native`,`node/undici`,`php/guzzle`,`python/python3`' $(PUBLISHED)/npm/node_modules/@scalar/api-reference/dist/browser/standalone.js
+	sed -e '/^\/\/# sourceMappingURL/d' -e 's#`ruby/native`,`node/undici`,`php/guzzle`,`python/python3`#`js/fetch`,`python/requests`,`go/native`#' \
+		$(PUBLISHED)/npm/node_modules/@scalar/api-reference/dist/browser/standalone.js \
 		| gzip -9n > $(PUBLISHED)/assets/scalar.js.gz
 	mv $(PUBLISHED)/assets/scalar.js.gz $(PUBLISHED)/assets/scalar-$$(sha256sum $(PUBLISHED)/assets/scalar.js.gz | cut -c1-16).js.gz
 

@@ -44,8 +44,8 @@ type keyAge struct {
 func statusCommand(c *cli) *cobra.Command {
 	return &cobra.Command{Use: "status", Short: "Show which service the commands reach, and how it is", Args: cobra.NoArgs,
 		Long: "Show which service the commands reach: address, table, and in AWS region, account and identity. Then the\n" +
-			"ages of its signing keys, the lag of its streams and its dead letters. In AWS the lag is a metric,\n" +
-			"IteratorAge, on the dashboard (docs/operations/monitoring.md).",
+			"ages of its signing keys, the lag of its streams and its dead letters. In AWS the lag is the metric\n" +
+			"IteratorAge of the functions in STREAM_FUNCTIONS, the stack's output StreamFunctions.",
 		Example: "  svc status\n  svc status --json",
 		RunE: act(func(ctx context.Context, _ []string) error {
 			p, err := c.place(ctx)
@@ -131,10 +131,10 @@ func (p place) deadLetters(ctx context.Context, word, function string) string {
 // lag returns how far each stream function is behind the writes.
 func (p place) lag(ctx context.Context) map[string]string {
 	out := map[string]string{}
-	for word := range streamFunctions {
-		out[word] = "on the dashboard"
-	}
 	if p.data == "" {
+		for word, function := range streamFunctions {
+			out[word] = deployedLag(ctx, word, function)
+		}
 		return out
 	}
 	found, err := p.localLag(ctx)

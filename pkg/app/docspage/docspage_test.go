@@ -15,6 +15,7 @@ import (
 	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+	"github.com/google/go-cmp/cmp"
 
 	"svc/pkg/app/apptest"
 	"svc/pkg/local/testkit"
@@ -81,6 +82,29 @@ func TestLooks(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestSamples: curl, JavaScript, Python and Go are tabs, one click away, and
+// each shows the samples of all operations.
+func TestSamples(t *testing.T) {
+	testkit.Long(t)
+	s := apptest.New(t)
+	ctx := browser(t)
+	run(t, ctx, size(1280, 1600, 1, "light"), watch(), chromedp.Navigate(s.URL+"/docs"),
+		chromedp.WaitVisible(chromedp.CSS(".client-libraries-tabs")))
+	tabs := get[[]string](t, ctx, `[...document.querySelectorAll(".client-libraries-list button")]
+		.filter(b => b.checkVisibility()).map(b => b.textContent.trim())`)
+	if diff := cmp.Diff([]string{"Shell", "JavaScript", "Python", "Go"}, tabs); diff != "" {
+		t.Fatal(diff)
+	}
+	for tab, sample := range map[string]string{"Shell": "curl ", "JavaScript": "fetch('", "Python": "requests.get(",
+		"Go": "http.NewRequest("} {
+		run(t, ctx, chromedp.Click(chromedp.Search(`//button[@role="tab"][normalize-space()="`+tab+`"]`)),
+			chromedp.WaitVisible(chromedp.Search(`//code[contains(., "`+sample+`")]`)))
+	}
+	for _, fault := range get[[]string](t, ctx, "faults") {
+		t.Error(fault)
 	}
 }
 

@@ -156,11 +156,11 @@ var dataImage = regexp.MustCompile(`^data:image/(png|jpeg|webp|svg\+xml);base64,
 
 // checkImage is CheckURL that also accepts the image itself.
 func checkImage(s string) string {
-	if !isURL(s, "https") && !(dataImage.MatchString(s) && wellFormed(s)) {
-		return "expected an https URL or a data URI of an image (PNG, JPEG, WebP or SVG, in base64), " +
-			"of at most 2,000 characters"
+	if isURL(s, "https") || dataImage.MatchString(s) && wellFormed(s) {
+		return ""
 	}
-	return ""
+	return "expected an https URL or a data URI of an image (PNG, JPEG, WebP or SVG, in base64), " +
+		"of at most 2,000 characters"
 }
 
 // checkLink is CheckURL for a link that a person opens.

@@ -1,6 +1,9 @@
 package demo
 
-import "encoding/base64"
+import (
+	"encoding/base64"
+	"maps"
+)
 
 // The demo companies' logos and icons. They are data URIs, so a page that shows
 // them asks no other host.
@@ -26,4 +29,10 @@ func images(mark, name, color, width string) (logo, icon string) {
 	}
 	return svg("150", mark+`<text x="45" y="26" font-family="system-ui,sans-serif" font-size="17" font-weight="700" `+
 		`textLength="`+width+`" lengthAdjust="spacingAndGlyphs" fill="`+color+`">`+name+`</text>`), svg("40", mark)
+}
+
+// Look returns the name and the branding of a demo company, metro or harbor.
+func Look(slug string) (name string, look map[string]string) {
+	p := map[string]place{metro.tenant.Slug: metro, harbor.tenant.Slug: harbor}[slug]
+	return p.tenant.Name, maps.Clone(p.branding)
 }

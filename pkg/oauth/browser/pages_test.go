@@ -287,13 +287,20 @@ func TestFrames(t *testing.T) {
 	}
 }
 
-// check runs axe-core on the page, sees that it fits, and takes its picture.
+// check runs axe-core on the page, sees that it fits and asks no other host for
+// anything, and takes its picture.
 func (s *stand) check(t *testing.T, ctx context.Context, l look, name string) {
 	t.Helper()
 	overflow := get(t, ctx,
 		chromedp.Evaluate[float64](`document.documentElement.scrollWidth - document.documentElement.clientWidth`))
 	for _, fault := range axe(t, ctx) {
 		t.Errorf("%s: %s", name, fault)
+	}
+	shown := get(t, ctx, chromedp.Evaluate[string](`[...document.images].filter(i => i.naturalWidth === 0 ||
+		!i.src.startsWith("data:")).map(i => i.src).concat(performance.getEntriesByType("resource").map(e => e.name)
+		.filter(name => !name.startsWith("data:"))).join(" ")`))
+	if shown != "" {
+		t.Errorf("%s asks for %s", name, shown)
 	}
 	if overflow > 0 {
 		t.Errorf("%s is %v px wider than the screen", name, overflow)

@@ -22,6 +22,7 @@ import (
 	"svc/pkg/domain/customer"
 	"svc/pkg/domain/person"
 	"svc/pkg/domain/tenant"
+	"svc/pkg/local/demo"
 	"svc/pkg/local/testkit"
 	"svc/pkg/oauth"
 	"svc/pkg/oauth/flow"
@@ -75,20 +76,20 @@ func (s *stand) people(t *testing.T) {
 	tenants, people := tenant.Store{DB: s.db}, person.Store{DB: s.db}
 	ana, err := people.Create(ctx, by, person.Person{Email: "ana@metro.example", FirstName: "Ana"}, hash)
 	testkit.Must(t, err)
-	for _, n := range []struct{ slug, name, color string }{{"metro", "Metro Cabs", "#ffd400"},
-		{"harbor", "Harbor Rides", "#0a7"}, {"alpine", "Alpine Shuttle & Transfer", "#777"}} {
-		one, err := tenants.Create(ctx, by, tenant.Tenant{Slug: n.slug, Name: n.name, TaxiEnabled: true,
-			DeliveryEnabled: true})
+	for _, slug := range []string{"metro", "harbor", "alpine"} {
+		name, look := demo.Look(slug)
+		if slug == "alpine" { // a name that wraps, and no logo
+			name, look = "Alpine Shuttle & Transfer", map[string]string{"primaryColor": "#777", "secondaryColor": "#0a2540"}
+		}
+		one, err := tenants.Create(ctx, by, tenant.Tenant{Slug: slug, Name: name, TaxiEnabled: true, DeliveryEnabled: true})
 		testkit.Must(t, err)
 		in := s.db.Tenant(one.ID)
-		if n.slug == "metro" {
+		if slug == "metro" {
 			s.metro = one
 		}
 		_, err = people.Join(ctx, in, by, ana.ID, "owner", authz.Permissions())
 		testkit.Must(t, err)
-		s.paint(t, in, map[string]string{"primaryColor": n.color, "secondaryColor": "#0a2540",
-			"supportUrl": "https://metro.example/help",
-			"termsUrl":   "https://metro.example/terms", "privacyUrl": "https://metro.example/privacy"})
+		s.paint(t, in, look)
 	}
 	_, err = customer.Create(ctx, s.db.Tenant(s.metro.ID), by,
 		customer.Record{Customer: customer.Customer{FirstName: "Rita", Email: "rita@home.example"}}, hash)
