@@ -20,7 +20,7 @@ import (
 	"svc/pkg/local/testkit"
 )
 
-// checked returns what a check finds, with or without mending it.
+// checked returns the differences that a check finds; mend also corrects them.
 func (w *world) checked(mend bool) []projection.Difference {
 	w.t.Helper()
 	var out []projection.Difference
@@ -31,7 +31,7 @@ func (w *world) checked(mend bool) []projection.Difference {
 	return out
 }
 
-// rebuilt counts every item, and then mends.
+// rebuilt counts every item, and then corrects the differences.
 func (w *world) rebuilt() {
 	w.t.Helper()
 	if _, err := w.step().Rebuild(w.t.Context(), w.tenant, w.shards, nil); err != nil {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The failures that the tests cause are logged by the hundred.
+// TestMain discards the log, because the tests cause hundreds of failures.
 func TestMain(m *testing.M) {
 	slog.SetDefault(slog.New(slog.DiscardHandler))
 	os.Exit(m.Run())

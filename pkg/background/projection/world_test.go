@@ -35,7 +35,8 @@ var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 func ptr[T any](v T) *T { return &v }
 
-// world is a tenant whose items change, the same in the table and in memory.
+// world is a tenant whose items change in the table and, in the same way, in
+// memory.
 type world struct {
 	t         testing.TB
 	name      string
@@ -49,9 +50,9 @@ type world struct {
 	drivers   map[string]driver.Record
 	customers map[string]customer.Record
 	wallets   map[string]wallet.Wallet
-	changed   func(table.Key) // hears of each item that was written
-	keeps     bool            // removes nothing
-	letters   map[string]bool // first characters that suffix rows may lie under
+	changed   func(table.Key) // called for each item that was written
+	keeps     bool            // if true, nothing is removed
+	letters   map[string]bool // first characters that suffix rows may have
 }
 
 func newWorld(t testing.TB, name string, seed uint64, shards int) *world {
@@ -216,7 +217,7 @@ func (w *world) know(c customer.Record) {
 	}
 }
 
-// rename gives a customer a name of more rows than one transaction takes.
+// rename gives a customer a name with more rows than fit into one transaction.
 func (w *world) rename(t table.Tenant, c *customer.Record) {
 	c.FirstName, c.LastName = w.word(50), w.word(50)
 	c.Name = strings.TrimSpace(c.FirstName + " " + c.LastName)
@@ -318,7 +319,8 @@ func (w *world) recountTotals() {
 	}
 }
 
-// recountRows compares the suffix rows that hold with all suffixes there are.
+// recountRows compares the valid suffix rows with the suffixes of all
+// customers.
 func (w *world) recountRows() {
 	w.t.Helper()
 	want, got := map[string]int{}, map[string]int{}

@@ -18,7 +18,7 @@ import (
 	"svc/pkg/local/testkit"
 )
 
-// checked returns what a check finds, with or without mending it.
+// checked returns the differences that a check finds; mend also corrects them.
 func (p *place) checked(mend bool) (found []settlement.Difference) {
 	p.t.Helper()
 	check := settlement.Check{Mend: mend, Now: func() time.Time { return start },
@@ -54,8 +54,8 @@ func (p *place) posting(tr trip.Trip) table.Key {
 		settlement.PostingOf(tr, wallet.Driver, decimal.Zero, *tr.CompletedAt))
 }
 
-// rename gives the trip's posting to its driver the kind of id that it has from
-// builds up to 2026-11.
+// rename gives the trip's posting in its driver's wallet an id as builds up to
+// 2026-11 created it.
 func (p *place) rename(tr trip.Trip) {
 	p.t.Helper()
 	it, err := p.tenant.Get(p.t.Context(), p.posting(tr))
@@ -86,7 +86,7 @@ func (p *place) driverWallet() table.Key { return wallet.Key(p.tenant, wallet.Dr
 
 // damages are the ways in which what settlements wrote can be wrong.
 var damages = map[string]struct {
-	want []string // what the differences are of
+	want []string // the What of the expected differences
 	do   func(*place)
 	left bool // reported but not corrected
 }{

@@ -15,8 +15,9 @@ import (
 	"svc/pkg/local/schema"
 )
 
-// diskEngine starts an engine on the folder and opens the table there. It is
-// the one that keeps what it acknowledged: DynamoDB Local writes behind.
+// diskEngine starts an engine on the folder and opens the table there. It uses
+// dynoxide, which persists every acknowledged write. DynamoDB Local writes to
+// disk later.
 func diskEngine(t *testing.T, dir string) (*engine.Engine, *table.DB) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
@@ -37,10 +38,10 @@ func diskEngine(t *testing.T, dir string) (*engine.Engine, *table.DB) {
 	return e, db
 }
 
-// TestEngineKilled kills -9 the engine while many trips are settled at once,
-// several times, and restarts it on the same data. Every acknowledged
-// settlement is stored. After all trips are settled again, each has one
-// receipt and its postings once, and every balance is the sum of its postings.
+// TestEngineKilled kills the engine (SIGKILL) several times while many trips
+// are settled at once, and restarts it on the same data. Every acknowledged
+// settlement is stored. After all trips are settled again, each has one receipt
+// and its postings once, and every balance is the sum of its postings.
 func TestEngineKilled(t *testing.T) {
 	dir := t.TempDir()
 	e, db := diskEngine(t, dir)

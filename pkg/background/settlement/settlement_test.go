@@ -86,7 +86,8 @@ func TestEntriesOfOddTrips(t *testing.T) {
 	}
 }
 
-// A driver's entry says why it is what it is, also where nothing is settled.
+// The description of a driver's entry explains its amount, even if the amount
+// is 0.
 func TestDescriptionOfATripWithoutServiceType(t *testing.T) {
 	for want, tr := range map[string]trip.Trip{
 		"Trip X: nothing to settle, because the trip has no service type": {PaymentType: "CASH",

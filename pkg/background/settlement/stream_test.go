@@ -75,8 +75,8 @@ func (p *place) load(items ...table.Item) {
 	}
 }
 
-// ride makes a trip that is completed, every combination of payment, fare and
-// snapshot in turn.
+// ride creates a completed trip. Successive trips have every combination of
+// payment, fare and snapshot.
 func (p *place) ride(i int) trip.Trip {
 	at := start.Add(time.Duration(i) * time.Second)
 	tr := trip.Trip{ID: ids.New(ids.Trip, at), TripCode: ids.Code(), Status: trip.Completed, DriverID: ptr(p.drivers[i%3]),

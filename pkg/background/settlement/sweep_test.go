@@ -16,8 +16,8 @@ import (
 	"svc/pkg/local/testkit"
 )
 
-// town is a tenant that the platform knows, with people and 30 completed trips
-// of which the stream brought none.
+// town returns a registered tenant with people and 30 completed trips, none of
+// which the stream delivered.
 func town(t *testing.T, db *table.DB, slug string, requested int) *place {
 	t.Helper()
 	p := &place{t: t, name: slug, db: db}
@@ -31,7 +31,7 @@ func town(t *testing.T, db *table.DB, slug string, requested int) *place {
 	return p
 }
 
-// ending is a context whose deadline is known and never passes.
+// ending is a context that has a deadline but never ends.
 type ending struct {
 	context.Context
 	at time.Time
@@ -56,8 +56,9 @@ func TestSweepEndsBeforeItsDeadline(t *testing.T) {
 }
 
 // TestScheduledSweep: the sweep settles the trips of every tenant that the
-// stream lost, each once. It leaves trips alone that were requested more than
-// three days ago. A trip that cannot be read is an error and stops no other.
+// stream lost, each once. It ignores trips that were requested more than three
+// days ago. A trip that cannot be read is an error and does not stop the
+// others.
 func TestScheduledSweep(t *testing.T) {
 	db := testkit.Open(t, testkit.Name(t, streamOff), nil)
 	const day = 24 * 3600
@@ -113,8 +114,8 @@ func (p *place) completed(requested, at time.Time) {
 }
 
 // TestScheduledSweepOfLateCompletions: a ride that was booked weeks ahead is
-// settled too, and so is one that falls just short of the bound. Trips that the
-// sweep has no reason to look at cost it nothing.
+// settled too, and so is one just inside the limit. The sweep reads no other
+// trips.
 func TestScheduledSweepOfLateCompletions(t *testing.T) {
 	db := testkit.Open(t, testkit.Name(t, streamOff), nil)
 	p := town(t, db, "one", 0)

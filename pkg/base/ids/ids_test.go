@@ -45,7 +45,7 @@ func TestCodeAlphabet(t *testing.T) {
 	}
 }
 
-// again reports that a second pick differs.
+// again reports whether a second pick differs from the first.
 func again(text string, n int) bool {
 	first := ids.Pick(text, n)
 	return ids.Pick(text, n) != first

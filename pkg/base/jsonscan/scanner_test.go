@@ -50,8 +50,8 @@ func str(text jsonscan.Text) string {
 	return string(out)
 }
 
-// sameAsEncodingJSON holds a scan to encoding/json: what is valid, its value,
-// and that Value reads as much.
+// sameAsEncodingJSON checks that a scan agrees with encoding/json about
+// validity and value, and that Value reads the complete text.
 func sameAsEncodingJSON(t *testing.T, text string) {
 	t.Helper()
 	got, ok := read(text)

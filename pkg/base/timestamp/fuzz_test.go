@@ -7,8 +7,8 @@ import (
 	"svc/pkg/base/timestamp"
 )
 
-// FuzzParseInput: a time that is taken is written in the one form, and read
-// again from it; its order is that of the texts.
+// FuzzParseInput: an accepted time can be formatted and parsed again, and
+// formatted times sort in time order.
 func FuzzParseInput(f *testing.F) {
 	for _, seed := range []string{"2026-03-04T05:06:07.0089Z", "2026-03-04T05:06:07+02:00", "0000-12-31T23:59:59-01:00",
 		"9999-12-31T23:59:59.9999Z", "2026-3-4"} {

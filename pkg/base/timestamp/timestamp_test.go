@@ -28,7 +28,7 @@ func TestCeil(t *testing.T) {
 	}
 }
 
-// TestParseInputMeaning: what a spelling leaves out.
+// TestParseInputMeaning: omitted parts of a time have their defaults.
 func TestParseInputMeaning(t *testing.T) {
 	for in, want := range map[string]string{
 		"2026-01-02": "2026-01-02T00:00:00.000Z", "2026-01-02T03:04": "2026-01-02T03:04:00.000Z",

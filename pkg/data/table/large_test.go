@@ -9,8 +9,8 @@ import (
 	"svc/pkg/local/testkit"
 )
 
-// TestLargeItems: a whole page has the items that were asked for, also where
-// DynamoDB returns them a megabyte at a time.
+// TestLargeItems: a filled page has all requested items, even if DynamoDB
+// returns them a megabyte at a time.
 func TestLargeItems(t *testing.T) {
 	db := testkit.Table(t)
 	tn := db.Tenant("ten_1")

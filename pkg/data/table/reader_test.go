@@ -41,7 +41,7 @@ func openAnswering(t testing.TB) (*DB, *answering) {
 	return db, a
 }
 
-// both reads a response to a query as we do and as the SDK does.
+// both decodes a query's response with our reader and with the SDK.
 func both(t testing.TB, db *DB, body string) (ours, theirs []Item, read bool, err error) {
 	t.Helper()
 	h := db.Tenant("x")
@@ -129,7 +129,7 @@ func TestReadBrokenAnswer(t *testing.T) {
 	}
 }
 
-// The items of a batch get come out of the table's list.
+// The items of a batch get are read from the table's list in the response.
 func TestReadBatchAnswer(t *testing.T) {
 	db, wire := openAnswering(t)
 	wire.say(`{"Responses":{"t":[{"pk":{"S":"T#x#B"},"sk":{"S":"1"},"n":{"N":"7"}}]},"UnprocessedKeys":{},"ConsumedCapacity":[{"TableName":"t","CapacityUnits":2}]}`)

@@ -10,8 +10,9 @@ import (
 	"svc/pkg/local/testkit"
 )
 
-// TestNewerBuildsDataSurvives: an item that a newer build wrote is changed by
-// this one. What this build does not know stays; what it removes goes.
+// TestNewerBuildsDataSurvives: this build changes an item that a newer build
+// wrote. Data that this build does not know stays. Data that it removes is
+// removed.
 func TestNewerBuildsDataSurvives(t *testing.T) {
 	tn := testkit.Table(t).Tenant("ten_1")
 	newer := table.Item{Key: tn.Key("THING", "THING", "1"), Type: "thing", Version: 1, Layout: 3,

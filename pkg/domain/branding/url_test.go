@@ -6,8 +6,8 @@ import (
 	"svc/pkg/domain/branding"
 )
 
-// A URL of the branding holds nothing that could end the attribute or the style
-// in which somebody's page has it.
+// A URL of the branding contains nothing that could end the HTML attribute or
+// the CSS in which a page uses it.
 func TestCheckURL(t *testing.T) {
 	for _, good := range []string{"https://cdn.example/a%20b.svg?x=1&y='(2)'#z",
 		"https://hilfe.müller.example/~a;b,c@d:e!$*+[x]"} {

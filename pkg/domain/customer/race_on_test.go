@@ -2,6 +2,6 @@
 
 package customer_test
 
-// Thirty thousand customers take minutes under the race detector, which they
-// are not about.
+// Thirty thousand customers take minutes under the race detector, and the test
+// is not about races.
 var tenantSizes = []int{1000, 10000}

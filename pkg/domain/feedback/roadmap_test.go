@@ -15,7 +15,7 @@ import (
 	"svc/pkg/local/testkit"
 )
 
-// roadmap is a stand with operators of one tenant, and of a second one.
+// roadmap is a test server with operators of two tenants.
 type roadmap struct {
 	*apitest.Stand
 	t        testing.TB

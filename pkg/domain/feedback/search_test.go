@@ -52,7 +52,7 @@ func (w *roadmap) write(n int) []written {
 	return all
 }
 
-// byHand returns the titles that a list should show.
+// byHand returns the titles that a list should show, computed from all posts.
 func byHand(all []written, q, status, kind, category, sort, author string) []string {
 	all = slices.Clone(all)
 	all = slices.DeleteFunc(all, func(p written) bool {
@@ -279,7 +279,7 @@ func TestDelete(t *testing.T) {
 	}
 }
 
-// The rows of a deleted post go, so they take no place in a list.
+// The rows of a deleted post are removed, so they do not shorten a list.
 func TestDeletedPostsTakeNoPlace(t *testing.T) {
 	w := newRoadmap(t, 2)
 	kept, gone := w.submit(0, "Kept", ""), w.submit(0, "Gone", "")

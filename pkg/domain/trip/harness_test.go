@@ -14,7 +14,7 @@ import (
 	"svc/pkg/local/testkit"
 )
 
-// town is a tenant with people who hold tokens.
+// town is a tenant with people and their tokens.
 type town struct {
 	*apitest.Stand
 	t        testing.TB

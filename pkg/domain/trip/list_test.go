@@ -45,7 +45,7 @@ func (w *town) populate(rnd *rand.Rand, n int) []trip.Trip {
 	return trips
 }
 
-// filters is a query as the model understands it.
+// filters is a query in the form that the model uses.
 type filters struct {
 	status, driver, customer string
 	from, to                 time.Time

@@ -18,7 +18,7 @@ func (w *town) offer(id, rate string, active bool) {
 }
 
 // rate requests a ride and returns the commission rate on the trip, "" if the
-// service type is refused.
+// service type is rejected.
 func (w *town) rate(service string) string {
 	w.t.Helper()
 	body := strings.TrimSuffix(ride, "}") + `,"serviceTypeId":"` + service + `"}`
@@ -54,8 +54,8 @@ func TestRidesReadTheirServiceTypeOnceASecond(t *testing.T) {
 	}
 }
 
-// Use does not prolong the second: a changed service type counts at most a
-// second later, and a new one at once.
+// Frequent use does not extend the second: a changed service type takes effect
+// at most a second later, and a new one at once.
 func TestServiceTypeIsAtMostASecondOld(t *testing.T) {
 	w := newTown(t, 4, 1, 1)
 	id := ids.New(ids.Service, now)
@@ -83,7 +83,8 @@ func TestServiceTypeIsAtMostASecondOld(t *testing.T) {
 	}
 }
 
-// A service type that one tenant's rides have read is no other tenant's.
+// A service type that one tenant's rides have read is not available to another
+// tenant.
 func TestRecentServiceTypeIsItsTenantsAlone(t *testing.T) {
 	w := newTown(t, 1, 1, 1)
 	other := settle(t, w.Stand, 1, 1, 1)

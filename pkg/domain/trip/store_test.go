@@ -79,7 +79,8 @@ func TestConflictsAreTriedAgain(t *testing.T) {
 	}
 }
 
-// A concurrent change comes between the read and the write, once.
+// One concurrent change happens between the read and the write: the rules are
+// applied again to the new state.
 func TestLostVersionIsJudgedAgain(t *testing.T) {
 	for _, tc := range []struct {
 		name    string

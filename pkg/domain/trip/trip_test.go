@@ -62,8 +62,8 @@ var transitions = []struct {
 	from    []trip.Status
 	to      trip.Status
 	event   trip.Event
-	free    bool // open to a trip without a driver
-	foreign int  // for somebody else's trip
+	free    bool // allowed for a trip without a driver
+	foreign int  // result for a trip of another person
 }{
 	{"accept", func(t trip.Trip, who string) (trip.Trip, trip.LogEntry, error) { return t.Accept(who, logID, later) },
 		[]trip.Status{trip.Pending, trip.Searching, trip.CollectingOffers}, trip.Assigned, trip.EventAccepted, true,

@@ -9,7 +9,8 @@ const (
 	// shardsTTL is how long a process may use a cached readShards. svc raises
 	// writeShards only after that time.
 	shardsTTL = 30 * time.Second
-	// recentTTL is how long a process may use an item that a row NeedsRecent.
+	// recentTTL is how long a process may use an item that a row declared with
+	// NeedsRecent.
 	recentTTL = time.Second
 )
 

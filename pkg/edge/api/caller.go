@@ -38,9 +38,9 @@ func (c *Caller) Live(ctx context.Context) (authz.State, error) {
 
 // Item returns an item. The items that the row Needs, the actor's and the
 // flags' come from the checks' batch. It reads any other key of the tenant from
-// the table. Both reads are strongly consistent, but an item that the row
-// NeedsRecent may be a second old. If the item does not exist, its Found is
-// false.
+// the table. Both reads are strongly consistent. The exception is an item that
+// the row declared with NeedsRecent: it may be a second old. If the item does
+// not exist, its Found is false.
 func (c *Caller) Item(ctx context.Context, key table.Key) (table.Item, error) {
 	read, err := c.reading.wait(ctx)
 	if err != nil {

@@ -18,11 +18,11 @@ import (
 // tool of the MCP server.
 type Entry struct {
 	Resource  authz.Resource // that the token must have been issued for
-	Confirmed bool           // a person agreed to this call
+	Confirmed bool           // a person confirmed this call
 }
 
-// errUnconfirmed means that the request is valid and permitted, and that a
-// person must agree first. Nothing has been changed.
+// errUnconfirmed means that the request is valid and permitted, but a person
+// must confirm it first. Nothing has been changed.
 var errUnconfirmed = errors.New("a person must agree first")
 
 // judgeEntry checks that the tenant lets agents do this.
@@ -43,7 +43,8 @@ func (x *exchange) judgeEntry(live authz.Live) error {
 }
 
 // Call serves a request that came by the entry. confirm reports that a person
-// must agree to it first; then nothing was done and nothing was written to w.
+// must confirm it first. In that case nothing was done and nothing was written
+// to w.
 func (s *Server) Call(w http.ResponseWriter, r *http.Request, e Entry) (confirm bool) {
 	_, err := s.serve(w, r, e, (*exchange).serve)
 	return errors.Is(err, errUnconfirmed)

@@ -36,7 +36,7 @@ type exchange struct {
 	row    *operation
 	caller *Caller
 	entry  Entry
-	asks   bool // a person must agree before the handler runs
+	asks   bool // a person must confirm the call before the handler runs
 	body   []byte
 	key    string         // Idempotency-Key, "" for none
 	kept   bool           // the record of the key was committed

@@ -27,8 +27,8 @@ const idempotencyPattern = `^([!-+\--~]{1,255}|"[!#-~]{0,253}")$`
 
 var idempotencySyntax = regexp.MustCompile(idempotencyPattern)
 
-// readKey reads the Idempotency-Key of a POST, or of a call that a person agreed
-// to.
+// readKey reads the Idempotency-Key of a POST, or of a call that a person
+// confirmed.
 func (x *exchange) readKey() error {
 	values := x.r.Header.Values(idempotencyKey)
 	if x.row.Method != http.MethodPost && !x.entry.Confirmed || len(values) == 0 {
@@ -67,8 +67,9 @@ func (x *exchange) replay(it table.Item) (bool, error) {
 	return true, nil
 }
 
-// keepAnswer stores the response to a call that changed nothing. So a person's
-// agreement is used up: the same call, made later, might change something.
+// keepAnswer stores the response to a call that changed nothing. So the
+// person's confirmation is used up. Without this, the same call could change
+// something later.
 func (x *exchange) keepAnswer(ctx context.Context) error {
 	body, err := encode(x.answer)
 	if err != nil {

@@ -20,11 +20,11 @@ type Row struct {
 	Tag     string
 	Summary string
 	Text    string         // description, Markdown
-	Confirm string         // what a person agrees to before an agent may call it; "" for nothing
-	NoTool  authz.Audience // whose agents do not have the operation as a tool; "" for none
+	Confirm string         // what a person must confirm before an agent's call; "" if no confirmation is needed
+	NoTool  authz.Audience // audience whose agents do not have the operation as a tool; "" for none
 
 	needs    func(table.Tenant, Peek) []table.Key
-	recent   bool // what it needs may be as old as recentTTL
+	recent   bool // the items that it needs may be as old as recentTTL
 	register func(huma.API, huma.Operation)
 }
 

@@ -11,7 +11,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// registry is an empty one: the schemas of these tests have no references.
+// registry returns an empty registry: the schemas of these tests have no
+// references.
 func registry() huma.Registry {
 	return huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)
 }

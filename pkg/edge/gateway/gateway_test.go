@@ -24,7 +24,7 @@ var update = flag.Bool("update", false, "write the golden answers again")
 
 const events = "../../../events/gateway"
 
-// seen is what a handler sees of a request.
+// seen is a request as a handler receives it.
 type seen struct {
 	Method        string
 	RequestURI    string
@@ -35,13 +35,13 @@ type seen struct {
 	RemoteAddr    string
 	Header        http.Header
 	ContentLength int64
-	Body          string // quoted where it is not UTF-8
+	Body          string // quoted if it is not UTF-8
 	SourceIP      string
 	BaseURL       string
 }
 
 type golden struct {
-	Request *seen // null where the handler was not called
+	Request *seen // null if the handler was not called
 	Answer  any
 }
 
@@ -201,8 +201,8 @@ func TestLazy(t *testing.T) {
 	}
 }
 
-// A request has three tenths of the function's time, whatever that is: the
-// answer is sent before the gateway gives up.
+// A request gets three tenths of the function's time, so the response is sent
+// before the gateway times out.
 func TestTimeOfARequest(t *testing.T) {
 	quiet(t)
 	raw, err := os.ReadFile(events + "/v2-stage.json")

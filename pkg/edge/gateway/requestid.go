@@ -14,9 +14,9 @@ const RequestHeader = "X-Request-Id"
 
 var sane = regexp.MustCompile(`^[A-Za-z0-9._:=+/-]{1,128}$`)
 
-// RequestID returns the id under which a request is answered and logged: the
-// caller's own X-Request-Id if it is well-formed, else ID. Where no gateway
-// named the request, the id is new; its time part comes from now.
+// RequestID returns the id of a request in its response and in the log: the
+// caller's X-Request-Id if it is well-formed, else ID. If there is no gateway,
+// RequestID creates an id; its time part comes from now.
 func RequestID(r *http.Request, now time.Time) string {
 	if own := r.Header.Get(RequestHeader); sane.MatchString(own) {
 		return own

@@ -12,8 +12,8 @@ import (
 	"svc/pkg/edge/gateway"
 )
 
-// TestRequestID: a request has the gateway's id, so the access log has it too.
-// A caller may choose another.
+// TestRequestID: a request has the gateway's id, which the access log has too.
+// A caller may choose another id.
 func TestRequestID(t *testing.T) {
 	quiet(t)
 	for name, tt := range map[string]struct{ given, own, id, gateway string }{

@@ -14,13 +14,13 @@ import (
 	"svc/pkg/base/plaintext"
 )
 
-// agreementLife is how long a person may think about a question.
+// agreementLife is how long a person has to answer a question.
 const agreementLife = 10 * time.Minute
 
-// agreement is the code that binds a person's agreement to one call. It names
-// its end and authenticates the call's arguments. The key comes from the access
-// token: the client's program holds it, the model does not, so a model cannot
-// make a code by itself, and no server needs a secret or a record.
+// agreement returns the confirmation code for one call. The code contains its
+// expiry and authenticates the call's arguments. Its key is derived from the
+// access token. The client's program has the token and the model does not, so a
+// model cannot create a code. The server needs no secret and no record for it.
 func agreement(token string, c call, end time.Time) string {
 	key := sha256.Sum256([]byte("svc agreement\n" + token))
 	mac := hmac.New(sha256.New, key[:])
@@ -29,7 +29,7 @@ func agreement(token string, c call, end time.Time) string {
 	return stamp + "." + base64.RawURLEncoding.EncodeToString(mac.Sum(nil)[:16])
 }
 
-// agrees reports whether the code is of this call and has not ended.
+// agrees reports whether the code is for this call and has not expired.
 func agrees(token string, c call, code string, now time.Time) bool {
 	stamp, _, _ := strings.Cut(code, ".")
 	ms, err := strconv.ParseInt(stamp, 36, 64)
@@ -47,8 +47,8 @@ const (
 	longestShown = 1000
 )
 
-// question is what a person reads before a call. Values are quoted, because the
-// agent chose them.
+// question returns the text that a person reads before a call. Values are
+// quoted, because the agent chose them.
 func (c call) question() string {
 	var b strings.Builder
 	b.WriteString(c.tool.Title + "? " + c.tool.confirm)
@@ -70,8 +70,8 @@ func (c call) question() string {
 	return b.String()
 }
 
-// inputRequired asks the person by the protocol's own means (revision
-// 2026-07-28, "Multi Round-Trip Requests").
+// inputRequired returns the result that makes the client ask the person
+// (revision 2026-07-28, "Multi Round-Trip Requests").
 func inputRequired(c call, code string) any {
 	return map[string]any{"resultType": "input_required", "requestState": code,
 		"inputRequests": map[string]any{agreed: map[string]any{"method": "elicitation/create",
@@ -91,8 +91,8 @@ func (p params) answered() (given, yes bool) {
 	return given, response.Action == "accept" && ticked
 }
 
-// needsAgreement is the result for a client that cannot ask by itself: the
-// model has to, and calls again with the code.
+// needsAgreement returns the result for a client that cannot ask the person. It
+// tells the model to ask, and to repeat the call with the code.
 func needsAgreement(c call, code string) any {
 	text := fmt.Sprintf("A person must agree to this first. Show the person exactly this question and wait for "+
 		"the answer. Only after a clear yes, call %s again with the same arguments and %q: %q. The code ends in %d minutes."+

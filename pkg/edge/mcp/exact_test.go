@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// A member that comes twice, or in other letters, could say one thing to a
-// filter in front of the server and another to the server.
+// A filter in front of the server could read a repeated member, or a member in
+// another letter case, differently than the server. So both are rejected.
 func TestMessageMembersAreExact(t *testing.T) {
 	t.Parallel()
 	for body, good := range map[string]bool{
@@ -33,8 +33,8 @@ func TestMessageMembersAreExact(t *testing.T) {
 	}
 }
 
-// A person reads what a value holds: nothing changes the direction of the text,
-// hides in it, or begins a line of its own.
+// A question shows the characters of a value: none can change the text's
+// direction, be invisible, or begin a new line.
 func TestQuestionShowsHiddenCharacters(t *testing.T) {
 	t.Parallel()
 	c := call{tool: &tool{Title: "Request a ride"}, arguments: []argument{

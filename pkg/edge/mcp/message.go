@@ -12,7 +12,7 @@ import (
 )
 
 // Revisions of the protocol. The modern one has no handshake: every request
-// says what it speaks.
+// names its revision.
 const modern = "2026-07-28"
 
 var (
@@ -35,7 +35,7 @@ const (
 
 // Limits of a message: bytes, and levels of nesting above that of any schema.
 const (
-	mostBytes = 80 << 10 // the largest body of the API and its envelope
+	mostBytes = 80 << 10 // the API's largest body, and the JSON-RPC message around it
 	deepest   = 40
 )
 
@@ -54,7 +54,7 @@ type params struct {
 	Name      string          `json:"name"`
 	URI       string          `json:"uri"`
 	Arguments json.RawMessage `json:"arguments"`
-	Version   string          `json:"protocolVersion"` // of initialize
+	Version   string          `json:"protocolVersion"` // version that initialize requests
 	State     string          `json:"requestState"`
 	Responses map[string]struct {
 		Action  string                     `json:"action"`
@@ -143,8 +143,9 @@ func exactResponses(raw []byte) bool {
 	return good
 }
 
-// exact reports whether an object names each member once, and each of the known
-// ones in its own letters. encoding/json takes the last of several, in any case.
+// exact reports whether an object has each member once, and the known members
+// in their exact letter case. encoding/json would accept any case and use the
+// last of several.
 func exact(raw []byte, known ...string) bool {
 	s, good, seen := jsonscan.New(raw, deepest), true, make([]string, 0, len(known))
 	if s.Peek() != '{' {
@@ -164,16 +165,16 @@ func exact(raw []byte, known ...string) bool {
 	return good
 }
 
-// validID: an identifier is a string or a number; without one the message is a
-// notification.
+// validID reports whether an identifier is a string or a number. A message
+// without an identifier is a notification.
 func validID(id json.RawMessage) bool {
 	return len(id) == 0 || id[0] == '"' || id[0] == '-' || '0' <= id[0] && id[0] <= '9'
 }
 
 const versionHeader = "Mcp-Protocol-Version"
 
-// negotiate determines the revision that the message speaks and compares the
-// headers with the body (revision 2026-07-28, "Server Validation").
+// negotiate determines the revision of the message and compares the headers
+// with the body (revision 2026-07-28, "Server Validation").
 func (m *message) negotiate(h http.Header) *rpcError {
 	header, meta := h.Get(versionHeader), m.params.Meta
 	if meta.Version == nil && header != modern {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestReadMessage: what is no JSON-RPC request is refused with the code that the
-// protocol gives it.
+// TestReadMessage: anything but a JSON-RPC request is rejected with the code
+// that the protocol specifies.
 func TestReadMessage(t *testing.T) {
 	for name, c := range map[string]struct {
 		body string

@@ -7,8 +7,8 @@ import (
 	"svc/pkg/access/authz"
 )
 
-// prompt is a text that a person starts a conversation with. {name} in the text
-// stands for an argument, as a JSON string.
+// prompt is a text with which a person starts a conversation. {name} in the
+// text is replaced by an argument, as a JSON string.
 type prompt struct {
 	Name        string           `json:"name"`
 	Title       string           `json:"title"`

@@ -15,13 +15,13 @@ import (
 const (
 	openAPIAddress = "svc://openapi"
 	tripAddress    = "svc://trips/"
-	tripTool       = "svc_get_trip" // whose checks hold for a trip's resource
+	tripTool       = "svc_get_trip" // its checks apply to a trip's resource
 )
 
 const jsonType = "application/json"
 
-// resources lists the resources, or with templates their templates. A trip is
-// for those whose token allows its tool.
+// resources lists the resources or, with templates, their templates. It lists
+// the template of trips only if the token allows the trips' tool.
 func (x *exchange) resources(templates bool) {
 	scopes, ok := x.admit()
 	if !ok {
@@ -94,7 +94,7 @@ func (x *exchange) noResource(text string) {
 	x.fail(e)
 }
 
-// contents sends a resource that a client may keep for the time.
+// contents sends a resource that a client may cache for the given time.
 func (x *exchange) contents(text []byte, life time.Duration) {
 	result := x.described(map[string]any{"contents": []any{map[string]any{"uri": x.m.params.URI, "mimeType": jsonType,
 		"text": string(text)}}})

@@ -17,8 +17,8 @@ import (
 
 // Arguments that a tool has besides those of its operation.
 const (
-	keyArgument  = "idempotencyKey" // of a POST
-	codeArgument = "confirmation"   // where a person must agree
+	keyArgument  = "idempotencyKey" // accepted by the tool of a POST
+	codeArgument = "confirmation"   // accepted if a person must confirm the call
 )
 
 // tool is an operation as agents see it.
@@ -32,13 +32,13 @@ type tool struct {
 
 	method  string
 	path    string
-	scopes  map[authz.Audience]string // of the audiences that have the tool
+	scopes  map[authz.Audience]string // required scope, by audience that has the tool
 	confirm string
-	place   map[string]string // of an argument: "path" or "query"; the others go into the body
+	place   map[string]string // where an argument goes: "path" or "query"; all others go into the body
 	hasBody bool
 }
 
-// annotations are hints for the client's own questions.
+// annotations are hints that help a client decide when to ask the person.
 type annotations struct {
 	ReadOnly    bool `json:"readOnlyHint"`
 	Destructive bool `json:"destructiveHint"`
@@ -117,8 +117,8 @@ func outputOf(op api.Operation, schemas huma.Registry) (json.RawMessage, error) 
 	return json.Marshal(root)
 }
 
-// describe is the tool's text for a model: what it does, what it costs people,
-// and what it needs.
+// describe returns the tool's text for a model: what it does, its effect on
+// people, and what it needs.
 func describe(r api.Row) string {
 	parts := []string{r.Summary + "."}
 	if r.Text != "" {
@@ -199,8 +199,8 @@ func (o *object) json() (json.RawMessage, error) {
 	return json.Marshal(root)
 }
 
-// definitions makes the schemas of the document self-contained: what they refer
-// to goes into $defs.
+// definitions makes the document's schemas self-contained: it moves the
+// referenced schemas into $defs.
 type definitions struct {
 	schemas huma.Registry
 	out     map[string]any
@@ -220,7 +220,8 @@ func (d definitions) convert(s *huma.Schema) (map[string]any, error) {
 	return tree, d.rewrite(tree)
 }
 
-// root converts a schema whose own reference is replaced by what it refers to.
+// root converts a schema. If the schema is itself a reference, root replaces it
+// by its target.
 func (d definitions) root(s *huma.Schema) (map[string]any, error) {
 	if s.Ref != "" {
 		s = d.schemas.SchemaFromRef(s.Ref)

@@ -10,8 +10,8 @@ import (
 	"svc/pkg/edge/api"
 )
 
-// describeBodies documents what a text of a request may be, and that null for an
-// optional member of a POST body counts as absent (docs/decisions.md,
+// describeBodies documents which texts a request may contain, and that null for
+// an optional member of a POST body counts as absent (docs/decisions.md,
 // "Requests").
 func describeBodies(doc *huma.OpenAPI) {
 	for _, path := range doc.Paths {

@@ -15,8 +15,8 @@ import (
 	"svc/pkg/edge/api"
 )
 
-// Document returns the OpenAPI 3.1 document of the rows and of OAuth. phrase is
-// what the consent page says of a scope.
+// Document returns the OpenAPI 3.1 document of the rows and of OAuth. phrase
+// returns the consent page's text for a scope.
 func Document(baseURL string, phrase func(scope string) string, rows ...api.Row) (*huma.OpenAPI, error) {
 	s, err := api.New(api.Config{BaseURL: baseURL}, rows...)
 	if err != nil {

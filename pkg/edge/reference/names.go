@@ -37,7 +37,7 @@ func schemaName(name string) string {
 
 const schemaPrefix = "#/components/schemas/"
 
-// rename gives the schemas of a document, as a tree of JSON, their names.
+// rename renames the schemas of a document, which is a tree of decoded JSON.
 func rename(tree map[string]any) {
 	components, _ := tree["components"].(map[string]any)
 	schemas, _ := components["schemas"].(map[string]any)

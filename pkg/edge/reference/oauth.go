@@ -19,14 +19,14 @@ type plain struct {
 	about                     string       // description
 	form                      *huma.Schema // application/x-www-form-urlencoded
 	body                      *huma.Schema // application/json
-	example                   any          // of form or body
+	example                   any          // example of the form or body
 	query                     []string
 	status                    int
 	answer                    *huma.Schema
 	kind                      string // media type of the response
 	bearer                    bool
 	client                    bool // a client authenticates
-	pages                     bool // responds to people, also if status has no body
+	pages                     bool // its responses are pages, even if a status has no body
 }
 
 // shown is the schema of a response for a person.

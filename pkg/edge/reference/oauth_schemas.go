@@ -91,7 +91,7 @@ func formOf(names []string) *huma.Schema {
 	return object(nil, properties)
 }
 
-// asked says what the parameters of an authorization request mean.
+// asked describes the parameters of an authorization request.
 var asked = map[string]string{ //nolint:gosec // words about parameters, none of which is a secret
 	"response_type":  "Always `code`.",
 	"client_id":      "From the registration, or the https address of a client's metadata document.",

@@ -83,7 +83,7 @@ func TestAnswers(t *testing.T) {
 	for name, c := range map[string]struct {
 		answer string
 		status int
-		header http.Header // those looked at
+		header http.Header // headers to compare
 		body   string
 	}{
 		"everything": {
@@ -280,7 +280,8 @@ func TestThereAndBack(t *testing.T) {
 	}
 }
 
-// clean keeps what may stand in a header and survives its trimming.
+// clean returns a header value made from s. It begins and ends with a letter or
+// digit, so trimming does not change it.
 func clean(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || r > 0xffff {

@@ -60,7 +60,7 @@ Resources:
       Events: {Trucks: {Type: HttpApi, Properties: {Path: /trucks, Method: GET}}}
 `
 
-// call is what a function was called with.
+// call holds the arguments of a function's call.
 type call struct {
 	Function string
 	Event    events.APIGatewayV2HTTPRequest
@@ -80,7 +80,8 @@ func record(calls *[]call, name, answer string) emulator.Function {
 	}
 }
 
-// newSmall is a gateway of the small template whose functions answer the same.
+// newSmall returns a gateway of the small template whose functions all return
+// the same response.
 func newSmall(t *testing.T, answer string) (*emulator.Gateway, *[]call) {
 	t.Helper()
 	calls := &[]call{}
@@ -100,7 +101,8 @@ func freeze(g *emulator.Gateway) {
 	g.Log = slog.New(slog.DiscardHandler)
 }
 
-// newReal is a gateway of template.yaml, each function the one given.
+// newReal returns a gateway of template.yaml that calls the given function on
+// every route.
 func newReal(t *testing.T, f emulator.Function) *emulator.Gateway {
 	t.Helper()
 	routes, err := emulator.Routes(svc.Template)
@@ -119,7 +121,7 @@ func newReal(t *testing.T, f emulator.Function) *emulator.Gateway {
 	return g
 }
 
-// send makes a request; headers are "Name: value".
+// send sends a request; headers have the form "Name: value".
 func send(h http.Handler, method, target string, body io.Reader, headers ...string) *http.Response {
 	r := httptest.NewRequest(method, target, body)
 	for _, line := range headers {

@@ -9,9 +9,9 @@ import (
 )
 
 // Listener returns l with connections whose malformed paths net/http accepts.
-// net/http answers such a path itself, with a 400 in text. Listener escapes what
-// is malformed, so the request reaches a function, which answers in its own
-// format: no resource has such a path.
+// For such a path, net/http itself would send a 400 in plain text. Listener
+// escapes the malformed parts, so the request reaches a function. The function
+// sends a 404 in our format, because no resource has such a path.
 func Listener(l net.Listener) net.Listener { return listener{l} }
 
 type listener struct{ net.Listener }
@@ -30,7 +30,7 @@ func (l listener) Accept() (net.Conn, error) {
 // concurrently from a connection.
 type conn struct {
 	net.Conn
-	between atomic.Bool // what is read next begins with a request line
+	between atomic.Bool // the next bytes begin with a request line
 	rest    []byte      // read and escaped, not yet returned
 }
 

@@ -13,8 +13,8 @@ import (
 	"svc/pkg/edge/gateway/emulator"
 )
 
-// A malformed path reaches the handler; net/http does not answer it. All else is
-// passed on as it was sent.
+// A malformed path reaches the handler and is not rejected by net/http. All
+// other bytes are unchanged.
 func TestListenerPassesMalformedPathsOn(t *testing.T) {
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)

@@ -53,8 +53,9 @@ func readPage() ([]byte, map[string]file) {
 	return []byte(strings.NewReplacer(names...).Replace(string(page))), files
 }
 
-// sendPage serves the page with a new nonce. Its opener policy is that of the
-// pages of /oauth, or the window that *Authorize* opens would be cut off.
+// sendPage serves the page with a new nonce. It has the same opener policy as
+// the pages of /oauth. With another policy the page would lose the window that
+// *Authorize* opens.
 func sendPage(w http.ResponseWriter, r *http.Request, page []byte) {
 	nonce := rand.Text()
 	w.Header().Set("Content-Security-Policy", strings.Replace(pagePolicy, "NONCE", nonce, 1))
