@@ -280,8 +280,8 @@ func TestThereAndBack(t *testing.T) {
 	}
 }
 
-// clean returns a header value made from s. It begins and ends with a letter or
-// digit, so trimming does not change it.
+// clean returns a header value made from s. It contains a comma, and begins and
+// ends with a letter, so trimming does not change it.
 func clean(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || r > 0xffff {
