@@ -97,6 +97,7 @@ func TestHook(t *testing.T) {
 			if _, err := hook.Invoke(t.Context(), event); err != nil {
 				t.Fatalf("%v\n%s", err, said.tail())
 			}
+			hook.Stop() // its last lines may still be on their way
 			want := `CodeDeploy_20141006.PutLifecycleEventHookExecutionStatus {"deploymentId":"d-ABC",` +
 				`"lifecycleEventHookExecutionId":"eyJ.x","status":"` + tt.status + `"}`
 			if !slices.Equal(l.reports, []string{want}) || !strings.Contains(said.tail(), tt.says) {
