@@ -73,6 +73,10 @@ race: bin/engine ## let 100,000 revocations and uses of tokens race, some minute
 concurrent: bin/engine ## send the functions, built with -race, 64 events at once, a minute or more (ROUNDS=20)
 	SVC_CONCURRENT=$(or $(ROUNDS),20) go test -count=1 -timeout 40m -v -run '^TestManyRequestsInOneProcess$$' ./pkg/app/replay
 
+.PHONY: concurrency
+concurrency: bin/engine ## compare one process × 64 events with 64 processes × 1 into docs/performance.md
+	go run ./bench -concurrency -rounds 5
+
 .PHONY: soak
 soak: build $(if $(filter dynamodb-local,$(SVC_ENGINE)),dynamodb-local) ## drive load against `svc dev` on disk; what it holds must not grow (MINUTES=60 SVC_ENGINE=dynamodb-local)
 	go run ./bench -soak -minutes $(or $(MINUTES),60)

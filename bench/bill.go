@@ -141,8 +141,8 @@ func (p prices) ride(b *strings.Builder, dollars map[string]parts, rode ride) {
 	table := rode.all.reads*p.ReadUnits + rode.all.writes*p.WriteUnits
 	prose(b, "A million rides from request to settled report: %s read and %s write units a ride with settlement and "+
 		"projection (each request's records in batches of their own; larger batches cost less), $%.2f for the table and "+
-		"$%.2f for the rest of the five requests, together **$%.2f**.", units(round(rode.all.reads)), units(round(rode.all.writes)),
-		table, others, table+others)
+		"$%.2f for the rest of the five requests, together **$%.2f**.", units(round(rode.all.reads)),
+		units(round(rode.all.writes)), table, others, table+others)
 }
 
 // stack counts the resources of a stack that AWS bills by the month.

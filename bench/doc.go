@@ -13,6 +13,9 @@
 // and derives how many requests a second the hottest keys allow, and what
 // requests cost.
 //
+// With -concurrency it compares one process that handles many events at once
+// with as many processes that handle one each.
+//
 // With -soak it drives mixed load against `svc dev` as a process of its own, and
 // fails if what that process or its engine holds grows, or if a sum is wrong.
 package main

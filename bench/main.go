@@ -23,6 +23,7 @@ type options struct {
 	cpu         bool     // measure processor time instead
 	check       bool     // compare allocations with the last measurement and write no document
 	rounds      int      // how often processor time is measured
+	concurrency bool     // compare processes that handle many events with those that handle one
 	soak        bool     // drive load against svc dev instead
 	minutes     float64  // how long -soak lasts
 	rides       float64  // rides a second of -soak
@@ -49,6 +50,7 @@ func parse(args []string) (o options, err error) {
 	flags.StringVar(&o.only, "only", "", "measure the endpoints whose names hold this, and write no document")
 	flags.BoolVar(&o.cpu, "cpu", false, "measure processor time and allocations of the built functions instead")
 	flags.BoolVar(&o.ceilings, "ceilings", false, "count units and hottest keys, and what operations cost, instead")
+	flags.BoolVar(&o.concurrency, "concurrency", false, "compare one process for 64 events with 64 instead")
 	flags.BoolVar(&o.soak, "soak", false, "drive mixed load against bin/svc dev on disk instead")
 	flags.Float64Var(&o.minutes, "minutes", 60, "with -soak: how long; under 10, write no document")
 	flags.Float64Var(&o.rides, "rides", 2, "with -soak: rides a second, each with about ten requests")
@@ -90,6 +92,8 @@ func run(ctx context.Context, args []string) error {
 		return runCPU(ctx, o)
 	case o.ceilings:
 		return runCeilings(ctx, o)
+	case o.concurrency:
+		return runConcurrency(ctx, o)
 	case o.soak:
 		return runSoak(ctx, o)
 	}

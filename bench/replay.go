@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 )
 
 // recorder stands in for the table. It first forwards requests to the engine
@@ -20,6 +21,8 @@ type recorder struct {
 
 	mu       sync.Mutex
 	live     bool
+	shared   bool               // events overlap; each has at most one write of a target
+	delay    time.Duration      // of every kept answer
 	reads    map[string]reply   // by the result of question
 	writes   map[string][]reply // by target, in the order of the event
 	given    map[string]int     // writes of the current event, by target
@@ -69,6 +72,15 @@ func (r *recorder) replay() {
 	r.live, r.passed = false, 0
 }
 
+// share makes the recorder give the kept answers to events that overlap, each
+// after the delay.
+func (r *recorder) share(delay time.Duration) {
+	r.replay()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.shared, r.delay = true, delay
+}
+
 // event tells the recorder that the next event begins. It returns an error if a
 // request of an earlier event could not be answered.
 func (r *recorder) event() error {
@@ -93,11 +105,18 @@ func (r *recorder) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 			return
 		}
 	}
+	time.Sleep(r.pause())
 	for name, values := range answer.header {
 		w.Header()[name] = values
 	}
 	w.WriteHeader(answer.status)
 	_, _ = w.Write(answer.body)
+}
+
+func (r *recorder) pause() time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.delay
 }
 
 func (r *recorder) fail(w http.ResponseWriter, err error) {
@@ -130,6 +149,13 @@ func (r *recorder) kept(target string, body []byte) (reply, bool) {
 	r.requests++
 	if r.live {
 		return reply{}, false
+	}
+	if changes(target) && r.shared {
+		if len(r.writes[target]) > 0 {
+			return r.writes[target][0], true
+		}
+		r.err = fmt.Errorf("%s was not recorded", target)
+		return reply{status: http.StatusInternalServerError}, true
 	}
 	if changes(target) {
 		n := r.given[target]

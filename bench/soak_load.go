@@ -50,6 +50,9 @@ type caller struct {
 	tokens flow.Tokens
 }
 
+// tries is how often a request is sent that is answered with 503.
+const tries = 20
+
 // fareOfSoak is the fare of every ride, in hundredths.
 const fareOfSoak = 2150
 
@@ -83,15 +86,30 @@ func newTraffic(ctx context.Context, base string, ridesPerSecond float64) (*traf
 }
 
 func (c *caller) signIn(ctx context.Context) (err error) {
-	if c.tokens, err = flow.Token(ctx, c.Options); err != nil {
-		return fmt.Errorf("signing %s in: %w", c.Email, err)
+	for try := 1; ; try++ {
+		c.tokens, err = flow.Token(ctx, c.Options)
+		switch {
+		case err == nil:
+			c.ClientID = c.tokens.ClientID // the next time as the same client
+			return nil
+		case !busy(err) || try == tries:
+			return fmt.Errorf("signing %s in: %w", c.Email, err)
+		}
 	}
-	c.ClientID = c.tokens.ClientID // the next time as the same client
-	return nil
+}
+
+// busy reports whether the service answered 503: the machine has other work.
+func busy(err error) bool {
+	page, answer := new(flow.Page), new(flow.Error)
+	return errors.As(err, &page) && page.Status == http.StatusServiceUnavailable ||
+		errors.As(err, &answer) && answer.Status == http.StatusServiceUnavailable
 }
 
 func (c *caller) refresh(ctx context.Context) error {
 	next, err := flow.Refresh(ctx, c.Options, c.tokens.RefreshToken)
+	if busy(err) {
+		return c.signIn(ctx) // the refresh token may be used up
+	}
 	if err != nil {
 		return fmt.Errorf("refreshing the token of %s: %w", c.Email, err)
 	}
@@ -234,7 +252,7 @@ func (l *traffic) do(ctx context.Context, by *caller, method, path, key, body st
 		switch {
 		case err != nil:
 			return err
-		case status == http.StatusServiceUnavailable && try < 10:
+		case status == http.StatusServiceUnavailable && try < tries:
 			l.mu.Lock()
 			l.again++
 			l.mu.Unlock()
