@@ -100,7 +100,8 @@ func TestUserinfoRefusals(t *testing.T) {
 	}
 }
 
-// A person sees the clients she let in and ends them: their tokens die at once.
+// A person sees the clients that they allowed, and ends their access: the
+// tokens become invalid at once.
 func TestConnectedApps(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -254,15 +255,15 @@ func TestLogout(t *testing.T) {
 // hasApp reports whether the page lists a client.
 func hasApp(s response) bool { return strings.Contains(s.body, "<section") }
 
-// wrongPasswords are what somebody may enter as a new password and enter again,
-// and what the page says of it.
+// wrongPasswords lists pairs of a new password and its repetition that the page
+// rejects, with the page's message.
 var wrongPasswords = []struct{ name, one, two, want string }{
 	{"short", "short", "short", "too short"}, {"different", "a long enough one", "another long one", "not the same"},
 	{"long", strings.Repeat("x", 1100), strings.Repeat("x", 1100), "too long"},
 	{"the address", "ANA@metro.example", "ANA@metro.example", "must not be"},
 }
 
-// newLink makes a one-time link.
+// newLink creates a one-time link.
 func (f *fixture) newLink(audience authz.Audience, tenantID, email string) string {
 	f.t.Helper()
 	link, err := oauth.NewLink(context.Background(), f.db, baseURL, audience, tenantID, email, f.now())
@@ -270,7 +271,8 @@ func (f *fixture) newLink(audience authz.Audience, tenantID, email string) strin
 	return link
 }
 
-// refusesWrongPasswords enters what is no good password in a link's page.
+// refusesWrongPasswords enters invalid passwords on a link's page and checks
+// that they are rejected.
 func (b *browser) refusesWrongPasswords(t *testing.T, page response) {
 	t.Helper()
 	for _, wrong := range wrongPasswords {
@@ -294,7 +296,7 @@ func onlyNewPassword(t *testing.T, b *browser, c client) {
 	}
 }
 
-// A one-time link sets the password once; every session is over.
+// A one-time link sets the password once and ends every session.
 func TestPasswordLink(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -336,8 +338,8 @@ func TestPasswordLink(t *testing.T) {
 	riderLink(t, f)
 }
 
-// riderLink makes a link for a rider: it is in the branding of the tenant, ends
-// with its time, and nobody who does not exist gets one.
+// riderLink checks the link of a rider: its page has the tenant's branding, the
+// link expires, and no link is created for an unknown rider.
 func riderLink(t *testing.T, f *fixture) {
 	t.Helper()
 	late := f.newLink(authz.Rider, f.metro.ID, "rita@home.example")

@@ -86,7 +86,8 @@ func TestTokensAndRevokeToken(t *testing.T) {
 	}
 }
 
-// What a client and an actor have is over on all devices; another client's is not.
+// A disconnected client loses its access to the actor on all devices. Another
+// client keeps its access.
 func TestDisconnect(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

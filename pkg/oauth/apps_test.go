@@ -13,7 +13,7 @@ import (
 	"svc/pkg/local/testkit"
 )
 
-// inOrder reports whether a page has the texts one after the other.
+// inOrder reports whether a page contains the texts in this order.
 func inOrder(page string, texts ...string) bool {
 	for _, text := range texts {
 		_, after, found := strings.Cut(page, text)
@@ -25,8 +25,8 @@ func inOrder(page string, texts ...string) bool {
 	return true
 }
 
-// A scope that no operation needs is not what an application will be able to do.
-// It is shown apart, and granted.
+// A scope that no operation needs is granted, but shown separately from what an
+// application can do.
 func TestScopesThatNothingOffers(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -63,8 +63,8 @@ func TestScopesThatNothingOffers(t *testing.T) {
 var section = regexp.MustCompile(`(?s)<section.*?</section>`)
 
 // A client that was allowed in two companies is one entry, and its access to
-// each ends alone. Another client with the same name is another entry. The one
-// that was last allowed comes first.
+// each can be ended separately. Another client with the same name is another
+// entry. The client that was allowed last comes first.
 func TestOneEntryForAClient(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

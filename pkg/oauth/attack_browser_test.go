@@ -9,7 +9,7 @@ import (
 	"svc/pkg/app/apptest"
 )
 
-// What a browser keeps, sends along or hands to other windows.
+// Attacks through what a browser stores, sends or shares with other windows.
 var attacksByBrowser = []rule{
 	{"4.2 Referer: no page and no redirect sends one, and no page loads what a client chose",
 		func(t *testing.T, s *service) {

@@ -216,7 +216,7 @@ var attacksOnTokens = []rule{
 	}},
 }
 
-// forge signs header and claims by HMAC under the key, or not at all.
+// forge signs header and claims by HMAC with the key, or leaves them unsigned.
 func forge(header, body map[string]any, key []byte) string {
 	text := func(v any) string {
 		raw, _ := json.Marshal(v)
@@ -263,7 +263,7 @@ func (s *service) publicKeys(t *testing.T) map[string][]byte {
 	return out
 }
 
-// nowhere fails the test when any endpoint takes the token.
+// nowhere fails the test if any endpoint accepts the token.
 func (s *service) nowhere(t *testing.T, name, token string) {
 	t.Helper()
 	if a := s.Get(t, token, "/api/v1/me/trips"); a.Status != 401 {

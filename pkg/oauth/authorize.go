@@ -141,8 +141,8 @@ func (d *decisions) proceed(r *http.Request, a *authorization) (step, error) {
 }
 
 // pick determines the tenant of an operator who named none: the only
-// membership, or the tenant that she chose for this request. False means that
-// she must choose.
+// membership, or the tenant that was chosen for this request. False means that
+// the operator must choose.
 func (d *decisions) pick(ctx context.Context, a *authorization) (bool, error) {
 	all, err := d.sessions.Memberships(ctx, a.session.Actor)
 	if err != nil {
@@ -177,8 +177,8 @@ func (d *decisions) suits(a *authorization, n *session.Session) bool {
 	return !a.hasMaxAge || !d.now().After(n.AuthTime.Add(a.maxAge))
 }
 
-// weigh reads what the person may grant now and what she consented to before.
-// If the membership, record or tenant is gone or disabled, she must sign in
+// weigh reads what the person may grant now and has consented to before. If the
+// membership, record or tenant is gone or disabled, the person must sign in
 // again.
 func (d *decisions) weigh(ctx context.Context, a *authorization) (step, error) {
 	t := d.db.Tenant(a.tenant.ID)

@@ -14,11 +14,11 @@ import (
 	"svc/pkg/oauth"
 )
 
-// authorizeFault is a request for authorization and what becomes of it.
+// authorizeFault is an authorization request and its expected result.
 type authorizeFault struct {
 	name string
 	q    url.Values
-	add  string // to the encoded query
+	add  string // appended to the encoded query
 	want string // title of a page or error of a redirect
 }
 
@@ -68,7 +68,7 @@ func parameterFaults(c client) []authorizeFault {
 	}
 }
 
-// openIDFaults are faults of the parameters of OpenID Connect.
+// openIDFaults returns faults of the parameters of OpenID Connect.
 func openIDFaults(c client) []authorizeFault {
 	return []authorizeFault{
 		{"OIDC: request object", authorization(c, "request", "eyJ"), "", "request_not_supported"},
@@ -101,7 +101,7 @@ func scopeFaults(c, rider, both client) []authorizeFault {
 	}
 }
 
-// check sends the request with a signed-in browser and looks at the response.
+// check sends the request with a signed-in browser and checks the response.
 func (test authorizeFault) check(t *testing.T, b *browser) {
 	t.Helper()
 	s := b.get("/oauth/authorize?" + test.q.Encode() + test.add)
@@ -146,7 +146,8 @@ func TestAuthorizeFaults(t *testing.T) {
 	}
 }
 
-// The response keeps a query of the redirect URI and says code, state and iss.
+// The response keeps the query of the redirect URI and adds code, state and
+// iss.
 func TestAuthorizeAnswer(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -167,7 +168,8 @@ func TestAuthorizeAnswer(t *testing.T) {
 	}
 }
 
-// OpenID Connect Core section 3.1.2.1: authorize takes POST too.
+// OpenID Connect Core section 3.1.2.1: the authorization endpoint accepts POST
+// too.
 func TestAuthorizeByPost(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -190,8 +192,8 @@ func TestAuthorizeByPost(t *testing.T) {
 	}
 }
 
-// The tenant's own domain is where its people sign in; no header that a caller
-// sets leads anywhere else.
+// People sign in at their tenant's own domain, and no header of a caller can
+// redirect them to another host.
 func TestCustomDomain(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -231,7 +233,7 @@ func TestCustomDomain(t *testing.T) {
 	}
 }
 
-// Every response has the request's id, the caller's own when it is a sane one.
+// Every response has the request's id: the caller's own if it is valid.
 func TestRequestID(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -247,7 +249,7 @@ func TestRequestID(t *testing.T) {
 	}
 }
 
-// A page that the table does not serve is a 503 that keeps what was typed,
+// If the table is unavailable, a page is a 503 that keeps what was typed,
 // except the password, and offers to try again.
 func TestBrokenTable(t *testing.T) {
 	t.Parallel()

@@ -8,8 +8,8 @@ import (
 	"svc/pkg/oauth"
 )
 
-// Bad codes that others feed to a client's backend do not lock its good grants
-// out; its own failures are bounded, and so are those of everybody else.
+// If others send bad codes to a client's backend, its valid codes still work.
+// The number of failures is limited, for the client and for everybody else.
 func TestBadCodesOfAConfidentialClient(t *testing.T) {
 	f := newFixture(t, func(c *oauth.Config) { c.Limits.TokenFailures = 5 })
 	a := f.register(map[string]any{"token_endpoint_auth_method": "client_secret_post"})

@@ -40,13 +40,13 @@ func newBrowser(t testing.TB, base string, transport http.RoundTripper) *browser
 	return &browser{t, base, &http.Client{Jar: jar, Transport: transport, CheckRedirect: keepRedirect}}
 }
 
-// response is what the browser got.
+// response is a response to the browser.
 type response struct {
 	status   int
 	header   http.Header
 	body     string
 	at       *url.URL   // address of the request
-	location string     // where it leads: a redirect, or a page that goes on by itself
+	location string     // next address: of a redirect, or of a page that navigates by itself
 	answer   url.Values // parameters of location
 	cookies  []*http.Cookie
 }
@@ -141,20 +141,20 @@ func (b *browser) post(s response, pairs ...string) response {
 	return b.do(http.MethodPost, to, formOf(append([]string{"csrf", csrf}, pairs...)...))
 }
 
-// signIn fills in the sign-in page and goes on.
+// signIn fills in the sign-in page and follows the redirects.
 func (b *browser) signIn(s response, email string) response {
 	b.t.Helper()
 	return b.follow(b.post(s, "email", email, "password", password))
 }
 
-// consent agrees on the consent page and goes on.
+// consent agrees on the consent page and follows the redirects.
 func (b *browser) consent(s response) response {
 	b.t.Helper()
 	return b.follow(b.post(s, "decision", "allow"))
 }
 
-// finish signs in and consents where the pages ask for it, and returns the
-// client's response or the page that is left.
+// finish signs in and consents if the pages ask for it. It returns the response
+// for the client, or the last page.
 func (b *browser) finish(q url.Values, email string) response {
 	b.t.Helper()
 	s := b.authorize(q)
@@ -167,7 +167,7 @@ func (b *browser) finish(q url.Values, email string) response {
 	return s
 }
 
-// obtainCode is finish, and fails the test unless the response has a code.
+// obtainCode is finish for a request that must return a code.
 func (b *browser) obtainCode(q url.Values, email string) response {
 	b.t.Helper()
 	s := b.finish(q, email)
@@ -177,7 +177,8 @@ func (b *browser) obtainCode(q url.Values, email string) response {
 	return s
 }
 
-// page names what is shown, or the response to the client.
+// page returns the name of the page that is shown, or of the response for the
+// client.
 func (s response) page() string {
 	switch {
 	case s.answer.Get("error") != "":

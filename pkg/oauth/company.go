@@ -27,9 +27,10 @@ type company struct {
 const chosen = "company"
 
 // companyError means that a request for a rider or driver names no company, or
-// that the person typed an unknown one. She is asked for it, and then led on.
+// that the person typed an unknown one. The server asks for the company and
+// then continues the request.
 type companyError struct {
-	action   string     // page to go on with
+	action   string     // page that continues the request
 	query    url.Values // of the request
 	audience authz.Audience
 }
@@ -103,10 +104,10 @@ func (c companies) branded(ctx context.Context, n tenant.Tenant) (company, error
 
 // signInBase returns the address at which the accounts of the audience sign in,
 // or "" if they may sign in at this host. A rider or driver signs in at the
-// domain of the tenant. An operator's password is valid in all of her tenants,
-// so she must not enter it at a tenant's domain. She signs in at the platform's
-// address. Any other host, such as the origin behind a content delivery
-// network, counts as the platform's own.
+// domain of the tenant. An operator's password is valid in all of the
+// operator's tenants, so it must not be entered at a tenant's domain. An
+// operator signs in at the platform's address. Any other host, such as the
+// origin behind a content delivery network, counts as the platform's own.
 func (c companies) signInBase(r *http.Request, audience authz.Audience, n tenant.Tenant) (base string, err error) {
 	if audience != authz.Dashboard {
 		if n.CustomDomain == "" || n.CustomDomain == session.HostOf(r) {

@@ -46,8 +46,9 @@ func (b *browser) click(s response, text string) response {
 	return response{}
 }
 
-// A rider whose client names no company is asked for it, and goes on to the
-// client. The browser remembers the company, and she can choose another one.
+// A rider whose client names no company is asked for it, and then returns to
+// the client. The browser remembers the company, and the rider can choose
+// another one.
 func TestWhichCompany(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -107,8 +108,8 @@ func TestAnotherCompanyForAnOperator(t *testing.T) {
 	}
 }
 
-// A rider reaches her connected applications from the bare address, and after
-// she set a password.
+// A rider reaches the page of connected applications from its address without
+// parameters, and after setting a password.
 func TestRidersReachTheirApps(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -130,7 +131,7 @@ func TestRidersReachTheirApps(t *testing.T) {
 	}
 }
 
-// A request for scopes that do not exist is told which.
+// The error for a request with unknown scopes names them.
 func TestUnknownScopesAreNamed(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

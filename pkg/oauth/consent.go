@@ -21,8 +21,8 @@ var offeredList string
 
 var offered = strings.Fields(offeredList)
 
-// splitOffered returns the scopes that an operation needs, and the others. With
-// those a client can do nothing until there is such an operation.
+// splitOffered returns the scopes that an operation needs, and the others. A
+// client can do nothing with the others until such an operation exists.
 func splitOffered(scopes []string) (now, later []string) {
 	for _, scope := range scopes {
 		if slices.Contains(offered, scope) {
@@ -41,7 +41,7 @@ type consentPage struct {
 	consents consents
 }
 
-// shown identifies what a consent page showed. Its form is consent to exactly
+// shown identifies what a consent page showed. Its form consents to exactly
 // that.
 func (a *authorization) shown() string {
 	return strings.Join([]string{a.name(), a.tenant.ID, strings.Join(a.granted, " "), a.resource, a.agents}, "\n")

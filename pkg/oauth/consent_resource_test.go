@@ -11,13 +11,13 @@ import (
 	"svc/pkg/local/testkit"
 )
 
-// consentStored is the key of Ana's consent to the client.
+// consentStored returns the key of Ana's consent to the client.
 func (f *fixture) consentStored(c client) table.Key {
 	return f.tenant.Key("CONSENT", "CONSENT", c.ID, f.ana.ID)
 }
 
-// A consent is to a client at a resource: what was allowed for the API is asked
-// again for an agent, and the other way round.
+// A consent is for a client at one resource. A client that was allowed at the
+// API needs a new consent for the MCP server, and the other way round.
 func TestConsentNamesTheResource(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -57,8 +57,8 @@ func TestConsentNamesTheResource(t *testing.T) {
 	}
 }
 
-// What was allowed at one resource and what was allowed at another do not add up:
-// a scope counts at the resources it was allowed for.
+// Consents at two resources do not combine: a scope is allowed only at the
+// resources for which it was allowed.
 func TestConsentPairsScopesWithResources(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -87,8 +87,8 @@ func TestConsentPairsScopesWithResources(t *testing.T) {
 	}
 }
 
-// The page says what the tenant lets agents do, and a form of another setting
-// is no consent.
+// The page says what the tenant lets agents do. If that setting has changed,
+// the page's form is no consent.
 func TestConsentSaysWhatAgentsMayDo(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -6,7 +6,7 @@ import (
 )
 
 // The consent page names the scheme of an application on the device, not the
-// host that its address pretends to have.
+// host in its address, which means nothing.
 func TestConsentNamesThePrivateScheme(t *testing.T) {
 	f := newFixture(t)
 	c := f.storeClient(func(c *client) {

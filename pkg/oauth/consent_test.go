@@ -66,8 +66,8 @@ func TestConsentDenied(t *testing.T) {
 	}
 }
 
-// CSRF on consent: only the form that this session was shown, for this request
-// and these scopes, agrees to anything.
+// CSRF on consent: a form is valid only for the session that it was shown to,
+// and for the same request and scopes.
 func TestConsentCSRF(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -102,8 +102,8 @@ func TestConsentCSRF(t *testing.T) {
 	}
 }
 
-// A form that was shown for fewer scopes than would be granted now agrees to
-// nothing: a permission that came in between asks again.
+// If more scopes would be granted than the form showed, the form is not valid:
+// the person is asked again, for example after getting a new permission.
 func TestConsentShowsWhatItGrants(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -123,7 +123,7 @@ func TestConsentShowsWhatItGrants(t *testing.T) {
 	}
 }
 
-// The client's name is shown as what an unknown party says of itself.
+// The page says that the client's name is unverified.
 func TestConsentPage(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -154,8 +154,8 @@ func TestConsentPage(t *testing.T) {
 	}
 }
 
-// RFC 8252 section 8.6: an address that any application could take over asks
-// each time.
+// RFC 8252 section 8.6: if any application could claim the client's address,
+// the person is asked each time.
 func TestConsentOfAPrivateSchemeIsAskedEachTime(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -182,7 +182,7 @@ func TestConsentOfAPrivateSchemeIsAskedEachTime(t *testing.T) {
 	}
 }
 
-// The picker: an operator with several memberships and no tenant_hint.
+// An operator with several memberships and no tenant_hint gets the picker.
 func TestPicker(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -218,7 +218,7 @@ func TestPicker(t *testing.T) {
 	}
 }
 
-// Reloading a page that was posted leads back to the request.
+// Reloading a posted page redirects to the authorization request.
 func TestReload(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

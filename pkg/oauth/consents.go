@@ -43,9 +43,9 @@ func consentKey(t table.Tenant, client, actor string) table.Key {
 // client.
 func consentsOf(t table.Tenant, actor string) string { return t.Partition("CONSENTS", actor) }
 
-// agreed returns what a consent is to: pairs of a protected resource and a
-// scope, as "/mcp tenant.trips:read". One stored before consents named any
-// resource is for the API alone.
+// agreed returns what a consent covers: pairs of a protected resource and a
+// scope, as "/mcp tenant.trips:read". An old consent that names no resource
+// covers the API only.
 func agreed(consent table.Item) []string {
 	if !consent.Has("allowed") {
 		return pairs([]string{authz.API}, consent.Strings("scopes"))
@@ -64,8 +64,8 @@ func pairs(resources, scopes []string) []string {
 	return out
 }
 
-// wanted returns what the request needs a consent to: the granted scopes at each
-// protected resource that it asks for.
+// wanted returns what a consent to the request must cover: the granted scopes
+// at each requested resource.
 func (a *authorization) wanted() []string {
 	return pairs(strings.Fields(cmp.Or(a.resource, authz.API)), a.granted)
 }
@@ -129,9 +129,9 @@ func (c consents) tenants(ctx context.Context, n *session.Session) ([]string, er
 	return p.Tenants, err
 }
 
-// list returns the clients that the session's person consented to, the one that
-// she last allowed first. A client is one entry with the consents of all tenants.
-// Only its id makes it the same client: anybody may choose the name of another.
+// list returns the clients that the session's person consented to, the last
+// allowed first. A client is one entry with the consents of all tenants. Only
+// its id makes it the same client: anybody may choose the name of another.
 func (c consents) list(ctx context.Context, n *session.Session) ([]page.App, error) {
 	tenants, err := c.tenants(ctx, n)
 	if err != nil {

@@ -18,13 +18,13 @@ import (
 	"svc/pkg/oauth/session"
 )
 
-// What the server allows by default.
+// The server's default limits.
 const (
 	signInWindow     = 15 * time.Minute
 	signInDay        = 24 * time.Hour
 	signInsAnAccount = 10
 	signInsAnAddress = 100
-	mostAccounts     = 8 // that one browser is known by
+	mostAccounts     = 8 // accounts that may know one browser
 )
 
 // limitSignIns bounds the failed sign-ins to one account: from one address in a
@@ -47,8 +47,8 @@ const (
 	guessRight   = http.StatusSeeOther
 )
 
-// Whoever guesses from many addresses is bounded over all of them, and keeps
-// the owner out of no browser that she signed in with before.
+// The guesses at an account are limited over all addresses. They do not lock
+// the owner out of a browser that was used to sign in before.
 func TestGuessesLockNoKnownBrowser(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, limitSignIns(3, 7))
@@ -88,7 +88,7 @@ func TestGuessesLockNoKnownBrowser(t *testing.T) {
 
 // Guesses from unknown browsers wait longer each time, up to 20 minutes. Nobody
 // is locked out for a day, the page says for how many minutes, and a guess that
-// comes too early makes the wait no longer.
+// comes too early does not extend the wait.
 func TestGuessesWaitLongerEachTime(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, limitSignIns(-1, 3))
@@ -122,7 +122,7 @@ func TestGuessesWaitLongerEachTime(t *testing.T) {
 	}
 }
 
-// Of guesses that wait together, one is checked.
+// If several guesses wait at the same time, only one is checked.
 func TestGuessesThatWaitedTogether(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, limitSignIns(-1, 1))
@@ -148,7 +148,7 @@ func TestGuessesThatWaitedTogether(t *testing.T) {
 	}
 }
 
-// The same while the guesses come in.
+// A known browser can sign in while others make guesses concurrently.
 func TestGuessesAtOnceLockNoKnownBrowser(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -180,8 +180,8 @@ func TestGuessesAtOnceLockNoKnownBrowser(t *testing.T) {
 	all.Wait()
 }
 
-// A known browser has its own few guesses, under a secret that is new each
-// time and stored hashed.
+// A known browser has its own limit of guesses. Its secret changes at each
+// sign-in and is stored hashed.
 func TestKnownBrowserIsThrottledAlone(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, limitSignIns(3, 0))
@@ -214,7 +214,8 @@ func TestKnownBrowserIsThrottledAlone(t *testing.T) {
 	}
 }
 
-// One browser is known by several accounts, of which the oldest are forgotten.
+// Several accounts can know one browser. Beyond the limit the oldest are
+// forgotten.
 func TestBrowserOfSeveralPeople(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -245,8 +246,8 @@ func TestBrowserOfSeveralPeople(t *testing.T) {
 	}
 }
 
-// A new password forgets the browsers of the old one, and knows the one that
-// set it: with a link the owner gets in whatever others do.
+// After a new password, the account knows only the browser that set it. So with
+// a link the owner can sign in even while others guess.
 func TestPasswordLinkKnowsTheBrowser(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, limitSignIns(3, 3))

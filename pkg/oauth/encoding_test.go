@@ -10,8 +10,8 @@ import (
 	"svc/pkg/local/testkit"
 )
 
-// A body with a content coding is a 415 that says so, on every endpoint that
-// takes a body; a byte order mark is ignored.
+// On every endpoint that accepts a body, a body with a content coding gets a
+// 415 that names the reason. A byte order mark is ignored.
 func TestEncodedBodies(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

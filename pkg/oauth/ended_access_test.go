@@ -20,7 +20,8 @@ func redeemPlanner(f *fixture, c client, code string) reply {
 		"redirect_uri", plannerCallback, "code_verifier", verifier)
 }
 
-// Ending a client's access ends its first code, before which there is no grant.
+// Ending a client's access invalidates its first code, although there is no
+// grant yet.
 func TestEndedAccessEndsTheFirstCode(t *testing.T) {
 	f := newFixture(t)
 	c, b := f.storeClient(nil), f.newBrowser()
@@ -39,7 +40,8 @@ func TestEndedAccessEndsTheFirstCode(t *testing.T) {
 	}
 }
 
-// An end and a redemption at once leave no living token, whichever is first.
+// If the end of access and a redemption happen at the same time, no valid token
+// is left, in either order.
 func TestEndedAccessRacesTheRedemption(t *testing.T) {
 	races := 200
 	if testing.Short() {
@@ -67,8 +69,8 @@ func TestEndedAccessRacesTheRedemption(t *testing.T) {
 	}
 }
 
-// An end and an authorization at once: a code that is issued afterwards has a
-// consent that the person can see and end.
+// If the end of access and an authorization happen at the same time, a code
+// that is issued has a consent that the person can see and end.
 func TestEndedAccessRacesTheAuthorization(t *testing.T) {
 	f := newFixture(t)
 	b := f.newBrowser()
@@ -91,8 +93,8 @@ func TestEndedAccessRacesTheAuthorization(t *testing.T) {
 	}
 }
 
-// Wherever an end fails, tokens that are left are of an application that is still
-// listed and can be ended again.
+// If ending access fails at any step, an application with remaining tokens is
+// still listed, and the person can try again.
 func TestEndOfAConsentThatFails(t *testing.T) {
 	f := newFixture(t)
 	b := f.newBrowser()

@@ -19,14 +19,14 @@ import (
 )
 
 const (
-	callback        = "https://app.example/callback" // of clients that register
-	plannerCallback = "https://planner.example/cb"   // of clients that are stored
+	callback        = "https://app.example/callback" // redirect URI of clients that register
+	plannerCallback = "https://planner.example/cb"   // redirect URI of clients that the test stores
 )
 
 type client = clients.Client
 
-// storeClient stores a public client of operators, whatever a registration would
-// say of it.
+// storeClient stores a public client for operators, without the checks of a
+// registration.
 func (f *fixture) storeClient(change func(*client)) client {
 	f.t.Helper()
 	c := client{ID: ids.New(ids.Client, f.now()), Name: "Planner", RedirectURIs: []string{plannerCallback},
@@ -47,7 +47,7 @@ func (f *fixture) storeClient(change func(*client)) client {
 	return c
 }
 
-// storedClient reads what the server keeps of a client.
+// storedClient reads the stored record of a client.
 func (f *fixture) storedClient(id string) table.Item {
 	f.t.Helper()
 	p := f.db.Platform("CLIENT")
@@ -56,7 +56,7 @@ func (f *fixture) storedClient(id string) table.Item {
 	return it
 }
 
-// forRiders makes a client one of riders.
+// forRiders changes a client into one for riders.
 func forRiders(c *client) {
 	c.Audiences, c.Scopes = []authz.Audience{authz.Rider}, authz.Scopes(authz.Rider)
 }
@@ -98,7 +98,7 @@ func formRequest(path string, form url.Values) *http.Request {
 	return r
 }
 
-// registration is what a client got when it registered.
+// registration is the response to a client's registration.
 type registration struct{ id, secret, management string }
 
 // register registers a public client of every audience; changes replace members.
@@ -117,7 +117,7 @@ func (f *fixture) register(changes map[string]any) registration {
 }
 
 // code returns an authorization code of the audience's actor, who signs in and
-// consents where she has to.
+// consents if necessary.
 func (f *fixture) code(a registration, audience authz.Audience, scope string, changes ...string) string {
 	f.t.Helper()
 	b := f.browsers[audience]
@@ -165,7 +165,8 @@ func (f *fixture) alive(raw string) bool {
 	return authz.Judge(policy, a, authz.LiveFrom(items), f.now()) == nil
 }
 
-// tokensBy returns the tokens of a stored client, by the person's browser.
+// tokensBy returns tokens for a stored client, obtained with the person's
+// browser.
 func (f *fixture) tokensBy(b *browser, c client, email string, changes ...string) flow.Tokens {
 	f.t.Helper()
 	verifier := ids.Secret()

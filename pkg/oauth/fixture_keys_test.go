@@ -44,8 +44,8 @@ func (k clientKey) set(others ...clientKey) map[string]any {
 	return map[string]any{"keys": keys}
 }
 
-// assertion returns a client assertion for the audience, good for a minute from
-// now; changes are pairs, nil takes a claim away.
+// assertion returns a client assertion for the audience, valid for a minute
+// from now; changes are pairs, and nil removes a claim.
 func (k clientKey) assertion(client, audience string, now time.Time, changes ...any) string {
 	k.t.Helper()
 	claims := map[string]any{"iss": client, "sub": client, "aud": audience, "jti": ids.Secret(), "iat": now.Unix(),

@@ -30,15 +30,15 @@ const (
 	baseURL  = "https://id.platform.example"
 	novaURL  = "https://ride.nova.example" // nova's own domain
 	verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
-	password = apptest.Password // of everybody
+	password = apptest.Password // password of every person
 )
 
 // keyRing holds the signing keys of every fixture.
 var keyRing testkit.KeyRing
 
-// fixture is the authorization server on a table of its own, with people in it:
-// Ana has memberships in metro and nova, Bob in metro; Rita rides with metro
-// and nova, Dan drives for metro. Nova has a custom domain.
+// fixture is the authorization server with its own table and some people: Ana
+// has memberships in metro and nova, Bob in metro; Rita rides with metro and
+// nova, Dan drives for metro. Nova has a custom domain.
 type fixture struct {
 	t       testing.TB
 	wire    *testkit.Wire
@@ -79,7 +79,7 @@ func newFixture(t testing.TB, changes ...func(*oauth.Config)) *fixture {
 	return f
 }
 
-// serve makes the server answer all further requests.
+// serve makes the server handle all further requests.
 func (f *fixture) serve(s *oauth.Server) {
 	f.server, f.handler = s, s.Handler()
 	f.client = &http.Client{Transport: directTransport{f.handler}, CheckRedirect: keepRedirect}
@@ -207,7 +207,7 @@ func (f *fixture) storedCode(code string) storedCode {
 	return out
 }
 
-// reply is a response of an endpoint for programs.
+// reply is a response of an endpoint that programs use.
 type reply struct {
 	status int
 	header http.Header

@@ -13,7 +13,7 @@ import (
 	"svc/pkg/oauth/flow"
 )
 
-// What the flow says when it cannot go on.
+// The errors of the flow when it cannot continue.
 func TestFlowErrors(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -27,7 +27,7 @@ func TestFlowErrors(t *testing.T) {
 	for _, test := range []struct {
 		name string
 		o    flow.Options
-		page bool   // a *flow.Page, else an *flow.Error
+		page bool   // the error is a *flow.Page, else a *flow.Error
 		want string // in the text
 	}{
 		{"wrong password", with(func(o *flow.Options) { o.Password = "wrong" }), true, "is not right"},

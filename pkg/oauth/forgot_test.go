@@ -22,15 +22,15 @@ type letter struct{ to, subject, text string }
 // mailbox receives the mails of a server.
 type mailbox struct {
 	sent  []letter
-	waits []time.Duration // for which the responses to requests waited
+	waits []time.Duration // by how much each response was delayed
 	err   error           // of the next mails
 }
 
-// mailWait is for how long the response to a request for a link waits.
+// mailWait is how long the response to a request for a link is delayed.
 const mailWait = 10 * time.Minute
 
 // newFixtureWithMail returns a fixture that sends mails to the mailbox. Its
-// requests wait for no time.
+// requests do not really wait.
 func newFixtureWithMail(t testing.TB, changes ...func(*oauth.Config)) (*fixture, *mailbox) {
 	t.Helper()
 	m := &mailbox{}
@@ -146,7 +146,8 @@ func (b *browser) forget(email string) response {
 // linksAnAccount is how many links one account is mailed in an hour.
 const linksAnAccount = 3
 
-// Few mails go to one mailbox, and one address asks for few.
+// The number of mails is limited for each mailbox and for each requesting
+// address.
 func TestForgotThrottle(t *testing.T) {
 	t.Parallel()
 	f, mails := newFixtureWithMail(t, func(c *oauth.Config) { c.Limits.Links = 6 })
@@ -176,8 +177,8 @@ func TestForgotThrottle(t *testing.T) {
 	}
 }
 
-// The mail goes to the address that is stored, by the address of the service:
-// what the caller typed or called the host decides neither.
+// The mail goes to the stored address, and its link has the service's own
+// address. Neither the typed address nor the Host header changes that.
 func TestForgotIsNotLedAway(t *testing.T) {
 	t.Parallel()
 	f, mails := newFixtureWithMail(t)

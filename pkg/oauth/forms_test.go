@@ -17,8 +17,8 @@ import (
 
 var inputName = regexp.MustCompile(`<(?:input|button)[^>]* name="([a-z_]+)"(?:[^>]* value="([^"]*)")?`)
 
-// hostile are values that no form of a page sends by itself; nil stands for a
-// missing parameter.
+// hostile lists values that no form of a page sends; nil is a missing
+// parameter.
 var hostile = map[string][]string{
 	"missing":                 nil,
 	"empty":                   {""},
@@ -83,8 +83,8 @@ func (b *browser) signedIn(s response) response {
 	return s
 }
 
-// TestNoFormCausesA500 sends every form of every page with values that no page
-// sends, by a person who is signed in.
+// TestNoFormCausesA500 sends every form of every page with hostile values, as a
+// signed-in person.
 func TestNoFormCausesA500(t *testing.T) {
 	t.Parallel()
 	for _, p := range formPages {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// FuzzLogout: a request to sign out that names nobody leads nowhere, and carries
-// nothing on but its own parameters, each once.
+// FuzzLogout: a sign-out request without a hint redirects nowhere. It passes on
+// only its own parameters, each once.
 func FuzzLogout(f *testing.F) {
 	f.Add("state=x&ui_locales=es")
 	f.Add("state=a&state=b")

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// FuzzOwnQuery: what the server's own pages carry on in addresses is
-// what is known, and leads nowhere else.
+// FuzzOwnQuery: the links of the server's own pages contain only known
+// parameters and never lead to another host.
 func FuzzOwnQuery(f *testing.F) {
 	f.Add("audience=rider&tenant_hint=metro&next=https://evil.example")
 	f.Fuzz(func(t *testing.T, query string) {

@@ -38,8 +38,8 @@ func (d *documented) prove(t *testing.T, k clientKey, path string, pairs ...stri
 	return asserted(t, d.Service, path, k.assertion(plannerAt, d.URL, d.Clock.Now()), pairs...)
 }
 
-// A client that publishes its keys signs in, changes its keys, and is held to
-// them.
+// A client that publishes its keys signs in and changes its keys. After that,
+// only the new keys are accepted.
 func TestDocumentKeys(t *testing.T) {
 	t.Parallel()
 	d := newDocumented(t, apptest.Unthrottled)
@@ -85,7 +85,8 @@ func TestDocumentOwnKeys(t *testing.T) {
 	refused(t, d.prove(t, k, "/oauth/revoke", "token", "x"), 401, "invalid_client")
 }
 
-// The forms in which agents publish their methods.
+// Agents publish their authentication methods in different ways; each is
+// accepted.
 func TestDocumentMethods(t *testing.T) {
 	t.Parallel()
 	d := newDocumented(t, apptest.Unthrottled)
@@ -93,7 +94,7 @@ func TestDocumentMethods(t *testing.T) {
 	many := []string{"none", "client_secret_basic", "private_key_jwt"}
 	for name, test := range map[string]struct {
 		changes       []any
-		proof, public bool // which requests are good
+		proof, public bool // which requests must succeed: with an assertion, without credentials
 	}{
 		"several without keys": {[]any{"token_endpoint_auth_method", nil, "token_endpoint_auth_methods_supported", many},
 			false, true},
@@ -122,8 +123,9 @@ func TestDocumentMethods(t *testing.T) {
 	}
 }
 
-// What an address answers in place of keys is never good, says nothing of the
-// cause, and is not asked again at once.
+// If an address returns something other than keys, authentication fails. The
+// error does not reveal the cause, and the address is not fetched again at
+// once.
 func TestDocumentKeysFaults(t *testing.T) {
 	t.Parallel()
 	d := newDocumented(t, apptest.Unthrottled)

@@ -17,7 +17,7 @@ import (
 	"svc/pkg/oauth/flow"
 )
 
-// publisher serves documents instead of the Internet.
+// publisher serves documents in place of the Internet.
 type publisher struct {
 	mu      sync.Mutex
 	pages   map[string]string // address → body; absent is a 404
@@ -53,8 +53,8 @@ func newPublisher() *publisher {
 
 const plannerAt = "https://planner.example/oauth/client.json"
 
-// publish puts a document at the address; changes are pairs, nil takes a member
-// away.
+// publish puts a document at the address; changes are pairs, and nil removes a
+// member.
 func (p *publisher) publish(address string, changes ...any) {
 	doc := map[string]any{"client_id": address, "client_name": "Planner",
 		"redirect_uris": []string{"https://planner.example/cb", "http://127.0.0.1/cb"},
@@ -70,8 +70,8 @@ func (p *publisher) publish(address string, changes ...any) {
 	p.pages[address] = string(body)
 }
 
-// documented is the whole service with a publisher, one rider, and a person's
-// browser for her.
+// documented is the whole service with a publisher, one rider, and the rider's
+// browser.
 type documented struct {
 	*apptest.Service
 	*publisher
@@ -159,7 +159,7 @@ func TestDocumentClient(t *testing.T) {
 	}
 }
 
-// A document that is not good is a page and never a redirect.
+// An invalid document leads to an error page and never to a redirect.
 func TestDocumentFaults(t *testing.T) {
 	t.Parallel()
 	d := newDocumented(t, apptest.Unthrottled)
@@ -223,7 +223,7 @@ func TestDocumentFaults(t *testing.T) {
 	}
 }
 
-// What is fetched is kept for a bounded time, and what failed is not kept.
+// A fetched document is cached for a limited time. A failure is not cached.
 func TestDocumentCache(t *testing.T) {
 	t.Parallel()
 	d := newDocumented(t, apptest.Unthrottled)
@@ -261,8 +261,8 @@ func TestDocumentCache(t *testing.T) {
 	ask(later, 400, 3) // the old address is good no more
 }
 
-// A changed document changes the stored client at the next sign-in, and what it
-// may do shrinks with it.
+// A changed document changes the stored client at the next sign-in. If it has
+// fewer scopes, the client can do less.
 func TestDocumentChanges(t *testing.T) {
 	t.Parallel()
 	d := newDocumented(t, apptest.Unthrottled)
@@ -282,8 +282,8 @@ func TestDocumentChanges(t *testing.T) {
 	}
 }
 
-// The consent page says at which address the client is, and one that any
-// program on the device could be is asked about each time.
+// The consent page shows the client's address. If any program on the device
+// could use that address, the person is asked each time.
 func TestDocumentConsent(t *testing.T) {
 	t.Parallel()
 	d := newDocumented(t, apptest.Unthrottled)
@@ -316,7 +316,7 @@ func TestDocumentConsent(t *testing.T) {
 	}
 }
 
-// consentPage signs the rider in and returns the page that asks for her consent.
+// consentPage signs the rider in and returns the consent page.
 func (d *documented) consentPage(t *testing.T, client string) string {
 	t.Helper()
 	b := newServiceBrowser(t, d.Service)
@@ -327,7 +327,7 @@ func (d *documented) consentPage(t *testing.T, client string) string {
 	return s.body
 }
 
-// Fetches are throttled by who asks, and one at a time goes to an address.
+// Fetches are limited per caller, and only one at a time goes to an address.
 func TestDocumentThrottle(t *testing.T) {
 	t.Parallel()
 	limits := apptest.Unthrottled
@@ -362,7 +362,7 @@ func TestDocumentThrottle(t *testing.T) {
 	}
 }
 
-// Our own address is no client's.
+// Our own address is not accepted as a client's.
 func TestDocumentOfOurselves(t *testing.T) {
 	t.Parallel()
 	p := newPublisher()
@@ -377,8 +377,8 @@ func TestDocumentOfOurselves(t *testing.T) {
 	}
 }
 
-// A client that was switched off before its first token stays so, also when an
-// unused client would have been forgotten.
+// A client that was disabled before its first token stays disabled, even after
+// the time at which an unused client is deleted.
 func TestDocumentClientStaysOff(t *testing.T) {
 	t.Parallel()
 	d := newDocumented(t, apptest.Unthrottled)

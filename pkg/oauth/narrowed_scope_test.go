@@ -49,9 +49,9 @@ func (f *fixture) userInfo(token string) reply {
 	return f.do(r)
 }
 
-// A client's scope that a PUT narrows narrows its access tokens at the next
-// request, and its refresh tokens at the next refresh. A PUT that widens it again
-// gives back what was granted, and no more.
+// If a PUT removes scopes of a client, its access tokens lose them at the next
+// request, and its refresh tokens at the next refresh. If a PUT adds the scopes
+// again, the tokens regain what was granted, and no more.
 func TestNarrowedScopeNarrowsLivingTokens(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -18,7 +18,7 @@ import (
 	"svc/pkg/oauth/session"
 )
 
-// pages answers people with a browser: by pages and redirects.
+// pages sends responses to people with a browser: pages and redirects.
 type pages struct {
 	baseURL  string
 	log      *slog.Logger

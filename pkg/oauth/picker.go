@@ -10,7 +10,7 @@ import (
 
 const pickForm = "tenant"
 
-// pickerPage asks an operator for one of her tenants.
+// pickerPage asks an operator to choose one of several tenants.
 type pickerPage struct {
 	*requests
 	*decisions
@@ -22,8 +22,9 @@ func (p *pickerPage) show(w http.ResponseWriter, r *http.Request, a *authorizati
 		Account: a.session.Email, Choices: a.choices, Switch: a.another()})
 }
 
-// get serves GET /oauth/tenant, where the consent page leads for choosing another
-// company. It drops the choice. A faulty request gets its page from authorize.
+// get serves GET /oauth/tenant, the target of the consent page's link for
+// choosing another company. It drops the earlier choice. A faulty request gets
+// its page from authorize.
 func (p *pickerPage) get(w http.ResponseWriter, r *http.Request) error {
 	a, err := parseRequest(r.URL.RawQuery)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"svc/pkg/oauth/session"
 )
 
-// promptState is what a person did before the request.
+// promptState is what the person has done before the request.
 type promptState int
 
 const (
@@ -20,8 +20,8 @@ const (
 	consented                    // signed in and agreed for this one
 )
 
-// OpenID Connect Core section 3.1.2.1, prompt and max_age: what is shown to
-// whom.
+// OpenID Connect Core section 3.1.2.1: prompt and max_age decide which page a
+// person sees.
 func TestPrompt(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -111,8 +111,8 @@ func TestPromptIsSatisfiedOnce(t *testing.T) {
 	}
 }
 
-// OpenID Connect Core section 3.1.2.2: nobody but the one hinted at is answered
-// for, whoever signs in.
+// OpenID Connect Core section 3.1.2.2: only the person named by the hint gets a
+// code, even if somebody else signs in.
 func TestIDTokenHintNamesSomebodyElse(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -125,7 +125,8 @@ func TestIDTokenHintNamesSomebodyElse(t *testing.T) {
 	}
 }
 
-// auth_time is when the person signed in, not when the code was asked for.
+// auth_time is when the person signed in, not when the client requested the
+// code.
 func TestAuthTime(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -197,8 +198,8 @@ func TestFreshSignInExpires(t *testing.T) {
 	}
 }
 
-// Pages over https tell the browser to stay on https (RFC 6797) and to cut the
-// page that opened them off.
+// Pages over https tell the browser to stay on https (RFC 6797) and to separate
+// them from the page that opened them.
 func TestPageHeaders(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

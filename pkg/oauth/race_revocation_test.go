@@ -15,17 +15,17 @@ import (
 	"svc/pkg/local/testkit"
 )
 
-// raceSize is how many revocations and uses TestRaceRevocation makes; SVC_RACE
-// names another number. A leg is how many of them one engine sees: the embedded
-// one slows down as its stream grows.
+// raceSize is the number of revocations and uses in TestRaceRevocation;
+// SVC_RACE sets another number. raceLeg is how many of them use one engine,
+// because the embedded engine slows down as its stream grows.
 const (
 	raceSize = 2000
 	raceLeg  = 10_000
 )
 
-// TestRaceRevocation lets uses of tokens meet their revocation, of every kind,
-// through the whole service. A use that began after the revocation returned is
-// never accepted. What the two do in between is open.
+// TestRaceRevocation uses tokens while they are revoked, in every way, through
+// the whole service. A use that begins after the revocation has returned is
+// never accepted. A use during the revocation may succeed or fail.
 func TestRaceRevocation(t *testing.T) {
 	testkit.Long(t)
 	size := raceSize
@@ -68,10 +68,10 @@ func runRace(t *testing.T, size int) {
 type race struct {
 	*service
 	made, accepted, refused, meanwhile atomic.Int64
-	order                              atomic.Int64 // one number for each beginning and end
+	order                              atomic.Int64 // increases at each beginning and end
 }
 
-// lane is one rider with a client of her own, so that lanes do not end each
+// lane is one rider with a separate client, so that lanes do not end each
 // other's tokens.
 type lane struct {
 	*race
@@ -126,7 +126,7 @@ func (l *lane) round(t *testing.T, n int) {
 	again()
 }
 
-// use uses a token until it was refused twice after the revocation returned.
+// use uses a token until it was rejected twice after the revocation returned.
 func (l *lane) use(t *testing.T, e *event, use func() bool) {
 	for late := 0; late < 2 && !t.Failed(); {
 		began := l.order.Add(1)

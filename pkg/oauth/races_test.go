@@ -71,8 +71,8 @@ func TestRaceCode(t *testing.T) {
 	}
 }
 
-// One person signs in by several browsers at once: the first use of the client
-// and of the grant meet, and nobody loses.
+// One person signs in with several browsers at once. The first uses of the
+// client and of the grant are concurrent, and all succeed.
 func TestRaceFirstUse(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -131,7 +131,8 @@ func TestRaceRefreshGrace(t *testing.T) {
 	}
 }
 
-// A revocation that meets refreshes ends what they gave, whichever came first.
+// A revocation that runs concurrently with refreshes also revokes the tokens
+// that they issue, in any order.
 func TestRaceRevokeAndRefresh(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

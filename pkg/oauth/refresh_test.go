@@ -223,8 +223,8 @@ func TestRefreshGrace(t *testing.T) {
 }
 
 // A repeated refresh within the grace gets the successor only if it asks for
-// what the successor holds: no narrower scope, no other resource. A refused
-// repetition spends nothing.
+// what the successor holds: no narrower scope, no other resource. A rejected
+// repetition changes nothing.
 func TestRefreshRepeatsWhatWasAsked(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, func(c *oauth.Config) { c.RefreshGrace = 20 * time.Second })
@@ -274,7 +274,7 @@ func TestRefreshRepeatsWhatWasAsked(t *testing.T) {
 }
 
 // With the grace of the staging and prod profiles, a client whose response was
-// lost asks again and gets the same successor, 600 times of 600.
+// lost repeats the request and gets the same successor, 600 times of 600.
 func TestLostAnswersOfARefresh(t *testing.T) {
 	t.Parallel()
 	testkit.Long(t)

@@ -15,8 +15,8 @@ import (
 	"svc/pkg/oauth/clients"
 )
 
-// registrationCase is what a client registers otherwise, nil for a member that
-// it leaves out, and the error that it gets.
+// registrationCase is a change to a valid registration, nil for a removed
+// member, and the expected error.
 type registrationCase struct {
 	change map[string]any
 	want   string // "" is 201
@@ -28,15 +28,15 @@ const (
 	badMetadata = "invalid_client_metadata"
 )
 
-// uris is a registration's change to these redirect URIs.
+// uris returns the change that sets the redirect URIs.
 func uris(list ...string) map[string]any { return map[string]any{"redirect_uris": list} }
 
-// native is a registration's change to a native client with one redirect URI.
+// native returns the change to a native client with one redirect URI.
 func native(uri string) map[string]any {
 	return map[string]any{"redirect_uris": []string{uri}, "application_type": "native"}
 }
 
-// with is a registration's change of one member.
+// with returns the change of one member.
 func with(name string, value any) map[string]any { return map[string]any{name: value} }
 
 // registeredAddresses are registrations with other redirect URIs.
@@ -100,8 +100,8 @@ var registeredMembers = map[string]registrationCase{
 	"post logout redirect with a fragment": {with("post_logout_redirect_uris", []string{callback + "#x"}), badMetadata},
 }
 
-// registeredNames are registrations with other names: the platform's is refused
-// however it is written.
+// registeredNames are registrations with other names: the platform's name is
+// rejected in any spelling.
 var registeredNames = map[string]registrationCase{
 	"name of another type":                  {with("client_name", 7), badMetadata},
 	"name in any script":                    {with("client_name", "配車アプリ"), ""},

@@ -58,8 +58,8 @@ var newPasswordCases = []newPasswordCase{
 	}},
 }
 
-// inTenant returns the changes that make an authorization request only openid
-// in one tenant.
+// inTenant returns the changes to an authorization request that asks only for
+// openid in one tenant.
 func inTenant(slug string) []string { return []string{"scope", "openid", "tenant_hint", slug} }
 
 // tokensBefore returns tokens of the old password, one set for each tenant.
@@ -92,7 +92,7 @@ func (test newPasswordCase) signInAnew(f *fixture, c client, words string) flow.
 	return f.tokensBy(b, c, "", inTenant("metro")...)
 }
 
-// tokensEnded looks for tokens of the old password that are good.
+// tokensEnded checks that the tokens of the old password are invalid.
 func (test newPasswordCase) tokensEnded(f *fixture, o flow.Options, before []flow.Tokens) {
 	f.t.Helper()
 	for i, tokens := range before {
@@ -105,7 +105,8 @@ func (test newPasswordCase) tokensEnded(f *fixture, o flow.Options, before []flo
 	}
 }
 
-// tokensGood looks for tokens that the new password should not have ended.
+// tokensGood checks that the tokens of the new password, and another person's,
+// are valid.
 func tokensGood(f *fixture, o flow.Options, after, others flow.Tokens) {
 	f.t.Helper()
 	for name, token := range map[string]string{"of the new password": after.AccessToken,
@@ -163,7 +164,7 @@ func TestNewPasswordEndsWhatTheOldGave(t *testing.T) {
 
 // A consent belongs to the membership in which it was given. Somebody who
 // leaves and joins again must consent again, and the new consent covers only
-// what she agrees to now.
+// what the person agrees to now.
 func TestConsentEndsWithTheMembership(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -11,7 +11,8 @@ import (
 	"svc/pkg/app/apptest"
 )
 
-// plainText is what error_description may be made of (RFC 6749 section 5.2).
+// plainText reports whether a text is valid for error_description (RFC 6749
+// section 5.2).
 func plainText(text string) bool {
 	return text != "" && !strings.ContainsFunc(text, func(r rune) bool {
 		return r < ' ' || r > '~' || r == '"' ||
@@ -19,7 +20,7 @@ func plainText(text string) bool {
 	})
 }
 
-// saysError reads an error response and holds it to its form.
+// saysError checks that an error response has the specified form.
 func saysError(t *testing.T, a apptest.Answer) {
 	t.Helper()
 	var body struct {

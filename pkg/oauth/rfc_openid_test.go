@@ -13,7 +13,7 @@ import (
 	"svc/pkg/app/apptest"
 )
 
-// userinfo asks for it with the token.
+// userinfo requests the userinfo endpoint with the token.
 func (s *service) userinfo(t testing.TB, token string) apptest.Answer {
 	t.Helper()
 	return s.Get(t, token, "/oauth/userinfo")

@@ -10,8 +10,8 @@ import (
 	"svc/pkg/local/testkit"
 )
 
-// Every endpoint that others than the server's own pages ask is in the API's
-// document.
+// The API's document has every endpoint except those that only the server's own
+// pages use.
 func TestEndpointsAreDocumented(t *testing.T) {
 	raw, err := os.ReadFile("../../docs/openapi.json")
 	testkit.Must(t, err)

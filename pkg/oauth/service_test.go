@@ -17,7 +17,7 @@ import (
 type service struct {
 	*apptest.Service
 	rider               apptest.Actor
-	browser             *browser // hers
+	browser             *browser // the rider's
 	public, basic, post registration
 }
 
@@ -48,7 +48,7 @@ func (s *service) client(t testing.TB, changes ...any) registration {
 	return registration{text("client_id"), text("client_secret"), text("registration_access_token")}
 }
 
-// register sends a registration; changes are pairs, nil takes a member away.
+// register sends a registration; changes are pairs, nil removes a member.
 func (s *service) register(t testing.TB, changes ...any) apptest.Answer {
 	t.Helper()
 	body := map[string]any{"client_name": "Planner", "redirect_uris": []string{callback}, "audiences": []string{"rider"}}
@@ -64,8 +64,8 @@ func (s *service) register(t testing.TB, changes ...any) apptest.Answer {
 	return s.Post(t, "", "/oauth/register", string(text))
 }
 
-// ask returns the parameters of an authorization request; changes are pairs, ""
-// takes one away.
+// authorization returns the parameters of an authorization request; changes are
+// pairs, and "" removes one.
 func (s *service) authorization(a registration, changes ...string) url.Values {
 	q := url.Values{"response_type": {"code"}, "client_id": {a.id}, "redirect_uri": {callback},
 		"scope": {"openid rider.trips:read"}, "state": {"s-1"},
@@ -96,8 +96,7 @@ func (s *service) code(t testing.TB, a registration, changes ...string) string {
 	return got.answer.Get("code")
 }
 
-// form posts a form, authenticated as the client would: by Basic when it is the
-// stage's basic client.
+// form posts a form, authenticated by the client's own method.
 func (s *service) form(t testing.TB, a registration, path string, pairs ...string) apptest.Answer {
 	t.Helper()
 	header := []string{}
@@ -127,7 +126,7 @@ func basicHeader(id, secret string) string {
 	return "Basic " + base64.StdEncoding.EncodeToString([]byte(url.QueryEscape(id)+":"+url.QueryEscape(secret)))
 }
 
-// redeem exchanges a code; more pairs come last and win.
+// redeem exchanges a code; the pairs in more override other parameters.
 func (s *service) redeem(t testing.TB, a registration, code string, more ...string) apptest.Answer {
 	t.Helper()
 	fields := url.Values{"grant_type": {"authorization_code"}, "code": {code}, "redirect_uri": {callback},
@@ -166,7 +165,7 @@ func (s *service) signIn(t testing.TB, a registration, changes ...string) grante
 	return apptest.JSON[granted](t, s.redeem(t, a, s.code(t, a, changes...)).Must(t, http.StatusOK))
 }
 
-// lives reports whether the access token is good for the API.
+// lives reports whether the API accepts the access token.
 func (s *service) lives(t testing.TB, access string) bool {
 	t.Helper()
 	return s.Get(t, access, "/api/v1/me/trips").Status == http.StatusOK
@@ -211,7 +210,7 @@ type rule struct {
 	hold func(t *testing.T, s *service)
 }
 
-// TestRFC holds the service to the requirements of the standards it follows.
+// TestRFC checks the requirements of the standards that the service follows.
 func TestRFC(t *testing.T) {
 	t.Parallel()
 	s := newService(t)

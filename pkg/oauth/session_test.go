@@ -66,8 +66,8 @@ func TestSessionIsStoredHashed(t *testing.T) {
 	}
 }
 
-// Session fixation: a cookie that was there before the sign-in is worth
-// nothing after it, and the old session is over.
+// Session fixation: a cookie from before the sign-in is invalid after it, and
+// the old session has ended.
 func TestSessionFixation(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -98,7 +98,7 @@ func TestSessionFixation(t *testing.T) {
 	}
 }
 
-// Two cookies of the name: none is believed.
+// If a request has two session cookies, none is accepted.
 func TestTwoSessionCookies(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -145,8 +145,8 @@ func TestSignInCSRF(t *testing.T) {
 	}
 }
 
-// Unknown account, wrong password, an account that may not sign in: one response,
-// after the same work.
+// An unknown account, a wrong password and an account that may not sign in get
+// the same response, after the same work.
 func TestSignInAnswersAlike(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -237,7 +237,7 @@ func TestDisabledCannotGoOn(t *testing.T) {
 	}
 }
 
-// A session is good at the host where it began, whose cookie it is.
+// A session is valid only at the host where it began.
 func TestSessionIsBoundToItsHost(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -293,8 +293,8 @@ func TestSessionIsBound(t *testing.T) {
 	}
 }
 
-// Guesses at one account are throttled, right ones do not count, and a
-// throttled account says no more than before.
+// Guesses at one account are throttled. Correct passwords do not count. The
+// response for a throttled account reveals nothing new.
 func TestSignInThrottle(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -330,7 +330,7 @@ func TestSignInThrottle(t *testing.T) {
 	}
 }
 
-// Guesses at once get no more tries than guesses one after the other.
+// Concurrent guesses get no more tries than sequential ones.
 func TestSignInThrottleHoldsUnderConcurrency(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

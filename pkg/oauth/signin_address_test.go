@@ -10,8 +10,8 @@ import (
 	"svc/pkg/local/testkit"
 )
 
-// An operator's password is good in every tenant of hers: no tenant's domain asks
-// for it. Riders and drivers sign in at their tenant's domain.
+// An operator's password is valid in several tenants, so no tenant's domain
+// asks for it. Riders and drivers sign in at their tenant's domain.
 func TestWhoSignsInWhere(t *testing.T) {
 	f := newFixture(t)
 	operators, riders := f.storeClient(nil), f.storeClient(forRiders)

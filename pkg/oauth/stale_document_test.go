@@ -13,15 +13,15 @@ import (
 	"svc/pkg/oauth/throttle"
 )
 
-// unpublish takes a document away.
+// unpublish removes a document.
 func (p *publisher) unpublish(address string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.pages, address)
 }
 
-// A client that people use is served as it is stored while its document cannot be
-// fetched, for a week.
+// While a client's document cannot be fetched, the stored client stays usable
+// for a week.
 func TestStaleDocument(t *testing.T) {
 	d := newDocumented(t, apptest.Unthrottled)
 	d.publish(plannerAt)
@@ -48,7 +48,8 @@ func TestStaleDocument(t *testing.T) {
 	}
 }
 
-// Made-up addresses of a client's host do not spend the client's budget.
+// Invented addresses at a client's host do not use up the client's own fetch
+// budget.
 func TestDocumentBudgetOfAStoredClient(t *testing.T) {
 	d := newDocumented(t, oauth.Limits{Documents: 100_000, Registrations: -1, TokenFailures: -1})
 	d.header = "max-age=1"

@@ -67,7 +67,7 @@ func TestCodeExchange(t *testing.T) {
 	}
 }
 
-// A new token is said to live an hour, however long its making took
+// expires_in of a new token is an hour, even if creating it took long
 // (specification, "Token").
 func TestExpiresIn(t *testing.T) {
 	t.Parallel()
@@ -126,16 +126,16 @@ func TestIDToken(t *testing.T) {
 	}
 }
 
-// codeFault is what somebody changes about the request for a code's tokens, and
-// the response to it.
+// codeFault is a change to a valid token request with a code, and the expected
+// response.
 type codeFault struct {
 	change func(url.Values)
 	status int
 	want   string
 }
 
-// codeFaults are faults of a good request with the code; other is another public
-// client, secret one that has a secret.
+// codeFaults returns faults of a valid request with the code. other is another
+// public client; secret is a client with a secret.
 func codeFaults(code string, other, secret registration, now time.Time) map[string]codeFault {
 	return map[string]codeFault{
 		"no grant_type":        {func(v url.Values) { v.Del("grant_type") }, 400, "invalid_request"},
@@ -170,8 +170,8 @@ func codeFaults(code string, other, secret registration, now time.Time) map[stri
 	}
 }
 
-// wireFaults sends the good request, or none, in ways that the token endpoint
-// does not take.
+// wireFaults sends the valid request, or an empty one, in ways that the token
+// endpoint does not accept.
 func wireFaults(f *fixture, good url.Values) {
 	f.t.Helper()
 	json := httptest.NewRequest(http.MethodPost, "/oauth/token", strings.NewReader(`{}`))
@@ -189,7 +189,7 @@ func wireFaults(f *fixture, good url.Values) {
 	}
 }
 
-// What is wrong with a request changes nothing: the code is good afterwards.
+// An invalid request changes nothing: the code is still valid afterwards.
 func TestCodeFaults(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

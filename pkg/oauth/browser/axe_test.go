@@ -9,13 +9,13 @@ import (
 	"svc/pkg/local/testkit"
 )
 
-// axe runs axe-core on the page that is shown and returns what it finds.
+// axe runs axe-core on the current page and returns its findings.
 func axe(t *testing.T, in context.Context) []string {
 	t.Helper()
 	return get(t, in, chromedp.Evaluate[[]string](testkit.Axe(t, "node_modules", ""), chromedp.EvalAwaitPromise))
 }
 
-// The check can fail: a page with faults has them found.
+// The check can fail: it finds the faults of a faulty page.
 func TestAxeFinds(t *testing.T) {
 	testkit.Long(t)
 	s := newStand(t)

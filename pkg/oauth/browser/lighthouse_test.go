@@ -20,17 +20,17 @@ import (
 	"svc/pkg/oauth/flow"
 )
 
-// audited is a page that Lighthouse is given.
+// audited is a page that Lighthouse audits.
 type audited struct {
 	Name    string            `json:"name"`
 	URL     string            `json:"url"`
 	Headers map[string]string `json:"headers"`
-	holds   string            // what the page that was meant holds
-	session string            // the cookie, "" for none
-	faulty  bool              // a page of the client, made with faults
+	holds   string            // text that proves that the intended page was audited
+	session string            // the session cookie, "" for none
+	faulty  bool              // a page of the client, which has faults
 }
 
-// verdict is what Lighthouse says of one page.
+// verdict is Lighthouse's result for one page.
 type verdict struct {
 	Name    string
 	Score   int // 0 to 100
@@ -38,11 +38,11 @@ type verdict struct {
 	Failed  []failed
 }
 
-// failed is one audit that took points away.
+// failed is one audit that lowered the score.
 type failed struct {
 	ID    string
 	Title string
-	Nodes []string // what it found
+	Nodes []string // the HTML elements that it found
 }
 
 // Lighthouse scores every page 100 for accessibility, and a page with faults
@@ -156,14 +156,15 @@ func (c *cookies) RoundTrip(r *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// What Lighthouse sends along: the name of the page, and the session's cookie,
-// for a browser that is told a Cookie header does not send it.
+// Headers that Lighthouse sends: the name of the page, and the session cookie.
+// A browser ignores a Cookie header that it is told to send, so the cookie has
+// its own header.
 const (
 	pageHeader   = "X-Page"
 	cookieHeader = "X-Cookie"
 )
 
-// recorder keeps what each named page was.
+// recorder stores the last document of each named page.
 type recorder struct {
 	mu    sync.Mutex
 	pages map[string]string

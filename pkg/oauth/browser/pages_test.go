@@ -29,7 +29,7 @@ var screenshots = flag.Bool("screenshots", false, "write docs/screenshots anew")
 
 const scopes = "openid profile email tenant.trips:read tenant.drivers:read tenant.reports:read"
 
-// authorize is the address of an authorization request.
+// authorize returns the address of an authorization request.
 func (s *stand) authorize(client string, changes ...string) string {
 	q := url.Values{"response_type": {"code"}, "client_id": {client}, "redirect_uri": {s.client.URL + "/cb"},
 		"scope": {scopes},
@@ -98,8 +98,8 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// A tenant's colours are mended in the browser's eyes too, and its theme wins
-// over the browser's.
+// The adjusted colours of a tenant have enough contrast in the browser too, and
+// the tenant's theme overrides the browser's.
 func TestBranding(t *testing.T) {
 	testkit.Long(t)
 	s := newStand(t)
@@ -146,8 +146,8 @@ func TestKeyboardWithoutScript(t *testing.T) {
 	}
 }
 
-// A rider types her company's name, signs in and gets to the client, with
-// scripts disabled: no page's policy stops the way.
+// A rider types the company's name, signs in and returns to the client, with
+// scripts disabled. No page's policy blocks a redirect.
 func TestWhichCompany(t *testing.T) {
 	testkit.Long(t)
 	s := newStand(t)
@@ -172,8 +172,8 @@ func TestWhichCompany(t *testing.T) {
 	}
 }
 
-// focused waits until the element that asks for the focus has it, a moment
-// after it is seen.
+// focused waits until the element with autofocus has the focus. The browser
+// sets it shortly after showing the page.
 func focused(t *testing.T, ctx context.Context, selector string) {
 	t.Helper()
 	for !get(t, ctx, chromedp.Evaluate[bool](fmt.Sprintf("document.activeElement.matches(%q)", selector))) {
@@ -188,7 +188,8 @@ func keys(t *testing.T, ctx context.Context, texts ...string) {
 	}
 }
 
-// tabTo presses Tab until the element has the focus, and sees it by an outline.
+// tabTo presses Tab until the element has the focus, and checks that an outline
+// shows it.
 func tabTo(t *testing.T, ctx context.Context, selector string) {
 	t.Helper()
 	for range 20 {
@@ -204,7 +205,8 @@ func tabTo(t *testing.T, ctx context.Context, selector string) {
 	t.Fatalf("Tab does not reach %s", selector)
 }
 
-// Denying and signing out by mouse; the client hears of it.
+// A person denies consent and signs out by mouse. The client receives the
+// result.
 func TestDeny(t *testing.T) {
 	testkit.Long(t)
 	s := newStand(t)

@@ -151,7 +151,7 @@ func launch(t *testing.T) context.Context {
 	return launched.ctx
 }
 
-// look is how a page is looked at.
+// look describes how a page is displayed.
 type look struct {
 	device        string
 	width, height int64
@@ -187,7 +187,7 @@ func tab(t *testing.T, l look) context.Context {
 	return ctx
 }
 
-// step is an action that gives nothing.
+// step is an action without a result.
 type step = chromedp.Action[chromedp.Void]
 
 func run(t *testing.T, ctx context.Context, steps ...step) {

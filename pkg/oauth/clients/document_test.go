@@ -91,12 +91,12 @@ func TestPublic(t *testing.T) {
 	}
 }
 
-// remote is a web server that seems to be at 8.8.8.8, whose name resolves to
-// what the test says.
+// remote is a web server that appears to be at 8.8.8.8. The test sets the
+// addresses of its name.
 type remote struct {
 	server    *httptest.Server
 	transport *http.Transport
-	names     []string // addresses that the name has
+	names     []string // addresses to which the name resolves
 	lookups   atomic.Int64
 	dialled   []string
 }
@@ -128,7 +128,8 @@ func (r *remote) fetch(ctx context.Context, address string) (string, time.Durati
 	return string(body), life, err
 }
 
-// The guard: what a name resolves to is looked at, once, and dialled.
+// The guard resolves a name once, checks the addresses and dials one that it
+// checked.
 func TestDocumentGuard(t *testing.T) {
 	for _, test := range []struct {
 		name, address string
@@ -176,8 +177,8 @@ func TestDocumentGuard(t *testing.T) {
 	}
 }
 
-// What a server answers: no redirect is followed, the size is bounded, the type
-// is JSON.
+// Rules for the response of a server: no redirect is followed, the size is
+// limited, the type is JSON.
 func TestDocumentAnswers(t *testing.T) {
 	plain := func(status int, header ...string) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) {
@@ -238,7 +239,7 @@ func TestDocumentAnswers(t *testing.T) {
 	}
 }
 
-// expiring is a context whose deadline is when the test says.
+// expiring is a context whose deadline passes when the test closes over.
 type expiring struct {
 	context.Context
 	over chan struct{}
@@ -255,7 +256,7 @@ func (e expiring) Err() error {
 	}
 }
 
-// A server that never ends its response is left at the deadline.
+// A response that never ends is cut off at the deadline.
 func TestDocumentDeadline(t *testing.T) {
 	ctx, ended := expiring{t.Context(), make(chan struct{})}, make(chan struct{})
 	r := newRemote(t, func(w http.ResponseWriter, req *http.Request) {
@@ -279,7 +280,7 @@ func TestDocumentDeadline(t *testing.T) {
 	}
 }
 
-// The memory is bounded, and whatever ends first goes first.
+// The cache is limited, and evicts first the document that expires first.
 func TestDocumentsKept(t *testing.T) {
 	d := newDocuments(http.DefaultTransport)
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)

@@ -41,7 +41,7 @@ func (p *publication) RoundTrip(r *http.Request) (*http.Response, error) {
 		Request: r}, nil
 }
 
-// process returns a registry with a memory of its own.
+// process returns a registry with its own cache.
 func (p *publication) process() *Registry {
 	now := func() time.Time { return p.now }
 	return NewRegistry(p.db, Options{BaseURL: "https://id.example", Now: now, Limits: throttle.Limits{Documents: -1},
@@ -49,7 +49,7 @@ func (p *publication) process() *Registry {
 		Log: slog.New(slog.DiscardHandler)})
 }
 
-// find returns the client as the process knows it.
+// find returns the client as this process sees it.
 func (p *publication) find(reg *Registry) Client {
 	p.Helper()
 	c, err := reg.Find(p.Context(), appURL)
@@ -57,7 +57,7 @@ func (p *publication) find(reg *Registry) Client {
 	return c
 }
 
-// renew is what an unknown key makes a process do.
+// renew fetches the document again, as a process does after an unknown key.
 func (p *publication) renew(reg *Registry) Client {
 	p.Helper()
 	c, err := reg.renewed(p.Context(), p.find(reg), true)
@@ -85,8 +85,9 @@ func newPublication(t *testing.T) *publication {
 		maxAge: 24 * time.Hour}
 }
 
-// A process that cached a document for a day does not bring its key back when
-// another process has stored a later document, whose own life was shorter.
+// A process has cached a document for a day. Another process has stored a later
+// document with a shorter lifetime. The first process does not restore the
+// removed key.
 func TestRemovedKeyStaysRemoved(t *testing.T) {
 	t.Parallel()
 	p := newPublication(t)
@@ -125,7 +126,7 @@ func TestSlowDocument(t *testing.T) {
 	p.has("the slower process, a day later", p.find(slow), "newer")
 }
 
-// In memory, too, a later document stays.
+// A later document also stays in the cache.
 func TestLaterDocumentStaysInMemory(t *testing.T) {
 	t.Parallel()
 	p := newPublication(t)
@@ -139,8 +140,8 @@ func TestLaterDocumentStaysInMemory(t *testing.T) {
 	p.has("the memory", p.find(reg), "new")
 }
 
-// A later document takes effect, too, if its life ends sooner and its keys are
-// the same.
+// A later document also takes effect if it expires sooner and has the same
+// keys.
 func TestLaterDocumentIsStored(t *testing.T) {
 	t.Parallel()
 	p := newPublication(t)

@@ -9,7 +9,8 @@ import (
 	"svc/pkg/oauth/protocol"
 )
 
-// FuzzRedirectTarget: of the addresses of the web a loopback one alone is on the device.
+// FuzzRedirectTarget: of the http and https addresses, only loopback addresses
+// count as on the device.
 func FuzzRedirectTarget(f *testing.F) {
 	for _, seed := range []string{"https://planner.example:444/cb", "http://127.0.0.1:1/cb",
 		"http://127.0.0.1.evil.example/", "http://[::1]/", "com.example:/cb", "http://127.0.0.1@evil.example/"} {

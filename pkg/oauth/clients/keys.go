@@ -98,8 +98,8 @@ func (reg *Registry) Authenticate(ctx context.Context, c Client, by protocol.Cre
 var errUsed = &protocol.Error{Status: http.StatusUnauthorized, Code: "invalid_client",
 	Description: "The client assertion was used before."}
 
-// use records the assertion until it expires. A second use is refused. Each
-// assertion has a partition of its own, so that no key is hot.
+// use records the assertion until it expires. A second use is rejected. Each
+// assertion has its own partition, so that no key is hot.
 func (reg *Registry) use(ctx context.Context, a signing.Assertion) error {
 	used := table.Item{Key: reg.p.Key("ASSERTION", "CLIENT", "ASSERTION", ids.Hash(a.Client+" "+a.ID)), Type: "assertion",
 		Expires: a.Expires}
@@ -191,9 +191,9 @@ func (reg *Registry) fetchKeys(ctx context.Context, c Client, again bool) (signi
 	return keys, lifeOf(life), err
 }
 
-// renewed returns the client by its document as it is now, if the stored one is
-// too old. force asks for a newer one, at most once in retryAfter. A registered
-// client has no document and stays as it is.
+// renewed fetches the client's document again if the stored one is too old, and
+// returns the updated client. force fetches it in any case, but at most once in
+// retryAfter. A registered client has no document and is returned unchanged.
 func (reg *Registry) renewed(ctx context.Context, c Client, force bool) (Client, error) {
 	at, ok := documentURL(c.ID)
 	if !ok || c.Disabled {
@@ -256,7 +256,7 @@ func (m metadata) hasKeys() bool { return len(m.Keys) > 0 && string(m.Keys) != "
 // documentMethod returns how the client of a document authenticates. A document
 // may list several methods, for several servers. The server takes
 // private_key_jwt if the document has keys. public reports whether the document
-// lists none as well: then a request without credentials is good too.
+// also lists none: then a request without credentials is valid too.
 func (m metadata) documentMethod() (method string, public bool, err error) {
 	methods := m.AuthMethods
 	if m.AuthMethod != nil {

@@ -12,9 +12,9 @@ import (
 	"svc/pkg/oauth/throttle"
 )
 
-// A jwks_uri is fetched under the guard of a metadata document: from public
-// addresses only, without redirects, and not longer than the deadline. A failed
-// fetch gives no keys and is not repeated at once.
+// A jwks_uri is fetched with the same rules as a metadata document: from public
+// addresses only, without redirects, and with a deadline. A failed fetch
+// returns no keys and is not repeated at once.
 func TestKeysGuard(t *testing.T) {
 	const keys = `{"keys":[{"kty":"EC","crv":"P-256","kid":"1","x":"f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU",` +
 		`"y":"x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0"}]}`
@@ -30,7 +30,7 @@ func TestKeysGuard(t *testing.T) {
 	for name, test := range map[string]struct {
 		handle       http.HandlerFunc // nil never ends its response
 		uri          string
-		names        []string // addresses that the name has
+		names        []string // addresses to which the name resolves
 		asked, found int
 	}{
 		"keys":                   {plain, remoteURL, []string{"8.8.8.8"}, 1, 1},

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// trickAddresses tells which addresses a client with the addresses of
-// TestRedirectTricks may be answered at.
+// trickAddresses says which redirect URIs are allowed for the client in
+// TestRedirectTricks.
 var trickAddresses = map[string]bool{
 	"https://planner.example/cb":                   true,
 	"https://planner.example/cb?app=1":             true,
@@ -69,7 +69,8 @@ var trickAddresses = map[string]bool{
 	"":                                             false,
 }
 
-// RFC 9700 section 4.1: addresses that look like a registered one.
+// RFC 9700 section 4.1: addresses that look like a registered address are
+// rejected.
 func TestRedirectTricks(t *testing.T) {
 	registered := []string{"https://planner.example/cb", "https://planner.example/cb?app=1", "http://127.0.0.1/callback",
 		"http://[::1]:5000/cb",

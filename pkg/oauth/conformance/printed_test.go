@@ -20,7 +20,7 @@ import (
 )
 
 // TestPrintedPrograms runs the sign-in programs of docs/clients.md as printed.
-// The test is the rider's browser.
+// The test acts as the rider's browser.
 func TestPrintedPrograms(t *testing.T) {
 	testkit.Long(t)
 	s := apptest.New(t)
@@ -47,8 +47,8 @@ func TestPrintedPrograms(t *testing.T) {
 	}
 }
 
-// signIn runs the program, opens the address that it prints, follows the response
-// to the program's own address, and returns what the program then writes.
+// signIn runs the program, signs in at the address that it prints, follows the
+// redirect to the program, and returns what the program then prints.
 func signIn(t *testing.T, s *apptest.Service, who apptest.Actor, command, file string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), command, file)

@@ -17,10 +17,10 @@ import (
 	"svc/pkg/oauth/flow"
 )
 
-// callback is a redirect URI at which nobody listens: the browser stops there.
+// callback is a redirect URI without a server: the browser stops there.
 const callback = "http://127.0.0.1:9/cb"
 
-// task is what a client's script is told to do.
+// task is the input of a client's script.
 type task struct {
 	Issuer   string `json:"issuer"`
 	Redirect string `json:"redirect"`
@@ -31,7 +31,7 @@ type task struct {
 	Alg      string `json:"alg"`
 }
 
-// outcome is what it found.
+// outcome is the result of a client's script.
 type outcome struct {
 	Subject      string `json:"sub"`
 	Email        string `json:"email"`
@@ -72,7 +72,7 @@ func TestAuthlib(t *testing.T) {
 	everyMethod(t, []string{python, "with_authlib.py"})
 }
 
-// everyMethod runs each client by every authentication method.
+// everyMethod runs the script with every authentication method.
 func everyMethod(t *testing.T, clients ...[]string) {
 	t.Helper()
 	s := apptest.New(t)
@@ -110,7 +110,7 @@ func everyMethod(t *testing.T, clients ...[]string) {
 	}
 }
 
-// converse runs the script and is the person's browser for it.
+// converse runs the script and acts as the person's browser.
 func converse(t *testing.T, s *apptest.Service, command []string, what task, who apptest.Actor) outcome {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), command[0], command[1:]...)
@@ -146,7 +146,8 @@ func converse(t *testing.T, s *apptest.Service, command []string, what task, who
 	return outcome{}
 }
 
-// visit opens the address as the person and returns where the browser was sent.
+// visit opens the address in the person's browser and returns the address to
+// which the browser was redirected.
 func visit(t *testing.T, person *flow.Browser, base, address string) string {
 	t.Helper()
 	u, err := url.Parse(address)
@@ -159,7 +160,8 @@ func visit(t *testing.T, person *flow.Browser, base, address string) string {
 	return callback + "?" + answer.Encode()
 }
 
-// signedOut opens the client's end of session and sees that it ends at once.
+// signedOut opens the client's end-session address and checks that the session
+// ends at once.
 func signedOut(t *testing.T, person *flow.Browser, address string) {
 	t.Helper()
 	res, _, err := person.Get(t.Context(), address)

@@ -129,7 +129,8 @@ type Message struct {
 	// none.
 	Back template.URL
 	Host string
-	// Again is the address of one of the server's pages to go on with, or "".
+	// Again is the address of one of the server's pages where the person can
+	// continue, or "".
 	Again string
 }
 

@@ -9,8 +9,8 @@ import (
 
 var sources = regexp.MustCompile(`^([a-z][a-z0-9+.-]*:)(//[a-z0-9.-]+(:[0-9]{1,5})?)?$`)
 
-// FuzzFormSource: an address becomes one source expression or none, never a
-// script's, and never anything that adds to the policy.
+// FuzzFormSource: an address becomes one source expression or none. It never
+// allows scripts or adds a directive to the policy.
 func FuzzFormSource(f *testing.F) {
 	for _, seed := range []string{"https://planner.example/cb", "com.example.planner:/cb", "http://[::1]:80/",
 		"javascript:alert(1)", "https://a.example; script-src *", "HTTPS://A.example"} {

@@ -284,7 +284,7 @@ func FuzzColors(f *testing.F) {
 	})
 }
 
-// Support may be a mail address or a phone; nothing else that is no web address
+// Support may be a web address, a mail address or a phone number. Nothing else
 // becomes a link.
 func TestBrandLinks(t *testing.T) {
 	for address, want := range map[string]string{

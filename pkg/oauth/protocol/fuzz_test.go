@@ -11,8 +11,8 @@ import (
 	"svc/pkg/access/signing"
 )
 
-// FuzzForm: no parameter comes twice but resource, none is empty, and what the
-// client says of itself is one thing.
+// FuzzForm: only resource occurs twice, no parameter is empty, and the request
+// uses one authentication method.
 func FuzzForm(f *testing.F) {
 	f.Add("grant_type=refresh_token&client_id=a&client_secret=b", "")
 	f.Add("resource=a&resource=b&x=&%zz", "Basic YTpi")
@@ -46,7 +46,7 @@ func FuzzForm(f *testing.F) {
 	})
 }
 
-// FuzzPrintable: an error description stays within its characters.
+// FuzzPrintable: an error description contains only permitted characters.
 func FuzzPrintable(f *testing.F) {
 	f.Add("a\"\\é\x00")
 	f.Fuzz(func(t *testing.T, text string) {

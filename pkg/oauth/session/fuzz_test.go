@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// FuzzCookie: a cookie is a secret of ours or nothing, and of two none.
+// FuzzCookie: an accepted cookie has the form of our secrets; of two cookies
+// none is accepted.
 func FuzzCookie(f *testing.F) {
 	f.Add("__Host-svc-session=" + strings.Repeat("a", 43))
 	f.Add("__Host-svc-session=a; __Host-svc-session=b")
@@ -20,8 +21,8 @@ func FuzzCookie(f *testing.F) {
 	})
 }
 
-// FuzzFormToken: a token is good for its secret, purpose and what it is bound
-// to, and for nothing else.
+// FuzzFormToken: a token is valid only for its secret, its purpose and what it
+// is bound to.
 func FuzzFormToken(f *testing.F) {
 	f.Add("secret", "consent", "a\nb", "x")
 	f.Add("", "", "", "")

@@ -21,7 +21,7 @@ const freshLife = 10 * time.Minute
 
 // Session is one person signed in with one browser. The session of a rider or
 // driver is bound to a tenant. The session of an operator is valid in all of
-// her tenants.
+// the operator's tenants.
 type Session struct {
 	Audience authz.Audience `json:"audience"`
 	TenantID string         `json:"tenant,omitempty"` // "" for an operator
@@ -30,9 +30,9 @@ type Session struct {
 	AuthTime time.Time      `json:"authTime"`
 	Host     string         `json:"host"`  // host of the sign-in; the session is valid only there
 	Since    string         `json:"since"` // of its password; a new one ends the session
-	// Fresh names the request for which the person signed in. For this request
-	// prompt=login and max_age are satisfied until it is answered, at most for
-	// freshLife.
+	// Fresh names the request for which the person signed in. Until this
+	// request ends, and at most for freshLife, the sign-in satisfies its
+	// prompt=login and max_age.
 	Fresh string `json:"fresh,omitempty"`
 	// Picks are the tenants chosen in this browser's tabs, by the name of the
 	// request. A pick is removed when its request ends.

@@ -17,7 +17,7 @@ func TestNetwork(t *testing.T) {
 	}
 }
 
-// FuzzNetwork: what an address is counted by is one text for all of a network.
+// FuzzNetwork: all addresses of a network have the same counter key.
 func FuzzNetwork(f *testing.F) {
 	f.Add("2001:db8::1")
 	f.Add("192.0.2.1")

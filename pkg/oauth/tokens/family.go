@@ -41,7 +41,7 @@ type family struct {
 	AuthTime     time.Time        `json:"authTime"`
 	Session      string           `json:"session,omitempty"` // hash of the browser session it began in
 	CreatedAt    time.Time        `json:"createdAt"`
-	Since        string           `json:"since,omitempty"` // start of the actor's membership or of her password
+	Since        string           `json:"since,omitempty"` // start of the actor's membership, or time of the actor's last password
 	SecretHash   string           `json:"secretHash"`      // of the family secret
 	CurrentHash  string           `json:"currentHash"`     // of the complete current token
 	AccessTokens map[string]int64 `json:"access"`          // jti → expiry, Unix seconds

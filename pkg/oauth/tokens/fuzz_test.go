@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// FuzzUserToken: a token is taken from one place, as it stands there, and there
-// is one at most.
+// FuzzUserToken: a token is read unchanged from one place, and a request has at
+// most one.
 func FuzzUserToken(f *testing.F) {
 	f.Add("Bearer a.b.c", "")
 	f.Add("bearer  x", "access_token=y")
