@@ -1,6 +1,6 @@
-// Package svc holds what belongs to the project as a whole, embedded: the deployment template, so
-// that the local gateway,
-// the local engine and the tests read the very file that is deployed, and the OpenAPI document.
+// Package svc embeds two files of the project: the deployment template and the
+// OpenAPI document. So the local gateway, the local engine and the tests read
+// the same template that is deployed.
 package svc
 
 import _ "embed"
@@ -10,7 +10,8 @@ import _ "embed"
 //go:embed template.yaml
 var Template []byte
 
-// OpenAPI is docs/openapi.json: the document of all endpoints, as the rows make it for https://api.svc.example.
+// OpenAPI is docs/openapi.json: the document of all endpoints, generated from
+// the rows for https://api.svc.example.
 //
 //go:embed docs/openapi.json
 var OpenAPI []byte

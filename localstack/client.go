@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// localstack is one LocalStack. It accepts any credentials. Their scope names
-// the service that a request is for.
+// localstack is a client of one LocalStack. LocalStack accepts any credentials;
+// their scope names the service of a request.
 type localstack struct {
 	endpoint string
 	http     *http.Client

@@ -166,8 +166,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// freeAddress returns an address that is free now, with a port below those that
-// systems give to whoever asks for any.
+// freeAddress returns a free address. Its port is below the ephemeral range, so
+// that the system does not assign it to another process.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	for range 100 {

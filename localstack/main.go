@@ -65,7 +65,7 @@ func main() {
 	}
 }
 
-// place returns the location of the code, before it is uploaded.
+// place returns where the code will be uploaded.
 func place(arch string) (code, error) {
 	at := code{bucket: bucket, keys: map[string]string{}, architecture: map[string]string{"amd64": "x86_64",
 		"arm64": "arm64"}[arch]}

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Names used by the rejected commands, and how some of the commands begin.
+// Names in the rejected commands, and common beginnings of these commands.
 const (
 	aBusiness = "biz_01JMETR0000000000000000001"
 	aService  = "svt_01JMETR0000000000000000001"
@@ -177,7 +177,7 @@ var meaninglessTexts = []struct{ args, err string }{
 	{"payment add metro rider1@metro.example " + aCard + " --brand vi\x03sa", "brand:"},
 }
 
-// Blank texts and control characters are refused wherever svc writes one.
+// Every flag with a free text rejects blank texts and control characters.
 func TestMeaninglessTextsAreRefused(t *testing.T) {
 	w := share(t)
 	w.ok("member", "add", "harbor", "operator2@metro.example", "--password", "a long password for tests")

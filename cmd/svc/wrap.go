@@ -23,8 +23,8 @@ func wrapHelp(root *cobra.Command) {
 
 var indented = regexp.MustCompile(`(?m)^[ \t]`)
 
-// filled breaks the paragraphs of a text anew. A paragraph with an indented
-// line stays as it is.
+// filled rewraps the paragraphs of a text. A paragraph with an indented line
+// stays as it is.
 func filled(text string) string {
 	paragraphs := strings.Split(text, "\n\n")
 	for i, p := range paragraphs {

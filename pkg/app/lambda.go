@@ -43,7 +43,7 @@ func Start(function string, serve Serve) {
 
 // keepConnections keeps a connection to the runtime API for each of the events
 // that a process handles at once. aws-lambda-go clones this transport; Go's
-// default keeps two, and would open one anew for almost every event.
+// default keeps two, and would open a new connection for almost every event.
 func keepConnections(events int) {
 	if t, ok := http.DefaultTransport.(*http.Transport); ok && events > t.MaxIdleConnsPerHost {
 		t.MaxIdleConnsPerHost, t.MaxIdleConns = events, max(t.MaxIdleConns, 2*events)

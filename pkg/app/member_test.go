@@ -14,9 +14,9 @@ import (
 	"svc/pkg/local/testkit"
 )
 
-// TestMemberAgain: the end of a membership ends its tokens for good. They stay
-// invalid in a later membership of the same person, including refresh tokens.
-// New tokens are valid.
+// TestMemberAgain: the end of a membership ends its tokens permanently,
+// including refresh tokens. They stay invalid in a later membership of the same
+// person. New tokens are valid.
 func TestMemberAgain(t *testing.T) {
 	s := newSuite(t)
 	ctx, metro, op := context.Background(), s.Tenant("metro"), s.actors[authz.Dashboard]

@@ -29,13 +29,13 @@ const (
 )
 
 // Assertion is a client assertion (RFC 7523 section 3, OpenID Connect Core
-// section 9) whose claims are good. Its signature is not verified until Verify
+// section 9) whose claims are valid. Its signature is not verified until Verify
 // returns nil.
 type Assertion struct {
 	Client  string // iss and sub, the client_id
 	ID      string // jti
 	Alg     string
-	Expires time.Time // from then on the assertion is refused
+	Expires time.Time // from then on the assertion is rejected
 
 	kid, raw string
 }
@@ -69,7 +69,7 @@ var assertionTypes = []string{"", "jwt", "client-authentication+jwt"}
 
 // ParseAssertion decodes a client assertion and checks all but its signature.
 // Every member of aud must be one of the audiences, so that the assertion is
-// good at no other server. The text of an error is safe to show.
+// valid at no other server. The text of an error is safe to show.
 func ParseAssertion(raw string, now time.Time, audiences ...string) (Assertion, error) {
 	h, payload, err := decodeCompact(raw)
 	if err != nil {

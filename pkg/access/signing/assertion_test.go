@@ -144,8 +144,7 @@ type jwks []map[string]any
 // named returns the header that names the key.
 func named() map[string]any { return map[string]any{"kid": "k1"} }
 
-// An assertion is good by an asymmetric algorithm of a fitting key, and by
-// nothing else.
+// An assertion is valid only with an asymmetric algorithm that fits the key.
 func TestAssertionSignatures(t *testing.T) {
 	t.Parallel()
 	k := newKeyPairs(t)

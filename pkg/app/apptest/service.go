@@ -127,7 +127,7 @@ func (s *Service) Drain(t testing.TB) {
 	}
 }
 
-// Still drains the stream and then stops its delivery for good. Afterwards
+// Still drains the stream and then stops its delivery permanently. Afterwards
 // only the test's own requests run.
 func (s *Service) Still(t testing.TB) {
 	t.Helper()

@@ -48,7 +48,7 @@ func (c *Check) compared(kind string, n int) {
 
 const (
 	checkPage = 200
-	looks     = 16 // between looks at a difference; the stream needs some seconds
+	looks     = 16 // pause between two looks at a difference; the stream needs some seconds
 )
 
 // Tenant checks everything that settlements wrote for a tenant. Postings come

@@ -31,7 +31,7 @@ type Entry struct {
 	GatewayID string `json:"gateway_id,omitempty"`
 }
 
-// requestPrefix makes a request id of a gateway's id.
+// requestPrefix turns a gateway's id into a request id.
 const requestPrefix = ids.Request + "_"
 
 // Has reports whether id names the request: by its id, by the gateway's, or by

@@ -87,8 +87,8 @@ func TestText(t *testing.T) {
 	}
 }
 
-// The file stays bounded, survives a line that a kill cut short, and finds what
-// is in the older file too.
+// The file has a limited size. It can be read even if its last line is
+// incomplete, and a search includes the older file.
 func TestFile(t *testing.T) {
 	dir := t.TempDir()
 	f, err := accesslog.OpenFile(dir)

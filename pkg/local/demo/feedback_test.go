@@ -13,8 +13,8 @@ import (
 	"svc/pkg/local/testkit"
 )
 
-// The roadmap shows posts of every status with the counts that their votes and
-// comments add up to, in every list and without a projection.
+// The roadmap shows posts of every status, in every list and without a
+// projection. Their counts equal the number of votes and comments.
 func TestRoadmap(t *testing.T) {
 	db := testkit.Table(t)
 	if _, err := demo.Load(t.Context(), db, apitest.Start); err != nil {

@@ -126,7 +126,7 @@ func (l *loader) place(ctx context.Context, p place) error {
 // seen is the age of a driver's last reported position.
 var seen = map[string]time.Duration{driver.Online: 20 * time.Second, driver.Busy: 5 * time.Second}
 
-// people are the tenant's drivers and riders.
+// people writes the tenant's drivers and riders.
 func (l *loader) people(ctx context.Context, t table.Tenant, p place) error {
 	drivers, riders := 0, 0
 	for _, one := range People() {
@@ -156,7 +156,7 @@ func (l *loader) people(ctx context.Context, t table.Tenant, p place) error {
 	return nil
 }
 
-// operators are the people with memberships.
+// operators writes the operators with their memberships.
 func (l *loader) operators(ctx context.Context) error {
 	store := person.Store{DB: l.db}
 	for _, one := range People() {

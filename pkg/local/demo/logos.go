@@ -6,7 +6,7 @@ import (
 )
 
 // The demo companies' logos and icons. They are data URIs, so a page that shows
-// them asks no other host.
+// them sends no request to another host.
 var (
 	metroLogo, metroIcon   = images(metroMark, "Metro Rides", "#0A2540", "98")
 	harborLogo, harborIcon = images(harborMark, "Harbor Cabs", "#134E4A", "100")
@@ -20,8 +20,8 @@ const (
 		`M12 30q4-3 8 0t8 0" fill="none" stroke="#fff" stroke-width="3" stroke-linecap="round" stroke-linejoin="round"/>`
 )
 
-// images returns a logo, the mark beside the name, and the mark alone. width is
-// that of the name, which every font fills.
+// images returns the logo (the mark and the name) and the icon (the mark
+// alone). width is the width of the name in any font.
 func images(mark, name, color, width string) (logo, icon string) {
 	svg := func(width, content string) string {
 		return "data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString([]byte(

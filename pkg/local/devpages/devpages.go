@@ -1,7 +1,7 @@
-// Package devpages serves the pages that exist in `svc dev` only: /dev/callback,
-// a client that shows an OAuth sign-in to the end, /dev/mail, the outbox,
-// /dev/streams, the lags that `svc status` shows, and /dev/process, what the
-// process holds. No deployed function contains it.
+// Package devpages serves the pages that exist in `svc dev` only:
+// /dev/callback, a client that shows every step of an OAuth sign-in, /dev/mail,
+// the outbox, /dev/streams, the lags that `svc status` shows, and /dev/process,
+// what the process holds. No deployed function contains it.
 package devpages
 
 import (
@@ -94,8 +94,8 @@ func (p *Pages) Send(_ context.Context, to, subject, text string) error {
 	return nil
 }
 
-// Wrap serves the pages, and passes every other request to next. It refuses
-// requests to the MCP server by a foreign name, as API Gateway does.
+// Wrap serves the pages, and passes every other request to next. It rejects
+// requests to the MCP server with a foreign host name, as API Gateway does.
 func (p *Pages) Wrap(next http.Handler) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/", next)

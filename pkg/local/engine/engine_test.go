@@ -19,7 +19,7 @@ import (
 	"svc/pkg/local/engine"
 )
 
-// kind is the engine under test: the one the environment asks for.
+// kind returns the engine under test, which the environment selects.
 func kind() string {
 	if k := os.Getenv("SVC_ENGINE"); k != "" {
 		return k
@@ -27,8 +27,8 @@ func kind() string {
 	return engine.Dynoxide
 }
 
-// TestMain runs as a helper that starts an engine and waits to be killed, when
-// asked to: the child that TestKilledParent kills.
+// TestMain runs the tests. As the child process of TestKilledParent it instead
+// starts an engine and waits to be killed.
 func TestMain(m *testing.M) {
 	if dir := os.Getenv("ENGINE_TEST_PARENT"); dir != "" {
 		e, err := engine.Start(context.Background(), engine.Options{Kind: kind(), Dir: dir})
@@ -133,8 +133,8 @@ func TestSideBySide(t *testing.T) {
 	}
 }
 
-// TestKilledParent kills -9 a process that runs an engine: the engine goes
-// with it, and the next one opens the same data.
+// TestKilledParent kills a process that runs an engine (SIGKILL). The engine
+// ends too, and the next engine opens the same data.
 func TestKilledParent(t *testing.T) {
 	dir := t.TempDir()
 	cmd := exec.Command(os.Args[0])
@@ -177,7 +177,8 @@ func awaitGone(t *testing.T, pid int) {
 	t.Fatalf("the engine (pid %d) outlived its parent", pid)
 }
 
-// zombie reports whether a dead process only waits for its foster parent.
+// zombie reports whether a process has ended and only waits until its new
+// parent process collects it.
 func zombie(pid int) bool {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	return err == nil && bytes.Contains(stat, []byte(") Z "))
@@ -240,8 +241,8 @@ func TestErrorsAreOneClearLine(t *testing.T) {
 	}
 }
 
-// A file that begins like a database and goes on like none is found by the
-// engine itself.
+// If a file has the header of a database but invalid content, the engine itself
+// reports it.
 func TestTornDataFile(t *testing.T) {
 	if kind() != engine.Dynoxide {
 		return // DynamoDB Local opens any file that begins right, and fails later

@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// The way of the other systems works here too: a tied child ends when the pipe
-// that its parent holds does, keeps its process id, and its end is noticed.
+// The method for systems other than Linux is tested here too: a tied child ends
+// when the parent's pipe is closed, keeps its process id, and its end is
+// noticed.
 func TestTie(t *testing.T) {
 	var release func()
 	tied := func(cmd *exec.Cmd) (func(), error) {

@@ -12,8 +12,8 @@ import (
 	"svc/pkg/local/testkit"
 )
 
-// What is loaded into a folder is there afterwards, whether the engine worked
-// in memory or in the folder, and the stream begins where it is switched on.
+// Loaded data is in the folder afterwards, whether the engine worked in memory
+// or in the folder. The stream begins when it is switched on.
 func TestLoading(t *testing.T) {
 	if testkit.OnDynamoDBLocal() {
 		t.Setenv("SVC_ENGINE", "dynoxide") // a Java machine a step takes minutes

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Every letter that a service adds while others are replayed is there after.
+// A replay keeps every letter that a service adds meanwhile.
 func TestLettersThatArriveDuringAReplayAreKept(t *testing.T) {
 	dir, service := t.TempDir(), &letters{}
 	service.dir = dir

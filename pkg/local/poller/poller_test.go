@@ -58,7 +58,7 @@ func (p *fixture) poll(consumers ...poller.Consumer) *poller.Poller {
 	return running
 }
 
-// put writes items with the ids, all of one type.
+// put writes items with the ids, all with the same type.
 func (p *fixture) put(kind string, ids ...string) {
 	p.t.Helper()
 	for _, id := range ids {
@@ -85,7 +85,7 @@ func drain(t *testing.T, p *poller.Poller) {
 	}
 }
 
-// recorder is a function that notes the ids it got, batch by batch.
+// recorder is a function that records the ids that it receives, batch by batch.
 type recorder struct {
 	mu      sync.Mutex
 	batches [][]string
@@ -193,15 +193,16 @@ func TestPollerGoesOnAfterRestart(t *testing.T) {
 // errBroken is the error of a consumer that fails.
 var errBroken = errors.New("broken")
 
-// poisoned is the place of the record that fails, below 0 in a batch without it.
+// poisoned returns the index of the failing record in a batch, negative if
+// there is none.
 func poisoned(ids []string) int { return slices.Index(ids, "a004") }
 
-// failingConsumers are the ways in which a consumer fails.
+// failingConsumers lists the ways in which a consumer can fail.
 var failingConsumers = []struct {
 	name    string
 	partial bool
 	answer  func(tries int, ids, sequence []string) (json.RawMessage, error)
-	// good are the records that succeed; lost the dead letters.
+	// good lists the records that succeed, lost the dead letters.
 	lost []string
 }{
 	{name: "an error that passes", answer: func(tries int, _, _ []string) (json.RawMessage, error) {
@@ -320,7 +321,7 @@ func TestPollerRetriesFromTheLowestFailed(t *testing.T) {
 	}
 }
 
-// What a function writes is delivered too before Drain returns, and writes
+// Drain also waits for the delivery of records that a function writes. Writes
 // over the wired transport wake the poller.
 func TestDrainWaitsForWhatFunctionsWrite(t *testing.T) {
 	p := newFixture(t)

@@ -12,7 +12,8 @@ import (
 	"svc/pkg/local/testkit"
 )
 
-// newTable returns the test's engine and the name of a table that is not there yet.
+// newTable returns the test's engine and the name of a table that does not
+// exist yet.
 func newTable(t *testing.T) (url, name string) {
 	t.Helper()
 	return testkit.Endpoint(t), testkit.Fresh()
@@ -50,7 +51,7 @@ func TestStreamSwitchedOnLater(t *testing.T) {
 	}
 }
 
-// Items expire, except where somebody else's clock writes them.
+// Items expire, except in a table with KeepExpired.
 func TestTimeToLive(t *testing.T) {
 	for keep, want := range map[bool]types.TimeToLiveStatus{false: types.TimeToLiveStatusEnabled,
 		true: types.TimeToLiveStatusDisabled} {

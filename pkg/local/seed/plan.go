@@ -159,7 +159,7 @@ func begin(ctx context.Context, t table.Tenant, n tenant.Tenant, o Options) (p p
 	return p, false, tx.Commit(ctx)
 }
 
-// look copies from the tenant what its trips depend on.
+// look copies the tenant's data on which its trips depend.
 func (p *plan) look(ctx context.Context, t table.Tenant) error {
 	services, err := settings.Services(ctx, t)
 	if err != nil {

@@ -71,7 +71,7 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// serviceItems are what a run reads of its tenant.
+// serviceItems returns the tenant's items that a run reads.
 func serviceItems(t *testing.T, n tenant.Tenant, tn table.Tenant) []table.Item {
 	t.Helper()
 	services, err := settings.Services(t.Context(), tn)
@@ -109,7 +109,7 @@ func TestStopped(t *testing.T) {
 	}
 }
 
-// Everybody made can be found by their mail address and by their name.
+// Every created person can be found by mail address and by name.
 func TestPeople(t *testing.T) {
 	db := testkit.Table(t)
 	n, tn := newTenant(t, db)

@@ -29,7 +29,7 @@ var (
 	by    = audit.By{Who: "svc:test", At: start}
 )
 
-// newTenant makes a tenant with two service types in a fresh table.
+// newTenant creates a tenant with two service types in a new table.
 func newTenant(t *testing.T, db *table.DB) (tenant.Tenant, table.Tenant) {
 	t.Helper()
 	n, err := tenant.Store{DB: db}.Create(t.Context(), by, tenant.Tenant{Slug: "metro", Name: "Metro", TaxiEnabled: true,
@@ -104,8 +104,8 @@ func TestTheSumsHold(t *testing.T) {
 	checkCounters(t, tn, trips)
 }
 
-// checkWallets: of every wallet the postings add up to the balance, and its
-// version counts them.
+// checkWallets checks that the postings of every wallet add up to its balance,
+// and that its version is their number.
 func checkWallets(t *testing.T, tn table.Tenant) {
 	t.Helper()
 	wallets, negative := 0, 0
@@ -135,7 +135,8 @@ func checkWallets(t *testing.T, tn table.Tenant) {
 	}
 }
 
-// checkTrips: statuses, times in order, the log beside, and people's counts.
+// checkTrips checks the statuses of the trips, the order of their times, their
+// logs, and the people's trip counts.
 func checkTrips(t *testing.T, tn table.Tenant, trips []trip.Trip) {
 	t.Helper()
 	count, settled := map[trip.Status]int{}, map[string]int64{}
@@ -175,7 +176,8 @@ func checkTrips(t *testing.T, tn table.Tenant, trips []trip.Trip) {
 	}
 }
 
-// checkCounters: after a rebuild the report and the totals are a recount.
+// checkCounters checks that after a rebuild the report and the totals equal a
+// recount.
 func checkCounters(t *testing.T, tn table.Tenant, trips []trip.Trip) {
 	t.Helper()
 	step := projection.Step{Now: func() time.Time { return start }}
@@ -227,7 +229,7 @@ func checkCounters(t *testing.T, tn table.Tenant, trips []trip.Trip) {
 	}
 }
 
-// What the seed writes of a completed trip is what settlement makes of it.
+// For a completed trip the seed writes the same items as settlement.
 func TestAsSettlementWouldHave(t *testing.T) {
 	db := testkit.Table(t)
 	n, tn := newTenant(t, db)
@@ -285,7 +287,8 @@ func TestAsSettlementWouldHave(t *testing.T) {
 	}
 }
 
-// checkBooked: the wallet and its postings are what the generator booked.
+// checkBooked checks that the wallet and its postings equal those of the
+// generator.
 func checkBooked(t *testing.T, tn table.Tenant, a *actor, want []wallet.Posting) {
 	t.Helper()
 	side := wallet.Driver

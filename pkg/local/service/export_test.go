@@ -6,7 +6,7 @@ import (
 	"svc/pkg/local/poller"
 )
 
-// KillEngine ends the engine behind the service's back.
+// KillEngine kills the engine without telling the service.
 func (s *Service) KillEngine() { s.engine.Stop() }
 
 // Consumers returns the template's stream subscriptions over the functions.

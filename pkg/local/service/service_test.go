@@ -25,7 +25,8 @@ import (
 	"svc/pkg/local/testkit"
 )
 
-// someApp answers every route of the template with the function's name.
+// someApp returns functions that respond to every route of the template with
+// the function's name.
 func someApp(t *testing.T) service.App {
 	t.Helper()
 	routes, err := emulator.Routes(svc.Template)
@@ -162,7 +163,7 @@ func TestDatabaseDoesNotAnswerWebPages(t *testing.T) {
 	}
 }
 
-// What a killed service left behind does not count as running.
+// The dev.json of a killed service does not count as a running service.
 func TestStaleDevJSON(t *testing.T) {
 	dir := t.TempDir()
 	for _, f := range []string{"lock", "dev.json"} {

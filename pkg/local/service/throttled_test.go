@@ -23,11 +23,11 @@ import (
 )
 
 // throttled is a stream function that fails while the table is throttled, and
-// then notes what it gets. Its clock moves only while the poller waits.
+// then records its batches. Its clock moves only while the poller waits.
 type throttled struct {
 	mu       sync.Mutex
 	now      time.Time
-	until    time.Time // of the throttling
+	until    time.Time // end of the throttling
 	named    bool      // whether the function names the failed records
 	attempts int
 	done     map[string][]string // versions by item
@@ -41,7 +41,7 @@ func (f *throttled) clock() time.Time {
 	return f.now
 }
 
-// backoff stands for a pause of half a minute.
+// backoff simulates a pause of half a minute.
 func (f *throttled) backoff(int) time.Duration {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -104,8 +104,8 @@ func throttle(t *testing.T, d time.Duration, named bool) (*throttled, int) {
 	return f, p.DeadLetters()
 }
 
-// An hour of throttling loses nothing, and each item's changes arrive in
-// order, whether the function names what failed or not.
+// An hour of throttling loses nothing, and each item's changes arrive in order,
+// whether or not the function names the failed records.
 func TestAnHourOfThrottling(t *testing.T) {
 	for name, named := range map[string]bool{"records are named": true, "the function fails": false} {
 		t.Run(name, func(t *testing.T) {
@@ -127,8 +127,8 @@ func TestAnHourOfThrottling(t *testing.T) {
 	}
 }
 
-// After two hours, the template's age of a record, all of them are dead
-// letters, each once.
+// After two hours, the template's maximum age of a record, each record is a
+// dead letter, once.
 func TestThrottlingOutlastsTheAgeOfRecords(t *testing.T) {
 	if _, letters := throttle(t, 1000*time.Hour, false); letters != 45 {
 		t.Errorf("%d dead letters, want 45", letters)

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Chrome returns the path of the browser for tests of pages: that in CHROME,
+// Chrome returns the path of the browser for tests of pages: the one in CHROME,
 // else an installed Chromium or Chrome. Without one the test fails.
 func Chrome(t testing.TB) string {
 	t.Helper()
@@ -26,8 +26,8 @@ func Chrome(t testing.TB) string {
 
 // Axe returns a script that runs axe-core on a page, with the rules of WCAG 2.2
 // AA and of good practice. Its promise has one text for each fault. It leaves
-// out faults inside the element that the selector except names, "" for none. The
-// package is in the folder modules, a node_modules.
+// out faults inside the element that the selector except names, "" for none.
+// modules is the node_modules folder with axe-core.
 func Axe(t testing.TB, modules, except string) string {
 	t.Helper()
 	source, err := os.ReadFile(filepath.Join(modules, "axe-core", "axe.min.js"))

@@ -10,7 +10,7 @@ import (
 	"sync"
 )
 
-// canned are recorded responses of the table, byte for byte.
+// canned holds recorded responses of the table, byte for byte.
 type canned struct {
 	mu      sync.Mutex
 	replay  bool

@@ -15,12 +15,12 @@ import (
 	"time"
 )
 
-// Dev is `svc dev` with the demo data, as a process of its own.
+// Dev is `svc dev` with the demo data, in a separate process.
 type Dev struct {
 	Program string // the built svc
 	Data    string // its data folder
 	BaseURL string
-	Printed string // what it printed until it was ready
+	Printed string // its output until it was ready
 }
 
 // lastPrinted begins the last line that svc dev prints before it is ready.
@@ -71,8 +71,8 @@ func StartDev(t testing.TB, flags ...string) *Dev {
 	return d
 }
 
-// Svc runs another command of the built svc on the data folder and returns what
-// it printed.
+// Svc runs another command of the built svc on the data folder and returns its
+// output.
 func (d *Dev) Svc(t testing.TB, arguments ...string) []byte {
 	t.Helper()
 	out, err := d.command(t.Context(), arguments).CombinedOutput()
@@ -82,7 +82,8 @@ func (d *Dev) Svc(t testing.TB, arguments ...string) []byte {
 	return out
 }
 
-// command is svc on the data folder. Nothing of the environment names a table.
+// command returns a command of svc on the data folder, without environment
+// variables that name a table.
 func (d *Dev) command(ctx context.Context, arguments []string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, d.Program, append(arguments, "--data", d.Data)...)
 	cmd.Env = append(os.Environ(), "TABLE_NAME=", "AWS_ENDPOINT_URL_DYNAMODB=")

@@ -54,7 +54,7 @@ func WriteUnits(u table.Usage) float64 {
 func Fresh() string { return fmt.Sprintf("t%d-%d", os.Getpid(), tables.Add(1)) }
 
 // Name creates a new table on the test's engine and returns its name. The
-// engine deletes no expired items in it, because the test may use another
+// engine does not delete expired items in it, because the test may use another
 // clock.
 func Name(t testing.TB, o schema.Options) string {
 	t.Helper()
@@ -69,8 +69,8 @@ func Name(t testing.TB, o schema.Options) string {
 
 var timeouts = regexp.MustCompile(`(?m)^    Timeout: \d+$`)
 
-// Template is the template with other timeouts of all functions, in seconds.
-// Its own assume an idle machine.
+// Template returns the template with another timeout for all functions, in
+// seconds. Its own timeouts assume an idle machine.
 func Template(seconds int) []byte {
 	return timeouts.ReplaceAll(svc.Template, fmt.Appendf(nil, "    Timeout: %d", seconds))
 }
@@ -87,7 +87,8 @@ func TableOnWire(t testing.TB, w *Wire) *table.DB {
 	return Open(t, Name(t, schema.Options{StreamOff: true}), w)
 }
 
-// Open opens a table of the test's engine over the wire; nil is a new one.
+// Open opens a table of the test's engine over the wire. A nil wire means a new
+// one.
 func Open(t testing.TB, name string, w *Wire) *table.DB {
 	t.Helper()
 	if w == nil {

@@ -64,8 +64,8 @@ func (w *Wire) BreakAfter(n int) { w.set(func() { w.limit, w.left = true, n }) }
 // Lose executes the next n requests and loses their responses.
 func (w *Wire) Lose(n int) { w.set(func() { w.lose = n }) }
 
-// Refuse answers every request from now on with the status and a DynamoDB
-// error code. It sends none to the engine.
+// Refuse makes every request from now on fail with the status and a DynamoDB
+// error code. No request reaches the engine.
 func (w *Wire) Refuse(status int, code string) { w.set(func() { w.refuse, w.reason = status, code }) }
 
 // Sent returns the number of requests that reached the engine.
@@ -75,8 +75,9 @@ func (w *Wire) Sent() int {
 	return w.sent
 }
 
-// patient is the request without its deadline: on a busy machine the engine may
-// take longer than an attempt may. A caller who goes away still cancels it.
+// patient returns the request without its deadline, because on a busy machine
+// the engine may need longer than one attempt may take. A caller that
+// disconnects still cancels the request.
 func patient(r *http.Request) *http.Request {
 	caller := r.Context()
 	if caller.Err() != nil {

@@ -48,8 +48,9 @@ func signIn(email, secret string) step {
 		chromedp.SetValue(chromedp.CSS("#email"), email), chromedp.SendKeys(chromedp.CSS("#password"), secret+kb.Enter))
 }
 
-// Every page, in both schemes, on a phone, on a desktop and on the narrowest
-// screen: axe-core finds nothing, nothing is wider than the screen, and with
+// Every page, in both colour schemes, on a phone, on a desktop and on the
+// narrowest screen: axe-core finds no faults, nothing is wider than the screen,
+// and with
 // -screenshots there is a picture of it.
 func TestPages(t *testing.T) {
 	testkit.Long(t)
