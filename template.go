@@ -5,7 +5,8 @@ package svc
 
 import _ "embed"
 
-// Template is template.yaml: the functions, their routes and streams, and the table.
+// Template is template.yaml: the functions, their routes and streams, and the
+// table.
 //
 //go:embed template.yaml
 var Template []byte

@@ -224,6 +224,6 @@ func peekForm(r *http.Request) url.Values {
 	if err != nil {
 		return nil
 	}
-	values, _ := url.ParseQuery(string(body)) // the authorization server refuses a malformed form
+	values, _ := url.ParseQuery(string(body)) // the authorization server rejects a malformed form
 	return values
 }

@@ -26,7 +26,7 @@ func documents(t *testing.T) gateway.Function {
 }
 
 // TestSmokePassesTheFront: behind CloudFront the calls of a smoke test need no
-// origin secret. The same event with apiId, as a gateway sends it, is refused.
+// origin secret. The same event with apiId, as a gateway sends it, is rejected.
 func TestSmokePassesTheFront(t *testing.T) {
 	t.Setenv("ORIGIN_SECRET_SHA256", hashed(newSecret))
 	f := documents(t)
@@ -50,7 +50,7 @@ func TestSmokePassesTheFront(t *testing.T) {
 }
 
 // TestNoRequestIsDirect: whatever a client sends through the gateway, the
-// function knows that a gateway sent it, and refuses it without the secret.
+// function knows that a gateway sent it, and rejects it without the secret.
 func TestNoRequestIsDirect(t *testing.T) {
 	t.Setenv("ORIGIN_SECRET_SHA256", hashed(newSecret))
 	f, seen := documents(t), 0

@@ -8,7 +8,7 @@ import (
 	"svc/pkg/app"
 )
 
-// The function of the authorization server refuses a malformed REFRESH_GRACE
+// The function of the authorization server rejects a malformed REFRESH_GRACE
 // instead of running without a grace period.
 func TestRefreshGraceIsRead(t *testing.T) {
 	for text, want := range map[string]time.Duration{"": 0, "0s": 0, "10s": 10 * time.Second} {

@@ -154,7 +154,7 @@ func (n *newerBuild) RoundTrip(req *http.Request) (*http.Response, error) {
 	req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	req.Header.Set("Content-Length", strconv.Itoa(len(body)))
 	res, err := n.next.RoundTrip(req)
-	if err == nil && res.StatusCode == http.StatusOK { // a refused put stored nothing
+	if err == nil && res.StatusCode == http.StatusOK { // a rejected put stored nothing
 		n.mu.Lock()
 		defer n.mu.Unlock()
 		maps.Copy(n.marked, sent)

@@ -201,7 +201,7 @@ func TestSmokeFails(t *testing.T) {
 }
 
 // TestSmokeTriesAgain: one throttled call does not fail a deployment, and a
-// report that CodeDeploy refuses is repeated.
+// report that CodeDeploy rejects is repeated.
 func TestSmokeTriesAgain(t *testing.T) {
 	setVersions(t)
 	healthy, failing := answering(t, nil), 2

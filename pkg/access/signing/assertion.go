@@ -11,7 +11,8 @@ import (
 	"github.com/lestrrat-go/jwx/v2/jws"
 )
 
-// Algorithms of client assertions only (RFC 7518 section 3.1, RFC 8037 section 3.1).
+// Algorithms of client assertions only (RFC 7518 section 3.1, RFC 8037 section
+// 3.1).
 const (
 	PS256 = "PS256"
 	EdDSA = "EdDSA"
@@ -64,7 +65,7 @@ func (l *textList) UnmarshalJSON(text []byte) error {
 }
 
 // assertionTypes lists the accepted values of typ. An explicit type of another
-// kind of JWT, such as at+jwt, is refused (RFC 8725 section 3.11).
+// kind of JWT, such as at+jwt, is rejected (RFC 8725 section 3.11).
 var assertionTypes = []string{"", "jwt", "client-authentication+jwt"}
 
 // ParseAssertion decodes a client assertion and checks all but its signature.

@@ -30,8 +30,8 @@ type Difference struct {
 }
 
 // Check compares receipts, postings and trip counts with completed trips, and
-// balances with postings. With Mend it also corrects them. It may run while trips are settled:
-// it reads every difference again before it reports it.
+// balances with postings. With Mend it also corrects them. It may run while
+// trips are settled: it reads every difference again before it reports it.
 type Check struct {
 	Mend  bool
 	Now   func() time.Time

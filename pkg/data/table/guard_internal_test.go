@@ -8,7 +8,7 @@ import (
 )
 
 // TestGuardRefusesSeveralOperations: an item of a transaction, or a write of a
-// batch, with a second operation beside a permitted one is refused, whatever
+// batch, with a second operation beside a permitted one is rejected, whatever
 // that operation is.
 func TestGuardRefusesSeveralOperations(t *testing.T) {
 	const name = "t"

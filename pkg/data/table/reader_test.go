@@ -173,7 +173,7 @@ func FuzzReadAnswer(f *testing.F) {
 		wire.say(string(body))
 		ours, theirs, _, err := both(t, db, string(body))
 		if err != nil {
-			return // the SDK refuses it: so does a query
+			return // the SDK rejects it: so does a query
 		}
 		sameItems(t, ours, theirs)
 	})

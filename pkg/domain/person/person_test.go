@@ -228,7 +228,7 @@ func TestDisableRace(t *testing.T) {
 			t.Fatal(err)
 		}
 		var wg sync.WaitGroup
-		wg.Go(func() { _, _ = s.Disable(ctx, metro, by, p.ID, false) }) // may be refused
+		wg.Go(func() { _, _ = s.Disable(ctx, metro, by, p.ID, false) }) // may be rejected
 		wg.Go(func() {
 			if err := s.DisableEverywhere(ctx, by, p.ID, true); err != nil {
 				t.Error(err)
