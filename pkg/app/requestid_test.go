@@ -41,8 +41,8 @@ func TestRequestIDInLogs(t *testing.T) {
 		for own, want := range map[string][2]string{"": {"req_JKJaXm=", ""}, "mine-1": {"mine-1", "req_JKJaXm="}} {
 			log.Reset()
 			event, _ := json.Marshal(map[string]any{"version": "2.0", "rawPath": "/api/v1/nothing",
-				"headers": map[string]string{"x-request-id": own}, "requestContext": map[string]any{"requestId": "JKJaXm=",
-					"http": map[string]string{"method": "GET", "path": "/api/v1/nothing"}}})
+				"headers": map[string]string{"x-request-id": own}, "requestContext": map[string]any{
+					"requestId": "JKJaXm=", "apiId": "abc123", "http": map[string]string{"method": "GET", "path": "/api/v1/nothing"}}})
 			_, err := function().(gateway.Function)(context.Background(), event)
 			testkit.Must(t, err)
 			var line struct {
