@@ -36,7 +36,7 @@ bench: bin/engine ## measure every endpoint and write docs/performance.md (BENCH
 	go run ./bench $(BENCH)
 
 .PHONY: cpu
-cpu: bin/engine ## measure processor time of the built functions and write docs/performance.md (BASE=revision to compare with)
+cpu: bin/engine ## measure processor time of the built functions and write docs/performance.md (BASE=revision to compare with; CPU=-agents for tool calls only)
 	go run ./bench -cpu $(if $(BASE),-base $(BASE)) $(CPU)
 
 .PHONY: ceilings

@@ -12,8 +12,10 @@ import (
 	"svc/pkg/app"
 )
 
-// event is the payload 2.0 of a request.
-func event(token, contentType, method, target, body string) (function string, raw json.RawMessage, err error) {
+// event is the payload 2.0 of a request. more are names and values of further
+// headers.
+func event(token, contentType, method, target, body string, more ...string) (function string, raw json.RawMessage,
+	err error) {
 	u, err := url.Parse(target)
 	if err != nil {
 		return "", nil, err
@@ -27,6 +29,9 @@ func event(token, contentType, method, target, body string) (function string, ra
 	}
 	if body != "" {
 		headers["content-type"] = contentType
+	}
+	for i := 0; i+1 < len(more); i += 2 {
+		headers[more[i]] = more[i+1]
 	}
 	query := map[string]string{}
 	for name, values := range u.Query() {
@@ -69,6 +74,9 @@ func bodyOf(out json.RawMessage) ([]byte, error) {
 	}
 	if answer.StatusCode < 200 || answer.StatusCode > 299 {
 		return nil, fmt.Errorf("status %d: %s", answer.StatusCode, answer.Body)
+	}
+	if strings.Contains(answer.Body, `"isError":true`) || strings.Contains(answer.Body, `"error":{"code":`) {
+		return nil, fmt.Errorf("a tool answers %s", answer.Body) // in other answers, these quotes would be escaped
 	}
 	return []byte(answer.Body), nil
 }

@@ -185,34 +185,50 @@ func cpu(ctx context.Context, w *world, builds []build, all []endpoint, o option
 }
 
 func (w *world) series(ctx context.Context, builds []build, e endpoint, o options) (series, error) {
-	s := series{endpoint: e, all: make([][]used, len(builds))}
-	function, _, err := e.event(ctx, w)
-	if err != nil {
-		return s, err
+	var subjects []subject
+	for _, b := range builds {
+		subjects = append(subjects, subject{b, e})
 	}
-	children := make([]*child, len(builds))
-	for i, b := range builds {
-		if children[i], err = startChild(w, b, function); err != nil {
-			return s, err
+	all, err := w.turns(ctx, subjects, o)
+	return series{endpoint: e, all: all}, err
+}
+
+// subject is an endpoint in a build.
+type subject struct {
+	build
+	endpoint
+}
+
+// turns measures the subjects, which take turns in every round. The result has
+// the rounds of each.
+func (w *world) turns(ctx context.Context, subjects []subject, o options) ([][]used, error) {
+	all, children := make([][]used, len(subjects)), make([]*child, len(subjects))
+	for i, s := range subjects {
+		function, _, err := s.event(ctx, w)
+		if err != nil {
+			return nil, err
+		}
+		if children[i], err = startChild(w, s.build, function); err != nil {
+			return nil, err
 		}
 		defer children[i].close()
-		if err := children[i].prepare(ctx, w, e); err != nil {
-			return s, fmt.Errorf("%s: %w", b.title(), err)
+		if err := children[i].prepare(ctx, w, s.endpoint); err != nil {
+			return nil, fmt.Errorf("%s: %w", s.build.title(), err)
 		}
 		if _, err := children[i].measure(ctx, o.reads); err != nil { // its heap grows to its size
-			return s, fmt.Errorf("%s: %w", b.title(), err)
+			return nil, fmt.Errorf("%s: %w", s.build.title(), err)
 		}
 	}
 	for range o.rounds {
 		for i, c := range children {
 			u, err := c.measure(ctx, o.reads)
 			if err != nil {
-				return s, fmt.Errorf("%s: %w", builds[i].title(), err)
+				return nil, fmt.Errorf("%s: %w", subjects[i].build.title(), err)
 			}
-			s.all[i] = append(s.all[i], u)
+			all[i] = append(all[i], u)
 		}
 	}
-	return s, nil
+	return all, nil
 }
 
 // runCPU measures processor time and allocations, and writes them into the
@@ -246,12 +262,17 @@ func runCPU(ctx context.Context, o options) error {
 		return err
 	}
 	defer w.close()
-	measured, err := cpu(ctx, w, builds, append(all, grants...), o, os.Stderr)
-	switch {
-	case err != nil || o.only != "":
-		return err
-	case o.check:
-		return check(measured)
+	if !o.agents {
+		measured, err := cpu(ctx, w, builds, append(all, grants...), o, os.Stderr)
+		switch {
+		case err != nil || o.only != "":
+			return err
+		case o.check:
+			return check(measured)
+		}
+		if err := cpuDocument(o, machine, builds, measured); err != nil {
+			return err
+		}
 	}
-	return cpuDocument(o, machine, builds, measured)
+	return runAgents(ctx, w, builds[0], machine, o)
 }

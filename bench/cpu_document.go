@@ -101,8 +101,6 @@ const known = "bench/testdata/allocations.json"
 // allocated are an endpoint's heap allocations per event, and their bytes.
 type allocated struct{ Mallocs, Bytes uint64 }
 
-func (s series) title() string { return s.name + " (" + string(s.audience) + ")" }
-
 func keep(all []series) error {
 	out := map[string]allocated{}
 	for _, s := range all {

@@ -27,6 +27,9 @@ type endpoint struct {
 	// form prepares the form for a request to the token endpoint; nil for a
 	// request to the API.
 	form func(ctx context.Context, w *world) (url.Values, error)
+	// keyed sends an Idempotency-Key, and tool makes the request a tool call.
+	keyed bool
+	tool  *tool
 }
 
 // event returns the gateway event of the endpoint's next request.
@@ -43,7 +46,10 @@ func (e endpoint) event(ctx context.Context, w *world) (function string, raw jso
 	if err != nil {
 		return "", nil, fmt.Errorf("preparing: %w", err)
 	}
-	return event(w.tokens[e.audience], "application/json", e.method(), target, body)
+	if e.tool != nil {
+		return e.tool.event(ctx, w, e.audience, target, body)
+	}
+	return event(w.tokens[e.audience], "application/json", e.method(), target, body, e.headers(w)...)
 }
 
 func (e endpoint) method() string {

@@ -21,6 +21,7 @@ type options struct {
 
 	ceilings    bool     // count the units at each key instead
 	cpu         bool     // measure processor time instead
+	agents      bool     // measure only tool calls, beside their requests
 	check       bool     // compare allocations with the last measurement and write no document
 	rounds      int      // how often processor time is measured
 	concurrency bool     // compare processes that handle many events with those that handle one
@@ -54,6 +55,7 @@ func parse(args []string) (o options, err error) {
 	flags.BoolVar(&o.soak, "soak", false, "drive mixed load against bin/svc dev on disk instead")
 	flags.Float64Var(&o.minutes, "minutes", 60, "with -soak: how long; under 10, write no document")
 	flags.Float64Var(&o.rides, "rides", 2, "with -soak: rides a second, each with about ten requests")
+	flags.BoolVar(&o.agents, "agents", false, "with -cpu: measure only tool calls of the MCP server beside their requests")
 	flags.BoolVar(&o.check, "check", false, "with -cpu: fail if an endpoint allocates more than the document says, "+
 		"and write no document")
 	flags.IntVar(&o.rounds, "rounds", 9, "with -cpu: rounds of -reads requests, in which the builds take turns")

@@ -52,9 +52,10 @@ type world struct {
 	db        *table.DB
 	rt        *app.Runtime
 	tokens    map[authz.Audience]string
-	ids       map[string]string // ids for path parameters, by parameter name
-	replacer  *strings.Replacer // replaces {name} by the ids
-	made      int               // number of things that the endpoints' preparations created
+	agents    map[authz.Audience]string // tokens for the MCP server
+	ids       map[string]string         // ids for path parameters, by parameter name
+	replacer  *strings.Replacer         // replaces {name} by the ids
+	made      int                       // number of things that the endpoints' preparations created
 
 	delay  atomic.Int64 // delay of every request to the table, in nanoseconds
 	shards int          // shards of the tenant's lists; 0 for the demo's number
@@ -100,7 +101,8 @@ const slug = "metro"
 
 func newWorld(ctx context.Context, trips int, lists bool) (*world, error) {
 	fmt.Fprintf(os.Stderr, "loading %d trips\n", trips)
-	w := &world{trips: trips, lists: lists, tokens: map[authz.Audience]string{}, ids: map[string]string{}}
+	w := &world{trips: trips, lists: lists, tokens: map[authz.Audience]string{}, agents: map[authz.Audience]string{},
+		ids: map[string]string{}}
 	return w.start(ctx)
 }
 
@@ -234,12 +236,14 @@ func (w *world) observe(ctx context.Context, o api.Observation) {
 	w.seen = o
 }
 
-// signIn gets the tokens of the demo's operator and of the busiest driver and
-// rider of the seed. Then it stops the stream, so that only the request is
+// people are the demo's operator and the busiest driver and rider of the seed.
+var people = map[authz.Audience]string{authz.Dashboard: "operator@metro.example",
+	authz.Driver: "driver.1.1@metro.example", authz.Rider: "rider.1.1@metro.example"}
+
+// signIn gets the tokens of the people. Then it stops the stream, so that only the request is
 // measured.
 func (w *world) signIn(ctx context.Context) error {
-	for audience, address := range map[authz.Audience]string{authz.Dashboard: "operator@metro.example",
-		authz.Driver: "driver.1.1@metro.example", authz.Rider: "rider.1.1@metro.example"} {
+	for audience, address := range people {
 		tokens, err := flow.Token(ctx, flow.Options{BaseURL: w.service.BaseURL, Tenant: slug, Audience: string(audience),
 			Email: address, Password: demo.Password})
 		if err != nil {

@@ -10,6 +10,41 @@ import (
 	"svc/pkg/app/apptest"
 )
 
+// agree returns the call after the person confirmed it.
+func agree(path, token, tool, arguments string, asked toolAnswer) apptest.Request {
+	return modern(path, token, "tools/call", tool, `"name":"`+tool+`","arguments":`+arguments+
+		`,"requestState":"`+asked.Result.RequestState+
+		`","inputResponses":{"agreed":{"action":"accept","content":{"agreed":true}}}`)
+}
+
+// TestLateAgreement: a confirmation is bound to the values that the person read.
+// Used late, it changes no others, and a trip that has moved on rejects it.
+func TestLateAgreement(t *testing.T) {
+	s := newSuite(t)
+	operator, rider := s.actors[authz.Dashboard], s.actors[authz.Rider]
+	const update, named = "svc_update_branding", `{"appName":"Agreed"}`
+	token, direct := s.agent(t, operator), s.Token(t, operator)
+	s.Patch(t, direct, "/api/v1/branding", `{"appName":"Before","primaryColor":"#000001"}`).Must(t, 200)
+	asked := s.call(t, toolCall("/mcp", token, update, named))
+	s.Patch(t, direct, "/api/v1/branding", `{"appName":"Between","primaryColor":"#000002"}`).Must(t, 200)
+	s.call(t, agree("/mcp", token, update, named, asked))
+	got := string(s.Get(t, direct, "/api/v1/branding").Must(t, 200).Body)
+	if !strings.Contains(got, `"appName":"Agreed"`) || !strings.Contains(got, `"primaryColor":"#000002"`) {
+		t.Errorf("after the confirmation: %s", got)
+	}
+
+	const address, cancel = "/mcp/rider/metro", "svc_cancel_my_trip"
+	token, direct = s.agent(t, rider), s.Token(t, rider)
+	trip := apptest.JSON[struct{ ID string }](t, s.Post(t, direct, "/api/v1/me/trips",
+		`{"originAddress":"A","originLat":1,"originLng":2}`).Must(t, 201)).ID
+	arguments := `{"id":"` + trip + `","reason":"late"}`
+	asked = s.call(t, toolCall(address, token, cancel, arguments))
+	s.Post(t, direct, "/api/v1/me/trips/"+trip+"/cancel", `{"reason":"sooner"}`).Must(t, 200)
+	if late := s.call(t, agree(address, token, cancel, arguments, asked)); late.refusal() != "invalid_state" {
+		t.Errorf("a trip that was cancelled in between: %+v", late)
+	}
+}
+
 // TestAgreementIsUsedOnce: a confirmation allows one PATCH. A repeated call
 // returns the first response and does not undo later changes, even if the first
 // call changed nothing. It costs no extra round trip.
@@ -38,9 +73,7 @@ func TestAgreementIsUsedOnce(t *testing.T) {
 			plain := set(c.after).Seen.Usage.Requests
 			set(c.before)
 			asked := s.call(t, toolCall(address, token, c.tool, c.agreed))
-			yes := modern(address, token, "tools/call", c.tool, `"name":"`+c.tool+`","arguments":`+c.agreed+
-				`,"requestState":"`+asked.Result.RequestState+
-				`","inputResponses":{"agreed":{"action":"accept","content":{"agreed":true}}}`)
+			yes := agree(address, token, c.tool, c.agreed, asked)
 			first := s.Do(t, yes).Must(t, 200)
 			if asked.Result.ResultType != "input_required" || !strings.Contains(string(first.Body), `"isError":false`) ||
 				first.Seen.Usage.Requests != plain {

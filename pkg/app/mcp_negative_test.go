@@ -190,7 +190,10 @@ func TestAttacksOnTheTransport(t *testing.T) {
 		change func(*apptest.Request)
 		status int
 	}{
-		"rebound page":    {func(r *apptest.Request) { r.Header["Origin"] = "http://rebound.example:8080" }, 403},
+		"rebound page": {func(r *apptest.Request) { r.Header["Origin"] = "http://rebound.example:8080" }, 403},
+		"rebound name": {func(r *apptest.Request) {
+			r.Header["Host"], r.Header["Origin"] = "rebound.example:8080", "http://rebound.example:8080"
+		}, 403},
 		"opaque origin":   {func(r *apptest.Request) { r.Header["Origin"] = "null" }, 403},
 		"lookalike":       {func(r *apptest.Request) { r.Header["Origin"] = "http://localhost.evil.example" }, 403},
 		"simple request":  {func(r *apptest.Request) { r.Header["Content-Type"] = "text/plain" }, 415},
@@ -214,6 +217,23 @@ func TestAttacksOnTheTransport(t *testing.T) {
 		t.Errorf("the agent's token at the API: %d %s", a.Status, a.Body)
 	}
 	s.Do(t, good()).Must(t, 200)
+}
+
+// TestForeignHost: whatever name a request used, the challenge and the metadata
+// name the service's own address.
+func TestForeignHost(t *testing.T) {
+	s := newSuite(t)
+	foreign := map[string]string{"Host": "rebound.example:8080"}
+	a := s.Do(t, apptest.Request{Method: http.MethodPost, Path: "/mcp/rider/metro", Header: foreign}).Must(t, 401)
+	const metadata = "/.well-known/oauth-protected-resource/mcp/rider/metro"
+	if challenge := a.Header.Get("WWW-Authenticate"); !strings.Contains(challenge, `"`+s.URL+metadata+`"`) ||
+		strings.Contains(challenge, "rebound") {
+		t.Errorf("the challenge is %s", challenge)
+	}
+	b := s.Do(t, apptest.Request{Method: http.MethodGet, Path: metadata, Header: foreign}).Must(t, 200)
+	if !strings.Contains(string(b.Body), `"`+s.URL+`/mcp/rider/metro"`) || strings.Contains(string(b.Body), "rebound") {
+		t.Errorf("the metadata is %s", b.Body)
+	}
 }
 
 // bodyOf returns the body of a call with the arguments.

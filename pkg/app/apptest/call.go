@@ -47,6 +47,7 @@ func (s *Service) Do(t testing.TB, r Request) Answer {
 	for name, value := range r.Header {
 		req.Header.Set(name, value)
 	}
+	req.Host = r.Header["Host"] // "" is that of the address
 	res, err := s.client.Do(req)
 	testkit.Must(t, err)
 	defer func() { _ = res.Body.Close() }()

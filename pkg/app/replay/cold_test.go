@@ -21,7 +21,9 @@ import (
 	"time"
 
 	"svc/pkg/app/replay"
+	"svc/pkg/local/demo"
 	"svc/pkg/local/testkit"
+	"svc/pkg/oauth/flow"
 )
 
 // first is the event that measures each function's start. It reads the table if
@@ -32,7 +34,7 @@ var first = map[string]string{"OAuthFunction": "api/v2/oauth-keys.json", "TripsF
 	"DeliveryFunction": "api/v2/svc_list_orders.json",
 	"FeedbackFunction": "api/v2/svc_search_feedback.json", "MeFunction": "api/v2/svc_me.json",
 	"DocsFunction":       "api/v2/health.json",
-	"MCPFunction":        "api/v2/mcp-anonymous.json",
+	"MCPFunction":        "api/v2/mcp-resource.json", // as a tool call
 	"SettlementFunction": "stream/settlement.json", "ProjectionFunction": "stream/projection.json",
 	"KeysFunction": "schedule/keys.json"}
 
@@ -69,6 +71,7 @@ func TestColdStarts(t *testing.T) {
 		events[name] = placeholders.ReplaceAllFunc(text,
 			func(m []byte) []byte { return []byte(s.token(t, string(m[2:len(m)-2]))) })
 	}
+	events["MCPFunction"] = s.toolCall(t, events["MCPFunction"])
 	ready, answers := map[string][]time.Duration{}, map[string][]time.Duration{}
 	for range starts { // in turn, so that whatever else the machine does meets all alike
 		for name, event := range events {
@@ -81,6 +84,26 @@ func TestColdStarts(t *testing.T) {
 		out[name] = measured{sizes[name], median(ready[name]), median(answers[name])}
 	}
 	section(t, "../../../docs/performance.md", "Cold starts", text(out))
+}
+
+// toolCall makes the event a tool call that reads the table. Its token is one for
+// the MCP server.
+func (s *deployment) toolCall(t *testing.T, event json.RawMessage) json.RawMessage {
+	t.Helper()
+	tokens, err := flow.Token(t.Context(), flow.Options{BaseURL: s.BaseURL, Resource: s.BaseURL + "/mcp", Tenant: "metro",
+		Email: boss, Password: demo.Password})
+	testkit.Must(t, err)
+	var e map[string]any
+	testkit.Must(t, json.Unmarshal(event, &e))
+	e["headers"].(map[string]any)["authorization"] = "Bearer " + tokens.AccessToken
+	e["body"] = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"svc_list_trips","arguments":{"limit":3}}}`
+	out, err := json.Marshal(e)
+	testkit.Must(t, err)
+	answer, err := s.processes["MCPFunction"].Invoke(t.Context(), out)
+	if err != nil || !bytes.Contains(answer, []byte(`\"isError\":false`)) {
+		t.Fatalf("the tool call: %v %s", err, answer)
+	}
+	return out
 }
 
 func (s *deployment) measure(t *testing.T, name string, event json.RawMessage) (ready, answered time.Duration) {

@@ -275,7 +275,7 @@ func (x *exchange) call() {
 	case confirm:
 		x.result(needsAgreement(c, x.newCode(c)))
 	case answer.status < 300:
-		x.result(result(answer.body.Bytes(), x.m.modern))
+		x.write(http.StatusOK, success(x.m.ID, answer.body.Bytes(), x.m.modern))
 	case answer.header.Get("WWW-Authenticate") != "": // the client needs another token
 		x.failAs(answer)
 	default:
@@ -358,6 +358,10 @@ func (x *exchange) send(status int, r reply) {
 		status = http.StatusInternalServerError
 		body = []byte(`{"jsonrpc":"2.0","error":{"code":-32603,"message":"Internal error"}}`)
 	}
+	x.write(status, body)
+}
+
+func (x *exchange) write(status int, body []byte) {
 	h := x.w.Header()
 	h.Set("Content-Type", "application/json")
 	h.Set("Content-Length", strconv.Itoa(len(body)))

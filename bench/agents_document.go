@@ -1,0 +1,58 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"svc/pkg/data/table"
+)
+
+const agentsBegin, agentsEnd = "<!-- agents: begin -->", "<!-- agents: end -->"
+
+// line is the pair's line of the table.
+func (b beside) line() string {
+	request, call := series{all: b.rounds}.median(0), series{all: b.rounds}.median(1)
+	low, middle, high := b.more()
+	either := func(of func(u table.Usage) string) string {
+		if first, second := of(b.usages[0]), of(b.usages[1]); first != second {
+			return first + " and " + second
+		}
+		return of(b.usages[0])
+	}
+	return fmt.Sprintf("| `%s` (%s) | `%s` | %s | %s | %s | %s | %s (%s–%s) | %s | %s |\n", b.request.name,
+		b.request.audience, b.call.tool.row.ID, ms(request.cpu), ms(call.cpu), many(int(request.mallocs)),
+		many(int(call.mallocs)), ms(middle), ms(low), ms(high),
+		either(func(u table.Usage) string { return strconv.Itoa(u.Sequential) }),
+		either(func(u table.Usage) string {
+			return fmt.Sprintf("%s + %s", units(u.ReadUnits), units(u.WriteUnits+u.IndexUnits))
+		}))
+}
+
+// agentsDocument writes the table of tool calls into the document.
+func agentsDocument(o options, machine string, all []beside) error {
+	text, err := os.ReadFile(o.document)
+	if err != nil {
+		return err
+	}
+	var b strings.Builder
+	b.WriteString("## A tool call beside the same request\n\n")
+	prose(&b, "Measured by `make cpu` on %s; %s; as in *Processor time*. The request to the API and the tool call of the "+
+		"MCP server that does the same took turns in %d rounds of %d events. *More* is the median of the rounds' "+
+		"differences, with its quartiles. Requests with POST have an `Idempotency-Key`, as each tool call has. A call that "+
+		"needs a confirmation is measured after it. Round trips are requests to the table that wait for each other, and "+
+		"units are read + write units. One number stands for both.",
+		machine, time.Now().UTC().Format("2 January 2006"), o.rounds, o.reads)
+	b.WriteString("| request | tool | request, ms | tool, ms | request, allocations | tool, allocations | more, ms | " +
+		"round trips | units |\n| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n")
+	for _, one := range all {
+		b.WriteString(one.line())
+	}
+	b.WriteByte('\n')
+	if text, err = between(text, agentsBegin, agentsEnd, b.String()); err != nil {
+		return fmt.Errorf("%s: %w", o.document, err)
+	}
+	return os.WriteFile(o.document, text, 0o644) //nolint:gosec // a document of the repository
+}
