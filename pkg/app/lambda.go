@@ -66,7 +66,7 @@ func collectLess() {
 
 func start(function string, serve Serve, logger *slog.Logger) (any, error) {
 	db, err := table.Open(context.Background(), table.Options{Table: os.Getenv("TABLE_NAME"),
-		Endpoint: os.Getenv("AWS_ENDPOINT_URL_DYNAMODB")})
+		Endpoint: os.Getenv("AWS_ENDPOINT_URL_DYNAMODB"), AtOnce: lambdacontext.MaxConcurrency()})
 	if err != nil {
 		return nil, err
 	}

@@ -12,13 +12,16 @@ import (
 	"svc/pkg/local/service"
 )
 
+// atOnce is how many requests the process is expected to serve at once.
+const atOnce = 64
+
 // Build opens the runtime's table and returns the service's functions on it.
 // It sets DB and BaseURL of rt; the caller sets the rest. wire, unless nil,
 // wraps the transport to the table.
 func Build(ctx context.Context, at service.Environment, rt *app.Runtime,
 	wire func(http.RoundTripper) http.RoundTripper) (out service.App, err error) {
 	rt.BaseURL = at.BaseURL
-	rt.DB, err = table.Open(ctx, table.Options{Table: at.Table, Endpoint: at.Endpoint,
+	rt.DB, err = table.Open(ctx, table.Options{Table: at.Table, Endpoint: at.Endpoint, AtOnce: atOnce,
 		Wire: func(next http.RoundTripper) http.RoundTripper {
 			if next = at.Wire(next); wire != nil {
 				next = wire(next)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/ratelimit"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/credentials"
@@ -31,7 +32,14 @@ type Options struct {
 	Endpoint string                                    // of a local engine; "" is AWS, by Load
 	Load     func(context.Context) (aws.Config, error) // nil means Environment
 	Wire     func(http.RoundTripper) http.RoundTripper // wraps the transport; may be nil
+	AtOnce   int                                       // requests that the process serves at once; 0 is one
 }
+
+// retryQuota is the SDK's quota of retries in a process, for each request that
+// the process serves at once. A retry takes 5 or 10, a success gives back 1. If
+// requests shared one quota, a short failure would use it up, and those that
+// follow would not be retried at all.
+const retryQuota = 500
 
 // Environment returns the SDK's configuration from a function's environment.
 // The SDK's own loader also supports profiles and single sign-on, which would
@@ -62,6 +70,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	cfg.Retryer = func() aws.Retryer {
 		return retry.NewStandard(func(so *retry.StandardOptions) {
 			so.MaxAttempts, so.MaxBackoff = 4, 400*time.Millisecond
+			so.RateLimiter = ratelimit.NewTokenRateLimit(uint(retryQuota * max(1, o.AtOnce)))
 		})
 	}
 	if o.Endpoint != "" {

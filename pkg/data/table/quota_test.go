@@ -1,0 +1,63 @@
+package table_test
+
+import (
+	"net/http"
+	"os"
+	"sync"
+	"testing"
+
+	"svc/pkg/data/table"
+	"svc/pkg/local/schema"
+	"svc/pkg/local/testkit"
+)
+
+// failFirst lets the first n requests fail when all of them are there, and
+// passes on the others.
+type failFirst struct {
+	next http.RoundTripper
+	all  chan struct{}
+
+	mu   sync.Mutex
+	left int
+}
+
+func (f *failFirst) RoundTrip(r *http.Request) (*http.Response, error) {
+	f.mu.Lock()
+	fails := f.left > 0
+	f.left--
+	if f.left == 0 {
+		close(f.all)
+	}
+	f.mu.Unlock()
+	if fails {
+		<-f.all
+		return nil, os.ErrDeadlineExceeded
+	}
+	return f.next.RoundTrip(r)
+}
+
+// A failure of all requests that a process serves at once is retried for each
+// of them, time after time.
+func TestRetryQuotaIsEachRequestsOwn(t *testing.T) {
+	const atOnce, times = 64, 4
+	f := &failFirst{}
+	db, err := table.Open(t.Context(), table.Options{Table: testkit.Name(t, schema.Options{StreamOff: true}),
+		Endpoint: testkit.Endpoint(t), AtOnce: atOnce,
+		Wire: func(next http.RoundTripper) http.RoundTripper { f.next = next; return f }})
+	testkit.Must(t, err)
+	p := db.Platform("QUOTA")
+	for range times {
+		f.mu.Lock()
+		f.left, f.all = atOnce, make(chan struct{})
+		f.mu.Unlock()
+		var wait sync.WaitGroup
+		for range atOnce {
+			wait.Go(func() {
+				if _, err := p.Get(t.Context(), p.Key("QUOTA", "QUOTA", "x", "y")); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wait.Wait()
+	}
+}
