@@ -53,10 +53,9 @@ func cpuDocument(o options, machine string, builds []build, all []series) error 
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "## Processor time\n\n")
-	prose(&b, "Measured by `make cpu` on %s; %s. Each function runs as built for deployment, as a process behind a stand-in "+
-		"of Lambda's runtime API: an event in, an answer out. The table's answers were recorded from the engine before, so "+
-		"no engine is in it, but the requests to the table are. Times are the process's own, user and system, in "+
-		"milliseconds an event; medians of %d rounds of %d events. Allocations and bytes are the whole process's.",
+	prose(&b, "Measured by `make cpu` on %s; %s. Each function runs as built for deployment, as a process behind a "+
+		"simulated runtime API of Lambda. The table's responses were recorded before. So the values include the requests "+
+		"to the table, but not the engine. Times are the process's user and system time, in milliseconds per event; medians of %d rounds of %d events. Allocations and bytes are the whole process's.",
 		machine, time.Now().UTC().Format("2 January 2006"), o.rounds, o.reads)
 	if len(builds) > 1 {
 		prose(&b, "The builds took turns in each round. The ratio is the median of the rounds' ratios, with its quartiles.")

@@ -77,13 +77,13 @@ func section(o options, machine string, worlds []*world, rows []row) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "## Every endpoint, by the size of the tenant\n\n")
 	prose(&b, "Measured by `make bench` on %s; %s, one at a time, functions and embedded engine (in memory) on the same "+
-		"machine. %d requests of each reading and %d of each writing endpoint and size. A gateway event goes in and the "+
-		"answer comes out, so neither network nor local gateway is in it, but the engine's own work is: most of a time "+
-		"here is the engine's. The sizes are measured in turn, request by request, so that other work on the machine "+
-		"meets all alike; still p99 is mostly that.", machine, time.Now().UTC().Format("2 January 2006"), o.reads, o.writes)
-	prose(&b, "Columns with several values give them by size where they differ. *Round trips* are requests to the table "+
-		"that wait for each other. *Read units* include the five of the checks. *Write units* are the table's own, + those "+
-		"of its indexes. *Allocations* are those of the whole process, with the SDK and the gateway's adapter. Times are "+
+		"machine. %d requests of each reading and %d of each writing endpoint and size. A time is from the "+
+		"gateway event to the response. It does not include the network and the local gateway. It includes the work of "+
+		"the engine, which takes most of it. The sizes are measured in turn, request by request, so that other work on "+
+		"the machine affects them alike. Still, p99 is mostly such other work.", machine, time.Now().UTC().Format("2 January 2006"), o.reads, o.writes)
+	prose(&b, "A column with several values has one for each size. *Round trips* are sequential requests to the table. "+
+		"*Read units* include the five of the checks. *Write units* are those of the table + those of its indexes. "+
+		"*Allocations* are those of the whole process, with the SDK and the gateway's adapter. Times are "+
 		"milliseconds, p50 / p99.")
 	sizes := worlds[:0:0]
 	for _, w := range worlds {

@@ -17,8 +17,9 @@ const (
 	lambdaLine   = `{"type":"platform.report","record":{"requestId":"9f1c-77","status":"timeout"}}`
 )
 
-// cloudWatchLogs stands in for CloudWatch Logs: it checks the signed request,
-// and sends an empty page before the page with the lines that match.
+// cloudWatchLogs is a test server in place of CloudWatch Logs: it checks the
+// signed request, and sends an empty page before the page with the lines that
+// match.
 func cloudWatchLogs(t *testing.T) *httptest.Server {
 	type event struct {
 		Timestamp int64  `json:"timestamp"`
@@ -57,7 +58,7 @@ func cloudWatchLogs(t *testing.T) *httptest.Server {
 }
 
 // TestDeployedLogs: with TABLE_NAME set, svc logs searches CloudWatch Logs.
-// Each id of a request leads to all its lines, oldest first.
+// Each id of a request finds all lines of the request, oldest first.
 func TestDeployedLogs(t *testing.T) {
 	logs := cloudWatchLogs(t)
 	t.Cleanup(logs.Close)

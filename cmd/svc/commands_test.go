@@ -326,8 +326,8 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// Without a running service, a command says so. A table that the environment
-// names is found without a running service.
+// If no service runs, a command says so. If the environment names a table, the
+// command uses the table without a running service.
 func TestPlace(t *testing.T) {
 	t.Setenv("TABLE_NAME", "")
 	var out, errs bytes.Buffer

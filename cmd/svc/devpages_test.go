@@ -125,9 +125,9 @@ func byName(t *testing.T, method, address, host string, status int) {
 	}
 }
 
-// TestAgentsByForeignNames: on a laptop the MCP server does not answer to another
-// name than the machine's, without Origin too. The API does: a tenant's own
-// domain leads to it.
+// TestAgentsByForeignNames: on a laptop the MCP server rejects requests with
+// another host name than the machine's, even without Origin. The API accepts
+// them, because tenants' own domains point to it.
 func TestAgentsByForeignNames(t *testing.T) {
 	w := share(t)
 	for host, status := range map[string]int{"evil.example": 403, "evil.example:8080": 403, "127.0.0.1.evil.example": 403,

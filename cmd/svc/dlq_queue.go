@@ -56,7 +56,8 @@ type message struct {
 			Size   int    `json:"batchSize"`
 			Stream string `json:"streamArn"`
 		} `json:"DDBStreamBatchInfo"`
-		// The event of the function; only an object in S3 has it. Lambda may write it as an object or as a text.
+		// The event of the function; only an object in S3 has it. Lambda may
+		// write it as an object or as a text.
 		Payload json.RawMessage `json:"payload"`
 	}
 	at      object // object in S3 with the records; zero if the message itself is the letter
@@ -79,8 +80,8 @@ func (m message) records() (records []events.DynamoDBEventRecord, ok bool) {
 	return event.Records, true
 }
 
-// open decodes a message. If it names an object in S3, the letter is what the
-// object has.
+// open decodes a message. If it names an object in S3, the letter is the
+// content of the object.
 func (q queue) open(ctx context.Context, id, text string) message {
 	m := message{id: id}
 	var created struct {

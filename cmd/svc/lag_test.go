@@ -8,7 +8,7 @@ import (
 )
 
 // TestDeployedLag: the lag of a deployed stream function is CloudWatch's newest
-// IteratorAge. A server in this process stands in for CloudWatch: it checks the
+// IteratorAge. A test server takes the place of CloudWatch and checks the
 // signed request.
 func TestDeployedLag(t *testing.T) {
 	const result = `<GetMetricDataResponse xmlns="http://monitoring.amazonaws.com/doc/2010-08-01/"><GetMetricDataResult>` +

@@ -141,9 +141,9 @@ func (c *cli) awaitDrain(ctx context.Context, end time.Time) error {
 	}
 }
 
-// pass reads the table once. It ends the tenant's memberships, which also takes
-// the tenant from the operators' records, and removes all other items but the
-// tenant's own, which goes last.
+// pass reads the table once. It ends the tenant's memberships, which also
+// removes the tenant from the operators' records. It removes all other items
+// except the tenant's own record and flags, which are removed last.
 func (p place) pass(ctx context.Context, t table.Tenant, out *removed, shown *progress) error {
 	f, people := t.Footprint(), person.Store{DB: p.db}
 	for more := true; more; {

@@ -53,7 +53,7 @@ func TestDocumentIsDescribed(t *testing.T) {
 	}
 }
 
-// schema is what the test reads of a schema.
+// schema has the members of a schema that the test reads.
 type schema struct {
 	Description string
 	Properties  map[string]schema
@@ -81,7 +81,7 @@ func (s schema) undescribed(at string) []string {
 	return out
 }
 
-// operation is what the test reads of an operation.
+// operation has the members of an operation that the test reads.
 type operation struct {
 	Summary, Description string
 	Parameters           []struct {

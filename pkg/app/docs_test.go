@@ -15,9 +15,9 @@ const (
 	maxDocColumn = 100 // prose in documents; tables and code blocks may be wider
 )
 
-// TestDocuments checks every Markdown file of the repository: prose keeps to
-// 100 columns, relative links lead to files and headings, and make targets
-// exist. cmd/svc checks the commands of svc.
+// TestDocuments checks every Markdown file of the repository: prose has at most
+// 100 columns, relative links point to existing files and headings, and make
+// targets exist. cmd/svc checks the commands of svc.
 func TestDocuments(t *testing.T) {
 	out, err := exec.Command("git", "-C", repository, "ls-files", "*.md").Output()
 	if err != nil {

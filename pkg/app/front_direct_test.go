@@ -49,8 +49,8 @@ func TestSmokePassesTheFront(t *testing.T) {
 	}
 }
 
-// TestNoRequestIsDirect: whatever a client sends through the gateway, the
-// function knows that a gateway sent it, and rejects it without the secret.
+// TestNoRequestIsDirect: no request that a client sends through the gateway
+// counts as direct, so the function rejects it without the secret.
 func TestNoRequestIsDirect(t *testing.T) {
 	t.Setenv("ORIGIN_SECRET_SHA256", hashed(newSecret))
 	f, seen := documents(t), 0

@@ -137,8 +137,9 @@ func TestAgentsSeeTheirTools(t *testing.T) {
 	}
 }
 
-// TestAgentRequestsARide: a rider's agent asks, the person agrees, the operator's
-// agent sees the trip, and revoking the token ends it.
+// TestAgentRequestsARide: a rider's agent requests a ride, the person confirms
+// it, and the operator's agent sees the trip. Revoking the token ends the
+// agent's access.
 func TestAgentRequestsARide(t *testing.T) {
 	s := newSuite(t)
 	rider, operator := s.actors[authz.Rider], s.actors[authz.Dashboard]

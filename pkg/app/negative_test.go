@@ -103,8 +103,8 @@ func TestEveryRowIsGuarded(t *testing.T) {
 	}
 }
 
-// audiences checks that every audience without access is rejected, whatever it
-// holds.
+// audiences checks that every audience without access is rejected, even with
+// all scopes and permissions.
 func (s *suite) audiences(t *testing.T, r api.Row) {
 	for _, audience := range authz.Audiences {
 		if _, in := r.Policy.Scopes[audience]; in || (r.ID == "svc_my_trips" && audience == authz.Dashboard) {
@@ -140,8 +140,9 @@ func (s *suite) admitted(t *testing.T, r api.Row, audience authz.Audience, scope
 	}
 }
 
-// TestEndedAccessIsRefusedAtOnce: whatever ends a token's life, the very next
-// request on every row is rejected. The response names the first failed check.
+// TestEndedAccessIsRefusedAtOnce: after every kind of event that ends a token,
+// the next request on every row is rejected. The response names the first
+// failed check.
 func TestEndedAccessIsRefusedAtOnce(t *testing.T) {
 	s := newSuite(t)
 	ctx, metro := context.Background(), s.Tenant("metro")

@@ -33,7 +33,6 @@ func (r *traffic) soFar() map[string]string {
 // for writes, while riders request and cancel trips and others read lists. A
 // reader of a list sees every item that existed at the start exactly once, and
 // the report is exact in the end.
-// began, and the report is exact in the end.
 func TestShardsUnderTraffic(t *testing.T) {
 	s := newSuite(t)
 	operator := s.Token(t, s.actors[authz.Dashboard])

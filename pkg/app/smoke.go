@@ -19,7 +19,7 @@ import (
 const (
 	smokeOne    = 20 * time.Second // for one call, cold start included
 	smokePause  = 2 * time.Second  // before a repeated call
-	smokeReport = 20 * time.Second // of the function's time, kept for the report
+	smokeReport = 20 * time.Second // part of the function's time that is reserved for the report
 	smokeTries  = 3                // of a call, and of the report
 )
 
@@ -48,8 +48,8 @@ func newSmoke(p *Runtime) *smoke {
 	return &smoke{log: p.Logger, baseURL: p.BaseURL, load: table.Environment, call: smokeOne, pause: smokePause}
 }
 
-// handle reports to CodeDeploy, whatever happens: CodeDeploy waits an hour for a
-// hook that does not report.
+// handle always reports to CodeDeploy, because CodeDeploy waits an hour for a
+// hook that does not.
 func (s *smoke) handle(ctx context.Context, e lifecycle) error {
 	status := "Succeeded"
 	for _, err := range s.failures(ctx) {
@@ -60,8 +60,8 @@ func (s *smoke) handle(ctx context.Context, e lifecycle) error {
 	return s.again(ctx, func() error { return s.report(ctx, e, status) })
 }
 
-// failures returns what is wrong with the new versions, at most one failed call
-// of each function.
+// failures returns the failed calls to the new versions, at most one for each
+// function.
 func (s *smoke) failures(ctx context.Context) (failed []error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -93,7 +93,8 @@ func (s *smoke) failures(ctx context.Context) (failed []error) {
 	return failed
 }
 
-// again repeats what failed, because a throttled call says nothing about a version.
+// again repeats the failed calls, because a throttled call proves nothing about
+// a version.
 func (s *smoke) again(ctx context.Context, do func() error) error {
 	for try := 1; ; try++ {
 		err := do()
@@ -108,7 +109,7 @@ func (s *smoke) again(ctx context.Context, do func() error) error {
 	}
 }
 
-// try makes one call and compares the answer.
+// try makes one call and checks the response.
 func (s *smoke) try(ctx context.Context, version string, c probe, f front) error {
 	ctx, cancel := context.WithTimeout(ctx, s.call)
 	defer cancel()
@@ -119,7 +120,7 @@ func (s *smoke) try(ctx context.Context, version string, c probe, f front) error
 	return c.judge(answer, s.address(), f.off[c.off])
 }
 
-// address is where the call is sent to, by its event.
+// address returns the address in the call's event.
 func (s *smoke) address() string {
 	if s.baseURL == "" {
 		return "https://smoke.invalid"
@@ -145,7 +146,7 @@ func (s *smoke) invoke(ctx context.Context, version string, event []byte) ([]byt
 	return res.Body, nil
 }
 
-// report tells CodeDeploy the outcome.
+// report sends the result to CodeDeploy.
 func (s *smoke) report(ctx context.Context, e lifecycle, status string) error {
 	body, err := json.Marshal(map[string]string{"deploymentId": e.DeploymentID,
 		"lifecycleEventHookExecutionId": e.ExecutionID, "status": status})

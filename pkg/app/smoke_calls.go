@@ -15,14 +15,14 @@ import (
 // credentials.
 type probe struct {
 	method, path, body string
-	off                string // the word of SWITCHED_OFF with which the answer is 503
-	signed             bool   // with a token whose key nobody knows
+	off                string // the word of SWITCHED_OFF that turns the response into a 503
+	signed             bool   // send a token that an unknown key signed
 	want               int
 	holds              string // what the body contains; {base} is the service's address
 }
 
 // probes returns the calls that try a function. A token of an unknown key is
-// refused only after the keys were read from the table. So the 401 proves that
+// rejected only after the keys were read from the table. So the 401 proves that
 // the function has its configuration and reaches the table.
 func probes(function string) []probe {
 	const initialize = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}`
@@ -57,8 +57,8 @@ func probes(function string) []probe {
 	return out
 }
 
-// event is the call as an HTTP API would send it to the function, but without
-// apiId: gateway.Direct knows it by that.
+// event returns the call as an HTTP API would send it to the function, but
+// without apiId. gateway.Direct recognizes it by that.
 func (p probe) event(base string) []byte {
 	e := events.APIGatewayV2HTTPRequest{Version: "2.0", RouteKey: "$default", RawPath: p.path, Body: p.body,
 		Headers: map[string]string{"content-type": "application/json"}}
@@ -75,14 +75,14 @@ func (p probe) event(base string) []byte {
 	return text
 }
 
-// unknownToken has the form of an access token. No key has its kid.
+// unknownToken has the form of an access token, but no key has its kid.
 func unknownToken() string {
 	encode := base64.RawURLEncoding.EncodeToString
 	return encode([]byte(`{"alg":"ES256","typ":"at+jwt","kid":"smoke"}`)) + "." + encode([]byte(`{}`)) + "." +
 		encode(make([]byte, 64))
 }
 
-// judge compares the answer with what the call must get.
+// judge compares the response with the expected one.
 func (p probe) judge(answer []byte, base string, off bool) error {
 	var a events.APIGatewayV2HTTPResponse
 	if err := json.Unmarshal(answer, &a); err != nil || a.StatusCode == 0 {

@@ -82,7 +82,7 @@ func TestSmokeMayInvokeVersions(t *testing.T) {
 
 // TestOnlyTheGatewaySendsRequests: nothing but the HTTP API, the table's stream
 // and schedules calls a function. A function URL, a load balancer or a REST API
-// with a template of its own would need another look at gateway.Direct.
+// with a mapping template would require a review of gateway.Direct.
 func TestOnlyTheGatewaySendsRequests(t *testing.T) {
 	for name, resource := range ofType(t, "AWS::Serverless::Function") {
 		p := field(resource, "Properties")

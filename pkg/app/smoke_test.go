@@ -19,14 +19,14 @@ import (
 	"svc/pkg/local/testkit"
 )
 
-// console stands for the endpoints of Lambda and CodeDeploy.
+// console is a test server for the endpoints of Lambda and CodeDeploy.
 type console struct {
-	answer http.HandlerFunc // Lambda's, to every call
+	answer http.HandlerFunc // handles every call of Lambda's Invoke
 
 	mu      sync.Mutex
 	invoked []string // "FUNCTION VERSION"
 	reports []string
-	refuse  int // the first so many reports
+	refuse  int // number of reports to reject, from the first
 }
 
 // ServeHTTP implements http.Handler.
@@ -88,7 +88,8 @@ func reported(status string) string {
 		`{"deploymentId":"d-1","lifecycleEventHookExecutionId":"execution","status":"` + status + `"}`
 }
 
-// answering returns the answer that the call must get, changed by change.
+// answering returns a handler that sends the expected response of each call,
+// modified by change.
 func answering(t *testing.T, change func(p probe, a *events.APIGatewayV2HTTPResponse)) http.HandlerFunc {
 	t.Helper()
 	return func(w http.ResponseWriter, r *http.Request) {
@@ -140,8 +141,8 @@ func TestSmokeSucceeds(t *testing.T) {
 	}
 }
 
-// TestSmokeFails: whatever is wrong, CodeDeploy is told so, and the log says
-// which function it was.
+// TestSmokeFails: every kind of failure is reported to CodeDeploy, and the log
+// names the function.
 func TestSmokeFails(t *testing.T) {
 	at := func(path string, change func(a *events.APIGatewayV2HTTPResponse)) http.HandlerFunc {
 		return answering(t, func(p probe, a *events.APIGatewayV2HTTPResponse) {

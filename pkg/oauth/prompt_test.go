@@ -142,7 +142,8 @@ func TestAuthTime(t *testing.T) {
 	}
 }
 
-// Granted is what is asked for, registered, and allowed to the person now.
+// The granted scopes are those that are requested, registered for the client,
+// and allowed to the person now.
 func TestGrantedScopes(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

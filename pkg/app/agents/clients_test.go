@@ -176,7 +176,7 @@ func rideBy(t *testing.T, call func(tool string, arguments map[string]any) answe
 	return idOf(t, made), asked
 }
 
-// sees fails the test unless the operator's list has the trip.
+// sees checks that the operator's list contains the trip.
 func (a *agent) sees(t *testing.T, trip string) {
 	t.Helper()
 	if seen := a.call("svc_list_trips", map[string]any{"limit": 5}); !strings.Contains(string(seen.StructuredContent),

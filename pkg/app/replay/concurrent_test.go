@@ -26,11 +26,12 @@ import (
 // atOnce is how many events each process handles at once.
 const atOnce = 64
 
-// TestManyRequestsInOneProcess runs the functions, built with the race detector,
-// with 64 events at once in each process: people of two tenants, reads, rides
-// from request to receipt, and tokens. Every answer, and every line of the log,
-// must be that of its request; a race ends the process; what a process holds
-// must not grow with the requests. SVC_CONCURRENT sets the rounds of each worker.
+// TestManyRequestsInOneProcess runs the functions, built with the race
+// detector, with 64 events at once in each process: people of two tenants,
+// reads, rides from request to receipt, and tokens. Every response, and every
+// line of the log, must belong to its request. A data race ends the process.
+// The memory and goroutines of a process must not grow with the requests.
+// SVC_CONCURRENT sets the rounds of each worker.
 func TestManyRequestsInOneProcess(t *testing.T) {
 	testkit.Long(t)
 	if _, err := exec.LookPath("cc"); err != nil && os.Getenv("CI") == "" {
@@ -68,7 +69,7 @@ type worker struct {
 	agent  string // token of an operator's agent
 }
 
-// crowd are the workers on a deployment.
+// crowd is the set of workers on a deployment.
 type crowd struct {
 	*deployment
 	routes  []emulator.Route
@@ -188,8 +189,8 @@ func (c *crowd) send(w worker, name, method, path, body string) ([]byte, error) 
 	return nil, fmt.Errorf("%s: 503 each time", id)
 }
 
-// together proves that one process handles 64 events at once: none of 64 votes
-// is answered before all of them read the table.
+// together proves that one process handles 64 events at once: no response to 64
+// votes is sent before all of them have read the table.
 func (c *crowd) together(t *testing.T) {
 	t.Helper()
 	_, err := c.send(c.workers[0], "before", "GET", "/api/v1/feedback", "") // reads the keys
@@ -211,7 +212,7 @@ func (c *crowd) together(t *testing.T) {
 	}
 }
 
-// hold returns what each process holds now.
+// hold returns the current memory and goroutines of each process.
 func (s *deployment) hold(t *testing.T) map[string]held {
 	t.Helper()
 	out := map[string]held{}
@@ -226,7 +227,8 @@ func (s *deployment) hold(t *testing.T) map[string]held {
 	return out
 }
 
-// bounded checks that no process holds more for having served more.
+// bounded checks that memory and goroutines of a process do not grow with the
+// number of requests.
 func (c *crowd) bounded(t *testing.T, before, after map[string]held) {
 	t.Helper()
 	for name, now := range after {
@@ -243,7 +245,7 @@ func (c *crowd) bounded(t *testing.T, before, after map[string]held) {
 	}
 }
 
-// sums checks that the reports have every ride exactly once.
+// sums checks that the reports count every ride exactly once.
 func (c *crowd) sums(t *testing.T) {
 	t.Helper()
 	for tenant, rides := range c.rides {
@@ -258,7 +260,7 @@ func (c *crowd) sums(t *testing.T) {
 }
 
 // lines checks the processes' log: each request's line names its tenant, and
-// nothing tells of a race.
+// and no data race is reported.
 func (c *crowd) lines(t *testing.T) {
 	t.Helper()
 	ids := map[string]string{}

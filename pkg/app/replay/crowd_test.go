@@ -78,7 +78,7 @@ func (c *crowd) get(w worker, name, path string, out any) error {
 	return json.Unmarshal(body, out)
 }
 
-// change sends a change and compares members of the answer.
+// change sends a change and checks members of the response.
 func (c *crowd) change(w worker, name, method, path, body string, want map[string]any) (map[string]any, error) {
 	raw, err := c.send(w, name, method, path, body)
 	if err != nil {
@@ -132,7 +132,7 @@ func (c *crowd) rideOnce(w worker, name string) error {
 	return c.owned(w, name, "/api/v1/me/trips?limit=20", "customerId")
 }
 
-// drives reads what is the driver's own.
+// drives reads the driver's own data.
 func (c *crowd) drives(w worker, name string) error {
 	if _, err := c.change(w, name+"-status", http.MethodPatch, "/api/v1/me/status", `{"status":"ONLINE"}`,
 		map[string]any{"id": w.ID}); err != nil {
@@ -178,7 +178,7 @@ func (c *crowd) operates(w worker, name string) error {
 	return c.get(w, name+"-doc", "/openapi.json", &doc)
 }
 
-// asks lets the operator's agent call a tool.
+// asks makes a tool call as the operator's agent.
 func (c *crowd) asks(w worker, name string, own map[string]bool) error {
 	w.token = w.agent
 	body, err := c.send(w, name+"-tool", http.MethodPost, "/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/call",`+
@@ -232,14 +232,15 @@ func (c *crowd) owned(w worker, name, path, member string) error {
 	return nil
 }
 
-// held is what a process holds: bytes of live heap, and goroutines.
+// held is the memory and goroutines of a process; heap is the live heap in
+// bytes.
 type held struct {
 	heap       uint64
 	goroutines int
 }
 
-// meeting is a proxy in front of the table. It holds requests until as many are
-// there as are due.
+// meeting is a proxy in front of the table. It holds requests back until a
+// given number has arrived.
 type meeting struct {
 	proxy  http.Handler
 	server *httptest.Server
@@ -251,8 +252,9 @@ type meeting struct {
 	full    chan struct{}
 }
 
-// set makes the next requests wait until due of them are there; 0 lets all
-// pass. It reports whether those of the last call have met.
+// set makes the next requests wait until due of them have arrived; 0 lets all
+// pass. It reports whether the requests of the previous call were all there at
+// the same time.
 func (m *meeting) set(due int) (met bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

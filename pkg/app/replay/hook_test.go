@@ -18,8 +18,8 @@ import (
 	"svc/pkg/local/testkit"
 )
 
-// lambda stands for the endpoints of Lambda and CodeDeploy. Version 2 of each
-// function is the process.
+// lambda is a test server for the endpoints of Lambda and CodeDeploy. Version 2
+// of each function is the running process.
 type lambda struct {
 	processes map[string]*replay.Process
 
@@ -54,8 +54,8 @@ func (l *lambda) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(answer)
 }
 
-// TestHook starts new versions of functions, good ones and broken ones, and
-// lets the built hook try them.
+// TestHook starts new versions of functions, both working and broken ones, and
+// lets the built hook test them.
 func TestHook(t *testing.T) {
 	testkit.Long(t)
 	s := start(t)
@@ -63,7 +63,7 @@ func TestHook(t *testing.T) {
 	secret := "ORIGIN_SECRET_SHA256=" + strings.Repeat("0", 64)
 	for _, tt := range []struct {
 		name   string
-		broken string   // the function that alone has the environment; "" for all and the hook
+		broken string   // the only function that gets the variables in added; "" means all functions and the hook
 		added  []string // environment
 		status string
 		says   string
@@ -110,7 +110,7 @@ func TestHook(t *testing.T) {
 	}
 }
 
-// version starts a function with more environment.
+// version starts a function with additional environment variables.
 func (s *deployment) version(t *testing.T, name string, output io.Writer, added ...string) *replay.Process {
 	t.Helper()
 	p, err := replay.Start(name, filepath.Join(s.dir, folder(name)), append(slices.Clone(s.environment), added...), output)
@@ -134,7 +134,8 @@ func (s *deployment) hook(t *testing.T, l *lambda, output io.Writer, own bool, a
 	return s.version(t, app.Smoke, output, environment...)
 }
 
-// issuerIsTheGateway: the address of the hook's calls did not become the issuer.
+// issuerIsTheGateway checks that the address of the hook's calls did not become
+// the issuer.
 func (s *deployment) issuerIsTheGateway(t *testing.T, p *replay.Process) {
 	t.Helper()
 	event, err := os.ReadFile(eventFile("v2", "oauth-metadata"))

@@ -165,8 +165,8 @@ func (c *Check) look(ctx context.Context, t table.Tenant, u unit) (counters, tal
 	return now, sum, u.sum(ctx, &sum)
 }
 
-// again rereads the counters, and those that the items have but the unit does
-// not list. still reports whether none has changed.
+// again rereads the unit's counters, and the counters that only its items have.
+// still reports whether none has changed.
 func again(ctx context.Context, t table.Tenant, was counters, sum tally, wrong counter.Changes) (counters, bool,
 	error) {
 	refs := slices.Collect(maps.Keys(was))

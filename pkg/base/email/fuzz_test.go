@@ -7,8 +7,8 @@ import (
 	"svc/pkg/base/email"
 )
 
-// FuzzFold: an address that is valid has one folded form, which is valid too
-// and folds to itself, whatever is around it.
+// FuzzFold: the folded form of a valid address is valid and folds to itself.
+// Surrounding spaces do not change it.
 func FuzzFold(f *testing.F) {
 	for _, seed := range []string{" Ana@Metro.Example", "straße@metro.example", "ana@metro@example", "İ@x.y", "a\r\n@b.c",
 		"ᎠᎡ@x.y"} {

@@ -9,9 +9,10 @@ import (
 	"svc/pkg/local/testkit"
 )
 
-// TestFootprintOfChosenKeys: a caller of another tenant may choose the text of a
-// key, such as an Idempotency-Key or a client_id. Such a text is no footprint
-// and does not stop the deletion of the tenant that it names.
+// TestFootprintOfChosenKeys: a caller of another tenant may choose the text of
+// a key, such as an Idempotency-Key or a client_id. Such a text does not belong
+// to the footprint of the tenant that it names, and does not stop the deletion
+// of that tenant.
 func TestFootprintOfChosenKeys(t *testing.T) {
 	db := testkit.Table(t)
 	gone, other := db.Tenant("ten_gone"), db.Tenant("ten_other")

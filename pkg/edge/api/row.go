@@ -48,7 +48,8 @@ func Summary(text string) Option { return func(r *Row) { r.Summary = text } }
 func Text(markdown string) Option { return func(r *Row) { r.Text = markdown } }
 
 // Confirm makes an agent ask a person first. The text says what the operation
-// does to people or money. It ends a question and part of the tool's description.
+// does to people or money. It is the end of the question to the person, and a
+// part of the tool's description.
 func Confirm(text string) Option { return func(r *Row) { r.Confirm = text } }
 
 // NoTool leaves the row out of the tools of an audience to which it is of no use.

@@ -122,8 +122,8 @@ func (p *Pages) Wrap(next http.Handler) http.Handler {
 	})
 }
 
-// guard rejects names other than this machine's: a web page whose host name
-// leads to 127.0.0.1 must not read the outbox.
+// guard rejects host names other than this machine's: a web page whose host
+// name points to 127.0.0.1 must not read the outbox.
 func guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !ownName(r.Host) {
@@ -140,8 +140,8 @@ func guard(next http.Handler) http.Handler {
 	})
 }
 
-// ownName reports whether a Host header names this machine. A web page whose own
-// name leads here (DNS rebinding) sends that name.
+// ownName reports whether a Host header names this machine. A web page whose
+// own name points to this machine (DNS rebinding) sends that name.
 func ownName(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name

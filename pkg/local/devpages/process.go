@@ -6,7 +6,7 @@ import (
 	"runtime/metrics"
 )
 
-// Held is what the process holds. Process serves it.
+// Held is the memory and the goroutines of the process. Process serves it.
 type Held struct {
 	Goroutines uint64 `json:"goroutines"`
 	Heap       uint64 `json:"heap"` // bytes that were live at the last garbage collection

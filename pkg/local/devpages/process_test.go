@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// The page counts goroutines and live heap, for this machine's own names only.
+// The page shows the goroutines and the live heap, and only under this
+// machine's own host names.
 func TestProcess(t *testing.T) {
 	h := (&Pages{}).Wrap(http.NotFoundHandler())
 	get := func(host string) (held Held, status int) {

@@ -127,8 +127,8 @@ func TestAnHourOfThrottling(t *testing.T) {
 	}
 }
 
-// After two hours, the template's maximum age of a record, each record is a
-// dead letter, once.
+// After two hours, the template's maximum age of a record, every record has
+// become exactly one dead letter.
 func TestThrottlingOutlastsTheAgeOfRecords(t *testing.T) {
 	if _, letters := throttle(t, 1000*time.Hour, false); letters != 45 {
 		t.Errorf("%d dead letters, want 45", letters)

@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// rounds holds requests back and releases them together: those that wait for no
-// other request of this process are in one round. A round begins when the
-// previous round's responses are read and the process is idle. So how many
-// rounds a piece of work takes does not depend on the schedule or on the
-// machine's speed.
+// rounds holds requests back and releases them together. Requests that do not
+// depend on each other are in one round. A round begins when the previous
+// round's responses are read and the process is idle. So how many rounds a
+// piece of work takes does not depend on the schedule or on the machine's
+// speed.
 type rounds struct {
 	mu      sync.Mutex
 	waiting chan struct{} // closed when the next round begins; nil without a waiting request

@@ -290,8 +290,8 @@ func TestFrames(t *testing.T) {
 	}
 }
 
-// check runs axe-core on the page, sees that it fits and asks no other host for
-// anything, and takes its picture.
+// check runs axe-core on the page, checks that it fits the screen and loads
+// nothing from another host, and takes its picture.
 func (s *stand) check(t *testing.T, ctx context.Context, l look, name string) {
 	t.Helper()
 	overflow := get(t, ctx,

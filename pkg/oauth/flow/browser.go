@@ -69,8 +69,9 @@ type Response struct {
 	Body       string
 }
 
-// leads returns where the response sends a browser, by a redirect or as a page
-// that navigates by itself. It returns "" if the response does neither.
+// leads returns the address to which the response sends a browser, by a
+// redirect or by a page that navigates by itself. It returns "" if the response
+// does neither.
 func (r Response) leads() string {
 	if location := r.Header.Get("Location"); location != "" {
 		return location

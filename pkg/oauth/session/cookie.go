@@ -13,8 +13,8 @@ import (
 	"svc/pkg/base/ids"
 )
 
-// The cookies: the session, the browser that accounts know, the secret of forms
-// before there is a session, and the company that a rider or driver chose.
+// The cookies hold the session, the known browser, the secret of forms before
+// the sign-in, and the company that a rider or driver chose.
 const (
 	sessionCookie = "svc-session"
 	deviceCookie  = "svc-device"
