@@ -1,0 +1,50 @@
+package main
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+)
+
+// samplesOf are those of an hour: what change makes of a flat one.
+func samplesOf(change func(i int, s *sample)) *watch {
+	w, noise := &watch{}, rand.New(rand.NewPCG(1, 2))
+	for i := range 120 {
+		some := func(x float64) float64 { return x * (0.8 + 0.4*noise.Float64()) }
+		s := sample{rides: 60 * i, goroutines: some(100), heap: some(10 * mb), resident: some(60 * mb), files: some(40),
+			engine: some(20 * mb), open: some(40), stored: 8*mb + float64(60*i)*some(6000),
+			lag: time.Duration(some(float64(time.Second)))}
+		change(i, &s)
+		w.all = append(w.all, s)
+	}
+	return w
+}
+
+// A leak is found, whatever it is of; noise and a start that takes more are none.
+func TestSoakFindsLeaks(t *testing.T) {
+	for name, tt := range map[string]struct {
+		change func(i int, s *sample)
+		want   string
+	}{
+		"flat":             {func(int, *sample) {}, ""},
+		"more at first":    {func(i int, s *sample) { s.heap += float64(max(0, 20-i)) * mb }, ""},
+		"peaks":            {func(i int, s *sample) { s.heap += float64(i%10/9) * 40 * mb }, ""},
+		"a goroutine":      {func(i int, s *sample) { s.goroutines += float64(i) * 2 }, "goroutines"},
+		"memory":           {func(i int, s *sample) { s.heap += float64(i) * mb }, "bytes of live heap"},
+		"files":            {func(i int, s *sample) { s.files += float64(i) }, "open files"},
+		"the engine":       {func(i int, s *sample) { s.engine += float64(i) * 16 * mb }, "resident bytes of the engine"},
+		"falling behind":   {func(i int, s *sample) { s.lag += time.Duration(i) * time.Second }, "seconds of lag"},
+		"data of one ride": {func(i int, s *sample) { s.stored += float64(i*i*i) * 1000 }, "bytes stored for a ride"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := samplesOf(tt.change).judge()
+			if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+				t.Errorf("%v; want %q", err, tt.want)
+			}
+		})
+	}
+	if err := (&watch{all: make([]sample, 10)}).judge(); err == nil {
+		t.Error("ten samples are enough")
+	}
+}
