@@ -43,6 +43,14 @@ cpu: bin/engine ## measure processor time of the built functions and write docs/
 ceilings: bin/engine ## count hottest keys, units and dollars of every operation into docs/performance.md
 	go run ./bench -ceilings
 
+.PHONY: model
+model: ## simulate a city's day on the table into docs/model.md, with the traces of the last make ceilings
+	go run ./bench -model
+
+.PHONY: memory
+memory: bin/engine ## measure the functions at 128 to 1,024 MB into docs/performance.md (needs root, for cgroups)
+	go run ./bench -memory -rounds 6 -reads 60
+
 .PHONY: cpu-check
 cpu-check: bin/engine ## fail if an endpoint allocates over a tenth more than docs/performance.md says
 	go run ./bench -cpu -check -rounds 3 -reads 50

@@ -116,7 +116,7 @@ func (t *tool) message(ctx context.Context, w *world, audience authz.Audience, p
 	if err != nil {
 		return nil, err
 	}
-	_, raw, err := event(token, "application/json", "POST", path, string(text), "mcp-protocol-version", "2026-07-28",
+	raw, err := event(token, "application/json", "POST", path, string(text), "mcp-protocol-version", "2026-07-28",
 		"mcp-method", "tools/call", "mcp-name", t.row.ID, "accept", "application/json, text/event-stream")
 	return raw, err
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"gopkg.in/yaml.v3"
 )
@@ -19,15 +20,15 @@ type prices struct {
 	Source, Region, Date string
 
 	ReadUnits, WriteUnits, GatewayRequests, LambdaRequests float64
-	LambdaGBSecond, LogGB                                  float64
+	LambdaGBSecond, LogGB, StoredGBMonth                   float64
 
 	MetricMonth, AlarmMetricMonth, CompositeAlarmMonth, DashboardMonth, KeyMonth float64
 
 	Assumed struct {
-		GatewayLogBytes, LogEventBytes              float64
-		AuthorizationLogBytes                       float64 // size of a line that the authorization server logs
-		MemoryGB                                    float64
-		MillisecondsOfCPU, MillisecondsOfARoundTrip float64
+		GatewayLogBytes, LogEventBytes float64
+		AuthorizationLogBytes          float64 // of the authorization server's line
+		MillisecondsOfCPU              float64 // of a whole processor
+		MillisecondsOfARoundTrip       float64
 	}
 }
 
@@ -43,23 +44,36 @@ type parts struct{ table, lambda, gateway, logs float64 }
 
 func (p parts) sum() float64 { return p.table + p.lambda + p.gateway + p.logs }
 
-// of returns what a million requests with this usage cost.
-func (p prices) of(u usage) parts {
+// lambda returns what a million events cost that take so long besides the waits
+// for the table.
+func (p prices) lambda(megabytes int, took time.Duration, waits int) float64 {
+	seconds := took.Seconds() + p.Assumed.MillisecondsOfARoundTrip*float64(waits)/1000
+	return p.LambdaRequests + seconds*float64(megabytes)/1024*p.LambdaGBSecond*1e6
+}
+
+// of returns what a million of the requests to a function of so many megabytes
+// cost.
+func (p prices) of(u usage, megabytes int) parts {
 	a := p.Assumed
-	seconds := (a.MillisecondsOfCPU + a.MillisecondsOfARoundTrip*float64(u.trips)) / 1000
+	took := time.Duration(a.MillisecondsOfCPU / min(1, shareOf(megabytes)) * float64(time.Millisecond))
 	events := 3.0 // the request's line, its metrics, the gateway's line
 	if u.logged == 0 {
 		u.logged, events = int(a.AuthorizationLogBytes), 2
 	}
+	logged := float64(u.logged) + a.GatewayLogBytes + events*a.LogEventBytes
 	return parts{table: u.all.reads*p.ReadUnits + u.all.writes*p.WriteUnits,
-		lambda:  p.LambdaRequests + seconds*a.MemoryGB*p.LambdaGBSecond*1e6,
-		gateway: p.GatewayRequests,
-		logs:    (float64(u.logged) + a.GatewayLogBytes + events*a.LogEventBytes) / 1e9 * 1e6 * p.LogGB}
+		lambda:  p.lambda(megabytes, took, u.trips) * float64(u.requests),
+		gateway: p.GatewayRequests * float64(u.requests),
+		logs:    logged / 1e9 * 1e6 * p.LogGB * float64(u.requests)}
 }
 
 // ride is what a completed ride consumes: its five requests, and with them its
 // settlement and projection.
-type ride struct{ all load }
+type ride struct {
+	all    load
+	loads  map[string]load    // by shape
+	stored map[string]float64 // bytes, by index; "" is the table
+}
 
 // completeRide requests a ride and completes it. After each request it waits
 // until the stream functions are idle, so that no batch has records of two
@@ -69,28 +83,20 @@ func (w *world) completeRide(ctx context.Context) (out ride, err error) {
 		return out, err
 	}
 	w.keys.start()
-	answer, err := w.call(ctx, rider, "POST", "/api/v1/me/trips", w.ride())
-	if err != nil {
+	if err := w.completes(ctx, func() error { return w.service.Poller.Drain(ctx) }); err != nil {
 		return out, err
-	}
-	var trip struct{ ID string }
-	if err := json.Unmarshal(answer, &trip); err != nil {
-		return out, err
-	}
-	for _, action := range []string{"accept", "arrived", "start", "complete"} {
-		if err := w.service.Poller.Drain(ctx); err != nil {
-			return out, err
-		}
-		if _, err := w.call(ctx, driver, "POST", "/api/v1/me/trips/"+trip.ID+"/"+action, ""); err != nil {
-			return out, err
-		}
 	}
 	if err := w.service.Poller.Drain(ctx); err != nil {
 		return out, err
 	}
 	w.keys.mu.Lock()
 	defer w.keys.mu.Unlock()
-	return ride{w.keys.all}, nil
+	out = ride{all: w.keys.all, loads: map[string]load{}, stored: w.keys.bytes()}
+	for key, l := range w.keys.loads {
+		sum, shape := out.loads[w.shape(key)], w.shape(key)
+		out.loads[shape] = load{sum.reads + l.reads, sum.writes + l.writes}
+	}
+	return out, nil
 }
 
 // billOf returns the tables with the costs of the operations, of a ride and of
@@ -104,19 +110,24 @@ func billOf(template []byte, names []string, found map[string][]usage, rode ride
 	if err != nil {
 		return "", err
 	}
+	sizes, err := sizesOf(template)
+	if err != nil {
+		return "", err
+	}
 	var b strings.Builder
 	b.WriteString("## The bill\n\n")
 	prose(&b, "Dollars of a million requests, from counted units and log bytes and the prices in `bench/prices.json` "+
-		"(%s, %s; %s). Assumed and not measured on Lambda: %g ms of processor and %g ms for each round trip in %g GB, "+
-		"%g bytes of the gateway's log line. Writes of a transaction count twice, as DynamoDB bills them.",
-		p.Region, p.Date, p.Source, p.Assumed.MillisecondsOfCPU, p.Assumed.MillisecondsOfARoundTrip, p.Assumed.MemoryGB,
+		"(%s, %s; %s). Assumed and not measured on Lambda: %g ms of a whole processor, of which a function has the share "+
+		"that its memory buys; %g ms for each round trip; %g bytes of the gateway's log line. Writes of a transaction count "+
+		"twice, as DynamoDB bills them.",
+		p.Region, p.Date, p.Source, p.Assumed.MillisecondsOfCPU, p.Assumed.MillisecondsOfARoundTrip,
 		p.Assumed.GatewayLogBytes)
 	b.WriteString("| endpoint | read units | write units | table | Lambda | gateway | logs | together |\n")
 	b.WriteString("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n")
 	dollars := map[string]parts{}
 	for _, name := range names {
 		u := found[name][0]
-		dollars[name] = p.of(u)
+		dollars[name] = p.of(u, sizes[u.function])
 		d := dollars[name]
 		endpoint, audience, _ := strings.Cut(name, " (")
 		fmt.Fprintf(&b, "| `%s` (%s | %s | %s | %.2f | %.2f | %.2f | %.2f | **%.2f** |\n", endpoint, audience,
@@ -191,7 +202,7 @@ func (s stack) idle(p prices) float64 {
 func (p prices) floor(b *strings.Builder, s stack) {
 	prose(b, "A month without a request costs **$%.2f**: %d alarmed metrics, %d composite alarms, %d dashboard (three of "+
 		"an account are free: $%.2f without it) and %d key. A month in which every function is asked in every hour adds %d "+
-		"metrics of ours, $%.2f: a metric costs only in the hours in which it is sent. Storage comes on top, $0.25 a GB and "+
+		"metrics of ours, $%.2f: a metric costs only in the hours in which it is sent. Storage comes on top, $%.2f a GB and "+
 		"$0.20 for its backup.", s.idle(p), s.alarmed, s.composites, s.dashboards,
-		s.idle(p)-float64(s.dashboards)*p.DashboardMonth, s.keys, s.custom, float64(s.custom)*p.MetricMonth)
+		s.idle(p)-float64(s.dashboards)*p.DashboardMonth, s.keys, s.custom, float64(s.custom)*p.MetricMonth, p.StoredGBMonth)
 }

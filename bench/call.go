@@ -14,11 +14,10 @@ import (
 
 // event is the payload 2.0 of a request. more are names and values of further
 // headers.
-func event(token, contentType, method, target, body string, more ...string) (function string, raw json.RawMessage,
-	err error) {
+func event(token, contentType, method, target, body string, more ...string) (json.RawMessage, error) {
 	u, err := url.Parse(target)
 	if err != nil {
-		return "", nil, err
+		return nil, err
 	}
 
 	headers := map[string]string{"host": "api.svc.example",
@@ -38,7 +37,7 @@ func event(token, contentType, method, target, body string, more ...string) (fun
 		query[name] = strings.Join(values, ",")
 	}
 	at := time.Now()
-	raw, err = json.Marshal(map[string]any{"version": "2.0", "routeKey": "$default", "rawPath": u.Path,
+	return json.Marshal(map[string]any{"version": "2.0", "routeKey": "$default", "rawPath": u.Path,
 		"rawQueryString": u.RawQuery, "headers": headers,
 		"queryStringParameters": query, "body": body, "isBase64Encoded": false,
 		"requestContext": map[string]any{"accountId": "123456789012", "apiId": "local", "domainName": "api.svc.example",
@@ -47,17 +46,22 @@ func event(token, contentType, method, target, body string, more ...string) (fun
 			"time": at.UTC().Format("02/Jan/2006:15:04:05 -0700"), "timeEpoch": at.UnixMilli(),
 			"http": map[string]any{"method": method, "path": u.Path, "protocol": "HTTP/1.1", "sourceIp": "192.0.2.1",
 				"userAgent": "bench/1"}}})
-	return app.FunctionOf(u.Path), raw, err
+}
+
+// functionOf returns the function of an endpoint of the API.
+func functionOf(target string) string {
+	path, _, _ := strings.Cut(target, "?")
+	return app.FunctionOf(path)
 }
 
 // call sends one request and returns the response body. A status other than
 // 2xx is an error.
 func (w *world) call(ctx context.Context, audience authz.Audience, method, target, body string) ([]byte, error) {
-	function, raw, err := event(w.tokens[audience], "application/json", method, target, body)
+	raw, err := event(w.tokens[audience], "application/json", method, target, body)
 	if err != nil {
 		return nil, err
 	}
-	out, err := w.functions[function](ctx, raw)
+	out, err := w.functions[functionOf(target)](ctx, raw)
 	if err != nil {
 		return nil, err
 	}

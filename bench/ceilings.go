@@ -11,7 +11,9 @@ import (
 	"time"
 
 	"svc"
+	"svc/bench/model"
 	"svc/pkg/access/authz"
+	"svc/pkg/app"
 	"svc/pkg/base/ids"
 	"svc/pkg/data/counter"
 	"svc/pkg/oauth/flow"
@@ -63,7 +65,10 @@ type ceiling struct {
 // usage is what one request of an operation consumes.
 type usage struct {
 	name     string
+	function string
+	requests int // of the operation
 	all      load
+	loads    map[string]load    // of a request, by shape
 	ceilings map[string]ceiling // by scope
 	logged   int                // bytes
 	trips    int                // sequential round trips to the table
@@ -71,7 +76,11 @@ type usage struct {
 
 // uses returns what one request of the endpoint consumes.
 func (w *world) uses(ctx context.Context, e endpoint) (usage, error) {
-	return w.count(e.name+" ("+string(e.audience)+")", func() (func() error, error) {
+	name, function := e.name+" ("+string(e.audience)+")", app.OAuth
+	if e.form == nil {
+		function = functionOf("/api/v1" + strings.TrimPrefix(e.name, e.method()+" "))
+	}
+	return w.count(usage{name: name, function: function, requests: 1}, func() (func() error, error) {
 		function, raw, err := e.event(ctx, w)
 		return func() error {
 			answer, err := w.functions[function](ctx, raw)
@@ -92,7 +101,8 @@ func (w *world) signsIn(ctx context.Context) (usage, error) {
 		return usage{}, err
 	}
 	o.ClientID = client.ID
-	return w.count("sign-in, five pages (rider)", func() (func() error, error) {
+	all := usage{name: "sign-in, five pages (rider)", function: app.OAuth, requests: 5}
+	return w.count(all, func() (func() error, error) {
 		return func() error {
 			_, err := flow.Code(ctx, o, ids.Secret())
 			return err
@@ -102,10 +112,11 @@ func (w *world) signsIn(ctx context.Context) (usage, error) {
 
 // count prepares and sends a request several times and returns the average that
 // one request consumes.
-func (w *world) count(name string, prepare func() (func() error, error)) (usage, error) {
+func (w *world) count(out usage, prepare func() (func() error, error)) (usage, error) {
 	const requests = 4 // even, because some endpoints alternate between two changes
-	out := usage{name: name, ceilings: map[string]ceiling{}, trips: 2}
+	out.ceilings, out.trips = map[string]ceiling{}, 2
 	loads := map[string]load{}
+	out.loads = loads
 	defer w.freeze()()
 	for i := range 1 + requests { // the first fills the instance's caches
 		send, err := prepare()
@@ -152,6 +163,7 @@ func runCeilings(ctx context.Context, o options) error {
 	var names []string
 	found := map[string][]usage{}
 	var rode ride
+	var traces []model.Trace
 	for _, shards := range shardCounts {
 		w, err := newShardedWorld(ctx, 100, shards)
 		if err != nil {
@@ -163,6 +175,7 @@ func runCeilings(ctx context.Context, o options) error {
 			return err
 		}
 		rode = r
+		traces = append(traces, trace(shards, r, us))
 		names = names[:0]
 		for _, u := range us {
 			names = append(names, u.name)
@@ -184,7 +197,10 @@ func runCeilings(ctx context.Context, o options) error {
 	if text, err = between(text, ceilingsBegin, ceilingsEnd, ceilingTables(names, found)+bill); err != nil {
 		return fmt.Errorf("%s: %w", o.document, err)
 	}
-	return os.WriteFile(o.document, text, 0o644) //nolint:gosec // a document of the repository
+	if err := os.WriteFile(o.document, text, 0o644); err != nil { //nolint:gosec // a document of the repository
+		return err
+	}
+	return keepTraces(traces)
 }
 
 // countAll counts a ride with the work of the stream functions, and then every

@@ -74,7 +74,7 @@ func runConcurrency(ctx context.Context, o options) error {
 	layouts := []*layout{{title: "1 process, 64 at once"}, {title: "64 processes, one each"}}
 	for i, l := range layouts {
 		defer l.stop()
-		if err := l.start(w, b, table.url, []int{1, atOnce}[i]); err != nil {
+		if err := l.start(w, b, table.server.URL, []int{1, atOnce}[i]); err != nil {
 			return err
 		}
 	}
@@ -112,14 +112,14 @@ func recordMixed(ctx context.Context, w *world, b build) (*recorder, []json.RawM
 		return nil, nil, fmt.Errorf("%d of the %d endpoints are there", len(all), len(mixed))
 	}
 	for _, e := range all { // fills the caches
-		if err := c.live(ctx, w, e); err != nil {
+		if err := c.live(ctx, e.next(w)); err != nil {
 			return nil, nil, err
 		}
 	}
 	var events []json.RawMessage
 	c.table.record()
 	for _, e := range all {
-		if err := c.live(ctx, w, e); err != nil {
+		if err := c.live(ctx, e.next(w)); err != nil {
 			return nil, nil, err
 		}
 		events = append(events, c.event)

@@ -22,18 +22,20 @@ type used struct {
 	cpu            time.Duration
 	mallocs, bytes uint64
 	collections    uint64
+	memory         uint64 // most bytes that the process has had at a time
 }
 
 // each returns the use per event between two probes.
 func (u used) each(before used, events int) used {
 	n := uint64(events)
 	return used{(u.cpu - before.cpu) / time.Duration(events), (u.mallocs - before.mallocs) / n,
-		(u.bytes - before.bytes) / n, u.collections - before.collections}
+		(u.bytes - before.bytes) / n, u.collections - before.collections, u.memory}
 }
 
 // child is one built function as a process, with a recorder as its table.
 type child struct {
 	*replay.Process
+	start func() (*replay.Process, error) // another process like it
 	table *recorder
 	out   *output
 	event json.RawMessage
@@ -60,7 +62,8 @@ func (o *output) Write(p []byte) (int, error) {
 		}
 		var u used
 		var micros int64
-		if n, _ := fmt.Sscanf(string(line), "probe %d %d %d %d", &micros, &u.mallocs, &u.bytes, &u.collections); n == 4 {
+		if n, _ := fmt.Sscanf(string(line), "probe %d %d %d %d %d", &micros, &u.mallocs, &u.bytes, &u.collections,
+			&u.memory); n == 5 {
 			u.cpu = time.Duration(micros) * time.Microsecond
 			o.probes <- u
 		} else {
@@ -72,16 +75,24 @@ func (o *output) Write(p []byte) (int, error) {
 
 // startChild starts the function's program from the build.
 func startChild(w *world, b build, function string) (*child, error) {
-	table, err := newRecorder(w.engine.URL)
-	if err != nil {
-		return nil, err
-	}
+	table := newRecorder(w.engine.URL, w.secure)
 	c := &child{table: table, out: &output{probes: make(chan used, 1)}}
-	name := strings.ToLower(strings.TrimSuffix(function, "Function"))
-	c.Process, err = replay.Start(function, filepath.Join(b.dir, name), append([]string{"TABLE_NAME=" + w.service.Table,
-		"AWS_ENDPOINT_URL_DYNAMODB=" + table.url, "BASE_URL=" + w.service.BaseURL,
-		"SEALING_KEY_FILE=" + filepath.Join(w.service.Data, "sealing.key")}, b.environment...), c.out)
-	if err != nil {
+	environment := append([]string{"TABLE_NAME=" + w.service.Table,
+		"AWS_ENDPOINT_URL_DYNAMODB=" + table.server.URL, "BASE_URL=" + w.service.BaseURL,
+		"SEALING_KEY_FILE=" + filepath.Join(w.service.Data, "sealing.key")}, b.environment...)
+	if w.secure {
+		trusted := filepath.Join(w.data, "trusted.pem")
+		if err := table.trust(trusted); err != nil {
+			return nil, err
+		}
+		environment = append(environment, "SSL_CERT_FILE="+trusted)
+	}
+	c.start = func() (*replay.Process, error) {
+		name := strings.ToLower(strings.TrimSuffix(function, "Function"))
+		return replay.Start(function, filepath.Join(b.dir, name), environment, c.out)
+	}
+	var err error
+	if c.Process, err = c.start(); err != nil {
 		table.close()
 		return nil, err
 	}
@@ -95,22 +106,22 @@ func (c *child) close() {
 
 // prepare warms the process up with two live events, records a third, and then
 // switches the table to replaying the responses to it.
-func (c *child) prepare(ctx context.Context, w *world, e endpoint) error {
+func (c *child) prepare(ctx context.Context, next func(context.Context) (json.RawMessage, error)) error {
 	for range 2 {
-		if err := c.live(ctx, w, e); err != nil {
+		if err := c.live(ctx, next); err != nil {
 			return err
 		}
 	}
 	c.table.record()
-	if err := c.live(ctx, w, e); err != nil {
+	if err := c.live(ctx, next); err != nil {
 		return err
 	}
 	c.table.replay()
 	return nil
 }
 
-func (c *child) live(ctx context.Context, w *world, e endpoint) (err error) {
-	if _, c.event, err = e.event(ctx, w); err != nil {
+func (c *child) live(ctx context.Context, next func(context.Context) (json.RawMessage, error)) (err error) {
+	if c.event, err = next(ctx); err != nil {
 		return err
 	}
 	return c.once(ctx)
@@ -123,10 +134,27 @@ func (c *child) once(ctx context.Context) error {
 	}
 	out, err := c.Invoke(ctx, c.event)
 	if err == nil {
-		_, err = bodyOf(out)
+		err = failure(out)
 	}
 	if err != nil {
 		return errors.Join(err, c.table.event(), errors.New(string(c.out.tail)))
+	}
+	return nil
+}
+
+// failure returns an error if the answer is an error's, or says that a stream's
+// record has failed.
+func failure(out json.RawMessage) error {
+	var answer struct {
+		StatusCode        int
+		Body              string
+		BatchItemFailures []any
+	}
+	if err := json.Unmarshal(out, &answer); err != nil {
+		return err
+	}
+	if answer.StatusCode >= 400 || len(answer.BatchItemFailures) > 0 {
+		return fmt.Errorf("status %d: %s; %v", answer.StatusCode, answer.Body, answer.BatchItemFailures)
 	}
 	return nil
 }
@@ -212,7 +240,7 @@ func (w *world) turns(ctx context.Context, subjects []subject, o options) ([][]u
 			return nil, err
 		}
 		defer children[i].close()
-		if err := children[i].prepare(ctx, w, s.endpoint); err != nil {
+		if err := children[i].prepare(ctx, s.next(w)); err != nil {
 			return nil, fmt.Errorf("%s: %w", s.build.title(), err)
 		}
 		if _, err := children[i].measure(ctx, o.reads); err != nil { // its heap grows to its size

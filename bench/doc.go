@@ -18,4 +18,9 @@
 //
 // With -soak it drives mixed load against `svc dev` as a process of its own, and
 // fails if what that process or its engine holds grows, or if a sum is wrong.
+//
+// With -memory it measures the built functions at several sizes, each with the
+// share of a processor that Lambda gives it.
+//
+// With -model it simulates the table with the traces of the last -ceilings.
 package main

@@ -39,7 +39,7 @@ func (e endpoint) event(ctx context.Context, w *world) (function string, raw jso
 		if err != nil {
 			return "", nil, fmt.Errorf("preparing: %w", err)
 		}
-		_, raw, err = event("", "application/x-www-form-urlencoded", "POST", "/oauth/token", form.Encode())
+		raw, err = event("", "application/x-www-form-urlencoded", "POST", "/oauth/token", form.Encode())
 		return app.OAuth, raw, err
 	}
 	target, body, err := e.request(ctx, w)
@@ -49,7 +49,16 @@ func (e endpoint) event(ctx context.Context, w *world) (function string, raw jso
 	if e.tool != nil {
 		return e.tool.event(ctx, w, e.audience, target, body)
 	}
-	return event(w.tokens[e.audience], "application/json", e.method(), target, body, e.headers(w)...)
+	raw, err = event(w.tokens[e.audience], "application/json", e.method(), target, body, e.headers(w)...)
+	return functionOf(target), raw, err
+}
+
+// next returns a function that returns the event of the endpoint's next request.
+func (e endpoint) next(w *world) func(context.Context) (json.RawMessage, error) {
+	return func(ctx context.Context) (json.RawMessage, error) {
+		_, raw, err := e.event(ctx, w)
+		return raw, err
+	}
 }
 
 func (e endpoint) method() string {

@@ -20,6 +20,8 @@ type options struct {
 	document string
 
 	ceilings    bool     // count the units at each key instead
+	model       bool     // simulate the table instead
+	memory      bool     // measure functions of several sizes instead
 	cpu         bool     // measure processor time instead
 	agents      bool     // measure only tool calls, beside their requests
 	check       bool     // compare allocations with the last measurement and write no document
@@ -50,6 +52,9 @@ func parse(args []string) (o options, err error) {
 	flags.IntVar(&o.writes, "writes", 60, "requests of each writing endpoint and size")
 	flags.StringVar(&o.only, "only", "", "measure the endpoints whose names hold this, and write no document")
 	flags.BoolVar(&o.cpu, "cpu", false, "measure processor time and allocations of the built functions instead")
+	flags.BoolVar(&o.model, "model", false, "simulate the table with the traces of the last -ceilings instead")
+	flags.BoolVar(&o.memory, "memory", false, "measure the built functions with the processor shares of several "+
+		"sizes instead (needs root)")
 	flags.BoolVar(&o.ceilings, "ceilings", false, "count units and hottest keys, and what operations cost, instead")
 	flags.BoolVar(&o.concurrency, "concurrency", false, "compare one process for 64 events with 64 instead")
 	flags.BoolVar(&o.soak, "soak", false, "drive mixed load against bin/svc dev on disk instead")
@@ -58,7 +63,8 @@ func parse(args []string) (o options, err error) {
 	flags.BoolVar(&o.agents, "agents", false, "with -cpu: measure only tool calls of the MCP server beside their requests")
 	flags.BoolVar(&o.check, "check", false, "with -cpu: fail if an endpoint allocates more than the document says, "+
 		"and write no document")
-	flags.IntVar(&o.rounds, "rounds", 9, "with -cpu: rounds of -reads requests, in which the builds take turns")
+	flags.IntVar(&o.rounds, "rounds", 9, "with -cpu and -memory: rounds of -reads requests, in which the builds "+
+		"or sizes take turns")
 	base := flags.String("base", "", "with -cpu: a git revision to build and measure beside the working tree")
 	env := flags.String("env", "", "with -cpu: NAME=value for the working tree's functions, separated by blanks; "+
 		"-base . measures the same tree without them")
@@ -92,6 +98,10 @@ func run(ctx context.Context, args []string) error {
 	switch {
 	case o.cpu:
 		return runCPU(ctx, o)
+	case o.model:
+		return runModel(o)
+	case o.memory:
+		return runMemory(ctx, o)
 	case o.ceilings:
 		return runCeilings(ctx, o)
 	case o.concurrency:

@@ -2,10 +2,12 @@ package main
 
 import (
 	"bytes"
+	"encoding/pem"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
+	"net/http/httptest"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -16,8 +18,7 @@ import (
 // and keeps the responses. Then it replays these responses without the engine.
 type recorder struct {
 	engine string
-	server *http.Server
-	url    string
+	server *httptest.Server
 
 	mu       sync.Mutex
 	live     bool
@@ -37,19 +38,29 @@ type reply struct {
 	body   []byte
 }
 
-func newRecorder(engine string) (*recorder, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, err
-	}
-	r := &recorder{engine: engine, url: "http://" + listener.Addr().String()}
-	r.server = &http.Server{Handler: r} //nolint:gosec // it listens on this machine only, for the length of a run
-	go func() { _ = r.server.Serve(listener) }()
+func newRecorder(engine string, secure bool) *recorder {
+	r := &recorder{engine: engine}
 	r.pass()
-	return r, nil
+	if r.server = httptest.NewUnstartedServer(r); secure {
+		r.server.StartTLS()
+	} else {
+		r.server.Start()
+	}
+	return r
 }
 
-func (r *recorder) close() { _ = r.server.Close() }
+func (r *recorder) close() { r.server.Close() }
+
+// trust writes a file of the certificates that a process of the world trusts:
+// the machine's and the recorder's.
+func (r *recorder) trust(file string) error {
+	machine, err := os.ReadFile("/etc/ssl/certs/ca-certificates.crt")
+	if err != nil && !os.IsNotExist(err) {
+		return err
+	}
+	own := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: r.server.Certificate().Raw})
+	return os.WriteFile(file, append(machine, own...), 0o600) //nolint:gosec // a file of the run's own folder
+}
 
 // pass makes the recorder forward requests without keeping responses.
 func (r *recorder) pass() {

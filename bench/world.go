@@ -62,6 +62,8 @@ type world struct {
 	keys   *keys        // what the requests to the table consumed; nil notes nothing
 	logged atomic.Int64 // bytes of log lines
 	frozen atomic.Pointer[time.Time]
+	held   held
+	secure bool // the functions' processes talk to the table by TLS
 	names  *strings.Replacer
 
 	mu   sync.Mutex
@@ -217,6 +219,12 @@ func (w *world) build(ctx context.Context, at service.Environment) (service.App,
 		return slowly{w, next}
 	})
 	w.db, w.functions = w.rt.DB, out.Functions
+	for name, next := range out.Functions {
+		out.Functions[name] = w.held.wrap(name, nil, errHeld, next)
+	}
+	for name, next := range out.Streams {
+		out.Streams[name] = w.held.wrap(name, json.RawMessage(`{"batchItemFailures":[]}`), nil, next)
+	}
 	return out, err
 }
 
