@@ -213,7 +213,7 @@ func section(t *testing.T, file, title, body string) {
 		old = []byte("# Performance\n")
 	}
 	part := "## " + title + "\n\n" + body
-	found := regexp.MustCompile(`(?ms)^## ` + regexp.QuoteMeta(title) + `\n.*?(\z|^## )`)
+	found := regexp.MustCompile(`(?ms)^## ` + regexp.QuoteMeta(title) + `\n.*?(\z|^## |^<!-- )`)
 	at := found.FindSubmatchIndex(old)
 	var out string
 	if at == nil {
