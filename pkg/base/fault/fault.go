@@ -128,6 +128,24 @@ func Field(field, format string, args ...any) *Error {
 	return Invalid(Detail{Field: field, Message: fmt.Sprintf(format, args...)})
 }
 
+// Faults collects the invalid fields of a record.
+type Faults []Detail
+
+// Unless adds a fault of the field if it is not valid.
+func (f *Faults) Unless(valid bool, field, format string, args ...any) {
+	if !valid {
+		*f = append(*f, Detail{Field: field, Message: fmt.Sprintf(format, args...)})
+	}
+}
+
+// Err returns a 400 that lists all faults, or nil.
+func (f Faults) Err() error {
+	if len(f) == 0 {
+		return nil
+	}
+	return Invalid(f...)
+}
+
 // Unauthorized returns a 401; hasToken reports whether the request had a
 // token.
 func Unauthorized(message string, hasToken bool) *Error {

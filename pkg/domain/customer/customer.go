@@ -50,29 +50,21 @@ func (r *Record) normalize() error {
 	if r.Phone != nil && strings.TrimSpace(*r.Phone) == "" {
 		r.Phone = nil
 	}
-	switch {
-	case r.Name == "":
-		return fault.Field("name", "expected a first or last name")
-	case !email.Valid(email.Fold(r.Email)):
-		return fault.Field("email", "expected a mail address")
-	}
+	var wrong fault.Faults
+	wrong.Unless(r.Name != "", "name", "expected a first or last name")
+	wrong.Unless(email.Valid(email.Fold(r.Email)), "email", "expected a mail address")
 	if r.Rating != nil {
 		d, err := money.Parse(*r.Rating)
-		if err != nil || d.IsNegative() || d.GreaterThan(money.Must("5")) {
-			return fault.Field("rating", "expected 0 to 5")
-		}
+		wrong.Unless(err == nil && !d.IsNegative() && !d.GreaterThan(money.Must("5")), "rating", "expected 0 to 5")
 		r.Rating = money.Ptr(d)
 	}
 	for _, label := range []struct {
 		field string
 		text  *string
-	}{{"firstName", &r.FirstName}, {"lastName", &r.LastName}, {"name", &r.Name}, {"phone", r.Phone}} {
-		if label.text != nil && !plaintext.IsOptional(*label.text, 100) {
-			return fault.Field(label.field, "expected at most 100 characters, none of them a control character")
-		}
+	}{{"firstName", &r.FirstName}, {"lastName", &r.LastName}, {"name", &r.Name}} {
+		wrong.Unless(label.text == nil || plaintext.IsOptional(*label.text, 100), label.field,
+			"expected at most 100 characters, none of them a control character")
 	}
-	if r.Phone != nil && !plaintext.IsPhone(*r.Phone) {
-		return fault.Field("phone", "expected a phone number, as in +1 212 555 0181")
-	}
-	return nil
+	wrong.Unless(r.Phone == nil || plaintext.IsPhone(*r.Phone), "phone", "expected a phone number, as in +1 212 555 0181")
+	return wrong.Err()
 }

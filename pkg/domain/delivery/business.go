@@ -59,26 +59,20 @@ func byName(name string) string {
 
 func (b *Business) normalize() error {
 	b.Name, b.Category, b.Address = strings.TrimSpace(b.Name), strings.TrimSpace(b.Category), strings.TrimSpace(b.Address)
-	switch {
-	case !ids.Valid(ids.Business, b.ID):
+	if !ids.Valid(ids.Business, b.ID) {
 		return fault.NotFound()
-	case !plaintext.IsLine(b.Name, 100):
-		return fault.Field("name", "expected %s", plaintext.Rule(100))
-	case !plaintext.IsLine(b.Category, 100):
-		return fault.Field("category", "expected %s", plaintext.Rule(100))
-	case !plaintext.IsLine(b.Address, 300):
-		return fault.Field("address", "expected %s", plaintext.Rule(300))
-	case !degrees(&b.Lat, 90) || !degrees(&b.Lng, 180):
-		return fault.Field("lat", "expected a latitude and a longitude in degrees")
-	case b.Phone != nil && !plaintext.IsPhone(*b.Phone):
-		return fault.Field("phone", "expected a phone number, as in +1 212 555 0181")
 	}
+	var wrong fault.Faults
+	wrong.Unless(plaintext.IsLine(b.Name, 100), "name", "expected %s", plaintext.Rule(100))
+	wrong.Unless(plaintext.IsLine(b.Category, 100), "category", "expected %s", plaintext.Rule(100))
+	wrong.Unless(plaintext.IsLine(b.Address, 300), "address", "expected %s", plaintext.Rule(300))
+	wrong.Unless(degrees(&b.Lat, 90) && degrees(&b.Lng, 180), "lat", "expected a latitude and a longitude in degrees")
+	wrong.Unless(b.Phone == nil || plaintext.IsPhone(*b.Phone), "phone", "expected a phone number, as in +1 212 555 0181")
 	if b.LogoURL != nil {
-		if message := branding.CheckURL(*b.LogoURL); message != "" {
-			return fault.Field("logoUrl", "%s", message)
-		}
+		message := branding.CheckURL(*b.LogoURL)
+		wrong.Unless(message == "", "logoUrl", "%s", message)
 	}
-	return nil
+	return wrong.Err()
 }
 
 func degrees(n *json.Number, bound int64) bool {

@@ -91,41 +91,37 @@ func shard(id string, writeShards int) string { return strconv.Itoa(ids.Pick(id,
 // subtotal and total from the lines and the fee.
 func (o *Order) normalize() error {
 	o.DeliveryAddress = strings.TrimSpace(o.DeliveryAddress)
-	switch {
-	case !slices.Contains(Statuses, o.Status):
-		return fault.Field("status", "expected one of %s", strings.Join(Statuses, ", "))
-	case !ids.Valid(ids.Business, o.BusinessID):
-		return fault.Field("business", "expected the id of a business")
-	case !ids.Valid(ids.Customer, o.CustomerID):
-		return fault.Field("customer", "expected the id of a rider")
-	case o.DriverID != nil && !ids.Valid(ids.Driver, *o.DriverID):
-		return fault.Field("driver", "expected the id of a driver")
-	case !plaintext.IsLine(o.DeliveryAddress, 300):
-		return fault.Field("deliveryAddress", "expected %s", plaintext.Rule(300))
-	case len(o.Items) == 0 || len(o.Items) > 100:
-		return fault.Field("item", "expected 1 to 100 lines")
-	}
-	subtotal := decimal.Zero
-	for i := range o.Items {
-		line := &o.Items[i]
-		price, err := money.Accept(line.UnitPrice, o.Currency)
-		if err != nil {
-			return fault.Field("item", "%v", err)
-		}
-		line.Name = strings.TrimSpace(line.Name)
-		if !plaintext.IsLine(line.Name, 100) || line.Quantity < 1 || line.Quantity > 1000 {
-			return fault.Field("item", "expected as a name %s, and a quantity of 1 to 1,000", plaintext.Rule(100))
-		}
-		line.UnitPrice = money.Number(price)
-		subtotal = subtotal.Add(price.Mul(decimal.NewFromInt(int64(line.Quantity))))
-	}
+	var wrong fault.Faults
+	wrong.Unless(slices.Contains(Statuses, o.Status), "status", "expected one of %s", strings.Join(Statuses, ", "))
+	wrong.Unless(ids.Valid(ids.Business, o.BusinessID), "business", "expected the id of a business")
+	wrong.Unless(ids.Valid(ids.Customer, o.CustomerID), "customer", "expected the id of a rider")
+	wrong.Unless(o.DriverID == nil || ids.Valid(ids.Driver, *o.DriverID), "driver", "expected the id of a driver")
+	wrong.Unless(plaintext.IsLine(o.DeliveryAddress, 300), "deliveryAddress", "expected %s", plaintext.Rule(300))
+	wrong.Unless(len(o.Items) > 0 && len(o.Items) <= 100, "item", "expected 1 to 100 lines")
+	subtotal := o.lines(&wrong)
 	if o.DeliveryFee == "" {
 		o.DeliveryFee = "0"
 	}
 	fee, err := money.Accept(o.DeliveryFee, o.Currency)
-	if err != nil {
-		return fault.Field("deliveryFee", "%v", err)
+	wrong.Unless(err == nil, "deliveryFee", "%v", err)
+	if len(wrong) > 0 {
+		return wrong.Err()
 	}
 	o.DeliveryFee, o.Subtotal, o.Total = money.Number(fee), money.Number(subtotal), money.Number(subtotal.Add(fee))
 	return nil
+}
+
+// lines normalizes the order's lines and returns their sum.
+func (o *Order) lines(wrong *fault.Faults) (subtotal decimal.Decimal) {
+	for i := range o.Items {
+		line := &o.Items[i]
+		price, err := money.Accept(line.UnitPrice, o.Currency)
+		wrong.Unless(err == nil, "item", "%v", err)
+		line.Name = strings.TrimSpace(line.Name)
+		wrong.Unless(plaintext.IsLine(line.Name, 100) && line.Quantity >= 1 && line.Quantity <= 1000, "item",
+			"expected as a name %s, and a quantity of 1 to 1,000", plaintext.Rule(100))
+		line.UnitPrice = money.Number(price)
+		subtotal = subtotal.Add(price.Mul(decimal.NewFromInt(int64(line.Quantity))))
+	}
+	return subtotal
 }

@@ -71,36 +71,29 @@ func (r *Record) normalize() error {
 			*p = nil
 		}
 	}
-	switch {
-	case r.FirstName == "" && r.LastName == "":
-		return fault.Field("name", "expected a first or last name")
-	case !email.Valid(email.Fold(r.Email)):
-		return fault.Field("email", "expected a mail address")
-	case r.Status != Offline && r.Status != Online && r.Status != Busy:
-		return fault.Field("status", "expected OFFLINE, ONLINE or BUSY")
-	case (r.CurrentLat == nil) != (r.CurrentLng == nil) || !within(r.CurrentLat, 90) || !within(r.CurrentLng, 180):
-		return fault.Field("location", "expected a latitude and a longitude in degrees")
-	case !within(r.Rating, 5) || (r.Rating != nil && strings.HasPrefix(string(*r.Rating), "-")):
-		return fault.Field("rating", "expected 0 to 5")
-	}
+	var wrong fault.Faults
+	wrong.Unless(r.FirstName != "" || r.LastName != "", "name", "expected a first or last name")
+	wrong.Unless(email.Valid(email.Fold(r.Email)), "email", "expected a mail address")
+	wrong.Unless(r.Status == Offline || r.Status == Online || r.Status == Busy, "status",
+		"expected OFFLINE, ONLINE or BUSY")
+	wrong.Unless((r.CurrentLat == nil) == (r.CurrentLng == nil) && within(r.CurrentLat, 90) && within(r.CurrentLng, 180),
+		"location", "expected a latitude and a longitude in degrees")
+	wrong.Unless(within(r.Rating, 5) && (r.Rating == nil || !strings.HasPrefix(string(*r.Rating), "-")), "rating",
+		"expected 0 to 5")
 	for _, label := range []struct {
 		field string
 		text  *string
-	}{{"firstName", &r.FirstName}, {"lastName", &r.LastName}, {"phone", r.Phone},
+	}{{"firstName", &r.FirstName}, {"lastName", &r.LastName},
 		{"vehiclePlate", r.VehiclePlate}, {"vehicleModel", r.VehicleModel}, {"vehicleColor", r.VehicleColor}} {
-		if label.text != nil && !plaintext.IsOptional(*label.text, 100) {
-			return fault.Field(label.field, "expected at most 100 characters, none of them a control character")
-		}
+		wrong.Unless(label.text == nil || plaintext.IsOptional(*label.text, 100), label.field,
+			"expected at most 100 characters, none of them a control character")
 	}
-	if r.Phone != nil && !plaintext.IsPhone(*r.Phone) {
-		return fault.Field("phone", "expected a phone number, as in +1 212 555 0181")
-	}
+	wrong.Unless(r.Phone == nil || plaintext.IsPhone(*r.Phone), "phone", "expected a phone number, as in +1 212 555 0181")
 	if r.PhotoURL != nil {
-		if message := branding.CheckURL(*r.PhotoURL); message != "" {
-			return fault.Field("photoUrl", "%s", message)
-		}
+		message := branding.CheckURL(*r.PhotoURL)
+		wrong.Unless(message == "", "photoUrl", "%s", message)
 	}
-	return nil
+	return wrong.Err()
 }
 
 // within reports whether the number is absent or between -bound and bound. It

@@ -28,15 +28,11 @@ func FromItem(it table.Item) (Method, error) { return table.DecodeDoc[Method](it
 func (m *Method) normalize(now time.Time) error {
 	m.Brand = strings.ToLower(strings.TrimSpace(m.Brand))
 	digits := !strings.ContainsFunc(m.Last4, func(r rune) bool { return r < '0' || r > '9' })
-	switch {
-	case m.Type != "CARD":
-		return fault.Field("type", "expected CARD")
-	case !plaintext.IsLine(m.Brand, 100):
-		return fault.Field("brand", "expected %s", plaintext.Rule(100))
-	case len(m.Last4) != 4 || !digits:
-		return fault.Field("last4", "expected the last four digits")
-	case m.ExpMonth < 1 || m.ExpMonth > 12 || m.ExpYear < 2000 || m.ExpYear > now.Year()+50:
-		return fault.Field("exp", "expected a month and a year, as in 04/2030")
-	}
-	return nil
+	var wrong fault.Faults
+	wrong.Unless(m.Type == "CARD", "type", "expected CARD")
+	wrong.Unless(plaintext.IsLine(m.Brand, 100), "brand", "expected %s", plaintext.Rule(100))
+	wrong.Unless(len(m.Last4) == 4 && digits, "last4", "expected the last four digits")
+	wrong.Unless(m.ExpMonth >= 1 && m.ExpMonth <= 12 && m.ExpYear >= 2000 && m.ExpYear <= now.Year()+50, "exp",
+		"expected a month and a year, as in 04/2030")
+	return wrong.Err()
 }

@@ -40,13 +40,11 @@ const MaxTenants = 40
 func (p *Person) normalize() error {
 	p.Email, p.FirstName, p.LastName = strings.TrimSpace(p.Email), strings.TrimSpace(p.FirstName),
 		strings.TrimSpace(p.LastName)
-	switch {
-	case !email.Valid(email.Fold(p.Email)):
-		return fault.Field("email", "expected a mail address")
-	case !plaintext.IsOptional(p.FirstName, 100) || !plaintext.IsOptional(p.LastName, 100):
-		return fault.Field("name", "expected at most 100 characters, none of them a control character")
-	}
-	return nil
+	var wrong fault.Faults
+	wrong.Unless(email.Valid(email.Fold(p.Email)), "email", "expected a mail address")
+	wrong.Unless(plaintext.IsOptional(p.FirstName, 100) && plaintext.IsOptional(p.LastName, 100), "name",
+		"expected at most 100 characters, none of them a control character")
+	return wrong.Err()
 }
 
 // parsePermissions sorts the permissions and removes duplicates. An unknown

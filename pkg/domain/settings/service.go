@@ -55,37 +55,29 @@ func ServiceItem(t table.Tenant, s Service) table.Item {
 
 func (s *Service) normalize() error {
 	s.Name = strings.TrimSpace(s.Name)
-	if !ids.Valid(ids.Service, s.ID) || !plaintext.IsLine(s.Name, 100) {
-		return fault.Field("name", "expected %s", plaintext.Rule(100))
-	}
-	if s.Description != nil && !plaintext.IsText(*s.Description, 1000) {
-		return fault.Field("description", "expected at most 1,000 characters, and no control characters but line breaks")
-	}
+	var wrong fault.Faults
+	wrong.Unless(ids.Valid(ids.Service, s.ID) && plaintext.IsLine(s.Name, 100), "name", "expected %s", plaintext.Rule(100))
+	wrong.Unless(s.Description == nil || plaintext.IsText(*s.Description, 1000), "description",
+		"expected at most 1,000 characters, and no control characters but line breaks")
 	if s.IconURL != nil {
-		if message := branding.CheckURL(*s.IconURL); message != "" {
-			return fault.Field("iconUrl", "%s", message)
-		}
+		message := branding.CheckURL(*s.IconURL)
+		wrong.Unless(message == "", "iconUrl", "%s", message)
 	}
-	if s.Capacity < 1 || s.Capacity > 1000 {
-		return fault.Field("capacity", "expected 1 to 1,000 passengers")
-	}
-	if err := s.prices(); err != nil {
-		return err
-	}
+	wrong.Unless(s.Capacity >= 1 && s.Capacity <= 1000, "capacity", "expected 1 to 1,000 passengers")
+	s.prices(&wrong)
 	if s.CommissionRate == "" {
 		s.CommissionRate = "0"
 	}
 	d, err := money.Parse(s.CommissionRate)
-	if err != nil || d.IsNegative() || d.GreaterThan(decimal.NewFromInt(1)) {
-		return fault.Field("commission", "expected a share between 0 and 1")
-	}
+	wrong.Unless(err == nil && !d.IsNegative() && !d.GreaterThan(decimal.NewFromInt(1)), "commission",
+		"expected a share between 0 and 1")
 	s.CommissionRate = money.Number(d)
-	return nil
+	return wrong.Err()
 }
 
 // prices converts the prices to their stored form. At least one must be above
 // zero.
-func (s *Service) prices() error {
+func (s *Service) prices(wrong *fault.Faults) {
 	free := true
 	for _, price := range []struct {
 		field string
@@ -95,13 +87,9 @@ func (s *Service) prices() error {
 			*price.n = "0"
 		}
 		d, err := money.Parse(*price.n) // prices per kilometre and minute may be finer than the currency
-		if err != nil || d.IsNegative() || d.GreaterThan(money.Max) {
-			return fault.Field(price.field, "expected an amount of 0 or more")
-		}
-		*price.n, free = money.Number(d), free && d.IsZero()
+		valid := err == nil && !d.IsNegative() && !d.GreaterThan(money.Max)
+		wrong.Unless(valid, price.field, "expected an amount of 0 or more")
+		*price.n, free = money.Number(d), free && valid && d.IsZero()
 	}
-	if free {
-		return fault.Field("prices", "expected one above 0: a base fare, one for each kilometre or minute, or a least fare")
-	}
-	return nil
+	wrong.Unless(!free, "prices", "expected one above 0: a base fare, one for each kilometre or minute, or a least fare")
 }

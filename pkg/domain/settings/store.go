@@ -106,25 +106,22 @@ func Set(ctx context.Context, t table.Tenant, by audit.By, edit func(*Document) 
 }
 
 func (d *Document) normalize() error {
+	var wrong fault.Faults
 	for _, setting := range []struct {
 		name string
 		n    json.Number
 	}{{"cancellationFee", d.Pricing.CancellationFee}, {"waitingPerMinute", d.Pricing.WaitingPerMinute},
 		{"roundFareToMultiple", d.Pricing.RoundFareToMultiple}, {"searchRadiusKm", d.Dispatch.SearchRadiusKm}} {
-		if x, err := money.Parse(setting.n); err != nil || x.IsNegative() || x.GreaterThan(money.Max) {
-			return fault.Field(setting.name, "expected a number of 0 or more")
-		}
+		x, err := money.Parse(setting.n)
+		wrong.Unless(err == nil && !x.IsNegative() && !x.GreaterThan(money.Max), setting.name,
+			"expected a number of 0 or more")
 	}
-	if x, err := money.Parse(d.Pricing.TaxRate); err != nil || x.IsNegative() || x.GreaterThan(money.Must("1")) {
-		return fault.Field("taxRate", "expected a share between 0 and 1")
-	}
-	switch {
-	case d.Pricing.FreeWaitingMinutes < 0:
-		return fault.Field("freeWaitingMinutes", "expected a number of 0 or more")
-	case d.Dispatch.OfferTimeoutSeconds < 0:
-		return fault.Field("offerTimeoutSeconds", "expected a number of 0 or more")
-	}
-	return nil
+	x, err := money.Parse(d.Pricing.TaxRate)
+	wrong.Unless(err == nil && !x.IsNegative() && !x.GreaterThan(money.Must("1")), "taxRate",
+		"expected a share between 0 and 1")
+	wrong.Unless(d.Pricing.FreeWaitingMinutes >= 0, "freeWaitingMinutes", "expected a number of 0 or more")
+	wrong.Unless(d.Dispatch.OfferTimeoutSeconds >= 0, "offerTimeoutSeconds", "expected a number of 0 or more")
+	return wrong.Err()
 }
 
 // logged returns what the audit log shows of a service type.

@@ -46,32 +46,38 @@ func ZoneItem(t table.Tenant, z Zone) table.Item {
 // does not change the caller's slices.
 func (z *Zone) normalize() error {
 	z.Name = strings.TrimSpace(z.Name)
-	if !ids.Valid(ids.Zone, z.ID) || !plaintext.IsLine(z.Name, 100) {
-		return fault.Field("name", "expected %s", plaintext.Rule(100))
-	}
+	var wrong fault.Faults
+	wrong.Unless(ids.Valid(ids.Zone, z.ID) && plaintext.IsLine(z.Name, 100), "name", "expected %s", plaintext.Rule(100))
+	message := z.normalizeArea()
+	wrong.Unless(message == "", "area", "%s", message)
+	return wrong.Err()
+}
+
+// normalizeArea returns what is wrong with the area, "" if nothing is.
+func (z *Zone) normalizeArea() string {
 	points := 0
 	if z.Area.Type != "Polygon" || len(z.Area.Coordinates) == 0 {
-		return fault.Field("area", "expected a GeoJSON Polygon")
+		return "expected a GeoJSON Polygon"
 	}
 	z.Area.Coordinates = slices.Clone(z.Area.Coordinates)
 	for i, ring := range z.Area.Coordinates {
 		ring = slices.Clone(ring)
 		z.Area.Coordinates[i] = ring
 		if len(ring) < 4 || !slices.Equal(ring[0], ring[len(ring)-1]) {
-			return fault.Field("area", "expected rings of at least four positions that end where they begin")
+			return "expected rings of at least four positions that end where they begin"
 		}
 		for j, position := range ring {
 			position = slices.Clone(position)
 			ring[j] = position
 			if points++; points > 2000 {
-				return fault.Field("area", "expected at most 2,000 positions")
+				return "expected at most 2,000 positions"
 			}
 			if len(position) != 2 || !degrees(&position[0], 180) || !degrees(&position[1], 90) {
-				return fault.Field("area", "expected positions of longitude and latitude in degrees")
+				return "expected positions of longitude and latitude in degrees"
 			}
 		}
 	}
-	return nil
+	return ""
 }
 
 func degrees(n *json.Number, bound int64) bool {

@@ -2,6 +2,7 @@ package clients
 
 import (
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"unicode"
@@ -67,13 +68,50 @@ func parseMetadata(body []byte) (metadata, error) {
 		return m, badMetadata("The body is not a JSON object.")
 	}
 	if err := json.Unmarshal(body, &m); err != nil {
+		if typed := new(json.UnmarshalTypeError); errors.As(err, &typed) && typed.Field != "" {
+			return m, badMetadata("%s has the wrong type.", typed.Field)
+		}
 		return m, badMetadata("A member has the wrong type.")
 	}
 	return m, nil
 }
 
+// mostFaults is how many faults one refusal names.
+const mostFaults = 20
+
+// faults are the faults of one request.
+type faults []*protocol.Error
+
+func (f *faults) add(err error) {
+	if err != nil {
+		*f = append(*f, protocol.AsError(err))
+	}
+}
+
+// err returns all faults as one error, or nil. RFC 7591 section 3.2.2 has one
+// error code and one description: the code is invalid_redirect_uri if no other
+// member is faulty.
+func (f faults) err() error {
+	if len(f) == 0 {
+		return nil
+	}
+	joined := *f[0]
+	texts := []string{}
+	for _, one := range f[:min(len(f), mostFaults)] {
+		if one.Code != joined.Code {
+			joined.Code = "invalid_client_metadata"
+		}
+		texts = append(texts, strings.TrimSuffix(one.Description, "."))
+	}
+	if len(f) > 1 {
+		joined.Description = strings.Join(texts, "; ") + "."
+	}
+	return &joined
+}
+
 // client returns the metadata as a validated client, with the defaults of RFC
-// 7591 section 2 and OpenID Connect Registration section 2.
+// 7591 section 2 and OpenID Connect Registration section 2. Its error names
+// every fault.
 func (m metadata) client() (Client, error) {
 	c := Client{
 		Name: otherwiseNamed, RedirectURIs: m.RedirectURIs, LogoutURIs: m.LogoutURIs,
@@ -88,41 +126,46 @@ func (m metadata) client() (Client, error) {
 	if m.Name != nil {
 		c.Name = *m.Name
 	}
-	if err := checkName(c.Name); err != nil {
+	var wrong faults
+	wrong.add(checkName(c.Name))
+	c.checkChoices(&wrong)
+	if slices.Contains(protocol.AuthMethods, c.AuthMethod) {
+		wrong.add(c.setKeys(m)) // which keys are needed follows from the method
+	}
+	wrong.add(m.checkGrants())
+	c.checkURIs(&wrong)
+	wrong.add(c.setScopes(m))
+	plain := func(text string) bool {
+		return utf8.RuneCountInString(text) <= longestName && !strings.ContainsFunc(text, unicode.IsControl)
+	}
+	if !plain(c.SoftwareID) || !plain(c.SoftwareVersion) || !all(c.Contacts, plain) {
+		wrong.add(badMetadata("contacts, software_id and software_version are plain texts of at most %d characters.",
+			longestName))
+	}
+	if err := wrong.err(); err != nil {
 		return Client{}, err
-	}
-	if !slices.Contains(protocol.AuthMethods, c.AuthMethod) {
-		return Client{}, badMetadata("token_endpoint_auth_method must be one of %s.",
-			strings.Join(protocol.AuthMethods, ", "))
-	}
-	if err := c.setKeys(m); err != nil {
-		return Client{}, err
-	}
-	if c.ApplicationType != "web" && c.ApplicationType != "native" {
-		return Client{}, badMetadata("application_type must be web or native.")
-	}
-	if c.IDTokenAlg != signing.RS256 && c.IDTokenAlg != signing.ES256 {
-		return Client{}, badMetadata("id_token_signed_response_alg must be RS256 or ES256.")
-	}
-	if err := m.checkGrants(); err != nil {
-		return Client{}, err
-	}
-	if err := c.checkURIs(); err != nil {
-		return Client{}, err
-	}
-	if err := c.setScopes(m); err != nil {
-		return Client{}, err
-	}
-	for _, text := range append([]string{c.SoftwareID, c.SoftwareVersion}, c.Contacts...) {
-		if utf8.RuneCountInString(text) > longestName || strings.ContainsFunc(text, unicode.IsControl) {
-			return Client{}, badMetadata("contacts, software_id and software_version are plain texts of at most %d characters.",
-				longestName)
-		}
 	}
 	if stored, err := json.Marshal(c); err != nil || len(stored) > largestRecord {
 		return Client{}, badMetadata("The metadata is too large.")
 	}
 	return c, nil
+}
+
+func all(texts []string, holds func(string) bool) bool {
+	return !slices.ContainsFunc(texts, func(text string) bool { return !holds(text) })
+}
+
+// checkChoices checks the members that have one of a few values.
+func (c Client) checkChoices(wrong *faults) {
+	if !slices.Contains(protocol.AuthMethods, c.AuthMethod) {
+		wrong.add(badMetadata("token_endpoint_auth_method must be one of %s.", strings.Join(protocol.AuthMethods, ", ")))
+	}
+	if c.ApplicationType != "web" && c.ApplicationType != "native" {
+		wrong.add(badMetadata("application_type must be web or native."))
+	}
+	if c.IDTokenAlg != signing.RS256 && c.IDTokenAlg != signing.ES256 {
+		wrong.add(badMetadata("id_token_signed_response_alg must be RS256 or ES256."))
+	}
 }
 
 func or(value *string, otherwise string) string {
@@ -133,20 +176,17 @@ func or(value *string, otherwise string) string {
 }
 
 func (m metadata) checkGrants() error {
-	for _, grant := range m.GrantTypes {
-		if grant != "authorization_code" && grant != "refresh_token" {
-			return badMetadata("grant_types may hold authorization_code and refresh_token only.")
-		}
+	var wrong faults
+	if !all(m.GrantTypes, func(grant string) bool { return grant == "authorization_code" || grant == "refresh_token" }) {
+		wrong.add(badMetadata("grant_types may hold authorization_code and refresh_token only."))
 	}
 	if m.GrantTypes != nil && !slices.Contains(m.GrantTypes, "authorization_code") {
-		return badMetadata("grant_types must hold authorization_code.")
+		wrong.add(badMetadata("grant_types must hold authorization_code."))
 	}
-	for _, kind := range m.ResponseTypes {
-		if kind != "code" {
-			return badMetadata("response_types may hold code only.")
-		}
+	if !all(m.ResponseTypes, func(kind string) bool { return kind == "code" }) {
+		wrong.add(badMetadata("response_types may hold code only."))
 	}
-	return nil
+	return wrong.err()
 }
 
 // setScopes sets audiences and scopes. If the metadata names no audiences, they
@@ -181,44 +221,50 @@ func (c *Client) setScopes(m metadata) error {
 			asked = append(asked, authz.Scopes(audience)...)
 		}
 	}
+	var wrong faults
 	for _, scope := range asked {
 		rule, ok := authz.FindRule(scope)
 		if !ok || (rule.Audience != "" && !slices.Contains(c.Audiences, rule.Audience)) {
-			return badMetadata("scope holds %s, which the catalog does not have for these audiences.", protocol.Printable(scope))
+			wrong.add(badMetadata("scope holds %s, which the catalog does not have for these audiences.",
+				protocol.Printable(scope)))
 		}
 		if !slices.Contains(c.Scopes, scope) {
 			c.Scopes = append(c.Scopes, scope)
 		}
 	}
-	return nil
+	return wrong.err()
 }
 
-func (c Client) checkURIs() error {
-	if len(c.RedirectURIs) == 0 || len(c.RedirectURIs) > mostRedirects {
-		return protocol.Refuse("invalid_redirect_uri", "redirect_uris must hold 1 to %d addresses.", mostRedirects)
+func (c Client) checkURIs(wrong *faults) {
+	kind := c.ApplicationType
+	if kind != "web" {
+		kind = "native" // with an unknown type, only what is wrong for both
 	}
-	for _, uri := range c.RedirectURIs {
-		if reason := redirectFault(uri, c.ApplicationType); reason != "" {
-			return protocol.Refuse("invalid_redirect_uri", "%s: %s", protocol.Printable(uri), reason)
+	if len(c.RedirectURIs) == 0 || len(c.RedirectURIs) > mostRedirects {
+		wrong.add(protocol.Refuse("invalid_redirect_uri", "redirect_uris must hold 1 to %d addresses.", mostRedirects))
+	}
+	for _, uri := range c.RedirectURIs[:min(len(c.RedirectURIs), mostRedirects)] {
+		if reason := redirectFault(uri, kind); reason != "" {
+			wrong.add(protocol.Refuse("invalid_redirect_uri", "%s: %s", protocol.Printable(uri), reason))
 		}
 	}
 	if len(c.LogoutURIs) > mostRedirects {
-		return badMetadata("post_logout_redirect_uris holds more than %d addresses.", mostRedirects)
+		wrong.add(badMetadata("post_logout_redirect_uris holds more than %d addresses.", mostRedirects))
 	}
-	for _, uri := range c.LogoutURIs {
-		if reason := redirectFault(uri, c.ApplicationType); reason != "" {
-			return badMetadata("post_logout_redirect_uris: %s: %s", protocol.Printable(uri), reason)
+	for _, uri := range c.LogoutURIs[:min(len(c.LogoutURIs), mostRedirects)] {
+		if reason := redirectFault(uri, kind); reason != "" {
+			wrong.add(badMetadata("post_logout_redirect_uris: %s: %s", protocol.Printable(uri), reason))
 		}
 	}
-	for name, uri := range map[string]string{"logo_uri": c.LogoURI, "client_uri": c.ClientURI, "policy_uri": c.PolicyURI,
-		"tos_uri": c.TermsURI} {
-		if uri == "" {
-			continue
-		}
-		if u, err := parseURI(uri); err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil ||
-			strings.ContainsRune(uri, '#') {
-			return badMetadata("%s must be an https address.", name)
+	for _, one := range [][2]string{{"logo_uri", c.LogoURI}, {"client_uri", c.ClientURI}, {"policy_uri", c.PolicyURI},
+		{"tos_uri", c.TermsURI}} {
+		if name, uri := one[0], one[1]; uri != "" && !isHTTPS(uri) {
+			wrong.add(badMetadata("%s must be an https address.", name))
 		}
 	}
-	return nil
+}
+
+func isHTTPS(uri string) bool {
+	u, err := parseURI(uri)
+	return err == nil && u.Scheme == "https" && u.Host != "" && u.User == nil && !strings.ContainsRune(uri, '#')
 }
