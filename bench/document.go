@@ -80,7 +80,8 @@ func section(o options, machine string, worlds []*world, rows []row) string {
 		"machine. %d requests of each reading and %d of each writing endpoint and size. A time is from the "+
 		"gateway event to the response. It does not include the network and the local gateway. It includes the work of "+
 		"the engine, which takes most of it. The sizes are measured in turn, request by request, so that other work on "+
-		"the machine affects them alike. Still, p99 is mostly such other work.", machine, time.Now().UTC().Format("2 January 2006"), o.reads, o.writes)
+		"the machine affects them alike. Still, p99 is mostly such other work.",
+		machine, time.Now().UTC().Format("2 January 2006"), o.reads, o.writes)
 	prose(&b, "A column with several values has one for each size. *Round trips* are sequential requests to the table. "+
 		"*Read units* include the five of the checks. *Write units* are those of the table + those of its indexes. "+
 		"*Allocations* are those of the whole process, with the SDK and the gateway's adapter. Times are "+
