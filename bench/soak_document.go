@@ -37,7 +37,7 @@ func soakSection(machine string, w *watch, compared string) string {
 		"fare exactly, and `svc verify` said: %s", machine, time.Now().UTC().Format("2 January 2006"),
 		last.at.Round(time.Second), last.requests, last.rides, w.load.again, compared)
 	prose(&b, "Each row is the end of a twelfth of the time. *Heap* is the live heap of `svc dev`. *Data* is the size of "+
-		"the engine's files, which grows with the rides. Latencies are those of the client, over HTTP; the worst p99 "+
+		"the engine's files, which grows with the rides. Latencies are those of the client, over HTTP; the median p50 and the worst p99 "+
 		"of the row's samples. A sign-in that hashes a password during a garbage collection shows as 19 MB more heap.")
 	b.WriteString("| after | rides | p50 ms | p99 ms | heap MB | resident MB | goroutines | files | engine MB | " +
 		"engine files | data MB | lag s |\n| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |" +
@@ -48,9 +48,15 @@ func soakSection(machine string, w *watch, compared string) string {
 			continue
 		}
 		s := part[len(part)-1]
+		var p50 []time.Duration // of the samples with requests
 		var p99 time.Duration
 		for _, one := range part {
-			p99 = max(p99, one.p99)
+			if p99 = max(p99, one.p99); one.p50 > 0 {
+				p50 = append(p50, one.p50)
+			}
+		}
+		if len(p50) > 0 {
+			s.p50 = rank(p50, 0.5)
 		}
 		fmt.Fprintf(&b, "| %s | %d | %s | %s | %.1f | %.0f | %.0f | %.0f | %.0f | %.0f | %.1f | %.2f |\n",
 			s.at.Round(time.Second), s.rides, ms(s.p50), ms(p99), s.heap/mb, s.resident/mb, s.goroutines, s.files,
