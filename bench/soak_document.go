@@ -38,7 +38,8 @@ func soakSection(machine string, w *watch, compared string) string {
 		last.at.Round(time.Second), last.requests, last.rides, w.load.again, compared)
 	prose(&b, "Each row is the end of a twelfth of the time. *Heap* is the live heap of `svc dev`. *Data* is the size of "+
 		"the engine's files, which grows with the rides. Latencies are those of the client, over HTTP; the "+
-		"median p50 and the worst p99 of the row's samples. A sign-in that hashes a password during a garbage collection shows as 19 MB more heap.")
+		"median p50 and the worst p99 of the row's samples. A sign-in that hashes "+
+		"a password during a garbage collection shows as 19 MB more heap.")
 	b.WriteString("| after | rides | p50 ms | p99 ms | heap MB | resident MB | goroutines | files | engine MB | " +
 		"engine files | data MB | lag s |\n| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |" +
 		" ---: |\n")
