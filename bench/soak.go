@@ -40,6 +40,7 @@ func startSoaked(ctx context.Context, program string) (*soaked, error) {
 	}
 	s := &soaked{program: program, data: data, ended: make(chan struct{})}
 	s.cmd = exec.Command(program, "dev", "--data", data, "--port", "0", "--quiet") //nolint:gosec // our own program
+	s.cmd.Env = append(os.Environ(), "TABLE_NAME=", "AWS_ENDPOINT_URL_DYNAMODB=")
 	s.cmd.Stdout, s.cmd.Stderr = locked{&s.mu, &s.out}, locked{&s.mu, &s.err}
 	if err := s.cmd.Start(); err != nil {
 		_ = os.RemoveAll(data)
@@ -108,7 +109,7 @@ func (s *soaked) stop() error {
 	defer os.RemoveAll(s.data)
 	select {
 	case <-s.ended:
-	case <-time.After(time.Minute):
+	case <-time.After(10 * time.Minute):
 		_ = s.cmd.Process.Kill()
 		<-s.ended
 	}
@@ -120,6 +121,8 @@ func (s *soaked) stop() error {
 
 // page reads one of the pages that only svc dev has.
 func (s *soaked) page(ctx context.Context, path string, out any) error {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
+	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.base+path, nil)
 	if err != nil {
 		return err
@@ -150,9 +153,10 @@ func (s *soaked) lag(ctx context.Context) (longest time.Duration, err error) {
 // settle waits until the stream has brought everything, and has svc verify
 // compare what was counted with what it was counted from.
 func (s *soaked) settle(ctx context.Context) (compared string, err error) {
+	ended := time.Now()
 	err = s.await(ctx, "the rest of the stream", func() (bool, error) {
 		lag, err := s.lag(ctx)
-		return lag < 2*time.Second, err
+		return lag < time.Since(ended)-2*time.Second, err // everything from before the end was delivered
 	})
 	if err != nil {
 		return "", err
@@ -196,6 +200,9 @@ func runSoak(ctx context.Context, o options) (err error) {
 	}
 	if err := load.sums(ctx); err != nil {
 		return err
+	}
+	if len(w.all) < leastSamples {
+		return fmt.Errorf("%d samples are too few", len(w.all))
 	}
 	text := soakSection(machine, w, compared)
 	fmt.Println(text)

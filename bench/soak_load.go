@@ -50,7 +50,7 @@ type caller struct {
 	tokens flow.Tokens
 }
 
-// tries is how often a request is sent that is answered with 503.
+// tries is how often a request is sent while the machine is busy.
 const tries = 20
 
 // fareOfSoak is the fare of every ride, in hundredths.
@@ -95,15 +95,27 @@ func (c *caller) signIn(ctx context.Context) (err error) {
 		case !busy(err) || try == tries:
 			return fmt.Errorf("signing %s in: %w", c.Email, err)
 		}
+		pause(try)
 	}
 }
 
-// busy reports whether the service answered 503: the machine has other work.
+// busy reports whether the machine has other work.
 func busy(err error) bool {
 	page, answer := new(flow.Page), new(flow.Error)
-	return errors.As(err, &page) && page.Status == http.StatusServiceUnavailable ||
-		errors.As(err, &answer) && answer.Status == http.StatusServiceUnavailable
+	return errors.As(err, &page) && starved(page.Status, page.Text) ||
+		errors.As(err, &answer) && starved(answer.Status, answer.Code)
 }
+
+// starved reports whether an answer is a 503 of the service, or the gateway's
+// own 500 for a function that has used up its time. The service's own 500 has
+// another text.
+func starved(status int, text string) bool {
+	return status == http.StatusServiceUnavailable ||
+		status == http.StatusInternalServerError && strings.Contains(text, http.StatusText(status))
+}
+
+// pause gives a busy machine time before the next try.
+func pause(try int) { time.Sleep(time.Duration(try) * 100 * time.Millisecond) }
 
 func (c *caller) refresh(ctx context.Context) error {
 	next, err := flow.Refresh(ctx, c.Options, c.tokens.RefreshToken)
@@ -222,8 +234,8 @@ func (l *traffic) timed(requests int, do func() error) error {
 	return err
 }
 
-// do sends a request. It repeats one that is answered with 503, with the same
-// key. Any other status but 2xx is an error.
+// do sends a request. It repeats one that a busy machine did not serve, with the
+// same key. Any other status but 2xx is an error.
 func (l *traffic) do(ctx context.Context, by *caller, method, path, key, body string, out any) error {
 	for try := 1; ; try++ {
 		r, err := http.NewRequestWithContext(ctx, method, l.base+path, strings.NewReader(body))
@@ -252,10 +264,11 @@ func (l *traffic) do(ctx context.Context, by *caller, method, path, key, body st
 		switch {
 		case err != nil:
 			return err
-		case status == http.StatusServiceUnavailable && try < tries:
+		case starved(status, string(text)) && try < tries:
 			l.mu.Lock()
 			l.again++
 			l.mu.Unlock()
+			pause(try)
 		case status/100 != 2:
 			return fmt.Errorf("%s %s: %d %s", method, path, status, text)
 		case out == nil:

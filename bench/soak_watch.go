@@ -167,14 +167,14 @@ func ignoreMissing(err error) error {
 
 const mb = 1 << 20
 
+// leastSamples is the number of samples that a judgement needs.
+const leastSamples = 8
+
 // judge compares the last quarter of the samples with the second. It allows
 // much, since the machine does other work. What grows steadily from the start is
 // 2.3 times as much in the last quarter, so every factor must be far below.
 func (w *watch) judge() error {
 	n := len(w.all)
-	if n < 16 {
-		return fmt.Errorf("%d samples are too few", n)
-	}
 	early, late := w.all[n/4:n/2], w.all[n-n/4:]
 	var faults []error
 	flat := func(what string, factor, slack float64, of func(sample) float64) {

@@ -134,13 +134,7 @@ func callLogs(ctx context.Context, cfg aws.Config, request, page any) error {
 	if err != nil {
 		return fmt.Errorf("CloudWatch Logs: %w", err)
 	}
-	endpoint := os.Getenv("AWS_ENDPOINT_URL_CLOUDWATCH_LOGS")
-	if endpoint == "" && cfg.BaseEndpoint != nil {
-		endpoint = *cfg.BaseEndpoint
-	}
-	if endpoint == "" {
-		endpoint = "https://logs." + cfg.Region + ".amazonaws.com"
-	}
+	endpoint := app.Endpoint("cloudwatch_logs", "logs", cfg)
 	res, err := app.AWSCall{Service: "logs", Method: http.MethodPost, URL: endpoint, Body: body,
 		Header: map[string]string{"Content-Type": "application/x-amz-json-1.1",
 			"X-Amz-Target": "Logs_20140328.FilterLogEvents"}}.Do(ctx, cfg)

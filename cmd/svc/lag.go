@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/xml"
 	"errors"
@@ -59,8 +58,7 @@ func iteratorAge(ctx context.Context, cfg aws.Config, function string, now time.
 		metric + "Metric.Namespace": {"AWS/Lambda"}, metric + "Metric.MetricName": {"IteratorAge"},
 		metric + "Metric.Dimensions.member.1.Name":  {"FunctionName"},
 		metric + "Metric.Dimensions.member.1.Value": {function}}
-	endpoint := cmp.Or(os.Getenv("AWS_ENDPOINT_URL_CLOUDWATCH"), aws.ToString(cfg.BaseEndpoint),
-		"https://monitoring."+cfg.Region+".amazonaws.com")
+	endpoint := app.Endpoint("cloudwatch", "monitoring", cfg)
 	res, err := app.AWSCall{Service: "monitoring", Method: http.MethodPost, URL: endpoint + "/",
 		Body:   []byte(form.Encode()),
 		Header: map[string]string{"Content-Type": "application/x-www-form-urlencoded"}}.Do(ctx, cfg)

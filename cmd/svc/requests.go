@@ -136,6 +136,9 @@ func logsCommand(c *cli) *cobra.Command {
 	}
 	since := cmd.Flags().Duration("since", 24*time.Hour, "how far back to look in CloudWatch Logs, `duration`")
 	cmd.RunE = act(func(ctx context.Context, args []string) error {
+		if args[0] == "" {
+			return usagef("the request id is empty")
+		}
 		if c.target().table != "" {
 			return c.showDeployedLogs(ctx, args[0], *since)
 		}
@@ -182,7 +185,7 @@ func (c *cli) showDeployedLogs(ctx context.Context, id string, since time.Durati
 // printableID keeps only the characters allowed in a request id.
 func printableID(id string) string {
 	return strings.Map(func(r rune) rune {
-		if r > ' ' && r < 0x7f && r != '"' && r != '\'' {
+		if r > ' ' && r < 0x7f && r != '"' && r != '\'' && r != '\\' {
 			return r
 		}
 		return '?'

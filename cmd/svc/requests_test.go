@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/http"
 	"strings"
@@ -24,6 +25,15 @@ func request(t *testing.T, address, id string) {
 		t.Fatal(err)
 	}
 	res.Body.Close()
+}
+
+// Every request without a gateway's id would have the empty id.
+func TestLogsNeedAnID(t *testing.T) {
+	var out, errs bytes.Buffer
+	if code := newCLI(&out, &errs).run(t.Context(), []string{"logs", "", "--data", t.TempDir()}); code != 2 ||
+		!strings.Contains(errs.String(), "request id is empty") {
+		t.Errorf("%d %s %s", code, &out, &errs)
+	}
 }
 
 // TestRequestLog: every request is one line, without query or token, and `svc

@@ -174,8 +174,13 @@ func (s *smoke) aws(ctx context.Context, c AWSCall) (AWSAnswer, error) {
 	return res, err
 }
 
-func endpoint(service string, cfg aws.Config) string {
-	if url := os.Getenv("AWS_ENDPOINT_URL_" + strings.ToUpper(service)); url != "" {
+func endpoint(service string, cfg aws.Config) string { return Endpoint(service, service, cfg) }
+
+// Endpoint returns the address of a service of AWS: that of the variable
+// AWS_ENDPOINT_URL_ and the service's id in the SDK, or the configuration's, or
+// the public one. host is the first part of the public name.
+func Endpoint(id, host string, cfg aws.Config) string {
+	if url := os.Getenv("AWS_ENDPOINT_URL_" + strings.ToUpper(id)); url != "" {
 		return url
 	}
 	if cfg.BaseEndpoint != nil {
@@ -185,5 +190,5 @@ func endpoint(service string, cfg aws.Config) string {
 	if strings.HasPrefix(cfg.Region, "cn-") {
 		suffix += ".cn"
 	}
-	return "https://" + service + "." + cfg.Region + suffix
+	return "https://" + host + "." + cfg.Region + suffix
 }

@@ -153,7 +153,7 @@ func (s *deployment) start(t *testing.T) {
 	defer cancel()
 	var err error
 	s.Service, err = service.Start(ctx, service.Options{Data: data, Memory: true, Table: "svc",
-		Template: testkit.Template(240), Log: slog.New(slog.NewTextHandler(s.output, nil)), Build: s.build})
+		Template: testkit.Template(240), Log: slog.New(slog.NewJSONHandler(s.output, nil)), Build: s.build})
 	if err != nil {
 		t.Fatalf("starting the service: %v\n%s", err, s.output.tail())
 	}

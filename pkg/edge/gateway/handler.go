@@ -45,7 +45,7 @@ func Lazy(build func(ctx context.Context, baseURL string) (http.Handler, error))
 	get := func(ctx context.Context) (http.Handler, error) {
 		mu.Lock()
 		defer mu.Unlock()
-		if h != nil {
+		if h != nil && fromGateway(ctx) {
 			return h, nil
 		}
 		built, err := build(ctx, ownURL(ctx))

@@ -41,11 +41,13 @@ func StartDev(t testing.TB, flags ...string) *Dev {
 	out, err := cmd.StdoutPipe()
 	Must(t, err)
 	Must(t, cmd.Start())
+	late := time.AfterFunc(10*time.Minute, func() { _ = cmd.Process.Kill() })
 	lines, isReady := bufio.NewScanner(out), false
 	for !isReady && lines.Scan() {
 		d.Printed += lines.Text() + "\n"
 		isReady = strings.HasPrefix(lines.Text(), lastPrinted)
 	}
+	late.Stop()
 	ended := make(chan error, 1)
 	go func() {
 		_, _ = io.Copy(io.Discard, out)

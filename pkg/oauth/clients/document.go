@@ -169,14 +169,14 @@ func (reg *Registry) document(ctx context.Context, at *url.URL) (Client, error) 
 	case err == nil && reg.now().Before(stored.DocumentUntil):
 		return stored, nil
 	}
-	if c, ok := reg.documents.get(id, reg.now(), stored.FetchedAt); ok {
+	if c, ok := reg.documents.get(id, reg.now(), reg.fetchedAt(stored)); ok {
 		return c, nil
 	}
 	stale := err == nil && reg.now().Before(stored.DocumentUntil.Add(staleLife))
 	if stale && reg.documents.failedAt(id, reg.now()) {
 		return stored, nil
 	}
-	c, err := reg.fetch(ctx, at, err == nil, stored.FetchedAt)
+	c, err := reg.fetch(ctx, at, err == nil, reg.fetchedAt(stored))
 	if stale && unreachable(err) {
 		reg.documents.noteFailure(id, reg.now())
 		return stored, nil
@@ -279,6 +279,16 @@ func (c Client) Host() string {
 	return ""
 }
 
+// fetchedAt returns when a stored client's document was requested. A time in the
+// future is another machine's fast clock: it counts as never, so that the
+// document can be replaced before that time comes.
+func (reg *Registry) fetchedAt(c Client) time.Time {
+	if c.FetchedAt.After(reg.now().Add(time.Minute)) {
+		return time.Time{}
+	}
+	return c.FetchedAt
+}
+
 // Keep stores a document's client after a person consented to it, with the
 // copies of its state, and returns the stored client. Documents are ordered by
 // FetchedAt: an earlier one never replaces a later one, so it cannot bring back
@@ -308,7 +318,7 @@ func (reg *Registry) Keep(ctx context.Context, c Client) (kept Client, err error
 			return err
 		case was.Disabled:
 			return ErrUnknown
-		case c.FetchedAt.Before(was.FetchedAt), c.FetchedAt.Equal(was.FetchedAt) && slices.Equal(was.Keys, c.Keys) &&
+		case c.FetchedAt.Before(reg.fetchedAt(was)), c.FetchedAt.Equal(was.FetchedAt) && slices.Equal(was.Keys, c.Keys) &&
 			was.KeysURI == c.KeysURI:
 			kept = was
 			return nil

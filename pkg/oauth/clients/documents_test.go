@@ -154,3 +154,17 @@ func TestLaterDocumentIsStored(t *testing.T) {
 		t.Errorf("stored until %v, not %v", got, p.now.Add(p.maxAge))
 	}
 }
+
+// Another machine's clock was a day fast when it stored a document. A renewed
+// document replaces it at once.
+func TestDocumentOfAFastClock(t *testing.T) {
+	t.Parallel()
+	p := newPublication(t)
+	reg := p.process()
+	p.now = p.now.Add(24 * time.Hour)
+	p.keep(reg, p.find(reg))
+	p.now = p.now.Add(-24 * time.Hour)
+	p.key = "new"
+	p.has("the other process", p.renew(p.process()), "new")
+	p.has("the stored record", p.find(p.process()), "new")
+}

@@ -224,11 +224,13 @@ func (c *Client) setScopes(m metadata) error {
 	var wrong faults
 	for _, scope := range asked {
 		rule, ok := authz.FindRule(scope)
-		if !ok || (rule.Audience != "" && !slices.Contains(c.Audiences, rule.Audience)) {
-			wrong.add(badMetadata("scope holds %s, which the catalog does not have for these audiences.",
-				protocol.Printable(scope)))
-		}
-		if !slices.Contains(c.Scopes, scope) {
+		switch {
+		case !ok || (rule.Audience != "" && !slices.Contains(c.Audiences, rule.Audience)):
+			if len(wrong) < mostFaults {
+				wrong.add(badMetadata("scope holds %s, which the catalog does not have for these audiences.",
+					protocol.Printable(scope)))
+			}
+		case !slices.Contains(c.Scopes, scope):
 			c.Scopes = append(c.Scopes, scope)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"svc/pkg/access/authz"
 	"svc/pkg/oauth/protocol"
 )
 
@@ -44,6 +45,11 @@ func TestAllFaults(t *testing.T) {
 		if !errors.As(err, &got) || got.Code != want.code || got.Description != want.description {
 			t.Errorf("%s\n got %v\nwant %s", body, err, want.description)
 		}
+	}
+	many := strings.Repeat("x ", 20000)
+	c := Client{Audiences: []authz.Audience{authz.Rider}}
+	if err := c.setScopes(metadata{Scope: &many}); err == nil || len(c.Scopes) > 0 {
+		t.Errorf("unknown scopes: %v, %d are kept to compare others with", err, len(c.Scopes))
 	}
 	m, err := parseMetadata([]byte(`{"redirect_uris": [` + strings.Join(redirects, ",") + `], "client_name": ""}`))
 	if err == nil {
