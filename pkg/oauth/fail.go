@@ -1,6 +1,8 @@
 package oauth
 
 import (
+	"context"
+	"log/slog"
 	"net/http"
 	"strings"
 
@@ -17,7 +19,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 		status = http.StatusBadRequest
 	}
 	if status >= http.StatusInternalServerError && r.Context().Err() == nil {
-		s.log.ErrorContext(r.Context(), "request failed", "request_id", w.Header().Get(gateway.RequestHeader), "path",
+		s.log.ErrorContext(r.Context(), "request failed", named(r.Context(), w), "path",
 			r.URL.Path, "error", err)
 	}
 	if e.Authenticate != "" {
@@ -27,6 +29,11 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 		w.Header().Set("Retry-After", protocol.Seconds(e.RetryAfter))
 	}
 	protocol.WriteJSON(w, status, map[string]string{"error": e.Code, "error_description": e.Description})
+}
+
+// named returns the members of a log line that name the request.
+func named(ctx context.Context, w http.ResponseWriter) slog.Attr {
+	return gateway.Named(ctx, w.Header().Get(gateway.RequestHeader))
 }
 
 // logged writes one line for every 4xx. The line contains nothing of the
@@ -48,7 +55,7 @@ func (s *Server) logged(next http.Handler) http.Handler {
 		case s.match(r) != nil:
 			route = "/oauth/register/{client_id}"
 		}
-		s.log.InfoContext(r.Context(), "request", "request_id", w.Header().Get(gateway.RequestHeader), "method", r.Method,
+		s.log.InfoContext(r.Context(), "request", named(r.Context(), w), "method", r.Method,
 			"path", route, "status", seen.status, "error", *code)
 	})
 }

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"svc/pkg/access/authz"
-	"svc/pkg/edge/gateway"
 	"svc/pkg/oauth/page"
 	"svc/pkg/oauth/protocol"
 	"svc/pkg/oauth/session"
@@ -93,7 +92,7 @@ func (p *forgotPage) post(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := context.WithTimeout(r.Context(), p.wait)
 	defer cancel()
 	if err := p.mailLink(ctx, o, langOf(r), form.Get("email")); err != nil {
-		p.log.ErrorContext(ctx, "a link was not mailed", "request_id", w.Header().Get(gateway.RequestHeader), "error", err)
+		p.log.ErrorContext(ctx, "a link was not mailed", named(ctx, w), "error", err)
 	}
 	select {
 	case <-enough:

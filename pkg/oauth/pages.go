@@ -188,7 +188,7 @@ func (p *pages) fail(w http.ResponseWriter, r *http.Request, err error) error {
 	protocol.Note(r, e.Code)
 	status := max(e.Status, http.StatusBadRequest)
 	if status >= http.StatusInternalServerError && r.Context().Err() == nil {
-		p.log.ErrorContext(r.Context(), "request failed", "request_id", w.Header().Get(gateway.RequestHeader), "path",
+		p.log.ErrorContext(r.Context(), "request failed", named(r.Context(), w), "path",
 			r.URL.Path, "error", err)
 	}
 	if e.RetryAfter > 0 {

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
 	"regexp"
 	"time"
@@ -34,6 +35,16 @@ func ID(ctx context.Context) string {
 		return e.id()
 	}
 	return ""
+}
+
+// Named returns the members of a log line that name a request: request_id, and
+// gateway_id if the caller chose the former. A caller cannot choose the latter.
+func Named(ctx context.Context, id string) slog.Attr {
+	members := []any{slog.String("request_id", id)}
+	if given := ID(ctx); given != "" && given != id {
+		members = append(members, slog.String("gateway_id", given))
+	}
+	return slog.Group("", members...)
 }
 
 // id implements ID. A malformed event may have no requestId.

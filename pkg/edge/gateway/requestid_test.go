@@ -28,12 +28,18 @@ func TestRequestID(t *testing.T) {
 			event, _ := json.Marshal(map[string]any{"version": "2.0", "rawPath": "/", "headers": map[string]string{
 				"x-request-id": tt.own}, "requestContext": map[string]any{"requestId": tt.given,
 				"http": map[string]string{"method": "GET", "path": "/"}}})
-			var id, given string
+			var id, given, line string
 			_, err := gateway.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 				id, given = gateway.RequestID(r, time.Now()), gateway.ID(r.Context())
+				line = gateway.Named(r.Context(), id).String()
 			}))(context.Background(), event)
 			if err != nil || given != tt.gateway || id != tt.id && (tt.id != "" || !ids.Valid(ids.Request, id)) {
 				t.Errorf("%q, %q (%v)", id, given, err)
+			}
+			// What the gateway chose is always there, whatever the caller chose.
+			other := given != "" && given != id
+			if !strings.Contains(line, "request_id="+id) || strings.Contains(line, "gateway_id="+given) != other {
+				t.Errorf("logged as %s", line)
 			}
 		})
 	}
