@@ -70,8 +70,16 @@ quick: bin/engine ## run the tests that take no browser, built functions, other 
 	go test -short -p 4 -timeout 60m ./...
 
 .PHONY: test-dynamodb-local
-test-dynamodb-local: bin/engine dynamodb-local $(if $(SHORT),,npm-tests python-tests) ## run all tests on DynamoDB Local (needs Java 17 and Maven; SHORT=1: those of make quick)
-	SVC_ENGINE=dynamodb-local go test $(if $(SHORT),-short) -p 3 -shuffle=on -timeout 30m ./...
+test-dynamodb-local: bin/engine dynamodb-local npm-tests python-tests ## run all tests on DynamoDB Local (needs Java 17 and Maven)
+	SVC_ENGINE=dynamodb-local go test -p 3 -shuffle=on -timeout 60m ./...
+
+# What CI runs on DynamoDB Local, which takes five times as long as the embedded engine: the short tests of all that
+# stores and reads, and the end-to-end suite over every function. The soak runs svc dev on it.
+.PHONY: short-dynamodb-local
+short-dynamodb-local: bin/engine dynamodb-local ## run the tests that CI runs on DynamoDB Local
+	SVC_ENGINE=dynamodb-local go test -short -p 3 -shuffle=on -timeout 30m \
+		./pkg/data/... ./pkg/access/... ./pkg/domain/... ./pkg/background/... ./pkg/oauth/... ./pkg/local/...
+	SVC_ENGINE=dynamodb-local go test -timeout 30m -run '^TestPoliciesAreWhatIsUsed$$' ./pkg/app
 
 .PHONY: race
 race: bin/engine ## let 100,000 revocations and uses of tokens race, some minutes long (USES=100000)
