@@ -51,8 +51,7 @@ func deployedLogs(ctx context.Context, id string, since time.Duration) ([]logLin
 	for next := []string{id}; len(next) > 0; next = otherIDs(found, asked) {
 		asked = append(asked, next...)
 		for _, group := range groups {
-			lines, err := filterLogs(ctx, cfg, map[string]any{"logGroupName": group, "filterPattern": anyOf(next),
-				"startTime": begin.UnixMilli()})
+			lines, err := filterLogs(ctx, cfg, group, next, begin)
 			if err != nil {
 				return nil, err
 			}
@@ -99,8 +98,17 @@ func anyOf(named []string) string {
 	return strings.Join(terms, " ")
 }
 
-// filterLogs reads the pages of FilterLogEvents.
-func filterLogs(ctx context.Context, cfg aws.Config, request map[string]any) ([]logLine, error) {
+// mentions reports whether a line contains one of the ids. LocalStack sends
+// lines that its pattern does not match.
+func mentions(line []byte, named []string) bool {
+	return slices.ContainsFunc(named, func(id string) bool { return bytes.Contains(line, []byte(id)) })
+}
+
+// filterLogs reads the pages of FilterLogEvents for the lines of a group with
+// one of the ids.
+func filterLogs(ctx context.Context, cfg aws.Config, group string, named []string, begin time.Time) ([]logLine,
+	error) {
+	request := map[string]any{"logGroupName": group, "filterPattern": anyOf(named), "startTime": begin.UnixMilli()}
 	found := []logLine{}
 	for range logPages {
 		var page struct {
@@ -118,7 +126,9 @@ func filterLogs(ctx context.Context, cfg aws.Config, request map[string]any) ([]
 			if !json.Valid(line) {
 				line, _ = json.Marshal(e.Message) // a string always has a JSON form
 			}
-			found = append(found, logLine{time.UnixMilli(e.Timestamp).UTC(), line})
+			if mentions(line, named) {
+				found = append(found, logLine{time.UnixMilli(e.Timestamp).UTC(), line})
+			}
 		}
 		if page.NextToken == "" || len(found) >= logLines {
 			return found, nil

@@ -19,7 +19,7 @@ const (
 
 // cloudWatchLogs is a test server in place of CloudWatch Logs: it checks the
 // signed request, and sends an empty page before the page with the lines that
-// match.
+// match. Like LocalStack, it also sends a line that does not match.
 func cloudWatchLogs(t *testing.T) *httptest.Server {
 	type event struct {
 		Timestamp int64  `json:"timestamp"`
@@ -46,8 +46,9 @@ func cloudWatchLogs(t *testing.T) *httptest.Server {
 		}
 		page := map[string]any{"events": []event{}, "nextToken": "n"}
 		if in.NextToken != "" {
+			terms := strings.Fields(in.FilterPattern)
 			page = map[string]any{"events": slices.DeleteFunc(slices.Clone(events), func(e event) bool {
-				return !slices.ContainsFunc(strings.Fields(in.FilterPattern), func(term string) bool {
+				return !strings.Contains(e.Message, "another") && !slices.ContainsFunc(terms, func(term string) bool {
 					text, ok := strings.CutPrefix(term, `?"`)
 					return ok && strings.Contains(e.Message, strings.TrimSuffix(text, `"`))
 				})
