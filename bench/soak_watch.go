@@ -175,6 +175,9 @@ const leastSamples = 8
 // 2.3 times as much in the last quarter, so every factor must be far below.
 func (w *watch) judge() error {
 	n := len(w.all)
+	if n < leastSamples {
+		return fmt.Errorf("%d samples are too few", n)
+	}
 	early, late := w.all[n/4:n/2], w.all[n-n/4:]
 	var faults []error
 	flat := func(what string, factor, slack float64, of func(sample) float64) {

@@ -22,7 +22,7 @@ until_true() { # SECONDS COMMAND…
 objects() { aws s3api list-objects-v2 --bucket "$bucket" --query 'length(Contents || `[]`)' --output text; }
 listed() {
   local letters
-  letters=$("$svc" dlq list settlement --json)
+  letters=$("$svc" dlq list settlement --json) || return 1
   jq -c '.[]' <<<"$letters" >&2
   jq -e 'length > 0' >/dev/null <<<"$letters"
 }
