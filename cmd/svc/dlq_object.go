@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"os"
 	"regexp"
 	"strings"
 
@@ -49,13 +48,7 @@ func (q queue) callS3(ctx context.Context, method string, o object) (int, []byte
 	if !inBucketName.MatchString(o.bucket) || o.key == "" {
 		return 0, nil, fmt.Errorf("a message names the object %q in the bucket %q, which cannot be", o.key, o.bucket)
 	}
-	base := os.Getenv("AWS_ENDPOINT_URL_S3")
-	if base == "" && q.cfg.BaseEndpoint != nil {
-		base = *q.cfg.BaseEndpoint
-	}
-	if base == "" {
-		base = "https://s3." + q.cfg.Region + ".amazonaws.com"
-	}
+	base := app.Endpoint("s3", "s3", q.cfg)
 	segments := strings.Split(o.key, "/")
 	for i, s := range segments {
 		segments[i] = strings.ReplaceAll(url.QueryEscape(s), "+", "%20") // S3 signs the path in this form

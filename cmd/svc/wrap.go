@@ -12,10 +12,13 @@ import (
 // helpWidth is the width of help texts, in columns.
 const helpWidth = 80
 
+// Cobra keeps template functions in a global map, so they are added before any
+// command runs.
+func init() { cobra.AddTemplateFunc("filled", filled) }
+
 // wrapHelp fits the help of all commands to helpWidth. Examples stay as they
 // are.
 func wrapHelp(root *cobra.Command) {
-	cobra.AddTemplateFunc("filled", filled)
 	root.SetHelpTemplate(strings.Replace(root.HelpTemplate(), "{{. |", "{{. | filled |", 1))
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages ",
 		fmt.Sprintf(".FlagUsagesWrapped %d ", helpWidth)))

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -70,4 +72,22 @@ func (c AWSCall) Do(ctx context.Context, cfg aws.Config) (AWSAnswer, error) {
 		return AWSAnswer{}, fmt.Errorf("%s: %w", c.Service, err)
 	}
 	return AWSAnswer{res.StatusCode, res.Header, body}, nil
+}
+
+// Endpoint returns the address of a service of AWS: that in the environment
+// variable AWS_ENDPOINT_URL_ID, else the one in the configuration, else the
+// public one. id is the service's id in the SDK, such as "cloudwatch"; host is
+// the first part of the public name, such as "monitoring".
+func Endpoint(id, host string, cfg aws.Config) string {
+	if url := os.Getenv("AWS_ENDPOINT_URL_" + strings.ToUpper(id)); url != "" {
+		return url
+	}
+	if cfg.BaseEndpoint != nil {
+		return *cfg.BaseEndpoint
+	}
+	suffix := ".amazonaws.com"
+	if strings.HasPrefix(cfg.Region, "cn-") {
+		suffix += ".cn"
+	}
+	return "https://" + host + "." + cfg.Region + suffix
 }

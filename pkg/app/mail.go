@@ -21,10 +21,7 @@ func SES(ctx context.Context, from string, load Loader) (oauth.Mailer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("configuration of the AWS SDK: %w", err)
 	}
-	endpoint := "https://email." + cfg.Region + ".amazonaws.com"
-	if cfg.BaseEndpoint != nil {
-		endpoint = *cfg.BaseEndpoint
-	}
+	endpoint := Endpoint("sesv2", "email", cfg)
 	return func(ctx context.Context, to, subject, text string) error {
 		body, err := json.Marshal(sesMessage(from, to, subject, text))
 		if err != nil {

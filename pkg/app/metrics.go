@@ -152,8 +152,8 @@ func measured(h http.Handler, w io.Writer, function string) http.Handler {
 		if *code != "" {
 			members = append(members, member{"Error", *code})
 		}
-		if given := gateway.ID(r.Context()); given != "" && given != id {
-			members = append(members, member{"gateway_id", given}) // the caller chose the request's id
+		if given := gateway.Replaced(r.Context(), id); given != "" {
+			members = append(members, member{"gateway_id", given})
 		}
 		e.request(seen.code, "", members...)
 	})

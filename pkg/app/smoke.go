@@ -10,8 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-
 	"svc/pkg/data/table"
 )
 
@@ -166,29 +164,10 @@ func (s *smoke) aws(ctx context.Context, c AWSCall) (AWSAnswer, error) {
 	if err != nil {
 		return AWSAnswer{}, err
 	}
-	c.URL = endpoint(c.Service, cfg) + c.URL
+	c.URL = Endpoint(c.Service, c.Service, cfg) + c.URL
 	res, err := c.Do(ctx, cfg)
 	if err == nil && res.Status != http.StatusOK {
 		err = fmt.Errorf("%s answers %d: %.300s", c.Service, res.Status, res.Body)
 	}
 	return res, err
-}
-
-func endpoint(service string, cfg aws.Config) string { return Endpoint(service, service, cfg) }
-
-// Endpoint returns the address of a service of AWS: that of the variable
-// AWS_ENDPOINT_URL_ and the service's id in the SDK, or the configuration's, or
-// the public one. host is the first part of the public name.
-func Endpoint(id, host string, cfg aws.Config) string {
-	if url := os.Getenv("AWS_ENDPOINT_URL_" + strings.ToUpper(id)); url != "" {
-		return url
-	}
-	if cfg.BaseEndpoint != nil {
-		return *cfg.BaseEndpoint
-	}
-	suffix := ".amazonaws.com"
-	if strings.HasPrefix(cfg.Region, "cn-") {
-		suffix += ".cn"
-	}
-	return "https://" + host + "." + cfg.Region + suffix
 }

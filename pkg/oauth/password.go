@@ -82,11 +82,12 @@ func (c *passwordCheck) signIn(w http.ResponseWriter, r *http.Request, n session
 	return again, c.sessions.Begin(ctx, w, r, n, d)
 }
 
-// counters returns the counters of a sign-in attempt. An attempt from a
-// browser that the account knows counts only for that browser and account,
-// whatever others do. Any other attempt counts three times: for the address,
-// for the account at this address, and for the account at all addresses. Beyond
-// the last limit an attempt has to wait, longer each time.
+// counters returns the counters of a sign-in attempt. An attempt from a browser
+// in which the account has signed in before counts only for that browser and
+// account. Attempts from elsewhere do not change its count. Any other attempt
+// counts three times: for the address, for the account at this address, and for
+// the account at all addresses. Beyond the last limit an attempt has to wait,
+// longer each time.
 func (c *passwordCheck) counters(ctx context.Context, name string, d session.Device, known bool) []throttle.Counter {
 	limits := c.limits
 	if known {

@@ -154,9 +154,13 @@ func CheckURL(s string) string {
 // such an image and loads nothing for it, an SVG included.
 var dataImage = regexp.MustCompile(`^data:image/(png|jpeg|webp|svg\+xml);base64,[A-Za-z0-9+/]+={0,2}$`)
 
+// IsDataImage reports whether a text is a data URI that may be shown as an
+// image.
+func IsDataImage(s string) bool { return dataImage.MatchString(s) && wellFormed(s) }
+
 // checkImage is CheckURL that also accepts the image itself.
 func checkImage(s string) string {
-	if isURL(s, "https") || dataImage.MatchString(s) && wellFormed(s) {
+	if isURL(s, "https") || IsDataImage(s) {
 		return ""
 	}
 	return "expected an https URL or a data URI of an image (PNG, JPEG, WebP or SVG, in base64), " +

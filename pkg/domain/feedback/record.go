@@ -14,7 +14,8 @@ import (
 // db.Platform(Kinds...) returns a handle for it.
 var Kinds = []string{"POST", "POSTS"}
 
-// platform only builds keys. It cannot reach a table.
+// platform builds the keys of items that belong to no tenant. It has no
+// connection to a table.
 var platform table.Platform
 
 // Key returns the key of a post.

@@ -210,8 +210,8 @@ func (s *Server) report(ctx context.Context, o Observation) {
 		slog.String("tenant_id", o.Tenant), slog.String("client_id", o.Client), slog.Duration("elapsed", o.Elapsed),
 		slog.Int("round_trips", o.Usage.Sequential), slog.Float64("read_units", o.Usage.ReadUnits),
 		slog.Float64("write_units", o.Usage.WriteUnits)}
-	if id := gateway.ID(ctx); id != "" && id != o.RequestID {
-		attrs = append(attrs, slog.String("gateway_id", id)) // the caller chose the request's id
+	if id := gateway.Replaced(ctx, o.RequestID); id != "" {
+		attrs = append(attrs, slog.String("gateway_id", id))
 	}
 	if o.Agent {
 		attrs = append(attrs, slog.Bool("agent", true))

@@ -37,11 +37,21 @@ func ID(ctx context.Context) string {
 	return ""
 }
 
+// Replaced returns the gateway's id of a request that has another id, because
+// the caller chose one. It is "" if the gateway's id is in use, or if there is
+// no gateway.
+func Replaced(ctx context.Context, id string) string {
+	if given := ID(ctx); given != id {
+		return given
+	}
+	return ""
+}
+
 // Named returns the members of a log line that name a request: request_id, and
 // gateway_id if the caller chose the former. A caller cannot choose the latter.
 func Named(ctx context.Context, id string) slog.Attr {
 	members := []any{slog.String("request_id", id)}
-	if given := ID(ctx); given != "" && given != id {
+	if given := Replaced(ctx, id); given != "" {
 		members = append(members, slog.String("gateway_id", given))
 	}
 	return slog.Group("", members...)

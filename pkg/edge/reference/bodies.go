@@ -28,8 +28,8 @@ func describeBodies(doc *huma.OpenAPI) {
 	}
 }
 
-// optionalOrNull lets every optional member of an object be null, the members of
-// its objects included.
+// optionalOrNull lets every optional member of an object be null, also in the
+// objects that it contains.
 func optionalOrNull(doc *huma.OpenAPI, s *huma.Schema) {
 	if s.Ref != "" {
 		s = doc.Components.Schemas.SchemaFromRef(s.Ref)
@@ -51,8 +51,8 @@ func optionalOrNull(doc *huma.OpenAPI, s *huma.Schema) {
 	}
 }
 
-// describeTexts adds the rules of texts to the members of an object, the members
-// of its objects included.
+// describeTexts adds the rules of texts to the members of an object, also in the
+// objects that it contains.
 func describeTexts(doc *huma.OpenAPI, s *huma.Schema) {
 	if s.Ref != "" {
 		s = doc.Components.Schemas.SchemaFromRef(s.Ref)

@@ -9,10 +9,11 @@ import (
 	"html/template"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
+
+	"svc/pkg/domain/branding"
 )
 
 //go:embed templates
@@ -74,12 +75,10 @@ func (v view) Secure(address string) bool {
 	return strings.HasPrefix(strings.ToLower(address), "https://")
 }
 
-var dataImage = regexp.MustCompile(`^data:image/(png|jpeg|webp|svg\+xml);base64,[A-Za-z0-9+/]+={0,2}$`)
-
 // Image returns an address that may be loaded as an image, or "" for any other:
 // https, or a data URI of an image. html/template would reject the latter.
 func (v view) Image(address string) template.URL {
-	if !v.Secure(address) && !dataImage.MatchString(address) {
+	if !v.Secure(address) && !branding.IsDataImage(address) {
 		return ""
 	}
 	return template.URL(address) //nolint:gosec // only of the forms above; the template escapes the rest
