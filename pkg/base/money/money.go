@@ -64,6 +64,16 @@ func Ptr(d decimal.Decimal) *json.Number {
 	return &n
 }
 
+// Within writes a number in the form of Number. It reports false, and the number
+// as it is, unless it is a number from -bound to bound.
+func Within(n json.Number, bound int64) (json.Number, bool) {
+	d, err := Parse(n)
+	if err != nil || d.Abs().GreaterThan(decimal.NewFromInt(bound)) {
+		return n, false
+	}
+	return Number(d), true
+}
+
 // Accept reads an amount from a caller. It must be from 0 to Max and have no
 // more decimals than the currency. The error is a sentence for the caller.
 func Accept(n json.Number, currency string) (decimal.Decimal, error) {

@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/shopspring/decimal"
-
 	"svc/pkg/base/fault"
 	"svc/pkg/base/ids"
 	"svc/pkg/base/money"
@@ -44,12 +42,11 @@ func (s *Save) place() error {
 		n     *json.Number
 		bound int64
 	}{{"body.lat", &s.Lat, 90}, {"body.lng", &s.Lng, 180}} {
-		d, err := money.Parse(*c.n)
-		if err != nil || d.Abs().GreaterThan(decimal.NewFromInt(c.bound)) {
+		short, ok := money.Within(*c.n, c.bound)
+		if !ok {
 			faults = append(faults, fault.Detail{Field: c.field, Message: "expected degrees"})
-			continue
 		}
-		*c.n = money.Number(d)
+		*c.n = short
 	}
 	if faults != nil {
 		return fault.Invalid(faults...)

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/shopspring/decimal"
 	"golang.org/x/text/cases"
 
 	"svc/pkg/base/fault"
@@ -76,10 +75,7 @@ func (b *Business) normalize() error {
 }
 
 func degrees(n *json.Number, bound int64) bool {
-	d, err := money.Parse(*n)
-	if err != nil || d.Abs().GreaterThan(decimal.NewFromInt(bound)) {
-		return false
-	}
-	*n = money.Number(d)
-	return true
+	short, ok := money.Within(*n, bound)
+	*n = short
+	return ok
 }

@@ -266,9 +266,14 @@ func TestOrderRules(t *testing.T) {
 			t.Errorf("accepted a wrong %s", name)
 		}
 	}
-	o, err := delivery.AddOrder(t.Context(), w.tn, by(0), good)
-	if err != nil || o.Status != "PENDING" {
+	asked := good
+	asked.Items = []delivery.Line{{Name: " Tea ", Quantity: 1, UnitPrice: "3.00"}}
+	o, err := delivery.AddOrder(t.Context(), w.tn, by(0), asked)
+	if err != nil || o.Status != "PENDING" || !slices.Equal(o.Items, good.Items) {
 		t.Fatal(o, err)
+	}
+	if asked.Items[0] != (delivery.Line{Name: " Tea ", Quantity: 1, UnitPrice: "3.00"}) {
+		t.Errorf("the caller's line became %+v", asked.Items[0])
 	}
 	for i, step := range []struct {
 		status string

@@ -111,8 +111,10 @@ func (o *Order) normalize() error {
 	return nil
 }
 
-// lines normalizes the order's lines and returns their sum.
+// lines normalizes the order's lines and returns their sum. The slice it was
+// given belongs to the caller and does not change.
 func (o *Order) lines(wrong *fault.Faults) (subtotal decimal.Decimal) {
+	o.Items = slices.Clone(o.Items)
 	for i := range o.Items {
 		line := &o.Items[i]
 		price, err := money.Accept(line.UnitPrice, o.Currency)

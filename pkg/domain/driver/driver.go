@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/shopspring/decimal"
-
 	"svc/pkg/base/email"
 	"svc/pkg/base/fault"
 	"svc/pkg/base/money"
@@ -76,9 +74,9 @@ func (r *Record) normalize() error {
 	wrong.Unless(email.Valid(email.Fold(r.Email)), "email", "expected a mail address")
 	wrong.Unless(r.Status == Offline || r.Status == Online || r.Status == Busy, "status",
 		"expected OFFLINE, ONLINE or BUSY")
-	wrong.Unless((r.CurrentLat == nil) == (r.CurrentLng == nil) && within(r.CurrentLat, 90) && within(r.CurrentLng, 180),
+	wrong.Unless((r.CurrentLat == nil) == (r.CurrentLng == nil) && within(&r.CurrentLat, 90) && within(&r.CurrentLng, 180),
 		"location", "expected a latitude and a longitude in degrees")
-	wrong.Unless(within(r.Rating, 5) && (r.Rating == nil || !strings.HasPrefix(string(*r.Rating), "-")), "rating",
+	wrong.Unless(within(&r.Rating, 5) && (r.Rating == nil || !strings.HasPrefix(string(*r.Rating), "-")), "rating",
 		"expected 0 to 5")
 	for _, label := range []struct {
 		field string
@@ -97,15 +95,13 @@ func (r *Record) normalize() error {
 }
 
 // within reports whether the number is absent or between -bound and bound. It
-// changes the number to its shortest form.
-func within(n *json.Number, bound int64) bool {
-	if n == nil {
+// replaces the pointer by one to the number's shortest form. The number itself
+// belongs to the caller and does not change.
+func within(n **json.Number, bound int64) bool {
+	if *n == nil {
 		return true
 	}
-	d, err := money.Parse(*n)
-	if err != nil || d.Abs().GreaterThan(decimal.NewFromInt(bound)) {
-		return false
-	}
-	*n = money.Number(d)
-	return true
+	short, ok := money.Within(**n, bound)
+	*n = &short
+	return ok
 }

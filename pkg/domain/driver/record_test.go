@@ -60,3 +60,20 @@ func TestEveryFieldIsRead(t *testing.T) {
 		}
 	}
 }
+
+// The stored numbers have one form. The caller's own numbers stay as they were.
+func TestCallersNumbersStay(t *testing.T) {
+	tn := testkit.Table(t).Tenant("ten_01JT7M4C6Q8V2N5X9B3D1F7H0K")
+	lat, lng, rating := json.Number("40.7100"), json.Number("-74.0"), json.Number("4.50")
+	r, err := driver.Create(t.Context(), tn, by(0), driver.Record{Driver: driver.Driver{FirstName: "Maya",
+		Email: "maya@metro.example", Status: driver.Online, CurrentLat: &lat, CurrentLng: &lng, Rating: &rating}}, "hash")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *r.CurrentLat != "40.71" || *r.CurrentLng != "-74" || *r.Rating != "4.5" {
+		t.Errorf("stored: %s, %s, %s", *r.CurrentLat, *r.CurrentLng, *r.Rating)
+	}
+	if lat != "40.7100" || lng != "-74.0" || rating != "4.50" {
+		t.Errorf("the caller's numbers became %s, %s, %s", lat, lng, rating)
+	}
+}

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/shopspring/decimal"
-
 	"svc/pkg/base/fault"
 	"svc/pkg/base/ids"
 	"svc/pkg/base/money"
@@ -81,10 +79,7 @@ func (z *Zone) normalizeArea() string {
 }
 
 func degrees(n *json.Number, bound int64) bool {
-	d, err := money.Parse(*n)
-	if err != nil || d.Abs().GreaterThan(decimal.NewFromInt(bound)) {
-		return false
-	}
-	*n = money.Number(d)
-	return true
+	short, ok := money.Within(*n, bound)
+	*n = short
+	return ok
 }
