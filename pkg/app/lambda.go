@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"runtime"
 	"runtime/debug"
 	"strconv"
 	"time"
@@ -31,7 +32,11 @@ type Serve func(p *Runtime, function string) (any, error)
 func Start(function string, serve Serve) {
 	logger := slog.New(slog.NewJSONHandler(os.Stdout, &slog.HandlerOptions{Level: logLevel()}))
 	slog.SetDefault(logger)
-	collectLess()
+	memory, _ := strconv.ParseInt(os.Getenv("AWS_LAMBDA_FUNCTION_MEMORY_SIZE"), 10, 64) // megabytes
+	collectLess(memory)
+	if OneProcessor(memory) && os.Getenv("GOMAXPROCS") == "" {
+		runtime.GOMAXPROCS(1)
+	}
 	handler, err := start(function, serve, logger)
 	if err != nil {
 		logger.Error("start", "error", err)
@@ -54,15 +59,22 @@ func keepConnections(events int) {
 // which suits a heap of a few megabytes: it may grow to five times what is
 // live, but the process stays below three quarters of the function's memory.
 // GOGC and GOMEMLIMIT in the environment take precedence.
-func collectLess() {
+func collectLess(memory int64) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(400)
 	}
-	memory, err := strconv.ParseInt(os.Getenv("AWS_LAMBDA_FUNCTION_MEMORY_SIZE"), 10, 64) // megabytes
-	if err == nil && memory > 0 && os.Getenv("GOMEMLIMIT") == "" {
+	if memory > 0 && os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(memory << 20 / 4 * 3)
 	}
 }
+
+// OneProcessor reports whether a function with that many megabytes of memory
+// has one processor or a share of one. Lambda shows it two, and stops it when
+// its share is used up. A second thread that runs Go code would only take work
+// from the first, and look for work when there is none. GOMAXPROCS in the
+// environment takes precedence. Source: AWS Lambda Developer Guide, "Configure
+// Lambda function memory": 1,769 MB have the equivalent of one vCPU.
+func OneProcessor(memory int64) bool { return memory > 0 && memory <= 1769 }
 
 func start(function string, serve Serve, logger *slog.Logger) (any, error) {
 	db, err := table.Open(context.Background(), table.Options{Table: os.Getenv("TABLE_NAME"),

@@ -25,3 +25,12 @@ func TestRefreshGraceIsRead(t *testing.T) {
 		}
 	}
 }
+
+// A function with at most one processor's share runs Go code on one thread.
+func TestOneProcessor(t *testing.T) {
+	for memory, want := range map[int64]bool{0: false, 128: true, 512: true, 1769: true, 1770: false, 3008: false} {
+		if got := app.OneProcessor(memory); got != want {
+			t.Errorf("%d MB: %v", memory, got)
+		}
+	}
+}

@@ -328,15 +328,18 @@ func TestToolCallCostsWhatTheRequestCosts(t *testing.T) {
 	const ride = `{"originAddress":"A","originLat":1,"originLng":2}`
 	token, keyed := s.agent(t, rider), map[string]string{"Idempotency-Key": "one"}
 	asked := s.call(t, toolCall(address, token, request, ride))
-	for _, c := range []struct{ direct, tool apptest.Answer }{
-		{s.Do(t, apptest.Request{Method: http.MethodPost, Path: "/api/v1/me/trips", Token: s.Token(t, rider), Body: ride,
-			Header: keyed}), s.Do(t, agree(address, token, request, ride, asked))},
-		{s.Get(t, s.Token(t, rider), "/api/v1/me/trips?limit=5"),
-			s.Do(t, toolCall("/mcp/rider/metro", s.agent(t, rider), "svc_my_trips", `{"limit":5}`))},
-		{s.Get(t, s.Token(t, operator), "/api/v1/drivers"),
-			s.Do(t, toolCall("/mcp", s.agent(t, operator), "svc_list_drivers", `{}`))},
+	for _, c := range []struct{ direct, tool apptest.Request }{
+		{apptest.Request{Method: http.MethodPost, Path: "/api/v1/me/trips", Token: s.Token(t, rider), Body: ride,
+			Header: keyed}, agree(address, token, request, ride, asked)},
+		{apptest.Request{Method: http.MethodGet, Path: "/api/v1/me/trips?limit=5", Token: s.Token(t, rider)},
+			toolCall("/mcp/rider/metro", s.agent(t, rider), "svc_my_trips", `{"limit":5}`)},
+		{apptest.Request{Method: http.MethodGet, Path: "/api/v1/drivers", Token: s.Token(t, operator)},
+			toolCall("/mcp", s.agent(t, operator), "svc_list_drivers", `{}`)},
 	} {
-		direct, tool := c.direct.Seen, c.tool.Must(t, 200).Seen
+		unprice(t, s.DB, "metro") // a ride marks the copy of the flags that its token reads
+		direct := s.Do(t, c.direct).Seen
+		unprice(t, s.DB, "metro")
+		tool := s.Do(t, c.tool).Must(t, 200).Seen
 		if direct.Status/100 != 2 || direct.Usage.ReadUnits != tool.Usage.ReadUnits ||
 			direct.Usage.WriteUnits != tool.Usage.WriteUnits || direct.Usage.Requests != tool.Usage.Requests || !tool.Agent {
 			t.Errorf("%s: %+v as a request, %+v as a tool", direct.Operation, direct.Usage, tool.Usage)

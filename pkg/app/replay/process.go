@@ -59,6 +59,8 @@ func Start(name, program string, environment []string, output io.Writer) (*Proce
 }
 
 // StartConcurrent is Start for a process that handles that many events at once.
+// Lambda gives such a process at least 2 GB (Lambda Developer Guide, "Lambda
+// Managed Instances"), with which it may use every processor there is.
 func StartConcurrent(events int, name, program string, environment []string, output io.Writer) (*Process, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -68,9 +70,13 @@ func StartConcurrent(events int, name, program string, environment []string, out
 		next: make(chan invocation), waits: map[string]chan result{}, asked: make(chan struct{})}
 	p.server = &http.Server{Handler: p.routes(), ReadHeaderTimeout: 10 * time.Second}
 	go func() { _ = p.server.Serve(listener) }() // Stop ends it
+	memory := "512"
+	if events > 1 {
+		memory = "2048"
+	}
 	p.cmd = exec.Command(program)
 	p.cmd.Env = append([]string{"AWS_LAMBDA_RUNTIME_API=" + listener.Addr().String(), "AWS_LAMBDA_FUNCTION_NAME=" + name,
-		"AWS_LAMBDA_FUNCTION_VERSION=1", "AWS_LAMBDA_FUNCTION_MEMORY_SIZE=512", "AWS_REGION=us-east-1",
+		"AWS_LAMBDA_FUNCTION_VERSION=1", "AWS_LAMBDA_FUNCTION_MEMORY_SIZE=" + memory, "AWS_REGION=us-east-1",
 		"AWS_ACCESS_KEY_ID=local",
 		"AWS_SECRET_ACCESS_KEY=local", "AWS_EC2_METADATA_DISABLED=true", "PATH=" + os.Getenv("PATH"), "HOME=" + os.TempDir(),
 		"AWS_LAMBDA_MAX_CONCURRENCY=" + strconv.Itoa(events)},
