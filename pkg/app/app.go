@@ -91,14 +91,7 @@ func (p *Runtime) Functions() (map[string]func(context.Context, json.RawMessage)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		serve := gateway.Handler(h)
-		out[name] = func(ctx context.Context, event json.RawMessage) (json.RawMessage, error) {
-			answer, err := serve(ctx, event)
-			if err != nil {
-				return nil, err
-			}
-			return json.Marshal(answer)
-		}
+		out[name] = gateway.Handler(h)
 	}
 	return out, nil
 }

@@ -48,10 +48,8 @@ func invoked(t *testing.T, serve Serve, method, path string, headers map[string]
 	testkit.Must(t, err)
 	answered, err := function.(gateway.Function)(context.Background(), raw)
 	testkit.Must(t, err)
-	text, err := json.Marshal(answered)
-	testkit.Must(t, err)
 	var response events.APIGatewayV2HTTPResponse
-	testkit.Must(t, json.Unmarshal(text, &response))
+	testkit.Must(t, json.Unmarshal(answered, &response))
 	return response.StatusCode, response.Body
 }
 

@@ -1,10 +1,15 @@
 package gateway
 
 import (
+	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 
+	"github.com/aws/aws-lambda-go/events"
 	"github.com/awslabs/aws-lambda-go-api-proxy/core"
+
+	"svc/pkg/base/jsonscan"
 )
 
 // answer is the http.ResponseWriter of a request. It adds the rules of net/http
@@ -12,7 +17,7 @@ import (
 // headers; HEAD, 204 and 304 have no body.
 type answer struct {
 	core   http.ResponseWriter // holds the response
-	finish func() (any, error)
+	finish func() ([]byte, error)
 	header http.Header
 	status int // 0 until written
 	noBody bool
@@ -23,10 +28,22 @@ func newAnswer(e *event) *answer {
 	a := &answer{header: make(http.Header), isHEAD: strings.EqualFold(e.method(), http.MethodHead)}
 	if e.v2 {
 		w := core.NewProxyResponseWriterV2()
-		a.core, a.finish = w, func() (any, error) { return w.GetProxyResponse() }
+		a.core, a.finish = w, func() ([]byte, error) {
+			res, err := w.GetProxyResponse()
+			return encode(struct {
+				events.APIGatewayV2HTTPResponse
+				Body *string `json:"body,omitempty"`
+			}{res, nil}, res.Body, err)
+		}
 	} else {
 		w := core.NewProxyResponseWriter()
-		a.core, a.finish = w, func() (any, error) { return w.GetProxyResponse() }
+		a.core, a.finish = w, func() ([]byte, error) {
+			res, err := w.GetProxyResponse()
+			return encode(struct {
+				events.APIGatewayProxyResponse
+				Body *string `json:"body,omitempty"`
+			}{res, nil}, res.Body, err)
+		}
 	}
 	return a
 }
@@ -82,9 +99,24 @@ func (a *answer) Write(p []byte) (int, error) {
 	return a.core.Write(p)
 }
 
+// encode writes a response whose body was taken out. encoding/json would copy a
+// long body three times.
+func encode(response any, body string, err error) ([]byte, error) {
+	if err != nil {
+		return nil, fmt.Errorf("response: %w", err)
+	}
+	head, err := json.Marshal(response)
+	if err != nil {
+		return nil, fmt.Errorf("response: %w", err)
+	}
+	out := make([]byte, 0, len(head)+len(body)+len(body)/4+20)
+	out = append(append(out, head[:len(head)-1]...), `,"body":`...)
+	return append(jsonscan.AppendString(out, body), '}'), nil
+}
+
 // response returns the response in the event's payload version. A body that is
 // not UTF-8 is base64.
-func (a *answer) response() (any, error) {
+func (a *answer) response() ([]byte, error) {
 	if a.status == 0 {
 		a.WriteHeader(http.StatusOK)
 	}

@@ -11,9 +11,12 @@ import (
 	"time"
 )
 
-// Function is a handler that lambda.Start accepts. It takes a proxy event and
-// returns a response of the same payload.
-type Function = func(ctx context.Context, event json.RawMessage) (any, error)
+// Function takes a proxy event and returns a response of the same payload.
+type Function func(ctx context.Context, event json.RawMessage) (json.RawMessage, error)
+
+// Invoke implements lambda.Handler, with which lambda.Start passes events and
+// responses on as they are.
+func (f Function) Invoke(ctx context.Context, event []byte) ([]byte, error) { return f(ctx, event) }
 
 // Handler converts h to a Function. The Function never panics and its error is
 // always nil. A malformed event gets a 400 invalid_request, a panic a 500
@@ -23,7 +26,7 @@ type Function = func(ctx context.Context, event json.RawMessage) (any, error)
 // a 204 without calling h. HTTP APIs pass a preflight on if a route accepts
 // ANY, and they add their CORS headers to the response.
 func Handler(h http.Handler) Function {
-	return func(ctx context.Context, raw json.RawMessage) (any, error) {
+	return func(ctx context.Context, raw json.RawMessage) (json.RawMessage, error) {
 		e, r, refusal := open(ctx, raw)
 		if refusal != nil {
 			return refusal, nil
@@ -54,7 +57,7 @@ func Lazy(build func(ctx context.Context, baseURL string) (http.Handler, error))
 		}
 		return built, err
 	}
-	return func(ctx context.Context, raw json.RawMessage) (any, error) {
+	return func(ctx context.Context, raw json.RawMessage) (json.RawMessage, error) {
 		e, r, refusal := open(ctx, raw)
 		if refusal != nil {
 			return refusal, nil
@@ -81,7 +84,7 @@ func answerTime(r *http.Request) (*http.Request, context.CancelFunc) {
 }
 
 // open returns the event and its request, or an error response.
-func open(ctx context.Context, raw json.RawMessage) (e *event, r *http.Request, refusal any) {
+func open(ctx context.Context, raw json.RawMessage) (e *event, r *http.Request, refusal []byte) {
 	e, err := decode(raw)
 	if err == nil {
 		r, err = e.request(ctx)
@@ -94,7 +97,7 @@ func open(ctx context.Context, raw json.RawMessage) (e *event, r *http.Request, 
 }
 
 // serve runs the handler.
-func serve(h http.Handler, e *event, r *http.Request) (response any) {
+func serve(h http.Handler, e *event, r *http.Request) (response []byte) {
 	defer func() {
 		if v := recover(); v != nil {
 			// The value may quote the request.
@@ -125,7 +128,7 @@ func preflight(r *http.Request) bool {
 
 // fault returns an error response of this package, in the specification's
 // format.
-func fault(e *event, status int, word, description string) any {
+func fault(e *event, status int, word, description string) []byte {
 	body, _ := json.Marshal(struct {
 		Error       string `json:"error"`
 		Description string `json:"error_description"`

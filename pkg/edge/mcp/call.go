@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -163,28 +162,10 @@ func success(id json.RawMessage, payload []byte, isModern bool) []byte {
 	if isModern {
 		out = append(out, `"resultType":"complete",`...)
 	}
-	out = appendText(append(out, `"content":[{"type":"text","text":`...), payload)
-	out = appendText(append(out, `},{"type":"text","text":`...), []byte(note))
+	out = jsonscan.AppendString(append(out, `"content":[{"type":"text","text":`...), payload)
+	out = jsonscan.AppendString(append(out, `},{"type":"text","text":`...), note)
 	out = append(append(out, `}],"structuredContent":`...), payload...)
 	return append(out, `,"isError":false}}`...)
-}
-
-// appendText appends text as a JSON string. The text is valid UTF-8.
-func appendText(out, text []byte) []byte {
-	out = append(out, '"')
-	from := 0 // of the bytes that were not copied yet
-	for i, c := range text {
-		if c >= ' ' && c != '"' && c != '\\' {
-			continue
-		}
-		out = append(out, text[from:i]...)
-		if from = i + 1; c < ' ' {
-			out = fmt.Appendf(out, `\u%04x`, c)
-		} else {
-			out = append(out, '\\', c)
-		}
-	}
-	return append(append(out, text[from:]...), '"')
 }
 
 // errorResult returns the result of a call that the API rejected: the API's

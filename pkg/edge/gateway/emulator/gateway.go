@@ -28,18 +28,6 @@ const (
 // Function is a Lambda function: it takes an event and returns a response.
 type Function = func(ctx context.Context, event json.RawMessage) (json.RawMessage, error)
 
-// Adapt converts a handler that lambda.Start accepts for proxy events to a
-// Function.
-func Adapt(h func(ctx context.Context, event json.RawMessage) (any, error)) Function {
-	return func(ctx context.Context, event json.RawMessage) (json.RawMessage, error) {
-		answer, err := h(ctx, event)
-		if err != nil {
-			return nil, err
-		}
-		return json.Marshal(answer)
-	}
-}
-
 // Gateway is the HTTP API of a template. Its fields may be set only before the
 // first request.
 type Gateway struct {

@@ -244,7 +244,7 @@ func TestCORS(t *testing.T) {
 func TestThereAndBack(t *testing.T) {
 	var got *http.Request
 	var gotBody []byte
-	g := newReal(t, emulator.Adapt(gateway.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	g := newReal(t, emulator.Function(gateway.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		got = r
 		gotBody, _ = io.ReadAll(r.Body)
 		w.Header().Set("Content-Type", "application/octet-stream")
@@ -296,7 +296,7 @@ func clean(s string) string {
 }
 
 func TestHEAD(t *testing.T) {
-	g := newReal(t, emulator.Adapt(gateway.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	g := newReal(t, emulator.Function(gateway.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Allow", "GET")
 		w.WriteHeader(http.StatusMethodNotAllowed)
 		_, _ = io.WriteString(w, `{"error":"method_not_allowed"}`)
@@ -313,7 +313,7 @@ func TestHEAD(t *testing.T) {
 }
 
 func TestHostileRequests(t *testing.T) {
-	g := newReal(t, emulator.Adapt(gateway.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	g := newReal(t, emulator.Function(gateway.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if ip := gateway.SourceIP(r.Context()); ip != "192.0.2.1" {
 			t.Errorf("the address is %q", ip)
 		}
