@@ -109,7 +109,7 @@ func encode(response any, body string, err error) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("response: %w", err)
 	}
-	out := make([]byte, 0, len(head)+len(body)+len(body)/4+20)
+	out := make([]byte, 0, len(head)+len(body)+strings.Count(body, `"`)+20)
 	out = append(append(out, head[:len(head)-1]...), `,"body":`...)
 	return append(jsonscan.AppendString(out, body), '}'), nil
 }
