@@ -146,6 +146,8 @@ var refusedCommands = []struct {
 		"status: expected UNDER_REVIEW"},
 	{"rebuild: unknown tenant", "rebuild nowhere", 1, `there is no tenant "nowhere"`},
 	{"seed: no trips", "seed --tenant metro --trips 0", 2, "--trips 0: expected 1 to 10,000,000"},
+	{"seed: two faults", "seed --tenant metro --trips 0 --days 0", 2,
+		"--trips 0: expected 1 to 10,000,000; --days 0: expected 1 to 3,650"},
 	{"seed: not one day", "seed --tenant metro --trips 5 --days -1", 2, "--days -1: expected 1 to 3,650"},
 }
 

@@ -71,13 +71,14 @@ func seedCommand(c *cli) *cobra.Command {
 }
 
 func (o seedOptions) check() error {
-	switch {
-	case o.trips < 1 || o.trips > seed.MaxTrips:
-		return usagef("--trips %d: expected 1 to %s", o.trips, thousands(seed.MaxTrips))
-	case o.days < 1 || o.days > seed.MaxDays:
-		return usagef("--days %d: expected 1 to %s", o.days, thousands(seed.MaxDays))
+	var errs []error
+	if o.trips < 1 || o.trips > seed.MaxTrips {
+		errs = append(errs, usagef("--trips %d: expected 1 to %s", o.trips, thousands(seed.MaxTrips)))
 	}
-	return nil
+	if o.days < 1 || o.days > seed.MaxDays {
+		errs = append(errs, usagef("--days %d: expected 1 to %s", o.days, thousands(seed.MaxDays)))
+	}
+	return errors.Join(errs...)
 }
 
 func (o seedOptions) options(note func(string, int, int)) seed.Options {

@@ -31,7 +31,7 @@ type texts struct {
 // none waits for the read of another, except during the first.
 type loadedTexts struct {
 	at      time.Time
-	loading sync.Mutex // held by a search that reads all rows
+	loading chan struct{} // holds a token while a search reads all rows
 
 	mu     sync.RWMutex
 	posts  map[string][]string // folded texts by post
@@ -81,7 +81,7 @@ func (x *texts) current(now time.Time) *loadedTexts {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.now == nil || now.Sub(x.now.at) > reload {
-		x.now = &loadedTexts{at: now, posts: map[string][]string{}}
+		x.now = &loadedTexts{at: now, loading: make(chan struct{}, 1), posts: map[string][]string{}}
 	}
 	return x.now
 }
@@ -93,8 +93,12 @@ func (x *texts) update(
 ) error {
 	from, loaded := l.start()
 	if !loaded {
-		l.loading.Lock()
-		defer l.loading.Unlock()
+		select {
+		case l.loading <- struct{}{}:
+			defer func() { <-l.loading }()
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 		from, _ = l.start()
 	}
 	horizon := textPosition(now.Add(-settled))

@@ -1,6 +1,8 @@
 package feedback
 
 import (
+	"context"
+	"errors"
 	"net/http"
 	"sync"
 	"testing"
@@ -75,4 +77,34 @@ func TestSearchesAtOnce(t *testing.T) {
 		m.due = 0
 		m.mu.Unlock()
 	}
+}
+
+// A search that waits for another's first read ends with its own request.
+func TestSearchWaitsNoLongerThanItsRequest(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	name, m := testkit.Name(t, schema.Options{StreamOff: true}), &meeting{}
+	db, err := table.Open(t.Context(), table.Options{Table: name, Endpoint: testkit.Endpoint(t),
+		Wire: func(next http.RoundTripper) http.RoundTripper { m.next = next; return m }})
+	testkit.Must(t, err)
+	p := db.Platform(Kinds...)
+	loadTexts(t, testkit.Open(t, name, nil).Platform(Kinds...), now, 1, "ordinary text")
+	x := &texts{partition: textPartition(UnderReview), maxBytes: textMemory}
+	m.set(2)
+	var first sync.WaitGroup
+	first.Go(func() {
+		if found, err := x.matching(t.Context(), p, now, "ordinary"); err != nil || len(found) != 1 {
+			t.Errorf("the first search: %v, %v", found, err)
+		}
+	})
+	held := func() bool { m.mu.Lock(); defer m.mu.Unlock(); return m.due == 1 }
+	for !held() {
+		time.Sleep(time.Millisecond)
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if _, err := x.matching(ended, p, now, "ordinary"); !errors.Is(err, context.Canceled) {
+		t.Errorf("the second search: %v", err)
+	}
+	close(m.full)
+	first.Wait()
 }
