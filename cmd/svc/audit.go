@@ -29,11 +29,19 @@ func auditCommand(c *cli) *cobra.Command {
 		}
 		table := cols{head: "AT WHO WHAT SUBJECT CHANGE"}
 		for _, e := range entries {
-			table.add(e.At, e.Who, e.What, e.Subject, changed(e.Before, e.After))
+			table.add(e.At, actorOf(e), e.What, e.Subject, changed(e.Before, e.After))
 		}
 		return c.show(entries, table)
 	})
 	return cmd
+}
+
+// actorOf names who made a change, and the tool and client of an agent.
+func actorOf(e audit.Entry) string {
+	if e.Tool == "" {
+		return e.Who
+	}
+	return e.Who + " by " + e.Tool + " of " + e.Client
 }
 
 // changed lists the differences between two states: "name, taxiEnabled: true →

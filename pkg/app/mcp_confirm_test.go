@@ -2,12 +2,15 @@ package app_test
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"svc/pkg/access/authz"
 	"svc/pkg/app/apptest"
+	"svc/pkg/data/audit"
+	"svc/pkg/local/testkit"
 )
 
 // agree returns the call after the person confirmed it.
@@ -42,6 +45,31 @@ func TestLateAgreement(t *testing.T) {
 	s.Post(t, direct, "/api/v1/me/trips/"+trip+"/cancel", `{"reason":"sooner"}`).Must(t, 200)
 	if late := s.call(t, agree(address, token, cancel, arguments, asked)); late.refusal() != "invalid_state" {
 		t.Errorf("a trip that was cancelled in between: %+v", late)
+	}
+}
+
+// TestAuditNamesTheAgent: an entry that a request leaves in the audit log names
+// the client, and the tool if an agent made the change.
+func TestAuditNamesTheAgent(t *testing.T) {
+	s := newSuite(t)
+	const update, named = "svc_update_branding", `{"appName":"Agreed"}`
+	operator := s.actors[authz.Dashboard]
+	token := s.agent(t, operator)
+	s.call(t, agree("/mcp", token, update, named, s.call(t, toolCall("/mcp", token, update, named))))
+	s.Clock.Advance(time.Second)
+	s.Patch(t, s.Token(t, operator), "/api/v1/branding", `{"appName":"By hand"}`).Must(t, 200)
+	entries, _, err := audit.List(t.Context(), s.Tenant("metro"), "", 2)
+	testkit.Must(t, err)
+	type made struct{ what, who, tool string }
+	var got []made
+	for _, e := range entries {
+		got = append(got, made{e.What, e.Who, e.Tool})
+		if !strings.HasPrefix(e.Client, "cli_") {
+			t.Errorf("the entry names no client: %+v", e)
+		}
+	}
+	if want := []made{{"branding.set", operator.ID, ""}, {"branding.set", operator.ID, update}}; !slices.Equal(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
 	}
 }
 

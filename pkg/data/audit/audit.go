@@ -11,10 +11,12 @@ import (
 	"svc/pkg/data/table"
 )
 
-// By is who makes a change, and when.
+// By is who makes a change, with what, and when.
 type By struct {
-	Who string    // an actor's id, or "svc:" and the name of the command line's user
-	At  time.Time // the change's time
+	Who    string    // an actor's id, or "svc:" and the name of the command line's user
+	At     time.Time // the change's time
+	Client string    // the OAuth client that acted for the actor; "" for a command
+	Tool   string    // the tool that an agent called; "" if it was a request to the API
 }
 
 // Entry is one entry of the log.
@@ -22,6 +24,8 @@ type Entry struct {
 	ID      string          `json:"id"`
 	At      string          `json:"at"`
 	Who     string          `json:"who"`
+	Client  string          `json:"client,omitempty"`
+	Tool    string          `json:"tool,omitempty"`
 	What    string          `json:"what"`    // the change, as in "tenant.set" or "member.revoke"
 	Subject string          `json:"subject"` // id of what was changed
 	Before  json.RawMessage `json:"before"`  // null for a creation
@@ -34,13 +38,15 @@ type Entry struct {
 func Append(tx *table.Tx, t table.Tenant, by By, what, subject string, before, after any) {
 	at, id := timestamp.Format(by.At), ids.New(ids.Audit, by.At)
 	tx.Create(table.Item{Key: t.Key(at+"#"+id, "AUDIT"), Type: "audit", Doc: document{
-		ID: id, At: at, Who: by.Who, What: what, Subject: subject, Before: before, After: after}})
+		ID: id, At: at, Who: by.Who, Client: by.Client, Tool: by.Tool, What: what, Subject: subject, Before: before, After: after}})
 }
 
 type document struct {
 	ID      string `json:"id"`
 	At      string `json:"at"`
 	Who     string `json:"who"`
+	Client  string `json:"client,omitempty"`
+	Tool    string `json:"tool,omitempty"`
 	What    string `json:"what"`
 	Subject string `json:"subject"`
 	Before  any    `json:"before"`

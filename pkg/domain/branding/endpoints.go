@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"svc/pkg/access/authz"
-	"svc/pkg/data/audit"
 	"svc/pkg/data/table"
 	"svc/pkg/edge/api"
 )
@@ -39,7 +38,7 @@ type patchInput struct {
 }
 
 func patch(ctx context.Context, c *api.Caller, in *patchInput) (*Branding, error) {
-	b, err := ChangeRead(ctx, c.Tenant, c.Item, audit.By{Who: c.Actor.Subject, At: c.Now}, in.Body,
+	b, err := ChangeRead(ctx, c.Tenant, c.Item, c.By(), in.Body,
 		func(ctx context.Context, tx *table.Tx, b Branding) error {
 			return c.Commit(ctx, tx, b)
 		})

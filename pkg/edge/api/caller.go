@@ -10,6 +10,7 @@ import (
 	"svc/pkg/access/signing"
 	"svc/pkg/base/fault"
 	"svc/pkg/base/ids"
+	"svc/pkg/data/audit"
 	"svc/pkg/data/table"
 )
 
@@ -24,6 +25,16 @@ type Caller struct {
 
 	x       *exchange
 	reading *reading
+}
+
+// By names the caller for the audit log, with the client and, if an agent calls,
+// the tool.
+func (c *Caller) By() audit.By {
+	by := audit.By{Who: c.Actor.Subject, At: c.Now, Client: c.Actor.ClientID}
+	if c.x.entry.Resource.MCP() {
+		by.Tool = c.x.row.ID
+	}
+	return by
 }
 
 // Live waits for the checks' read and returns the current state of the actor
