@@ -106,12 +106,13 @@ func busy(err error) bool {
 		errors.As(err, &answer) && starved(answer.Status, answer.Code)
 }
 
-// starved reports whether an answer is a 503 of the service, or the gateway's
-// own 500 for a function that has used up its time. The service's own 500 has
-// another text.
+// starved reports whether an answer is a 503 of the service, such a result of a
+// tool, or the gateway's own 500 for a function that has used up its time. The
+// service's own 500 has another text.
 func starved(status int, text string) bool {
 	return status == http.StatusServiceUnavailable ||
-		status == http.StatusInternalServerError && strings.Contains(text, http.StatusText(status))
+		status == http.StatusInternalServerError && strings.Contains(text, http.StatusText(status)) ||
+		strings.Contains(text, `"isError":true`) && strings.Contains(text, `{\"error\":\"temporarily_unavailable\"`)
 }
 
 // pause gives a busy machine time before the next try.

@@ -49,3 +49,25 @@ func TestSoakFindsLeaks(t *testing.T) {
 		t.Errorf("few samples: %v", err)
 	}
 }
+
+// What a busy machine did not serve is sent again, and nothing else.
+func TestStarved(t *testing.T) {
+	const tool = `{"jsonrpc":"2.0","id":1,"result":{"content":[{"text":"{\"error\":\"CODE\",\"error_description\":\"S\"}",` +
+		`"type":"text"}],"isError":true,"resultType":"complete"}}`
+	for _, tt := range []struct {
+		status int
+		text   string
+		want   bool
+	}{
+		{503, `{"error":"temporarily_unavailable"}`, true},
+		{500, `{"message":"Internal Server Error"}`, true},
+		{500, `{"error":"server_error"}`, false},
+		{200, strings.Replace(tool, "CODE", "temporarily_unavailable", 1), true},
+		{200, strings.Replace(tool, "CODE", "server_error", 1), false},
+		{200, `{"items":[{"notes":"temporarily_unavailable"}]}`, false},
+	} {
+		if got := starved(tt.status, tt.text); got != tt.want {
+			t.Errorf("%d %s: %v", tt.status, tt.text, got)
+		}
+	}
+}
