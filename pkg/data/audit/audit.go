@@ -38,7 +38,8 @@ type Entry struct {
 func Append(tx *table.Tx, t table.Tenant, by By, what, subject string, before, after any) {
 	at, id := timestamp.Format(by.At), ids.New(ids.Audit, by.At)
 	tx.Create(table.Item{Key: t.Key(at+"#"+id, "AUDIT"), Type: "audit", Doc: document{
-		ID: id, At: at, Who: by.Who, Client: by.Client, Tool: by.Tool, What: what, Subject: subject, Before: before, After: after}})
+		ID: id, At: at, Who: by.Who, Client: by.Client, Tool: by.Tool, What: what, Subject: subject,
+		Before: before, After: after}})
 }
 
 type document struct {
