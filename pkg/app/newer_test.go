@@ -266,7 +266,7 @@ func TestUnknownSurvivesEveryWrite(t *testing.T) {
 		Template: testkit.Template(240), Engine: io.Discard, Log: slog.New(slog.DiscardHandler),
 		Build: func(ctx context.Context, at service.Environment) (service.App, error) {
 			return localapp.Build(ctx, at, rt, func(next http.RoundTripper) http.RoundTripper {
-				n.next = next
+				n.next = (&testkit.Wire{}).Over(next) // without time limits
 				return n
 			})
 		}})
