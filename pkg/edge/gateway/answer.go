@@ -1,10 +1,12 @@
 package gateway
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/awslabs/aws-lambda-go-api-proxy/core"
@@ -16,9 +18,10 @@ import (
 // to the response writers of package core: the first status wins and freezes the
 // headers; HEAD, 204 and 304 have no body.
 type answer struct {
-	core   http.ResponseWriter // holds the response
+	core   http.ResponseWriter // holds the response, but for a body of text
 	finish func() ([]byte, error)
 	header http.Header
+	body   []byte
 	status int // 0 until written
 	noBody bool
 	isHEAD bool
@@ -30,7 +33,7 @@ func newAnswer(e *event) *answer {
 		w := core.NewProxyResponseWriterV2()
 		a.core, a.finish = w, func() ([]byte, error) {
 			res, err := w.GetProxyResponse()
-			return encode(struct {
+			return a.encode(struct {
 				events.APIGatewayV2HTTPResponse
 				Body *string `json:"body,omitempty"`
 			}{res, nil}, res.Body, err)
@@ -39,7 +42,7 @@ func newAnswer(e *event) *answer {
 		w := core.NewProxyResponseWriter()
 		a.core, a.finish = w, func() ([]byte, error) {
 			res, err := w.GetProxyResponse()
-			return encode(struct {
+			return a.encode(struct {
 				events.APIGatewayProxyResponse
 				Body *string `json:"body,omitempty"`
 			}{res, nil}, res.Body, err)
@@ -96,22 +99,11 @@ func (a *answer) Write(p []byte) (int, error) {
 	case len(p) == 0:
 		return 0, nil
 	}
-	return a.core.Write(p)
-}
-
-// encode writes a response whose body was taken out. encoding/json would copy a
-// long body three times.
-func encode(response any, body string, err error) ([]byte, error) {
-	if err != nil {
-		return nil, fmt.Errorf("response: %w", err)
+	if h := a.core.Header(); len(a.body) == 0 && h.Get("Content-Type") == "" {
+		h.Set("Content-Type", http.DetectContentType(p))
 	}
-	head, err := json.Marshal(response)
-	if err != nil {
-		return nil, fmt.Errorf("response: %w", err)
-	}
-	out := make([]byte, 0, len(head)+len(body)+strings.Count(body, `"`)+20)
-	out = append(append(out, head[:len(head)-1]...), `,"body":`...)
-	return append(jsonscan.AppendString(out, body), '}'), nil
+	a.body = append(a.body, p...)
+	return len(p), nil
 }
 
 // response returns the response in the event's payload version. A body that is
@@ -120,5 +112,31 @@ func (a *answer) response() ([]byte, error) {
 	if a.status == 0 {
 		a.WriteHeader(http.StatusOK)
 	}
+	if !utf8.Valid(a.body) {
+		if _, err := a.core.Write(a.body); err != nil {
+			return nil, err
+		}
+		a.body = nil
+	}
 	return a.finish()
+}
+
+// encode returns the JSON of a response. The response has no member for the
+// body, because encoding/json would copy a long body three times. Package core
+// encoded the body if it is not text.
+func (a *answer) encode(response any, encoded string, err error) ([]byte, error) {
+	if err != nil {
+		return nil, fmt.Errorf("response: %w", err)
+	}
+	head, err := json.Marshal(response)
+	if err != nil {
+		return nil, fmt.Errorf("response: %w", err)
+	}
+	escapes := bytes.Count(a.body, []byte{'"'}) + bytes.Count(a.body, []byte{'\\'})
+	out := make([]byte, 0, len(head)+len(a.body)+escapes+len(encoded)+20)
+	out = append(append(out, head[:len(head)-1]...), `,"body":`...)
+	if encoded != "" {
+		return append(jsonscan.AppendString(out, encoded), '}'), nil
+	}
+	return append(jsonscan.AppendString(out, a.body), '}'), nil
 }
