@@ -123,11 +123,13 @@ func prepare(kind, dir string) (data string, err error) {
 	const magic = "SQLite format 3\x00"
 	head := make([]byte, len(magic))
 	n, err := io.ReadFull(f, head)
-	if n > 0 && string(head[:n]) != magic {
+	switch {
+	case n > 0 && string(head[:n]) != magic:
 		return "", broken(file, "it is not an SQLite database")
-	}
-	if err != nil && !errors.Is(err, io.EOF) {
+	case err != nil && !errors.Is(err, io.EOF):
 		return "", fmt.Errorf("engine: data file: %w", err)
+	case n == 0 && kind == Dynoxide:
+		return data, create(file)
 	}
 	return data, nil
 }
