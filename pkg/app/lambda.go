@@ -42,17 +42,8 @@ func Start(function string, serve Serve) {
 		logger.Error("start", "error", err)
 		os.Exit(1)
 	}
-	keepConnections(lambdacontext.MaxConcurrency())
+	useRuntimeAPI(os.Getenv("AWS_LAMBDA_RUNTIME_API"), lambdacontext.MaxConcurrency())
 	lambda.Start(handler)
-}
-
-// keepConnections keeps a connection to the runtime API for each of the events
-// that a process handles at once. aws-lambda-go clones this transport; Go's
-// default keeps two, and would open a new connection for almost every event.
-func keepConnections(events int) {
-	if t, ok := http.DefaultTransport.(*http.Transport); ok && events > t.MaxIdleConnsPerHost {
-		t.MaxIdleConnsPerHost, t.MaxIdleConns = events, max(t.MaxIdleConns, 2*events)
-	}
 }
 
 // collectLess makes the garbage collector run less often than Go's default,

@@ -9,6 +9,8 @@ import (
 	"github.com/aws/smithy-go"
 	"github.com/aws/smithy-go/middleware"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
+
+	"svc/pkg/data/wire"
 )
 
 // The SDK decodes an item into a map of pointers, about sixty allocations
@@ -58,13 +60,13 @@ var takeItems = middleware.DeserializeMiddlewareFunc("TakeItems",
 		if !ok || res.StatusCode != http.StatusOK {
 			return out, meta, nil
 		}
-		body, err := readBody(res.Body, res.ContentLength)
+		body, err := wire.ReadBody(res.Body, res.ContentLength)
 		if err != nil {
 			return out, meta, &smithy.DeserializationError{Err: fmt.Errorf("answer of the table: %w", err)}
 		}
 		if rest, items, ok := readAnswer(body); ok {
 			wanted.items, wanted.read, body = items, true, rest
 		}
-		res.Body = bodyOf(body)
+		res.Body = wire.Body(body)
 		return out, meta, nil
 	})

@@ -16,12 +16,14 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/smithy-go/middleware"
 	"github.com/guregu/dynamo/v2"
+
+	"svc/pkg/data/wire"
 )
 
 // DB is the table at one endpoint. Handles read and write it.
 type DB struct {
 	name   string
-	client *dynamodb.Client
+	client *client
 	dynamo dynamo.Table
 	tx     *dynamo.DB
 }
@@ -64,9 +66,6 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("configuration of the AWS SDK: %w", err)
 	}
-	cfg.HTTPClient = awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
-		t.MaxIdleConnsPerHost, t.MaxIdleConns = 128, 256
-	})
 	cfg.Retryer = func() aws.Retryer {
 		return retry.NewStandard(func(so *retry.StandardOptions) {
 			so.MaxAttempts, so.MaxBackoff = 4, 400*time.Millisecond
@@ -77,12 +76,14 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 		cfg.Region, cfg.Credentials = cmp.Or(cfg.Region, "us-east-1"), credentials.NewStaticCredentialsProvider("local",
 			"local", "")
 	}
-	var rt http.RoundTripper = bufferBody{cfg.HTTPClient}
+	var rt http.RoundTripper = &wire.Transport{Proxied: awshttp.NewBuildableClient().GetTransport(), Idle: 128}
 	if o.Wire != nil {
 		rt = o.Wire(rt)
 	}
-	client := dynamodb.NewFromConfig(cfg, func(do *dynamodb.Options) {
-		do.HTTPClient = attempts{rt}
+	requests := &wire.Requests{Credentials: cfg.Credentials}
+	once := attempts{rt, requests.Learn}
+	sdk := dynamodb.NewFromConfig(cfg, func(do *dynamodb.Options) {
+		do.HTTPClient = once
 		if o.Endpoint != "" {
 			do.BaseEndpoint = aws.String(o.Endpoint)
 		}
@@ -96,6 +97,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 			return stack.Deserialize.Insert(takeItems, "OperationDeserializer", middleware.After)
 		})
 	})
+	client := &client{Client: sdk, table: o.Table, requests: requests, attempts: once}
 	tx := dynamo.NewFromIface(client)
 	return &DB{name: o.Table, client: client, dynamo: tx.Table(o.Table), tx: tx}, nil
 }

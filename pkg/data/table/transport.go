@@ -1,17 +1,14 @@
 package table
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"sync/atomic"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
+	"svc/pkg/data/wire"
 )
 
 // Limits of one attempt. With a deadline, each attempt gets a quarter of the
@@ -33,27 +30,42 @@ func attemptTime(ctx context.Context) time.Duration {
 
 // attempts limits the time of each SDK attempt, including reading the complete
 // response. An attempt without a response is a send failure, which the SDK
-// retries.
-type attempts struct{ next http.RoundTripper }
+// retries. If the first attempt was sent past the SDK, the SDK gets its result.
+type attempts struct {
+	next    http.RoundTripper
+	learned func(*http.Request) // gets each request that the SDK sends
+}
 
 // Do implements aws.HTTPClient.
 func (a attempts) Do(req *http.Request) (*http.Response, error) {
-	ctx, cancel := context.WithTimeout(req.Context(), attemptTime(req.Context()))
-	defer cancel()
-	res, err := a.next.RoundTrip(req.WithContext(ctx))
-	if err == nil {
-		var body []byte
-		if body, err = readBody(res.Body, res.ContentLength); err == nil {
-			res.Body = bodyOf(body)
-		}
-	}
-	if err != nil {
-		res = nil
+	var res *http.Response
+	var err error
+	if sent := sentBefore(req.Context()); sent != nil {
+		res, err = sent.result()
+	} else {
+		a.learned(req)
+		res, err = a.once(req)
 	}
 	if o, ok := req.Context().Value(outcomeKey{}).(*outcome); ok && mayHaveWritten(res, err) {
 		o.unknown.Store(true)
 	}
 	return res, err
+}
+
+// once sends one attempt and reads its response.
+func (a attempts) once(req *http.Request) (*http.Response, error) {
+	ctx, cancel := context.WithTimeout(req.Context(), attemptTime(req.Context()))
+	defer cancel()
+	res, err := a.next.RoundTrip(req.WithContext(ctx))
+	if err != nil {
+		return nil, err
+	}
+	body, err := wire.ReadBody(res.Body, res.ContentLength)
+	if err != nil {
+		return nil, err
+	}
+	res.Body = wire.Body(body)
+	return res, nil
 }
 
 // outcome records what we know about a write after its attempts.
@@ -69,46 +81,4 @@ func mayHaveWritten(res *http.Response, err error) bool {
 	}
 	var op *net.OpError
 	return !errors.As(err, &op) || op.Op != "dial"
-}
-
-// memoryBody is a body in memory.
-type memoryBody struct{ bytes.Reader }
-
-// Close implements io.Closer.
-func (*memoryBody) Close() error { return nil }
-
-func bodyOf(b []byte) io.ReadCloser {
-	var body memoryBody
-	body.Reset(b)
-	return &body
-}
-
-// readBody reads and closes a body.
-func readBody(body io.ReadCloser, length int64) ([]byte, error) {
-	var buf bytes.Buffer
-	if length > 0 && length < 32<<20 { // a response has at most 16 MB
-		buf.Grow(int(length) + bytes.MinRead)
-	}
-	_, err := buf.ReadFrom(body)
-	return buf.Bytes(), errors.Join(err, body.Close())
-}
-
-// bufferBody gives net/http the request's body from memory. Otherwise the SDK
-// sometimes closes its reader while net/http still reads it, which breaks the
-// connection.
-type bufferBody struct{ next aws.HTTPClient }
-
-// RoundTrip implements http.RoundTripper.
-func (b bufferBody) RoundTrip(req *http.Request) (*http.Response, error) {
-	if req.Body == nil {
-		return b.next.Do(req)
-	}
-	body, err := io.ReadAll(req.Body)
-	_ = req.Body.Close()
-	if err != nil {
-		return nil, fmt.Errorf("body of a request to the table: %w", err)
-	}
-	again := req.WithContext(req.Context()) // a shallow copy; only its body is replaced
-	again.Body, again.ContentLength = bodyOf(body), int64(len(body))
-	return b.next.Do(again)
 }

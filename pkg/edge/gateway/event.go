@@ -57,8 +57,12 @@ var errNoPayload = errors.New("gateway: neither a payload 1.0 nor a payload 2.0"
 // decode decodes an event of either payload. On an error, the event holds what
 // could be decoded.
 func decode(raw json.RawMessage) (*event, error) {
-	e := new(event)
-	err := json.Unmarshal(raw, e)
+	e, ok := scan(raw)
+	var err error
+	if !ok {
+		e = new(event)
+		err = json.Unmarshal(raw, e)
+	}
 	// For an event of neither payload the response is 2.0, which a REST API
 	// also accepts.
 	e.v2 = e.Version != "1.0" && e.HTTPMethod == ""

@@ -1,0 +1,76 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"net"
+	"net/http"
+)
+
+// responseBuffer is the size of a response that is sent in one piece with its
+// headers, in bytes. Most are smaller.
+const responseBuffer = 64 << 10
+
+// useRuntimeAPI prepares the connections to Lambda's runtime API, at that
+// address, for a process that handles that many events at once. aws-lambda-go
+// clones Go's default transport and offers no other way to change it.
+//
+//   - It keeps a connection for each of the events. Go's default keeps two, and
+//     would open a new connection for almost every event.
+//   - A response and its headers are sent together.
+func useRuntimeAPI(address string, events int) {
+	t, ok := http.DefaultTransport.(*http.Transport)
+	if !ok {
+		return
+	}
+	if events > t.MaxIdleConnsPerHost {
+		t.MaxIdleConnsPerHost, t.MaxIdleConns = events, max(t.MaxIdleConns, 2*events)
+	}
+	t.WriteBufferSize, t.ReadBufferSize = responseBuffer, 16<<10
+	dial := t.DialContext
+	t.DialContext = func(ctx context.Context, network, to string) (net.Conn, error) {
+		c, err := dial(ctx, network, to)
+		if err == nil && to == address {
+			c = &joined{Conn: c}
+		}
+		return c, err
+	}
+}
+
+// joined is a connection on which the headers of a request with a body of
+// unknown length wait for the first piece of the body. net/http sends them
+// alone, because such a body may take its time. A response to Lambda is
+// complete when it is sent.
+type joined struct {
+	net.Conn
+	headers []byte // that wait
+}
+
+// Write implements io.Writer. net/http calls it from one goroutine, and always
+// ends such a body with a chunk, so headers never wait for nothing.
+func (c *joined) Write(p []byte) (int, error) {
+	if len(c.headers) == 0 && waits(p) {
+		c.headers = append(c.headers, p...)
+		return len(p), nil
+	}
+	if len(c.headers) == 0 {
+		return c.Conn.Write(p)
+	}
+	waited := len(c.headers)
+	n, err := c.Conn.Write(append(c.headers, p...))
+	c.headers = c.headers[:0]
+	return max(0, n-waited), err
+}
+
+var (
+	endOfHeaders = []byte("\r\n\r\n")
+	inChunks     = []byte("\r\nTransfer-Encoding: chunked\r\n")
+)
+
+// waits reports whether the bytes are the headers of a request whose body
+// follows in chunks, and nothing else.
+func waits(p []byte) bool {
+	end := bytes.Index(p, endOfHeaders)
+	return end >= 0 && end+len(endOfHeaders) == len(p) && bytes.HasPrefix(p, []byte("POST ")) &&
+		bytes.Contains(p, inChunks)
+}

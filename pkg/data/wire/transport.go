@@ -1,0 +1,233 @@
+package wire
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// Transport is an http.RoundTripper for short requests with short responses. The
+// calling goroutine sends the request in one piece, and reads the complete
+// response. net/http has two more goroutines for each connection, whose
+// switches cost more processor time than a short request itself.
+//
+// It speaks HTTP/1.1. Requests that need a proxy go to Proxied.
+type Transport struct {
+	Proxied http.RoundTripper
+	TLS     *tls.Config
+	Dial    func(ctx context.Context, network, address string) (net.Conn, error) // nil means net.Dialer
+	Idle    int                                                                  // connections kept without a request, for each address
+
+	mu   sync.Mutex
+	idle map[string][]*connection // by scheme and address; the last one was used last
+}
+
+// longestIdle is how long a connection is kept. The wall clock measures it,
+// because Lambda stops a process between two events.
+const longestIdle = 90 * time.Second
+
+type connection struct {
+	net.Conn // TCP or TLS
+	tcp      net.Conn
+	in       *bufio.Reader
+	since    time.Time // without a request
+}
+
+// RoundTrip implements http.RoundTripper. The response's body is in memory. A
+// connection that the server closed while it was idle is not used. If the
+// context ends, the error is the context's.
+func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	if proxy, err := http.ProxyFromEnvironment(req); proxy != nil || err != nil {
+		return t.Proxied.RoundTrip(req)
+	}
+	message, err := message(req)
+	if err != nil {
+		return nil, err
+	}
+	ctx := req.Context()
+	c, err := t.connection(ctx, req)
+	if err != nil {
+		return nil, contextual(ctx, err)
+	}
+	stop := context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Unix(1, 0)) }) // ends reads and writes
+	res, err := c.exchange(req, message)
+	if !stop() || err != nil || res.Close {
+		_ = c.Close()
+	} else {
+		t.keep(req, c)
+	}
+	if err != nil {
+		return nil, contextual(ctx, err)
+	}
+	return res, nil
+}
+
+// contextual returns the context's error in place of that of a connection that
+// it has ended.
+func contextual(ctx context.Context, err error) error {
+	if ended := ctx.Err(); ended != nil {
+		return ended
+	}
+	return err
+}
+
+// message returns the request as it is sent.
+func message(req *http.Request) ([]byte, error) {
+	var body []byte
+	if req.Body != nil {
+		var err error
+		if body, err = ReadBody(req.Body, req.ContentLength); err != nil {
+			return nil, fmt.Errorf("body of a request: %w", err)
+		}
+	}
+	host := req.Host
+	if host == "" {
+		host = req.URL.Host
+	}
+	out := bytes.NewBuffer(make([]byte, 0, len(body)+1024))
+	out.WriteString(req.Method + " " + req.URL.RequestURI() + " HTTP/1.1\r\nHost: " + host + "\r\nContent-Length: ")
+	out.WriteString(strconv.Itoa(len(body)) + "\r\n")
+	if err := req.Header.WriteSubset(out, map[string]bool{"Content-Length": true, "Host": true}); err != nil {
+		return nil, err
+	}
+	out.WriteString("\r\n")
+	out.Write(body)
+	return out.Bytes(), nil
+}
+
+// exchange sends the message and reads the response.
+func (c *connection) exchange(req *http.Request, message []byte) (*http.Response, error) {
+	if _, err := c.Write(message); err != nil {
+		return nil, err
+	}
+	res, err := http.ReadResponse(c.in, req)
+	if err != nil {
+		if errors.Is(err, io.EOF) { // before the first byte
+			err = io.ErrUnexpectedEOF
+		}
+		return nil, err
+	}
+	body, err := ReadBody(res.Body, res.ContentLength)
+	if err != nil {
+		return nil, err
+	}
+	if c.in.Buffered() > 0 { // more than one response to one request
+		res.Close = true
+	}
+	res.Body = Body(body)
+	return res, nil
+}
+
+// connection returns a kept connection, or a new one.
+func (t *Transport) connection(ctx context.Context, req *http.Request) (*connection, error) {
+	for c := t.take(req); c != nil; c = t.take(req) {
+		if time.Now().Round(0).Sub(c.since) < longestIdle && alive(c.tcp) {
+			return c, nil
+		}
+		_ = c.Close()
+	}
+	address := req.URL.Host
+	if req.URL.Port() == "" {
+		address = net.JoinHostPort(req.URL.Hostname(), map[string]string{"https": "443"}[req.URL.Scheme])
+		if req.URL.Scheme != "https" {
+			address = net.JoinHostPort(req.URL.Hostname(), "80")
+		}
+	}
+	dial := t.Dial
+	if dial == nil {
+		dial = (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext
+	}
+	tcp, err := dial(ctx, "tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	c := &connection{Conn: tcp, tcp: tcp}
+	if req.URL.Scheme == "https" {
+		config := &tls.Config{MinVersion: tls.VersionTLS12}
+		if t.TLS != nil {
+			config = t.TLS.Clone()
+		}
+		config.ServerName, config.NextProtos = req.URL.Hostname(), []string{"http/1.1"}
+		secure := tls.Client(tcp, config)
+		if err := secure.HandshakeContext(ctx); err != nil {
+			_ = tcp.Close()
+			return nil, err
+		}
+		c.Conn = secure
+	}
+	c.in = bufio.NewReader(c.Conn)
+	return c, nil
+}
+
+// take removes the connection that was used last, nil if there is none.
+func (t *Transport) take(req *http.Request) *connection {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	name := req.URL.Scheme + "://" + req.URL.Host
+	kept := t.idle[name]
+	if len(kept) == 0 {
+		return nil
+	}
+	c := kept[len(kept)-1]
+	kept[len(kept)-1] = nil
+	t.idle[name] = kept[:len(kept)-1]
+	return c
+}
+
+// keep keeps the connection, and closes the one that has been idle longest if
+// there are too many, or if its time is over.
+func (t *Transport) keep(req *http.Request, c *connection) {
+	c.since = time.Now().Round(0)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.idle == nil {
+		t.idle = map[string][]*connection{}
+	}
+	name := req.URL.Scheme + "://" + req.URL.Host
+	kept := append(t.idle[name], c)
+	if oldest := kept[0]; len(kept) > max(t.Idle, 1) || c.since.Sub(oldest.since) >= longestIdle {
+		_ = oldest.Close()
+		kept[0] = nil
+		kept = kept[1:]
+	}
+	t.idle[name] = kept
+}
+
+// memory is a body in memory.
+type memory struct {
+	bytes.Reader
+	all []byte
+}
+
+// Close implements io.Closer.
+func (*memory) Close() error { return nil }
+
+// Body returns a body in memory. ReadBody does not copy it.
+func Body(b []byte) io.ReadCloser {
+	m := &memory{all: b}
+	m.Reset(b)
+	return m
+}
+
+// ReadBody reads and closes a body of that length, −1 if it is not known.
+// Nobody may change the result.
+func ReadBody(body io.ReadCloser, length int64) ([]byte, error) {
+	if m, ok := body.(*memory); ok && m.Len() == len(m.all) {
+		return m.all, nil
+	}
+	var buf bytes.Buffer
+	if length > 0 && length < 32<<20 { // a response has at most 16 MB
+		buf.Grow(int(length) + bytes.MinRead)
+	}
+	_, err := buf.ReadFrom(body)
+	return buf.Bytes(), errors.Join(err, body.Close())
+}
