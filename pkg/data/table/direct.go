@@ -13,7 +13,7 @@ import (
 	"svc/pkg/data/wire"
 )
 
-// client is the SDK's client. It sends the first attempt of the three
+// client is the SDK's client. It sends the first attempt of the
 // operations that API requests consist of past the SDK, which takes a fraction
 // of the processor time. If that attempt is not answered with a good response,
 // the SDK gets its result as that of its own first attempt: it decodes errors,
@@ -23,6 +23,26 @@ type client struct {
 	table    string
 	requests *wire.Requests
 	attempts attempts
+}
+
+// GetItem implements the SDK's operation. The item goes to the answer of
+// wanting, not to the output.
+func (c *client) GetItem(ctx context.Context, in *dynamodb.GetItemInput, o ...func(*dynamodb.Options)) (
+	*dynamodb.GetItemOutput, error) {
+	return call(ctx, c, "GetItem", in, o, c.Client.GetItem, func(body []byte) (*dynamodb.GetItemOutput, bool) {
+		rest, ok := takeFrom(ctx, body)
+		if !ok { // there is no item, or we cannot read it
+			rest = body
+		}
+		out := new(dynamodb.GetItemOutput)
+		return out, members(rest, func(s *jsonscan.Scanner, name jsonscan.Text) {
+			if !name.Is("ConsumedCapacity") {
+				s.Fail()
+			}
+			used := capacity(s)
+			out.ConsumedCapacity = &used
+		})
+	})
 }
 
 // BatchGetItem implements the SDK's operation. The items go to the answer of

@@ -12,15 +12,19 @@ import (
 
 // Get reads one item, strongly consistent. It returns the zero Item if absent.
 func (h Handle) Get(ctx context.Context, key Key) (Item, error) {
-	out, err := h.db.client.GetItem(h.within(ctx), &dynamodb.GetItemInput{TableName: &h.db.name, Key: key.encode(),
+	sent, got := wanting(ctx)
+	out, err := h.db.client.GetItem(h.within(sent), &dynamodb.GetItemInput{TableName: &h.db.name, Key: key.encode(),
 		ConsistentRead: aws.Bool(true), ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal})
 	if err != nil {
 		return Item{}, reading("get", err)
 	}
-	if out.Item == nil {
-		return Item{Key: key}, nil
+	switch {
+	case got.read && len(got.items) == 1:
+		return got.items[0], nil
+	case out.Item != nil:
+		return Decoded(out.Item), nil
 	}
-	return Decoded(out.Item), nil
+	return Item{Key: key}, nil
 }
 
 const batchSize, batchRounds = 100, 5

@@ -20,8 +20,8 @@ type reader struct {
 	ends  []int // end of each item in attrs
 }
 
-// readAnswer extracts the items from the response of a Query ("Items") or a
-// BatchGetItem ("Responses", of one table). It returns the rest of the
+// readAnswer extracts the items from the response of a Query ("Items"), a
+// BatchGetItem ("Responses", of one table) or a GetItem ("Item"). It returns the rest of the
 // response. ok is false for invalid JSON and for members of unknown form.
 func readAnswer(body []byte) (rest []byte, items []Item, ok bool) {
 	r := &reader{Scanner: jsonscan.New(body, deepestAnswer), arena: make([]byte, 0, len(body)),
@@ -29,10 +29,13 @@ func readAnswer(body []byte) (rest []byte, items []Item, ok bool) {
 	rest = append(make([]byte, 0, 256), '{')
 	found := false
 	r.Object(func(name jsonscan.Text) {
-		isItems, isResponses := name.Is("Items"), name.Is("Responses")
+		isItems, isResponses, isItem := name.Is("Items"), name.Is("Responses"), name.Is("Item")
 		switch {
-		case found && (isItems || isResponses):
+		case found && (isItems || isResponses || isItem):
 			r.Fail()
+		case isItem:
+			r.item(0)
+			found = true
 		case isItems:
 			r.Array(r.item)
 			found = true

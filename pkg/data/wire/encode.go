@@ -15,6 +15,8 @@ import (
 func Encode(in any) (body []byte, ok bool) {
 	e := encoder{out: make([]byte, 0, usualBody)}
 	switch in := in.(type) {
+	case *dynamodb.GetItemInput:
+		e.get(in)
 	case *dynamodb.BatchGetItemInput:
 		e.batchGet(in)
 	case *dynamodb.QueryInput:
@@ -35,6 +37,16 @@ const usualBody = 1024
 type encoder struct {
 	out     []byte
 	unknown bool
+}
+
+func (e *encoder) get(in *dynamodb.GetItemInput) {
+	e.only(in.AttributesToGet == nil && in.ExpressionAttributeNames == nil && in.ProjectionExpression == nil)
+	e.open('{')
+	e.text("TableName", in.TableName)
+	e.values("Key", in.Key)
+	e.flag("ConsistentRead", in.ConsistentRead)
+	e.word("ReturnConsumedCapacity", string(in.ReturnConsumedCapacity))
+	e.close('}')
 }
 
 func (e *encoder) batchGet(in *dynamodb.BatchGetItemInput) {

@@ -51,6 +51,9 @@ func send(t *testing.T, c *dynamodb.Client, in any) string {
 	t.Helper()
 	ctx, operation, err := context.Background(), "", error(nil)
 	switch in := in.(type) {
+	case *dynamodb.GetItemInput:
+		operation = "GetItem"
+		_, err = c.GetItem(ctx, in)
 	case *dynamodb.BatchGetItemInput:
 		operation = "BatchGetItem"
 		_, err = c.BatchGetItem(ctx, in)
@@ -78,6 +81,8 @@ func inputs() []any {
 	names := map[string]string{"#h": hard}
 	key := map[string]types.AttributeValue{"pk": text("T#1"), "sk": text(hard)}
 	return []any{
+		&dynamodb.GetItemInput{TableName: aws.String("table"), Key: key, ConsistentRead: aws.Bool(true),
+			ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal},
 		&dynamodb.BatchGetItemInput{RequestItems: map[string]types.KeysAndAttributes{"table": {
 			Keys: []map[string]types.AttributeValue{key, {"pk": text("2")}}, ConsistentRead: aws.Bool(true)}},
 			ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal},
