@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"gopkg.in/yaml.v3"
+
+	"svc/pkg/app"
 )
 
 //go:embed prices.json
@@ -25,10 +27,10 @@ type prices struct {
 	MetricMonth, AlarmMetricMonth, CompositeAlarmMonth, DashboardMonth, KeyMonth float64
 
 	Assumed struct {
-		GatewayLogBytes, LogEventBytes float64
-		AuthorizationLogBytes          float64 // of the authorization server's line
-		MillisecondsOfCPU              float64 // of a whole processor
-		MillisecondsOfARoundTrip       float64
+		LogEventBytes            float64 // billed for each log line besides its text
+		AuthorizationLogBytes    float64 // of the authorization server's line
+		MillisecondsOfCPU        float64 // of a whole processor
+		MillisecondsOfARoundTrip float64
 	}
 }
 
@@ -52,19 +54,51 @@ func (p prices) lambda(megabytes int, took time.Duration, waits int) float64 {
 }
 
 // of returns what a million of the requests to a function of so many megabytes
-// cost.
-func (p prices) of(u usage, megabytes int) parts {
+// cost. Each request logs two lines: the function's and the gateway's.
+func (p prices) of(u usage, megabytes int, access accessLog) parts {
 	a := p.Assumed
 	took := time.Duration(a.MillisecondsOfCPU / min(1, shareOf(megabytes)) * float64(time.Millisecond))
-	events := 3.0 // the request's line, its metrics, the gateway's line
 	if u.logged == 0 {
-		u.logged, events = int(a.AuthorizationLogBytes), 2
+		u.logged = int(a.AuthorizationLogBytes)
 	}
-	logged := float64(u.logged) + a.GatewayLogBytes + events*a.LogEventBytes
+	logged := float64(u.logged+access.bytes(u)) + 2*a.LogEventBytes
 	return parts{table: u.all.reads*p.ReadUnits + u.all.writes*p.WriteUnits,
 		lambda:  p.lambda(megabytes, took, u.trips) * float64(u.requests),
 		gateway: p.GatewayRequests * float64(u.requests),
 		logs:    logged / 1e9 * 1e6 * p.LogGB * float64(u.requests)}
+}
+
+// accessLog is the format of the lines of the gateway's access log.
+type accessLog string
+
+// accessLogOf reads the template's format.
+func accessLogOf(template []byte) (accessLog, error) {
+	var t struct {
+		Resources struct {
+			HttpApi struct {
+				Properties struct {
+					AccessLogSettings struct {
+						Format accessLog `yaml:"Format"`
+					} `yaml:"AccessLogSettings"`
+				} `yaml:"Properties"`
+			} `yaml:"HttpApi"`
+		} `yaml:"Resources"`
+	}
+	err := yaml.Unmarshal(template, &t)
+	return t.Resources.HttpApi.Properties.AccessLogSettings.Format, err
+}
+
+// bytes returns the length of the line of a successful request.
+func (l accessLog) bytes(u usage) int {
+	name, _, _ := strings.Cut(u.name, " (")
+	name, _, _ = strings.Cut(name, "?")
+	route := strings.Replace(name, " /", " /api/v1/", 1)
+	if u.function == app.OAuth {
+		route = "ANY /oauth/{proxy+}"
+	}
+	return len(strings.NewReplacer("$context.requestId", "JKJaXmPLvHcESHA=", "$context.routeKey", route,
+		"$context.integration.requestId", "c6af9ac6-7b61-11e6-9a41-93e8deadbeef", "$context.status", "200",
+		"$context.responseLatency", "20", "$context.error.responseType", "-").Replace(string(l)))
 }
 
 // ride is what a completed ride consumes: its five requests, and with them its
@@ -114,20 +148,24 @@ func billOf(template []byte, names []string, found map[string][]usage, rode ride
 	if err != nil {
 		return "", err
 	}
+	access, err := accessLogOf(template)
+	if err != nil {
+		return "", err
+	}
 	var b strings.Builder
 	b.WriteString("## The bill\n\n")
 	prose(&b, "Dollars of a million requests, from counted units and log bytes and the prices in `bench/prices.json` "+
 		"(%s, %s; %s). Assumed and not measured on Lambda: %g ms of a whole processor, of which a function has the share "+
-		"that its memory buys; %g ms for each round trip; %g bytes of the gateway's log line. Writes of a transaction count "+
-		"twice, as DynamoDB bills them.",
+		"that its memory buys; %g ms for each round trip; %g bytes billed for each log line besides its text. Writes of a "+
+		"transaction count twice, as DynamoDB bills them.",
 		p.Region, p.Date, p.Source, p.Assumed.MillisecondsOfCPU, p.Assumed.MillisecondsOfARoundTrip,
-		p.Assumed.GatewayLogBytes)
+		p.Assumed.LogEventBytes)
 	b.WriteString("| endpoint | read units | write units | table | Lambda | gateway | logs | together |\n")
 	b.WriteString("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n")
 	dollars := map[string]parts{}
 	for _, name := range names {
 		u := found[name][0]
-		dollars[name] = p.of(u, sizes[u.function])
+		dollars[name] = p.of(u, sizes[u.function], access)
 		d := dollars[name]
 		endpoint, audience, _ := strings.Cut(name, " (")
 		fmt.Fprintf(&b, "| `%s` (%s | %s | %s | %.2f | %.2f | %.2f | %.2f | **%.2f** |\n", endpoint, audience,
@@ -156,7 +194,8 @@ func (p prices) ride(b *strings.Builder, dollars map[string]parts, rode ride) {
 		units(round(rode.all.writes)), table, others, table+others)
 }
 
-// stack counts the resources of a stack that AWS bills by the month.
+// stack counts the resources of a stack that AWS bills by the month. An anomaly
+// detection alarm is billed as three metrics: its metric and two bounds.
 type stack struct{ alarmed, composites, dashboards, keys, custom int }
 
 // standing counts the template's resources. custom is the number of our own
@@ -178,7 +217,8 @@ func standing(template []byte) (out stack, err error) {
 			if err != nil {
 				return out, err
 			}
-			out.alarmed += max(1, strings.Count(string(text), "MetricStat:"))
+			out.alarmed += max(1, strings.Count(string(text), "MetricStat:")) +
+				2*strings.Count(string(text), "ANOMALY_DETECTION")
 			out.custom += strings.Count(string(text), "svc/${AWS::StackName}")
 		case "AWS::CloudWatch::CompositeAlarm":
 			out.composites++
@@ -200,7 +240,7 @@ func (s stack) idle(p prices) float64 {
 // floor writes what a stack costs in a month without requests, and what our
 // metrics add if every function gets a request in every hour of the month.
 func (p prices) floor(b *strings.Builder, s stack) {
-	prose(b, "A month without a request costs **$%.2f**: %d alarmed metrics, %d composite alarms, %d dashboard (three of "+
+	prose(b, "A month without a request costs **$%.2f**: %d alarmed metrics, %d composite alarm, %d dashboard (three of "+
 		"an account are free: $%.2f without it) and %d key. A month in which every function is asked in every hour adds %d "+
 		"metrics of ours, $%.2f: a metric costs only in the hours in which it is sent. Storage comes on top, $%.2f a GB and "+
 		"$0.20 for its backup.", s.idle(p), s.alarmed, s.composites, s.dashboards,

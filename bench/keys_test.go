@@ -4,6 +4,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"svc/pkg/app"
 )
 
 // TestKeysNote: each key gets its part of the units that a request consumed,
@@ -58,8 +60,8 @@ func TestKeysOwners(t *testing.T) {
 	}
 }
 
-// TestIdleFloor: a stack without requests costs at most $11 a month, and at
-// most $8 if its dashboard is one of the account's three free ones.
+// TestIdleFloor: a stack without requests costs at most $10 a month, and at
+// most $7 if its dashboard is one of the account's three free ones.
 func TestIdleFloor(t *testing.T) {
 	template, err := os.ReadFile("../template.yaml")
 	if err != nil {
@@ -76,7 +78,22 @@ func TestIdleFloor(t *testing.T) {
 	if s.alarmed == 0 || s.composites == 0 || s.dashboards == 0 || s.keys == 0 || s.custom == 0 {
 		t.Errorf("the template has %+v", s)
 	}
-	if got := s.idle(p); got > 11 || got-float64(s.dashboards)*p.DashboardMonth > 8 || s.custom > 12 {
+	if got := s.idle(p); got > 10 || got-float64(s.dashboards)*p.DashboardMonth > 7 || s.custom > 12 {
 		t.Errorf("idle costs $%.2f, with %d metrics of ours", got, s.custom)
+	}
+}
+
+// TestAccessLogBytes: the gateway's line of a small request stays short.
+func TestAccessLogBytes(t *testing.T) {
+	template, err := os.ReadFile("../template.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	access, err := accessLogOf(template)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := access.bytes(usage{name: "GET /me (rider)", function: app.Me}); got < 100 || got > 160 {
+		t.Errorf("the line has %d bytes", got)
 	}
 }

@@ -210,7 +210,7 @@ func (w *world) build(ctx context.Context, at service.Environment) (service.App,
 		return service.App{}, err
 	}
 	w.rt = &app.Runtime{Sealer: sealer, Now: w.now, Observe: w.observe,
-		Logger: slog.New(slog.NewJSONHandler(sized{&w.logged}, nil)),
+		Logger: slog.New(slog.DiscardHandler),
 		Limits: oauth.Limits{Registrations: -1, TokenFailures: -1}}
 	out, err := localapp.Build(ctx, at, w.rt, func(next http.RoundTripper) http.RoundTripper {
 		if w.keys != nil {
@@ -238,7 +238,7 @@ func (s sized) Write(p []byte) (int, error) {
 }
 
 func (w *world) observe(ctx context.Context, o api.Observation) {
-	app.Metrics(sized{&w.logged}, app.Trips)(ctx, o)
+	app.Requests(sized{&w.logged}, app.Trips)(ctx, o)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.seen = o

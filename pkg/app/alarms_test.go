@@ -19,10 +19,11 @@ import (
 
 // alarm is one alarm of the template.
 type alarm struct {
-	metrics []string // "Errors TripsFunction": the metric and its resource
-	math    int      // how many metrics its expression reads
-	parts   []string // of a composite alarm: the alarms in its rule
-	topic   string   // the parameter with the topic it notifies
+	metrics  []string // "Errors TripsFunction": the metric and its resource
+	math     int      // how many metrics its expression reads
+	parts    []string // of a composite alarm: the alarms in its rule
+	topic    string   // the parameter with the topic it notifies
+	severity string   // first word of its description, before a full stop
 }
 
 // functionsOfTheAPI answer requests.
@@ -55,8 +56,9 @@ func TestAlarmsWatch(t *testing.T) {
 	}
 }
 
-// TestAlarmsNotify: every alarm is in one composite alarm, and that one notifies.
-// CloudWatch takes ten metrics in an alarm's expression.
+// TestAlarmsNotify: every alarm notifies exactly once, either itself or through
+// ServiceAlarm, and its description begins with its severity. CloudWatch takes
+// ten metrics in an alarm's expression.
 func TestAlarmsNotify(t *testing.T) {
 	alarms := alarmsOf(t)
 	if len(alarms) > 20 {
@@ -67,9 +69,6 @@ func TestAlarmsNotify(t *testing.T) {
 		if a.math > 10 {
 			t.Errorf("%s reads %d metrics, more than 10", name, a.math)
 		}
-		if (len(a.parts) > 0) != (a.topic != "") {
-			t.Errorf("%s: only composite alarms notify", name)
-		}
 		for _, part := range a.parts {
 			if in[part]++; alarms[part].metrics == nil {
 				t.Errorf("%s: there is no alarm %s", name, part)
@@ -77,11 +76,17 @@ func TestAlarmsNotify(t *testing.T) {
 		}
 	}
 	for name, a := range alarms {
-		if a.parts == nil && in[name] != 1 {
-			t.Errorf("%s is in %d composite alarms, want 1", name, in[name])
+		if (a.topic == "") != (in[name] == 1) || in[name] > 1 {
+			t.Errorf("%s notifies %q and is in %d composite alarms", name, a.topic, in[name])
+		}
+		if a.topic != "" && severities[a.topic] != a.severity {
+			t.Errorf("%s notifies %s, and its description says %q", name, a.topic, a.severity)
 		}
 	}
 }
+
+// severities are the severities by topic.
+var severities = map[string]string{"AlarmTopicArn": "Page", "TicketTopicArn": "Ticket"}
 
 // TestCanariesRollBack: while a new version of a function takes over, an alarm
 // on this function's own errors restores the old version.
@@ -150,9 +155,16 @@ func TestProdPagesSomebody(t *testing.T) {
 	if !strings.Contains(prod, `parameter_overrides = "Environment=prod `) {
 		t.Error("the prod profile is not of the environment prod")
 	}
-	tickets := field(field(ofType(t, "AWS::CloudWatch::CompositeAlarm")["TicketAlarm"], "Properties"), "AlarmActions")
-	if fallback := topicOfIf(tickets.Content[2]); fallback != "AlarmTopicArn" {
-		t.Errorf("without a topic of their own tickets go to %q", fallback)
+	for name, resource := range ofType(t, "AWS::CloudWatch::Alarm") {
+		p := field(resource, "Properties")
+		if topicOf(p) != "TicketTopicArn" {
+			continue
+		}
+		for _, actions := range []string{"AlarmActions", "OKActions"} {
+			if fallback := topicOfIf(field(p, actions).Content[2]); fallback != "AlarmTopicArn" {
+				t.Errorf("%s: without a topic of their own, tickets go to %q", name, fallback)
+			}
+		}
 	}
 }
 
@@ -179,7 +191,7 @@ func TestMailRefusalsAreCounted(t *testing.T) {
 }
 
 // TestAlarmTable: docs/operations/alarms.md lists for each alarm what it
-// watches and which composite alarm notifies.
+// watches, and how it notifies: as a page, as a ticket or through ServiceAlarm.
 func TestAlarmTable(t *testing.T) {
 	text, err := os.ReadFile("../../docs/operations/alarms.md")
 	testkit.Must(t, err)
@@ -192,12 +204,22 @@ func TestAlarmTable(t *testing.T) {
 		}
 	}
 	alarms := alarmsOf(t)
+	notifies := map[string]string{}
 	for composite, c := range alarms {
 		for _, name := range c.parts {
-			row := fmt.Sprintf("| `%s` | %s | %s |", name, strings.TrimSuffix(composite, "Alarm"), watches(alarms[name]))
-			if !strings.Contains(string(text), row+"\n") {
-				t.Errorf("docs/operations/alarms.md has no row\n%s", row)
-			}
+			notifies[name] = "`" + composite + "`"
+		}
+	}
+	for name, a := range alarms {
+		if a.parts != nil {
+			continue
+		}
+		if notifies[name] == "" {
+			notifies[name] = strings.ToLower(a.severity)
+		}
+		row := fmt.Sprintf("| `%s` | %s | %s |", name, notifies[name], watches(a))
+		if !strings.Contains(string(text), row+"\n") {
+			t.Errorf("docs/operations/alarms.md has no row\n%s", row)
 		}
 	}
 }
@@ -248,7 +270,7 @@ func alarmsOf(t *testing.T) map[string]alarm {
 	out := map[string]alarm{}
 	for name, resource := range ofType(t, "AWS::CloudWatch::Alarm") {
 		p := field(resource, "Properties")
-		a := alarm{topic: topicOf(p)}
+		a := alarm{topic: topicOf(p), severity: severityOf(p)}
 		if metric := field(p, "MetricName"); metric != nil {
 			a.metrics = append(a.metrics, metricOf(p))
 		}
@@ -266,7 +288,7 @@ func alarmsOf(t *testing.T) map[string]alarm {
 	}
 	for name, resource := range ofType(t, "AWS::CloudWatch::CompositeAlarm") {
 		p := field(resource, "Properties")
-		a := alarm{topic: topicOf(p)}
+		a := alarm{topic: topicOf(p), severity: severityOf(p)}
 		for _, part := range inRule.FindAllStringSubmatch(field(p, "AlarmRule").Value, -1) {
 			a.parts = append(a.parts, part[1])
 		}
@@ -298,8 +320,13 @@ func metricOf(n *yaml.Node) string {
 	return field(n, "MetricName").Value + " " + of
 }
 
-// topicOf returns the parameter with an alarm's topic: !If [HasTopic, [!Ref
-// Topic], !Ref AWS::NoValue].
+func severityOf(p *yaml.Node) string {
+	word, _, _ := strings.Cut(field(p, "AlarmDescription").Value, ".")
+	return word
+}
+
+// topicOf returns the parameter with an alarm's topic: !If [Condition, [!Ref
+// Topic], …]. It is "" if the alarm does not notify of both its states.
 func topicOf(p *yaml.Node) string {
 	actions, ok := field(p, "AlarmActions"), field(p, "OKActions")
 	if actions == nil || ok == nil {

@@ -74,7 +74,7 @@ func start(function string, serve Serve, logger *slog.Logger) (any, error) {
 		return nil, err
 	}
 	return serve(&Runtime{DB: db, BaseURL: os.Getenv("BASE_URL"), Now: time.Now, Logger: logger,
-		Observe: Metrics(os.Stdout, function)}, function)
+		Observe: Requests(os.Stdout, function)}, function)
 }
 
 // API serves the rows.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"math"
 	"net/http"
-	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -19,89 +19,97 @@ import (
 	"svc/pkg/oauth/protocol"
 )
 
-// emitter writes one JSON line for each request or batch. CloudWatch bills each
-// metric by the month. So only the values that an alarm reads are metrics
-// (embedded metric format): Failures per function, and ChecksFailed. All other
-// values are members of the line, for Logs Insights.
-type emitter struct {
+// lines writes one JSON line for each request or batch of a function. LOG_LEVEL
+// does not apply to it: the metric filters in template.yaml count the requests,
+// the failures and the failed checks of the alarms from these lines.
+//
+// CloudWatch bills each byte, so a line has no time (CloudWatch adds one), and
+// no member that is empty or zero.
+type lines struct {
 	w        io.Writer
 	function string
-	failures string // the metric directives of a line without a failed check
-	checks   string // the metric directives of a line with a failed check
 
-	mu   sync.Mutex
-	line []byte
+	mu  sync.Mutex
+	buf line
 }
 
-func newEmitter(w io.Writer, function string) *emitter {
-	namespace := os.Getenv("METRICS_NAMESPACE")
-	if namespace == "" {
-		namespace = "svc"
-	}
-	directive := func(metric string, dimensions ...string) string {
-		dimensions = append([]string{}, dimensions...)                 // a list, even without one
-		text, _ := json.Marshal(map[string]any{"Namespace": namespace, // strings only
-			"Metrics": []map[string]string{{"Name": metric, "Unit": "Count"}}, "Dimensions": [][]string{dimensions}})
-		return string(text)
-	}
-	failures := directive("Failures", "Function")
-	return &emitter{w: w, function: function, failures: failures,
-		checks: failures + "," + directive("ChecksFailed")}
+func (l *lines) write(fill func(line) line) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.buf = append(fill(append(l.buf[:0], '{')), "}\n"...)
+	_, _ = l.w.Write(l.buf) // a closed log cannot be fixed here
 }
 
-// request writes the line of a request: the metrics, and the members.
-func (e *emitter) request(status int, check string, members ...member) {
-	directives, failed := e.failures, 0
-	if status >= http.StatusInternalServerError {
-		failed = 1
+// line is a JSON object that is being written.
+type line []byte
+
+func (b line) name(name string) line {
+	if len(b) > 1 {
+		b = append(b, ',')
 	}
-	if check != "" {
-		directives = e.checks
-		members = append(members, member{"Check", check}, member{"ChecksFailed", 1})
-	}
-	e.emit(directives, append(members, member{"Failures", failed})...)
+	return append(append(append(b, '"'), name...), `":`...)
 }
 
-// member is one member of a line: a name, and a string, an int or a float64.
-type member struct {
-	name  string
-	value any
-}
-
-func (e *emitter) emit(directives string, members ...member) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	b := append(e.line[:0], `{"Function":"`...)
-	b = append(append(b, e.function...), '"')
-	for _, m := range members {
-		b = append(append(append(b, `,"`...), m.name...), `":`...)
-		switch v := m.value.(type) {
-		case int:
-			b = strconv.AppendInt(b, int64(v), 10)
-		case float64:
-			b = strconv.AppendFloat(b, v, 'f', -1, 64)
-		default:
-			text, _ := json.Marshal(v) // a string
-			b = append(b, text...)
+func (b line) text(name, value string) line {
+	if value == "" {
+		return b
+	}
+	b = b.name(name)
+	for i := range len(value) {
+		if c := value[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+			quoted, _ := json.Marshal(value) // a string always has a JSON form
+			return append(b, quoted...)
 		}
 	}
-	if directives != "" {
-		b = strconv.AppendInt(append(b, `,"_aws":{"Timestamp":`...), time.Now().UnixMilli(), 10)
-		b = append(append(append(b, `,"CloudWatchMetrics":[`...), directives...), "]}"...)
-	}
-	e.line = append(b, "}\n"...)
-	_, _ = e.w.Write(e.line) // a closed log cannot be fixed here
+	return append(append(append(b, '"'), value...), '"')
 }
 
-// Metrics counts a function's failures (5xx) and failed checks. Its
-// log line contains nothing else; everything else is in the request's own line.
-// Calls of a smoke test do not count, so they turn no alarm red.
-func Metrics(w io.Writer, function string) func(context.Context, api.Observation) {
-	e := newEmitter(w, function)
+func (b line) number(name string, value float64) line {
+	if value == 0 {
+		return b
+	}
+	return strconv.AppendFloat(b.name(name), value, 'f', -1, 64)
+}
+
+// ids writes what names a request: its id, and the gateway's if the caller chose
+// the former. It also writes the function, unless the request is a call of a
+// smoke test: the metric filters count only lines that name a function, so such
+// a call turns no alarm red.
+func (b line) ids(ctx context.Context, id, function string) line {
+	b = b.text("request_id", id).text("gateway_id", gateway.Replaced(ctx, id))
+	if gateway.Direct(ctx) {
+		return b
+	}
+	return b.text("function", function)
+}
+
+// cost writes what a request took. Each line of a request has the member ms, and
+// no other line has it.
+func (b line) cost(took time.Duration, used table.Usage) line {
+	return b.number("ms", max(0.1, math.Round(float64(took)/1e5)/10)).number("round_trips", float64(used.Sequential)).
+		number("read_units", used.ReadUnits).number("write_units", used.WriteUnits+used.IndexUnits)
+}
+
+// Requests returns an observer that writes the line of each request to w.
+// function is the function's name in template.yaml.
+func Requests(w io.Writer, function string) func(context.Context, api.Observation) {
+	l := &lines{w: w, function: function}
 	return func(ctx context.Context, o api.Observation) {
-		if !gateway.Direct(ctx) {
-			e.request(o.Status, FailedCheck(o))
-		}
+		l.write(func(b line) line {
+			b = b.ids(ctx, o.RequestID, l.function).text("operation", o.Operation).number("status", float64(o.Status)).
+				text("error", o.Code).text("check", FailedCheck(o))
+			if o.Status >= http.StatusInternalServerError {
+				b = b.text("level", "ERROR")
+				if o.Cause != nil {
+					b = b.text("cause", o.Cause.Error())
+				}
+			}
+			b = b.text("tenant_id", o.Tenant).text("client_id", o.Client)
+			if o.Agent {
+				b = append(b.name("agent"), "true"...)
+			}
+			return b.cost(o.Elapsed, o.Usage)
+		})
 	}
 }
 
@@ -126,36 +134,25 @@ func FailedCheck(o api.Observation) string {
 	return ""
 }
 
-// measured counts the failures of a handler without rows: the authorization
-// server. The server itself logs only rejected requests, so this line has the
-// cost of each request. The operation is the second segment of the path, if the
-// server knows it.
+// measured writes the lines of a handler without rows: the authorization
+// server. The operation is the second segment of the path, if the server knows
+// it. The server itself logs the causes of failures.
 func measured(h http.Handler, w io.Writer, function string) http.Handler {
-	e := newEmitter(w, function)
+	l := &lines{w: w, function: function}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began, seen := time.Now(), &status{ResponseWriter: w, code: http.StatusOK}
 		ctx, code := protocol.Noted(r.Context())
 		ctx, meter := table.Metered(ctx)
 		h.ServeHTTP(seen, r.WithContext(ctx))
-		if gateway.Direct(ctx) {
-			return // as Metrics
-		}
-		used := meter.Usage()
-		id := w.Header().Get(gateway.RequestHeader)
-		members := []member{{"request_id", id}, {"Status", seen.code}, {"Latency", milli(time.Since(began))},
-			{"ReadUnits", used.ReadUnits}, {"WriteUnits", used.WriteUnits + used.IndexUnits}}
+		operation := ""
 		if seen.code != http.StatusNotFound {
 			_, rest, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
-			operation, _, _ := strings.Cut(rest, "/")
-			members = append(members, member{"Operation", operation})
+			operation, _, _ = strings.Cut(rest, "/")
 		}
-		if *code != "" {
-			members = append(members, member{"Error", *code})
-		}
-		if given := gateway.Replaced(r.Context(), id); given != "" {
-			members = append(members, member{"gateway_id", given})
-		}
-		e.request(seen.code, "", members...)
+		l.write(func(b line) line {
+			return b.ids(ctx, w.Header().Get(gateway.RequestHeader), l.function).text("operation", operation).
+				number("status", float64(seen.code)).text("error", *code).cost(time.Since(began), meter.Usage())
+		})
 	})
 }
 
@@ -174,7 +171,7 @@ func (s *status) WriteHeader(code int) {
 // records, units, and milliseconds from the batch's oldest write to the end of
 // the work. Lambda's own IteratorAge is the metric.
 func lagged(h StreamHandler, w io.Writer, function string, now func() time.Time) StreamHandler {
-	e := newEmitter(w, function)
+	l := &lines{w: w, function: function}
 	return func(ctx context.Context, event events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
 		ctx, meter := table.Metered(ctx)
 		answer, err := h(ctx, event)
@@ -183,20 +180,17 @@ func lagged(h StreamHandler, w io.Writer, function string, now func() time.Time)
 		if err != nil {
 			failed = len(event.Records)
 		}
-		var oldest time.Time
+		lag := 0.0
 		for _, r := range event.Records {
-			if at := r.Change.ApproximateCreationDateTime.Time; oldest.IsZero() || at.Before(oldest) {
-				oldest = at
+			if at := r.Change.ApproximateCreationDateTime.Time; !at.IsZero() {
+				lag = max(lag, float64(now().Sub(at).Milliseconds()))
 			}
 		}
-		members := []member{{"Records", len(event.Records)}, {"RecordsFailed", failed}, {"ReadUnits", used.ReadUnits},
-			{"WriteUnits", used.WriteUnits + used.IndexUnits}}
-		if !oldest.IsZero() {
-			members = append(members, member{"Lag", max(0, milli(now().Sub(oldest)))})
-		}
-		e.emit("", members...)
+		l.write(func(b line) line {
+			return b.text("function", l.function).number("records", float64(len(event.Records))).
+				number("records_failed", float64(failed)).number("read_units", used.ReadUnits).
+				number("write_units", used.WriteUnits+used.IndexUnits).number("lag_ms", lag)
+		})
 		return answer, err
 	}
 }
-
-func milli(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

@@ -124,10 +124,10 @@ func (r *recording) build(ctx context.Context, at service.Environment) (service.
 		r.requests[function] = map[string]asked{}
 		wire := func(next http.RoundTripper) http.RoundTripper { return recorder{r, function, at.Wire(next)} }
 		db, err := table.Open(ctx, table.Options{Table: at.Table, Endpoint: at.Endpoint, Wire: wire})
-		metrics := app.Metrics(r, function)
+		line := app.Requests(r, function)
 		return &app.Runtime{DB: db, BaseURL: at.BaseURL, Sealer: sealing{r, function, sealer}, Now: time.Now, Logger: logger,
 			Observe: func(ctx context.Context, o api.Observation) {
-				metrics(ctx, o)
+				line(ctx, o)
 				r.observe(o)
 			}}, err
 	}

@@ -27,7 +27,7 @@ func TestRequestIDInLogs(t *testing.T) {
 	functions := map[string]func() any{
 		"an API function": func() any {
 			f, err := API(func(*table.DB) []api.Row { return nil })(&Runtime{BaseURL: "https://svc.example", Now: time.Now,
-				Logger: slog.New(slog.NewJSONHandler(&log, nil))}, "TestFunction")
+				Logger: slog.New(slog.DiscardHandler), Observe: Requests(&log, "TestFunction")}, "TestFunction")
 			testkit.Must(t, err)
 			return f
 		},

@@ -135,7 +135,8 @@ func (s *Service) Still(t testing.TB) {
 	s.local.Poller.Stop()
 }
 
-func (s *Service) observe(_ context.Context, o api.Observation) {
+func (s *Service) observe(ctx context.Context, o api.Observation) {
+	app.Requests(s.logs, "")(ctx, o)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.seen[o.RequestID] = o

@@ -65,21 +65,20 @@ func (s *deployment) measures(t *testing.T) {
 			Function, Operation string
 			Error               string // error of a request, in the request's line or in the authorization server's
 			Agent               bool
-			Failures            *int
-			ReadUnits           float64
+			Status              int
 			Reads               float64 `json:"read_units"`
 		}
 		if json.Unmarshal(text, &line) != nil {
 			continue
 		}
 		name := line.Function
-		switch counted[name] = counted[name] || line.Failures != nil; {
+		switch counted[name] = counted[name] || line.Status != 0; {
 		case line.Agent:
 			name = app.MCP
 		case name == "":
 			name = of[line.Operation]
 		}
-		used[name] += line.ReadUnits + line.Reads
+		used[name] += line.Reads
 		errors[name+" "+line.Error]++
 	}
 	for name, kind := range functions {

@@ -28,7 +28,7 @@ type Config struct {
 	Verifier Verifier
 	BaseURL  string                                   // without a trailing slash
 	Now      func() time.Time                         // nil means time.Now
-	Observe  func(ctx context.Context, o Observation) // nil means no observation
+	Observe  func(ctx context.Context, o Observation) // logs a request; nil: Logger gets failures only
 	Logger   *slog.Logger                             // nil means slog.Default
 	Rates    Rates                                    // limits per process
 }
@@ -200,30 +200,14 @@ func (o *Observation) describe(x *exchange, elapsed time.Duration, usage table.U
 	o.Agent = x.entry.Resource.MCP()
 }
 
+// report gives a completed request to Observe, which logs it. Without Observe,
+// only failures are logged.
 func (s *Server) report(ctx context.Context, o Observation) {
-	level := slog.LevelInfo
-	if o.Status >= http.StatusInternalServerError {
-		level = slog.LevelError
-	}
-	attrs := []slog.Attr{slog.String("request_id", o.RequestID),
-		slog.String("operation", o.Operation), slog.Int("status", o.Status),
-		slog.String("tenant_id", o.Tenant), slog.String("client_id", o.Client), slog.Duration("elapsed", o.Elapsed),
-		slog.Int("round_trips", o.Usage.Sequential), slog.Float64("read_units", o.Usage.ReadUnits),
-		slog.Float64("write_units", o.Usage.WriteUnits)}
-	if id := gateway.Replaced(ctx, o.RequestID); id != "" {
-		attrs = append(attrs, slog.String("gateway_id", id))
-	}
-	if o.Agent {
-		attrs = append(attrs, slog.Bool("agent", true))
-	}
-	if o.Code != "" {
-		attrs = append(attrs, slog.String("error", o.Code))
-	}
-	if o.Cause != nil && level == slog.LevelError {
-		attrs = append(attrs, slog.String("cause", o.Cause.Error()))
-	}
-	s.Logger.LogAttrs(ctx, level, "request", attrs...)
-	if s.Observe != nil {
+	switch {
+	case s.Observe != nil:
 		s.Observe(ctx, o)
+	case o.Status >= http.StatusInternalServerError:
+		s.Logger.ErrorContext(ctx, "request", gateway.Named(ctx, o.RequestID), "operation", o.Operation, "status", o.Status,
+			"cause", o.Cause)
 	}
 }
