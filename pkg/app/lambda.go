@@ -47,12 +47,12 @@ func Start(function string, serve Serve) {
 }
 
 // collectLess makes the garbage collector run less often than Go's default,
-// which suits a heap of a few megabytes: it may grow to five times what is
+// which suits a heap of a few megabytes: it may grow to eleven times what is
 // live, but the process stays below three quarters of the function's memory.
 // GOGC and GOMEMLIMIT in the environment take precedence.
 func collectLess(memory int64) {
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(400)
+		debug.SetGCPercent(1000)
 	}
 	if memory > 0 && os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(memory << 20 / 4 * 3)

@@ -32,6 +32,9 @@ func (s *Scanner) TooDeep() bool { return s.tooDeep }
 // Depth is the number of arrays and objects around the current position.
 func (s *Scanner) Depth() int { return s.depth }
 
+// Offset is the number of bytes that were read.
+func (s *Scanner) Offset() int { return s.at }
+
 // End reports whether the scan succeeded and only blanks are left.
 func (s *Scanner) End() bool {
 	s.Peek()

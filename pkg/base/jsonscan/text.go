@@ -1,6 +1,9 @@
 package jsonscan
 
 import (
+	"bytes"
+	"encoding/binary"
+	"math/bits"
 	"strconv"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -31,9 +34,9 @@ func (t Text) Append(dst []byte) (out []byte, paired bool) {
 	paired = true
 	for raw := t.Raw; len(raw) > 0; {
 		if raw[0] != '\\' {
-			plain := 1
-			for plain < len(raw) && raw[plain] != '\\' {
-				plain++
+			plain := bytes.IndexByte(raw, '\\')
+			if plain < 0 {
+				plain = len(raw)
 			}
 			dst, raw = append(dst, raw[:plain]...), raw[plain:]
 			continue
@@ -78,6 +81,9 @@ func (s *Scanner) Text() Text {
 	s.expect('"')
 	in, from, escaped := s.in, s.at, false
 	for at := from; at < len(in); at++ {
+		if at = plain(in, at); at == len(in) {
+			break
+		}
 		switch c := in[at]; {
 		case c == '"':
 			s.at = at + 1
@@ -95,6 +101,25 @@ func (s *Scanner) Text() Text {
 	}
 	s.Fail()
 	return Text{}
+}
+
+// plain returns the position of the next byte that may end a string or begin an
+// escape, or that a string must not contain. It compares eight bytes at a time.
+func plain(in []byte, at int) int {
+	const ones, high = 0x0101010101010101, 0x8080808080808080
+	for ; at+8 <= len(in); at += 8 {
+		eight := binary.LittleEndian.Uint64(in[at:])
+		quote, backslash := eight^('"'*ones), eight^('\\'*ones)
+		// A byte's high bit is set if it is below the subtracted one. A borrow
+		// changes only the bytes after the first that is found.
+		found := (eight - ' '*ones) & ^eight & high
+		found |= (quote - ones) & ^quote & high
+		found |= (backslash - ones) & ^backslash & high
+		if found != 0 {
+			return at + bits.TrailingZeros64(found)/8
+		}
+	}
+	return at
 }
 
 // isUnit reports whether the next bytes are "u" and four hexadecimal digits.

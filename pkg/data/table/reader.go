@@ -1,7 +1,7 @@
 package table
 
 import (
-	"bytes"
+	"slices"
 	"unsafe"
 
 	"svc/pkg/base/jsonscan"
@@ -21,11 +21,10 @@ type reader struct {
 }
 
 // readAnswer extracts the items from the response of a Query ("Items"), a
-// BatchGetItem ("Responses", of one table) or a GetItem ("Item"). It returns the rest of the
-// response. ok is false for invalid JSON and for members of unknown form.
+// BatchGetItem ("Responses", of one table) or a GetItem ("Item"). It returns the
+// rest of the response. ok is false for invalid JSON and for members of unknown form.
 func readAnswer(body []byte) (rest []byte, items []Item, ok bool) {
-	r := &reader{Scanner: jsonscan.New(body, deepestAnswer), arena: make([]byte, 0, len(body)),
-		attrs: make(attrs, 0, bytes.Count(body, []byte(`":{"`))+1)}
+	r := &reader{Scanner: jsonscan.New(body, deepestAnswer), arena: make([]byte, 0, len(body))}
 	rest = append(make([]byte, 0, 256), '{')
 	found := false
 	r.Object(func(name jsonscan.Text) {
@@ -63,7 +62,13 @@ func readAnswer(body []byte) (rest []byte, items []Item, ok bool) {
 
 // item reads one item.
 func (r *reader) item(int) {
-	from := len(r.attrs)
+	from, begin := len(r.attrs), r.Offset()
+	defer func() {
+		if r.ends = append(r.ends, len(r.attrs)); len(r.ends) == 1 && !r.Failed() {
+			alike := (cap(r.arena) - begin) / (r.Offset() - begin) // items of the response, if all are like the first
+			r.attrs, r.ends = slices.Grow(r.attrs, alike*len(r.attrs)), slices.Grow(r.ends, alike)
+		}
+	}()
 	r.Object(func(name jsonscan.Text) {
 		a, values := attr{name: r.keep(name)}, 0
 		r.Object(func(kind jsonscan.Text) { r.value(&a, kind); values++ })
@@ -72,7 +77,6 @@ func (r *reader) item(int) {
 		}
 		r.attrs = append(r.attrs, a)
 	})
-	r.ends = append(r.ends, len(r.attrs))
 }
 
 // value reads an attribute value of the named type.

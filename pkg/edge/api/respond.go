@@ -96,5 +96,9 @@ func writeJSON(w http.ResponseWriter, status int, body []byte) {
 		h.Set("Cache-Control", "no-store")
 	}
 	w.WriteHeader(status)
+	if to, ok := w.(interface{ WriteOwned(p []byte) (int, error) }); ok { // nobody changes the body
+		_, _ = to.WriteOwned(body)
+		return
+	}
 	_, _ = w.Write(body) // the client may have disconnected
 }

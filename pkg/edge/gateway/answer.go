@@ -25,6 +25,7 @@ type answer struct {
 	status int // 0 until written
 	noBody bool
 	isHEAD bool
+	owned  bool // the bytes being written need no copy
 }
 
 func newAnswer(e *event) *answer {
@@ -102,8 +103,20 @@ func (a *answer) Write(p []byte) (int, error) {
 	if h := a.core.Header(); len(a.body) == 0 && h.Get("Content-Type") == "" {
 		h.Set("Content-Type", http.DetectContentType(p))
 	}
-	a.body = append(a.body, p...)
+	if len(a.body) == 0 && a.owned {
+		a.body = p
+	} else {
+		a.body = append(a.body, p...)
+	}
 	return len(p), nil
+}
+
+// WriteOwned is Write for bytes that nobody changes afterwards, so it need not
+// copy them.
+func (a *answer) WriteOwned(p []byte) (int, error) {
+	a.owned = true
+	defer func() { a.owned = false }()
+	return a.Write(p[:len(p):len(p)])
 }
 
 // response returns the response in the event's payload version. A body that is
