@@ -252,11 +252,11 @@ func (c *Check) rebalance(ctx context.Context, t table.Tenant, it table.Item, si
 // holderOf reads the tenant's flags, and the driver or customer of a wallet.
 func holderOf(ctx context.Context, t table.Tenant, side wallet.Side, actor string) (flags, holder table.Item,
 	err error) {
-	items, err := t.Batch(ctx, authz.FlagsKey(t, 0), authz.ActorKey(t, audienceOf(side), actor))
-	if err != nil {
-		return flags, holder, err
-	}
-	return items[0], items[1], nil
+	var reads table.Reads
+	reads.Add(t.Handle, authz.FlagsKey(t, 0), &flags)
+	reads.Add(t.Handle, authz.ActorKey(t, audienceOf(side), actor), &holder)
+	err = reads.Do(ctx)
+	return flags, holder, err
 }
 
 // documents returns the JSON of two documents.
