@@ -114,7 +114,7 @@ func assumptions(b *strings.Builder) {
 	b.WriteByte('\n')
 }
 
-// mix says what happens for each ride.
+// mix describes how often each operation of City happens for each ride.
 func mix() string {
 	var parts []string
 	for _, s := range model.City {

@@ -72,7 +72,7 @@ func newSpace(name string, n int, keys []*key) *space {
 	return s
 }
 
-// demand returns the units a second that are asked of the partition.
+// demand returns the units a second that requests need at the partition.
 func (s *space) demand(p *partition) Load {
 	out := s.even.times(p.to - p.from)
 	for _, k := range p.keys {
@@ -100,8 +100,8 @@ func (p *partition) serve(asked Load, c capacity, seconds float64) (reads, write
 	return reads, writes
 }
 
-// pass lets units through: rate a second, and saved ones up to the limit. What
-// cannot wait is throttled.
+// pass serves units: those of the rate, and saved ones up to the limit. Units
+// that cannot wait are throttled.
 func pass(
 	asked, saved, queued, rate, limit float64, burst bool, seconds float64,
 ) (f flow, nowSaved, nowQueued float64) {

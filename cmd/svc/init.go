@@ -38,7 +38,7 @@ func initCommand(c *cli) *cobra.Command {
 	text(&b.driver, "driver", "", "mail `address` of the first driver")
 	text(&b.password, "password", "", "`password` of rider and driver; without it links are printed")
 	cmd.RunE = act(func(ctx context.Context, _ []string) error {
-		p, err := c.place(ctx)
+		p, err := c.platform(ctx)
 		if err != nil {
 			return err
 		}

@@ -36,7 +36,7 @@ func newPassword(cmd *cobra.Command) func() (string, error) {
 
 // linkable returns an error if an account needs a one-time link and the
 // service's address, which the link begins with, is unknown.
-func (p place) linkable(hash string) error {
+func (p platform) linkable(hash string) error {
 	if hash == "" && p.baseURL == "" {
 		return errors.New("nothing was added: the link for the first password needs the service's address; " +
 			"set BASE_URL, or give --password")
@@ -60,7 +60,7 @@ func permitted(permissions []string) error {
 
 // link creates the one-time link for an account without a password, "" for one
 // that has it.
-func (p place) link(ctx context.Context, audience authz.Audience, tenantID, address, hash string) (string, error) {
+func (p platform) link(ctx context.Context, audience authz.Audience, tenantID, address, hash string) (string, error) {
 	if hash != "" {
 		return "", nil
 	}
@@ -166,7 +166,7 @@ func (c *cli) memberAdd() *cobra.Command {
 // person with the id. The command's arguments are SLUG EMAIL and the rest.
 func (c *cli) membership(change func(ctx context.Context, s person.Store, t table.Tenant, id string,
 	rest []string) error) func(*cobra.Command, []string) error {
-	return c.on(func(ctx context.Context, p place, args []string) error {
+	return c.on(func(ctx context.Context, p platform, args []string) error {
 		one, err := p.operator(ctx, args[1])
 		if err != nil {
 			return err
@@ -219,7 +219,7 @@ func (c *cli) memberRevoke() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.done(m, "Taken away; %d permissions left.", len(m.Permissions))
+			return c.done(m, "Revoked; %d permissions left.", len(m.Permissions))
 		})}
 }
 
@@ -250,7 +250,7 @@ func (c *cli) memberList() *cobra.Command {
 	cmd := &cobra.Command{Use: "list SLUG", Short: "List a tenant's members", Args: cobra.ExactArgs(1),
 		Example: "  svc member list metro"}
 	limit := cmd.Flags().Int("limit", 100, "members at most")
-	cmd.RunE = c.in(func(ctx context.Context, p place, t table.Tenant, args []string) error {
+	cmd.RunE = c.in(func(ctx context.Context, p platform, t table.Tenant, args []string) error {
 		store := person.Store{DB: p.db}
 		members, err := all(*limit, func(after string, limit int) ([]person.Membership, string, error) {
 			return store.Members(ctx, t, after, limit)

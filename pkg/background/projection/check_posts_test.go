@@ -77,9 +77,9 @@ func (b *board) project(ctx context.Context, i int) {
 	}
 }
 
-func (b *board) checked(mend bool) (found []projection.Difference) {
+func (b *board) checked(correct bool) (found []projection.Difference) {
 	b.t.Helper()
-	check := &projection.Check{Step: b.step(), Mend: mend, PostCounts: feedback.Counts,
+	check := &projection.Check{Step: b.step(), Correct: correct, PostCounts: feedback.Counts,
 		PostRanks: feedback.RankPartitions, Found: func(d projection.Difference) { found = append(found, d) }}
 	testkit.Must(b.t, check.Posts(b.t.Context(), b.p, feedback.AllPartition))
 	return found
@@ -140,7 +140,7 @@ var roadmapDamages = map[string]struct {
 	}},
 }
 
-func TestCheckOfTheRoadmapFindsAndMendsDamage(t *testing.T) {
+func TestCheckOfTheRoadmapFindsAndCorrectsDamage(t *testing.T) {
 	for name, damage := range roadmapDamages {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -51,7 +51,7 @@ type Change struct {
 // writes on the condition that the address has not changed. Errors: a 400 with
 // every fault.
 func Put(ctx context.Context, t table.Tenant, rider string, s Save, now time.Time, c Change) (Address, error) {
-	if err := s.place(); err != nil {
+	if err := s.normalize(); err != nil {
 		return Address{}, err
 	}
 	var saved Address

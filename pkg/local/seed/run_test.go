@@ -55,7 +55,7 @@ func TestInterrupted(t *testing.T) {
 			if _, err := Run(t.Context(), db, n, options(40)); err == nil {
 				t.Fatalf("%d requests were enough", after)
 			}
-			wire.Mend()
+			wire.Restore()
 			if _, err := Run(t.Context(), db, n, options(40)); !errors.Is(err, ErrAtWork) {
 				t.Errorf("a run that may still be at work is taken over: %v", err)
 			}

@@ -50,11 +50,11 @@ func (w *Wire) Rounds(on bool) {
 	})
 }
 
-// Break makes every request from now on fail. Mend undoes it.
+// Break makes every request from now on fail. Restore undoes it.
 func (w *Wire) Break() { w.set(func() { w.broken = true }) }
 
-// Mend undoes Break, BreakAfter, Lose, Refuse, Record, Replay and Silence.
-func (w *Wire) Mend() {
+// Restore undoes Break, BreakAfter, Lose, Refuse, Record, Replay and Silence.
+func (w *Wire) Restore() {
 	w.set(func() { w.broken, w.limit, w.lose, w.refuse, w.canned, w.proxy = false, false, 0, 0, nil, nil })
 }
 
