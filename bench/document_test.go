@@ -76,7 +76,7 @@ func TestParse(t *testing.T) {
 	}
 	for _, bad := range [][]string{{"-sizes", "many"}, {"-sizes", "1"}, {"-reads", "0"}} {
 		if _, err := parse(bad); err == nil {
-			t.Errorf("%q is taken", bad)
+			t.Errorf("%q is accepted", bad)
 		}
 	}
 }

@@ -85,7 +85,8 @@ func (r *recording) record(t *testing.T) {
 	testkit.Must(t, err)
 	_, err = demo.Load(ctx, db, time.Now())
 	testkit.Must(t, err)
-	// The first ride of each way in marks the currency, whatever was marked before.
+	// The first ride over the API marks the currency, and so does the first
+	// tool call that requests one.
 	unpriced := map[string]bool{}
 	before := func(req *http.Request) {
 		if way, _, _ := strings.Cut(strings.TrimPrefix(req.URL.Path, "/"), "/"); !unpriced[way] {

@@ -34,7 +34,7 @@ var attacksOnCodes = []rule{
 				t.Errorf("nonce %v", c["nonce"])
 			}
 		}},
-	{"4.8 PKCE downgrade: a challenge that was taken away", func(t *testing.T, s *service) {
+	{"4.8 PKCE downgrade: a challenge that was removed", func(t *testing.T, s *service) {
 		for _, a := range []registration{s.public, s.basic, s.post} {
 			for _, changes := range [][]string{{"code_challenge", ""}, {"code_challenge", "", "code_challenge_method", ""},
 				{"code_challenge_method", ""}, {"code_challenge_method", "plain"},
@@ -180,7 +180,7 @@ var attacksOnTokens = []rule{
 	{"an id_token is no access token, and an access token no id_token_hint", func(t *testing.T, s *service) {
 		got := s.signIn(t, s.public)
 		if s.lives(t, got.ID) || s.userinfo(t, got.ID).Status != 401 {
-			t.Error("an id_token is taken")
+			t.Error("an id_token is accepted")
 		}
 		if a := newServiceBrowser(t, s.Service).get("/oauth/logout?id_token_hint=" + got.Access); a.status != 400 {
 			t.Errorf("an access token as hint: %d", a.status)
@@ -212,7 +212,7 @@ var attacksOnTokens = []rule{
 			t.Fatalf("%d", got.status)
 		}
 		refused(t, s.redeem(t, a, code), 400, "invalid_grant")
-		s.signIn(t, a) // who agrees anew is let in anew
+		s.signIn(t, a) // after a new consent, sign-in works again
 	}},
 }
 

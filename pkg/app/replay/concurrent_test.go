@@ -259,8 +259,8 @@ func (c *crowd) sums(t *testing.T) {
 	}
 }
 
-// lines checks the processes' log: each request's line names its tenant, and
-// and no data race is reported.
+// lines checks the processes' log: each request's line names its tenant, and no
+// data race is reported.
 func (c *crowd) lines(t *testing.T) {
 	t.Helper()
 	ids := map[string]string{}

@@ -100,7 +100,7 @@ func (b *board) rank(i int) table.Item {
 	return feedback.RankRows(it)[0]
 }
 
-// set changes attributes of a post without what they count.
+// set changes attributes of a post, but not the items that they count.
 func (b *board) set(i int, attributes map[string]any) {
 	b.t.Helper()
 	b.write(func(tx *table.Tx) { tx.Update(feedback.Key(b.posts[i].ID), table.Change{Set: attributes}) })

@@ -166,8 +166,9 @@ func TestCheckWhileItemsChange(t *testing.T) {
 	})
 	traffic := &world{}
 	*traffic = *w // its own source of chance, the same items
-	// While its count is on the way, a removed item looks like damage, on a slow
-	// machine for long. The service removes no counted item but with its tenant.
+	// Until its count is updated, a removed item looks like damage. On a slow
+	// machine that takes long. The service removes a counted item only together
+	// with its tenant.
 	traffic.keeps = true
 	wait.Go(func() {
 		defer close(hear)

@@ -120,7 +120,7 @@ func (w *Wire) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, ErrWire
 	}
 	if refuse != 0 {
-		body := `{"__type":"com.amazonaws.dynamodb.v20120810#` + reason + `","message":"told to the service alone"}`
+		body := `{"__type":"com.amazonaws.dynamodb.v20120810#` + reason + `","message":"for the service only"}`
 		return &http.Response{StatusCode: refuse, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
 				ContentLength: int64(len(body)),
 				Header:        http.Header{"Content-Type": {"application/x-amz-json-1.0"}},
