@@ -14,7 +14,7 @@ func modelDocument(p prices, scales, turns, provisioned []simulated) string {
 	b.WriteString("# A model of the table at scale\n\n")
 	prose(&b, "Nobody has run this service with a million requests a second. This page shows what a simulation says: "+
 		"where the table throttles first, and which changes help. `make model` writes it anew. The simulation is in "+
-		"`bench/model`; it has a seed, so each run says the same. It is no measurement of DynamoDB.")
+		"`bench/model`; it has a seed, so each run gives the same result. It is no measurement of DynamoDB.")
 	assumptions(&b)
 	b.WriteString("## A city's day\n\n")
 	prose(&b, "Requests a second are those of all tenants at the busiest time of the day. *Lost* is the share of units "+

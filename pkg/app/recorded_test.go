@@ -54,7 +54,8 @@ var ran *recording
 func recorded(t *testing.T) *recording {
 	t.Helper()
 	recordOnce.Do(func() {
-		r := &recording{requests: map[string]map[string]iamRequest{}, operations: map[string]bool{}, secrets: map[string]string{}}
+		r := &recording{requests: map[string]map[string]iamRequest{}, operations: map[string]bool{},
+			secrets: map[string]string{}}
 		if r.record(t); !t.Failed() {
 			ran = r
 		}

@@ -111,7 +111,8 @@ func unavailable(t *testing.T, r apptest.Request, a apptest.Answer) {
 // leaks reports whether a response reveals internal details.
 func leaks(a apptest.Answer) bool {
 	text := strings.ToLower(string(a.Body))
-	for _, word := range []string{"wire", "dynamo", "throughput", "for the service", "internalserver", "batch", "exceeded"} {
+	for _, word := range []string{"wire", "dynamo", "throughput", "for the service", "internalserver", "batch",
+		"exceeded"} {
 		if strings.Contains(text, word) {
 			return true
 		}

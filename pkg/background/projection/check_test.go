@@ -24,7 +24,8 @@ import (
 func (w *world) checked(correct bool) []projection.Difference {
 	w.t.Helper()
 	var out []projection.Difference
-	check := &projection.Check{Step: w.step(), Correct: correct, Found: func(d projection.Difference) { out = append(out, d) }}
+	check := &projection.Check{Step: w.step(), Correct: correct,
+		Found: func(d projection.Difference) { out = append(out, d) }}
 	if err := check.Tenant(w.t.Context(), w.tenant, w.shards); err != nil {
 		w.t.Fatal(err)
 	}
@@ -181,7 +182,8 @@ func TestCheckWhileItemsChange(t *testing.T) {
 	still := func(correct bool) []projection.Difference {
 		var out []projection.Difference
 		step := projection.Step{Now: func() time.Time { return start.Add(time.Hour) }}
-		check := &projection.Check{Step: step, Correct: correct, Found: func(d projection.Difference) { out = append(out, d) }}
+		check := &projection.Check{Step: step, Correct: correct,
+			Found: func(d projection.Difference) { out = append(out, d) }}
 		if err := check.Tenant(t.Context(), w.tenant, w.shards); err != nil {
 			t.Error(err)
 		}
