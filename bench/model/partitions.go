@@ -21,7 +21,7 @@ const (
 	patience   = 1.0   // seconds that a request waits for units, with the SDK's retries
 )
 
-// key is a key with a load of its own.
+// key is a key with its own load.
 type key struct {
 	shape string
 	at    float64 // position among the hashes, 0 to 1
@@ -51,7 +51,7 @@ type space struct {
 	saved      Load // units of a provisioned table that lends them
 }
 
-// newSpace returns a space of so many equal partitions with the keys.
+// newSpace returns a space with the keys and n partitions of equal size.
 func newSpace(name string, n int, keys []*key) *space {
 	s := &space{name: name}
 	for i := range n {

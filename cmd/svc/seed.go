@@ -203,7 +203,7 @@ func (c *cli) seed(ctx context.Context, db *table.DB, n tenant.Tenant, o seed.Op
 	bar.end()
 	switch {
 	case ctx.Err() != nil:
-		return errors.New("stopped; the same command goes on where it stopped")
+		return errors.New("stopped; run the same command again to continue")
 	case err != nil:
 		return err
 	}

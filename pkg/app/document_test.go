@@ -102,7 +102,7 @@ func TestEveryAnswerIsAsDescribed(t *testing.T) {
 		id, variant, _ := strings.Cut(event, "-")
 		row, ok := rows[id]
 		if !ok {
-			t.Errorf("%s is an event of no row", event)
+			t.Errorf("%s is not an event of any row", event)
 			continue
 		}
 		if variant == "" && a.Status != row.Status {

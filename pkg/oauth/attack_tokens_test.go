@@ -267,14 +267,14 @@ func (s *service) publicKeys(t *testing.T) map[string][]byte {
 func (s *service) nowhere(t *testing.T, name, token string) {
 	t.Helper()
 	if a := s.Get(t, token, "/api/v1/me/trips"); a.Status != 401 {
-		t.Errorf("%s: the API says %d", name, a.Status)
+		t.Errorf("%s: the API returns %d", name, a.Status)
 	}
 	if a := s.userinfo(t, token); a.Status != 401 {
-		t.Errorf("%s: userinfo says %d", name, a.Status)
+		t.Errorf("%s: userinfo returns %d", name, a.Status)
 	}
 	if a := s.form(t, s.post, "/oauth/introspect", "token", token); a.Status != 200 ||
 		strings.TrimSpace(string(a.Body)) != `{"active":false}` {
-		t.Errorf("%s: introspection says %d %s", name, a.Status, a.Body)
+		t.Errorf("%s: introspection returns %d %s", name, a.Status, a.Body)
 	}
 }
 

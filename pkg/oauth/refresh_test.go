@@ -312,7 +312,7 @@ func TestManyAccessTokens(t *testing.T) {
 	}
 	for i, token := range all {
 		if f.alive(token) != (i > 0) {
-			t.Errorf("token %d of %d: alive %v", i, len(all), f.alive(token))
+			t.Errorf("token %d of %d: valid %v", i, len(all), f.alive(token))
 		}
 	}
 	if got := f.postForm("/oauth/revoke", "client_id", a.id, "token",

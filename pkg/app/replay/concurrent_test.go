@@ -221,7 +221,7 @@ func (s *deployment) hold(t *testing.T) map[string]held {
 		select {
 		case out[name] = <-s.output.held:
 		case <-time.After(replay.Timeout):
-			t.Fatalf("%s does not report what it holds", name)
+			t.Fatalf("%s does not report its memory", name)
 		}
 	}
 	return out

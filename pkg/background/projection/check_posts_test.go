@@ -155,7 +155,7 @@ func TestCheckOfTheRoadmapFindsAndCorrectsDamage(t *testing.T) {
 			}
 			b.checked(true)
 			if found := b.checked(false); len(found) > 0 {
-				t.Errorf("mended: %+v", found)
+				t.Errorf("corrected: %+v", found)
 			}
 		})
 	}
@@ -190,6 +190,6 @@ func TestCheckOfTheRoadmapWhilePeopleVote(t *testing.T) {
 	stop()
 	wait.Wait()
 	if found := b.checked(false); len(found) > 0 {
-		t.Errorf("mended: %+v", found)
+		t.Errorf("corrected: %+v", found)
 	}
 }

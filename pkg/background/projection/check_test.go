@@ -200,7 +200,7 @@ func TestCheckWhileItemsChange(t *testing.T) {
 	}
 	still(true)
 	if found := still(false); len(found) > 0 {
-		t.Errorf("mended: %+v", found)
+		t.Errorf("corrected: %+v", found)
 	}
 	stop()
 	wait.Wait()

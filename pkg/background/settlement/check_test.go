@@ -208,6 +208,6 @@ func TestCheckWhileTripsAreSettled(t *testing.T) {
 	p.trips = other.trips
 	p.audit()
 	if found := p.checked(false); len(found) > 0 {
-		t.Errorf("mended: %+v", found)
+		t.Errorf("corrected: %+v", found)
 	}
 }

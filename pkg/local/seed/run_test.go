@@ -57,7 +57,7 @@ func TestInterrupted(t *testing.T) {
 			}
 			wire.Restore()
 			if _, err := Run(t.Context(), db, n, options(40)); !errors.Is(err, ErrAtWork) {
-				t.Errorf("a run that may still be at work is taken over: %v", err)
+				t.Errorf("a run that may still be active is continued by another: %v", err)
 			}
 			later := options(41)
 			later.By.At = start.Add(time.Hour)
