@@ -92,8 +92,8 @@ The exit code is 1 if something differs; svc rebuild corrects it.`,
 		})}
 }
 
-// each runs one for the tenants with the slugs. Without slugs it runs one for
-// all tenants, then rest for what belongs to none.
+// each calls one for each tenant with a given slug. Without slugs it calls one
+// for all tenants, and then rest for the data that belongs to no tenant.
 func (p platform) each(ctx context.Context, slugs []string, one func(tenant.Tenant, table.Tenant) error,
 	rest func() error) error {
 	var chosen []tenant.Tenant
