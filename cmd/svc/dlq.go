@@ -255,8 +255,7 @@ func (c *cli) dropLetters(ctx context.Context, word, queue, first string) error 
 		}
 		var failed int
 		dropped, failed, err = poller.ReplayDeadLetters(p.data, mine, func(l poller.DeadLetter) error {
-			return p.noteDrop(ctx,
-				word, l)
+			return p.noteDrop(ctx, word, l)
 		})
 		if err == nil && failed > 0 {
 			err = fmt.Errorf("%d dead letters stay: the audit log cannot be written", failed)
