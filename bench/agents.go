@@ -22,8 +22,8 @@ import (
 // A tool call of the MCP server is measured beside the request to the API that
 // does the same, in the same rounds.
 
-// twins are the requests that are measured as tool calls too, by title. A PATCH
-// is none of them: its confirmation is one more item in the transaction.
+// twins are the requests that are also measured as tool calls, by title. No
+// PATCH is among them: its confirmation adds an item to the transaction.
 var twins = []string{"GET /me (rider)", "GET /trips/{trip} (dashboard)", "GET /trips?limit=20 (dashboard)",
 	"GET /trips?limit=200 (dashboard)", "GET /me/trips?limit=20 (rider)", "GET /me/wallet (rider)",
 	"GET /reports/summary (dashboard)", "POST /me/addresses (rider)", "POST /me/trips (rider)",
@@ -61,16 +61,17 @@ func (e endpoint) headers(w *world) []string {
 	return []string{"idempotency-key", fmt.Sprint("bench-", w.next())}
 }
 
-// tool makes a request of its row a tool call.
+// tool turns a request to its row into a tool call.
 type tool struct{ row api.Row }
 
-// meta is what a client of revision 2026-07-28 says in every request.
+// meta is the _meta member of every request of a client of revision 2026-07-28.
 var meta = map[string]any{"io.modelcontextprotocol/protocolVersion": "2026-07-28",
 	"io.modelcontextprotocol/clientInfo":         map[string]any{"name": "bench", "version": "1"},
 	"io.modelcontextprotocol/clientCapabilities": map[string]any{"elicitation": map[string]any{}}}
 
-// event returns the event of the call that does what the request would. If a
-// person must agree first, the event is the call after the confirmation.
+// event returns the event of the tool call that does the same as the request.
+// If a person must confirm first, it is the event of the call after the
+// confirmation.
 func (t *tool) event(ctx context.Context, w *world, audience authz.Audience, target, body string) (function string,
 	raw json.RawMessage, err error) {
 	arguments, err := t.arguments(target, body)
@@ -135,7 +136,8 @@ func (w *world) agentToken(ctx context.Context, audience authz.Audience, path st
 	return tokens.AccessToken, nil
 }
 
-// arguments returns what the request has in its path, query and body.
+// arguments returns the tool's arguments: what the request has in its path,
+// query and body.
 func (t *tool) arguments(target, body string) (map[string]any, error) {
 	u, err := url.Parse(target)
 	if err != nil {
@@ -161,7 +163,7 @@ func (t *tool) arguments(target, body string) (map[string]any, error) {
 	return out, decoder.Decode(&out)
 }
 
-// beside is what a request and its tool call cost.
+// beside holds the measurements of a request and of its tool call.
 type beside struct {
 	pair
 	rounds [][]used // of the request and of the call
@@ -177,8 +179,9 @@ func (b beside) more() (low, middle, high time.Duration) {
 	return rank(all, 0.25), rank(all, 0.5), rank(all, 0.75)
 }
 
-// least returns the usage of the request with the fewest round trips of several.
-// The table is slow meanwhile, so a busy machine can only add round trips.
+// least returns the usage of the request with the fewest round trips. During
+// the measurement every response of the table is delayed, so a busy machine can
+// only add round trips.
 func (w *world) least(ctx context.Context, e endpoint) (out table.Usage, err error) {
 	w.delay.Store(int64(slow))
 	defer w.delay.Store(0)

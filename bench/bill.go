@@ -41,20 +41,20 @@ func readPrices() (p prices, err error) {
 	return p, err
 }
 
-// parts is what a million requests cost, in dollars.
+// parts are the costs of a million requests, in dollars.
 type parts struct{ table, lambda, gateway, logs float64 }
 
 func (p parts) sum() float64 { return p.table + p.lambda + p.gateway + p.logs }
 
-// lambda returns what a million events cost that take so long besides the waits
-// for the table.
+// lambda returns the cost of a million events. Each takes the given time and,
+// in addition, waits for the given number of round trips to the table.
 func (p prices) lambda(megabytes int, took time.Duration, waits int) float64 {
 	seconds := took.Seconds() + p.Assumed.MillisecondsOfARoundTrip*float64(waits)/1000
 	return p.LambdaRequests + seconds*float64(megabytes)/1024*p.LambdaGBSecond*1e6
 }
 
-// of returns what a million of the requests to a function of so many megabytes
-// cost. Each request logs two lines: the function's and the gateway's.
+// of returns the costs of a million requests to a function of that size. Each
+// request logs two lines: the function's and the gateway's.
 func (p prices) of(u usage, megabytes int, access accessLog) parts {
 	a := p.Assumed
 	took := time.Duration(a.MillisecondsOfCPU / min(1, shareOf(megabytes)) * float64(time.Millisecond))
@@ -177,7 +177,7 @@ func billOf(template []byte, names []string, found map[string][]usage, rode ride
 	return b.String(), nil
 }
 
-// ride writes what a million completed rides cost.
+// ride writes the cost of a million completed rides.
 func (p prices) ride(b *strings.Builder, dollars map[string]parts, rode ride) {
 	others := 0.0 // than the table
 	for name, d := range dollars {
@@ -231,14 +231,14 @@ func standing(template []byte) (out stack, err error) {
 	return out, nil
 }
 
-// idle returns what the stack costs in a month without requests.
+// idle returns the monthly cost of a stack without requests.
 func (s stack) idle(p prices) float64 {
 	return float64(s.alarmed)*p.AlarmMetricMonth + float64(s.composites)*p.CompositeAlarmMonth +
 		float64(s.dashboards)*p.DashboardMonth + float64(s.keys)*p.KeyMonth
 }
 
-// floor writes what a stack costs in a month without requests, and what our
-// metrics add if every function gets a request in every hour of the month.
+// floor writes the monthly cost of a stack without requests, and how much our
+// own metrics add if every function gets a request in every hour of the month.
 func (p prices) floor(b *strings.Builder, s stack) {
 	prose(b, "A month without a request costs **$%.2f**: %d alarmed metrics, %d composite alarm, %d dashboard (three of "+
 		"an account are free: $%.2f without it) and %d key. A month in which every function is asked in every hour adds %d "+

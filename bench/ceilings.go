@@ -40,7 +40,8 @@ func scopeOf(shape string) string {
 }
 
 // spread returns how many keys of a shape share the requests of many tokens,
-// trips and people. The token picks the copy, and the item picks the shard.
+// trips and people. The token determines the copy, and the item determines the
+// shard.
 func spread(shape string, shards int) int {
 	switch {
 	case !strings.HasSuffix(shape, "#n"):
@@ -203,8 +204,8 @@ func runCeilings(ctx context.Context, o options) error {
 	return keepTraces(traces)
 }
 
-// countAll counts a ride with the work of the stream functions, and then every
-// request without it.
+// countAll counts the units of a ride, including the work of the stream
+// functions, and then the units of every request without that work.
 func (w *world) countAll(ctx context.Context, all []endpoint, o options) (us []usage, rode ride, err error) {
 	if rode, err = w.completeRide(ctx); err != nil {
 		return nil, rode, err

@@ -20,12 +20,12 @@ import (
 const (
 	concurrencyBegin, concurrencyEnd = "<!-- concurrency: begin -->", "<!-- concurrency: end -->"
 
-	// atOnce is how many events are under way at once, in one process or in as
-	// many processes.
+	// atOnce is how many events are in progress at the same time, in one
+	// process or spread over as many processes.
 	atOnce = 64
 	// tableDelay is the time that every request to the table takes.
 	tableDelay = 5 * time.Millisecond
-	// eventsARound is the number of events of a round in one layout.
+	// eventsARound is how many events one round sends to a layout.
 	eventsARound = 3000
 )
 
@@ -33,7 +33,7 @@ const (
 var mixed = []string{"GET /me (rider)", "GET /me/trips?limit=20 (rider)", "GET /me/wallet (rider)",
 	"POST /me/trips (rider)"}
 
-// layout is the processes that share the events.
+// layout is a group of processes that share the events.
 type layout struct {
 	title     string
 	processes []*replay.Process
@@ -94,7 +94,7 @@ func runConcurrency(ctx context.Context, o options) error {
 	return writeSection(o.document, concurrencyBegin, concurrencyEnd, concurrencySection(machine, layouts))
 }
 
-// recordMixed records the table's answers to the events of the comparison.
+// recordMixed records the table's responses to the events of the comparison.
 func recordMixed(ctx context.Context, w *world, b build) (*recorder, []json.RawMessage, error) {
 	c, err := startChild(w, b, app.Me)
 	if err != nil {

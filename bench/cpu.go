@@ -142,8 +142,8 @@ func (c *child) once(ctx context.Context) error {
 	return nil
 }
 
-// failure returns an error if the answer is an error's, or says that a stream's
-// record has failed.
+// failure returns an error if the response is an error or reports a failed
+// stream record.
 func failure(out json.RawMessage) error {
 	var answer struct {
 		StatusCode        int
@@ -227,8 +227,8 @@ type subject struct {
 	endpoint
 }
 
-// turns measures the subjects, which take turns in every round. The result has
-// the rounds of each.
+// turns measures the subjects alternately in every round. It returns the rounds
+// of each subject.
 func (w *world) turns(ctx context.Context, subjects []subject, o options) ([][]used, error) {
 	all, children := make([][]used, len(subjects)), make([]*child, len(subjects))
 	for i, s := range subjects {

@@ -100,7 +100,8 @@ func section(o options, machine string, worlds []*world, rows []row) string {
 	return b.String()
 }
 
-// lists writes the part about the tenant that has only what lists read.
+// lists writes the part about the tenant that was loaded only with the items
+// that lists read.
 func lists(machine string, w *world, worlds []*world, rows []row) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "## Lists of %s trips\n\n", many(w.trips))

@@ -12,7 +12,8 @@ import (
 	"svc/pkg/data/table"
 )
 
-// The tables go between the markers, and what others wrote around them stays.
+// The tables go between the markers. Text of other authors outside of the
+// markers stays unchanged.
 func TestDocument(t *testing.T) {
 	worlds := []*world{{trips: 100}, {trips: 10_000}, {trips: 1_000_000, lists: true}}
 	c := func(reads float64) *cell {
@@ -76,7 +77,7 @@ func TestParse(t *testing.T) {
 	}
 	for _, bad := range [][]string{{"-sizes", "many"}, {"-sizes", "1"}, {"-reads", "0"}} {
 		if _, err := parse(bad); err == nil {
-			t.Errorf("%q is taken", bad)
+			t.Errorf("%q is accepted", bad)
 		}
 	}
 }
@@ -95,7 +96,7 @@ func TestEveryRowIsMeasured(t *testing.T) {
 	}
 	for _, e := range listed {
 		if !slices.ContainsFunc(app.Rows(nil), e.is) {
-			t.Errorf("%s is a request of no row", e.name)
+			t.Errorf("%s is not a request to any row", e.name)
 		}
 	}
 }

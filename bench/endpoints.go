@@ -21,11 +21,12 @@ type endpoint struct {
 	audience authz.Audience
 	target   string // path and query; {trip}, {rider}, … are replaced by ids
 	lists    bool   // also measured in the tenant for lists
-	// prepare creates what one request needs and returns target and body. nil
-	// means the target unchanged, without a body.
+	// prepare creates the data that one request needs, and returns the
+	// request's target and body. If prepare is nil, the target is unchanged and
+	// there is no body.
 	prepare func(ctx context.Context, w *world) (target, body string, err error)
-	// form prepares the form for a request to the token endpoint; nil for a
-	// request to the API.
+	// form prepares the form of a request to the token endpoint. It is nil for
+	// a request to the API.
 	form func(ctx context.Context, w *world) (url.Values, error)
 	// keyed sends an Idempotency-Key, and tool makes the request a tool call.
 	keyed bool

@@ -29,13 +29,13 @@ type keys struct {
 	items map[string]item // written whole, by their keys
 }
 
-// item is an item that was written: its bytes, and the indexes that it is in.
+// item is a stored item: its size in bytes, and the indexes that contain it.
 type item struct {
 	bytes   int
 	indexes []string
 }
 
-// written are the items that a request writes whole, with the bytes of their
+// written decodes the items that a request puts, with the bytes of their
 // values.
 type written struct {
 	Item          map[string]map[string]json.RawMessage
@@ -44,7 +44,7 @@ type written struct {
 	}
 }
 
-// keep notes the bytes of the items that a request writes whole.
+// keep records the sizes of the items that a request puts.
 func (k *keys) keep(request []byte) error {
 	var w written
 	if err := json.Unmarshal(request, &w); err != nil {
@@ -75,8 +75,8 @@ func (k *keys) keep(request []byte) error {
 	return nil
 }
 
-// bytes returns the bytes of the items that were written whole, by index. An
-// index has all attributes.
+// bytes returns the sizes of the items that were put, by index. An index
+// contains all attributes.
 func (k *keys) bytes() map[string]float64 {
 	out := map[string]float64{}
 	for _, one := range k.items {
@@ -97,8 +97,8 @@ func (k *keys) start() {
 // texts decodes the string values of attributes; keys are strings.
 type texts map[string]struct{ S string }
 
-// asked has the members of a request to the table that contain keys.
-type asked struct {
+// keyedRequest decodes the members of a table request that contain keys.
+type keyedRequest struct {
 	IndexName                 string
 	ExpressionAttributeValues texts
 	Key, Item                 texts
@@ -115,7 +115,7 @@ type capacity struct {
 
 // note adds the units of a request and its response.
 func (k *keys) note(target string, request, response []byte) error {
-	var q asked
+	var q keyedRequest
 	var one struct{ ConsumedCapacity *capacity }
 	var many struct{ ConsumedCapacity []capacity }
 	if err := json.Unmarshal(request, &q); err != nil {
@@ -148,7 +148,7 @@ func (k *keys) note(target string, request, response []byte) error {
 }
 
 // read returns the partition keys that a request reads.
-func (q asked) read() (out []string) {
+func (q keyedRequest) read() (out []string) {
 	if h := q.ExpressionAttributeValues[":h"].S; h != "" {
 		return []string{strings.TrimSpace(q.IndexName + " " + h)}
 	}
@@ -165,11 +165,10 @@ func (q asked) read() (out []string) {
 	return out
 }
 
-// wrote adds a write. An index's units are divided among the keys that the
-// request's items have there. An entry that moves also writes to its old key,
-// which the request does not name, so up to twice the true units count at the
-// new key.
-func (k *keys) wrote(q asked, c capacity) {
+// wrote adds a write. An index's units are divided among the index keys of the
+// request's items. An entry that moves also writes to its old key, which the
+// request does not name. So the new key may get up to twice its true units.
+func (k *keys) wrote(q keyedRequest, c capacity) {
 	k.all.writes += c.CapacityUnits
 	items := []texts{}
 	switch {

@@ -115,7 +115,7 @@ func (w *world) one(ctx context.Context, e endpoint, count bool) (took time.Dura
 	return took, mallocs, err
 }
 
-// rank returns the value below which the share x of all values lies.
+// rank returns the quantile x (0 to 1) of the values.
 func rank[T cmp.Ordered](values []T, x float64) T {
 	sorted := slices.Sorted(slices.Values(values))
 	return sorted[min(int(x*float64(len(sorted))), len(sorted)-1)]

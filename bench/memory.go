@@ -26,7 +26,7 @@ const (
 	largest = 1024
 )
 
-// least are sizes that functions keep for reasons that this measurement does
+// least lists minimum sizes of functions whose reasons this measurement does
 // not show.
 var least = map[string]int{
 	app.Feedback:   512, // it keeps up to 96 MB of posts in memory
@@ -34,7 +34,7 @@ var least = map[string]int{
 	app.Projection: 512,
 }
 
-// fitting is what a function of one size did.
+// fitting is the measurement of a function at one size.
 type fitting struct {
 	megabytes  int
 	warm, cold []time.Duration
@@ -42,7 +42,7 @@ type fitting struct {
 	took, used time.Duration // of all warm events, and the processor time in them
 }
 
-// fitted is a function with its slowest event, at all sizes.
+// fitted is a function with its slowest event, measured at all sizes.
 type fitted struct {
 	task
 	cpu   time.Duration // of an event
@@ -149,7 +149,7 @@ func (w *world) slowest(ctx context.Context, whole build, o options) ([]fitted, 
 	return out, nil
 }
 
-// try returns what one of the task's events uses of a whole processor.
+// try returns the usage of one of the task's events on a complete processor.
 func (w *world) try(ctx context.Context, whole build, t task) (used, error) {
 	c, err := startChild(w, whole, t.function)
 	if err != nil {
@@ -201,8 +201,8 @@ func (w *world) fit(ctx context.Context, t fitted, builds []build, o options) ([
 	return out, nil
 }
 
-// events returns how many events a round has: so many, or as many as take a
-// second and a half.
+// events returns the number of events of a round: the given number, or as many
+// as take a second and a half.
 func (f fitted) events(megabytes, reads int) int {
 	each := float64(f.cpu) / shareOf(megabytes)
 	return min(reads, max(fewest, int(1.5*float64(time.Second)/each)))

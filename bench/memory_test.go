@@ -34,7 +34,8 @@ func TestTemplateHasTheMeasuredSizes(t *testing.T) {
 	}
 }
 
-// of returns a size at which every event took so long.
+// of returns the measurement of a function whose events all took the given
+// time.
 func of(megabytes int, took time.Duration, memory uint64) fitting {
 	return fitting{megabytes: megabytes, warm: []time.Duration{took}, cold: []time.Duration{time.Second}, memory: memory,
 		took: took, used: took / 10}

@@ -13,8 +13,8 @@ func modelDocument(p prices, scales, turns, provisioned []simulated) string {
 	var b strings.Builder
 	b.WriteString("# A model of the table at scale\n\n")
 	prose(&b, "Nobody has run this service with a million requests a second. This page shows what a simulation says: "+
-		"where the table throttles first, and what one would turn. `make model` writes it anew. The simulation is in "+
-		"`bench/model`; it has a seed, so each run says the same. It is no measurement of DynamoDB.")
+		"where the table throttles first, and which changes help. `make model` writes it anew. The simulation is in "+
+		"`bench/model`; it has a seed, so each run gives the same result. It is no measurement of DynamoDB.")
 	assumptions(&b)
 	b.WriteString("## A city's day\n\n")
 	prose(&b, "Requests a second are those of all tenants at the busiest time of the day. *Lost* is the share of units "+
@@ -26,13 +26,13 @@ func modelDocument(p prices, scales, turns, provisioned []simulated) string {
 	for _, s := range scales {
 		p.simulated(&b, s)
 	}
-	fmt.Fprintf(&b, "\n## What one would turn\n\n")
-	prose(&b, "The day of 100,000 requests a second with 16 shards, and one thing turned after the other.")
+	fmt.Fprintf(&b, "\n## What each change brings\n\n")
+	prose(&b, "The day of 100,000 requests a second with 16 shards. Each row changes one more thing.")
 	turned(&b, p, turns)
 	fmt.Fprintf(&b, "\n## Burst and adaptive capacity\n\n")
 	prose(&b, "The service's table is on demand: each partition may use its limit, and saved units cannot lift it above. "+
-		"They matter to a provisioned table. Here it has exactly what the busiest time of a day of 10,000 requests a second "+
-		"needs, so the concert needs more.")
+		"They matter to a provisioned table. In this simulation the table has exactly the units that the busiest time of a "+
+		"day of 10,000 requests a second needs, so the concert needs more than it has.")
 	turned(&b, p, provisioned)
 	validation(&b)
 	return b.String()
@@ -114,7 +114,7 @@ func assumptions(b *strings.Builder) {
 	b.WriteByte('\n')
 }
 
-// mix says what happens for each ride.
+// mix describes how often each operation of City happens for each ride.
 func mix() string {
 	var parts []string
 	for _, s := range model.City {

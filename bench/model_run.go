@@ -16,7 +16,7 @@ const recorded = "bench/testdata/traces.json"
 
 var aTime = regexp.MustCompile(`\d{4}-\d\d-\d\d(T[\d:.]+)?`)
 
-// trace returns what was counted as the model reads it.
+// trace converts the recorded counts to the model's input.
 func trace(shards int, rode ride, us []usage) model.Trace {
 	loads := func(counted map[string]load) map[string]model.Load {
 		out := map[string]model.Load{}
@@ -55,7 +55,8 @@ func readTraces() (out []model.Trace, err error) {
 	return out, json.Unmarshal(text, &out)
 }
 
-// simulated is a day with what was turned in it.
+// simulated is the result of a day, and a title that says how the day differs
+// from aDay.
 type simulated struct {
 	title string
 	model.Result
@@ -77,7 +78,7 @@ func scales(traces []model.Trace) (out []simulated) {
 	return out
 }
 
-// turns simulates a large day with one thing turned after the other.
+// turns simulates a large day, changing one more parameter each time.
 func turns(t model.Trace) (out []simulated) {
 	d := aDay
 	d.Peak = 1e5

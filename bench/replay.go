@@ -92,8 +92,8 @@ func (r *recorder) share(delay time.Duration) {
 	r.shared, r.delay = true, delay
 }
 
-// event tells the recorder that the next event begins. It returns an error if a
-// request of an earlier event could not be answered.
+// event tells the recorder that the next event begins. It returns an error if
+// the recorder had no response to a request of an earlier event.
 func (r *recorder) event() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

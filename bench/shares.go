@@ -68,8 +68,8 @@ func (s *shares) group(name string, quota int) (string, error) {
 }
 
 // enter puts this process and its later children into a group of their own,
-// without a quota: what gives the measured functions their answers must not
-// wait for other work.
+// without a quota. The measured functions wait for responses of this process,
+// so other work must not delay it.
 func (s *shares) enter() error {
 	group, err := s.group("bench", 0)
 	if err != nil {
@@ -78,8 +78,8 @@ func (s *shares) enter() error {
 	return os.WriteFile(filepath.Join(group, "cgroup.procs"), []byte(strconv.Itoa(os.Getpid())), 0o600)
 }
 
-// add makes a group for functions of so many megabytes. It returns a folder
-// with a program for each of the build's, which runs that one in the group.
+// add makes a group for functions of that size. It returns a folder with one
+// program for each program of the build, which runs the latter in the group.
 func (s *shares) add(b build, megabytes int) (string, error) {
 	group, err := s.group(strconv.Itoa(megabytes), int(shareOf(megabytes)*period))
 	if err != nil {

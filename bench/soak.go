@@ -138,7 +138,7 @@ func (s *soaked) page(ctx context.Context, path string, out any) error {
 	return json.NewDecoder(res.Body).Decode(out)
 }
 
-// lag is how far the slowest function on the stream is behind.
+// lag returns how far the slowest stream function is behind.
 func (s *soaked) lag(ctx context.Context) (longest time.Duration, err error) {
 	var all map[string]time.Duration
 	if err := s.page(ctx, devpages.Streams, &all); err != nil {
@@ -150,8 +150,8 @@ func (s *soaked) lag(ctx context.Context) (longest time.Duration, err error) {
 	return longest, nil
 }
 
-// settle waits until the stream has brought everything, and has svc verify
-// compare what was counted with what it was counted from.
+// settle waits until the stream functions have processed everything. Then it
+// has svc verify compare the derived data with its source items.
 func (s *soaked) settle(ctx context.Context) (compared string, err error) {
 	ended := time.Now()
 	err = s.await(ctx, "the rest of the stream", func() (bool, error) {
@@ -170,8 +170,9 @@ func (s *soaked) settle(ctx context.Context) (compared string, err error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// runSoak drives mixed load against svc dev for o.minutes. It fails if an
-// answer is wrong, if what the processes hold grows, or if a sum is not exact.
+// runSoak drives mixed load against svc dev for o.minutes. It fails if a
+// response is wrong, if the resources of the processes keep growing, or if a
+// sum is not exact.
 func runSoak(ctx context.Context, o options) (err error) {
 	machine := describe()
 	s, err := startSoaked(ctx, filepath.Join("bin", "svc"))

@@ -106,9 +106,9 @@ func busy(err error) bool {
 		errors.As(err, &answer) && starved(answer.Status, answer.Code)
 }
 
-// starved reports whether an answer is a 503 of the service, such a result of a
-// tool, or the gateway's own 500 for a function that has used up its time. The
-// service's own 500 has another text.
+// starved reports whether a response shows that the machine is too busy: a 503
+// of the service, a tool result of that kind, or the gateway's own 500 for a
+// function that timed out. The service's own 500 has another text.
 func starved(status int, text string) bool {
 	return status == http.StatusServiceUnavailable ||
 		status == http.StatusInternalServerError && strings.Contains(text, http.StatusText(status)) ||
@@ -156,7 +156,7 @@ func (l *traffic) run(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
-// turn is one ride of a team and what goes with it.
+// turn is one ride of a team, with the other requests that accompany it.
 func (t *team) turn(ctx context.Context, n int) error {
 	mark := fmt.Sprintf("%s-%d-%d", t.tenant, t.number, n)
 	var trip struct{ ID, Notes, DriverID string }
@@ -188,7 +188,7 @@ var readInTurn = []string{"/api/v1/trips?limit=20", "/api/v1/reports/summary", "
 	"/api/v1/customers?q=a", "/api/v1/wallets?type=driver&detail=1", "/api/v1/feedback?limit=20",
 	"/api/v1/feedback?q=map", "/api/v1/branding"}
 
-// others are the requests of a turn beside the ride.
+// others are the requests of a turn that do not belong to the ride.
 func (t *team) others(ctx context.Context, n int) error {
 	for _, read := range []struct {
 		by   *caller

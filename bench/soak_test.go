@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// samplesOf are those of an hour: what change makes of a flat one.
+// samplesOf returns the samples of an hour of constant load. change modifies
+// each sample.
 func samplesOf(change func(i int, s *sample)) *watch {
 	w, noise := &watch{}, rand.New(rand.NewPCG(1, 2))
 	for i := range 120 {
@@ -21,7 +22,8 @@ func samplesOf(change func(i int, s *sample)) *watch {
 	return w
 }
 
-// A leak is found, whatever it is of; noise and a start that takes more are none.
+// A leak of any resource is found. Noise and a higher usage at the start are no
+// leaks.
 func TestSoakFindsLeaks(t *testing.T) {
 	for name, tt := range map[string]struct {
 		change func(i int, s *sample)
@@ -50,7 +52,8 @@ func TestSoakFindsLeaks(t *testing.T) {
 	}
 }
 
-// What a busy machine did not serve is sent again, and nothing else.
+// A request that a busy machine did not serve is sent again, and no other
+// request is.
 func TestStarved(t *testing.T) {
 	const tool = `{"jsonrpc":"2.0","id":1,"result":{"content":[{"text":"{\"error\":\"CODE\",\"error_description\":\"S\"}",` +
 		`"type":"text"}],"isError":true,"resultType":"complete"}}`

@@ -15,7 +15,7 @@ import (
 	"svc/pkg/local/devpages"
 )
 
-// sample is what the processes hold at a moment.
+// sample is the resource usage of the processes at one moment.
 type sample struct {
 	at         time.Duration // since the load began
 	rides      int
@@ -170,9 +170,10 @@ const mb = 1 << 20
 // leastSamples is the number of samples that a judgement needs.
 const leastSamples = 8
 
-// judge compares the last quarter of the samples with the second. It allows
-// much, since the machine does other work. What grows steadily from the start is
-// 2.3 times as much in the last quarter, so every factor must be far below.
+// judge compares the last quarter of the samples with the second quarter. It
+// allows much growth, because the machine does other work. What grows steadily
+// from the start is 2.3 times as large in the last quarter, so every factor
+// must be far below that.
 func (w *watch) judge() error {
 	n := len(w.all)
 	if n < leastSamples {

@@ -25,7 +25,7 @@ type task struct {
 	next func(ctx context.Context) (json.RawMessage, error)
 }
 
-// held are events that were kept from their functions.
+// held intercepts events before they reach their functions.
 type held struct {
 	mu     sync.Mutex
 	events map[string][]json.RawMessage // by function
@@ -34,7 +34,7 @@ type held struct {
 
 var errHeld = errors.New("the event was kept")
 
-// hold keeps the events that are wanted from their functions while run runs.
+// hold intercepts the events that wants selects, while run runs.
 func (h *held) hold(wants func(function string, event json.RawMessage) bool, run func() error) error {
 	h.mu.Lock()
 	h.events, h.wants = map[string][]json.RawMessage{}, wants
@@ -46,8 +46,8 @@ func (h *held) hold(wants func(function string, event json.RawMessage) bool, run
 	return err
 }
 
-// wrap returns the function without the events that are wanted. Of those it
-// gives the answer and the error.
+// wrap returns the function behind the interception. The result for an
+// intercepted event is answer and err.
 func (h *held) wrap(function string, answer json.RawMessage, err error,
 	next func(context.Context, json.RawMessage) (json.RawMessage, error),
 ) func(context.Context, json.RawMessage) (json.RawMessage, error) {
@@ -137,7 +137,7 @@ func (w *world) component(ctx context.Context) (string, error) {
 	return "", errors.New("the reference page names no component")
 }
 
-// password returns the event with which somebody sends a password.
+// password returns the event of a request that submits a password.
 func (w *world) password(ctx context.Context) (json.RawMessage, error) {
 	o := w.person()
 	client, err := flow.Register(ctx, o)

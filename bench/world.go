@@ -108,8 +108,8 @@ func newWorld(ctx context.Context, trips int, lists bool) (*world, error) {
 	return w.start(ctx)
 }
 
-// newShardedWorld returns a world whose tenant has that many shards, and which
-// records the keys of requests. Its stream stays on.
+// newShardedWorld returns a world whose tenant has that many shards. It records
+// the keys of requests, and its stream functions keep running.
 func newShardedWorld(ctx context.Context, trips, shards int) (*world, error) {
 	fmt.Fprintf(os.Stderr, "loading %d trips in %d shards\n", trips, shards)
 	w := &world{trips: trips, shards: shards, keys: &keys{}, tokens: map[authz.Audience]string{}, ids: map[string]string{}}

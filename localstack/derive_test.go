@@ -23,7 +23,7 @@ import (
 
 func derived(t *testing.T) object {
 	t.Helper()
-	at, err := place("amd64")
+	at, err := codeLocation("amd64")
 	if err != nil {
 		t.Fatal(err)
 	}

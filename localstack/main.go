@@ -65,8 +65,8 @@ func main() {
 	}
 }
 
-// place returns where the code will be uploaded.
-func place(arch string) (code, error) {
+// codeLocation returns where the code will be uploaded.
+func codeLocation(arch string) (code, error) {
 	at := code{bucket: bucket, keys: map[string]string{}, architecture: map[string]string{"amd64": "x86_64",
 		"arm64": "arm64"}[arch]}
 	if at.architecture == "" {
@@ -85,7 +85,7 @@ func place(arch string) (code, error) {
 func folder(function string) string { return strings.ToLower(strings.TrimSuffix(function, "Function")) }
 
 func printTemplate(arch string) error {
-	at, err := place(arch)
+	at, err := codeLocation(arch)
 	if err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ func printJSON(doc object) error {
 func deploy(ctx context.Context, l localstack, arch string) error {
 	ctx, cancel := context.WithTimeout(ctx, 15*time.Minute)
 	defer cancel()
-	at, err := place(arch)
+	at, err := codeLocation(arch)
 	if err != nil {
 		return err
 	}

@@ -23,9 +23,9 @@ type Day struct {
 // Step is the length of a step, in seconds.
 const Step = 10.0
 
-// lanes are the batches of a stream's shard that Lambda handles at a time, and
-// most is the largest batch (template.yaml). changes are the records that the
-// projection gets of a ride.
+// lanes is how many batches of a stream's shard Lambda handles at the same
+// time. most is the size of the largest batch (template.yaml). changes is how
+// many records of a ride the projection receives.
 const (
 	lanes   = 4
 	most    = 100.0
@@ -76,8 +76,8 @@ func (d Day) rides(hour, requests float64) (each []float64, whole float64) {
 	return each, whole
 }
 
-// spaces places the keys of all tenants in the table and the indexes. even are
-// the units of a ride at very many keys, by space.
+// spaces creates the table and the indexes with the keys of all tenants. even
+// has the units of a ride at keys that are too many to become hot, by space.
 func (d Day) spaces(t Trace, units []unit, random *rand.Rand) (out []*space, even map[string]Load) {
 	keys := map[string][]*key{}
 	even = map[string]Load{}
@@ -124,7 +124,7 @@ func (s *space) rate(each []float64, whole, batch float64, even Load, random *ra
 	}
 }
 
-// noisy returns the number of rides a second that a step happens to have.
+// noisy adds random noise to the number of rides a second in a step.
 func noisy(rides float64, random *rand.Rand) float64 {
 	n := rides * Step
 	return max(0, n+math.Sqrt(n)*random.NormFloat64()) / Step

@@ -16,7 +16,7 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// What is asked of a partition is served, waits or is throttled.
+// Units that a partition needs are served, wait or are throttled.
 func TestPass(t *testing.T) {
 	for name, tt := range map[string]struct {
 		asked, saved, queued, rate float64
@@ -43,8 +43,8 @@ func TestPass(t *testing.T) {
 	}
 }
 
-// Splits keep every key and the whole range, part hot keys that share a
-// partition, and end at a key that is alone.
+// Splits keep every key and the complete range of hashes. They separate hot
+// keys that share a partition, and stop at a key that is alone.
 func TestSplit(t *testing.T) {
 	keys := []*key{{at: 0.1, now: Load{Writes: 900}}, {at: 0.11, now: Load{Writes: 900}}, {at: 0.8, now: Load{Writes: 5}}}
 	s := newSpace("", 1, keys)
@@ -98,7 +98,7 @@ func day(peak float64) Day {
 	return Day{Peak: peak, Tenants: 5, Largest: 4, Trips: 1e6, Split: true, Seed: 7}
 }
 
-// A tenant's list carries a thousand writes a second for each shard, and no
+// A tenant's list accepts a thousand writes a second for each shard, and no
 // more.
 func TestShardsCarry(t *testing.T) {
 	few, many := Simulate(trace(1), nil, day(6000)), Simulate(trace(16), nil, day(6000))
@@ -122,8 +122,8 @@ func TestSeed(t *testing.T) {
 	}
 }
 
-// Saved units and lent ones both help a provisioned table, and never make it
-// worse.
+// Saved units and borrowed units both help a provisioned table, and never make
+// it worse.
 func TestProvisioned(t *testing.T) {
 	lost := func(split, burst bool) float64 {
 		d := day(600)
@@ -138,7 +138,8 @@ func TestProvisioned(t *testing.T) {
 	}
 }
 
-// What all tenants share is one key, what riders and trips own is very many.
+// Data that all tenants share is at one key. Data of riders and trips is spread
+// over very many keys.
 func TestUnits(t *testing.T) {
 	tr := Trace{Shards: 16}
 	for shape, want := range map[string]unit{

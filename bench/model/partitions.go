@@ -21,7 +21,7 @@ const (
 	patience   = 1.0   // seconds that a request waits for units, with the SDK's retries
 )
 
-// key is a key with a load of its own.
+// key is a key with its own load.
 type key struct {
 	shape string
 	at    float64 // position among the hashes, 0 to 1
@@ -51,7 +51,7 @@ type space struct {
 	saved      Load // units of a provisioned table that lends them
 }
 
-// newSpace returns a space of so many equal partitions with the keys.
+// newSpace returns a space with the keys and n partitions of equal size.
 func newSpace(name string, n int, keys []*key) *space {
 	s := &space{name: name}
 	for i := range n {
@@ -72,7 +72,7 @@ func newSpace(name string, n int, keys []*key) *space {
 	return s
 }
 
-// demand returns the units a second that are asked of the partition.
+// demand returns the units a second that requests need at the partition.
 func (s *space) demand(p *partition) Load {
 	out := s.even.times(p.to - p.from)
 	for _, k := range p.keys {
@@ -100,8 +100,8 @@ func (p *partition) serve(asked Load, c capacity, seconds float64) (reads, write
 	return reads, writes
 }
 
-// pass lets units through: rate a second, and saved ones up to the limit. What
-// cannot wait is throttled.
+// pass serves units: those of the rate, and saved ones up to the limit. Units
+// that cannot wait are throttled.
 func pass(
 	asked, saved, queued, rate, limit float64, burst bool, seconds float64,
 ) (f flow, nowSaved, nowQueued float64) {

@@ -83,8 +83,8 @@ type simulation struct {
 	hot   map[string]*Hot
 }
 
-// step lets the partitions of a space work. needs is what the space needs at
-// the busiest time.
+// step simulates one step of a space. needs is what the space needs at the
+// busiest time.
 func (s *simulation) step(one *space, needs Load, hour float64) {
 	c := s.admit(one, needs)
 	for i := 0; i < len(one.partitions); i++ {
@@ -107,7 +107,8 @@ func (s *simulation) step(one *space, needs Load, hour float64) {
 	}
 }
 
-// admit returns what a partition may use, by what is asked of it.
+// admit returns a function that converts the demand on a partition to the
+// capacity that the partition may use.
 func (s *simulation) admit(one *space, needs Load) func(asked Load) capacity {
 	n := float64(len(one.partitions))
 	switch {
@@ -117,7 +118,8 @@ func (s *simulation) admit(one *space, needs Load) func(asked Load) capacity {
 		c := capacity{min(MaxReads, needs.Reads*s.Provisioned/n), min(MaxWrites, needs.Writes*s.Provisioned/n), s.Burst}
 		return func(Load) capacity { return c }
 	}
-	// All share the table's units, and what it has saved of them.
+	// All partitions share the table's units, and the unused units that it has
+	// saved.
 	whole := Load{}
 	for _, p := range one.partitions {
 		whole = whole.plus(one.demand(p))
@@ -136,8 +138,8 @@ func (s *simulation) admit(one *space, needs Load) func(asked Load) capacity {
 	}
 }
 
-// share returns the share of the units asked that the space may use, and saves
-// what is not used.
+// share returns the share of the demand that the space may use, and saves the
+// unused units.
 func (s *space) share(saved *float64, asked, provisioned float64, burst bool) float64 {
 	allowed := provisioned * Step
 	if burst {
@@ -151,7 +153,7 @@ func (s *space) share(saved *float64, asked, provisioned float64, burst bool) fl
 	return used / (asked * Step)
 }
 
-// blame notes the heaviest key of a partition that was throttled.
+// blame records the key with the most load of a throttled partition.
 func (s *simulation) blame(one *space, p *partition, lost, hour float64) {
 	weigh := func(l Load) float64 { return l.Reads/MaxReads + l.Writes/MaxWrites }
 	h := Hot{Shape: cmp.Or(one.name, "table") + ", many keys together", Tenant: "all"}
@@ -179,7 +181,7 @@ func (h *histogram) add(wait, units float64) {
 	h.buckets[min(100, int(math.Ceil(wait*100)))] += units
 }
 
-// rank returns the wait below which the share x of all units waited.
+// rank returns the quantile x (0 to 1) of the units' waiting times.
 func (h *histogram) rank(x float64) float64 {
 	whole, below := 0.0, 0.0
 	for _, n := range h.buckets {

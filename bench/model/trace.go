@@ -28,12 +28,12 @@ type Trace struct {
 	Operations []Operation
 	Stored     map[string]float64 // bytes that a ride leaves, by index; "" is the table
 
-	// What one could turn; 0 is what the service has.
+	// Parameters to vary; 0 means the service's own value.
 	Copies   int // of a tenant's flags and of a client's state
 	Counters int // most shards of a counter
 }
 
-// What the service has: authz.Copies and counter.MaxShards.
+// The service's own values: authz.Copies and counter.MaxShards.
 const (
 	hasCopies   = 16
 	hasCounters = 3
@@ -45,8 +45,8 @@ type Share struct {
 	Of   float64
 }
 
-// City is the assumed mix of a city's day: what happens for each ride besides
-// the five requests of the ride itself.
+// City is the assumed mix of a city's day: how often each operation happens for
+// each ride, in addition to the ride's own five requests.
 var City = []Share{
 	{"GET /me/trips?limit=20 (rider)", 20}, {"GET /me/trips?limit=20 (driver)", 20}, {"GET /me (rider)", 1},
 	{"PATCH /me/status (driver)", 2}, {"GET /trips?limit=20 (dashboard)", 2}, {"GET /trips/{trip} (dashboard)", 0.5},

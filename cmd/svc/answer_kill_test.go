@@ -166,7 +166,7 @@ func (k *killable) lost(when moment, path, body, key, write string) {
 	if when == afterAnswer && first.body != again.body {
 		k.Errorf("%s: first %s, then %s", path, first.body, again.body)
 	}
-	if last := k.must(http.MethodPost, "driver", path, body, key); last != (answered{again.status, again.body, true}) {
+	if last := k.must(http.MethodPost, "driver", path, body, key); last != (response{again.status, again.body, true}) {
 		k.Errorf("%s: %v, then %v", path, again, last)
 	}
 }

@@ -19,7 +19,7 @@ func auditCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{Use: "audit SLUG", Short: "Show a tenant's audit log, newest first", Args: cobra.ExactArgs(1),
 		Example: "  svc audit metro --limit 20\n  svc audit metro --json"}
 	limit := cmd.Flags().Int("limit", 50, "entries at most")
-	cmd.RunE = c.in(func(ctx context.Context, _ place, t table.Tenant, args []string) error {
+	cmd.RunE = c.in(func(ctx context.Context, _ platform, t table.Tenant, args []string) error {
 		entries, err := all(*limit, func(after string, limit int) ([]audit.Entry, string, error) {
 			return audit.List(ctx, t,
 				after, limit)
@@ -74,7 +74,7 @@ func changed(before, after json.RawMessage) string {
 
 // note writes an audit log entry in each tenant that a change of platform data
 // affects, such as a key or a link.
-func (p place) note(ctx context.Context, tenants []string, what, subject string, before, after any) error {
+func (p platform) note(ctx context.Context, tenants []string, what, subject string, before, after any) error {
 	for _, id := range tenants {
 		t := p.db.Tenant(id)
 		tx := t.Write()
@@ -87,7 +87,7 @@ func (p place) note(ctx context.Context, tenants []string, what, subject string,
 }
 
 // everywhere returns the ids of all tenants that are not being deleted.
-func (p place) everywhere(ctx context.Context) ([]string, error) {
+func (p platform) everywhere(ctx context.Context) ([]string, error) {
 	all, err := tenant.Store{DB: p.db}.List(ctx)
 	var out []string
 	for _, n := range all {

@@ -32,7 +32,8 @@ type cli struct {
 	wide bool // tables show lists in full
 	yes  bool // a change in AWS is confirmed
 
-	// drain is how long the deletion of a tenant waits for what began before it.
+	// drain is how long the deletion of a tenant waits for requests that began
+	// before it.
 	drain time.Duration
 
 	ran bool // the command's own code has started: arguments and flags were valid

@@ -30,7 +30,7 @@ func (c *cli) clientList() *cobra.Command {
 		if len(args) == 1 {
 			return c.clientsInUse(ctx, args[0], *limit)
 		}
-		p, err := c.place(ctx)
+		p, err := c.platform(ctx)
 		if err != nil {
 			return err
 		}
@@ -84,7 +84,7 @@ func (c *cli) clientsInUse(ctx context.Context, slug string, limit int) error {
 func (c *cli) clientShow() *cobra.Command {
 	return &cobra.Command{Use: "show ID", Short: "Show a client", Args: cobra.ExactArgs(1),
 		Example: "  svc client show cli_01JT7M4C6Q8V2N5X9B3D1F7H0K",
-		RunE: c.on(func(ctx context.Context, p place, args []string) error {
+		RunE: c.on(func(ctx context.Context, p platform, args []string) error {
 			client, err := p.authorizationServer().ShowClient(ctx, args[0])
 			if err != nil {
 				return missing(err, "client", args[0])
@@ -118,7 +118,7 @@ func (c *cli) clientSwitch(use, short string, disabled bool) *cobra.Command {
 	word := map[bool]string{true: "disable", false: "enable"}[disabled]
 	return &cobra.Command{Use: use, Short: short, Args: cobra.ExactArgs(1),
 		Example: "  svc client " + word + " cli_01JT7M4C6Q8V2N5X9B3D1F7H0K",
-		RunE: c.on(func(ctx context.Context, p place, args []string) error {
+		RunE: c.on(func(ctx context.Context, p platform, args []string) error {
 			tenants, err := p.everywhere(ctx)
 			if err != nil {
 				return err

@@ -34,9 +34,10 @@ type logLine struct {
 }
 
 // deployedLogs finds the lines of the functions and the gateway that contain a
-// request's id, oldest first. The gateway's line names the invocation: Lambda's
-// own lines of it, such as a timeout, are shown too. Like the service's mail, it
-// signs its requests itself: the SDK's client would add a module for one call.
+// request's id, oldest first. It also shows lines that Lambda itself writes,
+// such as a timeout: the gateway's line names the invocation. It signs its
+// requests itself, as the service's mail does, because the SDK's client would
+// add a module for one call.
 func deployedLogs(ctx context.Context, id string, since time.Duration) ([]logLine, error) {
 	groups := strings.FieldsFunc(os.Getenv("LOG_GROUP"), func(r rune) bool { return r == ',' || r == ' ' })
 	if len(groups) == 0 {

@@ -328,7 +328,7 @@ func TestFailures(t *testing.T) {
 
 // If no service runs, a command says so. If the environment names a table, the
 // command uses the table without a running service.
-func TestPlace(t *testing.T) {
+func TestWithoutService(t *testing.T) {
 	t.Setenv("TABLE_NAME", "")
 	var out, errs bytes.Buffer
 	if code := newCLI(&out, &errs).run(t.Context(), []string{"tenant", "list", "--data",

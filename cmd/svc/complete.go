@@ -91,7 +91,7 @@ func statusesOf(cmd *cobra.Command) []string {
 func (c *cli) slugs(ctx context.Context) (slugs []string) {
 	ctx, cancel := context.WithTimeout(ctx, completeTime)
 	defer cancel()
-	p, err := c.place(ctx)
+	p, err := c.platform(ctx)
 	if err != nil {
 		return nil
 	}

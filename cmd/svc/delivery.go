@@ -35,7 +35,7 @@ func (c *cli) businessAdd() *cobra.Command {
 			"    --address '14 Mill Street' --lat 40.7221 --lng=-73.9987"}
 	e := businessFlags(cmd)
 	e.given("active", "true")
-	cmd.RunE = c.in(func(ctx context.Context, _ place, t table.Tenant, args []string) error {
+	cmd.RunE = c.in(func(ctx context.Context, _ platform, t table.Tenant, args []string) error {
 		b := delivery.Business{Name: args[1], Active: true}
 		if err := e.apply(&b); err != nil {
 			return err
@@ -53,7 +53,7 @@ func (c *cli) businessList() *cobra.Command {
 	cmd := &cobra.Command{Use: "list SLUG", Short: "List businesses by name, also those that are not active",
 		Args: cobra.ExactArgs(1), Example: "  svc business list metro"}
 	limit := cmd.Flags().Int("limit", 100, "businesses at most")
-	cmd.RunE = c.in(func(ctx context.Context, _ place, t table.Tenant, args []string) error {
+	cmd.RunE = c.in(func(ctx context.Context, _ platform, t table.Tenant, args []string) error {
 		found, err := all(*limit, func(after string, limit int) ([]delivery.Business, string, error) {
 			return delivery.Businesses(ctx, t, after, limit)
 		})
@@ -94,7 +94,7 @@ func (c *cli) orderAdd() *cobra.Command {
 			"    --item '2 Reuben 15.50' --fee 3.99 --to '12 Harbour Street'"}
 	lines := cmd.Flags().StringArray("item", nil, "`'quantity name unit-price'`; may be repeated")
 	fee, to := cmd.Flags().String("fee", "0", "delivery fee, `amount`"), cmd.Flags().String("to", "", "delivery `address`")
-	cmd.RunE = c.on(func(ctx context.Context, p place, args []string) error {
+	cmd.RunE = c.on(func(ctx context.Context, p platform, args []string) error {
 		n, t, err := p.tenant(ctx, args[0])
 		if err != nil {
 			return err

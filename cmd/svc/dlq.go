@@ -94,7 +94,7 @@ func (c *cli) listLetters(ctx context.Context, word, queue string) error {
 			return err
 		}
 	} else {
-		p, err := c.place(ctx)
+		p, err := c.platform(ctx)
 		if err != nil {
 			return err
 		}
@@ -131,7 +131,7 @@ type replayed struct {
 
 // redo returns the function that processes records again, from the current
 // items.
-func (p place) redo(ctx context.Context, function string) func(...events.DynamoDBEventRecord) error {
+func (p platform) redo(ctx context.Context, function string) func(...events.DynamoDBEventRecord) error {
 	once := settlement.Function{DB: p.db, Now: time.Now}.Redo
 	if function == app.Projection {
 		step := projection.Step{Now: time.Now, RankRows: feedback.RankRows}
@@ -150,7 +150,7 @@ func (p place) redo(ctx context.Context, function string) func(...events.DynamoD
 
 // fromTable does a function's work for all items of the table, without stream
 // records.
-func (p place) fromTable(ctx context.Context, function string) error {
+func (p platform) fromTable(ctx context.Context, function string) error {
 	tenants, err := tenant.Store{DB: p.db}.List(ctx)
 	if err != nil {
 		return err
@@ -179,7 +179,7 @@ func (c *cli) replayLetters(ctx context.Context, word, queue string) error {
 	if err != nil {
 		return err
 	}
-	p, err := c.place(ctx)
+	p, err := c.platform(ctx)
 	if err != nil {
 		return err
 	}
@@ -225,7 +225,7 @@ func (c *cli) dropLetters(ctx context.Context, word, queue, first string) error 
 	if err != nil {
 		return err
 	}
-	p, err := c.place(ctx)
+	p, err := c.platform(ctx)
 	if err != nil {
 		return err
 	}
@@ -255,8 +255,7 @@ func (c *cli) dropLetters(ctx context.Context, word, queue, first string) error 
 		}
 		var failed int
 		dropped, failed, err = poller.ReplayDeadLetters(p.data, mine, func(l poller.DeadLetter) error {
-			return p.noteDrop(ctx,
-				word, l)
+			return p.noteDrop(ctx, word, l)
 		})
 		if err == nil && failed > 0 {
 			err = fmt.Errorf("%d dead letters stay: the audit log cannot be written", failed)
@@ -272,7 +271,7 @@ func (c *cli) dropLetters(ctx context.Context, word, queue, first string) error 
 }
 
 // noteDrop writes an audit log entry in the letter's tenant about the drop.
-func (p place) noteDrop(ctx context.Context, word string, l poller.DeadLetter) error {
+func (p platform) noteDrop(ctx context.Context, word string, l poller.DeadLetter) error {
 	key, ok := stream.KeyOf(l.Record)
 	t, of := stream.TenantOf(p.db, key)
 	if !ok || !of {

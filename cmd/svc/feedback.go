@@ -57,7 +57,7 @@ func (c *cli) feedbackList() *cobra.Command {
 		if in.Limit < 1 || in.Limit > table.Examined {
 			return usagef("--limit %d: expected 1 to %d", in.Limit, table.Examined)
 		}
-		p, err := c.place(ctx)
+		p, err := c.platform(ctx)
 		if err != nil {
 			return err
 		}
@@ -83,7 +83,7 @@ func (c *cli) feedbackStatus() *cobra.Command {
 			"no more votes and comments.",
 		Example: "  svc feedback status let-a-business-pause-its-orders PLANNED\n  svc feedback status " +
 			"pst_01JR0ADMAP0000000000000004 IN_PROGRESS",
-		RunE: c.on(func(ctx context.Context, p place, args []string) error {
+		RunE: c.on(func(ctx context.Context, p platform, args []string) error {
 			post, err := feedback.ChangeStatus(ctx, p.db, by(), args[0], args[1])
 			if err != nil {
 				return missing(err, "post", args[0])
@@ -98,7 +98,7 @@ func (c *cli) feedbackDelete() *cobra.Command {
 		Long: "Delete a feedback post with its texts, comments and votes. To keep a record of it, reject it instead " +
 			"(svc feedback status).",
 		Example: "  svc feedback delete pst_01JR0ADMAP0000000000000004",
-		RunE: c.on(func(ctx context.Context, p place, args []string) error {
+		RunE: c.on(func(ctx context.Context, p platform, args []string) error {
 			post, err := feedback.Delete(ctx, p.db, by(), args[0])
 			if err != nil {
 				return missing(err, "post", args[0])

@@ -83,7 +83,7 @@ func (e *edits[T]) flag(name, usage string, field func(*T) *bool) {
 // given sets the default that the help shows.
 func (e *edits[T]) given(name, value string) { e.cmd.Flags().Lookup(name).DefValue = value }
 
-// step runs if the flag was set.
+// step adds a change that is made if the flag was set.
 func (e *edits[T]) step(name string, do func(*T) error) {
 	e.steps = append(e.steps, func(to *T) error {
 		if !e.cmd.Flags().Changed(name) {
@@ -163,7 +163,8 @@ func (e *edits[T]) change(c *cli, f func(ctx context.Context, t table.Tenant, ar
 	})
 }
 
-// account is an account type that a command changes.
+// account describes one kind of account, driver or rider, for the commands that
+// change it.
 type account[T any] struct {
 	kind   string // its name in messages
 	find   func(ctx context.Context, t table.Tenant, name string) (T, error)

@@ -38,7 +38,7 @@ func initCommand(c *cli) *cobra.Command {
 	text(&b.driver, "driver", "", "mail `address` of the first driver")
 	text(&b.password, "password", "", "`password` of rider and driver; without it links are printed")
 	cmd.RunE = act(func(ctx context.Context, _ []string) error {
-		p, err := c.place(ctx)
+		p, err := c.platform(ctx)
 		if err != nil {
 			return err
 		}
@@ -60,7 +60,7 @@ func (c *cli) runAll(ctx context.Context, root *cobra.Command, commands [][]stri
 	for _, args := range commands {
 		fmt.Fprintf(c.err, "$ svc %s\n", shown(args))
 		if c.execute(ctx, root, args) != 0 {
-			return errors.New("stopped; what the commands above made stays, so go on with the rest of them by hand")
+			return errors.New("stopped; what the commands above created stays: run the remaining commands by hand")
 		}
 	}
 	return nil

@@ -51,7 +51,7 @@ func TestInitAsks(t *testing.T) {
 		t.Errorf("it shows\n%s", all)
 	}
 	if err := (&firstPeople{}).ask(out, strings.NewReader("acme\n")); err == nil {
-		t.Error("it goes on without answers")
+		t.Error("it continues without answers")
 	}
 }
 

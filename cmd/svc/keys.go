@@ -16,7 +16,7 @@ func keysCommand(c *cli) *cobra.Command {
 
 func (c *cli) keysList() *cobra.Command {
 	return &cobra.Command{Use: "list", Short: "List the signing keys", Args: cobra.NoArgs, Example: "  svc keys list",
-		RunE: c.on(func(ctx context.Context, p place, _ []string) error {
+		RunE: c.on(func(ctx context.Context, p platform, _ []string) error {
 			return c.showKeys(ctx, signing.Open(p.db, signing.Options{Issuer: p.baseURL}))
 		})}
 }
@@ -55,7 +55,7 @@ func (c *cli) keysRotate() *cobra.Command {
 		Long: "Bring the signing keys up to date, as the scheduled rotation does: a key that is due is published, " +
 			"and signs 15 minutes later\nat the earliest. Running it more often does nothing.",
 		Example: "  svc keys rotate",
-		RunE: c.on(func(ctx context.Context, p place, _ []string) error {
+		RunE: c.on(func(ctx context.Context, p platform, _ []string) error {
 			keys, err := p.keys(ctx)
 			if err != nil {
 				return err
@@ -69,7 +69,7 @@ func (c *cli) keysRotate() *cobra.Command {
 
 // changeKeys changes the signing keys, which all tenants share. If anything
 // changed, it writes an entry in every audit log.
-func (p place) changeKeys(ctx context.Context, keys *signing.Keys, what, kid string,
+func (p platform) changeKeys(ctx context.Context, keys *signing.Keys, what, kid string,
 	change func(context.Context) error) error {
 	states := func() (map[string]string, error) {
 		all, err := keys.List(ctx)
@@ -103,7 +103,7 @@ func (c *cli) keysRevoke() *cobra.Command {
 		Long: "End a signing key: tokens it signed stop being good, within five minutes everywhere. Its successor " +
 			"signs from now on.",
 		Example: "  svc keys revoke key_01JT7M4C6Q8V2N5X9B3D1F7H0K",
-		RunE: c.on(func(ctx context.Context, p place, args []string) error {
+		RunE: c.on(func(ctx context.Context, p platform, args []string) error {
 			keys, err := p.keys(ctx)
 			if err != nil {
 				return err

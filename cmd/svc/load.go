@@ -15,7 +15,7 @@ func demoCommand(c *cli) *cobra.Command {
 		Args: cobra.NoArgs, Example: "  svc demo",
 		Long: "Load the demo data, once; svc dev does it by itself. Everybody's password is " + demo.Password +
 			": never load it where it matters.",
-		RunE: c.on(func(ctx context.Context, p place, _ []string) error {
+		RunE: c.on(func(ctx context.Context, p platform, _ []string) error {
 			loaded, err := demo.Load(ctx, p.db, time.Now())
 			if err != nil {
 				return err

@@ -20,7 +20,7 @@ func (c *cli) tenantBrand() *cobra.Command {
 		Args:    cobra.MinimumNArgs(1),
 		Long:    "Show a tenant's branding, or change fields of it; an empty value clears one.",
 		Example: "  svc tenant brand metro\n  svc tenant brand metro primaryColor=#0B5FFF logoUrl=",
-		RunE: c.in(func(ctx context.Context, _ place, t table.Tenant, args []string) error {
+		RunE: c.in(func(ctx context.Context, _ platform, t table.Tenant, args []string) error {
 			if len(args) == 1 {
 				b, err := branding.Read(ctx, t)
 				if err != nil {
@@ -49,7 +49,7 @@ func (c *cli) tenantSettings() *cobra.Command {
 	return &cobra.Command{Use: "settings SLUG [NAME=VALUE…]", Short: "Show or change a tenant's settings",
 		Args:    cobra.MinimumNArgs(1),
 		Example: "  svc tenant settings metro\n  svc tenant settings metro pricing.cancellationFee=4.5 payments.cash=false",
-		RunE: c.in(func(ctx context.Context, _ place, t table.Tenant, args []string) error {
+		RunE: c.in(func(ctx context.Context, _ platform, t table.Tenant, args []string) error {
 			if len(args) == 1 {
 				d, err := settings.Read(ctx, t)
 				if err != nil {

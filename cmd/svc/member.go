@@ -36,7 +36,7 @@ func newPassword(cmd *cobra.Command) func() (string, error) {
 
 // linkable returns an error if an account needs a one-time link and the
 // service's address, which the link begins with, is unknown.
-func (p place) linkable(hash string) error {
+func (p platform) linkable(hash string) error {
 	if hash == "" && p.baseURL == "" {
 		return errors.New("nothing was added: the link for the first password needs the service's address; " +
 			"set BASE_URL, or give --password")
@@ -60,7 +60,7 @@ func permitted(permissions []string) error {
 
 // link creates the one-time link for an account without a password, "" for one
 // that has it.
-func (p place) link(ctx context.Context, audience authz.Audience, tenantID, address, hash string) (string, error) {
+func (p platform) link(ctx context.Context, audience authz.Audience, tenantID, address, hash string) (string, error) {
 	if hash != "" {
 		return "", nil
 	}
@@ -162,16 +162,20 @@ func (c *cli) memberAdd() *cobra.Command {
 	return cmd
 }
 
-// membership returns the code of a command that changes a membership: SLUG
-// EMAIL and further arguments.
-func (c *cli) membership(change func(ctx context.Context, p place, slug, id string,
+// membership returns the code of a command that changes the membership of the
+// person with the id. The command's arguments are SLUG EMAIL and the rest.
+func (c *cli) membership(change func(ctx context.Context, s person.Store, t table.Tenant, id string,
 	rest []string) error) func(*cobra.Command, []string) error {
-	return c.on(func(ctx context.Context, p place, args []string) error {
+	return c.on(func(ctx context.Context, p platform, args []string) error {
 		one, err := p.operator(ctx, args[1])
 		if err != nil {
 			return err
 		}
-		err = change(ctx, p, args[0], one.ID, args[2:])
+		_, t, err := p.tenant(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		err = change(ctx, person.Store{DB: p.db}, t, one.ID, args[2:])
 		if errors.Is(err, fault.NotFound()) {
 			return missing(err, "member", args[1])
 		}
@@ -182,12 +186,8 @@ func (c *cli) membership(change func(ctx context.Context, p place, slug, id stri
 func (c *cli) memberRemove() *cobra.Command {
 	return &cobra.Command{Use: "remove SLUG EMAIL", Short: "End a membership and its tokens", Args: cobra.ExactArgs(2),
 		Example: "  svc member remove metro ana@metro.example",
-		RunE: c.membership(func(ctx context.Context, p place, slug, id string, _ []string) error {
-			_, t, err := p.tenant(ctx, slug)
-			if err != nil {
-				return err
-			}
-			if err := (person.Store{DB: p.db}).Leave(ctx, t, by(), id); err != nil {
+		RunE: c.membership(func(ctx context.Context, s person.Store, t table.Tenant, id string, _ []string) error {
+			if err := s.Leave(ctx, t, by(), id); err != nil {
 				return err
 			}
 			return c.done(map[string]string{"id": id}, "Ended the membership.")
@@ -197,15 +197,11 @@ func (c *cli) memberRemove() *cobra.Command {
 func (c *cli) memberGrant() *cobra.Command {
 	return &cobra.Command{Use: "grant SLUG EMAIL PERMISSION…", Short: "Grant permissions", Args: cobra.MinimumNArgs(3),
 		Example: "  svc member grant metro ana@metro.example VIEW_REPORTS EXPORT_REPORTS",
-		RunE: c.membership(func(ctx context.Context, p place, slug, id string, permissions []string) error {
-			_, t, err := p.tenant(ctx, slug)
-			if err != nil {
-				return err
-			}
+		RunE: c.membership(func(ctx context.Context, s person.Store, t table.Tenant, id string, permissions []string) error {
 			if err := permitted(permissions); err != nil {
 				return err
 			}
-			m, err := person.Store{DB: p.db}.Grant(ctx, t, by(), id, permissions...)
+			m, err := s.Grant(ctx, t, by(), id, permissions...)
 			if err != nil {
 				return err
 			}
@@ -218,16 +214,12 @@ func (c *cli) memberRevoke() *cobra.Command {
 		Args:    cobra.MinimumNArgs(3),
 		Long:    "Take permissions away. Tokens that rely on them stop working with the next request.",
 		Example: "  svc member revoke metro operator@metro.example VIEW_TRIPS",
-		RunE: c.membership(func(ctx context.Context, p place, slug, id string, permissions []string) error {
-			_, t, err := p.tenant(ctx, slug)
+		RunE: c.membership(func(ctx context.Context, s person.Store, t table.Tenant, id string, permissions []string) error {
+			m, err := s.Revoke(ctx, t, by(), id, permissions...)
 			if err != nil {
 				return err
 			}
-			m, err := person.Store{DB: p.db}.Revoke(ctx, t, by(), id, permissions...)
-			if err != nil {
-				return err
-			}
-			return c.done(m, "Taken away; %d permissions left.", len(m.Permissions))
+			return c.done(m, "Revoked; %d permissions left.", len(m.Permissions))
 		})}
 }
 
@@ -238,20 +230,17 @@ func (c *cli) memberDisable() *cobra.Command {
 			"--everywhere\n  svc member disable metro ana@metro.example --undo"}
 	everywhere := cmd.Flags().Bool("everywhere", false, "the person's sign-in and every membership")
 	undo := cmd.Flags().Bool("undo", false, "enable again")
-	cmd.RunE = c.membership(func(ctx context.Context, p place, slug, id string, _ []string) error {
-		_, t, err := p.tenant(ctx, slug)
-		if err != nil {
-			return err
-		}
-		store, word := person.Store{DB: p.db}, map[bool]string{false: "Disabled", true: "Enabled"}[*undo]
+	cmd.RunE = c.membership(func(ctx context.Context, s person.Store, t table.Tenant, id string, _ []string) error {
+		var err error
 		if *everywhere {
-			err = store.DisableEverywhere(ctx, by(), id, !*undo)
+			err = s.DisableEverywhere(ctx, by(), id, !*undo)
 		} else {
-			_, err = store.Disable(ctx, t, by(), id, !*undo)
+			_, err = s.Disable(ctx, t, by(), id, !*undo)
 		}
 		if err != nil {
 			return err
 		}
+		word := map[bool]string{false: "Disabled", true: "Enabled"}[*undo]
 		return c.done(map[string]any{"id": id, "disabled": !*undo}, "%s.", word)
 	})
 	return cmd
@@ -261,7 +250,7 @@ func (c *cli) memberList() *cobra.Command {
 	cmd := &cobra.Command{Use: "list SLUG", Short: "List a tenant's members", Args: cobra.ExactArgs(1),
 		Example: "  svc member list metro"}
 	limit := cmd.Flags().Int("limit", 100, "members at most")
-	cmd.RunE = c.in(func(ctx context.Context, p place, t table.Tenant, args []string) error {
+	cmd.RunE = c.in(func(ctx context.Context, p platform, t table.Tenant, args []string) error {
 		store := person.Store{DB: p.db}
 		members, err := all(*limit, func(after string, limit int) ([]person.Membership, string, error) {
 			return store.Members(ctx, t, after, limit)

@@ -11,12 +11,12 @@ import (
 // names finds the mail addresses and application names that tables show beside
 // ids. It reads each once.
 type names struct {
-	p     place
+	p     platform
 	t     table.Tenant
 	found map[string]string
 }
 
-func namesOf(p place, t table.Tenant) names { return names{p, t, map[string]string{}} }
+func namesOf(p platform, t table.Tenant) names { return names{p, t, map[string]string{}} }
 
 // once returns the kept name of an id, or what read returns.
 func (n names) once(id string, read func() (string, error)) string {

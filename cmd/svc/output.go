@@ -119,8 +119,8 @@ func (c *cli) done(v any, format string, args ...any) error {
 	return err
 }
 
-// plain returns a fault's message instead of its text for logs. A fault with
-// details becomes all of them.
+// plain replaces a fault by the message for the user: all details, if it has
+// some. A fault's own text is for logs.
 func plain(err error) error {
 	var f *fault.Error
 	if errors.As(err, &f) && len(f.Details) > 1 {

@@ -39,7 +39,7 @@ func (c *cli) paymentAdd() *cobra.Command {
 	cmd := &cobra.Command{Use: "add SLUG RIDER", Short: "Give a rider a payment method", Args: cobra.ExactArgs(2),
 		Example: "  svc payment add metro rider1@metro.example \\\n    --brand visa --last4 4242 --exp 04/2031 --default"}
 	e := paymentFlags(cmd)
-	cmd.RunE = c.in(func(ctx context.Context, _ place, t table.Tenant, args []string) error {
+	cmd.RunE = c.in(func(ctx context.Context, _ platform, t table.Tenant, args []string) error {
 		rider, err := findRider(ctx, t, args[1])
 		if err != nil {
 			return err
@@ -59,7 +59,7 @@ func (c *cli) paymentAdd() *cobra.Command {
 func (c *cli) paymentList() *cobra.Command {
 	return &cobra.Command{Use: "list SLUG RIDER", Short: "List a rider's payment methods", Args: cobra.ExactArgs(2),
 		Example: "  svc payment list metro rider1@metro.example",
-		RunE: c.in(func(ctx context.Context, _ place, t table.Tenant, args []string) error {
+		RunE: c.in(func(ctx context.Context, _ platform, t table.Tenant, args []string) error {
 			rider, err := findRider(ctx, t, args[1])
 			if err != nil {
 				return err

@@ -33,7 +33,7 @@ func (c *cli) personLink() *cobra.Command {
 		if (audience == authz.Dashboard) != (*slug == "") {
 			return usagef("--tenant is for riders and drivers, who need it")
 		}
-		p, err := c.place(ctx)
+		p, err := c.platform(ctx)
 		if err != nil {
 			return err
 		}
@@ -62,8 +62,9 @@ func (c *cli) personLink() *cobra.Command {
 }
 
 // account returns the owner of a mail address and the tenants involved.
-func (p place) account(ctx context.Context, audience authz.Audience, slug, address string) (id string, tenants []string,
-	err error) {
+func (p platform) account(
+	ctx context.Context, audience authz.Audience, slug, address string,
+) (id string, tenants []string, err error) {
 	if audience == authz.Dashboard {
 		one, err := person.Store{DB: p.db}.ByEmail(ctx, address)
 		return one.ID, one.Tenants, missing(err, "enabled account", address)

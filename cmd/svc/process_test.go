@@ -61,8 +61,8 @@ type client struct {
 	tokens map[string]string // by audience
 }
 
-// answered is a response of the API.
-type answered struct {
+// response is a response of the API.
+type response struct {
 	status   int
 	body     string
 	replayed bool
@@ -70,7 +70,7 @@ type answered struct {
 
 // send sends a request with an Idempotency-Key. It repeats a request if the
 // response says that its outcome is unknown.
-func (c *client) send(method, audience, path, body, key string) (a answered, err error) {
+func (c *client) send(method, audience, path, body, key string) (a response, err error) {
 	c.Helper()
 	if c.tokens[audience] == "" {
 		email := audience + "1@metro.example"
@@ -90,7 +90,7 @@ func (c *client) send(method, audience, path, body, key string) (a answered, err
 		}
 		text, err := io.ReadAll(res.Body)
 		_ = res.Body.Close()
-		a = answered{res.StatusCode, string(text), res.Header.Get("Idempotent-Replayed") == "true"}
+		a = response{res.StatusCode, string(text), res.Header.Get("Idempotent-Replayed") == "true"}
 		if err != nil || a.status != http.StatusServiceUnavailable {
 			return a, err
 		}
@@ -99,7 +99,7 @@ func (c *client) send(method, audience, path, body, key string) (a answered, err
 }
 
 // must sends a change that must succeed.
-func (c *client) must(method, audience, path, body, key string) answered {
+func (c *client) must(method, audience, path, body, key string) response {
 	c.Helper()
 	a, err := c.send(method, audience, path, body, key)
 	if err != nil || a.status/100 != 2 {

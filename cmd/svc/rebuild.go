@@ -35,7 +35,7 @@ counters say now.
 It runs beside a live service and may be repeated. Without a slug it covers all tenants and the
 roadmap. svc verify says what is wrong and changes nothing.`,
 		Example: "  svc rebuild\n  svc rebuild metro",
-		RunE: c.on(func(ctx context.Context, p place, args []string) error {
+		RunE: c.on(func(ctx context.Context, p platform, args []string) error {
 			step := projection.Step{Now: time.Now, RankRows: feedback.RankRows}
 			all, shown := []rebuilt{}, cols{head: "TENANT WHAT EXAMINED DIFFERED"}
 			err := p.each(ctx, args, func(n tenant.Tenant, t table.Tenant) error {

@@ -46,7 +46,7 @@ func (c *cli) restoreFinish() *cobra.Command {
 		if !c.yes {
 			return usagef("this signs everybody out of every application; confirm it with --yes")
 		}
-		p, err := c.place(ctx)
+		p, err := c.platform(ctx)
 		if err != nil {
 			return err
 		}
@@ -81,7 +81,7 @@ func (c *cli) restoreFinish() *cobra.Command {
 
 // replaceKeys revokes every signing key and makes new ones, which sign at once.
 // It opens no old key, so it works when the key that sealed them is lost.
-func (p place) replaceKeys(ctx context.Context, keys *signing.Keys) error {
+func (p platform) replaceKeys(ctx context.Context, keys *signing.Keys) error {
 	return p.changeKeys(ctx, keys, "keys.revoke", "", func(ctx context.Context) error {
 		all, err := keys.List(ctx)
 		if err != nil {
@@ -97,7 +97,7 @@ func (p place) replaceKeys(ctx context.Context, keys *signing.Keys) error {
 }
 
 // endGrants ends every grant of a tenant.
-func (p place) endGrants(ctx context.Context, t table.Tenant) (out finished, err error) {
+func (p platform) endGrants(ctx context.Context, t table.Tenant) (out finished, err error) {
 	store := person.Store{DB: p.db}
 	out.Operators, err = eachOf(ctx, func(after string, limit int) ([]person.Membership, string, error) {
 		return store.Members(ctx, t, after, limit)

@@ -46,7 +46,7 @@ func (c *cli) riderList() *cobra.Command {
 	cmd := &cobra.Command{Use: "list SLUG", Short: "List riders, newest first", Args: cobra.ExactArgs(1),
 		Example: "  svc rider list metro"}
 	limit := cmd.Flags().Int("limit", 100, "riders at most")
-	cmd.RunE = c.in(func(ctx context.Context, _ place, t table.Tenant, args []string) error {
+	cmd.RunE = c.in(func(ctx context.Context, _ platform, t table.Tenant, args []string) error {
 		found, err := all(*limit, func(after string, limit int) ([]customer.Record, string, error) {
 			return customer.List(ctx, t, after, limit)
 		})

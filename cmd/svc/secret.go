@@ -46,7 +46,7 @@ func (c *cli) echo(ctx context.Context, on bool) error {
 }
 
 // clientFile keeps the client of `svc token get` for each address and audience.
-func (p place) clientFile() (string, error) {
+func (p platform) clientFile() (string, error) {
 	if p.data != "" {
 		return filepath.Join(p.data, "clients.json"), nil
 	}
@@ -61,7 +61,7 @@ func (p place) clientFile() (string, error) {
 // client returns the client of an address and audience. It registers one if
 // none is kept or the kept one is gone. A file that cannot be read or written
 // costs a registration, nothing more.
-func (p place) client(ctx context.Context, o flow.Options) (string, error) {
+func (p platform) client(ctx context.Context, o flow.Options) (string, error) {
 	clients, name := map[string]string{}, o.BaseURL+" "+o.Audience
 	file, fileErr := p.clientFile()
 	if fileErr == nil {

@@ -48,7 +48,7 @@ func seedCommand(c *cli) *cobra.Command {
 			if err := o.check(); err != nil {
 				return err
 			}
-			p, err := c.place(ctx)
+			p, err := c.platform(ctx)
 			switch {
 			case errors.Is(err, folder.ErrNotRunning):
 				return c.seedFolder(ctx, o)
@@ -91,7 +91,7 @@ func (o seedOptions) options(note func(string, int, int)) seed.Options {
 
 // seedRunning fills a tenant of a running service. The service's stream is on
 // and counts what is written.
-func (c *cli) seedRunning(ctx context.Context, p place, o seedOptions) error {
+func (c *cli) seedRunning(ctx context.Context, p platform, o seedOptions) error {
 	n, _, err := p.tenant(ctx, o.tenant)
 	if err != nil {
 		return err
@@ -203,7 +203,7 @@ func (c *cli) seed(ctx context.Context, db *table.DB, n tenant.Tenant, o seed.Op
 	bar.end()
 	switch {
 	case ctx.Err() != nil:
-		return errors.New("stopped; the same command goes on where it stopped")
+		return errors.New("stopped; run the same command again to continue")
 	case err != nil:
 		return err
 	}

@@ -44,7 +44,7 @@ func (c *cli) serviceAdd() *cobra.Command {
 	e := serviceFlags(cmd)
 	e.given("active", "true")
 	e.given("capacity", "4")
-	cmd.RunE = c.on(func(ctx context.Context, p place, args []string) error {
+	cmd.RunE = c.on(func(ctx context.Context, p platform, args []string) error {
 		n, t, err := p.tenant(ctx, args[0])
 		if err != nil {
 			return err
@@ -65,7 +65,7 @@ func (c *cli) serviceAdd() *cobra.Command {
 func (c *cli) serviceList() *cobra.Command {
 	return &cobra.Command{Use: "list SLUG", Short: "List service types, also those that are not active",
 		Args: cobra.ExactArgs(1), Example: "  svc service list metro",
-		RunE: c.on(func(ctx context.Context, p place, args []string) error {
+		RunE: c.on(func(ctx context.Context, p platform, args []string) error {
 			n, t, err := p.tenant(ctx, args[0])
 			if err != nil {
 				return err

@@ -48,7 +48,7 @@ func statusCommand(c *cli) *cobra.Command {
 			"IteratorAge of the functions in STREAM_FUNCTIONS, the stack's output StreamFunctions.",
 		Example: "  svc status\n  svc status --json",
 		RunE: act(func(ctx context.Context, _ []string) error {
-			p, err := c.place(ctx)
+			p, err := c.platform(ctx)
 			if err != nil {
 				return err
 			}
@@ -88,7 +88,7 @@ func (s *state) identify(ctx context.Context) {
 	s.Account, s.Identity = aws.ToString(who.Account), aws.ToString(who.Arn)
 }
 
-func (p place) keyAges(ctx context.Context) ([]keyAge, error) {
+func (p platform) keyAges(ctx context.Context) ([]keyAge, error) {
 	found, err := signing.Open(p.db, signing.Options{Issuer: p.baseURL}).List(ctx)
 	ages := []keyAge{}
 	for _, k := range found {
@@ -98,7 +98,7 @@ func (p place) keyAges(ctx context.Context) ([]keyAge, error) {
 }
 
 // deadLetters counts the dead letters of a stream function.
-func (p place) deadLetters(ctx context.Context, word, function string) string {
+func (p platform) deadLetters(ctx context.Context, word, function string) string {
 	if p.data != "" {
 		found, err := poller.DeadLetters(p.data)
 		if err != nil {
@@ -129,7 +129,7 @@ func (p place) deadLetters(ctx context.Context, word, function string) string {
 }
 
 // lag returns how far each stream function is behind the writes.
-func (p place) lag(ctx context.Context) map[string]string {
+func (p platform) lag(ctx context.Context) map[string]string {
 	out := map[string]string{}
 	if p.data == "" {
 		for word, function := range streamFunctions {
@@ -146,8 +146,8 @@ func (p place) lag(ctx context.Context) map[string]string {
 	return out
 }
 
-// localLag asks the service on this machine, by function.
-func (p place) localLag(ctx context.Context) (out map[string]time.Duration, err error) {
+// localLag requests the lag by function from the service on this machine.
+func (p platform) localLag(ctx context.Context) (out map[string]time.Duration, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.baseURL+devpages.Streams, nil)
 	if err != nil {
 		return nil, err

@@ -65,7 +65,7 @@ func (c *cli) tenantCreate() *cobra.Command {
 			"    --timezone America/Los_Angeles --flag taxiEnabled=true"}
 	e := tenantFlags(cmd)
 	shards := cmd.Flags().Int("shards", 1, "`number` of shards")
-	cmd.RunE = c.on(func(ctx context.Context, p place, args []string) error {
+	cmd.RunE = c.on(func(ctx context.Context, p platform, args []string) error {
 		n := tenant.Tenant{Slug: args[0], Name: args[0], ReadShards: *shards, WriteShards: *shards}
 		if err := e.apply(&n); err != nil {
 			return err
@@ -96,7 +96,7 @@ func (c *cli) tenantSet() *cobra.Command {
 		if err := e.needed(); err != nil {
 			return err
 		}
-		p, err := c.place(ctx)
+		p, err := c.platform(ctx)
 		if err != nil {
 			return err
 		}
@@ -126,7 +126,7 @@ func (c *cli) tenantList() *cobra.Command {
 	cmd := &cobra.Command{Use: "list", Short: "List the tenants", Args: cobra.NoArgs,
 		Example: "  svc tenant list\n  svc tenant list --deleted"}
 	deleted := cmd.Flags().Bool("deleted", false, "list the deleted tenants instead, and who deleted them")
-	cmd.RunE = c.on(func(ctx context.Context, p place, _ []string) error {
+	cmd.RunE = c.on(func(ctx context.Context, p platform, _ []string) error {
 		if *deleted {
 			return c.showDeleted(ctx, p)
 		}
@@ -149,7 +149,7 @@ func (c *cli) tenantList() *cobra.Command {
 func (c *cli) tenantShow() *cobra.Command {
 	return &cobra.Command{Use: "show SLUG", Short: "Show a tenant", Args: cobra.ExactArgs(1),
 		Example: "  svc tenant show metro",
-		RunE: c.on(func(ctx context.Context, p place, args []string) error {
+		RunE: c.on(func(ctx context.Context, p platform, args []string) error {
 			n, _, err := p.tenant(ctx, args[0])
 			if err != nil {
 				return err

@@ -41,7 +41,7 @@ func (c *cli) tenantDelete() *cobra.Command {
 		if !c.yes {
 			return usagef("this deletes everything of tenant %s for good; confirm it with --yes", slug)
 		}
-		p, err := c.place(ctx)
+		p, err := c.platform(ctx)
 		if err != nil {
 			return err
 		}
@@ -85,7 +85,7 @@ type removed struct {
 
 // deleteTenant switches the tenant off and removes it. Every step may be
 // repeated. A pass that began after drainTime and found nothing is the last.
-func (c *cli) deleteTenant(ctx context.Context, p place, n tenant.Tenant) (removed, error) {
+func (c *cli) deleteTenant(ctx context.Context, p platform, n tenant.Tenant) (removed, error) {
 	store, t, out := tenant.Store{DB: p.db}, p.db.Tenant(n.ID), removed{Tenant: n.Slug, ID: n.ID}
 	if err := mayDelete(ctx, t); err != nil {
 		return out, fmt.Errorf("nothing was deleted: %w", err)
@@ -144,7 +144,7 @@ func (c *cli) awaitDrain(ctx context.Context, end time.Time) error {
 // pass reads the table once. It ends the tenant's memberships, which also
 // removes the tenant from the operators' records. It removes all other items
 // except the tenant's own record and flags, which are removed last.
-func (p place) pass(ctx context.Context, t table.Tenant, out *removed, shown *progress) error {
+func (p platform) pass(ctx context.Context, t table.Tenant, out *removed, shown *progress) error {
 	f, people := t.Footprint(), person.Store{DB: p.db}
 	for more := true; more; {
 		var found, keys []table.Key
@@ -175,7 +175,7 @@ func (p place) pass(ctx context.Context, t table.Tenant, out *removed, shown *pr
 }
 
 // showDeleted lists the deleted tenants, newest first.
-func (c *cli) showDeleted(ctx context.Context, p place) error {
+func (c *cli) showDeleted(ctx context.Context, p platform) error {
 	found, err := all(mostDeleted, func(after string, limit int) ([]tenant.Deleted, string, error) {
 		return tenant.Store{DB: p.db}.ListDeleted(ctx, after, limit)
 	})

@@ -42,7 +42,7 @@ func (c *cli) tokenGet() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		p, err := c.place(ctx)
+		p, err := c.platform(ctx)
 		if err != nil {
 			return err
 		}
@@ -96,7 +96,7 @@ func (h homeward) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-func (p place) authorizationServer() *oauth.Server {
+func (p platform) authorizationServer() *oauth.Server {
 	return oauth.New(oauth.Config{BaseURL: p.baseURL}, p.db, nil, nil)
 }
 
@@ -104,7 +104,7 @@ func (c *cli) tokenList() *cobra.Command {
 	cmd := &cobra.Command{Use: "list SLUG", Short: "List a tenant's live access tokens, newest first",
 		Args: cobra.ExactArgs(1), Example: "  svc token list metro"}
 	limit := cmd.Flags().Int("limit", 100, "tokens at most")
-	cmd.RunE = c.in(func(ctx context.Context, p place, t table.Tenant, args []string) error {
+	cmd.RunE = c.in(func(ctx context.Context, p platform, t table.Tenant, args []string) error {
 		server := p.authorizationServer()
 		found, err := all(*limit, func(after string, limit int) ([]oauth.Token, string, error) {
 			return server.Tokens(ctx, t, after, limit)
@@ -132,7 +132,7 @@ func (c *cli) tokenRevoke() *cobra.Command {
 		if !ids.Valid(ids.Token, args[0]) {
 			return fmt.Errorf("there is no token %q", args[0])
 		}
-		p, err := c.place(ctx)
+		p, err := c.platform(ctx)
 		if err != nil {
 			return err
 		}
@@ -157,7 +157,7 @@ func (c *cli) tokenRevoke() *cobra.Command {
 
 // tenantsOf finds the tenant of a token, with one batch read for each hundred
 // tenants. With a slug, it returns that tenant.
-func (p place) tenantsOf(ctx context.Context, slug, jti string) ([]table.Tenant, error) {
+func (p platform) tenantsOf(ctx context.Context, slug, jti string) ([]table.Tenant, error) {
 	if slug != "" {
 		_, t, err := p.tenant(ctx, slug)
 		return []table.Tenant{t}, err

@@ -32,7 +32,7 @@ func (c *cli) tripList() *cobra.Command {
 		Example: "  svc trip list metro\n  svc trip list metro --status SEARCHING"}
 	status := cmd.Flags().String("status", "", "trips in this `status` only")
 	limit := cmd.Flags().Int("limit", 50, "trips at most")
-	cmd.RunE = c.in(func(ctx context.Context, _ place, t table.Tenant, _ []string) error {
+	cmd.RunE = c.in(func(ctx context.Context, _ platform, t table.Tenant, _ []string) error {
 		if err := oneOf("status", *status, wordsOf(trip.Statuses)); err != nil {
 			return err
 		}
@@ -68,7 +68,7 @@ type tripWithLog struct {
 func (c *cli) tripShow() *cobra.Command {
 	return &cobra.Command{Use: "show SLUG ID", Short: "Show a trip and its log", Args: cobra.ExactArgs(2),
 		Example: "  svc trip show metro trp_01JT7M4C6Q8V2N5X9B3D1F7H0K",
-		RunE: c.in(func(ctx context.Context, _ place, t table.Tenant, args []string) error {
+		RunE: c.in(func(ctx context.Context, _ platform, t table.Tenant, args []string) error {
 			_, one, err := readTrip(ctx, t, args[1])
 			if err != nil {
 				return err
@@ -135,7 +135,7 @@ func (c *cli) tripCancel() *cobra.Command {
 // moveTrip makes one transition of a trip and shows the trip after it.
 func (c *cli) moveTrip(ctx context.Context, args []string,
 	move func(context.Context, trip.Store, table.Item, trip.Trip) error) error {
-	p, err := c.place(ctx)
+	p, err := c.platform(ctx)
 	if err != nil {
 		return err
 	}

@@ -56,7 +56,7 @@ that the stream has not brought yet is no difference.
 
 The exit code is 1 if something differs; svc rebuild corrects it.`,
 		Example: "  svc verify\n  svc verify metro --json",
-		RunE: c.on(func(ctx context.Context, p place, args []string) error {
+		RunE: c.on(func(ctx context.Context, p platform, args []string) error {
 			all, seen := []difference{}, compared{}
 			err := p.each(ctx, args, func(n tenant.Tenant, t table.Tenant) error {
 				ledger, err := checkLedger(ctx, t, n.ReadShards, false, seen)
@@ -92,9 +92,9 @@ The exit code is 1 if something differs; svc rebuild corrects it.`,
 		})}
 }
 
-// each runs one for the tenants with the slugs. Without slugs it runs one for
-// all tenants, then rest for what belongs to none.
-func (p place) each(ctx context.Context, slugs []string, one func(tenant.Tenant, table.Tenant) error,
+// each calls one for each tenant with a given slug. Without slugs it calls one
+// for all tenants, and then rest for the data that belongs to no tenant.
+func (p platform) each(ctx context.Context, slugs []string, one func(tenant.Tenant, table.Tenant) error,
 	rest func() error) error {
 	var chosen []tenant.Tenant
 	for _, slug := range slugs {
@@ -121,33 +121,33 @@ func (p place) each(ctx context.Context, slugs []string, one func(tenant.Tenant,
 	return rest()
 }
 
-// checkLedger checks balances, receipts and trip counts; mend also corrects
+// checkLedger checks balances, receipts and trip counts; correct also corrects
 // them.
-func checkLedger(ctx context.Context, t table.Tenant, shards int, mend bool, seen compared) ([]difference, error) {
+func checkLedger(ctx context.Context, t table.Tenant, shards int, correct bool, seen compared) ([]difference, error) {
 	out := []difference{}
-	check := settlement.Check{Mend: mend, Now: time.Now, Compared: seen.add, Found: func(d settlement.Difference) {
+	check := settlement.Check{Correct: correct, Now: time.Now, Compared: seen.add, Found: func(d settlement.Difference) {
 		out = append(out, difference{"", d.What, d.Key, d.Want, d.Have})
 	}}
 	err := check.Tenant(ctx, t, shards)
 	return out, err
 }
 
-// checkCounters checks counters and search rows; mend also corrects them.
-func checkCounters(ctx context.Context, t table.Tenant, shards int, mend bool, seen compared) ([]difference, error) {
+// checkCounters checks counters and search rows; correct also corrects them.
+func checkCounters(ctx context.Context, t table.Tenant, shards int, correct bool, seen compared) ([]difference, error) {
 	out := []difference{}
-	err := projectionCheck(mend, seen, &out).Tenant(ctx, t, shards)
+	err := projectionCheck(correct, seen, &out).Tenant(ctx, t, shards)
 	return out, err
 }
 
-// checkPosts checks the roadmap's counters and rows; mend also corrects them.
-func checkPosts(ctx context.Context, db *table.DB, mend bool, seen compared) ([]difference, error) {
+// checkPosts checks the roadmap's counters and rows; correct also corrects them.
+func checkPosts(ctx context.Context, db *table.DB, correct bool, seen compared) ([]difference, error) {
 	out := []difference{}
-	err := projectionCheck(mend, seen, &out).Posts(ctx, db.Platform(feedback.Kinds...), feedback.AllPartition)
+	err := projectionCheck(correct, seen, &out).Posts(ctx, db.Platform(feedback.Kinds...), feedback.AllPartition)
 	return out, err
 }
 
-func projectionCheck(mend bool, seen compared, into *[]difference) *projection.Check {
-	return &projection.Check{Step: projection.Step{Now: time.Now, RankRows: feedback.RankRows}, Mend: mend,
+func projectionCheck(correct bool, seen compared, into *[]difference) *projection.Check {
+	return &projection.Check{Step: projection.Step{Now: time.Now, RankRows: feedback.RankRows}, Correct: correct,
 		PostCounts: feedback.Counts, PostRanks: feedback.RankPartitions, Compared: seen.add,
 		Found: func(d projection.Difference) {
 			*into = append(*into, difference{"", d.What, d.Key, d.Want, d.Have})

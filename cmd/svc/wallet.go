@@ -19,7 +19,7 @@ func (c *cli) walletShow() *cobra.Command {
 		Args:    cobra.ExactArgs(2),
 		Example: "  svc wallet show metro driver1@metro.example\n  svc wallet show metro rider1@metro.example --side rider"}
 	side := cmd.Flags().String("side", "driver", "`audience` of the account: driver or rider")
-	cmd.RunE = c.in(func(ctx context.Context, _ place, t table.Tenant, args []string) error {
+	cmd.RunE = c.in(func(ctx context.Context, _ platform, t table.Tenant, args []string) error {
 		if err := oneOf("side", *side, []string{"driver", "rider"}); err != nil {
 			return err
 		}

@@ -72,7 +72,7 @@ func (c *cli) zoneAdd() *cobra.Command {
 	e.given("active", "true")
 	cmd.MarkFlagsMutuallyExclusive("area", "box")
 	cmd.MarkFlagsOneRequired("area", "box")
-	cmd.RunE = c.in(func(ctx context.Context, _ place, t table.Tenant, args []string) error {
+	cmd.RunE = c.in(func(ctx context.Context, _ platform, t table.Tenant, args []string) error {
 		z := settings.Zone{Name: args[1], Active: true}
 		if err := e.apply(&z); err != nil {
 			return err
@@ -89,7 +89,7 @@ func (c *cli) zoneAdd() *cobra.Command {
 func (c *cli) zoneList() *cobra.Command {
 	return &cobra.Command{Use: "list SLUG", Short: "List zones", Args: cobra.ExactArgs(1),
 		Example: "  svc zone list metro",
-		RunE: c.in(func(ctx context.Context, _ place, t table.Tenant, args []string) error {
+		RunE: c.in(func(ctx context.Context, _ platform, t table.Tenant, args []string) error {
 			found, err := settings.Zones(ctx, t)
 			if err != nil {
 				return err

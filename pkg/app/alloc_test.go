@@ -53,7 +53,7 @@ func TestAllocations(t *testing.T) {
 			f := functions[name]
 			succeed(t, f, before) // keys and shards are cached from here on
 			s.Wire.Record()
-			defer s.Wire.Mend()
+			defer s.Wire.Restore()
 			succeed(t, f, event)
 			sdk := sdkAlone(t, s.Wire.Recorded())
 			s.Wire.Replay()

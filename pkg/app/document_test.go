@@ -35,6 +35,7 @@ const (
 	documentFile = "../../docs/openapi.json"
 	readmeFile   = "../../README.md"
 	offeredFile  = "../oauth/offered_scopes.txt"
+	idsFile      = "operations.txt"
 	canonical    = "https://api.svc.example" // the address in the golden document
 )
 
@@ -101,7 +102,7 @@ func TestEveryAnswerIsAsDescribed(t *testing.T) {
 		id, variant, _ := strings.Cut(event, "-")
 		row, ok := rows[id]
 		if !ok {
-			t.Errorf("%s is an event of no row", event)
+			t.Errorf("%s is not an event of any row", event)
 			continue
 		}
 		if variant == "" && a.Status != row.Status {
@@ -206,7 +207,8 @@ func documents(t *testing.T, baseURL string) map[string][]byte {
 	}
 	text, err := reference.JSON(doc, examples)
 	testkit.Must(t, err)
-	return map[string][]byte{documentFile: append(text, '\n'), readmeFile: withEndpoints(t), offeredFile: offeredScopes()}
+	return map[string][]byte{documentFile: append(text, '\n'), readmeFile: withEndpoints(t),
+		offeredFile: offeredScopes(), idsFile: operationIDs()}
 }
 
 // offeredScopes returns all scopes that some operation needs, one per line:
@@ -219,6 +221,16 @@ func offeredScopes() []byte {
 	slices.Sort(scopes)
 	scopes = slices.DeleteFunc(slices.Compact(scopes), func(scope string) bool { return scope == "" })
 	return []byte(strings.Join(scopes, "\n") + "\n")
+}
+
+// operationIDs returns the operation ids of the rows, one per line, sorted.
+func operationIDs() []byte {
+	var ids []string
+	for _, r := range app.Rows(nil) {
+		ids = append(ids, r.ID)
+	}
+	slices.Sort(ids)
+	return []byte(strings.Join(ids, "\n") + "\n")
 }
 
 // withEndpoints returns README.md with the table of endpoints between its

@@ -11,8 +11,8 @@ import (
 	"svc/pkg/edge/api"
 )
 
-// TestEdge checks what happens before every endpoint: input, errors, HEAD,
-// request ids and CORS.
+// TestEdge checks what the service does before an endpoint's handler runs:
+// input, errors, HEAD, request ids and CORS.
 func TestEdge(t *testing.T) {
 	s := newSuite(t)
 	for _, part := range []struct {
@@ -21,7 +21,7 @@ func TestEdge(t *testing.T) {
 	}{
 		{"input faults", inputFaults},
 		{"many faults", manyFaults},
-		{"input taken", inputTaken},
+		{"input accepted", inputAccepted},
 		{"errors", edgeErrors},
 		{"HEAD", head},
 		{"request id", requestID},
@@ -91,14 +91,14 @@ func inputFaults(t *testing.T, s *suite) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			a := s.Do(t, apptest.Request{Method: c.method, Path: c.path, Token: c.token, Body: c.body})
-			tellsFields(t, a, c.fields)
+			reportsFields(t, a, c.fields)
 		})
 	}
 }
 
-// tellsFields checks that a response rejects the request and reports exactly
+// reportsFields checks that a response rejects the request and reports exactly
 // these fields, each once.
-func tellsFields(t *testing.T, a apptest.Answer, fields string) {
+func reportsFields(t *testing.T, a apptest.Answer, fields string) {
 	t.Helper()
 	if a.Status != 400 || a.Code() != "invalid_request" {
 		t.Fatalf("%d %s", a.Status, a.Body)
@@ -113,11 +113,11 @@ func tellsFields(t *testing.T, a apptest.Answer, fields string) {
 	}
 	for field := range strings.FieldsSeq(fields) {
 		if !got[field] {
-			t.Errorf("%s is not told: %s", field, a.Body)
+			t.Errorf("%s is not reported: %s", field, a.Body)
 		}
 	}
 	if len(got) != len(strings.Fields(fields)) || len(got) != len(body.Details) {
-		t.Errorf("more than %s is told: %s", fields, a.Body)
+		t.Errorf("more than %s is reported: %s", fields, a.Body)
 	}
 }
 
@@ -145,8 +145,8 @@ func manyFaults(t *testing.T, s *suite) {
 	}
 }
 
-// inputTaken checks input that must be accepted.
-func inputTaken(t *testing.T, s *suite) {
+// inputAccepted checks input that must be accepted.
+func inputAccepted(t *testing.T, s *suite) {
 	op, rider := s.Token(t, s.actors[authz.Dashboard]), s.Token(t, s.actors[authz.Rider])
 	good := `{"originAddress":"A","originLat":1,"originLng":2}`
 	for name, r := range map[string]apptest.Request{
@@ -243,8 +243,8 @@ func requestID(t *testing.T, s *suite) {
 	}
 }
 
-// cors: a browser's preflight is answered, and its request carries the
-// headers, errors included.
+// cors: a browser's preflight gets a response, and the response to its request
+// has the headers, also an error.
 func cors(t *testing.T, s *suite) {
 	pre := s.Do(t, apptest.Request{Method: http.MethodOptions, Path: "/api/v1/me/trips", Header: map[string]string{
 		"Origin": "https://app.example", "Access-Control-Request-Method": "POST",

@@ -118,7 +118,7 @@ func TestAgreementIsUsedOnce(t *testing.T) {
 			s.Clock.Advance(time.Second)
 			if got := s.call(t, toolCall(address, token, c.tool, c.agreed)); got.Result.ResultType != "input_required" ||
 				got.Result.RequestState == asked.Result.RequestState {
-				t.Errorf("asked anew: %+v", got)
+				t.Errorf("asked again: %+v", got)
 			}
 		})
 	}

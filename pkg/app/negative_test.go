@@ -266,7 +266,7 @@ func TestBrokenStore(t *testing.T) {
 			t.Errorf("%s: %d %s", id, a.Status, a.Body)
 		}
 	})
-	s.Wire.Mend()
+	s.Wire.Restore()
 	each(func(id string, a apptest.Answer) {
 		if a.Status >= 500 {
 			t.Errorf("%s afterwards: %d %s", id, a.Status, a.Body)

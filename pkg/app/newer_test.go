@@ -291,7 +291,8 @@ func TestUnknownSurvivesEveryWrite(t *testing.T) {
 		switch reason := neverReplaced[kind]; {
 		case derived[kind]:
 		case !n.replaced[kind] && reason == "":
-			t.Errorf("nothing in this test replaces a %s, which %s writes", kind, file)
+			t.Errorf("nothing in this test replaces an item of type %s, which %s writes: add its change to operate, or its "+
+				"reason to neverReplaced", kind, file)
 		case n.replaced[kind] && reason != "":
 			t.Errorf("a %s is replaced", kind)
 		}

@@ -21,6 +21,6 @@ func TestKeysOutOfReach(t *testing.T) {
 		a.Header.Get("WWW-Authenticate") != "" {
 		t.Errorf("%d %s %v", a.Status, a.Body, a.Header)
 	}
-	s.Wire.Mend()
+	s.Wire.Restore()
 	s.Get(t, token, "/api/v1/me").Must(t, 200)
 }

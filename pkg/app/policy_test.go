@@ -87,7 +87,7 @@ func TestOnlySignInReadsLogins(t *testing.T) {
 		for _, key := range []string{"T#t#LOGIN#", "EMAIL#"} {
 			for _, action := range []string{"dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query",
 				"dynamodb:UpdateItem"} {
-				q := asked{action: action, resource: "table", keys: []string{key}}
+				q := iamRequest{action: action, resource: "table", keys: []string{key}}
 				if got := len(grants(statements, q)) > 0; got != (function == "OAuthFunction") {
 					t.Errorf("%s of %s by %s: granted %t", action, key, function, got)
 				}
@@ -122,7 +122,7 @@ func TestPoliciesNameKeys(t *testing.T) {
 
 // grants returns the statements that allow a request, or none if a statement
 // denies it.
-func grants(statements []statement, q asked) (granted []statement) {
+func grants(statements []statement, q iamRequest) (granted []statement) {
 	for _, s := range statements {
 		switch {
 		case s.deny && s.denies(q):
@@ -136,7 +136,7 @@ func grants(statements []statement, q asked) (granted []statement) {
 
 // denies reports whether the statement denies the request: one matching key is
 // enough.
-func (s statement) denies(q asked) bool {
+func (s statement) denies(q iamRequest) bool {
 	return slices.Contains(s.Action, "dynamodb:*") && slices.Contains(s.Resource, q.resource) &&
 		slices.ContainsFunc(q.keys, func(key string) bool {
 			return slices.ContainsFunc(s.Keys, func(pattern string) bool { return like(pattern, key) })
@@ -145,7 +145,7 @@ func (s statement) denies(q asked) bool {
 
 // allows reports whether the statement allows the request. As in IAM, one
 // statement must cover action, resource and all keys.
-func (s statement) allows(q asked) bool {
+func (s statement) allows(q iamRequest) bool {
 	if !slices.Contains(s.Action, q.action) || !slices.Contains(s.Resource, q.resource) {
 		return false
 	}

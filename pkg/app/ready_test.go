@@ -41,7 +41,7 @@ func TestReady(t *testing.T) {
 			look("/health/ready", 503, tableFailed)
 			look("/health/live", 200, readyBody)
 			look("/health", 200, readyBody)
-			s.Wire.Mend()
+			s.Wire.Restore()
 			look("/health/ready", 200, readyBody)
 		})
 	}

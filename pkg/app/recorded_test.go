@@ -33,15 +33,15 @@ import (
 // that were sent. Every function has its own client.
 type recording struct {
 	mu         sync.Mutex
-	requests   map[string]map[string]asked // by function and form
-	operations map[string]bool             // operation ids with a 2xx response
+	requests   map[string]map[string]iamRequest // by function and form
+	operations map[string]bool                  // operation ids with a 2xx response
 	logs       bytes.Buffer
 	sweep      func(context.Context) error // runs the scheduled settlement
 	secrets    map[string]string           // kind of secret, by its text
 }
 
-// asked holds the properties of a request that IAM evaluates.
-type asked struct {
+// iamRequest holds the properties of a request that IAM evaluates.
+type iamRequest struct {
 	action   string
 	resource string   // "table", an index's name, "key"
 	keys     []string // leading keys, each cut after its family
@@ -54,7 +54,8 @@ var ran *recording
 func recorded(t *testing.T) *recording {
 	t.Helper()
 	recordOnce.Do(func() {
-		r := &recording{requests: map[string]map[string]asked{}, operations: map[string]bool{}, secrets: map[string]string{}}
+		r := &recording{requests: map[string]map[string]iamRequest{}, operations: map[string]bool{},
+			secrets: map[string]string{}}
 		if r.record(t); !t.Failed() {
 			ran = r
 		}
@@ -85,7 +86,8 @@ func (r *recording) record(t *testing.T) {
 	testkit.Must(t, err)
 	_, err = demo.Load(ctx, db, time.Now())
 	testkit.Must(t, err)
-	// The first ride of each way in marks the currency, whatever was marked before.
+	// The first ride over the API marks the currency, and so does the first
+	// tool call that requests one.
 	unpriced := map[string]bool{}
 	before := func(req *http.Request) {
 		if way, _, _ := strings.Cut(strings.TrimPrefix(req.URL.Path, "/"), "/"); !unpriced[way] {
@@ -121,7 +123,7 @@ func (r *recording) build(ctx context.Context, at service.Environment) (service.
 	sealer := signing.NewSealer()
 	logger := slog.New(slog.NewJSONHandler(r, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	rt := func(function string) (*app.Runtime, error) {
-		r.requests[function] = map[string]asked{}
+		r.requests[function] = map[string]iamRequest{}
 		wire := func(next http.RoundTripper) http.RoundTripper { return recorder{r, function, at.Wire(next)} }
 		db, err := table.Open(ctx, table.Options{Table: at.Table, Endpoint: at.Endpoint, Wire: wire})
 		line := app.Requests(r, function)
@@ -173,7 +175,7 @@ func (r *recording) Write(p []byte) (int, error) {
 	return r.logs.Write(p)
 }
 
-func (r *recording) add(function string, q asked) {
+func (r *recording) add(function string, q iamRequest) {
 	slices.Sort(q.keys)
 	q.keys = slices.Compact(q.keys)
 	r.mu.Lock()
@@ -190,13 +192,13 @@ type sealing struct {
 
 // Seal implements signing.Sealer.
 func (s sealing) Seal(ctx context.Context, id string, plain []byte) ([]byte, error) {
-	s.r.add(s.function, asked{action: "kms:Encrypt", resource: "key"})
+	s.r.add(s.function, iamRequest{action: "kms:Encrypt", resource: "key"})
 	return s.next.Seal(ctx, id, plain)
 }
 
 // Open implements signing.Sealer.
 func (s sealing) Open(ctx context.Context, id string, sealed []byte) ([]byte, error) {
-	s.r.add(s.function, asked{action: "kms:Decrypt", resource: "key"})
+	s.r.add(s.function, iamRequest{action: "kms:Decrypt", resource: "key"})
 	return s.next.Open(ctx, id, sealed)
 }
 
@@ -239,7 +241,7 @@ func family(key string) string {
 // judged returns the requests that IAM evaluates for an operation's body. IAM
 // evaluates each write of a transaction separately, and a batch as one request
 // with all its keys.
-func judged(operation string, body []byte) ([]asked, error) {
+func judged(operation string, body []byte) ([]iamRequest, error) {
 	var in struct {
 		IndexName                 string
 		Key                       map[string]map[string]string
@@ -254,7 +256,7 @@ func judged(operation string, body []byte) ([]asked, error) {
 			return nil, fmt.Errorf("%s: %w", operation, err)
 		}
 	}
-	one := asked{action: "dynamodb:" + operation, resource: "table"}
+	one := iamRequest{action: "dynamodb:" + operation, resource: "table"}
 	switch operation {
 	case "GetItem", "DeleteItem":
 		one.keys = []string{family(in.Key["pk"]["S"])}
@@ -285,11 +287,11 @@ func judged(operation string, body []byte) ([]asked, error) {
 	default:
 		return nil, fmt.Errorf("%s is not known to the policies", operation)
 	}
-	return []asked{one}, nil
+	return []iamRequest{one}, nil
 }
 
-func transacted(items []map[string]json.RawMessage) ([]asked, error) {
-	var out []asked
+func transacted(items []map[string]json.RawMessage) ([]iamRequest, error) {
+	var out []iamRequest
 	for _, item := range items {
 		for kind, raw := range item {
 			action := map[string]string{"Put": "PutItem", "Update": "UpdateItem", "Delete": "DeleteItem",
@@ -306,7 +308,7 @@ func transacted(items []map[string]json.RawMessage) ([]asked, error) {
 			if err := json.Unmarshal(pk, &value); err != nil {
 				return nil, fmt.Errorf("%s: %w", kind, err)
 			}
-			out = append(out, asked{action: "dynamodb:" + action, resource: "table", keys: []string{family(value["S"])}})
+			out = append(out, iamRequest{action: "dynamodb:" + action, resource: "table", keys: []string{family(value["S"])}})
 		}
 	}
 	return out, nil
@@ -353,8 +355,8 @@ func (p tap) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // of returns the requests of a function, sorted.
-func (r *recording) of(function string) []asked {
-	var out []asked
+func (r *recording) of(function string) []iamRequest {
+	var out []iamRequest
 	for _, form := range slices.Sorted(maps.Keys(r.requests[function])) {
 		out = append(out, r.requests[function][form])
 	}

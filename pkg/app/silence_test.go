@@ -89,7 +89,7 @@ func TestSilentTable(t *testing.T) {
 		})
 	}
 	group.Wait()
-	s.Wire.Mend()
+	s.Wire.Restore()
 	sum := func(counts []int) (n int) {
 		for _, c := range counts {
 			n += c
@@ -143,7 +143,7 @@ func TestUnknownOutcome(t *testing.T) {
 			!strings.Contains(string(a.Body), "Idempotency-Key") {
 			t.Errorf("%d %s", a.Status, a.Body)
 		}
-		s.Wire.Mend()
+		s.Wire.Restore()
 		a := s.patiently(t, r).Must(t, 201)
 		if replayed := a.Header.Get("Idempotent-Replayed") != ""; carryOut && !replayed {
 			t.Errorf("the ride was made again: %s", a.Body)

@@ -154,7 +154,7 @@ func TestConnectedApps(t *testing.T) {
 	}
 }
 
-// The page signs people in by itself.
+// The page of connected applications signs people in without a client.
 func TestConnectedAppsSignIn(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -108,6 +108,6 @@ func TestDisconnect(t *testing.T) {
 		f.expect(f.refresh(a, r.text("refresh_token")), 400, "invalid_grant")
 	}
 	if !f.alive(other.text("access_token")) || f.refresh(b, other.text("refresh_token")).status != 200 {
-		t.Error("another client's tokens are dead")
+		t.Error("another client's tokens are invalid")
 	}
 }

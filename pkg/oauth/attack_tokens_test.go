@@ -34,7 +34,7 @@ var attacksOnCodes = []rule{
 				t.Errorf("nonce %v", c["nonce"])
 			}
 		}},
-	{"4.8 PKCE downgrade: a challenge that was taken away", func(t *testing.T, s *service) {
+	{"4.8 PKCE downgrade: a challenge that was removed", func(t *testing.T, s *service) {
 		for _, a := range []registration{s.public, s.basic, s.post} {
 			for _, changes := range [][]string{{"code_challenge", ""}, {"code_challenge", "", "code_challenge_method", ""},
 				{"code_challenge_method", ""}, {"code_challenge_method", "plain"},
@@ -180,7 +180,7 @@ var attacksOnTokens = []rule{
 	{"an id_token is no access token, and an access token no id_token_hint", func(t *testing.T, s *service) {
 		got := s.signIn(t, s.public)
 		if s.lives(t, got.ID) || s.userinfo(t, got.ID).Status != 401 {
-			t.Error("an id_token is taken")
+			t.Error("an id_token is accepted")
 		}
 		if a := newServiceBrowser(t, s.Service).get("/oauth/logout?id_token_hint=" + got.Access); a.status != 400 {
 			t.Errorf("an access token as hint: %d", a.status)
@@ -212,7 +212,7 @@ var attacksOnTokens = []rule{
 			t.Fatalf("%d", got.status)
 		}
 		refused(t, s.redeem(t, a, code), 400, "invalid_grant")
-		s.signIn(t, a) // who agrees anew is let in anew
+		s.signIn(t, a) // after a new consent, sign-in works again
 	}},
 }
 
@@ -267,14 +267,14 @@ func (s *service) publicKeys(t *testing.T) map[string][]byte {
 func (s *service) nowhere(t *testing.T, name, token string) {
 	t.Helper()
 	if a := s.Get(t, token, "/api/v1/me/trips"); a.Status != 401 {
-		t.Errorf("%s: the API says %d", name, a.Status)
+		t.Errorf("%s: the API returns %d", name, a.Status)
 	}
 	if a := s.userinfo(t, token); a.Status != 401 {
-		t.Errorf("%s: userinfo says %d", name, a.Status)
+		t.Errorf("%s: userinfo returns %d", name, a.Status)
 	}
 	if a := s.form(t, s.post, "/oauth/introspect", "token", token); a.Status != 200 ||
 		strings.TrimSpace(string(a.Body)) != `{"active":false}` {
-		t.Errorf("%s: introspection says %d %s", name, a.Status, a.Body)
+		t.Errorf("%s: introspection returns %d %s", name, a.Status, a.Body)
 	}
 }
 

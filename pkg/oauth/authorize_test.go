@@ -278,11 +278,11 @@ func TestBrokenTable(t *testing.T) {
 		expectTryAgain(t, test.name, test.got, test.keeps, test.not)
 	}
 	for calls := range 4 { // each time the table fails one call later
-		f.wire.Mend()
+		f.wire.Restore()
 		f.wire.BreakAfter(calls)
 		s := b.post(signIn, "email", "ana@metro.example", "password", password)
 		expectTryAgain(t, fmt.Sprintf("sign-in, after %d calls", calls), s, `"ana@metro.example"`, password)
-		f.wire.Mend()
+		f.wire.Restore()
 		if got := b.follow(b.post(s, "email", "ana@metro.example", "password", password)).page(); got != "consent" {
 			t.Errorf("trying again: %s", got)
 		}

@@ -12,6 +12,7 @@ import (
 	"svc/pkg/access/authz"
 	"svc/pkg/base/fault"
 	"svc/pkg/base/timestamp"
+	"svc/pkg/data/audit"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/person"
 	"svc/pkg/oauth/page"
@@ -102,16 +103,11 @@ func (c consents) add(ctx context.Context, a *authorization) error {
 		}
 		slices.Sort(scopes)
 		slices.Sort(given)
-		next := table.Item{Key: key, Type: "consent", Version: max(was.Version, 1),
+		tx := t.Write()
+		audit.Put(tx, was, table.Item{Key: key, Type: "consent", Version: 1,
 			G: [4]string{consentsOf(t, a.session.Actor)}, R: a.client.ID,
 			Attrs: map[string]any{"scopes": slices.Compact(scopes), "since": a.since,
-				"allowed": slices.Compact(given)}, Doc: doc, Preserve: was.Unknown()}
-		tx := t.Write()
-		if was.Found() {
-			tx.Replace(next).Else(table.ErrConflict)
-		} else {
-			tx.Create(next).Else(table.ErrConflict)
-		}
+				"allowed": slices.Compact(given)}, Doc: doc})
 		return tx.Commit(ctx)
 	})
 }

@@ -27,8 +27,9 @@ const (
 	mostAccounts     = 8 // accounts that may know one browser
 )
 
-// limitSignIns bounds the failed sign-ins to one account: from one address in a
-// quarter of an hour, and from all unknown browsers in a day before they wait.
+// limitSignIns limits the failed sign-ins to one account: from one address in a
+// quarter of an hour, and from all unknown browsers in a day. Beyond the second
+// limit, sign-ins must wait.
 func limitSignIns(anAddress, aDay int) func(*oauth.Config) {
 	return func(c *oauth.Config) { c.Limits.SignInsAnAccount, c.Limits.SignInsOfAnybody = anAddress, aDay }
 }

@@ -109,10 +109,10 @@ func TestEndOfAConsentThatFails(t *testing.T) {
 		form := url.Values{"csrf": {csrf}, "client": {c.ID}, "of": {f.metro.ID}}
 		f.wire.BreakAfter(requests)
 		s := b.do(http.MethodPost, "/oauth/apps", form)
-		f.wire.Mend()
+		f.wire.Restore()
 		listed := strings.Contains(b.get("/oauth/apps").body, c.ID)
 		if alive := f.alive(tokens.AccessToken); alive != listed {
-			t.Errorf("broken after %d requests: %d, listed %v, alive %v", requests, s.status, listed, alive)
+			t.Errorf("broken after %d requests: %d, listed %v, valid %v", requests, s.status, listed, alive)
 		}
 		if done = s.status < http.StatusBadRequest; !done {
 			failed++

@@ -41,7 +41,7 @@ func named(ctx context.Context, w http.ResponseWriter) slog.Attr {
 // a 5xx, with its cause.
 func (s *Server) logged(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		seen := &answered{ResponseWriter: w}
+		seen := &statusRecorder{ResponseWriter: w}
 		ctx, code := protocol.Noted(r.Context())
 		next.ServeHTTP(seen, r.WithContext(ctx))
 		protocol.Note(r, *code) // for whoever wraps this handler
@@ -60,14 +60,14 @@ func (s *Server) logged(next http.Handler) http.Handler {
 	})
 }
 
-// answered keeps the status of a response.
-type answered struct {
+// statusRecorder keeps the status of a response.
+type statusRecorder struct {
 	http.ResponseWriter
 	status int
 }
 
 // WriteHeader implements http.ResponseWriter.
-func (a *answered) WriteHeader(status int) {
+func (a *statusRecorder) WriteHeader(status int) {
 	if a.status == 0 {
 		a.status = status
 	}
@@ -75,4 +75,4 @@ func (a *answered) WriteHeader(status int) {
 }
 
 // Unwrap is for http.ResponseController.
-func (a *answered) Unwrap() http.ResponseWriter { return a.ResponseWriter }
+func (a *statusRecorder) Unwrap() http.ResponseWriter { return a.ResponseWriter }

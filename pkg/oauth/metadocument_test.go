@@ -118,7 +118,7 @@ func TestDocumentClient(t *testing.T) {
 		Header: map[string]string{"Content-Type": "application/x-www-form-urlencoded"},
 		Body:   url.Values{"grant_type": {"refresh_token"}, "client_id": {plannerAt}, "refresh_token": {"x"}}.Encode()})
 	if early.Must(t, 401).Code() != "invalid_client" || d.times(plannerAt) != 0 {
-		t.Errorf("before anybody let it in: %s, fetched %d times", early.Body, d.times(plannerAt))
+		t.Errorf("before anybody consented: %s, fetched %d times", early.Body, d.times(plannerAt))
 	}
 	tokens, err := flow.Token(t.Context(), d.options(plannerAt))
 	if err != nil {

@@ -165,7 +165,7 @@ func TestGrantedScopes(t *testing.T) {
 	testkit.Must(t, err)
 	if got := granted(b.obtainCode(authorization(c, "scope", ""), "")); len(got) != 2 || got[0] != "openid" ||
 		got[1] != "tenant.trips:read" {
-		t.Errorf("granted after a permission was taken: %v", got)
+		t.Errorf("granted after a permission was revoked: %v", got)
 	}
 	if got := b.authorize(authorization(c, "scope", "tenant.drivers:read")).page(); got != "invalid_scope" {
 		t.Errorf("nothing left: %s", got)

@@ -80,7 +80,8 @@ type lane struct {
 	browser      *browser
 }
 
-// event is the revocation of a round: when it began and returned, 0 before.
+// event records when the revocation of a round began and when it returned; 0
+// before.
 type event struct{ began, returned atomic.Int64 }
 
 func (l *lane) round(t *testing.T, n int) {

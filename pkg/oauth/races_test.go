@@ -67,7 +67,7 @@ func TestRaceCode(t *testing.T) {
 		t.Fatalf("%d succeeded, else %v", len(good), bad)
 	}
 	if f.alive(good[0].text("access_token")) {
-		t.Error("RFC 6749 4.1.2: a code used twice leaves its tokens alive")
+		t.Error("RFC 6749 4.1.2: a code used twice leaves its tokens valid")
 	}
 }
 
@@ -86,7 +86,7 @@ func TestRaceFirstUse(t *testing.T) {
 	}
 	for _, r := range good {
 		if !f.alive(r.text("access_token")) {
-			t.Error("a token is dead")
+			t.Error("a token is invalid")
 		}
 	}
 }
@@ -104,7 +104,7 @@ func TestRaceRefresh(t *testing.T) {
 		t.Fatalf("%d succeeded, else %v", len(good), bad)
 	}
 	if f.alive(good[0].text("access_token")) || f.alive(r.text("access_token")) {
-		t.Error("reuse left a token alive")
+		t.Error("reuse left a token valid")
 	}
 	f.expect(f.refresh(a, good[0].text("refresh_token")), 400, "invalid_grant")
 }
@@ -127,7 +127,7 @@ func TestRaceRefreshGrace(t *testing.T) {
 		}
 	}
 	if !f.alive(good[0].text("access_token")) {
-		t.Error("the successor is dead")
+		t.Error("the successor is invalid")
 	}
 }
 

@@ -183,7 +183,7 @@ func TestRefreshReuse(t *testing.T) {
 		later := f.tokens(a, authz.Rider, "rider.trips:read") // dead tokens cannot hurt what comes after
 		f.expect(f.refresh(a, all[n]), 400, "invalid_grant")
 		if !f.alive(later.text("access_token")) {
-			t.Errorf("generation %d: a dead token revoked a later sign-in", n)
+			t.Errorf("generation %d: an invalid token revoked a later sign-in", n)
 		}
 	}
 }
@@ -312,7 +312,7 @@ func TestManyAccessTokens(t *testing.T) {
 	}
 	for i, token := range all {
 		if f.alive(token) != (i > 0) {
-			t.Errorf("token %d of %d: alive %v", i, len(all), f.alive(token))
+			t.Errorf("token %d of %d: valid %v", i, len(all), f.alive(token))
 		}
 	}
 	if got := f.postForm("/oauth/revoke", "client_id", a.id, "token",

@@ -49,13 +49,13 @@ var rules6749 = []rule{
 			"Basic "+base64Of(encoded+":"+s.basic.secret))
 		refused(t, a, 400, "invalid_grant") // and not invalid_client
 	}},
-	{"2.3.1 credentials in the URI are not taken", func(t *testing.T, s *service) {
+	{"2.3.1 credentials in the URI are not accepted", func(t *testing.T, s *service) {
 		q := url.Values{"client_id": {s.post.id}, "client_secret": {s.post.secret}}.Encode()
 		refused(t, s.send(t, "/oauth/token?"+q, "grant_type=refresh_token&refresh_token=x"), 400, "invalid_request")
 		refused(t, s.send(t, "/oauth/revoke?"+q, "token=x"), 401, "invalid_client")
 		refused(t, s.send(t, "/oauth/introspect?"+q, "token=x"), 401, "invalid_client")
 	}},
-	{"2.3.1 a wrong secret is told as an unknown client", func(t *testing.T, s *service) {
+	{"2.3.1 a wrong secret gets the same response as an unknown client", func(t *testing.T, s *service) {
 		wrong := s.send(t, "/oauth/token", "grant_type=refresh_token&refresh_token=x", "Authorization",
 			basicHeader(s.basic.id, "wrong"))
 		nobody := s.send(t, "/oauth/token", "grant_type=refresh_token&refresh_token=x", "Authorization",

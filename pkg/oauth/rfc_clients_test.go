@@ -111,7 +111,7 @@ func replacing(a registration, changes ...any) string {
 }
 
 var rules7592 = []rule{
-	{"2 without its token nothing is told", func(t *testing.T, s *service) {
+	{"2 without its token nothing is revealed", func(t *testing.T, s *service) {
 		a, other := s.client(t), s.client(t)
 		for _, method := range []string{http.MethodGet, http.MethodPut, http.MethodDelete} {
 			for name, token := range map[string]string{"none": "", "another client's": other.management, "the secret": a.secret,
@@ -124,7 +124,7 @@ var rules7592 = []rule{
 		}
 		s.manage(t, http.MethodGet, a, a.management, "").Must(t, 200)
 	}},
-	{"2 an unknown client is told as a wrong token, and the token stays good for its own", func(t *testing.T, s *service) {
+	{"2 an unknown client gets the response of a wrong token; the token stays valid", func(t *testing.T, s *service) {
 		a := s.client(t)
 		gone := s.manage(t, http.MethodGet, registration{id: "cli_01J00000000000000000000000"}, a.management, "")
 		wrong := s.manage(t, http.MethodGet, a, unknown(), "")
@@ -169,7 +169,7 @@ var rules7592 = []rule{
 			t.Errorf("%v", body)
 		}
 		if got := s.answer(t, a, "redirect_uri", "https://planner.example/two"); got.status != 400 || got.location != "" {
-			t.Errorf("an address that was taken away: %d to %q", got.status, got.location)
+			t.Errorf("an address that was removed: %d to %q", got.status, got.location)
 		}
 	}},
 	{"2.3 a deleted client is gone with all that it had", func(t *testing.T, s *service) {
@@ -244,7 +244,7 @@ var rules8252 = []rule{
 			}
 		}
 	}},
-	{"8.6 a person is asked each time for an address that anybody could have", func(t *testing.T, s *service) {
+	{"8.6 each request needs consent if any application could have the address", func(t *testing.T, s *service) {
 		a := s.client(t, "application_type", "native", "redirect_uris", []string{"com.example.app:/cb"},
 			"token_endpoint_auth_method", "none")
 		s.code(t, a, "redirect_uri", "com.example.app:/cb")

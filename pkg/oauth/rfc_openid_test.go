@@ -54,7 +54,7 @@ var rulesCore = []rule{
 			t.Errorf("by POST: %s", got.page())
 		}
 	}},
-	{"3.1.2.1 optional parameters are taken without an error", func(t *testing.T, s *service) {
+	{"3.1.2.1 optional parameters are accepted without an error", func(t *testing.T, s *service) {
 		for name, value := range map[string]string{"display": "touch", "ui_locales": "es en", "claims_locales": "en",
 			"acr_values": "1 2", "login_hint": "rosa@metro.example"} {
 			if got := s.answer(t, s.public, name, value).page(); got != "code" {
@@ -323,7 +323,7 @@ var rules9728 = []rule{
 			}
 		}
 	}},
-	{"RFC 6750 2.3 a token in the query is not taken", func(t *testing.T, s *service) {
+	{"RFC 6750 2.3 a token in the query is not accepted", func(t *testing.T, s *service) {
 		if s.Get(t, "", "/api/v1/me/trips?access_token="+s.signIn(t, s.public).Access).Status != 401 {
 			t.Error("it is")
 		}

@@ -227,7 +227,7 @@ var rules8707 = []rule{
 			s.redeem(t, s.public, code).Must(t, 200)
 		}
 	}},
-	{"2.1 ours is taken, also more than once", func(t *testing.T, s *service) {
+	{"2.1 our resource is accepted, also more than once", func(t *testing.T, s *service) {
 		q := s.authorization(s.public)
 		q["resource"] = []string{s.URL + "/api/v1", s.URL + "/api/v1"}
 		if got := s.browser.finish(q, s.rider.Email).page(); got != "code" {
@@ -284,12 +284,12 @@ var rules9068 = []rule{
 		for name, token := range map[string]string{"id_token": got.ID, "refresh token": got.Refresh,
 			"tampered": tampered(got.Access), "doubled": got.Access + "." + got.Access} {
 			if s.lives(t, token) {
-				t.Errorf("%s is taken", name)
+				t.Errorf("%s is accepted", name)
 			}
 		}
 		s.Clock.Advance(time.Hour)
 		if s.lives(t, got.Access) {
-			t.Error("expired is taken")
+			t.Error("an expired token is accepted")
 		}
 	}},
 	{"4 an audience that the endpoint is not for is refused", func(t *testing.T, s *service) {

@@ -22,7 +22,8 @@ import (
 	"svc/pkg/oauth/throttle"
 )
 
-// Cookies are bound to the host, unreadable, and not sent by other sites' posts.
+// Cookies are bound to the host, cannot be read by scripts, and are not sent
+// with other sites' posts.
 func TestCookies(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

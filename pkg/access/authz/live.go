@@ -19,7 +19,7 @@ type Live struct {
 	// Token is the access token's audit record: revoked (bool), epoch, client,
 	// actor, family, since (copied from the actor at issue).
 	Token table.Item
-	// Grant is the actor's grant to the client: epoch.
+	// Grant is the actor's grant to the client. It has the attribute epoch.
 	Grant table.Item
 	// Actor is an operator's membership, or a rider's or driver's record. A
 	// membership has permissions (set), disabled, and since (its creation or

@@ -91,19 +91,20 @@ func Put(tx *table.Tx, key table.Key, kind string, l Login, errTaken error) {
 }
 
 // Move changes an account's mail address in the transaction that changes its
-// record. If the password changed after was was read, the transaction fails
-// with table.ErrConflict: the new row must carry the current password.
-func Move(tx *table.Tx, t table.Tenant, audience authz.Audience, was Login, from, to string) {
+// record. l is the account as it was read. If the password has changed since
+// then, the transaction fails with table.ErrConflict: the new row must carry
+// the current password.
+func Move(tx *table.Tx, t table.Tenant, audience authz.Audience, l Login, from, to string) {
 	if Key(t, audience, from) == Key(t, audience, to) {
 		return
 	}
-	gone := tx.Delete(Key(t, audience, from)).If("'actor' = ?", was.Actor).Else(table.ErrConflict)
-	if was.Hash == "" {
+	gone := tx.Delete(Key(t, audience, from)).If("'actor' = ?", l.Actor).Else(table.ErrConflict)
+	if l.Hash == "" {
 		gone.If("attribute_not_exists('password')")
 	} else {
-		gone.If("'password' = ?", was.Hash)
+		gone.If("'password' = ?", l.Hash)
 	}
-	Put(tx, Key(t, audience, to), "login", was, ErrTaken)
+	Put(tx, Key(t, audience, to), "login", l, ErrTaken)
 }
 
 // State is the part of an account's record that the sign-in row duplicates.

@@ -40,7 +40,7 @@ func TestFileSealer(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := signing.FileSealer(path); err == nil {
-		t.Error("a key file that others may read is taken")
+		t.Error("a key file that others may read is accepted")
 	}
 	left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), ".key-*"))
 	if len(left) > 0 {

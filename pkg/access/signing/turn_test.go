@@ -44,8 +44,8 @@ func (g *gate) Open(ctx context.Context, kid string, sealed []byte) ([]byte, err
 	return g.Sealer.Open(ctx, kid, sealed)
 }
 
-// While one request reads the keys, or has one opened, another waits no longer
-// than its own time: a process may serve many requests at once.
+// While one request reads the keys or opens one, another request waits only
+// until its own deadline: a process may serve many requests at once.
 func TestNobodyWaitsBeyondTheirTime(t *testing.T) {
 	sealer := signing.NewSealer()
 	name := testkit.Name(t, schema.Options{StreamOff: true})
@@ -67,8 +67,8 @@ func TestNobodyWaitsBeyondTheirTime(t *testing.T) {
 	})
 }
 
-// waitsInVain runs call until the gate holds it, and then a second one, whose
-// time has ended.
+// waitsInVain starts call until the gate holds it. Then it makes a second call,
+// whose deadline passes.
 func waitsInVain(t *testing.T, g *gate, call func(context.Context) error) {
 	t.Helper()
 	first := make(chan struct{})

@@ -54,8 +54,8 @@ func TestRideFromDocs(t *testing.T) {
 	}
 }
 
-// TestLooks: the page fits a desktop and a phone, follows the system's scheme,
-// and its own part is accessible.
+// TestLooks: the page fits a desktop and a phone and follows the system's
+// colour scheme. The part of the page outside of the component is accessible.
 func TestLooks(t *testing.T) {
 	testkit.Long(t)
 	s := apptest.New(t)
@@ -181,8 +181,8 @@ func size(width, height int64, scale float64, scheme string) step {
 }
 
 // watch collects errors and blocked resources in the page's variable faults. It
-// ignores a test whether eval works, and blocked style attributes, which the
-// page does not need.
+// ignores two blocked things that the page does not need: eval, which the page
+// only tries, and style attributes.
 func watch() step {
 	return command(page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: `
 		window.faults = [];

@@ -224,7 +224,7 @@ func (s *suite) apart(t *testing.T) {
 	missing := s.get(t, s.token(t, stranger), "/api/v1/trips/trp_01ARZ3NDEKTSV4RRFFQ69G5FAV").refused(404, "not_found")
 	foreign := s.get(t, s.token(t, stranger), "/api/v1/trips/"+id).refused(404, "not_found")
 	if string(missing.body) != string(foreign.body) {
-		t.Errorf("another tenant's trip is told from one that is not there: %s", foreign.body)
+		t.Errorf("the responses for another tenant's trip and for a missing one differ: %s", foreign.body)
 	}
 	s.post(t, s.token(t, pilot), "/api/v1/me/trips/"+id+"/accept", "").refused(404, "not_found")
 	s.post(t, s.token(t, guest), "/api/v1/me/trips/"+id+"/cancel", "").refused(404, "not_found")

@@ -9,8 +9,8 @@ import (
 	"svc/pkg/local/testkit"
 )
 
-// TestEndToEnd runs the suite on the deployment at SVC_URL; where that is not
-// set, on `svc dev`, started for it.
+// TestEndToEnd runs the suite on the deployment at SVC_URL. Without that
+// variable, it starts `svc dev` and runs the suite there.
 func TestEndToEnd(t *testing.T) {
 	testkit.Long(t)
 	target := e2e.Target{BaseURL: os.Getenv("SVC_URL")}

@@ -98,7 +98,7 @@ func (s *suite) lives(t *testing.T) {
 	}
 	if _, err := flow.Refresh(context.Background(), o, first.RefreshToken); err == nil ||
 		!strings.Contains(err.Error(), "invalid_grant") {
-		t.Errorf("a refresh token is taken twice: %v", err)
+		t.Errorf("a refresh token is accepted twice: %v", err)
 	}
 	s.get(t, second.AccessToken, who).refused(401, "unauthorized") // reuse revokes the chain
 

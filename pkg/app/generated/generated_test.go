@@ -81,11 +81,11 @@ func commands(t *testing.T, holds string) string {
 func ride(t *testing.T, s *apptest.Service, dir, script string) {
 	t.Helper()
 	rider := s.Token(t, s.Rider(t, "metro", "rita"))
-	told := run(t, dir, []string{"SVC_URL=" + s.URL, "RIDER=" + rider,
+	output := run(t, dir, []string{"SVC_URL=" + s.URL, "RIDER=" + rider,
 		"DRIVER=" + s.Token(t, s.Driver(t, "metro", "dan"))}, "bash", "-ec", script)
 	for _, word := range []string{"PENDING", "COMPLETED", "-18.5"} {
-		if !strings.Contains(told, word) {
-			t.Errorf("the program did not write %s: %q", word, told)
+		if !strings.Contains(output, word) {
+			t.Errorf("the program did not write %s: %q", word, output)
 		}
 	}
 	trips := s.Get(t, rider, "/api/v1/me/trips").Must(t, 200)

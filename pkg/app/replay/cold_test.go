@@ -106,7 +106,7 @@ func (s *deployment) toolCall(t *testing.T, event json.RawMessage) json.RawMessa
 	return out
 }
 
-func (s *deployment) measure(t *testing.T, name string, event json.RawMessage) (ready, answered time.Duration) {
+func (s *deployment) measure(t *testing.T, name string, event json.RawMessage) (ready, first time.Duration) {
 	t.Helper()
 	p, err := replay.Start(name, filepath.Join(s.dir, folder(name)), s.environment, s.output)
 	testkit.Must(t, err)

@@ -221,7 +221,7 @@ func (s *deployment) hold(t *testing.T) map[string]held {
 		select {
 		case out[name] = <-s.output.held:
 		case <-time.After(replay.Timeout):
-			t.Fatalf("%s does not report what it holds", name)
+			t.Fatalf("%s does not report its memory", name)
 		}
 	}
 	return out
@@ -259,8 +259,8 @@ func (c *crowd) sums(t *testing.T) {
 	}
 }
 
-// lines checks the processes' log: each request's line names its tenant, and
-// and no data race is reported.
+// lines checks the processes' log: each request's line names its tenant, and no
+// data race is reported.
 func (c *crowd) lines(t *testing.T) {
 	t.Helper()
 	ids := map[string]string{}

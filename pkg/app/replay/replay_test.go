@@ -199,9 +199,9 @@ func functionOf(t *testing.T, routes []emulator.Route, event []byte) string {
 	return app.Docs
 }
 
-// answered is a response as its golden file has it. Values that differ between
+// goldenResponse is a response as its golden file has it. Values that differ between
 // runs are replaced by fixed ones, and a page is reduced to its title.
-type answered struct {
+type goldenResponse struct {
 	Status  int               `json:"status"`
 	Headers map[string]string `json:"headers"`
 	Cookies []string          `json:"cookies,omitempty"` // names
@@ -217,7 +217,7 @@ var (
 	titles  = regexp.MustCompile(`(?s)<title>(.*?)</title>`)
 )
 
-func (s *deployment) normal(t *testing.T, answer []byte) (answered, []byte) {
+func (s *deployment) normal(t *testing.T, answer []byte) (goldenResponse, []byte) {
 	t.Helper()
 	var a struct {
 		StatusCode        int
@@ -236,7 +236,7 @@ func (s *deployment) normal(t *testing.T, answer []byte) (answered, []byte) {
 		raw, err = base64.StdEncoding.DecodeString(a.Body)
 		testkit.Must(t, err)
 	}
-	out := answered{Status: a.StatusCode, Headers: map[string]string{}}
+	out := goldenResponse{Status: a.StatusCode, Headers: map[string]string{}}
 	header := func(name, value string) {
 		switch name = strings.ToLower(name); name {
 		case "content-type", "cache-control", "www-authenticate", "allow", "location", "idempotent-replayed",

@@ -22,12 +22,12 @@ type Difference struct {
 	Have string `json:"have"`
 }
 
-// Check compares derived data with the items; with Mend it also corrects it.
+// Check compares derived data with the items; with Correct it also corrects it.
 // It may run while items change: it rereads every difference until nothing
 // changed in between. A day's trips limit its memory.
 type Check struct {
 	Step
-	Mend bool
+	Correct bool
 	// Found receives the differences, one at a time.
 	Found func(Difference)
 	// Compared, if not nil, receives how many things of a kind were compared.
@@ -107,12 +107,12 @@ func (c *Check) agree(ctx context.Context, t table.Tenant, u unit) error {
 			c.compared("counter", len(now))
 		}
 		seen = sum.since(seen)
-		if len(seen) > 0 && look < lagLooks && !c.Mend {
+		if len(seen) > 0 && look < lagLooks && !c.Correct {
 			continue
 		}
 		stuck := c.stuck(seen)
 		still, wrong := true, now.against(sum.counted)
-		if len(wrong) == 0 && len(stuck) == 0 && (len(seen) == 0 || !c.Mend) {
+		if len(wrong) == 0 && len(stuck) == 0 && (len(seen) == 0 || !c.Correct) {
 			return nil
 		}
 		if len(wrong) > 0 {
@@ -131,12 +131,12 @@ func (c *Check) agree(ctx context.Context, t table.Tenant, u unit) error {
 		}
 		if said != last {
 			said = last
-			c.say(now, stuck, sum.counted)
+			c.report(now, stuck, sum.counted)
 		}
-		if !c.Mend {
+		if !c.Correct {
 			return nil
 		}
-		if err := c.mend(ctx, t, slices.Collect(maps.Keys(seen)), now, wrong); err != nil {
+		if err := c.correct(ctx, t, slices.Collect(maps.Keys(seen)), now, wrong); err != nil {
 			return err
 		}
 		confirmed = 0
@@ -200,9 +200,9 @@ func pause(ctx context.Context, look int) error {
 	}
 }
 
-// say reports the items that the projection does not reach, and the counters
+// report reports the items that the projection does not reach, and the counters
 // that differ from the sum of the items.
-func (c *Check) say(now counters, stuck map[table.Key]lag, counted counter.Changes) {
+func (c *Check) report(now counters, stuck map[table.Key]lag, counted counter.Changes) {
 	want := counter.Changes{}
 	want.AddAll(counted, 1)
 	for key, one := range stuck {
@@ -217,9 +217,9 @@ func (c *Check) say(now counters, stuck map[table.Key]lag, counted counter.Chang
 	}
 }
 
-// mend counts the uncounted items, and adds the missing amount to each
+// correct counts the uncounted items, and adds the missing amount to each
 // counter. It does not touch a counter that changed since it was read.
-func (c *Check) mend(ctx context.Context, t table.Tenant, lagging []table.Key, now counters,
+func (c *Check) correct(ctx context.Context, t table.Tenant, lagging []table.Key, now counters,
 	off counter.Changes) error {
 	for ref, by := range off {
 		tx, shard := t.Write(), now[ref].items[0]

@@ -77,7 +77,7 @@ func (c *Check) counts(ctx context.Context, p table.Platform, key table.Key) err
 				c.found("counter", key.PK+" "+name, fmt.Sprint(n), string(post.Number(name)))
 			}
 		}
-		if !c.Mend {
+		if !c.Correct {
 			return nil
 		}
 		set := map[string]any{}
@@ -192,7 +192,7 @@ func (c *Check) belongs(row table.Item, of piece) bool {
 // removeStray deletes a row of a post, on the condition that neither the post
 // nor what was counted of it has changed.
 func (c *Check) removeStray(ctx context.Context, p table.Platform, row table.Item, of piece) error {
-	if !c.Mend {
+	if !c.Correct {
 		return nil
 	}
 	tx := p.Write()

@@ -77,9 +77,9 @@ func (b *board) project(ctx context.Context, i int) {
 	}
 }
 
-func (b *board) checked(mend bool) (found []projection.Difference) {
+func (b *board) checked(correct bool) (found []projection.Difference) {
 	b.t.Helper()
-	check := &projection.Check{Step: b.step(), Mend: mend, PostCounts: feedback.Counts,
+	check := &projection.Check{Step: b.step(), Correct: correct, PostCounts: feedback.Counts,
 		PostRanks: feedback.RankPartitions, Found: func(d projection.Difference) { found = append(found, d) }}
 	testkit.Must(b.t, check.Posts(b.t.Context(), b.p, feedback.AllPartition))
 	return found
@@ -100,7 +100,7 @@ func (b *board) rank(i int) table.Item {
 	return feedback.RankRows(it)[0]
 }
 
-// set changes attributes of a post without what they count.
+// set changes attributes of a post, but not the items that they count.
 func (b *board) set(i int, attributes map[string]any) {
 	b.t.Helper()
 	b.write(func(tx *table.Tx) { tx.Update(feedback.Key(b.posts[i].ID), table.Change{Set: attributes}) })
@@ -140,7 +140,7 @@ var roadmapDamages = map[string]struct {
 	}},
 }
 
-func TestCheckOfTheRoadmapFindsAndMendsDamage(t *testing.T) {
+func TestCheckOfTheRoadmapFindsAndCorrectsDamage(t *testing.T) {
 	for name, damage := range roadmapDamages {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -155,7 +155,7 @@ func TestCheckOfTheRoadmapFindsAndMendsDamage(t *testing.T) {
 			}
 			b.checked(true)
 			if found := b.checked(false); len(found) > 0 {
-				t.Errorf("mended: %+v", found)
+				t.Errorf("corrected: %+v", found)
 			}
 		})
 	}
@@ -190,6 +190,6 @@ func TestCheckOfTheRoadmapWhilePeopleVote(t *testing.T) {
 	stop()
 	wait.Wait()
 	if found := b.checked(false); len(found) > 0 {
-		t.Errorf("mended: %+v", found)
+		t.Errorf("corrected: %+v", found)
 	}
 }

@@ -51,7 +51,7 @@ func (c *Check) rows(ctx context.Context, h table.Handle, keys []table.Key, want
 			if len(lost)+len(stray) == 0 {
 				continue
 			}
-			if look < lagLooks && !c.Mend { // it may have changed since the first read
+			if look < lagLooks && !c.Correct { // it may have changed since the first read
 				left = append(left, p.key)
 				continue
 			}
@@ -61,7 +61,7 @@ func (c *Check) rows(ctx context.Context, h table.Handle, keys []table.Key, want
 			for _, row := range stray {
 				c.found("row", row.PK+" "+row.SK, "not there", "there, of "+p.key.PK)
 			}
-			if err := c.mendRows(ctx, h, p, lost, stray); err != nil {
+			if err := c.correctRows(ctx, h, p, lost, stray); err != nil {
 				return err
 			}
 		}
@@ -114,10 +114,10 @@ func alike(want, have table.Item) bool {
 	return true
 }
 
-// mendRows writes an item's rows, on the condition that its COUNTED item has
+// correctRows writes an item's rows, on the condition that its COUNTED item has
 // not changed. If it has, a step wrote the rows meanwhile.
-func (c *Check) mendRows(ctx context.Context, h table.Handle, p piece, lost []table.Item, stray []table.Key) error {
-	if !c.Mend || !p.stored.Found() {
+func (c *Check) correctRows(ctx context.Context, h table.Handle, p piece, lost []table.Item, stray []table.Key) error {
+	if !c.Correct || !p.stored.Found() {
 		return nil
 	}
 	for len(lost)+len(stray) > 0 {

@@ -20,11 +20,12 @@ import (
 	"svc/pkg/local/testkit"
 )
 
-// checked returns the differences that a check finds; mend also corrects them.
-func (w *world) checked(mend bool) []projection.Difference {
+// checked returns the differences that a check finds; correct also corrects them.
+func (w *world) checked(correct bool) []projection.Difference {
 	w.t.Helper()
 	var out []projection.Difference
-	check := &projection.Check{Step: w.step(), Mend: mend, Found: func(d projection.Difference) { out = append(out, d) }}
+	check := &projection.Check{Step: w.step(), Correct: correct,
+		Found: func(d projection.Difference) { out = append(out, d) }}
 	if err := check.Tenant(w.t.Context(), w.tenant, w.shards); err != nil {
 		w.t.Fatal(err)
 	}
@@ -119,7 +120,7 @@ var damages = map[string]struct {
 	}},
 }
 
-func TestCheckFindsAndMendsDamage(t *testing.T) {
+func TestCheckFindsAndCorrectsDamage(t *testing.T) {
 	for name, damage := range damages {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -166,8 +167,9 @@ func TestCheckWhileItemsChange(t *testing.T) {
 	})
 	traffic := &world{}
 	*traffic = *w // its own source of chance, the same items
-	// While its count is on the way, a removed item looks like damage, on a slow
-	// machine for long. The service removes no counted item but with its tenant.
+	// Until its count is updated, a removed item looks like damage. On a slow
+	// machine that takes long. The service removes a counted item only together
+	// with its tenant.
 	traffic.keeps = true
 	wait.Go(func() {
 		defer close(hear)
@@ -177,10 +179,11 @@ func TestCheckWhileItemsChange(t *testing.T) {
 			time.Sleep(15*time.Millisecond + 10*time.Since(began))
 		}
 	})
-	still := func(mend bool) []projection.Difference {
+	still := func(correct bool) []projection.Difference {
 		var out []projection.Difference
 		step := projection.Step{Now: func() time.Time { return start.Add(time.Hour) }}
-		check := &projection.Check{Step: step, Mend: mend, Found: func(d projection.Difference) { out = append(out, d) }}
+		check := &projection.Check{Step: step, Correct: correct,
+			Found: func(d projection.Difference) { out = append(out, d) }}
 		if err := check.Tenant(t.Context(), w.tenant, w.shards); err != nil {
 			t.Error(err)
 		}
@@ -197,7 +200,7 @@ func TestCheckWhileItemsChange(t *testing.T) {
 	}
 	still(true)
 	if found := still(false); len(found) > 0 {
-		t.Errorf("mended: %+v", found)
+		t.Errorf("corrected: %+v", found)
 	}
 	stop()
 	wait.Wait()

@@ -11,6 +11,7 @@ import (
 	"svc/pkg/base/ids"
 	"svc/pkg/base/money"
 	"svc/pkg/base/timestamp"
+	"svc/pkg/data/audit"
 	"svc/pkg/data/counter"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/customer"
@@ -60,14 +61,7 @@ func countedOf(it table.Item) (Counted, error) {
 // put replaces the COUNTED item, on the condition that it has not changed
 // since it was read.
 func (c Counted) put(tx *table.Tx, was table.Item) {
-	it := table.Item{Key: was.Key, Type: "counted", Doc: c}
-	if was.Found() {
-		it.Version, it.Preserve = was.Version, was.Unknown()
-		tx.Replace(it).Else(table.ErrConflict)
-		return
-	}
-	it.Version = 1
-	tx.Create(it).Else(table.ErrConflict)
+	audit.Put(tx, was, table.Item{Key: was.Key, Type: "counted", Version: 1, Doc: c})
 }
 
 // changes returns the counter additions that were made for the item.

@@ -88,14 +88,14 @@ type piece struct {
 // of the counters. It reads the COUNTED items first, then the items. It finds
 // nothing to do for a deleted tenant.
 func (s Step) read(ctx context.Context, h table.Handle, t *table.Tenant, keys []table.Key) ([]piece, int, error) {
-	asked := make([]table.Key, len(keys), len(keys)+1)
+	first := make([]table.Key, len(keys), len(keys)+1)
 	for i, key := range keys {
-		asked[i] = CountedKey(key)
+		first[i] = CountedKey(key)
 	}
 	if t != nil {
-		asked = append(asked, authz.FlagsKey(*t, rand.IntN(authz.Copies))) //nolint:gosec // any copy will do
+		first = append(first, authz.FlagsKey(*t, rand.IntN(authz.Copies))) //nolint:gosec // any copy will do
 	}
-	counted, err := h.Batch(ctx, asked...)
+	counted, err := h.Batch(ctx, first...)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -334,7 +334,7 @@ func (w *world) recountRows() {
 			}
 		}
 		for suffix := range own {
-			// what a longer word contains is found by that one
+			// the longer word is already found by this suffix
 			if slices.ContainsFunc(c.Words(), func(word string) bool { return hasSuffixRow(word, suffix) }) {
 				want[suffix+"#"+c.ID] = 1
 			}

@@ -30,12 +30,12 @@ type Difference struct {
 }
 
 // Check compares receipts, postings and trip counts with completed trips, and
-// balances with postings. With Mend it also corrects them. It may run while
+// balances with postings. With Correct it also corrects them. It may run while
 // trips are settled: it reads every difference again before it reports it.
 type Check struct {
-	Mend  bool
-	Now   func() time.Time
-	Found func(Difference)
+	Correct bool
+	Now     func() time.Time
+	Found   func(Difference)
 	// Compared, if not nil, receives how many things of a kind were compared.
 	Compared func(kind string, n int)
 }
@@ -188,7 +188,7 @@ func (c *Check) wallet(ctx context.Context, t table.Tenant, side wallet.Side, ac
 				c.Found(Difference{"rank", key.PK, rank, it.R})
 			}
 		}
-		if !c.Mend {
+		if !c.Correct {
 			return nil
 		}
 		if err := c.rebalance(ctx, t, it, side, actor, sum, last, shards); !errors.Is(err,
@@ -252,11 +252,11 @@ func (c *Check) rebalance(ctx context.Context, t table.Tenant, it table.Item, si
 // holderOf reads the tenant's flags, and the driver or customer of a wallet.
 func holderOf(ctx context.Context, t table.Tenant, side wallet.Side, actor string) (flags, holder table.Item,
 	err error) {
-	items, err := t.Batch(ctx, authz.FlagsKey(t, 0), authz.ActorKey(t, audienceOf(side), actor))
-	if err != nil {
-		return flags, holder, err
-	}
-	return items[0], items[1], nil
+	var reads table.Reads
+	reads.Add(t.Handle, authz.FlagsKey(t, 0), &flags)
+	reads.Add(t.Handle, authz.ActorKey(t, audienceOf(side), actor), &holder)
+	err = reads.Do(ctx)
+	return flags, holder, err
 }
 
 // documents returns the JSON of two documents.
@@ -294,8 +294,8 @@ func (c *Check) receipts(ctx context.Context, t table.Tenant, items []table.Item
 					left = append(left, some[i])
 				default:
 					c.Found(w.Difference)
-					if c.Mend && w.mend != nil {
-						if err := w.mend(ctx); err != nil {
+					if c.Correct && w.correct != nil {
+						if err := w.correct(ctx); err != nil {
 							return err
 						}
 					}
@@ -310,7 +310,7 @@ func (c *Check) receipts(ctx context.Context, t table.Tenant, items []table.Item
 // wrong describes an error in what the settlement of a trip wrote.
 type wrong struct {
 	Difference
-	mend func(context.Context) error
+	correct func(context.Context) error
 }
 
 // compare returns the errors in the receipts and postings of at most 50 trips.
@@ -348,7 +348,7 @@ func (c *Check) receipt(t table.Tenant, tr trip.Trip, it table.Item) (*wrong, er
 	}
 	if !it.Found() {
 		return &wrong{Difference: Difference{"receipt", ReceiptKey(t, tr.ID).PK, "there", "none"},
-			mend: func(ctx context.Context) error {
+			correct: func(ctx context.Context) error {
 				_, err := resettle(ctx, t, tr, c.Now())
 				return err
 			}}, nil
@@ -367,7 +367,7 @@ func (c *Check) receipt(t table.Tenant, tr trip.Trip, it table.Item) (*wrong, er
 	if err != nil || (decoded && text == old) {
 		return nil, err
 	}
-	return &wrong{Difference: Difference{"receipt", it.PK, text, old}, mend: func(ctx context.Context) error {
+	return &wrong{Difference: Difference{"receipt", it.PK, text, old}, correct: func(ctx context.Context) error {
 		tx := t.Write()
 		want.Preserve = it.Unknown()
 		tx.Put(want).If("attribute_exists(pk)")

@@ -18,10 +18,10 @@ import (
 	"svc/pkg/local/testkit"
 )
 
-// checked returns the differences that a check finds; mend also corrects them.
-func (p *place) checked(mend bool) (found []settlement.Difference) {
+// checked returns the differences that a check finds; correct also corrects them.
+func (p *fixture) checked(correct bool) (found []settlement.Difference) {
 	p.t.Helper()
-	check := settlement.Check{Mend: mend, Now: func() time.Time { return start },
+	check := settlement.Check{Correct: correct, Now: func() time.Time { return start },
 		Found: func(d settlement.Difference) { found = append(found, d) }}
 	if err := check.Tenant(p.t.Context(), p.tenant, 3); err != nil {
 		p.t.Fatal(err)
@@ -30,7 +30,7 @@ func (p *place) checked(mend bool) (found []settlement.Difference) {
 }
 
 // change writes attributes of an item directly.
-func (p *place) change(key table.Key, set map[string]any) {
+func (p *fixture) change(key table.Key, set map[string]any) {
 	p.t.Helper()
 	tx := p.tenant.Write()
 	tx.Update(key, table.Change{Set: set})
@@ -39,7 +39,7 @@ func (p *place) change(key table.Key, set map[string]any) {
 	}
 }
 
-func (p *place) remove(key table.Key) {
+func (p *fixture) remove(key table.Key) {
 	p.t.Helper()
 	tx := p.tenant.Write()
 	tx.Delete(key)
@@ -49,14 +49,14 @@ func (p *place) remove(key table.Key) {
 }
 
 // posting returns the key of a settled trip's posting to its driver.
-func (p *place) posting(tr trip.Trip) table.Key {
+func (p *fixture) posting(tr trip.Trip) table.Key {
 	return wallet.PostingKey(p.tenant, wallet.Driver, *tr.DriverID,
 		settlement.PostingOf(tr, wallet.Driver, decimal.Zero, *tr.CompletedAt))
 }
 
 // rename gives the trip's posting in its driver's wallet an id as builds up to
 // 2026-11 created it.
-func (p *place) rename(tr trip.Trip) {
+func (p *fixture) rename(tr trip.Trip) {
 	p.t.Helper()
 	it, err := p.tenant.Get(p.t.Context(), p.posting(tr))
 	if err != nil {
@@ -71,7 +71,7 @@ func (p *place) rename(tr trip.Trip) {
 	p.load(wallet.PostingItem(p.tenant, wallet.Driver, *tr.DriverID, posting))
 }
 
-func (p *place) settled(trips int) {
+func (p *fixture) settled(trips int) {
 	p.t.Helper()
 	for i := range trips {
 		tr := p.ride(i + 1)
@@ -82,63 +82,63 @@ func (p *place) settled(trips int) {
 	}
 }
 
-func (p *place) driverWallet() table.Key { return wallet.Key(p.tenant, wallet.Driver, p.drivers[0]) }
+func (p *fixture) driverWallet() table.Key { return wallet.Key(p.tenant, wallet.Driver, p.drivers[0]) }
 
 // damages are the ways in which what settlements wrote can be wrong.
 var damages = map[string]struct {
 	want []string // the What of the expected differences
-	do   func(*place)
+	do   func(*fixture)
 	left bool // reported but not corrected
 }{
-	"nothing": {nil, func(*place) {}, false},
-	"a balance": {[]string{"balance", "rank"}, func(p *place) {
+	"nothing": {nil, func(*fixture) {}, false},
+	"a balance": {[]string{"balance", "rank"}, func(p *fixture) {
 		p.change(p.driverWallet(), map[string]any{"balance": money.Number(money.Must("777")), "version": 99})
 	}, false},
-	"a rank": {[]string{"rank"}, func(p *place) {
+	"a rank": {[]string{"rank"}, func(p *fixture) {
 		p.change(p.driverWallet(),
 			map[string]any{"r": "0#" + p.drivers[0]})
 	}, false},
-	"a wallet gone": {[]string{"balance"}, func(p *place) { p.remove(p.driverWallet()) }, false},
-	"a receipt's sum": {[]string{"receipt"}, func(p *place) {
+	"a wallet gone": {[]string{"balance"}, func(p *fixture) { p.remove(p.driverWallet()) }, false},
+	"a receipt's sum": {[]string{"receipt"}, func(p *fixture) {
 		p.change(settlement.ReceiptKey(p.tenant, p.trips[2].ID), map[string]any{"doc": `{"total":1}`})
 	}, false},
-	"a posting gone": {[]string{"posting", "balance"}, func(p *place) {
+	"a posting gone": {[]string{"posting", "balance"}, func(p *fixture) {
 		p.remove(p.posting(p.trips[2]))
 	}, false},
-	"a posting's amount": {[]string{"posting", "balance"}, func(p *place) {
+	"a posting's amount": {[]string{"posting", "balance"}, func(p *fixture) {
 		p.change(p.posting(p.trips[2]), map[string]any{"doc": `{"amount":1}`})
 	}, false},
-	"a posting with an id of its own": {nil, func(p *place) { p.rename(p.trips[2]) }, false},
-	"a receipt gone": {[]string{"receipt"}, func(p *place) {
+	"a posting with an id of its own": {nil, func(p *fixture) { p.rename(p.trips[2]) }, false},
+	"a receipt gone": {[]string{"receipt"}, func(p *fixture) {
 		p.remove(settlement.ReceiptKey(p.tenant, p.trips[2].ID))
 	}, false},
-	"a receipt gone, its posting with an id of its own": {[]string{"receipt"}, func(p *place) {
+	"a receipt gone, its posting with an id of its own": {[]string{"receipt"}, func(p *fixture) {
 		p.remove(settlement.ReceiptKey(p.tenant, p.trips[2].ID))
 		p.rename(p.trips[2])
 	}, false},
-	"a trip never settled": {[]string{"receipt"}, func(p *place) {
+	"a trip never settled": {[]string{"receipt"}, func(p *fixture) {
 		p.load(p.ride(40).Item(p.tenant, 3))
 	}, false},
-	"a driver's trips": {[]string{"totalTrips"}, func(p *place) {
+	"a driver's trips": {[]string{"totalTrips"}, func(p *fixture) {
 		p.change(authz.ActorKey(p.tenant, authz.Driver, p.drivers[1]), map[string]any{"totalTrips": 13625})
 	}, false},
-	"a rider's trips": {[]string{"totalTrips"}, func(p *place) {
+	"a rider's trips": {[]string{"totalTrips"}, func(p *fixture) {
 		p.change(authz.ActorKey(p.tenant, authz.Rider, p.riders[2]), map[string]any{"totalTrips": 0})
 	}, false},
-	"a driver's trips, and a trip never settled": {[]string{"receipt", "totalTrips"}, func(p *place) {
+	"a driver's trips, and a trip never settled": {[]string{"receipt", "totalTrips"}, func(p *fixture) {
 		p.load(p.ride(40).Item(p.tenant, 3))
 		p.change(authz.ActorKey(p.tenant, authz.Driver, p.drivers[0]), map[string]any{"totalTrips": 7})
 	}, false},
-	"a receipt of a trip that goes on": {[]string{"receipt", "totalTrips", "totalTrips"}, func(p *place) {
+	"a receipt of a trip that goes on": {[]string{"receipt", "totalTrips", "totalTrips"}, func(p *fixture) {
 		p.change(trip.Key(p.tenant, p.trips[1].ID), map[string]any{"status": string(trip.InProgress)})
 	}, true},
 }
 
-func TestCheckFindsAndMendsDamage(t *testing.T) {
+func TestCheckFindsAndCorrectsDamage(t *testing.T) {
 	for name, damage := range damages {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := newPlace(t, testkit.Name(t, streamOff), 3)
+			p := newFixture(t, testkit.Name(t, streamOff), 3)
 			p.settled(24)
 			damage.do(p)
 			var got []string
@@ -162,7 +162,7 @@ func TestCheckFindsAndMendsDamage(t *testing.T) {
 // While trips are settled, a check reports no false difference. It corrects
 // the real one without losing a posting.
 func TestCheckWhileTripsAreSettled(t *testing.T) {
-	p := newPlace(t, testkit.Name(t, streamOff), 3)
+	p := newFixture(t, testkit.Name(t, streamOff), 3)
 	p.settled(12)
 	ctx, stop := context.WithCancel(t.Context())
 	var wait sync.WaitGroup
@@ -208,6 +208,6 @@ func TestCheckWhileTripsAreSettled(t *testing.T) {
 	p.trips = other.trips
 	p.audit()
 	if found := p.checked(false); len(found) > 0 {
-		t.Errorf("mended: %+v", found)
+		t.Errorf("corrected: %+v", found)
 	}
 }

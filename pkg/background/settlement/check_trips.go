@@ -71,7 +71,7 @@ func (c *Check) totalTrips(ctx context.Context, t table.Tenant, side wallet.Side
 		if confirmed == confirmations {
 			c.Found(Difference{"totalTrips", key.PK, fmt.Sprint(want), fmt.Sprint(have)})
 		}
-		if !c.Mend {
+		if !c.Correct {
 			return nil
 		}
 		tx := t.Write()

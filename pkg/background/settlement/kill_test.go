@@ -45,7 +45,7 @@ func diskEngine(t *testing.T, dir string) (*engine.Engine, *table.DB) {
 func TestEngineKilled(t *testing.T) {
 	dir := t.TempDir()
 	e, db := diskEngine(t, dir)
-	p := &place{t: t, name: "killed", db: db}
+	p := &fixture{t: t, name: "killed", db: db}
 	p.people(1)
 	for i := range 60 {
 		p.load(p.ride(i).Item(p.tenant, 1))

@@ -75,10 +75,10 @@ func TestEntriesOf(t *testing.T) {
 func TestEntriesOfOddTrips(t *testing.T) {
 	if _, err := settlement.EntriesOf(trip.Trip{DriverID: ptr("drv"), PaymentType: "BARTER",
 		FinalFare: ptr(json.Number("1")), CommissionRate: ptr(json.Number("0.1"))}); err == nil {
-		t.Error("an unknown payment type is taken")
+		t.Error("an unknown payment type is accepted")
 	}
 	if _, err := settlement.EntriesOf(trip.Trip{FinalFare: ptr(json.Number("x"))}); err == nil {
-		t.Error("a fare that is no number is taken")
+		t.Error("a fare that is no number is accepted")
 	}
 	if got, err := settlement.EntriesOf(trip.Trip{PaymentType: "CARD",
 		FinalFare: ptr(json.Number("1"))}); err != nil || got.Driver != nil {

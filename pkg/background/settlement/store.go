@@ -136,13 +136,16 @@ func read(ctx context.Context, t table.Tenant, tr trip.Trip) (found, error) {
 	if tr.DriverID != nil {
 		driver = *tr.DriverID
 	}
-	items, err := t.Batch(ctx, ReceiptKey(t, tr.ID), authz.FlagsKey(t, ids.Pick(tr.ID, authz.Copies)),
-		authz.ActorKey(t, authz.Driver, driver), wallet.Key(t, wallet.Driver, driver),
-		authz.ActorKey(t, authz.Rider, tr.CustomerID), wallet.Key(t, wallet.Customer, tr.CustomerID))
-	if err != nil {
-		return found{}, err
-	}
-	return found{items[0], items[1], items[2], items[3], items[4], items[5]}, nil
+	var out found
+	var reads table.Reads
+	reads.Add(t.Handle, ReceiptKey(t, tr.ID), &out.receipt)
+	reads.Add(t.Handle, authz.FlagsKey(t, ids.Pick(tr.ID, authz.Copies)), &out.flags)
+	reads.Add(t.Handle, authz.ActorKey(t, authz.Driver, driver), &out.driver)
+	reads.Add(t.Handle, wallet.Key(t, wallet.Driver, driver), &out.driverWallet)
+	reads.Add(t.Handle, authz.ActorKey(t, authz.Rider, tr.CustomerID), &out.rider)
+	reads.Add(t.Handle, wallet.Key(t, wallet.Customer, tr.CustomerID), &out.riderWallet)
+	err := reads.Do(ctx)
+	return out, err
 }
 
 // compose puts all writes of the settlement into a transaction. The receipt

@@ -31,8 +31,8 @@ var streamOff = schema.Options{StreamOff: true}
 
 var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// place is a tenant with drivers and riders, and a process that can crash.
-type place struct {
+// fixture is a tenant with drivers and riders, and a process that can crash.
+type fixture struct {
 	t               testing.TB
 	name            string
 	crash           *streamtest.Crash
@@ -42,16 +42,16 @@ type place struct {
 	trips           []trip.Trip
 }
 
-func newPlace(t testing.TB, name string, shards int) *place {
+func newFixture(t testing.TB, name string, shards int) *fixture {
 	t.Helper()
-	p := &place{t: t, name: name, crash: &streamtest.Crash{}}
+	p := &fixture{t: t, name: name, crash: &streamtest.Crash{}}
 	p.db = p.crash.Open(t, name)
 	p.people(shards)
 	return p
 }
 
 // people makes the tenant with its drivers and riders.
-func (p *place) people(shards int) {
+func (p *fixture) people(shards int) {
 	p.tenant = p.db.Tenant(ids.New(ids.Tenant, start))
 	for n := range authz.Copies {
 		p.load(table.Item{Key: authz.FlagsKey(p.tenant, n), Type: "flags", Attrs: map[string]any{"currency": "USD",
@@ -68,7 +68,7 @@ func (p *place) people(shards int) {
 	}
 }
 
-func (p *place) load(items ...table.Item) {
+func (p *fixture) load(items ...table.Item) {
 	p.t.Helper()
 	if err := p.tenant.Load(context.Background(), items...); err != nil {
 		p.t.Fatal(err)
@@ -77,7 +77,7 @@ func (p *place) load(items ...table.Item) {
 
 // ride creates a completed trip. Successive trips have every combination of
 // payment, fare and snapshot.
-func (p *place) ride(i int) trip.Trip {
+func (p *fixture) ride(i int) trip.Trip {
 	at := start.Add(time.Duration(i) * time.Second)
 	tr := trip.Trip{ID: ids.New(ids.Trip, at), TripCode: ids.Code(), Status: trip.Completed, DriverID: ptr(p.drivers[i%3]),
 		CustomerID:    p.riders[(i/3)%3],
@@ -96,7 +96,7 @@ func (p *place) ride(i int) trip.Trip {
 
 // audit checks that every trip has one receipt and its postings once, that
 // every wallet's postings add up to its balance, and the trip counts.
-func (p *place) audit() {
+func (p *fixture) audit() {
 	p.t.Helper()
 	type side struct {
 		side  wallet.Side
@@ -159,7 +159,7 @@ func postingsOf(t testing.TB, tn table.Tenant, side wallet.Side, actor string) (
 	return out, nil
 }
 
-func (p *place) auditWallet(side wallet.Side, actor string, want []string) {
+func (p *fixture) auditWallet(side wallet.Side, actor string, want []string) {
 	p.t.Helper()
 	postings, err := postingsOf(p.t, p.tenant, side, actor)
 	if err != nil {
@@ -200,7 +200,7 @@ func TestFunctionSettlesOnceHoweverBadlyTheStreamComes(t *testing.T) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			t.Parallel()
 			rnd := rand.New(rand.NewPCG(seed, 1))
-			p := newPlace(t, streamtest.Table(t), 1+int(seed)*3)
+			p := newFixture(t, streamtest.Table(t), 1+int(seed)*3)
 			for i := range 40 {
 				done := p.ride(i)
 				pending := done
@@ -233,7 +233,7 @@ func TestFunctionSettlesOnceHoweverBadlyTheStreamComes(t *testing.T) {
 }
 
 func TestSettleAfterACrashBetweenAnyTwoRequests(t *testing.T) {
-	p := newPlace(t, testkit.Name(t, streamOff), 1)
+	p := newFixture(t, testkit.Name(t, streamOff), 1)
 	for n := range 3 {
 		for _, lost := range []bool{false, true} {
 			t.Run(fmt.Sprintf("request %d, lost %v", n, lost), func(t *testing.T) {
@@ -256,7 +256,7 @@ func TestSettleAfterACrashBetweenAnyTwoRequests(t *testing.T) {
 }
 
 func TestSettleTogether(t *testing.T) {
-	p := newPlace(t, testkit.Name(t, streamOff), 1)
+	p := newFixture(t, testkit.Name(t, streamOff), 1)
 	for i := range 6 {
 		tr := p.ride(i)
 		p.load(tr.Item(p.tenant, 1))
@@ -286,7 +286,7 @@ func TestSettleTogether(t *testing.T) {
 func TestSweepSettlesWhatTheStreamLost(t *testing.T) {
 	for _, shards := range []int{1, 4} {
 		t.Run(fmt.Sprint(shards, " shards"), func(t *testing.T) {
-			p := newPlace(t, testkit.Name(t, streamOff), shards)
+			p := newFixture(t, testkit.Name(t, streamOff), shards)
 			for i := range 120 {
 				p.load(p.ride(i).Item(p.tenant, shards))
 			}
@@ -309,7 +309,7 @@ func TestSweepSettlesWhatTheStreamLost(t *testing.T) {
 }
 
 func TestSettleRefusesATripThatIsNotCompleted(t *testing.T) {
-	p := newPlace(t, testkit.Name(t, streamOff), 1)
+	p := newFixture(t, testkit.Name(t, streamOff), 1)
 	if _, err := settlement.Settle(t.Context(), p.tenant, trip.Trip{ID: "trp", Status: trip.InProgress},
 		start); err == nil {
 		t.Error("a trip in progress is settled")

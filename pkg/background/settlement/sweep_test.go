@@ -18,9 +18,9 @@ import (
 
 // town returns a registered tenant with people and 30 completed trips, none of
 // which the stream delivered.
-func town(t *testing.T, db *table.DB, slug string, requested int) *place {
+func town(t *testing.T, db *table.DB, slug string, requested int) *fixture {
 	t.Helper()
-	p := &place{t: t, name: slug, db: db}
+	p := &fixture{t: t, name: slug, db: db}
 	p.people(1)
 	_, err := tenant.Store{DB: db}.CreateAs(t.Context(), audit.By{At: start, Who: "test"},
 		tenant.Tenant{ID: p.tenant.ID(), Slug: slug, Name: slug})
@@ -62,7 +62,7 @@ func TestSweepEndsBeforeItsDeadline(t *testing.T) {
 func TestScheduledSweep(t *testing.T) {
 	db := testkit.Open(t, testkit.Name(t, streamOff), nil)
 	const day = 24 * 3600
-	towns := []*place{town(t, db, "one", 2*day), town(t, db, "two", 2*day), town(t, db, "three", 2*day)}
+	towns := []*fixture{town(t, db, "one", 2*day), town(t, db, "two", 2*day), town(t, db, "three", 2*day)}
 	old := town(t, db, "old", 0)
 	f := settlement.Function{DB: db, Now: func() time.Time { return start.Add(4 * 24 * time.Hour) }}
 	for range 2 {
@@ -93,7 +93,7 @@ func TestScheduledSweep(t *testing.T) {
 }
 
 // completed loads a trip that is under way and completes it as the API does.
-func (p *place) completed(requested, at time.Time) {
+func (p *fixture) completed(requested, at time.Time) {
 	p.t.Helper()
 	tr := p.ride(1)
 	p.trips = p.trips[:len(p.trips)-1]

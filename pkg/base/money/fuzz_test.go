@@ -27,7 +27,7 @@ func FuzzAccept(f *testing.F) {
 		}
 		if _, decimals, _ := strings.Cut(string(n), "."); d.IsNegative() || d.GreaterThan(money.Max) ||
 			len(decimals) > int(money.Decimals(currency)) {
-			t.Errorf("%q in %q is taken as %s", text, currency, n)
+			t.Errorf("%q in %q is read as %s", text, currency, n)
 		}
 	})
 }

@@ -54,9 +54,9 @@ func HasControls(text string, lines bool) bool {
 	})
 }
 
-// Visible replaces the characters that have no shape of their own, such as those
-// that change the direction of a text, by their JSON escapes. So what a person
-// reads is what the text holds.
+// Visible replaces characters that have no shape of their own by their JSON
+// escapes. An example is a character that changes the direction of a text. So a
+// person reads what the text really contains.
 func Visible(text string) string {
 	hidden := func(r rune) bool {
 		return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) || r == utf8.RuneError

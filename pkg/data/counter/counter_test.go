@@ -22,7 +22,7 @@ func TestChangesThatCancelOutWriteNothing(t *testing.T) {
 	tx := testkit.Table(t).Tenant("ten_1").Write()
 	counter.Changes{}.Write(tx, testkit.Table(t).Tenant("ten_1"), 0)
 	if tx.Len() != 0 {
-		t.Errorf("%d operations of no changes", tx.Len())
+		t.Errorf("%d operations for an empty change", tx.Len())
 	}
 }
 

@@ -33,9 +33,9 @@ type Save struct {
 	Notes   api.Field   `json:"notes,omitempty" maxLength:"1000" example:"Ring twice" doc:"null clears it; without it the saved one stays."`
 }
 
-// place normalizes the coordinates to the canonical form of their exact value:
-// 1.10 becomes 1.1, -0 becomes 0. Errors: a 400 with every fault.
-func (s *Save) place() error {
+// normalize converts the coordinates to the canonical form of their exact
+// value: 1.10 becomes 1.1, -0 becomes 0. Errors: a 400 with every fault.
+func (s *Save) normalize() error {
 	var faults []fault.Detail
 	for _, c := range []struct {
 		field string

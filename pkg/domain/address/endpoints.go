@@ -14,7 +14,7 @@ func Rows() []api.Row {
 		api.Get("/api/v1/me/addresses", "svc_list_addresses", authz.Riders("rider.profile:read"), list,
 			api.Tag("Me"), api.Summary("List my saved addresses"), api.Text("The last used first, at most 200.")),
 		api.Post("/api/v1/me/addresses", "svc_save_address", authz.Riders("rider.addresses:write"), save, api.Created(),
-			api.Needs(place), api.Tag("Me"), api.Summary("Save an address"),
+			api.Needs(neededKeys), api.Tag("Me"), api.Summary("Save an address"),
 			api.Text("Saving a pair of coordinates again, compared as exact decimals, makes no second address: it adds one "+
 				"to `usageCount`, sets `lastUsedAt`, and overwrites `label` and `notes` where they are given.")),
 	}
@@ -28,10 +28,10 @@ func list(ctx context.Context, c *api.Caller, _ *struct{}) (*api.Items[Address],
 	return &api.Items[Address]{Items: all}, nil
 }
 
-// place returns the key of the address that a request would overwrite.
-func place(t table.Tenant, p api.Peek) []table.Key {
+// neededKeys returns the key of the address that a request would overwrite.
+func neededKeys(t table.Tenant, p api.Peek) []table.Key {
 	s := Save{Lat: p.Number("lat"), Lng: p.Number("lng")}
-	if s.place() != nil {
+	if s.normalize() != nil {
 		return nil
 	}
 	return []table.Key{Key(t, p.Actor().Subject, string(s.Lat), string(s.Lng))}

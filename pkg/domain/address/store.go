@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"svc/pkg/data/audit"
 	"svc/pkg/data/table"
 )
 
@@ -50,7 +51,7 @@ type Change struct {
 // writes on the condition that the address has not changed. Errors: a 400 with
 // every fault.
 func Put(ctx context.Context, t table.Tenant, rider string, s Save, now time.Time, c Change) (Address, error) {
-	if err := s.place(); err != nil {
+	if err := s.normalize(); err != nil {
 		return Address{}, err
 	}
 	var saved Address
@@ -70,13 +71,8 @@ func Put(ctx context.Context, t table.Tenant, rider string, s Save, now time.Tim
 				was = &a
 			}
 			saved = s.after(was, now)
-			tx, next := t.Write(), Item(t, rider, saved)
-			if was != nil {
-				next.Version, next.Preserve = it.Version, it.Unknown()
-				tx.Replace(next).Else(table.ErrConflict)
-			} else {
-				tx.Create(next).Else(table.ErrConflict)
-			}
+			tx := t.Write()
+			audit.Put(tx, it, Item(t, rider, saved))
 			return c.Commit(ctx, tx, saved)
 		})
 		if !errors.Is(err, table.ErrConflict) {

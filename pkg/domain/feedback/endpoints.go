@@ -78,21 +78,13 @@ func (s Store) open(ctx context.Context, c *api.Caller, name string) (records, e
 
 // readRecords reads the current post with its body and the caller's vote.
 func (s Store) readRecords(ctx context.Context, id string) (records, error) {
-	post, body, vote := Key(id), bodyKey(id), VoteKey(id, s.Person)
-	items, err := s.both().Batch(ctx, post, body, vote)
-	if err != nil {
-		return records{}, err
-	}
 	var out records
-	for _, it := range items {
-		switch it.Key {
-		case post:
-			out.post = it
-		case body:
-			out.body = it
-		case vote:
-			out.vote = it
-		}
+	var reads table.Reads
+	reads.Add(s.both(), Key(id), &out.post)
+	reads.Add(s.both(), bodyKey(id), &out.body)
+	reads.Add(s.both(), VoteKey(id, s.Person), &out.vote)
+	if err := reads.Do(ctx); err != nil {
+		return records{}, err
 	}
 	return out, out.missing()
 }

@@ -82,9 +82,9 @@ func TestVotes(t *testing.T) {
 		{"another's", "POST", w.tokens[1], feedback.Vote{ID: id, HasVoted: true, VoteCount: 2}},
 		{"another's again", "POST", w.tokens[1], feedback.Vote{ID: id, HasVoted: true, VoteCount: 2}},
 		{"another tenant's", "POST", w.foreign, feedback.Vote{ID: id, HasVoted: true, VoteCount: 3}},
-		{"taken back", "DELETE", w.tokens[1], feedback.Vote{ID: id, HasVoted: false, VoteCount: 2}},
-		{"taken back again", "DELETE", w.tokens[1], feedback.Vote{ID: id, HasVoted: false, VoteCount: 2}},
-		{"the author's taken back", "DELETE", w.tokens[0], feedback.Vote{ID: id, HasVoted: false, VoteCount: 1}},
+		{"vote withdrawn", "DELETE", w.tokens[1], feedback.Vote{ID: id, HasVoted: false, VoteCount: 2}},
+		{"vote withdrawn again", "DELETE", w.tokens[1], feedback.Vote{ID: id, HasVoted: false, VoteCount: 2}},
+		{"the author's vote withdrawn", "DELETE", w.tokens[0], feedback.Vote{ID: id, HasVoted: false, VoteCount: 1}},
 	} {
 		var got feedback.Vote
 		w.Want(200, &got, tc.method, "/api/v1/feedback/"+id+"/vote", tc.token, "")
@@ -196,7 +196,7 @@ func TestStatusChanges(t *testing.T) {
 		t.Errorf("all:\n%s", diff)
 	}
 	if _, err := feedback.ChangeStatus(context.Background(), w.DB, by, id, "DONE"); err == nil {
-		t.Error("a status that is none was taken")
+		t.Error("a status that does not exist was accepted")
 	}
 }
 

@@ -32,12 +32,12 @@ func TestSlug(t *testing.T) {
 			t.Errorf("%q: got %q, want %q", title, got, want)
 		}
 		if got != "" && !isSlug(got) {
-			t.Errorf("%q is not taken for a slug", got)
+			t.Errorf("%q does not count as a slug", got)
 		}
 	}
 	for _, text := range []string{"", "pst_01JT7M4C6Q8V2N5X9B3D1F7H0K", "a#b", "Ä", strings.Repeat("a", 80)} {
 		if isSlug(text) {
-			t.Errorf("%q is taken for a slug", text)
+			t.Errorf("%q counts as a slug", text)
 		}
 	}
 }

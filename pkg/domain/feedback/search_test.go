@@ -240,7 +240,7 @@ func TestOneVotePerPerson(t *testing.T) {
 	var vote feedback.Vote
 	w.Want(200, &vote, "DELETE", "/api/v1/feedback/"+id+"/vote", elsewhere, "")
 	if vote.VoteCount != 1 || w.read(id, w.tokens[1]).HasVoted {
-		t.Errorf("taken back elsewhere: %+v", vote)
+		t.Errorf("vote withdrawn in another tenant: %+v", vote)
 	}
 }
 
@@ -280,7 +280,7 @@ func TestDelete(t *testing.T) {
 }
 
 // The rows of a deleted post are removed, so they do not shorten a list.
-func TestDeletedPostsTakeNoPlace(t *testing.T) {
+func TestDeletedPostsDoNotShortenLists(t *testing.T) {
 	w := newRoadmap(t, 2)
 	kept, gone := w.submit(0, "Kept", ""), w.submit(0, "Gone", "")
 	w.project(kept.ID)

@@ -13,7 +13,8 @@ import (
 	"svc/pkg/local/testkit"
 )
 
-// meeting holds requests to the table until as many are there as are due.
+// meeting holds requests to the table back until the expected number has
+// arrived.
 type meeting struct {
 	next http.RoundTripper
 

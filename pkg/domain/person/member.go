@@ -58,11 +58,7 @@ func (s Store) Join(
 // returns fault.NotFound if there is no membership.
 func (s Store) Leave(ctx context.Context, t table.Tenant, by audit.By, id string) error {
 	return s.change(ctx, id, func(ctx context.Context, p *Person, tx *table.Tx) error {
-		it, err := t.Get(ctx, authz.ActorKey(t, authz.Dashboard, id))
-		if err != nil {
-			return fmt.Errorf("membership: %w", err)
-		}
-		m, err := MembershipFromItem(it)
+		it, m, err := readMembership(ctx, t, id)
 		if err != nil {
 			return err
 		}
@@ -112,17 +108,13 @@ func (s Store) Disable(ctx context.Context, t table.Tenant, by audit.By, id stri
 		if p.Disabled && !disabled {
 			return fault.InvalidState("The person is disabled everywhere.")
 		}
-		it, err := t.Get(ctx, authz.ActorKey(t, authz.Dashboard, id))
-		if err != nil {
-			return fmt.Errorf("membership: %w", err)
-		}
-		was, err := MembershipFromItem(it)
+		it, was, err := readMembership(ctx, t, id)
 		if err != nil {
 			return err
 		}
 		m = was
 		m.Barred, m.Disabled = disabled, disabled || p.Disabled
-		tx.Covers(t.Handle).Replace(altered(t, it, m)).Else(table.ErrConflict)
+		audit.Put(tx.Covers(t.Handle), it, altered(t, it, m))
 		audit.Append(tx, t, by, "member.disable", id, was, m)
 		return nil
 	})
@@ -135,11 +127,18 @@ func (s Store) Disable(ctx context.Context, t table.Tenant, by audit.By, id stri
 // Member reads the person's membership in the tenant. It returns fault.NotFound
 // if there is none.
 func (s Store) Member(ctx context.Context, t table.Tenant, id string) (Membership, error) {
+	_, m, err := readMembership(ctx, t, id)
+	return m, err
+}
+
+// readMembership is Member that also returns the stored item.
+func readMembership(ctx context.Context, t table.Tenant, id string) (table.Item, Membership, error) {
 	it, err := t.Get(ctx, authz.ActorKey(t, authz.Dashboard, id))
 	if err != nil {
-		return Membership{}, fmt.Errorf("membership: %w", err)
+		return table.Item{}, Membership{}, fmt.Errorf("membership: %w", err)
 	}
-	return MembershipFromItem(it)
+	m, err := MembershipFromItem(it)
+	return it, m, err
 }
 
 // Memberships reads all memberships of the person, oldest first, including the
@@ -213,11 +212,10 @@ func member(t table.Tenant, m Membership) table.Item {
 		Doc:   m}
 }
 
-// altered returns the stored form of a changed membership. It keeps the version
-// that was read. It also keeps since, so that the member's tokens stay valid.
+// altered returns the stored form of a changed membership. It keeps since, so
+// that the member's tokens stay valid.
 func altered(t table.Tenant, was table.Item, m Membership) table.Item {
 	it := member(t, m)
-	it.Version, it.Preserve = was.Version, was.Unknown()
 	it.Attrs["since"] = cmp.Or(was.Text("since"), m.CreatedAt)
 	return it
 }

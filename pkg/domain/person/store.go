@@ -140,16 +140,12 @@ func (s Store) DisableEverywhere(ctx context.Context, by audit.By, id string, di
 		login.Disable(tx, EmailKey(s.platform(), p.Email), id, disabled)
 		for _, tenant := range p.Tenants {
 			t := s.DB.Tenant(tenant)
-			it, err := t.Get(ctx, authz.ActorKey(t, authz.Dashboard, id))
-			if err != nil {
-				return fmt.Errorf("membership: %w", err)
-			}
-			m, err := MembershipFromItem(it)
+			it, m, err := readMembership(ctx, t, id)
 			if err != nil {
 				return err
 			}
 			m.Disabled = disabled || m.Barred
-			tx.Replace(altered(t, it, m)).Else(table.ErrConflict)
+			audit.Put(tx, it, altered(t, it, m))
 			audit.Append(tx, t, by, "person.disable", id, map[string]bool{"disabled": was},
 				map[string]bool{"disabled": disabled})
 		}

@@ -27,7 +27,7 @@ func joinedOperator(t *testing.T, s *apitest.Stand, people person.Store, tn tabl
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The stand's token comes first: it writes a membership of its own.
+	// The stand's token must come first, because it writes a membership itself.
 	token := s.Token(tn, authz.Dashboard, operator.ID)
 	tx := tn.Write()
 	tx.Delete(authz.ActorKey(tn, authz.Dashboard, operator.ID))

@@ -140,7 +140,7 @@ func TestBudget(t *testing.T) {
 			to := time.Date(2026, 2, 4, 23, 59, 59, 999*int(ms), time.UTC)
 			fill(t, tenant, from, to, shards)
 			wire.Rounds(true)
-			defer wire.Mend()
+			defer wire.Restore()
 			defer wire.Rounds(false)
 			operator := stand.Token(tenant, authz.Dashboard, "usr_1", "VIEW_REPORTS")
 			q := url.Values{"from": {timestamp.Format(from)}, "to": {timestamp.Format(to)}}

@@ -90,7 +90,7 @@ func TestRequestRideNeedsTheTaxi(t *testing.T) {
 	}
 }
 
-func TestWholeRide(t *testing.T) {
+func TestCompleteRide(t *testing.T) {
 	w := newTown(t, 4, 1, 1)
 	id := w.request().ID
 	for _, tc := range []struct {

@@ -18,8 +18,8 @@ type Store struct {
 	Tenant      table.Tenant
 	WriteShards int
 	Now         time.Time
-	// Operator, unless empty, is the platform operator who acts in the place of
-	// the rider or driver. The trip's log names the operator.
+	// Operator, unless empty, is the platform operator who acts for the rider
+	// or driver. The trip's log names the operator.
 	Operator string
 	// Commit commits a transaction. answer is what its caller will return.
 	Commit func(ctx context.Context, tx *table.Tx, answer any) error

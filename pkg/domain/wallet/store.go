@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"svc/pkg/base/money"
+	"svc/pkg/data/audit"
 	"svc/pkg/data/table"
 )
 
@@ -37,13 +38,7 @@ func Move(tx *table.Tx, t table.Tenant, was table.Item, m Movement, writeShards 
 	if m.Name != "" {
 		w.Name = m.Name
 	}
-	if was.Found() {
-		next := w.Item(t, writeShards)
-		next.Preserve = was.Unknown()
-		tx.Replace(next).Else(table.ErrConflict)
-	} else {
-		tx.Create(w.Item(t, writeShards)).Else(table.ErrConflict)
-	}
+	audit.Put(tx, was, w.Item(t, writeShards))
 	tx.Create(PostingItem(t, m.Side, m.Actor, m.Posting)).Else(posted)
 	return nil
 }

@@ -13,13 +13,13 @@ import (
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 // admitted counts how many of n requests at the same time are admitted.
-func admitted(b *buckets, r Rates, tenant, client string, at time.Time, n int) (taken int) {
+func admitted(b *buckets, r Rates, tenant, client string, at time.Time, n int) (admitted int) {
 	for range n {
 		if b.charge(r, signing.Access{TenantID: tenant, ClientID: client}, at) == nil {
-			taken++
+			admitted++
 		}
 	}
-	return taken
+	return admitted
 }
 
 func TestBuckets(t *testing.T) {
@@ -43,7 +43,7 @@ func TestBuckets(t *testing.T) {
 	}
 	for _, step := range steps {
 		if got := admitted(b, r, step.tenant, step.client, noon.Add(step.after), step.sent); got != step.want {
-			t.Errorf("%s: %d of %d taken, want %d", step.name, got, step.sent, step.want)
+			t.Errorf("%s: %d of %d admitted, want %d", step.name, got, step.sent, step.want)
 		}
 	}
 }
@@ -62,7 +62,7 @@ func TestRetryAfterIsEnough(t *testing.T) {
 			t.Fatalf("%+v: %+v", r, refused)
 		}
 		if err := b.charge(r, a, noon.Add(refused.RetryAfter-1)); err == nil {
-			t.Errorf("%+v: taken before %v", r, refused.RetryAfter)
+			t.Errorf("%+v: admitted before %v", r, refused.RetryAfter)
 		}
 		if err := b.charge(r, a, noon.Add(refused.RetryAfter)); err != nil {
 			t.Errorf("%+v: refused after %v", r, refused.RetryAfter)
@@ -75,14 +75,14 @@ func TestRetryAfterIsEnough(t *testing.T) {
 func TestBucketsAreBounded(t *testing.T) {
 	r, b := Rates{Tenant: 1, Client: 1}, &buckets{}
 	if got := admitted(b, r, "busy", "1", noon, 5); got != 2 {
-		t.Errorf("%d taken, want 2", got)
+		t.Errorf("%d admitted, want 2", got)
 	}
 	for i := range 10 * mostBuckets {
 		at := noon.Add(time.Duration(i) * time.Microsecond)
 		admitted(b, r, fmt.Sprint("tenant ", i), "1", at, 1)
 		if i == 3*mostBuckets/4 {
 			if got := admitted(b, r, "busy", "1", at, 5); got != 0 {
-				t.Errorf("%d taken of who has taken all", got)
+				t.Errorf("%d admitted of a client that has used its limit", got)
 			}
 		}
 	}
@@ -94,10 +94,10 @@ func TestBucketsAreBounded(t *testing.T) {
 func TestNoRate(t *testing.T) {
 	b := &buckets{}
 	if got := admitted(b, Rates{}, "a", "1", noon, 10_000); got != 10_000 || b.young != nil {
-		t.Errorf("%d taken, %d buckets", got, len(b.young))
+		t.Errorf("%d admitted, %d buckets", got, len(b.young))
 	}
 	if got := admitted(b, Rates{Tenant: 5}, "a", "1", noon, 100); got != 10 {
-		t.Errorf("%d taken, want 10", got)
+		t.Errorf("%d admitted, want 10", got)
 	}
 }
 

@@ -69,11 +69,11 @@ func TestWalk(t *testing.T) {
 		`-`: "body: malformed JSON", `1.`: "body: malformed JSON", `"\x"`: "body: malformed JSON",
 		"\"\t\"": "body: malformed JSON", `{"a":01}`: "body: malformed JSON", `]`: "body: malformed JSON",
 	} {
-		var told []string
+		var faults []string
 		for _, d := range walk([]byte(body), object(), registry(), false) {
-			told = append(told, d.Field+": "+d.Message)
+			faults = append(faults, d.Field+": "+d.Message)
 		}
-		if got := strings.Join(told, "; "); got != want {
+		if got := strings.Join(faults, "; "); got != want {
 			t.Errorf("%s: got %q, want %q", body, got, want)
 		}
 	}

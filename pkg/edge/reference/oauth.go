@@ -122,8 +122,8 @@ func describeOAuth(doc *huma.OpenAPI, errorSchema *huma.Schema) {
 				Schema:      &huma.Schema{Type: huma.TypeString, Examples: []any{exampleClient}}})
 		}
 		for _, name := range p.query {
-			op.Parameters = append(op.Parameters, &huma.Param{Name: name, In: "query", Description: asked[name],
-				Schema: text(asked[name])})
+			op.Parameters = append(op.Parameters, &huma.Param{Name: name, In: "query",
+				Description: authorizationParameters[name], Schema: text(authorizationParameters[name])})
 		}
 		if p.form != nil {
 			op.RequestBody = &huma.RequestBody{Required: true,

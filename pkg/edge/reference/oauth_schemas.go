@@ -86,13 +86,13 @@ var (
 func formOf(names []string) *huma.Schema {
 	properties := map[string]*huma.Schema{}
 	for _, name := range names {
-		properties[name] = text(asked[name])
+		properties[name] = text(authorizationParameters[name])
 	}
 	return object(nil, properties)
 }
 
-// asked describes the parameters of an authorization request.
-var asked = map[string]string{ //nolint:gosec // words about parameters, none of which is a secret
+// authorizationParameters describes the parameters of an authorization request.
+var authorizationParameters = map[string]string{ //nolint:gosec // words about parameters, none of which is a secret
 	"response_type":  "Always `code`.",
 	"client_id":      "From the registration, or the https address of a client's metadata document.",
 	"redirect_uri":   "One of the client's, to the letter; on loopback any port.",

@@ -30,7 +30,7 @@ var untilStatus = map[string]time.Duration{"ACCEPTED": 2 * time.Minute, "PREPARI
 
 // delivery writes businesses, orders, and the riders' saved addresses and
 // cards.
-func (l *loader) delivery(ctx context.Context, t table.Tenant, p place) error {
+func (l *loader) delivery(ctx context.Context, t table.Tenant, p demoTenant) error {
 	slug := p.tenant.Slug
 	for _, b := range p.businesses {
 		if _, err := delivery.AddBusiness(ctx, t, l.by, b); once(err) != nil {
@@ -70,7 +70,7 @@ func (l *loader) delivery(ctx context.Context, t table.Tenant, p place) error {
 	return nil
 }
 
-func (l *loader) addresses(ctx context.Context, t table.Tenant, p place) error {
+func (l *loader) addresses(ctx context.Context, t table.Tenant, p demoTenant) error {
 	for i, a := range []struct {
 		rider, spot  int
 		label, notes string

@@ -157,7 +157,7 @@ func TestBrokenLoad(t *testing.T) {
 			if _, err := demo.Load(t.Context(), db, start); err == nil {
 				t.Fatalf("%d requests were enough", after)
 			}
-			wire.Mend()
+			wire.Restore()
 			if loaded, err := demo.Load(t.Context(), db, start); err != nil || !loaded {
 				t.Errorf("the second load: %v, %v", loaded, err)
 			}

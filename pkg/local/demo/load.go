@@ -20,7 +20,7 @@ import (
 	"svc/pkg/domain/tenant"
 )
 
-// who is the loader's name in the audit log.
+// who names the loader in the audit log.
 const who = "svc:demo"
 
 // loader loads the demo as of one moment.
@@ -37,7 +37,7 @@ type loader struct {
 // a demo tenant.
 func Load(ctx context.Context, db *table.DB, now time.Time) (loaded bool, err error) {
 	l := &loader{db: db, now: now.UTC().Truncate(time.Millisecond), by: audit.By{Who: who, At: now}}
-	for _, p := range places {
+	for _, p := range demoTenants {
 		found, err := tenant.Store{DB: db}.BySlug(ctx, p.tenant.Slug)
 		switch {
 		case errors.Is(err, fault.NotFound()):
@@ -47,13 +47,13 @@ func Load(ctx context.Context, db *table.DB, now time.Time) (loaded bool, err er
 			return false, nil
 		}
 	}
-	first := db.Tenant(places[0].tenant.ID)
+	first := db.Tenant(demoTenants[0].tenant.ID)
 	if it, err := first.Get(ctx, marker(first)); err != nil || it.Found() {
 		return false, err
 	}
 	l.hash = password.Hash(Password)
-	for _, p := range places {
-		if err := l.place(ctx, p); err != nil {
+	for _, p := range demoTenants {
+		if err := l.tenant(ctx, p); err != nil {
 			return false, fmt.Errorf("demo data of %s: %w", p.tenant.Slug, err)
 		}
 	}
@@ -82,7 +82,7 @@ func once(err error) error {
 	return err
 }
 
-func (l *loader) place(ctx context.Context, p place) error {
+func (l *loader) tenant(ctx context.Context, p demoTenant) error {
 	if _, err := (tenant.Store{DB: l.db}).CreateAs(ctx, l.by, p.tenant); once(err) != nil {
 		return err
 	}
@@ -127,7 +127,7 @@ func (l *loader) place(ctx context.Context, p place) error {
 var seen = map[string]time.Duration{driver.Online: 20 * time.Second, driver.Busy: 5 * time.Second}
 
 // people writes the tenant's drivers and riders.
-func (l *loader) people(ctx context.Context, t table.Tenant, p place) error {
+func (l *loader) people(ctx context.Context, t table.Tenant, p demoTenant) error {
 	drivers, riders := 0, 0
 	for _, one := range People() {
 		if one.Tenant != p.tenant.Slug {
@@ -167,15 +167,15 @@ func (l *loader) operators(ctx context.Context) error {
 		if _, err := store.Create(ctx, l.by, p, l.hash); once(err) != nil {
 			return err
 		}
-		for _, place := range places {
-			if one.Tenant != "" && one.Tenant != place.tenant.Slug {
+		for _, d := range demoTenants {
+			if one.Tenant != "" && one.Tenant != d.tenant.Slug {
 				continue
 			}
 			role := "owner"
 			if one.Tenant == "" {
 				role = "support"
 			}
-			if _, err := store.Join(ctx, l.db.Tenant(place.tenant.ID), l.by, one.ID, role,
+			if _, err := store.Join(ctx, l.db.Tenant(d.tenant.ID), l.by, one.ID, role,
 				authz.Permissions()); once(err) != nil {
 				return err
 			}

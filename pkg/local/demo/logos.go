@@ -33,6 +33,6 @@ func images(mark, name, color, width string) (logo, icon string) {
 
 // Look returns the name and the branding of a demo company, metro or harbor.
 func Look(slug string) (name string, look map[string]string) {
-	p := map[string]place{metro.tenant.Slug: metro, harbor.tenant.Slug: harbor}[slug]
+	p := map[string]demoTenant{metro.tenant.Slug: metro, harbor.tenant.Slug: harbor}[slug]
 	return p.tenant.Name, maps.Clone(p.branding)
 }

@@ -61,7 +61,7 @@ var rides = []ride{
 }
 
 // trips writes the tenant's trips in their current state, with their logs.
-func (l *loader) trips(ctx context.Context, t table.Tenant, p place) error {
+func (l *loader) trips(ctx context.Context, t table.Tenant, p demoTenant) error {
 	services := map[int]table.Item{}
 	for i, s := range p.services {
 		it, err := t.Get(ctx, settings.ServiceKey(t, s.ID))
@@ -92,13 +92,13 @@ func (l *loader) trips(ctx context.Context, t table.Tenant, p place) error {
 }
 
 // ride takes a trip through its transitions with the trip package's own rules.
-func (l *loader) ride(p place, r ride, n int, service table.Item) (trip.Trip, []trip.LogEntry, error) {
+func (l *loader) ride(p demoTenant, r ride, n int, service table.Item) (trip.Trip, []trip.LogEntry, error) {
 	at := l.now.Add(-r.ago - after(n, 1_009, time.Millisecond, 47*time.Second))
 	if r.ago > time.Hour {
 		at = at.Add(-p.shift)
 	}
 	rider, driver := id(ids.Customer, p.tenant.Slug, r.rider), id(ids.Driver, p.tenant.Slug, r.driver)
-	tr, err := p.asked(r, n).New(rider, p.tenant.Currency, service, at)
+	tr, err := p.request(r, n).New(rider, p.tenant.Currency, service, at)
 	if err != nil {
 		return trip.Trip{}, nil, err
 	}
@@ -148,31 +148,31 @@ func (l *loader) ride(p place, r ride, n int, service table.Item) (trip.Trip, []
 	return tr, log, nil
 }
 
-func (p place) ends(r ride) (from, to spot) {
+func (p demoTenant) ends(r ride) (from, to spot) {
 	return p.spots[r.from%len(p.spots)], p.spots[r.to%len(p.spots)]
 }
 
-// asked returns the rider's request.
-func (p place) asked(r ride, n int) trip.Ride {
+// request returns the rider's request.
+func (p demoTenant) request(r ride, n int) trip.Ride {
 	from, to := p.ends(r)
-	asked := trip.Ride{OriginAddress: from.address, OriginLat: from.lat, OriginLng: from.lng, DestAddress: &to.address,
+	ride := trip.Ride{OriginAddress: from.address, OriginLat: from.lat, OriginLng: from.lng, DestAddress: &to.address,
 		DestLat: &to.lat, DestLng: &to.lng,
 		PaymentType: r.pays}
 	if r.pays == "WALLET" && !p.settings.Payments.Wallet {
-		asked.PaymentType = "CARD"
+		ride.PaymentType = "CARD"
 	}
 	if r.service > 0 {
-		asked.ServiceTypeID = &p.services[r.service-1].ID
+		ride.ServiceTypeID = &p.services[r.service-1].ID
 	}
 	if notes, ok := p.notes[n]; ok {
-		asked.Notes = &notes
+		ride.Notes = &notes
 	}
-	return asked
+	return ride
 }
 
 // driven returns the length of the ride in kilometres (a third more than the
 // straight line) and its duration in seconds.
-func (p place) driven(r ride, n int) (km, seconds decimal.Decimal) {
+func (p demoTenant) driven(r ride, n int) (km, seconds decimal.Decimal) {
 	from, to := p.ends(r)
 	degrees := func(n json.Number) float64 { return money.Must(n).InexactFloat64() }
 	north := degrees(to.lat) - degrees(from.lat)
@@ -197,7 +197,7 @@ func after(n, factor int, unit, most time.Duration) time.Duration {
 	return time.Duration(n*n*factor) * unit % most
 }
 
-func measured(p place, r ride, km, seconds decimal.Decimal) trip.Measured {
+func measured(p demoTenant, r ride, km, seconds decimal.Decimal) trip.Measured {
 	fare, distance, duration := fareOf(p, r, km, seconds), money.Number(km), money.Number(seconds)
 	return trip.Measured{FinalFare: &fare, Distance: &distance, Duration: &duration}
 }
@@ -205,7 +205,7 @@ func measured(p place, r ride, km, seconds decimal.Decimal) trip.Measured {
 // fareOf returns base + distance + time at the service's rates, and at least
 // its minimum. It rounds by the tenant's settings. Without a service it
 // returns a flat rate.
-func fareOf(p place, r ride, km, seconds decimal.Decimal) json.Number {
+func fareOf(p demoTenant, r ride, km, seconds decimal.Decimal) json.Number {
 	fare := km.Mul(decimal.NewFromInt(2))
 	if r.service > 0 {
 		s := p.services[r.service-1]

@@ -47,7 +47,7 @@ func TestLoading(t *testing.T) {
 					t.Fatal(err)
 				}
 				if first, err := tn.Get(t.Context(), tn.Key("A", "1")); err != nil || !first.Found() {
-					t.Errorf("what was loaded first is gone: %v", err)
+					t.Errorf("the data of the first load is missing: %v", err)
 				}
 				if last {
 					if err := l.EnableStream(t.Context()); err != nil {

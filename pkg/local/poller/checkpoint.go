@@ -21,7 +21,7 @@ type checkpoint struct {
 	Shards map[string]position `json:"shards"`
 }
 
-// position is a place in a shard.
+// position is how far a shard has been read.
 type position struct {
 	// After is the sequence number of the last processed record.
 	After string `json:"after,omitempty"`

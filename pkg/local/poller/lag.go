@@ -7,8 +7,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 )
 
-// deliveredUntil returns the time before which everything is delivered when
-// these records of a read are, the last that the shard has if there are none.
+// deliveredUntil returns the time up to which everything is delivered once the
+// records are. The records are the result of a read that began at the given
+// time; if there are none, the read has reached the end of the shard.
 func deliveredUntil(began time.Time, records []types.Record) time.Time {
 	if len(records) == 0 {
 		return began
@@ -19,8 +20,9 @@ func deliveredUntil(began time.Time, records []types.Record) time.Time {
 	return time.Time{}
 }
 
-// note records that what was written to the shard before t is delivered. A
-// stream that is written without pause never ends, so the end says too little.
+// note records that what was written to the shard before t is delivered. A read
+// of a stream that is written without pause never reaches its end, so note does
+// not wait for the end.
 func (c *consumer) note(shard string, t time.Time) {
 	c.delivered[shard] = t
 	for _, s := range c.shards {

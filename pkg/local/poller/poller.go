@@ -204,7 +204,7 @@ func (p *Poller) Drain(ctx context.Context) error {
 	}
 }
 
-// awaitRest waits until every consumer has reached the end of every shard in a
+// awaitRest waits until every consumer has read every shard to its end, in a
 // read that began after the generation did.
 func (p *Poller) awaitRest(ctx context.Context, generation int64) error {
 	for {

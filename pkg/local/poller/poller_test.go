@@ -350,7 +350,7 @@ func TestDrainWaitsForWhatFunctionsWrite(t *testing.T) {
 	}
 }
 
-func TestDrainSaysWhoIsBehind(t *testing.T) {
+func TestDrainNamesTheConsumerThatIsBehind(t *testing.T) {
 	p := newFixture(t)
 	p.put("trip", "a")
 	release := make(chan struct{})

@@ -113,24 +113,24 @@ func (g *generator) code() string {
 	return string(out[:])
 }
 
-// place returns a point of the city with an address.
-type place struct {
+// point returns a point of the city with an address.
+type point struct {
 	address  string
 	lat, lng json.Number
 	x, y     int64 // 1/100,000 degree
 }
 
-func (g *generator) place(r *rand.Rand) place {
+func (g *generator) point(r *rand.Rand) point {
 	// The sum of two random numbers: points are denser in the middle.
 	x, y := g.p.Center[0]+r.Int64N(6000)+r.Int64N(6000)-6000, g.p.Center[1]+r.Int64N(8000)+r.Int64N(8000)-8000
-	return place{fmt.Sprintf("%d %s", 1+r.IntN(320), one(r, streets)), degrees(x), degrees(y), x, y}
+	return point{fmt.Sprintf("%d %s", 1+r.IntN(320), one(r, streets)), degrees(x), degrees(y), x, y}
 }
 
 func degrees(n int64) json.Number { return money.Number(decimal.New(n, -5)) }
 
 // tenthsOfKm returns the road distance from a to b in tenths of a kilometre,
 // 0.8 to 28 kilometres.
-func tenthsOfKm(a, b place) int64 {
+func tenthsOfKm(a, b point) int64 {
 	dx, dy := float64(a.x-b.x)*1.11, float64(a.y-b.y)*1.11*math.Cos(float64(a.x)/1e5*math.Pi/180) // metres
 	return min(max(int64(math.Hypot(dx, dy)*1.3/100), 8), 280)
 }

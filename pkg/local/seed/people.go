@@ -75,7 +75,7 @@ func (g *generator) driverItem(t table.Tenant, a *actor, shards int) table.Item 
 	r := g.own(a, 1)
 	car, plate := one(r, cars), fmt.Sprintf("%c%c%c-%04d", 'A'+rune(r.IntN(26)), 'A'+rune(r.IntN(26)),
 		'A'+rune(r.IntN(26)), r.IntN(10_000))
-	at := g.place(r)
+	at := g.point(r)
 	d := driver.Record{CreatedAt: timestamp.Format(a.since), Driver: driver.Driver{ID: a.id, FirstName: a.first,
 		LastName: a.last, Email: g.email("driver", a),
 		Phone: phone(r), Status: driver.Offline, Rating: rating(r), TotalTrips: a.trips, VehiclePlate: &plate,
@@ -106,7 +106,7 @@ func (g *generator) riderItems(t table.Tenant, a *actor, shards int) []table.Ite
 	}
 	labels := []string{"Home", "Work", "Gym", "Parents"}
 	for i := range r.IntN(4) {
-		spot, used := g.place(r), a.since.Add(time.Duration(r.Int64N(int64(g.now.Sub(a.since))+1)))
+		spot, used := g.point(r), a.since.Add(time.Duration(r.Int64N(int64(g.now.Sub(a.since))+1)))
 		out = append(out, address.Item(t, a.id, address.Address{ID: g.idOf(r, ids.Address, used), Address: spot.address,
 			Lat: spot.lat, Lng: spot.lng,
 			Label: &labels[i], UsageCount: 1 + r.Int64N(30), LastUsedAt: timestamp.Format(used)}))

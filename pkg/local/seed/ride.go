@@ -45,7 +45,7 @@ func (r *ride) do(g *generator, at time.Time, do act) error {
 // request creates a trip at its request. It returns the distance in tenths of a
 // kilometre and the rates of the service type.
 func (g *generator) request(rider *actor, at time.Time) (ride, int64, *rates, error) {
-	from, to := g.place(g.rng), g.place(g.rng)
+	from, to := g.point(g.rng), g.point(g.rng)
 	asked := trip.Ride{OriginAddress: from.address, OriginLat: from.lat, OriginLng: from.lng, DestAddress: &to.address,
 		DestLat: &to.lat, DestLng: &to.lng,
 		PaymentType: one(g.rng, g.p.Pays)}

@@ -55,9 +55,9 @@ func TestInterrupted(t *testing.T) {
 			if _, err := Run(t.Context(), db, n, options(40)); err == nil {
 				t.Fatalf("%d requests were enough", after)
 			}
-			wire.Mend()
+			wire.Restore()
 			if _, err := Run(t.Context(), db, n, options(40)); !errors.Is(err, ErrAtWork) {
-				t.Errorf("a run that may still be at work is taken over: %v", err)
+				t.Errorf("a run that may still be active is continued by another: %v", err)
 			}
 			later := options(41)
 			later.By.At = start.Add(time.Hour)

@@ -147,7 +147,7 @@ func (r *run) signIn(ctx context.Context, from, to int) error {
 func (r *run) business(n int) delivery.Business {
 	g := r.made
 	chance := g.own(&actor{n: n}, 3)
-	kind, at, tel := kitchens[n%len(kitchens)], g.place(chance), phone(chance)
+	kind, at, tel := kitchens[n%len(kitchens)], g.point(chance), phone(chance)
 	name := kind.name
 	if n >= len(kitchens) {
 		_, street, _ := strings.Cut(at.address, " ")
@@ -183,7 +183,7 @@ func (r *run) order(n int) delivery.Order {
 	id := g.idOf(chance, ids.Order, at)
 	o := delivery.Order{ID: id, OrderCode: "R" + id[len(id)-7:], Status: "DELIVERED",
 		BusinessID: r.business(chance.IntN(r.plan.businesses())).ID,
-		CustomerID: one(chance, g.there(at)).id, Currency: r.tenant.Currency, DeliveryAddress: g.place(chance).address,
+		CustomerID: one(chance, g.there(at)).id, Currency: r.tenant.Currency, DeliveryAddress: g.point(chance).address,
 		CreatedAt: timestamp.Format(at)}
 	lasted := time.Duration(20+chance.IntN(50)) * time.Minute
 	driver := one(chance, g.drivers).id

@@ -54,8 +54,8 @@ func (w *Wire) Recorded() []Exchange {
 // call to call.
 func (w *Wire) Record() { w.set(func() { w.canned = &canned{answers: map[question]answer{}} }) }
 
-// Replay returns recorded responses instead of asking the table. A request
-// that was not recorded fails with ErrWire. Mend ends the replay.
+// Replay returns recorded responses instead of sending requests to the table. A
+// request that was not recorded fails with ErrWire. Restore ends the replay.
 func (w *Wire) Replay() {
 	w.set(func() {
 		w.canned.mu.Lock()

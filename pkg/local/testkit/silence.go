@@ -20,7 +20,7 @@ type Silence struct {
 	CarryOut  bool   // silent requests are executed; otherwise only every other one is
 }
 
-// Silence starts a silence; Mend ends it.
+// Silence starts a silence; Restore ends it.
 func (w *Wire) Silence(t testing.TB, s Silence) {
 	t.Helper()
 	var n atomic.Int64

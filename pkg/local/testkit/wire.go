@@ -50,11 +50,11 @@ func (w *Wire) Rounds(on bool) {
 	})
 }
 
-// Break makes every request from now on fail. Mend undoes it.
+// Break makes every request from now on fail. Restore undoes it.
 func (w *Wire) Break() { w.set(func() { w.broken = true }) }
 
-// Mend undoes Break, BreakAfter, Lose, Refuse, Record, Replay and Silence.
-func (w *Wire) Mend() {
+// Restore undoes Break, BreakAfter, Lose, Refuse, Record, Replay and Silence.
+func (w *Wire) Restore() {
 	w.set(func() { w.broken, w.limit, w.lose, w.refuse, w.canned, w.proxy = false, false, 0, 0, nil, nil })
 }
 
@@ -120,7 +120,7 @@ func (w *Wire) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, ErrWire
 	}
 	if refuse != 0 {
-		body := `{"__type":"com.amazonaws.dynamodb.v20120810#` + reason + `","message":"told to the service alone"}`
+		body := `{"__type":"com.amazonaws.dynamodb.v20120810#` + reason + `","message":"for the service only"}`
 		return &http.Response{StatusCode: refuse, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
 				ContentLength: int64(len(body)),
 				Header:        http.Header{"Content-Type": {"application/x-amz-json-1.0"}},

@@ -216,8 +216,8 @@ func TestDeny(t *testing.T) {
 	run(t, ctx, chromedp.Navigate(s.authorize(client, "scope", "openid rider.trips:read")),
 		signIn("rita@home.example", words), chromedp.WaitVisible(chromedp.CSS(`[value="deny"]`)),
 		chromedp.Click(chromedp.CSS(`[value="deny"]`)), chromedp.WaitReady(chromedp.CSS("#told")))
-	if told := get(t, ctx, chromedp.Text(chromedp.CSS("#told"))); told != "access_denied" {
-		t.Errorf("the client was told %q", told)
+	if got := get(t, ctx, chromedp.Text(chromedp.CSS("#told"))); got != "access_denied" {
+		t.Errorf("the client received %q", got)
 	}
 	run(t, ctx, chromedp.Navigate(s.server.URL+"/oauth/logout"), chromedp.WaitVisible(chromedp.CSS("button")),
 		chromedp.Click(chromedp.CSS("button")), chromedp.WaitNotPresent(chromedp.CSS("form")),

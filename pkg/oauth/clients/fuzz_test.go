@@ -42,7 +42,7 @@ func FuzzRegistration(f *testing.F) {
 			return
 		}
 		if len(c.RedirectURIs) == 0 || len(c.Audiences) == 0 || len(c.Scopes) == 0 || c.Name == "" {
-			t.Errorf("%q is taken as %+v", body, c)
+			t.Errorf("%q is read as %+v", body, c)
 		}
 		for _, uri := range c.RedirectURIs {
 			if strings.ContainsAny(uri, "#* \r\n\t\\\"<>") {

@@ -92,7 +92,7 @@ func FuzzRedirect(f *testing.F) {
 		u, err := url.Parse(uri)
 		if err != nil || u.User != nil || u.Fragment != "" ||
 			(u.Hostname() != "planner.example" && u.Hostname() != "127.0.0.1") {
-			t.Errorf("%q is taken", uri)
+			t.Errorf("%q is accepted", uri)
 		}
 	})
 }

@@ -40,8 +40,8 @@ func TestPrintedPrograms(t *testing.T) {
 			}
 			file := filepath.Join(dir, test.file)
 			testkit.Must(t, os.WriteFile(file, found[0][1], 0o600))
-			if told := signIn(t, s, rita, test.command, file); !strings.Contains(told, rita.Email) {
-				t.Errorf("the program wrote %q, expected the rider's profile", told)
+			if output := signIn(t, s, rita, test.command, file); !strings.Contains(output, rita.Email) {
+				t.Errorf("the program wrote %q, expected the rider's profile", output)
 			}
 		})
 	}
@@ -75,9 +75,9 @@ func signIn(t *testing.T, s *apptest.Service, who apptest.Actor, command, file s
 	if err == nil {
 		_ = res.Body.Close()
 	}
-	told, _ := io.ReadAll(lines)
+	output, _ := io.ReadAll(lines)
 	if ended := cmd.Wait(); ended != nil || err != nil {
 		t.Fatalf("%v, %v\n%s", ended, err, complaints.String())
 	}
-	return string(told)
+	return string(output)
 }

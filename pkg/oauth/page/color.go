@@ -57,9 +57,9 @@ func Contrast(a, b Color) float64 {
 	return (max(la, lb) + 0.05) / (min(la, lb) + 0.05)
 }
 
-// mend returns the colour nearest to c whose contrast with each of the grounds
-// is at least ratio. It moves c towards white or towards black.
-func mend(c Color, ratio float64, grounds ...Color) Color {
+// adjust returns the colour nearest to c whose contrast with each of the
+// grounds is at least ratio. It moves c towards white or towards black.
+func adjust(c Color, ratio float64, grounds ...Color) Color {
 	enough := func(c Color) bool {
 		for _, ground := range grounds {
 			if Contrast(c, ground) < ratio {

@@ -116,7 +116,7 @@ var texts = map[string]pair{
 		"La creó un tercero y su nombre no ha sido verificado.",
 	},
 	"consent.site":  {"All that is known of it is its web address:", "Solo se conoce su dirección web:"},
-	"consent.host":  {"It will be told your answer at", "Recibirá tu respuesta en"},
+	"consent.host":  {"Your answer is sent to", "Recibirá tu respuesta en"},
 	"consent.local": {"It runs on this device.", "Se ejecuta en este dispositivo."},
 	"consent.agent": {
 		"This is an AI agent: a program that decides by itself what to do with this access.",
@@ -250,7 +250,7 @@ var texts = map[string]pair{
 	"message.onward.again":    {"Continue", "Continuar"},
 	"message.signedout.title": {"You are signed out", "Has cerrado la sesión"},
 	"message.signedout.text": {
-		"Applications that you let in keep their access until you end it under your connected applications.",
+		"Applications that you allowed keep their access until you end it under your connected applications.",
 		"Las aplicaciones a las que diste acceso lo conservan hasta que lo retires en tus aplicaciones conectadas.",
 	},
 	"message.busy.title": {"The service is busy", "El servicio está ocupado"},

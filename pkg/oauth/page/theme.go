@@ -42,7 +42,7 @@ func (b Brand) style() string {
 func (b Brand) colors(p palette) string {
 	primary, secondary := pick(b.Primary, primaryDefault), pick(b.Secondary, secondaryDefault)
 	badge := pick(b.IconBackground, primary)
-	link := mend(primary, 4.5, p.card, p.ground)
+	link := adjust(primary, 4.5, p.card, p.ground)
 	var css strings.Builder
 	css.WriteString("color-scheme:" + p.scheme)
 	for _, v := range []struct {
@@ -51,8 +51,8 @@ func (b Brand) colors(p palette) string {
 	}{
 		{"ground", p.ground}, {"card", p.card}, {"ink", p.ink}, {"muted", p.muted}, {"edge", p.edge}, {"line", p.line},
 		{"problem", p.problem}, {"problem-ground", p.problemOn},
-		{"primary", primary}, {"on-primary", on(primary)}, {"primary-edge", mend(primary, 3, p.card)}, {"link", link},
-		{"stripe", mend(secondary, 1.5, p.card)},
+		{"primary", primary}, {"on-primary", on(primary)}, {"primary-edge", adjust(primary, 3, p.card)}, {"link", link},
+		{"stripe", adjust(secondary, 1.5, p.card)},
 		{"badge", badge}, {"on-badge", on(badge)},
 	} {
 		css.WriteString(";--" + v.name + ":" + v.color.String())

@@ -30,7 +30,7 @@ type Device struct {
 	secret string // the cookie's value
 }
 
-// knownFor is one account's record of a browser.
+// knownFor is what a browser's record says about one account.
 type knownFor struct {
 	At    int64  `json:"at"`    // of the last sign-in, Unix seconds
 	Since string `json:"since"` // of its password; a new one voids this

@@ -69,7 +69,7 @@ type Counter struct {
 // (NIST SP 800-63B section 3.2.2).
 const longestDelay = 20 * time.Minute
 
-// delay returns how long the next use waits after the last of n.
+// delay returns how long the next use must wait, after the last of n uses.
 func (c Counter) delay(n int) time.Duration {
 	wait := time.Minute
 	for over := n - c.Limit; over > 0 && wait < longestDelay; over-- {

@@ -28,34 +28,34 @@ import (
 	"svc/pkg/local/folder"
 )
 
-// place is the service that a command uses.
-type place struct {
+// platform is the service that a command operates.
+type platform struct {
 	db      *table.DB
 	baseURL string // "" if unknown
 	data    string // data folder of a local service, "" for a table
 	table   string // name of the table
 }
 
-// place finds the service. It is the one that runs on the data folder, or the
+// platform finds the service. It is the one that runs on the data folder, or the
 // table in TABLE_NAME (at AWS_ENDPOINT_URL_DYNAMODB, or in AWS itself).
-func (c *cli) place(ctx context.Context) (place, error) {
+func (c *cli) platform(ctx context.Context) (platform, error) {
 	if to := c.target(); to.table != "" {
 		db, err := table.Open(ctx, table.Options{Table: to.table, Endpoint: to.endpoint, Load: awsConfig})
-		return place{db: db, baseURL: strings.TrimSuffix(os.Getenv("BASE_URL"), "/"), table: to.table}, err
+		return platform{db: db, baseURL: strings.TrimSuffix(os.Getenv("BASE_URL"), "/"), table: to.table}, err
 	}
 	running, err := folder.Find(ctx, c.data)
 	if err != nil {
-		return place{}, err
+		return platform{}, err
 	}
 	db, err := table.Open(ctx, table.Options{Table: running.Table, Endpoint: running.Endpoint})
-	return place{db, running.BaseURL, running.Data, running.Table}, err
+	return platform{db, running.BaseURL, running.Data, running.Table}, err
 }
 
 // awsConfig finds credentials and region as other AWS tools do.
 func awsConfig(ctx context.Context) (aws.Config, error) { return config.LoadDefaultConfig(ctx) }
 
 // address returns the service's address, or an error if it is unknown.
-func (p place) address() (string, error) {
+func (p platform) address() (string, error) {
 	if p.baseURL == "" {
 		return "", errors.New("the service's address is not known; set BASE_URL")
 	}
@@ -63,7 +63,7 @@ func (p place) address() (string, error) {
 }
 
 // keys returns the signing keys, with the sealer that the service uses.
-func (p place) keys(ctx context.Context) (*signing.Keys, error) {
+func (p platform) keys(ctx context.Context) (*signing.Keys, error) {
 	var sealer signing.Sealer
 	var err error
 	if p.data != "" {
@@ -79,7 +79,7 @@ func (p place) keys(ctx context.Context) (*signing.Keys, error) {
 
 // tenant finds a tenant by its slug. Its error is tenant.ErrDeleting for one
 // that is being deleted.
-func (p place) tenant(ctx context.Context, slug string) (tenant.Tenant, table.Tenant, error) {
+func (p platform) tenant(ctx context.Context, slug string) (tenant.Tenant, table.Tenant, error) {
 	found, err := tenant.Store{DB: p.db}.BySlug(ctx, slug)
 	if errors.Is(err, fault.NotFound()) {
 		return tenant.Tenant{}, table.Tenant{}, fmt.Errorf("there is no tenant %q%s", slug, p.nearSlug(ctx, slug))
@@ -91,7 +91,7 @@ func (p place) tenant(ctx context.Context, slug string) (tenant.Tenant, table.Te
 }
 
 // nearSlug returns a question about the tenant that was probably meant.
-func (p place) nearSlug(ctx context.Context, slug string) string {
+func (p platform) nearSlug(ctx context.Context, slug string) string {
 	list, err := tenant.Store{DB: p.db}.List(ctx)
 	if err != nil {
 		return ""
@@ -103,20 +103,20 @@ func (p place) nearSlug(ctx context.Context, slug string) string {
 	return nearest(slug, slugs)
 }
 
-// at combines place and tenant, for commands about a tenant's data.
-func (c *cli) at(ctx context.Context, slug string) (place, table.Tenant, error) {
-	p, err := c.place(ctx)
+// at combines platform and tenant, for commands about a tenant's data.
+func (c *cli) at(ctx context.Context, slug string) (platform, table.Tenant, error) {
+	p, err := c.platform(ctx)
 	if err != nil {
-		return place{}, table.Tenant{}, err
+		return platform{}, table.Tenant{}, err
 	}
 	_, t, err := p.tenant(ctx, slug)
 	return p, t, err
 }
 
 // on returns the code of a command about a service.
-func (c *cli) on(f func(context.Context, place, []string) error) func(*cobra.Command, []string) error {
+func (c *cli) on(f func(context.Context, platform, []string) error) func(*cobra.Command, []string) error {
 	return act(func(ctx context.Context, args []string) error {
-		p, err := c.place(ctx)
+		p, err := c.platform(ctx)
 		if err != nil {
 			return err
 		}
@@ -125,8 +125,8 @@ func (c *cli) on(f func(context.Context, place, []string) error) func(*cobra.Com
 }
 
 // in returns the code of a command whose first argument is a tenant's slug.
-func (c *cli) in(f func(context.Context, place, table.Tenant, []string) error) func(*cobra.Command, []string) error {
-	return c.on(func(ctx context.Context, p place, args []string) error {
+func (c *cli) in(f func(context.Context, platform, table.Tenant, []string) error) func(*cobra.Command, []string) error {
+	return c.on(func(ctx context.Context, p platform, args []string) error {
 		_, t, err := p.tenant(ctx, args[0])
 		if err != nil {
 			return err
@@ -135,8 +135,8 @@ func (c *cli) in(f func(context.Context, place, table.Tenant, []string) error) f
 	})
 }
 
-// operator, driver and rider find a person by mail address or id.
-func (p place) operator(ctx context.Context, name string) (person.Person, error) {
+// operator finds a person by mail address or id.
+func (p platform) operator(ctx context.Context, name string) (person.Person, error) {
 	store := person.Store{DB: p.db}
 	find := store.ByEmail
 	if ids.Valid(ids.Person, name) {

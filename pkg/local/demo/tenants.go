@@ -12,8 +12,8 @@ import (
 	"svc/pkg/domain/tenant"
 )
 
-// place is one tenant of the demo.
-type place struct {
+// demoTenant is one tenant of the demo.
+type demoTenant struct {
 	tenant     tenant.Tenant
 	branding   map[string]string
 	settings   settings.Document
@@ -68,9 +68,9 @@ func box(slug string, n int, name string, priority int, west, south, east, north
 			Coordinates: [][][]json.Number{{{west, south}, {east, south}, {east, north}, {west, north}, {west, south}}}}}
 }
 
-var places = []place{metro, harbor}
+var demoTenants = []demoTenant{metro, harbor}
 
-var metro = place{
+var metro = demoTenant{
 	tenant: tenant.Tenant{ID: id(ids.Tenant, "metro", 1), Slug: "metro", Name: "Metro Rides", Currency: "USD",
 		Timezone:    "America/New_York",
 		TaxiEnabled: true, DeliveryEnabled: true, MaxFare: "1000"},
@@ -135,7 +135,7 @@ var metro = place{
 	},
 }
 
-var harbor = place{
+var harbor = demoTenant{
 	tenant: tenant.Tenant{ID: id(ids.Tenant, "harbor", 1), Slug: "harbor", Name: "Harbor Cabs", Currency: "EUR",
 		Timezone:    "Europe/Lisbon",
 		TaxiEnabled: true, MaxFare: "1000"},
