@@ -265,7 +265,8 @@ func (x *exchange) call() {
 	if t.method == http.MethodPost || code != "" {
 		inner.Header["Idempotency-Key"] = []string{c.key(x.r, x.m.ID, code)}
 	}
-	entry, answer := x.entry, newRecorder()
+	entry, answer := x.entry, recorders.Get().(*recorder)
+	defer answer.release()
 	entry.Confirmed = code != ""
 	confirm := x.api.Call(answer, inner, entry)
 	x.copyHeader(answer.header)
@@ -275,7 +276,7 @@ func (x *exchange) call() {
 	case confirm:
 		x.result(needsAgreement(c, x.newCode(c)))
 	case answer.status < 300:
-		x.write(http.StatusOK, success(x.m.ID, answer.body.Bytes(), x.m.modern))
+		x.write(http.StatusOK, answer.success(x.m.ID, x.m.modern))
 	case answer.header.Get("WWW-Authenticate") != "": // the client needs another token
 		x.failAs(answer)
 	default:
