@@ -254,10 +254,10 @@ func (x *exchange) call() {
 		}
 		return
 	}
-	code, declined := x.agreedCode(c)
-	if declined {
+	code, refusal := x.agreedCode(c)
+	if refusal != nil {
 		if x.admitted() {
-			x.result(errorResult("declined", "The person said no. Do not try again unless the person asks for it."))
+			refusal()
 		}
 		return
 	}
@@ -285,23 +285,33 @@ func (x *exchange) call() {
 }
 
 // agreedCode returns the confirmation code of the call, "" if the person has
-// not confirmed it.
-func (x *exchange) agreedCode(c call) (code string, declined bool) {
+// not confirmed it. If the call must not run, refusal sends the response.
+func (x *exchange) agreedCode(c call) (code string, refusal func()) {
 	if c.tool.confirm == "" {
-		return "", false
+		return "", nil
 	}
-	code = c.text(codeArgument)
-	if given, yes := x.m.params.answered(); given {
-		if !yes {
-			return "", true
+	isCode := func(text string) bool { return text != "" && agrees(bearer(x.r), c, text, x.api.Now()) }
+	state := x.m.params.State
+	if state != "" && !isCode(state) {
+		return "", func() { x.fail(refuse(x.protocolStatus(), codeParams, staleState)) }
+	}
+	switch given, yes := x.m.params.answered(); {
+	case given && !yes:
+		return "", func() {
+			x.result(errorResult("declined", "The person said no. Do not try again unless the person asks for it."))
 		}
-		code = x.m.params.State
+	case given:
+		return state, nil
 	}
-	if code == "" || !agrees(bearer(x.r), c, code, x.api.Now()) {
-		return "", false
+	if code = c.text(codeArgument); !isCode(code) {
+		return "", nil
 	}
-	return code, false
+	return code, nil
 }
+
+// staleState is the message for a requestState that fails verification
+// (revision 2026-07-28, "Multi Round-Trip Requests").
+const staleState = "The requestState is not of this call, or has expired. To ask the person again, call without it."
 
 func (x *exchange) newCode(c call) string {
 	return agreement(bearer(x.r), c, x.api.Now().Add(agreementLife))
