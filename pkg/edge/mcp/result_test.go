@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"testing"
 
@@ -36,6 +37,42 @@ func trips(tb testing.TB, size int) []byte {
 	return append(page[:len(page)-1], `],"next_cursor":null}`...)
 }
 
+// busyWriter is a connection that sends slowly: while it has the body, another
+// call uses a recorder.
+type busyWriter struct {
+	http.ResponseWriter
+	sent []byte
+}
+
+func (w *busyWriter) Write(p []byte) (int, error) {
+	another := recorders.Get().(*recorder)
+	for _, memory := range [][]byte{another.result[:cap(another.result)], another.body.AvailableBuffer()} {
+		memory = memory[:cap(memory)]
+		for i := range memory {
+			memory[i] = '!'
+		}
+	}
+	w.sent = append(w.sent, p...)
+	return len(p), nil
+}
+
+// TestResultsShareNoMemory: a result stays as it is until it is sent, and the
+// next one has nothing of it.
+func TestResultsShareNoMemory(t *testing.T) { // not parallel: it must get the recorder that it released
+	for _, size := range []int{100, 50_000, 1000, 200_000, 10} {
+		payload := trips(t, size)
+		kept := recorders.Get().(*recorder)
+		_, _ = kept.Write(payload) // it never fails
+		w := &busyWriter{ResponseWriter: httptest.NewRecorder()}
+		x := &exchange{w: w, m: &message{ID: json.RawMessage("1"), modern: true}}
+		want := bytes.Clone(kept.success(x.m.ID, true))
+		x.succeed(kept)
+		if !bytes.Equal(w.sent, want) {
+			t.Fatalf("%d bytes: %.200s, want %.200s", size, w.sent, want)
+		}
+	}
+}
+
 // BenchmarkResult compares the response to a tool call with the response to the
 // same request to the API, from the operation's payload to the function's
 // response.
@@ -50,10 +87,9 @@ func BenchmarkResult(b *testing.B) {
 			"request": func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(payload) },
 			"tool": func(w http.ResponseWriter, r *http.Request) {
 				answer := recorders.Get().(*recorder)
-				defer answer.release()
 				_, _ = answer.Write(payload)
 				x := &exchange{w: w, r: r, m: &message{ID: json.RawMessage("1"), modern: true}}
-				x.write(http.StatusOK, answer.success(x.m.ID, x.m.modern))
+				x.succeed(answer)
 			},
 		} {
 			b.Run(fmt.Sprintf("%s/%d", name, size), func(b *testing.B) {

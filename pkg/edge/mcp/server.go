@@ -266,7 +266,6 @@ func (x *exchange) call() {
 		inner.Header["Idempotency-Key"] = []string{c.key(x.r, x.m.ID, code)}
 	}
 	entry, answer := x.entry, recorders.Get().(*recorder)
-	defer answer.release()
 	entry.Confirmed = code != ""
 	confirm := x.api.Call(answer, inner, entry)
 	x.copyHeader(answer.header)
@@ -276,12 +275,18 @@ func (x *exchange) call() {
 	case confirm:
 		x.result(needsAgreement(c, x.newCode(c)))
 	case answer.status < 300:
-		x.write(http.StatusOK, answer.success(x.m.ID, x.m.modern))
+		x.succeed(answer)
 	case answer.header.Get("WWW-Authenticate") != "": // the client needs another token
 		x.failAs(answer)
 	default:
 		x.result(errorText(answer.body.Bytes()))
 	}
+}
+
+// succeed sends the result of a successful call and releases the recorder.
+func (x *exchange) succeed(answer *recorder) {
+	x.write(http.StatusOK, answer.success(x.m.ID, x.m.modern))
+	answer.release()
 }
 
 // agreedCode returns the confirmation code of the call, "" if the person has
