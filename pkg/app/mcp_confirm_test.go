@@ -20,6 +20,55 @@ func agree(path, token, tool, arguments string, asked toolAnswer) apptest.Reques
 		`","inputResponses":{"agreed":{"action":"accept","content":{"agreed":true}}}`)
 }
 
+// TestRequestStateIsVerified: a requestState that is not of the call, or has
+// expired, is rejected whatever the person answered, and nothing is done.
+func TestRequestStateIsVerified(t *testing.T) {
+	s := newSuite(t)
+	const address, tool = "/mcp/rider/metro", "svc_request_ride"
+	const ride = `{"originAddress":"A","originLat":1,"originLng":2}`
+	elsewhere := strings.Replace(ride, `"A"`, `"B"`, 1)
+	rider := s.actors[authz.Rider]
+	token, other := s.agent(t, rider), s.agent(t, rider)
+	asked := s.call(t, toolCall(address, token, tool, ride))
+	changed := asked
+	changed.Result.RequestState += "-TAMPERED"
+	late := func(t *testing.T) { s.Clock.Advance(11 * time.Minute) }
+	for _, c := range []struct {
+		name    string
+		request apptest.Request
+		before  func(*testing.T)
+	}{
+		{"changed", agree(address, token, tool, ride, changed), nil},
+		{"of other arguments", agree(address, token, tool, elsewhere, asked), nil},
+		{"of no key", agree(address, token, tool, strings.Replace(ride, "{", `{"idempotencyKey":"k",`, 1), asked), nil},
+		{"of another token", agree(address, other, tool, ride, asked), nil},
+		{"expired", agree(address, token, tool, ride, asked), late},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if c.before != nil {
+				c.before(t)
+			}
+			declined := c.request
+			declined.Body = strings.Replace(declined.Body, `"agreed":true`, `"agreed":false`, 1)
+			for _, r := range []apptest.Request{c.request, declined} {
+				got := apptest.JSON[toolAnswer](t, s.Do(t, r).Must(t, 400))
+				if got.Error.Code != -32602 || !strings.Contains(got.Error.Message, "requestState") {
+					t.Errorf("%+v", got)
+				}
+			}
+		})
+	}
+	trips := s.Get(t, s.Token(t, rider), "/api/v1/me/trips").Must(t, 200)
+	if strings.Contains(string(trips.Body), "trp_") {
+		t.Errorf("a trip was made: %s", trips.Body)
+	}
+	s.call(t, agree(address, token, tool, ride, s.call(t, toolCall(address, token, tool, ride))))
+	trips = s.Get(t, s.Token(t, rider), "/api/v1/me/trips").Must(t, 200)
+	if strings.Count(string(trips.Body), `"id":"trp_`) != 1 {
+		t.Errorf("after a valid state: %s", trips.Body)
+	}
+}
+
 // TestLateAgreement: a confirmation is bound to the values that the person read.
 // Used late, it changes no others, and a trip that has moved on rejects it.
 func TestLateAgreement(t *testing.T) {

@@ -165,14 +165,6 @@ func TestAgentRequestsARide(t *testing.T) {
 	if got := agrees(ride, `{"action":"decline"}`); got.refusal() != "declined" {
 		t.Errorf("after a no: %+v", got)
 	}
-	if got := agrees(`{"originAddress":"Elsewhere","originLat":1,"originLng":2}`, yes); got.Result.ResultType !=
-		"input_required" {
-		t.Errorf("a yes to another ride: %+v", got)
-	}
-	const keyed = `{"originAddress":"Main St 1","originLat":1,"originLng":2,"idempotencyKey":"another"}`
-	if got := agrees(keyed, yes); got.Result.ResultType != "input_required" {
-		t.Errorf("a yes under another key: %+v", got)
-	}
 	const repeated = `{"originAddress":"Elsewhere","originAddress":"Main St 1","originLat":1,"originLng":2}`
 	if a := s.Do(t, toolCall("/mcp/rider/metro", tokens.AccessToken, "svc_request_ride", repeated)); !strings.Contains(
 		string(a.Body), "names each member once") {

@@ -13,9 +13,8 @@ import (
 )
 
 // scenarios lists, by revision, the scenarios of the official suite that apply
-// to the real server. The others use tools, prompts or resources of the suite's
-// own fixture server, or need a stream or a session, which this server does not
-// have.
+// to the real server. fixtureScenarios lists more. The others need a stream, a
+// session, or tools, prompts and resources that this server cannot have.
 var scenarios = map[string][]string{
 	"2025-06-18": {"server-initialize", "ping", "tools-list"},
 	"2025-11-25": {"server-initialize", "ping", "tools-list", "resources-list", "prompts-list",

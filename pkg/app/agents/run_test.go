@@ -2,6 +2,7 @@ package agents
 
 import (
 	"encoding/json"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -18,6 +19,9 @@ var (
 	demoPassword    = regexp.MustCompile(`everybody's password is (\S+)\n`)
 )
 
+// defaultURL is where `make run` serves if PORT is not set.
+const defaultURL = "http://127.0.0.1:8080"
+
 // TestMakeRun does what a newcomer does: starts what `make run` starts, and
 // gives the printed address of metro's riders to the official Python client and
 // to the inspector's command line. Each signs in as rider1 through the real
@@ -32,6 +36,14 @@ func TestMakeRun(t *testing.T) {
 			t.Fatalf("%v is not in what svc dev printed:\n%s", what, dev.Printed)
 		}
 		return found[1]
+	}
+	for _, document := range []string{"README.md", "docs/agents.md"} { // clients compare the address with the metadata's
+		text, err := os.ReadFile("../../../" + document)
+		testkit.Must(t, err)
+		command := strings.ReplaceAll(strings.TrimSpace(riderAddress.FindString(dev.Printed)), dev.BaseURL, defaultURL)
+		if !strings.Contains(string(text), command+"\n") {
+			t.Errorf("%s does not have the command that svc dev prints: %s", document, command)
+		}
 	}
 	person := func(audience, email string) flow.Options {
 		return flow.Options{BaseURL: dev.BaseURL, Tenant: "metro", Audience: audience, Email: email,

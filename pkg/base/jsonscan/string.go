@@ -1,23 +1,85 @@
 package jsonscan
 
-import "fmt"
+import (
+	"encoding/binary"
+	"math/bits"
+)
 
 // AppendString appends text, which is valid UTF-8, to out as a JSON string (RFC
-// 8259, section 7). It escapes only what must be escaped.
+// 8259, section 7). It escapes only what must be escaped. It allocates nothing
+// if out has the capacity for the result.
 func AppendString[T string | []byte](out []byte, text T) []byte {
 	out = append(out, '"')
-	from := 0 // of the bytes that were not copied yet
-	for i := range len(text) {
-		c := text[i]
-		if c >= ' ' && c != '"' && c != '\\' {
-			continue
-		}
-		out = append(out, text[from:i]...)
-		if from = i + 1; c < ' ' {
-			out = fmt.Appendf(out, `\u%04x`, c)
-		} else {
-			out = append(out, '\\', c)
+	for len(text) > 0 {
+		n, done := escapeWords(out[len(out):cap(out)], text)
+		out, text = out[:len(out)+n], text[done:]
+		for range min(len(text), 8) { // at the end of text or out, or a control character
+			if c := text[0]; c >= ' ' && c != '"' && c != '\\' {
+				out = append(out, c)
+			} else {
+				out = appendEscape(out, c)
+			}
+			text = text[1:]
 		}
 	}
-	return append(append(out, text[from:]...), '"')
+	return append(out, '"')
+}
+
+func appendEscape(out []byte, c byte) []byte {
+	if c >= ' ' {
+		return append(out, '\\', c)
+	}
+	const digits = "0123456789abcdef"
+	return append(out, '\\', 'u', '0', '0', digits[c>>4], digits[c&15])
+}
+
+const (
+	ones   = 0x0101010101010101
+	sevens = 0x7f * ones
+	highs  = 0x80 * ones
+
+	// room is what one word may write: 16 bytes, and 8 more that the next word
+	// overwrites.
+	room = 24
+)
+
+// escapeWords escapes text into dst, eight bytes at a time. It stops before a
+// control character, and where fewer than eight bytes or too little room is
+// left. It returns the number of bytes written and read.
+func escapeWords[T string | []byte](dst []byte, text T) (n, read int) {
+	for len(text)-read >= 8 && len(dst)-n >= room {
+		w := word(text[read:])
+		if (w-ones*' ')&^w&highs != 0 {
+			break
+		}
+		binary.LittleEndian.PutUint64(dst[n:], w)
+		left := 8
+		for marks := equal(w, '"') | equal(w, '\\'); marks != 0; {
+			plain := bits.TrailingZeros64(marks) &^ 7 // bits before the next byte to escape
+			w >>= plain & 63
+			marks = marks >> (plain & 63) >> 8
+			n += plain / 8
+			dst[n] = '\\'
+			binary.LittleEndian.PutUint64(dst[n+1:], w)
+			n += 2
+			w >>= 8
+			left -= plain/8 + 1
+		}
+		n += left
+		read += 8
+	}
+	return n, read
+}
+
+// equal marks the bytes of a word that equal c, by their highest bit.
+func equal(w uint64, c byte) uint64 {
+	w ^= ones * uint64(c)
+	return ^((w&sevens + sevens) | w | sevens)
+}
+
+// word returns the first eight bytes. The first byte is the lowest.
+func word[T string | []byte](b T) uint64 {
+	_ = b[7]
+	return uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24 |
+		uint64(b[4])<<32 | uint64(b[5])<<40 | uint64(b[6])<<48 | uint64(b[7])<<56
 }

@@ -12,7 +12,9 @@ func TestSuccess(t *testing.T) {
 	for _, payload := range []string{`{}`, `{"a":"b","c":[1,2.50]}`, `{"quote":"\"","backslash":"\\","newline":"\n"}`,
 		"{\"ü\":\"\U0001F600 <&>\u2028\"}", "{\n\t\"a\": 1\r\n}", `{"nul":"\u0000"}`} {
 		for id, isModern := range map[string]bool{`1`: true, `"a\"b"`: false} {
-			body := success(json.RawMessage(id), []byte(payload), isModern)
+			answer := newRecorder()
+			_, _ = answer.Write([]byte(payload)) // it never fails
+			body := answer.success(json.RawMessage(id), isModern)
 			var got struct {
 				Version string `json:"jsonrpc"`
 				ID      json.RawMessage

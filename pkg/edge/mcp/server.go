@@ -254,10 +254,10 @@ func (x *exchange) call() {
 		}
 		return
 	}
-	code, declined := x.agreedCode(c)
-	if declined {
+	code, refusal := x.agreedCode(c)
+	if refusal != nil {
 		if x.admitted() {
-			x.result(errorResult("declined", "The person said no. Do not try again unless the person asks for it."))
+			refusal()
 		}
 		return
 	}
@@ -265,7 +265,7 @@ func (x *exchange) call() {
 	if t.method == http.MethodPost || code != "" {
 		inner.Header["Idempotency-Key"] = []string{c.key(x.r, x.m.ID, code)}
 	}
-	entry, answer := x.entry, newRecorder()
+	entry, answer := x.entry, recorders.Get().(*recorder)
 	entry.Confirmed = code != ""
 	confirm := x.api.Call(answer, inner, entry)
 	x.copyHeader(answer.header)
@@ -275,7 +275,7 @@ func (x *exchange) call() {
 	case confirm:
 		x.result(needsAgreement(c, x.newCode(c)))
 	case answer.status < 300:
-		x.write(http.StatusOK, success(x.m.ID, answer.body.Bytes(), x.m.modern))
+		x.succeed(answer)
 	case answer.header.Get("WWW-Authenticate") != "": // the client needs another token
 		x.failAs(answer)
 	default:
@@ -283,24 +283,40 @@ func (x *exchange) call() {
 	}
 }
 
-// agreedCode returns the confirmation code of the call, "" if the person has
-// not confirmed it.
-func (x *exchange) agreedCode(c call) (code string, declined bool) {
-	if c.tool.confirm == "" {
-		return "", false
-	}
-	code = c.text(codeArgument)
-	if given, yes := x.m.params.answered(); given {
-		if !yes {
-			return "", true
-		}
-		code = x.m.params.State
-	}
-	if code == "" || !agrees(bearer(x.r), c, code, x.api.Now()) {
-		return "", false
-	}
-	return code, false
+// succeed sends the result of a successful call and releases the recorder.
+func (x *exchange) succeed(answer *recorder) {
+	x.write(http.StatusOK, answer.success(x.m.ID, x.m.modern))
+	answer.release()
 }
+
+// agreedCode returns the confirmation code of the call, "" if the person has
+// not confirmed it. If the call must not run, refusal sends the response.
+func (x *exchange) agreedCode(c call) (code string, refusal func()) {
+	if c.tool.confirm == "" {
+		return "", nil
+	}
+	isCode := func(text string) bool { return text != "" && agrees(bearer(x.r), c, text, x.api.Now()) }
+	state := x.m.params.State
+	if state != "" && !isCode(state) {
+		return "", func() { x.fail(refuse(x.protocolStatus(), codeParams, staleState)) }
+	}
+	switch given, yes := x.m.params.answered(); {
+	case given && !yes:
+		return "", func() {
+			x.result(errorResult("declined", "The person said no. Do not try again unless the person asks for it."))
+		}
+	case given:
+		return state, nil
+	}
+	if code = c.text(codeArgument); !isCode(code) {
+		return "", nil
+	}
+	return code, nil
+}
+
+// staleState is the message for a requestState that fails verification
+// (revision 2026-07-28, "Multi Round-Trip Requests").
+const staleState = "The requestState is not of this call, or has expired. To ask the person again, call without it."
 
 func (x *exchange) newCode(c call) string {
 	return agreement(bearer(x.r), c, x.api.Now().Add(agreementLife))
