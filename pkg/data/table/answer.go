@@ -46,7 +46,7 @@ func (a *answer) or(decoded []map[string]types.AttributeValue) []Item {
 	return items
 }
 
-// takeItems runs between the SDK's deserializer and its checksum check.
+// takeItems runs before the SDK's deserializer sees a response.
 var takeItems = middleware.DeserializeMiddlewareFunc("TakeItems",
 	func(ctx context.Context, in middleware.DeserializeInput, next middleware.DeserializeHandler) (
 		middleware.DeserializeOutput, middleware.Metadata, error) {

@@ -66,10 +66,10 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("configuration of the AWS SDK: %w", err)
 	}
+	quota := ratelimit.NewTokenRateLimit(uint(retryQuota * max(1, o.AtOnce)))
 	cfg.Retryer = func() aws.Retryer {
 		return retry.NewStandard(func(so *retry.StandardOptions) {
-			so.MaxAttempts, so.MaxBackoff = 4, 400*time.Millisecond
-			so.RateLimiter = ratelimit.NewTokenRateLimit(uint(retryQuota * max(1, o.AtOnce)))
+			so.MaxAttempts, so.MaxBackoff, so.RateLimiter = 4, 400*time.Millisecond, quota
 		})
 	}
 	if o.Endpoint != "" {
@@ -83,7 +83,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	requests := &wire.Requests{Credentials: cfg.Credentials}
 	once := attempts{rt, requests.Learn}
 	sdk := dynamodb.NewFromConfig(cfg, func(do *dynamodb.Options) {
-		do.HTTPClient = once
+		do.HTTPClient, do.DisableValidateResponseChecksum = once, true // attempts checks it
 		if o.Endpoint != "" {
 			do.BaseEndpoint = aws.String(o.Endpoint)
 		}
@@ -97,7 +97,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 			return stack.Deserialize.Insert(takeItems, "OperationDeserializer", middleware.After)
 		})
 	})
-	client := &client{Client: sdk, table: o.Table, requests: requests, attempts: once}
+	client := &client{Client: sdk, table: o.Table, requests: requests, attempts: once, quota: quota}
 	tx := dynamo.NewFromIface(client)
 	return &DB{name: o.Table, client: client, dynamo: tx.Table(o.Table), tx: tx}, nil
 }

@@ -3,8 +3,10 @@ package table
 import (
 	"context"
 	"errors"
+	"hash/crc32"
 	"net"
 	"net/http"
+	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -38,22 +40,24 @@ type attempts struct {
 
 // Do implements aws.HTTPClient.
 func (a attempts) Do(req *http.Request) (*http.Response, error) {
-	var res *http.Response
-	var err error
 	if sent := sentBefore(req.Context()); sent != nil {
-		res, err = sent.result()
-	} else {
-		a.learned(req)
-		res, err = a.once(req)
+		return sent.result()
 	}
+	a.learned(req)
+	return a.once(req)
+}
+
+// once sends one attempt and reads its response. It records whether a write may
+// have been executed.
+func (a attempts) once(req *http.Request) (*http.Response, error) {
+	res, err := a.exchange(req)
 	if o, ok := req.Context().Value(outcomeKey{}).(*outcome); ok && mayHaveWritten(res, err) {
 		o.unknown.Store(true)
 	}
 	return res, err
 }
 
-// once sends one attempt and reads its response.
-func (a attempts) once(req *http.Request) (*http.Response, error) {
+func (a attempts) exchange(req *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithTimeout(req.Context(), attemptTime(req.Context()))
 	defer cancel()
 	res, err := a.next.RoundTrip(req.WithContext(ctx))
@@ -64,20 +68,31 @@ func (a attempts) once(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	if want := res.Header.Get("X-Amz-Crc32"); want != "" { // LocalStack sends none
+		sum, err := strconv.ParseUint(want, 10, 32)
+		if err != nil || uint32(sum) != crc32.ChecksumIEEE(body) {
+			return nil, errDamaged
+		}
+	}
 	res.Body = wire.Body(body)
 	return res, nil
 }
+
+// errDamaged is the error of an attempt with a damaged response. The SDK sends
+// the request again, as it does without a response.
+var errDamaged = errors.New("the response of the table does not match its checksum")
 
 // outcome records what we know about a write after its attempts.
 type outcome struct{ unknown atomic.Bool }
 
 type outcomeKey struct{}
 
-// mayHaveWritten reports whether an unsuccessful attempt may have been
-// executed. An attempt without a connection was not.
+// mayHaveWritten reports whether an attempt may have been executed. An attempt
+// without a connection was not. One with status 200 was, even if we cannot read
+// its response.
 func mayHaveWritten(res *http.Response, err error) bool {
 	if err == nil {
-		return res.StatusCode >= http.StatusInternalServerError
+		return res.StatusCode == http.StatusOK || res.StatusCode >= http.StatusInternalServerError
 	}
 	var op *net.OpError
 	return !errors.As(err, &op) || op.Op != "dial"

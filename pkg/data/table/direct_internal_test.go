@@ -1,0 +1,300 @@
+package table
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"svc/pkg/base/fault"
+)
+
+// played gives each request the response of a function.
+type played struct {
+	answer func(r *http.Request, body string) (status int, text string, err error)
+	hosts  []string
+	bodies []string
+}
+
+// RoundTrip implements http.RoundTripper.
+func (p *played) RoundTrip(r *http.Request) (*http.Response, error) {
+	sent, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	p.hosts, p.bodies = append(p.hosts, r.URL.Host), append(p.bodies, string(sent))
+	status, text := http.StatusOK, "{}"
+	if p.answer != nil {
+		if status, text, err = p.answer(r, string(sent)); err != nil {
+			return nil, err
+		}
+	}
+	return &http.Response{StatusCode: status, Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}},
+		Body: io.NopCloser(strings.NewReader(text)), ContentLength: int64(len(text)), Request: r}, nil
+}
+
+// openPlayed returns a table that already sends first attempts past the SDK.
+func openPlayed(t *testing.T, name, endpoint string) (*DB, *played) {
+	t.Helper()
+	p := &played{}
+	db, err := Open(t.Context(), Options{Table: name, Endpoint: endpoint,
+		Wire: func(http.RoundTripper) http.RoundTripper { return p }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.answer = func(r *http.Request, _ string) (int, string, error) {
+		switch {
+		case strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".Query"):
+			return http.StatusOK, `{"Items":[],"Count":0,"ScannedCount":0}`, nil
+		case strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".BatchGetItem"):
+			return http.StatusOK, `{"Responses":{},"UnprocessedKeys":{}}`, nil
+		}
+		return http.StatusOK, "{}", nil
+	}
+	tn := db.Tenant("x")
+	for range 2 {
+		_, err := tn.Get(t.Context(), tn.Key("A", "A"))
+		_, errOfBatch := tn.Batch(t.Context(), tn.Key("A", "A"))
+		_, errOfQuery := tn.Query(t.Context(), tn.Partition("A"), Query{Limit: 1})
+		if err := errors.Join(err, errOfBatch, errOfQuery, increment(t.Context(), tn)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, operation := range []string{"GetItem", "BatchGetItem", "Query", "TransactWriteItems"} {
+		if _, ok := db.client.requests.New(t.Context(), operation, nil); !ok {
+			t.Fatalf("%s goes through the SDK", operation)
+		}
+	}
+	p.hosts, p.bodies = nil, nil
+	return db, p
+}
+
+// increment adds one to a number of the tenant, in a transaction.
+func increment(ctx context.Context, tn Tenant) error {
+	tx := tn.Write()
+	tx.Update(tn.Key("A", "A"), Change{Add: map[string]any{"n": 1}})
+	return tx.Commit(ctx)
+}
+
+// TestGuardPastTheSDK: no request leaves without a handle that covers its keys,
+// for the right table.
+func TestGuardPastTheSDK(t *testing.T) {
+	db, wire := openPlayed(t, "t", "http://table.example")
+	own, other := db.Tenant("x"), db.Tenant("y").Key("A", "A").encode()
+	within := own.within(t.Context())
+	get := func(ctx context.Context, table string, key map[string]types.AttributeValue) error {
+		_, err := db.client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &table, Key: key})
+		return err
+	}
+	batch := func(ctx context.Context, table string, key map[string]types.AttributeValue) error {
+		_, err := db.client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{
+			RequestItems: map[string]types.KeysAndAttributes{table: {
+				Keys: []map[string]types.AttributeValue{own.Key("A", "A").encode(), key}}}})
+		return err
+	}
+	query := func(ctx context.Context, table string, key map[string]types.AttributeValue) error {
+		_, err := db.client.Query(ctx, &dynamodb.QueryInput{TableName: &table, KeyConditionExpression: aws.String(keyIs),
+			ExpressionAttributeNames:  map[string]string{"#h": "pk"},
+			ExpressionAttributeValues: map[string]types.AttributeValue{":h": key["pk"]}})
+		return err
+	}
+	write := func(ctx context.Context, table string, key map[string]types.AttributeValue) error {
+		_, err := db.client.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{TransactItems: []types.TransactWriteItem{
+			{Put: &types.Put{TableName: &table, Item: own.Key("A", "A").encode()}},
+			{Put: &types.Put{TableName: &table, Item: key}}}})
+		return err
+	}
+	for name, do := range map[string]func(context.Context, string, map[string]types.AttributeValue) error{
+		"get": get, "batch": batch, "query": query, "transaction": write} {
+		if do(within, "t", other) == nil || do(t.Context(), "t", own.Key("A", "A").encode()) == nil ||
+			do(within, "other", own.Key("A", "A").encode()) == nil {
+			t.Errorf("%s: it passes the guard", name)
+		}
+		if len(wire.bodies) > 0 {
+			t.Fatalf("%s: sent %s", name, wire.bodies)
+		}
+	}
+}
+
+// TestTwoTables: a process may have two tables. Each one's requests keep going
+// to its own address.
+func TestTwoTables(t *testing.T) {
+	one, first := openPlayed(t, "one", "http://one.example")
+	two, second := openPlayed(t, "two", "http://two.example")
+	for _, db := range []*DB{one, two, one} {
+		if _, err := db.Tenant("x").Get(t.Context(), db.Tenant("x").Key("A", "A")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, p := range []*played{first, second} {
+		name := []string{"one", "two"}[i]
+		for j, host := range p.hosts {
+			if host != name+".example" || !strings.Contains(p.bodies[j], `"`+name+`"`) {
+				t.Errorf("table %s: %s %s", name, host, p.bodies[j])
+			}
+		}
+	}
+	if len(first.hosts) != 2 || len(second.hosts) != 1 {
+		t.Errorf("%v %v", first.hosts, second.hosts)
+	}
+}
+
+// TestSuccessRefillsTheQuota: after an outage has used up the quota of retries,
+// requests past the SDK refill it as those of the SDK do.
+func TestSuccessRefillsTheQuota(t *testing.T) {
+	db, _ := openPlayed(t, "t", "http://table.example")
+	if _, err := db.client.quota.GetToken(t.Context(), db.client.quota.Remaining()); err != nil {
+		t.Fatal(err)
+	}
+	if err := increment(t.Context(), db.Tenant("x")); err != nil || db.client.quota.Remaining() != 1 {
+		t.Errorf("%v, %d", err, db.client.quota.Remaining())
+	}
+}
+
+// TestOutcomePastTheSDK: a transaction whose first attempt goes past the SDK has
+// the error of one that the SDK sends, and all its attempts have one token.
+func TestOutcomePastTheSDK(t *testing.T) {
+	t.Parallel() // it waits between attempts
+	lost := errors.New("lost")
+	const throttled = `{"__type":"x#ThrottlingException"}`
+	for name, test := range map[string]struct {
+		first, then   string // response of the first attempt and the others; "" for none
+		status, later int
+		want          error
+		attempts      int
+	}{
+		"lost, then carried out":   {"", "{}", 0, 200, nil, 2},
+		"failed, then carried out": {"<html>", "{}", 502, 200, nil, 2},
+		"lost, then throttled":     {"", throttled, 0, 400, fault.OutcomeUnknown(nil), 4},
+		"failed, then throttled":   {"", throttled, 500, 400, fault.OutcomeUnknown(nil), 4},
+		"always throttled":         {throttled, throttled, 400, 400, fault.Unavailable(nil), 4},
+		"always lost":              {"", "", 0, 0, fault.OutcomeUnknown(nil), 4},
+		"an unreadable success":    {"<html>", "", 200, 0, fault.OutcomeUnknown(nil), 1},
+		"a failed condition": {`{"__type":"x#TransactionCanceledException","CancellationReasons":` +
+			`[{"Code":"ConditionalCheckFailed"}]}`, "", 400, 0, ErrCondition, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db, wire := openPlayed(t, "t", "http://table.example")
+			wire.answer = func(*http.Request, string) (int, string, error) {
+				text, status := test.first, test.status
+				if len(wire.bodies) > 1 {
+					text, status = test.then, test.later
+				}
+				if status == 0 {
+					return 0, "", lost
+				}
+				return status, text, nil
+			}
+			if err := increment(t.Context(), db.Tenant("x")); !errors.Is(err, test.want) {
+				t.Errorf("got %v, want %v", err, test.want)
+			}
+			sameTokens(t, wire.bodies, test.attempts)
+		})
+	}
+}
+
+func sameTokens(t *testing.T, bodies []string, attempts int) {
+	t.Helper()
+	tokens := map[string]bool{}
+	for _, body := range bodies {
+		_, rest, _ := strings.Cut(body, `"ClientRequestToken":"`)
+		token, _, _ := strings.Cut(rest, `"`)
+		tokens[token] = true
+	}
+	if len(bodies) != attempts || len(tokens) != 1 || tokens[""] {
+		t.Errorf("%d attempts with the tokens %v", len(bodies), tokens)
+	}
+}
+
+// TestEndPastTheSDK: if time ends with the first attempt, the SDK sends none.
+// The transaction may have been written all the same.
+func TestEndPastTheSDK(t *testing.T) {
+	db, wire := openPlayed(t, "t", "http://table.example")
+	wire.answer = func(r *http.Request, _ string) (int, string, error) {
+		<-r.Context().Done()
+		return 0, "", r.Context().Err()
+	}
+	late, end := context.WithTimeout(t.Context(), 1)
+	defer end()
+	if err := increment(late, db.Tenant("x")); !errors.Is(err, fault.OutcomeUnknown(nil)) {
+		t.Errorf("out of time: %v", err)
+	}
+	gone, leave := context.WithCancel(t.Context())
+	wire.answer = func(r *http.Request, _ string) (int, string, error) {
+		leave()
+		<-r.Context().Done()
+		return 0, "", r.Context().Err()
+	}
+	if err := increment(gone, db.Tenant("x")); !errors.Is(err, context.Canceled) {
+		t.Errorf("a caller who went away: %v", err)
+	}
+	sameTokens(t, wire.bodies[:1], 1)
+	if len(wire.bodies) != 2 {
+		t.Errorf("%d attempts", len(wire.bodies))
+	}
+}
+
+// TestDamagedResponse: a response that does not match its checksum is no
+// response. The request is sent again.
+func TestDamagedResponse(t *testing.T) {
+	db, wire := openPlayed(t, "t", "http://table.example")
+	var damage http.RoundTripper = roundTrip(func(r *http.Request) (*http.Response, error) {
+		res, err := wire.RoundTrip(r)
+		if err == nil {
+			sum := "2745614147" // of {}
+			if len(wire.bodies) == 1 {
+				sum = "7"
+			}
+			res.Header.Set("X-Amz-Crc32", sum)
+		}
+		return res, err
+	})
+	db.client.attempts.next = damage
+	sdk := attempts{damage, db.client.requests.Learn}
+	db.client.Client = dynamodb.New(db.client.Options(), func(o *dynamodb.Options) { o.HTTPClient = sdk })
+	tn := db.Tenant("x")
+	if _, err := tn.Get(t.Context(), tn.Key("A", "A")); err != nil || len(wire.bodies) != 2 {
+		t.Errorf("%v after %d attempts", err, len(wire.bodies))
+	}
+	wire.bodies = nil
+	if err := increment(t.Context(), tn); err != nil {
+		t.Error(err)
+	}
+	sameTokens(t, wire.bodies, 2)
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+// RoundTrip implements http.RoundTripper.
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// TestErrorsWithoutSecrets: no error quotes a signature or an item.
+func TestErrorsWithoutSecrets(t *testing.T) {
+	t.Parallel() // it waits between attempts
+	db, wire := openPlayed(t, "t", "http://table.example")
+	tn := db.Tenant("x")
+	for _, answer := range []func(*http.Request, string) (int, string, error){
+		func(*http.Request, string) (int, string, error) { return 200, `{"Item":{"secret`, nil },
+		func(*http.Request, string) (int, string, error) { return 500, `{"Item":{"secret`, nil },
+		func(*http.Request, string) (int, string, error) { return 0, "", io.ErrUnexpectedEOF },
+	} {
+		wire.answer = answer
+		_, err := tn.Get(t.Context(), tn.Key("secret", "secret"))
+		if err = errors.Join(err, increment(t.Context(), tn)); err == nil {
+			t.Fatal("no error")
+		}
+		for _, word := range []string{"secret", "AWS4", "Signature"} {
+			if bytes.Contains([]byte(err.Error()), []byte(word)) {
+				t.Errorf("it quotes %s: %v", word, err)
+			}
+		}
+	}
+}
