@@ -10,6 +10,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"strconv"
 	"sync"
 	"time"
@@ -35,28 +36,67 @@ type Transport struct {
 // because Lambda stops a process between two events.
 const longestIdle = 90 * time.Second
 
+// largestResponse limits a response with its headers, in bytes. DynamoDB's have
+// at most 16 MB.
+const largestResponse = 32 << 20
+
+// mostInterim is how many responses with a status below 200 may precede one.
+const mostInterim = 5
+
+var (
+	errTooLarge = errors.New("the response is too large")
+	errNotHTTP  = errors.New("the response is not HTTP/1.1")
+)
+
 type connection struct {
 	net.Conn // TCP or TLS
 	tcp      net.Conn
-	in       *bufio.Reader
-	since    time.Time // without a request
+	in       *bufio.Reader // of this connection
+	left     int           // bytes that the current response may still have
+	failed   error         // of the last read
+	since    time.Time     // without a request
 }
+
+// Read implements io.Reader, up to the limit of a response.
+func (c *connection) Read(p []byte) (n int, err error) {
+	if c.left <= 0 {
+		n, err = 0, errTooLarge
+	} else {
+		n, err = c.Conn.Read(p[:min(len(p), c.left)])
+	}
+	c.left -= n
+	c.failed = err
+	return n, err
+}
+
+// Close implements io.Closer. It does not wait until TLS has said so to a server
+// that may be silent.
+func (c *connection) Close() error { return c.tcp.Close() }
 
 // RoundTrip implements http.RoundTripper. The response's body is in memory. A
 // connection that the server closed while it was idle is not used. If the
-// context ends, the error is the context's.
+// context ends, the error wraps the context's. If nothing was sent, the error is
+// a net.OpError with the operation "dial". No error quotes the request or the
+// response.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	if proxy, err := http.ProxyFromEnvironment(req); proxy != nil || err != nil {
-		return t.Proxied.RoundTrip(req)
+	var body []byte
+	if req.Body != nil {
+		var err error
+		if body, err = ReadBody(req.Body, req.ContentLength); err != nil {
+			return nil, unsent(fmt.Errorf("body of a request: %w", err))
+		}
 	}
-	message, err := message(req)
+	if proxy, err := http.ProxyFromEnvironment(req); proxy != nil || err != nil {
+		return t.proxied(req, body)
+	}
+	message, err := message(req, body)
 	if err != nil {
-		return nil, err
+		return nil, unsent(err)
 	}
 	ctx := req.Context()
 	c, err := t.connection(ctx, req)
 	if err != nil {
-		return nil, contextual(ctx, err)
+		return nil, unsent(contextual(ctx, err))
 	}
 	stop := context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Unix(1, 0)) }) // ends reads and writes
 	res, err := c.exchange(req, message)
@@ -71,6 +111,25 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
+// proxied sends the request by net/http, from memory. Otherwise the SDK
+// sometimes closes its reader while net/http still reads it, which breaks the
+// connection.
+func (t *Transport) proxied(req *http.Request, body []byte) (*http.Response, error) {
+	again := req.WithContext(req.Context()) // a shallow copy
+	if req.Body != nil {
+		again.Body, again.ContentLength = Body(body), int64(len(body))
+	}
+	return t.Proxied.RoundTrip(again)
+}
+
+// unsent returns the error of a request of which nothing was sent.
+func unsent(err error) error {
+	if op := (*net.OpError)(nil); errors.As(err, &op) && op.Op == "dial" {
+		return err
+	}
+	return &net.OpError{Op: "dial", Net: "tcp", Err: err}
+}
+
 // contextual returns the context's error in place of that of a connection that
 // it has ended.
 func contextual(ctx context.Context, err error) error {
@@ -81,14 +140,7 @@ func contextual(ctx context.Context, err error) error {
 }
 
 // message returns the request as it is sent.
-func message(req *http.Request) ([]byte, error) {
-	var body []byte
-	if req.Body != nil {
-		var err error
-		if body, err = ReadBody(req.Body, req.ContentLength); err != nil {
-			return nil, fmt.Errorf("body of a request: %w", err)
-		}
-	}
+func message(req *http.Request, body []byte) ([]byte, error) {
 	host := req.Host
 	if host == "" {
 		host = req.URL.Host
@@ -109,11 +161,9 @@ func (c *connection) exchange(req *http.Request, message []byte) (*http.Response
 	if _, err := c.Write(message); err != nil {
 		return nil, err
 	}
-	res, err := http.ReadResponse(c.in, req)
+	c.left = largestResponse
+	res, err := c.response(req)
 	if err != nil {
-		if errors.Is(err, io.EOF) { // before the first byte
-			err = io.ErrUnexpectedEOF
-		}
 		return nil, err
 	}
 	body, err := ReadBody(res.Body, res.ContentLength)
@@ -127,26 +177,42 @@ func (c *connection) exchange(req *http.Request, message []byte) (*http.Response
 	return res, nil
 }
 
+// response reads the response up to its body. The ones before it, as 100
+// Continue, say nothing of the request's success.
+func (c *connection) response(req *http.Request) (*http.Response, error) {
+	for range mostInterim + 1 {
+		res, err := http.ReadResponse(c.in, req)
+		switch {
+		case err == nil && res.StatusCode >= http.StatusOK:
+			return res, nil
+		case err == nil && res.StatusCode != http.StatusSwitchingProtocols:
+			continue
+		case errors.Is(c.failed, io.EOF):
+			return nil, io.ErrUnexpectedEOF
+		case err != nil && c.failed != nil:
+			return nil, c.failed
+		}
+		break // net/http's error quotes the response
+	}
+	return nil, errNotHTTP
+}
+
 // connection returns a kept connection, or a new one.
 func (t *Transport) connection(ctx context.Context, req *http.Request) (*connection, error) {
+	if err := ctx.Err(); err != nil { // a kept connection would take the request
+		return nil, err
+	}
 	for c := t.take(req); c != nil; c = t.take(req) {
 		if time.Now().Round(0).Sub(c.since) < longestIdle && alive(c.tcp) {
 			return c, nil
 		}
 		_ = c.Close()
 	}
-	address := req.URL.Host
-	if req.URL.Port() == "" {
-		address = net.JoinHostPort(req.URL.Hostname(), map[string]string{"https": "443"}[req.URL.Scheme])
-		if req.URL.Scheme != "https" {
-			address = net.JoinHostPort(req.URL.Hostname(), "80")
-		}
-	}
 	dial := t.Dial
 	if dial == nil {
 		dial = (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext
 	}
-	tcp, err := dial(ctx, "tcp", address)
+	tcp, err := dial(ctx, "tcp", address(req.URL))
 	if err != nil {
 		return nil, err
 	}
@@ -164,8 +230,20 @@ func (t *Transport) connection(ctx context.Context, req *http.Request) (*connect
 		}
 		c.Conn = secure
 	}
-	c.in = bufio.NewReader(c.Conn)
+	c.in = bufio.NewReader(c)
 	return c, nil
+}
+
+// address returns the host and port to connect to.
+func address(u *url.URL) string {
+	port := u.Port()
+	switch {
+	case port == "" && u.Scheme == "https":
+		port = "443"
+	case port == "":
+		port = "80"
+	}
+	return net.JoinHostPort(u.Hostname(), port)
 }
 
 // take removes the connection that was used last, nil if there is none.
