@@ -19,23 +19,38 @@ func scan(raw []byte) (e *event, ok bool) {
 	if !utf8.Valid(raw) { // encoding/json replaces what is not
 		return nil, false
 	}
-	s := &scanner{Scanner: jsonscan.New(raw, deepestEvent), texts: make([]byte, 0, len(raw))}
+	s := &scanner{Scanner: jsonscan.New(raw, deepestEvent), texts: make([]byte, 0, min(len(raw), blockSize))}
 	e = new(event)
-	s.Object(func(name jsonscan.Text) { s.member(e, name) })
+	s.members(func(name string) { s.member(e, name) })
 	return e, s.End()
 }
 
-// scanner reads an event. All strings share one block of memory.
+// blockSize is the size of a block of strings, in bytes. Most events fit into
+// one. A string that is kept after the event keeps its block.
+const blockSize = 8 << 10
+
+// scanner reads an event. Its strings share blocks of memory, and share none
+// with the event's JSON. A string that fits into no block has its own, so a
+// long body lives no longer than the event.
 type scanner struct {
 	jsonscan.Scanner
-	texts []byte // never grows beyond its first capacity
+	texts []byte // the current block, which never grows
 }
 
-func (s *scanner) member(e *event, name jsonscan.Text) {
-	if name.Escaped {
-		s.Fail()
-	}
-	switch string(name.Raw) {
+// members reads an object whose names the gateway chooses. It has no reason to
+// escape one.
+func (s *scanner) members(member func(name string)) {
+	s.Object(func(name jsonscan.Text) {
+		if name.Escaped {
+			s.Fail()
+			return
+		}
+		member(unsafe.String(unsafe.SliceData(name.Raw), len(name.Raw))) //nolint:gosec // compared, and not kept
+	})
+}
+
+func (s *scanner) member(e *event, name string) {
+	switch name {
 	case "version":
 		s.text(&e.Version)
 	case "routeKey":
@@ -69,15 +84,15 @@ func (s *scanner) member(e *event, name jsonscan.Text) {
 			e.IsBase64Encoded = s.Bool()
 		}
 	case "requestContext":
-		s.object(func(name jsonscan.Text) { s.context(e, name) })
+		s.object(func(name string) { s.context(e, name) })
 	default:
 		s.Value()
 	}
 }
 
-func (s *scanner) context(e *event, name jsonscan.Text) {
+func (s *scanner) context(e *event, name string) {
 	c := &e.RequestContext
-	switch string(name.Raw) {
+	switch name {
 	case "requestId":
 		s.text(&c.RequestID)
 	case "stage":
@@ -89,8 +104,8 @@ func (s *scanner) context(e *event, name jsonscan.Text) {
 	case "domainPrefix":
 		s.text(&c.DomainPrefix)
 	case "http":
-		s.object(func(name jsonscan.Text) {
-			switch string(name.Raw) {
+		s.object(func(name string) {
+			switch name {
 			case "method":
 				s.text(&c.HTTP.Method)
 			case "path":
@@ -102,8 +117,8 @@ func (s *scanner) context(e *event, name jsonscan.Text) {
 			}
 		})
 	case "identity":
-		s.object(func(name jsonscan.Text) {
-			if name.Is("sourceIp") {
+		s.object(func(name string) {
+			if name == "sourceIp" {
 				s.text(&c.Identity.SourceIP)
 			} else {
 				s.Value()
@@ -123,9 +138,9 @@ func (s *scanner) null() bool {
 	return true
 }
 
-func (s *scanner) object(member func(jsonscan.Text)) {
+func (s *scanner) object(member func(name string)) {
 	if !s.null() {
-		s.Object(member)
+		s.members(member)
 	}
 }
 
@@ -140,12 +155,21 @@ func (s *scanner) copied(text jsonscan.Text) string {
 	if s.Failed() {
 		return ""
 	}
-	from, paired := len(s.texts), false
-	if s.texts, paired = text.Append(s.texts); !paired { // encoding/json replaces half a pair
+	to, size := s.texts, len(text.Raw)
+	alone := false
+	if size > cap(to)-len(to) {
+		alone = size >= blockSize/2 // the current block has room for others
+		to = make([]byte, 0, max(size, blockSize))
+	}
+	from, paired := len(to), false
+	if to, paired = text.Append(to); !paired { // encoding/json replaces half a pair
 		s.Fail()
 	}
+	if !alone {
+		s.texts = to
+	}
 	//nolint:gosec // nobody writes to these bytes again
-	return unsafe.String(unsafe.SliceData(s.texts[from:]), len(s.texts)-from)
+	return unsafe.String(unsafe.SliceData(to[from:]), len(to)-from)
 }
 
 func (s *scanner) list(to *[]string) {

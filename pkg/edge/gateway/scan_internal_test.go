@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -44,6 +45,7 @@ var unusual = []string{`{}`, `null`, `[]`, ``, `{"version":1}`, `{"version":null
 	`{"isBase64Encoded":"yes"}`, `{"queryStringParameters":null}`, `{"queryStringParameters":{"a":"b"}}`,
 	`{"queryStringParameters":7}`, `{"requestContext":null}`, `{"requestContext":{"http":null,"identity":{"sourceIp":"::1","x":{}}}}`,
 	`{"requestContext":{"stage":"a","stage":"b","authorizer":{"jwt":{"claims":{"a":[1,2.5e3,true,false,null]}}}}}`,
+	`{"requestContext":{"http":{"so\u0075rceIp":"::1"},"st\u0061ge":"a","identity":{"\u0073ourceIp":"::2"}}}`,
 	`{"version":"2.0"} `, `{"version":"2.0"}x`, `{"version":"2.0",}`}
 
 // sameEvent compares scan with encoding/json. It reports whether scan decoded
@@ -85,6 +87,46 @@ func TestScan(t *testing.T) {
 	for _, text := range unusual {
 		sameEvent(t, text)
 	}
+}
+
+// TestScanKeepsNothing: an event does not change when its JSON's memory is used
+// again, and a short string of it does not keep its long body.
+func TestScanKeepsNothing(t *testing.T) {
+	for _, size := range []int{0, 10, blockSize / 2, blockSize, 6 << 20} {
+		body := strings.Repeat("b", size)
+		text := `{"rawPath":"/path","headers":{"a":"` + strings.Repeat("h", size/3) + `"},"body":"` + body +
+			`","queryStringParameters":{"q":"\u00fc"},"requestContext":{"http":{"sourceIp":"::1"},"stage":"s\n"}}`
+		buffer := []byte(text)
+		e, ok := scan(buffer)
+		if !ok {
+			t.Fatalf("%d bytes: not scanned", size)
+		}
+		for i := range buffer {
+			buffer[i] = 'x'
+		}
+		want := new(event)
+		if err := json.Unmarshal([]byte(text), want); err != nil || !reflect.DeepEqual(want, e) {
+			t.Errorf("%d bytes: it changed (%v)", size, err)
+		}
+	}
+	text := []byte(`{"body":"` + strings.Repeat("b", 1<<20) + `","rawPath":"/path"}`)
+	var kept []*event
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	for range 32 {
+		e, ok := scan(text)
+		if !ok {
+			t.Fatal("not scanned")
+		}
+		kept = append(kept, &event{RawPath: e.RawPath})
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > 8<<20 {
+		t.Errorf("%d paths keep %d bytes", len(kept), grown)
+	}
+	runtime.KeepAlive(kept)
 }
 
 // FuzzScan looks for an event that scan decodes in another way than
