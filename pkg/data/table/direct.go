@@ -51,9 +51,10 @@ func (c *client) GetItem(ctx context.Context, in *dynamodb.GetItemInput, o ...fu
 // wanting, not to the output.
 func (c *client) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput, o ...func(*dynamodb.Options)) (
 	*dynamodb.BatchGetItemOutput, error) {
-	return call(ctx, c, "BatchGetItem", in, o, c.Client.BatchGetItem, func(body []byte) (*dynamodb.BatchGetItemOutput, bool) {
+	type output = dynamodb.BatchGetItemOutput
+	return call(ctx, c, "BatchGetItem", in, o, c.Client.BatchGetItem, func(body []byte) (*output, bool) {
 		rest, ok := takeFrom(ctx, body)
-		out := new(dynamodb.BatchGetItemOutput)
+		out := new(output)
 		return out, ok && members(rest, func(s *jsonscan.Scanner, name jsonscan.Text) {
 			switch string(name.Raw) {
 			case "ConsumedCapacity":
@@ -110,7 +111,8 @@ func (c *client) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWr
 // call sends an operation, and counts it. decode reports false for a response
 // that only the SDK can decode.
 func call[In, Out any](ctx context.Context, c *client, operation string, in *In, o []func(*dynamodb.Options),
-	sdk func(context.Context, *In, ...func(*dynamodb.Options)) (*Out, error), decode func([]byte) (*Out, bool)) (*Out, error) {
+	sdk func(context.Context, *In, ...func(*dynamodb.Options)) (*Out, error),
+	decode func([]byte) (*Out, bool)) (*Out, error) {
 	m, counts := ctx.Value(meterKey{}).(*Meter)
 	depth := 0
 	if counts {
@@ -153,7 +155,7 @@ func (c *client) send(ctx context.Context, operation string, in any, usual bool)
 		return nil
 	}
 	s := &sent{}
-	if s.response, s.err = c.attempts.once(req); s.err == nil {
+	if s.response, s.err = c.attempts.once(req); s.err == nil { //nolint:bodyclose // ReadBody closes it
 		s.body, s.err = wire.ReadBody(s.response.Body, s.response.ContentLength)
 	}
 	return s

@@ -106,9 +106,9 @@ func TestGuardPastTheSDK(t *testing.T) {
 		return err
 	}
 	write := func(ctx context.Context, table string, key map[string]types.AttributeValue) error {
-		_, err := db.client.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{TransactItems: []types.TransactWriteItem{
-			{Put: &types.Put{TableName: &table, Item: own.Key("A", "A").encode()}},
-			{Put: &types.Put{TableName: &table, Item: key}}}})
+		puts := []types.TransactWriteItem{{Put: &types.Put{TableName: &table, Item: own.Key("A", "A").encode()}},
+			{Put: &types.Put{TableName: &table, Item: key}}}
+		_, err := db.client.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{TransactItems: puts})
 		return err
 	}
 	for name, do := range map[string]func(context.Context, string, map[string]types.AttributeValue) error{

@@ -47,7 +47,7 @@ func TestTLS(t *testing.T) {
 			_, _ = io.Copy(w, r.Body)
 		}))
 		s.Config.ErrorLog = log.New(io.Discard, "", 0)
-		s.TLS = &tls.Config{MaxVersion: version, MinVersion: tls.VersionTLS10} //nolint:gosec // the client must reject it
+		s.TLS = &tls.Config{MaxVersion: version, MinVersion: tls.VersionTLS10} // the client must reject the old ones
 		s.StartTLS()
 		t.Cleanup(s.Close)
 		return s
@@ -121,7 +121,7 @@ func (k *kept) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestProxy(t *testing.T) {
 	const inside = "SVC_TEST_OF_A_PROXY"
 	if os.Getenv(inside) == "" {
-		again := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestProxy$") //nolint:gosec // this test
+		again := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestProxy$")
 		again.Env = append(os.Environ(), inside+"=1", "HTTPS_PROXY=http://proxy.example:3128", "NO_PROXY=direct.example",
 			"HTTP_PROXY=", "https_proxy=", "no_proxy=")
 		if out, err := again.CombinedOutput(); err != nil {

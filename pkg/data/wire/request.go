@@ -35,7 +35,7 @@ const targetHeader, target = "X-Amz-Target", "DynamoDB_20120810."
 const (
 	authorizationHeader = "Authorization"
 	dateHeader          = "X-Amz-Date"
-	tokenHeader         = "X-Amz-Security-Token"
+	tokenHeader         = "X-Amz-Security-Token" //nolint:gosec // a name
 	invocationHeader    = "Amz-Sdk-Invocation-Id"
 	traceHeader         = "X-Amzn-Trace-Id"
 )

@@ -25,8 +25,10 @@ import (
 type Transport struct {
 	Proxied http.RoundTripper
 	TLS     *tls.Config
-	Dial    func(ctx context.Context, network, address string) (net.Conn, error) // nil means net.Dialer
-	Idle    int                                                                  // connections kept without a request, for each address
+	Idle    int // connections kept without a request, for each address
+
+	// Dial connects. nil means net.Dialer.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
 	mu   sync.Mutex
 	idle map[string][]*connection // by scheme and address; the last one was used last

@@ -77,7 +77,10 @@ func post(ctx context.Context, t *wire.Transport, url, body string) (string, err
 	return fmt.Sprintf("%d %s", res.StatusCode, read), err
 }
 
-const plain = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+const (
+	plain   = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+	chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+)
 
 // TestResponses: a response is read to its end, and not further. A connection is
 // used again only if nothing is left on it.
@@ -88,7 +91,7 @@ func TestResponses(t *testing.T) {
 	}{
 		"with a length":          {plain, "200 ok", 1},
 		"without a body":         {"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", "200 ", 1},
-		"in chunks":              {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n1\r\n!\r\n0\r\n\r\n", "200 ok!", 1},
+		"in chunks":              {chunked + "2\r\nok\r\n1\r\n!\r\n0\r\n\r\n", "200 ok!", 1},
 		"no content":             {"HTTP/1.1 204 No Content\r\n\r\n", "204 ", 1},
 		"an error":               {"HTTP/1.1 400 Bad\r\nContent-Length: 3\r\n\r\nbad", "400 bad", 1},
 		"told to close":          {"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok", "200 ok", 2},
@@ -102,7 +105,7 @@ func TestResponses(t *testing.T) {
 		"not HTTP":               {"{\"secret\":1}\r\n\r\n", "", 2},
 		"a header that is none":  {"HTTP/1.1 200 OK\r\nsecret\r\n\r\n", "", 2},
 		"two lengths":            {"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nok", "", 2},
-		"a chunk that is none":   {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nsecret\r\nok", "", 2},
+		"a chunk that is none":   {chunked + "secret\r\nok", "", 2},
 		"without end of headers": {"HTTP/1.1 200 OK\r\nA: " + strings.Repeat("secret", 6<<20), "", 2},
 		"without end":            {"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n" + strings.Repeat("x", 33<<20), "", 2},
 	} {
@@ -136,7 +139,7 @@ func TestResponses(t *testing.T) {
 
 // TestCutResponses: a response that ends early is an error, wherever it ends.
 func TestCutResponses(t *testing.T) {
-	for _, whole := range []string{plain, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n"} {
+	for _, whole := range []string{plain, chunked + "2\r\nok\r\n0\r\n\r\n"} {
 		s := serve(t, func(c net.Conn, _ string, n int) bool {
 			_, _ = io.WriteString(c, whole[:n])
 			return false

@@ -95,7 +95,8 @@ func inputs() []any {
 		&dynamodb.TransactWriteItemsInput{ClientRequestToken: aws.String("token"),
 			ReturnConsumedCapacity: types.ReturnConsumedCapacityIndexes, TransactItems: []types.TransactWriteItem{
 				{Put: &types.Put{TableName: aws.String("table"), ConditionExpression: aws.String("#h = :h"),
-					Item: map[string]types.AttributeValue{"pk": text(hard), "set": &types.AttributeValueMemberSS{Value: []string{"a", hard}},
+					Item: map[string]types.AttributeValue{"pk": text(hard),
+						"set":  &types.AttributeValueMemberSS{Value: []string{"a", hard}},
 						"flag": &types.AttributeValueMemberBOOL{Value: true}},
 					ExpressionAttributeNames: names, ExpressionAttributeValues: values}},
 				{Update: &types.Update{TableName: aws.String("table"), Key: key, UpdateExpression: aws.String("SET #h = :h"),
@@ -186,7 +187,8 @@ func sameSignature(t *testing.T, c aws.Credentials, req *http.Request, body []by
 	}
 	again := req.Clone(t.Context())
 	again.Header.Del("Authorization")
-	if err := v4.NewSigner().SignHTTP(t.Context(), c, again, fmt.Sprintf("%x", sha256.Sum256(body)), "dynamodb", "eu-west-1", at); err != nil {
+	hash := fmt.Sprintf("%x", sha256.Sum256(body))
+	if err := v4.NewSigner().SignHTTP(t.Context(), c, again, hash, "dynamodb", "eu-west-1", at); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(again.Header, req.Header); diff != "" {
@@ -312,12 +314,14 @@ func TestLearn(t *testing.T) {
 	operation := send(t, client, &dynamodb.QueryInput{TableName: aws.String("table")})
 	for name, change := range map[string]func(*http.Request){
 		"without a signature": func(r *http.Request) { r.Header.Del("Authorization") },
-		"another algorithm":   func(r *http.Request) { r.Header.Set("Authorization", "AWS4-ECDSA-P256-SHA256 Credential=a/b/c/d/e") },
-		"a second attempt":    func(r *http.Request) { r.Header.Set("Amz-Sdk-Request", "attempt=2; max=4") },
-		"another path":        func(r *http.Request) { r.URL.Path = "/tables" },
-		"a query":             func(r *http.Request) { r.URL.RawQuery = "a=b" },
-		"another target":      func(r *http.Request) { r.Header.Set("X-Amz-Target", "Other.Query") },
-		"a GET":               func(r *http.Request) { r.Method = http.MethodGet },
+		"another algorithm": func(r *http.Request) {
+			r.Header.Set("Authorization", "AWS4-ECDSA-P256-SHA256 Credential=a/b/c/d/e")
+		},
+		"a second attempt": func(r *http.Request) { r.Header.Set("Amz-Sdk-Request", "attempt=2; max=4") },
+		"another path":     func(r *http.Request) { r.URL.Path = "/tables" },
+		"a query":          func(r *http.Request) { r.URL.RawQuery = "a=b" },
+		"another target":   func(r *http.Request) { r.Header.Set("X-Amz-Target", "Other.Query") },
+		"a GET":            func(r *http.Request) { r.Method = http.MethodGet },
 	} {
 		changed, requests := by.request.Clone(t.Context()), &wire.Requests{Credentials: provider}
 		change(changed)

@@ -43,7 +43,8 @@ var unusual = []string{`{}`, `null`, `[]`, ``, `{"version":1}`, `{"version":null
 	`{"multiValueHeaders":{"a":["1","2"],"b":null,"c":[]}}`, `{"body":"\ud83d\ude00 \" \\ \/ \n"}`,
 	`{"body":"\ud83d"}`, "{\"body\":\"\xff\"}", `{"\u0062ody":"a"}`, `{"isBase64Encoded":null}`,
 	`{"isBase64Encoded":"yes"}`, `{"queryStringParameters":null}`, `{"queryStringParameters":{"a":"b"}}`,
-	`{"queryStringParameters":7}`, `{"requestContext":null}`, `{"requestContext":{"http":null,"identity":{"sourceIp":"::1","x":{}}}}`,
+	`{"queryStringParameters":7}`, `{"requestContext":null}`,
+	`{"requestContext":{"http":null,"identity":{"sourceIp":"::1","x":{}}}}`,
 	`{"requestContext":{"stage":"a","stage":"b","authorizer":{"jwt":{"claims":{"a":[1,2.5e3,true,false,null]}}}}}`,
 	`{"requestContext":{"http":{"so\u0075rceIp":"::1"},"st\u0061ge":"a","identity":{"\u0073ourceIp":"::2"}}}`,
 	`{"version":"2.0"} `, `{"version":"2.0"}x`, `{"version":"2.0",}`}
