@@ -69,14 +69,34 @@ func (r *reader) item(int) {
 			r.attrs, r.ends = slices.Grow(r.attrs, alike*len(r.attrs)), slices.Grow(r.ends, alike)
 		}
 	}()
-	r.Object(func(name jsonscan.Text) {
-		a, values := attr{name: r.keep(name)}, 0
-		r.Object(func(kind jsonscan.Text) { r.value(&a, kind); values++ })
-		if _, twice := r.attrs[from:].get(a.name); twice || values != 1 {
+	r.TypedObject(func(name jsonscan.Text, letter byte, text jsonscan.Text) {
+		switch letter {
+		case 'S':
+			r.add(from, attr{name: r.keep(name), kind: kindText, text: r.keep(text)})
+		case 'N':
+			r.add(from, attr{name: r.keep(name), kind: kindNumber, text: r.keep(text)})
+		case 'B':
+			r.add(from, attr{name: r.keep(name)})
+		default:
 			r.Fail()
 		}
-		r.attrs = append(r.attrs, a)
+	}, func(name jsonscan.Text) {
+		a, values := attr{name: r.keep(name)}, 0
+		r.Object(func(kind jsonscan.Text) { r.value(&a, kind); values++ })
+		if values != 1 {
+			r.Fail()
+		}
+		r.add(from, a)
 	})
+}
+
+// add adds an attribute to the item that begins at from. It must be the only
+// one of its name.
+func (r *reader) add(from int, a attr) {
+	if _, twice := r.attrs[from:].get(a.name); twice {
+		r.Fail()
+	}
+	r.attrs = append(r.attrs, a)
 }
 
 // value reads an attribute value of the named type.
