@@ -30,18 +30,15 @@ type client struct {
 func (c *client) GetItem(ctx context.Context, in *dynamodb.GetItemInput, o ...func(*dynamodb.Options)) (
 	*dynamodb.GetItemOutput, error) {
 	return call(ctx, c, "GetItem", in, o, c.Client.GetItem, func(body []byte) (*dynamodb.GetItemOutput, bool) {
-		rest, ok := takeFrom(ctx, body)
-		if !ok { // there is no item, or we cannot read it
-			rest = body
-		}
 		out := new(dynamodb.GetItemOutput)
-		return out, members(rest, func(s *jsonscan.Scanner, name jsonscan.Text) {
+		rest := func(s *jsonscan.Scanner, name jsonscan.Text) {
 			if !name.Is("ConsumedCapacity") {
 				s.Fail()
 			}
 			used := capacity(s)
 			out.ConsumedCapacity = &used
-		})
+		}
+		return out, takeFrom(ctx, body, rest) || members(body, rest) // the latter if there is no item
 	})
 }
 
@@ -50,9 +47,8 @@ func (c *client) GetItem(ctx context.Context, in *dynamodb.GetItemInput, o ...fu
 func (c *client) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput, o ...func(*dynamodb.Options)) (
 	*dynamodb.BatchGetItemOutput, error) {
 	return call(ctx, c, "BatchGetItem", in, o, c.Client.BatchGetItem, func(body []byte) (*dynamodb.BatchGetItemOutput, bool) {
-		rest, ok := takeFrom(ctx, body)
 		out := new(dynamodb.BatchGetItemOutput)
-		return out, ok && members(rest, func(s *jsonscan.Scanner, name jsonscan.Text) {
+		return out, takeFrom(ctx, body, func(s *jsonscan.Scanner, name jsonscan.Text) {
 			switch string(name.Raw) {
 			case "ConsumedCapacity":
 				s.Array(func(int) { out.ConsumedCapacity = append(out.ConsumedCapacity, capacity(s)) })
@@ -70,9 +66,8 @@ func (c *client) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInpu
 func (c *client) Query(ctx context.Context, in *dynamodb.QueryInput, o ...func(*dynamodb.Options)) (
 	*dynamodb.QueryOutput, error) {
 	return call(ctx, c, "Query", in, o, c.Client.Query, func(body []byte) (*dynamodb.QueryOutput, bool) {
-		rest, ok := takeFrom(ctx, body)
 		out := new(dynamodb.QueryOutput)
-		return out, ok && members(rest, func(s *jsonscan.Scanner, name jsonscan.Text) {
+		return out, takeFrom(ctx, body, func(s *jsonscan.Scanner, name jsonscan.Text) {
 			switch string(name.Raw) {
 			case "ConsumedCapacity":
 				used := capacity(s)
@@ -208,16 +203,19 @@ func (s *sent) result() (*http.Response, error) {
 	return s.response, nil
 }
 
-// takeFrom gives the response's items to the answer that wants them, and
-// returns the rest of the response.
-func takeFrom(ctx context.Context, body []byte) (rest []byte, ok bool) {
+// takeFrom gives the response's items to the answer that wants them, and the
+// members of the rest to each. If it reports false, the response is unchanged.
+func takeFrom(ctx context.Context, body []byte, each func(s *jsonscan.Scanner, name jsonscan.Text)) bool {
 	wanted, ok := ctx.Value(answerKey{}).(*answer)
 	if !ok {
-		return nil, false
+		return false
 	}
-	rest, items, ok := readAnswer(body)
-	*wanted = answer{items, ok}
-	return rest, ok
+	r, ok := scanAnswer(body)
+	if !ok || !members(r.rest, each) {
+		return false
+	}
+	*wanted = answer{r.items(), true}
+	return true
 }
 
 // members calls each with every member of the response, of which it reads the
