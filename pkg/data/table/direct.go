@@ -264,21 +264,15 @@ func count(s *jsonscan.Scanner) int32 {
 	return int32(n)
 }
 
-// key reads the strings of a key.
+// key reads a key, whose attributes are strings.
 func key(s *jsonscan.Scanner) map[string]types.AttributeValue {
 	out := map[string]types.AttributeValue{}
-	s.Object(func(name jsonscan.Text) {
-		s.Object(func(kind jsonscan.Text) {
-			if !kind.Is("S") {
-				s.Fail()
-			}
-			var value string
-			if text := s.Text(); !s.Failed() {
-				value = string(unescaped(text))
-			}
-			out[unescaped(name)] = str(value)
-		})
-	})
+	s.TypedObject(func(name jsonscan.Text, letter byte, text jsonscan.Text) {
+		if letter != 'S' {
+			s.Fail()
+		}
+		out[unescaped(name)] = str(unescaped(text))
+	}, func(jsonscan.Text) { s.Fail() })
 	return out
 }
 
