@@ -20,8 +20,9 @@ type reader struct {
 	jsonscan.Scanner
 	rest    []byte // the response without its items
 	attrs   attrs
-	ends    []int // end of each item in attrs
-	escaped []int // texts in attrs that have escapes
+	ends    []int  // end of each item in attrs
+	escaped []int  // texts in attrs that have escapes
+	seen    uint64 // a bit for each name of the item; names may share one
 }
 
 // readAnswer extracts the items from a response, and returns the rest of it. The
@@ -85,6 +86,7 @@ func (r *reader) items() []Item {
 // item reads one item of a response of so many bytes.
 func (r *reader) item(size int) {
 	from, begin := len(r.attrs), r.Offset()
+	r.seen = 0
 	defer func() {
 		if r.ends = append(r.ends, len(r.attrs)); len(r.ends) == 1 && !r.Failed() {
 			alike := (size - begin) / (r.Offset() - begin) // items of the response, if all are like the first
@@ -116,13 +118,25 @@ func (r *reader) item(size int) {
 // add adds an attribute with the text to the item that begins at from. It must
 // be the only one of its name.
 func (r *reader) add(from int, a attr, text jsonscan.Text) {
-	if _, twice := r.attrs[from:].get(a.name); twice {
-		r.Fail()
+	bit := bitOf(a.name)
+	if r.seen&bit != 0 {
+		if _, twice := r.attrs[from:].get(a.name); twice {
+			r.Fail()
+		}
 	}
+	r.seen |= bit
 	if a.text = stringOf(text.Raw); text.Escaped {
 		r.escaped = append(r.escaped, len(r.attrs))
 	}
 	r.attrs = append(r.attrs, a)
+}
+
+// bitOf returns one of 64 bits, the same one for the same name.
+func bitOf(name string) uint64 {
+	if name == "" {
+		return 1
+	}
+	return 1 << ((uint(name[0])*31 + uint(name[len(name)-1])*7 + uint(len(name))) % 64)
 }
 
 // name returns an attribute's name. The SDK reads names with escapes.
