@@ -17,6 +17,14 @@ var grants = []endpoint{
 		return url.Values{"grant_type": {"refresh_token"}, "refresh_token": {tokens.RefreshToken},
 			"client_id": {tokens.ClientID}}, err
 	}},
+	{name: "POST /oauth/token refresh_token without id_token", audience: rider, form: func(ctx context.Context,
+		w *world) (url.Values, error) {
+		o := w.person()
+		o.Scope = "rider.profile:read rider.trips:read"
+		tokens, err := flow.Token(ctx, o)
+		return url.Values{"grant_type": {"refresh_token"}, "refresh_token": {tokens.RefreshToken},
+			"client_id": {tokens.ClientID}}, err
+	}},
 	{name: "POST /oauth/token authorization_code", audience: rider, form: func(ctx context.Context, w *world) (url.Values,
 		error) {
 		o := w.person()

@@ -93,6 +93,39 @@ func (s *Scanner) Object(member func(name Text)) {
 	s.depth--
 }
 
+// TypedObject is Object for members like "name":{"S":"text"}, an object with one
+// string whose name is one letter, without blanks. typed gets these, and other
+// gets the name of each other member, whose value it must read.
+func (s *Scanner) TypedObject(typed func(name Text, letter byte, text Text), other func(name Text)) {
+	s.Object(func(name Text) {
+		if letter, text, ok := s.typed(); ok {
+			typed(name, letter, text)
+		} else {
+			other(name)
+		}
+	})
+}
+
+// typed reads the value of such a member. It reads nothing if it is another.
+func (s *Scanner) typed() (letter byte, text Text, ok bool) {
+	const begin = len(`{"S":"`)
+	if len(s.in)-s.at < begin || s.depth >= s.maxDepth || string(s.in[s.at:s.at+2]) != `{"` ||
+		string(s.in[s.at+3:s.at+begin]) != `":"` {
+		return 0, Text{}, false
+	}
+	was := s.at
+	if letter = s.in[s.at+2]; letter < 'A' || letter > 'Z' {
+		return 0, Text{}, false
+	}
+	s.at += begin - 1
+	if text = s.Text(); !s.failed && s.at < len(s.in) && s.in[s.at] == '}' {
+		s.at++
+		return letter, text, true
+	}
+	s.at, s.failed = was, false // Object says what is wrong
+	return 0, Text{}, false
+}
+
 // Array reads an array. It calls element with each index; element must read the
 // value.
 func (s *Scanner) Array(element func(index int)) {

@@ -32,18 +32,15 @@ type client struct {
 func (c *client) GetItem(ctx context.Context, in *dynamodb.GetItemInput, o ...func(*dynamodb.Options)) (
 	*dynamodb.GetItemOutput, error) {
 	return call(ctx, c, "GetItem", in, o, c.Client.GetItem, func(body []byte) (*dynamodb.GetItemOutput, bool) {
-		rest, ok := takeFrom(ctx, body)
-		if !ok { // there is no item, or we cannot read it
-			rest = body
-		}
 		out := new(dynamodb.GetItemOutput)
-		return out, members(rest, func(s *jsonscan.Scanner, name jsonscan.Text) {
+		rest := func(s *jsonscan.Scanner, name jsonscan.Text) {
 			if !name.Is("ConsumedCapacity") {
 				s.Fail()
 			}
 			used := capacity(s)
 			out.ConsumedCapacity = &used
-		})
+		}
+		return out, takeFrom(ctx, body, rest) || members(body, rest) // the latter if there is no item
 	})
 }
 
@@ -53,9 +50,8 @@ func (c *client) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInpu
 	*dynamodb.BatchGetItemOutput, error) {
 	type output = dynamodb.BatchGetItemOutput
 	return call(ctx, c, "BatchGetItem", in, o, c.Client.BatchGetItem, func(body []byte) (*output, bool) {
-		rest, ok := takeFrom(ctx, body)
 		out := new(output)
-		return out, ok && members(rest, func(s *jsonscan.Scanner, name jsonscan.Text) {
+		return out, takeFrom(ctx, body, func(s *jsonscan.Scanner, name jsonscan.Text) {
 			switch string(name.Raw) {
 			case "ConsumedCapacity":
 				s.Array(func(int) { out.ConsumedCapacity = append(out.ConsumedCapacity, capacity(s)) })
@@ -73,9 +69,8 @@ func (c *client) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInpu
 func (c *client) Query(ctx context.Context, in *dynamodb.QueryInput, o ...func(*dynamodb.Options)) (
 	*dynamodb.QueryOutput, error) {
 	return call(ctx, c, "Query", in, o, c.Client.Query, func(body []byte) (*dynamodb.QueryOutput, bool) {
-		rest, ok := takeFrom(ctx, body)
 		out := new(dynamodb.QueryOutput)
-		return out, ok && members(rest, func(s *jsonscan.Scanner, name jsonscan.Text) {
+		return out, takeFrom(ctx, body, func(s *jsonscan.Scanner, name jsonscan.Text) {
 			switch string(name.Raw) {
 			case "ConsumedCapacity":
 				used := capacity(s)
@@ -205,16 +200,19 @@ func (s *sent) result() (*http.Response, error) {
 	return s.response, nil
 }
 
-// takeFrom gives the response's items to the answer that wants them, and
-// returns the rest of the response.
-func takeFrom(ctx context.Context, body []byte) (rest []byte, ok bool) {
+// takeFrom gives the response's items to the answer that wants them, and the
+// members of the rest to each. If it reports false, the response is unchanged.
+func takeFrom(ctx context.Context, body []byte, each func(s *jsonscan.Scanner, name jsonscan.Text)) bool {
 	wanted, ok := ctx.Value(answerKey{}).(*answer)
 	if !ok {
-		return nil, false
+		return false
 	}
-	rest, items, ok := readAnswer(body)
-	*wanted = answer{items, ok}
-	return rest, ok
+	r, ok := scanAnswer(body)
+	if !ok || !members(r.rest, each) {
+		return false
+	}
+	*wanted = answer{r.items(), true}
+	return true
 }
 
 // members calls each with every member of the response, of which it reads the
@@ -263,21 +261,15 @@ func count(s *jsonscan.Scanner) int32 {
 	return int32(n)
 }
 
-// key reads the strings of a key.
+// key reads a key, whose attributes are strings.
 func key(s *jsonscan.Scanner) map[string]types.AttributeValue {
 	out := map[string]types.AttributeValue{}
-	s.Object(func(name jsonscan.Text) {
-		s.Object(func(kind jsonscan.Text) {
-			if !kind.Is("S") {
-				s.Fail()
-			}
-			var value string
-			if text := s.Text(); !s.Failed() {
-				value = string(unescaped(text))
-			}
-			out[unescaped(name)] = str(value)
-		})
-	})
+	s.TypedObject(func(name jsonscan.Text, letter byte, text jsonscan.Text) {
+		if letter != 'S' {
+			s.Fail()
+		}
+		out[unescaped(name)] = str(unescaped(text))
+	}, func(jsonscan.Text) { s.Fail() })
 	return out
 }
 

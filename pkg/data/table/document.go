@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"unsafe"
 
 	"svc/pkg/base/jsonscan"
 )
@@ -23,13 +24,17 @@ func Document[T any](it Item) (*T, error) {
 		value    T
 		pointers pointers
 	}{}
-	to, fields, next := reflect.ValueOf(&out.value).Elem(), fieldsOf(reflect.TypeFor[T]()), 0
+	fields, next := fieldsOf(reflect.TypeFor[T]()), 0
 	var broken error
 	err := it.members(func(name, text string, quoted bool) {
 		for range fields { // members usually come in field order
-			at := fields[next]
-			if next = (next + 1) % len(fields); at.name == name {
-				broken = errors.Join(broken, out.pointers.set(to.FieldByIndex(at.index).Addr().Interface(), text, quoted))
+			f := &fields[next]
+			if next++; next == len(fields) {
+				next = 0
+			}
+			if f.name == name {
+				//nolint:gosec // the offset is of a field of this type
+				broken = errors.Join(broken, out.pointers.set(unsafe.Add(unsafe.Pointer(&out.value), f.offset), f, text, quoted))
 				return
 			}
 		}
@@ -40,34 +45,36 @@ func Document[T any](it Item) (*T, error) {
 	return &out.value, err
 }
 
-// set stores the value in a field. The field may keep a reference to text.
-func (p *pointers) set(field any, text string, quoted bool) error {
-	switch field := field.(type) {
-	case *string:
+// set stores the value in the field at that address. The field may keep a
+// reference to text.
+func (p *pointers) set(at unsafe.Pointer, f *field, text string, quoted bool) error {
+	switch f.kind {
+	case textField:
 		if quoted {
-			*field = text
+			*(*string)(at) = text
 		}
-	case **string:
+	case textPointer:
 		if quoted {
-			*field = next(p.texts[:], &p.usedTexts, text)
+			*(**string)(at) = next(p.texts[:], &p.usedTexts, text)
 		}
-	case *json.Number:
+	case numberField:
 		if !quoted {
-			*field = json.Number(text)
+			*(*json.Number)(at) = json.Number(text)
 		}
-	case **json.Number:
+	case numberPointer:
 		if !quoted {
-			*field = next(p.numbers[:], &p.usedNumbers, json.Number(text))
+			*(**json.Number)(at) = next(p.numbers[:], &p.usedNumbers, json.Number(text))
 		}
-	case *int64:
-		*field, _ = strconv.ParseInt(text, 10, 64)
-	case *bool:
-		*field = !quoted && text == "true"
-	default:
+	case integerField:
+		*(*int64)(at), _ = strconv.ParseInt(text, 10, 64)
+	case flagField:
+		*(*bool)(at) = !quoted && text == "true"
+	case otherField:
+		value := reflect.NewAt(f.of, at).Interface()
 		if quoted {
-			return fmt.Errorf("a string where a %T is wanted", field)
+			return fmt.Errorf("a string where a %T is wanted", value)
 		}
-		return json.Unmarshal(bytesOf(text), field)
+		return json.Unmarshal(bytesOf(text), value)
 	}
 	return nil
 }
@@ -92,12 +99,37 @@ func next[T any](free []T, used *int, value T) *T {
 
 // field is a struct field and its JSON name.
 type field struct {
-	name  string
-	index []int
+	name   string
+	offset uintptr // in the struct
+	kind   fieldKind
+	of     reflect.Type
+}
+
+type fieldKind byte
+
+const (
+	otherField fieldKind = iota
+	textField
+	textPointer
+	numberField
+	numberPointer
+	integerField
+	flagField
+)
+
+var fieldKinds = map[reflect.Type]fieldKind{
+	reflect.TypeFor[string]():       textField,
+	reflect.TypeFor[*string]():      textPointer,
+	reflect.TypeFor[json.Number]():  numberField,
+	reflect.TypeFor[*json.Number](): numberPointer,
+	reflect.TypeFor[int64]():        integerField,
+	reflect.TypeFor[bool]():         flagField,
 }
 
 var knownFields sync.Map // reflect.Type → []field
 
+// fieldsOf returns the fields of a struct and of the structs embedded in it.
+// None may be embedded by a pointer.
 func fieldsOf(t reflect.Type) []field {
 	if known, ok := knownFields.Load(t); ok {
 		return known.([]field)
@@ -109,11 +141,23 @@ func fieldsOf(t reflect.Type) []field {
 			name = f.Name
 		}
 		if name != "" && name != "-" && f.IsExported() {
-			fields = append(fields, field{name, f.Index})
+			fields = append(fields, field{name, offset(t, f.Index), fieldKinds[f.Type], f.Type})
 		}
 	}
 	knownFields.Store(t, fields)
 	return fields
+}
+
+// offset returns where a field is in the struct.
+func offset(t reflect.Type, index []int) (at uintptr) {
+	for _, i := range index {
+		if t.Kind() != reflect.Struct {
+			panic("a struct is embedded by a pointer in " + t.String())
+		}
+		f := t.Field(i)
+		at, t = at+f.Offset, f.Type
+	}
+	return at
 }
 
 // members calls each with every member of the item's document except nulls.

@@ -94,6 +94,9 @@ func merge(pages []Page, q Query) Page {
 		}
 		return cmp.Compare(a, b)
 	}
+	if len(pages) == 1 && len(pages[0].Items) <= q.Limit {
+		return pages[0]
+	}
 	out := Page{}
 	for _, page := range pages {
 		out.Items = append(out.Items, page.Items...)

@@ -11,21 +11,36 @@ import (
 // nests attributes up to 32 levels.
 const deepestAnswer = 64
 
-// reader parses the JSON of a response. All strings share one block of memory
-// and all attributes one slice, for any number of items.
+// usualAttrs is how many attributes most items have.
+const usualAttrs = 16
+
+// reader parses the JSON of a response. Its strings are part of the response,
+// and all attributes are in one slice, for any number of items.
 type reader struct {
 	jsonscan.Scanner
-	arena []byte // never grows beyond its first capacity, so its strings never move
-	attrs attrs
-	ends  []int // end of each item in attrs
+	rest    []byte // the response without its items
+	attrs   attrs
+	ends    []int  // end of each item in attrs
+	escaped []int  // texts in attrs that have escapes
+	seen    uint64 // a bit for each name of the item; names may share one
 }
 
-// readAnswer extracts the items from the response of a Query ("Items"), a
-// BatchGetItem ("Responses", of one table) or a GetItem ("Item"). It returns the
-// rest of the response. ok is false for invalid JSON and for members of unknown form.
+// readAnswer extracts the items from a response, and returns the rest of it. The
+// response's memory then belongs to the items, unless ok is false.
 func readAnswer(body []byte) (rest []byte, items []Item, ok bool) {
-	r := &reader{Scanner: jsonscan.New(body, deepestAnswer), arena: make([]byte, 0, len(body))}
-	rest = append(make([]byte, 0, 256), '{')
+	r, ok := scanAnswer(body)
+	if !ok {
+		return nil, nil, false
+	}
+	return r.rest, r.items(), true
+}
+
+// scanAnswer finds the items in the response of a Query ("Items"), a
+// BatchGetItem ("Responses", of one table) or a GetItem ("Item"). ok is false for
+// invalid JSON and for members of unknown form.
+func scanAnswer(body []byte) (r *reader, ok bool) {
+	r = &reader{Scanner: jsonscan.New(body, deepestAnswer), attrs: make(attrs, 0, usualAttrs)}
+	rest := append(make([]byte, 0, 256), '{')
 	found := false
 	r.Object(func(name jsonscan.Text) {
 		isItems, isResponses, isItem := name.Is("Items"), name.Is("Responses"), name.Is("Item")
@@ -33,13 +48,13 @@ func readAnswer(body []byte) (rest []byte, items []Item, ok bool) {
 		case found && (isItems || isResponses || isItem):
 			r.Fail()
 		case isItem:
-			r.item(0)
+			r.item(len(body))
 			found = true
 		case isItems:
-			r.Array(r.item)
+			r.Array(func(int) { r.item(len(body)) })
 			found = true
 		case isResponses:
-			r.Object(func(jsonscan.Text) { r.Array(r.item) })
+			r.Object(func(jsonscan.Text) { r.Array(func(int) { r.item(len(body)) }) })
 			found = true
 		default:
 			if len(rest) > 1 {
@@ -49,61 +64,112 @@ func readAnswer(body []byte) (rest []byte, items []Item, ok bool) {
 			rest = append(rest, r.Value()...)
 		}
 	})
-	if !r.End() || !found {
-		return nil, nil, false
+	r.rest = append(rest, '}')
+	return r, r.End() && found
+}
+
+// items decodes the texts with escapes, in the memory of the response, and
+// returns the items. A decoded text is never longer than its JSON form.
+func (r *reader) items() []Item {
+	for _, i := range r.escaped {
+		raw := bytesOf(r.attrs[i].text)
+		out, _ := jsonscan.Text{Raw: raw, Escaped: true}.Append(raw[:0])
+		r.attrs[i].text = stringOf(out)
 	}
-	items = make([]Item, len(r.ends))
-	from := 0
+	items, from := make([]Item, len(r.ends)), 0
 	for i, end := range r.ends {
 		items[i], from = itemOf(r.attrs[from:end:end]), end
 	}
-	return append(rest, '}'), items, true
+	return items
 }
 
-// item reads one item.
-func (r *reader) item(int) {
+// item reads one item of a response of so many bytes.
+func (r *reader) item(size int) {
 	from, begin := len(r.attrs), r.Offset()
+	r.seen = 0
 	defer func() {
 		if r.ends = append(r.ends, len(r.attrs)); len(r.ends) == 1 && !r.Failed() {
-			alike := (cap(r.arena) - begin) / (r.Offset() - begin) // items of the response, if all are like the first
+			alike := (size - begin) / (r.Offset() - begin) // items of the response, if all are like the first
 			r.attrs, r.ends = slices.Grow(r.attrs, alike*len(r.attrs)), slices.Grow(r.ends, alike)
 		}
 	}()
-	r.Object(func(name jsonscan.Text) {
-		a, values := attr{name: r.keep(name)}, 0
-		r.Object(func(kind jsonscan.Text) { r.value(&a, kind); values++ })
-		if _, twice := r.attrs[from:].get(a.name); twice || values != 1 {
+	r.TypedObject(func(name jsonscan.Text, letter byte, text jsonscan.Text) {
+		switch letter {
+		case 'S':
+			r.add(from, attr{name: r.name(name), kind: kindText}, text)
+		case 'N':
+			r.add(from, attr{name: r.name(name), kind: kindNumber}, text)
+		case 'B':
+			r.add(from, attr{name: r.name(name)}, jsonscan.Text{})
+		default:
 			r.Fail()
 		}
-		r.attrs = append(r.attrs, a)
+	}, func(name jsonscan.Text) {
+		a, values := attr{name: r.name(name)}, 0
+		var text jsonscan.Text
+		r.Object(func(kind jsonscan.Text) { text = r.value(&a, kind); values++ })
+		if values != 1 {
+			r.Fail()
+		}
+		r.add(from, a, text)
 	})
 }
 
-// value reads an attribute value of the named type.
-func (r *reader) value(a *attr, kind jsonscan.Text) {
+// add adds an attribute with the text to the item that begins at from. It must
+// be the only one of its name.
+func (r *reader) add(from int, a attr, text jsonscan.Text) {
+	bit := bitOf(a.name)
+	if r.seen&bit != 0 {
+		if _, twice := r.attrs[from:].get(a.name); twice {
+			r.Fail()
+		}
+	}
+	r.seen |= bit
+	if a.text = stringOf(text.Raw); text.Escaped {
+		r.escaped = append(r.escaped, len(r.attrs))
+	}
+	r.attrs = append(r.attrs, a)
+}
+
+// bitOf returns one of 64 bits, the same one for the same name.
+func bitOf(name string) uint64 {
+	if name == "" {
+		return 1
+	}
+	return 1 << ((uint(name[0])*31 + uint(name[len(name)-1])*7 + uint(len(name))) % 64)
+}
+
+// name returns an attribute's name. The SDK reads names with escapes.
+func (r *reader) name(name jsonscan.Text) string {
+	if name.Escaped {
+		r.Fail()
+	}
+	return stringOf(name.Raw)
+}
+
+// value reads an attribute value of the named type. It returns the text of a
+// string or number.
+func (r *reader) value(a *attr, kind jsonscan.Text) (text jsonscan.Text) {
 	switch string(kind.Raw) {
 	case "S":
-		a.kind, a.text = kindText, r.keep(r.Text())
+		a.kind, text = kindText, r.Text()
 	case "N":
-		a.kind, a.text = kindNumber, r.keep(r.Text())
+		a.kind, text = kindNumber, r.Text()
 	case "BOOL":
 		a.kind, a.flag = kindFlag, r.Bool()
 	case "SS":
 		a.kind, a.set = kindSet, []string{}
-		r.Array(func(int) { a.set = append(a.set, r.keep(r.Text())) })
+		r.Array(func(int) {
+			if text := r.Text(); !r.Failed() {
+				a.set = append(a.set, unescaped(text))
+			}
+		})
 	case "B", "BS", "NS", "L", "M", "NULL":
 		r.Value()
 	default:
 		r.Fail()
 	}
-}
-
-// keep copies a string into the arena. A decoded string is never longer than
-// its JSON form, so the arena is large enough.
-func (r *reader) keep(text jsonscan.Text) string {
-	from := len(r.arena)
-	r.arena, _ = text.Append(r.arena)
-	return stringOf(r.arena[from:])
+	return text
 }
 
 // stringOf shares the memory of bytes, which must not change any more.

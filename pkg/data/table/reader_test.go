@@ -3,6 +3,7 @@ package table
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"hash/crc32"
 	"io"
@@ -148,8 +149,10 @@ func TestReadBatchAnswer(t *testing.T) {
 func TestReadAnswerAllocations(t *testing.T) {
 	item := answers[1][strings.Index(answers[1], "[")+1 : strings.Index(answers[1], "]")]
 	count := func(n int) float64 {
-		body := []byte(`{"Count":1,"Items":[` + strings.Repeat(item+",", n-1) + item + `]}`)
+		kept := []byte(`{"Count":1,"Items":[` + strings.Repeat(item+",", n-1) + item + `]}`)
+		body := make([]byte, len(kept))
 		return testing.AllocsPerRun(50, func() {
+			copy(body, kept) // its memory belongs to the items afterwards
 			if _, items, ok := readAnswer(body); !ok || len(items) != n {
 				t.Fatal("not read")
 			}
@@ -167,8 +170,12 @@ func FuzzReadAnswer(f *testing.F) {
 	}
 	db, wire := openAnswering(f)
 	f.Fuzz(func(t *testing.T, body []byte) {
-		if _, items, ok := readAnswer(body); !ok || len(items) > 100 || !bytes.Equal(body, bytes.ToValidUTF8(body, nil)) {
+		if _, items, ok := readAnswer(bytes.Clone(body)); !ok || len(items) > 100 || !bytes.Equal(body, bytes.ToValidUTF8(body, nil)) {
 			return
+		}
+		var named map[string]any
+		if _ = json.Unmarshal(body, &named); named["Item"] != nil {
+			return // a query has no such member
 		}
 		wire.say(string(body))
 		ours, theirs, _, err := both(t, db, string(body))

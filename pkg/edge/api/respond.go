@@ -2,25 +2,30 @@ package api
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 
 	"svc/pkg/base/fault"
+	"svc/pkg/base/jsonscan"
 )
+
+// scratch is memory in which responses are encoded.
+var scratch = sync.Pool{New: func() any { return new([]byte) }}
 
 // encode writes the JSON of every response, stored ones included. So a replay
 // is byte for byte the same.
 func encode(v any) ([]byte, error) {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
+	memory := scratch.Get().(*[]byte)
+	defer scratch.Put(memory)
+	out, err := jsonscan.AppendValue((*memory)[:0], v)
+	if err != nil {
 		return nil, err
 	}
-	return bytes.TrimRight(buf.Bytes(), "\n"), nil
+	*memory = out
+	return bytes.Clone(out), nil
 }
 
 // ErrorBody is the body of every error (specification, "Errors").

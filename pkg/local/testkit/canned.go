@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 )
@@ -15,7 +14,6 @@ type canned struct {
 	mu      sync.Mutex
 	replay  bool
 	answers map[question]answer
-	sent    []Exchange
 }
 
 // question identifies a request; the order of its JSON members is irrelevant.
@@ -28,25 +26,6 @@ type answer struct {
 	status int
 	header http.Header
 	body   []byte
-}
-
-// Exchange is a request to the table and its response.
-type Exchange struct {
-	Operation       string // "Query"
-	Request, Answer []byte
-}
-
-// Recorded returns the recorded exchanges, in order.
-func (w *Wire) Recorded() []Exchange {
-	w.mu.Lock()
-	tape := w.canned
-	w.mu.Unlock()
-	if tape == nil {
-		return nil
-	}
-	tape.mu.Lock()
-	defer tape.mu.Unlock()
-	return slices.Clone(tape.sent)
 }
 
 // Record records the table's responses from now on. Reads are keyed by the
@@ -99,7 +78,6 @@ func (c *canned) roundTrip(r *http.Request, next http.RoundTripper) (*http.Respo
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.answers[name] = answer{res.StatusCode, res.Header, body}
-	c.sent = append(c.sent, Exchange{name.operation, request, body})
 	res.Body = io.NopCloser(bytes.NewReader(body))
 	return res, nil
 }

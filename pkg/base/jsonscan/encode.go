@@ -1,0 +1,265 @@
+package jsonscan
+
+import (
+	"bytes"
+	"encoding"
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"unicode/utf8"
+	"unsafe"
+)
+
+// AppendValue appends the JSON of a value to out, byte for byte as encoding/json
+// writes it without escapes for HTML. It knows strings, numbers, booleans,
+// structs, pointers and slices. encoding/json writes every other value, and
+// every struct with tags that are not usual here.
+func AppendValue(out []byte, v any) ([]byte, error) {
+	t := reflect.TypeOf(v)
+	if t == nil {
+		return append(out, "null"...), nil
+	}
+	box := reflect.New(t)
+	box.Elem().Set(reflect.ValueOf(v))
+	return encoderOf(t)(out, box.UnsafePointer())
+}
+
+// encoder appends the value at an address.
+type encoder func(out []byte, at unsafe.Pointer) ([]byte, error)
+
+var encoders sync.Map // reflect.Type → encoder
+
+func encoderOf(t reflect.Type) encoder {
+	if known, ok := encoders.Load(t); ok {
+		return known.(encoder)
+	}
+	e := newEncoder(t)
+	encoders.Store(t, e)
+	return e
+}
+
+var (
+	marshaler     = reflect.TypeFor[json.Marshaler]()
+	textMarshaler = reflect.TypeFor[encoding.TextMarshaler]()
+)
+
+func newEncoder(t reflect.Type) encoder {
+	p := reflect.PointerTo(t)
+	if p.Implements(marshaler) || p.Implements(textMarshaler) {
+		return foreign(t)
+	}
+	switch t.Kind() {
+	case reflect.String:
+		if t == reflect.TypeFor[json.Number]() {
+			return appendNumber
+		}
+		return appendText
+	case reflect.Int:
+		return appendInt[int]
+	case reflect.Int32:
+		return appendInt[int32]
+	case reflect.Int64:
+		return appendInt[int64]
+	case reflect.Bool:
+		return func(out []byte, at unsafe.Pointer) ([]byte, error) { return strconv.AppendBool(out, *(*bool)(at)), nil }
+	case reflect.Pointer:
+		return pointerEncoder(t)
+	case reflect.Slice:
+		if t.Elem().Kind() != reflect.Uint8 { // bytes are base64
+			return sliceEncoder(t)
+		}
+	case reflect.Struct:
+		return structEncoder(t)
+	default:
+	}
+	return foreign(t)
+}
+
+// foreign leaves a type to encoding/json.
+func foreign(t reflect.Type) encoder {
+	return func(out []byte, at unsafe.Pointer) ([]byte, error) {
+		buf := bytes.NewBuffer(out)
+		enc := json.NewEncoder(buf)
+		enc.SetEscapeHTML(false)
+		if err := enc.Encode(reflect.NewAt(t, at).Elem().Interface()); err != nil {
+			return nil, err
+		}
+		return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
+	}
+}
+
+func appendText(out []byte, at unsafe.Pointer) ([]byte, error) {
+	text := *(*string)(at)
+	if !usual(text) {
+		return foreign(reflect.TypeFor[string]())(out, at)
+	}
+	return append(append(append(out, '"'), text...), '"'), nil
+}
+
+// usual reports whether encoding/json escapes nothing in a string.
+func usual(text string) bool {
+	in := unsafe.Slice(unsafe.StringData(text), len(text)) //nolint:gosec // only read
+	at := plain(in, 0)
+	for ; at < len(in); at++ {
+		if c := in[at]; c < ' ' || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return ascii(in) || utf8.Valid(in) && !strings.ContainsAny(text, "\u2028\u2029")
+}
+
+func ascii(in []byte) bool {
+	return !slices.ContainsFunc(in, func(c byte) bool { return c >= utf8.RuneSelf })
+}
+
+func appendNumber(out []byte, at unsafe.Pointer) ([]byte, error) {
+	text := *(*string)(at)
+	s := New(unsafe.Slice(unsafe.StringData(text), len(text)), 0) //nolint:gosec // only read
+	if n := s.Number(); !s.End() || len(n) != len(text) || len(text) == 0 {
+		return foreign(reflect.TypeFor[json.Number]())(out, at)
+	}
+	return append(out, text...), nil
+}
+
+func appendInt[T int | int32 | int64](out []byte, at unsafe.Pointer) ([]byte, error) {
+	return strconv.AppendInt(out, int64(*(*T)(at)), 10), nil
+}
+
+// A pointer's and a slice's encoder find that of the element when they need it,
+// because a type may contain itself.
+
+func pointerEncoder(t reflect.Type) encoder {
+	element := sync.OnceValue(func() encoder { return encoderOf(t.Elem()) })
+	return func(out []byte, at unsafe.Pointer) ([]byte, error) {
+		if at = *(*unsafe.Pointer)(at); at == nil {
+			return append(out, "null"...), nil
+		}
+		return element()(out, at)
+	}
+}
+
+func sliceEncoder(t reflect.Type) encoder {
+	element := sync.OnceValue(func() encoder { return encoderOf(t.Elem()) })
+	size := t.Elem().Size()
+	return func(out []byte, at unsafe.Pointer) ([]byte, error) {
+		s := (*struct {
+			data     unsafe.Pointer
+			len, cap int
+		})(at)
+		if s.data == nil {
+			return append(out, "null"...), nil
+		}
+		out = append(out, '[')
+		var err error
+		for i := range s.len {
+			if i > 0 {
+				out = append(out, ',')
+			}
+			if out, err = element()(out, unsafe.Add(s.data, uintptr(i)*size)); err != nil {
+				return nil, err
+			}
+		}
+		return append(out, ']'), nil
+	}
+}
+
+// member is a member of a struct.
+type member struct {
+	name   string // `"name":`
+	offset uintptr
+	empty  func(at unsafe.Pointer) bool // with omitempty; else nil
+	value  encoder
+}
+
+func structEncoder(t reflect.Type) encoder {
+	members, ok := membersOf(t)
+	if !ok {
+		return foreign(t)
+	}
+	return func(out []byte, at unsafe.Pointer) ([]byte, error) {
+		begin := byte('{')
+		var err error
+		for i := range members {
+			m := &members[i]
+			field := unsafe.Add(at, m.offset)
+			if m.empty != nil && m.empty(field) {
+				continue
+			}
+			out = append(append(out, begin), m.name...)
+			begin = ','
+			if out, err = m.value(out, field); err != nil {
+				return nil, err
+			}
+		}
+		if begin == '{' {
+			out = append(out, begin)
+		}
+		return append(out, '}'), nil
+	}
+}
+
+// membersOf returns the members of a struct, and of the structs embedded in it.
+// ok is false if encoding/json has rules for them that are not known here.
+func membersOf(t reflect.Type) (members []member, ok bool) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		tag, tagged := f.Tag.Lookup("json")
+		if f.Anonymous && !tagged {
+			if f.Type.Kind() != reflect.Struct || reflect.PointerTo(f.Type).Implements(marshaler) {
+				return nil, false
+			}
+			inner, ok := membersOf(f.Type)
+			if !ok {
+				return nil, false
+			}
+			for _, m := range inner {
+				m.offset += f.Offset
+				members = append(members, m)
+			}
+			continue
+		}
+		if tag == "-" || !f.IsExported() {
+			continue
+		}
+		m, ok := memberOf(f, tag)
+		if !ok {
+			return nil, false
+		}
+		members = append(members, m)
+	}
+	names := map[string]bool{}
+	for _, m := range members {
+		if names[m.name] {
+			return nil, false
+		}
+		names[m.name] = true
+	}
+	return members, true
+}
+
+func memberOf(f reflect.StructField, tag string) (m member, ok bool) {
+	name, option, _ := strings.Cut(tag, ",")
+	if name == "" {
+		name = f.Name
+	}
+	m = member{name: `"` + name + `":`, offset: f.Offset, value: encoderOf(f.Type)}
+	if option == "omitempty" {
+		switch f.Type.Kind() {
+		case reflect.String:
+			m.empty = func(at unsafe.Pointer) bool { return *(*string)(at) == "" }
+		case reflect.Pointer:
+			m.empty = func(at unsafe.Pointer) bool { return *(*unsafe.Pointer)(at) == nil }
+		case reflect.Bool:
+			m.empty = func(at unsafe.Pointer) bool { return !*(*bool)(at) }
+		case reflect.Slice:
+			m.empty = func(at unsafe.Pointer) bool { return len(*(*[]struct{})(at)) == 0 }
+		default:
+			return m, false
+		}
+		option = ""
+	}
+	return m, option == "" && usual(name) && !strings.ContainsAny(name, `<>&`)
+}
