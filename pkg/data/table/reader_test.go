@@ -170,7 +170,8 @@ func FuzzReadAnswer(f *testing.F) {
 	}
 	db, wire := openAnswering(f)
 	f.Fuzz(func(t *testing.T, body []byte) {
-		if _, items, ok := readAnswer(bytes.Clone(body)); !ok || len(items) > 100 || !bytes.Equal(body, bytes.ToValidUTF8(body, nil)) {
+		_, items, ok := readAnswer(bytes.Clone(body))
+		if !ok || len(items) > 100 || !bytes.Equal(body, bytes.ToValidUTF8(body, nil)) {
 			return
 		}
 		var named map[string]any

@@ -299,7 +299,7 @@ func Body(b []byte) io.ReadCloser {
 }
 
 // ReadBody reads and closes a body of that length, −1 if it is not known.
-// Nobody may change the result.
+// Only the caller may change the result.
 func ReadBody(body io.ReadCloser, length int64) ([]byte, error) {
 	if m, ok := body.(*memory); ok && m.Len() == len(m.all) {
 		return m.all, nil
