@@ -35,7 +35,7 @@ func call(t *testing.T, method, address, token, body string, status int) string 
 // restores the complete state, including the signing keys. Later changes are
 // gone.
 func TestBackupAndRestore(t *testing.T) {
-	t.Setenv("TABLE_NAME", "")
+	t.Parallel()
 	data, backup := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "backup")
 	w := &world{T: t, data: data}
 	token := func() string {

@@ -105,6 +105,7 @@ func (w *world) expect(path, token string, status int, word string) {
 
 // A platform operator's change takes effect with the next request.
 func TestChangesAreLive(t *testing.T) {
+	t.Parallel()
 	w := start(t)
 	operator, rider := w.token("dashboard", "operator@metro.example"), w.token("rider", "rider1@metro.example")
 	w.expect("/api/v1/trips", operator, 200, "")
@@ -166,6 +167,7 @@ func TestChangesAreLive(t *testing.T) {
 
 // Everything that has no endpoint is created, changed and listed.
 func TestThings(t *testing.T) {
+	t.Parallel()
 	w := start(t, "--no-demo")
 	makeTenant(w)
 	drv, rdr := makePeople(w)
@@ -279,6 +281,7 @@ func changeKeys(w *world) {
 }
 
 func TestFailures(t *testing.T) {
+	t.Parallel()
 	w := start(t, "--no-demo")
 	w.ok("tenant", "create", "port")
 	tests := []struct {

@@ -50,7 +50,6 @@ const (
 // earlier.
 func devFor(t *testing.T, data, ready string, flags ...string) (base string, errs *lines, stop func()) {
 	t.Helper()
-	t.Setenv("TABLE_NAME", "")
 	base, errs, end, err := dev(data, ready, flags...)
 	testkit.Must(t, err)
 	stop = sync.OnceFunc(func() {
@@ -85,7 +84,6 @@ var common struct {
 // another. A test must not change what another test uses.
 func share(t *testing.T) *world {
 	t.Helper()
-	t.Setenv("TABLE_NAME", "")
 	common.once.Do(func() {
 		if common.data, common.err = os.MkdirTemp("", "svc-test"); common.err == nil {
 			common.base, _, common.stop, common.err = dev(common.data, hasDemo, "--memory")

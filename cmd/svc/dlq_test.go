@@ -29,6 +29,7 @@ import (
 // and of items that no longer exist. A letter that fails again stays with its
 // new reason. Another function's letters are unchanged. drop drops one letter.
 func TestDeadLettersOfAFolder(t *testing.T) {
+	t.Parallel()
 	w := start(t)
 	var kept []byte
 	all := records(t, "settlement-broken")

@@ -27,6 +27,7 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
+	_ = os.Unsetenv("TABLE_NAME") // else a command would leave its data folder; the name is valid
 	code := m.Run()
 	if err := endCommon(); err != nil {
 		fmt.Fprintln(os.Stderr, err)

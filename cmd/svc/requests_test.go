@@ -39,7 +39,7 @@ func TestLogsNeedAnID(t *testing.T) {
 // TestRequestLog: every request is one line, without query or token, and `svc
 // logs` finds it after the service has stopped.
 func TestRequestLog(t *testing.T) {
-	t.Setenv("TABLE_NAME", "")
+	t.Parallel()
 	data := t.TempDir()
 	base, errs, stop := devFor(t, data, isRunning, "--no-demo", "--log", "json")
 	paths := map[string]struct {
@@ -101,7 +101,7 @@ func TestRequestLog(t *testing.T) {
 
 // TestQuiet: --quiet prints no request, but the file has all of them.
 func TestQuiet(t *testing.T) {
-	t.Setenv("TABLE_NAME", "")
+	t.Parallel()
 	data := t.TempDir()
 	base, errs, stop := devFor(t, data, isRunning, "--no-demo", "--quiet")
 	request(t, base+"/health", "quiet-1")

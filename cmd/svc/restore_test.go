@@ -16,6 +16,7 @@ import (
 // token and link is invalid, for every audience. Everybody signs in again with
 // the same password, and the audit log says why.
 func TestRestoreFinish(t *testing.T) {
+	t.Parallel()
 	w := start(t)
 	people := map[string]string{"dashboard": "operator@metro.example", "rider": "rider1@metro.example",
 		"driver": "driver1@metro.example"}
@@ -74,7 +75,7 @@ func TestRestoreFinish(t *testing.T) {
 // TestSealingKeyLost: with another sealing key nobody can sign in. After svc
 // restore finish, people can sign in at a process that rereads the keys.
 func TestSealingKeyLost(t *testing.T) {
-	t.Setenv("TABLE_NAME", "")
+	t.Parallel()
 	w := &world{T: t, data: filepath.Join(t.TempDir(), "data")}
 	_, _, stop := devFor(t, w.data, hasDemo)
 	stop()

@@ -158,6 +158,7 @@ func (w *world) ride() string {
 // TestTokenGet reads the password from the standard input, uses one client
 // again, and shows names beside ids.
 func TestTokenGet(t *testing.T) {
+	t.Parallel()
 	w := start(t)
 	get := func() {
 		t.Helper()

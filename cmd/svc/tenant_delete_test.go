@@ -86,6 +86,7 @@ func (w *world) everyone() {
 // A deletion leaves nothing of the tenant, frees its slug and domain, and
 // changes nothing of another tenant.
 func TestTenantDelete(t *testing.T) {
+	t.Parallel()
 	w := start(t)
 	w.everyone()
 	metro := read[tenant.Tenant](w, "tenant", "show", "metro")
@@ -138,6 +139,7 @@ func roadmap(key string) bool {
 
 // Without --yes and the slug typed, nothing is deleted.
 func TestTenantDeleteRefuses(t *testing.T) {
+	t.Parallel()
 	w := start(t)
 	before := read[tenant.Tenant](w, "tenant", "show", "metro")
 	for name, tc := range map[string]struct {
@@ -165,6 +167,7 @@ func TestTenantDeleteRefuses(t *testing.T) {
 // A deletion that was interrupted has switched the tenant off: no command
 // changes it, streams write nothing of it, and the same command ends it.
 func TestTenantDeleteContinues(t *testing.T) {
+	t.Parallel()
 	w := start(t)
 	w.everyone()
 	metro := read[tenant.Tenant](w, "tenant", "show", "metro")

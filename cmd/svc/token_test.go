@@ -9,6 +9,7 @@ import (
 // A member who left and joined again has only the tokens of the new
 // membership. Only those are listed as live.
 func TestTokensOfAMemberAgain(t *testing.T) {
+	t.Parallel()
 	const email = "operator@metro.example"
 	w := start(t)
 	list := func() []oauth.Token { return read[[]oauth.Token](w, "token", "list", "metro") }

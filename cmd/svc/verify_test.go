@@ -17,6 +17,7 @@ import (
 // A damaged total is reported with exit code 1, and a rebuild corrects it. The
 // demo's own data has no errors.
 func TestVerifyAndRebuild(t *testing.T) {
+	t.Parallel()
 	w := start(t)
 	out, errs, code := w.run("verify")
 	if code != 0 || !regexp.MustCompile(`^No differences. Compared: [1-9]\d+ counters, [1-9]\d* customers, [1-9]\d* drivers, `+

@@ -32,6 +32,8 @@ type Check struct {
 	Found func(Difference)
 	// Compared, if not nil, receives how many things of a kind were compared.
 	Compared func(kind string, n int)
+	// Wait, if not nil, replaces the waits between two looks at a difference.
+	Wait func(context.Context, time.Duration) error
 
 	// PostCounts has the counters of a feedback post's item, and the prefix of
 	// the items that each counts.
@@ -96,7 +98,7 @@ func (c *Check) agree(ctx context.Context, t table.Tenant, u unit) error {
 	var last, said string
 	seen, confirmed := map[table.Key]lag{}, 0
 	for look := range looks {
-		if err := pause(ctx, look); err != nil {
+		if err := c.pause(ctx, look); err != nil {
 			return err
 		}
 		now, sum, err := c.look(ctx, t, u)
@@ -188,14 +190,18 @@ func (s tally) since(before map[table.Key]lag) map[table.Key]lag {
 	return out
 }
 
-func pause(ctx context.Context, look int) error {
+func (c *Check) pause(ctx context.Context, look int) error {
 	if look == 0 {
 		return nil
+	}
+	d := min(time.Duration(look)*20*time.Millisecond, 300*time.Millisecond)
+	if c.Wait != nil {
+		return c.Wait(ctx, d)
 	}
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-time.After(min(time.Duration(look)*20*time.Millisecond, 300*time.Millisecond)):
+	case <-time.After(d):
 		return nil
 	}
 }

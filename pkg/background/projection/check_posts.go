@@ -44,7 +44,7 @@ func (c *Check) Posts(ctx context.Context, p table.Platform, partition string) e
 func (c *Check) counts(ctx context.Context, p table.Platform, key table.Key) error {
 	last, confirmed := "", 0
 	for look := range looks {
-		if err := pause(ctx, look); err != nil {
+		if err := c.pause(ctx, look); err != nil {
 			return err
 		}
 		post, wrong, err := c.miscounted(ctx, p, key)
@@ -171,7 +171,7 @@ func (c *Check) stray(ctx context.Context, p table.Platform, rows []table.Item) 
 		if len(left) == 0 || look == lagLooks {
 			return nil
 		}
-		if err := pause(ctx, look+1); err != nil {
+		if err := c.pause(ctx, look+1); err != nil {
 			return err
 		}
 		if rows, err = p.Batch(ctx, left...); err != nil {

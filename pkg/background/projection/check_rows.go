@@ -31,7 +31,7 @@ func (c *Check) suffixes(ctx context.Context, t table.Tenant, shards int) error 
 // outdated row of those counted is left.
 func (c *Check) rows(ctx context.Context, h table.Handle, keys []table.Key, want func(piece) []table.Item) error {
 	for look := 0; len(keys) > 0; look++ {
-		if err := pause(ctx, look); err != nil {
+		if err := c.pause(ctx, look); err != nil {
 			return err
 		}
 		pieces, err := c.pieces(ctx, h, keys)

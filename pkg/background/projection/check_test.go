@@ -20,11 +20,15 @@ import (
 	"svc/pkg/local/testkit"
 )
 
+// noWait replaces the waits of a check while nobody else changes the items. The
+// check looks as often.
+func noWait(ctx context.Context, _ time.Duration) error { return ctx.Err() }
+
 // checked returns the differences that a check finds; correct also corrects them.
 func (w *world) checked(correct bool) []projection.Difference {
 	w.t.Helper()
 	var out []projection.Difference
-	check := &projection.Check{Step: w.step(), Correct: correct,
+	check := &projection.Check{Step: w.step(), Correct: correct, Wait: noWait,
 		Found: func(d projection.Difference) { out = append(out, d) }}
 	if err := check.Tenant(w.t.Context(), w.tenant, w.shards); err != nil {
 		w.t.Fatal(err)
@@ -176,7 +180,7 @@ func TestCheckWhileItemsChange(t *testing.T) {
 		for ctx.Err() == nil {
 			began := time.Now()
 			traffic.change(1)
-			time.Sleep(15*time.Millisecond + 10*time.Since(began))
+			testkit.Sleep(ctx, 15*time.Millisecond+10*time.Since(began))
 		}
 	})
 	still := func(correct bool) []projection.Difference {

@@ -38,6 +38,8 @@ type Check struct {
 	Found   func(Difference)
 	// Compared, if not nil, receives how many things of a kind were compared.
 	Compared func(kind string, n int)
+	// Wait, if not nil, replaces the waits between two looks at a difference.
+	Wait func(context.Context, time.Duration) error
 }
 
 func (c *Check) compared(kind string, n int) {
@@ -107,11 +109,15 @@ func scan(ctx context.Context, t table.Tenant, partition string, do func([]table
 }
 
 // pause waits between two looks.
-func pause(ctx context.Context, look int) error {
+func (c *Check) pause(ctx context.Context, look int) error {
+	d := min(time.Duration(look)*20*time.Millisecond, 300*time.Millisecond)
+	if c.Wait != nil {
+		return c.Wait(ctx, d)
+	}
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-time.After(min(time.Duration(look)*20*time.Millisecond, 300*time.Millisecond)):
+	case <-time.After(d):
 		return nil
 	}
 }
@@ -174,7 +180,7 @@ func (c *Check) wallet(ctx context.Context, t table.Tenant, side wallet.Side, ac
 			return err
 		}
 		if again.Version != it.Version || again.Found() != it.Found() {
-			if err := pause(ctx, look); err != nil {
+			if err := c.pause(ctx, look); err != nil {
 				return err
 			}
 			continue
@@ -276,7 +282,7 @@ func (c *Check) receipts(ctx context.Context, t table.Tenant, items []table.Item
 	}
 	for look := 0; len(keys) > 0; look++ {
 		if look > 0 {
-			if err := pause(ctx, look); err != nil {
+			if err := c.pause(ctx, look); err != nil {
 				return err
 			}
 		}

@@ -23,6 +23,9 @@ func (p *fixture) checked(correct bool) (found []settlement.Difference) {
 	p.t.Helper()
 	check := settlement.Check{Correct: correct, Now: func() time.Time { return start },
 		Found: func(d settlement.Difference) { found = append(found, d) }}
+	if !p.busy { // as many looks, without a wait
+		check.Wait = func(ctx context.Context, _ time.Duration) error { return ctx.Err() }
+	}
 	if err := check.Tenant(p.t.Context(), p.tenant, 3); err != nil {
 		p.t.Fatal(err)
 	}
@@ -167,6 +170,7 @@ func TestCheckWhileTripsAreSettled(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	var wait sync.WaitGroup
 	other := *p
+	p.busy = true
 	wait.Go(func() {
 		for i := 100; ctx.Err() == nil; i++ {
 			began := time.Now()
@@ -178,7 +182,7 @@ func TestCheckWhileTripsAreSettled(t *testing.T) {
 					break
 				}
 			}
-			time.Sleep(10 * time.Since(began)) // leaves the machine to the check
+			testkit.Sleep(ctx, 10*time.Since(began)) // leaves the machine to the check
 		}
 	})
 	for range 3 {

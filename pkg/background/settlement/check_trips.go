@@ -42,7 +42,7 @@ func (c *Check) totalTrips(ctx context.Context, t table.Tenant, side wallet.Side
 	last, confirmed := int64(0), 0
 	for look := range 10 * looks {
 		if look > 0 {
-			if err := pause(ctx, look); err != nil {
+			if err := c.pause(ctx, look); err != nil {
 				return err
 			}
 		}

@@ -40,6 +40,7 @@ type fixture struct {
 	tenant          table.Tenant
 	drivers, riders []string
 	trips           []trip.Trip
+	busy            bool // others change the items, so a check waits between two looks
 }
 
 func newFixture(t testing.TB, name string, shards int) *fixture {

@@ -87,6 +87,11 @@ func Start(ctx context.Context, o Options) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
+	if data == "" && prog.kind == Dynoxide {
+		var remove func()
+		data, remove = memoryFile(memoryRoot)
+		defer remove()
+	}
 	for try := 1; ; try++ {
 		e, err := launch(ctx, prog, data, o.Stderr)
 		if err == nil || !errors.Is(err, errPort) || try == attempts {
