@@ -14,11 +14,11 @@ import (
 	"svc/pkg/data/wire"
 )
 
-// client is the SDK's client. It sends the first attempt of the
-// operations that API requests consist of past the SDK, which takes a fraction
-// of the processor time. If that attempt is not answered with a good response,
-// the SDK gets its result as that of its own first attempt: it decodes errors,
-// waits and tries again, as it always does.
+// client is the SDK's client. API requests consist of four operations. It sends
+// their first attempts past the SDK, because that takes a fraction of the
+// processor time. If the response of an attempt is not good, the SDK gets it as
+// the result of its own first attempt. So the SDK decodes errors, waits and tries
+// again, as it always does.
 type client struct {
 	*dynamodb.Client
 	table    string
