@@ -27,8 +27,8 @@ type client struct {
 	quota    *ratelimit.TokenRateLimit // of the SDK's retries
 }
 
-// GetItem implements the SDK's operation. The item goes to the answer of
-// wanting, not to the output.
+// GetItem implements the SDK's operation. The item goes to the answer
+// that wanting added to the context, not to the output.
 func (c *client) GetItem(ctx context.Context, in *dynamodb.GetItemInput, o ...func(*dynamodb.Options)) (
 	*dynamodb.GetItemOutput, error) {
 	return call(ctx, c, "GetItem", in, o, c.Client.GetItem, func(body []byte) (*dynamodb.GetItemOutput, bool) {
@@ -44,8 +44,8 @@ func (c *client) GetItem(ctx context.Context, in *dynamodb.GetItemInput, o ...fu
 	})
 }
 
-// BatchGetItem implements the SDK's operation. The items go to the answer of
-// wanting, not to the output.
+// BatchGetItem implements the SDK's operation. The items go to the answer
+// that wanting added to the context, not to the output.
 func (c *client) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput, o ...func(*dynamodb.Options)) (
 	*dynamodb.BatchGetItemOutput, error) {
 	type output = dynamodb.BatchGetItemOutput
@@ -64,8 +64,8 @@ func (c *client) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInpu
 	})
 }
 
-// Query implements the SDK's operation. The items go to the answer of wanting,
-// not to the output.
+// Query implements the SDK's operation. The items go to the answer that
+// wanting added to the context, not to the output.
 func (c *client) Query(ctx context.Context, in *dynamodb.QueryInput, o ...func(*dynamodb.Options)) (
 	*dynamodb.QueryOutput, error) {
 	return call(ctx, c, "Query", in, o, c.Client.Query, func(body []byte) (*dynamodb.QueryOutput, bool) {

@@ -141,6 +141,9 @@ func contextual(ctx context.Context, err error) error {
 	return err
 }
 
+// written are the headers that message writes itself.
+var written = map[string]bool{"Content-Length": true, "Host": true}
+
 // message returns the request as it is sent.
 func message(req *http.Request, body []byte) ([]byte, error) {
 	host := req.Host
@@ -150,7 +153,7 @@ func message(req *http.Request, body []byte) ([]byte, error) {
 	out := bytes.NewBuffer(make([]byte, 0, len(body)+1024))
 	out.WriteString(req.Method + " " + req.URL.RequestURI() + " HTTP/1.1\r\nHost: " + host + "\r\nContent-Length: ")
 	out.WriteString(strconv.Itoa(len(body)) + "\r\n")
-	if err := req.Header.WriteSubset(out, map[string]bool{"Content-Length": true, "Host": true}); err != nil {
+	if err := req.Header.WriteSubset(out, written); err != nil {
 		return nil, err
 	}
 	out.WriteString("\r\n")

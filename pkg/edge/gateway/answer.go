@@ -25,7 +25,6 @@ type answer struct {
 	status int // 0 until written
 	noBody bool
 	isHEAD bool
-	owned  bool // the bytes being written need no copy
 }
 
 func newAnswer(e *event) *answer {
@@ -88,7 +87,13 @@ func (a *answer) WriteHeader(status int) {
 }
 
 // Write appends to the body. It writes status 200 if there was none.
-func (a *answer) Write(p []byte) (int, error) {
+func (a *answer) Write(p []byte) (int, error) { return a.write(p, false) }
+
+// WriteOwned is Write for bytes that nobody changes afterwards, so it need not
+// copy them.
+func (a *answer) WriteOwned(p []byte) (int, error) { return a.write(p, true) }
+
+func (a *answer) write(p []byte, owned bool) (int, error) {
 	if a.status == 0 {
 		a.WriteHeader(http.StatusOK)
 	}
@@ -103,20 +108,12 @@ func (a *answer) Write(p []byte) (int, error) {
 	if h := a.core.Header(); len(a.body) == 0 && h.Get("Content-Type") == "" {
 		h.Set("Content-Type", http.DetectContentType(p))
 	}
-	if len(a.body) == 0 && a.owned {
-		a.body = p
+	if len(a.body) == 0 && owned {
+		a.body = p[:len(p):len(p)] // another write must not append in place
 	} else {
 		a.body = append(a.body, p...)
 	}
 	return len(p), nil
-}
-
-// WriteOwned is Write for bytes that nobody changes afterwards, so it need not
-// copy them.
-func (a *answer) WriteOwned(p []byte) (int, error) {
-	a.owned = true
-	defer func() { a.owned = false }()
-	return a.Write(p[:len(p):len(p)])
 }
 
 // response returns the response in the event's payload version. A body that is
