@@ -124,6 +124,7 @@ var parameter = regexp.MustCompile(`\{[^}]+\}`)
 // endpoints that need an id or a body.
 var listed = []endpoint{
 	list(op, "trips?limit=20"),
+	list(op, "trips?limit=100"),
 	list(op, "trips?limit=200"),
 	list(op, "trips?limit=20&status=CANCELLED"),
 	list(op, "trips?limit=20&driverId={driver}"),

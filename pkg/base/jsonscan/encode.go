@@ -5,7 +5,6 @@ import (
 	"encoding"
 	"encoding/json"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -17,18 +16,35 @@ import (
 // writes it without escapes for HTML. It knows strings, numbers, booleans,
 // structs, pointers and slices. encoding/json writes every other value, and
 // every struct with tags that are not usual here.
-func AppendValue(out []byte, v any) ([]byte, error) {
+func AppendValue(out []byte, v any) ([]byte, error) { return appendValue(out, v, document) }
+
+// AppendEscaped appends the JSON of a value as it stands within a JSON string.
+// It is AppendString of AppendValue in one step, without the outer quotes.
+func AppendEscaped(out []byte, v any) ([]byte, error) { return appendValue(out, v, escaped) }
+
+func appendValue(out []byte, v any, in form) ([]byte, error) {
 	t := reflect.TypeOf(v)
 	if t == nil {
 		return append(out, "null"...), nil
 	}
 	box := reflect.New(t)
 	box.Elem().Set(reflect.ValueOf(v))
-	return encoderOf(t)(out, box.UnsafePointer())
+	return encoderOf(t)(out, box.UnsafePointer(), in)
 }
 
+// form says where the JSON stands: it is a document, or part of a JSON string.
+type form int
+
+const (
+	document form = iota
+	escaped
+)
+
+// quotes are the quotes of a string, by form.
+var quotes = [...]string{document: `"`, escaped: `\"`}
+
 // encoder appends the value at an address.
-type encoder func(out []byte, at unsafe.Pointer) ([]byte, error)
+type encoder func(out []byte, at unsafe.Pointer, in form) ([]byte, error)
 
 var encoders sync.Map // reflect.Type → encoder
 
@@ -64,7 +80,7 @@ func newEncoder(t reflect.Type) encoder {
 	case reflect.Int64:
 		return appendInt[int64]
 	case reflect.Bool:
-		return func(out []byte, at unsafe.Pointer) ([]byte, error) { return strconv.AppendBool(out, *(*bool)(at)), nil }
+		return appendBool
 	case reflect.Pointer:
 		return pointerEncoder(t)
 	case reflect.Slice:
@@ -80,51 +96,74 @@ func newEncoder(t reflect.Type) encoder {
 
 // foreign leaves a type to encoding/json.
 func foreign(t reflect.Type) encoder {
-	return func(out []byte, at unsafe.Pointer) ([]byte, error) {
+	return func(out []byte, at unsafe.Pointer, in form) ([]byte, error) {
 		buf := bytes.NewBuffer(out)
+		if in == escaped {
+			buf = new(bytes.Buffer)
+		}
 		enc := json.NewEncoder(buf)
 		enc.SetEscapeHTML(false)
 		if err := enc.Encode(reflect.NewAt(t, at).Elem().Interface()); err != nil {
 			return nil, err
 		}
-		return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
+		written := bytes.TrimSuffix(buf.Bytes(), []byte("\n"))
+		if in == escaped {
+			return appendEscaped(out, written), nil
+		}
+		return written, nil
 	}
 }
 
-func appendText(out []byte, at unsafe.Pointer) ([]byte, error) {
+func appendText(out []byte, at unsafe.Pointer, in form) ([]byte, error) {
 	text := *(*string)(at)
 	if !usual(text) {
-		return foreign(reflect.TypeFor[string]())(out, at)
+		return foreign(reflect.TypeFor[string]())(out, at, in)
 	}
-	return append(append(append(out, '"'), text...), '"'), nil
+	quote := quotes[in]
+	return append(append(append(out, quote...), text...), quote...), nil
 }
 
-// usual reports whether encoding/json escapes nothing in a string.
+// usual reports whether encoding/json escapes nothing in a string. It looks at
+// eight bytes at a time.
 func usual(text string) bool {
-	in := unsafe.Slice(unsafe.StringData(text), len(text)) //nolint:gosec // only read
-	at := plain(in, 0)
-	for ; at < len(in); at++ {
-		if c := in[at]; c < ' ' || c == '"' || c == '\\' {
+	var found uint64
+	rest := text
+	for ; len(rest) >= 8; rest = rest[8:] {
+		w := word(rest)
+		found |= special(w) | w&highs
+	}
+	for i := range len(rest) {
+		if c := rest[i]; c < ' ' || c == '"' || c == '\\' || c >= utf8.RuneSelf {
+			found |= highs
+		}
+	}
+	return found == 0 || unescapedUTF8(text)
+}
+
+// unescapedUTF8 is usual for text that is not ASCII.
+func unescapedUTF8(text string) bool {
+	for i := range len(text) {
+		if c := text[i]; c < ' ' || c == '"' || c == '\\' {
 			return false
 		}
 	}
-	return ascii(in) || utf8.Valid(in) && !strings.ContainsAny(text, "\u2028\u2029")
+	return utf8.ValidString(text) && !strings.ContainsAny(text, "\u2028\u2029")
 }
 
-func ascii(in []byte) bool {
-	return !slices.ContainsFunc(in, func(c byte) bool { return c >= utf8.RuneSelf })
+func appendBool(out []byte, at unsafe.Pointer, _ form) ([]byte, error) {
+	return strconv.AppendBool(out, *(*bool)(at)), nil
 }
 
-func appendNumber(out []byte, at unsafe.Pointer) ([]byte, error) {
+func appendNumber(out []byte, at unsafe.Pointer, in form) ([]byte, error) {
 	text := *(*string)(at)
 	s := New(unsafe.Slice(unsafe.StringData(text), len(text)), 0) //nolint:gosec // only read
 	if n := s.Number(); !s.End() || len(n) != len(text) || len(text) == 0 {
-		return foreign(reflect.TypeFor[json.Number]())(out, at)
+		return foreign(reflect.TypeFor[json.Number]())(out, at, in)
 	}
 	return append(out, text...), nil
 }
 
-func appendInt[T int | int32 | int64](out []byte, at unsafe.Pointer) ([]byte, error) {
+func appendInt[T int | int32 | int64](out []byte, at unsafe.Pointer, _ form) ([]byte, error) {
 	return strconv.AppendInt(out, int64(*(*T)(at)), 10), nil
 }
 
@@ -133,18 +172,18 @@ func appendInt[T int | int32 | int64](out []byte, at unsafe.Pointer) ([]byte, er
 
 func pointerEncoder(t reflect.Type) encoder {
 	element := sync.OnceValue(func() encoder { return encoderOf(t.Elem()) })
-	return func(out []byte, at unsafe.Pointer) ([]byte, error) {
+	return func(out []byte, at unsafe.Pointer, in form) ([]byte, error) {
 		if at = *(*unsafe.Pointer)(at); at == nil {
 			return append(out, "null"...), nil
 		}
-		return element()(out, at)
+		return element()(out, at, in)
 	}
 }
 
 func sliceEncoder(t reflect.Type) encoder {
 	element := sync.OnceValue(func() encoder { return encoderOf(t.Elem()) })
 	size := t.Elem().Size()
-	return func(out []byte, at unsafe.Pointer) ([]byte, error) {
+	return func(out []byte, at unsafe.Pointer, in form) ([]byte, error) {
 		s := (*struct {
 			data     unsafe.Pointer
 			len, cap int
@@ -158,7 +197,7 @@ func sliceEncoder(t reflect.Type) encoder {
 			if i > 0 {
 				out = append(out, ',')
 			}
-			if out, err = element()(out, unsafe.Add(s.data, uintptr(i)*size)); err != nil {
+			if out, err = element()(out, unsafe.Add(s.data, uintptr(i)*size), in); err != nil {
 				return nil, err
 			}
 		}
@@ -168,7 +207,7 @@ func sliceEncoder(t reflect.Type) encoder {
 
 // member is a member of a struct.
 type member struct {
-	name   string // `"name":`
+	name   [2]string // `"name":`, by form
 	offset uintptr
 	empty  func(at unsafe.Pointer) bool // with omitempty; else nil
 	value  encoder
@@ -179,7 +218,7 @@ func structEncoder(t reflect.Type) encoder {
 	if !ok {
 		return foreign(t)
 	}
-	return func(out []byte, at unsafe.Pointer) ([]byte, error) {
+	return func(out []byte, at unsafe.Pointer, in form) ([]byte, error) {
 		begin := byte('{')
 		var err error
 		for i := range members {
@@ -188,9 +227,9 @@ func structEncoder(t reflect.Type) encoder {
 			if m.empty != nil && m.empty(field) {
 				continue
 			}
-			out = append(append(out, begin), m.name...)
+			out = append(append(out, begin), m.name[in]...)
 			begin = ','
-			if out, err = m.value(out, field); err != nil {
+			if out, err = m.value(out, field, in); err != nil {
 				return nil, err
 			}
 		}
@@ -232,10 +271,10 @@ func membersOf(t reflect.Type) (members []member, ok bool) {
 	}
 	names := map[string]bool{}
 	for _, m := range members {
-		if names[m.name] {
+		if names[m.name[document]] {
 			return nil, false
 		}
-		names[m.name] = true
+		names[m.name[document]] = true
 	}
 	return members, true
 }
@@ -245,7 +284,7 @@ func memberOf(f reflect.StructField, tag string) (m member, ok bool) {
 	if name == "" {
 		name = f.Name
 	}
-	m = member{name: `"` + name + `":`, offset: f.Offset, value: encoderOf(f.Type)}
+	m = member{name: [...]string{`"` + name + `":`, `\"` + name + `\":`}, offset: f.Offset, value: encoderOf(f.Type)}
 	if option == "omitempty" {
 		switch f.Type.Kind() {
 		case reflect.String:

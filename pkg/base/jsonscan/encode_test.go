@@ -80,6 +80,15 @@ func same(t *testing.T, v any) {
 			t.Errorf("%#v: %s", v, diff)
 		}
 	}
+	inString, err := jsonscan.AppendEscaped([]byte(`before"`), v)
+	if (err != nil) != (failed != nil) {
+		t.Fatalf("%#v in a string: error %v, encoding/json: %v", v, err, failed)
+	}
+	if err == nil {
+		if diff := cmp.Diff("before"+string(jsonscan.AppendString(nil, expected)), string(inString)+`"`); diff != "" {
+			t.Errorf("%#v in a string: %s", v, diff)
+		}
+	}
 }
 
 // TestAppendValue: the bytes are those of encoding/json.
@@ -89,7 +98,8 @@ func TestAppendValue(t *testing.T) {
 		Version: math.MaxInt64, Done: true, Hidden: "no", Tags: []string{"", text, "ok"}, private: "no"}
 	full.Inner.A = &one
 	full.More = []*ride{{}, nil, {More: []*ride{{Base: Base{ID: "deep"}}}}}
-	for _, v := range []any{nil, "", text, "plain text of more than eight bytes", "ü", 7, int32(7), int64(7), true, 1.5,
+	for _, v := range []any{nil, "", text, "plain text of more than eight bytes", "ü",
+		"a long German text: Grüße", "a quote \"after eight bytes", "short\"", "ends in a tab\t", "ends \u2028 so", 7, int32(7), int64(7), true, 1.5,
 		json.Number("0"), []string(nil), []string{}, []int{1, 2}, []byte("bytes"), map[string]int{"a": 1},
 		ride{Fare: "0"}, &ride{Fare: "0"}, full, &full, []*ride{&full}, (*ride)(nil), struct{}{},
 		awkward{Raw: json.RawMessage(`{"a":1}`), Any: full}, &awkward{Raw: json.RawMessage("1")}, shadow{Base{ID: "a"}, "b"},
@@ -135,7 +145,10 @@ func TestAppendValueAllocates(t *testing.T) {
 		list[i] = &ride{Base: Base{"a", &text}, Fare: "12.50", Tags: []string{"a", "b"}}
 	}
 	out := make([]byte, 0, 1<<16)
-	if n := testing.AllocsPerRun(20, func() { _, _ = jsonscan.AppendValue(out, list) }); n > 2 {
-		t.Errorf("%.0f allocations", n)
+	for name, write := range map[string]func([]byte, any) ([]byte, error){"as JSON": jsonscan.AppendValue,
+		"in a string": jsonscan.AppendEscaped} {
+		if n := testing.AllocsPerRun(20, func() { _, _ = write(out, list) }); n > 2 {
+			t.Errorf("%s: %.0f allocations", name, n)
+		}
 	}
 }

@@ -1,7 +1,9 @@
 package jsonscan_test
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -12,6 +14,7 @@ import (
 )
 
 var texts = []string{`{}`, ` [ ] `, `0`, `-0.5e+3`, `1E9`, `true`, `false`, `null`, `""`, `"a\"\\\/\b\f\n\r\tü\u00E4"`,
+	`"\"one\":\"two, three and more\",\\\"four\": 5"`, `"a long text without an escape, and then\n"`,
 	`"\ud83d\ude95"`, `"\ud83d"`, `"\ud83d\n"`, `"\ude95\ud83d"`, `"\ud83d\u00e9"`, `{"a":[1,{"b":"]}"}],"a":null}`,
 	``, ` `, `{`, `[`, `"`, `{"a"`, `{"a":`, `{"a":1`, `{"a":1,}`, `[1,]`, `[1 2]`, `{"a" 1}`, `{,}`, `{a:1}`, `{"a":1}}`,
 	`1 1`,
@@ -45,8 +48,15 @@ func decode(s *jsonscan.Scanner) (value any) {
 	return json.Number(s.Number())
 }
 
+// str decodes a string, also in its own memory and into memory that is too short.
 func str(text jsonscan.Text) string {
 	out, _ := text.Append(nil)
+	own := jsonscan.Text{Raw: bytes.Clone(text.Raw), Escaped: text.Escaped}
+	inPlace, _ := own.Append(own.Raw[:0])
+	behind, _ := text.Append(make([]byte, 5, 7))
+	if string(inPlace) != string(out) || string(behind[5:]) != string(out) {
+		return fmt.Sprintf("%q in its own memory, %q behind others", inPlace, behind)
+	}
 	return string(out)
 }
 

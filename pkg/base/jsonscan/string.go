@@ -9,7 +9,11 @@ import (
 // 8259, section 7). It escapes only what must be escaped. It allocates nothing
 // if out has the capacity for the result.
 func AppendString[T string | []byte](out []byte, text T) []byte {
-	out = append(out, '"')
+	return append(appendEscaped(append(out, '"'), text), '"')
+}
+
+// appendEscaped is AppendString without quotes.
+func appendEscaped[T string | []byte](out []byte, text T) []byte {
 	for len(text) > 0 {
 		n, done := escapeWords(out[len(out):cap(out)], text)
 		out, text = out[:len(out)+n], text[done:]
@@ -22,7 +26,7 @@ func AppendString[T string | []byte](out []byte, text T) []byte {
 			text = text[1:]
 		}
 	}
-	return append(out, '"')
+	return out
 }
 
 func appendEscape(out []byte, c byte) []byte {
@@ -69,6 +73,15 @@ func escapeWords[T string | []byte](dst []byte, text T) (n, read int) {
 		read += 8
 	}
 	return n, read
+}
+
+// special marks control characters, quotes and backslashes, by their highest
+// bit. A mark after the first may be wrong.
+func special(w uint64) uint64 {
+	quote, backslash := w^'"'*ones, w^'\\'*ones
+	// A byte's high bit is set if it is below the subtracted one. A borrow
+	// changes only the bytes after the first that is found.
+	return ((w-' '*ones)&^w | (quote-ones)&^quote | (backslash-ones)&^backslash) & highs
 }
 
 // equal marks the bytes of a word that equal c, by their highest bit.

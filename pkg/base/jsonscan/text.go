@@ -1,9 +1,9 @@
 package jsonscan
 
 import (
-	"bytes"
 	"encoding/binary"
 	"math/bits"
+	"slices"
 	"strconv"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -31,15 +31,11 @@ func (t Text) Append(dst []byte) (out []byte, paired bool) {
 	if !t.Escaped {
 		return append(dst, t.Raw...), true
 	}
-	paired = true
+	dst, paired = slices.Grow(dst, len(t.Raw)), true
 	for raw := t.Raw; len(raw) > 0; {
-		if raw[0] != '\\' {
-			plain := bytes.IndexByte(raw, '\\')
-			if plain < 0 {
-				plain = len(raw)
-			}
-			dst, raw = append(dst, raw[:plain]...), raw[plain:]
-			continue
+		dst, raw = copyPlain(dst, raw)
+		if len(raw) == 0 {
+			break
 		}
 		c := raw[1]
 		if raw = raw[2:]; c != 'u' {
@@ -63,6 +59,27 @@ func (t Text) Append(dst []byte) (out []byte, paired bool) {
 	return dst, paired
 }
 
+// copyPlain moves what precedes the next backslash from raw to the end of dst,
+// which has the capacity for it. It copies eight bytes at a time. dst may end
+// before raw in the same memory, so what follows the backslash must not change.
+func copyPlain(dst, raw []byte) (longer, rest []byte) {
+	for len(raw) >= 8 && cap(dst)-len(dst) >= 8 {
+		w, to := word(raw), dst[len(dst):cap(dst)]
+		if found := equal(w, '\\'); found != 0 {
+			n := bits.TrailingZeros64(found) / 8
+			kept := ^uint64(0) << (8 * n)
+			binary.LittleEndian.PutUint64(to, w&^kept|word(to)&kept)
+			return dst[:len(dst)+n], raw[n:]
+		}
+		binary.LittleEndian.PutUint64(to, w)
+		dst, raw = dst[:len(dst)+8], raw[8:]
+	}
+	for len(raw) > 0 && raw[0] != '\\' {
+		dst, raw = append(dst, raw[0]), raw[1:]
+	}
+	return dst, raw
+}
+
 // unescaped maps the short escapes to their bytes.
 var unescaped = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
 
@@ -76,50 +93,37 @@ func unit(digits []byte) rune {
 	return rune(n)
 }
 
-// Text reads a string.
+// Text reads a string. It looks at eight bytes at a time.
 func (s *Scanner) Text() Text {
 	s.expect('"')
 	in, from, escaped := s.in, s.at, false
-	for at := from; at < len(in); at++ {
-		if at = plain(in, at); at == len(in) {
-			break
+	for at := from; at < len(in); {
+		if at+8 <= len(in) {
+			found := special(word(in[at:]))
+			if found == 0 {
+				at += 8
+				continue
+			}
+			at += bits.TrailingZeros64(found) / 8
 		}
 		switch c := in[at]; {
 		case c == '"':
 			s.at = at + 1
 			return Text{in[from:at], escaped}
+		case c < ' ':
+			s.Fail()
+			return Text{}
 		case c == '\\':
 			escaped = true
 			if at++; at == len(in) || unescaped[in[at]] == 0 && !isUnit(in[at:]) {
 				s.Fail()
 				return Text{}
 			}
-		case c < ' ':
-			s.Fail()
-			return Text{}
 		}
+		at++
 	}
 	s.Fail()
 	return Text{}
-}
-
-// plain returns the position of the next byte that may end a string or begin an
-// escape, or that a string must not contain. It compares eight bytes at a time.
-func plain(in []byte, at int) int {
-	const ones, high = 0x0101010101010101, 0x8080808080808080
-	for ; at+8 <= len(in); at += 8 {
-		eight := binary.LittleEndian.Uint64(in[at:])
-		quote, backslash := eight^('"'*ones), eight^('\\'*ones)
-		// A byte's high bit is set if it is below the subtracted one. A borrow
-		// changes only the bytes after the first that is found.
-		found := (eight - ' '*ones) & ^eight & high
-		found |= (quote - ones) & ^quote & high
-		found |= (backslash - ones) & ^backslash & high
-		if found != 0 {
-			return at + bits.TrailingZeros64(found)/8
-		}
-	}
-	return at
 }
 
 // isUnit reports whether the next bytes are "u" and four hexadecimal digits.

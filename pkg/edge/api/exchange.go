@@ -17,6 +17,7 @@ import (
 	"svc/pkg/access/authz"
 	"svc/pkg/access/signing"
 	"svc/pkg/base/fault"
+	"svc/pkg/base/jsonscan"
 	"svc/pkg/data/table"
 )
 
@@ -47,8 +48,10 @@ type exchange struct {
 	answer    any
 	err       error
 
+	to      escapedWriter // nil if the response's writer needs the body itself
 	status  int
 	payload []byte
+	escaped *[]byte // scratch that has the payload as it stands within a JSON string, else nil
 }
 
 // serve runs the pipeline. Afterwards the response is in status and payload.
@@ -292,8 +295,18 @@ func (x *exchange) handle(ctx context.Context) (err error) {
 // header, and the pipeline has checked the media type.
 var inputHeader = http.Header{"Content-Type": {"application/json"}}
 
-func (x *exchange) finish() error {
-	body, err := encode(x.answer)
+// finish encodes the answer, for a writer of responses that are JSON as it needs
+// it there.
+func (x *exchange) finish() (err error) {
+	var body []byte
+	if x.to == nil {
+		body, err = encode(x.answer)
+	} else {
+		memory := scratch.Get().(*[]byte)
+		if body, err = jsonscan.AppendEscaped((*memory)[:0], x.answer); err == nil {
+			*memory, x.escaped = body, memory
+		}
+	}
 	if err != nil {
 		return fmt.Errorf("answer of %s: %w", x.row.ID, err)
 	}
@@ -307,6 +320,13 @@ func (x *exchange) write(w http.ResponseWriter) {
 	if x.r.Method == http.MethodHead {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(x.status)
+		return
+	}
+	if x.escaped != nil {
+		setJSON(w.Header())
+		w.WriteHeader(x.status)
+		_ = x.to.WriteEscaped(x.payload) // fails only for a status without a body
+		scratch.Put(x.escaped)
 		return
 	}
 	writeJSON(w, x.status, x.payload)

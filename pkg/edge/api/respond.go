@@ -92,14 +92,21 @@ func (x *exchange) wantedScope() string {
 	return ""
 }
 
-func writeJSON(w http.ResponseWriter, status int, body []byte) {
-	h := w.Header()
+// escapedWriter is a response writer that needs the body as it stands within a
+// JSON string, because its response is JSON itself. It does not keep p.
+type escapedWriter interface{ WriteEscaped(p []byte) error }
+
+func setJSON(h http.Header) {
 	h.Set("Content-Type", "application/json")
-	h.Set("Content-Length", strconv.Itoa(len(body)))
 	h.Set("X-Content-Type-Options", "nosniff")
 	if h.Get("Cache-Control") == "" {
 		h.Set("Cache-Control", "no-store")
 	}
+}
+
+func writeJSON(w http.ResponseWriter, status int, body []byte) {
+	setJSON(w.Header())
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)
 	if to, ok := w.(interface{ WriteOwned(p []byte) (int, error) }); ok { // nobody changes the body
 		_, _ = to.WriteOwned(body)

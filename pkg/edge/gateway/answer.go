@@ -3,6 +3,7 @@ package gateway
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -19,10 +20,11 @@ import (
 // headers; HEAD, 204 and 304 have no body.
 type answer struct {
 	core   http.ResponseWriter // holds the response, but for a body of text
-	finish func() ([]byte, error)
+	finish func(escaped []byte) ([]byte, error)
 	header http.Header
 	body   []byte
-	status int // 0 until written
+	built  []byte // the response, if WriteEscaped wrote its body
+	status int    // 0 until written
 	noBody bool
 	isHEAD bool
 }
@@ -31,21 +33,21 @@ func newAnswer(e *event) *answer {
 	a := &answer{header: make(http.Header), isHEAD: strings.EqualFold(e.method(), http.MethodHead)}
 	if e.v2 {
 		w := core.NewProxyResponseWriterV2()
-		a.core, a.finish = w, func() ([]byte, error) {
+		a.core, a.finish = w, func(escaped []byte) ([]byte, error) {
 			res, err := w.GetProxyResponse()
 			return a.encode(struct {
 				events.APIGatewayV2HTTPResponse
 				Body *string `json:"body,omitempty"`
-			}{res, nil}, res.Body, err)
+			}{res, nil}, res.Body, escaped, err)
 		}
 	} else {
 		w := core.NewProxyResponseWriter()
-		a.core, a.finish = w, func() ([]byte, error) {
+		a.core, a.finish = w, func(escaped []byte) ([]byte, error) {
 			res, err := w.GetProxyResponse()
 			return a.encode(struct {
 				events.APIGatewayProxyResponse
 				Body *string `json:"body,omitempty"`
-			}{res, nil}, res.Body, err)
+			}{res, nil}, res.Body, escaped, err)
 		}
 	}
 	return a
@@ -104,6 +106,8 @@ func (a *answer) write(p []byte, owned bool) (int, error) {
 		return 0, http.ErrBodyNotAllowed
 	case len(p) == 0:
 		return 0, nil
+	case a.built != nil:
+		return 0, errors.New("a write after the only one")
 	}
 	if h := a.core.Header(); len(a.body) == 0 && h.Get("Content-Type") == "" {
 		h.Set("Content-Type", http.DetectContentType(p))
@@ -116,9 +120,27 @@ func (a *answer) write(p []byte, owned bool) (int, error) {
 	return len(p), nil
 }
 
+// WriteEscaped writes the body, as it stands within a JSON string. It must be
+// the only write.
+func (a *answer) WriteEscaped(p []byte) (err error) {
+	switch {
+	case a.status == 0 || a.body != nil || a.built != nil:
+		return errors.New("an escaped body without a status, or beside another")
+	case a.isHEAD:
+		return nil
+	case a.noBody:
+		return http.ErrBodyNotAllowed
+	}
+	a.built, err = a.finish(p)
+	return err
+}
+
 // response returns the response in the event's payload version. A body that is
 // not UTF-8 is base64.
 func (a *answer) response() ([]byte, error) {
+	if a.built != nil {
+		return a.built, nil
+	}
 	if a.status == 0 {
 		a.WriteHeader(http.StatusOK)
 	}
@@ -128,13 +150,13 @@ func (a *answer) response() ([]byte, error) {
 		}
 		a.body = nil
 	}
-	return a.finish()
+	return a.finish(nil)
 }
 
 // encode returns the JSON of a response. The response has no member for the
 // body, because encoding/json would copy a long body three times. Package core
-// encoded the body if it is not text.
-func (a *answer) encode(response any, encoded string, err error) ([]byte, error) {
+// encoded the body if it is not text. An escaped body replaces both.
+func (a *answer) encode(response any, encoded string, escaped []byte, err error) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("response: %w", err)
 	}
@@ -142,9 +164,13 @@ func (a *answer) encode(response any, encoded string, err error) ([]byte, error)
 	if err != nil {
 		return nil, fmt.Errorf("response: %w", err)
 	}
+	head = append(head[:len(head)-1], `,"body":`...)
+	if escaped != nil {
+		// bytes.Join does not clear the memory first.
+		return bytes.Join([][]byte{head, []byte(`"`), escaped, []byte(`"}`)}, nil), nil
+	}
 	escapes := bytes.Count(a.body, []byte{'"'}) + bytes.Count(a.body, []byte{'\\'})
-	out := make([]byte, 0, len(head)+len(a.body)+escapes+len(encoded)+20)
-	out = append(append(out, head[:len(head)-1]...), `,"body":`...)
+	out := append(make([]byte, 0, len(head)+len(a.body)+escapes+len(encoded)+20), head...)
 	if encoded != "" {
 		return append(jsonscan.AppendString(out, encoded), '}'), nil
 	}
