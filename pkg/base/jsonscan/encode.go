@@ -19,7 +19,7 @@ import (
 func AppendValue(out []byte, v any) ([]byte, error) { return appendValue(out, v, document) }
 
 // AppendEscaped appends the JSON of a value as it stands within a JSON string.
-// It is AppendString of AppendValue in one step, without the outer quotes.
+// It is Escape of AppendValue in one step.
 func AppendEscaped(out []byte, v any) ([]byte, error) { return appendValue(out, v, escaped) }
 
 func appendValue(out []byte, v any, in form) ([]byte, error) {
@@ -108,7 +108,7 @@ func foreign(t reflect.Type) encoder {
 		}
 		written := bytes.TrimSuffix(buf.Bytes(), []byte("\n"))
 		if in == escaped {
-			return appendEscaped(out, written), nil
+			return Escape(out, written), nil
 		}
 		return written, nil
 	}

@@ -9,11 +9,12 @@ import (
 // 8259, section 7). It escapes only what must be escaped. It allocates nothing
 // if out has the capacity for the result.
 func AppendString[T string | []byte](out []byte, text T) []byte {
-	return append(appendEscaped(append(out, '"'), text), '"')
+	return append(Escape(append(out, '"'), text), '"')
 }
 
-// appendEscaped is AppendString without quotes.
-func appendEscaped[T string | []byte](out []byte, text T) []byte {
+// Escape appends text as it stands within a JSON string. It is AppendString
+// without the quotes.
+func Escape[T string | []byte](out []byte, text T) []byte {
 	for len(text) > 0 {
 		n, done := escapeWords(out[len(out):cap(out)], text)
 		out, text = out[:len(out)+n], text[done:]

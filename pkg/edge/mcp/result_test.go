@@ -10,6 +10,7 @@ import (
 	"os"
 	"testing"
 
+	"svc/pkg/base/jsonscan"
 	"svc/pkg/edge/gateway"
 )
 
@@ -56,12 +57,22 @@ func (w *busyWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// WriteEscaped implements escapedWriter.
+func (w *busyWriter) WriteEscaped(p []byte) error {
+	_, err := w.Write(p)
+	return err
+}
+
 // TestResultsShareNoMemory: a result stays as it is until it is sent, and the
 // next one has nothing of it.
 func TestResultsShareNoMemory(t *testing.T) { // not parallel: it must get the recorder that it released
 	for _, size := range []int{100, 50_000, 1000, 200_000, 10} {
 		payload := trips(t, size)
 		kept := recorders.Get().(*recorder)
+		if kept.escaped {
+			t.Error("a recorder was kept with the last call's form")
+		}
+		kept.escaped = size%1000 == 0
 		_, _ = kept.Write(payload) // it never fails
 		w := &busyWriter{ResponseWriter: httptest.NewRecorder()}
 		x := &exchange{w: w, m: &message{ID: json.RawMessage("1"), modern: true}}
@@ -82,12 +93,15 @@ func BenchmarkResult(b *testing.B) {
 		b.Fatal(err)
 	}
 	for _, size := range []int{20 << 10, 200 << 10} {
-		payload := trips(b, size)
+		payload := jsonscan.Escape(nil, trips(b, size))
 		for name, respond := range map[string]http.HandlerFunc{
-			"request": func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(payload) },
+			"request": func(w http.ResponseWriter, _ *http.Request) {
+				w.WriteHeader(http.StatusOK)
+				_ = w.(escapedWriter).WriteEscaped(payload)
+			},
 			"tool": func(w http.ResponseWriter, r *http.Request) {
 				answer := recorders.Get().(*recorder)
-				_, _ = answer.Write(payload)
+				_ = escapedRecorder{answer}.WriteEscaped(payload)
 				x := &exchange{w: w, r: r, m: &message{ID: json.RawMessage("1"), modern: true}}
 				x.succeed(answer)
 			},

@@ -267,7 +267,11 @@ func (x *exchange) call() {
 	}
 	entry, answer := x.entry, recorders.Get().(*recorder)
 	entry.Confirmed = code != ""
-	confirm := x.api.Call(answer, inner, entry)
+	var to http.ResponseWriter = answer
+	if _, ok := x.w.(escapedWriter); ok {
+		to = escapedRecorder{answer}
+	}
+	confirm := x.api.Call(to, inner, entry)
 	x.copyHeader(answer.header)
 	switch {
 	case confirm && x.m.elicits():
@@ -281,12 +285,6 @@ func (x *exchange) call() {
 	default:
 		x.result(errorText(answer.body.Bytes()))
 	}
-}
-
-// succeed sends the result of a successful call and releases the recorder.
-func (x *exchange) succeed(answer *recorder) {
-	x.write(http.StatusOK, answer.success(x.m.ID, x.m.modern))
-	answer.release()
 }
 
 // agreedCode returns the confirmation code of the call, "" if the person has
@@ -377,12 +375,16 @@ func (x *exchange) send(status int, r reply) {
 	x.write(status, body)
 }
 
-func (x *exchange) write(status int, body []byte) {
+func (x *exchange) header(status int) {
 	h := x.w.Header()
 	h.Set("Content-Type", "application/json")
-	h.Set("Content-Length", strconv.Itoa(len(body)))
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "no-store")
 	x.w.WriteHeader(status)
+}
+
+func (x *exchange) write(status int, body []byte) {
+	x.w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	x.header(status)
 	_, _ = x.w.Write(body) // the client may have disconnected
 }
