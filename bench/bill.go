@@ -29,7 +29,7 @@ type prices struct {
 	Assumed struct {
 		LogEventBytes            float64 // billed for each log line besides its text
 		AuthorizationLogBytes    float64 // of the authorization server's line
-		MillisecondsOfCPU        float64 // of a whole processor
+		MillisecondsOfCPU        float64 // of a whole processor, where it is not measured
 		MillisecondsOfARoundTrip float64
 	}
 }
@@ -53,15 +53,43 @@ func (p prices) lambda(megabytes int, took time.Duration, waits int) float64 {
 	return p.LambdaRequests + seconds*float64(megabytes)/1024*p.LambdaGBSecond*1e6
 }
 
-// of returns the costs of a million requests to a function of that size. Each
-// request logs two lines: the function's and the gateway's.
-func (p prices) of(u usage, megabytes int, access accessLog) parts {
-	a := p.Assumed
-	took := time.Duration(a.MillisecondsOfCPU / min(1, shareOf(megabytes)) * float64(time.Millisecond))
+// rates are what the costs of a request depend on besides its usage.
+type rates struct {
+	prices
+	sizes  map[string]int     // megabytes, by function
+	cpu    map[string]float64 // measured milliseconds of a whole processor, by endpoint
+	access accessLog
+}
+
+// ratesOf reads the prices, the template and the document's measured processor
+// time.
+func ratesOf(template []byte, document string) (r rates, err error) {
+	if r.prices, err = readPrices(); err != nil {
+		return r, err
+	}
+	if r.sizes, err = sizesOf(template); err != nil {
+		return r, err
+	}
+	if r.access, err = accessLogOf(template); err != nil {
+		return r, err
+	}
+	r.cpu, err = cpuOf(document)
+	return r, err
+}
+
+// of returns the costs of a million requests. Each request logs two lines: the
+// function's and the gateway's.
+func (r rates) of(u usage) parts {
+	p, a, megabytes := r.prices, r.Assumed, r.sizes[u.function]
+	cpu, measured := r.cpu[u.name]
+	if !measured {
+		cpu = a.MillisecondsOfCPU
+	}
+	took := time.Duration(cpu / min(1, shareOf(megabytes)) * float64(time.Millisecond))
 	if u.logged == 0 {
 		u.logged = int(a.AuthorizationLogBytes)
 	}
-	logged := float64(u.logged+access.bytes(u)) + 2*a.LogEventBytes
+	logged := float64(u.logged+len(r.access.line(u))) + 2*a.LogEventBytes
 	return parts{table: u.all.reads*p.ReadUnits + u.all.writes*p.WriteUnits,
 		lambda:  p.lambda(megabytes, took, u.trips) * float64(u.requests),
 		gateway: p.GatewayRequests * float64(u.requests),
@@ -88,17 +116,17 @@ func accessLogOf(template []byte) (accessLog, error) {
 	return t.Resources.HttpApi.Properties.AccessLogSettings.Format, err
 }
 
-// bytes returns the length of the line of a successful request.
-func (l accessLog) bytes(u usage) int {
+// line returns the line of a successful request.
+func (l accessLog) line(u usage) string {
 	name, _, _ := strings.Cut(u.name, " (")
 	name, _, _ = strings.Cut(name, "?")
 	route := strings.Replace(name, " /", " /api/v1/", 1)
 	if u.function == app.OAuth {
 		route = "ANY /oauth/{proxy+}"
 	}
-	return len(strings.NewReplacer("$context.requestId", "JKJaXmPLvHcESHA=", "$context.routeKey", route,
-		"$context.integration.requestId", "c6af9ac6-7b61-11e6-9a41-93e8deadbeef", "$context.status", "200",
-		"$context.responseLatency", "20", "$context.error.responseType", "-").Replace(string(l)))
+	return strings.NewReplacer("$context.requestId", "JKJaXmPLvHcESHA=", "$context.routeKey", route,
+		"$context.status", "200", "$context.responseLatency", "20", "$context.error.responseType", "-").
+		Replace(string(l))
 }
 
 // ride is what a completed ride consumes: its five requests, and with them its
@@ -135,45 +163,41 @@ func (w *world) completeRide(ctx context.Context) (out ride, err error) {
 
 // billOf returns the tables with the costs of the operations, of a ride and of
 // an idle stack.
-func billOf(template []byte, names []string, found map[string][]usage, rode ride) (string, error) {
-	p, err := readPrices()
-	if err != nil {
-		return "", err
-	}
+func billOf(template []byte, r rates, names []string, found map[string][]usage, rode ride) (string, error) {
 	s, err := standing(template)
 	if err != nil {
 		return "", err
 	}
-	sizes, err := sizesOf(template)
-	if err != nil {
-		return "", err
-	}
-	access, err := accessLogOf(template)
-	if err != nil {
-		return "", err
+	var assumed []string
+	for _, name := range names {
+		if _, measured := r.cpu[name]; !measured {
+			endpoint, audience, _ := strings.Cut(name, " (")
+			assumed = append(assumed, "`"+endpoint+"` ("+audience)
+		}
 	}
 	var b strings.Builder
 	b.WriteString("## The bill\n\n")
 	prose(&b, "Dollars of a million requests, from counted units and log bytes and the prices in `bench/prices.json` "+
-		"(%s, %s; %s). Assumed and not measured on Lambda: %g ms of a whole processor, of which a function has the share "+
-		"that its memory buys; %g ms for each round trip; %g bytes billed for each log line besides its text. Writes of a "+
-		"transaction count twice, as DynamoDB bills them.",
-		p.Region, p.Date, p.Source, p.Assumed.MillisecondsOfCPU, p.Assumed.MillisecondsOfARoundTrip,
-		p.Assumed.LogEventBytes)
+		"(%s, %s; %s). The processor time of an operation is the measured one in *Processor time*. A function has the "+
+		"share of a processor that its memory buys. Assumed and not measured on Lambda: %g ms for each round trip; %g "+
+		"bytes billed for each log line besides its text; %g ms of processor time where none is measured (%s). Lambda "+
+		"rounds each duration up to a millisecond, which is not included, nor is the hash of a password. Writes of a "+
+		"transaction count twice, as DynamoDB bills them.", r.Region, r.Date, r.Source, r.Assumed.MillisecondsOfARoundTrip,
+		r.Assumed.LogEventBytes, r.Assumed.MillisecondsOfCPU, strings.Join(assumed, ", "))
 	b.WriteString("| endpoint | read units | write units | table | Lambda | gateway | logs | together |\n")
 	b.WriteString("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n")
 	dollars := map[string]parts{}
 	for _, name := range names {
 		u := found[name][0]
-		dollars[name] = p.of(u, sizes[u.function], access)
+		dollars[name] = r.of(u)
 		d := dollars[name]
 		endpoint, audience, _ := strings.Cut(name, " (")
 		fmt.Fprintf(&b, "| `%s` (%s | %s | %s | %.2f | %.2f | %.2f | %.2f | **%.2f** |\n", endpoint, audience,
 			units(round(u.all.reads)), units(round(u.all.writes)), d.table, d.lambda, d.gateway, d.logs, d.sum())
 	}
 	b.WriteByte('\n')
-	p.ride(&b, dollars, rode)
-	p.floor(&b, s)
+	r.ride(&b, dollars, rode)
+	r.floor(&b, s)
 	return b.String(), nil
 }
 

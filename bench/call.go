@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"svc/pkg/access/authz"
@@ -42,7 +43,7 @@ func event(token, contentType, method, target, body string, more ...string) (jso
 		"queryStringParameters": query, "body": body, "isBase64Encoded": false,
 		"requestContext": map[string]any{"accountId": "123456789012", "apiId": "local", "domainName": "api.svc.example",
 			"domainPrefix": "api", "stage": "$default",
-			"requestId": fmt.Sprint("bench-", at.UnixNano()), "routeKey": "$default",
+			"requestId": fmt.Sprintf("%016x", at.UnixNano()), "routeKey": "$default",
 			"time": at.UTC().Format("02/Jan/2006:15:04:05 -0700"), "timeEpoch": at.UnixMilli(),
 			"http": map[string]any{"method": method, "path": u.Path, "protocol": "HTTP/1.1", "sourceIp": "192.0.2.1",
 				"userAgent": "bench/1"}}})
@@ -53,6 +54,15 @@ func functionOf(target string) string {
 	path, _, _ := strings.Cut(target, "?")
 	return app.FunctionOf(path)
 }
+
+// functionsOfOperations returns the function of each operation of the API.
+var functionsOfOperations = sync.OnceValue(func() map[string]string {
+	out := map[string]string{}
+	for _, row := range app.Rows(nil) {
+		out[row.ID] = app.FunctionOf(row.Path)
+	}
+	return out
+})
 
 // call sends one request and returns the response body. A status other than
 // 2xx is an error.

@@ -119,6 +119,8 @@ func (w *world) count(out usage, prepare func() (func() error, error)) (usage, e
 	loads := map[string]load{}
 	out.loads = loads
 	defer w.freeze()()
+	w.delay.Store(int64(slow)) // so that round trips are counted right on a busy machine too
+	defer w.delay.Store(0)
 	for i := range 1 + requests { // the first fills the instance's caches
 		send, err := prepare()
 		if err != nil {
@@ -161,6 +163,14 @@ func runCeilings(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
+	text, err := os.ReadFile(o.document)
+	if err != nil {
+		return err
+	}
+	rates, err := ratesOf(svc.Template, string(text))
+	if err != nil {
+		return fmt.Errorf("%s: %w", o.document, err)
+	}
 	var names []string
 	found := map[string][]usage{}
 	var rode ride
@@ -183,17 +193,13 @@ func runCeilings(ctx context.Context, o options) error {
 			found[u.name] = append(found[u.name], u)
 		}
 	}
-	bill, err := billOf(svc.Template, names, found, rode)
+	bill, err := billOf(svc.Template, rates, names, found, rode)
 	if err != nil {
 		return err
 	}
 	if o.only != "" {
 		fmt.Println(ceilingTables(names, found) + bill)
 		return nil
-	}
-	text, err := os.ReadFile(o.document)
-	if err != nil {
-		return err
 	}
 	if text, err = between(text, ceilingsBegin, ceilingsEnd, ceilingTables(names, found)+bill); err != nil {
 		return fmt.Errorf("%s: %w", o.document, err)

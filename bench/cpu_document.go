@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -92,6 +93,34 @@ func cpuDocument(o options, machine string, builds []build, all []series) error 
 		return err
 	}
 	return keep(all)
+}
+
+// cpuOf reads the milliseconds of processor time of the working tree's build
+// from the document's table, by the titles of the endpoints.
+func cpuOf(document string) (map[string]float64, error) {
+	_, rest, _ := strings.Cut(document, cpuBegin)
+	text, _, found := strings.Cut(rest, cpuEnd)
+	_, table, titled := strings.Cut(text, "\n| endpoint | now: ms |")
+	if !found || !titled {
+		return nil, errors.New("the document has no table of processor time (`make cpu` writes it)")
+	}
+	out := map[string]float64{}
+	for line := range strings.Lines(table) {
+		title, cells, ok := strings.Cut(strings.TrimPrefix(line, "| `"), ") | ")
+		if !ok || !strings.HasPrefix(line, "| `") {
+			continue // the rule below the titles, and the end
+		}
+		cell, _, _ := strings.Cut(cells, " |")
+		value, err := strconv.ParseFloat(cell, 64)
+		if err != nil || value <= 0 {
+			return nil, fmt.Errorf("processor time: %q in %q is no number of milliseconds", cell, line)
+		}
+		out[strings.Replace(title, "`", "", 1)+")"] = value
+	}
+	if len(out) == 0 {
+		return nil, errors.New("the document's table of processor time has no rows")
+	}
+	return out, nil
 }
 
 // known is the file with the allocations of each endpoint at the last

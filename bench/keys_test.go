@@ -4,8 +4,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-
-	"svc/pkg/app"
 )
 
 // TestKeysNote: each key gets its part of the units that a request consumed,
@@ -80,20 +78,5 @@ func TestIdleFloor(t *testing.T) {
 	}
 	if got := s.idle(p); got > 10 || got-float64(s.dashboards)*p.DashboardMonth > 7 || s.custom > 12 {
 		t.Errorf("idle costs $%.2f, with %d metrics of ours", got, s.custom)
-	}
-}
-
-// TestAccessLogBytes: the gateway's line of a small request stays short.
-func TestAccessLogBytes(t *testing.T) {
-	template, err := os.ReadFile("../template.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	access, err := accessLogOf(template)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := access.bytes(usage{name: "GET /me (rider)", function: app.Me}); got < 100 || got > 160 {
-		t.Errorf("the line has %d bytes", got)
 	}
 }

@@ -238,7 +238,7 @@ func (s sized) Write(p []byte) (int, error) {
 }
 
 func (w *world) observe(ctx context.Context, o api.Observation) {
-	app.Requests(sized{&w.logged}, app.Trips)(ctx, o)
+	app.Requests(sized{&w.logged}, functionsOfOperations()[o.Operation])(ctx, o)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.seen = o

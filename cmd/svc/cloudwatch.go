@@ -9,7 +9,9 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -27,15 +29,18 @@ const (
 	logIDs   = 20
 )
 
-// logLine is one line of the functions' log.
+// logLine is one line of the log of the functions or the gateway.
 type logLine struct {
 	Time time.Time       `json:"time"`
 	Line json.RawMessage `json:"line"`
+	// Nearby marks a line of Lambda itself that was found by its time. It may be
+	// about another request.
+	Nearby bool `json:"nearby,omitempty"`
 }
 
 // deployedLogs finds the lines of the functions and the gateway that contain a
-// request's id, oldest first. It also shows lines that Lambda itself writes,
-// such as a timeout: the gateway's line names the invocation. It signs its
+// request's id, oldest first. If a function ended without its line, it also
+// returns the lines about failures that Lambda wrote at that time. It signs its
 // requests itself, as the service's mail does, because the SDK's client would
 // add a module for one call.
 func deployedLogs(ctx context.Context, id string, since time.Duration) ([]logLine, error) {
@@ -51,12 +56,22 @@ func deployedLogs(ctx context.Context, id string, since time.Duration) ([]logLin
 	found, asked := []logLine{}, []string{}
 	for next := []string{id}; len(next) > 0; next = otherIDs(found, asked) {
 		asked = append(asked, next...)
+		named := func(line []byte) bool { return mentions(line, next) }
 		for _, group := range groups {
-			lines, err := filterLogs(ctx, cfg, group, next, begin)
+			lines, err := filterLogs(ctx, cfg, logFilter{group, anyOf(next), begin, time.Time{}}, named)
 			if err != nil {
 				return nil, err
 			}
 			found = append(found, lines...)
+		}
+	}
+	if from, to, died := failedAt(found); died {
+		for _, group := range groups {
+			lines, err := filterLogs(ctx, cfg, logFilter{group, lambdaFailures(), from, to}, isLambdaFailure)
+			if err != nil {
+				return nil, err
+			}
+			found = append(found, nearby(lines, found)...)
 		}
 	}
 	slices.SortStableFunc(found, func(a, b logLine) int {
@@ -67,23 +82,102 @@ func deployedLogs(ctx context.Context, id string, since time.Duration) ([]logLin
 	}), nil
 }
 
-// otherIDs returns further ids that the lines contain: the gateway's and
-// Lambda's.
+// nearby marks the lines that are not among the known ones.
+func nearby(lines, known []logLine) (out []logLine) {
+	for _, l := range lines {
+		if !slices.ContainsFunc(known, func(k logLine) bool { return k.Time.Equal(l.Time) && bytes.Equal(k.Line, l.Line) }) {
+			l.Nearby = true
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// requestLine has the members of a line of a request that the search needs: the
+// function's line or, with a route, the gateway's.
+type requestLine struct {
+	ID      string   `json:"request_id"`
+	Gateway string   `json:"gateway_id"`
+	Status  int      `json:"status"`
+	MS      *float64 `json:"ms"` // only the line of a request has it
+	Route   string   `json:"route"`
+}
+
+func requestLineOf(l logLine) (out requestLine) {
+	_ = json.Unmarshal(l.Line, &out) // not an object: it has no members
+	return out
+}
+
+// otherIDs returns the gateway's ids that the lines contain and that were not
+// asked for.
 func otherIDs(lines []logLine, asked []string) (others []string) {
 	for _, l := range lines {
-		var line struct {
-			Gateway string `json:"gateway_id"`
-			Lambda  string `json:"lambda_id"`
-		}
-		_ = json.Unmarshal(l.Line, &line) // not an object: it names none
-		for _, id := range []string{line.Gateway, line.Lambda} {
-			known := slices.Contains(asked, id) || slices.Contains(others, id)
-			if len(id) > 1 && !known && len(asked)+len(others) < logIDs { // "-" is none
-				others = append(others, id)
-			}
+		id := requestLineOf(l).Gateway
+		known := slices.Contains(asked, id) || slices.Contains(others, id)
+		if id != "" && !known && len(asked)+len(others) < logIDs {
+			others = append(others, id)
 		}
 	}
 	return others
+}
+
+// failedAt reports whether the gateway answered 5xx and no function wrote the
+// line of the request, as after a timeout or a crash. It returns the time of
+// the request, with a second before it and two after it.
+func failedAt(lines []logLine) (from, to time.Time, died bool) {
+	for _, l := range lines {
+		switch r := requestLineOf(l); {
+		case r.MS == nil: // not the line of a request
+		case r.Route == "":
+			return from, to, false
+		case r.Status >= http.StatusInternalServerError:
+			took := time.Duration(*r.MS) * time.Millisecond
+			from, to, died = l.Time.Add(-took-time.Second), l.Time.Add(2*time.Second), true
+		}
+	}
+	return from, to, died
+}
+
+// accessLine is the format of the access log in template.yaml: request id,
+// status, milliseconds, the gateway's own error, and the route.
+var accessLine = regexp.MustCompile(`^(` + ids.Request + `_\S+) (\d{3}) (\d+|-) (\S+) (.+)$`)
+
+// parsedLine returns a line as JSON. The gateway's line becomes an object, and
+// any other text a string.
+func parsedLine(message string) json.RawMessage {
+	text := strings.TrimSpace(message)
+	if json.Valid([]byte(text)) {
+		return json.RawMessage(text)
+	}
+	var value any = message
+	if m := accessLine.FindStringSubmatch(text); m != nil {
+		status, _ := strconv.Atoi(m[2]) // three digits
+		ms, _ := strconv.Atoi(m[3])     // digits, or no number: 0
+		value = struct {
+			RequestID string `json:"request_id"`
+			Status    int    `json:"status"`
+			MS        int    `json:"ms"`
+			Error     string `json:"error"`
+			Route     string `json:"route"`
+		}{m[1], status, ms, m[4], m[5]}
+	}
+	line, _ := json.Marshal(value) // a string always has a JSON form
+	return line
+}
+
+// lambdaTerms are in the lines that Lambda and the runtime write when an
+// invocation fails. With the template's SystemLogLevel, Lambda writes its lines
+// for failures only.
+var lambdaTerms = []string{"platform.initReport", "platform.initRuntimeDone", "platform.report", "platform.runtimeDone",
+	"platform.fault", "Task timed out", "Runtime.ExitError", "Runtime.OutOfMemory", "Runtime exited", "fatal error:",
+	"panic:"}
+
+func lambdaFailures() string { return `?"` + strings.Join(lambdaTerms, `" ?"`) + `"` }
+
+// isLambdaFailure reports whether a line has one of lambdaTerms and names no
+// request: if it does, the service wrote it.
+func isLambdaFailure(line []byte) bool {
+	return requestLineOf(logLine{Line: line}).ID == "" && mentions(line, lambdaTerms)
 }
 
 // anyOf returns the filter pattern of the lines with one of the ids. A
@@ -99,17 +193,25 @@ func anyOf(named []string) string {
 	return strings.Join(terms, " ")
 }
 
-// mentions reports whether a line contains one of the ids. LocalStack sends
-// lines that its pattern does not match.
-func mentions(line []byte, named []string) bool {
-	return slices.ContainsFunc(named, func(id string) bool { return bytes.Contains(line, []byte(id)) })
+// mentions reports whether a line contains one of the terms.
+func mentions(line []byte, terms []string) bool {
+	return slices.ContainsFunc(terms, func(term string) bool { return bytes.Contains(line, []byte(term)) })
 }
 
-// filterLogs reads the pages of FilterLogEvents for the lines of a group with
-// one of the ids.
-func filterLogs(ctx context.Context, cfg aws.Config, group string, named []string, begin time.Time) ([]logLine,
-	error) {
-	request := map[string]any{"logGroupName": group, "filterPattern": anyOf(named), "startTime": begin.UnixMilli()}
+// logFilter says which lines of a group FilterLogEvents returns. A zero time
+// sets no end.
+type logFilter struct {
+	group, pattern string
+	from, to       time.Time
+}
+
+// filterLogs reads the pages of FilterLogEvents and returns the lines that
+// match. LocalStack also sends lines that its pattern does not match.
+func filterLogs(ctx context.Context, cfg aws.Config, f logFilter, matches func([]byte) bool) ([]logLine, error) {
+	request := map[string]any{"logGroupName": f.group, "filterPattern": f.pattern, "startTime": f.from.UnixMilli()}
+	if !f.to.IsZero() {
+		request["endTime"] = f.to.UnixMilli()
+	}
 	found := []logLine{}
 	for range logPages {
 		var page struct {
@@ -123,12 +225,8 @@ func filterLogs(ctx context.Context, cfg aws.Config, group string, named []strin
 			return nil, err
 		}
 		for _, e := range page.Events {
-			line := json.RawMessage(strings.TrimSpace(e.Message))
-			if !json.Valid(line) {
-				line, _ = json.Marshal(e.Message) // a string always has a JSON form
-			}
-			if mentions(line, named) {
-				found = append(found, logLine{time.UnixMilli(e.Timestamp).UTC(), line})
+			if line := parsedLine(e.Message); matches(line) {
+				found = append(found, logLine{Time: time.UnixMilli(e.Timestamp).UTC(), Line: line})
 			}
 		}
 		if page.NextToken == "" || len(found) >= logLines {

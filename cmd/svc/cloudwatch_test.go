@@ -8,30 +8,44 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"svc"
 )
 
-// Three lines of one request, from different log groups or writers.
+// Lines of two requests, from different log groups or writers. Of the second
+// one the gateway says that its function timed out.
 const (
-	functionLine = `{"request_id":"mine-1","gateway_id":"req_JKJaXm=","status":500}`
-	gatewayLine  = `{"request_id":"req_JKJaXm=","lambda_id":"9f1c-77","status":"500"}`
-	lambdaLine   = `{"type":"platform.report","record":{"requestId":"9f1c-77","status":"timeout"}}`
+	functionLine = `{"request_id":"mine-1","gateway_id":"req_JKJaXm=","status":500,"ms":12}`
+	gatewayLine  = "req_JKJaXm= 500 20 - GET /api/v1/me"
+	gatewayShown = `{"request_id":"req_JKJaXm=","status":500,"ms":20,"error":"-","route":"GET /api/v1/me"}`
+	diedLine     = "req_LMLbYn= 503 15004 INTEGRATION_FAILURE ANY /oauth/{proxy+}"
+	diedShown    = `{"request_id":"req_LMLbYn=","status":503,"ms":15004,"error":"INTEGRATION_FAILURE",` +
+		`"route":"ANY /oauth/{proxy+}"}`
+	lambdaLine = `{"type":"platform.report","record":{"requestId":"9f1c-77","status":"timeout"}}`
+	exitLine   = "RequestId: 9f1c-77 Error: Runtime exited with error: exit status 2\n"
+	exitShown  = `"RequestId: 9f1c-77 Error: Runtime exited with error: exit status 2\n"`
 )
 
 // cloudWatchLogs is a test server in place of CloudWatch Logs: it checks the
 // signed request, and sends an empty page before the page with the lines that
-// match. Like LocalStack, it also sends a line that does not match.
+// match the pattern and the times. Like LocalStack, it also sends a line that
+// does not match the pattern.
 func cloudWatchLogs(t *testing.T) *httptest.Server {
 	type event struct {
 		Timestamp int64  `json:"timestamp"`
 		Message   string `json:"message"`
 	}
 	groups := map[string][]event{
-		"svc-FunctionLog": {{1767225601000, functionLine + "\n"}, {1767225602000, lambdaLine},
-			{1767225602000, `{"request_id":"another"}`}},
-		"svc-AccessLog": {{1767225600000, gatewayLine}},
+		"svc-FunctionLog": {{1767225601000, functionLine + "\n"}, {1767225602000, `{"request_id":"another"}`},
+			{1767225683995, lambdaLine}, {1767225683996, lambdaLine}, {1767225700000, exitLine},
+			{1767225700000, `{"request_id":"another","msg":"panic: recovered"}`}, {1767225702001, lambdaLine}},
+		"svc-AccessLog": {{1767225600000, gatewayLine}, {1767225700000, diedLine}},
 	}
 	return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var in struct{ LogGroupName, FilterPattern, NextToken string }
+		var in struct {
+			LogGroupName, FilterPattern, NextToken string
+			StartTime, EndTime                     int64
+		}
 		_ = json.NewDecoder(r.Body).Decode(&in) // an unreadable body is a wrong request below
 		auth := r.Header.Get("Authorization")
 		if r.Header.Get("X-Amz-Target") != "Logs_20140328.FilterLogEvents" ||
@@ -46,12 +60,10 @@ func cloudWatchLogs(t *testing.T) *httptest.Server {
 		}
 		page := map[string]any{"events": []event{}, "nextToken": "n"}
 		if in.NextToken != "" {
-			terms := strings.Fields(in.FilterPattern)
+			terms := strings.Split(strings.Trim(in.FilterPattern, `?"`), `" ?"`)
 			page = map[string]any{"events": slices.DeleteFunc(slices.Clone(events), func(e event) bool {
-				return !strings.Contains(e.Message, "another") && !slices.ContainsFunc(terms, func(term string) bool {
-					text, ok := strings.CutPrefix(term, `?"`)
-					return ok && strings.Contains(e.Message, strings.TrimSuffix(text, `"`))
-				})
+				return in.EndTime > 0 && (e.Timestamp < in.StartTime || e.Timestamp > in.EndTime) ||
+					!strings.Contains(e.Message, "another") && !mentions([]byte(e.Message), terms)
 			})}
 		}
 		_ = json.NewEncoder(w).Encode(page) // the test fails if the page is not read
@@ -59,7 +71,9 @@ func cloudWatchLogs(t *testing.T) *httptest.Server {
 }
 
 // TestDeployedLogs: with TABLE_NAME set, svc logs searches CloudWatch Logs.
-// Each id of a request finds all lines of the request, oldest first.
+// Each id of a request finds all lines of the request, oldest first. If the
+// gateway answered 5xx and no function wrote the request's line, svc logs also
+// shows the failures that Lambda logged at that time.
 func TestDeployedLogs(t *testing.T) {
 	logs := cloudWatchLogs(t)
 	t.Cleanup(logs.Close)
@@ -73,12 +87,14 @@ func TestDeployedLogs(t *testing.T) {
 		code := newCLI(&out, &errs).run(t.Context(), []string{"logs", id})
 		return out.String(), errs.String(), code
 	}
-	gateway, lambda := "2026-01-01T00:00:00Z "+gatewayLine+"\n", "2026-01-01T00:00:02Z "+lambdaLine+"\n"
+	both := "2026-01-01T00:00:00Z " + gatewayShown + "\n2026-01-01T00:00:01Z " + functionLine + "\n"
+	const nearby = "Z nearby, perhaps of another request: "
+	died := "2026-01-01T00:01:23" + nearby + lambdaLine + "\n2026-01-01T00:01:40" + nearby + exitShown +
+		"\n2026-01-01T00:01:40Z " + diedShown + "\n"
 	for id, want := range map[string]string{
-		"mine-1":      gateway + "2026-01-01T00:00:01Z " + functionLine + "\n" + lambda,
-		"req_JKJaXm=": gateway + "2026-01-01T00:00:01Z " + functionLine + "\n" + lambda,
-		"JKJaXm=":     gateway + "2026-01-01T00:00:01Z " + functionLine + "\n" + lambda,
-		"9f1c-77":     gateway + lambda, // the function's own line does not name the invocation
+		"mine-1": both, "req_JKJaXm=": both, "JKJaXm=": both, "req_LMLbYn=": died, "LMLbYn=": died,
+		"9f1c-77": "2026-01-01T00:01:23Z " + lambdaLine + "\n2026-01-01T00:01:23Z " + lambdaLine +
+			"\n2026-01-01T00:01:40Z " + exitShown + "\n2026-01-01T00:01:42Z " + lambdaLine + "\n",
 	} {
 		if out, errs, code := run(id); code != 0 || out != want {
 			t.Errorf("%s: exit code %d: %s%s", id, code, out, errs)
@@ -92,5 +108,20 @@ func TestDeployedLogs(t *testing.T) {
 	t.Setenv("LOG_GROUP", "")
 	if _, errs, code := run("mine-1"); code != 1 || !strings.Contains(errs, "set LOG_GROUP") {
 		t.Errorf("no group: %d %s", code, errs)
+	}
+}
+
+// TestAccessLine: a line in the template's format becomes an object with every
+// field of it.
+func TestAccessLine(t *testing.T) {
+	_, format, _ := strings.Cut(string(svc.Template), "        Format: ")
+	format, _, _ = strings.Cut(format, "\n\n")
+	format, _, _ = strings.Cut(format, "\n      DefaultRouteSettings")
+	text := strings.NewReplacer("$context.requestId", "JKJaXm=", "$context.status", "429", "$context.responseLatency", "-",
+		"$context.error.responseType", "THROTTLED", "$context.routeKey", "GET /me").
+		Replace(strings.Join(strings.Fields(format), " "))
+	want := `{"request_id":"req_JKJaXm=","status":429,"ms":0,"error":"THROTTLED","route":"GET /me"}`
+	if got := string(parsedLine(text)); got != want {
+		t.Errorf("%q becomes %s, want %s", text, got, want)
 	}
 }

@@ -130,7 +130,9 @@ func logsCommand(c *cli) *cobra.Command {
 			"answer; error pages show it too. The header Apigw-Requestid serves as well.\n" +
 			"`svc dev` keeps its log in the data folder; with --memory nothing is kept. Of a\n" +
 			"deployed service (TABLE_NAME is set) the lines come from CloudWatch Logs, from\n" +
-			"the groups in LOG_GROUP.",
+			"the groups in LOG_GROUP. If the gateway answered 5xx and no function logged the\n" +
+			"request, Lambda's own lines about failures at that time follow as `nearby`; they\n" +
+			"may be about another request.",
 		Example: "  svc logs req_JKJaXmPLvHcESHA=\n  svc logs req_JKJaXmPLvHcESHA= --since 72h",
 		Args:    cobra.ExactArgs(1),
 	}
@@ -174,8 +176,11 @@ func (c *cli) showDeployedLogs(ctx context.Context, id string, since time.Durati
 		return c.printJSON(found)
 	}
 	for _, line := range found {
-		_, err := fmt.Fprintf(c.out, "%s %s\n", line.Time.Format(time.RFC3339), printable(string(line.Line)))
-		if err != nil {
+		at := line.Time.Format(time.RFC3339)
+		if line.Nearby {
+			at += " nearby, perhaps of another request:"
+		}
+		if _, err := fmt.Fprintf(c.out, "%s %s\n", at, printable(string(line.Line))); err != nil {
 			return err
 		}
 	}

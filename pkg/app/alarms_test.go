@@ -311,11 +311,16 @@ func selected(query string) (metrics []string) {
 }
 
 // metricOf returns the name of a metric and its last dimension, which names the
-// resource.
+// resource. Lines of the log, and so Failures, name a function without the
+// suffix.
 func metricOf(n *yaml.Node) string {
 	of := "all"
 	if dimensions := field(n, "Dimensions"); dimensions != nil {
-		of, _, _ = strings.Cut(field(dimensions.Content[len(dimensions.Content)-1], "Value").Value, ".")
+		last := dimensions.Content[len(dimensions.Content)-1]
+		of, _, _ = strings.Cut(field(last, "Value").Value, ".")
+		if field(last, "Name").Value == "Function" {
+			of += "Function"
+		}
 	}
 	return field(n, "MetricName").Value + " " + of
 }

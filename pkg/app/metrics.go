@@ -27,10 +27,14 @@ import (
 // no member that is empty or zero.
 type lines struct {
 	w        io.Writer
-	function string
+	function string // its name in template.yaml without the suffix, such as "Trips"
 
 	mu  sync.Mutex
 	buf line
+}
+
+func newLines(w io.Writer, function string) *lines {
+	return &lines{w: w, function: strings.TrimSuffix(function, "Function")}
 }
 
 func (l *lines) write(fill func(line) line) {
@@ -84,16 +88,21 @@ func (b line) ids(ctx context.Context, id, function string) line {
 }
 
 // cost writes what a request took. Each line of a request has the member ms, and
-// no other line has it.
+// no other line has it. Most requests make one round trip, so a line with units
+// and without round_trips means one. A single round trip that consumed nothing,
+// because it failed, is written.
 func (b line) cost(took time.Duration, used table.Usage) line {
-	return b.number("ms", max(0.1, math.Round(float64(took)/1e5)/10)).number("round_trips", float64(used.Sequential)).
-		number("read_units", used.ReadUnits).number("write_units", used.WriteUnits+used.IndexUnits)
+	b = b.number("ms", max(1, math.Round(took.Seconds()*1000)))
+	if used.Sequential != 1 || used.ReadUnits+used.WriteUnits+used.IndexUnits == 0 {
+		b = b.number("round_trips", float64(used.Sequential))
+	}
+	return b.number("read_units", used.ReadUnits).number("write_units", used.WriteUnits+used.IndexUnits)
 }
 
 // Requests returns an observer that writes the line of each request to w.
 // function is the function's name in template.yaml.
 func Requests(w io.Writer, function string) func(context.Context, api.Observation) {
-	l := &lines{w: w, function: function}
+	l := newLines(w, function)
 	return func(ctx context.Context, o api.Observation) {
 		l.write(func(b line) line {
 			b = b.ids(ctx, o.RequestID, l.function).text("operation", o.Operation).number("status", float64(o.Status)).
@@ -138,7 +147,7 @@ func FailedCheck(o api.Observation) string {
 // server. The operation is the second segment of the path, if the server knows
 // it. The server itself logs the causes of failures.
 func measured(h http.Handler, w io.Writer, function string) http.Handler {
-	l := &lines{w: w, function: function}
+	l := newLines(w, function)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began, seen := time.Now(), &status{ResponseWriter: w, code: http.StatusOK}
 		ctx, code := protocol.Noted(r.Context())
@@ -171,7 +180,7 @@ func (s *status) WriteHeader(code int) {
 // records, units, and milliseconds from the batch's oldest write to the end of
 // the work. Lambda's own IteratorAge is the metric.
 func lagged(h StreamHandler, w io.Writer, function string, now func() time.Time) StreamHandler {
-	l := &lines{w: w, function: function}
+	l := newLines(w, function)
 	return func(ctx context.Context, event events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
 		ctx, meter := table.Metered(ctx)
 		answer, err := h(ctx, event)

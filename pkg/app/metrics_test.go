@@ -28,8 +28,8 @@ import (
 // a failure is 1, another request is 0, and a failed check counts too.
 func TestMetrics(t *testing.T) {
 	const (
-		served   = "Failures 0 [Function MeFunction]"
-		failed   = "Failures 1 [Function MeFunction]"
+		served   = "Failures 0 [Function Me]"
+		failed   = "Failures 1 [Function Me]"
 		rejected = "ChecksFailed 1 []"
 	)
 	for _, c := range []struct {
@@ -66,7 +66,7 @@ func TestSmokeCountsNothing(t *testing.T) {
 	if got := counted(t, direct); got != nil || !bytes.Contains(direct, []byte(`"status":503`)) {
 		t.Errorf("%s counts %q", direct, got)
 	}
-	if got := counted(t, []byte(`{"function":"SettlementFunction","records":3}`)); got != nil {
+	if got := counted(t, []byte(`{"function":"Settlement","records":3}`)); got != nil {
 		t.Errorf("a batch counts %q", got)
 	}
 }
@@ -77,9 +77,9 @@ func TestRequestLine(t *testing.T) {
 	o := api.Observation{RequestID: "req_JKJaXmPLvHcESHA=", Operation: "svc_me", Status: 200,
 		Elapsed: 12345 * time.Microsecond, Tenant: "ten_01JDFA2Q4T7Z8N5V3W6X9Y0B1C", Client: "cli_01JDFA2Q4T7Z8N5V3W6X9Y0B1C",
 		Usage: table.Usage{Sequential: 2, ReadUnits: 5}}
-	want := `{"request_id":"req_JKJaXmPLvHcESHA=","function":"MeFunction","operation":"svc_me","status":200,` +
+	want := `{"request_id":"req_JKJaXmPLvHcESHA=","function":"Me","operation":"svc_me","status":200,` +
 		`"tenant_id":"ten_01JDFA2Q4T7Z8N5V3W6X9Y0B1C","client_id":"cli_01JDFA2Q4T7Z8N5V3W6X9Y0B1C",` +
-		`"ms":12.3,"round_trips":2,"read_units":5}` + "\n"
+		`"ms":12,"round_trips":2,"read_units":5}` + "\n"
 	if diff := cmp.Diff(want, string(requestLine(t.Context(), o))); diff != "" {
 		t.Error(diff)
 	}
@@ -87,10 +87,33 @@ func TestRequestLine(t *testing.T) {
 		Agent: true, Usage: table.Usage{WriteUnits: 1, IndexUnits: 0.5}}
 	var got map[string]any
 	testkit.Must(t, json.Unmarshal(requestLine(t.Context(), o), &got))
-	if diff := cmp.Diff(map[string]any{"request_id": `"`, "function": app.Me, "status": 503.0,
-		"error": "temporarily_unavailable", "level": "ERROR", "cause": "a\n\"b\" é", "agent": true, "ms": 0.1,
+	if diff := cmp.Diff(map[string]any{"request_id": `"`, "function": "Me", "status": 503.0,
+		"error": "temporarily_unavailable", "level": "ERROR", "cause": "a\n\"b\" é", "agent": true, "ms": 1.0,
 		"write_units": 1.5}, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestRoundTrips: from each line one can tell how many round trips a request
+// made, although a line has no round_trips if one round trip consumed units.
+func TestRoundTrips(t *testing.T) {
+	for _, used := range []table.Usage{{}, {Sequential: 1}, {Sequential: 1, ReadUnits: 5}, {Sequential: 1, IndexUnits: 1},
+		{Sequential: 2}, {Sequential: 2, ReadUnits: 5, WriteUnits: 7}} {
+		line := requestLine(t.Context(), api.Observation{Status: 200, Usage: used})
+		var got struct {
+			RoundTrips int     `json:"round_trips"`
+			Reads      float64 `json:"read_units"`
+			Writes     float64 `json:"write_units"`
+		}
+		testkit.Must(t, json.Unmarshal(line, &got))
+		written := got.RoundTrips > 0
+		if !written && got.Reads+got.Writes > 0 {
+			got.RoundTrips = 1
+		}
+		usual := used.Sequential == 0 || used.Sequential == 1 && got.Reads+got.Writes > 0
+		if got.RoundTrips != used.Sequential || written == usual {
+			t.Errorf("%+v: %s", used, line)
+		}
 	}
 }
 

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"svc"
+	"svc/pkg/app"
+	"svc/pkg/base/ids"
+	"svc/pkg/data/table"
+	"svc/pkg/edge/api"
+)
+
+func performance(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile("../docs/performance.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// TestAuthorizedReadCosts: a million authorized reads cost at most $2.00. The
+// units are those that `make ceilings` counted; a test of pkg/domain/profile
+// bounds them too.
+func TestAuthorizedReadCosts(t *testing.T) {
+	const most = 2.00
+	text := performance(t)
+	r, err := ratesOf(svc.Template, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, bill, _ := strings.Cut(text, "## The bill\n")
+	_, row, found := strings.Cut(bill, "\n| `GET /me` (rider) | ")
+	cells := strings.Split(strings.SplitN(row, "\n", 2)[0], " | ")
+	if !found || len(cells) != 7 {
+		t.Fatal("the bill in docs/performance.md has no row of GET /me (rider)")
+	}
+	number := func(cell string) float64 {
+		n, err := strconv.ParseFloat(strings.Trim(cell, "* |"), 64)
+		if err != nil {
+			t.Fatalf("%q in the row of GET /me (rider): %v", cell, err)
+		}
+		return n
+	}
+	reads, writes, total := number(cells[0]), number(cells[1]), number(cells[6])
+	var line bytes.Buffer
+	app.Requests(&line, app.Me)(t.Context(), api.Observation{RequestID: "req_JKJaXmPLvHcESHA=", Operation: "svc_me",
+		Status: 200, Tenant: ids.New(ids.Tenant, time.Now()), Client: ids.New(ids.Client, time.Now()),
+		Elapsed: 8 * time.Millisecond, Usage: table.Usage{Sequential: 1, ReadUnits: reads}})
+	got := r.of(usage{name: "GET /me (rider)", function: app.Me, requests: 1, trips: 1, logged: line.Len(),
+		all: load{reads, writes}})
+	if reads < 5 || writes != 0 || got.sum() > most || total > most {
+		t.Errorf("%g read and %g write units cost $%.4f, and $%.2f in the document; want at most $%.2f: %+v", reads, writes,
+			got.sum(), total, most, got)
+	}
+	if s := strconv.FormatFloat(got.sum(), 'f', 2, 64); s != strings.Trim(cells[6], "* |") {
+		t.Errorf("costs $%s, and $%.2f in the document; run `make ceilings`", s, total)
+	}
+}
+
+// TestBillReadsProcessorTime: each listed operation and grant has a measured
+// processor time, so the bill assumes one for the sign-in pages only.
+func TestBillReadsProcessorTime(t *testing.T) {
+	text := performance(t)
+	measured, err := cpuOf(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := endpoints()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range append(all, grants...) {
+		if measured[e.title()] <= 0 {
+			t.Errorf("docs/performance.md has no processor time of %s; run `make cpu`", e.title())
+		}
+	}
+	head, rest, _ := strings.Cut(text, cpuBegin)
+	table, tail, _ := strings.Cut(rest, cpuEnd)
+	rule := strings.Index(table, "\n| ---")
+	for name, broken := range map[string]string{
+		"no table":     head + tail,
+		"other titles": strings.Replace(text, "| endpoint | now: ms |", "| endpoint | ms |", 1),
+		"no rows":      head + cpuBegin + table[:rule] + cpuEnd + tail,
+		"no number":    strings.Replace(text, "`GET /me` (rider) | 0.", "`GET /me` (rider) | fast", 1),
+	} {
+		if got, err := cpuOf(broken); err == nil {
+			t.Errorf("%s: %d rows", name, len(got))
+		}
+	}
+}
+
+// TestAccessLogBytes: the gateway's line of a small request stays short.
+func TestAccessLogBytes(t *testing.T) {
+	access, err := accessLogOf(svc.Template)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "req_JKJaXmPLvHcESHA= 200 20 - GET /api/v1/me"
+	if got := access.line(usage{name: "GET /me (rider)", function: app.Me}); got != want {
+		t.Errorf("the line is %q, want %q", got, want)
+	}
+}
