@@ -99,7 +99,8 @@ func TestAppendValue(t *testing.T) {
 	full.Inner.A = &one
 	full.More = []*ride{{}, nil, {More: []*ride{{Base: Base{ID: "deep"}}}}}
 	for _, v := range []any{nil, "", text, "plain text of more than eight bytes", "ü",
-		"a long German text: Grüße", "a quote \"after eight bytes", "short\"", "ends in a tab\t", "ends \u2028 so", 7, int32(7), int64(7), true, 1.5,
+		"a long German text: Grüße", "a quote \"after eight bytes", "short\"", "ends in a tab\t",
+		"ends \u2028 so", 7, int32(7), int64(7), true, 1.5,
 		json.Number("0"), []string(nil), []string{}, []int{1, 2}, []byte("bytes"), map[string]int{"a": 1},
 		ride{Fare: "0"}, &ride{Fare: "0"}, full, &full, []*ride{&full}, (*ride)(nil), struct{}{},
 		awkward{Raw: json.RawMessage(`{"a":1}`), Any: full}, &awkward{Raw: json.RawMessage("1")}, shadow{Base{ID: "a"}, "b"},
