@@ -365,8 +365,11 @@ func TestBudgets(t *testing.T) {
 			t.Errorf("%s: %+v, want at most %d in sequence, %v and %v units", name, u, sequential, reads, writes)
 		}
 	}
+	// post, body, slug, search row, vote and quota
+	w.submit(0, "Dark map again", `,"category":"dispatch"`)
+	within("submit", 2, 5, 12)
 	w.find("")
-	within("list", 2, 8, 0)
+	within("list", 2, 9, 0)
 	w.find("q=dark")
 	within("search", 2, 8, 0)
 	w.read(id, w.tokens[0])
