@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"svc/pkg/access/authz"
@@ -89,6 +90,11 @@ func TestBudgets(t *testing.T) {
 	for _, body := range []string{`{"appName":"Metro"}`, `{"appName":"Metro Rides","themeMode":"dark"}`} {
 		save.hold(t, "PATCH /branding", s.Patch(t, op, "/api/v1/branding", body).Must(t, 200))
 	}
+	// The item has the logo, the audit entry only the colours.
+	logo := `{"logoUrl":"data:image/png;base64,` + strings.Repeat("iVBORw0K", 180) + `"}`
+	s.Patch(t, op, "/api/v1/branding", logo).Must(t, 200)
+	large := budget{2, 7, 6}
+	large.hold(t, "PATCH /branding with a logo", s.Patch(t, op, "/api/v1/branding", `{"primaryColor":"#123"}`).Must(t, 200))
 	save.hold(t, "POST /me/addresses", s.Post(t, rider, "/api/v1/me/addresses",
 		`{"address":"Home","lat":1.5,"lng":2.5}`).Must(t, 201))
 }
