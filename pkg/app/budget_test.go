@@ -94,7 +94,8 @@ func TestBudgets(t *testing.T) {
 	logo := `{"logoUrl":"data:image/png;base64,` + strings.Repeat("iVBORw0K", 180) + `"}`
 	s.Patch(t, op, "/api/v1/branding", logo).Must(t, 200)
 	large := budget{2, 7, 6}
-	large.hold(t, "PATCH /branding with a logo", s.Patch(t, op, "/api/v1/branding", `{"primaryColor":"#123"}`).Must(t, 200))
+	large.hold(t, "PATCH /branding with a logo",
+		s.Patch(t, op, "/api/v1/branding", `{"primaryColor":"#123"}`).Must(t, 200))
 	save.hold(t, "POST /me/addresses", s.Post(t, rider, "/api/v1/me/addresses",
 		`{"address":"Home","lat":1.5,"lng":2.5}`).Must(t, 201))
 }

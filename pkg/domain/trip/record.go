@@ -155,7 +155,8 @@ func FromItem(it table.Item) (Trip, error) {
 		CompletedAt:    d.CompletedAt,
 		ActualDistance: d.ActualDistance, ActualDuration: d.ActualDuration, CancelReason: d.CancelReason,
 		UpdatedAt:      d.UpdatedAt,
-		CommissionRate: d.CommissionRate, Before: Status(d.Before), Operators: d.Operators, Version: it.Version, Preserve: it.Unknown()}
+		CommissionRate: d.CommissionRate, Before: Status(d.Before), Operators: d.Operators,
+		Version: it.Version, Preserve: it.Unknown()}
 	if t.UpdatedAt == "" {
 		t.UpdatedAt = d.last(requestedAt)
 	}

@@ -32,7 +32,8 @@ func TestItemRoundTrip(t *testing.T) {
 	tenant := db.Tenant("ten_01JT7M4C6Q8V2N5X9B3D1F7H0K")
 	moved := full()
 	moved.Operators = map[trip.Event]string{trip.EventStarted: "svc:ada"}
-	for name, want := range map[string]trip.Trip{"everything known": full(), "moved by an operator": moved, "as created": at(trip.Pending, "")} {
+	for name, want := range map[string]trip.Trip{"everything known": full(), "moved by an operator": moved,
+		"as created": at(trip.Pending, "")} {
 		t.Run(name, func(t *testing.T) {
 			if err := tenant.Load(context.Background(), want.Item(tenant, 4)); err != nil {
 				t.Fatal(err)
