@@ -85,6 +85,12 @@ func TestBudgets(t *testing.T) {
 		c.b.hold(t, "GET "+c.path, s.Get(t, c.token, c.path).Must(t, 200))
 	}
 	holdTrips(t, s, rider, driver, request, ids)
+	holdSaves(t, s, op, rider)
+}
+
+// holdSaves counts what changes of the branding and of an address cost.
+func holdSaves(t *testing.T, s *suite, op, rider string) {
+	t.Helper()
 	save := budget{2, 7, 4}
 	// where none was, and over it
 	for _, body := range []string{`{"appName":"Metro"}`, `{"appName":"Metro Rides","themeMode":"dark"}`} {
