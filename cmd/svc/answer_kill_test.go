@@ -178,7 +178,7 @@ func (k *killable) changedOnce(id string) trip.Trip {
 	testkit.Must(k.T, err)
 	tr, err := trip.FromItem(it)
 	testkit.Must(k.T, err)
-	entries, err := trip.Log(k.Context(), k.metro, id)
+	entries, err := trip.Log(k.Context(), k.metro, tr)
 	testkit.Must(k.T, err)
 	if tr.Status != trip.Completed || tr.Version != 5 || len(entries) != 5 {
 		k.Errorf("trip %s is %s, version %d with %d entries in its log", id, tr.Status, tr.Version, len(entries))

@@ -73,7 +73,7 @@ func (c *cli) tripShow() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			log, err := trip.Log(ctx, t, one.ID)
+			log, err := trip.Log(ctx, t, one)
 			if err != nil {
 				return err
 			}

@@ -42,8 +42,8 @@ func TestAllocations(t *testing.T) {
 		{"list of 20", op, "GET", "/api/v1/trips?limit=20", "", 350},
 		{"list of 100", op, "GET", "/api/v1/trips?limit=100", "", 440},
 		{"trip with its log", op, "GET", "/api/v1/trips/" + trip, "", 430},
-		{"request", rider, "POST", "/api/v1/me/trips", request, 390},
-		{"accept", driver, "POST", "/api/v1/me/trips/" + trip + "/accept", "{}", 360},
+		{"request", rider, "POST", "/api/v1/me/trips", request, 365},
+		{"accept", driver, "POST", "/api/v1/me/trips/" + trip + "/accept", "{}", 335},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			name, event := gatewayEvent(t, tt.token, tt.method, tt.target, tt.body)

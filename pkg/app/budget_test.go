@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"svc/pkg/access/authz"
@@ -84,11 +85,23 @@ func TestBudgets(t *testing.T) {
 		c.b.hold(t, "GET "+c.path, s.Get(t, c.token, c.path).Must(t, 200))
 	}
 	holdTrips(t, s, rider, driver, request, ids)
+	holdSaves(t, s, op, rider)
+}
+
+// holdSaves counts what changes of the branding and of an address cost.
+func holdSaves(t *testing.T, s *suite, op, rider string) {
+	t.Helper()
 	save := budget{2, 7, 4}
 	// where none was, and over it
 	for _, body := range []string{`{"appName":"Metro"}`, `{"appName":"Metro Rides","themeMode":"dark"}`} {
 		save.hold(t, "PATCH /branding", s.Patch(t, op, "/api/v1/branding", body).Must(t, 200))
 	}
+	// The item has the logo, the audit entry only the colours.
+	logo := `{"logoUrl":"data:image/png;base64,` + strings.Repeat("iVBORw0K", 180) + `"}`
+	s.Patch(t, op, "/api/v1/branding", logo).Must(t, 200)
+	large := budget{2, 7, 6}
+	large.hold(t, "PATCH /branding with a logo",
+		s.Patch(t, op, "/api/v1/branding", `{"primaryColor":"#123"}`).Must(t, 200))
 	save.hold(t, "POST /me/addresses", s.Post(t, rider, "/api/v1/me/addresses",
 		`{"address":"Home","lat":1.5,"lng":2.5}`).Must(t, 201))
 }
@@ -97,16 +110,17 @@ func TestBudgets(t *testing.T) {
 // trip; ids are the ids of requested trips.
 func holdTrips(t *testing.T, s *suite, rider, driver, request string, ids []string) {
 	t.Helper()
-	transition := budget{2, 7, 4}
-	// A request writes trip and log; it has no version to condition on.
+	// The trip alone: its log follows from it.
+	transition := budget{2, 7, 2}
 	transition.hold(t, "POST /me/trips", s.Post(t, rider, "/api/v1/me/trips", request).Must(t, 201))
 	for _, action := range []string{"accept", "arrived", "start", "complete"} {
 		transition.hold(t, "POST "+action, s.Post(t, driver, "/api/v1/me/trips/"+ids[0]+"/"+action, "{}").Must(t, 200))
 	}
 	transition.hold(t, "POST cancel", s.Post(t, rider, "/api/v1/me/trips/"+ids[1]+"/cancel", "{}").Must(t, 200))
-	transition.hold(t, "PATCH status", s.Patch(t, driver, "/api/v1/me/status", `{"online":true}`).Must(t, 200))
+	status := budget{2, 7, 4}
+	status.hold(t, "PATCH status", s.Patch(t, driver, "/api/v1/me/status", `{"online":true}`).Must(t, 200))
 	// The key's record is one item more to read and one more to write.
-	keyedBudget := budget{2, 8, 6}
+	keyedBudget := budget{2, 8, 4}
 	keyedBudget.hold(t, "POST accept with Idempotency-Key",
 		s.Do(t, keyed(driver, "/api/v1/me/trips/"+ids[2]+"/accept", "", "k")).Must(t, 200))
 }

@@ -71,7 +71,7 @@ func (p *authorizePage) serve(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if next == stepIssue {
-		return p.issue(w, r, a)
+		return p.issue(w, r, a, p.mustStand)
 	}
 	if a.asks("none") {
 		return &redirectError{a, promptless[next]}
@@ -217,23 +217,40 @@ func (d *decisions) weigh(ctx context.Context, a *authorization) (step, error) {
 // that follows the end of the consent.
 var errConsentEnded = errors.New("the consent has ended")
 
+// condition adds to the transaction that creates a code what must hold of the
+// consent. It may run more than once.
+type condition func(context.Context, *authorization) (func(*table.Tx), error)
+
+// mustStand is the condition that the consent still exists.
+func (d *decisions) mustStand(_ context.Context, a *authorization) (func(*table.Tx), error) {
+	t := d.db.Tenant(a.tenant.ID)
+	return func(tx *table.Tx) {
+		tx.Covers(t.Handle).Check(consentKey(t, a.client.ID, a.session.Actor)).
+			If("attribute_exists(pk)").Else(errConsentEnded)
+	}, nil
+}
+
 // issue ends the authorization with a code. If the consent has ended in the
 // meantime, the person is asked again.
-func (d *decisions) issue(w http.ResponseWriter, r *http.Request, a *authorization) error {
+func (d *decisions) issue(w http.ResponseWriter, r *http.Request, a *authorization, consent condition) error {
 	if _, err := d.clients.Keep(r.Context(), a.client); errors.Is(err, clients.ErrUnknown) {
 		return badRequest("client", "client_id is not known")
 	} else if err != nil {
 		return err
 	}
-	code, err := d.tokens.IssueCode(r.Context(), tokens.AuthorizationCode{
-		ClientID: a.client.ID, RedirectURI: a.redirectURI, Challenge: a.challenge, TenantID: a.tenant.ID,
-		Audience: a.audience,
-		Actor:    a.session.Actor, Scopes: a.granted, Nonce: a.nonce, AuthTime: a.session.AuthTime, Resource: a.resource,
-		Session: a.session.Hash(), Epoch: a.epoch, Since: a.since,
-	}, func(tx *table.Tx) {
-		t := d.db.Tenant(a.tenant.ID)
-		tx.Covers(t.Handle).Check(consentKey(t, a.client.ID, a.session.Actor)).
-			If("attribute_exists(pk)").Else(errConsentEnded)
+	var code string
+	err := table.Retry(r.Context(), func(ctx context.Context) error {
+		require, err := consent(ctx, a)
+		if err != nil {
+			return err
+		}
+		code, err = d.tokens.IssueCode(ctx, tokens.AuthorizationCode{
+			ClientID: a.client.ID, RedirectURI: a.redirectURI, Challenge: a.challenge, TenantID: a.tenant.ID,
+			Audience: a.audience,
+			Actor:    a.session.Actor, Scopes: a.granted, Nonce: a.nonce, AuthTime: a.session.AuthTime, Resource: a.resource,
+			Session: a.session.Hash(), Epoch: a.epoch, Since: a.since,
+		}, require)
+		return err
 	})
 	if errors.Is(err, errConsentEnded) {
 		return redirect(w, http.StatusSeeOther, a.link("authorize"))

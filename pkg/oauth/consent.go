@@ -78,8 +78,5 @@ func (p *consentPage) post(w http.ResponseWriter, r *http.Request) error {
 		}
 		return &redirectError{a, protocol.Refuse("access_denied", "The person did not agree.")}
 	}
-	if err := p.consents.add(r.Context(), a); err != nil {
-		return err
-	}
-	return p.issue(w, r, a)
+	return p.issue(w, r, a, p.consents.add)
 }

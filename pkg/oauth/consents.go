@@ -85,31 +85,28 @@ func inForce(consent, actor table.Item) bool {
 	return consent.Found() && actor.Found() && consent.Text("since") == actor.Text("since")
 }
 
-// add stores the person's consent to the granted scopes, in addition to
-// earlier consents.
-func (c consents) add(ctx context.Context, a *authorization) error {
+// add is the condition that the person consents to the granted scopes now, in
+// addition to earlier consents. So consent and code are one transaction.
+func (c consents) add(ctx context.Context, a *authorization) (func(*table.Tx), error) {
 	t := c.db.Tenant(a.tenant.ID)
 	key := consentKey(t, a.client.ID, a.session.Actor)
-	return table.Retry(ctx, func(ctx context.Context) error {
-		was, err := t.Get(ctx, key)
-		if err != nil {
-			return fmt.Errorf("consent: %w", err)
-		}
-		doc, scopes := consentDoc{a.client.ID, a.client.Name, timestamp.Format(c.now())}, slices.Clone(a.granted)
-		given := a.wanted()
-		if was.Found() && was.Text("since") == a.since {
-			scopes = append(scopes, was.Strings("scopes")...)
-			given = append(given, agreed(was)...)
-		}
-		slices.Sort(scopes)
-		slices.Sort(given)
-		tx := t.Write()
-		audit.Put(tx, was, table.Item{Key: key, Type: "consent", Version: 1,
-			G: [4]string{consentsOf(t, a.session.Actor)}, R: a.client.ID,
-			Attrs: map[string]any{"scopes": slices.Compact(scopes), "since": a.since,
-				"allowed": slices.Compact(given)}, Doc: doc})
-		return tx.Commit(ctx)
-	})
+	was, err := t.Get(ctx, key)
+	if err != nil {
+		return nil, fmt.Errorf("consent: %w", err)
+	}
+	doc, scopes := consentDoc{a.client.ID, a.client.Name, timestamp.Format(c.now())}, slices.Clone(a.granted)
+	given := a.wanted()
+	if was.Found() && was.Text("since") == a.since {
+		scopes = append(scopes, was.Strings("scopes")...)
+		given = append(given, agreed(was)...)
+	}
+	slices.Sort(scopes)
+	slices.Sort(given)
+	now := table.Item{Key: key, Type: "consent", Version: 1,
+		G: [4]string{consentsOf(t, a.session.Actor)}, R: a.client.ID,
+		Attrs: map[string]any{"scopes": slices.Compact(scopes), "since": a.since,
+			"allowed": slices.Compact(given)}, Doc: doc}
+	return func(tx *table.Tx) { audit.Put(tx.Covers(t.Handle), was, now) }, nil
 }
 
 // tenants returns the tenants in which the session's person may have

@@ -124,8 +124,9 @@ func (c *Check) miscounted(ctx context.Context, p table.Platform, key table.Key)
 	return post, wrong, nil
 }
 
-// strays checks that each row of a partition belongs to its post. The first
-// rows of a new post may be outdated: they expire.
+// strays checks that each row of a partition belongs to its post. It ignores rows
+// that expire: older builds wrote them with a new post, and the post may have
+// changed before its projection.
 func (c *Check) strays(ctx context.Context, p table.Platform, partition string) error {
 	for after := ""; ; {
 		page, err := p.Query(ctx, partition, table.Query{After: after, Limit: rebuildPage, Consistent: true})

@@ -198,3 +198,27 @@ func TestCheckOfTheRoadmapWhilePeopleVote(t *testing.T) {
 		t.Errorf("corrected: %+v", found)
 	}
 }
+
+// A step writes the rows that a change of the post moves, and no others.
+func TestRowsThatStayAreNotWritten(t *testing.T) {
+	b := newBoard(t)
+	for _, tt := range []struct {
+		what   string
+		do     func(context.Context)
+		writes float64 // two units an item
+	}{
+		{"nothing", func(context.Context) {}, 0},
+		{"a vote", func(ctx context.Context) { b.vote(ctx, 0, 1) }, 2 * (2 + 2 + 1)}, // rows put, rows deleted, COUNTED
+		{"a comment", func(ctx context.Context) { b.comment(ctx, 0) }, 2 * (2 + 2 + 1)},
+	} {
+		tt.do(t.Context())
+		ctx, meter := table.Metered(t.Context())
+		b.project(ctx, 0)
+		if got := testkit.WriteUnits(meter.Usage()); got > tt.writes {
+			t.Errorf("%s: %v write units, want %v", tt.what, got, tt.writes)
+		}
+	}
+	if found := b.checked(false); len(found) > 0 {
+		t.Errorf("differences: %v", found)
+	}
+}

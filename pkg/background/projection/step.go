@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"svc/pkg/access/authz"
@@ -184,13 +185,16 @@ func conflicting(err error) error {
 	return err
 }
 
-// rerank writes a post's rank rows and deletes the outdated ones.
+// rerank writes a post's new rank rows and deletes the outdated ones. Rows that
+// were written before stay, unless their content has changed since.
 func (s Step) rerank(tx *table.Tx, p piece) {
 	has := map[table.Key]bool{}
 	if p.next.Type == "post" {
 		for _, row := range s.rankRows(p.item) {
 			has[row.Key] = true
-			tx.Put(row)
+			if p.was.Rank != p.next.Rank || !slices.Contains(p.was.Ranks, row.Key) {
+				tx.Put(row)
+			}
 		}
 	}
 	for _, key := range p.was.Ranks {

@@ -1,6 +1,7 @@
 package ids
 
 import (
+	"bytes"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
@@ -39,6 +40,13 @@ const (
 // New returns a new identifier of the kind. Its time part comes from now.
 func New(kind string, now time.Time) string {
 	return kind + "_" + ulid.MustNew(ulid.Timestamp(now), rand.Reader).String()
+}
+
+// Derived returns the identifier of the kind that follows from a time and a
+// text.
+func Derived(kind string, at time.Time, text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return kind + "_" + ulid.MustNew(ulid.Timestamp(at), bytes.NewReader(sum[:])).String()
 }
 
 // Valid reports whether id is an identifier of the kind, in the form that New

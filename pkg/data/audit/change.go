@@ -24,6 +24,10 @@ type Change[T any] struct {
 	Check    func(was T, now *T) error // validates the edited value and prepares it for storage; may be nil
 	Shown    func(T) any               // returns what the log entry shows; nil shows the value itself
 
+	// Differing returns what the log entry shows of the values before and after,
+	// for large values: only what differs. If it is nil, Shown applies.
+	Differing func(was, now T) (before, after any)
+
 	// Also adds further operations to the transaction; it may be nil.
 	Also func(ctx context.Context, tx *table.Tx, was, now T) error
 	// Read returns the item for the first attempt, for a caller that has
@@ -84,17 +88,22 @@ func (c Change[T]) write(ctx context.Context, read table.Item, was, now T) error
 			return err
 		}
 	}
-	shown := func(v T) any {
-		if c.Shown != nil {
-			return c.Shown(v)
-		}
-		return v
-	}
-	Append(tx, c.Tenant, c.By, c.What, c.Subject, shown(was), shown(now))
+	before, after := c.shown(was, now)
+	Append(tx, c.Tenant, c.By, c.What, c.Subject, before, after)
 	if c.Commit != nil {
 		return c.Commit(ctx, tx, was, now)
 	}
 	return tx.Commit(ctx)
+}
+
+func (c Change[T]) shown(was, now T) (before, after any) {
+	switch {
+	case c.Differing != nil:
+		return c.Differing(was, now)
+	case c.Shown != nil:
+		return c.Shown(was), c.Shown(now)
+	}
+	return was, now
 }
 
 // Put replaces the item that was read, which may be absent. The transaction

@@ -46,6 +46,7 @@ func TestPatch(t *testing.T) {
 		{`{"themeMode":null,"primaryColor":null,"logoUrl":null}`, empty},
 	}
 	for _, step := range steps {
+		s.Advance(1_000_000_000)
 		if a := s.Want(http.StatusOK, nil, "PATCH", path, token, step.body); a.Body != step.want {
 			t.Errorf("%s:\n%s", step.body, cmp.Diff(step.want, a.Body))
 		}
@@ -56,6 +57,11 @@ func TestPatch(t *testing.T) {
 	entries, _, err := audit.List(t.Context(), tn, "", 10)
 	if err != nil || len(entries) != 3 {
 		t.Errorf("%d audit entries, %v: a patch that changes nothing leaves none", len(entries), err)
+	}
+	// An entry has what differs.
+	if got := string(entries[1].Before) + string(entries[1].After); got !=
+		`{"appName":"Metro","themeMode":null}{"appName":null,"themeMode":"dark"}` {
+		t.Errorf("audit entry: %s", got)
 	}
 	other := s.Token(s.Tenant("EUR", 1), authz.Dashboard, ids.New(ids.Person, apitest.Start), authz.Permissions()...)
 	s.Want(http.StatusOK, nil, "PATCH", path, token, `{"appName":"Metro"}`)

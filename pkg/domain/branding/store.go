@@ -27,7 +27,7 @@ func ChangeRead(
 	commit func(context.Context, *table.Tx, Branding) error,
 ) (Branding, error) {
 	return audit.Change[Branding]{Tenant: t, By: by, What: "branding.set", Subject: t.ID(),
-		Key: Key(t), FromItem: FromItem, Read: read,
+		Key: Key(t), FromItem: FromItem, Read: read, Differing: differing,
 		Edit: func(b *Branding) (err error) {
 			*b, err = b.Apply(p)
 			return err
@@ -36,4 +36,17 @@ func ChangeRead(
 			return table.Item{Key: Key(t), Type: "branding", Version: 1, Doc: now}
 		},
 		Commit: func(ctx context.Context, tx *table.Tx, _, now Branding) error { return commit(ctx, tx, now) }}.Run(ctx)
+}
+
+// differing returns the fields that differ, with their values in both. The
+// complete values would be kilobytes, because a logo may be the image itself.
+func differing(was, now Branding) (before, after any) {
+	a, b := map[string]*string{}, map[string]*string{}
+	old, all := fields(&Patch{}, &was), fields(&Patch{}, &now)
+	for i, f := range all {
+		if x, y := *old[i].value, *f.value; (x == nil) != (y == nil) || (x != nil && *x != *y) {
+			a[f.name], b[f.name] = x, y
+		}
+	}
+	return a, b
 }

@@ -10,6 +10,7 @@
 //	texts.go      the texts that search looks into, kept in memory
 //	comments.go   which comments are shown
 //	list.go       lists: sorts, filters, search
+//	ranked.go     the rows of a sort, and new posts that have none yet
 //	endpoints.go  rows and handlers
 //
 // Posts, votes and comments are platform data. The author and tenant of a post

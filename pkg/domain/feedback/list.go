@@ -153,39 +153,6 @@ func (s Store) candidates(ctx context.Context, r roadmap, in *ListInput) ([]stri
 	return s.ranked(ctx, in, func(post string) bool { return matches[post] })
 }
 
-// ranked reads the rows of the sort, with the statuses merged, until it has
-// enough posts for the list.
-func (s Store) ranked(ctx context.Context, in *ListInput, wanted func(post string) bool) ([]string, error) {
-	q := table.Query{Backward: true, Limit: in.Limit}
-	if in.Q != "" {
-		q.Limit = table.Examined
-	}
-	var partitions []string
-	for _, status := range in.statuses() {
-		partitions = append(partitions, rankPartition(Sort(in.Sort), status, in.Type, in.Category))
-	}
-	out, seen := make([]string, 0, in.Limit), make(map[string]bool, in.Limit)
-	for {
-		page, err := s.Platform.Merge(ctx, partitions, q)
-		if err != nil {
-			return nil, err
-		}
-		for _, row := range page.Items {
-			post := row.Text("post")
-			if !row.Live(s.Now) || seen[post] || !wanted(post) {
-				continue
-			}
-			if out, seen[post] = append(out, post), true; len(out) == in.Limit {
-				return out, nil
-			}
-		}
-		if !page.More || in.Q == "" {
-			return out, nil
-		}
-		q.After = page.Last
-	}
-}
-
 // own returns the operator's own posts, by-g2 of the author's partition. With a
 // query it returns only those that match.
 func (s Store) own(ctx context.Context, r roadmap, in *ListInput) ([]string, error) {

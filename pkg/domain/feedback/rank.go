@@ -95,7 +95,7 @@ func RankPartitions(category string) (out []string) {
 // post's partition with the given range key prefix.
 var Counts = map[string]string{"voteCount": votePrefix, "commentCount": commentPrefix}
 
-// firstRows is the lifetime of the rows that are written with a new post. The
-// projection writes permanent rows when it processes the post. If the post has
-// changed by then, the first rows are stale and expire.
-const firstRows = time.Hour
+// firstRanked is the time in which the projection writes the rank rows of a new
+// post. It usually takes a second. In this time lists also find the post by its
+// creation.
+const firstRanked = time.Hour

@@ -3,7 +3,6 @@ package feedback
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	"svc/pkg/base/search"
@@ -77,9 +76,11 @@ func foldedTexts(p Post, t Texts) []string {
 	return all
 }
 
-// AllPartition is the partition of by-g1 with every post, by creation. A
-// rebuild of the rank rows reads it.
+// AllPartition is the partition of by-g1 with every post, by creation. Lists read
+// its newest posts (Store.unranked), and a rebuild of the rank rows reads all.
 const AllPartition = "POSTS#all"
+
+const byCreation = 1
 
 // authorPartition returns the partition of by-g2 with a person's own posts, by
 // creation.
@@ -127,15 +128,19 @@ func FromItem(it table.Item) (Post, error) {
 
 func idOf(it table.Item) string { return strings.TrimPrefix(it.PK, "POST#") }
 
-// Items returns all items of a new post except its author's vote: the post, its
-// body, its slug, its search row and its rank rows.
-func Items(p Post, t Texts) []table.Item {
-	return slices.Concat([]table.Item{
+// Items returns all items of a post except votes and comments: those of a new
+// post and its rank rows.
+func Items(p Post, t Texts) []table.Item { return append(items(p, t), p.rows()...) }
+
+// items returns what a new post consists of, except its author's vote: the post,
+// its body, its slug and its search row.
+func items(p Post, t Texts) []table.Item {
+	return []table.Item{
 		p.Item(),
 		{Key: bodyKey(p.ID), Type: "body", Doc: t},
 		{Key: slugKey(p.Slug), Type: "slug", Attrs: map[string]any{"post": p.ID}},
 		textItem(p, t),
-	}, p.rows())
+	}
 }
 
 // VoteItem returns the stored form of a vote.

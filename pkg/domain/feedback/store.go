@@ -28,18 +28,16 @@ var errSlug = errors.New("another post has the slug")
 
 const slugTries = 4
 
-// Submit writes a new post, all its items and its author's vote in one
-// transaction. If another post has the slug, the new slug gets a suffix.
+// Submit writes a new post and its author's vote in one transaction. The
+// projection adds the rank rows; until then lists find the post by its creation
+// (unranked). If another post has the slug, the new slug gets a suffix.
 // Errors: 429 beyond the day's quota.
 func (s Store) Submit(ctx context.Context, p Post, t Texts, answer func(Post) any) (Post, error) {
 	base := p.Slug
 	for range slugTries {
 		err := table.Retry(ctx, func(ctx context.Context) error {
 			tx := s.both().Write()
-			for _, it := range Items(p, t) {
-				if it.Type == "rank" {
-					it.Expires = s.Now.Add(firstRows)
-				}
+			for _, it := range items(p, t) {
 				op := tx.Put(it)
 				if it.Type == "slug" {
 					op.If("attribute_not_exists(pk)").Else(errSlug)

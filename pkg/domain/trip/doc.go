@@ -1,5 +1,5 @@
 // Package trip owns trips: what a trip is, which transitions it makes and who
-// may make them, how it is kept in the table with its log, and the nine
+// may make them, how it is kept in the table, its log, and the nine
 // endpoints that list, request and move trips.
 //
 //	trip.go       a trip, its statuses, the table of transitions: pure rules

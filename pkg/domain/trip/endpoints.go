@@ -120,14 +120,16 @@ type TripDetail struct {
 	Log      []LogEntry                      `json:"log" doc:"The last 100 entries, oldest first."`
 }
 
-// get reads the log concurrently with the checks, whose batch holds the trip.
+// get reads the stored part of the log concurrently with the checks, whose batch
+// holds the trip.
 // Then it reads the trip's driver and rider in one batch.
 func get(ctx context.Context, c *api.Caller, in *GetInput) (*TripDetail, error) {
 	var out TripDetail
+	var stored []LogEntry
 	group, gctx := errgroup.WithContext(ctx)
 	if ids.Valid(ids.Trip, in.ID) {
 		group.Go(func() (err error) {
-			out.Log, err = Log(gctx, c.Tenant, in.ID)
+			stored, err = storedLog(gctx, c.Tenant, in.ID)
 			return err
 		})
 	}
@@ -144,6 +146,7 @@ func get(ctx context.Context, c *api.Caller, in *GetInput) (*TripDetail, error) 
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
+	out.Log = out.log(stored)
 	return &out, nil
 }
 

@@ -251,13 +251,13 @@ func TestBudgets(t *testing.T) {
 			t.Errorf("%s: %+v, want at most %d in sequence, %v and %v units", name, u, sequential, reads, writes)
 		}
 	}
-	within("request", 2, 7, 4)
+	within("request", 2, 7, 2)
 	for _, action := range []string{"accept", "arrived", "start"} {
 		w.act(made.ID, action, w.driver(), "", "Idempotency-Key", action)
-		within(action, 2, 7, 4+2)
+		within(action, 2, 7, 2+2)
 	}
 	w.act(made.ID, "complete", w.driver(), `{"finalFare":18.5,"actualDistance":6.4,"actualDuration":1200}`)
-	within("complete", 2, 7, 4)
+	within("complete", 2, 7, 2)
 	w.Want(200, nil, "GET", "/api/v1/trips/"+made.ID, w.operator, "")
 	within("read", 2, 12, 0)
 	w.Want(200, nil, "GET", "/api/v1/me/trips", w.rider(), "")

@@ -110,7 +110,7 @@ func (w *town) stored(id string) trip.Trip {
 // log reads the trip's log from the table.
 func (w *town) log(id string) []trip.LogEntry {
 	w.t.Helper()
-	entries, err := trip.Log(context.Background(), w.tenant, id)
+	entries, err := trip.Log(context.Background(), w.tenant, w.stored(id))
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -1,9 +1,14 @@
 package trip
 
 import (
+	"context"
 	"encoding/json"
+	"slices"
 
 	"svc/pkg/access/authz"
+	"svc/pkg/base/ids"
+	"svc/pkg/base/timestamp"
+	"svc/pkg/data/table"
 )
 
 // Event is the type of an entry in a trip's log.
@@ -19,8 +24,9 @@ const (
 	EventCancelled Event = "CANCELLED"
 )
 
-// LogEntry is one entry of a trip's log, written in the transaction that changes
-// the trip.
+// LogEntry is one entry of a trip's log. A trip's entries follow from the trip
+// itself, which has the time and the author of each change (Trip.entries). So an
+// entry costs no write, and trip and log cannot differ.
 type LogEntry struct {
 	ID    string   `json:"id" doc:"Identifier of the entry."`
 	Type  Event    `json:"type" enum:"REQUESTED,ACCEPTED,ARRIVED,STARTED,COMPLETED,CANCELLED" doc:"What happened."`
@@ -52,4 +58,91 @@ type LogData struct {
 func Requested(t Trip, id string) LogEntry {
 	return LogEntry{ID: id, Type: EventRequested, At: t.RequestedAt, Actor: LogActor{string(authz.Rider), t.CustomerID},
 		To: t.Status, Data: LogData{ServiceTypeID: t.ServiceTypeID}}
+}
+
+// entries returns the log that follows from the trip, oldest first.
+func (t Trip) entries() []LogEntry {
+	log := []LogEntry{Requested(t, "")}
+	log[0].To = Pending
+	from := Pending
+	if t.Before != "" {
+		from = t.Before
+	}
+	add := func(by transition, at *string, who LogActor, data LogData) {
+		if at == nil {
+			return
+		}
+		was := from
+		log = append(log, LogEntry{Type: by.event, At: *at, Actor: who, From: &was, To: by.to, Data: data})
+		from = by.to
+	}
+	driver := LogActor{Type: string(authz.Driver)}
+	if t.DriverID != nil {
+		driver.ID = *t.DriverID
+	}
+	add(accepting, t.AcceptedAt, driver, LogData{DriverID: t.DriverID})
+	add(arriving, t.ArrivedAt, driver, LogData{})
+	add(starting, t.StartedAt, driver, LogData{})
+	add(completing, t.CompletedAt, driver,
+		LogData{FinalFare: t.FinalFare, ActualDistance: t.ActualDistance, ActualDuration: t.ActualDuration})
+	if t.Status == Cancelled { // the last change of a trip
+		add(cancelling, &t.UpdatedAt, LogActor{string(authz.Rider), t.CustomerID}, LogData{Reason: t.CancelReason})
+	}
+	for i := range log {
+		e := &log[i]
+		if who := t.Operators[e.Type]; who != "" {
+			e.Actor = LogActor{string(authz.Dashboard), who}
+		}
+		e.ID = t.logID(e.Type, e.At)
+	}
+	return log
+}
+
+// logID returns the identifier of the trip's log entry. A trip has at most one
+// entry of each type.
+func (t Trip) logID(event Event, at string) string {
+	parsed, _ := timestamp.Parse(at) // our own format
+	return ids.Derived(ids.Log, parsed, t.ID+"#"+string(event))
+}
+
+// logShown is the maximum number of log entries that are shown.
+const logShown = 100
+
+// Log returns the last entries of a trip's log, oldest first.
+func Log(ctx context.Context, tenant table.Tenant, t Trip) ([]LogEntry, error) {
+	stored, err := storedLog(ctx, tenant, t.ID)
+	return t.log(stored), err
+}
+
+// storedLog reads the entries that are stored, oldest first. Older builds stored
+// each entry. This build stores only that of a late completion (LatePartition).
+//
+// Access pattern: T#t#TRIP#id backward from the newest LOG#, eventually
+// consistent.
+func storedLog(ctx context.Context, tenant table.Tenant, id string) ([]LogEntry, error) {
+	page, err := tenant.Query(ctx, tenant.Partition("TRIP", id),
+		table.Query{Prefix: logPrefix, Backward: true, Limit: logShown})
+	if err != nil {
+		return nil, err
+	}
+	slices.Reverse(page.Items)
+	return table.DecodeAll(page.Items, table.DecodeDoc[LogEntry])
+}
+
+// log merges the stored entries with those that follow from the trip. A stored
+// entry takes precedence. The stored ones may be older or newer than the trip,
+// because they are read at the same time.
+func (t Trip) log(stored []LogEntry) []LogEntry {
+	if int64(len(stored)) >= min(t.Version, logShown) {
+		return stored
+	}
+	out := t.entries()
+	for _, e := range stored {
+		if i := slices.IndexFunc(out, func(d LogEntry) bool { return d.Type == e.Type }); i >= 0 {
+			out[i] = e
+		} else {
+			out = append(out, e)
+		}
+	}
+	return out[max(0, len(out)-logShown):]
 }

@@ -24,8 +24,8 @@ const (
 // Key returns the key of a trip's item.
 func Key(t table.Tenant, id string) table.Key { return t.Key("TRIP", "TRIP", id) }
 
-// LogKey returns the key of the log entry for a version of the trip. Entries
-// are ordered by version, not by clock.
+// LogKey returns the key of a stored log entry, that of a version of the trip.
+// Entries are ordered by version, not by clock.
 func LogKey(t table.Tenant, id string, version int64) table.Key {
 	digits := strconv.FormatInt(version, 10)
 	return t.Key(logPrefix+"000000"[:max(0, 6-len(digits))]+digits, "TRIP", id)
@@ -65,7 +65,7 @@ func (t Trip) completedLate() bool {
 
 // document is the doc attribute of a trip's item. It omits null values and what
 // keys and attributes already hold. The item must stay at or below 1,024 bytes,
-// so that a transition costs only four write units; a completed trip with its
+// so that a transition costs only two write units on the table; a completed trip with its
 // index keys comes near that size. Therefore the names are short, and UpdatedAt
 // is absent if it equals the latest of the other times.
 type document struct {
@@ -91,6 +91,9 @@ type document struct {
 	ActualDistance *json.Number `json:"km,omitempty"`
 	ActualDuration *json.Number `json:"s,omitempty"`
 	CancelReason   *string      `json:"w,omitempty"`
+	Before         string       `json:"b,omitempty"`
+
+	Operators map[Event]string `json:"op,omitempty"`
 
 	driverID string // Trip.DriverID points to this copy of the attribute; not part of the document
 }
@@ -113,7 +116,7 @@ func (t Trip) Item(tenant table.Tenant, writeShards int) table.Item {
 		t.ServiceTypeID,
 		t.CommissionRate, t.PaymentType, t.Notes, t.EstimatedFare, t.FinalFare, t.Currency, t.AcceptedAt, t.ArrivedAt,
 		t.StartedAt,
-		t.CompletedAt, t.UpdatedAt, t.ActualDistance, t.ActualDuration, t.CancelReason, ""}
+		t.CompletedAt, t.UpdatedAt, t.ActualDistance, t.ActualDuration, t.CancelReason, string(t.Before), t.Operators, ""}
 	if d.UpdatedAt == d.last(t.RequestedAt) {
 		d.UpdatedAt = ""
 	}
@@ -152,7 +155,8 @@ func FromItem(it table.Item) (Trip, error) {
 		CompletedAt:    d.CompletedAt,
 		ActualDistance: d.ActualDistance, ActualDuration: d.ActualDuration, CancelReason: d.CancelReason,
 		UpdatedAt:      d.UpdatedAt,
-		CommissionRate: d.CommissionRate, Version: it.Version, Preserve: it.Unknown()}
+		CommissionRate: d.CommissionRate, Before: Status(d.Before), Operators: d.Operators,
+		Version: it.Version, Preserve: it.Unknown()}
 	if t.UpdatedAt == "" {
 		t.UpdatedAt = d.last(requestedAt)
 	}
@@ -163,7 +167,8 @@ func FromItem(it table.Item) (Trip, error) {
 	return t, nil
 }
 
-// LogItem returns the stored form of the log entry for a version of a trip.
+// LogItem returns the stored form of the log entry for a version of a trip. Few
+// entries are stored; see Log.
 func LogItem(tenant table.Tenant, trip string, version int64, e LogEntry) table.Item {
 	return table.Item{Key: LogKey(tenant, trip, version), Type: "log", Doc: e}
 }

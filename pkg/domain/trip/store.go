@@ -3,12 +3,10 @@ package trip
 import (
 	"context"
 	"encoding/json"
-	"slices"
+	"maps"
 	"time"
 
-	"svc/pkg/access/authz"
 	"svc/pkg/base/fault"
-	"svc/pkg/base/ids"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/tenant"
 )
@@ -25,13 +23,12 @@ type Store struct {
 	Commit func(ctx context.Context, tx *table.Tx, answer any) error
 }
 
-// Create writes a new trip with the first entry of its log. flags is the copy
+// Create writes a new trip. flags is the copy
 // of the tenant's flags from which the trip's currency was read.
 func (s Store) Create(ctx context.Context, t Trip, flags table.Item) (*Trip, error) {
 	err := table.Retry(ctx, func(ctx context.Context) error {
 		tx := s.Tenant.Write()
 		tx.Create(t.Item(s.Tenant, s.WriteShards))
-		tx.Put(LogItem(s.Tenant, t.ID, t.Version, Requested(t, s.newID())))
 		tenant.Price(tx, flags)
 		return s.Commit(ctx, tx, &t)
 	})
@@ -53,7 +50,7 @@ type Accepted struct {
 // time, only one succeeds. In this method and those below, the item is
 // the trip as the caller read it.
 func (s Store) Accept(ctx context.Context, it table.Item, driver string) (*Accepted, error) {
-	return change(ctx, s, it, func(t Trip, id string) (Trip, LogEntry, error) { return t.Accept(driver, id, s.Now) },
+	return change(ctx, s, it, func(t Trip) (Trip, LogEntry, error) { return t.Accept(driver, "", s.Now) },
 		func(t Trip) *Accepted { return &Accepted{t.ID, t.Status, driver, *t.AcceptedAt} })
 }
 
@@ -66,7 +63,7 @@ type Arrived struct {
 
 // Arrive marks the driver as arrived.
 func (s Store) Arrive(ctx context.Context, it table.Item, driver string) (*Arrived, error) {
-	return change(ctx, s, it, func(t Trip, id string) (Trip, LogEntry, error) { return t.Arrive(driver, id, s.Now) },
+	return change(ctx, s, it, func(t Trip) (Trip, LogEntry, error) { return t.Arrive(driver, "", s.Now) },
 		func(t Trip) *Arrived { return &Arrived{t.ID, t.Status, *t.ArrivedAt} })
 }
 
@@ -79,7 +76,7 @@ type Started struct {
 
 // Start begins the ride.
 func (s Store) Start(ctx context.Context, it table.Item, driver string) (*Started, error) {
-	return change(ctx, s, it, func(t Trip, id string) (Trip, LogEntry, error) { return t.Start(driver, id, s.Now) },
+	return change(ctx, s, it, func(t Trip) (Trip, LogEntry, error) { return t.Start(driver, "", s.Now) },
 		func(t Trip) *Started { return &Started{t.ID, t.Status, *t.StartedAt} })
 }
 
@@ -96,7 +93,7 @@ type Finished struct {
 // Complete ends the ride with the measurements. The table's stream passes it to
 // settlement.
 func (s Store) Complete(ctx context.Context, it table.Item, driver string, m Measured) (*Finished, error) {
-	return change(ctx, s, it, func(t Trip, id string) (Trip, LogEntry, error) { return t.Complete(driver, id, s.Now, m) },
+	return change(ctx, s, it, func(t Trip) (Trip, LogEntry, error) { return t.Complete(driver, "", s.Now, m) },
 		func(t Trip) *Finished {
 			return &Finished{t.ID, t.Status, *t.CompletedAt, t.FinalFare, t.ActualDistance, t.ActualDuration}
 		})
@@ -112,17 +109,17 @@ type Stopped struct {
 // Cancel ends the trip at its rider's request.
 func (s Store) Cancel(ctx context.Context, it table.Item, rider string, reason *string) (*Stopped, error) {
 	return change(ctx, s, it,
-		func(t Trip, id string) (Trip, LogEntry, error) { return t.Cancel(rider, id, s.Now, reason) },
+		func(t Trip) (Trip, LogEntry, error) { return t.Cancel(rider, "", s.Now, reason) },
 		func(t Trip) *Stopped { return &Stopped{t.ID, t.Status, t.UpdatedAt} })
 }
 
 // change makes one transition in one transaction: it writes the trip, on the
-// condition that it has not changed since it was read, and the log entry. After
-// a failed condition or a conflict it reads the trip again and applies the
-// rules again, which return a 409 or allow a retry. A conflict that lasts
+// condition that it has not changed since it was read. After a failed condition
+// or a conflict it reads the trip again and applies the rules again, which
+// return a 409 or allow a retry. A conflict that lasts
 // longer than table.Retry is a 503.
 func change[A any](
-	ctx context.Context, s Store, it table.Item, act func(Trip, string) (Trip, LogEntry, error), answer func(Trip) *A,
+	ctx context.Context, s Store, it table.Item, act func(Trip) (Trip, LogEntry, error), answer func(Trip) *A,
 ) (*A, error) {
 	if !it.Found() {
 		return nil, fault.NotFound()
@@ -140,15 +137,19 @@ func change[A any](
 		if err != nil {
 			return err
 		}
-		next, entry, err := act(was, s.newID())
+		next, entry, err := act(was)
 		if err != nil {
 			return err
 		}
 		if s.Operator != "" {
-			entry.Actor = LogActor{string(authz.Dashboard), s.Operator}
+			next.Operators = maps.Clone(was.Operators)
+			if next.Operators == nil {
+				next.Operators = map[Event]string{}
+			}
+			next.Operators[entry.Type] = s.Operator
 		}
 		given = answer(next)
-		return s.Commit(ctx, s.replace(was, next, entry), given)
+		return s.Commit(ctx, s.replace(was, next), given)
 	})
 	if err != nil {
 		return nil, err
@@ -159,7 +160,7 @@ func change[A any](
 // replace returns the transaction from one state of a trip to the next. The
 // condition on the version is sufficient. The conditions on status and driver
 // document what the transition relies on.
-func (s Store) replace(was, next Trip, entry LogEntry) *table.Tx {
+func (s Store) replace(was, next Trip) *table.Tx {
 	tx := s.Tenant.Write()
 	op := tx.Replace(next.Item(s.Tenant, s.WriteShards)).Else(table.ErrConflict)
 	if was.DriverID == nil {
@@ -167,32 +168,11 @@ func (s Store) replace(was, next Trip, entry LogEntry) *table.Tx {
 	} else {
 		op.If("'status' = ? AND driverId = ?", string(was.Status), *was.DriverID)
 	}
-	log := LogItem(s.Tenant, was.ID, was.Version+1, entry)
 	if next.completedLate() {
-		log.G[byTenant-1], log.R = LatePartition(s.Tenant), entry.At+"#"+was.ID
+		entries := next.entries()
+		log := LogItem(s.Tenant, was.ID, was.Version+1, entries[len(entries)-1])
+		log.G[byTenant-1], log.R = LatePartition(s.Tenant), *next.CompletedAt+"#"+was.ID
+		tx.Put(log)
 	}
-	tx.Put(log)
 	return tx
-}
-
-func (s Store) newID() string { return ids.New(ids.Log, s.Now) }
-
-// logShown is the maximum number of log entries that are shown.
-const logShown = 100
-
-// Log reads the last entries of a trip's log, oldest first. It reads the trip's
-// own partition backward from its newest LOG#, eventually consistent.
-func Log(ctx context.Context, t table.Tenant, id string) ([]LogEntry, error) {
-	page, err := t.Query(ctx, t.Partition("TRIP", id), table.Query{Prefix: logPrefix, Backward: true, Limit: logShown})
-	if err != nil {
-		return nil, err
-	}
-	entries := make([]LogEntry, len(page.Items))
-	for i, it := range page.Items {
-		if err := it.Decode(&entries[i]); err != nil {
-			return nil, err
-		}
-	}
-	slices.Reverse(entries)
-	return entries, nil
 }

@@ -2,16 +2,19 @@ package trip_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"svc/pkg/access/authz"
 	"svc/pkg/base/fault"
 	"svc/pkg/base/ids"
+	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/trip"
 	"svc/pkg/local/testkit"
@@ -51,6 +54,15 @@ func read(t *testing.T, s trip.Store, key table.Key) table.Item {
 		t.Fatalf("%v: found %v, %v", key, it.Found(), err)
 	}
 	return it
+}
+
+func tripOf(t *testing.T, it table.Item) trip.Trip {
+	t.Helper()
+	tr, err := trip.FromItem(it)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tr
 }
 
 func TestConflictsAreTriedAgain(t *testing.T) {
@@ -165,7 +177,7 @@ func TestLogIsComplete(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	entries, err := trip.Log(context.Background(), s.Tenant, id)
+	entries, err := trip.Log(context.Background(), s.Tenant, tripOf(t, read(t, s, trip.Key(s.Tenant, id))))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,6 +196,87 @@ func TestLogIsComplete(t *testing.T) {
 	}
 }
 
+// Older builds stored each entry of a log. They may have made some of a trip's
+// changes and this build the others. An operator, and a status before the first
+// change other than PENDING, are in the log too.
+func TestLogOfTwoBuilds(t *testing.T) {
+	s := storeWith(t, commit)
+	it := created(t, s)
+	was := tripOf(t, it)
+	was.Status = trip.Searching
+	tx := s.Tenant.Write()
+	tx.Replace(was.Item(s.Tenant, 1))
+	tx.Put(trip.LogItem(s.Tenant, was.ID, 1, trip.Requested(was, "log_1")))
+	testkit.Must(t, tx.Commit(t.Context()))
+	log := func() []trip.LogEntry {
+		t.Helper()
+		entries, err := trip.Log(t.Context(), s.Tenant, tripOf(t, read(t, s, it.Key)))
+		testkit.Must(t, err)
+		return entries
+	}
+	if got := log(); len(got) != 1 || got[0].ID != "log_1" || got[0].To != trip.Searching {
+		t.Errorf("stored by an older build: %+v", got)
+	}
+	s.Operator = "svc:ada"
+	_, err := s.Accept(t.Context(), read(t, s, it.Key), driver1)
+	testkit.Must(t, err)
+	s.Operator = ""
+	_, err = s.Cancel(t.Context(), read(t, s, it.Key), rider, ptr("late"))
+	testkit.Must(t, err)
+	searching, assigned, at := trip.Searching, trip.Assigned, timestamp.Format(later)
+	want := []trip.LogEntry{{ID: "log_1", Type: trip.EventRequested, At: was.RequestedAt,
+		Actor: trip.LogActor{Type: "rider", ID: rider}, To: trip.Searching},
+		{Type: trip.EventAccepted, At: at, Actor: trip.LogActor{Type: "dashboard", ID: "svc:ada"},
+			From: &searching, To: trip.Assigned, Data: trip.LogData{DriverID: ptr(driver1)}},
+		{Type: trip.EventCancelled, At: at, Actor: trip.LogActor{Type: "rider", ID: rider},
+			From: &assigned, To: trip.Cancelled, Data: trip.LogData{Reason: ptr("late")}}}
+	got := log()
+	for i := range got {
+		if i > 0 && (!ids.Valid(ids.Log, got[i].ID) || got[i].ID == got[i-1].ID || got[i].ID != log()[i].ID) {
+			t.Errorf("entry %d has the id %s", i, got[i].ID)
+		}
+	}
+	want[1].ID, want[2].ID = got[1].ID, got[2].ID
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	page, err := s.Tenant.Query(t.Context(), it.PK, table.Query{Prefix: "LOG#", Limit: 9})
+	if err != nil || len(page.Items) != 1 {
+		t.Errorf("%d entries are stored, %v", len(page.Items), err)
+	}
+}
+
+// The log that follows from a trip has the entries of its transitions.
+func TestLogEqualsTransitions(t *testing.T) {
+	s := storeWith(t, commit)
+	fare, km := json.Number("18.5"), json.Number("6.4")
+	tr, want := at(trip.Pending, ""), []trip.LogEntry{trip.Requested(at(trip.Pending, ""), "")}
+	for _, act := range []func(trip.Trip, string, time.Time) (trip.Trip, trip.LogEntry, error){
+		func(t trip.Trip, id string, now time.Time) (trip.Trip, trip.LogEntry, error) {
+			return t.Accept(driver1, id, now)
+		},
+		func(t trip.Trip, id string, now time.Time) (trip.Trip, trip.LogEntry, error) {
+			return t.Arrive(driver1, id, now)
+		},
+		func(t trip.Trip, id string, now time.Time) (trip.Trip, trip.LogEntry, error) {
+			return t.Start(driver1, id, now)
+		},
+		func(t trip.Trip, id string, now time.Time) (trip.Trip, trip.LogEntry, error) {
+			return t.Complete(driver1, id, now, trip.Measured{FinalFare: &fare, Distance: &km})
+		},
+	} {
+		next, entry, err := act(tr, "", later.Add(time.Duration(len(want))*time.Minute))
+		testkit.Must(t, err)
+		next.Version++
+		tr, want = next, append(want, entry)
+		got, err := trip.Log(t.Context(), s.Tenant, tr)
+		testkit.Must(t, err)
+		if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(trip.LogEntry{}, "ID")); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", entry.Type, diff)
+		}
+	}
+}
+
 func TestLogShowsTheLastHundred(t *testing.T) {
 	s := storeWith(t, commit)
 	var items []table.Item
@@ -194,7 +287,7 @@ func TestLogShowsTheLastHundred(t *testing.T) {
 	if err := s.Tenant.Load(context.Background(), items...); err != nil {
 		t.Fatal(err)
 	}
-	entries, err := trip.Log(context.Background(), s.Tenant, "trp_x")
+	entries, err := trip.Log(context.Background(), s.Tenant, trip.Trip{ID: "trp_x", Version: 130})
 	if err != nil {
 		t.Fatal(err)
 	}

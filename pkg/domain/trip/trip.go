@@ -66,6 +66,12 @@ type Trip struct {
 	// CommissionRate is the snapshot of the service type's rate, 0 to 1, taken
 	// on creation; nil without a service type. It is never shown.
 	CommissionRate *json.Number `json:"-"`
+	// Before is the status in which the trip was accepted or cancelled first, ""
+	// for PENDING. Only the log shows it.
+	Before Status `json:"-"`
+	// Operators are the platform operators who made a change in the place of
+	// rider or driver, by the change's event. Only the log shows them.
+	Operators map[Event]string `json:"-"`
 	// Version counts the trip's changes, starting with 1 on creation. The log
 	// has one entry per version.
 	Version int64 `json:"-"`
@@ -102,6 +108,9 @@ func (t Trip) move(by transition, actor Actor, id string, now time.Time, data Lo
 		return Trip{}, LogEntry{}, fault.InvalidState("A trip that is %s cannot be %s.", t.Status, by.verb)
 	}
 	from := t.Status
+	if t.AcceptedAt == nil && from != Pending {
+		t.Before = from
+	}
 	at := max(timestamp.Format(now), t.UpdatedAt) // clocks differ; times must not go back
 	entry := LogEntry{ID: id, Type: by.event, At: at, Actor: LogActor{string(actor.Type), actor.ID},
 		From: &from, To: by.to, Data: data}

@@ -1,0 +1,102 @@
+package feedback
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"svc/pkg/base/timestamp"
+	"svc/pkg/data/table"
+)
+
+// ranking is the place of a post in a sort.
+type ranking struct{ position, post string }
+
+// ranked reads the rows of the sort, with the statuses merged, until it has
+// enough posts for the list. At the same time it reads the new posts, which may
+// have no rows yet.
+func (s Store) ranked(ctx context.Context, in *ListInput, wanted func(post string) bool) ([]string, error) {
+	q := table.Query{Backward: true, Limit: in.Limit}
+	if in.Q != "" {
+		q.Limit = table.Examined
+	}
+	var partitions []string
+	for _, status := range in.statuses() {
+		partitions = append(partitions, rankPartition(Sort(in.Sort), status, in.Type, in.Category))
+	}
+	var page table.Page
+	var fresh []ranking
+	group, gctx := errgroup.WithContext(ctx)
+	group.Go(func() (err error) {
+		page, err = s.Platform.Merge(gctx, partitions, q)
+		return err
+	})
+	group.Go(func() (err error) {
+		fresh, err = s.unranked(gctx, partitions)
+		return err
+	})
+	err := group.Wait()
+	out, seen := make([]string, 0, in.Limit), make(map[string]bool, in.Limit)
+	for err == nil {
+		var rows []ranking
+		rows, fresh = s.interleave(page, fresh)
+		for _, row := range rows {
+			if seen[row.post] || !wanted(row.post) {
+				continue
+			}
+			if out, seen[row.post] = append(out, row.post), true; len(out) == in.Limit {
+				return out, nil
+			}
+		}
+		if !page.More || in.Q == "" {
+			return out, nil
+		}
+		q.After = page.Last
+		page, err = s.Platform.Merge(ctx, partitions, q)
+	}
+	return nil, err
+}
+
+// unranked returns the places that the newest posts have in the partitions, best
+// first, whether they have rows yet or not. If more than table.Examined posts
+// are new, it leaves the older ones out.
+//
+// Access pattern: by-g1 POSTS#all backward from now to firstRanked ago.
+func (s Store) unranked(ctx context.Context, partitions []string) ([]ranking, error) {
+	page, err := s.Platform.Query(ctx, AllPartition, table.Query{Index: byCreation, Backward: true,
+		From: timestamp.Format(s.Now.Add(-firstRanked)), Limit: table.Examined})
+	if err != nil {
+		return nil, err
+	}
+	var out []ranking
+	for _, post := range page.Items {
+		for _, row := range RankRows(post) {
+			if slices.Contains(partitions, row.PK) {
+				out = append(out, ranking{row.SK, idOf(post)})
+			}
+		}
+	}
+	slices.SortFunc(out, bestFirst)
+	return out, nil
+}
+
+func bestFirst(a, b ranking) int { return cmp.Compare(b.position, a.position) }
+
+// interleave sorts the rows of a page and the new posts. It leaves the new posts
+// that belong behind the page for the next one.
+func (s Store) interleave(page table.Page, fresh []ranking) (rows, left []ranking) {
+	n := len(fresh)
+	if page.More {
+		n, _ = slices.BinarySearchFunc(fresh, ranking{position: page.Last}, bestFirst)
+	}
+	rows = slices.Clone(fresh[:n])
+	for _, row := range page.Items {
+		if row.Live(s.Now) {
+			rows = append(rows, ranking{row.SK, row.Text("post")})
+		}
+	}
+	slices.SortFunc(rows, bestFirst)
+	return rows, fresh[n:]
+}
