@@ -33,6 +33,10 @@ var grants = []endpoint{
 			return nil, err
 		}
 		o.ClientID = client.ID
+		// The first code of a client costs more: it ends the client's expiry.
+		if _, err := flow.Token(ctx, o); err != nil {
+			return nil, err
+		}
 		verifier := ids.Secret()
 		code, err := flow.Code(ctx, o, verifier)
 		return url.Values{"grant_type": {"authorization_code"}, "code": {code}, "client_id": {o.ClientID},
