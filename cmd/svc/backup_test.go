@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -36,7 +35,7 @@ func call(t *testing.T, method, address, token, body string, status int) string 
 // gone.
 func TestBackupAndRestore(t *testing.T) {
 	t.Parallel()
-	data, backup := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "backup")
+	data, backup := demoFolder(t), filepath.Join(t.TempDir(), "backup")
 	w := &world{T: t, data: data}
 	token := func() string {
 		return strings.TrimSpace(w.ok("token", "get", "--tenant", "metro", "--audience", "rider", "--email",
@@ -61,12 +60,7 @@ func TestBackupAndRestore(t *testing.T) {
 	wallets := call(t, "GET", base+"/api/v1/wallets", operator, "", 200)
 	keys := w.ok("keys", "list")
 	stop()
-	if err := os.CopyFS(backup, os.DirFS(data)); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(filepath.Join(backup, "sealing.key"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	copyFolder(t, backup, data)
 
 	base, _, stop = devFor(t, data, hasDemo)
 	call(t, "POST", base+trips, token(), ride, 201)

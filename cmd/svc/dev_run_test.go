@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -61,15 +62,60 @@ func devFor(t *testing.T, data, ready string, flags ...string) (base string, err
 	return base, errs, stop
 }
 
-// start runs a service for this test alone.
+// start runs a service for this test alone. Without flags it has the demo data,
+// in a data folder; with flags it keeps nothing.
 func start(t *testing.T, flags ...string) *world {
 	t.Helper()
-	w, ready := &world{T: t, data: t.TempDir()}, isRunning
+	w := &world{T: t}
 	if len(flags) == 0 {
-		ready = hasDemo
+		w.data = demoFolder(t)
+		w.base, _, _ = devFor(t, w.data, hasDemo)
+		return w
 	}
-	w.base, _, _ = devFor(t, w.data, ready, append([]string{"--memory"}, flags...)...)
+	w.data = t.TempDir()
+	w.base, _, _ = devFor(t, w.data, isRunning, append([]string{"--memory"}, flags...)...)
 	return w
+}
+
+// loaded is a data folder with the demo, on which no service runs. The demo takes
+// as long to load as most tests take with it.
+var loaded struct {
+	once sync.Once
+	data string
+	err  error
+}
+
+func loadDemoOnce() (data string, err error) {
+	if data, err = os.MkdirTemp("", "svc-demo"); err != nil {
+		return "", err
+	}
+	_, _, stop, err := dev(data, hasDemo)
+	if err != nil {
+		return data, err
+	}
+	out, errs := &lines{}, &lines{}
+	// It returns when the stream functions have written everything.
+	if newCLI(out, errs).run(context.Background(), []string{"verify", "--data", data}) != 0 {
+		err = fmt.Errorf("svc verify: %s %s", out.text(), errs.text())
+	}
+	return data, errors.Join(err, stop())
+}
+
+// demoFolder returns a data folder with the demo for this test alone.
+func demoFolder(t *testing.T) string {
+	t.Helper()
+	loaded.once.Do(func() { loaded.data, loaded.err = loadDemoOnce() })
+	testkit.Must(t, loaded.err)
+	data := filepath.Join(t.TempDir(), "data")
+	copyFolder(t, data, loaded.data)
+	return data
+}
+
+// copyFolder copies a data folder on which no service runs.
+func copyFolder(t *testing.T, to, from string) {
+	t.Helper()
+	testkit.Must(t, os.CopyFS(to, os.DirFS(from)))
+	testkit.Must(t, os.Chmod(filepath.Join(to, "sealing.key"), 0o600))
 }
 
 // common is the service that tests share; TestMain ends it.
@@ -93,10 +139,11 @@ func share(t *testing.T) *world {
 	return &world{T: t, data: common.data, base: common.base}
 }
 
-// endCommon stops the shared service, if there is one.
-func endCommon() error {
-	if common.stop == nil {
-		return nil
+// endCommon stops the shared service, if there is one, and removes its folder and
+// that of the demo.
+func endCommon() (err error) {
+	if common.stop != nil {
+		err = common.stop()
 	}
-	return errors.Join(common.stop(), os.RemoveAll(common.data))
+	return errors.Join(err, os.RemoveAll(common.data), os.RemoveAll(loaded.data))
 }

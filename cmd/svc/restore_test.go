@@ -76,13 +76,11 @@ func TestRestoreFinish(t *testing.T) {
 // restore finish, people can sign in at a process that rereads the keys.
 func TestSealingKeyLost(t *testing.T) {
 	t.Parallel()
-	w := &world{T: t, data: filepath.Join(t.TempDir(), "data")}
-	_, _, stop := devFor(t, w.data, hasDemo)
-	stop()
+	w := &world{T: t, data: demoFolder(t)}
 	if err := os.Remove(filepath.Join(w.data, "sealing.key")); err != nil {
 		t.Fatal(err)
 	}
-	_, _, stop = devFor(t, w.data, hasDemo)
+	_, _, stop := devFor(t, w.data, hasDemo)
 	signIn := []string{"token", "get", "--tenant", "metro", "--audience", "rider", "--email", "rider1@metro.example",
 		"--password", "demo-password"}
 	if _, _, code := w.run(signIn...); code == 0 {

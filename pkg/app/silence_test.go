@@ -120,33 +120,40 @@ func TestNoAnswerAtAll(t *testing.T) {
 	rider := s.Token(t, s.actors[authz.Rider])
 	s.patiently(t, read(rider, "/api/v1/me")).Must(t, 200)
 	s.Wire.Silence(t, testkit.Silence{Every: 1})
+	var group sync.WaitGroup
 	for _, r := range []apptest.Request{{Method: "GET", Path: "/api/v1/me", Token: rider},
 		keyed(rider, "/api/v1/me/trips", ride, "never")} {
-		if a := s.inTime(t, r); a.Status != 503 || a.Code() != "temporarily_unavailable" {
-			t.Errorf("%s: %d %s", r.Path, a.Status, a.Body)
-		}
+		group.Go(func() {
+			if a := s.inTime(t, r); a.Status != 503 || a.Code() != "temporarily_unavailable" {
+				t.Errorf("%s: %d %s", r.Path, a.Status, a.Body)
+			}
+		})
 	}
+	group.Wait()
 }
 
 // TestUnknownOutcome: a change without a response from the table may have been
 // made. The response says so, and a retry with the Idempotency-Key shows the
 // result.
 func TestUnknownOutcome(t *testing.T) {
-	t.Parallel() // it waits for time limits, on an engine of its own
-	s := newImpatientSuite(t)
-	rider := s.Token(t, s.actors[authz.Rider])
-	s.patiently(t, read(rider, "/api/v1/me")).Must(t, 200)
+	t.Parallel()
 	for _, carryOut := range []bool{true, false} {
-		s.Wire.Silence(t, testkit.Silence{Every: 1, Operation: "TransactWriteItems", CarryOut: carryOut})
-		r := keyed(rider, "/api/v1/me/trips", ride, fmt.Sprint("unknown-", carryOut))
-		if a := s.inTime(t, r); a.Status != 503 || a.Code() != "outcome_unknown" ||
-			!strings.Contains(string(a.Body), "Idempotency-Key") {
-			t.Errorf("%d %s", a.Status, a.Body)
-		}
-		s.Wire.Restore()
-		a := s.patiently(t, r).Must(t, 201)
-		if replayed := a.Header.Get("Idempotent-Replayed") != ""; carryOut && !replayed {
-			t.Errorf("the ride was made again: %s", a.Body)
-		}
+		t.Run(fmt.Sprint("carried out: ", carryOut), func(t *testing.T) {
+			t.Parallel() // it waits for time limits, on an engine of its own
+			s := newImpatientSuite(t)
+			rider := s.Token(t, s.actors[authz.Rider])
+			s.patiently(t, read(rider, "/api/v1/me")).Must(t, 200)
+			s.Wire.Silence(t, testkit.Silence{Every: 1, Operation: "TransactWriteItems", CarryOut: carryOut})
+			r := keyed(rider, "/api/v1/me/trips", ride, "unknown")
+			if a := s.inTime(t, r); a.Status != 503 || a.Code() != "outcome_unknown" ||
+				!strings.Contains(string(a.Body), "Idempotency-Key") {
+				t.Errorf("%d %s", a.Status, a.Body)
+			}
+			s.Wire.Restore()
+			a := s.patiently(t, r).Must(t, 201)
+			if replayed := a.Header.Get("Idempotent-Replayed") != ""; carryOut && !replayed {
+				t.Errorf("the ride was made again: %s", a.Body)
+			}
+		})
 	}
 }

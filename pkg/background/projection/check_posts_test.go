@@ -3,6 +3,7 @@ package projection_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"testing"
@@ -145,13 +146,15 @@ var roadmapDamages = map[string]struct {
 }
 
 func TestCheckOfTheRoadmapFindsAndCorrectsDamage(t *testing.T) {
-	for name, damage := range roadmapDamages {
+	t.Parallel()
+	b := newBoard(t)
+	if found := b.checked(false); len(found) > 0 {
+		t.Fatalf("before any damage: %+v", found)
+	}
+	for _, name := range slices.Sorted(maps.Keys(roadmapDamages)) {
+		damage := roadmapDamages[name]
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b := newBoard(t)
-			if found := b.checked(false); len(found) > 0 {
-				t.Fatalf("before any damage: %+v", found)
-			}
+			b.t = t
 			damage.do(b)
 			found := b.checked(false)
 			if !slices.ContainsFunc(found, func(d projection.Difference) bool { return d.What == damage.what }) {
@@ -159,7 +162,7 @@ func TestCheckOfTheRoadmapFindsAndCorrectsDamage(t *testing.T) {
 			}
 			b.checked(true)
 			if found := b.checked(false); len(found) > 0 {
-				t.Errorf("corrected: %+v", found)
+				t.Fatalf("corrected: %+v", found)
 			}
 		})
 	}

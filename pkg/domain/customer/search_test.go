@@ -201,60 +201,67 @@ func TestSearchAfterARename(t *testing.T) {
 // A walk shows no customer twice and misses none that matches throughout, even
 // if customers are added and renamed between the pages.
 func TestSearchWhileCustomersAreAddedAndRenamed(t *testing.T) {
-	for _, q := range []string{"a", "an", "ann", "example", "anna 1"} {
-		for _, limit := range []int{1, 4, 20} {
-			t.Run(fmt.Sprint(q, ", limit ", limit), func(t *testing.T) {
-				t.Parallel()
-				rnd := rand.New(rand.NewPCG(uint64(limit), uint64(len(q))))
-				h := newHall(t)
-				name := func() (string, string) {
-					return []string{"Anna", "Zanna", "Hannah Anna", "Joanna"}[rnd.IntN(4)], fmt.Sprint(10 + rnd.IntN(90))
-				}
-				var people []customer.Record
-				for i := range 40 {
-					first, last := name()
-					people = append(people, person(first, last, fmt.Sprintf("c%d@x.example", i), ""))
-				}
-				h.save(people...)
-				always := map[string]bool{}
-				for _, id := range h.brute(q) {
-					always[id] = true
-				}
-				added := 0
-				shown := h.walk(q, limit, func() {
-					if added++; added > 12 {
-						return
-					}
-					first, last := name()
-					h.save(person(first, last, fmt.Sprintf("n%d@x.example", added), ""))
-					for range 3 {
-						p := people[rnd.IntN(len(people))]
-						p.FirstName, p.LastName = name()
-						p.Name = p.FirstName + " " + p.LastName
-						h.save(p)
-					}
-					p := people[rnd.IntN(len(people))]
-					p.FirstName, p.LastName, p.Name = "Otto", "", "Otto"
-					h.save(p)
-					now := h.brute(q)
-					for id := range always {
-						if !slices.Contains(now, id) {
-							delete(always, id)
-						}
-					}
-				})
-				seen := map[string]int{}
-				for _, id := range shown {
-					if seen[id]++; seen[id] == 2 {
-						t.Errorf("%s is shown twice", h.people[id].Name)
-					}
-				}
-				for id := range always {
-					if seen[id] == 0 {
-						t.Errorf("%s is missed", h.people[id].Name)
-					}
-				}
-			})
+	for _, limit := range []int{1, 4, 20} {
+		t.Run(fmt.Sprint("limit ", limit), func(t *testing.T) {
+			t.Parallel()
+			h, rnd := newHall(t), rand.New(rand.NewPCG(uint64(limit), 1))
+			var people []customer.Record
+			for i := range 40 {
+				first, last := anyName(rnd)
+				people = append(people, person(first, last, fmt.Sprintf("c%d@x.example", i), ""))
+			}
+			h.save(people...)
+			for _, q := range []string{"a", "an", "ann", "example", "anna 1"} {
+				h.walkWhileChanging(q, limit, people, rnd)
+			}
+		})
+	}
+}
+
+func anyName(rnd *rand.Rand) (first, last string) {
+	return []string{"Anna", "Zanna", "Hannah Anna", "Joanna"}[rnd.IntN(4)], fmt.Sprint(10 + rnd.IntN(90))
+}
+
+// walkWhileChanging walks through a search. Between pages it adds a customer
+// and renames some of the people.
+func (h *hall) walkWhileChanging(q string, limit int, people []customer.Record, rnd *rand.Rand) {
+	h.t.Helper()
+	always := map[string]bool{}
+	for _, id := range h.brute(q) {
+		always[id] = true
+	}
+	added := 0
+	shown := h.walk(q, limit, func() {
+		if added++; added > 8 {
+			return
+		}
+		first, last := anyName(rnd)
+		h.save(person(first, last, fmt.Sprintf("n%d@x.example", added), ""))
+		for range 3 {
+			p := people[rnd.IntN(len(people))]
+			p.FirstName, p.LastName = anyName(rnd)
+			p.Name = p.FirstName + " " + p.LastName
+			h.save(p)
+		}
+		p := people[rnd.IntN(len(people))]
+		p.FirstName, p.LastName, p.Name = "Otto", "", "Otto"
+		h.save(p)
+		now := h.brute(q)
+		for id := range always {
+			if !slices.Contains(now, id) {
+				delete(always, id)
+			}
+		}
+	})
+	seen := map[string]int{}
+	for _, id := range shown {
+		if seen[id]++; seen[id] == 2 {
+			h.t.Errorf("%q, limit %d: %s is shown twice", q, limit, h.people[id].Name)
+		}
+	}
+	for id := range always {
+		if seen[id] == 0 {
+			h.t.Errorf("%q, limit %d: %s is missed", q, limit, h.people[id].Name)
 		}
 	}
 }

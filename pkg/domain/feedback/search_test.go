@@ -107,6 +107,9 @@ func TestSearchFindsEveryPost(t *testing.T) {
 						author = w.people[0]
 					}
 					want := byHand(all, q, filter.status, filter.kind, filter.category, sort, author)
+					if testing.Short() && sort != "votes" && len(want) < 2 {
+						continue // other searches show the orders
+					}
 					if diff := cmp.Diff(want, w.find(query.Encode())); diff != "" {
 						t.Fatalf("%s (-want +got):\n%s", query.Encode(), diff)
 					}

@@ -3,6 +3,7 @@ package schema
 import (
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -35,8 +36,24 @@ type keyElement struct {
 	KeyType       string `yaml:"KeyType"`
 }
 
-// tableOf reads the template's only table.
+// specs keeps the table of each template that was parsed, by the template's text.
+// A test process creates hundreds of tables, and parsing takes longer than the
+// engine takes to create one.
+var specs sync.Map
+
+// tableOf returns the template's only table.
 func tableOf(template []byte) (tableSpec, error) {
+	if spec, ok := specs.Load(string(template)); ok {
+		return spec.(tableSpec), nil
+	}
+	spec, err := parseTable(template)
+	if err == nil {
+		specs.Store(string(template), spec)
+	}
+	return spec, err
+}
+
+func parseTable(template []byte) (tableSpec, error) {
 	var doc struct {
 		Resources map[string]struct {
 			Type       string    `yaml:"Type"`
