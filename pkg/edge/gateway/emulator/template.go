@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"gopkg.in/yaml.v3"
@@ -30,10 +31,25 @@ const (
 	kindAPI      = "AWS::Serverless::HttpApi"
 )
 
-// parse reads a template. It omits resources whose condition is false. It
+// templates has the parsed templates by their text. A process reads the same one
+// for routes, streams and schedules. Nobody changes a parsed template.
+var templates sync.Map
+
+func parse(text []byte) (*template, error) {
+	if known, ok := templates.Load(string(text)); ok {
+		return known.(*template), nil
+	}
+	t, err := read(text)
+	if err == nil {
+		templates.Store(string(text), t)
+	}
+	return t, err
+}
+
+// read reads a template. It omits resources whose condition is false. It
 // resolves references to parameters, conditions and !Sub. All other functions
 // stay as {"Fn::Name": arguments}.
-func parse(text []byte) (*template, error) {
+func read(text []byte) (*template, error) {
 	var root yaml.Node
 	if err := yaml.Unmarshal(text, &root); err != nil {
 		return nil, fmt.Errorf("template: %w", err)
