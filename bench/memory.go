@@ -23,7 +23,10 @@ const (
 	fewest  = 10                    // events of a round
 	trials  = 20                    // events that find a function's slowest
 	latest  = 50 * time.Millisecond // what the slowest warm event may take besides the table, p99
-	largest = 1024
+	// With 128 MB a cold start takes half a second, and a million events cost a
+	// cent less.
+	smallest = 256
+	largest  = 1024
 )
 
 // least lists minimum sizes of functions whose reasons this measurement does
@@ -53,7 +56,7 @@ type fitted struct {
 // stays within the limit that it sets itself, three quarters of its memory.
 func (f fitted) choice() int {
 	for _, s := range f.sizes {
-		if s.megabytes >= least[f.function] && rank(s.warm, 0.99) <= latest &&
+		if s.megabytes >= max(smallest, least[f.function]) && rank(s.warm, 0.99) <= latest &&
 			s.memory <= uint64(s.megabytes)<<20/4*3 {
 			return s.megabytes
 		}

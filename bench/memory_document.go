@@ -26,7 +26,8 @@ func memoryTables(p prices, o options, machine string, all []fitted) string {
 	prose(&b, "Dollars are of a million such events, with two waits for the table of %g ms each. The last column is the "+
 		"cheapest size whose warm p99 is at most %d ms and at which the process stays below three quarters of its "+
 		"memory; where there is none, it is the largest. A smaller size makes a cold start longer by as much as it makes "+
-		"the processor's share smaller. Feedback has at least 512 MB, because it keeps up to 96 MB of posts. Settlement "+
+		"the processor's share smaller. So no function has 128 MB: a cold start would take half a second, and a million "+
+		"events would cost a cent less. Feedback has at least 512 MB, because it keeps up to 96 MB of posts. Settlement "+
 		"and projection have 512 MB, because the number of their processes is bounded: their speed decides how fast they "+
 		"catch up. A test holds `template.yaml` to this column.", p.Assumed.MillisecondsOfARoundTrip, latest.Milliseconds())
 	b.WriteString("| function | slowest event | processor | memory |")

@@ -51,7 +51,8 @@ func TestChoice(t *testing.T) {
 	}{
 		"the smallest that is fast":  {app.Trips, []fitting{of(128, slow, mb), of(256, fast, mb), of(512, fast, mb)}, 256},
 		"none is fast":               {app.Trips, []fitting{of(128, slow, mb), of(512, slow, mb)}, 1024},
-		"more memory than its limit": {app.Trips, []fitting{of(128, fast, 97*mb), of(256, fast, 97*mb)}, 256},
+		"more memory than its limit": {app.Trips, []fitting{of(256, fast, 193*mb), of(512, fast, 193*mb)}, 512},
+		"128 MB":                     {app.Trips, []fitting{of(128, fast, mb), of(256, fast, mb)}, 256},
 		"kept":                       {app.Feedback, []fitting{of(128, fast, mb), of(256, fast, mb), of(512, fast, mb)}, 512},
 	} {
 		f := fitted{task: task{function: tt.function}, sizes: tt.sizes}
@@ -71,7 +72,7 @@ func TestMemoryTables(t *testing.T) {
 	text := memoryTables(p, options{rounds: 1, reads: 1}, "a machine", []fitted{{task{name: "`GET /trips`",
 		function: "TripsFunction"}, time.Millisecond, sizes}})
 	want := "| TripsFunction | `GET /trips` | 1.00 | 30 MB | 10.0 / 10.0 | 1000 | 0.23 | 10.0 / 10.0 | 1000 | 0.25 | " +
-		"10.0 / 10.0 | 1000 | 0.30 | 10.0 / 10.0 | 1000 | 0.40 | **128** |"
+		"10.0 / 10.0 | 1000 | 0.30 | 10.0 / 10.0 | 1000 | 0.40 | **256** |"
 	if !strings.Contains(text, want) || !strings.Contains(text, "10.0 % of 7.2 % at 128 MB") {
 		t.Errorf("%s\n is not in\n%s", want, text)
 	}

@@ -38,9 +38,9 @@ func TestAllocations(t *testing.T) {
 		most                              float64 // an eighth above the count
 	}{
 		{"one item", rider, "GET", "/api/v1/me", "", 210},
-		{"list of 1", op, "GET", "/api/v1/trips?limit=1", "", 325},
-		{"list of 20", op, "GET", "/api/v1/trips?limit=20", "", 350},
-		{"list of 100", op, "GET", "/api/v1/trips?limit=100", "", 440},
+		{"list of 1", op, "GET", "/api/v1/trips?limit=1", "", 319},
+		{"list of 20", op, "GET", "/api/v1/trips?limit=20", "", 345},
+		{"list of 100", op, "GET", "/api/v1/trips?limit=100", "", 437},
 		{"trip with its log", op, "GET", "/api/v1/trips/" + trip, "", 430},
 		{"request", rider, "POST", "/api/v1/me/trips", request, 365},
 		{"accept", driver, "POST", "/api/v1/me/trips/" + trip + "/accept", "{}", 335},
