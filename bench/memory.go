@@ -19,10 +19,10 @@ import (
 var megabytes = []int{128, 256, 512, 1024}
 
 const (
-	starts  = 11                    // of each function and size
-	fewest  = 10                    // events of a round
-	trials  = 20                    // events that find a function's slowest
-	latest  = 50 * time.Millisecond // what the slowest warm event may take besides the table, p99
+	starts = 11                    // of each function and size
+	fewest = 10                    // events of a round
+	trials = 20                    // events that find a function's slowest
+	latest = 50 * time.Millisecond // what the slowest warm event may take besides the table, p99
 	// With 128 MB a cold start takes half a second, and a million events cost a
 	// cent less.
 	smallest = 256

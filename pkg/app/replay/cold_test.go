@@ -180,10 +180,10 @@ func text(all map[string]measured) string {
 	var b strings.Builder
 	hello := all["hello"]
 	fmt.Fprintf(&b, "The bootstrap of each function but the deployment's hook, started as a process %d times on\n"+
-		"%d cores (%s/%s) against the embedded engine, compared with a minimal function (hello). Values are\n"+
-		"medians; the functions took turns. “Asks” is the time from the start of the process until it asks\n"+
-		"for work, “answers” until its first response. Zips are those of arm64. `make cold-starts`\n"+
-		"measures them again.\n\n",
+		"%d cores (%s/%s) against the embedded engine, compared with a minimal function (hello).\n"+
+		"Values are medians; the functions took turns. “Asks” is the time from the start of the process\n"+
+		"until it asks for work, “answers” until its first response. Zips are those of arm64. `make\n"+
+		"cold-starts` measures them again.\n\n",
 		starts, runtime.NumCPU(), runtime.GOOS, runtime.GOARCH)
 	b.WriteString("| function | zip, MB | asks, ms | more than hello, ms | answers, ms |\n| --- | --- | --- | --- | " +
 		"--- |\n")
