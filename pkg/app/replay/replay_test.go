@@ -72,6 +72,9 @@ func (s *deployment) measures(t *testing.T) {
 			continue
 		}
 		name := line.Function
+		if name != "" {
+			name += "Function" // its name in template.yaml
+		}
 		switch counted[name] = counted[name] || line.Status != 0; {
 		case line.Agent:
 			name = app.MCP
