@@ -121,8 +121,7 @@ type TripDetail struct {
 }
 
 // get reads the stored part of the log concurrently with the checks, whose batch
-// holds the trip.
-// Then it reads the trip's driver and rider in one batch.
+// holds the trip. Then it reads the trip's driver and rider in one batch.
 func get(ctx context.Context, c *api.Caller, in *GetInput) (*TripDetail, error) {
 	var out TripDetail
 	var stored []LogEntry

@@ -54,39 +54,28 @@ type LogData struct {
 	ActualDuration *json.Number `json:"actualDuration,omitempty" doc:"Seconds, as measured."`
 }
 
-// Requested returns the log entry of a trip's creation by its rider.
-func Requested(t Trip, id string) LogEntry {
-	return LogEntry{ID: id, Type: EventRequested, At: t.RequestedAt, Actor: LogActor{string(authz.Rider), t.CustomerID},
-		To: t.Status, Data: LogData{ServiceTypeID: t.ServiceTypeID}}
-}
-
 // entries returns the log that follows from the trip, oldest first.
 func (t Trip) entries() []LogEntry {
-	log := []LogEntry{Requested(t, "")}
-	log[0].To = Pending
-	from := Pending
-	if t.Before != "" {
-		from = t.Before
-	}
-	add := func(by transition, at *string, who LogActor, data LogData) {
-		if at == nil {
-			return
-		}
-		was := from
-		log = append(log, LogEntry{Type: by.event, At: *at, Actor: who, From: &was, To: by.to, Data: data})
-		from = by.to
-	}
-	driver := LogActor{Type: string(authz.Driver)}
+	rider, driver := LogActor{string(authz.Rider), t.CustomerID}, LogActor{Type: string(authz.Driver)}
 	if t.DriverID != nil {
 		driver.ID = *t.DriverID
 	}
-	add(accepting, t.AcceptedAt, driver, LogData{DriverID: t.DriverID})
-	add(arriving, t.ArrivedAt, driver, LogData{})
-	add(starting, t.StartedAt, driver, LogData{})
-	add(completing, t.CompletedAt, driver,
-		LogData{FinalFare: t.FinalFare, ActualDistance: t.ActualDistance, ActualDuration: t.ActualDuration})
+	log := []LogEntry{{Type: EventRequested, At: t.RequestedAt, Actor: rider, To: Pending,
+		Data: LogData{ServiceTypeID: t.ServiceTypeID}}}
+	add := func(by transition, at string, who LogActor) {
+		from, unusual := t.Before[by.event]
+		if !unusual {
+			from = log[len(log)-1].To
+		}
+		log = append(log, LogEntry{Type: by.event, At: at, Actor: who, From: &from, To: by.to, Data: t.data(by.event)})
+	}
+	for _, made := range t.driven() {
+		if made.at != nil {
+			add(made.by, *made.at, driver)
+		}
+	}
 	if t.Status == Cancelled { // the last change of a trip
-		add(cancelling, &t.UpdatedAt, LogActor{string(authz.Rider), t.CustomerID}, LogData{Reason: t.CancelReason})
+		add(cancelling, t.UpdatedAt, rider)
 	}
 	for i := range log {
 		e := &log[i]
@@ -96,6 +85,20 @@ func (t Trip) entries() []LogEntry {
 		e.ID = t.logID(e.Type, e.At)
 	}
 	return log
+}
+
+// data returns the details of a change of the trip.
+func (t Trip) data(event Event) LogData {
+	switch event {
+	case EventAccepted:
+		return LogData{DriverID: t.DriverID}
+	case EventCompleted:
+		return LogData{FinalFare: t.FinalFare, ActualDistance: t.ActualDistance, ActualDuration: t.ActualDuration}
+	case EventCancelled:
+		return LogData{Reason: t.CancelReason}
+	default:
+		return LogData{}
+	}
 }
 
 // logID returns the identifier of the trip's log entry. A trip has at most one

@@ -65,9 +65,9 @@ func (t Trip) completedLate() bool {
 
 // document is the doc attribute of a trip's item. It omits null values and what
 // keys and attributes already hold. The item must stay at or below 1,024 bytes,
-// so that a transition costs only two write units on the table; a completed trip with its
-// index keys comes near that size. Therefore the names are short, and UpdatedAt
-// is absent if it equals the latest of the other times.
+// so that a transition costs only two write units on the table. A completed trip
+// with its index keys comes near that size. Therefore the names are short, and
+// UpdatedAt is absent if it equals the latest of the other times.
 type document struct {
 	TripCode       string       `json:"c"`
 	OriginAddress  string       `json:"oa"`
@@ -91,8 +91,8 @@ type document struct {
 	ActualDistance *json.Number `json:"km,omitempty"`
 	ActualDuration *json.Number `json:"s,omitempty"`
 	CancelReason   *string      `json:"w,omitempty"`
-	Before         string       `json:"b,omitempty"`
 
+	Before    map[Event]Status `json:"b,omitempty"`
 	Operators map[Event]string `json:"op,omitempty"`
 
 	driverID string // Trip.DriverID points to this copy of the attribute; not part of the document
@@ -116,7 +116,7 @@ func (t Trip) Item(tenant table.Tenant, writeShards int) table.Item {
 		t.ServiceTypeID,
 		t.CommissionRate, t.PaymentType, t.Notes, t.EstimatedFare, t.FinalFare, t.Currency, t.AcceptedAt, t.ArrivedAt,
 		t.StartedAt,
-		t.CompletedAt, t.UpdatedAt, t.ActualDistance, t.ActualDuration, t.CancelReason, string(t.Before), t.Operators, ""}
+		t.CompletedAt, t.UpdatedAt, t.ActualDistance, t.ActualDuration, t.CancelReason, t.Before, t.Operators, ""}
 	if d.UpdatedAt == d.last(t.RequestedAt) {
 		d.UpdatedAt = ""
 	}
@@ -155,7 +155,7 @@ func FromItem(it table.Item) (Trip, error) {
 		CompletedAt:    d.CompletedAt,
 		ActualDistance: d.ActualDistance, ActualDuration: d.ActualDuration, CancelReason: d.CancelReason,
 		UpdatedAt:      d.UpdatedAt,
-		CommissionRate: d.CommissionRate, Before: Status(d.Before), Operators: d.Operators,
+		CommissionRate: d.CommissionRate, Before: d.Before, Operators: d.Operators,
 		Version: it.Version, Preserve: it.Unknown()}
 	if t.UpdatedAt == "" {
 		t.UpdatedAt = d.last(requestedAt)

@@ -23,7 +23,6 @@ func full() trip.Trip {
 	t.StartedAt, t.CompletedAt = ptr("2026-03-01T12:06:00.000Z"), ptr("2026-03-01T12:26:00.000Z")
 	t.ActualDistance, t.ActualDuration, t.Notes, t.CancelReason = ptr(json.Number("6.4")), ptr(json.Number("1200")),
 		ptr("Bell twice"), ptr("none")
-	t.Before = trip.Searching
 	return t
 }
 
@@ -31,6 +30,7 @@ func TestItemRoundTrip(t *testing.T) {
 	db := testkit.Table(t)
 	tenant := db.Tenant("ten_01JT7M4C6Q8V2N5X9B3D1F7H0K")
 	moved := full()
+	moved.Before = map[trip.Event]trip.Status{trip.EventAccepted: trip.Searching}
 	moved.Operators = map[trip.Event]string{trip.EventStarted: "svc:ada"}
 	for name, want := range map[string]trip.Trip{"everything known": full(), "moved by an operator": moved,
 		"as created": at(trip.Pending, "")} {

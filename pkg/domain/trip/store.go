@@ -3,7 +3,6 @@ package trip
 import (
 	"context"
 	"encoding/json"
-	"maps"
 	"time"
 
 	"svc/pkg/base/fault"
@@ -23,8 +22,8 @@ type Store struct {
 	Commit func(ctx context.Context, tx *table.Tx, answer any) error
 }
 
-// Create writes a new trip. flags is the copy
-// of the tenant's flags from which the trip's currency was read.
+// Create writes a new trip. flags is the copy of the tenant's flags from which
+// the trip's currency was read.
 func (s Store) Create(ctx context.Context, t Trip, flags table.Item) (*Trip, error) {
 	err := table.Retry(ctx, func(ctx context.Context) error {
 		tx := s.Tenant.Write()
@@ -50,7 +49,7 @@ type Accepted struct {
 // time, only one succeeds. In this method and those below, the item is
 // the trip as the caller read it.
 func (s Store) Accept(ctx context.Context, it table.Item, driver string) (*Accepted, error) {
-	return change(ctx, s, it, func(t Trip) (Trip, LogEntry, error) { return t.Accept(driver, "", s.Now) },
+	return change(ctx, s, it, accepting, func(t Trip) (Trip, error) { return t.Accept(driver, s.Now) },
 		func(t Trip) *Accepted { return &Accepted{t.ID, t.Status, driver, *t.AcceptedAt} })
 }
 
@@ -63,7 +62,7 @@ type Arrived struct {
 
 // Arrive marks the driver as arrived.
 func (s Store) Arrive(ctx context.Context, it table.Item, driver string) (*Arrived, error) {
-	return change(ctx, s, it, func(t Trip) (Trip, LogEntry, error) { return t.Arrive(driver, "", s.Now) },
+	return change(ctx, s, it, arriving, func(t Trip) (Trip, error) { return t.Arrive(driver, s.Now) },
 		func(t Trip) *Arrived { return &Arrived{t.ID, t.Status, *t.ArrivedAt} })
 }
 
@@ -76,7 +75,7 @@ type Started struct {
 
 // Start begins the ride.
 func (s Store) Start(ctx context.Context, it table.Item, driver string) (*Started, error) {
-	return change(ctx, s, it, func(t Trip) (Trip, LogEntry, error) { return t.Start(driver, "", s.Now) },
+	return change(ctx, s, it, starting, func(t Trip) (Trip, error) { return t.Start(driver, s.Now) },
 		func(t Trip) *Started { return &Started{t.ID, t.Status, *t.StartedAt} })
 }
 
@@ -93,7 +92,7 @@ type Finished struct {
 // Complete ends the ride with the measurements. The table's stream passes it to
 // settlement.
 func (s Store) Complete(ctx context.Context, it table.Item, driver string, m Measured) (*Finished, error) {
-	return change(ctx, s, it, func(t Trip) (Trip, LogEntry, error) { return t.Complete(driver, "", s.Now, m) },
+	return change(ctx, s, it, completing, func(t Trip) (Trip, error) { return t.Complete(driver, s.Now, m) },
 		func(t Trip) *Finished {
 			return &Finished{t.ID, t.Status, *t.CompletedAt, t.FinalFare, t.ActualDistance, t.ActualDuration}
 		})
@@ -108,18 +107,17 @@ type Stopped struct {
 
 // Cancel ends the trip at its rider's request.
 func (s Store) Cancel(ctx context.Context, it table.Item, rider string, reason *string) (*Stopped, error) {
-	return change(ctx, s, it,
-		func(t Trip) (Trip, LogEntry, error) { return t.Cancel(rider, "", s.Now, reason) },
+	return change(ctx, s, it, cancelling, func(t Trip) (Trip, error) { return t.Cancel(rider, s.Now, reason) },
 		func(t Trip) *Stopped { return &Stopped{t.ID, t.Status, t.UpdatedAt} })
 }
 
 // change makes one transition in one transaction: it writes the trip, on the
 // condition that it has not changed since it was read. After a failed condition
 // or a conflict it reads the trip again and applies the rules again, which
-// return a 409 or allow a retry. A conflict that lasts
-// longer than table.Retry is a 503.
+// return a 409 or allow a retry. A conflict that lasts longer than table.Retry
+// is a 503.
 func change[A any](
-	ctx context.Context, s Store, it table.Item, act func(Trip) (Trip, LogEntry, error), answer func(Trip) *A,
+	ctx context.Context, s Store, it table.Item, by transition, act func(Trip) (Trip, error), answer func(Trip) *A,
 ) (*A, error) {
 	if !it.Found() {
 		return nil, fault.NotFound()
@@ -137,16 +135,12 @@ func change[A any](
 		if err != nil {
 			return err
 		}
-		next, entry, err := act(was)
+		next, err := act(was)
 		if err != nil {
 			return err
 		}
 		if s.Operator != "" {
-			next.Operators = maps.Clone(was.Operators)
-			if next.Operators == nil {
-				next.Operators = map[Event]string{}
-			}
-			next.Operators[entry.Type] = s.Operator
+			next.Operators = with(was.Operators, by.event, s.Operator)
 		}
 		given = answer(next)
 		return s.Commit(ctx, s.replace(was, next), given)

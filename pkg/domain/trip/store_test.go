@@ -206,7 +206,8 @@ func TestLogOfTwoBuilds(t *testing.T) {
 	was.Status = trip.Searching
 	tx := s.Tenant.Write()
 	tx.Replace(was.Item(s.Tenant, 1))
-	tx.Put(trip.LogItem(s.Tenant, was.ID, 1, trip.Requested(was, "log_1")))
+	tx.Put(trip.LogItem(s.Tenant, was.ID, 1, trip.LogEntry{ID: "log_1", Type: trip.EventRequested, At: was.RequestedAt,
+		Actor: trip.LogActor{Type: "rider", ID: rider}, To: trip.Searching}))
 	testkit.Must(t, tx.Commit(t.Context()))
 	log := func() []trip.LogEntry {
 		t.Helper()
@@ -246,33 +247,64 @@ func TestLogOfTwoBuilds(t *testing.T) {
 	}
 }
 
-// The log that follows from a trip has the entries of its transitions.
-func TestLogEqualsTransitions(t *testing.T) {
+// Other systems may set a status that no transition leads to. The log has it as
+// the status before the next change, also after the trip was accepted.
+func TestLogAfterAnotherStatus(t *testing.T) {
+	s := storeWith(t, commit)
+	it := created(t, s)
+	set := func(to trip.Status) {
+		was := tripOf(t, read(t, s, it.Key))
+		was.Status = to
+		tx := s.Tenant.Write()
+		tx.Replace(was.Item(s.Tenant, 1))
+		testkit.Must(t, tx.Commit(t.Context()))
+	}
+	set(trip.Searching)
+	_, err := s.Accept(t.Context(), read(t, s, it.Key), driver1)
+	testkit.Must(t, err)
+	set(trip.WaitingCustomer)
+	_, err = s.Cancel(t.Context(), read(t, s, it.Key), rider, nil)
+	testkit.Must(t, err)
+	entries, err := trip.Log(t.Context(), s.Tenant, tripOf(t, read(t, s, it.Key)))
+	testkit.Must(t, err)
+	if len(entries) != 3 || *entries[1].From != trip.Searching || *entries[2].From != trip.WaitingCustomer {
+		t.Errorf("the log is %+v", entries)
+	}
+}
+
+// The log that follows from a trip has an entry for each of its changes so far.
+func TestLogFollowsFromTheTrip(t *testing.T) {
 	s := storeWith(t, commit)
 	fare, km := json.Number("18.5"), json.Number("6.4")
-	tr, want := at(trip.Pending, ""), []trip.LogEntry{trip.Requested(at(trip.Pending, ""), "")}
-	for _, act := range []func(trip.Trip, string, time.Time) (trip.Trip, trip.LogEntry, error){
-		func(t trip.Trip, id string, now time.Time) (trip.Trip, trip.LogEntry, error) {
-			return t.Accept(driver1, id, now)
-		},
-		func(t trip.Trip, id string, now time.Time) (trip.Trip, trip.LogEntry, error) {
-			return t.Arrive(driver1, id, now)
-		},
-		func(t trip.Trip, id string, now time.Time) (trip.Trip, trip.LogEntry, error) {
-			return t.Start(driver1, id, now)
-		},
-		func(t trip.Trip, id string, now time.Time) (trip.Trip, trip.LogEntry, error) {
-			return t.Complete(driver1, id, now, trip.Measured{FinalFare: &fare, Distance: &km})
-		},
+	tr, from := at(trip.Pending, ""), []trip.Status{trip.Pending, trip.Assigned, trip.DriverArrived, trip.InProgress}
+	driver := trip.LogActor{Type: "driver", ID: driver1}
+	want := []trip.LogEntry{{Type: trip.EventRequested, At: tr.RequestedAt, Actor: trip.LogActor{Type: "rider", ID: rider},
+		To: trip.Pending}}
+	for i, step := range []struct {
+		act  func(trip.Trip, time.Time) (trip.Trip, error)
+		adds trip.LogEntry
+	}{
+		{func(t trip.Trip, now time.Time) (trip.Trip, error) { return t.Accept(driver1, now) },
+			trip.LogEntry{Type: trip.EventAccepted, To: trip.Assigned, Data: trip.LogData{DriverID: ptr(driver1)}}},
+		{func(t trip.Trip, now time.Time) (trip.Trip, error) { return t.Arrive(driver1, now) },
+			trip.LogEntry{Type: trip.EventArrived, To: trip.DriverArrived}},
+		{func(t trip.Trip, now time.Time) (trip.Trip, error) { return t.Start(driver1, now) },
+			trip.LogEntry{Type: trip.EventStarted, To: trip.InProgress}},
+		{func(t trip.Trip, now time.Time) (trip.Trip, error) {
+			return t.Complete(driver1, now, trip.Measured{FinalFare: &fare, Distance: &km})
+		}, trip.LogEntry{Type: trip.EventCompleted, To: trip.Completed,
+			Data: trip.LogData{FinalFare: &fare, ActualDistance: &km}}},
 	} {
-		next, entry, err := act(tr, "", later.Add(time.Duration(len(want))*time.Minute))
+		now := later.Add(time.Duration(i) * time.Minute)
+		next, err := step.act(tr, now)
 		testkit.Must(t, err)
 		next.Version++
-		tr, want = next, append(want, entry)
+		step.adds.At, step.adds.Actor, step.adds.From = timestamp.Format(now), driver, &from[i]
+		tr, want = next, append(want, step.adds)
 		got, err := trip.Log(t.Context(), s.Tenant, tr)
 		testkit.Must(t, err)
 		if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(trip.LogEntry{}, "ID")); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", entry.Type, diff)
+			t.Errorf("%s (-want +got):\n%s", step.adds.Type, diff)
 		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"svc/pkg/access/authz"
 	"svc/pkg/base/fault"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
@@ -66,9 +65,9 @@ type Trip struct {
 	// CommissionRate is the snapshot of the service type's rate, 0 to 1, taken
 	// on creation; nil without a service type. It is never shown.
 	CommissionRate *json.Number `json:"-"`
-	// Before is the status in which the trip was accepted or cancelled first, ""
-	// for PENDING. Only the log shows it.
-	Before Status `json:"-"`
+	// Before has the status before a change, by the change's event, if it is not
+	// the status that the change before led to. Only the log shows it.
+	Before map[Event]Status `json:"-"`
 	// Operators are the platform operators who made a change in the place of
 	// rider or driver, by the change's event. Only the log shows them.
 	Operators map[Event]string `json:"-"`
@@ -77,12 +76,6 @@ type Trip struct {
 	Version int64 `json:"-"`
 
 	Preserve table.Unknown `json:"-"` // of the stored item
-}
-
-// Actor is who acts on a trip.
-type Actor struct {
-	Type authz.Audience
-	ID   string
 }
 
 // transition is a row of the specification's transition table.
@@ -103,44 +96,73 @@ var (
 )
 
 // move makes the transition. Errors: 409 if the status does not allow it.
-func (t Trip) move(by transition, actor Actor, id string, now time.Time, data LogData) (Trip, LogEntry, error) {
+func (t Trip) move(by transition, now time.Time) (Trip, error) {
 	if !slices.Contains(by.from, t.Status) {
-		return Trip{}, LogEntry{}, fault.InvalidState("A trip that is %s cannot be %s.", t.Status, by.verb)
+		return Trip{}, fault.InvalidState("A trip that is %s cannot be %s.", t.Status, by.verb)
 	}
-	from := t.Status
-	if t.AcceptedAt == nil && from != Pending {
-		t.Before = from
+	led := Pending // the status that the last change led to
+	for _, made := range t.driven() {
+		if made.at != nil {
+			led = made.by.to
+		}
 	}
-	at := max(timestamp.Format(now), t.UpdatedAt) // clocks differ; times must not go back
-	entry := LogEntry{ID: id, Type: by.event, At: at, Actor: LogActor{string(actor.Type), actor.ID},
-		From: &from, To: by.to, Data: data}
-	t.Status, t.UpdatedAt = by.to, entry.At
-	return t, entry, nil
+	if t.Status != led {
+		t.Before = with(t.Before, by.event, t.Status)
+	}
+	t.Status, t.UpdatedAt = by.to, max(timestamp.Format(now), t.UpdatedAt) // clocks differ; times must not go back
+	return t, nil
+}
+
+// with returns a copy of the map with the member.
+func with[V any](m map[Event]V, event Event, value V) map[Event]V {
+	out := map[Event]V{event: value}
+	for e, v := range m {
+		if e != event {
+			out[e] = v
+		}
+	}
+	return out
+}
+
+// timed is a transition and the time at which the trip made it, nil if it has
+// not.
+type timed struct {
+	by transition
+	at *string
+}
+
+// driven returns the driver's transitions, in order.
+func (t Trip) driven() [4]timed {
+	return [...]timed{{accepting, t.AcceptedAt}, {arriving, t.ArrivedAt}, {starting, t.StartedAt},
+		{completing, t.CompletedAt}}
 }
 
 // Accept assigns the trip to the driver. Errors: 409 if a different driver has
 // the trip or its status does not allow it.
-func (t Trip) Accept(driver, id string, now time.Time) (Trip, LogEntry, error) {
+func (t Trip) Accept(driver string, now time.Time) (Trip, error) {
 	if t.DriverID != nil && *t.DriverID != driver {
-		return Trip{}, LogEntry{}, fault.InvalidState("The trip is assigned to another driver.")
+		return Trip{}, fault.InvalidState("The trip is assigned to another driver.")
 	}
-	next, entry, err := t.move(accepting, Actor{authz.Driver, driver}, id, now, LogData{DriverID: &driver})
-	next.DriverID, next.AcceptedAt = &driver, &entry.At
-	return next, entry, err
+	next, err := t.move(accepting, now)
+	at := next.UpdatedAt
+	next.DriverID, next.AcceptedAt = &driver, &at
+	return next, err
 }
 
 // Arrive records that the assigned driver is at the origin. Errors: as drive.
-func (t Trip) Arrive(driver, id string, now time.Time) (Trip, LogEntry, error) {
-	next, entry, err := t.drive(arriving, driver, id, now, LogData{})
-	next.ArrivedAt = &entry.At
-	return next, entry, err
+func (t Trip) Arrive(driver string, now time.Time) (Trip, error) {
+	next, err := t.drive(arriving, driver, now)
+	at := next.UpdatedAt
+	next.ArrivedAt = &at
+	return next, err
 }
 
 // Start records that the rider has boarded. Errors: as drive.
-func (t Trip) Start(driver, id string, now time.Time) (Trip, LogEntry, error) {
-	next, entry, err := t.drive(starting, driver, id, now, LogData{})
-	next.StartedAt = &entry.At
-	return next, entry, err
+func (t Trip) Start(driver string, now time.Time) (Trip, error) {
+	next, err := t.drive(starting, driver, now)
+	at := next.UpdatedAt
+	next.StartedAt = &at
+	return next, err
 }
 
 // Measured is what a driver reports on completion. A nil field was not
@@ -153,34 +175,33 @@ type Measured struct {
 
 // Complete ends the trip. The fare is the measured fare, else the estimate,
 // else null. Errors: as drive.
-func (t Trip) Complete(driver, id string, now time.Time, m Measured) (Trip, LogEntry, error) {
-	if m.FinalFare == nil {
-		m.FinalFare = t.EstimatedFare
+func (t Trip) Complete(driver string, now time.Time, m Measured) (Trip, error) {
+	next, err := t.drive(completing, driver, now)
+	if next.FinalFare = m.FinalFare; m.FinalFare == nil {
+		next.FinalFare = t.EstimatedFare
 	}
-	next, entry, err := t.drive(completing, driver, id, now,
-		LogData{FinalFare: m.FinalFare, ActualDistance: m.Distance, ActualDuration: m.Duration})
-	next.FinalFare, next.ActualDistance, next.ActualDuration = m.FinalFare, m.Distance, m.Duration
-	next.CompletedAt = &entry.At
-	return next, entry, err
+	at := next.UpdatedAt
+	next.ActualDistance, next.ActualDuration, next.CompletedAt = m.Distance, m.Duration, &at
+	return next, err
 }
 
 // drive is a transition that only the assigned driver may make. Errors: 404 if
 // the trip has a different driver, 409 if its status does not allow it (it has
 // no driver yet).
-func (t Trip) drive(by transition, driver, id string, now time.Time, data LogData) (Trip, LogEntry, error) {
+func (t Trip) drive(by transition, driver string, now time.Time) (Trip, error) {
 	if t.DriverID != nil && *t.DriverID != driver {
-		return Trip{}, LogEntry{}, fault.NotFound()
+		return Trip{}, fault.NotFound()
 	}
-	return t.move(by, Actor{authz.Driver, driver}, id, now, data)
+	return t.move(by, now)
 }
 
 // Cancel ends the trip at its rider's request. Errors: 404 if the trip has a
 // different rider, 409 if its status does not allow it.
-func (t Trip) Cancel(rider, id string, now time.Time, reason *string) (Trip, LogEntry, error) {
+func (t Trip) Cancel(rider string, now time.Time, reason *string) (Trip, error) {
 	if t.CustomerID != rider {
-		return Trip{}, LogEntry{}, fault.NotFound()
+		return Trip{}, fault.NotFound()
 	}
-	next, entry, err := t.move(cancelling, Actor{authz.Rider, rider}, id, now, LogData{Reason: reason})
+	next, err := t.move(cancelling, now)
 	next.CancelReason = reason
-	return next, entry, err
+	return next, err
 }

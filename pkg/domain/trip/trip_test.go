@@ -12,6 +12,7 @@ import (
 
 	"svc/pkg/access/authz"
 	"svc/pkg/base/fault"
+	"svc/pkg/base/ids"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/trip"
@@ -22,7 +23,6 @@ var now = time.Date(2026, 3, 1, 12, 0, 0, 123_000_000, time.UTC)
 const (
 	rider, otherRider   = "cus_01JT7M4C6Q8V2N5X9B3D1F7H0A", "cus_01JT7M4C6Q8V2N5X9B3D1F7H0B"
 	driver1, driver2    = "drv_01JT7M4C6Q8V2N5X9B3D1F7H0A", "drv_01JT7M4C6Q8V2N5X9B3D1F7H0B"
-	logID               = "log_01JT7M4C6Q8V2N5X9B3D1F7H0A"
 	notFound, badState  = http.StatusNotFound, http.StatusConflict
 	fine, invalidFields = 0, http.StatusBadRequest
 )
@@ -51,7 +51,7 @@ func status(err error) int {
 	return fine
 }
 
-type step func(trip.Trip, string) (trip.Trip, trip.LogEntry, error)
+type step func(trip.Trip, string) (trip.Trip, error)
 
 var later = now.Add(90 * time.Second)
 
@@ -65,15 +65,15 @@ var transitions = []struct {
 	free    bool // allowed for a trip without a driver
 	foreign int  // result for a trip of another person
 }{
-	{"accept", func(t trip.Trip, who string) (trip.Trip, trip.LogEntry, error) { return t.Accept(who, logID, later) },
+	{"accept", func(t trip.Trip, who string) (trip.Trip, error) { return t.Accept(who, later) },
 		[]trip.Status{trip.Pending, trip.Searching, trip.CollectingOffers}, trip.Assigned, trip.EventAccepted, true,
 		badState},
-	{"arrived", func(t trip.Trip, who string) (trip.Trip, trip.LogEntry, error) { return t.Arrive(who, logID, later) },
+	{"arrived", func(t trip.Trip, who string) (trip.Trip, error) { return t.Arrive(who, later) },
 		[]trip.Status{trip.Assigned}, trip.DriverArrived, trip.EventArrived, false, notFound},
-	{"start", func(t trip.Trip, who string) (trip.Trip, trip.LogEntry, error) { return t.Start(who, logID, later) },
+	{"start", func(t trip.Trip, who string) (trip.Trip, error) { return t.Start(who, later) },
 		[]trip.Status{trip.DriverArrived}, trip.InProgress, trip.EventStarted, false, notFound},
-	{"complete", func(t trip.Trip, who string) (trip.Trip, trip.LogEntry, error) {
-		return t.Complete(who, logID, later, trip.Measured{})
+	{"complete", func(t trip.Trip, who string) (trip.Trip, error) {
+		return t.Complete(who, later, trip.Measured{})
 	}, []trip.Status{trip.InProgress}, trip.Completed, trip.EventCompleted, false, notFound},
 }
 
@@ -85,22 +85,26 @@ func TestDriversTransitions(t *testing.T) {
 				if slices.Contains(tr.from, from) {
 					want = fine
 				}
-				next, entry, err := tr.do(at(from, driver1), driver1)
+				next, err := tr.do(at(from, driver1), driver1)
 				if got := status(err); got != want {
 					t.Fatalf("got %d (%v), want %d", got, err, want)
 				}
-				if _, _, err := tr.do(at(from, driver2), driver1); status(err) != tr.foreign {
+				if _, err := tr.do(at(from, driver2), driver1); status(err) != tr.foreign {
 					t.Errorf("on another driver's trip: got %v, want %d", err, tr.foreign)
 				}
-				if _, _, err := tr.do(at(from, ""), driver1); !tr.free && len(tr.from) == 1 && from != tr.from[0] &&
+				if _, err := tr.do(at(from, ""), driver1); !tr.free && len(tr.from) == 1 && from != tr.from[0] &&
 					status(err) != badState {
 					t.Errorf("on a trip without a driver: got %v, want 409", err)
 				}
 				if want != fine {
 					return
 				}
-				wantEntry := trip.LogEntry{ID: logID, Type: tr.event, At: timestamp.Format(later),
+				entry := next.LastEntry()
+				wantEntry := trip.LogEntry{ID: entry.ID, Type: tr.event, At: timestamp.Format(later),
 					Actor: trip.LogActor{Type: string(authz.Driver), ID: driver1}, From: &from, To: tr.to, Data: entry.Data}
+				if !ids.Valid(ids.Log, entry.ID) {
+					t.Errorf("the entry's id is %q", entry.ID)
+				}
 				if diff := cmp.Diff(wantEntry, entry); diff != "" {
 					t.Errorf("log entry (-want +got):\n%s", diff)
 				}
@@ -114,10 +118,10 @@ func TestDriversTransitions(t *testing.T) {
 
 func TestTransitionsSetTheirTimes(t *testing.T) {
 	want := timestamp.Format(later)
-	a, _, _ := at(trip.Pending, "").Accept(driver1, logID, later)
-	b, _, _ := at(trip.Assigned, driver1).Arrive(driver1, logID, later)
-	c, _, _ := at(trip.DriverArrived, driver1).Start(driver1, logID, later)
-	d, _, _ := at(trip.InProgress, driver1).Complete(driver1, logID, later, trip.Measured{})
+	a, _ := at(trip.Pending, "").Accept(driver1, later)
+	b, _ := at(trip.Assigned, driver1).Arrive(driver1, later)
+	c, _ := at(trip.DriverArrived, driver1).Start(driver1, later)
+	d, _ := at(trip.InProgress, driver1).Complete(driver1, later, trip.Measured{})
 	for name, got := range map[string]*string{"acceptedAt": a.AcceptedAt, "arrivedAt": b.ArrivedAt,
 		"startedAt": c.StartedAt, "completedAt": d.CompletedAt} {
 		if got == nil || *got != want {
@@ -135,16 +139,19 @@ func TestCancel(t *testing.T) {
 			if slices.Contains(allowed, from) {
 				want = fine
 			}
-			next, entry, err := at(from, driver1).Cancel(rider, logID, later, ptr("too long"))
+			next, err := at(from, driver1).Cancel(rider, later, ptr("too long"))
 			if status(err) != want {
 				t.Fatalf("got %v, want %d", err, want)
 			}
-			if _, _, err := at(from, driver1).Cancel(otherRider, logID, later, nil); status(err) != notFound {
+			if _, err := at(from, driver1).Cancel(otherRider, later, nil); status(err) != notFound {
 				t.Errorf("another rider's: got %v, want 404", err)
 			}
-			if want == fine && (next.Status != trip.Cancelled || *next.CancelReason != "too long" ||
+			if want != fine {
+				return
+			}
+			if entry := next.LastEntry(); next.Status != trip.Cancelled || *next.CancelReason != "too long" ||
 				*entry.Data.Reason != "too long" ||
-				entry.Actor != (trip.LogActor{Type: "rider", ID: rider})) {
+				entry.Actor != (trip.LogActor{Type: "rider", ID: rider}) {
 				t.Errorf("got %+v with entry %+v", next, entry)
 			}
 		})
@@ -163,7 +170,7 @@ func TestFinalFare(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			was := at(trip.InProgress, driver1)
 			was.EstimatedFare = tc.estimate
-			next, entry, err := was.Complete(driver1, logID, later,
+			next, err := was.Complete(driver1, later,
 				trip.Measured{FinalFare: tc.measured, Distance: ptr(json.Number("3.2"))})
 			if err != nil {
 				t.Fatal(err)
@@ -172,7 +179,7 @@ func TestFinalFare(t *testing.T) {
 				t.Error(diff)
 			}
 			if diff := cmp.Diff(trip.LogData{FinalFare: tc.want, ActualDistance: ptr(json.Number("3.2"))},
-				entry.Data); diff != "" {
+				next.LastEntry().Data); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -233,26 +240,26 @@ func TestTimesNeverInvert(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, step := range []func(trip.Trip, time.Time) (trip.Trip, trip.LogEntry, error){
-		func(tr trip.Trip, at time.Time) (trip.Trip, trip.LogEntry, error) {
-			return tr.Accept("drv_1", "log_1", at)
+	for i, step := range []func(trip.Trip, time.Time) (trip.Trip, error){
+		func(tr trip.Trip, at time.Time) (trip.Trip, error) {
+			return tr.Accept("drv_1", at)
 		},
-		func(tr trip.Trip, at time.Time) (trip.Trip, trip.LogEntry, error) {
-			return tr.Arrive("drv_1", "log_2", at)
+		func(tr trip.Trip, at time.Time) (trip.Trip, error) {
+			return tr.Arrive("drv_1", at)
 		},
-		func(tr trip.Trip, at time.Time) (trip.Trip, trip.LogEntry, error) {
-			return tr.Start("drv_1", "log_3", at)
+		func(tr trip.Trip, at time.Time) (trip.Trip, error) {
+			return tr.Start("drv_1", at)
 		},
-		func(tr trip.Trip, at time.Time) (trip.Trip, trip.LogEntry, error) {
-			return tr.Complete("drv_1", "log_4", at, trip.Measured{})
+		func(tr trip.Trip, at time.Time) (trip.Trip, error) {
+			return tr.Complete("drv_1", at, trip.Measured{})
 		},
 	} {
 		at := now.Add([]time.Duration{-5 * time.Minute, 5 * time.Minute, -5 * time.Minute, 4 * time.Minute}[i])
 		before := got.UpdatedAt
-		var entry trip.LogEntry
-		if got, entry, err = step(got, at); err != nil {
+		if got, err = step(got, at); err != nil {
 			t.Fatal(err)
 		}
+		entry := got.LastEntry()
 		if entry.At < before || got.UpdatedAt < before {
 			t.Errorf("step %d: %s, then %s", i, before, entry.At)
 		}

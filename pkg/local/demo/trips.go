@@ -60,7 +60,7 @@ var rides = []ride{
 	{1 * time.Minute, 1, 0, 1, 2, 1, "CASH", trip.Pending},
 }
 
-// trips writes the tenant's trips in their current state, with their logs.
+// trips writes the tenant's trips in their current state.
 func (l *loader) trips(ctx context.Context, t table.Tenant, p demoTenant) error {
 	services := map[int]table.Item{}
 	for i, s := range p.services {
@@ -71,20 +71,16 @@ func (l *loader) trips(ctx context.Context, t table.Tenant, p demoTenant) error 
 		services[i+1] = it
 	}
 	for i, r := range rides {
-		tr, log, err := l.ride(p, r, i+1, services[r.service])
+		tr, err := l.ride(p, r, i+1, services[r.service])
 		if err != nil {
 			return fmt.Errorf("trip %d: %w", i+1, err)
-		}
-		items := []table.Item{tr.Item(t, 1)}
-		for n, entry := range log {
-			items = append(items, trip.LogItem(t, tr.ID, int64(n+1), entry))
 		}
 		if at, err := t.Get(ctx, trip.Key(t, tr.ID)); err != nil {
 			return err
 		} else if at.Found() {
 			continue // written by an interrupted load; it may have changed since
 		}
-		if err := t.Load(ctx, append(items[1:], items[0])...); err != nil {
+		if err := t.Load(ctx, tr.Item(t, 1)); err != nil {
 			return err
 		}
 	}
@@ -92,7 +88,7 @@ func (l *loader) trips(ctx context.Context, t table.Tenant, p demoTenant) error 
 }
 
 // ride takes a trip through its transitions with the trip package's own rules.
-func (l *loader) ride(p demoTenant, r ride, n int, service table.Item) (trip.Trip, []trip.LogEntry, error) {
+func (l *loader) ride(p demoTenant, r ride, n int, service table.Item) (trip.Trip, error) {
 	at := l.now.Add(-r.ago - after(n, 1_009, time.Millisecond, 47*time.Second))
 	if r.ago > time.Hour {
 		at = at.Add(-p.shift)
@@ -100,10 +96,9 @@ func (l *loader) ride(p demoTenant, r ride, n int, service table.Item) (trip.Tri
 	rider, driver := id(ids.Customer, p.tenant.Slug, r.rider), id(ids.Driver, p.tenant.Slug, r.driver)
 	tr, err := p.request(r, n).New(rider, p.tenant.Currency, service, at)
 	if err != nil {
-		return trip.Trip{}, nil, err
+		return trip.Trip{}, err
 	}
 	tr.ID, tr.TripCode = id(ids.Trip, p.tenant.Slug, n), code(p.tenant.Slug, n)
-	log := []trip.LogEntry{trip.Requested(tr, id(ids.Log, p.tenant.Slug, 100*n))}
 	km, seconds := p.driven(r, n)
 	reason := p.reasons[n%len(p.reasons)]
 	accepted := 15*time.Second + after(n, 13, time.Second, 70*time.Second)
@@ -112,40 +107,36 @@ func (l *loader) ride(p demoTenant, r ride, n int, service table.Item) (trip.Tri
 	for _, step := range []struct {
 		done  bool
 		after time.Duration
-		act   func(trip.Trip, string, time.Time) (trip.Trip, trip.LogEntry, error)
+		act   func(trip.Trip, time.Time) (trip.Trip, error)
 	}{
-		{r.status != trip.Pending && r.driver > 0, accepted, func(tr trip.Trip, id string, at time.Time) (trip.Trip,
-			trip.LogEntry, error) {
-			return tr.Accept(driver, id, at)
+		{r.status != trip.Pending && r.driver > 0, accepted, func(tr trip.Trip, at time.Time) (trip.Trip, error) {
+			return tr.Accept(driver, at)
 		}},
-		{reached(r.status, trip.DriverArrived), arrived, func(tr trip.Trip, id string, at time.Time) (trip.Trip,
-			trip.LogEntry, error) {
-			return tr.Arrive(driver, id, at)
+		{reached(r.status, trip.DriverArrived), arrived, func(tr trip.Trip, at time.Time) (trip.Trip, error) {
+			return tr.Arrive(driver, at)
 		}},
-		{reached(r.status, trip.InProgress), started, func(tr trip.Trip, id string, at time.Time) (trip.Trip, trip.LogEntry,
-			error) {
-			return tr.Start(driver, id, at)
+		{reached(r.status, trip.InProgress), started, func(tr trip.Trip, at time.Time) (trip.Trip, error) {
+			return tr.Start(driver, at)
 		}},
-		{r.status == trip.Completed, started + time.Duration(seconds.IntPart())*time.Second, func(tr trip.Trip, id string,
-			at time.Time) (trip.Trip, trip.LogEntry, error) {
-			return tr.Complete(driver, id, at, measured(p, r, km, seconds))
+		{r.status == trip.Completed, started + time.Duration(seconds.IntPart())*time.Second, func(tr trip.Trip,
+			at time.Time) (trip.Trip, error) {
+			return tr.Complete(driver, at, measured(p, r, km, seconds))
 		}},
-		{r.status == trip.Cancelled, accepted + 2*time.Minute, func(tr trip.Trip, id string, at time.Time) (trip.Trip,
-			trip.LogEntry, error) {
-			return tr.Cancel(rider, id, at, &reason)
+		{r.status == trip.Cancelled, accepted + 2*time.Minute, func(tr trip.Trip, at time.Time) (trip.Trip, error) {
+			return tr.Cancel(rider, at, &reason)
 		}},
 	} {
 		if !step.done {
 			continue
 		}
-		next, entry, err := step.act(tr, id(ids.Log, p.tenant.Slug, 100*n+len(log)), at.Add(step.after))
+		next, err := step.act(tr, at.Add(step.after))
 		if err != nil {
-			return trip.Trip{}, nil, err
+			return trip.Trip{}, err
 		}
 		next.Version = tr.Version + 1
-		tr, log = next, append(log, entry)
+		tr = next
 	}
-	return tr, log, nil
+	return tr, nil
 }
 
 func (p demoTenant) ends(r ride) (from, to spot) {

@@ -17,7 +17,6 @@ import (
 // ride is a trip with everything written about it.
 type ride struct {
 	trip     trip.Trip
-	log      []trip.LogEntry
 	receipt  *settlement.Receipt
 	postings []posting
 }
@@ -29,16 +28,16 @@ type posting struct {
 }
 
 // act is one of a trip's transitions.
-type act func(id string, at time.Time) (trip.Trip, trip.LogEntry, error)
+type act func(at time.Time) (trip.Trip, error)
 
-// do applies a transition and logs it.
-func (r *ride) do(g *generator, at time.Time, do act) error {
-	next, entry, err := do(g.id(ids.Log, at), at)
+// do applies a transition.
+func (r *ride) do(at time.Time, do act) error {
+	next, err := do(at)
 	if err != nil {
 		return err
 	}
 	next.Version = r.trip.Version + 1
-	r.trip, r.log = next, append(r.log, entry)
+	r.trip = next
 	return nil
 }
 
@@ -63,7 +62,7 @@ func (g *generator) request(rider *actor, at time.Time) (ride, int64, *rates, er
 		s := one(g.rng, g.p.Services)
 		service, tr.ServiceTypeID, tr.CommissionRate = &s, &s.ID, money.Ptr(s.Commission)
 	}
-	return ride{trip: tr, log: []trip.LogEntry{trip.Requested(tr, g.id(ids.Log, at))}}, tenthsOfKm(from, to), service, nil
+	return ride{trip: tr}, tenthsOfKm(from, to), service, nil
 }
 
 func (g *generator) seconds(least, most int) time.Duration {
@@ -85,8 +84,8 @@ func (g *generator) next() (ride, error) {
 		reason := one(g.rng, reasons)
 		at = at.Add(after)
 		rider.free = at
-		return r.do(g, at, func(id string, at time.Time) (trip.Trip, trip.LogEntry, error) {
-			return r.trip.Cancel(rider.id, id, at, &reason)
+		return r.do(at, func(at time.Time) (trip.Trip, error) {
+			return r.trip.Cancel(rider.id, at, &reason)
 		})
 	}
 	if fate < 6 {
@@ -103,8 +102,8 @@ func (g *generator) next() (ride, error) {
 	riding := time.Duration(km*14+90)*time.Second + g.seconds(0, 240)
 	at = at.Add(riding)
 	driver.free, rider.free = at, at
-	if err := r.do(g, at, func(id string, at time.Time) (trip.Trip, trip.LogEntry, error) {
-		return r.trip.Complete(driver.id, id, at, g.measured(service, km, riding))
+	if err := r.do(at, func(at time.Time) (trip.Trip, error) {
+		return r.trip.Complete(driver.id, at, g.measured(service, km, riding))
 	}); err != nil {
 		return ride{}, err
 	}
@@ -119,21 +118,21 @@ func (g *generator) drive(r *ride, driver *actor, at time.Time, fate int) (time.
 		do    act
 		until int // below this fate, the transition does not happen
 	}{
-		{g.seconds(8, 120), func(id string, at time.Time) (trip.Trip, trip.LogEntry, error) {
-			return r.trip.Accept(driver.id, id, at)
+		{g.seconds(8, 120), func(at time.Time) (trip.Trip, error) {
+			return r.trip.Accept(driver.id, at)
 		}, 0},
-		{g.seconds(120, 660), func(id string, at time.Time) (trip.Trip, trip.LogEntry, error) {
-			return r.trip.Arrive(driver.id, id, at)
+		{g.seconds(120, 660), func(at time.Time) (trip.Trip, error) {
+			return r.trip.Arrive(driver.id, at)
 		}, 10},
-		{g.seconds(20, 240), func(id string, at time.Time) (trip.Trip, trip.LogEntry, error) {
-			return r.trip.Start(driver.id, id, at)
+		{g.seconds(20, 240), func(at time.Time) (trip.Trip, error) {
+			return r.trip.Start(driver.id, at)
 		}, 13},
 	} {
 		if fate < step.until {
 			break
 		}
 		at = at.Add(step.after)
-		if err := r.do(g, at, step.do); err != nil {
+		if err := r.do(at, step.do); err != nil {
 			return at, err
 		}
 	}

@@ -17,7 +17,6 @@ import (
 	"svc/pkg/data/audit"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/delivery"
-	"svc/pkg/domain/trip"
 	"svc/pkg/domain/wallet"
 )
 
@@ -65,13 +64,9 @@ func (r *run) trips() func(ctx context.Context, from, to int) error {
 	}
 }
 
-// beside returns the items that belong to a trip: its log, receipt and
-// postings.
+// beside returns the items that belong to a trip: its receipt and postings.
 func (r ride) beside(t table.Tenant) []table.Item {
 	var out []table.Item
-	for n, entry := range r.log {
-		out = append(out, trip.LogItem(t, r.trip.ID, int64(n+1), entry))
-	}
 	if r.receipt != nil {
 		out = append(out, settlement.ReceiptItem(t, *r.receipt))
 	}
