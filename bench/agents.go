@@ -53,6 +53,13 @@ func pairs() (out []pair, err error) {
 
 func (e endpoint) title() string { return e.name + " (" + string(e.audience) + ")" }
 
+// marked returns an endpoint's title as the documents have it: the request is
+// code.
+func marked(title string) string {
+	request, audience, _ := strings.Cut(title, " (")
+	return "`" + request + "` (" + audience
+}
+
 // headers returns names and values of the request's own headers.
 func (e endpoint) headers(w *world) []string {
 	if !e.keyed {

@@ -22,8 +22,8 @@ func (b beside) line() string {
 		}
 		return of(b.usages[0])
 	}
-	return fmt.Sprintf("| `%s` (%s) | `%s` | %s | %s | %s | %s | %s (%s–%s) | %s | %s |\n", b.request.name,
-		b.request.audience, b.call.tool.row.ID, ms(request.cpu), ms(call.cpu), many(int(request.mallocs)),
+	return fmt.Sprintf("| %s | `%s` | %s | %s | %s | %s | %s (%s–%s) | %s | %s |\n",
+		marked(b.request.title()), b.call.tool.row.ID, ms(request.cpu), ms(call.cpu), many(int(request.mallocs)),
 		many(int(call.mallocs)), ms(middle), ms(low), ms(high),
 		either(func(u table.Usage) string { return strconv.Itoa(u.Sequential) }),
 		either(func(u table.Usage) string {

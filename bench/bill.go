@@ -57,7 +57,7 @@ func (p prices) lambda(megabytes int, took time.Duration, waits int) float64 {
 type rates struct {
 	prices
 	sizes  map[string]int     // megabytes, by function
-	cpu    map[string]float64 // measured milliseconds of a whole processor, by endpoint
+	cpu    map[string]float64 // measured milliseconds of a whole processor, by marked title
 	access accessLog
 }
 
@@ -81,7 +81,7 @@ func ratesOf(template []byte, document string) (r rates, err error) {
 // function's and the gateway's.
 func (r rates) of(u usage) parts {
 	p, a, megabytes := r.prices, r.Assumed, r.sizes[u.function]
-	cpu, measured := r.cpu[u.name]
+	cpu, measured := r.cpu[marked(u.name)]
 	if !measured {
 		cpu = a.MillisecondsOfCPU
 	}
@@ -170,9 +170,8 @@ func billOf(template []byte, r rates, names []string, found map[string][]usage, 
 	}
 	var assumed []string
 	for _, name := range names {
-		if _, measured := r.cpu[name]; !measured {
-			endpoint, audience, _ := strings.Cut(name, " (")
-			assumed = append(assumed, "`"+endpoint+"` ("+audience)
+		if _, measured := r.cpu[marked(name)]; !measured {
+			assumed = append(assumed, marked(name))
 		}
 	}
 	var b strings.Builder
@@ -191,8 +190,7 @@ func billOf(template []byte, r rates, names []string, found map[string][]usage, 
 		u := found[name][0]
 		dollars[name] = r.of(u)
 		d := dollars[name]
-		endpoint, audience, _ := strings.Cut(name, " (")
-		fmt.Fprintf(&b, "| `%s` (%s | %s | %s | %.2f | %.2f | %.2f | %.2f | **%.2f** |\n", endpoint, audience,
+		fmt.Fprintf(&b, "| %s | %s | %s | %.2f | %.2f | %.2f | %.2f | **%.2f** |\n", marked(name),
 			units(round(u.all.reads)), units(round(u.all.writes)), d.table, d.lambda, d.gateway, d.logs, d.sum())
 	}
 	b.WriteByte('\n')

@@ -250,8 +250,7 @@ func ceilingTables(names []string, found map[string][]usage) string {
 	b.WriteString("| --- | ---: | ---: | ---: | ---: | ---: | --- |\n")
 	for _, name := range names {
 		us := found[name]
-		name, audience, _ := strings.Cut(name, " (")
-		fmt.Fprintf(&b, "| `%s` (%s |", name, audience)
+		fmt.Fprintf(&b, "| %s |", marked(name))
 		for _, group := range [][]string{{""}, {"{client}"}, {"{tenant}"}, {"{rider}", "{driver}", "{operator}"},
 			{"{trip}", "{post}", "{address}", "{origin}"}} {
 			fmt.Fprintf(&b, " %s |", lowest(us, group))

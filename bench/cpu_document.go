@@ -74,7 +74,7 @@ func cpuDocument(o options, machine string, builds []build, all []series) error 
 	}
 	fmt.Fprintf(&b, "\n%s\n", line)
 	for _, s := range all {
-		fmt.Fprintf(&b, "| `%s` (%s) |", s.name, s.audience)
+		fmt.Fprintf(&b, "| %s |", marked(s.title()))
 		for i := range builds {
 			u := s.median(i)
 			fmt.Fprintf(&b, " %s | %s | %s |", ms(u.cpu), many(int(u.mallocs)), many(int(u.bytes)))
@@ -96,7 +96,7 @@ func cpuDocument(o options, machine string, builds []build, all []series) error 
 }
 
 // cpuOf reads the milliseconds of processor time of the working tree's build
-// from the document's table, by the titles of the endpoints.
+// from the document's table, by the endpoints' marked titles.
 func cpuOf(document string) (map[string]float64, error) {
 	_, rest, _ := strings.Cut(document, cpuBegin)
 	text, _, found := strings.Cut(rest, cpuEnd)
@@ -106,16 +106,16 @@ func cpuOf(document string) (map[string]float64, error) {
 	}
 	out := map[string]float64{}
 	for line := range strings.Lines(table) {
-		title, cells, ok := strings.Cut(strings.TrimPrefix(line, "| `"), ") | ")
-		if !ok || !strings.HasPrefix(line, "| `") {
+		cells := strings.Split(line, " | ")
+		title, isRow := strings.CutPrefix(cells[0], "| `")
+		if !isRow || len(cells) < 2 {
 			continue // the rule below the titles, and the end
 		}
-		cell, _, _ := strings.Cut(cells, " |")
-		value, err := strconv.ParseFloat(cell, 64)
+		value, err := strconv.ParseFloat(cells[1], 64)
 		if err != nil || value <= 0 {
-			return nil, fmt.Errorf("processor time: %q in %q is no number of milliseconds", cell, line)
+			return nil, fmt.Errorf("processor time: %q in %q is no number of milliseconds", cells[1], line)
 		}
-		out[strings.Replace(title, "`", "", 1)+")"] = value
+		out["`"+title] = value
 	}
 	if len(out) == 0 {
 		return nil, errors.New("the document's table of processor time has no rows")

@@ -118,8 +118,7 @@ func assumptions(b *strings.Builder) {
 func mix() string {
 	var parts []string
 	for _, s := range model.City {
-		name, of, _ := strings.Cut(s.Name, " (")
-		parts = append(parts, fmt.Sprintf("%g × `%s` (%s", s.Of, name, of))
+		parts = append(parts, fmt.Sprintf("%g × %s", s.Of, marked(s.Name)))
 	}
 	return strings.Join(parts, ", ")
 }

@@ -88,7 +88,7 @@ func (w *world) tasks(ctx context.Context) ([]task, error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, task{fmt.Sprintf("`%s` (%s)", e.name, e.audience), function, e.next(w)})
+		out = append(out, task{marked(e.title()), function, e.next(w)})
 	}
 	component, err := w.component(ctx)
 	if err != nil {
