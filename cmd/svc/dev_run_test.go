@@ -62,8 +62,8 @@ func devFor(t *testing.T, data, ready string, flags ...string) (base string, err
 	return base, errs, stop
 }
 
-// start runs a service for this test alone. Without flags it has the demo data,
-// in a data folder; with flags it keeps nothing.
+// start runs a service that no other test uses. Without flags the service has the
+// demo data and stores it in a data folder. With flags it stores nothing on disk.
 func start(t *testing.T, flags ...string) *world {
 	t.Helper()
 	w := &world{T: t}
@@ -77,8 +77,8 @@ func start(t *testing.T, flags ...string) *world {
 	return w
 }
 
-// loaded is a data folder with the demo, on which no service runs. The demo takes
-// as long to load as most tests take with it.
+// loaded is a data folder with the demo data. No service runs on it: tests copy
+// it, because loading the demo takes as long as most tests.
 var loaded struct {
 	once sync.Once
 	data string

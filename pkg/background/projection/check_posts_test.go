@@ -202,7 +202,7 @@ func TestCheckOfTheRoadmapWhilePeopleVote(t *testing.T) {
 	}
 }
 
-// A step writes the rows that a change of the post moves, and no others.
+// After a change of a post, a step writes only the rank rows that moved.
 func TestRowsThatStayAreNotWritten(t *testing.T) {
 	b := newBoard(t)
 	for _, tt := range []struct {

@@ -42,8 +42,8 @@ func New(kind string, now time.Time) string {
 	return kind + "_" + ulid.MustNew(ulid.Timestamp(now), rand.Reader).String()
 }
 
-// Derived returns the identifier of the kind that follows from a time and a
-// text.
+// Derived returns an identifier as New does, but computed from the text in place
+// of random bytes. The same arguments give the same identifier.
 func Derived(kind string, at time.Time, text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return kind + "_" + ulid.MustNew(ulid.Timestamp(at), bytes.NewReader(sum[:])).String()

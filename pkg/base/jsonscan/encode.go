@@ -16,10 +16,10 @@ import (
 // writes it without escapes for HTML. It knows strings, numbers, booleans,
 // structs, pointers and slices. encoding/json writes every other value, and
 // every struct with tags that are not usual here.
-func AppendValue(out []byte, v any) ([]byte, error) { return appendValue(out, v, document) }
+func AppendValue(out []byte, v any) ([]byte, error) { return appendValue(out, v, plain) }
 
-// AppendEscaped appends the JSON of a value as it stands within a JSON string.
-// It is Escape of AppendValue in one step.
+// AppendEscaped appends the JSON of a value, escaped for use in a JSON string. It
+// is Escape of AppendValue in one step.
 func AppendEscaped(out []byte, v any) ([]byte, error) { return appendValue(out, v, escaped) }
 
 func appendValue(out []byte, v any, in form) ([]byte, error) {
@@ -32,16 +32,16 @@ func appendValue(out []byte, v any, in form) ([]byte, error) {
 	return encoderOf(t)(out, box.UnsafePointer(), in)
 }
 
-// form says where the JSON stands: it is a document, or part of a JSON string.
+// form says how JSON is written: plain, or escaped for use in a JSON string.
 type form int
 
 const (
-	document form = iota
+	plain form = iota
 	escaped
 )
 
 // quotes are the quotes of a string, by form.
-var quotes = [...]string{document: `"`, escaped: `\"`}
+var quotes = [...]string{plain: `"`, escaped: `\"`}
 
 // encoder appends the value at an address.
 type encoder func(out []byte, at unsafe.Pointer, in form) ([]byte, error)
@@ -271,10 +271,10 @@ func membersOf(t reflect.Type) (members []member, ok bool) {
 	}
 	names := map[string]bool{}
 	for _, m := range members {
-		if names[m.name[document]] {
+		if names[m.name[plain]] {
 			return nil, false
 		}
-		names[m.name[document]] = true
+		names[m.name[plain]] = true
 	}
 	return members, true
 }

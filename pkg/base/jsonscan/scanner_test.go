@@ -48,7 +48,8 @@ func decode(s *jsonscan.Scanner) (value any) {
 	return json.Number(s.Number())
 }
 
-// str decodes a string, also in its own memory and into memory that is too short.
+// str decodes a string. It also decodes it in place, and into a buffer that must
+// grow. The three results must be equal.
 func str(text jsonscan.Text) string {
 	out, _ := text.Append(nil)
 	own := jsonscan.Text{Raw: bytes.Clone(text.Raw), Escaped: text.Escaped}

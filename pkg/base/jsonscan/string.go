@@ -12,7 +12,7 @@ func AppendString[T string | []byte](out []byte, text T) []byte {
 	return append(Escape(append(out, '"'), text), '"')
 }
 
-// Escape appends text as it stands within a JSON string. It is AppendString
+// Escape appends text, escaped for use in a JSON string. It is AppendString
 // without the quotes.
 func Escape[T string | []byte](out []byte, text T) []byte {
 	for len(text) > 0 {

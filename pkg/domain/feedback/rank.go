@@ -95,7 +95,6 @@ func RankPartitions(category string) (out []string) {
 // post's partition with the given range key prefix.
 var Counts = map[string]string{"voteCount": votePrefix, "commentCount": commentPrefix}
 
-// firstRanked is the time in which the projection writes the rank rows of a new
-// post. It usually takes a second. In this time lists also find the post by its
-// creation.
+// firstRanked is how long a list also finds a new post by its time of creation.
+// The projection usually writes the post's rank rows within a second.
 const firstRanked = time.Hour

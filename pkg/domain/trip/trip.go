@@ -65,8 +65,9 @@ type Trip struct {
 	// CommissionRate is the snapshot of the service type's rate, 0 to 1, taken
 	// on creation; nil without a service type. It is never shown.
 	CommissionRate *json.Number `json:"-"`
-	// Before has the status before a change, by the change's event, if it is not
-	// the status that the change before led to. Only the log shows it.
+	// Before has the status before a change, by the change's event. It has only
+	// the changes before which something else than a transition had set the
+	// status. Only the log shows it.
 	Before map[Event]Status `json:"-"`
 	// Operators are the platform operators who made a change in the place of
 	// rider or driver, by the change's event. Only the log shows them.

@@ -19,6 +19,7 @@ import (
 	"svc/pkg/base/fault"
 	"svc/pkg/base/jsonscan"
 	"svc/pkg/data/table"
+	"svc/pkg/edge/gateway"
 )
 
 // MaxBody is the largest request body, in bytes.
@@ -48,10 +49,10 @@ type exchange struct {
 	answer    any
 	err       error
 
-	to      escapedWriter // nil if the response's writer needs the body itself
+	to      gateway.EscapedWriter // nil if the response's writer takes no escaped body
 	status  int
 	payload []byte
-	escaped *[]byte // scratch that has the payload as it stands within a JSON string, else nil
+	escaped *[]byte // memory from scratch that holds the escaped payload; nil if the payload is not escaped
 }
 
 // serve runs the pipeline. Afterwards the response is in status and payload.
@@ -295,8 +296,8 @@ func (x *exchange) handle(ctx context.Context) (err error) {
 // header, and the pipeline has checked the media type.
 var inputHeader = http.Header{"Content-Type": {"application/json"}}
 
-// finish encodes the answer, for a writer of responses that are JSON as it needs
-// it there.
+// finish encodes the answer. If the response's writer takes an escaped body, the
+// answer is escaped while it is encoded.
 func (x *exchange) finish() (err error) {
 	var body []byte
 	if x.to == nil {
@@ -323,7 +324,7 @@ func (x *exchange) write(w http.ResponseWriter) {
 		return
 	}
 	if x.escaped != nil {
-		setJSON(w.Header())
+		SetJSON(w.Header())
 		w.WriteHeader(x.status)
 		_ = x.to.WriteEscaped(x.payload) // fails only for a status without a body
 		scratch.Put(x.escaped)

@@ -92,11 +92,8 @@ func (x *exchange) wantedScope() string {
 	return ""
 }
 
-// escapedWriter is a response writer that needs the body as it stands within a
-// JSON string, because its response is JSON itself. It does not keep p.
-type escapedWriter interface{ WriteEscaped(p []byte) error }
-
-func setJSON(h http.Header) {
+// SetJSON sets the headers of a response of JSON.
+func SetJSON(h http.Header) {
 	h.Set("Content-Type", "application/json")
 	h.Set("X-Content-Type-Options", "nosniff")
 	if h.Get("Cache-Control") == "" {
@@ -105,12 +102,8 @@ func setJSON(h http.Header) {
 }
 
 func writeJSON(w http.ResponseWriter, status int, body []byte) {
-	setJSON(w.Header())
+	SetJSON(w.Header())
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)
-	if to, ok := w.(interface{ WriteOwned(p []byte) (int, error) }); ok { // nobody changes the body
-		_, _ = to.WriteOwned(body)
-		return
-	}
 	_, _ = w.Write(body) // the client may have disconnected
 }

@@ -88,14 +88,20 @@ func (a *answer) WriteHeader(status int) {
 	a.core.WriteHeader(status)
 }
 
+// EscapedWriter is a response writer that takes a body in which quotes,
+// backslashes and control characters are escaped (RFC 8259, section 7). The
+// response to an event is JSON, and has the body as a JSON string.
+type EscapedWriter interface {
+	http.ResponseWriter
+	// WriteEscaped writes the body. It must be the only write, after WriteHeader.
+	// It does not keep p. It fails where a response has no body.
+	WriteEscaped(p []byte) error
+}
+
+var _ EscapedWriter = (*answer)(nil)
+
 // Write appends to the body. It writes status 200 if there was none.
-func (a *answer) Write(p []byte) (int, error) { return a.write(p, false) }
-
-// WriteOwned is Write for bytes that nobody changes afterwards, so it need not
-// copy them.
-func (a *answer) WriteOwned(p []byte) (int, error) { return a.write(p, true) }
-
-func (a *answer) write(p []byte, owned bool) (int, error) {
+func (a *answer) Write(p []byte) (int, error) {
 	if a.status == 0 {
 		a.WriteHeader(http.StatusOK)
 	}
@@ -112,16 +118,11 @@ func (a *answer) write(p []byte, owned bool) (int, error) {
 	if h := a.core.Header(); len(a.body) == 0 && h.Get("Content-Type") == "" {
 		h.Set("Content-Type", http.DetectContentType(p))
 	}
-	if len(a.body) == 0 && owned {
-		a.body = p[:len(p):len(p)] // another write must not append in place
-	} else {
-		a.body = append(a.body, p...)
-	}
+	a.body = append(a.body, p...)
 	return len(p), nil
 }
 
-// WriteEscaped writes the body, as it stands within a JSON string. It must be
-// the only write.
+// WriteEscaped implements EscapedWriter.
 func (a *answer) WriteEscaped(p []byte) (err error) {
 	switch {
 	case a.status == 0 || a.body != nil || a.built != nil:

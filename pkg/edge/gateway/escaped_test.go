@@ -16,13 +16,8 @@ import (
 
 const plainBody = `{"name":"A \"quoted\" ä\\","empty":""}`
 
-// escapedBody returns plainBody as it stands within a JSON string.
-func escapedBody() []byte {
-	quoted := jsonscan.AppendString(nil, plainBody)
-	return quoted[1 : len(quoted)-1]
-}
-
-type escapedWriter interface{ WriteEscaped(p []byte) error }
+// escapedBody returns plainBody, escaped for use in a JSON string.
+func escapedBody() []byte { return jsonscan.Escape(nil, plainBody) }
 
 // responseTo returns the response to an event with the method. The handler sends
 // the status and then calls write.
@@ -42,9 +37,9 @@ func responseTo(t *testing.T, event, method string, status int, write func(w htt
 	return string(out)
 }
 
-// TestWriteEscaped: a body that the handler escaped itself gives the same
-// response as the body, in both payload versions, and also where a response has
-// no body. The handler may use the memory again.
+// TestWriteEscaped: WriteEscaped and Write give the same response, in both
+// payload versions and for responses without a body. Afterwards the handler may
+// change the bytes that it wrote.
 func TestWriteEscaped(t *testing.T) {
 	events := []string{`{"version":"2.0","rawPath":"/","requestContext":{"http":{"method":"M","path":"/"}}}`,
 		`{"httpMethod":"M","path":"/","requestContext":{"httpMethod":"M","path":"/"}}`}
@@ -54,7 +49,7 @@ func TestWriteEscaped(t *testing.T) {
 				want := responseTo(t, event, method, status, func(w http.ResponseWriter) { _, _ = io.WriteString(w, plainBody) })
 				have := responseTo(t, event, method, status, func(w http.ResponseWriter) {
 					memory := slices.Clone(escapedBody())
-					err := w.(escapedWriter).WriteEscaped(memory)
+					err := w.(gateway.EscapedWriter).WriteEscaped(memory)
 					if refused := method == "GET" && status == 204; (err != nil) != refused {
 						t.Errorf("%s %d: %v", method, status, err)
 					}
@@ -72,22 +67,22 @@ func TestWriteEscaped(t *testing.T) {
 func TestWriteEscapedOnce(t *testing.T) {
 	const event = `{"version":"2.0","rawPath":"/","requestContext":{"http":{"method":"M","path":"/"}}}`
 	responseTo(t, event, "GET", 0, func(w http.ResponseWriter) {
-		if w.(escapedWriter).WriteEscaped(escapedBody()) == nil {
+		if w.(gateway.EscapedWriter).WriteEscaped(escapedBody()) == nil {
 			t.Error("a body without a status")
 		}
 		_, _ = io.WriteString(w, "text")
-		if w.(escapedWriter).WriteEscaped(escapedBody()) == nil {
+		if w.(gateway.EscapedWriter).WriteEscaped(escapedBody()) == nil {
 			t.Error("a body beside another")
 		}
 	})
 	responseTo(t, event, "GET", 200, func(w http.ResponseWriter) {
-		if err := w.(escapedWriter).WriteEscaped(escapedBody()); err != nil {
+		if err := w.(gateway.EscapedWriter).WriteEscaped(escapedBody()); err != nil {
 			t.Error(err)
 		}
 		if n, err := io.WriteString(w, "text"); n != 0 || err == nil {
 			t.Errorf("%d bytes after the only write: %v", n, err)
 		}
-		if w.(escapedWriter).WriteEscaped(escapedBody()) == nil {
+		if w.(gateway.EscapedWriter).WriteEscaped(escapedBody()) == nil {
 			t.Error("two bodies")
 		}
 	})

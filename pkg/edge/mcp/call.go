@@ -14,6 +14,7 @@ import (
 
 	"svc/pkg/base/jsonscan"
 	"svc/pkg/edge/api"
+	"svc/pkg/edge/gateway"
 )
 
 // call is one tools/call with its arguments.
@@ -145,7 +146,7 @@ type recorder struct {
 	header  http.Header
 	status  int
 	body    bytes.Buffer
-	escaped bool   // the body is as it stands within a JSON string, and so is the result
+	escaped bool   // body and result are escaped for use in a JSON string
 	result  []byte // memory for the response of a successful call
 }
 
@@ -155,14 +156,10 @@ func (r *recorder) Header() http.Header         { return r.header }
 func (r *recorder) WriteHeader(status int)      { r.status = status }
 func (r *recorder) Write(p []byte) (int, error) { return r.body.Write(p) }
 
-// escapedWriter is a response writer that needs the body as it stands within a
-// JSON string.
-type escapedWriter interface{ WriteEscaped(p []byte) error }
-
-// escapedRecorder is a recorder whose result goes to an escapedWriter.
+// escapedRecorder is a recorder whose result goes to a gateway.EscapedWriter.
 type escapedRecorder struct{ *recorder }
 
-// WriteEscaped implements escapedWriter.
+// WriteEscaped implements gateway.EscapedWriter.
 func (r escapedRecorder) WriteEscaped(p []byte) error {
 	r.escaped = true
 	_, err := r.body.Write(p)
@@ -222,7 +219,7 @@ func (x *exchange) succeed(answer *recorder) {
 	body := answer.success(x.m.ID, x.m.modern)
 	if answer.escaped {
 		x.header(http.StatusOK)
-		_ = x.w.(escapedWriter).WriteEscaped(body) // fails only for a status without a body
+		_ = x.w.(gateway.EscapedWriter).WriteEscaped(body) // fails only for a status without a body
 	} else {
 		x.write(http.StatusOK, body)
 	}

@@ -57,7 +57,7 @@ func (w *busyWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// WriteEscaped implements escapedWriter.
+// WriteEscaped implements gateway.EscapedWriter.
 func (w *busyWriter) WriteEscaped(p []byte) error {
 	_, err := w.Write(p)
 	return err
@@ -97,7 +97,7 @@ func BenchmarkResult(b *testing.B) {
 		for name, respond := range map[string]http.HandlerFunc{
 			"request": func(w http.ResponseWriter, _ *http.Request) {
 				w.WriteHeader(http.StatusOK)
-				_ = w.(escapedWriter).WriteEscaped(payload)
+				_ = w.(gateway.EscapedWriter).WriteEscaped(payload)
 			},
 			"tool": func(w http.ResponseWriter, r *http.Request) {
 				answer := recorders.Get().(*recorder)

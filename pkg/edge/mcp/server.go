@@ -268,7 +268,7 @@ func (x *exchange) call() {
 	entry, answer := x.entry, recorders.Get().(*recorder)
 	entry.Confirmed = code != ""
 	var to http.ResponseWriter = answer
-	if _, ok := x.w.(escapedWriter); ok {
+	if _, ok := x.w.(gateway.EscapedWriter); ok {
 		to = escapedRecorder{answer}
 	}
 	confirm := x.api.Call(to, inner, entry)
@@ -376,10 +376,7 @@ func (x *exchange) send(status int, r reply) {
 }
 
 func (x *exchange) header(status int) {
-	h := x.w.Header()
-	h.Set("Content-Type", "application/json")
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Cache-Control", "no-store")
+	api.SetJSON(x.w.Header())
 	x.w.WriteHeader(status)
 }
 

@@ -31,10 +31,11 @@ const (
 	kindAPI      = "AWS::Serverless::HttpApi"
 )
 
-// templates has the parsed templates by their text. A process reads the same one
-// for routes, streams and schedules. Nobody changes a parsed template.
+// templates has each template that was parsed, by its text: a process parses the
+// same one for routes, streams and schedules. Nobody changes a parsed template.
 var templates sync.Map
 
+// parse returns the template of the text.
 func parse(text []byte) (*template, error) {
 	if known, ok := templates.Load(string(text)); ok {
 		return known.(*template), nil
