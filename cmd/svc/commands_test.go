@@ -307,6 +307,7 @@ func TestFailures(t *testing.T) {
 		{"bad box", "zone add port Z --box 1,2,3", 2, "west,south,east,north"},
 		{"bad item", "order add port biz_x r@port.example --item tea", 1, "there is no rider"},
 		{"unknown token", "token revoke tok_x", 1, "there is no token"},
+		{"a token in place of its id", "token revoke eyJhbGciOiJFUzI1NiJ9.e30.c2ln", 1, "not the token"},
 		{"no password", "token get --tenant port --email x@port.example", 2, "password"},
 		{"wrong password", "token get --tenant port --audience rider --email x@port.example --password nonsense-1", 1, ""},
 		{"unknown audience", "token get --audience pilot --email x@port.example --password nonsense-1", 2, "pilot"},
@@ -324,6 +325,9 @@ func TestFailures(t *testing.T) {
 			out, errs, code := w.run(strings.Fields(tc.args)...)
 			if code != tc.code || !strings.Contains(errs, tc.err) || strings.Count(errs, "\n") != 1 || out != "" {
 				t.Errorf("exit code %d, %q, %q", code, errs, out)
+			}
+			if strings.Contains(errs, "eyJ") {
+				t.Errorf("a token is printed: %q", errs)
 			}
 		})
 	}

@@ -130,7 +130,8 @@ func (c *cli) tokenRevoke() *cobra.Command {
 	slug := cmd.Flags().String("tenant", "", "`slug`; without it the token is looked for in every tenant")
 	cmd.RunE = act(func(ctx context.Context, args []string) error {
 		if !ids.Valid(ids.Token, args[0]) {
-			return fmt.Errorf("there is no token %q", args[0])
+			// Somebody may have passed the token itself, which nothing may print.
+			return errors.New("there is no token with this id; pass the token's claim jti (tok_…), not the token")
 		}
 		p, err := c.platform(ctx)
 		if err != nil {
