@@ -109,7 +109,7 @@ func cpuOf(document string) (map[string]float64, error) {
 		cells := strings.Split(line, " | ")
 		title, isRow := strings.CutPrefix(cells[0], "| `")
 		if !isRow || len(cells) < 2 {
-			continue // the rule below the titles, and the end
+			continue // the separator below the titles, or the text after the table
 		}
 		value, err := strconv.ParseFloat(cells[1], 64)
 		if err != nil || value <= 0 {

@@ -75,8 +75,8 @@ func (k *keys) keep(request []byte) error {
 	return nil
 }
 
-// bytes returns the sizes of the items that were put, by index. An index
-// contains all attributes.
+// bytes returns the total size in bytes of the items that were put, by index; ""
+// is the table. An index contains all attributes.
 func (k *keys) bytes() map[string]float64 {
 	out := map[string]float64{}
 	for _, one := range k.items {

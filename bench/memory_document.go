@@ -21,7 +21,7 @@ func memoryTables(p prices, o options, machine string, all []fitted) string {
 		"each other without a pause, so nothing of the quota is saved up. The table's answers were recorded before and "+
 		"come over TLS from a process outside the group, in less than a millisecond. *Warm* is p50 / p99 of %d to %d "+
 		"events. *Cold* is the median of %d starts, from the start of the process to the first answer; Lambda is said to "+
-		"give more processor at a start. *Memory* is the most that the process had at 512 MB. Times are milliseconds.",
+		"give more processor at a start. *Memory* is the peak memory of the process at 512 MB. Times are milliseconds.",
 		machine, time.Now().UTC().Format("2 January 2006"), o.rounds*fewest, o.rounds*o.reads, starts)
 	prose(&b, "Dollars are of a million such events, with two waits for the table of %g ms each. The last column is the "+
 		"cheapest size whose warm p99 is at most %d ms and at which the process stays below three quarters of its "+

@@ -174,7 +174,7 @@ func (r *recorder) kept(target string, body []byte) (reply, bool) {
 		if n < len(r.writes[target]) {
 			return r.writes[target][n], true
 		}
-		r.err = fmt.Errorf("%s number %d of an event was not recorded", target, n+1)
+		r.err = fmt.Errorf("write %d (%s) of the event is not in the recording", n+1, target)
 		return reply{status: http.StatusInternalServerError}, true
 	}
 	answer, found := r.reads[question(target, body)]

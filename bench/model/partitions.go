@@ -48,7 +48,7 @@ type space struct {
 	name       string
 	partitions []*partition
 	even       Load // units a second of very many keys, evenly spread
-	saved      Load // units of a provisioned table that lends them
+	saved      Load // unused units of a provisioned table, which its partitions share
 }
 
 // newSpace returns a space with the keys and n partitions of equal size.

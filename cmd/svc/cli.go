@@ -90,7 +90,7 @@ const (
 	exitUsage   = 2
 )
 
-// jsonError is an error in output for programs.
+// jsonError is an error as --json prints it.
 type jsonError struct {
 	Error    string `json:"error"`
 	ExitCode int    `json:"exitCode"`

@@ -198,8 +198,8 @@ func mentions(line []byte, terms []string) bool {
 	return slices.ContainsFunc(terms, func(term string) bool { return bytes.Contains(line, []byte(term)) })
 }
 
-// logFilter says which lines of a group FilterLogEvents returns. A zero time
-// sets no end.
+// logFilter selects the lines of a log group that FilterLogEvents returns. If to
+// is zero, the time range has no end.
 type logFilter struct {
 	group, pattern string
 	from, to       time.Time

@@ -50,7 +50,7 @@ func (c *cli) businessAdd() *cobra.Command {
 }
 
 func (c *cli) businessList() *cobra.Command {
-	cmd := &cobra.Command{Use: "list SLUG", Short: "List businesses by name, also those that are not active",
+	cmd := &cobra.Command{Use: "list SLUG", Short: "List businesses by name, including inactive ones",
 		Args: cobra.ExactArgs(1), Example: "  svc business list metro"}
 	limit := cmd.Flags().Int("limit", 100, "businesses at most")
 	cmd.RunE = c.in(func(ctx context.Context, _ platform, t table.Tenant, args []string) error {

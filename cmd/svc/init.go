@@ -20,10 +20,10 @@ type firstPeople struct {
 }
 
 func initCommand(c *cli) *cobra.Command {
-	cmd := &cobra.Command{Use: "init", Short: "Make the first tenant, operator, rider and driver", Args: cobra.NoArgs,
-		Long: "Ask for the first tenant, operator, rider and driver, and make them with the commands that it prints.\n" +
-			"The operator's link sets her password, once; without --password rider and driver get a link each too.\n" +
-			"What a flag gives is not asked.",
+	cmd := &cobra.Command{Use: "init", Short: "Create the first tenant, operator, rider and driver", Args: cobra.NoArgs,
+		Long: "Ask for the first tenant, operator, rider and driver. Then print and run the commands that create them.\n" +
+			"The operator gets a one-time link to set a password. Without --password, rider and driver get one too.\n" +
+			"A value that a flag sets is not asked for.",
 		Example: "  svc init\n  svc init --tenant acme --name 'Acme Rides' --currency EUR \\\n" +
 			"    --timezone Europe/Lisbon --operator ana@acme.example \\\n" +
 			"    --rider rita@acme.example --driver duarte@acme.example"}

@@ -50,10 +50,10 @@ func (c *cli) showKeys(ctx context.Context, keys *signing.Keys) error {
 }
 
 func (c *cli) keysRotate() *cobra.Command {
-	return &cobra.Command{Use: "rotate", Short: "Make the keys that are due, and drop those that are over",
+	return &cobra.Command{Use: "rotate", Short: "Create the signing keys that are due, and delete expired ones",
 		Args: cobra.NoArgs,
 		Long: "Bring the signing keys up to date, as the scheduled rotation does: a key that is due is published, " +
-			"and signs 15 minutes later\nat the earliest. Running it more often does nothing.",
+			"and signs 15 minutes later\nat the earliest. If no key is due or expired, it changes nothing.",
 		Example: "  svc keys rotate",
 		RunE: c.on(func(ctx context.Context, p platform, _ []string) error {
 			keys, err := p.keys(ctx)

@@ -22,7 +22,7 @@ func memberCommand(c *cli) *cobra.Command {
 
 // newPassword is the flag that sets an account's password at creation.
 func newPassword(cmd *cobra.Command) func() (string, error) {
-	value := cmd.Flags().String("password", "", "`password` to begin with; without it a one-time link is printed")
+	value := cmd.Flags().String("password", "", "initial `password`; without it a one-time link is printed")
 	return func() (string, error) {
 		if *value == "" {
 			return "", nil

@@ -19,8 +19,8 @@ func personCommand(c *cli) *cobra.Command {
 func (c *cli) personLink() *cobra.Command {
 	cmd := &cobra.Command{Use: "link EMAIL", Short: "Make a one-time link to set or reset a password",
 		Args: cobra.ExactArgs(1),
-		Long: "Make a one-time link with which an operator sets a password, or with --audience and --tenant a rider " +
-			"or driver.",
+		Long: "Make a one-time link with which an operator sets a password. For a rider or driver, give --audience and\n" +
+			"--tenant.",
 		Example: "  svc person link operator@metro.example\n  svc person link rider1@metro.example --audience rider " +
 			"--tenant metro"}
 	word, slug := cmd.Flags().String("audience", "dashboard",

@@ -91,8 +91,8 @@ func (l *requestLog) add(e accesslog.Entry) {
 // slugTime is how long a line of the log waits for the slug of its tenant.
 var slugTime = time.Second
 
-// slug returns the tenant's slug, "" if it cannot be read. It reads each slug
-// once.
+// slug returns the tenant's slug, "" if it cannot be read. It caches every slug
+// that it has read.
 func (l *requestLog) slug(id string) string {
 	if slug, ok := l.slugs.Load(id); ok {
 		return slug.(string)

@@ -63,7 +63,7 @@ func (c *cli) serviceAdd() *cobra.Command {
 }
 
 func (c *cli) serviceList() *cobra.Command {
-	return &cobra.Command{Use: "list SLUG", Short: "List service types, also those that are not active",
+	return &cobra.Command{Use: "list SLUG", Short: "List service types, including inactive ones",
 		Args: cobra.ExactArgs(1), Example: "  svc service list metro",
 		RunE: c.on(func(ctx context.Context, p platform, args []string) error {
 			n, t, err := p.tenant(ctx, args[0])

@@ -42,7 +42,7 @@ type keyAge struct {
 }
 
 func statusCommand(c *cli) *cobra.Command {
-	return &cobra.Command{Use: "status", Short: "Show which service the commands reach, and how it is", Args: cobra.NoArgs,
+	return &cobra.Command{Use: "status", Short: "Show which service the commands reach, and its state", Args: cobra.NoArgs,
 		Long: "Show which service the commands reach: address, table, and in AWS region, account and identity. Then the\n" +
 			"ages of its signing keys, the lag of its streams and its dead letters. In AWS the lag is the metric\n" +
 			"IteratorAge of the functions in STREAM_FUNCTIONS, the stack's output StreamFunctions.",

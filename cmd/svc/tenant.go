@@ -64,7 +64,7 @@ func (c *cli) tenantCreate() *cobra.Command {
 		Example: "  svc tenant create bay --name 'Bay Rides' --currency USD \\\n" +
 			"    --timezone America/Los_Angeles --flag taxiEnabled=true"}
 	e := tenantFlags(cmd)
-	shards := cmd.Flags().Int("shards", 1, "`number` of shards")
+	shards := cmd.Flags().Int("shards", 1, "`number` of shards that share a list's load; svc tenant set --shards can raise it")
 	cmd.RunE = c.on(func(ctx context.Context, p platform, args []string) error {
 		n := tenant.Tenant{Slug: args[0], Name: args[0], ReadShards: *shards, WriteShards: *shards}
 		if err := e.apply(&n); err != nil {

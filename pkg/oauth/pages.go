@@ -42,12 +42,13 @@ func (p *pages) answerClient(w http.ResponseWriter, r *http.Request, a *authoriz
 	return p.leave(w, r, a.frame(), a.client, p.clientAddress(a, params), byForm)
 }
 
-// leave sends the browser to an address of the client. The status is 303, so
-// the browser never repeats a POST with its password (RFC 9700 section 4.12).
-// After one of the server's forms, the response is a page that navigates by
-// itself. Chromium and Safari apply the form's policy, which allows only this
-// server, to every redirect until the next page, even to the client's own
-// redirects.
+// leave sends the browser to an address of the client. A redirect has the status
+// 303, so the browser never repeats a POST with its password (RFC 9700 section
+// 4.12). Chromium and Safari apply the policy of a form (form-action) to every
+// redirect until the next page, even to the client's own redirects. So after one
+// of the server's forms, leave shows a page that navigates by itself. The
+// exception is an address that opens a native app: only a redirect opens it, and
+// the form's policy allows it (formTo).
 func (p *pages) leave(w http.ResponseWriter, r *http.Request, f page.Frame, c clients.Client, to string,
 	byForm bool) error {
 	if !byForm || opensNativeApp(c, to) {

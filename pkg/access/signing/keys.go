@@ -195,7 +195,7 @@ func (k *Keys) signer(ctx context.Context, alg string) (*entry, crypto.Signer, e
 	}
 	e := s.signer(alg, k.options.Now())
 	if e == nil {
-		return nil, nil, fmt.Errorf("no %s key signs; rotate the keys", alg)
+		return nil, nil, fmt.Errorf("there is no active %s signing key; run svc keys rotate", alg)
 	}
 	if err := e.opening.take(ctx); err != nil {
 		return nil, nil, err
@@ -203,7 +203,7 @@ func (k *Keys) signer(ctx context.Context, alg string) (*entry, crypto.Signer, e
 	defer e.opening.end()
 	if e.private == nil {
 		if k.options.Sealer == nil {
-			return nil, nil, fmt.Errorf("this process cannot open signing keys")
+			return nil, nil, fmt.Errorf("this process only verifies tokens: it has no sealing key to decrypt signing keys")
 		}
 		plain, err := k.options.Sealer.Open(ctx, e.KID, e.Sealed)
 		if err != nil { // the key service is down or denies access: nothing was signed

@@ -93,8 +93,9 @@ func due(records []record, alg string, now time.Time) (from time.Time, is bool) 
 	return from, true
 }
 
-// ended returns the keys whose tokens have all expired: a successor has signed
-// for longer than a token's lifetime.
+// ended returns the keys of the algorithm whose tokens have all expired. That is
+// so when a successor has signed for longer than a token's lifetime. It omits
+// revoked keys: the table's TTL deletes them.
 func ended(records []record, alg string, now time.Time) []record {
 	var out []record
 	at := signing(records, alg, now)

@@ -41,7 +41,8 @@ func (s Step) Tenant(ctx context.Context, t table.Tenant, keys []table.Key) ([]t
 	return s.run(ctx, t.Handle, &t, keys)
 }
 
-// Platform does the same for feedback posts; p covers POST and POSTS.
+// Platform does the same for feedback posts. p must be a handle for the kinds
+// POST and POSTS.
 func (s Step) Platform(ctx context.Context, p table.Platform, keys []table.Key) ([]table.Key, error) {
 	return s.run(ctx, p.Handle, nil, keys)
 }

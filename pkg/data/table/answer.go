@@ -24,7 +24,7 @@ type answerKey struct{}
 // answer receives the items of one request.
 type answer struct {
 	items []Item
-	read  bool // reader read them; otherwise the SDK did
+	read  bool // reader decoded the items; if false, the SDK did
 }
 
 // wanting asks for the items of the request sent under the context.

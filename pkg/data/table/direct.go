@@ -172,8 +172,8 @@ func (s *sent) good() bool {
 
 type sentKey struct{}
 
-// hand returns a context with which the SDK gets the result as that of its
-// first attempt.
+// hand returns a context that gives the SDK this result in place of its own first
+// attempt.
 func (s *sent) hand(ctx context.Context) context.Context {
 	if s == nil {
 		return ctx

@@ -71,8 +71,8 @@ func (c *connection) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// Close implements io.Closer. It does not wait until TLS has said so to a server
-// that may be silent.
+// Close implements io.Closer. It closes the TCP connection directly, because
+// tls.Conn.Close first sends close_notify, which may block on a silent server.
 func (c *connection) Close() error { return c.tcp.Close() }
 
 // RoundTrip implements http.RoundTripper. The response's body is in memory. A

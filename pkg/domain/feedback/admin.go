@@ -90,8 +90,8 @@ func (s Store) moveText(ctx context.Context, tx *table.Tx, was Post, now *Post) 
 
 // Delete removes the post, named by id or slug, with its texts, comments and
 // votes, and adds an audit entry in its author's tenant. Lists change after the
-// projection has processed the deletion. If it was interrupted, it can be
-// repeated with the post's id. Errors: 404.
+// projection has processed the deletion. If Delete is interrupted, call it again
+// with the post's id, because the slug may be gone. Errors: 404.
 func Delete(ctx context.Context, db *table.DB, by audit.By, name string) (Post, error) {
 	s := Store{Platform: db.Platform(Kinds...), Now: by.At}
 	id, err := s.resolve(ctx, name, s.Platform.Get)

@@ -25,11 +25,12 @@ var ErrTaken = fault.InvalidState("Another person has this mail address.")
 
 func (s Store) platform() table.Platform { return s.DB.Platform(Kinds...) }
 
-// Key returns the key of a person's record. p covers PERSON.
+// Key returns the key of a person's record. p must be a handle for the kind
+// PERSON.
 func Key(p table.Platform, id string) table.Key { return p.Key("PERSON", "PERSON", id) }
 
-// EmailKey returns the key of a person's sign-in row. p covers EMAIL. It folds
-// the address.
+// EmailKey returns the key of a person's sign-in row. p must be a handle for the
+// kind EMAIL. EmailKey folds the address.
 func EmailKey(p table.Platform, address string) table.Key {
 	return p.Key("EMAIL", "EMAIL", email.Fold(address))
 }

@@ -56,7 +56,7 @@ var (
 )
 
 // normalize converts a record to its stored form. The error lists every fault
-// of it.
+// in the record.
 func (t *Tenant) normalize() error {
 	t.CustomDomain = strings.TrimSuffix(strings.ToLower(strings.TrimSpace(t.CustomDomain)), ".")
 	t.Name = strings.TrimSpace(t.Name)
@@ -105,7 +105,7 @@ func (t *Tenant) follows(was Tenant, now time.Time) error {
 	case was.DeletingAt != "":
 		return ErrDeleting
 	case t.ID != was.ID || t.Slug != was.Slug || t.CreatedAt != was.CreatedAt:
-		return fmt.Errorf("a tenant's id, slug and creation never change")
+		return fmt.Errorf("a tenant's id, slug and creation time cannot change")
 	case t.ReadShards < was.ReadShards || t.WriteShards < was.WriteShards:
 		return fault.Field("shards", "the number of shards never falls (read %d, write %d)", was.ReadShards, was.WriteShards)
 	}

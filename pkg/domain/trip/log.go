@@ -132,9 +132,9 @@ func storedLog(ctx context.Context, tenant table.Tenant, id string) ([]LogEntry,
 	return table.DecodeAll(page.Items, table.DecodeDoc[LogEntry])
 }
 
-// log merges the stored entries with those that follow from the trip. A stored
-// entry takes precedence. The stored ones may be older or newer than the trip,
-// because they are read at the same time.
+// log merges the stored entries with those that are derived from the trip. A
+// stored entry takes precedence. The stored entries may be older or newer than
+// the trip, because both are read at the same time.
 func (t Trip) log(stored []LogEntry) []LogEntry {
 	if int64(len(stored)) >= min(t.Version, logShown) {
 		return stored

@@ -117,7 +117,7 @@ type reading struct {
 	err error
 }
 
-// found is the result of that read.
+// found holds the items of a request's single batch read.
 type found struct {
 	live   authz.Live
 	needed []table.Item // the items that the row Needs

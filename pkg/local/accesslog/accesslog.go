@@ -24,7 +24,7 @@ type Entry struct {
 	Code      string    `json:"error,omitempty"`  // the `error` member of an error body
 	Millis    float64   `json:"ms"`               // until the last byte was written
 	Tenant    string    `json:"tenant,omitempty"` // slug, or the id if the slug is unknown
-	Actor     string    `json:"actor,omitempty"`  // audience of an accepted token
+	Actor     string    `json:"actor,omitempty"`  // audience that the token claims
 	RequestID string    `json:"request_id"`
 	// GatewayID is the gateway's own id, as in its access log on AWS; empty if
 	// it is RequestID.
@@ -71,9 +71,11 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Log(e)
 }
 
-// caller returns the tenant and the audience of a token. The service has
-// verified the token: the response was not 401.
-func (h *Handler) caller(authorization string) (tenant, actor string) {
+// caller returns the tenant of a token (its slug, or its id if the slug is
+// unknown) and the token's audience. It does not verify the signature. On a path
+// that needs a token, a response other than 401 shows that the service has. On
+// any other path the values are only what the caller claims.
+func (h *Handler) caller(authorization string) (tenant, audience string) {
 	parts := strings.Split(strings.TrimPrefix(authorization, "Bearer "), ".")
 	if len(parts) != 3 {
 		return "", ""

@@ -178,7 +178,7 @@ func (reg *Registry) document(ctx context.Context, at *url.URL) (Client, error) 
 	}
 	c, err := reg.fetch(ctx, at, err == nil, reg.fetchedAt(stored))
 	if stale && unreachable(err) {
-		reg.documents.noteFailure(id, reg.now())
+		reg.documents.noteTry(id, reg.now())
 		return stored, nil
 	}
 	var failed *fetchError

@@ -15,7 +15,7 @@ type documents struct {
 	mu    sync.Mutex
 	byID  map[string]Client
 	under map[string]chan struct{} // fetches in progress; each channel is closed when its fetch ends
-	tried map[string]time.Time     // time of the last failed fetch, for stored clients only
+	tried map[string]time.Time     // time of the last fetch that failed or was forced, for stored clients only
 }
 
 func newDocuments(transport http.RoundTripper) *documents {
@@ -43,9 +43,9 @@ func (d *documents) failedAt(id string, now time.Time) bool {
 	return now.Before(d.tried[id].Add(retryAfter))
 }
 
-// noteFailure records a failed fetch. If there are too many records, it
-// discards all older ones.
-func (d *documents) noteFailure(id string, now time.Time) {
+// noteTry records the time of a fetch that failed, or of a forced fetch that is
+// about to start. If there are too many records, it discards all older ones.
+func (d *documents) noteTry(id string, now time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if len(d.tried) >= mostDocuments {

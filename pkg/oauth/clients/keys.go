@@ -209,7 +209,7 @@ func (reg *Registry) renewed(ctx context.Context, c Client, force bool) (Client,
 	case !force || reg.documents.failedAt(c.ID, now):
 		return c, nil
 	default:
-		reg.documents.noteFailure(c.ID, now)
+		reg.documents.noteTry(c.ID, now)
 		reg.documents.drop(c.ID)
 		if next, err = reg.fetch(ctx, at, true, reg.fetchedAt(c)); err != nil {
 			return c, nil // the stored document counts while its address cannot be reached
