@@ -14,21 +14,23 @@ const (
 	// commentsRead is how many of the latest comments are read as candidates.
 	// More than one tenant may comment on a post.
 	commentsRead = 500
+	// commentPages is how many requests read the candidates, a megabyte each. Long
+	// comments of many companies could fill twenty, and all requests for the post
+	// read the same key.
+	commentPages = 5
 	// commentBytes limits the size of the shown comments in the function's
 	// response, which can hold six million bytes.
 	commentBytes = 5 << 20
 )
 
-// comments reads the comments of a post to show, oldest first. It reads the
-// post's partition backward from its newest COMMENT#, eventually consistent.
+// comments reads the comments of a post to show, oldest first.
 func (s Store) comments(ctx context.Context, post string) ([]Comment, error) {
-	q := table.Query{Prefix: commentPrefix, Backward: true, Limit: commentsRead, Fill: true}
-	page, err := s.Platform.Query(ctx, Key(post).PK, q)
+	newest, err := s.newestComments(ctx, post)
 	if err != nil {
 		return nil, err
 	}
 	left := commentBytes
-	chosen := fairShare(page.Items, commentsShown)
+	chosen := fairShare(newest, commentsShown)
 	out := make([]Comment, 0, len(chosen))
 	for _, it := range chosen {
 		c, err := table.DecodeDoc[comment](it)
@@ -43,6 +45,24 @@ func (s Store) comments(ctx context.Context, post string) ([]Comment, error) {
 	slices.SortFunc(out, func(a, b Comment) int {
 		return cmp.Or(cmp.Compare(a.CreatedAt, b.CreatedAt), cmp.Compare(a.ID, b.ID))
 	})
+	return out, nil
+}
+
+// newestComments reads the candidates, newest first.
+//
+// Access pattern: POST#{id}, COMMENT# backward, eventually consistent.
+func (s Store) newestComments(ctx context.Context, post string) (out []table.Item, err error) {
+	q := table.Query{Prefix: commentPrefix, Backward: true, Limit: commentsRead}
+	for range commentPages {
+		page, err := s.Platform.Query(ctx, Key(post).PK, q)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, page.Items...)
+		if q.Limit, q.After = commentsRead-len(out), page.Last; !page.More || q.Limit == 0 {
+			break
+		}
+	}
 	return out, nil
 }
 

@@ -153,8 +153,13 @@ func (s Store) candidates(ctx context.Context, r roadmap, in *ListInput) ([]stri
 	return s.ranked(ctx, in, func(post string) bool { return matches[post] })
 }
 
+// ownPages bounds what a list of one's own posts reads, in requests of up to
+// table.Examined posts or a megabyte.
+const ownPages = 5
+
 // own returns the operator's own posts, by-g2 of the author's partition. With a
-// query it returns only those that match.
+// query it returns only those that match. If there are more than ownPages, it
+// leaves the oldest out.
 func (s Store) own(ctx context.Context, r roadmap, in *ListInput) ([]string, error) {
 	var matches map[string]bool
 	if in.Q != "" {
@@ -165,7 +170,7 @@ func (s Store) own(ctx context.Context, r roadmap, in *ListInput) ([]string, err
 	}
 	var posts []Post
 	q := table.Query{Index: byAuthor, Backward: true, Limit: table.Examined}
-	for {
+	for range ownPages {
 		page, err := s.Platform.Query(ctx, authorPartition(s.Person), q)
 		if err != nil {
 			return nil, err

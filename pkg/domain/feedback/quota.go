@@ -10,21 +10,41 @@ import (
 // Quotas of one operator, and of all operators of one tenant. All tenants share
 // the roadmap: without quotas, one tenant could fill it.
 var (
-	postBytes    = quota{person: 1 << 20, tenant: 4 << 20} // bytes of folded texts per day
-	postComments = quota{person: 200, tenant: 400}         // comments per post
+	postBytes    = quota{person: 1 << 20, tenant: 4 << 20}     // bytes of folded texts per day
+	postComments = quota{person: 200, tenant: 400}             // comments per post
+	commentTexts = quota{person: 256 << 10, tenant: 512 << 10} // bytes of comments per post
 )
 
 type quota struct{ person, tenant int }
 
-// spend charges n to the quotas of the operator and the tenant. If one of them
-// is used up, the transaction fails with the error spent. One item counts both.
-func (q quota) spend(tx *table.Tx, s Store, key table.Key, n int, expires time.Time, spent error) {
-	c := table.Change{Default: map[string]any{"type": "quota", "v": 1}, Add: map[string]any{"all": n, s.Person: n}}
+// charge is an amount that a quota limits. One item has all charges of a tenant:
+// its attributes are the sums, of the tenant under all and of each operator under
+// the operator's id, both with the suffix.
+type charge struct {
+	quota
+	n      int
+	suffix string
+}
+
+// spend makes charges to the quotas of the operator and the tenant. If one of
+// them is used up, the transaction fails with the error spent.
+func (s Store) spend(tx *table.Tx, key table.Key, expires time.Time, spent error, charges ...charge) {
+	c := table.Change{Default: map[string]any{"type": "quota", "v": 1}, Add: map[string]any{}}
 	if !expires.IsZero() {
 		c.Expires = expires.Unix()
 	}
-	tx.Update(key, c).If("attribute_not_exists('all') OR 'all' <= ?", q.tenant-n).
-		If("attribute_not_exists('"+s.Person+"') OR '"+s.Person+"' <= ?", q.person-n).Else(spent)
+	for _, one := range charges {
+		c.Add["all"+one.suffix], c.Add[s.Person+one.suffix] = one.n, one.n
+	}
+	op := tx.Update(key, c)
+	within := func(sum string, most int) {
+		op = op.If("attribute_not_exists('"+sum+"') OR '"+sum+"' <= ?", most)
+	}
+	for _, one := range charges {
+		within("all"+one.suffix, one.tenant-one.n)
+		within(s.Person+one.suffix, one.person-one.n)
+	}
+	op.Else(spent)
 }
 
 // spendBytes charges the folded texts of a new post to the day's quotas. If
@@ -33,13 +53,15 @@ func (s Store) spendBytes(tx *table.Tx, bytes int) {
 	day := s.Now.UTC().Truncate(24 * time.Hour)
 	key := platform.Key(day.Format(time.DateOnly), "POSTS", "quota", s.Tenant.ID())
 	spent := fault.RateLimited(day.Add(24 * time.Hour).Sub(s.Now))
-	postBytes.spend(tx, s, key, bytes, day.Add(48*time.Hour), spent)
+	s.spend(tx, key, day.Add(48*time.Hour), spent, charge{quota: postBytes, n: bytes})
 }
 
 // spendComment charges a comment to the quotas of the post. If they are used
 // up, the transaction fails with a 409.
-func (s Store) spendComment(tx *table.Tx, post string) {
+func (s Store) spendComment(tx *table.Tx, post, body string) {
 	key := platform.Key("QUOTA#"+s.Tenant.ID(), "POST", post)
-	postComments.spend(tx, s, key, 1, time.Time{}, fault.InvalidState(
-		"A post takes at most %d comments of one person and %d of one company.", postComments.person, postComments.tenant))
+	s.spend(tx, key, time.Time{}, fault.InvalidState(
+		"A post takes at most %d comments of one person and %d of one company, and %d and %d KB of their texts.",
+		postComments.person, postComments.tenant, commentTexts.person>>10, commentTexts.tenant>>10),
+		charge{quota: postComments, n: 1}, charge{quota: commentTexts, n: len(body), suffix: "#bytes"})
 }

@@ -59,14 +59,19 @@ func (s Store) ranked(ctx context.Context, in *ListInput, wanted func(post strin
 	return nil, err
 }
 
+// newestRead bounds what a list reads of the posts without rows. All lists of all
+// tenants read them from one key, so one person's many posts must not make each
+// list expensive.
+const newestRead = 25
+
 // unranked returns the places that the newest posts have in the partitions, best
-// first, whether they have rows yet or not. If more than table.Examined posts
-// are new, it leaves the older ones out.
+// first, whether they have rows yet or not. If more than newestRead posts are
+// new, it leaves the older ones out. A list shows those when they have rows.
 //
 // Access pattern: by-g1 POSTS#all backward from now to firstRanked ago.
 func (s Store) unranked(ctx context.Context, partitions []string) ([]ranking, error) {
 	page, err := s.Platform.Query(ctx, AllPartition, table.Query{Index: byCreation, Backward: true,
-		From: timestamp.Format(s.Now.Add(-firstRanked)), Limit: table.Examined})
+		From: timestamp.Format(s.Now.Add(-firstRanked)), Limit: newestRead})
 	if err != nil {
 		return nil, err
 	}

@@ -76,3 +76,68 @@ func TestSearchOfLongPosts(t *testing.T) {
 		t.Errorf("a search of long posts takes %+v", u)
 	}
 }
+
+// Many new posts, or many long comments, of a few people do not make the
+// requests of others expensive.
+func TestOthersPayLittle(t *testing.T) {
+	wire := &testkit.Wire{}
+	w := over(t, testkit.TableOnWire(t, wire), 1)
+	id := w.submit(0, "Dark map", "").ID
+	var items []table.Item
+	for i := range 1000 {
+		p, texts, err := feedback.Draft{Title: strings.Repeat("道", 190), Body: "b"}.New(ids.New(ids.Person, now),
+			w.tenant.ID(), now.Add(time.Duration(i)*time.Millisecond))
+		if err != nil {
+			t.Fatal(err)
+		}
+		items = append(items, feedback.Items(p, texts)...)
+	}
+	for i := range 400 {
+		at := now.Add(time.Duration(i) * time.Second)
+		items = append(items, feedback.CommentItem(id, ids.New(ids.Comment, at), w.people[0], w.tenant.ID(),
+			strings.Repeat("\U0001f695", 10_000), timestamp.Format(at)))
+	}
+	if err := w.platform.Load(context.Background(), items...); err != nil {
+		t.Fatal(err)
+	}
+	w.Advance(10 * time.Minute)
+	wire.Rounds(true)
+	for _, c := range []struct {
+		path       string
+		sequential int
+		units      float64
+	}{{"?limit=5", 2, 20}, {"?limit=1&status=PLANNED", 2, 20}, {"/" + id, 5, 660}} {
+		w.Want(200, nil, "GET", "/api/v1/feedback"+c.path, w.tokens[0], "")
+		if u := w.Last().Usage; u.Sequential > c.sequential || u.ReadUnits > c.units {
+			t.Errorf("%s: %d in sequence and %v units, want at most %d and %v", c.path, u.Sequential, u.ReadUnits,
+				c.sequential, c.units)
+		}
+	}
+}
+
+// Long comments of one operator use up a quota of their own, so they leave room
+// for those of others.
+func TestQuotaOfCommentTexts(t *testing.T) {
+	w := newRoadmap(t, 4)
+	id := w.submit(0, "Dark map", "").ID
+	long := `{"body":"` + strings.Repeat("\U0001f695", 9_900) + `"}`
+	comment := func(token string) int {
+		return w.Do("POST", "/api/v1/feedback/"+id+"/comments", token, long).Status
+	}
+	var counts []int
+	for _, token := range append(w.tokens, w.foreign) {
+		n := 0
+		for ; comment(token) == 201; n++ {
+			if n > 100 {
+				t.Fatal("no bound")
+			}
+		}
+		counts = append(counts, n)
+	}
+	if want := []int{6, 6, 1, 0, 6}; !slices.Equal(counts, want) {
+		t.Errorf("comments of 39,600 bytes: %v, want %v", counts, want)
+	}
+	if a := w.Do("POST", "/api/v1/feedback/"+id+"/comments", w.tokens[2], `{"body":"short"}`); a.Status != 201 {
+		t.Errorf("a short comment within the quota: %d %s", a.Status, a.Body)
+	}
+}

@@ -149,7 +149,7 @@ func (s Store) Comment(ctx context.Context, post table.Item, body string) (*Comm
 		tx := s.Platform.Write()
 		tx.Put(CommentItem(p.ID, given.ID, s.Person, s.Tenant.ID(), body, given.CreatedAt))
 		count(tx, p.ID, "commentCount", 1)
-		s.spendComment(tx, p.ID)
+		s.spendComment(tx, p.ID, body)
 		return s.Commit(ctx, tx.Covers(s.Tenant.Handle), given)
 	})
 	if err != nil {
