@@ -26,7 +26,7 @@ func Rows() []api.Row {
 		api.Get("/api/v1/feedback/{id}", "svc_get_feedback", policy("feedback:read"), get, tag, api.Needs(needPost),
 			api.Summary("Read a post"), api.Text("By id or by slug, with its texts and its last 100 comments, oldest first.")),
 		api.Post("/api/v1/feedback/{id}/vote", "svc_vote_feedback", policy("feedback:vote"), vote, tag, api.Needs(needPost),
-			api.Summary("Vote for a post"), api.Text("A second vote changes nothing.")),
+			api.Idempotent(), api.Summary("Vote for a post"), api.Text("A second vote changes nothing.")),
 		api.Delete("/api/v1/feedback/{id}/vote", "svc_unvote_feedback", policy("feedback:vote"), unvote, tag,
 			api.Needs(needPost), api.Summary("Take back a vote"), api.Text("Without a vote it changes nothing.")),
 		api.Post("/api/v1/feedback/{id}/comments", "svc_comment_feedback", policy("feedback:write"), remark, tag,

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -19,6 +20,7 @@ import (
 type Entry struct {
 	Resource  authz.Resource // that the token must have been issued for
 	Confirmed bool           // a person confirmed this call
+	KeyLife   time.Duration  // how long the response for the Idempotency-Key is stored; 0: retention
 }
 
 // errUnconfirmed means that the request is valid and permitted, but a person

@@ -23,6 +23,9 @@ type Row struct {
 	Confirm string         // what a person must confirm before an agent's call; "" if no confirmation is needed
 	NoTool  authz.Audience // audience whose agents do not have the operation as a tool; "" for none
 
+	// Idempotent means that a repeated POST changes nothing more.
+	Idempotent bool
+
 	needs    func(table.Tenant, Peek) []table.Key
 	recent   bool // the items that it needs may be as old as recentTTL
 	register func(huma.API, huma.Operation)
@@ -54,6 +57,10 @@ func Confirm(text string) Option { return func(r *Row) { r.Confirm = text } }
 
 // NoTool leaves the row out of the tools of an audience to which it is of no use.
 func NoTool(a authz.Audience) Option { return func(r *Row) { r.NoTool = a } }
+
+// Idempotent says that a repeated POST changes nothing more, like a PUT. An
+// agent's call of it has no Idempotency-Key of its own.
+func Idempotent() Option { return func(r *Row) { r.Idempotent = true } }
 
 // Needs names items to read in the same batch as the checks' items. The handler
 // reads them with Caller.Item. keys is called before the request is validated.

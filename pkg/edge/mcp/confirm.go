@@ -1,15 +1,16 @@
 package mcp
 
 import (
+	"bytes"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"svc/pkg/base/plaintext"
 )
@@ -41,10 +42,13 @@ func agrees(token string, c call, code string, now time.Time) bool {
 		hmac.Equal([]byte(code), []byte(agreement(token, c, end)))
 }
 
-// Limits of a question: values shown, and characters of each.
+// Limits of a question: values shown, and characters of each. The longest text
+// of an operation has 10,000 characters, so a person can read all of it. Only
+// the data of an image is longer.
 const (
-	mostShown    = 12
-	longestShown = 1000
+	mostShown    = 50
+	longestShown = 10_100
+	endShown     = 1000 // characters shown of each end of a longer value
 )
 
 // question returns the text that a person reads before a call. Values are
@@ -58,16 +62,34 @@ func (c call) question() string {
 			continue
 		}
 		if shown++; shown > mostShown {
-			b.WriteString("\n…")
-			break
+			continue
 		}
-		value := string(a.value)
-		if utf8.RuneCountInString(value) > longestShown {
-			value = string([]rune(value)[:longestShown]) + "…"
+		value := []rune(legible(a.value))
+		if n := len(value); n > longestShown {
+			value = slices.Concat(value[:endShown], []rune(fmt.Sprintf(" … %d characters are not shown … ", n-2*endShown)),
+				value[n-endShown:])
 		}
-		fmt.Fprintf(&b, "\n%s: %s", a.name, plaintext.Visible(value))
+		fmt.Fprintf(&b, "\n%s: %s", a.name, plaintext.Visible(string(value)))
+	}
+	if shown > mostShown {
+		fmt.Fprintf(&b, "\n… %d values are not shown.", shown-mostShown)
 	}
 	return b.String()
+}
+
+// legible returns a JSON value with as few escapes in its strings as possible.
+// An agent could write a text in escapes that nobody can read.
+func legible(value json.RawMessage) string {
+	dec := json.NewDecoder(bytes.NewReader(value))
+	dec.UseNumber()
+	var decoded any
+	var out strings.Builder
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	if dec.Decode(&decoded) != nil || enc.Encode(decoded) != nil {
+		return string(value)
+	}
+	return strings.TrimSuffix(out.String(), "\n")
 }
 
 // inputRequired returns the result that makes the client ask the person

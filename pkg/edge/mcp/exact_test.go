@@ -39,7 +39,7 @@ func TestQuestionShowsHiddenCharacters(t *testing.T) {
 	t.Parallel()
 	c := call{tool: &tool{Title: "Request a ride"}, arguments: []argument{
 		{"notes", json.RawMessage("\"to \u202eriA ot\u200b\u2028end\"")}, {"stops", json.RawMessage("[1,\n2]")}}}
-	want := "Request a ride? \nnotes: \"to \\u202eriA ot\\u200b\\u2028end\"\nstops: [1,\\u000a2]"
+	want := "Request a ride? \nnotes: \"to \\u202eriA ot\\u200b\\u2028end\"\nstops: [1,2]"
 	if got := c.question(); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}

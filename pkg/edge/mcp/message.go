@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"svc/pkg/base/jsonscan"
 )
@@ -88,13 +89,20 @@ func readMessage(r *http.Request) (*message, *rpcError) {
 	if len(body) > mostBytes {
 		return m, refuse(http.StatusRequestEntityTooLarge, codeRequest, "The message is too large.")
 	}
-	scan := jsonscan.New(body, deepest)
-	scan.Value()
+	scan, paired := jsonscan.New(body, deepest), true
+	readStrings(&scan, func(text jsonscan.Text) {
+		if text.Escaped {
+			_, good := text.Append(nil)
+			paired = paired && good
+		}
+	})
 	switch {
 	case scan.TooDeep():
 		return m, refuse(http.StatusBadRequest, codeRequest, "The message is nested too deeply.")
 	case !scan.End():
 		return m, refuse(http.StatusBadRequest, codeParse, "The body is not JSON.")
+	case !utf8.Valid(body), !paired: // decoding would replace them (RFC 8259 section 8)
+		return m, refuse(http.StatusBadRequest, codeParse, "The body is not UTF-8, or has an unpaired surrogate.")
 	case bytes.TrimSpace(body)[0] != '{':
 		return m, refuse(http.StatusBadRequest, codeRequest, "The body must be one JSON-RPC message.")
 	}
@@ -107,6 +115,24 @@ func readMessage(r *http.Request) (*message, *rpcError) {
 		return m, refuse(http.StatusBadRequest, codeParams, "The params are not those of the method.")
 	}
 	return m, nil
+}
+
+// readStrings reads a value. It calls each with every string in it, names of
+// members included.
+func readStrings(s *jsonscan.Scanner, each func(jsonscan.Text)) {
+	switch s.Peek() {
+	case '{':
+		s.Object(func(name jsonscan.Text) {
+			each(name)
+			readStrings(s, each)
+		})
+	case '[':
+		s.Array(func(int) { readStrings(s, each) })
+	case '"':
+		each(s.Text())
+	default:
+		s.Value()
+	}
 }
 
 // exactParams reports whether the members that the server reads are named

@@ -262,11 +262,12 @@ func (x *exchange) call() {
 		return
 	}
 	inner := c.request(x.r)
-	if t.method == http.MethodPost || code != "" {
-		inner.Header["Idempotency-Key"] = []string{c.key(x.r, x.m.ID, code)}
-	}
 	entry, answer := x.entry, recorders.Get().(*recorder)
 	entry.Confirmed = code != ""
+	if key, life, ok := c.key(x.r, x.m.ID, code); ok {
+		inner.Header["Idempotency-Key"] = []string{key}
+		entry.KeyLife = life
+	}
 	var to http.ResponseWriter = answer
 	if _, ok := x.w.(gateway.EscapedWriter); ok {
 		to = escapedRecorder{answer}

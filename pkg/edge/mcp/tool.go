@@ -64,7 +64,7 @@ func toolOf(op api.Operation, schemas huma.Registry) (*tool, error) {
 	t := &tool{Name: op.ID, Title: op.Summary, Description: describe(op.Row), method: op.Method, path: op.Path,
 		scopes: maps.Clone(op.Policy.Scopes), confirm: op.Confirm, place: map[string]string{},
 		Annotations: annotations{ReadOnly: op.Method == http.MethodGet, Destructive: op.Confirm != "",
-			Idempotent: op.Method != http.MethodPost}}
+			Idempotent: op.Method != http.MethodPost || op.Idempotent}}
 	delete(t.scopes, op.NoTool)
 	in := object{properties: map[string]any{}, defs: definitions{schemas: schemas, out: map[string]any{}}}
 	for _, p := range op.Described.Parameters {
