@@ -12,10 +12,11 @@ import (
 const (
 	commentsShown = 100
 	// commentsRead is how many of the latest comments are read as candidates.
-	// More than one tenant may comment on a post.
+	// It is larger than one tenant's quota (postComments), so one tenant cannot
+	// fill it.
 	commentsRead = 500
-	// commentBytes limits the size of the shown comments in the function's
-	// response, which can hold six million bytes.
+	// commentBytes is the maximum size of the shown comments in the function's
+	// response, in bytes. The response has at most six million bytes.
 	commentBytes = 5 << 20
 )
 
