@@ -159,8 +159,8 @@ func (s Store) Comment(ctx context.Context, post table.Item, body string) (*Comm
 	return given, nil
 }
 
-// resolve returns the post's id for an id or a slug. It returns an id unread,
-// and a 404 if no post has the slug.
+// resolve returns the post's id for an id or a slug. It does not look up an id.
+// It returns a 404 if no post has the slug.
 func (s Store) resolve(
 	ctx context.Context, name string, slug func(context.Context, table.Key) (table.Item, error),
 ) (string, error) {

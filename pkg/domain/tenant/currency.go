@@ -14,7 +14,7 @@ import (
 var ErrPriced = fault.InvalidState("The tenant has trips or orders in its currency, so it stays.")
 
 // priced is an attribute of a copy of the flags. It locks the currency, because
-// amounts exist in that currency.
+// amounts exist in the currency of that copy.
 const priced = "priced"
 
 // Price locks the tenant's currency in a transaction that writes amounts (a

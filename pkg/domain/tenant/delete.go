@@ -17,7 +17,7 @@ var ErrDeleting = fault.InvalidState("The tenant is being deleted; svc tenant de
 // deleting is the attribute of the flags of a tenant that is being deleted.
 const deleting = "deleting"
 
-// marked returns true, or nil, which the table stores as an absent attribute.
+// marked returns true or nil. The table stores nil as an absent attribute.
 func marked(yes bool) any {
 	if yes {
 		return true

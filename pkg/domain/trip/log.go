@@ -26,8 +26,8 @@ const (
 
 // LogEntry is one entry of a trip's log. Trip.entries derives the entries from
 // the trip, which contains the time and the author of each change. Therefore an
-// entry costs no write, and trip and log cannot differ. Only the entry of a
-// late completion is also stored (LatePartition).
+// entry costs no write, and trip and log cannot differ. The entry of a late
+// completion is an exception: it is also stored (LatePartition).
 type LogEntry struct {
 	ID    string   `json:"id" doc:"Identifier of the entry."`
 	Type  Event    `json:"type" enum:"REQUESTED,ACCEPTED,ARRIVED,STARTED,COMPLETED,CANCELLED" doc:"What happened."`
