@@ -22,21 +22,23 @@ type Difference struct {
 	Have string `json:"have"`
 }
 
-// Check compares derived data with the items; with Correct it also corrects it.
-// It may run while items change: it rereads every difference until nothing
-// changed in between. A day's trips limit its memory.
+// Check compares derived data with the items. With Correct it also corrects the
+// derived data. It may run while items change, because it repeats the reads of
+// every difference until nothing changed in between. It reads the items page by
+// page, and keeps only counters and outdated items in memory.
 type Check struct {
 	Step
 	Correct bool
 	// Found receives the differences, one at a time.
 	Found func(Difference)
-	// Compared, if not nil, receives how many things of a kind were compared.
+	// Compared, if not nil, receives how many counters, posts or rows were
+	// compared.
 	Compared func(kind string, n int)
 	// Wait, if not nil, replaces the waits between two looks at a difference.
 	Wait func(context.Context, time.Duration) error
 
-	// PostCounts has the counters of a feedback post's item, and the prefix of
-	// the items that each counts.
+	// PostCounts maps each counter of a feedback post's item to the range key
+	// prefix of the items that it counts.
 	PostCounts map[string]string
 	// PostRanks returns the partitions of the rank rows of a category, or of all
 	// posts for "".
@@ -46,10 +48,10 @@ type Check struct {
 }
 
 var errMoving = errors.New("the counters changed each time that their items were read; " +
-	"run it again when less is going on")
+	"run the check again when fewer items change")
 
 const (
-	lagLooks      = 14 // lets the projection catch up; some seconds
+	lagLooks      = 14 // looks that let the projection catch up; about two seconds
 	looks         = 80 // total number of looks
 	confirmations = 3
 	checkParallel = 8
@@ -83,12 +85,12 @@ type tally struct {
 	lagging map[table.Key]lag // items whose count is outdated
 }
 
-// lag is an item whose count is outdated: the projection has not reached it
-// yet, or never will.
+// lag is an item whose count is outdated, because the projection has not
+// processed the item yet or never will.
 type lag struct {
 	version int64           // of the COUNTED item
-	off     counter.Changes // changes that counting it would make
-	looks   int             // look at which this state was seen
+	off     counter.Changes // changes of the counters that a step would make
+	looks   int             // number of earlier looks that found the same COUNTED item outdated
 }
 
 // agree checks one unit. A counter must equal the sum of what was counted, if
@@ -146,7 +148,8 @@ func (c *Check) agree(ctx context.Context, t table.Tenant, u unit) error {
 	return errMoving
 }
 
-// stuck returns the items that the projection does not reach.
+// stuck returns the items that the projection has not processed within lagLooks
+// looks.
 func (c *Check) stuck(seen map[table.Key]lag) map[table.Key]lag {
 	out := maps.Clone(seen)
 	maps.DeleteFunc(out, func(_ table.Key, one lag) bool { return one.looks < lagLooks })
@@ -167,8 +170,9 @@ func (c *Check) look(ctx context.Context, t table.Tenant, u unit) (counters, tal
 	return now, sum, u.sum(ctx, &sum)
 }
 
-// again rereads the unit's counters, and the counters that only its items have.
-// still reports whether none has changed.
+// again rereads the unit's counters, and reads the counters that exist only in
+// the sum of its items. The second result reports whether no counter has
+// changed.
 func again(ctx context.Context, t table.Tenant, was counters, sum tally, wrong counter.Changes) (counters, bool,
 	error) {
 	refs := slices.Collect(maps.Keys(was))
@@ -177,8 +181,8 @@ func again(ctx context.Context, t table.Tenant, was counters, sum tally, wrong c
 	return now, err == nil && now.same(was), err
 }
 
-// since returns the lagging items, each with the number of looks it has
-// lagged.
+// since returns the lagging items, each with the number of earlier looks for
+// which it has lagged.
 func (s tally) since(before map[table.Key]lag) map[table.Key]lag {
 	out := map[table.Key]lag{}
 	for key, now := range s.lagging {
@@ -206,8 +210,8 @@ func (c *Check) pause(ctx context.Context, look int) error {
 	}
 }
 
-// report reports the items that the projection does not reach, and the counters
-// that differ from the sum of the items.
+// report reports the stuck items, and the counters that differ from the sum of
+// the items.
 func (c *Check) report(now counters, stuck map[table.Key]lag, counted counter.Changes) {
 	want := counter.Changes{}
 	want.AddAll(counted, 1)
@@ -223,8 +227,8 @@ func (c *Check) report(now counters, stuck map[table.Key]lag, counted counter.Ch
 	}
 }
 
-// correct counts the uncounted items, and adds the missing amount to each
-// counter. It does not touch a counter that changed since it was read.
+// correct adds the missing amount to each wrong counter, unless the counter has
+// changed since it was read. Then it runs the step over the lagging items.
 func (c *Check) correct(ctx context.Context, t table.Tenant, lagging []table.Key, now counters,
 	off counter.Changes) error {
 	for ref, by := range off {

@@ -10,8 +10,8 @@ import (
 )
 
 // Posts checks the feedback posts in a partition of by-g1: their counters, and
-// the rows that rank them. A row of no post is found in the partitions of
-// PostRanks, for the categories that the posts have.
+// the rows that rank them. It finds rank rows that belong to no post in the
+// partitions of PostRanks, for the categories of the posts.
 func (c *Check) Posts(ctx context.Context, p table.Platform, partition string) error {
 	categories := map[string]bool{"": true}
 	err := c.walk(ctx, p.Handle, partition, func(keys []table.Key) error {
@@ -38,9 +38,9 @@ func (c *Check) Posts(ctx context.Context, p table.Platform, partition string) e
 	return nil
 }
 
-// counts checks the counters of a post's item. One transaction writes a counted
-// item and the counter, so both are consistent if the post does not change
-// during the reads.
+// counts checks the counters of a post's item. One transaction writes a vote or
+// comment and the counter, so both agree if the post does not change during the
+// reads.
 func (c *Check) counts(ctx context.Context, p table.Platform, key table.Key) error {
 	last, confirmed := "", 0
 	for look := range looks {
@@ -97,8 +97,8 @@ func (c *Check) counts(ctx context.Context, p table.Platform, key table.Key) err
 	return errMoving
 }
 
-// miscounted reads a post and counts what its counters count. It returns the
-// right values of the wrong counters.
+// miscounted reads a post and counts its votes and comments (PostCounts). It
+// returns the right values of the wrong counters.
 func (c *Check) miscounted(ctx context.Context, p table.Platform, key table.Key) (post table.Item,
 	wrong map[string]int64, err error) {
 	if post, err = p.Get(ctx, key); err != nil || !post.Found() {
@@ -124,9 +124,9 @@ func (c *Check) miscounted(ctx context.Context, p table.Platform, key table.Key)
 	return post, wrong, nil
 }
 
-// strays checks that each row of a partition belongs to its post. It ignores rows
-// that expire: older builds wrote them with a new post, and the post may have
-// changed before its projection.
+// strays checks that each row of a partition belongs to its post. It ignores
+// rows that expire. Older builds wrote such rows with a new post, and the post
+// may have changed before the projection processed it.
 func (c *Check) strays(ctx context.Context, p table.Platform, partition string) error {
 	for after := ""; ; {
 		page, err := p.Query(ctx, partition, table.Query{After: after, Limit: rebuildPage, Consistent: true})
@@ -181,8 +181,8 @@ func (c *Check) stray(ctx context.Context, p table.Platform, rows []table.Item) 
 	}
 }
 
-// belongs reports whether the post has the row. What was counted of a post that
-// exists is checked with the post's own rows.
+// belongs reports whether the post has the row. If the post exists, it also
+// accepts the rows that COUNTED lists, because Check.rows checks those.
 func (c *Check) belongs(row table.Item, of piece) bool {
 	if of.item.Found() && slices.Contains(of.was.Ranks, row.Key) {
 		return true

@@ -42,7 +42,8 @@ func newBoard(t *testing.T) *board {
 	return b
 }
 
-// add writes an item that a post counts, and counts it, as the API does.
+// add writes a vote or comment of a post and increments the post's counter, as
+// the API does.
 func (b *board) add(ctx context.Context, i int, counter string, it table.Item) {
 	err := table.Retry(ctx, func(ctx context.Context) error {
 		tx := b.p.Write()
@@ -105,7 +106,7 @@ func (b *board) rank(i int) table.Item {
 	return feedback.RankRows(it)[0]
 }
 
-// set changes attributes of a post, but not the items that they count.
+// set changes attributes of a post, but not its votes and comments.
 func (b *board) set(i int, attributes map[string]any) {
 	b.t.Helper()
 	b.write(func(tx *table.Tx) { tx.Update(feedback.Key(b.posts[i].ID), table.Change{Set: attributes}) })
@@ -182,7 +183,7 @@ func TestCheckOfTheRoadmapWhilePeopleVote(t *testing.T) {
 			b.comment(t.Context(), (i+3)%6)
 			b.project(t.Context(), i%6)
 			b.project(t.Context(), (i+3)%6)
-			testkit.Sleep(ctx, 15*time.Millisecond+10*time.Since(began)) // leaves the machine to the check
+			testkit.Sleep(ctx, 15*time.Millisecond+10*time.Since(began)) // leaves most processor time to the check
 		}
 	})
 	if found := b.checked(false); len(found) > 0 {
@@ -208,7 +209,7 @@ func TestRowsThatStayAreNotWritten(t *testing.T) {
 	for _, tt := range []struct {
 		what   string
 		do     func(context.Context)
-		writes float64 // two units an item
+		writes float64 // in units, two for each item
 	}{
 		{"nothing", func(context.Context) {}, 0},
 		{"a vote", func(ctx context.Context) { b.vote(ctx, 0, 1) }, 2 * (2 + 2 + 1)}, // rows put, rows deleted, COUNTED

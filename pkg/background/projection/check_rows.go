@@ -27,8 +27,8 @@ func (c *Check) suffixes(ctx context.Context, t table.Tenant, shards int) error 
 	return nil
 }
 
-// rows checks the rows of some items: each expected row exists, and no
-// outdated row of those counted is left.
+// rows checks the rows of some items: each expected row exists, and of the rows
+// that COUNTED lists no outdated one is left.
 func (c *Check) rows(ctx context.Context, h table.Handle, keys []table.Key, want func(piece) []table.Item) error {
 	for look := 0; len(keys) > 0; look++ {
 		if err := c.pause(ctx, look); err != nil {
@@ -51,7 +51,7 @@ func (c *Check) rows(ctx context.Context, h table.Handle, keys []table.Key, want
 			if len(lost)+len(stray) == 0 {
 				continue
 			}
-			if look < lagLooks && !c.Correct { // it may have changed since the first read
+			if look < lagLooks && !c.Correct { // the item may have changed since the first read
 				left = append(left, p.key)
 				continue
 			}
@@ -101,7 +101,8 @@ func (c *Check) wrongRows(ctx context.Context, h table.Handle, p piece, want []t
 	return lost, stray, nil
 }
 
-// alike reports whether a stored row equals the expected one.
+// alike reports whether a stored row exists and has the expected expiry, and
+// the expected attributes post and since.
 func alike(want, have table.Item) bool {
 	if !have.Found() || have.Expires != want.Expires {
 		return false
@@ -115,7 +116,7 @@ func alike(want, have table.Item) bool {
 }
 
 // correctRows writes an item's rows, on the condition that its COUNTED item has
-// not changed. If it has, a step wrote the rows meanwhile.
+// not changed. If COUNTED has changed, a step wrote the rows meanwhile.
 func (c *Check) correctRows(ctx context.Context, h table.Handle, p piece, lost []table.Item, stray []table.Key) error {
 	if !c.Correct || !p.stored.Found() {
 		return nil

@@ -73,8 +73,9 @@ func (c *Check) reports(ctx context.Context, t table.Tenant, shards int) error {
 	return nil
 }
 
-// period checks a day or a quarter of an hour against its subperiods, and then
-// the subperiods. It checks ten seconds against their trips.
+// period checks the counters of a day or a quarter of an hour: first its
+// subperiods, then the period against their sum. It checks a period of ten
+// seconds against its trips.
 func (c *Check) period(ctx context.Context, t table.Tenant, shards int, ref counter.Ref) error {
 	from, to, err := report.Span(ref)
 	if err != nil {

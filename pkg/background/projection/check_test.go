@@ -22,8 +22,8 @@ import (
 	"svc/pkg/local/testkit"
 )
 
-// noWait replaces the waits of a check while nobody else changes the items. The
-// check looks as often.
+// noWait replaces the waits of a check while nothing else changes the items.
+// The number of looks stays the same.
 func noWait(ctx context.Context, _ time.Duration) error { return ctx.Err() }
 
 // checked returns the differences that a check finds; correct also corrects them.
@@ -97,7 +97,7 @@ func (w *world) turnDriver() {
 	w.put(driver.Item(w.tenant, d, w.shards))
 }
 
-// damages are all the ways in which derived data can be wrong.
+// damages are the ways in which a tenant's derived data can be wrong.
 var damages = map[string]struct {
 	what string
 	do   func(*world)
@@ -139,8 +139,8 @@ var damages = map[string]struct {
 	}},
 }
 
-// The damages come one after another in one tenant, as its items take a while to
-// count.
+// The damages are done one after another in one tenant, because counting the
+// items of a new tenant takes long.
 func TestCheckFindsAndCorrectsDamage(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, testkit.Name(t, streamOff), 21, 3)
@@ -167,16 +167,16 @@ func TestCheckFindsAndCorrectsDamage(t *testing.T) {
 	}
 }
 
-// A check and a rebuild are correct while items change and are counted: no
-// false difference, and each damage is corrected once.
+// A check is correct while items change and are counted: it reports no false
+// difference and corrects each damage once.
 func TestCheckWhileItemsChange(t *testing.T) {
 	w := newWorld(t, testkit.Name(t, streamOff), 22, 3)
 	w.change(60)
 	w.rebuilt()
 	ctx, stop := context.WithCancel(t.Context())
 	var wait sync.WaitGroup
-	// The traffic waits for the projection, and leaves most of the machine to the
-	// check: a slow machine makes all three slow, and none falls behind.
+	// The traffic waits for the projection, and leaves most processor time to
+	// the check. On a slow machine all three are slow, and none falls behind.
 	hear := make(chan table.Key)
 	w.changed = func(key table.Key) { hear <- key }
 	wait.Go(func() {
@@ -191,8 +191,8 @@ func TestCheckWhileItemsChange(t *testing.T) {
 	traffic := &world{}
 	*traffic = *w // its own source of chance, the same items
 	// Until its count is updated, a removed item looks like damage. On a slow
-	// machine that takes long. The service removes a counted item only together
-	// with its tenant.
+	// machine, the update takes long. The service removes a counted item of a
+	// tenant only together with the tenant.
 	traffic.keeps = true
 	wait.Go(func() {
 		defer close(hear)

@@ -27,7 +27,8 @@ var Types = []string{"trip", "driver", "customer", "wallet", "post"}
 // partition.
 func CountedKey(item table.Key) table.Key { return table.Key{PK: item.PK, SK: "COUNTED"} }
 
-// Counted is what was counted of an item. The zero Counted means nothing.
+// Counted is what was counted of an item. The zero Counted means that nothing
+// was counted.
 type Counted struct {
 	Type        string       `json:"type,omitempty"`
 	Status      string       `json:"status,omitempty"`      // of a trip, a driver
@@ -37,15 +38,15 @@ type Counted struct {
 	Balance     json.Number  `json:"balance,omitempty"`     // of a wallet
 	Name        string       `json:"name,omitempty"`        // of a driver or customer, as the wallet has it
 
-	// Of a customer: the current rows, and the rows of earlier names that are
-	// still to be removed. Pending means that the rows in the table may not
-	// match yet.
+	// Of a customer: the current set of rows, and the earlier sets whose end
+	// time must still be written to their rows. Pending means that the rows in
+	// the table may not match yet.
 	Rows    *customer.RowSet  `json:"rows,omitempty"`
 	Ended   []customer.RowSet `json:"ended,omitempty"`
 	Pending bool              `json:"pending,omitempty"`
 
 	Ranks []table.Key `json:"ranks,omitempty"` // of a post: its rank rows
-	Rank  string      `json:"rank,omitempty"`  // of a post: the hash of what is in them
+	Rank  string      `json:"rank,omitempty"`  // of a post: the hash of the rows' contents
 }
 
 // countedOf reads a COUNTED item; an absent one is the zero Counted.
@@ -103,8 +104,8 @@ func (c Counted) changes() (counter.Changes, error) {
 }
 
 // count returns the new Counted of an item, from its current state and its old
-// Counted. An absent item counts nothing. Removed rows stay listed until they
-// are deleted.
+// Counted. An absent item counts nothing. Ended sets of rows stay listed until
+// a step has written their end time.
 func (s Step) count(it table.Item, was Counted, now string) (Counted, error) {
 	next := Counted{}
 	if it.Found() {
@@ -145,8 +146,8 @@ func (s Step) count(it table.Item, was Counted, now string) (Counted, error) {
 	return next, nil
 }
 
-// rows returns the suffix rows that a customer has from now on. They are the
-// old rows, or a new set if the words changed.
+// rows sets the suffix rows that a customer has from now on: the old set, or a
+// new one if the words changed.
 func (c *Counted) rows(was Counted, words []string, now string) {
 	c.Rows, c.Ended, c.Pending = was.Rows, was.Ended, was.Pending
 	if (was.Rows == nil && len(words) == 0) || (was.Rows != nil && slices.Equal(was.Rows.Words, words)) {

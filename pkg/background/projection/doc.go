@@ -6,10 +6,9 @@
 // Each counted item has a COUNTED item beside it, which records what was
 // counted. A step reads COUNTED, then the item. It adds new − old to the
 // counters and writes the new COUNTED on the condition that the old one is
-// unchanged, all in one transaction. So the stream may deliver an item
-// repeatedly, late or out of order: every step ends at the item's current
-// state. COUNTED is read first, so the item is never older than what was
-// counted.
+// unchanged, all in one transaction. The stream may deliver an item repeatedly,
+// late or out of order, because every step ends at the item's current state.
+// COUNTED is read first, so the item is never older than what was counted.
 //
 // The package that owns a counter or row decides what an item adds to it:
 // pkg/domain/report, pkg/data/counter, pkg/domain/customer,

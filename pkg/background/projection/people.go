@@ -36,10 +36,11 @@ func (s Step) rename(ctx context.Context, t *table.Tenant, p piece) error {
 func idOf(key table.Key) string { return key.PK[strings.LastIndexByte(key.PK, '#')+1:] }
 
 // commitRows commits a customer whose suffix rows change. It uses one
-// transaction if everything fits. Otherwise COUNTED first marks the rows as
-// pending, and at last as complete. Every transaction in between requires an
-// unchanged COUNTED, so an outdated step can write nothing. If a step dies in
-// between, the next one continues its work.
+// transaction if everything fits. Otherwise the first transaction marks the
+// rows as pending in COUNTED, and the last one marks them as complete. Every
+// transaction in between requires an unchanged COUNTED, so an outdated step can
+// write nothing. If a step is interrupted, the next step for the customer
+// completes the work.
 func (s Step) commitRows(ctx context.Context, t table.Tenant, p piece, shard int) error {
 	if err := s.rename(ctx, &t, p); err != nil {
 		return err
@@ -61,7 +62,7 @@ func (s Step) commitRows(ctx context.Context, t table.Tenant, p piece, shard int
 		return conflicting(tx.Commit(ctx))
 	}
 	version := p.stored.Version
-	if !same(p.was, p.next) { // otherwise it is already pending and counted
+	if !same(p.was, p.next) { // otherwise the customer is already pending and counted
 		tx := t.Write()
 		p.next.put(tx, p.stored)
 		p.difference.Write(tx, t, shard)

@@ -43,7 +43,7 @@ func TestFunctionIsExactHoweverBadlyTheStreamComes(t *testing.T) {
 				w.change(60)
 				all = streamtest.Records(t, name)
 				batches := streamtest.Abuse(w.rnd, all[seen:], 3, 15)
-				if round%2 == 0 { // some of it stays away while the items change further
+				if round%2 == 0 { // half of the batches come later, while the items change further
 					batches = batches[:len(batches)/2]
 				} else {
 					seen = len(all)
@@ -72,7 +72,7 @@ func TestStepsSideBySideWhileItemsChange(t *testing.T) {
 		hear = append(hear, keys)
 		wait.Go(func() {
 			for key := range keys {
-				for range 20 { // busy is a failure that the stream brings again
+				for range 20 { // after a failure, the stream delivers the record again
 					if _, err := step.Tenant(t.Context(), w.tenant, []table.Key{key}); err == nil {
 						break
 					}

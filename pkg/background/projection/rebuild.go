@@ -14,7 +14,7 @@ import (
 type Rebuilt struct {
 	Examined map[string]int      `json:"examined"`
 	Differed map[string]int      `json:"differed"` // items whose count was wrong and is corrected
-	Keys     map[string][]string `json:"keys"`     // ids of the first of them
+	Keys     map[string][]string `json:"keys"`     // partition keys of the first 20 of them
 }
 
 const (
@@ -24,8 +24,8 @@ const (
 )
 
 // Rebuild runs the step over all items of a tenant, and returns how many had a
-// wrong count. It may run on a live table: an item that changes meanwhile is
-// counted only once. note, if not nil, receives the progress.
+// wrong count. It may run on a live table, because the step counts an item that
+// changes meanwhile only once. note, if not nil, receives the progress.
 func (s Step) Rebuild(ctx context.Context, t table.Tenant, readShards int, note func(kind string,
 	examined int)) (Rebuilt, error) {
 	out := Rebuilt{Examined: map[string]int{}, Differed: map[string]int{}, Keys: map[string][]string{}}

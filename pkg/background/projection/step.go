@@ -41,8 +41,8 @@ func (s Step) Tenant(ctx context.Context, t table.Tenant, keys []table.Key) ([]t
 	return s.run(ctx, t.Handle, &t, keys)
 }
 
-// Platform does the same for feedback posts. p must be a handle for the kinds
-// POST and POSTS.
+// Platform updates what is derived from feedback posts, as Tenant does for a
+// tenant's items. p must be a handle for the kinds POST and POSTS.
 func (s Step) Platform(ctx context.Context, p table.Platform, keys []table.Key) ([]table.Key, error) {
 	return s.run(ctx, p.Handle, nil, keys)
 }
@@ -61,7 +61,7 @@ func (s Step) run(ctx context.Context, h table.Handle, t *table.Tenant, keys []t
 		for len(pieces) > 0 {
 			n, err := s.commit(ctx, h, t, pieces, shard)
 			if err != nil {
-				keys = left // committed work stays committed
+				keys = left // a retry repeats only what is not committed
 				return err
 			}
 			for _, p := range pieces[:n] {
@@ -77,7 +77,7 @@ func (s Step) run(ctx context.Context, h table.Handle, t *table.Tenant, keys []t
 	return changed, nil
 }
 
-// piece is an item whose count must change.
+// piece is an item, what was counted of it, and what must be counted of it now.
 type piece struct {
 	key        table.Key
 	item       table.Item // current item
@@ -87,8 +87,8 @@ type piece struct {
 }
 
 // read finds the items that changed since they were counted, and picks a shard
-// of the counters. It reads the COUNTED items first, then the items. It finds
-// nothing to do for a deleted tenant.
+// of the counters. It reads the COUNTED items first, then the items. For a
+// deleted tenant it returns no piece.
 func (s Step) read(ctx context.Context, h table.Handle, t *table.Tenant, keys []table.Key) ([]piece, int, error) {
 	first := make([]table.Key, len(keys), len(keys)+1)
 	for i, key := range keys {

@@ -52,7 +52,8 @@ func (f Function) Handle(ctx context.Context, event events.DynamoDBEvent) (event
 	return stream.Answer(slices.Concat(failed...)), nil
 }
 
-// ownerOf returns the tenant's id, or "" for the platform.
+// ownerOf returns the tenant's id. For platform data it returns the first part
+// of the partition key, as in "POST".
 func ownerOf(db *table.DB, key table.Key) string {
 	t, _ := stream.TenantOf(db, key)
 	return t.ID()
@@ -69,7 +70,7 @@ func (f Function) step(ctx context.Context, changes []stream.Change) error {
 		return err
 	}
 	if !strings.HasPrefix(keys[0].PK, "POST#") {
-		return nil // no owner: nothing here is counted
+		return nil // of the platform data, only posts are counted
 	}
 	_, err := f.Platform(ctx, f.DB.Platform("POST", "POSTS"), keys)
 	return err

@@ -108,8 +108,8 @@ func pick[T any](w *world, m map[string]T) (string, bool) {
 	return keys[w.rnd.IntN(len(keys))], true
 }
 
-// change changes n items at random: new ones, other states, other names, no
-// change at all, removals.
+// change makes n random changes: additions, new states and names, writes without
+// a change, removals.
 func (w *world) change(n int) {
 	w.t.Helper()
 	for range n {
@@ -150,7 +150,7 @@ func (w *world) moveTrip() {
 		return
 	}
 	tr := w.trips[id]
-	if w.rnd.IntN(5) > 0 { // else it is written as it is
+	if w.rnd.IntN(5) > 0 { // otherwise the trip is written unchanged
 		tr.Version++
 		tr.Status = trip.Statuses[w.rnd.IntN(len(trip.Statuses))]
 		tr.FinalFare = nil
@@ -194,9 +194,9 @@ func (w *world) changeCustomer() {
 			CreatedAt: timestamp.Format(w.now), Email: "a@b.example"}}
 	}
 	switch w.rnd.IntN(6) {
-	case 0: // a trip more, the words are the same
+	case 0: // one more trip; the words stay the same
 		c.TotalTrips++
-	case 1: // more rows than one transaction takes
+	case 1: // more rows than fit into one transaction
 		c.FirstName, c.LastName = w.word(60), w.word(60)
 	case 2:
 		c.Phone = ptr(fmt.Sprintf("+1 555 %04d", w.rnd.IntN(10000)))
@@ -254,7 +254,7 @@ func (w *world) removeOne() {
 	}
 }
 
-// recount checks everything derived against the items in memory.
+// recount compares all derived data with the items in memory.
 func (w *world) recount() {
 	w.t.Helper()
 	w.recountReport(start.Add(-time.Hour), start.Add(100*24*time.Hour))
@@ -334,7 +334,7 @@ func (w *world) recountRows() {
 			}
 		}
 		for suffix := range own {
-			// the longer word is already found by this suffix
+			// Words omits texts that another text contains
 			if slices.ContainsFunc(c.Words(), func(word string) bool { return hasSuffixRow(word, suffix) }) {
 				want[suffix+"#"+c.ID] = 1
 			}

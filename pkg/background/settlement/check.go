@@ -21,7 +21,8 @@ import (
 	"svc/pkg/domain/wallet"
 )
 
-// Difference is an incorrect value that a settlement wrote.
+// Difference is a stored value that does not match what the settlement of the
+// trips should have written.
 type Difference struct {
 	What string `json:"what"` // "balance", "rank", "receipt", "posting" or "totalTrips"
 	Key  string `json:"key"`
@@ -31,12 +32,13 @@ type Difference struct {
 
 // Check compares receipts, postings and trip counts with completed trips, and
 // balances with postings. With Correct it also corrects them. It may run while
-// trips are settled: it reads every difference again before it reports it.
+// trips are settled, because it reads the items of every difference again
+// before it reports the difference.
 type Check struct {
 	Correct bool
 	Now     func() time.Time
 	Found   func(Difference)
-	// Compared, if not nil, receives how many things of a kind were compared.
+	// Compared, if not nil, receives how many items of a kind were compared.
 	Compared func(kind string, n int)
 	// Wait, if not nil, replaces the waits between two looks at a difference.
 	Wait func(context.Context, time.Duration) error
@@ -50,7 +52,7 @@ func (c *Check) compared(kind string, n int) {
 
 const (
 	checkPage = 200
-	looks     = 16 // pause between two looks at a difference; the stream needs some seconds
+	looks     = 16 // looks before a difference is reported; their pauses take almost three seconds
 )
 
 // Tenant checks everything that settlements wrote for a tenant. Postings come
@@ -139,7 +141,7 @@ func (c *Check) wallets(ctx context.Context, t table.Tenant, side wallet.Side, l
 		}
 		for i, it := range found {
 			if it.Found() != listed {
-				continue // the other list covers it
+				continue // checked with the other list
 			}
 			if listed {
 				c.compared("wallet", 1)
@@ -152,9 +154,8 @@ func (c *Check) wallets(ctx context.Context, t table.Tenant, side wallet.Side, l
 	return nil
 }
 
-// wallet checks one wallet. One transaction writes the balance and its
-// posting, so both are consistent if the wallet did not change during the
-// reads.
+// wallet checks one wallet. One transaction writes the balance and the posting,
+// so both agree if the wallet did not change during the reads.
 func (c *Check) wallet(ctx context.Context, t table.Tenant, side wallet.Side, actor string, shards int) error {
 	key, said := wallet.Key(t, side, actor), false
 	for look := range 10 * looks {
@@ -230,7 +231,8 @@ func total(ctx context.Context, t table.Tenant, key table.Key) (sum decimal.Deci
 	}
 }
 
-// rebalance rewrites the wallet with the sum of its postings.
+// rebalance writes the sum of the wallet's postings as its balance. It creates
+// the wallet if there is none.
 func (c *Check) rebalance(ctx context.Context, t table.Tenant, it table.Item, side wallet.Side, actor string,
 	sum decimal.Decimal, last string, shards int) error {
 	tx := t.Write()
@@ -313,7 +315,8 @@ func (c *Check) receipts(ctx context.Context, t table.Tenant, items []table.Item
 	return nil
 }
 
-// wrong describes an error in what the settlement of a trip wrote.
+// wrong describes an error in what the settlement of a trip wrote. correct is
+// nil if a person must decide.
 type wrong struct {
 	Difference
 	correct func(context.Context) error
@@ -346,7 +349,7 @@ func (c *Check) compare(ctx context.Context, t table.Tenant, keys []table.Key) (
 
 func (c *Check) receipt(t table.Tenant, tr trip.Trip, it table.Item) (*wrong, error) {
 	if tr.Status != trip.Completed {
-		if it.Found() { // it is unknown whether it was paid: a person must decide
+		if it.Found() { // a person must decide, because it is unknown whether the trip was paid
 			return &wrong{Difference: Difference{"receipt", it.PK, "none: the trip is " + string(tr.Status),
 				"there"}}, nil
 		}

@@ -23,7 +23,7 @@ func (p *fixture) checked(correct bool) (found []settlement.Difference) {
 	p.t.Helper()
 	check := settlement.Check{Correct: correct, Now: func() time.Time { return start },
 		Found: func(d settlement.Difference) { found = append(found, d) }}
-	if !p.busy { // as many looks, without a wait
+	if !p.busy { // the check looks as often, but does not wait
 		check.Wait = func(ctx context.Context, _ time.Duration) error { return ctx.Err() }
 	}
 	if err := check.Tenant(p.t.Context(), p.tenant, 3); err != nil {
@@ -57,8 +57,8 @@ func (p *fixture) posting(tr trip.Trip) table.Key {
 		settlement.PostingOf(tr, wallet.Driver, decimal.Zero, *tr.CompletedAt))
 }
 
-// rename gives the trip's posting in its driver's wallet an id as builds up to
-// 2026-11 created it.
+// rename replaces the id of the trip's posting in its driver's wallet by one of
+// the kind that builds up to 2026-11 created.
 func (p *fixture) rename(tr trip.Trip) {
 	p.t.Helper()
 	it, err := p.tenant.Get(p.t.Context(), p.posting(tr))
@@ -87,7 +87,7 @@ func (p *fixture) settled(trips int) {
 
 func (p *fixture) driverWallet() table.Key { return wallet.Key(p.tenant, wallet.Driver, p.drivers[0]) }
 
-// damages are the ways in which what settlements wrote can be wrong.
+// damages are the ways in which the items that settlements write can be wrong.
 var damages = map[string]struct {
 	want []string // the What of the expected differences
 	do   func(*fixture)
@@ -162,8 +162,8 @@ func TestCheckFindsAndCorrectsDamage(t *testing.T) {
 	}
 }
 
-// While trips are settled, a check reports no false difference. It corrects
-// the real one without losing a posting.
+// While trips are settled, a check reports no false difference. It corrects the
+// real differences without losing a posting.
 func TestCheckWhileTripsAreSettled(t *testing.T) {
 	p := newFixture(t, testkit.Name(t, streamOff), 3)
 	p.settled(12)
@@ -182,7 +182,7 @@ func TestCheckWhileTripsAreSettled(t *testing.T) {
 					break
 				}
 			}
-			testkit.Sleep(ctx, 10*time.Since(began)) // leaves the machine to the check
+			testkit.Sleep(ctx, 10*time.Since(began)) // leaves most processor time to the check
 		}
 	})
 	for range 3 {

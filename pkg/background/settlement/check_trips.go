@@ -12,8 +12,8 @@ import (
 	"svc/pkg/domain/wallet"
 )
 
-// confirmations is how often a count must be seen before it is a difference,
-// because an index may lag behind the table.
+// confirmations is how many looks must find the same wrong count before it is
+// reported, because an index may lag behind the table.
 const confirmations = 5
 
 // audienceOf returns the audience of a wallet's holder.
@@ -36,8 +36,8 @@ func (c *Check) tripCounts(ctx context.Context, t table.Tenant, side wallet.Side
 }
 
 // totalTrips checks one driver or customer. One transaction writes totalTrips
-// and the receipt of a trip, so both are consistent if the item did not change
-// during the reads.
+// and the receipt of a trip, so both agree if the item did not change during
+// the reads.
 func (c *Check) totalTrips(ctx context.Context, t table.Tenant, side wallet.Side, key table.Key) error {
 	last, confirmed := int64(0), 0
 	for look := range 10 * looks {

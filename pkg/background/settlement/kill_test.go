@@ -61,7 +61,7 @@ func TestEngineKilled(t *testing.T) {
 					first, err := settlement.Settle(work, p.tenant, p.trips[i], start)
 					switch {
 					case err != nil:
-						broken.Add(1) // unknown, or a conflict that outlasted its retries
+						broken.Add(1) // the outcome is unknown, or every retry conflicted
 					case first && settled[i].Swap(true):
 						t.Errorf("trip %d was settled twice", i)
 					case first:

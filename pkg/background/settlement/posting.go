@@ -15,9 +15,9 @@ import (
 	"svc/pkg/domain/wallet"
 )
 
-// PostingOf returns a trip's posting in the wallet of its driver or rider. Its
-// id follows from the trip's, so one wallet cannot be posted the same trip
-// twice.
+// PostingOf returns a trip's posting in the wallet of its driver or rider. The
+// posting's id is derived from the trip's id, so a wallet cannot get two
+// postings for one trip.
 func PostingOf(tr trip.Trip, side wallet.Side, amount decimal.Decimal, at string) wallet.Posting {
 	_, id, _ := strings.Cut(tr.ID, "_")
 	return wallet.Posting{ID: ids.Posting + "_" + id, Type: wallet.TripPayment, Amount: money.Number(amount),
@@ -47,8 +47,9 @@ func (e Entries) entries(tr trip.Trip, at string) (out []entry) {
 }
 
 // stored returns the stored item of each posting; the zero Item if there is
-// none. Builds up to 2026-11 gave postings ids of their own: those are found
-// by the time of the payment and the trip's code.
+// none. Builds up to 2026-11 gave postings ids that are not derived from the
+// trip's. stored finds such a posting by the time of the payment and the trip's
+// code.
 func stored(ctx context.Context, t table.Tenant, all []entry) ([]table.Item, error) {
 	keys := make([]table.Key, len(all))
 	for i, e := range all {
@@ -77,8 +78,9 @@ func stored(ctx context.Context, t table.Tenant, all []entry) ([]table.Item, err
 	return items, nil
 }
 
-// postings checks the postings of at most 50 trips whose receipts are right.
-// It puts an error into out where out has none yet.
+// postings checks the postings of at most 50 trips. It skips trips that are not
+// completed or have an error in out already. It adds the errors that it finds
+// to out.
 func (c *Check) postings(ctx context.Context, t table.Tenant, trips []trip.Trip, out []*wrong) error {
 	var all []entry
 	var of []int // index of each entry's trip
@@ -116,9 +118,9 @@ type misposted struct {
 	was table.Item
 }
 
-// restore writes the postings as they should be. It leaves the balances alone
-// but raises the versions of the wallets, so that no concurrent check sums up
-// what it read before.
+// restore writes the correct postings. It does not change the balances. It
+// increments the versions of the wallets, so that a concurrent check does not
+// write a sum of the old postings.
 func restore(ctx context.Context, t table.Tenant, all []misposted) error {
 	err := table.Retry(ctx, func(ctx context.Context) error {
 		tx := t.Write()
@@ -141,7 +143,7 @@ func restore(ctx context.Context, t table.Tenant, all []misposted) error {
 		}
 		return tx.Commit(ctx)
 	})
-	if err != nil && !errors.Is(err, table.ErrCondition) { // somebody else restored it
+	if err != nil && !errors.Is(err, table.ErrCondition) { // after a failed condition, another run has restored it
 		return fmt.Errorf("restoring a posting: %w", err)
 	}
 	return nil

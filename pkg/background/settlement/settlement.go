@@ -45,7 +45,8 @@ func ReceiptOf(tr trip.Trip, e Entries, id, at string) Receipt {
 		DriverAmount: number(e.Driver), RiderAmount: number(e.Rider), CompletedAt: tr.CompletedAt, IssuedAt: at}
 }
 
-// Entries are the amounts posted for a trip; nil means no posting.
+// Entries are the amounts of a trip's settlement. If Driver or Rider is nil,
+// that wallet gets no posting.
 type Entries struct {
 	Commission *decimal.Decimal // nil without a fare or a snapshot of the rate
 	Driver     *decimal.Decimal

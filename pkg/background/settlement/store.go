@@ -25,10 +25,11 @@ var (
 	errPosted = errors.New("the trip has a posting but no receipt")
 )
 
-// Settle settles a completed trip that is not settled yet; done reports
-// whether this call did it. It sends one batch get and one transaction. It
-// retries after a conflict with another settlement of the same driver or
-// rider. A trip of a deleted tenant is not settled.
+// Settle settles a completed trip that is not settled yet; done reports whether
+// this call did it. It sends one batch get and one transaction. If the trip is
+// older than streamAge or has a posting, it also reads the trip's postings and
+// does not repeat them. It retries after a conflict with another settlement of
+// the same driver or rider. A trip of a deleted tenant is not settled.
 func Settle(ctx context.Context, t table.Tenant, tr trip.Trip, now time.Time) (done bool, err error) {
 	if tr.Status != trip.Completed {
 		return false, fmt.Errorf("settle %s: it is %s", tr.ID, tr.Status)
@@ -69,8 +70,8 @@ type work struct {
 	now      time.Time
 }
 
-// plan decides what the settlement of a trip writes. The payment has the time
-// of the trip's completion, even if it is settled later.
+// plan decides what the settlement of a trip writes. The postings have the time
+// of the trip's completion, even if the trip is settled later.
 func plan(tr trip.Trip, now time.Time) (w work, err error) {
 	w = work{trip: tr, at: now, now: now}
 	if w.entries, err = EntriesOf(tr); err != nil {
@@ -149,7 +150,8 @@ func read(ctx context.Context, t table.Tenant, tr trip.Trip) (found, error) {
 }
 
 // compose puts all writes of the settlement into a transaction. The receipt
-// comes first, because its condition decides.
+// comes first, because Commit returns the error of the first failed condition:
+// errSettled must take precedence over errPosted.
 func (f found) compose(tx *table.Tx, t table.Tenant, w work) error {
 	tx.Create(ReceiptItem(t, ReceiptOf(w.trip, w.entries, ids.New(ids.Receipt, w.now),
 		timestamp.Format(w.now)))).Else(errSettled)

@@ -51,7 +51,7 @@ func newFixture(t testing.TB, name string, shards int) *fixture {
 	return p
 }
 
-// people makes the tenant with its drivers and riders.
+// people creates the tenant with its drivers and riders.
 func (p *fixture) people(shards int) {
 	p.tenant = p.db.Tenant(ids.New(ids.Tenant, start))
 	for n := range authz.Copies {
@@ -96,7 +96,8 @@ func (p *fixture) ride(i int) trip.Trip {
 }
 
 // audit checks that every trip has one receipt and its postings once, that
-// every wallet's postings add up to its balance, and the trip counts.
+// every wallet's balance is the sum of its postings, and that totalTrips is
+// right.
 func (p *fixture) audit() {
 	p.t.Helper()
 	type side struct {
@@ -208,7 +209,7 @@ func TestFunctionSettlesOnceHoweverBadlyTheStreamComes(t *testing.T) {
 				pending.Status, pending.Version, pending.FinalFare = trip.InProgress, 4, nil
 				p.load(pending.Item(p.tenant, 1))
 				p.load(done.Item(p.tenant, 1))
-				p.load(done.Item(p.tenant, 1)) // a change of nothing
+				p.load(done.Item(p.tenant, 1)) // a record without a change
 			}
 			records := streamtest.Records(t, p.name)
 			f := settlement.Function{DB: p.db, Now: func() time.Time { return start }}
@@ -267,7 +268,7 @@ func TestSettleTogether(t *testing.T) {
 		for range 3 {
 			go func() {
 				var err error
-				for range 5 { // a busy table is a failure that the stream brings again
+				for range 5 { // after a failure, the stream delivers the record again
 					if _, err = settlement.Settle(t.Context(), p.tenant, tr, start); err == nil {
 						break
 					}

@@ -21,26 +21,27 @@ import (
 // Swept is the result of a sweep.
 type Swept struct {
 	Examined int      `json:"examined"` // completed trips
-	Settled  []string `json:"settled"`  // ids of those without a receipt
+	Settled  []string `json:"settled"`  // ids of those that the sweep settled
 }
 
 const sweepPage = 90
 
-// The scheduled sweep covers the trips that were requested, or completed late,
-// in this time. It is trip.LateAge, the day that the stream keeps a record, and
-// a day to spare.
+// sweepAge is how far the scheduled sweep looks back: it examines the trips
+// that were requested, or completed late, in this time. It is the sum of
+// trip.LateAge, the day for which the stream keeps a record, and a spare day.
 const sweepAge = trip.LateAge + 48*time.Hour
 
-// sweepMargin is left before the deadline, for the last page and the response.
+// sweepMargin is how long before the deadline a sweep stops, to leave time for
+// the last page and the response.
 const sweepMargin = 5 * time.Second
 
 // sweepTenants is how many tenants are swept at a time.
 const sweepTenants = 8
 
-// Sweep settles every tenant's completed trips of the last days that the stream
-// lost, newest first. It stops shortly before the deadline of ctx; then
-// the oldest trips were not examined, and the log says so. A tenant that fails
-// does not stop the others.
+// Sweep settles every tenant's completed trips that the stream lost within
+// sweepAge, newest first. It stops sweepMargin before the deadline of ctx. In
+// that case the oldest trips are not examined, and Sweep logs a warning. A
+// tenant that fails does not stop the others.
 func (f Function) Sweep(ctx context.Context) error {
 	tenants, err := tenant.Store{DB: f.DB}.List(ctx)
 	if err != nil {
@@ -74,9 +75,10 @@ func (f Function) Sweep(ctx context.Context) error {
 }
 
 // Sweep settles the tenant's completed trips that have no receipt, which the
-// stream or a dead-letter queue lost. It covers the trips requested since a
-// time, and those completed since then long after their request; the zero time
-// covers all. It may run while trips are completed. A trip that fails does not
+// stream or a dead-letter queue lost. It examines the trips that were requested
+// at or after since, and those that were completed at or after since and more
+// than trip.LateAge after their request. If since is the zero time, it examines
+// all trips. It may run while trips are completed. A trip that fails does not
 // stop the others.
 //
 // It reads by-g2 T#t#STATUS#COMPLETED#shard and by-g1 T#t#STATUS#COMPLETED#LATE,
@@ -122,7 +124,8 @@ func pages(ctx context.Context, t table.Tenant, partition string, q table.Query,
 	}
 }
 
-// tripsOf reads the trips of log entries.
+// tripsOf reads the trips of log entries. It omits those that are not
+// completed.
 func tripsOf(ctx context.Context, t table.Tenant, entries []table.Item) ([]table.Item, error) {
 	keys := make([]table.Key, len(entries))
 	for i, it := range entries {

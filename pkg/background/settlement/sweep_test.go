@@ -40,11 +40,12 @@ type ending struct {
 // Deadline implements context.Context.
 func (e ending) Deadline() (time.Time, bool) { return e.at, true }
 
-// TestSweepEndsBeforeItsDeadline: a sweep that runs out of time has not failed.
+// TestSweepEndsBeforeItsDeadline checks that a sweep that runs out of time
+// returns no error.
 func TestSweepEndsBeforeItsDeadline(t *testing.T) {
 	db := testkit.Open(t, testkit.Name(t, streamOff), nil)
 	p := town(t, db, "one", 2*24*3600)
-	ctx := ending{t.Context(), time.Now().Add(4 * time.Second)} // less than what a sweep leaves
+	ctx := ending{t.Context(), time.Now().Add(4 * time.Second)} // less than sweepMargin
 	f := settlement.Function{DB: db, Now: func() time.Time { return start.Add(4 * 24 * time.Hour) }}
 	testkit.Must(t, f.Sweep(ctx))
 	for _, tr := range p.trips {
@@ -55,10 +56,10 @@ func TestSweepEndsBeforeItsDeadline(t *testing.T) {
 	}
 }
 
-// TestScheduledSweep: the sweep settles the trips of every tenant that the
-// stream lost, each once. It ignores trips that were requested more than three
-// days ago. A trip that cannot be read is an error and does not stop the
-// others.
+// TestScheduledSweep checks that the sweep settles the trips that the stream
+// lost, in every tenant, each once. It ignores trips that were requested more
+// than three days ago. For a trip that cannot be read it returns an error, and
+// it still settles the others.
 func TestScheduledSweep(t *testing.T) {
 	db := testkit.Open(t, testkit.Name(t, streamOff), nil)
 	const day = 24 * 3600
@@ -113,9 +114,10 @@ func (p *fixture) completed(requested, at time.Time) {
 	p.trips = append(p.trips, done)
 }
 
-// TestScheduledSweepOfLateCompletions: a ride that was booked weeks ahead is
-// settled too, and so is one just inside the limit. The sweep reads no other
-// trips.
+// TestScheduledSweepOfLateCompletions checks that the sweep also settles a ride
+// that was completed weeks after its request, and rides just below and above
+// trip.LateAge. The sweep does not read the old trips that were settled long
+// ago.
 func TestScheduledSweepOfLateCompletions(t *testing.T) {
 	db := testkit.Open(t, testkit.Name(t, streamOff), nil)
 	p := town(t, db, "one", 0)
@@ -140,8 +142,8 @@ func TestScheduledSweepOfLateCompletions(t *testing.T) {
 	}
 }
 
-// TestScheduledSweepIsBounded: a sweep reads each trip and its receipt once,
-// a page at a time.
+// TestScheduledSweepIsBounded checks that a sweep reads each trip and its
+// receipt once.
 func TestScheduledSweepIsBounded(t *testing.T) {
 	db := testkit.Open(t, testkit.Name(t, streamOff), nil)
 	p := town(t, db, "one", 0)

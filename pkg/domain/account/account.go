@@ -1,6 +1,6 @@
 // Package account owns what riders and drivers share: each has a record and a
-// sign-in row with the same mail address, and both change together. It must not
-// know anything else about the record.
+// sign-in row with the same mail address, and both change together. The package
+// must not know more of a record than Fields.
 package account
 
 import (
@@ -20,7 +20,8 @@ import (
 	"svc/pkg/domain/tenant"
 )
 
-// Kind describes one of the two kinds of account. R is the type of its record.
+// Kind describes one of the two kinds of account. R is the type of the
+// account's record.
 type Kind[R any] struct {
 	Audience authz.Audience
 	Name     string // in the audit log and in errors: "customer"
@@ -43,8 +44,8 @@ func (k Kind[R]) Key(t table.Tenant, id string) table.Key { return authz.ActorKe
 
 // Create adds an account: the record, its sign-in row and an audit entry. It
 // fills in ID and CreatedAt if they are empty. hash is the password hash, "" if
-// no password is set yet. It returns login.ErrTaken if another account of the
-// tenant has the address.
+// no password is set yet. It returns login.ErrTaken if another account of this
+// kind in the tenant has the address.
 func (k Kind[R]) Create(ctx context.Context, t table.Tenant, by audit.By, r R, hash string) (R, error) {
 	var none R
 	f := k.Fields(&r)
@@ -93,9 +94,10 @@ func (k Kind[R]) ByEmail(ctx context.Context, t table.Tenant, address string) (R
 }
 
 // Change edits a record. A new mail address moves the sign-in row; Change
-// returns login.ErrTaken if another account has that address. Setting Disabled
-// invalidates the account's sign-in and tokens at once. edit may run more than
-// once.
+// returns login.ErrTaken if another account of this kind in the tenant has that
+// address. Setting Disabled invalidates the account's sign-in and tokens at
+// once. Change ignores edits of ID, CreatedAt and TotalTrips. edit may run more
+// than once.
 func (k Kind[R]) Change(ctx context.Context, t table.Tenant, by audit.By, id string, edit func(*R) error) (R, error) {
 	if !ids.Valid(k.IDs, id) {
 		var none R
@@ -153,8 +155,9 @@ func (k Kind[R]) NewItem(t table.Tenant, r R, writeShards int) table.Item {
 	return k.Item(t, r, strconv.Itoa(ids.Pick(*k.Fields(&r).ID, writeShards)))
 }
 
-// Rewritten returns the stored form of a changed record. It keeps the version
-// and the shard of the item that was read, and the account's tokens stay valid.
+// Rewritten returns the stored form of a changed record. It keeps the version,
+// the shard and the attribute since of the item that was read. The account's
+// tokens stay valid because since does not change.
 func (k Kind[R]) Rewritten(t table.Tenant, read table.Item, r R) table.Item {
 	it := k.Item(t, r, read.G[0][strings.LastIndexByte(read.G[0], '#')+1:])
 	it.Version, it.Preserve = read.Version, read.Unknown()

@@ -36,8 +36,8 @@ func List(ctx context.Context, t table.Tenant, rider string) ([]Address, error) 
 	return table.DecodeAll(page.Items, FromItem)
 }
 
-// rounds of eight attempts each. They are enough for many concurrent saves of
-// one address to all count.
+// rounds is how often Put calls table.Retry, which makes eight attempts. This
+// is enough for many concurrent saves of one address to all count.
 const rounds = 4
 
 // Change defines how Put reads the current address, first and after each

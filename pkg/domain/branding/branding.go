@@ -167,7 +167,7 @@ func checkImage(s string) string {
 		"of at most 2,000 characters"
 }
 
-// checkLink is CheckURL for a link that a person opens.
+// checkLink is CheckURL for a link that a person opens. It also accepts http.
 func checkLink(s string) string {
 	if !isURL(s, "https", "http") {
 		return "expected an https or http URL of at most 2,000 characters"
@@ -189,15 +189,16 @@ func checkSupport(s string) string {
 	return "expected an https, http, mailto or tel URL of at most 2,000 characters"
 }
 
-// isURL reports whether the text is a URL with a host and one of the schemes.
+// isURL reports whether the text is a well-formed URL with a host, one of the
+// schemes, and no user information.
 func isURL(s string, schemes ...string) bool {
 	u, err := url.Parse(s)
 	return err == nil && slices.Contains(schemes, u.Scheme) && u.Hostname() != "" && u.User == nil && u.Opaque == "" &&
 		wellFormed(s)
 }
 
-// wellFormed reports whether the text has only URL characters, and at most
-// 2,000 of them.
+// wellFormed reports whether the text has at most 2,000 characters, and none
+// that is in noURL, a control character or white space.
 func wellFormed(s string) bool {
 	return utf8.RuneCountInString(s) <= 2000 && !strings.ContainsAny(s, noURL) &&
 		!strings.ContainsFunc(s, func(r rune) bool { return unicode.IsControl(r) || unicode.IsSpace(r) })

@@ -58,7 +58,7 @@ func TestPatch(t *testing.T) {
 	if err != nil || len(entries) != 3 {
 		t.Errorf("%d audit entries, %v: a patch that changes nothing leaves none", len(entries), err)
 	}
-	// An entry has what differs.
+	// An audit entry contains only the fields that differ.
 	if got := string(entries[1].Before) + string(entries[1].After); got !=
 		`{"appName":"Metro","themeMode":null}{"appName":null,"themeMode":"dark"}` {
 		t.Errorf("audit entry: %s", got)

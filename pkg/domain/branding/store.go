@@ -11,9 +11,9 @@ import (
 type Reader = func(context.Context, table.Key) (table.Item, error)
 
 // Change applies the patch to the tenant's branding and adds an audit entry.
-// The write requires that the branding has not changed since it was read. So
-// two concurrent patches of different fields both take effect. commit ends the
-// transaction.
+// The write requires that the branding has not changed since the read, and
+// Change starts again after a conflict. Therefore two concurrent patches of
+// different fields both take effect. commit ends the transaction.
 func Change(
 	ctx context.Context, t table.Tenant, by audit.By, p Patch, commit func(context.Context, *table.Tx, Branding) error,
 ) (Branding, error) {

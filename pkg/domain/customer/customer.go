@@ -11,8 +11,8 @@ import (
 	"svc/pkg/data/table"
 )
 
-// Customer is a rider as the operator's list shows one (decisions, "Shapes not
-// shown").
+// Customer is a rider in the shape of the operator's list (decisions, "Shapes
+// not shown").
 type Customer struct {
 	ID         string       `json:"id" doc:"Identifier of the rider."`
 	Name       string       `json:"name" doc:"The name to show."`
@@ -32,8 +32,8 @@ type Record struct {
 }
 
 // FromItem decodes a customer from the item. It returns fault.NotFound if there
-// is none. Trips and the disabled flag are attributes; everything else is in
-// the document.
+// is none. TotalTrips and Disabled are attributes of the item; everything else
+// is in its document.
 func FromItem(it table.Item) (Record, error) {
 	r, err := table.DecodeDoc[Record](it)
 	r.TotalTrips, r.Disabled = it.Int("totalTrips"), it.Flag("disabled")

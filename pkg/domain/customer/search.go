@@ -46,8 +46,9 @@ func digitsOf(s string) string {
 // Search returns the customers whose name, first name, last name, phone or
 // email contains q, folded. It orders them by their smallest suffix that begins
 // with q. A page takes two round trips: a query of suffix rows, and a read of
-// the customers. Only the limit bounds both. Pages may be short. The table's
-// stream keeps the suffix rows in step with the customers.
+// the customers. The limit alone bounds the size of both reads, whatever the
+// number of customers. A page may be shorter than the limit. The projection
+// updates the suffix rows after a customer changes.
 func Search(ctx context.Context, c *api.Caller, q string, p api.Paging) (*api.Page[Customer], error) {
 	folded := lookedFor(q)
 	position, err := api.Position(p.Cursor, searchList, folded)
@@ -88,10 +89,10 @@ func Search(ctx context.Context, c *api.Caller, q string, p api.Paging) (*api.Pa
 	return out, nil
 }
 
-// suffixRows reads T#t#SUFFIX#<first character> from begins_with(prefix) on. It
-// returns up to limit rows that a walk begun at the given time sees, and the
-// position to continue from, "" at the end. It reads a few times the limit,
-// because a customer may match at several suffixes.
+// suffixRows reads the rows of T#t#SUFFIX#<first character> whose range keys
+// begin with prefix. It returns up to limit rows that a walk begun at the given
+// time sees, and the position to continue after, "" at the end. It reads up to
+// four times the limit, because a customer may match at several suffixes.
 func suffixRows(
 	ctx context.Context, t table.Tenant, prefix, began, after string, limit int,
 ) (rows []table.Item, next string, err error) {

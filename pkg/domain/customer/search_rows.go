@@ -13,14 +13,16 @@ import (
 	"svc/pkg/data/table"
 )
 
-// A customer is found by the suffixes of a few texts, one row per suffix: every
-// text that contains q has a suffix that begins with q. The partition of a row
-// is its first character. Rows are ordered by text, then by customer.
+// A search finds a customer by the suffixes of the customer's words (Words).
+// Each suffix has one row, because every word that contains q has a suffix that
+// begins with q. A partition contains the rows with the same first character,
+// ordered by text, then by customer.
 //
-// A set of rows is written once. Its only change is that it gets an end time: a
-// new name creates a new set and ends the old one. So a walk through the pages
-// sees the rows as they were when it began. It shows each customer once, at the
-// smallest matching suffix, even if customers are renamed meanwhile.
+// A set of rows is written once. Its only change is that it gets an end time:
+// when the words change, a new set begins and the old one ends. A walk through
+// the pages sees the rows that were valid when it began, and the first rows of
+// customers created since. It shows each customer once, at the smallest
+// matching suffix, even if customers are renamed meanwhile.
 
 // longest is the maximum length of a suffix row's text, in characters. The rest
 // of a longer q is compared with the customer's words.
@@ -60,7 +62,8 @@ type RowSet struct {
 	Until string   `json:"until,omitempty"` // exclusive; "" while the set is valid
 }
 
-// Rows returns the set's items, for a set that is valid or has ended.
+// Rows returns the set's items. The items of an ended set have its end time and
+// expire after retention.
 func (s RowSet) Rows(t table.Tenant, id string) []table.Item {
 	suffixes := suffixesOf(s.Words)
 	out := make([]table.Item, len(suffixes))
@@ -110,8 +113,8 @@ func cut(s string, n int) string {
 }
 
 // shared returns the length of the common prefix of two texts, in characters. A
-// suffix is the customer's smallest that begins with q if it shares fewer
-// characters with the previous suffix than q has.
+// suffix that begins with q is the customer's smallest such suffix if it shares
+// fewer characters with the previous suffix than q has.
 func shared(a, b string) int {
 	n := 0
 	for a != "" && b != "" {
@@ -133,7 +136,7 @@ func suffixKey(t table.Tenant, suffix, id string, n int) table.Key {
 	return table.Key{PK: suffixPartition(t, suffix), SK: suffix + "#" + id + "#" + strconv.Itoa(n)}
 }
 
-// rowOwner returns the customer of a suffix row.
+// rowOwner returns the id of a suffix row's customer.
 func rowOwner(row table.Item) string {
 	_, rest, _ := strings.Cut(row.SK, "#")
 	id, _, _ := strings.Cut(rest, "#")
@@ -141,7 +144,8 @@ func rowOwner(row table.Item) string {
 }
 
 // visible reports whether a walk that began at the given time sees the row: the
-// row was valid then, or its customer was created later.
+// row was valid then, or it is in the first set of a customer created later and
+// that set has not ended.
 func visible(row table.Item, began string) bool {
 	until := row.Text("until")
 	if row.Text("since") <= began {

@@ -49,7 +49,7 @@ func person(first, last, email, phone string) customer.Record {
 	return r
 }
 
-// save writes a customer and updates its rows a moment later.
+// save writes a customer and updates the customer's suffix rows a moment later.
 func (h *hall) save(people ...customer.Record) {
 	h.t.Helper()
 	h.Advance(time.Second)
@@ -75,8 +75,8 @@ type found struct {
 	Next  *string             `json:"next_cursor"`
 }
 
-// walk reads all pages and returns the ids in the order shown. It calls between
-// after each page but the last.
+// walk reads all pages and returns the ids in the order shown. It calls the
+// function between after each page except the last.
 func (h *hall) walk(q string, limit int, between func()) (shown []string) {
 	h.t.Helper()
 	query := url.Values{"q": {q}, "limit": {fmt.Sprint(limit)}}
@@ -198,8 +198,8 @@ func TestSearchAfterARename(t *testing.T) {
 	}
 }
 
-// A walk shows no customer twice and misses none that matches throughout, even
-// if customers are added and renamed between the pages.
+// A walk shows no customer twice and misses no customer who matches the whole
+// time, even if customers are added and renamed between the pages.
 func TestSearchWhileCustomersAreAddedAndRenamed(t *testing.T) {
 	for _, limit := range []int{1, 4, 20} {
 		t.Run(fmt.Sprint("limit ", limit), func(t *testing.T) {
@@ -308,7 +308,7 @@ func TestSearchByPhone(t *testing.T) {
 		for _, c := range got.Items {
 			names = append(names, c.FirstName)
 		}
-		if q == "  " { // the list of all, newest first: these are of one moment
+		if q == "  " { // the list of all customers, whose order is open: all were created at the same time
 			slices.Sort(names)
 			want = slices.Sorted(slices.Values(want))
 		}

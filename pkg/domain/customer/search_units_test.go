@@ -18,7 +18,7 @@ import (
 	"svc/pkg/local/testkit"
 )
 
-// The reads per page do not grow with the tenant.
+// The read units per page do not grow with the number of customers.
 func TestSearchUnits(t *testing.T) {
 	wire := &testkit.Wire{}
 	stand := apitest.New(t, testkit.TableOnWire(t, wire), customer.Rows()...)
@@ -27,7 +27,7 @@ func TestSearchUnits(t *testing.T) {
 		limit int
 	}
 	queries := []asked{{"z", 50}, {"z", 200}, {"zo", 50}, {"z.example", 200}, {"zoltan toth", 50}, {"zq", 50}}
-	units, full := map[asked]float64{}, map[asked]bool{} // in the smallest tenant
+	units, full := map[asked]float64{}, map[asked]bool{} // at the smallest number of customers
 	tenant := stand.Tenant("USD", 1)
 	operator := stand.Token(tenant, authz.Dashboard, "usr_1", "VIEW_CUSTOMERS")
 	have := 0
@@ -57,7 +57,7 @@ func TestSearchUnits(t *testing.T) {
 					t.Logf("%d customers, %q by %d: %d shown, %v units in %d requests, %d in sequence", size, ask.q, ask.limit,
 						len(got.Items), u.ReadUnits, u.Requests, u.Sequential)
 				}
-				// 5 for the checks; a row is at most 200 bytes, a customer one unit at half the price
+				// 5 units for the checks; a row has at most 200 bytes; a customer costs half a unit
 				bound := 5 + float64(4*ask.limit)*200/8192 + float64(ask.limit)/2 + 1
 				if u.Sequential > 2 || u.ReadUnits > bound || (full[ask] && u.ReadUnits > units[ask]+3) {
 					t.Errorf("%d customers, %q by %d, page %d: %+v, want at most 2 in sequence and %v units (%v at %d customers)",
@@ -72,8 +72,8 @@ func TestSearchUnits(t *testing.T) {
 	}
 }
 
-// loadCustomers fills a tenant up from one number of customers to another, with
-// those of their suffix rows that lie under the letter.
+// loadCustomers adds customers to a tenant, from one number to another. Of
+// their suffix rows it writes only those that begin with the letter.
 func loadCustomers(t *testing.T, tenant table.Tenant, from, to int, letter rune) {
 	t.Helper()
 	rnd := rand.New(rand.NewPCG(uint64(to), 1))

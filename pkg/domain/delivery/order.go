@@ -111,8 +111,8 @@ func (o *Order) normalize() error {
 	return nil
 }
 
-// lines normalizes the order's lines and returns their sum. The slice it was
-// given belongs to the caller and does not change.
+// lines normalizes the order's lines and returns their sum. It does not change
+// the caller's slice.
 func (o *Order) lines(wrong *fault.Faults) (subtotal decimal.Decimal) {
 	o.Items = slices.Clone(o.Items)
 	for i := range o.Items {

@@ -48,9 +48,10 @@ func SetBusiness(
 		}}.Run(ctx)
 }
 
-// AddOrder adds an order. It fills in ID and OrderCode if they are empty,
-// CreatedAt, UpdatedAt, the status PENDING if absent, and the sums. Business,
-// customer and driver must belong to the tenant.
+// AddOrder adds an order. It fills in ID, OrderCode, Status (PENDING),
+// CreatedAt and UpdatedAt if they are empty, and computes the sums. Business,
+// customer and driver must belong to the tenant, and the currency must be the
+// tenant's.
 func AddOrder(ctx context.Context, t table.Tenant, by audit.By, o Order) (Order, error) {
 	if o.ID == "" {
 		o.ID = ids.New(ids.Order, by.At)
@@ -99,9 +100,9 @@ func AddOrder(ctx context.Context, t table.Tenant, by audit.By, o Order) (Order,
 
 var errDriver = fault.Field("driver", "there is no such driver")
 
-// SetOrder changes an order's status and, if driverID is not nil, assigns a
-// driver. It returns fault.InvalidState if the status is not a valid next
-// status.
+// SetOrder changes an order's status, unless status is "", and assigns a
+// driver, unless driverID is nil. It returns fault.InvalidState if the status
+// is not a valid next status.
 func SetOrder(ctx context.Context, t table.Tenant, by audit.By, id, status string, driverID *string) (Order, error) {
 	if !ids.Valid(ids.Order, id) {
 		return Order{}, fault.NotFound()

@@ -47,8 +47,8 @@ type Record struct {
 }
 
 // FromItem decodes a driver from the item. It returns fault.NotFound if there
-// is none. Status, trips and the disabled flag are attributes; everything else
-// is in the document.
+// is none. Status, TotalTrips and Disabled are attributes of the item;
+// everything else is in its document.
 func FromItem(it table.Item) (Record, error) {
 	if !it.Found() {
 		return Record{}, fault.NotFound()
@@ -95,8 +95,8 @@ func (r *Record) normalize() error {
 }
 
 // within reports whether the number is absent or between -bound and bound. It
-// replaces the pointer by one to the number's shortest form. The number itself
-// belongs to the caller and does not change.
+// replaces the pointer by one to the number's shortest form, and does not
+// change the caller's number.
 func within(n **json.Number, bound int64) bool {
 	if *n == nil {
 		return true

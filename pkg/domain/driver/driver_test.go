@@ -106,7 +106,7 @@ func TestList(t *testing.T) {
 	}
 }
 
-// An item has every specified field, null where there is nothing.
+// A listed driver has every specified field; a field without a value is null.
 func TestShape(t *testing.T) {
 	s := apitest.New(t, testkit.Table(t), driver.Rows()...)
 	tn := s.Tenant("USD", 1)
@@ -254,7 +254,7 @@ func TestSignIn(t *testing.T) {
 		login.ErrTaken) {
 		t.Errorf("the address again: %v", err)
 	}
-	add(t, other, "ana", "") // another tenant's is another account
+	add(t, other, "ana", "") // the same address in another tenant is another account
 	l, err := login.Find(t.Context(), tn, authz.Driver, "Ana@Metro.example")
 	if err != nil || l.Actor != ana.ID || l.Hash != "hash" {
 		t.Errorf("%+v, %v", l, err)

@@ -14,10 +14,9 @@ import (
 )
 
 // ChangeStatus sets the status of the post, named by id or slug, and adds an
-// audit entry in its author's tenant. Search finds a rejected post only when it
-// asks for rejected posts; with another status the post is found again. Lists
-// change after the projection has processed the post. Errors: 404, 400 for an
-// unknown status.
+// audit entry in its author's tenant. A search finds a rejected post only if
+// its status filter is REJECTED or ALL. Lists change after the projection has
+// processed the post. Errors: 404, 400 for an unknown status.
 func ChangeStatus(ctx context.Context, db *table.DB, by audit.By, name, status string) (Post, error) {
 	to, err := Parse(status)
 	if err != nil {
@@ -68,8 +67,9 @@ func note(ctx context.Context, tx *table.Tx, t table.Tenant, by audit.By, what, 
 	return nil
 }
 
-// moveText moves the post's search row if its partition changes. The row gets a
-// new position, so that every process reads it.
+// moveText moves the post's search row if the row's partition changes. The row
+// gets a new range key, because a process reads only the rows after those that
+// it has read.
 func (s Store) moveText(ctx context.Context, tx *table.Tx, was Post, now *Post) error {
 	if was.textKey().PK == textPartition(now.Status) {
 		return nil
@@ -90,8 +90,9 @@ func (s Store) moveText(ctx context.Context, tx *table.Tx, was Post, now *Post) 
 
 // Delete removes the post, named by id or slug, with its texts, comments and
 // votes, and adds an audit entry in its author's tenant. Lists change after the
-// projection has processed the deletion. If Delete is interrupted, call it again
-// with the post's id, because the slug may be gone. Errors: 404.
+// projection has processed the deletion. If Delete is interrupted, call it
+// again with the post's id, because the slug may be gone. The second call
+// removes the rest, and returns a 404 if the post itself is gone. Errors: 404.
 func Delete(ctx context.Context, db *table.DB, by audit.By, name string) (Post, error) {
 	s := Store{Platform: db.Platform(Kinds...), Now: by.At}
 	id, err := s.resolve(ctx, name, s.Platform.Get)
@@ -128,9 +129,10 @@ func Delete(ctx context.Context, db *table.DB, by audit.By, name string) (Post, 
 	return p, nil
 }
 
-// deleteRest removes the remaining items in the partition of a deleted post.
-// Nothing can be added to the partition any more. The projection's record
-// stays: it names the rank rows that the projection has still to delete.
+// deleteRest removes the remaining items in the partition of a deleted post. No
+// vote or comment can be added any more, because both require the post. The
+// COUNTED item stays, because it lists the rank rows that the projection must
+// still delete.
 func (s Store) deleteRest(ctx context.Context, post string) error {
 	const perTransaction = 100
 	for after := ""; ; {

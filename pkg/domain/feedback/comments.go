@@ -12,14 +12,15 @@ import (
 const (
 	commentsShown = 100
 	// commentsRead is how many of the latest comments are read as candidates.
-	// More than one tenant may comment on a post.
+	// It is larger than one tenant's quota (postComments), so one tenant cannot
+	// fill it.
 	commentsRead = 500
-	// commentPages is how many requests read the candidates, a megabyte each. Long
-	// comments of many companies could fill twenty, and all requests for the post
-	// read the same key.
+	// commentPages is the maximum number of requests for the candidates, a megabyte
+	// each. All requests for the post read the same key, and long comments of many
+	// tenants would need twenty.
 	commentPages = 5
-	// commentBytes limits the size of the shown comments in the function's
-	// response, which can hold six million bytes.
+	// commentBytes is the maximum size of the shown comments in the function's
+	// response, in bytes. The response has at most six million bytes.
 	commentBytes = 5 << 20
 )
 

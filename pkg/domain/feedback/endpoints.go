@@ -128,8 +128,10 @@ func detail(p Post, t Texts, person string, hasVoted bool, comments []Comment) *
 	return d
 }
 
-// get reads the comments concurrently with the checks if the path has the id.
-// The checks' batch holds the rest. A slug needs a second read.
+// get reads the comments concurrently with the checks if the path has the id,
+// and takes everything else from the checks' batch. If the path has a slug, two
+// more reads follow the batch, one after the other: the post, then the
+// comments.
 func get(ctx context.Context, c *api.Caller, in *PostInput) (*PostDetail, error) {
 	s := storeOf(c)
 	var comments []Comment

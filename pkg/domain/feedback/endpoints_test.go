@@ -309,8 +309,8 @@ func TestLargeRoadmap(t *testing.T) {
 	}
 }
 
-// A list finds a rare type or category behind any number of other posts, and a
-// search finds the text of its posts.
+// A list finds the only post of a type or category, however many other posts
+// come before it, and a search finds the post by its text.
 func TestRarePostsAreFound(t *testing.T) {
 	w := newRoadmap(t, 1)
 	load := func(d feedback.Draft, votes int64, at time.Time, only ...string) {
@@ -345,15 +345,15 @@ func TestRarePostsAreFound(t *testing.T) {
 	}
 }
 
-// A new post is in every list at once, at its place, although only the
-// projection writes its rows. A post that the projection has lost for an hour is
-// not in the lists any more.
+// A new post is in every list at once, in its order, although only the
+// projection writes its rank rows. If the projection has not written them after
+// an hour (firstRanked), the lists no longer show the post.
 func TestNewPostsBeforeTheProjection(t *testing.T) {
 	w := newRoadmap(t, 2)
 	up := func(id string) { w.Want(200, nil, "POST", "/api/v1/feedback/"+id+"/vote", w.tokens[1], "") }
 	ranked := w.submit(0, "Ranked", `,"type":"BUG","category":"map"`)
 	w.project(ranked.ID)
-	up(ranked.ID) // its rows are those of one vote
+	up(ranked.ID) // its rank rows still have one vote
 	fresh := w.submit(0, "Fresh", `,"type":"BUG","category":"map"`)
 	w.submit(0, "Idea", "")
 	liked := w.submit(1, "Liked", "")

@@ -93,7 +93,8 @@ type Draft struct {
 }
 
 // longestFolded is the maximum length of a folded body, in bytes. It allows
-// 10,000 characters of any script. Some characters fold to as many as eighteen.
+// 10,000 characters of any script, unless they fold to several characters each.
+// Some characters fold to eighteen.
 const longestFolded = 40_000
 
 // New converts a draft to a post, under review, with its author's vote counted.
@@ -142,8 +143,9 @@ func value(s *string) string {
 	return *s
 }
 
-// slugLength is the maximum length of a slug, without the suffix that makes it
-// unique.
+// slugLength is the length at which slug cuts a title. The result may be one
+// character longer, if a hyphen precedes the last one. The suffix that makes
+// the slug unique comes on top.
 const slugLength = 60
 
 // SlugOf builds a slug from the post's English title, or from its title, or at
@@ -180,8 +182,8 @@ func slug(title string) string {
 	return b.String()
 }
 
-// isSlug reports whether text has the form of a slug in any letter case, so that
-// a lookup makes sense.
+// isSlug reports whether text has the form of a slug in any letter case. Only
+// such a text is looked up.
 func isSlug(text string) bool {
 	if text == "" || len(text) > slugLength+10 {
 		return false
@@ -199,7 +201,7 @@ type Remark struct {
 	Body string `json:"body" maxLength:"10000" pattern:"\\S" example:"We would use this every night." doc:"The text of the comment."`
 }
 
-// check rejects a comment without a text.
+// check rejects a comment whose text is blank or not valid UTF-8.
 func (r Remark) check() error {
 	if strings.TrimSpace(r.Body) == "" || !utf8.ValidString(r.Body) {
 		return fault.Field("body.body", "expected a text")
@@ -207,7 +209,8 @@ func (r Remark) check() error {
 	return nil
 }
 
-// takes returns a 409 if the post is no longer open for a change.
+// takes returns a 409 if the post's status does not accept votes and comments.
+// what names the kind of change in the message.
 func (p Post) takes(what string) error {
 	if !p.Status.Open() {
 		return fault.InvalidState("A post that is %s takes no %s.", p.Status, what)
@@ -215,7 +218,8 @@ func (p Post) takes(what string) error {
 	return nil
 }
 
-// Parse parses a status as a person writes it.
+// Parse parses a status in any letter case, with blanks around it. Errors: a
+// 400 for an unknown status.
 func Parse(text string) (Status, error) {
 	s := Status(strings.ToUpper(strings.TrimSpace(text)))
 	if !slices.Contains(Statuses, s) {

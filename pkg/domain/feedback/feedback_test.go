@@ -100,7 +100,7 @@ func TestRowsOrder(t *testing.T) {
 	b := Post{ID: ids.New(ids.Post, now), Type: Idea, Status: Planned, Votes: 10, Comments: 10,
 		CreatedAt: "2026-03-02T12:00:00.000Z"}
 	for i, by := range sorts {
-		low, high := a.rows()[2*i], b.rows()[2*i] // each followed by that of its type
+		low, high := a.rows()[2*i], b.rows()[2*i] // the row after each of them is that of the post's type
 		if low.PK != rankPartition(by, Planned, "", "") || low.SK >= high.SK {
 			t.Errorf("%s: %v is not before %v", by, low.Key, high.Key)
 		}

@@ -77,8 +77,9 @@ func newRoadmap() roadmap {
 		&texts{partition: textPartition(Rejected), maxBytes: textMemory / 8}}
 }
 
-// matching returns the posts with one of the statuses that contain the query in
-// their texts.
+// matching returns the posts whose texts contain the query. It searches the
+// rejected posts, the others, or both, as the status filter requires. Posts of
+// other statuses may be among the results.
 func (r roadmap) matching(ctx context.Context, s Store, in *ListInput) (map[string]bool, error) {
 	all := map[string]bool{}
 	for _, part := range []struct {
@@ -112,8 +113,9 @@ func lister(r roadmap) func(context.Context, *api.Caller, *ListInput) (*api.Item
 	}
 }
 
-// List returns the posts that an operator would see, for use by the platform
-// itself. Limit is at most table.Examined. Mine has no effect.
+// List returns the posts that an operator would see, for the svc command. Limit
+// is at most table.Examined. Mine must be "", because List has no operator:
+// with Mine it returns no posts.
 func List(ctx context.Context, db *table.DB, now time.Time, in ListInput) ([]Post, error) {
 	posts, _, err := Store{Platform: db.Platform(Kinds...), Now: now}.list(ctx, newRoadmap(), &in)
 	return posts, err
@@ -129,13 +131,13 @@ func (s Store) list(ctx context.Context, r roadmap, in *ListInput) ([]Post, map[
 	return s.read(ctx, in, ids)
 }
 
-// fewMatches is the maximum number of matches that are read one by one and then
-// sorted. With more matches, a list reads the rows of its sort, where it soon
-// finds a full page.
+// fewMatches is the maximum number of matches that a list reads completely and
+// then sorts. With more matches, the list reads the rank rows of its sort,
+// because a full page of matches is then near the start.
 const fewMatches = 1000
 
-// candidates returns the ids of the posts to read: those of the list's sort, or
-// all matches if they are few.
+// candidates returns the ids of the posts to read: the operator's own, those of
+// the list's sort, or all matches if they are few.
 func (s Store) candidates(ctx context.Context, r roadmap, in *ListInput) ([]string, error) {
 	if in.Mine != "" {
 		return s.own(ctx, r, in)
@@ -153,13 +155,14 @@ func (s Store) candidates(ctx context.Context, r roadmap, in *ListInput) ([]stri
 	return s.ranked(ctx, in, func(post string) bool { return matches[post] })
 }
 
-// ownPages bounds what a list of one's own posts reads, in requests of up to
-// table.Examined posts or a megabyte.
+// ownPages is the maximum number of requests for a person's own posts. Each
+// returns up to table.Examined posts or a megabyte.
 const ownPages = 5
 
-// own returns the operator's own posts, by-g2 of the author's partition. With a
-// query it returns only those that match. If there are more than ownPages, it
-// leaves the oldest out.
+// own returns the ids of the operator's own posts that match the filters and
+// the query, as many as the list shows. It reads the author's partition of
+// by-g2, newest first. If ownPages requests do not reach its end, it omits the
+// oldest posts.
 func (s Store) own(ctx context.Context, r roadmap, in *ListInput) ([]string, error) {
 	var matches map[string]bool
 	if in.Q != "" {

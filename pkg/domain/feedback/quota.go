@@ -10,24 +10,26 @@ import (
 // Quotas of one operator, and of all operators of one tenant. All tenants share
 // the roadmap: without quotas, one tenant could fill it.
 var (
-	postBytes    = quota{person: 1 << 20, tenant: 4 << 20}     // bytes of folded texts per day
+	postBytes    = quota{person: 1 << 20, tenant: 4 << 20}     // bytes of memory (folded) per day
 	postComments = quota{person: 200, tenant: 400}             // comments per post
 	commentTexts = quota{person: 256 << 10, tenant: 512 << 10} // bytes of comments per post
 )
 
 type quota struct{ person, tenant int }
 
-// charge is an amount that a quota limits. One item has all charges of a tenant:
-// its attributes are the sums, of the tenant under all and of each operator under
-// the operator's id, both with the suffix.
+// charge is an amount that counts against a quota. suffix is a part of the names
+// of the attributes that hold the sums, so one item can hold those of several
+// quotas.
 type charge struct {
 	quota
 	n      int
 	suffix string
 }
 
-// spend makes charges to the quotas of the operator and the tenant. If one of
-// them is used up, the transaction fails with the error spent.
+// spend charges the amounts to the quotas of the operator and the tenant. If one
+// of them would be exceeded, the transaction fails with the error spent. One
+// item counts all: the tenant's sums in all, the operator's in the operator's
+// id, each with the suffix.
 func (s Store) spend(tx *table.Tx, key table.Key, expires time.Time, spent error, charges ...charge) {
 	c := table.Change{Default: map[string]any{"type": "quota", "v": 1}, Add: map[string]any{}}
 	if !expires.IsZero() {
@@ -47,8 +49,8 @@ func (s Store) spend(tx *table.Tx, key table.Key, expires time.Time, spent error
 	op.Else(spent)
 }
 
-// spendBytes charges the folded texts of a new post to the day's quotas. If
-// they are used up, the transaction fails with a 429.
+// spendBytes charges the memory of a new post's folded texts to the quotas of
+// the UTC day. If one would be exceeded, the transaction fails with a 429.
 func (s Store) spendBytes(tx *table.Tx, bytes int) {
 	day := s.Now.UTC().Truncate(24 * time.Hour)
 	key := platform.Key(day.Format(time.DateOnly), "POSTS", "quota", s.Tenant.ID())
@@ -56,8 +58,8 @@ func (s Store) spendBytes(tx *table.Tx, bytes int) {
 	s.spend(tx, key, day.Add(48*time.Hour), spent, charge{quota: postBytes, n: bytes})
 }
 
-// spendComment charges a comment to the quotas of the post. If they are used
-// up, the transaction fails with a 409.
+// spendComment charges a comment to the quotas of the post. If one would be
+// exceeded, the transaction fails with a 409.
 func (s Store) spendComment(tx *table.Tx, post, body string) {
 	key := platform.Key("QUOTA#"+s.Tenant.ID(), "POST", post)
 	s.spend(tx, key, time.Time{}, fault.InvalidState(

@@ -20,10 +20,11 @@ const (
 var sorts = []Sort{ByVotes, Newest, ByComments}
 
 // rankPartition returns the partition with the rows of one sort and one status.
-// The first post of the order has the last row. There is one partition for all
-// posts, and one for each type, each category and each pair of them: so a list
-// reads only what it shows, even if matches are rare. A list merges the
-// statuses that it needs. "" means any type or category.
+// The first post of the order has the last row. Each sort and status has one
+// partition for all posts, one per type, one per category and one per pair of
+// type and category. Therefore a list reads only what it shows, even if matches
+// are rare. A list merges the partitions of its statuses. "" means any type or
+// category.
 func rankPartition(by Sort, status Status, kind, category string) string {
 	return narrowed(platform.Partition("POSTS", string(by), string(status)), kind, category)
 }
@@ -40,7 +41,7 @@ func narrowed(partition, kind, category string) string {
 	return partition
 }
 
-// rows returns the post's rows, one for each sort and each combination of
+// rows returns the post's rank rows, one for each sort and each combination of
 // filters. A row contains only the post's id. Lists show the post itself.
 func (p Post) rows() []table.Item {
 	var rows []table.Item
@@ -65,9 +66,9 @@ func (p Post) rows() []table.Item {
 	return rows
 }
 
-// RankRows returns the listing rows of a post's item, none if there is no post.
-// It is pure. The projection keeps the rows in step with the post: it puts
-// these rows and deletes earlier ones that are not among them.
+// RankRows returns the rank rows of a post's item, none if there is no post. It
+// reads and writes nothing. After a change of a post, the projection puts these
+// rows and deletes earlier ones that are not among them.
 func RankRows(post table.Item) []table.Item {
 	if !post.Found() {
 		return nil
@@ -78,8 +79,8 @@ func RankRows(post table.Item) []table.Item {
 	return p.rows()
 }
 
-// RankPartitions returns the partitions of the listing rows of a category, or
-// of all posts for "".
+// RankPartitions returns the partitions of the rank rows of a category, or of
+// all posts for "".
 func RankPartitions(category string) (out []string) {
 	for _, by := range sorts {
 		for _, status := range Statuses {

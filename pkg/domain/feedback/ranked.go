@@ -14,9 +14,9 @@ import (
 // ranking is the place of a post in a sort.
 type ranking struct{ position, post string }
 
-// ranked reads the rows of the sort, with the statuses merged, until it has
-// enough posts for the list. At the same time it reads the new posts, which may
-// have no rows yet.
+// ranked reads the rank rows of the sort, merged over the statuses: one page,
+// or with a query as many pages as the list needs. At the same time it reads
+// the new posts, which may have no rows yet.
 func (s Store) ranked(ctx context.Context, in *ListInput, wanted func(post string) bool) ([]string, error) {
 	q := table.Query{Backward: true, Limit: in.Limit}
 	if in.Q != "" {
@@ -89,8 +89,8 @@ func (s Store) unranked(ctx context.Context, partitions []string) ([]ranking, er
 
 func bestFirst(a, b ranking) int { return cmp.Compare(b.position, a.position) }
 
-// interleave sorts the rows of a page and the new posts. It leaves the new posts
-// that belong behind the page for the next one.
+// interleave merges the rows of a page with the new posts. left contains the
+// new posts that belong behind the page.
 func (s Store) interleave(page table.Page, fresh []ranking) (rows, left []ranking) {
 	n := len(fresh)
 	if page.More {

@@ -22,9 +22,9 @@ func Key(id string) table.Key { return platform.Key("POST", "POST", id) }
 
 func bodyKey(id string) table.Key { return platform.Key("BODY", "POST", id) }
 
-// slugKey returns the key of the row that maps a slug, in any letter case, to its
-// post. The row's
-// conditional creation makes the slug unique.
+// slugKey returns the key of the row that maps a slug, in any letter case, to
+// its post. The slug is unique because Submit creates the row on the condition
+// that it does not exist.
 func slugKey(slug string) table.Key {
 	return platform.Key("SLUG", "POST", "SLUG", strings.ToLower(slug))
 }
@@ -43,7 +43,7 @@ const votePrefix = "VOTE#"
 
 // textPartition returns the partition of the folded texts that search reads,
 // one row per post. Rejected posts have a separate partition, which only a
-// search for rejected posts reads. The range key holds the time when the row
+// search for rejected posts reads. The range key contains the time when the row
 // was written (texts.update).
 func textPartition(status Status) string {
 	if status == Rejected {

@@ -43,7 +43,8 @@ func over(t testing.TB, db *table.DB, people int) *roadmap {
 	return w
 }
 
-// submit has person i submit a post; extra are further members of the body.
+// submit submits a post as person i; extra contains further members of the
+// body.
 func (w *roadmap) submit(i int, title, extra string) feedback.PostDetail {
 	w.t.Helper()
 	w.Advance(1_000_000_000)
@@ -53,7 +54,7 @@ func (w *roadmap) submit(i int, title, extra string) feedback.PostDetail {
 	return got
 }
 
-// project updates the rows to the current post.
+// project writes the rank rows of the current post.
 func (w *roadmap) project(id string) {
 	w.t.Helper()
 	step := projection.Step{Now: w.Now, RankRows: feedback.RankRows}

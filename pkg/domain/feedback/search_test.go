@@ -19,7 +19,7 @@ import (
 	"svc/pkg/local/testkit"
 )
 
-// written is a post with its texts, for a search by hand.
+// written is a post with its texts, from which byHand computes a list.
 type written struct {
 	feedback.Post
 	feedback.Texts
@@ -93,7 +93,7 @@ func TestSearchFindsEveryPost(t *testing.T) {
 			for _, sort := range []string{"votes", "newest", "comments"} {
 				for _, mine := range []string{"", "1"} {
 					if mine != "" && sort != "votes" {
-						continue // in memory, as where few are found
+						continue // the list sorts these in memory, as it does with few matches
 					}
 					query := url.Values{"q": {q}, "sort": {sort}}
 					author := ""
@@ -108,7 +108,7 @@ func TestSearchFindsEveryPost(t *testing.T) {
 					}
 					want := byHand(all, q, filter.status, filter.kind, filter.category, sort, author)
 					if testing.Short() && sort != "votes" && len(want) < 2 {
-						continue // other searches show the orders
+						continue // such a list does not show the order
 					}
 					if diff := cmp.Diff(want, w.find(query.Encode())); diff != "" {
 						t.Fatalf("%s (-want +got):\n%s", query.Encode(), diff)
@@ -119,8 +119,9 @@ func TestSearchFindsEveryPost(t *testing.T) {
 	}
 }
 
-// Search does not find a rejected post. With another status it is found again,
-// also in a process that searched before.
+// A search without a status filter does not find a rejected post. If the post
+// gets another status, the search finds it again, even in a process that
+// searched before.
 func TestRejectedPostsLeaveTheSearch(t *testing.T) {
 	w := newRoadmap(t, 1)
 	id := w.submit(0, "Spam", "").ID
@@ -282,7 +283,8 @@ func TestDelete(t *testing.T) {
 	}
 }
 
-// The rows of a deleted post are removed, so they do not shorten a list.
+// The projection removes the rank rows of a deleted post, so the rows do not
+// shorten a list.
 func TestDeletedPostsDoNotShortenLists(t *testing.T) {
 	w := newRoadmap(t, 2)
 	kept, gone := w.submit(0, "Kept", ""), w.submit(0, "Gone", "")

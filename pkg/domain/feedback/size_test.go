@@ -16,8 +16,8 @@ import (
 	"svc/pkg/local/testkit"
 )
 
-// A post stays readable whatever the comments. The last comments are shown as
-// far as they fit into the function's response, including the JSON escapes.
+// A post stays readable, whatever its comments contain. It shows the last
+// comments that fit into the function's response, including the JSON escapes.
 func TestLargestComments(t *testing.T) {
 	for _, sign := range []string{"\u0001", "<"} {
 		w := newRoadmap(t, 1)
@@ -44,8 +44,8 @@ func TestLargestComments(t *testing.T) {
 	}
 }
 
-// A process reads the texts once. What a later search reads does not grow with
-// the number or the length of the posts.
+// A process reads all texts once. The read units of a later search do not grow
+// with the number or the length of the posts.
 func TestSearchOfLongPosts(t *testing.T) {
 	wire := &testkit.Wire{}
 	w := over(t, testkit.TableOnWire(t, wire), 1)
@@ -66,7 +66,7 @@ func TestSearchOfLongPosts(t *testing.T) {
 	w.find("q=word")
 	w.Advance(time.Hour)
 	w.submit(0, "Short", "")
-	w.find("q=word") // the first search after an hour reads all again
+	w.find("q=word") // the first search after an hour reads all texts again
 	w.Advance(time.Minute)
 	wire.Rounds(true)
 	if got := w.find("q=body+of+short"); !slices.Equal(got, []string{"Short"}) {

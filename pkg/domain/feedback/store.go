@@ -14,11 +14,12 @@ import (
 
 // Store gives one operator access to the roadmap.
 type Store struct {
-	Tenant   table.Tenant   // of the operator's membership; votes are kept there
-	Platform table.Platform // covers Kinds
+	Tenant   table.Tenant   // of the operator's membership; its quotas limit posts and comments
+	Platform table.Platform // a handle for Kinds
 	Person   string
 	Now      time.Time
-	// Commit commits a transaction. answer is what its caller will return.
+	// Commit commits a transaction. answer is the response that the handler
+	// will return.
 	Commit func(ctx context.Context, tx *table.Tx, answer any) error
 }
 
@@ -30,7 +31,7 @@ const slugTries = 4
 
 // Submit writes a new post and its author's vote in one transaction. The
 // projection adds the rank rows; until then lists find the post by its creation
-// (unranked). If another post has the slug, the new slug gets a suffix.
+// time (unranked). If another post has the slug, the new slug gets a suffix.
 // Errors: 429 beyond the day's quota.
 func (s Store) Submit(ctx context.Context, p Post, t Texts, answer func(Post) any) (Post, error) {
 	base := p.Slug
@@ -65,8 +66,8 @@ type Vote struct {
 // setVote sets whether the operator votes for the post. The vote and the post's
 // count change in one transaction, so the count always equals the number of
 // votes, even with concurrent voters. It changes nothing if the vote is already
-// as wanted. have is what the caller read. Errors: 404, 409 for a post that is
-// closed.
+// as wanted. have contains the items that the caller read. Errors: 404, 409 for
+// a post that is closed.
 func (s Store) setVote(ctx context.Context, have records, want bool) (*Vote, error) {
 	given, id := new(Vote), idOf(have.post)
 	stale := false
@@ -158,8 +159,8 @@ func (s Store) Comment(ctx context.Context, post table.Item, body string) (*Comm
 	return given, nil
 }
 
-// resolve returns the post's id for an id or a slug. It returns a 404 if there
-// is none.
+// resolve returns the post's id for an id or a slug. It does not look up an id.
+// It returns a 404 if no post has the slug.
 func (s Store) resolve(
 	ctx context.Context, name string, slug func(context.Context, table.Key) (table.Item, error),
 ) (string, error) {

@@ -12,13 +12,13 @@ import (
 	"svc/pkg/data/table"
 )
 
-// texts finds posts by their folded texts. A process keeps the texts in memory
-// and reads only the rows added since its last search. So a search is complete
-// for any number of posts, and costs one short query after the texts are
-// loaded.
+// texts finds posts by their folded texts. A process keeps the texts in memory.
+// Each search reads only the rows of the last minutes and those added since the
+// last search. Therefore a search is complete for any number of posts, and
+// takes one short query after the texts are loaded.
 //
-// Texts that do not fit into maxBytes are read again by every search. So memory
-// is bounded and no post is ever missed.
+// Every search reads the texts that do not fit into maxBytes again. This bounds
+// the memory, and a search misses no post.
 type texts struct {
 	partition string
 	maxBytes  int
@@ -27,8 +27,9 @@ type texts struct {
 	now *loadedTexts // replaced after reload
 }
 
-// loadedTexts are the texts in memory. Searches add to them at the same time;
-// none waits for the read of another, except during the first.
+// loadedTexts are the texts in memory. Several searches may add texts at the
+// same time. A search waits for another's read only until one search has read
+// all rows.
 type loadedTexts struct {
 	at      time.Time
 	loading chan struct{} // holds a token while a search reads all rows
@@ -45,11 +46,13 @@ const (
 	// Together with the overhead of garbage collection it stays well below the
 	// function's 512 MB.
 	textMemory = 96 << 20
-	// settled is the age at which no older row can still appear. It is longer
-	// than a request lasts plus the clock skew.
+	// settled is the age from which on all rows are in the table: no row with
+	// an earlier time can still appear. It is longer than a request takes plus
+	// the clock skew.
 	settled = 2 * time.Minute
-	// reload is how long texts stay in memory. A row whose time is earlier than
-	// its write, as in demo data, is found after reload at the latest.
+	// reload is how long texts stay in memory. If a row's time is earlier than
+	// its write, as in demo data, searches find the row after reload at the
+	// latest.
 	reload = time.Hour
 	// rowOverhead is the memory of a post without its texts, in bytes.
 	rowOverhead = 200
@@ -76,7 +79,7 @@ func (x *texts) matching(ctx context.Context, p table.Platform, now time.Time, q
 	return found, nil
 }
 
-// current returns the texts in memory, none after reload.
+// current returns the texts in memory. After reload it begins an empty set.
 func (x *texts) current(now time.Time) *loadedTexts {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -122,15 +125,15 @@ func (x *texts) update(
 }
 
 // start returns the range key from which a search reads, and whether an earlier
-// one read all rows.
+// search read all rows.
 func (l *loadedTexts) start() (from string, loaded bool) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	return l.from, l.loaded
 }
 
-// add stores the rows that are not stored yet. It passes those that do not fit
-// to match, and returns full from the first of them on.
+// add stores the rows that are not stored yet. It passes the rows that do not
+// fit to match, and returns true from the first of them on.
 func (l *loadedTexts) add(rows []table.Item, maxBytes int, horizon string, full bool,
 	match func(post string, all []string)) (bool, error) {
 	l.mu.Lock()

@@ -13,8 +13,7 @@ import (
 	"svc/pkg/local/testkit"
 )
 
-// meeting holds requests to the table back until the expected number has
-// arrived.
+// meeting delays requests to the table until the expected number has arrived.
 type meeting struct {
 	next http.RoundTripper
 
@@ -80,7 +79,8 @@ func TestSearchesAtOnce(t *testing.T) {
 	}
 }
 
-// A search that waits for another's first read ends with its own request.
+// A search that waits for another search's first read stops waiting when its
+// own request ends.
 func TestSearchWaitsNoLongerThanItsRequest(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	name, m := testkit.Name(t, schema.Options{StreamOff: true}), &meeting{}

@@ -12,8 +12,8 @@ import (
 	"svc/pkg/local/testkit"
 )
 
-// Texts that do not fit into memory are read again: a search is complete with
-// any memory bound.
+// A search reads the texts that do not fit into memory again, so it is complete
+// with any memory limit.
 func TestTextsBeyondMemory(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	p := testkit.Table(t).Platform(Kinds...)
@@ -48,8 +48,8 @@ func loadTexts(t testing.TB, p table.Platform, now time.Time, n int, text string
 	}
 }
 
-// BenchmarkSearch measures a search of 100,000 posts: the first of a process,
-// which loads the texts, and those that follow.
+// BenchmarkSearch measures searches of 100,000 posts: the first search of a
+// process, which loads the texts, and later searches.
 func BenchmarkSearch(b *testing.B) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	p := testkit.Table(b).Platform(Kinds...)

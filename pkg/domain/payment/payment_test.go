@@ -153,8 +153,8 @@ func TestDefaultRace(t *testing.T) {
 }
 
 // If two first payment methods are added concurrently, exactly one is the
-// default. The same holds if one is added as the default while a different one
-// becomes the default.
+// default. The result is the same if one method is added as the default while a
+// different one becomes the default.
 func TestFirstMethodsRace(t *testing.T) {
 	s := apitest.New(t, testkit.Table(t), payment.Rows()...)
 	tn := s.Tenant("USD", 1)

@@ -30,14 +30,15 @@ func List(ctx context.Context, t table.Tenant, rider string) ([]Method, error) {
 	return w.methods, err
 }
 
-// headKey returns the key of an item that every change of the default rewrites.
-// It serializes two such changes, even if they write no other item in common.
+// headKey returns the key of an item that Add and every change of the default
+// rewrite. The item serializes two such transactions, even if they write no
+// other item in common.
 func headKey(t table.Tenant, rider string) table.Key {
 	return t.Key("CARDS", "CUSTOMER", rider, "PAYMENT")
 }
 
-// held is what a rider has: the methods in the order of the list, and their
-// items.
+// held contains what was read of a rider: the payment methods in the order of
+// the list, their items, and the item of headKey.
 type held struct {
 	methods []Method
 	items   []table.Item
@@ -71,8 +72,8 @@ func read(ctx context.Context, t table.Tenant, rider string) (held, error) {
 	return out, nil
 }
 
-// Add adds a payment method for the rider. It fills in ID if it is empty, and
-// CreatedAt. The first method becomes the default. A new default replaces the
+// Add adds a payment method for the rider. It fills in ID and CreatedAt if they
+// are empty. The first method becomes the default. A new default replaces the
 // old one.
 func Add(ctx context.Context, t table.Tenant, by audit.By, rider string, m Method) (Method, error) {
 	if m.ID == "" {

@@ -1,7 +1,7 @@
 // Package person owns the operators: global people, one per mail address, and
 // their memberships in tenants with role and permissions. A person's record
-// lists the tenants. One transaction writes the record and the memberships. The
-// package must not know clients, tokens or pages. Removing or disabling a
-// membership invalidates its tokens without their help, because every request
-// reads the membership.
+// lists the tenants. If a change affects the record and memberships, one
+// transaction writes all of them. The package must not know clients, tokens or
+// pages. Every request reads the membership. Therefore, removing or disabling a
+// membership invalidates its tokens at once.
 package person

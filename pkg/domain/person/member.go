@@ -84,8 +84,8 @@ func (s Store) Grant(
 	})
 }
 
-// Revoke removes permissions from the membership. It applies at once to every
-// token that uses them. It returns fault.NotFound if there is no membership.
+// Revoke removes permissions from the membership. Every existing token loses
+// them at once. It returns fault.NotFound if there is no membership.
 func (s Store) Revoke(
 	ctx context.Context, t table.Tenant, by audit.By, id string, permissions ...string,
 ) (Membership, error) {
@@ -100,8 +100,9 @@ func (s Store) Revoke(
 	})
 }
 
-// Disable sets whether the membership is disabled in this tenant only. If the
-// person is disabled everywhere, it cannot enable the membership.
+// Disable sets whether the membership is disabled in this tenant only. It
+// returns fault.InvalidState if it should enable the membership of a person who
+// is disabled everywhere.
 func (s Store) Disable(ctx context.Context, t table.Tenant, by audit.By, id string, disabled bool) (Membership, error) {
 	var m Membership
 	err := s.change(ctx, id, func(ctx context.Context, p *Person, tx *table.Tx) error {

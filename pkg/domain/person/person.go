@@ -28,8 +28,8 @@ type Membership struct {
 	PersonID    string   `json:"personId"`
 	Role        string   `json:"role"`        // text for people: "owner", "dispatcher"
 	Permissions []string `json:"permissions"` // sorted
-	Disabled    bool     `json:"disabled"`    // Barred, or disabled everywhere; the checks use it
-	Barred      bool     `json:"barred"`      // disabled here, regardless of elsewhere
+	Disabled    bool     `json:"disabled"`    // Barred, or the person is disabled everywhere; the access checks read it
+	Barred      bool     `json:"barred"`      // the tenant disabled the membership (Disable)
 	CreatedAt   string   `json:"createdAt"`
 }
 

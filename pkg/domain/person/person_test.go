@@ -157,7 +157,7 @@ func TestDisable(t *testing.T) {
 	if err := s.DisableEverywhere(ctx, by, p.ID, false); err != nil {
 		t.Fatal(err)
 	}
-	check("enabled everywhere", false, true, false) // what the tenant has decided for itself holds
+	check("enabled everywhere", false, true, false) // the membership that the tenant disabled stays disabled
 	if _, err := s.Disable(ctx, metro, by, p.ID, false); err != nil {
 		t.Fatal(err)
 	}
@@ -200,7 +200,7 @@ func TestSetPasswordOfMostMemberships(t *testing.T) {
 	}
 	for _, id := range p.Tenants {
 		in := db.Tenant(id)
-		if _, err := s.Grant(ctx, in, later, p.ID, "VIEW_TRIPS"); err != nil { // a later change keeps it
+		if _, err := s.Grant(ctx, in, later, p.ID, "VIEW_TRIPS"); err != nil { // a later change keeps since
 			t.Fatal(err)
 		}
 		it, err := in.Get(ctx, authz.ActorKey(in, authz.Dashboard, p.ID))
@@ -210,8 +210,8 @@ func TestSetPasswordOfMostMemberships(t *testing.T) {
 	}
 }
 
-// A person who is disabled everywhere is disabled in every tenant, also in one
-// that enables the person at the same time.
+// A person who is disabled everywhere is disabled in every tenant, even in one
+// that enables the membership at the same time.
 func TestDisableRace(t *testing.T) {
 	db := testkit.Table(t)
 	s, ctx := person.Store{DB: db}, context.Background()

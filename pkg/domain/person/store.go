@@ -39,9 +39,9 @@ func EmailKey(p table.Platform, address string) table.Key {
 // ordered by person id.
 func MembersPartition(t table.Tenant) string { return t.Partition("MEMBERS") }
 
-// Create adds a person without memberships. It fills in ID if it is empty,
-// Tenants and CreatedAt. hash is the password hash, "" if no password is set
-// yet. It returns ErrTaken if another person has the address.
+// Create adds a person without memberships. It generates ID if it is empty, and
+// sets Tenants and CreatedAt. hash is the password hash, "" if no password is
+// set yet. It returns ErrTaken if another person has the address.
 func (s Store) Create(ctx context.Context, by audit.By, n Person, hash string) (Person, error) {
 	if n.ID == "" {
 		n.ID = ids.New(ids.Person, by.At)
@@ -155,7 +155,8 @@ func (s Store) DisableEverywhere(ctx context.Context, by audit.By, id string, di
 }
 
 // change runs fn on the person's record and commits the record with what fn
-// adds to the transaction. The transaction covers the person's tenants.
+// adds to the transaction. The transaction may write data of the person's
+// tenants. fn may run more than once.
 func (s Store) change(ctx context.Context, id string, fn func(context.Context, *Person, *table.Tx) error) error {
 	if !ids.Valid(ids.Person, id) {
 		return fault.NotFound()

@@ -1,4 +1,4 @@
-// Package profile owns GET /me: the caller's profile, in the shape of the
-// token's audience. It reads the data of pkg/domain/person, pkg/domain/driver
-// and pkg/domain/customer and changes nothing.
+// Package profile owns GET /me, which returns the caller's profile in the shape
+// of the token's audience. It reads the data of pkg/domain/person,
+// pkg/domain/driver and pkg/domain/customer and changes nothing.
 package profile

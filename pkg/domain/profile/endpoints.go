@@ -13,8 +13,8 @@ import (
 	"svc/pkg/edge/api"
 )
 
-// Rows returns the endpoint of profiles. people stores the operators, who do
-// not belong to one tenant.
+// Rows returns the endpoint of profiles. people is the store of the operators,
+// who do not belong to one tenant.
 func Rows(people person.Store) []api.Row {
 	h := handler{people}
 	policy := authz.Policy{Scopes: map[authz.Audience]string{
@@ -52,8 +52,8 @@ func (h handler) me(ctx context.Context, c *api.Caller, _ *struct{}) (*Profile, 
 	return &p, nil
 }
 
-// operator reads the person concurrently with the checks. Their batch holds the
-// membership and the tenant.
+// operator reads the person concurrently with the checks. The checks' batch
+// returns the membership and the tenant's flags.
 func (h handler) operator(ctx context.Context, c *api.Caller) (*Profile, error) {
 	one, err := h.people.ByID(ctx, c.Actor.Subject)
 	if err != nil {
@@ -75,8 +75,8 @@ func (h handler) operator(ctx context.Context, c *api.Caller) (*Profile, error) 
 	return &p, nil
 }
 
-// gone maps a missing record of the actor: in that case the checks reject the
-// token.
+// gone turns fault.NotFound for the actor's record into the 401 that the checks
+// return for such a token.
 func gone(err error) error {
 	if errors.Is(err, fault.NotFound()) {
 		return fault.Unauthorized("The token is no longer valid.", true)

@@ -27,7 +27,8 @@ func joinedOperator(t *testing.T, s *apitest.Stand, people person.Store, tn tabl
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The stand's token must come first, because it writes a membership itself.
+	// The stand must issue the token first, because it also writes a
+	// membership.
 	token := s.Token(tn, authz.Dashboard, operator.ID)
 	tx := tn.Write()
 	tx.Delete(authz.ActorKey(tn, authz.Dashboard, operator.ID))
@@ -54,7 +55,7 @@ func joinedOperator(t *testing.T, s *apitest.Stand, people person.Store, tn tabl
 	return operator, token
 }
 
-// Each audience gets its own shape, in one round trip.
+// Each audience gets the profile in its own shape, in one round trip.
 func TestMe(t *testing.T) {
 	wire := &testkit.Wire{}
 	db := testkit.TableOnWire(t, wire)

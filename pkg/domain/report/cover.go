@@ -14,7 +14,7 @@ import (
 )
 
 // level is a period length for which trips are counted. Each level divides the
-// period of the previous level into about a hundred. So each ragged edge of a
+// period of the previous level into 90 to 100 parts. Therefore each end of a
 // window needs at most a hundred counters per level.
 type level struct {
 	name    string
@@ -35,8 +35,8 @@ var levels = []level{
 	{"ms", time.Millisecond, "2006-01-02T15:04:05.0", false},
 }
 
-// ref returns the counter of the level's period that contains t, with its
-// position in the partition.
+// ref returns the counter of the level's period that contains t. k is the index
+// of the level in levels.
 func (l level) ref(k int, t time.Time) counter.Ref {
 	if k == 0 {
 		return counter.Ref{Partition: "REPORT#" + l.name, SK: t.Format("2006-01-02"), Sharded: l.sharded}
@@ -68,8 +68,7 @@ type stretch struct {
 }
 
 // cover splits the window into the fewest stretches: days in the middle, finer
-// periods towards both edges. from and to are UTC, in milliseconds without a
-// fraction.
+// periods towards both edges. from and to are in UTC and whole milliseconds.
 func cover(from, to time.Time) []stretch {
 	var out []stretch
 	for k := len(levels) - 1; k > 0; k-- {
@@ -131,8 +130,9 @@ func Count(changes counter.Changes, status trip.Status, requestedAt time.Time, f
 // Days is the partition of the day counters.
 const Days = "REPORT#day"
 
-// Leaf is the level of the ten-second counters. This is the finest level that a
-// check compares with trips, one period at a time.
+// Leaf is the level of the ten-second counters. A check reads the trips of one
+// period of this level at a time, and compares them with its counters and with
+// the finer ones.
 const Leaf = 2
 
 // Periods returns the counters, one per level, that count a trip requested at

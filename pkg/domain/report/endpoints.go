@@ -43,7 +43,8 @@ func summary(ctx context.Context, c *api.Caller, in *summaryInput) (*Summary, er
 	return Summarize(ctx, c.Tenant, start, end, shards)
 }
 
-// bound parses a bound. It returns nil if there is none.
+// bound parses a bound of the window. It returns nil if the request has none,
+// and adds a fault if the bound cannot be parsed.
 func bound(field, text string, faults *[]fault.Detail) *time.Time {
 	if text == "" {
 		return nil

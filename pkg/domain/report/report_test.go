@@ -24,7 +24,7 @@ import (
 
 const ms = time.Millisecond
 
-// counted holds what the counters of reports need to know of a trip.
+// counted contains the data of a trip that the report counters use.
 type counted struct {
 	at     time.Time
 	status trip.Status
@@ -41,7 +41,7 @@ func load(t *testing.T, tenant table.Tenant, shards int, trips []counted) {
 		}
 		Count(spread[i%shards], tr.status, tr.at, &tr.fare)
 	}
-	unsharded := counter.Changes{} // these have one item each
+	unsharded := counter.Changes{} // counters with one item each
 	for shard, changes := range spread {
 		for ref, sums := range changes {
 			if !ref.Sharded {
@@ -127,8 +127,9 @@ func TestSummarizeIsExactToTheMillisecond(t *testing.T) {
 	}
 }
 
-// The maximum cost of a report: every period has a counter with every status
-// and sums of many digits, and the window has the most ragged edges.
+// TestBudget measures the maximum cost of a report: every period has a counter
+// with every status and sums of many digits, and both ends of the window need
+// counters of all levels.
 func TestBudget(t *testing.T) {
 	wire := &testkit.Wire{}
 	db := testkit.TableOnWire(t, wire)

@@ -30,7 +30,8 @@ type ServiceType struct {
 	Active      bool        `json:"active" doc:"Whether rides may be requested with it."`
 }
 
-// Service is a service type with its commission rate, which riders never see.
+// Service is a service type with its commission rate, which the API does not
+// show.
 type Service struct {
 	ServiceType
 	CommissionRate json.Number `json:"-"` // share of the fare, 0 to 1
@@ -40,7 +41,8 @@ type Service struct {
 func ServiceKey(t table.Tenant, id string) table.Key { return t.Key("SERVICE#"+id, "SETTINGS") }
 
 // ServiceFromItem decodes a service type from its item. It returns
-// fault.NotFound if there is none. Attributes: active, commissionRate.
+// fault.NotFound if there is none. Active and CommissionRate are attributes of
+// the item; everything else is in its document.
 func ServiceFromItem(it table.Item) (Service, error) {
 	kind, err := table.DecodeDoc[ServiceType](it)
 	kind.Active = it.Flag("active")

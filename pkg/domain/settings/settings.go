@@ -64,7 +64,7 @@ type Dispatch struct {
 	ScheduledRides      bool        `json:"scheduledRides" doc:"Whether rides may be requested for later."`
 }
 
-// Default is the document of a tenant that has not set one.
+// Default is the settings document of a tenant that has not stored one.
 var Default = Document{
 	Pricing: Pricing{TaxRate: "0", CancellationFee: "0", FreeWaitingMinutes: 5, WaitingPerMinute: "0",
 		RoundFareToMultiple: "0"},

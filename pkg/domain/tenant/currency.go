@@ -13,17 +13,17 @@ import (
 // amounts in it.
 var ErrPriced = fault.InvalidState("The tenant has trips or orders in its currency, so it stays.")
 
-// priced is an attribute of a copy of the flags. It locks the currency: amounts
-// exist in the currency that the copy holds.
+// priced is an attribute of a copy of the flags. It locks the currency, because
+// amounts exist in the currency of that copy.
 const priced = "priced"
 
 // Price locks the tenant's currency in a transaction that writes amounts (a
 // trip, an order). flags is the copy of the flags from which the caller read
 // the currency. The transaction marks that copy on the condition that its
-// currency is unchanged (else table.ErrConflict). A marked copy is not written
-// again, so a tenant pays for sixteen writes in total. A change of the currency
-// requires that no copy is marked. So if a first trip and such a change
-// compete, only one succeeds.
+// currency is unchanged (else table.ErrConflict). Price does not write a marked
+// copy again, so it costs a tenant at most sixteen writes in total. A change of
+// the currency requires that no copy is marked. Therefore, if a first trip and
+// such a change compete, only one succeeds.
 func Price(tx *table.Tx, flags table.Item) {
 	if flags.Flag(priced) {
 		return
@@ -32,7 +32,8 @@ func Price(tx *table.Tx, flags table.Item) {
 		If("'currency' = ?", flags.Text("currency")).Else(table.ErrConflict)
 }
 
-// Flags reads a copy of the tenant's flags, for changes outside a request.
+// Flags reads a copy of the tenant's flags, for reads and changes outside a
+// request.
 func Flags(ctx context.Context, t table.Tenant) (table.Item, error) {
 	it, err := t.Get(ctx, authz.FlagsKey(t, 0))
 	if err != nil {

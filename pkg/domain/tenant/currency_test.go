@@ -21,8 +21,8 @@ func setCurrency(ctx context.Context, s tenant.Store, id, currency string) error
 	return err
 }
 
-// price writes an item that represents a tenant's first trip, with the flags as
-// they were read before.
+// price writes an item that represents a tenant's first trip. flags is a copy
+// of the flags that the caller read before.
 func price(ctx context.Context, h table.Tenant, id string, flags table.Item) error {
 	return table.Retry(ctx, func(ctx context.Context) error {
 		tx := h.Write()
@@ -44,7 +44,7 @@ func copyOf(t *testing.T, h table.Tenant, n int) table.Item {
 }
 
 // The currency can change until an amount exists in it, whichever copy of the
-// flags the writer read. Everything else of the tenant can still change, and
+// flags the writer read. Every other field of the tenant can still change, and
 // such a change does not unlock the currency.
 func TestCurrencyStays(t *testing.T) {
 	db := testkit.Table(t)
@@ -81,8 +81,8 @@ func TestCurrencyStays(t *testing.T) {
 	}
 }
 
-// If a copy is already marked, further amounts add nothing to their
-// transaction.
+// If a copy is already marked, Price adds no operation to the transaction of a
+// further amount.
 func TestPriceCostsNothingLater(t *testing.T) {
 	db := testkit.Table(t)
 	made := create(t, tenant.Store{DB: db}, tenant.Tenant{Slug: "metro", Name: "Metro"})
@@ -101,8 +101,8 @@ func TestPriceCostsNothingLater(t *testing.T) {
 	}
 }
 
-// If first amounts and a change of the currency compete, the written amounts
-// are in the tenant's final currency.
+// If writes of the first amounts and a change of the currency compete, all
+// written amounts are in the tenant's final currency.
 func TestCurrencyRace(t *testing.T) {
 	db := testkit.Table(t)
 	s := tenant.Store{DB: db}

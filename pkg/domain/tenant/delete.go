@@ -17,7 +17,7 @@ var ErrDeleting = fault.InvalidState("The tenant is being deleted; svc tenant de
 // deleting is the attribute of the flags of a tenant that is being deleted.
 const deleting = "deleting"
 
-// marked is true, or nil for an absent attribute.
+// marked returns true or nil. The table stores nil as an absent attribute.
 func marked(yes bool) any {
 	if yes {
 		return true
@@ -26,12 +26,14 @@ func marked(yes bool) any {
 }
 
 // Gone reports whether the tenant of a copy of the flags is deleted, or is
-// being deleted. Nothing may be written for it: it would be left behind.
+// being deleted. Nothing may be written for such a tenant, because the deletion
+// might miss it.
 func Gone(flags table.Item) bool { return !flags.Found() || flags.Flag(deleting) }
 
-// BeginDelete switches the tenant off for good: one transaction disables it,
-// which ends its tokens and sign-ins, and tells the stream functions to write
-// nothing more of it. The deletion may have begun before.
+// BeginDelete disables the tenant permanently and marks it as being deleted, in
+// one transaction. From then on its tokens and sign-ins are invalid, and the
+// stream functions write nothing for it. If the deletion has already begun,
+// BeginDelete only returns the record.
 func (s Store) BeginDelete(ctx context.Context, id string, by audit.By) (Tenant, error) {
 	now, err := s.ByID(ctx, id)
 	if err != nil || now.DeletingAt != "" {
@@ -43,8 +45,8 @@ func (s Store) BeginDelete(ctx context.Context, id string, by audit.By) (Tenant,
 	})
 }
 
-// Last reports whether a deletion keeps the item until EndDelete: the record
-// and the flags, which hold the mark.
+// Last reports whether a deletion keeps the item until EndDelete. It keeps the
+// record and the flags, because they contain the mark of the deletion.
 func Last(t table.Tenant, key table.Key) bool {
 	if key == Key(t) {
 		return true
@@ -57,8 +59,7 @@ func Last(t table.Tenant, key table.Key) bool {
 	return false
 }
 
-// Deleted is what remains of a deleted tenant: that it existed, and who deleted
-// it.
+// Deleted records that a tenant existed, and when and by whom it was deleted.
 type Deleted struct {
 	ID        string `json:"id"`
 	Slug      string `json:"slug"`

@@ -10,7 +10,7 @@ import (
 
 // Page reads one page of a list that is spread over the tenant's shards, for
 // reads outside a request. parts name the list's partitions without the shard.
-// Next is the position to continue after, "" at the end.
+// next is the position to continue after, "" at the end.
 //
 // Access pattern: the query's index, T#t#part#part#shard, shards merged.
 func Page[T any](

@@ -17,13 +17,15 @@ import (
 // Store reads and changes tenants.
 type Store struct{ DB *table.DB }
 
-// Faults of a slug or domain that another tenant has.
+// Create returns ErrSlugTaken and ErrDomainTaken, and Change returns
+// ErrDomainTaken, if another tenant has the slug or domain.
 var (
 	ErrSlugTaken   = fault.InvalidState("Another tenant has this slug.")
 	ErrDomainTaken = fault.InvalidState("Another tenant has this domain.")
 )
 
-// Kinds are the kinds of platform data that the store uses.
+// Kinds are the kinds of platform data in which the store keeps slugs and
+// domains.
 var Kinds = []string{"SLUG", "DOMAIN"}
 
 func (s Store) platform() table.Platform { return s.DB.Platform(Kinds...) }
@@ -169,7 +171,7 @@ func (s Store) IsDomain(ctx context.Context, host string) (bool, error) {
 
 // List reads all tenants, ordered by slug.
 //
-// Access pattern: by-g1 SLUG#, a thousand per page.
+// Access pattern: by-g1 SLUG#, a thousand per page, then one get per tenant.
 func (s Store) List(ctx context.Context) ([]Tenant, error) {
 	var out []Tenant
 	for after := ""; ; {

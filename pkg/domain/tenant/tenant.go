@@ -32,7 +32,7 @@ type Tenant struct {
 	CreatedAt       string `json:"createdAt"`
 	// MaxFare is the largest fare of a trip in currency units; "" for none.
 	MaxFare json.Number `json:"maxFare,omitempty"`
-	// AgentActions is what agents may do: off, read, confirm or all; "" is
+	// AgentActions is what agents may do: off, read, confirm or all; "" means
 	// confirm.
 	AgentActions string `json:"agentActions,omitempty"`
 	// ReadShardsAt is when ReadShards was last raised. WriteShards may be
@@ -47,7 +47,7 @@ type Tenant struct {
 const MaxShards = 64
 
 // SettleShards is how long WriteShards must wait after ReadShards was raised.
-// It is longer than any request or cache can use the old number.
+// No request or cache uses the old number longer than that.
 const SettleShards = time.Minute
 
 var (

@@ -1,6 +1,6 @@
-// Package trip owns trips: what a trip is, which transitions it makes and who
-// may make them, how it is kept in the table, its log, and the nine
-// endpoints that list, request and move trips.
+// Package trip owns trips: what a trip is, its transitions and who may make
+// them, its stored form, its log, and the nine endpoints that read, request and
+// change trips.
 //
 //	trip.go       a trip, its statuses, the table of transitions: pure rules
 //	log.go        entries of a trip's log
@@ -10,6 +10,7 @@
 //	requests.go   what a rider or driver sends, checked
 //	endpoints.go  rows and handlers
 //
-// The package must not know settlement, reports or wallets. They read trips
-// through the table's stream.
+// The package must not know settlement, reports or wallets.
+// pkg/background/settlement and pkg/background/projection receive the changes
+// of trips from the table's stream.
 package trip

@@ -37,7 +37,8 @@ func ActorRows() []api.Row {
 	request, cancels := authz.Riders("rider.trips:create").Needing(authz.Taxi), authz.Riders("rider.trips:cancel")
 	accepts, drives := authz.Drivers("driver.trips:accept"), authz.Drivers("driver.trips:complete")
 	return []api.Row{
-		// An agent would only waste the call, so it does not have the tool.
+		// Operators' agents do not get this row as a tool, because every call
+		// would return a 400.
 		api.Get("/api/v1/me/trips", "svc_my_trips", own, mine, api.NoTool(authz.Dashboard),
 			api.Tag(tag), api.Summary("List one's own trips"), api.Text("A rider's trips are those requested, a driver's "+
 				"those assigned; newest first.")),
@@ -257,9 +258,10 @@ type CompleteInput struct {
 	Body *Measurements
 }
 
-// complete checks the driver and the status before the measurements. Another
-// driver's trip is a 404 whatever the body contains, because the currency is
-// known only from the trip.
+// complete checks the driver before the measurements. For another driver's trip
+// it returns a 404, whatever the body contains. It needs the trip to validate
+// the body, because the fare's decimals depend on the trip's currency.
+// Store.Complete checks the status afterwards.
 func complete(ctx context.Context, c *api.Caller, in *CompleteInput) (*Finished, error) {
 	s, it, err := open(ctx, c, in.ID)
 	if err != nil {

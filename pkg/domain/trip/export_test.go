@@ -1,6 +1,6 @@
 package trip
 
-// LastEntry is the last entry of the log that follows from the trip.
+// LastEntry returns the last entry of the log that is derived from the trip.
 func (t Trip) LastEntry() LogEntry {
 	log := t.entries()
 	return log[len(log)-1]

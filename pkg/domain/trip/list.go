@@ -82,7 +82,7 @@ func Recent(ctx context.Context, t table.Tenant, status Status, after string, li
 	return tenant.Page(ctx, t, q, FromItem, "STATUS", string(status))
 }
 
-// window converts from (inclusive) and to (exclusive) to bounds on positions.
+// window converts from (inclusive) and to (exclusive) to bounds on range keys.
 func (in *ListInput) window() (table.Query, error) {
 	q := table.Query{Backward: true}
 	var faults []fault.Detail
@@ -107,7 +107,8 @@ func (in *ListInput) window() (table.Query, error) {
 	return q, nil
 }
 
-// position returns the lowest position of trips requested at t or later.
+// position returns a bound on range keys: the trips requested at t or later
+// have range keys above it.
 func position(t time.Time) string {
 	at := timestamp.Ceil(t)
 	if at.Year() > 9999 {
@@ -122,7 +123,7 @@ type MineInput struct {
 }
 
 // mine returns a rider's requested trips or a driver's assigned trips, newest
-// first. It is one backward query of the actor's own index partition.
+// first. It sends one backward query of the actor's own index partition.
 func mine(ctx context.Context, c *api.Caller, in *MineInput) (*api.Items[Trip], error) {
 	if c.Audience == authz.Dashboard {
 		return nil, fault.Field("header.Authorization", "an operator's token has no trips of its own; use /api/v1/trips")

@@ -137,7 +137,7 @@ func TestListAgainstModel(t *testing.T) {
 	}
 }
 
-// If a filter drops most of a long list, a page has a bounded cost.
+// The cost of a page is bounded, even if a filter drops most of a long list.
 func TestFilteredPageIsBounded(t *testing.T) {
 	w := newTown(t, 1, 1, 1)
 	var want []string

@@ -24,9 +24,10 @@ const (
 	EventCancelled Event = "CANCELLED"
 )
 
-// LogEntry is one entry of a trip's log. A trip's entries follow from the trip
-// itself, which has the time and the author of each change (Trip.entries). So an
-// entry costs no write, and trip and log cannot differ.
+// LogEntry is one entry of a trip's log. Trip.entries derives the entries from
+// the trip, which contains the time and the author of each change. Therefore an
+// entry costs no write, and trip and log cannot differ. The entry of a late
+// completion is an exception: it is also stored (LatePartition).
 type LogEntry struct {
 	ID    string   `json:"id" doc:"Identifier of the entry."`
 	Type  Event    `json:"type" enum:"REQUESTED,ACCEPTED,ARRIVED,STARTED,COMPLETED,CANCELLED" doc:"What happened."`
@@ -43,8 +44,8 @@ type LogActor struct {
 	ID   string `json:"id" doc:"Identifier of the actor."`
 }
 
-// LogData holds the details of a change. Only the details that it had are
-// present.
+// LogData holds the details of a change. A detail that the change does not have
+// is absent.
 type LogData struct {
 	DriverID       *string      `json:"driverId,omitempty" doc:"The driver who accepted."`
 	ServiceTypeID  *string      `json:"serviceTypeId,omitempty" doc:"The service type of the request."`
@@ -54,7 +55,7 @@ type LogData struct {
 	ActualDuration *json.Number `json:"actualDuration,omitempty" doc:"Seconds, as measured."`
 }
 
-// entries returns the log that follows from the trip, oldest first.
+// entries returns the log that is derived from the trip, oldest first.
 func (t Trip) entries() []LogEntry {
 	rider, driver := LogActor{string(authz.Rider), t.CustomerID}, LogActor{Type: string(authz.Driver)}
 	if t.DriverID != nil {

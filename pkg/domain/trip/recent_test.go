@@ -54,8 +54,8 @@ func TestRidesReadTheirServiceTypeOnceASecond(t *testing.T) {
 	}
 }
 
-// Frequent use does not extend the second: a changed service type takes effect
-// at most a second later, and a new one at once.
+// A changed service type takes effect at most a second later, even if rides use
+// it all the time. A new service type takes effect at once.
 func TestServiceTypeIsAtMostASecondOld(t *testing.T) {
 	w := newTown(t, 4, 1, 1)
 	id := ids.New(ids.Service, now)

@@ -24,7 +24,7 @@ const (
 // Key returns the key of a trip's item.
 func Key(t table.Tenant, id string) table.Key { return t.Key("TRIP", "TRIP", id) }
 
-// LogKey returns the key of a stored log entry, that of a version of the trip.
+// LogKey returns the key of the stored log entry for a version of the trip.
 // Entries are ordered by version, not by clock.
 func LogKey(t table.Tenant, id string, version int64) table.Key {
 	digits := strconv.FormatInt(version, 10)
@@ -45,9 +45,9 @@ func Own(t table.Tenant, audience authz.Audience, id string) (partition string, 
 }
 
 // LatePartition returns the partition of by-g1 with the completions of trips
-// that were requested more than LateAge before, by time of completion. Its items
-// are log entries. The indexes of trips are ordered by time of request, so
-// these trips are far from its newest.
+// that were requested more than LateAge before, by time of completion. Its
+// items are log entries. The indexes of trips are ordered by time of request,
+// so a trip that is completed late is far from their newest entries.
 func LatePartition(t table.Tenant) string { return t.Partition("STATUS", string(Completed), "LATE") }
 
 // LateAge is the time from request to completion after which a completion is
@@ -168,7 +168,7 @@ func FromItem(it table.Item) (Trip, error) {
 }
 
 // LogItem returns the stored form of the log entry for a version of a trip. Few
-// entries are stored; see Log.
+// entries are stored; see storedLog.
 func LogItem(tenant table.Tenant, trip string, version int64, e LogEntry) table.Item {
 	return table.Item{Key: LogKey(tenant, trip, version), Type: "log", Doc: e}
 }

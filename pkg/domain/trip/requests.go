@@ -83,7 +83,8 @@ func (r Ride) New(rider, currency string, service table.Item, now time.Time) (Tr
 }
 
 // plain reports whether a number is within ±limit and already in the form of
-// money.Number. In this common case nothing must be computed.
+// money.Number. Such a number needs no decimal arithmetic. For ±limit itself
+// plain reports false.
 func plain(n json.Number, limit int64) bool {
 	text, negative := strings.CutPrefix(string(n), "-")
 	whole, decimals, fraction := strings.Cut(text, ".")
@@ -106,19 +107,19 @@ func plain(n json.Number, limit int64) bool {
 	return degrees < limit && (degrees > 0 || fraction || !negative)
 }
 
-// Reason is the body of a cancellation.
+// Reason is the request body of a cancellation.
 type Reason struct {
 	Reason *string `json:"reason,omitempty" maxLength:"1000" example:"Plans changed" doc:"Why."`
 }
 
-// Measurements is the body of a completion.
+// Measurements is the request body of a completion.
 type Measurements struct {
 	FinalFare      *json.Number `json:"finalFare,omitempty" minimum:"0" maximum:"1000000000000" example:"18.5" doc:"Currency units, with no more decimals than the currency has."`
 	ActualDistance *json.Number `json:"actualDistance,omitempty" minimum:"0" maximum:"1000000000" example:"6.4" doc:"Kilometres."`
 	ActualDuration *json.Number `json:"actualDuration,omitempty" minimum:"0" maximum:"1000000000" example:"1260" doc:"Seconds."`
 }
 
-// largest is the maximum measured distance or duration.
+// largest is the maximum measured distance (kilometres) or duration (seconds).
 var largest = decimal.New(1, 9)
 
 // Measured decodes the body without rounding errors. maxFare is the tenant's

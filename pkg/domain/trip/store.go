@@ -15,10 +15,11 @@ type Store struct {
 	Tenant      table.Tenant
 	WriteShards int
 	Now         time.Time
-	// Operator, unless empty, is the platform operator who acts for the rider
-	// or driver. The trip's log names the operator.
+	// Operator, unless empty, is the user of the svc command who acts in place
+	// of the rider or driver (audit.By.Who). The trip's log names this user.
 	Operator string
-	// Commit commits a transaction. answer is what its caller will return.
+	// Commit commits a transaction. answer is the response that the handler
+	// will return.
 	Commit func(ctx context.Context, tx *table.Tx, answer any) error
 }
 
@@ -46,8 +47,8 @@ type Accepted struct {
 }
 
 // Accept assigns the trip to the driver. If several drivers try at the same
-// time, only one succeeds. In this method and those below, the item is
-// the trip as the caller read it.
+// time, only one succeeds. Here and in the methods below, it is the trip's item
+// as the caller read it.
 func (s Store) Accept(ctx context.Context, it table.Item, driver string) (*Accepted, error) {
 	return change(ctx, s, it, accepting, func(t Trip) (Trip, error) { return t.Accept(driver, s.Now) },
 		func(t Trip) *Accepted { return &Accepted{t.ID, t.Status, driver, *t.AcceptedAt} })
@@ -89,8 +90,8 @@ type Finished struct {
 	ActualDuration *json.Number `json:"actualDuration" nullable:"true" doc:"Seconds."`
 }
 
-// Complete ends the ride with the measurements. The table's stream passes it to
-// settlement.
+// Complete ends the ride with the measurements. The table's stream passes the
+// completed trip to settlement.
 func (s Store) Complete(ctx context.Context, it table.Item, driver string, m Measured) (*Finished, error) {
 	return change(ctx, s, it, completing, func(t Trip) (Trip, error) { return t.Complete(driver, s.Now, m) },
 		func(t Trip) *Finished {
@@ -111,11 +112,11 @@ func (s Store) Cancel(ctx context.Context, it table.Item, rider string, reason *
 		func(t Trip) *Stopped { return &Stopped{t.ID, t.Status, t.UpdatedAt} })
 }
 
-// change makes one transition in one transaction: it writes the trip, on the
-// condition that it has not changed since it was read. After a failed condition
-// or a conflict it reads the trip again and applies the rules again, which
-// return a 409 or allow a retry. A conflict that lasts longer than table.Retry
-// is a 503.
+// change makes one transition in one transaction, which writes the trip on the
+// condition that the trip has not changed since the read. After a failed
+// condition or a conflict, change reads the trip again and applies the rules
+// again. The rules then return an error (404, 409) or allow a retry. If all
+// attempts of table.Retry conflict, change returns a 503.
 func change[A any](
 	ctx context.Context, s Store, it table.Item, by transition, act func(Trip) (Trip, error), answer func(Trip) *A,
 ) (*A, error) {

@@ -91,8 +91,8 @@ func TestConflictsAreTriedAgain(t *testing.T) {
 	}
 }
 
-// One concurrent change happens between the read and the write: the rules are
-// applied again to the new state.
+// If the trip changes between the read and the write, the rules are applied
+// again to the new state.
 func TestLostVersionIsJudgedAgain(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
@@ -172,7 +172,7 @@ func TestLogIsComplete(t *testing.T) {
 		},
 	}
 	for _, step := range steps {
-		s.Now = s.Now.Add(-time.Hour) // the log orders by version, whatever clocks say
+		s.Now = s.Now.Add(-time.Hour) // the clock goes back, and the log keeps the order of the changes
 		if err := step(); err != nil {
 			t.Fatal(err)
 		}
@@ -196,9 +196,10 @@ func TestLogIsComplete(t *testing.T) {
 	}
 }
 
-// Older builds stored each entry of a log. They may have made some of a trip's
-// changes and this build the others. An operator, and a status before the first
-// change other than PENDING, are in the log too.
+// Older builds stored each entry of a log. An older build may have made some of
+// a trip's changes, and this build the others. The log also contains the svc
+// user who made a change, and the status before the first change if it is not
+// PENDING.
 func TestLogOfTwoBuilds(t *testing.T) {
 	s := storeWith(t, commit)
 	it := created(t, s)
@@ -247,8 +248,9 @@ func TestLogOfTwoBuilds(t *testing.T) {
 	}
 }
 
-// Other systems may set a status that no transition leads to. The log has it as
-// the status before the next change, also after the trip was accepted.
+// Other systems may set a status that no transition sets. The log shows this
+// status as the one before the next change, both before and after the trip is
+// accepted.
 func TestLogAfterAnotherStatus(t *testing.T) {
 	s := storeWith(t, commit)
 	it := created(t, s)
@@ -272,7 +274,7 @@ func TestLogAfterAnotherStatus(t *testing.T) {
 	}
 }
 
-// The log that follows from a trip has an entry for each of its changes so far.
+// The log that is derived from a trip has one entry for each transition so far.
 func TestLogFollowsFromTheTrip(t *testing.T) {
 	s := storeWith(t, commit)
 	fare, km := json.Number("18.5"), json.Number("6.4")

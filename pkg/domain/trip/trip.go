@@ -65,15 +65,15 @@ type Trip struct {
 	// CommissionRate is the snapshot of the service type's rate, 0 to 1, taken
 	// on creation; nil without a service type. It is never shown.
 	CommissionRate *json.Number `json:"-"`
-	// Before has the status before a change, by the change's event. It has only
-	// the changes before which something else than a transition had set the
-	// status. Only the log shows it.
+	// Before maps an event to the status before it. It contains only the events
+	// before which something other than a transition had set the status. Only
+	// the log shows Before.
 	Before map[Event]Status `json:"-"`
-	// Operators are the platform operators who made a change in the place of
-	// rider or driver, by the change's event. Only the log shows them.
+	// Operators maps an event to the user of the svc command who caused it in
+	// place of the rider or driver. Only the log shows Operators.
 	Operators map[Event]string `json:"-"`
-	// Version counts the trip's changes, starting with 1 on creation. The log
-	// has one entry per version.
+	// Version counts the writes of the trip, starting with 1 on creation. Each
+	// transition adds one to it.
 	Version int64 `json:"-"`
 
 	Preserve table.Unknown `json:"-"` // of the stored item
@@ -101,7 +101,7 @@ func (t Trip) move(by transition, now time.Time) (Trip, error) {
 	if !slices.Contains(by.from, t.Status) {
 		return Trip{}, fault.InvalidState("A trip that is %s cannot be %s.", t.Status, by.verb)
 	}
-	led := Pending // the status that the last change led to
+	led := Pending // the status that the last transition set
 	for _, made := range t.driven() {
 		if made.at != nil {
 			led = made.by.to
@@ -125,8 +125,8 @@ func with[V any](m map[Event]V, event Event, value V) map[Event]V {
 	return out
 }
 
-// timed is a transition and the time at which the trip made it, nil if it has
-// not.
+// timed is a transition and the time at which the trip made it, nil if the trip
+// has not made it.
 type timed struct {
 	by transition
 	at *string
@@ -138,8 +138,8 @@ func (t Trip) driven() [4]timed {
 		{completing, t.CompletedAt}}
 }
 
-// Accept assigns the trip to the driver. Errors: 409 if a different driver has
-// the trip or its status does not allow it.
+// Accept assigns the trip to the driver. Errors: 409 if the trip has a
+// different driver or its status does not allow the assignment.
 func (t Trip) Accept(driver string, now time.Time) (Trip, error) {
 	if t.DriverID != nil && *t.DriverID != driver {
 		return Trip{}, fault.InvalidState("The trip is assigned to another driver.")
@@ -186,9 +186,9 @@ func (t Trip) Complete(driver string, now time.Time, m Measured) (Trip, error) {
 	return next, err
 }
 
-// drive is a transition that only the assigned driver may make. Errors: 404 if
-// the trip has a different driver, 409 if its status does not allow it (it has
-// no driver yet).
+// drive makes a transition that only the assigned driver may make. Errors: 404
+// if the trip has a different driver, 409 if its status does not allow the
+// transition. A trip without a driver is in such a status.
 func (t Trip) drive(by transition, driver string, now time.Time) (Trip, error) {
 	if t.DriverID != nil && *t.DriverID != driver {
 		return Trip{}, fault.NotFound()

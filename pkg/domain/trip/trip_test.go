@@ -29,7 +29,7 @@ const (
 
 func ptr[T any](v T) *T { return &v }
 
-// at returns a trip in a status; driver "" is none.
+// at returns a trip in a status; if driver is "", the trip has no driver.
 func at(status trip.Status, driver string) trip.Trip {
 	t := trip.Trip{ID: "trp_01JT7M4C6Q8V2N5X9B3D1F7H0K", TripCode: "7K3M9QXZ", Status: status, CustomerID: rider,
 		PaymentType: "CASH", OriginAddress: "12 Harbour Street", OriginLat: "40.7128", OriginLng: "-74.006", Currency: "USD",

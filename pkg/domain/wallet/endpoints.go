@@ -109,8 +109,9 @@ func overview(ctx context.Context, c *api.Caller, in *overviewInput) (*Overview,
 }
 
 // listing reads by-g1 T#t#WALLETS#side#shard, merged: highest balance first,
-// then by actor. A cursor consists of a balance and an actor. So a wallet whose
-// balance does not change keeps its position, even if other balances change.
+// then by actor. A cursor consists of a balance and an actor. Therefore a
+// wallet whose balance does not change keeps its position, even if other
+// balances change.
 func listing(ctx context.Context, c *api.Caller, side Side, p api.Paging, shards int) (*api.Page[Listed], error) {
 	return api.ListPage(ctx, c, p, api.List[Listed]{Name: "wallets", Filters: []string{string(side)},
 		Partitions: api.Sharded(c.Tenant, shards, "WALLETS", string(side)), Query: table.Query{Index: 1},

@@ -19,9 +19,10 @@ type Movement struct {
 
 // Move adds a movement to a transaction: the posting, and the new balance on
 // the condition that the balance is still as read. was is the wallet's item,
-// read with the actor's Key; it is the zero Item if there is no wallet. If a
-// different movement comes in between, the transaction fails with
-// table.ErrConflict: read again. If the posting exists, it fails with posted.
+// read with the actor's Key; it is the zero Item if there is no wallet. If
+// another transaction has changed the wallet since, the transaction fails with
+// table.ErrConflict, and the caller must read again. If the posting exists
+// already, the transaction fails with the error posted.
 func Move(tx *table.Tx, t table.Tenant, was table.Item, m Movement, writeShards int, posted error) error {
 	w := Wallet{Side: m.Side, Actor: m.Actor, Currency: m.Currency, Version: 1}
 	if was.Found() {
@@ -48,8 +49,9 @@ func Move(tx *table.Tx, t table.Tenant, was table.Item, m Movement, writeShards 
 const Shown = 20
 
 // Statement reads a wallet as its owner sees it: the balance and the last 20
-// postings, newest first. It is one strongly consistent query of the wallet's
-// partition from its end. A wallet that was never used is empty.
+// postings, newest first. It sends one strongly consistent query of the
+// wallet's partition, backward from the end. A wallet that was never used is
+// empty.
 func Statement(ctx context.Context, t table.Tenant, side Side, actor string) (Mine, error) {
 	key := Key(t, side, actor)
 	page, err := t.Query(ctx, key.PK, table.Query{Backward: true, Consistent: true, From: "POSTING#", Limit: Shown + 1})

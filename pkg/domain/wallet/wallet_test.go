@@ -194,8 +194,8 @@ type page struct {
 	Next  *string         `json:"next_cursor"`
 }
 
-// A wallet whose balance does not change is listed once, in order, whatever
-// changes in the others.
+// The list shows a wallet whose balance does not change once and in order,
+// while other balances change.
 func TestListingWhileBalancesMove(t *testing.T) {
 	for _, shards := range []int{1, 3} {
 		for _, limit := range []int{1, 7, 50} {
