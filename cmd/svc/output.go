@@ -120,8 +120,8 @@ func (c *cli) done(v any, format string, args ...any) error {
 }
 
 // plain replaces a fault by its text for the user: all details if there are
-// several, else the message. It keeps internal and unavailable faults, whose
-// text is for logs, and all other errors.
+// several, else the message. It keeps internal and unavailable faults, and all
+// other errors.
 func plain(err error) error {
 	var f *fault.Error
 	if errors.As(err, &f) && len(f.Details) > 1 {
