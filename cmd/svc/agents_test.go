@@ -10,8 +10,8 @@ import (
 	"svc/pkg/oauth/flow"
 )
 
-// What agents may do in a tenant is decided by one command, and takes effect
-// with the next call. The same person's requests to the API stay as they are.
+// svc tenant set --agent-actions decides what agents may do in a tenant, from the
+// next call on. It does not affect the same person's requests to the API.
 func TestAgentActionsAreLive(t *testing.T) {
 	t.Parallel()
 	w := start(t)

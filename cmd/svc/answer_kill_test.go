@@ -31,12 +31,12 @@ type moment string
 const (
 	beforeWrite moment = "before the engine has the write"
 	afterWrite  moment = "when the engine has the write, before the service knows"
-	afterAnswer moment = "when the answer has left the service"
+	afterAnswer moment = "when the response has left the service"
 )
 
 // killable runs svc dev as a separate process on a data folder. The test runs
-// the folder's engine, behind a proxy that sees each write. kill ends both,
-// because the engine of a real svc dev ends with it.
+// the folder's engine, behind a proxy that sees each write. kill ends the service
+// and the engine, because the engine of a real svc dev ends with svc dev.
 type killable struct {
 	client
 	metro table.Tenant
@@ -81,17 +81,17 @@ func (k *killable) kill() {
 	k.mu.Lock()
 	p, on := k.process, k.engine
 	k.mu.Unlock()
-	_ = p.cmd.Process.Kill() // it may have ended
+	_ = p.cmd.Process.Kill() // the process may have ended
 	on.Kill()
 }
 
-// end kills both and waits until the service has ended.
+// end kills the service and the engine, and waits until the service has ended.
 func (k *killable) end() {
 	k.kill()
 	<-k.process.ended
 }
 
-// restart starts both again after a kill.
+// restart starts the service and the engine again after a kill.
 func (k *killable) restart() {
 	k.Helper()
 	k.end()

@@ -45,7 +45,7 @@ func actorOf(e audit.Entry) string {
 }
 
 // changed lists the differences between two states: "name, taxiEnabled: true →
-// false".
+// false". It omits values of more than 60 bytes together.
 func changed(before, after json.RawMessage) string {
 	var was, now map[string]json.RawMessage
 	if json.Unmarshal(before, &was) != nil || json.Unmarshal(after, &now) != nil || was == nil || now == nil {
@@ -72,8 +72,8 @@ func changed(before, after json.RawMessage) string {
 	return strings.Join(out, ", ")
 }
 
-// note writes an audit log entry in each tenant that a change of platform data
-// affects, such as a key or a link.
+// note writes an entry to the audit log of each tenant in tenants. Commands use
+// it for changes outside the tenants' own data, such as a new signing key.
 func (p platform) note(ctx context.Context, tenants []string, what, subject string, before, after any) error {
 	for _, id := range tenants {
 		t := p.db.Tenant(id)

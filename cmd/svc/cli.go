@@ -25,12 +25,12 @@ type cli struct {
 	stdin    io.Reader
 	// data is the data folder of the service that the command uses.
 	data string
-	// dataGiven reports that the command line names the folder.
+	// dataGiven reports whether the command line has --data.
 	dataGiven bool
 	// json selects output for programs.
 	json bool
-	wide bool // tables show lists in full
-	yes  bool // a change in AWS is confirmed
+	wide bool // tables show every value of a list
+	yes  bool // --yes confirms the command
 
 	// drain is how long the deletion of a tenant waits for requests that began
 	// before it.
@@ -103,10 +103,10 @@ func (c *cli) root() *cobra.Command {
 		Short: "Run and operate the mobility and delivery service",
 		Long: "Run and operate the mobility and delivery service.\n\n" +
 			"The target is the service that `svc dev` runs on the data folder, or the table in TABLE_NAME with the\n" +
-			"AWS environment variables. --data beats TABLE_NAME. A change in AWS names its target and asks; --yes\n" +
-			"confirms it.\n\n" +
+			"AWS environment variables. --data overrides TABLE_NAME. Before a change in AWS, svc names the target\n" +
+			"and asks for confirmation. --yes confirms the change; --yes is required if standard input is not a terminal.\n\n" +
 			"Exit codes: 0 done; 1 the command failed; 2 the command line is wrong, or a change was not confirmed.\n" +
-			"With --json an error is one JSON object on the standard error: error, exitCode, help.",
+			"With --json an error is one JSON object on standard error, with error, exitCode and help.",
 		Version:       version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -115,8 +115,9 @@ func (c *cli) root() *cobra.Command {
 	root.SetOut(c.out)
 	root.SetErr(c.err)
 	root.PersistentFlags().StringVar(&c.data, "data", folder.Default, "data `folder` of the service")
-	root.PersistentFlags().BoolVar(&c.wide, "wide", false, "show lists in tables in full")
-	root.PersistentFlags().BoolVarP(&c.yes, "yes", "y", false, "confirm a change in AWS")
+	root.PersistentFlags().BoolVar(&c.wide, "wide", false, "show every value of a list in tables")
+	root.PersistentFlags().BoolVarP(&c.yes, "yes", "y", false,
+		"confirm a change in AWS, svc tenant delete or svc restore finish")
 	root.PersistentFlags().BoolVar(&c.json, "json", false, "print JSON, for programs")
 	for _, command := range commands {
 		root.AddCommand(command(c))

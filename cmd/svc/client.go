@@ -22,10 +22,10 @@ type clientInUse struct {
 }
 
 func (c *cli) clientList() *cobra.Command {
-	cmd := &cobra.Command{Use: "list [SLUG]", Short: "List the clients, or those with live access tokens in a tenant",
+	cmd := &cobra.Command{Use: "list [SLUG]", Short: "List all clients, or those with live access tokens in a tenant",
 		Args:    cobra.MaximumNArgs(1),
 		Example: "  svc client list\n  svc client list metro"}
-	limit := cmd.Flags().Int("limit", 1000, "clients at most, or access tokens to look at; the newest first")
+	limit := cmd.Flags().Int("limit", 1000, "clients at most; with SLUG, number of the newest access tokens to read")
 	cmd.RunE = act(func(ctx context.Context, args []string) error {
 		if len(args) == 1 {
 			return c.clientsInUse(ctx, args[0], *limit)
@@ -68,7 +68,7 @@ func (c *cli) clientsInUse(ctx context.Context, slug string, limit int) error {
 		if i < 0 {
 			client, err := server.ShowClient(ctx, one.Client)
 			if err != nil {
-				client = oauth.ClientSummary{ID: one.Client} // its record is gone; its tokens expire on their own
+				client = oauth.ClientSummary{ID: one.Client} // the client is gone; its tokens expire on their own
 			}
 			i, found = len(found), append(found, clientInUse{ClientSummary: client})
 		}
@@ -104,16 +104,16 @@ func (c *cli) clientShow() *cobra.Command {
 }
 
 func (c *cli) clientDisable() *cobra.Command {
-	return c.clientSwitch("disable ID", "Refuse a client's tokens and sign-ins at once, in every tenant",
+	return c.clientSwitch("disable ID", "Reject a client's tokens and sign-ins at once, in every tenant",
 		true)
 }
 
 func (c *cli) clientEnable() *cobra.Command {
-	return c.clientSwitch("enable ID", "Allow a disabled client again, and its unexpired tokens", false)
+	return c.clientSwitch("enable ID", "Allow a disabled client again; its unexpired tokens work again", false)
 }
 
-// clientSwitch returns the command that disables or enables a client. It
-// writes an entry in the audit log of every tenant.
+// clientSwitch returns the command that disables or enables a client. The
+// command writes an entry to the audit log of every tenant.
 func (c *cli) clientSwitch(use, short string, disabled bool) *cobra.Command {
 	word := map[bool]string{true: "disable", false: "enable"}[disabled]
 	return &cobra.Command{Use: use, Short: short, Args: cobra.ExactArgs(1),
@@ -130,6 +130,6 @@ func (c *cli) clientSwitch(use, short string, disabled bool) *cobra.Command {
 			if err := p.note(ctx, tenants, "client."+word, args[0], nil, nil); err != nil {
 				return err
 			}
-			return c.done(map[string]any{"id": args[0], "disabled": disabled}, "Client %s: disabled is %v.", args[0], disabled)
+			return c.done(map[string]any{"id": args[0], "disabled": disabled}, "Client %s is %sd.", args[0], word)
 		})}
 }

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A disabled client is rejected with its next request, at every endpoint. After
-// it is enabled, its requests succeed again.
+// After a client is disabled, every endpoint rejects the client's next request.
+// After it is enabled, its requests succeed again.
 func TestDisabledClientIsRefusedAtOnce(t *testing.T) {
 	w := share(t)
 	rider := w.token("rider", "rider1@metro.example")

@@ -29,20 +29,20 @@ const (
 	logIDs   = 20
 )
 
-// logLine is one line of the log of the functions or the gateway.
+// logLine is one line of the functions' or the gateway's log.
 type logLine struct {
 	Time time.Time       `json:"time"`
 	Line json.RawMessage `json:"line"`
-	// Nearby marks a line of Lambda itself that was found by its time. It may be
-	// about another request.
+	// Nearby marks a line that Lambda itself wrote, and that was found by its
+	// time. The line may be about another request.
 	Nearby bool `json:"nearby,omitempty"`
 }
 
 // deployedLogs finds the lines of the functions and the gateway that contain a
-// request's id, oldest first. If a function ended without its line, it also
-// returns the lines about failures that Lambda wrote at that time. It signs its
-// requests itself, as the service's mail does, because the SDK's client would
-// add a module for one call.
+// request's id, oldest first. If the gateway answered 5xx and no function wrote
+// the request's line, it also returns the lines about failures that Lambda wrote
+// at that time. It signs its requests itself, as the service's mail does, because
+// the SDK's client would add a module for one call.
 func deployedLogs(ctx context.Context, id string, since time.Duration) ([]logLine, error) {
 	groups := strings.FieldsFunc(os.Getenv("LOG_GROUP"), func(r rune) bool { return r == ',' || r == ' ' })
 	if len(groups) == 0 {
@@ -82,7 +82,7 @@ func deployedLogs(ctx context.Context, id string, since time.Duration) ([]logLin
 	}), nil
 }
 
-// nearby marks the lines that are not among the known ones.
+// nearby returns the lines that are not in known, with the mark Nearby.
 func nearby(lines, known []logLine) (out []logLine) {
 	for _, l := range lines {
 		if !slices.ContainsFunc(known, func(k logLine) bool { return k.Time.Equal(l.Time) && bytes.Equal(k.Line, l.Line) }) {
@@ -93,8 +93,8 @@ func nearby(lines, known []logLine) (out []logLine) {
 	return out
 }
 
-// requestLine has the members of a line of a request that the search needs: the
-// function's line or, with a route, the gateway's.
+// requestLine has the members that the search needs of a line about a request. A
+// line with a route is the gateway's; a line without one is a function's.
 type requestLine struct {
 	ID      string   `json:"request_id"`
 	Gateway string   `json:"gateway_id"`
@@ -108,8 +108,8 @@ func requestLineOf(l logLine) (out requestLine) {
 	return out
 }
 
-// otherIDs returns the gateway's ids that the lines contain and that were not
-// asked for.
+// otherIDs returns the gateway's ids in the lines that are not in asked. asked
+// and the result together have at most logIDs ids.
 func otherIDs(lines []logLine, asked []string) (others []string) {
 	for _, l := range lines {
 		id := requestLineOf(l).Gateway
@@ -122,8 +122,9 @@ func otherIDs(lines []logLine, asked []string) (others []string) {
 }
 
 // failedAt reports whether the gateway answered 5xx and no function wrote the
-// line of the request, as after a timeout or a crash. It returns the time of
-// the request, with a second before it and two after it.
+// line of the request. A timeout or a crash of the function is the usual cause.
+// The returned time range begins one second before the request and ends two
+// seconds after it.
 func failedAt(lines []logLine) (from, to time.Time, died bool) {
 	for _, l := range lines {
 		switch r := requestLineOf(l); {
@@ -165,23 +166,24 @@ func parsedLine(message string) json.RawMessage {
 	return line
 }
 
-// lambdaTerms are in the lines that Lambda and the runtime write when an
-// invocation fails. With the template's SystemLogLevel, Lambda writes its lines
-// for failures only.
+// lambdaTerms are texts in the lines that Lambda and the runtime write when an
+// invocation fails. The template sets SystemLogLevel to WARN. Lambda then writes
+// its own lines for failures only.
 var lambdaTerms = []string{"platform.initReport", "platform.initRuntimeDone", "platform.report", "platform.runtimeDone",
 	"platform.fault", "Task timed out", "Runtime.ExitError", "Runtime.OutOfMemory", "Runtime exited", "fatal error:",
 	"panic:"}
 
 func lambdaFailures() string { return `?"` + strings.Join(lambdaTerms, `" ?"`) + `"` }
 
-// isLambdaFailure reports whether a line has one of lambdaTerms and names no
-// request: if it does, the service wrote it.
+// isLambdaFailure reports whether a line has one of lambdaTerms and no request
+// id. The service, not Lambda, wrote a line with a request id.
 func isLambdaFailure(line []byte) bool {
 	return requestLineOf(logLine{Line: line}).ID == "" && mentions(line, lambdaTerms)
 }
 
-// anyOf returns the filter pattern of the lines with one of the ids. A
-// response's header Apigw-Requestid lacks the prefix of the logged id.
+// anyOf returns the filter pattern for lines with one of the ids. It also matches
+// each id with the prefix req_, because the header Apigw-Requestid lacks the
+// prefix that the logged id has.
 func anyOf(named []string) string {
 	var terms []string
 	for _, id := range named {
@@ -205,8 +207,9 @@ type logFilter struct {
 	from, to       time.Time
 }
 
-// filterLogs reads the pages of FilterLogEvents and returns the lines that
-// match. LocalStack also sends lines that its pattern does not match.
+// filterLogs reads the pages of FilterLogEvents and returns the lines for which
+// matches returns true. It checks each line, because LocalStack also sends lines
+// that the pattern does not match.
 func filterLogs(ctx context.Context, cfg aws.Config, f logFilter, matches func([]byte) bool) ([]logLine, error) {
 	request := map[string]any{"logGroupName": f.group, "filterPattern": f.pattern, "startTime": f.from.UnixMilli()}
 	if !f.to.IsZero() {

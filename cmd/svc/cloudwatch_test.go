@@ -12,8 +12,8 @@ import (
 	"svc"
 )
 
-// Lines of two requests, from different log groups or writers. Of the second
-// one the gateway says that its function timed out.
+// Lines of two requests, from different log groups or writers. The gateway's line
+// of the second request says that the function timed out.
 const (
 	functionLine = `{"request_id":"mine-1","gateway_id":"req_JKJaXm=","status":500,"ms":12}`
 	gatewayLine  = "req_JKJaXm= 500 20 - GET /api/v1/me"
@@ -112,7 +112,7 @@ func TestDeployedLogs(t *testing.T) {
 }
 
 // TestAccessLine: a line in the template's format becomes an object with every
-// field of it.
+// field of the line.
 func TestAccessLine(t *testing.T) {
 	_, format, _ := strings.Cut(string(svc.Template), "        Format: ")
 	format, _, _ = strings.Cut(format, "\n\n")

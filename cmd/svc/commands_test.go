@@ -15,8 +15,7 @@ import (
 	"svc/pkg/local/demo"
 )
 
-// world is a running `svc dev --memory` with demo data, and the commands that
-// find it by its data folder.
+// world is a running `svc dev`, and the commands that find it by its data folder.
 type world struct {
 	*testing.T
 	data string
@@ -92,7 +91,7 @@ func (w *world) get(path, token string) (int, string) {
 	}
 	defer func() { _ = res.Body.Close() }()
 	var body struct{ Error string }
-	_ = json.NewDecoder(res.Body).Decode(&body) // not JSON: no word
+	_ = json.NewDecoder(res.Body).Decode(&body) // if the body is not JSON, the error code is ""
 	return res.StatusCode, body.Error
 }
 

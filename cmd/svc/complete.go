@@ -15,11 +15,11 @@ import (
 	"svc/pkg/domain/trip"
 )
 
-// completeTime limits how long the shell waits for a completion.
+// completeTime limits how long the shell waits for the tenants' slugs.
 var completeTime = 3 * time.Second
 
-// completing sets what a shell completes: the arguments by their names in Use,
-// and the flags by theirs.
+// completing sets what a shell completes. The name of an argument in Use, or of
+// a flag, selects the values.
 func (c *cli) completing(cmd *cobra.Command) {
 	names := strings.Fields(strings.NewReplacer("[", "", "]", "").Replace(cmd.Use))[1:]
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
@@ -33,7 +33,7 @@ func (c *cli) completing(cmd *cobra.Command) {
 		if cmd.Flags().Lookup(flag) == nil {
 			continue
 		}
-		_ = cmd.RegisterFlagCompletionFunc(flag, // it fails only for a flag that is not there
+		_ = cmd.RegisterFlagCompletionFunc(flag, // it fails only for an unknown flag
 			func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
 				return beginning(c.words(cmd, name), begun, args)
 			})
@@ -47,7 +47,8 @@ func beginning(words []string, begun string, used []string) ([]string, cobra.She
 	return words, cobra.ShellCompDirectiveNoFileComp
 }
 
-// words returns the values of an argument or flag, nil if they are open.
+// words returns the possible values of an argument or flag, nil if it has no
+// fixed values.
 func (c *cli) words(cmd *cobra.Command, name string) []string {
 	switch name {
 	case "SLUG":

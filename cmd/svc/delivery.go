@@ -19,13 +19,13 @@ func businessCommand(c *cli) *cobra.Command {
 
 func businessFlags(cmd *cobra.Command) *edits[delivery.Business] {
 	e := &edits[delivery.Business]{cmd: cmd}
-	e.text("category", "`word`, as in restaurant", func(b *delivery.Business) *string { return &b.Category })
+	e.text("category", "`word` such as restaurant", func(b *delivery.Business) *string { return &b.Category })
 	e.text("address", "street `address`", func(b *delivery.Business) *string { return &b.Address })
 	e.number("lat", "latitude, `degrees`", func(b *delivery.Business) *json.Number { return &b.Lat })
 	e.number("lng", "longitude, `degrees`", func(b *delivery.Business) *json.Number { return &b.Lng })
 	e.optional("phone", "phone `number`", func(b *delivery.Business) **string { return &b.Phone })
 	e.optional("logo", "https `URL`", func(b *delivery.Business) **string { return &b.LogoURL })
-	e.flag("active", "the API lists it", func(b *delivery.Business) *bool { return &b.Active })
+	e.flag("active", "the API lists the business", func(b *delivery.Business) *bool { return &b.Active })
 	return e
 }
 
@@ -120,7 +120,7 @@ func (c *cli) orderAdd() *cobra.Command {
 	return cmd
 }
 
-// lineOf parses "2 Reuben on rye 15.50".
+// lineOf parses quantity, name and unit price, such as "2 Reuben on rye 15.50".
 func lineOf(text string) (delivery.Line, error) {
 	words := strings.Fields(text)
 	if len(words) < 3 {
@@ -128,7 +128,7 @@ func lineOf(text string) (delivery.Line, error) {
 	}
 	quantity, err := strconv.Atoi(words[0])
 	if err != nil {
-		return delivery.Line{}, usagef("--item %q: %q is no quantity", text, words[0])
+		return delivery.Line{}, usagef("--item %q: the quantity %q is not a whole number", text, words[0])
 	}
 	last := len(words) - 1
 	return delivery.Line{Quantity: quantity, Name: strings.Join(words[1:last], " "),
@@ -164,12 +164,12 @@ func (c *cli) orderList() *cobra.Command {
 }
 
 func (c *cli) orderSet() *cobra.Command {
-	cmd := &cobra.Command{Use: "set SLUG ID [STATUS]", Short: "Move an order on, or give it a driver",
+	cmd := &cobra.Command{Use: "set SLUG ID [STATUS]", Short: "Change the status or the driver of an order",
 		Args: cobra.RangeArgs(2, 3),
 		Example: "  svc order set metro ord_01JMETR0000000000000000008 ACCEPTED\n" +
 			"  svc order set metro ord_01JMETR0000000000000000006 PICKED_UP \\\n" +
 			"    --driver driver1@metro.example"}
-	driver := cmd.Flags().String("driver", "", "who delivers, mail `address` or id")
+	driver := cmd.Flags().String("driver", "", "the driver who delivers, by mail `address` or id")
 	cmd.RunE = act(func(ctx context.Context, args []string) error {
 		if len(args) == 2 && *driver == "" {
 			return usagef("give a status or --driver")

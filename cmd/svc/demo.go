@@ -16,12 +16,12 @@ import (
 	"svc/pkg/local/service"
 )
 
-// settleTime is how long the start waits until the demo's trips are settled
+// settleTime limits how long the start waits until the demo's trips are settled
 // and counted.
 var settleTime = 10 * time.Second
 
-// loadDemo loads the demo data once. It waits until the trips are settled and
-// counted, so that wallets and reports are complete at first use.
+// loadDemo loads the demo data once. It waits up to settleTime until the trips
+// are settled and counted. After that, wallets and reports are complete.
 func loadDemo(ctx context.Context, _ *cli, s *service.Service, p *app.Runtime, o devOptions) error {
 	if o.noDemo {
 		return nil
@@ -32,7 +32,7 @@ func loadDemo(ctx context.Context, _ *cli, s *service.Service, p *app.Runtime, o
 	}
 	ctx, cancel := context.WithTimeout(ctx, settleTime)
 	defer cancel()
-	_ = s.Poller.Drain(ctx) // if it takes longer, it continues while the service runs
+	_ = s.Poller.Drain(ctx) // if the time is over, the poller continues while the service runs
 	return nil
 }
 
@@ -64,8 +64,9 @@ func printDemo(_ context.Context, c *cli, s *service.Service, _ *app.Runtime, o 
 	return err
 }
 
-// readyCalls returns one curl command for each audience. Each gets a token
-// through the real flow, so the lines are short and still work after an hour.
+// readyCalls returns one curl command for each audience. Each command contains a
+// call of svc token get instead of a token, because a token is long and expires
+// after an hour.
 func readyCalls(c *cli, baseURL string) string {
 	program := "svc"
 	if len(os.Args) > 0 && strings.ContainsRune(os.Args[0], filepath.Separator) {

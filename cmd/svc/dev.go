@@ -36,9 +36,9 @@ func devCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "dev",
 		Short: "Run everything on this machine, until Ctrl-C",
-		Long: "Run the database engine, all functions, the stream poller and the gateway in one process on 127.0.0.1.\n" +
-			"The data stays in the data folder between runs, and demo data is loaded once. Each request is one line;\n" +
-			"`svc logs REQUEST_ID` finds it again.",
+		Long: "Run all functions, the stream poller and the gateway in one process on 127.0.0.1, and the database engine\n" +
+			"beside it. The data stays in the data folder between runs. The first run loads demo data. svc dev prints\n" +
+			"one line for each request; `svc logs REQUEST_ID` shows the line again.",
 		Example: "  svc dev\n  svc dev --memory --port 0\n  svc dev --log json 2>requests.jsonl",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -50,7 +50,7 @@ func devCommand(c *cli) *cobra.Command {
 				o.port = port
 			}
 			if o.port < 0 || o.port > 65535 {
-				return usagef("--port %d is not within 0 to 65535", o.port)
+				return usagef("--port %d: expected 0 to 65535", o.port)
 			}
 			if err := c.beside(cmd.Context(), &o, cmd.Flags().Changed("port")); err != nil {
 				return err
@@ -61,7 +61,7 @@ func devCommand(c *cli) *cobra.Command {
 	cmd.Flags().BoolVar(&o.memory, "memory", false, "keep the data in memory only; it is lost when svc dev stops")
 	cmd.Flags().BoolVar(&o.noDemo, "no-demo", false, "start without demo data")
 	cmd.Flags().IntVar(&o.port, "port", defaultPort, "`port` of the gateway, 0 for a free one; PORT sets it too")
-	cmd.Flags().StringVar(&o.log, "log", logText, "print each request as `text or json`; off prints none")
+	cmd.Flags().StringVar(&o.log, "log", logText, "print each request as `text or json`; off prints no requests")
 	cmd.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "print no requests; the same as --log off")
 	return cmd
 }
@@ -73,13 +73,14 @@ func portFromEnvironment() (int, error) {
 	}
 	port, err := strconv.ParseUint(text, 10, 16)
 	if err != nil {
-		return 0, usagef("PORT is %q, which is no port", text)
+		return 0, usagef("PORT is %q; expected a number from 0 to 65535", text)
 	}
 	return int(port), nil
 }
 
-// beside lets svc dev --memory run while another service runs. Unless the
-// command line names them, it uses a separate data folder and a free port.
+// beside lets svc dev --memory run while another service runs on the data
+// folder. Without --data, it chooses a new data folder and, if neither --port nor
+// PORT is set, a free port.
 func (c *cli) beside(ctx context.Context, o *devOptions, portGiven bool) error {
 	if !o.memory || c.dataGiven {
 		return nil
@@ -141,7 +142,7 @@ func (c *cli) dev(ctx context.Context, o devOptions) error {
 	return s.Wait(ctx)
 }
 
-// devReady runs the steps after the service is ready, in order.
+// devReady are the steps that follow when the service is ready, in order.
 var devReady = []func(context.Context, *cli, *service.Service, *app.Runtime, devOptions) error{
 	loadDemo,
 	printAddress,
@@ -158,12 +159,12 @@ func printAddress(_ context.Context, c *cli, s *service.Service, _ *app.Runtime,
 
 func logLevel() slog.Level {
 	level := slog.LevelWarn
-	_ = level.UnmarshalText([]byte(os.Getenv("LOG_LEVEL"))) // absent or unknown: warnings
+	_ = level.UnmarshalText([]byte(os.Getenv("LOG_LEVEL"))) // if LOG_LEVEL is absent or unknown, the level stays warn
 	return level
 }
 
-// devRuntime returns what svc dev runs on: the data folder's sealing key and the
-// settings from the environment.
+// devRuntime returns the runtime of svc dev: it has the data folder's sealing key
+// and the settings from the environment.
 func devRuntime(dataDir string, log *slog.Logger) (*app.Runtime, error) {
 	sealer, err := signing.FileSealer(filepath.Join(dataDir, "sealing.key"))
 	if err != nil {

@@ -47,8 +47,7 @@ const (
 	hasDemo   = "Reference: "
 )
 
-// devFor is dev for one test. The service stops when the test ends, if not
-// earlier.
+// devFor is dev for one test. The service stops at the latest when the test ends.
 func devFor(t *testing.T, data, ready string, flags ...string) (base string, errs *lines, stop func()) {
 	t.Helper()
 	base, errs, end, err := dev(data, ready, flags...)
@@ -94,7 +93,7 @@ func loadDemoOnce() (data string, err error) {
 		return data, err
 	}
 	out, errs := &lines{}, &lines{}
-	// It returns when the stream functions have written everything.
+	// svc verify returns when the stream functions have written everything.
 	if newCLI(out, errs).run(context.Background(), []string{"verify", "--data", data}) != 0 {
 		err = fmt.Errorf("svc verify: %s %s", out.text(), errs.text())
 	}

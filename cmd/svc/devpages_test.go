@@ -63,7 +63,7 @@ func TestCallbackPage(t *testing.T) {
 	_, token, _ := strings.Cut(strings.TrimSuffix(strings.TrimSpace(call), "'"), "Bearer ")
 	w.expect("/api/v1/me", token, http.StatusOK, "")
 	do(chromedp.Reload(), chromedp.WaitVisible(chromedp.CSS("#finish")))
-	w.expect("/api/v1/me", token, http.StatusOK, "") // a reload does not use the code again
+	w.expect("/api/v1/me", token, http.StatusOK, "") // the reload did not redeem the code again
 }
 
 // browserTab starts a browser and opens a tab.

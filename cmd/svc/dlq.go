@@ -25,34 +25,34 @@ import (
 var streamFunctions = map[string]string{"settlement": app.Settlement, "projection": app.Projection}
 
 func dlqCommand(c *cli) *cobra.Command {
-	cmd := &cobra.Command{Use: "dlq", Short: "Look at records that the stream functions gave up on; redo them",
+	cmd := &cobra.Command{Use: "dlq", Short: "List, replay or drop records that a function could not process",
 		Long: "Dead letters are records of the table's stream on which settlement or projection failed in all attempts.\n" +
-			"Those of a local service are in its data folder. Those of a deployed one are in the queue that --queue names,\n" +
-			"or the variable SETTLEMENT_DEAD_LETTERS or PROJECTION_DEAD_LETTERS."}
+			"The dead letters of a local service are in its data folder. Those of a deployed service are in a queue. Name\n" +
+			"the queue with --queue or with the variable SETTLEMENT_DEAD_LETTERS or PROJECTION_DEAD_LETTERS."}
 	var queue string
 	var everything bool
 	list := &cobra.Command{Use: "list settlement|projection", Short: "List the dead letters", Args: cobra.ExactArgs(1),
 		Example: "  svc dlq list settlement\n  svc dlq list settlement --json",
-		Long:    "List the dead letters. Nobody else receives those of a queue for the next half minute.",
+		Long:    "List the dead letters. The listed messages of a queue stay invisible to other readers for 30 seconds.",
 		RunE:    act(func(ctx context.Context, args []string) error { return c.listLetters(ctx, args[0], queue) })}
 	replay := &cobra.Command{Use: "replay settlement|projection", Args: cobra.ExactArgs(1),
-		Short:   "Do the dead letters again from the items, drop what succeeds",
+		Short:   "Process dead letters again, and drop those that succeed",
 		Example: "  svc dlq replay settlement",
 		Long: `Settle or count the items of the dead letters as they are now, and drop the letters that succeed.
-Work that was done before is not repeated, so replaying is always safe.
+A replay is always safe, because it does not repeat work that was done before.
 
-A letter in a queue names an object in S3 with the records, which is kept for 14 days. Letters of
-older deployments name their place in the stream, which keeps them for a day. If the records are gone,
-everything is settled or counted from the table.`,
+A letter in a queue names an object in S3 with the records. S3 keeps the object for 14 days. A letter
+of an older deployment names a range of the stream, which keeps records for 24 hours. If the records
+are gone, the command settles or counts everything from the table.`,
 		RunE: act(func(ctx context.Context, args []string) error { return c.replayLetters(ctx, args[0], queue) })}
 	drop := &cobra.Command{Use: "drop settlement|projection [FIRST]", Args: cobra.RangeArgs(1, 2),
-		Short:   "Drop a dead letter without doing it again",
+		Short:   "Drop a dead letter without processing it",
 		Example: "  svc dlq drop settlement 4421584500000000017450439091\n  svc dlq drop settlement --all",
 		Long: `Drop the dead letter whose first sequence number is FIRST, as svc dlq list shows it. With --all,
 drop all of them.
 
-The tenant's audit log records it. A letter in a queue may be of several tenants, so every
-tenant's log does.`,
+The tenant's audit log records the drop. A letter in a queue may concern several tenants. For this
+reason, the drop of such a letter is recorded in the audit log of every tenant.`,
 		RunE: act(func(ctx context.Context, args []string) error {
 			if (len(args) == 2) == everything {
 				return usagef("expected one of FIRST and --all")
@@ -120,7 +120,7 @@ func streamFunction(word string) (string, error) {
 	if f := streamFunctions[word]; f != "" {
 		return f, nil
 	}
-	return "", usagef("%q has no dead letters; settlement and projection have", word)
+	return "", usagef("there are no dead letters of %q; expected settlement or projection", word)
 }
 
 // replayed is the result of a replay.
@@ -192,7 +192,7 @@ func (c *cli) replayLetters(ctx context.Context, word, queue string) error {
 	case ok:
 		out, err = q.replay(ctx, c, again, func() error { return p.fromTable(ctx, function) })
 	case p.data == "":
-		return errors.New("where the dead letters are is not known; name their queue with --queue")
+		return errors.New("the dead-letter queue is not known; name it with --queue")
 	default:
 		out.Done, out.Failed, err = poller.ReplayDeadLetters(p.data,
 			func(l poller.DeadLetter) bool { return l.Function == function },
@@ -212,14 +212,14 @@ func (c *cli) replayLetters(ctx context.Context, word, queue string) error {
 		return err
 	}
 	if out.Failed > 0 {
-		return fmt.Errorf("%d dead letters fail again and stay", out.Failed)
+		return fmt.Errorf("%d dead letters failed again; they were not dropped", out.Failed)
 	}
 	return nil
 }
 
-// dropLetters drops the letters of a function that begin at a sequence number,
-// or all of them if it is "". It writes each to the audit log before it
-// removes it.
+// dropLetters drops the letters of a function that begin at the sequence number
+// first, or all letters if first is "". Before it drops a letter, it records the
+// drop in the audit log.
 func (c *cli) dropLetters(ctx context.Context, word, queue, first string) error {
 	function, err := streamFunction(word)
 	if err != nil {
@@ -258,7 +258,7 @@ func (c *cli) dropLetters(ctx context.Context, word, queue, first string) error 
 			return p.noteDrop(ctx, word, l)
 		})
 		if err == nil && failed > 0 {
-			err = fmt.Errorf("%d dead letters stay: the audit log cannot be written", failed)
+			err = fmt.Errorf("%d dead letters were not dropped: the audit log cannot be written", failed)
 		}
 		if err != nil {
 			return err
@@ -270,7 +270,7 @@ func (c *cli) dropLetters(ctx context.Context, word, queue, first string) error 
 	return c.done(map[string]int{"dropped": dropped}, "Dropped %d dead letters.", dropped)
 }
 
-// noteDrop writes an audit log entry in the letter's tenant about the drop.
+// noteDrop records the drop of a letter in the audit log of the letter's tenant.
 func (p platform) noteDrop(ctx context.Context, word string, l poller.DeadLetter) error {
 	key, ok := stream.KeyOf(l.Record)
 	t, of := stream.TenantOf(p.db, key)

@@ -32,7 +32,7 @@ func (q queue) read(ctx context.Context, o object) ([]byte, error) {
 	return text, nil
 }
 
-// remove deletes the object. It succeeds if there is none.
+// remove deletes the object. It returns no error if the object does not exist.
 func (q queue) remove(ctx context.Context, o object) error {
 	if o == (object{}) {
 		return nil
@@ -46,7 +46,7 @@ func (q queue) remove(ctx context.Context, o object) error {
 
 func (q queue) callS3(ctx context.Context, method string, o object) (int, []byte, error) {
 	if !inBucketName.MatchString(o.bucket) || o.key == "" {
-		return 0, nil, fmt.Errorf("a message names the object %q in the bucket %q, which cannot be", o.key, o.bucket)
+		return 0, nil, fmt.Errorf("a message names the object %q in the bucket %q, which is not valid", o.key, o.bucket)
 	}
 	base := app.Endpoint("s3", "s3", q.cfg)
 	segments := strings.Split(o.key, "/")

@@ -56,17 +56,17 @@ type message struct {
 			Size   int    `json:"batchSize"`
 			Stream string `json:"streamArn"`
 		} `json:"DDBStreamBatchInfo"`
-		// The event of the function; only an object in S3 has it. Lambda may
-		// write it as an object or as a text.
+		// The function's event. Only a letter in S3 has it. Lambda may write the
+		// event as a JSON object or as a string.
 		Payload json.RawMessage `json:"payload"`
 	}
 	at      object // object in S3 with the records; zero if the message itself is the letter
 	expired bool   // the object is gone
-	problem string // why this is no letter, "" for a letter
+	problem string // why the message is no letter, "" for a letter
 }
 
-// records returns the records that the letter contains; ok is false if it only
-// names their range in the stream.
+// records returns the records that the letter contains; ok is false if the letter
+// only names a range of the stream.
 func (m message) records() (records []events.DynamoDBEventRecord, ok bool) {
 	var event events.DynamoDBEvent
 	payload := m.body.Payload
@@ -130,9 +130,9 @@ func (m message) shown() shownLetter {
 // mostMessages is the maximum number of messages that one command processes.
 const mostMessages = 10_000
 
-// each calls do once for every message in the queue, and deletes those for
-// which do returns true. The messages stay invisible to others for some
-// seconds.
+// each calls do once for every message in the queue, and drops the letters for
+// which do returns true. The other messages stay invisible to other readers for
+// the given number of seconds.
 func (q queue) each(ctx context.Context, seconds int32, do func(message) (drop bool, err error)) error {
 	seen := map[string]bool{}
 	for len(seen) < mostMessages {
@@ -144,7 +144,7 @@ func (q queue) each(ctx context.Context, seconds int32, do func(message) (drop b
 		fresh := false
 		for _, raw := range out.Messages {
 			id := aws.ToString(raw.MessageId)
-			if seen[id] { // it stayed in the queue, and its visibility timeout is over
+			if seen[id] { // the message stayed in the queue, and its visibility timeout ended
 				continue
 			}
 			seen[id], fresh = true, true
@@ -179,8 +179,8 @@ func (q queue) drop(ctx context.Context, m message, receipt *string) error {
 	return nil
 }
 
-// recordsOf returns the records of a letter: those in it, else those of its
-// range in the stream. The error is stream.ErrTrimmed if neither has them.
+// recordsOf returns the records in a letter, else the records of its range in
+// the stream. The error is stream.ErrTrimmed if neither has the records.
 func (q queue) recordsOf(ctx context.Context, m message) ([]events.DynamoDBEventRecord, error) {
 	if records, ok := m.records(); ok {
 		return records, nil
@@ -192,8 +192,8 @@ func (q queue) recordsOf(ctx context.Context, m message) ([]events.DynamoDBEvent
 	return stream.ReadRange(ctx, q.streams, stream.Range{Stream: b.Stream, Shard: b.Shard, First: b.First, Last: b.Last})
 }
 
-// replay processes the messages' records again. If the stream no longer has
-// some, it processes the table once instead.
+// replay processes the messages' records again. For messages whose records are
+// gone, it processes the whole table once.
 func (q queue) replay(ctx context.Context, c *cli, again func(...events.DynamoDBEventRecord) error,
 	fromTable func() error) (out replayed, err error) {
 	fromTable = sync.OnceValue(fromTable)

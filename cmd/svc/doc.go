@@ -2,7 +2,7 @@
 // deployment. It has `svc dev`, and one command for each task of a platform
 // operator.
 //
-// It owns flags, output and exit codes (0; 1 for a failure, with one line on
-// standard error; 2 for wrong usage). It must not contain rules of the
-// service: a command calls the packages that own them.
+// It owns flags, output and exit codes: 0; 1 for a failure; 2 for wrong usage or
+// a change that was not confirmed. An error is one line on standard error. It must
+// not contain rules of the service: a command calls the packages that own them.
 package main

@@ -47,7 +47,7 @@ func TestCommandsInDocuments(t *testing.T) {
 }
 
 // checkCommands checks the commands of svc in a text, and returns how many
-// there are. A complete command has all of its arguments.
+// there are. If complete is set, each command must have all of its arguments.
 func checkCommands(t *testing.T, file, text string, complete bool) (checked int) {
 	t.Helper()
 	text = quoted.ReplaceAllStringFunc(text, func(s string) string {

@@ -15,7 +15,8 @@ import (
 	"svc/pkg/local/folder"
 )
 
-// tool is a program that some work needs. One of its names must exist.
+// tool is a program that some work needs. It is installed if one of its names is
+// on the PATH.
 type tool struct {
 	names []string
 	need  string // the work that needs it
@@ -48,8 +49,9 @@ type finding struct {
 func doctorCommand(c *cli) *cobra.Command {
 	return &cobra.Command{Use: "doctor", Short: "Show what is missing on this machine, and how to get it",
 		Args: cobra.NoArgs,
-		Long: "Check the programs that running, testing and deploying need, the engine, the port and the data folder.\n" +
-			"The exit code is 1 if `svc dev` cannot run.",
+		Long: "Check the programs that running, testing and deploying need, and the database engine. If no service runs\n" +
+			"on the data folder, also check that the default port is free. The exit code is 1 if a check\n" +
+			"fails that running needs.",
 		Example: "  svc doctor",
 		RunE: act(func(ctx context.Context, _ []string) error {
 			found := c.examine(ctx)
@@ -62,7 +64,7 @@ func doctorCommand(c *cli) *cobra.Command {
 			if err := c.show(found, t); err != nil || ok {
 				return err
 			}
-			return errors.New("svc dev cannot run on this machine yet")
+			return errors.New("the service cannot run on this machine yet; see the failed checks")
 		})}
 }
 
@@ -82,7 +84,8 @@ func (c *cli) examine(ctx context.Context) (found []finding) {
 		found = append(found, finding{"service on " + c.data, true, "run", ""})
 	} else {
 		port := "127.0.0.1:" + strconv.Itoa(defaultPort)
-		f := finding{Check: "port " + strconv.Itoa(defaultPort), Need: "run", Get: "svc dev --port 0, or stop what listens"}
+		f := finding{Check: "port " + strconv.Itoa(defaultPort), Need: "run",
+			Get: "svc dev --port 0, or stop the program that uses the port"}
 		if l, err := net.Listen("tcp", port); err == nil {
 			f.OK = l.Close() == nil
 		}

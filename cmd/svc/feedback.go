@@ -12,10 +12,11 @@ import (
 )
 
 func feedbackCommand(c *cli) *cobra.Command {
-	return group("feedback", "The platform's roadmap", c.feedbackList(), c.feedbackStatus(), c.feedbackDelete())
+	return group("feedback", "Feedback posts on the platform's roadmap", c.feedbackList(), c.feedbackStatus(),
+		c.feedbackDelete())
 }
 
-// postRow is a post as platform operators see it.
+// postRow is a post as --json prints it.
 type postRow struct {
 	ID           string          `json:"id"`
 	Slug         string          `json:"slug"`
@@ -35,8 +36,9 @@ func (c *cli) feedbackList() *cobra.Command {
 		Example: "  svc feedback list\n  svc feedback list --status ALL --sort newest --q receipt"}
 	var in feedback.ListInput
 	cmd.Flags().StringVar(&in.Q, "q", "", "only posts with this `text` in title or body")
-	cmd.Flags().StringVar(&in.Type, "type", "", "IDEA or BUG")
-	cmd.Flags().StringVar(&in.Status, "status", "", "one `STATUS`, or ALL; without it those that are open")
+	cmd.Flags().StringVar(&in.Type, "type", "", "only posts of this type, IDEA or BUG")
+	cmd.Flags().StringVar(&in.Status, "status", "",
+		"one `STATUS`, or ALL; without it UNDER_REVIEW, PLANNED and IN_PROGRESS")
 	cmd.Flags().StringVar(&in.Category, "category", "", "only posts of this `category`")
 	cmd.Flags().StringVar(&in.Sort, "sort", string(feedback.ByVotes), "`order`: votes, newest or comments")
 	cmd.Flags().IntVar(&in.Limit, "limit", 100, "posts at most")
@@ -79,8 +81,8 @@ func (c *cli) feedbackList() *cobra.Command {
 
 func (c *cli) feedbackStatus() *cobra.Command {
 	return &cobra.Command{Use: "status ID|SLUG STATUS", Short: "Move a post to another status", Args: cobra.ExactArgs(2),
-		Long: "Move a feedback post to UNDER_REVIEW, PLANNED, IN_PROGRESS, COMPLETED or REJECTED. The last two take " +
-			"no more votes and comments.",
+		Long: "Move a feedback post to UNDER_REVIEW, PLANNED, IN_PROGRESS, COMPLETED or REJECTED. A completed or " +
+			"rejected post accepts no votes and no comments.",
 		Example: "  svc feedback status let-a-business-pause-its-orders PLANNED\n  svc feedback status " +
 			"pst_01JR0ADMAP0000000000000004 IN_PROGRESS",
 		RunE: c.on(func(ctx context.Context, p platform, args []string) error {
@@ -94,8 +96,8 @@ func (c *cli) feedbackStatus() *cobra.Command {
 }
 
 func (c *cli) feedbackDelete() *cobra.Command {
-	return &cobra.Command{Use: "delete ID|SLUG", Short: "Delete a post for good", Args: cobra.ExactArgs(1),
-		Long: "Delete a feedback post with its texts, comments and votes. To keep a record of it, reject it instead " +
+	return &cobra.Command{Use: "delete ID|SLUG", Short: "Delete a post; this cannot be undone", Args: cobra.ExactArgs(1),
+		Long: "Delete a feedback post with its texts, comments and votes. To keep a record of the post, reject it instead " +
 			"(svc feedback status).",
 		Example: "  svc feedback delete pst_01JR0ADMAP0000000000000004",
 		RunE: c.on(func(ctx context.Context, p platform, args []string) error {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Platform operators can filter the roadmap; a changed status is visible.
+// Platform operators can filter the roadmap, and see a changed status.
 func TestFeedback(t *testing.T) {
 	w := share(t)
 	list := func(args ...string) []string {

@@ -93,8 +93,8 @@ func (e *edits[T]) step(name string, do func(*T) error) {
 	})
 }
 
-// apply makes the changes of the flags that were set. The error has the faults of
-// all.
+// apply makes the changes of the flags that were set. The error joins the faults
+// of all flags.
 func (e *edits[T]) apply(to *T) error {
 	var errs []error
 	for _, step := range e.steps {
@@ -103,8 +103,8 @@ func (e *edits[T]) apply(to *T) error {
 	return errors.Join(errs...)
 }
 
-// flagFaults returns every fault of a command line's flags: pflag stops at the
-// first.
+// flagFaults returns every fault of a command line's flags. It exists because
+// pflag returns only the first fault.
 func flagFaults(cmd *cobra.Command, args []string) error {
 	var errs []error
 	for i := 0; i < len(args) && args[i] != "--"; i++ {
@@ -176,7 +176,7 @@ type account[T any] struct {
 // and adds the flags that all accounts share.
 func (e *edits[T]) account(c *cli, a account[T]) *cobra.Command {
 	e.text("email", "mail `address`", func(r *T) *string { _, email, _ := a.fields(r); return email })
-	e.flag("disable", "end sign-in and tokens; --disable=false undoes it",
+	e.flag("disable", "reject the account's sign-in and tokens; --disable=false undoes it",
 		func(r *T) *bool { _, _, disabled := a.fields(r); return disabled })
 	e.cmd.RunE = e.change(c, func(ctx context.Context, t table.Tenant, args []string) error {
 		one, err := a.find(ctx, t, args[1])

@@ -30,10 +30,10 @@ func initCommand(c *cli) *cobra.Command {
 	var b firstPeople
 	text := cmd.Flags().StringVar
 	text(&b.tenant, "tenant", "", "`slug` of the tenant")
-	text(&b.name, "name", "", "its `name` for people")
-	text(&b.currency, "currency", "", "its `currency`, ISO 4217")
-	text(&b.timezone, "timezone", "", "IANA `name`, as in Europe/Lisbon")
-	text(&b.operator, "operator", "", "mail `address` of the first operator, who may do everything")
+	text(&b.name, "name", "", "`name` of the tenant for people")
+	text(&b.currency, "currency", "", "`currency` of the tenant, ISO 4217")
+	text(&b.timezone, "timezone", "", "time zone of the tenant, IANA `name`, as in Europe/Lisbon")
+	text(&b.operator, "operator", "", "mail `address` of the first operator, who gets every permission")
 	text(&b.rider, "rider", "", "mail `address` of the first rider")
 	text(&b.driver, "driver", "", "mail `address` of the first driver")
 	text(&b.password, "password", "", "`password` of rider and driver; without it links are printed")
@@ -42,7 +42,7 @@ func initCommand(c *cli) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if _, err := p.address(); err != nil { // a link needs it, and nothing is made yet
+		if _, err := p.address(); err != nil { // a link needs the address; fail before anything is created
 			return err
 		}
 		if err := b.ask(c.err, os.Stdin); err != nil {
@@ -60,13 +60,13 @@ func (c *cli) runAll(ctx context.Context, root *cobra.Command, commands [][]stri
 	for _, args := range commands {
 		fmt.Fprintf(c.err, "$ svc %s\n", shown(args))
 		if c.execute(ctx, root, args) != 0 {
-			return errors.New("stopped; what the commands above created stays: run the remaining commands by hand")
+			return errors.New("stopped; what the commands above created stays; run the remaining commands by hand")
 		}
 	}
 	return nil
 }
 
-// ask asks for the values that no flag gives.
+// ask asks for the values that no flag sets.
 func (b *firstPeople) ask(out io.Writer, in io.Reader) error {
 	lines := bufio.NewScanner(in)
 	for _, q := range []struct {

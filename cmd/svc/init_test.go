@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestFirstDeploymentPage: the last parts of the page that leads from an empty
-// account to the first ride run as printed, here on the local engine.
+// TestFirstDeploymentPage: the last parts of docs/operations/first-deployment.md
+// run as printed, here on the local engine.
 func TestFirstDeploymentPage(t *testing.T) {
 	const page = "docs/operations/first-deployment.md"
 	c := newCheckout(t)

@@ -21,7 +21,7 @@ func (c *cli) keysList() *cobra.Command {
 		})}
 }
 
-// keyRow is a key in output for programs.
+// keyRow is a key as --json prints it.
 type keyRow struct {
 	KID         string  `json:"kid"`
 	Alg         string  `json:"alg"`
@@ -53,7 +53,8 @@ func (c *cli) keysRotate() *cobra.Command {
 	return &cobra.Command{Use: "rotate", Short: "Create the signing keys that are due, and delete expired ones",
 		Args: cobra.NoArgs,
 		Long: "Bring the signing keys up to date, as the scheduled rotation does: a key that is due is published, " +
-			"and signs 15 minutes later\nat the earliest. If no key is due or expired, it changes nothing.",
+			"and signs 15 minutes later\nat the earliest. The first key signs at once. If no key is due or expired, " +
+			"the command changes nothing.",
 		Example: "  svc keys rotate",
 		RunE: c.on(func(ctx context.Context, p platform, _ []string) error {
 			keys, err := p.keys(ctx)
@@ -67,8 +68,8 @@ func (c *cli) keysRotate() *cobra.Command {
 		})}
 }
 
-// changeKeys changes the signing keys, which all tenants share. If anything
-// changed, it writes an entry in every audit log.
+// changeKeys changes the signing keys, which all tenants share. If a key is new,
+// gone or in another state, it writes an entry to every tenant's audit log.
 func (p platform) changeKeys(ctx context.Context, keys *signing.Keys, what, kid string,
 	change func(context.Context) error) error {
 	states := func() (map[string]string, error) {
@@ -98,10 +99,10 @@ func (p platform) changeKeys(ctx context.Context, keys *signing.Keys, what, kid 
 }
 
 func (c *cli) keysRevoke() *cobra.Command {
-	return &cobra.Command{Use: "revoke KID", Short: "End a signing key and every token it signed",
+	return &cobra.Command{Use: "revoke KID", Short: "Revoke a signing key and every token that it signed",
 		Args: cobra.ExactArgs(1),
-		Long: "End a signing key: tokens it signed stop being good, within five minutes everywhere. Its successor " +
-			"signs from now on.",
+		Long: "Revoke a signing key. Within five minutes, every function rejects the access tokens that it signed. If the\n" +
+			"key was signing, its successor signs from now on.",
 		Example: "  svc keys revoke key_01JT7M4C6Q8V2N5X9B3D1F7H0K",
 		RunE: c.on(func(ctx context.Context, p platform, args []string) error {
 			keys, err := p.keys(ctx)

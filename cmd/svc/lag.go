@@ -17,15 +17,17 @@ import (
 	"svc/pkg/app"
 )
 
-// lagWindow is how far back the metric of a stream's lag is read.
+// lagWindow is the age of the oldest IteratorAge that deployedLag reads.
 const lagWindow = 15 * time.Minute
 
 // deployedLag returns the lag of a deployed stream function: the newest
-// IteratorAge in CloudWatch. Lambda measures it only while it reads records.
+// IteratorAge in CloudWatch. Lambda measures it only while the function reads
+// records.
 func deployedLag(ctx context.Context, word, function string) string {
 	name := ""
 	for one := range strings.SplitSeq(os.Getenv("STREAM_FUNCTIONS"), ",") {
-		if strings.Contains(one, function) { // the stack's name, the logical id, and what CloudFormation adds
+		// A name is the stack's name, the logical id and a suffix of CloudFormation.
+		if strings.Contains(one, function) {
 			name = strings.TrimSpace(one)
 		}
 	}
@@ -46,9 +48,9 @@ func deployedLag(ctx context.Context, word, function string) string {
 	return fmt.Sprintf("%s at %s", age.Round(time.Millisecond), at.UTC().Format("15:04 UTC"))
 }
 
-// iteratorAge returns the largest IteratorAge of the newest minute that has
-// one, and that minute; zero if there is none. It signs its request itself, as
-// deployedLogs does.
+// iteratorAge returns the largest IteratorAge of the newest minute with a
+// measurement, and that minute. Both are zero if there is no measurement. It
+// signs its request itself, as deployedLogs does.
 func iteratorAge(ctx context.Context, cfg aws.Config, function string, now time.Time) (
 	age time.Duration, at time.Time, err error) {
 	const query, metric = "MetricDataQueries.member.1.", "MetricDataQueries.member.1.MetricStat."
@@ -82,7 +84,7 @@ func iteratorAge(ctx context.Context, cfg aws.Config, function string, now time.
 	}
 	millis, err := strconv.ParseFloat(out.Values[0], 64)
 	if err != nil {
-		return 0, time.Time{}, errors.New("CloudWatch sends a value that is not a number")
+		return 0, time.Time{}, errors.New("CloudWatch sent a value that is not a number")
 	}
 	return time.Duration(millis * float64(time.Millisecond)), out.Timestamps[0], nil
 }

@@ -9,18 +9,22 @@ import (
 	"svc/pkg/local/demo"
 )
 
-// demoCommand loads the demo into a table that is not run by svc dev.
+// demoCommand returns the command that loads the demo data, for a service
+// without it, such as one on a table or after svc dev --no-demo.
 func demoCommand(c *cli) *cobra.Command {
 	return &cobra.Command{Use: "demo", Short: "Load the demo data: two tenants with people, trips and orders",
 		Args: cobra.NoArgs, Example: "  svc demo",
-		Long: "Load the demo data, once; svc dev does it by itself. Everybody's password is " + demo.Password +
-			": never load it where it matters.",
+		Long: "Load the demo data, if it is missing. svc dev loads it by itself. Everybody's password is " +
+			demo.Password + ", which is public. Never load the demo data into a service for real people.",
 		RunE: c.on(func(ctx context.Context, p platform, _ []string) error {
 			loaded, err := demo.Load(ctx, p.db, time.Now())
 			if err != nil {
 				return err
 			}
-			word := map[bool]string{true: "loaded", false: "there already"}[loaded]
-			return c.show(map[string]bool{"loaded": loaded}, cols{rows: [][]string{{"demo data " + word}}})
+			text := "loaded the demo data"
+			if !loaded {
+				text = "nothing to load: the demo data exists, or another tenant has the slug of a demo tenant"
+			}
+			return c.show(map[string]bool{"loaded": loaded}, cols{rows: [][]string{{text}}})
 		})}
 }

@@ -18,7 +18,7 @@ import (
 func (c *cli) tenantBrand() *cobra.Command {
 	return &cobra.Command{Use: "brand SLUG [FIELD=VALUE…]", Short: "Show or change a tenant's branding",
 		Args:    cobra.MinimumNArgs(1),
-		Long:    "Show a tenant's branding, or change fields of it; an empty value clears one.",
+		Long:    "Show a tenant's branding, or change fields of it. An empty value clears the field.",
 		Example: "  svc tenant brand metro\n  svc tenant brand metro primaryColor=#0B5FFF logoUrl=",
 		RunE: c.in(func(ctx context.Context, _ platform, t table.Tenant, args []string) error {
 			if len(args) == 1 {
@@ -102,12 +102,13 @@ func put(document any, path, value string) error {
 	dec := json.NewDecoder(bytes.NewReader([]byte(text)))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(document); err != nil || dec.More() {
-		return usagef("%s=%s: there is no such setting, or not with such a value", path, value)
+		return usagef("%s=%s: there is no such setting, or the value has the wrong type", path, value)
 	}
 	return nil
 }
 
-// showDocument prints a document with its JSON names.
+// showDocument prints a document. The table for people has one line for each
+// dotted JSON name.
 func (c *cli) showDocument(document any) error {
 	text, err := json.Marshal(document)
 	if err != nil {

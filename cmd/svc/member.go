@@ -58,8 +58,8 @@ func permitted(permissions []string) error {
 	return usageError{errors.Join(faults...)}
 }
 
-// link creates the one-time link for an account without a password, "" for one
-// that has it.
+// link creates the one-time link for an account without a password. It returns ""
+// for an account with a password.
 func (p platform) link(ctx context.Context, audience authz.Audience, tenantID, address, hash string) (string, error) {
 	if hash != "" {
 		return "", nil
@@ -106,20 +106,21 @@ func (c *cli) added(what string, a added) error {
 	if a.Link == "" {
 		return c.done(a, "Added %s %s (%s).", what, a.Email, a.ID)
 	}
-	return c.done(a, "Added %s %s (%s). To set a password, once, within %s:\n%s", what, a.Email, a.ID,
+	return c.done(a, "Added %s %s (%s). One-time link to set a password, valid for %s:\n%s", what, a.Email, a.ID,
 		span(oauth.LinkLife), a.Link)
 }
 
 func (c *cli) memberAdd() *cobra.Command {
 	cmd := &cobra.Command{Use: "add SLUG EMAIL", Short: "Add an operator to a tenant", Args: cobra.ExactArgs(2),
-		Long: "Add an operator to a tenant. A person who is not known yet is made, with a one-time link to set a password.",
+		Long: "Add an operator to a tenant. If nobody has this mail address yet, the command also creates the person and,\n" +
+			"without --password, prints a one-time link to set a password.",
 		Example: "  svc member add metro ana@metro.example --first Ana --last Silva \\\n" +
 			"    --role dispatcher --permission VIEW_TRIPS --permission VIEW_DRIVERS\n" +
 			"  svc member add metro boss@metro.example --all"}
 	first, last := cmd.Flags().String("first", "", "first `name`"), cmd.Flags().String("last", "", "last `name`")
-	role := cmd.Flags().String("role", "operator", "`word` for people")
-	permissions := cmd.Flags().StringArray("permission", nil, "`PERMISSION`; may be repeated")
-	everything := cmd.Flags().Bool("all", false, "every permission there is")
+	role := cmd.Flags().String("role", "operator", "name of the role, a `text` for people; it grants nothing")
+	permissions := cmd.Flags().StringArray("permission", nil, "`PERMISSION` to grant; may be repeated")
+	everything := cmd.Flags().Bool("all", false, "grant every permission")
 	hash := newPassword(cmd)
 	cmd.RunE = act(func(ctx context.Context, args []string) error {
 		if *everything {
@@ -210,9 +211,9 @@ func (c *cli) memberGrant() *cobra.Command {
 }
 
 func (c *cli) memberRevoke() *cobra.Command {
-	return &cobra.Command{Use: "revoke SLUG EMAIL PERMISSION…", Short: "Take permissions away",
+	return &cobra.Command{Use: "revoke SLUG EMAIL PERMISSION…", Short: "Revoke permissions",
 		Args:    cobra.MinimumNArgs(3),
-		Long:    "Take permissions away. Tokens that rely on them stop working with the next request.",
+		Long:    "Revoke permissions. From the next request on, every operation that needs one of them is rejected.",
 		Example: "  svc member revoke metro operator@metro.example VIEW_TRIPS",
 		RunE: c.membership(func(ctx context.Context, s person.Store, t table.Tenant, id string, permissions []string) error {
 			m, err := s.Revoke(ctx, t, by(), id, permissions...)
@@ -228,8 +229,8 @@ func (c *cli) memberDisable() *cobra.Command {
 		Args: cobra.ExactArgs(2),
 		Example: "  svc member disable metro ana@metro.example\n  svc member disable metro ana@metro.example " +
 			"--everywhere\n  svc member disable metro ana@metro.example --undo"}
-	everywhere := cmd.Flags().Bool("everywhere", false, "the person's sign-in and every membership")
-	undo := cmd.Flags().Bool("undo", false, "enable again")
+	everywhere := cmd.Flags().Bool("everywhere", false, "disable the person's sign-in and every membership")
+	undo := cmd.Flags().Bool("undo", false, "enable the membership or the person again")
 	cmd.RunE = c.membership(func(ctx context.Context, s person.Store, t table.Tenant, id string, _ []string) error {
 		var err error
 		if *everywhere {

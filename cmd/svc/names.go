@@ -9,7 +9,7 @@ import (
 )
 
 // names finds the mail addresses and application names that tables show beside
-// ids. It reads each once.
+// ids. It reads the name of each id once.
 type names struct {
 	p     platform
 	t     table.Tenant
@@ -18,11 +18,12 @@ type names struct {
 
 func namesOf(p platform, t table.Tenant) names { return names{p, t, map[string]string{}} }
 
-// once returns the kept name of an id, or what read returns.
+// once returns the cached name of an id. If there is none, it calls read and
+// caches the result.
 func (n names) once(id string, read func() (string, error)) string {
 	name, ok := n.found[id]
 	if !ok {
-		name, _ = read() // the record is gone: the table shows "-"
+		name, _ = read() // if the record is gone, the table shows "-"
 		n.found[id] = name
 	}
 	return name

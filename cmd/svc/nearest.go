@@ -6,8 +6,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// nearest returns a question about the word that was probably meant, "" if none
-// is near. The measure is cobra's own for commands.
+// nearest returns "; did you mean …?" with the most similar of the words, ""
+// if none is similar. It uses cobra's suggestions for mistyped commands.
 func nearest(word string, words []string) string {
 	list := &cobra.Command{SuggestionsMinimumDistance: max(1, min(2, len(word)/4))}
 	for _, one := range words {

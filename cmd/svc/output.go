@@ -119,8 +119,9 @@ func (c *cli) done(v any, format string, args ...any) error {
 	return err
 }
 
-// plain replaces a fault by the message for the user: all details, if it has
-// some. A fault's own text is for logs.
+// plain replaces a fault by its text for the user: all details if there are
+// several, else the message. It keeps internal and unavailable faults, and all
+// other errors.
 func plain(err error) error {
 	var f *fault.Error
 	if errors.As(err, &f) && len(f.Details) > 1 {
@@ -136,7 +137,8 @@ func plain(err error) error {
 	return err
 }
 
-// all reads a list page by page, up to limit items.
+// all reads a list page by page, up to limit items. A limit below 1 is a usage
+// error.
 func all[T any](limit int, page func(after string, limit int) ([]T, string, error)) ([]T, error) {
 	if limit < 1 {
 		return nil, usagef("--limit %d: expected at least 1", limit)
@@ -177,7 +179,8 @@ func span(d time.Duration) string {
 	return strconv.Itoa(n) + " " + name
 }
 
-// act wraps a command's own code so that its errors are sentences.
+// act returns the code of a command that runs f. It keeps a usage error, and
+// applies plain to every other error.
 func act(f func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		err := f(cmd.Context(), args)

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// A malformed path is a 404 of the service, in the format of all its errors.
+// The service answers a malformed path with 404, in the format of all its errors.
 func TestMalformedPathIsOur404(t *testing.T) {
 	w := share(t)
 	token := w.token("dashboard", "operator@metro.example")

@@ -19,8 +19,8 @@ func paymentCommand(c *cli) *cobra.Command {
 func paymentFlags(cmd *cobra.Command) *edits[payment.Method] {
 	e := &edits[payment.Method]{cmd: cmd}
 	e.text("brand", "`brand` of the card", func(m *payment.Method) *string { return &m.Brand })
-	e.text("last4", "last four `digits`; no more is ever kept", func(m *payment.Method) *string { return &m.Last4 })
-	expires := cmd.Flags().String("exp", "", "`MM/YYYY`")
+	e.text("last4", "last four `digits`; no others are stored", func(m *payment.Method) *string { return &m.Last4 })
+	expires := cmd.Flags().String("exp", "", "month and year of expiry, `MM/YYYY`")
 	e.step("exp", func(m *payment.Method) (err error) {
 		month, year, _ := strings.Cut(*expires, "/")
 		if m.ExpMonth, err = strconv.Atoi(month); err == nil {
@@ -31,12 +31,12 @@ func paymentFlags(cmd *cobra.Command) *edits[payment.Method] {
 		}
 		return nil
 	})
-	e.flag("default", "make it the default", func(m *payment.Method) *bool { return &m.IsDefault })
+	e.flag("default", "make this method the rider's default", func(m *payment.Method) *bool { return &m.IsDefault })
 	return e
 }
 
 func (c *cli) paymentAdd() *cobra.Command {
-	cmd := &cobra.Command{Use: "add SLUG RIDER", Short: "Give a rider a payment method", Args: cobra.ExactArgs(2),
+	cmd := &cobra.Command{Use: "add SLUG RIDER", Short: "Add a payment method of a rider", Args: cobra.ExactArgs(2),
 		Example: "  svc payment add metro rider1@metro.example \\\n    --brand visa --last4 4242 --exp 04/2031 --default"}
 	e := paymentFlags(cmd)
 	cmd.RunE = c.in(func(ctx context.Context, _ platform, t table.Tenant, args []string) error {

@@ -13,13 +13,13 @@ import (
 )
 
 func personCommand(c *cli) *cobra.Command {
-	return group("person", "Anybody who signs in", c.personLink())
+	return group("person", "One-time links for operators, riders and drivers", c.personLink())
 }
 
 func (c *cli) personLink() *cobra.Command {
-	cmd := &cobra.Command{Use: "link EMAIL", Short: "Make a one-time link to set or reset a password",
+	cmd := &cobra.Command{Use: "link EMAIL", Short: "Create a one-time link to set or reset a password",
 		Args: cobra.ExactArgs(1),
-		Long: "Make a one-time link with which an operator sets a password. For a rider or driver, give --audience and\n" +
+		Long: "Create a one-time link with which an operator sets a password. For a rider or driver, give --audience and\n" +
 			"--tenant.",
 		Example: "  svc person link operator@metro.example\n  svc person link rider1@metro.example --audience rider " +
 			"--tenant metro"}
@@ -31,7 +31,7 @@ func (c *cli) personLink() *cobra.Command {
 			return err
 		}
 		if (audience == authz.Dashboard) != (*slug == "") {
-			return usagef("--tenant is for riders and drivers, who need it")
+			return usagef("--tenant is required for a rider or driver, and not allowed for an operator")
 		}
 		p, err := c.platform(ctx)
 		if err != nil {
@@ -61,7 +61,8 @@ func (c *cli) personLink() *cobra.Command {
 	return cmd
 }
 
-// account returns the owner of a mail address and the tenants involved.
+// account returns the id of the account with a mail address, and the ids of the
+// account's tenants.
 func (p platform) account(
 	ctx context.Context, audience authz.Audience, slug, address string,
 ) (id string, tenants []string, err error) {

@@ -36,7 +36,7 @@ type platform struct {
 	table   string // name of the table
 }
 
-// platform finds the service. It is the one that runs on the data folder, or the
+// platform opens the target: the service that runs on the data folder, or the
 // table in TABLE_NAME (at AWS_ENDPOINT_URL_DYNAMODB, or in AWS itself).
 func (c *cli) platform(ctx context.Context) (platform, error) {
 	if to := c.target(); to.table != "" {
@@ -77,8 +77,8 @@ func (p platform) keys(ctx context.Context) (*signing.Keys, error) {
 	return signing.Open(p.db, signing.Options{Issuer: p.baseURL, Sealer: sealer}), nil
 }
 
-// tenant finds a tenant by its slug. Its error is tenant.ErrDeleting for one
-// that is being deleted.
+// tenant finds a tenant by its slug. If the tenant is being deleted, the error
+// is tenant.ErrDeleting.
 func (p platform) tenant(ctx context.Context, slug string) (tenant.Tenant, table.Tenant, error) {
 	found, err := tenant.Store{DB: p.db}.BySlug(ctx, slug)
 	if errors.Is(err, fault.NotFound()) {
@@ -90,7 +90,7 @@ func (p platform) tenant(ctx context.Context, slug string) (tenant.Tenant, table
 	return found, p.db.Tenant(found.ID), err
 }
 
-// nearSlug returns a question about the tenant that was probably meant.
+// nearSlug suggests an existing slug that resembles slug; see nearest.
 func (p platform) nearSlug(ctx context.Context, slug string) string {
 	list, err := tenant.Store{DB: p.db}.List(ctx)
 	if err != nil {
@@ -113,7 +113,8 @@ func (c *cli) at(ctx context.Context, slug string) (platform, table.Tenant, erro
 	return p, t, err
 }
 
-// on returns the code of a command about a service.
+// on returns the code of a command that needs a service: it calls f with the
+// opened target.
 func (c *cli) on(f func(context.Context, platform, []string) error) func(*cobra.Command, []string) error {
 	return act(func(ctx context.Context, args []string) error {
 		p, err := c.platform(ctx)
@@ -189,5 +190,5 @@ func audienceOf(word string) (authz.Audience, error) {
 	case "rider", "driver":
 		return authz.Audience(word), nil
 	}
-	return "", usagef("audience %q is none of dashboard, rider, driver", word)
+	return "", usagef("audience %q: expected dashboard, rider or driver", word)
 }

@@ -108,7 +108,8 @@ func (c *client) must(method, audience, path, body, key string) response {
 	return a
 }
 
-// request requests a ride, with a further member, and returns its id.
+// request requests a ride, with a further member in the body, and returns the
+// trip's id.
 func (c *client) request(member, key string) string {
 	c.Helper()
 	var made struct{ ID string }

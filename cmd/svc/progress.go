@@ -9,15 +9,15 @@ import (
 	"time"
 )
 
-// progress shows the progress of long work: a bar on a terminal, a line from
-// time to time elsewhere.
+// progress shows the progress of long work: on a terminal a bar; on another
+// output a line at most every five seconds and one at the end of each stage.
 type progress struct {
 	w        io.Writer
 	terminal bool
 	stage    string
 	began    time.Time // of the stage
-	shown    time.Time
-	last     string // progress of the stage that is not shown yet
+	shown    time.Time // when the last line was printed
+	last     string    // what end prints: on a terminal a newline, else the newest line if it is not printed yet
 }
 
 func newProgress(w io.Writer) *progress {
@@ -62,7 +62,7 @@ func (p *progress) note(stage string, done, total int) {
 	}
 }
 
-// end ends the stage's line.
+// end completes the output of the stage.
 func (p *progress) end() {
 	fmt.Fprint(p.w, p.last)
 	p.last, p.stage = "", ""

@@ -27,13 +27,13 @@ type rebuilt struct {
 
 func rebuildCommand(c *cli) *cobra.Command {
 	return &cobra.Command{Use: "rebuild [SLUG…]",
-		Short: "Settle what was lost, count all again, correct what is wrong",
+		Short: "Settle missed trips, and recompute balances, counters and ranks",
 		Long: `Settle the completed trips that have no receipt, and restore lost postings. Then compute balances
-from their postings, and every counter, trip count, search row and rank from the items, whatever the
-counters say now.
+from their postings, and every counter, trip count, search row and rank from the items. The stored
+values do not matter.
 
-It runs beside a live service and may be repeated. Without a slug it covers all tenants and the
-roadmap. svc verify says what is wrong and changes nothing.`,
+It may run while the service runs, and may be repeated. Without a slug it processes all tenants and
+the roadmap. svc verify reports the differences and changes nothing.`,
 		Example: "  svc rebuild\n  svc rebuild metro",
 		RunE: c.on(func(ctx context.Context, p platform, args []string) error {
 			step := projection.Step{Now: time.Now, RankRows: feedback.RankRows}

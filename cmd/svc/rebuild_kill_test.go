@@ -35,7 +35,7 @@ func (w *world) killedAfterAWrite(running folder.Running) bool {
 	testkit.Must(w.T, err)
 	program, err := os.Executable()
 	testkit.Must(w.T, err)
-	ctx, kill := context.WithCancel(w.Context()) // its end is kill -9
+	ctx, kill := context.WithCancel(w.Context()) // when ctx ends, exec sends SIGKILL
 	defer kill()
 	cmd := exec.CommandContext(ctx, program, "rebuild")
 	var changed atomic.Bool

@@ -16,7 +16,7 @@ const (
 	addOrder  = "order add metro " + aBusiness + " rider1@metro.example --to Quay --item "
 )
 
-// Texts one character longer than names and addresses may be.
+// Texts that are one character longer than the limits for names and addresses.
 var text101, text301 = strings.Repeat("x", 101), strings.Repeat("x", 301)
 
 // refusedCommands are commands that must fail.
@@ -59,7 +59,7 @@ var refusedCommands = []struct {
 	{"trip: no reason", "trip cancel metro trp_x", 2, "--reason is missing"},
 	{"trip: unknown", "trip cancel metro trp_x --reason lost", 1, `there is no trip "trp_x"`},
 	{"trip: no such status", "trip move metro trp_x FLYING", 2, "there is no status FLYING; expected ASSIGNED"},
-	{"trip: nobody to assign", "trip move metro trp_x ASSIGNED", 2, "--driver goes with ASSIGNED"},
+	{"trip: nobody to assign", "trip move metro trp_x ASSIGNED", 2, "ASSIGNED needs --driver"},
 	{"trip: list of no such status", "trip list metro --status LOST", 2, "--status LOST: expected PENDING"},
 	{"wallet: no such side", "wallet show metro driver1@metro.example --side house", 2, "expected driver, rider"},
 	{"wallet: unknown driver", "wallet show metro nobody@metro.example", 1, "there is no driver"},
@@ -151,8 +151,8 @@ var refusedCommands = []struct {
 	{"seed: not one day", "seed --tenant metro --trips 5 --days -1", 2, "--days -1: expected 1 to 3,650"},
 }
 
-// meaninglessTexts are free texts that are blank or have control characters, in
-// every flag that has one.
+// meaninglessTexts are commands with a blank text, or a text with control
+// characters, in every flag for free text.
 var meaninglessTexts = []struct{ args, err string }{
 	{"tenant create bay --name \x1b[31mBay", "name:"},
 	{"tenant create bay --name ~", "name:"},
@@ -183,7 +183,7 @@ var meaninglessTexts = []struct{ args, err string }{
 	{"payment add metro rider1@metro.example " + aCard + " --brand vi\x03sa", "brand:"},
 }
 
-// Every flag with a free text rejects blank texts and control characters.
+// Every flag for free text rejects blank texts and control characters.
 func TestMeaninglessTextsAreRefused(t *testing.T) {
 	w := share(t)
 	w.ok("member", "add", "harbor", "operator2@metro.example", "--password", "a long password for tests")

@@ -25,7 +25,7 @@ type requestLog struct {
 	form  string // text, json or off
 	color bool
 	file  *accesslog.File
-	shown atomic.Bool // the addresses are printed; requests are printed only after that
+	shown atomic.Bool // svc dev has printed the addresses; add prints no request before that
 	slugs sync.Map    // tenant id → slug
 	rt    *app.Runtime
 
@@ -51,8 +51,8 @@ func newRequestLog(c *cli, o devOptions) (*requestLog, error) {
 	return &requestLog{cli: c, form: form, color: isTerminal(c.err) && os.Getenv("NO_COLOR") == ""}, nil
 }
 
-// wrap logs the gateway's responses. dir is the data folder; "" writes no
-// file.
+// wrap logs the gateway's responses, also to a file in the data folder dir. If
+// dir is "", it writes no file.
 func (l *requestLog) wrap(dir string) func(http.Handler) (http.Handler, error) {
 	return func(next http.Handler) (_ http.Handler, err error) {
 		if dir != "" {
@@ -64,12 +64,12 @@ func (l *requestLog) wrap(dir string) func(http.Handler) (http.Handler, error) {
 	}
 }
 
-// add logs a request. It does not print successful health checks, because every
-// command sends one to find the service.
+// add logs a request. It does not print successful health checks, because most
+// commands send one to find the service.
 func (l *requestLog) add(e accesslog.Entry) {
 	if l.file != nil {
 		if err := l.file.Add(e); err != nil {
-			l.failed.Do(func() { fmt.Fprintf(l.cli.err, "svc: %s; svc logs will miss requests\n", err) })
+			l.failed.Do(func() { fmt.Fprintf(l.cli.err, "svc: %s; svc logs will not find all requests\n", err) })
 		}
 	}
 	if l.form == logOff || !l.shown.Load() || e.Status == http.StatusOK && strings.HasPrefix(e.Path, "/health") {
@@ -126,12 +126,12 @@ func logsCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "logs REQUEST_ID",
 		Short: "Show a request by its X-Request-Id",
-		Long: "Show what the logs say of a request. The id is the header X-Request-Id of the\n" +
-			"answer; error pages show it too. The header Apigw-Requestid serves as well.\n" +
-			"`svc dev` keeps its log in the data folder; with --memory nothing is kept. Of a\n" +
-			"deployed service (TABLE_NAME is set) the lines come from CloudWatch Logs, from\n" +
-			"the groups in LOG_GROUP. If the gateway answered 5xx and no function logged the\n" +
-			"request, Lambda's own lines about failures at that time follow as `nearby`; they\n" +
+		Long: "Show the log lines of a request. The id is the response's header X-Request-Id, and error\n" +
+			"pages show it too. The value of the header Apigw-Requestid also works.\n" +
+			"`svc dev` stores its log in the data folder, but with --memory it stores none. If\n" +
+			"TABLE_NAME is set, the command reads CloudWatch Logs: the log groups in LOG_GROUP. If\n" +
+			"the gateway answered 5xx and no function logged the request, the command also shows\n" +
+			"Lambda's own lines about failures at that time. It marks them `nearby`, because they\n" +
 			"may be about another request.",
 		Example: "  svc logs req_JKJaXmPLvHcESHA=\n  svc logs req_JKJaXmPLvHcESHA= --since 72h",
 		Args:    cobra.ExactArgs(1),
@@ -187,7 +187,7 @@ func (c *cli) showDeployedLogs(ctx context.Context, id string, since time.Durati
 	return nil
 }
 
-// printableID keeps only the characters allowed in a request id.
+// printableID replaces each character that a request id cannot contain by "?".
 func printableID(id string) string {
 	return strings.Map(func(r rune) rune {
 		if r > ' ' && r < 0x7f && r != '"' && r != '\'' && r != '\\' {

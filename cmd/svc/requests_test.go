@@ -11,7 +11,7 @@ import (
 	"svc/pkg/local/accesslog"
 )
 
-// request sends a request with an id of its own.
+// request sends a request with the X-Request-Id id.
 func request(t *testing.T, address, id string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
@@ -27,7 +27,8 @@ func request(t *testing.T, address, id string) {
 	res.Body.Close()
 }
 
-// Every request without a gateway's id would have the empty id.
+// svc logs rejects an empty id, because every logged request without a gateway's
+// id would match it.
 func TestLogsNeedAnID(t *testing.T) {
 	var out, errs bytes.Buffer
 	if code := newCLI(&out, &errs).run(t.Context(), []string{"logs", "", "--data", t.TempDir()}); code != 2 ||

@@ -20,13 +20,14 @@ import (
 )
 
 func restoreCommand(c *cli) *cobra.Command {
-	return group("restore", "After the table was restored from a backup", c.restoreFinish())
+	return group("restore", "Work that is necessary after the table was restored from a backup", c.restoreFinish())
 }
 
 // restoreWrites is how many accounts are changed at the same time.
 const restoreWrites = 16
 
-// finished is the result for one tenant.
+// finished is the result for one tenant: how many accounts of each audience lost
+// their grants.
 type finished struct {
 	Tenant    string `json:"tenant"`
 	Operators int    `json:"operators"`
@@ -38,13 +39,13 @@ func (c *cli) restoreFinish() *cobra.Command {
 	cmd := &cobra.Command{Use: "finish", Short: "End every grant, because revocations after the backup are lost",
 		Args: cobra.NoArgs,
 		Long: "End every session, token, consent and one-time link in every tenant, and replace the signing keys. A " +
-			"restored table\ndoes not know what was revoked after the moment it was restored to, so all of it must end. " +
-			"Everybody signs in again,\nwith the password of that moment. Run it before callers reach the restored table. " +
-			"It may be repeated.",
+			"restored table\ndoes not contain the revocations after the moment to which it was restored. For this reason " +
+			"all of these must end. Everybody\nsigns in again, with the password of that moment. Run the command before " +
+			"callers reach the restored table. It may be repeated.",
 		Example: "  svc restore finish --yes"}
 	cmd.RunE = act(func(ctx context.Context, _ []string) error {
 		if !c.yes {
-			return usagef("this signs everybody out of every application; confirm it with --yes")
+			return usagef("this signs everybody out of every application; confirm with --yes")
 		}
 		p, err := c.platform(ctx)
 		if err != nil {
@@ -79,8 +80,9 @@ func (c *cli) restoreFinish() *cobra.Command {
 	return cmd
 }
 
-// replaceKeys revokes every signing key and makes new ones, which sign at once.
-// It opens no old key, so it works when the key that sealed them is lost.
+// replaceKeys revokes every signing key and creates new ones, which sign at
+// once. It works even if the sealing key of the old keys is lost, because it
+// opens no old key.
 func (p platform) replaceKeys(ctx context.Context, keys *signing.Keys) error {
 	return p.changeKeys(ctx, keys, "keys.revoke", "", func(ctx context.Context) error {
 		all, err := keys.List(ctx)
@@ -96,7 +98,7 @@ func (p platform) replaceKeys(ctx context.Context, keys *signing.Keys) error {
 	})
 }
 
-// endGrants ends every grant of a tenant.
+// endGrants ends every session, link and grant of a tenant's accounts.
 func (p platform) endGrants(ctx context.Context, t table.Tenant) (out finished, err error) {
 	store := person.Store{DB: p.db}
 	out.Operators, err = eachOf(ctx, func(after string, limit int) ([]person.Membership, string, error) {
@@ -121,7 +123,7 @@ func (p platform) endGrants(ctx context.Context, t table.Tenant) (out finished, 
 	return out, err
 }
 
-// endAccount ends every grant of a rider or driver.
+// endAccount ends every session, link and grant of a rider or driver.
 func endAccount(ctx context.Context, t table.Tenant, audience authz.Audience, id, address string, by audit.By) error {
 	return table.Retry(ctx, func(ctx context.Context) error {
 		tx := t.Write()
@@ -131,8 +133,8 @@ func endAccount(ctx context.Context, t table.Tenant, audience authz.Audience, id
 	})
 }
 
-// eachOf runs do on every item of a list, a page at a time, and returns how
-// many there were.
+// eachOf runs do on every item of a list, a page at a time, and returns the
+// number of items.
 func eachOf[T any](ctx context.Context, page func(after string, limit int) ([]T, string, error),
 	do func(context.Context, T) error) (int, error) {
 	const pageSize = 100

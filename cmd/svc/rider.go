@@ -19,7 +19,7 @@ func riderFlags(cmd *cobra.Command) *edits[customer.Record] {
 	e := &edits[customer.Record]{cmd: cmd}
 	e.text("first", "first `name`", func(r *customer.Record) *string { return &r.FirstName })
 	e.text("last", "last `name`", func(r *customer.Record) *string { return &r.LastName })
-	e.text("name", "`name` to show; first and last name where it is empty",
+	e.text("name", "`name` to show; if empty, first and last name",
 		func(r *customer.Record) *string { return &r.Name })
 	e.optional("phone", "phone `number`", func(r *customer.Record) **string { return &r.Phone })
 	e.maybe("rating", "0 to 5", func(r *customer.Record) **json.Number { return &r.Rating })

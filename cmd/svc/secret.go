@@ -16,8 +16,8 @@ import (
 	"svc/pkg/oauth/flow"
 )
 
-// readPassword reads a password: without echo from a terminal, else the first
-// line of the input.
+// readPassword reads a password: from a terminal without echo, else from the
+// first line of standard input.
 func (c *cli) readPassword(ctx context.Context) (string, error) {
 	if isTerminal(c.stdin) {
 		fmt.Fprint(c.err, "Password: ")
@@ -33,7 +33,7 @@ func (c *cli) readPassword(ctx context.Context) (string, error) {
 		if err != nil && err != io.EOF {
 			return "", fmt.Errorf("password: %w", err)
 		}
-		return "", usagef("the password is empty: give --password, type it, or send it to the standard input")
+		return "", usagef("the password is empty: give --password, type a password, or send one to standard input")
 	}
 	return line, nil
 }
@@ -45,7 +45,9 @@ func (c *cli) echo(ctx context.Context, on bool) error {
 	return stty.Run()
 }
 
-// clientFile keeps the client of `svc token get` for each address and audience.
+// clientFile returns the path of the file with the client ids that `svc token
+// get` uses, one for each address and audience. It creates the folder of a file
+// outside the data folder.
 func (p platform) clientFile() (string, error) {
 	if p.data != "" {
 		return filepath.Join(p.data, "clients.json"), nil
@@ -58,9 +60,9 @@ func (p platform) clientFile() (string, error) {
 	return filepath.Join(dir, "clients.json"), os.MkdirAll(dir, 0o700)
 }
 
-// client returns the client of an address and audience. It registers one if
-// none is kept or the kept one is gone. A file that cannot be read or written
-// costs a registration, nothing more.
+// client returns the client id for an address and audience. If the file has
+// none, or that client is gone or disabled, it registers a client. If the file
+// cannot be read or written, it also registers one.
 func (p platform) client(ctx context.Context, o flow.Options) (string, error) {
 	clients, name := map[string]string{}, o.BaseURL+" "+o.Audience
 	file, fileErr := p.clientFile()

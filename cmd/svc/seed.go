@@ -34,14 +34,14 @@ func seedCommand(c *cli) *cobra.Command {
 	var o seedOptions
 	cmd := &cobra.Command{
 		Use:   "seed",
-		Short: "Fill a tenant with months of believable trips",
-		Long: "Make drivers, riders, and trips of the last months in every status, with logs, receipts, settled wallets " +
+		Short: "Fill a tenant with months of realistic trips",
+		Long: "Create drivers, riders, and trips of the last months in every status, with logs, receipts, settled wallets " +
 			"and orders.\n" +
-			"Stop a svc dev that runs on the data folder first: then the table's stream is off while it loads, and what is " +
-			"counted is counted at the end.\n" +
-			"If svc dev keeps running, the trips go through it with the stream on, which is many times slower.\n" +
-			"Ctrl-C stops the command, and the same command continues it. After it has finished, the same command adds " +
-			"more trips.",
+			"First stop a svc dev that runs on the data folder. Then the command switches the table's stream off while it " +
+			"loads, and updates the counters at the end.\n" +
+			"If svc dev keeps running, the stream stays on, and the load is many times slower.\n" +
+			"Ctrl-C stops the command, and the same command continues the load. After a load has finished, the same " +
+			"command adds more trips.",
 		Example: "  svc seed --tenant metro --trips 100000\n  svc seed --tenant metro --trips 5000 --password demo-password",
 		Args:    cobra.NoArgs,
 		RunE: act(func(ctx context.Context, _ []string) error {
@@ -61,11 +61,11 @@ func seedCommand(c *cli) *cobra.Command {
 		}),
 	}
 	cmd.Flags().StringVar(&o.tenant, "tenant", "", "the tenant's `slug`")
-	cmd.Flags().IntVar(&o.trips, "trips", 10_000, "trips to make")
-	cmd.Flags().IntVar(&o.days, "days", 180, "how many days back they go")
-	cmd.Flags().Uint64Var(&o.seed, "seed", 1, "the `number` that names, places and fates follow from")
+	cmd.Flags().IntVar(&o.trips, "trips", 10_000, "number of trips to create")
+	cmd.Flags().IntVar(&o.days, "days", 180, "age of the oldest trips in days")
+	cmd.Flags().Uint64Var(&o.seed, "seed", 1, "random seed `number`; it determines all data")
 	cmd.Flags().StringVar(&o.password, "password", "",
-		"everybody's password; without it nobody made can sign in until they are sent a link")
+		"`password` of all created people; without it they need a link to set one (svc person link)")
 	_ = cmd.MarkFlagRequired("tenant") // it is defined above
 	return cmd
 }
@@ -89,21 +89,21 @@ func (o seedOptions) options(note func(string, int, int)) seed.Options {
 	return out
 }
 
-// seedRunning fills a tenant of a running service. The service's stream is on
-// and counts what is written.
+// seedRunning fills a tenant of a running service. The stream of the table is
+// on, and the projection counts the new items.
 func (c *cli) seedRunning(ctx context.Context, p platform, o seedOptions) error {
 	n, _, err := p.tenant(ctx, o.tenant)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintln(c.err,
-		"The service runs, so its stream is on: this is many times slower than without it, and counters follow. Stop "+
-			"the service first where you can.")
+		"The service runs, and its stream is on. Loading is many times slower than without the stream, and the counters "+
+			"lag behind. If you can, stop the service first.")
 	bar := newProgress(c.err)
 	run := o.options(bar.note)
 	run.Finish = func(ctx context.Context, resumed bool) error {
 		if !resumed {
-			return nil // the stream delivered all of it
+			return nil // the stream functions process every new item
 		}
 		return c.count(ctx, p.db, []tenant.Tenant{n}, bar)
 	}
@@ -147,8 +147,8 @@ func (c *cli) seedFolder(ctx context.Context, o seedOptions) (err error) {
 	return l.EnableStream(ctx)
 }
 
-// seededTenant finds the tenant. If it is missing, it loads the demo, which may
-// contain it.
+// seededTenant finds the tenant. If the tenant does not exist, seededTenant loads
+// the demo data, because it may contain the tenant.
 func seededTenant(ctx context.Context, db *table.DB, slug string, bar *progress) (tenant.Tenant, error) {
 	store := tenant.Store{DB: db}
 	n, err := store.BySlug(ctx, slug)
@@ -207,12 +207,11 @@ func (c *cli) seed(ctx context.Context, db *table.DB, n tenant.Tenant, o seed.Op
 	case err != nil:
 		return err
 	}
-	verb := "has"
+	verb := "Created"
 	if done.Resumed {
-		verb = "now has all of the interrupted"
+		verb = "Completed the interrupted load of"
 	}
-	return c.done(done, "%s %s %s trips of %s drivers and %s riders, and %s orders (%s items in %s).", n.Slug, verb,
-		thousands(done.Trips),
-		thousands(done.Drivers), thousands(done.Riders), thousands(done.Orders), thousands(done.Items),
-		time.Since(began).Round(time.Second))
+	return c.done(done, "%s %s trips of %s drivers and %s riders, and %s orders for tenant %s (%s items in %s).", verb,
+		thousands(done.Trips), thousands(done.Drivers), thousands(done.Riders), thousands(done.Orders), n.Slug,
+		thousands(done.Items), time.Since(began).Round(time.Second))
 }

@@ -22,7 +22,7 @@ func TestSeed(t *testing.T) {
 		return out.String()
 	}
 	if out := run("seed", "--tenant", "metro", "--trips", "60"); !strings.HasPrefix(out,
-		"metro has 60 trips of 8 drivers and 20 riders") {
+		"Created 60 trips of 8 drivers and 20 riders") {
 		t.Errorf("output: %s", out)
 	}
 	_, _, ended := devFor(t, data, hasDemo)
@@ -36,7 +36,7 @@ func TestSeed(t *testing.T) {
 		}
 	}
 	if out := run("seed", "--tenant", "metro", "--trips", "20", "--password", "demo-password"); !strings.HasPrefix(out,
-		"metro has 20 trips") {
+		"Created 20 trips") {
 		t.Errorf("output: %s", out)
 	}
 	if out := run("token", "get", "--tenant", "metro", "--audience", "rider", "--email", "rider.2.1@metro.example",
@@ -44,7 +44,7 @@ func TestSeed(t *testing.T) {
 		t.Errorf("token: %s", out)
 	}
 	ended()
-	if out := run("seed", "--tenant", "metro", "--trips", "5"); !strings.HasPrefix(out, "metro has 5 trips") {
+	if out := run("seed", "--tenant", "metro", "--trips", "5"); !strings.HasPrefix(out, "Created 5 trips") {
 		t.Errorf("output: %s", out)
 	}
 }

@@ -26,14 +26,14 @@ func serviceFlags(cmd *cobra.Command) *edits[settings.Service] {
 	e := &edits[settings.Service]{cmd: cmd}
 	e.optional("description", "`text` for riders", func(s *settings.Service) **string { return &s.Description })
 	e.number("base", "base fare, `amount`", func(s *settings.Service) *json.Number { return &s.BaseFare })
-	e.number("per-km", "for each kilometre, `amount`", func(s *settings.Service) *json.Number { return &s.PerKm })
-	e.number("per-minute", "for each minute, `amount`", func(s *settings.Service) *json.Number { return &s.PerMinute })
-	e.number("minimum", "least fare, `amount`", func(s *settings.Service) *json.Number { return &s.MinimumFare })
-	e.number("commission", "`share` of the fare, 0 to 1; holds for trips requested from now on",
+	e.number("per-km", "fare per kilometre, `amount`", func(s *settings.Service) *json.Number { return &s.PerKm })
+	e.number("per-minute", "fare per minute, `amount`", func(s *settings.Service) *json.Number { return &s.PerMinute })
+	e.number("minimum", "minimum fare, `amount`", func(s *settings.Service) *json.Number { return &s.MinimumFare })
+	e.number("commission", "`share` of the fare, 0 to 1; applies to trips requested from now on",
 		func(s *settings.Service) *json.Number { return &s.CommissionRate })
-	e.integer("capacity", "passengers", func(s *settings.Service) *int { return &s.Capacity })
+	e.integer("capacity", "number of passengers", func(s *settings.Service) *int { return &s.Capacity })
 	e.optional("icon", "https `URL`", func(s *settings.Service) **string { return &s.IconURL })
-	e.flag("active", "riders can request it", func(s *settings.Service) *bool { return &s.Active })
+	e.flag("active", "riders can request the service type", func(s *settings.Service) *bool { return &s.Active })
 	return e
 }
 

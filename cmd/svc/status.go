@@ -20,7 +20,8 @@ import (
 	"svc/pkg/local/poller"
 )
 
-// state is what svc status shows. A value that could not be read is the error.
+// state is what svc status shows. If the account, a lag or a number of dead
+// letters cannot be read, its field contains the error.
 type state struct {
 	Target      string            `json:"target"`
 	Address     string            `json:"address"`
@@ -43,9 +44,10 @@ type keyAge struct {
 
 func statusCommand(c *cli) *cobra.Command {
 	return &cobra.Command{Use: "status", Short: "Show which service the commands reach, and its state", Args: cobra.NoArgs,
-		Long: "Show which service the commands reach: address, table, and in AWS region, account and identity. Then the\n" +
-			"ages of its signing keys, the lag of its streams and its dead letters. In AWS the lag is the metric\n" +
-			"IteratorAge of the functions in STREAM_FUNCTIONS, the stack's output StreamFunctions.",
+		Long: "Show which service the commands reach: address, table, and in AWS region, account and identity. Also show\n" +
+			"the number of tenants, the age of each signing key, and the lag and the dead letters of each stream\n" +
+			"function. In AWS the lag is the metric IteratorAge. It needs STREAM_FUNCTIONS, with the value of the\n" +
+			"stack's output StreamFunctions.",
 		Example: "  svc status\n  svc status --json",
 		RunE: act(func(ctx context.Context, _ []string) error {
 			p, err := c.platform(ctx)
@@ -72,7 +74,7 @@ func statusCommand(c *cli) *cobra.Command {
 		})}
 }
 
-// identify fills in the values that only AWS knows.
+// identify fills in region, account and identity.
 func (s *state) identify(ctx context.Context) {
 	cfg, err := awsConfig(ctx)
 	if err != nil {
@@ -158,7 +160,7 @@ func (p platform) localLag(ctx context.Context) (out map[string]time.Duration, e
 	}
 	defer func() { _ = res.Body.Close() }()
 	if res.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("unknown: the service answers %s", res.Status)
+		return nil, fmt.Errorf("unknown: the service responds %s", res.Status)
 	}
 	return out, json.NewDecoder(res.Body).Decode(&out)
 }

@@ -37,8 +37,8 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// TestDoctor: on a machine without programs, svc doctor names the missing
-// programs and says how to get them.
+// TestDoctor: on a machine without the programs, svc doctor names them and says
+// how to get them.
 func TestDoctor(t *testing.T) {
 	var out, errs bytes.Buffer
 	data := t.TempDir()

@@ -20,8 +20,8 @@ type target struct {
 	data     string // data folder, if table is ""
 }
 
-// target chooses the service. An explicit --data beats TABLE_NAME, which beats
-// the default data folder.
+// target chooses the service. An explicit --data overrides TABLE_NAME.
+// TABLE_NAME overrides the default data folder.
 func (c *cli) target() target {
 	if name := os.Getenv("TABLE_NAME"); name != "" && !c.dataGiven && c.data == folder.Default {
 		return target{table: name, endpoint: os.Getenv("AWS_ENDPOINT_URL_DYNAMODB")}
@@ -42,13 +42,15 @@ func (t target) String() string {
 	return "the table " + t.table + " in AWS"
 }
 
-// readers are the commands that change nothing in AWS, by their last word.
+// readers are the commands that need no confirmation in AWS, by their last word.
+// Only svc token get writes to a table there: its sign-in does. svc dev and svc
+// seed never use a table in AWS.
 var readers = []string{"list", "show", "get", "logs", "audit", "verify", "dev", "seed", "doctor"}
 
-// shownAlone are the commands that only read if they get one argument.
+// shownAlone are the commands that change nothing if they have only one argument.
 var shownAlone = []string{"svc tenant brand", "svc tenant settings"}
 
-// changes reports whether a command changes something.
+// changes reports whether a command needs a confirmation in AWS.
 func changes(cmd *cobra.Command, args []string) bool {
 	if slices.Contains(readers, cmd.Name()) || cmd.CommandPath() == "svc status" {
 		return false
@@ -57,11 +59,11 @@ func changes(cmd *cobra.Command, args []string) bool {
 }
 
 // confirm names the target before a change in AWS, and asks for confirmation.
-// If an explicit --data overrides TABLE_NAME, it says so.
+// It also prints a notice if an explicit --data overrides TABLE_NAME.
 func (c *cli) confirm(ctx context.Context, cmd *cobra.Command, args []string) error {
 	t := c.target()
 	if name := os.Getenv("TABLE_NAME"); name != "" && t.table == "" && c.dataGiven && cmd.Name() != "dev" {
-		fmt.Fprintf(c.err, "svc: --data %s is used; TABLE_NAME=%s is not\n", c.data, name)
+		fmt.Fprintf(c.err, "svc: using --data %s; ignoring TABLE_NAME=%s\n", c.data, name)
 	}
 	if !t.aws() || !changes(cmd, args) {
 		return nil
@@ -80,8 +82,8 @@ func (c *cli) confirm(ctx context.Context, cmd *cobra.Command, args []string) er
 	if !isTerminal(c.stdin) {
 		return usagef("%s changes %s; give --yes to confirm", cmd.CommandPath(), where)
 	}
-	fmt.Fprintf(c.err, "%s changes %s.\nGo on? Type yes: ", cmd.CommandPath(), printable(where))
-	answer, _ := bufio.NewReader(c.stdin).ReadString('\n') // no answer is no
+	fmt.Fprintf(c.err, "%s changes %s.\nContinue? Type yes: ", cmd.CommandPath(), printable(where))
+	answer, _ := bufio.NewReader(c.stdin).ReadString('\n') // an error means no answer, and is not a yes
 	if strings.TrimSpace(answer) != "yes" {
 		return usagef("not confirmed; nothing was changed")
 	}

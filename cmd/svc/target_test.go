@@ -43,13 +43,12 @@ func TestChangesInAWSAreConfirmed(t *testing.T) {
 	}
 }
 
-// TestDataBeatsTableName: --data is an explicit choice; the command says that
-// TABLE_NAME is not used.
+// TestDataBeatsTableName: --data overrides TABLE_NAME, and the command says so.
 func TestDataBeatsTableName(t *testing.T) {
 	w := share(t)
 	t.Setenv("TABLE_NAME", "svc-live")
 	out, errs, code := w.run("tenant", "list")
-	if code != 0 || !strings.Contains(out, "metro") || !strings.Contains(errs, "TABLE_NAME=svc-live is not") {
+	if code != 0 || !strings.Contains(out, "metro") || !strings.Contains(errs, "ignoring TABLE_NAME=svc-live") {
 		t.Errorf("exit code %d: %s %s", code, out, errs)
 	}
 }
@@ -155,8 +154,8 @@ func (w *world) ride() string {
 	return made.ID
 }
 
-// TestTokenGet reads the password from the standard input, uses one client
-// again, and shows names beside ids.
+// TestTokenGet: svc token get reads the password from standard input, and uses
+// the client again. svc token list shows names beside ids.
 func TestTokenGet(t *testing.T) {
 	t.Parallel()
 	w := start(t)
@@ -230,7 +229,7 @@ func TestMemoryBeside(t *testing.T) {
 }
 
 // toTable makes commands without --data reach the service as a table, with no
-// address. The returned function undoes it.
+// address. The returned function undoes this.
 func (w *world) toTable() func() {
 	w.Helper()
 	running, err := folder.Find(w.Context(), w.data)

@@ -15,7 +15,7 @@ import (
 )
 
 func tenantCommand(c *cli) *cobra.Command {
-	return group("tenant", "Tenants, their flags, look and settings", c.tenantCreate(), c.tenantSet(), c.tenantList(),
+	return group("tenant", "Tenants, their flags, branding and settings", c.tenantCreate(), c.tenantSet(), c.tenantList(),
 		c.tenantShow(), c.tenantBrand(), c.tenantSettings(), c.tenantDelete())
 }
 
@@ -34,8 +34,8 @@ func tenantFlags(cmd *cobra.Command) *edits[tenant.Tenant] {
 		}
 		return nil
 	})
-	e.text("agent-actions", "what agents may do: `off|read|confirm|all`; confirm asks a person before what moves people "+
-		"or money", func(t *tenant.Tenant) *string { return &t.AgentActions })
+	e.text("agent-actions", "what agents may do: `off|read|confirm|all`; with confirm, a person must agree to what moves "+
+		"people or money", func(t *tenant.Tenant) *string { return &t.AgentActions })
 	flags := cmd.Flags().StringArray("flag", nil,
 		"feature `flag=true|false`: taxiEnabled, deliveryEnabled; may be repeated")
 	e.step("flag", func(t *tenant.Tenant) error {
@@ -64,7 +64,8 @@ func (c *cli) tenantCreate() *cobra.Command {
 		Example: "  svc tenant create bay --name 'Bay Rides' --currency USD \\\n" +
 			"    --timezone America/Los_Angeles --flag taxiEnabled=true"}
 	e := tenantFlags(cmd)
-	shards := cmd.Flags().Int("shards", 1, "`number` of shards that share a list's load; svc tenant set --shards can raise it")
+	shards := cmd.Flags().Int("shards", 1,
+		"`number` of shards that share a list's load; svc tenant set --shards can raise it")
 	cmd.RunE = c.on(func(ctx context.Context, p platform, args []string) error {
 		n := tenant.Tenant{Slug: args[0], Name: args[0], ReadShards: *shards, WriteShards: *shards}
 		if err := e.apply(&n); err != nil {
@@ -81,13 +82,14 @@ func (c *cli) tenantCreate() *cobra.Command {
 
 func (c *cli) tenantSet() *cobra.Command {
 	cmd := &cobra.Command{Use: "set SLUG", Short: "Change a tenant", Args: cobra.ExactArgs(1),
-		Long: "Change a tenant. All of it is in force with the next request. The currency stays once there is a trip " +
-			"or an order.\n--shards N raises the shards that lists read; a minute later the same command lets writes use them.",
+		Long: "Change a tenant. The change takes effect with the next request. The currency cannot change after the " +
+			"first trip or order.\n--shards N first raises the number of shards that lists read. A minute later, the same " +
+			"command makes writes use them.",
 		Example: "  svc tenant set metro --flag taxiEnabled=false\n  svc tenant set metro --domain ride.metro.example\n " +
 			" svc tenant set metro --max-fare 500\n  svc tenant set metro --shards 4"}
 	e := tenantFlags(cmd)
-	shards := cmd.Flags().Int("shards", 0, "`number` of shards; it never falls")
-	disable := cmd.Flags().Bool("disable", false, "end everybody's tokens and sign-ins; --disable=false undoes it")
+	shards := cmd.Flags().Int("shards", 0, "`number` of shards; it cannot decrease")
+	disable := cmd.Flags().Bool("disable", false, "reject everybody's tokens and sign-ins; --disable=false undoes it")
 	e.step("disable", func(t *tenant.Tenant) error {
 		t.Disabled = *disable
 		return nil
@@ -114,7 +116,7 @@ func (c *cli) tenantSet() *cobra.Command {
 			return err
 		}
 		if *shards > now.WriteShards && now.ReadShards == *shards {
-			return c.done(now, "Changed tenant %s. Lists read %d shards now; run this again in %s to let writes use them.",
+			return c.done(now, "Changed tenant %s. Lists read %d shards now; run this again in %s to make writes use them.",
 				now.Slug, now.ReadShards, span(tenant.SettleShards))
 		}
 		return c.done(now, "Changed tenant %s.", now.Slug)

@@ -23,23 +23,25 @@ import (
 // switched off can still write.
 const drainTime = 90 * time.Second
 
-// mostPasses bounds the readings of the table. Three are usual: one removes the
-// items, one those that were written meanwhile, and one finds nothing.
+// mostPasses limits how often a deletion reads the table. Usually it reads it
+// three times: the first pass removes the items, the second removes those that
+// were written meanwhile, and the third finds nothing.
 const mostPasses = 10
 
 func (c *cli) tenantDelete() *cobra.Command {
-	cmd := &cobra.Command{Use: "delete SLUG", Short: "Delete a tenant and everything of it", Args: cobra.ExactArgs(1),
-		Long: "Delete a tenant with its trips, orders, wallets, receipts, accounts and audit log. Nothing brings it back\n" +
-			"but a backup. It needs --yes, and the slug typed again on the standard input.\n" +
-			"The tenant is switched off first, which ends every token and sign-in. Then its memberships end, and its\n" +
-			"items are removed. The slug and the domain are free last. The command takes two minutes or more, because\n" +
-			"it reads the whole table about three times. If it is interrupted, the same command continues.\n" +
-			"The operators stay as people, and so do their posts on the shared roadmap.",
+	cmd := &cobra.Command{Use: "delete SLUG", Short: "Delete a tenant and all of its data", Args: cobra.ExactArgs(1),
+		Long: "Delete a tenant with its trips, orders, wallets, receipts, accounts and audit log. Only a backup can\n" +
+			"restore them. The command needs --yes, and the slug typed again on standard input.\n" +
+			"The command first disables the tenant: from then on the service rejects every token and sign-in. Then it\n" +
+			"ends the memberships and removes the items. At the end the slug and the domain can be used again. The command\n" +
+			"takes at least 90 seconds, because it waits for requests that began earlier, and reads the whole table\n" +
+			"about three times. If it is interrupted, the same command continues.\n" +
+			"The operators' accounts and their posts on the shared roadmap stay.",
 		Example: "  svc tenant delete bay --yes\n  echo bay | svc tenant delete bay --yes\n  svc tenant list --deleted"}
 	cmd.RunE = act(func(ctx context.Context, args []string) error {
 		slug := args[0]
 		if !c.yes {
-			return usagef("this deletes everything of tenant %s for good; confirm it with --yes", slug)
+			return usagef("this deletes all data of tenant %s for good; confirm with --yes", slug)
 		}
 		p, err := c.platform(ctx)
 		if err != nil {
@@ -65,17 +67,17 @@ func (c *cli) tenantDelete() *cobra.Command {
 // typed requires the slug as one line of the standard input.
 func (c *cli) typed(slug string) error {
 	if isTerminal(c.stdin) {
-		fmt.Fprintf(c.err, "Type the tenant's slug to delete everything of it: ")
+		fmt.Fprintf(c.err, "Type the tenant's slug to delete all of its data: ")
 	}
-	line, _ := bufio.NewReader(c.stdin).ReadString('\n') // no answer is no
+	line, _ := bufio.NewReader(c.stdin).ReadString('\n') // an error means no answer, and is not the slug
 	if strings.TrimSpace(line) != slug {
 		return usagef("the slug %s was not typed on the standard input; nothing was deleted", slug)
 	}
 	return nil
 }
 
-// removed is the result of a deletion. A continued one counts what it removed
-// itself.
+// removed is the result of a deletion. If a command continues an interrupted
+// deletion, it counts only what it removed itself.
 type removed struct {
 	Tenant  string `json:"tenant"`
 	ID      string `json:"id"`
@@ -112,7 +114,7 @@ func (c *cli) deleteTenant(ctx context.Context, p platform, n tenant.Tenant) (re
 			return out, err
 		}
 	}
-	return out, fmt.Errorf("something still writes items of %s", n.Slug)
+	return out, fmt.Errorf("something still writes items of tenant %s", n.Slug)
 }
 
 // mayDelete returns an error if the caller lacks a right that a pass needs. It
@@ -132,7 +134,7 @@ func (c *cli) awaitDrain(ctx context.Context, end time.Time) error {
 	if rest <= 0 {
 		return nil
 	}
-	fmt.Fprintf(c.err, "Waiting %s for what began before the tenant was switched off.\n", span(rest))
+	fmt.Fprintf(c.err, "Waiting %s for requests that began before the tenant was switched off.\n", span(rest))
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
@@ -141,9 +143,9 @@ func (c *cli) awaitDrain(ctx context.Context, end time.Time) error {
 	}
 }
 
-// pass reads the table once. It ends the tenant's memberships, which also
-// removes the tenant from the operators' records. It removes all other items
-// except the tenant's own record and flags, which are removed last.
+// pass reads the table once. It ends the tenant's memberships, and so removes
+// the tenant from the operators' records. It removes all other items except the
+// tenant's own record and flags: EndDelete removes those.
 func (p platform) pass(ctx context.Context, t table.Tenant, out *removed, shown *progress) error {
 	f, people := t.Footprint(), person.Store{DB: p.db}
 	for more := true; more; {
@@ -189,5 +191,5 @@ func (c *cli) showDeleted(ctx context.Context, p platform) error {
 	return c.show(found, t)
 }
 
-// mostDeleted is how many deleted tenants a list shows.
+// mostDeleted is the maximum number of deleted tenants in a list.
 const mostDeleted = 1000

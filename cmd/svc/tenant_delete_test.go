@@ -61,8 +61,8 @@ func itemText(it map[string]types.AttributeValue) string {
 	return strings.Join(slices.Sorted(slices.Values(parts)), "\n")
 }
 
-// remove runs `svc tenant delete SLUG` with the given input, and does not wait
-// for functions: a test knows that none runs.
+// remove runs `svc tenant delete SLUG` with the given input. It does not wait for
+// running requests, because the test has none.
 func (w *world) remove(ctx context.Context, slug, input string, flags ...string) (out, errs string, code int) {
 	var o, e bytes.Buffer
 	c := newCLI(&o, &e)
@@ -132,7 +132,7 @@ func TestTenantDelete(t *testing.T) {
 	w.ok("verify")
 }
 
-// roadmap reports whether an item is of the roadmap, which all tenants share.
+// roadmap reports whether an item belongs to the roadmap, which all tenants share.
 func roadmap(key string) bool {
 	return strings.HasPrefix(key, "POST#") || strings.HasPrefix(key, "POSTS#")
 }

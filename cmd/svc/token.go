@@ -23,10 +23,11 @@ func tokenCommand(c *cli) *cobra.Command {
 }
 
 func (c *cli) tokenGet() *cobra.Command {
-	cmd := &cobra.Command{Use: "get", Short: "Sign in through the real flow and print an access token", Args: cobra.NoArgs,
+	cmd := &cobra.Command{Use: "get", Short: "Sign in as an app does and print an access token", Args: cobra.NoArgs,
 		Long: "Register a client, sign in, consent and exchange the code, as an app would, and print the access token.\n" +
-			"The client is kept and used again. Without --password it asks for one, or reads it from the standard input.\n" +
-			"Without --scope it asks for every scope of the audience; what the person may not have is left out.",
+			"The next svc token get uses the same client. Without --password, the command asks for the password on a\n" +
+			"terminal, else reads it from standard input. Without --scope, it requests every scope of the audience; the\n" +
+			"token omits the scopes that the person may not have.",
 		Example: "  svc token get --tenant metro --audience rider \\\n" +
 			"    --email rider1@metro.example --password demo-password\n" +
 			"  TOKEN=$(svc token get --tenant metro --audience dashboard \\\n" +
@@ -35,7 +36,7 @@ func (c *cli) tokenGet() *cobra.Command {
 	slug, word := cmd.Flags().String("tenant", "", "`slug`"), cmd.Flags().String("audience", "dashboard",
 		"`audience`: dashboard, rider or driver")
 	email, secret := cmd.Flags().String("email", "", "mail `address`"), cmd.Flags().String("password", "", "`password`")
-	scope := cmd.Flags().String("scope", "", "`scopes`, separated by spaces")
+	scope := cmd.Flags().String("scope", "", "`scopes` to request, separated by spaces")
 	_ = cmd.MarkFlagRequired("email") // the flag exists
 	cmd.RunE = act(func(ctx context.Context, _ []string) error {
 		audience, err := audienceOf(*word)
@@ -124,13 +125,13 @@ func (c *cli) tokenList() *cobra.Command {
 }
 
 func (c *cli) tokenRevoke() *cobra.Command {
-	cmd := &cobra.Command{Use: "revoke JTI", Short: "End an access token and all that came of the same sign-in",
+	cmd := &cobra.Command{Use: "revoke JTI", Short: "Revoke an access token and all tokens of the same sign-in",
 		Args:    cobra.ExactArgs(1),
 		Example: "  svc token revoke tok_01JT7M4C6Q8V2N5X9B3D1F7H0K"}
-	slug := cmd.Flags().String("tenant", "", "`slug`; without it the token is looked for in every tenant")
+	slug := cmd.Flags().String("tenant", "", "`slug`; without it svc searches every tenant for the token")
 	cmd.RunE = act(func(ctx context.Context, args []string) error {
 		if !ids.Valid(ids.Token, args[0]) {
-			// Somebody may have passed the token itself, which nothing may print.
+			// The argument may be the token itself: the error must not contain it.
 			return errors.New("there is no token with this id; pass the token's claim jti (tok_…), not the token")
 		}
 		p, err := c.platform(ctx)
@@ -149,7 +150,7 @@ func (c *cli) tokenRevoke() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.done(map[string]any{"id": args[0], "revoked": true}, "Ended token %s.", args[0])
+			return c.done(map[string]any{"id": args[0], "revoked": true}, "Revoked token %s.", args[0])
 		}
 		return fmt.Errorf("there is no live token %q", args[0])
 	})

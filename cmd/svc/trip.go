@@ -14,7 +14,7 @@ import (
 )
 
 func tripCommand(c *cli) *cobra.Command {
-	return group("trip", "Trips: look, and intervene for a rider or driver who cannot",
+	return group("trip", "Trips: list, show, and change for a rider or driver who cannot",
 		c.tripList(), c.tripShow(), c.tripCancel(), c.tripMove())
 }
 
@@ -30,7 +30,7 @@ func wordsOf[T ~string](values []T) []string {
 func (c *cli) tripList() *cobra.Command {
 	cmd := &cobra.Command{Use: "list SLUG", Short: "List a tenant's trips, newest first", Args: cobra.ExactArgs(1),
 		Example: "  svc trip list metro\n  svc trip list metro --status SEARCHING"}
-	status := cmd.Flags().String("status", "", "trips in this `status` only")
+	status := cmd.Flags().String("status", "", "only trips with this `STATUS`")
 	limit := cmd.Flags().Int("limit", 50, "trips at most")
 	cmd.RunE = c.in(func(ctx context.Context, _ platform, t table.Tenant, _ []string) error {
 		if err := oneOf("status", *status, wordsOf(trip.Statuses)); err != nil {
@@ -59,7 +59,7 @@ func (c *cli) tripList() *cobra.Command {
 	return cmd
 }
 
-// tripWithLog is a trip in output for programs.
+// tripWithLog is a trip as --json prints it.
 type tripWithLog struct {
 	trip.Trip
 	Log []trip.LogEntry `json:"log"`
@@ -104,8 +104,8 @@ func readTrip(ctx context.Context, t table.Tenant, id string) (table.Item, trip.
 	return it, one, err
 }
 
-// intervene returns the trip store of a platform operator. Its transactions
-// contain an audit entry; the trip's log names the operator.
+// intervene returns a trip store for changes by a platform operator. Each
+// transaction contains an audit entry, and the trip's log names the operator.
 func intervene(t table.Tenant, was trip.Trip) trip.Store {
 	author := by()
 	return trip.Store{Tenant: t, WriteShards: 1, Now: time.Now(), Operator: author.Who,
@@ -116,10 +116,10 @@ func intervene(t table.Tenant, was trip.Trip) trip.Store {
 }
 
 func (c *cli) tripCancel() *cobra.Command {
-	cmd := &cobra.Command{Use: "cancel SLUG ID", Short: "Cancel a trip in its rider's place", Args: cobra.ExactArgs(2),
-		Long:    "Cancel a trip in its rider's place, by the rules of the API. The trip's log and the audit log name you.",
+	cmd := &cobra.Command{Use: "cancel SLUG ID", Short: "Cancel a trip for its rider", Args: cobra.ExactArgs(2),
+		Long:    "Cancel a trip for its rider, by the rules of the API. The trip's log and the audit log name you.",
 		Example: "  svc trip cancel metro trp_01JT7M4C6Q8V2N5X9B3D1F7H0K \\\n    --reason 'The driver had an accident'"}
-	reason := cmd.Flags().String("reason", "", "`text` for the rider and the log")
+	reason := cmd.Flags().String("reason", "", "`text` for the rider and the trip's log; required")
 	cmd.RunE = act(func(ctx context.Context, args []string) error {
 		if *reason == "" {
 			return usagef("--reason is missing: say why the trip is cancelled")
@@ -156,18 +156,19 @@ func (c *cli) moveTrip(ctx context.Context, args []string,
 	if err != nil {
 		return err
 	}
-	return c.done(now, "Trip %s: %s, before %s.", now.ID, string(now.Status), string(was.Status))
+	return c.done(now, "Trip %s is %s now. It was %s.", now.ID, string(now.Status), string(was.Status))
 }
 
-// movable are the statuses that svc trip move reaches, in the order of a ride.
+// movable are the statuses that svc trip move can set, in the order of a ride.
 var movable = []string{string(trip.Assigned), string(trip.DriverArrived), string(trip.InProgress),
 	string(trip.Completed)}
 
 func (c *cli) tripMove() *cobra.Command {
-	cmd := &cobra.Command{Use: "move SLUG ID STATUS", Short: "Take a trip's next step in its driver's place",
+	cmd := &cobra.Command{Use: "move SLUG ID STATUS", Short: "Take a trip's next step for its driver",
 		Args: cobra.ExactArgs(3),
-		Long: "Take a trip's next step in its driver's place, by the rules of the API: ASSIGNED, DRIVER_ARRIVED,\n" +
-			"IN_PROGRESS, COMPLETED. A completed trip is settled as usual. The trip's log and the audit log name you.",
+		Long: "Take a trip's next step for its driver, by the rules of the API. The statuses are, in order, ASSIGNED,\n" +
+			"DRIVER_ARRIVED, IN_PROGRESS and COMPLETED. ASSIGNED needs --driver. Settlement settles a completed trip\n" +
+			"as usual. The trip's log and the audit log name you.",
 		Example: "  svc trip move metro trp_01JT7M4C6Q8V2N5X9B3D1F7H0K ASSIGNED \\\n    --driver driver1@metro.example\n" +
 			"  svc trip move metro trp_01JT7M4C6Q8V2N5X9B3D1F7H0K COMPLETED"}
 	who := cmd.Flags().String("driver", "", "the driver to assign, by mail `address` or id")
@@ -176,7 +177,7 @@ func (c *cli) tripMove() *cobra.Command {
 			return err
 		}
 		if (args[2] == string(trip.Assigned)) != (*who != "") {
-			return usagef("--driver goes with ASSIGNED, and ASSIGNED needs it")
+			return usagef("ASSIGNED needs --driver, and no other status allows it")
 		}
 		return c.moveTrip(ctx, args, func(ctx context.Context, s trip.Store, it table.Item, was trip.Trip) error {
 			return step(ctx, s, it, was, trip.Status(args[2]), *who)

@@ -76,8 +76,8 @@ var newer = []struct{ file, old, new string }{
 var changedKinds = map[string]bool{"trip": true, "wallet": false, "counter": false, "family": true, "driver": true,
 	"branding": true, "address": true, "service": true, "counted": true}
 
-// overlay writes the newer sources, and the file for "go build -overlay" that
-// names them.
+// overlay writes the newer sources and the file that "go build -overlay" reads. It
+// returns the path of that file.
 func overlay(t *testing.T, dir string) string {
 	t.Helper()
 	replace := map[string]string{}
@@ -127,7 +127,7 @@ func startBuild(t *testing.T, name, data, endpoint string, flags ...string) *bui
 }
 
 func (b *build) end() {
-	_ = b.process.cmd.Process.Signal(os.Interrupt) // it may have ended
+	_ = b.process.cmd.Process.Signal(os.Interrupt) // the process may have ended
 	<-b.process.ended
 }
 
@@ -211,8 +211,8 @@ func text(image map[string]types.AttributeValue, name string) string {
 	return ""
 }
 
-// kept counts, by kind, the changes of items that the newer build had written.
-// It fails the test for each that dropped what was added or set v back.
+// kept counts, by kind, the changes of items that the newer build had written. It
+// reports an error for each change that removed an addition or lowered v.
 func kept(t *testing.T, records []types.Record) map[string]int {
 	t.Helper()
 	const member = `"newer":"added"`

@@ -48,13 +48,14 @@ func verifyCommand(c *cli) *cobra.Command {
 	return &cobra.Command{Use: "verify [SLUG…]",
 		Short: "Compare balances, receipts, counters and ranks with the items",
 		Long: `Add up every balance from its postings and every counter from its items. Compare receipts,
-postings and trip counts with completed trips, and rows with what they list. Nothing is changed. If
-nothing differs, it prints how many things of each kind it compared.
+postings and trip counts with completed trips, and search rows and ranks with the items that they
+list. The command changes nothing. It prints how many things of each kind it compared.
 
-It runs beside a live service. A difference is read again until nothing changes in between, so data
-that the stream has not brought yet is no difference.
+It may run while the service runs. It waits some seconds for changes that the stream functions still
+have to process, and reads each difference again until the data does not change between two reads.
 
-The exit code is 1 if something differs; svc rebuild corrects it.`,
+The exit code is 1 if something differs. svc rebuild corrects the differences, except a receipt of a
+trip that is not completed.`,
 		Example: "  svc verify\n  svc verify metro --json",
 		RunE: c.on(func(ctx context.Context, p platform, args []string) error {
 			all, seen := []difference{}, compared{}
@@ -87,13 +88,13 @@ The exit code is 1 if something differs; svc rebuild corrects it.`,
 			if err := c.show(all, shown); err != nil {
 				return err
 			}
-			return fmt.Errorf("%d things differ from the items they come from; svc rebuild corrects them; compared: %s",
+			return fmt.Errorf("%d derived values differ from the items; svc rebuild corrects them; compared: %s",
 				len(all), seen)
 		})}
 }
 
-// each calls one for each tenant with a given slug. Without slugs it calls one
-// for all tenants, and then rest for the data that belongs to no tenant.
+// each calls the function one for each tenant with a given slug. Without slugs
+// it calls one for all tenants, and then rest for the data of no tenant.
 func (p platform) each(ctx context.Context, slugs []string, one func(tenant.Tenant, table.Tenant) error,
 	rest func() error) error {
 	var chosen []tenant.Tenant

@@ -14,8 +14,8 @@ import (
 	"github.com/shopspring/decimal"
 )
 
-// A damaged total is reported with exit code 1, and a rebuild corrects it. The
-// demo's own data has no errors.
+// svc verify reports a damaged total with exit code 1, and svc rebuild corrects
+// it. In the demo's own data svc verify finds no difference.
 func TestVerifyAndRebuild(t *testing.T) {
 	t.Parallel()
 	w := start(t)

@@ -12,8 +12,8 @@ import (
 // helpWidth is the width of help texts, in columns.
 const helpWidth = 80
 
-// Cobra keeps template functions in a global map, so they are added before any
-// command runs.
+// Cobra keeps template functions in a global map that has no lock. For this
+// reason init adds the function, before any command runs.
 func init() { cobra.AddTemplateFunc("filled", filled) }
 
 // wrapHelp fits the help of all commands to helpWidth. Examples stay as they

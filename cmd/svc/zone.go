@@ -20,7 +20,7 @@ func zoneCommand(c *cli) *cobra.Command {
 
 func zoneFlags(cmd *cobra.Command) *edits[settings.Zone] {
 	e := &edits[settings.Zone]{cmd: cmd}
-	e.integer("priority", "of overlapping zones the highest `number` holds",
+	e.integer("priority", "where zones overlap, the zone with the highest `number` applies",
 		func(z *settings.Zone) *int { return &z.Priority })
 	e.flag("active", "the zone is in use", func(z *settings.Zone) *bool { return &z.Active })
 	file := cmd.Flags().String("area", "", "`file` with a GeoJSON Polygon")
@@ -57,7 +57,7 @@ func zoneFlags(cmd *cobra.Command) *edits[settings.Zone] {
 	return e
 }
 
-// below reports whether both are numbers and the first is smaller.
+// below reports whether a and b are numbers and a is smaller.
 func below(a, b json.Number) bool {
 	x, errX := money.Parse(a)
 	y, errY := money.Parse(b)

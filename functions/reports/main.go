@@ -1,4 +1,4 @@
-// Command reports is the function for the report summary and wallets.
+// Command reports is the function for the report summary and the wallet totals.
 package main
 
 import "svc/pkg/app"

@@ -1,4 +1,4 @@
-// Command settings is the function for settings, services, zones and branding.
+// Command settings is the function for settings, service types, zones and branding.
 package main
 
 import "svc/pkg/app"

@@ -1,4 +1,5 @@
-// Command settlement is the function for receipts and postings of completed trips, from the table's stream.
+// Command settlement is the function that writes receipts and postings of completed trips. It reads the table's
+// stream, and on a schedule it finds trips that the stream lost.
 package main
 
 import "svc/pkg/app"

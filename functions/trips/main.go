@@ -1,4 +1,4 @@
-// Command trips is the function for the operator's trips.
+// Command trips is the function for operators' requests about trips.
 package main
 
 import "svc/pkg/app"
