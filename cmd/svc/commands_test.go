@@ -359,9 +359,11 @@ func TestWithoutService(t *testing.T) {
 		"list"}); code != 0 || !strings.Contains(out.String(), "port") {
 		t.Errorf("%d %s %s", code, out.String(), errs.String())
 	}
-	errs.Reset()
-	if code := newCLI(&out, &errs).run(t.Context(), []string{"person", "link",
-		"x@port.example"}); code != 1 || !strings.Contains(errs.String(), "BASE_URL") {
-		t.Errorf("%d %s", code, errs.String())
+	for what, args := range map[string][]string{"BASE_URL": {"person", "link", "x@port.example"},
+		"queue is not known": {"dlq", "list", "settlement"}, "is not known": {"dlq", "drop", "settlement", "--all"}} {
+		errs.Reset()
+		if code := newCLI(&out, &errs).run(t.Context(), args); code != 1 || !strings.Contains(errs.String(), what) {
+			t.Errorf("%v: %d %s", args, code, errs.String())
+		}
 	}
 }

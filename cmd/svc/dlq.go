@@ -98,6 +98,9 @@ func (c *cli) listLetters(ctx context.Context, word, queue string) error {
 		if err != nil {
 			return err
 		}
+		if p.data == "" {
+			return errNoQueue
+		}
 		letters, err := poller.DeadLetters(p.data)
 		if err != nil {
 			return err
@@ -115,6 +118,9 @@ func (c *cli) listLetters(ctx context.Context, word, queue string) error {
 	}
 	return c.show(all, t)
 }
+
+// errNoQueue reports that a command of a deployed service needs the queue.
+var errNoQueue = errors.New("the dead-letter queue is not known; name it with --queue")
 
 func streamFunction(word string) (string, error) {
 	if f := streamFunctions[word]; f != "" {
@@ -192,7 +198,7 @@ func (c *cli) replayLetters(ctx context.Context, word, queue string) error {
 	case ok:
 		out, err = q.replay(ctx, c, again, func() error { return p.fromTable(ctx, function) })
 	case p.data == "":
-		return errors.New("the dead-letter queue is not known; name it with --queue")
+		return errNoQueue
 	default:
 		out.Done, out.Failed, err = poller.ReplayDeadLetters(p.data,
 			func(l poller.DeadLetter) bool { return l.Function == function },
@@ -249,6 +255,8 @@ func (c *cli) dropLetters(ctx context.Context, word, queue, first string) error 
 		if err != nil {
 			return err
 		}
+	case p.data == "":
+		return errNoQueue
 	default:
 		mine := func(l poller.DeadLetter) bool {
 			return l.Function == function && (first == "" || l.Record.Change.SequenceNumber == first)

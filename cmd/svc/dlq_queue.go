@@ -127,6 +127,15 @@ func (m message) shown() shownLetter {
 	return shownLetter{m.body.Timestamp, b.Shard, b.First, b.Last, b.Size, m.body.Context.Condition}
 }
 
+// name identifies a letter for people: by its records, or by the message if
+// these are gone.
+func (m message) name() string {
+	if m.expired {
+		return m.id
+	}
+	return m.body.Batch.First + " to " + m.body.Batch.Last
+}
+
 // mostMessages is the maximum number of messages that one command processes.
 const mostMessages = 10_000
 
@@ -203,7 +212,6 @@ func (q queue) replay(ctx context.Context, c *cli, again func(...events.DynamoDB
 			fmt.Fprintf(c.err, "%s: %s\n", m.id, printable(m.problem))
 			return false, nil
 		}
-		b := m.body.Batch
 		records, err := q.recordsOf(ctx, m)
 		if errors.Is(err, stream.ErrTrimmed) {
 			err = fromTable()
@@ -212,7 +220,7 @@ func (q queue) replay(ctx context.Context, c *cli, again func(...events.DynamoDB
 		}
 		if err != nil {
 			out.Failed++
-			fmt.Fprintf(c.err, "%s\n", printable(fmt.Sprintf("%s to %s: %v", b.First, b.Last, err)))
+			fmt.Fprintf(c.err, "%s\n", printable(fmt.Sprintf("%s: %v", m.name(), err)))
 			return false, ctx.Err()
 		}
 		out.Done++

@@ -29,10 +29,12 @@ func driverFlags(cmd *cobra.Command) *edits[driver.Record] {
 	e.maybe("rating", "0 to 5", func(r *driver.Record) **json.Number { return &r.Rating })
 	e.maybe("lat", "last known latitude, `degrees`", func(r *driver.Record) **json.Number { return &r.CurrentLat })
 	e.maybe("lng", "last known longitude, `degrees`", func(r *driver.Record) **json.Number { return &r.CurrentLng })
-	e.step("lat", func(r *driver.Record) error {
-		r.LocationUpdatedAt = timestamp.Ptr(by().At)
-		return nil
-	})
+	for _, flag := range []string{"lat", "lng"} {
+		e.step(flag, func(r *driver.Record) error {
+			r.LocationUpdatedAt = timestamp.Ptr(by().At)
+			return nil
+		})
+	}
 	return e
 }
 

@@ -166,10 +166,15 @@ func oneOf(flag, value string, words []string) error {
 	return usagef("--%s %s: expected %s", flag, value, strings.Join(words, ", "))
 }
 
-// span formats a duration for people: "24 hours", "1 minute".
+// span formats a duration for people, in the largest unit of which it is a
+// multiple: "24 hours", "1 minute", "89 seconds".
 func span(d time.Duration) string {
-	unit, name := time.Hour, "hour"
-	if d%time.Hour != 0 {
+	d = d.Round(time.Second)
+	unit, name := time.Second, "second"
+	switch {
+	case d%time.Hour == 0:
+		unit, name = time.Hour, "hour"
+	case d%time.Minute == 0:
 		unit, name = time.Minute, "minute"
 	}
 	n := int(d / unit)

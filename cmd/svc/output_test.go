@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/spf13/cobra"
 )
@@ -60,5 +61,15 @@ func TestVersion(t *testing.T) {
 	}
 	if !strings.HasPrefix(out.String(), "svc ") || !strings.Contains(out.String(), "go1") {
 		t.Errorf("version: %q", out.String())
+	}
+}
+
+func TestSpan(t *testing.T) {
+	t.Parallel()
+	for d, want := range map[time.Duration]string{24 * time.Hour: "24 hours", time.Minute: "1 minute",
+		89*time.Second + 400*time.Millisecond: "89 seconds", time.Second: "1 second"} {
+		if got := span(d); got != want {
+			t.Errorf("%v: %q, want %q", d, got, want)
+		}
 	}
 }
