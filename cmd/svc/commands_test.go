@@ -219,8 +219,22 @@ func makePeople(w *world) (drv, rdr made) {
 	if out := w.ok("driver", "list", "port", "--status", "BUSY"); !strings.Contains(out, "dee@port.example") {
 		w.Errorf("drivers: %s", out)
 	}
+	was := locatedAt(w, "port")
+	if w.ok("driver", "edit", "port", "dee@port.example", "--lng=-9.2"); locatedAt(w, "port") <= was {
+		w.Errorf("the position changed, and is of %s still", was)
+	}
 	w.ok("rider", "edit", "port", rdr.ID, "--phone", "+351 21 555 0000")
 	return drv, rdr
+}
+
+// locatedAt returns when the position of the tenant's only driver was reported.
+func locatedAt(w *world, slug string) string {
+	w.Helper()
+	drivers := read[[]struct{ LocationUpdatedAt string }](w, "driver", "list", slug)
+	if len(drivers) != 1 {
+		w.Fatalf("%d drivers", len(drivers))
+	}
+	return drivers[0].LocationUpdatedAt
 }
 
 // makeTrade creates a service, a zone, a business with an order, and a card in
