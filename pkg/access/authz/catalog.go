@@ -63,8 +63,8 @@ var catalog = map[string]Rule{
 	"driver.documents:read":  {Audience: Driver},
 }
 
-// viewBranding is the permission of an endpoint. The catalog accepts it as well
-// as VIEW_SETTINGS.
+// viewBranding is the permission that an endpoint requires. For
+// tenant.settings:read, the catalog accepts VIEW_SETTINGS or viewBranding.
 const viewBranding = "VIEW_BRANDING"
 
 func operator(permissions ...string) Rule {
