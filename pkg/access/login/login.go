@@ -16,7 +16,7 @@ import (
 type Login struct {
 	Actor    string // usr_…, cus_… or drv_…
 	Hash     string // argon2id, PHC; "" if no password is set yet
-	Since    string // last SetPassword or EndSessions, "" for none; earlier sessions are invalid
+	Since    string // last change of the password, or EndSessions; "" for never; older sessions are invalid
 	Disabled bool
 }
 

@@ -25,8 +25,8 @@ type Query struct {
 	Limit      int    // maximum number of items returned, 1…1000
 	Consistent bool   // strongly consistent; only for the table itself
 	// Fill sends further requests until the page has Limit items. Without Fill, a
-	// page may end at a megabyte. It is for lists without a cursor, and has no
-	// effect with Where.
+	// page may end at a megabyte. Use Fill for lists without a cursor. With Where,
+	// Fill has no effect.
 	Fill  bool
 	Where []Condition
 }

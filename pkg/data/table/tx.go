@@ -164,10 +164,10 @@ func (op *Op) Else(err error) *Op {
 	return op
 }
 
-// Commit sends the transaction. If conditions fail, it returns the error that
-// Else set on the first such operation, or ErrCondition if Else set none. If
+// Commit sends the transaction. If conditions fail, it returns the first error
+// that Else set on a failed operation, or ErrCondition if there is none. If
 // another write touched the same item, the error is ErrConflict. If the table is
-// throttled or out of reach, the error is fault.Unavailable. After all of these
+// throttled or out of reach, the error is fault.Unavailable. With each of these
 // errors, nothing was written. If the result is not known, the error is
 // fault.OutcomeUnknown.
 func (tx *Tx) Commit(ctx context.Context) error {
