@@ -73,7 +73,8 @@ func Lazy(build func(ctx context.Context, baseURL string) (http.Handler, error))
 
 // answerTime limits the request to three tenths of the function's remaining
 // time: 4.5 s of 15 s. With this limit, our response is sent before the gateway
-// times out, even after a slow start. Without a deadline there is no limit.
+// times out, and a slow start may use the rest of the time. Without a deadline
+// there is no limit.
 func answerTime(r *http.Request) (*http.Request, context.CancelFunc) {
 	deadline, ok := r.Context().Deadline()
 	if !ok {
