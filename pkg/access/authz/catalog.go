@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Rule is what a scope requires (specification, "Scope catalog").
+// Rule says what a scope requires (specification, "Scope catalog").
 type Rule struct {
 	Audience    Audience // "" for the OIDC scopes, which any audience may hold
 	Permissions []string // an operator needs one of them; empty means no requirement

@@ -61,8 +61,8 @@ func (t Text) Append(dst []byte) (out []byte, paired bool) {
 
 // copyPlain appends the part of raw before the next backslash to dst, eight
 // bytes at a time. dst must have the capacity for it. dst may be in the same
-// memory as raw and end at or before its start. Therefore copyPlain does not
-// change the bytes from the backslash on.
+// memory as raw, and end at or before the start of raw. Therefore copyPlain does
+// not change the bytes from the backslash on.
 func copyPlain(dst, raw []byte) (longer, rest []byte) {
 	for len(raw) >= 8 && cap(dst)-len(dst) >= 8 {
 		w, to := word(raw), dst[len(dst):cap(dst)]

@@ -8,14 +8,14 @@ import (
 )
 
 // decimals lists the currencies whose number of decimals is not two (ISO
-// 4217).
+// 4217), except CLF and UYW, which have four.
 var decimals = map[string]int32{
 	"BIF": 0, "CLP": 0, "DJF": 0, "GNF": 0, "ISK": 0, "JPY": 0, "KMF": 0, "KRW": 0, "PYG": 0, "RWF": 0, "UGX": 0, "UYI": 0,
 	"VND": 0, "VUV": 0, "XAF": 0, "XOF": 0, "XPF": 0, "BHD": 3, "IQD": 3, "JOD": 3, "KWD": 3, "LYD": 3, "OMR": 3, "TND": 3,
 }
 
-// Decimals returns the number of decimals of a currency (ISO 4217). The
-// default is 2.
+// Decimals returns the number of decimals of a currency (ISO 4217). It is 2 for
+// a currency that decimals does not list.
 func Decimals(currency string) int32 {
 	if n, ok := decimals[currency]; ok {
 		return n

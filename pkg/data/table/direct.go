@@ -14,8 +14,8 @@ import (
 	"svc/pkg/data/wire"
 )
 
-// client is the SDK's client with own versions of the four operations that API
-// requests use. These send the first attempt without the SDK, because that takes
+// client is the SDK's client with its own versions of the four operations that
+// API requests use. These send the first attempt without the SDK, because that takes
 // a fraction of the processor time. If the attempt fails, or client cannot decode
 // the response, the SDK gets the result in place of its own first attempt. The
 // SDK then decodes errors, waits and tries again, as it always does.

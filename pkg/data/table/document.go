@@ -15,12 +15,12 @@ import (
 
 // Document decodes the item's document, a JSON object, into a new T. It is for
 // lists that read hundreds of documents: it allocates once per document, plus
-// once per string with escapes, and for pointers that do not fit into pointers.
-// The names of members come from json tags, as in encoding/json; letter case
-// matters. Document reads these types directly: string, json.Number, pointers to
-// them, int64 and bool. For these, it ignores values of the wrong type. It passes
-// other types to encoding/json, and returns its errors. It ignores unknown
-// members and nulls.
+// once per string with escapes, and once per optional field after the first 9
+// strings and 7 numbers. The names of members come from json tags, as in
+// encoding/json; letter case matters. Document reads these types directly:
+// string, json.Number, pointers to them, int64 and bool. For these, it ignores
+// values of the wrong type. It passes other types to encoding/json, and returns
+// its errors. It ignores unknown members and nulls.
 func Document[T any](it Item) (*T, error) {
 	out := &struct {
 		value    T

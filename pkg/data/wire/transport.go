@@ -79,9 +79,9 @@ func (c *connection) Close() error { return c.tcp.Close() }
 // RoundTrip implements http.RoundTripper. The response's body is in memory.
 // RoundTrip does not use a connection that the server closed while it was idle.
 // If the context ends, the error wraps the context's. If RoundTrip fails before
-// it writes to a connection, the error is a net.OpError with the operation
-// "dial". No error quotes the request or the response. None of this holds for a
-// request that goes to Proxied.
+// it writes the request, the error is a net.OpError with the operation "dial".
+// No error quotes the request or the response. For a request that goes to
+// Proxied, the response and the errors are those of Proxied.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	var body []byte
 	if req.Body != nil {
@@ -115,9 +115,9 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// proxied sends the request through Proxied, with a body in memory. The SDK
-// sometimes closes its own reader while net/http still reads from it, which
-// would break the connection.
+// proxied sends the request through Proxied, with a body in memory. Otherwise
+// the SDK sometimes closes its own reader while net/http still reads from it,
+// which breaks the connection.
 func (t *Transport) proxied(req *http.Request, body []byte) (*http.Response, error) {
 	again := req.WithContext(req.Context()) // a shallow copy
 	if req.Body != nil {
