@@ -22,7 +22,7 @@ type Range struct {
 
 // ErrTrimmed means that the stream no longer has the records. A stream keeps
 // them for a day.
-var ErrTrimmed = errors.New("the stream no longer has these records; svc rebuild has the same effect as to process them")
+var ErrTrimmed = errors.New("the stream no longer has these records; run svc rebuild instead")
 
 // emptyPages is how many empty pages in a row end the reading. An empty page
 // may still have a successor.

@@ -115,7 +115,7 @@ func (a *answer) Write(p []byte) (int, error) {
 	case len(p) == 0:
 		return 0, nil
 	case a.built != nil:
-		return 0, errors.New("Write after WriteEscaped")
+		return 0, errors.New("a call of Write after WriteEscaped")
 	}
 	if h := a.core.Header(); len(a.body) == 0 && h.Get("Content-Type") == "" {
 		h.Set("Content-Type", http.DetectContentType(p))
@@ -128,7 +128,7 @@ func (a *answer) Write(p []byte) (int, error) {
 func (a *answer) WriteEscaped(p []byte) (err error) {
 	switch {
 	case a.status == 0 || a.body != nil || a.built != nil:
-		return errors.New("WriteEscaped before WriteHeader, or after another write")
+		return errors.New("a call of WriteEscaped before WriteHeader, or after another write")
 	case a.isHEAD:
 		return nil
 	case a.noBody:
