@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Rule is what a scope requires (specification, "Scope catalog").
+// Rule says what a scope requires (specification, "Scope catalog").
 type Rule struct {
 	Audience    Audience // "" for the OIDC scopes, which any audience may hold
 	Permissions []string // an operator needs one of them; empty means no requirement
@@ -63,8 +63,8 @@ var catalog = map[string]Rule{
 	"driver.documents:read":  {Audience: Driver},
 }
 
-// viewBranding is the permission of an endpoint. The catalog accepts it as well
-// as VIEW_SETTINGS.
+// viewBranding is the permission that an endpoint requires. For
+// tenant.settings:read, the catalog accepts VIEW_SETTINGS or viewBranding.
 const viewBranding = "VIEW_BRANDING"
 
 func operator(permissions ...string) Rule {

@@ -57,13 +57,14 @@ func Judge(policy Policy, c signing.Access, live Live, now time.Time) error {
 	return nil
 }
 
-// valid is check 2. The token is recorded and not revoked. The grant's epoch
+// valid runs check 2. The token is recorded and not revoked. The grant's epoch
 // and the actor's since equal those at the token's issue. The actor, the tenant
-// and the client exist and are enabled.
+// and the client exist and are enabled. The client still registers the token's
+// audience.
 //
-// The record must have the same client and actor as the claims: a stolen
-// signing key is then not enough to act as someone else. The audience needs no
-// comparison, because the actor is read under it.
+// The record must have the same client and actor as the claims. Otherwise a
+// stolen signing key would be enough to act as someone else. The audience needs
+// no comparison, because it is part of the key under which the actor is read.
 func (l Live) valid(c signing.Access, now time.Time) bool {
 	return l.Token.Live(now) && !l.Token.Flag("revoked") &&
 		l.Token.Text("client") == c.ClientID && l.Token.Text("actor") == c.Subject &&

@@ -27,9 +27,9 @@ type Live struct {
 	// last change of the password). A token with a different since is not
 	// valid.
 	Actor table.Item
-	// Flags are the tenant's flags: disabled, taxiEnabled, deliveryEnabled,
-	// currency, priced (amounts in that currency exist), readShards,
-	// writeShards.
+	// Flags are the tenant's flags. They include disabled, taxiEnabled,
+	// deliveryEnabled, currency, priced (amounts in that currency exist),
+	// readShards, writeShards and agentActions.
 	Flags table.Item
 	// Client is the client's state: disabled; and, if the client changed them,
 	// its scopes and audiences (texts separated by blanks).

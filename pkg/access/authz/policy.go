@@ -20,7 +20,7 @@ const (
 	Delivery = "deliveryEnabled"
 )
 
-// Policy is who may call an endpoint. The zero Policy denies everyone.
+// Policy says who may call an endpoint. The zero Policy denies everyone.
 type Policy struct {
 	// Scopes maps each permitted audience to its required scope. "" requires a
 	// valid token but no scope.

@@ -40,15 +40,15 @@ func ParseResource(path string) (Resource, bool) {
 // MCP reports whether the resource is an address of the MCP server.
 func (r Resource) MCP() bool { return r.Audience != "" }
 
-// What a tenant lets agents do, as the member agentActions of its flags.
+// What a tenant lets agents do: the values of the flag AgentActions.
 const (
 	AgentsOff     = "off"     // nothing
 	AgentsRead    = "read"    // only read
-	AgentsConfirm = "confirm" // everything; what moves people or money needs a person's agreement
+	AgentsConfirm = "confirm" // everything, but a person must confirm what moves people or money
 	AgentsAll     = "all"     // everything
 )
 
-// AgentActions is the flag's name.
+// AgentActions is the name of the flag that says what agents may do.
 const AgentActions = "agentActions"
 
 // Metadata returns the address of the resource's metadata (RFC 9728 section 3.1).
@@ -72,8 +72,8 @@ func (r Resource) Scopes() []string {
 	return out
 }
 
-// Resources returns the paths as a token's record has them: "" for the API
-// alone.
+// Resources returns the paths in the form of a token's record: sorted, and
+// separated by blanks. The form is "" if the API is the only path.
 func Resources(paths []string) string {
 	slices.Sort(paths)
 	paths = slices.Compact(paths)
@@ -84,7 +84,7 @@ func Resources(paths []string) string {
 }
 
 // For reports whether the token was issued for the resource. A record without
-// resources is of a token for the API.
+// resources belongs to a token for the API.
 func (l Live) For(resource string) bool {
 	given := l.Token.Text("resource")
 	if given == "" {

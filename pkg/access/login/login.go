@@ -16,7 +16,7 @@ import (
 type Login struct {
 	Actor    string // usr_…, cus_… or drv_…
 	Hash     string // argon2id, PHC; "" if no password is set yet
-	Since    string // when the password was last set, "" for never; earlier sessions are invalid
+	Since    string // last change of the password, or EndSessions; "" for never; older sessions are invalid
 	Disabled bool
 }
 
@@ -92,8 +92,8 @@ func Put(tx *table.Tx, key table.Key, kind string, l Login, errTaken error) {
 
 // Move changes an account's mail address in the transaction that changes its
 // record. l is the account as it was read. If the password has changed since
-// then, the transaction fails with table.ErrConflict: the new row must carry
-// the current password.
+// then, the transaction fails with table.ErrConflict, because the new row must
+// contain the current password.
 func Move(tx *table.Tx, t table.Tenant, audience authz.Audience, l Login, from, to string) {
 	if Key(t, audience, from) == Key(t, audience, to) {
 		return
@@ -142,9 +142,9 @@ func Disable(tx *table.Tx, key table.Key, actor string, disabled bool) {
 }
 
 // EndTokens invalidates every token of the actor in the tenant, in the caller's
-// transaction. It sets the attribute since of the actor's record. A token
-// contains the value of this attribute at its issue, and is invalid when the
-// record has another value.
+// transaction. It sets the attribute since of the actor's record. A token's audit
+// record has the value of this attribute at the token's issue. The token is
+// invalid when the actor's record has another value.
 func EndTokens(tx *table.Tx, t table.Tenant, audience authz.Audience, actor string, by audit.By) {
 	tx.Update(authz.ActorKey(t, audience, actor),
 		table.Change{Set: map[string]any{"since": timestamp.Format(by.At)}, Add: map[string]any{"version": 1}}).
@@ -152,8 +152,9 @@ func EndTokens(tx *table.Tx, t table.Tenant, audience authz.Audience, actor stri
 }
 
 // EndSessions ends every session of the account under key (Key, or a person's
-// key) and voids its one-time links and known browsers, in the caller's
-// transaction. The password stays.
+// key) and invalidates its one-time links and known browsers, in the caller's
+// transaction. It does not change the password. If the account no longer belongs
+// to the actor, the transaction fails with fault.NotFound.
 func EndSessions(tx *table.Tx, key table.Key, actor string, by audit.By) {
 	tx.Update(key, table.Change{Set: map[string]any{"passwordAt": timestamp.Format(by.At)}}).
 		If("'actor' = ?", actor).Else(fault.NotFound())

@@ -32,8 +32,8 @@ const (
 // MiB.
 var slots = make(chan struct{}, max(2, runtime.GOMAXPROCS(0)))
 
-// Check returns an error if a new password is not acceptable. Its text is shown
-// to the person.
+// Check returns an error if a new password is not acceptable. The text of the
+// error is shown to the person.
 func Check(password string) error {
 	switch {
 	case !utf8.ValidString(password):
@@ -54,9 +54,9 @@ func Hash(password string) string {
 	return encode(settings{memory, passes, lanes}, salt, derive(password, salt, settings{memory, passes, lanes}, hashLen))
 }
 
-// Verify reports whether hash is the password's. It takes as long for any other
-// text, "" included. So timing does not reveal that an account is missing or
-// has no password.
+// Verify reports whether hash is the password's. If hash is not well-formed, for
+// example "", Verify takes as long as for a wrong password. Its time therefore
+// does not reveal that an account is missing or has no password.
 func Verify(hash, password string) bool {
 	s, salt, want, err := decode(hash)
 	if err != nil {

@@ -18,8 +18,8 @@ const (
 	EdDSA = "EdDSA"
 )
 
-// AssertionAlgorithms lists the signatures that a client assertion may have. All
-// are asymmetric: no text that the client publishes can sign.
+// AssertionAlgorithms lists the algorithms that a client assertion may have. All
+// are asymmetric. Therefore nothing that a client publishes can sign.
 var AssertionAlgorithms = []string{ES256, RS256, PS256, EdDSA}
 
 // Bounds of a client assertion.

@@ -38,7 +38,7 @@ func jsonOf(t testing.TB, v any) []byte {
 	return out
 }
 
-// jwkOf returns a public key as a JWK; changes are pairs.
+// jwkOf returns a public key as a JWK; changes alternate names and values.
 func jwkOf(public any, changes ...string) map[string]any {
 	out := map[string]any{"kid": "k1"}
 	switch key := public.(type) {
@@ -97,8 +97,8 @@ func sign(t testing.TB, alg string, private any, header, claims map[string]any) 
 	return text + "." + b64(out)
 }
 
-// goodClaims returns the claims of an assertion; changes are pairs, nil takes
-// one away.
+// goodClaims returns the claims of an assertion; changes alternate names and
+// values, and nil removes a claim.
 func goodClaims(changes ...any) map[string]any {
 	out := map[string]any{"iss": "cli", "sub": "cli", "aud": issuerURL, "jti": "j1", "exp": assertedAt.Unix() + 60,
 		"iat": assertedAt.Unix()}
@@ -201,7 +201,7 @@ func TestAssertionSignatures(t *testing.T) {
 	}
 }
 
-// The claims of RFC 7523 section 3, and what this server adds.
+// The rules for claims of RFC 7523 section 3, and those that this server adds.
 func TestAssertionClaims(t *testing.T) {
 	t.Parallel()
 	k := newKeyPairs(t)

@@ -25,9 +25,10 @@ const (
 	RS256 = "RS256" // id_tokens
 )
 
-// Algorithms lists the supported algorithms.
+// Algorithms lists the algorithms of our keys.
 var Algorithms = []string{ES256, RS256}
 
-// ErrToken reports a token that is not a valid access token of this service. It
-// covers form, signature, algorithm, typ, issuer and expiry.
-var ErrToken = errors.New("not a valid access token")
+// ErrToken means that a token is not a valid access token or id_token of this
+// service. Its form, signature, algorithm, typ or issuer is wrong, an access
+// token has expired, or a claim is missing.
+var ErrToken = errors.New("not a valid token of this service")

@@ -95,8 +95,9 @@ func (k *Keys) snapshot() *set {
 	return k.current
 }
 
-// named returns the key with that kid. For an unknown kid it rereads the set,
-// at most once in the duration unknown. So made-up kids cause no load.
+// named returns the key with that kid. For an unknown kid it rereads the set, at
+// most once in the duration unknown. This limits the load that made-up kids can
+// cause.
 func (k *Keys) named(ctx context.Context, kid string) (*entry, error) {
 	s, err := k.usable(ctx)
 	if err != nil {
@@ -134,8 +135,8 @@ func (k *Keys) refresh(ctx context.Context) error {
 
 const patience = 5 * time.Second
 
-// reread reads the set. The caller holds k.reading. The end of the request does not
-// cancel it, because other requests wait for it.
+// reread reads the set. The caller holds k.reading. The end of the request does
+// not cancel the read, because other requests wait for it.
 func (k *Keys) reread(ctx context.Context) (*set, error) {
 	ctx, cancel := context.WithTimeout(detached{ctx}, patience)
 	defer cancel()
@@ -216,7 +217,7 @@ func (k *Keys) signer(ctx context.Context, alg string) (*entry, crypto.Signer, e
 	return e, e.private, nil
 }
 
-// Ready reads the keys from the table, and has the key service open the one
+// Ready reads the keys from the table, and asks the key service to open the one
 // that signs. failed is the dependency that failed, "table" or "keys"; it is ""
 // if both work.
 func (k *Keys) Ready(ctx context.Context) (failed string, err error) {
@@ -247,8 +248,8 @@ func (s *set) signer(alg string, now time.Time) *entry {
 }
 
 // signing returns the index of the key that signs at now, -1 if there is none.
-// This is the key whose signing time began last. If no key has begun because
-// the others were revoked, it is the key that was published first.
+// This is the key whose signing time began last. If no signing time has begun,
+// because the other keys were revoked, it is the key that was published first.
 func signing(records []record, alg string, now time.Time) int {
 	best := -1
 	for i, r := range records {

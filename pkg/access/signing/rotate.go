@@ -73,7 +73,7 @@ func (k *Keys) create(ctx context.Context, tx *table.Tx, alg string, from, now t
 
 // due reports whether a key must be generated at now, and when it starts to
 // sign. The first key signs at once. Each later key signs when its
-// predecessor's period is over, and never earlier than Lead after its
+// predecessor's period ends, and never earlier than Lead after its
 // publication.
 func due(records []record, alg string, now time.Time) (from time.Time, is bool) {
 	at := signing(records, alg, now)
@@ -93,9 +93,9 @@ func due(records []record, alg string, now time.Time) (from time.Time, is bool) 
 	return from, true
 }
 
-// ended returns the keys of the algorithm whose tokens have all expired. That is
-// so when a successor has signed for longer than a token's lifetime. It omits
-// revoked keys: the table's TTL deletes them.
+// ended returns the keys of the algorithm whose tokens have all expired: a
+// successor has signed for longer than Life and margin. It omits revoked keys,
+// because the table's TTL deletes them.
 func ended(records []record, alg string, now time.Time) []record {
 	var out []record
 	at := signing(records, alg, now)
@@ -115,9 +115,10 @@ func ended(records []record, alg string, now time.Time) []record {
 }
 
 // Revoke invalidates every token of a key: at once in this process, in other
-// processes when they reread the key set. The waiting key signs from then on.
-// If no key waits, call Rotate. It returns fault.NotFound for an unknown kid.
-// Revoking a revoked key changes nothing.
+// processes when they reread the key set. If the key was the one that signs, its
+// predecessor signs from then on if it is still published, else the waiting key.
+// If there is neither, call Rotate. Revoke returns fault.NotFound for an unknown
+// kid. Revoking a revoked key changes nothing.
 func (k *Keys) Revoke(ctx context.Context, kid string) error {
 	err := table.Retry(ctx, func(ctx context.Context) error {
 		records, _, err := k.records(ctx)

@@ -39,8 +39,8 @@ const (
 func (k *Keys) key(kid string) table.Key { return k.p.Key(kid, "KEYS") }
 
 // records reads all stored keys, in the order in which they sign, and the
-// control item. Every step of Rotate increments the version of the control
-// item. It is one query.
+// control item, with one query. Every step of Rotate increments the version of
+// the control item.
 func (k *Keys) records(ctx context.Context) ([]record, table.Item, error) {
 	page, err := k.p.Query(ctx, k.p.Partition("KEYS"), table.Query{Limit: mostKeys, Consistent: true})
 	if err != nil {
@@ -135,7 +135,7 @@ func parsePrivate(plain []byte, public crypto.PublicKey) (crypto.Signer, error) 
 	}
 	same, ok := signer.Public().(interface{ Equal(crypto.PublicKey) bool })
 	if !ok || !same.Equal(public) {
-		return nil, fmt.Errorf("a private key does not belong to what is published")
+		return nil, fmt.Errorf("a private key does not belong to the published public key")
 	}
 	return signer, nil
 }

@@ -175,7 +175,7 @@ func headerOf(raw string) (header, error) {
 
 // decodeCompact returns the protected header and the payload of a compact JWS,
 // which must have three strict base64url parts. It ignores keys that a header
-// carries or points to (jwk, jku, x5u, x5c).
+// contains or links to (jwk, jku, x5u, x5c).
 func decodeCompact(raw string) (h header, payload []byte, err error) {
 	if len(raw) > longest {
 		return h, nil, fmt.Errorf("%w: too long", ErrToken)

@@ -96,7 +96,7 @@ func (e *Error) Is(target error) bool {
 // Status returns the HTTP status of the fault.
 func (e *Error) Status() int { return table[e.Kind].status }
 
-// Code returns the fault's `error` member.
+// Code returns the fault's error code, the `error` member of the response.
 func (e *Error) Code() string { return table[e.Kind].code }
 
 // Of returns err as a fault. An error of another type becomes an internal
@@ -109,7 +109,7 @@ func Of(err error) *Error {
 	return Internal(err)
 }
 
-// Internal returns a 500 for an error of ours. Its cause is only logged.
+// Internal returns a 500 for an error of the service. The cause is only logged.
 func Internal(cause error) *Error {
 	return &Error{Kind: KindInternal, Message: "The service failed. Try again later.", Cause: cause}
 }
@@ -131,7 +131,7 @@ func Field(field, format string, args ...any) *Error {
 // Faults collects the invalid fields of a record.
 type Faults []Detail
 
-// Unless adds a fault of the field if it is not valid.
+// Unless adds a fault of the field unless valid is true.
 func (f *Faults) Unless(valid bool, field, format string, args ...any) {
 	if !valid {
 		*f = append(*f, Detail{Field: field, Message: fmt.Sprintf(format, args...)})

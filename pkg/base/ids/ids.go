@@ -86,8 +86,8 @@ func Hash(secret string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Pick returns a number below n that depends only on the text. It selects the
-// copy of a hot item that a token reads, and the shard for an item.
+// Pick returns a number from 0 to n-1 that depends only on the text and n. It
+// selects the copy of a hot item that a token reads, and the shard for an item.
 func Pick(text string, n int) int {
 	if n <= 1 {
 		return 0

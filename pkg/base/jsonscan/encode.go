@@ -13,9 +13,10 @@ import (
 )
 
 // AppendValue appends the JSON of a value to out, byte for byte as encoding/json
-// writes it without escapes for HTML. It knows strings, numbers, booleans,
-// structs, pointers and slices. encoding/json writes every other value, and
-// every struct with tags that are not usual here.
+// writes it without escapes for HTML. It encodes these types itself: string,
+// json.Number, int, int32, int64, bool, and structs, pointers and slices.
+// encoding/json writes every other type, and every struct that membersOf
+// rejects.
 func AppendValue(out []byte, v any) ([]byte, error) { return appendValue(out, v, plain) }
 
 // AppendEscaped appends the JSON of a value, escaped for use in a JSON string. It
@@ -43,7 +44,7 @@ const (
 // quotes are the quotes of a string, by form.
 var quotes = [...]string{plain: `"`, escaped: `\"`}
 
-// encoder appends the value at an address.
+// encoder appends the JSON of the value at an address.
 type encoder func(out []byte, at unsafe.Pointer, in form) ([]byte, error)
 
 var encoders sync.Map // reflect.Type → encoder
@@ -94,7 +95,7 @@ func newEncoder(t reflect.Type) encoder {
 	return foreign(t)
 }
 
-// foreign leaves a type to encoding/json.
+// foreign returns an encoder that calls encoding/json.
 func foreign(t reflect.Type) encoder {
 	return func(out []byte, at unsafe.Pointer, in form) ([]byte, error) {
 		buf := bytes.NewBuffer(out)
@@ -167,8 +168,8 @@ func appendInt[T int | int32 | int64](out []byte, at unsafe.Pointer, _ form) ([]
 	return strconv.AppendInt(out, int64(*(*T)(at)), 10), nil
 }
 
-// A pointer's and a slice's encoder find that of the element when they need it,
-// because a type may contain itself.
+// The encoders of pointers and slices look up the element's encoder at the
+// first use, because a type may contain itself.
 
 func pointerEncoder(t reflect.Type) encoder {
 	element := sync.OnceValue(func() encoder { return encoderOf(t.Elem()) })
@@ -205,7 +206,7 @@ func sliceEncoder(t reflect.Type) encoder {
 	}
 }
 
-// member is a member of a struct.
+// member is a struct field that becomes a JSON member.
 type member struct {
 	name   [2]string // `"name":`, by form
 	offset uintptr
@@ -241,7 +242,8 @@ func structEncoder(t reflect.Type) encoder {
 }
 
 // membersOf returns the members of a struct, and of the structs embedded in it.
-// ok is false if encoding/json has rules for them that are not known here.
+// ok is false if encoding/json has rules for them that this package does not
+// implement.
 func membersOf(t reflect.Type) (members []member, ok bool) {
 	for i := range t.NumField() {
 		f := t.Field(i)

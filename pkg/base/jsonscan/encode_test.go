@@ -39,7 +39,7 @@ type ride struct {
 	private string
 }
 
-// awkward has what only encoding/json writes.
+// awkward has types and options that only encoding/json writes.
 type awkward struct {
 	Map    map[string]int  `json:"map"`
 	Any    any             `json:"any"`
@@ -138,7 +138,8 @@ func TestAppendAnyValue(t *testing.T) {
 	}
 }
 
-// TestAppendValueAllocates: a struct costs one allocation, whatever it holds.
+// TestAppendValueAllocates: a value costs at most two allocations, however many
+// elements it has.
 func TestAppendValueAllocates(t *testing.T) {
 	text := "text"
 	list := make([]*ride, 100)

@@ -1,8 +1,8 @@
 package jsonscan
 
-// Scanner reads one JSON text from beginning to end and checks the grammar.
-// The grammar allows invalid UTF-8, duplicate names and unpaired surrogates. The
-// caller must check for these.
+// Scanner reads one JSON text from beginning to end and checks the grammar. It
+// accepts invalid UTF-8, duplicate names and unpaired surrogates. The caller
+// must check for these.
 //
 // After the first error, Failed reports true and every method does nothing. So
 // a caller may check once, at the end.
@@ -29,10 +29,10 @@ func (s *Scanner) Failed() bool { return s.failed }
 // TooDeep reports whether the scan failed because the text is nested too deeply.
 func (s *Scanner) TooDeep() bool { return s.tooDeep }
 
-// Depth is the number of arrays and objects around the current position.
+// Depth returns the number of arrays and objects around the current position.
 func (s *Scanner) Depth() int { return s.depth }
 
-// Offset is the number of bytes that were read.
+// Offset returns the number of bytes read so far.
 func (s *Scanner) Offset() int { return s.at }
 
 // End reports whether the scan succeeded and only blanks are left.
@@ -93,9 +93,10 @@ func (s *Scanner) Object(member func(name Text)) {
 	s.depth--
 }
 
-// TypedObject is Object for members like "name":{"S":"text"}, an object with one
-// string whose name is one letter, without blanks. typed gets these, and other
-// gets the name of each other member, whose value it must read.
+// TypedObject is Object with a fast path for members like "name":{"S":"text"}:
+// the value is an object without blanks, and its only member has a string and a
+// name of one letter from A to Z. TypedObject calls typed with each such member.
+// It calls other with the name of each other member; other must read the value.
 func (s *Scanner) TypedObject(typed func(name Text, letter byte, text Text), other func(name Text)) {
 	s.Object(func(name Text) {
 		if letter, text, ok := s.typed(); ok {
@@ -106,7 +107,8 @@ func (s *Scanner) TypedObject(typed func(name Text, letter byte, text Text), oth
 	})
 }
 
-// typed reads the value of such a member. It reads nothing if it is another.
+// typed reads a value of the form that TypedObject describes. If the next value
+// has another form, typed reads nothing and ok is false.
 func (s *Scanner) typed() (letter byte, text Text, ok bool) {
 	const begin = len(`{"S":"`)
 	if len(s.in)-s.at < begin || s.depth >= s.maxDepth || string(s.in[s.at:s.at+2]) != `{"` ||
@@ -122,7 +124,7 @@ func (s *Scanner) typed() (letter byte, text Text, ok bool) {
 		s.at++
 		return letter, text, true
 	}
-	s.at, s.failed = was, false // Object says what is wrong
+	s.at, s.failed = was, false // other reads the value again and finds the error
 	return 0, Text{}, false
 }
 

@@ -5,7 +5,7 @@ import (
 	"math/bits"
 )
 
-// AppendString appends text, which is valid UTF-8, to out as a JSON string (RFC
+// AppendString appends text, which must be valid UTF-8, to out as a JSON string (RFC
 // 8259, section 7). It escapes only what must be escaped. It allocates nothing
 // if out has the capacity for the result.
 func AppendString[T string | []byte](out []byte, text T) []byte {
@@ -18,7 +18,7 @@ func Escape[T string | []byte](out []byte, text T) []byte {
 	for len(text) > 0 {
 		n, done := escapeWords(out[len(out):cap(out)], text)
 		out, text = out[:len(out)+n], text[done:]
-		for range min(len(text), 8) { // at the end of text or out, or a control character
+		for range min(len(text), 8) { // escapeWords stops at the end of text or out, or at a control character
 			if c := text[0]; c >= ' ' && c != '"' && c != '\\' {
 				out = append(out, c)
 			} else {
@@ -43,16 +43,17 @@ const (
 	sevens = 0x7f * ones
 	highs  = 0x80 * ones
 
-	// room is what one word may write: 16 bytes, and 8 more that the next word
-	// overwrites.
-	room = 24
+	// wordSpace is the space that one word needs, in bytes: its escaped form has
+	// up to 16 bytes, and a write may touch 8 more, which the next word overwrites.
+	wordSpace = 24
 )
 
-// escapeWords escapes text into dst, eight bytes at a time. It stops before a
-// control character, and where fewer than eight bytes or too little room is
-// left. It returns the number of bytes written and read.
+// escapeWords escapes text into dst, a word of eight bytes at a time. It stops
+// before a word with a control character, when fewer than eight bytes of text
+// are left, and when dst has less than wordSpace left. It returns the numbers of
+// bytes written and read.
 func escapeWords[T string | []byte](dst []byte, text T) (n, read int) {
-	for len(text)-read >= 8 && len(dst)-n >= room {
+	for len(text)-read >= 8 && len(dst)-n >= wordSpace {
 		w := word(text[read:])
 		if (w-ones*' ')&^w&highs != 0 {
 			break
@@ -76,22 +77,23 @@ func escapeWords[T string | []byte](dst []byte, text T) (n, read int) {
 	return n, read
 }
 
-// special marks control characters, quotes and backslashes, by their highest
-// bit. A mark after the first may be wrong.
+// special sets the highest bit of each byte that is a control character, a quote
+// or a backslash. Only the first mark is reliable.
 func special(w uint64) uint64 {
 	quote, backslash := w^'"'*ones, w^'\\'*ones
-	// A byte's high bit is set if it is below the subtracted one. A borrow
-	// changes only the bytes after the first that is found.
+	// The subtraction sets the high bit of a byte that is less than the subtracted
+	// one. A borrow changes only bytes after the first marked one.
 	return ((w-' '*ones)&^w | (quote-ones)&^quote | (backslash-ones)&^backslash) & highs
 }
 
-// equal marks the bytes of a word that equal c, by their highest bit.
+// equal sets the highest bit of each byte of w that equals c.
 func equal(w uint64, c byte) uint64 {
 	w ^= ones * uint64(c)
 	return ^((w&sevens + sevens) | w | sevens)
 }
 
-// word returns the first eight bytes. The first byte is the lowest.
+// word returns the first eight bytes as a number. The first byte is the least
+// significant one.
 func word[T string | []byte](b T) uint64 {
 	_ = b[7]
 	return uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24 |

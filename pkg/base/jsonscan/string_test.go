@@ -11,8 +11,8 @@ import (
 	"svc/pkg/base/jsonscan"
 )
 
-// FuzzAppendString: every JSON reader gets the same text back, whatever stood
-// before it.
+// FuzzAppendString: encoding/json decodes the string to the same text. The bytes
+// before the string do not change.
 func FuzzAppendString(f *testing.F) {
 	for _, text := range []string{"", "plain", `"`, `\`, "a\"b\\c", "\x00\x1f\n\t", "ä€😀", "\u2028</script>", `{"a":"b"}`,
 		strings.Repeat(`"`, 40), strings.Repeat(`{"a":"b\\"}`+"\n", 9)} {

@@ -59,9 +59,10 @@ func (t Text) Append(dst []byte) (out []byte, paired bool) {
 	return dst, paired
 }
 
-// copyPlain moves what precedes the next backslash from raw to the end of dst,
-// which has the capacity for it. It copies eight bytes at a time. dst may end
-// before raw in the same memory, so what follows the backslash must not change.
+// copyPlain appends the part of raw before the next backslash to dst, eight
+// bytes at a time. dst must have the capacity for it. dst may be in the same
+// memory as raw, and end at or before the start of raw. Therefore copyPlain does
+// not change the bytes from the backslash on.
 func copyPlain(dst, raw []byte) (longer, rest []byte) {
 	for len(raw) >= 8 && cap(dst)-len(dst) >= 8 {
 		w, to := word(raw), dst[len(dst):cap(dst)]

@@ -23,14 +23,15 @@ const platform = "svc"
 var official = skeletons("the", "app", "platform", "official", "support", "security", "account", "accounts",
 	"administrator", "admin", "system", "signin", "sign", "in", "login", "team")
 
-// substitutes are signs, digits and letters that people read as another
-// letter, and that the standard's table does not map. Both the small i and the
-// capital I can pass for an l.
+// substitutes are signs, digits and letters that people read as another letter.
+// The standard's table maps only 0, 1 and |. Both the small i and the capital I
+// can pass for an l.
 var substitutes = strings.NewReplacer("$", "s", "5", "s", "0", "o", "1", "l", "|", "l", "i", "l", "@", "a", "3", "e")
 
 // OfPlatform reports whether a person may mistake the name for the platform's
-// own. That is so if one of its words looks like the platform's name, also if
-// separators divide the name, or if all of its words are official words.
+// own. This is the case if a word of it looks like the platform's name, if
+// consecutive words together spell the platform's name, or if every word is an
+// official word, alone or after the platform's name ("svcsupport").
 func OfPlatform(name string) bool {
 	words := strings.FieldsFunc(skeleton(name), func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r)
@@ -78,8 +79,9 @@ func skeleton(name string) string {
 }
 
 // twins replaces characters by the ASCII character that each looks like, and
-// removes accents. It comes before decomposing and folding, which lose the look
-// of a character: the lunate sigma is no c then, the Armenian Տ no S.
+// removes accents. skeleton calls it before it decomposes the text and again
+// before it folds the text, because both steps change how a character looks: the
+// lunate sigma then no longer looks like c, and the Armenian Տ not like S.
 func twins(text string) string {
 	var out strings.Builder
 	for _, r := range text {
@@ -102,8 +104,8 @@ func skeletons(words ...string) map[string]bool {
 
 // Unshowable reports whether the text contains a character that is invisible
 // or changes how the text around it is shown. These are control and format
-// characters (U+202E reverses the direction), line separators, private use
-// characters, and bytes that are not UTF-8.
+// characters (U+202E reverses the direction), line and paragraph separators,
+// private use characters, and bytes that are not UTF-8.
 func Unshowable(text string) bool {
 	return !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool {
 		return unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co)

@@ -46,7 +46,7 @@ func TestUnshowable(t *testing.T) {
 }
 
 // Every character that the standard's table maps to a letter of the platform's
-// name stands for that letter, whatever its other case looks like.
+// name is replaced by that letter, whatever its other case looks like.
 func TestEveryConfusableOfTheName(t *testing.T) {
 	const name = "svc"
 	tried := 0

@@ -8,14 +8,14 @@ import (
 )
 
 // decimals lists the currencies whose number of decimals is not two (ISO
-// 4217).
+// 4217), except CLF and UYW, which have four.
 var decimals = map[string]int32{
 	"BIF": 0, "CLP": 0, "DJF": 0, "GNF": 0, "ISK": 0, "JPY": 0, "KMF": 0, "KRW": 0, "PYG": 0, "RWF": 0, "UGX": 0, "UYI": 0,
 	"VND": 0, "VUV": 0, "XAF": 0, "XOF": 0, "XPF": 0, "BHD": 3, "IQD": 3, "JOD": 3, "KWD": 3, "LYD": 3, "OMR": 3, "TND": 3,
 }
 
-// Decimals returns the number of decimals of a currency (ISO 4217). The
-// default is 2.
+// Decimals returns the number of decimals of a currency (ISO 4217). It is 2 for
+// a currency that decimals does not list.
 func Decimals(currency string) int32 {
 	if n, ok := decimals[currency]; ok {
 		return n
@@ -26,7 +26,8 @@ func Decimals(currency string) int32 {
 // Max is the largest amount accepted from a caller, in currency units.
 var Max = decimal.New(1, 12)
 
-// Parse reads an amount exactly.
+// Parse reads an amount exactly. It returns an error for more than 64 characters
+// and for an exponent above 30 or below -60.
 func Parse(n json.Number) (decimal.Decimal, error) {
 	if len(n) > 64 {
 		return decimal.Zero, fmt.Errorf("amount of %d characters", len(n))
@@ -41,7 +42,7 @@ func Parse(n json.Number) (decimal.Decimal, error) {
 	return d, nil
 }
 
-// Must reads an amount that this service wrote.
+// Must reads an amount that this service wrote. It panics if n is not an amount.
 func Must(n json.Number) decimal.Decimal {
 	d, err := Parse(n)
 	if err != nil {
@@ -64,8 +65,8 @@ func Ptr(d decimal.Decimal) *json.Number {
 	return &n
 }
 
-// Within writes a number in the form of Number. It reports false, and the number
-// as it is, unless it is a number from -bound to bound.
+// Within returns n in the form of Number, and true, if n is a number from -bound
+// to bound. Otherwise it returns n unchanged, and false.
 func Within(n json.Number, bound int64) (json.Number, bool) {
 	d, err := Parse(n)
 	if err != nil || d.Abs().GreaterThan(decimal.NewFromInt(bound)) {
@@ -74,8 +75,8 @@ func Within(n json.Number, bound int64) (json.Number, bool) {
 	return Number(d), true
 }
 
-// Accept reads an amount from a caller. It must be from 0 to Max and have no
-// more decimals than the currency. The error is a sentence for the caller.
+// Accept reads an amount from a caller. The amount must be from 0 to Max and
+// have no more decimals than the currency. The error is a sentence for the caller.
 func Accept(n json.Number, currency string) (decimal.Decimal, error) {
 	d, err := Parse(n)
 	switch {

@@ -35,7 +35,7 @@ func Rule(most int) string {
 var phone = regexp.MustCompile(`^\+?[0-9(][0-9 ().\-/]*$`)
 
 // IsPhone reports whether text is a phone number as people write it: 3 to 20
-// digits with the usual separators.
+// digits with the usual separators, after an optional "+", in at most 40 bytes.
 func IsPhone(text string) bool {
 	digits := 0
 	for _, r := range text {
@@ -54,9 +54,9 @@ func HasControls(text string, lines bool) bool {
 	})
 }
 
-// Visible replaces characters that have no shape of their own by their JSON
-// escapes. An example is a character that changes the direction of a text. So a
-// person reads what the text really contains.
+// Visible replaces each invisible character, such as one that changes the
+// direction of a text, by its JSON escape. A person then reads what the text
+// really contains.
 func Visible(text string) string {
 	hidden := func(r rune) bool {
 		return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) || r == utf8.RuneError

@@ -9,8 +9,9 @@ import (
 )
 
 // Fold returns the text's compatibility caseless form: NFKC and Unicode's full
-// case folding. So "STRASSE" equals "straße", "Ａ" equals "a", and "é" equals
-// "é" (Unicode Standard, section 3.13, D146). Folding twice changes nothing.
+// case folding. For example, "STRASSE" equals "straße", "Ａ" equals "a", and
+// "e\u0301" equals "é" (Unicode Standard, section 3.13, D146). Folding twice
+// changes nothing.
 func Fold(s string) string {
 	if ascii(s) {
 		return strings.ToLower(s)

@@ -35,8 +35,8 @@ var input = regexp.MustCompile(
 	`^(\d{4}-\d\d-\d\d)(?:[Tt](\d\d:\d\d)(?::(\d\d)(\.\d+)?)?([Zz]|([+\- ])(\d\d)(?::?(\d\d))?)?)?$`)
 
 // ParseInput reads a caller's date-time: ISO 8601, in the years 1 to 9999 in
-// UTC. A time without an offset is UTC. A date without a time is its midnight.
-// Second 60 is the first second of the next minute.
+// UTC. A time without an offset is in UTC. A date without a time means its
+// midnight in UTC. Second 60 means the first second of the next minute.
 func ParseInput(s string) (time.Time, error) {
 	part := input.FindStringSubmatch(s)
 	if part == nil {

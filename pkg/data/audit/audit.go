@@ -11,7 +11,7 @@ import (
 	"svc/pkg/data/table"
 )
 
-// By is who makes a change, with what, and when.
+// By says who makes a change, when, and with which client and tool.
 type By struct {
 	Who    string    // an actor's id, or "svc:" and the name of the command line's user
 	At     time.Time // the change's time
@@ -33,8 +33,8 @@ type Entry struct {
 }
 
 // Append adds an entry to the tenant's log in the caller's transaction. It
-// marshals before and after with encoding/json. They must hold no secret; nil
-// becomes null.
+// marshals before and after with encoding/json. Neither may contain a secret;
+// nil becomes null.
 func Append(tx *table.Tx, t table.Tenant, by By, what, subject string, before, after any) {
 	at, id := timestamp.Format(by.At), ids.New(ids.Audit, by.At)
 	tx.Create(table.Item{Key: t.Key(at+"#"+id, "AUDIT"), Type: "audit", Doc: document{

@@ -9,20 +9,21 @@ import (
 )
 
 // Change reads an item, edits its value, and writes it back with an audit log
-// entry. One transaction does both, on the condition that the item's version
-// is unchanged. After a conflict it starts again, so its functions may run
-// more than once. A change that leaves the value equal writes nothing.
+// entry. One transaction writes the item and the entry, on the condition that
+// the item's version is unchanged. After a conflict, Run starts again, so the
+// functions of a Change may run more than once. If Edit leaves the value equal,
+// Run writes nothing.
 type Change[T any] struct {
 	Tenant        table.Tenant
 	By            By
 	What, Subject string // of the log entry
 
 	Key      table.Key
-	FromItem func(table.Item) (T, error)             // gets the zero Item if none is stored
-	Item     func(read table.Item, now T) table.Item // the stored form; its Version is set by Run
+	FromItem func(table.Item) (T, error)             // gets an Item that is not Found if none is stored
+	Item     func(read table.Item, now T) table.Item // the form to store; Run sets its Version if an item was read
 	Edit     func(*T) error
 	Check    func(was T, now *T) error // validates the edited value and prepares it for storage; may be nil
-	Shown    func(T) any               // returns what the log entry shows; nil shows the value itself
+	Shown    func(T) any               // what the log entry shows; nil shows the value itself
 
 	// Differing returns what the log entry shows of the values before and after,
 	// for large values: only what differs. If it is nil, Shown applies.
@@ -33,12 +34,12 @@ type Change[T any] struct {
 	// Read returns the item for the first attempt, for a caller that has
 	// already read it; nil means Tenant.Get.
 	Read func(context.Context, table.Key) (table.Item, error)
-	// Commit ends the transaction; nil means tx.Commit.
+	// Commit commits the transaction; nil means tx.Commit.
 	Commit func(ctx context.Context, tx *table.Tx, was, now T) error
 }
 
-// Run makes the change and returns the new value. It wraps an error of its
-// functions with What.
+// Run makes the change and returns the new value. It wraps every error with
+// What.
 func (c Change[T]) Run(ctx context.Context) (T, error) {
 	var now T
 	read := c.Read
@@ -79,7 +80,7 @@ func (c Change[T]) edit(was T, now *T) error {
 func (c Change[T]) write(ctx context.Context, read table.Item, was, now T) error {
 	next := c.Item(read, now)
 	if next.Key != c.Key {
-		return fmt.Errorf("the key of an item never changes")
+		return fmt.Errorf("the new item has another key than the one that was read")
 	}
 	tx := c.Tenant.Write()
 	Put(tx, read, next)
@@ -106,8 +107,8 @@ func (c Change[T]) shown(was, now T) (before, after any) {
 	return was, now
 }
 
-// Put replaces the item that was read, which may be absent. The transaction
-// fails with table.ErrConflict if the item has changed since.
+// Put replaces the item that was read, or creates it if it was absent. The
+// transaction fails with table.ErrConflict if the item has changed since then.
 func Put(tx *table.Tx, read, next table.Item) {
 	if !read.Found() {
 		tx.Create(next).Else(table.ErrConflict)

@@ -25,7 +25,7 @@ func Shards(n int) int { return min(max(n, 1), MaxShards) }
 
 // Ref names a counter of a tenant.
 type Ref struct {
-	Partition string // after the tenant: "TOTALS#CUSTOMERS", "REPORT#day"
+	Partition string // after T#<tenant>#: "TOTALS#CUSTOMERS", "REPORT#day"
 	SK        string
 	Sharded   bool
 }
@@ -110,7 +110,7 @@ func (c Changes) Write(tx *table.Tx, t table.Tenant, shard int) (last *table.Op)
 	return last
 }
 
-// Items returns the counters with the additions applied to zero. It is for
+// Items returns the counters as items that have only these additions. It is for
 // filling an empty table.
 func (c Changes) Items(t table.Tenant, shard int) []table.Item {
 	var out []table.Item
@@ -124,7 +124,7 @@ func (c Changes) Items(t table.Tenant, shard int) []table.Item {
 	return out
 }
 
-// Of returns the sums of a counter's item.
+// Of adds the sums of a counter's item to sums.
 func Of(it table.Item, sums Sums) error {
 	for name, n := range it.Counters(prefix) {
 		d, err := parse(n)
@@ -140,7 +140,7 @@ func parse(n json.Number) (decimal.Decimal, error) {
 	if d, err := decimal.NewFromString(string(n)); err == nil {
 		return d, nil
 	}
-	return decimal.Zero, fmt.Errorf("%q is no number", n)
+	return decimal.Zero, fmt.Errorf("%q is not a number", n)
 }
 
 // Read reads counters of a tenant that has n shards for reading. It sends one

@@ -39,7 +39,7 @@ func TestReadAddsTheShardsUp(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for n, want := range map[int]string{16: "30 2.5", 4: "30 2.5", 1: "10 1"} { // one shard holds its own third
+	for n, want := range map[int]string{16: "30 2.5", 4: "30 2.5", 1: "10 1"} { // one shard has a third of the additions
 		sums, err := counter.Read(t.Context(), tenant, n, counter.DriverWallets, counter.CustomerWallets)
 		if err != nil {
 			t.Fatal(err)

@@ -20,15 +20,16 @@ type Range struct {
 	Last   string
 }
 
-// ErrTrimmed means that the stream no longer has the records. It keeps them
-// for a day.
-var ErrTrimmed = errors.New("the stream no longer has these records; svc rebuild does what they would have done")
+// ErrTrimmed means that the stream no longer has the records. A stream keeps
+// them for a day.
+var ErrTrimmed = errors.New("the stream no longer has these records; run svc rebuild instead")
 
 // emptyPages is how many empty pages in a row end the reading. An empty page
 // may still have a successor.
 const emptyPages = 10
 
-// ReadRange reads the records of a range from the stream.
+// ReadRange reads the records of a range from the stream. It returns ErrTrimmed
+// if the stream no longer has them.
 func ReadRange(ctx context.Context, streams *dynamodbstreams.Client, r Range) ([]events.DynamoDBEventRecord, error) {
 	it, err := streams.GetShardIterator(ctx, &dynamodbstreams.GetShardIteratorInput{StreamArn: aws.String(r.Stream),
 		ShardId:           aws.String(r.Shard),
@@ -39,7 +40,7 @@ func ReadRange(ctx context.Context, streams *dynamodbstreams.Client, r Range) ([
 	case errors.As(err, &trimmed) || errors.As(err, &gone):
 		return nil, ErrTrimmed
 	case err != nil:
-		return nil, fmt.Errorf("finding the place in the stream: %w", err)
+		return nil, fmt.Errorf("finding the position in the stream: %w", err)
 	}
 	var out []events.DynamoDBEventRecord
 	for next, empty := it.ShardIterator, 0; next != nil && empty < emptyPages; {

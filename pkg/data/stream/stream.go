@@ -31,8 +31,8 @@ func (c Change) Type() string {
 }
 
 // Changes groups the event's records by item, in order of first appearance.
-// Newest is the image with the highest version; of equal versions, the later
-// record wins.
+// New is the image with the highest version. If versions are equal, it is the
+// image of the later record.
 func Changes(event events.DynamoDBEvent) []Change {
 	var out []Change
 	at, newest := map[table.Key]int{}, map[table.Key]int64{}
@@ -97,7 +97,7 @@ func Answer(failed []Change) events.DynamoDBEventResponse {
 	return out
 }
 
-// Each runs step for every group of changes, several groups at a time. It
+// Each runs step for every group of changes, up to workers groups at a time. It
 // returns the failed changes in their order. A failed group is retried change
 // by change, so that one bad item does not fail the others. A panic in a step
 // counts as a failure.

@@ -14,10 +14,11 @@ import (
 )
 
 // The SDK decodes an item into a map of pointers, about sixty allocations
-// each. To avoid this, reader extracts the items of a query or batch get
-// before the SDK sees the response. The SDK decodes the rest: capacity,
-// counts, keys to continue with, and all errors. It also decodes any response
-// that reader does not understand.
+// each. To avoid this, reader extracts the items of a get, a batch get or a
+// query. If the SDK sent the request, reader does so before the SDK sees the
+// response. The SDK then decodes the rest: capacity, counts, keys to continue
+// with, and all errors. It also decodes any response that reader does not
+// understand.
 
 type answerKey struct{}
 
@@ -27,7 +28,8 @@ type answer struct {
 	read  bool // reader decoded the items; if false, the SDK did
 }
 
-// wanting asks for the items of the request sent under the context.
+// wanting returns a context and the answer that receives the items of the
+// request sent with that context.
 func wanting(ctx context.Context) (context.Context, *answer) {
 	a := &answer{}
 	return context.WithValue(ctx, answerKey{}, a), a
@@ -55,14 +57,14 @@ var takeItems = middleware.DeserializeMiddlewareFunc("TakeItems",
 		if err != nil || !ok {
 			return out, meta, err
 		}
-		*wanted = answer{} // left by an earlier attempt
+		*wanted = answer{} // drop the items of an earlier attempt
 		res, ok := out.RawResponse.(*smithyhttp.Response)
 		if !ok || res.StatusCode != http.StatusOK {
 			return out, meta, nil
 		}
 		body, err := wire.ReadBody(res.Body, res.ContentLength)
 		if err != nil {
-			return out, meta, &smithy.DeserializationError{Err: fmt.Errorf("answer of the table: %w", err)}
+			return out, meta, &smithy.DeserializationError{Err: fmt.Errorf("response of the table: %w", err)}
 		}
 		if rest, items, ok := readAnswer(body); ok {
 			wanted.items, wanted.read, body = items, true, rest

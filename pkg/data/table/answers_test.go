@@ -63,8 +63,8 @@ func changed(t *testing.T, operation string, given func(n int, table string, rea
 
 const exception = `{"__type":"com.amazonaws.dynamodb.v20120810#`
 
-// TestAnswersOfABusyTable: DynamoDB's throttling errors become a 503, or a
-// conflict to retry. The local engines never return them.
+// TestAnswersOfABusyTable: DynamoDB's throttling errors become a 503, and its
+// conflicts become ErrConflict. The local engines never return these errors.
 func TestAnswersOfABusyTable(t *testing.T) {
 	t.Parallel()
 	cancelled := func(reasons ...string) string {
@@ -125,9 +125,9 @@ func TestAnswersOfABusyTable(t *testing.T) {
 	}
 }
 
-// TestAnswersOfAFailingTable: a read without a response, or with a failure of
-// the table, is a 503, because nothing was written. A transaction may have
-// been written. A caller that disconnected is not an outage.
+// TestAnswersOfAFailingTable: if the table fails or does not respond, a read
+// returns a 503, because nothing was written. A transaction does not, because it
+// may have been written. A read whose caller disconnected does not either.
 func TestAnswersOfAFailingTable(t *testing.T) {
 	t.Parallel()
 	busy := fault.Unavailable(nil)

@@ -48,7 +48,8 @@ func (a attrs) of(name string, k kind) string {
 	return ""
 }
 
-// counters returns the number attributes whose names begin with prefix.
+// counters returns the number attributes whose names begin with prefix. The keys
+// are the names without the prefix.
 func (a attrs) counters(prefix string) map[string]json.Number {
 	out := map[string]json.Number{}
 	for i := range a {
@@ -59,7 +60,7 @@ func (a attrs) counters(prefix string) map[string]json.Number {
 	return out
 }
 
-// attrsOf converts what the SDK decoded.
+// attrsOf converts attributes in the SDK's form.
 func attrsOf(raw map[string]types.AttributeValue) attrs {
 	if raw == nil {
 		return nil

@@ -31,16 +31,16 @@ type DB struct {
 // Options configure the connection to the table.
 type Options struct {
 	Table    string                                    // name of the table
-	Endpoint string                                    // of a local engine; "" is AWS, by Load
+	Endpoint string                                    // of a local engine; "" means the endpoint from Load
 	Load     func(context.Context) (aws.Config, error) // nil means Environment
 	Wire     func(http.RoundTripper) http.RoundTripper // wraps the transport; may be nil
-	AtOnce   int                                       // requests that the process serves at once; 0 is one
+	AtOnce   int                                       // requests that the process serves at once; 0 means 1
 }
 
-// retryQuota is the SDK's quota of retries in a process, for each request that
-// the process serves at once. A retry takes 5 or 10, a success gives back 1. If
-// requests shared one quota, a short failure would use it up, and those that
-// follow would not be retried at all.
+// retryQuota is the number of the SDK's retry tokens in a process, for each
+// request that the process serves at once. A retry takes 5 or 10 tokens, a
+// success gives back 1. If the number did not grow with the requests, a short
+// failure would use up all tokens, and the SDK would not retry later requests.
 const retryQuota = 500
 
 // Environment returns the SDK's configuration from a function's environment.
@@ -83,7 +83,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	requests := &wire.Requests{Credentials: cfg.Credentials}
 	once := attempts{rt, requests.Learn}
 	sdk := dynamodb.NewFromConfig(cfg, func(do *dynamodb.Options) {
-		do.HTTPClient, do.DisableValidateResponseChecksum = once, true // attempts checks it
+		do.HTTPClient, do.DisableValidateResponseChecksum = once, true // attempts checks the checksum
 		if o.Endpoint != "" {
 			do.BaseEndpoint = aws.String(o.Endpoint)
 		}

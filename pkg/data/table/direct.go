@@ -14,11 +14,11 @@ import (
 	"svc/pkg/data/wire"
 )
 
-// client is the SDK's client. API requests consist of four operations. It sends
-// their first attempts past the SDK, because that takes a fraction of the
-// processor time. If the response of an attempt is not good, the SDK gets it as
-// the result of its own first attempt. So the SDK decodes errors, waits and tries
-// again, as it always does.
+// client is the SDK's client with its own versions of the four operations that
+// API requests use. These send the first attempt without the SDK, because that takes
+// a fraction of the processor time. If the attempt fails, or client cannot decode
+// the response, the SDK gets the result in place of its own first attempt. The
+// SDK then decodes errors, waits and tries again, as it always does.
 type client struct {
 	*dynamodb.Client
 	table    string
@@ -103,8 +103,8 @@ func (c *client) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWr
 		})
 }
 
-// call sends an operation, and counts it. decode reports false for a response
-// that only the SDK can decode.
+// call sends an operation, and counts it in the context's Meter. decode returns
+// false for a response that only the SDK can decode.
 func call[In, Out any](ctx context.Context, c *client, operation string, in *In, o []func(*dynamodb.Options),
 	sdk func(context.Context, *In, ...func(*dynamodb.Options)) (*Out, error),
 	decode func([]byte) (*Out, bool)) (*Out, error) {
@@ -133,9 +133,10 @@ func call[In, Out any](ctx context.Context, c *client, operation string, in *In,
 	return out, err
 }
 
-// send sends the first attempt past the SDK. It returns nil if it sent nothing:
-// the guard rejects the input, as it does again in the SDK's middleware, or only
-// the SDK can send it.
+// send sends the first attempt without the SDK. It returns nil if it sent
+// nothing, because the guard rejects the input or only the SDK can send it. In
+// the first case, the guard in the SDK's middleware then rejects it again. usual
+// is false if the call has options.
 func (c *client) send(ctx context.Context, operation string, in any, usual bool) *sent {
 	h, _ := ctx.Value(handleKey{}).(Handle)
 	if !usual || h.allows(c.table, in) != nil {
@@ -156,8 +157,8 @@ func (c *client) send(ctx context.Context, operation string, in any, usual bool)
 	return s
 }
 
-// sent is the result of an attempt that was sent past the SDK. nil means that
-// none was.
+// sent is the result of an attempt that was sent without the SDK. nil means that
+// there was no such attempt.
 type sent struct {
 	response *http.Response
 	body     []byte
@@ -165,7 +166,7 @@ type sent struct {
 	given    bool // to the SDK
 }
 
-// good reports whether the response is a 200.
+// good reports whether there is a response with status 200.
 func (s *sent) good() bool {
 	return s != nil && s.err == nil && s.response.StatusCode == http.StatusOK
 }
@@ -181,8 +182,8 @@ func (s *sent) hand(ctx context.Context) context.Context {
 	return context.WithValue(ctx, sentKey{}, s)
 }
 
-// sentBefore returns the result that the SDK has not got yet, nil if there is
-// none.
+// sentBefore returns the result that hand added to the context, if the SDK has
+// not received it yet, else nil.
 func sentBefore(ctx context.Context) *sent {
 	s, _ := ctx.Value(sentKey{}).(*sent)
 	if s == nil || s.given {
@@ -200,8 +201,9 @@ func (s *sent) result() (*http.Response, error) {
 	return s.response, nil
 }
 
-// takeFrom gives the response's items to the answer that wants them, and the
-// members of the rest to each. If it reports false, the response is unchanged.
+// takeFrom stores the response's items in the context's answer. It calls each
+// with every other member of the response, as members does. If it returns false,
+// it has not changed the response.
 func takeFrom(ctx context.Context, body []byte, each func(s *jsonscan.Scanner, name jsonscan.Text)) bool {
 	wanted, ok := ctx.Value(answerKey{}).(*answer)
 	if !ok {
@@ -215,15 +217,16 @@ func takeFrom(ctx context.Context, body []byte, each func(s *jsonscan.Scanner, n
 	return true
 }
 
-// members calls each with every member of the response, of which it reads the
-// value.
+// members calls each with the name of every member of the response; each must
+// read the value. members returns false for a malformed response.
 func members(body []byte, each func(s *jsonscan.Scanner, name jsonscan.Text)) bool {
 	s := jsonscan.New(body, deepestAnswer)
 	s.Object(func(name jsonscan.Text) { each(&s, name) })
 	return s.End()
 }
 
-// capacity reads what a request consumed, of the table and in all.
+// capacity reads the capacity units that a request consumed: those of the table,
+// and the total.
 func capacity(s *jsonscan.Scanner) (c types.ConsumedCapacity) {
 	s.Object(func(name jsonscan.Text) {
 		switch string(name.Raw) {
@@ -273,5 +276,6 @@ func key(s *jsonscan.Scanner) map[string]types.AttributeValue {
 	return out
 }
 
-// empty reads an object without members. Other ones are for the SDK.
+// empty reads an object. If it has members, empty fails the scan, and the SDK
+// decodes the response.
 func empty(s *jsonscan.Scanner) { s.Object(func(jsonscan.Text) { s.Fail() }) }

@@ -16,7 +16,7 @@ import (
 	"svc/pkg/base/fault"
 )
 
-// played gives each request the response of a function.
+// played answers each request with the result of a function.
 type played struct {
 	answer func(r *http.Request, body string) (status int, text string, err error)
 	hosts  []string
@@ -40,7 +40,7 @@ func (p *played) RoundTrip(r *http.Request) (*http.Response, error) {
 		Body: io.NopCloser(strings.NewReader(text)), ContentLength: int64(len(text)), Request: r}, nil
 }
 
-// openPlayed returns a table that already sends first attempts past the SDK.
+// openPlayed returns a table that already sends first attempts without the SDK.
 func openPlayed(t *testing.T, name, endpoint string) (*DB, *played) {
 	t.Helper()
 	p := &played{}
@@ -83,8 +83,8 @@ func increment(ctx context.Context, tn Tenant) error {
 	return tx.Commit(ctx)
 }
 
-// TestGuardPastTheSDK: no request leaves without a handle that covers its keys,
-// for the right table.
+// TestGuardPastTheSDK: a request is sent only if its handle permits its keys, and
+// if it names the right table.
 func TestGuardPastTheSDK(t *testing.T) {
 	db, wire := openPlayed(t, "t", "http://table.example")
 	own, other := db.Tenant("x"), db.Tenant("y").Key("A", "A").encode()
@@ -147,7 +147,7 @@ func TestTwoTables(t *testing.T) {
 }
 
 // TestSuccessRefillsTheQuota: after an outage has used up the quota of retries,
-// requests past the SDK refill it as those of the SDK do.
+// requests without the SDK refill it as those of the SDK do.
 func TestSuccessRefillsTheQuota(t *testing.T) {
 	db, _ := openPlayed(t, "t", "http://table.example")
 	if _, err := db.client.quota.GetToken(t.Context(), db.client.quota.Remaining()); err != nil {
@@ -158,8 +158,9 @@ func TestSuccessRefillsTheQuota(t *testing.T) {
 	}
 }
 
-// TestOutcomePastTheSDK: a transaction whose first attempt goes past the SDK has
-// the error of one that the SDK sends, and all its attempts have one token.
+// TestOutcomePastTheSDK: a transaction whose first attempt is sent without the
+// SDK returns the same error as one that the SDK sends. All its attempts have the
+// same client request token.
 func TestOutcomePastTheSDK(t *testing.T) {
 	t.Parallel() // it waits between attempts
 	lost := errors.New("lost")
@@ -214,8 +215,8 @@ func sameTokens(t *testing.T, bodies []string, attempts int) {
 	}
 }
 
-// TestEndPastTheSDK: if time ends with the first attempt, the SDK sends none.
-// The transaction may have been written all the same.
+// TestEndPastTheSDK: if the context ends during the first attempt, the SDK sends
+// no other attempt. The transaction may nevertheless have been written.
 func TestEndPastTheSDK(t *testing.T) {
 	db, wire := openPlayed(t, "t", "http://table.example")
 	wire.answer = func(r *http.Request, _ string) (int, string, error) {
@@ -242,8 +243,8 @@ func TestEndPastTheSDK(t *testing.T) {
 	}
 }
 
-// TestDamagedResponse: a response that does not match its checksum is no
-// response. The request is sent again.
+// TestDamagedResponse: after a response that does not match its checksum, the
+// request is sent again.
 func TestDamagedResponse(t *testing.T) {
 	db, wire := openPlayed(t, "t", "http://table.example")
 	var damage http.RoundTripper = roundTrip(func(r *http.Request) (*http.Response, error) {

@@ -15,10 +15,12 @@ import (
 
 // Document decodes the item's document, a JSON object, into a new T. It is for
 // lists that read hundreds of documents: it allocates once per document, plus
-// once per string with escapes. Field names follow encoding/json. Document
-// reads these types directly: string, json.Number, pointers to them, int64 and
-// bool. It passes other types to encoding/json. It ignores unknown members,
-// nulls, and values of the wrong type.
+// once per string with escapes, and once per optional field after the first 9
+// strings and 7 numbers. The names of members come from json tags, as in
+// encoding/json; letter case matters. Document reads these types directly:
+// string, json.Number, pointers to them, int64 and bool. For these, it ignores
+// values of the wrong type. It passes other types to encoding/json, and returns
+// its errors. It ignores unknown members and nulls.
 func Document[T any](it Item) (*T, error) {
 	out := &struct {
 		value    T
@@ -129,7 +131,7 @@ var fieldKinds = map[reflect.Type]fieldKind{
 var knownFields sync.Map // reflect.Type → []field
 
 // fieldsOf returns the fields of a struct and of the structs embedded in it.
-// None may be embedded by a pointer.
+// It panics if a struct is embedded by a pointer.
 func fieldsOf(t reflect.Type) []field {
 	if known, ok := knownFields.Load(t); ok {
 		return known.([]field)
@@ -148,7 +150,7 @@ func fieldsOf(t reflect.Type) []field {
 	return fields
 }
 
-// offset returns where a field is in the struct.
+// offset returns the offset of a field in the struct, in bytes.
 func offset(t reflect.Type, index []int) (at uintptr) {
 	for _, i := range index {
 		if t.Kind() != reflect.Struct {
@@ -161,7 +163,7 @@ func offset(t reflect.Type, index []int) (at uintptr) {
 }
 
 // members calls each with every member of the item's document except nulls.
-// The value is a quoted string or other JSON text.
+// text is a decoded string if quoted is true, else JSON text.
 func (it Item) members(each func(name, text string, quoted bool)) error {
 	doc, ok := it.raw.get("doc")
 	if !ok || doc.kind != kindText {

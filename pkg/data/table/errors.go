@@ -19,11 +19,11 @@ import (
 // no error of its own (Op.Else).
 var ErrCondition = errors.New("a condition of the write does not hold")
 
-// ErrConflict means that another transaction touched the same item; nothing
-// was written. Retry runs the step again from its reads.
+// ErrConflict means that another write touched the same item; nothing was
+// written. Retry runs the step again from its reads.
 // TransactionInProgressException is not a conflict: the table is still writing
 // this same transaction.
-var ErrConflict = errors.New("the write met another one")
+var ErrConflict = errors.New("the write conflicts with another write of the same item")
 
 // conditions lists the operations of a transaction whose condition failed.
 type conditions struct{ failed []int }
@@ -71,7 +71,8 @@ func reading(what string, err error) error {
 
 // writing is classify for a transaction. If an attempt may have been executed
 // and no later attempt shows the result, the error is fault.OutcomeUnknown. If
-// none was executed, it is fault.Unavailable.
+// none was executed because the table was throttled or did not respond, the
+// error is fault.Unavailable.
 func writing(what string, err error, o *outcome) error {
 	err = classify(what, err)
 	switch {
@@ -91,8 +92,8 @@ func inProgress(err error) bool {
 	return errors.As(err, &e)
 }
 
-// outOfReach reports whether the table failed or did not respond. A caller
-// that disconnected does not count.
+// outOfReach reports whether the table failed or did not respond. It returns
+// false if the caller disconnected.
 func outOfReach(err error) bool {
 	if errors.Is(err, context.Canceled) {
 		return false
@@ -136,8 +137,8 @@ func cancellation(what string, cancelled *types.TransactionCanceledException, er
 
 const tries = 8
 
-// Retry runs step, which reads and writes, until it does not return
-// ErrConflict. It tries eight times with growing, jittered pauses, then
+// Retry runs step, which reads and writes, until step does not return
+// ErrConflict. After eight attempts, with growing, jittered pauses, Retry
 // returns fault.Unavailable.
 func Retry(ctx context.Context, step func(context.Context) error) error {
 	var err error
@@ -156,8 +157,8 @@ func Retry(ctx context.Context, step func(context.Context) error) error {
 }
 
 // outOfTime returns the error for a context that ended between two attempts.
-// The earlier attempts wrote nothing. Either the caller disconnected or the
-// deadline passed.
+// The earlier attempts wrote nothing. If the deadline passed, the error is
+// fault.Unavailable. If the caller disconnected, it is the context's error.
 func outOfTime(ctx context.Context, err error) error {
 	if ctxErr := ctx.Err(); !errors.Is(ctxErr, context.DeadlineExceeded) {
 		return ctxErr
@@ -166,5 +167,5 @@ func outOfTime(ctx context.Context, err error) error {
 }
 
 func unprocessed(what string, n int) error {
-	return fault.Unavailable(fmt.Errorf("%s: %d left unprocessed", what, n))
+	return fault.Unavailable(fmt.Errorf("%s: the table left %d items unprocessed", what, n))
 }

@@ -9,19 +9,20 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// Footprint finds and removes what the table holds of one tenant: its own
-// partitions, items of the platform that are named after it, and sign-ins, codes
-// and one-time links that end in it. It is for the deletion of a tenant.
+// Footprint finds and removes all items of one tenant: its own partitions, items
+// of the platform whose key contains its id, and sessions, codes and one-time
+// links whose document names it. It is for the deletion of a tenant.
 type Footprint struct {
 	h     Handle
 	id    string
 	after map[string]types.AttributeValue
 }
 
-// footprintKinds are the kinds of platform data in which a footprint may be.
+// footprintKinds are the kinds of platform data that may have items of a tenant.
 var footprintKinds = []string{"CODE", "SESSION", "LINK", "POST", "POSTS"}
 
-// Footprint returns the tenant's footprint, to be read from the beginning.
+// Footprint returns the tenant's footprint. Its Next starts at the beginning of
+// the table.
 func (t Tenant) Footprint() *Footprint {
 	h := Join(t.Handle, t.db.Platform(footprintKinds...).Handle)
 	h.scans = t.id
@@ -40,11 +41,11 @@ func footprintValues(id string) map[string]types.AttributeValue {
 		":session": str("session"), ":link": str("link")}
 }
 
-// Next reads on, a megabyte of the table at a time, and returns the keys found
-// there. more is false at the end of the table.
+// Next reads the next megabyte of the table, and returns the keys of the
+// footprint in it. more is false at the end of the table.
 //
 // Access pattern: the table's only Scan. It reads every tenant's items, but the
-// answer has only keys of this tenant.
+// response has only keys, of items that contain this tenant's id.
 func (f *Footprint) Next(ctx context.Context) (keys []Key, more bool, err error) {
 	out, err := f.h.db.client.Scan(f.h.within(ctx), &dynamodb.ScanInput{TableName: &f.h.db.name,
 		ConsistentRead: aws.Bool(true), ExclusiveStartKey: f.after, FilterExpression: aws.String(footprintFilter),
@@ -54,8 +55,8 @@ func (f *Footprint) Next(ctx context.Context) (keys []Key, more bool, err error)
 		return nil, false, reading("scan", err)
 	}
 	for _, it := range out.Items {
-		// Callers choose parts of keys, such as an Idempotency-Key. A tenant's id there
-		// is no footprint.
+		// Callers choose parts of keys, such as an Idempotency-Key. A key of another
+		// tenant may therefore contain this tenant's id.
 		if key := (Key{PK: text(it["pk"]), SK: text(it["sk"])}); f.h.covers(key.PK) {
 			keys = append(keys, key)
 		}
@@ -66,7 +67,7 @@ func (f *Footprint) Next(ctx context.Context) (keys []Key, more bool, err error)
 
 // Remove deletes items without conditions, 25 per request. If a key is neither
 // the tenant's nor of a kind that Footprint reads, Remove returns an error and
-// sends nothing.
+// does not send the request with this key. It may have sent earlier requests.
 func (f *Footprint) Remove(ctx context.Context, keys []Key) error {
 	for len(keys) > 0 {
 		n := min(loadSize, len(keys))
@@ -89,7 +90,7 @@ func (h Handle) scan(in *dynamodb.ScanInput) error {
 	case h.scans == "" || in.IndexName != nil:
 		return fmt.Errorf("a scan is not allowed")
 	case aws.ToString(in.FilterExpression) != footprintFilter || aws.ToString(in.ProjectionExpression) != footprintShown:
-		return fmt.Errorf("a scan must be that of a footprint")
+		return fmt.Errorf("a scan must have the filter and projection of a footprint")
 	case member == nil || member.Value != h.scans:
 		return fmt.Errorf("a scan for another tenant")
 	}

@@ -156,7 +156,7 @@ func (h Handle) query(in *dynamodb.QueryInput) error {
 		!strings.HasPrefix(*in.KeyConditionExpression, keyIs+" AND ")):
 		return fmt.Errorf("a query must begin with %q", keyIs)
 	case in.ExpressionAttributeNames["#h"] != hash:
-		return fmt.Errorf("a query of %s must name it", hash)
+		return fmt.Errorf("a query must set #h to the key attribute %s", hash)
 	}
 	return h.partition(in.ExpressionAttributeValues[":h"])
 }
@@ -184,7 +184,7 @@ func (h Handle) partition(value types.AttributeValue) error {
 
 func named(table string, name *string) error {
 	if name == nil || *name != table {
-		return fmt.Errorf("another table")
+		return fmt.Errorf("the request names another table")
 	}
 	return nil
 }

@@ -33,7 +33,7 @@ func TestGuardRefusesWhatTheHandleDoesNotCover(t *testing.T) {
 	}
 }
 
-// readsNotCovered are calls that read what their handle does not cover.
+// readsNotCovered are calls that read keys that their handle does not permit.
 func readsNotCovered(db *table.DB) map[string]func() error {
 	mine, theirs, ctx := db.Tenant("ten_1"), db.Tenant("ten_2"), context.Background()
 	clients := db.Platform("CLIENT")
@@ -68,8 +68,8 @@ func readsNotCovered(db *table.DB) map[string]func() error {
 	}
 }
 
-// writesNotCovered are calls that write what their handle does not cover, most
-// of them in a transaction with an item that it does.
+// writesNotCovered are calls that write keys that their handle does not permit,
+// most of them in a transaction with a permitted key.
 func writesNotCovered(db *table.DB) map[string]func() error {
 	mine, theirs, ctx := db.Tenant("ten_1"), db.Tenant("ten_2"), context.Background()
 	key := theirs.Key("THING", "THING", "1")

@@ -88,7 +88,8 @@ func (it Item) Strings(name string) []string {
 // keys are the names without the prefix.
 func (it Item) Counters(prefix string) map[string]json.Number { return it.raw.counters(prefix) }
 
-// Decoded converts the attributes of a stream record into an Item.
+// Decoded converts attributes in the SDK's form, such as those of a stream
+// record, into an Item.
 func Decoded(raw map[string]types.AttributeValue) Item { return itemOf(attrsOf(raw)) }
 
 // itemOf converts stored attributes into an Item.
@@ -196,8 +197,8 @@ func (t *texts) str(s string) types.AttributeValue {
 func str(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
 func num(s string) types.AttributeValue { return &types.AttributeValueMemberN{Value: s} }
 
-// attribute encodes one value. It returns nil for an empty set, because
-// DynamoDB has none.
+// attribute encodes one value. It returns nil for nil, and for an empty set,
+// because DynamoDB has no empty sets.
 func attribute(value any, values *texts) (types.AttributeValue, error) {
 	switch v := value.(type) {
 	case nil:

@@ -35,8 +35,8 @@ func (db *DB) Tenant(id string) Tenant {
 }
 
 // Platform returns a handle for platform data of the named kinds, as in
-// Platform("CLIENT", "CODE"). It covers each partition that is a kind or
-// begins with the kind and "#".
+// Platform("CLIENT", "CODE"). It permits each partition that begins with a kind
+// and "#".
 func (db *DB) Platform(kinds ...string) Platform {
 	var prefixes []string
 	for _, kind := range kinds {
@@ -48,7 +48,7 @@ func (db *DB) Platform(kinds ...string) Platform {
 	return Platform{Handle{db: db, prefixes: prefixes}}
 }
 
-// Join returns a handle that covers all keys of the given handles.
+// Join returns a handle that permits all keys of the given handles.
 func Join(handles ...Handle) Handle {
 	joined, n := Handle{}, 0
 	for _, h := range handles {
@@ -62,7 +62,7 @@ func Join(handles ...Handle) Handle {
 	return joined
 }
 
-// ID is the tenant's id.
+// ID returns the tenant's id.
 func (t Tenant) ID() string { return t.id }
 
 // Partition returns T#<tenant>#part#part…, for main keys and index keys.

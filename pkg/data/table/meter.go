@@ -9,7 +9,7 @@ import (
 	"github.com/aws/smithy-go/middleware"
 )
 
-// Meter counts the cost of the requests under its context.
+// Meter counts the cost of the requests that are sent with its context.
 type Meter struct {
 	mu       sync.Mutex
 	requests int

@@ -14,7 +14,7 @@ import (
 )
 
 // Query reads a range of one partition, or of several partitions merged by
-// range key. Range keys must be unique across them, and no range key is a
+// range key. Range keys must be unique across them, and no range key may be a
 // prefix of another.
 type Query struct {
 	Index      int    // 1…4 for by-g1…by-g4 (eventually consistent, ordered by r); 0 for the table (ordered by sk)
@@ -24,8 +24,9 @@ type Query struct {
 	Backward   bool   // in descending order of range key
 	Limit      int    // maximum number of items returned, 1…1000
 	Consistent bool   // strongly consistent; only for the table itself
-	// fill the page up to Limit; otherwise it may end at a megabyte. For lists
-	// without a cursor; not with Where
+	// Fill sends further requests until the page has Limit items. Without Fill, a
+	// page may end at a megabyte. Use Fill for lists without a cursor. With Where,
+	// Fill has no effect.
 	Fill  bool
 	Where []Condition
 }
@@ -61,7 +62,7 @@ func (it Item) Position(index int) string {
 }
 
 // Query reads one page of the partition. It sends one request, or two if a
-// filter removed too much of the first.
+// filter removed too much of the first. With Fill, it may send more.
 func (h Handle) Query(ctx context.Context, partition string, q Query) (Page, error) {
 	return h.Merge(ctx, []string{partition}, q)
 }
@@ -85,8 +86,8 @@ func (h Handle) Merge(ctx context.Context, partitions []string, q Query) (Page, 
 	return merge(pages, q), nil
 }
 
-// merge sorts the items of the pages. It cuts the result at the limit, and
-// where an unfinished partition was read no further.
+// merge sorts the items of the pages. It cuts the result at the limit, and after
+// the last position up to which every partition was read.
 func merge(pages []Page, q Query) Page {
 	order := func(a, b string) int {
 		if q.Backward {
@@ -124,7 +125,8 @@ func merge(pages []Page, q Query) Page {
 }
 
 // stretch reads the partition until it has more items than the limit, reaches
-// the end, or has used up the budget of examined items.
+// the end, or has used up the budget of examined items. Without Where and Fill,
+// it sends one request only.
 func (h Handle) stretch(ctx context.Context, partition string, q Query, budget int) (Page, error) {
 	want := q.Limit + 1
 	if len(q.Where) == 0 {
@@ -231,7 +233,8 @@ func (h Handle) input(partition string, q Query, limit int) (in *dynamodb.QueryI
 }
 
 // bounds returns the lowest range key to read (inclusive) and the end
-// (exclusive).
+// (exclusive). The page after a cursor starts at the cursor + "!". This is safe
+// because no range key is a prefix of another.
 func (q Query) bounds() (low, high string) {
 	low, high = q.From, q.To
 	if q.Prefix != "" {

@@ -11,8 +11,8 @@ import (
 	"svc/pkg/local/testkit"
 )
 
-// failFirst lets the first n requests fail when all of them are there, and
-// passes on the others.
+// failFirst fails the first left requests, as soon as all of them have arrived.
+// It passes on the others.
 type failFirst struct {
 	next http.RoundTripper
 	all  chan struct{}
@@ -36,8 +36,8 @@ func (f *failFirst) RoundTrip(r *http.Request) (*http.Response, error) {
 	return f.next.RoundTrip(r)
 }
 
-// A failure of all requests that a process serves at once is retried for each
-// of them, time after time.
+// If all requests that a process serves at once fail, each of them is retried,
+// also when this happens several times.
 func TestRetryQuotaIsEachRequestsOwn(t *testing.T) {
 	const atOnce, times = 64, 4
 	f := &failFirst{}

@@ -10,7 +10,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// Get reads one item, strongly consistent. It returns the zero Item if absent.
+// Get reads one item, strongly consistent. If the item is absent, Get returns an
+// Item that has only its Key.
 func (h Handle) Get(ctx context.Context, key Key) (Item, error) {
 	sent, got := wanting(ctx)
 	out, err := h.db.client.GetItem(h.within(sent), &dynamodb.GetItemInput{TableName: &h.db.name, Key: key.encode(),
@@ -30,9 +31,9 @@ func (h Handle) Get(ctx context.Context, key Key) (Item, error) {
 const batchSize, batchRounds = 100, 5
 
 // Batch reads up to a hundred items, strongly consistent, in one request. It
-// returns them in key order of the call, with zero Items for absent ones. A
-// repeated key is read once. Batch retries unprocessed keys a bounded number
-// of times.
+// returns them in the order of keys. For an absent item it returns an Item that
+// has only its Key. It reads a repeated key once, and retries unprocessed keys a
+// bounded number of times.
 func (h Handle) Batch(ctx context.Context, keys ...Key) ([]Item, error) {
 	return h.batchGet(ctx, true, keys)
 }

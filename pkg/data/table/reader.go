@@ -11,7 +11,7 @@ import (
 // nests attributes up to 32 levels.
 const deepestAnswer = 64
 
-// usualAttrs is how many attributes most items have.
+// usualAttrs is the maximum number of attributes in most items.
 const usualAttrs = 16
 
 // reader parses the JSON of a response. Its strings are part of the response,
@@ -83,7 +83,7 @@ func (r *reader) items() []Item {
 	return items
 }
 
-// item reads one item of a response of so many bytes.
+// item reads one item. size is the size of the response, in bytes.
 func (r *reader) item(size int) {
 	from, begin := len(r.attrs), r.Offset()
 	r.seen = 0
@@ -115,8 +115,8 @@ func (r *reader) item(size int) {
 	})
 }
 
-// add adds an attribute with the text to the item that begins at from. It must
-// be the only one of its name.
+// add adds an attribute with the text to the item that begins at from. If the
+// item already has an attribute of that name, add fails the scan.
 func (r *reader) add(from int, a attr, text jsonscan.Text) {
 	bit := bitOf(a.name)
 	if r.seen&bit != 0 {
@@ -139,7 +139,8 @@ func bitOf(name string) uint64 {
 	return 1 << ((uint(name[0])*31 + uint(name[len(name)-1])*7 + uint(len(name))) % 64)
 }
 
-// name returns an attribute's name. The SDK reads names with escapes.
+// name returns an attribute's name. If the name has escapes, it fails the scan,
+// and the SDK decodes the response.
 func (r *reader) name(name jsonscan.Text) string {
 	if name.Escaped {
 		r.Fail()

@@ -145,7 +145,7 @@ func TestReadBatchAnswer(t *testing.T) {
 	}
 }
 
-// The memory for a response is allocated once, for any number of items.
+// The number of allocations hardly grows with the number of items.
 func TestReadAnswerAllocations(t *testing.T) {
 	item := answers[1][strings.Index(answers[1], "[")+1 : strings.Index(answers[1], "]")]
 	count := func(n int) float64 {
@@ -176,7 +176,7 @@ func FuzzReadAnswer(f *testing.F) {
 		}
 		var named map[string]any
 		if _ = json.Unmarshal(body, &named); named["Item"] != nil {
-			return // a query has no such member
+			return // the response to a query has no such member
 		}
 		wire.say(string(body))
 		ours, theirs, _, err := both(t, db, string(body))

@@ -11,7 +11,7 @@ type Reads struct {
 }
 
 // Add adds the read of a key of the handle. If the item is absent, into
-// receives a zero Item.
+// receives an Item that has only its Key.
 func (r *Reads) Add(h Handle, key Key, into *Item) {
 	r.handle = Join(r.handle, h)
 	r.keys, r.into = append(r.keys, key), append(r.into, into)

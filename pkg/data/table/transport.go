@@ -30,9 +30,10 @@ func attemptTime(ctx context.Context) time.Duration {
 	return min(max(time.Until(deadline)/4, shortestAttempt), longestAttempt)
 }
 
-// attempts limits the time of each SDK attempt, including reading the complete
-// response. An attempt without a response is a send failure, which the SDK
-// retries. If the first attempt was sent past the SDK, the SDK gets its result.
+// attempts limits the time of each attempt, including reading the complete
+// response. For the SDK, an attempt without a response is a send failure, which
+// it retries. If the first attempt was sent without the SDK, the SDK gets its
+// result.
 type attempts struct {
 	next    http.RoundTripper
 	learned func(*http.Request) // gets each request that the SDK sends

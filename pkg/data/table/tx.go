@@ -22,8 +22,8 @@ type Tx struct {
 	err error
 }
 
-// Op is one operation of a transaction. Exactly one of the four is set, or
-// none if the operation could not be built.
+// Op is one operation of a transaction. Exactly one of put, update, remove and
+// check is set, or none if the operation could not be built.
 type Op struct {
 	put       *dynamo.Put
 	update    *dynamo.Update
@@ -47,7 +47,8 @@ func (tx *Tx) Covers(h Handle) *Tx {
 	return tx
 }
 
-// Put writes the item and overwrites any stored one. If adds conditions.
+// Put writes the item and overwrites any stored one. Use Op.If to add
+// conditions.
 func (tx *Tx) Put(it Item) *Op {
 	raw, err := it.encode()
 	if err != nil {
@@ -163,11 +164,12 @@ func (op *Op) Else(err error) *Op {
 	return op
 }
 
-// Commit sends the transaction. If a condition fails, it returns the error
-// from the first failed operation's Else, else ErrCondition. A conflict with
-// another transaction is ErrConflict; nothing was written. A throttled or
-// unreachable table is fault.Unavailable; nothing was written. If the result
-// is not known, the error is fault.OutcomeUnknown.
+// Commit sends the transaction. If conditions fail, it returns the first error
+// that Else set on a failed operation, or ErrCondition if there is none. If
+// another write touched the same item, the error is ErrConflict. If the table is
+// throttled or out of reach, the error is fault.Unavailable. With each of these
+// errors, nothing was written. If the result is not known, the error is
+// fault.OutcomeUnknown.
 func (tx *Tx) Commit(ctx context.Context) error {
 	if tx.err != nil {
 		return fmt.Errorf("transaction: %w", tx.err)

@@ -12,8 +12,8 @@ import (
 // wrote it, during a canary or before a rollback. Assign it to the replacing
 // item (Item.Preserve) to preserve:
 //
-//   - attributes that Item.Attrs does not name. So Attrs must name every attribute
-//     of the type, with nil for one that is absent.
+//   - attributes that Item.Attrs does not name. Attrs must therefore name every
+//     attribute of the type, with nil for one that is absent.
 //   - members of the document that the type of Item.Doc has no field for.
 //   - v, if it is higher than ours.
 type Unknown struct{ raw attrs }

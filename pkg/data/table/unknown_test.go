@@ -20,7 +20,7 @@ func TestNewerBuildsDataSurvives(t *testing.T) {
 			"set": []string{"a", "b"}},
 		Doc: map[string]any{"Name": "old", "extra": map[string]any{"a": []int{1, 2}}, "nothing": nil, "quote\"d": "\n"}}
 	testkit.Must(t, tn.Load(t.Context(), newer))
-	for range 2 { // twice: what was kept is kept again
+	for range 2 { // twice: data that was preserved once is preserved again
 		read, err := tn.Get(t.Context(), newer.Key)
 		testkit.Must(t, err)
 		tx := tn.Write()

@@ -18,7 +18,8 @@ import (
 	"svc/pkg/data/wire"
 )
 
-// TestAddresses: a host is connected to at its port, or at its scheme's.
+// TestAddresses: Transport connects to the port of the address, or to the default
+// port of its scheme.
 func TestAddresses(t *testing.T) {
 	for url, want := range map[string]string{
 		"http://table.example":          "table.example:80",
@@ -40,7 +41,7 @@ func TestAddresses(t *testing.T) {
 }
 
 // TestTLS: the server must have a certificate for the host from a known
-// authority, and TLS 1.2. If it has not, nothing was sent.
+// authority, and support TLS 1.2 or later. Otherwise Transport sends nothing.
 func TestTLS(t *testing.T) {
 	start := func(version uint16) *httptest.Server {
 		s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -29,7 +29,7 @@ func Encode(in any) (body []byte, ok bool) {
 	return e.out, !e.unknown && utf8.Valid(e.out)
 }
 
-// usualBody holds the input of most requests, in bytes.
+// usualBody is a size in bytes in which the JSON of most inputs fits.
 const usualBody = 1024
 
 // encoder appends JSON. unknown means that the input has something that the
@@ -141,8 +141,8 @@ func (e *encoder) operation(op *types.TransactWriteItem) {
 	e.close('}')
 }
 
-// conditional writes what all operations of a transaction have, and closes the
-// operation.
+// conditional writes the members that all operations of a transaction have in
+// common, and closes the operation.
 func (e *encoder) conditional(table, condition *string, names map[string]string,
 	values map[string]types.AttributeValue, onFailure types.ReturnValuesOnConditionCheckFailure) {
 	e.text("TableName", table)
@@ -208,10 +208,11 @@ func (e *encoder) attribute(value types.AttributeValue) {
 	e.close('}')
 }
 
-// only notes an input with a member that the encoder does not write.
+// only sets unknown if known is false: the input has a member that the encoder
+// does not write.
 func (e *encoder) only(known bool) { e.unknown = e.unknown || !known }
 
-// text writes a member if it is set.
+// text writes a member if its value is not nil.
 func (e *encoder) text(name string, value *string) {
 	if value != nil {
 		e.name(name)
@@ -219,7 +220,7 @@ func (e *encoder) text(name string, value *string) {
 	}
 }
 
-// word writes a member unless it is empty.
+// word writes a member unless its value is empty.
 func (e *encoder) word(name, value string) {
 	if value != "" {
 		e.text(name, &value)

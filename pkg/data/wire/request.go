@@ -13,8 +13,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 )
 
-// Requests builds signed requests. The zero value with Credentials knows no
-// operation yet. It is safe for concurrent use.
+// Requests builds signed requests. It needs Credentials, and knows only the
+// operations that Learn has seen. It is safe for concurrent use.
 type Requests struct {
 	Credentials aws.CredentialsProvider
 	Now         func() time.Time // nil means time.Now
@@ -31,7 +31,7 @@ type template struct {
 
 const targetHeader, target = "X-Amz-Target", "DynamoDB_20120810."
 
-// Headers that differ in every request.
+// Headers that may differ between two requests of an operation.
 const (
 	authorizationHeader = "Authorization"
 	dateHeader          = "X-Amz-Date"
@@ -40,11 +40,11 @@ const (
 	traceHeader         = "X-Amzn-Trace-Id"
 )
 
-// Learn keeps the address and headers of an operation's request as the SDK
-// sends it, unless they are known. The SDK finds the address, and says in
-// headers what it is and which attempt this is. So a template is the first
-// attempt's. A request that is not signed as usual, or not for the root of the
-// address, teaches nothing.
+// Learn stores the address and headers of a request that the SDK sends, unless
+// it already knows the operation. The SDK finds the address and describes itself
+// in headers. One header has the number of the attempt; therefore Learn uses
+// first attempts only. It ignores a request whose signature has another form, or
+// that is not a POST to "/".
 func (r *Requests) Learn(sent *http.Request) {
 	operation, ok := strings.CutPrefix(sent.Header.Get(targetHeader), target)
 	if _, known := r.templates.Load(operation); !ok || known {
@@ -116,9 +116,9 @@ func invocation() string {
 	return string(text[:])
 }
 
-// trace returns the trace of the event that Lambda is processing, "" for none.
-// X-Ray and Lambda's detection of recursion use it. It consists of characters
-// that need no escape in a header, else it is left out.
+// trace returns the trace id of the event that Lambda is processing, "" for
+// none. X-Ray and Lambda's detection of recursion use the id. trace also returns
+// "" for an id with a character that needs an escape in a header.
 func trace() string {
 	if _, inLambda := os.LookupEnv("AWS_LAMBDA_FUNCTION_NAME"); !inLambda {
 		return ""

@@ -22,13 +22,14 @@ const (
 	day        = len("20060102")
 )
 
-// scope is what a signature is valid for, and what it covers.
+// scope has the region and service of a signature, and the headers that it
+// signs: without and with a session token.
 type scope struct {
 	region, service  string
 	plain, withToken covered
 }
 
-// covered are the headers that a signature covers, in order.
+// covered lists the signed headers, in order.
 type covered struct {
 	lower, canonical []string
 	joined           string
@@ -64,7 +65,7 @@ func scopeOf(authorization string) (s scope, ok bool) {
 		withToken: cover(slices.Insert(slices.Clone(plain), at, token))}, true
 }
 
-// signer keeps the last signing key, which is the same for a day.
+// signer keeps the last signing key. A key is valid for one day.
 type signer struct{ last atomic.Pointer[signingKey] }
 
 type signingKey struct {
@@ -73,7 +74,7 @@ type signingKey struct {
 	key         []byte
 }
 
-// key returns the key that signs on the day.
+// key returns the signing key of a day (YYYYMMDD).
 func (s *signer) key(secret, day string, in scope) []byte {
 	name := in.region + "/" + in.service
 	if k := s.last.Load(); k != nil && k.day == day && k.secret == secret && k.scope == name {
@@ -121,8 +122,9 @@ func appendHash(out, text []byte) []byte {
 	return hex.AppendEncode(out, hash[:])
 }
 
-// value returns a header's value as it is signed. The SDK's own headers have no
-// blanks that a signature would leave out.
+// value returns a header's value as the signature uses it. It removes no blanks,
+// although Signature Version 4 requires that: the SDK's own headers have none to
+// remove.
 func value(r *http.Request, canonical string) string {
 	switch canonical {
 	case "Host":

@@ -18,14 +18,14 @@ import (
 
 // Transport is an http.RoundTripper for short requests with short responses. The
 // calling goroutine sends the request in one piece, and reads the complete
-// response. net/http has two more goroutines for each connection, whose
-// switches cost more processor time than a short request itself.
+// response. net/http runs two more goroutines for each connection. Switching
+// between goroutines costs more processor time than a short request itself.
 //
-// It speaks HTTP/1.1. Requests that need a proxy go to Proxied.
+// Transport speaks HTTP/1.1. Requests that need a proxy go to Proxied.
 type Transport struct {
 	Proxied http.RoundTripper
 	TLS     *tls.Config
-	Idle    int // connections kept without a request, for each address
+	Idle    int // maximum number of idle connections per address; at least 1
 
 	// Dial connects. nil means net.Dialer.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
@@ -34,15 +34,16 @@ type Transport struct {
 	idle map[string][]*connection // by scheme and address; the last one was used last
 }
 
-// longestIdle is how long a connection is kept. The wall clock measures it,
-// because Lambda stops a process between two events.
+// longestIdle is how long an idle connection is kept. The wall clock measures
+// it, because Lambda stops a process between two events.
 const longestIdle = 90 * time.Second
 
-// largestResponse limits a response with its headers, in bytes. DynamoDB's have
-// at most 16 MB.
+// largestResponse limits a response with its headers, in bytes. A response of
+// DynamoDB has at most 16 MB.
 const largestResponse = 32 << 20
 
-// mostInterim is how many responses with a status below 200 may precede one.
+// mostInterim is how many responses with a status below 200 may precede the
+// final response.
 const mostInterim = 5
 
 var (
@@ -75,11 +76,12 @@ func (c *connection) Read(p []byte) (n int, err error) {
 // tls.Conn.Close first sends close_notify, which may block on a silent server.
 func (c *connection) Close() error { return c.tcp.Close() }
 
-// RoundTrip implements http.RoundTripper. The response's body is in memory. A
-// connection that the server closed while it was idle is not used. If the
-// context ends, the error wraps the context's. If nothing was sent, the error is
-// a net.OpError with the operation "dial". No error quotes the request or the
-// response.
+// RoundTrip implements http.RoundTripper. The response's body is in memory.
+// RoundTrip does not use a connection that the server closed while it was idle.
+// If the context ends, the error wraps the context's. If RoundTrip fails before
+// it writes the request, the error is a net.OpError with the operation "dial".
+// No error quotes the request or the response. For a request that goes to
+// Proxied, the response and the errors are those of Proxied.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	var body []byte
 	if req.Body != nil {
@@ -113,9 +115,9 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// proxied sends the request by net/http, from memory. Otherwise the SDK
-// sometimes closes its reader while net/http still reads it, which breaks the
-// connection.
+// proxied sends the request through Proxied, with a body in memory. Otherwise
+// the SDK sometimes closes its own reader while net/http still reads from it,
+// which breaks the connection.
 func (t *Transport) proxied(req *http.Request, body []byte) (*http.Response, error) {
 	again := req.WithContext(req.Context()) // a shallow copy
 	if req.Body != nil {
@@ -124,7 +126,8 @@ func (t *Transport) proxied(req *http.Request, body []byte) (*http.Response, err
 	return t.Proxied.RoundTrip(again)
 }
 
-// unsent returns the error of a request of which nothing was sent.
+// unsent returns the error of a request of which nothing was sent: a net.OpError
+// with the operation "dial".
 func unsent(err error) error {
 	if op := (*net.OpError)(nil); errors.As(err, &op) && op.Op == "dial" {
 		return err
@@ -132,8 +135,8 @@ func unsent(err error) error {
 	return &net.OpError{Op: "dial", Net: "tcp", Err: err}
 }
 
-// contextual returns the context's error in place of that of a connection that
-// it has ended.
+// contextual returns the context's error if the context has ended, else err. The
+// end of a context also ends the connection, whose error then says less.
 func contextual(ctx context.Context, err error) error {
 	if ended := ctx.Err(); ended != nil {
 		return ended
@@ -182,8 +185,8 @@ func (c *connection) exchange(req *http.Request, message []byte) (*http.Response
 	return res, nil
 }
 
-// response reads the response up to its body. The ones before it, as 100
-// Continue, say nothing of the request's success.
+// response reads the final response up to its body. It skips interim responses,
+// such as 100 Continue, because they do not say whether the request succeeded.
 func (c *connection) response(req *http.Request) (*http.Response, error) {
 	for range mostInterim + 1 {
 		res, err := http.ReadResponse(c.in, req)
@@ -197,14 +200,14 @@ func (c *connection) response(req *http.Request) (*http.Response, error) {
 		case err != nil && c.failed != nil:
 			return nil, c.failed
 		}
-		break // net/http's error quotes the response
+		break // do not return net/http's error: it quotes the response
 	}
 	return nil, errNotHTTP
 }
 
-// connection returns a kept connection, or a new one.
+// connection returns an idle connection, or opens a new one.
 func (t *Transport) connection(ctx context.Context, req *http.Request) (*connection, error) {
-	if err := ctx.Err(); err != nil { // a kept connection would take the request
+	if err := ctx.Err(); err != nil { // an idle connection would still accept the request
 		return nil, err
 	}
 	for c := t.take(req); c != nil; c = t.take(req) {
@@ -251,7 +254,8 @@ func address(u *url.URL) string {
 	return net.JoinHostPort(u.Hostname(), port)
 }
 
-// take removes the connection that was used last, nil if there is none.
+// take removes and returns the idle connection that was used last. It returns
+// nil if there is none.
 func (t *Transport) take(req *http.Request) *connection {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -266,8 +270,8 @@ func (t *Transport) take(req *http.Request) *connection {
 	return c
 }
 
-// keep keeps the connection, and closes the one that has been idle longest if
-// there are too many, or if its time is over.
+// keep adds the connection to the idle ones. It closes the one that has been
+// idle longest if there are too many, or if it has been idle for longestIdle.
 func (t *Transport) keep(req *http.Request, c *connection) {
 	c.since = time.Now().Round(0)
 	t.mu.Lock()
@@ -301,8 +305,8 @@ func Body(b []byte) io.ReadCloser {
 	return m
 }
 
-// ReadBody reads and closes a body of that length, −1 if it is not known.
-// Only the caller may change the result.
+// ReadBody reads and closes a body. length is its length in bytes, −1 if it is
+// not known. Only the caller may change the result.
 func ReadBody(body io.ReadCloser, length int64) ([]byte, error) {
 	if m, ok := body.(*memory); ok && m.Len() == len(m.all) {
 		return m.all, nil

@@ -83,7 +83,7 @@ const (
 )
 
 // TestResponses: a response is read to its end, and not further. A connection is
-// used again only if nothing is left on it.
+// used again only if it has no bytes after the response.
 func TestResponses(t *testing.T) {
 	for name, test := range map[string]struct {
 		raw, want   string // want is "" for an error
@@ -137,7 +137,7 @@ func TestResponses(t *testing.T) {
 	}
 }
 
-// TestCutResponses: a response that ends early is an error, wherever it ends.
+// TestCutResponses: a response that ends early gives an error, wherever it ends.
 func TestCutResponses(t *testing.T) {
 	for _, whole := range []string{plain, chunked + "2\r\nok\r\n0\r\n\r\n"} {
 		s := serve(t, func(c net.Conn, _ string, n int) bool {

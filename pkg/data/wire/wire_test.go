@@ -72,10 +72,10 @@ func send(t *testing.T, c *dynamodb.Client, in any) string {
 
 func text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
 
-// hard is a text with everything that JSON escapes, and more.
+// hard is a text with all kinds of characters that JSON escapes, and with others.
 const hard = "a\"b\\c/d\n\t\x00\x1f<é>&\u2028😀"
 
-// inputs are requests as the service sends them, and with more.
+// inputs are inputs as the service sends them, and inputs with further members.
 func inputs() []any {
 	values := map[string]types.AttributeValue{":h": text(hard), ":n": &types.AttributeValueMemberN{Value: "-1.5e3"}}
 	names := map[string]string{"#h": hard}
@@ -110,7 +110,7 @@ func inputs() []any {
 }
 
 // TestSameOnTheWire: a request has the address, headers and JSON that the SDK
-// sends for the same input, and a signature that the SDK's signer makes too.
+// sends for the same input, and the signature of the SDK's signer.
 func TestSameOnTheWire(t *testing.T) {
 	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "TripsFunction")
 	t.Setenv("_X_AMZN_TRACE_ID", "Root=1-5759e988-bd862e3fe1be46a994272793;Sampled=1")
@@ -196,8 +196,8 @@ func sameSignature(t *testing.T, c aws.Credentials, req *http.Request, body []by
 	}
 }
 
-// TestUnknownInputs: for each member of an input, whatever the SDK's version
-// has, the encoder writes what the SDK writes, or leaves the input to it.
+// TestUnknownInputs: for each member of an input, also one of a newer SDK, the
+// encoder writes what the SDK writes, or leaves the input to the SDK.
 func TestUnknownInputs(t *testing.T) {
 	client, by := sdk(credentials.NewStaticCredentialsProvider("id", "secret", ""))
 	for _, in := range inputs() {
@@ -285,7 +285,7 @@ func example(t reflect.Type) reflect.Value {
 	return v
 }
 
-// TestLeftToTheSDK: what the encoder does not know is not encoded.
+// TestLeftToTheSDK: Encode returns false for what the encoder does not know.
 func TestLeftToTheSDK(t *testing.T) {
 	item := func(v types.AttributeValue) any {
 		return &dynamodb.TransactWriteItemsInput{TransactItems: []types.TransactWriteItem{
@@ -307,7 +307,7 @@ func TestLeftToTheSDK(t *testing.T) {
 	}
 }
 
-// TestLearn: only the usual request of an operation is a template.
+// TestLearn: only the usual request of an operation becomes a template.
 func TestLearn(t *testing.T) {
 	provider := credentials.NewStaticCredentialsProvider("id", "secret", "")
 	client, by := sdk(provider)
@@ -339,7 +339,7 @@ func TestLearn(t *testing.T) {
 	}
 }
 
-// TestNextDay: the signing key of one day signs nothing of the next.
+// TestNextDay: the signing key of one day signs no request of the next day.
 func TestNextDay(t *testing.T) {
 	provider := credentials.NewStaticCredentialsProvider("id", "secret", "")
 	client, by := sdk(provider)

@@ -47,8 +47,8 @@ func (c *Caller) Live(ctx context.Context) (authz.State, error) {
 	return read.live.State(), nil
 }
 
-// Item returns an item. The items that the row Needs, the actor's and the
-// flags' come from the checks' batch. It reads any other key of the tenant from
+// Item returns an item. The items that the row Needs, the actor's record and the
+// flags come from the checks' batch. Item reads any other key of the tenant from
 // the table. Both reads are strongly consistent. The exception is an item that
 // the row declared with NeedsRecent: it may be a second old. If the item does
 // not exist, its Found is false.
@@ -102,7 +102,7 @@ func (c *Caller) Commit(ctx context.Context, tx *table.Tx, answer any) error {
 	}
 	body, err := encode(answer)
 	if err != nil {
-		return fmt.Errorf("answer to keep: %w", err)
+		return fmt.Errorf("response to store: %w", err)
 	}
 	c.x.keep(tx, c.x.row.Status, body)
 	err = tx.Commit(ctx)

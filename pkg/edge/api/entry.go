@@ -15,8 +15,8 @@ import (
 	"svc/pkg/base/fault"
 )
 
-// Entry is how a request came to its operation: over the API itself, or as a
-// tool of the MCP server.
+// Entry says how a request reached its operation: through the API itself, or as
+// a tool of the MCP server.
 type Entry struct {
 	Resource  authz.Resource // that the token must have been issued for
 	Confirmed bool           // a person confirmed this call
@@ -25,9 +25,10 @@ type Entry struct {
 
 // errUnconfirmed means that the request is valid and permitted, but a person
 // must confirm it first. Nothing has been changed.
-var errUnconfirmed = errors.New("a person must agree first")
+var errUnconfirmed = errors.New("a person must confirm the call first")
 
-// judgeEntry checks that the tenant lets agents do this.
+// judgeEntry checks that the tenant lets agents call the operation. It sets asks
+// if a person must confirm the call.
 func (x *exchange) judgeEntry(live authz.Live) error {
 	if !x.entry.Resource.MCP() {
 		return nil
@@ -38,22 +39,23 @@ func (x *exchange) judgeEntry(live authz.Live) error {
 			Message: map[string]string{authz.AgentsOff: "This company does not let agents act here.",
 				authz.AgentsRead: "This company lets agents read only. The person must do this in the app."}[allowed]}
 	}
-	if x.row.Method != http.MethodGet { // a read needs no agreement, and runs beside its checks
+	if x.row.Method != http.MethodGet { // a read needs no confirmation; its handler may be running
 		x.asks = allowed != authz.AgentsAll && x.row.Confirm != "" && !x.entry.Confirmed
 	}
 	return nil
 }
 
-// Call serves a request that came by the entry. confirm reports that a person
-// must confirm it first. In that case nothing was done and nothing was written
-// to w.
+// Call serves a request with the entry. confirm reports whether a person must
+// confirm it first. In that case Call has not run the handler, and has written no
+// status and no body.
 func (s *Server) Call(w http.ResponseWriter, r *http.Request, e Entry) (confirm bool) {
 	_, err := s.serve(w, r, e, (*exchange).serve)
 	return errors.Is(err, errUnconfirmed)
 }
 
-// Admit checks a request that calls no operation: its token is valid, not
-// revoked, and was issued for the resource. Otherwise it writes the error and
+// Admit checks a request that calls no operation. The token must be valid, not
+// revoked, and issued for the resource and its audience. The tenant must allow
+// agents, and the rate limits apply. If a check fails, Admit writes the error and
 // returns false.
 func (s *Server) Admit(w http.ResponseWriter, r *http.Request, e Entry) (signing.Access, bool) {
 	anyone := &operation{Row: Row{Method: http.MethodGet,

@@ -29,7 +29,7 @@ type exchangeKey struct{}
 
 func exchangeOf(ctx context.Context) *exchange { return ctx.Value(exchangeKey{}).(*exchange) }
 
-// exchange is one request on its way through the pipeline.
+// exchange is the state of one request in the pipeline.
 type exchange struct {
 	server *Server
 	r      *http.Request
@@ -55,7 +55,8 @@ type exchange struct {
 	escaped *[]byte // memory from scratch that holds the escaped payload; nil if the payload is not escaped
 }
 
-// serve runs the pipeline. Afterwards the response is in status and payload.
+// serve runs the pipeline. If it returns nil, the response is in status and
+// payload.
 func (x *exchange) serve(ctx context.Context) error {
 	row, err := x.server.router.find(x.r)
 	if err != nil {
@@ -94,7 +95,7 @@ func (x *exchange) serve(ctx context.Context) error {
 	return x.serveWrite(ctx)
 }
 
-// identify is check 1: a bearer token with a valid signature.
+// identify runs check 1: the request has a bearer token with a valid signature.
 func (x *exchange) identify(ctx context.Context) error {
 	values := x.r.Header.Values("Authorization")
 	if len(values) == 0 {
@@ -292,8 +293,8 @@ func (x *exchange) handle(ctx context.Context) (err error) {
 	return nil
 }
 
-// inputHeader replaces the request's headers for huma: no input is bound to a
-// header, and the pipeline has checked the media type.
+// inputHeader replaces the request's headers for huma, because no input is bound
+// to a header, and the pipeline has checked the media type.
 var inputHeader = http.Header{"Content-Type": {"application/json"}}
 
 // finish encodes the answer. If the response's writer takes an escaped body, the

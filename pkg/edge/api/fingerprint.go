@@ -9,9 +9,8 @@ import (
 	"strings"
 )
 
-// fingerprint identifies the request that used a key. It covers method, path,
-// query and the JSON value of the body. For an invalid body it covers the
-// bytes.
+// fingerprint identifies the request that used a key. It is a hash of method,
+// path, query and the JSON value of the body, or the bytes of an invalid body.
 func (x *exchange) fingerprint() string {
 	body := x.body
 	if len(x.faults) == 0 {

@@ -55,7 +55,8 @@ func (x *exchange) keep(tx *table.Tx, status int, body []byte) {
 	tx.Put(record).If("attribute_not_exists(pk) OR 'expiresAt' <= ?", x.caller.Now.Unix()).Else(errKeyUsed)
 }
 
-// replay sends the stored response. It returns false if there is none.
+// replay sends the stored response. It returns false if there is none, and an
+// error if another request used the key.
 func (x *exchange) replay(it table.Item) (bool, error) {
 	if !it.Live(x.caller.Now) {
 		return false, nil
@@ -68,13 +69,13 @@ func (x *exchange) replay(it table.Item) (bool, error) {
 	return true, nil
 }
 
-// keepAnswer stores the response to a call that changed nothing. So the
-// person's confirmation is used up. Without this, the same call could change
+// keepAnswer stores the response to a confirmed call that changed nothing. This
+// uses up the person's confirmation. Otherwise the same call could change
 // something later.
 func (x *exchange) keepAnswer(ctx context.Context) error {
 	body, err := encode(x.answer)
 	if err != nil {
-		return fmt.Errorf("answer to keep: %w", err)
+		return fmt.Errorf("response to store: %w", err)
 	}
 	tx := x.caller.Tenant.Write()
 	x.keep(tx, x.row.Status, body)

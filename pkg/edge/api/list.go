@@ -30,7 +30,7 @@ type Items[T any] struct {
 }
 
 // List describes what a list reads. Its cursors are bound to Name and Filters.
-// A cursor of a different list or different filters is a 400.
+// ListPage returns a 400 for a cursor of a different list or different filters.
 type List[T any] struct {
 	Name       string
 	Filters    []string
@@ -78,9 +78,9 @@ const sealSize = 9
 // longestPosition is the maximum length of a DynamoDB range key, in bytes.
 const longestPosition = 1024
 
-// Cursor encodes a position in a list as opaque text. It holds no tenant. If a
-// caller of a different tenant uses the cursor, it is a position in that
-// tenant's list.
+// Cursor encodes a position in a list as opaque text. The text contains no
+// tenant. If a caller of a different tenant uses the cursor, it is a position in
+// that tenant's list.
 func Cursor(position, list string, filters ...string) *string {
 	text := base64.RawURLEncoding.EncodeToString(append(cursorSeal(position, list, filters), position...))
 	return &text

@@ -15,8 +15,8 @@ import (
 // address, a name, a label or a title. Longer texts may have line breaks.
 const oneLine = 300
 
-// text rejects a text that is only blanks or has control characters. Values of
-// an enumeration are checked elsewhere.
+// text rejects a text that is only blanks or has control characters. It skips a
+// text without a maxLength, such as one of an enumeration, which huma checks.
 func (w *walker) text(schema *huma.Schema, text []byte) {
 	if schema == nil || schema.MaxLength == nil || len(text) == 0 {
 		return
@@ -57,8 +57,8 @@ func DocumentText(schema *huma.Schema) {
 	}
 }
 
-// mostDecimals is the maximum number of decimals of a coordinate in degrees. Nine
-// decimals are a tenth of a millimetre on the ground.
+// mostDecimals is the maximum number of decimals of a coordinate in degrees. The
+// ninth decimal is about a tenth of a millimetre on the ground.
 const mostDecimals = 9
 
 // number rejects a number out of the range of a float64, and a coordinate with

@@ -58,7 +58,7 @@ func (s *Server) OpenAPI() *huma.OpenAPI {
 	for _, object := range schemas {
 		for _, member := range object.Properties {
 			if member.Nullable && member.Enum != nil && !slices.Contains(member.Enum, nil) {
-				member.Enum = append(slices.Clone(member.Enum), nil) // an enum limits null, too
+				member.Enum = append(slices.Clone(member.Enum), nil) // an enum without null would forbid null
 			}
 		}
 	}
@@ -84,7 +84,7 @@ func (r Row) describe() huma.Operation {
 		}
 	}
 	slices.Sort(scopes)
-	if len(scopes) < len(r.Policy.Scopes) { // any token of an audience is valid
+	if len(scopes) < len(r.Policy.Scopes) { // one audience needs no scope: any of its tokens is valid
 		op.Security = []map[string][]string{{"oauth": {}}}
 	}
 	for _, scope := range scopes { // any one of them is enough

@@ -15,8 +15,9 @@ import (
 // scratch is memory in which responses are encoded.
 var scratch = sync.Pool{New: func() any { return new([]byte) }}
 
-// encode writes the JSON of every response, stored ones included. So a replay
-// is byte for byte the same.
+// encode returns the JSON of a response, also of one that is stored for a replay.
+// finish may write the same JSON in escaped form. A replay is therefore byte for
+// byte the same.
 func encode(v any) ([]byte, error) {
 	memory := scratch.Get().(*[]byte)
 	defer scratch.Put(memory)
@@ -42,8 +43,8 @@ func errorBody(f *fault.Error) ([]byte, error) {
 	return encode(ErrorBody{f.Code(), f.Message, f.Scope, f.Permission, f.Feature, f.Details})
 }
 
-// WriteError writes a fault as the response. It has no challenge: the caller
-// serves no protected resource.
+// WriteError writes a fault as the response, without WWW-Authenticate. It is for
+// faults that do not concern a token.
 func WriteError(w http.ResponseWriter, f *fault.Error) { writeFault(w, f) }
 
 func writeFault(w http.ResponseWriter, f *fault.Error) {
@@ -61,8 +62,8 @@ func writeFault(w http.ResponseWriter, f *fault.Error) {
 	writeJSON(w, f.Status(), body)
 }
 
-// challenge sets the header that leads a client to a token (RFC 6750 section 3,
-// RFC 9728 section 5.1).
+// challenge sets WWW-Authenticate, which tells a client how to get a token (RFC
+// 6750 section 3, RFC 9728 section 5.1).
 func (x *exchange) challenge(f *fault.Error) {
 	metadata := fmt.Sprintf("resource_metadata=%q", x.entry.Resource.Metadata(x.server.BaseURL))
 	switch f.Kind {
@@ -80,8 +81,8 @@ func (x *exchange) challenge(f *fault.Error) {
 	}
 }
 
-// wantedScope returns the scopes to ask for: the operation's, or at the MCP
-// server all that the resource has.
+// wantedScope returns the scopes to request: one of the operation's, or at the
+// MCP server all scopes of the resource.
 func (x *exchange) wantedScope() string {
 	switch {
 	case x.entry.Resource.MCP():

@@ -44,15 +44,15 @@ func Created() Option { return func(r *Row) { r.Status = http.StatusCreated } }
 // Tag names the row's group in the document.
 func Tag(name string) Option { return func(r *Row) { r.Tag = name } }
 
-// Summary is the row's title in the document.
+// Summary sets the row's title in the document.
 func Summary(text string) Option { return func(r *Row) { r.Summary = text } }
 
-// Text is the row's description in the document.
+// Text sets the row's description in the document.
 func Text(markdown string) Option { return func(r *Row) { r.Text = markdown } }
 
 // Confirm makes an agent ask a person first. The text says what the operation
-// does to people or money. It is the end of the question to the person, and a
-// part of the tool's description.
+// does to people or money. It follows the row's title in the question to the
+// person, and is a part of the tool's description.
 func Confirm(text string) Option { return func(r *Row) { r.Confirm = text } }
 
 // NoTool leaves the row out of the tools of an audience to which it is of no use.
@@ -69,8 +69,8 @@ func Needs(keys func(t table.Tenant, p Peek) []table.Key) Option {
 }
 
 // NeedsRecent is Needs for items that may be a second old. A process reads each
-// of them about once a second, so no number of requests makes its key hot. What
-// a caller may do must never depend on such an item.
+// of them about once a second. Therefore no number of requests makes its key hot.
+// What a caller may do must never depend on such an item.
 func NeedsRecent(keys func(t table.Tenant, p Peek) []table.Key) Option {
 	return func(r *Row) { r.needs, r.recent = keys, true }
 }

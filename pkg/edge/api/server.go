@@ -55,8 +55,9 @@ type operation struct {
 	body   *huma.Schema
 }
 
-// New returns a server of the rows. A row without a policy, a duplicate
-// operation id and an unknown scope are errors.
+// New returns a server of the rows. It returns an error for a row without a
+// policy, a duplicate operation id, an unknown scope, and input that is bound to
+// a header or cookie.
 func New(cfg Config, rows ...Row) (*Server, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -82,7 +83,7 @@ func New(cfg Config, rows ...Row) (*Server, error) {
 		op := s.bind(row)
 		for _, p := range op.op.Parameters {
 			if (p.In == "header" || p.In == "cookie") && p.Name != idempotencyKey {
-				return nil, fmt.Errorf("%s: input is never bound to a %s: %s", row.ID, p.In, p.Name)
+				return nil, fmt.Errorf("%s: input must not be bound to a %s: %s", row.ID, p.In, p.Name)
 			}
 		}
 		s.router.add(row.Method, row.Path, op)
@@ -100,7 +101,7 @@ func (r Row) check() error {
 		switch {
 		case scope == "" && audience == authz.Dashboard:
 		case !known || rule.Audience != audience:
-			return fmt.Errorf("%s: %q is no scope of %s", r.ID, scope, audience)
+			return fmt.Errorf("%s: %q is not a scope of the audience %s", r.ID, scope, audience)
 		}
 	}
 	return nil

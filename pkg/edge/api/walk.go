@@ -24,7 +24,8 @@ const (
 
 // walk compares a JSON body with its schema and finds what decoding hides:
 // malformed or trailing text, duplicate members, null where the schema does not
-// allow it, a number out of the range of a float64.
+// allow it, a number out of the range of a float64. It also applies the rules of
+// the methods text and number.
 //
 // With optionalNull, an optional member may be null. It then counts as absent.
 func walk(body []byte, schema *huma.Schema, registry huma.Registry, optionalNull bool) []fault.Detail {

@@ -16,10 +16,11 @@ import (
 )
 
 // answer is the http.ResponseWriter of a request. It adds the rules of net/http
-// to the response writers of package core: the first status wins and freezes the
-// headers; HEAD, 204 and 304 have no body.
+// to the response writers of package core. The first call of WriteHeader sets the
+// status and freezes the headers. Responses to HEAD, and those with status 204 or
+// 304, have no body.
 type answer struct {
-	core   http.ResponseWriter // holds the response, but for a body of text
+	core   http.ResponseWriter // holds the response, except a body of text
 	finish func(escaped []byte) ([]byte, error)
 	header http.Header
 	body   []byte
@@ -88,13 +89,14 @@ func (a *answer) WriteHeader(status int) {
 	a.core.WriteHeader(status)
 }
 
-// EscapedWriter is a response writer that takes a body in which quotes,
+// EscapedWriter is a response writer that accepts a body in which quotes,
 // backslashes and control characters are escaped (RFC 8259, section 7). The
-// response to an event is JSON, and has the body as a JSON string.
+// response to an event is JSON, and contains the body as a JSON string.
 type EscapedWriter interface {
 	http.ResponseWriter
-	// WriteEscaped writes the body. It must be the only write, after WriteHeader.
-	// It does not keep p. It fails where a response has no body.
+	// WriteEscaped writes the complete body. Call it after WriteHeader, once, and
+	// never with Write. It does not keep p. For a status without a body, it returns
+	// http.ErrBodyNotAllowed.
 	WriteEscaped(p []byte) error
 }
 
@@ -113,7 +115,7 @@ func (a *answer) Write(p []byte) (int, error) {
 	case len(p) == 0:
 		return 0, nil
 	case a.built != nil:
-		return 0, errors.New("a write after the only one")
+		return 0, errors.New("a call of Write after WriteEscaped")
 	}
 	if h := a.core.Header(); len(a.body) == 0 && h.Get("Content-Type") == "" {
 		h.Set("Content-Type", http.DetectContentType(p))
@@ -126,7 +128,7 @@ func (a *answer) Write(p []byte) (int, error) {
 func (a *answer) WriteEscaped(p []byte) (err error) {
 	switch {
 	case a.status == 0 || a.body != nil || a.built != nil:
-		return errors.New("an escaped body without a status, or beside another")
+		return errors.New("a call of WriteEscaped before WriteHeader, or after another write")
 	case a.isHEAD:
 		return nil
 	case a.noBody:
@@ -136,8 +138,8 @@ func (a *answer) WriteEscaped(p []byte) (err error) {
 	return err
 }
 
-// response returns the response in the event's payload version. A body that is
-// not UTF-8 is base64.
+// response returns the response in the event's payload version. It encodes a
+// body that is not UTF-8 in base64.
 func (a *answer) response() ([]byte, error) {
 	if a.built != nil {
 		return a.built, nil
@@ -154,9 +156,10 @@ func (a *answer) response() ([]byte, error) {
 	return a.finish(nil)
 }
 
-// encode returns the JSON of a response. The response has no member for the
-// body, because encoding/json would copy a long body three times. Package core
-// encoded the body if it is not text. An escaped body replaces both.
+// encode returns the JSON of a response. The parameter response has no body:
+// encode adds the body itself, because encoding/json would copy a long body three
+// times. encoded is the base64 text of a body that is not text, else "". If
+// escaped is not nil, it is the body.
 func (a *answer) encode(response any, encoded string, escaped []byte, err error) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("response: %w", err)

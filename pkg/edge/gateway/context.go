@@ -28,13 +28,13 @@ func SourceIP(ctx context.Context) string { return edgeOf(ctx).sourceIP }
 
 // BaseURL returns the https address at which the gateway was reached, without a
 // trailing slash. It includes the stage if the stage is part of the path. It is
-// "" if the event names no domain. The gateway routes by domain, so no client
-// can forge it.
+// "" if the event names no domain. No client can forge it, because the gateway
+// routes by domain.
 func BaseURL(ctx context.Context) string { return edgeOf(ctx).baseURL }
 
-// Direct reports whether no gateway sent the event: a caller with the right
-// lambda:InvokeFunction did, as the smoke test of a deployment. No request
-// through a gateway can look like one.
+// Direct reports whether a caller with the right lambda:InvokeFunction sent the
+// event, and no gateway. An example is the smoke test of a deployment. No request
+// through a gateway can look like such an event.
 func Direct(ctx context.Context) bool {
 	e := edgeOf(ctx).event
 	return e != nil && e.direct()

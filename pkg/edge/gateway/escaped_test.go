@@ -63,7 +63,7 @@ func TestWriteEscaped(t *testing.T) {
 	}
 }
 
-// TestWriteEscapedOnce: an escaped body is the only write, after the status.
+// TestWriteEscapedOnce: WriteEscaped must be the only write, after WriteHeader.
 func TestWriteEscapedOnce(t *testing.T) {
 	const event = `{"version":"2.0","rawPath":"/","requestContext":{"http":{"method":"M","path":"/"}}}`
 	responseTo(t, event, "GET", 0, func(w http.ResponseWriter) {

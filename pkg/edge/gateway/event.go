@@ -63,8 +63,8 @@ func decode(raw json.RawMessage) (*event, error) {
 		e = new(event)
 		err = json.Unmarshal(raw, e)
 	}
-	// For an event of neither payload the response is 2.0, which a REST API
-	// also accepts.
+	// The response to an event of neither payload has the format 2.0, which a
+	// REST API also accepts.
 	e.v2 = e.Version != "1.0" && e.HTTPMethod == ""
 	if err != nil {
 		// The decoder's own message may quote the event.

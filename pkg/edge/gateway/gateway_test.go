@@ -46,8 +46,8 @@ type golden struct {
 	Answer  any
 }
 
-// decoded returns the response as API Gateway reads it. A member that the
-// gateway does not know is an error.
+// decoded returns the response as API Gateway reads it. It fails the test for a
+// member that the gateway does not know.
 func decoded(t *testing.T, answer []byte) (response any) {
 	t.Helper()
 	response = new(lambdaevents.APIGatewayProxyResponse)
@@ -218,7 +218,7 @@ func TestLazy(t *testing.T) {
 	}
 }
 
-// A request gets three tenths of the function's time, so the response is sent
+// A request gets three tenths of the function's time. The response is then sent
 // before the gateway times out.
 func TestTimeOfARequest(t *testing.T) {
 	quiet(t)

@@ -14,8 +14,8 @@ import (
 // Function takes a proxy event and returns a response of the same payload.
 type Function func(ctx context.Context, event json.RawMessage) (json.RawMessage, error)
 
-// Invoke implements lambda.Handler, with which lambda.Start passes events and
-// responses on as they are.
+// Invoke implements lambda.Handler. lambda.Start passes the events and responses
+// of a lambda.Handler on unchanged.
 func (f Function) Invoke(ctx context.Context, event []byte) ([]byte, error) { return f(ctx, event) }
 
 // Handler converts h to a Function. The Function never panics and its error is
@@ -72,8 +72,9 @@ func Lazy(build func(ctx context.Context, baseURL string) (http.Handler, error))
 }
 
 // answerTime limits the request to three tenths of the function's remaining
-// time: 4.5 s of 15 s. So our response is sent before the gateway times out,
-// and a slow start has the rest. Without a deadline there is no limit.
+// time: 4.5 s of 15 s. With this limit, our response is sent before the gateway
+// times out, and a slow start may use the rest of the time. Without a deadline
+// there is no limit.
 func answerTime(r *http.Request) (*http.Request, context.CancelFunc) {
 	deadline, ok := r.Context().Deadline()
 	if !ok {

@@ -61,7 +61,7 @@ func (e *event) request(ctx context.Context) (*http.Request, error) {
 	})), nil
 }
 
-// host returns the domain that the request used. The Host header is used only
+// host returns the domain that the request used. It uses the Host header only
 // for the port, and if the event names no domain.
 func (e *event) host(header string) string {
 	domain := e.RequestContext.DomainName
@@ -124,9 +124,10 @@ func (e *event) header() (http.Header, error) {
 	return h, nil
 }
 
-// dropped reports whether a header is removed. A client could forge its address
-// with these headers, or they describe the connection to the gateway. The
-// request's length is that of the decoded body.
+// dropped reports whether to remove a header. A client could forge its address
+// with some of these headers. The others describe the connection to the gateway.
+// Content-Length is one of them, because request takes the length from the
+// decoded body.
 func dropped(name string) bool {
 	switch name {
 	case "Forwarded", "X-Real-Ip", "True-Client-Ip", "Connection", "Keep-Alive", "Te", "Trailer",

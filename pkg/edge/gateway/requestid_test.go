@@ -36,7 +36,7 @@ func TestRequestID(t *testing.T) {
 			if err != nil || given != tt.gateway || id != tt.id && (tt.id != "" || !ids.Valid(ids.Request, id)) {
 				t.Errorf("%q, %q (%v)", id, given, err)
 			}
-			// What the gateway chose is always there, whatever the caller chose.
+			// The log line always has the gateway's id, whatever id the caller chose.
 			other := given != "" && given != id
 			if !strings.Contains(line, "request_id="+id) || strings.Contains(line, "gateway_id="+given) != other {
 				t.Errorf("logged as %s", line)

@@ -13,10 +13,11 @@ import (
 const deepestEvent = 100
 
 // scan decodes an event as encoding/json does, in a third of its time. ok is
-// false for an event that it cannot decode: encoding/json then says why. Member
-// names must have the letter case of the gateway.
+// false for an event that scan cannot decode. encoding/json must then decode it,
+// or say why it is malformed. Member names must have the letter case of the
+// gateway.
 func scan(raw []byte) (e *event, ok bool) {
-	if !utf8.Valid(raw) { // encoding/json replaces what is not
+	if !utf8.Valid(raw) { // encoding/json replaces bytes that are not UTF-8
 		return nil, false
 	}
 	s := &scanner{Scanner: jsonscan.New(raw, deepestEvent), texts: make([]byte, 0, min(len(raw), blockSize))}
@@ -29,16 +30,17 @@ func scan(raw []byte) (e *event, ok bool) {
 // one. A string that is kept after the event keeps its block.
 const blockSize = 8 << 10
 
-// scanner reads an event. Its strings share blocks of memory, and share none
-// with the event's JSON. A string that fits into no block has its own, so a
-// long body lives no longer than the event.
+// scanner reads an event. Its strings share blocks of memory, but no memory with
+// the event's JSON. A string of at least half a block that does not fit into the
+// current block gets memory of its own. Therefore a short string that is kept
+// does not keep a long body.
 type scanner struct {
 	jsonscan.Scanner
 	texts []byte // the current block, which never grows
 }
 
-// members reads an object whose names the gateway chooses. It has no reason to
-// escape one.
+// members reads an object whose names the gateway chooses. It fails for a name
+// with escapes, because a gateway has no reason to escape these names.
 func (s *scanner) members(member func(name string)) {
 	s.Object(func(name jsonscan.Text) {
 		if name.Escaped {
@@ -129,7 +131,8 @@ func (s *scanner) context(e *event, name string) {
 	}
 }
 
-// null reads null if it is next. As in encoding/json, it changes no string.
+// null reads null if it is next. As in encoding/json, null leaves a string
+// unchanged.
 func (s *scanner) null() bool {
 	if s.Peek() != 'n' {
 		return false

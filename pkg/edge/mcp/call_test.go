@@ -7,7 +7,7 @@ import (
 	"svc/pkg/base/jsonscan"
 )
 
-// A tool's response is JSON, and says the payload twice: as a text and as a
+// A tool's response is JSON, and contains the payload twice: as a text and as a
 // value.
 func TestSuccess(t *testing.T) {
 	t.Parallel()

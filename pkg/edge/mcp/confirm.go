@@ -51,8 +51,8 @@ const (
 	endShown     = 1000 // characters shown of each end of a longer value
 )
 
-// question returns the text that a person reads before a call. Values are
-// quoted, because the agent chose them.
+// question returns the text that a person reads before a call. It has values as
+// JSON, with invisible characters escaped, because the agent chose them.
 func (c call) question() string {
 	var b strings.Builder
 	b.WriteString(c.tool.Title + "? " + c.tool.confirm)
@@ -105,7 +105,8 @@ func inputRequired(c call, code string) any {
 
 const agreed = "agreed"
 
-// answered returns the person's answer to inputRequired.
+// answered returns the person's answer to inputRequired: whether there is one,
+// and whether it is yes.
 func (p params) answered() (given, yes bool) {
 	response, given := p.Responses[agreed]
 	var ticked bool

@@ -8,7 +8,8 @@ import (
 )
 
 // A filter in front of the server could read a repeated member, or a member in
-// another letter case, differently than the server. So both are rejected.
+// another letter case, differently than the server. Therefore the server rejects
+// both.
 func TestMessageMembersAreExact(t *testing.T) {
 	t.Parallel()
 	for body, good := range map[string]bool{

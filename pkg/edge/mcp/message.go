@@ -136,7 +136,7 @@ func readStrings(s *jsonscan.Scanner, each func(jsonscan.Text)) {
 }
 
 // exactParams reports whether the members that the server reads are named
-// exactly and once.
+// exactly, and each at most once.
 func exactParams(raw []byte) bool {
 	if !exact(raw, "name", "uri", "arguments", "protocolVersion", "requestState", "inputResponses", "_meta") {
 		return false
@@ -169,9 +169,9 @@ func exactResponses(raw []byte) bool {
 	return good
 }
 
-// exact reports whether an object has each member once, and the known members
-// in their exact letter case. encoding/json would accept any case and use the
-// last of several.
+// exact reports whether an object has each known member at most once, and in its
+// exact letter case. encoding/json would accept any case and use the last of
+// several. exact returns true for a value that is not an object.
 func exact(raw []byte, known ...string) bool {
 	s, good, seen := jsonscan.New(raw, deepest), true, make([]string, 0, len(known))
 	if s.Peek() != '{' {

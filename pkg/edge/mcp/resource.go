@@ -41,7 +41,8 @@ func (x *exchange) resources(templates bool) {
 	x.answered(map[string]any{"resourceTemplates": out})
 }
 
-// readResource reads a resource. A trip passes the six checks of its operation.
+// readResource reads a resource. To read a trip, it runs the trip's operation,
+// with the six checks.
 func (x *exchange) readResource() {
 	uri := x.m.params.URI
 	if id, ok := strings.CutPrefix(uri, tripAddress); ok && id != "" {
@@ -104,8 +105,8 @@ func (x *exchange) contents(text []byte, life time.Duration) {
 	x.result(result)
 }
 
-// documentOf returns a function that encodes the OpenAPI document when it is first
-// asked for.
+// documentOf returns a function that encodes the OpenAPI document at its first
+// call.
 func documentOf(baseURL string, rows []api.Row) func() ([]byte, error) {
 	return sync.OnceValues(func() ([]byte, error) {
 		doc, err := reference.Document(baseURL, func(scope string) string { return scope }, rows...)

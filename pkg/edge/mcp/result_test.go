@@ -63,8 +63,8 @@ func (w *busyWriter) WriteEscaped(p []byte) error {
 	return err
 }
 
-// TestResultsShareNoMemory: a result stays as it is until it is sent, and the
-// next one has nothing of it.
+// TestResultsShareNoMemory: a result does not change until it is sent, and the
+// next result contains nothing of it.
 func TestResultsShareNoMemory(t *testing.T) { // not parallel: it must get the recorder that it released
 	for _, size := range []int{100, 50_000, 1000, 200_000, 10} {
 		payload := trips(t, size)

@@ -41,7 +41,7 @@ func optionalOrNull(doc *huma.OpenAPI, s *huma.Schema) {
 			optionalOrNull(doc, member)
 			s.Properties[name] = &huma.Schema{Description: member.Description,
 				OneOf: []*huma.Schema{{Ref: member.Ref}, {Type: "null"}}}
-		case member.Enum != nil: // Beside its values, generators of clients would make null one more constant.
+		case member.Enum != nil: // If null were one of the values, generators of clients would make it a constant.
 			values := &huma.Schema{Title: strings.ToUpper(name[:1]) + name[1:], Type: member.Type, Enum: member.Enum}
 			s.Properties[name] = &huma.Schema{Description: member.Description, Default: member.Default,
 				Examples: member.Examples, OneOf: []*huma.Schema{values, {Type: "null"}}}

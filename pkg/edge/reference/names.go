@@ -7,8 +7,8 @@ import (
 )
 
 // names maps the name of a Go type to its schema's name in the document. Other
-// types keep their names. Go says feedback.Draft; generated clients have one
-// namespace and need FeedbackDraft.
+// types keep their names. In Go, the package makes a name unique, as in
+// feedback.Draft. Generated clients have one namespace and need FeedbackDraft.
 var names = map[string]string{
 	"Accepted": "AcceptedTrip", "Arrived": "ArrivedTrip", "Started": "StartedTrip", "Finished": "CompletedTrip",
 	"Stopped": "CancelledTrip", "Ride": "RideRequest", "Reason": "CancelRequest", "Measurements": "CompleteRequest",

@@ -109,8 +109,8 @@ func (s *Stand) Flags(t table.Tenant, attrs map[string]any) {
 }
 
 // Token registers a live token of an actor with every scope of the audience,
-// and returns its name. The test must write the actor's own record. Only an
-// operator gets a membership, with the permissions.
+// and returns its name. For an operator, Token also writes the membership, with
+// the permissions. The test must write the record of a rider or driver.
 func (s *Stand) Token(t table.Tenant, audience authz.Audience, actor string, permissions ...string) string {
 	s.t.Helper()
 	access := signing.Access{Subject: actor, Audience: string(audience), ClientID: client, TenantID: t.ID(),

@@ -18,11 +18,11 @@ type answer struct {
 	cookies []string
 }
 
-var errAnswer = errors.New("the function's answer is malformed")
+var errAnswer = errors.New("the function's response is malformed")
 
-// newAnswer decodes a function's response. A response without statusCode is the
-// body of a 200 application/json. multiValueHeaders belong to payload 1.0 and
-// are ignored.
+// newAnswer decodes a function's response. If the response has no statusCode, it
+// becomes the body of a response with status 200 and type application/json.
+// newAnswer ignores multiValueHeaders, which belong to payload 1.0.
 func newAnswer(raw json.RawMessage) (*answer, error) {
 	var f struct {
 		StatusCode      json.RawMessage            `json:"statusCode"`

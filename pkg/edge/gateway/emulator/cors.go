@@ -51,8 +51,8 @@ func (c *cors) preflight(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// answer sets the CORS headers on a function's response. The function's own
-// CORS headers are ignored.
+// answer sets the CORS headers on a function's response. It removes the
+// function's own CORS headers.
 func (c *cors) answer(h http.Header, r *http.Request) {
 	if c == nil {
 		return

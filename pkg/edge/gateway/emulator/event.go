@@ -13,7 +13,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 )
 
-// The account and the API in events.
+// The ids of the account and the API in events.
 const (
 	accountID = "123456789012"
 	apiID     = "local"
@@ -50,7 +50,7 @@ func newEvent(
 	return e
 }
 
-// isText reports whether an HTTP API passes bodies of this type on unencoded.
+// isText reports whether an HTTP API passes bodies of this type without base64.
 // Forms are not among these types.
 func isText(contentType string) bool {
 	t, _, err := mime.ParseMediaType(contentType)
@@ -79,7 +79,7 @@ func hostname(r *http.Request) string {
 }
 
 // headers returns the headers of an event: names in lower case, several values
-// joined, without cookies, and with what the gateway adds.
+// joined, without cookies, and with the headers that the gateway adds.
 func headers(r *http.Request, ip string) map[string]string {
 	h := make(map[string]string, len(r.Header)+4)
 	for name, values := range r.Header {
@@ -111,8 +111,8 @@ func cookies(h http.Header) []string {
 	return list
 }
 
-// query returns decoded names and values. Several values of a name are joined
-// by commas. What cannot be decoded stays unchanged.
+// query returns decoded names and values. It joins several values of a name by
+// commas. A name or value that cannot be decoded stays unchanged.
 func query(raw string) map[string]string {
 	var m map[string]string
 	for pair := range strings.SplitSeq(raw, "&") {

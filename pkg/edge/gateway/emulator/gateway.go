@@ -21,8 +21,8 @@ import (
 
 // Limits of API Gateway, in bytes.
 const (
-	MaxBody   = 10 << 20 // of a request's body: larger is a 413
-	MaxHeader = 10240    // of the request line and all headers: larger is a 431
+	MaxBody   = 10 << 20 // of a request's body; a larger one gets a 413
+	MaxHeader = 10240    // of the request line and all headers; larger ones get a 431
 )
 
 // Function is a Lambda function: it takes an event and returns a response.
@@ -42,9 +42,9 @@ type Gateway struct {
 }
 
 // New reads the routes and the CORS configuration of the template. functions
-// maps the logical id in each route to its function. A route without a
-// function, a function that is not in the template, and a template without
-// exactly one HttpApi are errors.
+// maps the logical id in each route to its function. New returns an error for a
+// route without a function, a function that is not in the template, and a
+// template without exactly one HttpApi.
 func New(text []byte, functions map[string]Function) (*Gateway, error) {
 	t, err := parse(text)
 	if err != nil {
@@ -65,7 +65,7 @@ func New(text []byte, functions map[string]Function) (*Gateway, error) {
 	}
 	for _, r := range routes {
 		if functions[r.Function] == nil {
-			return nil, fmt.Errorf("template: the route %s needs the function %s, which is not there", r.key(), r.Function)
+			return nil, fmt.Errorf("template: the route %s needs the function %s, which was not passed", r.key(), r.Function)
 		}
 		g.timeouts[r.Function] = t.timeout(r.Function)
 	}
@@ -121,8 +121,8 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	refuse(w, http.StatusInternalServerError, "Internal Server Error")
 }
 
-// invoke calls a function as Lambda does: it runs until it ends or times out,
-// even if the client has disconnected.
+// invoke calls a function as Lambda does: the function runs until it ends or
+// times out, even if the client has disconnected.
 func (g *Gateway) invoke(ctx context.Context, name, id string, event json.RawMessage) (*answer, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), g.timeouts[name])
 	ctx = lambdacontext.NewContext(ctx, &lambdacontext.LambdaContext{

@@ -8,10 +8,11 @@ import (
 	"sync/atomic"
 )
 
-// Listener returns l with connections whose malformed paths net/http accepts.
-// For such a path, net/http itself would send a 400 in plain text. Listener
-// escapes the malformed parts, so the request reaches a function. The function
-// sends a 404 in our format, because no resource has such a path.
+// Listener returns a listener like l, on which net/http accepts requests with
+// malformed paths. Otherwise net/http would respond to them with a 400 in plain
+// text. The connections escape the malformed parts, so that the request reaches a
+// function. The function sends a 404 in our format, because no resource has such
+// a path.
 func Listener(l net.Listener) net.Listener { return listener{l} }
 
 type listener struct{ net.Listener }
@@ -61,8 +62,8 @@ func (c *conn) Read(p []byte) (int, error) {
 }
 
 // escapeTarget escapes the target of a request line at the start of data. It
-// returns data unchanged if that is no complete request line, or if the target
-// is well-formed.
+// returns data unchanged if data does not begin with a complete request line, or
+// if the target is well-formed.
 func escapeTarget(data []byte) []byte {
 	line, after, ok := bytes.Cut(data, []byte("\n"))
 	start, end := bytes.IndexByte(line, ' ')+1, bytes.LastIndex(line, []byte(" HTTP/1."))

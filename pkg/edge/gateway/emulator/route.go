@@ -50,7 +50,7 @@ func (t *template) routes() ([]Route, error) {
 				return nil, fmt.Errorf("template: %s.%s: %w", function, name, err)
 			}
 			if other, twice := seen[r.key()]; twice {
-				return nil, fmt.Errorf("template: %s.%s: the route %s is %s's", function, name, r.key(), other)
+				return nil, fmt.Errorf("template: %s.%s: the function %s already has the route %s", function, name, other, r.key())
 			}
 			seen[r.key()] = function
 			routes = append(routes, r)
@@ -125,7 +125,7 @@ func newTable(routes []Route) table {
 		}
 		t.routes = append(t.routes, compiled{r, strings.Split(r.Path[1:], "/")})
 	}
-	// The most specific routes come first, so the first match wins.
+	// find takes the first match. Therefore the most specific routes come first.
 	slices.SortStableFunc(t.routes, func(a, b compiled) int {
 		return strings.Compare(a.rank(), b.rank())
 	})

@@ -16,7 +16,7 @@ import (
 type template struct {
 	parameters map[string]any
 	conditions map[string]any
-	held       map[string]bool // evaluated conditions; one under evaluation counts as false
+	held       map[string]bool // values of conditions; false while a condition is evaluated
 	globals    map[string]any  // Globals.Function
 	resources  map[string]resource
 }
@@ -31,8 +31,9 @@ const (
 	kindAPI      = "AWS::Serverless::HttpApi"
 )
 
-// templates has each template that was parsed, by its text: a process parses the
-// same one for routes, streams and schedules. Nobody changes a parsed template.
+// templates caches parsed templates by their text, because a process needs the
+// same template for routes, streams and schedules. Nobody changes a parsed
+// template.
 var templates sync.Map
 
 // parse returns the template of the text.
@@ -48,8 +49,8 @@ func parse(text []byte) (*template, error) {
 }
 
 // read reads a template. It omits resources whose condition is false. It
-// resolves references to parameters, conditions and !Sub. All other functions
-// stay as {"Fn::Name": arguments}.
+// evaluates references to parameters, !If, and !Sub of a text. All other
+// functions stay as {"Fn::Name": arguments}.
 func read(text []byte) (*template, error) {
 	var root yaml.Node
 	if err := yaml.Unmarshal(text, &root); err != nil {
@@ -103,7 +104,7 @@ func decode(n *yaml.Node) (any, error) {
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			key := n.Content[i].Value
 			if _, twice := m[key]; twice {
-				return nil, fmt.Errorf("line %d: %s stands there twice", n.Content[i].Line, key)
+				return nil, fmt.Errorf("line %d: the key %s is repeated", n.Content[i].Line, key)
 			}
 			value, err := decode(n.Content[i+1])
 			if err != nil {
@@ -123,7 +124,7 @@ func decode(n *yaml.Node) (any, error) {
 		}
 		return list, nil
 	case yaml.AliasNode:
-		return nil, fmt.Errorf("line %d: CloudFormation takes no aliases", n.Line)
+		return nil, fmt.Errorf("line %d: CloudFormation does not support YAML aliases", n.Line)
 	default:
 		var v any
 		if err := n.Decode(&v); err != nil {
@@ -179,7 +180,7 @@ func (t *template) resolve(v any, depth int) any {
 }
 
 // call evaluates an intrinsic function. ok is false if the function cannot be
-// evaluated from the template only.
+// evaluated from the template alone.
 func (t *template) call(name string, argument any, depth int) (v any, ok bool) {
 	switch name {
 	case "Ref":

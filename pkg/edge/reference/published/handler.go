@@ -20,8 +20,8 @@ import (
 // canonical is the address in the repository's copy of the document.
 const canonical = "https://api.svc.example"
 
-// Handler serves the document, the page, /health and /health/live. It responds
-// to every other request with 404 or 405.
+// Handler serves the document, the page with its files and icon, /health and
+// /health/live. It responds to every other request with 404 or 405.
 type Handler struct {
 	document []byte
 	page     []byte
