@@ -277,7 +277,7 @@ func thingsAreShown(w *world) {
 			w.Errorf("svc %s --json: %s", strings.Join(args, " "), text)
 		}
 	}
-	if n := len(read[[]map[string]any](w, "audit", "port")); n != 19 {
+	if n := len(read[[]map[string]any](w, "audit", "port")); n != 20 {
 		w.Errorf("%d audit entries, one for each change", n)
 	}
 }
