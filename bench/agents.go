@@ -42,7 +42,7 @@ func pairs() (out []pair, err error) {
 		rows := app.Rows(nil)
 		at := slices.IndexFunc(rows, p.call.is)
 		if at < 0 {
-			return nil, fmt.Errorf("%s is no row", title)
+			return nil, fmt.Errorf("%s is no operation of the API", title)
 		}
 		p.request.keyed = p.request.method() == "POST" // a tool call always has a key
 		p.call.tool = &tool{rows[at]}
@@ -53,8 +53,8 @@ func pairs() (out []pair, err error) {
 
 func (e endpoint) title() string { return e.name + " (" + string(e.audience) + ")" }
 
-// marked returns an endpoint's title as the documents have it: the request is
-// code.
+// marked returns an endpoint's title as the documents have it, with the request
+// formatted as code.
 func marked(title string) string {
 	request, audience, _ := strings.Cut(title, " (")
 	return "`" + request + "` (" + audience
@@ -100,7 +100,7 @@ func (t *tool) event(ctx context.Context, w *world, audience authz.Audience, tar
 	}
 	var answer struct{ Result struct{ RequestState string } }
 	if err := json.Unmarshal(asked, &answer); err != nil || answer.Result.RequestState == "" {
-		return "", nil, fmt.Errorf("%s asks for no agreement: %w %s", t.row.ID, err, asked)
+		return "", nil, fmt.Errorf("%s did not ask for a confirmation: %w %s", t.row.ID, err, asked)
 	}
 	params["requestState"] = answer.Result.RequestState
 	params["inputResponses"] = map[string]any{"agreed": map[string]any{"action": "accept",
@@ -170,7 +170,7 @@ func (t *tool) arguments(target, body string) (map[string]any, error) {
 	return out, decoder.Decode(&out)
 }
 
-// beside holds the measurements of a request and of its tool call.
+// beside contains the measurements of a request and of its tool call.
 type beside struct {
 	pair
 	rounds [][]used // of the request and of the call

@@ -54,7 +54,7 @@ func checkOut(ctx context.Context, revision, dir string) error {
 		return err
 	}
 	if strings.HasPrefix(revision, "-") {
-		return fmt.Errorf("%q is no revision", revision)
+		return fmt.Errorf("%q is not a git revision", revision)
 	}
 	//nolint:gosec // the revision was checked above
 	archive, err := exec.CommandContext(ctx, "git", "archive", "--format=tar", revision).Output()

@@ -64,8 +64,8 @@ var functionsOfOperations = sync.OnceValue(func() map[string]string {
 	return out
 })
 
-// call sends one request and returns the response body. A status other than
-// 2xx is an error.
+// call sends one request and returns the response body. For a status other than
+// 2xx it returns an error.
 func (w *world) call(ctx context.Context, audience authz.Audience, method, target, body string) ([]byte, error) {
 	raw, err := event(w.tokens[audience], "application/json", method, target, body)
 	if err != nil {

@@ -109,7 +109,7 @@ func recordMixed(ctx context.Context, w *world, b build) (*recorder, []json.RawM
 		return !slices.Contains(mixed, fmt.Sprintf("%s (%s)", e.name, e.audience))
 	})
 	if len(all) != len(mixed) {
-		return nil, nil, fmt.Errorf("%d of the %d endpoints are there", len(all), len(mixed))
+		return nil, nil, fmt.Errorf("only %d of the %d endpoints were found", len(all), len(mixed))
 	}
 	for _, e := range all { // fills the caches
 		if err := c.live(ctx, e.next(w)); err != nil {

@@ -22,7 +22,7 @@ type used struct {
 	cpu            time.Duration
 	mallocs, bytes uint64
 	collections    uint64
-	memory         uint64 // most bytes that the process has had at a time
+	memory         uint64 // most bytes that the process has used at a time
 }
 
 // each returns the use per event between two probes.
@@ -182,11 +182,11 @@ func (c *child) probe() (used, error) {
 	case u := <-c.out.probes:
 		return u, nil
 	case <-time.After(replay.Timeout):
-		return used{}, errors.New("the probe gives no answer")
+		return used{}, errors.New("the probe does not respond")
 	}
 }
 
-// series holds the measurements of one endpoint for each build, in the order of
+// series contains the measurements of one endpoint for each build, in the order of
 // the rounds.
 type series struct {
 	endpoint
@@ -243,7 +243,7 @@ func (w *world) turns(ctx context.Context, subjects []subject, o options) ([][]u
 		if err := children[i].prepare(ctx, s.next(w)); err != nil {
 			return nil, fmt.Errorf("%s: %w", s.build.title(), err)
 		}
-		if _, err := children[i].measure(ctx, o.reads); err != nil { // its heap grows to its size
+		if _, err := children[i].measure(ctx, o.reads); err != nil { // until the heap no longer grows
 			return nil, fmt.Errorf("%s: %w", s.build.title(), err)
 		}
 	}

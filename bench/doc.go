@@ -16,8 +16,9 @@
 // With -concurrency it compares one process that handles many events at once
 // with as many processes that handle one each.
 //
-// With -soak it drives mixed load against `svc dev` as a process of its own, and
-// fails if what that process or its engine holds grows, or if a sum is wrong.
+// With -soak it drives mixed load against `svc dev` as a process of its own. It
+// fails if the resources of that process or its engine keep growing, or if a sum
+// is wrong.
 //
 // With -memory it measures the built functions at several sizes, each with the
 // share of a processor that Lambda gives it.

@@ -48,7 +48,7 @@ func between(old []byte, begin, end, text string) ([]byte, error) {
 	case !found:
 		head, tail = append(bytes.TrimRight(old, "\n"), "\n\n"...), []byte("\n")
 	case !closed:
-		return nil, fmt.Errorf("%q without %q after it", begin, end)
+		return nil, fmt.Errorf("the document has %q without %q after it", begin, end)
 	}
 	return fmt.Appendf(nil, "%s%s\n%s%s%s", head, begin, text, end, tail), nil
 }
@@ -105,7 +105,7 @@ func section(o options, machine string, worlds []*world, rows []row) string {
 func lists(machine string, w *world, worlds []*world, rows []row) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "## Lists of %s trips\n\n", many(w.trips))
-	prose(&b, "Measured like the tables above, on %s; %s. The tenant has what lists read and nothing else (no logs, "+
+	prose(&b, "Measured like the tables above, on %s; %s. The tenant has what lists read and nothing else (no "+
 		"receipts, postings and counters); it was loaded in %s.",
 		machine, time.Now().UTC().Format("2 January 2006"), w.loaded.Round(time.Second))
 	tables(&b, "", []*world{w}, worlds, filter(rows, func(r row) bool { return r.lists }), false)

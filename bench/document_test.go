@@ -12,8 +12,7 @@ import (
 	"svc/pkg/data/table"
 )
 
-// The tables go between the markers. Text of other authors outside of the
-// markers stays unchanged.
+// The tables go between the markers. Text outside of the markers stays unchanged.
 func TestDocument(t *testing.T) {
 	worlds := []*world{{trips: 100}, {trips: 10_000}, {trips: 1_000_000, lists: true}}
 	c := func(reads float64) *cell {

@@ -50,7 +50,7 @@ func parse(args []string) (o options, err error) {
 	flags.IntVar(&o.lists, "lists", 0, "trips of one more tenant, for the lists alone (1000000 takes long)")
 	flags.IntVar(&o.reads, "reads", 200, "requests of each reading endpoint and size")
 	flags.IntVar(&o.writes, "writes", 60, "requests of each writing endpoint and size")
-	flags.StringVar(&o.only, "only", "", "measure the endpoints whose names hold this, and write no document")
+	flags.StringVar(&o.only, "only", "", "measure the endpoints whose names contain this, and write no document")
 	flags.BoolVar(&o.cpu, "cpu", false, "measure processor time and allocations of the built functions instead")
 	flags.BoolVar(&o.model, "model", false, "simulate the table with the traces of the last -ceilings instead")
 	flags.BoolVar(&o.memory, "memory", false, "measure the built functions with the processor shares of several "+
@@ -75,12 +75,12 @@ func parse(args []string) (o options, err error) {
 	for text := range strings.SplitSeq(*sizes, ",") {
 		n, err := strconv.Atoi(strings.TrimSpace(text))
 		if err != nil || n < 10 {
-			return o, fmt.Errorf("-sizes: %q is no number of trips (at least 10)", text)
+			return o, fmt.Errorf("-sizes: %q is not a number of trips of at least 10", text)
 		}
 		o.sizes = append(o.sizes, n)
 	}
 	if o.reads < 1 || o.writes < 1 {
-		return o, fmt.Errorf("-reads and -writes: at least 1")
+		return o, fmt.Errorf("-reads and -writes must be at least 1")
 	}
 	o.environment = strings.Fields(*env)
 	o.revisions = []string{""}

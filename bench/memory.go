@@ -21,7 +21,7 @@ var megabytes = []int{128, 256, 512, 1024}
 const (
 	starts = 11                    // of each function and size
 	fewest = 10                    // events of a round
-	trials = 20                    // events that find a function's slowest
+	trials = 20                    // events of each task, to find a function's slowest task
 	latest = 50 * time.Millisecond // what the slowest warm event may take besides the table, p99
 	// With 128 MB a cold start takes half a second, and a million events cost a
 	// cent less.
@@ -29,7 +29,7 @@ const (
 	largest  = 1024
 )
 
-// least lists minimum sizes of functions whose reasons this measurement does
+// least lists minimum sizes of functions, for reasons that this measurement does
 // not show.
 var least = map[string]int{
 	app.Feedback:   512, // it keeps up to 96 MB of posts in memory
@@ -204,8 +204,8 @@ func (w *world) fit(ctx context.Context, t fitted, builds []build, o options) ([
 	return out, nil
 }
 
-// events returns the number of events of a round: the given number, or as many
-// as take a second and a half.
+// events returns the number of events of a round: the given number, but no more
+// than take a second and a half, and at least fewest.
 func (f fitted) events(megabytes, reads int) int {
 	each := float64(f.cpu) / shareOf(megabytes)
 	return min(reads, max(fewest, int(1.5*float64(time.Second)/each)))

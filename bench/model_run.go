@@ -78,7 +78,7 @@ func scales(traces []model.Trace) (out []simulated) {
 	return out
 }
 
-// turns simulates a large day, changing one more parameter each time.
+// turns simulates a large day with different parameters in each turn.
 func turns(t model.Trace) (out []simulated) {
 	d := aDay
 	d.Peak = 1e5

@@ -14,8 +14,9 @@ import (
 	"time"
 )
 
-// recorder stands in for the table. It first forwards requests to the engine
-// and keeps the responses. Then it replays these responses without the engine.
+// recorder replaces the table. It first forwards requests to the engine
+// and keeps the responses. Then it replays these responses. A read without a kept
+// response still goes to the engine.
 type recorder struct {
 	engine string
 	server *httptest.Server
@@ -23,7 +24,7 @@ type recorder struct {
 	mu       sync.Mutex
 	live     bool
 	shared   bool               // events overlap; each has at most one write of a target
-	delay    time.Duration      // of every kept answer
+	delay    time.Duration      // of every response
 	reads    map[string]reply   // by the result of question
 	writes   map[string][]reply // by target, in the order of the event
 	given    map[string]int     // writes of the current event, by target
@@ -83,7 +84,7 @@ func (r *recorder) replay() {
 	r.live, r.passed = false, 0
 }
 
-// share makes the recorder give the kept answers to events that overlap, each
+// share makes the recorder send the kept responses to events that overlap, each
 // after the delay.
 func (r *recorder) share(delay time.Duration) {
 	r.replay()
@@ -92,8 +93,8 @@ func (r *recorder) share(delay time.Duration) {
 	r.shared, r.delay = true, delay
 }
 
-// event tells the recorder that the next event begins. It returns an error if
-// the recorder had no response to a request of an earlier event.
+// event tells the recorder that the next event begins. It returns an error if a
+// request of an earlier event failed, or was a write without a kept response.
 func (r *recorder) event() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -25,8 +25,8 @@ type shares struct {
 	groups []string
 }
 
-// controller returns the folder in which groups are made, and whether it is one
-// of cgroup v2.
+// controller returns the folder in which groups are created. second reports
+// whether it belongs to cgroup v2.
 func controller() (root string, second bool, err error) {
 	if _, err := os.Stat("/sys/fs/cgroup/cpu/cpu.cfs_quota_us"); err == nil {
 		return "/sys/fs/cgroup/cpu", false, nil
@@ -38,8 +38,8 @@ func controller() (root string, second bool, err error) {
 	return "/sys/fs/cgroup", true, nil
 }
 
-// group makes a group that goes before other work of the machine. A quota of 0
-// is none.
+// group creates a group that has priority over other work of the machine. A quota
+// of 0 means no quota.
 func (s *shares) group(name string, quota int) (string, error) {
 	root, second, err := controller()
 	if err != nil {
@@ -68,8 +68,8 @@ func (s *shares) group(name string, quota int) (string, error) {
 }
 
 // enter puts this process and its later children into a group of their own,
-// without a quota. The measured functions wait for responses of this process,
-// so other work must not delay it.
+// without a quota. Other work must not delay this process, because the measured
+// functions wait for its responses.
 func (s *shares) enter() error {
 	group, err := s.group("bench", 0)
 	if err != nil {
@@ -78,8 +78,8 @@ func (s *shares) enter() error {
 	return os.WriteFile(filepath.Join(group, "cgroup.procs"), []byte(strconv.Itoa(os.Getpid())), 0o600)
 }
 
-// add makes a group for functions of that size. It returns a folder with one
-// program for each program of the build, which runs the latter in the group.
+// add creates a group for functions of that size. It returns a folder with one
+// script for each program of the build. The script runs the program in the group.
 func (s *shares) add(b build, megabytes int) (string, error) {
 	group, err := s.group(strconv.Itoa(megabytes), int(shareOf(megabytes)*period))
 	if err != nil {

@@ -47,7 +47,7 @@ func startSoaked(ctx context.Context, program string) (*soaked, error) {
 		return nil, fmt.Errorf("%w (make build)", err)
 	}
 	go func() {
-		_ = s.cmd.Wait() // stop asks for the state
+		_ = s.cmd.Wait() // stop reads the state
 		close(s.ended)
 	}()
 	err = s.await(ctx, "the start", func() (bool, error) {
@@ -64,7 +64,7 @@ func startSoaked(ctx context.Context, program string) (*soaked, error) {
 	return s, nil
 }
 
-// locked is a writer that a reader shares.
+// locked is a writer that shares its lock with a reader.
 type locked struct {
 	mu *sync.Mutex
 	w  io.Writer
@@ -95,7 +95,8 @@ func (s *soaked) await(ctx context.Context, what string, done func() (bool, erro
 	}
 }
 
-// complaints is what svc dev wrote to its standard error.
+// complaints returns what svc dev wrote to its standard error last, at most 4,000
+// bytes.
 func (s *soaked) complaints() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -103,7 +104,8 @@ func (s *soaked) complaints() string {
 	return text[max(0, len(text)-4000):]
 }
 
-// stop ends svc dev and removes its data. An exit code other than 0 is an error.
+// stop ends svc dev and removes its data. If the exit code is not 0, stop returns
+// an error.
 func (s *soaked) stop() error {
 	_ = s.cmd.Process.Signal(syscall.SIGTERM)
 	defer os.RemoveAll(s.data)

@@ -99,7 +99,7 @@ func (c *caller) signIn(ctx context.Context) (err error) {
 	}
 }
 
-// busy reports whether the machine has other work.
+// busy reports whether the error shows that the machine is too busy.
 func busy(err error) bool {
 	page, answer := new(flow.Page), new(flow.Error)
 	return errors.As(err, &page) && starved(page.Status, page.Text) ||
@@ -156,7 +156,7 @@ func (l *traffic) run(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
-// turn is one ride of a team, with the other requests that accompany it.
+// turn takes one ride, and sends the other requests of the turn.
 func (t *team) turn(ctx context.Context, n int) error {
 	mark := fmt.Sprintf("%s-%d-%d", t.tenant, t.number, n)
 	var trip struct{ ID, Notes, DriverID string }
@@ -188,7 +188,7 @@ var readInTurn = []string{"/api/v1/trips?limit=20", "/api/v1/reports/summary", "
 	"/api/v1/customers?q=a", "/api/v1/wallets?type=driver&detail=1", "/api/v1/feedback?limit=20",
 	"/api/v1/feedback?q=map", "/api/v1/branding"}
 
-// others are the requests of a turn that do not belong to the ride.
+// others sends the requests of a turn that do not belong to the ride.
 func (t *team) others(ctx context.Context, n int) error {
 	for _, read := range []struct {
 		by   *caller
@@ -235,8 +235,8 @@ func (l *traffic) timed(requests int, do func() error) error {
 	return err
 }
 
-// do sends a request. It repeats one that a busy machine did not serve, with the
-// same key. Any other status but 2xx is an error.
+// do sends a request. If a busy machine did not serve the request, do repeats it
+// with the same key. For any other status but 2xx, do returns an error.
 func (l *traffic) do(ctx context.Context, by *caller, method, path, key, body string, out any) error {
 	for try := 1; ; try++ {
 		r, err := http.NewRequestWithContext(ctx, method, l.base+path, strings.NewReader(body))

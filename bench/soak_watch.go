@@ -20,7 +20,7 @@ type sample struct {
 	at         time.Duration // since the load began
 	rides      int
 	requests   int
-	p50, p99   time.Duration // of the requests since the last sample that had some
+	p50, p99   time.Duration // of the requests since the last sample
 	worst      time.Duration
 	goroutines float64
 	heap       float64 // live, bytes
@@ -171,9 +171,9 @@ const mb = 1 << 20
 const leastSamples = 8
 
 // judge compares the last quarter of the samples with the second quarter. It
-// allows much growth, because the machine does other work. What grows steadily
-// from the start is 2.3 times as large in the last quarter, so every factor
-// must be far below that.
+// allows much growth, because the machine does other work. A value that grows
+// steadily from zero is 2.3 times as large in the last quarter, so every factor
+// must be far below 2.3.
 func (w *watch) judge() error {
 	n := len(w.all)
 	if n < leastSamples {

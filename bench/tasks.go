@@ -70,7 +70,7 @@ func (h *held) largest(function string) (json.RawMessage, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if len(h.events[function]) == 0 {
-		return nil, fmt.Errorf("%s was given no event", function)
+		return nil, fmt.Errorf("%s received no event", function)
 	}
 	return slices.MaxFunc(h.events[function], func(a, b json.RawMessage) int { return len(a) - len(b) }), nil
 }
@@ -155,7 +155,7 @@ func (w *world) password(ctx context.Context) (json.RawMessage, error) {
 	return raw, errors.Join(missing, ifMissing(missing, err))
 }
 
-// sends reports whether the body of a gateway event holds the text.
+// sends reports whether the body of a gateway event contains the text.
 func sends(event json.RawMessage, text string) bool {
 	var e struct {
 		Body            string
@@ -198,8 +198,8 @@ func (w *world) records(function string) func(context.Context) (json.RawMessage,
 	}
 }
 
-// completes makes a ride and completes it. between runs before each of its
-// later requests.
+// completes requests a ride and completes it. between runs before each request
+// but the first.
 func (w *world) completes(ctx context.Context, between func() error) error {
 	answer, err := w.call(ctx, rider, "POST", "/api/v1/me/trips", w.ride())
 	if err != nil {

@@ -248,8 +248,9 @@ func (w *world) observe(ctx context.Context, o api.Observation) {
 var people = map[authz.Audience]string{authz.Dashboard: "operator@metro.example",
 	authz.Driver: "driver.1.1@metro.example", authz.Rider: "rider.1.1@metro.example"}
 
-// signIn gets the tokens of the people. Then it stops the stream, so that only the request is
-// measured.
+// signIn gets the tokens of the people. Then it stops the stream, so that only
+// the request is measured. The stream continues if the keys of requests are
+// recorded.
 func (w *world) signIn(ctx context.Context) error {
 	for audience, address := range people {
 		tokens, err := flow.Token(ctx, flow.Options{BaseURL: w.service.BaseURL, Tenant: slug, Audience: string(audience),

@@ -9,11 +9,11 @@ import (
 type Day struct {
 	Peak    float64 // requests a second of all tenants at the busiest time, without the concert
 	Tenants int
-	Largest float64 // how many times the others the first tenant is
+	Largest float64 // load of the first tenant, as a multiple of any other tenant's
 	Trips   float64 // stored before
 	Warm    int     // fewest partitions of the table and of each index at the start; 0 for DynamoDB's four
 
-	Split       bool    // DynamoDB splits hot partitions and lends them unused units
+	Split       bool    // DynamoDB splits hot partitions, and lets them use the table's unused units
 	Burst       bool    // DynamoDB saves unused units for 300 s
 	Provisioned float64 // units, as a multiple of what the busiest time needs; 0 for on demand
 
@@ -32,15 +32,16 @@ const (
 	changes = 6.0
 )
 
-// Load of the day at an hour, as a share of its busiest time: a small peak in
-// the morning, a large one in the evening.
+// profile returns the load of the day at an hour, as a share of its busiest time:
+// a small peak in the morning, a large one in the evening.
 func profile(hour float64) float64 {
 	bell := func(at, width float64) float64 { return math.Exp(-(hour - at) * (hour - at) / (2 * width * width)) }
 	return min(1, 0.2+0.45*bell(8, 1.3)+0.8*bell(18.5, 2.4))
 }
 
-// concert is what the end of a concert adds to the first tenant at an hour, as
-// a multiple of its own busiest time: twenty minutes with steep sides.
+// concert returns the load that the end of a concert adds to the first tenant at
+// an hour, as a multiple of the tenant's own busiest time: twenty minutes with
+// steep sides.
 func concert(hour float64) float64 {
 	minutes := (hour - 22.5) * 60
 	switch {
@@ -77,7 +78,8 @@ func (d Day) rides(hour, requests float64) (each []float64, whole float64) {
 }
 
 // spaces creates the table and the indexes with the keys of all tenants. even
-// has the units of a ride at keys that are too many to become hot, by space.
+// contains, by space, the units of a ride at keys that are too many to become
+// hot.
 func (d Day) spaces(t Trace, units []unit, random *rand.Rand) (out []*space, even map[string]Load) {
 	keys := map[string][]*key{}
 	even = map[string]Load{}

@@ -16,7 +16,8 @@ import (
 )
 
 // DynamoDB Local does not throttle, so the model cannot be compared with it. If
-// this test fails, it can: see docs/model.md.
+// this test fails, DynamoDB Local throttles and the comparison is possible: see
+// docs/model.md.
 func TestDynamoDBLocalDoesNotThrottle(t *testing.T) {
 	if !testkit.OnDynamoDBLocal() {
 		t.Skip("about DynamoDB Local only")

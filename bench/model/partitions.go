@@ -34,7 +34,7 @@ type key struct {
 
 const all = -1
 
-// partition holds the keys whose hashes are in [from, to).
+// partition contains the keys whose hashes are in [from, to).
 type partition struct {
 	from, to float64
 	keys     []*key
@@ -124,8 +124,8 @@ func pass(
 	return f, nowSaved, nowQueued
 }
 
-// split divides the partition where its two halves are most alike. It returns
-// false if one key has nearly all of the load and is alone.
+// split divides the partition where the loads of its two halves are most alike.
+// It returns false if the partition has one key and almost no other hashes.
 func (s *space) split(i int) bool {
 	p := s.partitions[i]
 	weigh := func(l Load) float64 { return l.Reads/MaxReads + l.Writes/MaxWrites }

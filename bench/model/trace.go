@@ -97,7 +97,7 @@ func (t Trace) unit(shape string, l Load) unit {
 	u := unit{shape: shape, load: l, hot: 1, keys: 1}
 	counter := strings.Contains(shape, "#REPORT#") || strings.Contains(shape, "#TOTALS#")
 	switch {
-	case strings.Contains(shape, "#REPORT#ms#"): // a key for each tenth of a second, of rides by their request
+	case strings.Contains(shape, "#REPORT#ms#"): // a key for each tenth of a second in which rides were requested
 		u.keys, u.hot = 10, 0.2
 	case strings.Contains(shape, "#REPORT#tenth#"): // a key for ten seconds
 		u.hot, u.merges = 0.2, true

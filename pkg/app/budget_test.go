@@ -92,7 +92,7 @@ func TestBudgets(t *testing.T) {
 func holdSaves(t *testing.T, s *suite, op, rider string) {
 	t.Helper()
 	save := budget{2, 7, 4}
-	// where none was, and over it
+	// The first change creates the branding, the second one replaces it.
 	for _, body := range []string{`{"appName":"Metro"}`, `{"appName":"Metro Rides","themeMode":"dark"}`} {
 		save.hold(t, "PATCH /branding", s.Patch(t, op, "/api/v1/branding", body).Must(t, 200))
 	}
@@ -110,7 +110,7 @@ func holdSaves(t *testing.T, s *suite, op, rider string) {
 // trip; ids are the ids of requested trips.
 func holdTrips(t *testing.T, s *suite, rider, driver, request string, ids []string) {
 	t.Helper()
-	// The trip alone: its log follows from it.
+	// Only the trip is written, because its log follows from the trip.
 	transition := budget{2, 7, 2}
 	transition.hold(t, "POST /me/trips", s.Post(t, rider, "/api/v1/me/trips", request).Must(t, 201))
 	for _, action := range []string{"accept", "arrived", "start", "complete"} {

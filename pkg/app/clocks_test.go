@@ -233,7 +233,7 @@ func TestClocksCursors(t *testing.T) {
 				last = one.RequestedAt
 			}
 			if cursor = got.Next; page < 6 {
-				request(page % len(clocks)) // by a clock that is behind it may come in or not
+				request(page % len(clocks)) // the list may contain it if its clock is behind
 			}
 			if page > 200 {
 				t.Fatalf("%q: no end", filter)

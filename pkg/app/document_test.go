@@ -90,7 +90,7 @@ func recordedRequest(t *testing.T, id string) json.RawMessage {
 }
 
 // TestEveryAnswerIsAsDescribed: the responses that the built functions gave to
-// the events hold to the document's schemas, errors too.
+// the events match the document's schemas, errors too.
 func TestEveryAnswerIsAsDescribed(t *testing.T) {
 	doc, err := reference.Document(canonical, page.ScopePhrase, app.Rows(nil)...)
 	testkit.Must(t, err)
@@ -153,7 +153,7 @@ func TestReferencePage(t *testing.T) {
 		}
 	}
 	if *update {
-		return // what is served was built before the files are written anew
+		return // the served document is embedded, so it is the one before the update
 	}
 	text := documents(t, s.URL)[documentFile]
 	if diff := cmp.Diff(string(text), string(s.Get(t, "", "/openapi.json").Must(t, 200).Body)+"\n"); diff != "" {
@@ -247,7 +247,7 @@ func withEndpoints(t *testing.T) []byte {
 	}
 	table := "| method | path | audience | scope | needs |\n| --- | --- | --- | --- | --- |\n"
 	rows := app.Rows(nil)
-	// Everybody's own come after the operators'.
+	// The rows of /me come after the others.
 	order := func(r api.Row) string { return fmt.Sprint(strings.Count(r.Path, "/me"), r.Path) }
 	slices.SortStableFunc(rows, func(a, b api.Row) int { return strings.Compare(order(a), order(b)) })
 	for _, r := range rows {

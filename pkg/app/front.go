@@ -36,13 +36,14 @@ const (
 	viewerAddressHeader = "Cloudfront-Viewer-Address"
 )
 
-// maxForm is how many bytes of a token request are read to find its client.
+// maxForm is how many bytes of a token or authorization request are read to find
+// the client.
 const maxForm = 64 << 10
 
-// front holds what a deployed function checks before its handler runs: the
-// request came through CloudFront, and its route is switched on.
+// front checks requests of a deployed function before its handler runs: that the
+// request came through CloudFront, and that its route is switched on.
 type front struct {
-	secrets [][]byte        // SHA-256 of each origin secret; none accepts calls around CloudFront
+	secrets [][]byte        // SHA-256 of each origin secret; if empty, calls that bypass CloudFront are accepted
 	off     map[string]bool // of SWITCHED_OFF
 }
 
@@ -189,8 +190,8 @@ func matches(pattern, path []string) bool {
 	return true
 }
 
-// refuses reports whether registration, sign-in or agents are switched off and
-// the request is one of them.
+// refuses reports whether the request is for registration, sign-in or agents and
+// that part is switched off.
 func (f front) refuses(r *http.Request) bool {
 	switch r.URL.Path {
 	case "/oauth/register":

@@ -52,7 +52,7 @@ func TestIdempotencyBody(t *testing.T) {
 	}
 }
 
-// TestIdempotencyHeaders: two Idempotency-Key headers are a 400. The gateway
+// TestIdempotencyHeaders: two Idempotency-Key headers cause a 400. The gateway
 // joins them with a comma, so a comma counts only inside quotes.
 func TestIdempotencyHeaders(t *testing.T) {
 	s := newSuite(t)

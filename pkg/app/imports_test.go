@@ -20,7 +20,7 @@ var floors = []string{"base", "data", "access", "edge", "domain", "background", 
 var testSupport = []string{"svc/pkg/local/", "svc/pkg/app/apptest", "svc/pkg/background/projection"}
 
 // TestFloors checks that no package under pkg/ imports a package of a higher
-// floor, and that functions, cmd and bench hold everything else.
+// floor, and that functions, cmd and bench contain everything else.
 func TestFloors(t *testing.T) {
 	found := map[int]bool{}
 	for _, p := range packages(t, `{{.ImportPath}}: {{join .Imports " "}}`) {

@@ -68,7 +68,7 @@ func TestInputNullAddress(t *testing.T) {
 }
 
 // TestInputMeaningless: blank texts, control characters, half of a pair of
-// coordinates and more than nine decimals of a degree are a 400.
+// coordinates and more than nine decimals of a degree cause a 400.
 func TestInputMeaningless(t *testing.T) {
 	s := newSuite(t)
 	rider, boss := s.Token(t, s.actors[authz.Rider]), s.Token(t, s.actors[authz.Dashboard])
@@ -99,8 +99,8 @@ func TestInputMeaningless(t *testing.T) {
 	s.Post(t, boss, "/api/v1/feedback", `{"title":"T","body":"One.\r\n\r\nTwo."}`).Must(t, 201)
 }
 
-// TestInputEncodings: a content coding is a 415 that names what is accepted; a
-// UTF-8 byte order mark is ignored.
+// TestInputEncodings: a content coding causes a 415 that names what is accepted.
+// A UTF-8 byte order mark is ignored.
 func TestInputEncodings(t *testing.T) {
 	s := newSuite(t)
 	rider := s.Token(t, s.actors[authz.Rider])

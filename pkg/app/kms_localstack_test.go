@@ -20,7 +20,7 @@ import (
 
 // TestKMSSealsSigningKeys runs against a real KMS, the one at AWS_ENDPOINT_URL:
 // `make localstack` runs it with the LocalStack that it starts. It is built
-// with the tag localstack only, so that no other run can pass for it.
+// with the tag localstack only, so that no other run includes it.
 func TestKMSSealsSigningKeys(t *testing.T) {
 	endpoint := os.Getenv("AWS_ENDPOINT_URL")
 	if endpoint == "" {

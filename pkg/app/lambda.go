@@ -46,10 +46,10 @@ func Start(function string, serve Serve) {
 	lambda.Start(handler)
 }
 
-// collectLess makes the garbage collector run less often than Go's default,
-// which suits a heap of a few megabytes: it may grow to eleven times what is
-// live, but the process stays below three quarters of the function's memory.
-// GOGC and GOMEMLIMIT in the environment take precedence.
+// collectLess makes the garbage collector run less often than by Go's default,
+// because a function's live heap has only a few megabytes. The heap may grow to
+// eleven times its live size, but the process stays below three quarters of the
+// function's memory. GOGC and GOMEMLIMIT in the environment take precedence.
 func collectLess(memory int64) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(1000)
@@ -60,8 +60,8 @@ func collectLess(memory int64) {
 }
 
 // OneProcessor reports whether a function with that many megabytes of memory
-// has one processor or a share of one. Lambda shows it two, and stops it when
-// its share is used up. A second thread that runs Go code would only take work
+// has one processor or a share of one. Lambda shows the function two
+// processors, and stops it when its share is used up. A second thread that runs Go code would only take work
 // from the first, and look for work when there is none. GOMAXPROCS in the
 // environment takes precedence. Source: AWS Lambda Developer Guide, "Configure
 // Lambda function memory": 1,769 MB have the equivalent of one vCPU.
@@ -152,8 +152,9 @@ func Rotation(p *Runtime, _ string) (any, error) {
 	return p.Keys().Rotate, nil
 }
 
-// Settling writes receipts and postings: for a batch of the stream, and for
-// the trips that the stream lost when its schedule sends {"sweep": true}.
+// Settling writes receipts and postings: for a batch of the stream, or for the
+// trips that the stream lost. The latter is the work of the event {"sweep": true},
+// which the function's schedule sends.
 func Settling(p *Runtime, function string) (any, error) {
 	handle := lagged(p.settlement().Handle, os.Stdout, function, p.Now)
 	return func(ctx context.Context, event struct {

@@ -70,7 +70,8 @@ func TestRequestStateIsVerified(t *testing.T) {
 }
 
 // TestLateAgreement: a confirmation is bound to the values that the person read.
-// Used late, it changes no others, and a trip that has moved on rejects it.
+// If it is used late, it changes no other values, and a trip that is no longer in
+// that state rejects it.
 func TestLateAgreement(t *testing.T) {
 	s := newSuite(t)
 	operator, rider := s.actors[authz.Dashboard], s.actors[authz.Rider]

@@ -158,7 +158,7 @@ func TestAgentRequestsARide(t *testing.T) {
 			`"name":"svc_request_ride","arguments":`+arguments+`,"requestState":"`+asked.Result.RequestState+
 				`","inputResponses":{"agreed":`+answer+`}`)
 		sent++
-		r.Header["Idempotency-Key"] = fmt.Sprint("request-", sent) // a proxy's: one yes is one ride, whatever it sends
+		r.Header["Idempotency-Key"] = fmt.Sprint("request-", sent) // as a proxy may add; one yes is still one ride
 		return s.call(t, r)
 	}
 	const yes = `{"action":"accept","content":{"agreed":true}}`
@@ -232,7 +232,7 @@ func TestEveryToolIsGuarded(t *testing.T) {
 				t.Errorf("%s with everything: %s", r.ID, got)
 			}
 			s.refused(t, emptyCall(r, path, ""), 401, "resource_metadata=")
-			s.refused(t, emptyCall(r, path, s.Token(t, actor)), 401, "invalid_token") // for the API
+			s.refused(t, emptyCall(r, path, s.Token(t, actor)), 401, "invalid_token") // a token for the API
 			if scope != "" {
 				few := agent(audience, other(audience, scope))
 				s.refused(t, emptyCall(r, path, few), 403, `scope="`+scope+`"`)

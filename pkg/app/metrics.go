@@ -178,7 +178,7 @@ func (s *status) WriteHeader(code int) {
 
 // lagged writes a line for each batch of a stream function: records, failed
 // records, units, and milliseconds from the batch's oldest write to the end of
-// the work. Lambda's own IteratorAge is the metric.
+// the work. No metric filter reads the lag. Its metric is Lambda's IteratorAge.
 func lagged(h StreamHandler, w io.Writer, function string, now func() time.Time) StreamHandler {
 	l := newLines(w, function)
 	return func(ctx context.Context, event events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {

@@ -24,8 +24,8 @@ import (
 	"svc/pkg/local/testkit"
 )
 
-// TestMetrics: the template's metric filters count what a request's line says:
-// a failure is 1, another request is 0, and a failed check counts too.
+// TestMetrics: the template's metric filters count what a request's line says. A
+// failure counts 1 and another request 0. A failed check counts too.
 func TestMetrics(t *testing.T) {
 	const (
 		served   = "Failures 0 [Function Me]"
@@ -54,7 +54,7 @@ func TestMetrics(t *testing.T) {
 }
 
 // TestSmokeCountsNothing: the call of a smoke test is logged, and turns no alarm
-// red. Lines of another kind are no requests.
+// red. Lines of another kind do not count as requests.
 func TestSmokeCountsNothing(t *testing.T) {
 	var direct []byte
 	f := gateway.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

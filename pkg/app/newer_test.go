@@ -61,7 +61,7 @@ func (it sentItem) text(name string) string { s, _ := it[name]["S"].(string); re
 
 func (it sentItem) key() string { return it.text("pk") + " " + it.text("sk") }
 
-// mark adds what a newer build writes, and returns which of it the item lacked.
+// mark adds what a newer build writes, and returns the parts that the item lacked.
 func (it sentItem) mark() (lacks []string) {
 	if _, ok := it["newer"]; !ok {
 		lacks = append(lacks, "attribute")

@@ -144,7 +144,7 @@ func (s statement) denies(q iamRequest) bool {
 }
 
 // allows reports whether the statement allows the request. As in IAM, one
-// statement must cover action, resource and all keys.
+// statement must name action, resource and all keys.
 func (s statement) allows(q iamRequest) bool {
 	if !slices.Contains(s.Action, q.action) || !slices.Contains(s.Resource, q.resource) {
 		return false

@@ -2,7 +2,7 @@
 
 package app_test
 
-// The limits of allocations hold as they are written.
+// Without the race detector, the limits of allocations apply unchanged.
 const (
 	allowance = 1
 	eachItem  = 2

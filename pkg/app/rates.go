@@ -19,7 +19,7 @@ func RatesFromEnvironment() (api.Rates, error) {
 		}
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 0 || n > 1_000_000 {
-			return api.Rates{}, fmt.Errorf("%s is %q, which is no number of requests a second (0 to 1000000)", name, text)
+			return api.Rates{}, fmt.Errorf("%s is %q; expected the number of requests a second, 0 to 1000000", name, text)
 		}
 		*rate = n
 	}

@@ -40,7 +40,7 @@ type recording struct {
 	secrets    map[string]string           // kind of secret, by its text
 }
 
-// iamRequest holds the properties of a request that IAM evaluates.
+// iamRequest contains the properties of a request that IAM evaluates.
 type iamRequest struct {
 	action   string
 	resource string   // "table", an index's name, "key"
@@ -168,7 +168,7 @@ func (r *recording) observe(o api.Observation) {
 	}
 }
 
-// Write takes log lines.
+// Write keeps the log lines.
 func (r *recording) Write(p []byte) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 )
 
 // TestOperationsCovered: in the end-to-end suite every operation succeeds at
-// least once. So its findings about policies and logs cover all operations.
+// least once. So its findings about policies and logs apply to all operations.
 func TestOperationsCovered(t *testing.T) {
 	r := recorded(t)
 	for _, row := range app.Rows(nil) {

@@ -38,9 +38,9 @@ func useRuntimeAPI(address string, events int) {
 }
 
 // joined is a connection on which the headers of a request with a body of
-// unknown length wait for the first piece of the body. net/http sends them
-// alone, because such a body may take its time. A response to Lambda is
-// complete when it is sent.
+// unknown length wait for the first piece of the body. net/http sends such headers
+// at once, because the body may come much later. A response to Lambda is complete
+// when it is sent.
 type joined struct {
 	net.Conn
 	headers []byte // that wait

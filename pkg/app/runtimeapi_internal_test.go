@@ -120,8 +120,8 @@ func TestRuntimeAPI(t *testing.T) {
 	group.Wait()
 }
 
-// runtimeClient returns a client as aws-lambda-go makes it. Afterwards, the
-// test has Go's default transport as it was.
+// runtimeClient returns a client as aws-lambda-go makes it. It restores Go's
+// default transport.
 func runtimeClient(t *testing.T, address string) *http.Client {
 	t.Helper()
 	was := http.DefaultTransport
@@ -161,8 +161,8 @@ func send(t *testing.T, client *http.Client, url string, body io.Reader) string 
 	return string(text)
 }
 
-// TestRuntimeAPIStream: a response that is sent as it is made arrives as it is
-// made. Its headers arrive with the first piece.
+// TestRuntimeAPIStream: the pieces of a streamed response arrive as they are
+// sent. The headers arrive with the first piece.
 func TestRuntimeAPIStream(t *testing.T) {
 	arrived := make(chan string)
 	api := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

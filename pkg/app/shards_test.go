@@ -87,7 +87,7 @@ func TestShardsUnderTraffic(t *testing.T) {
 	}
 }
 
-// ridesUntil requests rides until it is told to stop, and cancels some.
+// ridesUntil requests rides until stop is closed, and cancels some.
 func ridesUntil(t *testing.T, s *apptest.Service, rider string, made *traffic, stop chan struct{}) {
 	t.Helper()
 	for n := 0; !t.Failed(); n++ {

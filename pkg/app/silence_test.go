@@ -50,8 +50,8 @@ func read(token, path string) apptest.Request {
 	return apptest.Request{Method: "GET", Path: path, Token: token}
 }
 
-// TestSilentTable: the table does not respond to one request of ten. It has
-// executed half of these.
+// TestSilentTable: the table does not respond to one request of ten. It executes
+// half of those.
 func TestSilentTable(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel() // it waits for time limits, on an engine of its own

@@ -75,7 +75,8 @@ func (s *smoke) failures(ctx context.Context) (failed []error) {
 	if err != nil {
 		return []error{err}
 	}
-	// The functions have the same list. A misspelt word stops none of them.
+	// The functions read the same variable. They ignore a misspelt word, so the
+	// smoke test must report it.
 	if unknown := UnknownSwitches(); len(unknown) > 0 {
 		failed = append(failed, fmt.Errorf("SWITCHED_OFF has words that switch nothing off: %q", unknown))
 	}
@@ -130,7 +131,7 @@ func (s *smoke) address() string {
 func (s *smoke) invoke(ctx context.Context, version string, event []byte) ([]byte, error) {
 	part := strings.Split(version, ":") // arn:aws:lambda:REGION:ACCOUNT:function:NAME:VERSION
 	if len(part) != 8 {
-		return nil, fmt.Errorf("its version is %q, which is no ARN of one", version)
+		return nil, fmt.Errorf("its version is %q; expected the ARN of a version", version)
 	}
 	res, err := s.aws(ctx, AWSCall{Service: "lambda", Method: http.MethodPost, Body: event,
 		URL:    "/2015-03-31/functions/" + part[6] + "/invocations?Qualifier=" + part[7],

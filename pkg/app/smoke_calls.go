@@ -58,7 +58,7 @@ func probes(function string) []probe {
 }
 
 // event returns the call as an HTTP API would send it to the function, but
-// without apiId. gateway.Direct recognizes it by that.
+// without apiId. gateway.Direct recognizes the event by the missing apiId.
 func (p probe) event(base string) []byte {
 	e := events.APIGatewayV2HTTPRequest{Version: "2.0", RouteKey: "$default", RawPath: p.path, Body: p.body,
 		Headers: map[string]string{"content-type": "application/json"}}
@@ -75,7 +75,8 @@ func (p probe) event(base string) []byte {
 	return text
 }
 
-// unknownToken has the form of an access token, but no key has its kid.
+// unknownToken returns a token in the form of an access token. No key has the
+// token's kid.
 func unknownToken() string {
 	encode := base64.RawURLEncoding.EncodeToString
 	return encode([]byte(`{"alg":"ES256","typ":"at+jwt","kid":"smoke"}`)) + "." + encode([]byte(`{}`)) + "." +
@@ -86,7 +87,7 @@ func unknownToken() string {
 func (p probe) judge(answer []byte, base string, off bool) error {
 	var a events.APIGatewayV2HTTPResponse
 	if err := json.Unmarshal(answer, &a); err != nil || a.StatusCode == 0 {
-		return fmt.Errorf("no answer to a request: %.300s", answer)
+		return fmt.Errorf("not an HTTP response: %.300s", answer)
 	}
 	if a.IsBase64Encoded {
 		body, err := base64.StdEncoding.DecodeString(a.Body)

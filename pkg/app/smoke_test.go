@@ -167,7 +167,7 @@ func TestSmokeFails(t *testing.T) {
 		"challenge": {answer: at("/mcp", func(a *events.APIGatewayV2HTTPResponse) { a.Headers = nil }),
 			says: "MCPFunction: POST /mcp: Www-Authenticate is"},
 		"no answer": {answer: func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "null") },
-			says: "no answer to a request"},
+			says: "not an HTTP response"},
 		"function error": {answer: func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("X-Amz-Function-Error", "Unhandled")
 			_, _ = io.WriteString(w, `{"errorType":"Runtime.ExitError"}`)
@@ -175,10 +175,10 @@ func TestSmokeFails(t *testing.T) {
 		"refused": {answer: func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "denied", http.StatusForbidden) },
 			says: "lambda answers 403: denied"},
 		"timeout": {answer: func(_ http.ResponseWriter, r *http.Request) {
-			_, _ = io.Copy(io.Discard, r.Body) // the server sees a client that leaves only then
+			_, _ = io.Copy(io.Discard, r.Body) // the server notices a disconnect only after that
 			<-r.Context().Done()
 		}, call: time.Millisecond, says: "deadline exceeded"},
-		"version":  {answer: answering(t, nil), environment: [2]string{Trips, "$LATEST"}, says: "no ARN"},
+		"version":  {answer: answering(t, nil), environment: [2]string{Trips, "$LATEST"}, says: "expected the ARN"},
 		"switch":   {answer: answering(t, nil), environment: [2]string{"SWITCHED_OFF", "sign_in"}, says: `sign_in`},
 		"hash":     {answer: answering(t, nil), environment: [2]string{"ORIGIN_SECRET_SHA256", "x"}, says: "ORIGIN_SECRET"},
 		"not shut": {answer: answering(t, nil), environment: [2]string{"SWITCHED_OFF", offAgents}, says: "want 503"},

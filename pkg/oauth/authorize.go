@@ -213,12 +213,13 @@ func (d *decisions) weigh(ctx context.Context, a *authorization) (step, error) {
 
 // errConsentEnded means that the person ended the consent while the server
 // issued its code. A batch read is no snapshot, so the epoch may be newer than
-// the consent read with it. Without this condition, a code could get the epoch
-// that follows the end of the consent.
+// the consent read with it. If the transaction did not check the consent, a code
+// could get the epoch that follows the end of the consent.
 var errConsentEnded = errors.New("the consent has ended")
 
-// condition adds to the transaction that creates a code what must hold of the
-// consent. It may run more than once.
+// condition returns a function that adds to the transaction that creates a code:
+// a check of the consent, or the consent itself. A condition may run more than
+// once.
 type condition func(context.Context, *authorization) (func(*table.Tx), error)
 
 // mustStand is the condition that the consent still exists.

@@ -126,8 +126,9 @@ func (test authorizeFault) check(t *testing.T, b *browser) {
 	}
 }
 
-// A fault of client or redirect URI is a page, never a redirect (RFC 6749
-// section 4.1.2.1); any other is a redirect with error, state and iss.
+// A fault of client or redirect URI leads to a page, never to a redirect (RFC
+// 6749 section 4.1.2.1). Any other fault leads to a redirect with error, state
+// and iss.
 func TestAuthorizeFaults(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -249,7 +250,7 @@ func TestRequestID(t *testing.T) {
 	}
 }
 
-// If the table is unavailable, a page is a 503 that keeps what was typed,
+// If the table is unavailable, a page has the status 503, keeps what was typed
 // except the password, and offers to try again.
 func TestBrokenTable(t *testing.T) {
 	t.Parallel()

@@ -14,7 +14,7 @@ import (
 	"svc/pkg/local/testkit"
 )
 
-// browser keeps cookies, follows redirects when it is told to, and fills in forms.
+// browser keeps cookies, follows redirects (see follow), and fills in forms.
 type browser struct {
 	t      testing.TB
 	base   string // address of the server

@@ -61,7 +61,7 @@ type companies struct {
 var errCompany = badRequest("tenant", "tenant_hint is not known")
 
 // bySlug returns the company that a request names. The error is errCompany if
-// there is none.
+// the company does not exist or is disabled.
 func (c companies) bySlug(ctx context.Context, slug string) (company, error) {
 	n, err := tenant.Store{DB: c.db}.BySlug(ctx, slug)
 	if errors.Is(err, fault.NotFound()) || (err == nil && n.Disabled) {

@@ -77,7 +77,8 @@ func TestWhichCompany(t *testing.T) {
 	if answer.answer.Get("code") == "" || answer.answer.Get("state") != "s-1" {
 		t.Fatalf("%d %s", answer.status, answer.text())
 	}
-	// consented and signed in, she is led on by a page: a form led here
+	// The rider is signed in and has consented. A page leads to the client,
+	// because a form led to this request.
 	if s := b.choose(b.authorize(q), "metro"); s.status != http.StatusOK || s.answer.Get("code") == "" {
 		t.Errorf("once more: %d %s", s.status, s.text())
 	}

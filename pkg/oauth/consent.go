@@ -13,8 +13,8 @@ import (
 
 const consentForm = "consent"
 
-// offeredList has the scopes that an operation of the service needs. `make
-// golden` writes it from the rows of the API, which this program does not link.
+// offeredList has the scopes that an operation of the service needs. This program
+// does not link the rows of the API, so `make golden` writes the list from them.
 //
 //go:embed offered_scopes.txt
 var offeredList string

@@ -20,7 +20,7 @@ import (
 	"svc/pkg/oauth/tokens"
 )
 
-// mostApps is how many consents are listed per tenant.
+// mostApps is the maximum number of consents listed per tenant.
 const mostApps = 98
 
 // consents stores what people consented to.
@@ -44,9 +44,9 @@ func consentKey(t table.Tenant, client, actor string) table.Key {
 // client.
 func consentsOf(t table.Tenant, actor string) string { return t.Partition("CONSENTS", actor) }
 
-// agreed returns what a consent covers: pairs of a protected resource and a
+// agreed returns what a consent permits: pairs of a protected resource and a
 // scope, as "/mcp tenant.trips:read". An old consent that names no resource
-// covers the API only.
+// permits the API only.
 func agreed(consent table.Item) []string {
 	if !consent.Has("allowed") {
 		return pairs([]string{authz.API}, consent.Strings("scopes"))
@@ -65,13 +65,13 @@ func pairs(resources, scopes []string) []string {
 	return out
 }
 
-// wanted returns what a consent to the request must cover: the granted scopes
+// wanted returns what a consent to the request must permit: the granted scopes
 // at each requested resource.
 func (a *authorization) wanted() []string {
 	return pairs(strings.Fields(cmp.Or(a.resource, authz.API)), a.granted)
 }
 
-// agrees reports whether a consent covers the granted scopes at every resource
+// agrees reports whether a consent permits the granted scopes at every resource
 // that the request asks for.
 func (a *authorization) agrees(consent, actor table.Item) bool {
 	had := agreed(consent)
@@ -85,8 +85,9 @@ func inForce(consent, actor table.Item) bool {
 	return consent.Found() && actor.Found() && consent.Text("since") == actor.Text("since")
 }
 
-// add is the condition that the person consents to the granted scopes now, in
-// addition to earlier consents. So consent and code are one transaction.
+// add is a condition that stores the person's consent to the granted scopes, in
+// addition to earlier consents. The consent and the code are written in one
+// transaction.
 func (c consents) add(ctx context.Context, a *authorization) (func(*table.Tx), error) {
 	t := c.db.Tenant(a.tenant.ID)
 	key := consentKey(t, a.client.ID, a.session.Actor)
@@ -123,8 +124,9 @@ func (c consents) tenants(ctx context.Context, n *session.Session) ([]string, er
 }
 
 // list returns the clients that the session's person consented to, the last
-// allowed first. A client is one entry with the consents of all tenants. Only
-// its id makes it the same client: anybody may choose the name of another.
+// allowed first. A client is one entry with the consents of all tenants. Entries
+// are joined by the client's id only, because anybody may choose the name of
+// another client.
 func (c consents) list(ctx context.Context, n *session.Session) ([]page.App, error) {
 	tenants, err := c.tenants(ctx, n)
 	if err != nil {

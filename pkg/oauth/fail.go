@@ -44,7 +44,7 @@ func (s *Server) logged(next http.Handler) http.Handler {
 		seen := &statusRecorder{ResponseWriter: w}
 		ctx, code := protocol.Noted(r.Context())
 		next.ServeHTTP(seen, r.WithContext(ctx))
-		protocol.Note(r, *code) // for whoever wraps this handler
+		protocol.Note(r, *code) // for the handler that wraps this one
 		if seen.status < http.StatusBadRequest || seen.status >= http.StatusInternalServerError {
 			return
 		}

@@ -33,7 +33,7 @@ const (
 	password = apptest.Password // password of every person
 )
 
-// keyRing holds the signing keys of every fixture.
+// keyRing contains the signing keys of every fixture.
 var keyRing testkit.KeyRing
 
 // fixture is the authorization server with its own table and some people: Ana
@@ -231,7 +231,7 @@ func (f *fixture) do(r *http.Request) reply {
 	return out
 }
 
-// postJSON sends a body, which is JSON text or marshalled.
+// sendJSON sends a body: JSON text, or a value that it marshals.
 func (f *fixture) sendJSON(method, path, token string, body any) reply {
 	f.t.Helper()
 	raw, ok := body.(string)
@@ -266,7 +266,7 @@ func (f *fixture) expect(r reply, status int, code string) {
 	}
 }
 
-// directTransport carries requests to a handler without a network.
+// directTransport passes requests to a handler without a network.
 type directTransport struct{ handler http.Handler }
 
 // RoundTrip implements http.RoundTripper.

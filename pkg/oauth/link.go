@@ -26,7 +26,7 @@ type link struct {
 	TenantID string         `json:"tenant,omitempty"` // "" for an operator
 	Actor    string         `json:"actor"`
 	Email    string         `json:"email"`
-	Since    string         `json:"since"` // of its password; a newer one voids this
+	Since    string         `json:"since"` // of the account's password; a newer password voids the link
 }
 
 // links stores one-time links.

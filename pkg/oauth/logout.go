@@ -32,8 +32,8 @@ type logoutPage struct {
 }
 
 // get serves GET /oauth/logout. The session ends at once if the client proves
-// with an id_token_hint whose session it is. Any other link asks the person
-// first.
+// with an id_token_hint whose session it is. For any other request, a page asks
+// the person first.
 func (p *logoutPage) get(w http.ResponseWriter, r *http.Request) error {
 	if len(r.URL.RawQuery) > longestQuery {
 		return badRequest("request", "the request is too long")
@@ -83,8 +83,8 @@ func (p *logoutPage) post(w http.ResponseWriter, r *http.Request) error {
 	return p.signOut(w, r, q, true)
 }
 
-// open parses the request. A return address that the client has not
-// registered is an error page, and the browser is never sent there.
+// open parses the request. If the client has not registered the return address,
+// the person sees an error page. The browser is never sent to such an address.
 func (p *logoutPage) open(r *http.Request, in url.Values) (logoutRequest, error) {
 	ctx, q := r.Context(), logoutRequest{params: url.Values{}}
 	for _, name := range []string{"id_token_hint", "client_id", "post_logout_redirect_uri", "state", "ui_locales"} {
@@ -127,9 +127,9 @@ func (p *logoutPage) open(r *http.Request, in url.Values) (logoutRequest, error)
 }
 
 // signOut ends the session and continues to the client's address. If the client
-// sent no valid id_token_hint and the person did not confirm, the address is
-// only a link. Anybody may register an address, so the platform must not
-// redirect to it automatically.
+// sent no id_token_hint and the person did not confirm, the page shows the
+// address as a link only. The platform must not redirect to it automatically,
+// because anybody may register an address.
 func (p *logoutPage) signOut(w http.ResponseWriter, r *http.Request, q logoutRequest, confirmed bool) error {
 	if err := p.sessions.End(r.Context(), w, r); err != nil {
 		return err

@@ -20,7 +20,7 @@ import (
 // publisher serves documents in place of the Internet.
 type publisher struct {
 	mu      sync.Mutex
-	pages   map[string]string // address → body; absent is a 404
+	pages   map[string]string // address → body; a missing address gets a 404
 	fetched map[string]int
 	header  string // Cache-Control
 }
@@ -258,7 +258,7 @@ func TestDocumentCache(t *testing.T) {
 	ask(later, 200, 2)
 	d.publish(later, "redirect_uris", []string{"https://planner.example/moved"})
 	d.Clock.Advance(24 * time.Hour)
-	ask(later, 400, 3) // the old address is good no more
+	ask(later, 400, 3) // the old address is no longer registered
 }
 
 // A changed document changes the stored client at the next sign-in. If it has

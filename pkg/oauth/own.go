@@ -16,7 +16,7 @@ import (
 // involved. It states whose account the request is about.
 type own struct {
 	audience authz.Audience
-	company  // zero for an operator
+	company  // zero if the request names none, which only operators may do
 	query    url.Values
 }
 

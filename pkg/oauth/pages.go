@@ -35,8 +35,8 @@ type redirectError struct {
 func (e *redirectError) Error() string { return e.cause.Error() }
 func (e *redirectError) Unwrap() error { return e.cause }
 
-// answerClient redirects the browser to the client's redirect URI with the
-// parameters, the state, and the issuer (RFC 9207 section 2).
+// answerClient sends the browser to the client's redirect URI (see leave) with
+// the parameters, the state, and the issuer (RFC 9207 section 2).
 func (p *pages) answerClient(w http.ResponseWriter, r *http.Request, a *authorization, byForm bool,
 	params url.Values) error {
 	return p.leave(w, r, a.frame(), a.client, p.clientAddress(a, params), byForm)
@@ -60,8 +60,8 @@ func (p *pages) leave(w http.ResponseWriter, r *http.Request, f page.Frame, c cl
 		Back: template.URL(to)}) //nolint:gosec // registered: https or clients.Loopback
 }
 
-// lead sends the browser from the page that asks for the company to another
-// host, by a page that navigates by itself; see leave.
+// lead sends the browser to another host by a redirect. After the page that asks
+// for the company, lead instead shows a page that navigates by itself; see leave.
 func (p *pages) lead(w http.ResponseWriter, r *http.Request, f page.Frame, to string) error {
 	if !r.URL.Query().Has(chosen) {
 		return redirect(w, http.StatusFound, to)

@@ -34,7 +34,7 @@ func statusOf(problem string) int {
 	return http.StatusBadRequest
 }
 
-// passwordCheck signs people in by mail address and password. It bounds the
+// passwordCheck signs people in by mail address and password. It limits the
 // guesses.
 type passwordCheck struct {
 	sessions *session.Store

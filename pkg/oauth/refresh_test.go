@@ -180,7 +180,7 @@ func TestRefreshReuse(t *testing.T) {
 		if !f.alive(elsewhere.text("access_token")) || !f.alive(someone.text("access_token")) {
 			t.Errorf("generation %d: tokens of another client or actor died", n)
 		}
-		later := f.tokens(a, authz.Rider, "rider.trips:read") // dead tokens cannot hurt what comes after
+		later := f.tokens(a, authz.Rider, "rider.trips:read") // a token of an ended grant must not affect later sign-ins
 		f.expect(f.refresh(a, all[n]), 400, "invalid_grant")
 		if !f.alive(later.text("access_token")) {
 			t.Errorf("generation %d: an invalid token revoked a later sign-in", n)
@@ -223,7 +223,7 @@ func TestRefreshGrace(t *testing.T) {
 }
 
 // A repeated refresh within the grace gets the successor only if it asks for
-// what the successor holds: no narrower scope, no other resource. A rejected
+// what the successor has: no narrower scope, no other resource. A rejected
 // repetition changes nothing.
 func TestRefreshRepeatsWhatWasAsked(t *testing.T) {
 	t.Parallel()

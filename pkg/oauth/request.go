@@ -16,7 +16,7 @@ import (
 
 // Limits of an authorization request, in bytes.
 const (
-	longestQuery = 6000 // the gateway accepts 8 KiB of request line and headers
+	longestQuery = 6000 // the gateway accepts 10,240 bytes of request line and headers
 	longestState = 2000
 	longestNonce = 512
 )
@@ -36,7 +36,7 @@ type authRequest struct {
 	tenantHint  string
 	locales     string
 	idTokenHint string
-	resource    string         // as a token's record has it
+	resource    string         // in the form of a token's record
 	actsAs      authz.Audience // that the resource determines, "" for none
 	prompt      []string
 	maxAge      time.Duration

@@ -163,7 +163,7 @@ func TestNewPasswordEndsWhatTheOldGave(t *testing.T) {
 }
 
 // A consent belongs to the membership in which it was given. Somebody who
-// leaves and joins again must consent again, and the new consent covers only
+// leaves and joins again must consent again, and the new consent permits only
 // what the person agrees to now.
 func TestConsentEndsWithTheMembership(t *testing.T) {
 	t.Parallel()

@@ -29,16 +29,17 @@ type Config struct {
 	// Address gives the caller's address, for throttling; nil or "" is unknown
 	// and not throttled.
 	Address func(context.Context) string
-	// RefreshGrace is how long the last refresh token may be used again to get the
-	// same successor: 0 to tokens.MaxRefreshGrace.
+	// RefreshGrace is how long the previous refresh token may be used again to get
+	// the same successor: 0 to tokens.MaxRefreshGrace.
 	RefreshGrace time.Duration
-	// Documents fetches the metadata of clients that are named by an address; nil
-	// is a transport that reaches public addresses only. Tests have their own.
+	// Documents fetches the metadata of clients whose client_id is an address. If
+	// nil, a transport that reaches public addresses only is used.
 	Documents http.RoundTripper
 	// Mail sends one-time links to set a password. If nil, the pages do not
 	// offer such links.
 	Mail Mailer
-	// Limits are the throttles; a zero is its default, a negative number none.
+	// Limits configure the throttles: 0 means the default, a negative number no
+	// limit.
 	Limits Limits
 }
 
@@ -131,8 +132,9 @@ func (s *Server) DisableClient(ctx context.Context, id string, disabled bool) er
 	return s.clients.Disable(ctx, id, disabled)
 }
 
-// handler serves a request or returns the error to respond with. Any error but
-// a *protocol.Error becomes a 500 or, for a busy table, a 503.
+// handler serves a request or returns the error to respond with.
+// protocol.AsError determines the response: 413 for a body that is too large, 503
+// for a busy table, 500 for an unexpected error.
 type handler func(http.ResponseWriter, *http.Request) error
 
 type route struct {

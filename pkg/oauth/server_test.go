@@ -85,8 +85,8 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// Every 4xx is one line of the log: request id, method, route, status, code. A
-// path, a query and a body of the caller are not in it.
+// For every 4xx the log gets one line: request id, method, route, status, code.
+// The line contains no path, query or body of the caller.
 func TestRefusalsAreLogged(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -12,8 +12,8 @@ import (
 	"svc/pkg/base/ids"
 )
 
-// stage is the whole service over HTTP with a rider who is signed in, and three
-// clients, one of each authentication method.
+// service is the whole service over HTTP, with a rider who is signed in and three
+// clients: public, with client_secret_basic, and with client_secret_post.
 type service struct {
 	*apptest.Service
 	rider               apptest.Actor

@@ -87,7 +87,7 @@ func (p *passwordPage) post(w http.ResponseWriter, r *http.Request) error {
 }
 
 // remember makes the account know the browser that set the password. Then
-// guesses by others cannot stop its owner from signing in with it.
+// guesses by others cannot stop the person from signing in with this browser.
 func (p *passwordPage) remember(w http.ResponseWriter, r *http.Request, n link) error {
 	l, err := p.sessions.Login(r.Context(), n.Audience, n.TenantID, n.Email)
 	if err != nil {

@@ -290,7 +290,7 @@ func TestCodeReplay(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	a, other := f.register(nil), f.register(nil)
-	second := f.tokens(a, authz.Rider, "rider.trips:read") // another sign-in, which a replay leaves alone
+	second := f.tokens(a, authz.Rider, "rider.trips:read") // another sign-in, which a replay does not affect
 	code := f.code(a, authz.Rider, "rider.trips:read")
 	first := f.redeem(a, code)
 	next := f.refresh(a, first.text("refresh_token"))

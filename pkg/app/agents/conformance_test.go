@@ -58,7 +58,7 @@ func conforms(t *testing.T, node, address, version, scenario string) {
 	cmd := exec.CommandContext(t.Context(), node, "node_modules/@modelcontextprotocol/conformance/dist/index.js", "server",
 		"--url", address, "--spec-version", version, "--scenario", scenario, "--timeout", "300000")
 	cmd.Env = environment(t)
-	out, _ := cmd.CombinedOutput() // a failed check is an exit code, too; the output says which
+	out, _ := cmd.CombinedOutput() // a failed check is an error too; the output names the check
 	checks := verdict.FindAllStringSubmatch(string(out), -1)
 	if len(checks) == 0 {
 		t.Fatalf("the suite did not run:\n%s", out)

@@ -162,8 +162,8 @@ func (s *Service) SignIn(t testing.TB, a Actor, scopes ...string) flow.Tokens {
 	return s.signIn(t, a, flow.Options{Tenant: a.Tenant, Scope: strings.Join(scopes, " ")})
 }
 
-// SignInFor is SignIn for a protected resource, with its path. It names no
-// tenant.
+// SignInFor is SignIn for the protected resource at a path. Its authorization
+// request names no tenant.
 func (s *Service) SignInFor(t testing.TB, a Actor, resource string, scopes ...string) flow.Tokens {
 	t.Helper()
 	return s.signIn(t, a, flow.Options{Resource: s.URL + resource, Scope: strings.Join(scopes, " ")})

@@ -20,8 +20,8 @@ import (
 	"svc/pkg/oauth"
 )
 
-// Service is a running service with two tenants, metro and harbor. They are
-// those of the demo, without people and trips.
+// Service is a running service with two tenants, metro and harbor, without people
+// and trips. Unlike in the demo, both have delivery enabled.
 type Service struct {
 	URL     string
 	DB      *table.DB
@@ -56,7 +56,7 @@ func New(t testing.TB) *Service {
 	return With(t, Options{})
 }
 
-// With is New with options. Throttles are off unless an option enables them.
+// With is New with options. If o.Limits is zero, it is Unthrottled.
 func With(t testing.TB, o Options) *Service {
 	t.Helper()
 	if o.Limits == (oauth.Limits{}) {
@@ -97,10 +97,11 @@ func With(t testing.TB, o Options) *Service {
 	return s
 }
 
-// ring holds the signing keys of every service in the test process.
+// ring contains the signing keys of every service in the test process.
 var ring testkit.KeyRing
 
-// Unthrottled disables every throttle.
+// Unthrottled disables the throttles of registrations, token failures and client
+// documents. The throttles of sign-ins and mailed links keep their defaults.
 var Unthrottled = oauth.Limits{Registrations: -1, TokenFailures: -1, Documents: -1}
 
 func (s *Service) build(ctx context.Context, at service.Environment, o Options) (service.App, error) {

@@ -119,7 +119,7 @@ func (o operation) arguments(t *testing.T, c call) (map[string]any, bool) {
 	return out, true
 }
 
-// statusOf maps the API's error codes to statuses. 428 stands for a request for
+// statusOf maps the API's error codes to statuses. 428 means a request for
 // confirmation.
 var statusOf = map[string]int{"invalid_request": 400, "forbidden": 403, "feature_disabled": 403, "not_found": 404,
 	"invalid_state": 409, "idempotency_mismatch": 422, "rate_limited": 429, "temporarily_unavailable": 503,

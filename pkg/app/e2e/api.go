@@ -162,7 +162,7 @@ func (s *suite) request(t *testing.T, key string) answer {
 		"paymentType": "CARD", "notes": "Ring twice"}`, service)})
 }
 
-// ride covers a trip from the request to the money in the driver's wallet.
+// ride checks a trip from the request to the money in the driver's wallet.
 func (s *suite) ride(t *testing.T) {
 	op, dr := s.token(t, operator), s.token(t, driver)
 	key := fmt.Sprint("e2e-", time.Now().UnixNano())

@@ -82,8 +82,8 @@ func Run(t *testing.T, target Target) {
 	}
 }
 
-// retrying repeats a request while the response is a 503 with Retry-After. A
-// slow machine sends it more often.
+// retrying repeats a request while the response is a 503 with Retry-After. On a
+// slow machine the service sends such responses more often.
 type retrying struct{ next http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.

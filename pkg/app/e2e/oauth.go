@@ -100,7 +100,7 @@ func (s *suite) lives(t *testing.T) {
 		!strings.Contains(err.Error(), "invalid_grant") {
 		t.Errorf("a refresh token is accepted twice: %v", err)
 	}
-	s.get(t, second.AccessToken, who).refused(401, "unauthorized") // reuse revokes the chain
+	s.get(t, second.AccessToken, who).refused(401, "unauthorized") // reuse revokes the client's tokens of this person
 
 	third := s.signIn(t, rider, func(o *flow.Options) { o.ClientID = first.ClientID })
 	s.get(t, third.AccessToken, who).must(200)

@@ -61,7 +61,7 @@ func TestGo(t *testing.T) {
 // needs. The tests leave them out: they have the same packages from lock files.
 var fetching = regexp.MustCompile(`(?m)^(npm install .*|pip install .*|go mod init .*|go get -tool .*|go mod tidy && )`)
 
-// commands returns the block of commands of docs/clients.md that holds a text,
+// commands returns the block of commands of docs/clients.md that contains a text,
 // without what fetches packages.
 func commands(t *testing.T, holds string) string {
 	t.Helper()

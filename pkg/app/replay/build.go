@@ -10,8 +10,9 @@ import (
 	"path/filepath"
 )
 
-// probe is added to functions that are measured. It reports on a signal what
-// the function uses and holds, so that the measured source needs no code for it.
+// probe is added to functions that are measured. On a signal it reports the
+// function's resources (see Ask and Hold). So the measured source needs no code
+// for that.
 //
 //go:embed testdata/probe.go.txt
 var probe []byte

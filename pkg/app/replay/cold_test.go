@@ -42,7 +42,7 @@ const starts = 21
 
 var coldStarts = flag.Bool("cold-starts", false, "measure cold starts and write docs/performance.md")
 
-// measured holds the medians of one function over all starts.
+// measured contains the medians of one function over all starts.
 type measured struct {
 	zip           int
 	ready, answer time.Duration
@@ -73,7 +73,7 @@ func TestColdStarts(t *testing.T) {
 	}
 	events["MCPFunction"] = s.toolCall(t, events["MCPFunction"])
 	ready, answers := map[string][]time.Duration{}, map[string][]time.Duration{}
-	for range starts { // in turn, so that whatever else the machine does meets all alike
+	for range starts { // in turn, so that other work of the machine affects all alike
 		for name, event := range events {
 			r, a := s.measure(t, name, event)
 			ready[name], answers[name] = append(ready[name], r), append(answers[name], a)
@@ -134,7 +134,7 @@ func zips(t *testing.T) map[string]int {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
-	if !*coldStarts { // packing takes long: the largest program stands for all
+	if !*coldStarts { // packing takes long, so only the largest program is packed
 		name := largest(t, dir)
 		return map[string]int{name: zipped(t, filepath.Join(dir, folder(name)))}
 	}

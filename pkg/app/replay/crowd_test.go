@@ -239,7 +239,7 @@ type held struct {
 	goroutines int
 }
 
-// meeting is a proxy in front of the table. It holds requests back until a
+// meeting is a proxy in front of the table. It delays requests until a
 // given number has arrived.
 type meeting struct {
 	proxy  http.Handler

@@ -30,7 +30,7 @@ func route(routes []emulator.Route, method, path string) (emulator.Route, map[st
 		}
 		parameters, fixed, ok := match(strings.Split(r.Path, "/"), strings.Split(path, "/"))
 		points := 2 * fixed
-		if r.Method == method { // goes before ANY of the same path
+		if r.Method == method { // has precedence over ANY of the same path
 			points++
 		}
 		if ok && points > score {

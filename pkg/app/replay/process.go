@@ -141,12 +141,12 @@ func (p *Process) First(ctx context.Context, event json.RawMessage) (json.RawMes
 // Pid returns the id of the process.
 func (p *Process) Pid() int { return p.cmd.Process.Pid }
 
-// Ask sends the process SIGUSR1, at which a measured function reports what it
-// has used.
+// Ask sends the process SIGUSR1. A function with the probe then reports its
+// processor time, allocations and memory.
 func (p *Process) Ask() error { return p.cmd.Process.Signal(syscall.SIGUSR1) }
 
-// Hold sends the process SIGUSR2, at which a measured function reports what it
-// holds.
+// Hold sends the process SIGUSR2. A function with the probe then reports its live
+// heap and goroutines.
 func (p *Process) Hold() error { return p.cmd.Process.Signal(syscall.SIGUSR2) }
 
 // Stop ends the process.

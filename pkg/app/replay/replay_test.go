@@ -215,7 +215,7 @@ var (
 	times   = regexp.MustCompile(`\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`)
 	ids     = regexp.MustCompile(`\b([a-z]{2,4})_[0-9A-HJKMNP-TV-Z]{26}\b`)
 	codes   = regexp.MustCompile(`("id":"trp_01K\d+","tripCode":")[0-9A-Z]{8}"`) // code of a trip with a new id
-	secrets = regexp.MustCompile(`data:image/[^"]*|[A-Za-z0-9_-]{40,}`)          // a picture is none, but looks like many
+	secrets = regexp.MustCompile(`data:image/[^"]*|[A-Za-z0-9_-]{40,}`)          // or a picture, which contains such texts
 	epochs  = regexp.MustCompile(`"(client_id_issued_at|expires_at)":\d+`)
 	titles  = regexp.MustCompile(`(?s)<title>(.*?)</title>`)
 )
@@ -231,7 +231,7 @@ func (s *deployment) normal(t *testing.T, answer []byte) (goldenResponse, []byte
 		IsBase64Encoded   bool
 	}
 	if err := json.Unmarshal(answer, &a); err != nil || a.StatusCode == 0 {
-		t.Fatalf("no answer to a request: %s", answer)
+		t.Fatalf("not an HTTP response: %s", answer)
 	}
 	raw := []byte(a.Body)
 	if a.IsBase64Encoded {

@@ -84,7 +84,7 @@ type deployment struct {
 type log struct {
 	mu   sync.Mutex
 	text []byte
-	held chan held // what a process reports when it is asked what it holds
+	held chan held // memory and goroutines, which a process reports on request
 }
 
 // Write implements io.Writer.

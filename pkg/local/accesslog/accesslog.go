@@ -73,8 +73,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // caller returns the tenant of a token (its slug, or its id if the slug is
 // unknown) and the token's audience. It does not verify the signature. On a path
-// that needs a token, a response other than 401 shows that the service has. On
-// any other path the values are only what the caller claims.
+// that needs a token, a response other than 401 shows that the service has
+// verified the signature. On any other path the values are only what the caller
+// claims.
 func (h *Handler) caller(authorization string) (tenant, audience string) {
 	parts := strings.Split(strings.TrimPrefix(authorization, "Bearer "), ".")
 	if len(parts) != 3 {

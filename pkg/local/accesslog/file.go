@@ -13,13 +13,13 @@ import (
 
 const (
 	fileName = "requests.log"
-	// maxFile is the maximum size of the file; at that size it replaces the
-	// one older file.
+	// maxFile is the size, in bytes, above which the file replaces the one
+	// older file.
 	maxFile = 8 << 20
 )
 
 // File stores the newest entries in the data folder, one JSON object per line.
-// It uses at most twice eight megabytes.
+// The current file and one older file have about maxFile bytes each at most.
 type File struct {
 	mu   sync.Mutex
 	dir  string

@@ -89,7 +89,7 @@ func (l *loader) suggestion(s suggestion, n int, post string) []table.Item {
 	return append(append(out, items[1:]...), items[0])
 }
 
-// votes writes the post's votes: every counted vote exists.
+// votes writes the post's votes, so that every vote in the post's count exists.
 func (l *loader) votes(ctx context.Context, s suggestion, post string) error {
 	at := timestamp.Format(l.now.AddDate(0, 0, -s.days))
 	roadmap := l.db.Platform(feedback.Kinds...)

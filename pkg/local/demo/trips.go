@@ -44,7 +44,7 @@ var rides = []ride{
 	{12*day + 1*time.Hour, 3, 0, 1, 5, 1, "CASH", trip.Cancelled},
 	{9*day + 5*time.Hour, 2, 1, 0, 4, 2, "CARD", trip.Completed},
 	{7*day + 10*time.Hour, 1, 3, 3, 1, 1, "CASH", trip.Completed},
-	{6*day + 2*time.Hour, 3, 2, 4, 2, 0, "CASH", trip.Completed}, // no service type: the driver settles at 0
+	{6*day + 2*time.Hour, 3, 2, 4, 2, 0, "CASH", trip.Completed}, // no commission rate: the driver's posting is 0
 	{4*day + 9*time.Hour, 1, 1, 5, 0, 1, "CARD", trip.Completed},
 	{3*day + 4*time.Hour, 2, 3, 1, 3, 1, "WALLET", trip.Completed},
 	{2*day + 7*time.Hour, 3, 2, 0, 5, 2, "CARD", trip.Completed},
@@ -195,7 +195,7 @@ func measured(p demoTenant, r ride, km, seconds decimal.Decimal) trip.Measured {
 
 // fareOf returns base + distance + time at the service's rates, and at least
 // its minimum. It rounds by the tenant's settings. Without a service it
-// returns a flat rate.
+// charges 2 per kilometre.
 func fareOf(p demoTenant, r ride, km, seconds decimal.Decimal) json.Number {
 	fare := km.Mul(decimal.NewFromInt(2))
 	if r.service > 0 {

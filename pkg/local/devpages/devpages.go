@@ -1,7 +1,8 @@
 // Package devpages serves the pages that exist in `svc dev` only:
 // /dev/callback, a client that shows every step of an OAuth sign-in, /dev/mail,
 // the outbox, /dev/streams, the lags that `svc status` shows, and /dev/process,
-// what the process holds. No deployed function contains it.
+// the memory and goroutines of the process. No deployed function contains this
+// package.
 package devpages
 
 import (
@@ -82,7 +83,7 @@ func (p *Pages) streams(w http.ResponseWriter, _ *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(lag()) // the caller has gone
+	_ = json.NewEncoder(w).Encode(lag()) // an error means that the caller disconnected
 }
 
 // Send adds a message to the outbox. It is an oauth.Mailer.
@@ -167,5 +168,5 @@ func (p *Pages) outbox(w http.ResponseWriter, _ *http.Request) {
 
 func render(w http.ResponseWriter, name string, data any) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_ = pages.ExecuteTemplate(w, name, data) // the browser has gone
+	_ = pages.ExecuteTemplate(w, name, data) // an error means that the browser disconnected
 }

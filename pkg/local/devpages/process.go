@@ -7,17 +7,20 @@ import (
 	"runtime/metrics"
 )
 
-// Held is the memory and the goroutines of the process. Process serves it.
+// Held is the number of goroutines and the live memory of the process. The page
+// at Process serves it.
 type Held struct {
 	Goroutines uint64 `json:"goroutines"`
 	Heap       uint64 `json:"heap"` // bytes that were live at the last garbage collection
 }
 
-// process collects garbage first: a password hash that has ended is not held.
+// process collects garbage first, because the memory of a finished password hash
+// is not live.
 func process(w http.ResponseWriter, _ *http.Request) {
 	runtime.GC()
 	read := []metrics.Sample{{Name: "/sched/goroutines:goroutines"}, {Name: "/gc/heap/live:bytes"}}
 	metrics.Read(read)
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(Held{read[0].Value.Uint64(), read[1].Value.Uint64()}) // the caller has gone
+	// An error means that the caller disconnected.
+	_ = json.NewEncoder(w).Encode(Held{read[0].Value.Uint64(), read[1].Value.Uint64()})
 }

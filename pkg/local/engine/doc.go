@@ -1,7 +1,7 @@
 // Package engine runs an embedded DynamoDB engine as a child process.
 //
 // It owns locating the engine's program, a free loopback port, the child
-// process and its data file. It must not know which tables the engine holds,
+// process and its data file. It must not know which tables the engine has,
 // and it uses no AWS SDK.
 //
 // It supports two engines. dynoxide is a static binary that starts in

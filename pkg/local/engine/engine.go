@@ -66,8 +66,8 @@ var errPort = errors.New("port taken")
 // Start starts an engine and returns when it responds. ctx limits only the
 // start. The engine runs until Stop, or until this process ends.
 //
-// Each error is one line and says what to do, for example about a missing
-// program or an unreadable data file.
+// Each error is one line. For a missing program or a broken data file, it says
+// what to do.
 func Start(ctx context.Context, o Options) (*Engine, error) {
 	kind := o.Kind
 	if kind == "" {
@@ -308,7 +308,7 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// last returns the last meaningful line printed.
+// last returns the first line that reports an error, else the last line.
 func (t *tail) last() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -9,8 +9,9 @@ import (
 const (
 	// scratchPrefix begins the name of each folder that memoryFile creates.
 	scratchPrefix = "svc-engine-"
-	// minFree is the free space below which dynoxide keeps its data itself.
-	// A container often has 64 MB.
+	// minFree is the least free space, in bytes, that memoryFile needs. With less,
+	// dynoxide keeps its data in its own memory. A container's /dev/shm often has
+	// 64 MB.
 	minFree = 1 << 30
 	// staleAfter is longer than Start can take.
 	staleAfter = 2 * attempts * readyIn

@@ -48,8 +48,8 @@ func TestMemoryLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestStaleMemoryIsRemoved: the next engine removes what a process left behind
-// that was killed while it started an engine, and nothing else.
+// TestStaleMemoryIsRemoved: the next engine removes the folder of a process that
+// was killed while it started an engine, and nothing else.
 func TestStaleMemoryIsRemoved(t *testing.T) {
 	root := t.TempDir()
 	stays := map[string]bool{scratchPrefix + "old": false, scratchPrefix + "new": true, "else": true}

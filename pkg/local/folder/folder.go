@@ -73,7 +73,7 @@ func read(dataDir string) (Running, error) {
 	return r, json.Unmarshal(text, &r)
 }
 
-// Write writes dev.json into the data folder once the service responds.
+// Write writes dev.json into the data folder. Call it when the service responds.
 func Write(r Running) error {
 	text, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {

@@ -39,7 +39,7 @@ type Options struct {
 }
 
 // Open starts the engine on the data folder. It creates a missing table
-// without its stream. Errors are those of service.Start.
+// without its stream. It fails for the same reasons as service.Start.
 func Open(ctx context.Context, o Options) (l *Loading, err error) {
 	if o.Data == "" {
 		o.Data = folder.Default
@@ -77,7 +77,9 @@ func (l *Loading) start(ctx context.Context, bytes int64) (err error) {
 			l.Endpoint = l.engine.URL
 			return nil
 		}
-		l.engine.Stop() // another engine keeps its data elsewhere, and its error names the folder itself
+		// Another engine cannot use the copy. After an error of dynoxide, the next
+		// start returns an error that names the data folder instead of the copy.
+		l.engine.Stop()
 		_ = os.RemoveAll(l.scratch)
 		l.scratch = ""
 	}
@@ -105,7 +107,7 @@ func (l *Loading) EnableStream(ctx context.Context) error {
 }
 
 // DisableStream switches the table's stream off. The caller must first process
-// its records, because switching on creates a new stream.
+// the stream's records, because EnableStream creates a new stream without them.
 func (l *Loading) DisableStream(ctx context.Context) error {
 	err := schema.DisableStream(ctx, l.Endpoint, l.Table)
 	l.Streaming = l.Streaming && err != nil

@@ -16,7 +16,7 @@ import (
 // or in the folder. The stream begins when it is switched on.
 func TestLoading(t *testing.T) {
 	if testkit.OnDynamoDBLocal() {
-		t.Setenv("SVC_ENGINE", "dynoxide") // a Java machine a step takes minutes
+		t.Setenv("SVC_ENGINE", "dynoxide") // with a JVM for each step this takes minutes
 	}
 	t.Setenv("AWS_ENDPOINT_URL_DYNAMODB", "")
 	for name, bytes := range map[string]int64{"in memory": 1, "in the folder": 1 << 60} {

@@ -11,9 +11,9 @@ import (
 	"svc/pkg/local/folder"
 )
 
-// checkpoint is the progress of one function in one stream. It is written
-// after each delivered batch, so a crash between delivery and write repeats
-// the delivery.
+// checkpoint is the progress of one function in one stream. The consumer writes
+// it after each delivered batch. A crash between delivery and write repeats the
+// delivery.
 type checkpoint struct {
 	file string
 

@@ -28,13 +28,13 @@ type consumer struct {
 
 	shards    []types.Shard
 	relist    bool              // a shard ended: list its children
-	iterators map[string]string // of the shards under way
+	iterators map[string]string // of the shards that are being read
 
 	wake   chan struct{}
 	rested atomic.Int64 // last drain generation fully read
 	at     atomic.Int64 // Unix milliseconds up to which the stream is delivered
 
-	delivered map[string]time.Time // by shard: everything written before is delivered
+	delivered map[string]time.Time // by shard: everything written before this time is delivered
 
 	mu  sync.Mutex
 	err error
@@ -171,7 +171,7 @@ func (c *consumer) list(ctx context.Context) error {
 	return nil
 }
 
-// read reads a shard until it is empty or the time limit passes.
+// read reads a shard until it is empty, with at most 64 requests.
 func (c *consumer) read(ctx context.Context, shard string) (moved, ended bool, err error) {
 	for range 64 {
 		began := c.p.o.Now()
@@ -228,7 +228,7 @@ func (c *consumer) iterator(ctx context.Context, shard string) (string, error) {
 		c.relist = true
 	}
 	if err != nil {
-		return "", fmt.Errorf("finding the place in the stream: %w", err)
+		return "", fmt.Errorf("finding the position in the stream: %w", err)
 	}
 	c.iterators[shard] = aws.ToString(out.ShardIterator)
 	return c.iterators[shard], nil
@@ -303,7 +303,7 @@ func (c *consumer) deliver(ctx context.Context, shard string, batch []events.Dyn
 		failures++
 		switch {
 		case failed < 0 && size > 1 && c.Bisect:
-			size, failures = (size+1)/2, max(failures-1, 1) // as in Lambda, a split is no attempt
+			size, failures = (size+1)/2, max(failures-1, 1) // as in Lambda, a split does not count as an attempt
 		case c.exhausted(failures, batch[0]):
 			lost := 1
 			if failed < 0 {
@@ -392,7 +392,7 @@ func firstFailed(batch []events.DynamoDBEventRecord, reported []events.DynamoDBB
 	for _, f := range reported {
 		i, ok := place[f.ItemIdentifier]
 		if !ok {
-			return -1, fmt.Errorf("the function reports %q, which is no sequence number of its batch", f.ItemIdentifier)
+			return -1, fmt.Errorf("the function reports %q, which is not a sequence number of its batch", f.ItemIdentifier)
 		}
 		first = min(first, i)
 	}

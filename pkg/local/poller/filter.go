@@ -10,8 +10,8 @@ import (
 type Filter struct{ pattern map[string]any }
 
 // ParseFilter parses a pattern: objects select fields, arrays list the strings
-// that a field may have. Lambda supports more. Any other pattern is an error,
-// so that no record passes a pattern that ParseFilter does not understand.
+// that a field may have. Lambda supports more. For any other pattern ParseFilter
+// returns an error, so that no record passes a pattern that it cannot apply.
 func ParseFilter(pattern string) (Filter, error) {
 	var f Filter
 	if err := json.Unmarshal([]byte(pattern), &f.pattern); err != nil {
@@ -30,7 +30,7 @@ func check(pattern map[string]any) error {
 		case []any:
 			notText := func(v any) bool { _, text := v.(string); return !text }
 			if len(v) == 0 || slices.ContainsFunc(v, notText) {
-				return fmt.Errorf("filter pattern: %s must list texts; other rules are not supported on a local machine", key)
+				return fmt.Errorf("filter pattern: %s must list strings; other rules are not supported on a local machine", key)
 			}
 		default:
 			return fmt.Errorf("filter pattern: %s must be an object or an array", key)

@@ -7,9 +7,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 )
 
-// deliveredUntil returns the time up to which everything is delivered once the
-// records are. The records are the result of a read that began at the given
-// time; if there are none, the read has reached the end of the shard.
+// deliveredUntil returns the time up to which a shard is delivered after the
+// delivery of the records. The records are the result of a read that began at
+// the given time. If there are none, the read has reached the end of the shard.
 func deliveredUntil(began time.Time, records []types.Record) time.Time {
 	if len(records) == 0 {
 		return began

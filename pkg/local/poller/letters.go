@@ -69,7 +69,7 @@ func (l *letters) count() int {
 // a torn line.
 func DeadLetters(dir string) ([]DeadLetter, error) {
 	var all []DeadLetter
-	for _, name := range []string{lettersFile + ".replayed", lettersFile} { // the first: left by a killed replay
+	for _, name := range []string{lettersFile + ".replayed", lettersFile} { // a killed replay leaves the first one
 		text, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			return nil, fmt.Errorf("dead letters: %w", err)
@@ -84,9 +84,10 @@ func DeadLetters(dir string) ([]DeadLetter, error) {
 	return all, nil
 }
 
-// ReplayDeadLetters calls again for each selected dead letter, and drops those
-// for which it succeeds. It keeps the others, and the letters that a running
-// service adds meanwhile. A second replay waits for this one.
+// ReplayDeadLetters calls the function again for each dead letter that chosen
+// selects. It removes the letters for which again succeeds. It keeps the others,
+// and those that a running service adds meanwhile. A second replay waits for this
+// one.
 func ReplayDeadLetters(dir string, chosen func(DeadLetter) bool, again func(DeadLetter) error) (done, failed int,
 	err error) {
 	err = folder.Exclusive(dir, lettersFile+".replayed", func() error {

@@ -49,7 +49,8 @@ type Consumer struct {
 type Options struct {
 	// Endpoint of the engine.
 	Endpoint string
-	// Dir stores the checkpoints and dead letters; empty keeps them in memory.
+	// Dir stores the checkpoints and dead letters. If empty, the checkpoints are
+	// in memory and dead letters are only counted.
 	Dir string
 	// Log receives failures; nil means slog.Default.
 	Log *slog.Logger
@@ -176,8 +177,9 @@ func (w waking) RoundTrip(req *http.Request) (*http.Response, error) {
 	return res, err
 }
 
-// Lag returns for each consumer how long ago everything written was delivered to
-// it. It stays below a second while the consumer keeps up.
+// Lag returns how far each consumer is behind. Everything that was written
+// before now minus the lag is delivered to the consumer. The lag stays below a
+// second while the consumer keeps up.
 func (p *Poller) Lag() map[string]time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -35,7 +35,7 @@ var httpClient = sync.OnceValue(func() *http.Client {
 	return &http.Client{Transport: bufferBody{transport}, Timeout: 5 * time.Minute}
 })
 
-// bufferBody gives net/http the body from memory. Otherwise the SDK may close
+// bufferBody reads the body into memory before net/http sends it. Otherwise the SDK may close
 // its reader while net/http still uses it, which breaks the connection.
 type bufferBody struct{ next http.RoundTripper }
 

@@ -29,9 +29,10 @@ type Options struct {
 const DefaultName = "svc"
 
 // EnsureTable creates the table that template.yaml describes on the engine at
-// endpoint. It returns the ARN of its stream, empty with StreamOff. It leaves
-// an existing table unchanged. If keys or indexes of that table differ from
-// the template, it returns an error.
+// endpoint. It returns the ARN of the table's stream, empty with StreamOff. If
+// the table exists and its keys or indexes differ from the template, it returns
+// an error. In an existing table it only switches on time to live and the stream,
+// as the options say.
 func EnsureTable(ctx context.Context, endpoint string, template []byte, o Options) (streamARN string, err error) {
 	if o.Name == "" {
 		o.Name = DefaultName
@@ -45,7 +46,7 @@ func EnsureTable(ctx context.Context, endpoint string, template []byte, o Option
 	_, err = db.CreateTable(ctx, in)
 	var exists *types.ResourceInUseException
 	if err != nil && !errors.As(err, &exists) {
-		return "", fmt.Errorf("making the table %s: %w", o.Name, err)
+		return "", fmt.Errorf("creating the table %s: %w", o.Name, err)
 	}
 	table, err := awaitActive(ctx, db, o.Name)
 	if err != nil {
@@ -179,7 +180,7 @@ func same(want *dynamodb.CreateTableInput, have *types.TableDescription) error {
 	slices.Sort(wanted)
 	slices.Sort(got)
 	if !slices.Equal(wanted, got) {
-		return fmt.Errorf("the table %s there has keys and indexes %q, but template.yaml says %q; use another --data "+
+		return fmt.Errorf("the existing table %s has keys and indexes %q, but template.yaml has %q; use another --data "+
 			"folder or table",
 			aws.ToString(have.TableName), got, wanted)
 	}

@@ -1,6 +1,6 @@
 // Package seed owns bulk data: a tenant's drivers, riders and months of trips,
-// with logs, receipts, postings, wallets and orders. It applies the service's
-// own rules, so the data is what the service would have written. A seed number
+// with receipts, postings, wallets and orders. It applies the service's own
+// rules, so the data is what the service would have written. A seed number
 // determines the data, so a run can be repeated.
 //
 // The table records a run before it begins. The next run finishes an

@@ -27,7 +27,7 @@ type generator struct {
 	slug     string
 	currency string
 	now      time.Time
-	key      uint64 // people of the run
+	key      uint64 // seeds the random sources of the run's people
 	source   *rand.ChaCha8
 	rng      *rand.Rand
 	clock    clock
@@ -37,8 +37,8 @@ type generator struct {
 	made     int      // number of rides
 }
 
-// How long before now the last finished trip was requested. By now even the
-// longest trip has ended.
+// recent is how long before now the last finished trip was requested. By now even
+// the longest trip has ended.
 const recent = 90 * time.Minute
 
 func newGenerator(p plan, n tenant.Tenant) (*generator, error) {
@@ -113,7 +113,7 @@ func (g *generator) code() string {
 	return string(out[:])
 }
 
-// point returns a point of the city with an address.
+// point is a point of the city, with an address.
 type point struct {
 	address  string
 	lat, lng json.Number
@@ -135,8 +135,8 @@ func tenthsOfKm(a, b point) int64 {
 	return min(max(int64(math.Hypot(dx, dy)*1.3/100), 8), 280)
 }
 
-// rider and driver pick a person who is free at that time. Some are picked
-// more often than others.
+// rider and driver pick a person, one who is free at that time if twelve tries
+// find one. Some people are picked more often than others.
 func (g *generator) rider(at time.Time) *actor {
 	for g.known < len(g.riders) && !g.riders[g.known].since.After(at) {
 		g.known++

@@ -27,8 +27,8 @@ type Options struct {
 	// Hash is the password hash of all created people. If it is "", they set a
 	// password by a link, as usual.
 	Hash string
-	// Lists omits what no list reads (logs, receipts, postings, the riders'
-	// saved data), to measure lists of many trips. Wallets are written.
+	// Lists omits what no list reads (receipts, postings, the riders' saved
+	// data), to measure lists of many trips. Wallets are written.
 	Lists bool
 	// Finish is further work before the run is finished, such as counting
 	// without a stream; nil means none. It is repeated after an interruption.

@@ -41,8 +41,8 @@ func (r *ride) do(at time.Time, do act) error {
 	return nil
 }
 
-// request creates a trip at its request. It returns the distance in tenths of a
-// kilometre and the rates of the service type.
+// request creates a trip that was just requested. It also returns the distance
+// in tenths of a kilometre and the rates of the service type.
 func (g *generator) request(rider *actor, at time.Time) (ride, int64, *rates, error) {
 	from, to := g.point(g.rng), g.point(g.rng)
 	asked := trip.Ride{OriginAddress: from.address, OriginLat: from.lat, OriginLng: from.lng, DestAddress: &to.address,
@@ -110,8 +110,9 @@ func (g *generator) next() (ride, error) {
 	return r, g.settle(&r, driver, rider, at)
 }
 
-// drive takes the trip to its rider: accepted and arrived. It also starts the
-// trip, unless fate makes the rider cancel.
+// drive applies the driver's transitions: accept, arrive, start. It stops before
+// the first transition whose limit is above fate. It returns the time of the last
+// transition.
 func (g *generator) drive(r *ride, driver *actor, at time.Time, fate int) (time.Time, error) {
 	for _, step := range []struct {
 		after time.Duration

@@ -27,7 +27,7 @@ type run struct {
 	resumed bool
 }
 
-// Run creates a tenant's data, or finishes an interrupted run. If ctx ends, it
+// Run creates a tenant's data, or finishes an interrupted run. If ctx ends, Run
 // stops within a chunk of a few hundred items. The next run writes that chunk
 // again.
 func Run(ctx context.Context, db *table.DB, n tenant.Tenant, o Options) (Result, error) {

@@ -85,7 +85,7 @@ func serviceItems(t *testing.T, n tenant.Tenant, tn table.Tenant) []table.Item {
 	return out
 }
 
-// A run that is cancelled through ctx records that the next need not wait.
+// A run that is cancelled through ctx records that the next run need not wait.
 func TestStopped(t *testing.T) {
 	db := testkit.Table(t)
 	n, _ := newTenant(t, db)

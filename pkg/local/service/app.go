@@ -31,7 +31,7 @@ func (a App) gateway(template []byte, log *slog.Logger) (http.Handler, error) {
 	return g, nil
 }
 
-// schedules returns the template's schedules of the functions that are there.
+// schedules returns the template's schedules of the app's functions.
 func (a App) schedules(template []byte) ([]emulator.Schedule, error) {
 	all, err := emulator.Schedules(template)
 	if err != nil {
@@ -39,7 +39,7 @@ func (a App) schedules(template []byte) ([]emulator.Schedule, error) {
 	}
 	for name := range a.Scheduled {
 		if !slices.ContainsFunc(all, func(s emulator.Schedule) bool { return s.Function == name }) {
-			return nil, fmt.Errorf("template: %s is on no schedule", name)
+			return nil, fmt.Errorf("template: no schedule calls %s", name)
 		}
 	}
 	return slices.DeleteFunc(all, func(s emulator.Schedule) bool { return a.Scheduled[s.Function] == nil }), nil
@@ -74,7 +74,7 @@ func (a App) consumers(template []byte, log *slog.Logger) ([]poller.Consumer, er
 	}
 	for name := range a.Streams {
 		if !slices.ContainsFunc(streams, func(s emulator.Stream) bool { return s.Function == name }) {
-			return nil, fmt.Errorf("template: %s is on no stream", name)
+			return nil, fmt.Errorf("template: no stream calls %s", name)
 		}
 	}
 	return consumers, nil

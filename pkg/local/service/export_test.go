@@ -6,7 +6,7 @@ import (
 	"svc/pkg/local/poller"
 )
 
-// KillEngine kills the engine without telling the service.
+// KillEngine stops the engine. To the service, the engine ends by itself.
 func (s *Service) KillEngine() { s.engine.Stop() }
 
 // Consumers returns the template's stream subscriptions over the functions.

@@ -30,8 +30,8 @@ type Environment struct {
 	// Endpoint and Table locate the data.
 	Endpoint string
 	Table    string
-	// Data is the data folder, an absolute path. With Memory, it contains only
-	// the lock and dev.json.
+	// Data is the data folder, an absolute path. With Memory, the service itself
+	// writes only the lock and dev.json there.
 	Data   string
 	Memory bool
 	// Wire wraps the transport of the table's client, so that writes wake the
@@ -83,9 +83,9 @@ type Service struct {
 const graceTime = 5 * time.Second
 
 // Start starts engine, table, functions, poller and gateway. It returns when
-// the service accepts requests. ctx limits only the start. An obstacle (a used
-// port, a folder in use, a broken data file, a missing program) is a one-line
-// error, and Start then stops everything it started.
+// the service accepts requests. ctx limits only the start. If something prevents
+// the start (a used port, a folder in use, a broken data file, a missing
+// program), Start returns a one-line error and stops everything it started.
 func Start(ctx context.Context, o Options) (s *Service, err error) {
 	if o.Data == "" {
 		o.Data = folder.Default

@@ -43,9 +43,9 @@ func (c *Crash) Open(t testing.TB, name string) *table.DB {
 	return db
 }
 
-// Arm returns the context of a process that crashes at its request n, from 0.
-// The crash is before the request is executed. With lost it is after that, and
-// the response is lost.
+// Arm returns the context of a process that crashes at its request n, counted
+// from 0. The process crashes before the request is executed. With lost, it
+// crashes after that, and the response is lost.
 func (c *Crash) Arm(ctx context.Context, n int, lost bool) context.Context {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -74,7 +74,7 @@ func (c *Crash) Sent() int {
 	return c.sent
 }
 
-// Meanwhile runs do just before the request n from now on, from 0, is
+// Meanwhile runs do just before the request n, counted from 0 from now on, is
 // executed. It simulates the work of another process.
 func (c *Crash) Meanwhile(n int, do func()) {
 	c.mu.Lock()

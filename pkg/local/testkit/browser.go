@@ -25,8 +25,9 @@ func Chrome(t testing.TB) string {
 }
 
 // Axe returns a script that runs axe-core on a page, with the rules of WCAG 2.2
-// AA and of good practice. Its promise has one text for each fault. It leaves
-// out faults inside the element that the selector except names, "" for none.
+// AA and of good practice. The script's promise resolves to one text for each
+// fault. The script leaves out faults inside the element that the selector except
+// names, "" for none.
 // modules is the node_modules folder with axe-core.
 func Axe(t testing.TB, modules, except string) string {
 	t.Helper()

@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// canned holds recorded responses of the table, byte for byte.
+// canned contains recorded responses of the table, byte for byte.
 type canned struct {
 	mu      sync.Mutex
 	replay  bool

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// rounds holds requests back and releases them together. Requests that do not
+// rounds delays requests and releases them together. Requests that do not
 // depend on each other are in one round. A round begins when the previous
 // round's responses are read and the process is idle. So how many rounds a
 // piece of work takes does not depend on the schedule or on the machine's

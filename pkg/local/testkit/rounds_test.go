@@ -22,7 +22,7 @@ func TestRoundWaitsForLateRequests(t *testing.T) {
 	var both sync.WaitGroup
 	for _, late := range []time.Duration{0, 300 * time.Millisecond} {
 		both.Go(func() {
-			for begin := time.Now(); time.Since(begin) < late; { // at work before its request
+			for begin := time.Now(); time.Since(begin) < late; { // busy before its request
 			}
 			if _, err := tn.Get(ctx, tn.Key("A", "A")); err != nil {
 				t.Error(err)

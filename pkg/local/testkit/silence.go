@@ -39,7 +39,7 @@ func (w *Wire) Silence(t testing.TB, s Silence) {
 			<-r.Context().Done()
 			return
 		}
-		//nolint:noctx // carried out whoever waits
+		//nolint:noctx // executed even if the caller has disconnected
 		again, _ := http.NewRequest(r.Method, r.Header.Get(behindProxy)+r.URL.Path, bytes.NewReader(body))
 		again.Header = r.Header.Clone()
 		again.Header.Del(behindProxy)

@@ -15,13 +15,13 @@ import (
 var ErrWire = errors.New("the wire is broken")
 
 // Wire is the connection between the service and its table. The zero Wire
-// works normally, and has no time limit of its own for a request.
+// works normally, but removes the deadline of each request (see patient).
 type Wire struct {
 	mu     sync.Mutex
 	next   http.RoundTripper
 	rounds *rounds // nil unless requests go in rounds
 	broken bool
-	left   int // number of requests that still pass; −1 for all
+	left   int // with limit: number of requests that still pass
 	lose   int // number of responses to lose after the request is executed
 	sent   int
 	limit  bool
@@ -37,10 +37,10 @@ func (w *Wire) Over(next http.RoundTripper) http.RoundTripper {
 	return w
 }
 
-// Rounds makes requests go in rounds, or stops it: requests that do not wait for
-// one another are sent together, and all their responses arrive before the next
-// round. A test that asserts table.Usage.Sequential needs it, since otherwise
-// the goroutines' schedule decides which requests overlap.
+// Rounds switches rounds on or off. In a round, requests that do not wait for one
+// another are sent together, and all their responses arrive before the next
+// round. A test that asserts table.Usage.Sequential needs rounds, because
+// otherwise the goroutines' schedule decides which requests overlap.
 func (w *Wire) Rounds(on bool) {
 	w.set(func() {
 		w.rounds = nil
@@ -68,7 +68,8 @@ func (w *Wire) Lose(n int) { w.set(func() { w.lose = n }) }
 // error code. No request reaches the engine.
 func (w *Wire) Refuse(status int, code string) { w.set(func() { w.refuse, w.reason = status, code }) }
 
-// Sent returns the number of requests that reached the engine.
+// Sent returns the number of requests that the wire did not break. It includes
+// those that Refuse, Replay or Silence kept from the engine.
 func (w *Wire) Sent() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()

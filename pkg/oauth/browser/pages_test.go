@@ -49,9 +49,8 @@ func signIn(email, secret string) step {
 }
 
 // Every page, in both colour schemes, on a phone, on a desktop and on the
-// narrowest screen: axe-core finds no faults, nothing is wider than the screen,
-// and with
-// -screenshots there is a picture of it.
+// narrowest screen: axe-core finds no faults, and nothing is wider than the
+// screen. With -screenshots the test takes a picture of each.
 func TestPages(t *testing.T) {
 	testkit.Long(t)
 	s := newStand(t)

@@ -30,7 +30,7 @@ import (
 
 const words = "correct horse battery"
 
-// keyRing holds the signing keys of every stand.
+// keyRing contains the signing keys of every stand.
 var keyRing testkit.KeyRing
 
 // stand is a server with accounts, and a client that displays the response it

@@ -35,7 +35,7 @@ type Client struct {
 	RedirectURIs    []string         `json:"redirectUris"`
 	LogoutURIs      []string         `json:"logoutUris,omitempty"` // post_logout_redirect_uris
 	AuthMethod      string           `json:"authMethod"`           // one of protocol.AuthMethods
-	AlsoPublic      bool             `json:"alsoPublic,omitempty"` // a document lists none beside AuthMethod
+	AlsoPublic      bool             `json:"alsoPublic,omitempty"` // a document also lists the method none
 	SecretHash      string           `json:"secretHash,omitempty"` // SHA-256; "" for a client without a secret
 	Keys            json.RawMessage  `json:"jwks,omitempty"`       // of AuthKey; either Keys or KeysURI is set
 	KeysURI         string           `json:"jwksUri,omitempty"`
@@ -118,12 +118,13 @@ func NewRegistry(db *table.DB, o Options) *Registry {
 // Key is the key of a client's record.
 func (reg *Registry) Key(id string) table.Key { return reg.p.Key("CLIENT", "CLIENT", id) }
 
-// Handle covers the keys of all clients.
+// Handle returns the handle for the keys of all clients.
 func (reg *Registry) Handle() table.Handle { return reg.p.Handle }
 
 // Find returns a client that is neither expired nor disabled. If the client_id
-// is an address, Find fetches the metadata document. The error is ErrUnknown, a
-// *DocumentError, a 429 of a throttle, or an error of the table.
+// is an address, Find fetches the metadata document unless it knows a fresh one.
+// The error is ErrUnknown, a *DocumentError, a 429 of a throttle, or an error of
+// the table.
 func (reg *Registry) Find(ctx context.Context, id string) (Client, error) {
 	if at, ok := documentURL(id); ok {
 		return reg.document(ctx, at)
@@ -165,8 +166,8 @@ func (reg *Registry) Item(c Client) table.Item {
 		Attrs: map[string]any{"disabled": c.Disabled}, Doc: c, Preserve: c.unknown}
 }
 
-// listShards is how many partitions share the list of all clients, because
-// anybody may register.
+// listShards is how many partitions share the list of all clients. One
+// partition could become a hot key, because anybody may register.
 const listShards = 4
 
 func (reg *Registry) listed(shard int) string {
@@ -216,7 +217,7 @@ func (reg *Registry) stateItems(c Client) []table.Item {
 }
 
 // setScopes adds the client's new scopes and audiences to a transaction, if they
-// changed. The checks of its tokens read them.
+// changed. The access checks of the client's tokens read them.
 func (reg *Registry) setScopes(tx *table.Tx, was, now Client) {
 	if slices.Equal(was.Scopes, now.Scopes) && slices.Equal(was.Audiences, now.Audiences) {
 		return

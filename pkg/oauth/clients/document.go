@@ -29,14 +29,14 @@ import (
 
 const (
 	longestDocumentURL = 400                // characters; the address is part of keys
-	leastDocumentLife  = 5 * time.Minute    // a sign-in takes several requests
-	usualDocumentLife  = time.Hour          // default if the response has no max-age
+	leastDocumentLife  = 5 * time.Minute    // lower limit of max-age, because a sign-in takes several requests
+	usualDocumentLife  = time.Hour          // if the response has no max-age, has max-age=0, or forbids caching
 	mostDocumentLife   = 24 * time.Hour     // upper limit of max-age
-	staleLife          = 7 * 24 * time.Hour // use of a stored client without its document
+	staleLife          = 7 * 24 * time.Hour // how long a stored client is used while its document cannot be fetched
 	retryAfter         = time.Minute        // between a process's retries
 	mostDocuments      = 256                // in memory
 	documentsAtOnce    = 8                  // concurrent fetches of one process
-	documentsOfAHost   = 600                // fetches per hour of one host, by all callers
+	documentsOfAHost   = 600                // fetches per hour by all callers, of one host or of one stored client
 	documentWait       = 2 * documentTime   // wait for another request's fetch of the same document
 	documentKey        = "document"         // throttle kinds
 	documentHostKey    = "document-host"    //
@@ -173,7 +173,7 @@ func (reg *Registry) document(ctx context.Context, at *url.URL) (Client, error) 
 		return c, nil
 	}
 	stale := err == nil && reg.now().Before(stored.DocumentUntil.Add(staleLife))
-	if stale && reg.documents.failedAt(id, reg.now()) {
+	if stale && reg.documents.triedRecently(id, reg.now()) {
 		return stored, nil
 	}
 	c, err := reg.fetch(ctx, at, err == nil, reg.fetchedAt(stored))
@@ -183,7 +183,7 @@ func (reg *Registry) document(ctx context.Context, at *url.URL) (Client, error) 
 	}
 	var failed *fetchError
 	if errors.As(err, &failed) {
-		reg.log.InfoContext(ctx, "a client's document could not be had", "host", at.Host, "error", failed.cause)
+		reg.log.InfoContext(ctx, "a client's document could not be fetched", "host", at.Host, "error", failed.cause)
 		return Client{}, &DocumentError{"the document at client_id could not be fetched"}
 	}
 	var bad *protocol.Error
@@ -245,8 +245,8 @@ func (reg *Registry) fetch(ctx context.Context, at *url.URL, stored bool, since 
 	return c, nil
 }
 
-// lifeOf returns how long a response is cached that may be cached for max-age,
-// or 0 if it does not say.
+// lifeOf returns how long to cache a response with this max-age. A maxAge of 0,
+// as freshness returns it, gives usualDocumentLife.
 func lifeOf(maxAge time.Duration) time.Duration {
 	return min(max(cmp.Or(maxAge, usualDocumentLife), leastDocumentLife), mostDocumentLife)
 }
@@ -279,9 +279,9 @@ func (c Client) Host() string {
 	return ""
 }
 
-// fetchedAt returns when a stored client's document was requested. A time in the
-// future is another machine's fast clock: it counts as never, so that the
-// document can be replaced before that time comes.
+// fetchedAt returns when a stored client's document was requested. A time more
+// than a minute in the future comes from a machine whose clock is fast. It
+// counts as never, so that the document can be replaced before that time.
 func (reg *Registry) fetchedAt(c Client) time.Time {
 	if c.FetchedAt.After(reg.now().Add(time.Minute)) {
 		return time.Time{}
@@ -291,9 +291,9 @@ func (reg *Registry) fetchedAt(c Client) time.Time {
 
 // Keep stores a document's client after a person consented to it, with the
 // copies of its state, and returns the stored client. Documents are ordered by
-// FetchedAt: an earlier one never replaces a later one, so it cannot bring back
-// a key that its client removed. A client that an operator of the platform
-// disabled stays disabled.
+// FetchedAt. An earlier document never replaces a later one, because it could
+// bring back a key that the client has removed. A client that an operator of
+// the platform disabled stays disabled.
 func (reg *Registry) Keep(ctx context.Context, c Client) (kept Client, err error) {
 	if c.Host() == "" {
 		return c, nil

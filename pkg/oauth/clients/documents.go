@@ -35,9 +35,9 @@ func (d *documents) get(id string, now, since time.Time) (Client, bool) {
 	return c, ok && now.Before(c.DocumentUntil) && !c.FetchedAt.Before(since)
 }
 
-// failedAt reports whether a fetch of the document failed less than retryAfter
-// ago.
-func (d *documents) failedAt(id string, now time.Time) bool {
+// triedRecently reports whether a fetch of the document failed or was forced less
+// than retryAfter ago.
+func (d *documents) triedRecently(id string, now time.Time) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return now.Before(d.tried[id].Add(retryAfter))
@@ -54,8 +54,8 @@ func (d *documents) noteTry(id string, now time.Time) {
 	d.tried[id] = now
 }
 
-// put caches a document, unless it has one that was fetched later. If the cache
-// is full, put evicts the document that expires first.
+// put caches a document, unless the cache has one that was fetched later. If
+// the cache is full, put evicts the document that expires first.
 func (d *documents) put(c Client) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

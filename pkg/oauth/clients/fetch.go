@@ -30,13 +30,12 @@ func (e *fetchError) Error() string { return "client metadata document: " + e.ca
 func (e *fetchError) Unwrap() error { return e.cause }
 
 // fetchDocument makes one request for the document and follows no redirect.
-// life is how long the response may be cached, or 0 if the response does not
-// say.
+// life is how long the response may be cached, or 0 (see freshness).
 func fetchDocument(ctx context.Context, transport http.RoundTripper, address string) (body []byte, life time.Duration,
 	err error) {
 	ctx, cancel := context.WithTimeout(ctx, documentTime)
 	defer cancel()
-	//nolint:gosec // what the transport is for: it reaches public addresses alone
+	//nolint:gosec // the transport reaches public addresses only
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return nil, 0, &fetchError{err}
@@ -69,8 +68,8 @@ func isJSON(contentType string) bool {
 		strings.HasSuffix(kind, "+json")))
 }
 
-// freshness returns max-age (RFC 9111 section 5.2.2.1). It returns 0 if there
-// is none or the response must not be cached.
+// freshness returns max-age (RFC 9111 section 5.2.2.1). It returns 0 if the
+// response has no max-age or must not be cached.
 func freshness(h http.Header) time.Duration {
 	var life time.Duration
 	for directive := range strings.SplitSeq(strings.Join(h.Values("Cache-Control"), ","), ",") {
@@ -100,7 +99,7 @@ func guarded(lookup func(ctx context.Context, host string) ([]netip.Addr, error)
 				return nil, fmt.Errorf("address: %w", err)
 			}
 			if port != "443" {
-				return nil, fmt.Errorf("port %s is not that of https", port)
+				return nil, fmt.Errorf("the port is %s, expected 443", port)
 			}
 			found, err := lookup(ctx, host)
 			if err != nil {
@@ -109,7 +108,7 @@ func guarded(lookup func(ctx context.Context, host string) ([]netip.Addr, error)
 			if len(found) == 0 {
 				return nil, errors.New("resolving: no address")
 			}
-			for _, at := range found { // a legitimate host never mixes both
+			for _, at := range found { // a legitimate host never has public and private addresses
 				if !public(at) {
 					return nil, errors.New("not a public address")
 				}

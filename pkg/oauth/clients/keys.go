@@ -17,12 +17,12 @@ import (
 )
 
 // A client may authenticate with a JWT that its private key signed (RFC 7523).
-// The server knows the public keys from the client's metadata: jwks holds them,
-// jwks_uri publishes them. The server fetches the latter under the same guard
-// and limits as a metadata document, and caches them in memory.
+// The client's metadata has the public keys in jwks, or their address in
+// jwks_uri. The server fetches that address under the same guard and limits as
+// a metadata document, and caches the keys in memory.
 
-// staleKeys is how long cached keys outlive their response if the address
-// cannot be reached.
+// staleKeys is how long cached keys may be used after their cache time, if the
+// address cannot be reached.
 const staleKeys = time.Hour
 
 // keySet is the cached key set of a jwks_uri.
@@ -32,7 +32,7 @@ type keySet struct {
 	tried time.Time // time of the last fetch, successful or not
 }
 
-// usable returns the keys that a process that may not fetch now accepts.
+// usable returns the keys to accept if the process cannot fetch newer ones now.
 func (s keySet) usable(now time.Time) signing.ClientKeys {
 	if now.Before(s.until.Add(staleKeys)) {
 		return s.keys
@@ -69,9 +69,9 @@ func (k *keySets) put(uri string, s keySet) {
 	k.byURI[uri] = s
 }
 
-// Authenticate returns the client if the credentials are its own, by a method
-// that it registered. It uses up a client assertion. Otherwise the error is
-// invalid_client, an error of the table, or a throttle's 429.
+// Authenticate returns the client if the credentials are the client's own, by a
+// method that it registered. Otherwise the error is invalid_client, an error of
+// the table, or a throttle's 429. Each client assertion is accepted once.
 func (reg *Registry) Authenticate(ctx context.Context, c Client, by protocol.Credentials) (Client, error) {
 	refused := protocol.InvalidClient(by.Method)
 	if by.Method != protocol.AuthKey {
@@ -115,8 +115,8 @@ func (reg *Registry) use(ctx context.Context, a signing.Assertion) error {
 }
 
 // signed reports whether a key of the client signed the assertion. If none did,
-// the client may have changed its keys: signed fetches them again, at most once
-// in retryAfter.
+// signed fetches the keys again, at most once in retryAfter, because the client
+// may have changed them. It updates c if the client's document has changed.
 func (reg *Registry) signed(ctx context.Context, c *Client, a signing.Assertion) bool {
 	if c.KeysURI != "" && a.Verify(reg.fetchedKeys(ctx, *c, false)) {
 		return true
@@ -144,7 +144,7 @@ func (reg *Registry) signed(ctx context.Context, c *Client, a signing.Assertion)
 // fetchedKeys returns the keys at the client's jwks_uri, none if they cannot be
 // fetched. again asks for keys that are newer than the cached ones.
 func (reg *Registry) fetchedKeys(ctx context.Context, c Client, again bool) signing.ClientKeys {
-	uri := c.ID + " " + c.KeysURI // the failures of another client with the same address are not this one's
+	uri := c.ID + " " + c.KeysURI // clients with the same jwks_uri share neither keys nor failures
 	if s := reg.keySets.get(uri); !again && reg.now().Before(s.until) {
 		return s.keys
 	}
@@ -162,7 +162,7 @@ func (reg *Registry) fetchedKeys(ctx context.Context, c Client, again bool) sign
 	if err == nil {
 		s.keys, s.until = keys, now.Add(life)
 	} else {
-		reg.log.InfoContext(ctx, "a client's keys could not be had", "client", c.ID, "error", err)
+		reg.log.InfoContext(ctx, "a client's keys could not be fetched", "client", c.ID, "error", err)
 	}
 	reg.keySets.put(uri, s)
 	return s.usable(now)
@@ -174,10 +174,10 @@ func (reg *Registry) fetchKeys(ctx context.Context, c Client, again bool) (signi
 		return nil, 0, errOurs
 	}
 	budget := at.Host
-	if c.Expires.IsZero() { // a used client has its own
+	if c.Expires.IsZero() { // a used client has its own budget
 		budget = c.ID
 	}
-	if again { // anybody may ask for it by a false assertion, and must not use up the first fetch
+	if again { // anybody can cause this fetch by a false assertion: it must not use up the budget of the first
 		budget += " again"
 	}
 	if err := reg.spend(ctx, budget); err != nil {
@@ -206,7 +206,7 @@ func (reg *Registry) renewed(ctx context.Context, c Client, force bool) (Client,
 		if next, err = reg.document(ctx, at); err != nil {
 			return Client{}, err
 		}
-	case !force || reg.documents.failedAt(c.ID, now):
+	case !force || reg.documents.triedRecently(c.ID, now):
 		return c, nil
 	default:
 		reg.documents.noteTry(c.ID, now)
@@ -218,14 +218,15 @@ func (reg *Registry) renewed(ctx context.Context, c Client, force bool) (Client,
 	return reg.Keep(ctx, next)
 }
 
-// after returns the client with what the server keeps of its stored record.
+// after returns the client with the fields that the server keeps from the stored
+// record.
 func (c Client) after(was Client) Client {
 	c.CreatedAt, c.Expires, c.version, c.unknown = was.CreatedAt, was.Expires, was.version, was.unknown
 	return c
 }
 
-// setKeys sets how the client proves itself by private_key_jwt (RFC 7591
-// section 2, OpenID Connect Registration section 2).
+// setKeys sets the keys and the algorithm with which the client authenticates by
+// private_key_jwt (RFC 7591 section 2, OpenID Connect Registration section 2).
 func (c *Client) setKeys(m metadata) error {
 	if c.AuthMethod != protocol.AuthKey {
 		return nil

@@ -29,7 +29,7 @@ type metadata struct {
 	RedirectURIs    []string `json:"redirect_uris"`
 	LogoutURIs      []string `json:"post_logout_redirect_uris"`
 	AuthMethod      *string  `json:"token_endpoint_auth_method"`
-	AuthMethods     []string `json:"token_endpoint_auth_methods_supported"` // of documents
+	AuthMethods     []string `json:"token_endpoint_auth_methods_supported"` // only in documents
 	AuthAlg         *string  `json:"token_endpoint_auth_signing_alg"`
 	KeysURI         string   `json:"jwks_uri"`
 	GrantTypes      []string `json:"grant_types"`
@@ -48,7 +48,7 @@ type metadata struct {
 
 	Keys json.RawMessage `json:"jwks"`
 
-	// Only PUT reads these (RFC 7592 section 2.2).
+	// Only PUT (RFC 7592 section 2.2) and documents read these.
 	ClientID     *string `json:"client_id"`
 	ClientSecret *string `json:"client_secret"`
 }
@@ -76,7 +76,7 @@ func parseMetadata(body []byte) (metadata, error) {
 	return m, nil
 }
 
-// mostFaults is how many faults one refusal names.
+// mostFaults is the maximum number of faults that one error names.
 const mostFaults = 20
 
 // faults are the faults of one request.
@@ -88,9 +88,9 @@ func (f *faults) add(err error) {
 	}
 }
 
-// err returns all faults as one error, or nil. RFC 7591 section 3.2.2 has one
-// error code and one description: the code is invalid_redirect_uri if no other
-// member is faulty.
+// err returns the faults, at most mostFaults, as one error, or nil. An error has
+// one code and one description (RFC 7591 section 3.2.2). The code is
+// invalid_redirect_uri if no other member is faulty.
 func (f faults) err() error {
 	if len(f) == 0 {
 		return nil
@@ -190,8 +190,8 @@ func (m metadata) checkGrants() error {
 }
 
 // setScopes sets audiences and scopes. If the metadata names no audiences, they
-// follow from the scopes. If it names no scope, the client gets all scopes of
-// its audiences.
+// follow from the scopes. If it names no scope either, the client gets all
+// audiences. Without scopes, the client gets all scopes of its audiences.
 func (c *Client) setScopes(m metadata) error {
 	asked := authz.Split(or(m.Scope, ""))
 	for _, name := range m.Audiences {
@@ -211,7 +211,7 @@ func (c *Client) setScopes(m metadata) error {
 		}
 	}
 	if m.Audiences == nil && len(asked) == 0 {
-		c.Audiences = authz.Audiences // as a client of the MCP server registers; the resource picks one of them
+		c.Audiences = authz.Audiences // clients of the MCP server register so; the resource determines the audience
 	}
 	if len(c.Audiences) == 0 {
 		return badMetadata("audiences must hold at least one of dashboard, rider and driver.")
@@ -240,7 +240,7 @@ func (c *Client) setScopes(m metadata) error {
 func (c Client) checkURIs(wrong *faults) {
 	kind := c.ApplicationType
 	if kind != "web" {
-		kind = "native" // with an unknown type, only what is wrong for both
+		kind = "native" // for an unknown type, report only what is wrong for both types
 	}
 	if len(c.RedirectURIs) == 0 || len(c.RedirectURIs) > mostRedirects {
 		wrong.add(protocol.Refuse("invalid_redirect_uri", "redirect_uris must hold 1 to %d addresses.", mostRedirects))

@@ -35,8 +35,9 @@ func RedirectAllowed(registered []string, uri string) bool {
 
 // RedirectTarget returns a text that names a redirect URI for a person: its
 // host, and whether it leads to an application on the device. For a private
-// scheme the text is only the scheme. Its host means nothing, because the
-// device hands the complete address to the application that claims the scheme.
+// scheme the text is only the scheme. The host in such an address means nothing,
+// because the device hands the complete address to the application that claims
+// the scheme.
 func RedirectTarget(uri string) (target string, local bool) {
 	u, err := url.Parse(uri)
 	switch {
@@ -65,7 +66,7 @@ func redirectFault(uri, applicationType string) string {
 	case dotted(u):
 		return "dot segments are not allowed"
 	}
-	for _, name := range ownParameters { // RFC 9207 section 2.4: never twice
+	for _, name := range ownParameters { // RFC 6749 section 3.1: no parameter occurs twice
 		if u.Query().Has(name) {
 			return "the parameter " + name + " is the answer's own"
 		}

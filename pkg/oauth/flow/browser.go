@@ -59,7 +59,7 @@ func (b *Browser) Authorize(ctx context.Context, query url.Values) (url.Values, 
 		}
 		res, at, err = b.submit(ctx, at, form, values)
 	}
-	return nil, fmt.Errorf("no end of pages and redirects after %d", steps)
+	return nil, fmt.Errorf("the authorization did not end after %d pages and redirects", steps)
 }
 
 // Response is a response with its body read.
@@ -104,10 +104,10 @@ func (b *Browser) Post(ctx context.Context, address string, values url.Values) (
 func (b *Browser) submit(ctx context.Context, page *url.URL, form form, values url.Values) (Response, *url.URL, error) {
 	to, err := page.Parse(form.action)
 	if err != nil {
-		return Response{}, nil, fmt.Errorf("form that goes to %q: %w", form.action, err)
+		return Response{}, nil, fmt.Errorf("a form is sent to %q: %w", form.action, err)
 	}
 	if to.Scheme != page.Scheme || to.Host != page.Host {
-		return Response{}, nil, fmt.Errorf("a form of %s goes to %s", page.Host, to.Host)
+		return Response{}, nil, fmt.Errorf("a form of %s is sent to %s; expected the same origin", page.Host, to.Host)
 	}
 	return b.Post(ctx, to.String(), values)
 }
@@ -135,7 +135,7 @@ type form struct {
 
 func (f form) asks(name string) bool { return f.inputs.Has(name) || f.buttons.Has(name) }
 
-// fill returns the values that a person sends who wants to continue.
+// fill returns the values that a person who wants to continue sends.
 func (f form) fill(o Options) (url.Values, error) {
 	values := url.Values{}
 	for name, value := range f.inputs {
@@ -157,7 +157,7 @@ func (f form) fill(o Options) (url.Values, error) {
 	case f.asks("decision"):
 		values.Set("decision", "allow")
 	default:
-		return nil, fmt.Errorf("a form that asks for something unknown")
+		return nil, fmt.Errorf("a form asks for none of password, tenant and decision")
 	}
 	return values, nil
 }
@@ -200,8 +200,8 @@ func attribute(node *html.Node, name string) string {
 	return ""
 }
 
-// text returns the visible text of a page: its alert if it has one, else its
-// main part.
+// text returns the visible text of a page: the alert if there is one, else the
+// main part. Without either it returns the complete page.
 func text(page string) string {
 	root, err := html.Parse(strings.NewReader(page))
 	if err != nil {

@@ -82,7 +82,7 @@ func answer(client *http.Client, req *http.Request, out any) error {
 	defer func() { _ = res.Body.Close() }()
 	body, err := io.ReadAll(io.LimitReader(res.Body, pageLimit))
 	if err != nil {
-		return fmt.Errorf("reading the answer: %w", err)
+		return fmt.Errorf("reading the response: %w", err)
 	}
 	if res.StatusCode >= http.StatusBadRequest {
 		var failed struct {
@@ -95,7 +95,7 @@ func answer(client *http.Client, req *http.Request, out any) error {
 		return &Error{Status: res.StatusCode, Code: failed.Error, Description: failed.Description}
 	}
 	if err := json.Unmarshal(body, out); err != nil {
-		return fmt.Errorf("the answer is not what was expected: %w", err)
+		return fmt.Errorf("decoding the response: %w", err)
 	}
 	return nil
 }

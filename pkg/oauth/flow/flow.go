@@ -50,8 +50,9 @@ type Tokens struct {
 }
 
 // Token registers a client if the options name none, requests authorization,
-// signs in, picks the tenant, consents, and exchanges the code. An OAuth error
-// is an *Error. A page that needs a value missing in the options is a *Page.
+// signs in, picks the tenant, consents, and exchanges the code. The error is an
+// *Error if the server returns an OAuth error, and a *Page if the flow cannot get
+// past a page, for example because the password is wrong.
 func Token(ctx context.Context, o Options) (Tokens, error) {
 	o = o.filled()
 	if o.ClientID == "" {

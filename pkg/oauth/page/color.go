@@ -79,8 +79,9 @@ func adjust(c Color, ratio float64, grounds ...Color) Color {
 	return on(grounds[0])
 }
 
-// on returns the text colour, near black or white, that is most readable on c.
-// Its contrast is never below 4.5.
+// on returns the text colour for the background c: the first of white, near black
+// and black whose contrast with c is at least 4.5. One of them always has that
+// contrast.
 func on(c Color) Color {
 	if Contrast(c, white) >= 4.5 {
 		return white

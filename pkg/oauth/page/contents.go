@@ -72,7 +72,7 @@ type Consent struct {
 	Company string // address for choosing another company, or ""
 }
 
-// App is a client that holds the person's consent in one or more tenants.
+// App is a client to which the person consented in one or more tenants.
 type App struct {
 	ClientID string
 	Name     string
@@ -88,8 +88,8 @@ type Grant struct {
 	Later   []string // scopes that no operation needs yet
 }
 
-// Apps lists the clients that a person consented to, each with a button to end
-// its access to a tenant.
+// Apps lists the clients that a person consented to, each with a button per tenant
+// that ends the client's access.
 type Apps struct {
 	Action  string
 	CSRF    string
@@ -124,9 +124,8 @@ type Message struct {
 	Kind    string
 	Detail  string // additional sentence in English, for the client's developer
 	Request string // id of the request, or ""
-	// Back is the client's address for the response; the person decides whether
-	// to follow it. Host is the text that names it. Both are "" if there is
-	// none.
+	// Back is the client's address for the response, shown as a link. Host is
+	// the text of the link. Both are "" if there is none.
 	Back template.URL
 	Host string
 	// Again is the address of one of the server's pages where the person can

@@ -48,7 +48,7 @@ type Frame struct {
 // Content is the content of one kind of page.
 type Content interface{ template() string }
 
-// view is the data of a page's template. Its field C holds the Content.
+// view is the data of a page's template. Its field C contains the Content.
 type view struct {
 	Frame
 	C     any
@@ -105,7 +105,7 @@ func parse(names ...string) map[string]*template.Template {
 }
 
 // Write sends the page with its headers. They forbid caching, framing and a
-// referrer, and permit loading only the style and the logo.
+// referrer, and permit loading only the style and images (logo and icon).
 func Write(w http.ResponseWriter, status int, f Frame, c Content) error {
 	body, policy, err := render(f, c)
 	if err != nil {

@@ -12,8 +12,8 @@ func (l Lang) of(p pair) string {
 	return p.en
 }
 
-// text returns the text of a key. An unknown key is an error, so a page with a
-// missing text is never sent.
+// text returns the text of a key. For an unknown key it returns an error, because
+// a page with a missing text must not be sent.
 func (l Lang) text(key string, args ...any) (string, error) {
 	p, ok := texts[key]
 	if !ok {

@@ -31,7 +31,7 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Cause }
 
-// Refuse returns a 400 with an error code of the RFCs.
+// Refuse returns an error with the status 400 and an error code of the RFCs.
 func Refuse(code, format string, args ...any) *Error {
 	return &Error{Status: http.StatusBadRequest, Code: code, Description: fmt.Sprintf(format, args...)}
 }

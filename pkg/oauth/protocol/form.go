@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// ParseForm parses a form-encoded body. A repeated parameter is an error, and
-// an empty one counts as absent (RFC 6749 section 3.2). Only resource may be
+// ParseForm parses a form-encoded body. For a repeated parameter it returns an
+// error. An empty parameter counts as absent (RFC 6749 section 3.2). Only resource may be
 // repeated (RFC 8707 section 2).
 func ParseForm(r *http.Request) (url.Values, error) {
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))

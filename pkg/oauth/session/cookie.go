@@ -13,8 +13,9 @@ import (
 	"svc/pkg/base/ids"
 )
 
-// The cookies hold the session, the known browser, the secret of forms before
-// the sign-in, and the company that a rider or driver chose.
+// The cookies contain the session's secret, the secret of the known browser, the
+// secret of forms before the sign-in, and the company that a rider or driver
+// chose.
 const (
 	sessionCookie = "svc-session"
 	deviceCookie  = "svc-device"
@@ -50,8 +51,8 @@ func (c Cookies) get(r *http.Request, name string) string {
 	return found[0].Value
 }
 
-// set sets a cookie for the given life. A negative life deletes the cookie.
-// Zero keeps it until the browser closes.
+// set sets a cookie for the given life. A negative life deletes the cookie. With
+// a life of zero, the browser keeps the cookie until it closes.
 func (c Cookies) set(w http.ResponseWriter, name, value string, life time.Duration) {
 	http.SetCookie(w, &http.Cookie{Name: c.name(name), Value: value, Path: "/", MaxAge: int(life.Seconds()),
 		Secure: c.Secure, HttpOnly: true, SameSite: http.SameSiteLaxMode})
@@ -104,13 +105,14 @@ func (c Cookies) FormValid(r *http.Request, purpose, bound, token string) bool {
 func (n *Session) FormToken(purpose, bound string) string { return formToken(n.secret, purpose, bound) }
 
 // FormValid reports whether the token is the session's own. Without a session no
-// token is.
+// token is valid.
 func (n *Session) FormValid(purpose, bound, token string) bool {
 	return n != nil && formValid(n.secret, purpose, bound, token)
 }
 
 // formToken binds a form to the secret of a cookie, to its purpose and to what
-// the page showed. Another site can read none of them.
+// the page showed. Another site cannot compute the token, because it cannot read
+// the secret.
 func formToken(secret, purpose, bound string) string {
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write([]byte(purpose + "\x00" + bound))

@@ -33,7 +33,7 @@ type Device struct {
 // knownFor is what a browser's record says about one account.
 type knownFor struct {
 	At    int64  `json:"at"`    // of the last sign-in, Unix seconds
-	Since string `json:"since"` // of its password; a new one voids this
+	Since string `json:"since"` // of the account's password; a new password voids the entry
 }
 
 // CounterKey returns the key of the counter of an account's sign-ins with this
@@ -61,8 +61,8 @@ func (s *Store) Device(ctx context.Context, r *http.Request) (Device, error) {
 	return d, it.Decode(&d)
 }
 
-// Knows reports whether the account knows the browser since its current
-// password was set.
+// Knows reports whether the account knows the browser. It does not if the
+// password has changed since, or if the last sign-in is older than DeviceLife.
 func (s *Store) Knows(account string, l login.Login, d Device) bool {
 	k, ok := d.Accounts[ids.Hash(account)]
 	return ok && l.Hash != "" && k.Since == l.Since && s.now().Before(time.Unix(k.At, 0).Add(DeviceLife))

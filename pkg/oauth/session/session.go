@@ -29,7 +29,7 @@ type Session struct {
 	Email    string         `json:"email"`
 	AuthTime time.Time      `json:"authTime"`
 	Host     string         `json:"host"`  // host of the sign-in; the session is valid only there
-	Since    string         `json:"since"` // of its password; a new one ends the session
+	Since    string         `json:"since"` // of the account's password; a new password ends the session
 	// Fresh names the request for which the person signed in. Until this
 	// request ends, and at most for freshLife, the sign-in satisfies its
 	// prompt=login and max_age.
@@ -48,7 +48,7 @@ func (n *Session) FreshFor(request string, now time.Time) bool {
 	return n.Fresh == request && now.Before(n.AuthTime.Add(freshLife))
 }
 
-// Store stores the sessions and devices. Its cookies hold their secrets.
+// Store stores the sessions and devices. The cookies contain their secrets.
 type Store struct {
 	Cookies
 	Accounts

@@ -1,5 +1,5 @@
 // Package throttle counts requests by address, account or client in the table,
-// so that a limit holds across all instances of the service.
+// so that a limit applies to all instances of the service together.
 package throttle
 
 import (
@@ -26,7 +26,8 @@ type Limits struct {
 	// an hour, from one address or from one browser that the account knows.
 	SignInsAnAccount int
 	// SignInsOfAnybody is how many sign-ins to one account may fail in a day, from
-	// all browsers that the account does not know, before these have to wait.
+	// all browsers that the account does not know, before further sign-ins from
+	// such browsers have to wait.
 	SignInsOfAnybody int
 	SignIns          int // failed sign-ins in a quarter of an hour
 	Registrations    int // an hour
@@ -58,8 +59,8 @@ type Counter struct {
 	Kind, Key string
 	Limit     int
 	Window    time.Duration
-	// Delays makes the limit soft: beyond it a use is allowed one minute after the
-	// last use, then two minutes after it, doubling up to longestDelay.
+	// Delays makes the limit soft: beyond the limit, a use is allowed one minute
+	// after the last use. The delay doubles with each use, up to longestDelay.
 	Delays bool
 
 	extra int // uses beyond the limit that have waited
@@ -98,7 +99,7 @@ func New(db *table.DB, now func() time.Time, address func(context.Context) strin
 	return &Throttle{p: db.Platform("THROTTLE"), now: now, address: address, log: log}
 }
 
-// Handle covers the keys that Window returns.
+// Handle returns the handle for the keys that Window returns.
 func (t *Throttle) Handle() table.Handle { return t.p.Handle }
 
 // Window returns the key of the counter's current window, and the window's end.
@@ -108,9 +109,10 @@ func (t *Throttle) Window(c Counter) (table.Key, time.Time) {
 	return t.p.Key("THROTTLE", "THROTTLE", c.Kind, name), start.Add(c.Window)
 }
 
-// Count adds one use to each of the counters in one write. If any counter has
-// reached its limit, Count changes none of them and returns a 429. A counter
-// with delays is read only then.
+// Count adds one use to each of the counters in one write. If a counter has
+// reached its limit, Count changes none of them and returns a 429. The exception
+// is a counter with Delays: Count then reads it, and allows the use if the delay
+// has passed.
 func (t *Throttle) Count(ctx context.Context, counters ...Counter) error {
 	for range 3 {
 		err := t.count(ctx, counters)
@@ -168,7 +170,7 @@ type limitReached struct {
 
 func (e *limitReached) Error() string { return "the limit is reached" }
 
-// Refusal returns the 429 of a window that ends at end.
+// Refusal returns a 429 that asks the caller to wait until end.
 func (t *Throttle) Refusal(end time.Time) *protocol.Error {
 	return &protocol.Error{Status: http.StatusTooManyRequests, Code: "rate_limited",
 		Description: "Too many requests. Try again later.", RetryAfter: max(time.Second, end.Sub(t.now()))}
@@ -181,7 +183,8 @@ func Refused(err error) (*protocol.Error, bool) {
 	return e, ok
 }
 
-// Forgive takes back one use that Count added. It is best effort.
+// Forgive takes back the use that Count added to each counter. If that fails,
+// Forgive logs it.
 func (t *Throttle) Forgive(ctx context.Context, counters ...Counter) {
 	tx := t.p.Write()
 	for _, c := range counters {

@@ -36,7 +36,7 @@ type family struct {
 	Client       string           `json:"client"`
 	Actor        string           `json:"actor"`
 	Audience     authz.Audience   `json:"audience"`
-	Scopes       []string         `json:"scopes"`             // granted; an access token may hold fewer
+	Scopes       []string         `json:"scopes"`             // granted; an access token may have fewer
 	Resource     string           `json:"resource,omitempty"` // of the code
 	AuthTime     time.Time        `json:"authTime"`
 	Session      string           `json:"session,omitempty"` // hash of the browser session it began in
@@ -71,7 +71,7 @@ type successor struct {
 }
 
 // MostAccessTokens is the limit of live access tokens per family. When a new
-// token exceeds it, the oldest one is revoked. The limit bounds the transaction
+// token would exceed the limit, the oldest one is revoked. The limit bounds the transaction
 // that revokes a family.
 const MostAccessTokens = 12
 
@@ -215,7 +215,7 @@ func (s *Issuer) endFamily(ctx context.Context, t table.Tenant, id string, more 
 	})
 }
 
-// seize stops a family's rotations, whatever its generation. Otherwise a client
+// seize stops a family's rotations, at any generation. Otherwise a client
 // that refreshes continuously could win every conflict against endFamily. The
 // caller must still revoke the family's access tokens.
 func seize(ctx context.Context, t table.Tenant, id string) error {

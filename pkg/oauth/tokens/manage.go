@@ -111,8 +111,8 @@ func (s *Issuer) RevokeByID(ctx context.Context, t table.Tenant, by audit.By, jt
 
 // EndGrant adds to a transaction the end of the grant from an actor to a
 // client. This revokes every token, on all devices, and every code that is not
-// yet redeemed. EndGrant creates the grant if no code was redeemed so far,
-// because such a code carries epoch 0.
+// yet redeemed. If no code was redeemed so far, EndGrant creates the grant, with
+// epoch 1. The codes of a missing grant have epoch 0, so they become invalid.
 func EndGrant(tx *table.Tx, t table.Tenant, client, actor string) {
 	tx.Update(authz.GrantKey(t, client, actor), table.Change{Add: map[string]any{"epoch": 1},
 		Set: map[string]any{"type": "grant", "client": client, "actor": actor}})

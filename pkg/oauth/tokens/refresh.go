@@ -103,7 +103,7 @@ func (g *refreshGrant) attempt(ctx context.Context, s *Issuer, c clients.Client)
 	}
 	replay := f.Previous != nil && !f.Revoked && protocol.Equal(hash, f.Previous.Hash) && now.Before(f.Previous.Until)
 	if !protocol.Equal(hash, f.CurrentHash) && !replay {
-		// An old generation was reused: somebody else holds a copy (RFC 9700
+		// An old generation was reused: somebody else has a copy (RFC 9700
 		// section 4.14.2).
 		if err := s.endGrant(ctx, g.tenant, c.ID, f.Actor, f.Epoch); err != nil {
 			return tokens{}, err
@@ -204,8 +204,8 @@ func (g *refreshGrant) again(ctx context.Context, s *Issuer, c clients.Client, f
 	return s.sign(ctx, i, next.Refresh)
 }
 
-// repeats returns an error if the request asks for less than the successor
-// holds, for another resource, or for what was not granted.
+// repeats returns an error if the request asks for fewer scopes than the successor
+// has, for another resource, or for what was not granted.
 func (g *refreshGrant) repeats(s *Issuer, f family, next successor) error {
 	switch resource, err := s.narrowed(g.form, *next.Resource); {
 	case err != nil:

@@ -17,8 +17,8 @@ import (
 	"svc/pkg/oauth/protocol"
 )
 
-// presented is a token that a client wants to introspect or revoke. It is
-// either a verified access token or a string in the form of a refresh token.
+// presented is a token that a client wants to introspect or revoke: a verified
+// access token, a string in the form of a refresh token, or any other text.
 // The server ignores token_type_hint, which is only a hint (RFC 7009 section
 // 2.1), because the form of the token is more reliable.
 type presented struct {
@@ -102,10 +102,10 @@ func (p *presented) family(now time.Time) (family, error) {
 	return f, nil
 }
 
-// Revoke implements RFC 7009. An access token or a refresh token revokes its
-// family: the refresh token and every access token of the same sign-in. An
-// unknown or revoked token gets a 200 (section 2.2). A token of another client
-// is rejected (section 2.1).
+// Revoke implements RFC 7009. For an access token or a refresh token, it revokes
+// the token's family: the refresh token and every access token of the same
+// sign-in. For an unknown or revoked token the status is 200 (section 2.2). A
+// token of another client is rejected (section 2.1).
 func (s *Issuer) Revoke(w http.ResponseWriter, r *http.Request) error {
 	err := s.aboutToken(r, func(ctx context.Context, c clients.Client, p *presented) error {
 		var tenant, owner, id string

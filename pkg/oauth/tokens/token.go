@@ -89,9 +89,9 @@ func (s *Issuer) Token(w http.ResponseWriter, r *http.Request) error {
 // authenticates the client, and runs the request. It counts the failures that a
 // guessed secret or code would cause. They count by address; beyond the limit
 // every request from that address gets a 429. A client that authenticates with
-// its secret is exempt from the address's limit. Its failures count for the
-// client, and beyond the limit only its failures get a 429. So an attacker who
-// feeds bad codes to a client cannot block a good code.
+// its secret or key is exempt from the address's limit. Its failures count for
+// the client, and beyond the limit only its failures get a 429. So an attacker
+// who feeds bad codes to a client cannot block a good code.
 func (s *Issuer) authenticated(ctx context.Context, by protocol.Credentials, request reader,
 	run func(context.Context, clients.Client) error) error {
 	var client, failed table.Item
@@ -168,7 +168,7 @@ func badGrant(format string, args ...any) *protocol.Error {
 	return protocol.Refuse("invalid_grant", format, args...)
 }
 
-// account holds the items that decide whether an actor may get tokens for a
+// account contains the items that decide whether an actor may get tokens for a
 // client now.
 type account struct {
 	grant table.Item // the grant from the actor to the client
@@ -224,8 +224,8 @@ func grantable(c clients.Client, audience authz.Audience, scopes []string, have 
 	return out, nil
 }
 
-// issue creates an access token of a family and its audit record. It signs the
-// token before anything is written.
+// issue describes a new access token of a family and its audit record. The token
+// is signed before anything is written.
 type issue struct {
 	tenant   table.Tenant
 	client   clients.Client
@@ -265,8 +265,8 @@ func (s *Issuer) sign(ctx context.Context, i issue, refresh string) (tokens, err
 	return out, err
 }
 
-// record returns the audit record of the token. The checks of every request
-// read it.
+// record returns the audit record of the token. The access checks of every
+// request read the record.
 func (i issue) record() table.Item {
 	at := i.at.Truncate(time.Second)
 	attrs := map[string]any{"revoked": false, "epoch": i.family.Epoch, "client": i.client.ID, "actor": i.family.Actor,
