@@ -177,11 +177,12 @@ func billOf(template []byte, r rates, names []string, found map[string][]usage, 
 	var b strings.Builder
 	b.WriteString("## The bill\n\n")
 	prose(&b, "Dollars of a million requests, from counted units and log bytes and the prices in `bench/prices.json` "+
-		"(%s, %s; %s). The processor time of an operation is the measured one in *Processor time*. A function has the "+
+		"(%s, %s; %s). The processor time of an operation is that of the table in *Processor time*. A function has the "+
 		"share of a processor that its memory buys. Assumed and not measured on Lambda: %g ms for each round trip; %g "+
-		"bytes billed for each log line besides its text; %g ms of processor time where none is measured (%s). Lambda "+
-		"rounds each duration up to a millisecond, which is not included, nor is the hash of a password. Writes of a "+
-		"transaction count twice, as DynamoDB bills them.", r.Region, r.Date, r.Source, r.Assumed.MillisecondsOfARoundTrip,
+		"bytes billed for each log line besides its text; %g ms of processor time where none is measured (%s). The "+
+		"prices do not include the hash of a password, nor that Lambda rounds each duration up to a millisecond. "+
+		"Writes of a transaction count twice, as DynamoDB bills them.",
+		r.Region, r.Date, r.Source, r.Assumed.MillisecondsOfARoundTrip,
 		r.Assumed.LogEventBytes, r.Assumed.MillisecondsOfCPU, strings.Join(assumed, ", "))
 	b.WriteString("| endpoint | read units | write units | table | Lambda | gateway | logs | together |\n")
 	b.WriteString("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n")
@@ -210,9 +211,9 @@ func (p prices) ride(b *strings.Builder, dollars map[string]parts, rode ride) {
 		}
 	}
 	table := rode.all.reads*p.ReadUnits + rode.all.writes*p.WriteUnits
-	prose(b, "A million rides from request to settled report: %s read and %s write units a ride with settlement and "+
-		"projection (each request's records in batches of their own; larger batches cost less), $%.2f for the table and "+
-		"$%.2f for the rest of the five requests, together **$%.2f**.", units(round(rode.all.reads)),
+	prose(b, "A ride, from its request to the settled report, takes %s read and %s write units with settlement and "+
+		"projection. Each request's records were in separate batches; larger batches cost less. A million rides cost "+
+		"$%.2f for the table and $%.2f for the rest of the five requests, together **$%.2f**.", units(round(rode.all.reads)),
 		units(round(rode.all.writes)), table, others, table+others)
 }
 
@@ -262,9 +263,9 @@ func (s stack) idle(p prices) float64 {
 // floor writes the monthly cost of a stack without requests, and how much our
 // own metrics add if every function gets a request in every hour of the month.
 func (p prices) floor(b *strings.Builder, s stack) {
-	prose(b, "A month without a request costs **$%.2f**: %d alarmed metrics, %d composite alarm, %d dashboard (three of "+
-		"an account are free: $%.2f without it) and %d key. A month in which every function is asked in every hour adds %d "+
-		"metrics of ours, $%.2f: a metric costs only in the hours in which it is sent. Storage comes on top, $%.2f a GB and "+
-		"$0.20 for its backup.", s.idle(p), s.alarmed, s.composites, s.dashboards,
+	prose(b, "A month without a request costs **$%.2f**: %d alarmed metrics, %d composite alarm, %d dashboard (three "+
+		"of an account are free: $%.2f without it) and %d key. A metric of our own costs only in the hours in which it "+
+		"is sent. So a month in which every function gets requests in every hour adds up to %d metrics, $%.2f. Storage "+
+		"costs $%.2f a GB more, and $0.20 for its backup.", s.idle(p), s.alarmed, s.composites, s.dashboards,
 		s.idle(p)-float64(s.dashboards)*p.DashboardMonth, s.keys, s.custom, float64(s.custom)*p.MetricMonth, p.StoredGBMonth)
 }

@@ -234,16 +234,17 @@ func (w *world) countAll(ctx context.Context, all []endpoint, o options) (us []u
 func ceilingTables(names []string, found map[string][]usage) string {
 	var b strings.Builder
 	b.WriteString("## Ceilings\n\n")
-	prose(&b, "Counted by `make ceilings`, %s. For one partition key of the table or of an index, DynamoDB serves 3,000 "+
-		"read and 1,000 write units a second. The table shows how many requests of one kind can be made in a second "+
-		"until the hottest key has no more units. The columns name who shares that key. *Platform*: all tenants share "+
-		"it. *Client* and *tenant*: the numbers assume that many tokens pick the copies evenly, and many trips the "+
-		"shards. Where shards matter, there is a number for 1, 4 and 16 shards. *Actor*: the key belongs to one rider, "+
-		"driver or operator. An empty cell means that there is no such key. When an index entry moves, all of its units "+
-		"count at the new key, so the true ceiling may be up to twice as high. The last column is for 16 shards: the read "+
-		"and write units of one request at each of its keys. The counts are those of a busy instance, which has just served "+
-		"the same request. So they leave out the service type of a ride, which an instance reads at most once a second; "+
-		"3,000 instances may do so. The goals for a tenant are 48,000 authorized reads and 10,000 ride requests a second.",
+	prose(&b, "Counted by `make ceilings`, %s. For one partition key of the table or of an index, DynamoDB serves "+
+		"3,000 read and 1,000 write units a second. The table shows how many requests of one kind can be made in a "+
+		"second until the hottest key has no more units. The titles of the columns say who shares that key. "+
+		"*Platform*: all tenants share it. *Client* and *tenant*: the numbers assume that many tokens pick the copies "+
+		"evenly, and many trips the shards. Where shards matter, there is a number for 1, 4 and 16 shards. *Actor*: "+
+		"the key belongs to one rider, driver or operator. An empty cell means that the request uses no such key. If "+
+		"an index entry moves, the table counts all of its units at the new key, so the true ceiling may be up to "+
+		"twice as high. The last column is for 16 shards. It has the read and write units of one request at each copy "+
+		"or shard of the key. The counts are those of a busy instance, which has just served the same request. So they "+
+		"do not include the service type of a ride. An instance reads it at most once a second, so its key is enough "+
+		"for 3,000 instances. The goals for a tenant are 48,000 authorized reads and 10,000 ride requests a second.",
 		time.Now().UTC().Format("2 January 2006"))
 	b.WriteString("| endpoint | platform | client | tenant | actor | trip, post, address | " +
 		"hottest of platform or tenant |\n")

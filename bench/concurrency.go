@@ -214,12 +214,13 @@ func (l *layout) cpu() (total time.Duration, err error) {
 func concurrencySection(machine string, layouts []*layout) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "## Many requests in one process\n\n")
-	prose(&b, "Measured by `make concurrency` on %s; %s. MeFunction as built for deployment, behind a stand-in of "+
-		"Lambda's runtime API: one process with `AWS_LAMBDA_MAX_CONCURRENCY=64`, and 64 processes that handle one event "+
-		"each. The two take turns, round by round, on the same %d events: `/me`, its trips and wallet, and a ride "+
-		"requested. The table's answers are recorded, and each takes %s. Medians of %d rounds. *Processor* is the time of "+
-		"the function for one event, *memory* the resident size of all processes together. A machine with other work gives "+
-		"64 processes a larger share of its time than one, which favours them in requests a second and in p99.", machine,
+	prose(&b, "Measured by `make concurrency` on %s; %s. MeFunction ran as built for deployment, behind a simulated "+
+		"runtime API of Lambda: as one process with `AWS_LAMBDA_MAX_CONCURRENCY=64`, and as 64 processes that handle "+
+		"one event at a time. The two took turns, round by round, with the same %d events: `/me`, its trips and "+
+		"wallet, and a request for a ride. The table's responses are recorded, and each takes %s. The values are "+
+		"medians of %d rounds. *Processor* is the processor time of one event, *memory* the resident size of all "+
+		"processes together. A machine with other work gives 64 processes a larger share of its time than one process, "+
+		"so the 64 look better in requests a second and in p99 than they are.", machine,
 		time.Now().UTC().Format("2 January 2006"), eventsARound, tableDelay, len(layouts[0].rounds))
 	b.WriteString("| | requests a second | p50 ms | p99 ms | processor ms | memory MB |\n" +
 		"| --- | ---: | ---: | ---: | ---: | ---: |\n")

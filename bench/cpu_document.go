@@ -55,9 +55,9 @@ func cpuDocument(o options, machine string, builds []build, all []series) error 
 	var b strings.Builder
 	fmt.Fprintf(&b, "## Processor time\n\n")
 	prose(&b, "Measured by `make cpu` on %s; %s. Each function runs as built for deployment, as a process behind a "+
-		"simulated runtime API of Lambda. The table's responses were recorded before. So the values include the requests "+
-		"to the table, but not the engine. Times are the process's user and system time, in milliseconds per event; "+
-		"medians of %d rounds of %d events. Allocations and bytes are the whole process's.",
+		"simulated runtime API of Lambda. The table's responses were recorded before, so the values include the "+
+		"requests to the table, but not the engine. Times are user and system time of the process, in milliseconds per "+
+		"event; they are medians of %d rounds of %d events. Allocations and bytes are those of the whole process.",
 		machine, time.Now().UTC().Format("2 January 2006"), o.rounds, o.reads)
 	if len(builds) > 1 {
 		prose(&b, "The builds took turns in each round. The ratio is the median of the rounds' ratios, with its quartiles.")

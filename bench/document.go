@@ -76,11 +76,12 @@ func describe() string {
 func section(o options, machine string, worlds []*world, rows []row) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "## Every endpoint, by the size of the tenant\n\n")
-	prose(&b, "Measured by `make bench` on %s; %s, one at a time, functions and embedded engine (in memory) on the same "+
-		"machine. %d requests of each reading and %d of each writing endpoint and size. A time is from the "+
-		"gateway event to the response. It does not include the network and the local gateway. It includes the work of "+
-		"the engine, which takes most of it. The sizes are measured in turn, request by request, so that other work on "+
-		"the machine affects them alike. Still, p99 is mostly such other work.",
+	prose(&b, "Measured by `make bench` on %s; %s. The requests were sent one at a time, and functions and embedded "+
+		"engine (in memory) ran on the same machine. For each size, each reading endpoint got %d requests and each "+
+		"writing endpoint %d. A time is from the gateway event to the response. It does not include the network and "+
+		"the local gateway. It includes the work of the engine, which takes most of the time. The sizes were measured "+
+		"in turn, request by request, so that other work on the machine affects them equally. Still, p99 mostly shows "+
+		"such other work.",
 		machine, time.Now().UTC().Format("2 January 2006"), o.reads, o.writes)
 	prose(&b, "A column with several values has one for each size. *Round trips* are sequential requests to the table. "+
 		"*Read units* include the five of the checks. *Write units* are those of the table + those of its indexes. "+
@@ -105,7 +106,7 @@ func section(o options, machine string, worlds []*world, rows []row) string {
 func lists(machine string, w *world, worlds []*world, rows []row) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "## Lists of %s trips\n\n", many(w.trips))
-	prose(&b, "Measured like the tables above, on %s; %s. The tenant has what lists read and nothing else (no "+
+	prose(&b, "Measured like the tables above, on %s; %s. The tenant has only the items that lists read (no "+
 		"receipts, postings and counters); it was loaded in %s.",
 		machine, time.Now().UTC().Format("2 January 2006"), w.loaded.Round(time.Second))
 	tables(&b, "", []*world{w}, worlds, filter(rows, func(r row) bool { return r.lists }), false)

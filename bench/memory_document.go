@@ -17,19 +17,21 @@ func memoryTables(p prices, o options, machine string, all []fitted) string {
 	b.WriteString("## Memory\n\n")
 	prose(&b, "Measured by `make memory` on %s; %s. Lambda gives a function one processor for each 1,769 MB, in "+
 		"periods of 20 ms. Each function runs as built for deployment, as a process in a cgroup with that quota and "+
-		"period. Its event is the one of all its measured requests that takes the most processor time; events follow "+
-		"each other without a pause, so nothing of the quota is saved up. The table's answers were recorded before and "+
-		"come over TLS from a process outside the group, in less than a millisecond. *Warm* is p50 / p99 of %d to %d "+
-		"events. *Cold* is the median of %d starts, from the start of the process to the first answer; Lambda is said to "+
-		"give more processor at a start. *Memory* is the peak memory of the process at 512 MB. Times are milliseconds.",
+		"period. It gets the one event, of all its measured requests, that takes the most processor time. Events "+
+		"follow each other without a pause, so the process saves up no unused quota. The table's responses were "+
+		"recorded before. They come over TLS from a process outside the group, in less than a millisecond. *Warm* is "+
+		"p50 / p99 of %d to %d events. *Cold* is the median of %d starts, from the start of the process to the first "+
+		"answer. Lambda is said to give a function more processor time at its start. *Memory* is the peak memory of "+
+		"the process at 512 MB. Times are milliseconds.",
 		machine, time.Now().UTC().Format("2 January 2006"), o.rounds*fewest, o.rounds*o.reads, starts)
-	prose(&b, "Dollars are of a million such events, with two waits for the table of %g ms each. The last column is the "+
-		"cheapest size whose warm p99 is at most %d ms and at which the process stays below three quarters of its "+
-		"memory; where there is none, it is the largest. A smaller size makes a cold start longer by as much as it makes "+
-		"the processor's share smaller. So no function has 128 MB: a cold start would take half a second, and a million "+
-		"events would cost a cent less. Feedback has at least 512 MB, because it keeps up to 96 MB of posts. Settlement "+
-		"and projection have 512 MB, because the number of their processes is bounded: their speed decides how fast they "+
-		"catch up. A test holds `template.yaml` to this column.", p.Assumed.MillisecondsOfARoundTrip, latest.Milliseconds())
+	prose(&b, "*$* is the price of a million such events in dollars, with two waits for the table of %g ms each. The "+
+		"last column is the smallest size with a warm p99 of at most %d ms and a process below three quarters of its "+
+		"memory. If there is none, it is the largest size. With half the memory a function has half the processor "+
+		"time, and a cold start takes about twice as long. So no function has 128 MB: a cold start would take half a "+
+		"second, to save a cent for a million events. Feedback has at least 512 MB, because it keeps up to 108 MB of "+
+		"posts' texts in memory. Settlement and projection have at least 512 MB, because the number of their processes "+
+		"is bounded, so their speed decides how fast they catch up. A test compares `template.yaml` with this column.",
+		p.Assumed.MillisecondsOfARoundTrip, latest.Milliseconds())
 	b.WriteString("| function | slowest event | processor | memory |")
 	for _, size := range megabytes {
 		fmt.Fprintf(&b, " %s MB: warm | cold | $ |", many(size))
@@ -52,9 +54,10 @@ func memoryTables(p prices, o options, machine string, all []fitted) string {
 		for _, f := range all {
 			most = max(most, f.sizes[i].share())
 		}
-		had[i] = fmt.Sprintf("%.1f %% of %.1f %% at %s MB", most*100, shareOf(size)*100, many(size))
+		had[i] = fmt.Sprintf("%.1f %% (%.1f %%) at %s MB", most*100, shareOf(size)*100, many(size))
 	}
-	prose(&b, "The most that a function had of a processor while it worked: %s.", strings.Join(had, ", "))
+	prose(&b, "The largest share of a processor that a function used while it worked, with the share of its quota in "+
+		"parentheses: %s.", strings.Join(had, ", "))
 	return b.String()
 }
 

@@ -13,13 +13,15 @@ func modelDocument(p prices, scales, turns, provisioned []simulated) string {
 	var b strings.Builder
 	b.WriteString("# A model of the table at scale\n\n")
 	prose(&b, "Nobody has run this service with a million requests a second. This page shows what a simulation says: "+
-		"where the table throttles first, and which changes help. `make model` writes it anew. The simulation is in "+
-		"`bench/model`; it has a seed, so each run gives the same result. It is no measurement of DynamoDB.")
+		"where the table throttles first, and which changes help. `make model` writes this page. The simulation is in "+
+		"`bench/model`. Its random numbers have a fixed seed, so each run gives the same result. It does not measure "+
+		"DynamoDB.")
 	assumptions(&b)
 	b.WriteString("## A city's day\n\n")
-	prose(&b, "Requests a second are those of all tenants at the busiest time of the day. *Lost* is the share of units "+
-		"that could not wait. *Waits* is p99 of what units waited for, in seconds. *Dollars* are the table's of that day, "+
-		"its units and its storage. *Breaks first* names the keys that lost the most, whose they are and at which hour they "+
+	prose(&b, "Requests a second are those of all tenants at the busiest time of the day. *Lost* is the share of "+
+		"units whose requests failed, because they could wait no longer. *Waits* is the p99 of the time that units "+
+		"waited, in seconds. *Dollars* is the price of the table for that day, for its units and its storage. *Breaks "+
+		"first* names the keys that lost the most units, the tenant to which they belong, and the time at which they "+
 		"began to lose.")
 	b.WriteString("| requests a second, shards | rides of the day | partitions | lost: reads, writes | waits | dollars " +
 		"| breaks first |\n| --- | ---: | ---: | ---: | ---: | ---: | --- |\n")
@@ -27,12 +29,13 @@ func modelDocument(p prices, scales, turns, provisioned []simulated) string {
 		p.simulated(&b, s)
 	}
 	fmt.Fprintf(&b, "\n## What each change brings\n\n")
-	prose(&b, "The day of 100,000 requests a second with 16 shards. Each row changes one more thing.")
+	prose(&b, "The day of 100,000 requests a second with 16 shards. The second row switches the splits of hot "+
+		"partitions off. The rows after it leave the splits on, and each of them changes one more thing.")
 	turned(&b, p, turns)
 	fmt.Fprintf(&b, "\n## Burst and adaptive capacity\n\n")
-	prose(&b, "The service's table is on demand: each partition may use its limit, and saved units cannot lift it above. "+
-		"They matter to a provisioned table. In this simulation the table has exactly the units that the busiest time of a "+
-		"day of 10,000 requests a second needs, so the concert needs more than it has.")
+	prose(&b, "The service's table is on demand: each partition may always use its full limit, and saved units "+
+		"cannot raise this limit. Saved units matter only for a provisioned table. In this simulation the table has "+
+		"exactly the units that the busiest time of a day of 10,000 requests a second needs. The concert needs more.")
 	turned(&b, p, provisioned)
 	validation(&b)
 	return b.String()
@@ -76,25 +79,27 @@ func percent(part, whole float64) string {
 func assumptions(b *strings.Builder) {
 	b.WriteString("## What it assumes\n\n")
 	for _, line := range []string{
-		fmt.Sprintf("**Documented by AWS.** A partition serves %s read and %s write units a second, independently of each "+
-			"other, and holds 10 GB. Unused units are kept for %d s. A new table on demand has four partitions. "+
-			"Partitions are split when they are large or hot, and never merged.",
+		fmt.Sprintf("**Documented by AWS.** A partition serves %s read and %s write units a second, independently of "+
+			"each other, and holds 10 GB. Unused units are kept for %d s. A new table on demand has four partitions. "+
+			"DynamoDB splits partitions that are large or hot, and never merges them.",
 			many(model.MaxReads), many(model.MaxWrites), model.BurstSeconds),
-		"**Assumed of DynamoDB**, because no document says it. A hot partition is split after ten minutes of " +
-			"throttling, where its halves are most alike. One key is never split. A request waits for units at most a " +
-			"second, with the SDK's retries; then it is lost. All copies and shards of a key lie at random hashes.",
+		"**Assumed of DynamoDB**, because no document describes it. A hot partition is split after ten minutes of " +
+			"throttling, at the point where the loads of its halves differ least. One key is never split. A request " +
+			"waits for units at most a second, including the SDK's retries; then it is lost. The copies and shards of a " +
+			"key have random hashes.",
 		"**Recorded.** The units of each operation at each of its keys are those that `make ceilings` counted last, " +
-			"for 1, 4 and 16 shards (`bench/testdata/traces.json`). A ride includes its settlement and its projection. So " +
-			"are the bytes that a ride leaves. An index has all attributes of its items.",
-		"**Assumed of the load.** There are 50 tenants; one has ten times the requests of each other. For each ride " +
-			"there are " + mix() + ". The day has a small peak at 8:00 and a large one at 18:30. At 22:30 a concert ends: " +
-			"for twenty minutes the largest tenant gets twice its own peak on top. A billion trips are stored before, and " +
-			"the table has only the partitions that they need. So at a million requests a second it loses from the " +
-			"first minutes on, until it has split.",
-		"**Assumed of the stream.** Lambda handles four batches of each of the table's partitions at a time, each of " +
-			"at most 100 records, and each second. The records of a tenant in one batch change a counter once.",
-		"**Left out.** The limits of Lambda, of the API Gateway and of the account; the 40,000 units a second that an " +
-			"account's table may use unless AWS raises it; other applications; noise within ten seconds; hedging and " +
+			"for 1, 4 and 16 shards (`bench/testdata/traces.json`). A ride includes its settlement and its projection. " +
+			"The bytes that a ride stores were recorded too. An index contains all attributes of its items.",
+		"**Assumed of the load.** There are 50 tenants; one of them sends ten times as many requests as each of the " +
+			"others. For each ride there are " + mix() + ". The day has a small peak at 8:00 and a large one at 18:30. " +
+			"At 22:30 a concert ends: for twenty minutes the largest tenant gets twice its own peak in addition. A " +
+			"billion trips are stored before the day begins, and the table has only the partitions that they need. So " +
+			"at a million requests a second it loses units from the first minutes on, until DynamoDB has split enough " +
+			"partitions.",
+		"**Assumed of the stream.** Lambda handles four batches of each partition of the table at a time. A batch has " +
+			"the records of one second, at most 100. The records of a tenant in one batch change a counter once.",
+		"**Left out.** The limits of Lambda, of the API Gateway and of the account; the limit of 40,000 units a second " +
+			"for a table of an account, unless AWS raises it; other applications; noise within ten seconds; hedging and " +
 			"retries by clients.",
 	} {
 		bullet(b, line)
@@ -102,7 +107,7 @@ func assumptions(b *strings.Builder) {
 	const guide = "https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/"
 	b.WriteString("\n| what AWS documents | page |\n| --- | --- |\n")
 	for _, page := range [][2]string{
-		{"what is saved and lent", guide + "burst-adaptive-capacity.html"},
+		{"burst and adaptive capacity", guide + "burst-adaptive-capacity.html"},
 		{"the limits of a partition", guide + "bp-partition-key-design.html"},
 		{"how many partitions a table begins with", guide + "warm-throughput-scenarios.html"},
 		{"when partitions are split", "https://aws.amazon.com/blogs/database/" +
@@ -138,11 +143,11 @@ func bullet(b *strings.Builder, text string) {
 
 func validation(b *strings.Builder) {
 	b.WriteString("\n## What it was compared with\n\n")
-	prose(b, "Nothing that throttles. DynamoDB Local does not: a table of one read and one write unit served all of 500 "+
-		"writes and 500 reads at once, without a refusal, as its usage notes say. "+
-		"A test repeats this on DynamoDB Local; if it fails one day, the model can be compared with it. Until then only "+
-		"unit tests hold the model: units are neither made nor lost, splits keep every key, saved units carry as "+
-		"far as they were saved, and a list carries a thousand writes a second for each shard. To compare it with "+
-		"DynamoDB, drive one key of a table in an account to 1,500 writes a second for a minute: the model says that "+
-		"a third of the writes is lost.")
+	prose(b, "The model was compared with no engine that throttles. DynamoDB Local does not throttle, as its usage "+
+		"notes say: a table of one read and one write unit served 500 writes and 500 reads, one right after the other, "+
+		"and rejected none. A test repeats this on DynamoDB Local. If this test fails one day, the model can be "+
+		"compared with DynamoDB Local. Until then only unit tests check the model: all units are served, wait or are "+
+		"throttled; splits keep every key; no more saved units are used than were saved; and a list accepts a thousand "+
+		"writes a second for each shard. To compare the model with DynamoDB, write one key of a table in AWS 1,500 "+
+		"times a second for a minute. The model says that a third of the writes is lost.")
 }

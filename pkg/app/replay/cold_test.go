@@ -179,11 +179,11 @@ func zipped(t *testing.T, file string) int {
 func text(all map[string]measured) string {
 	var b strings.Builder
 	hello := all["hello"]
-	fmt.Fprintf(&b, "The bootstrap of each function but the deployment's hook, started as a process %d times on\n"+
-		"%d cores (%s/%s) against the embedded engine, compared with a minimal function (hello).\n"+
-		"Values are medians; the functions took turns. “Asks” is the time from the start of the process\n"+
-		"until it asks for work, “answers” until its first response. Zips are those of arm64. `make\n"+
-		"cold-starts` measures them again.\n\n",
+	fmt.Fprintf(&b, "The bootstrap of each function, except the deployment's hook, and of a minimal function (hello)\n"+
+		"was started as a process %d times on %d cores (%s/%s) against the embedded engine. The\n"+
+		"functions took turns, and the values are medians. “Asks” is the time from the start of the process\n"+
+		"until it asks for work, “answers” the time until its first response. The zips are those for arm64.\n"+
+		"`make cold-starts` repeats the measurement.\n\n",
 		starts, runtime.NumCPU(), runtime.GOOS, runtime.GOARCH)
 	b.WriteString("| function | zip, MB | asks, ms | more than hello, ms | answers, ms |\n| --- | --- | --- | --- | " +
 		"--- |\n")
