@@ -1,5 +1,5 @@
 // Package trip owns trips: what a trip is, which transitions it makes and who
-// may make them, how it is kept in the table, its log, and the nine
+// may make them, how the table stores it, its log, and the nine
 // endpoints that list, request and move trips.
 //
 //	trip.go       a trip, its statuses, the table of transitions: pure rules
@@ -7,7 +7,7 @@
 //	record.go     a trip as an item: keys, indexes, attributes, document
 //	store.go      reads, and one conditional transaction for each change
 //	list.go       lists with their filters
-//	requests.go   what a rider or driver sends, checked
+//	requests.go   validation of what a rider or driver sends
 //	endpoints.go  rows and handlers
 //
 // The package must not know settlement, reports or wallets. They read trips
