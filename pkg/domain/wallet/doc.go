@@ -1,5 +1,5 @@
 // Package wallet owns the wallets of drivers and customers: balance, postings,
-// the order by balance, and the three endpoints that read them. A balance
+// the order by balance, and the two endpoints that read them. A balance
 // changes only together with its posting (Move), so a wallet's postings always
 // sum to its balance. The package must not know trips:
 // pkg/background/settlement decides what is posted. pkg/background/projection

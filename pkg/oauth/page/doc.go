@@ -4,6 +4,6 @@
 // colours until they are readable (WCAG 2.2 AA). Its headers prevent framing,
 // caching and scripts.
 //
-// A page contains no script and loads only the tenant's logo. The package must
-// not decide or store anything. Its callers pass in what to show.
+// A page contains no script and loads only the tenant's logo and icon. The
+// package must not decide or store anything. Its callers pass in what to show.
 package page
