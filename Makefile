@@ -6,12 +6,13 @@ TOOL := go tool -modfile=tools.mod
 
 # Go's race detector needs a C compiler. Without one it is off; CI requires one.
 RACE := $(if $(shell command -v $${CC:-cc} || command -v gcc),-race)
-# If someone deletes the engine, make downloads it again.
+# If the engine was deleted, forget which one it was, so that make fetches it again.
 $(shell test -e "bin/$$(cat bin/engine 2>/dev/null)" || rm -f bin/engine)
-# Tests that drive the service from outside with browsers, built functions and other makers' clients. The race detector
-# would only slow them down: the packages behind run with it in their own tests and in pkg/app.
+# Tests that drive the service from outside, with browsers, built functions and third-party clients. The race detector
+# would only slow them down. The service's packages run with it in their own tests and in pkg/app.
 OUTSIDE := pkg/app/agents pkg/app/docspage pkg/app/e2e pkg/app/generated pkg/app/replay pkg/oauth/browser pkg/oauth/conformance
-# Many tests wait for their engine or for a time limit. Go would run only as many at a time as there are processors.
+# Many tests wait for their engine or for a time limit. By default, Go would run only as many tests at a time as there
+# are processors.
 PARALLEL := -parallel 8
 # npm packages for tests only.
 NPM_TESTS := $(patsubst %package.json,%node_modules/.package-lock.json,$(wildcard pkg/oauth/*/package.json pkg/app/*/package.json))
@@ -54,7 +55,7 @@ memory: bin/engine ## measure the functions at 128 to 1,024 MB into docs/perform
 	go run ./bench -memory -rounds 6 -reads 60
 
 .PHONY: cpu-check
-cpu-check: bin/engine ## fail if an endpoint allocates over a tenth more than docs/performance.md says
+cpu-check: bin/engine ## fail if an endpoint allocates over 10 % more than docs/performance.md says
 	go run ./bench -cpu -check -rounds 3 -reads 50
 
 .PHONY: test
@@ -62,24 +63,24 @@ test: bin/engine npm-tests python-tests ## vet and run all tests on the embedded
 	@$(if $(RACE),,echo 'No C compiler: the tests run without the race detector (Debian: apt-get install gcc libc6-dev).';)
 	@$(if $(CHROME)$(BROWSER),,echo 'No browser: the browser tests cannot run (Debian: apt-get install chromium; else set CHROME to the path of one).';)
 	go vet ./...
-	@# To collect garbage half as often saves time. The race detector's memory allows no more.
+	@# GOGC=200 collects garbage half as often, which saves time. The race detector needs too much memory for a higher value.
 	@set -x; failed=0; \
 	GOGC=200 go test $(RACE) -vet=off -p 3 $(PARALLEL) -shuffle=on -timeout 30m $$(go list ./... | grep -vxF "$$(printf 'svc/%s\n' $(OUTSIDE))") || failed=1; \
 	go test -vet=off -p 3 -shuffle=on -timeout 30m $(OUTSIDE:%=./%) || failed=1; \
 	exit $$failed
 
 .PHONY: quick
-quick: bin/engine ## run the tests that take no browser, built functions, other makers' clients or long races
-	@# Without C, as the functions are built, linking takes a third less time. The tests' processes are small, and
-	@# take a tenth less time if they collect garbage seldom.
+quick: bin/engine ## run the fast tests: no browser, built functions, end-to-end suite, third-party clients, long races
+	@# Without cgo, as for the functions, linking takes a third less time. With fewer garbage collections, the tests take
+	@# a tenth less time. Their processes are small enough for this.
 	CGO_ENABLED=0 GOGC=400 go test -short -p 4 $(PARALLEL) -timeout 60m ./...
 
 .PHONY: test-dynamodb-local
 test-dynamodb-local: bin/engine dynamodb-local npm-tests python-tests ## run all tests on DynamoDB Local (needs Java 17 and Maven)
 	SVC_ENGINE=dynamodb-local go test -p 3 -shuffle=on -timeout 60m ./...
 
-# What CI runs on DynamoDB Local, which takes five times as long as the embedded engine: the short tests of all that
-# stores and reads, and the end-to-end suite over every function. The soak runs svc dev on it.
+# What CI runs on DynamoDB Local, which takes five times as long as the embedded engine: the short tests of the packages
+# that use the table, and the end-to-end suite over every function. CI also runs a soak of svc dev on DynamoDB Local.
 .PHONY: short-dynamodb-local
 short-dynamodb-local: bin/engine dynamodb-local ## run the tests that CI runs on DynamoDB Local
 	SVC_ENGINE=dynamodb-local go test -short -p 3 -shuffle=on -timeout 30m \
@@ -87,11 +88,11 @@ short-dynamodb-local: bin/engine dynamodb-local ## run the tests that CI runs on
 	SVC_ENGINE=dynamodb-local go test -timeout 30m -run '^TestPoliciesAreWhatIsUsed$$' ./pkg/app
 
 .PHONY: race
-race: bin/engine ## let 100,000 revocations and uses of tokens race, some minutes long (USES=100000)
+race: bin/engine ## let 100,000 revocations and uses of tokens race, for some minutes (USES=100000)
 	SVC_RACE=$(or $(USES),100000) go test -count=1 -timeout 30m -v -run '^TestRaceRevocation$$' ./pkg/oauth
 
 .PHONY: concurrent
-concurrent: bin/engine ## send the functions, built with -race, 64 events at once, a minute or more (ROUNDS=20)
+concurrent: bin/engine ## build the functions with -race and send 64 events at once, for a minute or more (ROUNDS=20)
 	SVC_CONCURRENT=$(or $(ROUNDS),20) go test -count=1 -timeout 40m -v -run '^TestManyRequestsInOneProcess$$' ./pkg/app/replay
 
 .PHONY: concurrency
@@ -99,12 +100,12 @@ concurrency: bin/engine ## compare one process × 64 events with 64 processes ×
 	go run ./bench -concurrency -rounds 5
 
 .PHONY: soak
-soak: build $(if $(filter dynamodb-local,$(SVC_ENGINE)),dynamodb-local) ## drive load against `svc dev` on disk; what it holds must not grow (MINUTES=60 SVC_ENGINE=dynamodb-local)
+soak: build $(if $(filter dynamodb-local,$(SVC_ENGINE)),dynamodb-local) ## drive load against `svc dev` on disk; fail if its memory or files keep growing (MINUTES=60 SVC_ENGINE=dynamodb-local)
 	go run ./bench -soak -minutes $(or $(MINUTES),60)
 
 .PHONY: golden
-golden: bin/engine ## write the golden files anew from what the code does now
-	@# The documents come last: their examples are the answers of the events.
+golden: bin/engine ## write the golden files again from what the code does now
+	@# The documents come last, because their examples are the responses to the events.
 	go test -count=1 -run 'TestEvents|TestReplay' ./pkg/edge/gateway ./pkg/app/replay -update
 	go test -count=1 -run 'TestGoldenDocuments|TestFloorPicture' ./pkg/app -update
 	go test -count=1 -run TestReferenceOfCommands ./cmd/svc -update
@@ -121,7 +122,7 @@ PUBLISHED := pkg/edge/reference/published
 reference-page: ## copy the component of /docs from npm into the repository, compressed
 	cd $(PUBLISHED)/npm && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 	rm -f $(PUBLISHED)/assets/scalar-*.js.gz
-	@# Which clients are tabs is no option of the component, but one constant in it: curl and these.
+	@# The component shows request samples for curl and for the clients in this constant. It has no option for them.
 	grep -q '`ruby/native`,`node/undici`,`php/guzzle`,`python/python3`' $(PUBLISHED)/npm/node_modules/@scalar/api-reference/dist/browser/standalone.js
 	sed -e '/^\/\/# sourceMappingURL/d' -e 's#`ruby/native`,`node/undici`,`php/guzzle`,`python/python3`#`js/fetch`,`python/requests`,`go/native`#' \
 		$(PUBLISHED)/npm/node_modules/@scalar/api-reference/dist/browser/standalone.js \
@@ -137,15 +138,15 @@ lint-openapi: .ci/openapi/node_modules/.package-lock.json ## lint the OpenAPI do
 	@touch $@
 
 .PHONY: fuzz-api
-fuzz-api: build ## hold the service to its OpenAPI document with schemathesis (needs Python 3)
+fuzz-api: build ## test the service against its OpenAPI document with schemathesis (needs Python 3)
 	.ci/fuzz-api
 
 .PHONY: vulncheck
-vulncheck: ## look for known vulnerabilities in what the code calls
+vulncheck: ## look for known vulnerabilities in the code that is called
 	$(TOOL) govulncheck ./...
 
 .PHONY: clean
-clean: ## remove what was built and fetched; local data in .local stays
+clean: ## remove built and fetched files, but not the local data in .local
 	rm -rf bin .aws-sam .cache .hypothesis .schemathesis $(ENGINE)/node_modules pkg/oauth/*/node_modules pkg/app/*/node_modules .ci/*/node_modules
 
 # The embedded engine: dynoxide if npm has a build for this machine, else DynamoDB Local. Install
@@ -205,7 +206,7 @@ e2e: bin/engine ## run the end-to-end suite on `svc dev`, or on the deployment a
 	go test -count=1 -run TestEndToEnd -v ./pkg/app/e2e
 
 .PHONY: replay
-replay: bin/engine ## send the events of events/ to the built functions, compare with the golden answers
+replay: bin/engine ## send the events of events/ to the built functions and compare with the golden responses
 	go test -count=1 -run 'TestReplay|TestEvents' ./pkg/app/replay
 
 .PHONY: cold-starts

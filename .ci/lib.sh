@@ -1,17 +1,17 @@
-# What the scripts share that install and start things on a bare machine. To be sourced.
+# Functions of the scripts that install tools and start processes. Source this file.
 
-# retry COMMAND… tries five times, each time later: hosts of packages fail now and then.
+# retry COMMAND… tries up to five times, with growing pauses, because package hosts sometimes fail.
 retry() {
   local wait
   for wait in 5 15 30 60; do
     "$@" && return 0
-    printf 'Failed, once more in %d s: %s\n' "$wait" "$*" >&2
+    printf 'Failed, next attempt in %d s: %s\n' "$wait" "$*" >&2
     sleep "$wait"
   done
   "$@"
 }
 
-# packages NAME… installs Debian packages. It waits for others who install, and mends what a killed one left.
+# packages NAME… installs Debian packages. It waits for other installations, and completes one that was killed.
 packages() {
   [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null || { echo "missing, install: $*" >&2; return 1; }
   [ -n "${packages_listed:-}" ] || { retry debian update && packages_listed=1; }
@@ -21,14 +21,14 @@ debian() {
   local log code=0
   log=$(mktemp)
   export DEBIAN_FRONTEND=noninteractive
-  dpkg --configure -a >"$log" 2>&1 || true # held by another: apt-get waits for it
+  dpkg --configure -a >"$log" 2>&1 || true # fails while another process holds the lock; apt-get waits for the lock
   apt-get -qq -o DPkg::Lock::Timeout=300 "$@" >>"$log" 2>&1 || { code=$?; tail -n 20 "$log" >&2; }
   rm -f "$log"
   return $code
 }
 
-# alive PID [PATTERN] says whether the process runs, and its command line has the pattern. A pid file that was left
-# behind may name a process that is somebody else's by now.
+# alive PID [PATTERN] reports whether the process runs and its command line matches the pattern. The pid in an old file
+# may now belong to another process.
 alive() {
   local state
   [ -n "${1:-}" ] && kill -0 "$1" 2>/dev/null || return 1
@@ -37,7 +37,7 @@ alive() {
   [ -z "${2:-}" ] || ps -o args= -p "$1" 2>/dev/null | grep -q -- "$2"
 }
 
-# end PID [SECONDS] ends a process that was started here, and waits for it.
+# end PID [SECONDS] terminates a process and waits for its end. After 30 seconds, or SECONDS, it kills the process.
 end() {
   alive "$1" || return 0
   kill "$1" 2>/dev/null || return 0
@@ -45,8 +45,8 @@ end() {
   kill -9 "$1" 2>/dev/null || true
 }
 
-# until_up SECONDS COMMAND… waits until the command succeeds. It fails after that time, or at once when `while_alive`
-# names a process that has ended.
+# until_up SECONDS COMMAND… waits until the command succeeds. It fails after that time, or at once if `while_alive` is
+# the pid of a process that has ended.
 until_up() {
   local limit=$((SECONDS + $1))
   shift
@@ -57,7 +57,7 @@ until_up() {
   done
 }
 
-# tails FILE… shows the ends of logs.
+# tails FILE… prints the last 40 lines of each log.
 tails() {
   local f
   for f in "$@"; do

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Walks the runbook of the dead letters, docs/operations/alarms.md, on LocalStack: a record that settlement cannot do
-# becomes an object in S3 and a message; svc lists, replays and drops it. Then keys, sums, and the drill's end.
-# The environment names LocalStack and the stack. docs/operations/walked.md says what LocalStack cannot walk.
+# Tries runbooks of docs/operations/alarms.md on LocalStack. Dead letters: a record that settlement cannot process
+# becomes an object in S3 and a message, and svc lists and replays it. Then the runbooks of keys and wrong sums, and steps
+# 2, 5 and 6 of ops/restore. The environment names LocalStack and the stack. docs/operations/walked.md says what
+# LocalStack cannot show.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 svc=${SVC:-.cache/localstack/svc}
@@ -28,12 +29,12 @@ listed() {
 }
 emptied() { "$svc" dlq replay settlement && [ "$(objects)" = 0 ]; }
 keys() { "$svc" keys list --json | jq -c '[.[] | select(.state != "revoked") | .kid]'; }
-# The stream functions may still be at work on what was tested before.
+# The stream functions may still process changes of the tests that ran before.
 sums() { "$svc" rebuild --yes && "$svc" verify; }
 
 bucket=$(physical LostRecords)
 mapping=$(physical SettlementFunctionStream)
-step "dead letters: settlement gives up after one attempt, in place of two hours"
+step "dead letters: settlement gives up after one retry, not after two hours"
 aws lambda update-event-source-mapping --uuid "$mapping" --maximum-retry-attempts 1 >/dev/null
 until_true 120 bash -c "[ \"\$(aws lambda get-event-source-mapping --uuid $mapping --query State --output text)\" = Enabled ]"
 key='{"pk": {"S": "T#ten_walk#TRIP#trp_walk"}, "sk": {"S": "TRIP"}}'
@@ -42,22 +43,22 @@ aws dynamodb put-item --table-name "$TABLE_NAME" \
 until_true 900 listed
 [ "$(objects)" -gt 0 ]
 
-step "the cause is mended: the item goes, and a replay drops the letter and its object"
+step "fix the cause: delete the item; a replay then removes the letter and its object"
 aws dynamodb delete-item --table-name "$TABLE_NAME" --key "$key"
-until_true 300 emptied # nobody receives a listed letter for half a minute
+until_true 300 emptied # a letter that was listed cannot be received for half a minute
 
 step "keys"
 "$svc" keys rotate
 "$svc" keys list
 
-step "the drill of ops/restore, steps 2, 5 and 6, on the table as it is"
+step "ops/restore, steps 2, 5 and 6, on the existing table"
 aws dynamodb update-time-to-live --table-name "$TABLE_NAME" \
-  --time-to-live-specification Enabled=true,AttributeName=expiresAt >/dev/null 2>&1 || true # it may be on
+  --time-to-live-specification Enabled=true,AttributeName=expiresAt >/dev/null 2>&1 || true # fails if TTL is already enabled
 aws dynamodb update-continuous-backups --table-name "$TABLE_NAME" \
   --point-in-time-recovery-specification PointInTimeRecoveryEnabled=true >/dev/null
 old=$(keys)
 "$svc" restore finish --yes
 jq -en --argjson old "$old" --argjson new "$(keys)" '($new | length > 0) and ($old - $new == $old)' >/dev/null ||
-  { echo "restore finish left a signing key, or made none" >&2; exit 1; }
+  { echo "svc restore finish kept an old signing key, or made no new one" >&2; exit 1; }
 until_true 600 sums
-echo "walked dead letters, keys, wrong sums and the end of the drill"
+echo "tried the runbooks of dead letters, keys and wrong sums, and the end of ops/restore"

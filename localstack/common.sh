@@ -1,4 +1,4 @@
-# Shared by run.sh and sam-local.sh: Docker, and stopping what was started. Source this file.
+# Functions that run.sh and sam-local.sh share: they start Docker, and stop what a script started. Source this file.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source .ci/lib.sh
@@ -45,7 +45,7 @@ left() {
   local by
   read -r by pid 2>/dev/null <"$work/$1.pid" && ! alive "$by" localstack/
 }
-# end_left NAME PATTERN stops the process that was left.
+# end_left NAME PATTERN stops the process that a killed run left.
 end_left() {
   local pid=
   left "$1" || return 0
@@ -83,7 +83,7 @@ need_docker() {
   forget /var/run/docker/containerd/containerd.pid containerd
   forget "$machine_state/dockerd.pid" dockerd
   if [ ! -e /var/run/docker.pid ] || ! until_up 60 docker info; then
-    end_docker # it may run without answering
+    end_docker # it may run without responding
     started docker
     [ -n "${KEEP:-}" ] || at_end end_docker
   elif left docker; then

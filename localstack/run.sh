@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Deploys the stack to LocalStack, loads the demo with svc, and runs the end-to-end suite and the
-# tests that need KMS. It stops what it started, unless KEEP=1. A LocalStack that is already
-# running is used and left running.
+# tests that need KMS. It stops what it started, unless KEEP=1. If a LocalStack already
+# runs, the script uses it and leaves it running.
 source "$(dirname "$0")/common.sh"
 endpoint=${LOCALSTACK_ENDPOINT:-http://localhost:4566}
 up() { curl -sf --max-time 60 "$endpoint/_localstack/health" >/dev/null; }
@@ -17,7 +17,7 @@ start_localstack() {
     return 1
   fi
   "$machine/localstack-up" && return 0
-  while_alive=$(cat "$machine_state/localstack.pid" 2>/dev/null) until_up 900 up && return 0 # slower than it waits for
+  while_alive=$(cat "$machine_state/localstack.pid" 2>/dev/null) until_up 900 up && return 0 # it may need longer than localstack-up waits
   stop_localstack
   return 1
 }
@@ -32,7 +32,7 @@ stop_localstack() {
     pid=$(cat "$machine_state/localstack.pid" 2>/dev/null) || pid=
     if [ -n "$pid" ]; then
       end "$pid"
-      kill -9 -- "-$pid" 2>/dev/null # it leads a session of its own, with its DynamoDB
+      kill -9 -- "-$pid" 2>/dev/null # its process group, which includes its DynamoDB
     fi
     "$machine/localstack-up" stop
     timeout 60 docker ps --quiet --filter ancestor=localhost:5000/provided:al2023 | timeout 60 xargs -r docker rm --force >/dev/null
@@ -71,4 +71,4 @@ export SVC_PATIENCE=${SVC_PATIENCE:-600s}
 end_to_end
 localstack/walk.sh
 SVC=$work/svc localstack/alarms.sh
-[ -z "${KEEP:-}" ] || echo "LocalStack goes on running; what svc needs is in $work/env"
+[ -z "${KEEP:-}" ] || echo "LocalStack keeps running; the variables that svc needs are in $work/env"

@@ -5,7 +5,7 @@
 // of endpoints, and owns what people see: a type for each page, in a file of its
 // own.
 //
-// It issues and revokes tokens; authz decides whether a token is valid for an
-// endpoint of the API. It knows neither Lambda nor the gateway's events, and no
-// trips, wallets or other resources.
+// The server issues and revokes tokens. Package authz decides whether a token is
+// valid for an endpoint of the API. This package knows neither Lambda nor the
+// gateway's events, and no trips, wallets or other resources.
 package oauth

@@ -3,10 +3,11 @@
 // changes only this package.
 //
 // Rotate generates a key and publishes its public half. The key signs at least
-// Lead later. Rotate removes it after its successor has begun to sign and the
-// last of its tokens has expired. Each algorithm has one key that signs and one
-// that waits. After Revoke, every client's cache of the key set already holds
-// the next key.
+// Lead later, or at once if the algorithm has no other key. Rotate removes a
+// key after its successor has begun to sign and the key's last token has
+// expired. Each algorithm has one key that signs and one that waits. When
+// Revoke ends the signing key, the waiting key signs at once. Clients already
+// know the waiting key, because it was published before.
 //
 // Private keys are sealed in the table and opened only to sign. A copy of the
 // table cannot sign. A process that only verifies needs no sealer.

@@ -2,10 +2,10 @@
 // which takes more processor time than everything else in an API request.
 //
 // It copies what the SDK does: for each operation, the SDK sends the first
-// request of a process. Template keeps its address and headers, and the
-// following requests have the same. Tests compare both, and check the
-// signature with the SDK's own signer. What this package does not know, such as
-// a member of an input or a type of attribute, stays with the SDK.
+// request of a process. Template stores the address and headers of this
+// request, and the following requests use them. Tests compare the requests of
+// both, and check the signature with the SDK's own signer. The SDK still sends
+// an input with a member or a type of attribute that this package does not know.
 //
 // The package sends nothing, and does not know the table's keys or items.
 package wire

@@ -7,7 +7,7 @@
 //	record.go     a trip as an item: keys, indexes, attributes, document
 //	store.go      reads, and one conditional transaction for each change
 //	list.go       lists with their filters
-//	requests.go   what a rider or driver sends, checked
+//	requests.go   validation of what a rider or driver sends
 //	endpoints.go  rows and handlers
 //
 // The package must not know settlement, reports or wallets.

@@ -12,5 +12,5 @@
 // event's requestContext. A client can forge X-Forwarded-* and similar headers,
 // so they are dropped.
 //
-// It must not know the endpoints, the tokens or the table.
+// The package must not know the endpoints, the tokens or the table.
 package gateway

@@ -6,5 +6,5 @@
 // in this process: the same checks, the same handler, the same round trips. The
 // server keeps no state between requests.
 //
-// It must not know any resource of the domain.
+// The package must not know any resource of the domain.
 package mcp

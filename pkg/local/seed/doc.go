@@ -4,11 +4,12 @@
 // determines the data, so a run can be repeated.
 //
 // The table records a run before it begins. The next run finishes an
-// interrupted one; after a finished run it adds data. Data that others could
-// change meanwhile (open trips, sign-in rows) is written last, and only where
-// it is missing. Receipts are written before their trips, so a settlement
-// finds the trips settled.
+// interrupted one; after a finished run it adds data. Seed
+// writes data that others could change meanwhile (open trips, sign-in rows)
+// last, and only items that are missing. It writes receipts before their trips,
+// so a settlement finds the trips settled.
 //
-// It knows no engines and no streams. It does not write counters, totals and
-// search rows: the table's stream or a rebuild derives them.
+// The package knows no engines and no streams. It does not write counters,
+// totals and search rows: the projection derives them from the table's stream,
+// or a rebuild does.
 package seed

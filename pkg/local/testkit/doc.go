@@ -1,5 +1,5 @@
 // Package testkit gives tests a real engine, a new table on it, and a
 // connection between them. The connection can be slow, break, lose responses
-// or replay recorded ones. pkg/app/apptest runs the complete service for a
+// or replay recorded responses. pkg/app/apptest runs the complete service for a
 // test.
 package testkit

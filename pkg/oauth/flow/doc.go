@@ -3,6 +3,6 @@
 // the tokens, by filling in the server's own forms. The command line and the
 // tests use it.
 //
-// It must not know how the server keeps or decides anything: it sees only
-// addresses, pages and responses.
+// The package must not know how the server stores or decides anything. It sees
+// only addresses, pages and responses.
 package flow

@@ -1,11 +1,11 @@
 // Package emulator is the local gateway: an http.Handler that behaves like the
 // HTTP API of template.yaml. It converts requests to payload 2.0 events, calls
-// the function whose route matches, and writes its response. It applies the
-// limits and the CORS headers of API Gateway.
+// the function whose route matches, and writes the function's response. It
+// applies the limits and the CORS headers of API Gateway.
 //
 // It also reads the stream subscriptions of the template's functions.
 //
-// It must not know the endpoints, the handlers behind a function or the table:
+// The package must not know the endpoints, the handlers behind a function or the table:
 // as in the deployment, a function maps bytes to bytes. Deployed code must not
 // import it.
 package emulator
