@@ -20,7 +20,7 @@ BROWSER = $(shell command -v chromium || command -v chromium-browser || command 
 
 .PHONY: help
 help: ## list the commands
-	@grep -hE '^[a-z%A-Z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-20s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z0-9%A-Z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-20s %s\n", $$1, $$2}'
 
 .PHONY: build
 build: bin/engine ## build bin/svc and fetch the embedded DynamoDB engine

@@ -99,8 +99,11 @@ func (t *tool) event(ctx context.Context, w *world, audience authz.Audience, tar
 		return "", nil, err
 	}
 	var answer struct{ Result struct{ RequestState string } }
-	if err := json.Unmarshal(asked, &answer); err != nil || answer.Result.RequestState == "" {
-		return "", nil, fmt.Errorf("%s did not ask for a confirmation: %w %s", t.row.ID, err, asked)
+	if err := json.Unmarshal(asked, &answer); err != nil {
+		return "", nil, err
+	}
+	if answer.Result.RequestState == "" {
+		return "", nil, fmt.Errorf("%s did not ask for a confirmation: %s", t.row.ID, asked)
 	}
 	params["requestState"] = answer.Result.RequestState
 	params["inputResponses"] = map[string]any{"agreed": map[string]any{"action": "accept",

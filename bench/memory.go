@@ -32,7 +32,7 @@ const (
 // least lists minimum sizes of functions, for reasons that this measurement does
 // not show.
 var least = map[string]int{
-	app.Feedback:   512, // it keeps up to 96 MB of posts in memory
+	app.Feedback:   512, // it keeps up to 108 MB of posts in memory
 	app.Settlement: 512, // the number of processes is bounded, so their speed decides how fast they catch up
 	app.Projection: 512,
 }

@@ -37,10 +37,10 @@ func soakSection(machine string, w *watch, compared string) string {
 		"quarter of the run to the last, by more than a tolerance. At the end the reports counted every ride and every "+
 		"fare exactly, and `svc verify` said: %s", machine, time.Now().UTC().Format("2 January 2006"),
 		last.at.Round(time.Second), last.requests, last.rides, w.load.again, compared)
-	prose(&b, "The run is divided into twelve equal parts. Each row shows the end of one part. *Heap* is the live heap of "+
-		"`svc dev`. *Data* is the size of the engine's files, which grows with the rides. The client measures latencies, "+
-		"over HTTP. A row shows the median p50 and the highest p99 of the samples in its part. A sign-in that hashes a "+
-		"password during a garbage collection shows as 19 MB more heap.")
+	prose(&b, "The run is divided into twelve equal parts. Each row shows the end of one part. *Heap* is the live heap "+
+		"of `svc dev`. *Data* is the size of the engine's files, which grows with the rides. The client measures latencies, "+
+		"over HTTP. A row shows the median p50 and the highest p99 of the samples in its part. A sign-in that hashes "+
+		"a password during a garbage collection shows as 19 MB more heap.")
 	b.WriteString("| after | rides | p50 ms | p99 ms | heap MB | resident MB | goroutines | files | engine MB | " +
 		"engine files | data MB | lag s |\n| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |" +
 		" ---: |\n")

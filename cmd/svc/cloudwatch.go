@@ -41,8 +41,8 @@ type logLine struct {
 // deployedLogs finds the lines of the functions and the gateway that contain a
 // request's id, oldest first. If the gateway answered 5xx and no function wrote
 // the request's line, it also returns the lines about failures that Lambda wrote
-// at that time. It signs its requests itself, as the service's mail does, because
-// the SDK's client would add a module for one call.
+// at that time. It signs its requests itself, as the service's mail does. The
+// SDK's client would add a module for one operation.
 func deployedLogs(ctx context.Context, id string, since time.Duration) ([]logLine, error) {
 	groups := strings.FieldsFunc(os.Getenv("LOG_GROUP"), func(r rune) bool { return r == ',' || r == ' ' })
 	if len(groups) == 0 {

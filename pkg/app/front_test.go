@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -189,6 +190,9 @@ func TestOAuthIsSwitchedOff(t *testing.T) {
 		{http.MethodPost, "/oauth/forgot", "email=a", []string{offSignIn}},
 		{http.MethodPost, "/oauth/token", "grant_type=refresh_token&" + agent, []string{offAgents}},
 		{http.MethodPost, "/oauth/token", "grant_type=refresh_token&client_id=cli_1", nil},
+		{http.MethodPost, "/oauth/token", asserted("https://agent.example/client"), []string{offAgents}},
+		{http.MethodPost, "/oauth/token", asserted("cli_1"), nil},
+		{http.MethodPost, "/oauth/token", "grant_type=refresh_token&client_assertion=a.b.c", nil},
 		{http.MethodPost, "/oauth/revoke", agent, nil},
 		{http.MethodGet, "/.well-known/openid-configuration", "", nil},
 		{http.MethodPost, "/mcp", "{}", []string{offAgents}},
@@ -213,4 +217,11 @@ func TestOAuthIsSwitchedOff(t *testing.T) {
 			}
 		}
 	}
+}
+
+// asserted returns a refresh whose client is named only by its assertion (RFC
+// 7521 section 4.2).
+func asserted(client string) string {
+	claims := base64.RawURLEncoding.EncodeToString([]byte(`{"iss":"` + client + `","sub":"` + client + `"}`))
+	return "grant_type=refresh_token&client_assertion=e30." + claims + ".c2ln"
 }

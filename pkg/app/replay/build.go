@@ -62,8 +62,11 @@ func (b Builds) overlay(ctx context.Context, dir string) (string, error) {
 		return "", fmt.Errorf("go list: %w", err)
 	}
 	mains, err := filepath.Glob(filepath.Join(string(root[:len(root)-1]), "functions", "*", "main.go"))
-	if err != nil || len(mains) == 0 {
-		return "", fmt.Errorf("%s has no functions: %w", root, err)
+	if err != nil {
+		return "", err
+	}
+	if len(mains) == 0 {
+		return "", fmt.Errorf("%s has no functions", root)
 	}
 	at, err := os.MkdirTemp(filepath.Dir(dir), "svc-probe-")
 	if err != nil {

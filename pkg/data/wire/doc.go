@@ -7,5 +7,5 @@
 // both, and check the signature with the SDK's own signer. The SDK still sends
 // an input with a member or a type of attribute that this package does not know.
 //
-// The package sends nothing, and does not know the table's keys or items.
+// The package does not know the table's keys or items.
 package wire

@@ -50,7 +50,8 @@ func (x *exchange) recordKey() table.Key {
 // keep adds the record of the response to the transaction. An expired record
 // that is not yet deleted counts as absent.
 func (x *exchange) keep(tx *table.Tx, status int, body []byte) {
-	record := table.Item{Key: x.recordKey(), Type: "idempotency", Expires: x.caller.Now.Add(cmp.Or(x.entry.KeyLife, retention)),
+	life := cmp.Or(x.entry.KeyLife, retention)
+	record := table.Item{Key: x.recordKey(), Type: "idempotency", Expires: x.caller.Now.Add(life),
 		Attrs: map[string]any{"fingerprint": x.fingerprint(), "status": status, "body": string(body)}}
 	tx.Put(record).If("attribute_not_exists(pk) OR 'expiresAt' <= ?", x.caller.Now.Unix()).Else(errKeyUsed)
 }

@@ -61,9 +61,10 @@ const (
 
 // Errors of a run that cannot start.
 var (
-	ErrAtWork = fault.InvalidState("Another svc seed is running for this tenant. If it was stopped, try again in 20 seconds.")
-	ErrTrips  = fault.Field("trips", "expected 1 to 10,000,000")
-	ErrDays   = fault.Field("days", "expected 1 to 3,650")
+	ErrAtWork = fault.InvalidState("Another svc seed is running for this tenant. " +
+		"If it was stopped, try again in 20 seconds.")
+	ErrTrips = fault.Field("trips", "expected 1 to 10,000,000")
+	ErrDays  = fault.Field("days", "expected 1 to 3,650")
 )
 
 // plan is a run as stored in the table: everything that determines the data,
