@@ -3,6 +3,7 @@ package tenant
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -182,6 +183,9 @@ func (s Store) List(ctx context.Context) ([]Tenant, error) {
 		}
 		for _, it := range page.Items {
 			one, err := s.ByID(ctx, it.Text("tenant"))
+			if errors.Is(err, fault.NotFound()) { // deleted: the index lags behind
+				continue
+			}
 			if err != nil {
 				return nil, err
 			}
