@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"svc/pkg/access/authz"
+	"svc/pkg/base/ids"
 )
 
 // TestIdempotencyAfterInvalid: a 400 is not stored under the key. The corrected
@@ -73,5 +74,30 @@ func TestIdempotencyHeaders(t *testing.T) {
 		if err != nil || res.StatusCode != 400 || !strings.Contains(string(body), `"field":"header.Idempotency-Key"`) {
 			t.Errorf("%q: %d %s %v", keys, res.StatusCode, body, err)
 		}
+	}
+}
+
+// TestIdempotencyKeyOfAnotherFamily: a key that the caller chose cannot make the
+// record look like one of another family, which the policies of the functions
+// deny.
+func TestIdempotencyKeyOfAnotherFamily(t *testing.T) {
+	s := newSuite(t)
+	actor := s.actors[authz.Rider]
+	const key = "a#LOGIN#b"
+	first := s.Do(t, keyed(s.Token(t, actor), "/api/v1/me/trips", ride, key)).Must(t, 201)
+	again := s.Do(t, keyed(s.Token(t, actor), "/api/v1/me/trips", ride, key)).Must(t, 201)
+	if string(again.Body) != string(first.Body) || again.Header.Get("Idempotent-Replayed") != "true" {
+		t.Errorf("a repeated request: %s", again.Body)
+	}
+	metro := s.Tenant("metro")
+	for name, wanted := range map[string]bool{key: false, "sha256:" + ids.Hash(key): true} {
+		it, err := metro.Get(t.Context(), metro.Key("IDEMPOTENCY", "IDEMPOTENCY", actor.ID, name))
+		if err != nil || it.Found() != wanted {
+			t.Errorf("record %s: found %t, %v", name, it.Found(), err)
+		}
+	}
+	if q := (iamRequest{action: "dynamodb:BatchGetItem", resource: "table", keys: []string{"T#t#TOKEN#x",
+		metro.Key("", "IDEMPOTENCY", actor.ID, key).PK}}); len(grants(policiesOf(t)["MeFunction"], q)) != 0 {
+		t.Error("the policies allow such a key, so this test shows nothing")
 	}
 }

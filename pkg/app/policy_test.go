@@ -29,17 +29,7 @@ type statement struct {
 // statement, and action, resource or pattern. The value says why the code needs
 // the right.
 var unexercised = map[string]string{
-	"OAuthFunction Read LINK#*": "the page behind a one-time link, which svc makes, " +
-		"sets a password",
-	"OAuthFunction Change LINK#*":  "a one-time link is used up",
-	"OAuthFunction Change EMAIL#*": "an operator's password is set through a one-time link",
-	"OAuthFunction Change T#*#LOGIN#*": "a rider's or driver's password is set through a " +
-		"one-time link",
-	"OAuthFunction Change T#*#AUDIT":                    "a password that is set leaves an entry in the audit log",
 	"FeedbackFunction ChangeFeedback T#*#IDEMPOTENCY#*": "a post is sent with an Idempotency-Key",
-	"OAuthFunction Apps dynamodb:Query":                 "the page of apps lists the consents of who is signed in",
-	"OAuthFunction Apps by-g1":                          "the page of apps lists the consents of who is signed in",
-	"OAuthFunction Apps T#*":                            "the page of apps lists the consents of who is signed in",
 	"KeysFunction RotateKeys dynamodb:DeleteItem": "a retired key is deleted when the last token it " +
 		"signed has ended",
 	"ProjectionFunction Project dynamodb:ConditionCheckItem": "a rider is renamed, and the wallet with the rider",
