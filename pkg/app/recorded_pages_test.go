@@ -1,50 +1,52 @@
 package app_test
 
 import (
+	"context"
 	"html"
 	"net/http"
 	"net/url"
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"svc/pkg/access/authz"
-	"svc/pkg/data/table"
-	"svc/pkg/domain/tenant"
+	"svc/pkg/local/demo"
 	"svc/pkg/local/testkit"
-	"svc/pkg/oauth"
 	"svc/pkg/oauth/flow"
 )
 
 // visitPages does what people do at the authorization server besides the flow
-// that the end-to-end suite drives. Somebody of each audience sets a password
-// through a one-time link. The operator lists the connected applications. The
-// same page is opened at a host that is not the platform's.
-func visitPages(t *testing.T, db *table.DB, base string, transport http.RoundTripper) {
+// that the end-to-end suite drives. The operator ends the access of an
+// application and signs out. Somebody of each audience sets a password through a
+// mailed link. A page is opened at a host that is not the platform's.
+func (r *recording) visitPages(t *testing.T, base string, transport http.RoundTripper) {
 	t.Helper()
-	const secret = "a new long password"
-	metro, err := tenant.Store{DB: db}.BySlug(t.Context(), "metro")
-	testkit.Must(t, err)
 	client := &http.Client{Transport: transport}
-	v := visitor{t, flow.NewBrowser(flow.Options{BaseURL: base, HTTPClient: client})}
-	for audience, email := range map[authz.Audience]string{authz.Dashboard: "operator@metro.example",
-		authz.Rider: "rider1@metro.example", authz.Driver: "driver1@metro.example"} {
-		link, err := oauth.NewLink(t.Context(), db, base, audience, metro.ID, email, time.Now())
-		testkit.Must(t, err)
-		v.submit(link, "password", secret, "again", secret)
-		if _, err := oauth.NewLink(t.Context(), db, base, audience, metro.ID, email, time.Now()); err != nil {
-			t.Errorf("after the link of %s: %v", email, err)
-		}
-		if page := v.get(link); page.StatusCode != http.StatusBadRequest {
-			t.Errorf("the link of %s is not used up: %d", email, page.StatusCode)
-		}
-	}
+	operator := newVisitor(t, base, client)
 	apps := base + "/oauth/apps"
-	v.submit(apps, "email", "operator@metro.example", "password", secret)
-	if page := v.get(apps); page.StatusCode != http.StatusOK || !strings.Contains(page.Body, "operator@metro.example") {
-		t.Errorf("connected applications: %d %s", page.StatusCode, page.Body)
+	operator.submit(apps, "email", "operator@metro.example", "password", demo.Password)
+	before := strings.Count(operator.get(apps).Body, "<section")
+	if operator.submit(apps); before == 0 || strings.Count(operator.get(apps).Body, "<section") != before-1 {
+		t.Errorf("of %d connected applications, none or several ended", before)
 	}
+	operator.submit(base + "/oauth/logout")
+	t.Run("links", func(t *testing.T) {
+		for audience, email := range map[authz.Audience]string{authz.Dashboard: "operator@metro.example",
+			authz.Rider: "rider1@metro.example", authz.Driver: "driver1@metro.example"} {
+			t.Run(string(audience), func(t *testing.T) {
+				t.Parallel() // the page takes some seconds, whether the account exists or not
+				v := newVisitor(t, base, client)
+				v.submit(base+"/oauth/forgot?tenant_hint=metro&audience="+string(audience), "email", email)
+				r.mu.Lock()
+				link := r.mailed[email]
+				r.mu.Unlock()
+				v.submit(link, "password", "a new long password", "again", "a new long password")
+				if page := v.get(link); page.StatusCode != http.StatusBadRequest {
+					t.Errorf("the link is not used up: %d", page.StatusCode)
+				}
+			})
+		}
+	})
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, apps, nil)
 	testkit.Must(t, err)
 	req.Host = "ride.elsewhere.example"
@@ -53,6 +55,21 @@ func visitPages(t *testing.T, db *table.DB, base string, transport http.RoundTri
 	if _ = res.Body.Close(); res.StatusCode != http.StatusOK {
 		t.Errorf("at another host: %d", res.StatusCode)
 	}
+}
+
+// mail keeps the link of a message.
+func (r *recording) mail(_ context.Context, to, _, text string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.mailed[to] = mailedLink.FindString(text)
+	r.secrets[r.mailed[to]] = "link"
+	return nil
+}
+
+var mailedLink = regexp.MustCompile(`http\S+`)
+
+func newVisitor(t *testing.T, base string, client *http.Client) visitor {
+	return visitor{t, flow.NewBrowser(flow.Options{BaseURL: base, HTTPClient: client})}
 }
 
 // visitor is somebody in a browser.

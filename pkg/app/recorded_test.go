@@ -38,6 +38,7 @@ type recording struct {
 	logs       bytes.Buffer
 	sweep      func(context.Context) error // runs the scheduled settlement
 	secrets    map[string]string           // kind of secret, by its text
+	mailed     map[string]string           // one-time link, by address
 }
 
 // iamRequest contains the properties of a request that IAM evaluates.
@@ -55,7 +56,7 @@ func recorded(t *testing.T) *recording {
 	t.Helper()
 	recordOnce.Do(func() {
 		r := &recording{requests: map[string]map[string]iamRequest{}, operations: map[string]bool{},
-			secrets: map[string]string{}}
+			secrets: map[string]string{}, mailed: map[string]string{}}
 		if r.record(t); !t.Failed() {
 			ran = r
 		}
@@ -97,7 +98,7 @@ func (r *recording) record(t *testing.T) {
 		}
 	}
 	e2e.Run(t, e2e.Target{BaseURL: running.BaseURL, Transport: tap{r, before}, Patience: 10 * time.Minute})
-	visitPages(t, db, running.BaseURL, tap{r, before})
+	r.visitPages(t, running.BaseURL, tap{r, before})
 	drained, end := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer end()
 	testkit.Must(t, running.Poller.Drain(drained))
@@ -129,6 +130,7 @@ func (r *recording) build(ctx context.Context, at service.Environment) (service.
 		db, err := table.Open(ctx, table.Options{Table: at.Table, Endpoint: at.Endpoint, Wire: wire})
 		line := app.Requests(r, function)
 		return &app.Runtime{DB: db, BaseURL: at.BaseURL, Sealer: sealing{r, function, sealer}, Now: time.Now, Logger: logger,
+			Mail: r.mail,
 			Observe: func(ctx context.Context, o api.Observation) {
 				line(ctx, o)
 				r.observe(o)
