@@ -2,6 +2,7 @@ package oauth_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -18,6 +19,16 @@ func (p *publisher) publishKeys(body string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.pages[plannerKeys] = body
+}
+
+// keyedAt registers a client whose keys are at the address, and publishes its
+// keys.
+func (d *documented) keyedAt(t *testing.T, k clientKey, address string) registration {
+	t.Helper()
+	d.mu.Lock()
+	d.pages[address] = k.text()
+	d.mu.Unlock()
+	return (&service{Service: d.Service}).client(t, "token_endpoint_auth_method", "private_key_jwt", "jwks_uri", address)
 }
 
 // keyedPlanner publishes a document whose client authenticates by the key, and
@@ -156,6 +167,27 @@ func TestDocumentKeysFaults(t *testing.T) {
 	d.publishKeys(k.text())
 	d.Clock.Advance(time.Minute)
 	d.prove(t, k, "/oauth/revoke", "token", "x").Must(t, 200)
+}
+
+// A stranger's clients, whose keys the server fetches for false assertions, do
+// not evict the keys of a client that authenticates.
+func TestStrangersKeys(t *testing.T) {
+	t.Parallel()
+	d := newDocumented(t, apptest.Unthrottled)
+	d.Clock.Hold()
+	s, k, wrong := &service{Service: d.Service}, newClientKey(t), newClientKey(t)
+	a := d.keyedAt(t, k, plannerKeys)
+	s.prove(t, k, a, "/oauth/revoke", "token", "x").Must(t, 200)
+	d.mu.Lock()
+	d.header = "max-age=86400"
+	d.mu.Unlock()
+	for n := range 260 { // more than the cache holds
+		stranger := d.keyedAt(t, k, fmt.Sprintf("https://h%d.evil.example/jwks", n))
+		refused(t, s.prove(t, wrong, stranger, "/oauth/revoke", "token", "x"), 401, "invalid_client")
+	}
+	if s.prove(t, k, a, "/oauth/revoke", "token", "x").Must(t, 200); d.times(plannerKeys) != 1 {
+		t.Errorf("the client's keys were fetched %d times", d.times(plannerKeys))
+	}
 }
 
 // text returns the JWK set of the keys as a document.
