@@ -1,6 +1,7 @@
 package oauth_test
 
 import (
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"svc/pkg/app/apptest"
+	"svc/pkg/oauth"
 	"svc/pkg/oauth/flow"
 )
 
@@ -188,6 +190,73 @@ func TestStrangersKeys(t *testing.T) {
 	if s.prove(t, k, a, "/oauth/revoke", "token", "x").Must(t, 200); d.times(plannerKeys) != 1 {
 		t.Errorf("the client's keys were fetched %d times", d.times(plannerKeys))
 	}
+}
+
+// strangers sends one false assertion for each of n new clients whose keys are
+// at different hosts. It returns how often keys were fetched and the last
+// response.
+func (d *documented) strangers(t *testing.T, n int) (fetched int, last apptest.Answer) {
+	t.Helper()
+	k, wrong := newClientKey(t), newClientKey(t)
+	for range n {
+		address := fmt.Sprintf("https://%s.evil.example/jwks", strings.ToLower(rand.Text()))
+		a := d.keyedAt(t, k, address)
+		last = (&service{Service: d.Service}).prove(t, wrong, a, "/oauth/revoke", "token", "x")
+		fetched += d.times(address)
+	}
+	return fetched, last
+}
+
+// For an address beyond its limit of failures nothing is fetched. A client whose
+// keys are in memory is not affected.
+func TestKeysBeyondTheFailures(t *testing.T) {
+	t.Parallel()
+	d := newDocumented(t, oauth.Limits{Registrations: -1, TokenFailures: 3, Documents: -1})
+	d.Clock.Hold()
+	s, k := &service{Service: d.Service}, newClientKey(t)
+	known, own := d.keyedAt(t, k, plannerKeys), s.keyed(t, k)
+	s.prove(t, k, known, "/oauth/revoke", "token", "x").Must(t, 200)
+	fetched, last := d.strangers(t, 6)
+	if refused(t, last, 429, "rate_limited"); fetched != 3 {
+		t.Errorf("%d fetches by an address that may fail 3 times", fetched)
+	}
+	for range 3 {
+		s.prove(t, k, known, "/oauth/revoke", "token", "x").Must(t, 200)
+		s.prove(t, k, own, "/oauth/revoke", "token", "x").Must(t, 200)
+	}
+	for _, a := range []registration{known, own} {
+		refused(t, s.prove(t, newClientKey(t), a, "/oauth/revoke", "token", "x"), 429, "rate_limited")
+	}
+	if d.Clock.Advance(time.Minute); d.times(plannerKeys) != 1 {
+		t.Errorf("the known client's keys were fetched %d times", d.times(plannerKeys))
+	}
+	refused(t, s.prove(t, newClientKey(t), known, "/oauth/revoke", "token", "x"), 401, "invalid_client")
+}
+
+// The fetches for clients that have never authenticated count for the caller's
+// address, like those of documents. A client that has authenticated is not
+// affected, and a fetch that the address may not cause does not delay that of
+// another address.
+func TestKeysOfAnAddress(t *testing.T) {
+	t.Parallel()
+	d := newDocumented(t, oauth.Limits{Registrations: -1, TokenFailures: -1, Documents: 3})
+	d.Clock.Hold()
+	now := d.Clock.Now()
+	d.Clock.Advance(now.Truncate(time.Hour).Add(2*time.Hour - 15*time.Minute).Sub(now))
+	s, k, next := &service{Service: d.Service}, newClientKey(t), newClientKey(t)
+	known := d.keyedAt(t, k, plannerKeys)
+	s.prove(t, k, known, "/oauth/revoke", "token", "x").Must(t, 200)
+	fetched, last := d.strangers(t, 5)
+	if refused(t, last, 429, "rate_limited"); fetched != 2 {
+		t.Errorf("%d fetches by an address that has 2 left", fetched)
+	}
+	d.Clock.Advance(15*time.Minute - 10*time.Second)
+	d.publishKeys(next.text())
+	s.prove(t, next, known, "/oauth/revoke", "token", "x").Must(t, 200)
+	fresh := d.keyedAt(t, k, "https://keys.fresh.example/jwks")
+	refused(t, s.prove(t, k, fresh, "/oauth/revoke", "token", "x"), 429, "rate_limited")
+	d.Clock.Advance(20 * time.Second) // the next hour
+	s.prove(t, k, fresh, "/oauth/revoke", "token", "x").Must(t, 200)
 }
 
 // text returns the JWK set of the keys as a document.

@@ -62,8 +62,9 @@ func TestKeysGuard(t *testing.T) {
 			reg := NewRegistry(db, Options{BaseURL: "https://id.example", Documents: r.transport,
 				Now: func() time.Time { return now }, Limits: throttle.Limits{Documents: -1}, Log: slog.New(slog.DiscardHandler)})
 			for range 3 {
-				if got := reg.fetchedKeys(ctx, Client{ID: "cli", KeysURI: test.uri}, true); len(got) != test.found {
-					t.Errorf("%d keys, want %d", len(got), test.found)
+				got, err := reg.fetchedKeys(ctx, Client{ID: "cli", KeysURI: test.uri}, true)
+				if len(got) != test.found || err != nil {
+					t.Errorf("%d keys (%v), want %d", len(got), err, test.found)
 				}
 			}
 			if asked.Load() != int64(test.asked) || r.lookups.Load() > 1 {
