@@ -1,13 +1,16 @@
 package oauth_test
 
 import (
+	"crypto/rand"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
 
 	"svc/pkg/app/apptest"
+	"svc/pkg/oauth"
 	"svc/pkg/oauth/flow"
 )
 
@@ -18,6 +21,16 @@ func (p *publisher) publishKeys(body string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.pages[plannerKeys] = body
+}
+
+// keyedAt registers a client whose keys are at the address, and publishes its
+// keys.
+func (d *documented) keyedAt(t *testing.T, k clientKey, address string) registration {
+	t.Helper()
+	d.mu.Lock()
+	d.pages[address] = k.text()
+	d.mu.Unlock()
+	return (&service{Service: d.Service}).client(t, "token_endpoint_auth_method", "private_key_jwt", "jwks_uri", address)
 }
 
 // keyedPlanner publishes a document whose client authenticates by the key, and
@@ -156,6 +169,94 @@ func TestDocumentKeysFaults(t *testing.T) {
 	d.publishKeys(k.text())
 	d.Clock.Advance(time.Minute)
 	d.prove(t, k, "/oauth/revoke", "token", "x").Must(t, 200)
+}
+
+// A stranger's clients, whose keys the server fetches for false assertions, do
+// not evict the keys of a client that authenticates.
+func TestStrangersKeys(t *testing.T) {
+	t.Parallel()
+	d := newDocumented(t, apptest.Unthrottled)
+	d.Clock.Hold()
+	s, k, wrong := &service{Service: d.Service}, newClientKey(t), newClientKey(t)
+	a := d.keyedAt(t, k, plannerKeys)
+	s.prove(t, k, a, "/oauth/revoke", "token", "x").Must(t, 200)
+	d.mu.Lock()
+	d.header = "max-age=86400"
+	d.mu.Unlock()
+	for n := range 260 { // more than the cache holds
+		stranger := d.keyedAt(t, k, fmt.Sprintf("https://h%d.evil.example/jwks", n))
+		refused(t, s.prove(t, wrong, stranger, "/oauth/revoke", "token", "x"), 401, "invalid_client")
+	}
+	if s.prove(t, k, a, "/oauth/revoke", "token", "x").Must(t, 200); d.times(plannerKeys) != 1 {
+		t.Errorf("the client's keys were fetched %d times", d.times(plannerKeys))
+	}
+}
+
+// strangers sends one false assertion for each of n new clients whose keys are
+// at different hosts. It returns how often keys were fetched and the last
+// response.
+func (d *documented) strangers(t *testing.T, n int) (fetched int, last apptest.Answer) {
+	t.Helper()
+	k, wrong := newClientKey(t), newClientKey(t)
+	for range n {
+		address := fmt.Sprintf("https://%s.evil.example/jwks", strings.ToLower(rand.Text()))
+		a := d.keyedAt(t, k, address)
+		last = (&service{Service: d.Service}).prove(t, wrong, a, "/oauth/revoke", "token", "x")
+		fetched += d.times(address)
+	}
+	return fetched, last
+}
+
+// For an address beyond its limit of failures nothing is fetched. A client whose
+// keys are in memory is not affected.
+func TestKeysBeyondTheFailures(t *testing.T) {
+	t.Parallel()
+	d := newDocumented(t, oauth.Limits{Registrations: -1, TokenFailures: 3, Documents: -1})
+	d.Clock.Hold()
+	s, k := &service{Service: d.Service}, newClientKey(t)
+	known, own := d.keyedAt(t, k, plannerKeys), s.keyed(t, k)
+	s.prove(t, k, known, "/oauth/revoke", "token", "x").Must(t, 200)
+	fetched, last := d.strangers(t, 6)
+	if refused(t, last, 429, "rate_limited"); fetched != 3 {
+		t.Errorf("%d fetches by an address that may fail 3 times", fetched)
+	}
+	for range 3 {
+		s.prove(t, k, known, "/oauth/revoke", "token", "x").Must(t, 200)
+		s.prove(t, k, own, "/oauth/revoke", "token", "x").Must(t, 200)
+	}
+	for _, a := range []registration{known, own} {
+		refused(t, s.prove(t, newClientKey(t), a, "/oauth/revoke", "token", "x"), 429, "rate_limited")
+	}
+	if d.Clock.Advance(time.Minute); d.times(plannerKeys) != 1 {
+		t.Errorf("the known client's keys were fetched %d times", d.times(plannerKeys))
+	}
+	refused(t, s.prove(t, newClientKey(t), known, "/oauth/revoke", "token", "x"), 401, "invalid_client")
+}
+
+// The fetches for clients that have never authenticated count for the caller's
+// address, like those of documents. A client that has authenticated is not
+// affected, and a fetch that the address may not cause does not delay that of
+// another address.
+func TestKeysOfAnAddress(t *testing.T) {
+	t.Parallel()
+	d := newDocumented(t, oauth.Limits{Registrations: -1, TokenFailures: -1, Documents: 3})
+	d.Clock.Hold()
+	now := d.Clock.Now()
+	d.Clock.Advance(now.Truncate(time.Hour).Add(2*time.Hour - 15*time.Minute).Sub(now))
+	s, k, next := &service{Service: d.Service}, newClientKey(t), newClientKey(t)
+	known := d.keyedAt(t, k, plannerKeys)
+	s.prove(t, k, known, "/oauth/revoke", "token", "x").Must(t, 200)
+	fetched, last := d.strangers(t, 5)
+	if refused(t, last, 429, "rate_limited"); fetched != 2 {
+		t.Errorf("%d fetches by an address that has 2 left", fetched)
+	}
+	d.Clock.Advance(15*time.Minute - 10*time.Second)
+	d.publishKeys(next.text())
+	s.prove(t, next, known, "/oauth/revoke", "token", "x").Must(t, 200)
+	fresh := d.keyedAt(t, k, "https://keys.fresh.example/jwks")
+	refused(t, s.prove(t, k, fresh, "/oauth/revoke", "token", "x"), 429, "rate_limited")
+	d.Clock.Advance(20 * time.Second) // the next hour
+	s.prove(t, k, fresh, "/oauth/revoke", "token", "x").Must(t, 200)
 }
 
 // text returns the JWK set of the keys as a document.

@@ -218,9 +218,7 @@ func (reg *Registry) fetch(ctx context.Context, at *url.URL, stored bool, since 
 	if c, ok := reg.documents.get(at.String(), reg.now(), since); ok { // fetched while we waited
 		return c, nil
 	}
-	limit := reg.limits.Documents
-	if err := reg.throttle.Count(ctx, throttle.Counter{Kind: documentKey, Key: reg.throttle.Address(ctx), Limit: limit,
-		Window: time.Hour}); err != nil {
+	if err := reg.spendOfAddress(ctx); err != nil {
 		return Client{}, err
 	}
 	budget := at.Host
@@ -257,6 +255,16 @@ var errOurs = &fetchError{errors.New("our own address")}
 func (reg *Registry) ours(at *url.URL) bool {
 	own, err := url.Parse(reg.baseURL)
 	return err == nil && own.Hostname() == at.Hostname()
+}
+
+// spendOfAddress counts a fetch by the budget of the caller's address. The error
+// is a throttle's 429.
+func (reg *Registry) spendOfAddress(ctx context.Context) error {
+	if reg.limits.Documents < 0 {
+		return nil
+	}
+	return reg.throttle.Count(ctx, throttle.Counter{Kind: documentKey, Key: reg.throttle.Address(ctx),
+		Limit: reg.limits.Documents, Window: time.Hour})
 }
 
 // spend counts a fetch by the budget of a host or of a client. The error is a

@@ -25,11 +25,16 @@ import (
 // address cannot be reached.
 const staleKeys = time.Hour
 
+// mostProven leaves room in a full cache for the sets that are not proven yet.
+const mostProven = mostDocuments - documentsAtOnce
+
 // keySet is the cached key set of a jwks_uri.
 type keySet struct {
-	keys  signing.ClientKeys
-	until time.Time // when it must be fetched again
-	tried time.Time // time of the last fetch, successful or not
+	keys   signing.ClientKeys
+	until  time.Time // when it must be fetched again
+	tried  time.Time // time of the last fetch, successful or not
+	proven bool      // a key of the set has verified an assertion in this process
+	order  uint64    // of its insertion or, if it is proven, of its last use
 }
 
 // usable returns the keys to accept if the process cannot fetch newer ones now.
@@ -40,10 +45,14 @@ func (s keySet) usable(now time.Time) signing.ClientKeys {
 	return nil
 }
 
-// keySets caches key sets by client and address, at most mostDocuments.
+// keySets caches key sets by client and address: at most mostDocuments, of which
+// at most mostProven are proven. Anybody can register clients and make the
+// server fetch their keys, but only the holder of a key can prove a set. So
+// unproven sets never evict a proven one.
 type keySets struct {
 	mu    sync.Mutex
 	byURI map[string]keySet
+	last  uint64 // order of the last insertion or use
 }
 
 func (k *keySets) get(uri string) keySet {
@@ -52,21 +61,60 @@ func (k *keySets) get(uri string) keySet {
 	return k.byURI[uri]
 }
 
-// put caches a key set. If the cache is full, put evicts the set that expires
-// first.
+// put caches a key set. If the cache is full, put evicts the unproven set that
+// was inserted first.
 func (k *keySets) put(uri string, s keySet) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if _, had := k.byURI[uri]; !had && len(k.byURI) >= mostDocuments {
-		first := ""
-		for address, one := range k.byURI {
-			if first == "" || one.until.Before(k.byURI[first].until) {
-				first = address
-			}
+	was, had := k.byURI[uri]
+	if !had {
+		if len(k.byURI) >= mostDocuments {
+			k.evict(false)
 		}
-		delete(k.byURI, first)
+		k.last++
+		was.order = k.last
 	}
+	s.proven, s.order = was.proven, was.order // they may have changed during the fetch
 	k.byURI[uri] = s
+}
+
+// prove marks a cached key set as proven and just used. If there are too many
+// proven sets, prove evicts the least recently used one.
+func (k *keySets) prove(uri string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	s, had := k.byURI[uri]
+	if !had {
+		return
+	}
+	if !s.proven && k.proven() >= mostProven {
+		k.evict(true)
+	}
+	k.last++
+	s.proven, s.order = true, k.last
+	k.byURI[uri] = s
+}
+
+// proven returns the number of proven sets. The caller holds the lock.
+func (k *keySets) proven() (n int) {
+	for _, s := range k.byURI {
+		if s.proven {
+			n++
+		}
+	}
+	return n
+}
+
+// evict removes the first set, in order, of the proven or of the unproven ones.
+// The caller holds the lock.
+func (k *keySets) evict(proven bool) {
+	first := ""
+	for uri, s := range k.byURI {
+		if s.proven == proven && (first == "" || s.order < k.byURI[first].order) {
+			first = uri
+		}
+	}
+	delete(k.byURI, first)
 }
 
 // Authenticate returns the client if the credentials are the client's own, by a
@@ -88,11 +136,31 @@ func (reg *Registry) Authenticate(ctx context.Context, c Client, by protocol.Cre
 		return Client{}, err
 	}
 	if c.Disabled || c.ID != by.ClientID || c.AuthMethod != protocol.AuthKey ||
-		(c.AuthAlg != "" && c.AuthAlg != by.Assertion.Alg) || !reg.signed(ctx, &c, by.Assertion) {
+		(c.AuthAlg != "" && c.AuthAlg != by.Assertion.Alg) {
+		return Client{}, refused
+	}
+	signed, err := reg.signed(ctx, &c, by.Assertion)
+	if err != nil {
+		return Client{}, err
+	}
+	if !signed {
 		return Client{}, refused
 	}
 	c.AlsoPublic = false // not in this request
 	return c, reg.use(ctx, by.Assertion)
+}
+
+// Recognizes reports whether the credentials contain no assertion, or one that
+// a key signed which is stored or in memory. It fetches nothing.
+func (reg *Registry) Recognizes(c Client, by protocol.Credentials) bool {
+	if by.Method != protocol.AuthKey {
+		return true
+	}
+	if c.KeysURI != "" {
+		return by.Assertion.Verify(reg.keySets.get(cachedAs(c)).usable(reg.now()))
+	}
+	keys, err := signing.ParseClientKeys(c.Keys)
+	return err == nil && by.Assertion.Verify(keys)
 }
 
 var errUsed = &protocol.Error{Status: http.StatusUnauthorized, Code: "invalid_client",
@@ -117,45 +185,72 @@ func (reg *Registry) use(ctx context.Context, a signing.Assertion) error {
 // signed reports whether a key of the client signed the assertion. If none did,
 // signed fetches the keys again, at most once in retryAfter, because the client
 // may have changed them. It updates c if the client's document has changed.
-func (reg *Registry) signed(ctx context.Context, c *Client, a signing.Assertion) bool {
-	if c.KeysURI != "" && a.Verify(reg.fetchedKeys(ctx, *c, false)) {
-		return true
+func (reg *Registry) signed(ctx context.Context, c *Client, a signing.Assertion) (bool, error) {
+	if ok, err := reg.signedAtURI(ctx, *c, a, false); ok || err != nil {
+		return ok, err
 	}
 	if keys, err := signing.ParseClientKeys(c.Keys); err == nil && a.Verify(keys) {
-		return true
+		return true, nil
 	}
-	if c.KeysURI != "" && a.Verify(reg.fetchedKeys(ctx, *c, true)) {
-		return true
+	if ok, err := reg.signedAtURI(ctx, *c, a, true); ok || err != nil {
+		return ok, err
 	}
 	had := *c
 	next, err := reg.renewed(ctx, had, true)
 	if err != nil || next.AuthMethod != protocol.AuthKey || (next.KeysURI == had.KeysURI &&
 		slices.Equal(next.Keys, had.Keys)) {
-		return false
+		return false, nil
 	}
 	*c = next
 	if c.KeysURI != "" {
-		return a.Verify(reg.fetchedKeys(ctx, *c, false))
+		return reg.signedAtURI(ctx, *c, a, false)
 	}
 	keys, err := signing.ParseClientKeys(c.Keys)
-	return err == nil && a.Verify(keys)
+	return err == nil && a.Verify(keys), nil
 }
 
+// signedAtURI reports whether a key at the client's jwks_uri signed the
+// assertion, and marks the cached set as proven if so. again asks for keys that
+// are newer than the cached ones.
+func (reg *Registry) signedAtURI(ctx context.Context, c Client, a signing.Assertion, again bool) (bool, error) {
+	if c.KeysURI == "" {
+		return false, nil
+	}
+	keys, err := reg.fetchedKeys(ctx, c, again)
+	if !a.Verify(keys) {
+		return false, err
+	}
+	reg.keySets.prove(cachedAs(c))
+	return true, nil
+}
+
+// cachedAs is the name of the client's cached key set. Clients with the same
+// jwks_uri share neither keys nor failures.
+func cachedAs(c Client) string { return c.ID + " " + c.KeysURI }
+
 // fetchedKeys returns the keys at the client's jwks_uri, none if they cannot be
-// fetched. again asks for keys that are newer than the cached ones.
-func (reg *Registry) fetchedKeys(ctx context.Context, c Client, again bool) signing.ClientKeys {
-	uri := c.ID + " " + c.KeysURI // clients with the same jwks_uri share neither keys nor failures
+// fetched. again asks for keys that are newer than the cached ones. Until the
+// client has authenticated once, the fetch counts for the caller's address: the
+// error, which may come with older keys, is the throttle's 429 or one of the
+// table.
+func (reg *Registry) fetchedKeys(ctx context.Context, c Client, again bool) (signing.ClientKeys, error) {
+	uri := cachedAs(c)
 	if s := reg.keySets.get(uri); !again && reg.now().Before(s.until) {
-		return s.keys
+		return s.keys, nil
 	}
 	done, err := reg.documents.alone(ctx, uri)
 	if err != nil {
-		return reg.keySets.get(uri).usable(reg.now())
+		return reg.keySets.get(uri).usable(reg.now()), nil
 	}
 	defer done()
 	s, now := reg.keySets.get(uri), reg.now()
 	if now.Before(s.tried.Add(retryAfter)) {
-		return s.usable(now)
+		return s.usable(now), nil
+	}
+	if !s.proven && !c.Expires.IsZero() { // a used client has got a token, for which it authenticated
+		if err := reg.spendOfAddress(ctx); err != nil {
+			return s.usable(now), err // not a try: another address may fetch
+		}
 	}
 	keys, life, err := reg.fetchKeys(ctx, c, again)
 	s.tried = now
@@ -165,7 +260,7 @@ func (reg *Registry) fetchedKeys(ctx context.Context, c Client, again bool) sign
 		reg.log.InfoContext(ctx, "a client's keys could not be fetched", "client", c.ID, "error", err)
 	}
 	reg.keySets.put(uri, s)
-	return s.usable(now)
+	return s.usable(now), nil
 }
 
 func (reg *Registry) fetchKeys(ctx context.Context, c Client, again bool) (signing.ClientKeys, time.Duration, error) {

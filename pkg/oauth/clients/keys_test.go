@@ -1,6 +1,7 @@
 package clients
 
 import (
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -61,13 +62,51 @@ func TestKeysGuard(t *testing.T) {
 			reg := NewRegistry(db, Options{BaseURL: "https://id.example", Documents: r.transport,
 				Now: func() time.Time { return now }, Limits: throttle.Limits{Documents: -1}, Log: slog.New(slog.DiscardHandler)})
 			for range 3 {
-				if got := reg.fetchedKeys(ctx, Client{ID: "cli", KeysURI: test.uri}, true); len(got) != test.found {
-					t.Errorf("%d keys, want %d", len(got), test.found)
+				got, err := reg.fetchedKeys(ctx, Client{ID: "cli", KeysURI: test.uri}, true)
+				if len(got) != test.found || err != nil {
+					t.Errorf("%d keys (%v), want %d", len(got), err, test.found)
 				}
 			}
 			if asked.Load() != int64(test.asked) || r.lookups.Load() > 1 {
 				t.Errorf("asked %d times, want %d; resolved %d times", asked.Load(), test.asked, r.lookups.Load())
 			}
 		})
+	}
+}
+
+// A full cache evicts the oldest unproven set. A proven set is evicted only for
+// another proven one, and then the least recently used.
+func TestKeySetsEviction(t *testing.T) {
+	sets := keySets{byURI: map[string]keySet{}}
+	tried := time.Now()
+	has := func(uri string) bool { return !sets.get(uri).tried.IsZero() }
+	fill := func(kind string, n int, proven bool) {
+		for i := range n {
+			uri := fmt.Sprint(kind, i)
+			if sets.put(uri, keySet{tried: tried}); proven {
+				sets.prove(uri)
+			}
+		}
+	}
+	fill("used", 2, true)
+	fill("stranger", 2*mostDocuments, false)
+	if newest := fmt.Sprint("stranger", 2*mostDocuments-1); !has("used0") || !has("used1") || has("stranger0") ||
+		!has(newest) || len(sets.byURI) != mostDocuments {
+		t.Errorf("%d sets after many unproven ones: used0 %t, used1 %t, the oldest %t, the newest %t", len(sets.byURI),
+			has("used0"), has("used1"), has("stranger0"), has(newest))
+	}
+	sets.put("used0", keySet{tried: tried.Add(time.Hour)}) // a fetch keeps the set proven
+	if !sets.get("used0").proven {
+		t.Error("a fetched set is not proven any more")
+	}
+	sets.prove("used0")
+	fill("proven", mostProven-1, true)
+	if !has("used0") || has("used1") || !has("proven0") || sets.proven() != mostProven {
+		t.Errorf("%d proven sets: used0 %t, used1 %t, the first other %t", sets.proven(), has("used0"), has("used1"),
+			has("proven0"))
+	}
+	fill("late", mostDocuments, false)
+	if sets.prove("gone"); has("gone") || len(sets.byURI) != mostDocuments || sets.proven() != mostProven {
+		t.Errorf("%d sets, of which %d are proven", len(sets.byURI), sets.proven())
 	}
 }

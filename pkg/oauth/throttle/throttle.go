@@ -32,7 +32,7 @@ type Limits struct {
 	SignIns          int // failed sign-ins in a quarter of an hour
 	Registrations    int // an hour
 	Links            int // requests for one-time links in an hour
-	Documents        int // client metadata documents fetched in an hour
+	Documents        int // client metadata documents, and keys of new clients, fetched in an hour
 	TokenFailures    int // failed requests to the token, revocation and introspection endpoints in a minute
 }
 

@@ -89,9 +89,10 @@ func (s *Issuer) Token(w http.ResponseWriter, r *http.Request) error {
 // authenticates the client, and runs the request. It counts the failures that a
 // guessed secret or code would cause. They count by address; beyond the limit
 // every request from that address gets a 429. A client that authenticates with
-// its secret or key is exempt from the address's limit. Its failures count for
-// the client, and beyond the limit only its failures get a 429. So an attacker
-// who feeds bad codes to a client cannot block a good code.
+// its secret, or with a key that is stored or in memory, is exempt from the
+// address's limit. Its failures count for the client, and beyond the limit only
+// its failures get a 429. So an attacker who feeds bad codes to a client cannot
+// block a good code.
 func (s *Issuer) authenticated(ctx context.Context, by protocol.Credentials, request reader,
 	run func(context.Context, clients.Client) error) error {
 	var client, failed table.Item
@@ -108,10 +109,14 @@ func (s *Issuer) authenticated(ctx context.Context, by protocol.Credentials, req
 	if err := b.Do(ctx); err != nil {
 		return fmt.Errorf("reading a token request: %w", err)
 	}
+	over := failed.Live(s.now()) && failed.Int("n") >= int64(failures.Limit)
 	c, err := clients.FromItem(client, s.now())
-	if err == nil {
+	switch {
+	case err == nil && over && !s.Clients.Recognizes(c, by): // no fetch for an address beyond the limit
+		return s.Throttle.Refusal(end)
+	case err == nil:
 		c, err = s.Clients.Authenticate(ctx, c, by)
-	} else if errors.Is(err, clients.ErrUnknown) {
+	case errors.Is(err, clients.ErrUnknown):
 		err = protocol.InvalidClient(by.Method)
 	}
 	var e *protocol.Error
@@ -123,7 +128,7 @@ func (s *Issuer) authenticated(ctx context.Context, by protocol.Credentials, req
 		if failures.Limit >= 0 {
 			failures = throttle.Counter{Kind: "token-client", Key: c.ID, Limit: failures.Limit, Window: time.Minute}
 		}
-	case failed.Live(s.now()) && failed.Int("n") >= int64(failures.Limit):
+	case over:
 		return s.Throttle.Refusal(end)
 	}
 	if err == nil {
