@@ -217,9 +217,9 @@ func (t *team) others(ctx context.Context, n int) error {
 	all := []*caller{t.rider, t.driver, t.operator, t.agent}
 	one := all[n/5%len(all)]
 	switch {
-	case n%20 == 19:
+	case n%40 == 19:
 		return t.timed(1, func() error { return t.rider.signIn(ctx) })
-	case n%5 == 4:
+	case n%5 == 4: // each caller within a token's life
 		return t.timed(1, func() error { return one.refresh(ctx) })
 	}
 	return nil
