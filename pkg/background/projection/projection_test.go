@@ -8,8 +8,11 @@ import (
 	"time"
 
 	"svc/pkg/background/projection"
+	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/customer"
+	"svc/pkg/domain/driver"
+	"svc/pkg/domain/wallet"
 	"svc/pkg/local/schema"
 	"svc/pkg/local/streamtest"
 	"svc/pkg/local/testkit"
@@ -120,7 +123,7 @@ func TestRebuild(t *testing.T) {
 		t.Run(fmt.Sprint(shards, " shards"), func(t *testing.T) {
 			w := newWorld(t, testkit.Name(t, streamOff), 5, shards)
 			w.change(200)
-			first, err := w.step().Rebuild(t.Context(), w.tenant, shards, nil)
+			first, err := w.step().Rebuild(t.Context(), w.tenant, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -131,13 +134,13 @@ func TestRebuild(t *testing.T) {
 					t.Errorf("%d %ss: %d examined, %d differed", n, kind, first.Examined[kind], first.Differed[kind])
 				}
 			}
-			again, err := w.step().Rebuild(t.Context(), w.tenant, shards, nil)
+			again, err := w.step().Rebuild(t.Context(), w.tenant, nil)
 			if err != nil || len(again.Keys) != 0 || again.Examined["trip"] != len(w.trips) {
 				t.Errorf("again: %+v, %v", again, err)
 			}
 			w.moveTrip()
 			w.changeDriver()
-			if _, err = w.step().Rebuild(t.Context(), w.tenant, shards, nil); err != nil {
+			if _, err = w.step().Rebuild(t.Context(), w.tenant, nil); err != nil {
 				t.Fatal(err)
 			}
 			w.recount()
@@ -207,4 +210,19 @@ func TestWalletFollowsTheName(t *testing.T) {
 	if got := w.walletName(id); got != "Dana Reborn" {
 		t.Errorf("the wallet is listed as %q", got)
 	}
+}
+
+func walletNamed(w *world, id, name string) wallet.Wallet {
+	return wallet.Wallet{Side: wallet.Driver, Actor: id, Name: name, Currency: "USD", UpdatedAt: timestamp.Format(w.now),
+		Version: 1}
+}
+
+func driverItem(w *world, d driver.Record) table.Item { return driver.Item(w.tenant, d, w.shards) }
+
+func (w *world) walletName(id string) string {
+	it, err := w.tenant.Get(w.t.Context(), wallet.Key(w.tenant, wallet.Driver, id))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return it.Text("name")
 }
