@@ -29,8 +29,8 @@ func rebuildCommand(c *cli) *cobra.Command {
 	return &cobra.Command{Use: "rebuild [SLUG…]",
 		Short: "Settle missed trips, and recompute balances, counters and ranks",
 		Long: `Settle the completed trips that have no receipt, and restore lost postings. Then compute balances
-from their postings, and every counter, trip count, search row and rank from the items. The stored
-values do not matter.
+from their postings, and every counter, trip count, wallet name, search row and rank from the items.
+The stored values do not matter.
 
 It may run while the service runs, and may be repeated. Without a slug it processes all tenants and
 the roadmap. svc verify reports the differences and changes nothing.`,

@@ -48,8 +48,9 @@ func verifyCommand(c *cli) *cobra.Command {
 	return &cobra.Command{Use: "verify [SLUG…]",
 		Short: "Compare balances, receipts, counters and ranks with the items",
 		Long: `Add up every balance from its postings and every counter from its items. Compare receipts,
-postings and trip counts with completed trips, and search rows and ranks with the items that they
-list. The command changes nothing. It prints how many things of each kind it compared.
+postings and trip counts with completed trips, wallet names with drivers and riders, and search rows
+and ranks with the items that they list. The command changes nothing. It prints how many things of
+each kind it compared.
 
 It may run while the service runs. It waits some seconds for changes that the stream functions still
 have to process, and reads each difference again until the data does not change between two reads.

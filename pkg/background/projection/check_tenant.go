@@ -19,7 +19,7 @@ import (
 	"svc/pkg/domain/wallet"
 )
 
-// Tenant checks the counters and search rows of a tenant.
+// Tenant checks the counters, search rows and wallet names of a tenant.
 //
 // It reads the tenant's number of shards for each sum, and again after it,
 // because an operator may raise the number meanwhile. An incomplete sum would
@@ -52,7 +52,10 @@ func (c *Check) Tenant(ctx context.Context, t table.Tenant) error {
 	if err := c.reports(ctx, t); err != nil {
 		return fmt.Errorf("report counters: %w", err)
 	}
-	return c.suffixes(ctx, t)
+	if err := c.suffixes(ctx, t); err != nil {
+		return err
+	}
+	return c.names(ctx, t)
 }
 
 // reports checks the trip counters, day by day.

@@ -122,6 +122,11 @@ var damages = map[string]struct {
 		v := w.wallets[id]
 		w.remove(projection.CountedKey(wallet.Key(w.tenant, v.Side, v.Actor)))
 	}},
+	"a wallet with an old name": {"name", func(w *world) {
+		id, _ := pick(w, w.drivers)
+		w.wallets[id] = walletNamed(w, id, "Old")
+		w.put(w.wallets[id].Item(w.tenant, w.shards))
+	}},
 	"an item changed, and no stream": {"counted", func(w *world) { w.turnDriver() }},
 	"a search row lost": {"row", func(w *world) {
 		for id := range w.customers {

@@ -226,3 +226,50 @@ func (w *world) walletName(id string) string {
 	}
 	return it.Text("name")
 }
+
+// An outdated step must not give a wallet an old name: a later step has written
+// the new one, and no other step follows.
+func TestStepLeftBehindLeavesTheWalletItsName(t *testing.T) {
+	for _, rows := range []bool{false, true} {
+		for n := range 5 { // requests: two or three reads, a write, and the read of the test
+			t.Run(fmt.Sprint("rows ", rows, ", request ", n), func(t *testing.T) {
+				w := newWorld(t, testkit.Name(t, streamOff), 2, 1)
+				other := (&streamtest.Crash{}).Open(t, w.name).Tenant(w.tenant.ID())
+				key, side := w.tenant.Key("DRIVER", "DRIVER", "id"), wallet.Driver
+				if rows {
+					key, side = customer.Key(w.tenant, "id"), wallet.Customer
+				}
+				named := func(tn table.Tenant, name string) {
+					it := driver.Item(tn, driver.Record{Driver: driver.Driver{ID: "id", FirstName: name}}, 1)
+					if rows {
+						it = customer.Item(tn, customer.Record{Customer: customer.Customer{ID: "id", FirstName: name, Name: name,
+							CreatedAt: timestamp.Format(start)}}, 1)
+					}
+					if err := tn.Load(t.Context(), it); err != nil {
+						t.Error(err)
+					}
+				}
+				step := func(tn table.Tenant) {
+					if _, err := w.step().Tenant(t.Context(), tn, []table.Key{key}); err != nil {
+						t.Error(err)
+					}
+				}
+				named(w.tenant, "Ann")
+				step(w.tenant)
+				one := walletNamed(w, "id", "Ann")
+				one.Side = side
+				w.put(one.Item(w.tenant, 1))
+				named(w.tenant, "Bob")
+				w.crash.Meanwhile(n, func() {
+					named(other, "Eve")
+					step(other)
+				})
+				step(w.tenant)
+				it, err := w.tenant.Get(t.Context(), wallet.Key(w.tenant, side, "id"))
+				if err != nil || it.Text("name") != "Eve" {
+					t.Errorf("the wallet is listed as %q, %v", it.Text("name"), err)
+				}
+			})
+		}
+	}
+}
