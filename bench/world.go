@@ -168,7 +168,7 @@ func (w *world) load(ctx context.Context) error {
 		return err
 	}
 	t := db.Tenant(n.ID)
-	if _, err := settlement.Sweep(ctx, t, n.ReadShards, time.Time{}, time.Now); err != nil {
+	if _, err := settlement.Sweep(ctx, t, time.Time{}, time.Now); err != nil {
 		return err
 	}
 	if _, err = seed.Run(ctx, db, n, seed.Options{Trips: w.trips, Seed: 1, Now: time.Now(),
@@ -179,7 +179,7 @@ func (w *world) load(ctx context.Context) error {
 	if w.lists {
 		return nil
 	}
-	_, err = projection.Step{Now: time.Now, RankRows: feedback.RankRows}.Rebuild(ctx, t, n.ReadShards, nil)
+	_, err = projection.Step{Now: time.Now, RankRows: feedback.RankRows}.Rebuild(ctx, t, nil)
 	return err
 }
 

@@ -165,9 +165,9 @@ func (p platform) fromTable(ctx context.Context, function string) error {
 	for _, n := range tenants {
 		t := p.db.Tenant(n.ID)
 		if function == app.Settlement {
-			_, err = settlement.Sweep(ctx, t, n.ReadShards, time.Time{}, time.Now)
+			_, err = settlement.Sweep(ctx, t, time.Time{}, time.Now)
 		} else {
-			_, err = step.Rebuild(ctx, t, n.ReadShards, nil)
+			_, err = step.Rebuild(ctx, t, nil)
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", n.Slug, err)

@@ -29,8 +29,8 @@ func rebuildCommand(c *cli) *cobra.Command {
 	return &cobra.Command{Use: "rebuild [SLUG…]",
 		Short: "Settle missed trips, and recompute balances, counters and ranks",
 		Long: `Settle the completed trips that have no receipt, and restore lost postings. Then compute balances
-from their postings, and every counter, trip count, search row and rank from the items. The stored
-values do not matter.
+from their postings, and every counter, trip count, wallet name, search row and rank from the items.
+The stored values do not matter.
 
 It may run while the service runs, and may be repeated. Without a slug it processes all tenants and
 the roadmap. svc verify reports the differences and changes nothing.`,
@@ -76,16 +76,16 @@ func (t *cols) count(slug string, r projection.Rebuilt) {
 func (c *cli) rebuild(ctx context.Context, t table.Tenant, step projection.Step, n tenant.Tenant) (out rebuilt,
 	err error) {
 	out.Tenant = n.Slug
-	swept, err := settlement.Sweep(ctx, t, n.ReadShards, time.Time{}, time.Now)
+	swept, err := settlement.Sweep(ctx, t, time.Time{}, time.Now)
 	if err != nil {
 		return out, err
 	}
 	out.Completed, out.Settled = swept.Examined, swept.Settled
-	if out.Corrected, err = checkLedger(ctx, t, n.ReadShards, true, compared{}); err != nil {
+	if out.Corrected, err = checkLedger(ctx, t, true, compared{}); err != nil {
 		return out, err
 	}
 	last := time.Now()
-	out.Rebuilt, err = step.Rebuild(ctx, t, n.ReadShards, func(kind string, examined int) {
+	out.Rebuilt, err = step.Rebuild(ctx, t, func(kind string, examined int) {
 		if time.Since(last) > time.Second {
 			last = time.Now()
 			fmt.Fprintf(c.err, "%s: %d %ss\n", n.Slug, examined, kind)
@@ -94,7 +94,7 @@ func (c *cli) rebuild(ctx context.Context, t table.Tenant, step projection.Step,
 	if err != nil {
 		return out, err
 	}
-	counted, err := checkCounters(ctx, t, n.ReadShards, true, compared{})
+	counted, err := checkCounters(ctx, t, true, compared{})
 	out.Corrected = append(out.Corrected, counted...)
 	return out, err
 }

@@ -174,7 +174,7 @@ func seededTenant(ctx context.Context, db *table.DB, slug string, bar *progress)
 // settle settles completed trips that have no receipt.
 func settle(ctx context.Context, db *table.DB, tenants []tenant.Tenant, bar *progress) error {
 	for i, n := range tenants {
-		if _, err := settlement.Sweep(ctx, db.Tenant(n.ID), n.ReadShards, time.Time{}, time.Now); err != nil {
+		if _, err := settlement.Sweep(ctx, db.Tenant(n.ID), time.Time{}, time.Now); err != nil {
 			return err
 		}
 		bar.note("looking for receipts, tenants", i+1, len(tenants))
@@ -186,7 +186,7 @@ func settle(ctx context.Context, db *table.DB, tenants []tenant.Tenant, bar *pro
 func (c *cli) count(ctx context.Context, db *table.DB, tenants []tenant.Tenant, bar *progress) error {
 	step := projection.Step{Now: time.Now, RankRows: feedback.RankRows}
 	for _, n := range tenants {
-		_, err := step.Rebuild(ctx, db.Tenant(n.ID), n.ReadShards, func(kind string, examined int) {
+		_, err := step.Rebuild(ctx, db.Tenant(n.ID), func(kind string, examined int) {
 			bar.note("counting "+n.Slug+"'s "+kind+"s", examined, 0)
 		})
 		if err != nil {

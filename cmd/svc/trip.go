@@ -106,12 +106,14 @@ func readTrip(ctx context.Context, t table.Tenant, id string) (table.Item, trip.
 
 // intervene returns a trip store for changes by a platform operator. Each
 // transaction contains an audit entry, and the trip's log names the operator.
-func intervene(t table.Tenant, was trip.Trip) trip.Store {
+// before is set to the status from which the trip was changed.
+func intervene(t table.Tenant, writeShards int, before *trip.Status) trip.Store {
 	author := by()
-	return trip.Store{Tenant: t, WriteShards: 1, Now: time.Now(), Operator: author.Who,
-		Commit: func(ctx context.Context, tx *table.Tx, answer any) error {
+	return trip.Store{Tenant: t, WriteShards: writeShards, Now: time.Now(), Operator: author.Who,
+		Commit: func(ctx context.Context, tx *table.Tx, _ any) error { return tx.Commit(ctx) },
+		Also: func(tx *table.Tx, was trip.Trip, answer any) {
+			*before = was.Status
 			audit.Append(tx, t, author, "trip.move", was.ID, map[string]any{"status": was.Status}, answer)
-			return tx.Commit(ctx)
 		}}
 }
 
@@ -147,16 +149,15 @@ func (c *cli) moveTrip(ctx context.Context, args []string,
 	if err != nil {
 		return err
 	}
-	s := intervene(t, was)
-	s.WriteShards = n.WriteShards
-	if err := move(ctx, s, it, was); err != nil {
+	before := was.Status
+	if err := move(ctx, intervene(t, n.WriteShards, &before), it, was); err != nil {
 		return err
 	}
 	_, now, err := readTrip(ctx, t, was.ID)
 	if err != nil {
 		return err
 	}
-	return c.done(now, "Trip %s is %s now. It was %s.", now.ID, string(now.Status), string(was.Status))
+	return c.done(now, "Trip %s is %s now. It was %s.", now.ID, string(now.Status), string(before))
 }
 
 // movable are the statuses that svc trip move can set, in the order of a ride.

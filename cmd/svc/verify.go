@@ -48,8 +48,9 @@ func verifyCommand(c *cli) *cobra.Command {
 	return &cobra.Command{Use: "verify [SLUG…]",
 		Short: "Compare balances, receipts, counters and ranks with the items",
 		Long: `Add up every balance from its postings and every counter from its items. Compare receipts,
-postings and trip counts with completed trips, and search rows and ranks with the items that they
-list. The command changes nothing. It prints how many things of each kind it compared.
+postings and trip counts with completed trips, wallet names with drivers and riders, and search rows
+and ranks with the items that they list. The command changes nothing. It prints how many things of
+each kind it compared.
 
 It may run while the service runs. It waits some seconds for changes that the stream functions still
 have to process, and reads each difference again until the data does not change between two reads.
@@ -60,11 +61,11 @@ trip that is not completed.`,
 		RunE: c.on(func(ctx context.Context, p platform, args []string) error {
 			all, seen := []difference{}, compared{}
 			err := p.each(ctx, args, func(n tenant.Tenant, t table.Tenant) error {
-				ledger, err := checkLedger(ctx, t, n.ReadShards, false, seen)
+				ledger, err := checkLedger(ctx, t, false, seen)
 				if err != nil {
 					return err
 				}
-				counters, err := checkCounters(ctx, t, n.ReadShards, false, seen)
+				counters, err := checkCounters(ctx, t, false, seen)
 				for _, d := range append(ledger, counters...) {
 					d.Tenant = n.Slug
 					all = append(all, d)
@@ -124,19 +125,19 @@ func (p platform) each(ctx context.Context, slugs []string, one func(tenant.Tena
 
 // checkLedger checks balances, receipts and trip counts; correct also corrects
 // them.
-func checkLedger(ctx context.Context, t table.Tenant, shards int, correct bool, seen compared) ([]difference, error) {
+func checkLedger(ctx context.Context, t table.Tenant, correct bool, seen compared) ([]difference, error) {
 	out := []difference{}
 	check := settlement.Check{Correct: correct, Now: time.Now, Compared: seen.add, Found: func(d settlement.Difference) {
 		out = append(out, difference{"", d.What, d.Key, d.Want, d.Have})
 	}}
-	err := check.Tenant(ctx, t, shards)
+	err := check.Tenant(ctx, t)
 	return out, err
 }
 
 // checkCounters checks counters and search rows; correct also corrects them.
-func checkCounters(ctx context.Context, t table.Tenant, shards int, correct bool, seen compared) ([]difference, error) {
+func checkCounters(ctx context.Context, t table.Tenant, correct bool, seen compared) ([]difference, error) {
 	out := []difference{}
-	err := projectionCheck(correct, seen, &out).Tenant(ctx, t, shards)
+	err := projectionCheck(correct, seen, &out).Tenant(ctx, t)
 	return out, err
 }
 

@@ -7,12 +7,13 @@ import (
 	"strconv"
 
 	"svc/pkg/data/table"
+	"svc/pkg/domain/tenant"
 )
 
 // suffixes checks the suffix rows that make the tenant's customers searchable.
-func (c *Check) suffixes(ctx context.Context, t table.Tenant, shards int) error {
-	for n := range shards {
-		err := c.walk(ctx, t.Handle, t.Partition("CUSTOMERS", strconv.Itoa(n)), func(keys []table.Key) error {
+func (c *Check) suffixes(ctx context.Context, t table.Tenant) error {
+	return tenant.EachShard(ctx, t, func(n int) error {
+		return c.walk(ctx, t.Handle, t.Partition("CUSTOMERS", strconv.Itoa(n)), func(keys []table.Key) error {
 			return c.rows(ctx, t.Handle, keys, func(p piece) []table.Item {
 				if p.was.Rows == nil || p.was.Pending {
 					return nil // the step creates them
@@ -20,11 +21,7 @@ func (c *Check) suffixes(ctx context.Context, t table.Tenant, shards int) error 
 				return p.was.Rows.Rows(t, idOf(p.key))
 			})
 		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	})
 }
 
 // rows checks the rows of some items: each expected row exists, and of the rows

@@ -14,13 +14,17 @@ import (
 	"svc/pkg/data/counter"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/report"
+	"svc/pkg/domain/tenant"
 	"svc/pkg/domain/trip"
 	"svc/pkg/domain/wallet"
 )
 
-// Tenant checks the counters and search rows of a tenant.
-func (c *Check) Tenant(ctx context.Context, t table.Tenant, readShards int) error {
-	shards := max(1, readShards)
+// Tenant checks the counters, search rows and wallet names of a tenant.
+//
+// It reads the tenant's number of shards for each sum, and again after it,
+// because an operator may raise the number meanwhile. An incomplete sum would
+// look like counters that are too high.
+func (c *Check) Tenant(ctx context.Context, t table.Tenant) error {
 	for _, total := range []struct {
 		ref       counter.Ref
 		partition func(shard int) string
@@ -34,39 +38,38 @@ func (c *Check) Tenant(ctx context.Context, t table.Tenant, readShards int) erro
 		err := c.agree(ctx, t, unit{
 			list: func(context.Context) ([]counter.Ref, error) { return []counter.Ref{total.ref}, nil },
 			sum: func(ctx context.Context, sum *tally) error {
-				for n := range shards {
-					err := c.walk(ctx, t.Handle, total.partition(n), func(keys []table.Key) error {
+				return tenant.EachShard(ctx, t, func(n int) error {
+					return c.walk(ctx, t.Handle, total.partition(n), func(keys []table.Key) error {
 						return c.add(ctx, t, keys, all, sum)
 					})
-					if err != nil {
-						return err
-					}
-				}
-				return nil
+				})
 			},
 		})
 		if err != nil {
 			return fmt.Errorf("%s: %w", total.ref.Partition, err)
 		}
 	}
-	if err := c.reports(ctx, t, shards); err != nil {
+	if err := c.reports(ctx, t); err != nil {
 		return fmt.Errorf("report counters: %w", err)
 	}
-	return c.suffixes(ctx, t, shards)
+	if err := c.suffixes(ctx, t); err != nil {
+		return err
+	}
+	return c.names(ctx, t)
 }
 
 // reports checks the trip counters, day by day.
-func (c *Check) reports(ctx context.Context, t table.Tenant, shards int) error {
+func (c *Check) reports(ctx context.Context, t table.Tenant) error {
 	days, err := c.stored(ctx, t, report.Days, true)
 	if err != nil {
 		return err
 	}
-	err = c.trips(ctx, t, shards, "", "", func(at time.Time) { days[report.Periods(at)[0]] = true })
+	err = c.trips(ctx, t, "", "", func(at time.Time) { days[report.Periods(at)[0]] = true })
 	if err != nil {
 		return err
 	}
 	for day := range days {
-		if err := c.period(ctx, t, shards, day); err != nil {
+		if err := c.period(ctx, t, day); err != nil {
 			return err
 		}
 	}
@@ -76,20 +79,20 @@ func (c *Check) reports(ctx context.Context, t table.Tenant, shards int) error {
 // period checks the counters of a day or a quarter of an hour: first its
 // subperiods, then the period against their sum. It checks a period of ten
 // seconds against its trips.
-func (c *Check) period(ctx context.Context, t table.Tenant, shards int, ref counter.Ref) error {
+func (c *Check) period(ctx context.Context, t table.Tenant, ref counter.Ref) error {
 	from, to, err := report.Span(ref)
 	if err != nil {
 		return err
 	}
 	if report.Level(ref) == report.Leaf {
-		return c.leaf(ctx, t, shards, ref, from, to)
+		return c.leaf(ctx, t, ref, from, to)
 	}
 	partition, sharded := report.Children(from, report.Level(ref))
 	parts, err := c.stored(ctx, t, partition, sharded)
 	if err != nil {
 		return err
 	}
-	err = c.trips(ctx, t, shards, timestamp.Format(from), timestamp.Format(to), func(at time.Time) {
+	err = c.trips(ctx, t, timestamp.Format(from), timestamp.Format(to), func(at time.Time) {
 		parts[report.Periods(at)[report.Level(ref)+1]] = true
 	})
 	if err != nil {
@@ -98,7 +101,7 @@ func (c *Check) period(ctx context.Context, t table.Tenant, shards int, ref coun
 	group, inner := errgroup.WithContext(ctx)
 	group.SetLimit(checkParallel)
 	for part := range parts {
-		group.Go(func() error { return c.period(inner, t, shards, part) })
+		group.Go(func() error { return c.period(inner, t, part) })
 	}
 	if err := group.Wait(); err != nil {
 		return err
@@ -120,7 +123,7 @@ func (c *Check) period(ctx context.Context, t table.Tenant, shards int, ref coun
 }
 
 // leaf checks all counters of ten seconds against the trips requested in them.
-func (c *Check) leaf(ctx context.Context, t table.Tenant, shards int, ref counter.Ref, from, to time.Time) error {
+func (c *Check) leaf(ctx context.Context, t table.Tenant, ref counter.Ref, from, to time.Time) error {
 	within := func(r counter.Ref) bool { return report.Level(r) >= report.Leaf }
 	return c.agree(ctx, t, unit{
 		list: func(ctx context.Context) ([]counter.Ref, error) {
@@ -146,7 +149,7 @@ func (c *Check) leaf(ctx context.Context, t table.Tenant, shards int, ref counte
 			return slices.Collect(maps.Keys(out)), nil
 		},
 		sum: func(ctx context.Context, sum *tally) error {
-			return c.keys(ctx, t, shards, timestamp.Format(from), timestamp.Format(to), func(keys []table.Key) error {
+			return c.keys(ctx, t, timestamp.Format(from), timestamp.Format(to), func(keys []table.Key) error {
 				return c.add(ctx, t, keys, within, sum)
 			})
 		},
@@ -176,9 +179,9 @@ func (c *Check) stored(ctx context.Context, t table.Tenant, partition string, sh
 }
 
 // keys iterates over the trips requested between two times, a few at a time.
-func (c *Check) keys(ctx context.Context, t table.Tenant, shards int, from, to string,
+func (c *Check) keys(ctx context.Context, t table.Tenant, from, to string,
 	do func([]table.Key) error) error {
-	return c.scan(ctx, t, shards, from, to, func(items []table.Item) error {
+	return c.scan(ctx, t, from, to, func(items []table.Item) error {
 		for chunk := range slices.Chunk(items, itemsPerRebuild) {
 			keys := make([]table.Key, len(chunk))
 			for i, it := range chunk {
@@ -192,9 +195,9 @@ func (c *Check) keys(ctx context.Context, t table.Tenant, shards int, from, to s
 	})
 }
 
-func (c *Check) trips(ctx context.Context, t table.Tenant, shards int, from, to string,
+func (c *Check) trips(ctx context.Context, t table.Tenant, from, to string,
 	do func(requested time.Time)) error {
-	return c.scan(ctx, t, shards, from, to, func(items []table.Item) error {
+	return c.scan(ctx, t, from, to, func(items []table.Item) error {
 		for _, it := range items {
 			tr, err := trip.FromItem(it)
 			if err != nil {
@@ -210,9 +213,9 @@ func (c *Check) trips(ctx context.Context, t table.Tenant, shards int, from, to 
 	})
 }
 
-func (c *Check) scan(ctx context.Context, t table.Tenant, shards int, from, to string,
+func (c *Check) scan(ctx context.Context, t table.Tenant, from, to string,
 	do func([]table.Item) error) error {
-	for n := range shards {
+	return tenant.EachShard(ctx, t, func(n int) error {
 		for after := ""; ; {
 			page, err := t.Query(ctx, t.Partition("TRIPS", strconv.Itoa(n)),
 				table.Query{Index: 1, From: from, To: to, After: after, Limit: rebuildPage})
@@ -223,9 +226,8 @@ func (c *Check) scan(ctx context.Context, t table.Tenant, shards int, from, to s
 				return err
 			}
 			if after = page.Last; !page.More {
-				break
+				return nil
 			}
 		}
-	}
-	return nil
+	})
 }

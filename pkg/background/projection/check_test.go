@@ -32,7 +32,7 @@ func (w *world) checked(correct bool) []projection.Difference {
 	var out []projection.Difference
 	check := &projection.Check{Step: w.step(), Correct: correct, Wait: noWait,
 		Found: func(d projection.Difference) { out = append(out, d) }}
-	if err := check.Tenant(w.t.Context(), w.tenant, w.shards); err != nil {
+	if err := check.Tenant(w.t.Context(), w.tenant); err != nil {
 		w.t.Fatal(err)
 	}
 	return out
@@ -41,7 +41,7 @@ func (w *world) checked(correct bool) []projection.Difference {
 // rebuilt counts every item, and then corrects the differences.
 func (w *world) rebuilt() {
 	w.t.Helper()
-	if _, err := w.step().Rebuild(w.t.Context(), w.tenant, w.shards, nil); err != nil {
+	if _, err := w.step().Rebuild(w.t.Context(), w.tenant, nil); err != nil {
 		w.t.Fatal(err)
 	}
 	w.checked(true)
@@ -121,6 +121,11 @@ var damages = map[string]struct {
 		id, _ := pick(w, w.wallets)
 		v := w.wallets[id]
 		w.remove(projection.CountedKey(wallet.Key(w.tenant, v.Side, v.Actor)))
+	}},
+	"a wallet with an old name": {"name", func(w *world) {
+		id, _ := pick(w, w.drivers)
+		w.wallets[id] = walletNamed(w, id, "Old")
+		w.put(w.wallets[id].Item(w.tenant, w.shards))
 	}},
 	"an item changed, and no stream": {"counted", func(w *world) { w.turnDriver() }},
 	"a search row lost": {"row", func(w *world) {
@@ -207,7 +212,7 @@ func TestCheckWhileItemsChange(t *testing.T) {
 		step := projection.Step{Now: func() time.Time { return start.Add(time.Hour) }}
 		check := &projection.Check{Step: step, Correct: correct,
 			Found: func(d projection.Difference) { out = append(out, d) }}
-		if err := check.Tenant(t.Context(), w.tenant, w.shards); err != nil {
+		if err := check.Tenant(t.Context(), w.tenant); err != nil {
 			t.Error(err)
 		}
 		return out
@@ -229,4 +234,38 @@ func TestCheckWhileItemsChange(t *testing.T) {
 	wait.Wait()
 	w.trips, w.drivers, w.customers, w.wallets = traffic.trips, traffic.drivers, traffic.customers, traffic.wallets
 	w.recount()
+}
+
+// Shards are raised while a check runs: it corrects no sum that is right. The
+// raise comes at different requests of the check, between two reads of a unit.
+func TestCheckWhileShardsAreRaised(t *testing.T) {
+	w := newWorld(t, testkit.Name(t, streamOff), 23, 1)
+	w.changed = func(key table.Key) {
+		if _, err := w.step().Tenant(t.Context(), w.tenant, []table.Key{key}); err != nil {
+			t.Error(err)
+		}
+	}
+	w.keeps = true
+	w.change(40)
+	for _, n := range []int{2, 6, 30, 60} {
+		for _, correct := range []bool{false, true} {
+			var found []projection.Difference
+			check := &projection.Check{Step: projection.Step{Now: func() time.Time { return start.Add(time.Hour) }},
+				Correct: correct, Wait: noWait, Found: func(d projection.Difference) { found = append(found, d) }}
+			shards := w.shards
+			if correct {
+				w.crash.Meanwhile(n, func() {
+					w.raise(2 * shards)
+					w.change(25)
+				})
+			}
+			if err := check.Tenant(t.Context(), w.tenant); err != nil {
+				t.Fatal(err)
+			}
+			if len(found) > 0 {
+				t.Errorf("raised at request %d, correct %v: %+v", n, correct, found)
+			}
+		}
+		w.recount()
+	}
 }

@@ -2,7 +2,6 @@ package projection
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 
@@ -10,26 +9,42 @@ import (
 	"svc/pkg/domain/wallet"
 )
 
-// rename copies a driver's or customer's new name to the wallet, because
-// wallet lists show the name. A wallet that does not exist yet gets the name
-// when it is created.
-func (s Step) rename(ctx context.Context, t *table.Tenant, p piece) error {
-	if t == nil || p.was.Type == "" || p.next.Name == "" || p.next.Name == p.was.Name {
+// readWallets reads the wallets of the drivers and customers with a new name,
+// because wallet lists show the name. A wallet that does not exist yet gets the
+// name when it is created.
+func readWallets(ctx context.Context, t *table.Tenant, pieces []piece) error {
+	var keys []table.Key
+	var at []int
+	for i, p := range pieces {
+		if t == nil || p.was.Type == "" || p.next.Name == "" || p.next.Name == p.was.Name {
+			continue
+		}
+		side := wallet.Driver
+		if p.next.Type == "customer" {
+			side = wallet.Customer
+		}
+		keys, at = append(keys, wallet.Key(*t, side, idOf(p.key))), append(at, i)
+	}
+	if len(keys) == 0 {
 		return nil
 	}
-	side := wallet.Driver
-	if p.next.Type == "customer" {
-		side = wallet.Customer
+	found, err := t.Batch(ctx, keys...)
+	for i, it := range found {
+		pieces[at[i]].wallet = it
 	}
-	id := idOf(p.key)
-	tx := t.Write()
-	tx.Update(wallet.Key(*t, side, id), table.Change{Set: map[string]any{"name": p.next.Name},
-		Add: map[string]any{"version": 1}}).
-		If("attribute_exists(pk) AND 'name' <> ?", p.next.Name)
-	if err := tx.Commit(ctx); err != nil && !errors.Is(err, table.ErrCondition) {
-		return err
+	return err
+}
+
+// rename copies a new name to the wallet. The transaction must also write
+// COUNTED, so that an outdated step cannot write an old name.
+func (p piece) rename(tx *table.Tx) {
+	if p.wallet.Found() {
+		setName(tx, p.wallet.Key, p.next.Name).If("attribute_exists(pk)")
 	}
-	return nil
+}
+
+func setName(tx *table.Tx, wallet table.Key, name string) *table.Op {
+	return tx.Update(wallet, table.Change{Set: map[string]any{"name": name}, Add: map[string]any{"version": 1}})
 }
 
 // idOf returns the id at the end of a driver's or customer's key.
@@ -42,9 +57,6 @@ func idOf(key table.Key) string { return key.PK[strings.LastIndexByte(key.PK, '#
 // write nothing. If a step is interrupted, the next step for the customer
 // completes the work.
 func (s Step) commitRows(ctx context.Context, t table.Tenant, p piece, shard int) error {
-	if err := s.rename(ctx, &t, p); err != nil {
-		return err
-	}
 	id := idOf(p.key)
 	rows := p.next.Rows.Rows(t, id)
 	for _, ended := range p.next.Ended {
@@ -55,6 +67,7 @@ func (s Step) commitRows(ctx context.Context, t table.Tenant, p piece, shard int
 	if len(rows)+len(p.difference) < maxTxOps {
 		tx := t.Write()
 		done.put(tx, p.stored)
+		p.rename(tx)
 		for _, row := range rows {
 			tx.Put(row)
 		}
@@ -65,6 +78,7 @@ func (s Step) commitRows(ctx context.Context, t table.Tenant, p piece, shard int
 	if !same(p.was, p.next) { // otherwise the customer is already pending and counted
 		tx := t.Write()
 		p.next.put(tx, p.stored)
+		p.rename(tx)
 		p.difference.Write(tx, t, shard)
 		if err := conflicting(tx.Commit(ctx)); err != nil {
 			return err

@@ -8,8 +8,11 @@ import (
 	"time"
 
 	"svc/pkg/background/projection"
+	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/customer"
+	"svc/pkg/domain/driver"
+	"svc/pkg/domain/wallet"
 	"svc/pkg/local/schema"
 	"svc/pkg/local/streamtest"
 	"svc/pkg/local/testkit"
@@ -120,7 +123,7 @@ func TestRebuild(t *testing.T) {
 		t.Run(fmt.Sprint(shards, " shards"), func(t *testing.T) {
 			w := newWorld(t, testkit.Name(t, streamOff), 5, shards)
 			w.change(200)
-			first, err := w.step().Rebuild(t.Context(), w.tenant, shards, nil)
+			first, err := w.step().Rebuild(t.Context(), w.tenant, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -131,13 +134,13 @@ func TestRebuild(t *testing.T) {
 					t.Errorf("%d %ss: %d examined, %d differed", n, kind, first.Examined[kind], first.Differed[kind])
 				}
 			}
-			again, err := w.step().Rebuild(t.Context(), w.tenant, shards, nil)
+			again, err := w.step().Rebuild(t.Context(), w.tenant, nil)
 			if err != nil || len(again.Keys) != 0 || again.Examined["trip"] != len(w.trips) {
 				t.Errorf("again: %+v, %v", again, err)
 			}
 			w.moveTrip()
 			w.changeDriver()
-			if _, err = w.step().Rebuild(t.Context(), w.tenant, shards, nil); err != nil {
+			if _, err = w.step().Rebuild(t.Context(), w.tenant, nil); err != nil {
 				t.Fatal(err)
 			}
 			w.recount()
@@ -206,5 +209,67 @@ func TestWalletFollowsTheName(t *testing.T) {
 	run()
 	if got := w.walletName(id); got != "Dana Reborn" {
 		t.Errorf("the wallet is listed as %q", got)
+	}
+}
+
+func walletNamed(w *world, id, name string) wallet.Wallet {
+	return wallet.Wallet{Side: wallet.Driver, Actor: id, Name: name, Currency: "USD", UpdatedAt: timestamp.Format(w.now),
+		Version: 1}
+}
+
+func driverItem(w *world, d driver.Record) table.Item { return driver.Item(w.tenant, d, w.shards) }
+
+func (w *world) walletName(id string) string {
+	it, err := w.tenant.Get(w.t.Context(), wallet.Key(w.tenant, wallet.Driver, id))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return it.Text("name")
+}
+
+// An outdated step must not give a wallet an old name: a later step has written
+// the new one, and no other step follows.
+func TestStepLeftBehindLeavesTheWalletItsName(t *testing.T) {
+	for _, rows := range []bool{false, true} {
+		for n := range 5 { // requests: two or three reads, a write, and the read of the test
+			t.Run(fmt.Sprint("rows ", rows, ", request ", n), func(t *testing.T) {
+				w := newWorld(t, testkit.Name(t, streamOff), 2, 1)
+				other := (&streamtest.Crash{}).Open(t, w.name).Tenant(w.tenant.ID())
+				key, side := w.tenant.Key("DRIVER", "DRIVER", "id"), wallet.Driver
+				if rows {
+					key, side = customer.Key(w.tenant, "id"), wallet.Customer
+				}
+				named := func(tn table.Tenant, name string) {
+					it := driver.Item(tn, driver.Record{Driver: driver.Driver{ID: "id", FirstName: name}}, 1)
+					if rows {
+						it = customer.Item(tn, customer.Record{Customer: customer.Customer{ID: "id", FirstName: name, Name: name,
+							CreatedAt: timestamp.Format(start)}}, 1)
+					}
+					if err := tn.Load(t.Context(), it); err != nil {
+						t.Error(err)
+					}
+				}
+				step := func(tn table.Tenant) {
+					if _, err := w.step().Tenant(t.Context(), tn, []table.Key{key}); err != nil {
+						t.Error(err)
+					}
+				}
+				named(w.tenant, "Ann")
+				step(w.tenant)
+				one := walletNamed(w, "id", "Ann")
+				one.Side = side
+				w.put(one.Item(w.tenant, 1))
+				named(w.tenant, "Bob")
+				w.crash.Meanwhile(n, func() {
+					named(other, "Eve")
+					step(other)
+				})
+				step(w.tenant)
+				it, err := w.tenant.Get(t.Context(), wallet.Key(w.tenant, side, "id"))
+				if err != nil || it.Text("name") != "Eve" {
+					t.Errorf("the wallet is listed as %q, %v", it.Text("name"), err)
+				}
+			})
+		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"svc/pkg/data/table"
+	"svc/pkg/domain/tenant"
 	"svc/pkg/domain/wallet"
 )
 
@@ -26,10 +27,10 @@ const (
 // Rebuild runs the step over all items of a tenant, and returns how many had a
 // wrong count. It may run on a live table, because the step counts an item that
 // changes meanwhile only once. note, if not nil, receives the progress.
-func (s Step) Rebuild(ctx context.Context, t table.Tenant, readShards int, note func(kind string,
-	examined int)) (Rebuilt, error) {
+func (s Step) Rebuild(ctx context.Context, t table.Tenant, note func(kind string, examined int)) (Rebuilt,
+	error) {
 	out := Rebuilt{Examined: map[string]int{}, Differed: map[string]int{}, Keys: map[string][]string{}}
-	for shard := range max(1, readShards) {
+	err := tenant.EachShard(ctx, t, func(shard int) error {
 		for _, walk := range []struct {
 			kind, partition string
 		}{
@@ -48,11 +49,12 @@ func (s Step) Rebuild(ctx context.Context, t table.Tenant, readShards int, note 
 				return err
 			})
 			if err != nil {
-				return out, fmt.Errorf("rebuild of the %ss: %w", walk.kind, err)
+				return fmt.Errorf("rebuild of the %ss: %w", walk.kind, err)
 			}
 		}
-	}
-	return out, nil
+		return nil
+	})
+	return out, err
 }
 
 // Posts runs the step over the feedback posts in a partition of by-g1.

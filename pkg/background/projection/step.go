@@ -84,11 +84,21 @@ type piece struct {
 	stored     table.Item // COUNTED as read
 	was, next  Counted
 	difference counter.Changes
+	wallet     table.Item // of a driver or customer with a new name, if there is one
+}
+
+// ops returns how many operations the piece adds to a transaction at most.
+func (p piece) ops() int {
+	n := 1 + len(p.difference) + len(p.next.Ranks) + len(p.was.Ranks)
+	if p.wallet.Found() {
+		n++
+	}
+	return n
 }
 
 // read finds the items that changed since they were counted, and picks a shard
-// of the counters. It reads the COUNTED items first, then the items. For a
-// deleted tenant it returns no piece.
+// of the counters. It reads the COUNTED items first, then the items, and then the
+// wallets of people with a new name. For a deleted tenant it returns no piece.
 func (s Step) read(ctx context.Context, h table.Handle, t *table.Tenant, keys []table.Key) ([]piece, int, error) {
 	first := make([]table.Key, len(keys), len(keys)+1)
 	for i, key := range keys {
@@ -130,7 +140,7 @@ func (s Step) read(ctx context.Context, h table.Handle, t *table.Tenant, keys []
 		}
 		out = append(out, p)
 	}
-	return out, shard, nil
+	return out, shard, readWallets(ctx, t, out)
 }
 
 func same(a, b Counted) bool {
@@ -160,13 +170,11 @@ func (s Step) commit(ctx context.Context, h table.Handle, t *table.Tenant, piece
 	}
 	tx, all, n := h.Write(), counter.Changes{}, 0
 	for _, p := range pieces {
-		if p.next.Pending || (n > 0 && tx.Len()+len(all)+len(p.difference)+len(p.next.Ranks)+len(p.was.Ranks)+1 > maxTxOps) {
+		if p.next.Pending || (n > 0 && tx.Len()+len(all)+p.ops() > maxTxOps) {
 			break
 		}
-		if err := s.rename(ctx, t, p); err != nil {
-			return 0, err
-		}
 		p.next.put(tx, p.stored)
+		p.rename(tx)
 		s.rerank(tx, p)
 		all.AddAll(p.difference, 1)
 		n++

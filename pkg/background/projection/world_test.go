@@ -63,11 +63,17 @@ func newWorld(t testing.TB, name string, seed uint64, shards int) *world {
 		wallets: map[string]wallet.Wallet{}, letters: map[string]bool{}}
 	w.db = w.crash.Open(t, name)
 	w.tenant = w.db.Tenant(ids.New(ids.Tenant, start))
+	w.raise(shards)
+	return w
+}
+
+// raise sets the number of shards that lists read and writes use.
+func (w *world) raise(shards int) {
+	w.shards = shards
 	for n := range authz.Copies {
 		w.put(table.Item{Key: authz.FlagsKey(w.tenant, n), Type: "flags", Attrs: map[string]any{"readShards": shards,
 			"writeShards": shards}})
 	}
-	return w
 }
 
 func (w *world) put(items ...table.Item) {
@@ -387,19 +393,4 @@ func deref(s *string) string {
 
 func eventOf(records []streamtest.Record) events.DynamoDBEvent {
 	return events.DynamoDBEvent{Records: records}
-}
-
-func walletNamed(w *world, id, name string) wallet.Wallet {
-	return wallet.Wallet{Side: wallet.Driver, Actor: id, Name: name, Currency: "USD", UpdatedAt: timestamp.Format(w.now),
-		Version: 1}
-}
-
-func driverItem(w *world, d driver.Record) table.Item { return driver.Item(w.tenant, d, w.shards) }
-
-func (w *world) walletName(id string) string {
-	it, err := w.tenant.Get(w.t.Context(), wallet.Key(w.tenant, wallet.Driver, id))
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	return it.Text("name")
 }

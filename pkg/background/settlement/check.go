@@ -17,6 +17,7 @@ import (
 	"svc/pkg/base/money"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
+	"svc/pkg/domain/tenant"
 	"svc/pkg/domain/trip"
 	"svc/pkg/domain/wallet"
 )
@@ -57,16 +58,16 @@ const (
 
 // Tenant checks everything that settlements wrote for a tenant. Postings come
 // before balances, because a balance is corrected to the sum of the postings.
-func (c *Check) Tenant(ctx context.Context, t table.Tenant, readShards int) error {
-	for shard := range max(1, readShards) {
-		err := scan(ctx, t, t.Partition("TRIPS", strconv.Itoa(shard)), func(items []table.Item) error {
+func (c *Check) Tenant(ctx context.Context, t table.Tenant) error {
+	err := tenant.EachShard(ctx, t, func(shard int) error {
+		return scan(ctx, t, t.Partition("TRIPS", strconv.Itoa(shard)), func(items []table.Item) error {
 			return c.receipts(ctx, t, items)
 		})
-		if err != nil {
-			return fmt.Errorf("checking receipts: %w", err)
-		}
+	})
+	if err != nil {
+		return fmt.Errorf("checking receipts: %w", err)
 	}
-	for shard := range max(1, readShards) {
+	err = tenant.EachShard(ctx, t, func(shard int) error {
 		n := strconv.Itoa(shard)
 		for _, list := range []struct {
 			side      wallet.Side
@@ -84,12 +85,16 @@ func (c *Check) Tenant(ctx context.Context, t table.Tenant, readShards int) erro
 						return err
 					}
 				}
-				return c.wallets(ctx, t, list.side, list.wallets, items, max(1, readShards))
+				return c.wallets(ctx, t, list.side, list.wallets, items)
 			})
 			if err != nil {
-				return fmt.Errorf("checking wallets: %w", err)
+				return err
 			}
 		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("checking wallets: %w", err)
 	}
 	return nil
 }
@@ -126,8 +131,7 @@ func (c *Check) pause(ctx context.Context, look int) error {
 
 // wallets checks the wallets in a list. For a list of holders, it checks those
 // without a wallet, because they may have postings.
-func (c *Check) wallets(ctx context.Context, t table.Tenant, side wallet.Side, listed bool, items []table.Item,
-	shards int) error {
+func (c *Check) wallets(ctx context.Context, t table.Tenant, side wallet.Side, listed bool, items []table.Item) error {
 	actors, keys := make([]string, len(items)), make([]table.Key, len(items))
 	for i, it := range items {
 		actors[i] = it.PK[strings.LastIndexByte(it.PK, '#')+1:]
@@ -146,7 +150,7 @@ func (c *Check) wallets(ctx context.Context, t table.Tenant, side wallet.Side, l
 			if listed {
 				c.compared("wallet", 1)
 			}
-			if err := c.wallet(ctx, t, side, actors[from+i], shards); err != nil {
+			if err := c.wallet(ctx, t, side, actors[from+i]); err != nil {
 				return err
 			}
 		}
@@ -156,7 +160,7 @@ func (c *Check) wallets(ctx context.Context, t table.Tenant, side wallet.Side, l
 
 // wallet checks one wallet. One transaction writes the balance and the posting,
 // so both agree if the wallet did not change during the reads.
-func (c *Check) wallet(ctx context.Context, t table.Tenant, side wallet.Side, actor string, shards int) error {
+func (c *Check) wallet(ctx context.Context, t table.Tenant, side wallet.Side, actor string) error {
 	key, said := wallet.Key(t, side, actor), false
 	for look := range 10 * looks {
 		it, err := t.Get(ctx, key)
@@ -198,7 +202,7 @@ func (c *Check) wallet(ctx context.Context, t table.Tenant, side wallet.Side, ac
 		if !c.Correct {
 			return nil
 		}
-		if err := c.rebalance(ctx, t, it, side, actor, sum, last, shards); !errors.Is(err,
+		if err := c.rebalance(ctx, t, it, side, actor, sum, last); !errors.Is(err,
 			table.ErrCondition) && !errors.Is(err, table.ErrConflict) {
 			return err
 		}
@@ -234,11 +238,14 @@ func total(ctx context.Context, t table.Tenant, key table.Key) (sum decimal.Deci
 // rebalance writes the sum of the wallet's postings as its balance. It creates
 // the wallet if there is none.
 func (c *Check) rebalance(ctx context.Context, t table.Tenant, it table.Item, side wallet.Side, actor string,
-	sum decimal.Decimal, last string, shards int) error {
-	tx := t.Write()
+	sum decimal.Decimal, last string) error {
+	flags, holder, err := holderOf(ctx, t, side, actor)
+	if err != nil {
+		return err
+	}
+	tx, shards := t.Write(), max(1, int(flags.Int("writeShards")))
 	w := wallet.Wallet{Side: side, Actor: actor, Balance: sum, UpdatedAt: last, Version: 1}
 	if it.Found() {
-		var err error
 		if w, err = wallet.FromItem(it); err != nil {
 			return err
 		}
@@ -247,10 +254,6 @@ func (c *Check) rebalance(ctx context.Context, t table.Tenant, it table.Item, si
 		next.Preserve = it.Unknown()
 		tx.Replace(next)
 		return tx.Commit(ctx)
-	}
-	flags, holder, err := holderOf(ctx, t, side, actor)
-	if err != nil {
-		return err
 	}
 	w.Name, w.Currency = nameOf(holder), flags.Text("currency")
 	tx.Create(w.Item(t, shards))

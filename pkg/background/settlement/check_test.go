@@ -26,7 +26,7 @@ func (p *fixture) checked(correct bool) (found []settlement.Difference) {
 	if !p.busy { // the check looks as often, but does not wait
 		check.Wait = func(ctx context.Context, _ time.Duration) error { return ctx.Err() }
 	}
-	if err := check.Tenant(p.t.Context(), p.tenant, 3); err != nil {
+	if err := check.Tenant(p.t.Context(), p.tenant); err != nil {
 		p.t.Fatal(err)
 	}
 	return found

@@ -54,10 +54,7 @@ func newFixture(t testing.TB, name string, shards int) *fixture {
 // people creates the tenant with its drivers and riders.
 func (p *fixture) people(shards int) {
 	p.tenant = p.db.Tenant(ids.New(ids.Tenant, start))
-	for n := range authz.Copies {
-		p.load(table.Item{Key: authz.FlagsKey(p.tenant, n), Type: "flags", Attrs: map[string]any{"currency": "USD",
-			"readShards": shards, "writeShards": shards}})
-	}
+	p.raise(shards)
 	for i := range 3 {
 		d := driver.Record{Driver: driver.Driver{ID: ids.New(ids.Driver, start), FirstName: "Dana", LastName: fmt.Sprint(i),
 			Email: "d@x.example", Status: driver.Online}}
@@ -66,6 +63,14 @@ func (p *fixture) people(shards int) {
 			Email: "r@x.example", CreatedAt: timestamp.Format(start)}}
 		p.drivers, p.riders = append(p.drivers, d.ID), append(p.riders, c.ID)
 		p.load(driver.Item(p.tenant, d, shards), customer.Item(p.tenant, c, shards))
+	}
+}
+
+// raise sets the number of shards that lists read and writes use.
+func (p *fixture) raise(shards int) {
+	for n := range authz.Copies {
+		p.load(table.Item{Key: authz.FlagsKey(p.tenant, n), Type: "flags", Attrs: map[string]any{"currency": "USD",
+			"readShards": shards, "writeShards": shards}})
 	}
 }
 
@@ -297,12 +302,12 @@ func TestSweepSettlesWhatTheStreamLost(t *testing.T) {
 					t.Fatalf("settle: %v, %v", done, err)
 				}
 			}
-			swept, err := settlement.Sweep(t.Context(), p.tenant, shards, time.Time{}, func() time.Time { return start })
+			swept, err := settlement.Sweep(t.Context(), p.tenant, time.Time{}, func() time.Time { return start })
 			if err != nil || swept.Examined != 120 || len(swept.Settled) != 20 {
 				t.Fatalf("sweep: examined %d, settled %d, %v", swept.Examined, len(swept.Settled), err)
 			}
 			p.audit()
-			if swept, err = settlement.Sweep(t.Context(), p.tenant, shards, time.Time{},
+			if swept, err = settlement.Sweep(t.Context(), p.tenant, time.Time{},
 				func() time.Time { return start }); err != nil || len(swept.Settled) != 0 {
 				t.Errorf("second sweep: %v, %v", swept, err)
 			}

@@ -57,7 +57,7 @@ func (f Function) Sweep(ctx context.Context) error {
 	group.SetLimit(sweepTenants)
 	for i, n := range tenants {
 		group.Go(func() error {
-			swept, err := Sweep(ctx, f.DB.Tenant(n.ID), n.ReadShards, f.Now().Add(-sweepAge), f.Now)
+			swept, err := Sweep(ctx, f.DB.Tenant(n.ID), f.Now().Add(-sweepAge), f.Now)
 			if len(swept.Settled) > 0 {
 				slog.WarnContext(ctx, "the sweep settled trips that the stream lost", "tenant", n.ID, "examined", swept.Examined,
 					"settled", len(swept.Settled))
@@ -83,7 +83,7 @@ func (f Function) Sweep(ctx context.Context) error {
 //
 // It reads by-g2 T#t#STATUS#COMPLETED#shard and by-g1 T#t#STATUS#COMPLETED#LATE,
 // newest first, page by page with the receipts.
-func Sweep(ctx context.Context, t table.Tenant, readShards int, since time.Time, now func() time.Time) (Swept, error) {
+func Sweep(ctx context.Context, t table.Tenant, since time.Time, now func() time.Time) (Swept, error) {
 	q := table.Query{Index: 2, Backward: true, Limit: sweepPage}
 	out := Swept{Settled: []string{}}
 	var errs []error
@@ -96,14 +96,15 @@ func Sweep(ctx context.Context, t table.Tenant, readShards int, since time.Time,
 			return errors.Join(err, sweep(ctx, t, trips, now, &out))
 		}))
 	}
-	for shard := range max(1, readShards) {
+	err := tenant.EachShard(ctx, t, func(shard int) error {
 		if ctx.Err() != nil {
-			return out, ctx.Err()
+			return ctx.Err()
 		}
 		errs = append(errs, pages(ctx, t, t.Partition("STATUS", string(trip.Completed), strconv.Itoa(shard)), q,
 			func(trips []table.Item) error { return sweep(ctx, t, trips, now, &out) }))
-	}
-	return out, errors.Join(errs...)
+		return nil
+	})
+	return out, errors.Join(append(errs, err)...)
 }
 
 // pages reads a partition page by page. It continues after an error of do.

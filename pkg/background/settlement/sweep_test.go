@@ -93,6 +93,35 @@ func TestScheduledSweep(t *testing.T) {
 	}
 }
 
+// Trips that come in new shards, while a sweep or a check reads the old ones,
+// are settled too.
+func TestSweepAndCheckWhileShardsAreRaised(t *testing.T) {
+	for what, do := range map[string]func(*fixture){
+		"sweep": func(p *fixture) {
+			_, err := settlement.Sweep(p.t.Context(), p.tenant, time.Time{}, func() time.Time { return start })
+			testkit.Must(p.t, err)
+		},
+		"check": func(p *fixture) { p.checked(true) },
+	} {
+		t.Run(what, func(t *testing.T) {
+			p := newFixture(t, testkit.Name(t, streamOff), 1)
+			p.load(p.ride(0).Item(p.tenant, 1))
+			p.crash.Meanwhile(2, func() {
+				p.raise(8)
+				for i := range 20 {
+					if tr := p.ride(1 + i); ids.Pick(tr.ID, 8) > 0 {
+						p.load(tr.Item(p.tenant, 8))
+					} else { // in the shard that is being read
+						p.trips = p.trips[:len(p.trips)-1]
+					}
+				}
+			})
+			do(p)
+			p.audit()
+		})
+	}
+}
+
 // completed loads a trip that is under way and completes it as the API does.
 func (p *fixture) completed(requested, at time.Time) {
 	p.t.Helper()

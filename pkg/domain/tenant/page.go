@@ -8,6 +8,26 @@ import (
 	"svc/pkg/data/table"
 )
 
+// EachShard calls do for each shard that the tenant's lists merge. After the
+// last one it reads the number of shards again, and continues with those that
+// were added meanwhile. No item is in a shard that lists do not merge, so when
+// EachShard returns, do has been called for every shard that has items.
+func EachShard(ctx context.Context, t table.Tenant, do func(shard int) error) error {
+	shards := 0
+	for shard := range MaxShards {
+		if shard == shards {
+			var err error
+			if shards, err = ReadShards(ctx, t); err != nil || shard >= shards {
+				return err
+			}
+		}
+		if err := do(shard); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Page reads one page of a list that is spread over the tenant's shards, for
 // reads outside a request. parts name the list's partitions without the shard.
 // next is the position to continue after, "" at the end.

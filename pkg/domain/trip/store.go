@@ -21,6 +21,9 @@ type Store struct {
 	// Commit commits a transaction. answer is the response that the handler
 	// will return.
 	Commit func(ctx context.Context, tx *table.Tx, answer any) error
+	// Also, if not nil, adds writes to the transaction of each transition. was is
+	// the trip before it; the transaction fails if the trip has changed since.
+	Also func(tx *table.Tx, was Trip, answer any)
 }
 
 // Create writes a new trip. flags is the copy of the tenant's flags from which
@@ -144,7 +147,11 @@ func change[A any](
 			next.Operators = with(was.Operators, by.event, s.Operator)
 		}
 		given = answer(next)
-		return s.Commit(ctx, s.replace(was, next), given)
+		tx := s.replace(was, next)
+		if s.Also != nil {
+			s.Also(tx, was, given)
+		}
+		return s.Commit(ctx, tx, given)
 	})
 	if err != nil {
 		return nil, err

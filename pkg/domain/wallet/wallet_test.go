@@ -148,7 +148,7 @@ func TestTotals(t *testing.T) {
 			move(t, other, wallet.Driver, "drv_x", "1000", apitest.Start, shards)
 			step := projection.Step{Now: stand.Now}
 			for _, place := range []table.Tenant{tenant, other} {
-				if _, err := step.Rebuild(t.Context(), place, shards, nil); err != nil {
+				if _, err := step.Rebuild(t.Context(), place, nil); err != nil {
 					t.Fatal(err)
 				}
 			}

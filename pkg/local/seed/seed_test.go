@@ -97,7 +97,7 @@ func TestTheSumsHold(t *testing.T) {
 	}
 	checkWallets(t, tn)
 	checkTrips(t, tn, trips)
-	swept, err := settlement.Sweep(t.Context(), tn, 1, time.Time{}, func() time.Time { return start })
+	swept, err := settlement.Sweep(t.Context(), tn, time.Time{}, func() time.Time { return start })
 	if err != nil || len(swept.Settled) > 0 || swept.Examined == 0 {
 		t.Errorf("trips without a receipt: %+v, %v", swept, err)
 	}
@@ -181,7 +181,7 @@ func checkTrips(t *testing.T, tn table.Tenant, trips []trip.Trip) {
 func checkCounters(t *testing.T, tn table.Tenant, trips []trip.Trip) {
 	t.Helper()
 	step := projection.Step{Now: func() time.Time { return start }}
-	if _, err := step.Rebuild(t.Context(), tn, 1, nil); err != nil {
+	if _, err := step.Rebuild(t.Context(), tn, nil); err != nil {
 		t.Fatal(err)
 	}
 	from, to := start.AddDate(0, 0, -31).Add(1234567*time.Millisecond), start.Add(-2*time.Hour-1*time.Millisecond)
@@ -267,7 +267,7 @@ func TestAsSettlementWouldHave(t *testing.T) {
 	if err := tn.Load(t.Context(), items...); err != nil {
 		t.Fatal(err)
 	}
-	swept, err := settlement.Sweep(t.Context(), tn, 1, time.Time{}, func() time.Time { return start })
+	swept, err := settlement.Sweep(t.Context(), tn, time.Time{}, func() time.Time { return start })
 	if err != nil || len(swept.Settled) != len(receipts) {
 		t.Fatalf("settled %d of %d, %v", len(swept.Settled), len(receipts), err)
 	}

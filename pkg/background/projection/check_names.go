@@ -1,0 +1,97 @@
+package projection
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"svc/pkg/data/table"
+	"svc/pkg/domain/tenant"
+	"svc/pkg/domain/wallet"
+)
+
+// names checks that wallets have the names of their drivers and customers.
+func (c *Check) names(ctx context.Context, t table.Tenant) error {
+	return tenant.EachShard(ctx, t, func(shard int) error {
+		for _, list := range []struct {
+			partition string
+			side      wallet.Side
+		}{{"DRIVERS", wallet.Driver}, {"CUSTOMERS", wallet.Customer}} {
+			err := c.walk(ctx, t.Handle, t.Partition(list.partition, strconv.Itoa(shard)), func(keys []table.Key) error {
+				return c.walletNames(ctx, t, list.side, keys)
+			})
+			if err != nil {
+				return fmt.Errorf("wallet names: %w", err)
+			}
+		}
+		return nil
+	})
+}
+
+// walletNames checks the wallets of some drivers or customers. A check without
+// Correct waits for the projection; one with Correct first runs the step.
+func (c *Check) walletNames(ctx context.Context, t table.Tenant, side wallet.Side, keys []table.Key) error {
+	wait := lagLooks
+	if c.Correct {
+		wait = 1
+	}
+	for look := 0; len(keys) > 0; look++ {
+		if err := c.pause(ctx, look); err != nil {
+			return err
+		}
+		pieces, err := c.pieces(ctx, t.Handle, keys)
+		if err != nil {
+			return err
+		}
+		wallets := make([]table.Key, len(keys))
+		for i, key := range keys {
+			wallets[i] = wallet.Key(t, side, idOf(key))
+		}
+		found, err := t.Batch(ctx, wallets...)
+		if err != nil {
+			return err
+		}
+		keys = nil
+		for i, it := range found {
+			if look == 0 && it.Found() {
+				c.compared("wallet name", 1)
+			}
+			p := pieces[i]
+			if !it.Found() || p.next.Name == "" || p.next.Name == it.Text("name") {
+				continue
+			}
+			if look < wait {
+				keys = append(keys, p.key)
+				continue
+			}
+			c.found("name", it.PK, p.next.Name, it.Text("name"))
+			if err := c.correctName(ctx, t, p, it); err != nil {
+				return err
+			}
+		}
+		if c.Correct && len(keys) > 0 {
+			if _, err := c.Step.Tenant(ctx, t, keys); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// correctName gives a wallet its holder's name, on the condition that neither
+// the wallet nor the holder's COUNTED item has changed. Otherwise a settlement
+// or a step wrote the name meanwhile.
+func (c *Check) correctName(ctx context.Context, t table.Tenant, p piece, was table.Item) error {
+	if !c.Correct || !p.stored.Found() {
+		return nil
+	}
+	tx := t.Write()
+	tx.Check(p.stored.Key).If("'version' = ?", p.stored.Version)
+	setName(tx, was.Key, p.next.Name).If("'version' = ?", was.Version)
+	err := tx.Commit(ctx)
+	if errors.Is(err, table.ErrCondition) || errors.Is(err, table.ErrConflict) {
+		return nil
+	}
+	return err
+}
