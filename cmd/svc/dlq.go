@@ -43,7 +43,10 @@ A replay is always safe, because it does not repeat work that was done before.
 
 A letter in a queue names an object in S3 with the records. S3 keeps the object for 14 days. A letter
 of an older deployment names a range of the stream, which keeps records for 24 hours. If the records
-are gone, the command settles or counts everything from the table.`,
+are gone, the command settles or counts everything from the table.
+
+A letter in a queue that fails again is invisible for five minutes. A replay does not see it during
+this time.`,
 		RunE: act(func(ctx context.Context, args []string) error { return c.replayLetters(ctx, args[0], queue) })}
 	drop := &cobra.Command{Use: "drop settlement|projection [FIRST]", Args: cobra.RangeArgs(1, 2),
 		Short:   "Drop a dead letter without processing it",

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
 	"svc/pkg/data/stream"
 )
@@ -226,5 +228,22 @@ func (q queue) replay(ctx context.Context, c *cli, again func(...events.DynamoDB
 		out.Done++
 		return true, nil
 	})
+	if n := q.invisible(ctx) - out.Failed; err == nil && n > 0 {
+		fmt.Fprintf(c.err, "Invisible messages, which were not replayed: about %d. Another command reads them, or they "+
+			"failed in the last five minutes. Replay again later.\n", n)
+	}
 	return out, err
+}
+
+// invisible returns about how many messages of the queue are invisible, and 0 if
+// that is not known.
+func (q queue) invisible(ctx context.Context) int {
+	const count = types.QueueAttributeNameApproximateNumberOfMessagesNotVisible
+	out, err := q.sqs.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{QueueUrl: &q.url,
+		AttributeNames: []types.QueueAttributeName{count}})
+	if err != nil {
+		return 0
+	}
+	n, _ := strconv.Atoi(out.Attributes[string(count)])
+	return n
 }

@@ -116,8 +116,9 @@ func records(t *testing.T, name string) []events.DynamoDBEventRecord {
 
 // A message names a range of the stream, whose items are processed again. If
 // the stream no longer has the range, the table is processed instead. A
-// foreign message does not stop the replay, and stays until it is dropped. The
-// audit log records the drop.
+// foreign message does not stop the replay, and stays until it is dropped. A
+// replay soon after says that messages are invisible. The audit log records the
+// drop.
 func TestDeadLettersOfAQueue(t *testing.T) {
 	w := start(t)
 	running, err := folder.Find(context.Background(), w.data)
@@ -132,9 +133,45 @@ func TestDeadLettersOfAQueue(t *testing.T) {
 	stream, shard, first, last := ends(t)
 	messages := map[string]string{"good": body(stream, shard, first, last), "late": body(stream, "shardId-gone", first,
 		last), "foreign": "hello"}
-	received := map[string]int{}
-	hidden := map[string]bool{}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	received, hidden := map[string]int{}, map[string]bool{}
+	server := hidingQueue(t, messages, received, hidden)
+	defer server.Close()
+	t.Setenv("AWS_ENDPOINT_URL_SQS", server.URL)
+	t.Setenv("SETTLEMENT_DEAD_LETTERS", server.URL+"/123456789012/dead")
+	if got := w.ok("dlq", "list", "settlement"); !strings.Contains(got, first) || !strings.Contains(got,
+		"RetryAttemptsExhausted") {
+		t.Errorf("list: %s", got)
+	}
+	clear(hidden)
+	clear(received)
+	out, errs, code := w.run("dlq", "replay", "settlement", "--json")
+	if code != 1 || !strings.Contains(out, `"done": 2`) || !strings.Contains(out, `"failed": 1`) || strings.Count(errs,
+		"foreign") != 1 || strings.Contains(errs, "Invisible") {
+		t.Errorf("code %d: %s %s", code, out, errs)
+	}
+	clear(received)
+	if out, errs, code := w.run("dlq", "replay", "settlement"); code != 0 || !strings.Contains(errs,
+		"Invisible messages, which were not replayed: about 1.") {
+		t.Errorf("a replay soon after: code %d: %s %s", code, out, errs)
+	}
+	if _, still := messages["foreign"]; !still || len(messages) != 1 {
+		t.Errorf("what stays: %v", messages)
+	}
+	clear(hidden)
+	w.ok("dlq", "drop", "settlement", "--all")
+	if len(messages) > 0 {
+		t.Errorf("what stays of what was dropped: %v", messages)
+	}
+	if got := w.ok("audit", "metro"); !strings.Contains(got, "dlq.drop") {
+		t.Errorf("audit: %s", got)
+	}
+}
+
+// hidingQueue serves a queue that hides each message after its delivery, but
+// delivers it again in the third request.
+func hidingQueue(t *testing.T, messages map[string]string, received map[string]int,
+	hidden map[string]bool) *httptest.Server {
+	return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/x-amz-json-1.0")
 		var in struct{ ReceiptHandle string }
 		if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
@@ -152,33 +189,15 @@ func TestDeadLettersOfAQueue(t *testing.T) {
 		case "AmazonSQS.DeleteMessage":
 			delete(messages, in.ReceiptHandle)
 		}
-		_ = json.NewEncoder(w).Encode(map[string]any{"Messages": out})
+		invisible := 0
+		for receipt := range messages {
+			if hidden[receipt] {
+				invisible++
+			}
+		}
+		_ = json.NewEncoder(w).Encode(map[string]any{"Messages": out,
+			"Attributes": map[string]string{"ApproximateNumberOfMessagesNotVisible": fmt.Sprint(invisible)}})
 	}))
-	defer server.Close()
-	t.Setenv("AWS_ENDPOINT_URL_SQS", server.URL)
-	t.Setenv("SETTLEMENT_DEAD_LETTERS", server.URL+"/123456789012/dead")
-	if got := w.ok("dlq", "list", "settlement"); !strings.Contains(got, first) || !strings.Contains(got,
-		"RetryAttemptsExhausted") {
-		t.Errorf("list: %s", got)
-	}
-	clear(hidden)
-	clear(received)
-	out, errs, code := w.run("dlq", "replay", "settlement", "--json")
-	if code != 1 || !strings.Contains(out, `"done": 2`) || !strings.Contains(out, `"failed": 1`) || strings.Count(errs,
-		"foreign") != 1 {
-		t.Errorf("code %d: %s %s", code, out, errs)
-	}
-	if _, still := messages["foreign"]; !still || len(messages) != 1 {
-		t.Errorf("what stays: %v", messages)
-	}
-	clear(hidden)
-	w.ok("dlq", "drop", "settlement", "--all")
-	if len(messages) > 0 {
-		t.Errorf("what stays of what was dropped: %v", messages)
-	}
-	if got := w.ok("audit", "metro"); !strings.Contains(got, "dlq.drop") {
-		t.Errorf("audit: %s", got)
-	}
 }
 
 // A message names an object in S3 that has the records. A replay works although

@@ -16,11 +16,16 @@ import (
 // opsTemplate reads a template of ops/ and returns its resources.
 func opsTemplate(t *testing.T, name string) *yaml.Node {
 	t.Helper()
+	return opsSection(t, name, "Resources")
+}
+
+func opsSection(t *testing.T, name, section string) *yaml.Node {
+	t.Helper()
 	text, err := os.ReadFile(filepath.Join("../../ops", name))
 	testkit.Must(t, err)
 	var root yaml.Node
 	testkit.Must(t, yaml.Unmarshal(text, &root))
-	return field(root.Content[0], "Resources")
+	return field(root.Content[0], section)
 }
 
 // at returns the node at a path of names through nested mappings.
@@ -103,5 +108,21 @@ func TestBackupsAreCopied(t *testing.T) {
 	}
 	if len(rules) == 0 || at(resources, "Vault", "Properties", "LockConfiguration", "ChangeableForDays") == nil {
 		t.Error("there is no rule, or the vault is not locked")
+	}
+}
+
+// TestRetentionOfBackups: the document of retention names how long backups and
+// their copies are kept, in its table and where it says what stays of a tenant.
+func TestRetentionOfBackups(t *testing.T) {
+	parameters := opsSection(t, "backup.yaml", "Parameters")
+	days := at(parameters, "KeepDays", "Default").Value
+	copies := at(parameters, "KeepCopyDays", "Default").Value
+	text, err := os.ReadFile("../../docs/operations/switches.md")
+	testkit.Must(t, err)
+	for _, want := range []string{"`KeepDays`: " + days + " days", "`KeepCopyDays`: " + copies + " days",
+		"- Backups remain for " + days + " days, and their copies elsewhere for " + copies + " days"} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("switches.md does not say %q", want)
+		}
 	}
 }

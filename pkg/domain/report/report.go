@@ -39,7 +39,8 @@ const Longest = 400 * day
 const defaultWindow = 30 * day
 
 // bounds returns the requested window in milliseconds, the precision of trip
-// times. It rounds a finer bound up. nil means the default.
+// times. It compares the bounds exactly and then rounds a finer bound up. nil
+// means the default.
 func bounds(from, to *time.Time, now time.Time) (time.Time, time.Time, error) {
 	start, end := now.Add(-defaultWindow), now
 	if from != nil {
@@ -48,6 +49,7 @@ func bounds(from, to *time.Time, now time.Time) (time.Time, time.Time, error) {
 	if to != nil {
 		end = *to
 	}
+	ordered := start.Before(end)
 	start, end = timestamp.Ceil(start.UTC()), timestamp.Ceil(end.UTC())
 	var faults []fault.Detail
 	blame := func(field, message string) {
@@ -61,9 +63,9 @@ func bounds(from, to *time.Time, now time.Time) (time.Time, time.Time, error) {
 	}
 	switch {
 	case len(faults) > 0:
-	case !start.Before(end) && to == nil:
+	case !ordered && to == nil:
 		blame("query.from", "must be before to, which is now where it is not given")
-	case !start.Before(end):
+	case !ordered:
 		blame("query.to", "must be after from, which is 30 days ago where it is not given")
 	case end.Sub(start) > Longest && from == nil:
 		blame("query.to", "at most 400 days after from, which is 30 days ago where it is not given")

@@ -223,6 +223,7 @@ func TestSummaryWindow(t *testing.T) {
 		{"finer than a millisecond", "2026-03-01T11:59:59.9985Z", "2026-03-01T11:59:59.9995Z", Window{at(-ms), at(0)}, 1,
 			"18.5"},
 		{"between two milliseconds", "2026-03-01T11:59:59.9991Z", "2026-03-01T12:00:00.0001Z", Window{at(0), at(ms)}, 1, "0"},
+		{"within a millisecond", "2026-03-01T11:59:59.9981Z", "2026-03-01T11:59:59.9989Z", Window{at(-ms), at(-ms)}, 0, "0"},
 		{"400 days", at(-400 * day), at(0), Window{at(-400 * day), at(0)}, 3, "25.5"},
 		{"the far past", "0001-01-01T00:00:00Z", "0001-01-02T00:00:00Z",
 			Window{"0001-01-01T00:00:00.000Z", "0001-01-02T00:00:00.000Z"}, 0, "0"},
@@ -261,6 +262,7 @@ func TestRefusedWindow(t *testing.T) {
 		fields []string
 	}{
 		"from is to":               {"from=" + at(0) + "&to=" + at(0), []string{"query.to"}},
+		"from is to, exactly":      {"from=2026-03-01T11:59:59.9981Z&to=2026-03-01T11:59:59.9981Z", []string{"query.to"}},
 		"from after to":            {"from=" + at(0) + "&to=" + at(-ms), []string{"query.to"}},
 		"from after now":           {"from=" + at(ms), []string{"query.from"}},
 		"to before 30 days ago":    {"to=" + at(-31*day), []string{"query.to"}},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -168,6 +169,25 @@ func TestZones(t *testing.T) {
 		if _, err := settings.AddZone(t.Context(), tn, by, settings.Zone{Name: "Z", Area: area}); err == nil {
 			t.Errorf("accepted an area: %s", name)
 		}
+	}
+}
+
+// Zones that do not all fit into the function's response are cut, not a 5xx.
+func TestLargestZones(t *testing.T) {
+	s, tn, token := stand(t)
+	ring := slices.Repeat([][]json.Number{{"-100.123456789", "-10.123456789"}}, 2000)
+	var items []table.Item
+	for i := range 150 {
+		items = append(items, settings.ZoneItem(tn, settings.Zone{ID: ids.New(ids.Zone, apitest.Start), Name: fmt.Sprint(i),
+			Area: settings.Area{Type: "Polygon", Coordinates: [][][]json.Number{ring}}}))
+	}
+	if err := tn.Load(t.Context(), items...); err != nil {
+		t.Fatal(err)
+	}
+	var got struct{ Items []settings.Zone }
+	a := s.Want(http.StatusOK, &got, "GET", "/api/v1/zones", token, "")
+	if len(a.Body) > 5_500_000 || len(got.Items) < 50 {
+		t.Errorf("%d zones in %d bytes", len(got.Items), len(a.Body))
 	}
 }
 

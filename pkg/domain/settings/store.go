@@ -15,6 +15,8 @@ import (
 // maxListed is the maximum number of service types, and of zones, in a list.
 const maxListed = 1000
 
+const zonePrefix = "ZONE#"
+
 // Services reads the tenant's service types, oldest first, including those that
 // are not active.
 //
@@ -27,18 +29,26 @@ func Services(ctx context.Context, t table.Tenant) ([]Service, error) {
 //
 // Access pattern: T#t#SETTINGS, ZONE#…, strongly consistent.
 func Zones(ctx context.Context, t table.Tenant) ([]Zone, error) {
-	return all(ctx, t, "ZONE#", ZoneFromItem)
+	return all(ctx, t, zonePrefix, ZoneFromItem)
 }
 
 func all[T any](
 	ctx context.Context, t table.Tenant, prefix string, fromItem func(table.Item) (T, error),
 ) ([]T, error) {
+	items, err := stored(ctx, t, prefix)
+	if err != nil {
+		return nil, err
+	}
+	return table.DecodeAll(items, fromItem)
+}
+
+func stored(ctx context.Context, t table.Tenant, prefix string) ([]table.Item, error) {
 	q := table.Query{Prefix: prefix, Limit: maxListed, Consistent: true, Fill: true}
 	page, err := t.Query(ctx, Key(t).PK, q)
 	if err != nil {
 		return nil, fmt.Errorf("settings: %w", err)
 	}
-	return table.DecodeAll(page.Items, fromItem)
+	return page.Items, nil
 }
 
 // AddService adds a service type. It generates the ID if it is empty.

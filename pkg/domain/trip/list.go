@@ -82,23 +82,26 @@ func Recent(ctx context.Context, t table.Tenant, status Status, after string, li
 	return tenant.Page(ctx, t, q, FromItem, "STATUS", string(status))
 }
 
-// window converts from (inclusive) and to (exclusive) to bounds on range keys.
+// window converts from (inclusive) and to (exclusive) to bounds on range keys. It
+// compares the times exactly. A window that contains no millisecond is empty.
 func (in *ListInput) window() (table.Query, error) {
 	q := table.Query{Backward: true}
 	var faults []fault.Detail
-	bound := func(field, value string) string {
+	bound := func(field, value string) (at time.Time, key string) {
 		if value == "" {
-			return ""
+			return at, ""
 		}
 		at, err := timestamp.ParseInput(value)
 		if err != nil {
 			faults = append(faults, fault.Detail{Field: "query." + field, Message: err.Error()})
-			return ""
+			return at, ""
 		}
-		return position(at)
+		return at, position(at)
 	}
-	q.From, q.To = bound("from", in.From), bound("to", in.To)
-	if q.From != "" && q.To != "" && q.From >= q.To {
+	var from, to time.Time
+	from, q.From = bound("from", in.From)
+	to, q.To = bound("to", in.To)
+	if q.From != "" && q.To != "" && !from.Before(to) {
 		faults = append(faults, fault.Detail{Field: "query.to", Message: "must be after from"})
 	}
 	if len(faults) > 0 {

@@ -205,7 +205,8 @@ func TestListRefuses(t *testing.T) {
 		"limit=201":                 {"query.limit"},
 		"limit=x&from=yesterday":    {"query.from", "query.limit"},
 		"from=2026-02-30T00:00:00Z": {"query.from"},
-		"from=2026-03-02T00:00:00Z&to=2026-03-01T00:00:00Z": {"query.to"},
+		"from=2026-03-02T00:00:00Z&to=2026-03-01T00:00:00Z":           {"query.to"},
+		"from=2026-03-01T00:00:00.0002Z&to=2026-03-01T00:00:00.0002Z": {"query.to"},
 		"color=red":  {"query.color"},
 		"cursor=abc": {"query.cursor"},
 		"status=PENDING&cursor=" + *page.NextCursor: {"query.cursor"},
@@ -226,7 +227,9 @@ func TestListRefuses(t *testing.T) {
 			}
 		})
 	}
-	for _, query := range []string{"driverId=nobody", "customerId=a%23b", "from=9999-12-31T23:59:59.9999Z"} {
+	for _, query := range []string{"driverId=nobody", "customerId=a%23b", "from=9999-12-31T23:59:59.9999Z",
+		"from=2026-03-01T12:00:00.0001Z&to=2026-03-01T12:00:00.0002Z",
+		"from=9999-12-31T23:59:59.9998Z&to=9999-12-31T23:59:59.9999Z"} {
 		var empty api.Page[trip.Trip]
 		w.Want(200, &empty, "GET", "/api/v1/trips?"+query, w.operator, "")
 		if len(empty.Items) != 0 || empty.NextCursor != nil {

@@ -39,7 +39,8 @@ type List[T any] struct {
 	Map        func(table.Item) (T, error)
 }
 
-// ListPage reads one page.
+// ListPage reads one page. The page ends early if the response would be too
+// long.
 func ListPage[T any](ctx context.Context, c *Caller, p Paging, l List[T]) (*Page[T], error) {
 	after, err := Position(p.Cursor, l.Name, l.Filters...)
 	if err != nil {
@@ -49,6 +50,9 @@ func ListPage[T any](ctx context.Context, c *Caller, p Paging, l List[T]) (*Page
 	page, err := c.Tenant.Merge(ctx, l.Partitions, l.Query)
 	if err != nil {
 		return nil, err
+	}
+	if n := Fitting(page.Items); n < len(page.Items) {
+		page = table.Page{Items: page.Items[:n], Last: page.Items[n-1].Position(l.Query.Index), More: true}
 	}
 	out := &Page[T]{Items: make([]T, 0, len(page.Items))}
 	for _, it := range page.Items {

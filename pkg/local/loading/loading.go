@@ -120,7 +120,7 @@ func (l *Loading) Close() (err error) {
 	if l.engine != nil {
 		l.engine.Stop()
 		if l.scratch != "" {
-			err = fromScratch(l.scratch, l.Data)
+			err = fromScratch(context.Background(), l.scratch, l.Data, os.Rename)
 		}
 	} else if l.scratch != "" {
 		err = os.RemoveAll(l.scratch)

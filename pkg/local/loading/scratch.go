@@ -1,12 +1,15 @@
 package loading
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"svc/pkg/local/engine"
 )
 
 // ramDisk is where Linux keeps files in memory; other systems have none.
@@ -48,26 +51,40 @@ func toScratch(data string, need int64) (string, error) {
 	return dir, nil
 }
 
-// fromScratch replaces the folder's data file. If that fails, the old file is
-// unchanged. The engine must have ended.
-func fromScratch(dir, data string) error {
+// fromScratch replaces the folder's data file, with rename. If that fails, or if
+// this process is killed, the old database is complete. The engine must have
+// ended.
+func fromScratch(ctx context.Context, dir, data string, rename func(from, to string) error) error {
 	defer func() { _ = os.RemoveAll(dir) }()
-	ends := []string{""}
-	if info, err := os.Stat(filepath.Join(dir, dataFile+"-wal")); err == nil && info.Size() > 0 {
-		ends = []string{"-wal", ""} // the engine ended before it wrote everything into the file
-	}
-	for _, end := range ends {
-		if err := copyFile(filepath.Join(dir, dataFile+end), filepath.Join(data, dataFile+".loaded"+end)); err != nil {
-			return fmt.Errorf("copying the data file: %w", err)
-		}
-	}
-	for _, end := range besides[1:] { // files of the old database: SQLite must not read the new one with them
-		if err := os.Remove(filepath.Join(data, dataFile+end)); err != nil && !errors.Is(err, os.ErrNotExist) {
+	for _, each := range []string{dir, data} { // a rename replaces one file, so each database must be one
+		if err := intoOneFile(ctx, each); err != nil {
 			return err
 		}
 	}
-	for _, end := range ends {
-		if err := os.Rename(filepath.Join(data, dataFile+".loaded"+end), filepath.Join(data, dataFile+end)); err != nil {
+	file := filepath.Join(data, dataFile)
+	defer func() { _ = os.Remove(file + ".loaded") }()
+	if err := copyFile(filepath.Join(dir, dataFile), file+".loaded"); err != nil {
+		return fmt.Errorf("copying the data file: %w", err)
+	}
+	return rename(file+".loaded", file)
+}
+
+// intoOneFile writes what a killed engine left in the -wal of a folder's
+// database into the data file, and removes the files beside it.
+func intoOneFile(ctx context.Context, dir string) error {
+	file := filepath.Join(dir, dataFile)
+	if info, err := os.Stat(file + "-wal"); err == nil && info.Size() > 0 {
+		e, err := engine.Start(ctx, engine.Options{Kind: engine.Dynoxide, Dir: dir})
+		if err != nil {
+			return err
+		}
+		e.Stop() // an engine that is not killed writes everything into the file
+		if info, err := os.Stat(file + "-wal"); err == nil && info.Size() > 0 {
+			return fmt.Errorf("the engine did not complete the data file %s; try again", file)
+		}
+	}
+	for _, end := range besides[1:] { // SQLite must not read another database with them
+		if err := os.Remove(file + end); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"sync"
@@ -43,20 +44,32 @@ func (l *letters) add(one DeadLetter) error {
 		if err != nil {
 			return fmt.Errorf("dead letter: %w", err)
 		}
-		err = folder.Exclusive(l.dir, lettersFile, func() error {
-			f, err := os.OpenFile(filepath.Join(l.dir, lettersFile), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-			if err != nil {
-				return err
-			}
-			_, err = f.Write(append(text, '\n'))
-			return errors.Join(err, f.Close())
-		})
-		if err != nil {
+		if err := appendLine(l.dir, text); err != nil {
 			return fmt.Errorf("dead letter: %w", err)
 		}
 	}
 	l.n++
 	return nil
+}
+
+// appendLine appends a line to the dead letters in a data folder. If the last
+// write was cut, it ends that line first.
+func appendLine(dir string, line []byte) error {
+	return folder.Exclusive(dir, lettersFile, func() error {
+		f, err := os.OpenFile(filepath.Join(dir, lettersFile), os.O_CREATE|os.O_APPEND|os.O_RDWR, 0o600)
+		if err != nil {
+			return err
+		}
+		text := append(bytes.Clone(line), '\n')
+		last := make([]byte, 1)
+		if size, err := f.Seek(0, io.SeekEnd); err == nil && size > 0 {
+			if _, err := f.ReadAt(last, size-1); err == nil && last[0] != '\n' {
+				text = append([]byte{'\n'}, text...)
+			}
+		}
+		_, err = f.Write(text)
+		return errors.Join(err, f.Close())
+	})
 }
 
 func (l *letters) count() int {
@@ -68,30 +81,41 @@ func (l *letters) count() int {
 // DeadLetters reads the dead letters in a data folder, oldest first. It skips
 // a torn line.
 func DeadLetters(dir string) ([]DeadLetter, error) {
-	var all []DeadLetter
+	all, _, err := readLetters(dir)
+	return all, err
+}
+
+// readLetters reads the dead letters in a data folder, oldest first, and the
+// lines that are none because a write was cut.
+func readLetters(dir string) (all []DeadLetter, torn [][]byte, err error) {
 	for _, name := range []string{lettersFile + ".replayed", lettersFile} { // a killed replay leaves the first one
 		text, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
-			return nil, fmt.Errorf("dead letters: %w", err)
+			return nil, nil, fmt.Errorf("dead letters: %w", err)
 		}
 		for line := range bytes.Lines(text) {
 			var one DeadLetter
+			if line = bytes.TrimSpace(line); len(line) == 0 {
+				continue
+			}
 			if json.Unmarshal(line, &one) == nil {
 				all = append(all, one)
+			} else {
+				torn = append(torn, line)
 			}
 		}
 	}
-	return all, nil
+	return all, torn, nil
 }
 
 // ReplayDeadLetters calls the function again for each dead letter that chosen
 // selects. It removes the letters for which again succeeds. It keeps the others,
-// and those that a running service adds meanwhile. A second replay waits for this
-// one.
+// torn lines, and the letters that a running service adds meanwhile. A second
+// replay waits for this one.
 func ReplayDeadLetters(dir string, chosen func(DeadLetter) bool, again func(DeadLetter) error) (done, failed int,
 	err error) {
 	err = folder.Exclusive(dir, lettersFile+".replayed", func() error {
-		all, err := takeLetters(dir)
+		all, torn, err := takeLetters(dir)
 		if err != nil || len(all) == 0 {
 			return err
 		}
@@ -109,17 +133,23 @@ func ReplayDeadLetters(dir string, chosen func(DeadLetter) bool, again func(Dead
 				return err
 			}
 		}
+		for _, line := range torn {
+			if err := appendLine(dir, line); err != nil {
+				return fmt.Errorf("dead letters: %w", err)
+			}
+		}
 		return os.Remove(filepath.Join(dir, lettersFile+".replayed"))
 	})
 	return done, failed, err
 }
 
-// takeLetters moves all dead letters into one file that no service appends to.
-// The file exists until the replay ends, even if the replay is killed.
-func takeLetters(dir string) (all []DeadLetter, err error) {
+// takeLetters moves all dead letters and torn lines into one file that no
+// service appends to. The file exists until the replay ends, even if the replay
+// is killed.
+func takeLetters(dir string) (all []DeadLetter, torn [][]byte, err error) {
 	file := filepath.Join(dir, lettersFile)
 	err = folder.Exclusive(dir, lettersFile, func() error {
-		if all, err = DeadLetters(dir); err != nil || len(all) == 0 {
+		if all, torn, err = readLetters(dir); err != nil || len(all) == 0 {
 			return err
 		}
 		var text []byte
@@ -130,6 +160,9 @@ func takeLetters(dir string) (all []DeadLetter, err error) {
 			}
 			text = append(append(text, line...), '\n')
 		}
+		for _, line := range torn {
+			text = append(append(text, line...), '\n')
+		}
 		if err := folder.ReplaceFile(file+".replayed", text); err != nil {
 			return fmt.Errorf("dead letters: %w", err)
 		}
@@ -138,5 +171,5 @@ func takeLetters(dir string) (all []DeadLetter, err error) {
 		}
 		return nil
 	})
-	return all, err
+	return all, torn, err
 }

@@ -2,7 +2,10 @@ package poller
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 )
@@ -38,5 +41,35 @@ func TestLettersThatArriveDuringAReplayAreKept(t *testing.T) {
 	left, err := DeadLetters(dir)
 	if err != nil || replayed != before || len(left) != meanwhile || slices.ContainsFunc(left, isF) {
 		t.Errorf("%d replayed, %d left of %d, %v", replayed, len(left), meanwhile, err)
+	}
+}
+
+// A cut write costs no other letter, and a replay keeps what is left of it.
+func TestLettersAfterATornLine(t *testing.T) {
+	dir := t.TempDir()
+	const torn = `{"function":"F","er`
+	file := filepath.Join(dir, lettersFile)
+	if err := os.WriteFile(file, []byte(torn), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	service := &letters{dir: dir}
+	for range 2 {
+		if err := service.add(DeadLetter{Function: "G"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if all, err := DeadLetters(dir); err != nil || len(all) != 2 || all[0].Function != "G" {
+		t.Fatalf("%+v, %v", all, err)
+	}
+	for _, want := range []int{2, 0} {
+		done, failed, err := ReplayDeadLetters(dir, func(DeadLetter) bool { return true },
+			func(DeadLetter) error { return nil })
+		if err != nil || done != want || failed > 0 {
+			t.Errorf("%d replayed, %d failed, %v", done, failed, err)
+		}
+		text, err := os.ReadFile(file)
+		if err != nil || strings.TrimSpace(string(text)) != torn {
+			t.Errorf("%q is left, %v", text, err)
+		}
 	}
 }

@@ -1,0 +1,25 @@
+package api
+
+import (
+	"strings"
+
+	"svc/pkg/data/table"
+)
+
+// mostBytes is the maximum size of a list's documents in the function's
+// response, in bytes. The response has at most six million bytes.
+const mostBytes = 5 << 20
+
+// Fitting returns how many of the items, at least one, fit into the function's
+// response: their documents as JSON inside a JSON string.
+func Fitting(items []table.Item) int {
+	size := 0
+	for i, it := range items {
+		doc := it.Raw()
+		size += len(doc) + strings.Count(doc, `"`) + strings.Count(doc, `\`)
+		if size > mostBytes && i > 0 {
+			return i
+		}
+	}
+	return len(items)
+}
