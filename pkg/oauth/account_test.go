@@ -28,6 +28,34 @@ func (f *fixture) userinfo(token string) (response, map[string]any) {
 	return s, claims
 }
 
+// A token for an address of the MCP server alone is good there alone.
+func TestUserinfoIsOfTheAPI(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	c := f.storeClient(forRiders)
+	mcp, api := baseURL+"/mcp/rider/metro", baseURL+authz.API
+	for _, test := range []struct {
+		name      string
+		resources []string
+		want      int
+	}{{"the API", []string{api}, http.StatusOK}, {"both", []string{api, mcp}, http.StatusOK},
+		{"the MCP server", []string{mcp}, http.StatusUnauthorized}} {
+		q := authorization(c, "scope", "openid email rider.trips:read")
+		q["resource"] = test.resources
+		got := f.postForm("/oauth/token", "grant_type", "authorization_code", "client_id", c.ID,
+			"code", f.newBrowser().obtainCode(q, "rita@home.example").answer.Get("code"),
+			"redirect_uri", q.Get("redirect_uri"), "code_verifier", verifier)
+		s, claims := f.userinfo(got.text("access_token"))
+		if s.status != test.want {
+			t.Errorf("%s: %d %v", test.name, s.status, claims)
+		}
+		if challenge := s.header.Get("WWW-Authenticate"); test.want == http.StatusUnauthorized &&
+			(claims["error"] != "invalid_token" || !strings.HasPrefix(challenge, `Bearer error="invalid_token"`)) {
+			t.Errorf("%s: %v %s", test.name, claims, challenge)
+		}
+	}
+}
+
 // OpenID Connect Core section 5.3 and 5.4.
 func TestUserinfo(t *testing.T) {
 	t.Parallel()

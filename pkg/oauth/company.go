@@ -104,13 +104,14 @@ func (c companies) branded(ctx context.Context, n tenant.Tenant) (company, error
 
 // signInBase returns the address at which the accounts of the audience sign in,
 // or "" if they may sign in at this host. A rider or driver signs in at the
-// domain of the tenant. An operator's password is valid in all of the
-// operator's tenants, so it must not be entered at a tenant's domain. An
-// operator signs in at the platform's address. Any other host, such as the
-// origin behind a content delivery network, counts as the platform's own.
+// domain of the tenant, or at the platform's address if the tenant has none. An
+// operator's password is valid in all of the operator's tenants, so it must not
+// be entered at a tenant's domain. An operator signs in at the platform's
+// address. Any other host that no tenant has, such as the origin behind a
+// content delivery network, counts as the platform's own.
 func (c companies) signInBase(r *http.Request, audience authz.Audience, n tenant.Tenant) (base string, err error) {
-	if audience != authz.Dashboard {
-		if n.CustomDomain == "" || n.CustomDomain == session.HostOf(r) {
+	if audience != authz.Dashboard && n.CustomDomain != "" {
+		if n.CustomDomain == session.HostOf(r) {
 			return "", nil
 		}
 		return "https://" + n.CustomDomain, nil

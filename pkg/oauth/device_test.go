@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -12,6 +13,7 @@ import (
 
 	"svc/pkg/access/authz"
 	"svc/pkg/base/ids"
+	"svc/pkg/data/table"
 	"svc/pkg/domain/person"
 	"svc/pkg/local/testkit"
 	"svc/pkg/oauth"
@@ -213,6 +215,111 @@ func TestKnownBrowserIsThrottledAlone(t *testing.T) {
 	if got := f.trySignIn(f.newBrowser(), c, "ana@metro.example", password, "198.51.100.9"); got != guessRight {
 		t.Errorf("another browser: %d", got)
 	}
+}
+
+// A sign-in with an account of one's own gives no new guesses at the other
+// accounts that know the browser.
+func TestOwnSignInGivesNoNewGuesses(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, limitSignIns(3, 0))
+	c, shared := f.storeClient(nil), f.newBrowser()
+	shared.obtainCode(authorization(c), "ana@metro.example")
+	for i := range 6 {
+		want := guessChecked
+		if i >= 3 {
+			want = guessRefused
+		}
+		if got := f.trySignIn(shared, c, "ana@metro.example", "wrong", "198.51.100.1"); got != want {
+			t.Errorf("guess %d: %d, want %d", i, got, want)
+		}
+		if got := f.trySignIn(shared, c, "bob@metro.example", password, "198.51.100.1"); got != guessRight {
+			t.Fatalf("bob after guess %d: %d", i, got)
+		}
+	}
+	f.advance(signInWindow)
+	if got := f.trySignIn(shared, c, "ana@metro.example", password, "198.51.100.1"); got != guessRight {
+		t.Errorf("ana, after the window: %d", got)
+	}
+}
+
+// A device's record has at most one successor, so two browsers never share its
+// counters: sign-ins at once with copies of one cookie leave one browser that
+// knows the other accounts.
+func TestCopiedCookieAtOnce(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	c, hers := f.storeClient(nil), f.newBrowser()
+	hers.obtainCode(authorization(c), "ana@metro.example")
+	secrets := make([]string, 4)
+	var all sync.WaitGroup
+	for i := range secrets {
+		b := f.newBrowser()
+		b.client.Jar.SetCookies(ownAddress(t), hers.client.Jar.Cookies(ownAddress(t)))
+		page := b.authorize(authorization(c, "prompt", "login", "state", ids.Secret()))
+		all.Go(func() {
+			s := b.post(page, "email", "bob@metro.example", "password", password)
+			if cookie := s.cookie("__Host-svc-device"); cookie != nil {
+				secrets[i] = cookie.Value
+			} else if s.status != http.StatusServiceUnavailable {
+				t.Errorf("%d %s", s.status, s.text())
+			}
+		})
+	}
+	all.Wait()
+	know := 0
+	for _, secret := range secrets {
+		var device struct{ Accounts map[string]any }
+		if it := f.stored("DEVICE", secret); it.Found() {
+			testkit.Must(t, it.Decode(&device))
+		}
+		if _, ok := device.Accounts[ids.Hash("dashboard\n\nana@metro.example")]; ok {
+			know++
+		}
+	}
+	if know != 1 {
+		t.Errorf("ana knows %d browsers, want 1", know)
+	}
+}
+
+// A device's record of an earlier build has no counter. It gets one at the next
+// sign-in.
+func TestDeviceWithoutCounter(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, limitSignIns(3, 0))
+	c, shared := f.storeClient(nil), f.newBrowser()
+	first := shared.post(shared.authorize(authorization(c)), "email", "ana@metro.example", "password", password)
+	secret := first.cookie("__Host-svc-device").Value
+	p := f.db.Platform("DEVICE", "SESSION")
+	old := f.stored("DEVICE", secret)
+	var record map[string]any
+	testkit.Must(t, old.Decode(&record))
+	delete(record, "counter")
+	tx := p.Write()
+	tx.Put(table.Item{Key: old.Key, Type: "device", Doc: record, Expires: old.Expires})
+	testkit.Must(t, tx.Commit(t.Context()))
+	guess := func() int { return f.trySignIn(shared, c, "ana@metro.example", "wrong", "198.51.100.1") }
+	bob := func() int { return f.trySignIn(shared, c, "bob@metro.example", password, "198.51.100.1") }
+	for i := range 4 { // before the next sign-in its secret counts
+		if got := guess(); (got == guessChecked) != (i < 3) {
+			t.Errorf("guess %d: %d", i, got)
+		}
+	}
+	for i := range 5 {
+		if got := bob(); got != guessRight {
+			t.Fatalf("bob: %d", got)
+		}
+		if got := guess(); (got == guessChecked) != (i < 3) {
+			t.Errorf("guess %d with the new record: %d", i, got)
+		}
+	}
+}
+
+// ownAddress returns the server's address.
+func ownAddress(t *testing.T) *url.URL {
+	t.Helper()
+	own, err := url.Parse(baseURL)
+	testkit.Must(t, err)
+	return own
 }
 
 // Several accounts can know one browser. Beyond the limit the oldest are

@@ -100,7 +100,7 @@ func (k *links) open(ctx context.Context, secret string) (link, login.Login, err
 }
 
 // use uses up the link and sets the hash. The error is errLink if the link
-// was used in the meantime. Every session and token of the account ends.
+// was used in the meantime, or the account's password changed. Every session and token of the account ends.
 func (k *links) use(ctx context.Context, secret string, n link, hash string) error {
 	by := audit.By{Who: n.Actor, At: k.now()}
 	err := table.Retry(ctx, func(ctx context.Context) error {
@@ -112,11 +112,11 @@ func (k *links) use(ctx context.Context, secret string, n link, hash string) err
 			if err != nil {
 				return err
 			}
-			people.SetPassword(tx, by, p, hash)
+			people.SetPassword(tx, by, p, n.Since, hash)
 			return tx.Commit(ctx)
 		}
 		t := k.accounts.DB.Tenant(n.TenantID)
-		login.SetPassword(tx.Covers(t.Handle), login.Key(t, n.Audience, n.Email), n.Actor, hash, by)
+		login.SetPassword(tx.Covers(t.Handle), login.Key(t, n.Audience, n.Email), n.Actor, n.Since, hash, by)
 		login.EndTokens(tx, t, n.Audience, n.Actor, by)
 		audit.Append(tx, t, by, "person.password", n.Actor, nil, nil)
 		return tx.Commit(ctx)

@@ -2,6 +2,7 @@ package oauth_test
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"net/http"
 	"sync"
@@ -190,4 +191,39 @@ func TestRevocationIsNotStarved(t *testing.T) {
 		t.Error("an access token lives")
 	}
 	f.expect(f.refresh(a, last.text("refresh_token")), 400, "invalid_grant")
+}
+
+// Of an account's one-time links that are used at once, one sets the password.
+// The others end with that password, as they do when they are used later.
+func TestRacePasswordLinks(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	for _, test := range []struct {
+		audience authz.Audience
+		tenantID string
+	}{{authz.Rider, f.metro.ID}, {authz.Driver, f.metro.ID}, {authz.Dashboard, ""}} {
+		email := f.emails[test.audience]
+		pages, browsers := make([]response, 4), make([]*browser, 4)
+		for i := range pages {
+			browsers[i] = f.newBrowser()
+			pages[i] = browsers[i].get(f.newLink(test.audience, test.tenantID, email))
+		}
+		f.advance(time.Minute)
+		saved := make([]bool, len(pages))
+		var all sync.WaitGroup
+		for i, page := range pages {
+			words := fmt.Sprintf("another battery staple %d", i)
+			all.Go(func() { saved[i] = browsers[i].post(page, "password", words, "again", words).status == http.StatusOK })
+		}
+		all.Wait()
+		n := 0
+		for _, ok := range saved {
+			if ok {
+				n++
+			}
+		}
+		if n != 1 {
+			t.Errorf("%s: %d links set a password, want 1", test.audience, n)
+		}
+	}
 }

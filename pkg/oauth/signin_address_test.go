@@ -19,24 +19,31 @@ func TestWhoSignsInWhere(t *testing.T) {
 		c.Audiences, c.Scopes = []authz.Audience{authz.Driver},
 			authz.Scopes(authz.Driver)
 	})
+	const originURL = "https://origin.svc.example"
+	names := map[string]string{"nova": "Nova", "metro": "Metro Cabs"}
 	for _, test := range []struct {
 		name   string
 		client client
 		scope  string
+		tenant string // nova has a domain of its own, metro has none
 		from   string
 		want   string // address that the request leads to, "" for the sign-in itself
 	}{
-		{"an operator", operators, "tenant.trips:read", baseURL, ""},
-		{"an operator at the tenant's domain", operators, "tenant.trips:read", novaURL, baseURL},
-		{"an operator at another address of the platform", operators, "tenant.trips:read", "https://origin.svc.example", ""},
-		{"a rider", riders, "rider.trips:read", baseURL, novaURL},
-		{"a rider at the tenant's domain", riders, "rider.trips:read", novaURL, ""},
-		{"a driver", drivers, "driver.trips:accept", baseURL, novaURL},
-		{"a driver at the tenant's domain", drivers, "driver.trips:accept", novaURL, ""},
+		{"an operator", operators, "tenant.trips:read", "nova", baseURL, ""},
+		{"an operator at the tenant's domain", operators, "tenant.trips:read", "nova", novaURL, baseURL},
+		{"an operator at another address of the platform", operators, "tenant.trips:read", "nova", originURL, ""},
+		{"a rider", riders, "rider.trips:read", "nova", baseURL, novaURL},
+		{"a rider at the tenant's domain", riders, "rider.trips:read", "nova", novaURL, ""},
+		{"a driver", drivers, "driver.trips:accept", "nova", baseURL, novaURL},
+		{"a driver at the tenant's domain", drivers, "driver.trips:accept", "nova", novaURL, ""},
+		{"a rider of a tenant without a domain", riders, "rider.trips:read", "metro", baseURL, ""},
+		{"a rider at another tenant's domain", riders, "rider.trips:read", "metro", novaURL, baseURL},
+		{"a driver at another tenant's domain", drivers, "driver.trips:accept", "metro", novaURL, baseURL},
+		{"a rider at another address of the platform", riders, "rider.trips:read", "metro", originURL, ""},
 	} {
 		b := f.newBrowser()
 		b.base = test.from
-		q := authorization(test.client, "scope", test.scope, "tenant_hint", "nova")
+		q := authorization(test.client, "scope", test.scope, "tenant_hint", test.tenant)
 		s := b.get("/oauth/authorize?" + q.Encode())
 		if test.want != "" {
 			if want := test.want + "/oauth/authorize?" + q.Encode(); s.status != http.StatusFound || s.location != want {
@@ -44,7 +51,7 @@ func TestWhoSignsInWhere(t *testing.T) {
 			}
 			continue
 		}
-		if s.page() != "sign-in" || !strings.Contains(s.body, "Nova") {
+		if s.page() != "sign-in" || !strings.Contains(s.body, names[test.tenant]) {
 			t.Errorf("%s: %s", test.name, s.text())
 		}
 	}

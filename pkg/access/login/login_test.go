@@ -7,6 +7,7 @@ import (
 
 	"svc/pkg/access/authz"
 	"svc/pkg/access/login"
+	"svc/pkg/base/fault"
 	"svc/pkg/base/ids"
 	"svc/pkg/data/audit"
 	"svc/pkg/data/table"
@@ -18,6 +19,7 @@ import (
 func TestMove(t *testing.T) {
 	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	db, by := testkit.Table(t), audit.By{Who: "svc:test", At: start}
+	later := audit.By{Who: by.Who, At: start.Add(time.Hour)}
 	for name, first := range map[string]string{"over a password": "old", "over none": ""} {
 		t.Run(name, func(t *testing.T) {
 			tn, ctx, actor := db.Tenant(ids.New(ids.Tenant, start)), t.Context(), ids.New(ids.Customer, start)
@@ -38,10 +40,16 @@ func TestMove(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := commit(func(tx *table.Tx) {
-				login.SetPassword(tx, login.Key(tn, authz.Rider, "a@metro.example"), actor, "new", by)
-			}); err != nil {
+			set := func(since, hash string) error {
+				return commit(func(tx *table.Tx) {
+					login.SetPassword(tx, login.Key(tn, authz.Rider, "a@metro.example"), actor, since, hash, later)
+				})
+			}
+			if err := set(was.Since, "new"); err != nil {
 				t.Fatal(err)
+			}
+			if err := set(was.Since, "newer"); !errors.Is(err, fault.NotFound()) {
+				t.Errorf("set over a password that was set after the row was read: %v", err)
 			}
 			if err := move(was); !errors.Is(err, table.ErrConflict) {
 				t.Errorf("moved what was read before the password was set: %v", err)

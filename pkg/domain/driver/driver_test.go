@@ -302,7 +302,11 @@ func TestSignIn(t *testing.T) {
 
 func setPassword(t *testing.T, tn table.Tenant, r driver.Record, hash string) error {
 	t.Helper()
+	l, err := login.Find(t.Context(), tn, authz.Driver, r.Email)
+	if err != nil {
+		return err
+	}
 	tx := tn.Write()
-	login.SetPassword(tx, login.Key(tn, authz.Driver, r.Email), r.ID, hash, by(time.Minute))
+	login.SetPassword(tx, login.Key(tn, authz.Driver, r.Email), r.ID, l.Since, hash, by(time.Minute))
 	return tx.Commit(t.Context())
 }

@@ -166,7 +166,7 @@ func TestDisable(t *testing.T) {
 		t.Fatal(err)
 	}
 	tx := db.Platform("EMAIL").Write()
-	s.SetPassword(tx, by, p, "new")
+	s.SetPassword(tx, by, p, "", "new")
 	if err := tx.Commit(ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +194,7 @@ func TestSetPasswordOfMostMemberships(t *testing.T) {
 	}
 	later := audit.By{Who: "test", At: start.Add(time.Hour)}
 	tx := db.Platform("EMAIL").Write()
-	s.SetPassword(tx, later, p, "new")
+	s.SetPassword(tx, later, p, "", "new")
 	if err := tx.Commit(ctx); err != nil {
 		t.Fatalf("%d operations: %v", tx.Len(), err)
 	}

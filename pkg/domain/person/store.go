@@ -104,10 +104,11 @@ func (s Store) ByEmail(ctx context.Context, address string) (Person, error) {
 // SetPassword sets the person's password hash in the caller's transaction. It
 // also invalidates the person's tokens in all of their tenants and adds an
 // audit entry in each tenant. It adds two operations per membership plus one.
-// If a membership ended after p was read, the transaction fails with
-// table.ErrConflict.
-func (s Store) SetPassword(tx *table.Tx, by audit.By, p Person, hash string) {
-	login.SetPassword(tx.Covers(s.platform().Handle), EmailKey(s.platform(), p.Email), p.ID, hash, by)
+// since is that of the person's Login. If the password has changed after it, the
+// transaction fails with fault.NotFound. If a membership ended after p was read,
+// the transaction fails with table.ErrConflict.
+func (s Store) SetPassword(tx *table.Tx, by audit.By, p Person, since, hash string) {
+	login.SetPassword(tx.Covers(s.platform().Handle), EmailKey(s.platform(), p.Email), p.ID, since, hash, by)
 	for _, id := range p.Tenants {
 		t := s.DB.Tenant(id)
 		login.EndTokens(tx.Covers(t.Handle), t, authz.Dashboard, p.ID, by)

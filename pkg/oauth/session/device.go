@@ -1,7 +1,9 @@
 package session
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -26,6 +28,9 @@ const mostAccounts = 8
 // nobody else can lock the browser out. The zero Device is an unknown browser.
 type Device struct {
 	Accounts map[string]knownFor `json:"accounts"` // by hash of the account
+	// Counter names the browser's counters. Unlike the secret, it stays the same
+	// at each sign-in. So a sign-in with another account gives no new guesses.
+	Counter string `json:"counter,omitempty"` // "" in a record of an earlier build
 
 	secret string // the cookie's value
 }
@@ -38,7 +43,9 @@ type knownFor struct {
 
 // CounterKey returns the key of the counter of an account's sign-ins with this
 // browser.
-func (d Device) CounterKey(account string) string { return account + "\n" + d.secret }
+func (d Device) CounterKey(account string) string {
+	return account + "\n" + cmp.Or(d.Counter, d.secret)
+}
 
 func (s *Store) deviceKey(secret string) table.Key {
 	return s.p.Key("DEVICE", "SESSION", ids.Hash(secret))
@@ -68,11 +75,34 @@ func (s *Store) Knows(account string, l login.Login, d Device) bool {
 	return ok && l.Hash != "" && k.Since == l.Since && s.now().Before(time.Unix(k.At, 0).Add(DeviceLife))
 }
 
+// errReplaced reports that another sign-in has replaced the device's record.
+var errReplaced = errors.New("another sign-in has replaced the device's record")
+
+// commitKnown commits the transaction that build returns, together with the
+// record that the account knows the browser. It returns the cookie's new value.
+// If another sign-in has replaced the record of d, the browser counts as
+// unknown: only one browser may continue the record and its counters.
+func (s *Store) commitKnown(ctx context.Context, d Device, account, since string,
+	build func() *table.Tx) (secret string, err error) {
+	commit := func(d Device) (string, error) {
+		tx := build()
+		secret := s.remember(tx, d, account, since)
+		return secret, tx.Commit(ctx)
+	}
+	secret, err = commit(d)
+	if errors.Is(err, errReplaced) {
+		secret, err = commit(Device{})
+	}
+	return secret, err
+}
+
 // remember adds to the transaction that the account knows the browser. The
-// device gets a new secret, so a planted or copied cookie becomes useless.
+// device gets a new secret, so a planted or copied cookie becomes useless. If
+// the record of d is gone, the transaction fails with errReplaced.
 func (s *Store) remember(tx *table.Tx, d Device, account, since string) (secret string) {
 	now := s.now()
-	next := Device{Accounts: map[string]knownFor{ids.Hash(account): {At: now.Unix(), Since: since}}}
+	next := Device{Accounts: map[string]knownFor{ids.Hash(account): {At: now.Unix(), Since: since}},
+		Counter: cmp.Or(d.Counter, ids.Secret())}
 	others := slices.SortedFunc(maps.Keys(d.Accounts), func(a, b string) int {
 		return int(d.Accounts[b].At - d.Accounts[a].At)
 	})
@@ -84,7 +114,7 @@ func (s *Store) remember(tx *table.Tx, d Device, account, since string) (secret 
 	secret = ids.Secret()
 	tx.Create(table.Item{Key: s.deviceKey(secret), Type: "device", Doc: next, Expires: now.Add(DeviceLife)})
 	if d.secret != "" {
-		tx.Delete(s.deviceKey(d.secret))
+		tx.Delete(s.deviceKey(d.secret)).If("attribute_exists(pk)").Else(errReplaced)
 	}
 	return secret
 }
@@ -96,9 +126,8 @@ func (s *Store) Remember(ctx context.Context, w http.ResponseWriter, r *http.Req
 	if err != nil {
 		return err
 	}
-	tx := s.p.Write()
-	known := s.remember(tx, d, account, since)
-	if err := tx.Commit(ctx); err != nil {
+	known, err := s.commitKnown(ctx, d, account, since, s.p.Write)
+	if err != nil {
 		return fmt.Errorf("device: %w", err)
 	}
 	s.set(w, deviceCookie, known, DeviceLife)

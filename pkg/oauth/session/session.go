@@ -107,13 +107,16 @@ func (s *Store) Find(ctx context.Context, r *http.Request) (*Session, error) {
 // session ends, which prevents session fixation.
 func (s *Store) Begin(ctx context.Context, w http.ResponseWriter, r *http.Request, n Session, d Device) error {
 	n.secret, n.expires, n.Host = ids.Secret(), s.now().Add(Life), HostOf(r)
-	tx := s.p.Write()
-	tx.Create(s.item(&n))
-	if old := s.get(r, sessionCookie); old != "" {
-		tx.Delete(s.key(old))
-	}
-	known := s.remember(tx, d, AccountKey(n.Audience, n.TenantID, n.Email), n.Since)
-	if err := tx.Commit(ctx); err != nil {
+	account := AccountKey(n.Audience, n.TenantID, n.Email)
+	known, err := s.commitKnown(ctx, d, account, n.Since, func() *table.Tx {
+		tx := s.p.Write()
+		tx.Create(s.item(&n))
+		if old := s.get(r, sessionCookie); old != "" {
+			tx.Delete(s.key(old))
+		}
+		return tx
+	})
+	if err != nil {
 		return fmt.Errorf("new session: %w", err)
 	}
 	s.set(w, sessionCookie, n.secret, Life)

@@ -24,7 +24,7 @@ var identified = authz.Policy{Scopes: map[authz.Audience]string{authz.Dashboard:
 
 // UserInfo serves GET and POST /oauth/userinfo. It returns the claims about the
 // actor that the token's scopes allow. The token passes the same checks as in
-// every API request.
+// every API request. A token for the MCP server alone is not good here.
 func (s *Issuer) UserInfo(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Access-Control-Allow-Origin", "*")
 	ctx := r.Context()
@@ -45,6 +45,9 @@ func (s *Issuer) UserInfo(w http.ResponseWriter, r *http.Request) error {
 		return fmt.Errorf("checks of a token: %w", err)
 	}
 	live := authz.LiveFrom(items)
+	if !live.For(authz.API) {
+		return badToken("The token is not for this resource.")
+	}
 	if err := authz.Judge(identified, access, live, s.now()); err != nil {
 		return judged(err)
 	}
