@@ -1,6 +1,7 @@
 package feedback
 
 import (
+	"strings"
 	"time"
 
 	"svc/pkg/base/fault"
@@ -38,15 +39,17 @@ func (s Store) spend(tx *table.Tx, key table.Key, expires time.Time, spent error
 	for _, one := range charges {
 		c.Add["all"+one.suffix], c.Add[s.Person+one.suffix] = one.n, one.n
 	}
-	op := tx.Update(key, c)
-	within := func(sum string, most int) {
-		op = op.If("attribute_not_exists('"+sum+"') OR '"+sum+"' <= ?", most)
+	var conditions []string
+	var most []any
+	within := func(sum string, n int) {
+		conditions = append(conditions, "(attribute_not_exists('"+sum+"') OR '"+sum+"' <= ?)")
+		most = append(most, n)
 	}
 	for _, one := range charges {
 		within("all"+one.suffix, one.tenant-one.n)
 		within(s.Person+one.suffix, one.person-one.n)
 	}
-	op.Else(spent)
+	tx.Update(key, c).If(strings.Join(conditions, " AND "), most...).Else(spent)
 }
 
 // spendBytes charges the memory of a new post's folded texts to the quotas of
