@@ -32,6 +32,14 @@ func TestLargeItems(t *testing.T) {
 					t.Errorf("limit %d: %d items, more %v, %v", limit, len(page.Items), page.More, err)
 				}
 			}
+			q.Limit, q.Requests = 30, 2
+			first, err := tn.Query(t.Context(), partition, q)
+			testkit.Must(t, err)
+			q.After = first.Last
+			rest, err := tn.Query(t.Context(), partition, q)
+			if n := len(first.Items); err != nil || n < 20 || n >= 30 || !first.More || n+len(rest.Items) != 30 {
+				t.Errorf("two requests: %d items, more %v, then %d, %v", n, first.More, len(rest.Items), err)
+			}
 		})
 	}
 }

@@ -27,8 +27,11 @@ type Query struct {
 	// Fill sends further requests until the page has Limit items. Without Fill, a
 	// page may end at a megabyte. Use Fill for lists without a cursor. With Where,
 	// Fill has no effect.
-	Fill  bool
-	Where []Condition
+	Fill bool
+	// Requests, unless zero, is the maximum number of requests to fill the page.
+	// With long items the page may then have fewer than Limit.
+	Requests int
+	Where    []Condition
 }
 
 // Condition is a filter: attribute Name equals Value (a string), or is absent
@@ -131,7 +134,7 @@ func (h Handle) stretch(ctx context.Context, partition string, q Query, budget i
 	want := q.Limit + 1
 	if len(q.Where) == 0 {
 		out, err := h.once(ctx, partition, q, want)
-		for q.Fill && err == nil && out.More && len(out.Items) < want {
+		for sent := 1; q.Fill && sent != q.Requests && err == nil && out.More && len(out.Items) < want; sent++ {
 			q.After = out.Last
 			var page Page
 			page, err = h.once(ctx, partition, q, want-len(out.Items))
