@@ -3,35 +3,13 @@ package projection
 import (
 	"context"
 	"errors"
-	"fmt"
-	"strconv"
 
 	"svc/pkg/data/table"
-	"svc/pkg/domain/tenant"
-	"svc/pkg/domain/wallet"
 )
-
-// names checks that wallets have the names of their drivers and customers.
-func (c *Check) names(ctx context.Context, t table.Tenant) error {
-	return tenant.EachShard(ctx, t, func(shard int) error {
-		for _, list := range []struct {
-			partition string
-			side      wallet.Side
-		}{{"DRIVERS", wallet.Driver}, {"CUSTOMERS", wallet.Customer}} {
-			err := c.walk(ctx, t.Handle, t.Partition(list.partition, strconv.Itoa(shard)), func(keys []table.Key) error {
-				return c.walletNames(ctx, t, list.side, keys)
-			})
-			if err != nil {
-				return fmt.Errorf("wallet names: %w", err)
-			}
-		}
-		return nil
-	})
-}
 
 // walletNames checks the wallets of some drivers or customers. A check without
 // Correct waits for the projection; one with Correct first runs the step.
-func (c *Check) walletNames(ctx context.Context, t table.Tenant, side wallet.Side, keys []table.Key) error {
+func (c *Check) walletNames(ctx context.Context, t table.Tenant, keys []table.Key) error {
 	wait := lagLooks
 	if c.Correct {
 		wait = 1
@@ -45,8 +23,8 @@ func (c *Check) walletNames(ctx context.Context, t table.Tenant, side wallet.Sid
 			return err
 		}
 		wallets := make([]table.Key, len(keys))
-		for i, key := range keys {
-			wallets[i] = wallet.Key(t, side, idOf(key))
+		for i, p := range pieces {
+			wallets[i] = p.walletKey(t)
 		}
 		found, err := t.Batch(ctx, wallets...)
 		if err != nil {

@@ -10,17 +10,32 @@ import (
 	"svc/pkg/domain/tenant"
 )
 
-// suffixes checks the suffix rows that make the tenant's customers searchable.
-func (c *Check) suffixes(ctx context.Context, t table.Tenant) error {
+// people checks what the projection writes about drivers and customers: the
+// names of their wallets, and the suffix rows that make customers searchable.
+func (c *Check) people(ctx context.Context, t table.Tenant) error {
 	return tenant.EachShard(ctx, t, func(n int) error {
-		return c.walk(ctx, t.Handle, t.Partition("CUSTOMERS", strconv.Itoa(n)), func(keys []table.Key) error {
-			return c.rows(ctx, t.Handle, keys, func(p piece) []table.Item {
-				if p.was.Rows == nil || p.was.Pending {
-					return nil // the step creates them
-				}
-				return p.was.Rows.Rows(t, idOf(p.key))
-			})
+		shard := strconv.Itoa(n)
+		err := c.walk(ctx, t.Handle, t.Partition("DRIVERS", shard), func(keys []table.Key) error {
+			return c.walletNames(ctx, t, keys)
 		})
+		if err != nil {
+			return err
+		}
+		return c.walk(ctx, t.Handle, t.Partition("CUSTOMERS", shard), func(keys []table.Key) error {
+			if err := c.suffixes(ctx, t, keys); err != nil {
+				return err
+			}
+			return c.walletNames(ctx, t, keys)
+		})
+	})
+}
+
+func (c *Check) suffixes(ctx context.Context, t table.Tenant, keys []table.Key) error {
+	return c.rows(ctx, t.Handle, keys, func(p piece) []table.Item {
+		if p.was.Rows == nil || p.was.Pending {
+			return nil // the step creates them
+		}
+		return p.was.Rows.Rows(t, idOf(p.key))
 	})
 }
 

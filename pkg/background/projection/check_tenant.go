@@ -52,10 +52,7 @@ func (c *Check) Tenant(ctx context.Context, t table.Tenant) error {
 	if err := c.reports(ctx, t); err != nil {
 		return fmt.Errorf("report counters: %w", err)
 	}
-	if err := c.suffixes(ctx, t); err != nil {
-		return err
-	}
-	return c.names(ctx, t)
+	return c.people(ctx, t)
 }
 
 // reports checks the trip counters, day by day.

@@ -19,11 +19,7 @@ func readWallets(ctx context.Context, t *table.Tenant, pieces []piece) error {
 		if t == nil || p.was.Type == "" || p.next.Name == "" || p.next.Name == p.was.Name {
 			continue
 		}
-		side := wallet.Driver
-		if p.next.Type == "customer" {
-			side = wallet.Customer
-		}
-		keys, at = append(keys, wallet.Key(*t, side, idOf(p.key))), append(at, i)
+		keys, at = append(keys, p.walletKey(*t)), append(at, i)
 	}
 	if len(keys) == 0 {
 		return nil
@@ -33,6 +29,15 @@ func readWallets(ctx context.Context, t *table.Tenant, pieces []piece) error {
 		pieces[at[i]].wallet = it
 	}
 	return err
+}
+
+// walletKey returns the key of the wallet of the driver or customer.
+func (p piece) walletKey(t table.Tenant) table.Key {
+	side := wallet.Driver
+	if p.next.Type == "customer" {
+		side = wallet.Customer
+	}
+	return wallet.Key(t, side, idOf(p.key))
 }
 
 // rename copies a new name to the wallet. The transaction must also write
