@@ -6,9 +6,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	_ "embed"
-	"encoding/base64"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
@@ -20,6 +18,7 @@ import (
 	"strings"
 	"time"
 
+	"svc/pkg/access/signing"
 	"svc/pkg/base/fault"
 	"svc/pkg/edge/api"
 	"svc/pkg/edge/gateway"
@@ -214,25 +213,12 @@ func (f front) refuses(r *http.Request) bool {
 func byDocument(values url.Values) bool {
 	isAddress := func(id string) bool { return strings.Contains(id, "://") }
 	return slices.ContainsFunc(values["client_id"], isAddress) ||
-		slices.ContainsFunc(values["client_assertion"], func(jwt string) bool { return isAddress(subject(jwt)) })
-}
-
-// subject returns the client that an assertion names (RFC 7523 section 3), "" if
-// it names none. A request with an assertion needs no client_id. subject does
-// not verify the assertion.
-func subject(assertion string) string {
-	parts := strings.Split(assertion, ".")
-	if len(parts) != 3 {
-		return ""
-	}
-	var claims struct {
-		Subject string `json:"sub"`
-	}
-	payload, err := base64.RawURLEncoding.DecodeString(parts[1])
-	if err != nil || json.Unmarshal(payload, &claims) != nil {
-		return "" // the authorization server rejects it
-	}
-	return claims.Subject
+		slices.ContainsFunc(values["client_assertion"], func(assertion string) bool {
+			var claims struct {
+				Client string `json:"sub"` // RFC 7523 section 3; a request with an assertion needs no client_id
+			}
+			return signing.Unverified(assertion, &claims) && isAddress(claims.Client)
+		})
 }
 
 // peekForm reads the form of a request and puts its body back.

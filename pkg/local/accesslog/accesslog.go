@@ -5,13 +5,13 @@ package accesslog
 
 import (
 	"bytes"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
 	"time"
 
+	"svc/pkg/access/signing"
 	"svc/pkg/base/ids"
 )
 
@@ -77,19 +77,11 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // verified the signature. On any other path the values are only what the caller
 // claims.
 func (h *Handler) caller(authorization string) (tenant, audience string) {
-	parts := strings.Split(strings.TrimPrefix(authorization, "Bearer "), ".")
-	if len(parts) != 3 {
-		return "", ""
-	}
-	payload, err := base64.RawURLEncoding.DecodeString(parts[1])
-	if err != nil {
-		return "", ""
-	}
 	var claims struct {
 		Audience string `json:"aud"`
 		TenantID string `json:"tenant_id"`
 	}
-	if json.Unmarshal(payload, &claims) != nil {
+	if !signing.Unverified(strings.TrimPrefix(authorization, "Bearer "), &claims) {
 		return "", ""
 	}
 	tenant = claims.TenantID
