@@ -134,7 +134,7 @@ func TestDeadLettersOfAQueue(t *testing.T) {
 	messages := map[string]string{"good": body(stream, shard, first, last), "late": body(stream, "shardId-gone", first,
 		last), "foreign": "hello"}
 	received, hidden := map[string]int{}, map[string]bool{}
-	server := hidingQueue(t, messages, received, hidden)
+	server := httptest.NewServer(testQueue{t, messages, received, hidden})
 	defer server.Close()
 	t.Setenv("AWS_ENDPOINT_URL_SQS", server.URL)
 	t.Setenv("SETTLEMENT_DEAD_LETTERS", server.URL+"/123456789012/dead")
@@ -165,39 +165,6 @@ func TestDeadLettersOfAQueue(t *testing.T) {
 	if got := w.ok("audit", "metro"); !strings.Contains(got, "dlq.drop") {
 		t.Errorf("audit: %s", got)
 	}
-}
-
-// hidingQueue serves a queue that hides each message after its delivery, but
-// delivers it again in the third request.
-func hidingQueue(t *testing.T, messages map[string]string, received map[string]int,
-	hidden map[string]bool) *httptest.Server {
-	return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "application/x-amz-json-1.0")
-		var in struct{ ReceiptHandle string }
-		if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
-			t.Error(err)
-		}
-		var out []map[string]string
-		switch r.Header.Get("X-Amz-Target") {
-		case "AmazonSQS.ReceiveMessage":
-			for receipt, text := range messages {
-				if received[receipt]++; !hidden[receipt] || received[receipt] == 3 { // a queue may deliver a message twice
-					out = append(out, map[string]string{"MessageId": receipt, "ReceiptHandle": receipt, "Body": text})
-				}
-				hidden[receipt] = true
-			}
-		case "AmazonSQS.DeleteMessage":
-			delete(messages, in.ReceiptHandle)
-		}
-		invisible := 0
-		for receipt := range messages {
-			if hidden[receipt] {
-				invisible++
-			}
-		}
-		_ = json.NewEncoder(w).Encode(map[string]any{"Messages": out,
-			"Attributes": map[string]string{"ApproximateNumberOfMessagesNotVisible": fmt.Sprint(invisible)}})
-	}))
 }
 
 // A message names an object in S3 that has the records. A replay works although
@@ -232,7 +199,7 @@ func TestDeadLettersOfABucket(t *testing.T) {
 			removed = append(removed, r.URL.Path)
 			w.WriteHeader(http.StatusNoContent)
 		default:
-			answerQueue(t, w, r, messages)
+			testQueue{T: t, messages: messages}.ServeHTTP(w, r)
 		}
 	}))
 	defer server.Close()
@@ -260,23 +227,53 @@ func created(bucket, key string) string {
 		"detail": {"bucket": {"name": %q}, "object": {"key": %q}}}`, bucket, key)
 }
 
-// answerQueue answers a request to a queue with the messages.
-func answerQueue(t *testing.T, w http.ResponseWriter, r *http.Request, messages map[string]string) {
+// testQueue is a queue with its messages, by receipt handle. If hidden is not
+// nil, the queue hides each message after its delivery, but delivers it again in
+// the third request.
+type testQueue struct {
+	*testing.T
+	messages map[string]string
+	received map[string]int
+	hidden   map[string]bool
+}
+
+// delivers reports whether a request receives the message, and hides it.
+func (q testQueue) delivers(receipt string) bool {
+	if q.hidden == nil {
+		return true
+	}
+	q.received[receipt]++
+	again := q.hidden[receipt]
+	q.hidden[receipt] = true
+	return !again || q.received[receipt] == 3 // a queue may deliver a message twice
+}
+
+// ServeHTTP answers a request of SQS.
+func (q testQueue) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var in struct{ ReceiptHandle string }
 	if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
-		t.Error(err)
+		q.Error(err)
 	}
 	var out []map[string]string
 	switch r.Header.Get("X-Amz-Target") {
 	case "AmazonSQS.ReceiveMessage":
-		for receipt, text := range messages {
-			out = append(out, map[string]string{"MessageId": receipt, "ReceiptHandle": receipt, "Body": text})
+		for receipt, text := range q.messages {
+			if q.delivers(receipt) {
+				out = append(out, map[string]string{"MessageId": receipt, "ReceiptHandle": receipt, "Body": text})
+			}
 		}
 	case "AmazonSQS.DeleteMessage":
-		delete(messages, in.ReceiptHandle)
+		delete(q.messages, in.ReceiptHandle)
+	}
+	invisible := 0
+	for receipt := range q.messages {
+		if q.hidden[receipt] {
+			invisible++
+		}
 	}
 	w.Header().Set("Content-Type", "application/x-amz-json-1.0")
-	_ = json.NewEncoder(w).Encode(map[string]any{"Messages": out})
+	_ = json.NewEncoder(w).Encode(map[string]any{"Messages": out,
+		"Attributes": map[string]string{"ApproximateNumberOfMessagesNotVisible": fmt.Sprint(invisible)}})
 }
 
 func body(stream, shard, first, last string) string {

@@ -2,7 +2,6 @@ package app_test
 
 import (
 	"context"
-	"html"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -85,31 +84,16 @@ func (v visitor) get(address string) flow.Response {
 	return page
 }
 
-var (
-	formAction  = regexp.MustCompile(`<form[^>]* action="([^"]*)"`)
-	hiddenInput = regexp.MustCompile(`<input type="hidden" name="([^"]*)" value="([^"]*)"`)
-)
-
-// submit opens a page, fills its form with the names and values, and sends it.
+// submit opens a page, sets the names and values in its form, and sends it.
 func (v visitor) submit(address string, fields ...string) {
 	v.Helper()
-	page := v.get(address)
-	to, err := url.Parse(address)
-	testkit.Must(v.T, err)
-	if action := formAction.FindStringSubmatch(page.Body); action != nil {
-		to, err = to.Parse(html.UnescapeString(action[1]))
-		testkit.Must(v.T, err)
-	}
 	values := url.Values{}
-	for _, input := range hiddenInput.FindAllStringSubmatch(page.Body, -1) {
-		values.Set(input[1], html.UnescapeString(input[2]))
-	}
 	for i := 0; i < len(fields); i += 2 {
 		values.Set(fields[i], fields[i+1])
 	}
-	page, _, err = v.browser.Post(v.Context(), to.String(), values)
+	page, at, err := v.browser.Fill(v.Context(), address, values)
 	testkit.Must(v.T, err)
 	if page.StatusCode >= http.StatusBadRequest {
-		v.Errorf("%s: %d %s", to.Path, page.StatusCode, page.Body)
+		v.Errorf("%s: %d %s", at.Path, page.StatusCode, page.Body)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -97,6 +98,21 @@ func (b *Browser) Post(ctx context.Context, address string, values url.Values) (
 	}
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	return b.do(req)
+}
+
+// Fill opens a page, sets values in its form and sends the form. It follows no
+// redirect. The error is a *Page if the page has no form.
+func (b *Browser) Fill(ctx context.Context, address string, values url.Values) (Response, *url.URL, error) {
+	res, at, err := b.Get(ctx, address)
+	if err != nil {
+		return Response{}, nil, err
+	}
+	form, ok := findForm(res.Body)
+	if !ok {
+		return Response{}, nil, &Page{Status: res.StatusCode, Text: text(res.Body)}
+	}
+	maps.Copy(form.inputs, values)
+	return b.submit(ctx, at, form, form.inputs)
 }
 
 // submit posts a form to its own origin only, because it may contain a
