@@ -89,8 +89,8 @@ func (o seedOptions) options(note func(string, int, int)) seed.Options {
 	return out
 }
 
-// seedRunning fills a tenant of a running service. The stream of the table is
-// on, and the projection counts the new items.
+// seedRunning fills a tenant of a running service. The service processes the
+// table's stream, so the projection counts the new items.
 func (c *cli) seedRunning(ctx context.Context, p platform, o seedOptions) error {
 	n, _, err := p.tenant(ctx, o.tenant)
 	if err != nil {

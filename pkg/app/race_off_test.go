@@ -2,7 +2,7 @@
 
 package app_test
 
-// Without the race detector, the limits of allocations apply unchanged.
+// Without the race detector, the limits on allocations apply unchanged.
 const (
 	allowance = 1
 	eachItem  = 2

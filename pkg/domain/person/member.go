@@ -54,8 +54,8 @@ func (s Store) Join(
 }
 
 // Leave removes the person's membership in the tenant. The person's tokens
-// there become invalid at once, and stay invalid if the person joins again. It
-// returns fault.NotFound if there is no membership.
+// there become invalid at once, and stay invalid if the person joins again. The
+// error is fault.NotFound if the person is not a member.
 func (s Store) Leave(ctx context.Context, t table.Tenant, by audit.By, id string) error {
 	return s.change(ctx, id, func(ctx context.Context, p *Person, tx *table.Tx) error {
 		it, m, err := readMembership(ctx, t, id)

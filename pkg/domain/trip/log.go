@@ -55,7 +55,7 @@ type LogData struct {
 	ActualDuration *json.Number `json:"actualDuration,omitempty" doc:"Seconds, as measured."`
 }
 
-// entries returns the log that is derived from the trip, oldest first.
+// entries derives the log from the trip, oldest entry first.
 func (t Trip) entries() []LogEntry {
 	rider, driver := LogActor{string(authz.Rider), t.CustomerID}, LogActor{Type: string(authz.Driver)}
 	if t.DriverID != nil {

@@ -33,8 +33,8 @@ func SourceIP(ctx context.Context) string { return edgeOf(ctx).sourceIP }
 func BaseURL(ctx context.Context) string { return edgeOf(ctx).baseURL }
 
 // Direct reports whether a caller with the right lambda:InvokeFunction sent the
-// event, and no gateway. An example is the smoke test of a deployment. No request
-// through a gateway can look like such an event.
+// event, not a gateway. An example is the smoke test of a deployment. No client
+// can make a gateway send an event that looks like one.
 func Direct(ctx context.Context) bool {
 	e := edgeOf(ctx).event
 	return e != nil && e.direct()

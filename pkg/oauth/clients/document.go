@@ -257,18 +257,15 @@ func (reg *Registry) ours(at *url.URL) bool {
 	return err == nil && own.Hostname() == at.Hostname()
 }
 
-// spendOfAddress counts a fetch by the budget of the caller's address. The error
-// is a throttle's 429.
+// spendOfAddress charges a fetch to the budget of the caller's address. If the
+// budget is used up, the error is a throttle's 429.
 func (reg *Registry) spendOfAddress(ctx context.Context) error {
-	if reg.limits.Documents < 0 {
-		return nil
-	}
 	return reg.throttle.Count(ctx, throttle.Counter{Kind: documentKey, Key: reg.throttle.Address(ctx),
 		Limit: reg.limits.Documents, Window: time.Hour})
 }
 
-// spend counts a fetch by the budget of a host or of a client. The error is a
-// throttle's 429.
+// spend charges a fetch to the budget of a host or of a client. If the budget is
+// used up, the error is a throttle's 429.
 func (reg *Registry) spend(ctx context.Context, budget string) error {
 	if reg.limits.Documents < 0 {
 		return nil

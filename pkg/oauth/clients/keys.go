@@ -78,8 +78,8 @@ func (k *keySets) put(uri string, s keySet) {
 	k.byURI[uri] = s
 }
 
-// prove marks a cached key set as proven and just used. If there are too many
-// proven sets, prove evicts the least recently used one.
+// prove marks a cached key set as proven, and as the one used last. If there are
+// too many proven sets, prove evicts the least recently used one.
 func (k *keySets) prove(uri string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -89,7 +89,7 @@ func (s *Issuer) Token(w http.ResponseWriter, r *http.Request) error {
 // authenticates the client, and runs the request. It counts the failures that a
 // guessed secret or code would cause. They count by address; beyond the limit
 // every request from that address gets a 429. A client that authenticates with
-// its secret, or with a key that is stored or in memory, is exempt from the
+// its secret, or with a key that the server need not fetch, is exempt from the
 // address's limit. Its failures count for the client, and beyond the limit only
 // its failures get a 429. So an attacker who feeds bad codes to a client cannot
 // block a good code.
