@@ -265,7 +265,7 @@ func (s stack) idle(p prices) float64 {
 func (p prices) floor(b *strings.Builder, s stack) {
 	prose(b, "A month without a request costs **$%.2f**: %d alarmed metrics, %d composite alarm, %d dashboard (three "+
 		"of an account are free: $%.2f without it) and %d key. A metric of our own costs only in the hours in which it "+
-		"is sent. So a month in which every function gets requests in every hour adds up to %d metrics, $%.2f. Storage "+
-		"costs $%.2f a GB more, and $0.20 for its backup.", s.idle(p), s.alarmed, s.composites, s.dashboards,
+		"is sent. So a month in which every function gets requests in every hour adds up to %d metrics, $%.2f. Each "+
+		"stored GB adds $%.2f, and $0.20 for its backup.", s.idle(p), s.alarmed, s.composites, s.dashboards,
 		s.idle(p)-float64(s.dashboards)*p.DashboardMonth, s.keys, s.custom, float64(s.custom)*p.MetricMonth, p.StoredGBMonth)
 }

@@ -123,8 +123,8 @@ func cpuOf(document string) (map[string]float64, error) {
 	return out, nil
 }
 
-// known is the file with the allocations of each endpoint at the last
-// measurement for the document.
+// known is the file with each endpoint's allocations when `make cpu` last wrote
+// the document.
 const known = "bench/testdata/allocations.json"
 
 // allocated are an endpoint's heap allocations per event, and their bytes.

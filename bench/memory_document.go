@@ -21,7 +21,7 @@ func memoryTables(p prices, o options, machine string, all []fitted) string {
 		"follow each other without a pause, so the process saves up no unused quota. The table's responses were "+
 		"recorded before. They come over TLS from a process outside the group, in less than a millisecond. *Warm* is "+
 		"p50 / p99 of %d to %d events. *Cold* is the median of %d starts, from the start of the process to the first "+
-		"answer. Lambda is said to give a function more processor time at its start. *Memory* is the peak memory of "+
+		"answer. Lambda may give a function more processor time at its start. *Memory* is the peak memory of "+
 		"the process at 512 MB. Times are milliseconds.",
 		machine, time.Now().UTC().Format("2 January 2006"), o.rounds*fewest, o.rounds*o.reads, starts)
 	prose(&b, "*$* is the price of a million such events in dollars, with two waits for the table of %g ms each. The "+

@@ -12,8 +12,8 @@ import (
 // Lambda gives a function one processor for each 1,769 MB of memory, in periods
 // of 20 ms.
 const (
-	wholeCPU = 1769 // megabytes
-	period   = 20_000
+	wholeCPU = 1769   // megabytes
+	period   = 20_000 // microseconds
 )
 
 // shareOf returns the processors that a function of so many megabytes gets.

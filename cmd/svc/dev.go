@@ -61,7 +61,7 @@ func devCommand(c *cli) *cobra.Command {
 	cmd.Flags().BoolVar(&o.memory, "memory", false, "keep the data in memory only; it is lost when svc dev stops")
 	cmd.Flags().BoolVar(&o.noDemo, "no-demo", false, "start without demo data")
 	cmd.Flags().IntVar(&o.port, "port", defaultPort, "`port` of the gateway, 0 for a free one; PORT sets it too")
-	cmd.Flags().StringVar(&o.log, "log", logText, "print each request as `text or json`; off prints no requests")
+	cmd.Flags().StringVar(&o.log, "log", logText, "how to print requests: `text|json|off`")
 	cmd.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "print no requests; the same as --log off")
 	return cmd
 }

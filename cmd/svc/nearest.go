@@ -6,8 +6,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// nearest returns "; did you mean …?" with the most similar of the words, ""
-// if none is similar. It uses cobra's suggestions for mistyped commands.
+// nearest returns "; did you mean …?" with the first word that is similar, "" if
+// none is. It uses cobra's suggestions for mistyped commands.
 func nearest(word string, words []string) string {
 	list := &cobra.Command{SuggestionsMinimumDistance: max(1, min(2, len(word)/4))}
 	for _, one := range words {

@@ -74,8 +74,8 @@ func (l Live) valid(c signing.Access, now time.Time) bool {
 		l.Client.Live(now) && !l.Client.Flag("disabled") && l.registers("audiences", c.Audience)
 }
 
-// registers reports whether the client still registers a scope or an audience.
-// Its state has these attributes only if the client changed them after its
+// registers reports whether the client still registers the word. attribute is
+// "scopes" or "audiences". The client's state has them only after a change of its
 // registration.
 func (l Live) registers(attribute, word string) bool {
 	return !l.Client.Has(attribute) || slices.Contains(Split(l.Client.Text(attribute)), word)

@@ -160,10 +160,10 @@ func EndSessions(tx *table.Tx, key table.Key, actor string, by audit.By) {
 		If("'actor' = ?", actor).Else(fault.NotFound())
 }
 
-// SetPassword sets the password hash of the account under key (Key, or a
-// person's key) in the caller's transaction. since is that of the account as it
-// was read. If the account no longer belongs to the actor, or its since is
-// another, the transaction fails with fault.NotFound.
+// SetPassword sets the password hash of the account under key (Key, or
+// person.EmailKey) in the caller's transaction. since is Login.Since as it was
+// read. If it has changed, or the account no longer belongs to the actor, the
+// transaction fails with fault.NotFound.
 func SetPassword(tx *table.Tx, key table.Key, actor, since, hash string, by audit.By) {
 	set := tx.Update(key, table.Change{Set: map[string]any{"password": hash, "passwordAt": timestamp.Format(by.At)}}).
 		If("'actor' = ?", actor).Else(fault.NotFound())

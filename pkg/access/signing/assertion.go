@@ -68,9 +68,10 @@ func (l *textList) UnmarshalJSON(text []byte) error {
 // kind of JWT, such as at+jwt, is rejected (RFC 8725 section 3.11).
 var assertionTypes = []string{"", "jwt", "client-authentication+jwt"}
 
-// ParseAssertion decodes a client assertion and checks all but its signature.
-// Every member of aud must be one of the audiences, so that the assertion is
-// valid at no other server. The text of an error is safe to show.
+// ParseAssertion decodes a client assertion and checks its header and claims. It
+// does not check the signature, or whether the assertion was used before. Every
+// member of aud must be one of the audiences, so that the assertion is valid at
+// no other server. The text of an error is safe to show.
 func ParseAssertion(raw string, now time.Time, audiences ...string) (Assertion, error) {
 	h, payload, err := decodeCompact(raw)
 	if err != nil {
@@ -86,7 +87,7 @@ func ParseAssertion(raw string, now time.Time, audiences ...string) (Assertion, 
 	}
 	var c assertionClaims
 	if err := json.Unmarshal(payload, &c); err != nil {
-		return Assertion{}, errors.New("a claim has the wrong type")
+		return Assertion{}, errors.New("its claims are not a JSON object, or a claim has the wrong type")
 	}
 	if err := c.check(now, audiences); err != nil {
 		return Assertion{}, err

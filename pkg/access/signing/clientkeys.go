@@ -56,7 +56,7 @@ func ParseClientKeys(set []byte) (ClientKeys, error) {
 		}
 	}
 	if len(out) == 0 {
-		return nil, errors.New("it holds no key of ES256, RS256, PS256 or EdDSA")
+		return nil, errors.New("it holds no key that may verify ES256, RS256 or PS256 (2048 to 8192 bits), or EdDSA")
 	}
 	return out, nil
 }

@@ -86,7 +86,7 @@ func special(w uint64) uint64 {
 	return ((w-' '*ones)&^w | (quote-ones)&^quote | (backslash-ones)&^backslash) & highs
 }
 
-// equal sets the highest bit of each byte of w that equals c.
+// equal returns 0x80 for each byte of w that equals c, and 0 for the others.
 func equal(w uint64, c byte) uint64 {
 	w ^= ones * uint64(c)
 	return ^((w&sevens + sevens) | w | sevens)

@@ -18,7 +18,7 @@ type Footprint struct {
 	after map[string]types.AttributeValue
 }
 
-// footprintKinds are the kinds of platform data that may have items of a tenant.
+// footprintKinds are the kinds of platform data in which Footprint finds items.
 var footprintKinds = []string{"CODE", "SESSION", "LINK", "POST", "POSTS"}
 
 // Footprint returns the tenant's footprint. Its Next starts at the beginning of

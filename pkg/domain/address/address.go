@@ -18,8 +18,8 @@ type Address struct {
 	Address    string      `json:"address" doc:"The address as text."`
 	Lat        json.Number `json:"lat" minimum:"-90" maximum:"90" doc:"Degrees."`
 	Lng        json.Number `json:"lng" minimum:"-180" maximum:"180" doc:"Degrees."`
-	Label      *string     `json:"label" doc:"The rider's own name for it, as in Home."`
-	Notes      *string     `json:"notes" doc:"The rider's notes, as in Ring twice."`
+	Label      *string     `json:"label" doc:"The rider's own name for the address, such as Home."`
+	Notes      *string     `json:"notes" doc:"The rider's notes, such as Ring twice."`
 	UsageCount int64       `json:"usageCount" minimum:"1" doc:"How often it was saved."`
 	LastUsedAt string      `json:"lastUsedAt" format:"date-time" doc:"When it was last saved."`
 }

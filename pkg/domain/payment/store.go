@@ -30,9 +30,9 @@ func List(ctx context.Context, t table.Tenant, rider string) ([]Method, error) {
 	return w.methods, err
 }
 
-// headKey returns the key of an item that Add and every change of the default
-// rewrite. The item serializes two such transactions, even if they write no
-// other item in common.
+// headKey returns the key of an item that every new method and every new default
+// rewrites. So two such transactions conflict, even if they write no other item
+// in common.
 func headKey(t table.Tenant, rider string) table.Key {
 	return t.Key("CARDS", "CUSTOMER", rider, "PAYMENT")
 }

@@ -104,7 +104,7 @@ func (s Store) ByEmail(ctx context.Context, address string) (Person, error) {
 // SetPassword sets the person's password hash in the caller's transaction. It
 // also invalidates the person's tokens in all of their tenants and adds an
 // audit entry in each tenant. It adds two operations per membership plus one.
-// since is that of the person's Login. If the password has changed after it, the
+// since is Login.Since as it was read. If the password has changed since, the
 // transaction fails with fault.NotFound. If a membership ended after p was read,
 // the transaction fails with table.ErrConflict.
 func (s Store) SetPassword(tx *table.Tx, by audit.By, p Person, since, hash string) {

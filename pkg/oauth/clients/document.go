@@ -30,7 +30,7 @@ import (
 const (
 	longestDocumentURL = 400                // characters; the address is part of keys
 	leastDocumentLife  = 5 * time.Minute    // lower limit of max-age, because a sign-in takes several requests
-	usualDocumentLife  = time.Hour          // if the response has no max-age, has max-age=0, or forbids caching
+	usualDocumentLife  = time.Hour          // if the response has no max-age, or has max-age=0, no-store or no-cache
 	mostDocumentLife   = 24 * time.Hour     // upper limit of max-age
 	staleLife          = 7 * 24 * time.Hour // how long a stored client is used while its document cannot be fetched
 	retryAfter         = time.Minute        // between a process's retries

@@ -69,7 +69,7 @@ func isJSON(contentType string) bool {
 }
 
 // freshness returns max-age (RFC 9111 section 5.2.2.1). It returns 0 if the
-// response has no max-age or must not be cached.
+// response has no max-age, or has no-store or no-cache.
 func freshness(h http.Header) time.Duration {
 	var life time.Duration
 	for directive := range strings.SplitSeq(strings.Join(h.Values("Cache-Control"), ","), ",") {
@@ -151,9 +151,9 @@ func publicInternet() *http.Transport {
 	})
 }
 
-// notPublic lists the address ranges that are not publicly reachable, or that
-// can encode another, possibly private, address (the IANA registries of
-// special-purpose addresses).
+// notPublic lists special-purpose ranges (IANA registries): no client's host is
+// in them, or they can encode another, possibly private, address. Of IPv6 it
+// lists only ranges within globalUnicast.
 var notPublic = prefixes(
 	"0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24",
 	"192.0.2.0/24",

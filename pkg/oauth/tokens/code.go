@@ -107,7 +107,7 @@ func (g *codeGrant) exchange(ctx context.Context, s *Issuer, c clients.Client, t
 	var held account
 	held.addReads(&b, t, code.Audience, c.ID, code.Actor, at.PK)
 	if err := b.Do(ctx); err != nil {
-		return tokens{}, fmt.Errorf("reading the account of a code: %w", err)
+		return tokens{}, fmt.Errorf("reading the account for an authorization code: %w", err)
 	}
 	// In the meantime the person may have ended the access or changed the
 	// password, the membership may have ended, or a refresh token may have been

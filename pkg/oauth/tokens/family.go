@@ -215,9 +215,10 @@ func (s *Issuer) endFamily(ctx context.Context, t table.Tenant, id string, more 
 	})
 }
 
-// seize stops a family's rotations, at any generation. Otherwise a client
-// that refreshes continuously could win every conflict against endFamily. The
-// caller must still revoke the family's access tokens.
+// seize marks a family as revoked whatever its version, which stops its
+// rotations. Otherwise a client that refreshes continuously could win every
+// conflict against endFamily. After a conflict, seize has changed nothing and
+// returns nil. The caller must still revoke the family's access tokens.
 func seize(ctx context.Context, t table.Tenant, id string) error {
 	tx := t.Write()
 	tx.Update(familyKey(t, id), table.Change{Set: map[string]any{"revoked": true}, Add: map[string]any{"version": 1}}).

@@ -190,7 +190,7 @@ func (a *account) addReads(b *table.Reads, t table.Tenant, audience authz.Audien
 }
 
 // current reports whether a code or family with this epoch and since is still
-// valid: its grant, membership and password have not changed since it began.
+// valid: nobody has ended its grant or membership, or changed the password.
 func (a *account) current(epoch int64, since string) bool {
 	return a.grant.Int("epoch") == epoch && a.actor.Text("since") == since
 }
@@ -229,8 +229,8 @@ func grantable(c clients.Client, audience authz.Audience, scopes []string, have 
 	return out, nil
 }
 
-// issue describes a new access token of a family and its audit record. The token
-// is signed before anything is written.
+// issue describes an access token of a family, new or repeated, and its audit
+// record. A new token is signed before anything is written.
 type issue struct {
 	tenant   table.Tenant
 	client   clients.Client

@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// Stream is a function's subscription to the table's stream: an event of type
-// DynamoDB. Properties that the template does not set have Lambda's defaults.
+// Stream is a function's subscription to the table's stream. In the template it
+// is an event source of type DynamoDB. Properties that the template does not set
+// have Lambda's defaults.
 type Stream struct {
 	Function         string        // logical id
 	StartingPosition string        // TRIM_HORIZON or LATEST
