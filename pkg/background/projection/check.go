@@ -23,9 +23,9 @@ type Difference struct {
 }
 
 // Check compares derived data with the items. With Correct it also corrects the
-// derived data. It may run while items change, because it repeats the reads of
-// every difference until nothing changed in between. It reads the items page by
-// page, and keeps only counters and outdated items in memory.
+// derived data. Items may change meanwhile: a check without Correct reports a
+// difference only if repeated reads find it, and a correction fails if the data
+// has changed since it was read. Check reads the items page by page.
 type Check struct {
 	Step
 	Correct bool
@@ -47,12 +47,12 @@ type Check struct {
 	mu sync.Mutex
 }
 
-var errMoving = errors.New("the counters changed each time that their items were read; " +
+var errMoving = errors.New("the counters or their items kept changing while the check read them; " +
 	"run the check again when fewer items change")
 
 const (
 	lagLooks      = 14 // looks that let the projection catch up; about two seconds
-	looks         = 80 // total number of looks
+	looks         = 80 // maximum number of looks; then the check fails with errMoving
 	confirmations = 3
 	checkParallel = 8
 )
@@ -227,8 +227,9 @@ func (c *Check) report(now counters, stuck map[table.Key]lag, counted counter.Ch
 	}
 }
 
-// correct adds the missing amount to each wrong counter, unless the counter has
-// changed since it was read. Then it runs the step over the lagging items.
+// correct adds the missing amount to shard 0 of each wrong counter, unless that
+// shard has changed since it was read. Therefore two checks cannot both add the
+// amount. Then correct runs the step over the lagging items.
 func (c *Check) correct(ctx context.Context, t table.Tenant, lagging []table.Key, now counters,
 	off counter.Changes) error {
 	for ref, by := range off {

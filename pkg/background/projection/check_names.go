@@ -7,8 +7,9 @@ import (
 	"svc/pkg/data/table"
 )
 
-// walletNames checks the wallets of some drivers or customers. A check without
-// Correct waits for the projection; one with Correct first runs the step.
+// walletNames checks the names in the wallets of some drivers or customers. A
+// check without Correct waits for the projection; one with Correct first runs
+// the step.
 func (c *Check) walletNames(ctx context.Context, t table.Tenant, keys []table.Key) error {
 	wait := lagLooks
 	if c.Correct {
@@ -58,8 +59,9 @@ func (c *Check) walletNames(ctx context.Context, t table.Tenant, keys []table.Ke
 }
 
 // correctName gives a wallet its holder's name, on the condition that neither
-// the wallet nor the holder's COUNTED item has changed. Otherwise a settlement
-// or a step wrote the name meanwhile.
+// the wallet nor the holder's COUNTED item has changed. If one of them has
+// changed, correctName writes nothing, because a settlement or a step may have
+// written the name.
 func (c *Check) correctName(ctx context.Context, t table.Tenant, p piece, was table.Item) error {
 	if !c.Correct || !p.stored.Found() {
 		return nil

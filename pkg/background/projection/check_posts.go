@@ -9,9 +9,9 @@ import (
 	"svc/pkg/data/table"
 )
 
-// Posts checks the feedback posts in a partition of by-g1: their counters, and
-// the rows that rank them. It finds rank rows that belong to no post in the
-// partitions of PostRanks, for the categories of the posts.
+// Posts checks the feedback posts in a partition of by-g1: their counters and
+// their rank rows. It also looks for rank rows that belong to no post, in the
+// partitions that PostRanks returns for "" and for each category of the posts.
 func (c *Check) Posts(ctx context.Context, p table.Platform, partition string) error {
 	categories := map[string]bool{"": true}
 	err := c.walk(ctx, p.Handle, partition, func(keys []table.Key) error {

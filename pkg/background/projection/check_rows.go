@@ -39,8 +39,8 @@ func (c *Check) suffixes(ctx context.Context, t table.Tenant, keys []table.Key) 
 	})
 }
 
-// rows checks the rows of some items: each expected row exists, and of the rows
-// that COUNTED lists no outdated one is left.
+// rows checks the rows of some items: each expected row exists, and no other row
+// that COUNTED lists exists.
 func (c *Check) rows(ctx context.Context, h table.Handle, keys []table.Key, want func(piece) []table.Item) error {
 	for look := 0; len(keys) > 0; look++ {
 		if err := c.pause(ctx, look); err != nil {

@@ -21,9 +21,9 @@ import (
 
 // Tenant checks the counters, search rows and wallet names of a tenant.
 //
-// It reads the tenant's number of shards for each sum, and again after it,
-// because an operator may raise the number meanwhile. An incomplete sum would
-// look like counters that are too high.
+// For each sum, it reads the tenant's number of shards before and after it adds
+// up the shards, because somebody may raise the number meanwhile. An incomplete
+// sum would look like counters that are too high.
 func (c *Check) Tenant(ctx context.Context, t table.Tenant) error {
 	for _, total := range []struct {
 		ref       counter.Ref
@@ -119,7 +119,8 @@ func (c *Check) period(ctx context.Context, t table.Tenant, ref counter.Ref) err
 	})
 }
 
-// leaf checks all counters of ten seconds against the trips requested in them.
+// leaf checks the counters of ten seconds, and the finer counters within them,
+// against the trips requested in the ten seconds.
 func (c *Check) leaf(ctx context.Context, t table.Tenant, ref counter.Ref, from, to time.Time) error {
 	within := func(r counter.Ref) bool { return report.Level(r) >= report.Leaf }
 	return c.agree(ctx, t, unit{

@@ -38,9 +38,9 @@ type Counted struct {
 	Balance     json.Number  `json:"balance,omitempty"`     // of a wallet
 	Name        string       `json:"name,omitempty"`        // of a driver or customer, as the wallet has it
 
-	// Of a customer: the current set of rows, and the earlier sets whose end
-	// time must still be written to their rows. Pending means that the rows in
-	// the table may not match yet.
+	// Of a customer: the current set of suffix rows, and the earlier sets whose
+	// end time a step must still write to their rows. Pending means that the
+	// rows in the table may not match yet.
 	Rows    *customer.RowSet  `json:"rows,omitempty"`
 	Ended   []customer.RowSet `json:"ended,omitempty"`
 	Pending bool              `json:"pending,omitempty"`

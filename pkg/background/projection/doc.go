@@ -1,12 +1,12 @@
 // Package projection owns the data that is derived from the table's items and
 // stored beside them: the report counters, the totals of wallets, drivers and
 // customers, the search rows of customers, and the rank rows of feedback
-// posts.
+// posts. It also copies changed names of drivers and customers to their wallets.
 //
 // Each counted item has a COUNTED item beside it, which records what was
-// counted. A step reads COUNTED, then the item. It adds new − old to the
-// counters and writes the new COUNTED on the condition that the old one is
-// unchanged, all in one transaction. The stream may deliver an item repeatedly,
+// counted. A step reads COUNTED, then the item. In one transaction, it adds the
+// difference to the counters, and writes the new COUNTED on the condition that
+// the old one is unchanged. The stream may deliver an item repeatedly,
 // late or out of order, because every step ends at the item's current state.
 // COUNTED is read first, so the item is never older than what was counted.
 //

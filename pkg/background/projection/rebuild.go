@@ -24,9 +24,9 @@ const (
 	rebuildNamed    = 20
 )
 
-// Rebuild runs the step over all items of a tenant, and returns how many had a
-// wrong count. It may run on a live table, because the step counts an item that
-// changes meanwhile only once. note, if not nil, receives the progress.
+// Rebuild runs the step over all counted items of a tenant, and returns how many
+// had a wrong count. Items may change meanwhile: however many steps read a
+// change, it is counted once. note, if not nil, receives the progress.
 func (s Step) Rebuild(ctx context.Context, t table.Tenant, note func(kind string, examined int)) (Rebuilt,
 	error) {
 	out := Rebuilt{Examined: map[string]int{}, Differed: map[string]int{}, Keys: map[string][]string{}}

@@ -31,12 +31,13 @@ func (s Step) rankRows(post table.Item) []table.Item {
 }
 
 // maxTxOps is the maximum number of operations of a transaction for several items.
-// It leaves space because the next item may need more.
+// It is below DynamoDB's limit of 100, because commitRows does not count the
+// COUNTED item and the wallet.
 const maxTxOps = 90
 
 // Tenant updates what is derived from the given items of a tenant. It takes at
 // most 90 keys, ideally of items that share counters. It returns the keys of
-// the items that had changed since they were last counted.
+// the items whose derived data it updated, also with an error.
 func (s Step) Tenant(ctx context.Context, t table.Tenant, keys []table.Key) ([]table.Key, error) {
 	return s.run(ctx, t.Handle, &t, keys)
 }
@@ -84,7 +85,7 @@ type piece struct {
 	stored     table.Item // COUNTED as read
 	was, next  Counted
 	difference counter.Changes
-	wallet     table.Item // of a driver or customer with a new name, if there is one
+	wallet     table.Item // of a driver or customer with a new name; zero if there is no wallet
 }
 
 // ops returns how many operations the piece adds to a transaction at most.
@@ -96,8 +97,8 @@ func (p piece) ops() int {
 	return n
 }
 
-// read finds the items that changed since they were counted, and picks a shard
-// of the counters. It reads the COUNTED items first, then the items, and then the
+// read finds the items that changed since they were counted or whose rows are
+// pending, and picks a shard of the counters. It reads the COUNTED items first, then the items, and then the
 // wallets of people with a new name. For a deleted tenant it returns no piece.
 func (s Step) read(ctx context.Context, h table.Handle, t *table.Tenant, keys []table.Key) ([]piece, int, error) {
 	first := make([]table.Key, len(keys), len(keys)+1)

@@ -18,9 +18,9 @@ type Function struct {
 	Step
 }
 
-// itemsPerStep is the number of a tenant's items in one step. It is large enough
-// to write a counter once for several items, and small enough that two steps
-// seldom conflict.
+// itemsPerStep is the maximum number of a tenant's items in one step. It is large
+// enough to write a counter once for several items, and small enough that two
+// steps seldom conflict.
 const itemsPerStep = 8
 
 // Handle processes a batch. It uses only the keys from the batch, and reads

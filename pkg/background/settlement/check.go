@@ -32,9 +32,10 @@ type Difference struct {
 }
 
 // Check compares receipts, postings and trip counts with completed trips, and
-// balances with postings. With Correct it also corrects them. It may run while
-// trips are settled, because it reads the items of every difference again
-// before it reports the difference.
+// balances with postings. With Correct it also corrects them, except the receipt
+// of a trip that is not completed: a person must decide. It may run while trips
+// are settled, because it reads the items of every difference again before it
+// reports the difference.
 type Check struct {
 	Correct bool
 	Now     func() time.Time
@@ -53,7 +54,10 @@ func (c *Check) compared(kind string, n int) {
 
 const (
 	checkPage = 200
-	looks     = 16 // looks before a difference is reported; their pauses take almost three seconds
+	// looks is the number of looks at a wrong receipt or posting before it is
+	// reported. Their pauses take almost three seconds. A check of a wallet or
+	// of totalTrips fails after 10 * looks.
+	looks = 16
 )
 
 // Tenant checks everything that settlements wrote for a tenant. Postings come
@@ -207,10 +211,11 @@ func (c *Check) wallet(ctx context.Context, t table.Tenant, side wallet.Side, ac
 			return err
 		}
 	}
-	return fmt.Errorf("the wallet %s changed each time that it was read", key.PK)
+	return fmt.Errorf("the wallet %s kept changing while the check read it; run the check again when fewer trips are settled",
+		key.PK)
 }
 
-// total sums up a wallet's postings; last is the time of the newest.
+// total sums up a wallet's postings; last is the time of the newest posting.
 func total(ctx context.Context, t table.Tenant, key table.Key) (sum decimal.Decimal, last string, err error) {
 	for after := ""; ; {
 		page, err := t.Query(ctx, key.PK, table.Query{Prefix: "POSTING#", After: after, Limit: table.Examined,
@@ -277,8 +282,8 @@ func documents(a, b any) (string, string, error) {
 	return string(x), string(y), errors.Join(errX, errY)
 }
 
-// receipts checks the receipts of some trips. Each completed trip has a
-// receipt that matches it; no other trip has a receipt.
+// receipts checks the receipts and postings of some trips. Each completed trip
+// has a receipt and postings that match it; no other trip has a receipt.
 func (c *Check) receipts(ctx context.Context, t table.Tenant, items []table.Item) error {
 	c.compared("trip", len(items))
 	var keys []table.Key

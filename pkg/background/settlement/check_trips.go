@@ -81,7 +81,8 @@ func (c *Check) totalTrips(ctx context.Context, t table.Tenant, side wallet.Side
 			return err
 		}
 	}
-	return fmt.Errorf("the trips of %s changed each time that they were read", key.PK)
+	return fmt.Errorf("the trips of %s kept changing while the check read them; run the check again when fewer trips are "+
+		"settled", key.PK)
 }
 
 // settledTrips counts the completed trips of a driver or customer, and, if

@@ -12,7 +12,7 @@ import (
 )
 
 // Receipt is the final account of a completed trip. Amounts are in units of
-// Currency; they are null for a trip without a fare.
+// Currency. Without a fare they are null, except DriverAmount, which is 0.
 type Receipt struct {
 	ID           string       `json:"id"`
 	TripID       string       `json:"tripId"`
@@ -23,7 +23,7 @@ type Receipt struct {
 	Currency     string       `json:"currency"`
 	Total        *json.Number `json:"total"`      // the final fare
 	Commission   *json.Number `json:"commission"` // null without a snapshot of the rate
-	DriverAmount *json.Number `json:"driverAmount"`
+	DriverAmount *json.Number `json:"driverAmount"` // null without a driver
 	RiderAmount  *json.Number `json:"riderAmount"` // null if the rider's wallet is not involved
 	CompletedAt  *string      `json:"completedAt"`
 	IssuedAt     string       `json:"issuedAt"`
@@ -59,6 +59,7 @@ type Entries struct {
 //	CARD    the driver is credited the fare less the commission
 //	WALLET  as CARD, and the rider is debited the fare
 //
+// A trip without a payment type counts as CASH.
 // Without a snapshot of the rate, the driver's entry is 0 and the rider's is
 // unchanged. Without a fare, the driver's entry is 0 and the rider has none.
 func EntriesOf(tr trip.Trip) (Entries, error) {

@@ -26,13 +26,14 @@ var (
 )
 
 // Settle settles a completed trip that is not settled yet; done reports whether
-// this call did it. It sends one batch get and one transaction. If the trip is
-// older than streamAge or has a posting, it also reads the trip's postings and
-// does not repeat them. It retries after a conflict with another settlement of
-// the same driver or rider. A trip of a deleted tenant is not settled.
+// this call did it. It sends one batch get and one transaction. If the trip was
+// completed more than streamAge ago or has a posting, it also reads the trip's
+// postings and does not repeat them. It retries after a conflict, such as with
+// another settlement of the same driver or rider. It does not settle a trip of a
+// deleted tenant, and returns no error for it.
 func Settle(ctx context.Context, t table.Tenant, tr trip.Trip, now time.Time) (done bool, err error) {
 	if tr.Status != trip.Completed {
-		return false, fmt.Errorf("settle %s: it is %s", tr.ID, tr.Status)
+		return false, fmt.Errorf("settle %s: its status is %s, expected %s", tr.ID, tr.Status, trip.Completed)
 	}
 	w, err := plan(tr, now)
 	if err != nil {
@@ -46,8 +47,8 @@ func Settle(ctx context.Context, t table.Tenant, tr trip.Trip, now time.Time) (d
 	return w.resettle(ctx, t)
 }
 
-// streamAge is how long the stream keeps a record. An older trip may have been
-// settled before, and have lost its receipt.
+// streamAge is how long the stream keeps a record. A trip that was completed
+// earlier may have been settled, and have lost its receipt.
 const streamAge = 24 * time.Hour
 
 // resettle settles a trip that has no receipt, and does not repeat the
@@ -86,7 +87,7 @@ func plan(tr trip.Trip, now time.Time) (w work, err error) {
 	return w, nil
 }
 
-// resettle settles the trip, except for the postings that it has.
+// resettle settles the trip, but does not repeat the postings that exist.
 func (w work) resettle(ctx context.Context, t table.Tenant) (bool, error) {
 	items, err := stored(ctx, t, w.postings)
 	if err != nil {

@@ -26,9 +26,10 @@ type Swept struct {
 
 const sweepPage = 90
 
-// sweepAge is how far the scheduled sweep looks back: it examines the trips
-// that were requested, or completed late, in this time. It is the sum of
-// trip.LateAge, the day for which the stream keeps a record, and a spare day.
+// sweepAge is how far the scheduled sweep looks back. It examines the trips that
+// were requested in this time, and those that were completed in this time more
+// than trip.LateAge after the request. sweepAge is the sum of trip.LateAge, the
+// day for which the stream keeps a record, and a spare day.
 const sweepAge = trip.LateAge + 48*time.Hour
 
 // sweepMargin is how long before the deadline a sweep stops, to leave time for
@@ -39,9 +40,9 @@ const sweepMargin = 5 * time.Second
 const sweepTenants = 8
 
 // Sweep settles every tenant's completed trips that the stream lost within
-// sweepAge, newest first. It stops sweepMargin before the deadline of ctx. In
-// that case the oldest trips are not examined, and Sweep logs a warning. A
-// tenant that fails does not stop the others.
+// sweepAge. It stops sweepMargin before the deadline of ctx. In that case it logs
+// a warning for each tenant whose trips it has not all examined, and leaves these
+// trips to the next sweep. A tenant that fails does not stop the others.
 func (f Function) Sweep(ctx context.Context) error {
 	tenants, err := tenant.Store{DB: f.DB}.List(ctx)
 	if err != nil {
@@ -81,8 +82,9 @@ func (f Function) Sweep(ctx context.Context) error {
 // all trips. It may run while trips are completed. A trip that fails does not
 // stop the others.
 //
-// It reads by-g2 T#t#STATUS#COMPLETED#shard and by-g1 T#t#STATUS#COMPLETED#LATE,
-// newest first, page by page with the receipts.
+// It reads by-g2 T#t#STATUS#COMPLETED#shard and, unless since is zero, by-g1
+// T#t#STATUS#COMPLETED#LATE. It reads each partition from the newest trip, page
+// by page with the receipts.
 func Sweep(ctx context.Context, t table.Tenant, since time.Time, now func() time.Time) (Swept, error) {
 	q := table.Query{Index: 2, Backward: true, Limit: sweepPage}
 	out := Swept{Settled: []string{}}
@@ -125,7 +127,7 @@ func pages(ctx context.Context, t table.Tenant, partition string, q table.Query,
 	}
 }
 
-// tripsOf reads the trips of log entries. It omits those that are not
+// tripsOf reads the trips of log entries. It omits trips that are not
 // completed.
 func tripsOf(ctx context.Context, t table.Tenant, entries []table.Item) ([]table.Item, error) {
 	keys := make([]table.Key, len(entries))
