@@ -49,7 +49,8 @@ var refusedCommands = []struct {
 	{"tenant: every feature at once", "tenant create bay --flag a=true --flag taxiEnabled=maybe", 2,
 		"taxiEnabled and deliveryEnabled; --flag taxiEnabled=maybe: expected"},
 	{"service: every fault at once", "service add metro _ --base -1 --capacity 0 --commission 2", 1,
-		"capacity: expected 1 to 1,000 passengers; baseFare: expected an amount of 0 or more; commission: expected a share"},
+		"capacity: expected 1 to 1,000 passengers; baseFare: expected an amount of 0 or more, at most 1000000000000; " +
+			"commission: expected a share"},
 	{"settings: every fault at once", "tenant settings metro pricing.taxRate=1.5 dispatch.offerTimeoutSeconds=-1", 1,
 		"taxRate: expected a share between 0 and 1; offerTimeoutSeconds: expected a number of 0 or more"},
 	{"member: no mail address", "member add metro grace", 1, "email: expected a mail address"},

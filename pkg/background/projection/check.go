@@ -24,8 +24,8 @@ type Difference struct {
 
 // Check compares derived data with the items. With Correct it also corrects the
 // derived data. Items may change meanwhile: a check without Correct reports a
-// difference only if repeated reads find it, and a correction fails if the data
-// has changed since it was read. Check reads the items page by page.
+// difference only if repeated reads find it, and each correction is a conditional
+// write. Check reads the items page by page.
 type Check struct {
 	Step
 	Correct bool

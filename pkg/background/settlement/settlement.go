@@ -21,10 +21,10 @@ type Receipt struct {
 	CustomerID   string       `json:"customerId"`
 	PaymentType  string       `json:"paymentType"`
 	Currency     string       `json:"currency"`
-	Total        *json.Number `json:"total"`      // the final fare
-	Commission   *json.Number `json:"commission"` // null without a snapshot of the rate
+	Total        *json.Number `json:"total"`        // the final fare
+	Commission   *json.Number `json:"commission"`   // null without a snapshot of the rate
 	DriverAmount *json.Number `json:"driverAmount"` // null without a driver
-	RiderAmount  *json.Number `json:"riderAmount"` // null if the rider's wallet is not involved
+	RiderAmount  *json.Number `json:"riderAmount"`  // null if the rider's wallet is not involved
 	CompletedAt  *string      `json:"completedAt"`
 	IssuedAt     string       `json:"issuedAt"`
 }

@@ -1,6 +1,6 @@
 // Package account owns what riders and drivers share: each has a record and a
-// sign-in row with the same mail address, and both change together. The package
-// must not know more of a record than Fields.
+// sign-in row with the same mail address. One transaction changes the record and
+// the row. The package must not know more of a record than Fields.
 package account
 
 import (
@@ -25,7 +25,7 @@ import (
 type Kind[R any] struct {
 	Audience authz.Audience
 	Name     string // in the audit log and in errors: "customer"
-	IDs      string // kind of its identifiers
+	IDs      string // kind of the account's identifiers, such as ids.Customer
 	FromItem func(table.Item) (R, error)
 	Item     func(t table.Tenant, r R, shard string) table.Item
 	Fields   func(*R) Fields

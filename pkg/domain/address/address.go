@@ -20,8 +20,8 @@ type Address struct {
 	Lng        json.Number `json:"lng" minimum:"-180" maximum:"180" doc:"Degrees."`
 	Label      *string     `json:"label" doc:"The rider's own name for the address, such as Home."`
 	Notes      *string     `json:"notes" doc:"The rider's notes, such as Ring twice."`
-	UsageCount int64       `json:"usageCount" minimum:"1" doc:"How often it was saved."`
-	LastUsedAt string      `json:"lastUsedAt" format:"date-time" doc:"When it was last saved."`
+	UsageCount int64       `json:"usageCount" minimum:"1" doc:"How often the rider saved the address."`
+	LastUsedAt string      `json:"lastUsedAt" format:"date-time" doc:"When the rider last saved the address."`
 }
 
 // Save is a rider's request to save an address.
@@ -29,8 +29,8 @@ type Save struct {
 	Address string      `json:"address" minLength:"1" maxLength:"300" example:"12 Harbour Street" doc:"The address as text."`
 	Lat     json.Number `json:"lat" minimum:"-90" maximum:"90" example:"40.7128" doc:"Degrees."`
 	Lng     json.Number `json:"lng" minimum:"-180" maximum:"180" example:"-74.006" doc:"Degrees."`
-	Label   api.Field   `json:"label,omitempty" maxLength:"100" example:"Home" doc:"null clears it; without it the saved one stays."`
-	Notes   api.Field   `json:"notes,omitempty" maxLength:"1000" example:"Ring twice" doc:"null clears it; without it the saved one stays."`
+	Label   api.Field   `json:"label,omitempty" maxLength:"100" example:"Home" doc:"null clears the label. Without this field the saved label stays."`
+	Notes   api.Field   `json:"notes,omitempty" maxLength:"1000" example:"Ring twice" doc:"null clears the notes. Without this field the saved notes stay."`
 }
 
 // normalize converts the coordinates to the canonical form of their exact
@@ -54,9 +54,9 @@ func (s *Save) normalize() error {
 	return nil
 }
 
-// after returns the address after it is saved at now. was is nil the first
-// time. The text of the first save never changes. Label and notes change if
-// they are given. The time of use never goes back.
+// after returns the address after it is saved at now. was is the stored address,
+// nil the first time. The text of the first save never changes. Label and notes
+// change if they are given. LastUsedAt never goes back.
 func (s Save) after(was *Address, now time.Time) Address {
 	at := timestamp.Format(now)
 	if was == nil {

@@ -12,11 +12,11 @@ import (
 func Rows() []api.Row {
 	return []api.Row{
 		api.Get("/api/v1/me/addresses", "svc_list_addresses", authz.Riders("rider.profile:read"), list,
-			api.Tag("Me"), api.Summary("List my saved addresses"), api.Text("The last used first, at most 200.")),
+			api.Tag("Me"), api.Summary("List my saved addresses"), api.Text("Most recently saved first, at most 200.")),
 		api.Post("/api/v1/me/addresses", "svc_save_address", authz.Riders("rider.addresses:write"), save, api.Created(),
 			api.Needs(neededKeys), api.Tag("Me"), api.Summary("Save an address"),
-			api.Text("Saving a pair of coordinates again, compared as exact decimals, makes no second address: it adds one "+
-				"to `usageCount`, sets `lastUsedAt`, and overwrites `label` and `notes` where they are given.")),
+			api.Text("If an address with the same coordinates exists, compared as exact decimals, no second one is made. "+
+				"Instead `usageCount` grows by one, `lastUsedAt` is set, and `label` and `notes` are overwritten if given.")),
 	}
 }
 

@@ -36,20 +36,20 @@ func List(ctx context.Context, t table.Tenant, rider string) ([]Address, error) 
 	return table.DecodeAll(page.Items, FromItem)
 }
 
-// rounds is how often Put calls table.Retry, which makes eight attempts. This
-// is enough for many concurrent saves of one address to all count.
+// rounds is how often Put calls table.Retry, which makes eight attempts. With so
+// many attempts, many concurrent saves of one address all count.
 const rounds = 4
 
-// Change defines how Put reads the current address, first and after each
-// conflict, and how it commits the transaction.
+// Change defines how Put reads the current address before each attempt, and how
+// it commits the transaction.
 type Change struct {
 	Read   func(context.Context, table.Key) (table.Item, error)
 	Commit func(context.Context, *table.Tx, Address) error
 }
 
 // Put saves an address for the rider. It reads the address, counts the use, and
-// writes on the condition that the address has not changed. Errors: a 400 with
-// every fault.
+// writes on the condition that the address has not changed. After a conflict it
+// tries again. Errors: a 400 with every fault; a 503 if every attempt conflicts.
 func Put(ctx context.Context, t table.Tenant, rider string, s Save, now time.Time, c Change) (Address, error) {
 	if err := s.normalize(); err != nil {
 		return Address{}, err

@@ -141,8 +141,8 @@ func checkTheme(s string) string {
 // could end the URL inside a page or a style sheet.
 const noURL = "\"<>\\^`{|}"
 
-// CheckURL returns "" for an https URL of at most 2,000 characters. Otherwise
-// it returns a message for the caller.
+// CheckURL returns "" for a well-formed https URL of at most 2,000 characters and
+// without user information. Otherwise it returns a message for the caller.
 func CheckURL(s string) string {
 	if !isURL(s, "https") {
 		return "expected an https URL of at most 2,000 characters"
@@ -150,8 +150,8 @@ func CheckURL(s string) string {
 	return ""
 }
 
-// dataImage is a data URI (RFC 2397) of an image. A browser runs no script of
-// such an image and loads nothing for it, an SVG included.
+// dataImage is a data URI (RFC 2397) of an image. A browser that shows such a URI
+// as an image runs no script in it and loads nothing for it, not even for an SVG.
 var dataImage = regexp.MustCompile(`^data:image/(png|jpeg|webp|svg\+xml);base64,[A-Za-z0-9+/]+={0,2}$`)
 
 // IsDataImage reports whether a text is a data URI that may be shown as an
@@ -189,7 +189,7 @@ func checkSupport(s string) string {
 	return "expected an https, http, mailto or tel URL of at most 2,000 characters"
 }
 
-// isURL reports whether the text is a well-formed URL with a host, one of the
+// isURL reports whether the text is wellFormed and a URL with a host, one of the
 // schemes, and no user information.
 func isURL(s string, schemes ...string) bool {
 	u, err := url.Parse(s)

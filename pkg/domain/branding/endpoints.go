@@ -13,12 +13,12 @@ func Rows() []api.Row {
 	return []api.Row{
 		api.Get("/api/v1/branding", "svc_get_branding", authz.Operators("tenant.settings:read", "VIEW_BRANDING"), get,
 			api.Tag("Settings"), api.Summary("Read the branding"), api.Text("Logo, colours, theme, support and legal "+
-				"addresses; what is not set is null."),
+				"addresses. A field that is not set is null."),
 			api.Needs(need)),
 		api.Patch("/api/v1/branding", "svc_update_branding", authz.Operators("tenant.branding:write", "EDIT_BRANDING"), patch,
 			api.Needs(need), api.Tag("Settings"), api.Summary("Change the branding"),
 			api.Confirm("Everybody who signs in to the company sees it at once."),
-			api.Text("Only the fields given change; `null` clears one. The sign-in pages show the change at once.")),
+			api.Text("Only the given fields change; `null` clears a field. The sign-in pages show the change at once.")),
 	}
 }
 

@@ -13,7 +13,7 @@ type Reader = func(context.Context, table.Key) (table.Item, error)
 // Change applies the patch to the tenant's branding and adds an audit entry.
 // The write requires that the branding has not changed since the read, and
 // Change starts again after a conflict. Therefore two concurrent patches of
-// different fields both take effect. commit ends the transaction.
+// different fields both take effect. commit commits the transaction.
 func Change(
 	ctx context.Context, t table.Tenant, by audit.By, p Patch, commit func(context.Context, *table.Tx, Branding) error,
 ) (Branding, error) {
@@ -39,7 +39,7 @@ func ChangeRead(
 }
 
 // differing returns the fields that differ, with their values in both. The
-// complete values would be kilobytes, because a logo may be the image itself.
+// complete brandings could be kilobytes, because a logo may be the image itself.
 func differing(was, now Branding) (before, after any) {
 	a, b := map[string]*string{}, map[string]*string{}
 	old, all := fields(&Patch{}, &was), fields(&Patch{}, &now)

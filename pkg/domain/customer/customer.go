@@ -21,7 +21,7 @@ type Customer struct {
 	Email      string       `json:"email" doc:"Email address."`
 	Phone      *string      `json:"phone" doc:"Phone number."`
 	TotalTrips int64        `json:"totalTrips" doc:"Completed trips."`
-	Rating     *json.Number `json:"rating" nullable:"true" doc:"Mean rating, 0 to 5; null before the first."`
+	Rating     *json.Number `json:"rating" nullable:"true" doc:"Mean rating, 0 to 5; null before the first rating."`
 	CreatedAt  string       `json:"createdAt" format:"date-time" doc:"When the account was created."`
 }
 

@@ -14,9 +14,9 @@ func Rows() []api.Row {
 	return []api.Row{
 		api.Get("/api/v1/customers", "svc_list_customers", authz.Operators("tenant.customers:read", "VIEW_CUSTOMERS"), list,
 			api.Tag("Customers"), api.Summary("List or search customers"),
-			api.Text("All customers of the tenant, newest first. With `q`, those whose name, first name, last name, phone or "+
-				"email contains it, in any case; they come in alphabetical order of the text from the match on, so `ann` "+
-				"finds Ann before Anna. At least four digits match phone numbers whatever their separators.")),
+			api.Text("All customers of the tenant, newest first. With `q`, the customers whose name, first name, last name, "+
+				"phone or email contains `q`, in any letter case. They are sorted by the text from the match on, so `ann` "+
+				"finds Ann before Anna. If `q` is at least four digits, it matches phone numbers whatever their separators.")),
 	}
 }
 

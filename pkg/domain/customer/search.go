@@ -18,8 +18,9 @@ import (
 // searchList is the list's name in its cursors.
 const searchList = "customers.q"
 
-// lookedFor returns the text to search: q trimmed and folded. If q looks like
-// part of a phone number, it returns only the digits.
+// lookedFor returns the text to search for: q trimmed and folded. If q consists of
+// at least four digits and of separators of phone numbers, it returns only the
+// digits.
 func lookedFor(q string) string {
 	q = strings.TrimSpace(q)
 	const least = 4 // with fewer digits, q may be part of a name or address
@@ -48,7 +49,8 @@ func digitsOf(s string) string {
 // with q. A page takes two round trips: a query of suffix rows, and a read of
 // the customers. The limit alone bounds the size of both reads, whatever the
 // number of customers. A page may be shorter than the limit. The projection
-// updates the suffix rows after a customer changes.
+// updates the suffix rows after a customer changes, so until then a search may
+// miss the customer.
 func Search(ctx context.Context, c *api.Caller, q string, p api.Paging) (*api.Page[Customer], error) {
 	folded := lookedFor(q)
 	position, err := api.Position(p.Cursor, searchList, folded)
@@ -90,9 +92,10 @@ func Search(ctx context.Context, c *api.Caller, q string, p api.Paging) (*api.Pa
 }
 
 // suffixRows reads the rows of T#t#SUFFIX#<first character> whose range keys
-// begin with prefix. It returns up to limit rows that a walk begun at the given
-// time sees, and the position to continue after, "" at the end. It reads up to
-// four times the limit, because a customer may match at several suffixes.
+// begin with prefix. It returns up to limit rows that a walk through the pages,
+// begun at the given time, sees, and the position to continue after, "" at the
+// end. It reads up to four times the limit, because a customer may match at
+// several suffixes.
 func suffixRows(
 	ctx context.Context, t table.Tenant, prefix, began, after string, limit int,
 ) (rows []table.Item, next string, err error) {

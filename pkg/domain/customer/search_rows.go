@@ -24,8 +24,8 @@ import (
 // customers created since. It shows each customer once, at the smallest
 // matching suffix, even if customers are renamed meanwhile.
 
-// longest is the maximum length of a suffix row's text, in characters. The rest
-// of a longer q is compared with the customer's words.
+// longest is the maximum length of a suffix row's text, in characters. For a
+// longer q, Search then compares all of q with the customer's words.
 const longest = 64
 
 // retention is how long a set of rows stays after its end, for walks that began

@@ -18,14 +18,14 @@ import (
 // shown").
 type Business struct {
 	ID       string      `json:"id" doc:"Identifier of the business."`
-	Name     string      `json:"name" doc:"Its name."`
+	Name     string      `json:"name" doc:"Name of the business."`
 	Category string      `json:"category" example:"restaurant" doc:"What kind of business it is."`
-	Address  string      `json:"address" doc:"Its address as text."`
+	Address  string      `json:"address" doc:"Address of the business as text."`
 	Lat      json.Number `json:"lat" doc:"Degrees."`
 	Lng      json.Number `json:"lng" doc:"Degrees."`
 	Phone    *string     `json:"phone" doc:"Phone number."`
-	LogoURL  *string     `json:"logoUrl" format:"uri" doc:"Address of its logo."`
-	Active   bool        `json:"active" doc:"Whether it takes orders."`
+	LogoURL  *string     `json:"logoUrl" format:"uri" doc:"Address of the logo."`
+	Active   bool        `json:"active" doc:"Whether the business takes orders."`
 }
 
 // BusinessKey returns the key of a business.

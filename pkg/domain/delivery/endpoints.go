@@ -81,7 +81,7 @@ func orders(ctx context.Context, c *api.Caller, in *orderInput) (*api.Page[Order
 }
 
 type mineInput struct {
-	Limit int `query:"limit" minimum:"1" maximum:"200" default:"30" doc:"Orders at most."`
+	Limit int `query:"limit" minimum:"1" maximum:"200" default:"30" doc:"Maximum number of orders."`
 }
 
 // mine reads by-g4 T#t#CUSTOMER#c#ORDERS.

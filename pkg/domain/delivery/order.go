@@ -19,19 +19,19 @@ import (
 // Amounts are in currency units.
 type Order struct {
 	ID              string      `json:"id" doc:"Identifier of the order."`
-	OrderCode       string      `json:"orderCode" doc:"Short and for people."`
+	OrderCode       string      `json:"orderCode" doc:"Short code for people."`
 	Status          string      `json:"status" enum:"PENDING,ACCEPTED,PREPARING,READY,PICKED_UP,DELIVERED,CANCELLED" doc:"Where the order stands."`
-	BusinessID      string      `json:"businessId" doc:"The business that prepares it."`
+	BusinessID      string      `json:"businessId" doc:"The business that prepares the order."`
 	CustomerID      string      `json:"customerId" doc:"The rider who ordered."`
-	DriverID        *string     `json:"driverId" doc:"Who delivers; null until somebody does."`
+	DriverID        *string     `json:"driverId" doc:"The driver who delivers; null until one is assigned."`
 	Items           []Line      `json:"items" doc:"What was ordered."`
 	Subtotal        json.Number `json:"subtotal" doc:"Sum of the lines, currency units."`
 	DeliveryFee     json.Number `json:"deliveryFee" doc:"Fee for the delivery, currency units."`
 	Total           json.Number `json:"total" doc:"Subtotal and fee, currency units."`
 	Currency        string      `json:"currency" doc:"ISO 4217 code."`
 	DeliveryAddress string      `json:"deliveryAddress" doc:"Where to deliver."`
-	CreatedAt       string      `json:"createdAt" format:"date-time" doc:"When it was placed."`
-	UpdatedAt       string      `json:"updatedAt" format:"date-time" doc:"When it last changed."`
+	CreatedAt       string      `json:"createdAt" format:"date-time" doc:"When the order was placed."`
+	UpdatedAt       string      `json:"updatedAt" format:"date-time" doc:"When the order last changed."`
 }
 
 // Line is one line of an order.
@@ -41,11 +41,12 @@ type Line struct {
 	UnitPrice json.Number `json:"unitPrice" doc:"Price of one, currency units."`
 }
 
-// Statuses lists the statuses of an order, in the order of its life.
+// Statuses lists the statuses through which an order goes, in this order, and
+// CANCELLED.
 var Statuses = []string{"PENDING", "ACCEPTED", "PREPARING", "READY", "PICKED_UP", "DELIVERED", "CANCELLED"}
 
 // moves reports whether an order may change from one status to the other:
-// forward along Statuses, or to CANCELLED before it is picked up.
+// forward along Statuses, or to CANCELLED before the order is picked up.
 func moves(from, to string) bool {
 	i, j := slices.Index(Statuses, from), slices.Index(Statuses, to)
 	switch {

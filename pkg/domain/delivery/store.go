@@ -77,7 +77,7 @@ func AddOrder(ctx context.Context, t table.Tenant, by audit.By, o Order) (Order,
 			return err
 		}
 		if o.Currency != flags.Text("currency") {
-			return fault.Field("currency", "expected %s, the tenant's", flags.Text("currency"))
+			return fault.Field("currency", "expected %s, the tenant's currency", flags.Text("currency"))
 		}
 		tx := t.Write()
 		tx.Create(OrderItem(t, o, max(1, int(flags.Int("writeShards")))))

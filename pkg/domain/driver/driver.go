@@ -21,13 +21,13 @@ type Driver struct {
 	Phone             *string      `json:"phone" doc:"Phone number."`
 	PhotoURL          *string      `json:"photoUrl" format:"uri" doc:"Address of a photo."`
 	Status            string       `json:"status" enum:"OFFLINE,ONLINE,BUSY" doc:"OFFLINE, ONLINE, or BUSY with a trip."`
-	Rating            *json.Number `json:"rating" nullable:"true" doc:"Mean rating, 0 to 5; null before the first."`
+	Rating            *json.Number `json:"rating" nullable:"true" doc:"Mean rating, 0 to 5; null before the first rating."`
 	TotalTrips        int64        `json:"totalTrips" doc:"Completed trips."`
 	VehiclePlate      *string      `json:"vehiclePlate" doc:"Licence plate."`
 	VehicleModel      *string      `json:"vehicleModel" doc:"Make and model."`
 	VehicleColor      *string      `json:"vehicleColor" doc:"Colour of the vehicle."`
-	CurrentLat        *json.Number `json:"currentLat" nullable:"true" doc:"Last known position, WGS 84 degrees."`
-	CurrentLng        *json.Number `json:"currentLng" nullable:"true" doc:"Last known position, WGS 84 degrees."`
+	CurrentLat        *json.Number `json:"currentLat" nullable:"true" doc:"Latitude of the last known position, WGS 84 degrees."`
+	CurrentLng        *json.Number `json:"currentLng" nullable:"true" doc:"Longitude of the last known position, WGS 84 degrees."`
 	LocationUpdatedAt *string      `json:"locationUpdatedAt" format:"date-time" doc:"When the position was last reported."`
 }
 
@@ -94,9 +94,9 @@ func (r *Record) normalize() error {
 	return wrong.Err()
 }
 
-// within reports whether the number is absent or between -bound and bound. It
-// replaces the pointer by one to the number's shortest form, and does not
-// change the caller's number.
+// within reports whether the number is absent or from -bound to bound. It
+// makes *n point to a copy in the number's shortest form, and does not change the
+// caller's number.
 func within(n **json.Number, bound int64) bool {
 	if *n == nil {
 		return true

@@ -16,10 +16,10 @@ func Rows() []api.Row {
 	return []api.Row{
 		api.Get("/api/v1/drivers", "svc_list_drivers", authz.Operators("tenant.drivers:read", "VIEW_DRIVERS"), list,
 			api.Tag("Drivers"), api.Summary("List drivers"),
-			api.Text("All drivers of the tenant, newest first, each with live status and last known location.")),
+			api.Text("All drivers of the tenant, newest first, each with the current status and the last known location.")),
 		api.Patch("/api/v1/me/status", "svc_set_driver_status", authz.Drivers("driver.status:write"), setStatus,
 			api.Tag("Me"), api.Summary("Go online or offline"),
-			api.Confirm("Rides come to a driver who is online, and to none who is offline."),
+			api.Confirm("The company sees at once whether the driver is available for rides."),
 			api.Text("Give either `online` or `status`. Nothing but the status changes.")),
 	}
 }
@@ -59,7 +59,7 @@ type statusInput struct {
 type StatusChanged struct {
 	ID        string `json:"id" doc:"Identifier of the driver."`
 	Status    string `json:"status" enum:"OFFLINE,ONLINE,BUSY" doc:"The status now."`
-	UpdatedAt string `json:"updatedAt" format:"date-time" doc:"When it changed."`
+	UpdatedAt string `json:"updatedAt" format:"date-time" doc:"When the driver set the status."`
 }
 
 // setStatus writes the driver's status on the condition that the version has

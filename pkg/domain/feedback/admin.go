@@ -14,9 +14,10 @@ import (
 )
 
 // ChangeStatus sets the status of the post, named by id or slug, and adds an
-// audit entry in its author's tenant. A search finds a rejected post only if
-// its status filter is REJECTED or ALL. Lists change after the projection has
-// processed the post. Errors: 404, 400 for an unknown status.
+// audit entry in the author's tenant, unless that tenant was deleted. A search
+// finds a rejected post only if the search's status filter is REJECTED or ALL.
+// Lists change after the projection has processed the post. Errors: 404, 400 for
+// an unknown status.
 func ChangeStatus(ctx context.Context, db *table.DB, by audit.By, name, status string) (Post, error) {
 	to, err := Parse(status)
 	if err != nil {
@@ -68,8 +69,8 @@ func note(ctx context.Context, tx *table.Tx, t table.Tenant, by audit.By, what, 
 }
 
 // moveText moves the post's search row if the row's partition changes. The row
-// gets a new range key, because a process reads only the rows after those that
-// it has read.
+// gets a new range key, because a search reads only the rows after those that its
+// process has read.
 func (s Store) moveText(ctx context.Context, tx *table.Tx, was Post, now *Post) error {
 	if was.textKey().PK == textPartition(now.Status) {
 		return nil
@@ -89,8 +90,9 @@ func (s Store) moveText(ctx context.Context, tx *table.Tx, was Post, now *Post) 
 }
 
 // Delete removes the post, named by id or slug, with its texts, comments and
-// votes, and adds an audit entry in its author's tenant. Lists change after the
-// projection has processed the deletion. If Delete is interrupted, call it
+// votes, and adds an audit entry in the author's tenant, unless that tenant was
+// deleted. Lists change after the projection has processed the deletion. If
+// Delete is interrupted, call it
 // again with the post's id, because the slug may be gone. The second call
 // removes the rest, and returns a 404 if the post itself is gone. Errors: 404.
 func Delete(ctx context.Context, db *table.DB, by audit.By, name string) (Post, error) {

@@ -16,12 +16,13 @@ const (
 	// fill it.
 	commentsRead = 500
 	// commentRequests is the maximum number of requests for the candidates. Each
-	// returns up to a megabyte. All requests for the post read the same key, and
-	// long comments of many tenants would need twenty.
+	// returns up to a megabyte. Long comments of many tenants would need twenty
+	// requests to one partition, which would make its key hot.
 	commentRequests = 5
 )
 
-// comments reads the comments of a post to show, oldest first.
+// comments reads the comments of a post to show, oldest first: those that
+// fairShare selects, as many as fit into the response.
 //
 // Access pattern: POST#{id}, COMMENT# backward, eventually consistent.
 func (s Store) comments(ctx context.Context, post string) ([]Comment, error) {
@@ -47,9 +48,9 @@ func (s Store) comments(ctx context.Context, post string) ([]Comment, error) {
 }
 
 // fairShare selects n of the comments, which must be ordered newest first. If
-// there are more, it selects the newest comment of each author, then the second
-// newest of each author, and so on. So one author's comments cannot displace
-// all comments of another author.
+// there are more than n, it selects the newest comment of each author, then the
+// second newest of each author, and so on. So one author's comments cannot
+// displace all comments of another author.
 func fairShare(comments []table.Item, n int) []table.Item {
 	if len(comments) <= n {
 		return comments

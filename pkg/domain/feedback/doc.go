@@ -5,7 +5,7 @@
 //	record.go     posts, bodies, comments and votes as items
 //	rank.go       the rank rows that lists read, computed from a post
 //	quota.go      what one operator and one tenant may write
-//	store.go      one conditional transaction for each change of an operator
+//	store.go      one conditional transaction for each change by an operator
 //	admin.go      changes by the svc command: status, deletion
 //	texts.go      the texts that searches read, kept in memory
 //	comments.go   which comments are shown

@@ -24,7 +24,8 @@ func Rows() []api.Row {
 			api.Summary("Submit an idea or a bug"), api.Confirm("Operators of all companies read it."),
 			api.Text("The new post is under review and has its author's vote.")),
 		api.Get("/api/v1/feedback/{id}", "svc_get_feedback", policy("feedback:read"), get, tag, api.Needs(needPost),
-			api.Summary("Read a post"), api.Text("By id or by slug, with its texts and its last 100 comments, oldest first.")),
+			api.Summary("Read a post"), api.Text("By id or by slug, with texts and at most 100 comments, oldest first. "+
+				"If there are more comments, the newest ones of each author are shown.")),
 		api.Post("/api/v1/feedback/{id}/vote", "svc_vote_feedback", policy("feedback:vote"), vote, tag, api.Needs(needPost),
 			api.Idempotent(), api.Summary("Vote for a post"), api.Text("A second vote changes nothing.")),
 		api.Delete("/api/v1/feedback/{id}/vote", "svc_unvote_feedback", policy("feedback:vote"), unvote, tag,
@@ -108,11 +109,11 @@ type PostDetail struct {
 	TitleEn   *string                 `json:"titleEn" doc:"The title in English."`
 	BodyEn    *string                 `json:"bodyEn" doc:"The body in English."`
 	Category  *string                 `json:"category" doc:"A word to find it by."`
-	Bug       api.Nullable[BugReport] `json:"bug" doc:"What its author told of a bug."`
+	Bug       api.Nullable[BugReport] `json:"bug" doc:"What the author reported about the bug; null for an idea."`
 	IsMine    bool                    `json:"isMine" doc:"Whether the caller submitted it."`
 	CreatedAt string                  `json:"createdAt" format:"date-time" doc:"When it was submitted."`
 	UpdatedAt string                  `json:"updatedAt" format:"date-time" doc:"When its status last changed."`
-	Comments  []Comment               `json:"comments" doc:"The last 100, oldest first."`
+	Comments  []Comment               `json:"comments" doc:"At most 100, oldest first. If there are more, the newest ones of each author."`
 }
 
 func detail(p Post, t Texts, person string, hasVoted bool, comments []Comment) *PostDetail {

@@ -42,7 +42,7 @@ const (
 	Bug  = "BUG"
 )
 
-// Post is the stored data of a post without its texts.
+// Post is the stored data of a post without its long texts (Texts).
 type Post struct {
 	ID        string
 	Slug      string
@@ -118,7 +118,7 @@ func (d Draft) New(author, tenant string, now time.Time) (Post, Texts, error) {
 		d.Type = Idea
 	}
 	if d.Bug != nil && d.Type != Bug {
-		faults = append(faults, fault.Detail{Field: "body.bug", Message: "only a post of type BUG has one"})
+		faults = append(faults, fault.Detail{Field: "body.bug", Message: "expected only with type BUG"})
 	}
 	if len(faults) > 0 {
 		return Post{}, Texts{}, fault.Invalid(faults...)
@@ -144,8 +144,8 @@ func value(s *string) string {
 }
 
 // slugLength is the length at which slug cuts a title. The result may be one
-// character longer, if a hyphen precedes the last one. The suffix that makes
-// the slug unique comes on top.
+// character longer, if a hyphen precedes the last character. A suffix that makes
+// the slug unique may follow.
 const slugLength = 60
 
 // SlugOf builds a slug from the post's English title, or from its title, or at
@@ -182,8 +182,8 @@ func slug(title string) string {
 	return b.String()
 }
 
-// isSlug reports whether text has the form of a slug in any letter case. Only
-// such a text is looked up.
+// isSlug reports whether text has the form of a slug in any letter case. resolve
+// looks up no other text.
 func isSlug(text string) bool {
 	if text == "" || len(text) > slugLength+10 {
 		return false
@@ -213,7 +213,7 @@ func (r Remark) check() error {
 // what names the kind of change in the message.
 func (p Post) takes(what string) error {
 	if !p.Status.Open() {
-		return fault.InvalidState("A post that is %s takes no %s.", p.Status, what)
+		return fault.InvalidState("A post that is %s accepts no %s.", p.Status, what)
 	}
 	return nil
 }

@@ -22,7 +22,7 @@ type PostItem struct {
 	Title        string `json:"title" doc:"The title, in the author's language."`
 	VoteCount    int64  `json:"voteCount" minimum:"0" doc:"Number of votes."`
 	CommentCount int64  `json:"commentCount" minimum:"0" doc:"Number of comments."`
-	HasVoted     bool   `json:"hasVoted" doc:"Whether the caller votes for it."`
+	HasVoted     bool   `json:"hasVoted" doc:"Whether the caller has voted for the post."`
 }
 
 func (p Post) shown(hasVoted bool) PostItem {
@@ -37,7 +37,7 @@ type ListInput struct {
 	Category string `query:"category" minLength:"1" maxLength:"100" doc:"Only posts of this category."`
 	Sort     string `query:"sort" enum:"votes,newest,comments" default:"votes" doc:"Most votes, newest or most comments first."`
 	Mine     string `query:"mine" enum:"1" doc:"Only posts that the caller submitted."`
-	Limit    int    `query:"limit" minimum:"1" maximum:"200" default:"50" doc:"Posts at most."`
+	Limit    int    `query:"limit" minimum:"1" maximum:"200" default:"50" doc:"Maximum number of posts."`
 }
 
 func (in *ListInput) statuses() []Status {
@@ -161,8 +161,8 @@ const ownPages = 5
 
 // own returns the ids of the operator's own posts that match the filters and
 // the query, as many as the list shows. It reads the author's partition of
-// by-g2, newest first. If ownPages requests do not reach its end, it omits the
-// oldest posts.
+// by-g2, newest first. If ownPages requests do not reach the partition's end, it
+// omits the oldest posts.
 func (s Store) own(ctx context.Context, r roadmap, in *ListInput) ([]string, error) {
 	var matches map[string]bool
 	if in.Q != "" {
@@ -207,7 +207,7 @@ func idsOf(posts []Post) []string {
 }
 
 // read reads the posts, and the caller's votes for those that the list shows.
-// It sorts by the current posts, because rows may lag behind.
+// It sorts by the current state of the posts, because rank rows may lag behind.
 func (s Store) read(
 	ctx context.Context, in *ListInput, wanted []string,
 ) (posts []Post, voted map[string]bool, err error) {

@@ -11,9 +11,9 @@ import (
 // Quotas of one operator, and of all operators of one tenant. All tenants share
 // the roadmap: without quotas, one tenant could fill it.
 var (
-	postBytes    = quota{person: 1 << 20, tenant: 4 << 20}     // bytes of memory (folded) per day
+	postBytes    = quota{person: 1 << 20, tenant: 4 << 20}     // bytes of memory for new posts' folded texts per UTC day
 	postComments = quota{person: 200, tenant: 400}             // comments per post
-	commentTexts = quota{person: 256 << 10, tenant: 512 << 10} // bytes of comments per post
+	commentTexts = quota{person: 256 << 10, tenant: 512 << 10} // bytes of comment texts per post
 )
 
 type quota struct{ person, tenant int }
@@ -29,8 +29,9 @@ type charge struct {
 
 // spend charges the amounts to the quotas of the operator and the tenant. If one
 // of them would be exceeded, the transaction fails with the error spent. One
-// item counts all: the tenant's sums in all, the operator's in the operator's
-// id, each with the suffix.
+// item holds all sums. The attribute "all" plus the suffix holds the tenant's
+// sum. The attribute named after the operator's id plus the suffix holds the
+// operator's sum.
 func (s Store) spend(tx *table.Tx, key table.Key, expires time.Time, spent error, charges ...charge) {
 	c := table.Change{Default: map[string]any{"type": "quota", "v": 1}, Add: map[string]any{}}
 	if !expires.IsZero() {
@@ -66,7 +67,7 @@ func (s Store) spendBytes(tx *table.Tx, bytes int) {
 func (s Store) spendComment(tx *table.Tx, post, body string) {
 	key := platform.Key("QUOTA#"+s.Tenant.ID(), "POST", post)
 	s.spend(tx, key, time.Time{}, fault.InvalidState(
-		"A post takes at most %d comments of one person and %d of one company, and %d and %d KB of their texts.",
+		"A post accepts at most %d comments of one person and %d of one company, with at most %d KB and %d KB of text.",
 		postComments.person, postComments.tenant, commentTexts.person>>10, commentTexts.tenant>>10),
 		charge{quota: postComments, n: 1}, charge{quota: commentTexts, n: len(body), suffix: "#bytes"})
 }

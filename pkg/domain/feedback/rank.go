@@ -20,11 +20,11 @@ const (
 var sorts = []Sort{ByVotes, Newest, ByComments}
 
 // rankPartition returns the partition with the rows of one sort and one status.
-// The first post of the order has the last row. Each sort and status has one
-// partition for all posts, one per type, one per category and one per pair of
-// type and category. Therefore a list reads only what it shows, even if matches
-// are rare. A list merges the partitions of its statuses. "" means any type or
-// category.
+// A list reads it backward: the first post of the list has the last row. Each
+// sort and status has one partition for all posts, one per type, one per category
+// and one per pair of type and category. Therefore a list reads only what it
+// shows, even if matches are rare. A list merges the partitions of its statuses.
+// "" means any type or category.
 func rankPartition(by Sort, status Status, kind, category string) string {
 	return narrowed(platform.Partition("POSTS", string(by), string(status)), kind, category)
 }
@@ -92,8 +92,8 @@ func RankPartitions(category string) (out []string) {
 	return out
 }
 
-// Counts are the counters of a post's item. Each counts the items of the
-// post's partition with the given range key prefix.
+// Counts maps each counter of a post's item to a range key prefix: the counter
+// counts the items in the post's partition that have the prefix.
 var Counts = map[string]string{"voteCount": votePrefix, "commentCount": commentPrefix}
 
 // firstRanked is how long a list also finds a new post by its time of creation.

@@ -59,9 +59,9 @@ func (s Store) ranked(ctx context.Context, in *ListInput, wanted func(post strin
 	return nil, err
 }
 
-// newestRead bounds what a list reads of the posts without rows. All lists of all
-// tenants read them from one key, so one person's many posts must not make each
-// list expensive.
+// newestRead is how many of the newest posts a list reads, because they may have
+// no rank rows yet. All lists of all tenants read them from one partition, so one
+// person's many posts must not make each list expensive.
 const newestRead = 25
 
 // unranked returns the places that the newest posts have in the partitions, best

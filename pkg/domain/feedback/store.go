@@ -32,7 +32,7 @@ const slugTries = 4
 // Submit writes a new post and its author's vote in one transaction. The
 // projection adds the rank rows; until then lists find the post by its creation
 // time (unranked). If another post has the slug, the new slug gets a suffix.
-// Errors: 429 beyond the day's quota.
+// Errors: 429 beyond the day's quota; 503 if slugTries slugs are all in use.
 func (s Store) Submit(ctx context.Context, p Post, t Texts, answer func(Post) any) (Post, error) {
 	base := p.Slug
 	for range slugTries {
@@ -59,7 +59,7 @@ func (s Store) Submit(ctx context.Context, p Post, t Texts, answer func(Post) an
 // Vote is the response to adding or removing a vote.
 type Vote struct {
 	ID        string `json:"id" doc:"Identifier of the post."`
-	HasVoted  bool   `json:"hasVoted" doc:"Whether the caller votes for it now."`
+	HasVoted  bool   `json:"hasVoted" doc:"Whether the caller's vote counts now."`
 	VoteCount int64  `json:"voteCount" minimum:"0" doc:"Number of votes now."`
 }
 

@@ -12,13 +12,12 @@ import (
 	"svc/pkg/data/table"
 )
 
-// texts finds posts by their folded texts. A process keeps the texts in memory.
-// Each search reads only the rows of the last minutes and those added since the
-// last search. Therefore a search is complete for any number of posts, and
-// takes one short query after the texts are loaded.
-//
-// Every search reads the texts that do not fit into maxBytes again. This bounds
-// the memory, and a search misses no post.
+// texts finds posts by their folded texts. A process keeps up to maxBytes of
+// texts in memory. Each search reads only the rows of the last two minutes
+// (settled) and those added since the last search. If all texts fit, this is one
+// short query after the first search. Otherwise each search reads the other texts
+// again. Therefore a search is complete for any number of posts, and the memory is
+// bounded. Only a row with a time before its write may be missed (reload).
 type texts struct {
 	partition string
 	maxBytes  int
@@ -27,9 +26,9 @@ type texts struct {
 	now *loadedTexts // replaced after reload
 }
 
-// loadedTexts are the texts in memory. Several searches may add texts at the
-// same time. A search waits for another's read only until one search has read
-// all rows.
+// loadedTexts are the texts in memory. Until one search has read all rows, the
+// other searches wait for it. After that, searches read new rows and add their
+// texts concurrently.
 type loadedTexts struct {
 	at      time.Time
 	loading chan struct{} // holds a token while a search reads all rows
@@ -42,8 +41,9 @@ type loadedTexts struct {
 }
 
 const (
-	// textMemory is the memory limit for the texts of one process, in bytes.
-	// Together with the overhead of garbage collection it stays well below the
+	// textMemory is the memory limit of one process for the texts of posts that
+	// are not rejected, in bytes. Rejected posts get an eighth of it on top.
+	// With the overhead of garbage collection, both stay well below the
 	// function's 512 MB.
 	textMemory = 96 << 20
 	// settled is the age from which on all rows are in the table: no row with

@@ -12,7 +12,7 @@ import (
 // Method is a payment method (decisions, "Shapes not shown").
 type Method struct {
 	ID        string `json:"id" doc:"Identifier of the payment method."`
-	Type      string `json:"type" enum:"CARD" doc:"What kind it is."`
+	Type      string `json:"type" enum:"CARD" doc:"Kind of the payment method."`
 	Brand     string `json:"brand" example:"visa" doc:"The card's brand."`
 	Last4     string `json:"last4" example:"4242" doc:"The card number's last four digits; no more of it is kept."`
 	ExpMonth  int    `json:"expMonth" minimum:"1" maximum:"12" doc:"Month in which the card expires."`
@@ -31,7 +31,7 @@ func (m *Method) normalize(now time.Time) error {
 	var wrong fault.Faults
 	wrong.Unless(m.Type == "CARD", "type", "expected CARD")
 	wrong.Unless(plaintext.IsLine(m.Brand, 100), "brand", "expected %s", plaintext.Rule(100))
-	wrong.Unless(len(m.Last4) == 4 && digits, "last4", "expected the last four digits")
+	wrong.Unless(len(m.Last4) == 4 && digits, "last4", "expected the last four digits of the card number")
 	wrong.Unless(m.ExpMonth >= 1 && m.ExpMonth <= 12 && m.ExpYear >= 2000 && m.ExpYear <= now.Year()+50, "exp",
 		"expected a month and a year, as in 04/2030")
 	return wrong.Err()

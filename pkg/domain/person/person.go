@@ -54,7 +54,7 @@ func parsePermissions(permissions []string) ([]string, error) {
 	out := slices.Clone(permissions)
 	for _, p := range out {
 		if !slices.Contains(all, p) {
-			return nil, fault.Field("permission", "unknown permission %s", p)
+			return nil, fault.Field("permission", "unknown permission %s; expected one of %s", p, strings.Join(all, ", "))
 		}
 	}
 	slices.Sort(out)

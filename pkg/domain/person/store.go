@@ -104,9 +104,9 @@ func (s Store) ByEmail(ctx context.Context, address string) (Person, error) {
 // SetPassword sets the person's password hash in the caller's transaction. It
 // also invalidates the person's tokens in all of their tenants and adds an
 // audit entry in each tenant. It adds two operations per membership plus one.
-// since is Login.Since as it was read. If the password has changed since, the
-// transaction fails with fault.NotFound. If a membership ended after p was read,
-// the transaction fails with table.ErrConflict.
+// since is Login.Since as the caller read it. If Login.Since has changed after
+// that, the transaction fails with fault.NotFound. If a membership ended after p
+// was read, the transaction fails with table.ErrConflict.
 func (s Store) SetPassword(tx *table.Tx, by audit.By, p Person, since, hash string) {
 	login.SetPassword(tx.Covers(s.platform().Handle), EmailKey(s.platform(), p.Email), p.ID, since, hash, by)
 	for _, id := range p.Tenants {

@@ -40,7 +40,7 @@ type RiderProfile struct {
 	Email      string       `json:"email" doc:"Email address."`
 	Phone      *string      `json:"phone" doc:"Phone number."`
 	TotalTrips int64        `json:"totalTrips" doc:"Completed trips."`
-	Rating     *json.Number `json:"rating" nullable:"true" doc:"Mean rating, 0 to 5; null before the first."`
+	Rating     *json.Number `json:"rating" nullable:"true" doc:"Mean rating, 0 to 5; null before the first rating."`
 }
 
 // DriverProfile is a driver's profile: the driver record.

@@ -153,8 +153,8 @@ func Level(ref counter.Ref) int {
 	return slices.IndexFunc(levels, func(l level) bool { return l.name == name })
 }
 
-// Children returns the partition with the counters of the next finer level. They
-// divide the period that begins at start and has the length of the level.
+// Children returns the partition of the next finer level whose counters divide
+// one period of the given level: the period that begins at start.
 func Children(start time.Time, level int) (partition string, sharded bool) {
 	ref := levels[level+1].ref(level+1, start)
 	return ref.Partition, ref.Sharded

@@ -27,8 +27,8 @@ type Window struct {
 type Summary struct {
 	Window         Window                `json:"window" doc:"The bounds used."`
 	TripsByStatus  map[trip.Status]int64 `json:"tripsByStatus" doc:"Trips requested in the window, by the status they have now; every status is named."`
-	CompletedTrips int64                 `json:"completedTrips" doc:"Those of them that are completed."`
-	Revenue        json.Number           `json:"revenue" doc:"Sum of the final fares of the completed ones, currency units."`
+	CompletedTrips int64                 `json:"completedTrips" doc:"Completed trips among the trips requested in the window."`
+	Revenue        json.Number           `json:"revenue" doc:"Sum of the final fares of these completed trips, currency units."`
 	ActiveDrivers  int64                 `json:"activeDrivers" doc:"Drivers ONLINE or BUSY now, whatever the window."`
 	TotalCustomers int64                 `json:"totalCustomers" doc:"Customers of the tenant now, whatever the window."`
 }
@@ -56,21 +56,21 @@ func bounds(from, to *time.Time, now time.Time) (time.Time, time.Time, error) {
 		faults = append(faults, fault.Detail{Field: field, Message: message})
 	}
 	if start.Year() > 9999 {
-		blame("query.from", "out of range")
+		blame("query.from", "expected a year up to 9999")
 	}
 	if end.Year() > 9999 {
-		blame("query.to", "out of range")
+		blame("query.to", "expected a year up to 9999")
 	}
 	switch {
 	case len(faults) > 0:
 	case !ordered && to == nil:
-		blame("query.from", "must be before to, which is now where it is not given")
+		blame("query.from", "must be before to (now, because to is not given)")
 	case !ordered:
-		blame("query.to", "must be after from, which is 30 days ago where it is not given")
+		blame("query.to", "must be after from (30 days ago if from is not given)")
 	case end.Sub(start) > Longest && from == nil:
-		blame("query.to", "at most 400 days after from, which is 30 days ago where it is not given")
+		blame("query.to", "expected at most 400 days after from (30 days ago, because from is not given)")
 	case end.Sub(start) > Longest:
-		blame("query.from", "at most 400 days before to, which is now where it is not given")
+		blame("query.from", "expected at most 400 days before to (now if to is not given)")
 	}
 	if len(faults) > 0 {
 		return time.Time{}, time.Time{}, fault.Invalid(faults...)

@@ -25,7 +25,8 @@ func Rows() []api.Row {
 			api.Text("An `id` is the value to send as `serviceTypeId` when requesting a ride.")),
 		api.Get("/api/v1/zones", "svc_list_zones", policy, zones, api.Tag("Settings"),
 			api.Summary("List the dispatch zones"),
-			api.Text("All zones of the tenant with their outlines, as GeoJSON.")),
+			api.Text("The tenant's zones with their outlines as GeoJSON, oldest first: at most 1,000, and as many as fit into "+
+				"about 5 MB.")),
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 // shown"). Amounts are in currency units.
 type ServiceType struct {
 	ID          string      `json:"id" doc:"The value of serviceTypeId in a ride request."`
-	Name        string      `json:"name" doc:"Its name."`
+	Name        string      `json:"name" doc:"Name of the service type."`
 	Description *string     `json:"description" doc:"What riders get."`
 	BaseFare    json.Number `json:"baseFare" doc:"Start of every fare, currency units."`
 	PerKm       json.Number `json:"perKm" doc:"Price of a kilometre, currency units."`
@@ -26,8 +26,8 @@ type ServiceType struct {
 	MinimumFare json.Number `json:"minimumFare" doc:"The least fare, currency units."`
 	Currency    string      `json:"currency" doc:"ISO 4217 code."`
 	Capacity    int         `json:"capacity" doc:"Passengers."`
-	IconURL     *string     `json:"iconUrl" format:"uri" doc:"Address of its icon."`
-	Active      bool        `json:"active" doc:"Whether rides may be requested with it."`
+	IconURL     *string     `json:"iconUrl" format:"uri" doc:"Address of the icon."`
+	Active      bool        `json:"active" doc:"Whether riders may request rides of this type."`
 }
 
 // Service is a service type with its commission rate, which the API does not
@@ -90,8 +90,8 @@ func (s *Service) prices(wrong *fault.Faults) {
 		}
 		d, err := money.Parse(*price.n) // prices per kilometre and minute may be finer than the currency
 		valid := err == nil && !d.IsNegative() && !d.GreaterThan(money.Max)
-		wrong.Unless(valid, price.field, "expected an amount of 0 or more")
+		wrong.Unless(valid, price.field, "expected an amount of 0 or more, at most %s", money.Max)
 		*price.n, free = money.Number(d), free && valid && d.IsZero()
 	}
-	wrong.Unless(!free, "prices", "expected one above 0: a base fare, one for each kilometre or minute, or a least fare")
+	wrong.Unless(!free, "prices", "expected one above 0: baseFare, perKm, perMinute or minimumFare")
 }

@@ -45,7 +45,7 @@ type Pricing struct {
 	TaxRate             json.Number `json:"taxRate" minimum:"0" maximum:"1" doc:"Share of the fare that is tax."`
 	CancellationFee     json.Number `json:"cancellationFee" minimum:"0" doc:"Currency units."`
 	FreeWaitingMinutes  int         `json:"freeWaitingMinutes" minimum:"0" doc:"Minutes for which waiting is free."`
-	WaitingPerMinute    json.Number `json:"waitingPerMinute" minimum:"0" doc:"Currency units."`
+	WaitingPerMinute    json.Number `json:"waitingPerMinute" minimum:"0" doc:"Price of a minute of waiting, currency units."`
 	RoundFareToMultiple json.Number `json:"roundFareToMultiple" minimum:"0" doc:"Currency units; 0 is no rounding."`
 }
 

@@ -124,7 +124,7 @@ func (d *Document) normalize() error {
 		{"roundFareToMultiple", d.Pricing.RoundFareToMultiple}, {"searchRadiusKm", d.Dispatch.SearchRadiusKm}} {
 		x, err := money.Parse(setting.n)
 		wrong.Unless(err == nil && !x.IsNegative() && !x.GreaterThan(money.Max), setting.name,
-			"expected a number of 0 or more")
+			"expected a number of 0 or more, at most %s", money.Max)
 	}
 	x, err := money.Parse(d.Pricing.TaxRate)
 	wrong.Unless(err == nil && !x.IsNegative() && !x.GreaterThan(money.Must("1")), "taxRate",

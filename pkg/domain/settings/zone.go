@@ -15,9 +15,9 @@ import (
 // Zone is a dispatch zone (decisions, "Shapes not shown").
 type Zone struct {
 	ID       string `json:"id" doc:"Identifier of the zone."`
-	Name     string `json:"name" doc:"Its name."`
+	Name     string `json:"name" doc:"Name of the zone."`
 	Active   bool   `json:"active" doc:"Whether the zone is in use."`
-	Priority int    `json:"priority" doc:"Of overlapping zones the one with the higher number holds."`
+	Priority int    `json:"priority" doc:"Where zones overlap, the zone with the highest priority applies."`
 	Area     Area   `json:"area" doc:"The zone's outline."`
 }
 

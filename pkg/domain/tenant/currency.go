@@ -20,10 +20,10 @@ const priced = "priced"
 // Price locks the tenant's currency in a transaction that writes amounts (a
 // trip, an order). flags is the copy of the flags from which the caller read
 // the currency. The transaction marks that copy on the condition that its
-// currency is unchanged (else table.ErrConflict). Price does not write a marked
-// copy again, so it costs a tenant at most sixteen writes in total. A change of
-// the currency requires that no copy is marked. Therefore, if a first trip and
-// such a change compete, only one succeeds.
+// currency is unchanged (else table.ErrConflict). Price does not write a copy that
+// was marked when the caller read it, so it costs a tenant about sixteen writes in
+// total. A change of the currency requires that no copy is marked. Therefore, if a
+// first trip and such a change compete, only one succeeds.
 func Price(tx *table.Tx, flags table.Item) {
 	if flags.Flag(priced) {
 		return

@@ -49,7 +49,7 @@ func (s Store) Create(ctx context.Context, by audit.By, n Tenant) (Tenant, error
 // CreateAs is Create with a given ID, for data with fixed ids.
 func (s Store) CreateAs(ctx context.Context, by audit.By, n Tenant) (Tenant, error) {
 	if !ids.Valid(ids.Tenant, n.ID) {
-		return Tenant{}, fmt.Errorf("not a tenant's id: %q", n.ID)
+		return Tenant{}, fmt.Errorf("expected a tenant's id (%s_ and a ULID), not %q", ids.Tenant, n.ID)
 	}
 	n.CreatedAt, n.ReadShardsAt = timestamp.Format(by.At), ""
 	return s.create(ctx, by, n)
@@ -228,7 +228,7 @@ func record(t table.Tenant, n Tenant) table.Item {
 	return table.Item{Key: Key(t), Type: "tenant", Version: 1, Doc: n}
 }
 
-// flags returns the tenant's data that every request reads.
+// flags returns the tenant's data that every request with an access token reads.
 func flags(n Tenant) map[string]any {
 	return map[string]any{"disabled": n.Disabled, authz.Taxi: n.TaxiEnabled, authz.Delivery: n.DeliveryEnabled,
 		"currency": n.Currency, "readShards": n.ReadShards, "writeShards": n.WriteShards, "name": n.Name, "slug": n.Slug,

@@ -72,7 +72,7 @@ func (t *Tenant) normalize() error {
 	require(t.CustomDomain == "" || (len(t.CustomDomain) <= 253 && domains.MatchString(t.CustomDomain)), "domain",
 		"expected a host name, as in ride.metro.example")
 	require(t.ReadShards >= 1 && t.ReadShards <= MaxShards && t.WriteShards >= 1 && t.WriteShards <= t.ReadShards,
-		"shards", "expected 1 to %d, and no more to write than to read", MaxShards)
+		"shards", "expected 1 to %d, and not more write shards than read shards", MaxShards)
 	require(slices.Contains([]string{"", authz.AgentsOff, authz.AgentsRead, authz.AgentsConfirm, authz.AgentsAll},
 		t.AgentActions), authz.AgentActions, "expected off, read, confirm or all")
 	if t.MaxFare != "" {
@@ -112,7 +112,7 @@ func (t *Tenant) follows(was Tenant, now time.Time) error {
 	if t.WriteShards > was.WriteShards {
 		raised, err := time.Parse(time.RFC3339, was.ReadShardsAt)
 		if t.WriteShards > was.ReadShards || (err == nil && now.Before(raised.Add(SettleShards))) {
-			return fault.InvalidState("Reads must know of the shards for %d seconds before writes use them.",
+			return fault.InvalidState("Raise the read shards first, and wait %d seconds before you raise the write shards.",
 				int(SettleShards.Seconds()))
 		}
 	}

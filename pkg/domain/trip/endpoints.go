@@ -22,8 +22,8 @@ func OperatorRows() []api.Row {
 	policy := authz.Operators("tenant.trips:read", "VIEW_TRIPS")
 	return []api.Row{
 		api.Get("/api/v1/trips", "svc_list_trips", policy, list,
-			api.Tag(tag), api.Summary("List trips"), api.Text("The tenant's trips, newest first. All filters given must "+
-				"hold; a page may then be short, and only `next_cursor` says whether more follow.")),
+			api.Tag(tag), api.Summary("List trips"), api.Text("The tenant's trips, newest first. A trip must match all "+
+				"filters. With filters a page may be short, and only `next_cursor` says whether more follow.")),
 		api.Get("/api/v1/trips/{id}", "svc_get_trip", policy, get, api.Needs(needTrip),
 			api.Tag(tag), api.Summary("Read a trip"), api.Text("The trip with its driver, its rider and the last 100 entries "+
 				"of its log, oldest first.")),
@@ -45,18 +45,18 @@ func ActorRows() []api.Row {
 		api.Post("/api/v1/me/trips", "svc_request_ride", request, requestRide, api.Created(), api.NeedsRecent(needService),
 			api.Tag(tag), api.Summary("Request a ride"),
 			api.Confirm("A driver may come, and the ride may cost the rider money."),
-			api.Text("Makes a trip in `PENDING`. It is not dispatched and no fare is computed.")),
+			api.Text("Creates a trip in `PENDING`. The service does not dispatch it and computes no fare.")),
 		api.Post("/api/v1/me/trips/{id}/cancel", "svc_cancel_my_trip", cancels, cancel, api.Needs(needTrip),
 			api.Tag(tag), api.Summary("Cancel one's own trip"),
 			api.Confirm("The ride ends for rider and driver, and cannot be taken up again."),
-			api.Text("A trip that is under way or over cannot be cancelled.")),
+			api.Text("A trip in `COLLECTING_OFFERS`, `IN_PROGRESS`, `COMPLETED` or `CANCELLED` cannot be cancelled.")),
 		api.Post("/api/v1/me/trips/{id}/accept", "svc_accept_trip", accepts, accept, api.Needs(needTrip),
 			api.Tag(tag), api.Summary("Accept a trip"),
 			api.Confirm("The driver commits to picking up the rider."),
-			api.Text("Of drivers who accept at once one gets the trip.")),
+			api.Text("If several drivers accept at the same time, one gets the trip, and the others get a 409.")),
 		api.Post("/api/v1/me/trips/{id}/arrived", "svc_mark_arrived", drives, arrive, api.Needs(needTrip),
 			api.Tag(tag), api.Summary("Arrive at the origin"),
-			api.Confirm("The rider is told to come to the vehicle."), api.Text("From `ASSIGNED` to `DRIVER_ARRIVED`, by the "+
+			api.Confirm("The rider sees that the driver has arrived."), api.Text("From `ASSIGNED` to `DRIVER_ARRIVED`, by the "+
 				"assigned driver.")),
 		api.Post("/api/v1/me/trips/{id}/start", "svc_start_trip", drives, start, api.Needs(needTrip),
 			api.Tag(tag), api.Summary("Start a trip"),
@@ -64,7 +64,7 @@ func ActorRows() []api.Row {
 		api.Post("/api/v1/me/trips/{id}/complete", "svc_complete_trip", drives, complete, api.Needs(needTrip),
 			api.Tag(tag), api.Summary("Complete a trip"),
 			api.Confirm("The fare is final: receipt and wallets follow."),
-			api.Text("The fare is the one given, else the estimate, else null. "+
+			api.Text("The final fare is `finalFare`, else the estimated fare, else null. "+
 				"Receipt and settlement follow.")),
 	}
 }

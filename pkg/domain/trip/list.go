@@ -72,7 +72,8 @@ func (in *ListInput) choose(t table.Tenant, shards int, q *table.Query) []string
 // Recent reads one page of the tenant's trips, newest first. If status is not
 // "", it reads only trips in that status.
 //
-// Access pattern: by-g1 T#t#TRIPS#shard or the index of statuses, shards merged.
+// Access pattern: by-g1 T#t#TRIPS#shard or by-g2 T#t#STATUS#status#shard, shards
+// merged.
 func Recent(ctx context.Context, t table.Tenant, status Status, after string, limit int) ([]Trip, string, error) {
 	q := table.Query{Index: byTenant, Backward: true, After: after, Limit: limit}
 	if status == "" {
@@ -83,7 +84,8 @@ func Recent(ctx context.Context, t table.Tenant, status Status, after string, li
 }
 
 // window converts from (inclusive) and to (exclusive) to bounds on range keys. It
-// compares the times exactly. A window that contains no millisecond is empty.
+// compares the times exactly. If no whole millisecond lies between them, the list
+// is empty.
 func (in *ListInput) window() (table.Query, error) {
 	q := table.Query{Backward: true}
 	var faults []fault.Detail
@@ -122,7 +124,7 @@ func position(t time.Time) string {
 
 // MineInput is the query of the actor's own list.
 type MineInput struct {
-	Limit int `query:"limit" minimum:"1" maximum:"200" default:"50" doc:"Trips given back at most."`
+	Limit int `query:"limit" minimum:"1" maximum:"200" default:"50" doc:"Maximum number of trips."`
 }
 
 // mine returns a rider's requested trips or a driver's assigned trips, newest

@@ -35,7 +35,7 @@ type LogEntry struct {
 	Actor LogActor `json:"actor" doc:"Who did it."`
 	From  *Status  `json:"from" doc:"The status before; null on creation."`
 	To    Status   `json:"to" doc:"The status after."`
-	Data  LogData  `json:"data" doc:"What came with it."`
+	Data  LogData  `json:"data" doc:"Details of the change."`
 }
 
 // LogActor is who made the change that an entry records.

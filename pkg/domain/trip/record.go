@@ -36,7 +36,7 @@ const logPrefix = "LOG#"
 func driverPartition(t table.Tenant, id string) string   { return t.Partition("DRIVER", id, "TRIPS") }
 func customerPartition(t table.Tenant, id string) string { return t.Partition("CUSTOMER", id, "TRIPS") }
 
-// Own returns the index and the partition with the trips of a driver or a rider.
+// Own returns the partition with the trips of a driver or a rider, and its index.
 func Own(t table.Tenant, audience authz.Audience, id string) (partition string, index int) {
 	if audience == authz.Driver {
 		return driverPartition(t, id), byDriver
@@ -46,8 +46,8 @@ func Own(t table.Tenant, audience authz.Audience, id string) (partition string, 
 
 // LatePartition returns the partition of by-g1 with the completions of trips
 // that were requested more than LateAge before, by time of completion. Its
-// items are log entries. The indexes of trips are ordered by time of request,
-// so a trip that is completed late is far from their newest entries.
+// items are log entries. The indexes of trips are ordered by time of request, so
+// a sweep of their newest entries does not find a trip that was completed late.
 func LatePartition(t table.Tenant) string { return t.Partition("STATUS", string(Completed), "LATE") }
 
 // LateAge is the time from request to completion after which a completion is
@@ -144,7 +144,7 @@ func FromItem(it table.Item) (Trip, error) {
 	}
 	requestedAt, id, ok := strings.Cut(it.R, "#")
 	if !ok {
-		return Trip{}, fmt.Errorf("trip: position %q", it.R)
+		return Trip{}, fmt.Errorf("trip: expected requestedAt#id as the position in the indexes, not %q", it.R)
 	}
 	t := Trip{ID: id, TripCode: d.TripCode, Status: Status(it.Text("status")), CustomerID: it.Text("customerId"),
 		OriginAddress: d.OriginAddress, OriginLat: d.OriginLat, OriginLng: d.OriginLng,

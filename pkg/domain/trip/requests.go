@@ -19,12 +19,12 @@ type Ride struct {
 	OriginAddress string       `json:"originAddress" minLength:"1" maxLength:"300" example:"12 Harbour Street" doc:"Where the ride begins."`
 	OriginLat     json.Number  `json:"originLat" minimum:"-90" maximum:"90" example:"40.7128" doc:"Degrees."`
 	OriginLng     json.Number  `json:"originLng" minimum:"-180" maximum:"180" example:"-74.006" doc:"Degrees."`
-	DestAddress   *string      `json:"destAddress,omitempty" maxLength:"300" example:"1 Station Square" doc:"Where it ends."`
+	DestAddress   *string      `json:"destAddress,omitempty" maxLength:"300" example:"1 Station Square" doc:"Where the ride ends."`
 	DestLat       *json.Number `json:"destLat,omitempty" minimum:"-90" maximum:"90" example:"40.7306" doc:"Degrees."`
 	DestLng       *json.Number `json:"destLng,omitempty" minimum:"-180" maximum:"180" example:"-73.9866" doc:"Degrees."`
 	ServiceTypeID *string      `json:"serviceTypeId,omitempty" maxLength:"100" doc:"An active service type of the tenant. Without one the trip has no commission."`
 	PaymentType   string       `json:"paymentType,omitempty" enum:"CASH,CARD,WALLET" default:"CASH" doc:"How the rider pays."`
-	Notes         *string      `json:"notes,omitempty" maxLength:"1000" doc:"For the driver."`
+	Notes         *string      `json:"notes,omitempty" maxLength:"1000" doc:"The rider's words to the driver."`
 }
 
 // New converts a ride to a trip: pending, not dispatched, without a fare.
@@ -109,7 +109,7 @@ func plain(n json.Number, limit int64) bool {
 
 // Reason is the request body of a cancellation.
 type Reason struct {
-	Reason *string `json:"reason,omitempty" maxLength:"1000" example:"Plans changed" doc:"Why."`
+	Reason *string `json:"reason,omitempty" maxLength:"1000" example:"Plans changed" doc:"Why the trip is cancelled."`
 }
 
 // Measurements is the request body of a completion.

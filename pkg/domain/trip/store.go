@@ -22,7 +22,8 @@ type Store struct {
 	// will return.
 	Commit func(ctx context.Context, tx *table.Tx, answer any) error
 	// Also, if not nil, adds writes to the transaction of each transition. was is
-	// the trip before it; the transaction fails if the trip has changed since.
+	// the trip before the transition. If the trip has changed since was was read,
+	// the transaction fails.
 	Also func(tx *table.Tx, was Trip, answer any)
 }
 
@@ -50,8 +51,8 @@ type Accepted struct {
 }
 
 // Accept assigns the trip to the driver. If several drivers try at the same
-// time, only one succeeds. Here and in the methods below, it is the trip's item
-// as the caller read it.
+// time, only one succeeds. Here and in the methods below, the parameter it is the
+// trip's item as the caller read it.
 func (s Store) Accept(ctx context.Context, it table.Item, driver string) (*Accepted, error) {
 	return change(ctx, s, it, accepting, func(t Trip) (Trip, error) { return t.Accept(driver, s.Now) },
 		func(t Trip) *Accepted { return &Accepted{t.ID, t.Status, driver, *t.AcceptedAt} })
@@ -88,7 +89,7 @@ type Finished struct {
 	ID             string       `json:"id" doc:"Identifier of the trip."`
 	Status         Status       `json:"status" enum:"COMPLETED" doc:"The status now."`
 	CompletedAt    string       `json:"completedAt" format:"date-time" doc:"When the ride ended."`
-	FinalFare      *json.Number `json:"finalFare" nullable:"true" doc:"Currency units."`
+	FinalFare      *json.Number `json:"finalFare" nullable:"true" doc:"Final fare, currency units."`
 	ActualDistance *json.Number `json:"actualDistance" nullable:"true" doc:"Kilometres."`
 	ActualDuration *json.Number `json:"actualDuration" nullable:"true" doc:"Seconds."`
 }

@@ -39,31 +39,31 @@ type Trip struct {
 	TripCode       string       `json:"tripCode" example:"7K3M9QXZ" doc:"Short code for people: eight characters of Crockford base32."`
 	Status         Status       `json:"status" enum:"PENDING,SEARCHING,COLLECTING_OFFERS,WAITING_CUSTOMER,SCHEDULED,ASSIGNED,DRIVER_ARRIVED,IN_PROGRESS,COMPLETED,CANCELLED" doc:"Where the trip stands."`
 	DriverID       *string      `json:"driverId" doc:"The assigned driver."`
-	CustomerID     string       `json:"customerId" doc:"The rider who requested it."`
+	CustomerID     string       `json:"customerId" doc:"The rider who requested the trip."`
 	OriginAddress  string       `json:"originAddress" example:"12 Harbour Street" doc:"Where the ride begins."`
 	OriginLat      json.Number  `json:"originLat" example:"40.7128" doc:"Degrees."`
 	OriginLng      json.Number  `json:"originLng" example:"-74.006" doc:"Degrees."`
 	DestAddress    *string      `json:"destAddress" doc:"Where the ride ends."`
 	DestLat        *json.Number `json:"destLat" nullable:"true" doc:"Degrees."`
 	DestLng        *json.Number `json:"destLng" nullable:"true" doc:"Degrees."`
-	ServiceTypeID  *string      `json:"serviceTypeId" doc:"The service type it was requested with."`
+	ServiceTypeID  *string      `json:"serviceTypeId" doc:"The service type of the request."`
 	PaymentType    string       `json:"paymentType" enum:"CASH,CARD,WALLET" doc:"How the rider pays."`
 	Notes          *string      `json:"notes" doc:"The rider's words to the driver."`
-	EstimatedFare  *json.Number `json:"estimatedFare" nullable:"true" doc:"Currency units."`
-	FinalFare      *json.Number `json:"finalFare" nullable:"true" doc:"Currency units; set on completion."`
+	EstimatedFare  *json.Number `json:"estimatedFare" nullable:"true" doc:"Estimated fare, currency units."`
+	FinalFare      *json.Number `json:"finalFare" nullable:"true" doc:"Final fare, currency units; set on completion."`
 	Currency       string       `json:"currency" example:"USD" doc:"ISO 4217 code."`
-	RequestedAt    string       `json:"requestedAt" format:"date-time" doc:"When the rider requested it."`
+	RequestedAt    string       `json:"requestedAt" format:"date-time" doc:"When the rider requested the trip."`
 	AcceptedAt     *string      `json:"acceptedAt" format:"date-time" doc:"When a driver accepted."`
 	ArrivedAt      *string      `json:"arrivedAt" format:"date-time" doc:"When the driver arrived at the origin."`
 	StartedAt      *string      `json:"startedAt" format:"date-time" doc:"When the ride began."`
 	CompletedAt    *string      `json:"completedAt" format:"date-time" doc:"When the ride ended."`
 	ActualDistance *json.Number `json:"actualDistance" nullable:"true" doc:"Kilometres, as measured."`
 	ActualDuration *json.Number `json:"actualDuration" nullable:"true" doc:"Seconds, as measured."`
-	CancelReason   *string      `json:"cancelReason" doc:"Why it was cancelled, in the words of whoever did."`
-	UpdatedAt      string       `json:"updatedAt" format:"date-time" doc:"When it last changed."`
+	CancelReason   *string      `json:"cancelReason" doc:"Why the trip was cancelled, in the words of the person who cancelled it."`
+	UpdatedAt      string       `json:"updatedAt" format:"date-time" doc:"When the trip last changed."`
 
 	// CommissionRate is the snapshot of the service type's rate, 0 to 1, taken
-	// on creation; nil without a service type. It is never shown.
+	// on creation; nil without a service type or rate. It is never shown.
 	CommissionRate *json.Number `json:"-"`
 	// Before maps an event to the status before it. It contains only the events
 	// before which something other than a transition had set the status. Only
@@ -188,7 +188,7 @@ func (t Trip) Complete(driver string, now time.Time, m Measured) (Trip, error) {
 
 // drive makes a transition that only the assigned driver may make. Errors: 404
 // if the trip has a different driver, 409 if its status does not allow the
-// transition. A trip without a driver is in such a status.
+// transition. The status of a trip without a driver allows none of them.
 func (t Trip) drive(by transition, driver string, now time.Time) (Trip, error) {
 	if t.DriverID != nil && *t.DriverID != driver {
 		return Trip{}, fault.NotFound()

@@ -20,8 +20,8 @@ func Rows() []api.Row {
 	return []api.Row{
 		api.Get("/api/v1/wallets", "svc_wallet_totals", authz.Operators("tenant.wallets:read", "VIEW_WALLETS"), overview,
 			api.Tag("Wallets"), api.Summary("Total or list wallets"),
-			api.Text("Totals of both sides; with `type` those of one side; with `type` and `detail=1` the wallets of that "+
-				"side, highest balance first, in pages.")),
+			api.Text("Totals of the drivers' and the customers' wallets; with `type` only of one side. With `type` and "+
+				"`detail=1`, the wallets of that side, highest balance first, in pages.")),
 		api.Get("/api/v1/me/wallet", "svc_my_wallet", authz.Both("rider.wallet:read", "driver.wallet:read"), mine,
 			api.Tag("Wallets"), api.Summary("Read the caller's wallet"),
 			api.Text("The balance and the last 20 transactions, newest first.")),
@@ -42,7 +42,7 @@ func mine(ctx context.Context, c *api.Caller, _ *struct{}) (*Mine, error) {
 
 // Total is the sum of the wallets of one side.
 type Total struct {
-	Count   int64       `json:"count" doc:"Wallets that were ever used."`
+	Count   int64       `json:"count" doc:"Number of wallets with at least one transaction."`
 	Balance json.Number `json:"balance" doc:"Sum of the balances, currency units."`
 }
 
@@ -59,7 +59,7 @@ type Listed struct {
 	Name      string      `json:"name" doc:"The driver's or customer's name."`
 	Balance   json.Number `json:"balance" doc:"Currency units."`
 	Currency  string      `json:"currency" doc:"ISO 4217 code."`
-	UpdatedAt string      `json:"updatedAt" format:"date-time" doc:"When the balance last changed."`
+	UpdatedAt string      `json:"updatedAt" format:"date-time" doc:"Time of the newest transaction: when its trip was completed."`
 }
 
 // Overview is the response of GET /wallets: totals or a page of the list.
@@ -94,7 +94,7 @@ func overview(ctx context.Context, c *api.Caller, in *overviewInput) (*Overview,
 	case in.Detail != "" && in.Type == "":
 		return nil, fault.Field("query.type", "is required with detail=1")
 	case in.Detail == "" && in.Cursor != "":
-		return nil, fault.Field("query.cursor", "only the listing (detail=1) has pages")
+		return nil, fault.Field("query.cursor", "expected only with detail=1, because the totals have no pages")
 	}
 	shards, err := c.ReadShards(ctx)
 	if err != nil {

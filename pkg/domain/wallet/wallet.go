@@ -42,10 +42,10 @@ const TripPayment = "TRIP_PAYMENT"
 // Posting is one entry of a wallet, as the API shows it.
 type Posting struct {
 	ID          string      `json:"id" doc:"Identifier of the transaction."`
-	Type        string      `json:"type" enum:"TRIP_PAYMENT" doc:"What it is for."`
+	Type        string      `json:"type" enum:"TRIP_PAYMENT" doc:"What the transaction is for."`
 	Amount      json.Number `json:"amount" doc:"Currency units; negative for debits."`
-	Description string      `json:"description" doc:"What it is for, in words."`
-	CreatedAt   string      `json:"createdAt" format:"date-time" doc:"When it was made."`
+	Description string      `json:"description" doc:"What the transaction is for, in words."`
+	CreatedAt   string      `json:"createdAt" format:"date-time" doc:"When the trip was completed."`
 }
 
 // Wallet is an actor's wallet without its postings.

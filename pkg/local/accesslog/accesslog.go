@@ -26,8 +26,8 @@ type Entry struct {
 	Tenant    string    `json:"tenant,omitempty"` // slug, or the id if the slug is unknown
 	Actor     string    `json:"actor,omitempty"`  // audience that the token claims
 	RequestID string    `json:"request_id"`
-	// GatewayID is the gateway's own id, as in its access log on AWS; empty if
-	// it is RequestID.
+	// GatewayID is the gateway's own id of the request, as in the gateway's
+	// access log on AWS; empty if RequestID is the same.
 	GatewayID string `json:"gateway_id,omitempty"`
 }
 
@@ -72,10 +72,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // caller returns the tenant of a token (its slug, or its id if the slug is
-// unknown) and the token's audience. It does not verify the signature. On a path
-// that needs a token, a response other than 401 shows that the service has
-// verified the signature. On any other path the values are only what the caller
-// claims.
+// unknown) and the token's audience. It does not verify the token, so the values
+// are only what the caller claims. ServeHTTP omits them for a 401, because the
+// service has then rejected the token.
 func (h *Handler) caller(authorization string) (tenant, audience string) {
 	var claims struct {
 		Audience string `json:"aud"`

@@ -11,7 +11,7 @@ import (
 	"svc/pkg/domain/feedback"
 )
 
-// voter is a demo operator in one of its tenants.
+// voter is a demo operator in one of the operator's tenants.
 type voter struct{ slug, person string }
 
 var (

@@ -38,7 +38,8 @@ var names = map[string][]string{
 	" office":        {"Robin Castellanos"},
 }
 
-// People lists everybody, operators first.
+// People lists the people of metro, then of harbor, then the operator of both.
+// Within a tenant, the operators come first.
 func People() []Person {
 	var out []Person
 	for _, slug := range []string{"metro", "harbor", ""} {

@@ -31,7 +31,7 @@ type ride struct {
 
 const day = 24 * time.Hour
 
-// rides are both tenants' trips.
+// rides are the trips that each demo tenant has.
 var rides = []ride{
 	{29*day + 4*time.Hour, 1, 1, 0, 1, 1, "WALLET", trip.Completed},
 	{27*day + 9*time.Hour, 2, 2, 2, 3, 1, "CASH", trip.Completed},

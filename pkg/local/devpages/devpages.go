@@ -1,8 +1,11 @@
 // Package devpages serves the pages that exist in `svc dev` only:
-// /dev/callback, a client that shows every step of an OAuth sign-in, /dev/mail,
-// the outbox, /dev/streams, the lags that `svc status` shows, and /dev/process,
-// the memory and goroutines of the process. No deployed function contains this
-// package.
+//
+//	/dev/callback  a client that shows every step of an OAuth sign-in
+//	/dev/mail      the outbox
+//	/dev/streams   the lags that `svc status` shows
+//	/dev/process   the memory and goroutines of the process
+//
+// No deployed function contains this package.
 package devpages
 
 import (

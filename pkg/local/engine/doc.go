@@ -5,7 +5,7 @@
 // and it uses no AWS SDK.
 //
 // It supports two engines. dynoxide is a static binary that starts in
-// milliseconds. DynamoDB Local needs Java. It replaces dynoxide on
-// machines for which dynoxide has no build. If AWS_ENDPOINT_URL_DYNAMODB names a running engine, the package
-// starts and stops nothing.
+// milliseconds. DynamoDB Local needs Java, and replaces dynoxide on machines for
+// which dynoxide has no build. If AWS_ENDPOINT_URL_DYNAMODB names a running
+// engine, the package starts and stops nothing.
 package engine

@@ -53,15 +53,16 @@ type Engine struct {
 	stop  sync.Once
 }
 
-// How long an engine may take until its first response. A JVM on a busy
-// two-core computer needs most of it.
 const (
-	readyIn  = 5 * time.Minute
+	// readyIn is how long an engine may take until its first response. A JVM on
+	// a busy two-core computer needs most of it.
+	readyIn = 5 * time.Minute
+	// attempts is how many ports Start tries.
 	attempts = 5
 )
 
 // errPort means that another process took the port before the engine used it.
-var errPort = errors.New("port taken")
+var errPort = errors.New("engine: another process took the engine's port; try again")
 
 // Start starts an engine and returns when it responds. ctx limits only the
 // start. The engine runs until Stop, or until this process ends.
@@ -100,7 +101,8 @@ func Start(ctx context.Context, o Options) (*Engine, error) {
 	}
 }
 
-// prepare creates the data folder and rejects a file that is not a database.
+// prepare creates the data folder and a missing data file, and rejects a file
+// that is not a database.
 func prepare(kind, dir string) (data string, err error) {
 	if dir == "" {
 		return "", nil

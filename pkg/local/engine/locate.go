@@ -73,8 +73,9 @@ func locateDynamoDBLocal() (program, error) {
 	return program{kind: DynamoDBLocal, path: path, java: java}, nil
 }
 
-// find searches $SVC_ENGINE_PATH, then the folder of this program, then the
-// bin folder of the repository that contains the working directory.
+// find returns the first of these that exists: $SVC_ENGINE_PATH, the name in the
+// folder of this program, the name in the bin folder of the repository that
+// contains the working directory.
 func find(name string, good func(os.FileInfo) bool) (string, error) {
 	var places []string
 	if path := os.Getenv("SVC_ENGINE_PATH"); path != "" {
@@ -94,7 +95,7 @@ func find(name string, good func(os.FileInfo) bool) (string, error) {
 			return place, nil
 		}
 	}
-	return "", fmt.Errorf("no %s beside this program or in bin", name)
+	return "", fmt.Errorf("no %s in $SVC_ENGINE_PATH, beside this program or in bin", name)
 }
 
 // repository returns the folder with go.mod at or above the working directory.

@@ -25,7 +25,7 @@ func reservePort(host string) (port int, release func(), err error) {
 		if err != nil {
 			return 0, nil, err
 		}
-		// Several ports share a lock; a port whose lock is held is skipped.
+		// Several ports share a lock. The loop skips a port whose lock is held.
 		f, err := os.OpenFile(filepath.Join(dir, fmt.Sprint(port%256)), os.O_CREATE|os.O_RDWR, 0o600)
 		if err != nil {
 			return 0, nil, fmt.Errorf("engine: port locks: %w", err)
@@ -51,8 +51,8 @@ func freePort(host string) (port int, err error) {
 	return 0, fmt.Errorf("engine: no free port: %w", err)
 }
 
-// loopback picks the address for the engine. Where all of 127.0.0.0/8 is
-// loopback, it picks one that no web page can guess.
+// loopback picks the address for the engine. For dynoxide on Linux, where all of
+// 127.0.0.0/8 is loopback, it picks one that no web page can guess.
 func loopback(kind string) string {
 	if kind != Dynoxide || runtime.GOOS != "linux" {
 		return "127.0.0.1"

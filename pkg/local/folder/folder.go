@@ -17,12 +17,12 @@ const Default = ".local"
 
 // Running is the content of dev.json: a running service.
 type Running struct {
-	// BaseURL is the address of its gateway.
+	// BaseURL is the address of the service's gateway.
 	BaseURL string `json:"baseUrl"`
-	// Endpoint and Table locate its data, also with --memory.
+	// Endpoint and Table locate the service's data, also with --memory.
 	Endpoint string `json:"endpoint"`
 	Table    string `json:"table"`
-	// Data is its data folder, as an absolute path.
+	// Data is the data folder, as an absolute path.
 	Data string `json:"data"`
 	Pid  int    `json:"pid"`
 	// Memory means that all data is lost when the service ends.
@@ -59,7 +59,8 @@ func Find(ctx context.Context, dataDir string) (Running, error) {
 	}
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return Running{}, fmt.Errorf("the service on %s (pid %d) does not answer: %w", dataDir, r.Pid, err)
+		return Running{}, fmt.Errorf("the service on %s (pid %d) does not respond; stop it and start `svc dev` again: %w",
+			dataDir, r.Pid, err)
 	}
 	return r, res.Body.Close()
 }
@@ -146,7 +147,8 @@ func ReplaceFile(name string, text []byte) error {
 	return os.Rename(name+".new", name)
 }
 
-// Exclusive runs f while no other process runs Exclusive with the same name.
+// Exclusive runs f while no other process runs Exclusive with the same folder and
+// name.
 func Exclusive(dataDir, name string, f func() error) error {
 	lock, err := os.OpenFile(filepath.Join(dataDir, name+".lock"), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

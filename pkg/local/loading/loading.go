@@ -17,9 +17,9 @@ type Loading struct {
 	Endpoint string
 	Table    string
 	Data     string
-	// Streaming means that the table's stream is on. A service has run on the
-	// folder and may have left unprocessed records. Writes are slower the more
-	// records there are.
+	// Streaming means that the table's stream is on: a service has run on the
+	// folder. The stream may have records that no function has processed. Bulk
+	// writes are slower while the stream is on.
 	Streaming bool
 
 	lock    *os.File
@@ -30,7 +30,7 @@ type Loading struct {
 // Options configure Open.
 type Options struct {
 	Data     string // the data folder; empty is folder.Default
-	Table    string // its name; empty is schema.DefaultName
+	Table    string // the table's name; empty is schema.DefaultName
 	Template []byte // template.yaml
 	// Bytes is the approximate size of the data to write. If it fits into
 	// memory, the engine works there, and Close copies the data to the folder.
@@ -114,8 +114,8 @@ func (l *Loading) DisableStream(ctx context.Context) error {
 	return err
 }
 
-// Close stops the engine, copies its data to the folder, and unlocks the
-// folder.
+// Close stops the engine, copies its data to the folder if the engine worked in
+// memory, and unlocks the folder.
 func (l *Loading) Close() (err error) {
 	if l.engine != nil {
 		l.engine.Stop()

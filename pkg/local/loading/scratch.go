@@ -51,9 +51,9 @@ func toScratch(data string, need int64) (string, error) {
 	return dir, nil
 }
 
-// fromScratch replaces the folder's data file, with rename. If that fails, or if
-// this process is killed, the old database is complete. The engine must have
-// ended.
+// fromScratch replaces the folder's data file by the one in dir, with rename. If
+// that fails, or if this process is killed, the old database stays complete. The
+// engine must have ended.
 func fromScratch(ctx context.Context, dir, data string, rename func(from, to string) error) error {
 	defer func() { _ = os.RemoveAll(dir) }()
 	for _, each := range []string{dir, data} { // a rename replaces one file, so each database must be one

@@ -27,7 +27,7 @@ type consumer struct {
 	checkpoint *checkpoint
 
 	shards    []types.Shard
-	relist    bool              // a shard ended: list its children
+	relist    bool              // a shard ended or is gone: list the shards again
 	iterators map[string]string // of the shards that are being read
 
 	wake   chan struct{}
@@ -101,8 +101,8 @@ func (c *consumer) lastError() error {
 	return c.err
 }
 
-// round reads every open shard once to its end, parents before children. ended
-// is false if a shard has more records.
+// round reads every open shard once, parents before children. ended reports
+// whether it has read all records; read limits how many it reads of one shard.
 func (c *consumer) round(ctx context.Context) (moved, ended bool, err error) {
 	if c.relist || !c.open() {
 		if err := c.list(ctx); err != nil {
@@ -171,7 +171,7 @@ func (c *consumer) list(ctx context.Context) error {
 	return nil
 }
 
-// read reads a shard until it is empty, with at most 64 requests.
+// read reads a shard until no record is left, but at most 64 pages.
 func (c *consumer) read(ctx context.Context, shard string) (moved, ended bool, err error) {
 	for range 64 {
 		began := c.p.o.Now()
@@ -285,9 +285,9 @@ func (c *consumer) passes(r events.DynamoDBEventRecord) (bool, error) {
 	return slices.ContainsFunc(c.Filters, func(f Filter) bool { return f.Match(tree) }), nil
 }
 
-// deliver delivers a batch until it succeeds or its failing records are given
-// up. If a failure names a record, it retries from that record. Otherwise it
-// retries the first half, if the batch is bisected, until one record is left.
+// deliver delivers a batch until each record has succeeded or is given up. After
+// a failure, it retries from the record that the function names. Without one, it
+// retries the call's records, or with Bisect their first half, down to one record.
 func (c *consumer) deliver(ctx context.Context, shard string, batch []events.DynamoDBEventRecord) error {
 	size, failures := len(batch), 0
 	for len(batch) > 0 {
@@ -342,8 +342,8 @@ func (c *consumer) giveUp(shard string, lost []events.DynamoDBEventRecord, cause
 	return nil
 }
 
-// invoke calls the function. failed is the index of the first record that it
-// reports, or -1 if the failure names none.
+// invoke calls the function. failed is the index of the first record that the
+// function reports as failed, or -1 if it names none.
 func (c *consumer) invoke(ctx context.Context, batch []events.DynamoDBEventRecord) (failed int, cause error) {
 	payload, err := json.Marshal(events.DynamoDBEvent{Records: batch})
 	if err != nil {
@@ -378,8 +378,8 @@ func (c *consumer) call(ctx context.Context, payload json.RawMessage) (answer js
 	return c.Invoke(ctx, payload)
 }
 
-// firstFailed finds the lowest reported sequence number in the batch. As in
-// Lambda, an unknown number fails the complete batch.
+// firstFailed returns the index of the first reported record in the batch. As in
+// Lambda, an unknown sequence number fails the complete batch.
 func firstFailed(batch []events.DynamoDBEventRecord, reported []events.DynamoDBBatchItemFailure) (int, error) {
 	if len(reported) == 0 {
 		return -1, nil

@@ -57,7 +57,7 @@ type Options struct {
 	// Backoff is the pause before attempt n+1 (n from 1); nil doubles from 25
 	// ms to 5 s.
 	Backoff func(n int) time.Duration
-	// Now is the clock for the age of records; nil means time.Now.
+	// Now is the clock for lags and for the age of records; nil means time.Now.
 	Now func() time.Time
 }
 
@@ -77,7 +77,7 @@ type Poller struct {
 	consumers []*consumer
 	stopped   bool
 
-	generation atomic.Int64 // incremented by every Drain
+	generation atomic.Int64 // incremented before each pass of a Drain
 	delivered  atomic.Int64 // invocations
 }
 
@@ -178,8 +178,9 @@ func (w waking) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // Lag returns how far each consumer is behind. Everything that was written
-// before now minus the lag is delivered to the consumer. The lag stays below a
-// second while the consumer keeps up.
+// before now minus the lag is delivered to the consumer. But a lag counts from
+// Start at most, even if the consumer must still deliver records from before
+// Start. The lag stays below a second while the consumer keeps up.
 func (p *Poller) Lag() map[string]time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -207,7 +208,7 @@ func (p *Poller) Drain(ctx context.Context) error {
 }
 
 // awaitRest waits until every consumer has read every shard to its end, in a
-// read that began after the generation did.
+// round that began after Drain set the generation.
 func (p *Poller) awaitRest(ctx context.Context, generation int64) error {
 	for {
 		p.mu.Lock()

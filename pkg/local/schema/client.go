@@ -35,8 +35,9 @@ var httpClient = sync.OnceValue(func() *http.Client {
 	return &http.Client{Transport: bufferBody{transport}, Timeout: 5 * time.Minute}
 })
 
-// bufferBody reads the body into memory before net/http sends it. Otherwise the SDK may close
-// its reader while net/http still uses it, which breaks the connection.
+// bufferBody reads a request's body into memory before net/http sends it. Without
+// it, the SDK may close the body while net/http still reads it, which breaks the
+// connection.
 type bufferBody struct{ next http.RoundTripper }
 
 func (b bufferBody) RoundTrip(req *http.Request) (*http.Response, error) {

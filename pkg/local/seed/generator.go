@@ -37,8 +37,8 @@ type generator struct {
 	made     int      // number of rides
 }
 
-// recent is how long before now the last finished trip was requested. By now even
-// the longest trip has ended.
+// recent is the minimum time from the request of a finished trip to now. It is
+// longer than the longest trip.
 const recent = 90 * time.Minute
 
 func newGenerator(p plan, n tenant.Tenant) (*generator, error) {
@@ -144,7 +144,7 @@ func (g *generator) rider(at time.Time) *actor {
 	return g.pick(g.riders[:g.known], at)
 }
 
-// there returns the riders who had joined by then.
+// there returns the riders who had joined before at.
 func (g *generator) there(at time.Time) []*actor {
 	n, _ := slices.BinarySearchFunc(g.riders, at, func(a *actor, at time.Time) int { return a.since.Compare(at) })
 	return g.riders[:max(n, 1)]

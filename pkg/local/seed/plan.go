@@ -24,8 +24,8 @@ type Options struct {
 	Seed  uint64    // the seed number that determines all data
 	Now   time.Time // time of the newest trips
 	By    audit.By  // who starts the run
-	// Hash is the password hash of all created people. If it is "", they set a
-	// password by a link, as usual.
+	// Hash is the password hash of all created people. If it is "", each person
+	// sets a password by a link, as usual.
 	Hash string
 	// Lists omits what no list reads (receipts, postings, the riders' saved
 	// data), to measure lists of many trips. Wallets are written.

@@ -69,7 +69,7 @@ func (g *generator) seconds(least, most int) time.Duration {
 	return time.Duration(least*1000+g.rng.IntN((most-least)*1000)) * time.Millisecond
 }
 
-// next creates the next finished trip: completed, or cancelled on the way.
+// next creates the next finished trip, which is completed or cancelled.
 func (g *generator) next() (ride, error) {
 	total := g.p.Trips - g.p.open()
 	at := g.clock.at((float64(g.made) + g.rng.Float64()) / float64(total))

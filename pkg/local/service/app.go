@@ -56,7 +56,8 @@ func (a App) consumers(template []byte, log *slog.Logger) ([]poller.Consumer, er
 	for _, s := range streams {
 		f := a.Streams[s.Function]
 		if f == nil {
-			log.Info("the template's stream function is not there; its records wait", "function", s.Function)
+			log.Info("template.yaml names a stream function that svc dev does not have; its records wait", "function",
+				s.Function)
 			continue
 		}
 		c := poller.Consumer{

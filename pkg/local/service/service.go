@@ -287,8 +287,9 @@ func shutdown(server *http.Server) {
 	}
 }
 
-// Close stops the service in order: requests, running stream functions,
-// engine, dev.json, lock. It may be called more than once.
+// Close stops the service in this order: gateway, proxy of the engine, schedules,
+// stream functions, engine. Then it removes dev.json and releases the lock. It
+// may be called more than once.
 func (s *Service) Close() {
 	s.close.Do(func() {
 		shutdown(s.server)

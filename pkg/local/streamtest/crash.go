@@ -74,8 +74,8 @@ func (c *Crash) Sent() int {
 	return c.sent
 }
 
-// Meanwhile runs do just before the request n, counted from 0 from now on, is
-// executed. It simulates the work of another process.
+// Meanwhile runs do just before request n after this call, counted from 0. do
+// simulates the work of another process.
 func (c *Crash) Meanwhile(n int, do func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -27,8 +27,7 @@ func Chrome(t testing.TB) string {
 // Axe returns a script that runs axe-core on a page, with the rules of WCAG 2.2
 // AA and of good practice. The script's promise resolves to one text for each
 // fault. The script leaves out faults inside the element that the selector except
-// names, "" for none.
-// modules is the node_modules folder with axe-core.
+// names, "" for none. modules is the node_modules folder with axe-core.
 func Axe(t testing.TB, modules, except string) string {
 	t.Helper()
 	source, err := os.ReadFile(filepath.Join(modules, "axe-core", "axe.min.js"))

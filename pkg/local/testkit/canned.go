@@ -19,7 +19,7 @@ type canned struct {
 // question identifies a request; the order of its JSON members is irrelevant.
 type question struct {
 	operation string
-	bytes     [256]uint16 // number of occurrences of each
+	bytes     [256]uint16 // number of occurrences of each byte value in the body
 }
 
 type answer struct {
@@ -28,8 +28,8 @@ type answer struct {
 	body   []byte
 }
 
-// Record records the table's responses from now on. Reads are keyed by the
-// request. Writes are keyed only by the operation, because they differ from
+// Record records the table's responses from now on. Each is keyed by its request.
+// A transaction is keyed only by its operation, because its writes differ from
 // call to call.
 func (w *Wire) Record() { w.set(func() { w.canned = &canned{answers: map[question]answer{}} }) }
 

@@ -12,12 +12,12 @@ import (
 )
 
 // Silence simulates a table that sometimes does not respond. The requests go
-// through a dedicated TCP proxy, which keeps the connection open and sends
-// nothing.
+// through an HTTP proxy. For a silent request, it keeps the connection open and
+// sends nothing.
 type Silence struct {
 	Every     int    // every n-th request gets no response
 	Operation string // affects only this operation, as "Query"; "" means all
-	CarryOut  bool   // silent requests are executed; otherwise only every other one is
+	CarryOut  bool   // all silent requests are executed; without it, every second one
 }
 
 // Silence starts a silence; Restore ends it.

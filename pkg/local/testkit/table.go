@@ -24,8 +24,9 @@ var (
 	tables  atomic.Int64
 )
 
-// Endpoint returns the URL of the test process's own in-memory engine.
-// SVC_ENGINE selects the engine.
+// Endpoint returns the URL of the test process's own in-memory engine, or of the
+// engine that AWS_ENDPOINT_URL_DYNAMODB names. SVC_ENGINE selects the engine to
+// start.
 func Endpoint(t testing.TB) string {
 	t.Helper()
 	once.Do(func() {
@@ -62,15 +63,16 @@ func Name(t testing.TB, o schema.Options) string {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
 	if _, err := schema.EnsureTable(ctx, Endpoint(t), svc.Template, o); err != nil {
-		t.Fatalf("making a table: %v", err)
+		t.Fatalf("creating a table: %v", err)
 	}
 	return o.Name
 }
 
 var timeouts = regexp.MustCompile(`(?m)^    Timeout: \d+$`)
 
-// Template returns the template with another timeout for all functions, in
-// seconds. Its own timeouts assume an idle machine.
+// Template returns the template with another default timeout of the functions, in
+// seconds. A function with a timeout of its own keeps it. The template's timeouts
+// assume an idle machine.
 func Template(seconds int) []byte {
 	return timeouts.ReplaceAll(svc.Template, fmt.Appendf(nil, "    Timeout: %d", seconds))
 }
