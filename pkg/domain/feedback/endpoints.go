@@ -109,7 +109,7 @@ type PostDetail struct {
 	TitleEn   *string                 `json:"titleEn" doc:"The title in English."`
 	BodyEn    *string                 `json:"bodyEn" doc:"The body in English."`
 	Category  *string                 `json:"category" doc:"A word to find it by."`
-	Bug       api.Nullable[BugReport] `json:"bug" doc:"What the author reported about the bug; null for an idea."`
+	Bug       api.Nullable[BugReport] `json:"bug" doc:"What the author reported about the bug; null if nothing."`
 	IsMine    bool                    `json:"isMine" doc:"Whether the caller submitted it."`
 	CreatedAt string                  `json:"createdAt" format:"date-time" doc:"When it was submitted."`
 	UpdatedAt string                  `json:"updatedAt" format:"date-time" doc:"When its status last changed."`
