@@ -121,8 +121,8 @@ func pages(ctx context.Context, t table.Tenant, partition string, q table.Query,
 		if q.After = page.Last; !page.More {
 			return errors.Join(errs...)
 		}
-		if ctx.Err() != nil {
-			return ctx.Err()
+		if err := ctx.Err(); err != nil {
+			return errors.Join(append(errs, err)...)
 		}
 	}
 }

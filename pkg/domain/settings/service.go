@@ -58,7 +58,8 @@ func ServiceItem(t table.Tenant, s Service) table.Item {
 func (s *Service) normalize() error {
 	s.Name = strings.TrimSpace(s.Name)
 	var wrong fault.Faults
-	wrong.Unless(ids.Valid(ids.Service, s.ID) && plaintext.IsLine(s.Name, 100), "name", "expected %s", plaintext.Rule(100))
+	wrong.Unless(ids.Valid(ids.Service, s.ID), "id", "expected the id of a service type")
+	wrong.Unless(plaintext.IsLine(s.Name, 100), "name", "expected %s", plaintext.Rule(100))
 	wrong.Unless(s.Description == nil || plaintext.IsText(*s.Description, 1000), "description",
 		"expected at most 1,000 characters, and no control characters but line breaks")
 	if s.IconURL != nil {

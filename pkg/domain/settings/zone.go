@@ -45,7 +45,8 @@ func ZoneItem(t table.Tenant, z Zone) table.Item {
 func (z *Zone) normalize() error {
 	z.Name = strings.TrimSpace(z.Name)
 	var wrong fault.Faults
-	wrong.Unless(ids.Valid(ids.Zone, z.ID) && plaintext.IsLine(z.Name, 100), "name", "expected %s", plaintext.Rule(100))
+	wrong.Unless(ids.Valid(ids.Zone, z.ID), "id", "expected the id of a zone")
+	wrong.Unless(plaintext.IsLine(z.Name, 100), "name", "expected %s", plaintext.Rule(100))
 	message := z.normalizeArea()
 	wrong.Unless(message == "", "area", "%s", message)
 	return wrong.Err()

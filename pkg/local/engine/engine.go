@@ -250,6 +250,9 @@ func (e *Engine) Stop() {
 // work stays incomplete. The data file remains for the next engine.
 func (e *Engine) Kill() {
 	e.stop.Do(func() {
+		if e.child == nil {
+			return
+		}
 		_ = e.child.cmd.Process.Kill() // already ended, as intended
 		<-e.child.done
 	})

@@ -103,10 +103,12 @@ func (r *run) open(ctx context.Context, from, to int) error {
 		for _, it := range one.beside(r.t) {
 			tx.Put(it)
 		}
-		if err := tx.Commit(ctx); err != nil && !errors.Is(err, table.ErrCondition) {
+		switch err := tx.Commit(ctx); {
+		case err == nil:
+			r.items += tx.Len()
+		case !errors.Is(err, table.ErrCondition):
 			return err
 		}
-		r.items += tx.Len()
 	}
 	return nil
 }

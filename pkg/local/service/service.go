@@ -165,7 +165,7 @@ func listen(port int) (net.Listener, error) {
 			"picks a free one)", port)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("gateway: %w", err)
+		return nil, fmt.Errorf("listening on port %d: %w", port, err)
 	}
 	return l, nil
 }
