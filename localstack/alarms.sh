@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Tries runbooks of docs/operations/alarms.md on LocalStack. Dead letters: a record that settlement cannot process
-# becomes an object in S3 and a message, and svc lists and replays it. Then the runbooks of keys and wrong sums, and steps
-# 2, 5 and 6 of ops/restore. The environment names LocalStack and the stack. docs/operations/walked.md says what
-# LocalStack cannot show.
+# becomes an object in S3 and a message, and svc lists and replays it. Then the script runs the runbooks of keys and
+# wrong sums, and steps 2, 5 and 6 of ops/restore. The environment names LocalStack, the table and the queues.
+# docs/operations/walked.md says what LocalStack cannot show.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 svc=${SVC:-.cache/localstack/svc}

@@ -5,8 +5,8 @@ source .ci/lib.sh
 work=.cache/localstack
 mkdir -p "$work"
 
-# Helpers for a machine without Docker and an image registry. If they are absent, the scripts use
-# ordinary Docker.
+# Helpers for a machine without Docker and an image registry. If the helpers are absent, the scripts
+# use ordinary Docker.
 machine=../shared/tools/machine
 machine_state=${MACHINE_STATE:-/tmp/machine}
 on_machine=
