@@ -57,7 +57,7 @@ type Client struct {
 	FetchedAt       time.Time        `json:"fetchedAt,omitzero"`     // when the document was requested; orders documents
 
 	Disabled bool      `json:"-"` // stored as an attribute
-	Expires  time.Time `json:"-"` // zero: the record does not expire, because the client was used
+	Expires  time.Time `json:"-"` // zero: no expiry (see MarkUsed), or not stored
 	version  int64
 	unknown  table.Unknown // of the stored item
 }
