@@ -16,14 +16,14 @@ import (
 type probe struct {
 	method, path, body string
 	off                string // the word of SWITCHED_OFF that turns the response into a 503
-	signed             bool   // send a token that an unknown key signed
+	signed             bool   // send unknownToken
 	want               int
 	holds              string // what the body contains; {base} is the service's address
 }
 
-// probes returns the calls that try a function. A token of an unknown key is
-// rejected only after the keys were read from the table. So the 401 proves that
-// the function has its configuration and reaches the table.
+// probes returns the calls that try a function. A function rejects a token of
+// an unknown key only after it has read the keys from the table. So the 401
+// proves that the function has its configuration and reaches the table.
 func probes(function string) []probe {
 	const initialize = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}`
 	get := func(path string, want int, holds string) probe {
@@ -87,12 +87,12 @@ func unknownToken() string {
 func (p probe) judge(answer []byte, base string, off bool) error {
 	var a events.APIGatewayV2HTTPResponse
 	if err := json.Unmarshal(answer, &a); err != nil || a.StatusCode == 0 {
-		return fmt.Errorf("not an HTTP response: %.300s", answer)
+		return fmt.Errorf("the function returned no HTTP response: %.300s", answer)
 	}
 	if a.IsBase64Encoded {
 		body, err := base64.StdEncoding.DecodeString(a.Body)
 		if err != nil {
-			return fmt.Errorf("the body: %w", err)
+			return fmt.Errorf("the body is not base64: %w", err)
 		}
 		a.Body = string(body)
 	}
@@ -101,7 +101,7 @@ func (p probe) judge(answer []byte, base string, off bool) error {
 		want, holds = http.StatusServiceUnavailable, `"temporarily_unavailable"`
 	}
 	if a.StatusCode != want {
-		return fmt.Errorf("status %d, want %d: %.300s", a.StatusCode, want, a.Body)
+		return fmt.Errorf("status %d, expected %d: %.300s", a.StatusCode, want, a.Body)
 	}
 	if !strings.Contains(a.Body, holds) {
 		return fmt.Errorf("the body does not contain %s: %.300s", holds, a.Body)
