@@ -14,7 +14,8 @@ import (
 
 // How long clients may cache a discovery document and the key set. A key that
 // replaces another is published at least 15 minutes before its first signature,
-// so every client has fetched it by then.
+// so a client that caches the key set for keySetLife at most has the key by
+// then.
 const (
 	documentLife = time.Hour
 	keySetLife   = 5 * time.Minute

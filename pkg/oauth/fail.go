@@ -38,8 +38,8 @@ func named(ctx context.Context, w http.ResponseWriter) slog.Attr {
 }
 
 // logged writes one line for every 4xx. Of the request, the line contains only
-// the id and the method: the path is the route's, not the caller's. The two
-// functions called fail log a 5xx, with its cause.
+// the id and the method: the path is the route's, not the caller's. Server.fail
+// and pages.fail log a 5xx, with its cause.
 func (s *Server) logged(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		seen := &statusRecorder{ResponseWriter: w}

@@ -71,8 +71,8 @@ func (c Client) secret() bool {
 }
 
 // authenticates reports whether the client is enabled, and the credentials are
-// its own and of a method that it registered. The credentials must not contain
-// an assertion.
+// the client's own, of a method that the client registered. The credentials
+// must not contain an assertion.
 func (c Client) authenticates(by protocol.Credentials) bool {
 	switch {
 	case c.Disabled || c.ID != by.ClientID:

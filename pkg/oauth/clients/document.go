@@ -22,10 +22,10 @@ import (
 
 // A client_id may be an https address that publishes the client's metadata
 // (OAuth Client ID Metadata Document). Such a client needs no registration. The
-// server fetches the document when an authorization request names the address,
-// and caches it in memory. When the first person consents, the server stores
-// the client like a registered one. From then on the token endpoint and the
-// checks of every request can read it.
+// server fetches the document when a request needs the client and there is no
+// fresh copy, and caches it in memory. When the first person consents, the
+// server stores the client like a registered one. From then on the token
+// endpoint and the checks of every request can read it.
 
 const (
 	longestDocumentURL = 400                // characters; the address is part of keys

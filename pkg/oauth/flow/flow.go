@@ -71,8 +71,8 @@ func Token(ctx context.Context, o Options) (Tokens, error) {
 }
 
 // Code runs the authorization and returns the code that the client would
-// receive. verifier is the PKCE verifier that Exchange will send. It checks
-// state and iss of the response (RFC 9207).
+// receive. Code checks state and iss of the response (RFC 9207). verifier is
+// the PKCE verifier that Exchange will send.
 func Code(ctx context.Context, o Options, verifier string) (string, error) {
 	o = o.filled()
 	state, sum := ids.Secret(), sha256.Sum256([]byte(verifier))

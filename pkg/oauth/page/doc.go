@@ -1,6 +1,6 @@
-// Package page owns the pages that people see. They sign in, choose a company,
-// consent, set a password, end the access of connected applications, sign out,
-// or show a message. It also owns the mail with a one-time link. Pages use the
+// Package page owns the pages that people see: sign-in, choice of a company,
+// consent, password, connected applications, sign-out, and messages such as
+// errors. It also owns the text of the mail with a one-time link. Pages use the
 // tenant's branding and are in English or Spanish. The package adjusts the
 // tenant's colours until they are readable (WCAG 2.2 AA). Its headers prevent
 // framing, caching and scripts.
