@@ -20,7 +20,8 @@ import (
 	"svc/pkg/oauth/tokens"
 )
 
-// mostApps is the maximum number of consents listed per tenant.
+// mostApps is the maximum number of consents listed per tenant. Together with
+// the flags and the actor, they are one batch of 100 items.
 const mostApps = 98
 
 // consents stores what people consented to.

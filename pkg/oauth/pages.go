@@ -127,8 +127,9 @@ func (p *pages) refuseClient(w http.ResponseWriter, r *http.Request, e *redirect
 		Back: template.URL(p.clientAddress(e.to, params))})
 }
 
-// longestLocation is the longest redirect address, in bytes. A gateway allows
-// 10,240 bytes of headers in a response.
+// longestLocation is the longest redirect address, in bytes. It leaves room for
+// the other headers if a gateway allows 10,240 bytes of headers in a response,
+// as it does in a request.
 const longestLocation = 9000
 
 // redirect writes a redirect with the location unchanged. Relative locations
