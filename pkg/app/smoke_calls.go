@@ -87,7 +87,7 @@ func unknownToken() string {
 func (p probe) judge(answer []byte, base string, off bool) error {
 	var a events.APIGatewayV2HTTPResponse
 	if err := json.Unmarshal(answer, &a); err != nil || a.StatusCode == 0 {
-		return fmt.Errorf("the function returned no HTTP response: %.300s", answer)
+		return fmt.Errorf("not an HTTP response: %.300s", answer)
 	}
 	if a.IsBase64Encoded {
 		body, err := base64.StdEncoding.DecodeString(a.Body)
@@ -101,7 +101,7 @@ func (p probe) judge(answer []byte, base string, off bool) error {
 		want, holds = http.StatusServiceUnavailable, `"temporarily_unavailable"`
 	}
 	if a.StatusCode != want {
-		return fmt.Errorf("status %d, expected %d: %.300s", a.StatusCode, want, a.Body)
+		return fmt.Errorf("status %d, want %d: %.300s", a.StatusCode, want, a.Body)
 	}
 	if !strings.Contains(a.Body, holds) {
 		return fmt.Errorf("the body does not contain %s: %.300s", holds, a.Body)

@@ -230,7 +230,7 @@ func (c *Client) setScopes(m metadata) error {
 		switch {
 		case !ok || (rule.Audience != "" && !slices.Contains(c.Audiences, rule.Audience)):
 			if len(wrong) < mostFaults {
-				wrong.add(badMetadata("scope contains %s, which is not a scope of these audiences.",
+				wrong.add(badMetadata("scope contains %s, which the catalog does not have for these audiences.",
 					protocol.Printable(scope)))
 			}
 		case !slices.Contains(c.Scopes, scope):
