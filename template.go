@@ -1,6 +1,6 @@
 // Package svc embeds two files of the project: the deployment template and the
 // OpenAPI document. So the local gateway, the local engine and the tests read
-// the same template that is deployed.
+// the template from which the service is deployed.
 package svc
 
 import _ "embed"

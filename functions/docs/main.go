@@ -1,4 +1,4 @@
-// Command docs is the function for the OpenAPI document, the reference page and unknown paths.
+// Command docs is the function for the OpenAPI document, the reference page, /health and unknown paths.
 package main
 
 import "svc/pkg/app"

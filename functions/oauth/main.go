@@ -1,4 +1,4 @@
-// Command oauth is the function for the authorization server: /oauth and /.well-known.
+// Command oauth is the function for the authorization server (/oauth, /.well-known) and /health/ready.
 package main
 
 import "svc/pkg/app"

@@ -1,4 +1,4 @@
-// Command projection is the function that updates counters, search rows and rankings from the table's stream.
+// Command projection is the function that updates counters, search rows and rank rows from the table's stream.
 package main
 
 import "svc/pkg/app"

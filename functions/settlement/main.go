@@ -1,5 +1,5 @@
-// Command settlement is the function that writes receipts and postings of completed trips. It reads the table's
-// stream, and on a schedule it finds trips that the stream lost.
+// Command settlement is the function that writes receipts, postings and trip counts of completed trips. It reads the
+// table's stream. On a schedule it also settles the trips that the stream lost.
 package main
 
 import "svc/pkg/app"

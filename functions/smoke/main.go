@@ -1,4 +1,4 @@
-// Command smoke is the function that CodeDeploy calls before a new version of a function gets traffic.
+// Command smoke is the smoke test that CodeDeploy calls before a new version of a function gets traffic.
 package main
 
 import "svc/pkg/app"

@@ -25,23 +25,26 @@ type Runtime struct {
 	Now     func() time.Time
 	Logger  *slog.Logger
 	Observe func(ctx context.Context, o api.Observation)
-	// RefreshGrace is how long the previous refresh token may be used again.
+	// RefreshGrace is how long the previous refresh token may be used again, at
+	// most tokens.MaxRefreshGrace.
 	RefreshGrace time.Duration
-	// Documents fetches clients' metadata documents; nil means the guarded
-	// transport.
+	// Documents fetches clients' metadata documents and keys; nil means a
+	// transport that reaches public addresses only.
 	Documents http.RoundTripper
 	// Mail sends one-time links for forgotten passwords; nil sends none.
 	Mail oauth.Mailer
 	// Limits are the throttles of the authorization server; zeros mean its
 	// defaults.
 	Limits oauth.Limits
-	// Rates limit what one process accepts of /api/v1; zeros mean no limit.
+	// Rates limit the requests to /api/v1 and the tool calls that one process
+	// serves per second; zeros mean no limit.
 	Rates api.Rates
 
 	keys *signing.Keys
 }
 
-// Keys returns the signing keys. All functions of a process share one set.
+// Keys returns the signing keys. All functions of a process share one key set
+// in memory.
 func (p *Runtime) Keys() *signing.Keys {
 	if p.keys == nil {
 		p.keys = signing.Open(p.DB, signing.Options{Issuer: p.BaseURL, Sealer: p.Sealer, Now: p.Now})
@@ -49,7 +52,8 @@ func (p *Runtime) Keys() *signing.Keys {
 	return p.keys
 }
 
-// AuthorizationServer returns the server behind OAuthFunction.
+// AuthorizationServer returns the authorization server that OAuthFunction
+// serves.
 func (p *Runtime) AuthorizationServer() *oauth.Server {
 	return oauth.New(oauth.Config{BaseURL: p.BaseURL, Now: p.Now, Address: viewerIP, RefreshGrace: p.RefreshGrace,
 		Documents: p.Documents, Mail: p.Mail, Limits: p.Limits},
@@ -68,7 +72,7 @@ func (p *Runtime) Handler(function string) (http.Handler, error) {
 	}
 	rows := rowsOf()[function]
 	if rows == nil {
-		return nil, fmt.Errorf("no function is called %s", function)
+		return nil, fmt.Errorf("no function that handles requests has the name %s", function)
 	}
 	return p.api(rows(p.DB))
 }
@@ -82,8 +86,8 @@ func (p *Runtime) config() api.Config {
 		Logger: p.Logger, Rates: p.Rates}
 }
 
-// Functions returns every function that handles requests. The local gateway
-// calls them with an event and gets a response.
+// Functions returns every function that handles requests, by name. The local
+// gateway calls a function with an event and gets its response.
 func (p *Runtime) Functions() (map[string]func(context.Context, json.RawMessage) (json.RawMessage, error), error) {
 	out := map[string]func(context.Context, json.RawMessage) (json.RawMessage, error){}
 	for _, name := range RequestFunctions() {

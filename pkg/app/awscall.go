@@ -26,8 +26,8 @@ type AWSCall struct {
 	Body    []byte
 }
 
-// maxAWSBody is the maximum size of a response: a Lambda event (6 MB), escaped
-// twice.
+// maxAWSBody is how many bytes of a response Do reads. A Lambda event of 6 MB
+// fits even if JSON escapes it twice.
 const maxAWSBody = 32 << 20
 
 // awsTimeout ends a call that the caller's context does not end earlier.
@@ -74,10 +74,11 @@ func (c AWSCall) Do(ctx context.Context, cfg aws.Config) (AWSAnswer, error) {
 	return AWSAnswer{res.StatusCode, res.Header, body}, nil
 }
 
-// Endpoint returns the address of a service of AWS: that in the environment
-// variable AWS_ENDPOINT_URL_ID, else the one in the configuration, else the
-// public one. id is the service's id in the SDK, such as "cloudwatch"; host is
-// the first part of the public name, such as "monitoring".
+// Endpoint returns the address of a service of AWS. id is the service's id in
+// the SDK, such as "cloudwatch". host is the first part of the public name,
+// such as "monitoring". The environment variable AWS_ENDPOINT_URL_ID, with the
+// id in capitals, comes first, then the address in the configuration, then the
+// public one.
 func Endpoint(id, host string, cfg aws.Config) string {
 	if url := os.Getenv("AWS_ENDPOINT_URL_" + strings.ToUpper(id)); url != "" {
 		return url

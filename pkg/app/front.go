@@ -41,8 +41,10 @@ const (
 // the client.
 const maxForm = 64 << 10
 
-// front checks requests of a deployed function before its handler runs: that the
-// request came through CloudFront, and that its route is switched on.
+// front checks each request of a deployed function before the handler runs. The
+// request must have come through CloudFront, unless there is no origin secret
+// or the request is a direct call (gateway.Direct). Its route must be switched
+// on.
 type front struct {
 	secrets [][]byte        // SHA-256 of each origin secret; if empty, calls that bypass CloudFront are accepted
 	off     map[string]bool // of SWITCHED_OFF
@@ -64,8 +66,9 @@ func UnknownSwitches() []string {
 
 // frontFromEnvironment reads ORIGIN_SECRET_SHA256 (the SHA-256 of the origin
 // secret in hex; two, separated by a comma, while one replaces the other) and
-// SWITCHED_OFF (operation ids, registration, sign-in, agents). It logs an
-// unknown word and continues: a misspelt switch must not stop the service.
+// SWITCHED_OFF (operation ids, registration, sign-in, agents). If SWITCHED_OFF
+// has an unknown word, frontFromEnvironment logs an error and continues: a
+// misspelt switch must not stop the service.
 func frontFromEnvironment() (front, error) {
 	f := front{off: map[string]bool{}}
 	for _, word := range words(os.Getenv("SWITCHED_OFF")) {
@@ -78,7 +81,7 @@ func frontFromEnvironment() (front, error) {
 	for _, text := range words(os.Getenv("ORIGIN_SECRET_SHA256")) {
 		sum, err := hex.DecodeString(text)
 		if err != nil || len(sum) != sha256.Size {
-			return front{}, errors.New("ORIGIN_SECRET_SHA256 must be SHA-256 hashes of 64 hexadecimal digits")
+			return front{}, errors.New("ORIGIN_SECRET_SHA256 must be SHA-256 hashes of 64 hex digits, separated by commas")
 		}
 		f.secrets = append(f.secrets, sum)
 	}
@@ -116,7 +119,7 @@ func (f front) before(h http.Handler, rows []api.Row) http.Handler {
 		}
 		if off[route(r, rows)] || f.refuses(r) {
 			api.WriteError(w, &fault.Error{Kind: fault.KindUnavailable, RetryAfter: time.Minute,
-				Message: "This is switched off for now. Try again later."})
+				Message: "This operation is switched off for now. Try again later."})
 			return
 		}
 		h.ServeHTTP(w, r)
@@ -138,8 +141,9 @@ func (f front) trusts(given []string) bool {
 
 type viewerKey struct{}
 
-// viewed removes CloudFront's headers, and keeps the viewer's address for
-// viewerIP. Only a request whose secret was checked may get here.
+// viewed removes the two headers of CloudFront from the request, and keeps the
+// viewer's address in the context for viewerIP. Only a request whose secret was
+// checked may get here.
 func viewed(r *http.Request) *http.Request {
 	text := r.Header.Get(viewerAddressHeader) // address:port, an IPv6 address without brackets
 	if i := strings.LastIndexByte(text, ':'); i >= 0 {
@@ -163,8 +167,8 @@ func viewerIP(ctx context.Context) string {
 	return gateway.SourceIP(ctx)
 }
 
-// route returns the method and path of the row that the request is for. HEAD
-// is served by the row of GET.
+// route returns the method and path of the row that the request is for, or "".
+// The row of GET also serves HEAD.
 func route(r *http.Request, rows []api.Row) string {
 	method := r.Method
 	if method == http.MethodHead {

@@ -71,7 +71,7 @@ func rowsOf() map[string]func(*table.DB) []api.Row {
 
 // The rows of each function. They are the rows for operators of the packages
 // named here, except that MeFunction has everything under /api/v1/me. A test
-// finds rows of pkg/domain that no function serves.
+// fails if no function serves a row of pkg/domain.
 
 // TripRows are the rows of TripsFunction.
 func TripRows(*table.DB) []api.Row { return operators(trip.Rows()) }
@@ -109,8 +109,8 @@ func resource(path string) string {
 	return word
 }
 
-// FunctionOf returns the function that serves a path under /api/v1, "" for
-// none. All rows of a resource belong to one function.
+// FunctionOf returns the function that serves a path under /api/v1, or "". One
+// function has all rows whose paths have the same first segment after /api/v1.
 func FunctionOf(path string) string {
 	for function, rows := range rowsOf() {
 		if slices.ContainsFunc(rows(nil), func(r api.Row) bool { return resource(r.Path) == resource(path) }) {

@@ -12,8 +12,9 @@ import (
 // function, the SDK's own loader in a command.
 type Loader func(context.Context) (aws.Config, error)
 
-// kmsSealer seals signing keys with a KMS key. The encryption context is the
-// signing key's id, so that nobody can swap one sealed key for another.
+// kmsSealer encrypts signing keys with a KMS key. The encryption context is the
+// signing key's id, so KMS rejects a sealed key that is stored under another
+// id.
 type kmsSealer struct {
 	client *kms.Client
 	key    string

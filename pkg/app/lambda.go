@@ -48,8 +48,9 @@ func Start(function string, serve Serve) {
 
 // collectLess makes the garbage collector run less often than by Go's default,
 // because a function's live heap has only a few megabytes. The heap may grow to
-// eleven times its live size, but the process stays below three quarters of the
-// function's memory. GOGC and GOMEMLIMIT in the environment take precedence.
+// eleven times its live size. A memory limit of three quarters of the
+// function's memory makes the collector run more often near that limit. GOGC
+// and GOMEMLIMIT in the environment take precedence.
 func collectLess(memory int64) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(1000)
@@ -60,11 +61,12 @@ func collectLess(memory int64) {
 }
 
 // OneProcessor reports whether a function with that many megabytes of memory
-// has one processor or a share of one. Lambda shows the function two
-// processors, and stops it when its share is used up. A second thread that runs Go code would only take work
-// from the first, and look for work when there is none. GOMAXPROCS in the
-// environment takes precedence. Source: AWS Lambda Developer Guide, "Configure
-// Lambda function memory": 1,769 MB have the equivalent of one vCPU.
+// has one processor or a share of one. Start then lets only one thread at a
+// time run Go code, unless the environment has GOMAXPROCS. Lambda shows such a
+// function two processors, and pauses it when its share is used up. A second
+// thread would only take work from the first, and use processor time to look
+// for work. Source: AWS Lambda Developer Guide, "Configure Lambda function
+// memory": 1,769 MB have the equivalent of one vCPU.
 func OneProcessor(memory int64) bool { return memory > 0 && memory <= 1769 }
 
 func start(function string, serve Serve, logger *slog.Logger) (any, error) {
@@ -125,7 +127,8 @@ func Authorization(p *Runtime, function string) (any, error) {
 }
 
 // RefreshGraceFromEnvironment reads REFRESH_GRACE: how long the previous
-// refresh token may be used again. It returns 0 if the variable is absent.
+// refresh token may be used again. It returns 0 if the variable is absent. The
+// authorization server shortens a longer duration to tokens.MaxRefreshGrace.
 func RefreshGraceFromEnvironment() (time.Duration, error) {
 	text := os.Getenv("REFRESH_GRACE")
 	if text == "" {
@@ -133,12 +136,12 @@ func RefreshGraceFromEnvironment() (time.Duration, error) {
 	}
 	grace, err := time.ParseDuration(text)
 	if err != nil || grace < 0 {
-		return 0, fmt.Errorf("REFRESH_GRACE is %q; it must be a duration such as 10s", text)
+		return 0, fmt.Errorf("REFRESH_GRACE is %q; expected a duration of 0s or more, such as 10s", text)
 	}
 	return grace, nil
 }
 
-// Documents serves the OpenAPI document and the reference page.
+// Documents serves the OpenAPI document, the reference page and /health.
 func Documents(p *Runtime, _ string) (any, error) {
 	return p.requests(func(at *Runtime) (http.Handler, error) { return published.New(at.BaseURL), nil })
 }
@@ -152,9 +155,9 @@ func Rotation(p *Runtime, _ string) (any, error) {
 	return p.Keys().Rotate, nil
 }
 
-// Settling writes receipts and postings: for a batch of the stream, or for the
-// trips that the stream lost. The latter is the work of the event {"sweep": true},
-// which the function's schedule sends.
+// Settling writes receipts, postings and trip counts for a batch of the stream.
+// The function's schedule sends the event {"sweep": true}. For this event,
+// Settling settles the trips that the stream lost.
 func Settling(p *Runtime, function string) (any, error) {
 	handle := lagged(p.settlement().Handle, os.Stdout, function, p.Now)
 	return func(ctx context.Context, event struct {
@@ -168,7 +171,8 @@ func Settling(p *Runtime, function string) (any, error) {
 	}, nil
 }
 
-// Projecting updates counters, search rows and rankings.
+// Projecting updates counters, search rows and rank rows for a batch of the
+// stream.
 func Projecting(p *Runtime, function string) (any, error) {
 	return lagged(p.projection(), os.Stdout, function, p.Now), nil
 }
@@ -206,7 +210,8 @@ func logLevel() slog.Level {
 }
 
 // SealerFromEnvironment returns a KMS sealer if KEY_ID names a key, else a
-// sealer with the file that SEALING_KEY_FILE names.
+// sealer with the file that SEALING_KEY_FILE names. It is an error if neither
+// variable is set.
 func SealerFromEnvironment(ctx context.Context, load Loader) (signing.Sealer, error) {
 	if id := os.Getenv("KEY_ID"); id != "" {
 		return newKMS(ctx, id, load)
@@ -214,5 +219,5 @@ func SealerFromEnvironment(ctx context.Context, load Loader) (signing.Sealer, er
 	if path := os.Getenv("SEALING_KEY_FILE"); path != "" {
 		return signing.FileSealer(path)
 	}
-	return nil, fmt.Errorf("neither KEY_ID nor SEALING_KEY_FILE is set: signing keys cannot be opened")
+	return nil, fmt.Errorf("neither KEY_ID nor SEALING_KEY_FILE is set; signing keys need one of them")
 }

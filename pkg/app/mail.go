@@ -29,7 +29,7 @@ func SES(ctx context.Context, from string, load Loader) (oauth.Mailer, error) {
 		}
 		ctx, cancel := context.WithTimeout(ctx, mailTimeout)
 		defer cancel()
-		// The body may contain the address: do not log it.
+		// The response may contain the mail address: do not log its body.
 		res, err := AWSCall{Service: "ses", Method: http.MethodPost, URL: endpoint + "/v2/email/outbound-emails",
 			Header: map[string]string{"Content-Type": "application/json"}, Body: body}.Do(ctx, cfg)
 		if err != nil {

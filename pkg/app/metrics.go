@@ -20,8 +20,9 @@ import (
 )
 
 // lines writes one JSON line for each request or batch of a function. LOG_LEVEL
-// does not apply to it: the metric filters in template.yaml count the requests,
-// the failures and the failed checks of the alarms from these lines.
+// does not suppress these lines, because the alarms need them: the metric
+// filters in template.yaml count requests, failures and failed checks from
+// them.
 //
 // CloudWatch bills each byte, so a line has no time (CloudWatch adds one), and
 // no member that is empty or zero.
@@ -75,8 +76,8 @@ func (b line) number(name string, value float64) line {
 	return strconv.AppendFloat(b.name(name), value, 'f', -1, 64)
 }
 
-// ids writes what names a request: its id, and the gateway's if the caller chose
-// the former. It also writes the function, unless the request is a call of a
+// ids writes the request's id. If the caller chose that id, ids also writes the
+// gateway's. It also writes the function, unless the request is a call of a
 // smoke test: the metric filters count only lines that name a function, so such
 // a call turns no alarm red.
 func (b line) ids(ctx context.Context, id, function string) line {
@@ -87,10 +88,11 @@ func (b line) ids(ctx context.Context, id, function string) line {
 	return b.text("function", function)
 }
 
-// cost writes what a request took. Each line of a request has the member ms, and
-// no other line has it. Most requests make one round trip, so a line with units
-// and without round_trips means one. A single round trip that consumed nothing,
-// because it failed, is written.
+// cost writes the time, round trips and capacity units of a request. Each line
+// of a request has the member ms, and no other line has it. Most requests make
+// one round trip. So if a line has units but no round_trips, the request made
+// one. If a single round trip consumed nothing, because it failed, cost writes
+// round_trips too.
 func (b line) cost(took time.Duration, used table.Usage) line {
 	b = b.number("ms", max(1, math.Round(took.Seconds()*1000)))
 	if used.Sequential != 1 || used.ReadUnits+used.WriteUnits+used.IndexUnits == 0 {
@@ -122,9 +124,9 @@ func Requests(w io.Writer, function string) func(context.Context, api.Observatio
 	}
 }
 
-// FailedCheck returns the check that rejected a request, "" if all passed:
-// signature, revocation, scope (which includes the audience), permission,
-// feature.
+// FailedCheck returns the access check that rejected a request: signature,
+// revocation, scope (which includes the audience), permission or feature. It
+// returns "" if no access check did.
 func FailedCheck(o api.Observation) string {
 	switch {
 	case o.Operation == "":
@@ -144,8 +146,8 @@ func FailedCheck(o api.Observation) string {
 }
 
 // measured writes the lines of a handler without rows: the authorization
-// server. The operation is the second segment of the path, if the server knows
-// it. The server itself logs the causes of failures.
+// server. The operation is the second segment of the path, or "" for a response
+// with status 404. The server itself logs the causes of failures.
 func measured(h http.Handler, w io.Writer, function string) http.Handler {
 	l := newLines(w, function)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -178,7 +180,8 @@ func (s *status) WriteHeader(code int) {
 
 // lagged writes a line for each batch of a stream function: records, failed
 // records, units, and milliseconds from the batch's oldest write to the end of
-// the work. No metric filter reads the lag. Its metric is Lambda's IteratorAge.
+// the work. No metric filter reads this lag. The alarm uses Lambda's metric
+// IteratorAge.
 func lagged(h StreamHandler, w io.Writer, function string, now func() time.Time) StreamHandler {
 	l := newLines(w, function)
 	return func(ctx context.Context, event events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {

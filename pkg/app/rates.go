@@ -8,8 +8,8 @@ import (
 	"svc/pkg/edge/api"
 )
 
-// RatesFromEnvironment reads TENANT_RATE and CLIENT_RATE in requests per
-// second; absent or 0 means no limit.
+// RatesFromEnvironment reads TENANT_RATE and CLIENT_RATE, in requests per
+// second and process. Absent or 0 means no limit.
 func RatesFromEnvironment() (api.Rates, error) {
 	var r api.Rates
 	for name, rate := range map[string]*int{"TENANT_RATE": &r.Tenant, "CLIENT_RATE": &r.Client} {
@@ -19,7 +19,7 @@ func RatesFromEnvironment() (api.Rates, error) {
 		}
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 0 || n > 1_000_000 {
-			return api.Rates{}, fmt.Errorf("%s is %q; expected the number of requests a second, 0 to 1000000", name, text)
+			return api.Rates{}, fmt.Errorf("%s is %q; expected requests per second, 0 (no limit) to 1000000", name, text)
 		}
 		*rate = n
 	}

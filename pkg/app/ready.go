@@ -12,22 +12,24 @@ import (
 	"svc/pkg/edge/gateway"
 )
 
-// Limits of /health/ready: the time of one check, and how long its result is
-// kept, so that callers cannot multiply the load on table and key service.
+// Limits of /health/ready. A check may take readyTime. Its result is kept for
+// readyKept, so that many callers cause no more load on the table and the key
+// service than one.
 const (
 	readyTime = 3 * time.Second
 	readyKept = time.Second
 )
 
-// readiness serves /health/ready: whether the table can be read and the key
-// service opens the key that signs. It needs no token.
+// readiness serves /health/ready. It checks that the table can be read, and
+// that the key service decrypts the current ES256 signing key. The request
+// needs no token.
 type readiness struct {
 	p    *Runtime
 	keys *signing.Keys
 
 	mu     sync.Mutex // held during a check: concurrent callers share its result
 	until  time.Time  // the result is kept until then
-	failed string     // dependency that failed in the last check
+	failed string     // "table" or "keys" if it failed in the last check, else ""
 }
 
 // authorization returns the handler of OAuthFunction: the authorization server
@@ -65,7 +67,7 @@ func (h *readiness) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// check returns the dependency that fails, "" for none.
+// check returns what fails, "table" or "keys", or "" if neither fails.
 func (h *readiness) check(ctx context.Context) string {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -7,13 +7,14 @@ import (
 	"net/http"
 )
 
-// responseBuffer is the size of a response that is sent in one piece with its
-// headers, in bytes. Most are smaller.
+// responseBuffer is the maximum size, in bytes, of a response that one write
+// sends together with its headers. Most responses are smaller.
 const responseBuffer = 64 << 10
 
-// useRuntimeAPI prepares the connections to Lambda's runtime API, at that
-// address, for a process that handles that many events at once. aws-lambda-go
-// clones Go's default transport and offers no other way to change it.
+// useRuntimeAPI prepares the connections to address, which is Lambda's runtime
+// API. events is how many events the process handles at once. aws-lambda-go
+// clones Go's default transport, so useRuntimeAPI changes that transport. There
+// is no other way.
 //
 //   - It keeps a connection for each of the events. Go's default keeps two, and
 //     would open a new connection for almost every event.
@@ -38,12 +39,12 @@ func useRuntimeAPI(address string, events int) {
 }
 
 // joined is a connection on which the headers of a request with a body of
-// unknown length wait for the first piece of the body. net/http sends such headers
-// at once, because the body may come much later. A response to Lambda is complete
-// when it is sent.
+// unknown length wait for the first piece of the body. net/http sends such
+// headers at once, because the body may come much later. For Lambda, the
+// complete body exists before the request is sent, so nothing is delayed.
 type joined struct {
 	net.Conn
-	headers []byte // that wait
+	headers []byte // headers that wait, or empty
 }
 
 // Write implements io.Writer. net/http calls it from one goroutine, and always

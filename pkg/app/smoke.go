@@ -28,11 +28,11 @@ type lifecycle struct {
 }
 
 // smoke is the hook that CodeDeploy calls before the new version of a function
-// gets traffic. CodeDeploy does not say which function it is, so each hook tries
-// the new versions of all functions that handle requests.
+// gets traffic. CodeDeploy does not say which function it deploys, so each call
+// of the hook tries the new versions of all functions that handle requests.
 type smoke struct {
 	log     *slog.Logger
-	baseURL string // as the functions have it; "" lets them take it from the event
+	baseURL string // the functions' BASE_URL; if it is "", they take the address from the event
 	load    Loader
 	call    time.Duration
 	pause   time.Duration
@@ -47,7 +47,7 @@ func newSmoke(p *Runtime) *smoke {
 }
 
 // handle always reports to CodeDeploy, because CodeDeploy waits an hour for a
-// hook that does not.
+// hook that does not report.
 func (s *smoke) handle(ctx context.Context, e lifecycle) error {
 	status := "Succeeded"
 	for _, err := range s.failures(ctx) {
@@ -58,8 +58,8 @@ func (s *smoke) handle(ctx context.Context, e lifecycle) error {
 	return s.again(ctx, func() error { return s.report(ctx, e, status) })
 }
 
-// failures returns the failed calls to the new versions, at most one for each
-// function.
+// failures returns what failed: at most one call for each function, and unknown
+// words in SWITCHED_OFF.
 func (s *smoke) failures(ctx context.Context) (failed []error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -85,15 +85,15 @@ func (s *smoke) failures(ctx context.Context) (failed []error) {
 		for _, c := range probes(function) {
 			if err := s.again(ctx, func() error { return s.try(ctx, version, c, f) }); err != nil {
 				failed = append(failed, fmt.Errorf("%s: %s %s: %w", function, c.method, c.path, err))
-				break // the other calls would most likely fail alike
+				break // the other calls to this function would most likely fail too
 			}
 		}
 	}
 	return failed
 }
 
-// again repeats the failed calls, because a throttled call proves nothing about
-// a version.
+// again runs do until it succeeds, at most smokeTries times, because a
+// throttled call proves nothing about a version.
 func (s *smoke) again(ctx context.Context, do func() error) error {
 	for try := 1; ; try++ {
 		err := do()
@@ -119,7 +119,8 @@ func (s *smoke) try(ctx context.Context, version string, c probe, f front) error
 	return c.judge(answer, s.address(), f.off[c.off])
 }
 
-// address returns the address in the call's event.
+// address returns the service's address for the event of a call. If BASE_URL is
+// not set, any address will do.
 func (s *smoke) address() string {
 	if s.baseURL == "" {
 		return "https://smoke.invalid"
@@ -131,7 +132,7 @@ func (s *smoke) address() string {
 func (s *smoke) invoke(ctx context.Context, version string, event []byte) ([]byte, error) {
 	part := strings.Split(version, ":") // arn:aws:lambda:REGION:ACCOUNT:function:NAME:VERSION
 	if len(part) != 8 {
-		return nil, fmt.Errorf("its version is %q; expected the ARN of a version", version)
+		return nil, fmt.Errorf("the environment has the version %q for it; expected the ARN of a version", version)
 	}
 	res, err := s.aws(ctx, AWSCall{Service: "lambda", Method: http.MethodPost, Body: event,
 		URL:    "/2015-03-31/functions/" + part[6] + "/invocations?Qualifier=" + part[7],
@@ -159,7 +160,8 @@ func (s *smoke) report(ctx context.Context, e lifecycle, status string) error {
 }
 
 // aws sends the call, whose URL is a path, to the service's endpoint.
-// AWS_ENDPOINT_URL_LAMBDA and AWS_ENDPOINT_URL_CODEDEPLOY replace AWS's own.
+// AWS_ENDPOINT_URL_LAMBDA and AWS_ENDPOINT_URL_CODEDEPLOY replace the public
+// endpoints.
 func (s *smoke) aws(ctx context.Context, c AWSCall) (AWSAnswer, error) {
 	cfg, err := s.load(ctx)
 	if err != nil {

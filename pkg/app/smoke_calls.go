@@ -16,14 +16,14 @@ import (
 type probe struct {
 	method, path, body string
 	off                string // the word of SWITCHED_OFF that turns the response into a 503
-	signed             bool   // send a token that an unknown key signed
+	signed             bool   // send unknownToken
 	want               int
 	holds              string // what the body contains; {base} is the service's address
 }
 
-// probes returns the calls that try a function. A token of an unknown key is
-// rejected only after the keys were read from the table. So the 401 proves that
-// the function has its configuration and reaches the table.
+// probes returns the calls that try a function. A function rejects a token of
+// an unknown key only after it has read the keys from the table. So the 401
+// proves that the function has its configuration and reaches the table.
 func probes(function string) []probe {
 	const initialize = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}`
 	get := func(path string, want int, holds string) probe {
@@ -92,7 +92,7 @@ func (p probe) judge(answer []byte, base string, off bool) error {
 	if a.IsBase64Encoded {
 		body, err := base64.StdEncoding.DecodeString(a.Body)
 		if err != nil {
-			return fmt.Errorf("the body: %w", err)
+			return fmt.Errorf("the body is not base64: %w", err)
 		}
 		a.Body = string(body)
 	}

@@ -22,18 +22,18 @@ func (p *Runtime) projection() StreamHandler {
 	return projection.Function{DB: p.DB, Step: projection.Step{Now: p.Now, RankRows: feedback.RankRows}}.Handle
 }
 
-// StreamHandlers returns the functions on the table's stream.
+// StreamHandlers returns the functions on the table's stream, by name.
 func (p *Runtime) StreamHandlers() map[string]StreamHandler {
 	return map[string]StreamHandler{Settlement: p.settlement().Handle, Projection: p.projection()}
 }
 
-// Scheduled returns the functions on a schedule.
+// Scheduled returns what the functions on a schedule do, by name.
 func (p *Runtime) Scheduled() map[string]func(context.Context) error {
 	return map[string]func(context.Context) error{Keys: p.Keys().Rotate, Settlement: p.settlement().Sweep}
 }
 
-// StreamFunctions returns the functions on the table's stream in the form that
-// the stream poller calls.
+// StreamFunctions returns the functions on the table's stream, by name, in the
+// form that the stream poller calls: with an event as JSON.
 func (p *Runtime) StreamFunctions() map[string]func(context.Context, json.RawMessage) (json.RawMessage, error) {
 	out := map[string]func(context.Context, json.RawMessage) (json.RawMessage, error){}
 	for name, handle := range p.StreamHandlers() {

@@ -21,7 +21,8 @@ type appsPage struct {
 }
 
 // get serves GET /oauth/apps: the clients that the signed-in person consented
-// to. tenant_hint and audience determine the account to sign in to.
+// to. If audience or tenant_hint names another account than that of the
+// session, the person must sign in to that account.
 func (p *appsPage) get(w http.ResponseWriter, r *http.Request) error {
 	n, err := p.sessions.Find(r.Context(), r)
 	if err != nil {
@@ -63,8 +64,9 @@ func (p *appsPage) askToSignIn(w http.ResponseWriter, r *http.Request, o own) er
 	return p.signIn.showOwn(w, r, o, page.SignIn{}, http.StatusOK)
 }
 
-// post serves POST /oauth/apps. It deletes the consent and revokes every token
-// of the client and the person, on all devices.
+// post serves POST /oauth/apps. It deletes the person's consent to the client
+// in the tenant that the form names. This revokes every token of the client and
+// the person in that tenant, on all devices.
 func (p *appsPage) post(w http.ResponseWriter, r *http.Request) error {
 	form, err := readForm(r)
 	if err != nil {

@@ -30,9 +30,9 @@ type authorization struct {
 	choices  []page.Choice // tenants to choose from
 	granted  []string      // the scopes that a code would get now
 	agents   string        // what the tenant lets agents do, if the request is for the MCP server
-	agreed   bool          // the person consented to all granted scopes at these resources before
+	agreed   bool          // an earlier consent permits all granted scopes at these resources
 	epoch    int64         // the grant's epoch when the consent was read
-	since    string        // the actor's since at that time
+	since    string        // the actor's attribute since at that time
 }
 
 // requests reads authorization requests.
@@ -43,7 +43,8 @@ type requests struct {
 }
 
 // open parses the request and determines its client, audience and tenant. The
-// error is a *pageError, a *redirectError or an internal error.
+// error is a *pageError, a *redirectError, a *companyError, a
+// *clients.DocumentError, a throttle's 429, or an internal error.
 func (q *requests) open(r *http.Request) (*authorization, error) {
 	ctx := r.Context()
 	request, err := parseRequest(r.URL.RawQuery)
@@ -91,7 +92,8 @@ func (q *requests) open(r *http.Request) (*authorization, error) {
 	return a, err
 }
 
-// posted reads the form of an authorization, and the request that it repeats.
+// posted reads a form of an authorization's page, and the authorization request
+// that the form's address repeats in its query.
 func (q *requests) posted(r *http.Request) (*authorization, url.Values, error) {
 	form, err := readForm(r)
 	if err != nil {
@@ -116,15 +118,16 @@ func (q *requests) hintedActor(ctx context.Context, hint string) (string, error)
 	return actor, nil
 }
 
-// name returns the key of the request in sessions and forms.
+// name returns a hash of the request. Sessions and forms refer to the request
+// by this name.
 func (a *authRequest) name() string { return ids.Hash(a.query.Encode()) }
 
 // link returns the request's address at path, relative to the pages of this
 // package.
 func (a *authRequest) link(path string) string { return path + "?" + a.query.Encode() }
 
-// another returns the address of the same request with a sign-in to another
-// account.
+// another returns the address of the same request, changed so that the person
+// must sign in again and may use another account.
 func (a *authRequest) another() string {
 	query := url.Values{}
 	for name, values := range a.query {

@@ -32,10 +32,10 @@ const (
 // promptless are the errors that prompt=none returns instead of a page (OpenID
 // Connect Core section 3.1.2.6).
 var promptless = map[step]*protocol.Error{
-	stepSignIn: protocol.Refuse("login_required", "The person is not signed in."),
+	stepSignIn: protocol.Refuse("login_required", "The person must sign in first, which needs a page."),
 	stepPick: protocol.Refuse("account_selection_required",
-		"The person has several memberships; name one by tenant_hint."),
-	stepConsent: protocol.Refuse("consent_required", "The person has not agreed to this."),
+		"The person has several memberships. Name one by tenant_hint."),
+	stepConsent: protocol.Refuse("consent_required", "The person must consent first, which needs a page."),
 }
 
 // authorizePage takes an authorization request to its next step.
@@ -127,7 +127,8 @@ func (d *decisions) proceed(r *http.Request, a *authorization) (step, error) {
 		// Connect Core section 3.1.2.2), even if somebody else has just signed
 		// in.
 		if n.FreshFor(a.name(), d.now()) {
-			return 0, &redirectError{a, protocol.Refuse("login_required", "Another person signed in than id_token_hint names.")}
+			return 0, &redirectError{a, protocol.Refuse("login_required",
+				"The signed-in person is not the one that id_token_hint names.")}
 		}
 		return stepSignIn, nil
 	}
@@ -177,9 +178,9 @@ func (d *decisions) suits(a *authorization, n *session.Session) bool {
 	return !a.hasMaxAge || !d.now().After(n.AuthTime.Add(a.maxAge))
 }
 
-// weigh reads what the person may grant now and has consented to before. If the
-// membership, record or tenant is gone or disabled, the person must sign in
-// again.
+// weigh reads what the person may grant now and has consented to before, and
+// returns the next step. If the membership, record or tenant is gone or
+// disabled, the person must sign in again.
 func (d *decisions) weigh(ctx context.Context, a *authorization) (step, error) {
 	t := d.db.Tenant(a.tenant.ID)
 	var actor, flags, consent, grant table.Item
@@ -198,7 +199,7 @@ func (d *decisions) weigh(ctx context.Context, a *authorization) (step, error) {
 	a.granted = authz.Grantable(a.audience, a.asked, authz.Have{Permissions: actor.Strings("permissions"),
 		Taxi: flags.Flag(authz.Taxi), Delivery: flags.Flag(authz.Delivery)})
 	if len(a.granted) == 0 {
-		return 0, &redirectError{a, protocol.Refuse("invalid_scope", "The person may have none of the scopes.")}
+		return 0, &redirectError{a, protocol.Refuse("invalid_scope", "The person may have none of the requested scopes now.")}
 	}
 	a.since = actor.Text("since")
 	if a.actsAs != "" {
@@ -212,9 +213,9 @@ func (d *decisions) weigh(ctx context.Context, a *authorization) (step, error) {
 }
 
 // errConsentEnded means that the person ended the consent while the server
-// issued its code. A batch read is no snapshot, so the epoch may be newer than
-// the consent read with it. If the transaction did not check the consent, a code
-// could get the epoch that follows the end of the consent.
+// issued a code for it. A batch read is no snapshot, so the epoch may be newer
+// than the consent read with it. If the transaction did not check the consent,
+// a code could get the epoch that follows the end of the consent.
 var errConsentEnded = errors.New("the consent has ended")
 
 // condition returns a function that adds to the transaction that creates a code:
@@ -232,7 +233,8 @@ func (d *decisions) mustStand(_ context.Context, a *authorization) (func(*table.
 }
 
 // issue ends the authorization with a code. If the consent has ended in the
-// meantime, the person is asked again.
+// meantime, issue starts the request again, and the consent page asks the
+// person.
 func (d *decisions) issue(w http.ResponseWriter, r *http.Request, a *authorization, consent condition) error {
 	if _, err := d.clients.Keep(r.Context(), a.client); errors.Is(err, clients.ErrUnknown) {
 		return badRequest("client", "client_id is not known")

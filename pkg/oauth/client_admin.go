@@ -36,7 +36,8 @@ func (s *Server) ShowClient(ctx context.Context, id string) (ClientSummary, erro
 	return summary(c), err
 }
 
-// ListClients returns all clients, newest first; see clients.Registry.List.
+// ListClients returns one page of all clients, newest first; see
+// clients.Registry.List.
 func (s *Server) ListClients(ctx context.Context, after string, limit int) ([]ClientSummary, string, error) {
 	found, next, err := s.clients.List(ctx, after, limit)
 	out := make([]ClientSummary, len(found))

@@ -22,8 +22,8 @@ type company struct {
 	brand  page.Brand
 }
 
-// chosen is the parameter of a request whose tenant_hint the person typed on the
-// page that asks for the company.
+// chosen is a query parameter. It marks a request whose tenant_hint the person
+// typed on the page that asks for the company.
 const chosen = "company"
 
 // companyError means that a request for a rider or driver names no company, or
@@ -35,7 +35,7 @@ type companyError struct {
 	audience authz.Audience
 }
 
-func (e *companyError) Error() string { return "no company is named" }
+func (e *companyError) Error() string { return "the request names no known company" }
 
 // askCompany shows the page that asks for the company.
 func (p *pages) askCompany(w http.ResponseWriter, r *http.Request, e *companyError) error {
@@ -85,8 +85,8 @@ func (c companies) byID(ctx context.Context, id string) (company, error) {
 	return c.branded(ctx, n)
 }
 
-// frame returns the frame of a page in the look of a company, or of the platform
-// for "".
+// frame returns the frame of a page with a company's branding, or with the
+// platform's for "".
 func (c companies) frame(ctx context.Context, id string) (page.Frame, error) {
 	found, err := c.byID(ctx, id)
 	return page.Frame{Brand: found.brand}, err

@@ -13,8 +13,9 @@ import (
 
 const consentForm = "consent"
 
-// offeredList has the scopes that an operation of the service needs. This program
-// does not link the rows of the API, so `make golden` writes the list from them.
+// offeredList has the scopes that an operation of the service needs. This
+// program does not link the rows of the API. Therefore `make golden` writes the
+// list from these rows.
 //
 //go:embed offered_scopes.txt
 var offeredList string
@@ -58,8 +59,9 @@ func (p *consentPage) show(w http.ResponseWriter, r *http.Request, a *authorizat
 	})
 }
 
-// post serves POST /oauth/consent. If the form no longer matches the state
-// (another session, other scopes), the person gets a new page.
+// post serves POST /oauth/consent. If the form no longer matches what a consent
+// page would show now (another session, other scopes), the server starts the
+// request again.
 func (p *consentPage) post(w http.ResponseWriter, r *http.Request) error {
 	a, form, err := p.posted(r)
 	if err != nil {
@@ -76,7 +78,7 @@ func (p *consentPage) post(w http.ResponseWriter, r *http.Request) error {
 		if err := p.forget(r.Context(), a); err != nil {
 			return err
 		}
-		return &redirectError{a, protocol.Refuse("access_denied", "The person did not agree.")}
+		return &redirectError{a, protocol.Refuse("access_denied", "The person did not allow access.")}
 	}
 	return p.issue(w, r, a, p.consents.add)
 }

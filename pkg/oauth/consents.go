@@ -20,7 +20,8 @@ import (
 	"svc/pkg/oauth/tokens"
 )
 
-// mostApps is the maximum number of consents listed per tenant.
+// mostApps is the maximum number of consents listed per tenant. Together with
+// the flags and the actor, they are one batch of 100 items.
 const mostApps = 98
 
 // consents stores what people consented to.
@@ -29,7 +30,8 @@ type consents struct {
 	now func() time.Time
 }
 
-// consentDoc is the stored part of a consent besides the scopes.
+// consentDoc is the JSON document of a stored consent. What the consent permits
+// is in attributes of the item (see add).
 type consentDoc struct {
 	Client  string `json:"client"`
 	Name    string `json:"name"`  // the client's own name at that time
@@ -85,9 +87,9 @@ func inForce(consent, actor table.Item) bool {
 	return consent.Found() && actor.Found() && consent.Text("since") == actor.Text("since")
 }
 
-// add is a condition that stores the person's consent to the granted scopes, in
-// addition to earlier consents. The consent and the code are written in one
-// transaction.
+// add is a condition that stores the person's consent to the granted scopes.
+// What an earlier consent permits stays permitted, if that consent is still in
+// force. The consent and the code are written in one transaction.
 func (c consents) add(ctx context.Context, a *authorization) (func(*table.Tx), error) {
 	t := c.db.Tenant(a.tenant.ID)
 	key := consentKey(t, a.client.ID, a.session.Actor)
@@ -123,10 +125,10 @@ func (c consents) tenants(ctx context.Context, n *session.Session) ([]string, er
 	return p.Tenants, err
 }
 
-// list returns the clients that the session's person consented to, the last
-// allowed first. A client is one entry with the consents of all tenants. Entries
-// are joined by the client's id only, because anybody may choose the name of
-// another client.
+// list returns the clients that the session's person consented to, the most
+// recently allowed first. A client is one entry with the consents of all
+// tenants. Entries are joined by the client's id only, because anybody may
+// choose the name of another client.
 func (c consents) list(ctx context.Context, n *session.Session) ([]page.App, error) {
 	tenants, err := c.tenants(ctx, n)
 	if err != nil {

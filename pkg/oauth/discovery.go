@@ -12,8 +12,10 @@ import (
 	"svc/pkg/oauth/protocol"
 )
 
-// How long clients may cache a discovery document and the key set. A new key is
-// published 15 minutes before its first signature, so no client misses it.
+// How long clients may cache a discovery document and the key set. A key that
+// replaces another is published at least 15 minutes before its first signature,
+// so a client that caches the key set for keySetLife at most has the key by
+// then.
 const (
 	documentLife = time.Hour
 	keySetLife   = 5 * time.Minute

@@ -10,7 +10,8 @@ import (
 	"svc/pkg/oauth/protocol"
 )
 
-// fail writes the error response and logs internal errors.
+// fail writes the error response. It logs an error with a 5xx status, unless
+// the request's context has ended.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	e := protocol.AsError(err)
 	protocol.Note(r, e.Code)
@@ -36,9 +37,9 @@ func named(ctx context.Context, w http.ResponseWriter) slog.Attr {
 	return gateway.Named(ctx, w.Header().Get(gateway.RequestHeader))
 }
 
-// logged writes one line for every 4xx. The line contains nothing of the
-// request but its method: the path is the route's, not the caller's. fail logs
-// a 5xx, with its cause.
+// logged writes one line for every 4xx. Of the request, the line contains only
+// the id and the method: the path is the route's, not the caller's. Server.fail
+// and pages.fail log a 5xx, with its cause.
 func (s *Server) logged(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		seen := &statusRecorder{ResponseWriter: w}

@@ -19,9 +19,10 @@ const (
 	// MailedLinkLife is how long a link that a person requested is valid.
 	MailedLinkLife = time.Hour
 	forgotForm     = "forgot"
-	linksAnAccount = 3 // links mailed to one account per hour
+	linksAnAccount = 3 // links mailed to one account per hour, at most
 	// mailTime is how long a request for a link takes, both for a known and for
-	// an unknown account. A mail that is not sent by then is not sent at all.
+	// an unknown account. After mailTime the server no longer tries to send the
+	// mail.
 	mailTime = 3 * time.Second
 )
 
@@ -31,13 +32,14 @@ type forgotPage struct {
 	companies companies
 	links     *links
 	throttle  *throttle.Throttle
-	limit     int    // links per address and hour
+	limit     int    // requests per network address and hour
 	mail      Mailer // nil if the server cannot mail
 	wait      time.Duration
 	after     func(time.Duration) <-chan time.Time
 }
 
-// open determines whose account a request for a link is about.
+// open determines whose account a request for a link is about. The error is a
+// *pageError if the server cannot mail.
 func (p *forgotPage) open(r *http.Request) (own, error) {
 	if p.mail == nil {
 		return own{}, &pageError{status: http.StatusNotFound, kind: "request", detail: "no mailer is configured"}
@@ -103,8 +105,8 @@ func (p *forgotPage) post(w http.ResponseWriter, r *http.Request) error {
 
 // mailLink mails a one-time link to the account's stored address, not to the
 // typed one. A different spelling that folds to the same address may be
-// somebody else's mailbox. mailLink does nothing if the account does not exist
-// or got too many links.
+// somebody else's mailbox. mailLink does nothing if the account does not exist,
+// is disabled, or got linksAnAccount links in this hour.
 func (p *forgotPage) mailLink(ctx context.Context, o own, lang page.Lang, address string) error {
 	account := session.AccountKey(o.audience, o.tenant.ID, address)
 	err := p.throttle.Count(ctx, throttle.Counter{Kind: "forgot", Key: account, Limit: linksAnAccount, Window: time.Hour})
@@ -123,8 +125,8 @@ func (p *forgotPage) mailLink(ctx context.Context, o own, lang page.Lang, addres
 		return err
 	}
 	base, company := p.baseURL, ""
-	// an operator's account belongs to no tenant, so the link must not use a
-	// tenant's name or domain
+	// An operator's account belongs to no tenant, so the link must not use a
+	// tenant's name or domain.
 	if o.audience != authz.Dashboard {
 		company = o.brand.Name
 		if domain := o.tenant.CustomDomain; domain != "" {

@@ -42,7 +42,8 @@ func newLinks(db *table.DB, now func() time.Time) *links {
 
 // NewLink returns a one-time link with which the account of a mail address sets
 // its password. tenantID is "" for an operator. The error is fault.NotFound if
-// the account does not exist. The link is a credential: never log it.
+// the account does not exist or is disabled. The link is a credential: never
+// log it.
 func NewLink(ctx context.Context, db *table.DB, baseURL string, audience authz.Audience, tenantID, address string,
 	now time.Time) (string, error) {
 	k := newLinks(db, func() time.Time { return now })
@@ -57,7 +58,8 @@ func NewLink(ctx context.Context, db *table.DB, baseURL string, audience authz.A
 		Email: address, Since: l.Since}, now.Add(LinkLife))
 }
 
-// create returns a link that is valid until it expires.
+// create stores a link that is valid once, until it expires, and returns its
+// address.
 func (k *links) create(ctx context.Context, baseURL string, n link, expires time.Time) (string, error) {
 	secret := ids.Secret()
 	tx := k.p.Write()
@@ -99,8 +101,9 @@ func (k *links) open(ctx context.Context, secret string) (link, login.Login, err
 	return n, l, nil
 }
 
-// use uses up the link and sets the hash. The error is errLink if the link
-// was used in the meantime, or the account's password changed. Every session and token of the account ends.
+// use uses up the link and sets the hash of the new password. The error is
+// errLink if somebody used the link or changed the account's password in the
+// meantime. Every session and token of the account ends.
 func (k *links) use(ctx context.Context, secret string, n link, hash string) error {
 	by := audit.By{Who: n.Actor, At: k.now()}
 	err := table.Retry(ctx, func(ctx context.Context) error {

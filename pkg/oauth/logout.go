@@ -31,12 +31,12 @@ type logoutPage struct {
 	companies companies
 }
 
-// get serves GET /oauth/logout. The session ends at once if the client proves
-// with an id_token_hint whose session it is. For any other request, a page asks
-// the person first.
+// get serves GET /oauth/logout. If id_token_hint names the signed-in person,
+// the session ends at once. If it does not, a page asks the person first. If
+// nobody is signed in, there is nothing to ask.
 func (p *logoutPage) get(w http.ResponseWriter, r *http.Request) error {
 	if len(r.URL.RawQuery) > longestQuery {
-		return badRequest("request", "the request is too long")
+		return badRequest("request", "the query is longer than 6,000 bytes")
 	}
 	q, err := p.open(r, r.URL.Query())
 	if err != nil {
@@ -103,7 +103,7 @@ func (p *logoutPage) open(r *http.Request, in url.Values) (logoutRequest, error)
 		}
 		audience, _ := claims["aud"].(string)
 		if clientID != "" && clientID != audience {
-			return q, badRequest("request", "id_token_hint is not the client's")
+			return q, badRequest("request", "id_token_hint was issued to another client than client_id")
 		}
 		clientID = audience
 		q.actor, _ = claims["sub"].(string)
@@ -128,7 +128,7 @@ func (p *logoutPage) open(r *http.Request, in url.Values) (logoutRequest, error)
 
 // signOut ends the session and continues to the client's address. If the client
 // sent no id_token_hint and the person did not confirm, the page shows the
-// address as a link only. The platform must not redirect to it automatically,
+// address as a link only. The server must not redirect to it automatically,
 // because anybody may register an address.
 func (p *logoutPage) signOut(w http.ResponseWriter, r *http.Request, q logoutRequest, confirmed bool) error {
 	if err := p.sessions.End(r.Context(), w, r); err != nil {

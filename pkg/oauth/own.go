@@ -13,7 +13,7 @@ import (
 )
 
 // own is a request to one of the server's own pages, where no client is
-// involved. It states whose account the request is about.
+// involved. Its audience and tenant say whose account the request is about.
 type own struct {
 	audience authz.Audience
 	company  // zero if the request names none, which only operators may do

@@ -105,7 +105,7 @@ func (p *pages) clientAddress(a *authorization, params url.Values) string {
 // an attacker could use a faulty request as a link through this server to that
 // address. A person who is not signed in therefore sees the error on a page,
 // with a link to the client (RFC 9700 section 4.11.2). A request with
-// prompt=none gets no page.
+// prompt=none gets no page: the server always redirects.
 func (p *pages) refuseClient(w http.ResponseWriter, r *http.Request, e *redirectError) error {
 	protocol.Note(r, e.cause.Code)
 	params := url.Values{"error": {e.cause.Code}, "error_description": {e.cause.Description}}
@@ -127,15 +127,17 @@ func (p *pages) refuseClient(w http.ResponseWriter, r *http.Request, e *redirect
 		Back: template.URL(p.clientAddress(e.to, params))})
 }
 
-// longestLocation is the longest redirect address, in bytes. A gateway allows
-// 10,240 bytes of headers in a response.
+// longestLocation is the longest redirect address, in bytes. It leaves room for
+// the other headers if a gateway allows 10,240 bytes of headers in a response,
+// as it does in a request.
 const longestLocation = 9000
 
 // redirect writes a redirect with the location unchanged. Relative locations
 // work under any mount path and any host.
 func redirect(w http.ResponseWriter, status int, location string) error {
 	if len(location) > longestLocation {
-		return protocol.Refuse("invalid_request", "The request is too long.")
+		return protocol.Refuse("invalid_request", "The redirect would be longer than %d bytes. Send a shorter request.",
+			longestLocation)
 	}
 	page.Guard(w.Header())
 	w.Header().Set("Location", location)
@@ -204,8 +206,8 @@ func (p *pages) fail(w http.ResponseWriter, r *http.Request, err error) error {
 
 // tryAgain returns the page for a request that failed because the table was
 // unavailable. It shows the form again with what the person typed, except the
-// password, or a link to the same page. It does not read the table. The form's
-// CSRF token is still valid.
+// password, or a link to the same page. tryAgain does not read the table. The
+// form keeps its CSRF token, which is still valid.
 func tryAgain(r *http.Request, requestID string) page.Content {
 	const busy = "busy"
 	form, again := r.PostForm, path.Base(r.URL.Path)

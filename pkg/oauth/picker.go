@@ -23,8 +23,9 @@ func (p *pickerPage) show(w http.ResponseWriter, r *http.Request, a *authorizati
 }
 
 // get serves GET /oauth/tenant, the target of the consent page's link for
-// choosing another company. It drops the earlier choice. A faulty request gets
-// its page from authorize.
+// choosing another company. It drops the earlier choice and redirects to the
+// authorization request. If the request is faulty, GET /oauth/authorize shows
+// the error.
 func (p *pickerPage) get(w http.ResponseWriter, r *http.Request) error {
 	a, err := parseRequest(r.URL.RawQuery)
 	if err != nil {
@@ -44,7 +45,7 @@ func (p *pickerPage) get(w http.ResponseWriter, r *http.Request) error {
 }
 
 // post serves POST /oauth/tenant. It stores the choice in the session and
-// redirects to the request.
+// redirects to the authorization request.
 func (p *pickerPage) post(w http.ResponseWriter, r *http.Request) error {
 	a, form, err := p.posted(r)
 	if err != nil {

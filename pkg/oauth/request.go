@@ -36,8 +36,8 @@ type authRequest struct {
 	tenantHint  string
 	locales     string
 	idTokenHint string
-	resource    string         // in the form of a token's record
-	actsAs      authz.Audience // that the resource determines, "" for none
+	resource    string         // as authz.Resources returns it
+	actsAs      authz.Audience // audience that the resource determines, or ""
 	prompt      []string
 	maxAge      time.Duration
 	hasMaxAge   bool
@@ -69,7 +69,7 @@ func badRequest(kind, detail string) *pageError {
 // response: the client and the redirect URI. The error is a *pageError.
 func parseRequest(raw string) (authRequest, error) {
 	if len(raw) > longestQuery {
-		return authRequest{}, badRequest("request", "the request is too long")
+		return authRequest{}, badRequest("request", "the query is longer than 6,000 bytes")
 	}
 	query, err := url.ParseQuery(raw)
 	if err != nil {
@@ -81,7 +81,7 @@ func parseRequest(raw string) (authRequest, error) {
 		}
 	}
 	if len(query.Encode()) > longestQuery { // the forms repeat the query in this encoding
-		return authRequest{}, badRequest("request", "the request is too long")
+		return authRequest{}, badRequest("request", "the query is longer than 6,000 bytes")
 	}
 	for _, name := range []string{"client_id", "redirect_uri"} {
 		switch len(query[name]) {
@@ -104,8 +104,8 @@ func parseRequest(raw string) (authRequest, error) {
 // 7636 section 4.2).
 var s256 = regexp.MustCompile(`^[A-Za-z0-9_-]{43}$`)
 
-// read parses the remaining parameters. Its error is for the redirect to the
-// client.
+// read parses the other parameters, except resource. The caller sends the error
+// to the client by a redirect.
 func (a *authRequest) read() *protocol.Error {
 	q := a.query
 	for _, name := range single {
@@ -127,15 +127,15 @@ func (a *authRequest) read() *protocol.Error {
 	case q.Has("response_mode") && q.Get("response_mode") != "query":
 		return protocol.Refuse("invalid_request", "response_mode must be query.")
 	case len(q.Get("state")) > longestState:
-		return protocol.Refuse("invalid_request", "state is too long.")
+		return protocol.Refuse("invalid_request", "state is longer than %d bytes.", longestState)
 	case len(q.Get("nonce")) > longestNonce:
-		return protocol.Refuse("invalid_request", "nonce is too long.")
+		return protocol.Refuse("invalid_request", "nonce is longer than %d bytes.", longestNonce)
 	case !q.Has("code_challenge"):
 		return protocol.Refuse("invalid_request", "code_challenge is missing: PKCE is required of every client.")
 	case q.Get("code_challenge_method") != "S256":
 		return protocol.Refuse("invalid_request", "code_challenge_method must be S256.")
 	case !s256.MatchString(q.Get("code_challenge")):
-		return protocol.Refuse("invalid_request", "code_challenge is not a SHA-256 in base64url.")
+		return protocol.Refuse("invalid_request", "code_challenge must be a SHA-256 in base64url: 43 characters.")
 	}
 	a.scopes, a.challenge, a.nonce = authz.Split(q.Get("scope")), q.Get("code_challenge"), q.Get("nonce")
 	a.loginHint, a.tenantHint, a.idTokenHint = q.Get("login_hint"), q.Get("tenant_hint"), q.Get("id_token_hint")
@@ -149,11 +149,11 @@ func (a *authRequest) readPrompt() *protocol.Error {
 	a.prompt = strings.Fields(a.query.Get("prompt"))
 	for _, value := range a.prompt {
 		if !slices.Contains([]string{"none", "login", "consent", "select_account"}, value) {
-			return protocol.Refuse("invalid_request", "prompt has a value that is not known.")
+			return protocol.Refuse("invalid_request", "prompt may contain none, login, consent and select_account only.")
 		}
 	}
 	if a.asks("none") && len(a.prompt) > 1 {
-		return protocol.Refuse("invalid_request", "prompt none stands alone.")
+		return protocol.Refuse("invalid_request", "prompt may not combine none with another value.")
 	}
 	if text := a.query.Get("max_age"); text != "" {
 		seconds, err := strconv.ParseUint(text, 10, 31)
@@ -169,7 +169,8 @@ func (a *authRequest) readPrompt() *protocol.Error {
 func (a *authRequest) asks(value string) bool { return slices.Contains(a.prompt, value) }
 
 // readResource reads the resource indicators (RFC 8707 section 2). An address
-// of the MCP server determines the audience and the tenant.
+// of the MCP server determines the audience. If the address names a tenant, it
+// also determines the tenant.
 func (a *authRequest) readResource(base string) *protocol.Error {
 	resources, refused := protocol.ParseResources(base, a.query["resource"])
 	if refused != nil {
@@ -184,7 +185,7 @@ func (a *authRequest) readResource(base string) *protocol.Error {
 		a.actsAs = r.Audience
 		if r.Tenant != "" {
 			if a.tenantHint != "" && a.tenantHint != r.Tenant {
-				return protocol.Refuse("invalid_target", "resource and tenant_hint name two tenants.")
+				return protocol.Refuse("invalid_target", "resource and tenant_hint must name the same tenant.")
 			}
 			a.tenantHint = r.Tenant
 		}
@@ -193,9 +194,10 @@ func (a *authRequest) readResource(base string) *protocol.Error {
 	return nil
 }
 
-// audience determines the token's audience from the requested scopes
-// (decisions, "OAuth"). It returns the audience and those requested scopes that
-// the client registered.
+// audience determines the token's audience: by the resource, else by the
+// requested scopes, else by the client's only audience (docs/decisions.md,
+// "OAuth"). It returns the audience and those requested scopes that the client
+// registered.
 func (a *authRequest) audience(c clients.Client) (authz.Audience, []string, *protocol.Error) {
 	asked := a.scopes
 	if len(asked) == 0 {
@@ -206,12 +208,12 @@ func (a *authRequest) audience(c clients.Client) (authz.Audience, []string, *pro
 		return !ok || a.actsAs != "" && rule.Audience != "" && rule.Audience != a.actsAs
 	})
 	if len(known) == 0 && len(asked) > 0 {
-		return "", nil, protocol.Refuse("invalid_scope", "There is no scope of this name: %s.",
+		return "", nil, protocol.Refuse("invalid_scope", "None of these scopes exists for this resource: %s.",
 			protocol.Printable(strings.Join(asked, " ")))
 	}
 	audience, ok := authz.CommonAudience(known)
 	if !ok {
-		return "", nil, protocol.Refuse("invalid_scope", "The scopes are of more than one audience.")
+		return "", nil, protocol.Refuse("invalid_scope", "The scopes belong to more than one audience. Ask for those of one.")
 	}
 	audience = cmp.Or(a.actsAs, audience)
 	if audience == "" && len(c.Audiences) == 1 {
@@ -219,7 +221,7 @@ func (a *authRequest) audience(c clients.Client) (authz.Audience, []string, *pro
 	}
 	if audience == "" || !slices.Contains(c.Audiences, audience) {
 		return "", nil, protocol.Refuse("invalid_scope",
-			"The scopes do not say for which one of the client's audiences they are.")
+			"The scopes do not select one of the audiences that the client registered.")
 	}
 	var out []string
 	for _, scope := range known {
@@ -228,7 +230,7 @@ func (a *authRequest) audience(c clients.Client) (authz.Audience, []string, *pro
 		}
 	}
 	if len(out) == 0 {
-		return "", nil, protocol.Refuse("invalid_scope", "The client is registered for none of the scopes.")
+		return "", nil, protocol.Refuse("invalid_scope", "The client registered none of the requested scopes.")
 	}
 	return audience, out, nil
 }

@@ -26,11 +26,12 @@ type Config struct {
 	BaseURL string
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
-	// Address gives the caller's address, for throttling; nil or "" is unknown
-	// and not throttled.
+	// Address returns the caller's address, for throttling. If it is nil or
+	// returns "", no limit per address applies.
 	Address func(context.Context) string
-	// RefreshGrace is how long the previous refresh token may be used again to get
-	// the same successor: 0 to tokens.MaxRefreshGrace.
+	// RefreshGrace is how long the previous refresh token may be used again to
+	// get the same successor. The server takes a value outside 0 to
+	// tokens.MaxRefreshGrace as the nearer of the two.
 	RefreshGrace time.Duration
 	// Documents fetches the metadata of clients whose client_id is an address. If
 	// nil, a transport that reaches public addresses only is used.
@@ -38,8 +39,8 @@ type Config struct {
 	// Mail sends one-time links to set a password. If nil, the pages do not
 	// offer such links.
 	Mail Mailer
-	// Limits configure the throttles: 0 means the default, a negative number no
-	// limit.
+	// Limits configure the throttles: 0 means the default, and a negative
+	// number means no limit.
 	Limits Limits
 }
 
@@ -132,9 +133,9 @@ func (s *Server) DisableClient(ctx context.Context, id string, disabled bool) er
 	return s.clients.Disable(ctx, id, disabled)
 }
 
-// handler serves a request or returns the error to respond with.
-// protocol.AsError determines the response: 413 for a body that is too large, 503
-// for a busy table, 500 for an unexpected error.
+// handler serves a request, or returns an error. protocol.AsError then
+// determines the response: 413 for a body that is too large, 503 for a busy
+// table, 500 for an unexpected error.
 type handler func(http.ResponseWriter, *http.Request) error
 
 type route struct {
@@ -209,13 +210,13 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	case !ok:
 		w.Header().Set("Allow", allowed(methods))
 		s.fail(w, r, &protocol.Error{Status: http.StatusMethodNotAllowed, Code: "method_not_allowed",
-			Description: "The resource does not take this method."})
+			Description: "The resource does not support this method. See the header Allow."})
 		return
 	}
 	if r.ContentLength != 0 && protocol.Encoded(r) {
 		w.Header().Set("Accept-Encoding", "identity") // RFC 9110 section 15.5.16
 		s.fail(w, r, &protocol.Error{Status: http.StatusUnsupportedMediaType, Code: "unsupported_media_type",
-			Description: "The body must not have a content coding."})
+			Description: "The body must not have a Content-Encoding."})
 		return
 	}
 	if r.Body != nil {

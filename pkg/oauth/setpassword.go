@@ -72,7 +72,7 @@ func (p *passwordPage) post(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if err := p.remember(w, r, n); err != nil { // the password is set in any case
-		p.log.WarnContext(ctx, "a browser that set a password is not known", "error", err)
+		p.log.WarnContext(ctx, "the account does not know the browser that set its password", "error", err)
 	}
 	at, err := p.companies.byID(ctx, n.TenantID)
 	if err != nil {
@@ -86,8 +86,9 @@ func (p *passwordPage) post(w http.ResponseWriter, r *http.Request) error {
 		page.Message{Kind: "saved", Again: "apps?" + next.Encode()})
 }
 
-// remember makes the account know the browser that set the password. Then
-// guesses by others cannot stop the person from signing in with this browser.
+// remember makes the account know the browser that set the password. From then
+// on, failed guesses by others cannot stop the person from signing in with this
+// browser.
 func (p *passwordPage) remember(w http.ResponseWriter, r *http.Request, n link) error {
 	l, err := p.sessions.Login(r.Context(), n.Audience, n.TenantID, n.Email)
 	if err != nil {

@@ -21,8 +21,8 @@ type signInPage struct {
 	mails bool // the server can mail a link to set a password
 }
 
-// show shows the sign-in page of an authorization. Its form leads back to
-// the unchanged request.
+// show shows the sign-in page of an authorization. After a successful sign-in,
+// the form leads back to the unchanged request.
 func (p *signInPage) show(w http.ResponseWriter, r *http.Request, a *authorization, c page.SignIn, status int) error {
 	c.Action, c.Client = a.link("signin"), a.client.Name
 	c.CSRF = p.sessions.FormToken(w, r, signInForm, a.name())

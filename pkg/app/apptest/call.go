@@ -17,7 +17,7 @@ type Answer struct {
 	Status int
 	Header http.Header
 	Body   []byte
-	Seen   api.Observation // of the row that the request matched
+	Seen   api.Observation // what the API observed; zero if no row matched
 }
 
 // Request is one call; Token may be empty.
@@ -58,19 +58,20 @@ func (s *Service) Do(t testing.TB, r Request) Answer {
 	return Answer{res.StatusCode, res.Header, text, s.seen[id]}
 }
 
-// Get sends a GET with the token. Post and Patch do the same with a body, a JSON text.
+// Get sends a GET with the token. Post and Patch also send a body, which is JSON
+// text.
 func (s *Service) Get(t testing.TB, token, path string) Answer {
 	t.Helper()
 	return s.Do(t, Request{Method: http.MethodGet, Path: path, Token: token})
 }
 
-// Post posts a body.
+// Post sends a POST with a JSON body.
 func (s *Service) Post(t testing.TB, token, path, body string) Answer {
 	t.Helper()
 	return s.Do(t, Request{Method: http.MethodPost, Path: path, Token: token, Body: body})
 }
 
-// Patch patches with a body.
+// Patch sends a PATCH with a JSON body.
 func (s *Service) Patch(t testing.TB, token, path, body string) Answer {
 	t.Helper()
 	return s.Do(t, Request{Method: http.MethodPatch, Path: path, Token: token, Body: body})

@@ -44,7 +44,8 @@ func (s *Service) tenants(t testing.TB) {
 	}
 }
 
-// Tenant returns the handle of metro's or harbor's data.
+// Tenant returns the handle of harbor's data for "harbor", and of metro's for
+// any other slug.
 func (s *Service) Tenant(slug string) table.Tenant {
 	if slug == "harbor" {
 		return s.DB.Tenant(s.Harbor.ID)
@@ -72,19 +73,21 @@ type Actor struct {
 }
 
 // Operator returns the named operator of the tenant, who has every permission.
-// The first call creates the person. Rider and Driver do the same.
+// The first call creates the person.
 func (s *Service) Operator(t testing.TB, slug, name string) Actor {
 	t.Helper()
 	return s.actor(t, slug, name, authz.Dashboard)
 }
 
-// Rider returns a rider.
+// Rider returns the named rider of the tenant. The first call creates the
+// rider.
 func (s *Service) Rider(t testing.TB, slug, name string) Actor {
 	t.Helper()
 	return s.actor(t, slug, name, authz.Rider)
 }
 
-// Driver returns a driver.
+// Driver returns the named driver of the tenant. The first call creates the
+// driver.
 func (s *Service) Driver(t testing.TB, slug, name string) Actor {
 	t.Helper()
 	return s.actor(t, slug, name, authz.Driver)
@@ -138,8 +141,9 @@ func (s *Service) ServiceType(t testing.TB, slug, rate string) string {
 }
 
 // Token signs the actor in through the real flow and returns an access token
-// with the scopes. Without scopes it has all scopes of the audience. A second
-// call returns the same token.
+// with the scopes. If no scopes are given, the token has all scopes of the
+// audience that the actor may have. A second call with the same actor and
+// scopes returns the same token.
 func (s *Service) Token(t testing.TB, a Actor, scopes ...string) string {
 	t.Helper()
 	key := a.Tenant + "/" + string(a.Audience) + "/" + a.Email + "/" + strings.Join(scopes, " ")
@@ -156,14 +160,14 @@ func (s *Service) Token(t testing.TB, a Actor, scopes ...string) string {
 	return token
 }
 
-// SignIn signs the actor in with its own client.
+// SignIn registers a new client and signs the actor in with it.
 func (s *Service) SignIn(t testing.TB, a Actor, scopes ...string) flow.Tokens {
 	t.Helper()
 	return s.signIn(t, a, flow.Options{Tenant: a.Tenant, Scope: strings.Join(scopes, " ")})
 }
 
 // SignInFor is SignIn for the protected resource at a path. Its authorization
-// request names no tenant.
+// request has no tenant_hint.
 func (s *Service) SignInFor(t testing.TB, a Actor, resource string, scopes ...string) flow.Tokens {
 	t.Helper()
 	return s.signIn(t, a, flow.Options{Resource: s.URL + resource, Scope: strings.Join(scopes, " ")})

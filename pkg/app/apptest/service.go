@@ -46,8 +46,8 @@ type Options struct {
 	Limits       oauth.Limits
 	Rates        api.Rates
 	RefreshGrace time.Duration
-	Documents    http.RoundTripper // fetches clients' metadata documents
-	Impatient    bool              // functions time out after half a minute, not after minutes
+	Documents    http.RoundTripper // fetches clients' metadata documents and keys
+	Impatient    bool              // functions time out after 30 seconds, not after 240
 }
 
 // New starts a service that stops with the test.
@@ -97,7 +97,7 @@ func With(t testing.TB, o Options) *Service {
 	return s
 }
 
-// ring contains the signing keys of every service in the test process.
+// ring contains the signing keys that all services of the test process share.
 var ring testkit.KeyRing
 
 // Unthrottled disables the throttles of registrations, token failures and client
@@ -124,7 +124,7 @@ func (s *Service) Drain(t testing.TB) {
 		t.Fatalf("draining the stream: %v\n%s", err, s.logs.tail())
 	}
 	if n := s.local.Poller.DeadLetters(); n > 0 {
-		t.Fatalf("%d records went to the dead letters\n%s", n, s.logs.tail())
+		t.Fatalf("%d records are in the dead-letter queues\n%s", n, s.logs.tail())
 	}
 }
 

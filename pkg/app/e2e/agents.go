@@ -20,8 +20,8 @@ type operation struct {
 	types      map[string]string // types of the query parameters
 }
 
-// agents repeats the parts of the suite that call the API, with each call made
-// as a tool call of the MCP server. Nothing else differs.
+// agents repeats parts of the suite that call the API. It makes each call as a
+// tool call of the MCP server, if a tool call can express it (see asTool).
 func (s *suite) agents(t *testing.T) {
 	s.tools = s.operations(t)
 	defer func() { s.tools = nil }()
@@ -119,15 +119,16 @@ func (o operation) arguments(t *testing.T, c call) (map[string]any, bool) {
 	return out, true
 }
 
-// statusOf maps the API's error codes to statuses. 428 means a request for
-// confirmation.
+// statusOf maps the error codes of tool results to HTTP statuses. The service
+// never sends 428. It stands for a request for confirmation.
 var statusOf = map[string]int{"invalid_request": 400, "forbidden": 403, "feature_disabled": 403, "not_found": 404,
 	"invalid_state": 409, "idempotency_mismatch": 422, "rate_limited": 429, "temporarily_unavailable": 503,
 	"confirmation_required": 428}
 
-// asTool makes the request as a tool call and confirms it for the person. It
-// skips requests that cannot be tool calls: a PATCH without a body, and an
-// operation of another audience.
+// asTool makes the request as a tool call, and confirms it in place of the
+// person. It reports false if the request cannot be a tool call: it is not to
+// /api/v1, has no known token, is a PATCH without a body, or is an operation of
+// another audience.
 func (s *suite) asTool(t *testing.T, c call) (answer, bool) {
 	t.Helper()
 	agent, ok := s.agentTokens[c.token]

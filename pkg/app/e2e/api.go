@@ -19,7 +19,8 @@ func decoded(t *testing.T, part string) []byte {
 	return text
 }
 
-// operator reads every list.
+// operator reads as an operator: lists with their filters, a trip, settings,
+// wallets and the report.
 func (s *suite) operator(t *testing.T) {
 	token := s.token(t, operator)
 	me := s.get(t, token, "/api/v1/me").must(200).json()
@@ -153,7 +154,8 @@ func (s *suite) driver(t *testing.T) {
 	s.get(t, token, "/api/v1/me/wallet").must(200)
 }
 
-// request creates a trip for the rider, with a service type if there is one.
+// request creates a trip for the rider, with the first service type of the
+// tenant.
 func (s *suite) request(t *testing.T, key string) answer {
 	t.Helper()
 	service := s.get(t, s.token(t, operator), "/api/v1/services").some()[0]["id"]
@@ -233,7 +235,7 @@ func (s *suite) apart(t *testing.T) {
 	s.post(t, s.token(t, rider), "/api/v1/me/trips/"+id+"/cancel", "").must(200)
 }
 
-// faults checks that errors have the service's own format.
+// faults checks the errors of faulty requests.
 func (s *suite) faults(t *testing.T) {
 	a := s.post(t, s.token(t, rider), "/api/v1/me/trips", `{"originLat": "north"}`).refused(400, "invalid_request")
 	if details, _ := a.json()["details"].([]any); len(details) < 3 {

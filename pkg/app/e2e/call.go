@@ -19,7 +19,8 @@ type answer struct {
 	body   []byte
 }
 
-// call sends a request; body is JSON text or, with a form, the form.
+// call is a request. Its body is the form, if there is one, else the JSON text
+// in body.
 type call struct {
 	method, path, token, body string
 	form                      url.Values
@@ -97,7 +98,8 @@ func (a answer) must(status int) answer {
 	return a
 }
 
-// refused ends the test unless the response is the given error.
+// refused ends the test unless the response has the status and, in the member
+// error, the word.
 func (a answer) refused(status int, word string) answer {
 	a.t.Helper()
 	if got := a.must(status).text("error"); got != word {
@@ -118,7 +120,8 @@ func (a answer) json() map[string]any {
 	return out
 }
 
-// text returns a member of the body, "" if it is no string or number.
+// text returns a member of the body as text, or "" if the member is neither a
+// string nor a number.
 func (a answer) text(name string) string {
 	a.t.Helper()
 	switch v := a.json()[name].(type) {
@@ -144,7 +147,7 @@ func (a answer) items() []map[string]any {
 	return out
 }
 
-// some returns the items and fails if there are none.
+// some returns the members of a list, and ends the test if there are none.
 func (a answer) some() []map[string]any {
 	a.t.Helper()
 	items := a.items()

@@ -82,8 +82,9 @@ func Run(t *testing.T, target Target) {
 	}
 }
 
-// retrying repeats a request while the response is a 503 with Retry-After. On a
-// slow machine the service sends such responses more often.
+// retrying repeats a request while the response is a 503 with Retry-After, at
+// most 60 times. It does not repeat after outcome_unknown. On a slow machine
+// the service sends such responses more often.
 type retrying struct{ next http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
@@ -159,7 +160,8 @@ func (s *suite) options(p person) flow.Options {
 		Password: password, HTTPClient: s.http}
 }
 
-// eventually retries until the condition holds or the patience is used up.
+// eventually waits until the condition holds. It ends the test if that takes
+// longer than Patience.
 func (s *suite) eventually(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(s.Patience); !done(); time.Sleep(200 * time.Millisecond) {

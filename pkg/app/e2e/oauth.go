@@ -80,7 +80,9 @@ func (s *suite) registration(t *testing.T) {
 	s.post(t, "", "/oauth/register", `{"redirect_uris": ["javascript:1"]}`).must(400)
 }
 
-// lives checks the life of tokens: refresh, revocation, reuse and sign-out.
+// lives checks the life of tokens: refresh, userinfo, reuse and revocation. It
+// also opens the pages of sign-out and connected applications, and signs in
+// with a wrong password.
 func (s *suite) lives(t *testing.T) {
 	const who = "/api/v1/me"
 	first := s.signIn(t, rider)
@@ -100,7 +102,7 @@ func (s *suite) lives(t *testing.T) {
 		!strings.Contains(err.Error(), "invalid_grant") {
 		t.Errorf("a refresh token is accepted twice: %v", err)
 	}
-	s.get(t, second.AccessToken, who).refused(401, "unauthorized") // reuse revokes the client's tokens of this person
+	s.get(t, second.AccessToken, who).refused(401, "unauthorized") // the reuse revoked them
 
 	third := s.signIn(t, rider, func(o *flow.Options) { o.ClientID = first.ClientID })
 	s.get(t, third.AccessToken, who).must(200)
@@ -116,7 +118,8 @@ func (s *suite) lives(t *testing.T) {
 	}
 }
 
-// introspection checks that a confidential client can query its own tokens.
+// introspection checks what a confidential client can do with its own tokens:
+// introspect an access token, and use the scopes that were granted.
 func (s *suite) introspection(t *testing.T) {
 	made := s.post(t, "", "/oauth/register", `{"client_name": "Back office", "redirect_uris": ["`+flow.Redirect+
 		`"], "audiences": ["dashboard"],

@@ -15,9 +15,9 @@ import (
 // atOnce is how many requests the process is expected to serve at once.
 const atOnce = 64
 
-// Build opens the runtime's table and returns the service's functions on it.
-// It sets DB and BaseURL of rt; the caller sets the rest. wire, unless nil,
-// wraps the transport to the table.
+// Build opens the runtime's table and returns the service's functions on it. It
+// sets DB and BaseURL of rt; the caller sets the rest. wire, unless nil, wraps
+// the transport to the table, outside of at.Wire.
 func Build(ctx context.Context, at service.Environment, rt *app.Runtime,
 	wire func(http.RoundTripper) http.RoundTripper) (out service.App, err error) {
 	rt.BaseURL = at.BaseURL

@@ -10,17 +10,17 @@ import (
 	"path/filepath"
 )
 
-// probe is added to functions that are measured. On a signal it reports the
-// function's resources (see Ask and Hold). So the measured source needs no code
-// for that.
+// probe is added to functions that are measured. On a signal the probe reports
+// the function's resources (see Ask and Hold). So the source of a function
+// contains no code for measurements.
 //
 //go:embed testdata/probe.go.txt
 var probe []byte
 
-// Builds says what Build builds.
+// Builds describes what Build builds, and how.
 type Builds struct {
-	Source   string   // folder of the module; "" is the working directory's
-	Packages []string // patterns of programs; none means all functions
+	Source   string   // folder in the module; "" is the working directory
+	Packages []string // patterns of packages; none means all functions
 	Race     bool     // with the race detector, which needs a C compiler
 	Probe    bool     // with the probe that Ask and Hold need
 }
@@ -66,7 +66,7 @@ func (b Builds) overlay(ctx context.Context, dir string) (string, error) {
 		return "", err
 	}
 	if len(mains) == 0 {
-		return "", fmt.Errorf("%s has no functions", root)
+		return "", fmt.Errorf("the module %s has no functions/*/main.go", root[:len(root)-1])
 	}
 	at, err := os.MkdirTemp(filepath.Dir(dir), "svc-probe-")
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 )
 
 // Process is one running function. It handles one event at a time, like a
-// Lambda execution environment, or as many as StartConcurrent says.
+// Lambda execution environment. After StartConcurrent it may handle several.
 type Process struct {
 	// Ready is the time from the start of the process until it asked for work.
 	Ready time.Duration
@@ -58,9 +58,10 @@ func Start(name, program string, environment []string, output io.Writer) (*Proce
 	return StartConcurrent(1, name, program, environment, output)
 }
 
-// StartConcurrent is Start for a process that handles that many events at once.
-// Lambda gives such a process at least 2 GB (Lambda Developer Guide, "Lambda
-// Managed Instances"), with which it may use every processor there is.
+// StartConcurrent is Start for a process that handles up to the given number of
+// events at once. Lambda gives such a process at least 2 GB (Lambda Developer
+// Guide, "Lambda Managed Instances"). With 2 GB, app.Start does not limit the
+// processors.
 func StartConcurrent(events int, name, program string, environment []string, output io.Writer) (*Process, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -131,8 +132,8 @@ func (p *Process) Invoke(ctx context.Context, event json.RawMessage) (json.RawMe
 	}
 }
 
-// First is Invoke for the first event. It also returns the time from the start
-// of the process to the response.
+// First is Invoke for the first event. First also returns the time from the
+// start of the process to the response.
 func (p *Process) First(ctx context.Context, event json.RawMessage) (json.RawMessage, time.Duration, error) {
 	answer, err := p.Invoke(ctx, event)
 	return answer, time.Since(p.began), err

@@ -57,7 +57,7 @@ type Client struct {
 	FetchedAt       time.Time        `json:"fetchedAt,omitzero"`     // when the document was requested; orders documents
 
 	Disabled bool      `json:"-"` // stored as an attribute
-	Expires  time.Time `json:"-"` // zero once the client was used
+	Expires  time.Time `json:"-"` // zero: no expiry (see MarkUsed), or not stored
 	version  int64
 	unknown  table.Unknown // of the stored item
 }
@@ -70,8 +70,9 @@ func (c Client) secret() bool {
 	return c.AuthMethod == protocol.AuthBasic || c.AuthMethod == protocol.AuthPost
 }
 
-// authenticates reports whether credentials without an assertion are the
-// client's, by a method that it registered.
+// authenticates reports whether the client is enabled, and the credentials are
+// the client's own, of a method that the client registered. The credentials
+// must not contain an assertion.
 func (c Client) authenticates(by protocol.Credentials) bool {
 	switch {
 	case c.Disabled || c.ID != by.ClientID:
@@ -122,9 +123,9 @@ func (reg *Registry) Key(id string) table.Key { return reg.p.Key("CLIENT", "CLIE
 func (reg *Registry) Handle() table.Handle { return reg.p.Handle }
 
 // Find returns a client that is neither expired nor disabled. If the client_id
-// is an address, Find fetches the metadata document unless it knows a fresh one.
-// The error is ErrUnknown, a *DocumentError, a 429 of a throttle, or an error of
-// the table.
+// is an address, Find may fetch the metadata document (see document). The error
+// is ErrUnknown, a *DocumentError, a 429 of a throttle, or an error of the
+// table.
 func (reg *Registry) Find(ctx context.Context, id string) (Client, error) {
 	if at, ok := documentURL(id); ok {
 		return reg.document(ctx, at)
@@ -216,8 +217,9 @@ func (reg *Registry) stateItems(c Client) []table.Item {
 	return items
 }
 
-// setScopes adds the client's new scopes and audiences to a transaction, if they
-// changed. The access checks of the client's tokens read them.
+// setScopes adds the client's new scopes and audiences to a transaction, if
+// they changed. It writes all copies of the client's state, which the access
+// checks read.
 func (reg *Registry) setScopes(tx *table.Tx, was, now Client) {
 	if slices.Equal(was.Scopes, now.Scopes) && slices.Equal(was.Audiences, now.Audiences) {
 		return
@@ -243,7 +245,7 @@ func (reg *Registry) Disable(ctx context.Context, id string, disabled bool) erro
 	err := table.Retry(ctx, func(ctx context.Context) error {
 		tx := reg.p.Write()
 		change := table.Change{Set: map[string]any{"disabled": disabled}}
-		if _, ok := documentURL(id); ok { // if the record expired, a fetch would enable the client again
+		if _, ok := documentURL(id); ok { // an expired record would let a fetch enable the client again
 			change.Remove = []string{"expiresAt"}
 		}
 		record := change
@@ -255,7 +257,7 @@ func (reg *Registry) Disable(ctx context.Context, id string, disabled bool) erro
 		return tx.Commit(ctx)
 	})
 	if err != nil {
-		return fmt.Errorf("disabling a client: %w", err)
+		return fmt.Errorf("disabling or enabling a client: %w", err)
 	}
 	return nil
 }

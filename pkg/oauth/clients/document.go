@@ -22,22 +22,22 @@ import (
 
 // A client_id may be an https address that publishes the client's metadata
 // (OAuth Client ID Metadata Document). Such a client needs no registration. The
-// server fetches the document when a person is sent to authorize, and caches it
-// in memory. When the first person consents, the server stores the client like
-// a registered one. From then on the token endpoint and the checks of every
-// request can read it.
+// server fetches the document when a request needs the client and there is no
+// fresh copy, and caches it in memory. When the first person consents, the
+// server stores the client like a registered one. From then on the token
+// endpoint and the checks of every request can read it.
 
 const (
 	longestDocumentURL = 400                // characters; the address is part of keys
 	leastDocumentLife  = 5 * time.Minute    // lower limit of max-age, because a sign-in takes several requests
 	usualDocumentLife  = time.Hour          // if the response has no max-age, or has max-age=0, no-store or no-cache
 	mostDocumentLife   = 24 * time.Hour     // upper limit of max-age
-	staleLife          = 7 * 24 * time.Hour // how long a stored client is used while its document cannot be fetched
-	retryAfter         = time.Minute        // between a process's retries
-	mostDocuments      = 256                // in memory
+	staleLife          = 7 * 24 * time.Hour // after DocumentUntil, while the document cannot be fetched
+	retryAfter         = time.Minute        // between two attempts of a process to fetch the same document or keys
+	mostDocuments      = 256                // entries of each cache in memory
 	documentsAtOnce    = 8                  // concurrent fetches of one process
 	documentsOfAHost   = 600                // fetches per hour by all callers, of one host or of one stored client
-	documentWait       = 2 * documentTime   // wait for another request's fetch of the same document
+	documentWait       = 2 * documentTime   // longest wait for another fetch of the document, and for a free slot
 	documentKey        = "document"         // throttle kinds
 	documentHostKey    = "document-host"    //
 )
@@ -123,8 +123,8 @@ func parseDocument(body []byte, at *url.URL) (Client, error) {
 }
 
 // knownScopes removes the scopes that the catalog does not contain, because the
-// document may serve other servers too. A document that names no audience gets
-// all of them.
+// document may serve other servers too. If the document names no audience,
+// neither in audiences nor by a scope, knownScopes sets all audiences.
 func (m *metadata) knownScopes() {
 	named := len(m.Audiences) > 0
 	if m.Scope != nil {
@@ -134,7 +134,7 @@ func (m *metadata) knownScopes() {
 				known, named = append(known, scope), named || rule.Audience != ""
 			}
 		}
-		if len(known) > 0 { // otherwise the error names the first unknown scope
+		if len(known) > 0 { // otherwise setScopes rejects the unknown scopes
 			text := strings.Join(known, " ")
 			m.Scope = &text
 		}
@@ -152,8 +152,10 @@ type DocumentError struct{ Reason string }
 
 func (e *DocumentError) Error() string { return e.Reason }
 
-// document returns the client that the address names. The error is ErrUnknown,
-// an error that says what is wrong with the document, or a throttle's 429.
+// document returns the client that the address names: the stored or the cached
+// one while it is fresh, otherwise a fetched one. If the document is
+// unreachable, the stored client stays usable for staleLife. The error is
+// ErrUnknown, a *DocumentError, a throttle's 429, or an error of the table.
 func (reg *Registry) document(ctx context.Context, at *url.URL) (Client, error) {
 	id := at.String()
 	it, err := reg.p.Get(ctx, reg.Key(id))
@@ -188,24 +190,27 @@ func (reg *Registry) document(ctx context.Context, at *url.URL) (Client, error) 
 	}
 	var bad *protocol.Error
 	if errors.As(err, &bad) && bad.Status == http.StatusBadRequest {
-		return Client{}, &DocumentError{"the document at client_id is not good: " + bad.Description}
+		return Client{}, &DocumentError{"the document at client_id is not valid: " + bad.Description}
 	}
 	return c, err
 }
 
-// unreachable reports whether a document could not be fetched or a throttle
-// prevented the fetch. A response with a wrong status, type or size counts as
-// unreachable. A fetched document with invalid content does not.
+// unreachable reports whether the error means that a document could not be
+// fetched, or that a throttle prevented the fetch. A response with a wrong
+// status, type or size counts as unreachable. A fetched document with invalid
+// content does not.
 func unreachable(err error) bool {
 	var failed *fetchError
 	_, throttled := throttle.Refused(err)
 	return throttled || errors.As(err, &failed)
 }
 
-// fetch fetches, validates and caches the document, unless another request has
-// fetched it since the given time. It does not cache failures.
-// A stored client, one that somebody consented to, has its own fetch budget.
-// Requests for invented addresses of the same host cannot use up this budget.
+// fetch fetches, validates and caches the document, unless the cache has a
+// fresh one that was fetched at since or later. It does not cache failures.
+// Each fetch counts for the caller's address. It also counts for the document's
+// host, or for the client if it is stored, which means that somebody consented
+// to it. So requests for invented addresses of the same host cannot use up the
+// budget of a stored client.
 func (reg *Registry) fetch(ctx context.Context, at *url.URL, stored bool, since time.Time) (Client, error) {
 	if reg.ours(at) {
 		return Client{}, errOurs
@@ -249,7 +254,7 @@ func lifeOf(maxAge time.Duration) time.Duration {
 	return min(max(cmp.Or(maxAge, usualDocumentLife), leastDocumentLife), mostDocumentLife)
 }
 
-var errOurs = &fetchError{errors.New("our own address")}
+var errOurs = &fetchError{errors.New("the address is at this server's own host")}
 
 // ours reports whether an address is at the server's own host.
 func (reg *Registry) ours(at *url.URL) bool {
@@ -275,8 +280,8 @@ func (reg *Registry) spend(ctx context.Context, budget string) error {
 }
 
 // Host returns the host of the address that names a document's client, or ""
-// for a registered client. It is the only verified fact about who the client
-// is.
+// for a registered client. For such a document's client, the host is the only
+// verified fact about who the client is.
 func (c Client) Host() string {
 	if u, ok := documentURL(c.ID); ok {
 		return u.Host
@@ -285,8 +290,9 @@ func (c Client) Host() string {
 }
 
 // fetchedAt returns when a stored client's document was requested. A time more
-// than a minute in the future comes from a machine whose clock is fast. It
-// counts as never, so that the document can be replaced before that time.
+// than a minute in the future comes from a machine whose clock is fast.
+// fetchedAt then returns the zero time, so that a document that is fetched now
+// can replace the stored one.
 func (reg *Registry) fetchedAt(c Client) time.Time {
 	if c.FetchedAt.After(reg.now().Add(time.Minute)) {
 		return time.Time{}
@@ -294,11 +300,12 @@ func (reg *Registry) fetchedAt(c Client) time.Time {
 	return c.FetchedAt
 }
 
-// Keep stores a document's client after a person consented to it, with the
-// copies of its state, and returns the stored client. Documents are ordered by
-// FetchedAt. An earlier document never replaces a later one, because it could
-// bring back a key that the client has removed. A client that an operator of
-// the platform disabled stays disabled.
+// Keep stores a document's client with the copies of its state, or updates the
+// stored client, and returns the stored client. It returns a registered client
+// unchanged. Documents are ordered by FetchedAt. An earlier document never
+// replaces a later one, because it could bring back a key that the client has
+// removed. If an operator of the platform disabled the client, Keep changes
+// nothing and returns ErrUnknown.
 func (reg *Registry) Keep(ctx context.Context, c Client) (kept Client, err error) {
 	if c.Host() == "" {
 		return c, nil

@@ -15,7 +15,7 @@ type documents struct {
 	mu    sync.Mutex
 	byID  map[string]Client
 	under map[string]chan struct{} // fetches in progress; each channel is closed when its fetch ends
-	tried map[string]time.Time     // time of the last fetch that failed or was forced, for stored clients only
+	tried map[string]time.Time     // last attempt that failed or was forced, of stored clients only
 }
 
 func newDocuments(transport http.RoundTripper) *documents {
@@ -26,8 +26,8 @@ func newDocuments(transport http.RoundTripper) *documents {
 		under: map[string]chan struct{}{}, tried: map[string]time.Time{}}
 }
 
-// get returns the cached client if it is still fresh, and was not fetched before
-// since.
+// get returns the cached client. It reports whether the client is still fresh,
+// and was fetched at since or later.
 func (d *documents) get(id string, now, since time.Time) (Client, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -35,8 +35,8 @@ func (d *documents) get(id string, now, since time.Time) (Client, bool) {
 	return c, ok && now.Before(c.DocumentUntil) && !c.FetchedAt.Before(since)
 }
 
-// triedRecently reports whether a fetch of the document failed or was forced less
-// than retryAfter ago.
+// triedRecently reports whether less than retryAfter has passed since the time
+// that noteTry recorded for the document.
 func (d *documents) triedRecently(id string, now time.Time) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -44,7 +44,8 @@ func (d *documents) triedRecently(id string, now time.Time) bool {
 }
 
 // noteTry records the time of a fetch that failed, or of a forced fetch that is
-// about to start. If there are too many records, it discards all older ones.
+// about to start. If there are mostDocuments records, it discards all of them
+// first.
 func (d *documents) noteTry(id string, now time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -82,8 +83,9 @@ func (d *documents) drop(id string) {
 	delete(d.byID, id)
 }
 
-// alone waits until no other request fetches the document and a fetch slot is
-// free. The caller must call done to release both.
+// alone waits until no other request of this process fetches the document (or
+// key set) with this id, and a fetch slot is free. The caller must call done
+// after its fetch. After documentWait the error is a *fetchError.
 func (d *documents) alone(ctx context.Context, id string) (done func(), err error) {
 	ctx, cancel := context.WithTimeout(ctx, documentWait)
 	defer cancel()

@@ -15,22 +15,23 @@ import (
 	"time"
 )
 
-// Bounds of one fetch of a client's document.
+// Bounds of one fetch of a client's document or keys.
 const (
 	documentTime = 5 * time.Second // for DNS, connection, TLS, headers and body in total
 	documentSize = 64 << 10        // bytes of body
 )
 
-// fetchError reports that a document could not be fetched. The caller of the
-// endpoint must not learn the cause, because it would let an attacker map
-// internal networks.
+// fetchError reports that a document or a key set could not be fetched. The
+// caller of the endpoint must not learn the cause, because the causes would let
+// an attacker map internal networks.
 type fetchError struct{ cause error }
 
-func (e *fetchError) Error() string { return "client metadata document: " + e.cause.Error() }
+func (e *fetchError) Error() string { return "fetching from a client's address: " + e.cause.Error() }
 func (e *fetchError) Unwrap() error { return e.cause }
 
-// fetchDocument makes one request for the document and follows no redirect.
-// life is how long the response may be cached, or 0 (see freshness).
+// fetchDocument makes one request for a document or key set and follows no
+// redirect. life is how long the response may be cached, or 0 (see freshness).
+// The error is a *fetchError.
 func fetchDocument(ctx context.Context, transport http.RoundTripper, address string) (body []byte, life time.Duration,
 	err error) {
 	ctx, cancel := context.WithTimeout(ctx, documentTime)
@@ -50,18 +51,19 @@ func fetchDocument(ctx context.Context, transport http.RoundTripper, address str
 		return nil, 0, &fetchError{fmt.Errorf("status %d", res.StatusCode)}
 	}
 	if !isJSON(res.Header.Get("Content-Type")) {
-		return nil, 0, &fetchError{errors.New("the type is not application/json")}
+		return nil, 0, &fetchError{errors.New("the Content-Type is not JSON")}
 	}
 	if body, err = io.ReadAll(io.LimitReader(res.Body, documentSize+1)); err != nil {
 		return nil, 0, &fetchError{err}
 	}
 	if len(body) > documentSize {
-		return nil, 0, &fetchError{errors.New("larger than 64 KiB")}
+		return nil, 0, &fetchError{errors.New("the body is larger than 64 KiB")}
 	}
 	return body, freshness(res.Header), nil
 }
 
-// isJSON reports whether a media type is application/json or ends in +json.
+// isJSON reports whether a media type is application/json or
+// application/…+json.
 func isJSON(contentType string) bool {
 	kind, _, err := mime.ParseMediaType(contentType)
 	return err == nil && (kind == "application/json" || (strings.HasPrefix(kind, "application/") &&
@@ -69,7 +71,7 @@ func isJSON(contentType string) bool {
 }
 
 // freshness returns max-age (RFC 9111 section 5.2.2.1). It returns 0 if the
-// response has no max-age, or has no-store or no-cache.
+// response has no valid max-age, or has no-store or no-cache.
 func freshness(h http.Header) time.Duration {
 	var life time.Duration
 	for directive := range strings.SplitSeq(strings.Join(h.Values("Cache-Control"), ","), ",") {
@@ -110,7 +112,7 @@ func guarded(lookup func(ctx context.Context, host string) ([]netip.Addr, error)
 			}
 			for _, at := range found { // a legitimate host never has public and private addresses
 				if !public(at) {
-					return nil, errors.New("not a public address")
+					return nil, errors.New("the host has an address that is not public")
 				}
 			}
 			return dialFirst(ctx, found, dial)
@@ -151,9 +153,10 @@ func publicInternet() *http.Transport {
 	})
 }
 
-// notPublic lists special-purpose ranges (IANA registries): no client's host is
-// in them, or they can encode another, possibly private, address. Of IPv6 it
-// lists only ranges within globalUnicast.
+// notPublic lists special-purpose ranges of the IANA registries. Either no
+// client's host is in such a range, or its addresses can encode another
+// address, which may be private. Of IPv6, notPublic lists only ranges within
+// globalUnicast.
 var notPublic = prefixes(
 	"0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24",
 	"192.0.2.0/24",

@@ -18,14 +18,15 @@ import (
 
 // A client may authenticate with a JWT that its private key signed (RFC 7523).
 // The client's metadata has the public keys in jwks, or their address in
-// jwks_uri. The server fetches that address under the same guard and limits as
-// a metadata document, and caches the keys in memory.
+// jwks_uri. The server fetches that address with the same transport, time and
+// size limit as a metadata document, and caches the keys in memory.
 
-// staleKeys is how long cached keys may be used after their cache time, if the
-// address cannot be reached.
+// staleKeys is how long cached keys may be used after their cache time, if
+// newer ones cannot be fetched.
 const staleKeys = time.Hour
 
-// mostProven leaves room in a full cache for the sets that are not proven yet.
+// mostProven is the maximum number of proven key sets. It leaves room in a full
+// cache for the sets that are not proven yet.
 const mostProven = mostDocuments - documentsAtOnce
 
 // keySet is the cached key set of a jwks_uri.
@@ -34,7 +35,7 @@ type keySet struct {
 	until  time.Time // when it must be fetched again
 	tried  time.Time // time of the last fetch, successful or not
 	proven bool      // a key of the set has verified an assertion in this process
-	order  uint64    // of its insertion or, if it is proven, of its last use
+	order  uint64    // of its insertion or, once it is proven, of the last assertion that it verified
 }
 
 // usable returns the keys to accept if the process cannot fetch newer ones now.
@@ -78,8 +79,9 @@ func (k *keySets) put(uri string, s keySet) {
 	k.byURI[uri] = s
 }
 
-// prove marks a cached key set as proven, and as the one used last. If there are
-// too many proven sets, prove evicts the least recently used one.
+// prove marks a cached key set as proven, and as the one used last. If there
+// would be more than mostProven proven sets, prove evicts the least recently
+// used of them.
 func (k *keySets) prove(uri string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -117,9 +119,11 @@ func (k *keySets) evict(proven bool) {
 	delete(k.byURI, first)
 }
 
-// Authenticate returns the client if the credentials are the client's own, by a
-// method that it registered. Otherwise the error is invalid_client, an error of
-// the table, or a throttle's 429. Each client assertion is accepted once.
+// Authenticate returns the client if the credentials are the client's own, and
+// of a method that the client registered or its document lists. For an
+// assertion, it may fetch the client's document and keys again. Otherwise the
+// error is invalid_client, an error of the table, or a throttle's 429. Each
+// client assertion is accepted once.
 func (reg *Registry) Authenticate(ctx context.Context, c Client, by protocol.Credentials) (Client, error) {
 	refused := protocol.InvalidClient(by.Method)
 	if by.Method != protocol.AuthKey {
@@ -146,12 +150,13 @@ func (reg *Registry) Authenticate(ctx context.Context, c Client, by protocol.Cre
 	if !signed {
 		return Client{}, refused
 	}
-	c.AlsoPublic = false // not in this request
+	c.AlsoPublic = false // the client has authenticated in this request
 	return c, reg.use(ctx, by.Assertion)
 }
 
 // Recognizes reports whether the credentials contain no assertion, or one that
-// a key signed which is stored or in memory. It fetches nothing.
+// a stored or cached key of the client signed. It fetches nothing, and does not
+// check a secret.
 func (reg *Registry) Recognizes(c Client, by protocol.Credentials) bool {
 	if by.Method != protocol.AuthKey {
 		return true
@@ -164,7 +169,7 @@ func (reg *Registry) Recognizes(c Client, by protocol.Credentials) bool {
 }
 
 var errUsed = &protocol.Error{Status: http.StatusUnauthorized, Code: "invalid_client",
-	Description: "The client assertion was used before."}
+	Description: "The client assertion was used before. Send a new one with another jti."}
 
 // use records the assertion until it expires. A second use is rejected. Each
 // assertion has its own partition, so that no key is hot.
@@ -183,8 +188,9 @@ func (reg *Registry) use(ctx context.Context, a signing.Assertion) error {
 }
 
 // signed reports whether a key of the client signed the assertion. If none did,
-// signed fetches the keys again, at most once in retryAfter, because the client
-// may have changed them. It updates c if the client's document has changed.
+// signed fetches the keys and then the document again, each at most once in
+// retryAfter, because the client may have changed its keys. It updates c if the
+// document now has other keys.
 func (reg *Registry) signed(ctx context.Context, c *Client, a signing.Assertion) (bool, error) {
 	if ok, err := reg.signedAtURI(ctx, *c, a, false); ok || err != nil {
 		return ok, err
@@ -228,11 +234,12 @@ func (reg *Registry) signedAtURI(ctx context.Context, c Client, a signing.Assert
 // jwks_uri share neither keys nor failures.
 func cachedAs(c Client) string { return c.ID + " " + c.KeysURI }
 
-// fetchedKeys returns the keys at the client's jwks_uri, none if they cannot be
-// fetched. again asks for keys that are newer than the cached ones. Until the
-// client has authenticated once, the fetch counts for the caller's address: the
-// error, which may come with older keys, is the throttle's 429 or one of the
-// table.
+// fetchedKeys returns the keys at the client's jwks_uri. again asks for keys
+// that are newer than the cached ones. If a fetch is not possible, fetchedKeys
+// returns the cached keys while they are usable, otherwise none. The fetch
+// counts for the caller's address, unless the client was used before or the
+// cached set is proven. The error, which may come with older keys, is the
+// throttle's 429 or one of the table.
 func (reg *Registry) fetchedKeys(ctx context.Context, c Client, again bool) (signing.ClientKeys, error) {
 	uri := cachedAs(c)
 	if s := reg.keySets.get(uri); !again && reg.now().Before(s.until) {
@@ -247,9 +254,9 @@ func (reg *Registry) fetchedKeys(ctx context.Context, c Client, again bool) (sig
 	if now.Before(s.tried.Add(retryAfter)) {
 		return s.usable(now), nil
 	}
-	if !s.proven && !c.Expires.IsZero() { // a used client has got a token, for which it authenticated
+	if !s.proven && !c.Expires.IsZero() { // Expires is zero after the first token
 		if err := reg.spendOfAddress(ctx); err != nil {
-			return s.usable(now), err // not a try: another address may fetch
+			return s.usable(now), err // tried is unchanged: a request from another address may fetch
 		}
 	}
 	keys, life, err := reg.fetchKeys(ctx, c, again)
@@ -272,7 +279,7 @@ func (reg *Registry) fetchKeys(ctx context.Context, c Client, again bool) (signi
 	if c.Expires.IsZero() { // a used client has its own budget
 		budget = c.ID
 	}
-	if again { // anybody can cause this fetch by a false assertion: it must not use up the budget of the first
+	if again { // anybody can cause this fetch by a false assertion, so it has a separate budget
 		budget += " again"
 	}
 	if err := reg.spend(ctx, budget); err != nil {
@@ -288,7 +295,8 @@ func (reg *Registry) fetchKeys(ctx context.Context, c Client, again bool) (signi
 
 // renewed fetches the client's document again if the stored one is too old, and
 // returns the updated client. force fetches it in any case, but at most once in
-// retryAfter. A registered client has no document and is returned unchanged.
+// retryAfter. If a forced fetch fails, renewed returns the stored client. It
+// returns a registered or a disabled client unchanged.
 func (reg *Registry) renewed(ctx context.Context, c Client, force bool) (Client, error) {
 	at, ok := documentURL(c.ID)
 	if !ok || c.Disabled {
@@ -331,7 +339,7 @@ func (c *Client) setKeys(m metadata) error {
 	case c.AuthAlg != "" && !slices.Contains(signing.AssertionAlgorithms, c.AuthAlg):
 		return badMetadata("token_endpoint_auth_signing_alg must be ES256, RS256, PS256 or EdDSA.")
 	case m.hasKeys() == (m.KeysURI != ""):
-		return badMetadata("private_key_jwt needs either jwks or jwks_uri.")
+		return badMetadata("private_key_jwt needs jwks or jwks_uri, and not both.")
 	case m.KeysURI == "":
 		if _, err := signing.ParseClientKeys(m.Keys); err != nil {
 			return badMetadata("jwks: %s.", err.Error())
@@ -351,8 +359,9 @@ func (m metadata) hasKeys() bool { return len(m.Keys) > 0 && string(m.Keys) != "
 
 // documentMethod returns how the client of a document authenticates. A document
 // may list several methods, for several servers. The server takes
-// private_key_jwt if the document has keys. public reports whether the document
-// also lists none: then a request without credentials is valid too.
+// private_key_jwt if the document lists it and has keys. public then reports
+// whether a request without credentials is valid too: the document also lists
+// none.
 func (m metadata) documentMethod() (method string, public bool, err error) {
 	methods := m.AuthMethods
 	if m.AuthMethod != nil {

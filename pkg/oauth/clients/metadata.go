@@ -13,7 +13,8 @@ import (
 	"svc/pkg/oauth/protocol"
 )
 
-// Limits of a registration. They keep a client's record within one read unit.
+// Limits of a registration, and the default name. longestURI and longestName
+// count characters. largestRecord keeps a client's record within one read unit.
 const (
 	mostRedirects  = 20
 	longestURI     = 2000
@@ -22,8 +23,8 @@ const (
 	otherwiseNamed = "Unnamed app"
 )
 
-// metadata is the metadata of a registration request (RFC 7591 section 2).
-// Unknown members are ignored, as that section requires.
+// metadata is the metadata of a registration request or a metadata document
+// (RFC 7591 section 2). Unknown members are ignored, as that section requires.
 type metadata struct {
 	Name            *string  `json:"client_name"`
 	RedirectURIs    []string `json:"redirect_uris"`
@@ -57,7 +58,8 @@ func badMetadata(format string, args ...any) *protocol.Error {
 	return protocol.Refuse("invalid_client_metadata", format, args...)
 }
 
-// parseMetadata parses the body of a registration request.
+// parseMetadata parses the body of a registration request, or a metadata
+// document.
 func parseMetadata(body []byte) (metadata, error) {
 	var m metadata
 	if !utf8.Valid(body) {
@@ -76,7 +78,8 @@ func parseMetadata(body []byte) (metadata, error) {
 	return m, nil
 }
 
-// mostFaults is the maximum number of faults that one error names.
+// mostFaults is the maximum number of faults that one error names. All faults
+// of the member scope count as one, and it names at most mostFaults scopes.
 const mostFaults = 20
 
 // faults are the faults of one request.
@@ -88,9 +91,9 @@ func (f *faults) add(err error) {
 	}
 }
 
-// err returns the faults, at most mostFaults, as one error, or nil. An error has
-// one code and one description (RFC 7591 section 3.2.2). The code is
-// invalid_redirect_uri if no other member is faulty.
+// err returns the faults, at most mostFaults, as one error, or nil. An error
+// has one code and one description (RFC 7591 section 3.2.2). The code is
+// invalid_redirect_uri if the named faults are of redirect_uris only.
 func (f faults) err() error {
 	if len(f) == 0 {
 		return nil
@@ -110,8 +113,8 @@ func (f faults) err() error {
 }
 
 // client returns the metadata as a validated client, with the defaults of RFC
-// 7591 section 2 and OpenID Connect Registration section 2. Its error names
-// every fault.
+// 7591 section 2 and OpenID Connect Registration section 2. Its error names the
+// faults, at most mostFaults.
 func (m metadata) client() (Client, error) {
 	c := Client{
 		Name: otherwiseNamed, RedirectURIs: m.RedirectURIs, LogoutURIs: m.LogoutURIs,
@@ -130,7 +133,7 @@ func (m metadata) client() (Client, error) {
 	wrong.add(checkName(c.Name))
 	c.checkChoices(&wrong)
 	if slices.Contains(protocol.AuthMethods, c.AuthMethod) {
-		wrong.add(c.setKeys(m)) // which keys are needed follows from the method
+		wrong.add(c.setKeys(m)) // the method decides which keys are needed
 	}
 	wrong.add(m.checkGrants())
 	c.checkURIs(&wrong)
@@ -146,7 +149,7 @@ func (m metadata) client() (Client, error) {
 		return Client{}, err
 	}
 	if stored, err := json.Marshal(c); err != nil || len(stored) > largestRecord {
-		return Client{}, badMetadata("The metadata is too large.")
+		return Client{}, badMetadata("The metadata is too large: it may need at most %d bytes as JSON.", largestRecord)
 	}
 	return c, nil
 }
@@ -178,13 +181,13 @@ func or(value *string, otherwise string) string {
 func (m metadata) checkGrants() error {
 	var wrong faults
 	if !all(m.GrantTypes, func(grant string) bool { return grant == "authorization_code" || grant == "refresh_token" }) {
-		wrong.add(badMetadata("grant_types may hold authorization_code and refresh_token only."))
+		wrong.add(badMetadata("grant_types may contain authorization_code and refresh_token only."))
 	}
 	if m.GrantTypes != nil && !slices.Contains(m.GrantTypes, "authorization_code") {
-		wrong.add(badMetadata("grant_types must hold authorization_code."))
+		wrong.add(badMetadata("grant_types must contain authorization_code."))
 	}
 	if !all(m.ResponseTypes, func(kind string) bool { return kind == "code" }) {
-		wrong.add(badMetadata("response_types may hold code only."))
+		wrong.add(badMetadata("response_types may contain code only."))
 	}
 	return wrong.err()
 }
@@ -197,7 +200,7 @@ func (c *Client) setScopes(m metadata) error {
 	for _, name := range m.Audiences {
 		audience := authz.Audience(name)
 		if !slices.Contains(authz.Audiences, audience) {
-			return badMetadata("audiences may hold dashboard, rider and driver only.")
+			return badMetadata("audiences may contain dashboard, rider and driver only.")
 		}
 		if !slices.Contains(c.Audiences, audience) {
 			c.Audiences = append(c.Audiences, audience)
@@ -211,10 +214,10 @@ func (c *Client) setScopes(m metadata) error {
 		}
 	}
 	if m.Audiences == nil && len(asked) == 0 {
-		c.Audiences = authz.Audiences // clients of the MCP server register so; the resource determines the audience
+		c.Audiences = authz.Audiences // MCP clients name neither; the resource that they ask for selects the audience
 	}
 	if len(c.Audiences) == 0 {
-		return badMetadata("audiences must hold at least one of dashboard, rider and driver.")
+		return badMetadata("audiences must contain at least one of dashboard, rider and driver.")
 	}
 	if len(asked) == 0 {
 		for _, audience := range c.Audiences {
@@ -227,7 +230,7 @@ func (c *Client) setScopes(m metadata) error {
 		switch {
 		case !ok || (rule.Audience != "" && !slices.Contains(c.Audiences, rule.Audience)):
 			if len(wrong) < mostFaults {
-				wrong.add(badMetadata("scope holds %s, which the catalog does not have for these audiences.",
+				wrong.add(badMetadata("scope contains %s, which the catalog does not have for these audiences.",
 					protocol.Printable(scope)))
 			}
 		case !slices.Contains(c.Scopes, scope):

@@ -7,16 +7,17 @@ import (
 	"svc/pkg/base/lookalike"
 )
 
-// checkName rejects names that a person could misread on the consent page: the
-// platform's own name, control and direction characters, blanks.
+// checkName rejects names that a person could misread on the consent page: a
+// name that looks like the platform's own, and a name with invisible or
+// direction characters. It also rejects empty and long names.
 func checkName(name string) error {
 	switch {
 	case strings.TrimSpace(name) == "" || utf8.RuneCountInString(name) > longestName || len(name) > 4*longestName:
 		return badMetadata("client_name must have 1 to %d characters.", longestName)
 	case lookalike.Unshowable(name):
-		return badMetadata("client_name contains a character that cannot be shown.")
+		return badMetadata("client_name contains an invisible character or one that changes the text direction.")
 	case lookalike.OfPlatform(name):
-		return badMetadata("client_name must not look like the platform's own.")
+		return badMetadata("client_name must not look like the platform's own name.")
 	}
 	return nil
 }

@@ -68,7 +68,7 @@ func redirectFault(uri, applicationType string) string {
 	}
 	for _, name := range ownParameters { // RFC 6749 section 3.1: no parameter occurs twice
 		if u.Query().Has(name) {
-			return "the parameter " + name + " is the answer's own"
+			return "the parameter " + name + " is reserved for the authorization response"
 		}
 	}
 	switch u.Scheme {
@@ -82,13 +82,13 @@ func redirectFault(uri, applicationType string) string {
 			return "http is for loopback addresses only"
 		}
 		if applicationType != "native" {
-			return "http is for applications of type native only"
+			return "http is for application_type native only"
 		}
 		return ""
 	}
 	// A private-use scheme is a reversed domain name (RFC 8252 section 7.1).
 	if applicationType != "native" || !strings.Contains(u.Scheme, ".") {
-		return "it must be https, loopback http, or, of type native, a private scheme such as com.example.app"
+		return "it must be https or, for application_type native, loopback http or a private scheme such as com.example.app"
 	}
 	return ""
 }
@@ -97,7 +97,8 @@ func redirectFault(uri, applicationType string) string {
 // response.
 var ownParameters = []string{"code", "state", "iss", "error", "error_description", "error_uri"}
 
-// plainHost matches a host as a person reads it, with an optional port.
+// plainHost matches a host in ASCII, with an optional port. A person then reads
+// the host that the browser visits.
 var plainHost = regexp.MustCompile(`^(|[A-Za-z0-9._*-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]*)?$`)
 
 func parseURI(uri string) (*url.URL, error) {

@@ -20,7 +20,8 @@ import (
 )
 
 // registered is the response of registration and management (RFC 7591 section
-// 3.2.1, RFC 7592 section 3). It shows a secret only when the secret is new.
+// 3.2.1, RFC 7592 section 3). It contains the client's secret only when the
+// server has just created the secret.
 type registered struct {
 	ClientID        string           `json:"client_id"`
 	IssuedAt        int64            `json:"client_id_issued_at"`
@@ -102,7 +103,9 @@ func readMetadata(r *http.Request) (metadata, error) {
 	return parseMetadata(bytes.TrimPrefix(body, []byte("\ufeff"))) // byte order mark (RFC 8259 section 8.1)
 }
 
-// create stores a new client: its record and all copies of its state.
+// create stores a new client: its record and all copies of its state. It
+// returns the secret and the registration access token, which the server stores
+// as hashes only.
 func (reg *Registry) create(ctx context.Context, c Client) (registered, error) {
 	now := reg.now()
 	c.ID, c.CreatedAt, c.Expires = ids.New(ids.Client, now), now.Truncate(time.Second), now.Add(UnusedLife)
@@ -134,7 +137,8 @@ func (reg *Registry) Read(w http.ResponseWriter, r *http.Request) error {
 }
 
 // Replace implements RFC 7592 section 2.2. Members that the body omits get
-// their defaults. The client gets a new registration access token.
+// their defaults. The response has a new registration access token, which
+// replaces the old one.
 func (reg *Registry) Replace(w http.ResponseWriter, r *http.Request) error {
 	m, unread := readMetadata(r)
 	var c Client
@@ -175,10 +179,10 @@ func (reg *Registry) Replace(w http.ResponseWriter, r *http.Request) error {
 // old client that the server keeps.
 func (m metadata) replacing(was Client) (Client, error) {
 	if m.ClientID == nil || *m.ClientID != was.ID {
-		return Client{}, protocol.Refuse("invalid_request", "client_id must be the client's own.")
+		return Client{}, protocol.Refuse("invalid_request", "client_id must be the id in the request's path.")
 	}
 	if m.ClientSecret != nil && (was.SecretHash == "" || !protocol.Equal(ids.Hash(*m.ClientSecret), was.SecretHash)) {
-		return Client{}, protocol.Refuse("invalid_request", "client_secret is not the client's.")
+		return Client{}, protocol.Refuse("invalid_request", "client_secret is not the client's current secret.")
 	}
 	c, err := m.client()
 	if err != nil {
@@ -210,8 +214,10 @@ func (reg *Registry) Delete(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// managed returns the client of the request's registration access token. An
-// unknown client and a wrong token get the same response (RFC 7592 section 2).
+// managed returns the client that the path names, and the request's
+// registration access token, if the token is that client's. An unknown client,
+// a disabled client and a wrong token get the same response (RFC 7592 section
+// 2).
 func (reg *Registry) managed(r *http.Request) (Client, string, error) {
 	token, given := protocol.Bearer(r)
 	if !given {
@@ -225,7 +231,7 @@ func (reg *Registry) managed(r *http.Request) (Client, string, error) {
 	if err != nil || !protocol.Equal(ids.Hash(token), c.ManagementHash) {
 		return Client{}, "", &protocol.Error{Status: http.StatusUnauthorized, Code: "invalid_token",
 			Authenticate: `Bearer error="invalid_token"`,
-			Description:  "The registration access token is not good."}
+			Description:  "The registration access token is not valid for this client."}
 	}
 	return c, token, nil
 }

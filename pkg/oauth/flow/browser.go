@@ -14,7 +14,8 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// Browser follows redirects, fills in the server's forms and keeps its cookies.
+// Browser does what a person with a browser does: it follows redirects, fills
+// in the server's forms, and keeps the server's cookies.
 type Browser struct {
 	o      Options
 	client *http.Client
@@ -173,7 +174,7 @@ func (f form) fill(o Options) (url.Values, error) {
 	case f.asks("decision"):
 		values.Set("decision", "allow")
 	default:
-		return nil, fmt.Errorf("a form asks for none of password, tenant and decision")
+		return nil, fmt.Errorf("the form is unknown: it asks for none of password, tenant and decision")
 	}
 	return values, nil
 }

@@ -29,7 +29,7 @@ type Options struct {
 	RedirectURI  string // empty is Redirect
 	ClientName   string // of a client that is registered here; empty is "Command line"
 
-	HTTPClient *http.Client // nil is http.DefaultClient; its cookie jar and redirect policy are not used
+	HTTPClient *http.Client // nil is http.DefaultClient; pages use neither its cookie jar nor its redirect policy
 }
 
 // Redirect is the default redirect URI. Nothing listens there: the flow reads
@@ -71,7 +71,8 @@ func Token(ctx context.Context, o Options) (Tokens, error) {
 }
 
 // Code runs the authorization and returns the code that the client would
-// receive. It checks state and iss of the response (RFC 9207).
+// receive. Code checks state and iss of the response (RFC 9207). verifier is
+// the PKCE verifier that Exchange will send.
 func Code(ctx context.Context, o Options, verifier string) (string, error) {
 	o = o.filled()
 	state, sum := ids.Secret(), sha256.Sum256([]byte(verifier))
@@ -91,10 +92,10 @@ func Code(ctx context.Context, o Options, verifier string) (string, error) {
 		return "", err
 	}
 	if answer.Get("state") != state {
-		return "", fmt.Errorf("the answer to the authorization request has another state")
+		return "", fmt.Errorf("the authorization response has another state than the request")
 	}
 	if iss := answer.Get("iss"); iss != o.BaseURL {
-		return "", fmt.Errorf("the answer to the authorization request is of issuer %q, not %q", iss, o.BaseURL)
+		return "", fmt.Errorf("the authorization response has iss %q; expected %q", iss, o.BaseURL)
 	}
 	if code := answer.Get("error"); code != "" {
 		return "", &Error{Code: code, Description: answer.Get("error_description")}

@@ -58,7 +58,8 @@ func Contrast(a, b Color) float64 {
 }
 
 // adjust returns the colour nearest to c whose contrast with each of the
-// grounds is at least ratio. It moves c towards white or towards black.
+// grounds is at least ratio. It moves c towards white or towards black. If no
+// such colour exists, adjust returns on(grounds[0]).
 func adjust(c Color, ratio float64, grounds ...Color) Color {
 	enough := func(c Color) bool {
 		for _, ground := range grounds {

@@ -5,11 +5,11 @@ import (
 	"net/url"
 )
 
-// SignIn asks for mail address and password. Addresses of forms are relative to
-// the page's own address.
+// SignIn asks for mail address and password. In this and the other types,
+// Action is the address of the form, relative to the page's own address.
 type SignIn struct {
 	Action  string
-	CSRF    string
+	CSRF    string // form token of package session
 	Email   string // as typed before, or the client's login_hint
 	Problem string // key of a text below "signin.", or ""
 	Minutes int    // how long to wait, for the problem "throttled"
@@ -17,8 +17,8 @@ type SignIn struct {
 	Rider   bool
 	Driver  bool
 	Forgot  string // address of the page that mails a link to set a password, or ""
-	Riders  string // address of the same page for riders, or ""
-	Drivers string // and for drivers
+	Riders  string // address at which riders sign in, or ""
+	Drivers string // address at which drivers sign in, or ""
 }
 
 // Forgot asks for the mail address of the account whose password is forgotten.
@@ -66,10 +66,10 @@ type Consent struct {
 	Scopes  []string
 	Later   []string // scopes that no operation needs yet
 	Agents  string   // off, read, confirm or all if an agent will act, or ""
-	Policy  string   // the client's own addresses, shown only if https
-	Terms   string
-	Switch  string
-	Company string // address for choosing another company, or ""
+	Policy  string   // address of the client's privacy policy, shown only if https
+	Terms   string   // address of the client's terms, shown only if https
+	Switch  string   // address for signing in with another account
+	Company string   // address for choosing another company, or ""
 }
 
 // App is a client to which the person consented in one or more tenants.
@@ -83,7 +83,7 @@ type App struct {
 type Grant struct {
 	Tenant  string // id
 	Company string // the tenant's name
-	Allowed string // when the person last allowed it, a date
+	Allowed string // date when the person last consented
 	Scopes  []string
 	Later   []string // scopes that no operation needs yet
 }

@@ -14,9 +14,9 @@ const (
 	Spanish Lang = "es"
 )
 
-// Choose returns the language of a page: the first available one of ui_locales
-// (OpenID Connect Core section 3.1.2.1), else the one that Accept-Language
-// prefers (RFC 9110 section 12.5.4), else English.
+// Choose returns the language of a page: the first available language of
+// ui_locales (OpenID Connect Core section 3.1.2.1), else the available language
+// that Accept-Language prefers (RFC 9110 section 12.5.4), else English.
 func Choose(uiLocales, acceptLanguage string) Lang {
 	for _, tag := range strings.Fields(uiLocales) {
 		if lang, ok := known(tag); ok {

@@ -85,7 +85,7 @@ func (v view) Image(address string) template.URL {
 }
 
 // Link returns an address that a person may follow, or "" for any other.
-// Without it, html/template would reject telephone numbers.
+// Without Link, html/template would reject telephone numbers.
 func (v view) Link(address string) template.URL {
 	u, err := url.Parse(address)
 	if err != nil || !slices.Contains([]string{"https", "http", "mailto", "tel"}, u.Scheme) {
@@ -104,8 +104,8 @@ func parse(names ...string) map[string]*template.Template {
 	return out
 }
 
-// Write sends the page with its headers. They forbid caching, framing and a
-// referrer, and permit loading only the style and images (logo and icon).
+// Write sends the page with its headers. They forbid caching, framing, scripts
+// and a referrer, and permit loading only the page's style, and images.
 func Write(w http.ResponseWriter, status int, f Frame, c Content) error {
 	body, policy, err := render(f, c)
 	if err != nil {

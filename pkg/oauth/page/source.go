@@ -13,9 +13,9 @@ var (
 
 // formSource returns the source expression (CSP level 3, section 2.3.1) that
 // permits a form's response to redirect to the address, or "" if there is none.
-// The expression is the origin if CSP can express the host. Otherwise it is the
-// scheme: for an IPv6 address, or for a private-use scheme without a host (RFC
-// 8252 section 7.1).
+// For http and https, the expression is the origin. CSP cannot express an IPv6
+// address as a host, so for such an address it is the scheme. For a private-use
+// scheme (RFC 8252 section 7.1) it is the scheme too.
 func formSource(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {

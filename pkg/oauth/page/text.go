@@ -17,7 +17,7 @@ func (l Lang) of(p pair) string {
 func (l Lang) text(key string, args ...any) (string, error) {
 	p, ok := texts[key]
 	if !ok {
-		return "", fmt.Errorf("no text for %q", key)
+		return "", fmt.Errorf("no text of the pages has the key %q", key)
 	}
 	if len(args) > 0 {
 		return fmt.Sprintf(l.of(p), args...), nil
@@ -88,8 +88,8 @@ var texts = map[string]pair{
 	},
 	"mail.subject": {"Set a new password", "Crea una contraseña nueva"},
 	"mail.text": {
-		"Somebody asked for a link to set a new password for your account. It works once, within an hour:\n\n%s\n\nIf " +
-			"that was not you, you need not do anything: your password stays as it is.\n",
+		"Somebody asked for a link to set a new password for your account. The link works once, within an hour:" +
+			"\n\n%s\n\nIf that was not you, you need not do anything: your password stays as it is.\n",
 		"Alguien ha pedido un enlace para crear una contraseña nueva para tu cuenta. Funciona una sola vez, durante una " +
 			"hora:\n\n%s\n\nSi no fuiste tú, no tienes que hacer nada: tu contraseña sigue igual.\n",
 	},
@@ -231,13 +231,13 @@ var texts = map[string]pair{
 	},
 	"message.mailed.title": {"Check your mail", "Revisa tu correo"},
 	"message.mailed.text": {
-		"If there is an account with this address, a link is on its way to it. It works once, within an hour.",
+		"If there is an account with this address, we have sent a link to it. The link works once, within an hour.",
 		"Si existe una cuenta con esta dirección, le hemos enviado un enlace. Funciona una sola vez, durante una hora.",
 	},
 	"message.saved.title": {"Your password is saved", "Tu contraseña está guardada"},
 	"message.saved.text": {
-		"Go back to your application and sign in with it, or sign in here. Everywhere you were signed in, you have to " +
-			"sign in again, and applications have to ask you again.",
+		"Go back to your application, or continue here, and sign in with the new password. Everywhere you were signed " +
+			"in, you have to sign in again. Applications have to ask you for access again.",
 		"Vuelve a tu aplicación e inicia sesión con ella, o inicia sesión aquí. Donde tenías la sesión iniciada, " +
 			"tendrás que volver a iniciarla, y las aplicaciones tendrán que pedirte permiso de nuevo.",
 	},

@@ -26,10 +26,10 @@ var (
 )
 
 // style returns the page's complete style: the sheet and the tenant's colours.
-// Each colour is adjusted until it has enough contrast with its background.
-// Buttons and the badge keep the chosen colour. Their text is white, near black
-// or black, with a contrast of at least 4.5 (see on). A button's edge is
-// adjusted.
+// Links, the stripe and the edges of buttons get the tenant's colours, adjusted
+// until they have enough contrast with the background. Buttons and the badge
+// keep the chosen colour. Their text is white, near black or black, with a
+// contrast of at least 4.5 (see on).
 func (b Brand) style() string {
 	switch strings.ToLower(b.Theme) {
 	case "light":

@@ -27,7 +27,7 @@ type Credentials struct {
 	ClientID  string
 	Secret    string
 	Method    string            // one of AuthMethods
-	Assertion signing.Assertion // of AuthKey; its signature is not verified
+	Assertion signing.Assertion // of AuthKey; its signature and earlier uses are not checked yet
 }
 
 // assertionType is the client_assertion_type of a JWT (RFC 7523 section 2.2).
@@ -38,7 +38,8 @@ var ErrNoClient = Refuse("invalid_request", "client_id is missing.")
 
 // ParseCredentials returns the client credentials of a request. RFC 6749
 // section 2.3 allows one authentication method per request. parse decodes a
-// client assertion and checks its claims; its errors are shown.
+// client assertion and checks its claims. The client sees the text of an error
+// that parse returns.
 func ParseCredentials(r *http.Request, form url.Values, parse func(string) (signing.Assertion, error)) (Credentials,
 	error) {
 	headers := r.Header.Values("Authorization")
@@ -46,7 +47,7 @@ func ParseCredentials(r *http.Request, form url.Values, parse func(string) (sign
 	switch {
 	case len(headers) > 1, len(headers) > 0 && form.Has("client_secret"), asserted && form.Has("client_secret"),
 		asserted && len(headers) > 0:
-		return Credentials{}, Refuse("invalid_request", "The client must authenticate in one way only.")
+		return Credentials{}, Refuse("invalid_request", "Send the credentials of one authentication method only.")
 	case asserted:
 		return parseAssertion(form, parse)
 	case len(headers) == 0:
@@ -69,14 +70,14 @@ func ParseCredentials(r *http.Request, form url.Values, parse func(string) (sign
 	return Credentials{ClientID: id, Secret: secret, Method: AuthBasic}, nil
 }
 
-var errOtherClient = Refuse("invalid_request", "client_id is not the client that authenticates.")
+var errOtherClient = Refuse("invalid_request", "client_id differs from the client of the credentials.")
 
 // parseAssertion returns the credentials of a request with a client assertion.
 // client_id may be absent (RFC 7521 section 4.2).
 func parseAssertion(form url.Values, parse func(string) (signing.Assertion, error)) (Credentials, error) {
 	raw, kind := form.Get("client_assertion"), form.Get("client_assertion_type")
 	if raw == "" || kind == "" {
-		return Credentials{}, Refuse("invalid_request", "client_assertion and client_assertion_type belong together.")
+		return Credentials{}, Refuse("invalid_request", "Send client_assertion and client_assertion_type together.")
 	}
 	refused := InvalidClient(AuthKey)
 	if kind != assertionType {
@@ -85,7 +86,7 @@ func parseAssertion(form url.Values, parse func(string) (signing.Assertion, erro
 	}
 	a, err := parse(raw)
 	if err != nil {
-		refused.Description = "The client assertion is not good: " + err.Error() + "."
+		refused.Description = "The client assertion is not valid: " + err.Error() + "."
 		return Credentials{}, refused
 	}
 	if given := form.Get("client_id"); given != "" && given != a.Client {
@@ -118,8 +119,9 @@ func ParseBasic(header string) (id, secret string, err error) {
 	return id, secret, nil
 }
 
-// InvalidClient returns the error invalid_client (RFC 6749 section 5.2). An
-// unknown client, a disabled client and a wrong secret get the same response.
+// InvalidClient returns the error invalid_client (RFC 6749 section 5.2). method
+// is the authentication method of the request. An unknown client, a disabled
+// client and a wrong secret get the same response.
 func InvalidClient(method string) *Error {
 	e := &Error{Status: http.StatusUnauthorized, Code: "invalid_client",
 		Description: "The client is unknown or did not authenticate as it registered."}

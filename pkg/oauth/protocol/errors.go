@@ -59,8 +59,8 @@ type noteKey struct{}
 
 // Noted returns a context for one request and a pointer to the request's
 // outcome. The outcome is the error code that the client gets, or the kind of
-// error page that the person sees. It stays "" if the request succeeds. It
-// never contains text of the request.
+// the problem or error page that the person sees. It stays "" if the request
+// succeeds. It never contains text of the request.
 func Noted(ctx context.Context) (context.Context, *string) {
 	code := new(string)
 	return context.WithValue(ctx, noteKey{}, code), code

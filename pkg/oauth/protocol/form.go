@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// ParseForm parses a form-encoded body. For a repeated parameter it returns an
-// error. An empty parameter counts as absent (RFC 6749 section 3.2). Only resource may be
+// ParseForm parses a form-encoded body. An empty parameter counts as absent,
+// and a repeated one is an error (RFC 6749 section 3.2). Only resource may be
 // repeated (RFC 8707 section 2).
 func ParseForm(r *http.Request) (url.Values, error) {
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
@@ -26,7 +26,7 @@ func ParseForm(r *http.Request) (url.Values, error) {
 	}
 	form, err := url.ParseQuery(string(body))
 	if err != nil {
-		return nil, Refuse("invalid_request", "The body is not well-formed.")
+		return nil, Refuse("invalid_request", "The body is not a well-formed form.")
 	}
 	for name, values := range form {
 		if len(values) > 1 && name != "resource" {
@@ -56,7 +56,7 @@ func BodyError(err error) error {
 	if errors.As(err, &tooLarge) {
 		return err
 	}
-	return Refuse("invalid_request", "The body could not be read.")
+	return Refuse("invalid_request", "The body is incomplete and could not be read.")
 }
 
 // Equal reports whether two hashes or secrets are equal, in constant time.

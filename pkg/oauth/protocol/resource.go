@@ -7,8 +7,8 @@ import (
 )
 
 // ParseResources parses resource indicators (RFC 8707 section 2). At most one
-// may be an address of the MCP server, because it determines who the token acts
-// as.
+// address of the MCP server is allowed, because this address determines the
+// token's audience and tenant.
 func ParseResources(base string, given []string) ([]authz.Resource, *Error) {
 	var out []authz.Resource
 	agents := ""
@@ -20,7 +20,7 @@ func ParseResources(base string, given []string) ([]authz.Resource, *Error) {
 		}
 		if r.MCP() {
 			if agents != "" && agents != r.Path {
-				return nil, Refuse("invalid_target", "A token is for one address of the MCP server.")
+				return nil, Refuse("invalid_target", "resource names two addresses of the MCP server. A token is for one only.")
 			}
 			agents = r.Path
 		}

@@ -41,8 +41,8 @@ func (c Cookies) name(name string) string {
 // secretFormat matches what ids.Secret returns.
 var secretFormat = regexp.MustCompile(`^[A-Za-z0-9_-]{43}$`)
 
-// get returns a cookie's value, or "" if the server cannot have set it. If two
-// cookies have the same name, it trusts neither.
+// get returns a cookie's value, or "" if the value does not have the form of a
+// secret. If two cookies have the same name, get trusts neither and returns "".
 func (c Cookies) get(r *http.Request, name string) string {
 	found := r.CookiesNamed(c.name(name))
 	if len(found) != 1 || !secretFormat.MatchString(found[0].Value) {
@@ -58,17 +58,17 @@ func (c Cookies) set(w http.ResponseWriter, name, value string, life time.Durati
 		Secure: c.Secure, HttpOnly: true, SameSite: http.SameSiteLaxMode})
 }
 
-// HasForm reports whether the browser sent the form cookie. Without it no posted
-// form can be valid.
+// HasForm reports whether the browser sent the form cookie. Without this
+// cookie, FormValid rejects every form.
 func (c Cookies) HasForm(r *http.Request) bool { return c.get(r, formCookie) != "" }
 
-// companyLife is how long a browser remembers the company that was chosen.
+// companyLife is how long a browser remembers the company that a person chose.
 const companyLife = 180 * 24 * time.Hour
 
 var slugFormat = regexp.MustCompile(`^[a-z0-9-]{1,64}$`)
 
 // Company returns the short name of the company that was last chosen with the
-// browser, or "". It is no credential.
+// browser, or "". The name is no credential.
 func (c Cookies) Company(r *http.Request) string {
 	found, err := r.Cookie(c.name(companyCookie))
 	if err != nil || !slugFormat.MatchString(found.Value) {
@@ -83,8 +83,8 @@ func (c Cookies) RememberCompany(w http.ResponseWriter, slug string) {
 }
 
 // FormToken returns a token for a form that is bound to the browser's form
-// cookie, to the form's purpose and to what the page showed. It sets the cookie
-// if it does not exist.
+// cookie, to the form's purpose and to what the page showed. If the request has
+// no form cookie, FormToken sets one.
 func (c Cookies) FormToken(w http.ResponseWriter, r *http.Request, purpose, bound string) string {
 	secret := c.get(r, formCookie)
 	if secret == "" {
@@ -94,8 +94,8 @@ func (c Cookies) FormToken(w http.ResponseWriter, r *http.Request, purpose, boun
 	return formToken(secret, purpose, bound)
 }
 
-// FormValid reports whether the token is the one that FormToken returned to this
-// browser.
+// FormValid reports whether FormToken returned this token to this browser, for
+// the same purpose and content.
 func (c Cookies) FormValid(r *http.Request, purpose, bound, token string) bool {
 	return formValid(c.get(r, formCookie), purpose, bound, token)
 }

@@ -15,21 +15,24 @@ import (
 	"svc/pkg/data/table"
 )
 
-// DeviceLife is how long an account knows a browser after a sign-in.
+// DeviceLife is how long an account knows a browser after the last sign-in, or
+// after the person last set the password with it.
 const DeviceLife = 180 * 24 * time.Hour
 
 // mostAccounts is how many accounts may know one browser. One more replaces the
-// oldest.
+// account with the oldest sign-in.
 const mostAccounts = 8
 
 // Device is a browser with which people signed in before (OWASP, "Slow down
-// online guessing attacks with device cookies"). It is no credential. An
-// account that knows the browser counts its failed sign-ins separately, so
-// nobody else can lock the browser out. The zero Device is an unknown browser.
+// online guessing attacks with device cookies"). A device is no credential. If
+// an account knows the browser, failed sign-ins to the account with this
+// browser have a separate counter. So nobody else can lock the browser out. The
+// zero Device is an unknown browser.
 type Device struct {
 	Accounts map[string]knownFor `json:"accounts"` // by hash of the account
-	// Counter names the browser's counters. Unlike the secret, it stays the same
-	// at each sign-in. So a sign-in with another account gives no new guesses.
+	// Counter is part of the keys of the browser's counters. The secret changes
+	// at each sign-in, and Counter does not. So a sign-in with another account
+	// gives no new guesses.
 	Counter string `json:"counter,omitempty"` // "" in a record of an earlier build
 
 	secret string // the cookie's value
@@ -51,7 +54,8 @@ func (s *Store) deviceKey(secret string) table.Key {
 	return s.p.Key("DEVICE", "SESSION", ids.Hash(secret))
 }
 
-// Device returns the device of the request's cookie.
+// Device returns the device of the request's cookie, or the zero Device if
+// there is none.
 func (s *Store) Device(ctx context.Context, r *http.Request) (Device, error) {
 	secret := s.get(r, deviceCookie)
 	if secret == "" {
@@ -68,8 +72,9 @@ func (s *Store) Device(ctx context.Context, r *http.Request) (Device, error) {
 	return d, it.Decode(&d)
 }
 
-// Knows reports whether the account knows the browser. It does not if the
-// password has changed since, or if the last sign-in is older than DeviceLife.
+// Knows reports whether the account knows the browser. An account no longer
+// knows a browser if the password has changed since the last sign-in with it,
+// or if this sign-in is older than DeviceLife.
 func (s *Store) Knows(account string, l login.Login, d Device) bool {
 	k, ok := d.Accounts[ids.Hash(account)]
 	return ok && l.Hash != "" && k.Since == l.Since && s.now().Before(time.Unix(k.At, 0).Add(DeviceLife))
@@ -120,7 +125,7 @@ func (s *Store) remember(tx *table.Tx, d Device, account, since string) (secret 
 }
 
 // Remember makes the account know the request's browser without a sign-in.
-// since is that of the account's password.
+// since is the attribute since of the account, which changes with the password.
 func (s *Store) Remember(ctx context.Context, w http.ResponseWriter, r *http.Request, account, since string) error {
 	d, err := s.Device(ctx, r)
 	if err != nil {

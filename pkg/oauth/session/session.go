@@ -31,11 +31,12 @@ type Session struct {
 	Host     string         `json:"host"`  // host of the sign-in; the session is valid only there
 	Since    string         `json:"since"` // of the account's password; a new password ends the session
 	// Fresh names the request for which the person signed in. Until this
-	// request ends, and at most for freshLife, the sign-in satisfies its
-	// prompt=login and max_age.
+	// request ends, and at most for freshLife, the sign-in satisfies the
+	// request's max_age, prompt=login and prompt=select_account.
 	Fresh string `json:"fresh,omitempty"`
-	// Picks are the tenants chosen in this browser's tabs, by the name of the
-	// request. A pick is removed when its request ends.
+	// Picks are the tenants that the operator chose, by the name of the
+	// request. Several tabs may have requests at the same time. A pick is
+	// removed when its request ends.
 	Picks map[string]string `json:"picks,omitempty"`
 
 	secret  string // the cookie's value
@@ -69,10 +70,10 @@ func (s *Store) key(secret string) table.Key {
 // identify the session.
 func (n *Session) Hash() string { return ids.Hash(n.secret) }
 
-// Find returns the session of the request's cookie. It returns nil if there
-// is none, or if its account is gone, disabled or has a new password. A session
-// is valid only at the host where it began. So a session of the platform's host
-// is never valid at a tenant's domain.
+// Find returns the session of the request's cookie. It returns nil if there is
+// none, or if the session's account is gone, is disabled or has a new password.
+// A session is valid only at the host where it began. So a session of the
+// platform's host is never valid at a tenant's domain.
 func (s *Store) Find(ctx context.Context, r *http.Request) (*Session, error) {
 	secret := s.get(r, sessionCookie)
 	if secret == "" {
@@ -127,8 +128,8 @@ func (s *Store) Begin(ctx context.Context, w http.ResponseWriter, r *http.Reques
 // mostPicks limits the picks in one session.
 const mostPicks = 8
 
-// Pick stores the tenant for a request. Beyond mostPicks it drops another
-// request's pick.
+// Pick stores the tenant for a request. If there are mostPicks already, it
+// first drops another request's pick.
 func (n *Session) Pick(request, tenantID string) {
 	for other := range n.Picks {
 		if len(n.Picks) >= mostPicks && other != request {
@@ -142,8 +143,8 @@ func (n *Session) Pick(request, tenantID string) {
 }
 
 // Change applies a change to the stored session, unless the session has ended.
-// Other tabs may change it at the same time. So apply gets the latest version,
-// and may run more than once.
+// Other tabs may change the session at the same time. So apply gets the latest
+// version, and may run more than once.
 func (s *Store) Change(ctx context.Context, n *Session, apply func(*Session)) error {
 	err := table.Retry(ctx, func(ctx context.Context) error {
 		it, err := s.p.Get(ctx, s.key(n.secret))

@@ -1,5 +1,6 @@
-// Package throttle counts requests by address, account or client in the table,
-// so that a limit applies to all instances of the service together.
+// Package throttle counts requests in the table, for example by address,
+// account or client. So a limit applies to all instances of the service
+// together.
 package throttle
 
 import (
@@ -18,9 +19,9 @@ import (
 	"svc/pkg/oauth/protocol"
 )
 
-// Limits are the default throttles. Each is a number of requests per address
+// Limits configure the throttles. Each is a number of requests per address
 // unless the field says otherwise. An address is an IPv4 address or an IPv6 /64
-// network.
+// network. 0 means the default, and a negative number means no limit.
 type Limits struct {
 	// SignInsAnAccount bounds the failed sign-ins to one account in a quarter of
 	// an hour, from one address or from one browser that the account knows.
@@ -29,11 +30,14 @@ type Limits struct {
 	// all browsers that the account does not know, before further sign-ins from
 	// such browsers have to wait.
 	SignInsOfAnybody int
-	SignIns          int // failed sign-ins in a quarter of an hour
-	Registrations    int // an hour
+	SignIns          int // failed sign-ins in a quarter of an hour, from browsers that the account does not know
+	Registrations    int // registrations of clients in an hour
 	Links            int // requests for one-time links in an hour
 	Documents        int // client metadata documents, and keys of new clients, fetched in an hour
-	TokenFailures    int // failed requests to the token, revocation and introspection endpoints in a minute
+	// TokenFailures is how many requests to the token, revocation and
+	// introspection endpoints may fail in a minute. Failures of a confidential
+	// client that authenticated count for the client, not for the address.
+	TokenFailures int
 }
 
 // WithDefaults replaces zeros with the defaults.
@@ -52,9 +56,9 @@ func (l Limits) WithDefaults() Limits {
 	return l
 }
 
-// Counter counts the uses of a key in fixed time windows. The key, a name or an
-// address, is stored as a hash. A negative limit or an empty key disables the
-// counter.
+// Counter counts the uses of a key in fixed time windows. Key is a name or an
+// address, and is stored as a hash. A negative limit or an empty key disables
+// the counter.
 type Counter struct {
 	Kind, Key string
 	Limit     int
@@ -63,14 +67,16 @@ type Counter struct {
 	// after the last use. The delay doubles with each use, up to longestDelay.
 	Delays bool
 
-	extra int // uses beyond the limit that have waited
+	extra int // how far beyond Limit the counter may go, because this use has waited
 }
 
-// longestDelay leaves fewer than a hundred guesses a day at the default limit
-// (NIST SP 800-63B section 3.2.2).
+// longestDelay is the longest delay of a counter with Delays. With it, and with
+// the default limit, fewer than a hundred guesses a day are possible (NIST SP
+// 800-63B section 3.2.2).
 const longestDelay = 20 * time.Minute
 
-// delay returns how long the next use must wait, after the last of n uses.
+// delay returns how long the next use must wait after the last one, if there
+// were n uses so far.
 func (c Counter) delay(n int) time.Duration {
 	wait := time.Minute
 	for over := n - c.Limit; over > 0 && wait < longestDelay; over-- {
@@ -136,7 +142,7 @@ func (t *Throttle) Count(ctx context.Context, counters ...Counter) error {
 		counters = slices.Clone(counters)
 		counters[reached.counter].extra = used + 1 - c.Limit
 	}
-	return t.Refusal(t.now().Add(time.Minute)) // others were faster each time
+	return t.Refusal(t.now().Add(time.Minute)) // other requests used the allowance each time
 }
 
 func (t *Throttle) count(ctx context.Context, counters []Counter) error {
@@ -183,8 +189,9 @@ func Refused(err error) (*protocol.Error, bool) {
 	return e, ok
 }
 
-// Forgive takes back the use that Count added to each counter. If that fails,
-// Forgive logs it.
+// Forgive takes back the use that Count added to each counter. If one of the
+// counters has no stored item, because its window has ended, Forgive changes
+// none. If the write fails, Forgive logs the error.
 func (t *Throttle) Forgive(ctx context.Context, counters ...Counter) {
 	tx := t.p.Write()
 	for _, c := range counters {

@@ -27,8 +27,9 @@ type AuthorizationCode struct {
 	// Epoch is the grant's epoch when the code was issued. Ending the grant
 	// invalidates the code.
 	Epoch int64 `json:"epoch,omitempty"`
-	// Since is the actor's since when the code was issued. Revoking the actor's
-	// tokens invalidates the code.
+	// Since is the actor's attribute since when the code was issued. A new
+	// membership or password changes this attribute, which invalidates the
+	// code.
 	Since   string    `json:"since,omitempty"`
 	Expires time.Time `json:"expires"` // set by IssueCode
 }

@@ -27,7 +27,8 @@ func (g *codeGrant) addReads(s *Issuer, b *table.Reads, _ string) {
 	b.Add(s.p.Handle, s.codeKey(g.form.Get("code")), &g.item)
 }
 
-var errBadCode = badGrant("The authorization code is not good.")
+var errBadCode = badGrant("The authorization code is unknown, expired, used or revoked, or it does not match " +
+	"the client, the redirect_uri or the code_verifier.")
 
 func (g *codeGrant) redeem(ctx context.Context, s *Issuer, c clients.Client) (tokens, error) {
 	for _, name := range []string{"code", "code_verifier"} {
@@ -96,9 +97,9 @@ func (g *codeGrant) attempt(ctx context.Context, s *Issuer, c clients.Client) (t
 	return g.exchange(ctx, s, c, t, it.Key, code)
 }
 
-// exchange marks the code used and creates a family, the first access token and
-// its audit record. If the actor never granted this client anything, it also
-// creates the grant. All writes are one transaction.
+// exchange marks the code as used, creates a family and signs the first tokens.
+// It also creates the audit record of the access token, and the grant if there
+// is none. All writes are one transaction.
 func (g *codeGrant) exchange(ctx context.Context, s *Issuer, c clients.Client, t table.Tenant, at table.Key,
 	code AuthorizationCode) (tokens, error) {
 	now := s.now()

@@ -18,19 +18,21 @@ import (
 	"svc/pkg/data/table"
 )
 
-// family is everything that one authorization code produced: its refresh
-// tokens, one after the other, and their access tokens. The version of its item
-// is the generation. If two rotations run at once, only one succeeds.
+// family is everything that one authorization code produced: refresh tokens,
+// one after the other, and access tokens. Each rotation replaces the refresh
+// token and raises the version of the family's item. If two rotations run at
+// once, only one succeeds.
 //
 // A refresh token is
 //
 //	base64url(tenant.audience.actor.family) "." family secret "." secret
 //
-// The first part is the family's address. With it one batch reads all items that
-// a refresh needs. The family secret is the same in all generations. It proves
-// that the caller once held a token of the family, even if that token is no
-// longer current. The last secret is new in each generation. Both secrets are
-// 256 random bits, stored as hashes.
+// The first part is the family's address. With the address, one batch reads all
+// items that a refresh needs. The family secret is the same in all refresh
+// tokens of the family. It proves that the caller has a token of the family,
+// even if that token is no longer current. The last secret is new in each
+// token. Both secrets are 256 random bits. The server stores the hash of the
+// family secret, and the hash of the complete current token.
 type family struct {
 	ID           string           `json:"id"`
 	Client       string           `json:"client"`
@@ -58,10 +60,11 @@ type family struct {
 type previous struct {
 	Hash   string    `json:"hash"`
 	Until  time.Time `json:"until"`
-	Sealed []byte    `json:"sealed"` // the successor, under a key derived from the token itself
+	Sealed []byte    `json:"sealed"` // the successor, encrypted with a key derived from the token itself
 }
 
-// successor is the result of a rotation.
+// successor is the result of a rotation: what the server needs to repeat the
+// response.
 type successor struct {
 	Refresh  string   `json:"refresh"`
 	ID       string   `json:"jti"`
@@ -71,8 +74,8 @@ type successor struct {
 }
 
 // MostAccessTokens is the limit of live access tokens per family. When a new
-// token would exceed the limit, the oldest one is revoked. The limit bounds the transaction
-// that revokes a family.
+// token would exceed the limit, a refresh revokes the oldest one. The limit
+// bounds the size of the transaction that revokes a family.
 const MostAccessTokens = 12
 
 func familyKey(t table.Tenant, id string) table.Key { return t.Key("FAMILY", "FAMILY", id) }
@@ -107,7 +110,7 @@ type address struct {
 	family   string
 }
 
-var errForm = errors.New("not the form of a refresh token")
+var errForm = errors.New("the text does not have the form of a refresh token")
 
 const secretSize = 43 // characters of ids.Secret
 
@@ -183,7 +186,9 @@ func endTokens(tx *table.Tx, t table.Tenant, jtis ...string) {
 
 // endFamily revokes a family: its refresh token and all of its access tokens.
 // It uses one transaction, which also contains the writes that more adds (nil
-// for none). The error is errNoFamily if the family does not exist.
+// for none). If the family is already revoked, endFamily writes nothing, and
+// does not call more. The error is errNoFamily if the family does not exist or
+// has expired.
 func (s *Issuer) endFamily(ctx context.Context, t table.Tenant, id string, more func(*table.Tx)) error {
 	return table.Retry(ctx, func(ctx context.Context) error {
 		it, err := t.Get(ctx, familyKey(t, id))
@@ -215,10 +220,11 @@ func (s *Issuer) endFamily(ctx context.Context, t table.Tenant, id string, more 
 	})
 }
 
-// seize marks a family as revoked whatever its version, which stops its
-// rotations. Otherwise a client that refreshes continuously could win every
-// conflict against endFamily. After a conflict, seize has changed nothing and
-// returns nil. The caller must still revoke the family's access tokens.
+// seize marks a family as revoked, whatever its version, which stops its
+// rotations. Without seize, a client that refreshes continuously could win
+// every conflict against endFamily. If seize itself meets a conflict, or the
+// family does not exist, it changes nothing and returns nil. In every case the
+// caller must still revoke the family's access tokens.
 func seize(ctx context.Context, t table.Tenant, id string) error {
 	tx := t.Write()
 	tx.Update(familyKey(t, id), table.Change{Set: map[string]any{"revoked": true}, Add: map[string]any{"version": 1}}).
@@ -230,8 +236,8 @@ func seize(ctx context.Context, t table.Tenant, id string) error {
 }
 
 // endGrant raises the epoch of the grant from an actor to a client. This
-// revokes every token of that client and actor, in all families. endGrant does
-// nothing if the epoch is no longer the one in seen.
+// revokes every token of that client and actor in the tenant, in all families.
+// endGrant does nothing if the epoch is no longer seen.
 func (s *Issuer) endGrant(ctx context.Context, t table.Tenant, client, actor string, seen int64) error {
 	err := table.Retry(ctx, func(ctx context.Context) error {
 		tx := t.Write()
@@ -244,7 +250,8 @@ func (s *Issuer) endGrant(ctx context.Context, t table.Tenant, client, actor str
 	return nil
 }
 
-// sealTo seals a successor so that only a holder of the token opens it.
+// sealTo encrypts a successor so that only a holder of the token can decrypt
+// it.
 func sealTo(token string, next successor) ([]byte, error) {
 	plain, err := json.Marshal(next)
 	if err != nil {
@@ -273,8 +280,8 @@ func openBy(token string, sealed []byte) (successor, error) {
 	return next, nil
 }
 
-// sealOf derives the sealing key from a token, which has at least 256 random
-// bits. The stored hash of the token does not reveal this key.
+// sealOf returns a cipher whose key is derived from a refresh token. The token
+// has at least 256 random bits, and its stored hash does not reveal the key.
 func sealOf(token string) (cipher.AEAD, error) {
 	key := sha256.Sum256([]byte("successor of " + token))
 	block, err := aes.NewCipher(key[:])

@@ -19,7 +19,7 @@ const (
 	AccessLife      = time.Hour           // of an access token and an id_token
 	RefreshLife     = 90 * 24 * time.Hour // of a refresh token, from its own issue
 	MaxRefreshGrace = 30 * time.Second
-	retention       = 10 * time.Minute // how long an expired record is kept
+	retention       = 10 * time.Minute // how long a code or an audit record is kept after its expiry
 )
 
 // Issuer issues tokens.
@@ -36,7 +36,7 @@ type Options struct {
 	Keys          *signing.Keys // must be able to sign
 	Clients       *clients.Registry
 	Throttle      *throttle.Throttle
-	TokenFailures int           // failures per address and minute; below 0 no limit
+	TokenFailures int           // per minute, of one address or of one confidential client; below 0 no limit
 	RefreshGrace  time.Duration // 0 to MaxRefreshGrace
 }
 

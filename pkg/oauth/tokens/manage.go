@@ -31,7 +31,8 @@ type Token struct {
 // the first page. next is "" on the last page. A page may be short, because
 // List omits tokens that are no longer valid, such as those of an earlier
 // membership or password. List includes the tokens of a disabled actor, because
-// they become valid again when the actor is enabled.
+// they become valid again when the actor is enabled. It does not read the
+// clients, so it also includes the tokens of a disabled or deleted client.
 //
 // Access pattern: by-g1, T#t#TOKENS#shard backward from now to AccessLife ago,
 // shards merged; then one batch for the tokens' grants, and one batch for the
@@ -90,7 +91,7 @@ func (s *Issuer) List(ctx context.Context, t table.Tenant, after string, limit i
 // RevokeByID revokes an access token of the tenant and all tokens of the same
 // sign-in, and adds an entry to the tenant's audit log. The error is
 // fault.NotFound if the tenant has no such token. Revoking a revoked token is
-// not an error.
+// not an error, and adds no entry.
 func (s *Issuer) RevokeByID(ctx context.Context, t table.Tenant, by audit.By, jti string) error {
 	if !ids.Valid(ids.Token, jti) {
 		return fault.NotFound()
@@ -110,9 +111,10 @@ func (s *Issuer) RevokeByID(ctx context.Context, t table.Tenant, by audit.By, jt
 }
 
 // EndGrant adds to a transaction the end of the grant from an actor to a
-// client. This revokes every token, on all devices, and every code that is not
-// yet redeemed. If no code was redeemed so far, EndGrant creates the grant, with
-// epoch 1. The codes of a missing grant have epoch 0, so they become invalid.
+// client. This revokes every token of that client and actor in the tenant, on
+// all devices, and every code that is not yet redeemed. If no code was redeemed
+// so far, EndGrant creates the grant, with epoch 1. Codes that were issued
+// before the grant existed have epoch 0, so they become invalid.
 func EndGrant(tx *table.Tx, t table.Tenant, client, actor string) {
 	tx.Update(authz.GrantKey(t, client, actor), table.Change{Add: map[string]any{"epoch": 1},
 		Set: map[string]any{"type": "grant", "client": client, "actor": actor}})

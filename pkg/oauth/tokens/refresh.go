@@ -52,7 +52,7 @@ func (f *familyItems) addReads(b *table.Reads, t table.Tenant, at address, clien
 	f.account.addReads(b, t, at.audience, clientID, at.actor, at.family)
 }
 
-var errBadRefresh = badGrant("The refresh token is not good.")
+var errBadRefresh = badGrant("The refresh token is unknown, expired, used or revoked, or it belongs to another client.")
 
 func (g *refreshGrant) redeem(ctx context.Context, s *Issuer, c clients.Client) (tokens, error) {
 	if g.token == "" {
@@ -97,14 +97,14 @@ func (g *refreshGrant) attempt(ctx context.Context, s *Issuer, c clients.Client)
 		return tokens{}, errBadRefresh
 	case !held.grant.Found() || held.grant.Int("epoch") != f.Epoch:
 		return tokens{}, errBadRefresh
-	// the family belongs to an ended membership or to an earlier password
+	// The family belongs to an ended membership or to an earlier password.
 	case held.actor.Found() && held.actor.Text("since") != f.Since:
 		return tokens{}, errBadRefresh
 	}
 	replay := f.Previous != nil && !f.Revoked && protocol.Equal(hash, f.Previous.Hash) && now.Before(f.Previous.Until)
 	if !protocol.Equal(hash, f.CurrentHash) && !replay {
-		// An old generation was reused: somebody else has a copy (RFC 9700
-		// section 4.14.2).
+		// An earlier token of the family was used again: somebody may have
+		// stolen it (RFC 9700 section 4.14.2).
 		if err := s.endGrant(ctx, g.tenant, c.ID, f.Actor, f.Epoch); err != nil {
 			return tokens{}, err
 		}
@@ -128,14 +128,15 @@ func (g *refreshGrant) attempt(ctx context.Context, s *Issuer, c clients.Client)
 }
 
 // scopes returns the requested scopes, by default all granted ones (RFC 6749
-// section 6). It removes those that the actor may not have now.
+// section 6). It removes those that the client no longer registers, or that the
+// actor may not have now.
 func (g *refreshGrant) scopes(c clients.Client, f family, stands standing) ([]string, error) {
 	asked := f.Scopes
 	if g.form.Has("scope") {
 		asked = authz.Split(g.form.Get("scope"))
 		for _, scope := range asked {
 			if !slices.Contains(f.Scopes, scope) {
-				return nil, protocol.Refuse("invalid_scope", "The scope is wider than what was granted.")
+				return nil, protocol.Refuse("invalid_scope", "A refresh may ask only for scopes that were granted.")
 			}
 		}
 	}
@@ -204,14 +205,15 @@ func (g *refreshGrant) again(ctx context.Context, s *Issuer, c clients.Client, f
 	return s.sign(ctx, i, next.Refresh)
 }
 
-// repeats returns an error if the request asks for fewer scopes than the successor
-// has, for another resource, or for what was not granted.
+// repeats checks a request that is repeated within the grace period. It returns
+// an error if the request asks for fewer scopes than the successor has, for
+// another resource, or for what was not granted.
 func (g *refreshGrant) repeats(s *Issuer, f family, next successor) error {
 	switch resource, err := s.narrowed(g.form, *next.Resource); {
 	case err != nil:
 		return err
 	case resource != *next.Resource:
-		return protocol.Refuse("invalid_target", "The resource is not that of the request that is repeated.")
+		return protocol.Refuse("invalid_target", "This repeats an earlier request. It must name the same resource.")
 	case !g.form.Has("scope"):
 		return nil
 	}
@@ -219,7 +221,7 @@ func (g *refreshGrant) repeats(s *Issuer, f family, next successor) error {
 	wider := func(scope string) bool { return !slices.Contains(f.Scopes, scope) }
 	missing := func(scope string) bool { return !slices.Contains(asked, scope) }
 	if slices.ContainsFunc(asked, wider) || slices.ContainsFunc(next.Scopes, missing) {
-		return protocol.Refuse("invalid_scope", "The scope is not that of the request that is repeated.")
+		return protocol.Refuse("invalid_scope", "This repeats an earlier request. It must ask for the same scope.")
 	}
 	return nil
 }

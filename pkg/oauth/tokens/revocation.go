@@ -18,9 +18,9 @@ import (
 )
 
 // presented is a token that a client wants to introspect or revoke: a verified
-// access token, a string in the form of a refresh token, or any other text.
-// The server ignores token_type_hint, which is only a hint (RFC 7009 section
-// 2.1), because the form of the token is more reliable.
+// access token, a string in the form of a refresh token, or any other text. The
+// server ignores token_type_hint (RFC 7009 section 2.1), because the form of
+// the token is more reliable.
 type presented struct {
 	raw     string
 	access  signing.Access // valid if isJWT
@@ -88,8 +88,9 @@ func (s *Issuer) aboutToken(r *http.Request, run func(context.Context, clients.C
 	return s.authenticated(r.Context(), by, p, func(ctx context.Context, c clients.Client) error { return run(ctx, c, p) })
 }
 
-// family returns the family of a refresh token of any generation. The error is
-// errNoFamily if no stored family matches the token.
+// family returns the family of a refresh token, even if the token is no longer
+// the family's current one. The error is errNoFamily if no stored family
+// matches the token.
 func (p *presented) family(now time.Time) (family, error) {
 	f, err := familyFrom(p.items.family, now)
 	if err != nil {
@@ -102,10 +103,10 @@ func (p *presented) family(now time.Time) (family, error) {
 	return f, nil
 }
 
-// Revoke implements RFC 7009. For an access token or a refresh token, it revokes
-// the token's family: the refresh token and every access token of the same
-// sign-in. For an unknown or revoked token the status is 200 (section 2.2). A
-// token of another client is rejected (section 2.1).
+// Revoke implements RFC 7009. For an access token or a refresh token, it
+// revokes the token's family: the refresh token and every access token of the
+// same sign-in. For an unknown or revoked token the status is 200 (section
+// 2.2). A token of another client gets unauthorized_client (section 2.1).
 func (s *Issuer) Revoke(w http.ResponseWriter, r *http.Request) error {
 	err := s.aboutToken(r, func(ctx context.Context, c clients.Client, p *presented) error {
 		var tenant, owner, id string
@@ -123,7 +124,7 @@ func (s *Issuer) Revoke(w http.ResponseWriter, r *http.Request) error {
 			tenant, owner, id = p.refresh.tenant, f.Client, f.ID
 		}
 		if owner != "" && owner != c.ID {
-			return protocol.Refuse("unauthorized_client", "The token is another client's.")
+			return protocol.Refuse("unauthorized_client", "The token belongs to another client.")
 		}
 		if id == "" {
 			return nil
@@ -155,8 +156,8 @@ type introspection struct {
 	TenantID string `json:"tenant_id,omitempty"`
 }
 
-// Introspect implements RFC 7662, for confidential clients and their own
-// tokens.
+// Introspect implements RFC 7662 for confidential clients. A public client gets
+// invalid_client. A token of another client is reported as not active.
 func (s *Issuer) Introspect(w http.ResponseWriter, r *http.Request) error {
 	var out introspection
 	err := s.aboutToken(r, func(_ context.Context, c clients.Client, p *presented) (err error) {

@@ -87,12 +87,12 @@ func (s *Issuer) Token(w http.ResponseWriter, r *http.Request) error {
 
 // authenticated reads the client and the items of the request in one batch,
 // authenticates the client, and runs the request. It counts the failures that a
-// guessed secret or code would cause. They count by address; beyond the limit
-// every request from that address gets a 429. A client that authenticates with
+// guessed secret or code would cause. They count for the address. Beyond the
+// limit, requests from that address get a 429. A client that authenticates with
 // its secret, or with a key that the server need not fetch, is exempt from the
-// address's limit. Its failures count for the client, and beyond the limit only
-// its failures get a 429. So an attacker who feeds bad codes to a client cannot
-// block a good code.
+// address's limit. The failures of a client that authenticated count for the
+// client. Beyond this limit only the client's failures get a 429. So an
+// attacker who feeds bad codes to a client cannot block a good code.
 func (s *Issuer) authenticated(ctx context.Context, by protocol.Credentials, request reader,
 	run func(context.Context, clients.Client) error) error {
 	var client, failed table.Item
@@ -205,7 +205,7 @@ type standing struct {
 // disabled.
 func (a *account) standing() (standing, error) {
 	if !a.actor.Found() || a.actor.Flag("disabled") || !a.flags.Found() || a.flags.Flag("disabled") {
-		return standing{}, badGrant("The account may not sign in any more.")
+		return standing{}, badGrant("The account or its company is disabled or does not exist any more.")
 	}
 	have := authz.Have{Permissions: a.actor.Strings("permissions"), Taxi: a.flags.Flag(authz.Taxi),
 		Delivery: a.flags.Flag(authz.Delivery)}
@@ -224,7 +224,7 @@ func grantable(c clients.Client, audience authz.Audience, scopes []string, have 
 		}
 	}
 	if len(out) == 0 {
-		return nil, protocol.Refuse("invalid_scope", "Nothing of the scope may be granted now.")
+		return nil, protocol.Refuse("invalid_scope", "The client or the person may have none of the scopes now.")
 	}
 	return out, nil
 }
@@ -270,8 +270,8 @@ func (s *Issuer) sign(ctx context.Context, i issue, refresh string) (tokens, err
 	return out, err
 }
 
-// record returns the audit record of the token. The access checks of every
-// request read the record.
+// record returns the audit record of the token. The access checks of each
+// request with the token read the record.
 func (i issue) record() table.Item {
 	at := i.at.Truncate(time.Second)
 	attrs := map[string]any{"revoked": false, "epoch": i.family.Epoch, "client": i.client.ID, "actor": i.family.Actor,

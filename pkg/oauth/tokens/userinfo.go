@@ -17,14 +17,14 @@ import (
 	"svc/pkg/oauth/protocol"
 )
 
-// identified is the policy that accepts every token with the scope openid (OpenID Connect Core
-// section 5.3).
+// identified is the policy that accepts every live token with the scope openid
+// (OpenID Connect Core section 5.3).
 var identified = authz.Policy{Scopes: map[authz.Audience]string{authz.Dashboard: "openid", authz.Rider: "openid",
 	authz.Driver: "openid"}}
 
 // UserInfo serves GET and POST /oauth/userinfo. It returns the claims about the
 // actor that the token's scopes allow. The token passes the same checks as in
-// every API request. A token for the MCP server alone is not good here.
+// every API request. A token for the MCP server alone is rejected.
 func (s *Issuer) UserInfo(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Access-Control-Allow-Origin", "*")
 	ctx := r.Context()
@@ -34,7 +34,7 @@ func (s *Issuer) UserInfo(w http.ResponseWriter, r *http.Request) error {
 	}
 	access, err := s.Keys.Verify(ctx, raw)
 	if errors.Is(err, signing.ErrToken) {
-		return badToken("The token is not good.")
+		return badToken("The access token is malformed or expired, or this server did not sign it.")
 	}
 	if err != nil {
 		return err
@@ -123,10 +123,10 @@ func userToken(r *http.Request) (string, error) {
 	}
 	switch {
 	case len(found) == 0 || found[0] == "":
-		return "", &protocol.Error{Status: http.StatusUnauthorized, Code: "invalid_token", Description: "A token is needed.",
-			Authenticate: "Bearer"}
+		return "", &protocol.Error{Status: http.StatusUnauthorized, Code: "invalid_token", Authenticate: "Bearer",
+			Description: "The request needs an access token."}
 	case len(found) > 1:
-		return "", protocol.Refuse("invalid_request", "More than one token was sent.")
+		return "", protocol.Refuse("invalid_request", "Send the access token once only.")
 	}
 	return found[0], nil
 }
