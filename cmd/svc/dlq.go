@@ -223,7 +223,7 @@ func (c *cli) replayLetters(ctx context.Context, word, queue string) error {
 		return err
 	}
 	if out.Failed > 0 {
-		return fmt.Errorf("%d dead letters failed again; they were not dropped", out.Failed)
+		return fmt.Errorf("%d dead letters failed again; they were not dropped; correct the causes above, then replay again", out.Failed)
 	}
 	return nil
 }
@@ -278,7 +278,8 @@ func (c *cli) dropLetters(ctx context.Context, word, queue, first string) error 
 		}
 	}
 	if dropped == 0 && first != "" {
-		return fmt.Errorf("%s has no dead letter %q", word, first)
+		return fmt.Errorf("%s has no visible dead letter %q; a message of a queue is invisible for 30 seconds after "+
+			"svc dlq list, and for five minutes after a failed replay", word, first)
 	}
 	return c.done(map[string]int{"dropped": dropped}, "Dropped %d dead letters.", dropped)
 }

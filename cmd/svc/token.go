@@ -61,7 +61,7 @@ func (c *cli) tokenGet() *cobra.Command {
 				return err
 			}
 		} else if audience != authz.Dashboard {
-			return usagef("--tenant is missing: a %s has an account in one tenant", audience)
+			return usagef("--tenant is missing: the account of a %s belongs to one tenant", audience)
 		}
 		if o.Password == "" {
 			if o.Password, err = c.readPassword(ctx); err != nil {

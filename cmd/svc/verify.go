@@ -89,7 +89,8 @@ trip that is not completed.`,
 			if err := c.show(all, shown); err != nil {
 				return err
 			}
-			return fmt.Errorf("%d derived values differ from the items; svc rebuild corrects them; compared: %s",
+			return fmt.Errorf("%d derived values differ from the items; svc rebuild corrects them, except receipts of trips "+
+				"that are not completed; compared: %s",
 				len(all), seen)
 		})}
 }
