@@ -223,7 +223,8 @@ func (c *cli) replayLetters(ctx context.Context, word, queue string) error {
 		return err
 	}
 	if out.Failed > 0 {
-		return fmt.Errorf("%d dead letters failed again; they were not dropped; correct the causes above, then replay again", out.Failed)
+		return fmt.Errorf("%d dead letters failed again and were not dropped; correct the causes above, then replay again",
+			out.Failed)
 	}
 	return nil
 }

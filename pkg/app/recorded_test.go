@@ -87,9 +87,9 @@ func (r *recording) record(t *testing.T) {
 	testkit.Must(t, err)
 	_, err = demo.Load(ctx, db, time.Now())
 	testkit.Must(t, err)
-	// The mark is removed before the first request to the API and before the
-	// first one to the MCP server. So the recording has the writes with which
-	// the functions of both set the mark.
+	// before removes the tenants' marks (see unprice) at the first request to the
+	// API and at the first one to the MCP server. So the recording has the writes
+	// with which the functions of both set the mark.
 	unpriced := map[string]bool{}
 	before := func(req *http.Request) {
 		if way, _, _ := strings.Cut(strings.TrimPrefix(req.URL.Path, "/"), "/"); !unpriced[way] {
