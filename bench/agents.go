@@ -19,11 +19,12 @@ import (
 	"svc/pkg/oauth/flow"
 )
 
-// A tool call of the MCP server is measured beside the request to the API that
-// does the same, in the same rounds.
+// This file measures a tool call of the MCP server and the request to the API that
+// does the same. Both take turns in each round.
 
-// twins are the requests that are also measured as tool calls, by title. No
-// PATCH is among them: its confirmation adds an item to the transaction.
+// twins are the requests that are also measured as tool calls, by title. They
+// include no PATCH: the confirmation of its tool call adds an item to the
+// transaction, so call and request would consume different units.
 var twins = []string{"GET /me (rider)", "GET /trips/{trip} (dashboard)", "GET /trips?limit=20 (dashboard)",
 	"GET /trips?limit=200 (dashboard)", "GET /me/trips?limit=20 (rider)", "GET /me/wallet (rider)",
 	"GET /reports/summary (dashboard)", "POST /me/addresses (rider)", "POST /me/trips (rider)",
@@ -44,7 +45,7 @@ func pairs() (out []pair, err error) {
 		if at < 0 {
 			return nil, fmt.Errorf("%s is no operation of the API", title)
 		}
-		p.request.keyed = p.request.method() == "POST" // a tool call always has a key
+		p.request.keyed = p.request.method() == "POST" // the tool call of a POST always has a key
 		p.call.tool = &tool{rows[at]}
 		out = append(out, p)
 	}
@@ -53,7 +54,7 @@ func pairs() (out []pair, err error) {
 
 func (e endpoint) title() string { return e.name + " (" + string(e.audience) + ")" }
 
-// marked returns an endpoint's title as the documents have it, with the request
+// marked returns an endpoint's title as in the documents: with the request
 // formatted as code.
 func marked(title string) string {
 	request, audience, _ := strings.Cut(title, " (")
@@ -71,14 +72,15 @@ func (e endpoint) headers(w *world) []string {
 // tool turns a request to its row into a tool call.
 type tool struct{ row api.Row }
 
-// meta is the _meta member of every request of a client of revision 2026-07-28.
+// meta is the _meta member that a client of revision 2026-07-28 of MCP sends in
+// each request.
 var meta = map[string]any{"io.modelcontextprotocol/protocolVersion": "2026-07-28",
 	"io.modelcontextprotocol/clientInfo":         map[string]any{"name": "bench", "version": "1"},
 	"io.modelcontextprotocol/clientCapabilities": map[string]any{"elicitation": map[string]any{}}}
 
-// event returns the event of the tool call that does the same as the request.
-// If a person must confirm first, it is the event of the call after the
-// confirmation.
+// event returns the event of the tool call that does the same as the request. If a
+// person must confirm the call first, event sends the unconfirmed call and returns
+// the event of the confirmed one.
 func (t *tool) event(ctx context.Context, w *world, audience authz.Audience, target, body string) (function string,
 	raw json.RawMessage, err error) {
 	arguments, err := t.arguments(target, body)
@@ -132,7 +134,8 @@ func (t *tool) message(ctx context.Context, w *world, audience authz.Audience, p
 	return raw, err
 }
 
-// agentToken returns the audience's token for its address of the MCP server.
+// agentToken returns the token for the audience's address of the MCP server, which
+// is path. It signs in once for each audience.
 func (w *world) agentToken(ctx context.Context, audience authz.Audience, path string) (string, error) {
 	if token := w.agents[audience]; token != "" {
 		return token, nil
@@ -189,9 +192,9 @@ func (b beside) more() (low, middle, high time.Duration) {
 	return rank(all, 0.25), rank(all, 0.5), rank(all, 0.75)
 }
 
-// least returns the usage of the request with the fewest round trips. During
-// the measurement every response of the table is delayed, so a busy machine can
-// only add round trips.
+// least sends the endpoint's request several times and returns the usage of the one
+// with the fewest round trips. Meanwhile every request to the table is delayed, so
+// a busy machine can only add round trips.
 func (w *world) least(ctx context.Context, e endpoint) (out table.Usage, err error) {
 	w.delay.Store(int64(slow))
 	defer w.delay.Store(0)

@@ -40,11 +40,11 @@ func agentsDocument(o options, machine string, all []beside) error {
 	var b strings.Builder
 	b.WriteString("## A tool call beside the same request\n\n")
 	prose(&b, "Measured by `make cpu` on %s; %s; as in *Processor time*. The request to the API and the tool call of "+
-		"the MCP server that does the same took turns in %d rounds of %d events. *More* is the median of the rounds' "+
-		"differences, with its quartiles. Requests with POST have an `Idempotency-Key`, as each tool call has. A call "+
-		"that needs a confirmation is measured after the person has confirmed it. *Round trips* are requests to the "+
-		"table that wait for each other. *Units* are read + write units. One value means that request and tool call "+
-		"have the same.",
+		"the MCP server that does the same took turns in %d rounds of %d events. *More* is the additional time of the "+
+		"tool call: the median of the rounds and, in parentheses, the quartiles. A POST request has an "+
+		"`Idempotency-Key`, because its tool call has one. A call that needs a confirmation is measured after the "+
+		"person has confirmed it. *Round trips* are requests to the table that wait for each other. *Units* are read + "+
+		"write units. One value in these two columns means that request and tool call have the same value.",
 		machine, time.Now().UTC().Format("2 January 2006"), o.rounds, o.reads)
 	b.WriteString("| request | tool | request, ms | tool, ms | request, allocations | tool, allocations | more, ms | " +
 		"round trips | units |\n| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n")

@@ -11,7 +11,7 @@ import (
 	"svc/pkg/data/table"
 )
 
-// A tool call has what its request has in path, query and body.
+// The arguments of a tool call are what the request has in path, query and body.
 func TestToolArguments(t *testing.T) {
 	all, err := pairs()
 	if err != nil {

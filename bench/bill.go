@@ -16,8 +16,8 @@ import (
 //go:embed prices.json
 var pricesFile []byte
 
-// prices are in dollars: per million units or requests, per GB, and per month
-// for what AWS bills monthly.
+// prices are in dollars: per million units or requests, per GB-second, per GB of
+// logs, per GB stored for a month, and per month for what AWS bills monthly.
 type prices struct {
 	Source, Region, Date string
 
@@ -28,8 +28,8 @@ type prices struct {
 
 	Assumed struct {
 		LogEventBytes            float64 // billed for each log line besides its text
-		AuthorizationLogBytes    float64 // of the authorization server's line
-		MillisecondsOfCPU        float64 // of a whole processor, where it is not measured
+		AuthorizationLogBytes    float64 // length of the authorization server's log line
+		MillisecondsOfCPU        float64 // of a whole processor, for an operation that was not measured
 		MillisecondsOfARoundTrip float64
 	}
 }
@@ -41,19 +41,19 @@ func readPrices() (p prices, err error) {
 	return p, err
 }
 
-// parts are the costs of a million requests, in dollars.
+// parts are the costs of a million operations, in dollars.
 type parts struct{ table, lambda, gateway, logs float64 }
 
 func (p parts) sum() float64 { return p.table + p.lambda + p.gateway + p.logs }
 
-// lambda returns the cost of a million events. Each takes the given time and,
-// in addition, waits for the given number of round trips to the table.
+// lambda returns the cost of a million events, in dollars. Each takes the given
+// time and, in addition, waits for the given number of round trips to the table.
 func (p prices) lambda(megabytes int, took time.Duration, waits int) float64 {
 	seconds := took.Seconds() + p.Assumed.MillisecondsOfARoundTrip*float64(waits)/1000
 	return p.LambdaRequests + seconds*float64(megabytes)/1024*p.LambdaGBSecond*1e6
 }
 
-// rates are what the costs of a request depend on besides its usage.
+// rates are what the costs of an operation depend on, in addition to its usage.
 type rates struct {
 	prices
 	sizes  map[string]int     // megabytes, by function
@@ -77,8 +77,8 @@ func ratesOf(template []byte, document string) (r rates, err error) {
 	return r, err
 }
 
-// of returns the costs of a million requests. Each request logs two lines: the
-// function's and the gateway's.
+// of returns the costs of a million operations. An operation has u.requests
+// requests. Each request logs two lines: the function's and the gateway's.
 func (r rates) of(u usage) parts {
 	p, a, megabytes := r.prices, r.Assumed, r.sizes[u.function]
 	cpu, measured := r.cpu[marked(u.name)]
@@ -116,7 +116,7 @@ func accessLogOf(template []byte) (accessLog, error) {
 	return t.Resources.HttpApi.Properties.AccessLogSettings.Format, err
 }
 
-// line returns the line of a successful request.
+// line returns the access log's line for a successful request.
 func (l accessLog) line(u usage) string {
 	name, _, _ := strings.Cut(u.name, " (")
 	name, _, _ = strings.Cut(name, "?")
@@ -129,8 +129,8 @@ func (l accessLog) line(u usage) string {
 		Replace(string(l))
 }
 
-// ride is what a completed ride consumes: its five requests, and with them its
-// settlement and projection.
+// ride is what a completed ride consumes: its five requests, its settlement and its
+// projection.
 type ride struct {
 	all    load
 	loads  map[string]load    // by shape
@@ -176,14 +176,16 @@ func billOf(template []byte, r rates, names []string, found map[string][]usage, 
 	}
 	var b strings.Builder
 	b.WriteString("## The bill\n\n")
-	prose(&b, "Dollars of a million requests, from counted units and log bytes and the prices in `bench/prices.json` "+
-		"(%s, %s; %s). The processor time of an operation is that of the table in *Processor time*. A function has the "+
-		"share of a processor that its memory buys. Assumed and not measured on Lambda: %g ms for each round trip; %g "+
-		"bytes billed for each log line besides its text; %g ms of processor time where none is measured (%s). The "+
-		"prices do not include the hash of a password, nor that Lambda rounds each duration up to a millisecond. "+
-		"Writes of a transaction count twice, as DynamoDB bills them.",
-		r.Region, r.Date, r.Source, r.Assumed.MillisecondsOfARoundTrip,
-		r.Assumed.LogEventBytes, r.Assumed.MillisecondsOfCPU, strings.Join(assumed, ", "))
+	prose(&b, "The table shows what a million requests of each kind cost, in dollars. The line of the sign-in is for a "+
+		"million sign-ins of five requests. The costs follow from counted units and log bytes, and from the prices in "+
+		"`bench/prices.json` (%s, %s; %s). The processor time of an operation is that of the table in *Processor time*. "+
+		"A function has the share of a processor that its memory buys. Assumed and not measured on Lambda: %g ms for "+
+		"each round trip; %g bytes billed for each log line in addition to its text; %g bytes for the authorization "+
+		"server's log line; %g ms of processor time where none is measured (%s). The costs do not include the hash of a "+
+		"password, nor that Lambda rounds each duration up to a millisecond. Writes of a transaction count twice, as "+
+		"DynamoDB bills them.",
+		r.Region, r.Date, r.Source, r.Assumed.MillisecondsOfARoundTrip, r.Assumed.LogEventBytes,
+		r.Assumed.AuthorizationLogBytes, r.Assumed.MillisecondsOfCPU, strings.Join(assumed, ", "))
 	b.WriteString("| endpoint | read units | write units | table | Lambda | gateway | logs | together |\n")
 	b.WriteString("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n")
 	dollars := map[string]parts{}
@@ -211,9 +213,10 @@ func (p prices) ride(b *strings.Builder, dollars map[string]parts, rode ride) {
 		}
 	}
 	table := rode.all.reads*p.ReadUnits + rode.all.writes*p.WriteUnits
-	prose(b, "A ride, from its request to the settled report, takes %s read and %s write units with settlement and "+
-		"projection. Each request's records were in separate batches; larger batches cost less. A million rides cost "+
-		"$%.2f for the table and $%.2f for the rest of the five requests, together **$%.2f**.", units(round(rode.all.reads)),
+	prose(b, "A completed ride takes %s read and %s write units, including settlement and projection. Here, the stream "+
+		"records of each request were in a batch of their own; larger batches cost less. A million rides cost $%.2f for "+
+		"the table and $%.2f for Lambda, gateway and logs of the five requests, together **$%.2f**. The Lambda time of "+
+		"settlement and projection is not included.", units(round(rode.all.reads)),
 		units(round(rode.all.writes)), table, others, table+others)
 }
 
@@ -221,8 +224,8 @@ func (p prices) ride(b *strings.Builder, dollars map[string]parts, rode ride) {
 // detection alarm is billed as three metrics: its metric and two bounds.
 type stack struct{ alarmed, composites, dashboards, keys, custom int }
 
-// standing counts the template's resources. custom is the number of our own
-// metrics that its alarms read.
+// standing counts the template's resources. custom is the number of the service's
+// own metrics that the alarms read.
 func standing(template []byte) (out stack, err error) {
 	var t struct {
 		Resources map[string]struct {
@@ -260,12 +263,14 @@ func (s stack) idle(p prices) float64 {
 		float64(s.dashboards)*p.DashboardMonth + float64(s.keys)*p.KeyMonth
 }
 
-// floor writes the monthly cost of a stack without requests, and how much our
-// own metrics add if every function gets a request in every hour of the month.
+// floor writes the monthly cost of a stack without requests. It also writes how much
+// the service's own metrics add if every function gets a request in every hour of
+// the month.
 func (p prices) floor(b *strings.Builder, s stack) {
-	prose(b, "A month without a request costs **$%.2f**: %d alarmed metrics, %d composite alarm, %d dashboard (three "+
-		"of an account are free: $%.2f without it) and %d key. A metric of our own costs only in the hours in which it "+
-		"is sent. So a month in which every function gets requests in every hour adds up to %d metrics, $%.2f. Each "+
-		"stored GB adds $%.2f, and $0.20 for its backup.", s.idle(p), s.alarmed, s.composites, s.dashboards,
+	prose(b, "A month without a request costs **$%.2f**: %d alarmed metrics, %d composite alarm, %d dashboard (the "+
+		"first three of an account are free; then the month costs $%.2f) and %d key. A metric of the service costs only "+
+		"in the hours in which it is sent. If every function gets requests in every hour of a month, up to %d metrics "+
+		"add $%.2f. Each stored GB adds $%.2f a month, and $0.20 for its backup.",
+		s.idle(p), s.alarmed, s.composites, s.dashboards,
 		s.idle(p)-float64(s.dashboards)*p.DashboardMonth, s.keys, s.custom, float64(s.custom)*p.MetricMonth, p.StoredGBMonth)
 }

@@ -24,10 +24,9 @@ func performance(t *testing.T) string {
 	return string(text)
 }
 
-// TestAuthorizedReadCosts: a million authorized reads cost at most $2.00, to the
-// cent, because the processor time is of the machine that measured it. The units
-// are those that `make ceilings` counted; a test of pkg/domain/profile bounds
-// them too.
+// TestAuthorizedReadCosts: a million authorized reads cost at most $2.00, rounded to
+// the cent. The processor time and the units are those in the document. A test of
+// pkg/domain/profile also limits the units.
 func TestAuthorizedReadCosts(t *testing.T) {
 	const most = 2.00
 	text := performance(t)

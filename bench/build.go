@@ -28,8 +28,8 @@ func (b build) title() string {
 	return b.name
 }
 
-// buildFunctions builds the functions of a git revision, or of the working
-// tree if the revision is "", into dir.
+// buildFunctions builds the functions of a git revision into dir. The revisions ""
+// and "." are the working tree.
 func buildFunctions(ctx context.Context, revision, dir string) (build, error) {
 	out := build{name: revision, dir: filepath.Join(dir, "bin")}
 	source, err := os.Getwd()

@@ -13,8 +13,8 @@ import (
 	"svc/pkg/app"
 )
 
-// event is the payload 2.0 of a request. more are names and values of further
-// headers.
+// event returns the gateway's event of a request, in format 2.0. more contains the
+// names and values of further headers, alternating.
 func event(token, contentType, method, target, body string, more ...string) (json.RawMessage, error) {
 	u, err := url.Parse(target)
 	if err != nil {
@@ -49,7 +49,8 @@ func event(token, contentType, method, target, body string, more ...string) (jso
 				"userAgent": "bench/1"}}})
 }
 
-// functionOf returns the function of an endpoint of the API.
+// functionOf returns the function that handles a path of the API. It ignores a
+// query after the path.
 func functionOf(target string) string {
 	path, _, _ := strings.Cut(target, "?")
 	return app.FunctionOf(path)
@@ -65,7 +66,7 @@ var functionsOfOperations = sync.OnceValue(func() map[string]string {
 })
 
 // call sends one request and returns the response body. For a status other than
-// 2xx it returns an error.
+// 2xx, and for a tool call that failed, it returns an error.
 func (w *world) call(ctx context.Context, audience authz.Audience, method, target, body string) ([]byte, error) {
 	raw, err := event(w.tokens[audience], "application/json", method, target, body)
 	if err != nil {

@@ -59,20 +59,20 @@ func spread(shape string, shards int) int {
 // ceiling is a key that limits how many requests a second an owner may make.
 type ceiling struct {
 	shape string
-	load  load    // what one request consumes at one of the keys
+	load  load    // what one request consumes on average at each key of the shape
 	most  float64 // requests a second
 }
 
-// usage is what one request of an operation consumes.
+// usage is what one operation consumes: one request, or all requests of a sign-in.
 type usage struct {
 	name     string
 	function string
-	requests int // of the operation
+	requests int // number of the operation's requests
 	all      load
-	loads    map[string]load    // of a request, by shape
+	loads    map[string]load    // by shape
 	ceilings map[string]ceiling // by scope
-	logged   int                // bytes
-	trips    int                // sequential round trips to the table
+	logged   int                // bytes of the function's log line; 0 if not counted
+	trips    int                // sequential round trips to the table, of a request
 }
 
 // uses returns what one request of the endpoint consumes.
@@ -111,10 +111,10 @@ func (w *world) signsIn(ctx context.Context) (usage, error) {
 	})
 }
 
-// count prepares and sends a request several times and returns the average that
-// one request consumes.
+// count prepares and sends an operation several times and returns the average that
+// one operation consumes.
 func (w *world) count(out usage, prepare func() (func() error, error)) (usage, error) {
-	const requests = 4 // even, because some endpoints alternate between two changes
+	const requests = 4 // even, because the requests of some endpoints alternate between two changes
 	out.ceilings, out.trips = map[string]ceiling{}, 2
 	loads := map[string]load{}
 	out.loads = loads
@@ -138,7 +138,7 @@ func (w *world) count(out usage, prepare func() (func() error, error)) (usage, e
 		out.all.reads += w.keys.all.reads / requests
 		out.all.writes += w.keys.all.writes / requests
 		out.logged = int(w.logged.Load())
-		if n := w.seen.Usage.Sequential; n > 0 { // of the API; other requests make two
+		if n := w.seen.Usage.Sequential; n > 0 { // only the API reports it; for other requests, 2 is assumed
 			out.trips = n
 		}
 		for key, l := range w.keys.loads {
@@ -157,7 +157,8 @@ func (w *world) count(out usage, prepare func() (func() error, error)) (usage, e
 	return out, nil
 }
 
-// runCeilings writes the ceilings and the bill.
+// runCeilings writes the ceilings and the bill into the document, and the traces
+// into their file.
 func runCeilings(ctx context.Context, o options) error {
 	all, err := endpoints()
 	if err != nil {
@@ -237,14 +238,16 @@ func ceilingTables(names []string, found map[string][]usage) string {
 	prose(&b, "Counted by `make ceilings`, %s. For one partition key of the table or of an index, DynamoDB serves "+
 		"3,000 read and 1,000 write units a second. The table shows how many requests of one kind can be made in a "+
 		"second until the hottest key has no more units. The titles of the columns say who shares that key. "+
-		"*Platform*: all tenants share it. *Client* and *tenant*: the numbers assume that many tokens pick the copies "+
-		"evenly, and many trips the shards. Where shards matter, there is a number for 1, 4 and 16 shards. *Actor*: "+
-		"the key belongs to one rider, driver or operator. An empty cell means that the request uses no such key. If "+
-		"an index entry moves, the table counts all of its units at the new key, so the true ceiling may be up to "+
-		"twice as high. The last column is for 16 shards. It has the read and write units of one request at each copy "+
-		"or shard of the key. The counts are those of a busy instance, which has just served the same request. So they "+
-		"do not include the service type of a ride. An instance reads it at most once a second, so its key is enough "+
-		"for 3,000 instances. The goals for a tenant are 48,000 authorized reads and 10,000 ride requests a second.",
+		"*Platform*: all tenants share it. *Client* and *tenant*: the numbers assume that many tokens use the copies "+
+		"evenly, and that many trips use the shards evenly. Where shards matter, there is a number for 1, 4 and 16 "+
+		"shards. *Actor*: the key belongs to one rider, driver or operator. *Trip, post, address*: the key belongs to "+
+		"one trip, post, mail address or network address. An empty cell means that the request uses no such key. If an "+
+		"index entry moves, the table counts all of its units at the new key, so the true ceiling may be up to twice as "+
+		"high. The last column is for 16 shards. It has the read and write units of one request at each copy or shard "+
+		"of the key. The counts are those of an instance that has just served the same request. So they do not include "+
+		"the read of a ride's service type, which the instance caches. An instance repeats that read at most once a "+
+		"second, so the key of the service types is enough for 3,000 instances. The goals for a tenant are 48,000 "+
+		"authorized reads and 10,000 ride requests a second.",
 		time.Now().UTC().Format("2 January 2006"))
 	b.WriteString("| endpoint | platform | client | tenant | actor | trip, post, address | " +
 		"hottest of platform or tenant |\n")

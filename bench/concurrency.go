@@ -20,12 +20,13 @@ import (
 const (
 	concurrencyBegin, concurrencyEnd = "<!-- concurrency: begin -->", "<!-- concurrency: end -->"
 
-	// atOnce is how many events are in progress at the same time, in one
-	// process or spread over as many processes.
+	// atOnce is how many events are in progress at the same time: all in one
+	// process, or one in each of atOnce processes.
 	atOnce = 64
-	// tableDelay is the time that every request to the table takes.
+	// tableDelay is the time after which the recorder sends each response of the
+	// table.
 	tableDelay = 5 * time.Millisecond
-	// eventsARound is how many events one round sends to a layout.
+	// eventsARound is how many events a layout gets in one round.
 	eventsARound = 3000
 )
 
@@ -44,8 +45,8 @@ type layout struct {
 // pace is the result of a round.
 type pace struct {
 	perSecond     float64
-	p50, p99, cpu time.Duration
-	residentMB    float64
+	p50, p99, cpu time.Duration // cpu: processor time of one event
+	residentMB    float64       // of all processes of the layout
 }
 
 // runConcurrency compares one process that handles 64 events at once with 64
@@ -109,7 +110,8 @@ func recordMixed(ctx context.Context, w *world, b build) (*recorder, []json.RawM
 		return !slices.Contains(mixed, fmt.Sprintf("%s (%s)", e.name, e.audience))
 	})
 	if len(all) != len(mixed) {
-		return nil, nil, fmt.Errorf("only %d of the %d endpoints were found", len(all), len(mixed))
+		return nil, nil, fmt.Errorf("%d of %d endpoints of the comparison were found; correct their list (mixed)", len(all),
+			len(mixed))
 	}
 	for _, e := range all { // fills the caches
 		if err := c.live(ctx, e.next(w)); err != nil {
@@ -216,11 +218,11 @@ func concurrencySection(machine string, layouts []*layout) string {
 	fmt.Fprintf(&b, "## Many requests in one process\n\n")
 	prose(&b, "Measured by `make concurrency` on %s; %s. MeFunction ran as built for deployment, behind a simulated "+
 		"runtime API of Lambda: as one process with `AWS_LAMBDA_MAX_CONCURRENCY=64`, and as 64 processes that handle "+
-		"one event at a time. The two took turns, round by round, with the same %d events: `/me`, its trips and "+
-		"wallet, and a request for a ride. The table's responses are recorded, and each takes %s. The values are "+
-		"medians of %d rounds. *Processor* is the processor time of one event, *memory* the resident size of all "+
-		"processes together. A machine with other work gives 64 processes a larger share of its time than one process, "+
-		"so the 64 look better in requests a second and in p99 than they are.", machine,
+		"one event at a time. The two took turns, round by round. A round has %d events, which repeat four requests of "+
+		"a rider: the profile, the trips, the wallet, and a request for a ride. The table's responses are recorded, and "+
+		"each takes %s. The values are medians of %d rounds. *Processor* is the processor time of one event. *Memory* is "+
+		"the resident size of all processes together. A machine with other work gives 64 processes a larger share of "+
+		"its time than one process. So the 64 look better in requests a second and in p99 than they are.", machine,
 		time.Now().UTC().Format("2 January 2006"), eventsARound, tableDelay, len(layouts[0].rounds))
 	b.WriteString("| | requests a second | p50 ms | p99 ms | processor ms | memory MB |\n" +
 		"| --- | ---: | ---: | ---: | ---: | ---: |\n")

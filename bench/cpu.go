@@ -16,16 +16,17 @@ import (
 	"svc/pkg/app/replay"
 )
 
-// used is what a function's process has used: processor time, heap
-// allocations, their bytes, and collections of the garbage collector.
+// used is what a function's process has used: processor time, heap allocations,
+// their bytes, runs of the garbage collector, and memory.
 type used struct {
 	cpu            time.Duration
 	mallocs, bytes uint64
 	collections    uint64
-	memory         uint64 // most bytes that the process has used at a time
+	memory         uint64 // the largest number of bytes that the process has used so far
 }
 
-// each returns the use per event between two probes.
+// each returns what one event used between two probes, before and u. The
+// collections are those of all events, and memory is that of u.
 func (u used) each(before used, events int) used {
 	n := uint64(events)
 	return used{(u.cpu - before.cpu) / time.Duration(events), (u.mallocs - before.mallocs) / n,
@@ -35,7 +36,7 @@ func (u used) each(before used, events int) used {
 // child is one built function as a process, with a recorder as its table.
 type child struct {
 	*replay.Process
-	start func() (*replay.Process, error) // another process like it
+	start func() (*replay.Process, error) // starts another process like this one
 	table *recorder
 	out   *output
 	event json.RawMessage
@@ -104,8 +105,8 @@ func (c *child) close() {
 	c.table.close()
 }
 
-// prepare warms the process up with two live events, records a third, and then
-// switches the table to replaying the responses to it.
+// prepare warms the process up with two live events. It records the table's
+// responses to a third event. From then on the recorder replays them.
 func (c *child) prepare(ctx context.Context, next func(context.Context) (json.RawMessage, error)) error {
 	for range 2 {
 		if err := c.live(ctx, next); err != nil {
@@ -243,7 +244,7 @@ func (w *world) turns(ctx context.Context, subjects []subject, o options) ([][]u
 		if err := children[i].prepare(ctx, s.next(w)); err != nil {
 			return nil, fmt.Errorf("%s: %w", s.build.title(), err)
 		}
-		if _, err := children[i].measure(ctx, o.reads); err != nil { // until the heap no longer grows
+		if _, err := children[i].measure(ctx, o.reads); err != nil { // does not count: the heap still grows
 			return nil, fmt.Errorf("%s: %w", s.build.title(), err)
 		}
 	}
@@ -259,8 +260,9 @@ func (w *world) turns(ctx context.Context, subjects []subject, o options) ([][]u
 	return all, nil
 }
 
-// runCPU measures processor time and allocations, and writes them into the
-// document.
+// runCPU measures processor time, allocations and tool calls, and writes them into
+// the document. With o.check it only compares the allocations; with o.agents it
+// measures only the tool calls.
 func runCPU(ctx context.Context, o options) error {
 	all, err := endpoints()
 	if err != nil {

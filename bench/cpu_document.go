@@ -22,8 +22,8 @@ func (s series) median(i int) used {
 	return used{cpu: rank(times, 0.5), mallocs: rank(mallocs, 0.5), bytes: rank(bytes, 0.5)}
 }
 
-// ratio returns the median and the quartiles of the rounds' ratios of the
-// first build's time to the second's.
+// ratio returns the first build's time divided by the second's: the median and the
+// quartiles of all rounds.
 func (s series) ratio() (low, middle, high float64) {
 	var all []float64
 	for i, u := range s.all[0] {
@@ -55,12 +55,14 @@ func cpuDocument(o options, machine string, builds []build, all []series) error 
 	var b strings.Builder
 	fmt.Fprintf(&b, "## Processor time\n\n")
 	prose(&b, "Measured by `make cpu` on %s; %s. Each function runs as built for deployment, as a process behind a "+
-		"simulated runtime API of Lambda. The table's responses were recorded before, so the values include the "+
-		"requests to the table, but not the engine. Times are user and system time of the process, in milliseconds per "+
-		"event; they are medians of %d rounds of %d events. Allocations and bytes are those of the whole process.",
+		"simulated runtime API of Lambda. The table's responses are recorded. So the values include the function's "+
+		"requests to the table, but not the work of the engine. Times are user and system time of the process, in "+
+		"milliseconds per event. They are medians of %d rounds of %d events. Allocations and bytes are those of the "+
+		"whole process, per event.",
 		machine, time.Now().UTC().Format("2 January 2006"), o.rounds, o.reads)
 	if len(builds) > 1 {
-		prose(&b, "The builds took turns in each round. The ratio is the median of the rounds' ratios, with its quartiles.")
+		prose(&b, "The builds took turns in each round. *Ratio* is the first build's time divided by the second's: the "+
+			"median of the rounds and, in parentheses, the quartiles.")
 	}
 	b.WriteString("| endpoint |")
 	line := "| --- |"
@@ -95,8 +97,8 @@ func cpuDocument(o options, machine string, builds []build, all []series) error 
 	return keep(all)
 }
 
-// cpuOf reads the milliseconds of processor time of the working tree's build
-// from the document's table, by the endpoints' marked titles.
+// cpuOf reads the document's table of processor time. It returns the milliseconds of
+// the working tree's build, by the endpoint's marked title.
 func cpuOf(document string) (map[string]float64, error) {
 	_, rest, _ := strings.Cut(document, cpuBegin)
 	text, _, found := strings.Cut(rest, cpuEnd)
@@ -123,8 +125,8 @@ func cpuOf(document string) (map[string]float64, error) {
 	return out, nil
 }
 
-// known is the file with each endpoint's allocations when `make cpu` last wrote
-// the document.
+// known is the file with each endpoint's allocations. `make cpu` writes it together
+// with the document.
 const known = "bench/testdata/allocations.json"
 
 // allocated are an endpoint's heap allocations per event, and their bytes.
@@ -147,8 +149,9 @@ func keep(all []series) error {
 // build.
 const noise = 0.1
 
-// check returns an error if an endpoint allocates more than at the last
-// measurement for the document, or was not measured then.
+// check compares the allocations with those in the file known. It returns an error
+// that names each endpoint that is not in the file, or that allocates more than
+// noise allows.
 func check(all []series) error {
 	text, err := os.ReadFile(known)
 	if err != nil {
@@ -162,8 +165,8 @@ func check(all []series) error {
 	for _, s := range all {
 		u, was := s.median(0), before[s.title()]
 		if more(u.mallocs, was.Mallocs) || more(u.bytes, was.Bytes) {
-			faults = append(faults, fmt.Errorf("%s: %d allocations and %d bytes, was %d and %d", s.title(), u.mallocs, u.bytes,
-				was.Mallocs, was.Bytes))
+			faults = append(faults, fmt.Errorf("%s: %d allocations and %d bytes, expected at most 10 %% more than %d and %d; "+
+				"find the cause, or run make cpu to accept them", s.title(), u.mallocs, u.bytes, was.Mallocs, was.Bytes))
 		}
 	}
 	return errors.Join(faults...)

@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// The markers around each part of the document. A run without the tenant for
-// lists keeps that part, because its measurement takes long.
+// The markers around each part of the document. A run without -lists keeps the
+// part about lists, because that part takes long to measure.
 const (
 	begin, end           = "<!-- bench: begin -->", "<!-- bench: end -->"
 	listsBegin, listsEnd = "<!-- bench of lists: begin -->", "<!-- bench of lists: end -->"
@@ -84,9 +84,9 @@ func section(o options, machine string, worlds []*world, rows []row) string {
 		"such other work.",
 		machine, time.Now().UTC().Format("2 January 2006"), o.reads, o.writes)
 	prose(&b, "A column with several values has one for each size. *Round trips* are sequential requests to the table. "+
-		"*Read units* include the five of the checks. *Write units* are those of the table + those of its indexes. "+
-		"*Allocations* are those of the whole process, with the SDK and the gateway's adapter. Times are "+
-		"milliseconds, p50 / p99.")
+		"*Read units* include the five of the access checks. *Write units* are those of the table + those of its "+
+		"indexes. *Allocations* are those of the whole process, with the gateway's adapter and the client of the table. "+
+		"Times are milliseconds, p50 / p99.")
 	sizes := worlds[:0:0]
 	for _, w := range worlds {
 		if !w.lists {
@@ -107,7 +107,7 @@ func lists(machine string, w *world, worlds []*world, rows []row) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "## Lists of %s trips\n\n", many(w.trips))
 	prose(&b, "Measured like the tables above, on %s; %s. The tenant has only the items that lists read (no "+
-		"receipts, postings and counters); it was loaded in %s.",
+		"receipts, postings or counters). Loading them took %s.",
 		machine, time.Now().UTC().Format("2 January 2006"), w.loaded.Round(time.Second))
 	tables(&b, "", []*world{w}, worlds, filter(rows, func(r row) bool { return r.lists }), false)
 	return b.String()

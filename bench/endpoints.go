@@ -28,7 +28,8 @@ type endpoint struct {
 	// form prepares the form of a request to the token endpoint. It is nil for
 	// a request to the API.
 	form func(ctx context.Context, w *world) (url.Values, error)
-	// keyed sends an Idempotency-Key, and tool makes the request a tool call.
+	// If keyed is set, the request has an Idempotency-Key. If tool is not nil, the
+	// request is sent as a tool call.
 	keyed bool
 	tool  *tool
 }
@@ -90,8 +91,9 @@ const (
 	driver = authz.Driver
 )
 
-// endpoints returns all of /api/v1: the endpoints listed here, and every other
-// row that needs only a token. All remaining rows must be listed here.
+// endpoints returns an endpoint for each row of /api/v1: all of listed, and each
+// other GET without path parameters. If another row is not in listed, endpoints
+// returns an error.
 func endpoints() ([]endpoint, error) {
 	out := slices.Clone(listed)
 	for _, r := range app.Rows(nil) {
@@ -200,8 +202,8 @@ func (w *world) ride() string {
 	return fmt.Sprintf(`{"originAddress":"350 5th Ave","originLat":40.7484,"originLng":-73.9857,"destAddress":"JFK Airport, Terminal 4","destLat":40.6441,"destLng":-73.7821,"paymentType":"CARD","serviceTypeId":%q}`, w.ids["service"])
 }
 
-// after prepares a trip that has gone through some actions. The last segment
-// of the endpoint's name is its own action.
+// after prepares a trip and performs the actions on it, in order. The returned
+// target ends with a slash; request appends the endpoint's own action.
 func after(actions ...string) func(ctx context.Context, w *world) (string, string, error) {
 	return func(ctx context.Context, w *world) (string, string, error) {
 		answer, err := w.call(ctx, rider, "POST", "/api/v1/me/trips", w.ride())
@@ -221,7 +223,8 @@ func after(actions ...string) func(ctx context.Context, w *world) (string, strin
 	}
 }
 
-// request returns target and body of the endpoint's next request.
+// request returns target and body of the endpoint's next request. To a target that
+// ends with a slash, it appends the last segment of the endpoint's name.
 func (e endpoint) request(ctx context.Context, w *world) (target, body string, err error) {
 	if e.prepare == nil {
 		return w.replacer.Replace(e.target), "", nil

@@ -33,7 +33,7 @@ var grants = []endpoint{
 			return nil, err
 		}
 		o.ClientID = client.ID
-		// The first code of a client costs more: it ends the client's expiry.
+		// The first code of a client costs more: from then on the client does not expire.
 		if _, err := flow.Token(ctx, o); err != nil {
 			return nil, err
 		}

@@ -16,8 +16,9 @@ import (
 // load is the number of read and write units that requests consume at one key.
 type load struct{ reads, writes float64 }
 
-// share returns the used share of what DynamoDB serves per key and second:
-// 3,000 read and 1,000 write units.
+// share returns which share of a key's capacity the load uses in one second.
+// DynamoDB serves 3,000 read and 1,000 write units per key and second. The shares
+// of both are added.
 func (l load) share() float64 { return l.reads/3000 + l.writes/1000 }
 
 // keys records how many units each partition key of the table and of its
@@ -26,7 +27,7 @@ type keys struct {
 	mu    sync.Mutex
 	loads map[string]load // by index and key ("by-g1 T#…"), or by the key alone for the table
 	all   load            // units of all requests; writes include those of the indexes
-	items map[string]item // written whole, by their keys
+	items map[string]item // the items that a request put, by key
 }
 
 // item is a stored item: its size in bytes, and the indexes that contain it.

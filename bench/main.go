@@ -14,18 +14,18 @@ import (
 type options struct {
 	sizes    []int  // trips of the tenants in which every endpoint is measured
 	lists    int    // trips of one more tenant, for lists; 0 for none
-	reads    int    // requests to each reading endpoint, per size
+	reads    int    // requests to each reading endpoint, per size; with -cpu and -memory events of a round
 	writes   int    // requests to each writing endpoint
 	only     string // measure only endpoints whose names contain this
-	document string
+	document string // file of the tables; -model always writes docs/model.md
 
 	ceilings    bool     // count the units at each key instead
 	model       bool     // simulate the table instead
 	memory      bool     // measure functions of several sizes instead
 	cpu         bool     // measure processor time instead
 	agents      bool     // measure only tool calls, beside their requests
-	check       bool     // compare allocations with the last measurement and write no document
-	rounds      int      // how often processor time is measured
+	check       bool     // compare allocations with those that make cpu stored, and write no document
+	rounds      int      // rounds of -cpu, -memory and -concurrency
 	concurrency bool     // compare processes that handle many events with those that handle one
 	soak        bool     // drive load against svc dev instead
 	minutes     float64  // how long -soak lasts
@@ -56,19 +56,21 @@ func parse(args []string) (o options, err error) {
 	flags.BoolVar(&o.memory, "memory", false, "measure the built functions with the processor shares of several "+
 		"sizes instead (needs root)")
 	flags.BoolVar(&o.ceilings, "ceilings", false, "count units and hottest keys, and what operations cost, instead")
-	flags.BoolVar(&o.concurrency, "concurrency", false, "compare one process for 64 events with 64 instead")
+	flags.BoolVar(&o.concurrency, "concurrency", false, "compare one process that handles 64 events at once with 64 "+
+		"processes instead")
 	flags.BoolVar(&o.soak, "soak", false, "drive mixed load against bin/svc dev on disk instead")
 	flags.Float64Var(&o.minutes, "minutes", 60, "with -soak: how long; under 10, write no document")
 	flags.Float64Var(&o.rides, "rides", 2, "with -soak: rides a second, each with about ten requests")
 	flags.BoolVar(&o.agents, "agents", false, "with -cpu: measure only tool calls of the MCP server beside their requests")
-	flags.BoolVar(&o.check, "check", false, "with -cpu: fail if an endpoint allocates more than the document says, "+
-		"and write no document")
-	flags.IntVar(&o.rounds, "rounds", 9, "with -cpu and -memory: rounds of -reads requests, in which the builds "+
-		"or sizes take turns")
+	flags.BoolVar(&o.check, "check", false, "with -cpu: fail if an endpoint allocates over 10 % more than the "+
+		"document says, and write no document")
+	flags.IntVar(&o.rounds, "rounds", 9, "with -cpu and -memory: rounds of at most -reads requests, in which the "+
+		"builds or sizes take turns; with -concurrency: rounds")
 	base := flags.String("base", "", "with -cpu: a git revision to build and measure beside the working tree")
 	env := flags.String("env", "", "with -cpu: NAME=value for the working tree's functions, separated by blanks; "+
 		"-base . measures the same tree without them")
-	flags.StringVar(&o.document, "document", "docs/performance.md", "where the tables go")
+	flags.StringVar(&o.document, "document", "docs/performance.md", "file of the tables; -model always writes "+
+		"docs/model.md")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}

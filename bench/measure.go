@@ -22,8 +22,8 @@ type row struct {
 // cell is the cost of an endpoint in one world.
 type cell struct {
 	p50, p99 time.Duration
-	usage    table.Usage // medians; Sequential is measured on a table so slow that all requests that can overlap do
-	allocs   uint64      // median, of the complete process: SDK and gateway adapter included
+	usage    table.Usage // medians; Sequential is from chain
+	allocs   uint64      // median, of the complete process: gateway adapter and table client included
 }
 
 const (
@@ -77,7 +77,9 @@ func measure(ctx context.Context, e endpoint, worlds []*world, o options) (out r
 	return out, nil
 }
 
-// chain returns the number of table requests that cannot run in parallel.
+// chain returns the number of table requests in the longest chain in which each
+// waits for the previous one. It delays the table, so that all requests that can
+// overlap do.
 func (w *world) chain(ctx context.Context, e endpoint) (int, error) {
 	w.delay.Store(int64(slow))
 	defer w.delay.Store(0)

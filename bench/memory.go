@@ -22,7 +22,7 @@ const (
 	starts = 11                    // of each function and size
 	fewest = 10                    // events of a round
 	trials = 20                    // events of each task, to find a function's slowest task
-	latest = 50 * time.Millisecond // what the slowest warm event may take besides the table, p99
+	latest = 50 * time.Millisecond // the longest p99 of warm events, with a table that responds at once
 	// With 128 MB a cold start takes half a second, and a million events cost a
 	// cent less.
 	smallest = 256
@@ -52,8 +52,10 @@ type fitted struct {
 	sizes []fitting
 }
 
-// choice returns the smallest size at which the function is fast enough and
-// stays within the limit that it sets itself, three quarters of its memory.
+// choice returns the smallest size at which the function is fast enough and stays
+// below its own memory limit, three quarters of the size. The size is at least
+// smallest and the function's entry in least. If no size fits, choice returns
+// largest.
 func (f fitted) choice() int {
 	for _, s := range f.sizes {
 		if s.megabytes >= max(smallest, least[f.function]) && rank(s.warm, 0.99) <= latest &&
@@ -109,7 +111,8 @@ func runMemory(ctx context.Context, o options) error {
 	return memoryDocument(o, machine, out)
 }
 
-// builds returns the build at every size.
+// builds returns one build for each size: scripts that start the programs of whole
+// with the processor share and the variables of that size.
 func (s *shares) builds(whole build) ([]build, error) {
 	var out []build
 	for _, size := range megabytes {
@@ -123,7 +126,7 @@ func (s *shares) builds(whole build) ([]build, error) {
 	return out, nil
 }
 
-// slowest returns the event of each function that takes the most processor
+// slowest returns, for each function, the task whose events take the most processor
 // time.
 func (w *world) slowest(ctx context.Context, whole build, o options) ([]fitted, error) {
 	all, err := w.tasks(ctx)
@@ -152,7 +155,7 @@ func (w *world) slowest(ctx context.Context, whole build, o options) ([]fitted, 
 	return out, nil
 }
 
-// try returns the usage of one of the task's events on a complete processor.
+// try returns what one of the task's events uses on a whole processor.
 func (w *world) try(ctx context.Context, whole build, t task) (used, error) {
 	c, err := startChild(w, whole, t.function)
 	if err != nil {
@@ -204,8 +207,8 @@ func (w *world) fit(ctx context.Context, t fitted, builds []build, o options) ([
 	return out, nil
 }
 
-// events returns the number of events of a round: the given number, but no more
-// than take a second and a half, and at least fewest.
+// events returns the number of events of a round: as many as take 1.5 seconds, but
+// at least fewest, and never more than reads.
 func (f fitted) events(megabytes, reads int) int {
 	each := float64(f.cpu) / shareOf(megabytes)
 	return min(reads, max(fewest, int(1.5*float64(time.Second)/each)))
@@ -257,13 +260,15 @@ func (f fitted) line() string {
 	return text + fmt.Sprintf("  → %d", f.choice())
 }
 
-// share returns the share of a processor that the function had while it worked.
+// share returns the share of a processor that the function used while it worked.
 func (f fitting) share() float64 { return float64(f.used) / float64(f.took) }
 
-// chosen is the file with the sizes that the table in the document chose.
+// chosen is the file with the last column of the document's table: the chosen
+// sizes.
 const chosen = "bench/testdata/memory.json"
 
-// memoryDocument writes the table of sizes, and the sizes chosen.
+// memoryDocument writes the table of sizes into the document, and the chosen sizes
+// into their file.
 func memoryDocument(o options, machine string, all []fitted) error {
 	p, err := readPrices()
 	if err != nil {

@@ -17,16 +17,16 @@ func memoryTables(p prices, o options, machine string, all []fitted) string {
 	b.WriteString("## Memory\n\n")
 	prose(&b, "Measured by `make memory` on %s; %s. Lambda gives a function one processor for each 1,769 MB, in "+
 		"periods of 20 ms. Each function runs as built for deployment, as a process in a cgroup with that quota and "+
-		"period. It gets the one event, of all its measured requests, that takes the most processor time. Events "+
-		"follow each other without a pause, so the process saves up no unused quota. The table's responses were "+
-		"recorded before. They come over TLS from a process outside the group, in less than a millisecond. *Warm* is "+
+		"period. The event is the one that takes the most processor time of the function's measured events. Events "+
+		"follow each other without a pause, so the process saves up no unused quota. The table's responses are "+
+		"recorded. They come over TLS from a process outside the group, in less than a millisecond. *Warm* is "+
 		"p50 / p99 of %d to %d events. *Cold* is the median of %d starts, from the start of the process to the first "+
 		"answer. Lambda may give a function more processor time at its start. *Memory* is the peak memory of "+
 		"the process at 512 MB. Times are milliseconds.",
 		machine, time.Now().UTC().Format("2 January 2006"), o.rounds*fewest, o.rounds*o.reads, starts)
 	prose(&b, "*$* is the price of a million such events in dollars, with two waits for the table of %g ms each. The "+
-		"last column is the smallest size with a warm p99 of at most %d ms and a process below three quarters of its "+
-		"memory. If there is none, it is the largest size. With half the memory a function has half the processor "+
+		"last column is the smallest size with a warm p99 of at most %d ms and a process that uses at most three "+
+		"quarters of it. If there is none, it is the largest size. With half the memory a function has half the processor "+
 		"time, and a cold start takes about twice as long. So no function has 128 MB: a cold start would take half a "+
 		"second, to save a cent for a million events. Feedback has at least 512 MB, because it keeps up to 108 MB of "+
 		"posts' texts in memory. Settlement and projection have at least 512 MB, because the number of their processes "+
@@ -56,8 +56,8 @@ func memoryTables(p prices, o options, machine string, all []fitted) string {
 		}
 		had[i] = fmt.Sprintf("%.1f %% (%.1f %%) at %s MB", most*100, shareOf(size)*100, many(size))
 	}
-	prose(&b, "The largest share of a processor that a function used while it worked, with the share of its quota in "+
-		"parentheses: %s.", strings.Join(had, ", "))
+	prose(&b, "The largest share of a processor that any function used while it worked was %s. The share in parentheses "+
+		"is the quota.", strings.Join(had, ", "))
 	return b.String()
 }
 

@@ -29,7 +29,7 @@ func trace(shards int, rode ride, us []usage) model.Trace {
 	}
 	out := model.Trace{Shards: shards, Stored: rode.stored,
 		Ride: model.Operation{Name: "a ride", Requests: 5, Loads: loads(rode.loads)}}
-	delete(out.Ride.Loads, "T#{tenant}#SETTINGS") // an instance reads it once a second, however many rides there are
+	delete(out.Ride.Loads, "T#{tenant}#SETTINGS") // an instance reads this key at most once a second, for all rides
 	for _, u := range us {
 		if slices.ContainsFunc(model.City, func(s model.Share) bool { return s.Name == u.name }) {
 			out.Operations = append(out.Operations, model.Operation{Name: u.name, Requests: float64(u.requests),
@@ -62,7 +62,7 @@ type simulated struct {
 	model.Result
 }
 
-// aDay is the day that all simulations begin from.
+// aDay is the day that each simulation changes.
 var aDay = model.Day{Peak: 1e4, Tenants: 50, Largest: 10, Trips: 1e9, Split: true, Seed: 1}
 
 // scales simulates the day at several rates and numbers of shards.
@@ -100,8 +100,8 @@ func turns(t model.Trace) (out []simulated) {
 	return out
 }
 
-// provisioned simulates a table that has exactly what the busiest time needs,
-// without the concert.
+// provisioned simulates a table with exactly the units that the busiest time needs.
+// The concert needs more.
 func provisioned(t model.Trace) (out []simulated) {
 	d := aDay
 	d.Provisioned = 1

@@ -14,9 +14,9 @@ import (
 	"time"
 )
 
-// recorder replaces the table. It first forwards requests to the engine
-// and keeps the responses. Then it replays these responses. A read without a kept
-// response still goes to the engine.
+// recorder replaces the table. It first forwards requests to the engine and keeps
+// the responses. Then it replays these responses. A read without a kept response
+// still goes to the engine; a write without one fails.
 type recorder struct {
 	engine string
 	server *httptest.Server
@@ -30,7 +30,7 @@ type recorder struct {
 	given    map[string]int     // writes of the current event, by target
 	requests int                // number of requests of the current event
 	passed   int                // reads since replay began that had no recorded response
-	err      error
+	err      error              // the last failure of a request
 }
 
 type reply struct {
@@ -52,7 +52,7 @@ func newRecorder(engine string, secure bool) *recorder {
 
 func (r *recorder) close() { r.server.Close() }
 
-// trust writes a file of the certificates that a process of the world trusts:
+// trust writes the file of the certificates that a function's process must trust:
 // the machine's and the recorder's.
 func (r *recorder) trust(file string) error {
 	machine, err := os.ReadFile("/etc/ssl/certs/ca-certificates.crt")
@@ -84,8 +84,8 @@ func (r *recorder) replay() {
 	r.live, r.passed = false, 0
 }
 
-// share makes the recorder send the kept responses to events that overlap, each
-// after the delay.
+// share makes the recorder send the kept responses, each after the delay. The
+// events may overlap.
 func (r *recorder) share(delay time.Duration) {
 	r.replay()
 	r.mu.Lock()
@@ -145,16 +145,16 @@ func changes(target string) bool {
 		strings.HasSuffix(target, ".DeleteItem")
 }
 
-// question identifies a read. The SDK writes the members of a map in any order,
-// so question sorts the bytes.
+// question identifies a read. A client may write the members of a JSON object in
+// any order, so question sorts the bytes.
 func question(target string, body []byte) string {
 	sorted := slices.Sorted(slices.Values(body))
 	return target + " " + string(sorted)
 }
 
-// kept returns the recorded response. A write has new ids and times in every
-// event, so it gets the response to the write at the same position in the
-// recorded event.
+// kept returns the recorded response. A write has new ids and times in every event.
+// So the nth write of a target gets the response to the nth recorded write of that
+// target. If the events overlap, each write gets the response to the first one.
 func (r *recorder) kept(target string, body []byte) (reply, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

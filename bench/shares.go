@@ -26,7 +26,7 @@ type shares struct {
 }
 
 // controller returns the folder in which groups are created. second reports
-// whether it belongs to cgroup v2.
+// whether the folder belongs to cgroup v2.
 func controller() (root string, second bool, err error) {
 	if _, err := os.Stat("/sys/fs/cgroup/cpu/cpu.cfs_quota_us"); err == nil {
 		return "/sys/fs/cgroup/cpu", false, nil
@@ -38,8 +38,8 @@ func controller() (root string, second bool, err error) {
 	return "/sys/fs/cgroup", true, nil
 }
 
-// group creates a group that has priority over other work of the machine. A quota
-// of 0 means no quota.
+// group creates a group that has priority over other work of the machine. quota is
+// its processor time in a period, in microseconds; 0 means no quota.
 func (s *shares) group(name string, quota int) (string, error) {
 	root, second, err := controller()
 	if err != nil {
@@ -103,7 +103,8 @@ func (s *shares) add(b build, megabytes int) (string, error) {
 	return dir, nil
 }
 
-// close removes the groups, whose processes must have ended.
+// close moves this process out of its group and removes the groups. Their other
+// processes must have ended.
 func (s *shares) close() {
 	if root, _, err := controller(); err == nil {
 		_ = os.WriteFile(filepath.Join(root, "cgroup.procs"), []byte(strconv.Itoa(os.Getpid())), 0o600)

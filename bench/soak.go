@@ -77,7 +77,8 @@ func (l locked) Write(p []byte) (int, error) {
 	return l.w.Write(p)
 }
 
-// await waits until done, at most ten minutes.
+// await waits until done returns true or an error, svc dev ends, or ten minutes
+// have passed.
 func (s *soaked) await(ctx context.Context, what string, done func() (bool, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
 	defer cancel()
@@ -152,13 +153,13 @@ func (s *soaked) lag(ctx context.Context) (longest time.Duration, err error) {
 	return longest, nil
 }
 
-// settle waits until the stream functions have processed everything. Then it
-// has svc verify compare the derived data with its source items.
+// settle waits until the stream functions have processed all records. Then it runs
+// svc verify, and returns its output.
 func (s *soaked) settle(ctx context.Context) (compared string, err error) {
 	ended := time.Now()
 	err = s.await(ctx, "the rest of the stream", func() (bool, error) {
 		lag, err := s.lag(ctx)
-		return lag < time.Since(ended)-2*time.Second, err // everything from before the end was delivered
+		return lag < time.Since(ended)-2*time.Second, err // every record from before ended was processed
 	})
 	if err != nil {
 		return "", err

@@ -32,9 +32,10 @@ func soakSection(machine string, w *watch, compared string) string {
 	fmt.Fprintf(&b, "## Soak on %s\n\n", w.engine)
 	prose(&b, "Measured by `make soak` on %s; %s. `svc dev` ran as a separate process, with its data on disk, under "+
 		"mixed load for %s. The load was %d requests: %d rides from request to receipt, and lists, reports, refreshes, "+
-		"sign-ins and an agent's tool calls. %d requests got a 503 and were sent again. The run fails if an answer is "+
-		"wrong. It also fails if memory, goroutines, open files, lag or the bytes stored for a ride grow from the second "+
-		"quarter of the run to the last, by more than a tolerance. At the end the reports counted every ride and every "+
+		"sign-ins and an agent's tool calls. %d requests were sent again, because the machine was too busy to serve them "+
+		"(a 503, a timeout of a function, or a tool result that says so). The run fails if an answer is wrong. It also "+
+		"fails if memory, goroutines, open files, lag or the bytes stored for a ride grow from the second quarter of the "+
+		"run to the last, by more than a tolerance. At the end the reports counted every ride and every "+
 		"fare exactly, and `svc verify` said: %s", machine, time.Now().UTC().Format("2 January 2006"),
 		last.at.Round(time.Second), last.requests, last.rides, w.load.again, compared)
 	prose(&b, "The run is divided into twelve equal parts. Each row shows the end of one part. *Heap* is the live heap "+

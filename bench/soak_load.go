@@ -19,24 +19,24 @@ import (
 	"svc/pkg/oauth/flow"
 )
 
-// traffic is mixed load: teams of a rider and a driver take rides one after the
-// other, and read, refresh and sign in meanwhile.
+// traffic is mixed load. Each team takes one ride after the other. After each ride
+// it reads; after some rides it also calls a tool, refreshes a token or signs in.
 type traffic struct {
 	base  string
 	from  time.Time
-	pace  time.Duration // between the rides of a team
+	pace  time.Duration // from the start of a team's ride to the start of its next ride
 	teams []*team
 	http  *http.Client
 
 	mu       sync.Mutex
 	rides    map[string]int // completed, by tenant
 	requests int
-	again    int             // requests that were answered with 503, and sent again
+	again    int             // requests that a busy machine did not serve, and that were sent again
 	took     []time.Duration // of the requests since the last sample
 }
 
-// team is a rider and a driver of a tenant. Teams of a tenant share its
-// operator, with tokens of their own.
+// team is a rider and a driver of a tenant. The teams of a tenant share its operator,
+// but each team has its own tokens of the operator.
 type team struct {
 	*traffic
 	tenant                         string
@@ -50,10 +50,10 @@ type caller struct {
 	tokens flow.Tokens
 }
 
-// tries is how often a request is sent while the machine is busy.
+// tries is how often a request is sent at most, while the machine is busy.
 const tries = 20
 
-// fareOfSoak is the fare of every ride, in hundredths.
+// fareOfSoak is the fare of every ride, in hundredths of the currency unit.
 const fareOfSoak = 2150
 
 func newTraffic(ctx context.Context, base string, ridesPerSecond float64) (*traffic, error) {
@@ -130,7 +130,8 @@ func (c *caller) refresh(ctx context.Context) error {
 	return nil
 }
 
-// run lets all teams ride until ctx ends. A ride that has begun is finished.
+// run lets all teams ride until ctx ends or a request fails. A turn that has begun
+// is finished.
 func (l *traffic) run(ctx context.Context) error {
 	var wait sync.WaitGroup
 	failed := make([]error, len(l.teams))
@@ -219,7 +220,7 @@ func (t *team) others(ctx context.Context, n int) error {
 	switch {
 	case n%40 == 19:
 		return t.timed(1, func() error { return t.rider.signIn(ctx) })
-	case n%5 == 4: // each caller within a token's life
+	case n%5 == 4: // so each caller refreshes in 20 turns, before its token expires
 		return t.timed(1, func() error { return one.refresh(ctx) })
 	}
 	return nil

@@ -37,7 +37,7 @@ type watch struct {
 	*soaked
 	load   *traffic
 	every  time.Duration
-	engine string // its program
+	engine string // name of the engine
 	all    []sample
 }
 
@@ -177,7 +177,7 @@ const leastSamples = 8
 func (w *watch) judge() error {
 	n := len(w.all)
 	if n < leastSamples {
-		return fmt.Errorf("%d samples are too few", n)
+		return fmt.Errorf("%d samples are too few, expected at least %d; give more -minutes", n, leastSamples)
 	}
 	early, late := w.all[n/4:n/2], w.all[n-n/4:]
 	var faults []error
@@ -194,7 +194,8 @@ func (w *watch) judge() error {
 	flat("resident bytes of the engine", 1.5, 256*mb, func(s sample) float64 { return s.engine })
 	flat("open files of the engine", 1.25, 32, func(s sample) float64 { return s.open })
 	flat("seconds of lag", 1.5, 30, func(s sample) float64 { return s.lag.Seconds() })
-	// Rides are kept, so the data grows with them, and with nothing else.
+	// The data grows with the rides, because they are kept. It must not grow with
+	// anything else, so the bytes for a ride must stay the same.
 	was, now := perRide(early), perRide(late)
 	if rides := float64(late[len(late)-1].rides - late[0].rides); (now-2*was)*rides > 64*mb {
 		faults = append(faults, fmt.Errorf("bytes stored for a ride grow: %.0f in the second quarter, %.0f in the last",

@@ -21,7 +21,7 @@ import (
 // task is an event of a function that a measurement repeats.
 type task struct {
 	name, function string
-	// next makes a new event that the table has not seen.
+	// next makes a new event, with data that no earlier event has used.
 	next func(ctx context.Context) (json.RawMessage, error)
 }
 
@@ -75,8 +75,8 @@ func (h *held) largest(function string) (json.RawMessage, error) {
 	return slices.MaxFunc(h.events[function], func(a, b json.RawMessage) int { return len(a) - len(b) }), nil
 }
 
-// tasks returns the requests of all endpoints, and the events of the functions
-// that have none.
+// tasks returns the requests of all endpoints, a sign-in with a password, and events
+// of the functions that have no endpoints.
 func (w *world) tasks(ctx context.Context) ([]task, error) {
 	var out []task
 	all, err := endpoints()
@@ -110,14 +110,14 @@ func (w *world) tasks(ctx context.Context) ([]task, error) {
 		}},
 		task{"a completed ride", app.Settlement, w.records(app.Settlement)},
 		task{"the records of a ride", app.Projection, w.records(app.Projection)},
-		task{"the daily look at the keys", app.Keys, func(context.Context) (json.RawMessage, error) {
+		task{"the daily rotation, with no key due", app.Keys, func(context.Context) (json.RawMessage, error) {
 			return json.RawMessage(`{}`), nil
 		}}), nil
 }
 
 var componentPath = regexp.MustCompile(`/[^"]*scalar[^"]*\.js`)
 
-// component returns the path of the largest file of the reference page.
+// component returns the path of the reference page's script, its largest file.
 func (w *world) component(ctx context.Context) (string, error) {
 	raw, err := event("", "", "GET", "/docs", "")
 	if err != nil {

@@ -38,8 +38,8 @@ import (
 	"svc/pkg/oauth/flow"
 )
 
-// world is the service on its own engine, with one tenant of the given number
-// of trips.
+// world is the service on its own engine, with the demo data. The measured tenant
+// has the given number of trips in addition.
 type world struct {
 	trips  int
 	lists  bool // load only the items that lists read
@@ -55,16 +55,16 @@ type world struct {
 	agents    map[authz.Audience]string // tokens for the MCP server
 	ids       map[string]string         // ids for path parameters, by parameter name
 	replacer  *strings.Replacer         // replaces {name} by the ids
-	made      int                       // number of things that the endpoints' preparations created
+	made      int                       // the number that next returned last
 
 	delay  atomic.Int64 // delay of every request to the table, in nanoseconds
 	shards int          // shards of the tenant's lists; 0 for the demo's number
-	keys   *keys        // what the requests to the table consumed; nil notes nothing
+	keys   *keys        // what the requests to the table consumed; if nil, nothing is recorded
 	logged atomic.Int64 // bytes of log lines
 	frozen atomic.Pointer[time.Time]
 	held   held
-	secure bool // the functions' processes talk to the table by TLS
-	names  *strings.Replacer
+	secure bool              // the functions' processes connect to the table by TLS
+	names  *strings.Replacer // replaces ids by {name}, in keys
 
 	mu   sync.Mutex
 	seen api.Observation // observation of the last request
@@ -78,8 +78,8 @@ func (w *world) now() time.Time {
 	return time.Now()
 }
 
-// freeze stops the service's clock, so that nothing expires in its caches, until
-// the returned function is called.
+// freeze stops the service's clock, so that nothing expires in its caches. The
+// returned function starts the clock again.
 func (w *world) freeze() (thaw func()) {
 	at := time.Now()
 	w.frozen.Store(&at)
@@ -108,8 +108,8 @@ func newWorld(ctx context.Context, trips int, lists bool) (*world, error) {
 	return w.start(ctx)
 }
 
-// newShardedWorld returns a world whose tenant has that many shards. It records
-// the keys of requests, and its stream functions keep running.
+// newShardedWorld returns a world whose tenant has that many shards. The world
+// records the keys of requests, and its stream functions keep running.
 func newShardedWorld(ctx context.Context, trips, shards int) (*world, error) {
 	fmt.Fprintf(os.Stderr, "loading %d trips in %d shards\n", trips, shards)
 	w := &world{trips: trips, shards: shards, keys: &keys{}, tokens: map[authz.Audience]string{}, ids: map[string]string{}}
@@ -248,9 +248,9 @@ func (w *world) observe(ctx context.Context, o api.Observation) {
 var people = map[authz.Audience]string{authz.Dashboard: "operator@metro.example",
 	authz.Driver: "driver.1.1@metro.example", authz.Rider: "rider.1.1@metro.example"}
 
-// signIn gets the tokens of the people. Then it stops the stream, so that only
-// the request is measured. The stream continues if the keys of requests are
-// recorded.
+// signIn gets the tokens of the people. Then it stops the stream functions, so
+// that only the request is measured. If the world records the keys of requests,
+// they keep running.
 func (w *world) signIn(ctx context.Context) error {
 	for audience, address := range people {
 		tokens, err := flow.Token(ctx, flow.Options{BaseURL: w.service.BaseURL, Tenant: slug, Audience: string(audience),

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// localstack is a client of one LocalStack. LocalStack accepts any credentials;
-// their scope names the service of a request.
+// localstack is a client of one LocalStack. LocalStack accepts any credentials. The
+// credentials' scope names the service of a request.
 type localstack struct {
 	endpoint string
 	http     *http.Client
@@ -59,7 +59,7 @@ func (l localstack) upload(ctx context.Context, bucket, key string, body []byte)
 	return err
 }
 
-// bucket creates the bucket; an existing one is fine.
+// bucket creates the bucket, if it does not exist.
 func (l localstack) bucket(ctx context.Context, name string) error {
 	_, err := l.send(ctx, "s3", http.MethodPut, "/"+name, "", nil)
 	return err
@@ -110,7 +110,8 @@ func (l localstack) stack(ctx context.Context, name string) (stack, error) {
 	return answer.Stacks[0], nil
 }
 
-// create deletes and creates the stack, and waits until it is complete.
+// create creates the stack, after it has deleted an existing one. When the stack is
+// complete, create returns its outputs.
 func (l localstack) create(ctx context.Context, name string, template object,
 	parameters map[string]string) (map[string]string, error) {
 	if _, err := l.stack(ctx, name); err == nil {
@@ -127,7 +128,8 @@ func (l localstack) create(ctx context.Context, name string, template object,
 	if err != nil {
 		return nil, fmt.Errorf("template: %w", err)
 	}
-	if err := l.upload(ctx, bucket, templateKey, text); err != nil { // in a request it may have at most 51,200 bytes
+	// Without a bucket, a template may have at most 51,200 bytes.
+	if err := l.upload(ctx, bucket, templateKey, text); err != nil {
 		return nil, err
 	}
 	form := url.Values{"StackName": {name}, "TemplateURL": {"https://s3.amazonaws.com/" + bucket + "/" + templateKey},

@@ -61,7 +61,7 @@ func derive(text []byte, at code) (object, error) {
 		}
 	}
 	if len(resources) == 0 {
-		return nil, errors.New("the template has no resources")
+		return nil, errors.New("the template has no resource for LocalStack")
 	}
 	rest(resources, routes)
 	parameters := member(doc, "Parameters")
@@ -83,8 +83,8 @@ func isHook(resource object) bool {
 	return strings.HasPrefix(name, "CodeDeployHook_")
 }
 
-// imported returns a template of the table alone, as template.yaml has it. A
-// change set of type IMPORT takes no other resource.
+// imported returns a template with only the table, as in template.yaml. A change
+// set of type IMPORT accepts no resource that it does not import.
 func imported(text []byte) (object, error) {
 	doc, err := read(text)
 	if err != nil {
@@ -95,10 +95,11 @@ func imported(text []byte) (object, error) {
 		"Resources": object{"Table": member(doc, "Resources")["Table"]}}, nil
 }
 
-// function adds the function, its role and its triggers.
+// function adds a function, its role and its triggers to resources. It returns an
+// error if there is no code for the function, or if an event's type is unknown.
 func function(resources object, name string, globals, properties object, at code) error {
 	if at.keys[name] == "" {
-		return errors.New("there is no code for it")
+		return errors.New("the function has no code: expected its zip in the bucket")
 	}
 	policies, arns := []any{}, []any{"arn:aws:iam::aws:policy/service-role/AWSLambdaBasicExecutionRole"}
 	for i, p := range list(properties["Policies"]) {
@@ -134,7 +135,7 @@ func function(resources object, name string, globals, properties object, at code
 			resources[name+event+"Permission"] = permission(name, "events.amazonaws.com")
 		case "HttpApi":
 		default:
-			return fmt.Errorf("an event of type %v is not known", source["Type"])
+			return fmt.Errorf("an event has type %v; expected DynamoDB, ScheduleV2 or HttpApi", source["Type"])
 		}
 	}
 	resources[name+"Role"] = object{"Type": "AWS::IAM::Role", "Properties": object{"ManagedPolicyArns": arns,
@@ -167,8 +168,9 @@ func permission(function, principal string) object {
 // anyMethod is the REST API's name for ANY.
 const anyMethod = "x-amazon-apigateway-any-method"
 
-// rest adds the REST API. An HTTP API sends unmatched requests to $default. A
-// REST API needs an any-method on every path, and one for all other paths.
+// rest adds the REST API. An HTTP API sends requests that match no route to
+// $default. For the same effect, a REST API needs an any-method on every path, and
+// on /{proxy+} for all other paths.
 func rest(resources object, routes []emulator.Route) {
 	fallback := ""
 	for _, r := range routes {

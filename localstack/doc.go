@@ -2,5 +2,8 @@
 // edition has REST APIs, but no HTTP APIs and no SAM deployments. So the
 // command derives a plain CloudFormation template with a REST API from
 // template.yaml. It builds and uploads the functions, creates the stack and
-// prints its address. It communicates only with LocalStack.
+// prints the stack's address. It sends AWS requests only to LocalStack.
+//
+// Two subcommands have other uses: import prints the template for ops/restore, and
+// forward forwards TCP connections for sam local.
 package main

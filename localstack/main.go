@@ -20,8 +20,8 @@ import (
 	"svc"
 )
 
-// bucket contains the zips and the template; stackName is the name of the
-// stack.
+// bucket is the bucket of the zips and of the template. templateKey is the key of
+// the template in the bucket.
 const (
 	bucket      = "svc-functions"
 	templateKey = "template.json"
@@ -33,9 +33,10 @@ func main() {
 	arch := flag.String("arch", runtime.GOARCH, "`processor` of the machine that runs the functions: amd64 or arm64")
 	flag.Usage = func() {
 		fmt.Fprintln(os.Stderr, "usage: localstack [flags] template | import | deploy | forward FROM TO\n\n"+
+			"template prints the template for LocalStack.\n"+
 			"import prints the template of a new stack that takes over a restored table.\n"+
-			"template prints the template for LocalStack. deploy builds and deploys, "+
-			"and prints what svc and the tests need as\nlines of NAME=value. forward passes TCP connections on, for sam local.")
+			"deploy builds and deploys to LocalStack, and prints the variables for svc and the tests as lines of NAME=value.\n"+
+			"forward forwards TCP connections from the address FROM to the address TO, for sam local.")
 		flag.PrintDefaults()
 	}
 	flag.Parse()
@@ -65,12 +66,12 @@ func main() {
 	}
 }
 
-// codeLocation returns where the code will be uploaded.
+// codeLocation returns where deploy uploads the functions' zips.
 func codeLocation(arch string) (code, error) {
 	at := code{bucket: bucket, keys: map[string]string{}, architecture: map[string]string{"amd64": "x86_64",
 		"arm64": "arm64"}[arch]}
 	if at.architecture == "" {
-		return at, fmt.Errorf("no function runs on %s", arch)
+		return at, fmt.Errorf("-arch %s: expected amd64 or arm64", arch)
 	}
 	doc, err := read(svc.Template)
 	for name, r := range member(doc, "Resources") {
@@ -145,7 +146,7 @@ func deploy(ctx context.Context, l localstack, arch string) error {
 	if err != nil {
 		return err
 	}
-	if err := l.invoke(ctx, out["KeysFunction"]); err != nil { // a schedule here does not fire at once
+	if err := l.invoke(ctx, out["KeysFunction"]); err != nil { // create the signing keys now, not when the schedule fires
 		return err
 	}
 	fmt.Printf("SVC_URL=%s\nBASE_URL=%s\nTABLE_NAME=%s\nKEY_ID=%s\n"+
@@ -157,7 +158,7 @@ func deploy(ctx context.Context, l localstack, arch string) error {
 	return nil
 }
 
-// build builds every function.
+// build builds every function into a new folder.
 func build(ctx context.Context, arch string) (string, error) {
 	dir, err := os.MkdirTemp("", "svc-functions-")
 	if err != nil {

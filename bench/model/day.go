@@ -5,12 +5,12 @@ import (
 	"math/rand/v2"
 )
 
-// Day is what is simulated.
+// Day is what Simulate simulates: a day's load and the properties of the table.
 type Day struct {
 	Peak    float64 // requests a second of all tenants at the busiest time, without the concert
 	Tenants int
 	Largest float64 // load of the first tenant, as a multiple of any other tenant's
-	Trips   float64 // stored before
+	Trips   float64 // trips stored before the day
 	Warm    int     // fewest partitions of the table and of each index at the start; 0 for DynamoDB's four
 
 	Split       bool    // DynamoDB splits hot partitions, and lets them use the table's unused units
@@ -23,9 +23,10 @@ type Day struct {
 // Step is the length of a step, in seconds.
 const Step = 10.0
 
-// lanes is how many batches of a stream's shard Lambda handles at the same
-// time. most is the size of the largest batch (template.yaml). changes is how
-// many records of a ride the projection receives.
+// lanes is how many batches of a stream's shard Lambda handles at the same time
+// (ParallelizationFactor in template.yaml). most is the maximum number of records
+// of a batch (BatchSize). changes is how many records of a ride the projection
+// receives.
 const (
 	lanes   = 4
 	most    = 100.0
@@ -78,8 +79,8 @@ func (d Day) rides(hour, requests float64) (each []float64, whole float64) {
 }
 
 // spaces creates the table and the indexes with the keys of all tenants. even
-// contains, by space, the units of a ride at keys that are too many to become
-// hot.
+// contains, by space, the units that a ride consumes at the other keys: these are
+// too many to become hot.
 func (d Day) spaces(t Trace, units []unit, random *rand.Rand) (out []*space, even map[string]Load) {
 	keys := map[string][]*key{}
 	even = map[string]Load{}
@@ -108,7 +109,9 @@ func (d Day) spaces(t Trace, units []unit, random *rand.Rand) (out []*space, eve
 	return out, even
 }
 
-// rate sets the keys' loads at a time of the day.
+// rate sets the loads of a space for a step. each and whole are the rides a second,
+// of every tenant and of all. batch is the number of records of a stream's batch.
+// even is what a ride consumes at the keys that cannot become hot.
 func (s *space) rate(each []float64, whole, batch float64, even Load, random *rand.Rand) {
 	s.even = even.times(whole)
 	for _, p := range s.partitions {

@@ -2,6 +2,7 @@
 // reads recorded traces: the units that each operation consumes at each key. It
 // knows nothing else of the service.
 //
-// The simulation is a fluid one in steps of ten seconds. Partitions have the
-// limits that AWS documents; docs/model.md lists what is assumed.
+// The simulation computes amounts of units, not single requests, in steps of ten
+// seconds. Partitions have the limits that AWS documents; docs/model.md lists what
+// is assumed.
 package model

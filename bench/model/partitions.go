@@ -18,7 +18,7 @@ const (
 // Assumed, because AWS documents no times.
 const (
 	splitAfter = 600.0 // seconds of throttling after which a hot partition is split
-	patience   = 1.0   // seconds that a request waits for units, with the SDK's retries
+	patience   = 1.0   // seconds that a request waits for units at most, including retries
 )
 
 // key is a key with its own load.
@@ -27,8 +27,8 @@ type key struct {
 	at    float64 // position among the hashes, 0 to 1
 	now   Load    // units a second
 
-	per    Load // units of a ride of its tenant
-	tenant int  // all for a key that all tenants share
+	per    Load // units that a ride of the key's tenant consumes here
+	tenant int  // number of the tenant; the constant all for a key that all tenants share
 	merges bool // see unit
 }
 
@@ -38,16 +38,16 @@ const all = -1
 type partition struct {
 	from, to float64
 	keys     []*key
-	saved    Load // units of burst
-	queued   Load // units that wait
-	hotFor   float64
+	saved    Load    // unused units that a burst may use
+	queued   Load    // units that wait
+	hotFor   float64 // seconds of throttling, less the seconds without it
 }
 
 // space is the table or an index.
 type space struct {
 	name       string
 	partitions []*partition
-	even       Load // units a second of very many keys, evenly spread
+	even       Load // units a second of the keys that cannot become hot, evenly spread
 	saved      Load // unused units of a provisioned table, which its partitions share
 }
 
@@ -124,8 +124,9 @@ func pass(
 	return f, nowSaved, nowQueued
 }
 
-// split divides the partition where the loads of its two halves are most alike.
-// It returns false if the partition has one key and almost no other hashes.
+// split divides the partition i at the point where the loads of its two parts differ
+// least. It returns false if it cannot divide the partition, because almost all of
+// its hashes belong to one key.
 func (s *space) split(i int) bool {
 	p := s.partitions[i]
 	weigh := func(l Load) float64 { return l.Reads/MaxReads + l.Writes/MaxWrites }

@@ -7,23 +7,23 @@ import (
 	"slices"
 )
 
-// Result is what a day did to the table.
+// Result is what the table did on a day.
 type Result struct {
 	Day
 	Shards       int
 	Rides        float64 // of the day
 	Before, Then int     // partitions of the table and its indexes, at the start and at the end
-	Asked        Load    // units
+	Asked        Load    // units that requests needed
 	Throttled    Load    // units that could not wait
-	P99          float64 // seconds that units waited
-	Bytes        float64 // at the end
+	P99          float64 // seconds that served units waited
+	Bytes        float64 // stored at the end
 	Hot          []Hot   // keys by what they lost, the worst first
 }
 
 // Hot is a shape of keys at which units were throttled.
 type Hot struct {
 	Shape  string
-	First  float64 // hour of the day
+	First  float64 // hour of the day at which the first units were lost
 	Lost   float64 // units
 	Tenant string  // "largest", "others" or "all"
 }
@@ -63,7 +63,8 @@ func Simulate(t Trace, mix []Share, d Day) Result {
 	return s.Result
 }
 
-// hottest returns what the space's keys need at the busiest time.
+// hottest returns the units a second that the space's keys need at the given number
+// of rides a second.
 func (s *space) hottest(rides float64, d Day) (out Load) {
 	for _, p := range s.partitions {
 		for _, k := range p.keys {
@@ -83,8 +84,8 @@ type simulation struct {
 	hot   map[string]*Hot
 }
 
-// step simulates one step of a space. needs is what the space needs at the
-// busiest time.
+// step simulates one step of a space. needs is the units a second that the space
+// needs at the busiest time.
 func (s *simulation) step(one *space, needs Load, hour float64) {
 	c := s.admit(one, needs)
 	for i := 0; i < len(one.partitions); i++ {
@@ -114,7 +115,7 @@ func (s *simulation) admit(one *space, needs Load) func(asked Load) capacity {
 	switch {
 	case s.Provisioned == 0: // on demand
 		return func(Load) capacity { return capacity{MaxReads, MaxWrites, false} }
-	case !s.Split: // each has its part of the table's units
+	case !s.Split: // each partition has an equal part of the table's units
 		c := capacity{min(MaxReads, needs.Reads*s.Provisioned/n), min(MaxWrites, needs.Writes*s.Provisioned/n), s.Burst}
 		return func(Load) capacity { return c }
 	}
@@ -138,8 +139,8 @@ func (s *simulation) admit(one *space, needs Load) func(asked Load) capacity {
 	}
 }
 
-// share returns the share of the demand that the space may use, and saves the
-// unused units.
+// share returns which share of the demand the space can serve, and saves the unused
+// units.
 func (s *space) share(saved *float64, asked, provisioned float64, burst bool) float64 {
 	allowed := provisioned * Step
 	if burst {
@@ -153,7 +154,8 @@ func (s *space) share(saved *float64, asked, provisioned float64, burst bool) fl
 	return used / (asked * Step)
 }
 
-// blame records the key with the most load of a throttled partition.
+// blame adds the lost units of a partition to the shape of the key that has the most
+// load there.
 func (s *simulation) blame(one *space, p *partition, lost, hour float64) {
 	weigh := func(l Load) float64 { return l.Reads/MaxReads + l.Writes/MaxWrites }
 	h := Hot{Shape: cmp.Or(one.name, "table") + ", many keys together", Tenant: "all"}
@@ -174,7 +176,8 @@ func (s *simulation) blame(one *space, p *partition, lost, hour float64) {
 	s.hot[id].Lost += lost
 }
 
-// histogram counts units by how long they waited, in hundredths of a second.
+// histogram counts units by how long they waited, in hundredths of a second. The
+// last bucket also has the longer waits.
 type histogram struct{ buckets [101]float64 }
 
 func (h *histogram) add(wait, units float64) {

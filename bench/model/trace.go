@@ -12,12 +12,12 @@ func (l Load) plus(m Load) Load { return Load{l.Reads + m.Reads, l.Writes + m.Wr
 
 func (l Load) times(x float64) Load { return Load{l.Reads * x, l.Writes * x} }
 
-// Operation is what one of the service's operations consumes, by the shape of
-// the key: "by-g1 T#{tenant}#TRIPS#n". {name} stands for an id, #n for the
-// number of a copy or shard.
+// Operation is what one of the service's operations consumes, by the shape of the
+// key, such as "by-g1 T#{tenant}#TRIPS#n". In a shape, {name} stands for an id, and
+// #n for the number of a copy or shard.
 type Operation struct {
 	Name     string
-	Requests float64 // to the service
+	Requests float64 // number of the operation's requests to the service
 	Loads    map[string]Load
 }
 
@@ -42,7 +42,7 @@ const (
 // Share is how often an operation happens for each ride.
 type Share struct {
 	Name string
-	Of   float64
+	Of   float64 // times for each ride
 }
 
 // City is the assumed mix of a city's day: how often each operation happens for
@@ -61,8 +61,8 @@ type unit struct {
 	load   Load
 	keys   int     // of a tenant; 0 for very many
 	hot    float64 // share of the load at those keys; the rest is spread over very many
-	merges bool    // a batch of the stream's records writes once
-	shared bool    // by all tenants
+	merges bool    // one batch of stream records writes a key only once
+	shared bool    // all tenants share the keys
 }
 
 // mixed returns the units of a ride with its share of the mix, and the number

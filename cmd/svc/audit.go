@@ -45,7 +45,8 @@ func actorOf(e audit.Entry) string {
 }
 
 // changed lists the differences between two states: "name, taxiEnabled: true →
-// false". It omits values of more than 60 bytes together.
+// false". If both values of a field together have more than 60 bytes, changed
+// shows only the field's name.
 func changed(before, after json.RawMessage) string {
 	var was, now map[string]json.RawMessage
 	if json.Unmarshal(before, &was) != nil || json.Unmarshal(after, &now) != nil || was == nil || now == nil {
@@ -73,7 +74,7 @@ func changed(before, after json.RawMessage) string {
 }
 
 // note writes an entry to the audit log of each tenant in tenants. Commands use
-// it for changes outside the tenants' own data, such as a new signing key.
+// it for changes that no other package records, such as a new signing key.
 func (p platform) note(ctx context.Context, tenants []string, what, subject string, before, after any) error {
 	for _, id := range tenants {
 		t := p.db.Tenant(id)

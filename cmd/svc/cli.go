@@ -32,8 +32,8 @@ type cli struct {
 	wide bool // tables show every value of a list
 	yes  bool // --yes confirms the command
 
-	// drain is how long the deletion of a tenant waits for requests that began
-	// before it.
+	// drain is how long the deletion of a tenant waits, from its start, for
+	// requests that began earlier.
 	drain time.Duration
 
 	ran bool // the command's own code has started: arguments and flags were valid
@@ -106,7 +106,7 @@ func (c *cli) root() *cobra.Command {
 			"AWS environment variables. --data overrides TABLE_NAME. Before a change in AWS, svc names the target\n" +
 			"and asks for confirmation. --yes confirms the change; --yes is required if standard input is not a terminal.\n\n" +
 			"Exit codes: 0 done; 1 the command failed; 2 the command line is wrong, or a change was not confirmed.\n" +
-			"With --json an error is one JSON object on standard error, with error, exitCode and help.",
+			"With --json an error is one JSON object on standard error, with error, exitCode and, for exit code 2, help.",
 		Version:       version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -127,8 +127,9 @@ func (c *cli) root() *cobra.Command {
 	return root
 }
 
-// prepare records when a command's own code starts. It makes groups reject
-// unknown subcommands, and names the expected arguments in errors.
+// prepare wraps cmd and its subcommands. A wrapped command names the expected
+// arguments in errors and, before its own code starts, asks for confirmation. A
+// group rejects unknown subcommands. prepare also sets the shell completion.
 func (c *cli) prepare(cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
 		c.prepare(sub)
@@ -166,7 +167,8 @@ func (c *cli) prepare(cmd *cobra.Command) {
 	}
 }
 
-// expected describes the arguments that a command needs and those it got.
+// expected returns a usage error with the arguments that a command needs and
+// those that it got.
 func expected(cmd *cobra.Command, args []string) error {
 	given := "nothing"
 	if len(args) > 0 {
@@ -190,7 +192,7 @@ func (c *cli) printJSON(v any) error {
 	}
 	var out strings.Builder
 	for _, r := range text.String() {
-		if r > 0x7e && steers(r) { // inside a JSON string, where the escapes mean the same
+		if r > 0x7e && steers(r) { // it can only be in a JSON string, where an escape has the same meaning
 			for _, unit := range utf16.Encode([]rune{r}) {
 				fmt.Fprintf(&out, "\\u%04x", unit)
 			}

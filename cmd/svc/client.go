@@ -15,7 +15,8 @@ func clientCommand(c *cli) *cobra.Command {
 		c.clientList(), c.clientShow(), c.clientDisable(), c.clientEnable())
 }
 
-// clientInUse is a client that has valid access tokens of a tenant.
+// clientInUse is a client, and the number of its tokens among a tenant's newest
+// live access tokens.
 type clientInUse struct {
 	oauth.ClientSummary
 	Tokens int `json:"tokens"`

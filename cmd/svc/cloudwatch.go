@@ -21,8 +21,9 @@ import (
 	"svc/pkg/base/ids"
 )
 
-// Bounds of a search in CloudWatch Logs: pages read and lines found in one
-// group, and ids searched for.
+// Bounds of a search in CloudWatch Logs. filterLogs reads at most logPages pages
+// of a group, and no further page after logLines lines. A search is for at most
+// logIDs ids.
 const (
 	logPages = 100
 	logLines = 100
@@ -33,16 +34,17 @@ const (
 type logLine struct {
 	Time time.Time       `json:"time"`
 	Line json.RawMessage `json:"line"`
-	// Nearby marks a line that Lambda itself wrote, and that was found by its
-	// time. The line may be about another request.
+	// Nearby marks a line that Lambda itself wrote, and that the search found by
+	// time, not by id. The line may be about another request.
 	Nearby bool `json:"nearby,omitempty"`
 }
 
 // deployedLogs finds the lines of the functions and the gateway that contain a
-// request's id, oldest first. If the gateway answered 5xx and no function wrote
-// the request's line, it also returns the lines about failures that Lambda wrote
-// at that time. It signs its requests itself, as the service's mail does. The
-// SDK's client would add a module for one operation.
+// request's id, or a gateway's id that one of these lines has. The oldest is
+// first. If the gateway answered 5xx and no function wrote the request's line,
+// deployedLogs also returns the lines about failures that Lambda wrote at that
+// time. It signs its requests itself, as the service's mail does. The SDK's client
+// would add a module for one operation.
 func deployedLogs(ctx context.Context, id string, since time.Duration) ([]logLine, error) {
 	groups := strings.FieldsFunc(os.Getenv("LOG_GROUP"), func(r rune) bool { return r == ',' || r == ' ' })
 	if len(groups) == 0 {

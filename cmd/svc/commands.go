@@ -2,8 +2,8 @@ package main
 
 import "github.com/spf13/cobra"
 
-// commands are all commands of svc, in the order of its help. Each has its own
-// file.
+// commands are the constructors of the top-level commands. The help lists the
+// commands by name.
 var commands = []func(*cli) *cobra.Command{
 	devCommand,
 	logsCommand,

@@ -18,8 +18,9 @@ import (
 // completeTime limits how long the shell waits for the tenants' slugs.
 var completeTime = 3 * time.Second
 
-// completing sets what a shell completes. The name of an argument in Use, or of
-// a flag, selects the values.
+// completing sets what a shell completes. The name of an argument in Use selects
+// the values of the argument. For some flags, completing maps the flag to such a
+// name.
 func (c *cli) completing(cmd *cobra.Command) {
 	names := strings.Fields(strings.NewReplacer("[", "", "]", "").Replace(cmd.Use))[1:]
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
@@ -47,8 +48,8 @@ func beginning(words []string, begun string, used []string) ([]string, cobra.She
 	return words, cobra.ShellCompDirectiveNoFileComp
 }
 
-// words returns the possible values of an argument or flag, nil if it has no
-// fixed values.
+// words returns the values that a shell can complete for the name of an argument,
+// nil if there are none.
 func (c *cli) words(cmd *cobra.Command, name string) []string {
 	switch name {
 	case "SLUG":
@@ -72,7 +73,8 @@ func (c *cli) words(cmd *cobra.Command, name string) []string {
 	return nil
 }
 
-// statusesOf returns the statuses of the resource that a command handles.
+// statusesOf returns the statuses that a command completes, nil if there are
+// none.
 func statusesOf(cmd *cobra.Command) []string {
 	switch cmd.Parent().Name() + " " + cmd.Name() {
 	case "feedback status":

@@ -164,7 +164,7 @@ func (c *cli) orderList() *cobra.Command {
 }
 
 func (c *cli) orderSet() *cobra.Command {
-	cmd := &cobra.Command{Use: "set SLUG ID [STATUS]", Short: "Change the status or the driver of an order",
+	cmd := &cobra.Command{Use: "set SLUG ID [STATUS]", Short: "Change the status of an order, its driver or both",
 		Args: cobra.RangeArgs(2, 3),
 		Example: "  svc order set metro ord_01JMETR0000000000000000008 ACCEPTED\n" +
 			"  svc order set metro ord_01JMETR0000000000000000006 PICKED_UP \\\n" +

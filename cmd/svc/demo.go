@@ -20,8 +20,9 @@ import (
 // and counted.
 var settleTime = 10 * time.Second
 
-// loadDemo loads the demo data once. It waits up to settleTime until the trips
-// are settled and counted. After that, wallets and reports are complete.
+// loadDemo loads the demo data, unless it is already there. Then it waits, at most
+// settleTime, until the trips are settled and counted. Until then wallets and
+// reports are incomplete.
 func loadDemo(ctx context.Context, _ *cli, s *service.Service, p *app.Runtime, o devOptions) error {
 	if o.noDemo {
 		return nil
@@ -36,7 +37,8 @@ func loadDemo(ctx context.Context, _ *cli, s *service.Service, p *app.Runtime, o
 	return nil
 }
 
-// printDemo prints who can sign in, and one curl command for each audience.
+// printDemo prints who can sign in, one curl command for each audience, the pages
+// for developers, and how an agent connects.
 func printDemo(_ context.Context, c *cli, s *service.Service, _ *app.Runtime, o devOptions) error {
 	if o.noDemo || c.json {
 		return nil

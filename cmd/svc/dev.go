@@ -38,7 +38,7 @@ func devCommand(c *cli) *cobra.Command {
 		Short: "Run everything on this machine, until Ctrl-C",
 		Long: "Run all functions, the stream poller and the gateway in one process on 127.0.0.1, and the database engine\n" +
 			"beside it. The data stays in the data folder between runs. The first run loads demo data. svc dev prints\n" +
-			"one line for each request; `svc logs REQUEST_ID` shows the line again.",
+			"one line for each request, except successful health checks. `svc logs REQUEST_ID` shows the line again.",
 		Example: "  svc dev\n  svc dev --memory --port 0\n  svc dev --log json 2>requests.jsonl",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -60,7 +60,8 @@ func devCommand(c *cli) *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&o.memory, "memory", false, "keep the data in memory only; it is lost when svc dev stops")
 	cmd.Flags().BoolVar(&o.noDemo, "no-demo", false, "start without demo data")
-	cmd.Flags().IntVar(&o.port, "port", defaultPort, "`port` of the gateway, 0 for a free one; PORT sets it too")
+	cmd.Flags().IntVar(&o.port, "port", defaultPort,
+		"`port` of the gateway, 0 for a free one; the variable PORT sets it too")
 	cmd.Flags().StringVar(&o.log, "log", logText, "how to print requests: `text|json|off`")
 	cmd.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "print no requests; the same as --log off")
 	return cmd
@@ -78,9 +79,9 @@ func portFromEnvironment() (int, error) {
 	return int(port), nil
 }
 
-// beside lets svc dev --memory run while another service runs on the data
-// folder. Without --data, it chooses a new data folder and, if neither --port nor
-// PORT is set, a free port.
+// beside lets svc dev --memory run while another service runs on the default data
+// folder. In that case it chooses a new data folder and, if neither --port nor
+// PORT is set, a free port. With --data it does nothing.
 func (c *cli) beside(ctx context.Context, o *devOptions, portGiven bool) error {
 	if !o.memory || c.dataGiven {
 		return nil

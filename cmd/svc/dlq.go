@@ -33,8 +33,9 @@ func dlqCommand(c *cli) *cobra.Command {
 	var everything bool
 	list := &cobra.Command{Use: "list settlement|projection", Short: "List the dead letters", Args: cobra.ExactArgs(1),
 		Example: "  svc dlq list settlement\n  svc dlq list settlement --json",
-		Long:    "List the dead letters. The listed messages of a queue stay invisible to other readers for 30 seconds.",
-		RunE:    act(func(ctx context.Context, args []string) error { return c.listLetters(ctx, args[0], queue) })}
+		Long: "List the dead letters. The listed messages of a queue are invisible for the next 30 seconds: during this " +
+			"time svc dlq list, replay and drop do not see them.",
+		RunE: act(func(ctx context.Context, args []string) error { return c.listLetters(ctx, args[0], queue) })}
 	replay := &cobra.Command{Use: "replay settlement|projection", Args: cobra.ExactArgs(1),
 		Short:   "Process dead letters again, and drop those that succeed",
 		Example: "  svc dlq replay settlement",
@@ -43,7 +44,7 @@ A replay is always safe, because it does not repeat work that was done before.
 
 A letter in a queue names an object in S3 with the records. S3 keeps the object for 14 days. A letter
 of an older deployment names a range of the stream, which keeps records for 24 hours. If the records
-are gone, the command settles or counts everything from the table.
+of a letter are gone, the command settles the trips, or counts the items, of all tenants.
 
 A letter in a queue that fails again is invisible for five minutes. A replay does not see it during
 this time.`,
@@ -51,11 +52,12 @@ this time.`,
 	drop := &cobra.Command{Use: "drop settlement|projection [FIRST]", Args: cobra.RangeArgs(1, 2),
 		Short:   "Drop a dead letter without processing it",
 		Example: "  svc dlq drop settlement 4421584500000000017450439091\n  svc dlq drop settlement --all",
-		Long: `Drop the dead letter whose first sequence number is FIRST, as svc dlq list shows it. With --all,
-drop all of them.
+		Long: `Drop the dead letter that svc dlq list shows with this FIRST. With --all, drop all dead letters of the
+function.
 
-The tenant's audit log records the drop. A letter in a queue may concern several tenants. For this
-reason, the drop of such a letter is recorded in the audit log of every tenant.`,
+The command records the drop of a local letter in the audit log of the letter's tenant. A letter in a
+queue may concern several tenants. For this reason, the command records its drop in the audit log of
+every tenant.`,
 		RunE: act(func(ctx context.Context, args []string) error {
 			if (len(args) == 2) == everything {
 				return usagef("expected one of FIRST and --all")
@@ -74,7 +76,7 @@ reason, the drop of such a letter is recorded in the audit log of every tenant.`
 type shownLetter struct {
 	At      string `json:"at"`
 	Shard   string `json:"shard"`
-	First   string `json:"first"` // sequence numbers
+	First   string `json:"first"` // sequence number, or the message's id if the records cannot be read
 	Last    string `json:"last"`
 	Records int    `json:"records"`
 	Reason  string `json:"reason"`
@@ -221,7 +223,8 @@ func (c *cli) replayLetters(ctx context.Context, word, queue string) error {
 		return err
 	}
 	if out.Failed > 0 {
-		return fmt.Errorf("%d dead letters failed again; they were not dropped", out.Failed)
+		return fmt.Errorf("%d dead letters failed again and were not dropped; correct the causes above, then replay again",
+			out.Failed)
 	}
 	return nil
 }
@@ -276,12 +279,14 @@ func (c *cli) dropLetters(ctx context.Context, word, queue, first string) error 
 		}
 	}
 	if dropped == 0 && first != "" {
-		return fmt.Errorf("%s has no dead letter %q", word, first)
+		return fmt.Errorf("%s has no visible dead letter %q; a message of a queue is invisible for 30 seconds after "+
+			"svc dlq list, and for five minutes after a failed replay", word, first)
 	}
 	return c.done(map[string]int{"dropped": dropped}, "Dropped %d dead letters.", dropped)
 }
 
 // noteDrop records the drop of a letter in the audit log of the letter's tenant.
+// It records nothing if there is no such tenant, or the tenant is being deleted.
 func (p platform) noteDrop(ctx context.Context, word string, l poller.DeadLetter) error {
 	key, ok := stream.KeyOf(l.Record)
 	t, of := stream.TenantOf(p.db, key)

@@ -43,7 +43,8 @@ func openQueue(ctx context.Context, word, url string) (q queue, ok bool, err err
 	return queue{url, cfg, sqs.NewFromConfig(cfg), dynamodbstreams.NewFromConfig(cfg)}, true, nil
 }
 
-// message is what Lambda sends when it gives up on a batch.
+// message is a message of a dead-letter queue. Its body is the letter that Lambda
+// wrote when it gave up on a batch.
 type message struct {
 	id   string
 	body struct {
@@ -64,7 +65,7 @@ type message struct {
 	}
 	at      object // object in S3 with the records; zero if the message itself is the letter
 	expired bool   // the object is gone
-	problem string // why the message is no letter, "" for a letter
+	problem string // why the letter cannot be read; "" if it was read
 }
 
 // records returns the records that the letter contains; ok is false if the letter
@@ -141,9 +142,9 @@ func (m message) name() string {
 // mostMessages is the maximum number of messages that one command processes.
 const mostMessages = 10_000
 
-// each calls do once for every message in the queue, and drops the letters for
-// which do returns true. The other messages stay invisible to other readers for
-// the given number of seconds.
+// each calls do once for every visible message in the queue, for about
+// mostMessages at most. It drops the letters for which do returns true. The other
+// messages stay invisible to all readers for the given number of seconds.
 func (q queue) each(ctx context.Context, seconds int32, do func(message) (drop bool, err error)) error {
 	seen := map[string]bool{}
 	for len(seen) < mostMessages {

@@ -3,6 +3,6 @@
 // operator.
 //
 // It owns flags, output and exit codes: 0; 1 for a failure; 2 for wrong usage or
-// a change that was not confirmed. An error is one line on standard error. It must
-// not contain rules of the service: a command calls the packages that own them.
+// a change that was not confirmed. An error is one line on standard error. The
+// command contains no rules of the service: it calls the packages that own them.
 package main

@@ -13,7 +13,7 @@ import (
 	"svc/pkg/data/table"
 )
 
-// edits collects the flags that each change one value, if set.
+// edits collects flags. Each flag, if it was set, changes one value of a T.
 type edits[T any] struct {
 	cmd   *cobra.Command
 	steps []func(*T) error
@@ -148,7 +148,8 @@ func usages(err error) []error {
 }
 
 // change returns the code of a command that changes something of a tenant. The
-// slug is the first argument. f runs if at least one flag was set.
+// slug is the first argument. If no flag was set, the command returns a usage
+// error and does not call f.
 func (e *edits[T]) change(c *cli, f func(ctx context.Context, t table.Tenant, args []string) error) func(*cobra.Command,
 	[]string) error {
 	return act(func(ctx context.Context, args []string) error {
@@ -172,8 +173,8 @@ type account[T any] struct {
 	fields func(*T) (id, email *string, disabled *bool)
 }
 
-// account makes the command change the account that its second argument names,
-// and adds the flags that all accounts share.
+// account returns the command, which changes the account that the second argument
+// names. It adds the flags that all accounts share.
 func (e *edits[T]) account(c *cli, a account[T]) *cobra.Command {
 	e.text("email", "mail `address`", func(r *T) *string { _, email, _ := a.fields(r); return email })
 	e.flag("disable", "reject the account's sign-in and tokens; --disable=false undoes it",

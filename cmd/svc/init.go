@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// firstPeople holds the values that svc init asks for.
+// firstPeople holds the values of svc init. It asks for all but the password.
 type firstPeople struct {
 	tenant, name, currency, timezone string
 	operator, rider, driver          string
@@ -21,7 +21,8 @@ type firstPeople struct {
 
 func initCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{Use: "init", Short: "Create the first tenant, operator, rider and driver", Args: cobra.NoArgs,
-		Long: "Ask for the first tenant, operator, rider and driver. Then print and run the commands that create them.\n" +
+		Long: "Ask for the first tenant, operator, rider and driver. Then print and run the commands that create them,\n" +
+			"and a service type.\n" +
 			"The operator gets a one-time link to set a password. Without --password, rider and driver get one too.\n" +
 			"A value that a flag sets is not asked for.",
 		Example: "  svc init\n  svc init --tenant acme --name 'Acme Rides' --currency EUR \\\n" +
@@ -60,13 +61,15 @@ func (c *cli) runAll(ctx context.Context, root *cobra.Command, commands [][]stri
 	for _, args := range commands {
 		fmt.Fprintf(c.err, "$ svc %s\n", shown(args))
 		if c.execute(ctx, root, args) != 0 {
-			return errors.New("stopped; what the commands above created stays; run the remaining commands by hand")
+			return errors.New("stopped, because the last command above failed; what the earlier commands created stays; " +
+				"correct the cause, and run that command and the remaining ones (tenant create, service add, member add, " +
+				"rider add, driver add) by hand")
 		}
 	}
 	return nil
 }
 
-// ask asks for the values that no flag sets.
+// ask asks for each value that no flag set, except the password.
 func (b *firstPeople) ask(out io.Writer, in io.Reader) error {
 	lines := bufio.NewScanner(in)
 	for _, q := range []struct {
@@ -96,7 +99,7 @@ func (b *firstPeople) ask(out io.Writer, in io.Reader) error {
 			*q.answer = q.usual
 		}
 		if *q.answer == "" {
-			return fmt.Errorf("no answer to %q", q.question)
+			return fmt.Errorf("no answer to %q: answer it, or give the value as a flag", q.question)
 		}
 	}
 	return nil

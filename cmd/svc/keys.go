@@ -52,9 +52,10 @@ func (c *cli) showKeys(ctx context.Context, keys *signing.Keys) error {
 func (c *cli) keysRotate() *cobra.Command {
 	return &cobra.Command{Use: "rotate", Short: "Create the signing keys that are due, and delete expired ones",
 		Args: cobra.NoArgs,
-		Long: "Bring the signing keys up to date, as the scheduled rotation does: a key that is due is published, " +
-			"and signs 15 minutes later\nat the earliest. The first key signs at once. If no key is due or expired, " +
-			"the command changes nothing.",
+		Long: "Do what the scheduled rotation does, for each algorithm. If there is no key, create one, which signs at " +
+			"once. Else, if no key is waiting, create one: it signs when the key before it has signed for 30 days, and at " +
+			"the earliest 15 minutes after its creation. Delete each key whose tokens have all expired. If there is nothing " +
+			"to do, the command changes nothing.",
 		Example: "  svc keys rotate",
 		RunE: c.on(func(ctx context.Context, p platform, _ []string) error {
 			keys, err := p.keys(ctx)
@@ -69,7 +70,8 @@ func (c *cli) keysRotate() *cobra.Command {
 }
 
 // changeKeys changes the signing keys, which all tenants share. If a key is new,
-// gone or in another state, it writes an entry to every tenant's audit log.
+// gone or in another state, changeKeys writes an entry to every tenant's audit
+// log.
 func (p platform) changeKeys(ctx context.Context, keys *signing.Keys, what, kid string,
 	change func(context.Context) error) error {
 	states := func() (map[string]string, error) {
@@ -101,8 +103,9 @@ func (p platform) changeKeys(ctx context.Context, keys *signing.Keys, what, kid 
 func (c *cli) keysRevoke() *cobra.Command {
 	return &cobra.Command{Use: "revoke KID", Short: "Revoke a signing key and every token that it signed",
 		Args: cobra.ExactArgs(1),
-		Long: "Revoke a signing key. Within five minutes, every function rejects the access tokens that it signed. If the\n" +
-			"key was signing, its successor signs from now on.",
+		Long: "Revoke a signing key. Within five minutes, every function rejects the access tokens that the key signed.\n" +
+			"If it was the key that signs, another one signs from now on: the key before it if that is still listed as\n" +
+			"verifying, else the waiting key, else a new one.",
 		Example: "  svc keys revoke key_01JT7M4C6Q8V2N5X9B3D1F7H0K",
 		RunE: c.on(func(ctx context.Context, p platform, args []string) error {
 			keys, err := p.keys(ctx)

@@ -9,8 +9,8 @@ import (
 	"svc/pkg/local/demo"
 )
 
-// demoCommand returns the command that loads the demo data, for a service
-// without it, such as one on a table or after svc dev --no-demo.
+// demoCommand returns the command that loads the demo data into a service that
+// does not have it: a service on a table, or one that svc dev --no-demo started.
 func demoCommand(c *cli) *cobra.Command {
 	return &cobra.Command{Use: "demo", Short: "Load the demo data: two tenants with people, trips and orders",
 		Args: cobra.NoArgs, Example: "  svc demo",

@@ -18,7 +18,7 @@ import (
 func (c *cli) tenantBrand() *cobra.Command {
 	return &cobra.Command{Use: "brand SLUG [FIELD=VALUE…]", Short: "Show or change a tenant's branding",
 		Args:    cobra.MinimumNArgs(1),
-		Long:    "Show a tenant's branding, or change fields of it. An empty value clears the field.",
+		Long:    "Show a tenant's branding, or change fields of the branding. An empty value clears the field.",
 		Example: "  svc tenant brand metro\n  svc tenant brand metro primaryColor=#0B5FFF logoUrl=",
 		RunE: c.in(func(ctx context.Context, _ platform, t table.Tenant, args []string) error {
 			if len(args) == 1 {

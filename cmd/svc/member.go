@@ -20,7 +20,9 @@ func memberCommand(c *cli) *cobra.Command {
 		c.memberRevoke(), c.memberDisable(), c.memberList())
 }
 
-// newPassword is the flag that sets an account's password at creation.
+// newPassword adds the flag for a new account's password. The returned function
+// returns the password's hash, "" if the flag was not set, and a usage error for a
+// password that password.Check rejects.
 func newPassword(cmd *cobra.Command) func() (string, error) {
 	value := cmd.Flags().String("password", "", "initial `password`; without it a one-time link is printed")
 	return func() (string, error) {
@@ -112,8 +114,9 @@ func (c *cli) added(what string, a added) error {
 
 func (c *cli) memberAdd() *cobra.Command {
 	cmd := &cobra.Command{Use: "add SLUG EMAIL", Short: "Add an operator to a tenant", Args: cobra.ExactArgs(2),
-		Long: "Add an operator to a tenant. If nobody has this mail address yet, the command also creates the person and,\n" +
-			"without --password, prints a one-time link to set a password.",
+		Long: "Add an operator to a tenant. If no operator has this mail address yet, the command also creates the person\n" +
+			"and, without --password, prints a one-time link to set a password. For an existing operator it ignores\n" +
+			"--first, --last and --password.",
 		Example: "  svc member add metro ana@metro.example --first Ana --last Silva \\\n" +
 			"    --role dispatcher --permission VIEW_TRIPS --permission VIEW_DRIVERS\n" +
 			"  svc member add metro boss@metro.example --all"}
@@ -213,7 +216,7 @@ func (c *cli) memberGrant() *cobra.Command {
 func (c *cli) memberRevoke() *cobra.Command {
 	return &cobra.Command{Use: "revoke SLUG EMAIL PERMISSION…", Short: "Revoke permissions",
 		Args:    cobra.MinimumNArgs(3),
-		Long:    "Revoke permissions. From the next request on, every operation that needs one of them is rejected.",
+		Long:    "Revoke permissions. From the next request on, the service rejects what the operator may no longer do.",
 		Example: "  svc member revoke metro operator@metro.example VIEW_TRIPS",
 		RunE: c.membership(func(ctx context.Context, s person.Store, t table.Tenant, id string, permissions []string) error {
 			m, err := s.Revoke(ctx, t, by(), id, permissions...)

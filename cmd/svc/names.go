@@ -23,7 +23,7 @@ func namesOf(p platform, t table.Tenant) names { return names{p, t, map[string]s
 func (n names) once(id string, read func() (string, error)) string {
 	name, ok := n.found[id]
 	if !ok {
-		name, _ = read() // if the record is gone, the table shows "-"
+		name, _ = read() // after an error, such as a missing record, the table shows "-"
 		n.found[id] = name
 	}
 	return name

@@ -184,8 +184,8 @@ func span(d time.Duration) string {
 	return strconv.Itoa(n) + " " + name
 }
 
-// act returns the code of a command that runs f. It keeps a usage error, and
-// applies plain to every other error.
+// act returns the code of a command that runs f. The code returns a usage error
+// unchanged, and applies plain to every other error.
 func act(f func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		err := f(cmd.Context(), args)

@@ -19,8 +19,8 @@ func personCommand(c *cli) *cobra.Command {
 func (c *cli) personLink() *cobra.Command {
 	cmd := &cobra.Command{Use: "link EMAIL", Short: "Create a one-time link to set or reset a password",
 		Args: cobra.ExactArgs(1),
-		Long: "Create a one-time link with which an operator sets a password. For a rider or driver, give --audience and\n" +
-			"--tenant.",
+		Long: "Create a one-time link with which an operator sets a password. The link is valid for 24 hours. For a rider\n" +
+			"or driver, give --audience and --tenant.",
 		Example: "  svc person link operator@metro.example\n  svc person link rider1@metro.example --audience rider " +
 			"--tenant metro"}
 	word, slug := cmd.Flags().String("audience", "dashboard",
@@ -61,8 +61,8 @@ func (c *cli) personLink() *cobra.Command {
 	return cmd
 }
 
-// account returns the id of the account with a mail address, and the ids of the
-// account's tenants.
+// account returns the id of the account with a mail address, and the ids of its
+// tenants: the memberships of an operator, else the tenant with the slug.
 func (p platform) account(
 	ctx context.Context, audience authz.Audience, slug, address string,
 ) (id string, tenants []string, err error) {

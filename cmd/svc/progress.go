@@ -9,8 +9,9 @@ import (
 	"time"
 )
 
-// progress shows the progress of long work: on a terminal a bar; on another
-// output a line at most every five seconds and one at the end of each stage.
+// progress shows the progress of long work. On a terminal it updates one line,
+// with a bar if the total is known. On another output it prints a line at most
+// every five seconds, and one at the end of each stage.
 type progress struct {
 	w        io.Writer
 	terminal bool

@@ -16,7 +16,8 @@ import (
 	"svc/pkg/domain/tenant"
 )
 
-// rebuilt is the result of a rebuild of one tenant.
+// rebuilt is the result of a rebuild of one tenant, or of the roadmap if Tenant is
+// empty.
 type rebuilt struct {
 	Tenant    string   `json:"tenant"`
 	Completed int      `json:"completed"` // completed trips
@@ -28,12 +29,12 @@ type rebuilt struct {
 func rebuildCommand(c *cli) *cobra.Command {
 	return &cobra.Command{Use: "rebuild [SLUG…]",
 		Short: "Settle missed trips, and recompute balances, counters and ranks",
-		Long: `Settle the completed trips that have no receipt, and restore lost postings. Then compute balances
-from their postings, and every counter, trip count, wallet name, search row and rank from the items.
-The stored values do not matter.
+		Long: `Settle the completed trips that have no receipt, and restore lost postings. Then compute every balance
+from its postings, and every counter, trip count, wallet name, search row and rank from the items.
+The command replaces every stored value that is wrong.
 
-It may run while the service runs, and may be repeated. Without a slug it processes all tenants and
-the roadmap. svc verify reports the differences and changes nothing.`,
+It may run while the service runs, and may be repeated. Without a slug it processes all
+tenants and the roadmap. svc verify reports the differences and changes nothing.`,
 		Example: "  svc rebuild\n  svc rebuild metro",
 		RunE: c.on(func(ctx context.Context, p platform, args []string) error {
 			step := projection.Step{Now: time.Now, RankRows: feedback.RankRows}

@@ -23,7 +23,7 @@ func restoreCommand(c *cli) *cobra.Command {
 	return group("restore", "Work that is necessary after the table was restored from a backup", c.restoreFinish())
 }
 
-// restoreWrites is how many accounts are changed at the same time.
+// restoreWrites is the maximum number of accounts that change at the same time.
 const restoreWrites = 16
 
 // finished is the result for one tenant: how many accounts of each audience lost
@@ -39,9 +39,9 @@ func (c *cli) restoreFinish() *cobra.Command {
 	cmd := &cobra.Command{Use: "finish", Short: "End every grant, because revocations after the backup are lost",
 		Args: cobra.NoArgs,
 		Long: "End every session, token, consent and one-time link in every tenant, and replace the signing keys. A " +
-			"restored table\ndoes not contain the revocations after the moment to which it was restored. For this reason " +
-			"all of these must end. Everybody\nsigns in again, with the password of that moment. Run the command before " +
-			"callers reach the restored table. It may be repeated.",
+			"restored table\nlacks the revocations after the moment to which it was restored, so a revoked token would be " +
+			"valid again. After the command, everybody\nmust sign in again, with the password of that moment. Run the " +
+			"command before callers reach the restored table. It may be repeated.",
 		Example: "  svc restore finish --yes"}
 	cmd.RunE = act(func(ctx context.Context, _ []string) error {
 		if !c.yes {
@@ -81,8 +81,8 @@ func (c *cli) restoreFinish() *cobra.Command {
 }
 
 // replaceKeys revokes every signing key and creates new ones, which sign at
-// once. It works even if the sealing key of the old keys is lost, because it
-// opens no old key.
+// once. It never opens an old key, so it works even if the sealing key of the old
+// keys is lost.
 func (p platform) replaceKeys(ctx context.Context, keys *signing.Keys) error {
 	return p.changeKeys(ctx, keys, "keys.revoke", "", func(ctx context.Context) error {
 		all, err := keys.List(ctx)
@@ -133,8 +133,8 @@ func endAccount(ctx context.Context, t table.Tenant, audience authz.Audience, id
 	})
 }
 
-// eachOf runs do on every item of a list, a page at a time, and returns the
-// number of items.
+// eachOf runs do on every item of a list and returns the number of these calls.
+// It processes up to restoreWrites items of a page at the same time.
 func eachOf[T any](ctx context.Context, page func(after string, limit int) ([]T, string, error),
 	do func(context.Context, T) error) (int, error) {
 	const pageSize = 100

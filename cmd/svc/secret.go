@@ -46,8 +46,8 @@ func (c *cli) echo(ctx context.Context, on bool) error {
 }
 
 // clientFile returns the path of the file with the client ids that `svc token
-// get` uses, one for each address and audience. It creates the folder of a file
-// outside the data folder.
+// get` uses, one for each address and audience. For a local service the file is in
+// the data folder; else clientFile creates its folder in the user's cache.
 func (p platform) clientFile() (string, error) {
 	if p.data != "" {
 		return filepath.Join(p.data, "clients.json"), nil

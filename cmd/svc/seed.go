@@ -40,8 +40,8 @@ func seedCommand(c *cli) *cobra.Command {
 			"First stop a svc dev that runs on the data folder. Then the command switches the table's stream off while it " +
 			"loads, and updates the counters at the end.\n" +
 			"If svc dev keeps running, the stream stays on, and the load is many times slower.\n" +
-			"Ctrl-C stops the command, and the same command continues the load. After a load has finished, the same " +
-			"command adds more trips.",
+			"Ctrl-C stops the command. The next svc seed for the tenant completes the stopped load, with the --trips, " +
+			"--days and --seed of that load. After a complete load, it adds more trips.",
 		Example: "  svc seed --tenant metro --trips 100000\n  svc seed --tenant metro --trips 5000 --password demo-password",
 		Args:    cobra.NoArgs,
 		RunE: act(func(ctx context.Context, _ []string) error {
@@ -63,7 +63,7 @@ func seedCommand(c *cli) *cobra.Command {
 	cmd.Flags().StringVar(&o.tenant, "tenant", "", "the tenant's `slug`")
 	cmd.Flags().IntVar(&o.trips, "trips", 10_000, "number of trips to create")
 	cmd.Flags().IntVar(&o.days, "days", 180, "age of the oldest trips in days")
-	cmd.Flags().Uint64Var(&o.seed, "seed", 1, "random seed `number`; it determines all data")
+	cmd.Flags().Uint64Var(&o.seed, "seed", 1, "`number` that starts the random generator")
 	cmd.Flags().StringVar(&o.password, "password", "",
 		"`password` of all created people; without it they need a link to set one (svc person link)")
 	_ = cmd.MarkFlagRequired("tenant") // it is defined above
@@ -131,7 +131,7 @@ func (c *cli) seedFolder(ctx context.Context, o seedOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	if l.Streaming { // a service ran here before: process its stream's records before the stream is switched off
+	if l.Streaming { // a service ran here before: settle what its stream functions missed, then switch the stream off
 		if err := settle(ctx, db, all, bar); err != nil {
 			return err
 		}
@@ -148,7 +148,7 @@ func (c *cli) seedFolder(ctx context.Context, o seedOptions) (err error) {
 }
 
 // seededTenant finds the tenant. If the tenant does not exist, seededTenant loads
-// the demo data, because it may contain the tenant.
+// the demo data, which may contain the tenant.
 func seededTenant(ctx context.Context, db *table.DB, slug string, bar *progress) (tenant.Tenant, error) {
 	store := tenant.Store{DB: db}
 	n, err := store.BySlug(ctx, slug)
@@ -182,7 +182,8 @@ func settle(ctx context.Context, db *table.DB, tenants []tenant.Tenant, bar *pro
 	return nil
 }
 
-// count updates counters, totals and search rows from the items.
+// count updates the tenants' counters, totals and search rows from the items, and
+// the counters and rank rows of the roadmap.
 func (c *cli) count(ctx context.Context, db *table.DB, tenants []tenant.Tenant, bar *progress) error {
 	step := projection.Step{Now: time.Now, RankRows: feedback.RankRows}
 	for _, n := range tenants {

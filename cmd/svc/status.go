@@ -46,8 +46,9 @@ func statusCommand(c *cli) *cobra.Command {
 	return &cobra.Command{Use: "status", Short: "Show which service the commands reach, and its state", Args: cobra.NoArgs,
 		Long: "Show which service the commands reach: address, table, and in AWS region, account and identity. Also show\n" +
 			"the number of tenants, the age of each signing key, and the lag and the dead letters of each stream\n" +
-			"function. In AWS the lag is the metric IteratorAge. It needs STREAM_FUNCTIONS, with the value of the\n" +
-			"stack's output StreamFunctions.",
+			"function. In AWS the lag is the metric IteratorAge: to show it, set STREAM_FUNCTIONS to the stack's output\n" +
+			"StreamFunctions. To count dead letters in AWS, set SETTLEMENT_DEAD_LETTERS and PROJECTION_DEAD_LETTERS to\n" +
+			"the URLs of the queues.",
 		Example: "  svc status\n  svc status --json",
 		RunE: act(func(ctx context.Context, _ []string) error {
 			p, err := c.platform(ctx)

@@ -43,11 +43,12 @@ func (t target) String() string {
 }
 
 // readers are the commands that need no confirmation in AWS, by their last word.
-// Only svc token get writes to a table there: its sign-in does. svc dev and svc
-// seed never use a table in AWS.
+// Only one of them writes to a table in AWS: svc token get, which registers a
+// client and signs in. svc dev and svc seed never use a table in AWS.
 var readers = []string{"list", "show", "get", "logs", "audit", "verify", "dev", "seed", "doctor"}
 
-// shownAlone are the commands that change nothing if they have only one argument.
+// shownAlone are the commands that only show if they have one argument. With more
+// arguments they change something.
 var shownAlone = []string{"svc tenant brand", "svc tenant settings"}
 
 // changes reports whether a command needs a confirmation in AWS.
@@ -83,7 +84,7 @@ func (c *cli) confirm(ctx context.Context, cmd *cobra.Command, args []string) er
 		return usagef("%s changes %s; give --yes to confirm", cmd.CommandPath(), where)
 	}
 	fmt.Fprintf(c.err, "%s changes %s.\nContinue? Type yes: ", cmd.CommandPath(), printable(where))
-	answer, _ := bufio.NewReader(c.stdin).ReadString('\n') // an error means no answer, and is not a yes
+	answer, _ := bufio.NewReader(c.stdin).ReadString('\n') // after an error, answer is what was read before it
 	if strings.TrimSpace(answer) != "yes" {
 		return usagef("not confirmed; nothing was changed")
 	}

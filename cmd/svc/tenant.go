@@ -82,9 +82,9 @@ func (c *cli) tenantCreate() *cobra.Command {
 
 func (c *cli) tenantSet() *cobra.Command {
 	cmd := &cobra.Command{Use: "set SLUG", Short: "Change a tenant", Args: cobra.ExactArgs(1),
-		Long: "Change a tenant. The change takes effect with the next request. The currency cannot change after the " +
-			"first trip or order.\n--shards N first raises the number of shards that lists read. A minute later, the same " +
-			"command makes writes use them.",
+		Long: "Change a tenant. All but --shards takes effect with the next request. The currency cannot change after the " +
+			"first trip or order.\nWith --shards N the command first raises the number of shards that lists read; writes keep " +
+			"the old number. Run the same command again after a minute: then writes use the N shards too.",
 		Example: "  svc tenant set metro --flag taxiEnabled=false\n  svc tenant set metro --domain ride.metro.example\n " +
 			" svc tenant set metro --max-fare 500\n  svc tenant set metro --shards 4"}
 	e := tenantFlags(cmd)

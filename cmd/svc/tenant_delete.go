@@ -18,13 +18,13 @@ import (
 	"svc/pkg/domain/tenant"
 )
 
-// drainTime is longer than the longest run of a function (60 s in
-// template.yaml). After this time, no request that began before the tenant was
-// switched off can still write.
+// drainTime is longer than the longest run of a function that writes a tenant's
+// data (60 s in template.yaml). After this time, no request that began before the
+// tenant was disabled can still write.
 const drainTime = 90 * time.Second
 
-// mostPasses limits how often a deletion reads the table. Usually it reads it
-// three times: the first pass removes the items, the second removes those that
+// mostPasses limits how often a deletion reads the whole table. Usually a deletion
+// makes three passes: the first removes the items, the second removes those that
 // were written meanwhile, and the third finds nothing.
 const mostPasses = 10
 
@@ -69,7 +69,7 @@ func (c *cli) typed(slug string) error {
 	if isTerminal(c.stdin) {
 		fmt.Fprintf(c.err, "Type the tenant's slug to delete all of its data: ")
 	}
-	line, _ := bufio.NewReader(c.stdin).ReadString('\n') // an error means no answer, and is not the slug
+	line, _ := bufio.NewReader(c.stdin).ReadString('\n') // after an error, line is what was read before it
 	if strings.TrimSpace(line) != slug {
 		return usagef("the slug %s was not typed on the standard input; nothing was deleted", slug)
 	}
@@ -77,7 +77,7 @@ func (c *cli) typed(slug string) error {
 }
 
 // removed is the result of a deletion. If a command continues an interrupted
-// deletion, it counts only what it removed itself.
+// deletion, the result counts only what this command removed.
 type removed struct {
 	Tenant  string `json:"tenant"`
 	ID      string `json:"id"`
@@ -85,8 +85,8 @@ type removed struct {
 	Items   int    `json:"items"`
 }
 
-// deleteTenant switches the tenant off and removes it. Every step may be
-// repeated. A pass that began after drainTime and found nothing is the last.
+// deleteTenant disables the tenant and removes it. Every step may be repeated. The
+// last pass is the first one that begins after drainTime and finds nothing.
 func (c *cli) deleteTenant(ctx context.Context, p platform, n tenant.Tenant) (removed, error) {
 	store, t, out := tenant.Store{DB: p.db}, p.db.Tenant(n.ID), removed{Tenant: n.Slug, ID: n.ID}
 	if err := mayDelete(ctx, t); err != nil {
@@ -117,8 +117,8 @@ func (c *cli) deleteTenant(ctx context.Context, p platform, n tenant.Tenant) (re
 	return out, fmt.Errorf("something still writes items of tenant %s", n.Slug)
 }
 
-// mayDelete returns an error if the caller lacks a right that a pass needs. It
-// changes nothing.
+// mayDelete returns an error if the caller lacks the rights to scan the table and
+// to delete items of the tenant. It changes nothing.
 func mayDelete(ctx context.Context, t table.Tenant) error {
 	f := t.Footprint()
 	if _, _, err := f.Next(ctx); err != nil {
@@ -127,14 +127,14 @@ func mayDelete(ctx context.Context, t table.Tenant) error {
 	return f.Remove(ctx, []table.Key{t.Key("NONE", "NONE")}) // no such item exists
 }
 
-// awaitDrain waits until no request that began before the tenant was switched
-// off can still write.
+// awaitDrain waits until end. Then no request that began before the tenant was
+// disabled can still write.
 func (c *cli) awaitDrain(ctx context.Context, end time.Time) error {
 	rest := time.Until(end)
 	if rest <= 0 {
 		return nil
 	}
-	fmt.Fprintf(c.err, "Waiting %s for requests that began before the tenant was switched off.\n", span(rest))
+	fmt.Fprintf(c.err, "Waiting %s for requests that began before the tenant was disabled.\n", span(rest))
 	select {
 	case <-ctx.Done():
 		return ctx.Err()

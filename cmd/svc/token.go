@@ -25,9 +25,9 @@ func tokenCommand(c *cli) *cobra.Command {
 func (c *cli) tokenGet() *cobra.Command {
 	cmd := &cobra.Command{Use: "get", Short: "Sign in as an app does and print an access token", Args: cobra.NoArgs,
 		Long: "Register a client, sign in, consent and exchange the code, as an app would, and print the access token.\n" +
-			"The next svc token get uses the same client. Without --password, the command asks for the password on a\n" +
-			"terminal, else reads it from standard input. Without --scope, it requests every scope of the audience; the\n" +
-			"token omits the scopes that the person may not have.",
+			"The next svc token get for the same address and audience uses the same client. Without --password, the\n" +
+			"command asks for the password on a terminal, else reads it from standard input. Without --scope, the command\n" +
+			"requests every scope of the audience; the token omits the scopes that the person may not have.",
 		Example: "  svc token get --tenant metro --audience rider \\\n" +
 			"    --email rider1@metro.example --password demo-password\n" +
 			"  TOKEN=$(svc token get --tenant metro --audience dashboard \\\n" +
@@ -61,7 +61,7 @@ func (c *cli) tokenGet() *cobra.Command {
 				return err
 			}
 		} else if audience != authz.Dashboard {
-			return usagef("--tenant is missing: a %s has an account in one tenant", audience)
+			return usagef("--tenant is missing: the account of a %s belongs to one tenant", audience)
 		}
 		if o.Password == "" {
 			if o.Password, err = c.readPassword(ctx); err != nil {
@@ -80,9 +80,9 @@ func (c *cli) tokenGet() *cobra.Command {
 	return cmd
 }
 
-// homeward routes requests for every host to the service on this machine. The
-// service also serves the tenants' custom domains, whose DNS names point
-// elsewhere.
+// homeward sends the requests for every host to the service on this machine. The
+// service also serves the tenants' custom domains, and DNS resolves these names to
+// other machines.
 type homeward struct{ base string }
 
 func (h homeward) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -157,8 +157,9 @@ func (c *cli) tokenRevoke() *cobra.Command {
 	return cmd
 }
 
-// tenantsOf finds the tenant of a token, with one batch read for each hundred
-// tenants. With a slug, it returns that tenant.
+// tenantsOf returns the tenants that may have a token. With a slug, this is that
+// tenant. Without a slug, these are the tenants that have the token; tenantsOf
+// makes one batch read for each hundred tenants.
 func (p platform) tenantsOf(ctx context.Context, slug, jti string) ([]table.Tenant, error) {
 	if slug != "" {
 		_, t, err := p.tenant(ctx, slug)

@@ -91,7 +91,8 @@ func (c *cli) tripShow() *cobra.Command {
 		})}
 }
 
-// readTrip reads a trip, with the item that a transition replaces.
+// readTrip reads a trip. It also returns the trip's item, which a transition
+// replaces.
 func readTrip(ctx context.Context, t table.Tenant, id string) (table.Item, trip.Trip, error) {
 	it, err := t.Get(ctx, trip.Key(t, id))
 	if err == nil && !it.Found() {

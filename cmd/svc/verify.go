@@ -52,8 +52,8 @@ postings and trip counts with completed trips, wallet names with drivers and rid
 and ranks with the items that they list. The command changes nothing. It prints how many things of
 each kind it compared.
 
-It may run while the service runs. It waits some seconds for changes that the stream functions still
-have to process, and reads each difference again until the data does not change between two reads.
+The command may run while the service runs. It waits some seconds for changes that the stream functions
+still have to process. Before it reports a difference, it reads the data of the difference again.
 
 The exit code is 1 if something differs. svc rebuild corrects the differences, except a receipt of a
 trip that is not completed.`,
@@ -89,13 +89,15 @@ trip that is not completed.`,
 			if err := c.show(all, shown); err != nil {
 				return err
 			}
-			return fmt.Errorf("%d derived values differ from the items; svc rebuild corrects them; compared: %s",
+			return fmt.Errorf("%d derived values differ from the items; svc rebuild corrects them, except receipts of trips "+
+				"that are not completed; compared: %s",
 				len(all), seen)
 		})}
 }
 
-// each calls the function one for each tenant with a given slug. Without slugs
-// it calls one for all tenants, and then rest for the data of no tenant.
+// each calls the function one for each tenant with a given slug. Without slugs it
+// calls one for all tenants, and then rest for the roadmap, which belongs to no
+// tenant.
 func (p platform) each(ctx context.Context, slugs []string, one func(tenant.Tenant, table.Tenant) error,
 	rest func() error) error {
 	var chosen []tenant.Tenant

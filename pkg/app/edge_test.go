@@ -173,7 +173,8 @@ func inputAccepted(t *testing.T, s *suite) {
 	}
 }
 
-// edgeErrors checks that errors from outside an endpoint have our format too.
+// edgeErrors checks that errors that occur before an endpoint's handler have the same
+// format as the handler's errors.
 func edgeErrors(t *testing.T, s *suite) {
 	rider := s.Token(t, s.actors[authz.Rider])
 	for _, c := range []struct {
@@ -208,8 +209,8 @@ func edgeErrors(t *testing.T, s *suite) {
 	}
 }
 
-// head: HEAD is served wherever GET is, with the same status and headers and no
-// body.
+// head: HEAD is served wherever GET is, with the same status, Content-Type and
+// Allow, and without a body.
 func head(t *testing.T, s *suite) {
 	token := s.Token(t, s.actors[authz.Dashboard])
 	for path, want := range map[string]int{"/": 200, "/docs": 200, "/openapi.json": 200, "/health": 200,
@@ -243,8 +244,8 @@ func requestID(t *testing.T, s *suite) {
 	}
 }
 
-// cors: a browser's preflight gets a response, and the response to its request
-// has the headers, also an error.
+// cors: a browser's preflight gets a response. The response to the request itself
+// has the CORS headers, even if it is an error.
 func cors(t *testing.T, s *suite) {
 	pre := s.Do(t, apptest.Request{Method: http.MethodOptions, Path: "/api/v1/me/trips", Header: map[string]string{
 		"Origin": "https://app.example", "Access-Control-Request-Method": "POST",

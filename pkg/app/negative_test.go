@@ -36,8 +36,8 @@ func newSuite(t *testing.T) *suite {
 	return s
 }
 
-// request returns a request to the row that passes the checks; the resource
-// need not exist.
+// request returns a request to the row. It passes the access checks if the token
+// does; the resource in its path does not exist.
 func request(r api.Row, token string) apptest.Request {
 	path := strings.NewReplacer("{id}", "trp_"+strings.Repeat("0", 26)).Replace(r.Path)
 	body := ""
@@ -114,8 +114,8 @@ func (s *suite) audiences(t *testing.T, r api.Row) {
 	}
 }
 
-// admitted checks that an audience with access passes with everything, and is
-// rejected without each of scope, permission and feature.
+// admitted checks that an audience with access passes with all rights, and is
+// rejected if the scope, the permission or the feature is missing.
 func (s *suite) admitted(t *testing.T, r api.Row, audience authz.Audience, scope string) {
 	actor := s.actors[audience]
 	all := request(r, s.Token(t, actor))

@@ -87,8 +87,9 @@ func (r *recording) record(t *testing.T) {
 	testkit.Must(t, err)
 	_, err = demo.Load(ctx, db, time.Now())
 	testkit.Must(t, err)
-	// The first ride over the API marks the currency, and so does the first
-	// tool call that requests one.
+	// before removes the tenants' marks (see unprice) at the first request to the
+	// API and at the first one to the MCP server. So the recording has the writes
+	// with which the functions of both set the mark.
 	unpriced := map[string]bool{}
 	before := func(req *http.Request) {
 		if way, _, _ := strings.Cut(strings.TrimPrefix(req.URL.Path, "/"), "/"); !unpriced[way] {
@@ -105,8 +106,9 @@ func (r *recording) record(t *testing.T) {
 	testkit.Must(t, r.sweep(ctx))
 }
 
-// unprice removes the mark that the tenant has amounts, which the demo set. So
-// the first ride of the suite sets it on the copy that the rider's token reads.
+// unprice removes from all copies of the tenant's flags the mark that the tenant has
+// amounts. The demo data set this mark. The next ride sets it again, on the copy that
+// the rider's token reads.
 func unprice(t *testing.T, db *table.DB, slug string) {
 	t.Helper()
 	n, err := tenant.Store{DB: db}.BySlug(t.Context(), slug)
@@ -317,7 +319,8 @@ func transacted(items []map[string]json.RawMessage) ([]iamRequest, error) {
 	return out, nil
 }
 
-// tap collects the secrets that clients send and receive.
+// tap calls before with each request. It collects the secrets in responses (tokens,
+// client secrets, codes) and the cookies of both directions.
 type tap struct {
 	r      *recording
 	before func(*http.Request)

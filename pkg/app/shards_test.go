@@ -116,7 +116,8 @@ func ridesUntil(t *testing.T, s *apptest.Service, rider string, made *traffic, s
 	}
 }
 
-// walk reads the tenant's trips page by page.
+// walk reads the tenant's trips page by page. It checks that it sees each trip in
+// there exactly once.
 func walk(t *testing.T, s *apptest.Service, operator string, there map[string]string) {
 	t.Helper()
 	seen := map[string]int{}

@@ -95,7 +95,8 @@ func TestKeySetOutOfReach(t *testing.T) {
 	s.Do(t, refresh).Must(t, 200)
 }
 
-// unavailable fails the test unless the response is the 503 of every endpoint.
+// unavailable fails the test unless the response is the 503 that every endpoint sends
+// while the table fails.
 func unavailable(t *testing.T, r apptest.Request, a apptest.Answer) {
 	t.Helper()
 	var body map[string]string

@@ -311,7 +311,8 @@ func (b *browser) refusesWrongPasswords(t *testing.T, page response) {
 	}
 }
 
-// onlyNewPassword tries to sign in as ana with both passwords, in one browser.
+// onlyNewPassword checks that Ana can sign in with her new password, and not with
+// the old one.
 func onlyNewPassword(t *testing.T, b *browser, c client) {
 	t.Helper()
 	if s := b.post(b.authorize(authorization(c)), "email", "ana@metro.example", "password",

@@ -15,7 +15,7 @@ import (
 	"svc/pkg/oauth"
 )
 
-// listTokens lists metro's live access tokens, two a page.
+// listTokens reads metro's live access tokens, in pages of two.
 func (f *fixture) listTokens() (all []oauth.Token) {
 	f.t.Helper()
 	for after := ""; ; {

@@ -153,8 +153,8 @@ func (b *browser) consent(s response) response {
 	return b.follow(b.post(s, "decision", "allow"))
 }
 
-// finish signs in and consents if the pages ask for it. It returns the response
-// for the client, or the last page.
+// finish sends an authorization request, and signs in and consents if the pages ask
+// for it. It returns the redirect to the client, or the last page.
 func (b *browser) finish(q url.Values, email string) response {
 	b.t.Helper()
 	s := b.authorize(q)
@@ -177,8 +177,8 @@ func (b *browser) obtainCode(q url.Values, email string) response {
 	return s
 }
 
-// page returns the name of the page that is shown, or of the response for the
-// client.
+// page names a response: by the error code for the client, "code" for a code, the
+// kind or the heading of a page, or the location of another redirect.
 func (s response) page() string {
 	switch {
 	case s.answer.Get("error") != "":

@@ -2,8 +2,8 @@ package oauth
 
 import "time"
 
-// SetMailWait sets how long the response to a request for a link is delayed,
-// and the function that waits.
+// SetMailWait sets how long the server delays its response to a request for a
+// link. after replaces time.After in this wait.
 func (s *Server) SetMailWait(d time.Duration, after func(time.Duration) <-chan time.Time) {
 	s.forgot.wait, s.forgot.after = d, after
 }

@@ -135,7 +135,8 @@ func (f *fixture) redeem(a registration, code string, more ...string) reply {
 		"redirect_uri", callback, "code_verifier", verifier}, more...)...)
 }
 
-// tokens returns the tokens of a new code of the audience's actor.
+// tokens redeems a new code of the audience's actor. It returns the response with
+// the tokens.
 func (f *fixture) tokens(a registration, audience authz.Audience, scope string) reply {
 	f.t.Helper()
 	r := f.redeem(a, f.code(a, audience, scope))
@@ -151,7 +152,8 @@ func (f *fixture) refresh(a registration, token string, more ...string) reply {
 		"refresh_token", token}, more...)...)
 }
 
-// alive reports whether an access token passes the checks of every request.
+// alive reports whether an access token of metro passes the access checks of an
+// endpoint that needs no scope, permission or feature.
 func (f *fixture) alive(raw string) bool {
 	f.t.Helper()
 	a, err := f.keys.Verify(context.Background(), raw)

@@ -32,7 +32,7 @@ func newClientKey(t testing.TB) clientKey {
 	return clientKey{t, ids.Secret(), private}
 }
 
-// set returns a JWK set of the keys.
+// set returns a JWK set of this key and the others.
 func (k clientKey) set(others ...clientKey) map[string]any {
 	var keys []any
 	for _, one := range append([]clientKey{k}, others...) {

@@ -61,8 +61,8 @@ type fixture struct {
 	browsers    map[authz.Audience]*browser
 }
 
-// newFixture starts a server. Its throttles of registrations and token requests
-// are off, unless a change sets them.
+// newFixture starts a server. Its limits of registrations and of failed token
+// requests are off, unless a change sets them.
 func newFixture(t testing.TB, changes ...func(*oauth.Config)) *fixture {
 	t.Helper()
 	wire := &testkit.Wire{}
@@ -231,7 +231,8 @@ func (f *fixture) do(r *http.Request) reply {
 	return out
 }
 
-// sendJSON sends a body: JSON text, or a value that it marshals.
+// sendJSON sends a request. A body that is a string is sent unchanged; any other
+// body is marshalled.
 func (f *fixture) sendJSON(method, path, token string, body any) reply {
 	f.t.Helper()
 	raw, ok := body.(string)

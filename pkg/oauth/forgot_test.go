@@ -143,7 +143,7 @@ func (b *browser) forget(email string) response {
 	return b.post(b.get("/oauth/forgot?audience=dashboard"), "email", email)
 }
 
-// linksAnAccount is how many links one account is mailed in an hour.
+// linksAnAccount is the maximum number of links that one account gets in an hour.
 const linksAnAccount = 3
 
 // The number of mails is limited for each mailbox and for each requesting

@@ -78,7 +78,9 @@ func (s *service) authorization(a registration, changes ...string) url.Values {
 	return q
 }
 
-// answer returns the client's response after the rider went through all pages.
+// answer sends an authorization request in the rider's browser, and signs in and
+// consents if necessary. It returns the last response: the redirect to the client,
+// or a page.
 func (s *service) answer(t testing.TB, a registration, changes ...string) response {
 	t.Helper()
 	b := *s.browser
@@ -179,7 +181,7 @@ func refused(t testing.TB, a apptest.Answer, status int, word string) {
 	}
 }
 
-// claims reads a JWT's header and claims without checking it.
+// claims decodes a JWT's header and claims. It does not verify the JWT.
 func claims(t testing.TB, token string) (header, body map[string]any) {
 	t.Helper()
 	parts := strings.Split(token, ".")
