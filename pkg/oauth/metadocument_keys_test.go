@@ -98,6 +98,23 @@ func TestDocumentOwnKeys(t *testing.T) {
 	refused(t, d.prove(t, k, "/oauth/revoke", "token", "x"), 401, "invalid_client")
 }
 
+// If the table fails while the server stores a client's new document, the client
+// gets a 503. A retry then succeeds.
+func TestDocumentKeysNotStored(t *testing.T) {
+	t.Parallel()
+	d := newDocumented(t, apptest.Unthrottled)
+	d.Clock.Hold()
+	k, next := newClientKey(t), newClientKey(t)
+	code := d.keyedPlanner(t, "jwks", k.set())
+	d.prove(t, k, "/oauth/token", redeemed(code, "https://planner.example/cb")...).Must(t, 200)
+	d.publish(plannerAt, "token_endpoint_auth_method", "private_key_jwt", "jwks", next.set())
+	d.fetch = d.Wire.Break
+	refused(t, d.prove(t, next, "/oauth/revoke", "token", "x"), 503, "temporarily_unavailable")
+	d.fetch = nil
+	d.Wire.Restore()
+	d.prove(t, next, "/oauth/revoke", "token", "x").Must(t, 200)
+}
+
 // Agents publish their authentication methods in different ways; each is
 // accepted.
 func TestDocumentMethods(t *testing.T) {

@@ -23,12 +23,16 @@ type publisher struct {
 	pages   map[string]string // address → body; a missing address gets a 404
 	fetched map[string]int
 	header  string // Cache-Control
+	fetch   func() // called at each fetch; nil for none
 }
 
 func (p *publisher) RoundTrip(r *http.Request) (*http.Response, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.fetched[r.URL.String()]++
+	if p.fetch != nil {
+		p.fetch()
+	}
 	res := &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Request: r}
 	body, ok := p.pages[r.URL.String()]
 	if !ok {

@@ -133,7 +133,7 @@ func (reg *Registry) Authenticate(ctx context.Context, c Client, by protocol.Cre
 		return c, nil
 	}
 	c, err := reg.renewed(ctx, c, c.AuthMethod != protocol.AuthKey)
-	if bad := new(DocumentError); errors.Is(err, ErrUnknown) || errors.As(err, &bad) {
+	if unusable(err) {
 		return Client{}, refused
 	}
 	if err != nil {
@@ -152,6 +152,13 @@ func (reg *Registry) Authenticate(ctx context.Context, c Client, by protocol.Cre
 	}
 	c.AlsoPublic = false // the client has authenticated in this request
 	return c, reg.use(ctx, by.Assertion)
+}
+
+// unusable reports whether the error says that the client's document is missing
+// or wrong, or that the client was disabled.
+func unusable(err error) bool {
+	bad := new(DocumentError)
+	return errors.Is(err, ErrUnknown) || errors.As(err, &bad)
 }
 
 // Recognizes reports whether the credentials contain no assertion, or one that
@@ -203,8 +210,13 @@ func (reg *Registry) signed(ctx context.Context, c *Client, a signing.Assertion)
 	}
 	had := *c
 	next, err := reg.renewed(ctx, had, true)
-	if err != nil || next.AuthMethod != protocol.AuthKey || (next.KeysURI == had.KeysURI &&
-		slices.Equal(next.Keys, had.Keys)) {
+	if unusable(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if next.AuthMethod != protocol.AuthKey || (next.KeysURI == had.KeysURI && slices.Equal(next.Keys, had.Keys)) {
 		return false, nil
 	}
 	*c = next
@@ -318,7 +330,11 @@ func (reg *Registry) renewed(ctx context.Context, c Client, force bool) (Client,
 			return c, nil // the stored document counts while its address cannot be reached
 		}
 	}
-	return reg.Keep(ctx, next)
+	kept, err := reg.Keep(ctx, next)
+	if err != nil {
+		reg.documents.noteTry(c.ID, time.Time{}) // so that a retry of this request may fetch again
+	}
+	return kept, err
 }
 
 // after returns the client with the fields that the server keeps from the stored
