@@ -90,6 +90,9 @@ func (c *cli) beside(ctx context.Context, o *devOptions, portGiven bool) error {
 	if errors.Is(err, folder.ErrNotRunning) {
 		return nil
 	}
+	if err != nil {
+		return err
+	}
 	if c.data, err = os.MkdirTemp("", "svc-memory-"); err != nil {
 		return fmt.Errorf("data folder: %w", err)
 	}

@@ -58,12 +58,15 @@ func initCommand(c *cli) *cobra.Command {
 // confirmed the calling command, so these commands do not ask again.
 func (c *cli) runAll(ctx context.Context, root *cobra.Command, commands [][]string) error {
 	c.yes = true
-	for _, args := range commands {
+	for i, args := range commands {
 		fmt.Fprintf(c.err, "$ svc %s\n", shown(args))
 		if c.execute(ctx, root, args) != 0 {
+			var left strings.Builder
+			for _, one := range commands[i:] {
+				left.WriteString("\n  svc " + shown(one))
+			}
 			return errors.New("stopped, because the last command above failed; what the earlier commands created stays; " +
-				"correct the cause, and run that command and the remaining ones (tenant create, service add, member add, " +
-				"rider add, driver add) by hand")
+				"correct the cause, then run:" + left.String())
 		}
 	}
 	return nil
