@@ -20,9 +20,9 @@ import (
 var ErrCondition = errors.New("a condition of the write does not hold")
 
 // ErrConflict means that another write changes or has changed the same item;
-// nothing was written. The caller must read the item again and repeat the write, as Retry
-// does. TransactionInProgressException is not a conflict: the table is still
-// writing this same transaction.
+// nothing was written. The caller must read the item again and repeat the write,
+// as Retry does. TransactionInProgressException is not a conflict: the table is
+// still writing this same transaction.
 var ErrConflict = errors.New("the write conflicts with another write of the same item")
 
 // conditions lists the operations of a transaction whose condition failed.
