@@ -130,8 +130,8 @@ func Grantable(audience Audience, asked []string, have Have) []string {
 }
 
 // CommonAudience returns the single audience of the scopes, "" if all are OIDC
-// scopes. ok is false if the scopes have more than one audience or if a scope is
-// unknown.
+// scopes. ok is false if the scopes have more than one audience or if a scope
+// is unknown.
 func CommonAudience(scopes []string) (audience Audience, ok bool) {
 	for _, scope := range scopes {
 		rule, known := catalog[scope]

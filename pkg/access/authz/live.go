@@ -62,8 +62,8 @@ func FlagsKey(t table.Tenant, n int) table.Key {
 	return t.Key("FLAGS", "FLAGS", strconv.Itoa(n))
 }
 
-// ClientKey returns the key of copy n of a client's state. p must permit the kind
-// CLIENT.
+// ClientKey returns the key of copy n of a client's state. p must permit the
+// kind CLIENT.
 func ClientKey(p table.Platform, client string, n int) table.Key {
 	return p.Key("STATE", "CLIENT", client, strconv.Itoa(n))
 }

@@ -11,7 +11,8 @@ import (
 const API = "/api/v1"
 
 // Resource is a protected resource (RFC 8707, RFC 9728). An address of the MCP
-// server determines the token's audience and, for riders and drivers, its tenant.
+// server determines the token's audience and, for riders and drivers, its
+// tenant.
 type Resource struct {
 	Path     string   // after the service's address: "/api/v1", "/mcp/rider/metro"
 	Audience Audience // "" for the API, which serves all audiences
@@ -20,8 +21,8 @@ type Resource struct {
 
 var agents = regexp.MustCompile(`^/mcp(?:/(rider|driver)/([a-z0-9][a-z0-9-]{0,39}))?$`)
 
-// ParseResource returns the resource with the path, and false if there is none. It
-// does not check that the tenant exists.
+// ParseResource returns the resource with the path, and false if there is none.
+// It does not check that the tenant exists.
 func ParseResource(path string) (Resource, bool) {
 	if path == API {
 		return Resource{Path: path}, true
@@ -73,8 +74,8 @@ func (r Resource) Scopes() []string {
 }
 
 // Resources returns the paths in the form of an audit record's attribute
-// resource: sorted, and separated by blanks. It returns "" if the API is the only
-// path. It sorts paths in place.
+// resource: sorted, and separated by blanks. It returns "" if the API is the
+// only path. It sorts paths in place.
 func Resources(paths []string) string {
 	slices.Sort(paths)
 	paths = slices.Compact(paths)
@@ -84,8 +85,8 @@ func Resources(paths []string) string {
 	return strings.Join(paths, " ")
 }
 
-// For reports whether the token was issued for the resource, a path. A token whose
-// audit record has no attribute resource was issued for the API.
+// For reports whether the token was issued for the resource, a path. A token
+// whose audit record has no attribute resource was issued for the API.
 func (l Live) For(resource string) bool {
 	given := l.Token.Text("resource")
 	if given == "" {

@@ -66,8 +66,8 @@ type Account struct {
 }
 
 // Add writes a new account in one transaction: the actor's record, the sign-in
-// row, and an entry of the audit log that has shown as the state after. It returns
-// ErrTaken if another account has the address.
+// row, and an entry of the audit log that has shown as the state after. It
+// returns ErrTaken if another account has the address.
 func (a Account) Add(
 	ctx context.Context, t table.Tenant, by audit.By, record table.Item, what string, shown any,
 ) error {
@@ -92,8 +92,8 @@ func Put(tx *table.Tx, key table.Key, kind string, l Login, errTaken error) {
 
 // Move changes an account's mail address in the transaction that changes its
 // record. l is the account as it was read. If the password has changed since it
-// was read, the transaction fails with table.ErrConflict, because the new row must
-// contain the current password.
+// was read, the transaction fails with table.ErrConflict, because the new row
+// must contain the current password.
 func Move(tx *table.Tx, t table.Tenant, audience authz.Audience, l Login, from, to string) {
 	if Key(t, audience, from) == Key(t, audience, to) {
 		return
@@ -153,9 +153,9 @@ func EndTokens(tx *table.Tx, t table.Tenant, audience authz.Audience, actor stri
 }
 
 // EndSessions ends every session of the account under key (Key, or
-// person.EmailKey) and invalidates its one-time links and known browsers, in the
-// caller's transaction. It does not change the password. If the account no longer
-// belongs to the actor, the transaction fails with fault.NotFound.
+// person.EmailKey) and invalidates its one-time links and known browsers, in
+// the caller's transaction. It does not change the password. If the account no
+// longer belongs to the actor, the transaction fails with fault.NotFound.
 func EndSessions(tx *table.Tx, key table.Key, actor string, by audit.By) {
 	tx.Update(key, table.Change{Set: map[string]any{"passwordAt": timestamp.Format(by.At)}}).
 		If("'actor' = ?", actor).Else(fault.NotFound())

@@ -28,8 +28,8 @@ const (
 	Longest  = 1024
 )
 
-// slots limits how many hashes a process computes at the same time. Each needs 19
-// MiB.
+// slots limits how many hashes a process computes at the same time. Each needs
+// 19 MiB.
 var slots = make(chan struct{}, max(2, runtime.GOMAXPROCS(0)))
 
 // Check returns an error if a new password is not acceptable. The text of the
@@ -55,8 +55,9 @@ func Hash(password string) string {
 }
 
 // Verify reports whether hash is the hash of the password. If hash is not
-// well-formed, for example "", Verify takes as long as for a wrong password. Its
-// time therefore does not reveal that an account is missing or has no password.
+// well-formed, for example "", Verify takes as long as for a wrong password.
+// Its time therefore does not reveal that an account is missing or has no
+// password.
 func Verify(hash, password string) bool {
 	s, salt, want, err := decode(hash)
 	if err != nil {

@@ -118,8 +118,8 @@ func (c assertionClaims) check(now time.Time, audiences []string) error {
 	return nil
 }
 
-// Verify reports whether one of the keys verifies the signature. The key must fit
-// the algorithm. If the header has a kid, the key must have the same kid.
+// Verify reports whether one of the keys verifies the signature. The key must
+// fit the algorithm. If the header has a kid, the key must have the same kid.
 func (a Assertion) Verify(keys ClientKeys) bool {
 	for _, key := range keys {
 		if (a.kid != "" && a.kid != key.kid) || !key.fits(a.Alg) {

@@ -61,8 +61,8 @@ type set struct {
 	published []byte // the body of jwks.json
 }
 
-// entry is one published key with its cache of verified tokens. The first reread
-// after the key was revoked drops both.
+// entry is one published key with its cache of verified tokens. The first
+// reread after the key was revoked drops both.
 type entry struct {
 	record
 	public crypto.PublicKey
@@ -72,8 +72,8 @@ type entry struct {
 	private crypto.Signer // nil until opened
 }
 
-// usable returns a key set that is at most Reread old. If it must read the set, the
-// request's Meter does not count this read.
+// usable returns a key set that is at most Reread old. If it must read the set,
+// the request's Meter does not count this read.
 func (k *Keys) usable(ctx context.Context) (*set, error) {
 	s := k.snapshot()
 	if s != nil && k.options.Now().Sub(s.read) < Reread {
@@ -95,9 +95,9 @@ func (k *Keys) snapshot() *set {
 	return k.current
 }
 
-// named returns the key with that kid, or ErrToken. For an unknown kid it rereads
-// the set, at most once in the duration unknown. This limits the load that
-// made-up kids can cause.
+// named returns the key with that kid, or ErrToken. For an unknown kid it
+// rereads the set, at most once in the duration unknown. This limits the load
+// that made-up kids can cause.
 func (k *Keys) named(ctx context.Context, kid string) (*entry, error) {
 	s, err := k.usable(ctx)
 	if err != nil {

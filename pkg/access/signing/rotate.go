@@ -11,12 +11,12 @@ import (
 	"svc/pkg/data/table"
 )
 
-// Rotate generates at most one key for each algorithm: the first key if there is
-// none, or else a waiting key if there is none. It also removes keys whose last
-// token has expired. It is safe to run at any time, repeatedly and in parallel:
-// one transaction makes the changes for an algorithm. If another Rotate changed
-// the keys after they were read, the transaction fails and Rotate retries it.
-// Rotate seals private keys and never opens them.
+// Rotate generates at most one key for each algorithm: the first key if there
+// is none, or else a waiting key if there is none. It also removes keys whose
+// last token has expired. It is safe to run at any time, repeatedly and in
+// parallel: one transaction makes the changes for an algorithm. If another
+// Rotate changed the keys after they were read, the transaction fails and
+// Rotate retries it. Rotate seals private keys and never opens them.
 func (k *Keys) Rotate(ctx context.Context) error {
 	for _, alg := range Algorithms {
 		if err := k.advance(ctx, alg); err != nil {
@@ -117,9 +117,9 @@ func ended(records []record, alg string, now time.Time) []record {
 
 // Revoke invalidates every token of a key: at once in this process, and at most
 // Reread later in other processes. If the key was the one that signs, its
-// predecessor signs from then on if it is still published, else the waiting key.
-// If there is neither, the caller must call Rotate. Revoke returns fault.NotFound
-// for an unknown kid. Revoking a revoked key changes nothing.
+// predecessor signs from then on if it is still published, else the waiting
+// key. If there is neither, the caller must call Rotate. Revoke returns
+// fault.NotFound for an unknown kid. Revoking a revoked key changes nothing.
 func (k *Keys) Revoke(ctx context.Context, kid string) error {
 	err := table.Retry(ctx, func(ctx context.Context) error {
 		records, _, err := k.records(ctx)

@@ -12,8 +12,8 @@ import (
 	"path/filepath"
 )
 
-// Sealer encrypts private keys for storage. The keyID is authenticated: Open fails
-// if its keyID differs from that of Seal.
+// Sealer encrypts private keys for storage. The keyID is authenticated: Open
+// fails if its keyID differs from that of Seal.
 type Sealer interface {
 	Seal(ctx context.Context, keyID string, plain []byte) ([]byte, error)
 	Open(ctx context.Context, keyID string, sealed []byte) ([]byte, error)

@@ -212,12 +212,13 @@ func (e *entry) verify(raw, alg string, claims any) error {
 	return nil
 }
 
-// generation is the maximum number of tokens in one generation of a key's cache.
+// generation is the maximum number of tokens in one generation of a key's
+// cache.
 const generation = 4096
 
-// tokens caches verified tokens of one key by their SHA-256, in two generations,
-// new and old. When new is full, it becomes old, and the tokens of the previous
-// old are dropped. A hit in old copies the token to new.
+// tokens caches verified tokens of one key by their SHA-256, in two
+// generations, new and old. When new is full, it becomes old, and the tokens of
+// the previous old are dropped. A hit in old copies the token to new.
 type tokens struct {
 	mu       sync.Mutex
 	new, old map[[32]byte]Access

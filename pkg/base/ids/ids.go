@@ -87,9 +87,9 @@ func Hash(secret string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Pick returns a number from 0 to n-1 that depends only on the text and n, or 0 if
-// n is less than 1. It selects the copy of a hot item that a token reads, and the
-// shard for an item.
+// Pick returns a number from 0 to n-1 that depends only on the text and n, or 0
+// if n is less than 1. It selects the copy of a hot item that a token reads,
+// and the shard for an item.
 func Pick(text string, n int) int {
 	if n <= 1 {
 		return 0

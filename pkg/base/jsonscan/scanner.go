@@ -4,8 +4,8 @@ package jsonscan
 // accepts invalid UTF-8, duplicate names and unpaired surrogates. The caller
 // must check for these.
 //
-// After the first error, Failed reports true, and every method reads nothing and
-// calls nothing. So a caller may check once, at the end.
+// After the first error, Failed reports true, and every method reads nothing
+// and calls nothing. So a caller may check once, at the end.
 type Scanner struct {
 	in       []byte
 	at       int

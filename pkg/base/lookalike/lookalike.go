@@ -107,8 +107,8 @@ func skeletons(words ...string) map[string]bool {
 
 // Unshowable reports whether the text contains control or format characters
 // (U+202E reverses the direction), line or paragraph separators, private use
-// characters, or bytes that are not UTF-8. A person cannot see most of them, and
-// some change how the text around them is shown.
+// characters, or bytes that are not UTF-8. A person cannot see most of them,
+// and some change how the text around them is shown.
 func Unshowable(text string) bool {
 	return !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool {
 		return unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co)

@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// IsLine reports whether a text is one line of 1 to most characters: valid UTF-8,
-// not blank, without control characters.
+// IsLine reports whether a text is one line of 1 to most characters: valid
+// UTF-8, not blank, without control characters.
 func IsLine(text string, most int) bool {
 	return strings.TrimSpace(text) != "" && IsOptional(text, most)
 }
@@ -27,7 +27,8 @@ func IsText(text string, most int) bool {
 	return utf8.RuneCountInString(text) <= most && utf8.ValidString(text) && !HasControls(text, true)
 }
 
-// Rule returns what IsLine accepts, for an error message: "expected " + Rule(100).
+// Rule returns what IsLine accepts, for an error message: "expected " +
+// Rule(100).
 func Rule(most int) string {
 	return fmt.Sprintf("1 to %d characters, not all blank, none of them a control character", most)
 }
@@ -54,10 +55,10 @@ func HasControls(text string, lines bool) bool {
 	})
 }
 
-// Visible replaces by their JSON escapes: control and format characters, such as
-// one that changes the direction of a text, line and paragraph separators, and
-// U+FFFD, which also stands for a byte that is not UTF-8. A person then reads what
-// the text really contains.
+// Visible replaces by their JSON escapes: control and format characters, such
+// as one that changes the direction of a text, line and paragraph separators,
+// and U+FFFD, which also stands for a byte that is not UTF-8. A person then
+// reads what the text really contains.
 func Visible(text string) string {
 	hidden := func(r rune) bool {
 		return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) || r == utf8.RuneError

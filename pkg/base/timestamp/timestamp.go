@@ -67,9 +67,9 @@ func ParseInput(s string) (time.Time, error) {
 	return t, nil
 }
 
-// Ceil returns the first whole millisecond that is not before t. A caller's bound
-// may be finer than a millisecond: rounded by Ceil, it compares correctly with
-// stored times.
+// Ceil returns the first whole millisecond that is not before t. A caller's
+// bound may be finer than a millisecond: rounded by Ceil, it compares correctly
+// with stored times.
 func Ceil(t time.Time) time.Time {
 	cut := t.Truncate(time.Millisecond)
 	if cut.Before(t) {

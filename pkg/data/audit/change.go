@@ -11,8 +11,8 @@ import (
 // Change reads an item, edits its value, and writes it back with an audit log
 // entry. One transaction writes the item and the entry, on the condition that
 // the item's version is unchanged. After a conflict, Run starts again, so the
-// functions of a Change may run more than once. If the value is equal after Edit
-// and Check, Run writes nothing.
+// functions of a Change may run more than once. If the value is equal after
+// Edit and Check, Run writes nothing.
 type Change[T any] struct {
 	Tenant        table.Tenant
 	By            By
@@ -109,8 +109,8 @@ func (c Change[T]) shown(was, now T) (before, after any) {
 }
 
 // Put replaces the item that was read, or creates it if it was absent. It keeps
-// the data of the item that this build does not know. The transaction fails with
-// table.ErrConflict if the item has changed since it was read.
+// the data of the item that this build does not know. The transaction fails
+// with table.ErrConflict if the item has changed since it was read.
 func Put(tx *table.Tx, read, next table.Item) {
 	if !read.Found() {
 		tx.Create(next).Else(table.ErrConflict)

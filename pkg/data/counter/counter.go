@@ -33,8 +33,8 @@ type Ref struct {
 // Total names a sharded counter that has no period.
 func Total(name string) Ref { return Ref{Partition: "TOTALS#" + name, SK: "TOTAL", Sharded: true} }
 
-// The totals. Drivers has one sum for each status. Customers has the sum "count".
-// The wallet totals have the sums "count" and "balance".
+// The totals. Drivers has one sum for each status. Customers has the sum
+// "count". The wallet totals have the sums "count" and "balance".
 var (
 	Drivers         = Total("DRIVERS")
 	Customers       = Total("CUSTOMERS")
@@ -95,8 +95,8 @@ const prefix = "n"
 
 // Write puts the additions into a transaction: one operation per counter, in
 // key order. Sharded counters use the given shard. Each write increments the
-// counter's version, so that a later read can detect a change. Write returns the
-// last operation, or nil if there are no additions.
+// counter's version, so that a later read can detect a change. Write returns
+// the last operation, or nil if there are no additions.
 func (c Changes) Write(tx *table.Tx, t table.Tenant, shard int) (last *table.Op) {
 	for _, r := range slices.SortedFunc(maps.Keys(c), func(a, b Ref) int {
 		return cmp.Or(cmp.Compare(a.Partition, b.Partition), cmp.Compare(a.SK, b.SK))
@@ -110,8 +110,8 @@ func (c Changes) Write(tx *table.Tx, t table.Tenant, shard int) (last *table.Op)
 	return last
 }
 
-// Items returns the counters as items that have only these additions. Tests fill
-// an empty table with them.
+// Items returns the counters as items that have only these additions. Tests
+// fill an empty table with them.
 func (c Changes) Items(t table.Tenant, shard int) []table.Item {
 	var out []table.Item
 	for r, sums := range c {

@@ -5,6 +5,6 @@
 // Batches may repeat, split, arrive late or out of order. A record may contain
 // no change. The package skips a record that it cannot read, because a retry
 // would not help. If a function fails on an item, the package reports the
-// sequence number of the item's first record in the batch. Lambda sends the batch
-// again from the lowest reported number. The package knows no resource.
+// sequence number of the item's first record in the batch. Lambda sends the
+// batch again from the lowest reported number. The package knows no resource.
 package stream

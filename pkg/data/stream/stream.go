@@ -98,9 +98,10 @@ func Answer(failed []Change) events.DynamoDBEventResponse {
 }
 
 // Each runs step for every group of changes, up to workers groups at a time. If
-// step fails for a group, Each runs it again for each change of the group alone,
-// so that one bad item does not fail the others. Each returns the changes that
-// failed alone, in their order. A panic in step counts as a failure.
+// step fails for a group, Each runs it again for each change of the group
+// alone, so that one bad item does not fail the others. Each returns the
+// changes that failed alone, in their order. A panic in step counts as a
+// failure.
 func Each(ctx context.Context, groups [][]Change, workers int, step func(context.Context, []Change) error) []Change {
 	failed := make([][]Change, len(groups))
 	var wait sync.WaitGroup
@@ -142,8 +143,8 @@ func guarded(ctx context.Context, group []Change, step func(context.Context, []C
 	return step(ctx, group)
 }
 
-// decode reads an image. It returns the zero Item for an absent image, and for an
-// image that it cannot read.
+// decode reads an image. It returns the zero Item for an absent image, and for
+// an image that it cannot read.
 func decode(image map[string]events.DynamoDBAttributeValue) (it table.Item) {
 	if len(image) == 0 {
 		return table.Item{}

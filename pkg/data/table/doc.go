@@ -8,11 +8,11 @@
 //
 // Reads are bounded: there is no Scan, no query without a limit, and no
 // ExclusiveStartKey. A cursor is the last range key read. The exception is
-// Footprint, which scans the table when `svc tenant delete` deletes a tenant. No
-// Lambda function has the permission for a Scan. Except for Footprint, the
+// Footprint, which scans the table when `svc tenant delete` deletes a tenant.
+// No Lambda function has the permission for a Scan. Except for Footprint, the
 // package knows no resource.
 //
-// Only this package imports guregu/dynamo. Packages outside pkg/data use the AWS
-// SDK for other services (keys, queues, metrics) and for local engines and
+// Only this package imports guregu/dynamo. Packages outside pkg/data use the
+// AWS SDK for other services (keys, queues, metrics) and for local engines and
 // streams.
 package table

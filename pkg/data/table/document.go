@@ -18,10 +18,10 @@ import (
 // once per string with escapes, and once per optional field after the first 9
 // strings and 7 numbers. The names of members come from json tags, as in
 // encoding/json; letter case matters. Document reads these types directly:
-// string, json.Number, pointers to them, int64 and bool. A value of the wrong type
-// for such a field is not an error: the field then has an unspecified value. For
-// fields of other types, Document calls encoding/json, and returns its errors.
-// Document ignores unknown members and nulls.
+// string, json.Number, pointers to them, int64 and bool. A value of the wrong
+// type for such a field is not an error: the field then has an unspecified
+// value. For fields of other types, Document calls encoding/json, and returns
+// its errors. Document ignores unknown members and nulls.
 func Document[T any](it Item) (*T, error) {
 	out := &struct {
 		value    T

@@ -15,14 +15,14 @@ import (
 	"svc/pkg/base/fault"
 )
 
-// ErrCondition means that the condition of an operation failed, and that no error
-// was set for the operation with Op.Else.
+// ErrCondition means that the condition of an operation failed, and that no
+// error was set for the operation with Op.Else.
 var ErrCondition = errors.New("a condition of the write does not hold")
 
 // ErrConflict means that another write changes or has changed the same item;
-// nothing was written. The caller must read the item again and repeat the write,
-// as Retry does. TransactionInProgressException is not a conflict: the table is
-// still writing this same transaction.
+// nothing was written. The caller must read the item again and repeat the
+// write, as Retry does. TransactionInProgressException is not a conflict: the
+// table is still writing this same transaction.
 var ErrConflict = errors.New("the write conflicts with another write of the same item")
 
 // conditions lists the operations of a transaction whose condition failed.
@@ -70,10 +70,10 @@ func reading(what string, err error) error {
 }
 
 // writing is classify for a transaction. If an attempt may have been executed
-// and no later attempt shows the result, the error is fault.OutcomeUnknown. If no
-// attempt was executed, because the table was throttled or could not be reached,
-// the error is fault.Unavailable. If the caller disconnected, the error is the
-// context's, and the result is not known.
+// and no later attempt shows the result, the error is fault.OutcomeUnknown. If
+// no attempt was executed, because the table was throttled or could not be
+// reached, the error is fault.Unavailable. If the caller disconnected, the
+// error is the context's, and the result is not known.
 func writing(what string, err error, o *outcome) error {
 	err = classify(what, err)
 	switch {
@@ -93,8 +93,8 @@ func inProgress(err error) bool {
 	return errors.As(err, &e)
 }
 
-// outOfReach reports whether the table did not respond, or responded with a 5xx.
-// It returns false if the caller disconnected.
+// outOfReach reports whether the table did not respond, or responded with a
+// 5xx. It returns false if the caller disconnected.
 func outOfReach(err error) bool {
 	if errors.Is(err, context.Canceled) {
 		return false

@@ -10,9 +10,9 @@ import (
 )
 
 // Footprint finds and removes the items of one tenant: the tenant's partitions;
-// items of footprintKinds whose key contains the tenant's id; and sessions, codes
-// and one-time links whose document names the tenant. It is for the deletion of a
-// tenant.
+// items of footprintKinds whose key contains the tenant's id; and sessions,
+// codes and one-time links whose document names the tenant. It is for the
+// deletion of a tenant.
 type Footprint struct {
 	h     Handle
 	id    string
@@ -42,8 +42,8 @@ func footprintValues(id string) map[string]types.AttributeValue {
 		":session": str("session"), ":link": str("link")}
 }
 
-// Next reads the next megabyte of the table, and returns the keys of those items
-// that belong to the footprint. more is false at the end of the table.
+// Next reads the next megabyte of the table, and returns the keys of those
+// items that belong to the footprint. more is false at the end of the table.
 //
 // Access pattern: the table's only Scan. It reads every tenant's items, but the
 // response has only the keys of items that contain this tenant's id.

@@ -12,15 +12,16 @@ import (
 
 type handleKey struct{}
 
-// within returns a context with the handle. The guard checks each request that is
-// sent with this context against the handle.
+// within returns a context with the handle. The guard checks each request that
+// is sent with this context against the handle.
 func (h Handle) within(ctx context.Context) context.Context {
 	return context.WithValue(ctx, handleKey{}, h)
 }
 
-// guard rejects every request with a key outside the context's handle, and every
-// request of a type that it does not know. It does so before the SDK sends the
-// request. client.send checks the requests that it sends without the SDK.
+// guard rejects every request with a key outside the context's handle, and
+// every request of a type that it does not know. It does so before the SDK
+// sends the request. client.send checks the requests that it sends without the
+// SDK.
 func guard(table string) middleware.InitializeMiddleware {
 	return middleware.InitializeMiddlewareFunc("TenantGuard", func(ctx context.Context, in middleware.InitializeInput,
 		next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {

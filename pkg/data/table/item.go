@@ -27,7 +27,8 @@ type Item struct {
 	raw attrs
 }
 
-// Found reports whether the item exists in the table, for an item that was read.
+// Found reports whether the item exists in the table, for an item that was
+// read.
 func (it Item) Found() bool { return it.raw != nil }
 
 // Live reports whether the item exists and has not expired at now.

@@ -82,9 +82,9 @@ func (t Tenant) Partition(parts ...string) string {
 	return b.String()
 }
 
-// Key returns the key with the range key sk in the partition T#<tenant>#part#part….
-// For example, t.Key("RECEIPT", "TRIP", id) is in the partition
-// T#<tenant>#TRIP#<id>.
+// Key returns the key with the range key sk in the partition
+// T#<tenant>#part#part…. For example, t.Key("RECEIPT", "TRIP", id) is in the
+// partition T#<tenant>#TRIP#<id>.
 func (t Tenant) Key(sk string, parts ...string) Key { return Key{PK: t.Partition(parts...), SK: sk} }
 
 // Partition returns part#part…; a single part gets a trailing "#".

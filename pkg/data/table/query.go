@@ -14,8 +14,8 @@ import (
 )
 
 // Query reads a range of one partition, or of several partitions merged by
-// range key. Range keys must be unique across these partitions, and no range key
-// may be a prefix of another.
+// range key. Range keys must be unique across these partitions, and no range
+// key may be a prefix of another.
 type Query struct {
 	Index      int    // 1…4 for by-g1…by-g4 (eventually consistent, ordered by r); 0 for the table (ordered by sk)
 	Prefix     string // only range keys with this prefix
@@ -130,8 +130,8 @@ func merge(pages []Page, q Query) Page {
 
 // stretch reads the partition until it has more items than the limit or reaches
 // the end. With Where, it also ends when it has examined as many items as the
-// budget. With Fill, it also ends after q.Requests requests. Without both, it sends
-// one request only.
+// budget. With Fill, it also ends after q.Requests requests. Without both, it
+// sends one request only.
 func (h Handle) stretch(ctx context.Context, partition string, q Query, budget int) (Page, error) {
 	want := q.Limit + 1
 	if len(q.Where) == 0 {

@@ -38,8 +38,8 @@ func (h Handle) Batch(ctx context.Context, keys ...Key) ([]Item, error) {
 	return h.batchGet(ctx, true, keys)
 }
 
-// BatchEventual is Batch with eventually consistent reads, which use half the read
-// units.
+// BatchEventual is Batch with eventually consistent reads, which use half the
+// read units.
 func (h Handle) BatchEventual(ctx context.Context, keys ...Key) ([]Item, error) {
 	return h.batchGet(ctx, false, keys)
 }

@@ -14,8 +14,8 @@ const deepestAnswer = 64
 // usualAttrs is the maximum number of attributes in most items.
 const usualAttrs = 16
 
-// reader parses the JSON of a response. To allocate little, its strings share the
-// memory of the response, and the attributes of all items are in one slice.
+// reader parses the JSON of a response. To allocate little, its strings share
+// the memory of the response, and the attributes of all items are in one slice.
 type reader struct {
 	jsonscan.Scanner
 	rest    []byte // the response without its items

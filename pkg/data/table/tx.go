@@ -129,9 +129,9 @@ func (tx *Tx) op(op *Op) *Op {
 	return op
 }
 
-// If adds a condition. All conditions of an operation must hold. The condition is
-// a DynamoDB expression. Quote attribute names with single quotes; write ? for a
-// value (string, int, int64, bool): If("'status' = ?", "ONLINE").
+// If adds a condition. All conditions of an operation must hold. The condition
+// is a DynamoDB expression. Quote attribute names with single quotes; write ?
+// for a value (string, int, int64, bool): If("'status' = ?", "ONLINE").
 func (op *Op) If(expression string, args ...any) *Op {
 	switch {
 	case op.put != nil:

@@ -9,8 +9,8 @@ import (
 )
 
 // Unknown is data of a stored item that this build does not know. A newer build
-// wrote the data, during a canary deployment or before a rollback. Assign Unknown
-// to Preserve of the replacing item, which then keeps:
+// wrote the data, during a canary deployment or before a rollback. Assign
+// Unknown to Preserve of the replacing item, which then keeps:
 //
 //   - attributes that Item.Attrs does not name. Attrs must therefore name every
 //     attribute of the type, with nil for one that is absent.

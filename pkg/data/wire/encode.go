@@ -10,9 +10,9 @@ import (
 	"svc/pkg/base/jsonscan"
 )
 
-// Encode returns the JSON of an operation's input. ok is false if only the SDK can
-// send the input: its operation, a member or an attribute's type is unknown to
-// this package, or a text is not UTF-8.
+// Encode returns the JSON of an operation's input. ok is false if only the SDK
+// can send the input: its operation, a member or an attribute's type is unknown
+// to this package, or a text is not UTF-8.
 func Encode(in any) (body []byte, ok bool) {
 	e := encoder{out: make([]byte, 0, usualBody)}
 	switch in := in.(type) {
@@ -209,8 +209,8 @@ func (e *encoder) attribute(value types.AttributeValue) {
 	e.close('}')
 }
 
-// only sets unknown if known is false. The caller passes false if the input has a
-// member that the encoder does not write.
+// only sets unknown if known is false. The caller passes false if the input has
+// a member that the encoder does not write.
 func (e *encoder) only(known bool) { e.unknown = e.unknown || !known }
 
 // text writes a member if its value is not nil.

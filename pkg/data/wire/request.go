@@ -41,10 +41,10 @@ const (
 )
 
 // Learn stores the address and headers of a request that the SDK sends, unless
-// it already knows the operation. The SDK finds the address and describes itself
-// in headers. The header Amz-Sdk-Request has the number of the attempt; therefore
-// Learn uses first attempts only. It ignores a request without a Signature
-// Version 4, and one that is not a POST to "/".
+// it already knows the operation. The SDK finds the address and describes
+// itself in headers. The header Amz-Sdk-Request has the number of the attempt;
+// therefore Learn uses first attempts only. It ignores a request without a
+// Signature Version 4, and one that is not a POST to "/".
 func (r *Requests) Learn(sent *http.Request) {
 	operation, ok := strings.CutPrefix(sent.Header.Get(targetHeader), target)
 	if _, known := r.templates.Load(operation); !ok || known {

@@ -43,8 +43,8 @@ func cover(lower []string) covered {
 	return c
 }
 
-// scopeOf returns the scope of a request that the SDK signed, from the request's
-// Authorization header.
+// scopeOf returns the scope of a request that the SDK signed, from the
+// request's Authorization header.
 func scopeOf(authorization string) (s scope, ok bool) {
 	rest, ok := strings.CutPrefix(authorization, algorithm+" Credential=")
 	if !ok {
@@ -124,8 +124,8 @@ func appendHash(out, text []byte) []byte {
 }
 
 // value returns a header's value as the signature uses it. Signature Version 4
-// requires the removal of surplus blanks. value does not remove any, because the
-// SDK's headers have no surplus blanks.
+// requires the removal of surplus blanks. value does not remove any, because
+// the SDK's headers have no surplus blanks.
 func value(r *http.Request, canonical string) string {
 	switch canonical {
 	case "Host":

@@ -35,8 +35,8 @@ type Transport struct {
 }
 
 // longestIdle is how long an idle connection may be used again. The wall clock
-// measures this time, because Lambda stops a process between two events, and the
-// monotonic clock may stop with it.
+// measures this time, because Lambda stops a process between two events, and
+// the monotonic clock may stop with it.
 const longestIdle = 90 * time.Second
 
 // largestResponse limits a response with its headers, in bytes. A response of
@@ -118,8 +118,8 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // proxied sends the request through Proxied, with a body in memory. The SDK
-// sometimes closes its own body while net/http still reads it, which would break
-// the connection.
+// sometimes closes its own body while net/http still reads it, which would
+// break the connection.
 func (t *Transport) proxied(req *http.Request, body []byte) (*http.Response, error) {
 	again := req.WithContext(req.Context()) // a shallow copy
 	if req.Body != nil {
@@ -137,9 +137,9 @@ func unsent(err error) error {
 	return &net.OpError{Op: "dial", Net: "tcp", Err: err}
 }
 
-// contextual returns the context's error if the context has ended, else err. When
-// a context ends, reads and writes of its connection also fail, but with an error
-// that does not say why.
+// contextual returns the context's error if the context has ended, else err.
+// When a context ends, reads and writes of its connection also fail, but with
+// an error that does not say why.
 func contextual(ctx context.Context, err error) error {
 	if ended := ctx.Err(); ended != nil {
 		return ended
@@ -273,8 +273,8 @@ func (t *Transport) take(req *http.Request) *connection {
 	return c
 }
 
-// keep adds the connection to the idle ones. If there are then more than Idle, or
-// if the oldest has been idle for longestIdle, keep closes the oldest.
+// keep adds the connection to the idle ones. If there are then more than Idle,
+// or if the oldest has been idle for longestIdle, keep closes the oldest.
 func (t *Transport) keep(req *http.Request, c *connection) {
 	c.since = time.Now().Round(0)
 	t.mu.Lock()
@@ -309,8 +309,8 @@ func Body(b []byte) io.ReadCloser {
 }
 
 // ReadBody reads and closes a body. length is its length in bytes, −1 if it is
-// not known. For an unread body that Body returned, the result is the slice that
-// Body was called with, not a copy.
+// not known. For an unread body that Body returned, the result is the slice
+// that Body was called with, not a copy.
 func ReadBody(body io.ReadCloser, length int64) ([]byte, error) {
 	if m, ok := body.(*memory); ok && m.Len() == len(m.all) {
 		return m.all, nil

@@ -152,9 +152,9 @@ func jsonType(header string) bool {
 	return err == nil && kind == "application/json" && (charset == "" || charset == "utf-8")
 }
 
-// read starts the single batch read of a request. The batch holds what the checks
-// need, what the row Needs, and the record of the Idempotency-Key. It omits items
-// of NeedsRecent that are still in the cache.
+// read starts the single batch read of a request. The batch holds what the
+// checks need, what the row Needs, and the record of the Idempotency-Key. It
+// omits items of NeedsRecent that are still in the cache.
 func (x *exchange) read(ctx context.Context) {
 	c := x.caller
 	keys := authz.LiveKeys(c.Tenant, x.server.clients, c.Actor)

@@ -39,8 +39,8 @@ type List[T any] struct {
 	Map        func(table.Item) (T, error)
 }
 
-// ListPage reads one page. A page whose response would be too long for the function
-// ends early.
+// ListPage reads one page. A page whose response would be too long for the
+// function ends early.
 func ListPage[T any](ctx context.Context, c *Caller, p Paging, l List[T]) (*Page[T], error) {
 	after, err := Position(p.Cursor, l.Name, l.Filters...)
 	if err != nil {
@@ -82,9 +82,9 @@ const sealSize = 9
 // longestPosition is the maximum length of a DynamoDB range key, in bytes.
 const longestPosition = 1024
 
-// Cursor encodes a position in a list as opaque text. The text does not contain the
-// tenant. If a caller of a different tenant sends the cursor, it is a position in
-// the list of the caller's tenant.
+// Cursor encodes a position in a list as opaque text. The text does not contain
+// the tenant. If a caller of a different tenant sends the cursor, it is a
+// position in the list of the caller's tenant.
 func Cursor(position, list string, filters ...string) *string {
 	text := base64.RawURLEncoding.EncodeToString(append(cursorSeal(position, list, filters), position...))
 	return &text

@@ -12,14 +12,14 @@ import (
 )
 
 // oneLine is the largest maxLength of a single-line text, in characters: an
-// address, a name, a label or a title. A text with a larger maxLength may have line
-// breaks.
+// address, a name, a label or a title. A text with a larger maxLength may have
+// line breaks.
 const oneLine = 300
 
 // text rejects control characters and blank texts. A text of several lines may
-// have line breaks and tabs, and may be blank unless it has a minLength. text skips
-// an empty text, which huma checks, and a text without a maxLength, such as a value
-// of an enumeration, which huma checks too.
+// have line breaks and tabs, and may be blank unless it has a minLength. text
+// skips an empty text, which huma checks, and a text without a maxLength, such
+// as a value of an enumeration, which huma checks too.
 func (w *walker) text(schema *huma.Schema, text []byte) {
 	if schema == nil || schema.MaxLength == nil || len(text) == 0 {
 		return
@@ -34,8 +34,8 @@ func (w *walker) text(schema *huma.Schema, text []byte) {
 	}
 }
 
-// textRule reports whether a text is a single line, and whether it is needed: it
-// has a minLength above 0.
+// textRule reports whether a text is a single line, and whether it is needed:
+// it has a minLength above 0.
 func textRule(schema *huma.Schema) (isLine, needed bool) {
 	return *schema.MaxLength <= oneLine, schema.MinLength != nil && *schema.MinLength > 0
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// Nullable is an object of a response that may be null. huma's tags cannot declare
-// that an object may be null. A nil Value becomes null.
+// Nullable is an object of a response that may be null. huma's tags cannot
+// declare that an object may be null. A nil Value becomes null.
 type Nullable[T any] struct{ Value *T }
 
 // MarshalJSON writes the object or null.

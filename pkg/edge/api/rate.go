@@ -8,27 +8,28 @@ import (
 	"svc/pkg/base/fault"
 )
 
-// Rates limit the requests per second that one process serves for one tenant, and
-// for one client in a tenant. One token has the limit of a client. After a pause, a
-// burst of the requests of two seconds is allowed. 0 means no limit.
+// Rates limit the requests per second that one process serves for one tenant,
+// and for one client in a tenant. One token has the limit of a client. After a
+// pause, a burst of the requests of two seconds is allowed. 0 means no limit.
 type Rates struct{ Tenant, Client int }
 
 // burst is how long an idle bucket accumulates.
 const burst = 2 * time.Second
 
-// clockStep is the smallest step back of the clock that resets a bucket. Smaller
-// steps are normal: requests that began at nearly the same time reach the bucket in
-// any order.
+// clockStep is the smallest step back of the clock that resets a bucket.
+// Smaller steps are normal: requests that began at nearly the same time reach
+// the bucket in any order.
 const clockStep = time.Minute
 
-// mostBuckets is the maximum number of buckets in young. Then young becomes old, and
-// the buckets of the previous old are dropped. A dropped bucket starts full again.
+// mostBuckets is the maximum number of buckets in young. When young is full, it
+// becomes old, and the buckets of the previous old are dropped. A dropped
+// bucket starts full again.
 const mostBuckets = 4096
 
-// buckets holds the buckets of a process, for rate limits by token bucket. A bucket
-// is stored as the time at which it will be full. Each request moves that time
-// forward by 1/rate seconds. A request that would move it more than burst ahead of
-// now is rejected.
+// buckets holds the buckets of a process, for rate limits by token bucket. A
+// bucket is stored as the time at which it will be full. Each request moves
+// that time forward by 1/rate seconds. A request that would move it more than
+// burst ahead of now is rejected.
 type buckets struct {
 	mu         sync.Mutex
 	young, old map[bucket]time.Time

@@ -15,9 +15,9 @@ import (
 // scratch is memory in which responses are encoded.
 var scratch = sync.Pool{New: func() any { return new([]byte) }}
 
-// encode returns the JSON of a response. The stored response for an Idempotency-Key
-// is this JSON, and finish writes the same JSON, perhaps in escaped form. A replay
-// is therefore byte for byte the same.
+// encode returns the JSON of a response. The stored response for an
+// Idempotency-Key is this JSON, and finish writes the same JSON, perhaps in
+// escaped form. A replay is therefore byte for byte the same.
 func encode(v any) ([]byte, error) {
 	memory := scratch.Get().(*[]byte)
 	defer scratch.Put(memory)
@@ -81,8 +81,8 @@ func (x *exchange) challenge(f *fault.Error) {
 	}
 }
 
-// wantedScope returns the scopes that a client should request: at the MCP server
-// all scopes of the resource, else one scope of the operation.
+// wantedScope returns the scopes that a client should request: at the MCP
+// server all scopes of the resource, else one scope of the operation.
 func (x *exchange) wantedScope() string {
 	switch {
 	case x.entry.Resource.MCP():

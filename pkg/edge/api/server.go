@@ -17,7 +17,8 @@ import (
 	"svc/pkg/edge/gateway"
 )
 
-// Verifier checks an access token's form, signature, issuer and expiry (check 1).
+// Verifier checks an access token's form, signature, issuer and expiry (check
+// 1).
 type Verifier interface {
 	Verify(ctx context.Context, raw string) (signing.Access, error)
 }

@@ -12,10 +12,10 @@ import (
 	"svc/pkg/base/jsonscan"
 )
 
-// Limits of a walk: a depth above that of any schema, a useful number of faults,
-// and the length of a field's path in bytes. Without these limits, a body of
-// brackets or nulls would cost quadratic time, and so would nested members with
-// long names.
+// Limits of a walk: a depth above that of any schema, a useful number of
+// faults, and the length of a field's path in bytes. Without these limits, a
+// body of brackets or nulls would cost quadratic time, and so would nested
+// members with long names.
 const (
 	deepest      = 32
 	mostFaults   = 100
@@ -24,8 +24,8 @@ const (
 
 // walk compares a JSON body with its schema and finds what decoding hides:
 // malformed or trailing text, text that is not UTF-8, unpaired surrogates,
-// duplicate members, and null where the schema does not allow it. It also applies
-// the rules of the methods text and number.
+// duplicate members, and null where the schema does not allow it. It also
+// applies the rules of the methods text and number.
 //
 // With optionalNull, an optional member may be null. Such a member counts as
 // absent.
@@ -212,8 +212,8 @@ func (s *names) add(name []byte) bool {
 	return true
 }
 
-// within returns the path of the member name in the object at path. It returns a
-// path that was already shortened unchanged.
+// within returns the path of the member name in the object at path. It returns
+// a path that was already shortened unchanged.
 func within(path, name string) string {
 	if len(path) > longestField {
 		return path

@@ -95,8 +95,8 @@ func (a *answer) WriteHeader(status int) {
 type EscapedWriter interface {
 	http.ResponseWriter
 	// WriteEscaped writes the complete body. Call it after WriteHeader, once, and
-	// never with Write. It does not keep p. For HEAD it drops the body. For a status
-	// without a body, it returns http.ErrBodyNotAllowed.
+	// never with Write. It does not keep p. For HEAD it drops the body. For a
+	// status without a body, it returns http.ErrBodyNotAllowed.
 	WriteEscaped(p []byte) error
 }
 

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// event has the fields of an event, of either payload, from which request builds
-// the http.Request.
+// event has the fields of an event, of either payload, from which request
+// builds the http.Request.
 type event struct {
 	Version string `json:"version"` // absent in events of REST APIs
 	v2      bool   // payload 2.0; else 1.0
@@ -88,8 +88,8 @@ func (e *event) method() string {
 	return e.HTTPMethod
 }
 
-// fullPath returns the path as it is in the event: decoded, and with the stage or
-// base path if the event has them.
+// fullPath returns the path as it is in the event: decoded, and with the stage
+// or base path if the event has them.
 func (e *event) fullPath() string {
 	switch {
 	case e.v2 && e.RawPath != "":

@@ -61,8 +61,8 @@ func (e *event) request(ctx context.Context) (*http.Request, error) {
 	})), nil
 }
 
-// host returns the domain that the request used. It uses the Host header for the
-// port, and for the domain only if the event names none.
+// host returns the domain that the request used. It uses the Host header for
+// the port, and for the domain only if the event names none.
 func (e *event) host(header string) string {
 	domain := e.RequestContext.DomainName
 	if domain == "" {

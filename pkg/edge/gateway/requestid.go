@@ -40,8 +40,8 @@ func RequestID(r *http.Request, now time.Time) string {
 }
 
 // ID returns the gateway's id of a request, as the gateway's access log has it:
-// "req_" and the requestId of the event. It is "" if the event has no well-formed
-// requestId.
+// "req_" and the requestId of the event. It is "" if the event has no
+// well-formed requestId.
 func ID(ctx context.Context) string {
 	if e := edgeOf(ctx).event; e != nil {
 		return e.id()
@@ -59,8 +59,9 @@ func Replaced(ctx context.Context, id string) string {
 	return ""
 }
 
-// Named returns the members of a log line that name a request: request_id and, if
-// the caller chose the request_id, gateway_id. A caller cannot choose a gateway_id.
+// Named returns the members of a log line that name a request: request_id and,
+// if the caller chose the request_id, gateway_id. A caller cannot choose a
+// gateway_id.
 func Named(ctx context.Context, id string) slog.Attr {
 	members := []any{slog.String("request_id", id)}
 	if given := Replaced(ctx, id); given != "" {

@@ -108,10 +108,10 @@ func (s *Stand) Flags(t table.Tenant, attrs map[string]any) {
 	}
 }
 
-// Token registers a valid token of an actor with every scope of the audience, and
-// returns the text that a request sends as the token. For an operator, Token also
-// writes the membership, with the permissions. The test must write the record of a
-// rider or driver.
+// Token registers a valid token of an actor with every scope of the audience,
+// and returns the text that a request sends as the token. For an operator,
+// Token also writes the membership, with the permissions. The test must write
+// the record of a rider or driver.
 func (s *Stand) Token(t table.Tenant, audience authz.Audience, actor string, permissions ...string) string {
 	s.t.Helper()
 	access := signing.Access{Subject: actor, Audience: string(audience), ClientID: client, TenantID: t.ID(),

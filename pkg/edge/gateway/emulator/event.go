@@ -50,8 +50,8 @@ func newEvent(
 	return e
 }
 
-// isText reports whether an HTTP API passes bodies of this type without base64. It
-// encodes forms in base64.
+// isText reports whether an HTTP API passes bodies of this type without base64.
+// It encodes forms in base64.
 func isText(contentType string) bool {
 	t, _, err := mime.ParseMediaType(contentType)
 	if err != nil {
@@ -111,8 +111,9 @@ func cookies(h http.Header) []string {
 	return list
 }
 
-// query returns the decoded names and values of a query. It joins several values
-// of a name by commas. A name or value that cannot be decoded stays unchanged.
+// query returns the decoded names and values of a query. It joins several
+// values of a name by commas. A name or value that cannot be decoded stays
+// unchanged.
 func query(raw string) map[string]string {
 	var m map[string]string
 	for pair := range strings.SplitSeq(raw, "&") {

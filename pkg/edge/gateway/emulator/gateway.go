@@ -41,10 +41,10 @@ type Gateway struct {
 	timeouts  map[string]time.Duration
 }
 
-// New reads the routes and the CORS configuration of the template. functions maps
-// logical ids to functions. New returns an error for a route whose function is not
-// in functions, for a function that is not in the template, and for a template
-// without exactly one HttpApi.
+// New reads the routes and the CORS configuration of the template. functions
+// maps logical ids to functions. New returns an error for a route whose
+// function is not in functions, for a function that is not in the template, and
+// for a template without exactly one HttpApi.
 func New(text []byte, functions map[string]Function) (*Gateway, error) {
 	t, err := parse(text)
 	if err != nil {
@@ -77,9 +77,9 @@ func New(text []byte, functions map[string]Function) (*Gateway, error) {
 	return g, nil
 }
 
-// ServeHTTP responds as the deployed gateway does: to a preflight with 204, else
-// with the function's response. It responds with {"message": …} if it rejects the
-// request, if no route matches, or if the function failed.
+// ServeHTTP responds as the deployed gateway does: to a preflight with 204,
+// else with the function's response. It responds with {"message": …} if it
+// rejects the request, if no route matches, or if the function failed.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if g.cors != nil && isPreflight(r) {
 		g.cors.preflight(w, r)
@@ -122,8 +122,8 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // invoke calls a function as Lambda does: the function runs until it ends or
-// times out, even if the client has disconnected. Unlike Lambda, invoke does not
-// stop a function at the timeout. It only ends the function's context.
+// times out, even if the client has disconnected. Unlike Lambda, invoke does
+// not stop a function at the timeout. It only ends the function's context.
 func (g *Gateway) invoke(ctx context.Context, name, id string, event json.RawMessage) (*answer, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), g.timeouts[name])
 	ctx = lambdacontext.NewContext(ctx, &lambdacontext.LambdaContext{

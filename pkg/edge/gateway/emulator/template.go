@@ -146,8 +146,8 @@ func intrinsic(tag string) (string, bool) {
 	}
 }
 
-// maxDepth limits the nesting of values and conditions. A deeper value is nil, a
-// deeper condition false.
+// maxDepth limits the nesting of values and conditions. A deeper value is nil,
+// a deeper condition false.
 const maxDepth = 64
 
 // resolve replaces parameters, conditions and substitutions in a value.
