@@ -147,7 +147,7 @@ func (k *Keys) Revoke(ctx context.Context, kid string) error {
 	return k.refresh(ctx)
 }
 
-// Key is a signing key as `svc keys` shows it.
+// Key is a signing key as `svc keys list` shows it.
 type Key struct {
 	KID         string     `json:"kid"`
 	Alg         string     `json:"alg"`
