@@ -63,8 +63,8 @@ var catalog = map[string]Rule{
 	"driver.documents:read":  {Audience: Driver},
 }
 
-// viewBranding is the permission that an endpoint requires. For
-// tenant.settings:read, the catalog accepts VIEW_SETTINGS or viewBranding.
+// viewBranding is the permission that GET /api/v1/branding requires. For the
+// endpoint's scope, tenant.settings:read, VIEW_SETTINGS would be enough.
 const viewBranding = "VIEW_BRANDING"
 
 func operator(permissions ...string) Rule {
@@ -130,7 +130,8 @@ func Grantable(audience Audience, asked []string, have Have) []string {
 }
 
 // CommonAudience returns the single audience of the scopes, "" if all are OIDC
-// scopes. ok is false if the scopes have two audiences or one scope is unknown.
+// scopes. ok is false if the scopes have more than one audience or if a scope
+// is unknown.
 func CommonAudience(scopes []string) (audience Audience, ok bool) {
 	for _, scope := range scopes {
 		rule, known := catalog[scope]

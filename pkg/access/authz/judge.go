@@ -57,14 +57,15 @@ func Judge(policy Policy, c signing.Access, live Live, now time.Time) error {
 	return nil
 }
 
-// valid runs check 2. The token is recorded and not revoked. The grant's epoch
-// and the actor's since equal those at the token's issue. The actor, the tenant
-// and the client exist and are enabled. The client still registers the token's
-// audience.
+// valid runs check 2. The token has an audit record, which has not expired and
+// is not revoked. The grant's epoch and the actor's since equal those at the
+// token's issue. The actor, the tenant and the client exist and are enabled.
+// The client still registers the token's audience.
 //
-// The record must have the same client and actor as the claims. Otherwise a
-// stolen signing key would be enough to act as someone else. The audience needs
-// no comparison, because it is part of the key under which the actor is read.
+// The audit record must have the same client and actor as the claims. Otherwise
+// a stolen signing key would be enough to act as someone else. The audience
+// needs no comparison, because it is part of the key under which the actor is
+// read.
 func (l Live) valid(c signing.Access, now time.Time) bool {
 	return l.Token.Live(now) && !l.Token.Flag("revoked") &&
 		l.Token.Text("client") == c.ClientID && l.Token.Text("actor") == c.Subject &&
@@ -75,8 +76,8 @@ func (l Live) valid(c signing.Access, now time.Time) bool {
 }
 
 // registers reports whether the client still registers the word. attribute is
-// "scopes" or "audiences". The client's state has them only after a change of its
-// registration.
+// "scopes" or "audiences". The client's state has these attributes only after a
+// change of its registration. Without the attribute, nothing was removed.
 func (l Live) registers(attribute, word string) bool {
 	return !l.Client.Has(attribute) || slices.Contains(Split(l.Client.Text(attribute)), word)
 }
@@ -89,8 +90,8 @@ func (l Live) Scopes(c signing.Access) []string {
 	return slices.DeleteFunc(slices.Clone(c.Scopes), func(scope string) bool { return !l.registers("scopes", scope) })
 }
 
-// AnyScope returns the scope that the error names when the token's audience has
-// no access to the endpoint.
+// AnyScope returns a scope of the policy, "" if it has none. An error names
+// this scope when the token's audience has no access to the endpoint.
 func (p Policy) AnyScope() string {
 	for _, audience := range Audiences {
 		if scope := p.Scopes[audience]; scope != "" {

@@ -9,8 +9,8 @@ import (
 )
 
 // Copies is how many times a tenant's flags and a client's state are stored, to
-// avoid a hot key. Every request reads one copy. One transaction writes all
-// copies.
+// avoid a hot key. Every request reads one copy of each. One transaction writes
+// all copies.
 const Copies = 16
 
 // Live holds the five items that the checks of a token read. If an item does
@@ -21,18 +21,18 @@ type Live struct {
 	Token table.Item
 	// Grant is the actor's grant to the client. It has the attribute epoch.
 	Grant table.Item
-	// Actor is an operator's membership, or a rider's or driver's record. A
-	// membership has permissions (set), disabled, and since (its creation or
-	// the last change of the password). A record has disabled and since (the
-	// last change of the password). A token with a different since is not
-	// valid.
+	// Actor is an operator's membership, or a rider's or driver's record. It has
+	// disabled and since; a membership also has permissions (set).
+	// login.EndTokens sets since, for example when the password changes. Before
+	// that, a membership has the time of its creation and a record has no since.
+	// A token with a different since is not valid.
 	Actor table.Item
 	// Flags are the tenant's flags. They include disabled, taxiEnabled,
 	// deliveryEnabled, currency, priced (amounts in that currency exist),
 	// readShards, writeShards and agentActions.
 	Flags table.Item
-	// Client is the client's state: disabled; and, if the client changed them,
-	// its scopes and audiences (texts separated by blanks).
+	// Client is the client's state: disabled and, if the client has changed its
+	// registration, scopes and audiences (words separated by blanks).
 	Client table.Item
 }
 
@@ -62,8 +62,8 @@ func FlagsKey(t table.Tenant, n int) table.Key {
 	return t.Key("FLAGS", "FLAGS", strconv.Itoa(n))
 }
 
-// ClientKey returns the key of copy n of a client's state. p must be a handle for
-// the kind CLIENT.
+// ClientKey returns the key of copy n of a client's state. p must permit the
+// kind CLIENT.
 func ClientKey(p table.Platform, client string, n int) table.Key {
 	return p.Key("STATE", "CLIENT", client, strconv.Itoa(n))
 }
@@ -78,8 +78,8 @@ func LiveKeys(t table.Tenant, p table.Platform, c signing.Access) []table.Key {
 	}
 }
 
-// LiveFrom builds a Live from the first items of a batch whose keys began with
-// LiveKeys.
+// LiveFrom builds a Live from the first items of a batch. The keys of the batch
+// must begin with LiveKeys.
 func LiveFrom(batch []table.Item) Live {
 	return Live{Token: batch[0], Grant: batch[1], Actor: batch[2], Flags: batch[3], Client: batch[4]}
 }

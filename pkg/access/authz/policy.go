@@ -32,7 +32,8 @@ type Policy struct {
 	Feature string
 }
 
-// Operators returns the policy for operators with a scope and a permission.
+// Operators returns the policy for operators with a scope and a permission; ""
+// means that no permission is needed.
 func Operators(scope, permission string) Policy {
 	return Policy{Scopes: map[Audience]string{Dashboard: scope}, Permission: permission}
 }

@@ -6,12 +6,13 @@ import (
 	"strings"
 )
 
-// API is the protected resource that a token is for if its request named none.
+// API is the path of the protected resource that a token is for if the request
+// for the token named none.
 const API = "/api/v1"
 
 // Resource is a protected resource (RFC 8707, RFC 9728). An address of the MCP
-// server determines who the token acts as: the audience and, for riders and
-// drivers, the tenant.
+// server determines the token's audience and, for riders and drivers, its
+// tenant.
 type Resource struct {
 	Path     string   // after the service's address: "/api/v1", "/mcp/rider/metro"
 	Audience Audience // "" for the API, which serves all audiences
@@ -20,8 +21,8 @@ type Resource struct {
 
 var agents = regexp.MustCompile(`^/mcp(?:/(rider|driver)/([a-z0-9][a-z0-9-]{0,39}))?$`)
 
-// ParseResource returns the resource with the path. It does not look up the
-// tenant.
+// ParseResource returns the resource with the path, and false if there is none.
+// It does not check that the tenant exists.
 func ParseResource(path string) (Resource, bool) {
 	if path == API {
 		return Resource{Path: path}, true
@@ -40,7 +41,7 @@ func ParseResource(path string) (Resource, bool) {
 // MCP reports whether the resource is an address of the MCP server.
 func (r Resource) MCP() bool { return r.Audience != "" }
 
-// What a tenant lets agents do: the values of the flag AgentActions.
+// The values of the flag AgentActions: what a tenant lets agents do.
 const (
 	AgentsOff     = "off"     // nothing
 	AgentsRead    = "read"    // only read
@@ -72,8 +73,9 @@ func (r Resource) Scopes() []string {
 	return out
 }
 
-// Resources returns the paths in the form of a token's record: sorted, and
-// separated by blanks. The form is "" if the API is the only path.
+// Resources returns the paths in the form of an audit record's attribute
+// resource: sorted, and separated by blanks. It returns "" if the API is the
+// only path. It sorts paths in place.
 func Resources(paths []string) string {
 	slices.Sort(paths)
 	paths = slices.Compact(paths)
@@ -83,8 +85,8 @@ func Resources(paths []string) string {
 	return strings.Join(paths, " ")
 }
 
-// For reports whether the token was issued for the resource. A record without
-// resources belongs to a token for the API.
+// For reports whether the token was issued for the resource, a path. A token
+// whose audit record has no attribute resource was issued for the API.
 func (l Live) For(resource string) bool {
 	given := l.Token.Text("resource")
 	if given == "" {

@@ -1,6 +1,5 @@
 // Package login owns the sign-in rows of riders and drivers. There is one row
 // per tenant, audience and folded mail address. It holds the actor's id and the
-// password hash. pkg/domain/driver and pkg/domain/customer write it together
-// with the actor's record. Operators are global: pkg/domain/person owns their
-// rows.
+// password hash. pkg/domain/account writes the row together with the actor's
+// record. Operators are global: pkg/domain/person owns their rows.
 package login

@@ -16,7 +16,7 @@ import (
 type Login struct {
 	Actor    string // usr_…, cus_… or drv_…
 	Hash     string // argon2id, PHC; "" if no password is set yet
-	Since    string // last change of the password, or EndSessions; "" for never; older sessions are invalid
+	Since    string // time of the last SetPassword or EndSessions; "" for never; older sessions are invalid
 	Disabled bool
 }
 
@@ -66,8 +66,8 @@ type Account struct {
 }
 
 // Add writes a new account in one transaction: the actor's record, the sign-in
-// row and an audit entry with the record. It returns ErrTaken if another
-// account has the address.
+// row, and an entry of the audit log that has shown as the state after. It
+// returns ErrTaken if another account has the address.
 func (a Account) Add(
 	ctx context.Context, t table.Tenant, by audit.By, record table.Item, what string, shown any,
 ) error {
@@ -80,8 +80,8 @@ func (a Account) Add(
 	})
 }
 
-// Put adds a row to the transaction. If a row with that key exists, the
-// transaction fails with the error errTaken.
+// Put adds the creation of a row to the transaction. If a row with that key
+// exists, the transaction fails with errTaken.
 func Put(tx *table.Tx, key table.Key, kind string, l Login, errTaken error) {
 	attrs := map[string]any{"actor": l.Actor, "disabled": l.Disabled}
 	if l.Hash != "" {
@@ -91,9 +91,9 @@ func Put(tx *table.Tx, key table.Key, kind string, l Login, errTaken error) {
 }
 
 // Move changes an account's mail address in the transaction that changes its
-// record. l is the account as it was read. If the password has changed since
-// then, the transaction fails with table.ErrConflict, because the new row must
-// contain the current password.
+// record. l is the account as it was read. If the password has changed since it
+// was read, the transaction fails with table.ErrConflict, because the new row
+// must contain the current password.
 func Move(tx *table.Tx, t table.Tenant, audience authz.Audience, l Login, from, to string) {
 	if Key(t, audience, from) == Key(t, audience, to) {
 		return
@@ -135,7 +135,8 @@ func Follow(
 }
 
 // Disable sets whether the account is disabled for sign-in, in the caller's
-// transaction.
+// transaction. If the account no longer belongs to the actor, the transaction
+// fails with table.ErrConflict.
 func Disable(tx *table.Tx, key table.Key, actor string, disabled bool) {
 	tx.Update(key, table.Change{Set: map[string]any{"disabled": disabled}}).
 		If("'actor' = ?", actor).Else(table.ErrConflict)
@@ -151,10 +152,10 @@ func EndTokens(tx *table.Tx, t table.Tenant, audience authz.Audience, actor stri
 		If("attribute_exists(pk)").Else(table.ErrConflict)
 }
 
-// EndSessions ends every session of the account under key (Key, or a person's
-// key) and invalidates its one-time links and known browsers, in the caller's
-// transaction. It does not change the password. If the account no longer belongs
-// to the actor, the transaction fails with fault.NotFound.
+// EndSessions ends every session of the account under key (Key, or
+// person.EmailKey) and invalidates its one-time links and known browsers, in
+// the caller's transaction. It does not change the password. If the account no
+// longer belongs to the actor, the transaction fails with fault.NotFound.
 func EndSessions(tx *table.Tx, key table.Key, actor string, by audit.By) {
 	tx.Update(key, table.Change{Set: map[string]any{"passwordAt": timestamp.Format(by.At)}}).
 		If("'actor' = ?", actor).Else(fault.NotFound())
@@ -162,8 +163,8 @@ func EndSessions(tx *table.Tx, key table.Key, actor string, by audit.By) {
 
 // SetPassword sets the password hash of the account under key (Key, or
 // person.EmailKey) in the caller's transaction. since is Login.Since as it was
-// read. If it has changed, or the account no longer belongs to the actor, the
-// transaction fails with fault.NotFound.
+// read. If the stored value is another one, or the account no longer belongs to
+// the actor, the transaction fails with fault.NotFound.
 func SetPassword(tx *table.Tx, key table.Key, actor, since, hash string, by audit.By) {
 	set := tx.Update(key, table.Change{Set: map[string]any{"password": hash, "passwordAt": timestamp.Format(by.At)}}).
 		If("'actor' = ?", actor).Else(fault.NotFound())

@@ -28,8 +28,8 @@ const (
 	Longest  = 1024
 )
 
-// slots bounds how many hashes are computed at the same time. Each needs 19
-// MiB.
+// slots limits how many hashes a process computes at the same time. Each needs
+// 19 MiB.
 var slots = make(chan struct{}, max(2, runtime.GOMAXPROCS(0)))
 
 // Check returns an error if a new password is not acceptable. The text of the
@@ -42,7 +42,7 @@ func Check(password string) error {
 		//nolint:staticcheck // shown to the person
 		return fmt.Errorf("The password needs at least %d characters.", Shortest)
 	case len(password) > Longest:
-		return fmt.Errorf("The password is too long.") //nolint:staticcheck // shown to the person
+		return fmt.Errorf("The password is longer than %d bytes.", Longest) //nolint:staticcheck // shown to the person
 	}
 	return nil
 }
@@ -54,9 +54,10 @@ func Hash(password string) string {
 	return encode(settings{memory, passes, lanes}, salt, derive(password, salt, settings{memory, passes, lanes}, hashLen))
 }
 
-// Verify reports whether hash is the password's. If hash is not well-formed, for
-// example "", Verify takes as long as for a wrong password. Its time therefore
-// does not reveal that an account is missing or has no password.
+// Verify reports whether hash is the hash of the password. If hash is not
+// well-formed, for example "", Verify takes as long as for a wrong password.
+// Its time therefore does not reveal that an account is missing or has no
+// password.
 func Verify(hash, password string) bool {
 	s, salt, want, err := decode(hash)
 	if err != nil {
@@ -67,7 +68,7 @@ func Verify(hash, password string) bool {
 	return subtle.ConstantTimeCompare(derive(password, salt, s, len(want)), want) == 1 && len(password) <= Longest
 }
 
-// nobody is a well-formed hash of no known password.
+// nobody is a well-formed hash. No password with this hash is known.
 var nobody = encode(settings{memory, passes, lanes}, make([]byte, saltLen), make([]byte, hashLen))
 
 type settings struct{ memory, passes, lanes uint32 }
@@ -97,7 +98,7 @@ func decode(phc string) (s settings, salt, hash []byte, err error) {
 		return s, nil, nil, fmt.Errorf("parameters of a hash: %w", err)
 	}
 	if s.memory < 8 || s.memory > 1<<20 || s.passes < 1 || s.passes > 16 || s.lanes < 1 || s.lanes > 16 {
-		return s, nil, nil, fmt.Errorf("parameters of a hash out of range")
+		return s, nil, nil, fmt.Errorf("parameters of a hash out of range: m=%d,t=%d,p=%d", s.memory, s.passes, s.lanes)
 	}
 	if salt, err = base64.RawStdEncoding.DecodeString(parts[4]); err != nil {
 		return s, nil, nil, fmt.Errorf("salt of a hash: %w", err)

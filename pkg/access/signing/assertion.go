@@ -24,19 +24,19 @@ var AssertionAlgorithms = []string{ES256, RS256, PS256, EdDSA}
 
 // Bounds of a client assertion.
 const (
-	AssertionLife = 10 * time.Minute // how far ahead exp may be
+	AssertionLife = 10 * time.Minute // how far ahead exp may be, by the client's clock
 	assertionSkew = time.Minute      // how far a client's clock may be ahead
 	longestJTI    = 256              // bytes
 )
 
 // Assertion is a client assertion (RFC 7523 section 3, OpenID Connect Core
 // section 9) whose claims are valid. Its signature is not verified until Verify
-// returns nil.
+// returns true.
 type Assertion struct {
 	Client  string // iss and sub, the client_id
 	ID      string // jti
 	Alg     string
-	Expires time.Time // from then on the assertion is rejected
+	Expires time.Time // at this time, ParseAssertion certainly rejects the assertion
 
 	kid, raw string
 }
@@ -64,8 +64,8 @@ func (l *textList) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, (*[]string)(l))
 }
 
-// assertionTypes lists the accepted values of typ. An explicit type of another
-// kind of JWT, such as at+jwt, is rejected (RFC 8725 section 3.11).
+// assertionTypes lists the accepted values of typ; "" means no typ. The type of
+// another kind of JWT, such as at+jwt, is rejected (RFC 8725 section 3.11).
 var assertionTypes = []string{"", "jwt", "client-authentication+jwt"}
 
 // ParseAssertion decodes a client assertion and checks its header and claims. It
@@ -79,7 +79,7 @@ func ParseAssertion(raw string, now time.Time, audiences ...string) (Assertion, 
 	}
 	switch {
 	case h.Crit != nil:
-		return Assertion{}, errors.New("its header has crit")
+		return Assertion{}, errors.New("its header must not have crit")
 	case !slices.Contains(AssertionAlgorithms, h.Alg):
 		return Assertion{}, errors.New("its alg must be one of " + strings.Join(AssertionAlgorithms, ", "))
 	case !slices.Contains(assertionTypes, strings.TrimPrefix(strings.ToLower(h.Typ), "application/")):
@@ -107,9 +107,9 @@ func (c assertionClaims) check(now time.Time, audiences []string) error {
 	case c.ID == "" || len(c.ID) > longestJTI:
 		return errors.New("its jti must have 1 to 256 bytes")
 	case c.Expires == nil || *c.Expires <= seconds:
-		return errors.New("its exp is missing or over")
+		return errors.New("its exp is missing or has passed")
 	case *c.Expires > seconds+AssertionLife.Seconds()+skew:
-		return errors.New("its exp must be within 10 minutes")
+		return errors.New("its exp must be at most 10 minutes ahead")
 	case c.NotBefore != nil && *c.NotBefore > seconds+skew:
 		return errors.New("its nbf is in the future")
 	case c.IssuedAt != nil && *c.IssuedAt > seconds+skew:
@@ -118,8 +118,8 @@ func (c assertionClaims) check(now time.Time, audiences []string) error {
 	return nil
 }
 
-// Verify reports whether one of the keys made the signature. The key must fit
-// the algorithm and have the kid that the header names, if it names one.
+// Verify reports whether one of the keys verifies the signature. The key must
+// fit the algorithm. If the header has a kid, the key must have the same kid.
 func (a Assertion) Verify(keys ClientKeys) bool {
 	for _, key := range keys {
 		if (a.kid != "" && a.kid != key.kid) || !key.fits(a.Alg) {

@@ -32,8 +32,9 @@ const (
 var Algorithms = []string{ES256, RS256}
 
 // ErrToken means that a token is not a valid access token or id_token of this
-// service. Its form, signature, algorithm, typ or issuer is wrong, an access
-// token has expired, or a claim is missing.
+// service. Its form, signature, algorithm, typ, issuer or a claim's type is
+// wrong, its key is not published, an access token has expired, or a claim is
+// missing.
 var ErrToken = errors.New("not a valid token of this service")
 
 // Unverified decodes the claims of a JWT into claims, and reports whether it

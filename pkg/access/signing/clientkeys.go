@@ -20,7 +20,7 @@ const (
 	mostRSA        = 8192 // bits; a larger key would only cost time
 )
 
-// ClientKeys are the public keys of a client that may sign its assertions.
+// ClientKeys are the public keys that verify a client's assertions.
 type ClientKeys []clientKey
 
 type clientKey struct {
@@ -29,9 +29,9 @@ type clientKey struct {
 }
 
 // ParseClientKeys decodes a JWK set (RFC 7517 section 5). It skips keys that
-// cannot sign an assertion, and returns an error if none remains. A private or
-// symmetric key is an error, because the set is public. The text of an error is
-// safe to show.
+// cannot verify an assertion, and returns an error if none remains. A private
+// or symmetric key is an error, because the set is public. So is a set of more
+// than mostClientKeys keys. The text of an error is safe to show.
 func ParseClientKeys(set []byte) (ClientKeys, error) {
 	var body struct {
 		Keys []json.RawMessage `json:"keys"`
@@ -91,8 +91,8 @@ func parseClientKey(text []byte) (clientKey, bool) {
 	return clientKey{}, false
 }
 
-// fits reports whether the key is of the algorithm's type and size, and is not
-// reserved for another algorithm.
+// fits reports whether the key has the type and size that the algorithm needs,
+// and does not name another algorithm.
 func (k clientKey) fits(alg string) bool {
 	if k.alg != "" && k.alg != alg {
 		return false

@@ -14,7 +14,7 @@ import (
 
 // Durations in a key's life.
 const (
-	Lead    = 15 * time.Minute    // between publishing a key and signing with it
+	Lead    = 15 * time.Minute    // minimum time between publishing a key and signing with it
 	Period  = 30 * 24 * time.Hour // how long a key signs
 	Life    = time.Hour           // the longest lifetime of a token
 	Reread  = 5 * time.Minute     // the maximum age of the key set in memory
@@ -25,7 +25,7 @@ const (
 
 // Options configures Keys.
 type Options struct {
-	// Issuer is the iss of valid access tokens.
+	// Issuer is the iss of valid access tokens and id_tokens.
 	Issuer string
 	// Sealer seals and opens private keys; nil for a process that only verifies.
 	Sealer Sealer
@@ -61,8 +61,8 @@ type set struct {
 	published []byte // the body of jwks.json
 }
 
-// entry is one published key with its cache of verified tokens. Revoking the
-// key drops the cache too.
+// entry is one published key with its cache of verified tokens. The first
+// reread after the key was revoked drops both.
 type entry struct {
 	record
 	public crypto.PublicKey
@@ -72,8 +72,8 @@ type entry struct {
 	private crypto.Signer // nil until opened
 }
 
-// usable returns a key set that is at most Reread old. The read that refreshes
-// it is not metered as part of the request.
+// usable returns a key set that is at most Reread old. If it must read the set,
+// the request's Meter does not count this read.
 func (k *Keys) usable(ctx context.Context) (*set, error) {
 	s := k.snapshot()
 	if s != nil && k.options.Now().Sub(s.read) < Reread {
@@ -95,9 +95,9 @@ func (k *Keys) snapshot() *set {
 	return k.current
 }
 
-// named returns the key with that kid. For an unknown kid it rereads the set, at
-// most once in the duration unknown. This limits the load that made-up kids can
-// cause.
+// named returns the key with that kid, or ErrToken. For an unknown kid it
+// rereads the set, at most once in the duration unknown. This limits the load
+// that made-up kids can cause.
 func (k *Keys) named(ctx context.Context, kid string) (*entry, error) {
 	s, err := k.usable(ctx)
 	if err != nil {
@@ -133,6 +133,7 @@ func (k *Keys) refresh(ctx context.Context) error {
 	return err
 }
 
+// patience limits the time of one read of the key set.
 const patience = 5 * time.Second
 
 // reread reads the set. The caller holds k.reading. The end of the request does
@@ -179,7 +180,8 @@ func (detached) Err() error                  { return nil }
 func (detached) Value(any) any               { return nil }
 
 // KeySet returns the published key set (RFC 7517), the body of jwks.json. It
-// holds every key that signs, that will sign, or that has unexpired tokens.
+// holds every key that signs, that will sign, or that has unexpired tokens, and
+// no revoked key.
 func (k *Keys) KeySet(ctx context.Context) ([]byte, error) {
 	s, err := k.usable(ctx)
 	if err != nil {
@@ -217,9 +219,9 @@ func (k *Keys) signer(ctx context.Context, alg string) (*entry, crypto.Signer, e
 	return e, e.private, nil
 }
 
-// Ready reads the keys from the table, and asks the key service to open the one
-// that signs. failed is the dependency that failed, "table" or "keys"; it is ""
-// if both work.
+// Ready reads the keys from the table, and asks the key service to open the key
+// that signs access tokens. failed is the dependency that failed, "table" or
+// "keys"; it is "" if both work.
 func (k *Keys) Ready(ctx context.Context) (failed string, err error) {
 	records, _, err := k.records(ctx)
 	if err != nil {
@@ -227,7 +229,7 @@ func (k *Keys) Ready(ctx context.Context) (failed string, err error) {
 	}
 	i := signing(records, ES256, k.options.Now())
 	if i < 0 || k.options.Sealer == nil {
-		return "keys", fmt.Errorf("no %s key that this process can open", ES256)
+		return "keys", fmt.Errorf("there is no %s signing key, or this process has no sealing key", ES256)
 	}
 	if _, err := k.options.Sealer.Open(ctx, records[i].KID, records[i].Sealed); err != nil {
 		return "keys", fmt.Errorf("key %s: %w", records[i].KID, err)

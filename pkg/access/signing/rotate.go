@@ -11,11 +11,12 @@ import (
 	"svc/pkg/data/table"
 )
 
-// Rotate generates the first key of each algorithm, then one that waits, and
-// removes keys whose last token has expired. It is safe to run at any time,
-// repeatedly and in parallel. If another step was committed after the keys were
-// read, the step fails and Rotate retries it. Rotate seals private keys and
-// never opens them.
+// Rotate generates at most one key for each algorithm: the first key if there
+// is none, or else a waiting key if there is none. It also removes keys whose
+// last token has expired. It is safe to run at any time, repeatedly and in
+// parallel: one transaction makes the changes for an algorithm. If another
+// Rotate changed the keys after they were read, the transaction fails and
+// Rotate retries it. Rotate seals private keys and never opens them.
 func (k *Keys) Rotate(ctx context.Context) error {
 	for _, alg := range Algorithms {
 		if err := k.advance(ctx, alg); err != nil {
@@ -114,11 +115,11 @@ func ended(records []record, alg string, now time.Time) []record {
 	return out
 }
 
-// Revoke invalidates every token of a key: at once in this process, in other
-// processes when they reread the key set. If the key was the one that signs, its
-// predecessor signs from then on if it is still published, else the waiting key.
-// If there is neither, call Rotate. Revoke returns fault.NotFound for an unknown
-// kid. Revoking a revoked key changes nothing.
+// Revoke invalidates every token of a key: at once in this process, and at most
+// Reread later in other processes. If the key was the one that signs, its
+// predecessor signs from then on if it is still published, else the waiting
+// key. If there is neither, the caller must call Rotate. Revoke returns
+// fault.NotFound for an unknown kid. Revoking a revoked key changes nothing.
 func (k *Keys) Revoke(ctx context.Context, kid string) error {
 	err := table.Retry(ctx, func(ctx context.Context) error {
 		records, _, err := k.records(ctx)
@@ -146,7 +147,7 @@ func (k *Keys) Revoke(ctx context.Context, kid string) error {
 	return k.refresh(ctx)
 }
 
-// Key is a signing key as operators see it.
+// Key is a signing key as `svc keys list` shows it.
 type Key struct {
 	KID         string     `json:"kid"`
 	Alg         string     `json:"alg"`
@@ -156,8 +157,8 @@ type Key struct {
 	RevokedAt   *time.Time `json:"revokedAt"`
 }
 
-// List returns all keys in the order in which they sign. It reads the table,
-// not the set in memory.
+// List returns all keys, in the order in which they begin to sign. It reads the
+// table, not the set in memory.
 func (k *Keys) List(ctx context.Context) ([]Key, error) {
 	records, _, err := k.records(ctx)
 	if err != nil {

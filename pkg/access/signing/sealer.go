@@ -12,8 +12,8 @@ import (
 	"path/filepath"
 )
 
-// Sealer encrypts private keys for storage. The keyID is authenticated: opening
-// the sealed text under a different keyID fails.
+// Sealer encrypts private keys for storage. The keyID is authenticated: Open
+// fails if its keyID differs from that of Seal.
 type Sealer interface {
 	Seal(ctx context.Context, keyID string, plain []byte) ([]byte, error)
 	Open(ctx context.Context, keyID string, sealed []byte) ([]byte, error)
@@ -25,7 +25,7 @@ type fileSealer struct{ aead cipher.AEAD }
 
 // FileSealer returns a Sealer that uses AES-256-GCM with the key in the file.
 // If the file does not exist, it creates one with mode 0600. It rejects a file
-// that other users may read.
+// that other users may access.
 func FileSealer(path string) (Sealer, error) {
 	key, err := sealingKey(path)
 	if err != nil {
@@ -98,14 +98,14 @@ func readKey(path string) ([]byte, error) {
 		return nil, err
 	}
 	if info.Mode().Perm()&0o077 != 0 {
-		return nil, fmt.Errorf("%s can be read by others; chmod 600 it", path)
+		return nil, fmt.Errorf("other users may access %s; run chmod 600 on it", path)
 	}
 	key, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
 	if len(key) != sealingKeySize {
-		return nil, fmt.Errorf("%s is not a sealing key: %d bytes", path, len(key))
+		return nil, fmt.Errorf("%s is not a sealing key: it has %d bytes, expected %d", path, len(key), sealingKeySize)
 	}
 	return key, nil
 }

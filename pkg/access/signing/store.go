@@ -38,9 +38,9 @@ const (
 
 func (k *Keys) key(kid string) table.Key { return k.p.Key(kid, "KEYS") }
 
-// records reads all stored keys, in the order in which they sign, and the
-// control item, with one query. Every step of Rotate increments the version of
-// the control item.
+// records reads all stored keys, in the order in which they begin to sign, and
+// the item ROTATION, with one query. Every transaction of Rotate increments the
+// version of ROTATION, so that two of them conflict.
 func (k *Keys) records(ctx context.Context) ([]record, table.Item, error) {
 	page, err := k.p.Query(ctx, k.p.Partition("KEYS"), table.Query{Limit: mostKeys, Consistent: true})
 	if err != nil {

@@ -212,12 +212,13 @@ func (e *entry) verify(raw, alg string, claims any) error {
 	return nil
 }
 
-// generation is the size of one generation of a key's cache of verified tokens.
+// generation is the maximum number of tokens in one generation of a key's
+// cache.
 const generation = 4096
 
 // tokens caches verified tokens of one key by their SHA-256, in two
-// generations. When the young generation is full, it replaces the old one. A
-// hit moves a token to the young generation.
+// generations, new and old. When new is full, it becomes old, and the tokens of
+// the previous old are dropped. A hit in old copies the token to new.
 type tokens struct {
 	mu       sync.Mutex
 	new, old map[[32]byte]Access

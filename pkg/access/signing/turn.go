@@ -6,10 +6,10 @@ import (
 	"svc/pkg/base/fault"
 )
 
-// turn is a lock that is held during a read of the table or the key service. A
-// caller waits for it only until its own context ends: a process may serve many
-// requests, and the slow read of one must not delay the others beyond their
-// deadlines.
+// turn is a lock for the time of a request to the table or the key service. A
+// caller waits for the lock only until the caller's own context ends: a process
+// may serve many requests, and the slow read of one must not delay the others
+// beyond their deadlines.
 type turn chan struct{}
 
 func newTurn() turn { return make(turn, 1) }

@@ -15,13 +15,14 @@ const Longest = 254
 
 // Fold returns the form under which an address is unique: trimmed, Unicode
 // case folded, in normal form C. It accepts any text, also an invalid address.
-// Folding twice changes nothing.
+// To fold the form again changes nothing.
 func Fold(address string) string {
 	return strings.TrimSpace(search.Caseless(norm.NFC, strings.TrimSpace(address)))
 }
 
-// Valid reports whether the text has the form of a mail address: one "@" with
-// text before it and a host after it, without spaces or control characters.
+// Valid reports whether the text has the form of a mail address: at most
+// Longest bytes, all characters printable and none a space, one "@", text
+// before it, and after it a host that neither begins nor ends with a dot.
 func Valid(address string) bool {
 	local, host, ok := strings.Cut(address, "@")
 	return ok && local != "" && host != "" && len(address) <= Longest && !strings.Contains(host, "@") &&

@@ -11,8 +11,7 @@ import (
 // error code.
 type Kind int
 
-// The kinds, each with its HTTP status and its error code in the
-// specification, part "Errors", and in docs/decisions.md.
+// The kinds. docs/errors.md explains the status and the error code of each.
 const (
 	KindInternal Kind = iota
 	KindInvalid
@@ -59,10 +58,10 @@ var table = map[Kind]answer{
 // ("body.originLat", "query.limit").
 type Detail struct {
 	Field   string `json:"field" doc:"Where the fault is, as in body.originLat or query.limit."`
-	Message string `json:"message" doc:"What was expected."`
+	Message string `json:"message" doc:"What is wrong, or what was expected."`
 }
 
-// Error is a fault that is safe to report to a caller.
+// Error is a fault. A caller may see all of it except Cause.
 type Error struct {
 	Kind       Kind
 	Message    string // safe to show
@@ -99,8 +98,8 @@ func (e *Error) Status() int { return table[e.Kind].status }
 // Code returns the fault's error code, the `error` member of the response.
 func (e *Error) Code() string { return table[e.Kind].code }
 
-// Of returns err as a fault. An error of another type becomes an internal
-// fault.
+// Of returns the fault in err. If err has none, Of returns an internal fault
+// with the cause err.
 func Of(err error) *Error {
 	var e *Error
 	if errors.As(err, &e) {
@@ -128,10 +127,10 @@ func Field(field, format string, args ...any) *Error {
 	return Invalid(Detail{Field: field, Message: fmt.Sprintf(format, args...)})
 }
 
-// Faults collects the invalid fields of a record.
+// Faults collects the faults of a record's fields.
 type Faults []Detail
 
-// Unless adds a fault of the field unless valid is true.
+// Unless adds a fault of the field if valid is false.
 func (f *Faults) Unless(valid bool, field, format string, args ...any) {
 	if !valid {
 		*f = append(*f, Detail{Field: field, Message: fmt.Sprintf(format, args...)})
@@ -185,15 +184,16 @@ func RateLimited(after time.Duration) *Error {
 	return &Error{Kind: KindRateLimited, RetryAfter: after, Message: "Too many requests. Try again later."}
 }
 
-// Unavailable returns the 503 for a throttled table, for a read without a
-// response, and for a conflict that outlasts its retries.
+// Unavailable returns the 503 for a failure that changed nothing and that a
+// later retry may avoid: the table throttles or does not respond, conflicts
+// outlast all retries, or the key service fails.
 func Unavailable(cause error) *Error {
 	return &Error{Kind: KindUnavailable, RetryAfter: time.Second, Cause: cause,
 		Message: "The service is busy. Try again in a moment."}
 }
 
-// OutcomeUnknown returns the 503 for a change that the table did not confirm.
-// The change may or may not have been made.
+// OutcomeUnknown returns the 503 for a change that was sent and that the table
+// did not confirm. The change may or may not have been made.
 func OutcomeUnknown(cause error) *Error {
 	return &Error{Kind: KindOutcomeUnknown, RetryAfter: time.Second, Cause: cause,
 		Message: "The change may or may not have been made. Repeat the request with the same Idempotency-Key to find out. " +

@@ -12,7 +12,7 @@ import (
 	"github.com/oklog/ulid/v2"
 )
 
-// The prefixes of identifiers, one per type.
+// The kinds of identifiers. The kind is the identifier's prefix.
 const (
 	Tenant   = "ten"
 	Person   = "usr"
@@ -42,8 +42,9 @@ func New(kind string, now time.Time) string {
 	return kind + "_" + ulid.MustNew(ulid.Timestamp(now), rand.Reader).String()
 }
 
-// Derived returns an identifier as New does, but computed from the text in place
-// of random bytes. The same arguments give the same identifier.
+// Derived returns an identifier in the form of New, with the time at. A hash of
+// the text takes the place of the random bytes, so the same arguments give the
+// same identifier.
 func Derived(kind string, at time.Time, text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return kind + "_" + ulid.MustNew(ulid.Timestamp(at), bytes.NewReader(sum[:])).String()
@@ -86,8 +87,9 @@ func Hash(secret string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Pick returns a number from 0 to n-1 that depends only on the text and n. It
-// selects the copy of a hot item that a token reads, and the shard for an item.
+// Pick returns a number from 0 to n-1 that depends only on the text and n, or 0
+// if n is less than 1. It selects the copy of a hot item that a token reads,
+// and the shard for an item.
 func Pick(text string, n int) int {
 	if n <= 1 {
 		return 0

@@ -14,13 +14,14 @@ import (
 
 // AppendValue appends the JSON of a value to out, byte for byte as encoding/json
 // writes it without escapes for HTML. It encodes these types itself: string,
-// json.Number, int, int32, int64, bool, and structs, pointers and slices.
-// encoding/json writes every other type, and every struct that membersOf
-// rejects.
+// json.Number, int, int32, int64, bool, and structs, pointers and slices. It
+// calls encoding/json for every other type, for []byte, for a type with its own
+// MarshalJSON or MarshalText, for a string with a character to escape, and for
+// a struct that membersOf rejects.
 func AppendValue(out []byte, v any) ([]byte, error) { return appendValue(out, v, plain) }
 
-// AppendEscaped appends the JSON of a value, escaped for use in a JSON string. It
-// is Escape of AppendValue in one step.
+// AppendEscaped appends the JSON of a value, escaped for use in a JSON string.
+// The result is that of AppendValue and then Escape.
 func AppendEscaped(out []byte, v any) ([]byte, error) { return appendValue(out, v, escaped) }
 
 func appendValue(out []byte, v any, in form) ([]byte, error) {
@@ -41,7 +42,7 @@ const (
 	escaped
 )
 
-// quotes are the quotes of a string, by form.
+// quotes holds, for each form, the text that begins and ends a string.
 var quotes = [...]string{plain: `"`, escaped: `\"`}
 
 // encoder appends the JSON of the value at an address.
@@ -124,7 +125,7 @@ func appendText(out []byte, at unsafe.Pointer, in form) ([]byte, error) {
 	return append(append(append(out, quote...), text...), quote...), nil
 }
 
-// usual reports whether encoding/json escapes nothing in a string. It looks at
+// usual reports whether encoding/json escapes nothing in the text. It reads
 // eight bytes at a time.
 func usual(text string) bool {
 	var found uint64

@@ -4,8 +4,8 @@ package jsonscan
 // accepts invalid UTF-8, duplicate names and unpaired surrogates. The caller
 // must check for these.
 //
-// After the first error, Failed reports true and every method does nothing. So
-// a caller may check once, at the end.
+// After the first error, Failed reports true, and every method reads nothing
+// and calls nothing. So a caller may check once, at the end.
 type Scanner struct {
 	in       []byte
 	at       int
@@ -32,7 +32,8 @@ func (s *Scanner) TooDeep() bool { return s.tooDeep }
 // Depth returns the number of arrays and objects around the current position.
 func (s *Scanner) Depth() int { return s.depth }
 
-// Offset returns the number of bytes read so far.
+// Offset returns the number of bytes read so far. After an error it is the
+// length of the text.
 func (s *Scanner) Offset() int { return s.at }
 
 // End reports whether the scan succeeded and only blanks are left.

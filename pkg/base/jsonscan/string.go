@@ -5,9 +5,9 @@ import (
 	"math/bits"
 )
 
-// AppendString appends text, which must be valid UTF-8, to out as a JSON string (RFC
-// 8259, section 7). It escapes only what must be escaped. It allocates nothing
-// if out has the capacity for the result.
+// AppendString appends text, which must be valid UTF-8, to out as a JSON string
+// (RFC 8259, section 7). It escapes only what must be escaped. It allocates
+// nothing if out has the capacity for the result.
 func AppendString[T string | []byte](out []byte, text T) []byte {
 	return append(Escape(append(out, '"'), text), '"')
 }
@@ -18,7 +18,7 @@ func Escape[T string | []byte](out []byte, text T) []byte {
 	for len(text) > 0 {
 		n, done := escapeWords(out[len(out):cap(out)], text)
 		out, text = out[:len(out)+n], text[done:]
-		for range min(len(text), 8) { // escapeWords stops at the end of text or out, or at a control character
+		for range min(len(text), 8) { // escapeWords stops near the end of text or out, or before a control character
 			if c := text[0]; c >= ' ' && c != '"' && c != '\\' {
 				out = append(out, c)
 			} else {

@@ -26,7 +26,7 @@ func (t Text) Is(want string) bool {
 
 // Append appends the decoded string to dst. It never appends more bytes than
 // Raw has. paired is false if the string has an unpaired surrogate. Append
-// replaces it with U+FFFD, as encoding/json does.
+// replaces each such surrogate with U+FFFD, as encoding/json does.
 func (t Text) Append(dst []byte) (out []byte, paired bool) {
 	if !t.Escaped {
 		return append(dst, t.Raw...), true
@@ -60,9 +60,9 @@ func (t Text) Append(dst []byte) (out []byte, paired bool) {
 }
 
 // copyPlain appends the part of raw before the next backslash to dst, eight
-// bytes at a time. dst must have the capacity for it. dst may be in the same
-// memory as raw, and end at or before the start of raw. Therefore copyPlain does
-// not change the bytes from the backslash on.
+// bytes at a time. dst must have the capacity for that part. dst and raw may
+// share memory if dst ends at or before the start of raw. Therefore copyPlain
+// does not change the bytes of raw from the backslash on: they are read later.
 func copyPlain(dst, raw []byte) (longer, rest []byte) {
 	for len(raw) >= 8 && cap(dst)-len(dst) >= 8 {
 		w, to := word(raw), dst[len(dst):cap(dst)]

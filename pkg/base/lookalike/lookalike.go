@@ -18,20 +18,23 @@ import (
 // platform is the platform's own name.
 const platform = "svc"
 
-// official are words that sound like the platform if a name has no other
+// official lists words that sound like the platform if a name has no other
 // words.
 var official = skeletons("the", "app", "platform", "official", "support", "security", "account", "accounts",
 	"administrator", "admin", "system", "signin", "sign", "in", "login", "team")
 
-// substitutes are signs, digits and letters that people read as another letter.
-// The standard's table maps only 0, 1 and |. Both the small i and the capital I
-// can pass for an l.
+// substitutes replaces signs, digits and letters that people read as another
+// letter. Of these, the standard's table maps only 0, 1 and |. Both the small i
+// and the capital I can pass for an l.
 var substitutes = strings.NewReplacer("$", "s", "5", "s", "0", "o", "1", "l", "|", "l", "i", "l", "@", "a", "3", "e")
 
 // OfPlatform reports whether a person may mistake the name for the platform's
-// own. This is the case if a word of it looks like the platform's name, if
-// consecutive words together spell the platform's name, or if every word is an
-// official word, alone or after the platform's name ("svcsupport").
+// own, because one of these is true:
+//
+//   - A word of the name looks like the platform's name.
+//   - Consecutive words together spell the platform's name.
+//   - Every word is an official word, or the platform's name and an official word
+//     without a blank ("svcsupport").
 func OfPlatform(name string) bool {
 	words := strings.FieldsFunc(skeleton(name), func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r)
@@ -78,10 +81,10 @@ func skeleton(name string) string {
 	return text
 }
 
-// twins replaces characters by the ASCII character that each looks like, and
-// removes accents. skeleton calls it before it decomposes the text and again
-// before it folds the text, because both steps change how a character looks: the
-// lunate sigma then no longer looks like c, and the Armenian Տ not like S.
+// twins replaces each character that looks like an ASCII character by that
+// character, and removes accents. skeleton calls twins twice, because two steps
+// change how a character looks. Before the text is decomposed, the lunate sigma
+// looks like c. Before the text is folded, the Armenian Տ looks like S.
 func twins(text string) string {
 	var out strings.Builder
 	for _, r := range text {
@@ -102,10 +105,10 @@ func skeletons(words ...string) map[string]bool {
 	return set
 }
 
-// Unshowable reports whether the text contains a character that is invisible
-// or changes how the text around it is shown. These are control and format
-// characters (U+202E reverses the direction), line and paragraph separators,
-// private use characters, and bytes that are not UTF-8.
+// Unshowable reports whether the text contains control or format characters
+// (U+202E reverses the direction), line or paragraph separators, private use
+// characters, or bytes that are not UTF-8. A person cannot see most of them,
+// and some change how the text around them is shown.
 func Unshowable(text string) bool {
 	return !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool {
 		return unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co)

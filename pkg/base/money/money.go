@@ -7,8 +7,8 @@ import (
 	"github.com/shopspring/decimal"
 )
 
-// decimals lists the currencies whose number of decimals is not two (ISO
-// 4217), except CLF and UYW, which have four.
+// decimals lists the currencies that do not have two decimals (ISO 4217). It
+// does not list CLF and UYW, which have four: Decimals returns 2 for them.
 var decimals = map[string]int32{
 	"BIF": 0, "CLP": 0, "DJF": 0, "GNF": 0, "ISK": 0, "JPY": 0, "KMF": 0, "KRW": 0, "PYG": 0, "RWF": 0, "UGX": 0, "UYI": 0,
 	"VND": 0, "VUV": 0, "XAF": 0, "XOF": 0, "XPF": 0, "BHD": 3, "IQD": 3, "JOD": 3, "KWD": 3, "LYD": 3, "OMR": 3, "TND": 3,
@@ -30,14 +30,14 @@ var Max = decimal.New(1, 12)
 // and for an exponent above 30 or below -60.
 func Parse(n json.Number) (decimal.Decimal, error) {
 	if len(n) > 64 {
-		return decimal.Zero, fmt.Errorf("amount of %d characters", len(n))
+		return decimal.Zero, fmt.Errorf("amount has %d characters, expected at most 64", len(n))
 	}
 	d, err := decimal.NewFromString(string(n))
 	if err != nil {
 		return decimal.Zero, fmt.Errorf("amount: %w", err)
 	}
 	if e := d.Exponent(); e > 30 || e < -60 {
-		return decimal.Zero, fmt.Errorf("amount out of range")
+		return decimal.Zero, fmt.Errorf("amount has the exponent %d, expected -60 to 30", e)
 	}
 	return d, nil
 }

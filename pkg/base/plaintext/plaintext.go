@@ -1,5 +1,5 @@
-// Package plaintext decides which texts a person may write: names, addresses
-// and notes, without control characters and not blank.
+// Package plaintext checks texts that a person writes: names, addresses, notes
+// and phone numbers. It also shows the invisible characters of a text.
 package plaintext
 
 import (
@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// IsLine reports whether a text is one line of 1 to most characters: not blank,
-// without control characters.
+// IsLine reports whether a text is one line of 1 to most characters: valid
+// UTF-8, not blank, without control characters.
 func IsLine(text string, most int) bool {
 	return strings.TrimSpace(text) != "" && IsOptional(text, most)
 }
@@ -22,14 +22,15 @@ func IsOptional(text string, most int) bool {
 	return utf8.RuneCountInString(text) <= most && utf8.ValidString(text) && !HasControls(text, false)
 }
 
-// IsText is IsOptional for a text of several lines.
+// IsText is IsOptional for a text that may also have line breaks and tabs.
 func IsText(text string, most int) bool {
 	return utf8.RuneCountInString(text) <= most && utf8.ValidString(text) && !HasControls(text, true)
 }
 
-// Rule describes a line of at most most characters, after "expected".
+// Rule returns what IsLine accepts, for an error message: "expected " +
+// Rule(100).
 func Rule(most int) string {
-	return fmt.Sprintf("1 to %d characters, none of them a control character", most)
+	return fmt.Sprintf("1 to %d characters, not all blank, none of them a control character", most)
 }
 
 var phone = regexp.MustCompile(`^\+?[0-9(][0-9 ().\-/]*$`)
@@ -46,17 +47,18 @@ func IsPhone(text string) bool {
 	return digits >= 3 && digits <= 20 && len(text) <= 40 && phone.MatchString(text)
 }
 
-// HasControls reports whether a text has control characters. Line breaks and
-// tabs do not count if lines is set.
+// HasControls reports whether a text has control characters. If lines is true,
+// line breaks and tabs do not count.
 func HasControls(text string, lines bool) bool {
 	return strings.ContainsFunc(text, func(r rune) bool {
 		return unicode.IsControl(r) && (!lines || r != '\n' && r != '\r' && r != '\t')
 	})
 }
 
-// Visible replaces each invisible character, such as one that changes the
-// direction of a text, by its JSON escape. A person then reads what the text
-// really contains.
+// Visible replaces by their JSON escapes: control and format characters, such
+// as one that changes the direction of a text, line and paragraph separators,
+// and U+FFFD, which also stands for a byte that is not UTF-8. A person then
+// reads what the text really contains.
 func Visible(text string) string {
 	hidden := func(r rune) bool {
 		return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) || r == utf8.RuneError

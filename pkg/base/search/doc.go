@@ -1,4 +1,4 @@
-// Package search owns the one form in which texts are compared. Folding
+// Package search owns the form in which a search compares texts. Folding
 // removes differences of case, width and composed letters, in any script. The
 // package knows no resource and no table.
 package search

@@ -9,9 +9,9 @@ import (
 )
 
 // Fold returns the text's compatibility caseless form: NFKC and Unicode's full
-// case folding. For example, "STRASSE" equals "straße", "Ａ" equals "a", and
-// "e\u0301" equals "é" (Unicode Standard, section 3.13, D146). Folding twice
-// changes nothing.
+// case folding (Unicode Standard, section 3.13, D146). For example, "STRASSE"
+// and "straße" have the same form, and so have "Ａ" and "a", and "e\u0301" and
+// "é". To fold the form again changes nothing.
 func Fold(s string) string {
 	if ascii(s) {
 		return strings.ToLower(s)
@@ -19,8 +19,8 @@ func Fold(s string) string {
 	return Caseless(norm.NFKC, s)
 }
 
-// Caseless returns the text in a normal form with full case folding. Folding
-// twice changes nothing.
+// Caseless returns the text in the given normal form, with full case folding.
+// To fold the result again changes nothing.
 func Caseless(form norm.Form, s string) string {
 	for range 4 {
 		folded := form.String(strings.Map(cherokee, cases.Fold().String(form.String(s))))

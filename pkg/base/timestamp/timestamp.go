@@ -29,8 +29,9 @@ func Parse(s string) (time.Time, error) {
 	return t, nil
 }
 
-// input is ISO 8601 as callers write it: a date, or a date and a time. Seconds
-// and offset are optional.
+// input matches a caller's date-time (ISO 8601): a date, or a date and a time.
+// Seconds and offset are optional. It also matches an offset that begins with a
+// blank, so that ParseInput can explain this error.
 var input = regexp.MustCompile(
 	`^(\d{4}-\d\d-\d\d)(?:[Tt](\d\d:\d\d)(?::(\d\d)(\.\d+)?)?([Zz]|([+\- ])(\d\d)(?::?(\d\d))?)?)?$`)
 
@@ -61,13 +62,14 @@ func ParseInput(s string) (time.Time, error) {
 	}
 	t = t.Add(leap).UTC()
 	if t.Year() < 1 || t.Year() > 9999 {
-		return time.Time{}, errors.New("out of range")
+		return time.Time{}, errors.New("expected a time in the years 1 to 9999 in UTC")
 	}
 	return t, nil
 }
 
-// Ceil returns the first millisecond that is not before t. With it, a bound
-// finer than a millisecond compares correctly with stored times.
+// Ceil returns the first whole millisecond that is not before t. A caller's
+// bound may be finer than a millisecond: rounded by Ceil, it compares correctly
+// with stored times.
 func Ceil(t time.Time) time.Time {
 	cut := t.Truncate(time.Millisecond)
 	if cut.Before(t) {

@@ -13,7 +13,7 @@ import (
 
 // By says who makes a change, when, and with which client and tool.
 type By struct {
-	Who    string    // an actor's id, or "svc:" and the name of the command line's user
+	Who    string    // an actor's id, or "svc:" and the name of the user who ran a command
 	At     time.Time // the change's time
 	Client string    // the OAuth client that acted for the actor; "" for a command
 	Tool   string    // the tool that an agent called; "" if it was a request to the API
@@ -54,8 +54,8 @@ type document struct {
 	After   any    `json:"after"`
 }
 
-// List returns up to limit entries (1…1000), newest first. It starts after the
-// position where the previous page ended ("" for the first page). next is ""
+// List returns up to limit entries (1…1000), newest first. For the first page,
+// after is "". For each later page, it is next of the previous page. next is ""
 // on the last page.
 //
 // Access pattern: T#t#AUDIT backward, strongly consistent.

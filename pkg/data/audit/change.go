@@ -11,8 +11,8 @@ import (
 // Change reads an item, edits its value, and writes it back with an audit log
 // entry. One transaction writes the item and the entry, on the condition that
 // the item's version is unchanged. After a conflict, Run starts again, so the
-// functions of a Change may run more than once. If Edit leaves the value equal,
-// Run writes nothing.
+// functions of a Change may run more than once. If the value is equal after
+// Edit and Check, Run writes nothing.
 type Change[T any] struct {
 	Tenant        table.Tenant
 	By            By
@@ -25,14 +25,15 @@ type Change[T any] struct {
 	Check    func(was T, now *T) error // validates the edited value and prepares it for storage; may be nil
 	Shown    func(T) any               // what the log entry shows; nil shows the value itself
 
-	// Differing returns what the log entry shows of the values before and after,
-	// for large values: only what differs. If it is nil, Shown applies.
+	// Differing returns what the log entry shows of the values before and after.
+	// It is for large values, to show only what differs. If it is nil, Shown
+	// applies.
 	Differing func(was, now T) (before, after any)
 
 	// Also adds further operations to the transaction; it may be nil.
 	Also func(ctx context.Context, tx *table.Tx, was, now T) error
-	// Read returns the item for the first attempt, for a caller that has
-	// already read it; nil means Tenant.Get.
+	// Read returns the item for the first attempt, for a caller that has already
+	// read it. Later attempts call Tenant.Get. nil means Tenant.Get.
 	Read func(context.Context, table.Key) (table.Item, error)
 	// Commit commits the transaction; nil means tx.Commit.
 	Commit func(ctx context.Context, tx *table.Tx, was, now T) error
@@ -80,7 +81,7 @@ func (c Change[T]) edit(was T, now *T) error {
 func (c Change[T]) write(ctx context.Context, read table.Item, was, now T) error {
 	next := c.Item(read, now)
 	if next.Key != c.Key {
-		return fmt.Errorf("the new item has another key than the one that was read")
+		return fmt.Errorf("the item to store has another key than the item that was read")
 	}
 	tx := c.Tenant.Write()
 	Put(tx, read, next)
@@ -107,8 +108,9 @@ func (c Change[T]) shown(was, now T) (before, after any) {
 	return was, now
 }
 
-// Put replaces the item that was read, or creates it if it was absent. The
-// transaction fails with table.ErrConflict if the item has changed since then.
+// Put replaces the item that was read, or creates it if it was absent. It keeps
+// the data of the item that this build does not know. The transaction fails
+// with table.ErrConflict if the item has changed since it was read.
 func Put(tx *table.Tx, read, next table.Item) {
 	if !read.Found() {
 		tx.Create(next).Else(table.ErrConflict)
@@ -118,7 +120,8 @@ func Put(tx *table.Tx, read, next table.Item) {
 	tx.Replace(next).Else(table.ErrConflict)
 }
 
-// Create writes a new item and its audit log entry.
+// Create writes a new item and its audit log entry. If the key is in use, it
+// returns table.ErrCondition.
 func Create(ctx context.Context, t table.Tenant, by By, what, subject string, it table.Item, shown any) error {
 	err := table.Retry(ctx, func(ctx context.Context) error {
 		tx := t.Write()

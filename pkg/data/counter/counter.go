@@ -15,9 +15,9 @@ import (
 	"svc/pkg/data/table"
 )
 
-// MaxShards limits the shards of a counter, whatever the tenant's own number.
+// MaxShards limits the shards of a counter, also if the tenant has more shards.
 // Three are enough for the writes, because one transaction counts several
-// items. A report that reads every shard stays within 80 units.
+// items. A report that reads every shard stays within 80 read units.
 const MaxShards = 3
 
 // Shards returns the number of shards per counter in a tenant with n shards.
@@ -33,8 +33,8 @@ type Ref struct {
 // Total names a sharded counter that has no period.
 func Total(name string) Ref { return Ref{Partition: "TOTALS#" + name, SK: "TOTAL", Sharded: true} }
 
-// The totals. Drivers has a sum per status; Customers "count"; wallets "count"
-// and "balance".
+// The totals. Drivers has one sum for each status. Customers has the sum
+// "count". The wallet totals have the sums "count" and "balance".
 var (
 	Drivers         = Total("DRIVERS")
 	Customers       = Total("CUSTOMERS")
@@ -62,13 +62,13 @@ type Sums map[string]decimal.Decimal
 // Add adds to a sum.
 func (s Sums) Add(name string, by decimal.Decimal) { s[name] = s[name].Add(by) }
 
-// Int returns a sum as an integer.
+// Int returns a sum as an integer, without its decimals.
 func (s Sums) Int(name string) int64 { return s[name].IntPart() }
 
 // Changes are pending additions to counters.
 type Changes map[Ref]Sums
 
-// Add records an addition.
+// Add records an addition. It drops a sum that becomes 0.
 func (c Changes) Add(r Ref, name string, by decimal.Decimal) {
 	if c[r] == nil {
 		c[r] = Sums{}
@@ -95,8 +95,8 @@ const prefix = "n"
 
 // Write puts the additions into a transaction: one operation per counter, in
 // key order. Sharded counters use the given shard. Each write increments the
-// counter's version, so that a second read can detect a change. Write returns
-// the last operation.
+// counter's version, so that a later read can detect a change. Write returns
+// the last operation, or nil if there are no additions.
 func (c Changes) Write(tx *table.Tx, t table.Tenant, shard int) (last *table.Op) {
 	for _, r := range slices.SortedFunc(maps.Keys(c), func(a, b Ref) int {
 		return cmp.Or(cmp.Compare(a.Partition, b.Partition), cmp.Compare(a.SK, b.SK))
@@ -110,8 +110,8 @@ func (c Changes) Write(tx *table.Tx, t table.Tenant, shard int) (last *table.Op)
 	return last
 }
 
-// Items returns the counters as items that have only these additions. It is for
-// filling an empty table.
+// Items returns the counters as items that have only these additions. Tests
+// fill an empty table with them.
 func (c Changes) Items(t table.Tenant, shard int) []table.Item {
 	var out []table.Item
 	for r, sums := range c {
@@ -143,8 +143,8 @@ func parse(n json.Number) (decimal.Decimal, error) {
 	return decimal.Zero, fmt.Errorf("%q is not a number", n)
 }
 
-// Read reads counters of a tenant that has n shards for reading. It sends one
-// eventually consistent request.
+// Read reads counters of a tenant. n is the tenant's readShards. Read sends one
+// eventually consistent request, of at most 100 keys.
 func Read(ctx context.Context, t table.Tenant, n int, refs ...Ref) (map[Ref]Sums, error) {
 	shards := Shards(n)
 	of := make(map[table.Key]Ref, len(refs)*shards)

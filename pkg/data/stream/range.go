@@ -11,8 +11,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 )
 
-// Range is a run of records of one shard, as a dead-letter message of AWS
-// Lambda names it.
+// Range names consecutive records of one shard, as a dead-letter message of AWS
+// Lambda does.
 type Range struct {
 	Stream string // ARN
 	Shard  string
@@ -21,15 +21,16 @@ type Range struct {
 }
 
 // ErrTrimmed means that the stream no longer has the records. A stream keeps
-// them for a day.
+// records for 24 hours.
 var ErrTrimmed = errors.New("the stream no longer has these records; run svc rebuild instead")
 
-// emptyPages is how many empty pages in a row end the reading. An empty page
-// may still have a successor.
+// emptyPages is how many empty pages in a row end the reading. A single empty
+// page does not: later pages may have records.
 const emptyPages = 10
 
 // ReadRange reads the records of a range from the stream. It returns ErrTrimmed
-// if the stream no longer has them.
+// if the stream no longer has them, and also if it finds none. After emptyPages
+// empty pages it returns the records that it has read so far.
 func ReadRange(ctx context.Context, streams *dynamodbstreams.Client, r Range) ([]events.DynamoDBEventRecord, error) {
 	it, err := streams.GetShardIterator(ctx, &dynamodbstreams.GetShardIteratorInput{StreamArn: aws.String(r.Stream),
 		ShardId:           aws.String(r.Shard),

@@ -14,15 +14,15 @@ import (
 	"svc/pkg/data/table"
 )
 
-// Change is what a batch contains about one item.
+// Change is what the records of a batch say about one item.
 type Change struct {
 	Key   table.Key
-	Old   table.Item // image before its first record; not Found for a new item
+	Old   table.Item // oldest image before a record; not Found if the first record created the item
 	New   table.Item // newest image; not Found if the item was removed
-	First string     // sequence number of its first record in the batch
+	First string     // sequence number of the item's first record in the batch
 }
 
-// Type returns the item's type, from the newest image that has one.
+// Type returns the type of New or, if the item was removed, of Old.
 func (c Change) Type() string {
 	if c.New.Found() {
 		return c.New.Type
@@ -32,7 +32,7 @@ func (c Change) Type() string {
 
 // Changes groups the event's records by item, in order of first appearance.
 // New is the image with the highest version. If versions are equal, it is the
-// image of the later record.
+// image of the later record. A removal has the version of the removed image.
 func Changes(event events.DynamoDBEvent) []Change {
 	var out []Change
 	at, newest := map[table.Key]int{}, map[table.Key]int64{}
@@ -62,7 +62,7 @@ func Changes(event events.DynamoDBEvent) []Change {
 	return out
 }
 
-// KeyOf returns the key of a record's item; ok is false if it has none.
+// KeyOf returns the key of a record's item; ok is false if the record has none.
 func KeyOf(record events.DynamoDBEventRecord) (key table.Key, ok bool) {
 	pk, sk := record.Change.Keys["pk"], record.Change.Keys["sk"]
 	if pk.DataType() == events.DataTypeString && sk.DataType() == events.DataTypeString {
@@ -87,8 +87,8 @@ func TenantOf(db *table.DB, key table.Key) (t table.Tenant, ok bool) {
 	return db.Tenant(id), ok && cut && id != ""
 }
 
-// Answer returns the batch response when the given changes failed. Lambda
-// sends everything from the first failure on again.
+// Answer returns the function's response when the given changes failed. Lambda
+// sends the batch again, from the lowest First of these changes.
 func Answer(failed []Change) events.DynamoDBEventResponse {
 	out := events.DynamoDBEventResponse{BatchItemFailures: []events.DynamoDBBatchItemFailure{}}
 	for _, c := range failed {
@@ -97,10 +97,11 @@ func Answer(failed []Change) events.DynamoDBEventResponse {
 	return out
 }
 
-// Each runs step for every group of changes, up to workers groups at a time. It
-// returns the failed changes in their order. A failed group is retried change
-// by change, so that one bad item does not fail the others. A panic in a step
-// counts as a failure.
+// Each runs step for every group of changes, up to workers groups at a time. If
+// step fails for a group, Each runs it again for each change of the group
+// alone, so that one bad item does not fail the others. Each returns the
+// changes that failed alone, in their order. A panic in step counts as a
+// failure.
 func Each(ctx context.Context, groups [][]Change, workers int, step func(context.Context, []Change) error) []Change {
 	failed := make([][]Change, len(groups))
 	var wait sync.WaitGroup
@@ -143,7 +144,7 @@ func guarded(ctx context.Context, group []Change, step func(context.Context, []C
 }
 
 // decode reads an image. It returns the zero Item for an absent image, and for
-// one with an attribute of unknown form.
+// an image that it cannot read.
 func decode(image map[string]events.DynamoDBAttributeValue) (it table.Item) {
 	if len(image) == 0 {
 		return table.Item{}

@@ -13,12 +13,12 @@ import (
 	"svc/pkg/data/wire"
 )
 
-// The SDK decodes an item into a map of pointers, about sixty allocations
-// each. To avoid this, reader extracts the items of a get, a batch get or a
-// query. If the SDK sent the request, reader does so before the SDK sees the
-// response. The SDK then decodes the rest: capacity, counts, keys to continue
-// with, and all errors. It also decodes any response that reader does not
-// understand.
+// The SDK decodes an item into a map of pointers, with about sixty allocations
+// for each item. To avoid this, reader extracts the items of a get, a batch get
+// or a query. If the SDK sent the request, reader does so before the SDK
+// decodes the response. The SDK then decodes the rest: capacity, counts, keys
+// to continue with, and all errors. The SDK also decodes any response that
+// reader does not understand.
 
 type answerKey struct{}
 
@@ -35,8 +35,8 @@ func wanting(ctx context.Context) (context.Context, *answer) {
 	return context.WithValue(ctx, answerKey{}, a), a
 }
 
-// or returns the items; it takes them from the SDK's result if reader did not
-// read them.
+// or returns the items. If reader did not decode them, it converts those that
+// the SDK decoded.
 func (a *answer) or(decoded []map[string]types.AttributeValue) []Item {
 	if a.read {
 		return a.items

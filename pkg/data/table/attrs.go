@@ -27,7 +27,7 @@ type attr struct {
 	set  []string // value of a string set
 }
 
-// attrs are a stored item's attributes. They are few, so a linear search
+// attrs are a stored item's attributes. An item has few, so a linear search
 // replaces a map. nil means no item.
 type attrs []attr
 

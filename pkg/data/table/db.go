@@ -38,9 +38,10 @@ type Options struct {
 }
 
 // retryQuota is the number of the SDK's retry tokens in a process, for each
-// request that the process serves at once. A retry takes 5 or 10 tokens, a
-// success gives back 1. If the number did not grow with the requests, a short
-// failure would use up all tokens, and the SDK would not retry later requests.
+// request that the process serves at once. A retry takes 5 or 10 tokens. A
+// request that needs no retry gives back 1. With a fixed number of tokens, the
+// many requests of a process would use up all of them in a short failure, and
+// the SDK would not retry later requests.
 const retryQuota = 500
 
 // Environment returns the SDK's configuration from a function's environment.

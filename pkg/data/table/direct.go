@@ -15,10 +15,11 @@ import (
 )
 
 // client is the SDK's client with its own versions of the four operations that
-// API requests use. These send the first attempt without the SDK, because that takes
-// a fraction of the processor time. If the attempt fails, or client cannot decode
-// the response, the SDK gets the result in place of its own first attempt. The
-// SDK then decodes errors, waits and tries again, as it always does.
+// API requests use. If package wire can build the request, client sends the
+// first attempt without the SDK, which takes a fraction of the processor time.
+// If the attempt fails, or client cannot decode the response, the SDK gets the
+// result in place of its own first attempt. The SDK then decodes errors, waits
+// and tries again, as it always does.
 type client struct {
 	*dynamodb.Client
 	table    string
@@ -27,8 +28,9 @@ type client struct {
 	quota    *ratelimit.TokenRateLimit // of the SDK's retries
 }
 
-// GetItem implements the SDK's operation. The item goes to the answer
-// that wanting added to the context, not to the output.
+// GetItem implements the SDK's operation. If reader can decode the response,
+// the item goes to the answer that wanting added to the context, not to the
+// output.
 func (c *client) GetItem(ctx context.Context, in *dynamodb.GetItemInput, o ...func(*dynamodb.Options)) (
 	*dynamodb.GetItemOutput, error) {
 	return call(ctx, c, "GetItem", in, o, c.Client.GetItem, func(body []byte) (*dynamodb.GetItemOutput, bool) {
@@ -44,8 +46,9 @@ func (c *client) GetItem(ctx context.Context, in *dynamodb.GetItemInput, o ...fu
 	})
 }
 
-// BatchGetItem implements the SDK's operation. The items go to the answer
-// that wanting added to the context, not to the output.
+// BatchGetItem implements the SDK's operation. If reader can decode the
+// response, the items go to the answer that wanting added to the context, not
+// to the output.
 func (c *client) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput, o ...func(*dynamodb.Options)) (
 	*dynamodb.BatchGetItemOutput, error) {
 	type output = dynamodb.BatchGetItemOutput
@@ -64,8 +67,8 @@ func (c *client) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInpu
 	})
 }
 
-// Query implements the SDK's operation. The items go to the answer that
-// wanting added to the context, not to the output.
+// Query implements the SDK's operation. If reader can decode the response, the
+// items go to the answer that wanting added to the context, not to the output.
 func (c *client) Query(ctx context.Context, in *dynamodb.QueryInput, o ...func(*dynamodb.Options)) (
 	*dynamodb.QueryOutput, error) {
 	return call(ctx, c, "Query", in, o, c.Client.Query, func(body []byte) (*dynamodb.QueryOutput, bool) {
@@ -134,9 +137,10 @@ func call[In, Out any](ctx context.Context, c *client, operation string, in *In,
 }
 
 // send sends the first attempt without the SDK. It returns nil if it sent
-// nothing, because the guard rejects the input or only the SDK can send it. In
-// the first case, the guard in the SDK's middleware then rejects it again. usual
-// is false if the call has options.
+// nothing, because the guard rejects the input or only the SDK can send it. If
+// the guard rejects the input, the guard in the SDK's middleware rejects it
+// again, and the caller gets that error. usual is false if the call has
+// options.
 func (c *client) send(ctx context.Context, operation string, in any, usual bool) *sent {
 	h, _ := ctx.Value(handleKey{}).(Handle)
 	if !usual || h.allows(c.table, in) != nil {
@@ -202,8 +206,9 @@ func (s *sent) result() (*http.Response, error) {
 }
 
 // takeFrom stores the response's items in the context's answer. It calls each
-// with every other member of the response, as members does. If it returns false,
-// it has not changed the response.
+// with the name of every other member of the response, as members does. If
+// takeFrom returns false, it has not changed the response, and the SDK decodes
+// it.
 func takeFrom(ctx context.Context, body []byte, each func(s *jsonscan.Scanner, name jsonscan.Text)) bool {
 	wanted, ok := ctx.Value(answerKey{}).(*answer)
 	if !ok {
@@ -218,7 +223,8 @@ func takeFrom(ctx context.Context, body []byte, each func(s *jsonscan.Scanner, n
 }
 
 // members calls each with the name of every member of the response; each must
-// read the value. members returns false for a malformed response.
+// read the value. members returns false if the response is malformed or each
+// failed the scan.
 func members(body []byte, each func(s *jsonscan.Scanner, name jsonscan.Text)) bool {
 	s := jsonscan.New(body, deepestAnswer)
 	s.Object(func(name jsonscan.Text) { each(&s, name) })
@@ -276,6 +282,6 @@ func key(s *jsonscan.Scanner) map[string]types.AttributeValue {
 	return out
 }
 
-// empty reads an object. If it has members, empty fails the scan, and the SDK
-// decodes the response.
+// empty reads an object. If the object has members, empty fails the scan, and
+// the SDK decodes the response.
 func empty(s *jsonscan.Scanner) { s.Object(func(jsonscan.Text) { s.Fail() }) }

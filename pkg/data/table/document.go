@@ -18,9 +18,10 @@ import (
 // once per string with escapes, and once per optional field after the first 9
 // strings and 7 numbers. The names of members come from json tags, as in
 // encoding/json; letter case matters. Document reads these types directly:
-// string, json.Number, pointers to them, int64 and bool. For these, it ignores
-// values of the wrong type. It passes other types to encoding/json, and returns
-// its errors. It ignores unknown members and nulls.
+// string, json.Number, pointers to them, int64 and bool. A value of the wrong
+// type for such a field is not an error: the field then has an unspecified
+// value. For fields of other types, Document calls encoding/json, and returns
+// its errors. Document ignores unknown members and nulls.
 func Document[T any](it Item) (*T, error) {
 	out := &struct {
 		value    T
@@ -47,8 +48,8 @@ func Document[T any](it Item) (*T, error) {
 	return &out.value, err
 }
 
-// set stores the value in the field at that address. The field may keep a
-// reference to text.
+// set stores the value in the field at the address at. The field may keep a
+// reference to the memory of text.
 func (p *pointers) set(at unsafe.Pointer, f *field, text string, quoted bool) error {
 	switch f.kind {
 	case textField:
@@ -74,7 +75,7 @@ func (p *pointers) set(at unsafe.Pointer, f *field, text string, quoted bool) er
 	case otherField:
 		value := reflect.NewAt(f.of, at).Interface()
 		if quoted {
-			return fmt.Errorf("a string where a %T is wanted", value)
+			return fmt.Errorf("got a string, expected a %s", f.of)
 		}
 		return json.Unmarshal(bytesOf(text), value)
 	}
@@ -185,7 +186,7 @@ func (it Item) members(each func(name, text string, quoted bool)) error {
 		}
 	})
 	if !s.End() {
-		return fmt.Errorf("document of an item of type %q is not an object", it.Type)
+		return fmt.Errorf("document of an item of type %q is not a JSON object", it.Type)
 	}
 	return nil
 }

@@ -15,14 +15,14 @@ import (
 	"svc/pkg/base/fault"
 )
 
-// ErrCondition means that a write's condition failed and its operation named
-// no error of its own (Op.Else).
+// ErrCondition means that the condition of an operation failed, and that no
+// error was set for the operation with Op.Else.
 var ErrCondition = errors.New("a condition of the write does not hold")
 
-// ErrConflict means that another write touched the same item; nothing was
-// written. Retry runs the step again from its reads.
-// TransactionInProgressException is not a conflict: the table is still writing
-// this same transaction.
+// ErrConflict means that another write changes or has changed the same item;
+// nothing was written. The caller must read the item again and repeat the
+// write, as Retry does. TransactionInProgressException is not a conflict: the
+// table is still writing this same transaction.
 var ErrConflict = errors.New("the write conflicts with another write of the same item")
 
 // conditions lists the operations of a transaction whose condition failed.
@@ -32,8 +32,8 @@ func (c *conditions) Error() string   { return fmt.Sprintf("conditions %v do not
 func (c *conditions) Is(e error) bool { return e == ErrCondition }
 
 // classify turns an SDK error into ErrConflict, *conditions, or
-// fault.Unavailable for a throttled table. It wraps any other error with the
-// operation.
+// fault.Unavailable for a throttled table. It wraps any other error with what,
+// the name of the operation.
 func classify(what string, err error) error {
 	if err == nil {
 		return nil
@@ -71,8 +71,9 @@ func reading(what string, err error) error {
 
 // writing is classify for a transaction. If an attempt may have been executed
 // and no later attempt shows the result, the error is fault.OutcomeUnknown. If
-// none was executed because the table was throttled or did not respond, the
-// error is fault.Unavailable.
+// no attempt was executed, because the table was throttled or could not be
+// reached, the error is fault.Unavailable. If the caller disconnected, the
+// error is the context's, and the result is not known.
 func writing(what string, err error, o *outcome) error {
 	err = classify(what, err)
 	switch {
@@ -92,8 +93,8 @@ func inProgress(err error) bool {
 	return errors.As(err, &e)
 }
 
-// outOfReach reports whether the table failed or did not respond. It returns
-// false if the caller disconnected.
+// outOfReach reports whether the table did not respond, or responded with a
+// 5xx. It returns false if the caller disconnected.
 func outOfReach(err error) bool {
 	if errors.Is(err, context.Canceled) {
 		return false
@@ -138,8 +139,8 @@ func cancellation(what string, cancelled *types.TransactionCanceledException, er
 const tries = 8
 
 // Retry runs step, which reads and writes, until step does not return
-// ErrConflict. After eight attempts, with growing, jittered pauses, Retry
-// returns fault.Unavailable.
+// ErrConflict. The pauses between attempts are random and grow. After eight
+// attempts Retry returns fault.Unavailable.
 func Retry(ctx context.Context, step func(context.Context) error) error {
 	var err error
 	for i := range tries {

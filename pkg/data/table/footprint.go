@@ -9,9 +9,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// Footprint finds and removes all items of one tenant: its own partitions, items
-// of the platform whose key contains its id, and sessions, codes and one-time
-// links whose document names it. It is for the deletion of a tenant.
+// Footprint finds and removes the items of one tenant: the tenant's partitions;
+// items of footprintKinds whose key contains the tenant's id; and sessions,
+// codes and one-time links whose document names the tenant. It is for the
+// deletion of a tenant.
 type Footprint struct {
 	h     Handle
 	id    string
@@ -41,11 +42,11 @@ func footprintValues(id string) map[string]types.AttributeValue {
 		":session": str("session"), ":link": str("link")}
 }
 
-// Next reads the next megabyte of the table, and returns the keys of the
-// footprint in it. more is false at the end of the table.
+// Next reads the next megabyte of the table, and returns the keys of those
+// items that belong to the footprint. more is false at the end of the table.
 //
 // Access pattern: the table's only Scan. It reads every tenant's items, but the
-// response has only keys, of items that contain this tenant's id.
+// response has only the keys of items that contain this tenant's id.
 func (f *Footprint) Next(ctx context.Context) (keys []Key, more bool, err error) {
 	out, err := f.h.db.client.Scan(f.h.within(ctx), &dynamodb.ScanInput{TableName: &f.h.db.name,
 		ConsistentRead: aws.Bool(true), ExclusiveStartKey: f.after, FilterExpression: aws.String(footprintFilter),
@@ -92,7 +93,7 @@ func (h Handle) scan(in *dynamodb.ScanInput) error {
 	case aws.ToString(in.FilterExpression) != footprintFilter || aws.ToString(in.ProjectionExpression) != footprintShown:
 		return fmt.Errorf("a scan must have the filter and projection of a footprint")
 	case member == nil || member.Value != h.scans:
-		return fmt.Errorf("a scan for another tenant")
+		return fmt.Errorf("a scan must be for the tenant of its handle")
 	}
 	return nil
 }

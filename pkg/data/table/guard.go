@@ -12,13 +12,16 @@ import (
 
 type handleKey struct{}
 
-// within adds to ctx the handle that limits the next request's keys.
+// within returns a context with the handle. The guard checks each request that
+// is sent with this context against the handle.
 func (h Handle) within(ctx context.Context) context.Context {
 	return context.WithValue(ctx, handleKey{}, h)
 }
 
-// guard rejects every request that touches a key outside its handle, and every
-// request that it cannot parse. It does so before the request is sent.
+// guard rejects every request with a key outside the context's handle, and
+// every request of a type that it does not know. It does so before the SDK
+// sends the request. client.send checks the requests that it sends without the
+// SDK.
 func guard(table string) middleware.InitializeMiddleware {
 	return middleware.InitializeMiddlewareFunc("TenantGuard", func(ctx context.Context, in middleware.InitializeInput,
 		next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
@@ -91,8 +94,8 @@ func (h Handle) batch(table string, in *dynamodb.BatchWriteItemInput) error {
 	return nil
 }
 
-// operation checks one item of a transaction. DynamoDB requires exactly one
-// operation per item; the guard does not rely on that.
+// operation checks one element of TransactItems. DynamoDB requires exactly one
+// operation per element; the guard does not rely on that.
 func (h Handle) operation(table string, op types.TransactWriteItem) error {
 	n := 0
 	for _, there := range []bool{op.Put != nil, op.Update != nil, op.Delete != nil, op.ConditionCheck != nil} {
@@ -101,7 +104,7 @@ func (h Handle) operation(table string, op types.TransactWriteItem) error {
 		}
 	}
 	if n != 1 {
-		return fmt.Errorf("%d operations in one item of a transaction", n)
+		return fmt.Errorf("an element of TransactItems has %d operations, expected 1", n)
 	}
 	switch {
 	case op.Put != nil:
@@ -145,7 +148,7 @@ func (h Handle) query(in *dynamodb.QueryInput) error {
 	if in.IndexName != nil {
 		name, ok := strings.CutPrefix(*in.IndexName, "by-")
 		if !ok || !indexKeys[name] || name == "pk" || name == "sk" {
-			return fmt.Errorf("index %q is not known", *in.IndexName)
+			return fmt.Errorf("index %q is not known, expected by-g1 to by-g4", *in.IndexName)
 		}
 		hash = name
 	}
@@ -154,7 +157,7 @@ func (h Handle) query(in *dynamodb.QueryInput) error {
 		return fmt.Errorf("an ExclusiveStartKey is not allowed")
 	case in.KeyConditionExpression == nil || (*in.KeyConditionExpression != keyIs &&
 		!strings.HasPrefix(*in.KeyConditionExpression, keyIs+" AND ")):
-		return fmt.Errorf("a query must begin with %q", keyIs)
+		return fmt.Errorf("the key condition of a query must begin with %q", keyIs)
 	case in.ExpressionAttributeNames["#h"] != hash:
 		return fmt.Errorf("a query must set #h to the key attribute %s", hash)
 	}

@@ -16,18 +16,19 @@ type Item struct {
 	Key
 	Type     string         // "trip", "wallet", …: stream filters match it
 	Layout   int            // version of the layout of Doc, attribute v; 0 is written as 1
-	Version  int64          // each change increments it; 0 if the item has none
+	Version  int64          // Replace checks and increments it; 0 if the item has none
 	G        [4]string      // partitions in the indexes by-g1…by-g4; "" keeps the item out of that index
 	R        string         // position in those partitions, unique in each
 	Attrs    map[string]any // string, int, int64, bool, json.Number, []string (a set; empty: omitted); nil: absent
-	Doc      any            // marshalled by encoding/json; nil for none. Read it with Decode
-	Expires  time.Time      // attribute expiresAt; zero means never. Deletion is lazy: readers must check Live
+	Doc      any            // marshalled by encoding/json; nil for none. Read it with Decode or Document
+	Expires  time.Time      // attribute expiresAt; zero means never. Deletion comes later: readers must check Live
 	Preserve Unknown        // unknown data of the stored item, to preserve
 
 	raw attrs
 }
 
-// Found reports whether the item exists.
+// Found reports whether the item exists in the table, for an item that was
+// read.
 func (it Item) Found() bool { return it.raw != nil }
 
 // Live reports whether the item exists and has not expired at now.
@@ -152,7 +153,7 @@ func (it Item) encode() (map[string]types.AttributeValue, error) {
 	if it.R != "" {
 		raw["r"] = values.str(it.R)
 	} else if indexed {
-		return nil, fmt.Errorf("item of type %q is in an index without a position", it.Type)
+		return nil, fmt.Errorf("item of type %q has an index partition (G) but no position (R)", it.Type)
 	}
 	if !it.Expires.IsZero() {
 		raw["expiresAt"] = num(strconv.FormatInt(it.Expires.Unix(), 10))

@@ -36,7 +36,7 @@ func (db *DB) Tenant(id string) Tenant {
 
 // Platform returns a handle for platform data of the named kinds, as in
 // Platform("CLIENT", "CODE"). It permits each partition that begins with a kind
-// and "#".
+// and "#". It panics if a kind is empty, is "T" or contains "#".
 func (db *DB) Platform(kinds ...string) Platform {
 	var prefixes []string
 	for _, kind := range kinds {
@@ -82,8 +82,9 @@ func (t Tenant) Partition(parts ...string) string {
 	return b.String()
 }
 
-// Key returns the key whose partition consists of the parts: t.Key("TRIP",
-// "TRIP", id).
+// Key returns the key with the range key sk in the partition
+// T#<tenant>#part#part…. For example, t.Key("RECEIPT", "TRIP", id) is in the
+// partition T#<tenant>#TRIP#<id>.
 func (t Tenant) Key(sk string, parts ...string) Key { return Key{PK: t.Partition(parts...), SK: sk} }
 
 // Partition returns part#part…; a single part gets a trailing "#".
@@ -94,8 +95,8 @@ func (p Platform) Partition(parts ...string) string {
 	return strings.Join(parts, "#")
 }
 
-// Key returns the key whose partition consists of the parts: p.Key("CLIENT",
-// "CLIENT", id).
+// Key returns the key with the range key sk in the partition of the parts. For
+// example, p.Key("STATE", "CLIENT", id, "0") is in the partition CLIENT#<id>#0.
 func (p Platform) Key(sk string, parts ...string) Key { return Key{PK: p.Partition(parts...), SK: sk} }
 
 func (h Handle) covers(pk string) bool {

@@ -22,7 +22,7 @@ type Meter struct {
 // Usage is what a meter has counted.
 type Usage struct {
 	Requests   int     // requests we sent, without the SDK's retries
-	Sequential int     // length of the longest chain of requests, each begun after the previous one ended
+	Sequential int     // length of the longest chain of requests in which each began after the previous one ended
 	ReadUnits  float64 // consumed by the table and its indexes
 	WriteUnits float64 // consumed by the table itself
 	IndexUnits float64 // write units consumed by its indexes

@@ -14,8 +14,8 @@ import (
 )
 
 // Query reads a range of one partition, or of several partitions merged by
-// range key. Range keys must be unique across them, and no range key may be a
-// prefix of another.
+// range key. Range keys must be unique across these partitions, and no range
+// key may be a prefix of another.
 type Query struct {
 	Index      int    // 1…4 for by-g1…by-g4 (eventually consistent, ordered by r); 0 for the table (ordered by sk)
 	Prefix     string // only range keys with this prefix
@@ -24,12 +24,12 @@ type Query struct {
 	Backward   bool   // in descending order of range key
 	Limit      int    // maximum number of items returned, 1…1000
 	Consistent bool   // strongly consistent; only for the table itself
-	// Fill sends further requests until the page has Limit items. Without Fill, a
-	// page may end at a megabyte. Use Fill for lists without a cursor. With Where,
-	// Fill has no effect.
+	// Fill sends further requests until the page has Limit items or the list ends.
+	// Without Fill, a page may end early, at a megabyte. Use Fill for lists without
+	// a cursor. With Where, Fill has no effect.
 	Fill bool
-	// Requests, unless zero, is the maximum number of requests to fill the page.
-	// With long items the page may then have fewer than Limit.
+	// Requests, unless zero, is the maximum number of requests that Fill sends to
+	// each partition. With long items the page may then have fewer than Limit.
 	Requests int
 	Where    []Condition
 }
@@ -73,7 +73,8 @@ func (h Handle) Query(ctx context.Context, partition string, q Query) (Page, err
 // Merge reads one page of several partitions, merged into one list.
 func (h Handle) Merge(ctx context.Context, partitions []string, q Query) (Page, error) {
 	if q.Limit < 1 || q.Limit > Examined || len(partitions) == 0 {
-		return Page{}, fmt.Errorf("query of %d partitions with limit %d", len(partitions), q.Limit)
+		return Page{}, fmt.Errorf("query of %d partitions with limit %d, expected 1 or more and 1 to %d", len(partitions),
+			q.Limit, Examined)
 	}
 	pages := make([]Page, len(partitions))
 	group, ctx := errgroup.WithContext(ctx)
@@ -127,9 +128,10 @@ func merge(pages []Page, q Query) Page {
 	return out
 }
 
-// stretch reads the partition until it has more items than the limit, reaches
-// the end, or has used up the budget of examined items. Without Where and Fill,
-// it sends one request only.
+// stretch reads the partition until it has more items than the limit or reaches
+// the end. With Where, it also ends when it has examined as many items as the
+// budget. With Fill, it also ends after q.Requests requests. Without both, it
+// sends one request only.
 func (h Handle) stretch(ctx context.Context, partition string, q Query, budget int) (Page, error) {
 	want := q.Limit + 1
 	if len(q.Where) == 0 {

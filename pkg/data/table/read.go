@@ -38,7 +38,8 @@ func (h Handle) Batch(ctx context.Context, keys ...Key) ([]Item, error) {
 	return h.batchGet(ctx, true, keys)
 }
 
-// BatchEventual is Batch with eventually consistent reads, at half the units.
+// BatchEventual is Batch with eventually consistent reads, which use half the
+// read units.
 func (h Handle) BatchEventual(ctx context.Context, keys ...Key) ([]Item, error) {
 	return h.batchGet(ctx, false, keys)
 }
@@ -56,7 +57,7 @@ func (h Handle) batchGet(ctx context.Context, consistent bool, keys []Key) ([]It
 		}
 	}
 	if len(asked) > batchSize {
-		return nil, fmt.Errorf("batch get of %d keys", len(asked))
+		return nil, fmt.Errorf("batch get of %d keys, expected at most %d", len(asked), batchSize)
 	}
 	for range batchRounds {
 		sent, got := wanting(ctx)

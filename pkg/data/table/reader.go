@@ -14,8 +14,8 @@ const deepestAnswer = 64
 // usualAttrs is the maximum number of attributes in most items.
 const usualAttrs = 16
 
-// reader parses the JSON of a response. Its strings are part of the response,
-// and all attributes are in one slice, for any number of items.
+// reader parses the JSON of a response. To allocate little, its strings share
+// the memory of the response, and the attributes of all items are in one slice.
 type reader struct {
 	jsonscan.Scanner
 	rest    []byte // the response without its items
@@ -25,8 +25,9 @@ type reader struct {
 	seen    uint64 // a bit for each name of the item; names may share one
 }
 
-// readAnswer extracts the items from a response, and returns the rest of it. The
-// response's memory then belongs to the items, unless ok is false.
+// readAnswer extracts the items from a response, and returns the rest of the
+// response. If ok is true, the items use the memory of body: nothing else may
+// change it.
 func readAnswer(body []byte) (rest []byte, items []Item, ok bool) {
 	r, ok := scanAnswer(body)
 	if !ok {
@@ -37,7 +38,7 @@ func readAnswer(body []byte) (rest []byte, items []Item, ok bool) {
 
 // scanAnswer finds the items in the response of a Query ("Items"), a
 // BatchGetItem ("Responses", of one table) or a GetItem ("Item"). ok is false for
-// invalid JSON and for members of unknown form.
+// invalid JSON, for members of unknown form, and for a response without items.
 func scanAnswer(body []byte) (r *reader, ok bool) {
 	r = &reader{Scanner: jsonscan.New(body, deepestAnswer), attrs: make(attrs, 0, usualAttrs)}
 	rest := append(make([]byte, 0, 256), '{')

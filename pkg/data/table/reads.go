@@ -2,8 +2,8 @@ package table
 
 import "context"
 
-// Reads collects the keys of one batch read. Each key comes with the variable
-// that receives its item. The zero Reads is empty.
+// Reads collects the keys of one batch read, and for each key the variable that
+// receives its item. The zero Reads is empty.
 type Reads struct {
 	handle Handle
 	keys   []Key

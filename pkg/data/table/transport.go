@@ -13,9 +13,10 @@ import (
 	"svc/pkg/data/wire"
 )
 
-// Limits of one attempt. With a deadline, each attempt gets a quarter of the
-// remaining time, so that a silent connection leaves time for retries. Of an
-// API request's 4.5 s, the first attempt gets 1.1 s.
+// Limits of the time of one attempt. With a deadline, each attempt gets a
+// quarter of the remaining time, within these limits. So there is time for
+// retries if a connection does not respond. Of an API request's 4.5 s, the
+// first attempt gets 1.1 s.
 const (
 	shortestAttempt = time.Second
 	longestAttempt  = 5 * time.Second
@@ -31,9 +32,9 @@ func attemptTime(ctx context.Context) time.Duration {
 }
 
 // attempts limits the time of each attempt, including reading the complete
-// response. For the SDK, an attempt without a response is a send failure, which
-// it retries. If the first attempt was sent without the SDK, the SDK gets its
-// result.
+// response. The SDK retries an attempt without a response, because it sees a
+// send failure. If client.send sent the first attempt, the SDK gets the result
+// of that attempt.
 type attempts struct {
 	next    http.RoundTripper
 	learned func(*http.Request) // gets each request that the SDK sends
@@ -88,9 +89,10 @@ type outcome struct{ unknown atomic.Bool }
 
 type outcomeKey struct{}
 
-// mayHaveWritten reports whether an attempt may have been executed. An attempt
-// without a connection was not. One with status 200 was, even if we cannot read
-// its response.
+// mayHaveWritten reports whether the table may have executed an attempt. An
+// attempt without a connection was not executed. An attempt with status 200
+// was, even if we cannot read its response. After a 5xx, or without a response,
+// it may have been.
 func mayHaveWritten(res *http.Response, err error) bool {
 	if err == nil {
 		return res.StatusCode == http.StatusOK || res.StatusCode >= http.StatusInternalServerError

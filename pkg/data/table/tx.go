@@ -32,7 +32,8 @@ type Op struct {
 	otherwise error
 }
 
-// usualOps is the maximum number of operations in most transactions.
+// usualOps is the number of operations for which Write allocates memory. Most
+// transactions have no more.
 const usualOps = 4
 
 // Write begins a transaction on the handle's keys.
@@ -128,9 +129,9 @@ func (tx *Tx) op(op *Op) *Op {
 	return op
 }
 
-// If adds a condition, combined with the others by AND. The condition is a
-// DynamoDB expression. Quote attribute names with single quotes; write ? for a value
-// (string, int, int64, bool): If("'status' = ?", "ONLINE").
+// If adds a condition. All conditions of an operation must hold. The condition
+// is a DynamoDB expression. Quote attribute names with single quotes; write ?
+// for a value (string, int, int64, bool): If("'status' = ?", "ONLINE").
 func (op *Op) If(expression string, args ...any) *Op {
 	switch {
 	case op.put != nil:
@@ -167,9 +168,9 @@ func (op *Op) Else(err error) *Op {
 // Commit sends the transaction. If conditions fail, it returns the first error
 // that Else set on a failed operation, or ErrCondition if there is none. If
 // another write touched the same item, the error is ErrConflict. If the table is
-// throttled or out of reach, the error is fault.Unavailable. With each of these
-// errors, nothing was written. If the result is not known, the error is
-// fault.OutcomeUnknown.
+// throttled or cannot be reached, the error is fault.Unavailable. With each of
+// these errors, nothing was written. If the result is not known, the error is
+// fault.OutcomeUnknown or, if the caller disconnected, the context's error.
 func (tx *Tx) Commit(ctx context.Context) error {
 	if tx.err != nil {
 		return fmt.Errorf("transaction: %w", tx.err)

@@ -9,8 +9,8 @@ import (
 )
 
 // Unknown is data of a stored item that this build does not know. A newer build
-// wrote it, during a canary or before a rollback. Assign it to the replacing
-// item (Item.Preserve) to preserve:
+// wrote the data, during a canary deployment or before a rollback. Assign
+// Unknown to Preserve of the replacing item, which then keeps:
 //
 //   - attributes that Item.Attrs does not name. Attrs must therefore name every
 //     attribute of the type, with nil for one that is absent.
@@ -22,8 +22,8 @@ type Unknown struct{ raw attrs }
 // item that is nothing.
 func (it Item) Unknown() Unknown { return Unknown{it.raw} }
 
-// Equal reports true, because preserved data is not part of the value that
-// this build knows.
+// Equal reports true, because preserved data is not part of the value that this
+// build knows. go-cmp calls it in tests.
 func (u Unknown) Equal(Unknown) bool { return true }
 
 // layout returns the higher of our layout and the stored one.

@@ -10,8 +10,9 @@ import (
 	"svc/pkg/base/jsonscan"
 )
 
-// Encode returns the JSON of an operation's input. ok is false for inputs,
-// members, attribute types and texts (not UTF-8) that only the SDK can send.
+// Encode returns the JSON of an operation's input. ok is false if only the SDK
+// can send the input: its operation, a member or an attribute's type is unknown
+// to this package, or a text is not UTF-8.
 func Encode(in any) (body []byte, ok bool) {
 	e := encoder{out: make([]byte, 0, usualBody)}
 	switch in := in.(type) {
@@ -29,7 +30,7 @@ func Encode(in any) (body []byte, ok bool) {
 	return e.out, !e.unknown && utf8.Valid(e.out)
 }
 
-// usualBody is a size in bytes in which the JSON of most inputs fits.
+// usualBody is a size in bytes. The JSON of most inputs fits into it.
 const usualBody = 1024
 
 // encoder appends JSON. unknown means that the input has something that the
@@ -208,8 +209,8 @@ func (e *encoder) attribute(value types.AttributeValue) {
 	e.close('}')
 }
 
-// only sets unknown if known is false: the input has a member that the encoder
-// does not write.
+// only sets unknown if known is false. The caller passes false if the input has
+// a member that the encoder does not write.
 func (e *encoder) only(known bool) { e.unknown = e.unknown || !known }
 
 // text writes a member if its value is not nil.

@@ -41,10 +41,10 @@ const (
 )
 
 // Learn stores the address and headers of a request that the SDK sends, unless
-// it already knows the operation. The SDK finds the address and describes itself
-// in headers. One header has the number of the attempt; therefore Learn uses
-// first attempts only. It ignores a request whose signature has another form, or
-// that is not a POST to "/".
+// it already knows the operation. The SDK finds the address and describes
+// itself in headers. The header Amz-Sdk-Request has the number of the attempt;
+// therefore Learn uses first attempts only. It ignores a request without a
+// Signature Version 4, and one that is not a POST to "/".
 func (r *Requests) Learn(sent *http.Request) {
 	operation, ok := strings.CutPrefix(sent.Header.Get(targetHeader), target)
 	if _, known := r.templates.Load(operation); !ok || known {
@@ -116,9 +116,9 @@ func invocation() string {
 	return string(text[:])
 }
 
-// trace returns the trace id of the event that Lambda is processing, "" for
-// none. X-Ray and Lambda's detection of recursion use the id. trace also returns
-// "" for an id with a character that needs an escape in a header.
+// trace returns the trace id of the event that Lambda is processing, "" outside
+// of Lambda. X-Ray and Lambda's detection of recursion use the id. trace also
+// returns "" for an id with a character that needs an escape in a header.
 func trace() string {
 	if _, inLambda := os.LookupEnv("AWS_LAMBDA_FUNCTION_NAME"); !inLambda {
 		return ""

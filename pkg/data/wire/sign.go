@@ -22,14 +22,14 @@ const (
 	day        = len("20060102")
 )
 
-// scope has the region and service of a signature, and the headers that it
-// signs: without and with a session token.
+// scope has the region and service of a signature, and the headers that the
+// signature covers: plain without a session token, withToken with one.
 type scope struct {
 	region, service  string
 	plain, withToken covered
 }
 
-// covered lists the signed headers, in order.
+// covered lists the signed headers in alphabetical order.
 type covered struct {
 	lower, canonical []string
 	joined           string
@@ -43,7 +43,8 @@ func cover(lower []string) covered {
 	return c
 }
 
-// scopeOf returns the scope of a request that the SDK signed.
+// scopeOf returns the scope of a request that the SDK signed, from the
+// request's Authorization header.
 func scopeOf(authorization string) (s scope, ok bool) {
 	rest, ok := strings.CutPrefix(authorization, algorithm+" Credential=")
 	if !ok {
@@ -122,9 +123,9 @@ func appendHash(out, text []byte) []byte {
 	return hex.AppendEncode(out, hash[:])
 }
 
-// value returns a header's value as the signature uses it. It removes no blanks,
-// although Signature Version 4 requires that: the SDK's own headers have none to
-// remove.
+// value returns a header's value as the signature uses it. Signature Version 4
+// requires the removal of surplus blanks. value does not remove any, because
+// the SDK's headers have no surplus blanks.
 func value(r *http.Request, canonical string) string {
 	switch canonical {
 	case "Host":

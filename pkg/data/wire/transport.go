@@ -31,11 +31,12 @@ type Transport struct {
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
 	mu   sync.Mutex
-	idle map[string][]*connection // by scheme and address; the last one was used last
+	idle map[string][]*connection // by scheme and address; in each list, the last was used last
 }
 
-// longestIdle is how long an idle connection is kept. The wall clock measures
-// it, because Lambda stops a process between two events.
+// longestIdle is how long an idle connection may be used again. The wall clock
+// measures this time, because Lambda stops a process between two events, and
+// the monotonic clock may stop with it.
 const longestIdle = 90 * time.Second
 
 // largestResponse limits a response with its headers, in bytes. A response of
@@ -47,7 +48,7 @@ const largestResponse = 32 << 20
 const mostInterim = 5
 
 var (
-	errTooLarge = errors.New("the response is too large")
+	errTooLarge = errors.New("the response and its headers are larger than 32 MiB")
 	errNotHTTP  = errors.New("the response is not HTTP/1.1")
 )
 
@@ -57,10 +58,11 @@ type connection struct {
 	in       *bufio.Reader // of this connection
 	left     int           // bytes that the current response may still have
 	failed   error         // of the last read
-	since    time.Time     // without a request
+	since    time.Time     // when the last request ended
 }
 
-// Read implements io.Reader, up to the limit of a response.
+// Read implements io.Reader. It returns errTooLarge when the response exceeds
+// largestResponse.
 func (c *connection) Read(p []byte) (n int, err error) {
 	if c.left <= 0 {
 		n, err = 0, errTooLarge
@@ -76,12 +78,12 @@ func (c *connection) Read(p []byte) (n int, err error) {
 // tls.Conn.Close first sends close_notify, which may block on a silent server.
 func (c *connection) Close() error { return c.tcp.Close() }
 
-// RoundTrip implements http.RoundTripper. The response's body is in memory.
-// RoundTrip does not use a connection that the server closed while it was idle.
-// If the context ends, the error wraps the context's. If RoundTrip fails before
-// it writes the request, the error is a net.OpError with the operation "dial".
-// No error quotes the request or the response. For a request that goes to
-// Proxied, the response and the errors are those of Proxied.
+// RoundTrip implements http.RoundTripper. The response's body is in memory. On
+// Unix, RoundTrip does not use a connection that the server closed while it was
+// idle. If the context ends, the error wraps the context's. If RoundTrip fails
+// before it writes the request, the error is a net.OpError with the operation
+// "dial". No error quotes the request or the response. For a request that goes
+// to Proxied, the response and the errors are those of Proxied.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	var body []byte
 	if req.Body != nil {
@@ -115,9 +117,9 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// proxied sends the request through Proxied, with a body in memory. Otherwise
-// the SDK sometimes closes its own reader while net/http still reads from it,
-// which breaks the connection.
+// proxied sends the request through Proxied, with a body in memory. The SDK
+// sometimes closes its own body while net/http still reads it, which would
+// break the connection.
 func (t *Transport) proxied(req *http.Request, body []byte) (*http.Response, error) {
 	again := req.WithContext(req.Context()) // a shallow copy
 	if req.Body != nil {
@@ -135,8 +137,9 @@ func unsent(err error) error {
 	return &net.OpError{Op: "dial", Net: "tcp", Err: err}
 }
 
-// contextual returns the context's error if the context has ended, else err. The
-// end of a context also ends the connection, whose error then says less.
+// contextual returns the context's error if the context has ended, else err.
+// When a context ends, reads and writes of its connection also fail, but with
+// an error that does not say why.
 func contextual(ctx context.Context, err error) error {
 	if ended := ctx.Err(); ended != nil {
 		return ended
@@ -270,8 +273,8 @@ func (t *Transport) take(req *http.Request) *connection {
 	return c
 }
 
-// keep adds the connection to the idle ones. It closes the one that has been
-// idle longest if there are too many, or if it has been idle for longestIdle.
+// keep adds the connection to the idle ones. If there are then more than Idle,
+// or if the oldest has been idle for longestIdle, keep closes the oldest.
 func (t *Transport) keep(req *http.Request, c *connection) {
 	c.since = time.Now().Round(0)
 	t.mu.Lock()
@@ -306,7 +309,8 @@ func Body(b []byte) io.ReadCloser {
 }
 
 // ReadBody reads and closes a body. length is its length in bytes, −1 if it is
-// not known. Only the caller may change the result.
+// not known. For an unread body that Body returned, the result is the slice
+// that Body was called with, not a copy.
 func ReadBody(body io.ReadCloser, length int64) ([]byte, error) {
 	if m, ok := body.(*memory); ok && m.Len() == len(m.all) {
 		return m.all, nil

@@ -6,16 +6,17 @@ import (
 )
 
 const (
-	// shardsTTL is how long a process may use a cached readShards. svc raises
-	// writeShards only after that time.
+	// shardsTTL is how long a process may use a cached readShards. It must be
+	// shorter than tenant.SettleShards: writeShards may rise only that time after
+	// readShards.
 	shardsTTL = 30 * time.Second
 	// recentTTL is how long a process may use an item that a row declared with
 	// NeedsRecent.
 	recentTTL = time.Second
 )
 
-// cache holds the values of at most about a thousand keys, each for ttl. Its
-// zero value with a ttl is empty.
+// cache holds the values of at most 1,000 keys, each for ttl. Its zero value
+// with a ttl is empty.
 type cache[K comparable, V any] struct {
 	ttl time.Duration
 	mu  sync.Mutex
@@ -27,8 +28,8 @@ type cached[V any] struct {
 	at    time.Time
 }
 
-// get returns the key's value. It returns false if there is none, if it is as
-// old as ttl, or if the clock has gone back.
+// get returns the key's value. It returns false if there is no value, if the
+// value is as old as ttl, or if the clock has gone back.
 func (c *cache[K, V]) get(key K, now time.Time) (V, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -37,7 +38,8 @@ func (c *cache[K, V]) get(key K, now time.Time) (V, bool) {
 	return e.value, ok && age >= 0 && age < c.ttl
 }
 
-// put keeps a value that was read at or after the given time.
+// put keeps a value that was read at or after the given time. If the cache is
+// full, put first empties it.
 func (c *cache[K, V]) put(key K, value V, at time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -47,11 +47,11 @@ func (c *Caller) Live(ctx context.Context) (authz.State, error) {
 	return read.live.State(), nil
 }
 
-// Item returns an item. The items that the row Needs, the actor's record and the
-// flags come from the checks' batch. Item reads any other key of the tenant from
-// the table. Both reads are strongly consistent. The exception is an item that
-// the row declared with NeedsRecent: it may be a second old. If the item does
-// not exist, its Found is false.
+// Item returns an item. The items that the row Needs, the actor's record and
+// the flags come from the checks' batch. Item reads any other key of the tenant
+// from the table. Both reads are strongly consistent. But an item that the row
+// declared with NeedsRecent may be a second old. If the item does not exist,
+// its Found is false.
 func (c *Caller) Item(ctx context.Context, key table.Key) (table.Item, error) {
 	read, err := c.reading.wait(ctx)
 	if err != nil {
@@ -74,7 +74,7 @@ func (c *Caller) Item(ctx context.Context, key table.Key) (table.Item, error) {
 }
 
 // ReadShards returns the number of shards from which the tenant's lists are
-// read.
+// read. The number may be up to shardsTTL old.
 func (c *Caller) ReadShards(ctx context.Context) (int, error) {
 	if n, ok := c.x.server.shards.get(c.Tenant.ID(), c.Now); ok {
 		return n, nil
@@ -121,7 +121,7 @@ type reading struct {
 type found struct {
 	live   authz.Live
 	needed []table.Item // the items that the row Needs
-	recent []table.Item // those that were read for an earlier request
+	recent []table.Item // items of NeedsRecent that an earlier request read
 	record table.Item   // of the Idempotency-Key
 }
 

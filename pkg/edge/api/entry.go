@@ -18,7 +18,7 @@ import (
 // Entry says how a request reached its operation: through the API itself, or as
 // a tool of the MCP server.
 type Entry struct {
-	Resource  authz.Resource // that the token must have been issued for
+	Resource  authz.Resource // the token must have been issued for it
 	Confirmed bool           // a person confirmed this call
 	KeyLife   time.Duration  // how long the response for the Idempotency-Key is stored; 0: retention
 }
@@ -46,8 +46,8 @@ func (x *exchange) judgeEntry(live authz.Live) error {
 }
 
 // Call serves a request with the entry. confirm reports whether a person must
-// confirm it first. In that case Call has not run the handler, and has written no
-// status and no body.
+// confirm the request first. In that case Call has not run the handler, and has
+// written no status and no body.
 func (s *Server) Call(w http.ResponseWriter, r *http.Request, e Entry) (confirm bool) {
 	_, err := s.serve(w, r, e, (*exchange).serve)
 	return errors.Is(err, errUnconfirmed)

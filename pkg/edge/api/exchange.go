@@ -49,7 +49,7 @@ type exchange struct {
 	answer    any
 	err       error
 
-	to      gateway.EscapedWriter // nil if the response's writer takes no escaped body
+	to      gateway.EscapedWriter // the response's writer; nil if it does not accept an escaped body
 	status  int
 	payload []byte
 	escaped *[]byte // memory from scratch that holds the escaped payload; nil if the payload is not escaped
@@ -153,7 +153,8 @@ func jsonType(header string) bool {
 }
 
 // read starts the single batch read of a request. The batch holds what the
-// checks need, what the row Needs, and the record of the idempotency key.
+// checks need, what the row Needs, and the record of the Idempotency-Key. It
+// omits items of NeedsRecent that are still in the cache.
 func (x *exchange) read(ctx context.Context) {
 	c := x.caller
 	keys := authz.LiveKeys(c.Tenant, x.server.clients, c.Actor)
@@ -192,8 +193,8 @@ func (x *exchange) read(ctx context.Context) {
 	}()
 }
 
-// judge waits for the read, runs all access checks after the signature, and
-// charges the rate limits.
+// judge waits for the batch read, runs all access checks except that of the
+// signature, and charges the rate limits.
 func (x *exchange) judge(ctx context.Context) error {
 	read, err := x.caller.reading.wait(ctx)
 	if err != nil {
@@ -220,8 +221,8 @@ func (x *exchange) judge(ctx context.Context) error {
 	return nil
 }
 
-// serveRead runs the handler concurrently with the checks. If a check fails, it
-// discards the handler's result.
+// serveRead runs the handler at the same time as the checks. If a check fails,
+// serveRead discards the handler's result.
 func (x *exchange) serveRead(ctx context.Context) error {
 	hctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -297,8 +298,8 @@ func (x *exchange) handle(ctx context.Context) (err error) {
 // to a header, and the pipeline has checked the media type.
 var inputHeader = http.Header{"Content-Type": {"application/json"}}
 
-// finish encodes the answer. If the response's writer takes an escaped body, the
-// answer is escaped while it is encoded.
+// finish encodes the answer. If the response's writer accepts an escaped body,
+// finish escapes the answer while it encodes it.
 func (x *exchange) finish() (err error) {
 	var body []byte
 	if x.to == nil {

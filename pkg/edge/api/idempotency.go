@@ -45,10 +45,10 @@ func (x *exchange) readKey() error {
 	return nil
 }
 
-// recordKey returns the key of the record. The caller chooses the
-// Idempotency-Key, and with a # it could make the record's key look like one of
-// another family to the table's policies. So the record of such a key has its
-// hash.
+// recordKey returns the table's key of the record. The caller chooses the
+// Idempotency-Key. With a # in it, the table's key could match the IAM policies
+// for items of another kind. So recordKey replaces such an Idempotency-Key by
+// its hash.
 func (x *exchange) recordKey() table.Key {
 	name := x.key
 	if strings.Contains(name, "#") {
@@ -66,8 +66,8 @@ func (x *exchange) keep(tx *table.Tx, status int, body []byte) {
 	tx.Put(record).If("attribute_not_exists(pk) OR 'expiresAt' <= ?", x.caller.Now.Unix()).Else(errKeyUsed)
 }
 
-// replay sends the stored response. It returns false if there is none, and an
-// error if another request used the key.
+// replay sends the stored response. It returns false if no response is stored,
+// and an error if a different request used the key.
 func (x *exchange) replay(it table.Item) (bool, error) {
 	if !it.Live(x.caller.Now) {
 		return false, nil
@@ -81,8 +81,8 @@ func (x *exchange) replay(it table.Item) (bool, error) {
 }
 
 // keepAnswer stores the response to a confirmed call that changed nothing. This
-// uses up the person's confirmation. Otherwise the same call could change
-// something later.
+// uses up the person's confirmation. Otherwise the same confirmation could
+// allow a change later.
 func (x *exchange) keepAnswer(ctx context.Context) error {
 	body, err := encode(x.answer)
 	if err != nil {
@@ -96,8 +96,10 @@ func (x *exchange) keepAnswer(ctx context.Context) error {
 	return nil // with a conflict, the same call at the same time has stored it
 }
 
-// keepFault stores a fault, so that a repeated request gets the same response.
-// If another request used the key first, it sends that request's response.
+// keepFault stores a 404 or 409, so that a repeated request gets the same
+// response. It returns any other fault, and every fault of a request without a
+// key, without storing it. If another request used the key first, keepFault
+// sends that request's response.
 func (x *exchange) keepFault(ctx context.Context, f *fault.Error) error {
 	if x.key == "" {
 		return f

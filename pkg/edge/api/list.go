@@ -14,14 +14,14 @@ import (
 
 // Paging is the paging part of the input of every paged list.
 type Paging struct {
-	Limit  int    `query:"limit" minimum:"1" maximum:"200" default:"50" doc:"Items on the page."`
-	Cursor string `query:"cursor" maxLength:"2000" doc:"next_cursor of the previous page."`
+	Limit  int    `query:"limit" minimum:"1" maximum:"200" default:"50" doc:"Maximum number of items on the page."`
+	Cursor string `query:"cursor" maxLength:"2000" doc:"next_cursor of the previous page. Leave it out for the first page."`
 }
 
 // Page is one page of a list.
 type Page[T any] struct {
 	Items      []T     `json:"items" doc:"The items of this page."`
-	NextCursor *string `json:"next_cursor" nullable:"true" doc:"Cursor of the next page; null when no more follow."`
+	NextCursor *string `json:"next_cursor" nullable:"true" doc:"Cursor of the next page; null on the last page."`
 }
 
 // Items is a list without pages.
@@ -34,13 +34,13 @@ type Items[T any] struct {
 type List[T any] struct {
 	Name       string
 	Filters    []string
-	Partitions []string // merged by position
+	Partitions []string // their items become one list, in the order of their range keys
 	Query      table.Query
 	Map        func(table.Item) (T, error)
 }
 
-// ListPage reads one page. The page ends early if the response would be too
-// long.
+// ListPage reads one page. A page whose response would be too long for the
+// function ends early.
 func ListPage[T any](ctx context.Context, c *Caller, p Paging, l List[T]) (*Page[T], error) {
 	after, err := Position(p.Cursor, l.Name, l.Filters...)
 	if err != nil {
@@ -82,9 +82,9 @@ const sealSize = 9
 // longestPosition is the maximum length of a DynamoDB range key, in bytes.
 const longestPosition = 1024
 
-// Cursor encodes a position in a list as opaque text. The text contains no
-// tenant. If a caller of a different tenant uses the cursor, it is a position in
-// that tenant's list.
+// Cursor encodes a position in a list as opaque text. The text does not contain
+// the tenant. If a caller of a different tenant sends the cursor, it is a
+// position in the list of the caller's tenant.
 func Cursor(position, list string, filters ...string) *string {
 	text := base64.RawURLEncoding.EncodeToString(append(cursorSeal(position, list, filters), position...))
 	return &text

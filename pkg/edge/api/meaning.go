@@ -12,11 +12,14 @@ import (
 )
 
 // oneLine is the largest maxLength of a single-line text, in characters: an
-// address, a name, a label or a title. Longer texts may have line breaks.
+// address, a name, a label or a title. A text with a larger maxLength may have
+// line breaks.
 const oneLine = 300
 
-// text rejects a text that is only blanks or has control characters. It skips a
-// text without a maxLength, such as one of an enumeration, which huma checks.
+// text rejects control characters and blank texts. A text of several lines may
+// have line breaks and tabs, and may be blank unless it has a minLength. text
+// skips an empty text, which huma checks, and a text without a maxLength, such
+// as a value of an enumeration, which huma checks too.
 func (w *walker) text(schema *huma.Schema, text []byte) {
 	if schema == nil || schema.MaxLength == nil || len(text) == 0 {
 		return
@@ -31,7 +34,8 @@ func (w *walker) text(schema *huma.Schema, text []byte) {
 	}
 }
 
-// textRule reports whether a text is a single line, and whether it is needed.
+// textRule reports whether a text is a single line, and whether it is needed:
+// it has a minLength above 0.
 func textRule(schema *huma.Schema) (isLine, needed bool) {
 	return *schema.MaxLength <= oneLine, schema.MinLength != nil && *schema.MinLength > 0
 }
@@ -78,8 +82,8 @@ func (w *walker) number(schema *huma.Schema, number []byte) {
 	}
 }
 
-// degrees reports whether a schema is that of a latitude or longitude: nothing
-// else is bounded by ±90 or ±180.
+// degrees reports whether a schema is that of a latitude or longitude. No other
+// schema has the bounds ±90 or ±180.
 func degrees(s *huma.Schema) bool {
 	return s != nil && s.Minimum != nil && s.Maximum != nil && *s.Minimum == -*s.Maximum &&
 		(*s.Maximum == 90 || *s.Maximum == 180)

@@ -9,7 +9,7 @@ import (
 )
 
 // Nullable is an object of a response that may be null. huma's tags cannot
-// declare that for objects. A nil Value becomes null.
+// declare that an object may be null. A nil Value becomes null.
 type Nullable[T any] struct{ Value *T }
 
 // MarshalJSON writes the object or null.

@@ -23,8 +23,8 @@ func newHuma(a huma.Adapter, baseURL string) huma.API {
 		OpenAPI: &huma.OpenAPI{
 			OpenAPI: "3.1.0",
 			Info: &huma.Info{Title: "svc: multi-tenant mobility and delivery API", Version: Version,
-				Description: "Operators, riders and drivers of ride-hailing and delivery fleets, " +
-					"and whoever acts for them. Every token is bound to one tenant.",
+				Description: "For operators, riders and drivers of ride-hailing and delivery fleets, " +
+					"and for programs that act for them. Every token is bound to one tenant.",
 				Contact: &huma.Contact{Name: "The operator of this service", URL: baseURL},
 				License: &huma.License{Name: "Apache License 2.0", Identifier: "Apache-2.0"}},
 			Servers: []*huma.Server{{URL: baseURL, Description: "This service."}},
@@ -100,8 +100,8 @@ func (r Row) describe() huma.Operation {
 	op.Extensions = map[string]any{"x-policy": extension}
 	if r.Method == http.MethodPost {
 		op.Parameters = append(op.Parameters, &huma.Param{Name: idempotencyKey, In: "header",
-			Description: "Makes the request safe to repeat for 24 hours: the first answer is given again. " +
-				"A comma counts only between double quotes.",
+			Description: "To repeat a request safely, send it with the same key within 24 hours: " +
+				"it changes nothing more and gets the first response again. A comma must be between double quotes.",
 			Schema: &huma.Schema{Type: huma.TypeString, MinLength: ptr(1), MaxLength: ptr(255), Pattern: idempotencyPattern}})
 	}
 	return op

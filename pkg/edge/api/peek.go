@@ -7,8 +7,8 @@ import (
 	"svc/pkg/access/signing"
 )
 
-// Peek is a request before its validation. A row uses it to name the items that
-// its handler needs. A value that is absent or of a different type is "".
+// Peek is a request before its validation. A row uses Peek to name the items
+// that its handler needs. A value that is absent or of a different type is "".
 type Peek struct {
 	r     *http.Request
 	actor signing.Access

@@ -9,31 +9,34 @@ import (
 )
 
 // Rates limit the requests per second that one process serves for one tenant,
-// and for one client in a tenant. A burst of two seconds' worth is allowed. 0
-// means no limit.
+// and for one client in a tenant. One token has the limit of a client. After a
+// pause, a burst of the requests of two seconds is allowed. 0 means no limit.
 type Rates struct{ Tenant, Client int }
 
 // burst is how long an idle bucket accumulates.
 const burst = 2 * time.Second
 
 // clockStep is the smallest step back of the clock that resets a bucket.
-// Smaller steps are normal: requests that began at nearly the same time arrive
-// in any order.
+// Smaller steps are normal: requests that began at nearly the same time reach
+// the bucket in any order.
 const clockStep = time.Minute
 
-// mostBuckets is the size of one of the two generations of buckets. An evicted
+// mostBuckets is the maximum number of buckets in young. When young is full, it
+// becomes old, and the buckets of the previous old are dropped. A dropped
 // bucket starts full again.
 const mostBuckets = 4096
 
-// buckets holds the token buckets of a process. A bucket is stored as the time
-// at which it will be full. Each request moves that time forward by 1/rate. A
-// request that would move it more than burst ahead is rejected.
+// buckets holds the buckets of a process, for rate limits by token bucket. A
+// bucket is stored as the time at which it will be full. Each request moves
+// that time forward by 1/rate seconds. A request that would move it more than
+// burst ahead of now is rejected.
 type buckets struct {
 	mu         sync.Mutex
 	young, old map[bucket]time.Time
 }
 
-// bucket identifies a bucket: a tenant's, a client's in a tenant, or a token's.
+// bucket identifies a bucket: a tenant's, a client's in a tenant, or an access
+// token's.
 type bucket struct{ tenant, client, token string }
 
 func tenantBucket(a signing.Access) bucket { return bucket{tenant: a.TenantID} }

@@ -15,9 +15,9 @@ import (
 // scratch is memory in which responses are encoded.
 var scratch = sync.Pool{New: func() any { return new([]byte) }}
 
-// encode returns the JSON of a response, also of one that is stored for a replay.
-// finish may write the same JSON in escaped form. A replay is therefore byte for
-// byte the same.
+// encode returns the JSON of a response. The stored response for an
+// Idempotency-Key is this JSON, and finish writes the same JSON, perhaps in
+// escaped form. A replay is therefore byte for byte the same.
 func encode(v any) ([]byte, error) {
 	memory := scratch.Get().(*[]byte)
 	defer scratch.Put(memory)
@@ -36,7 +36,7 @@ type ErrorBody struct {
 	Scope       string         `json:"scope,omitempty" doc:"With insufficient_scope: the scope that is missing."`
 	Permission  string         `json:"permission,omitempty" doc:"With forbidden: the permission that is missing."`
 	Feature     string         `json:"feature,omitempty" doc:"With feature_disabled: the feature that is off."`
-	Details     []fault.Detail `json:"details,omitempty" nullable:"false" doc:"With invalid_request: every fault of the request."`
+	Details     []fault.Detail `json:"details,omitempty" nullable:"false" doc:"With invalid_request: every fault of the request, at most 100."`
 }
 
 func errorBody(f *fault.Error) ([]byte, error) {
@@ -62,8 +62,8 @@ func writeFault(w http.ResponseWriter, f *fault.Error) {
 	writeJSON(w, f.Status(), body)
 }
 
-// challenge sets WWW-Authenticate, which tells a client how to get a token (RFC
-// 6750 section 3, RFC 9728 section 5.1).
+// challenge sets WWW-Authenticate for a 401 and for a missing scope. The header
+// tells a client how to get a token (RFC 6750 section 3, RFC 9728 section 5.1).
 func (x *exchange) challenge(f *fault.Error) {
 	metadata := fmt.Sprintf("resource_metadata=%q", x.entry.Resource.Metadata(x.server.BaseURL))
 	switch f.Kind {
@@ -81,8 +81,8 @@ func (x *exchange) challenge(f *fault.Error) {
 	}
 }
 
-// wantedScope returns the scopes to request: one of the operation's, or at the
-// MCP server all scopes of the resource.
+// wantedScope returns the scopes that a client should request: at the MCP
+// server all scopes of the resource, else one scope of the operation.
 func (x *exchange) wantedScope() string {
 	switch {
 	case x.entry.Resource.MCP():
@@ -93,7 +93,8 @@ func (x *exchange) wantedScope() string {
 	return ""
 }
 
-// SetJSON sets the headers of a response of JSON.
+// SetJSON sets the headers of a JSON response. It keeps a Cache-Control that is
+// already set.
 func SetJSON(h http.Header) {
 	h.Set("Content-Type", "application/json")
 	h.Set("X-Content-Type-Options", "nosniff")

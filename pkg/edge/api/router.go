@@ -29,8 +29,9 @@ func (rt *router) add(method, path string, op *operation) {
 	rt.routes = append(rt.routes, &route{segments, map[string]*operation{method: op}})
 }
 
-// find returns the operation for a request and sets the request's path values. If
-// several routes match, find takes the one with the most fixed segments.
+// find returns the operation for a request and sets the request's path values.
+// HEAD finds the operation of GET. If several routes match, find takes the one
+// with the most fixed segments.
 func (rt *router) find(r *http.Request) (*operation, error) {
 	asked := strings.Split(r.URL.EscapedPath(), "/")
 	var best *route

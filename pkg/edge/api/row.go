@@ -27,7 +27,7 @@ type Row struct {
 	Idempotent bool
 
 	needs    func(table.Tenant, Peek) []table.Key
-	recent   bool // the items that it needs may be as old as recentTTL
+	recent   bool // the items of needs may be as old as recentTTL
 	register func(huma.API, huma.Operation)
 }
 
@@ -50,16 +50,18 @@ func Summary(text string) Option { return func(r *Row) { r.Summary = text } }
 // Text sets the row's description in the document.
 func Text(markdown string) Option { return func(r *Row) { r.Text = markdown } }
 
-// Confirm makes an agent ask a person first. The text says what the operation
-// does to people or money. It follows the row's title in the question to the
-// person, and is a part of the tool's description.
+// Confirm makes an agent ask a person first, unless the tenant's agentActions
+// is "all". The text says what the operation does to people or money. The text
+// follows the row's title in the question to the person, and is a part of the
+// tool's description.
 func Confirm(text string) Option { return func(r *Row) { r.Confirm = text } }
 
 // NoTool leaves the row out of the tools of an audience to which it is of no use.
 func NoTool(a authz.Audience) Option { return func(r *Row) { r.NoTool = a } }
 
-// Idempotent says that a repeated POST changes nothing more, like a PUT. An
-// agent's call of it has no Idempotency-Key of its own.
+// Idempotent says that a repeated POST changes nothing more, like a PUT. The
+// MCP server then adds no Idempotency-Key to a call, unless a person confirmed
+// the call.
 func Idempotent() Option { return func(r *Row) { r.Idempotent = true } }
 
 // Needs names items to read in the same batch as the checks' items. The handler
@@ -68,9 +70,9 @@ func Needs(keys func(t table.Tenant, p Peek) []table.Key) Option {
 	return func(r *Row) { r.needs = keys }
 }
 
-// NeedsRecent is Needs for items that may be a second old. A process reads each
-// of them about once a second. Therefore no number of requests makes its key hot.
-// What a caller may do must never depend on such an item.
+// NeedsRecent is Needs for items that may be a second old. A process reads an
+// item that exists about once a second, however many requests it serves. This
+// avoids a hot key. What a caller may do must never depend on such an item.
 func NeedsRecent(keys func(t table.Tenant, p Peek) []table.Key) Option {
 	return func(r *Row) { r.needs, r.recent = keys, true }
 }

@@ -17,7 +17,8 @@ import (
 	"svc/pkg/edge/gateway"
 )
 
-// Verifier checks an access token's signature and form (check 1).
+// Verifier checks an access token's form, signature, issuer and expiry (check
+// 1).
 type Verifier interface {
 	Verify(ctx context.Context, raw string) (signing.Access, error)
 }
@@ -40,7 +41,7 @@ type Server struct {
 	huma    huma.API
 	adapter *adapter
 	shards  cache[string, int]           // readShards by tenant
-	recent  cache[table.Key, table.Item] // what rows NeedsRecent
+	recent  cache[table.Key, table.Item] // items of rows with NeedsRecent
 	buckets buckets
 	clients table.Platform
 	posts   table.Platform
@@ -91,7 +92,8 @@ func New(cfg Config, rows ...Row) (*Server, error) {
 	return s, nil
 }
 
-// check rejects a row whose policy permits nobody or names an unknown scope.
+// check rejects a row without an id or handler, and a row whose policy permits
+// nobody or names a scope that its audience does not have.
 func (r Row) check() error {
 	if len(r.Policy.Scopes) == 0 || r.ID == "" || r.register == nil {
 		return fmt.Errorf("%s %s has no policy, operation id or handler", r.Method, r.Path)
@@ -144,15 +146,15 @@ type Observation struct {
 	Operation string // operation id, "" if no row matched
 	Method    string
 	Status    int
-	Code      string // the error code, "" for success
+	Code      string // the error code; "unconfirmed" if a person must confirm the call; "" for success
 	Tenant    string
 	Client    string
 	Audience  string
 	Elapsed   time.Duration
 	Usage     table.Usage
 	Replayed  bool
-	Agent     bool  // the operation was called as a tool
-	Cause     error // of a 5xx
+	Agent     bool  // the request came to the MCP server
+	Cause     error // of the error, for the log; nil if there is none
 }
 
 // ServeHTTP serves one request to the API.

@@ -37,8 +37,8 @@ func (x *exchange) blame(field, format string, args ...any) {
 	}
 }
 
-// inspect checks what huma does not check: unknown, repeated and empty query
-// parameters, and duplicate members, nulls and trailing text of the body.
+// inspect checks what huma does not check: unknown, repeated, empty and
+// malformed query parameters, and what walk finds in the body.
 func (x *exchange) inspect() {
 	if x.inspected {
 		return

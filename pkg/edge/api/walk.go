@@ -13,9 +13,9 @@ import (
 )
 
 // Limits of a walk: a depth above that of any schema, a useful number of
-// faults, and the length of a field's path in bytes. Without them, a body of
-// brackets or nulls costs quadratic time, and so do nested members with long
-// names.
+// faults, and the length of a field's path in bytes. Without these limits, a
+// body of brackets or nulls would cost quadratic time, and so would nested
+// members with long names.
 const (
 	deepest      = 32
 	mostFaults   = 100
@@ -23,11 +23,12 @@ const (
 )
 
 // walk compares a JSON body with its schema and finds what decoding hides:
-// malformed or trailing text, duplicate members, null where the schema does not
-// allow it, a number out of the range of a float64. It also applies the rules of
-// the methods text and number.
+// malformed or trailing text, text that is not UTF-8, unpaired surrogates,
+// duplicate members, and null where the schema does not allow it. It also
+// applies the rules of the methods text and number.
 //
-// With optionalNull, an optional member may be null. It then counts as absent.
+// With optionalNull, an optional member may be null. Such a member counts as
+// absent.
 func walk(body []byte, schema *huma.Schema, registry huma.Registry, optionalNull bool) []fault.Detail {
 	refuse := func(message string) []fault.Detail { return []fault.Detail{{Field: "body", Message: message}} }
 	if !utf8.Valid(body) { // decoding would replace the invalid bytes (RFC 8259 section 8.1)
@@ -211,7 +212,8 @@ func (s *names) add(name []byte) bool {
 	return true
 }
 
-// within returns the path of a member. A shortened path does not change.
+// within returns the path of the member name in the object at path. It returns
+// a path that was already shortened unchanged.
 func within(path, name string) string {
 	if len(path) > longestField {
 		return path
@@ -219,7 +221,7 @@ func within(path, name string) string {
 	return shortened(path + "." + name)
 }
 
-// shortened truncates a very long path.
+// shortened truncates a path longer than longestField.
 func shortened(path string) string {
 	if len(path) <= longestField {
 		return path

@@ -20,7 +20,7 @@ import (
 // status and freezes the headers. Responses to HEAD, and those with status 204 or
 // 304, have no body.
 type answer struct {
-	core   http.ResponseWriter // holds the response, except a body of text
+	core   http.ResponseWriter // holds status, headers, and a body that is not UTF-8
 	finish func(escaped []byte) ([]byte, error)
 	header http.Header
 	body   []byte
@@ -95,14 +95,14 @@ func (a *answer) WriteHeader(status int) {
 type EscapedWriter interface {
 	http.ResponseWriter
 	// WriteEscaped writes the complete body. Call it after WriteHeader, once, and
-	// never with Write. It does not keep p. For a status without a body, it returns
-	// http.ErrBodyNotAllowed.
+	// never with Write. It does not keep p. For HEAD it drops the body. For a
+	// status without a body, it returns http.ErrBodyNotAllowed.
 	WriteEscaped(p []byte) error
 }
 
 var _ EscapedWriter = (*answer)(nil)
 
-// Write appends to the body. It writes status 200 if there was none.
+// Write appends to the body. If no status was written, it first writes 200.
 func (a *answer) Write(p []byte) (int, error) {
 	if a.status == 0 {
 		a.WriteHeader(http.StatusOK)

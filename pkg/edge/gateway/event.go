@@ -11,7 +11,8 @@ import (
 	"strings"
 )
 
-// event has the fields of both payloads that a request is built from.
+// event has the fields of an event, of either payload, from which request
+// builds the http.Request.
 type event struct {
 	Version string `json:"version"` // absent in events of REST APIs
 	v2      bool   // payload 2.0; else 1.0
@@ -52,7 +53,7 @@ type event struct {
 	} `json:"requestContext"`
 }
 
-var errNoPayload = errors.New("gateway: neither a payload 1.0 nor a payload 2.0")
+var errNoPayload = errors.New("gateway: the event is neither a payload 1.0 nor a payload 2.0: it has no method")
 
 // decode decodes an event of either payload. On an error, the event holds what
 // could be decoded.
@@ -87,8 +88,8 @@ func (e *event) method() string {
 	return e.HTTPMethod
 }
 
-// fullPath returns the path as it is in the event: decoded, with stage or base
-// path.
+// fullPath returns the path as it is in the event: decoded, and with the stage
+// or base path if the event has them.
 func (e *event) fullPath() string {
 	switch {
 	case e.v2 && e.RawPath != "":

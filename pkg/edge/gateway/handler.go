@@ -36,10 +36,11 @@ func Handler(h http.Handler) Function {
 }
 
 // Lazy is Handler for a service whose address is not configured. The first
-// event contains the API's own address, whatever domain that event used. build
-// receives that address and builds the handler for all events. While build
-// fails, events get a 500. An event without apiId, which no gateway sent, gets a
-// handler of its own: the address in it must not become the issuer of tokens.
+// event from a gateway tells the API's own address, whatever domain that event
+// used. build receives that address and builds the handler for all events from
+// gateways. If build fails, the event gets a 500, and the next event calls
+// build again. Each event without apiId, which no gateway sent, gets a handler
+// of its own: the address in it must not become the issuer of tokens.
 func Lazy(build func(ctx context.Context, baseURL string) (http.Handler, error)) Function {
 	var (
 		mu sync.Mutex
@@ -72,9 +73,9 @@ func Lazy(build func(ctx context.Context, baseURL string) (http.Handler, error))
 }
 
 // answerTime limits the request to three tenths of the function's remaining
-// time: 4.5 s of 15 s. With this limit, our response is sent before the gateway
-// times out, and a slow start may use the rest of the time. Without a deadline
-// there is no limit.
+// time: 4.5 s of 15 s. With this limit, the function sends our response before
+// the gateway times out, and a slow start may use the rest of the time. Without
+// a deadline there is no limit.
 func answerTime(r *http.Request) (*http.Request, context.CancelFunc) {
 	deadline, ok := r.Context().Deadline()
 	if !ok {

@@ -3,10 +3,11 @@ package gateway
 import "strings"
 
 // localPath returns the event's path without the stage at the gateway's domain,
-// and without the base path of a custom domain's mapping. The API's own path is
-// the matched route with its parameters filled in. If the parameters are
-// encoded, the path begins at the route's literal part. On $default only the
-// stage is known.
+// and without the base path of a custom domain's mapping. If the event's path
+// ends with the matched route and its parameters filled in, that is the API's
+// own path. Parameters may be encoded in the event's path. The API's own path
+// then begins at the route's literal part. On the route $default, localPath can
+// remove only the stage.
 func (e *event) localPath() string {
 	path := e.fullPath()
 	if !strings.HasPrefix(path, "/") {

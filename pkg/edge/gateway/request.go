@@ -16,8 +16,8 @@ import (
 )
 
 var (
-	errMethod = errors.New("gateway: not a method")
-	errHeader = errors.New("gateway: not a header")
+	errMethod = errors.New("gateway: the event's method is not a token")
+	errHeader = errors.New("gateway: malformed header")
 )
 
 // request builds the http.Request of an event. Its context holds what the
@@ -61,8 +61,8 @@ func (e *event) request(ctx context.Context) (*http.Request, error) {
 	})), nil
 }
 
-// host returns the domain that the request used. It uses the Host header only
-// for the port, and if the event names no domain.
+// host returns the domain that the request used. It uses the Host header for
+// the port, and for the domain only if the event names none.
 func (e *event) host(header string) string {
 	domain := e.RequestContext.DomainName
 	if domain == "" {

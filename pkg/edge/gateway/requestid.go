@@ -40,7 +40,8 @@ func RequestID(r *http.Request, now time.Time) string {
 }
 
 // ID returns the gateway's id of a request, as the gateway's access log has it:
-// "req_" and the requestId of the event. It is "" if there is none.
+// "req_" and the requestId of the event. It is "" if the event has no
+// well-formed requestId.
 func ID(ctx context.Context) string {
 	if e := edgeOf(ctx).event; e != nil {
 		return e.id()
@@ -58,8 +59,9 @@ func Replaced(ctx context.Context, id string) string {
 	return ""
 }
 
-// Named returns the members of a log line that name a request: request_id, and
-// gateway_id if the caller chose the former. A caller cannot choose the latter.
+// Named returns the members of a log line that name a request: request_id and,
+// if the caller chose the request_id, gateway_id. A caller cannot choose a
+// gateway_id.
 func Named(ctx context.Context, id string) slog.Attr {
 	members := []any{slog.String("request_id", id)}
 	if given := Replaced(ctx, id); given != "" {
@@ -68,7 +70,7 @@ func Named(ctx context.Context, id string) slog.Attr {
 	return slog.Group("", members...)
 }
 
-// id implements ID. A malformed event may have no requestId.
+// id implements ID. It returns "" for a malformed requestId.
 func (e *event) id() string {
 	if id := e.RequestContext.RequestID; sane(id) {
 		return ids.Request + "_" + id

@@ -13,9 +13,9 @@ import (
 const deepestEvent = 100
 
 // scan decodes an event as encoding/json does, in a third of its time. ok is
-// false for an event that scan cannot decode. encoding/json must then decode it,
-// or say why it is malformed. Member names must have the letter case of the
-// gateway.
+// false for an event that scan cannot decode. The caller must then decode the
+// event with encoding/json, which also finds out why it is malformed. Member
+// names must have the letter case of the gateway.
 func scan(raw []byte) (e *event, ok bool) {
 	if !utf8.Valid(raw) { // encoding/json replaces bytes that are not UTF-8
 		return nil, false
@@ -26,8 +26,9 @@ func scan(raw []byte) (e *event, ok bool) {
 	return e, s.End()
 }
 
-// blockSize is the size of a block of strings, in bytes. Most events fit into
-// one. A string that is kept after the event keeps its block.
+// blockSize is the size of a block of strings, in bytes. The strings of most
+// events fit into one block. A string that is kept after the event keeps its
+// block.
 const blockSize = 8 << 10
 
 // scanner reads an event. Its strings share blocks of memory, but no memory with
@@ -39,8 +40,8 @@ type scanner struct {
 	texts []byte // the current block, which never grows
 }
 
-// members reads an object whose names the gateway chooses. It fails for a name
-// with escapes, because a gateway has no reason to escape these names.
+// members reads an object whose names the gateway chooses. It fails the scan
+// for a name with escapes: a gateway does not escape these names.
 func (s *scanner) members(member func(name string)) {
 	s.Object(func(name jsonscan.Text) {
 		if name.Escaped {

@@ -19,9 +19,10 @@ import (
 const agreementLife = 10 * time.Minute
 
 // agreement returns the confirmation code for one call. The code contains its
-// expiry and authenticates the call's arguments. Its key is derived from the
-// access token. The client's program has the token and the model does not, so a
-// model cannot create a code. The server needs no secret and no record for it.
+// expiry and authenticates the tool and the arguments by an HMAC. The key of
+// the HMAC is derived from the access token. The client's program has the token
+// and the model does not, so a model cannot create a code. The server needs no
+// secret and no record for the code.
 func agreement(token string, c call, end time.Time) string {
 	key := sha256.Sum256([]byte("svc agreement\n" + token))
 	mac := hmac.New(sha256.New, key[:])
@@ -42,17 +43,18 @@ func agrees(token string, c call, code string, now time.Time) bool {
 		hmac.Equal([]byte(code), []byte(agreement(token, c, end)))
 }
 
-// Limits of a question: values shown, and characters of each. The longest text
-// of an operation has 10,000 characters, so a person can read all of it. Only
-// the data of an image is longer.
+// Limits of a question: how many values it shows, and how many characters of
+// each. The longest text of an operation has 10,000 characters, so a person can
+// read all of it. Only the data of an image is longer.
 const (
 	mostShown    = 50
 	longestShown = 10_100
 	endShown     = 1000 // characters shown of each end of a longer value
 )
 
-// question returns the text that a person reads before a call. It has values as
-// JSON, with invisible characters escaped, because the agent chose them.
+// question returns the text that a person reads before a call. It shows the
+// arguments as JSON, with invisible characters escaped, because the agent chose
+// them.
 func (c call) question() string {
 	var b strings.Builder
 	b.WriteString(c.tool.Title + "? " + c.tool.confirm)
@@ -78,7 +80,8 @@ func (c call) question() string {
 }
 
 // legible returns a JSON value with as few escapes in its strings as possible.
-// An agent could write a text in escapes that nobody can read.
+// Otherwise an agent could hide a text from the person by writing it in
+// escapes.
 func legible(value json.RawMessage) string {
 	dec := json.NewDecoder(bytes.NewReader(value))
 	dec.UseNumber()
@@ -118,8 +121,8 @@ func (p params) answered() (given, yes bool) {
 // tells the model to ask, and to repeat the call with the code.
 func needsAgreement(c call, code string) any {
 	text := fmt.Sprintf("A person must agree to this first. Show the person exactly this question and wait for "+
-		"the answer. Only after a clear yes, call %s again with the same arguments and %q: %q. The code ends in %d minutes."+
-		"\n\n%s",
+		"the answer. Only after a clear yes, call %s again with the same arguments and %q: %q. "+
+		"The code expires in %d minutes.\n\n%s",
 		c.tool.Name, codeArgument, code, int(agreementLife/time.Minute), c.question())
 	return errorResult("confirmation_required", text)
 }

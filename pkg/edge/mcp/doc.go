@@ -4,7 +4,7 @@
 // Every operation of the API is a tool. Names, texts and schemas come from the
 // rows that also make the OpenAPI document. A call runs the row's own pipeline
 // in this process: the same checks, the same handler, the same round trips. The
-// server keeps no state between requests.
+// server keeps no session.
 //
 // The package must not know any resource of the domain.
 package mcp

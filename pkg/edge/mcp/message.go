@@ -12,8 +12,8 @@ import (
 	"svc/pkg/base/jsonscan"
 )
 
-// Revisions of the protocol. The modern one has no handshake: every request
-// names its revision.
+// modern is the newest revision of the protocol. It has no handshake: every
+// request names its revision.
 const modern = "2026-07-28"
 
 var (
@@ -31,7 +31,7 @@ const (
 	codeInternal        = -32603
 	codeHeaderMismatch  = -32020
 	codeVersion         = -32022
-	codeUnauthenticated = -31001 // outside the reserved range; the HTTP status says the same
+	codeUnauthenticated = -31001 // outside the reserved range; the HTTP status says what is wrong
 )
 
 // Limits of a message: bytes, and levels of nesting above that of any schema.
@@ -79,7 +79,8 @@ func refuse(status, code int, text string) *rpcError {
 	return &rpcError{status: status, Code: code, Message: text}
 }
 
-// readMessage reads the only message of a request. The message is never nil.
+// readMessage reads the message of a request, which must have exactly one. The
+// returned message is never nil.
 func readMessage(r *http.Request) (*message, *rpcError) {
 	m := &message{}
 	body, err := io.ReadAll(io.LimitReader(r.Body, mostBytes+1))
@@ -135,8 +136,8 @@ func readStrings(s *jsonscan.Scanner, each func(jsonscan.Text)) {
 	}
 }
 
-// exactParams reports whether the members that the server reads are named
-// exactly, and each at most once.
+// exactParams reports whether params has each member that the server reads at
+// most once, and in its exact letter case.
 func exactParams(raw []byte) bool {
 	if !exact(raw, "name", "uri", "arguments", "protocolVersion", "requestState", "inputResponses", "_meta") {
 		return false
@@ -175,7 +176,7 @@ func exactResponses(raw []byte) bool {
 func exact(raw []byte, known ...string) bool {
 	s, good, seen := jsonscan.New(raw, deepest), true, make([]string, 0, len(known))
 	if s.Peek() != '{' {
-		return true // its type is checked when it is decoded
+		return true // the decoder checks the type
 	}
 	s.Object(func(name jsonscan.Text) {
 		text, _ := name.Append(nil)
@@ -191,8 +192,8 @@ func exact(raw []byte, known ...string) bool {
 	return good
 }
 
-// validID reports whether an identifier is a string or a number. A message
-// without an identifier is a notification.
+// validID reports whether the id of a message is a string or a number, or
+// absent. A message without an id is a notification.
 func validID(id json.RawMessage) bool {
 	return len(id) == 0 || id[0] == '"' || id[0] == '-' || '0' <= id[0] && id[0] <= '9'
 }
@@ -250,7 +251,7 @@ func unsupported(version string) *rpcError {
 		Data: map[string]any{"supported": supported, "requested": version}}
 }
 
-// elicits reports whether the client can ask a person by a form.
+// elicits reports whether the client can ask a person with a form.
 func (m *message) elicits() bool {
 	if m.params.Meta.Capabilities == nil {
 		return false

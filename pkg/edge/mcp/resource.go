@@ -15,13 +15,13 @@ import (
 const (
 	openAPIAddress = "svc://openapi"
 	tripAddress    = "svc://trips/"
-	tripTool       = "svc_get_trip" // its checks apply to a trip's resource
+	tripTool       = "svc_get_trip" // the tool that reads a trip, with its checks
 )
 
 const jsonType = "application/json"
 
-// resources lists the resources or, with templates, their templates. It lists
-// the template of trips only if the token allows the trips' tool.
+// resources lists the resources or, with templates, the templates of resources.
+// It lists the template of trips only if the token allows tripTool.
 func (x *exchange) resources(templates bool) {
 	scopes, ok := x.admit()
 	if !ok {
@@ -41,8 +41,8 @@ func (x *exchange) resources(templates bool) {
 	x.answered(map[string]any{"resourceTemplates": out})
 }
 
-// readResource reads a resource. To read a trip, it runs the trip's operation,
-// with the six checks.
+// readResource reads a resource. To read a trip, it runs the operation of
+// tripTool, with the six access checks.
 func (x *exchange) readResource() {
 	uri := x.m.params.URI
 	if id, ok := strings.CutPrefix(uri, tripAddress); ok && id != "" {

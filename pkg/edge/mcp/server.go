@@ -28,7 +28,7 @@ type Server struct {
 	document func() ([]byte, error) // the OpenAPI document
 }
 
-// New returns the MCP server of the rows.
+// New returns an MCP server whose tools are the rows.
 func New(cfg api.Config, rows ...api.Row) (*Server, error) {
 	inner, err := api.New(cfg, rows...)
 	if err != nil {
@@ -59,7 +59,7 @@ type exchange struct {
 // ServeHTTP serves one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	id := gateway.RequestID(r, s.api.Now())
-	r.Header.Set(gateway.RequestHeader, id) // the operation reports the same
+	r.Header.Set(gateway.RequestHeader, id) // the operation then reports the same id
 	w.Header().Set(gateway.RequestHeader, id)
 	resource, ok := authz.ParseResource(r.URL.EscapedPath())
 	switch {
@@ -92,9 +92,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x.serve()
 }
 
-// foreign rejects web pages of other origins. A page that reaches the server by
-// DNS rebinding still sends its own origin. foreign also rejects a body that is
-// not application/json.
+// foreign rejects requests of web pages with another origin. A page that
+// reaches the server by DNS rebinding still sends its own origin. If the server
+// itself is on a loopback host, foreign accepts pages of all loopback hosts. It
+// also rejects a Content-Type that is not application/json.
 func (s *Server) foreign(r *http.Request) *rpcError {
 	local := loopback(s.origin.Hostname())
 	if origin := r.Header.Get("Origin"); origin != "" {
@@ -187,8 +188,8 @@ const instructions = "Tools of a ride-hailing and delivery service, for the pers
 // or the OpenAPI document. The list of tools depends on the token's scopes.
 const listLife = 5 * time.Minute
 
-// described adds the members that the modern revision requires in a cacheable
-// result.
+// described adds the members that the modern revision requires in a result that
+// a client may cache.
 func (x *exchange) described(result map[string]any) map[string]any {
 	if x.m.modern {
 		result["resultType"], result["cacheScope"] = "complete", "private"
@@ -236,7 +237,8 @@ func (x *exchange) list() {
 	x.answered(map[string]any{"tools": out})
 }
 
-// answered sends a cacheable result. The caller has checked the token.
+// answered sends a result that a client may cache. The caller has checked the
+// token.
 func (x *exchange) answered(result map[string]any) { x.result(x.described(result)) }
 
 // call runs a tool's operation.
@@ -290,7 +292,8 @@ func (x *exchange) call() {
 }
 
 // agreedCode returns the confirmation code of the call, "" if the person has
-// not confirmed it. If the call must not run, refusal sends the response.
+// not confirmed the call. If the call must not run, refusal is not nil and
+// sends the response.
 func (x *exchange) agreedCode(c call) (code string, refusal func()) {
 	if c.tool.confirm == "" {
 		return "", nil
@@ -323,7 +326,7 @@ func (x *exchange) newCode(c call) string {
 }
 
 // protocolStatus returns the HTTP status of a protocol error for which the
-// revision specifies none.
+// message's revision specifies no status.
 func (x *exchange) protocolStatus() int {
 	if x.m.modern {
 		return http.StatusBadRequest
@@ -347,8 +350,8 @@ func (x *exchange) fail(e *rpcError) {
 	x.send(e.status, reply{Version: "2.0", ID: x.m.ID, Error: e})
 }
 
-// failAs sends the API's error as a JSON-RPC error, with the status of the
-// response. copyHeader has copied the challenge.
+// failAs sends an error response of the API as a JSON-RPC error, with the same
+// status. The caller must have copied its headers with copyHeader.
 func (x *exchange) failAs(answer *recorder) {
 	var body api.ErrorBody
 	_ = json.Unmarshal(answer.body.Bytes(), &body) // our own JSON
@@ -360,7 +363,8 @@ func (x *exchange) failAs(answer *recorder) {
 		Data: json.RawMessage(answer.body.Bytes())}})
 }
 
-// copyHeader copies the headers of the operation's response.
+// copyHeader copies the headers of the operation's response that a client of
+// the MCP server needs.
 func (x *exchange) copyHeader(from http.Header) {
 	for _, name := range []string{"WWW-Authenticate", "Retry-After", "Idempotent-Replayed"} {
 		if values := from.Values(name); len(values) > 0 {

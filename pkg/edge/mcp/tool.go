@@ -150,7 +150,7 @@ func (t *tool) allows(audience authz.Audience, scopes []string) bool {
 	return admitted && (scope == "" || slices.Contains(scopes, scope))
 }
 
-// object collects the arguments of a tool.
+// object collects the arguments of a tool in a schema.
 type object struct {
 	properties map[string]any
 	required   []string
@@ -175,7 +175,7 @@ func (o *object) add(name string, s *huma.Schema, description string, required b
 	return nil
 }
 
-// addAll adds the members of the body.
+// addAll adds the members of the body as arguments.
 func (o *object) addAll(body *huma.Schema) error {
 	if body.Ref != "" {
 		body = o.defs.schemas.SchemaFromRef(body.Ref)

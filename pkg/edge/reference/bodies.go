@@ -10,9 +10,9 @@ import (
 	"svc/pkg/edge/api"
 )
 
-// describeBodies documents which texts a request may contain, and that null for
-// an optional member of a POST body counts as absent (docs/decisions.md,
-// "Requests").
+// describeBodies documents which texts a request may contain. It also documents
+// that an optional member of a POST body may be null, which counts as absent
+// (docs/decisions.md, "Requests").
 func describeBodies(doc *huma.OpenAPI) {
 	for _, path := range doc.Paths {
 		for _, op := range operations(path) {
@@ -29,7 +29,7 @@ func describeBodies(doc *huma.OpenAPI) {
 }
 
 // optionalOrNull lets every optional member of an object be null, also in the
-// objects that it contains.
+// object of an optional member.
 func optionalOrNull(doc *huma.OpenAPI, s *huma.Schema) {
 	if s.Ref != "" {
 		s = doc.Components.Schemas.SchemaFromRef(s.Ref)
@@ -51,8 +51,8 @@ func optionalOrNull(doc *huma.OpenAPI, s *huma.Schema) {
 	}
 }
 
-// describeTexts adds the rules of texts to the members of an object, also in the
-// objects that it contains.
+// describeTexts adds the rules of texts to the members of an object, and to the
+// members of the objects in it.
 func describeTexts(doc *huma.OpenAPI, s *huma.Schema) {
 	if s.Ref != "" {
 		s = doc.Components.Schemas.SchemaFromRef(s.Ref)

@@ -15,8 +15,8 @@ import (
 	"svc/pkg/edge/api"
 )
 
-// Document returns the OpenAPI 3.1 document of the rows and of OAuth. phrase
-// returns the consent page's text for a scope.
+// Document returns the OpenAPI 3.1 document of the rows and of the OAuth
+// endpoints. phrase returns the consent page's text for a scope.
 func Document(baseURL string, phrase func(scope string) string, rows ...api.Row) (*huma.OpenAPI, error) {
 	s, err := api.New(api.Config{BaseURL: baseURL}, rows...)
 	if err != nil {
@@ -50,7 +50,7 @@ func Document(baseURL string, phrase func(scope string) string, rows ...api.Row)
 	return doc, nil
 }
 
-// finish adds the headers that every success response has.
+// finish adds the description and the headers of success responses.
 func finish(op *huma.Operation) {
 	for status, response := range op.Responses {
 		if response.Ref != "" || !strings.HasPrefix(status, "2") {
@@ -62,35 +62,38 @@ func finish(op *huma.Operation) {
 		}
 		response.Headers["X-Request-Id"] = requestID
 		if op.Method == http.MethodPost {
-			response.Headers["Idempotent-Replayed"] = &huma.Param{Description: "true when a kept answer was given again.",
-				Schema: &huma.Schema{Type: huma.TypeString, Enum: []any{"true"}}}
+			response.Headers["Idempotent-Replayed"] = &huma.Param{
+				Description: "`true` if this is the stored response to an earlier request with this key.",
+				Schema:      &huma.Schema{Type: huma.TypeString, Enum: []any{"true"}}}
 		}
 	}
 }
 
-var requestID = &huma.Param{Description: "Names the request; the caller's own, when it sent a sane one.",
+var requestID = &huma.Param{Description: "Id of the request: the caller's X-Request-Id if it has 1 to 128 letters, " +
+	"digits and ._:=+/-, else a new id.",
 	Schema: &huma.Schema{Type: huma.TypeString}}
 
 var errorText = map[int]string{
-	400: "The request is not valid; `details` lists every fault.",
-	401: "The token is missing, invalid or revoked.",
-	403: "The token lacks the scope, the operator the permission, or the tenant the feature.",
+	400: "The request is not valid. `details` lists every fault.",
+	401: "The token is missing, invalid or revoked, or its person, client or tenant is disabled.",
+	403: "The token lacks the scope, the operator lacks the permission, or the tenant has the feature switched off.",
 	404: "There is no such resource in this tenant.",
-	409: "The resource's state disallows the action.",
-	413: "The body is larger than 64 KiB. The gateway's own answer, above 10 MB, has the body `{\"message\": …}`.",
+	409: "The resource's state does not allow the action.",
+	413: "The body is larger than 64 KiB. Above 10 MB, the gateway responds itself, with the body `{\"message\": …}`.",
 	415: "The body is not application/json, or has a content coding.",
 	422: "The Idempotency-Key was used for another request.",
-	431: "The gateway's own answer to a request line and headers larger than 10,240 bytes: `{\"message\": …}`.",
-	429: "Too many requests. The gateway's own answer, at its throttle, has the body `{\"message\": …}`.",
+	431: "The request line and headers exceed 10,240 bytes. The gateway responds itself: `{\"message\": …}`.",
+	429: "Too many requests. At its own limits, the gateway responds itself, with the body `{\"message\": …}`.",
 	500: "The service failed.",
-	503: "The service is busy.",
+	503: "The service is busy and changed nothing (`temporarily_unavailable`), or a change may or may not have been " +
+		"made (`outcome_unknown`).",
 }
 
 func errorHeaders(status int) map[string]*huma.Param {
 	headers := map[string]*huma.Param{"X-Request-Id": requestID}
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden:
-		headers["WWW-Authenticate"] = &huma.Param{Description: "RFC 6750 section 3.",
+		headers["WWW-Authenticate"] = &huma.Param{Description: "How to get a token that is accepted (RFC 6750 section 3).",
 			Schema: &huma.Schema{Type: huma.TypeString}}
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		headers["Retry-After"] = &huma.Param{Description: "Seconds to wait.", Schema: &huma.Schema{Type: huma.TypeInteger}}
@@ -134,12 +137,12 @@ func tags(doc *huma.OpenAPI) []*huma.Tag {
 	}
 	var out []*huma.Tag
 	for _, one := range []huma.Tag{
-		{Name: "Me", Description: "What riders, drivers and operators do with their own."},
-		{Name: "Trips", Description: "Operators see those of the tenant; riders and drivers see and move their own."},
+		{Name: "Me", Description: "The signed-in person: profile, addresses, payment methods, orders and a driver's status."},
+		{Name: "Trips", Description: "Operators see the tenant's trips. Riders and drivers see and change their own trips."},
 		{Name: "Drivers", Description: "The tenant's drivers."},
 		{Name: "Customers", Description: "The tenant's riders."},
-		{Name: "Settings", Description: "The company, its look, settings, service types and zones."},
-		{Name: "Reports", Description: "Counts and sums over a window."},
+		{Name: "Settings", Description: "The company: branding, settings, service types and zones."},
+		{Name: "Reports", Description: "Counts and sums of a period."},
 		{Name: "Wallets", Description: "Balances of drivers and riders."},
 		{Name: "Delivery", Description: "Businesses and food orders."},
 		{Name: "Feedback", Description: "The platform's roadmap, shared by all tenants."},
@@ -156,11 +159,11 @@ func tags(doc *huma.OpenAPI) []*huma.Tag {
 	return out
 }
 
-// Example is a recorded request and its response. A request without a body has
-// no Request.
+// Example has the bodies of a recorded request and of its response. Request is
+// nil for a request without a body.
 type Example struct{ Request, Response json.RawMessage }
 
-// JSON encodes the document with the examples, by operation id.
+// JSON encodes the document with the examples, which are by operation id.
 func JSON(doc *huma.OpenAPI, examples map[string]Example) ([]byte, error) {
 	for _, path := range doc.Paths {
 		for _, op := range operations(path) {
@@ -170,7 +173,7 @@ func JSON(doc *huma.OpenAPI, examples map[string]Example) ([]byte, error) {
 			}
 			media := success(op)
 			if media == nil {
-				return nil, fmt.Errorf("%s has an example and no answer", op.OperationID)
+				return nil, fmt.Errorf("%s has an example but its success response has no body", op.OperationID)
 			}
 			media.Example = example.Response
 			if op.RequestBody != nil && example.Request != nil {

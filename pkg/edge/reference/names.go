@@ -6,9 +6,10 @@ import (
 	"strings"
 )
 
-// names maps the name of a Go type to its schema's name in the document. Other
-// types keep their names. In Go, the package makes a name unique, as in
-// feedback.Draft. Generated clients have one namespace and need FeedbackDraft.
+// names maps the name of a Go type to its schema's name in the document. A type
+// that is not in names keeps its name. In Go, the package makes a name unique,
+// as in feedback.Draft. Generated clients have one namespace and need
+// FeedbackDraft.
 var names = map[string]string{
 	"Accepted": "AcceptedTrip", "Arrived": "ArrivedTrip", "Started": "StartedTrip", "Finished": "CompletedTrip",
 	"Stopped": "CancelledTrip", "Ride": "RideRequest", "Reason": "CancelRequest", "Measurements": "CompleteRequest",
@@ -22,7 +23,8 @@ var names = map[string]string{
 	"StatusChanged": "DriverStatusChange", "StatusInputBody": "DriverStatusInput",
 }
 
-// schemaName returns the document's name of a schema: TripPage for PageTrip.
+// schemaName returns the name in the document for a schema's name in huma, such
+// as TripPage for PageTrip.
 func schemaName(name string) string {
 	for prefix, suffix := range map[string]string{"Page": "Page", "Items": "List"} {
 		if item, ok := strings.CutPrefix(name, prefix); ok {

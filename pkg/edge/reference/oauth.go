@@ -13,7 +13,7 @@ import (
 
 var errorType = reflect.TypeFor[api.ErrorBody]()
 
-// plain is an endpoint outside the rows: an OAuth endpoint.
+// plain is an OAuth endpoint. These endpoints are not rows.
 type plain struct {
 	method, path, id, summary string
 	about                     string       // description
@@ -29,7 +29,7 @@ type plain struct {
 	pages                     bool // its responses are pages, even if a status has no body
 }
 
-// shown is the schema of a response for a person.
+// shown is the schema of a response that is a page for a person.
 var shown = text("A page.")
 
 var anything = &huma.Schema{Type: huma.TypeObject}
@@ -46,14 +46,15 @@ func list(of *huma.Schema) *huma.Schema { return &huma.Schema{Type: huma.TypeArr
 
 var plains = []plain{
 	{method: "POST", path: "/oauth/register", id: "oauth_register", summary: "Register a client (RFC 7591)",
-		about: "Nobody has to sign in for it. The response has the only copy of the secrets.",
+		about: "It needs no sign-in. The response is the only one that has the secrets: store them.",
 		body:  named("ClientMetadata"), example: exampleRegistration, status: 201, answer: named("ClientRegistration")},
 	{method: "GET", path: "/oauth/register/{client_id}", id: "oauth_read_client",
 		summary: "Read a registration (RFC 7592)", about: "With the registration access token.",
 		status: 200, answer: named("ClientRegistration"), bearer: true},
 	{method: "PUT", path: "/oauth/register/{client_id}", id: "oauth_replace_client",
-		summary: "Replace a registration (RFC 7592)", about: "With the registration access token. What is left out is reset.",
-		body: named("ClientMetadata"), example: exampleRegistration, status: 200, answer: named("ClientRegistration"),
+		summary: "Replace a registration (RFC 7592)",
+		about:   "With the registration access token. A member that you leave out is reset to its default.",
+		body:    named("ClientMetadata"), example: exampleRegistration, status: 200, answer: named("ClientRegistration"),
 		bearer: true},
 	{method: "DELETE", path: "/oauth/register/{client_id}", id: "oauth_delete_client",
 		summary: "Delete a registration (RFC 7592)",
@@ -61,36 +62,42 @@ var plains = []plain{
 		status:  204, bearer: true},
 	{method: "GET", path: "/oauth/authorize", id: "oauth_authorize",
 		summary: "Ask a person for an authorization code (RFC 6749, 7636, 9207)",
-		about:   "Open it in a browser. The person signs in and consents; the code comes to the redirect URI.",
+		about:   "Open it in a browser. The person signs in and consents. The redirect URI then receives the code.",
 		status:  200, kind: "text/html", query: authorizeParameters, answer: shown},
 	{method: "POST", path: "/oauth/authorize", id: "oauth_authorize_by_form",
-		summary: "The same by a form (OpenID Connect Core 3.1.2.1)", about: "The parameters are in the body.",
-		status: 303, form: named("AuthorizationRequest"), example: exampleAuthorization, pages: true},
+		summary: "Ask a person for an authorization code, by a form (OpenID Connect Core 3.1.2.1)",
+		about:   "The parameters are in the body.",
+		status:  303, form: named("AuthorizationRequest"), example: exampleAuthorization, pages: true},
 	{method: "POST", path: "/oauth/token", id: "oauth_token", summary: "Exchange a code or a refresh token (RFC 6749)",
-		about: "A code is good once, for a minute, with the verifier whose challenge it was asked with.",
-		form:  named("TokenRequest"), example: exampleExchange, status: 200, answer: named("TokenResponse"),
+		about: "A code is valid once, for one minute. `code_verifier` must fit the `code_challenge` of the " +
+			"authorization request.",
+		form: named("TokenRequest"), example: exampleExchange, status: 200, answer: named("TokenResponse"),
 		client: true},
 	{method: "POST", path: "/oauth/revoke", id: "oauth_revoke", summary: "Revoke a token (RFC 7009)",
-		about: "An unknown token is a success too.",
+		about: "An unknown token gets the same response.",
 		form:  named("TokenReference"), example: exampleToken, status: 200, client: true},
 	{method: "POST", path: "/oauth/introspect", id: "oauth_introspect", summary: "Ask about a token (RFC 7662)",
-		about: "A confidential client asks about its own tokens.",
+		about: "Only for confidential clients, about their own tokens.",
 		form:  named("TokenReference"), example: exampleToken, status: 200, answer: anything, client: true},
 	{method: "GET", path: "/oauth/userinfo", id: "oauth_userinfo",
-		summary: "Who the token is about (OpenID Connect Core 5.3)", about: "The claims that the token's scopes allow.",
-		status: 200, answer: anything, bearer: true},
+		summary: "Read the claims about a token's person (OpenID Connect Core 5.3)",
+		about:   "The claims that the token's scopes allow.",
+		status:  200, answer: anything, bearer: true},
 	{method: "POST", path: "/oauth/userinfo", id: "oauth_userinfo_by_form",
-		summary: "The same by POST (OpenID Connect Core 5.3.1)", about: "The claims that the token's scopes allow.",
-		status: 200, answer: anything, bearer: true},
+		summary: "Read the claims about a token's person, by POST (OpenID Connect Core 5.3.1)",
+		about:   "The claims that the token's scopes allow.",
+		status:  200, answer: anything, bearer: true},
 	{method: "GET", path: "/oauth/logout", id: "oauth_logout",
 		summary: "Sign a person out (OpenID Connect RP-Initiated Logout)", about: "Open it in a browser.",
 		status: 200, kind: "text/html", query: logoutParameters, answer: shown},
-	{method: "POST", path: "/oauth/logout", id: "oauth_logout_by_form", summary: "The same by a form",
-		about: "The parameters are in the body.", status: 303, form: named("LogoutRequest"),
+	{method: "POST", path: "/oauth/logout", id: "oauth_logout_by_form",
+		summary: "Sign a person out, by a form (OpenID Connect RP-Initiated Logout)",
+		about:   "The parameters are in the body.", status: 303, form: named("LogoutRequest"),
 		example: map[string]any{"client_id": exampleClient}, pages: true},
 	{method: "GET", path: "/oauth/apps", id: "oauth_apps",
-		summary: "Show a person the clients that may act for her, and end their access", about: "Open it in a browser.",
-		status: 200, kind: "text/html", query: []string{"audience", "tenant_hint", "ui_locales"}, answer: shown},
+		summary: "Show a person the clients that may act for the person, and end their access",
+		about:   "Open it in a browser.",
+		status:  200, kind: "text/html", query: []string{"audience", "tenant_hint", "ui_locales"}, answer: shown},
 	{method: "GET", path: "/.well-known/jwks.json", id: "oauth_keys", summary: "The key set (RFC 7517)",
 		about: "The public keys that verify tokens.", status: 200, answer: anything},
 	{method: "GET", path: "/.well-known/openid-configuration", id: "oauth_openid_configuration",
@@ -111,8 +118,8 @@ func describeOAuth(doc *huma.OpenAPI, errorSchema *huma.Schema) {
 		Description: "The registration access token."}
 	maps.Copy(doc.Components.Schemas.Map(), oauthSchemas)
 	doc.Components.SecuritySchemes["client"] = &huma.SecurityScheme{Type: "http", Scheme: "basic",
-		Description: "client_id and client_secret. A form may have both instead, or a client assertion; a public client's " +
-			"has client_id alone."}
+		Description: "client_id and client_secret. A form may have both instead, or a client assertion. The form of a " +
+			"public client has client_id only."}
 	for _, p := range plains {
 		op := &huma.Operation{Method: p.method, Path: p.path, OperationID: p.id, Summary: p.summary,
 			Description: p.about, Tags: []string{"OAuth"}, Responses: map[string]*huma.Response{}}
@@ -152,7 +159,7 @@ func describeOAuth(doc *huma.OpenAPI, errorSchema *huma.Schema) {
 		op.Responses["4XX"] = &huma.Response{Description: "An error of the protocol.",
 			Content: map[string]*huma.MediaType{"application/json": {Schema: errorSchema}}}
 		if p.pages || p.kind == "text/html" {
-			op.Responses["303"] = &huma.Response{Description: "On to the client, or to another page."}
+			op.Responses["303"] = &huma.Response{Description: "Redirects to the client or to another page."}
 			op.Responses["4XX"] = &huma.Response{Description: "A page that says what is wrong.",
 				Content: map[string]*huma.MediaType{"text/html": {Schema: shown}}}
 		}
@@ -161,7 +168,7 @@ func describeOAuth(doc *huma.OpenAPI, errorSchema *huma.Schema) {
 			op.Responses["401"] = &huma.Response{
 				Description: "`invalid_client`: no client authenticated (RFC 6749 section 5.2).",
 				Headers: map[string]*huma.Param{"WWW-Authenticate": {
-					Schema: text("For Basic, or if no credentials were sent.")}},
+					Schema: text("Sent if the client used Basic, or sent no credentials.")}},
 				Content: map[string]*huma.MediaType{"application/json": {Schema: errorSchema}}}
 		}
 		doc.AddOperation(op)

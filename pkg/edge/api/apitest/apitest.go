@@ -90,8 +90,8 @@ func (s *Stand) load(h table.Handle, items ...table.Item) {
 	}
 }
 
-// Tenant writes a tenant's live flags and returns its handle. Both features are
-// on; the number of shards is as given.
+// Tenant writes the flags of a new tenant and returns the tenant's handle. Both
+// features are on. shards is the number of shards for reads and writes.
 func (s *Stand) Tenant(currency string, shards int) table.Tenant {
 	s.t.Helper()
 	t := s.DB.Tenant(ids.New(ids.Tenant, Start))
@@ -100,7 +100,7 @@ func (s *Stand) Tenant(currency string, shards int) table.Tenant {
 	return t
 }
 
-// Flags writes the tenant's live flags.
+// Flags writes all copies of the tenant's flags.
 func (s *Stand) Flags(t table.Tenant, attrs map[string]any) {
 	s.t.Helper()
 	for n := range authz.Copies {
@@ -108,9 +108,10 @@ func (s *Stand) Flags(t table.Tenant, attrs map[string]any) {
 	}
 }
 
-// Token registers a live token of an actor with every scope of the audience,
-// and returns its name. For an operator, Token also writes the membership, with
-// the permissions. The test must write the record of a rider or driver.
+// Token registers a valid token of an actor with every scope of the audience,
+// and returns the text that a request sends as the token. For an operator,
+// Token also writes the membership, with the permissions. The test must write
+// the record of a rider or driver.
 func (s *Stand) Token(t table.Tenant, audience authz.Audience, actor string, permissions ...string) string {
 	s.t.Helper()
 	access := signing.Access{Subject: actor, Audience: string(audience), ClientID: client, TenantID: t.ID(),
@@ -155,7 +156,7 @@ func (a Answer) Code() string {
 	return body.Error
 }
 
-// Do sends one request. headers alternate names and values.
+// Do sends one request. headers is a name, its value, the next name, and so on.
 func (s *Stand) Do(method, path, token, body string, headers ...string) Answer {
 	r := httptest.NewRequest(method, path, strings.NewReader(body))
 	if token != "" {

@@ -6,7 +6,8 @@ import (
 )
 
 // Insist is Do that repeats the request while the status is 503, as a client
-// does. With many concurrent requests, a slow machine returns 503 more often.
+// does, for up to ten minutes. With many concurrent requests, a server on a
+// slow machine returns 503 more often.
 func (s *Stand) Insist(method, path, token, body string, headers ...string) Answer {
 	for deadline := time.Now().Add(10 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		a := s.Do(method, path, token, body, headers...)

@@ -45,7 +45,7 @@ func newAnswer(raw json.RawMessage) (*answer, error) {
 	}
 	a := &answer{header: http.Header{}, cookies: f.Cookies}
 	if err := json.Unmarshal(bytes.Trim(f.StatusCode, `"`), &a.status); err != nil || a.status < 100 || a.status > 599 {
-		return nil, fmt.Errorf("%w: statusCode", errAnswer)
+		return nil, fmt.Errorf("%w: statusCode is not a number from 100 to 599", errAnswer)
 	}
 	for name, value := range f.Headers {
 		var text string

@@ -39,7 +39,8 @@ func isPreflight(r *http.Request) bool {
 		r.Header.Get("Access-Control-Request-Method") != ""
 }
 
-// preflight responds for every path, whether it exists or not.
+// preflight responds to a preflight with 204, also for a path that does not
+// exist.
 func (c *cors) preflight(w http.ResponseWriter, r *http.Request) {
 	if c.origin(w.Header(), r) {
 		set(w.Header(), "Access-Control-Allow-Methods", c.methods)

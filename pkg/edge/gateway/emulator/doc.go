@@ -3,9 +3,10 @@
 // the function whose route matches, and writes the function's response. It
 // applies the limits and the CORS headers of API Gateway.
 //
-// It also reads the stream subscriptions of the template's functions.
+// The package also reads the stream subscriptions and schedules of the
+// template's functions.
 //
-// The package must not know the endpoints, the handlers behind a function or the table:
-// as in the deployment, a function maps bytes to bytes. Deployed code must not
-// import it.
+// The package must not know the endpoints, the handlers behind a function or
+// the table: as in the deployment, a function maps bytes to bytes. Deployed
+// code must not import this package.
 package emulator

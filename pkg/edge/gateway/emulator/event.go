@@ -19,8 +19,8 @@ const (
 	apiID     = "local"
 )
 
-// newEvent returns the payload 2.0 of a request, as an HTTP API on its $default
-// stage builds it: the path decoded, the query as sent.
+// newEvent returns the payload 2.0 event of a request, as an HTTP API on its
+// $default stage builds it: the path decoded, the query as sent.
 func newEvent(
 	r *http.Request, body []byte, route Route, parameters map[string]string, id string, now time.Time,
 ) events.APIGatewayV2HTTPRequest {
@@ -51,7 +51,7 @@ func newEvent(
 }
 
 // isText reports whether an HTTP API passes bodies of this type without base64.
-// Forms are not among these types.
+// It encodes forms in base64.
 func isText(contentType string) bool {
 	t, _, err := mime.ParseMediaType(contentType)
 	if err != nil {
@@ -111,8 +111,9 @@ func cookies(h http.Header) []string {
 	return list
 }
 
-// query returns decoded names and values. It joins several values of a name by
-// commas. A name or value that cannot be decoded stays unchanged.
+// query returns the decoded names and values of a query. It joins several
+// values of a name by commas. A name or value that cannot be decoded stays
+// unchanged.
 func query(raw string) map[string]string {
 	var m map[string]string
 	for pair := range strings.SplitSeq(raw, "&") {

@@ -42,9 +42,9 @@ type Gateway struct {
 }
 
 // New reads the routes and the CORS configuration of the template. functions
-// maps the logical id in each route to its function. New returns an error for a
-// route without a function, a function that is not in the template, and a
-// template without exactly one HttpApi.
+// maps logical ids to functions. New returns an error for a route whose
+// function is not in functions, for a function that is not in the template, and
+// for a template without exactly one HttpApi.
 func New(text []byte, functions map[string]Function) (*Gateway, error) {
 	t, err := parse(text)
 	if err != nil {
@@ -52,7 +52,7 @@ func New(text []byte, functions map[string]Function) (*Gateway, error) {
 	}
 	apis := t.of(kindAPI)
 	if len(apis) != 1 {
-		return nil, fmt.Errorf("template: %d resources are of type %s, not one", len(apis), kindAPI)
+		return nil, fmt.Errorf("template: %d resources are of type %s, expected one", len(apis), kindAPI)
 	}
 	routes, err := t.routes()
 	if err != nil {
@@ -77,9 +77,9 @@ func New(text []byte, functions map[string]Function) (*Gateway, error) {
 	return g, nil
 }
 
-// ServeHTTP responds as the deployed gateway does: with the function's
-// response, or with {"message": …} if no function was reached or the function
-// failed.
+// ServeHTTP responds as the deployed gateway does: to a preflight with 204,
+// else with the function's response. It responds with {"message": …} if it
+// rejects the request, if no route matches, or if the function failed.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if g.cors != nil && isPreflight(r) {
 		g.cors.preflight(w, r)
@@ -122,7 +122,8 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // invoke calls a function as Lambda does: the function runs until it ends or
-// times out, even if the client has disconnected.
+// times out, even if the client has disconnected. Unlike Lambda, invoke does
+// not stop a function at the timeout. It only ends the function's context.
 func (g *Gateway) invoke(ctx context.Context, name, id string, event json.RawMessage) (*answer, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), g.timeouts[name])
 	ctx = lambdacontext.NewContext(ctx, &lambdacontext.LambdaContext{

@@ -9,10 +9,10 @@ import (
 )
 
 // Listener returns a listener like l, on which net/http accepts requests with
-// malformed paths. Otherwise net/http would respond to them with a 400 in plain
-// text. The connections escape the malformed parts, so that the request reaches a
-// function. The function sends a 404 in our format, because no resource has such
-// a path.
+// malformed paths. On l itself, net/http would respond to them with a 400 in
+// plain text. The connections of the returned listener escape the malformed
+// parts, so that the request reaches a function. The function sends a 404 in
+// our format, because no resource has such a path.
 func Listener(l net.Listener) net.Listener { return listener{l} }
 
 type listener struct{ net.Listener }
@@ -27,8 +27,8 @@ func (l listener) Accept() (net.Conn, error) {
 	return out, nil
 }
 
-// conn escapes malformed paths of request lines. net/http never reads
-// concurrently from a connection.
+// conn escapes malformed paths of request lines. Read needs no lock, because
+// net/http never reads concurrently from a connection.
 type conn struct {
 	net.Conn
 	between atomic.Bool // the next bytes begin with a request line

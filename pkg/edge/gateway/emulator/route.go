@@ -133,7 +133,9 @@ func newTable(routes []Route) table {
 }
 
 // rank returns a sort key. Greedy routes come after all others. Then, segment
-// by segment, static comes before parameter. Then a method comes before ANY.
+// by segment, static comes before parameter, and parameter before greedy. So a
+// greedy route with more segments comes before one with fewer. Then a method
+// comes before ANY.
 func (c compiled) rank() string {
 	var b strings.Builder
 	_, greedy := parameter(c.segments[len(c.segments)-1])
@@ -149,7 +151,7 @@ func (c compiled) rank() string {
 			b.WriteByte('0')
 		}
 	}
-	b.WriteByte('3') // a greedy route with more parts comes before one with fewer
+	b.WriteByte('3') // separates the segments from the method
 	b.WriteByte(digit(c.Method == "ANY"))
 	return b.String()
 }
@@ -161,9 +163,9 @@ func digit(b bool) byte {
 	return '0'
 }
 
-// find returns the route and its decoded path parameters. A percent-encoded
-// slash is part of its segment. HEAD is a separate method: GET routes do not
-// match it.
+// find returns the route of a request and its decoded path parameters, and
+// false if no route matches. A percent-encoded slash is part of its segment.
+// HEAD is a separate method: GET routes do not match it.
 func (t table) find(method, escapedPath string) (Route, map[string]string, bool) {
 	parts := strings.Split(strings.TrimPrefix(escapedPath, "/"), "/")
 	for i, p := range parts {

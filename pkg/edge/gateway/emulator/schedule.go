@@ -44,14 +44,14 @@ func parseRate(expression string) (time.Duration, error) {
 	var n int
 	var unit string
 	if _, err := fmt.Sscanf(expression, "rate(%d %s", &n, &unit); err != nil || n < 1 {
-		return 0, fmt.Errorf("%q is not a rate expression", expression)
+		return 0, fmt.Errorf("%q is not a rate expression, such as rate(6 hours)", expression)
 	}
 	units := map[string]time.Duration{"minute)": time.Minute, "hour)": time.Hour, "day)": 24 * time.Hour}
 	if units[unit] == 0 {
 		unit = strings.Replace(unit, "s)", ")", 1)
 	}
 	if units[unit] == 0 {
-		return 0, fmt.Errorf("%q has no known unit", expression)
+		return 0, fmt.Errorf("%q has no known unit: expected minutes, hours or days", expression)
 	}
 	return time.Duration(n) * units[unit], nil
 }

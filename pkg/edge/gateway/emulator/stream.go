@@ -20,7 +20,7 @@ type Stream struct {
 	Bisect           bool          // retry a failed batch in halves
 	PartialFailures  bool          // the function reports failures record by record
 	Retries          int           // attempts after the first; -1 for unlimited
-	MaxAge           time.Duration // of a record that is retried; 0 for unlimited
+	MaxAge           time.Duration // age at which a record is not retried any more; 0 for unlimited
 	DeadLetters      bool          // records that failed all attempts go to a queue
 	Timeout          time.Duration // of one invocation
 }

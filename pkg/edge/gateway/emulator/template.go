@@ -146,7 +146,8 @@ func intrinsic(tag string) (string, bool) {
 	}
 }
 
-// maxDepth limits the nesting.
+// maxDepth limits the nesting of values and conditions. A deeper value is nil,
+// a deeper condition false.
 const maxDepth = 64
 
 // resolve replaces parameters, conditions and substitutions in a value.
@@ -269,7 +270,7 @@ func (t *template) timeout(function string) time.Duration {
 	return 3 * time.Second
 }
 
-// object returns v as a mapping, empty if it is not a mapping.
+// object returns v as a mapping, nil if it is not a mapping.
 func object(v any) map[string]any {
 	m, _ := v.(map[string]any)
 	return m

@@ -37,7 +37,8 @@ func New(baseURL string) *Handler {
 		document: bytes.ReplaceAll(bytes.TrimSuffix(svc.OpenAPI, []byte("\n")), []byte(canonical), bytes.Trim(address, `"`))}
 }
 
-// paths reads the endpoints from the document. Only a 404 or 405 needs them.
+// paths reads the endpoints from the document. Handler needs them only to
+// choose between 404 and 405.
 func paths() map[string][]string {
 	var doc struct {
 		Paths map[string]map[string]json.RawMessage
@@ -113,7 +114,7 @@ func sendCached(w http.ResponseWriter, r *http.Request, kind, caching string, bo
 	}
 }
 
-// methods returns the methods of the path, nil if no endpoint has it.
+// methods returns the methods of the path, nil if no endpoint has the path.
 func (h *Handler) methods(path string) []string {
 	if h.own(path) {
 		return []string{http.MethodGet, http.MethodHead}

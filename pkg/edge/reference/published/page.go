@@ -12,14 +12,14 @@ import (
 	"strings"
 )
 
-// assets holds the reference page. `make reference-page` copies the component
-// from npm, compressed, under a name that contains its hash.
+// assets holds the reference page. `make reference-page` copies the page's
+// script (Scalar) from npm, compressed, under a name that contains its hash.
 //
 //go:embed assets
 var assets embed.FS
 
 // pagePolicy lets the page load nothing but its own files and call nothing but
-// its own service. The component inserts style sheets; they have the nonce.
+// its own service. The script inserts style sheets; they have the nonce.
 const pagePolicy = "default-src 'none'; script-src 'self'; connect-src 'self'; img-src 'self' data:; " +
 	"font-src 'self'; style-src 'self' 'nonce-NONCE'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 
@@ -53,9 +53,9 @@ func readPage() ([]byte, map[string]file) {
 	return []byte(strings.NewReplacer(names...).Replace(string(page))), files
 }
 
-// sendPage serves the page with a new nonce. It has the same opener policy as
-// the pages of /oauth. With another policy the page would lose the window that
-// *Authorize* opens.
+// sendPage serves the page with a new nonce. The page has the same opener
+// policy as the pages of /oauth. With another policy the page would lose its
+// link to the window that *Authorize* opens.
 func sendPage(w http.ResponseWriter, r *http.Request, page []byte) {
 	nonce := rand.Text()
 	w.Header().Set("Content-Security-Policy", strings.Replace(pagePolicy, "NONCE", nonce, 1))
