@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -172,7 +173,30 @@ func TestZones(t *testing.T) {
 	}
 }
 
-// Zones that do not all fit into the function's response are cut, not a 5xx.
+// Service types that do not all fit into the function's response are cut. The
+// inactive ones take no space from the active ones.
+func TestLargestServices(t *testing.T) {
+	s, tn, token := stand(t)
+	text, icon := strings.Repeat("\U0001f695", 1000), "https://x.example/"+strings.Repeat("i", 1900)
+	var items []table.Item
+	for i := range 1000 {
+		items = append(items, settings.ServiceItem(tn, settings.Service{CommissionRate: "0",
+			ServiceType: settings.ServiceType{ID: ids.New(ids.Service, apitest.Start.Add(time.Duration(i)*time.Second)),
+				Name: fmt.Sprint(i), Description: &text, IconURL: &icon, BaseFare: "1", PerKm: "0", PerMinute: "0",
+				MinimumFare: "0", Currency: "USD", Capacity: 4, Active: i >= 20}}))
+	}
+	if err := tn.Load(t.Context(), items...); err != nil {
+		t.Fatal(err)
+	}
+	var got struct{ Items []settings.ServiceType }
+	a := s.Want(http.StatusOK, &got, "GET", "/api/v1/services", token, "")
+	if len(a.Body) > 5_500_000 || len(got.Items) < 800 || got.Items[0].Name != "20" {
+		t.Errorf("%d service types in %d bytes, the first is %s", len(got.Items), len(a.Body), got.Items[0].Name)
+	}
+}
+
+// Zones that do not all fit into the function's response are cut, not a 5xx. The
+// request does not read the zones that it cannot show.
 func TestLargestZones(t *testing.T) {
 	s, tn, token := stand(t)
 	ring := slices.Repeat([][]json.Number{{"-100.123456789", "-10.123456789"}}, 2000)
@@ -188,6 +212,9 @@ func TestLargestZones(t *testing.T) {
 	a := s.Want(http.StatusOK, &got, "GET", "/api/v1/zones", token, "")
 	if len(a.Body) > 5_500_000 || len(got.Items) < 50 {
 		t.Errorf("%d zones in %d bytes", len(got.Items), len(a.Body))
+	}
+	if used := s.Last().Usage; used.Requests > 1+7 {
+		t.Errorf("%d requests for %d zones", used.Requests, len(got.Items))
 	}
 }
 

@@ -15,14 +15,17 @@ import (
 // maxListed is the maximum number of service types, and of zones, in a list.
 const maxListed = 1000
 
-const zonePrefix = "ZONE#"
+const servicePrefix, zonePrefix = "SERVICE#", "ZONE#"
+
+// unlimited permits as many requests as a list needs.
+const unlimited = 0
 
 // Services reads the tenant's service types, oldest first, including those that
 // are not active.
 //
 // Access pattern: T#t#SETTINGS, SERVICE#…, strongly consistent.
 func Services(ctx context.Context, t table.Tenant) ([]Service, error) {
-	return all(ctx, t, "SERVICE#", ServiceFromItem)
+	return all(ctx, t, servicePrefix, ServiceFromItem)
 }
 
 // Zones reads the tenant's zones, oldest first.
@@ -35,15 +38,17 @@ func Zones(ctx context.Context, t table.Tenant) ([]Zone, error) {
 func all[T any](
 	ctx context.Context, t table.Tenant, prefix string, fromItem func(table.Item) (T, error),
 ) ([]T, error) {
-	items, err := stored(ctx, t, prefix)
+	items, err := stored(ctx, t, prefix, unlimited)
 	if err != nil {
 		return nil, err
 	}
 	return table.DecodeAll(items, fromItem)
 }
 
-func stored(ctx context.Context, t table.Tenant, prefix string) ([]table.Item, error) {
-	q := table.Query{Prefix: prefix, Limit: maxListed, Consistent: true, Fill: true}
+// stored reads the items with the prefix, in at most the given number of
+// requests.
+func stored(ctx context.Context, t table.Tenant, prefix string, requests int) ([]table.Item, error) {
+	q := table.Query{Prefix: prefix, Limit: maxListed, Consistent: true, Fill: true, Requests: requests}
 	page, err := t.Query(ctx, Key(t).PK, q)
 	if err != nil {
 		return nil, fmt.Errorf("settings: %w", err)
