@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"svc/pkg/base/fault"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/tenant"
@@ -40,8 +41,9 @@ const sweepTenants = 8
 
 // Sweep settles every tenant's completed trips that the stream lost within
 // sweepAge, newest first. It stops sweepMargin before the deadline of ctx. In
-// that case the oldest trips are not examined, and Sweep logs a warning. A
-// tenant that fails does not stop the others.
+// that case the oldest trips are not examined, and Sweep logs a warning. The
+// error has only the failures that more time would not have prevented. A tenant
+// that fails does not stop the others.
 func (f Function) Sweep(ctx context.Context) error {
 	tenants, err := tenant.Store{DB: f.DB}.List(ctx)
 	if err != nil {
@@ -64,7 +66,7 @@ func (f Function) Sweep(ctx context.Context) error {
 			}
 			if ctx.Err() != nil {
 				slog.WarnContext(ctx, "the sweep ran out of time", "tenant", n.ID, "examined", swept.Examined)
-				return nil
+				err = lasting(err)
 			}
 			errs[i] = err
 			return nil
@@ -72,6 +74,23 @@ func (f Function) Sweep(ctx context.Context) error {
 	}
 	_ = group.Wait() // the errors are in errs
 	return errors.Join(errs...)
+}
+
+// lasting returns the joined errors without those of a table or context that did
+// not answer in time.
+func lasting(err error) error {
+	many, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // the tree is walked here
+	if !ok {
+		if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, fault.Unavailable(nil)) {
+			return nil
+		}
+		return err
+	}
+	var out []error
+	for _, one := range many.Unwrap() {
+		out = append(out, lasting(one))
+	}
+	return errors.Join(out...)
 }
 
 // Sweep settles the tenant's completed trips that have no receipt, which the
@@ -113,14 +132,14 @@ func pages(ctx context.Context, t table.Tenant, partition string, q table.Query,
 	for {
 		page, err := t.Query(ctx, partition, q)
 		if err != nil {
-			return fmt.Errorf("sweep: %w", errors.Join(append(errs, err)...))
+			return errors.Join(append(errs, fmt.Errorf("sweep: %w", err))...)
 		}
 		errs = append(errs, do(page.Items))
 		if q.After = page.Last; !page.More {
 			return errors.Join(errs...)
 		}
 		if ctx.Err() != nil {
-			return ctx.Err()
+			return errors.Join(append(errs, ctx.Err())...)
 		}
 	}
 }
