@@ -91,6 +91,41 @@ func TestOverview(t *testing.T) {
 	}
 }
 
+// A change of the settings keeps what a newer build has stored, also within the
+// groups.
+func TestNewerBuildsSettingsSurvive(t *testing.T) {
+	_, tn, _ := stand(t)
+	change := func(set func(*settings.Document)) {
+		t.Helper()
+		_, err := settings.Set(t.Context(), tn, by, func(d *settings.Document) error { set(d); return nil })
+		testkit.Must(t, err)
+	}
+	change(func(d *settings.Document) { d.Pricing.TaxRate = "0.1" })
+	it, err := tn.Get(t.Context(), settings.Key(tn))
+	testkit.Must(t, err)
+	newer := strings.NewReplacer(`"taxRate":0.1`, `"taxRate":0.1,"surge":{"most":2.50}`, `"cash":true`,
+		`"cash":true,"voucher":true`).Replace(strings.TrimSuffix(it.Raw(), "}")) + `,"group":[1,null]}`
+	tx := tn.Write()
+	tx.Update(it.Key, table.Change{Set: map[string]any{"doc": newer, "attribute": "newer", "v": 7}})
+	testkit.Must(t, tx.Commit(t.Context()))
+	change(func(d *settings.Document) { d.Payments.Cash = false })
+	it, err = tn.Get(t.Context(), settings.Key(tn))
+	testkit.Must(t, err)
+	for _, part := range []string{`"taxRate":0.1`, `"surge":{"most":2.50}`, `"cash":false`, `"voucher":true`,
+		`"group":[1,null]`} {
+		if !strings.Contains(it.Raw(), part) {
+			t.Errorf("%s is not in %s", part, it.Raw())
+		}
+	}
+	if it.Text("attribute") != "newer" || it.Layout != 7 {
+		t.Errorf("attribute %q, layout %d", it.Text("attribute"), it.Layout)
+	}
+	d, err := settings.Read(t.Context(), tn)
+	if err != nil || d.Payments.Cash || !d.Payments.Card || d.Pricing.TaxRate != "0.1" {
+		t.Errorf("%+v, %v", d, err)
+	}
+}
+
 func TestServices(t *testing.T) {
 	s, tn, token := stand(t)
 	standard, err := settings.AddService(t.Context(), tn, by, settings.Service{CommissionRate: "0.20",
