@@ -98,6 +98,17 @@ func TestLateAgreement(t *testing.T) {
 	}
 }
 
+// TestWrongBrandingIsNotAsked: no person is asked to confirm a branding that
+// would be refused.
+func TestWrongBrandingIsNotAsked(t *testing.T) {
+	s := newSuite(t)
+	got := s.call(t, toolCall("/mcp", s.agent(t, s.actors[authz.Dashboard]), "svc_update_branding",
+		`{"logoUrl":"http://cdn.example/l.svg"}`))
+	if got.Result.RequestState != "" || got.refusal() != "invalid_request" {
+		t.Errorf("%+v", got)
+	}
+}
+
 // TestAuditNamesTheAgent: an entry that a request leaves in the audit log names
 // the client, and the tool if an agent made the change.
 func TestAuditNamesTheAgent(t *testing.T) {

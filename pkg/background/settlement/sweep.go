@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +13,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"svc/pkg/base/fault"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/tenant"
@@ -42,12 +44,16 @@ const sweepTenants = 8
 // Sweep settles every tenant's completed trips that the stream lost within
 // sweepAge. It stops sweepMargin before the deadline of ctx. In that case it logs
 // a warning for each tenant whose trips it has not all examined, and leaves these
-// trips to the next sweep. A tenant that fails does not stop the others.
+// trips to the next sweep. The error has only the failures that more time would
+// not have prevented. A tenant that fails does not stop the others.
 func (f Function) Sweep(ctx context.Context) error {
 	tenants, err := tenant.Store{DB: f.DB}.List(ctx)
 	if err != nil {
 		return fmt.Errorf("sweep: %w", err)
 	}
+	// In another order each time, no tenant is always among those for which no time is left.
+	//nolint:gosec // the order is no secret
+	rand.Shuffle(len(tenants), func(i, j int) { tenants[i], tenants[j] = tenants[j], tenants[i] })
 	if end, ok := ctx.Deadline(); ok {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithDeadline(ctx, end.Add(-sweepMargin))
@@ -65,7 +71,7 @@ func (f Function) Sweep(ctx context.Context) error {
 			}
 			if ctx.Err() != nil {
 				slog.WarnContext(ctx, "the sweep ran out of time", "tenant", n.ID, "examined", swept.Examined)
-				return nil
+				err = lasting(err)
 			}
 			errs[i] = err
 			return nil
@@ -73,6 +79,23 @@ func (f Function) Sweep(ctx context.Context) error {
 	}
 	_ = group.Wait() // the errors are in errs
 	return errors.Join(errs...)
+}
+
+// lasting returns the joined errors without those of a table or context that did
+// not answer in time.
+func lasting(err error) error {
+	many, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // the tree is walked here
+	if !ok {
+		if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, fault.Unavailable(nil)) {
+			return nil
+		}
+		return err
+	}
+	var out []error
+	for _, one := range many.Unwrap() {
+		out = append(out, lasting(one))
+	}
+	return errors.Join(out...)
 }
 
 // Sweep settles the tenant's completed trips that have no receipt, which the
@@ -115,7 +138,7 @@ func pages(ctx context.Context, t table.Tenant, partition string, q table.Query,
 	for {
 		page, err := t.Query(ctx, partition, q)
 		if err != nil {
-			return fmt.Errorf("sweep: %w", errors.Join(append(errs, err)...))
+			return errors.Join(append(errs, fmt.Errorf("sweep: %w", err))...)
 		}
 		errs = append(errs, do(page.Items))
 		if q.After = page.Last; !page.More {

@@ -56,6 +56,40 @@ func TestSweepEndsBeforeItsDeadline(t *testing.T) {
 	}
 }
 
+// timed is a context whose time is over when it is cancelled.
+type timed struct{ context.Context }
+
+// Err implements context.Context.
+func (c timed) Err() error {
+	if c.Context.Err() != nil {
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
+// TestSweepOutOfTimeReportsBrokenTrips checks that a sweep that runs out of time
+// still returns the errors that it found before.
+func TestSweepOutOfTimeReportsBrokenTrips(t *testing.T) {
+	db := testkit.Open(t, testkit.Name(t, streamOff), nil)
+	p := town(t, db, "one", 2*24*3600)
+	broken := p.ride(3*24*3600).Item(p.tenant, 1) // the newest, so it comes first
+	broken.Doc = "no document"
+	p.load(broken)
+	inner, end := context.WithCancel(t.Context())
+	defer end()
+	looks := 0
+	f := settlement.Function{DB: db, Now: func() time.Time {
+		if looks++; looks > 1 { // when the first trip is settled
+			end()
+		}
+		return start.Add(4 * 24 * time.Hour)
+	}}
+	if err := f.Sweep(timed{inner}); err == nil || !strings.Contains(err.Error(), "trip") ||
+		strings.Contains(err.Error(), "deadline") {
+		t.Errorf("a trip that cannot be read: %v", err)
+	}
+}
+
 // TestScheduledSweep checks that the sweep settles the trips that the stream
 // lost, in every tenant, each once. It ignores trips that were requested more
 // than three days ago. For a trip that cannot be read it returns an error, and

@@ -103,16 +103,9 @@ func (k Kind[R]) Change(ctx context.Context, t table.Tenant, by audit.By, id str
 		var none R
 		return none, fault.NotFound()
 	}
-	seized := false
 	return audit.Change[R]{Tenant: t, By: by, What: k.Name + ".edit", Subject: id, Key: k.Key(t, id), Edit: edit,
-		FromItem: func(it table.Item) (R, error) {
-			r, err := k.FromItem(it)
-			if seized { // the audit entry and the sign-in row are still to be written
-				*k.Fields(&r).Disabled = false
-			}
-			return r, err
-		},
-		Item: func(read table.Item, now R) table.Item { return k.Rewritten(t, read, now) },
+		FromItem: k.FromItem,
+		Item:     func(read table.Item, now R) table.Item { return k.Rewritten(t, read, now) },
 		Check: func(was R, now *R) error {
 			from, to := k.Fields(&was), k.Fields(now)
 			*to.ID, *to.CreatedAt, *to.TotalTrips = *from.ID, *from.CreatedAt, *from.TotalTrips
@@ -123,10 +116,8 @@ func (k Kind[R]) Change(ctx context.Context, t table.Tenant, by audit.By, id str
 		},
 		Commit: func(ctx context.Context, tx *table.Tx, was, now R) error {
 			err := tx.Commit(ctx)
-			if errors.Is(err, table.ErrConflict) && k.state(now).Disabled && !k.state(was).Disabled && !seized {
-				var failed error
-				seized, failed = k.seize(ctx, t, id)
-				err = errors.Join(err, failed)
+			if errors.Is(err, table.ErrConflict) && k.state(now).Disabled && !k.state(was).Disabled {
+				err = errors.Join(err, k.seize(ctx, t, by, id, k.state(was).Address))
 			}
 			return err
 		}}.Run(ctx)
@@ -137,17 +128,20 @@ func (k Kind[R]) state(r R) login.State {
 	return login.State{Address: *f.Email, Disabled: *f.Disabled}
 }
 
-// seize disables the account whatever the version of its record. Otherwise a
-// driver who keeps changing status could block every attempt to disable the
-// account.
-func (k Kind[R]) seize(ctx context.Context, t table.Tenant, id string) (done bool, err error) {
+// seize disables the account whatever the version of its record: the record, the
+// sign-in row and an audit entry in one transaction. Otherwise a driver who keeps
+// changing status could block every attempt to disable the account. Change then
+// writes only what else the edit changes. After a conflict, seize does nothing.
+func (k Kind[R]) seize(ctx context.Context, t table.Tenant, by audit.By, id, address string) error {
 	tx := t.Write()
 	tx.Update(k.Key(t, id), table.Change{Set: map[string]any{"disabled": true}, Add: map[string]any{"version": 1}}).
-		If("attribute_exists(pk)")
-	if err = tx.Commit(ctx); errors.Is(err, table.ErrConflict) {
-		return false, nil
+		If("attribute_exists(pk)").Else(table.ErrConflict)
+	login.Disable(tx, login.Key(t, k.Audience, address), id, true)
+	audit.Append(tx, t, by, k.Name+".edit", id, map[string]bool{"disabled": false}, map[string]bool{"disabled": true})
+	if err := tx.Commit(ctx); !errors.Is(err, table.ErrConflict) {
+		return err
 	}
-	return err == nil, err
+	return nil
 }
 
 // NewItem returns the stored form of a new record, with Version 1.

@@ -3,6 +3,7 @@ package branding_test
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -119,11 +120,18 @@ func TestWrongPatch(t *testing.T) {
 			}
 		})
 	}
-	a := s.Do("PATCH", path, token, `{"primaryColor":"red","logoUrl":"http://x.example","supportUrl":"nonsense"}`)
+	a := s.Do("PATCH", path, token, `{"primaryColor":"red","logoUrl":"http://x.example","supportUrl":"nonsense",`+
+		`"appName":"ꓢꓦꓚ","colour":1,"termsUrl":"https://x.example","privacyUrl":5}`)
 	var body struct{ Details []struct{ Field string } }
 	a.Decode(t, &body)
-	if len(body.Details) == 0 {
-		t.Errorf("faults: %s", a.Body)
+	var fields []string
+	for _, d := range body.Details {
+		fields = append(fields, d.Field)
+	}
+	slices.Sort(fields)
+	if diff := cmp.Diff([]string{"body.appName", "body.colour", "body.logoUrl", "body.primaryColor", "body.privacyUrl",
+		"body.supportUrl"}, fields); diff != "" {
+		t.Errorf("not every fault, or more: %s", diff)
 	}
 	if got := s.Want(http.StatusOK, nil, "GET", path, token, ""); got.Body != empty {
 		t.Errorf("something was written: %s", got.Body)

@@ -2,8 +2,12 @@ package branding
 
 import (
 	"context"
+	"errors"
+
+	"github.com/danielgtaylor/huma/v2"
 
 	"svc/pkg/access/authz"
+	"svc/pkg/base/fault"
 	"svc/pkg/data/table"
 	"svc/pkg/edge/api"
 )
@@ -35,6 +39,20 @@ func get(ctx context.Context, c *api.Caller, _ *struct{}) (*Branding, error) {
 
 type patchInput struct {
 	Body Patch
+}
+
+// Resolve implements huma.Resolver. It checks the values of the fields together
+// with the schema. Therefore one response lists every fault of a request, and no
+// person is asked to confirm a change that would be refused.
+func (in *patchInput) Resolve(huma.Context) (errs []error) {
+	_, err := Branding{}.Apply(in.Body)
+	var f *fault.Error
+	if errors.As(err, &f) {
+		for _, d := range f.Details {
+			errs = append(errs, &huma.ErrorDetail{Location: d.Field, Message: d.Message})
+		}
+	}
+	return errs
 }
 
 func patch(ctx context.Context, c *api.Caller, in *patchInput) (*Branding, error) {

@@ -243,6 +243,53 @@ func TestDisableWins(t *testing.T) {
 	s.Want(http.StatusOK, nil, http.MethodPatch, "/api/v1/me/status", token, `{"online":false}`)
 }
 
+// If the command that disables a driver is interrupted after a conflict, the
+// driver is either enabled or disabled completely: the record, the sign-in row
+// and the audit log agree. A second run completes the change.
+func TestInterruptedDisable(t *testing.T) {
+	s := apitest.New(t, testkit.Table(t), driver.Rows()...)
+	tn := s.Tenant("USD", 1)
+	r := add(t, tn, "ann", driver.Online)
+	token := s.Token(tn, authz.Driver, r.ID)
+	disable := func(ctx context.Context, before func()) error {
+		_, err := driver.Change(ctx, tn, by(time.Minute), r.ID, func(r *driver.Record) error {
+			r.Disabled = true
+			before()
+			return nil
+		})
+		return err
+	}
+	agree := func(disabled bool) {
+		t.Helper()
+		now, err := driver.ByID(t.Context(), tn, r.ID)
+		testkit.Must(t, err)
+		l, err := login.Find(t.Context(), tn, authz.Driver, r.Email)
+		testkit.Must(t, err)
+		entries, _, err := audit.List(t.Context(), tn, "", 10)
+		testkit.Must(t, err)
+		logged := slices.ContainsFunc(entries, func(e audit.Entry) bool {
+			return strings.Contains(string(e.After), `"disabled":true`)
+		})
+		if now.Disabled != disabled || l.Disabled != disabled || logged != disabled {
+			t.Errorf("disabled: record %v, sign-in %v, audit log %v; want %v", now.Disabled, l.Disabled, logged, disabled)
+		}
+	}
+	agree(false)
+	ctx, interrupt := context.WithCancel(t.Context())
+	attempts := 0
+	if err := disable(ctx, func() {
+		if attempts++; attempts > 1 {
+			interrupt()
+		}
+		s.Do(http.MethodPatch, "/api/v1/me/status", token, `{"online":true}`)
+	}); attempts != 2 {
+		t.Fatalf("%d attempts: %v", attempts, err)
+	}
+	agree(true)
+	testkit.Must(t, disable(t.Context(), func() {}))
+	agree(true)
+}
+
 func TestSignIn(t *testing.T) {
 	db := testkit.Table(t)
 	s := apitest.New(t, db, driver.Rows()...)

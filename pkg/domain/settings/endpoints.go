@@ -2,6 +2,7 @@ package settings
 
 import (
 	"context"
+	"slices"
 
 	"svc/pkg/access/authz"
 	"svc/pkg/data/table"
@@ -57,8 +58,10 @@ func get(ctx context.Context, c *api.Caller, _ *struct{}) (*Overview, error) {
 	return &out, nil
 }
 
+// services returns the active service types that fit into the response, oldest
+// first.
 func services(ctx context.Context, c *api.Caller, _ *struct{}) (*api.Items[ServiceType], error) {
-	all, err := Services(ctx, c.Tenant)
+	items, err := stored(ctx, c.Tenant, servicePrefix, unlimited)
 	if err != nil {
 		return nil, err
 	}
@@ -66,19 +69,27 @@ func services(ctx context.Context, c *api.Caller, _ *struct{}) (*api.Items[Servi
 	if err != nil {
 		return nil, err
 	}
-	out := &api.Items[ServiceType]{Items: make([]ServiceType, 0, len(all))}
-	for _, s := range all {
-		if s.Active {
-			s.Currency = live.Currency // the tenant's currency, which may have changed before the first trip
-			out.Items = append(out.Items, s.ServiceType)
+	items = slices.DeleteFunc(items, func(it table.Item) bool { return !it.Flag("active") })
+	items = items[:api.Fitting(items)]
+	out := &api.Items[ServiceType]{Items: make([]ServiceType, 0, len(items))}
+	for _, it := range items {
+		s, err := ServiceFromItem(it)
+		if err != nil {
+			return nil, err
 		}
+		s.Currency = live.Currency // the tenant's currency, which may have changed before the first trip
+		out.Items = append(out.Items, s.ServiceType)
 	}
 	return out, nil
 }
 
+// zoneRequests is the maximum number of requests for a list of zones. A request
+// returns about a megabyte, and a response has at most about five.
+const zoneRequests = 7
+
 // zones returns the zones that fit into the response, oldest first.
 func zones(ctx context.Context, c *api.Caller, _ *struct{}) (*api.Items[Zone], error) {
-	items, err := stored(ctx, c.Tenant, zonePrefix)
+	items, err := stored(ctx, c.Tenant, zonePrefix, zoneRequests)
 	if err != nil {
 		return nil, err
 	}

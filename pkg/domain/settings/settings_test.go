@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -87,6 +88,41 @@ func TestOverview(t *testing.T) {
 			func(d *settings.Document) error { change(d); return nil }); err == nil {
 			t.Errorf("accepted a wrong %s", name)
 		}
+	}
+}
+
+// A change of the settings keeps what a newer build has stored, also within the
+// groups.
+func TestNewerBuildsSettingsSurvive(t *testing.T) {
+	_, tn, _ := stand(t)
+	change := func(set func(*settings.Document)) {
+		t.Helper()
+		_, err := settings.Set(t.Context(), tn, by, func(d *settings.Document) error { set(d); return nil })
+		testkit.Must(t, err)
+	}
+	change(func(d *settings.Document) { d.Pricing.TaxRate = "0.1" })
+	it, err := tn.Get(t.Context(), settings.Key(tn))
+	testkit.Must(t, err)
+	newer := strings.NewReplacer(`"taxRate":0.1`, `"taxRate":0.1,"surge":{"most":2.50}`, `"cash":true`,
+		`"cash":true,"voucher":true`).Replace(strings.TrimSuffix(it.Raw(), "}")) + `,"group":[1,null]}`
+	tx := tn.Write()
+	tx.Update(it.Key, table.Change{Set: map[string]any{"doc": newer, "attribute": "newer", "v": 7}})
+	testkit.Must(t, tx.Commit(t.Context()))
+	change(func(d *settings.Document) { d.Payments.Cash = false })
+	it, err = tn.Get(t.Context(), settings.Key(tn))
+	testkit.Must(t, err)
+	for _, part := range []string{`"taxRate":0.1`, `"surge":{"most":2.50}`, `"cash":false`, `"voucher":true`,
+		`"group":[1,null]`} {
+		if !strings.Contains(it.Raw(), part) {
+			t.Errorf("%s is not in %s", part, it.Raw())
+		}
+	}
+	if it.Text("attribute") != "newer" || it.Layout != 7 {
+		t.Errorf("attribute %q, layout %d", it.Text("attribute"), it.Layout)
+	}
+	d, err := settings.Read(t.Context(), tn)
+	if err != nil || d.Payments.Cash || !d.Payments.Card || d.Pricing.TaxRate != "0.1" {
+		t.Errorf("%+v, %v", d, err)
 	}
 }
 
@@ -172,7 +208,30 @@ func TestZones(t *testing.T) {
 	}
 }
 
-// Zones that do not all fit into the function's response are cut, not a 5xx.
+// Service types that do not all fit into the function's response are cut. The
+// inactive ones take no space from the active ones.
+func TestLargestServices(t *testing.T) {
+	s, tn, token := stand(t)
+	text, icon := strings.Repeat("\U0001f695", 1000), "https://x.example/"+strings.Repeat("i", 1900)
+	var items []table.Item
+	for i := range 1000 {
+		items = append(items, settings.ServiceItem(tn, settings.Service{CommissionRate: "0",
+			ServiceType: settings.ServiceType{ID: ids.New(ids.Service, apitest.Start.Add(time.Duration(i)*time.Second)),
+				Name: fmt.Sprint(i), Description: &text, IconURL: &icon, BaseFare: "1", PerKm: "0", PerMinute: "0",
+				MinimumFare: "0", Currency: "USD", Capacity: 4, Active: i >= 20}}))
+	}
+	if err := tn.Load(t.Context(), items...); err != nil {
+		t.Fatal(err)
+	}
+	var got struct{ Items []settings.ServiceType }
+	a := s.Want(http.StatusOK, &got, "GET", "/api/v1/services", token, "")
+	if len(a.Body) > 5_500_000 || len(got.Items) < 800 || got.Items[0].Name != "20" {
+		t.Errorf("%d service types in %d bytes, the first is %s", len(got.Items), len(a.Body), got.Items[0].Name)
+	}
+}
+
+// Zones that do not all fit into the function's response are cut, not a 5xx. The
+// request does not read the zones that it cannot show.
 func TestLargestZones(t *testing.T) {
 	s, tn, token := stand(t)
 	ring := slices.Repeat([][]json.Number{{"-100.123456789", "-10.123456789"}}, 2000)
@@ -188,6 +247,9 @@ func TestLargestZones(t *testing.T) {
 	a := s.Want(http.StatusOK, &got, "GET", "/api/v1/zones", token, "")
 	if len(a.Body) > 5_500_000 || len(got.Items) < 50 {
 		t.Errorf("%d zones in %d bytes", len(got.Items), len(a.Body))
+	}
+	if used := s.Last().Usage; used.Requests > 1+7 {
+		t.Errorf("%d requests for %d zones", used.Requests, len(got.Items))
 	}
 }
 

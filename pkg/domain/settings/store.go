@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"svc/pkg/base/fault"
 	"svc/pkg/base/ids"
@@ -15,14 +16,17 @@ import (
 // maxListed is the maximum number of service types, and of zones, in a list.
 const maxListed = 1000
 
-const zonePrefix = "ZONE#"
+const servicePrefix, zonePrefix = "SERVICE#", "ZONE#"
+
+// unlimited permits as many requests as a list needs.
+const unlimited = 0
 
 // Services reads the tenant's service types, oldest first, including those that
 // are not active.
 //
 // Access pattern: T#t#SETTINGS, SERVICE#…, strongly consistent.
 func Services(ctx context.Context, t table.Tenant) ([]Service, error) {
-	return all(ctx, t, "SERVICE#", ServiceFromItem)
+	return all(ctx, t, servicePrefix, ServiceFromItem)
 }
 
 // Zones reads the tenant's zones, oldest first.
@@ -35,15 +39,17 @@ func Zones(ctx context.Context, t table.Tenant) ([]Zone, error) {
 func all[T any](
 	ctx context.Context, t table.Tenant, prefix string, fromItem func(table.Item) (T, error),
 ) ([]T, error) {
-	items, err := stored(ctx, t, prefix)
+	items, err := stored(ctx, t, prefix, unlimited)
 	if err != nil {
 		return nil, err
 	}
 	return table.DecodeAll(items, fromItem)
 }
 
-func stored(ctx context.Context, t table.Tenant, prefix string) ([]table.Item, error) {
-	q := table.Query{Prefix: prefix, Limit: maxListed, Consistent: true, Fill: true}
+// stored reads the items with the prefix, in at most the given number of
+// requests.
+func stored(ctx context.Context, t table.Tenant, prefix string, requests int) ([]table.Item, error) {
+	q := table.Query{Prefix: prefix, Limit: maxListed, Consistent: true, Fill: true, Requests: requests}
 	page, err := t.Query(ctx, Key(t).PK, q)
 	if err != nil {
 		return nil, fmt.Errorf("settings: %w", err)
@@ -112,7 +118,47 @@ func Set(ctx context.Context, t table.Tenant, by audit.By, edit func(*Document) 
 	return audit.Change[Document]{Tenant: t, By: by, What: "settings.set", Subject: t.ID(),
 		Key: Key(t), FromItem: FromItem, Edit: edit,
 		Check: func(_ Document, now *Document) error { return now.normalize() },
-		Item:  func(_ table.Item, now Document) table.Item { return Item(t, now) }}.Run(ctx)
+		Item: func(read table.Item, now Document) table.Item {
+			it := Item(t, now)
+			it.Doc = now.over(read.Raw())
+			return it
+		}}.Run(ctx)
+}
+
+// over returns the document with the members of the stored one that this build
+// does not know, also those within its groups. Item.Preserve keeps only the
+// members of the document itself.
+func (d Document) over(stored string) any {
+	text, err := json.Marshal(d)
+	if err != nil {
+		return d // the error shows when the item is encoded
+	}
+	old, okOld := treeOf(stored)
+	now, okNow := treeOf(string(text))
+	if !okOld || !okNow {
+		return d
+	}
+	return merge(old, now)
+}
+
+// treeOf decodes a JSON object; numbers stay exact.
+func treeOf(text string) (tree map[string]any, ok bool) {
+	dec := json.NewDecoder(strings.NewReader(text))
+	dec.UseNumber()
+	err := dec.Decode(&tree)
+	return tree, err == nil && tree != nil
+}
+
+// merge sets the members of now in old, in objects member by member.
+func merge(old, now map[string]any) map[string]any {
+	for name, value := range now {
+		was, isGroup := old[name].(map[string]any)
+		if group, ok := value.(map[string]any); ok && isGroup {
+			value = merge(was, group)
+		}
+		old[name] = value
+	}
+	return old
 }
 
 func (d *Document) normalize() error {

@@ -8,7 +8,6 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"svc/pkg/access/authz"
-	"svc/pkg/base/fault"
 	"svc/pkg/base/money"
 	"svc/pkg/data/counter"
 	"svc/pkg/data/table"
@@ -89,13 +88,19 @@ type overviewInput struct {
 	Detail string `query:"detail" enum:"1" doc:"With type: list the wallets of that side."`
 }
 
-func overview(ctx context.Context, c *api.Caller, in *overviewInput) (*Overview, error) {
-	switch {
-	case in.Detail != "" && in.Type == "":
-		return nil, fault.Field("query.type", "is required with detail=1")
-	case in.Detail == "" && in.Cursor != "":
-		return nil, fault.Field("query.cursor", "expected only with detail=1, because the totals have no pages")
+// Resolve implements huma.Resolver. It checks which parameters go together.
+func (in *overviewInput) Resolve(huma.Context) (errs []error) {
+	if in.Detail == "1" && in.Type == "" {
+		errs = append(errs, &huma.ErrorDetail{Location: "query.type", Message: "is required with detail=1"})
 	}
+	if in.Detail == "" && in.Cursor != "" {
+		errs = append(errs, &huma.ErrorDetail{Location: "query.cursor",
+			Message: "expected only with detail=1, because the totals have no pages"})
+	}
+	return errs
+}
+
+func overview(ctx context.Context, c *api.Caller, in *overviewInput) (*Overview, error) {
 	shards, err := c.ReadShards(ctx)
 	if err != nil {
 		return nil, err
