@@ -98,14 +98,26 @@ func TestLateAgreement(t *testing.T) {
 	}
 }
 
-// TestWrongBrandingIsNotAsked: no person is asked to confirm a branding that
+// TestWrongCallsAreNotAsked: no person is asked to confirm a call whose values
 // would be refused.
-func TestWrongBrandingIsNotAsked(t *testing.T) {
+func TestWrongCallsAreNotAsked(t *testing.T) {
 	s := newSuite(t)
-	got := s.call(t, toolCall("/mcp", s.agent(t, s.actors[authz.Dashboard]), "svc_update_branding",
-		`{"logoUrl":"http://cdn.example/l.svg"}`))
-	if got.Result.RequestState != "" || got.refusal() != "invalid_request" {
-		t.Errorf("%+v", got)
+	for name, test := range map[string]struct {
+		audience                 authz.Audience
+		address, tool, arguments string
+	}{
+		"branding":  {authz.Dashboard, "/mcp", "svc_update_branding", `{"logoUrl":"http://cdn.example/l.svg"}`},
+		"no status": {authz.Driver, "/mcp/driver/metro", "svc_set_driver_status", `{}`},
+		"two":       {authz.Driver, "/mcp/driver/metro", "svc_set_driver_status", `{"online":true,"status":"BUSY"}`},
+		"half a pair": {authz.Rider, "/mcp/rider/metro", "svc_request_ride",
+			`{"originAddress":"A","originLat":1,"originLng":2,"destLat":1}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := s.call(t, toolCall(test.address, s.agent(t, s.actors[test.audience]), test.tool, test.arguments))
+			if got.Result.RequestState != "" || got.refusal() != "invalid_request" {
+				t.Errorf("%+v", got)
+			}
+		})
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 
+	"github.com/danielgtaylor/huma/v2"
+
 	"svc/pkg/access/authz"
 	"svc/pkg/base/fault"
 	"svc/pkg/base/timestamp"
@@ -65,10 +67,7 @@ type StatusChanged struct {
 // setStatus writes the driver's status on the condition that the version has
 // not changed since the read. After a conflict it reads again and retries.
 func setStatus(ctx context.Context, c *api.Caller, in *statusInput) (*StatusChanged, error) {
-	status, err := in.status()
-	if err != nil {
-		return nil, err
-	}
+	status := in.status()
 	state, err := c.Live(ctx)
 	if err != nil {
 		return nil, err
@@ -99,14 +98,22 @@ func setStatus(ctx context.Context, c *api.Caller, in *statusInput) (*StatusChan
 	return answer, nil
 }
 
-func (in *statusInput) status() (string, error) {
-	switch b := in.Body; {
-	case (b.Online == nil) == (b.Status == nil):
-		return "", fault.Field("body", "expected either online or status")
-	case b.Status != nil:
-		return *b.Status, nil
-	case *b.Online:
-		return Online, nil
+// Resolve implements huma.Resolver. No person is asked to confirm a change that
+// names no status, or two.
+func (in *statusInput) Resolve(huma.Context) []error {
+	if (in.Body.Online == nil) == (in.Body.Status == nil) {
+		return []error{&huma.ErrorDetail{Location: "body", Message: "expected either online or status"}}
 	}
-	return Offline, nil
+	return nil
+}
+
+// status returns the status that the request sets.
+func (in *statusInput) status() string {
+	switch b := in.Body; {
+	case b.Status != nil:
+		return *b.Status
+	case *b.Online:
+		return Online
+	}
+	return Offline
 }

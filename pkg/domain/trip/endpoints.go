@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/danielgtaylor/huma/v2"
 	"golang.org/x/sync/errgroup"
 
 	"svc/pkg/access/authz"
@@ -186,6 +187,18 @@ func (d *TripDetail) readPeople(ctx context.Context, t table.Tenant) error {
 // RideInput is a rider's request.
 type RideInput struct {
 	Body Ride
+}
+
+// Resolve implements huma.Resolver. It checks which fields go together, before a
+// person is asked to confirm the ride of an agent.
+func (in *RideInput) Resolve(huma.Context) []error {
+	switch b := in.Body; {
+	case b.DestLat == nil && b.DestLng != nil:
+		return []error{&huma.ErrorDetail{Location: "body.destLat", Message: "is required with destLng"}}
+	case b.DestLng == nil && b.DestLat != nil:
+		return []error{&huma.ErrorDetail{Location: "body.destLng", Message: "is required with destLat"}}
+	}
+	return nil
 }
 
 func requestRide(ctx context.Context, c *api.Caller, in *RideInput) (*Trip, error) {

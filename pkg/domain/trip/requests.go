@@ -70,12 +70,6 @@ func (r Ride) New(rider, currency string, service table.Item, now time.Time) (Tr
 			t.CommissionRate = &rate
 		}
 	}
-	if r.DestLat == nil && r.DestLng != nil {
-		faults = append(faults, fault.Detail{Field: "body.destLat", Message: "is required with destLng"})
-	}
-	if r.DestLng == nil && r.DestLat != nil {
-		faults = append(faults, fault.Detail{Field: "body.destLng", Message: "is required with destLat"})
-	}
 	if len(faults) > 0 {
 		return Trip{}, fault.Invalid(faults...)
 	}
