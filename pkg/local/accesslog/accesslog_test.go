@@ -45,6 +45,9 @@ func TestHandler(t *testing.T) {
 			w.WriteHeader(404)
 			w.Write([]byte(`{"message":"Not Found"}`))
 		}, accesslog.Entry{Status: 404, RequestID: "req_gw_1"}},
+		{"a token that steers a terminal", "Bearer e30." + base64.RawURLEncoding.EncodeToString(
+			[]byte(`{"aud":"rider\n12:00 GET","tenant_id":"\u001b[2J"}`)) + ".c2lnbmF0dXJl",
+			func(http.ResponseWriter, *http.Request) {}, accesslog.Entry{Status: 200}},
 		{"a malformed token", "Bearer a.!.c", func(http.ResponseWriter, *http.Request) {}, accesslog.Entry{Status: 200}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
