@@ -31,7 +31,7 @@ esac
 func TestRestoreWaits(t *testing.T) {
 	bin := t.TempDir()
 	for _, name := range []string{"aws", "sam", "go", "sleep"} {
-		testkit.Must(t, os.WriteFile(filepath.Join(bin, name), []byte(tool), 0o700)) //nolint:gosec // a program
+		testkit.Must(t, os.WriteFile(filepath.Join(bin, name), []byte(tool), 0o700))
 	}
 	calls := filepath.Join(bin, "calls")
 	cmd := exec.CommandContext(t.Context(), "../../ops/restore", "svc-old", "svc-new", "2026-05-04T03:00:00Z")
