@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -10,6 +11,8 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"svc"
+	"svc/pkg/edge/gateway/emulator"
 	"svc/pkg/local/testkit"
 )
 
@@ -157,5 +160,25 @@ func TestRetentionOfBackups(t *testing.T) {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("switches.md does not say %q", want)
 		}
+	}
+}
+
+// TestMappingsMayRest: the document of switches says after how many hours
+// without its mapping the records of a stream function become dead letters.
+func TestMappingsMayRest(t *testing.T) {
+	text, err := os.ReadFile("../../docs/operations/switches.md")
+	testkit.Must(t, err)
+	streams, err := emulator.Streams(svc.Template)
+	testkit.Must(t, err)
+	for _, s := range streams {
+		for _, want := range []string{fmt.Sprintf("disable its mapping, at most %d hours |", int(s.MaxAge.Hours())),
+			fmt.Sprintf("`MaximumRecordAgeInSeconds`, %d hours", int(s.MaxAge.Hours()))} {
+			if !strings.Contains(string(text), want) {
+				t.Errorf("%s: switches.md does not say %q", s.Function, want)
+			}
+		}
+	}
+	if len(streams) != 2 {
+		t.Errorf("%d streams", len(streams))
 	}
 }
