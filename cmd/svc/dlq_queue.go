@@ -142,24 +142,30 @@ func (m message) name() string {
 // mostMessages is the maximum number of messages that one command processes.
 const mostMessages = 10_000
 
+// mostStale is how many responses in a row with seen messages only end the
+// reading. A long queue shows some messages again before it has shown all.
+const mostStale = 10
+
 // each calls do once for every visible message in the queue, for about
 // mostMessages at most. It drops the letters for which do returns true. The other
 // messages stay invisible to all readers for the given number of seconds.
 func (q queue) each(ctx context.Context, seconds int32, do func(message) (drop bool, err error)) error {
 	seen := map[string]bool{}
-	for len(seen) < mostMessages {
+	for stale := 0; len(seen) < mostMessages && stale < mostStale; stale++ {
 		out, err := q.sqs.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{QueueUrl: &q.url, MaxNumberOfMessages: 10,
 			VisibilityTimeout: seconds, WaitTimeSeconds: 1})
 		if err != nil {
 			return fmt.Errorf("dead-letter queue: %w", err)
 		}
-		fresh := false
+		if len(out.Messages) == 0 {
+			return nil
+		}
 		for _, raw := range out.Messages {
 			id := aws.ToString(raw.MessageId)
 			if seen[id] { // the message stayed in the queue, and its visibility timeout ended
 				continue
 			}
-			seen[id], fresh = true, true
+			seen[id], stale = true, -1
 			m := q.open(ctx, id, aws.ToString(raw.Body))
 			drop, err := do(m)
 			if err != nil {
@@ -171,9 +177,6 @@ func (q queue) each(ctx context.Context, seconds int32, do func(message) (drop b
 			if err := q.drop(ctx, m, raw.ReceiptHandle); err != nil {
 				return err
 			}
-		}
-		if !fresh {
-			return nil
 		}
 	}
 	return nil

@@ -183,10 +183,13 @@ func TestReferenceFiles(t *testing.T) {
 		if got := a.Header.Get("Cache-Control"); !strings.Contains(got, "immutable") {
 			t.Errorf("%s: Cache-Control %q", f[0], got)
 		}
-		plain := s.Do(t, apptest.Request{Method: "GET", Path: f[0],
-			Header: map[string]string{"Accept-Encoding": "identity"}}).Must(t, 200)
-		if plain.Header.Get("Content-Encoding") != "" || !utf8.Valid(plain.Body) || len(plain.Body) < len(a.Body) {
-			t.Errorf("%s without compression: %d bytes", f[0], len(plain.Body))
+		for _, coding := range []string{"identity", "gzip;q=0", "br, gzip; Q=0.000, identity"} {
+			plain := s.Do(t, apptest.Request{Method: "GET", Path: f[0],
+				Header: map[string]string{"Accept-Encoding": coding}}).Must(t, 200)
+			if plain.Header.Get("Content-Encoding") != "" || !utf8.Valid(plain.Body) || len(plain.Body) < len(a.Body) {
+				t.Errorf("%s with %q: %d bytes, coded as %q", f[0], coding, len(plain.Body),
+					plain.Header.Get("Content-Encoding"))
+			}
 		}
 	}
 }

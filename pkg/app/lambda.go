@@ -81,19 +81,19 @@ func start(function string, serve Serve, logger *slog.Logger) (any, error) {
 
 // API serves the rows.
 func API(rows func(*table.DB) []api.Row) Serve {
-	return func(p *Runtime, _ string) (any, error) {
+	return func(p *Runtime, function string) (any, error) {
 		var err error
 		if p.Rates, err = RatesFromEnvironment(); err != nil {
 			return nil, err
 		}
-		return p.requests(func(at *Runtime) (http.Handler, error) { return at.api(rows(at.DB)) }, rows(p.DB)...)
+		return p.requests(function, func(at *Runtime) (http.Handler, error) { return at.api(rows(at.DB)) }, rows(p.DB)...)
 	}
 }
 
 // Agents serves the rows as tools of the MCP server. An operation that is
 // switched off is no tool.
 func Agents(rows func(*table.DB) []api.Row) Serve {
-	return func(p *Runtime, _ string) (any, error) {
+	return func(p *Runtime, function string) (any, error) {
 		var err error
 		if p.Rates, err = RatesFromEnvironment(); err != nil {
 			return nil, err
@@ -102,7 +102,7 @@ func Agents(rows func(*table.DB) []api.Row) Serve {
 		if err != nil {
 			return nil, err
 		}
-		return p.requests(func(at *Runtime) (http.Handler, error) { return at.agents(f.on(rows(at.DB))) })
+		return p.requests(function, func(at *Runtime) (http.Handler, error) { return at.agents(f.on(rows(at.DB))) })
 	}
 }
 
@@ -121,7 +121,7 @@ func Authorization(p *Runtime, function string) (any, error) {
 			return nil, err
 		}
 	}
-	return p.requests(func(at *Runtime) (http.Handler, error) {
+	return p.requests(function, func(at *Runtime) (http.Handler, error) {
 		return measured(at.authorization(), os.Stdout, function), nil
 	})
 }
@@ -142,8 +142,8 @@ func RefreshGraceFromEnvironment() (time.Duration, error) {
 }
 
 // Documents serves the OpenAPI document, the reference page and /health.
-func Documents(p *Runtime, _ string) (any, error) {
-	return p.requests(func(at *Runtime) (http.Handler, error) { return published.New(at.BaseURL), nil })
+func Documents(p *Runtime, function string) (any, error) {
+	return p.requests(function, func(at *Runtime) (http.Handler, error) { return published.New(at.BaseURL), nil })
 }
 
 // Rotation creates and removes signing keys.
@@ -177,10 +177,11 @@ func Projecting(p *Runtime, function string) (any, error) {
 	return lagged(p.projection(), os.Stdout, function, p.Now), nil
 }
 
-// requests turns events into requests to the handler that build returns for
-// the service's address. Without BASE_URL, the first event supplies the
+// requests turns a function's events into requests to the handler that build
+// returns for the service's address. Without BASE_URL, the first event supplies the
 // address. rows are the endpoints that can be switched off.
-func (p *Runtime) requests(build func(at *Runtime) (http.Handler, error), rows ...api.Row) (any, error) {
+func (p *Runtime) requests(function string, build func(at *Runtime) (http.Handler, error), rows ...api.Row) (any,
+	error) {
 	f, err := frontFromEnvironment()
 	if err != nil {
 		return nil, err
@@ -190,7 +191,7 @@ func (p *Runtime) requests(build func(at *Runtime) (http.Handler, error), rows .
 		if err != nil {
 			return nil, err
 		}
-		return gateway.Handler(f.before(h, rows)), nil
+		return gateway.Handler(crashes(f.before(h, rows), os.Stdout, function)), nil
 	}
 	return gateway.Lazy(func(_ context.Context, baseURL string) (http.Handler, error) {
 		at := *p
@@ -199,7 +200,7 @@ func (p *Runtime) requests(build func(at *Runtime) (http.Handler, error), rows .
 		if err != nil {
 			return nil, err
 		}
-		return f.before(h, rows), nil
+		return crashes(f.before(h, rows), os.Stdout, function), nil
 	}), nil
 }
 

@@ -167,6 +167,27 @@ func measured(h http.Handler, w io.Writer, function string) http.Handler {
 	})
 }
 
+// crashes writes the line of a request whose handler panics, because the
+// handler writes none. The gateway package responds to such a request with 500
+// and logs the stack.
+func crashes(h http.Handler, w io.Writer, function string) http.Handler {
+	l := newLines(w, function)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		began, ended := time.Now(), false
+		defer func() {
+			if !ended {
+				l.write(func(b line) line {
+					return b.ids(r.Context(), gateway.RequestID(r, began), l.function).
+						number("status", http.StatusInternalServerError).text("error", "server_error").
+						text("level", "ERROR").text("cause", "panic").cost(time.Since(began), table.Usage{})
+				})
+			}
+		}()
+		h.ServeHTTP(w, r)
+		ended = true
+	})
+}
+
 type status struct {
 	http.ResponseWriter
 	code int

@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -10,6 +11,8 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"svc"
+	"svc/pkg/edge/gateway/emulator"
 	"svc/pkg/local/testkit"
 )
 
@@ -111,6 +114,39 @@ func TestBackupsAreCopied(t *testing.T) {
 	}
 }
 
+// TestBackupsThatFailNotify: an alarm counts each way in which a backup or its
+// copy can fail, and another the absence of backups. Both notify. AWS Backup's
+// own notifications have no such event any more (AWS Backup API,
+// PutBackupVaultNotifications).
+func TestBackupsThatFailNotify(t *testing.T) {
+	resources := opsTemplate(t, "backup.yaml")
+	if events := at(resources, "Vault", "Properties", "Notifications"); events != nil {
+		t.Errorf("the vault notifies of %q", values(field(events, "BackupVaultEvents")))
+	}
+	var metrics []string
+	for _, name := range []string{"Failed", "Missing"} {
+		alarm := at(resources, name, "Properties")
+		if alarm == nil {
+			t.Fatalf("there is no alarm %s", name)
+		}
+		if got := values(field(alarm, "AlarmActions")); !slices.Equal(got, []string{"AlarmTopicArn"}) {
+			t.Errorf("%s notifies %q", name, got)
+		}
+		if metric := field(alarm, "MetricName"); metric != nil {
+			metrics = append(metrics, metric.Value+" "+field(alarm, "TreatMissingData").Value)
+			continue
+		}
+		for _, m := range field(alarm, "Metrics").Content[1:] {
+			metrics = append(metrics, at(m, "MetricStat", "Metric", "MetricName").Value)
+		}
+	}
+	want := []string{"NumberOfBackupJobsFailed", "NumberOfBackupJobsAborted", "NumberOfBackupJobsExpired",
+		"NumberOfCopyJobsFailed", "NumberOfBackupJobsCompleted breaching"}
+	if !slices.Equal(metrics, want) {
+		t.Errorf("the alarms watch %q", metrics)
+	}
+}
+
 // TestRetentionOfBackups: the document of retention names how long backups and
 // their copies are kept, in its table and where it says what stays of a tenant.
 func TestRetentionOfBackups(t *testing.T) {
@@ -124,5 +160,25 @@ func TestRetentionOfBackups(t *testing.T) {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("switches.md does not say %q", want)
 		}
+	}
+}
+
+// TestMappingsMayRest: the document of switches says after how many hours
+// without its mapping the records of a stream function become dead letters.
+func TestMappingsMayRest(t *testing.T) {
+	text, err := os.ReadFile("../../docs/operations/switches.md")
+	testkit.Must(t, err)
+	streams, err := emulator.Streams(svc.Template)
+	testkit.Must(t, err)
+	for _, s := range streams {
+		for _, want := range []string{fmt.Sprintf("disable its mapping, at most %d hours |", int(s.MaxAge.Hours())),
+			fmt.Sprintf("`MaximumRecordAgeInSeconds`, %d hours", int(s.MaxAge.Hours()))} {
+			if !strings.Contains(string(text), want) {
+				t.Errorf("%s: switches.md does not say %q", s.Function, want)
+			}
+		}
+	}
+	if len(streams) != 2 {
+		t.Errorf("%d streams", len(streams))
 	}
 }

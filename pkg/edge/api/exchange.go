@@ -321,7 +321,7 @@ func (x *exchange) send(status int, body []byte) { x.status, x.payload = status,
 
 func (x *exchange) write(w http.ResponseWriter) {
 	if x.r.Method == http.MethodHead {
-		w.Header().Set("Content-Type", "application/json")
+		SetJSON(w.Header())
 		w.WriteHeader(x.status)
 		return
 	}

@@ -75,12 +75,15 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // unknown) and the token's audience. It does not verify the token, so the values
 // are only what the caller claims. ServeHTTP omits them for a 401, because the
 // service has then rejected the token.
+// caller returns no other characters than those of ids and audiences, because a
+// terminal shows the values.
 func (h *Handler) caller(authorization string) (tenant, audience string) {
 	var claims struct {
 		Audience string `json:"aud"`
 		TenantID string `json:"tenant_id"`
 	}
-	if !signing.Unverified(strings.TrimPrefix(authorization, "Bearer "), &claims) {
+	if !signing.Unverified(strings.TrimPrefix(authorization, "Bearer "), &claims) || odd(claims.TenantID) ||
+		odd(claims.Audience) {
 		return "", ""
 	}
 	tenant = claims.TenantID
@@ -90,6 +93,11 @@ func (h *Handler) caller(authorization string) (tenant, audience string) {
 		}
 	}
 	return tenant, claims.Audience
+}
+
+// odd reports whether a claim is no id and no audience of the service.
+func odd(claim string) bool {
+	return len(claim) > 64 || strings.Trim(claim, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") != ""
 }
 
 // recorder keeps the status, and the first bytes of an error body.

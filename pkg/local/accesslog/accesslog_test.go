@@ -2,6 +2,7 @@ package accesslog_test
 
 import (
 	"encoding/base64"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -44,6 +45,9 @@ func TestHandler(t *testing.T) {
 			w.WriteHeader(404)
 			w.Write([]byte(`{"message":"Not Found"}`))
 		}, accesslog.Entry{Status: 404, RequestID: "req_gw_1"}},
+		{"a token that steers a terminal", "Bearer e30." + base64.RawURLEncoding.EncodeToString(
+			[]byte(`{"aud":"rider\n12:00 GET","tenant_id":"\u001b[2J"}`)) + ".c2lnbmF0dXJl",
+			func(http.ResponseWriter, *http.Request) {}, accesslog.Entry{Status: 200}},
 		{"a malformed token", "Bearer a.!.c", func(http.ResponseWriter, *http.Request) {}, accesslog.Entry{Status: 200}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -131,5 +135,35 @@ func TestFile(t *testing.T) {
 	names, _ := filepath.Glob(filepath.Join(dir, "*"))
 	if len(names) != 2 {
 		t.Errorf("the log has the files %v, not two", names)
+	}
+}
+
+// A request of any length, and a line that a kill cut short, hide no other
+// request.
+func TestOddLines(t *testing.T) {
+	dir := t.TempDir()
+	add := func(e accesslog.Entry) {
+		t.Helper()
+		f, err := accesslog.OpenFile(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(f.Add(e), f.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add(accesslog.Entry{RequestID: "first"})
+	add(accesslog.Entry{RequestID: "long", Path: "/" + strings.Repeat("&", 1<<20)})
+	file, err := os.OpenFile(filepath.Join(dir, "requests.log"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file.WriteString(`{"request_id":"cu`)
+	file.Close()
+	add(accesslog.Entry{RequestID: "last"})
+	for _, id := range []string{"first", "long", "last"} {
+		if found, err := accesslog.Find(dir, id); err != nil || len(found) != 1 {
+			t.Errorf("%s: %d entries, %v", id, len(found), err)
+		}
 	}
 }

@@ -1,7 +1,7 @@
 package accesslog
 
 import (
-	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -34,7 +34,7 @@ func OpenFile(dir string) (*File, error) {
 }
 
 func (f *File) open() (err error) {
-	f.file, err = os.OpenFile(filepath.Join(f.dir, fileName), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	f.file, err = os.OpenFile(filepath.Join(f.dir, fileName), os.O_CREATE|os.O_APPEND|os.O_RDWR, 0o600)
 	if err != nil {
 		return fmt.Errorf("request log: %w", err)
 	}
@@ -43,6 +43,12 @@ func (f *File) open() (err error) {
 		return fmt.Errorf("request log: %w", err)
 	}
 	f.size = info.Size()
+	last := make([]byte, 1)
+	if n, _ := f.file.ReadAt(last, f.size-1); n == 1 && last[0] != '\n' { // a kill cut the last line short
+		if _, err := f.file.WriteString("\n"); err != nil {
+			return fmt.Errorf("request log: %w", err)
+		}
+	}
 	return nil
 }
 
@@ -87,25 +93,18 @@ func (f *File) Close() error {
 func Find(dir, requestID string) ([]Entry, error) {
 	var found []Entry
 	for _, name := range []string{fileName + ".1", fileName} {
-		file, err := os.Open(filepath.Join(dir, name))
+		text, err := os.ReadFile(filepath.Join(dir, name))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		if err != nil {
 			return nil, fmt.Errorf("request log: %w", err)
 		}
-		lines := bufio.NewScanner(file)
-		lines.Buffer(nil, 1<<20)
-		for lines.Scan() {
+		for line := range bytes.Lines(text) {
 			var e Entry
-			if json.Unmarshal(lines.Bytes(), &e) == nil && e.Has(requestID) {
+			if json.Unmarshal(line, &e) == nil && e.Has(requestID) {
 				found = append(found, e)
 			} // skip a line that a kill cut short
-		}
-		err = lines.Err()
-		file.Close()
-		if err != nil {
-			return nil, fmt.Errorf("request log: %w", err)
 		}
 	}
 	return found, nil

@@ -70,11 +70,24 @@ func (f file) send(w http.ResponseWriter, r *http.Request) {
 	body := f.body
 	if f.gzip {
 		w.Header().Set("Vary", "Accept-Encoding")
-		if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		if acceptsGzip(r.Header.Get("Accept-Encoding")) {
 			w.Header().Set("Content-Encoding", "gzip")
 		} else if unzipped, err := gzip.NewReader(bytes.NewReader(body)); err == nil {
 			body, _ = io.ReadAll(unzipped) // a test reads it to the end
 		}
 	}
 	sendCached(w, r, f.kind, "public, max-age=31536000, immutable", body)
+}
+
+// acceptsGzip reports whether the header Accept-Encoding names gzip with a
+// weight above zero (RFC 9110, section 12.5.3).
+func acceptsGzip(header string) bool {
+	for coding := range strings.SplitSeq(header, ",") {
+		name, weight, _ := strings.Cut(coding, ";")
+		_, q, _ := strings.Cut(weight, "=")
+		if strings.EqualFold(strings.TrimSpace(name), "gzip") {
+			return strings.Trim(q, " \t0.") != "" || strings.TrimSpace(q) == ""
+		}
+	}
+	return false
 }
