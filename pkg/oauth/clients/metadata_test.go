@@ -27,13 +27,13 @@ func TestAllFaults(t *testing.T) {
 			"invalid_client_metadata",
 			"client_name must have 1 to 100 characters; token_endpoint_auth_method must be one of " +
 				strings.Join(protocol.AuthMethods, ", ") + "; application_type must be web or native; " +
-				"id_token_signed_response_alg must be RS256 or ES256; grant_types may hold authorization_code and " +
-				"refresh_token only; grant_types must hold authorization_code; response_types may hold code only; " +
-				"logo_uri must be an https address; scope holds tenant.trips:read, which the catalog does not have for " +
-				"these audiences; scope holds tea, which the catalog does not have for these audiences; contacts, " +
+				"id_token_signed_response_alg must be RS256 or ES256; grant_types may contain authorization_code and " +
+				"refresh_token only; grant_types must contain authorization_code; response_types may contain code only; " +
+				"logo_uri must be an https address; scope contains tenant.trips:read, which the catalog does not have for " +
+				"these audiences; scope contains tea, which the catalog does not have for these audiences; contacts, " +
 				"software_id and software_version are plain texts of at most 100 characters."},
 		`{"redirect_uris": [], "audiences": ["rider"], "client_name": ""}`: {"invalid_client_metadata",
-			"client_name must have 1 to 100 characters; redirect_uris must hold 1 to 20 addresses."},
+			"client_name must have 1 to 100 characters; redirect_uris must contain 1 to 20 addresses."},
 		`{"redirect_uris": ["https://a.example/"], "contacts": "me"}`: {"invalid_client_metadata",
 			"contacts has the wrong type."},
 	} {
