@@ -246,7 +246,7 @@ func (c Client) checkURIs(wrong *faults) {
 		kind = "native" // for an unknown type, report only what is wrong for both types
 	}
 	if len(c.RedirectURIs) == 0 || len(c.RedirectURIs) > mostRedirects {
-		wrong.add(protocol.Refuse("invalid_redirect_uri", "redirect_uris must hold 1 to %d addresses.", mostRedirects))
+		wrong.add(protocol.Refuse("invalid_redirect_uri", "redirect_uris must contain 1 to %d addresses.", mostRedirects))
 	}
 	for _, uri := range c.RedirectURIs[:min(len(c.RedirectURIs), mostRedirects)] {
 		if reason := redirectFault(uri, kind); reason != "" {
@@ -254,7 +254,7 @@ func (c Client) checkURIs(wrong *faults) {
 		}
 	}
 	if len(c.LogoutURIs) > mostRedirects {
-		wrong.add(badMetadata("post_logout_redirect_uris holds more than %d addresses.", mostRedirects))
+		wrong.add(badMetadata("post_logout_redirect_uris contains more than %d addresses.", mostRedirects))
 	}
 	for _, uri := range c.LogoutURIs[:min(len(c.LogoutURIs), mostRedirects)] {
 		if reason := redirectFault(uri, kind); reason != "" {
