@@ -33,7 +33,7 @@ func zoneFlags(cmd *cobra.Command) *edits[settings.Zone] {
 		dec.DisallowUnknownFields()
 		z.Area = settings.Area{}
 		if err := dec.Decode(&z.Area); err != nil {
-			return usagef("--area %s: not a GeoJSON Polygon", *file)
+			return usagef("--area %s: expected a GeoJSON Polygon with only type and coordinates", *file)
 		}
 		return nil
 	})

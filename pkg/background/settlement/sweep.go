@@ -81,8 +81,8 @@ func (f Function) Sweep(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// lasting returns the joined errors without those of a table or context that did
-// not answer in time.
+// lasting returns the joined errors without those that more time might have
+// prevented: a passed deadline, and a table that was unavailable.
 func lasting(err error) error {
 	many, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // the tree is walked here
 	if !ok {

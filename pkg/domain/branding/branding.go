@@ -116,7 +116,7 @@ func checkName(s string) string {
 	case strings.TrimSpace(s) == "" || utf8.RuneCountInString(s) > 100:
 		return "expected 1 to 100 characters"
 	case lookalike.Unshowable(s):
-		return "must not contain control or format characters"
+		return "must not contain control, format or private-use characters, or line separators"
 	case lookalike.OfPlatform(s):
 		return "must not look like the platform's own name"
 	}

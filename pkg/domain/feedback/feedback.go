@@ -89,7 +89,7 @@ type Draft struct {
 	TitleEn  *string    `json:"titleEn,omitempty" maxLength:"200" doc:"The title in English."`
 	BodyEn   *string    `json:"bodyEn,omitempty" maxLength:"10000" doc:"The body in English."`
 	Category *string    `json:"category,omitempty" maxLength:"100" example:"dispatch" doc:"A word to find it by."`
-	Bug      *BugReport `json:"bug,omitempty" doc:"With a bug: the details that are known."`
+	Bug      *BugReport `json:"bug,omitempty" doc:"Only with type BUG: what the author knows about the bug."`
 }
 
 // longestFolded is the maximum length of a folded body, in bytes. It allows

@@ -15,9 +15,8 @@ func Rows() []api.Row {
 	return []api.Row{
 		api.Get("/api/v1/reports/summary", "svc_reports_summary", authz.Operators("tenant.reports:read", "VIEW_REPORTS"),
 			summary, api.Tag("Reports"), api.Summary("Summarize the trips of a window"),
-			api.Text("Trips requested from `from` (included) to `to` (excluded), exact to the millisecond, with drivers and "+
-				"customers as they are now. "+
-				"The window is at most 400 days long.")),
+			api.Text("Counts the trips requested from `from` (included) to `to` (excluded), exact to the millisecond. "+
+				"The numbers of drivers and customers are those of now. The window is at most 400 days long.")),
 	}
 }
 

@@ -17,7 +17,9 @@ func Rows() []api.Row {
 	return []api.Row{
 		api.Get("/api/v1/settings", "svc_get_settings", policy, get, api.Tag("Settings"),
 			api.Summary("Read company and settings"),
-			api.Text("The company with its branding, and its settings: feature flags, pricing, payments, dispatch."),
+			api.Text("The company with its branding, and its settings: feature flags, pricing, payments, dispatch. The API "+
+				"enforces the feature flags. The other settings are for the company's apps and its dispatch, and no request is "+
+				"checked against them."),
 			api.Needs(func(t table.Tenant, _ api.Peek) []table.Key {
 				return []table.Key{tenant.Key(t), branding.Key(t), Key(t)}
 			})),

@@ -51,9 +51,9 @@ type Pricing struct {
 
 // Payments configures how riders may pay.
 type Payments struct {
-	Cash   bool `json:"cash" doc:"Whether riders may pay in cash."`
-	Card   bool `json:"card" doc:"Whether riders may pay by card."`
-	Wallet bool `json:"wallet" doc:"Whether riders may pay from their wallet."`
+	Cash   bool `json:"cash" doc:"Whether the apps offer payment in cash."`
+	Card   bool `json:"card" doc:"Whether the apps offer payment by card."`
+	Wallet bool `json:"wallet" doc:"Whether the apps offer payment from the wallet."`
 }
 
 // Dispatch configures how trips find their drivers.
@@ -61,7 +61,7 @@ type Dispatch struct {
 	AutoAssign          bool        `json:"autoAssign" doc:"Whether drivers are assigned automatically."`
 	SearchRadiusKm      json.Number `json:"searchRadiusKm" minimum:"0" doc:"How far from the origin to search for drivers, kilometres."`
 	OfferTimeoutSeconds int         `json:"offerTimeoutSeconds" minimum:"0" doc:"How long an offer to a driver stands, seconds."`
-	ScheduledRides      bool        `json:"scheduledRides" doc:"Whether rides may be requested for later."`
+	ScheduledRides      bool        `json:"scheduledRides" doc:"Whether the apps offer rides for a later time."`
 }
 
 // Default is the settings document of a tenant that has not stored one.

@@ -64,7 +64,7 @@ func ActorRows() []api.Row {
 			api.Confirm("The rider must be in the vehicle."), api.Text("The rider has boarded.")),
 		api.Post("/api/v1/me/trips/{id}/complete", "svc_complete_trip", drives, complete, api.Needs(needTrip),
 			api.Tag(tag), api.Summary("Complete a trip"),
-			api.Confirm("The fare is final: receipt and wallets follow."),
+			api.Confirm("The fare becomes final. It goes into the receipt and the wallets."),
 			api.Text("The final fare is `finalFare`, else the estimated fare, else null. "+
 				"Receipt and settlement follow.")),
 	}

@@ -9,8 +9,9 @@ import (
 )
 
 // Rates limit the requests per second that one process serves for one tenant,
-// and for one client in a tenant. One token has the limit of a client. After a
-// pause, a burst of the requests of two seconds is allowed. 0 means no limit.
+// and for one client in a tenant. A token has the client's limit or, if that is
+// 0, the tenant's. After a pause, a burst of the requests of two seconds is
+// allowed. 0 means no limit.
 type Rates struct{ Tenant, Client int }
 
 // burst is how long an idle bucket accumulates.

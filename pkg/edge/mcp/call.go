@@ -124,7 +124,8 @@ func (c call) digest() string {
 }
 
 // retryLife is how long a call with the id and the arguments of an earlier call
-// counts as its retry. Some clients begin again with the same ids.
+// counts as its retry. Some clients restart and use the same ids for
+// new calls.
 const retryLife = 2 * time.Minute
 
 // key returns the Idempotency-Key of the call, and how long it is valid, 0 for

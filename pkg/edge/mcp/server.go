@@ -188,8 +188,9 @@ const instructions = "Tools of a ride-hailing and delivery service, for the pers
 // or the OpenAPI document. The list of tools depends on the token's scopes.
 const listLife = 5 * time.Minute
 
-// described adds the members that the modern revision requires in a result that
-// a client may cache.
+// described adds what the modern revision expects in a result that a client may
+// cache: the type, who may cache it and for how long, and the server's identity.
+// The result of server/discover also gets the instructions.
 func (x *exchange) described(result map[string]any) map[string]any {
 	if x.m.modern {
 		result["resultType"], result["cacheScope"] = "complete", "private"

@@ -176,8 +176,8 @@ func (p demoTenant) driven(r ride, n int) (km, seconds decimal.Decimal) {
 	return km, km.Mul(decimal.NewFromInt(int64(pace))).Round(0)
 }
 
-// reached reports whether a trip in one status has gone through another
-// status.
+// reached reports whether a trip whose status is now is at the given status or
+// past it.
 func reached(now, status trip.Status) bool {
 	way := []trip.Status{trip.Assigned, trip.DriverArrived, trip.InProgress, trip.Completed}
 	return slices.Index(way, now) >= slices.Index(way, status)

@@ -39,7 +39,8 @@ type Options struct {
 }
 
 // Open starts the engine on the data folder. It creates a missing table
-// without its stream. It fails for the same reasons as service.Start.
+// without its stream. It fails if the folder is in use, a data file is broken,
+// or the engine does not start.
 func Open(ctx context.Context, o Options) (l *Loading, err error) {
 	if o.Data == "" {
 		o.Data = folder.Default

@@ -15,7 +15,7 @@ func checkName(name string) error {
 	case strings.TrimSpace(name) == "" || utf8.RuneCountInString(name) > longestName || len(name) > 4*longestName:
 		return badMetadata("client_name must have 1 to %d characters.", longestName)
 	case lookalike.Unshowable(name):
-		return badMetadata("client_name contains an invisible character or one that changes the text direction.")
+		return badMetadata("client_name must not contain control, format or private-use characters, or line separators.")
 	case lookalike.OfPlatform(name):
 		return badMetadata("client_name must not look like the platform's own name.")
 	}
