@@ -208,7 +208,7 @@ func runCeilings(ctx context.Context, o options) error {
 	if err := os.WriteFile(o.document, text, 0o644); err != nil { //nolint:gosec // a document of the repository
 		return err
 	}
-	return keepTraces(traces)
+	return writeJSON(recorded, traces, " ")
 }
 
 // countAll counts the units of a ride, including the work of the stream

@@ -14,12 +14,9 @@ const cpuBegin, cpuEnd = "<!-- cpu: begin -->", "<!-- cpu: end -->"
 
 // median returns the medians of build i's rounds.
 func (s series) median(i int) used {
-	var times []time.Duration
-	var mallocs, bytes []uint64
-	for _, u := range s.all[i] {
-		times, mallocs, bytes = append(times, u.cpu), append(mallocs, u.mallocs), append(bytes, u.bytes)
-	}
-	return used{cpu: rank(times, 0.5), mallocs: rank(mallocs, 0.5), bytes: rank(bytes, 0.5)}
+	return used{cpu: medianOf(s.all[i], func(u used) time.Duration { return u.cpu }),
+		mallocs: medianOf(s.all[i], func(u used) uint64 { return u.mallocs }),
+		bytes:   medianOf(s.all[i], func(u used) uint64 { return u.bytes })}
 }
 
 // ratio returns the first build's time divided by the second's: the median and the
@@ -138,11 +135,7 @@ func keep(all []series) error {
 		u := s.median(0)
 		out[s.title()] = allocated{u.mallocs, u.bytes}
 	}
-	text, err := json.MarshalIndent(out, "", "  ")
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(known, append(text, '\n'), 0o644) //nolint:gosec // a file of the repository
+	return writeJSON(known, out, "  ")
 }
 
 // noise is the relative difference that is normal between two runs of one

@@ -3,10 +3,8 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -288,9 +286,5 @@ func memoryDocument(o options, machine string, all []fitted) error {
 	for _, f := range all {
 		out[f.function] = f.choice()
 	}
-	if text, err = json.MarshalIndent(out, "", "  "); err != nil {
-		return err
-	}
-	//nolint:gosec // a file of the repository
-	return os.WriteFile(filepath.FromSlash(chosen), append(text, '\n'), 0o644)
+	return writeJSON(chosen, out, "  ")
 }
