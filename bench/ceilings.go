@@ -202,10 +202,7 @@ func runCeilings(ctx context.Context, o options) error {
 		fmt.Println(ceilingTables(names, found) + bill)
 		return nil
 	}
-	if text, err = between(text, ceilingsBegin, ceilingsEnd, ceilingTables(names, found)+bill); err != nil {
-		return fmt.Errorf("%s: %w", o.document, err)
-	}
-	if err := os.WriteFile(o.document, text, 0o644); err != nil { //nolint:gosec // a document of the repository
+	if err := writeSection(o.document, ceilingsBegin, ceilingsEnd, ceilingTables(names, found)+bill); err != nil {
 		return err
 	}
 	return writeJSON(recorded, traces, " ")

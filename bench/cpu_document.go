@@ -45,10 +45,6 @@ func (s series) line() string {
 
 // cpuDocument writes the table of processor time into the document.
 func cpuDocument(o options, machine string, builds []build, all []series) error {
-	text, err := os.ReadFile(o.document)
-	if err != nil {
-		return err
-	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "## Processor time\n\n")
 	prose(&b, "Measured by `make cpu` on %s; %s. Each function runs as built for deployment, as a process behind a "+
@@ -85,10 +81,7 @@ func cpuDocument(o options, machine string, builds []build, all []series) error 
 		b.WriteByte('\n')
 	}
 	b.WriteByte('\n')
-	if text, err = between(text, cpuBegin, cpuEnd, b.String()); err != nil {
-		return fmt.Errorf("%s: %w", o.document, err)
-	}
-	if err := os.WriteFile(o.document, text, 0o644); err != nil { //nolint:gosec // a document of the repository
+	if err := writeSection(o.document, cpuBegin, cpuEnd, b.String()); err != nil {
 		return err
 	}
 	return keep(all)

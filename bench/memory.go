@@ -272,14 +272,7 @@ func memoryDocument(o options, machine string, all []fitted) error {
 	if err != nil {
 		return err
 	}
-	text, err := os.ReadFile(o.document)
-	if err != nil {
-		return err
-	}
-	if text, err = between(text, memoryBegin, memoryEnd, memoryTables(p, o, machine, all)); err != nil {
-		return fmt.Errorf("%s: %w", o.document, err)
-	}
-	if err := os.WriteFile(o.document, text, 0o644); err != nil { //nolint:gosec // a document of the repository
+	if err := writeSection(o.document, memoryBegin, memoryEnd, memoryTables(p, o, machine, all)); err != nil {
 		return err
 	}
 	out := map[string]int{}
