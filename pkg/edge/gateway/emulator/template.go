@@ -272,6 +272,28 @@ func (t *template) of(kind string) []string {
 	return names
 }
 
+// eventsOf calls of for each event of a type, sorted by function and event, and
+// returns the results.
+func eventsOf[T any](t *template, kind string, of func(function string, properties map[string]any) (T, error),
+) ([]T, error) {
+	var out []T
+	for _, function := range t.of(kindFunction) {
+		events := object(t.resources[function].properties["Events"])
+		for _, name := range slices.Sorted(maps.Keys(events)) {
+			event := object(events[name])
+			if event["Type"] != kind {
+				continue
+			}
+			one, err := of(function, object(event["Properties"]))
+			if err != nil {
+				return nil, fmt.Errorf("template: %s.%s: %w", function, name, err)
+			}
+			out = append(out, one)
+		}
+	}
+	return out, nil
+}
+
 // timeout returns the timeout of a function. Lambda's default is three seconds.
 func (t *template) timeout(function string) time.Duration {
 	for _, from := range []map[string]any{t.resources[function].properties, t.globals} {
