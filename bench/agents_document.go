@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -33,10 +32,6 @@ func (b beside) line() string {
 
 // agentsDocument writes the table of tool calls into the document.
 func agentsDocument(o options, machine string, all []beside) error {
-	text, err := os.ReadFile(o.document)
-	if err != nil {
-		return err
-	}
 	var b strings.Builder
 	b.WriteString("## A tool call beside the same request\n\n")
 	prose(&b, "Measured by `make cpu` on %s; %s; as in *Processor time*. The request to the API and the tool call of "+
@@ -52,8 +47,5 @@ func agentsDocument(o options, machine string, all []beside) error {
 		b.WriteString(one.line())
 	}
 	b.WriteByte('\n')
-	if text, err = between(text, agentsBegin, agentsEnd, b.String()); err != nil {
-		return fmt.Errorf("%s: %w", o.document, err)
-	}
-	return os.WriteFile(o.document, text, 0o644) //nolint:gosec // a document of the repository
+	return writeSection(o.document, agentsBegin, agentsEnd, b.String())
 }

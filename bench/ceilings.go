@@ -202,13 +202,10 @@ func runCeilings(ctx context.Context, o options) error {
 		fmt.Println(ceilingTables(names, found) + bill)
 		return nil
 	}
-	if text, err = between(text, ceilingsBegin, ceilingsEnd, ceilingTables(names, found)+bill); err != nil {
-		return fmt.Errorf("%s: %w", o.document, err)
-	}
-	if err := os.WriteFile(o.document, text, 0o644); err != nil { //nolint:gosec // a document of the repository
+	if err := writeSection(o.document, ceilingsBegin, ceilingsEnd, ceilingTables(names, found)+bill); err != nil {
 		return err
 	}
-	return keepTraces(traces)
+	return writeJSON(recorded, traces, " ")
 }
 
 // countAll counts the units of a ride, including the work of the stream

@@ -227,19 +227,12 @@ func concurrencySection(machine string, layouts []*layout) string {
 	b.WriteString("| | requests a second | p50 ms | p99 ms | processor ms | memory MB |\n" +
 		"| --- | ---: | ---: | ---: | ---: | ---: |\n")
 	for _, l := range layouts {
-		pick := func(of func(pace) float64) float64 {
-			var values []float64
-			for _, p := range l.rounds {
-				values = append(values, of(p))
-			}
-			return rank(values, 0.5)
-		}
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", l.title,
-			many(int(pick(func(p pace) float64 { return p.perSecond }))),
-			ms(time.Duration(pick(func(p pace) float64 { return float64(p.p50) }))),
-			ms(time.Duration(pick(func(p pace) float64 { return float64(p.p99) }))),
-			ms(time.Duration(pick(func(p pace) float64 { return float64(p.cpu) }))),
-			many(int(pick(func(p pace) float64 { return p.residentMB }))))
+			many(int(medianOf(l.rounds, func(p pace) float64 { return p.perSecond }))),
+			ms(medianOf(l.rounds, func(p pace) time.Duration { return p.p50 })),
+			ms(medianOf(l.rounds, func(p pace) time.Duration { return p.p99 })),
+			ms(medianOf(l.rounds, func(p pace) time.Duration { return p.cpu })),
+			many(int(medianOf(l.rounds, func(p pace) float64 { return p.residentMB }))))
 	}
 	b.WriteString("\n")
 	return b.String()

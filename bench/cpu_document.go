@@ -14,12 +14,9 @@ const cpuBegin, cpuEnd = "<!-- cpu: begin -->", "<!-- cpu: end -->"
 
 // median returns the medians of build i's rounds.
 func (s series) median(i int) used {
-	var times []time.Duration
-	var mallocs, bytes []uint64
-	for _, u := range s.all[i] {
-		times, mallocs, bytes = append(times, u.cpu), append(mallocs, u.mallocs), append(bytes, u.bytes)
-	}
-	return used{cpu: rank(times, 0.5), mallocs: rank(mallocs, 0.5), bytes: rank(bytes, 0.5)}
+	return used{cpu: medianOf(s.all[i], func(u used) time.Duration { return u.cpu }),
+		mallocs: medianOf(s.all[i], func(u used) uint64 { return u.mallocs }),
+		bytes:   medianOf(s.all[i], func(u used) uint64 { return u.bytes })}
 }
 
 // ratio returns the first build's time divided by the second's: the median and the
@@ -48,10 +45,6 @@ func (s series) line() string {
 
 // cpuDocument writes the table of processor time into the document.
 func cpuDocument(o options, machine string, builds []build, all []series) error {
-	text, err := os.ReadFile(o.document)
-	if err != nil {
-		return err
-	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "## Processor time\n\n")
 	prose(&b, "Measured by `make cpu` on %s; %s. Each function runs as built for deployment, as a process behind a "+
@@ -88,10 +81,7 @@ func cpuDocument(o options, machine string, builds []build, all []series) error 
 		b.WriteByte('\n')
 	}
 	b.WriteByte('\n')
-	if text, err = between(text, cpuBegin, cpuEnd, b.String()); err != nil {
-		return fmt.Errorf("%s: %w", o.document, err)
-	}
-	if err := os.WriteFile(o.document, text, 0o644); err != nil { //nolint:gosec // a document of the repository
+	if err := writeSection(o.document, cpuBegin, cpuEnd, b.String()); err != nil {
 		return err
 	}
 	return keep(all)
@@ -138,11 +128,7 @@ func keep(all []series) error {
 		u := s.median(0)
 		out[s.title()] = allocated{u.mallocs, u.bytes}
 	}
-	text, err := json.MarshalIndent(out, "", "  ")
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(known, append(text, '\n'), 0o644) //nolint:gosec // a file of the repository
+	return writeJSON(known, out, "  ")
 }
 
 // noise is the relative difference that is normal between two runs of one

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"os"
 	"runtime"
@@ -37,6 +38,15 @@ func document(o options, machine string, worlds []*world, rows []row) error {
 		}
 	}
 	return os.WriteFile(o.document, text, 0o644) //nolint:gosec // a document of the repository
+}
+
+// writeJSON writes the value into a file of the repository.
+func writeJSON(file string, value any, indent string) error {
+	text, err := json.MarshalIndent(value, "", indent)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, append(text, '\n'), 0o644) //nolint:gosec // a file of the repository
 }
 
 // between replaces the text between the markers, or appends it if there are

@@ -206,20 +206,8 @@ func (w *world) ride() string {
 // target ends with a slash; request appends the endpoint's own action.
 func after(actions ...string) func(ctx context.Context, w *world) (string, string, error) {
 	return func(ctx context.Context, w *world) (string, string, error) {
-		answer, err := w.call(ctx, rider, "POST", "/api/v1/me/trips", w.ride())
-		if err != nil {
-			return "", "", err
-		}
-		var trip struct{ ID string }
-		if err := json.Unmarshal(answer, &trip); err != nil {
-			return "", "", err
-		}
-		for _, action := range actions {
-			if _, err := w.call(ctx, driver, "POST", "/api/v1/me/trips/"+trip.ID+"/"+action, ""); err != nil {
-				return "", "", err
-			}
-		}
-		return "/api/v1/me/trips/" + trip.ID + "/", "", nil
+		target, err := w.drives(ctx, func() error { return nil }, actions...)
+		return target, "", err
 	}
 }
 

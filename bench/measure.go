@@ -123,19 +123,21 @@ func rank[T cmp.Ordered](values []T, x float64) T {
 	return sorted[min(int(x*float64(len(sorted))), len(sorted)-1)]
 }
 
-func median(all []table.Usage) table.Usage {
-	pick := func(of func(table.Usage) float64) float64 {
-		values := make([]float64, len(all))
-		for i, u := range all {
-			values[i] = of(u)
-		}
-		return rank(values, 0.5)
+// medianOf returns the median of one value of each element.
+func medianOf[T any, V cmp.Ordered](all []T, of func(T) V) V {
+	values := make([]V, len(all))
+	for i, one := range all {
+		values[i] = of(one)
 	}
+	return rank(values, 0.5)
+}
+
+func median(all []table.Usage) table.Usage {
 	return table.Usage{
-		Requests:   int(pick(func(u table.Usage) float64 { return float64(u.Requests) })),
-		ReadUnits:  pick(func(u table.Usage) float64 { return u.ReadUnits }),
-		WriteUnits: pick(func(u table.Usage) float64 { return u.WriteUnits }),
-		IndexUnits: pick(func(u table.Usage) float64 { return u.IndexUnits }),
+		Requests:   medianOf(all, func(u table.Usage) int { return u.Requests }),
+		ReadUnits:  medianOf(all, func(u table.Usage) float64 { return u.ReadUnits }),
+		WriteUnits: medianOf(all, func(u table.Usage) float64 { return u.WriteUnits }),
+		IndexUnits: medianOf(all, func(u table.Usage) float64 { return u.IndexUnits }),
 	}
 }
 

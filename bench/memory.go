@@ -3,10 +3,8 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -274,23 +272,12 @@ func memoryDocument(o options, machine string, all []fitted) error {
 	if err != nil {
 		return err
 	}
-	text, err := os.ReadFile(o.document)
-	if err != nil {
-		return err
-	}
-	if text, err = between(text, memoryBegin, memoryEnd, memoryTables(p, o, machine, all)); err != nil {
-		return fmt.Errorf("%s: %w", o.document, err)
-	}
-	if err := os.WriteFile(o.document, text, 0o644); err != nil { //nolint:gosec // a document of the repository
+	if err := writeSection(o.document, memoryBegin, memoryEnd, memoryTables(p, o, machine, all)); err != nil {
 		return err
 	}
 	out := map[string]int{}
 	for _, f := range all {
 		out[f.function] = f.choice()
 	}
-	if text, err = json.MarshalIndent(out, "", "  "); err != nil {
-		return err
-	}
-	//nolint:gosec // a file of the repository
-	return os.WriteFile(filepath.FromSlash(chosen), append(text, '\n'), 0o644)
+	return writeJSON(chosen, out, "  ")
 }

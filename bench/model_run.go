@@ -39,14 +39,6 @@ func trace(shards int, rode ride, us []usage) model.Trace {
 	return out
 }
 
-func keepTraces(traces []model.Trace) error {
-	text, err := json.MarshalIndent(traces, "", " ")
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(recorded, append(text, '\n'), 0o644) //nolint:gosec // a file of the repository
-}
-
 func readTraces() (out []model.Trace, err error) {
 	text, err := os.ReadFile(recorded)
 	if err != nil {

@@ -182,7 +182,7 @@ func (w *watch) judge() error {
 	early, late := w.all[n/4:n/2], w.all[n-n/4:]
 	var faults []error
 	flat := func(what string, factor, slack float64, of func(sample) float64) {
-		was, now := middle(early, of), middle(late, of)
+		was, now := medianOf(early, of), medianOf(late, of)
 		if now > was*factor+slack {
 			faults = append(faults, fmt.Errorf("%s grow: %.0f in the second quarter, %.0f in the last", what, was, now))
 		}
@@ -202,14 +202,6 @@ func (w *watch) judge() error {
 			was, now))
 	}
 	return errors.Join(faults...)
-}
-
-func middle(all []sample, of func(sample) float64) float64 {
-	values := make([]float64, len(all))
-	for i, s := range all {
-		values[i] = of(s)
-	}
-	return rank(values, 0.5)
 }
 
 // perRide returns the bytes by which the data grew for each ride.

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"sync"
 
-	"svc/pkg/access/authz"
 	"svc/pkg/app"
 	"svc/pkg/base/ids"
 	"svc/pkg/oauth/flow"
@@ -201,21 +200,29 @@ func (w *world) records(function string) func(context.Context) (json.RawMessage,
 // completes requests a ride and completes it. between runs before each request
 // but the first.
 func (w *world) completes(ctx context.Context, between func() error) error {
+	_, err := w.drives(ctx, between, "accept", "arrived", "start", "complete")
+	return err
+}
+
+// drives requests a ride and performs the actions on it, in order. between runs
+// before each action. The returned target of the trip ends with a slash.
+func (w *world) drives(ctx context.Context, between func() error, actions ...string) (target string, err error) {
 	answer, err := w.call(ctx, rider, "POST", "/api/v1/me/trips", w.ride())
 	if err != nil {
-		return err
+		return "", err
 	}
 	var trip struct{ ID string }
 	if err := json.Unmarshal(answer, &trip); err != nil {
-		return err
+		return "", err
 	}
-	for action := range strings.FieldsSeq("accept arrived start complete") {
+	target = "/api/v1/me/trips/" + trip.ID + "/"
+	for _, action := range actions {
 		if err := between(); err != nil {
-			return err
+			return "", err
 		}
-		if _, err := w.call(ctx, authz.Driver, "POST", "/api/v1/me/trips/"+trip.ID+"/"+action, ""); err != nil {
-			return err
+		if _, err := w.call(ctx, driver, "POST", target+action, ""); err != nil {
+			return "", err
 		}
 	}
-	return nil
+	return target, nil
 }

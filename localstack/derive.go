@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"gopkg.in/yaml.v3"
-
 	"svc/pkg/edge/gateway/emulator"
 )
 
@@ -38,7 +36,7 @@ type code struct {
 
 // derive returns the REST variant of the template.
 func derive(text []byte, at code) (object, error) {
-	doc, err := read(text)
+	doc, err := emulator.Decode(text)
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +84,7 @@ func isHook(resource object) bool {
 // imported returns a template with only the table, as in template.yaml. A change
 // set of type IMPORT accepts no resource that it does not import.
 func imported(text []byte) (object, error) {
-	doc, err := read(text)
+	doc, err := emulator.Decode(text)
 	if err != nil {
 		return nil, err
 	}
@@ -227,68 +225,6 @@ func integration(function, path string) object {
 		method["parameters"] = parameters
 	}
 	return method
-}
-
-// read decodes the template and expands the short tags of intrinsic functions.
-func read(text []byte) (object, error) {
-	var root yaml.Node
-	if err := yaml.Unmarshal(text, &root); err != nil {
-		return nil, fmt.Errorf("template: %w", err)
-	}
-	if len(root.Content) == 0 {
-		return nil, errors.New("the template is empty")
-	}
-	tree, err := decode(root.Content[0])
-	doc, ok := tree.(object)
-	if err == nil && !ok {
-		err = errors.New("the template is no mapping")
-	}
-	return doc, err
-}
-
-func decode(n *yaml.Node) (any, error) {
-	if name, ok := strings.CutPrefix(n.Tag, "!"); ok && !strings.HasPrefix(name, "!") && name != "" {
-		plain := *n
-		if plain.Tag = ""; plain.Kind == yaml.ScalarNode {
-			plain.Tag = "!!str"
-		}
-		argument, err := decode(&plain)
-		switch {
-		case name == "GetAtt":
-			resource, attribute, _ := strings.Cut(fmt.Sprint(argument), ".")
-			return object{"Fn::GetAtt": []any{resource, attribute}}, err
-		case name != "Ref" && name != "Condition":
-			name = "Fn::" + name
-		}
-		return object{name: argument}, err
-	}
-	switch n.Kind {
-	case yaml.MappingNode:
-		m := object{}
-		for i := 0; i+1 < len(n.Content); i += 2 {
-			value, err := decode(n.Content[i+1])
-			if err != nil {
-				return nil, err
-			}
-			m[n.Content[i].Value] = value
-		}
-		return m, nil
-	case yaml.SequenceNode:
-		out := []any{}
-		for _, c := range n.Content {
-			value, err := decode(c)
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, value)
-		}
-		return out, nil
-	}
-	var v any
-	if err := n.Decode(&v); err != nil {
-		return nil, fmt.Errorf("line %d: %w", n.Line, err)
-	}
-	return v, nil
 }
 
 func member(m object, name string) object {

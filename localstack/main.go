@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"runtime"
@@ -18,6 +17,8 @@ import (
 	"time"
 
 	"svc"
+	"svc/pkg/app/replay"
+	"svc/pkg/edge/gateway/emulator"
 )
 
 // bucket is the bucket of the zips and of the template. templateKey is the key of
@@ -73,7 +74,7 @@ func codeLocation(arch string) (code, error) {
 	if at.architecture == "" {
 		return at, fmt.Errorf("-arch %s: expected amd64 or arm64", arch)
 	}
-	doc, err := read(svc.Template)
+	doc, err := emulator.Decode(svc.Template)
 	for name, r := range member(doc, "Resources") {
 		if resource, _ := r.(object); resource["Type"] == "AWS::Serverless::Function" && !isHook(resource) {
 			at.keys[name] = folder(name) + ".zip"
@@ -164,14 +165,7 @@ func build(ctx context.Context, arch string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	//nolint:gosec // a folder that this program made
-	cmd := exec.CommandContext(ctx, "go", "build", "-tags=lambda.norpc", "-trimpath", "-buildvcs=false",
-		"-ldflags=-s -w -buildid=", "-o", dir+"/", "svc/functions/...")
-	cmd.Env = append(os.Environ(), "GOOS=linux", "GOARCH="+arch, "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("go build: %w\n%s", err, out)
-	}
-	return dir, nil
+	return dir, replay.Build(ctx, replay.Builds{Arch: arch}, dir)
 }
 
 // pack creates a zip with the program as its bootstrap. The same program

@@ -18,6 +18,7 @@ type operation struct {
 	path       []string // segments; a parameter is "{name}"
 	created    bool
 	types      map[string]string // types of the query parameters
+	audiences  map[authz.Audience]string
 }
 
 // agents repeats parts of the suite that call the API. It makes each call as a
@@ -45,12 +46,13 @@ func (s *suite) agents(t *testing.T) {
 // agentToken is a person's token for an address of the MCP server.
 type agentToken struct{ resource, token string }
 
+// operations returns the operations under /api/v1. Other paths have no policy.
 func (s *suite) operations(t *testing.T) []operation {
 	t.Helper()
 	var doc struct {
 		Paths map[string]map[string]struct {
-			ID         string `json:"operationId"`
-			Policy     any    `json:"x-policy"`
+			ID         string                                         `json:"operationId"`
+			Policy     *struct{ Audiences map[authz.Audience]string } `json:"x-policy"`
 			Parameters []struct {
 				Name   string
 				Schema struct{ Type string }
@@ -68,7 +70,7 @@ func (s *suite) operations(t *testing.T) []operation {
 				continue
 			}
 			one := operation{strings.ToUpper(method), op.ID, strings.Split(path, "/"), op.Responses["201"] != nil,
-				map[string]string{}}
+				map[string]string{}, op.Policy.Audiences}
 			for _, p := range op.Parameters {
 				one.types[p.Name] = p.Schema.Type
 			}

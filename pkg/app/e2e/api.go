@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"net/url"
@@ -9,15 +8,6 @@ import (
 	"testing"
 	"time"
 )
-
-func decoded(t *testing.T, part string) []byte {
-	t.Helper()
-	text, err := base64.RawURLEncoding.DecodeString(part)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
-}
 
 // operator reads as an operator: lists with their filters, a trip, settings,
 // wallets and the report.

@@ -21,6 +21,7 @@ var probe []byte
 type Builds struct {
 	Source   string   // folder in the module; "" is the working directory
 	Packages []string // patterns of packages; none means all functions
+	Arch     string   // processor of the Linux machine that runs them; "" is this machine
 	Race     bool     // with the race detector, which needs a C compiler
 	Probe    bool     // with the probe that Ask and Hold need
 }
@@ -36,6 +37,9 @@ func Build(ctx context.Context, b Builds, dir string) error {
 	env := append(os.Environ(), "CGO_ENABLED=0")
 	if b.Race {
 		args, env = append(args, "-race"), append(os.Environ(), "CGO_ENABLED=1")
+	}
+	if b.Arch != "" {
+		env = append(env, "GOOS=linux", "GOARCH="+b.Arch)
 	}
 	if b.Probe {
 		overlay, err := b.overlay(ctx, dir)

@@ -2,7 +2,6 @@ package emulator
 
 import (
 	"fmt"
-	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -36,30 +35,19 @@ func Routes(text []byte) ([]Route, error) {
 }
 
 func (t *template) routes() ([]Route, error) {
-	var routes []Route
 	seen := map[string]string{}
-	for _, function := range t.of(kindFunction) {
-		events := object(t.resources[function].properties["Events"])
-		for _, name := range slices.Sorted(maps.Keys(events)) {
-			event := object(events[name])
-			if event["Type"] != "HttpApi" {
-				continue
-			}
-			r, err := newRoute(function, object(event["Properties"]))
-			if err != nil {
-				return nil, fmt.Errorf("template: %s.%s: %w", function, name, err)
-			}
-			if other, twice := seen[r.key()]; twice {
-				return nil, fmt.Errorf("template: %s.%s: the function %s already has the route %s", function, name, other, r.key())
-			}
-			seen[r.key()] = function
-			routes = append(routes, r)
+	routes, err := eventsOf(t, "HttpApi", func(function string, properties map[string]any) (Route, error) {
+		r, err := newRoute(function, properties)
+		if other, twice := seen[r.key()]; twice && err == nil {
+			err = fmt.Errorf("the function %s already has the route %s", other, r.key())
 		}
-	}
+		seen[r.key()] = function
+		return r, err
+	})
 	slices.SortFunc(routes, func(a, b Route) int {
 		return strings.Compare(a.Path+" "+a.Method, b.Path+" "+b.Method)
 	})
-	return routes, nil
+	return routes, err
 }
 
 func newRoute(function string, p map[string]any) (Route, error) {

@@ -2,8 +2,6 @@ package emulator
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 )
@@ -21,22 +19,10 @@ func Schedules(text []byte) ([]Schedule, error) {
 	if err != nil {
 		return nil, err
 	}
-	var schedules []Schedule
-	for _, function := range t.of(kindFunction) {
-		events := object(t.resources[function].properties["Events"])
-		for _, name := range slices.Sorted(maps.Keys(events)) {
-			event := object(events[name])
-			if event["Type"] != "ScheduleV2" {
-				continue
-			}
-			rate, err := parseRate(fmt.Sprint(object(event["Properties"])["ScheduleExpression"]))
-			if err != nil {
-				return nil, fmt.Errorf("template: %s.%s: %w", function, name, err)
-			}
-			schedules = append(schedules, Schedule{function, rate, t.timeout(function)})
-		}
-	}
-	return schedules, nil
+	return eventsOf(t, "ScheduleV2", func(function string, properties map[string]any) (Schedule, error) {
+		rate, err := parseRate(fmt.Sprint(properties["ScheduleExpression"]))
+		return Schedule{function, rate, t.timeout(function)}, err
+	})
 }
 
 // parseRate parses a rate expression, such as "rate(6 hours)".

@@ -3,7 +3,6 @@ package emulator
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 )
@@ -31,23 +30,11 @@ func Streams(text []byte) ([]Stream, error) {
 	if err != nil {
 		return nil, err
 	}
-	var streams []Stream
-	for _, function := range t.of(kindFunction) {
-		events := object(t.resources[function].properties["Events"])
-		for _, name := range slices.Sorted(maps.Keys(events)) {
-			event := object(events[name])
-			if event["Type"] != "DynamoDB" {
-				continue
-			}
-			s, err := newStream(object(event["Properties"]))
-			if err != nil {
-				return nil, fmt.Errorf("template: %s.%s: %w", function, name, err)
-			}
-			s.Function, s.Timeout = function, t.timeout(function)
-			streams = append(streams, s)
-		}
-	}
-	return streams, nil
+	return eventsOf(t, "DynamoDB", func(function string, properties map[string]any) (Stream, error) {
+		s, err := newStream(properties)
+		s.Function, s.Timeout = function, t.timeout(function)
+		return s, err
+	})
 }
 
 func newStream(p map[string]any) (Stream, error) {

@@ -52,20 +52,9 @@ func parse(text []byte) (*template, error) {
 // evaluates references to parameters, !If, and !Sub of a text. All other
 // functions stay as {"Fn::Name": arguments}.
 func read(text []byte) (*template, error) {
-	var root yaml.Node
-	if err := yaml.Unmarshal(text, &root); err != nil {
-		return nil, fmt.Errorf("template: %w", err)
-	}
-	if len(root.Content) == 0 {
-		return nil, errors.New("template: it is empty")
-	}
-	tree, err := decode(root.Content[0])
+	doc, err := Decode(text)
 	if err != nil {
-		return nil, fmt.Errorf("template: %w", err)
-	}
-	doc, ok := tree.(map[string]any)
-	if !ok {
-		return nil, errors.New("template: it is not a mapping")
+		return nil, err
 	}
 	t := &template{
 		parameters: map[string]any{}, conditions: object(doc["Conditions"]), held: map[string]bool{},
@@ -86,8 +75,27 @@ func read(text []byte) (*template, error) {
 	return t, nil
 }
 
-// decode converts YAML to maps, lists and scalars. It converts the short tags
-// of intrinsic functions (!Ref, !Sub, …) to their long form.
+// Decode decodes a template's YAML to maps, lists and scalars. It converts the
+// short tags of intrinsic functions (!Ref, !Sub, …) to their long form.
+func Decode(text []byte) (map[string]any, error) {
+	var root yaml.Node
+	if err := yaml.Unmarshal(text, &root); err != nil {
+		return nil, fmt.Errorf("template: %w", err)
+	}
+	if len(root.Content) == 0 {
+		return nil, errors.New("template: it is empty")
+	}
+	tree, err := decode(root.Content[0])
+	if err != nil {
+		return nil, fmt.Errorf("template: %w", err)
+	}
+	doc, ok := tree.(map[string]any)
+	if !ok {
+		return nil, errors.New("template: it is not a mapping")
+	}
+	return doc, nil
+}
+
 func decode(n *yaml.Node) (any, error) {
 	if name, ok := intrinsic(n.Tag); ok {
 		plain := *n
@@ -96,6 +104,10 @@ func decode(n *yaml.Node) (any, error) {
 			plain.Tag = "!!str"
 		}
 		argument, err := decode(&plain)
+		if at, ok := argument.(string); ok && name == "Fn::GetAtt" {
+			resource, attribute, _ := strings.Cut(at, ".")
+			argument = []any{resource, attribute}
+		}
 		return map[string]any{name: argument}, err
 	}
 	switch n.Kind {
@@ -258,6 +270,28 @@ func (t *template) of(kind string) []string {
 		}
 	}
 	return names
+}
+
+// eventsOf calls of for each event of a type, sorted by function and event, and
+// returns the results.
+func eventsOf[T any](t *template, kind string, of func(function string, properties map[string]any) (T, error),
+) ([]T, error) {
+	var out []T
+	for _, function := range t.of(kindFunction) {
+		events := object(t.resources[function].properties["Events"])
+		for _, name := range slices.Sorted(maps.Keys(events)) {
+			event := object(events[name])
+			if event["Type"] != kind {
+				continue
+			}
+			one, err := of(function, object(event["Properties"]))
+			if err != nil {
+				return nil, fmt.Errorf("template: %s.%s: %w", function, name, err)
+			}
+			out = append(out, one)
+		}
+	}
+	return out, nil
 }
 
 // timeout returns the timeout of a function. Lambda's default is three seconds.
