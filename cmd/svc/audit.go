@@ -19,19 +19,10 @@ func auditCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{Use: "audit SLUG", Short: "Show a tenant's audit log, newest first", Args: cobra.ExactArgs(1),
 		Example: "  svc audit metro --limit 20\n  svc audit metro --json"}
 	limit := cmd.Flags().Int("limit", 50, "entries at most")
-	cmd.RunE = c.in(func(ctx context.Context, _ platform, t table.Tenant, args []string) error {
-		entries, err := all(*limit, func(after string, limit int) ([]audit.Entry, string, error) {
-			return audit.List(ctx, t,
-				after, limit)
-		})
-		if err != nil {
-			return err
-		}
-		table := cols{head: "AT WHO WHAT SUBJECT CHANGE"}
-		for _, e := range entries {
-			table.add(e.At, actorOf(e), e.What, e.Subject, changed(e.Before, e.After))
-		}
-		return c.show(entries, table)
+	cmd.RunE = c.in(func(ctx context.Context, _ platform, t table.Tenant, _ []string) error {
+		return list(ctx, c, t, *limit, "AT WHO WHAT SUBJECT CHANGE", func(e audit.Entry) []any {
+			return []any{e.At, actorOf(e), e.What, e.Subject, changed(e.Before, e.After)}
+		}, audit.List)
 	})
 	return cmd
 }

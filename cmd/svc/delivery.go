@@ -53,18 +53,10 @@ func (c *cli) businessList() *cobra.Command {
 	cmd := &cobra.Command{Use: "list SLUG", Short: "List businesses by name, including inactive ones",
 		Args: cobra.ExactArgs(1), Example: "  svc business list metro"}
 	limit := cmd.Flags().Int("limit", 100, "businesses at most")
-	cmd.RunE = c.in(func(ctx context.Context, _ platform, t table.Tenant, args []string) error {
-		found, err := all(*limit, func(after string, limit int) ([]delivery.Business, string, error) {
-			return delivery.Businesses(ctx, t, after, limit)
-		})
-		if err != nil {
-			return err
-		}
-		table := cols{head: "NAME CATEGORY ADDRESS ACTIVE ID"}
-		for _, b := range found {
-			table.add(b.Name, b.Category, b.Address, b.Active, b.ID)
-		}
-		return c.show(found, table)
+	cmd.RunE = c.in(func(ctx context.Context, _ platform, t table.Tenant, _ []string) error {
+		return list(ctx, c, t, *limit, "NAME CATEGORY ADDRESS ACTIVE ID", func(b delivery.Business) []any {
+			return []any{b.Name, b.Category, b.Address, b.Active, b.ID}
+		}, delivery.Businesses)
 	})
 	return cmd
 }
@@ -148,17 +140,11 @@ func (c *cli) orderList() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		found, err := all(*limit, func(after string, limit int) ([]delivery.Order, string, error) {
+		return list(ctx, c, t, *limit, "CODE STATUS TOTAL CURRENCY CREATED BUSINESS RIDER ID", func(o delivery.Order) []any {
+			return []any{o.OrderCode, o.Status, o.Total, o.Currency, o.CreatedAt, o.BusinessID, o.CustomerID, o.ID}
+		}, func(ctx context.Context, t table.Tenant, after string, limit int) ([]delivery.Order, string, error) {
 			return delivery.Orders(ctx, t, *status, after, limit)
 		})
-		if err != nil {
-			return err
-		}
-		table := cols{head: "CODE STATUS TOTAL CURRENCY CREATED BUSINESS RIDER ID"}
-		for _, o := range found {
-			table.add(o.OrderCode, o.Status, o.Total, o.Currency, o.CreatedAt, o.BusinessID, o.CustomerID, o.ID)
-		}
-		return c.show(found, table)
 	})
 	return cmd
 }

@@ -68,17 +68,11 @@ func (c *cli) driverList() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		found, err := all(*limit, func(after string, limit int) ([]driver.Record, string, error) {
+		return list(ctx, c, t, *limit, "NAME EMAIL STATUS PLATE TRIPS DISABLED ID", func(r driver.Record) []any {
+			return []any{r.FirstName + " " + r.LastName, r.Email, r.Status, r.VehiclePlate, r.TotalTrips, r.Disabled, r.ID}
+		}, func(ctx context.Context, t table.Tenant, after string, limit int) ([]driver.Record, string, error) {
 			return driver.List(ctx, t, *status, after, limit)
 		})
-		if err != nil {
-			return err
-		}
-		table := cols{head: "NAME EMAIL STATUS PLATE TRIPS DISABLED ID"}
-		for _, r := range found {
-			table.add(r.FirstName+" "+r.LastName, r.Email, r.Status, r.VehiclePlate, r.TotalTrips, r.Disabled, r.ID)
-		}
-		return c.show(found, table)
 	})
 	return cmd
 }

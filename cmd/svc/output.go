@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"svc/pkg/base/fault"
+	"svc/pkg/data/table"
 )
 
 // cols is a table for people: a header and its rows.
@@ -155,6 +156,21 @@ func all[T any](limit int, page func(after string, limit int) ([]T, string, erro
 		}
 	}
 	return out, nil
+}
+
+// list shows up to limit items of a tenant, which page reads as in all. row
+// returns the cells of an item in the table for people.
+func list[T any](ctx context.Context, c *cli, t table.Tenant, limit int, head string, row func(T) []any,
+	page func(ctx context.Context, t table.Tenant, after string, limit int) ([]T, string, error)) error {
+	found, err := all(limit, func(after string, limit int) ([]T, string, error) { return page(ctx, t, after, limit) })
+	if err != nil {
+		return err
+	}
+	rows := cols{head: head}
+	for _, one := range found {
+		rows.add(row(one)...)
+	}
+	return c.show(found, rows)
 }
 
 // oneOf returns a usage error if a flag's value is not in the list; "" means

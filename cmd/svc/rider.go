@@ -46,18 +46,10 @@ func (c *cli) riderList() *cobra.Command {
 	cmd := &cobra.Command{Use: "list SLUG", Short: "List riders, newest first", Args: cobra.ExactArgs(1),
 		Example: "  svc rider list metro"}
 	limit := cmd.Flags().Int("limit", 100, "riders at most")
-	cmd.RunE = c.in(func(ctx context.Context, _ platform, t table.Tenant, args []string) error {
-		found, err := all(*limit, func(after string, limit int) ([]customer.Record, string, error) {
-			return customer.List(ctx, t, after, limit)
-		})
-		if err != nil {
-			return err
-		}
-		table := cols{head: "NAME EMAIL PHONE TRIPS DISABLED ID"}
-		for _, r := range found {
-			table.add(r.Name, r.Email, r.Phone, r.TotalTrips, r.Disabled, r.ID)
-		}
-		return c.show(found, table)
+	cmd.RunE = c.in(func(ctx context.Context, _ platform, t table.Tenant, _ []string) error {
+		return list(ctx, c, t, *limit, "NAME EMAIL PHONE TRIPS DISABLED ID", func(r customer.Record) []any {
+			return []any{r.Name, r.Email, r.Phone, r.TotalTrips, r.Disabled, r.ID}
+		}, customer.List)
 	})
 	return cmd
 }

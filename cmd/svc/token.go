@@ -105,21 +105,13 @@ func (c *cli) tokenList() *cobra.Command {
 	cmd := &cobra.Command{Use: "list SLUG", Short: "List a tenant's live access tokens, newest first",
 		Args: cobra.ExactArgs(1), Example: "  svc token list metro"}
 	limit := cmd.Flags().Int("limit", 100, "tokens at most")
-	cmd.RunE = c.in(func(ctx context.Context, p platform, t table.Tenant, args []string) error {
-		server := p.authorizationServer()
-		found, err := all(*limit, func(after string, limit int) ([]oauth.Token, string, error) {
-			return server.Tokens(ctx, t, after, limit)
-		})
-		if err != nil {
-			return err
-		}
-		rows, names := cols{head: "ID AUDIENCE EMAIL ACTOR APP CLIENT ISSUED EXPIRES SCOPES"}, namesOf(p, t)
-		for _, one := range found {
-			rows.add(one.ID, one.Audience, names.email(ctx, authz.Audience(one.Audience), one.Actor), one.Actor,
-				names.app(ctx, one.Client), one.Client, one.IssuedAt, one.Expires,
-				c.summary(one.Scopes, authz.Scopes(authz.Audience(one.Audience))))
-		}
-		return c.show(found, rows)
+	cmd.RunE = c.in(func(ctx context.Context, p platform, t table.Tenant, _ []string) error {
+		names := namesOf(p, t)
+		return list(ctx, c, t, *limit, "ID AUDIENCE EMAIL ACTOR APP CLIENT ISSUED EXPIRES SCOPES", func(one oauth.Token) []any {
+			audience := authz.Audience(one.Audience)
+			return []any{one.ID, one.Audience, names.email(ctx, audience, one.Actor), one.Actor, names.app(ctx, one.Client),
+				one.Client, one.IssuedAt, one.Expires, c.summary(one.Scopes, authz.Scopes(audience))}
+		}, p.authorizationServer().Tokens)
 	})
 	return cmd
 }

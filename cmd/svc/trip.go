@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -36,25 +37,15 @@ func (c *cli) tripList() *cobra.Command {
 		if err := oneOf("status", *status, wordsOf(trip.Statuses)); err != nil {
 			return err
 		}
-		found, err := all(*limit, func(after string, limit int) ([]trip.Trip, string, error) {
-			return trip.Recent(ctx, t, trip.Status(*status), after, limit)
-		})
-		if err != nil {
-			return err
-		}
-		rows := cols{head: "REQUESTED STATUS CODE FARE RIDER DRIVER ID"}
-		for _, one := range found {
-			fare := one.FinalFare
-			if fare == nil {
-				fare = one.EstimatedFare
-			}
+		return list(ctx, c, t, *limit, "REQUESTED STATUS CODE FARE RIDER DRIVER ID", func(one trip.Trip) []any {
 			amount := ""
-			if fare != nil {
+			if fare := cmp.Or(one.FinalFare, one.EstimatedFare); fare != nil {
 				amount = fare.String() + " " + one.Currency
 			}
-			rows.add(one.RequestedAt, string(one.Status), one.TripCode, amount, one.CustomerID, one.DriverID, one.ID)
-		}
-		return c.show(found, rows)
+			return []any{one.RequestedAt, string(one.Status), one.TripCode, amount, one.CustomerID, one.DriverID, one.ID}
+		}, func(ctx context.Context, t table.Tenant, after string, limit int) ([]trip.Trip, string, error) {
+			return trip.Recent(ctx, t, trip.Status(*status), after, limit)
+		})
 	})
 	return cmd
 }

@@ -107,15 +107,12 @@ func (c *Check) miscounted(ctx context.Context, p table.Platform, key table.Key)
 	wrong = map[string]int64{}
 	for name, prefix := range c.PostCounts {
 		n := int64(0)
-		for after := ""; ; {
-			page, err := p.Query(ctx, key.PK, table.Query{Prefix: prefix, After: after, Limit: rebuildPage, Consistent: true})
+		q := table.Query{Prefix: prefix, Limit: rebuildPage, Consistent: true}
+		for items, err := range p.Pages(ctx, key.PK, q) {
 			if err != nil {
 				return post, nil, err
 			}
-			n += int64(len(page.Items))
-			if after = page.Last; !page.More {
-				break
-			}
+			n += int64(len(items))
 		}
 		if n != post.Int(name) {
 			wrong[name] = n
@@ -128,20 +125,17 @@ func (c *Check) miscounted(ctx context.Context, p table.Platform, key table.Key)
 // rows that expire. Older builds wrote such rows with a new post, and the post
 // may have changed before the projection processed it.
 func (c *Check) strays(ctx context.Context, p table.Platform, partition string) error {
-	for after := ""; ; {
-		page, err := p.Query(ctx, partition, table.Query{After: after, Limit: rebuildPage, Consistent: true})
+	for items, err := range p.Pages(ctx, partition, table.Query{Limit: rebuildPage, Consistent: true}) {
 		if err != nil {
 			return err
 		}
-		for rows := range slices.Chunk(page.Items, itemsPerRebuild) {
+		for rows := range slices.Chunk(items, itemsPerRebuild) {
 			if err := c.stray(ctx, p, rows); err != nil {
 				return err
 			}
 		}
-		if after = page.Last; !page.More {
-			return nil
-		}
 	}
+	return nil
 }
 
 func (c *Check) stray(ctx context.Context, p table.Platform, rows []table.Item) error {

@@ -160,16 +160,13 @@ func (c *Check) stored(ctx context.Context, t table.Tenant, partition string, sh
 	out := map[counter.Ref]bool{}
 	some := counter.Ref{Partition: partition, Sharded: sharded}
 	for n := range shardsOf(some) {
-		for after := ""; ; {
-			page, err := t.Query(ctx, some.PartitionOf(t, n), table.Query{After: after, Limit: rebuildPage, Consistent: true})
+		q := table.Query{Limit: rebuildPage, Consistent: true}
+		for items, err := range t.Pages(ctx, some.PartitionOf(t, n), q) {
 			if err != nil {
 				return nil, err
 			}
-			for _, it := range page.Items {
+			for _, it := range items {
 				out[counter.Ref{Partition: partition, SK: it.SK, Sharded: sharded}] = true
-			}
-			if after = page.Last; !page.More {
-				break
 			}
 		}
 	}
@@ -179,18 +176,7 @@ func (c *Check) stored(ctx context.Context, t table.Tenant, partition string, sh
 // keys iterates over the trips requested between two times, a few at a time.
 func (c *Check) keys(ctx context.Context, t table.Tenant, from, to string,
 	do func([]table.Key) error) error {
-	return c.scan(ctx, t, from, to, func(items []table.Item) error {
-		for chunk := range slices.Chunk(items, itemsPerRebuild) {
-			keys := make([]table.Key, len(chunk))
-			for i, it := range chunk {
-				keys[i] = it.Key
-			}
-			if err := do(keys); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	return c.scan(ctx, t, from, to, func(items []table.Item) error { return inChunks(items, do) })
 }
 
 func (c *Check) trips(ctx context.Context, t table.Tenant, from, to string,
@@ -214,18 +200,15 @@ func (c *Check) trips(ctx context.Context, t table.Tenant, from, to string,
 func (c *Check) scan(ctx context.Context, t table.Tenant, from, to string,
 	do func([]table.Item) error) error {
 	return tenant.EachShard(ctx, t, func(n int) error {
-		for after := ""; ; {
-			page, err := t.Query(ctx, t.Partition("TRIPS", strconv.Itoa(n)),
-				table.Query{Index: 1, From: from, To: to, After: after, Limit: rebuildPage})
+		q := table.Query{Index: 1, From: from, To: to, Limit: rebuildPage}
+		for items, err := range t.Pages(ctx, t.Partition("TRIPS", strconv.Itoa(n)), q) {
+			if err == nil {
+				err = do(items)
+			}
 			if err != nil {
 				return err
 			}
-			if err := do(page.Items); err != nil {
-				return err
-			}
-			if after = page.Last; !page.More {
-				return nil
-			}
 		}
+		return nil
 	})
 }

@@ -80,23 +80,27 @@ func (r *Rebuilt) add(kind string, examined int, changed []table.Key) {
 
 // walk iterates over the keys of a partition of by-g1, a few at a time.
 func (s Step) walk(ctx context.Context, h table.Handle, partition string, do func([]table.Key) error) error {
-	after := ""
-	for {
-		page, err := h.Query(ctx, partition, table.Query{Index: 1, After: after, Limit: rebuildPage})
+	for items, err := range h.Pages(ctx, partition, table.Query{Index: 1, Limit: rebuildPage}) {
+		if err == nil {
+			err = inChunks(items, do)
+		}
 		if err != nil {
 			return err
 		}
-		for chunk := range slices.Chunk(page.Items, itemsPerRebuild) {
-			keys := make([]table.Key, len(chunk))
-			for i, it := range chunk {
-				keys[i] = it.Key
-			}
-			if err := do(keys); err != nil {
-				return err
-			}
+	}
+	return nil
+}
+
+// inChunks iterates over the keys of the items, a few at a time.
+func inChunks(items []table.Item, do func([]table.Key) error) error {
+	for chunk := range slices.Chunk(items, itemsPerRebuild) {
+		keys := make([]table.Key, len(chunk))
+		for i, it := range chunk {
+			keys[i] = it.Key
 		}
-		if after = page.Last; !page.More {
-			return nil
+		if err := do(keys); err != nil {
+			return err
 		}
 	}
+	return nil
 }

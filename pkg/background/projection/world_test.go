@@ -350,22 +350,17 @@ func (w *world) recountRows() {
 		if letter == "#" {
 			letter = "＃"
 		}
-		after := ""
-		for {
-			page, err := w.tenant.Query(w.t.Context(), w.tenant.Partition("SUFFIX", letter), table.Query{After: after,
-				Limit: 1000, Consistent: true})
+		q := table.Query{Limit: 1000, Consistent: true}
+		for rows, err := range w.tenant.Pages(w.t.Context(), w.tenant.Partition("SUFFIX", letter), q) {
 			if err != nil {
 				w.t.Fatal(err)
 			}
-			for _, row := range page.Items {
+			for _, row := range rows {
 				if !row.Has("until") {
 					got[row.SK[:strings.LastIndex(row.SK, "#")]]++
 				} else if row.Expires.IsZero() {
 					w.t.Errorf("row %s has ended and stays", row.SK)
 				}
-			}
-			if after = page.Last; !page.More {
-				break
 			}
 		}
 	}

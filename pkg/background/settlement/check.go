@@ -105,18 +105,15 @@ func (c *Check) Tenant(ctx context.Context, t table.Tenant) error {
 
 // scan walks a partition of by-g1.
 func scan(ctx context.Context, t table.Tenant, partition string, do func([]table.Item) error) error {
-	for after := ""; ; {
-		page, err := t.Query(ctx, partition, table.Query{Index: 1, After: after, Limit: checkPage})
+	for items, err := range t.Pages(ctx, partition, table.Query{Index: 1, Limit: checkPage}) {
+		if err == nil {
+			err = do(items)
+		}
 		if err != nil {
 			return err
 		}
-		if err := do(page.Items); err != nil {
-			return err
-		}
-		if after = page.Last; !page.More {
-			return nil
-		}
 	}
+	return nil
 }
 
 // pause waits between two looks.
@@ -217,13 +214,12 @@ func (c *Check) wallet(ctx context.Context, t table.Tenant, side wallet.Side, ac
 
 // total sums up a wallet's postings; last is the time of the newest posting.
 func total(ctx context.Context, t table.Tenant, key table.Key) (sum decimal.Decimal, last string, err error) {
-	for after := ""; ; {
-		page, err := t.Query(ctx, key.PK, table.Query{Prefix: "POSTING#", After: after, Limit: table.Examined,
-			Consistent: true})
+	q := table.Query{Prefix: "POSTING#", Limit: table.Examined, Consistent: true}
+	for items, err := range t.Pages(ctx, key.PK, q) {
 		if err != nil {
 			return sum, "", err
 		}
-		for _, it := range page.Items {
+		for _, it := range items {
 			var p wallet.Posting
 			if err := it.Decode(&p); err != nil {
 				return sum, "", err
@@ -234,10 +230,8 @@ func total(ctx context.Context, t table.Tenant, key table.Key) (sum decimal.Deci
 			}
 			sum, last = sum.Add(amount), max(last, p.CreatedAt)
 		}
-		if after = page.Last; !page.More {
-			return sum, last, nil
-		}
 	}
+	return sum, last, nil
 }
 
 // rebalance writes the sum of the wallet's postings as its balance. It creates

@@ -90,17 +90,15 @@ func (c *Check) totalTrips(ctx context.Context, t table.Tenant, side wallet.Side
 func settledTrips(ctx context.Context, t table.Tenant, side wallet.Side, actor string, receipts bool) (n int64,
 	err error) {
 	partition, index := trip.Own(t, audienceOf(side), actor)
-	limit := table.Examined
+	q := table.Query{Index: index, Limit: table.Examined,
+		Where: []table.Condition{{Name: "status", Value: string(trip.Completed)}}}
 	if receipts {
-		limit = 100 // keys of a batch get
+		q.Limit = 100 // keys of a batch get
 	}
-	for after := ""; ; {
-		page, err := t.Query(ctx, partition, table.Query{Index: index, After: after, Limit: limit,
-			Where: []table.Condition{{Name: "status", Value: string(trip.Completed)}}})
+	for found, err := range t.Pages(ctx, partition, q) {
 		if err != nil {
 			return 0, err
 		}
-		found := page.Items
 		if receipts {
 			keys := make([]table.Key, len(found))
 			for i, it := range found {
@@ -115,8 +113,6 @@ func settledTrips(ctx context.Context, t table.Tenant, side wallet.Side, actor s
 				n++
 			}
 		}
-		if after = page.Last; !page.More {
-			return n, nil
-		}
 	}
+	return n, nil
 }

@@ -133,9 +133,12 @@ type Faults []Detail
 // Unless adds a fault of the field if valid is false.
 func (f *Faults) Unless(valid bool, field, format string, args ...any) {
 	if !valid {
-		*f = append(*f, Detail{Field: field, Message: fmt.Sprintf(format, args...)})
+		f.Add(field, fmt.Sprintf(format, args...))
 	}
 }
+
+// Add adds a fault of the field.
+func (f *Faults) Add(field, message string) { *f = append(*f, Detail{Field: field, Message: message}) }
 
 // Err returns a 400 that lists all faults, or nil.
 func (f Faults) Err() error {

@@ -65,14 +65,15 @@ func Ptr(d decimal.Decimal) *json.Number {
 	return &n
 }
 
-// Within returns n in the form of Number, and true, if n is a number from -bound
-// to bound. Otherwise it returns n unchanged, and false.
-func Within(n json.Number, bound int64) (json.Number, bool) {
-	d, err := Parse(n)
+// Within reports whether *n is a number from -bound to bound. If so, it writes
+// *n in the form of Number.
+func Within(n *json.Number, bound int64) bool {
+	d, err := Parse(*n)
 	if err != nil || d.Abs().GreaterThan(decimal.NewFromInt(bound)) {
-		return n, false
+		return false
 	}
-	return Number(d), true
+	*n = Number(d)
+	return true
 }
 
 // Accept reads an amount from a caller. The amount must be from 0 to Max and

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"iter"
 	"slices"
 	"strconv"
 
@@ -68,6 +69,19 @@ func (it Item) Position(index int) string {
 // filter removed too much of the first. With Fill, it may send more.
 func (h Handle) Query(ctx context.Context, partition string, q Query) (Page, error) {
 	return h.Merge(ctx, []string{partition}, q)
+}
+
+// Pages iterates over the pages of the partition, from q.After on. It ends after
+// an error.
+func (h Handle) Pages(ctx context.Context, partition string, q Query) iter.Seq2[[]Item, error] {
+	return func(yield func([]Item, error) bool) {
+		for q := q; ; {
+			page, err := h.Query(ctx, partition, q)
+			if q.After = page.Last; !yield(page.Items, err) || err != nil || !page.More {
+				return
+			}
+		}
+	}
 }
 
 // Merge reads one page of several partitions, merged into one list.

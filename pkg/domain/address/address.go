@@ -36,22 +36,10 @@ type Save struct {
 // normalize converts the coordinates to the canonical form of their exact
 // value: 1.10 becomes 1.1, -0 becomes 0. Errors: a 400 with every fault.
 func (s *Save) normalize() error {
-	var faults []fault.Detail
-	for _, c := range []struct {
-		field string
-		n     *json.Number
-		bound int64
-	}{{"body.lat", &s.Lat, 90}, {"body.lng", &s.Lng, 180}} {
-		short, ok := money.Within(*c.n, c.bound)
-		if !ok {
-			faults = append(faults, fault.Detail{Field: c.field, Message: "expected degrees"})
-		}
-		*c.n = short
-	}
-	if faults != nil {
-		return fault.Invalid(faults...)
-	}
-	return nil
+	var wrong fault.Faults
+	wrong.Unless(money.Within(&s.Lat, 90), "body.lat", "expected degrees")
+	wrong.Unless(money.Within(&s.Lng, 180), "body.lng", "expected degrees")
+	return wrong.Err()
 }
 
 // after returns the address after it is saved at now. was is the stored address,

@@ -52,23 +52,20 @@ var color = regexp.MustCompile(`^#(?:[0-9A-Fa-f]{3,4}|[0-9A-Fa-f]{6}|[0-9A-Fa-f]
 // Apply returns the branding after the patch, or a 400 with every fault of the
 // patch.
 func (b Branding) Apply(p Patch) (Branding, error) {
-	var faults []fault.Detail
+	var wrong fault.Faults
 	for _, f := range fields(&p, &b) {
 		if !f.change.Set {
 			continue
 		}
 		if f.change.Value != nil {
 			if message := f.check(*f.change.Value); message != "" {
-				faults = append(faults, fault.Detail{Field: "body." + f.name, Message: message})
+				wrong.Add("body."+f.name, message)
 				continue
 			}
 		}
 		*f.value = f.change.Value
 	}
-	if faults != nil {
-		return Branding{}, fault.Invalid(faults...)
-	}
-	return b, nil
+	return b, wrong.Err()
 }
 
 // ParsePatch builds a patch from texts by field name; "" means null. It returns

@@ -65,17 +65,12 @@ func (b *Business) normalize() error {
 	wrong.Unless(plaintext.IsLine(b.Name, 100), "name", "expected %s", plaintext.Rule(100))
 	wrong.Unless(plaintext.IsLine(b.Category, 100), "category", "expected %s", plaintext.Rule(100))
 	wrong.Unless(plaintext.IsLine(b.Address, 300), "address", "expected %s", plaintext.Rule(300))
-	wrong.Unless(degrees(&b.Lat, 90) && degrees(&b.Lng, 180), "lat", "expected a latitude and a longitude in degrees")
+	wrong.Unless(money.Within(&b.Lat, 90) && money.Within(&b.Lng, 180), "lat",
+		"expected a latitude and a longitude in degrees")
 	wrong.Unless(b.Phone == nil || plaintext.IsPhone(*b.Phone), "phone", "expected a phone number, as in +1 212 555 0181")
 	if b.LogoURL != nil {
 		message := branding.CheckURL(*b.LogoURL)
 		wrong.Unless(message == "", "logoUrl", "%s", message)
 	}
 	return wrong.Err()
-}
-
-func degrees(n *json.Number, bound int64) bool {
-	short, ok := money.Within(*n, bound)
-	*n = short
-	return ok
 }

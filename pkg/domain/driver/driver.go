@@ -101,7 +101,7 @@ func within(n **json.Number, bound int64) bool {
 	if *n == nil {
 		return true
 	}
-	short, ok := money.Within(**n, bound)
+	short := **n
 	*n = &short
-	return ok
+	return money.Within(*n, bound)
 }

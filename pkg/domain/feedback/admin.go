@@ -137,13 +137,13 @@ func Delete(ctx context.Context, db *table.DB, by audit.By, name string) (Post, 
 // still delete.
 func (s Store) deleteRest(ctx context.Context, post string) error {
 	const perTransaction = 100
-	for after := ""; ; {
-		page, err := s.Platform.Query(ctx, Key(post).PK, table.Query{After: after, Limit: perTransaction, Consistent: true})
+	q := table.Query{Limit: perTransaction, Consistent: true}
+	for items, err := range s.Platform.Pages(ctx, Key(post).PK, q) {
 		if err != nil {
 			return err
 		}
 		tx := s.Platform.Write()
-		for _, it := range page.Items {
+		for _, it := range items {
 			if it.Type != "counted" {
 				tx.Delete(it.Key)
 			}
@@ -151,8 +151,6 @@ func (s Store) deleteRest(ctx context.Context, post string) error {
 		if err := tx.Commit(ctx); err != nil {
 			return err
 		}
-		if after = page.Last; !page.More {
-			return nil
-		}
 	}
+	return nil
 }

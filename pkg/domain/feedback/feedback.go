@@ -100,28 +100,19 @@ const longestFolded = 40_000
 // New converts a draft to a post, under review, with its author's vote counted.
 // Errors: a 400 with every fault.
 func (d Draft) New(author, tenant string, now time.Time) (Post, Texts, error) {
-	var faults []fault.Detail
-	need := func(field, text string) {
-		if strings.TrimSpace(text) == "" {
-			faults = append(faults, fault.Detail{Field: "body." + field, Message: "expected a text"})
-		}
-	}
-	need("title", d.Title)
-	need("body", d.Body)
-	for _, text := range []struct{ field, text string }{{"body", d.Body}, {"bodyEn", value(d.BodyEn)}} {
-		if len(search.Fold(text.text)) > longestFolded {
-			faults = append(faults, fault.Detail{Field: "body." + text.field, Message: "too long to be searched: some of its " +
-				"characters stand for many"})
-		}
+	var wrong fault.Faults
+	wrong.Unless(strings.TrimSpace(d.Title) != "", "body.title", "expected a text")
+	wrong.Unless(strings.TrimSpace(d.Body) != "", "body.body", "expected a text")
+	for _, text := range []struct{ field, text string }{{"body.body", d.Body}, {"body.bodyEn", value(d.BodyEn)}} {
+		wrong.Unless(len(search.Fold(text.text)) <= longestFolded, text.field,
+			"too long to be searched: some of its characters stand for many")
 	}
 	if d.Type == "" {
 		d.Type = Idea
 	}
-	if d.Bug != nil && d.Type != Bug {
-		faults = append(faults, fault.Detail{Field: "body.bug", Message: "expected only with type BUG"})
-	}
-	if len(faults) > 0 {
-		return Post{}, Texts{}, fault.Invalid(faults...)
+	wrong.Unless(d.Bug == nil || d.Type == Bug, "body.bug", "expected only with type BUG")
+	if err := wrong.Err(); err != nil {
+		return Post{}, Texts{}, err
 	}
 	at := timestamp.Format(now)
 	p := Post{ID: ids.New(ids.Post, now), Type: d.Type, Status: UnderReview,

@@ -106,22 +106,18 @@ func (x *texts) update(
 	}
 	horizon := textPosition(now.Add(-settled))
 	full := false
-	for after := ""; ; {
-		page, err := p.Query(ctx, x.partition, table.Query{From: from, After: after, Limit: table.Examined})
+	for rows, err := range p.Pages(ctx, x.partition, table.Query{From: from, Limit: table.Examined}) {
 		if err != nil {
 			return err
 		}
-		if full, err = l.add(page.Items, x.maxBytes, horizon, full, match); err != nil {
+		if full, err = l.add(rows, x.maxBytes, horizon, full, match); err != nil {
 			return err
 		}
-		if !page.More {
-			l.mu.Lock()
-			defer l.mu.Unlock()
-			l.loaded = true
-			return nil
-		}
-		after = page.Last
 	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.loaded = true
+	return nil
 }
 
 // start returns the range key from which a search reads, and whether an earlier

@@ -26,10 +26,10 @@ type summaryInput struct {
 }
 
 func summary(ctx context.Context, c *api.Caller, in *summaryInput) (*Summary, error) {
-	var faults []fault.Detail
-	from, to := bound("query.from", in.From, &faults), bound("query.to", in.To, &faults)
-	if len(faults) > 0 {
-		return nil, fault.Invalid(faults...)
+	var wrong fault.Faults
+	from, to := bound("query.from", in.From, &wrong), bound("query.to", in.To, &wrong)
+	if err := wrong.Err(); err != nil {
+		return nil, err
 	}
 	start, end, err := bounds(from, to, c.Now)
 	if err != nil {
@@ -44,13 +44,13 @@ func summary(ctx context.Context, c *api.Caller, in *summaryInput) (*Summary, er
 
 // bound parses a bound of the window. It returns nil if the request has none,
 // and adds a fault if the bound cannot be parsed.
-func bound(field, text string, faults *[]fault.Detail) *time.Time {
+func bound(field, text string, wrong *fault.Faults) *time.Time {
 	if text == "" {
 		return nil
 	}
 	at, err := timestamp.ParseInput(text)
 	if err != nil {
-		*faults = append(*faults, fault.Detail{Field: field, Message: err.Error()})
+		wrong.Add(field, err.Error())
 	}
 	return &at
 }

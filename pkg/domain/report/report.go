@@ -51,31 +51,21 @@ func bounds(from, to *time.Time, now time.Time) (time.Time, time.Time, error) {
 	}
 	ordered := start.Before(end)
 	start, end = timestamp.Ceil(start.UTC()), timestamp.Ceil(end.UTC())
-	var faults []fault.Detail
-	blame := func(field, message string) {
-		faults = append(faults, fault.Detail{Field: field, Message: message})
-	}
-	if start.Year() > 9999 {
-		blame("query.from", "expected a year up to 9999")
-	}
-	if end.Year() > 9999 {
-		blame("query.to", "expected a year up to 9999")
-	}
+	var wrong fault.Faults
+	wrong.Unless(start.Year() <= 9999, "query.from", "expected a year up to 9999")
+	wrong.Unless(end.Year() <= 9999, "query.to", "expected a year up to 9999")
 	switch {
-	case len(faults) > 0:
+	case len(wrong) > 0:
 	case !ordered && to == nil:
-		blame("query.from", "must be before to (now, because to is not given)")
+		wrong.Add("query.from", "must be before to (now, because to is not given)")
 	case !ordered:
-		blame("query.to", "must be after from (30 days ago if from is not given)")
+		wrong.Add("query.to", "must be after from (30 days ago if from is not given)")
 	case end.Sub(start) > Longest && from == nil:
-		blame("query.to", "expected at most 400 days after from (30 days ago, because from is not given)")
+		wrong.Add("query.to", "expected at most 400 days after from (30 days ago, because from is not given)")
 	case end.Sub(start) > Longest:
-		blame("query.from", "expected at most 400 days before to (now if to is not given)")
+		wrong.Add("query.from", "expected at most 400 days before to (now if to is not given)")
 	}
-	if len(faults) > 0 {
-		return time.Time{}, time.Time{}, fault.Invalid(faults...)
-	}
-	return start, end, nil
+	return start, end, wrong.Err()
 }
 
 // Summarize returns the report of a window whose bounds have no fraction of a

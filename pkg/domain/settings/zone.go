@@ -71,16 +71,10 @@ func (z *Zone) normalizeArea() string {
 			if points++; points > 2000 {
 				return "expected at most 2,000 positions"
 			}
-			if len(position) != 2 || !degrees(&position[0], 180) || !degrees(&position[1], 90) {
+			if len(position) != 2 || !money.Within(&position[0], 180) || !money.Within(&position[1], 90) {
 				return "expected positions of longitude and latitude in degrees"
 			}
 		}
 	}
 	return ""
-}
-
-func degrees(n *json.Number, bound int64) bool {
-	short, ok := money.Within(*n, bound)
-	*n = short
-	return ok
 }

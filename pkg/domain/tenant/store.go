@@ -175,13 +175,12 @@ func (s Store) IsDomain(ctx context.Context, host string) (bool, error) {
 // Access pattern: by-g1 SLUG#, a thousand per page, then one get per tenant.
 func (s Store) List(ctx context.Context) ([]Tenant, error) {
 	var out []Tenant
-	for after := ""; ; {
-		page, err := s.platform().Query(ctx, s.platform().Partition("SLUG"),
-			table.Query{Index: 1, After: after, Limit: table.Examined})
+	p := s.platform()
+	for items, err := range p.Pages(ctx, p.Partition("SLUG"), table.Query{Index: 1, Limit: table.Examined}) {
 		if err != nil {
 			return nil, fmt.Errorf("list tenants: %w", err)
 		}
-		for _, it := range page.Items {
+		for _, it := range items {
 			one, err := s.ByID(ctx, it.Text("tenant"))
 			if errors.Is(err, fault.NotFound()) { // deleted: the index lags behind
 				continue
@@ -191,10 +190,8 @@ func (s Store) List(ctx context.Context) ([]Tenant, error) {
 			}
 			out = append(out, one)
 		}
-		if after = page.Last; !page.More {
-			return out, nil
-		}
 	}
+	return out, nil
 }
 
 // WriteShards reads the number of shards that the tenant's writes use, for

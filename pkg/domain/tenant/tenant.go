@@ -60,37 +60,29 @@ var (
 func (t *Tenant) normalize() error {
 	t.CustomDomain = strings.TrimSuffix(strings.ToLower(strings.TrimSpace(t.CustomDomain)), ".")
 	t.Name = strings.TrimSpace(t.Name)
-	var faults []fault.Detail
-	require := func(ok bool, field, format string, args ...any) {
-		if !ok {
-			faults = append(faults, fault.Detail{Field: field, Message: fmt.Sprintf(format, args...)})
-		}
-	}
-	require(slugs.MatchString(t.Slug), "slug", "expected 1 to 40 small letters, digits and inner hyphens")
-	require(plaintext.IsLine(t.Name, 100), "name", "expected %s", plaintext.Rule(100))
-	require(isCurrency(t.Currency), "currency", "expected a code of ISO 4217 in capital letters, as in USD")
-	require(t.CustomDomain == "" || (len(t.CustomDomain) <= 253 && domains.MatchString(t.CustomDomain)), "domain",
+	var wrong fault.Faults
+	wrong.Unless(slugs.MatchString(t.Slug), "slug", "expected 1 to 40 small letters, digits and inner hyphens")
+	wrong.Unless(plaintext.IsLine(t.Name, 100), "name", "expected %s", plaintext.Rule(100))
+	wrong.Unless(isCurrency(t.Currency), "currency", "expected a code of ISO 4217 in capital letters, as in USD")
+	wrong.Unless(t.CustomDomain == "" || (len(t.CustomDomain) <= 253 && domains.MatchString(t.CustomDomain)), "domain",
 		"expected a host name, as in ride.metro.example")
-	require(t.ReadShards >= 1 && t.ReadShards <= MaxShards && t.WriteShards >= 1 && t.WriteShards <= t.ReadShards,
+	wrong.Unless(t.ReadShards >= 1 && t.ReadShards <= MaxShards && t.WriteShards >= 1 && t.WriteShards <= t.ReadShards,
 		"shards", "expected 1 to %d, and not more write shards than read shards", MaxShards)
-	require(slices.Contains([]string{"", authz.AgentsOff, authz.AgentsRead, authz.AgentsConfirm, authz.AgentsAll},
+	wrong.Unless(slices.Contains([]string{"", authz.AgentsOff, authz.AgentsRead, authz.AgentsConfirm, authz.AgentsAll},
 		t.AgentActions), authz.AgentActions, "expected off, read, confirm or all")
 	if t.MaxFare != "" {
 		fare, err := money.Accept(t.MaxFare, t.Currency)
 		positive := err == nil && fare.IsPositive()
-		require(positive, "maxFare", "expected an amount above 0 with at most %d decimals (%s)",
+		wrong.Unless(positive, "maxFare", "expected an amount above 0 with at most %d decimals (%s)",
 			money.Decimals(t.Currency), t.Currency)
 		if positive {
 			t.MaxFare = money.Number(fare)
 		}
 	}
 	_, err := time.LoadLocation(t.Timezone)
-	require(err == nil && t.Timezone != "" && t.Timezone != "Local", "timezone",
+	wrong.Unless(err == nil && t.Timezone != "" && t.Timezone != "Local", "timezone",
 		"expected a name of the IANA database, as in Europe/Lisbon")
-	if len(faults) > 0 {
-		return fault.Invalid(faults...)
-	}
-	return nil
+	return wrong.Err()
 }
 
 // isCurrency reports whether text is a currency code.

@@ -88,14 +88,14 @@ func Recent(ctx context.Context, t table.Tenant, status Status, after string, li
 // is empty.
 func (in *ListInput) window() (table.Query, error) {
 	q := table.Query{Backward: true}
-	var faults []fault.Detail
+	var wrong fault.Faults
 	bound := func(field, value string) (at time.Time, key string) {
 		if value == "" {
 			return at, ""
 		}
 		at, err := timestamp.ParseInput(value)
 		if err != nil {
-			faults = append(faults, fault.Detail{Field: "query." + field, Message: err.Error()})
+			wrong.Add("query."+field, err.Error())
 			return at, ""
 		}
 		return at, position(at)
@@ -103,13 +103,8 @@ func (in *ListInput) window() (table.Query, error) {
 	var from, to time.Time
 	from, q.From = bound("from", in.From)
 	to, q.To = bound("to", in.To)
-	if q.From != "" && q.To != "" && !from.Before(to) {
-		faults = append(faults, fault.Detail{Field: "query.to", Message: "must be after from"})
-	}
-	if len(faults) > 0 {
-		return table.Query{}, fault.Invalid(faults...)
-	}
-	return q, nil
+	wrong.Unless(q.From == "" || q.To == "" || from.Before(to), "query.to", "must be after from")
+	return q, wrong.Err()
 }
 
 // position returns a bound on range keys: the trips requested at t or later

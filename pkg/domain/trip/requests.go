@@ -31,14 +31,14 @@ type Ride struct {
 // service is the item of the service type that the ride names. Errors: a 400
 // with every fault.
 func (r Ride) New(rider, currency string, service table.Item, now time.Time) (Trip, error) {
-	var faults []fault.Detail
+	var wrong fault.Faults
 	coordinate := func(field string, n json.Number, limit int64) json.Number {
 		if plain(n, limit) {
 			return n
 		}
 		d, err := money.Parse(n)
 		if err != nil || d.Abs().GreaterThan(decimal.NewFromInt(limit)) {
-			faults = append(faults, fault.Detail{Field: "body." + field, Message: "expected degrees"})
+			wrong.Add("body."+field, "expected degrees")
 			return n
 		}
 		return money.Number(d)
@@ -61,19 +61,14 @@ func (r Ride) New(rider, currency string, service table.Item, now time.Time) (Tr
 		t.PaymentType = "CASH"
 	}
 	if r.ServiceTypeID != nil {
-		if !service.Found() || !service.Flag("active") {
-			faults = append(faults, fault.Detail{Field: "body.serviceTypeId",
-				Message: "expected an active service type of this tenant"})
-		}
+		wrong.Unless(service.Found() && service.Flag("active"), "body.serviceTypeId",
+			"expected an active service type of this tenant")
 		if service.Has("commissionRate") {
 			rate := service.Number("commissionRate")
 			t.CommissionRate = &rate
 		}
 	}
-	if len(faults) > 0 {
-		return Trip{}, fault.Invalid(faults...)
-	}
-	return t, nil
+	return t, wrong.Err()
 }
 
 // plain reports whether a number is within ±limit and already in the form of
@@ -119,16 +114,13 @@ var largest = decimal.New(1, 9)
 // Measured decodes the body without rounding errors. maxFare is the tenant's
 // largest fare, "" for none. Errors: a 400 with every fault.
 func (m Measurements) Measured(currency string, maxFare json.Number) (Measured, error) {
-	var faults []fault.Detail
-	add := func(field, message string) {
-		faults = append(faults, fault.Detail{Field: "body." + field, Message: message})
-	}
+	var wrong fault.Faults
 	var out Measured
 	if m.FinalFare != nil {
 		if fare, err := money.Accept(*m.FinalFare, currency); err != nil {
-			add("finalFare", err.Error())
+			wrong.Add("body.finalFare", err.Error())
 		} else if most, err := money.Parse(maxFare); err == nil && fare.GreaterThan(most) {
-			add("finalFare", "expected at most "+most.String()+", the company's largest fare")
+			wrong.Add("body.finalFare", "expected at most "+most.String()+", the company's largest fare")
 		} else {
 			out.FinalFare = money.Ptr(fare)
 		}
@@ -139,14 +131,11 @@ func (m Measurements) Measured(currency string, maxFare json.Number) (Measured, 
 		}
 		d, err := money.Parse(*n)
 		if err != nil || d.IsNegative() || d.GreaterThan(largest) {
-			add(field, "expected a number from 0 to "+largest.String())
+			wrong.Add("body."+field, "expected a number from 0 to "+largest.String())
 			return nil
 		}
 		return money.Ptr(d)
 	}
 	out.Distance, out.Duration = measure("actualDistance", m.ActualDistance), measure("actualDuration", m.ActualDuration)
-	if len(faults) > 0 {
-		return Measured{}, fault.Invalid(faults...)
-	}
-	return out, nil
+	return out, wrong.Err()
 }
