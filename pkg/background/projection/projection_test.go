@@ -30,15 +30,15 @@ func TestFunctionIsExactHoweverBadlyTheStreamComes(t *testing.T) {
 			deliver := func(batches [][]streamtest.Record) {
 				for _, batch := range batches {
 					streamtest.Deliver(t, w.function().Handle, batch, 4, func(attempt int) context.Context {
-						if w.crash.Disarm() {
+						if w.crash.Revive() {
 							crashes++
 						}
 						if attempt < 2 && w.rnd.IntN(2) == 0 {
-							return w.crash.Arm(t.Context(), w.rnd.IntN(14), w.rnd.IntN(2) == 0)
+							return w.crash.CrashAt(t.Context(), w.rnd.IntN(14), w.rnd.IntN(2) == 0)
 						}
 						return t.Context()
 					})
-					w.crash.Disarm()
+					w.crash.Revive()
 				}
 			}
 			var all []streamtest.Record
@@ -101,7 +101,7 @@ func TestStepLeftBehind(t *testing.T) {
 	w := newWorld(t, testkit.Name(t, streamOff), 13, 1)
 	c := customer.Record{Customer: customer.Customer{ID: "cus_1", CreatedAt: "2026-03-01T12:00:00.000Z",
 		Email: "x@y.example"}}
-	other := (&streamtest.Crash{}).Open(t, w.name).Tenant(w.tenant.ID())
+	other := testkit.Open(t, w.name, nil).Tenant(w.tenant.ID())
 	for n := range 9 {
 		w.now = w.now.Add(time.Second)
 		w.rename(w.tenant, &c)
@@ -160,8 +160,8 @@ func TestStepOfACustomerAfterACrashBetweenAnyTwoRequests(t *testing.T) {
 		for _, lost := range []bool{false, true} {
 			w.now = w.now.Add(time.Second)
 			w.rename(w.tenant, &c)
-			_ = step(w.crash.Arm(t.Context(), n, lost))
-			w.crash.Disarm()
+			_ = step(w.crash.CrashAt(t.Context(), n, lost))
+			w.crash.Revive()
 			if (n+len(c.FirstName))%3 == 0 { // renamed again before all rows of this name exist
 				continue
 			}
@@ -234,7 +234,7 @@ func TestStepLeftBehindLeavesTheWalletItsName(t *testing.T) {
 		for n := range 5 { // requests: two or three reads, a write, and the read of the test
 			t.Run(fmt.Sprint("rows ", rows, ", request ", n), func(t *testing.T) {
 				w := newWorld(t, testkit.Name(t, streamOff), 2, 1)
-				other := (&streamtest.Crash{}).Open(t, w.name).Tenant(w.tenant.ID())
+				other := testkit.Open(t, w.name, nil).Tenant(w.tenant.ID())
 				key, side := w.tenant.Key("DRIVER", "DRIVER", "id"), wallet.Driver
 				if rows {
 					key, side = customer.Key(w.tenant, "id"), wallet.Customer

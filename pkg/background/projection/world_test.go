@@ -29,6 +29,7 @@ import (
 	"svc/pkg/domain/trip"
 	"svc/pkg/domain/wallet"
 	"svc/pkg/local/streamtest"
+	"svc/pkg/local/testkit"
 )
 
 var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -42,7 +43,7 @@ type world struct {
 	name      string
 	rnd       *rand.Rand
 	db        *table.DB
-	crash     *streamtest.Crash
+	crash     *testkit.Wire
 	tenant    table.Tenant
 	shards    int
 	now       time.Time
@@ -58,10 +59,10 @@ type world struct {
 func newWorld(t testing.TB, name string, seed uint64, shards int) *world {
 	t.Helper()
 	w := &world{t: t, name: name, changed: func(table.Key) {}, rnd: rand.New(rand.NewPCG(seed, 7)),
-		crash: &streamtest.Crash{}, shards: shards, now: start,
+		crash: &testkit.Wire{}, shards: shards, now: start,
 		trips: map[string]trip.Trip{}, drivers: map[string]driver.Record{}, customers: map[string]customer.Record{},
 		wallets: map[string]wallet.Wallet{}, letters: map[string]bool{}}
-	w.db = w.crash.Open(t, name)
+	w.db = testkit.Open(t, name, w.crash)
 	w.tenant = w.db.Tenant(ids.New(ids.Tenant, start))
 	w.raise(shards)
 	return w

@@ -35,7 +35,7 @@ var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 type fixture struct {
 	t               testing.TB
 	name            string
-	crash           *streamtest.Crash
+	crash           *testkit.Wire
 	db              *table.DB
 	tenant          table.Tenant
 	drivers, riders []string
@@ -45,8 +45,8 @@ type fixture struct {
 
 func newFixture(t testing.TB, name string, shards int) *fixture {
 	t.Helper()
-	p := &fixture{t: t, name: name, crash: &streamtest.Crash{}}
-	p.db = p.crash.Open(t, name)
+	p := &fixture{t: t, name: name, crash: &testkit.Wire{}}
+	p.db = testkit.Open(t, name, p.crash)
 	p.people(shards)
 	return p
 }
@@ -221,15 +221,15 @@ func TestFunctionSettlesOnceHoweverBadlyTheStreamComes(t *testing.T) {
 			crashes := 0
 			for _, batch := range streamtest.Abuse(rnd, records, 4, 12) {
 				streamtest.Deliver(t, f.Handle, batch, 4, func(attempt int) context.Context {
-					if p.crash.Disarm() {
+					if p.crash.Revive() {
 						crashes++
 					}
 					if attempt < 2 && rnd.IntN(2) == 0 {
-						return p.crash.Arm(t.Context(), rnd.IntN(6), rnd.IntN(2) == 0)
+						return p.crash.CrashAt(t.Context(), rnd.IntN(6), rnd.IntN(2) == 0)
 					}
 					return t.Context()
 				})
-				p.crash.Disarm()
+				p.crash.Revive()
 			}
 			if crashes < 3 {
 				t.Errorf("only %d crashes", crashes)
@@ -247,8 +247,8 @@ func TestSettleAfterACrashBetweenAnyTwoRequests(t *testing.T) {
 				for i := range 4 {
 					tr := p.ride(10*n + i + 1)
 					p.load(tr.Item(p.tenant, 1))
-					_, err := settlement.Settle(p.crash.Arm(t.Context(), n, lost), p.tenant, tr, start)
-					if crashed := p.crash.Disarm(); crashed != (n < 2) || crashed != (err != nil) {
+					_, err := settlement.Settle(p.crash.CrashAt(t.Context(), n, lost), p.tenant, tr, start)
+					if crashed := p.crash.Revive(); crashed != (n < 2) || crashed != (err != nil) {
 						t.Fatalf("crashed %v, %v", crashed, err)
 					}
 					done, err := settlement.Settle(t.Context(), p.tenant, tr, start)

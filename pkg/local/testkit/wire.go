@@ -25,7 +25,11 @@ type Wire struct {
 	lose   int // number of responses to lose after the request is executed
 	sent   int
 	limit  bool
-	refuse int // status of every response, 0 for the engine's own
+	last   bool               // with limit: executes one more request and loses its response
+	crash  context.CancelFunc // with limit: ends the process that sends the first request too many
+	until  int                // number of requests before do
+	do     func()             // nil without Meanwhile
+	refuse int                // status of every response, 0 for the engine's own
 	reason string
 	canned *canned
 	proxy  *url.URL // set during a silence
@@ -93,6 +97,15 @@ func patient(r *http.Request) *http.Request {
 	return r.WithContext(ctx)
 }
 
+// refusal returns the response of Refuse.
+func refusal(r *http.Request, status int, code string) *http.Response {
+	body := `{"__type":"com.amazonaws.dynamodb.v20120810#` + code + `","message":"for the service only"}`
+	return &http.Response{StatusCode: status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
+		ContentLength: int64(len(body)),
+		Header:        http.Header{"Content-Type": {"application/x-amz-json-1.0"}},
+		Body:          io.NopCloser(strings.NewReader(body))}
+}
+
 func (w *Wire) set(change func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -101,11 +114,14 @@ func (w *Wire) set(change func()) {
 
 // RoundTrip implements http.RoundTripper.
 func (w *Wire) RoundTrip(r *http.Request) (*http.Response, error) {
+	w.interrupt()
 	w.mu.Lock()
 	rounds, broken, lose := w.rounds, w.broken, false
 	if w.limit {
-		if w.left <= 0 {
-			broken = true
+		lose = w.last && w.left == 0
+		broken = broken || w.left <= 0 && !lose
+		if w.left <= 0 && w.crash != nil {
+			defer w.crash()
 		}
 		w.left--
 	}
@@ -121,14 +137,11 @@ func (w *Wire) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, ErrWire
 	}
 	if refuse != 0 {
-		body := `{"__type":"com.amazonaws.dynamodb.v20120810#` + reason + `","message":"for the service only"}`
-		return &http.Response{StatusCode: refuse, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
-				ContentLength: int64(len(body)),
-				Header:        http.Header{"Content-Type": {"application/x-amz-json-1.0"}},
-				Body:          io.NopCloser(strings.NewReader(body))},
-			nil
+		return refusal(r, refuse, reason), nil
 	}
-	if proxy == nil && tape == nil {
+	if lose {
+		r = r.WithContext(context.WithoutCancel(r.Context())) // another request may end the process
+	} else if proxy == nil && tape == nil {
 		r = patient(r)
 	}
 	if rounds != nil {
