@@ -208,8 +208,8 @@ func (c *Check) wallet(ctx context.Context, t table.Tenant, side wallet.Side, ac
 			return err
 		}
 	}
-	return fmt.Errorf("the wallet %s kept changing while the check read it; run the check again when fewer trips are settled",
-		key.PK)
+	return fmt.Errorf("the wallet %s kept changing while the check read it; run the check again when fewer trips "+
+		"are settled", key.PK)
 }
 
 // total sums up a wallet's postings; last is the time of the newest posting.

@@ -84,7 +84,7 @@ func (f Function) Sweep(ctx context.Context) error {
 // lasting returns the joined errors without those that more time might have
 // prevented: a passed deadline, and a table that was unavailable.
 func lasting(err error) error {
-	many, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // the tree is walked here
+	many, ok := err.(interface{ Unwrap() []error })
 	if !ok {
 		if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, fault.Unavailable(nil)) {
 			return nil
