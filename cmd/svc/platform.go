@@ -148,20 +148,12 @@ func (p platform) operator(ctx context.Context, name string) (person.Person, err
 }
 
 func findDriver(ctx context.Context, t table.Tenant, name string) (driver.Record, error) {
-	find := driver.ByEmail
-	if ids.Valid(ids.Driver, name) {
-		find = driver.ByID
-	}
-	one, err := find(ctx, t, name)
+	one, err := driver.Find(ctx, t, name)
 	return one, missing(err, "driver", name)
 }
 
 func findRider(ctx context.Context, t table.Tenant, name string) (customer.Record, error) {
-	find := customer.ByEmail
-	if ids.Valid(ids.Customer, name) {
-		find = customer.ByID
-	}
-	one, err := find(ctx, t, name)
+	one, err := customer.Find(ctx, t, name)
 	return one, missing(err, "rider", name)
 }
 
