@@ -11,7 +11,6 @@ import (
 	"svc/pkg/access/authz"
 	"svc/pkg/domain/delivery"
 	"svc/pkg/domain/feedback"
-	"svc/pkg/domain/tenant"
 	"svc/pkg/domain/trip"
 )
 
@@ -53,7 +52,11 @@ func beginning(words []string, begun string, used []string) ([]string, cobra.She
 func (c *cli) words(cmd *cobra.Command, name string) []string {
 	switch name {
 	case "SLUG":
-		return c.slugs(cmd.Context())
+		ctx, cancel := context.WithTimeout(cmd.Context(), completeTime)
+		defer cancel()
+		if p, err := c.platform(ctx); err == nil {
+			return p.slugs(ctx)
+		}
 	case "PERMISSION…":
 		return authz.Permissions()
 	case "AUDIENCE":
@@ -89,21 +92,4 @@ func statusesOf(cmd *cobra.Command) []string {
 		return []string{"OFFLINE", "ONLINE", "BUSY"}
 	}
 	return nil
-}
-
-func (c *cli) slugs(ctx context.Context) (slugs []string) {
-	ctx, cancel := context.WithTimeout(ctx, completeTime)
-	defer cancel()
-	p, err := c.platform(ctx)
-	if err != nil {
-		return nil
-	}
-	found, err := tenant.Store{DB: p.db}.List(ctx)
-	if err != nil {
-		return nil
-	}
-	for _, one := range found {
-		slugs = append(slugs, one.Slug)
-	}
-	return slugs
 }

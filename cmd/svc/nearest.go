@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -21,10 +22,8 @@ func nearest(word string, words []string) string {
 
 // known returns a usage error if a word is not in the list.
 func known(what, word string, words []string) error {
-	for _, one := range words {
-		if one == word {
-			return nil
-		}
+	if slices.Contains(words, word) {
+		return nil
 	}
 	if near := nearest(word, words); near != "" {
 		return usagef("there is no %s %s%s", what, word, near)

@@ -82,7 +82,7 @@ func (p platform) keys(ctx context.Context) (*signing.Keys, error) {
 func (p platform) tenant(ctx context.Context, slug string) (tenant.Tenant, table.Tenant, error) {
 	found, err := tenant.Store{DB: p.db}.BySlug(ctx, slug)
 	if errors.Is(err, fault.NotFound()) {
-		return tenant.Tenant{}, table.Tenant{}, fmt.Errorf("there is no tenant %q%s", slug, p.nearSlug(ctx, slug))
+		return tenant.Tenant{}, table.Tenant{}, fmt.Errorf("there is no tenant %q%s", slug, nearest(slug, p.slugs(ctx)))
 	}
 	if err == nil && found.DeletingAt != "" {
 		err = tenant.ErrDeleting
@@ -90,17 +90,13 @@ func (p platform) tenant(ctx context.Context, slug string) (tenant.Tenant, table
 	return found, p.db.Tenant(found.ID), err
 }
 
-// nearSlug suggests an existing slug that resembles slug; see nearest.
-func (p platform) nearSlug(ctx context.Context, slug string) string {
-	list, err := tenant.Store{DB: p.db}.List(ctx)
-	if err != nil {
-		return ""
-	}
-	var slugs []string
-	for _, one := range list {
+// slugs returns the slugs of all tenants, nil after an error.
+func (p platform) slugs(ctx context.Context) (slugs []string) {
+	found, _ := tenant.Store{DB: p.db}.List(ctx)
+	for _, one := range found {
 		slugs = append(slugs, one.Slug)
 	}
-	return nearest(slug, slugs)
+	return slugs
 }
 
 // at combines platform and tenant, for commands about a tenant's data.
@@ -148,20 +144,12 @@ func (p platform) operator(ctx context.Context, name string) (person.Person, err
 }
 
 func findDriver(ctx context.Context, t table.Tenant, name string) (driver.Record, error) {
-	find := driver.ByEmail
-	if ids.Valid(ids.Driver, name) {
-		find = driver.ByID
-	}
-	one, err := find(ctx, t, name)
+	one, err := driver.Find(ctx, t, name)
 	return one, missing(err, "driver", name)
 }
 
 func findRider(ctx context.Context, t table.Tenant, name string) (customer.Record, error) {
-	find := customer.ByEmail
-	if ids.Valid(ids.Customer, name) {
-		find = customer.ByID
-	}
-	one, err := find(ctx, t, name)
+	one, err := customer.Find(ctx, t, name)
 	return one, missing(err, "rider", name)
 }
 

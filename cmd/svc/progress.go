@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -21,14 +20,7 @@ type progress struct {
 	last     string    // what end prints: on a terminal a newline, else the newest line if it is not printed yet
 }
 
-func newProgress(w io.Writer) *progress {
-	p := &progress{w: w}
-	if f, ok := w.(*os.File); ok {
-		info, err := f.Stat()
-		p.terminal = err == nil && info.Mode()&os.ModeCharDevice != 0
-	}
-	return p
-}
+func newProgress(w io.Writer) *progress { return &progress{w: w, terminal: isTerminal(w)} }
 
 const barWidth = 30
 

@@ -110,20 +110,6 @@ func (c Changes) Write(tx *table.Tx, t table.Tenant, shard int) (last *table.Op)
 	return last
 }
 
-// Items returns the counters as items that have only these additions. Tests
-// fill an empty table with them.
-func (c Changes) Items(t table.Tenant, shard int) []table.Item {
-	var out []table.Item
-	for r, sums := range c {
-		it := table.Item{Key: r.Key(t, shard), Type: "counter", Attrs: map[string]any{}}
-		for name, by := range sums {
-			it.Attrs[prefix+name] = money.Number(by)
-		}
-		out = append(out, it)
-	}
-	return out
-}
-
 // Of adds the sums of a counter's item to sums.
 func Of(it table.Item, sums Sums) error {
 	for name, n := range it.Counters(prefix) {

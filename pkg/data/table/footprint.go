@@ -3,6 +3,7 @@ package table
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -70,16 +71,14 @@ func (f *Footprint) Next(ctx context.Context) (keys []Key, more bool, err error)
 // the tenant's nor of a kind that Footprint reads, Remove returns an error and
 // does not send the request with this key. It may have sent earlier requests.
 func (f *Footprint) Remove(ctx context.Context, keys []Key) error {
-	for len(keys) > 0 {
-		n := min(loadSize, len(keys))
-		writes := make([]types.WriteRequest, n)
-		for i, key := range keys[:n] {
+	for some := range slices.Chunk(keys, loadSize) {
+		writes := make([]types.WriteRequest, len(some))
+		for i, key := range some {
 			writes[i] = types.WriteRequest{DeleteRequest: &types.DeleteRequest{Key: key.encode()}}
 		}
 		if err := f.h.batchWrite(ctx, writes); err != nil {
 			return err
 		}
-		keys = keys[n:]
 	}
 	return nil
 }

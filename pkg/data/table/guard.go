@@ -1,8 +1,10 @@
 package table
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -36,7 +38,7 @@ func guard(table string) middleware.InitializeMiddleware {
 func (h Handle) allows(table string, params any) error {
 	switch in := params.(type) {
 	case *dynamodb.GetItemInput:
-		return first(named(table, in.TableName), h.key(in.Key))
+		return cmp.Or(named(table, in.TableName), h.key(in.Key))
 	case *dynamodb.BatchGetItemInput:
 		for name, keys := range in.RequestItems {
 			if err := named(table, &name); err != nil {
@@ -50,13 +52,13 @@ func (h Handle) allows(table string, params any) error {
 		}
 		return nil
 	case *dynamodb.QueryInput:
-		return first(named(table, in.TableName), h.query(in))
+		return cmp.Or(named(table, in.TableName), h.query(in))
 	case *dynamodb.ScanInput:
-		return first(named(table, in.TableName), h.scan(in))
+		return cmp.Or(named(table, in.TableName), h.scan(in))
 	case *dynamodb.PutItemInput:
-		return first(named(table, in.TableName), h.item(in.Item))
+		return cmp.Or(named(table, in.TableName), h.item(in.Item))
 	case *dynamodb.DeleteItemInput:
-		return first(named(table, in.TableName), h.key(in.Key))
+		return cmp.Or(named(table, in.TableName), h.key(in.Key))
 	case *dynamodb.TransactWriteItemsInput:
 		for _, op := range in.TransactItems {
 			if err := h.operation(table, op); err != nil {
@@ -108,7 +110,7 @@ func (h Handle) operation(table string, op types.TransactWriteItem) error {
 	}
 	switch {
 	case op.Put != nil:
-		return first(named(table, op.Put.TableName), h.item(op.Put.Item))
+		return cmp.Or(named(table, op.Put.TableName), h.item(op.Put.Item))
 	case op.Update != nil:
 		for _, name := range op.Update.ExpressionAttributeNames {
 			if indexKeys[name] {
@@ -120,11 +122,11 @@ func (h Handle) operation(table string, op types.TransactWriteItem) error {
 				return fmt.Errorf("an update must not touch %s", name)
 			}
 		}
-		return first(named(table, op.Update.TableName), h.key(op.Update.Key))
+		return cmp.Or(named(table, op.Update.TableName), h.key(op.Update.Key))
 	case op.Delete != nil:
-		return first(named(table, op.Delete.TableName), h.key(op.Delete.Key))
+		return cmp.Or(named(table, op.Delete.TableName), h.key(op.Delete.Key))
 	}
-	return first(named(table, op.ConditionCheck.TableName), h.key(op.ConditionCheck.Key))
+	return cmp.Or(named(table, op.ConditionCheck.TableName), h.key(op.ConditionCheck.Key))
 }
 
 var indexKeys = map[string]bool{"pk": true, "sk": true, "g1": true, "g2": true, "g3": true, "g4": true}
@@ -135,12 +137,7 @@ func mentions(expression, name string) bool {
 	words := strings.FieldsFunc(expression, func(r rune) bool {
 		return r != '_' && r != '#' && r != ':' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
 	})
-	for _, word := range words {
-		if word == name {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(words, name)
 }
 
 func (h Handle) query(in *dynamodb.QueryInput) error {
@@ -188,15 +185,6 @@ func (h Handle) partition(value types.AttributeValue) error {
 func named(table string, name *string) error {
 	if name == nil || *name != table {
 		return fmt.Errorf("the request names another table")
-	}
-	return nil
-}
-
-func first(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
 	}
 	return nil
 }

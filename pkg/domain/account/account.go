@@ -82,10 +82,13 @@ func (k Kind[R]) ByID(ctx context.Context, t table.Tenant, id string) (R, error)
 	return k.FromItem(it)
 }
 
-// ByEmail reads the record of a mail address. It returns fault.NotFound if
+// Find reads the record of a mail address or an id. It returns fault.NotFound if
 // there is none.
-func (k Kind[R]) ByEmail(ctx context.Context, t table.Tenant, address string) (R, error) {
-	l, err := login.Find(ctx, t, k.Audience, address)
+func (k Kind[R]) Find(ctx context.Context, t table.Tenant, name string) (R, error) {
+	if ids.Valid(k.IDs, name) {
+		return k.ByID(ctx, t, name)
+	}
+	l, err := login.Find(ctx, t, k.Audience, name)
 	if err != nil {
 		var none R
 		return none, err

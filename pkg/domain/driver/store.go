@@ -34,26 +34,13 @@ func Create(ctx context.Context, t table.Tenant, by audit.By, n Record, hash str
 	return accounts.Create(ctx, t, by, n, hash)
 }
 
-// ByID reads a driver. It returns fault.NotFound if this tenant has none.
-func ByID(ctx context.Context, t table.Tenant, id string) (Record, error) {
-	return accounts.ByID(ctx, t, id)
-}
-
-// ByEmail reads the driver of a mail address. It returns fault.NotFound if
-// there is none.
-func ByEmail(ctx context.Context, t table.Tenant, address string) (Record, error) {
-	return accounts.ByEmail(ctx, t, address)
-}
-
-// Change edits a driver's record, as account.Kind.Change does.
-func Change(ctx context.Context, t table.Tenant, by audit.By, id string, edit func(*Record) error) (Record, error) {
-	return accounts.Change(ctx, t, by, id, edit)
-}
-
-// Item returns the stored form of a new driver, with Version 1.
-func Item(t table.Tenant, r Record, writeShards int) table.Item {
-	return accounts.NewItem(t, r, writeShards)
-}
+// Functions of a driver's account, as account.Kind explains them.
+var (
+	ByID   = accounts.ByID
+	Find   = accounts.Find
+	Change = accounts.Change
+	Item   = accounts.NewItem
+)
 
 func item(t table.Tenant, r Record, shard string) table.Item {
 	return table.Item{Key: authz.ActorKey(t, authz.Driver, r.ID), Type: "driver", Version: 1, R: r.ID,

@@ -125,14 +125,8 @@ func (s Store) Disable(ctx context.Context, t table.Tenant, by audit.By, id stri
 	return m, nil
 }
 
-// Member reads the person's membership in the tenant. It returns fault.NotFound
-// if there is none.
-func (s Store) Member(ctx context.Context, t table.Tenant, id string) (Membership, error) {
-	_, m, err := readMembership(ctx, t, id)
-	return m, err
-}
-
-// readMembership is Member that also returns the stored item.
+// readMembership reads the person's membership in the tenant, and its item. It
+// returns fault.NotFound if there is none.
 func readMembership(ctx context.Context, t table.Tenant, id string) (table.Item, Membership, error) {
 	it, err := t.Get(ctx, authz.ActorKey(t, authz.Dashboard, id))
 	if err != nil {

@@ -51,15 +51,15 @@ func ActorRows() []api.Row {
 			api.Tag(tag), api.Summary("Cancel one's own trip"),
 			api.Confirm("The ride ends for rider and driver, and cannot be taken up again."),
 			api.Text("A trip in `COLLECTING_OFFERS`, `IN_PROGRESS`, `COMPLETED` or `CANCELLED` cannot be cancelled.")),
-		api.Post("/api/v1/me/trips/{id}/accept", "svc_accept_trip", accepts, accept, api.Needs(needTrip),
+		api.Post("/api/v1/me/trips/{id}/accept", "svc_accept_trip", accepts, act(Store.Accept), api.Needs(needTrip),
 			api.Tag(tag), api.Summary("Accept a trip"),
 			api.Confirm("The driver commits to picking up the rider."),
 			api.Text("If several drivers accept at the same time, one gets the trip, and the others get a 409.")),
-		api.Post("/api/v1/me/trips/{id}/arrived", "svc_mark_arrived", drives, arrive, api.Needs(needTrip),
+		api.Post("/api/v1/me/trips/{id}/arrived", "svc_mark_arrived", drives, act(Store.Arrive), api.Needs(needTrip),
 			api.Tag(tag), api.Summary("Arrive at the origin"),
 			api.Confirm("The rider sees that the driver has arrived."), api.Text("From `ASSIGNED` to `DRIVER_ARRIVED`, by the "+
 				"assigned driver.")),
-		api.Post("/api/v1/me/trips/{id}/start", "svc_start_trip", drives, start, api.Needs(needTrip),
+		api.Post("/api/v1/me/trips/{id}/start", "svc_start_trip", drives, act(Store.Start), api.Needs(needTrip),
 			api.Tag(tag), api.Summary("Start a trip"),
 			api.Confirm("The rider must be in the vehicle."), api.Text("The rider has boarded.")),
 		api.Post("/api/v1/me/trips/{id}/complete", "svc_complete_trip", drives, complete, api.Needs(needTrip),
@@ -241,28 +241,16 @@ func cancel(ctx context.Context, c *api.Caller, in *CancelInput) (*Stopped, erro
 	return s.Cancel(ctx, it, c.Actor.Subject, reason)
 }
 
-func accept(ctx context.Context, c *api.Caller, in *GetInput) (*Accepted, error) {
-	s, it, err := open(ctx, c, in.ID)
-	if err != nil {
-		return nil, err
+// act returns the handler of a transition that needs only the trip and its driver.
+func act[T any](move func(Store, context.Context, table.Item, string) (*T, error)) func(context.Context, *api.Caller,
+	*GetInput) (*T, error) {
+	return func(ctx context.Context, c *api.Caller, in *GetInput) (*T, error) {
+		s, it, err := open(ctx, c, in.ID)
+		if err != nil {
+			return nil, err
+		}
+		return move(s, ctx, it, c.Actor.Subject)
 	}
-	return s.Accept(ctx, it, c.Actor.Subject)
-}
-
-func arrive(ctx context.Context, c *api.Caller, in *GetInput) (*Arrived, error) {
-	s, it, err := open(ctx, c, in.ID)
-	if err != nil {
-		return nil, err
-	}
-	return s.Arrive(ctx, it, c.Actor.Subject)
-}
-
-func start(ctx context.Context, c *api.Caller, in *GetInput) (*Started, error) {
-	s, it, err := open(ctx, c, in.ID)
-	if err != nil {
-		return nil, err
-	}
-	return s.Start(ctx, it, c.Actor.Subject)
 }
 
 // CompleteInput names a trip and contains the measurements.

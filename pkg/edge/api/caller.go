@@ -9,7 +9,6 @@ import (
 	"svc/pkg/access/authz"
 	"svc/pkg/access/signing"
 	"svc/pkg/base/fault"
-	"svc/pkg/base/ids"
 	"svc/pkg/data/audit"
 	"svc/pkg/data/table"
 )
@@ -89,9 +88,6 @@ func (c *Caller) WriteShards(ctx context.Context) (int, error) {
 	state, err := c.Live(ctx)
 	return state.WriteShards, err
 }
-
-// NewID returns a new identifier of the kind.
-func (c *Caller) NewID(kind string) string { return ids.New(kind, c.Now) }
 
 // Commit commits the transaction of the caller's change, together with the
 // record of the Idempotency-Key. Every handler that changes something must end

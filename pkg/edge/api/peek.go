@@ -18,9 +18,6 @@ type Peek struct {
 // Path returns a path parameter.
 func (p Peek) Path(name string) string { return p.r.PathValue(name) }
 
-// Query returns a query parameter, "" if it is absent.
-func (p Peek) Query(name string) string { return p.r.URL.Query().Get(name) }
-
 // Actor returns the claims of the caller's token.
 func (p Peek) Actor() signing.Access { return p.actor }
 

@@ -116,10 +116,10 @@ func TestPeople(t *testing.T) {
 	if _, err := Run(t.Context(), db, n, options(30)); err != nil {
 		t.Fatal(err)
 	}
-	if d, err := driver.ByEmail(t.Context(), tn, "driver.1.3@metro.example"); err != nil || d.VehiclePlate == nil {
+	if d, err := driver.Find(t.Context(), tn, "driver.1.3@metro.example"); err != nil || d.VehiclePlate == nil {
 		t.Errorf("%+v, %v", d, err)
 	}
-	c, err := customer.ByEmail(t.Context(), tn, "rider.1.20@metro.example")
+	c, err := customer.Find(t.Context(), tn, "rider.1.20@metro.example")
 	if err != nil || c.Name == "" || c.CreatedAt > "2026-03-01T12" {
 		t.Errorf("%+v, %v", c, err)
 	}
