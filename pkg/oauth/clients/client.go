@@ -105,8 +105,8 @@ type Options struct {
 	Throttle *throttle.Throttle
 	Limits   throttle.Limits
 	Log      *slog.Logger
-	// Documents fetches metadata documents. If nil, a transport that reaches
-	// only public addresses is used.
+	// Documents fetches metadata documents and the keys at a client's jwks_uri.
+	// If nil, a transport that reaches only public addresses is used.
 	Documents http.RoundTripper
 }
 

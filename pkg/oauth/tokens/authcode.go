@@ -28,17 +28,18 @@ type AuthorizationCode struct {
 	// invalidates the code.
 	Epoch int64 `json:"epoch,omitempty"`
 	// Since is the actor's attribute since when the code was issued. A new
-	// membership or password changes this attribute, which invalidates the
-	// code.
+	// membership, a new password, or the end of all tokens of the actor
+	// (login.EndTokens) changes this attribute, which invalidates the code.
 	Since   string    `json:"since,omitempty"`
 	Expires time.Time `json:"expires"` // set by IssueCode
 }
 
 func (s *Issuer) codeKey(code string) table.Key { return s.p.Key("CODE", "CODE", ids.Hash(code)) }
 
-// IssueCode issues a code that is valid once and for CodeLife. The caller must
-// have checked the client, the redirect URI and the person. require adds to the
-// transaction the check of the consent, or the consent itself; nil adds nothing.
+// IssueCode issues a code that is valid once and for CodeLife. It sets Expires.
+// The caller must have checked the client, the redirect URI and the person.
+// require adds to the transaction the check of the consent, or the consent
+// itself; nil adds nothing.
 func (s *Issuer) IssueCode(ctx context.Context, c AuthorizationCode, require func(*table.Tx)) (code string, err error) {
 	code, now := ids.Secret(), s.now()
 	c.Expires = now.Add(CodeLife)
