@@ -20,7 +20,8 @@ const (
 	signInDay    = 24 * time.Hour
 )
 
-// The problems of a sign-in, as page.SignIn names them.
+// Problems that a form shows, as keys of texts of package page (see
+// page.SignIn.Problem).
 const (
 	wrong     = "wrong"
 	throttled = "throttled"
@@ -85,10 +86,10 @@ func (c *passwordCheck) signIn(w http.ResponseWriter, r *http.Request, n session
 
 // counters returns the counters of a sign-in attempt. An attempt from a browser
 // that the account knows counts only for that browser and account. Attempts from
-// elsewhere do not change this count. Any other attempt
-// counts three times: for the address, for the account at this address, and for
-// the account at all addresses. Beyond the limit of the third count, each
-// attempt has to wait longer than the one before, up to 20 minutes.
+// elsewhere do not change this count. Any other attempt counts three times: for
+// the address, for the account at this address, and for the account at all
+// addresses. Beyond the limit of the third count, each attempt has to wait
+// longer than the one before, up to 20 minutes.
 func (c *passwordCheck) counters(ctx context.Context, name string, d session.Device, known bool) []throttle.Counter {
 	limits := c.limits
 	if known {

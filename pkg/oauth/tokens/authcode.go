@@ -10,8 +10,8 @@ import (
 	"svc/pkg/data/table"
 )
 
-// AuthorizationCode is the stored content of a code: one sign-in and one
-// consent.
+// AuthorizationCode is the stored content of a code: what one authorization
+// request was granted.
 type AuthorizationCode struct {
 	ClientID    string         `json:"client"`
 	RedirectURI string         `json:"redirectUri"` // as the authorization request gave it
