@@ -27,8 +27,8 @@ type Config struct {
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 	// Address returns the caller's address, for throttling. If it is nil or
-	// returns "", no limit per address applies, and
-	// Limits.SignInsAnAccount counts the callers without an address together.
+	// returns "", no limit per address applies, and Limits.SignInsAnAccount counts
+	// the callers without an address together.
 	Address func(context.Context) string
 	// RefreshGrace is how long the previous refresh token may be used again to
 	// get the same successor. The server takes a value outside 0 to

@@ -216,8 +216,8 @@ var texts = map[string]pair{
 	},
 	"message.redirect.title": {"Unknown return address", "Dirección de retorno desconocida"},
 	"message.redirect.text": {
-		"The application wants your answer at an address that is not registered for it. You were not sent there.",
-		"La aplicación pide tu respuesta en una dirección que no tiene registrada. No te enviamos allí.",
+		"The application gave a return address that is not registered for it. You were not sent there.",
+		"La aplicación indicó una dirección de retorno que no tiene registrada. No te enviamos allí.",
 	},
 	"message.tenant.title": {"Unknown company", "Empresa desconocida"},
 	"message.tenant.text": {

@@ -36,10 +36,9 @@ type AuthorizationCode struct {
 
 func (s *Issuer) codeKey(code string) table.Key { return s.p.Key("CODE", "CODE", ids.Hash(code)) }
 
-// IssueCode issues a code that is valid once and for CodeLife. It sets Expires.
-// The caller must have checked the client, the redirect URI and the person.
-// require adds to the transaction the check of the consent, or the consent
-// itself; nil adds nothing.
+// IssueCode issues a code that is valid once and for CodeLife. The caller must
+// have checked the client, the redirect URI and the person. require adds to the
+// transaction the check of the consent, or the consent itself; nil adds nothing.
 func (s *Issuer) IssueCode(ctx context.Context, c AuthorizationCode, require func(*table.Tx)) (code string, err error) {
 	code, now := ids.Secret(), s.now()
 	c.Expires = now.Add(CodeLife)
