@@ -34,7 +34,7 @@ const (
 var promptless = map[step]*protocol.Error{
 	stepSignIn: protocol.Refuse("login_required", "The person must sign in first, which needs a page."),
 	stepPick: protocol.Refuse("account_selection_required",
-		"The person has several memberships. Name one by tenant_hint."),
+		"The person has several memberships, or none. Name the tenant by tenant_hint."),
 	stepConsent: protocol.Refuse("consent_required", "The person must consent first, which needs a page."),
 }
 
@@ -143,7 +143,7 @@ func (d *decisions) proceed(r *http.Request, a *authorization) (step, error) {
 
 // pick determines the tenant of an operator who named none: the only
 // membership, or the tenant that was chosen for this request. False means that
-// the operator must choose.
+// the operator must choose, or has no membership.
 func (d *decisions) pick(ctx context.Context, a *authorization) (bool, error) {
 	all, err := d.sessions.Memberships(ctx, a.session.Actor)
 	if err != nil {

@@ -27,8 +27,8 @@ type company struct {
 const chosen = "company"
 
 // companyError means that a request for a rider or driver names no company, or
-// that the person typed an unknown one. The server asks for the company and
-// then continues the request.
+// that the person typed the name of an unknown or disabled one. The server asks
+// for the company and then continues the request.
 type companyError struct {
 	action   string     // page that continues the request
 	query    url.Values // of the request

@@ -14,8 +14,8 @@ import (
 const consentForm = "consent"
 
 // offeredList has the scopes that an operation of the service needs. This
-// program does not link the rows of the API. Therefore `make golden` writes the
-// list from these rows.
+// package does not import the rows of the API. Therefore `make golden` writes
+// the list from these rows.
 //
 //go:embed offered_scopes.txt
 var offeredList string

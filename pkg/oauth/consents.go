@@ -81,8 +81,9 @@ func (a *authorization) agrees(consent, actor table.Item) bool {
 		!slices.ContainsFunc(a.wanted(), func(pair string) bool { return !slices.Contains(had, pair) })
 }
 
-// inForce reports whether a consent belongs to the actor's current membership
-// and password. A consent of an earlier membership or password is void.
+// inForce reports whether the actor's attribute since is the same as when the
+// consent was stored. A new membership, a new password, or the end of all tokens
+// of the actor (login.EndTokens) changes the attribute and so voids the consent.
 func inForce(consent, actor table.Item) bool {
 	return consent.Found() && actor.Found() && consent.Text("since") == actor.Text("since")
 }
@@ -126,9 +127,9 @@ func (c consents) tenants(ctx context.Context, n *session.Session) ([]string, er
 }
 
 // list returns the clients that the session's person consented to, the most
-// recently allowed first. A client is one entry with the consents of all
-// tenants. Entries are joined by the client's id only, because anybody may
-// choose the name of another client.
+// recently allowed first. It omits consents that are no longer in force. A
+// client is one entry with the consents of all tenants. Entries are joined by
+// the client's id only, because anybody may choose the name of another client.
 func (c consents) list(ctx context.Context, n *session.Session) ([]page.App, error) {
 	tenants, err := c.tenants(ctx, n)
 	if err != nil {
@@ -163,7 +164,8 @@ type consent struct {
 }
 
 // in returns the consents of the session's person in one tenant that are in
-// force. The index lags, so in reads each consent again from the table.
+// force. It reads at most mostApps consents. The index lags, so in reads each
+// consent again from the table.
 //
 // Access pattern: by-g1 T#t#CONSENTS#actor, then a batch get.
 func (c consents) in(ctx context.Context, n *session.Session, tenantID string) ([]consent, error) {

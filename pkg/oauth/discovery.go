@@ -12,10 +12,10 @@ import (
 	"svc/pkg/oauth/protocol"
 )
 
-// How long clients may cache a discovery document and the key set. A key that
-// replaces another is published at least 15 minutes before its first signature,
-// so a client that caches the key set for keySetLife at most has the key by
-// then.
+// How long clients may cache a discovery document and the key set. A rotation
+// publishes a key at least 15 minutes before its first signature, so a client
+// that caches the key set for keySetLife at most has the key by then. After a
+// revocation, another key may sign at once.
 const (
 	documentLife = time.Hour
 	keySetLife   = 5 * time.Minute

@@ -2,8 +2,8 @@
 // own: clients (registration, management, metadata documents), tokens (the token,
 // revocation, introspection and userinfo endpoints), session (sessions, devices,
 // cookies), throttle, protocol and page. This package joins them under one list
-// of endpoints, and owns what people see: a type for each page, in a file of its
-// own.
+// of endpoints. It also owns the authorization endpoint, the handlers of the
+// pages and the discovery documents.
 //
 // The server issues and revokes tokens. Package authz decides whether a token is
 // valid for an endpoint of the API. This package knows neither Lambda nor the

@@ -19,7 +19,7 @@ const (
 	// MailedLinkLife is how long a link that a person requested is valid.
 	MailedLinkLife = time.Hour
 	forgotForm     = "forgot"
-	linksAnAccount = 3 // links mailed to one account per hour, at most
+	linksAnAccount = 3 // links mailed to one account per hour, at most; each request counts
 	// mailTime is how long a request for a link takes, both for a known and for
 	// an unknown account. After mailTime the server no longer tries to send the
 	// mail.
@@ -106,7 +106,8 @@ func (p *forgotPage) post(w http.ResponseWriter, r *http.Request) error {
 // mailLink mails a one-time link to the account's stored address, not to the
 // typed one. A different spelling that folds to the same address may be
 // somebody else's mailbox. mailLink does nothing if the account does not exist,
-// is disabled, or got linksAnAccount links in this hour.
+// is disabled, or has no stored address, or if there were linksAnAccount
+// requests for this account in the current hour.
 func (p *forgotPage) mailLink(ctx context.Context, o own, lang page.Lang, address string) error {
 	account := session.AccountKey(o.audience, o.tenant.ID, address)
 	err := p.throttle.Count(ctx, throttle.Counter{Kind: "forgot", Key: account, Limit: linksAnAccount, Window: time.Hour})
@@ -125,8 +126,8 @@ func (p *forgotPage) mailLink(ctx context.Context, o own, lang page.Lang, addres
 		return err
 	}
 	base, company := p.baseURL, ""
-	// An operator's account belongs to no tenant, so the link must not use a
-	// tenant's name or domain.
+	// An operator's account belongs to no tenant, so the mail must not use a
+	// tenant's name, and the link must not use its domain.
 	if o.audience != authz.Dashboard {
 		company = o.brand.Name
 		if domain := o.tenant.CustomDomain; domain != "" {

@@ -17,7 +17,7 @@ import (
 	"svc/pkg/oauth/session"
 )
 
-// LinkLife is how long a one-time link to set a password is valid.
+// LinkLife is how long a link that NewLink returns is valid.
 const LinkLife = 24 * time.Hour
 
 // link is the stored content of a one-time link.
@@ -26,7 +26,7 @@ type link struct {
 	TenantID string         `json:"tenant,omitempty"` // "" for an operator
 	Actor    string         `json:"actor"`
 	Email    string         `json:"email"`
-	Since    string         `json:"since"` // of the account's password; a newer password voids the link
+	Since    string         `json:"since"` // login.Login.Since; the link is void once the account has another value
 }
 
 // links stores one-time links.
@@ -40,10 +40,10 @@ func newLinks(db *table.DB, now func() time.Time) *links {
 	return &links{p: db.Platform("LINK", "PERSON", "EMAIL"), accounts: session.Accounts{DB: db}, now: now}
 }
 
-// NewLink returns a one-time link with which the account of a mail address sets
-// its password. tenantID is "" for an operator. The error is fault.NotFound if
-// the account does not exist or is disabled. The link is a credential: never
-// log it.
+// NewLink returns a one-time link with which a person sets the password of the
+// account with the mail address. NewLink ignores tenantID for an operator. The
+// error is fault.NotFound if the account does not exist or is disabled. The link
+// is a credential: never log it.
 func NewLink(ctx context.Context, db *table.DB, baseURL string, audience authz.Audience, tenantID, address string,
 	now time.Time) (string, error) {
 	k := newLinks(db, func() time.Time { return now })
@@ -74,8 +74,9 @@ func (k *links) key(secret string) table.Key { return k.p.Key("LINK", "LINK", id
 
 var errLink = badRequest("link", "")
 
-// open returns the content of a usable link, or errLink. Reading does not
-// use up the link, because mail programs open links before people do.
+// open returns the content of a usable link and its account. If the link is not
+// usable, the error is errLink. Reading does not use up the link, because mail
+// programs open links before people do.
 func (k *links) open(ctx context.Context, secret string) (link, login.Login, error) {
 	if !s256.MatchString(secret) {
 		return link{}, login.Login{}, errLink
@@ -102,8 +103,9 @@ func (k *links) open(ctx context.Context, secret string) (link, login.Login, err
 }
 
 // use uses up the link and sets the hash of the new password. The error is
-// errLink if somebody used the link or changed the account's password in the
-// meantime. Every session and token of the account ends.
+// errLink if somebody used the link in the meantime, or if Login.Since of the
+// account has changed, for example by another new password. Every session and
+// token of the account ends.
 func (k *links) use(ctx context.Context, secret string, n link, hash string) error {
 	by := audit.By{Who: n.Actor, At: k.now()}
 	err := table.Retry(ctx, func(ctx context.Context) error {

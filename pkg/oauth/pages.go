@@ -25,8 +25,8 @@ type pages struct {
 	sessions *session.Store
 }
 
-// redirectError is an error that the client receives by a redirect (RFC 6749
-// section 4.1.2.1).
+// redirectError is an error for the client (RFC 6749 section 4.1.2.1).
+// refuseClient sends it by a redirect or shows it on a page.
 type redirectError struct {
 	to    *authorization
 	cause *protocol.Error
@@ -57,7 +57,7 @@ func (p *pages) leave(w http.ResponseWriter, r *http.Request, f page.Frame, c cl
 	w.Header().Set("Refresh", "0;url="+to)
 	host, _ := clients.RedirectTarget(to)
 	return p.show(w, r, http.StatusOK, f, page.Message{Kind: "leave", Host: host,
-		Back: template.URL(to)}) //nolint:gosec // registered: https or clients.Loopback
+		Back: template.URL(to)}) //nolint:gosec // registered: https or loopback http
 }
 
 // lead sends the browser to another host by a redirect. After the page that asks
@@ -123,7 +123,7 @@ func (p *pages) refuseClient(w http.ResponseWriter, r *http.Request, e *redirect
 	return p.show(w, r, http.StatusBadRequest, page.Frame{}, page.Message{Kind: "request", Detail: e.cause.Code + ": " +
 		e.cause.Description,
 		Request: w.Header().Get(gateway.RequestHeader), Host: host,
-		//nolint:gosec // registered: https, clients.Loopback or a private scheme
+		//nolint:gosec // registered: https, loopback http or a private scheme
 		Back: template.URL(p.clientAddress(e.to, params))})
 }
 

@@ -20,7 +20,8 @@ const (
 	signInDay    = 24 * time.Hour
 )
 
-// The problems of a sign-in, as page.SignIn names them.
+// Problems that a form shows, as keys of texts of package page (see
+// page.SignIn.Problem).
 const (
 	wrong     = "wrong"
 	throttled = "throttled"
@@ -43,9 +44,10 @@ type passwordCheck struct {
 	now      func() time.Time
 }
 
-// signIn begins a session for the account of the mail address. If it cannot, the
-// returned page has a problem to show. tenantID may be empty. An unknown account,
-// a wrong password and a disabled account get the same problem.
+// signIn begins a session for the account of the mail address. If it refuses, the
+// returned page has a problem to show. tenantID may be empty for an operator. An
+// unknown account, a wrong password, a disabled account, and an account that may
+// not act in the tenant (see Accounts.Admitted) get the same problem.
 func (c *passwordCheck) signIn(w http.ResponseWriter, r *http.Request, n session.Session,
 	tenantID, secret string) (page.SignIn, error) {
 	ctx, again := r.Context(), page.SignIn{Email: n.Email, Problem: wrong}
@@ -83,11 +85,11 @@ func (c *passwordCheck) signIn(w http.ResponseWriter, r *http.Request, n session
 }
 
 // counters returns the counters of a sign-in attempt. An attempt from a browser
-// in which the account has signed in before counts only for that browser and
-// account. Attempts from elsewhere do not change this count. Any other attempt
-// counts three times: for the address, for the account at this address, and for
-// the account at all addresses. Beyond the limit of the third count, each
-// attempt has to wait longer than the one before, up to 20 minutes.
+// that the account knows counts only for that browser and account. Attempts from
+// elsewhere do not change this count. Any other attempt counts three times: for
+// the address, for the account at this address, and for the account at all
+// addresses. Beyond the limit of the third count, each attempt has to wait
+// longer than the one before, up to 20 minutes.
 func (c *passwordCheck) counters(ctx context.Context, name string, d session.Device, known bool) []throttle.Counter {
 	limits := c.limits
 	if known {

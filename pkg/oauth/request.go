@@ -25,7 +25,7 @@ const (
 // section 4.3, RFC 8707 section 2, OpenID Connect Core section 3.1.2.1) and
 // tenant_hint (specification, "Authorize").
 type authRequest struct {
-	query       url.Values // unchanged; forms and redirects repeat it
+	query       url.Values // without empty parameters; forms and redirects repeat it
 	clientID    string
 	redirectURI string
 	state       string
@@ -44,15 +44,16 @@ type authRequest struct {
 }
 
 // single lists the parameters that may occur only once (RFC 6749 section 3.1).
-// resource may be repeated (RFC 8707 section 2). Other parameters are ignored.
+// resource may be repeated (RFC 8707 section 2). The server ignores all other
+// parameters except chosen.
 var single = []string{"response_type", "response_mode", "client_id", "redirect_uri", "scope", "state", "code_challenge",
 	"code_challenge_method",
 	"nonce", "display", "prompt", "max_age", "ui_locales", "id_token_hint", "login_hint", "acr_values", "tenant_hint",
 	"request", "request_uri", "registration", "claims"}
 
-// pageError is an error of a request that only the person sees. The sender of
-// the request is not verified, so no client gets a response (RFC 6749 section
-// 4.1.2.1).
+// pageError is an error that only the person sees, on a page. The client gets no
+// response, for example because its redirect URI is not registered (RFC 6749
+// section 4.1.2.1).
 type pageError struct {
 	status int
 	kind   string // of page.Message
@@ -65,8 +66,9 @@ func badRequest(kind, detail string) *pageError {
 	return &pageError{status: 400, kind: kind, detail: detail}
 }
 
-// parseRequest parses the parameters that determine the receiver of the
-// response: the client and the redirect URI. The error is a *pageError.
+// parseRequest parses the query, and reads what every response needs: the
+// client, the redirect URI and the state. It also reads ui_locales. The error is
+// a *pageError.
 func parseRequest(raw string) (authRequest, error) {
 	if len(raw) > longestQuery {
 		return authRequest{}, badRequest("request", "the query is longer than 6,000 bytes")
@@ -101,11 +103,11 @@ func parseRequest(raw string) (authRequest, error) {
 }
 
 // s256 matches a code challenge: 32 bytes in base64url without padding (RFC
-// 7636 section 4.2).
+// 7636 section 4.2). The secret of a one-time link has the same form.
 var s256 = regexp.MustCompile(`^[A-Za-z0-9_-]{43}$`)
 
-// read parses the other parameters, except resource. The caller sends the error
-// to the client by a redirect.
+// read parses the other parameters, except resource. Its error is for the client
+// (see redirectError).
 func (a *authRequest) read() *protocol.Error {
 	q := a.query
 	for _, name := range single {
@@ -197,7 +199,8 @@ func (a *authRequest) readResource(base string) *protocol.Error {
 // audience determines the token's audience: by the resource, else by the
 // requested scopes, else by the client's only audience (docs/decisions.md,
 // "OAuth"). It returns the audience and those requested scopes that the client
-// registered.
+// registered, without the scopes of other audiences than the resource's. A
+// request without scope asks for all scopes of the client.
 func (a *authRequest) audience(c clients.Client) (authz.Audience, []string, *protocol.Error) {
 	asked := a.scopes
 	if len(asked) == 0 {

@@ -27,14 +27,16 @@ type Config struct {
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 	// Address returns the caller's address, for throttling. If it is nil or
-	// returns "", no limit per address applies.
+	// returns "", no limit per address applies, and Limits.SignInsAnAccount counts
+	// the callers without an address together.
 	Address func(context.Context) string
 	// RefreshGrace is how long the previous refresh token may be used again to
 	// get the same successor. The server takes a value outside 0 to
 	// tokens.MaxRefreshGrace as the nearer of the two.
 	RefreshGrace time.Duration
-	// Documents fetches the metadata of clients whose client_id is an address. If
-	// nil, a transport that reaches public addresses only is used.
+	// Documents fetches the metadata of clients whose client_id is an address,
+	// and the keys at a client's jwks_uri. If nil, a transport that reaches
+	// public addresses only is used.
 	Documents http.RoundTripper
 	// Mail sends one-time links to set a password. If nil, the pages do not
 	// offer such links.
@@ -72,7 +74,8 @@ type Server struct {
 	discovery discovery
 }
 
-// New returns the server. keys must be able to sign.
+// New returns the server. keys must be able to sign. A nil log discards all log
+// lines.
 func New(c Config, db *table.DB, keys *signing.Keys, log *slog.Logger) *Server {
 	if c.Now == nil {
 		c.Now = time.Now
@@ -227,8 +230,8 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// match returns the methods of the path's route, or nil if there is none. It
-// sets the path value "client_id".
+// match returns the methods of the path's route, or nil if there is none. For
+// the address of a client's management, it sets the path value "client_id".
 func (s *Server) match(r *http.Request) map[string]handler {
 	const managed = "/oauth/register/"
 	if id, ok := strings.CutPrefix(r.URL.Path, managed); ok && id != "" && !strings.Contains(id, "/") {

@@ -105,8 +105,8 @@ type Options struct {
 	Throttle *throttle.Throttle
 	Limits   throttle.Limits
 	Log      *slog.Logger
-	// Documents fetches metadata documents. If nil, a transport that reaches
-	// only public addresses is used.
+	// Documents fetches metadata documents and the keys at a client's jwks_uri.
+	// If nil, a transport that reaches only public addresses is used.
 	Documents http.RoundTripper
 }
 
@@ -176,7 +176,7 @@ func (reg *Registry) listed(shard int) string {
 }
 
 // List returns the clients, newest first, disabled ones too, at most limit
-// (1…100). after is the position at which the previous page ended, or "". next
+// (1…1000). after is the position at which the previous page ended, or "". next
 // is "" on the last page. A page may be short, because List omits expired
 // clients.
 //

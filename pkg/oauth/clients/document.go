@@ -33,7 +33,7 @@ const (
 	usualDocumentLife  = time.Hour          // if the response has no max-age, or has max-age=0, no-store or no-cache
 	mostDocumentLife   = 24 * time.Hour     // upper limit of max-age
 	staleLife          = 7 * 24 * time.Hour // after DocumentUntil, while the document cannot be fetched
-	retryAfter         = time.Minute        // between two attempts of a process to fetch the same document or keys
+	retryAfter         = time.Minute        // between two fetches, by one process, of keys or a stored client's document
 	mostDocuments      = 256                // entries of each cache in memory
 	documentsAtOnce    = 8                  // concurrent fetches of one process
 	documentsOfAHost   = 600                // fetches per hour by all callers, of one host or of one stored client

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// documents fetches clients' documents and caches them.
+// documents caches clients' documents. It also has the transport and the slots
+// for all fetches of documents and key sets.
 type documents struct {
 	transport http.RoundTripper
 	turns     chan struct{}
@@ -44,8 +45,8 @@ func (d *documents) triedRecently(id string, now time.Time) bool {
 }
 
 // noteTry records the time of a fetch that failed, or of a forced fetch that is
-// about to start. If there are mostDocuments records, it discards all of them
-// first.
+// about to start. With the zero time, the next fetch need not wait. If there are
+// mostDocuments records, noteTry discards all of them first.
 func (d *documents) noteTry(id string, now time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -85,7 +86,8 @@ func (d *documents) drop(id string) {
 
 // alone waits until no other request of this process fetches the document (or
 // key set) with this id, and a fetch slot is free. The caller must call done
-// after its fetch. After documentWait the error is a *fetchError.
+// after its fetch. After documentWait, or when ctx ends, the error is a
+// *fetchError.
 func (d *documents) alone(ctx context.Context, id string) (done func(), err error) {
 	ctx, cancel := context.WithTimeout(ctx, documentWait)
 	defer cancel()

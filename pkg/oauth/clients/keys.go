@@ -121,9 +121,9 @@ func (k *keySets) evict(proven bool) {
 
 // Authenticate returns the client if the credentials are the client's own, and
 // of a method that the client registered or its document lists. For an
-// assertion, it may fetch the client's document and keys again. Otherwise the
-// error is invalid_client, an error of the table, or a throttle's 429. Each
-// client assertion is accepted once.
+// assertion, it may fetch the client's document and keys again. Each client
+// assertion is accepted once. The error is invalid_client, a throttle's 429, or
+// an error of the table.
 func (reg *Registry) Authenticate(ctx context.Context, c Client, by protocol.Credentials) (Client, error) {
 	refused := protocol.InvalidClient(by.Method)
 	if by.Method != protocol.AuthKey {

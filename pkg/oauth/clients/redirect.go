@@ -11,8 +11,8 @@ import (
 )
 
 // Loopback matches a redirect URI of a native application that listens on the
-// device (RFC 8252 section 7.3). Its groups are the scheme and address, the
-// port, and the rest.
+// device (RFC 8252 section 7.3). It does not match the name localhost. Its
+// groups are the scheme and address, the port, and the rest.
 var Loopback = regexp.MustCompile(`^(http://(?:127\.0\.0\.1|\[::1\]))(?::([0-9]{1,5}))?((?:[/?].*)?)$`)
 
 // RedirectAllowed reports whether the URI equals a registered one (RFC 9700
@@ -34,10 +34,11 @@ func RedirectAllowed(registered []string, uri string) bool {
 }
 
 // RedirectTarget returns a text that names a redirect URI for a person: its
-// host, and whether it leads to an application on the device. For a private
-// scheme the text is only the scheme. The host in such an address means nothing,
-// because the device hands the complete address to the application that claims
-// the scheme.
+// host. local reports whether the URI has a private scheme or matches Loopback,
+// so that it leads to an application on the device. For a private scheme the
+// text is only the scheme. The host in such an address means nothing, because
+// the device hands the complete address to the application that claims the
+// scheme.
 func RedirectTarget(uri string) (target string, local bool) {
 	u, err := url.Parse(uri)
 	switch {
@@ -93,8 +94,8 @@ func redirectFault(uri, applicationType string) string {
 	return ""
 }
 
-// ownParameters are the parameters that the server adds to an authorization
-// response.
+// ownParameters are the parameters of an authorization response (RFC 6749
+// sections 4.1.2 and 4.1.2.1, RFC 9207 section 2).
 var ownParameters = []string{"code", "state", "iss", "error", "error_description", "error_uri"}
 
 // plainHost matches a host in ASCII, with an optional port. A person then reads

@@ -217,8 +217,8 @@ func attribute(node *html.Node, name string) string {
 	return ""
 }
 
-// text returns the visible text of a page: the alert if there is one, else the
-// main part. Without either it returns the complete page.
+// text returns the text of a page's alert if there is one, else of its main part.
+// For a page without either, it returns the body with its markup.
 func text(page string) string {
 	root, err := html.Parse(strings.NewReader(page))
 	if err != nil {

@@ -151,7 +151,7 @@ func (e *Error) Error() string {
 // Page is a page of the server at which the flow stopped.
 type Page struct {
 	Status int
-	Text   string // text of the page, without its markup
+	Text   string // the page's alert or main text; the whole body if the page has neither
 }
 
 func (p *Page) Error() string {

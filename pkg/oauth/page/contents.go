@@ -83,7 +83,7 @@ type App struct {
 type Grant struct {
 	Tenant  string // id
 	Company string // the tenant's name
-	Allowed string // date when the person last consented
+	Allowed string // date (UTC) when the person last consented, YYYY-MM-DD
 	Scopes  []string
 	Later   []string // scopes that no operation needs yet
 }
@@ -117,9 +117,9 @@ type Password struct {
 	Least   int    // minimum length in characters
 }
 
-// Message is a short message: an error, or a confirmation. Kind selects its
-// texts: the page shows the texts named message.KIND.title and
-// message.KIND.text.
+// Message is a short message, such as an error or a confirmation. Kind selects
+// its texts: message.KIND.title, message.KIND.text and, for the link to Again,
+// message.KIND.again.
 type Message struct {
 	Kind    string
 	Detail  string // additional sentence in English, for the client's developer

@@ -39,9 +39,9 @@ type Frame struct {
 	Lang  Lang
 	Brand Brand
 	// FormTo lists the addresses, besides the page's own origin, to which the
-	// response to one of the page's forms may redirect. The policy uses only
-	// their origins. Chromium and Safari also apply the policy's form-action to
-	// redirects, including all further ones.
+	// response to one of the page's forms may redirect. The policy contains only
+	// their origins or schemes. Chromium and Safari also apply the policy's
+	// form-action to redirects, including all further ones.
 	FormTo []string
 }
 
@@ -75,8 +75,8 @@ func (v view) Secure(address string) bool {
 	return strings.HasPrefix(strings.ToLower(address), "https://")
 }
 
-// Image returns an address that may be loaded as an image, or "" for any other:
-// https, or a data URI of an image. html/template would reject the latter.
+// Image returns the address if it is https or a data URI of an image, else "".
+// Without Image, html/template would reject a data URI.
 func (v view) Image(address string) template.URL {
 	if !v.Secure(address) && !branding.IsDataImage(address) {
 		return ""
@@ -84,7 +84,7 @@ func (v view) Image(address string) template.URL {
 	return template.URL(address) //nolint:gosec // only of the forms above; the template escapes the rest
 }
 
-// Link returns an address that a person may follow, or "" for any other.
+// Link returns the address if its scheme is https, http, mailto or tel, else "".
 // Without Link, html/template would reject telephone numbers.
 func (v view) Link(address string) template.URL {
 	u, err := url.Parse(address)

@@ -15,7 +15,7 @@ func ScopePhrase(scope string) string { return English.scope(scope) }
 
 var scopes = map[string]pair{
 	"openid":  {"know who you are", "saber quién eres"},
-	"profile": {"see your name", "ver tu nombre"},
+	"profile": {"see your name and photo", "ver tu nombre y tu foto"},
 	"email":   {"see your email address", "ver tu correo electrónico"},
 
 	"tenant.trips:read":   {"see all trips of the company", "ver todos los viajes de la empresa"},

@@ -204,25 +204,25 @@ var texts = map[string]pair{
 
 	"message.request.title": {"This request cannot be answered", "No se puede responder a esta solicitud"},
 	"message.request.text": {
-		"The application sent a request that is not valid. Go back to it and try again; if that does not help, tell its " +
-			"makers.",
-		"La aplicación envió una solicitud que no es válida. Vuelve a ella e inténtalo de nuevo; si no funciona, avisa " +
-			"a sus creadores.",
+		"The request is not valid. Go back and try again. If an application sent you here and this does not help, tell " +
+			"its makers.",
+		"La solicitud no es válida. Vuelve atrás e inténtalo de nuevo. Si te envió aquí una aplicación y esto no " +
+			"funciona, avisa a sus creadores.",
 	},
 	"message.client.title": {"Unknown application", "Aplicación desconocida"},
 	"message.client.text": {
-		"The application that sent you here is not registered, or was switched off.",
-		"La aplicación que te envió aquí no está registrada o fue desactivada.",
+		"The application that sent you here is not known, or was switched off.",
+		"La aplicación que te envió aquí no se conoce o fue desactivada.",
 	},
 	"message.redirect.title": {"Unknown return address", "Dirección de retorno desconocida"},
 	"message.redirect.text": {
-		"The application wants your answer at an address that is not registered for it. You were not sent there.",
-		"La aplicación pide tu respuesta en una dirección que no tiene registrada. No te enviamos allí.",
+		"The application gave a return address that is not registered for it. You were not sent there.",
+		"La aplicación indicó una dirección de retorno que no tiene registrada. No te enviamos allí.",
 	},
 	"message.tenant.title": {"Unknown company", "Empresa desconocida"},
 	"message.tenant.text": {
-		"The application asked for a company that is not known here.",
-		"La aplicación solicitó una empresa que no se conoce aquí.",
+		"The request names a company that is not known here.",
+		"La solicitud nombra una empresa que no se conoce aquí.",
 	},
 	"message.link.title": {"This link is no longer good", "Este enlace ya no es válido"},
 	"message.link.text": {

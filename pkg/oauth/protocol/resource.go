@@ -6,9 +6,10 @@ import (
 	"svc/pkg/access/authz"
 )
 
-// ParseResources parses resource indicators (RFC 8707 section 2). At most one
-// address of the MCP server is allowed, because this address determines the
-// token's audience and tenant.
+// ParseResources parses resource indicators (RFC 8707 section 2). It allows only
+// one address of the MCP server, which may be repeated. This address determines
+// the token's audience and, for riders and drivers, the tenant. The error is
+// invalid_target.
 func ParseResources(base string, given []string) ([]authz.Resource, *Error) {
 	var out []authz.Resource
 	agents := ""

@@ -41,7 +41,7 @@ type Device struct {
 // knownFor is what a browser's record says about one account.
 type knownFor struct {
 	At    int64  `json:"at"`    // of the last sign-in, Unix seconds
-	Since string `json:"since"` // of the account's password; a new password voids the entry
+	Since string `json:"since"` // login.Login.Since; another value voids the entry
 }
 
 // CounterKey returns the key of the counter of an account's sign-ins with this
@@ -73,8 +73,8 @@ func (s *Store) Device(ctx context.Context, r *http.Request) (Device, error) {
 }
 
 // Knows reports whether the account knows the browser. An account no longer
-// knows a browser if the password has changed since the last sign-in with it,
-// or if this sign-in is older than DeviceLife.
+// knows a browser if Login.Since has changed after the last sign-in with it, for
+// example by a new password, or if this sign-in is older than DeviceLife.
 func (s *Store) Knows(account string, l login.Login, d Device) bool {
 	k, ok := d.Accounts[ids.Hash(account)]
 	return ok && l.Hash != "" && k.Since == l.Since && s.now().Before(time.Unix(k.At, 0).Add(DeviceLife))
@@ -125,7 +125,7 @@ func (s *Store) remember(tx *table.Tx, d Device, account, since string) (secret 
 }
 
 // Remember makes the account know the request's browser without a sign-in.
-// since is the attribute since of the account, which changes with the password.
+// since is Login.Since of the account, which changes with the password.
 func (s *Store) Remember(ctx context.Context, w http.ResponseWriter, r *http.Request, account, since string) error {
 	d, err := s.Device(ctx, r)
 	if err != nil {

@@ -29,7 +29,7 @@ type Session struct {
 	Email    string         `json:"email"`
 	AuthTime time.Time      `json:"authTime"`
 	Host     string         `json:"host"`  // host of the sign-in; the session is valid only there
-	Since    string         `json:"since"` // of the account's password; a new password ends the session
+	Since    string         `json:"since"` // login.Login.Since; another value ends the session
 	// Fresh names the request for which the person signed in. Until this
 	// request ends, and at most for freshLife, the sign-in satisfies the
 	// request's max_age, prompt=login and prompt=select_account.
@@ -71,9 +71,10 @@ func (s *Store) key(secret string) table.Key {
 func (n *Session) Hash() string { return ids.Hash(n.secret) }
 
 // Find returns the session of the request's cookie. It returns nil if there is
-// none, or if the session's account is gone, is disabled or has a new password.
-// A session is valid only at the host where it began. So a session of the
-// platform's host is never valid at a tenant's domain.
+// none, or if the session has expired. It also returns nil if the account is
+// gone or disabled, or if Login.Since of the account has changed, for example by
+// a new password. A session is valid only at the host where it began. So a
+// session of the platform's host is never valid at a tenant's domain.
 func (s *Store) Find(ctx context.Context, r *http.Request) (*Session, error) {
 	secret := s.get(r, sessionCookie)
 	if secret == "" {
@@ -143,8 +144,8 @@ func (n *Session) Pick(request, tenantID string) {
 }
 
 // Change applies a change to the stored session, unless the session has ended.
-// Other tabs may change the session at the same time. So apply gets the latest
-// version, and may run more than once.
+// It does not change n. Other tabs may change the session at the same time. So
+// apply gets the latest version, and may run more than once.
 func (s *Store) Change(ctx context.Context, n *Session, apply func(*Session)) error {
 	err := table.Retry(ctx, func(ctx context.Context) error {
 		it, err := s.p.Get(ctx, s.key(n.secret))

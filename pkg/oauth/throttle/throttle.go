@@ -35,8 +35,9 @@ type Limits struct {
 	Links            int // requests for one-time links in an hour
 	Documents        int // client metadata documents, and keys of new clients, fetched in an hour
 	// TokenFailures is how many requests to the token, revocation and
-	// introspection endpoints may fail in a minute. Failures of a confidential
-	// client that authenticated count for the client, not for the address.
+	// introspection endpoints may fail with invalid_client or invalid_grant in a
+	// minute. Failures of a confidential client that authenticated count for the
+	// client, not for the address.
 	TokenFailures int
 }
 
@@ -71,12 +72,12 @@ type Counter struct {
 }
 
 // longestDelay is the longest delay of a counter with Delays. With it, and with
-// the default limit, fewer than a hundred guesses a day are possible (NIST SP
-// 800-63B section 3.2.2).
+// the default limit, fewer than a hundred guesses are possible in a window of
+// one day (NIST SP 800-63B section 3.2.2).
 const longestDelay = 20 * time.Minute
 
 // delay returns how long the next use must wait after the last one, if there
-// were n uses so far.
+// were n uses so far and n is at least Limit.
 func (c Counter) delay(n int) time.Duration {
 	wait := time.Minute
 	for over := n - c.Limit; over > 0 && wait < longestDelay; over-- {
@@ -189,9 +190,9 @@ func Refused(err error) (*protocol.Error, bool) {
 	return e, ok
 }
 
-// Forgive takes back the use that Count added to each counter. If one of the
-// counters has no stored item, because its window has ended, Forgive changes
-// none. If the write fails, Forgive logs the error.
+// Forgive takes back one use of each counter, in the counter's current window.
+// If one of the counters has no use in its current window, Forgive changes none.
+// If the write fails, Forgive logs the error.
 func (t *Throttle) Forgive(ctx context.Context, counters ...Counter) {
 	tx := t.p.Write()
 	for _, c := range counters {

@@ -10,8 +10,8 @@ import (
 	"svc/pkg/data/table"
 )
 
-// AuthorizationCode is the stored content of a code: one sign-in and one
-// consent.
+// AuthorizationCode is the stored content of a code: what one authorization
+// request was granted.
 type AuthorizationCode struct {
 	ClientID    string         `json:"client"`
 	RedirectURI string         `json:"redirectUri"` // as the authorization request gave it
@@ -28,8 +28,8 @@ type AuthorizationCode struct {
 	// invalidates the code.
 	Epoch int64 `json:"epoch,omitempty"`
 	// Since is the actor's attribute since when the code was issued. A new
-	// membership or password changes this attribute, which invalidates the
-	// code.
+	// membership, a new password, or the end of all tokens of the actor
+	// (login.EndTokens) changes this attribute, which invalidates the code.
 	Since   string    `json:"since,omitempty"`
 	Expires time.Time `json:"expires"` // set by IssueCode
 }

@@ -43,7 +43,7 @@ type family struct {
 	AuthTime     time.Time        `json:"authTime"`
 	Session      string           `json:"session,omitempty"` // hash of the browser session it began in
 	CreatedAt    time.Time        `json:"createdAt"`
-	Since        string           `json:"since,omitempty"` // start of the actor's membership, or time of the actor's last password
+	Since        string           `json:"since,omitempty"` // as AuthorizationCode.Since
 	SecretHash   string           `json:"secretHash"`      // of the family secret
 	CurrentHash  string           `json:"currentHash"`     // of the complete current token
 	AccessTokens map[string]int64 `json:"access"`          // jti → expiry, Unix seconds
@@ -60,7 +60,7 @@ type family struct {
 type previous struct {
 	Hash   string    `json:"hash"`
 	Until  time.Time `json:"until"`
-	Sealed []byte    `json:"sealed"` // the successor, encrypted with a key derived from the token itself
+	Sealed []byte    `json:"sealed"` // the successor, encrypted with a key derived from this previous token
 }
 
 // successor is the result of a rotation: what the server needs to repeat the
@@ -186,9 +186,10 @@ func endTokens(tx *table.Tx, t table.Tenant, jtis ...string) {
 
 // endFamily revokes a family: its refresh token and all of its access tokens.
 // It uses one transaction, which also contains the writes that more adds (nil
-// for none). If the family is already revoked, endFamily writes nothing, and
-// does not call more. The error is errNoFamily if the family does not exist or
-// has expired.
+// for none). After a conflict, it first marks the family as revoked (see seize)
+// and then tries again. If the family and its access tokens are already revoked,
+// endFamily writes nothing, and does not call more. The error is errNoFamily if
+// the family does not exist or has expired.
 func (s *Issuer) endFamily(ctx context.Context, t table.Tenant, id string, more func(*table.Tx)) error {
 	return table.Retry(ctx, func(ctx context.Context) error {
 		it, err := t.Get(ctx, familyKey(t, id))

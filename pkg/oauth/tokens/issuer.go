@@ -18,8 +18,8 @@ const (
 	CodeLife        = 60 * time.Second    // of an authorization code
 	AccessLife      = time.Hour           // of an access token and an id_token
 	RefreshLife     = 90 * 24 * time.Hour // of a refresh token, from its own issue
-	MaxRefreshGrace = 30 * time.Second
-	retention       = 10 * time.Minute // how long a code or an audit record is kept after its expiry
+	MaxRefreshGrace = 30 * time.Second    // the highest Options.RefreshGrace
+	retention       = 10 * time.Minute    // how long an unused code or an audit record is kept after its expiry
 )
 
 // Issuer issues tokens.

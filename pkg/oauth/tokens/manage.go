@@ -89,7 +89,7 @@ func (s *Issuer) List(ctx context.Context, t table.Tenant, after string, limit i
 }
 
 // RevokeByID revokes an access token of the tenant and all tokens of the same
-// sign-in, and adds an entry to the tenant's audit log. The error is
+// family, and adds an entry to the tenant's audit log. The error is
 // fault.NotFound if the tenant has no such token. Revoking a revoked token is
 // not an error, and adds no entry.
 func (s *Issuer) RevokeByID(ctx context.Context, t table.Tenant, by audit.By, jti string) error {

@@ -97,7 +97,7 @@ func (g *refreshGrant) attempt(ctx context.Context, s *Issuer, c clients.Client)
 		return tokens{}, errBadRefresh
 	case !held.grant.Found() || held.grant.Int("epoch") != f.Epoch:
 		return tokens{}, errBadRefresh
-	// The family belongs to an ended membership or to an earlier password.
+	// A new membership, a new password or login.EndTokens has ended the family.
 	case held.actor.Found() && held.actor.Text("since") != f.Since:
 		return tokens{}, errBadRefresh
 	}

@@ -104,9 +104,10 @@ func (p *presented) family(now time.Time) (family, error) {
 }
 
 // Revoke implements RFC 7009. For an access token or a refresh token, it
-// revokes the token's family: the refresh token and every access token of the
-// same sign-in. For an unknown or revoked token the status is 200 (section
-// 2.2). A token of another client gets unauthorized_client (section 2.1).
+// revokes the token's family: the refresh token and every access token. For an
+// unknown, expired or revoked token the status is 200 (section 2.2). The
+// exception is a token of another client that has not expired: it gets
+// unauthorized_client (section 2.1).
 func (s *Issuer) Revoke(w http.ResponseWriter, r *http.Request) error {
 	err := s.aboutToken(r, func(ctx context.Context, c clients.Client, p *presented) error {
 		var tenant, owner, id string

@@ -190,7 +190,8 @@ func (a *account) addReads(b *table.Reads, t table.Tenant, audience authz.Audien
 }
 
 // current reports whether a code or family with this epoch and since is still
-// valid: nobody has ended its grant or membership, or changed the password.
+// valid. It is not if somebody has ended its grant or membership, changed the
+// password, or ended all tokens of the actor (login.EndTokens).
 func (a *account) current(epoch int64, since string) bool {
 	return a.grant.Int("epoch") == epoch && a.actor.Text("since") == since
 }
@@ -296,7 +297,8 @@ type tokenDoc struct {
 	Expires  time.Time `json:"expires"`
 }
 
-// tokensOf is the index partition (by-g1) of a tenant's access tokens.
+// tokensOf returns a shard's partition in the index by-g1, with access tokens of
+// the tenant.
 func tokensOf(t table.Tenant, shard int) string {
 	return t.Partition("TOKENS", strconv.Itoa(shard))
 }

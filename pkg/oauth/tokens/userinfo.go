@@ -23,8 +23,8 @@ var identified = authz.Policy{Scopes: map[authz.Audience]string{authz.Dashboard:
 	authz.Driver: "openid"}}
 
 // UserInfo serves GET and POST /oauth/userinfo. It returns the claims about the
-// actor that the token's scopes allow. The token passes the same checks as in
-// every API request. A token for the MCP server alone is rejected.
+// actor that the token's scopes allow. The token must pass the same checks as in
+// an API request. A token for the MCP server alone is rejected.
 func (s *Issuer) UserInfo(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Access-Control-Allow-Origin", "*")
 	ctx := r.Context()
