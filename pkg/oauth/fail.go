@@ -53,6 +53,8 @@ func (s *Server) logged(next http.Handler) http.Handler {
 		switch {
 		case s.routes[r.URL.Path] != nil && !strings.Contains(r.URL.Path, "{"):
 			route = r.URL.Path
+		case strings.HasPrefix(r.URL.Path, resourceDocument):
+			route = resourceDocument
 		case s.match(r) != nil:
 			route = "/oauth/register/{client_id}"
 		}

@@ -49,8 +49,8 @@ type Picker struct {
 	Action  string
 	CSRF    string
 	Account string
-	Choices []Choice
-	Switch  string // address for signing in with another account
+	Choices []Choice // none if the account has no membership any more
+	Switch  string   // address for signing in with another account
 }
 
 // Consent asks whether a client may have the scopes.

@@ -107,6 +107,7 @@ var texts = map[string]pair{
 	"company.other":   {"Choose another company", "Elegir otra empresa"},
 
 	"picker.title": {"Choose a company", "Elige una empresa"},
+	"picker.none":  {"This account belongs to no company.", "Esta cuenta no pertenece a ninguna empresa."},
 
 	"consent.title": {"Allow access?", "¿Permitir el acceso?"},
 	"consent.named": {"An application that calls itself", "Una aplicación que se hace llamar"},

@@ -113,7 +113,7 @@ func userToken(r *http.Request) (string, error) {
 		"application/x-www-form-urlencoded") {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
-			return "", protocol.Refuse("invalid_request", "The form is malformed.")
+			return "", protocol.BodyError(err)
 		}
 		form, err := url.ParseQuery(string(body))
 		if err != nil {
