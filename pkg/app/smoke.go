@@ -58,8 +58,9 @@ func (s *smoke) handle(ctx context.Context, e lifecycle) error {
 	return s.again(ctx, func() error { return s.report(ctx, e, status) })
 }
 
-// failures returns what failed: at most one call for each function, and unknown
-// words in SWITCHED_OFF.
+// failures returns what failed: at most one call for each function, unknown words
+// in SWITCHED_OFF, and a panic. A malformed ORIGIN_SECRET_SHA256 fails alone,
+// before any call.
 func (s *smoke) failures(ctx context.Context) (failed []error) {
 	defer func() {
 		if v := recover(); v != nil {

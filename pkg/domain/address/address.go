@@ -43,8 +43,8 @@ func (s *Save) normalize() error {
 }
 
 // after returns the address after it is saved at now. was is the stored address,
-// nil the first time. The text of the first save never changes. Label and notes
-// change if they are given. LastUsedAt never goes back.
+// nil the first time. The field Address keeps the text of the first save. Label
+// and notes change if they are given. LastUsedAt never goes back.
 func (s Save) after(was *Address, now time.Time) Address {
 	at := timestamp.Format(now)
 	if was == nil {

@@ -25,8 +25,8 @@ type Branding struct {
 	SecondaryColor      *string `json:"secondaryColor" example:"#0A2540" doc:"Second colour, in the same forms."`
 	IconBackgroundColor *string `json:"iconBackgroundColor" example:"#FFF" doc:"Background of the app's icon, in the same forms."`
 	ThemeMode           *string `json:"themeMode" enum:"light,dark,system" example:"system" doc:"Light, dark, or the setting of the person's system."`
-	LogoURL             *string `json:"logoUrl" format:"uri" doc:"Address of the logo."`
-	FaviconURL          *string `json:"faviconUrl" format:"uri" doc:"Address of the icon for browser tabs."`
+	LogoURL             *string `json:"logoUrl" format:"uri" doc:"The logo, as an https URL or as a data URI."`
+	FaviconURL          *string `json:"faviconUrl" format:"uri" doc:"The icon for browser tabs, as an https URL or as a data URI."`
 	SupportURL          *string `json:"supportUrl" format:"uri" doc:"Where people get help: a page, a mail address or a phone number."`
 	TermsURL            *string `json:"termsUrl" format:"uri" doc:"The terms of service."`
 	PrivacyURL          *string `json:"privacyUrl" format:"uri" doc:"The privacy policy."`

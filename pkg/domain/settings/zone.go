@@ -52,7 +52,8 @@ func (z *Zone) normalize() error {
 	return wrong.Err()
 }
 
-// normalizeArea returns what is wrong with the area, "" if nothing is.
+// normalizeArea normalizes the area's numbers. It returns what is wrong with the
+// area, "" if nothing is.
 func (z *Zone) normalizeArea() string {
 	points := 0
 	if z.Area.Type != "Polygon" || len(z.Area.Coordinates) == 0 {

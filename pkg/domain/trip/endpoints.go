@@ -61,7 +61,8 @@ func ActorRows() []api.Row {
 				"assigned driver.")),
 		api.Post("/api/v1/me/trips/{id}/start", "svc_start_trip", drives, start, api.Needs(needTrip),
 			api.Tag(tag), api.Summary("Start a trip"),
-			api.Confirm("The rider must be in the vehicle."), api.Text("The rider has boarded.")),
+			api.Confirm("The rider must be in the vehicle."), api.Text("The rider has boarded. The trip goes "+
+				"from `DRIVER_ARRIVED` to `IN_PROGRESS`. Only the assigned driver can start it.")),
 		api.Post("/api/v1/me/trips/{id}/complete", "svc_complete_trip", drives, complete, api.Needs(needTrip),
 			api.Tag(tag), api.Summary("Complete a trip"),
 			api.Confirm("The fare becomes final. It goes into the receipt and the wallets."),
@@ -151,8 +152,8 @@ func get(ctx context.Context, c *api.Caller, in *GetInput) (*TripDetail, error) 
 	return &out, nil
 }
 
-// readPeople reads the trip's rider and driver in one batch. If a record does
-// not exist, it stays null.
+// readPeople reads the trip's rider and driver in one batch. The field of a
+// record that does not exist stays null.
 func (d *TripDetail) readPeople(ctx context.Context, t table.Tenant) error {
 	riderKey, driverKey := customer.Key(t, d.CustomerID), table.Key{}
 	keys := []table.Key{riderKey}
@@ -189,8 +190,8 @@ type RideInput struct {
 	Body Ride
 }
 
-// Resolve implements huma.Resolver. It checks which fields go together, before a
-// person is asked to confirm the ride of an agent.
+// Resolve implements huma.Resolver. It checks that destLat and destLng come
+// together, before a person is asked to confirm a ride that an agent requests.
 func (in *RideInput) Resolve(huma.Context) []error {
 	switch b := in.Body; {
 	case b.DestLat == nil && b.DestLng != nil:
@@ -271,10 +272,11 @@ type CompleteInput struct {
 	Body *Measurements
 }
 
-// complete checks the driver before the measurements. For another driver's trip
-// it returns a 404, whatever the body contains. It needs the trip to validate
-// the body, because the fare's decimals depend on the trip's currency.
-// Store.Complete checks the status afterwards.
+// complete checks the driver before the values of the measurements. So for
+// another driver's trip a body that satisfies the schema gets a 404, even if its
+// fare is not valid. complete needs the trip to validate the body, because the
+// fare's decimals depend on the trip's currency. Store.Complete checks the status
+// afterwards.
 func complete(ctx context.Context, c *api.Caller, in *CompleteInput) (*Finished, error) {
 	s, it, err := open(ctx, c, in.ID)
 	if err != nil {

@@ -28,8 +28,8 @@ type Ride struct {
 }
 
 // New converts a ride to a trip: pending, not dispatched, without a fare.
-// service is the item of the service type that the ride names. Errors: a 400
-// with every fault.
+// service is the item of the service type that the ride names; it is not Found
+// if there is none. Errors: a 400 with every fault.
 func (r Ride) New(rider, currency string, service table.Item, now time.Time) (Trip, error) {
 	var wrong fault.Faults
 	coordinate := func(field string, n json.Number, limit int64) json.Number {
@@ -103,7 +103,7 @@ type Reason struct {
 
 // Measurements is the request body of a completion.
 type Measurements struct {
-	FinalFare      *json.Number `json:"finalFare,omitempty" minimum:"0" maximum:"1000000000000" example:"18.5" doc:"Currency units, with no more decimals than the currency has."`
+	FinalFare      *json.Number `json:"finalFare,omitempty" minimum:"0" maximum:"1000000000000" example:"18.5" doc:"The final fare in currency units, with no more decimals than the currency has, and at most the company's largest fare. Without it the estimated fare applies."`
 	ActualDistance *json.Number `json:"actualDistance,omitempty" minimum:"0" maximum:"1000000000" example:"6.4" doc:"Kilometres."`
 	ActualDuration *json.Number `json:"actualDuration,omitempty" minimum:"0" maximum:"1000000000" example:"1260" doc:"Seconds."`
 }
