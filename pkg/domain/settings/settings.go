@@ -28,7 +28,7 @@ type Company struct {
 // Settings are the tenant's flags and settings.
 type Settings struct {
 	TaxiEnabled     bool `json:"taxiEnabled" doc:"Whether riders may request rides."`
-	DeliveryEnabled bool `json:"deliveryEnabled" doc:"Whether riders may order deliveries."`
+	DeliveryEnabled bool `json:"deliveryEnabled" doc:"Whether delivery is enabled. While it is false, requests for businesses and orders get a 403."`
 	Document
 }
 

@@ -54,7 +54,8 @@ func ActorRows() []api.Row {
 		api.Post("/api/v1/me/trips/{id}/accept", "svc_accept_trip", accepts, accept, api.Needs(needTrip),
 			api.Tag(tag), api.Summary("Accept a trip"),
 			api.Confirm("The driver commits to picking up the rider."),
-			api.Text("If several drivers accept at the same time, one gets the trip, and the others get a 409.")),
+			api.Text("The trip must be in `PENDING`, `SEARCHING` or `COLLECTING_OFFERS`. If several drivers accept at the "+
+				"same time, one gets the trip, and the others get a 409.")),
 		api.Post("/api/v1/me/trips/{id}/arrived", "svc_mark_arrived", drives, arrive, api.Needs(needTrip),
 			api.Tag(tag), api.Summary("Arrive at the origin"),
 			api.Confirm("The rider sees that the driver has arrived."), api.Text("From `ASSIGNED` to `DRIVER_ARRIVED`, by the "+
@@ -66,8 +67,8 @@ func ActorRows() []api.Row {
 		api.Post("/api/v1/me/trips/{id}/complete", "svc_complete_trip", drives, complete, api.Needs(needTrip),
 			api.Tag(tag), api.Summary("Complete a trip"),
 			api.Confirm("The fare becomes final. It goes into the receipt and the wallets."),
-			api.Text("The final fare is `finalFare`, else the estimated fare, else null. "+
-				"Receipt and settlement follow.")),
+			api.Text("The trip goes from `IN_PROGRESS` to `COMPLETED`. Only the assigned driver can complete it. The final "+
+				"fare is `finalFare`, else the estimated fare, else null. Receipt and settlement follow.")),
 	}
 }
 
