@@ -133,7 +133,7 @@ func (s *smoke) address() string {
 func (s *smoke) invoke(ctx context.Context, version string, event []byte) ([]byte, error) {
 	part := strings.Split(version, ":") // arn:aws:lambda:REGION:ACCOUNT:function:NAME:VERSION
 	if len(part) != 8 {
-		return nil, fmt.Errorf("the environment has the version %q for it; expected the ARN of a version", version)
+		return nil, fmt.Errorf("the environment variable of the function is %q; expected the ARN of a version", version)
 	}
 	res, err := s.aws(ctx, AWSCall{Service: "lambda", Method: http.MethodPost, Body: event,
 		URL:    "/2015-03-31/functions/" + part[6] + "/invocations?Qualifier=" + part[7],
