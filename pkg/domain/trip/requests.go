@@ -17,11 +17,11 @@ import (
 // Ride is a rider's request (specification, "POST /api/v1/me/trips").
 type Ride struct {
 	OriginAddress string       `json:"originAddress" minLength:"1" maxLength:"300" example:"12 Harbour Street" doc:"Where the ride begins."`
-	OriginLat     json.Number  `json:"originLat" minimum:"-90" maximum:"90" example:"40.7128" doc:"Degrees."`
-	OriginLng     json.Number  `json:"originLng" minimum:"-180" maximum:"180" example:"-74.006" doc:"Degrees."`
+	OriginLat     json.Number  `json:"originLat" minimum:"-90" maximum:"90" example:"40.7128" doc:"Latitude of the origin in degrees, with at most nine decimals."`
+	OriginLng     json.Number  `json:"originLng" minimum:"-180" maximum:"180" example:"-74.006" doc:"Longitude of the origin in degrees, with at most nine decimals."`
 	DestAddress   *string      `json:"destAddress,omitempty" maxLength:"300" example:"1 Station Square" doc:"Where the ride ends."`
-	DestLat       *json.Number `json:"destLat,omitempty" minimum:"-90" maximum:"90" example:"40.7306" doc:"Degrees."`
-	DestLng       *json.Number `json:"destLng,omitempty" minimum:"-180" maximum:"180" example:"-73.9866" doc:"Degrees."`
+	DestLat       *json.Number `json:"destLat,omitempty" minimum:"-90" maximum:"90" example:"40.7306" doc:"Latitude of the destination in degrees, with at most nine decimals."`
+	DestLng       *json.Number `json:"destLng,omitempty" minimum:"-180" maximum:"180" example:"-73.9866" doc:"Longitude of the destination in degrees, with at most nine decimals."`
 	ServiceTypeID *string      `json:"serviceTypeId,omitempty" maxLength:"100" doc:"An active service type of the tenant. Without one the trip has no commission."`
 	PaymentType   string       `json:"paymentType,omitempty" enum:"CASH,CARD,WALLET" default:"CASH" doc:"How the rider pays."`
 	Notes         *string      `json:"notes,omitempty" maxLength:"1000" doc:"The rider's words to the driver."`
