@@ -11,8 +11,8 @@ import _ "embed"
 //go:embed template.yaml
 var Template []byte
 
-// OpenAPI is docs/openapi.json: the document of all endpoints, generated from
-// the rows for https://api.svc.example.
+// OpenAPI is docs/openapi.json: the document of all endpoints, generated for
+// https://api.svc.example. The rows define the endpoints under /api/v1.
 //
 //go:embed docs/openapi.json
 var OpenAPI []byte

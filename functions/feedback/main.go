@@ -1,4 +1,4 @@
-// Command feedback is the function for the roadmap's feedback.
+// Command feedback is the function for the roadmap.
 package main
 
 import "svc/pkg/app"

@@ -1,4 +1,4 @@
-// Command reports is the function for the report summary and the wallet totals.
+// Command reports is the function for the report summary and the wallets.
 package main
 
 import "svc/pkg/app"

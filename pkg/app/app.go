@@ -37,7 +37,7 @@ type Runtime struct {
 	// defaults.
 	Limits oauth.Limits
 	// Rates limit the requests to /api/v1 and the tool calls that one process
-	// serves per second; zeros mean no limit.
+	// serves per second for one tenant and for one client; zeros mean no limit.
 	Rates api.Rates
 
 	keys *signing.Keys

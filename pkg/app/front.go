@@ -67,8 +67,9 @@ func UnknownSwitches() []string {
 // frontFromEnvironment reads ORIGIN_SECRET_SHA256 (the SHA-256 of the origin
 // secret in hex; two, separated by a comma, while one replaces the other) and
 // SWITCHED_OFF (operation ids, registration, sign-in, agents). If SWITCHED_OFF
-// has an unknown word, frontFromEnvironment logs an error and continues: a
-// misspelt switch must not stop the service.
+// has an unknown word, frontFromEnvironment logs an error and continues, because
+// a misspelt switch must not stop the service. It returns an error for a
+// malformed hash.
 func frontFromEnvironment() (front, error) {
 	f := front{off: map[string]bool{}}
 	for _, word := range words(os.Getenv("SWITCHED_OFF")) {
@@ -97,8 +98,8 @@ func (f front) on(rows []api.Row) []api.Row {
 	return slices.DeleteFunc(rows, func(r api.Row) bool { return f.off[r.ID] })
 }
 
-// before returns h behind the checks. rows are the endpoints of h; the
-// authorization server has none.
+// before returns h behind the checks. rows are the endpoints of h that f.off can
+// name by operation id. Only the functions of the API have such endpoints.
 func (f front) before(h http.Handler, rows []api.Row) http.Handler {
 	if len(f.secrets) == 0 && len(f.off) == 0 {
 		return h
@@ -126,8 +127,9 @@ func (f front) before(h http.Handler, rows []api.Row) http.Handler {
 	})
 }
 
-// trusts reports whether the request has exactly one secret, which is ours. It
-// compares hashes, so that the time reveals nothing about the secret.
+// trusts reports whether the header has exactly one value, which is one of the
+// origin secrets. It compares hashes, so that the time reveals nothing about a
+// secret.
 func (f front) trusts(given []string) bool {
 	if len(given) != 1 {
 		return false

@@ -59,9 +59,9 @@ func Rows(db *table.DB) []api.Row {
 	return out
 }
 
-// rowsOf returns the rows of each function that has rows. No main may
-// reference it, because a function's program must link only the packages of
-// its own rows.
+// rowsOf returns the rows of each function that has rows. Of the functions, only
+// MCPFunction and SmokeFunction may use it, because the program of any other
+// function must link only the packages of its own rows.
 func rowsOf() map[string]func(*table.DB) []api.Row {
 	return map[string]func(*table.DB) []api.Row{
 		Trips: TripRows, Fleet: FleetRows, Settings: SettingsRows, Reports: ReportRows,

@@ -141,7 +141,8 @@ func RefreshGraceFromEnvironment() (time.Duration, error) {
 	return grace, nil
 }
 
-// Documents serves the OpenAPI document, the reference page and /health.
+// Documents serves the OpenAPI document, the reference page, /health and
+// /health/live, and the 404 or 405 of any other request.
 func Documents(p *Runtime, function string) (any, error) {
 	return p.requests(function, func(at *Runtime) (http.Handler, error) { return published.New(at.BaseURL), nil })
 }

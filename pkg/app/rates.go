@@ -8,8 +8,9 @@ import (
 	"svc/pkg/edge/api"
 )
 
-// RatesFromEnvironment reads TENANT_RATE and CLIENT_RATE, in requests per
-// second and process. Absent or 0 means no limit.
+// RatesFromEnvironment reads TENANT_RATE and CLIENT_RATE: for one tenant and for
+// one client, the limit in requests per second and process. Absent or 0 means no
+// limit. It returns an error for any value but 0 to 1,000,000.
 func RatesFromEnvironment() (api.Rates, error) {
 	var r api.Rates
 	for name, rate := range map[string]*int{"TENANT_RATE": &r.Tenant, "CLIENT_RATE": &r.Client} {

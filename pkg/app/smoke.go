@@ -58,8 +58,9 @@ func (s *smoke) handle(ctx context.Context, e lifecycle) error {
 	return s.again(ctx, func() error { return s.report(ctx, e, status) })
 }
 
-// failures returns what failed: at most one call for each function, and unknown
-// words in SWITCHED_OFF.
+// failures returns what failed: at most one call for each function, unknown words
+// in SWITCHED_OFF, and a panic. A malformed ORIGIN_SECRET_SHA256 fails alone,
+// before any call.
 func (s *smoke) failures(ctx context.Context) (failed []error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -132,7 +133,7 @@ func (s *smoke) address() string {
 func (s *smoke) invoke(ctx context.Context, version string, event []byte) ([]byte, error) {
 	part := strings.Split(version, ":") // arn:aws:lambda:REGION:ACCOUNT:function:NAME:VERSION
 	if len(part) != 8 {
-		return nil, fmt.Errorf("the environment has the version %q for it; expected the ARN of a version", version)
+		return nil, fmt.Errorf("the environment variable of the function is %q; expected the ARN of a version", version)
 	}
 	res, err := s.aws(ctx, AWSCall{Service: "lambda", Method: http.MethodPost, Body: event,
 		URL:    "/2015-03-31/functions/" + part[6] + "/invocations?Qualifier=" + part[7],

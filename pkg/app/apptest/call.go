@@ -17,10 +17,10 @@ type Answer struct {
 	Status int
 	Header http.Header
 	Body   []byte
-	Seen   api.Observation // what the API observed; zero if no row matched
+	Seen   api.Observation // what the API observed; zero if no row matched or if Request.Header has X-Request-Id
 }
 
-// Request is one call; Token may be empty.
+// Request is one request. It has no Authorization header if Token is empty.
 type Request struct {
 	Method, Path, Token string
 	Body                string // "" for none
@@ -58,8 +58,7 @@ func (s *Service) Do(t testing.TB, r Request) Answer {
 	return Answer{res.StatusCode, res.Header, text, s.seen[id]}
 }
 
-// Get sends a GET with the token. Post and Patch also send a body, which is JSON
-// text.
+// Get sends a GET. In Get, Post and Patch, token may be empty.
 func (s *Service) Get(t testing.TB, token, path string) Answer {
 	t.Helper()
 	return s.Do(t, Request{Method: http.MethodGet, Path: path, Token: token})
@@ -77,7 +76,7 @@ func (s *Service) Patch(t testing.TB, token, path, body string) Answer {
 	return s.Do(t, Request{Method: http.MethodPatch, Path: path, Token: token, Body: body})
 }
 
-// Must fails the test unless the response has the status.
+// Must ends the test unless the response has the status.
 func (a Answer) Must(t testing.TB, status int) Answer {
 	t.Helper()
 	if a.Status != status {

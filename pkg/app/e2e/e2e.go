@@ -23,7 +23,8 @@ type Target struct {
 	// Patience is how long to wait for the stream functions; 0 means five
 	// minutes.
 	Patience time.Duration
-	// Timeout is the limit for one response; 0 means ten minutes.
+	// Timeout is the limit for one request with its repetitions (retrying); 0
+	// means ten minutes.
 	Timeout time.Duration
 	// Transport sends the requests; nil means http.DefaultTransport.
 	Transport http.RoundTripper

@@ -81,8 +81,8 @@ func (s *suite) registration(t *testing.T) {
 }
 
 // lives checks the life of tokens: refresh, userinfo, reuse and revocation. It
-// also opens the pages of sign-out and connected applications, and signs in
-// with a wrong password.
+// also opens the pages of sign-out and connected applications, and checks that
+// nobody signs in with a wrong password.
 func (s *suite) lives(t *testing.T) {
 	const who = "/api/v1/me"
 	first := s.signIn(t, rider)

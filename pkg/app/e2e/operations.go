@@ -13,7 +13,8 @@ import (
 // everyOperation checks that each operation of the deployment's OpenAPI
 // document has succeeded at least once. If no other part has called an
 // operation successfully, and a GET without path parameters is enough,
-// everyOperation calls it once for each of its audiences.
+// everyOperation calls it once for each of its audiences. If an operation has
+// several audiences, everyOperation omits those for which it has no scope.
 func (s *suite) everyOperation(t *testing.T) {
 	people := map[authz.Audience]person{authz.Dashboard: operator, authz.Rider: rider, authz.Driver: driver}
 	operations := s.operations(t)

@@ -32,7 +32,7 @@ type Kind[R any] struct {
 	Check    func(*R) error // normalizes a record for storage and validates it
 }
 
-// Fields are the fields that every record has.
+// Fields point to the fields that records of both kinds have.
 type Fields struct {
 	ID, Email, CreatedAt *string
 	TotalTrips           *int64
@@ -45,7 +45,7 @@ func (k Kind[R]) Key(t table.Tenant, id string) table.Key { return authz.ActorKe
 // Create adds an account: the record, its sign-in row and an audit entry. It
 // fills in ID and CreatedAt if they are empty. hash is the password hash, "" if
 // no password is set yet. It returns login.ErrTaken if another account of this
-// kind in the tenant has the address.
+// kind in the tenant has the mail address.
 func (k Kind[R]) Create(ctx context.Context, t table.Tenant, by audit.By, r R, hash string) (R, error) {
 	var none R
 	f := k.Fields(&r)
@@ -96,11 +96,11 @@ func (k Kind[R]) Find(ctx context.Context, t table.Tenant, name string) (R, erro
 	return k.ByID(ctx, t, l.Actor)
 }
 
-// Change edits a record. A new mail address moves the sign-in row; Change
-// returns login.ErrTaken if another account of this kind in the tenant has that
-// address. Setting Disabled invalidates the account's sign-in and tokens at
-// once. Change ignores edits of ID, CreatedAt and TotalTrips. edit may run more
-// than once.
+// Change edits a record. It returns fault.NotFound if this tenant has none. A
+// new mail address moves the sign-in row; Change returns login.ErrTaken if
+// another account of this kind in the tenant has that address. While Disabled is
+// set, the account cannot sign in and its tokens are invalid. Change ignores
+// edits of ID, CreatedAt and TotalTrips. edit may run more than once.
 func (k Kind[R]) Change(ctx context.Context, t table.Tenant, by audit.By, id string, edit func(*R) error) (R, error) {
 	if !ids.Valid(k.IDs, id) {
 		var none R
@@ -131,10 +131,11 @@ func (k Kind[R]) state(r R) login.State {
 	return login.State{Address: *f.Email, Disabled: *f.Disabled}
 }
 
-// seize disables the account whatever the version of its record: the record, the
-// sign-in row and an audit entry in one transaction. Otherwise a driver who keeps
-// changing status could block every attempt to disable the account. Change then
-// writes only what else the edit changes. After a conflict, seize does nothing.
+// seize disables the account whatever the version of its record. One transaction
+// writes the record, the sign-in row and an audit entry. Otherwise a driver who
+// keeps changing status could block every attempt to disable the account. Change
+// then writes only what else the edit changes. If the transaction of seize
+// conflicts, seize returns nil, because Change tries again anyway.
 func (k Kind[R]) seize(ctx context.Context, t table.Tenant, by audit.By, id, address string) error {
 	tx := t.Write()
 	tx.Update(k.Key(t, id), table.Change{Set: map[string]any{"disabled": true}, Add: map[string]any{"version": 1}}).
@@ -153,8 +154,9 @@ func (k Kind[R]) NewItem(t table.Tenant, r R, writeShards int) table.Item {
 }
 
 // Rewritten returns the stored form of a changed record. It keeps the version,
-// the shard and the attribute since of the item that was read. The account's
-// tokens stay valid because since does not change.
+// the shard, the attribute since and unknown data of the item that was read.
+// Because since does not change, the account's tokens stay valid, unless the
+// account is disabled.
 func (k Kind[R]) Rewritten(t table.Tenant, read table.Item, r R) table.Item {
 	it := k.Item(t, r, read.G[0][strings.LastIndexByte(read.G[0], '#')+1:])
 	it.Version, it.Preserve = read.Version, read.Unknown()

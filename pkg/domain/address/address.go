@@ -27,8 +27,8 @@ type Address struct {
 // Save is a rider's request to save an address.
 type Save struct {
 	Address string      `json:"address" minLength:"1" maxLength:"300" example:"12 Harbour Street" doc:"The address as text."`
-	Lat     json.Number `json:"lat" minimum:"-90" maximum:"90" example:"40.7128" doc:"Degrees."`
-	Lng     json.Number `json:"lng" minimum:"-180" maximum:"180" example:"-74.006" doc:"Degrees."`
+	Lat     json.Number `json:"lat" minimum:"-90" maximum:"90" example:"40.7128" doc:"Latitude in degrees, with at most nine decimals."`
+	Lng     json.Number `json:"lng" minimum:"-180" maximum:"180" example:"-74.006" doc:"Longitude in degrees, with at most nine decimals."`
 	Label   api.Field   `json:"label,omitempty" maxLength:"100" example:"Home" doc:"null clears the label. Without this field the saved label stays."`
 	Notes   api.Field   `json:"notes,omitempty" maxLength:"1000" example:"Ring twice" doc:"null clears the notes. Without this field the saved notes stay."`
 }
@@ -43,8 +43,8 @@ func (s *Save) normalize() error {
 }
 
 // after returns the address after it is saved at now. was is the stored address,
-// nil the first time. The text of the first save never changes. Label and notes
-// change if they are given. LastUsedAt never goes back.
+// nil the first time. The field Address keeps the text of the first save. Label
+// and notes change if they are given. LastUsedAt never goes back.
 func (s Save) after(was *Address, now time.Time) Address {
 	at := timestamp.Format(now)
 	if was == nil {

@@ -16,7 +16,8 @@ func Rows() []api.Row {
 		api.Post("/api/v1/me/addresses", "svc_save_address", authz.Riders("rider.addresses:write"), save, api.Created(),
 			api.Needs(neededKeys), api.Tag("Me"), api.Summary("Save an address"),
 			api.Text("If an address with the same coordinates exists, compared as exact decimals, no second one is made. "+
-				"Instead `usageCount` grows by one, `lastUsedAt` is set, and `label` and `notes` are overwritten if given.")),
+				"Instead `usageCount` grows by one, `lastUsedAt` is set, and `label` and `notes` are overwritten if given. "+
+				"`address` keeps the text of the first save.")),
 	}
 }
 

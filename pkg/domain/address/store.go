@@ -10,7 +10,8 @@ import (
 	"svc/pkg/data/table"
 )
 
-// Most is how many addresses a list shows, the most recently used ones.
+// Most is the maximum number of addresses in a list. A list shows the most
+// recently used ones.
 const Most = 200
 
 // Key returns the key of the rider's address at the coordinates, which must be
@@ -36,8 +37,8 @@ func List(ctx context.Context, t table.Tenant, rider string) ([]Address, error) 
 	return table.DecodeAll(page.Items, FromItem)
 }
 
-// rounds is how often Put calls table.Retry, which makes eight attempts. With so
-// many attempts, many concurrent saves of one address all count.
+// rounds is how often Put calls table.Retry at most. Each call makes up to eight
+// attempts. With 32 attempts, many concurrent saves of one address all count.
 const rounds = 4
 
 // Change defines how Put reads the current address before each attempt, and how

@@ -20,13 +20,13 @@ import (
 // Branding is a tenant's branding (specification, "Branding"). A field that is
 // not set is null.
 type Branding struct {
-	AppName             *string `json:"appName" example:"Metro Rides" doc:"The service's name, as riders and drivers see it."`
+	AppName             *string `json:"appName" example:"Metro Rides" doc:"The service's name, as people see it. If it is null, the sign-in pages show the company's name."`
 	PrimaryColor        *string `json:"primaryColor" example:"#0B5FFF" doc:"Main colour, #RGB, #RGBA, #RRGGBB or #RRGGBBAA."`
 	SecondaryColor      *string `json:"secondaryColor" example:"#0A2540" doc:"Second colour, in the same forms."`
 	IconBackgroundColor *string `json:"iconBackgroundColor" example:"#FFF" doc:"Background of the app's icon, in the same forms."`
 	ThemeMode           *string `json:"themeMode" enum:"light,dark,system" example:"system" doc:"Light, dark, or the setting of the person's system."`
-	LogoURL             *string `json:"logoUrl" format:"uri" doc:"Address of the logo."`
-	FaviconURL          *string `json:"faviconUrl" format:"uri" doc:"Address of the icon for browser tabs."`
+	LogoURL             *string `json:"logoUrl" format:"uri" doc:"The logo, as an https URL or as a data URI."`
+	FaviconURL          *string `json:"faviconUrl" format:"uri" doc:"The icon for browser tabs, as an https URL or as a data URI."`
 	SupportURL          *string `json:"supportUrl" format:"uri" doc:"Where people get help: a page, a mail address or a phone number."`
 	TermsURL            *string `json:"termsUrl" format:"uri" doc:"The terms of service."`
 	PrivacyURL          *string `json:"privacyUrl" format:"uri" doc:"The privacy policy."`
@@ -35,7 +35,7 @@ type Branding struct {
 // Patch changes some fields of a branding. A field that is Set gets its Value;
 // null clears the field.
 type Patch struct {
-	AppName             api.Field `json:"appName,omitempty" minLength:"1" maxLength:"100" example:"Metro Rides" doc:"What riders and drivers read as the service's name."`
+	AppName             api.Field `json:"appName,omitempty" minLength:"1" maxLength:"100" example:"Metro Rides" doc:"The service's name, as people see it; null clears it."`
 	PrimaryColor        api.Field `json:"primaryColor,omitempty" pattern:"^#([0-9A-Fa-f]{3,4}|[0-9A-Fa-f]{6}|[0-9A-Fa-f]{8})$" patternDescription:"#RGB, #RGBA, #RRGGBB or #RRGGBBAA" example:"#0B5FFF" doc:"Main colour; null clears it."`
 	SecondaryColor      api.Field `json:"secondaryColor,omitempty" pattern:"^#([0-9A-Fa-f]{3,4}|[0-9A-Fa-f]{6}|[0-9A-Fa-f]{8})$" patternDescription:"#RGB, #RGBA, #RRGGBB or #RRGGBBAA" example:"#0A2540" doc:"Second colour; null clears it."`
 	IconBackgroundColor api.Field `json:"iconBackgroundColor,omitempty" pattern:"^#([0-9A-Fa-f]{3,4}|[0-9A-Fa-f]{6}|[0-9A-Fa-f]{8})$" patternDescription:"#RGB, #RGBA, #RRGGBB or #RRGGBBAA" example:"#FFF" doc:"Background of the app's icon; null clears it."`

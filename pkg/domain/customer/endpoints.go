@@ -16,7 +16,8 @@ func Rows() []api.Row {
 			api.Tag("Customers"), api.Summary("List or search customers"),
 			api.Text("All customers of the tenant, newest first. With `q`, the customers whose name, first name, last name, "+
 				"phone or email contains `q`, in any letter case. They are sorted by the text from the match on, so `ann` "+
-				"finds Ann before Anna. If `q` is at least four digits, it matches phone numbers whatever their separators.")),
+				"finds Ann before Anna. If `q` has four digits or more and otherwise only separators, it matches phone "+
+				"numbers whatever their separators.")),
 	}
 }
 

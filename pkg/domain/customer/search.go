@@ -94,8 +94,9 @@ func Search(ctx context.Context, c *api.Caller, q string, p api.Paging) (*api.Pa
 // suffixRows reads the rows of T#t#SUFFIX#<first character> whose range keys
 // begin with prefix. It returns up to limit rows that a walk through the pages,
 // begun at the given time, sees, and the position to continue after, "" at the
-// end. It reads up to four times the limit, because a customer may match at
-// several suffixes.
+// end. Of a customer's suffixes that begin with prefix, it returns only the
+// smallest. Therefore it reads twice the limit, or four times the limit for a
+// prefix of one character, but at most table.Examined rows.
 func suffixRows(
 	ctx context.Context, t table.Tenant, prefix, began, after string, limit int,
 ) (rows []table.Item, next string, err error) {

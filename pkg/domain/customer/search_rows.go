@@ -21,11 +21,12 @@ import (
 // A set of rows is written once. Its only change is that it gets an end time:
 // when the words change, a new set begins and the old one ends. A walk through
 // the pages sees the rows that were valid when it began, and the first rows of
-// customers created since. It shows each customer once, at the smallest
+// customers created since. It shows each customer at most once, at the smallest
 // matching suffix, even if customers are renamed meanwhile.
 
 // longest is the maximum length of a suffix row's text, in characters. For a
-// longer q, Search then compares all of q with the customer's words.
+// longer q, the rows are only candidates. Search compares all of q with the
+// customer's words.
 const longest = 64
 
 // retention is how long a set of rows stays after its end, for walks that began

@@ -24,8 +24,8 @@ type Business struct {
 	Lat      json.Number `json:"lat" doc:"Degrees."`
 	Lng      json.Number `json:"lng" doc:"Degrees."`
 	Phone    *string     `json:"phone" doc:"Phone number."`
-	LogoURL  *string     `json:"logoUrl" format:"uri" doc:"Address of the logo."`
-	Active   bool        `json:"active" doc:"Whether the business takes orders."`
+	LogoURL  *string     `json:"logoUrl" format:"uri" doc:"An https URL of the logo."`
+	Active   bool        `json:"active" doc:"Always true here, because lists contain only active businesses."`
 }
 
 // BusinessKey returns the key of a business.

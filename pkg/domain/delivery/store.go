@@ -31,8 +31,8 @@ func AddBusiness(ctx context.Context, t table.Tenant, by audit.By, b Business) (
 	return b, audit.Create(ctx, t, by, "business.add", b.ID, BusinessItem(t, b, shards), b)
 }
 
-// SetBusiness changes a business. Lists of the API omit a business that is not
-// active.
+// SetBusiness changes a business. It returns fault.NotFound if there is none.
+// Lists of the API omit a business that is not active.
 func SetBusiness(
 	ctx context.Context, t table.Tenant, by audit.By, id string, edit func(*Business) error,
 ) (Business, error) {
@@ -51,7 +51,7 @@ func SetBusiness(
 // AddOrder adds an order. It fills in ID, OrderCode, Status (PENDING),
 // CreatedAt and UpdatedAt if they are empty, and computes the sums. Business,
 // customer and driver must belong to the tenant, and the currency must be the
-// tenant's.
+// tenant's. AddOrder does not check whether the business is active.
 func AddOrder(ctx context.Context, t table.Tenant, by audit.By, o Order) (Order, error) {
 	if o.ID == "" {
 		o.ID = ids.New(ids.Order, by.At)
@@ -101,8 +101,9 @@ func AddOrder(ctx context.Context, t table.Tenant, by audit.By, o Order) (Order,
 var errDriver = fault.Field("driver", "there is no such driver")
 
 // SetOrder changes an order's status, unless status is "", and assigns a
-// driver, unless driverID is nil. It returns fault.InvalidState if the status
-// is not a valid next status.
+// driver, unless driverID is nil. A status that the order already has changes
+// nothing. Errors: fault.NotFound if there is no order, fault.InvalidState if
+// the order cannot change to the status, a 400 if there is no such driver.
 func SetOrder(ctx context.Context, t table.Tenant, by audit.By, id, status string, driverID *string) (Order, error) {
 	if !ids.Valid(ids.Order, id) {
 		return Order{}, fault.NotFound()

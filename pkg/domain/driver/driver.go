@@ -19,8 +19,8 @@ type Driver struct {
 	LastName          string       `json:"lastName" doc:"Last name."`
 	Email             string       `json:"email" doc:"Email address."`
 	Phone             *string      `json:"phone" doc:"Phone number."`
-	PhotoURL          *string      `json:"photoUrl" format:"uri" doc:"Address of a photo."`
-	Status            string       `json:"status" enum:"OFFLINE,ONLINE,BUSY" doc:"OFFLINE, ONLINE, or BUSY with a trip."`
+	PhotoURL          *string      `json:"photoUrl" format:"uri" doc:"An https URL of a photo."`
+	Status            string       `json:"status" enum:"OFFLINE,ONLINE,BUSY" doc:"The status that was last set. Trips do not change it."`
 	Rating            *json.Number `json:"rating" nullable:"true" doc:"Mean rating, 0 to 5; null before the first rating."`
 	TotalTrips        int64        `json:"totalTrips" doc:"Completed trips."`
 	VehiclePlate      *string      `json:"vehiclePlate" doc:"Licence plate."`

@@ -98,8 +98,8 @@ func setStatus(ctx context.Context, c *api.Caller, in *statusInput) (*StatusChan
 	return answer, nil
 }
 
-// Resolve implements huma.Resolver. No person is asked to confirm a change that
-// names no status, or two.
+// Resolve implements huma.Resolver. It rejects a request that has both online
+// and status, or neither, before a person is asked to confirm the change.
 func (in *statusInput) Resolve(huma.Context) []error {
 	if (in.Body.Online == nil) == (in.Body.Status == nil) {
 		return []error{&huma.ErrorDetail{Location: "body", Message: "expected either online or status"}}

@@ -23,7 +23,7 @@ var accounts = account.Kind[Record]{Audience: authz.Driver, Name: "driver", IDs:
 func Key(t table.Tenant, id string) table.Key { return accounts.Key(t, id) }
 
 // Create adds a driver, as account.Kind.Create does. The status is OFFLINE if
-// none is given.
+// none is given. The time of a location is by.At if none is given.
 func Create(ctx context.Context, t table.Tenant, by audit.By, n Record, hash string) (Record, error) {
 	if n.Status == "" {
 		n.Status = Offline

@@ -14,10 +14,11 @@ import (
 )
 
 // ChangeStatus sets the status of the post, named by id or slug, and adds an
-// audit entry in the author's tenant, unless that tenant was deleted. A search
-// finds a rejected post only if the search's status filter is REJECTED or ALL.
-// Lists change after the projection has processed the post. Errors: 404, 400 for
-// an unknown status.
+// audit entry in the author's tenant, unless that tenant is deleted or is being
+// deleted. If the post has that status already, nothing changes. A list or search
+// shows a rejected post only if its status filter is REJECTED or ALL. Lists
+// change after the projection has processed the post. Errors: 404, 400 for an
+// unknown status.
 func ChangeStatus(ctx context.Context, db *table.DB, by audit.By, name, status string) (Post, error) {
 	to, err := Parse(status)
 	if err != nil {
@@ -58,7 +59,7 @@ func ChangeStatus(ctx context.Context, db *table.DB, by audit.By, name, status s
 }
 
 // note adds an audit entry to the log of the author's tenant, unless the tenant
-// was deleted.
+// is deleted or is being deleted.
 func note(ctx context.Context, tx *table.Tx, t table.Tenant, by audit.By, what, post string, before, after any) error {
 	flags, err := tenant.Flags(ctx, t)
 	if err != nil || tenant.Gone(flags) {
@@ -90,11 +91,11 @@ func (s Store) moveText(ctx context.Context, tx *table.Tx, was Post, now *Post) 
 }
 
 // Delete removes the post, named by id or slug, with its texts, comments and
-// votes, and adds an audit entry in the author's tenant, unless that tenant was
-// deleted. Lists change after the projection has processed the deletion. If
-// Delete is interrupted, call it
-// again with the post's id, because the slug may be gone. The second call
-// removes the rest, and returns a 404 if the post itself is gone. Errors: 404.
+// votes, and adds an audit entry in the author's tenant, unless that tenant is
+// deleted or is being deleted. Lists change after the projection has processed
+// the deletion. If Delete is interrupted, call it again with the post's id,
+// because the slug may be gone. The second call removes the rest, and returns a
+// 404 if the post itself is gone. Errors: 404.
 func Delete(ctx context.Context, db *table.DB, by audit.By, name string) (Post, error) {
 	s := Store{Platform: db.Platform(Kinds...), Now: by.At}
 	id, err := s.resolve(ctx, name, s.Platform.Get)

@@ -27,9 +27,11 @@ func Rows() []api.Row {
 			api.Summary("Read a post"), api.Text("By id or by slug, with texts and at most 100 comments, oldest first. "+
 				"If there are more comments, the newest ones of each author are shown.")),
 		api.Post("/api/v1/feedback/{id}/vote", "svc_vote_feedback", policy("feedback:vote"), vote, tag, api.Needs(needPost),
-			api.Idempotent(), api.Summary("Vote for a post"), api.Text("A second vote changes nothing.")),
+			api.Idempotent(), api.Summary("Vote for a post"), api.Text("The post must be under review, planned or in "+
+				"progress. A second vote changes nothing.")),
 		api.Delete("/api/v1/feedback/{id}/vote", "svc_unvote_feedback", policy("feedback:vote"), unvote, tag,
-			api.Needs(needPost), api.Summary("Take back a vote"), api.Text("Without a vote it changes nothing.")),
+			api.Needs(needPost), api.Summary("Take back a vote"), api.Text("The post must be under review, planned or "+
+				"in progress. Without a vote nothing changes.")),
 		api.Post("/api/v1/feedback/{id}/comments", "svc_comment_feedback", policy("feedback:write"), remark, tag,
 			api.Created(), api.Needs(needPost), api.Summary("Comment on a post"),
 			api.Confirm("Operators of all companies read it."),
@@ -108,7 +110,7 @@ type PostDetail struct {
 	Body      string                  `json:"body" doc:"The text, in the author's language."`
 	TitleEn   *string                 `json:"titleEn" doc:"The title in English."`
 	BodyEn    *string                 `json:"bodyEn" doc:"The body in English."`
-	Category  *string                 `json:"category" doc:"A word to find it by."`
+	Category  *string                 `json:"category" doc:"The post's category, in the author's words."`
 	Bug       api.Nullable[BugReport] `json:"bug" doc:"What the author reported about the bug; null if nothing."`
 	IsMine    bool                    `json:"isMine" doc:"Whether the caller submitted it."`
 	CreatedAt string                  `json:"createdAt" format:"date-time" doc:"When it was submitted."`

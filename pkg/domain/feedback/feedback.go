@@ -83,12 +83,12 @@ type BugReport struct {
 // Draft is a post as its author submits it (specification, "POST
 // /api/v1/feedback").
 type Draft struct {
-	Title    string     `json:"title" maxLength:"200" pattern:"\\S" example:"Dark theme for the dispatch map" doc:"In the author's language."`
-	Body     string     `json:"body" maxLength:"10000" pattern:"\\S" example:"Our dispatchers work at night and the map is too bright." doc:"In the author's language."`
+	Title    string     `json:"title" maxLength:"200" pattern:"\\S" example:"Dark theme for the dispatch map" doc:"The title, in the author's language."`
+	Body     string     `json:"body" maxLength:"10000" pattern:"\\S" example:"Our dispatchers work at night and the map is too bright." doc:"The text, in the author's language."`
 	Type     string     `json:"type,omitempty" enum:"IDEA,BUG" default:"IDEA" doc:"An idea, or a bug."`
 	TitleEn  *string    `json:"titleEn,omitempty" maxLength:"200" doc:"The title in English."`
 	BodyEn   *string    `json:"bodyEn,omitempty" maxLength:"10000" doc:"The body in English."`
-	Category *string    `json:"category,omitempty" maxLength:"100" example:"dispatch" doc:"A word to find it by."`
+	Category *string    `json:"category,omitempty" maxLength:"100" example:"dispatch" doc:"The post's category, in the author's words. A list can be filtered by it."`
 	Bug      *BugReport `json:"bug,omitempty" doc:"Only with type BUG: what the author knows about the bug."`
 }
 
@@ -140,7 +140,7 @@ func value(s *string) string {
 const slugLength = 60
 
 // SlugOf builds a slug from the post's English title, or from its title, or at
-// random. The slug may not be unique yet.
+// random. Another post may have the same slug.
 func SlugOf(p Post) string {
 	for _, title := range []string{p.TitleEn, p.Title} {
 		if s := slug(title); s != "" {

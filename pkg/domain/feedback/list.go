@@ -34,7 +34,7 @@ type ListInput struct {
 	Q        string `query:"q" maxLength:"200" doc:"A part of the title or the body, in either language; case makes no difference."`
 	Type     string `query:"type" enum:"IDEA,BUG" doc:"Only ideas, or only bugs."`
 	Status   string `query:"status" enum:"UNDER_REVIEW,PLANNED,IN_PROGRESS,COMPLETED,REJECTED,ALL" doc:"One status, or all. Without it: UNDER_REVIEW, PLANNED and IN_PROGRESS."`
-	Category string `query:"category" minLength:"1" maxLength:"100" doc:"Only posts of this category."`
+	Category string `query:"category" minLength:"1" maxLength:"100" doc:"Only posts with exactly this category."`
 	Sort     string `query:"sort" enum:"votes,newest,comments" default:"votes" doc:"Most votes, newest or most comments first."`
 	Mine     string `query:"mine" enum:"1" doc:"Only posts that the caller submitted."`
 	Limit    int    `query:"limit" minimum:"1" maximum:"200" default:"50" doc:"Maximum number of posts."`

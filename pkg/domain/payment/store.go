@@ -74,7 +74,8 @@ func read(ctx context.Context, t table.Tenant, rider string) (held, error) {
 
 // Add adds a payment method for the rider. It fills in ID and CreatedAt if they
 // are empty. The first method becomes the default. A new default replaces the
-// old one.
+// old one. Add returns fault.InvalidState if the rider has Most methods. It does
+// not check that the rider exists.
 func Add(ctx context.Context, t table.Tenant, by audit.By, rider string, m Method) (Method, error) {
 	if m.ID == "" {
 		m.ID = ids.New(ids.Payment, by.At)
@@ -111,6 +112,8 @@ func Add(ctx context.Context, t table.Tenant, by audit.By, rider string, m Metho
 }
 
 // Set changes a rider's payment method. A new default replaces the old one.
+// Errors: fault.NotFound if there is no such method, fault.InvalidState if edit
+// clears IsDefault of the default method.
 func Set(
 	ctx context.Context, t table.Tenant, by audit.By, rider, id string, edit func(*Method) error,
 ) (Method, error) {

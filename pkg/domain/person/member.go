@@ -20,8 +20,10 @@ import (
 // ErrMember reports that the person already has a membership in the tenant.
 var ErrMember = fault.InvalidState("The person is a member of this tenant already.")
 
-// Join adds a membership of the person in the tenant. It returns ErrMember if
-// there is one.
+// Join adds a membership of the person in the tenant. Errors: a 400 for a faulty
+// role or an unknown permission, fault.NotFound if there is no such person,
+// ErrMember if there is a membership, fault.InvalidState if the person has
+// MaxTenants memberships.
 func (s Store) Join(
 	ctx context.Context, t table.Tenant, by audit.By, id, role string, permissions []string,
 ) (Membership, error) {
@@ -69,8 +71,8 @@ func (s Store) Leave(ctx context.Context, t table.Tenant, by audit.By, id string
 	})
 }
 
-// Grant adds permissions to the membership. It returns fault.NotFound if there
-// is no membership.
+// Grant adds permissions to the membership. Errors: a 400 for an unknown
+// permission, fault.NotFound if there is no membership.
 func (s Store) Grant(
 	ctx context.Context, t table.Tenant, by audit.By, id string, permissions ...string,
 ) (Membership, error) {
@@ -85,7 +87,7 @@ func (s Store) Grant(
 }
 
 // Revoke removes permissions from the membership. Every existing token loses
-// them at once. It returns fault.NotFound if there is no membership.
+// them at once. Errors: as Grant.
 func (s Store) Revoke(
 	ctx context.Context, t table.Tenant, by audit.By, id string, permissions ...string,
 ) (Membership, error) {
@@ -100,9 +102,9 @@ func (s Store) Revoke(
 	})
 }
 
-// Disable sets whether the membership is disabled in this tenant only. It
-// returns fault.InvalidState if it should enable the membership of a person who
-// is disabled everywhere.
+// Disable sets whether the membership is disabled in this tenant only. Errors:
+// fault.NotFound if there is no membership, fault.InvalidState if Disable should
+// enable the membership of a person who is disabled everywhere.
 func (s Store) Disable(ctx context.Context, t table.Tenant, by audit.By, id string, disabled bool) (Membership, error) {
 	var m Membership
 	err := s.change(ctx, id, func(ctx context.Context, p *Person, tx *table.Tx) error {

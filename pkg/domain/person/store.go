@@ -41,7 +41,7 @@ func MembersPartition(t table.Tenant) string { return t.Partition("MEMBERS") }
 
 // Create adds a person without memberships. It generates ID if it is empty, and
 // sets Tenants and CreatedAt. hash is the password hash, "" if no password is
-// set yet. It returns ErrTaken if another person has the address.
+// set yet. It returns ErrTaken if another person has the mail address.
 func (s Store) Create(ctx context.Context, by audit.By, n Person, hash string) (Person, error) {
 	if n.ID == "" {
 		n.ID = ids.New(ids.Person, by.At)
@@ -116,8 +116,10 @@ func (s Store) SetPassword(tx *table.Tx, by audit.By, p Person, since, hash stri
 	}
 }
 
-// EndGrants ends the person's sessions and every token, consent and grant of
-// the membership in the tenant. The password and the membership stay.
+// EndGrants ends the person's sessions and one-time links, and every token,
+// consent and grant of the membership in the tenant. The password and the
+// membership stay. Errors: fault.NotFound if there is no person; a 503 if there
+// is no membership.
 func (s Store) EndGrants(ctx context.Context, t table.Tenant, by audit.By, id string) error {
 	one, err := s.ByID(ctx, id)
 	if err != nil {

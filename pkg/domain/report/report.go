@@ -19,8 +19,8 @@ import (
 
 // Window is the time span of a report: From is inclusive, To is exclusive.
 type Window struct {
-	From string `json:"from" format:"date-time" doc:"Included."`
-	To   string `json:"to" format:"date-time" doc:"Excluded."`
+	From string `json:"from" format:"date-time" doc:"Start of the window, included."`
+	To   string `json:"to" format:"date-time" doc:"End of the window, excluded."`
 }
 
 // Summary is the report summary (specification, "Report summary").
@@ -29,8 +29,8 @@ type Summary struct {
 	TripsByStatus  map[trip.Status]int64 `json:"tripsByStatus" doc:"Trips requested in the window, by the status they have now; every status is named."`
 	CompletedTrips int64                 `json:"completedTrips" doc:"Completed trips among the trips requested in the window."`
 	Revenue        json.Number           `json:"revenue" doc:"Sum of the final fares of these completed trips, currency units."`
-	ActiveDrivers  int64                 `json:"activeDrivers" doc:"Drivers ONLINE or BUSY now, whatever the window."`
-	TotalCustomers int64                 `json:"totalCustomers" doc:"Customers of the tenant now, whatever the window."`
+	ActiveDrivers  int64                 `json:"activeDrivers" doc:"Drivers ONLINE or BUSY now, whatever the window. Disabled accounts count too."`
+	TotalCustomers int64                 `json:"totalCustomers" doc:"Customers of the tenant now, whatever the window. Disabled accounts count too."`
 }
 
 // Longest is the maximum length of a window.
@@ -40,7 +40,8 @@ const defaultWindow = 30 * day
 
 // bounds returns the requested window in milliseconds, the precision of trip
 // times. It compares the bounds exactly and then rounds a finer bound up. nil
-// means the default.
+// means the default. Errors: a 400 if the window is empty, longer than Longest,
+// or ends after the year 9999.
 func bounds(from, to *time.Time, now time.Time) (time.Time, time.Time, error) {
 	start, end := now.Add(-defaultWindow), now
 	if from != nil {

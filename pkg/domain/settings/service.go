@@ -26,7 +26,7 @@ type ServiceType struct {
 	MinimumFare json.Number `json:"minimumFare" doc:"The least fare, currency units."`
 	Currency    string      `json:"currency" doc:"ISO 4217 code."`
 	Capacity    int         `json:"capacity" doc:"Passengers."`
-	IconURL     *string     `json:"iconUrl" format:"uri" doc:"Address of the icon."`
+	IconURL     *string     `json:"iconUrl" format:"uri" doc:"An https URL of the icon."`
 	Active      bool        `json:"active" doc:"Whether riders may request rides of this type."`
 }
 
@@ -61,7 +61,7 @@ func (s *Service) normalize() error {
 	wrong.Unless(ids.Valid(ids.Service, s.ID), "id", "expected the id of a service type")
 	wrong.Unless(plaintext.IsLine(s.Name, 100), "name", "expected %s", plaintext.Rule(100))
 	wrong.Unless(s.Description == nil || plaintext.IsText(*s.Description, 1000), "description",
-		"expected at most 1,000 characters, and no control characters but line breaks")
+		"expected at most 1,000 characters, and no control characters but line breaks and tabs")
 	if s.IconURL != nil {
 		message := branding.CheckURL(*s.IconURL)
 		wrong.Unless(message == "", "iconUrl", "%s", message)

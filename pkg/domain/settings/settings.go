@@ -28,7 +28,7 @@ type Company struct {
 // Settings are the tenant's flags and settings.
 type Settings struct {
 	TaxiEnabled     bool `json:"taxiEnabled" doc:"Whether riders may request rides."`
-	DeliveryEnabled bool `json:"deliveryEnabled" doc:"Whether riders may order deliveries."`
+	DeliveryEnabled bool `json:"deliveryEnabled" doc:"Whether delivery is enabled. While it is false, requests for businesses and orders get a 403."`
 	Document
 }
 
@@ -43,10 +43,10 @@ type Document struct {
 // Pricing configures fares beyond the rates of the service type.
 type Pricing struct {
 	TaxRate             json.Number `json:"taxRate" minimum:"0" maximum:"1" doc:"Share of the fare that is tax."`
-	CancellationFee     json.Number `json:"cancellationFee" minimum:"0" doc:"Currency units."`
+	CancellationFee     json.Number `json:"cancellationFee" minimum:"0" doc:"Fee for a cancelled trip, currency units."`
 	FreeWaitingMinutes  int         `json:"freeWaitingMinutes" minimum:"0" doc:"Minutes for which waiting is free."`
 	WaitingPerMinute    json.Number `json:"waitingPerMinute" minimum:"0" doc:"Price of a minute of waiting, currency units."`
-	RoundFareToMultiple json.Number `json:"roundFareToMultiple" minimum:"0" doc:"Currency units; 0 is no rounding."`
+	RoundFareToMultiple json.Number `json:"roundFareToMultiple" minimum:"0" doc:"Fares are rounded to a multiple of this amount, currency units; 0 is no rounding."`
 }
 
 // Payments configures how riders may pay.

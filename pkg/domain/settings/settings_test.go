@@ -198,6 +198,11 @@ func TestZones(t *testing.T) {
 	if diff := cmp.Diff(want, s.Want(http.StatusOK, nil, "GET", "/api/v1/zones", token, "").Body); diff != "" {
 		t.Error(diff)
 	}
+	ends := square("1.5")
+	ends.Coordinates[0][3] = []json.Number{"0.0", "0.00"}
+	if _, err := settings.AddZone(t.Context(), tn, by, settings.Zone{Name: "Same end", Area: ends}); err != nil {
+		t.Errorf("a ring that ends where it begins, in other digits: %v", err)
+	}
 	open := square("1")
 	open.Coordinates[0][3] = []json.Number{"0", "1"}
 	for name, area := range map[string]settings.Area{"none": {}, "point": {Type: "Point"}, "no ring": {Type: "Polygon"},

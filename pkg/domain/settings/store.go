@@ -21,15 +21,15 @@ const servicePrefix, zonePrefix = "SERVICE#", "ZONE#"
 // unlimited permits as many requests as a list needs.
 const unlimited = 0
 
-// Services reads the tenant's service types, oldest first, including those that
-// are not active.
+// Services reads the tenant's service types, oldest first, at most maxListed,
+// including those that are not active.
 //
 // Access pattern: T#t#SETTINGS, SERVICE#…, strongly consistent.
 func Services(ctx context.Context, t table.Tenant) ([]Service, error) {
 	return all(ctx, t, servicePrefix, ServiceFromItem)
 }
 
-// Zones reads the tenant's zones, oldest first.
+// Zones reads the tenant's zones, oldest first, at most maxListed.
 //
 // Access pattern: T#t#SETTINGS, ZONE#…, strongly consistent.
 func Zones(ctx context.Context, t table.Tenant) ([]Zone, error) {
@@ -46,8 +46,8 @@ func all[T any](
 	return table.DecodeAll(items, fromItem)
 }
 
-// stored reads the items with the prefix, in at most the given number of
-// requests.
+// stored reads the items with the prefix, at most maxListed, in at most the
+// given number of requests.
 func stored(ctx context.Context, t table.Tenant, prefix string, requests int) ([]table.Item, error) {
 	q := table.Query{Prefix: prefix, Limit: maxListed, Consistent: true, Fill: true, Requests: requests}
 	page, err := t.Query(ctx, Key(t).PK, q)
@@ -68,7 +68,7 @@ func AddService(ctx context.Context, t table.Tenant, by audit.By, s Service) (Se
 	return s, audit.Create(ctx, t, by, "service.add", s.ID, ServiceItem(t, s), s.logged())
 }
 
-// SetService changes a service type.
+// SetService changes a service type. It returns fault.NotFound if there is none.
 func SetService(
 	ctx context.Context, t table.Tenant, by audit.By, id string, edit func(*Service) error,
 ) (Service, error) {
@@ -93,7 +93,7 @@ func AddZone(ctx context.Context, t table.Tenant, by audit.By, z Zone) (Zone, er
 	return z, audit.Create(ctx, t, by, "zone.add", z.ID, ZoneItem(t, z), z)
 }
 
-// SetZone changes a zone.
+// SetZone changes a zone. It returns fault.NotFound if there is none.
 func SetZone(ctx context.Context, t table.Tenant, by audit.By, id string, edit func(*Zone) error) (Zone, error) {
 	if !ids.Valid(ids.Zone, id) {
 		return Zone{}, fault.NotFound()
@@ -149,7 +149,8 @@ func treeOf(text string) (tree map[string]any, ok bool) {
 	return tree, err == nil && tree != nil
 }
 
-// merge sets the members of now in old, in objects member by member.
+// merge copies the members of now into old and returns old. It merges an object
+// that both have member by member.
 func merge(old, now map[string]any) map[string]any {
 	for name, value := range now {
 		was, isGroup := old[name].(map[string]any)

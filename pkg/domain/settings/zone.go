@@ -52,7 +52,8 @@ func (z *Zone) normalize() error {
 	return wrong.Err()
 }
 
-// normalizeArea returns what is wrong with the area, "" if nothing is.
+// normalizeArea normalizes the area's numbers. It returns what is wrong with the
+// area, "" if nothing is.
 func (z *Zone) normalizeArea() string {
 	points := 0
 	if z.Area.Type != "Polygon" || len(z.Area.Coordinates) == 0 {
@@ -62,9 +63,6 @@ func (z *Zone) normalizeArea() string {
 	for i, ring := range z.Area.Coordinates {
 		ring = slices.Clone(ring)
 		z.Area.Coordinates[i] = ring
-		if len(ring) < 4 || !slices.Equal(ring[0], ring[len(ring)-1]) {
-			return "expected rings of at least four positions that end where they begin"
-		}
 		for j, position := range ring {
 			position = slices.Clone(position)
 			ring[j] = position
@@ -74,6 +72,9 @@ func (z *Zone) normalizeArea() string {
 			if len(position) != 2 || !money.Within(&position[0], 180) || !money.Within(&position[1], 90) {
 				return "expected positions of longitude and latitude in degrees"
 			}
+		}
+		if len(ring) < 4 || !slices.Equal(ring[0], ring[len(ring)-1]) {
+			return "expected rings of at least four positions that end where they begin"
 		}
 	}
 	return ""

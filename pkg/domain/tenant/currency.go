@@ -11,7 +11,7 @@ import (
 
 // ErrPriced reports that the currency cannot change, because the tenant has
 // amounts in it.
-var ErrPriced = fault.InvalidState("The tenant has trips or orders in its currency, so it stays.")
+var ErrPriced = fault.InvalidState("The tenant has trips or orders in its currency, so the currency cannot change.")
 
 // priced is an attribute of a copy of the flags. It locks the currency, because
 // amounts exist in the currency of that copy.
@@ -32,8 +32,8 @@ func Price(tx *table.Tx, flags table.Item) {
 		If("'currency' = ?", flags.Text("currency")).Else(table.ErrConflict)
 }
 
-// Flags reads a copy of the tenant's flags, for reads and changes outside a
-// request.
+// Flags reads copy 0 of the tenant's flags, for reads and changes outside a
+// request. The item is not Found if there is no such tenant.
 func Flags(ctx context.Context, t table.Tenant) (table.Item, error) {
 	it, err := t.Get(ctx, authz.FlagsKey(t, 0))
 	if err != nil {

@@ -89,8 +89,9 @@ func (s Store) create(ctx context.Context, by audit.By, n Tenant) (Tenant, error
 
 // Change edits a tenant's record. One transaction writes the record, all copies
 // of the live flags, the domain and an audit entry. edit may run more than
-// once. It returns ErrPriced if the currency would change but the tenant has
-// amounts in the current one.
+// once. Errors: fault.NotFound if there is no tenant; ErrDeleting; ErrDomainTaken;
+// ErrPriced if the currency would change but the tenant has amounts in it;
+// fault.InvalidState if the write shards are raised too early (SettleShards).
 func (s Store) Change(ctx context.Context, id string, by audit.By, edit func(*Tenant) error) (Tenant, error) {
 	t := s.DB.Tenant(id)
 	return audit.Change[Tenant]{Tenant: t, By: by, What: "tenant.set", Subject: id,

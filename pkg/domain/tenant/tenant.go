@@ -73,8 +73,8 @@ func (t *Tenant) normalize() error {
 	if t.MaxFare != "" {
 		fare, err := money.Accept(t.MaxFare, t.Currency)
 		positive := err == nil && fare.IsPositive()
-		wrong.Unless(positive, "maxFare", "expected an amount above 0 with at most %d decimals (%s)",
-			money.Decimals(t.Currency), t.Currency)
+		wrong.Unless(positive, "maxFare", "expected an amount above 0, at most %s, with at most %d decimals (%s)",
+			money.Max, money.Decimals(t.Currency), t.Currency)
 		if positive {
 			t.MaxFare = money.Number(fare)
 		}

@@ -54,19 +54,21 @@ func ActorRows() []api.Row {
 		api.Post("/api/v1/me/trips/{id}/accept", "svc_accept_trip", accepts, act(Store.Accept), api.Needs(needTrip),
 			api.Tag(tag), api.Summary("Accept a trip"),
 			api.Confirm("The driver commits to picking up the rider."),
-			api.Text("If several drivers accept at the same time, one gets the trip, and the others get a 409.")),
+			api.Text("The trip must be in `PENDING`, `SEARCHING` or `COLLECTING_OFFERS`. If several drivers accept at the "+
+				"same time, one gets the trip, and the others get a 409.")),
 		api.Post("/api/v1/me/trips/{id}/arrived", "svc_mark_arrived", drives, act(Store.Arrive), api.Needs(needTrip),
 			api.Tag(tag), api.Summary("Arrive at the origin"),
 			api.Confirm("The rider sees that the driver has arrived."), api.Text("From `ASSIGNED` to `DRIVER_ARRIVED`, by the "+
 				"assigned driver.")),
 		api.Post("/api/v1/me/trips/{id}/start", "svc_start_trip", drives, act(Store.Start), api.Needs(needTrip),
 			api.Tag(tag), api.Summary("Start a trip"),
-			api.Confirm("The rider must be in the vehicle."), api.Text("The rider has boarded.")),
+			api.Confirm("The rider must be in the vehicle."), api.Text("The rider has boarded. The trip goes "+
+				"from `DRIVER_ARRIVED` to `IN_PROGRESS`. Only the assigned driver can start it.")),
 		api.Post("/api/v1/me/trips/{id}/complete", "svc_complete_trip", drives, complete, api.Needs(needTrip),
 			api.Tag(tag), api.Summary("Complete a trip"),
 			api.Confirm("The fare becomes final. It goes into the receipt and the wallets."),
-			api.Text("The final fare is `finalFare`, else the estimated fare, else null. "+
-				"Receipt and settlement follow.")),
+			api.Text("The trip goes from `IN_PROGRESS` to `COMPLETED`. Only the assigned driver can complete it. The final "+
+				"fare is `finalFare`, else the estimated fare, else null. Receipt and settlement follow.")),
 	}
 }
 
@@ -151,8 +153,8 @@ func get(ctx context.Context, c *api.Caller, in *GetInput) (*TripDetail, error) 
 	return &out, nil
 }
 
-// readPeople reads the trip's rider and driver in one batch. If a record does
-// not exist, it stays null.
+// readPeople reads the trip's rider and driver in one batch. The field of a
+// record that does not exist stays null.
 func (d *TripDetail) readPeople(ctx context.Context, t table.Tenant) error {
 	riderKey, driverKey := customer.Key(t, d.CustomerID), table.Key{}
 	keys := []table.Key{riderKey}
@@ -189,8 +191,8 @@ type RideInput struct {
 	Body Ride
 }
 
-// Resolve implements huma.Resolver. It checks which fields go together, before a
-// person is asked to confirm the ride of an agent.
+// Resolve implements huma.Resolver. It checks that destLat and destLng come
+// together, before a person is asked to confirm a ride that an agent requests.
 func (in *RideInput) Resolve(huma.Context) []error {
 	switch b := in.Body; {
 	case b.DestLat == nil && b.DestLng != nil:
@@ -259,10 +261,11 @@ type CompleteInput struct {
 	Body *Measurements
 }
 
-// complete checks the driver before the measurements. For another driver's trip
-// it returns a 404, whatever the body contains. It needs the trip to validate
-// the body, because the fare's decimals depend on the trip's currency.
-// Store.Complete checks the status afterwards.
+// complete checks the driver before the values of the measurements. So for
+// another driver's trip a body that satisfies the schema gets a 404, even if its
+// fare is not valid. complete needs the trip to validate the body, because the
+// fare's decimals depend on the trip's currency. Store.Complete checks the status
+// afterwards.
 func complete(ctx context.Context, c *api.Caller, in *CompleteInput) (*Finished, error) {
 	s, it, err := open(ctx, c, in.ID)
 	if err != nil {

@@ -123,7 +123,7 @@ type MineInput struct {
 }
 
 // mine returns a rider's requested trips or a driver's assigned trips, newest
-// first. It sends one backward query of the actor's own index partition.
+// first. It queries the actor's own index partition backward.
 func mine(ctx context.Context, c *api.Caller, in *MineInput) (*api.Items[Trip], error) {
 	if c.Audience == authz.Dashboard {
 		return nil, fault.Field("header.Authorization", "an operator's token has no trips of its own; use /api/v1/trips")

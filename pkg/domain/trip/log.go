@@ -40,8 +40,8 @@ type LogEntry struct {
 
 // LogActor is who made the change that an entry records.
 type LogActor struct {
-	Type string `json:"type" enum:"dashboard,rider,driver" doc:"The audience of the actor's token."`
-	ID   string `json:"id" doc:"Identifier of the actor."`
+	Type string `json:"type" enum:"dashboard,rider,driver" doc:"The kind of actor. dashboard stands for a person who acted in place of the rider or driver."`
+	ID   string `json:"id" doc:"Identifier of the rider or driver. For dashboard it is svc: and the name of the person."`
 }
 
 // LogData holds the details of a change. A detail that the change does not have
@@ -50,7 +50,7 @@ type LogData struct {
 	DriverID       *string      `json:"driverId,omitempty" doc:"The driver who accepted."`
 	ServiceTypeID  *string      `json:"serviceTypeId,omitempty" doc:"The service type of the request."`
 	Reason         *string      `json:"reason,omitempty" doc:"Why the trip was cancelled."`
-	FinalFare      *json.Number `json:"finalFare,omitempty" doc:"Currency units."`
+	FinalFare      *json.Number `json:"finalFare,omitempty" doc:"The final fare, currency units."`
 	ActualDistance *json.Number `json:"actualDistance,omitempty" doc:"Kilometres, as measured."`
 	ActualDuration *json.Number `json:"actualDuration,omitempty" doc:"Seconds, as measured."`
 }
@@ -112,7 +112,7 @@ func (t Trip) logID(event Event, at string) string {
 // logShown is the maximum number of log entries that are shown.
 const logShown = 100
 
-// Log returns the last entries of a trip's log, oldest first.
+// Log returns the last logShown entries of a trip's log, oldest first.
 func Log(ctx context.Context, tenant table.Tenant, t Trip) ([]LogEntry, error) {
 	stored, err := storedLog(ctx, tenant, t.ID)
 	return t.log(stored), err

@@ -64,10 +64,11 @@ func (t Trip) completedLate() bool {
 }
 
 // document is the doc attribute of a trip's item. It omits null values and what
-// keys and attributes already hold. The item must stay at or below 1,024 bytes,
-// so that a transition costs only two write units on the table. A completed trip
-// with its index keys comes near that size. Therefore the names are short, and
-// UpdatedAt is absent if it equals the latest of the other times.
+// keys and attributes already hold. The item of a trip without long texts must
+// stay at or below 1,024 bytes, so that a transition costs only two write units
+// on the table. A completed trip with its index keys comes near that size.
+// Therefore the names are short, and UpdatedAt is absent if it equals the latest
+// of the other times.
 type document struct {
 	TripCode       string       `json:"c"`
 	OriginAddress  string       `json:"oa"`

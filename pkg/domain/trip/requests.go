@@ -17,19 +17,19 @@ import (
 // Ride is a rider's request (specification, "POST /api/v1/me/trips").
 type Ride struct {
 	OriginAddress string       `json:"originAddress" minLength:"1" maxLength:"300" example:"12 Harbour Street" doc:"Where the ride begins."`
-	OriginLat     json.Number  `json:"originLat" minimum:"-90" maximum:"90" example:"40.7128" doc:"Degrees."`
-	OriginLng     json.Number  `json:"originLng" minimum:"-180" maximum:"180" example:"-74.006" doc:"Degrees."`
+	OriginLat     json.Number  `json:"originLat" minimum:"-90" maximum:"90" example:"40.7128" doc:"Latitude of the origin in degrees, with at most nine decimals."`
+	OriginLng     json.Number  `json:"originLng" minimum:"-180" maximum:"180" example:"-74.006" doc:"Longitude of the origin in degrees, with at most nine decimals."`
 	DestAddress   *string      `json:"destAddress,omitempty" maxLength:"300" example:"1 Station Square" doc:"Where the ride ends."`
-	DestLat       *json.Number `json:"destLat,omitempty" minimum:"-90" maximum:"90" example:"40.7306" doc:"Degrees."`
-	DestLng       *json.Number `json:"destLng,omitempty" minimum:"-180" maximum:"180" example:"-73.9866" doc:"Degrees."`
+	DestLat       *json.Number `json:"destLat,omitempty" minimum:"-90" maximum:"90" example:"40.7306" doc:"Latitude of the destination in degrees, with at most nine decimals."`
+	DestLng       *json.Number `json:"destLng,omitempty" minimum:"-180" maximum:"180" example:"-73.9866" doc:"Longitude of the destination in degrees, with at most nine decimals."`
 	ServiceTypeID *string      `json:"serviceTypeId,omitempty" maxLength:"100" doc:"An active service type of the tenant. Without one the trip has no commission."`
 	PaymentType   string       `json:"paymentType,omitempty" enum:"CASH,CARD,WALLET" default:"CASH" doc:"How the rider pays."`
 	Notes         *string      `json:"notes,omitempty" maxLength:"1000" doc:"The rider's words to the driver."`
 }
 
 // New converts a ride to a trip: pending, not dispatched, without a fare.
-// service is the item of the service type that the ride names. Errors: a 400
-// with every fault.
+// service is the item of the service type that the ride names; it is not Found
+// if there is none. Errors: a 400 with every fault.
 func (r Ride) New(rider, currency string, service table.Item, now time.Time) (Trip, error) {
 	var wrong fault.Faults
 	coordinate := func(field string, n json.Number, limit int64) json.Number {
@@ -103,7 +103,7 @@ type Reason struct {
 
 // Measurements is the request body of a completion.
 type Measurements struct {
-	FinalFare      *json.Number `json:"finalFare,omitempty" minimum:"0" maximum:"1000000000000" example:"18.5" doc:"Currency units, with no more decimals than the currency has."`
+	FinalFare      *json.Number `json:"finalFare,omitempty" minimum:"0" maximum:"1000000000000" example:"18.5" doc:"The final fare in currency units, with no more decimals than the currency has, and at most the company's largest fare. Without it the estimated fare applies."`
 	ActualDistance *json.Number `json:"actualDistance,omitempty" minimum:"0" maximum:"1000000000" example:"6.4" doc:"Kilometres."`
 	ActualDuration *json.Number `json:"actualDuration,omitempty" minimum:"0" maximum:"1000000000" example:"1260" doc:"Seconds."`
 }

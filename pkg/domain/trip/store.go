@@ -22,13 +22,14 @@ type Store struct {
 	// will return.
 	Commit func(ctx context.Context, tx *table.Tx, answer any) error
 	// Also, if not nil, adds writes to the transaction of each transition. was is
-	// the trip before the transition. If the trip has changed since was was read,
-	// the transaction fails.
+	// the trip as it was read. If the trip has changed since then, the transaction
+	// fails.
 	Also func(tx *table.Tx, was Trip, answer any)
 }
 
 // Create writes a new trip. flags is the copy of the tenant's flags from which
-// the trip's currency was read.
+// the trip's currency was read. If the tenant's currency has changed since then,
+// Create returns a 503.
 func (s Store) Create(ctx context.Context, t Trip, flags table.Item) (*Trip, error) {
 	err := table.Retry(ctx, func(ctx context.Context) error {
 		tx := s.Tenant.Write()

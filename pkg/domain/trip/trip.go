@@ -79,7 +79,8 @@ type Trip struct {
 	Preserve table.Unknown `json:"-"` // of the stored item
 }
 
-// transition is a row of the specification's transition table.
+// transition is a kind of change of a trip's status (specification, "Trip
+// statuses"; for the arrival, decisions, "Trips").
 type transition struct {
 	event Event
 	verb  string // for the message of a 409

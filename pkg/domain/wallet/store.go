@@ -12,8 +12,8 @@ import (
 type Movement struct {
 	Side     Side
 	Actor    string
-	Name     string // the actor's current name
-	Currency string // of the wallet, if it is created now
+	Name     string // the actor's current name; "" keeps the name in the wallet
+	Currency string // of a wallet that Move creates; an existing wallet keeps its own
 	Posting  Posting
 }
 
