@@ -7,8 +7,9 @@ var oauthSchemas = map[string]*huma.Schema{
 	"ClientMetadata": object([]string{"redirect_uris"}, map[string]*huma.Schema{
 		"client_name":   text("Name that people read on the consent page, at most 100 characters."),
 		"redirect_uris": described(list(text("")), "Where codes may be sent: https, loopback, or an app's own scheme."),
-		"token_endpoint_auth_method": {Type: huma.TypeString, Description: "`none` for a public client.",
-			Enum: []any{"none", "client_secret_basic", "client_secret_post", "private_key_jwt"}},
+		"token_endpoint_auth_method": {Type: huma.TypeString,
+			Description: "`none` for a public client. The default is client_secret_basic.",
+			Enum:        []any{"none", "client_secret_basic", "client_secret_post", "private_key_jwt"}},
 		"token_endpoint_auth_signing_alg": {Type: huma.TypeString, Enum: []any{"ES256", "RS256", "PS256", "EdDSA"},
 			Description: "With private_key_jwt: the only algorithm of the client's assertions. If absent, all of these are " +
 				"accepted."},
@@ -23,7 +24,7 @@ var oauthSchemas = map[string]*huma.Schema{
 	}),
 	"ClientRegistration": object([]string{"client_id", "redirect_uris"}, map[string]*huma.Schema{
 		"client_id":                  text("Identifier of the client."),
-		"client_secret":              text("Shown once; confidential clients only."),
+		"client_secret":              text("Shown once; only clients that authenticate with a secret."),
 		"registration_access_token":  text("Reads, replaces and deletes the registration (RFC 7592)."),
 		"registration_client_uri":    text("Address of the registration."),
 		"client_name":                text("Name that people read on the consent page."),
@@ -39,7 +40,7 @@ var oauthSchemas = map[string]*huma.Schema{
 		"code":          text("With authorization_code."),
 		"redirect_uri":  text("With authorization_code: the address that the code was sent to."),
 		"code_verifier": text("With authorization_code: PKCE, S256 (RFC 7636)."),
-		"client_id":     text("Identifier of the client."), "client_secret": text("Confidential clients only."),
+		"client_id":     text("Identifier of the client."), "client_secret": text("With client_secret_post."),
 		"client_assertion_type": text(assertionTypeText), "client_assertion": text(assertionText),
 		"resource":      text("Narrows the access token to resources that were granted (RFC 8707)."),
 		"refresh_token": text("With refresh_token."),
@@ -55,7 +56,7 @@ var oauthSchemas = map[string]*huma.Schema{
 	"TokenReference": object([]string{"token"}, map[string]*huma.Schema{
 		"token":           text("An access token or a refresh token."),
 		"token_type_hint": text("`access_token` or `refresh_token`."),
-		"client_id":       text("Identifier of the client."), "client_secret": text("Confidential clients only."),
+		"client_id":       text("Identifier of the client."), "client_secret": text("With client_secret_post."),
 		"client_assertion_type": text(assertionTypeText), "client_assertion": text(assertionText),
 	}),
 	"AuthorizationRequest": formOf(authorizeParameters),
