@@ -94,7 +94,7 @@ func (x *exchange) keepAnswer(ctx context.Context) error {
 	if err := tx.Commit(ctx); err != nil && !errors.Is(err, errKeyUsed) && !errors.Is(err, table.ErrConflict) {
 		return err
 	}
-	return nil // after such an error, another request with the key used it up
+	return nil // after such an error, another request has used the key or is using it
 }
 
 // keepFault stores a 404 or 409, so that a repeated request gets the same

@@ -13,7 +13,7 @@ import (
 	"svc/pkg/base/fault"
 )
 
-// Version is the version of the API description.
+// Version is the version of the API description and of the MCP server.
 const Version = "1.0.0"
 
 func newHuma(a huma.Adapter, baseURL string) huma.API {

@@ -19,7 +19,7 @@ import (
 	"svc/pkg/base/timestamp"
 )
 
-// invalid returns all faults of the request as one, nil if there are none.
+// invalid returns the faults of the request as one error, nil if there are none.
 func (x *exchange) invalid() *fault.Error {
 	if len(x.faults) == 0 {
 		return nil

@@ -10,8 +10,8 @@
 //
 // The client's address, the gateway's id of the request and the domain name
 // come from the event's requestContext. A client can forge X-Forwarded-* and
-// similar headers, so the package drops them. Only if the event names no domain
-// does the http.Request have the Host of the headers.
+// similar headers, so the package drops them. If the event names no domain, the
+// http.Request has the Host of the headers.
 //
 // The package must not know the endpoints, the tokens or the table.
 package gateway

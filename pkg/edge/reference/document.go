@@ -74,7 +74,7 @@ var requestID = &huma.Param{Description: "Id of the request: the caller's X-Requ
 	Schema: &huma.Schema{Type: huma.TypeString}}
 
 var errorText = map[int]string{
-	400: "The request is not valid. `details` lists every fault.",
+	400: "The request is not valid. `details` lists the faults that were found.",
 	401: "The token is missing, invalid or revoked, or its person, client or tenant is disabled.",
 	403: "The token lacks the scope, the operator lacks the permission, or the tenant has the feature switched off.",
 	404: "There is no such resource in this tenant.",
