@@ -49,9 +49,9 @@ var oauthSchemas = map[string]*huma.Schema{
 	"TokenResponse": object([]string{"access_token", "token_type", "expires_in", "scope"}, map[string]*huma.Schema{
 		"access_token": text("A JWT (RFC 9068)."), "refresh_token": text("Valid once, for 90 days."),
 		"token_type": text("Bearer"),
-		"expires_in": {Type: huma.TypeInteger, Description: "Lifetime of the access token in seconds: 3600."},
-		"scope":      text("The scopes granted, space-separated."),
-		"id_token":   text("Sent if the scope openid was granted."),
+		"expires_in": {Type: huma.TypeInteger, Description: "Seconds until the access token expires, at most 3600."},
+		"scope":      text("The scopes of the access token, space-separated."),
+		"id_token":   text("Sent if the access token has the scope openid."),
 	}),
 	"TokenReference": object([]string{"token"}, map[string]*huma.Schema{
 		"token":           text("An access token or a refresh token."),
