@@ -75,7 +75,7 @@ var plains = []plain{
 		form: named("TokenRequest"), example: exampleExchange, status: 200, answer: named("TokenResponse"),
 		client: true},
 	{method: "POST", path: "/oauth/revoke", id: "oauth_revoke", summary: "Revoke a token (RFC 7009)",
-		about: "An unknown token gets the same response.",
+		about: "Ends every token of the same sign-in. An unknown token gets the same response.",
 		form:  named("TokenReference"), example: exampleToken, status: 200, client: true},
 	{method: "POST", path: "/oauth/introspect", id: "oauth_introspect", summary: "Ask about a token (RFC 7662)",
 		about: "Only for confidential clients, about their own tokens.",

@@ -102,15 +102,16 @@ var authorizationParameters = map[string]string{ //nolint:gosec // words about p
 	"scope":          "Scopes of one audience, space-separated. If absent, the scopes that the client registered.",
 	"state":          "The redirect to the client has the same value.",
 	"code_challenge": "PKCE (RFC 7636).", "code_challenge_method": "Always `S256`.",
-	"tenant_hint":              "The tenant's slug. If absent, a page asks riders and drivers, unless `prompt` is `none`.",
+	"tenant_hint": "The tenant's slug. If absent, riders, drivers and operators with several tenants " +
+		"choose on a page. With the `prompt` `none`, that is an error.",
 	"nonce":                    "The id_token has the same value as its claim `nonce`.",
-	"prompt":                   "`none`, `login`, `consent` or `select_account`.",
+	"prompt":                   "`none`, or any of `login`, `consent` and `select_account`, space-separated.",
 	"max_age":                  "Maximum number of seconds since the person last signed in.",
 	"login_hint":               "The mail address that the sign-in form shows first.",
 	"resource":                 "Address of the API or of an MCP endpoint (RFC 8707).",
-	"id_token_hint":            "An id_token of the person who should be signed in.",
+	"id_token_hint":            "An id_token of the person whom the request is about. It may have expired.",
 	"ui_locales":               "Preferred languages, space-separated. The pages have `en` and `es`.",
-	"post_logout_redirect_uri": "Exactly one of the client's registered addresses.",
+	"post_logout_redirect_uri": "Exactly one of the client's registered post_logout_redirect_uris.",
 	"audience":                 "Whose account: `dashboard`, `rider` or `driver`.",
 }
 
