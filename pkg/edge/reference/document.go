@@ -163,7 +163,9 @@ func tags(doc *huma.OpenAPI) []*huma.Tag {
 // nil for a request without a body.
 type Example struct{ Request, Response json.RawMessage }
 
-// JSON encodes the document with the examples, which are by operation id.
+// JSON encodes the document with the examples, which are by operation id, and
+// with the names that schemaName gives the schemas. It returns an error for an
+// example of an operation whose success response has no body.
 func JSON(doc *huma.OpenAPI, examples map[string]Example) ([]byte, error) {
 	for _, path := range doc.Paths {
 		for _, op := range operations(path) {
