@@ -17,7 +17,8 @@ const Copies = 16
 // not exist, its Found is false.
 type Live struct {
 	// Token is the access token's audit record: revoked (bool), epoch, client,
-	// actor, family, since (copied from the actor at issue).
+	// actor, family, resource (see Resources), since (copied from the actor at
+	// issue).
 	Token table.Item
 	// Grant is the actor's grant to the client. It has the attribute epoch.
 	Grant table.Item

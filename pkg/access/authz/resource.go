@@ -61,8 +61,8 @@ func (r Resource) Metadata(baseURL string) string {
 	return baseURL + document + r.Path
 }
 
-// Scopes returns the scopes of the resource's audience, without those of
-// OpenID Connect.
+// Scopes returns the scopes of the resource's audience, without those of OpenID
+// Connect. It returns none for the API.
 func (r Resource) Scopes() []string {
 	var out []string
 	for _, scope := range Scopes(r.Audience) {

@@ -16,7 +16,7 @@ import (
 type Login struct {
 	Actor    string // usr_…, cus_… or drv_…
 	Hash     string // argon2id, PHC; "" if no password is set yet
-	Since    string // time of the last SetPassword or EndSessions; "" for never; older sessions are invalid
+	Since    string // when a password was set or EndSessions ran; "" for never; older sessions are invalid
 	Disabled bool
 }
 
@@ -52,7 +52,7 @@ func FromItem(it table.Item) Login {
 }
 
 // Create adds the row of a new account to the transaction. If the row exists,
-// the transaction fails with ErrTaken. Hash may be "".
+// the transaction fails with ErrTaken. hash is "" if no password is set yet.
 func Create(tx *table.Tx, t table.Tenant, audience authz.Audience, address, actor, hash string, by audit.By) {
 	Put(tx, Key(t, audience, address), "login", Login{Actor: actor, Hash: hash, Since: timestamp.Format(by.At)}, ErrTaken)
 }
@@ -91,9 +91,11 @@ func Put(tx *table.Tx, key table.Key, kind string, l Login, errTaken error) {
 }
 
 // Move changes an account's mail address in the transaction that changes its
-// record. l is the account as it was read. If the password has changed since it
-// was read, the transaction fails with table.ErrConflict, because the new row
-// must contain the current password.
+// record. l is the account as it was read. If the row at from has changed its
+// password or actor since then, the transaction fails with table.ErrConflict,
+// because the new row must contain the current password. If another account has
+// the address to, it fails with ErrTaken. If both addresses have the same key,
+// Move does nothing.
 func Move(tx *table.Tx, t table.Tenant, audience authz.Audience, l Login, from, to string) {
 	if Key(t, audience, from) == Key(t, audience, to) {
 		return
@@ -114,7 +116,8 @@ type State struct {
 }
 
 // Follow applies a change of the account's record to the sign-in row, in the
-// same transaction. It adds at most one operation per row.
+// same transaction. It adds at most one operation per row. If the address
+// changes and the account has no row, Follow returns fault.NotFound.
 func Follow(
 	ctx context.Context, tx *table.Tx, t table.Tenant, audience authz.Audience, actor string, was, now State,
 ) error {
@@ -145,7 +148,8 @@ func Disable(tx *table.Tx, key table.Key, actor string, disabled bool) {
 // EndTokens invalidates every token of the actor in the tenant, in the caller's
 // transaction. It sets the attribute since of the actor's record. A token's audit
 // record has the value of this attribute at the token's issue. The token is
-// invalid when the actor's record has another value.
+// invalid when the actor's record has another value. If there is no such actor,
+// the transaction fails with table.ErrConflict.
 func EndTokens(tx *table.Tx, t table.Tenant, audience authz.Audience, actor string, by audit.By) {
 	tx.Update(authz.ActorKey(t, audience, actor),
 		table.Change{Set: map[string]any{"since": timestamp.Format(by.At)}, Add: map[string]any{"version": 1}}).

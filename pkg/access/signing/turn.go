@@ -14,8 +14,8 @@ type turn chan struct{}
 
 func newTurn() turn { return make(turn, 1) }
 
-// take waits for the lock until the context ends. If take returns nil, the caller
-// must call end.
+// take waits for the lock. If the context ends first, take returns
+// fault.Unavailable. If take returns nil, the caller must call end.
 func (t turn) take(ctx context.Context) error {
 	select {
 	case t <- struct{}{}:

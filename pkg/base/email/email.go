@@ -21,8 +21,9 @@ func Fold(address string) string {
 }
 
 // Valid reports whether the text has the form of a mail address: at most
-// Longest bytes, all characters printable and none a space, one "@", text
-// before it, and after it a host that neither begins nor ends with a dot.
+// Longest bytes of valid UTF-8, all characters printable and none a space or
+// U+FFFD, one "@", text before it, and after it a host that neither begins nor
+// ends with a dot.
 func Valid(address string) bool {
 	local, host, ok := strings.Cut(address, "@")
 	return ok && local != "" && host != "" && len(address) <= Longest && !strings.Contains(host, "@") &&

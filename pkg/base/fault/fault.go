@@ -64,11 +64,11 @@ type Detail struct {
 // Error is a fault. A caller may see all of it except Cause.
 type Error struct {
 	Kind       Kind
-	Message    string // safe to show
-	Scope      string // with KindScope
-	Permission string // with KindForbidden
-	Feature    string // with KindFeature
-	Details    []Detail
+	Message    string        // safe to show
+	Scope      string        // with KindScope
+	Permission string        // with KindForbidden
+	Feature    string        // with KindFeature
+	Details    []Detail      // with KindInvalid
 	Allow      string        // with KindMethod
 	RetryAfter time.Duration // with KindRateLimited, KindUnavailable and KindOutcomeUnknown
 	HasToken   bool          // with KindUnauthorized: a token was presented (RFC 6750 section 3.1)
@@ -113,7 +113,8 @@ func Internal(cause error) *Error {
 	return &Error{Kind: KindInternal, Message: "The service failed. Try again later.", Cause: cause}
 }
 
-// Invalid returns a 400 that lists every invalid part of the request.
+// Invalid returns a 400 with the invalid parts of the request. If there is only
+// one, the message names it.
 func Invalid(details ...Detail) *Error {
 	message := "The request is not valid."
 	if len(details) == 1 {

@@ -80,8 +80,7 @@ func Secret() string {
 	return base64.RawURLEncoding.EncodeToString(raw)
 }
 
-// Hash returns the SHA-256 of a secret in hex, the form in which secrets are
-// stored.
+// Hash returns the SHA-256 of a text in hex. Secrets are stored in this form.
 func Hash(secret string) string {
 	sum := sha256.Sum256([]byte(secret))
 	return hex.EncodeToString(sum[:])

@@ -16,8 +16,8 @@ import (
 // writes it without escapes for HTML. It encodes these types itself: string,
 // json.Number, int, int32, int64, bool, and structs, pointers and slices. It
 // calls encoding/json for every other type, for []byte, for a type with its own
-// MarshalJSON or MarshalText, for a string with a character to escape, and for
-// a struct that membersOf rejects.
+// MarshalJSON or MarshalText, for a string with a character to escape, for a
+// json.Number that is not a number, and for a struct that membersOf rejects.
 func AppendValue(out []byte, v any) ([]byte, error) { return appendValue(out, v, plain) }
 
 // AppendEscaped appends the JSON of a value, escaped for use in a JSON string.

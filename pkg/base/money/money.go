@@ -26,8 +26,9 @@ func Decimals(currency string) int32 {
 // Max is the largest amount accepted from a caller, in currency units.
 var Max = decimal.New(1, 12)
 
-// Parse reads an amount exactly. It returns an error for more than 64 characters
-// and for an exponent above 30 or below -60.
+// Parse reads an amount exactly. It returns an error for a text that is not a
+// number, for more than 64 characters, and for an exponent above 30 or below
+// -60.
 func Parse(n json.Number) (decimal.Decimal, error) {
 	if len(n) > 64 {
 		return decimal.Zero, fmt.Errorf("amount has %d characters, expected at most 64", len(n))
@@ -51,7 +52,8 @@ func Must(n json.Number) decimal.Decimal {
 	return d
 }
 
-// Number formats an amount: no exponent, no trailing zeros, no minus zero.
+// Number formats an amount: no exponent, no zeros at the end of a fraction, no
+// minus zero.
 func Number(d decimal.Decimal) json.Number {
 	if d.IsZero() {
 		return "0"
@@ -77,7 +79,7 @@ func Within(n *json.Number, bound int64) bool {
 }
 
 // Accept reads an amount from a caller. The amount must be from 0 to Max and
-// have no more decimals than the currency. The error is a sentence for the caller.
+// have no more decimals than the currency. The text of an error is safe to show.
 func Accept(n json.Number, currency string) (decimal.Decimal, error) {
 	d, err := Parse(n)
 	switch {

@@ -9,8 +9,9 @@ import (
 	"strings"
 )
 
-// fingerprint identifies the request that used a key. It is a hash of method,
-// path, query and the JSON value of the body, or the bytes of an invalid body.
+// fingerprint identifies the request that used an Idempotency-Key. It is a hash
+// of method, path, query and body. For a request with a fault, it uses the bytes
+// of the body, else the body's canonical form.
 func (x *exchange) fingerprint() string {
 	body := x.body
 	if len(x.faults) == 0 {
@@ -26,7 +27,8 @@ func (x *exchange) fingerprint() string {
 
 // Canonical returns a body in canonical form: equal JSON values become equal
 // bytes. It drops white space, sorts members and writes each number in one
-// form. It returns a body that is not JSON unchanged.
+// form. It ignores what follows the value. A body that does not begin with a
+// JSON value stays unchanged.
 func Canonical(body []byte) []byte {
 	dec := json.NewDecoder(bytes.NewReader(body))
 	dec.UseNumber()
@@ -59,7 +61,8 @@ func spelled(value any) any {
 }
 
 // spelling returns a number exactly, as digits and an exponent: 1.50 and 15e-1
-// become 15e-1, 0.0 and -0 become 0.
+// become 15e-1, 0.0 and -0 become 0. A number whose exponent does not fit into
+// an int stays unchanged.
 func spelling(n json.Number) json.Number {
 	mantissa, exponent, _ := strings.Cut(strings.ToLower(string(n)), "e")
 	sign := ""

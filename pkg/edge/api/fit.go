@@ -7,7 +7,7 @@ import (
 )
 
 // mostBytes is the maximum size of a list's documents in the function's
-// response, in bytes. The response has at most six million bytes.
+// response, in bytes. Lambda accepts a response of at most 6 MB.
 const mostBytes = 5 << 20
 
 // Fitting returns how many of the items, at least one if there is any, fit into

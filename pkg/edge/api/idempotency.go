@@ -24,8 +24,8 @@ var errKeyUsed = errors.New("another request used the idempotency key first")
 const retention = 24 * time.Hour
 
 // idempotencyPattern matches 1 to 255 visible characters. It accepts a comma
-// only inside quotes (RFC 8941 section 3.3.3), because the gateway joins two
-// headers with a comma.
+// only if the whole value is in double quotes (RFC 8941 section 3.3.3), because
+// the gateway joins two headers with a comma.
 const idempotencyPattern = `^([!-+\--~]{1,255}|"[!#-~]{0,253}")$`
 
 var idempotencySyntax = regexp.MustCompile(idempotencyPattern)
@@ -39,7 +39,7 @@ func (x *exchange) readKey() error {
 	}
 	if len(values) > 1 || !idempotencySyntax.MatchString(values[0]) {
 		return fault.Field("header.Idempotency-Key",
-			"expected one header of 1 to 255 visible characters, with commas only between double quotes")
+			"expected one header of 1 to 255 visible characters; a value with a comma must be in double quotes")
 	}
 	x.key = values[0]
 	return nil
@@ -66,8 +66,9 @@ func (x *exchange) keep(tx *table.Tx, status int, body []byte) {
 	tx.Put(record).If("attribute_not_exists(pk) OR 'expiresAt' <= ?", x.caller.Now.Unix()).Else(errKeyUsed)
 }
 
-// replay sends the stored response. It returns false if no response is stored,
-// and an error if a different request used the key.
+// replay sends the stored response. It returns false if no response is stored
+// or the stored one has expired, and an error if a different request used the
+// key.
 func (x *exchange) replay(it table.Item) (bool, error) {
 	if !it.Live(x.caller.Now) {
 		return false, nil
@@ -93,13 +94,14 @@ func (x *exchange) keepAnswer(ctx context.Context) error {
 	if err := tx.Commit(ctx); err != nil && !errors.Is(err, errKeyUsed) && !errors.Is(err, table.ErrConflict) {
 		return err
 	}
-	return nil // with a conflict, the same call at the same time has stored it
+	return nil // after such an error, another request has used the key or is using it
 }
 
 // keepFault stores a 404 or 409, so that a repeated request gets the same
 // response. It returns any other fault, and every fault of a request without a
 // key, without storing it. If another request used the key first, keepFault
-// sends that request's response.
+// sends the response that is stored for the key. It returns a 422 if that
+// request was a different one, and a 503 if no response is stored.
 func (x *exchange) keepFault(ctx context.Context, f *fault.Error) error {
 	if x.key == "" {
 		return f

@@ -13,7 +13,7 @@ import (
 	"svc/pkg/base/fault"
 )
 
-// Version is the version of the API description.
+// Version is the version of the API description and of the MCP server.
 const Version = "1.0.0"
 
 func newHuma(a huma.Adapter, baseURL string) huma.API {
@@ -100,8 +100,9 @@ func (r Row) describe() huma.Operation {
 	op.Extensions = map[string]any{"x-policy": extension}
 	if r.Method == http.MethodPost {
 		op.Parameters = append(op.Parameters, &huma.Param{Name: idempotencyKey, In: "header",
-			Description: "To repeat a request safely, send it with the same key within 24 hours: " +
-				"it changes nothing more and gets the first response again. A comma must be between double quotes.",
+			Description: "To repeat a request safely, send it with the same key within 24 hours. If the first request " +
+				"succeeded, or got a 404 or 409, the repeat changes nothing and gets the same response. " +
+				"A value with a comma must be in double quotes.",
 			Schema: &huma.Schema{Type: huma.TypeString, MinLength: ptr(1), MaxLength: ptr(255), Pattern: idempotencyPattern}})
 	}
 	return op

@@ -28,9 +28,9 @@ const clockStep = time.Minute
 const mostBuckets = 4096
 
 // buckets holds the buckets of a process, for rate limits by token bucket. A
-// bucket is stored as the time at which it will be full. Each request moves
-// that time forward by 1/rate seconds. A request that would move it more than
-// burst ahead of now is rejected.
+// bucket is stored as the time at which it will be full. Each charged request
+// moves that time forward by 1/rate seconds. A request that would move it more
+// than burst ahead of now is rejected, and not charged.
 type buckets struct {
 	mu         sync.Mutex
 	young, old map[bucket]time.Time
@@ -44,11 +44,11 @@ func tenantBucket(a signing.Access) bucket { return bucket{tenant: a.TenantID} }
 func clientBucket(a signing.Access) bucket { return bucket{tenant: a.TenantID, client: a.ClientID} }
 func tokenBucket(a signing.Access) bucket  { return bucket{token: a.ID} }
 
-// admit charges a request to its token's bucket before anything is read. If the
-// bucket is empty, it rejects the request with the time to wait. It also
-// rejects the request if the tenant's or the client's bucket is empty, but it
-// does not charge these: the token may be revoked, and a revoked token must not
-// use up the limits of others.
+// admit charges a request to its token's bucket. It runs before the batch read
+// of the checks. If the bucket is empty, admit rejects the request with the
+// time to wait. It also rejects the request if the tenant's or the client's
+// bucket is empty, but it does not charge these: the token may be revoked, and
+// a revoked token must not use up the limits of others.
 func (b *buckets) admit(r Rates, a signing.Access, now time.Time) error {
 	if r.Tenant <= 0 && r.Client <= 0 {
 		return nil
@@ -89,7 +89,7 @@ func (b *buckets) charge(r Rates, a signing.Access, now time.Time) error {
 }
 
 // after returns the time at which the bucket is full after one more request,
-// and how long that request must wait.
+// and how long that request must wait; 0 or less means not at all.
 func (b *buckets) after(name bucket, rate int, now time.Time) (full time.Time, wait time.Duration) {
 	if rate <= 0 {
 		return time.Time{}, 0

@@ -36,7 +36,7 @@ type ErrorBody struct {
 	Scope       string         `json:"scope,omitempty" doc:"With insufficient_scope: the scope that is missing."`
 	Permission  string         `json:"permission,omitempty" doc:"With forbidden: the permission that is missing."`
 	Feature     string         `json:"feature,omitempty" doc:"With feature_disabled: the feature that is off."`
-	Details     []fault.Detail `json:"details,omitempty" nullable:"false" doc:"With invalid_request: every fault of the request, at most 100."`
+	Details     []fault.Detail `json:"details,omitempty" nullable:"false" doc:"With invalid_request: the faults that were found, at most 100."`
 }
 
 func errorBody(f *fault.Error) ([]byte, error) {

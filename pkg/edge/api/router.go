@@ -31,7 +31,8 @@ func (rt *router) add(method, path string, op *operation) {
 
 // find returns the operation for a request and sets the request's path values.
 // HEAD finds the operation of GET. If several routes match, find takes the one
-// with the most fixed segments.
+// with the most fixed segments. It returns a 404 for an unknown path, and a 405
+// for a method that the path does not have.
 func (rt *router) find(r *http.Request) (*operation, error) {
 	asked := strings.Split(r.URL.EscapedPath(), "/")
 	var best *route

@@ -56,9 +56,9 @@ type operation struct {
 	body   *huma.Schema
 }
 
-// New returns a server of the rows. It returns an error for a row without a
-// policy, a duplicate operation id, an unknown scope, and input that is bound to
-// a header or cookie.
+// New returns a server of the rows. It returns an error for a row that check
+// rejects, a duplicate operation id, and input that is bound to a header or
+// cookie.
 func New(cfg Config, rows ...Row) (*Server, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -93,7 +93,8 @@ func New(cfg Config, rows ...Row) (*Server, error) {
 }
 
 // check rejects a row without an id or handler, and a row whose policy permits
-// nobody or names a scope that its audience does not have.
+// nobody or names a scope that its audience does not have. Only operators may
+// need no scope.
 func (r Row) check() error {
 	if len(r.Policy.Scopes) == 0 || r.ID == "" || r.register == nil {
 		return fmt.Errorf("%s %s has no policy, operation id or handler", r.Method, r.Path)

@@ -19,7 +19,7 @@ import (
 	"svc/pkg/base/timestamp"
 )
 
-// invalid returns all faults of the request as one, nil if there are none.
+// invalid returns the faults of the request as one error, nil if there are none.
 func (x *exchange) invalid() *fault.Error {
 	if len(x.faults) == 0 {
 		return nil
@@ -37,8 +37,9 @@ func (x *exchange) blame(field, format string, args ...any) {
 	}
 }
 
-// inspect checks what huma does not check: unknown, repeated, empty and
-// malformed query parameters, and what walk finds in the body.
+// inspect checks, once, what huma does not check: unknown, repeated, empty and
+// malformed query parameters, a body that the operation does not take, and what
+// walk finds in the body.
 func (x *exchange) inspect() {
 	if x.inspected {
 		return

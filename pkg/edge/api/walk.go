@@ -23,9 +23,9 @@ const (
 )
 
 // walk compares a JSON body with its schema and finds what decoding hides:
-// malformed or trailing text, text that is not UTF-8, unpaired surrogates,
-// duplicate members, and null where the schema does not allow it. It also
-// applies the rules of the methods text and number.
+// malformed or trailing text, nesting that is too deep, text that is not UTF-8,
+// unpaired surrogates, duplicate members, and null where the schema does not
+// allow it. It also applies the rules of the methods text and number.
 //
 // With optionalNull, an optional member may be null. Such a member counts as
 // absent.

@@ -63,7 +63,8 @@ func (a *answer) Flush() {}
 
 var oneLine = strings.NewReplacer("\r", " ", "\n", " ")
 
-// WriteHeader freezes status and headers. Informational responses are not sent.
+// WriteHeader freezes status and headers. It ignores an informational status
+// (1xx). A status outside 100 to 599 becomes 500.
 func (a *answer) WriteHeader(status int) {
 	if a.status != 0 || status >= 100 && status < 200 {
 		return

@@ -46,8 +46,8 @@ func fromGateway(ctx context.Context) bool {
 	return e != nil && e.RequestContext.APIID != ""
 }
 
-// ownURL returns the API's own address, or BaseURL if the event does not
-// contain it.
+// ownURL returns the API's own address, BaseURL if that is unknown, and ""
+// without an event.
 func ownURL(ctx context.Context) string {
 	if e := edgeOf(ctx).event; e != nil {
 		return e.ownURL()

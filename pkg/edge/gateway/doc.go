@@ -9,8 +9,9 @@
 // removes the stage from the path, and the base path of a custom domain.
 //
 // The client's address, the gateway's id of the request and the domain name
-// come only from the event's requestContext. A client can forge X-Forwarded-*
-// and similar headers, so the package drops them.
+// come from the event's requestContext. A client can forge X-Forwarded-* and
+// similar headers, so the package drops them. If the event names no domain, the
+// http.Request has the Host of the headers.
 //
 // The package must not know the endpoints, the tokens or the table.
 package gateway

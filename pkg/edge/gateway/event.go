@@ -111,7 +111,7 @@ func (e *event) route() string {
 }
 
 // rawQuery returns the query: as sent (2.0), or encoded from its decoded values
-// (1.0).
+// (1.0, or 2.0 without rawQueryString).
 func (e *event) rawQuery() (string, error) {
 	if e.v2 && e.RawQueryString != "" || (len(e.Query) == 0 || string(e.Query) == "{}") && len(e.MultiValueQuery) == 0 {
 		return e.RawQueryString, nil
@@ -142,7 +142,7 @@ func (e *event) body() ([]byte, error) {
 	return body, nil
 }
 
-// sourceIP returns the client's address, "" if it is not an address.
+// sourceIP returns the client's IP address, "" if the event has no valid one.
 func (e *event) sourceIP() string {
 	text := e.RequestContext.Identity.SourceIP
 	if e.v2 {
@@ -183,7 +183,8 @@ func (e *event) direct() bool { return e.v2 && e.Version == "2.0" && e.RequestCo
 
 // ownURL returns the API's own address, whatever domain the request used. A
 // custom domain may belong to one tenant, but the issuer of tokens and the
-// links in mails are the same for all tenants.
+// links in mails are the same for all tenants. If the event or AWS_REGION does
+// not tell the own address, ownURL returns baseURL.
 func (e *event) ownURL() string {
 	c, region := &e.RequestContext, os.Getenv("AWS_REGION")
 	if region == "" || c.APIID == "" || c.DomainPrefix == "" || c.DomainPrefix == c.APIID {

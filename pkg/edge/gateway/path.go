@@ -38,8 +38,8 @@ func (e *event) localPath() string {
 }
 
 // fill puts the parameters into a route's path ("/trips/{id}",
-// "/oauth/{proxy+}"). It returns false if the route is empty or lacks a
-// parameter.
+// "/oauth/{proxy+}"). It returns false if the route is empty or a parameter has
+// no value.
 func fill(route string, parameters map[string]string) (string, bool) {
 	if !strings.HasPrefix(route, "/") {
 		return "", false

@@ -27,8 +27,8 @@ func sane(id string) bool {
 }
 
 // RequestID returns the id of a request in its response and in the log: the
-// caller's X-Request-Id if it is well-formed, else ID. If there is no gateway,
-// RequestID creates an id; its time part comes from now.
+// caller's X-Request-Id if it is well-formed, else ID. If ID is "", RequestID
+// creates an id; its time part comes from now.
 func RequestID(r *http.Request, now time.Time) string {
 	if own := r.Header.Get(RequestHeader); sane(own) {
 		return own
@@ -50,8 +50,7 @@ func ID(ctx context.Context) string {
 }
 
 // Replaced returns the gateway's id of a request that has another id, because
-// the caller chose one. It is "" if the gateway's id is in use, or if there is
-// no gateway.
+// the caller chose one. It is "" if the gateway's id is in use, or if ID is "".
 func Replaced(ctx context.Context, id string) string {
 	if given := ID(ctx); given != id {
 		return given

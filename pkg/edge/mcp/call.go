@@ -29,9 +29,9 @@ type argument struct {
 	value json.RawMessage
 }
 
-// newCall reads the arguments. It rejects a repeated name, so that a person
-// confirms the value that is used. The operation's own pipeline validates the
-// rest.
+// newCall reads the arguments. It returns false if they are not an object. It
+// also returns false for a repeated name, so that a person confirms the value
+// that is used. The operation's own pipeline validates the rest.
 func newCall(t *tool, raw json.RawMessage) (call, bool) {
 	c := call{tool: t}
 	if len(raw) == 0 || string(raw) == "null" {
@@ -58,7 +58,8 @@ func (c call) text(name string) (out string) {
 }
 
 // request returns the operation's request for the call. It passes on unknown
-// arguments, so that the pipeline reports them.
+// arguments, so that the pipeline reports them. An argument of the query that is
+// null counts as absent.
 func (c call) request(outer *http.Request) *http.Request {
 	path, query, body := c.tool.path, url.Values{}, []byte(nil)
 	for _, a := range c.arguments {
@@ -100,7 +101,8 @@ func appendMember(body []byte, a argument) []byte {
 	return append(body, a.value...)
 }
 
-// plain returns the text of a JSON string, and any other value unchanged.
+// plain returns the text of a JSON string, "" for null, and any other value
+// unchanged.
 func plain(value json.RawMessage) string {
 	var text string
 	if json.Unmarshal(value, &text) == nil {
@@ -109,9 +111,9 @@ func plain(value json.RawMessage) string {
 	return string(value)
 }
 
-// digest identifies the call: its arguments in canonical form, without the
-// confirmation code. The caller's own key is included, so one confirmation is
-// not valid for several keys.
+// digest returns a hash of the arguments in canonical form, without the
+// confirmation code. It includes the argument idempotencyKey, so one
+// confirmation is not valid for several keys.
 func (c call) digest() string {
 	var members []byte
 	for _, a := range c.arguments {
@@ -124,8 +126,7 @@ func (c call) digest() string {
 }
 
 // retryLife is how long a call with the id and the arguments of an earlier call
-// counts as its retry. Some clients restart and use the same ids for
-// new calls.
+// counts as its retry. Some clients restart and use the same ids for new calls.
 const retryLife = 2 * time.Minute
 
 // key returns the Idempotency-Key of the call, and how long it is valid, 0 for

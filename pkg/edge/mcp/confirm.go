@@ -44,8 +44,9 @@ func agrees(token string, c call, code string, now time.Time) bool {
 }
 
 // Limits of a question: how many values it shows, and how many characters of
-// each. The longest text of an operation has 10,000 characters, so a person can
-// read all of it. Only the data of an image is longer.
+// each, written as JSON. The longest text of an operation has 10,000 characters.
+// A person can read all of it if JSON escapes at most a few dozen of them. The
+// data of an image is longer.
 const (
 	mostShown    = 50
 	longestShown = 10_100

@@ -34,7 +34,7 @@ type tool struct {
 	path    string
 	scopes  map[authz.Audience]string // required scope, by audience that has the tool
 	confirm string
-	place   map[string]string // where an argument goes: "path" or "query"; all others go into the body
+	place   map[string]string // where an argument goes: "path" or "query"; the others go into the body if there is one
 	hasBody bool
 }
 

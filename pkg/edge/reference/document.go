@@ -74,7 +74,7 @@ var requestID = &huma.Param{Description: "Id of the request: the caller's X-Requ
 	Schema: &huma.Schema{Type: huma.TypeString}}
 
 var errorText = map[int]string{
-	400: "The request is not valid. `details` lists every fault.",
+	400: "The request is not valid. `details` lists the faults that were found.",
 	401: "The token is missing, invalid or revoked, or its person, client or tenant is disabled.",
 	403: "The token lacks the scope, the operator lacks the permission, or the tenant has the feature switched off.",
 	404: "There is no such resource in this tenant.",
@@ -163,7 +163,9 @@ func tags(doc *huma.OpenAPI) []*huma.Tag {
 // nil for a request without a body.
 type Example struct{ Request, Response json.RawMessage }
 
-// JSON encodes the document with the examples, which are by operation id.
+// JSON encodes the document with the examples, which are by operation id, and
+// with the names that schemaName gives the schemas. It returns an error for an
+// example of an operation whose success response has no body.
 func JSON(doc *huma.OpenAPI, examples map[string]Example) ([]byte, error) {
 	for _, path := range doc.Paths {
 		for _, op := range operations(path) {

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// names maps the name of a Go type to its schema's name in the document. A type
-// that is not in names keeps its name. In Go, the package makes a name unique,
-// as in feedback.Draft. Generated clients have one namespace and need
-// FeedbackDraft.
+// names maps a schema's name in huma, mostly that of its Go type, to its name in
+// the document. A schema that is not in names keeps its name. In Go, the package
+// makes a name unique, as in feedback.Draft. Generated clients have one
+// namespace and need FeedbackDraft.
 var names = map[string]string{
 	"Accepted": "AcceptedTrip", "Arrived": "ArrivedTrip", "Started": "StartedTrip", "Finished": "CompletedTrip",
 	"Stopped": "CancelledTrip", "Ride": "RideRequest", "Reason": "CancelRequest", "Measurements": "CompleteRequest",

@@ -46,15 +46,16 @@ func list(of *huma.Schema) *huma.Schema { return &huma.Schema{Type: huma.TypeArr
 
 var plains = []plain{
 	{method: "POST", path: "/oauth/register", id: "oauth_register", summary: "Register a client (RFC 7591)",
-		about: "It needs no sign-in. The response is the only one that has the secrets: store them.",
+		about: "It needs no sign-in. Store client_secret: no later response repeats it.",
 		body:  named("ClientMetadata"), example: exampleRegistration, status: 201, answer: named("ClientRegistration")},
 	{method: "GET", path: "/oauth/register/{client_id}", id: "oauth_read_client",
 		summary: "Read a registration (RFC 7592)", about: "With the registration access token.",
 		status: 200, answer: named("ClientRegistration"), bearer: true},
 	{method: "PUT", path: "/oauth/register/{client_id}", id: "oauth_replace_client",
 		summary: "Replace a registration (RFC 7592)",
-		about:   "With the registration access token. A member that you leave out is reset to its default.",
-		body:    named("ClientMetadata"), example: exampleRegistration, status: 200, answer: named("ClientRegistration"),
+		about: "With the registration access token. The body must also have the client_id. A member that you leave out " +
+			"is reset to its default. The response has a new registration access token, which replaces the old one.",
+		body: named("ClientMetadata"), example: exampleRegistration, status: 200, answer: named("ClientRegistration"),
 		bearer: true},
 	{method: "DELETE", path: "/oauth/register/{client_id}", id: "oauth_delete_client",
 		summary: "Delete a registration (RFC 7592)",
@@ -74,7 +75,7 @@ var plains = []plain{
 		form: named("TokenRequest"), example: exampleExchange, status: 200, answer: named("TokenResponse"),
 		client: true},
 	{method: "POST", path: "/oauth/revoke", id: "oauth_revoke", summary: "Revoke a token (RFC 7009)",
-		about: "An unknown token gets the same response.",
+		about: "Ends every token of the same sign-in. An unknown token gets the same response.",
 		form:  named("TokenReference"), example: exampleToken, status: 200, client: true},
 	{method: "POST", path: "/oauth/introspect", id: "oauth_introspect", summary: "Ask about a token (RFC 7662)",
 		about: "Only for confidential clients, about their own tokens.",

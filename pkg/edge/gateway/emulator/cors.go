@@ -32,8 +32,8 @@ func newCORS(v any) *cors {
 	return c
 }
 
-// isPreflight reports whether the request is a preflight: an OPTIONS with
-// Access-Control-Request-Method (Fetch standard, section 3.2.2).
+// isPreflight reports whether the request is a preflight: an OPTIONS with Origin
+// and Access-Control-Request-Method (Fetch standard, "CORS-preflight request").
 func isPreflight(r *http.Request) bool {
 	return r.Method == http.MethodOptions && r.Header.Get("Origin") != "" &&
 		r.Header.Get("Access-Control-Request-Method") != ""
@@ -52,8 +52,8 @@ func (c *cors) preflight(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// answer sets the CORS headers on a function's response. It removes the
-// function's own CORS headers.
+// answer sets the CORS headers of a response, the function's or the gateway's
+// own. It removes the CORS headers that the function set.
 func (c *cors) answer(h http.Header, r *http.Request) {
 	if c == nil {
 		return

@@ -1,7 +1,7 @@
 // Package emulator is the local gateway: an http.Handler that behaves like the
 // HTTP API of template.yaml. It converts requests to payload 2.0 events, calls
 // the function whose route matches, and writes the function's response. It
-// applies the limits and the CORS headers of API Gateway.
+// applies the size limits and the CORS headers of API Gateway.
 //
 // The package also reads the stream subscriptions and schedules of the
 // template's functions.

@@ -62,8 +62,8 @@ func (c *conn) Read(p []byte) (int, error) {
 }
 
 // escapeTarget escapes the target of a request line at the start of data. It
-// returns data unchanged if data does not begin with a complete request line, or
-// if the target is well-formed.
+// returns data unchanged if data does not begin with a complete request line, if
+// the target does not begin with a slash, or if the target is well-formed.
 func escapeTarget(data []byte) []byte {
 	line, after, ok := bytes.Cut(data, []byte("\n"))
 	start, end := bytes.IndexByte(line, ' ')+1, bytes.LastIndex(line, []byte(" HTTP/1."))

@@ -151,9 +151,10 @@ func digit(b bool) byte {
 	return '0'
 }
 
-// find returns the route of a request and its decoded path parameters, and
-// false if no route matches. A percent-encoded slash is part of its segment.
-// HEAD is a separate method: GET routes do not match it.
+// find returns the route of a request and its decoded path parameters. It
+// returns false if no route matches or the path is malformed. A percent-encoded
+// slash is part of its segment. HEAD is a separate method: GET routes do not
+// match it.
 func (t table) find(method, escapedPath string) (Route, map[string]string, bool) {
 	parts := strings.Split(strings.TrimPrefix(escapedPath, "/"), "/")
 	for i, p := range parts {

@@ -13,7 +13,8 @@ type Schedule struct {
 	Timeout  time.Duration // of one invocation
 }
 
-// Schedules returns the schedules of the template, sorted by function.
+// Schedules returns the schedules of the template, sorted by function. It returns
+// an error for a schedule that is not a rate, such as a cron expression.
 func Schedules(text []byte) ([]Schedule, error) {
 	t, err := parse(text)
 	if err != nil {

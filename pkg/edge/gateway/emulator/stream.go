@@ -64,7 +64,7 @@ func newStream(p map[string]any) (Stream, error) {
 		pattern, _ := object(f)["Pattern"].(string)
 		var o map[string]any
 		if err := json.Unmarshal([]byte(pattern), &o); err != nil || len(o) == 0 {
-			return s, fmt.Errorf("the filter pattern %q is not a JSON object", pattern)
+			return s, fmt.Errorf("the filter pattern %q is not a JSON object with members", pattern)
 		}
 		s.Patterns = append(s.Patterns, pattern)
 	}

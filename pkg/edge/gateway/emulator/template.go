@@ -226,7 +226,8 @@ func (t *template) call(name string, argument any, depth int) (v any, ok bool) {
 	return nil, false
 }
 
-// holds evaluates a condition once. A circular condition is false.
+// holds evaluates a condition once. If a condition refers to itself, the inner
+// reference is false. An unknown condition is false.
 func (t *template) holds(condition string) bool {
 	if held, known := t.held[condition]; known {
 		return held

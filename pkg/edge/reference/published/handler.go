@@ -29,7 +29,7 @@ type Handler struct {
 	paths    func() map[string][]string // methods by path template
 }
 
-// New returns the handler of the service at baseURL, without a trailing slash.
+// New returns the handler of the service at baseURL, which has no trailing slash.
 func New(baseURL string) *Handler {
 	address, _ := json.Marshal(baseURL) // marshaling a string cannot fail
 	page, files := readPage()
