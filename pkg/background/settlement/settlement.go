@@ -54,7 +54,7 @@ type Entries struct {
 	Rider      *decimal.Decimal
 }
 
-// EntriesOf decides what a completed trip posts (decisions, "Settlement"):
+// EntriesOf decides what a completed trip posts:
 //
 //	CASH    the driver holds the money: the driver is debited the commission
 //	CARD    the driver is credited the fare less the commission

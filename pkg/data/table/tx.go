@@ -75,7 +75,7 @@ func (tx *Tx) Replace(it Item) *Op {
 type Change struct {
 	Set     map[string]any // as Item.Attrs; nil or an empty set removes the attribute
 	Add     map[string]any // numbers to add, strings ([]string) to add to a set
-	Default map[string]any // set only if the attribute is absent; not nil and not an empty set
+	Default map[string]any // set only if the attribute is absent; nil is not allowed
 	Remove  []string
 	Expires int64 // sets expiresAt, Unix seconds; 0 leaves it unchanged
 }
