@@ -49,7 +49,8 @@ func Find(ctx context.Context, dataDir string) (Running, error) {
 	}
 	r, err := read(dataDir)
 	if err != nil {
-		return Running{}, fmt.Errorf("a service starts or stops on the data folder %s, or `svc seed` uses it; try again later",
+		return Running{}, fmt.Errorf("a service starts or stops on the data folder %s, or `svc seed` uses it; "+
+			"try again later",
 			dataDir)
 	}
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
@@ -118,7 +119,8 @@ func Lock(dataDir string) (*os.File, error) {
 			return nil, fmt.Errorf("the data folder %s is in use by the service at %s (pid %d); stop that, or use another "+
 				"--data folder", dataDir, r.BaseURL, r.Pid)
 		}
-		return nil, fmt.Errorf("the data folder %s is in use by another svc command; wait for it, or use another --data folder",
+		return nil, fmt.Errorf("the data folder %s is in use by another svc command; wait for it, or use another "+
+			"--data folder",
 			dataDir)
 	}
 }
