@@ -99,8 +99,8 @@ func (p piece) ops() int {
 
 // read finds the items that changed since they were counted or whose rows are
 // pending, and picks a shard of the counters. It reads the COUNTED items first,
-// then the items, and then the wallets of people with a new name. For a tenant that is deleted or being
-// deleted, it returns no piece.
+// then the items, and then the wallets of people with a new name. For a tenant
+// that is deleted or being deleted, it returns no piece.
 func (s Step) read(ctx context.Context, h table.Handle, t *table.Tenant, keys []table.Key) ([]piece, int, error) {
 	first := make([]table.Key, len(keys), len(keys)+1)
 	for i, key := range keys {

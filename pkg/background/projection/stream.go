@@ -24,8 +24,8 @@ type Function struct {
 const itemsPerStep = 8
 
 // Handle processes a batch. It uses only the keys and types from the batch, and
-// reads the current items. The error is always nil; the response lists the failures
-// by sequence number.
+// reads the current items. The error is always nil; the response lists the
+// failures by sequence number.
 func (f Function) Handle(ctx context.Context, event events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
 	var order []string
 	tenants := map[string][]stream.Change{}

@@ -30,8 +30,8 @@ var (
 // one transaction. If the trip was completed more than streamAge ago or has a
 // posting, it also reads the trip's postings and does not repeat them. It
 // retries after a conflict, such as with another settlement of the same driver
-// or rider. If the tenant is deleted or being deleted, it does nothing, and returns
-// no error.
+// or rider. If the tenant is deleted or being deleted, it does nothing, and
+// returns no error.
 func Settle(ctx context.Context, t table.Tenant, tr trip.Trip, now time.Time) (done bool, err error) {
 	if tr.Status != trip.Completed {
 		return false, fmt.Errorf("settle %s: its status is %s, expected %s", tr.ID, tr.Status, trip.Completed)

@@ -63,7 +63,8 @@ func (tx *Tx) Put(it Item) *Op {
 func (tx *Tx) Create(it Item) *Op { return tx.Put(it).If("attribute_not_exists(pk)") }
 
 // Replace writes the item and increments its Version, on the condition that
-// the stored Version is the one that was read.
+// the stored Version is the one that was read. The condition fails for an item
+// that was stored without a Version.
 func (tx *Tx) Replace(it Item) *Op {
 	was := it.Version
 	it.Version++
@@ -165,12 +166,13 @@ func (op *Op) Else(err error) *Op {
 	return op
 }
 
-// Commit sends the transaction, unless it is empty. If conditions fail, it returns the first error
-// that Else set on a failed operation, or ErrCondition if there is none. If
-// another write touched the same item, the error is ErrConflict. If the table is
-// throttled or cannot be reached, the error is fault.Unavailable. With each of
-// these errors, nothing was written. If the result is not known, the error is
-// fault.OutcomeUnknown or, if the caller disconnected, the context's error.
+// Commit sends the transaction, unless it is empty. If conditions fail, it
+// returns the first error that Else set on a failed operation, or ErrCondition
+// if there is none. If another write touched the same item, the error is
+// ErrConflict. If the table is throttled or cannot be reached, the error is
+// fault.Unavailable. With each of these errors, nothing was written. If the
+// result is not known, the error is fault.OutcomeUnknown or, if the caller
+// disconnected, the context's error.
 func (tx *Tx) Commit(ctx context.Context) error {
 	if tx.err != nil {
 		return fmt.Errorf("transaction: %w", tx.err)

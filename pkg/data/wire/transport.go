@@ -35,8 +35,8 @@ type Transport struct {
 }
 
 // longestIdle is how long a connection may be idle before a request uses it
-// again. The wall clock measures this time, because Lambda stops a process between two events, and
-// the monotonic clock may stop with it.
+// again. The wall clock measures this time, because Lambda stops a process
+// between two events, and the monotonic clock may stop with it.
 const longestIdle = 90 * time.Second
 
 // largestResponse limits a response with its headers, in bytes. A response of

@@ -74,9 +74,9 @@ func locateDynamoDBLocal() (program, error) {
 	return program{kind: DynamoDBLocal, path: path, java: java}, nil
 }
 
-// find returns the first of these paths that good accepts: $SVC_ENGINE_PATH, the
-// name in the folder of this program, the name in the bin folder of the repository
-// that contains the working directory.
+// find returns the first of these paths that good accepts: $SVC_ENGINE_PATH,
+// the name in the folder of this program, the name in the bin folder of the
+// repository that contains the working directory.
 func find(name string, good func(os.FileInfo) bool) (string, error) {
 	var places []string
 	if path := os.Getenv("SVC_ENGINE_PATH"); path != "" {

@@ -23,7 +23,7 @@ type Options struct {
 	Days  int       // age of the oldest trips in days; 0 means 180
 	Seed  uint64    // the seed number that determines all data
 	Now   time.Time // time of the newest trips
-	By    audit.By  // who starts the run
+	By    audit.By  // who starts the run, and when
 	// Hash is the password hash of all created people. If it is "", each person
 	// sets a password by a link, as usual.
 	Hash string
