@@ -1,5 +1,5 @@
-// Package accesslog writes one line for each request that the local gateway
-// handles, for the terminal and for `svc logs`. Of a caller's input it may
+// Package accesslog describes each request to `svc dev`, also to its own pages,
+// in one line, for the terminal and for `svc logs`. Of a caller's input it may
 // write only the method, the path, the request id, and the tenant and audience
 // that the token claims. It must never write a token, a query or a request body.
 package accesslog
@@ -26,7 +26,7 @@ type Entry struct {
 	Millis    float64   `json:"ms"`               // until the last byte was written
 	Tenant    string    `json:"tenant,omitempty"` // slug, or the id if the slug is unknown
 	Actor     string    `json:"actor,omitempty"`  // audience that the token claims
-	RequestID string    `json:"request_id"`
+	RequestID string    `json:"request_id"`       // "" for a page of svc dev itself
 	// GatewayID is the gateway's own id of the request, as in the gateway's
 	// access log on AWS; empty if RequestID is the same.
 	GatewayID string `json:"gateway_id,omitempty"`
