@@ -31,8 +31,8 @@ type Check struct {
 	Correct bool
 	// Found receives the differences, one at a time.
 	Found func(Difference)
-	// Compared, if not nil, receives how many counters, posts or rows were
-	// compared.
+	// Compared, if not nil, receives how many counters, wallet names, posts or
+	// rows were compared.
 	Compared func(kind string, n int)
 	// Wait, if not nil, replaces the waits between two looks at a difference.
 	Wait func(context.Context, time.Duration) error

@@ -127,8 +127,9 @@ func alike(want, have table.Item) bool {
 	return true
 }
 
-// correctRows writes an item's rows, on the condition that its COUNTED item has
-// not changed. If COUNTED has changed, a step wrote the rows meanwhile.
+// correctRows writes the rows that an item lacks and deletes its stray ones, on
+// the condition that its COUNTED item has not changed. If COUNTED has changed, a
+// step may have written the rows meanwhile.
 func (c *Check) correctRows(ctx context.Context, h table.Handle, p piece, lost []table.Item, stray []table.Key) error {
 	if !c.Correct || !p.stored.Found() {
 		return nil

@@ -85,7 +85,7 @@ type piece struct {
 	stored     table.Item // COUNTED as read
 	was, next  Counted
 	difference counter.Changes
-	wallet     table.Item // of a driver or customer with a new name; zero if there is no wallet
+	wallet     table.Item // of a driver or customer with a new name; not Found if there is none
 }
 
 // ops returns how many operations the piece adds to a transaction at most.
@@ -98,8 +98,9 @@ func (p piece) ops() int {
 }
 
 // read finds the items that changed since they were counted or whose rows are
-// pending, and picks a shard of the counters. It reads the COUNTED items first, then the items, and then the
-// wallets of people with a new name. For a deleted tenant it returns no piece.
+// pending, and picks a shard of the counters. It reads the COUNTED items first,
+// then the items, and then the wallets of people with a new name. For a tenant
+// that is deleted or being deleted, it returns no piece.
 func (s Step) read(ctx context.Context, h table.Handle, t *table.Tenant, keys []table.Key) ([]piece, int, error) {
 	first := make([]table.Key, len(keys), len(keys)+1)
 	for i, key := range keys {

@@ -23,9 +23,9 @@ type Function struct {
 // steps seldom conflict.
 const itemsPerStep = 8
 
-// Handle processes a batch. It uses only the keys from the batch, and reads
-// the current items. The error is always nil; the response lists the failures
-// by sequence number.
+// Handle processes a batch. It uses only the keys and types from the batch, and
+// reads the current items. The error is always nil; the response lists the
+// failures by sequence number.
 func (f Function) Handle(ctx context.Context, event events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
 	var order []string
 	tenants := map[string][]stream.Change{}

@@ -79,8 +79,8 @@ func stored(ctx context.Context, t table.Tenant, all []entry) ([]table.Item, err
 }
 
 // postings checks the postings of at most 50 trips. It skips trips that are not
-// completed or have an error in out already. It adds the errors that it finds
-// to out.
+// completed, have no completion time or have an error in out already. It adds
+// the errors that it finds to out.
 func (c *Check) postings(ctx context.Context, t table.Tenant, trips []trip.Trip, out []*wrong) error {
 	var all []entry
 	var of []int // index of each entry's trip

@@ -12,7 +12,8 @@ import (
 )
 
 // Receipt is the final account of a completed trip. Amounts are in units of
-// Currency. Without a fare they are null, except DriverAmount, which is 0.
+// Currency. Without a fare they are null, except DriverAmount, which is 0 if the
+// trip has a driver.
 type Receipt struct {
 	ID           string       `json:"id"`
 	TripID       string       `json:"tripId"`
@@ -53,15 +54,16 @@ type Entries struct {
 	Rider      *decimal.Decimal
 }
 
-// EntriesOf decides what a completed trip posts (decisions, "Settlement"):
+// EntriesOf decides what a completed trip posts:
 //
 //	CASH    the driver holds the money: the driver is debited the commission
 //	CARD    the driver is credited the fare less the commission
 //	WALLET  as CARD, and the rider is debited the fare
 //
-// A trip without a payment type counts as CASH.
-// Without a snapshot of the rate, the driver's entry is 0 and the rider's is
-// unchanged. Without a fare, the driver's entry is 0 and the rider has none.
+// A trip without a payment type counts as CASH. Without a snapshot of the rate,
+// the driver's entry is 0 and the rider's is unchanged. Without a fare, the
+// driver's entry is 0 and the rider has none. Without a driver, there is no
+// driver's entry.
 func EntriesOf(tr trip.Trip) (Entries, error) {
 	zero := decimal.Zero
 	out := Entries{}

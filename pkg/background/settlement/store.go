@@ -26,11 +26,12 @@ var (
 )
 
 // Settle settles a completed trip that is not settled yet; done reports whether
-// this call did it. It sends one batch get and one transaction. If the trip was
-// completed more than streamAge ago or has a posting, it also reads the trip's
-// postings and does not repeat them. It retries after a conflict, such as with
-// another settlement of the same driver or rider. It does not settle a trip of a
-// deleted tenant, and returns no error for it.
+// this call did it. It sends one batch get and, unless the trip has a receipt,
+// one transaction. If the trip was completed more than streamAge ago or has a
+// posting, it also reads the trip's postings and does not repeat them. It
+// retries after a conflict, such as with another settlement of the same driver
+// or rider. If the tenant is deleted or being deleted, it does nothing, and
+// returns no error.
 func Settle(ctx context.Context, t table.Tenant, tr trip.Trip, now time.Time) (done bool, err error) {
 	if tr.Status != trip.Completed {
 		return false, fmt.Errorf("settle %s: its status is %s, expected %s", tr.ID, tr.Status, trip.Completed)
@@ -128,7 +129,7 @@ func (w work) settle(ctx context.Context, t table.Tenant) (done bool, err error)
 	return done, nil
 }
 
-// found is what a settlement reads; an absent item is a zero Item.
+// found is what a settlement reads; an absent item is not Found.
 type found struct {
 	receipt, flags, driver, driverWallet, rider, riderWallet table.Item
 }

@@ -51,7 +51,8 @@ func (f Function) Sweep(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("sweep: %w", err)
 	}
-	// In another order each time, no tenant is always among those for which no time is left.
+	// A random order, so that a sweep that runs out of time does not always
+	// omit the same tenants.
 	//nolint:gosec // the order is no secret
 	rand.Shuffle(len(tenants), func(i, j int) { tenants[i], tenants[j] = tenants[j], tenants[i] })
 	if end, ok := ctx.Deadline(); ok {
@@ -102,8 +103,8 @@ func lasting(err error) error {
 // stream or a dead-letter queue lost. It examines the trips that were requested
 // at or after since, and those that were completed at or after since and more
 // than trip.LateAge after their request. If since is the zero time, it examines
-// all trips. It may run while trips are completed. A trip that fails does not
-// stop the others.
+// all completed trips. It may run while trips are completed. A trip that fails
+// does not stop the others.
 //
 // It reads by-g2 T#t#STATUS#COMPLETED#shard and, unless since is zero, by-g1
 // T#t#STATUS#COMPLETED#LATE. It reads each partition from the newest trip, page
@@ -150,8 +151,8 @@ func pages(ctx context.Context, t table.Tenant, partition string, q table.Query,
 	}
 }
 
-// tripsOf reads the trips of log entries. It omits trips that are not
-// completed.
+// tripsOf reads the trips of the log entries in trip.LatePartition. It omits
+// trips that are not completed.
 func tripsOf(ctx context.Context, t table.Tenant, entries []table.Item) ([]table.Item, error) {
 	keys := make([]table.Key, len(entries))
 	for i, it := range entries {

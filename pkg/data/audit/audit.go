@@ -13,10 +13,10 @@ import (
 
 // By says who makes a change, when, and with which client and tool.
 type By struct {
-	Who    string    // an actor's id, or "svc:" and the name of the user who ran a command
+	Who    string    // an actor's id; or "svc:" and the user of a command ("svc" if unknown), or "svc:demo"
 	At     time.Time // the change's time
-	Client string    // the OAuth client that acted for the actor; "" for a command
-	Tool   string    // the tool that an agent called; "" if it was a request to the API
+	Client string    // the OAuth client that acted for the actor; "" if none did, as for a command
+	Tool   string    // the tool that an agent called; "" for any other change
 }
 
 // Entry is one entry of the log.

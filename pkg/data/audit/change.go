@@ -39,8 +39,9 @@ type Change[T any] struct {
 	Commit func(ctx context.Context, tx *table.Tx, was, now T) error
 }
 
-// Run makes the change and returns the new value. It wraps every error with
-// What.
+// Run makes the change and returns the new value, or the unchanged one. It wraps
+// every error with What. After repeated conflicts the error is
+// fault.Unavailable.
 func (c Change[T]) Run(ctx context.Context) (T, error) {
 	var now T
 	read := c.Read

@@ -129,8 +129,9 @@ func parse(n json.Number) (decimal.Decimal, error) {
 	return decimal.Zero, fmt.Errorf("%q is not a number", n)
 }
 
-// Read reads counters of a tenant. n is the tenant's readShards. Read sends one
-// eventually consistent request, of at most 100 keys.
+// Read reads counters of a tenant with one eventually consistent batch get. n is
+// the tenant's readShards. A sharded counter takes Shards(n) keys, and Read fails
+// for more than 100 keys.
 func Read(ctx context.Context, t table.Tenant, n int, refs ...Ref) (map[Ref]Sums, error) {
 	shards := Shards(n)
 	of := make(map[table.Key]Ref, len(refs)*shards)

@@ -20,8 +20,8 @@ type Range struct {
 	Last   string
 }
 
-// ErrTrimmed means that the stream no longer has the records. A stream keeps
-// records for 24 hours.
+// ErrTrimmed means that the stream no longer has the records, or that a read did
+// not find the last one. A stream keeps records for 24 hours.
 var ErrTrimmed = errors.New("the stream no longer has these records; run svc rebuild instead")
 
 // emptyPages is how many empty pages in a row end the reading. A single empty

@@ -207,8 +207,8 @@ func (s *sent) result() (*http.Response, error) {
 
 // takeFrom stores the response's items in the context's answer. It calls each
 // with the name of every other member of the response, as members does. If
-// takeFrom returns false, it has not changed the response, and the SDK decodes
-// it.
+// takeFrom returns false, it has not changed the response, so that another
+// decoder can read it.
 func takeFrom(ctx context.Context, body []byte, each func(s *jsonscan.Scanner, name jsonscan.Text)) bool {
 	wanted, ok := ctx.Value(answerKey{}).(*answer)
 	if !ok {

@@ -13,6 +13,6 @@
 // package knows no resource.
 //
 // Only this package imports guregu/dynamo. Packages outside pkg/data use the
-// AWS SDK for other services (keys, queues, metrics) and for local engines and
-// streams.
+// AWS SDK for other services (KMS, SQS, STS), for local engines, and for the
+// records of streams.
 package table

@@ -20,8 +20,9 @@ import (
 // encoding/json; letter case matters. Document reads these types directly:
 // string, json.Number, pointers to them, int64 and bool. A value of the wrong
 // type for such a field is not an error: the field then has an unspecified
-// value. For fields of other types, Document calls encoding/json, and returns
-// its errors. Document ignores unknown members and nulls.
+// value. For a field of another type, a JSON string is an error. Document passes
+// any other value to encoding/json, and returns its errors. Document ignores
+// unknown members and nulls. It panics if T embeds a struct by a pointer.
 func Document[T any](it Item) (*T, error) {
 	out := &struct {
 		value    T
@@ -131,7 +132,8 @@ var fieldKinds = map[reflect.Type]fieldKind{
 
 var knownFields sync.Map // reflect.Type → []field
 
-// fieldsOf returns the fields of a struct and of the structs embedded in it.
+// fieldsOf returns the exported fields of a struct and of the structs embedded
+// in it, except those with the tag json:"-".
 // It panics if a struct is embedded by a pointer.
 func fieldsOf(t reflect.Type) []field {
 	if known, ok := knownFields.Load(t); ok {
@@ -194,8 +196,8 @@ func (it Item) members(each func(name, text string, quoted bool)) error {
 // deepestDocument is the nesting limit of encoding/json.
 const deepestDocument = 10_000
 
-// unescaped returns a string of a document. It is a slice of the document, or
-// a copy if the string has escapes.
+// unescaped returns the string that a JSON text encodes. The string shares the
+// memory of the text, or is a copy if the text has escapes.
 func unescaped(text jsonscan.Text) string {
 	if !text.Escaped {
 		return stringOf(text.Raw)

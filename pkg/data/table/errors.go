@@ -139,8 +139,10 @@ func cancellation(what string, cancelled *types.TransactionCanceledException, er
 const tries = 8
 
 // Retry runs step, which reads and writes, until step does not return
-// ErrConflict. The pauses between attempts are random and grow. After eight
-// attempts Retry returns fault.Unavailable.
+// ErrConflict. It pauses between attempts, for a random time of at most 10 ms at
+// first and 320 ms later. After eight attempts, or if the deadline passes in a
+// pause, Retry returns fault.Unavailable. If the caller disconnects in a pause,
+// it returns the context's error.
 func Retry(ctx context.Context, step func(context.Context) error) error {
 	var err error
 	for i := range tries {

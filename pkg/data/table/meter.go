@@ -19,7 +19,8 @@ type Meter struct {
 	index    float64
 }
 
-// Usage is what a meter has counted.
+// Usage is what a meter has counted. Failed requests, and those of Load and
+// Footprint, add no units.
 type Usage struct {
 	Requests   int     // requests we sent, without the SDK's retries
 	Sequential int     // length of the longest chain of requests in which each began after the previous one ended

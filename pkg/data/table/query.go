@@ -252,8 +252,8 @@ func (h Handle) input(partition string, q Query, limit int) (in *dynamodb.QueryI
 }
 
 // bounds returns the lowest range key to read (inclusive) and the end
-// (exclusive). The page after a cursor starts at the cursor + "!". This is safe
-// because no range key is a prefix of another.
+// (exclusive). In ascending order, the page after a cursor starts at the
+// cursor + "!". This is safe because no range key is a prefix of another.
 func (q Query) bounds() (low, high string) {
 	low, high = q.From, q.To
 	if q.Prefix != "" {

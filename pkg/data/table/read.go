@@ -30,10 +30,11 @@ func (h Handle) Get(ctx context.Context, key Key) (Item, error) {
 
 const batchSize, batchRounds = 100, 5
 
-// Batch reads up to a hundred items, strongly consistent, in one request. It
+// Batch reads up to 100 different items, strongly consistent, in one request. It
 // returns them in the order of keys. For an absent item it returns an Item that
-// has only its Key. It reads a repeated key once, and retries unprocessed keys a
-// bounded number of times.
+// has only its Key. It reads a repeated key once. If the table leaves keys
+// unprocessed, Batch sends up to four more requests, and then returns
+// fault.Unavailable. Without keys it sends no request.
 func (h Handle) Batch(ctx context.Context, keys ...Key) ([]Item, error) {
 	return h.batchGet(ctx, true, keys)
 }

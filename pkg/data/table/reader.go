@@ -38,7 +38,8 @@ func readAnswer(body []byte) (rest []byte, items []Item, ok bool) {
 
 // scanAnswer finds the items in the response of a Query ("Items"), a
 // BatchGetItem ("Responses", of one table) or a GetItem ("Item"). ok is false for
-// invalid JSON, for members of unknown form, and for a response without items.
+// invalid JSON, for members of unknown form, and for a response without such a
+// member.
 func scanAnswer(body []byte) (r *reader, ok bool) {
 	r = &reader{Scanner: jsonscan.New(body, deepestAnswer), attrs: make(attrs, 0, usualAttrs)}
 	rest := append(make([]byte, 0, 256), '{')
@@ -174,12 +175,14 @@ func (r *reader) value(a *attr, kind jsonscan.Text) (text jsonscan.Text) {
 	return text
 }
 
-// stringOf shares the memory of bytes, which must not change any more.
+// stringOf shares the memory of bytes, which must not change while the string is
+// in use.
 func stringOf(b []byte) string {
 	return unsafe.String(unsafe.SliceData(b), len(b)) //nolint:gosec // see the comment
 }
 
-// bytesOf shares the memory of a string; nobody may write to it.
+// bytesOf shares the memory of a string. Only reader.items may write to it,
+// because it then replaces the string.
 func bytesOf(s string) []byte {
 	return unsafe.Slice(unsafe.StringData(s), len(s)) //nolint:gosec // see the comment
 }

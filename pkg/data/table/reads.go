@@ -17,7 +17,7 @@ func (r *Reads) Add(h Handle, key Key, into *Item) {
 	r.keys, r.into = append(r.keys, key), append(r.into, into)
 }
 
-// Do reads all items in one strongly consistent request.
+// Do reads the items with Handle.Batch. After an error it sets no variable.
 func (r *Reads) Do(ctx context.Context) error {
 	items, err := r.handle.Batch(ctx, r.keys...)
 	for n, it := range items {

@@ -14,9 +14,9 @@ import (
 )
 
 // Limits of the time of one attempt. With a deadline, each attempt gets a
-// quarter of the remaining time, within these limits. So there is time for
-// retries if a connection does not respond. Of an API request's 4.5 s, the
-// first attempt gets 1.1 s.
+// quarter of the remaining time, within these limits, so that there is time for
+// retries if a connection does not respond. Without a deadline, it gets
+// longestAttempt. Of an API request's 4.5 s, the first attempt gets 1.1 s.
 const (
 	shortestAttempt = time.Second
 	longestAttempt  = 5 * time.Second

@@ -63,7 +63,8 @@ func (tx *Tx) Put(it Item) *Op {
 func (tx *Tx) Create(it Item) *Op { return tx.Put(it).If("attribute_not_exists(pk)") }
 
 // Replace writes the item and increments its Version, on the condition that
-// the stored Version is the one that was read.
+// the stored Version is the one that was read. The condition fails for an item
+// that was stored without a Version.
 func (tx *Tx) Replace(it Item) *Op {
 	was := it.Version
 	it.Version++
@@ -73,9 +74,9 @@ func (tx *Tx) Replace(it Item) *Op {
 // Change is a set of attribute updates. It must not include keys or index
 // partitions.
 type Change struct {
-	Set     map[string]any // as Item.Attrs
+	Set     map[string]any // as Item.Attrs; nil or an empty set removes the attribute
 	Add     map[string]any // numbers to add, strings ([]string) to add to a set
-	Default map[string]any // set only if the attribute is absent
+	Default map[string]any // set only if the attribute is absent; nil is not allowed
 	Remove  []string
 	Expires int64 // sets expiresAt, Unix seconds; 0 leaves it unchanged
 }
@@ -165,12 +166,13 @@ func (op *Op) Else(err error) *Op {
 	return op
 }
 
-// Commit sends the transaction. If conditions fail, it returns the first error
-// that Else set on a failed operation, or ErrCondition if there is none. If
-// another write touched the same item, the error is ErrConflict. If the table is
-// throttled or cannot be reached, the error is fault.Unavailable. With each of
-// these errors, nothing was written. If the result is not known, the error is
-// fault.OutcomeUnknown or, if the caller disconnected, the context's error.
+// Commit sends the transaction, unless it is empty. If conditions fail, it
+// returns the first error that Else set on a failed operation, or ErrCondition
+// if there is none. If another write touched the same item, the error is
+// ErrConflict. If the table is throttled or cannot be reached, the error is
+// fault.Unavailable. With each of these errors, nothing was written. If the
+// result is not known, the error is fault.OutcomeUnknown or, if the caller
+// disconnected, the context's error.
 func (tx *Tx) Commit(ctx context.Context) error {
 	if tx.err != nil {
 		return fmt.Errorf("transaction: %w", tx.err)
@@ -200,7 +202,8 @@ func (tx *Tx) Commit(ctx context.Context) error {
 const loadSize = 25
 
 // Load writes items without conditions, 25 per request, for filling a table.
-// It retries unprocessed items a bounded number of times.
+// It sends unprocessed items up to four more times, and then returns
+// fault.Unavailable. An error may come after items were written.
 func (h Handle) Load(ctx context.Context, items ...Item) error {
 	for chunk := range slices.Chunk(items, loadSize) {
 		writes := make([]types.WriteRequest, len(chunk))

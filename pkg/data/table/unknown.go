@@ -56,7 +56,8 @@ func (u Unknown) attributes(to map[string]types.AttributeValue, named map[string
 }
 
 // document adds the stored document's members that our type has no field for.
-// doc is our document, marshalled.
+// doc is our document, marshalled. If ours is not a struct, document adds
+// nothing.
 func (u Unknown) document(ours any, doc []byte) []byte {
 	stored := u.raw.of("doc", kindText)
 	t := reflect.TypeOf(ours)

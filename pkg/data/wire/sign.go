@@ -66,7 +66,7 @@ func scopeOf(authorization string) (s scope, ok bool) {
 		withToken: cover(slices.Insert(slices.Clone(plain), at, token))}, true
 }
 
-// signer keeps the last signing key. A key is valid for one day.
+// signer keeps the last signing key. Each day (UTC) has its own key.
 type signer struct{ last atomic.Pointer[signingKey] }
 
 type signingKey struct {

@@ -34,9 +34,9 @@ type Transport struct {
 	idle map[string][]*connection // by scheme and address; in each list, the last was used last
 }
 
-// longestIdle is how long an idle connection may be used again. The wall clock
-// measures this time, because Lambda stops a process between two events, and
-// the monotonic clock may stop with it.
+// longestIdle is how long a connection may be idle before a request uses it
+// again. The wall clock measures this time, because Lambda stops a process
+// between two events, and the monotonic clock may stop with it.
 const longestIdle = 90 * time.Second
 
 // largestResponse limits a response with its headers, in bytes. A response of

@@ -1,6 +1,7 @@
-// Package accesslog writes one line for each request that the local gateway
-// handles, for the terminal and for `svc logs`. Of a caller's input it may
-// write only method and path. It must never write a token, a query or a body.
+// Package accesslog describes each request to `svc dev`, also to its own pages,
+// in one line, for the terminal and for `svc logs`. Of a caller's input it may
+// write only the method, the path, the request id, and the tenant and audience
+// that the token claims. It must never write a token, a query or a request body.
 package accesslog
 
 import (
@@ -25,7 +26,7 @@ type Entry struct {
 	Millis    float64   `json:"ms"`               // until the last byte was written
 	Tenant    string    `json:"tenant,omitempty"` // slug, or the id if the slug is unknown
 	Actor     string    `json:"actor,omitempty"`  // audience that the token claims
-	RequestID string    `json:"request_id"`
+	RequestID string    `json:"request_id"`       // "" for a page of svc dev itself
 	// GatewayID is the gateway's own id of the request, as in the gateway's
 	// access log on AWS; empty if RequestID is the same.
 	GatewayID string `json:"gateway_id,omitempty"`
@@ -74,9 +75,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // caller returns the tenant of a token (its slug, or its id if the slug is
 // unknown) and the token's audience. It does not verify the token, so the values
 // are only what the caller claims. ServeHTTP omits them for a 401, because the
-// service has then rejected the token.
-// caller returns no other characters than those of ids and audiences, because a
-// terminal shows the values.
+// service has then rejected the token. If a value cannot be an id or an audience
+// (odd), caller returns neither, because a terminal shows the values.
 func (h *Handler) caller(authorization string) (tenant, audience string) {
 	var claims struct {
 		Audience string `json:"aud"`
@@ -95,7 +95,8 @@ func (h *Handler) caller(authorization string) (tenant, audience string) {
 	return tenant, claims.Audience
 }
 
-// odd reports whether a claim is no id and no audience of the service.
+// odd reports whether a claim is too long, or has a character that no id and no
+// audience of the service has.
 func odd(claim string) bool {
 	return len(claim) > 64 || strings.Trim(claim, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") != ""
 }

@@ -21,8 +21,7 @@ type Person struct {
 	Last     string
 }
 
-// id returns a fixed identifier: a ULID that contains the tenant and the
-// number.
+// id returns a fixed id: the kind, and a ULID that contains the slug and n.
 func id(kind, slug string, n int) string {
 	word := "01J" + strings.NewReplacer("O", "0", "I", "1", "L", "1", "U", "V").Replace(strings.ToUpper(slug))
 	return kind + "_" + word + fmt.Sprintf("%0*d", 26-len(word), n)

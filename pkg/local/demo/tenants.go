@@ -19,12 +19,12 @@ type demoTenant struct {
 	settings   settings.Document
 	services   []settings.Service
 	zones      []settings.Zone
-	drivers    []driver.Record // their names and addresses are in People
+	drivers    []driver.Record // their names and email addresses are in People
 	phones     []string        // of the riders
 	ratings    []json.Number   // of the riders
 	spots      []spot          // start and end points of trips; the fifth is the airport
-	shift      time.Duration   // added to the age of past trips in rides
-	notes      map[int]string  // texts to drivers, by trip
+	shift      time.Duration   // added to the age of trips in rides that are older than an hour
+	notes      map[int]string  // texts to drivers, by number of the trip, from 1
 	reasons    []string        // reasons of cancelled trips
 	businesses []delivery.Business
 	orders     []order

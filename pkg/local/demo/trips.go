@@ -19,11 +19,11 @@ import (
 	"svc/pkg/domain/trip"
 )
 
-// ride is one demo trip: the people, the distance, and the course.
+// ride is one demo trip: when, who, from where to where, and its final status.
 type ride struct {
 	ago           time.Duration // since it was requested
 	rider, driver int           // 1…3; driver 0 for none
-	from, to      int           // spots
+	from, to      int           // indexes of spots
 	service       int           // 1 or 2; 0 for none
 	pays          string
 	status        trip.Status

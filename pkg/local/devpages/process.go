@@ -14,8 +14,8 @@ type Held struct {
 	Heap       uint64 `json:"heap"` // bytes that were live at the last garbage collection
 }
 
-// process collects garbage first, because the memory of a finished password hash
-// is not live.
+// process serves Held. It collects garbage first, so that Heap does not include
+// the memory of finished password hashes.
 func process(w http.ResponseWriter, _ *http.Request) {
 	runtime.GC()
 	read := []metrics.Sample{{Name: "/sched/goroutines:goroutines"}, {Name: "/gc/heap/live:bytes"}}

@@ -65,7 +65,8 @@ const (
 var errPort = errors.New("engine: another process took the engine's port; try again")
 
 // Start starts an engine and returns when it responds. ctx limits only the
-// start. The engine runs until Stop, or until this process ends.
+// start. The engine runs until Stop or Kill, or until this process ends. For an
+// external engine, Start sends no request and only returns the address.
 //
 // Each error is one line. For a missing program or a broken data file, it says
 // what to do.
@@ -176,7 +177,7 @@ func launch(ctx context.Context, prog program, data string, stderr io.Writer) (*
 	return e, nil
 }
 
-// explain turns the last output of a dead engine into one line.
+// explain turns the last output of an engine that did not start into one line.
 func explain(kind, data, said string, err error) error {
 	switch low := strings.ToLower(said); {
 	case strings.Contains(low, "already in use"), strings.Contains(low, "failed to bind"):
@@ -247,7 +248,8 @@ func (e *Engine) Stop() {
 }
 
 // Kill kills the engine, as in a crash, and waits for its end. Its current
-// work stays incomplete. The data file remains for the next engine.
+// work stays incomplete. The data folder, if there is one, remains for the next
+// engine. Kill does not stop an external engine.
 func (e *Engine) Kill() {
 	e.stop.Do(func() {
 		if e.child == nil {

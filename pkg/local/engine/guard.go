@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Guard forwards requests to the engine at the address, but rejects requests
-// of web pages. An engine checks no credentials, and every origin may read its
+// Guard forwards requests to the engine at the URL, but rejects requests of web
+// pages. An engine checks no credentials, and every origin may read its
 // responses. A browser sends the page's origin with such a request. A page
 // whose own domain points at this machine sends that domain as the host.
 func Guard(engine string) (http.Handler, error) {
@@ -38,7 +38,7 @@ func Guard(engine string) (http.Handler, error) {
 	}), nil
 }
 
-// localHost reports whether a Host header is safe: an address, localhost, or
+// localHost reports whether a Host header is safe: an IP address, localhost, or
 // Docker's name for this machine. No foreign domain can have these names.
 func localHost(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {

@@ -25,7 +25,8 @@ func Installed() error {
 }
 
 // locate finds the program of the given kind. Without a kind it prefers
-// dynoxide, and uses DynamoDB Local only where dynoxide has no build.
+// dynoxide, and uses DynamoDB Local only if dynoxide is missing and has no build
+// for this machine.
 func locate(kind string) (program, error) {
 	switch kind {
 	case Dynoxide:
@@ -73,9 +74,9 @@ func locateDynamoDBLocal() (program, error) {
 	return program{kind: DynamoDBLocal, path: path, java: java}, nil
 }
 
-// find returns the first of these that exists: $SVC_ENGINE_PATH, the name in the
-// folder of this program, the name in the bin folder of the repository that
-// contains the working directory.
+// find returns the first of these paths that good accepts: $SVC_ENGINE_PATH,
+// the name in the folder of this program, the name in the bin folder of the
+// repository that contains the working directory.
 func find(name string, good func(os.FileInfo) bool) (string, error) {
 	var places []string
 	if path := os.Getenv("SVC_ENGINE_PATH"); path != "" {
@@ -95,7 +96,7 @@ func find(name string, good func(os.FileInfo) bool) (string, error) {
 			return place, nil
 		}
 	}
-	return "", fmt.Errorf("no %s in $SVC_ENGINE_PATH, beside this program or in bin", name)
+	return "", fmt.Errorf("no %s at $SVC_ENGINE_PATH, beside this program or in bin", name)
 }
 
 // repository returns the folder with go.mod at or above the working directory.

@@ -12,9 +12,9 @@ import (
 	"syscall"
 )
 
-// reservePort finds a free loopback port. Until release is called, other
-// processes that start engines (test packages run in parallel) cannot pick it.
-// The engine must listen on it before release.
+// reservePort finds a free port on a loopback address. Until release is called,
+// other processes of this user that start engines (test packages run in
+// parallel) cannot pick it. The engine must listen on it before release.
 func reservePort(host string) (port int, release func(), err error) {
 	dir := filepath.Join(os.TempDir(), fmt.Sprintf("svc-ports-%d", os.Getuid()))
 	if err := os.MkdirAll(dir, 0o700); err != nil {

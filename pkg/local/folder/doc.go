@@ -1,3 +1,3 @@
-// Package folder owns the data folder of a local service. The folder contains
-// the lock, and dev.json, which other commands read to find the running service.
+// Package folder owns two files in the data folder of a local service: the lock,
+// and dev.json, which other commands read to find the running service.
 package folder

@@ -33,8 +33,9 @@ type Running struct {
 var ErrNotRunning = errors.New("no service runs")
 
 // Find finds the service that runs on the data folder. It ignores the dev.json
-// of a killed service. It returns ErrNotRunning, or another error if the
-// service runs but does not respond.
+// of a killed service. If nothing holds the folder's lock, the error is
+// ErrNotRunning. Find returns another error if the service does not respond, or
+// if the holder of the lock has no dev.json.
 func Find(ctx context.Context, dataDir string) (Running, error) {
 	free, err := tryLock(dataDir, syscall.LOCK_SH)
 	if err == nil {
@@ -48,7 +49,8 @@ func Find(ctx context.Context, dataDir string) (Running, error) {
 	}
 	r, err := read(dataDir)
 	if err != nil {
-		return Running{}, fmt.Errorf("a service is starting or stopping on the data folder %s; try again in a moment",
+		return Running{}, fmt.Errorf("a service starts or stops on the data folder %s, or `svc seed` uses it; "+
+			"try again later",
 			dataDir)
 	}
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
@@ -92,8 +94,9 @@ func Unlock(dataDir string, lock *os.File) {
 	_ = lock.Close()
 }
 
-// Lock creates the data folder and locks it for this process. The kernel
-// releases the lock when the process ends for any reason.
+// Lock creates the data folder and locks it for this process. It returns an error
+// if another process holds the lock. The kernel releases the lock when the
+// process ends for any reason.
 func Lock(dataDir string) (*os.File, error) {
 	if err := os.MkdirAll(dataDir, 0o700); err != nil {
 		return nil, fmt.Errorf("data folder: %w", err)
@@ -116,7 +119,8 @@ func Lock(dataDir string) (*os.File, error) {
 			return nil, fmt.Errorf("the data folder %s is in use by the service at %s (pid %d); stop that, or use another "+
 				"--data folder", dataDir, r.BaseURL, r.Pid)
 		}
-		return nil, fmt.Errorf("the data folder %s is in use by another service; stop that, or use another --data folder",
+		return nil, fmt.Errorf("the data folder %s is in use by another svc command; wait for it, or use another "+
+			"--data folder",
 			dataDir)
 	}
 }

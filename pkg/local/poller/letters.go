@@ -108,8 +108,8 @@ func readLetters(dir string) (all []DeadLetter, torn [][]byte, err error) {
 	return all, torn, nil
 }
 
-// ReplayDeadLetters calls the function again for each dead letter that chosen
-// selects. It removes the letters for which again succeeds. It keeps the others,
+// ReplayDeadLetters calls again for each dead letter that chosen selects. It
+// removes the letters for which again succeeds. It keeps the others,
 // torn lines, and the letters that a running service adds meanwhile. A second
 // replay waits for this one.
 func ReplayDeadLetters(dir string, chosen func(DeadLetter) bool, again func(DeadLetter) error) (done, failed int,

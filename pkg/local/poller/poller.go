@@ -36,7 +36,7 @@ type Consumer struct {
 	// Bisect means that a batch that failed is retried in halves.
 	Bisect bool
 	// Retries is the number of attempts after the first, before a record
-	// becomes a dead letter; -1 means unlimited.
+	// becomes a dead letter; a negative number means unlimited.
 	Retries int
 	// MaxAge is the age at which a failing record becomes a dead letter; 0
 	// means unlimited.
@@ -63,7 +63,8 @@ type Options struct {
 
 // Poller delivers the table's stream to functions as Lambda does. Each
 // function has its own pace. A shard's records arrive in order, at least once,
-// starting with the oldest. It works on dynoxide and DynamoDB Local.
+// starting after the checkpoint or, without one, with the oldest. Poller works
+// on dynoxide and DynamoDB Local.
 type Poller struct {
 	o       Options
 	streams *dynamodbstreams.Client
@@ -87,7 +88,7 @@ const (
 	errorPause = time.Second
 )
 
-// ErrStopped is what Drain returns when the poller is not running.
+// ErrStopped is what Drain returns if the poller was not started or is stopped.
 var ErrStopped = errors.New("the stream poller does not run")
 
 // New returns a poller that is not running; Wire may be used at once.
@@ -192,7 +193,8 @@ func (p *Poller) Lag() map[string]time.Duration {
 }
 
 // Drain returns when everything written before the call is delivered, and also
-// what the functions wrote in response. Dead letters count as delivered.
+// what the functions wrote in response. Dead letters count as delivered. The
+// error is ErrStopped, or wraps that of ctx.
 func (p *Poller) Drain(ctx context.Context) error {
 	for {
 		before := p.delivered.Load()
@@ -245,5 +247,5 @@ func (p *Poller) rested() {
 	p.changed = make(chan struct{})
 }
 
-// DeadLetters returns the number of records given up since Start.
+// DeadLetters returns the number of records that this poller has given up.
 func (p *Poller) DeadLetters() int { return p.letters.count() }

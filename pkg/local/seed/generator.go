@@ -21,7 +21,7 @@ import (
 )
 
 // generator creates a run's rides in order of their requests. Two generators
-// with the same plan create the same rides.
+// with the same plan and tenant create the same rides.
 type generator struct {
 	p        plan
 	slug     string

@@ -56,7 +56,7 @@ func (g *generator) own(a *actor, side uint64) *rand.Rand {
 
 func one[T any](r *rand.Rand, from []T) T { return from[r.IntN(len(from))] }
 
-// email returns the address of a driver or rider, unique to this run.
+// email returns the email address of a driver or rider, unique to this run.
 func (g *generator) email(word string, a *actor) string {
 	return fmt.Sprintf("%s.%d.%d@%s.example", word, g.p.Run, a.n+1, g.slug)
 }

@@ -23,7 +23,7 @@ type Options struct {
 	Days  int       // age of the oldest trips in days; 0 means 180
 	Seed  uint64    // the seed number that determines all data
 	Now   time.Time // time of the newest trips
-	By    audit.By  // who starts the run
+	By    audit.By  // who starts the run, and when
 	// Hash is the password hash of all created people. If it is "", each person
 	// sets a password by a link, as usual.
 	Hash string
@@ -79,7 +79,7 @@ type plan struct {
 	Services []rates  `json:"services"` // of the tenant's active service types
 	Pays     []string `json:"pays"`     // payment types that the tenant accepts
 	Delivery bool     `json:"delivery"`
-	Center   [2]int64 `json:"center"` // centre of the city: latitude, longitude, in 1/100,000 degree
+	Center   [2]int64 `json:"center"` // of the city, the first corner of a zone: latitude, longitude, in 1/100,000 degree
 
 	Stage int    `json:"stage"`
 	Done  int    `json:"done"` // chunks of the stage

@@ -57,9 +57,10 @@ func Records(t testing.TB, name string) []Record {
 }
 
 // Abuse returns batches of the records in an order that a stream allows. The
-// items are spread over shards, whose batches interleave in any order. Batches
-// are split anywhere and sometimes repeated. Some old batches repeat at the
-// very end. Within a shard, records keep their order until they repeat.
+// partitions are spread over shards, whose batches interleave in any order.
+// Batches have 1 to largest records, and are sometimes repeated. Some old
+// batches repeat at the very end. Within a shard, records keep their order
+// until they repeat.
 func Abuse(rnd *rand.Rand, records []Record, shards, largest int) [][]Record {
 	spread := make([][]Record, shards)
 	of := map[string]int{}

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Allocations returns the number of allocations of one call, averaged over
-// many calls. It disables garbage collection, which would empty the pools. It
+// Allocations returns the number of allocations of one call, averaged over ten
+// calls. It disables garbage collection, which would empty the pools. It
 // takes the least of three counts, to exclude occasional work of the runtime.
 // It also counts what other goroutines allocate, so nothing else should run.
 func Allocations(call func()) float64 {

@@ -84,8 +84,8 @@ func (d *Dev) Svc(t testing.TB, arguments ...string) []byte {
 	return out
 }
 
-// command returns a command of svc on the data folder, without environment
-// variables that name a table.
+// command returns a command of svc on the data folder. It clears the environment
+// variables that name a table or an engine.
 func (d *Dev) command(ctx context.Context, arguments []string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, d.Program, append(arguments, "--data", d.Data)...)
 	cmd.Env = append(os.Environ(), "TABLE_NAME=", "AWS_ENDPOINT_URL_DYNAMODB=")

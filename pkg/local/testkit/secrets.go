@@ -46,7 +46,7 @@ func (r *KeyRing) Sealer() signing.Sealer {
 }
 
 // Rotate rotates the keys of the table. If the table has no keys, it stores
-// the process's first generation, which the first call generates.
+// the ring's first generation, which the first call generates.
 func (r *KeyRing) Rotate(ctx context.Context, db *table.DB, keys *signing.Keys) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

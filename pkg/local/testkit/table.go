@@ -38,7 +38,7 @@ func Endpoint(t testing.TB) string {
 	return running.URL
 }
 
-// OnDynamoDBLocal reports whether the tests run on DynamoDB Local.
+// OnDynamoDBLocal reports whether SVC_ENGINE selects DynamoDB Local.
 func OnDynamoDBLocal() bool { return strings.EqualFold(os.Getenv("SVC_ENGINE"), "dynamodb-local") }
 
 // WriteUnits returns the write units of a usage, as far as the engine counts
