@@ -69,7 +69,7 @@ func (c *cli) clientsInUse(ctx context.Context, slug string, limit int) error {
 		if i < 0 {
 			client, err := server.ShowClient(ctx, one.Client)
 			if err != nil {
-				client = oauth.ClientSummary{ID: one.Client} // the client is gone; its tokens expire on their own
+				client = oauth.ClientSummary{ID: one.Client} // usually the client is gone; its tokens expire on their own
 			}
 			i, found = len(found), append(found, clientInUse{ClientSummary: client})
 		}
@@ -114,7 +114,8 @@ func (c *cli) clientEnable() *cobra.Command {
 }
 
 // clientSwitch returns the command that disables or enables a client. The
-// command writes an entry to the audit log of every tenant.
+// command writes an entry to the audit log of every tenant that is not being
+// deleted.
 func (c *cli) clientSwitch(use, short string, disabled bool) *cobra.Command {
 	word := map[bool]string{true: "disable", false: "enable"}[disabled]
 	return &cobra.Command{Use: use, Short: short, Args: cobra.ExactArgs(1),
