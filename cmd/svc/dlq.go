@@ -26,9 +26,9 @@ var streamFunctions = map[string]string{"settlement": app.Settlement, "projectio
 
 func dlqCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{Use: "dlq", Short: "List, replay or drop records that a function could not process",
-		Long: "Dead letters are records of the table's stream that settlement or projection could not process within two hours.\n" +
-			"The dead letters of a local service are in its data folder. Those of a deployed service are in a queue. Name\n" +
-			"the queue with --queue or with the variable SETTLEMENT_DEAD_LETTERS or PROJECTION_DEAD_LETTERS."}
+		Long: "Dead letters are records of the table's stream that settlement or projection could not process within\n" +
+			"two hours. The dead letters of a local service are in its data folder. Those of a deployed service are in a\n" +
+			"queue. Name the queue with --queue or with the variable SETTLEMENT_DEAD_LETTERS or PROJECTION_DEAD_LETTERS."}
 	var queue string
 	var everything bool
 	list := &cobra.Command{Use: "list settlement|projection", Short: "List the dead letters", Args: cobra.ExactArgs(1),
