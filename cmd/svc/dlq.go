@@ -28,7 +28,8 @@ func dlqCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{Use: "dlq", Short: "List, replay or drop records that a function could not process",
 		Long: "Dead letters are records of the table's stream that settlement or projection could not process within\n" +
 			"two hours. The dead letters of a local service are in its data folder. Those of a deployed service are in a\n" +
-			"queue. Name the queue with --queue or with the variable SETTLEMENT_DEAD_LETTERS or PROJECTION_DEAD_LETTERS."}
+			"queue. Name the queue with --queue or with the variable SETTLEMENT_DEAD_LETTERS or PROJECTION_DEAD_LETTERS.\n" +
+			"A command reads at most about 10,000 messages of a queue; run it again for the rest."}
 	var queue string
 	var everything bool
 	list := &cobra.Command{Use: "list settlement|projection", Short: "List the dead letters", Args: cobra.ExactArgs(1),
