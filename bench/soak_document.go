@@ -41,7 +41,7 @@ func soakSection(machine string, w *watch, compared string) string {
 	prose(&b, "The run is divided into twelve equal parts. Except for the latencies, each row shows the end of one "+
 		"part. *Heap* is the live heap of `svc dev`. *Data* is the size of the engine's files, which grows with the "+
 		"rides. The client measures latencies, over HTTP. A row shows the median p50 and the highest p99 of the samples "+
-		"in its part. A sign-in that hashes a password during a garbage collection shows as 19 MB more heap.")
+		"in its part. Each sign-in that hashes a password during a garbage collection shows as 19 MB more heap.")
 	b.WriteString("| after | rides | p50 ms | p99 ms | heap MB | resident MB | goroutines | files | engine MB | " +
 		"engine files | data MB | lag s |\n| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |" +
 		" ---: |\n")
