@@ -178,7 +178,7 @@ var lambdaTerms = []string{"platform.initReport", "platform.initRuntimeDone", "p
 func lambdaFailures() string { return `?"` + strings.Join(lambdaTerms, `" ?"`) + `"` }
 
 // isLambdaFailure reports whether a line has one of lambdaTerms and no member
-// request_id. Only the service's own lines have this member.
+// request_id. Only lines of the service and of the gateway have this member.
 func isLambdaFailure(line []byte) bool {
 	return requestLineOf(logLine{Line: line}).ID == "" && mentions(line, lambdaTerms)
 }

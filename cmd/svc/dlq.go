@@ -65,7 +65,7 @@ every tenant.`,
 			}
 			return c.dropLetters(ctx, args[0], queue, append(args, "")[1])
 		})}
-	drop.Flags().BoolVar(&everything, "all", false, "drop all dead letters of the function")
+	drop.Flags().BoolVar(&everything, "all", false, "drop all visible dead letters of the function")
 	for _, sub := range []*cobra.Command{list, replay, drop} {
 		sub.Flags().StringVar(&queue, "queue", "", "`URL` of the dead-letter queue")
 		cmd.AddCommand(sub)
