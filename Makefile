@@ -55,7 +55,7 @@ memory: bin/engine ## measure the functions at 128 to 1,024 MB into docs/perform
 	go run ./bench -memory -rounds 6 -reads 60
 
 .PHONY: cpu-check
-cpu-check: bin/engine ## fail if an endpoint allocates over 10 % more than docs/performance.md says
+cpu-check: bin/engine ## fail if an endpoint allocates over 10 % more than in the last make cpu
 	go run ./bench -cpu -check -rounds 3 -reads 50
 
 .PHONY: test

@@ -19,8 +19,8 @@ import (
 	"svc/pkg/oauth/flow"
 )
 
-// This file measures a tool call of the MCP server and the request to the API that
-// does the same. Both take turns in each round.
+// This file measures tool calls of the MCP server, each beside the request to the
+// API that does the same. The two take turns in each round.
 
 // twins are the requests that are also measured as tool calls, by title. They
 // include no PATCH: the confirmation of its tool call adds an item to the

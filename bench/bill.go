@@ -181,9 +181,9 @@ func billOf(template []byte, r rates, names []string, found map[string][]usage, 
 		"`bench/prices.json` (%s, %s; %s). The processor time of an operation is that of the table in *Processor time*. "+
 		"A function has the share of a processor that its memory buys. Assumed and not measured on Lambda: %g ms for "+
 		"each round trip; %g bytes billed for each log line in addition to its text; %g bytes for the authorization "+
-		"server's log line; %g ms of processor time where none is measured (%s). The costs do not include the hash of a "+
-		"password, nor that Lambda rounds each duration up to a millisecond. Writes of a transaction count twice, as "+
-		"DynamoDB bills them.",
+		"server's log line; two round trips for each request to the authorization server; %g ms of processor time where "+
+		"none is measured (%s). The costs do not include the hash of a password, nor that Lambda rounds each duration up "+
+		"to a millisecond. Writes of a transaction count twice, as DynamoDB bills them.",
 		r.Region, r.Date, r.Source, r.Assumed.MillisecondsOfARoundTrip, r.Assumed.LogEventBytes,
 		r.Assumed.AuthorizationLogBytes, r.Assumed.MillisecondsOfCPU, strings.Join(assumed, ", "))
 	b.WriteString("| endpoint | read units | write units | table | Lambda | gateway | logs | together |\n")

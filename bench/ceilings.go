@@ -72,7 +72,7 @@ type usage struct {
 	loads    map[string]load    // by shape
 	ceilings map[string]ceiling // by scope
 	logged   int                // bytes of the function's log line; 0 if not counted
-	trips    int                // sequential round trips to the table, of a request
+	trips    int                // sequential round trips to the table, of a request; 2 is assumed if none is reported
 }
 
 // uses returns what one request of the endpoint consumes.
@@ -234,7 +234,8 @@ func ceilingTables(names []string, found map[string][]usage) string {
 	b.WriteString("## Ceilings\n\n")
 	prose(&b, "Counted by `make ceilings`, %s. For one partition key of the table or of an index, DynamoDB serves "+
 		"3,000 read and 1,000 write units a second. The table shows how many requests of one kind can be made in a "+
-		"second until the hottest key has no more units. The titles of the columns say who shares that key. "+
+		"second until the hottest key has no more units. For a request that reads and writes the same key, the shares "+
+		"of both limits are added. The titles of the columns say who shares that key. "+
 		"*Platform*: all tenants share it. *Client* and *tenant*: the numbers assume that many tokens use the copies "+
 		"evenly, and that many trips use the shards evenly. Where shards matter, there is a number for 1, 4 and 16 "+
 		"shards. *Actor*: the key belongs to one rider, driver or operator. *Trip, post, address*: the key belongs to "+

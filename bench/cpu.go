@@ -42,8 +42,8 @@ type child struct {
 	event json.RawMessage
 }
 
-// output receives a process's output. It decodes the probe's lines and keeps
-// the rest for errors.
+// output receives a process's output. It decodes the probe's lines, and keeps the
+// last of the other lines for errors.
 type output struct {
 	mu     sync.Mutex
 	rest   []byte

@@ -20,7 +20,7 @@ const (
 )
 
 // document writes the tables between their markers in the document. If the
-// markers are missing, it appends the tables.
+// document or the markers are missing, it creates or appends them.
 func document(o options, machine string, worlds []*world, rows []row) error {
 	text, err := os.ReadFile(o.document)
 	if os.IsNotExist(err) {

@@ -22,8 +22,8 @@ type endpoint struct {
 	target   string // path and query; {trip}, {rider}, … are replaced by ids
 	lists    bool   // also measured in the tenant for lists
 	// prepare creates the data that one request needs, and returns the
-	// request's target and body. If prepare is nil, the target is unchanged and
-	// there is no body.
+	// request's target and body. If prepare is nil, the request uses the field
+	// target and has no body.
 	prepare func(ctx context.Context, w *world) (target, body string, err error)
 	// form prepares the form of a request to the token endpoint. It is nil for
 	// a request to the API.

@@ -36,8 +36,8 @@ type item struct {
 	indexes []string
 }
 
-// written decodes the items that a request puts, with the bytes of their
-// values.
+// written decodes the items that a PutItem or a transaction puts, with the bytes of
+// their values.
 type written struct {
 	Item          map[string]map[string]json.RawMessage
 	TransactItems []map[string]struct {

@@ -15,8 +15,8 @@ type options struct {
 	sizes    []int  // trips of the tenants in which every endpoint is measured
 	lists    int    // trips of one more tenant, for lists; 0 for none
 	reads    int    // requests to each reading endpoint, per size; with -cpu and -memory events of a round
-	writes   int    // requests to each writing endpoint
-	only     string // measure only endpoints whose names contain this
+	writes   int    // requests to each writing endpoint, per size
+	only     string // measure only endpoints whose names contain this, and write no document
 	document string // file of the tables; -model always writes docs/model.md
 
 	ceilings    bool     // count the units at each key instead
@@ -48,7 +48,8 @@ func parse(args []string) (o options, err error) {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	sizes := flags.String("sizes", "100,10000,100000", "trips of the tenants, separated by commas")
 	flags.IntVar(&o.lists, "lists", 0, "trips of one more tenant, for the lists alone (1000000 takes long)")
-	flags.IntVar(&o.reads, "reads", 200, "requests of each reading endpoint and size")
+	flags.IntVar(&o.reads, "reads", 200, "requests of each reading endpoint and size; with -cpu and -memory: events "+
+		"of a round")
 	flags.IntVar(&o.writes, "writes", 60, "requests of each writing endpoint and size")
 	flags.StringVar(&o.only, "only", "", "measure the endpoints whose names contain this, and write no document")
 	flags.BoolVar(&o.cpu, "cpu", false, "measure processor time and allocations of the built functions instead")
@@ -62,9 +63,9 @@ func parse(args []string) (o options, err error) {
 	flags.Float64Var(&o.minutes, "minutes", 60, "with -soak: how long; under 10, write no document")
 	flags.Float64Var(&o.rides, "rides", 2, "with -soak: rides a second, each with about ten requests")
 	flags.BoolVar(&o.agents, "agents", false, "with -cpu: measure only tool calls of the MCP server beside their requests")
-	flags.BoolVar(&o.check, "check", false, "with -cpu: fail if an endpoint allocates over 10 % more than the "+
-		"document says, and write no document")
-	flags.IntVar(&o.rounds, "rounds", 9, "with -cpu and -memory: rounds of at most -reads requests, in which the "+
+	flags.BoolVar(&o.check, "check", false, "with -cpu: fail if an endpoint allocates over 10 % more than in the "+
+		"last make cpu, and write no document")
+	flags.IntVar(&o.rounds, "rounds", 9, "with -cpu and -memory: rounds of at most -reads events, in which the "+
 		"builds or sizes take turns; with -concurrency: rounds")
 	base := flags.String("base", "", "with -cpu: a git revision to build and measure beside the working tree")
 	env := flags.String("env", "", "with -cpu: NAME=value for the working tree's functions, separated by blanks; "+

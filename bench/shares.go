@@ -19,7 +19,8 @@ const (
 // shareOf returns the processors that a function of so many megabytes gets.
 func shareOf(megabytes int) float64 { return float64(megabytes) / wholeCPU }
 
-// shares are groups of processes that the kernel gives a share of a processor.
+// shares are groups of processes that the kernel limits to a share of a processor,
+// and the group of this process, which has no limit.
 type shares struct {
 	dir    string // of the wrappers
 	groups []string

@@ -105,8 +105,8 @@ func (s *soaked) complaints() string {
 	return text[max(0, len(text)-4000):]
 }
 
-// stop ends svc dev and removes its data. If the exit code is not 0, stop returns
-// an error.
+// stop ends svc dev and removes its data. After ten minutes it kills the process.
+// If the exit code is not 0, stop returns an error.
 func (s *soaked) stop() error {
 	_ = s.cmd.Process.Signal(syscall.SIGTERM)
 	defer os.RemoveAll(s.data)

@@ -31,7 +31,7 @@ type traffic struct {
 	mu       sync.Mutex
 	rides    map[string]int // completed, by tenant
 	requests int
-	again    int             // requests that a busy machine did not serve, and that were sent again
+	again    int             // API and MCP requests that a busy machine did not serve, and that were sent again
 	took     []time.Duration // of the requests since the last sample
 }
 
@@ -236,8 +236,9 @@ func (l *traffic) timed(requests int, do func() error) error {
 	return err
 }
 
-// do sends a request. If a busy machine did not serve the request, do repeats it
-// with the same key. For any other status but 2xx, do returns an error.
+// do sends a request, at most tries times: if a busy machine did not serve the
+// request, do repeats it with the same key. For any other status but 2xx, do
+// returns an error.
 func (l *traffic) do(ctx context.Context, by *caller, method, path, key, body string, out any) error {
 	for try := 1; ; try++ {
 		r, err := http.NewRequestWithContext(ctx, method, l.base+path, strings.NewReader(body))

@@ -75,7 +75,7 @@ func (h *held) largest(function string) (json.RawMessage, error) {
 }
 
 // tasks returns the requests of all endpoints, a sign-in with a password, and events
-// of the functions that have no endpoints.
+// of the functions that endpoints does not reach.
 func (w *world) tasks(ctx context.Context) ([]task, error) {
 	var out []task
 	all, err := endpoints()

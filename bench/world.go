@@ -250,7 +250,7 @@ var people = map[authz.Audience]string{authz.Dashboard: "operator@metro.example"
 
 // signIn gets the tokens of the people. Then it stops the stream functions, so
 // that only the request is measured. If the world records the keys of requests,
-// they keep running.
+// the stream functions keep running.
 func (w *world) signIn(ctx context.Context) error {
 	for audience, address := range people {
 		tokens, err := flow.Token(ctx, flow.Options{BaseURL: w.service.BaseURL, Tenant: slug, Audience: string(audience),
@@ -269,7 +269,8 @@ func (w *world) signIn(ctx context.Context) error {
 	return w.know(ctx)
 }
 
-// know looks up the ids that path parameters need.
+// know looks up the ids that path parameters and bodies need, and sets the bounds
+// {from} and {to}.
 func (w *world) know(ctx context.Context) error {
 	for _, one := range []struct {
 		name     string

@@ -12,9 +12,10 @@ import (
 
 type object = map[string]any
 
-// copied are the types of resources that are copied unchanged. Functions and the
-// API are derived. Resources that monitor a deployment or serve only AWS
-// (alarms, dashboard, domain, log groups) are left out.
+// copied are the types of resources that are copied with their properties, but
+// without a condition or a deletion policy. Functions and the API are derived.
+// Resources that monitor a deployment or serve only AWS (alarms, dashboard,
+// domain, log groups) are left out.
 var copied = map[string]bool{
 	"AWS::DynamoDB::Table": true, "AWS::KMS::Key": true, "AWS::KMS::Alias": true, "AWS::SQS::Queue": true,
 	"AWS::IAM::ManagedPolicy": true, "AWS::S3::Bucket": true, "AWS::S3::BucketPolicy": true, "AWS::Events::Rule": true,
@@ -93,8 +94,9 @@ func imported(text []byte) (object, error) {
 		"Resources": object{"Table": member(doc, "Resources")["Table"]}}, nil
 }
 
-// function adds a function, its role and its triggers to resources. It returns an
-// error if there is no code for the function, or if an event's type is unknown.
+// function adds a function, its role, its stream and its schedules to resources;
+// rest adds its routes. It returns an error if there is no code for the function,
+// or if an event's type is unknown.
 func function(resources object, name string, globals, properties object, at code) error {
 	if at.keys[name] == "" {
 		return errors.New("the function has no code: expected its zip in the bucket")

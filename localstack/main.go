@@ -67,7 +67,8 @@ func main() {
 	}
 }
 
-// codeLocation returns where deploy uploads the functions' zips.
+// codeLocation returns where deploy uploads the functions' zips. It returns an
+// error if arch is not amd64 or arm64. CodeDeploy's hook has no zip.
 func codeLocation(arch string) (code, error) {
 	at := code{bucket: bucket, keys: map[string]string{}, architecture: map[string]string{"amd64": "x86_64",
 		"arm64": "arm64"}[arch]}

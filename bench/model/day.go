@@ -24,9 +24,9 @@ type Day struct {
 const Step = 10.0
 
 // lanes is how many batches of a stream's shard Lambda handles at the same time
-// (ParallelizationFactor in template.yaml). most is the maximum number of records
-// of a batch (BatchSize). changes is how many records of a ride the projection
-// receives.
+// (ParallelizationFactor of the projection in template.yaml). most is the maximum
+// number of records of a batch (its BatchSize). changes is how many records of a
+// ride the projection receives.
 const (
 	lanes   = 4
 	most    = 100.0

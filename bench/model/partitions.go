@@ -125,8 +125,8 @@ func pass(
 }
 
 // split divides the partition i at the point where the loads of its two parts differ
-// least. It returns false if it cannot divide the partition, because almost all of
-// its hashes belong to one key.
+// least. It returns false if no point divides the partition, or if the partition has
+// one key and is almost too narrow to divide.
 func (s *space) split(i int) bool {
 	p := s.partitions[i]
 	weigh := func(l Load) float64 { return l.Reads/MaxReads + l.Writes/MaxWrites }

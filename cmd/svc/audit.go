@@ -37,11 +37,11 @@ func actorOf(e audit.Entry) string {
 
 // changed lists the differences between two states: "name, taxiEnabled: true →
 // false". If both values of a field together have more than 60 bytes, changed
-// shows only the field's name.
+// shows only the field's name. If one of the states is absent, the result is "".
 func changed(before, after json.RawMessage) string {
 	var was, now map[string]json.RawMessage
 	if json.Unmarshal(before, &was) != nil || json.Unmarshal(after, &now) != nil || was == nil || now == nil {
-		return "" // created or removed: there is nothing to compare
+		return "" // for example, the subject was created or removed
 	}
 	names := slices.Collect(maps.Keys(was))
 	for name := range now {
@@ -64,8 +64,9 @@ func changed(before, after json.RawMessage) string {
 	return strings.Join(out, ", ")
 }
 
-// note writes an entry to the audit log of each tenant in tenants. Commands use
-// it for changes that no other package records, such as a new signing key.
+// note writes an entry to the audit log of each tenant in tenants, one
+// transaction for each. Commands use it for changes that no other package
+// records, such as a new signing key.
 func (p platform) note(ctx context.Context, tenants []string, what, subject string, before, after any) error {
 	for _, id := range tenants {
 		t := p.db.Tenant(id)

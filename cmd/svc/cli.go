@@ -128,8 +128,8 @@ func (c *cli) root() *cobra.Command {
 }
 
 // prepare wraps cmd and its subcommands. A wrapped command names the expected
-// arguments in errors and, before its own code starts, asks for confirmation. A
-// group rejects unknown subcommands. prepare also sets the shell completion.
+// arguments in errors, and calls confirm before its own code starts. A group
+// rejects unknown subcommands. prepare also sets the shell completion.
 func (c *cli) prepare(cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
 		c.prepare(sub)

@@ -23,7 +23,8 @@ type clientInUse struct {
 }
 
 func (c *cli) clientList() *cobra.Command {
-	cmd := &cobra.Command{Use: "list [SLUG]", Short: "List all clients, or those with live access tokens in a tenant",
+	cmd := &cobra.Command{Use: "list [SLUG]",
+		Short:   "List clients, newest first, or those with live access tokens in a tenant",
 		Args:    cobra.MaximumNArgs(1),
 		Example: "  svc client list\n  svc client list metro"}
 	limit := cmd.Flags().Int("limit", 1000, "clients at most; with SLUG, number of the newest access tokens to read")
@@ -69,7 +70,7 @@ func (c *cli) clientsInUse(ctx context.Context, slug string, limit int) error {
 		if i < 0 {
 			client, err := server.ShowClient(ctx, one.Client)
 			if err != nil {
-				client = oauth.ClientSummary{ID: one.Client} // the client is gone; its tokens expire on their own
+				client = oauth.ClientSummary{ID: one.Client} // usually the client is gone; its tokens expire on their own
 			}
 			i, found = len(found), append(found, clientInUse{ClientSummary: client})
 		}
@@ -114,7 +115,8 @@ func (c *cli) clientEnable() *cobra.Command {
 }
 
 // clientSwitch returns the command that disables or enables a client. The
-// command writes an entry to the audit log of every tenant.
+// command writes an entry to the audit log of every tenant that is not being
+// deleted.
 func (c *cli) clientSwitch(use, short string, disabled bool) *cobra.Command {
 	word := map[bool]string{true: "disable", false: "enable"}[disabled]
 	return &cobra.Command{Use: use, Short: short, Args: cobra.ExactArgs(1),

@@ -34,17 +34,17 @@ const (
 type logLine struct {
 	Time time.Time       `json:"time"`
 	Line json.RawMessage `json:"line"`
-	// Nearby marks a line that Lambda itself wrote, and that the search found by
-	// time, not by id. The line may be about another request.
+	// Nearby marks a line that Lambda or Go's runtime wrote, and that the search
+	// found by time, not by id. The line may be about another request.
 	Nearby bool `json:"nearby,omitempty"`
 }
 
 // deployedLogs finds the lines of the functions and the gateway that contain a
 // request's id, or a gateway's id that one of these lines has. The oldest is
 // first. If the gateway answered 5xx and no function wrote the request's line,
-// deployedLogs also returns the lines about failures that Lambda wrote at that
-// time. It signs its requests itself, as the service's mail does. The SDK's client
-// would add a module for one operation.
+// deployedLogs also returns the lines about failures that Lambda or Go's runtime
+// wrote at that time. It signs its requests itself, as the service's mail does.
+// The SDK's client would add a module for one operation.
 func deployedLogs(ctx context.Context, id string, since time.Duration) ([]logLine, error) {
 	groups := strings.FieldsFunc(os.Getenv("LOG_GROUP"), func(r rune) bool { return r == ',' || r == ' ' })
 	if len(groups) == 0 {
@@ -145,8 +145,8 @@ func failedAt(lines []logLine) (from, to time.Time, died bool) {
 // status, milliseconds, the gateway's own error, and the route.
 var accessLine = regexp.MustCompile(`^(` + ids.Request + `_\S+) (\d{3}) (\d+|-) (\S+) (.+)$`)
 
-// parsedLine returns a line as JSON. The gateway's line becomes an object, and
-// any other text a string.
+// parsedLine returns a line as JSON. JSON stays as it is. The gateway's line
+// becomes an object, and any other text a string.
 func parsedLine(message string) json.RawMessage {
 	text := strings.TrimSpace(message)
 	if json.Valid([]byte(text)) {
@@ -168,7 +168,7 @@ func parsedLine(message string) json.RawMessage {
 	return line
 }
 
-// lambdaTerms are texts in the lines that Lambda and the runtime write when an
+// lambdaTerms are texts in the lines that Lambda and Go's runtime write when an
 // invocation fails. The template sets SystemLogLevel to WARN. Lambda then writes
 // its own lines for failures only.
 var lambdaTerms = []string{"platform.initReport", "platform.initRuntimeDone", "platform.report", "platform.runtimeDone",
@@ -177,8 +177,8 @@ var lambdaTerms = []string{"platform.initReport", "platform.initRuntimeDone", "p
 
 func lambdaFailures() string { return `?"` + strings.Join(lambdaTerms, `" ?"`) + `"` }
 
-// isLambdaFailure reports whether a line has one of lambdaTerms and no request
-// id. The service, not Lambda, wrote a line with a request id.
+// isLambdaFailure reports whether a line has one of lambdaTerms and no member
+// request_id. Only lines of the service and of the gateway have this member.
 func isLambdaFailure(line []byte) bool {
 	return requestLineOf(logLine{Line: line}).ID == "" && mentions(line, lambdaTerms)
 }

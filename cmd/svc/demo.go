@@ -20,9 +20,10 @@ import (
 // and counted.
 var settleTime = 10 * time.Second
 
-// loadDemo loads the demo data, unless it is already there. Then it waits, at most
-// settleTime, until the trips are settled and counted. Until then wallets and
-// reports are incomplete.
+// loadDemo loads the demo data, unless --no-demo is set or there is nothing to
+// load (see demo.Load). After it has loaded the data, it waits, at most settleTime,
+// until the trips are settled and counted. Until then wallets and reports are
+// incomplete.
 func loadDemo(ctx context.Context, _ *cli, s *service.Service, p *app.Runtime, o devOptions) error {
 	if o.noDemo {
 		return nil
@@ -38,7 +39,8 @@ func loadDemo(ctx context.Context, _ *cli, s *service.Service, p *app.Runtime, o
 }
 
 // printDemo prints who can sign in, one curl command for each audience, the pages
-// for developers, and how an agent connects.
+// for developers, and how an agent connects. With --no-demo or --json it prints
+// nothing.
 func printDemo(_ context.Context, c *cli, s *service.Service, _ *app.Runtime, o devOptions) error {
 	if o.noDemo || c.json {
 		return nil

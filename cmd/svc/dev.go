@@ -37,8 +37,9 @@ func devCommand(c *cli) *cobra.Command {
 		Use:   "dev",
 		Short: "Run everything on this machine, until Ctrl-C",
 		Long: "Run all functions, the stream poller and the gateway in one process on 127.0.0.1, and the database engine\n" +
-			"beside it. The data stays in the data folder between runs. The first run loads demo data. svc dev prints\n" +
-			"one line for each request, except successful health checks. `svc logs REQUEST_ID` shows the line again.",
+			"beside it. The data stays in the data folder between runs, except with --memory. The first run loads demo\n" +
+			"data. svc dev prints one line for each request, except successful health checks. `svc logs REQUEST_ID` shows\n" +
+			"the line again, except with --memory.",
 		Example: "  svc dev\n  svc dev --memory --port 0\n  svc dev --log json 2>requests.jsonl",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

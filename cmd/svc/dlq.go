@@ -26,9 +26,10 @@ var streamFunctions = map[string]string{"settlement": app.Settlement, "projectio
 
 func dlqCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{Use: "dlq", Short: "List, replay or drop records that a function could not process",
-		Long: "Dead letters are records of the table's stream on which settlement or projection failed in all attempts.\n" +
-			"The dead letters of a local service are in its data folder. Those of a deployed service are in a queue. Name\n" +
-			"the queue with --queue or with the variable SETTLEMENT_DEAD_LETTERS or PROJECTION_DEAD_LETTERS."}
+		Long: "Dead letters are records of the table's stream that settlement or projection could not process within\n" +
+			"two hours. The dead letters of a local service are in its data folder. Those of a deployed service are in a\n" +
+			"queue. Name the queue with --queue or with the variable SETTLEMENT_DEAD_LETTERS or PROJECTION_DEAD_LETTERS.\n" +
+			"A command reads at most about 10,000 messages of a queue; run it again for the rest."}
 	var queue string
 	var everything bool
 	list := &cobra.Command{Use: "list settlement|projection", Short: "List the dead letters", Args: cobra.ExactArgs(1),
@@ -52,8 +53,8 @@ this time.`,
 	drop := &cobra.Command{Use: "drop settlement|projection [FIRST]", Args: cobra.RangeArgs(1, 2),
 		Short:   "Drop a dead letter without processing it",
 		Example: "  svc dlq drop settlement 4421584500000000017450439091\n  svc dlq drop settlement --all",
-		Long: `Drop the dead letter that svc dlq list shows with this FIRST. With --all, drop all dead letters of the
-function.
+		Long: `Drop the dead letter that svc dlq list shows with this FIRST. With --all, drop all visible dead letters
+of the function.
 
 The command records the drop of a local letter in the audit log of the letter's tenant. A letter in a
 queue may concern several tenants. For this reason, the command records its drop in the audit log of
@@ -64,7 +65,7 @@ every tenant.`,
 			}
 			return c.dropLetters(ctx, args[0], queue, append(args, "")[1])
 		})}
-	drop.Flags().BoolVar(&everything, "all", false, "drop all dead letters of the function")
+	drop.Flags().BoolVar(&everything, "all", false, "drop all visible dead letters of the function")
 	for _, sub := range []*cobra.Command{list, replay, drop} {
 		sub.Flags().StringVar(&queue, "queue", "", "`URL` of the dead-letter queue")
 		cmd.AddCommand(sub)
@@ -229,9 +230,9 @@ func (c *cli) replayLetters(ctx context.Context, word, queue string) error {
 	return nil
 }
 
-// dropLetters drops the letters of a function that begin at the sequence number
-// first, or all letters if first is "". Before it drops a letter, it records the
-// drop in the audit log.
+// dropLetters drops the letters of a function whose First (see shownLetter) is
+// first, or all visible letters if first is "". Before it drops a letter, it
+// records the drop in the audit log.
 func (c *cli) dropLetters(ctx context.Context, word, queue, first string) error {
 	function, err := streamFunction(word)
 	if err != nil {
@@ -285,8 +286,9 @@ func (c *cli) dropLetters(ctx context.Context, word, queue, first string) error 
 	return c.done(map[string]int{"dropped": dropped}, "Dropped %d dead letters.", dropped)
 }
 
-// noteDrop records the drop of a letter in the audit log of the letter's tenant.
-// It records nothing if there is no such tenant, or the tenant is being deleted.
+// noteDrop records the drop of a local letter in the audit log of the letter's
+// tenant. It records nothing if the letter belongs to no tenant, or if the tenant
+// is deleted or being deleted.
 func (p platform) noteDrop(ctx context.Context, word string, l poller.DeadLetter) error {
 	key, ok := stream.KeyOf(l.Record)
 	t, of := stream.TenantOf(p.db, key)

@@ -14,11 +14,12 @@ import (
 // object is an object in S3.
 type object struct{ bucket, key string }
 
-// inBucketName matches the names that S3 allows for buckets. A message of the
+// inBucketName matches every name that S3 allows for a bucket. A message of the
 // queue names the bucket, so the name must not lead to another host.
 var inBucketName = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$`)
 
-// read returns the object's content, nil if it does not exist.
+// read returns the object's content, nil if the object or its bucket does not
+// exist.
 func (q queue) read(ctx context.Context, o object) ([]byte, error) {
 	status, text, err := q.callS3(ctx, http.MethodGet, o)
 	switch {

@@ -43,8 +43,8 @@ func openQueue(ctx context.Context, word, url string) (q queue, ok bool, err err
 	return queue{url, cfg, sqs.NewFromConfig(cfg), dynamodbstreams.NewFromConfig(cfg)}, true, nil
 }
 
-// message is a message of a dead-letter queue. Its body is the letter that Lambda
-// wrote when it gave up on a batch.
+// message is a message of a dead-letter queue. body is the letter that Lambda
+// wrote when it gave up on a batch: the text of the message, or of an object in S3.
 type message struct {
 	id   string
 	body struct {
@@ -63,13 +63,13 @@ type message struct {
 		// event as a JSON object or as a string.
 		Payload json.RawMessage `json:"payload"`
 	}
-	at      object // object in S3 with the records; zero if the message itself is the letter
+	at      object // object in S3 with the records; zero if the message names none, or no valid one
 	expired bool   // the object is gone
 	problem string // why the letter cannot be read; "" if it was read
 }
 
-// records returns the records that the letter contains; ok is false if the letter
-// only names a range of the stream.
+// records returns the records that the letter contains; ok is false if it contains
+// none and only names a range of the stream.
 func (m message) records() (records []events.DynamoDBEventRecord, ok bool) {
 	var event events.DynamoDBEvent
 	payload := m.body.Payload
@@ -130,8 +130,8 @@ func (m message) shown() shownLetter {
 	return shownLetter{m.body.Timestamp, b.Shard, b.First, b.Last, b.Size, m.body.Context.Condition}
 }
 
-// name identifies a letter for people: by its records, or by the message if
-// these are gone.
+// name identifies a letter for people: by the range of its records, or by the
+// message's id if the object with the records is gone.
 func (m message) name() string {
 	if m.expired {
 		return m.id
@@ -139,7 +139,7 @@ func (m message) name() string {
 	return m.body.Batch.First + " to " + m.body.Batch.Last
 }
 
-// mostMessages is the maximum number of messages that one command processes.
+// mostMessages is the number of messages after which a command receives no more.
 const mostMessages = 10_000
 
 // mostStale is how many responses in a row with seen messages only end the
@@ -148,7 +148,8 @@ const mostStale = 10
 
 // each calls do once for every visible message in the queue, for about
 // mostMessages at most. It drops the letters for which do returns true. The other
-// messages stay invisible to all readers for the given number of seconds.
+// messages are invisible to all readers for the given number of seconds after they
+// were received. The first error ends the reading.
 func (q queue) each(ctx context.Context, seconds int32, do func(message) (drop bool, err error)) error {
 	seen := map[string]bool{}
 	for stale := 0; len(seen) < mostMessages && stale < mostStale; stale++ {

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// firstPeople holds the values of svc init. It asks for all but the password.
+// firstPeople holds the values of svc init. ask asks for those that no flag set.
 type firstPeople struct {
 	tenant, name, currency, timezone string
 	operator, rider, driver          string
@@ -108,7 +108,8 @@ func (b *firstPeople) ask(out io.Writer, in io.Reader) error {
 	return nil
 }
 
-// commands returns the commands that create the tenant and the people.
+// commands returns the commands that create the tenant, a service type and the
+// people.
 func (b *firstPeople) commands() [][]string {
 	rider := []string{"rider", "add", b.tenant, b.rider, "--first", "First", "--last", "Rider"}
 	driver := []string{"driver", "add", b.tenant, b.driver, "--first", "First", "--last", "Driver", "--status", "ONLINE"}

@@ -54,8 +54,8 @@ func (c *cli) keysRotate() *cobra.Command {
 		Args: cobra.NoArgs,
 		Long: "Do what the scheduled rotation does, for each algorithm. If there is no key, create one, which signs at " +
 			"once. Else, if no key is waiting, create one: it signs when the key before it has signed for 30 days, and at " +
-			"the earliest 15 minutes after its creation. Delete each key whose tokens have all expired. If there is nothing " +
-			"to do, the command changes nothing.",
+			"the earliest 15 minutes after its creation. Delete each key whose tokens have all expired; a revoked key stays " +
+			"listed for 90 days. If there is nothing to do, the command changes nothing.",
 		Example: "  svc keys rotate",
 		RunE: c.on(func(ctx context.Context, p platform, _ []string) error {
 			keys, err := p.keys(ctx)
@@ -69,9 +69,9 @@ func (c *cli) keysRotate() *cobra.Command {
 		})}
 }
 
-// changeKeys changes the signing keys, which all tenants share. If a key is new,
-// gone or in another state, changeKeys writes an entry to every tenant's audit
-// log.
+// changeKeys changes the signing keys, which all tenants share. If change succeeds
+// and a key is new, gone or in another state, changeKeys writes an entry to the
+// audit log of every tenant that is not being deleted.
 func (p platform) changeKeys(ctx context.Context, keys *signing.Keys, what, kid string,
 	change func(context.Context) error) error {
 	states := func() (map[string]string, error) {

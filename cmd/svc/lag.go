@@ -20,9 +20,9 @@ import (
 // lagWindow is the age of the oldest IteratorAge that deployedLag reads.
 const lagWindow = 15 * time.Minute
 
-// deployedLag returns the lag of a deployed stream function: the newest
-// IteratorAge in CloudWatch. Lambda measures it only while the function reads
-// records.
+// deployedLag returns the lag of a deployed stream function as a text: the newest
+// IteratorAge in CloudWatch, or why it is unknown. Lambda measures it only while
+// the function reads records.
 func deployedLag(ctx context.Context, word, function string) string {
 	name := ""
 	for one := range strings.SplitSeq(os.Getenv("STREAM_FUNCTIONS"), ",") {

@@ -32,7 +32,7 @@ func (t *cols) add(cells ...any) {
 	t.rows = append(t.rows, row)
 }
 
-// cellOf formats one value for people: "-" for a missing value.
+// cellOf formats one value for people: "-" for a missing or empty value.
 func cellOf(value any) string {
 	switch v := value.(type) {
 	case *string:
@@ -94,8 +94,8 @@ func (c *cli) show(v any, t cols) error {
 // shortList is how many values of a list a table shows in full.
 const shortList = 3
 
-// summary shortens a list for a table: "all (22)", or the first values and how
-// many follow. --wide shows every value.
+// summary shortens a list with more than shortList values for a table: "all (22)",
+// or the first values and how many follow. --wide shows every value.
 func (c *cli) summary(values, every []string) string {
 	switch {
 	case c.wide || len(values) <= shortList:
@@ -106,7 +106,7 @@ func (c *cli) summary(values, every []string) string {
 	return fmt.Sprintf("%s +%d", strings.Join(values[:shortList], ","), len(values)-shortList)
 }
 
-// done prints v for programs, or one line for people.
+// done prints v for programs, or the formatted text for people.
 func (c *cli) done(v any, format string, args ...any) error {
 	if c.json {
 		return c.printJSON(v)

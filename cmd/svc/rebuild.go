@@ -31,7 +31,7 @@ func rebuildCommand(c *cli) *cobra.Command {
 		Short: "Settle missed trips, and recompute balances, counters and ranks",
 		Long: `Settle the completed trips that have no receipt, and restore lost postings. Then compute every balance
 from its postings, and every counter, trip count, wallet name, search row and rank from the items.
-The command replaces every stored value that is wrong.
+The command replaces every stored value that is wrong, except a receipt of a trip that is not completed.
 
 It may run while the service runs, and may be repeated. Without a slug it processes all
 tenants and the roadmap. svc verify reports the differences and changes nothing.`,

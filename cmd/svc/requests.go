@@ -88,7 +88,7 @@ func (l *requestLog) add(e accesslog.Entry) {
 	fmt.Fprintln(l.cli.err, line)
 }
 
-// slugTime is how long a line of the log waits for the slug of its tenant.
+// slugTime limits how long a line of the log waits for the slug of its tenant.
 var slugTime = time.Second
 
 // slug returns the tenant's slug, "" if it cannot be read. It caches every slug
@@ -131,8 +131,8 @@ func logsCommand(c *cli) *cobra.Command {
 			"`svc dev` stores its log in the data folder, but with --memory it stores none. If\n" +
 			"TABLE_NAME is set, the command reads CloudWatch Logs: the log groups in LOG_GROUP. If\n" +
 			"the gateway answered 5xx and no function logged the request, the command also shows\n" +
-			"Lambda's own lines about failures at that time. It marks them `nearby`, because they\n" +
-			"may be about another request.",
+			"the lines about failures that Lambda and Go's runtime wrote at that time. It marks\n" +
+			"them `nearby`, because they may be about another request.",
 		Example: "  svc logs req_JKJaXmPLvHcESHA=\n  svc logs req_JKJaXmPLvHcESHA= --since 72h",
 		Args:    cobra.ExactArgs(1),
 	}

@@ -46,7 +46,7 @@ func (c *cli) echo(ctx context.Context, on bool) error {
 }
 
 // clientFile returns the path of the file with the client ids that `svc token
-// get` uses, one for each address and audience. For a local service the file is in
+// get` uses, one for each service and audience. For a local service the file is in
 // the data folder; else clientFile creates its folder in the user's cache.
 func (p platform) clientFile() (string, error) {
 	if p.data != "" {
@@ -60,9 +60,9 @@ func (p platform) clientFile() (string, error) {
 	return filepath.Join(dir, "clients.json"), os.MkdirAll(dir, 0o700)
 }
 
-// client returns the client id for an address and audience. If the file has
-// none, or that client is gone or disabled, it registers a client. If the file
-// cannot be read or written, it also registers one.
+// client returns the client id for a service and audience. If the file has none
+// or cannot be read, or if that client cannot be read or is disabled, it registers
+// a client. If the file cannot be written, the next call registers another one.
 func (p platform) client(ctx context.Context, o flow.Options) (string, error) {
 	clients, name := map[string]string{}, o.BaseURL+" "+o.Audience
 	file, fileErr := p.clientFile()

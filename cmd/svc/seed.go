@@ -35,8 +35,8 @@ func seedCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "seed",
 		Short: "Fill a tenant with months of realistic trips",
-		Long: "Create drivers, riders, and trips of the last months in every status, with logs, receipts, settled wallets " +
-			"and orders.\n" +
+		Long: "Create drivers, riders, and trips of the last months in every status, with receipts and settled wallets. " +
+			"If the tenant's flag deliveryEnabled is on, also create businesses and orders.\n" +
 			"First stop a svc dev that runs on the data folder. Then the command switches the table's stream off while it " +
 			"loads, and updates the counters at the end.\n" +
 			"If svc dev keeps running, the stream stays on, and the load is many times slower.\n" +
@@ -90,7 +90,8 @@ func (o seedOptions) options(note func(string, int, int)) seed.Options {
 }
 
 // seedRunning fills a tenant of a running service. The service processes the
-// table's stream, so the projection counts the new items.
+// table's stream, so the projection counts the new items. After a resumed load,
+// seedRunning also counts all items of the tenant itself.
 func (c *cli) seedRunning(ctx context.Context, p platform, o seedOptions) error {
 	n, _, err := p.tenant(ctx, o.tenant)
 	if err != nil {

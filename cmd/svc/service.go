@@ -29,7 +29,7 @@ func serviceFlags(cmd *cobra.Command) *edits[settings.Service] {
 	e.number("per-km", "fare per kilometre, `amount`", func(s *settings.Service) *json.Number { return &s.PerKm })
 	e.number("per-minute", "fare per minute, `amount`", func(s *settings.Service) *json.Number { return &s.PerMinute })
 	e.number("minimum", "minimum fare, `amount`", func(s *settings.Service) *json.Number { return &s.MinimumFare })
-	e.number("commission", "`share` of the fare, 0 to 1; applies to trips requested from now on",
+	e.number("commission", "`share` of the fare, 0 to 1; applies to trips requested at least a second later",
 		func(s *settings.Service) *json.Number { return &s.CommissionRate })
 	e.integer("capacity", "number of passengers", func(s *settings.Service) *int { return &s.Capacity })
 	e.optional("icon", "https `URL`", func(s *settings.Service) **string { return &s.IconURL })

@@ -75,7 +75,8 @@ func statusCommand(c *cli) *cobra.Command {
 		})}
 }
 
-// identify fills in region, account and identity.
+// identify fills in region, account and identity. After an error, account contains
+// the error.
 func (s *state) identify(ctx context.Context) {
 	cfg, err := awsConfig(ctx)
 	if err != nil {
@@ -100,7 +101,8 @@ func (p platform) keyAges(ctx context.Context) ([]keyAge, error) {
 	return ages, err
 }
 
-// deadLetters counts the dead letters of a stream function.
+// deadLetters returns the number of dead letters of a stream function, or why it is
+// unknown. For a queue, the number is about that of the visible messages.
 func (p platform) deadLetters(ctx context.Context, word, function string) string {
 	if p.data != "" {
 		found, err := poller.DeadLetters(p.data)

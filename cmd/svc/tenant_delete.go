@@ -33,9 +33,9 @@ func (c *cli) tenantDelete() *cobra.Command {
 		Long: "Delete a tenant with its trips, orders, wallets, receipts, accounts and audit log. Only a backup can\n" +
 			"restore them. The command needs --yes, and the slug typed again on standard input.\n" +
 			"The command first disables the tenant: from then on the service rejects every token and sign-in. Then it\n" +
-			"ends the memberships and removes the items. At the end the slug and the domain can be used again. The command\n" +
+			"ends the memberships and removes the items. At the end the slug and the domain can be used again. A deletion\n" +
 			"takes at least 90 seconds, because it waits for requests that began earlier, and reads the whole table\n" +
-			"about three times. If it is interrupted, the same command continues.\n" +
+			"about three times. If the command is interrupted, the same command continues the deletion.\n" +
 			"The operators' accounts and their posts on the shared roadmap stay.",
 		Example: "  svc tenant delete bay --yes\n  echo bay | svc tenant delete bay --yes\n  svc tenant list --deleted"}
 	cmd.RunE = act(func(ctx context.Context, args []string) error {
@@ -86,7 +86,8 @@ type removed struct {
 }
 
 // deleteTenant disables the tenant and removes it. Every step may be repeated. The
-// last pass is the first one that begins after drainTime and finds nothing.
+// last pass is the first one that begins after c.drain and finds nothing. If
+// mostPasses passes are not enough, deleteTenant returns an error.
 func (c *cli) deleteTenant(ctx context.Context, p platform, n tenant.Tenant) (removed, error) {
 	store, t, out := tenant.Store{DB: p.db}, p.db.Tenant(n.ID), removed{Tenant: n.Slug, ID: n.ID}
 	if err := mayDelete(ctx, t); err != nil {

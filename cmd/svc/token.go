@@ -25,7 +25,7 @@ func tokenCommand(c *cli) *cobra.Command {
 func (c *cli) tokenGet() *cobra.Command {
 	cmd := &cobra.Command{Use: "get", Short: "Sign in as an app does and print an access token", Args: cobra.NoArgs,
 		Long: "Register a client, sign in, consent and exchange the code, as an app would, and print the access token.\n" +
-			"The next svc token get for the same address and audience uses the same client. Without --password, the\n" +
+			"The next svc token get for the same service and audience uses the same client. Without --password, the\n" +
 			"command asks for the password on a terminal, else reads it from standard input. Without --scope, the command\n" +
 			"requests every scope of the audience; the token omits the scopes that the person may not have.",
 		Example: "  svc token get --tenant metro --audience rider \\\n" +

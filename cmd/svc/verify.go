@@ -50,7 +50,7 @@ func verifyCommand(c *cli) *cobra.Command {
 		Long: `Add up every balance from its postings and every counter from its items. Compare receipts,
 postings and trip counts with completed trips, wallet names with drivers and riders, and search rows
 and ranks with the items that they list. The command changes nothing. It prints how many things of
-each kind it compared.
+each kind it compared; with --json only if something differs.
 
 The command may run while the service runs. It waits some seconds for changes that the stream functions
 still have to process. Before it reports a difference, it reads the data of the difference again.
@@ -125,8 +125,8 @@ func (p platform) each(ctx context.Context, slugs []string, one func(tenant.Tena
 	return rest()
 }
 
-// checkLedger checks balances, receipts and trip counts; correct also corrects
-// them.
+// checkLedger checks balances, receipts, postings and trip counts. With correct it
+// also corrects them, except a receipt of a trip that is not completed.
 func checkLedger(ctx context.Context, t table.Tenant, correct bool, seen compared) ([]difference, error) {
 	out := []difference{}
 	check := settlement.Check{Correct: correct, Now: time.Now, Compared: seen.add, Found: func(d settlement.Difference) {

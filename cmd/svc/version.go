@@ -5,8 +5,8 @@ import (
 	"runtime/debug"
 )
 
-// version returns the source version of svc: the commit and its time, as Go
-// recorded them, and the Go release.
+// version returns the module's version, the commit and its time, as Go recorded
+// them, and the Go release.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

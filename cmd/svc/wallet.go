@@ -15,7 +15,7 @@ func walletCommand(c *cli) *cobra.Command {
 }
 
 func (c *cli) walletShow() *cobra.Command {
-	cmd := &cobra.Command{Use: "show SLUG EMAIL", Short: "Show a driver's or rider's balance and newest postings",
+	cmd := &cobra.Command{Use: "show SLUG EMAIL", Short: "Show a driver's or rider's balance and 20 newest postings",
 		Args:    cobra.ExactArgs(2),
 		Example: "  svc wallet show metro driver1@metro.example\n  svc wallet show metro rider1@metro.example --side rider"}
 	side := cmd.Flags().String("side", "driver", "`audience` of the account: driver or rider")
