@@ -7,7 +7,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -43,19 +42,13 @@ func agrees(token string, c call, code string, now time.Time) bool {
 		hmac.Equal([]byte(code), []byte(agreement(token, c, end)))
 }
 
-// Limits of a question: how many values it shows, and how many characters of
-// each, written as JSON. The longest text of an operation has 10,000 characters.
-// A person can read all of it if JSON escapes at most a few dozen of them. The
-// data of an image is longer.
-const (
-	mostShown    = 50
-	longestShown = 10_100
-	endShown     = 1000 // characters shown of each end of a longer value
-)
+// mostShown is how many values a question shows. No operation has as many.
+const mostShown = 50
 
 // question returns the text that a person reads before a call. It shows the
 // arguments as JSON, with invisible characters escaped, because the agent chose
-// them.
+// them. It shows each value completely: a person must not confirm what they could
+// not read. The limit of a request's body bounds the text.
 func (c call) question() string {
 	var b strings.Builder
 	b.WriteString(c.tool.Title + "? " + c.tool.confirm)
@@ -67,12 +60,7 @@ func (c call) question() string {
 		if shown++; shown > mostShown {
 			continue
 		}
-		value := []rune(legible(a.value))
-		if n := len(value); n > longestShown {
-			value = slices.Concat(value[:endShown], []rune(fmt.Sprintf(" … %d characters are not shown … ", n-2*endShown)),
-				value[n-endShown:])
-		}
-		fmt.Fprintf(&b, "\n%s: %s", a.name, plaintext.Visible(string(value)))
+		fmt.Fprintf(&b, "\n%s: %s", a.name, plaintext.Visible(legible(a.value)))
 	}
 	if shown > mostShown {
 		fmt.Fprintf(&b, "\n… %d values are not shown.", shown-mostShown)
