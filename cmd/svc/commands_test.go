@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"svc/pkg/local/demo"
+	"svc/pkg/local/folder"
 )
 
 // world is a running `svc dev`, and the commands that find it by its data folder.
@@ -40,10 +41,29 @@ func (l *lines) text() string {
 	return l.String()
 }
 
+// deployed returns a world whose commands work on the table as on that of a
+// deployed service, without asking.
+func (w *world) deployed() *world {
+	w.Helper()
+	running, err := folder.Find(w.Context(), w.data)
+	if err != nil {
+		w.Fatal(err)
+	}
+	for name, value := range map[string]string{"AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "local",
+		"AWS_SECRET_ACCESS_KEY": "local", "TABLE_NAME": running.Table, "AWS_ENDPOINT_URL_DYNAMODB": running.Endpoint,
+		"AWS_ENDPOINT_URL_DYNAMODB_STREAMS": running.Endpoint} {
+		w.Setenv(name, value)
+	}
+	return &world{T: w.T, base: w.base}
+}
+
 // run runs a command and returns its output and exit code.
 func (w *world) run(args ...string) (out, errs string, code int) {
 	var o, e bytes.Buffer
-	code = newCLI(&o, &e).run(w.Context(), append(args, "--data", w.data))
+	if w.data != "" {
+		args = append(args, "--data", w.data)
+	}
+	code = newCLI(&o, &e).run(w.Context(), args)
 	return o.String(), e.String(), code
 }
 

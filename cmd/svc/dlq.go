@@ -88,10 +88,12 @@ func (c *cli) listLetters(ctx context.Context, word, queue string) error {
 	if err != nil {
 		return err
 	}
-	all := []shownLetter{}
-	if q, ok, err := openQueue(ctx, word, queue); err != nil {
+	p, q, err := c.letters(ctx, word, queue)
+	if err != nil {
 		return err
-	} else if ok {
+	}
+	all := []shownLetter{}
+	if p.data == "" {
 		err := q.each(ctx, 30, func(m message) (bool, error) {
 			all = append(all, m.shown())
 			return false, nil
@@ -100,13 +102,6 @@ func (c *cli) listLetters(ctx context.Context, word, queue string) error {
 			return err
 		}
 	} else {
-		p, err := c.platform(ctx)
-		if err != nil {
-			return err
-		}
-		if p.data == "" {
-			return errNoQueue
-		}
 		letters, err := poller.DeadLetters(p.data)
 		if err != nil {
 			return err
@@ -125,8 +120,27 @@ func (c *cli) listLetters(ctx context.Context, word, queue string) error {
 	return c.show(all, t)
 }
 
-// errNoQueue reports that a command of a deployed service needs the queue.
-var errNoQueue = errors.New("the dead-letter queue is not known; name it with --queue")
+// letters returns the service that the command works on, and the queue of the
+// dead letters if that service is deployed. The dead letters of a local service
+// are in its data folder. A queue beside a local service is an error or, if a
+// variable names it, ignored: its letters belong to another table, and a replay
+// would drop them without effect.
+func (c *cli) letters(ctx context.Context, word, address string) (p platform, q queue, err error) {
+	if p, err = c.platform(ctx); err != nil {
+		return p, q, err
+	}
+	if p.data != "" {
+		if address != "" {
+			err = usagef("--queue is for a deployed service, and this command works on the local one; set TABLE_NAME")
+		}
+		return p, q, err
+	}
+	q, ok, err := openQueue(ctx, word, address)
+	if err == nil && !ok {
+		err = errors.New("the dead-letter queue is not known; name it with --queue")
+	}
+	return p, q, err
+}
 
 func streamFunction(word string) (string, error) {
 	if f := streamFunctions[word]; f != "" {
@@ -191,21 +205,15 @@ func (c *cli) replayLetters(ctx context.Context, word, queue string) error {
 	if err != nil {
 		return err
 	}
-	p, err := c.platform(ctx)
+	p, q, err := c.letters(ctx, word, queue)
 	if err != nil {
 		return err
 	}
 	var out replayed
-	q, ok, err := openQueue(ctx, word, queue)
 	again := p.redo(ctx, function)
-	switch {
-	case err != nil:
-		return err
-	case ok:
+	if p.data == "" {
 		out, err = q.replay(ctx, c, again, func() error { return p.fromTable(ctx, function) })
-	case p.data == "":
-		return errNoQueue
-	default:
+	} else {
 		out.Done, out.Failed, err = poller.ReplayDeadLetters(p.data,
 			func(l poller.DeadLetter) bool { return l.Function == function },
 			func(l poller.DeadLetter) error {
@@ -238,16 +246,12 @@ func (c *cli) dropLetters(ctx context.Context, word, queue, first string) error 
 	if err != nil {
 		return err
 	}
-	p, err := c.platform(ctx)
+	p, q, err := c.letters(ctx, word, queue)
 	if err != nil {
 		return err
 	}
 	dropped := 0
-	q, ok, err := openQueue(ctx, word, queue)
-	switch {
-	case err != nil:
-		return err
-	case ok:
+	if p.data == "" {
 		everywhere, err := p.everywhere(ctx)
 		if err != nil {
 			return err
@@ -262,9 +266,7 @@ func (c *cli) dropLetters(ctx context.Context, word, queue, first string) error 
 		if err != nil {
 			return err
 		}
-	case p.data == "":
-		return errNoQueue
-	default:
+	} else {
 		mine := func(l poller.DeadLetter) bool {
 			return l.Function == function && (first == "" || l.Record.Change.SequenceNumber == first)
 		}

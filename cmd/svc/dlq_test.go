@@ -120,16 +120,7 @@ func records(t *testing.T, name string) []events.DynamoDBEventRecord {
 // replay soon after says that messages are invisible. The audit log records the
 // drop.
 func TestDeadLettersOfAQueue(t *testing.T) {
-	w := start(t)
-	running, err := folder.Find(context.Background(), w.data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, value := range map[string]string{"AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "local",
-		"AWS_SECRET_ACCESS_KEY":             "local",
-		"AWS_ENDPOINT_URL_DYNAMODB_STREAMS": running.Endpoint} {
-		t.Setenv(name, value)
-	}
+	w := start(t).deployed()
 	stream, shard, first, last := ends(t)
 	messages := map[string]string{"good": body(stream, shard, first, last), "late": body(stream, "shardId-gone", first,
 		last), "foreign": "hello"}
@@ -171,7 +162,7 @@ func TestDeadLettersOfAQueue(t *testing.T) {
 // the stream no longer has them, and removes object and message. A message whose
 // object has expired, or that names no valid bucket, does not stop the replay.
 func TestDeadLettersOfABucket(t *testing.T) {
-	w := start(t)
+	w := start(t).deployed()
 	payload, err := json.Marshal(map[string]any{"Records": records(t, "settlement-broken")[:1]})
 	if err != nil {
 		t.Fatal(err)
@@ -203,11 +194,9 @@ func TestDeadLettersOfABucket(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	for name, value := range map[string]string{"AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "local",
-		"AWS_SECRET_ACCESS_KEY": "local", "AWS_ENDPOINT_URL_SQS": server.URL, "AWS_ENDPOINT_URL_S3": server.URL,
-		"SETTLEMENT_DEAD_LETTERS": server.URL + "/123456789012/dead"} {
-		t.Setenv(name, value)
-	}
+	t.Setenv("AWS_ENDPOINT_URL_SQS", server.URL)
+	t.Setenv("AWS_ENDPOINT_URL_S3", server.URL)
+	t.Setenv("SETTLEMENT_DEAD_LETTERS", server.URL+"/123456789012/dead")
 	if got := w.ok("dlq", "list", "settlement"); !strings.Contains(got, "shardId-gone") ||
 		!strings.Contains(got, "expired in S3") || !strings.Contains(got, "not valid") {
 		t.Errorf("list: %s", got)
@@ -218,6 +207,32 @@ func TestDeadLettersOfABucket(t *testing.T) {
 	}
 	if w.ok("dlq", "drop", "settlement", "odd"); len(messages) > 0 || len(removed) != 3 {
 		t.Errorf("messages %v stay; removed are %v", messages, removed)
+	}
+}
+
+// A queue that a variable names is not that of a local service: a replay would
+// look for its items in the wrong table, find none, and drop its letters.
+func TestDeadLettersOfAnotherService(t *testing.T) {
+	w := start(t)
+	messages := map[string]string{"good": body("arn:aws:dynamodb:us-east-1:123456789012:table/t/stream/s", "s", "1", "1")}
+	server := httptest.NewServer(testQueue{T: t, messages: messages})
+	defer server.Close()
+	address := server.URL + "/123456789012/dead"
+	for name, value := range map[string]string{"AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "local",
+		"AWS_SECRET_ACCESS_KEY": "local", "AWS_ENDPOINT_URL_SQS": server.URL, "SETTLEMENT_DEAD_LETTERS": address} {
+		t.Setenv(name, value)
+	}
+	if got := w.ok("dlq", "list", "settlement"); strings.Contains(got, "RetryAttemptsExhausted") {
+		t.Errorf("a letter of the queue: %s", got)
+	}
+	w.ok("dlq", "replay", "settlement")
+	w.ok("dlq", "drop", "settlement", "--all")
+	if len(messages) != 1 {
+		t.Error("a local command dropped a letter of a deployed service")
+	}
+	if _, errs, code := w.run("dlq", "replay", "settlement", "--queue", address); code != 2 ||
+		!strings.Contains(errs, "TABLE_NAME") {
+		t.Errorf("a queue that is named: code %d: %s", code, errs)
 	}
 }
 
