@@ -53,10 +53,10 @@ var plains = []plain{
 		status: 200, answer: named("ClientRegistration"), bearer: true},
 	{method: "PUT", path: "/oauth/register/{client_id}", id: "oauth_replace_client",
 		summary: "Replace a registration (RFC 7592)",
-		about: "With the registration access token. The body must also have the client_id. A member that you leave out " +
+		about: "With the registration access token. A member that you leave out " +
 			"is reset to its default. The response has a new registration access token, which replaces the old one.",
-		body: named("ClientMetadata"), example: exampleRegistration, status: 200, answer: named("ClientRegistration"),
-		bearer: true},
+		body: named("ClientReplacement"), example: exampleReplacement, status: 200,
+		answer: named("ClientRegistration"), bearer: true},
 	{method: "DELETE", path: "/oauth/register/{client_id}", id: "oauth_delete_client",
 		summary: "Delete a registration (RFC 7592)",
 		about:   "With the registration access token. Every token of the client ends.",

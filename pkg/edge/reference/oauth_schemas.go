@@ -1,10 +1,14 @@
 package reference
 
-import "github.com/danielgtaylor/huma/v2"
+import (
+	"maps"
 
-// oauthSchemas are the named schemas of the OAuth endpoints.
-var oauthSchemas = map[string]*huma.Schema{
-	"ClientMetadata": object([]string{"redirect_uris"}, map[string]*huma.Schema{
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// clientMetadata returns the members of a registration, and more.
+func clientMetadata(more map[string]*huma.Schema) map[string]*huma.Schema {
+	members := map[string]*huma.Schema{
 		"client_name":   text("Name that people read on the consent page, at most 100 characters."),
 		"redirect_uris": described(list(text("")), "Where codes may be sent: https, loopback, or an app's own scheme."),
 		"token_endpoint_auth_method": {Type: huma.TypeString,
@@ -21,7 +25,16 @@ var oauthSchemas = map[string]*huma.Schema{
 		"scope": text("The scopes that the client may ask for, space-separated."),
 		"id_token_signed_response_alg": {Type: huma.TypeString, Enum: []any{"RS256", "ES256"},
 			Description: "Algorithm of the signature of id_tokens."},
-	}),
+	}
+	maps.Copy(members, more)
+	return members
+}
+
+// oauthSchemas are the named schemas of the OAuth endpoints.
+var oauthSchemas = map[string]*huma.Schema{
+	"ClientMetadata": object([]string{"redirect_uris"}, clientMetadata(nil)),
+	"ClientReplacement": object([]string{"client_id", "redirect_uris"}, clientMetadata(map[string]*huma.Schema{
+		"client_id": text("Identifier of the client, as in the path."), "client_secret": text("If sent: the current secret.")})),
 	"ClientRegistration": object([]string{"client_id", "redirect_uris"}, map[string]*huma.Schema{
 		"client_id":                  text("Identifier of the client."),
 		"client_secret":              text("Shown once; only clients that authenticate with a secret."),
@@ -127,6 +140,9 @@ const (
 var (
 	exampleRegistration = map[string]any{"client_name": "Fleet Planner", "redirect_uris": []string{exampleRedirect},
 		"audiences": []string{"rider"}, "scope": "rider.trips:read rider.trips:create", "token_endpoint_auth_method": "none"}
+	exampleReplacement = map[string]any{"client_id": exampleClient, "client_name": "Fleet Planner",
+		"redirect_uris": []string{exampleRedirect}, "audiences": []string{"rider"}, "scope": "rider.trips:read",
+		"token_endpoint_auth_method": "none"}
 	exampleAuthorization = map[string]any{"response_type": "code", "client_id": exampleClient,
 		"redirect_uri": exampleRedirect, "scope": "rider.trips:read rider.trips:create", "state": "af0ifjsldkj",
 		"code_challenge": exampleChallenge, "code_challenge_method": "S256", "tenant_hint": "metro"}
