@@ -11,8 +11,7 @@ import (
 	"svc/pkg/data/table"
 )
 
-// Customer is a rider in the shape of the operator's list (decisions, "Shapes
-// not shown").
+// Customer is a rider in the shape of the operator's list.
 type Customer struct {
 	ID         string       `json:"id" doc:"Identifier of the rider."`
 	Name       string       `json:"name" doc:"The name to show."`

@@ -14,8 +14,7 @@ import (
 	"svc/pkg/domain/branding"
 )
 
-// Business is a business that the tenant delivers for (decisions, "Shapes not
-// shown").
+// Business is a business that the tenant delivers for.
 type Business struct {
 	ID       string      `json:"id" doc:"Identifier of the business."`
 	Name     string      `json:"name" doc:"Name of the business."`

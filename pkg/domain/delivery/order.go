@@ -15,7 +15,7 @@ import (
 	"svc/pkg/data/table"
 )
 
-// Order is an order placed with a business (decisions, "Shapes not shown").
+// Order is an order placed with a business.
 // Amounts are in currency units.
 type Order struct {
 	ID              string      `json:"id" doc:"Identifier of the order."`

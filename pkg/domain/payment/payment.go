@@ -9,7 +9,7 @@ import (
 	"svc/pkg/data/table"
 )
 
-// Method is a payment method (decisions, "Shapes not shown").
+// Method is a payment method.
 type Method struct {
 	ID        string `json:"id" doc:"Identifier of the payment method."`
 	Type      string `json:"type" enum:"CARD" doc:"Kind of the payment method."`

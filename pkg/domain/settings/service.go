@@ -14,8 +14,7 @@ import (
 	"svc/pkg/domain/branding"
 )
 
-// ServiceType is a kind of ride that the tenant offers (decisions, "Shapes not
-// shown"). Amounts are in currency units.
+// ServiceType is a kind of ride that the tenant offers. Amounts are in currency units.
 type ServiceType struct {
 	ID          string      `json:"id" doc:"The value of serviceTypeId in a ride request."`
 	Name        string      `json:"name" doc:"Name of the service type."`

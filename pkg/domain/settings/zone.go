@@ -12,7 +12,7 @@ import (
 	"svc/pkg/data/table"
 )
 
-// Zone is a dispatch zone (decisions, "Shapes not shown").
+// Zone is a dispatch zone.
 type Zone struct {
 	ID       string `json:"id" doc:"Identifier of the zone."`
 	Name     string `json:"name" doc:"Name of the zone."`

@@ -80,7 +80,7 @@ type Trip struct {
 }
 
 // transition is a kind of change of a trip's status (specification, "Trip
-// statuses"; for the arrival, decisions, "Trips").
+// statuses"; for the arrival, docs/decisions.md, "The contract").
 type transition struct {
 	event Event
 	verb  string // for the message of a 409
