@@ -34,7 +34,8 @@ func clientMetadata(more map[string]*huma.Schema) map[string]*huma.Schema {
 var oauthSchemas = map[string]*huma.Schema{
 	"ClientMetadata": object([]string{"redirect_uris"}, clientMetadata(nil)),
 	"ClientReplacement": object([]string{"client_id", "redirect_uris"}, clientMetadata(map[string]*huma.Schema{
-		"client_id": text("Identifier of the client, as in the path."), "client_secret": text("If sent: the current secret.")})),
+		"client_id":     text("Identifier of the client, as in the path."),
+		"client_secret": text("If sent: the current secret.")})),
 	"ClientRegistration": object([]string{"client_id", "redirect_uris"}, map[string]*huma.Schema{
 		"client_id":                  text("Identifier of the client."),
 		"client_secret":              text("Shown once; only clients that authenticate with a secret."),
