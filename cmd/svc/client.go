@@ -24,7 +24,7 @@ type clientInUse struct {
 
 func (c *cli) clientList() *cobra.Command {
 	cmd := &cobra.Command{Use: "list [SLUG]",
-		Short:   "List clients, newest first, or those with live access tokens in a tenant",
+		Short:   "List clients, or those with live access tokens in a tenant",
 		Args:    cobra.MaximumNArgs(1),
 		Example: "  svc client list\n  svc client list metro"}
 	limit := cmd.Flags().Int("limit", 1000, "clients at most; with SLUG, number of the newest access tokens to read")
