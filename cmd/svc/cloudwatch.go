@@ -110,7 +110,7 @@ func requestLineOf(l logLine) (out requestLine) {
 	return out
 }
 
-// otherIDs returns the gateway's ids in the lines that are not in asked. asked
+// otherIDs returns the gateway's ids that are in the lines but not in asked. asked
 // and the result together have at most logIDs ids.
 func otherIDs(lines []logLine, asked []string) (others []string) {
 	for _, l := range lines {

@@ -143,8 +143,9 @@ func (a *authRequest) another() string {
 	return "authorize?" + query.Encode()
 }
 
-// otherCompany returns the address for choosing another company, or "" if the
-// person did not choose this one.
+// otherCompany returns the address at which the person can choose another
+// company. It returns "" if the person had no choice: the client named the
+// company, or the operator belongs to only one.
 func (a *authorization) otherCompany() string {
 	switch {
 	case len(a.choices) > 1:

@@ -9,8 +9,9 @@ import (
 )
 
 // Copies is how many times a tenant's flags and a client's state are stored, to
-// avoid a hot key. Every request reads one copy of each. One transaction writes
-// all copies.
+// avoid a hot key. Every API request reads one copy of each. A change writes all
+// copies in one transaction, except priced: tenant.Price marks only the copy that
+// was read.
 const Copies = 16
 
 // Live holds the five items that the checks of a token read. If an item does

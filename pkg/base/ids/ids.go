@@ -63,7 +63,8 @@ func Valid(kind, id string) bool {
 
 const crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
-// Code returns a trip code: eight random characters of Crockford base32.
+// Code returns eight random characters of Crockford base32. Trips and orders use
+// it as their code. A post's slug may end with it, in lower case.
 func Code() string {
 	raw := make([]byte, 8)
 	_, _ = rand.Read(raw) // never fails (crypto/rand)

@@ -39,8 +39,8 @@ type Transport struct {
 // between two events, and the monotonic clock may stop with it.
 const longestIdle = 90 * time.Second
 
-// largestResponse limits a response with its headers, in bytes. A response of
-// DynamoDB has at most 16 MB.
+// largestResponse limits a response with its headers, in bytes. DynamoDB returns
+// at most 16 MB of items in a response; their JSON is larger.
 const largestResponse = 32 << 20
 
 // mostInterim is how many responses with a status below 200 may precede the

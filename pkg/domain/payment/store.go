@@ -112,8 +112,8 @@ func Add(ctx context.Context, t table.Tenant, by audit.By, rider string, m Metho
 }
 
 // Set changes a rider's payment method. A new default replaces the old one.
-// Errors: fault.NotFound if there is no such method, fault.InvalidState if edit
-// clears IsDefault of the default method.
+// Errors: fault.NotFound if there is no such method, a 400 if the changed method
+// is not valid, fault.InvalidState if edit clears IsDefault of the default method.
 func Set(
 	ctx context.Context, t table.Tenant, by audit.By, rider, id string, edit func(*Method) error,
 ) (Method, error) {

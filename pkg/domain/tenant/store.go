@@ -18,8 +18,9 @@ import (
 // Store reads and changes tenants.
 type Store struct{ DB *table.DB }
 
-// Create returns ErrSlugTaken and ErrDomainTaken, and Change returns
-// ErrDomainTaken, if another tenant has the slug or domain.
+// ErrSlugTaken and ErrDomainTaken report that another tenant has the slug or the
+// domain. Create may return either. Change may return only ErrDomainTaken, because
+// a slug never changes.
 var (
 	ErrSlugTaken   = fault.InvalidState("Another tenant has this slug.")
 	ErrDomainTaken = fault.InvalidState("Another tenant has this domain.")

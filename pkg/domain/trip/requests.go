@@ -22,7 +22,7 @@ type Ride struct {
 	DestAddress   *string      `json:"destAddress,omitempty" maxLength:"300" example:"1 Station Square" doc:"Where the ride ends."`
 	DestLat       *json.Number `json:"destLat,omitempty" minimum:"-90" maximum:"90" example:"40.7306" doc:"Latitude of the destination in degrees, with at most nine decimals."`
 	DestLng       *json.Number `json:"destLng,omitempty" minimum:"-180" maximum:"180" example:"-73.9866" doc:"Longitude of the destination in degrees, with at most nine decimals."`
-	ServiceTypeID *string      `json:"serviceTypeId,omitempty" maxLength:"100" doc:"An active service type of the tenant. Without one the trip has no commission."`
+	ServiceTypeID *string      `json:"serviceTypeId,omitempty" maxLength:"100" doc:"An active service type of the tenant. Without one no commission is known, and the driver's wallet is credited 0."`
 	PaymentType   string       `json:"paymentType,omitempty" enum:"CASH,CARD,WALLET" default:"CASH" doc:"How the rider pays."`
 	Notes         *string      `json:"notes,omitempty" maxLength:"1000" doc:"The rider's words to the driver."`
 }

@@ -244,7 +244,9 @@ func (x *exchange) serveRead(ctx context.Context) error {
 	return x.finish()
 }
 
-// serveWrite runs the handler after every check has passed.
+// serveWrite runs the handler of a request that has passed all access checks. If
+// a response is stored for the request's Idempotency-Key, serveWrite sends that
+// response and does not run the handler.
 func (x *exchange) serveWrite(ctx context.Context) error {
 	x.inspect()
 	if x.key != "" {

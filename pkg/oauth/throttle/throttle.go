@@ -191,7 +191,8 @@ func Refused(err error) (*protocol.Error, bool) {
 }
 
 // Forgive takes back one use of each counter, in the counter's current window.
-// If one of the counters has no use in its current window, Forgive changes none.
+// If one of the counters has no record for its current window, Forgive changes
+// none.
 // If the write fails, Forgive logs the error.
 func (t *Throttle) Forgive(ctx context.Context, counters ...Counter) {
 	tx := t.p.Write()
