@@ -80,9 +80,9 @@ func portFromEnvironment() (int, error) {
 	return int(port), nil
 }
 
-// beside lets svc dev --memory run while another service runs on the default data
-// folder. In that case it chooses a new data folder and, if neither --port nor
-// PORT is set, a free port. With --data it does nothing.
+// beside lets svc dev --memory run while another service, or another svc command,
+// uses the default data folder. In that case it chooses a new data folder and, if
+// neither --port nor PORT is set, a free port. With --data it does nothing.
 func (c *cli) beside(ctx context.Context, o *devOptions, portGiven bool) error {
 	if !o.memory || c.dataGiven {
 		return nil
@@ -91,8 +91,9 @@ func (c *cli) beside(ctx context.Context, o *devOptions, portGiven bool) error {
 	if errors.Is(err, folder.ErrNotRunning) {
 		return nil
 	}
-	if err != nil {
-		return err
+	reason := "another service runs at " + running.BaseURL
+	if err != nil { // for example, another svc command uses the folder
+		reason = err.Error()
 	}
 	if c.data, err = os.MkdirTemp("", "svc-memory-"); err != nil {
 		return fmt.Errorf("data folder: %w", err)
@@ -100,8 +101,7 @@ func (c *cli) beside(ctx context.Context, o *devOptions, portGiven bool) error {
 	if !portGiven && os.Getenv("PORT") == "" {
 		o.port = 0
 	}
-	fmt.Fprintf(c.err, "svc: another service runs at %s; other commands find this one with --data %s\n",
-		running.BaseURL, c.data)
+	fmt.Fprintf(c.err, "svc: %s; other commands find this service with --data %s\n", reason, c.data)
 	return nil
 }
 

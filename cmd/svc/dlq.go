@@ -126,13 +126,10 @@ func (c *cli) listLetters(ctx context.Context, word, queue string) error {
 // variable names it, ignored: its letters belong to another table, and a replay
 // would drop them without effect.
 func (c *cli) letters(ctx context.Context, word, address string) (p platform, q queue, err error) {
-	if p, err = c.platform(ctx); err != nil {
-		return p, q, err
+	if address != "" && c.target().table == "" {
+		return p, q, usagef("--queue is for a deployed service, and this command works on a local one; set TABLE_NAME")
 	}
-	if p.data != "" {
-		if address != "" {
-			err = usagef("--queue is for a deployed service, and this command works on the local one; set TABLE_NAME")
-		}
+	if p, err = c.platform(ctx); err != nil || p.data != "" {
 		return p, q, err
 	}
 	q, ok, err := openQueue(ctx, word, address)

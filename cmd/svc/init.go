@@ -61,12 +61,12 @@ func (c *cli) runAll(ctx context.Context, root *cobra.Command, commands [][]stri
 	for i, args := range commands {
 		fmt.Fprintf(c.err, "$ svc %s\n", shown(args))
 		if c.execute(ctx, root, args) != 0 {
-			var left strings.Builder
+			fmt.Fprintln(c.err, "These commands are left. Run them on the same service, with the password in place of …:")
 			for _, one := range commands[i:] {
-				left.WriteString("\n  svc " + shown(one))
+				fmt.Fprintf(c.err, "  svc %s\n", shown(one))
 			}
-			return errors.New("stopped, because the last command above failed; what the earlier commands created stays; " +
-				"correct the cause, then run:" + left.String())
+			return errors.New("stopped, because a command failed; what the earlier commands created stays; correct the " +
+				"cause, then run the commands that are left")
 		}
 	}
 	return nil

@@ -57,7 +57,8 @@ func TestInitAsks(t *testing.T) {
 
 // TestInitIsConfirmedOnce: the commands of svc init name the table in AWS and
 // ask for no further confirmation. Nothing listens at the address, so the first
-// command fails when it reaches the table.
+// command fails when it reaches the table. The error lists the commands that are
+// left.
 func TestInitIsConfirmedOnce(t *testing.T) {
 	for name, value := range map[string]string{"TABLE_NAME": "svc-live", "AWS_ENDPOINT_URL_DYNAMODB": "",
 		"AWS_ENDPOINT_URL": "http://127.0.0.1:1", "AWS_REGION": "eu-central-1", "AWS_ACCESS_KEY_ID": "none",
@@ -69,7 +70,8 @@ func TestInitIsConfirmedOnce(t *testing.T) {
 	c.stdin = strings.NewReader("")
 	err := c.runAll(t.Context(), c.root(), [][]string{{"tenant", "create", "acme"}, {"tenant", "create", "bay"}})
 	if err == nil || !strings.Contains(errs.String(), "svc tenant create changes the table svc-live in AWS") ||
-		strings.Contains(errs.String(), "--yes") || strings.Contains(errs.String(), "bay") {
+		strings.Contains(errs.String(), "--yes") || strings.Contains(errs.String(), "$ svc tenant create bay") ||
+		!strings.Contains(errs.String(), "\n  svc tenant create acme\n  svc tenant create bay\n") {
 		t.Errorf("%v: %s", err, errs.String())
 	}
 }
