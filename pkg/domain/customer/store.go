@@ -5,6 +5,7 @@ import (
 
 	"svc/pkg/access/authz"
 	"svc/pkg/base/ids"
+	"svc/pkg/data/audit"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/account"
 	"svc/pkg/domain/tenant"
@@ -20,14 +21,33 @@ var accounts = account.Kind[Record]{Audience: authz.Rider, Name: "customer", IDs
 // Key returns the key of a customer's record.
 func Key(t table.Tenant, id string) table.Key { return accounts.Key(t, id) }
 
-// Functions of a customer's account, as account.Kind explains them.
-var (
-	Create = accounts.Create
-	ByID   = accounts.ByID
-	Find   = accounts.Find
-	Change = accounts.Change
-	Item   = accounts.NewItem
-)
+// The functions below call the methods. A variable that holds a method would link
+// the store and its database client into every program that imports this package.
+
+// Create adds a customer, as account.Kind.Create does.
+func Create(ctx context.Context, t table.Tenant, by audit.By, n Record, hash string) (Record, error) {
+	return accounts.Create(ctx, t, by, n, hash)
+}
+
+// ByID reads a customer, as account.Kind.ByID does.
+func ByID(ctx context.Context, t table.Tenant, id string) (Record, error) {
+	return accounts.ByID(ctx, t, id)
+}
+
+// Find reads the customer with a mail address or id, as account.Kind.Find does.
+func Find(ctx context.Context, t table.Tenant, name string) (Record, error) {
+	return accounts.Find(ctx, t, name)
+}
+
+// Change edits a customer's record, as account.Kind.Change does.
+func Change(ctx context.Context, t table.Tenant, by audit.By, id string, edit func(*Record) error) (Record, error) {
+	return accounts.Change(ctx, t, by, id, edit)
+}
+
+// Item returns the stored form of a new customer, with Version 1.
+func Item(t table.Tenant, r Record, writeShards int) table.Item {
+	return accounts.NewItem(t, r, writeShards)
+}
 
 func item(t table.Tenant, r Record, shard string) table.Item {
 	return table.Item{Key: authz.ActorKey(t, authz.Rider, r.ID), Type: "customer", Version: 1, R: r.CreatedAt + "#" + r.ID,

@@ -34,13 +34,28 @@ func Create(ctx context.Context, t table.Tenant, by audit.By, n Record, hash str
 	return accounts.Create(ctx, t, by, n, hash)
 }
 
-// Functions of a driver's account, as account.Kind explains them.
-var (
-	ByID   = accounts.ByID
-	Find   = accounts.Find
-	Change = accounts.Change
-	Item   = accounts.NewItem
-)
+// The functions below call the methods. A variable that holds a method would link
+// the store and its database client into every program that imports this package.
+
+// ByID reads a driver, as account.Kind.ByID does.
+func ByID(ctx context.Context, t table.Tenant, id string) (Record, error) {
+	return accounts.ByID(ctx, t, id)
+}
+
+// Find reads the driver with a mail address or id, as account.Kind.Find does.
+func Find(ctx context.Context, t table.Tenant, name string) (Record, error) {
+	return accounts.Find(ctx, t, name)
+}
+
+// Change edits a driver's record, as account.Kind.Change does.
+func Change(ctx context.Context, t table.Tenant, by audit.By, id string, edit func(*Record) error) (Record, error) {
+	return accounts.Change(ctx, t, by, id, edit)
+}
+
+// Item returns the stored form of a new driver, with Version 1.
+func Item(t table.Tenant, r Record, writeShards int) table.Item {
+	return accounts.NewItem(t, r, writeShards)
+}
 
 func item(t table.Tenant, r Record, shard string) table.Item {
 	return table.Item{Key: authz.ActorKey(t, authz.Driver, r.ID), Type: "driver", Version: 1, R: r.ID,
