@@ -41,8 +41,8 @@ func (l *lines) text() string {
 	return l.String()
 }
 
-// deployed returns a world whose commands work on the table as on that of a
-// deployed service, without asking.
+// deployed returns a world whose commands treat the local table as the table of a
+// deployed service. They ask for no confirmation.
 func (w *world) deployed() *world {
 	w.Helper()
 	running, err := folder.Find(w.Context(), w.data)

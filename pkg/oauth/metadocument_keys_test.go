@@ -84,16 +84,24 @@ func TestDocumentKeys(t *testing.T) {
 	}
 }
 
+// changedKeys returns the service with a planner that has got tokens with the
+// first key, and has then published the second key in its document.
+func changedKeys(t *testing.T) (d *documented, k, next clientKey, got granted) {
+	t.Helper()
+	d = newDocumented(t, apptest.Unthrottled)
+	d.Clock.Hold()
+	k, next = newClientKey(t), newClientKey(t)
+	code := d.keyedPlanner(t, "jwks", k.set())
+	got = apptest.JSON[granted](t, d.prove(t, k, "/oauth/token", redeemed(code, "https://planner.example/cb")...).Must(t,
+		200))
+	d.publish(plannerAt, "token_endpoint_auth_method", "private_key_jwt", "jwks", next.set())
+	return d, k, next, got
+}
+
 // Keys in the document itself change with the document.
 func TestDocumentOwnKeys(t *testing.T) {
 	t.Parallel()
-	d := newDocumented(t, apptest.Unthrottled)
-	d.Clock.Hold()
-	k, next := newClientKey(t), newClientKey(t)
-	code := d.keyedPlanner(t, "jwks", k.set())
-	got := apptest.JSON[granted](t, d.prove(t, k, "/oauth/token", redeemed(code, "https://planner.example/cb")...).Must(t,
-		200))
-	d.publish(plannerAt, "token_endpoint_auth_method", "private_key_jwt", "jwks", next.set())
+	d, k, next, got := changedKeys(t)
 	d.prove(t, next, "/oauth/token", "grant_type", "refresh_token", "refresh_token", got.Refresh).Must(t, 200)
 	refused(t, d.prove(t, k, "/oauth/revoke", "token", "x"), 401, "invalid_client")
 }
@@ -102,12 +110,7 @@ func TestDocumentOwnKeys(t *testing.T) {
 // gets a 503. A retry then succeeds.
 func TestDocumentKeysNotStored(t *testing.T) {
 	t.Parallel()
-	d := newDocumented(t, apptest.Unthrottled)
-	d.Clock.Hold()
-	k, next := newClientKey(t), newClientKey(t)
-	code := d.keyedPlanner(t, "jwks", k.set())
-	d.prove(t, k, "/oauth/token", redeemed(code, "https://planner.example/cb")...).Must(t, 200)
-	d.publish(plannerAt, "token_endpoint_auth_method", "private_key_jwt", "jwks", next.set())
+	d, _, next, _ := changedKeys(t)
 	d.fetch = d.Wire.Break
 	refused(t, d.prove(t, next, "/oauth/revoke", "token", "x"), 503, "temporarily_unavailable")
 	d.fetch = nil

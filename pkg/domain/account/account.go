@@ -131,11 +131,11 @@ func (k Kind[R]) state(r R) login.State {
 	return login.State{Address: *f.Email, Disabled: *f.Disabled}
 }
 
-// seize disables the account whatever the version of its record. One transaction
-// writes the record, the sign-in row and an audit entry. Otherwise a driver who
-// keeps changing status could block every attempt to disable the account. Change
-// then writes only what else the edit changes. If the transaction of seize
-// conflicts, seize returns nil, because Change tries again anyway.
+// seize disables the account whatever the version of its record. Without it, a
+// driver who keeps changing status could block every attempt to disable the
+// account. One transaction writes the record, the sign-in row and an audit entry.
+// In its next attempt, Change writes only what else the edit changes. After a
+// conflict, seize returns nil, because Change tries again anyway.
 func (k Kind[R]) seize(ctx context.Context, t table.Tenant, by audit.By, id, address string) error {
 	tx := t.Write()
 	tx.Update(k.Key(t, id), table.Change{Set: map[string]any{"disabled": true}, Add: map[string]any{"version": 1}}).

@@ -93,9 +93,10 @@ func (s Store) moveText(ctx context.Context, tx *table.Tx, was Post, now *Post) 
 // Delete removes the post, named by id or slug, with its texts, comments and
 // votes, and adds an audit entry in the author's tenant, unless that tenant is
 // deleted or is being deleted. Lists change after the projection has processed
-// the deletion. If Delete is interrupted, call it again with the post's id,
-// because the slug may be gone. The second call removes the rest, and returns a
-// 404 if the post itself is gone. Errors: 404.
+// the deletion. If Delete is interrupted, call it again with the post's id:
+// the first call may already have removed the slug. The second call removes what
+// is left. It returns a 404 if the first call has removed the post itself.
+// Errors: 404.
 func Delete(ctx context.Context, db *table.DB, by audit.By, name string) (Post, error) {
 	s := Store{Platform: db.Platform(Kinds...), Now: by.At}
 	id, err := s.resolve(ctx, name, s.Platform.Get)

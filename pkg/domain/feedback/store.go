@@ -32,7 +32,8 @@ const slugTries = 4
 // Submit writes a new post and its author's vote in one transaction. The
 // projection adds the rank rows; until then lists find the post by its creation
 // time (unranked). If another post has the slug, the new slug gets a suffix.
-// Errors: 429 beyond the day's quota; 503 if slugTries slugs are all in use.
+// Errors: 429 beyond the day's quota; 503 if slugTries attempts find no
+// free slug.
 func (s Store) Submit(ctx context.Context, p Post, t Texts, answer func(Post) any) (Post, error) {
 	base := p.Slug
 	for range slugTries {

@@ -29,7 +29,7 @@ type cached[V any] struct {
 }
 
 // get returns the key's value. It returns false if there is no value, if the
-// value is as old as ttl, or if the clock has gone back.
+// value's age has reached ttl, or if the clock has gone back.
 func (c *cache[K, V]) get(key K, now time.Time) (V, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
