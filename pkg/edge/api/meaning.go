@@ -29,7 +29,7 @@ func (w *walker) text(schema *huma.Schema, text []byte) {
 		w.blame("control characters are not allowed")
 		return
 	}
-	if (isLine || needed) && len(bytes.TrimSpace(text)) == 0 {
+	if (isLine || needed) && plaintext.IsBlank(string(text)) {
 		w.blame("expected a text that is not blank")
 	}
 }
