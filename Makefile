@@ -129,6 +129,16 @@ reference-page: ## copy the component of /docs from npm into the repository, com
 		| gzip -9n > $(PUBLISHED)/assets/scalar.js.gz
 	mv $(PUBLISHED)/assets/scalar.js.gz $(PUBLISHED)/assets/scalar-$$(sha256sum $(PUBLISHED)/assets/scalar.js.gz | cut -c1-16).js.gz
 
+CURRENCIES := .cache/currencies
+.PHONY: currencies
+currencies: ## write the list of currencies anew: ISO 4217 from PyPI, prices from npm (needs Python 3)
+	rm -rf $(CURRENCIES) && mkdir -p $(CURRENCIES)
+	python3 -m pip install --quiet --disable-pip-version-check --no-deps --target $(CURRENCIES) iso4217
+	cd $(CURRENCIES) && npm init -y >/dev/null && npm install --ignore-scripts --no-audit --no-fund --loglevel=error @fawazahmed0/currency-api
+	python3 pkg/base/money/currencies.py $(CURRENCIES)/iso4217/table.xml \
+		$(CURRENCIES)/node_modules/@fawazahmed0/currency-api/v1/currencies/usd.json > $(CURRENCIES)/list
+	mv $(CURRENCIES)/list pkg/base/money/currencies.txt
+
 .PHONY: lint-openapi
 lint-openapi: .ci/openapi/node_modules/.package-lock.json ## lint the OpenAPI document with redocly and spectral (needs npm)
 	@.ci/openapi/lint
