@@ -14,7 +14,8 @@ func TestOfPlatform(t *testing.T) {
 	for _, name := range []string{
 		"svc", "SVC", "Svc Wallet", "s.v.c", "S V C", "S V C Support", "the S-V-C app", "s vc", "ꓢꓦꓚ", "ꓢꓦꓚ Security", "ꜱᴠᴄ",
 		"ＳＶＣ", "ѕνс", "$vc", "5vc",
-		"ŚV́Ç", "𝐒𝐕𝐂", "ⓈⓋⒸ", "🆂🆅🅲", "🅢🅥🅒", "🇸🇻🇨", "🄢🄥🄒", "🅂🅅🄲 Support", "S🆅C", "SⅤC", "svcsupport", "Support", "Official Support", "ОfficiaI Supроrt", "Security Team",
+		"ŚV́Ç", "𝐒𝐕𝐂", "ⓈⓋⒸ", "🆂🆅🅲", "🅢🅥🅒", "🇸🇻🇨", "🄢🄥🄒", "🅂🅅🄲 Support", "S🆅C",
+		"SⅤC", "svcsupport", "Support", "Official Support", "ОfficiaI Supроrt", "Security Team",
 		"Sign in", "The App", "Admin1strat0r",
 	} {
 		if !lookalike.OfPlatform(name) {
