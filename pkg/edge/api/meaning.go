@@ -1,7 +1,6 @@
 package api
 
 import (
-	"bytes"
 
 	"github.com/danielgtaylor/huma/v2"
 
