@@ -50,15 +50,12 @@ type Record struct {
 // is none. Status, TotalTrips and Disabled are attributes of the item;
 // everything else is in its document.
 func FromItem(it table.Item) (Record, error) {
-	if !it.Found() {
-		return Record{}, fault.NotFound()
-	}
-	r, err := table.Document[Record](it)
+	r, err := table.DecodeDoc[Record](it)
 	if err != nil {
 		return Record{}, err
 	}
 	r.Status, r.TotalTrips, r.Disabled = it.Text("status"), it.Int("totalTrips"), it.Flag("disabled")
-	return *r, nil
+	return r, nil
 }
 
 func (r *Record) normalize() error {
