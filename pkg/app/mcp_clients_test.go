@@ -59,7 +59,8 @@ func TestArgumentsAsModelsWriteThem(t *testing.T) {
 	s := newSuite(t)
 	operator := s.agent(t, s.actors[authz.Dashboard])
 	for arguments, refusal := range map[string]string{`{"limit":5}`: "", `{"limit":5.0}`: "", `{"limit":5e0}`: "",
-		`{"limit":50E-1}`: "", `{"limit":"5"}`: "", `{"limit":""}`: "", `{"cursor":"","status":"","from":"","driverId":""}`: "",
+		`{"limit":50E-1}`: "", `{"limit":"5"}`: "", `{"limit":""}`: "",
+		`{"cursor":"","status":"","from":"","driverId":""}`: "",
 		`{"limit":5.5}`: "invalid_request", `{"limit":1e400}`: "invalid_request", `{"limit":1e15}`: "invalid_request",
 		`{"limit":-0.0}`: "invalid_request", `{"limit":" "}`: "invalid_request", `{"other":""}`: "invalid_request"} {
 		if got := s.call(t, toolCall("/mcp", operator, "svc_list_trips", arguments)); got.refusal() != refusal {
