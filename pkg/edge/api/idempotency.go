@@ -91,10 +91,10 @@ func (x *exchange) keepAnswer(ctx context.Context) error {
 	}
 	tx := x.caller.Tenant.Write()
 	x.keep(tx, x.row.Status, body)
-	if err := tx.Commit(ctx); err != nil && !errors.Is(err, errKeyUsed) && !errors.Is(err, table.ErrConflict) {
+	if err := table.Retry(ctx, tx.Commit); err != nil && !errors.Is(err, errKeyUsed) {
 		return err
 	}
-	return nil // after such an error, another request has used the key or is using it
+	return nil // with errKeyUsed, another request has used up the confirmation
 }
 
 // keepFault stores a 404 or 409, so that a repeated request gets the same
@@ -119,9 +119,9 @@ func (x *exchange) keepFault(ctx context.Context, f *fault.Error) error {
 		}
 		tx := x.caller.Tenant.Write()
 		x.keep(tx, f.Status(), body)
-		if err := tx.Commit(ctx); err == nil {
+		if err := table.Retry(ctx, tx.Commit); err == nil {
 			return f
-		} else if !errors.Is(err, errKeyUsed) && !errors.Is(err, table.ErrConflict) {
+		} else if !errors.Is(err, errKeyUsed) {
 			return err
 		}
 	}
