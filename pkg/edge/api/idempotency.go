@@ -74,7 +74,7 @@ func (x *exchange) keep(tx *table.Tx, status int, body []byte) {
 	life := cmp.Or(x.entry.KeyLife, retention)
 	record := table.Item{Key: x.recordKey(), Type: "idempotency", Layout: fingerprintForm,
 		Expires: x.caller.Now.Add(life),
-		Attrs: map[string]any{"fingerprint": x.fingerprint(), "status": status, "body": string(body)}}
+		Attrs:   map[string]any{"fingerprint": x.fingerprint(), "status": status, "body": string(body)}}
 	tx.Put(record).If("attribute_not_exists(pk) OR 'expiresAt' <= ?", x.caller.Now.Unix()).Else(errKeyUsed)
 }
 
