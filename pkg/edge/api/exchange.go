@@ -38,6 +38,7 @@ type exchange struct {
 	row    *operation
 	caller *Caller
 	entry  Entry
+	agent  bool // the token is an agent's
 	asks   bool // a person must confirm the call before the handler runs
 	body   []byte
 	key    string         // Idempotency-Key, "" for none
@@ -172,6 +173,9 @@ func (x *exchange) read(ctx context.Context) {
 	needed := len(keys)
 	if x.key != "" {
 		keys = append(keys, x.recordKey())
+		if earlier, ok := x.earlierKey(); ok {
+			keys = append(keys, earlier)
+		}
 	}
 	h := table.Join(c.Tenant.Handle, x.server.clients.Handle, x.server.posts.Handle)
 	go func() {
@@ -189,6 +193,9 @@ func (x *exchange) read(ctx context.Context) {
 		r.live, r.needed, r.recent = authz.LiveFrom(items), items[checks:needed], recent
 		if x.key != "" {
 			r.record = items[needed]
+			if !r.record.Found() {
+				r.record = items[len(items)-1]
+			}
 		}
 	}()
 }
@@ -206,7 +213,7 @@ func (x *exchange) judge(ctx context.Context) error {
 	if err := authz.Judge(x.row.Policy, x.caller.Actor, read.live, x.now); err != nil {
 		return err
 	}
-	if err := x.judgeEntry(read.live); err != nil {
+	if err := x.judgeAgent(read.live); err != nil {
 		return err
 	}
 	if err := x.server.buckets.charge(x.server.Rates, x.caller.Actor, x.now); err != nil {
