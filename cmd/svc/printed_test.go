@@ -127,8 +127,21 @@ func TestPrintedFirstCall(t *testing.T) {
 		t.Fatalf("README does not say where the code goes: %s", blocks[2])
 	}
 	api, _, _ := strings.Cut(blocks[1], "\n")
-	out = c.bash(api + "\n" + set + strings.Replace(blocks[2], paste, "CODE="+answer.Get("code"), 1))
-	if !strings.Contains(out, `"rider1@metro.example"`) {
+	exchange := func(code string) string {
+		return c.bash(api + "\n" + set + strings.Replace(blocks[2], paste, "CODE="+code, 1))
+	}
+	if out := exchange(answer.Get("code")); !strings.Contains(out, `"rider1@metro.example"`) {
 		t.Errorf("the call by hand prints %s", out)
+	}
+	// A failed step prints its answer, and makes no call with a token that is none.
+	for _, code := range []string{answer.Get("code"), "wrong"} {
+		if out := exchange(code); !strings.HasPrefix(out, "No token: {") || !strings.Contains(out, `"invalid_grant"`) ||
+			strings.Contains(out, `"unauthorized"`) {
+			t.Errorf("the exchange of a bad code prints %s", out)
+		}
+	}
+	bad := strings.Replace(blocks[1], `"audiences": ["rider"]`, `"audiences": ["pilot"]`, 1)
+	if out := c.bash(bad); !strings.HasPrefix(out, "No client: {") || strings.Contains(out, "/oauth/authorize") {
+		t.Errorf("a failed registration prints %s", out)
 	}
 }
