@@ -100,7 +100,7 @@ func TestStoppedWithOldReads(t *testing.T) {
 		stop.read.Store(&id)
 		lost := make(chan response, 1)
 		go func() {
-			a, err := slow.send(http.MethodPost, "driver", "/api/v1/me/trips/"+id+"/accept", "", "")
+			a, err := slow.send(http.MethodPost, "driver", "/api/v1/me/trips/"+id+"/accept", "", "accept-"+id)
 			if err != nil {
 				a.body = err.Error()
 			}
@@ -111,16 +111,16 @@ func TestStoppedWithOldReads(t *testing.T) {
 			fast.expect("/api/v1/trips", operator, 200, "")
 			fast.ok("token", "revoke", jti(t, operator))
 		}
-		fast.must(http.MethodPost, "driver", "/api/v1/me/trips/"+id+"/accept", "", "")
+		fast.must(http.MethodPost, "driver", "/api/v1/me/trips/"+id+"/accept", "", "accept-"+id)
 		testkit.Must(t, process.cmd.Process.Signal(syscall.SIGCONT))
 		if a := <-lost; a.status != http.StatusConflict {
 			t.Errorf("the stopped process accepted %s too: %d %s", id, a.status, a.body)
 		}
 		slow.expect("/api/v1/trips", operator, 401, "unauthorized")
 		for _, step := range []string{"arrived", "start"} {
-			fast.must(http.MethodPost, "driver", "/api/v1/me/trips/"+id+"/"+step, "", "")
+			fast.must(http.MethodPost, "driver", "/api/v1/me/trips/"+id+"/"+step, "", step+id)
 		}
-		fast.must(http.MethodPost, "driver", "/api/v1/me/trips/"+id+"/complete", `{"finalFare":10}`, "")
+		fast.must(http.MethodPost, "driver", "/api/v1/me/trips/"+id+"/complete", `{"finalFare":10}`, "complete-"+id)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
