@@ -105,6 +105,18 @@ concurrency: bin/engine ## compare one process × 64 events with 64 processes ×
 soak: build $(if $(filter dynamodb-local,$(SVC_ENGINE)),dynamodb-local) ## drive load against `svc dev` on disk; fail if its memory or files keep growing (MINUTES=60 SVC_ENGINE=dynamodb-local)
 	go run ./bench -soak -minutes $(or $(MINUTES),60)
 
+.PHONY: bare-root
+bare-root: ## prove README's commands in a bare Debian root with Go, make and npm (needs root; FULL=1 COLD=1)
+	@.ci/bare-root
+
+.PHONY: day
+day: bin/engine ## drive a day of load on a fast clock; fail if memory or files keep growing, for some minutes (RIDES=60 an hour)
+	SVC_DAY=$(or $(RIDES),60) go test -count=1 -timeout 60m -v -run '^TestDayOfLoad$$' ./pkg/app
+
+.PHONY: sweep
+sweep: bin/engine ## sweep 10,000 tenants for lost trips, for some minutes (TENANTS=10000)
+	SVC_TENANTS=$(or $(TENANTS),10000) go test -count=1 -timeout 60m -v -run '^TestSweepOfManyTenants$$' ./pkg/background/settlement
+
 .PHONY: golden
 golden: bin/engine ## write the golden files again from what the code does now
 	@# The documents come last, because their examples are the responses to the events.
