@@ -27,6 +27,9 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
+	if os.Getenv(asCurl) != "" {
+		os.Exit(curl(os.Args[1:]))
+	}
 	_ = os.Unsetenv("TABLE_NAME") // else a command would leave its data folder; the name is valid
 	code := m.Run()
 	if err := endCommon(); err != nil {
@@ -56,8 +59,9 @@ func printed(t *testing.T, file, heading string) (blocks []string) {
 	return blocks
 }
 
-// checkout is a folder where printed commands run: bin/svc is this program,
-// .local the data folder of the running service.
+// checkout is a folder where printed commands run: bin/svc is this program, also
+// bin/curl if the machine has no curl, and .local the data folder of the running
+// service.
 type checkout struct {
 	*world
 	dir string
@@ -76,10 +80,11 @@ func newCheckout(t *testing.T) *checkout {
 	if err := os.Mkdir(filepath.Join(c.dir, "bin"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	script := "#!/bin/sh\n" + asProgram + "=1 exec '" + program + "' \"$@\"\n"
-	file := filepath.Join(c.dir, "bin", "svc")
-	if err := os.WriteFile(file, []byte(script), 0o700); err != nil {
-		t.Fatal(err)
+	for name, as := range map[string]string{"svc": asProgram, "curl": asCurl} {
+		script := "#!/bin/sh\n" + as + "=1 exec '" + program + "' \"$@\"\n"
+		if err := os.WriteFile(filepath.Join(c.dir, "bin", name), []byte(script), 0o700); err != nil {
+			t.Fatal(err)
+		}
 	}
 	return c
 }
@@ -90,6 +95,7 @@ func (c *checkout) bash(commands string) string {
 	cmd := exec.CommandContext(c.Context(), "bash", "-euo", "pipefail", "-c",
 		strings.ReplaceAll(commands, "http://127.0.0.1:8080", c.base))
 	cmd.Dir = c.dir
+	cmd.Env = append(os.Environ(), "PATH="+os.Getenv("PATH")+string(os.PathListSeparator)+filepath.Join(c.dir, "bin"))
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		c.Fatalf("%v\n%s\n%s", err, commands, out)
