@@ -29,10 +29,12 @@ type authorization struct {
 	session  *session.Session
 	choices  []page.Choice // tenants to choose from
 	granted  []string      // the scopes that a code would get now
-	agents   string        // what the tenant lets agents do, if the request is for the MCP server
+	agents   string        // what the tenant lets agents do now, if the request is for the MCP server
 	agreed   bool          // an earlier consent permits all granted scopes at these resources
 	epoch    int64         // the grant's epoch when the consent was read
 	since    string        // the actor's attribute since at that time
+
+	agentsThen string // what the tenant let agents do when the person consented to this client
 }
 
 // requests reads authorization requests.
@@ -166,11 +168,11 @@ func (a *authorization) frame() page.Frame {
 
 // redirectInterceptable reports whether another application on the device could
 // receive the client's code. Then every request needs consent (RFC 8252 section
-// 8.6). An address that matches clients.Loopback counts only for a document's
-// client, because anybody may use a client_id that is published at an address.
+// 8.6). An IP address on loopback counts only for a document's client, because
+// anybody may use a client_id that is published at an address.
 func (a *authorization) redirectInterceptable() bool {
 	return a.client.Public() && !strings.HasPrefix(a.redirectURI, "https://") &&
-		(a.client.Host() != "" || !clients.Loopback.MatchString(a.redirectURI))
+		(a.client.Host() != "" || !clients.LoopbackIP(a.redirectURI))
 }
 
 // cameByForm reports whether one of the server's forms led to this request.
