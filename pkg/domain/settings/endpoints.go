@@ -60,9 +60,13 @@ func get(ctx context.Context, c *api.Caller, _ *struct{}) (*Overview, error) {
 	return &out, nil
 }
 
-// services returns the active service types that fit into the response, oldest
-// first.
 func services(ctx context.Context, c *api.Caller, _ *struct{}) (*api.Items[ServiceType], error) {
+	return Active(ctx, c)
+}
+
+// Active returns the active service types that fit into the response, oldest
+// first.
+func Active(ctx context.Context, c *api.Caller) (*api.Items[ServiceType], error) {
 	items, err := stored(ctx, c.Tenant, servicePrefix, unlimited)
 	if err != nil {
 		return nil, err

@@ -38,6 +38,7 @@ type Document struct {
 	Pricing  Pricing  `json:"pricing" doc:"Fares beyond the rates of the service types."`
 	Payments Payments `json:"payments" doc:"How riders may pay."`
 	Dispatch Dispatch `json:"dispatch" doc:"How trips find their drivers."`
+	Routing  Routing  `json:"routing" doc:"How distances and durations of rides are estimated."`
 }
 
 // Pricing configures fares beyond the rates of the service type.
@@ -64,12 +65,27 @@ type Dispatch struct {
 	ScheduledRides      bool        `json:"scheduledRides" doc:"Whether the apps offer rides for a later time."`
 }
 
+// The interfaces of routing engines.
+const (
+	OSRM     = "osrm"
+	Valhalla = "valhalla"
+)
+
+// Routing configures how distances and durations of rides are estimated.
+type Routing struct {
+	URL          *string     `json:"url" format:"uri" doc:"An https address of a routing engine. Without one, or while it does not answer, estimates follow from the straight line."`
+	Engine       string      `json:"engine" enum:"osrm,valhalla" doc:"The interface of the routing engine."`
+	DetourFactor json.Number `json:"detourFactor" minimum:"1" maximum:"10" doc:"How much longer a ride is than the straight line."`
+	AverageSpeed json.Number `json:"averageSpeedKmh" minimum:"1" maximum:"200" doc:"Average speed of a ride, kilometres per hour."`
+}
+
 // Default is the settings document of a tenant that has not stored one.
 var Default = Document{
 	Pricing: Pricing{TaxRate: "0", CancellationFee: "0", FreeWaitingMinutes: 5, WaitingPerMinute: "0",
 		RoundFareToMultiple: "0"},
 	Payments: Payments{Cash: true, Card: true, Wallet: true},
 	Dispatch: Dispatch{AutoAssign: false, SearchRadiusKm: "5", OfferTimeoutSeconds: 30, ScheduledRides: false},
+	Routing:  Routing{Engine: OSRM, DetourFactor: "1.3", AverageSpeed: "30"},
 }
 
 // Key returns the key of the tenant's settings document.

@@ -14,7 +14,7 @@ import (
 	"svc/pkg/base/fault"
 	"svc/pkg/base/ids"
 	"svc/pkg/base/timestamp"
-	"svc/pkg/data/table"
+	"svc/pkg/domain/settings"
 	"svc/pkg/domain/trip"
 )
 
@@ -242,7 +242,7 @@ func fields(err error) []string {
 // TestTimesNeverInvert checks that no time of a trip is before the preceding
 // one, even if the clocks of instances differ by ten minutes.
 func TestTimesNeverInvert(t *testing.T) {
-	got, err := trip.Ride{OriginAddress: "A", OriginLat: "1", OriginLng: "2"}.New(rider, "EUR", table.Item{}, now)
+	got, err := trip.Ride{OriginAddress: "A", OriginLat: "1", OriginLng: "2"}.New(rider, trip.Terms{Currency: "EUR", Settings: settings.Default}, now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -279,7 +279,7 @@ func TestTimesNeverInvert(t *testing.T) {
 func TestNewRide(t *testing.T) {
 	ride := trip.Ride{OriginAddress: "12 Harbour Street", OriginLat: "40.71280", OriginLng: "-74.0060",
 		DestLat: ptr(json.Number("-0")), DestLng: ptr(json.Number("1.50"))}
-	got, err := ride.New(rider, "EUR", table.Item{}, now)
+	got, err := ride.New(rider, trip.Terms{Currency: "EUR", Settings: settings.Default}, now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -296,7 +296,7 @@ func TestNewRide(t *testing.T) {
 	}
 	ride.OriginLat, ride.DestLng, ride.ServiceTypeID = "90.0001", ptr(json.Number("-181")),
 		ptr("svt_01JT7M4C6Q8V2N5X9B3D1F7H0K")
-	_, err = ride.New(rider, "EUR", table.Item{}, now)
+	_, err = ride.New(rider, trip.Terms{Currency: "EUR", Settings: settings.Default}, now)
 	if diff := cmp.Diff([]string{"body.originLat", "body.destLng", "body.serviceTypeId"}, fields(err)); diff != "" {
 		t.Error(diff)
 	}
