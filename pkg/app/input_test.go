@@ -79,6 +79,8 @@ func TestInputMeaningless(t *testing.T) {
 		{rider, "/api/v1/me/trips", `{"originAddress":"A\u0000B","originLat":1,"originLng":2}`, "body.originAddress"},
 		{rider, "/api/v1/me/trips", `{"originAddress":"A\nB","originLat":1,"originLng":2}`, "body.originAddress"},
 		{rider, "/api/v1/me/trips", ride + `,"destAddress":"\t"}`, "body.destAddress"},
+		{rider, "/api/v1/me/trips", ride + `,"destAddress":"\u3164\u2800"}`, "body.destAddress"},
+		{rider, places, pin + `,"label":"` + "\U000e0041\ufe0f" + `"}`, "body.label"},
 		{rider, "/api/v1/me/trips", ride + `,"notes":"a\u001bb"}`, "body.notes"},
 		{rider, "/api/v1/me/trips", ride + `,"notes":"a` + "\u009b" + `b"}`, "body.notes"},
 		{rider, "/api/v1/me/trips", ride + `,"destLat":1}`, "body.destLng"},
@@ -87,6 +89,7 @@ func TestInputMeaningless(t *testing.T) {
 		{rider, places, pin + `,"label":"\u0007"}`, "body.label"},
 		{boss, "/api/v1/feedback", `{"title":" ","body":"B"}`, "body.title"},
 		{boss, "/api/v1/feedback", `{"title":"T","body":"\n\n"}`, "body.body"},
+		{boss, "/api/v1/feedback", `{"title":"T","body":"\n\u034f\u200b"}`, "body.body"},
 	} {
 		a := s.Post(t, c.token, c.path, c.body)
 		if a.Status != 400 || !strings.Contains(string(a.Body), `"field":"`+c.field+`"`) {

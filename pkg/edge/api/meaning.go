@@ -1,8 +1,6 @@
 package api
 
 import (
-	"bytes"
-
 	"github.com/danielgtaylor/huma/v2"
 
 	"svc/pkg/base/plaintext"
@@ -26,7 +24,7 @@ func (w *walker) text(schema *huma.Schema, text []byte) {
 		w.blame("control characters are not allowed")
 		return
 	}
-	if (isLine || needed) && len(bytes.TrimSpace(text)) == 0 {
+	if (isLine || needed) && plaintext.IsBlank(string(text)) {
 		w.blame("expected a text that is not blank")
 	}
 }
