@@ -151,7 +151,7 @@ func offers(services []settings.Service, d settings.Document, r route, currency 
 	out = []Offer{}
 	for _, s := range services {
 		prices := PricesOf(s.ServiceType, d.Pricing)
-		if !s.Active || prices.Empty() || len(out) == most {
+		if !s.Active || prices.Snapshot() == "" || len(out) == most {
 			continue
 		}
 		amount, ok := prices.Of(fare.Measures{Kilometres: &r.kilometres, Seconds: &r.seconds}, currency)

@@ -1,8 +1,11 @@
 package fare
 
 import (
+	"cmp"
 	"encoding/json"
 	"math/big"
+	"strconv"
+	"strings"
 
 	"github.com/shopspring/decimal"
 
@@ -13,13 +16,44 @@ import (
 // tenant's rules for waiting and rounding. Amounts are in units of the currency.
 // An empty number is 0.
 type Prices struct {
-	Base    json.Number `json:"b,omitempty"` // start of every fare
-	PerKm   json.Number `json:"k,omitempty"`
-	PerMin  json.Number `json:"m,omitempty"` // of the ride
-	Minimum json.Number `json:"n,omitempty"` // the least fare
-	Waiting json.Number `json:"w,omitempty"` // per minute of waiting, after the free ones
-	Free    int         `json:"f,omitempty"` // minutes of waiting that are free
-	Step    json.Number `json:"r,omitempty"` // fares are rounded to a multiple of it; 0: to the currency's decimals
+	Base    json.Number // start of every fare
+	PerKm   json.Number
+	PerMin  json.Number // of the ride
+	Minimum json.Number // the least fare
+	Waiting json.Number // per minute of waiting, after the free ones
+	Free    int         // minutes of waiting that are free
+	Step    json.Number // fares are rounded to a multiple of it; 0: to the currency's decimals
+}
+
+// Snapshot is the stored form of Prices: their numbers, separated by bars, empty
+// for 0. It is short, because every trip with a service type has one. "" means
+// that there are no prices.
+type Snapshot string
+
+// Snapshot returns the stored form, "" if every ride would be free.
+func (p Prices) Snapshot() Snapshot {
+	if zero(p.Base) && zero(p.PerKm) && zero(p.PerMin) && zero(p.Minimum) {
+		return ""
+	}
+	parts := []json.Number{p.Base, p.PerKm, p.PerMin, p.Minimum, p.Waiting, json.Number(strconv.Itoa(p.Free)), p.Step}
+	texts := make([]string, len(parts))
+	for i, part := range parts {
+		if !zero(part) {
+			texts[i] = string(part)
+		}
+	}
+	return Snapshot(strings.Join(texts, "|"))
+}
+
+// Prices decodes the stored form. ok is false if there are no prices.
+func (s Snapshot) Prices() (p Prices, ok bool) {
+	parts := strings.Split(string(s), "|")
+	if len(parts) != 7 {
+		return p, false
+	}
+	free, err := strconv.Atoi(cmp.Or(parts[5], "0"))
+	n := func(i int) json.Number { return json.Number(parts[i]) }
+	return Prices{n(0), n(1), n(2), n(3), n(4), free, n(6)}, err == nil
 }
 
 // Measures are what was measured of a ride, or estimated.
@@ -27,11 +61,6 @@ type Measures struct {
 	Kilometres *decimal.Decimal // nil if not known
 	Seconds    *decimal.Decimal // of the ride; nil if not known
 	Waiting    decimal.Decimal  // seconds from the driver's arrival to the start
-}
-
-// Empty reports whether every ride would be free.
-func (p Prices) Empty() bool {
-	return zero(p.Base) && zero(p.PerKm) && zero(p.PerMin) && zero(p.Minimum)
 }
 
 func zero(n json.Number) bool { return n == "" || n == "0" }

@@ -53,6 +53,29 @@ func TestOf(t *testing.T) {
 	}
 }
 
+// The stored form gives the prices back; without a price there is none.
+func TestSnapshot(t *testing.T) {
+	for stored, p := range map[fare.Snapshot]fare.Prices{
+		"3|1.2|0.3|5|0.45|5|0.05": {Base: "3", PerKm: "1.2", PerMin: "0.3", Minimum: "5", Waiting: "0.45", Free: 5, Step: "0.05"},
+		"|||7|||":                 {Minimum: "7"},
+		"":                        {Waiting: "1", Free: 3, Step: "0.5"},
+	} {
+		if got := p.Snapshot(); got != stored {
+			t.Errorf("%+v is stored as %q, want %q", p, got, stored)
+		}
+		if got, ok := stored.Prices(); ok != (stored != "") || ok && got != p {
+			t.Errorf("%q: %+v, %t", stored, got, ok)
+		}
+	}
+	for _, bad := range []fare.Snapshot{"3", "||||||||", "3||||x||"} {
+		if p, ok := bad.Prices(); ok {
+			if _, ok = p.Of(fare.Measures{}, "USD"); ok {
+				t.Errorf("%q gives %+v", bad, p)
+			}
+		}
+	}
+}
+
 // Random prices and measures agree with rational arithmetic: the fare is the
 // nearest multiple, never below the rounded minimum, and grows with the ride.
 func TestOfIsExact(t *testing.T) {

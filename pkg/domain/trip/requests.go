@@ -74,9 +74,7 @@ func (r Ride) New(rider string, terms Terms, now time.Time) (Trip, error) {
 			t.CommissionRate = &rate
 		}
 		if s, err := settings.ServiceFromItem(service); err == nil {
-			if prices := estimate.PricesOf(s.ServiceType, terms.Settings.Pricing); !prices.Empty() {
-				t.Prices = &prices
-			}
+			t.Prices = estimate.PricesOf(s.ServiceType, terms.Settings.Pricing).Snapshot()
 		}
 	}
 	if err := wrong.Err(); err != nil {

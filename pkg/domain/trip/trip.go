@@ -70,9 +70,9 @@ type Trip struct {
 	// CommissionRate is the snapshot of the service type's rate, 0 to 1, taken
 	// on creation; nil without a service type or rate. It is never shown.
 	CommissionRate *json.Number `json:"-"`
-	// Prices are those of the service type, taken on creation; nil without a
+	// Prices are those of the service type, taken on creation; "" without a
 	// service type or prices. They are never shown.
-	Prices *fare.Prices `json:"-"`
+	Prices fare.Snapshot `json:"-"`
 	// Before maps an event to the status before it. It contains only the events
 	// before which something other than a transition had set the status. Only
 	// the log shows Before.
@@ -198,7 +198,8 @@ func (t Trip) Complete(driver string, now time.Time, m Measured) (Trip, error) {
 // nothing was measured, or a measure that a price needs is missing. Waiting counts
 // from the arrival to the start.
 func (t Trip) priced(m Measured) *json.Number {
-	if t.Prices == nil || m.Distance == nil && m.Duration == nil {
+	prices, ok := t.Prices.Prices()
+	if !ok || m.Distance == nil && m.Duration == nil {
 		return nil
 	}
 	var measures fare.Measures
@@ -218,7 +219,7 @@ func (t Trip) priced(m Measured) *json.Number {
 			measures.Waiting = decimal.New(started.Sub(arrived).Milliseconds(), -3)
 		}
 	}
-	amount, ok := t.Prices.Of(measures, t.Currency)
+	amount, ok := prices.Of(measures, t.Currency)
 	if !ok {
 		return nil
 	}

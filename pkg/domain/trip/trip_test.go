@@ -14,6 +14,7 @@ import (
 	"svc/pkg/base/fault"
 	"svc/pkg/base/ids"
 	"svc/pkg/base/timestamp"
+	"svc/pkg/domain/fare"
 	"svc/pkg/domain/settings"
 	"svc/pkg/domain/trip"
 )
@@ -299,5 +300,39 @@ func TestNewRide(t *testing.T) {
 	_, err = ride.New(rider, trip.Terms{Currency: "EUR", Settings: settings.Default}, now)
 	if diff := cmp.Diff([]string{"body.originLat", "body.destLng", "body.serviceTypeId"}, fields(err)); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// Without a final fare, a completed ride costs what its prices give for the
+// measured ride. If a measure that a price needs is missing, the estimate counts.
+func TestCompleteByPrices(t *testing.T) {
+	taxi := fare.Prices{Base: "3", PerKm: "1.2", PerMin: "0.3", Minimum: "5", Waiting: "0.6", Free: 2}.Snapshot()
+	flat := fare.Prices{Base: "12"}.Snapshot()
+	num := func(text string) *json.Number { return ptr(json.Number(text)) }
+	for name, tt := range map[string]struct {
+		prices   fare.Snapshot
+		estimate *json.Number
+		measured trip.Measured
+		want     string // "" for null
+	}{
+		"measured":                       {taxi, num("9"), trip.Measured{Distance: num("6.4"), Duration: num("1200")}, "18.48"},
+		"the driver's fare":              {taxi, num("9"), trip.Measured{FinalFare: num("20"), Distance: num("6.4"), Duration: num("1")}, "20"},
+		"no duration":                    {taxi, num("9"), trip.Measured{Distance: num("6.4")}, "9"},
+		"nothing measured":               {taxi, num("9"), trip.Measured{}, "9"},
+		"nothing measured or estimated":  {taxi, nil, trip.Measured{}, ""},
+		"a flat price, nothing measured": {flat, nil, trip.Measured{}, ""},
+		"a flat price":                   {flat, nil, trip.Measured{Duration: num("60")}, "12"},
+		"no service type":                {"", nil, trip.Measured{Distance: num("6.4"), Duration: num("1200")}, ""},
+	} {
+		tr := at(trip.InProgress, driver1)
+		tr.Prices, tr.EstimatedFare = tt.prices, tt.estimate
+		tr.ArrivedAt, tr.StartedAt = ptr("2026-03-01T11:00:00.000Z"), ptr("2026-03-01T11:05:00.000Z") // 5 minutes of waiting
+		got, err := tr.Complete(driver1, now, tt.measured)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text := got.FinalFare; (text == nil) != (tt.want == "") || text != nil && string(*text) != tt.want {
+			t.Errorf("%s: %v, want %q", name, text, tt.want)
+		}
 	}
 }
