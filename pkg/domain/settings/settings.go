@@ -52,9 +52,9 @@ type Pricing struct {
 
 // Payments configures how riders may pay.
 type Payments struct {
-	Cash   bool `json:"cash" doc:"Whether the apps offer payment in cash."`
-	Card   bool `json:"card" doc:"Whether the apps offer payment by card."`
-	Wallet bool `json:"wallet" doc:"Whether the apps offer payment from the wallet."`
+	Cash   bool `json:"cash" doc:"Whether riders may pay in cash. Else a request gets a 409."`
+	Card   bool `json:"card" doc:"Whether riders may pay by card. Else a request gets a 409."`
+	Wallet bool `json:"wallet" doc:"Whether riders may pay from the wallet. Else a request gets a 409."`
 }
 
 // Dispatch configures how trips find their drivers.
