@@ -35,9 +35,9 @@ type Settings struct {
 // Document is the stored part of the settings. The flags are stored with the
 // tenant.
 type Document struct {
-	Pricing  Pricing  `json:"pricing" doc:"Fares beyond the rates of the service types."`
-	Payments Payments `json:"payments" doc:"How riders may pay."`
-	Dispatch Dispatch `json:"dispatch" doc:"How trips find their drivers."`
+	Pricing  Pricing  `json:"pricing" doc:"Fares beyond the rates of the service types. Waiting and rounding apply to estimates and to fares that the service computes. taxRate and cancellationFee are for apps: the service stores them and enforces neither."`
+	Payments Payments `json:"payments" doc:"How riders may pay. A request with another payment type gets a 409."`
+	Dispatch Dispatch `json:"dispatch" doc:"How trips find their drivers. For your dispatch: the service assigns no driver."`
 	Routing  Routing  `json:"routing" doc:"How distances and durations of rides are estimated."`
 }
 
