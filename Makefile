@@ -34,25 +34,13 @@ run: build ## build, then run everything on this machine (PORT=8080)
 seed-large: build ## fill the data folder with a large tenant (TENANT=metro TRIPS=100000)
 	@exec bin/svc seed --tenant $(or $(TENANT),metro) --trips $(or $(TRIPS),100000)
 
-.PHONY: bench
-bench: bin/engine ## measure every endpoint and write docs/performance.md (BENCH='-lists 1000000')
-	go run ./bench $(BENCH)
-
 .PHONY: cpu
-cpu: bin/engine ## measure processor time of the built functions and write docs/performance.md (BASE=revision to compare with; CPU=-agents for tool calls only)
-	go run ./bench -cpu $(if $(BASE),-base $(BASE)) $(CPU)
+cpu: bin/engine ## measure processor time of the built functions and write docs/performance.md (BASE=revision to compare with)
+	go run ./bench -cpu $(if $(BASE),-base $(BASE))
 
 .PHONY: ceilings
 ceilings: bin/engine ## count hottest keys, units and dollars of every operation into docs/performance.md
 	go run ./bench -ceilings
-
-.PHONY: model
-model: ## simulate a city's day on the table into docs/model.md, with the traces of the last make ceilings
-	go run ./bench -model
-
-.PHONY: memory
-memory: bin/engine ## measure the functions at 128 to 1,024 MB into docs/performance.md (needs root, for cgroups)
-	go run ./bench -memory -rounds 6 -reads 60
 
 .PHONY: cpu-check
 cpu-check: bin/engine ## fail if an endpoint allocates over 10 % more than in the last make cpu
@@ -95,10 +83,6 @@ race: bin/engine ## let 100,000 revocations and uses of tokens race, for some mi
 concurrent: bin/engine ## build the functions with -race and send 64 events at once, for a minute or more (ROUNDS=20)
 	SVC_CONCURRENT=$(or $(ROUNDS),20) go test -count=1 -timeout 40m -v -run '^TestManyRequestsInOneProcess$$' ./pkg/app/replay
 
-.PHONY: concurrency
-concurrency: bin/engine ## compare one process × 64 events with 64 processes × 1 into docs/performance.md
-	go run ./bench -concurrency -rounds 5
-
 .PHONY: soak
 soak: build $(if $(filter dynamodb-local,$(SVC_ENGINE)),dynamodb-local) ## drive load against `svc dev` on disk; fail if its memory or files keep growing (MINUTES=60 SVC_ENGINE=dynamodb-local)
 	go run ./bench -soak -minutes $(or $(MINUTES),60)
@@ -128,6 +112,16 @@ reference-page: ## copy the component of /docs from npm into the repository, com
 		$(PUBLISHED)/npm/node_modules/@scalar/api-reference/dist/browser/standalone.js \
 		| gzip -9n > $(PUBLISHED)/assets/scalar.js.gz
 	mv $(PUBLISHED)/assets/scalar.js.gz $(PUBLISHED)/assets/scalar-$$(sha256sum $(PUBLISHED)/assets/scalar.js.gz | cut -c1-16).js.gz
+
+CURRENCIES := .cache/currencies
+.PHONY: currencies
+currencies: ## write the list of currencies anew: ISO 4217 from PyPI, prices from npm (needs Python 3)
+	rm -rf $(CURRENCIES) && mkdir -p $(CURRENCIES)
+	python3 -m pip install --quiet --disable-pip-version-check --no-deps --target $(CURRENCIES) iso4217
+	cd $(CURRENCIES) && npm init -y >/dev/null && npm install --ignore-scripts --no-audit --no-fund --loglevel=error @fawazahmed0/currency-api
+	python3 pkg/base/money/currencies.py $(CURRENCIES)/iso4217/table.xml \
+		$(CURRENCIES)/node_modules/@fawazahmed0/currency-api/v1/currencies/usd.json > $(CURRENCIES)/list
+	mv $(CURRENCIES)/list pkg/base/money/currencies.txt
 
 .PHONY: lint-openapi
 lint-openapi: .ci/openapi/node_modules/.package-lock.json ## lint the OpenAPI document with redocly and spectral (needs npm)

@@ -46,6 +46,41 @@ type parts struct{ table, lambda, gateway, logs float64 }
 
 func (p parts) sum() float64 { return p.table + p.lambda + p.gateway + p.logs }
 
+// wholeCPU is the memory, in megabytes, with which Lambda gives a function one
+// whole processor. Less memory gives it a part.
+const wholeCPU = 1769
+
+// deployed is what the bill reads of the template.
+type deployed struct {
+	Globals struct {
+		Function struct {
+			MemorySize int `yaml:"MemorySize"`
+		} `yaml:"Function"`
+	} `yaml:"Globals"`
+	Resources map[string]struct {
+		Type       string    `yaml:"Type"`
+		Properties yaml.Node `yaml:"Properties"`
+	} `yaml:"Resources"`
+}
+
+// sizes returns the memory of the template's functions, in megabytes.
+func (t deployed) sizes() (map[string]int, error) {
+	out := map[string]int{}
+	for name, r := range t.Resources {
+		own := struct {
+			MemorySize int `yaml:"MemorySize"`
+		}{t.Globals.Function.MemorySize}
+		if r.Type != "AWS::Serverless::Function" {
+			continue
+		}
+		if err := r.Properties.Decode(&own); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		out[name] = own.MemorySize
+	}
+	return out, nil
+}
+
 // lambda returns the cost of a million events, in dollars. Each takes the given
 // time and, in addition, waits for the given number of round trips to the table.
 func (p prices) lambda(megabytes int, took time.Duration, waits int) float64 {
@@ -59,6 +94,7 @@ type rates struct {
 	sizes  map[string]int     // megabytes, by function
 	cpu    map[string]float64 // measured milliseconds of a whole processor, by marked title
 	access accessLog
+	stack  stack
 }
 
 // ratesOf reads the prices, the template and the document's measured processor
@@ -67,10 +103,17 @@ func ratesOf(template []byte, document string) (r rates, err error) {
 	if r.prices, err = readPrices(); err != nil {
 		return r, err
 	}
-	if r.sizes, err = sizesOf(template); err != nil {
+	var t deployed
+	if err := yaml.Unmarshal(template, &t); err != nil {
 		return r, err
 	}
-	if r.access, err = accessLogOf(template); err != nil {
+	if r.sizes, err = t.sizes(); err != nil {
+		return r, err
+	}
+	if r.access, err = t.accessLog(); err != nil {
+		return r, err
+	}
+	if r.stack, err = t.standing(); err != nil {
 		return r, err
 	}
 	r.cpu, err = cpuOf(document)
@@ -85,7 +128,7 @@ func (r rates) of(u usage) parts {
 	if !measured {
 		cpu = a.MillisecondsOfCPU
 	}
-	took := time.Duration(cpu / min(1, shareOf(megabytes)) * float64(time.Millisecond))
+	took := time.Duration(cpu / min(1, float64(megabytes)/wholeCPU) * float64(time.Millisecond))
 	if u.logged == 0 {
 		u.logged = int(a.AuthorizationLogBytes)
 	}
@@ -99,21 +142,16 @@ func (r rates) of(u usage) parts {
 // accessLog is the format of the lines of the gateway's access log.
 type accessLog string
 
-// accessLogOf reads the template's format.
-func accessLogOf(template []byte) (accessLog, error) {
-	var t struct {
-		Resources struct {
-			HttpApi struct {
-				Properties struct {
-					AccessLogSettings struct {
-						Format accessLog `yaml:"Format"`
-					} `yaml:"AccessLogSettings"`
-				} `yaml:"Properties"`
-			} `yaml:"HttpApi"`
-		} `yaml:"Resources"`
+// accessLog returns the template's format.
+func (t deployed) accessLog() (accessLog, error) {
+	var api struct {
+		AccessLogSettings struct {
+			Format accessLog `yaml:"Format"`
+		} `yaml:"AccessLogSettings"`
 	}
-	err := yaml.Unmarshal(template, &t)
-	return t.Resources.HttpApi.Properties.AccessLogSettings.Format, err
+	properties := t.Resources["HttpApi"].Properties
+	err := properties.Decode(&api)
+	return api.AccessLogSettings.Format, err
 }
 
 // line returns the access log's line for a successful request.
@@ -129,45 +167,29 @@ func (l accessLog) line(u usage) string {
 		Replace(string(l))
 }
 
-// ride is what a completed ride consumes: its five requests, its settlement and its
-// projection.
-type ride struct {
-	all    load
-	loads  map[string]load    // by shape
-	stored map[string]float64 // bytes, by index; "" is the table
-}
-
-// completeRide requests a ride and completes it. After each request it waits
-// until the stream functions are idle, so that no batch has records of two
-// requests.
-func (w *world) completeRide(ctx context.Context) (out ride, err error) {
-	if err := w.service.Poller.Drain(ctx); err != nil {
-		return out, err
+// completeRide requests a ride, completes it, and returns what its five requests,
+// its settlement and its projection consume. After each request it waits until the
+// stream functions are idle, so that no batch has records of two requests.
+func (w *world) completeRide(ctx context.Context) (load, error) {
+	idle := func() error { return w.service.Poller.Drain(ctx) }
+	if err := idle(); err != nil {
+		return load{}, err
 	}
 	w.keys.start()
-	if err := w.completes(ctx, func() error { return w.service.Poller.Drain(ctx) }); err != nil {
-		return out, err
+	if _, err := w.drives(ctx, idle, "accept", "arrived", "start", "complete"); err != nil {
+		return load{}, err
 	}
-	if err := w.service.Poller.Drain(ctx); err != nil {
-		return out, err
+	if err := idle(); err != nil {
+		return load{}, err
 	}
 	w.keys.mu.Lock()
 	defer w.keys.mu.Unlock()
-	out = ride{all: w.keys.all, loads: map[string]load{}, stored: w.keys.bytes()}
-	for key, l := range w.keys.loads {
-		sum, shape := out.loads[w.shape(key)], w.shape(key)
-		out.loads[shape] = load{sum.reads + l.reads, sum.writes + l.writes}
-	}
-	return out, nil
+	return w.keys.all, nil
 }
 
 // billOf returns the tables with the costs of the operations, of a ride and of
 // an idle stack.
-func billOf(template []byte, r rates, names []string, found map[string][]usage, rode ride) (string, error) {
-	s, err := standing(template)
-	if err != nil {
-		return "", err
-	}
+func billOf(r rates, names []string, found map[string][]usage, rode load) string {
 	var assumed []string
 	for _, name := range names {
 		if _, measured := r.cpu[marked(name)]; !measured {
@@ -186,24 +208,24 @@ func billOf(template []byte, r rates, names []string, found map[string][]usage, 
 		"to a millisecond. Writes of a transaction count twice, as DynamoDB bills them.",
 		r.Region, r.Date, r.Source, r.Assumed.MillisecondsOfARoundTrip, r.Assumed.LogEventBytes,
 		r.Assumed.AuthorizationLogBytes, r.Assumed.MillisecondsOfCPU, strings.Join(assumed, ", "))
-	b.WriteString("| endpoint | read units | write units | table | Lambda | gateway | logs | together |\n")
-	b.WriteString("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n")
-	dollars := map[string]parts{}
-	for _, name := range names {
+	dollars, rows := map[string]parts{}, make([][]string, len(names))
+	for i, name := range names {
 		u := found[name][0]
 		dollars[name] = r.of(u)
-		d := dollars[name]
-		fmt.Fprintf(&b, "| %s | %s | %s | %.2f | %.2f | %.2f | %.2f | **%.2f** |\n", marked(name),
-			units(round(u.all.reads)), units(round(u.all.writes)), d.table, d.lambda, d.gateway, d.logs, d.sum())
+		rows[i] = []string{marked(name), units(round(u.all.reads)), units(round(u.all.writes))}
+		for _, cost := range []float64{dollars[name].table, dollars[name].lambda, dollars[name].gateway, dollars[name].logs} {
+			rows[i] = append(rows[i], fmt.Sprintf("%.2f", cost))
+		}
+		rows[i] = append(rows[i], fmt.Sprintf("**%.2f**", dollars[name].sum()))
 	}
-	b.WriteByte('\n')
+	markdownTable(&b, []string{"endpoint", "read units", "write units", "table", "Lambda", "gateway", "logs", "together"}, rows)
 	r.ride(&b, dollars, rode)
-	r.floor(&b, s)
-	return b.String(), nil
+	r.floor(&b, r.stack)
+	return b.String()
 }
 
 // ride writes the cost of a million completed rides.
-func (p prices) ride(b *strings.Builder, dollars map[string]parts, rode ride) {
+func (p prices) ride(b *strings.Builder, dollars map[string]parts, rode load) {
 	others := 0.0 // than the table
 	for name, d := range dollars {
 		for _, step := range []string{"POST /me/trips (rider)", "/accept (", "/arrived (", "/start (", "/complete ("} {
@@ -212,12 +234,12 @@ func (p prices) ride(b *strings.Builder, dollars map[string]parts, rode ride) {
 			}
 		}
 	}
-	table := rode.all.reads*p.ReadUnits + rode.all.writes*p.WriteUnits
+	table := rode.reads*p.ReadUnits + rode.writes*p.WriteUnits
 	prose(b, "A completed ride takes %s read and %s write units, including settlement and projection. Here, the stream "+
 		"records of each request were in a batch of their own; larger batches cost less. A million rides cost $%.2f for "+
 		"the table and $%.2f for Lambda, gateway and logs of the five requests, together **$%.2f**. The Lambda time of "+
-		"settlement and projection is not included.", units(round(rode.all.reads)),
-		units(round(rode.all.writes)), table, others, table+others)
+		"settlement and projection is not included.", units(round(rode.reads)),
+		units(round(rode.writes)), table, others, table+others)
 }
 
 // stack counts the resources of a stack that AWS bills by the month. An anomaly
@@ -226,16 +248,7 @@ type stack struct{ alarmed, composites, dashboards, keys, custom int }
 
 // standing counts the template's resources. custom is the number of the service's
 // own metrics that the alarms read.
-func standing(template []byte) (out stack, err error) {
-	var t struct {
-		Resources map[string]struct {
-			Type       string    `yaml:"Type"`
-			Properties yaml.Node `yaml:"Properties"`
-		} `yaml:"Resources"`
-	}
-	if err := yaml.Unmarshal(template, &t); err != nil {
-		return out, err
-	}
+func (t deployed) standing() (out stack, err error) {
 	for _, r := range t.Resources {
 		switch r.Type {
 		case "AWS::CloudWatch::Alarm":

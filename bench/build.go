@@ -32,6 +32,9 @@ func (b build) title() string {
 // and "." are the working tree.
 func buildFunctions(ctx context.Context, revision, dir string) (build, error) {
 	out := build{name: revision, dir: filepath.Join(dir, "bin")}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return out, err
+	}
 	source, err := os.Getwd()
 	if err != nil {
 		return out, err

@@ -11,15 +11,12 @@ import (
 	"time"
 
 	"svc"
-	"svc/bench/model"
 	"svc/pkg/access/authz"
 	"svc/pkg/app"
 	"svc/pkg/base/ids"
 	"svc/pkg/data/counter"
 	"svc/pkg/oauth/flow"
 )
-
-const ceilingsBegin, ceilingsEnd = "<!-- ceilings: begin -->", "<!-- ceilings: end -->"
 
 // shardCounts are the shard numbers that are measured, one tenant for each.
 var shardCounts = []int{1, 4, 16}
@@ -69,7 +66,6 @@ type usage struct {
 	function string
 	requests int // number of the operation's requests
 	all      load
-	loads    map[string]load    // by shape
 	ceilings map[string]ceiling // by scope
 	logged   int                // bytes of the function's log line; 0 if not counted
 	trips    int                // sequential round trips to the table, of a request; 2 is assumed if none is reported
@@ -117,7 +113,6 @@ func (w *world) count(out usage, prepare func() (func() error, error)) (usage, e
 	const requests = 4 // even, because the requests of some endpoints alternate between two changes
 	out.ceilings, out.trips = map[string]ceiling{}, 2
 	loads := map[string]load{}
-	out.loads = loads
 	defer w.freeze()()
 	w.delay.Store(int64(slow)) // so that round trips are counted right on a busy machine too
 	defer w.delay.Store(0)
@@ -157,8 +152,10 @@ func (w *world) count(out usage, prepare func() (func() error, error)) (usage, e
 	return out, nil
 }
 
-// runCeilings writes the ceilings and the bill into the document, and the traces
-// into their file.
+// slow is the delay of every request to the table while round trips are counted.
+const slow = 15 * time.Millisecond
+
+// runCeilings writes the ceilings and the bill into the document.
 func runCeilings(ctx context.Context, o options) error {
 	all, err := endpoints()
 	if err != nil {
@@ -174,10 +171,9 @@ func runCeilings(ctx context.Context, o options) error {
 	}
 	var names []string
 	found := map[string][]usage{}
-	var rode ride
-	var traces []model.Trace
+	var rode load
 	for _, shards := range shardCounts {
-		w, err := newShardedWorld(ctx, 100, shards)
+		w, err := newWorld(ctx, 100, shards)
 		if err != nil {
 			return err
 		}
@@ -187,30 +183,23 @@ func runCeilings(ctx context.Context, o options) error {
 			return err
 		}
 		rode = r
-		traces = append(traces, trace(shards, r, us))
 		names = names[:0]
 		for _, u := range us {
 			names = append(names, u.name)
 			found[u.name] = append(found[u.name], u)
 		}
 	}
-	bill, err := billOf(svc.Template, rates, names, found, rode)
-	if err != nil {
-		return err
-	}
+	bill := billOf(rates, names, found, rode)
 	if o.only != "" {
 		fmt.Println(ceilingTables(names, found) + bill)
 		return nil
 	}
-	if err := writeSection(o.document, ceilingsBegin, ceilingsEnd, ceilingTables(names, found)+bill); err != nil {
-		return err
-	}
-	return writeJSON(recorded, traces, " ")
+	return writeSection(o.document, "ceilings", ceilingTables(names, found)+bill)
 }
 
 // countAll counts the units of a ride, including the work of the stream
 // functions, and then the units of every request without that work.
-func (w *world) countAll(ctx context.Context, all []endpoint, o options) (us []usage, rode ride, err error) {
+func (w *world) countAll(ctx context.Context, all []endpoint, o options) (us []usage, rode load, err error) {
 	if rode, err = w.completeRide(ctx); err != nil {
 		return nil, rode, err
 	}
@@ -246,20 +235,19 @@ func ceilingTables(names []string, found map[string][]usage) string {
 		"the read of a ride's service type, which the instance caches. An instance repeats that read at most once a "+
 		"second, so the key of the service types is enough for 3,000 instances. The goals for a tenant are 48,000 "+
 		"authorized reads and 10,000 ride requests a second.",
-		time.Now().UTC().Format("2 January 2006"))
-	b.WriteString("| endpoint | platform | client | tenant | actor | trip, post, address | " +
-		"hottest of platform or tenant |\n")
-	b.WriteString("| --- | ---: | ---: | ---: | ---: | ---: | --- |\n")
-	for _, name := range names {
+		today())
+	rows := make([][]string, len(names))
+	for i, name := range names {
 		us := found[name]
-		fmt.Fprintf(&b, "| %s |", marked(name))
+		rows[i] = []string{marked(name)}
 		for _, group := range [][]string{{""}, {"{client}"}, {"{tenant}"}, {"{rider}", "{driver}", "{operator}"},
 			{"{trip}", "{post}", "{address}", "{origin}"}} {
-			fmt.Fprintf(&b, " %s |", lowest(us, group))
+			rows[i] = append(rows[i], lowest(us, group))
 		}
-		fmt.Fprintf(&b, " %s |\n", hottest(us[len(us)-1]))
+		rows[i] = append(rows[i], hottest(us[len(us)-1]))
 	}
-	b.WriteByte('\n')
+	markdownTable(&b, []string{"endpoint", "platform", "client", "tenant", "actor", "trip, post, address",
+		"<hottest of platform or tenant"}, rows)
 	return b.String()
 }
 

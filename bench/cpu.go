@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,27 +15,23 @@ import (
 	"svc/pkg/app/replay"
 )
 
-// used is what a function's process has used: processor time, heap allocations,
-// their bytes, runs of the garbage collector, and memory.
+// used is what a function's process has used: processor time, heap allocations
+// and their bytes.
 type used struct {
 	cpu            time.Duration
 	mallocs, bytes uint64
-	collections    uint64
-	memory         uint64 // the largest number of bytes that the process has used so far
 }
 
-// each returns what one event used between two probes, before and u. The
-// collections are those of all events, and memory is that of u.
+// each returns what one event used between two probes, before and u.
 func (u used) each(before used, events int) used {
 	n := uint64(events)
 	return used{(u.cpu - before.cpu) / time.Duration(events), (u.mallocs - before.mallocs) / n,
-		(u.bytes - before.bytes) / n, u.collections - before.collections, u.memory}
+		(u.bytes - before.bytes) / n}
 }
 
 // child is one built function as a process, with a recorder as its table.
 type child struct {
 	*replay.Process
-	start func() (*replay.Process, error) // starts another process like this one
 	table *recorder
 	out   *output
 	event json.RawMessage
@@ -63,8 +58,7 @@ func (o *output) Write(p []byte) (int, error) {
 		}
 		var u used
 		var micros int64
-		if n, _ := fmt.Sscanf(string(line), "probe %d %d %d %d %d", &micros, &u.mallocs, &u.bytes, &u.collections,
-			&u.memory); n == 5 {
+		if n, _ := fmt.Sscanf(string(line), "probe %d %d %d", &micros, &u.mallocs, &u.bytes); n == 3 {
 			u.cpu = time.Duration(micros) * time.Microsecond
 			o.probes <- u
 		} else {
@@ -76,24 +70,14 @@ func (o *output) Write(p []byte) (int, error) {
 
 // startChild starts the function's program from the build.
 func startChild(w *world, b build, function string) (*child, error) {
-	table := newRecorder(w.engine.URL, w.secure)
+	table := newRecorder(w.engine.URL)
 	c := &child{table: table, out: &output{probes: make(chan used, 1)}}
 	environment := append([]string{"TABLE_NAME=" + w.service.Table,
 		"AWS_ENDPOINT_URL_DYNAMODB=" + table.server.URL, "BASE_URL=" + w.service.BaseURL,
 		"SEALING_KEY_FILE=" + filepath.Join(w.service.Data, "sealing.key")}, b.environment...)
-	if w.secure {
-		trusted := filepath.Join(w.data, "trusted.pem")
-		if err := table.trust(trusted); err != nil {
-			return nil, err
-		}
-		environment = append(environment, "SSL_CERT_FILE="+trusted)
-	}
-	c.start = func() (*replay.Process, error) {
-		name := strings.ToLower(strings.TrimSuffix(function, "Function"))
-		return replay.Start(function, filepath.Join(b.dir, name), environment, c.out)
-	}
+	name := strings.ToLower(strings.TrimSuffix(function, "Function"))
 	var err error
-	if c.Process, err = c.start(); err != nil {
+	if c.Process, err = replay.Start(function, filepath.Join(b.dir, name), environment, c.out); err != nil {
 		table.close()
 		return nil, err
 	}
@@ -194,11 +178,8 @@ type series struct {
 	all [][]used
 }
 
-// cpu measures the endpoints in all builds. The builds take turns in every
-// round, so that other work on the machine affects them alike.
-func cpu(ctx context.Context, w *world, builds []build, all []endpoint, o options,
-	progress io.Writer) ([]series, error) {
-	var out []series
+// cpu measures the endpoints in all builds.
+func cpu(ctx context.Context, w *world, builds []build, all []endpoint, o options) (out []series, err error) {
 	for _, e := range all {
 		if !strings.Contains(e.name, o.only) {
 			continue
@@ -207,62 +188,47 @@ func cpu(ctx context.Context, w *world, builds []build, all []endpoint, o option
 		if err != nil {
 			return out, fmt.Errorf("%s: %w", e.name, err)
 		}
-		fmt.Fprintln(progress, s.line())
+		fmt.Fprintln(os.Stderr, s.line())
 		out = append(out, s)
 	}
 	return out, nil
 }
 
+// series measures the endpoint. The builds take turns in every round, so that
+// other work on the machine affects them alike.
 func (w *world) series(ctx context.Context, builds []build, e endpoint, o options) (series, error) {
-	var subjects []subject
-	for _, b := range builds {
-		subjects = append(subjects, subject{b, e})
-	}
-	all, err := w.turns(ctx, subjects, o)
-	return series{endpoint: e, all: all}, err
-}
-
-// subject is an endpoint in a build.
-type subject struct {
-	build
-	endpoint
-}
-
-// turns measures the subjects alternately in every round. It returns the rounds
-// of each subject.
-func (w *world) turns(ctx context.Context, subjects []subject, o options) ([][]used, error) {
-	all, children := make([][]used, len(subjects)), make([]*child, len(subjects))
-	for i, s := range subjects {
-		function, _, err := s.event(ctx, w)
+	out, children := series{e, make([][]used, len(builds))}, make([]*child, len(builds))
+	for i, b := range builds {
+		function, _, err := e.event(ctx, w)
 		if err != nil {
-			return nil, err
+			return out, err
 		}
-		if children[i], err = startChild(w, s.build, function); err != nil {
-			return nil, err
+		if children[i], err = startChild(w, b, function); err != nil {
+			return out, err
 		}
 		defer children[i].close()
-		if err := children[i].prepare(ctx, s.next(w)); err != nil {
-			return nil, fmt.Errorf("%s: %w", s.build.title(), err)
+		err = children[i].prepare(ctx, e.next(w))
+		if err == nil {
+			_, err = children[i].measure(ctx, o.reads) // does not count: the heap still grows
 		}
-		if _, err := children[i].measure(ctx, o.reads); err != nil { // does not count: the heap still grows
-			return nil, fmt.Errorf("%s: %w", s.build.title(), err)
+		if err != nil {
+			return out, fmt.Errorf("%s: %w", b.title(), err)
 		}
 	}
 	for range o.rounds {
 		for i, c := range children {
 			u, err := c.measure(ctx, o.reads)
 			if err != nil {
-				return nil, fmt.Errorf("%s: %w", subjects[i].build.title(), err)
+				return out, fmt.Errorf("%s: %w", builds[i].title(), err)
 			}
-			all[i] = append(all[i], u)
+			out.all[i] = append(out.all[i], u)
 		}
 	}
-	return all, nil
+	return out, nil
 }
 
-// runCPU measures processor time, allocations and tool calls, and writes them into
-// the document. With o.check it only compares the allocations; with o.agents it
-// measures only the tool calls.
+// runCPU measures processor time and allocations, and writes them into the
+// document. With o.check it only compares the allocations.
 func runCPU(ctx context.Context, o options) error {
 	all, err := endpoints()
 	if err != nil {
@@ -275,34 +241,25 @@ func runCPU(ctx context.Context, o options) error {
 	defer os.RemoveAll(dir)
 	var builds []build
 	for i, revision := range o.revisions {
-		at := filepath.Join(dir, fmt.Sprint(i))
-		if err := os.Mkdir(at, 0o700); err != nil {
-			return err
-		}
-		b, err := buildFunctions(ctx, revision, at)
+		b, err := buildFunctions(ctx, revision, filepath.Join(dir, fmt.Sprint(i)))
 		if err != nil {
 			return err
 		}
 		builds = append(builds, b)
 	}
 	builds[0].environment = o.environment
-	machine := describe()
-	w, err := newWorld(ctx, 1000, false)
+	machine := described()
+	w, err := newWorld(ctx, 1000, 0)
 	if err != nil {
 		return err
 	}
 	defer w.close()
-	if !o.agents {
-		measured, err := cpu(ctx, w, builds, append(all, grants...), o, os.Stderr)
-		switch {
-		case err != nil || o.only != "":
-			return err
-		case o.check:
-			return check(measured)
-		}
-		if err := cpuDocument(o, machine, builds, measured); err != nil {
-			return err
-		}
+	measured, err := cpu(ctx, w, builds, append(all, grants...), o)
+	switch {
+	case err != nil || o.only != "":
+		return err
+	case o.check:
+		return check(measured)
 	}
-	return runAgents(ctx, w, builds[0], machine, o)
+	return cpuDocument(o, machine, builds, measured)
 }

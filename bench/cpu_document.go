@@ -10,8 +10,6 @@ import (
 	"time"
 )
 
-const cpuBegin, cpuEnd = "<!-- cpu: begin -->", "<!-- cpu: end -->"
-
 // median returns the medians of build i's rounds.
 func (s series) median(i int) used {
 	return used{cpu: medianOf(s.all[i], func(u used) time.Duration { return u.cpu }),
@@ -47,41 +45,35 @@ func (s series) line() string {
 func cpuDocument(o options, machine string, builds []build, all []series) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "## Processor time\n\n")
-	prose(&b, "Measured by `make cpu` on %s; %s. Each function runs as built for deployment, as a process behind a "+
+	prose(&b, "Measured by `make cpu` on %s. Each function runs as built for deployment, as a process behind a "+
 		"simulated runtime API of Lambda. The table's responses are recorded. So the values include the function's "+
 		"requests to the table, but not the work of the engine. Times are user and system time of the process, in "+
 		"milliseconds per event. They are medians of %d rounds of %d events. Allocations and bytes are those of the "+
-		"whole process, per event.",
-		machine, time.Now().UTC().Format("2 January 2006"), o.rounds, o.reads)
+		"whole process, per event.", machine, o.rounds, o.reads)
+	titles := []string{"endpoint"}
+	for _, build := range builds {
+		titles = append(titles, build.title()+": ms", "allocations", "bytes")
+	}
 	if len(builds) > 1 {
 		prose(&b, "The builds took turns in each round. *Ratio* is the first build's time divided by the second's: the "+
 			"median of the rounds and, in parentheses, the quartiles.")
+		titles = append(titles, "ratio")
 	}
-	b.WriteString("| endpoint |")
-	line := "| --- |"
-	for _, build := range builds {
-		fmt.Fprintf(&b, " %s: ms | allocations | bytes |", build.title())
-		line += " ---: | ---: | ---: |"
-	}
-	if len(builds) > 1 {
-		b.WriteString(" ratio |")
-		line += " ---: |"
-	}
-	fmt.Fprintf(&b, "\n%s\n", line)
-	for _, s := range all {
-		fmt.Fprintf(&b, "| %s |", marked(s.title()))
+	rows := make([][]string, len(all))
+	for n, s := range all {
+		cells := []string{marked(s.title())}
 		for i := range builds {
 			u := s.median(i)
-			fmt.Fprintf(&b, " %s | %s | %s |", ms(u.cpu), many(int(u.mallocs)), many(int(u.bytes)))
+			cells = append(cells, ms(u.cpu), many(int(u.mallocs)), many(int(u.bytes)))
 		}
 		if len(builds) > 1 {
 			low, middle, high := s.ratio()
-			fmt.Fprintf(&b, " %.2f (%.2f–%.2f) |", middle, low, high)
+			cells = append(cells, fmt.Sprintf("%.2f (%.2f–%.2f)", middle, low, high))
 		}
-		b.WriteByte('\n')
+		rows[n] = cells
 	}
-	b.WriteByte('\n')
-	if err := writeSection(o.document, cpuBegin, cpuEnd, b.String()); err != nil {
+	markdownTable(&b, titles, rows)
+	if err := writeSection(o.document, "cpu", b.String()); err != nil {
 		return err
 	}
 	return keep(all)
@@ -90,8 +82,9 @@ func cpuDocument(o options, machine string, builds []build, all []series) error 
 // cpuOf reads the document's table of processor time. It returns the milliseconds of
 // the working tree's build, by the endpoint's marked title.
 func cpuOf(document string) (map[string]float64, error) {
-	_, rest, _ := strings.Cut(document, cpuBegin)
-	text, _, found := strings.Cut(rest, cpuEnd)
+	begin, end := markers("cpu")
+	_, rest, _ := strings.Cut(document, begin)
+	text, _, found := strings.Cut(rest, end)
 	_, table, titled := strings.Cut(text, "\n| endpoint | now: ms |")
 	if !found || !titled {
 		return nil, errors.New("the document has no table of processor time (`make cpu` writes it)")

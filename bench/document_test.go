@@ -6,75 +6,46 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"svc/pkg/app"
-	"svc/pkg/data/table"
 )
 
-// The tables go between the markers. Text outside of the markers stays unchanged.
-func TestDocument(t *testing.T) {
-	worlds := []*world{{trips: 100}, {trips: 10_000}, {trips: 1_000_000, lists: true}}
-	c := func(reads float64) *cell {
-		return &cell{p50: 1500 * time.Microsecond, p99: 2 * time.Millisecond,
-			usage: table.Usage{Sequential: 1, ReadUnits: reads}, allocs: 1234}
+// A section goes between its markers. Text outside of the markers stays unchanged.
+func TestWriteSection(t *testing.T) {
+	begin, end := markers("cpu")
+	var table strings.Builder
+	markdownTable(&table, []string{"endpoint", "ms", "<key"}, [][]string{{"`GET /me`", "1", "T#"}})
+	const want = "| endpoint | ms | key |\n| --- | ---: | --- |\n| `GET /me` | 1 | T# |\n\n"
+	if table.String() != want {
+		t.Errorf("%q", table.String())
 	}
-	rows := []row{
-		{list(op, "trips"), []*cell{c(7), c(7.5), c(7)}},
-		{listed[len(listed)-1], []*cell{c(5), c(5), nil}},
-	}
-	for name, tt := range map[string]struct{ before, after string }{ // "stale" is what earlier tables said
-		"no document": {"", "# Performance\n\n" + begin},
-		"no markers":  {"# Performance\n\n## Cold starts\n\nNone.\n", "## Cold starts\n\nNone.\n\n" + begin},
-		"markers": {"# Performance\n" + begin + "\nstale\n" + end + "\n\n## Cold starts\n", end +
-			"\n\n## Cold starts\n\n" + listsBegin},
-		"both markers": {begin + "\nstale\n" + end + "\n" + listsBegin + "\nstale\n" + listsEnd + "\n## Cold starts\n",
-			listsEnd + "\n## Cold starts\n"},
+	for name, tt := range map[string]struct{ before, after string }{
+		"no markers": {"# Performance\n\n## Cold starts\n", "# Performance\n\n## Cold starts\n\n" + begin + "\n" + want +
+			end + "\n"},
+		"markers": {"# Performance\n" + begin + "\nstale\n" + end + "\n\n## Cold starts\n", "# Performance\n" + begin +
+			"\n" + want + end + "\n\n## Cold starts\n"},
+		"no end": {"# Performance\n" + begin + "\nstale\n", ""},
 	} {
-		t.Run(name, func(t *testing.T) {
-			file := filepath.Join(t.TempDir(), "performance.md")
-			if tt.before != "" {
-				if err := os.WriteFile(file, []byte(tt.before), 0o600); err != nil {
-					t.Fatal(err)
-				}
+		file := filepath.Join(t.TempDir(), "performance.md")
+		if err := os.WriteFile(file, []byte(tt.before), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if err := writeSection(file, "cpu", want); (err != nil) != (tt.after == "") {
+				t.Fatalf("%s: %v", name, err)
 			}
-			for range 2 {
-				if err := document(options{document: file, reads: 1, writes: 1}, "a machine", worlds, rows); err != nil {
-					t.Fatal(err)
-				}
-			}
-			raw, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			text := string(raw)
-			for _, want := range []string{tt.after, "| `GET /trips` | 1 | 7, 7.5 | 1,234 | 1.50 / 2.00 | 1.50 / 2.00 |",
-				"## Lists of 1,000,000 trips", "| `GET /trips` | 1 | 7 | 1,234 | 1.50 / 2.00 |\n"} {
-				if !strings.Contains(text, want) {
-					t.Errorf("%q is not in\n%s", want, text)
-				}
-			}
-			if strings.Contains(text, "stale") || strings.Count(text, begin) != 1 || strings.Count(text, listsBegin) != 1 {
-				t.Errorf("what was between the markers is still there:\n%s", text)
-			}
-			_, kept, _ := strings.Cut(text, listsBegin)
-			if err := document(options{document: file, reads: 1, writes: 1}, "another machine", worlds[:2], rows); err != nil {
-				t.Fatal(err)
-			}
-			if raw, err = os.ReadFile(file); err != nil || !strings.Contains(string(raw), listsBegin+kept) ||
-				!strings.Contains(string(raw), "another machine") {
-				t.Errorf("a run without the lists changed their part: %v\n%s", err, raw)
-			}
-		})
+		}
+		if got, err := os.ReadFile(file); err != nil || tt.after != "" && string(got) != tt.after {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
 	}
 }
 
 func TestParse(t *testing.T) {
-	if o, err := parse([]string{"-sizes", "100, 2000", "-lists", "5"}); err != nil || len(o.sizes) != 2 ||
-		o.sizes[1] != 2000 || o.lists != 5 {
+	if o, err := parse([]string{"-cpu", "-base", "e2db8e4"}); err != nil || !o.cpu || len(o.revisions) != 2 {
 		t.Errorf("%+v, %v", o, err)
 	}
-	for _, bad := range [][]string{{"-sizes", "many"}, {"-sizes", "1"}, {"-reads", "0"}} {
+	for _, bad := range [][]string{{"-cpu", "-rounds", "0"}, {"-cpu", "-reads", "0"}, {"-memory"}} {
 		if _, err := parse(bad); err == nil {
 			t.Errorf("%q is accepted", bad)
 		}

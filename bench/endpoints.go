@@ -20,7 +20,6 @@ type endpoint struct {
 	name     string // method and path, as the table shows it
 	audience authz.Audience
 	target   string // path and query; {trip}, {rider}, … are replaced by ids
-	lists    bool   // also measured in the tenant for lists
 	// prepare creates the data that one request needs, and returns the
 	// request's target and body. If prepare is nil, the request uses the field
 	// target and has no body.
@@ -28,10 +27,15 @@ type endpoint struct {
 	// form prepares the form of a request to the token endpoint. It is nil for
 	// a request to the API.
 	form func(ctx context.Context, w *world) (url.Values, error)
-	// If keyed is set, the request has an Idempotency-Key. If tool is not nil, the
-	// request is sent as a tool call.
-	keyed bool
-	tool  *tool
+}
+
+// title is the endpoint's title in progress and documents.
+func (e endpoint) title() string { return e.name + " (" + string(e.audience) + ")" }
+
+// marked returns an endpoint's title with the request formatted as code.
+func marked(title string) string {
+	request, audience, _ := strings.Cut(title, " (")
+	return "`" + request + "` (" + audience
 }
 
 // event returns the gateway event of the endpoint's next request.
@@ -48,10 +52,7 @@ func (e endpoint) event(ctx context.Context, w *world) (function string, raw jso
 	if err != nil {
 		return "", nil, fmt.Errorf("preparing: %w", err)
 	}
-	if e.tool != nil {
-		return e.tool.event(ctx, w, e.audience, target, body)
-	}
-	raw, err = event(w.tokens[e.audience], "application/json", e.method(), target, body, e.headers(w)...)
+	raw, err = event(w.tokens[e.audience], "application/json", e.method(), target, body)
 	return functionOf(target), raw, err
 }
 
@@ -68,16 +69,8 @@ func (e endpoint) method() string {
 	return method
 }
 
-func (e endpoint) reads() bool { return e.method() == "GET" }
-
 func read(audience authz.Audience, target string) endpoint {
 	return endpoint{name: "GET /" + target, audience: audience, target: "/api/v1/" + target}
-}
-
-func list(audience authz.Audience, target string) endpoint {
-	e := read(audience, target)
-	e.lists = true
-	return e
 }
 
 func write(audience authz.Audience, name string, prepare func(ctx context.Context, w *world) (string, string,
@@ -125,36 +118,36 @@ var parameter = regexp.MustCompile(`\{[^}]+\}`)
 // listed are the lists with each of their indexes and filters, and the
 // endpoints that need an id or a body.
 var listed = []endpoint{
-	list(op, "trips?limit=20"),
-	list(op, "trips?limit=100"),
-	list(op, "trips?limit=200"),
-	list(op, "trips?limit=20&status=CANCELLED"),
-	list(op, "trips?limit=20&driverId={driver}"),
-	list(op, "trips?limit=20&customerId={rider}"),
-	list(op, "trips?limit=20&customerId={rider}&status=CANCELLED"),
-	list(op, "trips?limit=20&from={from}&to={to}"),
+	read(op, "trips?limit=20"),
+	read(op, "trips?limit=100"),
+	read(op, "trips?limit=200"),
+	read(op, "trips?limit=20&status=CANCELLED"),
+	read(op, "trips?limit=20&driverId={driver}"),
+	read(op, "trips?limit=20&customerId={rider}"),
+	read(op, "trips?limit=20&customerId={rider}&status=CANCELLED"),
+	read(op, "trips?limit=20&from={from}&to={to}"),
 	read(op, "trips/{trip}"),
-	list(op, "drivers?limit=20"),
-	list(op, "drivers?limit=20&status=ONLINE"),
-	list(op, "customers?limit=20"),
+	read(op, "drivers?limit=20"),
+	read(op, "drivers?limit=20&status=ONLINE"),
+	read(op, "customers?limit=20"),
 	read(op, "customers?limit=20&q=an"),
 	read(op, "reports/summary"),
 	read(op, "reports/summary?from={from}&to={to}"),
-	list(op, "wallets?type=driver&detail=1&limit=20"),
-	list(op, "businesses?limit=20"),
-	list(op, "orders?limit=20"),
-	list(op, "orders?limit=20&status=DELIVERED"),
+	read(op, "wallets?type=driver&detail=1&limit=20"),
+	read(op, "businesses?limit=20"),
+	read(op, "orders?limit=20"),
+	read(op, "orders?limit=20&status=DELIVERED"),
 	read(op, "feedback?limit=20"),
 	read(op, "feedback?limit=20&q=theme"),
 	read(op, "feedback/{post}"),
 	read(op, "me"),
 	read(rider, "me"),
 	read(driver, "me"),
-	list(rider, "me/trips?limit=20"),
-	list(driver, "me/trips?limit=20"),
+	read(rider, "me/trips?limit=20"),
+	read(driver, "me/trips?limit=20"),
 	read(rider, "me/wallet"),
 	read(driver, "me/wallet"),
-	list(rider, "me/orders?limit=20"),
+	read(rider, "me/orders?limit=20"),
 
 	write(rider, "POST /me/trips", func(_ context.Context, w *world) (string, string, error) {
 		return "/api/v1/me/trips", w.ride(), nil
@@ -206,7 +199,7 @@ func (w *world) ride() string {
 // target ends with a slash; request appends the endpoint's own action.
 func after(actions ...string) func(ctx context.Context, w *world) (string, string, error) {
 	return func(ctx context.Context, w *world) (string, string, error) {
-		target, err := w.drives(ctx, func() error { return nil }, actions...)
+		target, err := w.drives(ctx, nil, actions...)
 		return target, "", err
 	}
 }
@@ -222,4 +215,30 @@ func (e endpoint) request(ctx context.Context, w *world) (target, body string, e
 		target += e.name[strings.LastIndexByte(e.name, '/')+1:]
 	}
 	return target, body, err
+}
+
+// drives requests a ride and performs the actions on it, in order. between, if
+// not nil, runs before each action. The returned target of the trip ends with a
+// slash.
+func (w *world) drives(ctx context.Context, between func() error, actions ...string) (target string, err error) {
+	answer, err := w.call(ctx, rider, "POST", "/api/v1/me/trips", w.ride())
+	if err != nil {
+		return "", err
+	}
+	var trip struct{ ID string }
+	if err := json.Unmarshal(answer, &trip); err != nil {
+		return "", err
+	}
+	target = "/api/v1/me/trips/" + trip.ID + "/"
+	for _, action := range actions {
+		if between != nil {
+			if err := between(); err != nil {
+				return "", err
+			}
+		}
+		if _, err := w.call(ctx, driver, "POST", target+action, ""); err != nil {
+			return "", err
+		}
+	}
+	return target, nil
 }

@@ -27,72 +27,13 @@ type keys struct {
 	mu    sync.Mutex
 	loads map[string]load // by index and key ("by-g1 T#…"), or by the key alone for the table
 	all   load            // units of all requests; writes include those of the indexes
-	items map[string]item // the items that a request put, by key
-}
-
-// item is a stored item: its size in bytes, and the indexes that contain it.
-type item struct {
-	bytes   int
-	indexes []string
-}
-
-// written decodes the items that a PutItem or a transaction puts, with the bytes of
-// their values.
-type written struct {
-	Item          map[string]map[string]json.RawMessage
-	TransactItems []map[string]struct {
-		Item map[string]map[string]json.RawMessage
-	}
-}
-
-// keep records the sizes of the items that a request puts.
-func (k *keys) keep(request []byte) error {
-	var w written
-	if err := json.Unmarshal(request, &w); err != nil {
-		return err
-	}
-	all := []map[string]map[string]json.RawMessage{w.Item}
-	for _, op := range w.TransactItems {
-		for _, o := range op {
-			all = append(all, o.Item)
-		}
-	}
-	for _, attributes := range all {
-		if attributes == nil {
-			continue
-		}
-		one := item{}
-		for name, values := range attributes {
-			one.bytes += len(name)
-			for _, value := range values {
-				one.bytes += len(value)
-			}
-			if len(name) == 2 && name[0] == 'g' {
-				one.indexes = append(one.indexes, "by-"+name)
-			}
-		}
-		k.items[string(attributes["pk"]["S"])+string(attributes["sk"]["S"])] = one
-	}
-	return nil
-}
-
-// bytes returns the total size in bytes of the items that were put, by index; ""
-// is the table. An index contains all attributes.
-func (k *keys) bytes() map[string]float64 {
-	out := map[string]float64{}
-	for _, one := range k.items {
-		for _, index := range append(one.indexes, "") {
-			out[index] += float64(one.bytes)
-		}
-	}
-	return out
 }
 
 // start resets the records.
 func (k *keys) start() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.loads, k.all, k.items = map[string]load{}, load{}, map[string]item{}
+	k.loads, k.all = map[string]load{}, load{}
 }
 
 // texts decodes the string values of attributes; keys are strings.
@@ -132,9 +73,6 @@ func (k *keys) note(target string, request, response []byte) error {
 	for _, c := range many.ConsumedCapacity {
 		if changes(target) {
 			k.wrote(q, c)
-			if err := k.keep(request); err != nil {
-				return err
-			}
 			continue
 		}
 		k.all.reads += c.CapacityUnits

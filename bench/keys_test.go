@@ -1,9 +1,10 @@
 package main
 
 import (
-	"os"
 	"strings"
 	"testing"
+
+	"svc"
 )
 
 // TestKeysNote: each key gets its part of the units that a request consumed,
@@ -61,18 +62,11 @@ func TestKeysOwners(t *testing.T) {
 // TestIdleFloor: a stack without requests costs at most $10 a month, and at
 // most $7 if its dashboard is one of the account's three free ones.
 func TestIdleFloor(t *testing.T) {
-	template, err := os.ReadFile("../template.yaml")
+	r, err := ratesOf(svc.Template, performance(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := readPrices()
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := standing(template)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p, s := r.prices, r.stack
 	if s.alarmed == 0 || s.composites == 0 || s.dashboards == 0 || s.keys == 0 || s.custom == 0 {
 		t.Errorf("the template has %+v", s)
 	}

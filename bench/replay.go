@@ -2,16 +2,13 @@ package main
 
 import (
 	"bytes"
-	"encoding/pem"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"slices"
 	"strings"
 	"sync"
-	"time"
 )
 
 // recorder replaces the table. It first forwards requests to the engine and keeps
@@ -21,15 +18,12 @@ type recorder struct {
 	engine string
 	server *httptest.Server
 
-	mu       sync.Mutex
-	live     bool
-	shared   bool               // events overlap; each has at most one write of a target
-	delay    time.Duration      // of every response
-	reads    map[string]reply   // by the result of question
-	writes   map[string][]reply // by target, in the order of the event
-	given    map[string]int     // writes of the current event, by target
-	requests int                // number of requests of the current event
-	err      error              // the last failure of a request
+	mu     sync.Mutex
+	live   bool
+	reads  map[string]reply   // by the result of question
+	writes map[string][]reply // by target, in the order of the event
+	given  map[string]int     // writes of the current event, by target
+	err    error              // the last failure of a request
 }
 
 type reply struct {
@@ -38,42 +32,19 @@ type reply struct {
 	body   []byte
 }
 
-func newRecorder(engine string, secure bool) *recorder {
-	r := &recorder{engine: engine}
-	r.pass()
-	if r.server = httptest.NewUnstartedServer(r); secure {
-		r.server.StartTLS()
-	} else {
-		r.server.Start()
-	}
+func newRecorder(engine string) *recorder {
+	r := &recorder{engine: engine, live: true}
+	r.server = httptest.NewServer(r)
 	return r
 }
 
 func (r *recorder) close() { r.server.Close() }
 
-// trust writes the file of the certificates that a function's process must trust:
-// the machine's and the recorder's.
-func (r *recorder) trust(file string) error {
-	machine, err := os.ReadFile("/etc/ssl/certs/ca-certificates.crt")
-	if err != nil && !os.IsNotExist(err) {
-		return err
-	}
-	own := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: r.server.Certificate().Raw})
-	return os.WriteFile(file, append(machine, own...), 0o600) //nolint:gosec // a file of the run's own folder
-}
-
-// pass makes the recorder forward requests without keeping responses.
-func (r *recorder) pass() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.live, r.reads, r.writes = true, nil, nil
-}
-
 // record makes the recorder keep the responses to the following requests.
 func (r *recorder) record() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.live, r.reads, r.writes, r.requests = true, map[string]reply{}, map[string][]reply{}, 0
+	r.live, r.reads, r.writes = true, map[string]reply{}, map[string][]reply{}
 }
 
 // replay makes the recorder send the kept responses.
@@ -83,21 +54,12 @@ func (r *recorder) replay() {
 	r.live = false
 }
 
-// share makes the recorder send the kept responses, each after the delay. The
-// events may overlap.
-func (r *recorder) share(delay time.Duration) {
-	r.replay()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.shared, r.delay = true, delay
-}
-
 // event tells the recorder that the next event begins. It returns an error if a
 // request of an earlier event failed, or was a write without a kept response.
 func (r *recorder) event() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.given, r.requests = map[string]int{}, 0
+	r.given = map[string]int{}
 	return r.err
 }
 
@@ -116,18 +78,11 @@ func (r *recorder) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 			return
 		}
 	}
-	time.Sleep(r.pause())
 	for name, values := range answer.header {
 		w.Header()[name] = values
 	}
 	w.WriteHeader(answer.status)
 	_, _ = w.Write(answer.body)
-}
-
-func (r *recorder) pause() time.Duration {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.delay
 }
 
 func (r *recorder) fail(w http.ResponseWriter, err error) {
@@ -153,20 +108,12 @@ func question(target string, body []byte) string {
 
 // kept returns the recorded response. A write has new ids and times in every event.
 // So the nth write of a target gets the response to the nth recorded write of that
-// target. If the events overlap, each write gets the response to the first one.
+// target.
 func (r *recorder) kept(target string, body []byte) (reply, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.requests++
 	if r.live {
 		return reply{}, false
-	}
-	if changes(target) && r.shared {
-		if len(r.writes[target]) > 0 {
-			return r.writes[target][0], true
-		}
-		r.err = fmt.Errorf("%s was not recorded", target)
-		return reply{status: http.StatusInternalServerError}, true
 	}
 	if changes(target) {
 		n := r.given[target]

@@ -177,7 +177,7 @@ func (s *soaked) settle(ctx context.Context) (compared string, err error) {
 // response is wrong, if the resources of the processes keep growing, or if a
 // sum is not exact.
 func runSoak(ctx context.Context, o options) (err error) {
-	machine := describe()
+	machine := described()
 	s, err := startSoaked(ctx, filepath.Join("bin", "svc"))
 	if err != nil {
 		return err
@@ -213,6 +213,5 @@ func runSoak(ctx context.Context, o options) (err error) {
 	if err := w.judge(); err != nil || o.minutes < 10 { // a short run says nothing about an hour
 		return err
 	}
-	begin, end := soakMarkers(w.engine)
-	return writeSection(o.document, begin, end, text)
+	return writeSection(o.document, "soak of "+w.engine, text)
 }

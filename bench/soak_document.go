@@ -2,26 +2,9 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"time"
 )
-
-func soakMarkers(engine string) (begin, end string) {
-	return "<!-- soak of " + engine + ": begin -->", "<!-- soak of " + engine + ": end -->"
-}
-
-// writeSection replaces the section between the markers in the document.
-func writeSection(file, begin, end, section string) error {
-	text, err := os.ReadFile(file) //nolint:gosec // a document of the repository
-	if err != nil {
-		return err
-	}
-	if text, err = between(text, begin, end, section); err != nil {
-		return fmt.Errorf("%s: %w", file, err)
-	}
-	return os.WriteFile(file, text, 0o644) //nolint:gosec // a document of the repository
-}
 
 // soakRows is the number of rows of the table.
 const soakRows = 12
@@ -30,21 +13,19 @@ func soakSection(machine string, w *watch, compared string) string {
 	var b strings.Builder
 	last := w.all[len(w.all)-1]
 	fmt.Fprintf(&b, "## Soak on %s\n\n", w.engine)
-	prose(&b, "Measured by `make soak` on %s; %s. `svc dev` ran as a separate process, with its data on disk, under "+
+	prose(&b, "Measured by `make soak` on %s. `svc dev` ran as a separate process, with its data on disk, under "+
 		"mixed load for %s. The load was %d requests: %d rides from request to receipt, and lists, reports, refreshes, "+
 		"sign-ins and an agent's tool calls. %d API and MCP requests were sent again, because the machine was too busy "+
 		"for them (a 503, a timeout of a function, or a tool result that says so). The run fails if an answer is wrong. "+
 		"It also fails if memory, goroutines, open files, lag or the bytes stored for a ride grow from the second "+
 		"quarter of the run to the last, by more than a tolerance. At the end the reports counted every ride and every "+
-		"fare exactly, and `svc verify` said: %s", machine, time.Now().UTC().Format("2 January 2006"),
+		"fare exactly, and `svc verify` said: %s", machine,
 		last.at.Round(time.Second), last.requests, last.rides, w.load.again, compared)
 	prose(&b, "The run is divided into twelve equal parts. Except for the latencies, each row shows the end of one "+
 		"part. *Heap* is the live heap of `svc dev`. *Data* is the size of the engine's files, which grows with the "+
 		"rides. The client measures latencies, over HTTP. A row shows the median p50 and the highest p99 of the samples "+
 		"in its part. Each sign-in that hashes a password during a garbage collection shows as 19 MB more heap.")
-	b.WriteString("| after | rides | p50 ms | p99 ms | heap MB | resident MB | goroutines | files | engine MB | " +
-		"engine files | data MB | lag s |\n| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |" +
-		" ---: |\n")
+	var rows [][]string
 	for i := range soakRows {
 		part := w.all[i*len(w.all)/soakRows : (i+1)*len(w.all)/soakRows]
 		if len(part) == 0 {
@@ -61,10 +42,11 @@ func soakSection(machine string, w *watch, compared string) string {
 		if len(p50) > 0 {
 			s.p50 = rank(p50, 0.5)
 		}
-		fmt.Fprintf(&b, "| %s | %d | %s | %s | %.1f | %.0f | %.0f | %.0f | %.0f | %.0f | %.1f | %.2f |\n",
+		rows = append(rows, strings.Fields(fmt.Sprintf("%s %d %s %s %.1f %.0f %.0f %.0f %.0f %.0f %.1f %.2f",
 			s.at.Round(time.Second), s.rides, ms(s.p50), ms(p99), s.heap/mb, s.resident/mb, s.goroutines, s.files,
-			s.engine/mb, s.open, s.stored/mb, s.lag.Seconds())
+			s.engine/mb, s.open, s.stored/mb, s.lag.Seconds())))
 	}
-	b.WriteString("\n")
+	markdownTable(&b, []string{"after", "rides", "p50 ms", "p99 ms", "heap MB", "resident MB", "goroutines", "files",
+		"engine MB", "engine files", "data MB", "lag s"}, rows)
 	return b.String()
 }

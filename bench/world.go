@@ -41,10 +41,7 @@ import (
 // world is the service on its own engine, with the demo data. The measured tenant
 // has the given number of trips in addition.
 type world struct {
-	trips  int
-	lists  bool // load only the items that lists read
-	loaded time.Duration
-
+	trips     int
 	engine    *engine.Engine
 	service   *service.Service
 	data      string
@@ -52,18 +49,15 @@ type world struct {
 	db        *table.DB
 	rt        *app.Runtime
 	tokens    map[authz.Audience]string
-	agents    map[authz.Audience]string // tokens for the MCP server
-	ids       map[string]string         // ids for path parameters, by parameter name
-	replacer  *strings.Replacer         // replaces {name} by the ids
-	made      int                       // the number that next returned last
+	ids       map[string]string // ids for path parameters, by parameter name
+	replacer  *strings.Replacer // replaces {name} by the ids
+	made      int               // the number that next returned last
 
 	delay  atomic.Int64 // delay of every request to the table, in nanoseconds
 	shards int          // shards of the tenant's lists; 0 for the demo's number
 	keys   *keys        // what the requests to the table consumed; if nil, nothing is recorded
 	logged atomic.Int64 // bytes of log lines
 	frozen atomic.Pointer[time.Time]
-	held   held
-	secure bool              // the functions' processes connect to the table by TLS
 	names  *strings.Replacer // replaces ids by {name}, in keys
 
 	mu   sync.Mutex
@@ -101,19 +95,16 @@ func (s slowly) RoundTrip(r *http.Request) (*http.Response, error) {
 // slug is the slug of the measured tenant.
 const slug = "metro"
 
-func newWorld(ctx context.Context, trips int, lists bool) (*world, error) {
+// newWorld returns a world whose tenant has that many shards. With 0 shards it
+// has the demo's number, and no stream function runs. Otherwise the world records
+// the keys of requests, and its stream functions keep running.
+func newWorld(ctx context.Context, trips, shards int) (*world, error) {
 	fmt.Fprintf(os.Stderr, "loading %d trips\n", trips)
-	w := &world{trips: trips, lists: lists, tokens: map[authz.Audience]string{}, agents: map[authz.Audience]string{},
-		ids: map[string]string{}}
-	return w.start(ctx)
-}
-
-// newShardedWorld returns a world whose tenant has that many shards. The world
-// records the keys of requests, and its stream functions keep running.
-func newShardedWorld(ctx context.Context, trips, shards int) (*world, error) {
-	fmt.Fprintf(os.Stderr, "loading %d trips in %d shards\n", trips, shards)
-	w := &world{trips: trips, shards: shards, keys: &keys{}, tokens: map[authz.Audience]string{}, ids: map[string]string{}}
-	w.keys.start()
+	w := &world{trips: trips, shards: shards, tokens: map[authz.Audience]string{}, ids: map[string]string{}}
+	if shards > 0 {
+		w.keys = &keys{}
+		w.keys.start()
+	}
 	return w.start(ctx)
 }
 
@@ -123,7 +114,6 @@ func (w *world) start(ctx context.Context) (_ *world, err error) {
 			w.close()
 		}
 	}()
-	began := time.Now()
 	if err := os.Unsetenv("AWS_ENDPOINT_URL_DYNAMODB"); err != nil {
 		return w, err
 	}
@@ -133,7 +123,6 @@ func (w *world) start(ctx context.Context) (_ *world, err error) {
 	if err := w.load(ctx); err != nil {
 		return w, err
 	}
-	w.loaded = time.Since(began)
 	if w.data, err = os.MkdirTemp("", "svc-bench-"); err != nil {
 		return w, err
 	}
@@ -173,11 +162,8 @@ func (w *world) load(ctx context.Context) error {
 	}
 	if _, err = seed.Run(ctx, db, n, seed.Options{Trips: w.trips, Seed: 1, Now: time.Now(),
 		By:   audit.By{Who: "svc:bench", At: time.Now()},
-		Hash: password.Hash(demo.Password), Lists: w.lists}); err != nil {
+		Hash: password.Hash(demo.Password)}); err != nil {
 		return err
-	}
-	if w.lists {
-		return nil
 	}
 	_, err = projection.Step{Now: time.Now, RankRows: feedback.RankRows}.Rebuild(ctx, t, nil)
 	return err
@@ -219,12 +205,6 @@ func (w *world) build(ctx context.Context, at service.Environment) (service.App,
 		return slowly{w, next}
 	})
 	w.db, w.functions = w.rt.DB, out.Functions
-	for name, next := range out.Functions {
-		out.Functions[name] = w.held.wrap(name, nil, errHeld, next)
-	}
-	for name, next := range out.Streams {
-		out.Streams[name] = w.held.wrap(name, json.RawMessage(`{"batchItemFailures":[]}`), nil, next)
-	}
 	return out, err
 }
 

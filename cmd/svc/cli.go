@@ -12,10 +12,10 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf16"
 
 	"github.com/spf13/cobra"
 
+	"svc/pkg/base/plaintext"
 	"svc/pkg/local/folder"
 )
 
@@ -190,16 +190,11 @@ func (c *cli) printJSON(v any) error {
 	if err := enc.Encode(v); err != nil {
 		return err
 	}
-	var out strings.Builder
-	for _, r := range text.String() {
-		if r > 0x7e && steers(r) { // it can only be in a JSON string, where an escape has the same meaning
-			for _, unit := range utf16.Encode([]rune{r}) {
-				fmt.Fprintf(&out, "\\u%04x", unit)
-			}
-			continue
+	_, err := io.WriteString(c.out, plaintext.ReplaceInvisible(text.String(), func(r rune) string {
+		if r == '\n' { // of the indentation; every other one is in a JSON string
+			return "\n"
 		}
-		out.WriteRune(r)
-	}
-	_, err := io.WriteString(c.out, out.String())
+		return plaintext.Escape(r)
+	}))
 	return err
 }

@@ -10,11 +10,12 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
-	"unicode"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
 	"svc/pkg/base/fault"
+	"svc/pkg/base/plaintext"
 	"svc/pkg/data/table"
 )
 
@@ -52,25 +53,16 @@ func cellOf(value any) string {
 	return text
 }
 
-// steers reports whether a terminal may interpret a character as a command, or
-// reverse the text after it. These are C0 and C1 controls, format characters,
-// and line and paragraph separators.
-func steers(r rune) bool {
-	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
-}
-
-// printable returns foreign text in a form that is safe to print. Control
-// characters below 0x80 become blanks; other dangerous characters are removed.
+// printable returns foreign text in a form that is safe to print: a terminal
+// could interpret some invisible characters as commands. Those below 0x80 become
+// blanks; the others are removed.
 func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r < ' ' || r == 0x7f:
-			return ' '
-		case steers(r):
-			return -1
+	return plaintext.ReplaceInvisible(text, func(r rune) string {
+		if r < utf8.RuneSelf {
+			return " "
 		}
-		return r
-	}, text)
+		return ""
+	})
 }
 
 // show prints v for programs, or the table for people.

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"svc/pkg/access/authz"
+	"svc/pkg/base/money"
 	"svc/pkg/domain/tenant"
 )
 
@@ -27,10 +28,14 @@ func tenantFlags(cmd *cobra.Command) *edits[tenant.Tenant] {
 	e.text("timezone", "IANA `name`, as in Europe/Lisbon", func(t *tenant.Tenant) *string { return &t.Timezone })
 	e.text("domain", "custom `host` of the sign-in pages; empty for none",
 		func(t *tenant.Tenant) *string { return &t.CustomDomain })
-	most := cmd.Flags().String("max-fare", "", "largest `fare` of a trip, in currency units; none for no bound")
+	most := cmd.Flags().String("max-fare", "", "largest `fare` of a trip, in currency units; default for about 2,000 US "+
+		"dollars, none for no bound")
 	e.step("max-fare", func(t *tenant.Tenant) error {
-		if t.MaxFare = json.Number(*most); *most == "none" {
+		switch t.MaxFare = json.Number(*most); *most {
+		case "default":
 			t.MaxFare = ""
+		case "none":
+			t.MaxFare = money.Number(money.Max)
 		}
 		return nil
 	})
@@ -165,7 +170,7 @@ func (c *cli) tenantShow() *cobra.Command {
 			t.add("domain", n.CustomDomain)
 			t.add(authz.Taxi, n.TaxiEnabled)
 			t.add(authz.Delivery, n.DeliveryEnabled)
-			t.add("max fare", n.MaxFare)
+			t.add("max fare", cmp.Or(n.MaxFare, money.DefaultMaxFare(n.Currency)))
 			t.add("agent actions", cmp.Or(n.AgentActions, authz.AgentsConfirm))
 			t.add("shards", strconv.Itoa(n.ReadShards)+" read, "+strconv.Itoa(n.WriteShards)+" written")
 			t.add("disabled", n.Disabled)

@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"bytes"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -67,8 +68,8 @@ func TestInputNullAddress(t *testing.T) {
 	}
 }
 
-// TestInputMeaningless: blank texts, control characters, half of a pair of
-// coordinates and more than nine decimals of a degree cause a 400.
+// TestInputMeaningless: blank texts, control characters and half of a pair of
+// coordinates cause a 400.
 func TestInputMeaningless(t *testing.T) {
 	s := newSuite(t)
 	rider, boss := s.Token(t, s.actors[authz.Rider]), s.Token(t, s.actors[authz.Dashboard])
@@ -78,15 +79,17 @@ func TestInputMeaningless(t *testing.T) {
 		{rider, "/api/v1/me/trips", `{"originAddress":"A\u0000B","originLat":1,"originLng":2}`, "body.originAddress"},
 		{rider, "/api/v1/me/trips", `{"originAddress":"A\nB","originLat":1,"originLng":2}`, "body.originAddress"},
 		{rider, "/api/v1/me/trips", ride + `,"destAddress":"\t"}`, "body.destAddress"},
+		{rider, "/api/v1/me/trips", ride + `,"destAddress":"\u3164\u2800"}`, "body.destAddress"},
+		{rider, places, pin + `,"label":"` + "\U000e0041\ufe0f" + `"}`, "body.label"},
 		{rider, "/api/v1/me/trips", ride + `,"notes":"a\u001bb"}`, "body.notes"},
 		{rider, "/api/v1/me/trips", ride + `,"notes":"a` + "\u009b" + `b"}`, "body.notes"},
 		{rider, "/api/v1/me/trips", ride + `,"destLat":1}`, "body.destLng"},
 		{rider, "/api/v1/me/trips", ride + `,"destLat":null,"destLng":1}`, "body.destLat"},
-		{rider, "/api/v1/me/trips", `{"originAddress":"A","originLat":1.0000000001,"originLng":2}`, "body.originLat"},
-		{rider, places, `{"address":"A","lat":1,"lng":1e-10}`, "body.lng"},
+		{rider, "/api/v1/me/trips", `{"originAddress":"A","originLat":90.0000000001,"originLng":2}`, "body.originLat"},
 		{rider, places, pin + `,"label":"\u0007"}`, "body.label"},
 		{boss, "/api/v1/feedback", `{"title":" ","body":"B"}`, "body.title"},
 		{boss, "/api/v1/feedback", `{"title":"T","body":"\n\n"}`, "body.body"},
+		{boss, "/api/v1/feedback", `{"title":"T","body":"\n\u034f\u200b"}`, "body.body"},
 	} {
 		a := s.Post(t, c.token, c.path, c.body)
 		if a.Status != 400 || !strings.Contains(string(a.Body), `"field":"`+c.field+`"`) {
@@ -97,6 +100,28 @@ func TestInputMeaningless(t *testing.T) {
 		`,"notes":"Gate 2\n\tRing twice","destLat":1.123456789,"destLng":-2.500000000000}`).
 		Must(t, 201)
 	s.Post(t, boss, "/api/v1/feedback", `{"title":"T","body":"One.\r\n\r\nTwo."}`).Must(t, 201)
+}
+
+// TestInputCoordinates: any double in range is a coordinate. It is rounded to
+// nine decimals before it is stored and compared.
+func TestInputCoordinates(t *testing.T) {
+	s := newSuite(t)
+	rider := s.Token(t, s.actors[authz.Rider])
+	a := s.Post(t, rider, "/api/v1/me/trips", `{"originAddress":"A","originLat":40.758895849999995,"originLng":-73.98513,`+
+		`"destLat":4.9e-324,"destLng":-179.99999999999997}`).Must(t, 201)
+	for _, member := range []string{`"originLat":40.75889585,`, `"originLng":-73.98513,`, `"destLat":0,`,
+		`"destLng":-180,`} {
+		if !strings.Contains(string(a.Body), member) {
+			t.Errorf("%s is not in %s", member, a.Body)
+		}
+	}
+	for i, pair := range []string{`"lat":41.88102339999999,"lng":-87.6247}`, `"lat":41.8810234,"lng":-87.6247000000001}`,
+		`"lat":4.18810234e1,"lng":-87.62470}`} {
+		a := s.Post(t, rider, places, `{"address":"A",`+pair).Must(t, 201)
+		if want := fmt.Sprintf(`"usageCount":%d,`, i+1); !strings.Contains(string(a.Body), want) {
+			t.Errorf("%s is another address: %s", pair, a.Body)
+		}
+	}
 }
 
 // TestInputEncodings: a content coding causes a 415 that names what is accepted.

@@ -350,6 +350,7 @@ func TestToolCallCostsWhatTheRequestCosts(t *testing.T) {
 // TestTenantLimitsAgents: a tenant's setting decides what agents may do.
 func TestTenantLimitsAgents(t *testing.T) {
 	s := newSuite(t)
+	s.agentsMayAll(t) // the consent is to all
 	token := s.agent(t, s.actors[authz.Rider])
 	read := toolCall("/mcp/rider/metro", token, "svc_my_trips", "{}")
 	change := toolCall("/mcp/rider/metro", token, "svc_request_ride", `{"originAddress":"A","originLat":1,"originLng":2}`)

@@ -29,10 +29,12 @@ type authorization struct {
 	session  *session.Session
 	choices  []page.Choice // tenants to choose from
 	granted  []string      // the scopes that a code would get now
-	agents   string        // what the tenant lets agents do, if the request is for the MCP server
+	agents   string        // what the tenant lets agents do now, if the request is for the MCP server
 	agreed   bool          // an earlier consent permits all granted scopes at these resources
 	epoch    int64         // the grant's epoch when the consent was read
 	since    string        // the actor's attribute since at that time
+
+	agentsThen string // what the tenant let agents do when the person consented to this client
 }
 
 // requests reads authorization requests.

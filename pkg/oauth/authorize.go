@@ -1,7 +1,6 @@
 package oauth
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -203,7 +202,8 @@ func (d *decisions) weigh(ctx context.Context, a *authorization) (step, error) {
 	}
 	a.since = actor.Text("since")
 	if a.actsAs != "" {
-		a.agents = cmp.Or(flags.Text(authz.AgentActions), authz.AgentsConfirm)
+		a.agents = authz.AgentMode(flags)
+		a.agentsThen = authz.AgentMode(consent)
 	}
 	a.agreed = a.agrees(consent, actor)
 	if !a.agreed || a.asks("consent") || a.redirectInterceptable() {
@@ -251,7 +251,7 @@ func (d *decisions) issue(w http.ResponseWriter, r *http.Request, a *authorizati
 			ClientID: a.client.ID, RedirectURI: a.redirectURI, Challenge: a.challenge, TenantID: a.tenant.ID,
 			Audience: a.audience,
 			Actor:    a.session.Actor, Scopes: a.granted, Nonce: a.nonce, AuthTime: a.session.AuthTime, Resource: a.resource,
-			Session: a.session.Hash(), Epoch: a.epoch, Since: a.since,
+			Session: a.session.Hash(), Epoch: a.epoch, Since: a.since, Agents: a.agentsThen,
 		}, require)
 		return err
 	})

@@ -117,3 +117,50 @@ func TestConsentSaysWhatAgentsMayDo(t *testing.T) {
 		t.Errorf("the setting changed under the page: %s", s.page())
 	}
 }
+
+// A consent is to what the tenant let agents do then. If the tenant lets them
+// do more, the person is asked again; if less, not.
+func TestConsentNamesTheMode(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	c := f.storeClient(nil)
+	b := f.newBrowser()
+	mcp := authorization(c, "resource", baseURL+"/mcp")
+	set := func(mode string) {
+		for n := range authz.Copies {
+			f.set(authz.FlagsKey(f.tenant, n), map[string]any{authz.AgentActions: mode})
+		}
+	}
+	next := func(mode, want string) {
+		t.Helper()
+		set(mode)
+		if s := b.authorize(mcp); s.page() != want {
+			t.Errorf("%q: %s, want %s", mode, s.page(), want)
+		}
+	}
+	set(authz.AgentsRead)
+	b.obtainCode(mcp, "ana@metro.example")
+	next(authz.AgentsOff, "code")
+	next(authz.AgentsRead, "code")
+	next(authz.AgentsConfirm, "consent")
+	next("", "consent")
+	next(authz.AgentsAll, "consent")
+	silent := authorization(c, "resource", baseURL+"/mcp", "prompt", "none")
+	if s := b.authorize(silent); s.page() != "consent_required" {
+		t.Errorf("without a page: %s", s.page())
+	}
+	if s := b.authorize(authorization(c)); s.page() != "consent" {
+		t.Errorf("the API: %s", s.page())
+	}
+	b.obtainCode(authorization(c), "ana@metro.example") // a consent to the API changes nothing for agents
+	next(authz.AgentsAll, "consent")
+	b.obtainCode(mcp, "ana@metro.example")
+	next(authz.AgentsAll, "code")
+	next(authz.AgentsRead, "code")
+	// A consent of an earlier version names no mode. It counts as a consent to confirm.
+	tx := f.tenant.Write()
+	tx.Update(f.consentStored(c), table.Change{Remove: []string{authz.AgentActions}})
+	testkit.Must(t, tx.Commit(context.Background()))
+	next(authz.AgentsConfirm, "code")
+	next(authz.AgentsAll, "consent")
+}

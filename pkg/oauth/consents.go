@@ -74,10 +74,11 @@ func (a *authorization) wanted() []string {
 }
 
 // agrees reports whether a consent permits the granted scopes at every resource
-// that the request asks for.
+// that the request asks for. It permits nothing to an agent if the tenant now
+// lets agents do more than it did then.
 func (a *authorization) agrees(consent, actor table.Item) bool {
 	had := agreed(consent)
-	return inForce(consent, actor) &&
+	return inForce(consent, actor) && authz.Stricter(a.agents, a.agentsThen) == a.agents &&
 		!slices.ContainsFunc(a.wanted(), func(pair string) bool { return !slices.Contains(had, pair) })
 }
 
@@ -98,18 +99,20 @@ func (c consents) add(ctx context.Context, a *authorization) (func(*table.Tx), e
 	if err != nil {
 		return nil, fmt.Errorf("consent: %w", err)
 	}
+	a.agentsThen = a.agents // the page said so
 	doc, scopes := consentDoc{a.client.ID, a.client.Name, timestamp.Format(c.now())}, slices.Clone(a.granted)
-	given := a.wanted()
+	given, agents := a.wanted(), a.agents
 	if was.Found() && was.Text("since") == a.since {
 		scopes = append(scopes, was.Strings("scopes")...)
 		given = append(given, agreed(was)...)
+		agents = cmp.Or(agents, was.Text(authz.AgentActions))
 	}
 	slices.Sort(scopes)
 	slices.Sort(given)
 	now := table.Item{Key: key, Type: "consent", Version: 1,
 		G: [4]string{consentsOf(t, a.session.Actor)}, R: a.client.ID,
 		Attrs: map[string]any{"scopes": slices.Compact(scopes), "since": a.since,
-			"allowed": slices.Compact(given)}, Doc: doc}
+			"allowed": slices.Compact(given), authz.AgentActions: agents}, Doc: doc}
 	return func(tx *table.Tx) { audit.Put(tx.Covers(t.Handle), was, now) }, nil
 }
 

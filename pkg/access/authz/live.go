@@ -19,7 +19,7 @@ const Copies = 16
 type Live struct {
 	// Token is the access token's audit record: revoked (bool), epoch, client,
 	// actor, family, resource (see Resources), since (copied from the actor at
-	// issue).
+	// issue) and, if the token is an agent's, agentActions.
 	Token table.Item
 	// Grant is the actor's grant to the client. It has the attribute epoch.
 	Grant table.Item

@@ -41,17 +41,6 @@ func ParseResource(path string) (Resource, bool) {
 // MCP reports whether the resource is an address of the MCP server.
 func (r Resource) MCP() bool { return r.Audience != "" }
 
-// The values of the flag AgentActions: what a tenant lets agents do.
-const (
-	AgentsOff     = "off"     // nothing
-	AgentsRead    = "read"    // only read
-	AgentsConfirm = "confirm" // everything, but a person must confirm what moves people or money
-	AgentsAll     = "all"     // everything
-)
-
-// AgentActions is the name of the flag that says what agents may do.
-const AgentActions = "agentActions"
-
 // Metadata returns the address of the resource's metadata (RFC 9728 section 3.1).
 func (r Resource) Metadata(baseURL string) string {
 	const document = "/.well-known/oauth-protected-resource"

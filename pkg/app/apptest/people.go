@@ -166,11 +166,12 @@ func (s *Service) SignIn(t testing.TB, a Actor, scopes ...string) flow.Tokens {
 	return s.signIn(t, a, flow.Options{Tenant: a.Tenant, Scope: strings.Join(scopes, " ")})
 }
 
-// SignInFor is SignIn for the protected resource at a path. Its authorization
-// request has no tenant_hint.
-func (s *Service) SignInFor(t testing.TB, a Actor, resource string, scopes ...string) flow.Tokens {
+// SignInFor is SignIn for the protected resources at the paths, separated by
+// blanks. Its authorization request has no tenant_hint.
+func (s *Service) SignInFor(t testing.TB, a Actor, paths string, scopes ...string) flow.Tokens {
 	t.Helper()
-	return s.signIn(t, a, flow.Options{Resource: s.URL + resource, Scope: strings.Join(scopes, " ")})
+	resource := s.URL + strings.Join(strings.Fields(paths), " "+s.URL)
+	return s.signIn(t, a, flow.Options{Resource: resource, Scope: strings.Join(scopes, " ")})
 }
 
 func (s *Service) signIn(t testing.TB, a Actor, o flow.Options) flow.Tokens {

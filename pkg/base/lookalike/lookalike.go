@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"go.mau.fi/util/confusable"
 	"golang.org/x/text/unicode/norm"
@@ -88,6 +87,7 @@ func skeleton(name string) string {
 func twins(text string) string {
 	var out strings.Builder
 	for _, r := range text {
+		r = unframed(r)
 		if twin := confusable.Skeleton(string(r)); r > unicode.MaxASCII && len(twin) == 1 {
 			out.WriteString(twin)
 		} else if !unicode.Is(unicode.Mn, r) {
@@ -97,20 +97,21 @@ func twins(text string) string {
 	return out.String()
 }
 
+// unframed returns the letter in a filled circle or square, and the letter of a
+// flag. Unicode has no decomposition for them.
+func unframed(r rune) rune {
+	for _, a := range []rune{'🅐', '🅰', '🇦'} {
+		if r >= a && r < a+26 {
+			return 'a' + r - a
+		}
+	}
+	return r
+}
+
 func skeletons(words ...string) map[string]bool {
 	set := make(map[string]bool, len(words))
 	for _, word := range words {
 		set[skeleton(word)] = true
 	}
 	return set
-}
-
-// Unshowable reports whether the text contains control or format characters
-// (U+202E reverses the direction), line or paragraph separators, private use
-// characters, or bytes that are not UTF-8. A person cannot see most of them,
-// and some change how the text around them is shown.
-func Unshowable(text string) bool {
-	return !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool {
-		return unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co)
-	})
 }

@@ -20,7 +20,7 @@ func TestNumberWritesOneForm(t *testing.T) {
 }
 
 func TestParseIsBounded(t *testing.T) {
-	for _, in := range []string{"", "x", "1e999", "1e-999", "1.2.3", "NaN", "Inf", "0x1f", string(make([]byte, 65))} {
+	for _, in := range []string{"", "x", "1e999", "1e-1999", "1.2.3", "NaN", "Inf", "0x1f", string(make([]byte, 1101))} {
 		if d, err := money.Parse(json.Number(in)); err == nil {
 			t.Errorf("%q was read as %s", in, d)
 		}
@@ -36,6 +36,7 @@ func TestAccept(t *testing.T) {
 		{"1000000000000", "USD", true},
 		{"-0", "USD", true}, {"-0.01", "USD", false}, {"12.345", "USD", false}, {"1000000000000.01", "USD", false},
 		{"12", "JPY", true}, {"12.0", "JPY", true}, {"12.5", "JPY", false}, {"1.234", "KWD", true}, {"1.2345", "KWD", false},
+		{"1.2345", "CLF", true}, {"1.23456", "CLF", false},
 	} {
 		if _, err := money.Accept(json.Number(c.in), c.currency); (err == nil) != c.ok {
 			t.Errorf("%s %s: %v", c.in, c.currency, err)
@@ -54,5 +55,70 @@ func TestCommissionRoundsHalfEven(t *testing.T) {
 		if got.String() != c.want {
 			t.Errorf("%s × %s %s: %s, want %s", c.fare, c.rate, c.currency, got, c.want)
 		}
+	}
+}
+
+// An amount computed in binary floats stands for the amount of the currency that
+// is next to it. Any other amount between two of the currency is refused.
+func TestAcceptNearAmounts(t *testing.T) {
+	for _, c := range []struct{ in, currency, want string }{
+		{"12.440000000000001", "USD", "12.44"}, {"12.439999999999998", "USD", "12.44"}, {"5e-324", "USD", "0"},
+		{"0.30000000000000004", "USD", "0.3"}, {"19.99999951", "USD", "20"}, {"100.00000000000001", "JPY", "100"},
+		{"1.2340000004", "KWD", "1.234"},
+		{"12.445", "USD", ""}, {"12.4400005", "USD", ""}, {"12.440001", "USD", ""}, {"100.5", "JPY", ""}, {"-5e-324", "USD", ""},
+		{"1000000000000.0000001", "USD", ""},
+	} {
+		got, err := money.Accept(json.Number(c.in), c.currency)
+		if (err == nil) != (c.want != "") || err == nil && got.String() != c.want {
+			t.Errorf("%s %s: %s, %v; want %q", c.in, c.currency, got, err, c.want)
+		}
+	}
+}
+
+// The list has the currencies in use, each with its decimals and the largest
+// fare of a tenant that sets none.
+func TestCurrencies(t *testing.T) {
+	for code, want := range map[string]struct {
+		decimals int32
+		fare     json.Number
+	}{"USD": {2, "2000"}, "EUR": {2, "1800"}, "JPY": {0, "310000"}, "KWD": {3, "620"}, "CLF": {4, "48"},
+		"UYW": {4, "46000"}, "VES": {2, ""}, "VED": {2, ""}, "MRU": {2, ""}, "SLE": {2, ""}, "ZWG": {2, ""}, "XCG": {2, ""}, "CLP": {0, ""}} {
+		if !money.IsCurrency(code) || money.Decimals(code) != want.decimals {
+			t.Errorf("%s: %v, %d decimals", code, money.IsCurrency(code), money.Decimals(code))
+		}
+		if got := money.DefaultMaxFare(code); want.fare != "" && got != want.fare {
+			t.Errorf("%s: the largest fare is %s, want %s", code, got, want.fare)
+		}
+	}
+	for _, code := range []string{"HRK", "BGN", "ANG", "CUC", "ZWL", "XTS", "XAU", "XXX", "usd", "", "#", "US"} {
+		if money.IsCurrency(code) {
+			t.Errorf("%q is accepted", code)
+		}
+		if money.Decimals(code) != 2 || money.DefaultMaxFare(code) != money.Number(money.Max) {
+			t.Errorf("%q: %d decimals, at most %s", code, money.Decimals(code), money.DefaultMaxFare(code))
+		}
+	}
+}
+
+// Every currency's largest fare is an amount of that currency.
+func TestEveryDefaultMaxFare(t *testing.T) {
+	known := 0
+	for a := 'A'; a <= 'Z'; a++ {
+		for b := 'A'; b <= 'Z'; b++ {
+			for c := 'A'; c <= 'Z'; c++ {
+				code := string([]rune{a, b, c})
+				if !money.IsCurrency(code) {
+					continue
+				}
+				known++
+				fare := money.DefaultMaxFare(code)
+				if d, err := money.Accept(fare, code); err != nil || !d.IsPositive() || d.Equal(money.Max) {
+					t.Errorf("%s: %s, %v", code, fare, err)
+				}
+			}
+		}
+	}
+	if known < 160 {
+		t.Errorf("%d currencies", known)
 	}
 }

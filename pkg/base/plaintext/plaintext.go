@@ -1,5 +1,5 @@
 // Package plaintext checks texts that a person writes: names, addresses, notes
-// and phone numbers. It also shows the invisible characters of a text.
+// and phone numbers. It also finds the invisible characters of a text.
 package plaintext
 
 import (
@@ -7,15 +7,12 @@ import (
 	"regexp"
 	"strings"
 	"unicode"
-	"unicode/utf16"
 	"unicode/utf8"
 )
 
 // IsLine reports whether a text is one line of 1 to most characters: valid
-// UTF-8, not blank, without control characters.
-func IsLine(text string, most int) bool {
-	return strings.TrimSpace(text) != "" && IsOptional(text, most)
-}
+// UTF-8, not blank (see IsBlank), without control characters.
+func IsLine(text string, most int) bool { return !IsBlank(text) && IsOptional(text, most) }
 
 // IsOptional is IsLine for a text that may be empty or blank.
 func IsOptional(text string, most int) bool {
@@ -30,7 +27,7 @@ func IsText(text string, most int) bool {
 // Rule returns what IsLine accepts, for an error message: "expected " +
 // Rule(100).
 func Rule(most int) string {
-	return fmt.Sprintf("1 to %d characters, not all blank, none of them a control character", most)
+	return fmt.Sprintf("1 to %d characters, not all blank or invisible, none of them a control character", most)
 }
 
 var phone = regexp.MustCompile(`^\+?[0-9(][0-9 ().\-/]*$`)
@@ -53,28 +50,4 @@ func HasControls(text string, lines bool) bool {
 	return strings.ContainsFunc(text, func(r rune) bool {
 		return unicode.IsControl(r) && (!lines || r != '\n' && r != '\r' && r != '\t')
 	})
-}
-
-// Visible replaces by their JSON escapes: control and format characters, such
-// as one that changes the direction of a text, line and paragraph separators,
-// and U+FFFD, which also stands for a byte that is not UTF-8. A person then
-// reads what the text really contains.
-func Visible(text string) string {
-	hidden := func(r rune) bool {
-		return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) || r == utf8.RuneError
-	}
-	if !strings.ContainsFunc(text, hidden) {
-		return text
-	}
-	var b strings.Builder
-	for _, r := range text {
-		if !hidden(r) {
-			b.WriteRune(r)
-			continue
-		}
-		for _, unit := range utf16.AppendRune(nil, r) {
-			fmt.Fprintf(&b, `\u%04x`, unit)
-		}
-	}
-	return b.String()
 }

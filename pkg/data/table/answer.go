@@ -1,24 +1,20 @@
 package table
 
 import (
+	"bytes"
 	"context"
-	"fmt"
 	"net/http"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
-	"github.com/aws/smithy-go/middleware"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
-
-	"svc/pkg/data/wire"
 )
 
 // The SDK decodes an item into a map of pointers, with about sixty allocations
 // for each item. To avoid this, reader extracts the items of a get, a batch get
-// or a query. If the SDK sent the request, reader does so before the SDK
-// decodes the response. The SDK then decodes the rest: capacity, counts, keys
-// to continue with, and all errors. The SDK also decodes any response that
-// reader does not understand.
+// or a query before the SDK decodes the response. The SDK then decodes the rest:
+// capacity, counts, keys to continue with, and all errors. The SDK also decodes
+// any response that reader does not understand.
 
 type answerKey struct{}
 
@@ -48,27 +44,18 @@ func (a *answer) or(decoded []map[string]types.AttributeValue) []Item {
 	return items
 }
 
-// takeItems runs before the SDK's deserializer sees a response.
-var takeItems = middleware.DeserializeMiddlewareFunc("TakeItems",
-	func(ctx context.Context, in middleware.DeserializeInput, next middleware.DeserializeHandler) (
-		middleware.DeserializeOutput, middleware.Metadata, error) {
-		out, meta, err := next.HandleDeserialize(ctx, in)
-		wanted, ok := ctx.Value(answerKey{}).(*answer)
-		if err != nil || !ok {
-			return out, meta, err
+// protocol is the SDK's JSON protocol with our decoder of items.
+type protocol struct{ smithyhttp.ClientProtocol }
+
+// DeserializeResponse takes the items out of a response before the SDK decodes
+// it.
+func (p protocol) DeserializeResponse(ctx context.Context, schema *smithy.OperationSchema, types *smithy.TypeRegistry,
+	res *smithyhttp.Response, out smithy.Deserializable) error {
+	wanted, wants := ctx.Value(answerKey{}).(*answer)
+	if body, ok := res.Body.(complete); ok && wants && res.StatusCode == http.StatusOK {
+		if rest, items, ok := readAnswer(body.Bytes()); ok {
+			*wanted, res.Body = answer{items, true}, complete{bytes.NewBuffer(rest)}
 		}
-		*wanted = answer{} // drop the items of an earlier attempt
-		res, ok := out.RawResponse.(*smithyhttp.Response)
-		if !ok || res.StatusCode != http.StatusOK {
-			return out, meta, nil
-		}
-		body, err := wire.ReadBody(res.Body, res.ContentLength)
-		if err != nil {
-			return out, meta, &smithy.DeserializationError{Err: fmt.Errorf("response of the table: %w", err)}
-		}
-		if rest, items, ok := readAnswer(body); ok {
-			wanted.items, wanted.read, body = items, true, rest
-		}
-		res.Body = wire.Body(body)
-		return out, meta, nil
-	})
+	}
+	return p.ClientProtocol.DeserializeResponse(ctx, schema, types, res, out)
+}

@@ -16,14 +16,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/smithy-go/middleware"
 	"github.com/guregu/dynamo/v2"
-
-	"svc/pkg/data/wire"
 )
 
 // DB is the table at one endpoint. Handles read and write it.
 type DB struct {
 	name   string
-	client *client
+	client *dynamodb.Client
 	dynamo dynamo.Table
 	tx     *dynamo.DB
 }
@@ -43,6 +41,9 @@ type Options struct {
 // many requests of a process would use up all of them in a short failure, and
 // the SDK would not retry later requests.
 const retryQuota = 500
+
+// idleConnections is how many connections a process keeps open.
+const idleConnections = 128
 
 // Environment returns the SDK's configuration from a function's environment.
 // The SDK's own loader also supports profiles and single sign-on, which would
@@ -77,28 +78,23 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 		cfg.Region, cfg.Credentials = cmp.Or(cfg.Region, "us-east-1"), credentials.NewStaticCredentialsProvider("local",
 			"local", "")
 	}
-	var rt http.RoundTripper = &wire.Transport{Proxied: awshttp.NewBuildableClient().GetTransport(), Idle: 128}
+	// A process sends many requests at once; the SDK's own limit is 10.
+	var transport http.RoundTripper = awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
+		t.MaxIdleConns, t.MaxIdleConnsPerHost = idleConnections, idleConnections
+	}).GetTransport()
 	if o.Wire != nil {
-		rt = o.Wire(rt)
+		transport = o.Wire(transport)
 	}
-	requests := &wire.Requests{Credentials: cfg.Credentials}
-	once := attempts{rt, requests.Learn}
-	sdk := dynamodb.NewFromConfig(cfg, func(do *dynamodb.Options) {
-		do.HTTPClient, do.DisableValidateResponseChecksum = once, true // attempts checks the checksum
+	client := dynamodb.NewFromConfig(cfg, func(do *dynamodb.Options) {
+		do.HTTPClient, do.DisableValidateResponseChecksum = attempts{transport}, true // attempts checks the checksum
+		do.Protocol = protocol{do.Protocol}
 		if o.Endpoint != "" {
 			do.BaseEndpoint = aws.String(o.Endpoint)
 		}
 		do.APIOptions = append(do.APIOptions, func(stack *middleware.Stack) error {
-			if err := stack.Initialize.Add(metering, middleware.Before); err != nil {
-				return err
-			}
-			if err := stack.Initialize.Add(guard(o.Table), middleware.Before); err != nil {
-				return err
-			}
-			return stack.Deserialize.Insert(takeItems, "OperationDeserializer", middleware.After)
+			return stack.Initialize.Add(guard(o.Table), middleware.Before)
 		})
 	})
-	client := &client{Client: sdk, table: o.Table, requests: requests, attempts: once, quota: quota}
 	tx := dynamo.NewFromIface(client)
 	return &DB{name: o.Table, client: client, dynamo: tx.Table(o.Table), tx: tx}, nil
 }

@@ -22,16 +22,15 @@ func (h Handle) within(ctx context.Context) context.Context {
 
 // guard rejects every request with a key outside the context's handle, and
 // every request of a type that it does not know. It does so before the SDK
-// sends the request. client.send checks the requests that it sends without the
-// SDK.
+// sends the request. It counts the others in the context's Meter.
 func guard(table string) middleware.InitializeMiddleware {
-	return middleware.InitializeMiddlewareFunc("TenantGuard", func(ctx context.Context, in middleware.InitializeInput,
+	return middleware.InitializeMiddlewareFunc("GuardAndMeter", func(ctx context.Context, in middleware.InitializeInput,
 		next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
 		h, _ := ctx.Value(handleKey{}).(Handle)
 		if err := h.allows(table, in.Parameters); err != nil {
 			return middleware.InitializeOutput{}, middleware.Metadata{}, fmt.Errorf("table guard: %w", err)
 		}
-		return next.HandleInitialize(ctx, in)
+		return metered(ctx, in, next)
 	})
 }
 

@@ -77,8 +77,9 @@ func value(f *float64) float64 {
 	return *f
 }
 
-var metering = middleware.InitializeMiddlewareFunc("Meter", func(ctx context.Context, in middleware.InitializeInput,
-	next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
+// metered sends a request, and counts it in the context's Meter.
+func metered(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (
+	middleware.InitializeOutput, middleware.Metadata, error) {
 	m, ok := ctx.Value(meterKey{}).(*Meter)
 	if !ok {
 		return next.HandleInitialize(ctx, in)
@@ -88,7 +89,7 @@ var metering = middleware.InitializeMiddlewareFunc("Meter", func(ctx context.Con
 	reads, used := consumed(out.Result)
 	m.end(depth, reads, used)
 	return out, meta, err
-})
+}
 
 func consumed(result any) (reads bool, used []types.ConsumedCapacity) {
 	one := func(c *types.ConsumedCapacity) []types.ConsumedCapacity {

@@ -27,14 +27,14 @@ type Address struct {
 // Save is a rider's request to save an address.
 type Save struct {
 	Address string      `json:"address" minLength:"1" maxLength:"300" example:"12 Harbour Street" doc:"The address as text."`
-	Lat     json.Number `json:"lat" minimum:"-90" maximum:"90" example:"40.7128" doc:"Latitude in degrees, with at most nine decimals."`
-	Lng     json.Number `json:"lng" minimum:"-180" maximum:"180" example:"-74.006" doc:"Longitude in degrees, with at most nine decimals."`
+	Lat     json.Number `json:"lat" minimum:"-90" maximum:"90" example:"40.7128" doc:"Latitude in degrees. Rounded to nine decimals."`
+	Lng     json.Number `json:"lng" minimum:"-180" maximum:"180" example:"-74.006" doc:"Longitude in degrees. Rounded to nine decimals."`
 	Label   api.Field   `json:"label,omitempty" maxLength:"100" example:"Home" doc:"null clears the label. Without this field the saved label stays."`
 	Notes   api.Field   `json:"notes,omitempty" maxLength:"1000" example:"Ring twice" doc:"null clears the notes. Without this field the saved notes stay."`
 }
 
-// normalize converts the coordinates to the canonical form of their exact
-// value: 1.10 becomes 1.1, -0 becomes 0. Errors: a 400 with every fault.
+// normalize rounds the coordinates to nine decimals and writes them in canonical
+// form: 1.10 becomes 1.1, -0 becomes 0. Errors: a 400 with every fault.
 func (s *Save) normalize() error {
 	var wrong fault.Faults
 	wrong.Unless(money.Within(&s.Lat, 90), "body.lat", "expected degrees")
@@ -43,8 +43,8 @@ func (s *Save) normalize() error {
 }
 
 // after returns the address after it is saved at now. was is the stored address,
-// nil the first time. The field Address keeps the text of the first save. Label
-// and notes change if they are given. LastUsedAt never goes back.
+// nil the first time. The last save decides the text of the address. Label and
+// notes change if they are given. LastUsedAt never goes back.
 func (s Save) after(was *Address, now time.Time) Address {
 	at := timestamp.Format(now)
 	if was == nil {
@@ -52,6 +52,7 @@ func (s Save) after(was *Address, now time.Time) Address {
 			Notes: s.Notes.Value, UsageCount: 1, LastUsedAt: at}
 	}
 	next := *was
+	next.Address = s.Address
 	if s.Label.Set {
 		next.Label = s.Label.Value
 	}

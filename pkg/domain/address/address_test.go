@@ -92,7 +92,7 @@ func TestSaveAgain(t *testing.T) {
 	again := strings.Replace(save("40.7128", "-74.0060", `,"notes":"Back door"`), "12 Harbour Street", "Elsewhere", 1)
 	a = s.Want(http.StatusCreated, nil, "POST", path, token, again)
 	want = `{"id":"` + first.ID +
-		`","address":"12 Harbour Street","lat":40.7128,"lng":-74.006,"label":"Home","notes":"Back door","usageCount":2,` +
+		`","address":"Elsewhere","lat":40.7128,"lng":-74.006,"label":"Home","notes":"Back door","usageCount":2,` +
 		`"lastUsedAt":"2026-03-01T12:01:00.000Z"}`
 	if diff := cmp.Diff(want, a.Body); diff != "" {
 		t.Error(diff)
@@ -121,8 +121,8 @@ func TestWrongSave(t *testing.T) {
 		{"latitude that a float takes for 90", save("90.000000000000000000001", "0", ""), "body.lat"},
 		{"longitude", save("0", "-180.5", ""), "body.lng"},
 		{"text", save(`"1"`, "0", ""), "body.lat"},
-		{"too many digits", save("1."+strings.Repeat("1", 70), "0", ""), "body.lat"},
-		{"huge exponent", save("1e-999", "0", ""), "body.lat"},
+		{"too many digits", save("1."+strings.Repeat("1", 1100), "0", ""), "body.lat"},
+		{"huge exponent", save("1e-1999", "0", ""), "body.lat"},
 		{"null", save("null", "0", ""), "body.lat"},
 		{"empty address", `{"address":"","lat":0,"lng":0}`, "body.address"},
 		{"long address", `{"address":"` + strings.Repeat("ä", 301) + `","lat":0,"lng":0}`, "body.address"},

@@ -15,9 +15,9 @@ func Rows() []api.Row {
 			api.Tag("Me"), api.Summary("List my saved addresses"), api.Text("Most recently saved first, at most 200.")),
 		api.Post("/api/v1/me/addresses", "svc_save_address", authz.Riders("rider.addresses:write"), save, api.Created(),
 			api.Needs(neededKeys), api.Tag("Me"), api.Summary("Save an address"),
-			api.Text("If an address with the same coordinates exists, compared as exact decimals, no second one is made. "+
-				"Instead `usageCount` grows by one, `lastUsedAt` is set, and `label` and `notes` are overwritten if given. "+
-				"`address` keeps the text of the first save.")),
+			api.Text("If an address with the same coordinates, rounded to nine decimals, exists, no second one is made. "+
+				"Instead `usageCount` grows by one, `lastUsedAt` is set, `address` is overwritten, and so are `label` and "+
+				"`notes` if given.")),
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"svc/pkg/base/email"
 	"svc/pkg/base/fault"
 	"svc/pkg/base/lookalike"
+	"svc/pkg/base/plaintext"
 	"svc/pkg/data/table"
 	"svc/pkg/edge/api"
 )
@@ -110,10 +111,10 @@ func fields(p *Patch, b *Branding) []field {
 
 func checkName(s string) string {
 	switch {
-	case strings.TrimSpace(s) == "" || utf8.RuneCountInString(s) > 100:
+	case plaintext.IsBlank(s) || utf8.RuneCountInString(s) > 100:
 		return "expected 1 to 100 characters"
-	case lookalike.Unshowable(s):
-		return "must not contain control, format or private-use characters, or line separators"
+	case plaintext.HasInvisible(s):
+		return "must not contain control, invisible or private-use characters"
 	case lookalike.OfPlatform(s):
 		return "must not look like the platform's own name"
 	}
@@ -195,10 +196,10 @@ func isURL(s string, schemes ...string) bool {
 }
 
 // wellFormed reports whether the text has at most 2,000 characters, and none
-// that is in noURL, a control character or white space.
+// that is in noURL, invisible or white space.
 func wellFormed(s string) bool {
-	return utf8.RuneCountInString(s) <= 2000 && !strings.ContainsAny(s, noURL) &&
-		!strings.ContainsFunc(s, func(r rune) bool { return unicode.IsControl(r) || unicode.IsSpace(r) })
+	return utf8.RuneCountInString(s) <= 2000 && !strings.ContainsAny(s, noURL) && !plaintext.HasInvisible(s) &&
+		!strings.ContainsFunc(s, unicode.IsSpace)
 }
 
 // Key returns the key of the tenant's branding.

@@ -50,7 +50,7 @@ func (r *Record) normalize() error {
 		r.Phone = nil
 	}
 	var wrong fault.Faults
-	wrong.Unless(r.Name != "", "name", "expected a first or last name")
+	wrong.Unless(!plaintext.IsBlank(r.Name), "name", "expected a first or last name")
 	wrong.Unless(email.Valid(email.Fold(r.Email)), "email", "expected a mail address")
 	if r.Rating != nil {
 		d, err := money.Parse(*r.Rating)

@@ -11,6 +11,7 @@ import (
 
 	"svc/pkg/base/fault"
 	"svc/pkg/base/ids"
+	"svc/pkg/base/plaintext"
 	"svc/pkg/base/search"
 	"svc/pkg/base/timestamp"
 )
@@ -101,8 +102,8 @@ const longestFolded = 40_000
 // Errors: a 400 with every fault.
 func (d Draft) New(author, tenant string, now time.Time) (Post, Texts, error) {
 	var wrong fault.Faults
-	wrong.Unless(strings.TrimSpace(d.Title) != "", "body.title", "expected a text")
-	wrong.Unless(strings.TrimSpace(d.Body) != "", "body.body", "expected a text")
+	wrong.Unless(!plaintext.IsBlank(d.Title), "body.title", "expected a text")
+	wrong.Unless(!plaintext.IsBlank(d.Body), "body.body", "expected a text")
 	for _, text := range []struct{ field, text string }{{"body.body", d.Body}, {"body.bodyEn", value(d.BodyEn)}} {
 		wrong.Unless(len(search.Fold(text.text)) <= longestFolded, text.field,
 			"too long to be searched: some of its characters stand for many")
@@ -194,7 +195,7 @@ type Remark struct {
 
 // check rejects a comment whose text is blank or not valid UTF-8.
 func (r Remark) check() error {
-	if strings.TrimSpace(r.Body) == "" || !utf8.ValidString(r.Body) {
+	if plaintext.IsBlank(r.Body) || !utf8.ValidString(r.Body) {
 		return fault.Field("body.body", "expected a text")
 	}
 	return nil

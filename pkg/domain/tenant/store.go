@@ -64,7 +64,7 @@ func (s Store) create(ctx context.Context, by audit.By, n Tenant) (Tenant, error
 		n.Timezone = "UTC"
 	}
 	n.ReadShards, n.WriteShards = cmp.Or(n.ReadShards, 1), cmp.Or(n.WriteShards, 1)
-	if err := n.normalize(); err != nil {
+	if err := n.normalize(Tenant{}); err != nil {
 		return Tenant{}, err
 	}
 	t, p := s.DB.Tenant(n.ID), s.platform()
@@ -99,7 +99,7 @@ func (s Store) Change(ctx context.Context, id string, by audit.By, edit func(*Te
 		Key: Key(t), FromItem: FromItem, Edit: edit,
 		Item: func(_ table.Item, now Tenant) table.Item { return record(t, now) },
 		Check: func(was Tenant, now *Tenant) error {
-			if err := now.normalize(); err != nil {
+			if err := now.normalize(was); err != nil {
 				return err
 			}
 			if now.ReadShards != was.ReadShards {

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/text/currency"
-
 	"svc/pkg/access/authz"
 	"svc/pkg/base/fault"
 	"svc/pkg/base/money"
@@ -30,7 +28,8 @@ type Tenant struct {
 	ReadShards      int    `json:"readShards"`  // number of shards that lists merge
 	WriteShards     int    `json:"writeShards"` // number of shards that writes use; at most ReadShards
 	CreatedAt       string `json:"createdAt"`
-	// MaxFare is the largest fare of a trip in currency units; "" for none.
+	// MaxFare is the largest fare of a trip in currency units; "" means
+	// money.DefaultMaxFare.
 	MaxFare json.Number `json:"maxFare,omitempty"`
 	// AgentActions is what agents may do: off, read, confirm or all; "" means
 	// confirm.
@@ -56,14 +55,17 @@ var (
 )
 
 // normalize converts a record to its stored form. The error lists every fault
-// in the record.
-func (t *Tenant) normalize() error {
+// in the record. was is the record before the change. A tenant keeps a currency
+// that has gone out of use since.
+func (t *Tenant) normalize(was Tenant) error {
+	t.Slug = strings.ToLower(t.Slug)
 	t.CustomDomain = strings.TrimSuffix(strings.ToLower(strings.TrimSpace(t.CustomDomain)), ".")
 	t.Name = strings.TrimSpace(t.Name)
 	var wrong fault.Faults
-	wrong.Unless(slugs.MatchString(t.Slug), "slug", "expected 1 to 40 small letters, digits and inner hyphens")
+	wrong.Unless(slugs.MatchString(t.Slug), "slug", "expected 1 to 40 letters from a to z, digits and inner hyphens")
 	wrong.Unless(plaintext.IsLine(t.Name, 100), "name", "expected %s", plaintext.Rule(100))
-	wrong.Unless(isCurrency(t.Currency), "currency", "expected a code of ISO 4217 in capital letters, as in USD")
+	wrong.Unless(t.Currency == was.Currency || money.IsCurrency(t.Currency), "currency",
+		"expected the code of a currency in use (ISO 4217) in capital letters, as in USD")
 	wrong.Unless(t.CustomDomain == "" || (len(t.CustomDomain) <= 253 && domains.MatchString(t.CustomDomain)), "domain",
 		"expected a host name, as in ride.metro.example")
 	wrong.Unless(t.ReadShards >= 1 && t.ReadShards <= MaxShards && t.WriteShards >= 1 && t.WriteShards <= t.ReadShards,
@@ -83,12 +85,6 @@ func (t *Tenant) normalize() error {
 	wrong.Unless(err == nil && t.Timezone != "" && t.Timezone != "Local", "timezone",
 		"expected a name of the IANA database, as in Europe/Lisbon")
 	return wrong.Err()
-}
-
-// isCurrency reports whether text is a currency code.
-func isCurrency(text string) bool {
-	unit, err := currency.ParseISO(text)
-	return err == nil && unit.String() == text && text != "XXX" // XXX means no currency
 }
 
 // follows validates the change from was to t.

@@ -54,15 +54,17 @@ func TestCreate(t *testing.T) {
 		}
 	}
 	bad := map[string]tenant.Tenant{
-		"slug taken":      {Slug: "metro", Name: "M"},
-		"domain taken":    {Slug: "metro2", Name: "M", CustomDomain: "ride.metro.example"},
-		"slug":            {Slug: "Metro", Name: "M"},
-		"slug with edge":  {Slug: "-metro", Name: "M"},
-		"no name":         {Slug: "m"},
-		"currency":        {Slug: "m", Name: "M", Currency: "usd"},
-		"timezone":        {Slug: "m", Name: "M", Timezone: "Mars/Olympus"},
-		"domain":          {Slug: "m", Name: "M", CustomDomain: "https://metro.example"},
-		"shards to write": {Slug: "m", Name: "M", ReadShards: 1, WriteShards: 2},
+		"slug taken":                    {Slug: "metro", Name: "M"},
+		"domain taken":                  {Slug: "metro2", Name: "M", CustomDomain: "ride.metro.example"},
+		"slug taken in capital letters": {Slug: "METRO", Name: "M"},
+		"slug":                          {Slug: "met_ro", Name: "M"},
+		"slug with edge":                {Slug: "-metro", Name: "M"},
+		"no name":                       {Slug: "m"},
+		"currency":                      {Slug: "m", Name: "M", Currency: "usd"},
+		"currency out of use":           {Slug: "m", Name: "M", Currency: "HRK"},
+		"timezone":                      {Slug: "m", Name: "M", Timezone: "Mars/Olympus"},
+		"domain":                        {Slug: "m", Name: "M", CustomDomain: "https://metro.example"},
+		"shards to write":               {Slug: "m", Name: "M", ReadShards: 1, WriteShards: 2},
 	}
 	for name, n := range bad {
 		if _, err := s.Create(t.Context(), by(0), n); err == nil {
@@ -227,6 +229,38 @@ func TestMaxFare(t *testing.T) {
 			if err != nil || it.Text("maxFare") != tc.want {
 				t.Errorf("%q: the flags have %q, %v", tc.set, it.Text("maxFare"), err)
 			}
+		}
+	}
+}
+
+// A tenant keeps its currency when the currency goes out of use. It can change
+// everything else, and cannot return to the currency.
+func TestCurrencyOutOfUse(t *testing.T) {
+	db := testkit.Table(t)
+	s := tenant.Store{DB: db}
+	n := create(t, s, tenant.Tenant{Slug: "Zagreb", Name: "Zagreb", Currency: "EUR"})
+	h := db.Tenant(n.ID)
+	it, err := h.Get(t.Context(), tenant.Key(h))
+	if err != nil || n.Slug != "zagreb" {
+		t.Fatal(n.Slug, err)
+	}
+	n.Currency = "HRK"
+	it.Doc = n
+	tx := h.Write()
+	tx.Put(it)
+	if err := tx.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []struct {
+		name, currency string
+		ok             bool
+	}{{"Taxi Zagreb", "HRK", true}, {"Taxi", "BGN", false}, {"Taxi", "EUR", true}, {"Taxi", "HRK", false}} {
+		_, err := s.Change(t.Context(), n.ID, by(time.Minute), func(n *tenant.Tenant) error {
+			n.Name, n.Currency = step.name, step.currency
+			return nil
+		})
+		if (err == nil) != step.ok {
+			t.Errorf("%s %s: %v", step.name, step.currency, err)
 		}
 	}
 }

@@ -289,16 +289,18 @@ func TestAudiences(t *testing.T) {
 	}
 }
 
-// A fare above the tenant's maximum is rejected. Without that setting any fare
-// is accepted.
+// A fare above the tenant's maximum is rejected. Without that setting the
+// maximum is about 2,000 US dollars.
 func TestMaxFare(t *testing.T) {
 	w := newTown(t, 1, 1, 1)
 	complete := func(fare string) apitest.Answer {
 		made := w.reach("accept", "arrived", "start")
 		return w.act(made.ID, "complete", w.driver(), `{"finalFare":`+fare+`}`)
 	}
-	if a := complete("999999999"); a.Status != 200 {
-		t.Errorf("without the setting: %d %s", a.Status, a.Body)
+	for fare, want := range map[string]int{"2000": 200, "2000.01": 400, "999999999": 400} {
+		if a := complete(fare); a.Status != want {
+			t.Errorf("without the setting, %s: %d %s", fare, a.Status, a.Body)
+		}
 	}
 	tx := w.tenant.Write()
 	for i := range authz.Copies {

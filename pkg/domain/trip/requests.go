@@ -1,8 +1,8 @@
 package trip
 
 import (
+	"cmp"
 	"encoding/json"
-	"strings"
 	"time"
 
 	"github.com/shopspring/decimal"
@@ -17,11 +17,11 @@ import (
 // Ride is a rider's request (specification, "POST /api/v1/me/trips").
 type Ride struct {
 	OriginAddress string       `json:"originAddress" minLength:"1" maxLength:"300" example:"12 Harbour Street" doc:"Where the ride begins."`
-	OriginLat     json.Number  `json:"originLat" minimum:"-90" maximum:"90" example:"40.7128" doc:"Latitude of the origin in degrees, with at most nine decimals."`
-	OriginLng     json.Number  `json:"originLng" minimum:"-180" maximum:"180" example:"-74.006" doc:"Longitude of the origin in degrees, with at most nine decimals."`
+	OriginLat     json.Number  `json:"originLat" minimum:"-90" maximum:"90" example:"40.7128" doc:"Latitude of the origin in degrees. Rounded to nine decimals."`
+	OriginLng     json.Number  `json:"originLng" minimum:"-180" maximum:"180" example:"-74.006" doc:"Longitude of the origin in degrees. Rounded to nine decimals."`
 	DestAddress   *string      `json:"destAddress,omitempty" maxLength:"300" example:"1 Station Square" doc:"Where the ride ends."`
-	DestLat       *json.Number `json:"destLat,omitempty" minimum:"-90" maximum:"90" example:"40.7306" doc:"Latitude of the destination in degrees, with at most nine decimals."`
-	DestLng       *json.Number `json:"destLng,omitempty" minimum:"-180" maximum:"180" example:"-73.9866" doc:"Longitude of the destination in degrees, with at most nine decimals."`
+	DestLat       *json.Number `json:"destLat,omitempty" minimum:"-90" maximum:"90" example:"40.7306" doc:"Latitude of the destination in degrees. Rounded to nine decimals."`
+	DestLng       *json.Number `json:"destLng,omitempty" minimum:"-180" maximum:"180" example:"-73.9866" doc:"Longitude of the destination in degrees. Rounded to nine decimals."`
 	ServiceTypeID *string      `json:"serviceTypeId,omitempty" maxLength:"100" doc:"An active service type of the tenant. Without one no commission is known, and the driver's wallet is credited 0."`
 	PaymentType   string       `json:"paymentType,omitempty" enum:"CASH,CARD,WALLET" default:"CASH" doc:"How the rider pays."`
 	Notes         *string      `json:"notes,omitempty" maxLength:"1000" doc:"The rider's words to the driver."`
@@ -33,15 +33,8 @@ type Ride struct {
 func (r Ride) New(rider, currency string, service table.Item, now time.Time) (Trip, error) {
 	var wrong fault.Faults
 	coordinate := func(field string, n json.Number, limit int64) json.Number {
-		if plain(n, limit) {
-			return n
-		}
-		d, err := money.Parse(n)
-		if err != nil || d.Abs().GreaterThan(decimal.NewFromInt(limit)) {
-			wrong.Add("body."+field, "expected degrees")
-			return n
-		}
-		return money.Number(d)
+		wrong.Unless(money.Within(&n, limit), "body."+field, "expected degrees")
+		return n
 	}
 	optional := func(field string, n *json.Number, limit int64) *json.Number {
 		if n == nil {
@@ -71,31 +64,6 @@ func (r Ride) New(rider, currency string, service table.Item, now time.Time) (Tr
 	return t, wrong.Err()
 }
 
-// plain reports whether a number is within ±limit and already in the form of
-// money.Number. Such a number needs no decimal arithmetic. For ±limit itself
-// plain reports false.
-func plain(n json.Number, limit int64) bool {
-	text, negative := strings.CutPrefix(string(n), "-")
-	whole, decimals, fraction := strings.Cut(text, ".")
-	if len(whole) < 1 || len(whole) > 3 || len(whole) > 1 && whole[0] == '0' || fraction &&
-		(decimals == "" || len(decimals) > 30 || decimals[len(decimals)-1] == '0') {
-		return false
-	}
-	degrees := int64(0)
-	for i := range len(whole) {
-		if whole[i] < '0' || whole[i] > '9' {
-			return false
-		}
-		degrees = degrees*10 + int64(whole[i]-'0')
-	}
-	for i := range len(decimals) {
-		if decimals[i] < '0' || decimals[i] > '9' {
-			return false
-		}
-	}
-	return degrees < limit && (degrees > 0 || fraction || !negative)
-}
-
 // Reason is the request body of a cancellation.
 type Reason struct {
 	Reason *string `json:"reason,omitempty" maxLength:"1000" example:"Plans changed" doc:"Why the trip is cancelled."`
@@ -112,14 +80,14 @@ type Measurements struct {
 var largest = decimal.New(1, 9)
 
 // Measured decodes the body without rounding errors. maxFare is the tenant's
-// largest fare, "" for none. Errors: a 400 with every fault.
+// largest fare; "" means money.DefaultMaxFare. Errors: a 400 with every fault.
 func (m Measurements) Measured(currency string, maxFare json.Number) (Measured, error) {
 	var wrong fault.Faults
 	var out Measured
 	if m.FinalFare != nil {
 		if fare, err := money.Accept(*m.FinalFare, currency); err != nil {
 			wrong.Add("body.finalFare", err.Error())
-		} else if most, err := money.Parse(maxFare); err == nil && fare.GreaterThan(most) {
+		} else if most := money.Must(cmp.Or(maxFare, money.DefaultMaxFare(currency))); fare.GreaterThan(most) {
 			wrong.Add("body.finalFare", "expected at most "+most.String()+", the company's largest fare")
 		} else {
 			out.FinalFare = money.Ptr(fare)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"time"
@@ -27,22 +28,33 @@ type Entry struct {
 // must confirm it first. Nothing has been changed.
 var errUnconfirmed = errors.New("a person must confirm the call first")
 
-// judgeEntry checks that the tenant lets agents call the operation. It sets asks
-// if a person must confirm the call.
-func (x *exchange) judgeEntry(live authz.Live) error {
-	if !x.entry.Resource.MCP() {
+// judgeAgent checks that an agent's token may be used for the operation,
+// whichever way the request came. It sets asks if a person must confirm the
+// call. Only the MCP server can ask, so it is an error at the API.
+func (x *exchange) judgeAgent(live authz.Live) error {
+	mode := live.AgentMode()
+	x.agent = mode != ""
+	reads := x.row.Method == http.MethodGet // needs no confirmation; its handler may be running
+	message := "This company does not let agents act here."
+	switch {
+	case mode == "", mode == authz.AgentsAll, reads && (mode == authz.AgentsConfirm || mode == authz.AgentsRead):
 		return nil
+	case mode == authz.AgentsConfirm:
+		if x.row.Confirm == "" || x.entry.Confirmed {
+			return nil
+		}
+		if x.asks = x.entry.Resource.MCP(); x.asks {
+			return nil
+		}
+		message = fmt.Sprintf("This access token is an agent's, and a person must confirm this. Call the tool %s at %s%s, "+
+			"which asks the person.", x.row.ID, x.server.BaseURL, authz.AgentsPath(x.caller.Audience, live.Flags.Text("slug")))
+	case mode != authz.AgentMode(live.Flags):
+		message = "The person consented when this company let agents do less than now. To let the agent do this, the " +
+			"person must consent again: sign in again at the agent."
+	case mode == authz.AgentsRead:
+		message = "This company lets agents read only. The person must do this in the app."
 	}
-	allowed := cmp.Or(live.Flags.Text(authz.AgentActions), authz.AgentsConfirm)
-	if allowed == authz.AgentsOff || allowed == authz.AgentsRead && x.row.Method != http.MethodGet {
-		return &fault.Error{Kind: fault.KindFeature, Feature: authz.AgentActions,
-			Message: map[string]string{authz.AgentsOff: "This company does not let agents act here.",
-				authz.AgentsRead: "This company lets agents read only. The person must do this in the app."}[allowed]}
-	}
-	if x.row.Method != http.MethodGet { // a read needs no confirmation; its handler may be running
-		x.asks = allowed != authz.AgentsAll && x.row.Confirm != "" && !x.entry.Confirmed
-	}
-	return nil
+	return &fault.Error{Kind: fault.KindFeature, Feature: authz.AgentActions, Message: message}
 }
 
 // Call serves a request with the entry. confirm reports whether a person must

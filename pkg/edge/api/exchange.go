@@ -38,6 +38,7 @@ type exchange struct {
 	row    *operation
 	caller *Caller
 	entry  Entry
+	agent  bool // the token is an agent's
 	asks   bool // a person must confirm the call before the handler runs
 	body   []byte
 	key    string         // Idempotency-Key, "" for none
@@ -206,7 +207,7 @@ func (x *exchange) judge(ctx context.Context) error {
 	if err := authz.Judge(x.row.Policy, x.caller.Actor, read.live, x.now); err != nil {
 		return err
 	}
-	if err := x.judgeEntry(read.live); err != nil {
+	if err := x.judgeAgent(read.live); err != nil {
 		return err
 	}
 	if err := x.server.buckets.charge(x.server.Rates, x.caller.Actor, x.now); err != nil {

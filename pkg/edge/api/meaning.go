@@ -1,11 +1,6 @@
 package api
 
 import (
-	"bytes"
-	"encoding/json"
-	"strconv"
-	"strings"
-
 	"github.com/danielgtaylor/huma/v2"
 
 	"svc/pkg/base/plaintext"
@@ -29,7 +24,7 @@ func (w *walker) text(schema *huma.Schema, text []byte) {
 		w.blame("control characters are not allowed")
 		return
 	}
-	if (isLine || needed) && len(bytes.TrimSpace(text)) == 0 {
+	if (isLine || needed) && plaintext.IsBlank(string(text)) {
 		w.blame("expected a text that is not blank")
 	}
 }
@@ -59,32 +54,4 @@ func DocumentText(schema *huma.Schema) {
 	case isLine:
 		schema.Pattern = `^$|\S`
 	}
-}
-
-// mostDecimals is the maximum number of decimals of a coordinate in degrees. The
-// ninth decimal is about a tenth of a millimetre on the ground.
-const mostDecimals = 9
-
-// number rejects a number out of the range of a float64, and a coordinate with
-// more than mostDecimals decimals.
-func (w *walker) number(schema *huma.Schema, number []byte) {
-	if outOfRange(number) {
-		w.blame("number out of range")
-		return
-	}
-	if !degrees(schema) || bytes.IndexByte(number, '.') < 0 && bytes.IndexByte(number, 'e') < 0 &&
-		bytes.IndexByte(number, 'E') < 0 {
-		return
-	}
-	_, exponent, _ := strings.Cut(string(spelling(json.Number(number))), "e")
-	if power, err := strconv.Atoi(exponent); exponent != "" && (err != nil || power < -mostDecimals) {
-		w.blame("expected at most 9 decimals of a degree")
-	}
-}
-
-// degrees reports whether a schema is that of a latitude or longitude. No other
-// schema has the bounds ±90 or ±180.
-func degrees(s *huma.Schema) bool {
-	return s != nil && s.Minimum != nil && s.Maximum != nil && *s.Minimum == -*s.Maximum &&
-		(*s.Maximum == 90 || *s.Maximum == 180)
 }

@@ -154,7 +154,7 @@ type Observation struct {
 	Elapsed   time.Duration
 	Usage     table.Usage
 	Replayed  bool
-	Agent     bool  // the request came to the MCP server
+	Agent     bool  // the token is an agent's, or the request came to the MCP server
 	Cause     error // of the error, for the log; nil if there is none
 }
 
@@ -202,7 +202,7 @@ func (o *Observation) describe(x *exchange, elapsed time.Duration, usage table.U
 		o.Tenant, o.Client, o.Audience = x.caller.Actor.TenantID, x.caller.Actor.ClientID, x.caller.Actor.Audience
 	}
 	o.Elapsed, o.Usage, o.Replayed = elapsed, usage, x.header.Get("Idempotent-Replayed") != ""
-	o.Agent = x.entry.Resource.MCP()
+	o.Agent = x.agent || x.entry.Resource.MCP()
 }
 
 // report gives a completed request to Observe, which logs it. Without Observe,

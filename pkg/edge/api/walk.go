@@ -25,7 +25,8 @@ const (
 // walk compares a JSON body with its schema and finds what decoding hides:
 // malformed or trailing text, nesting that is too deep, text that is not UTF-8,
 // unpaired surrogates, duplicate members, and null where the schema does not
-// allow it. It also applies the rules of the methods text and number.
+// allow it. It also applies the rules of the method text, and finds numbers out
+// of the range of a float64.
 //
 // With optionalNull, an optional member may be null. Such a member counts as
 // absent.
@@ -115,7 +116,9 @@ func (w *walker) value(schema *huma.Schema) {
 			w.blame("expected " + schema.Type + ", not null")
 		}
 	case c == '-' || digit(c):
-		w.number(schema, w.Number())
+		if outOfRange(w.Number()) {
+			w.blame("number out of range")
+		}
 	default:
 		w.Value()
 	}

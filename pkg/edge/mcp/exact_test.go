@@ -39,8 +39,10 @@ func TestMessageMembersAreExact(t *testing.T) {
 func TestQuestionShowsHiddenCharacters(t *testing.T) {
 	t.Parallel()
 	c := call{tool: &tool{Title: "Request a ride"}, arguments: []argument{
-		{"notes", json.RawMessage("\"to \u202eriA ot\u200b\u2028end\"")}, {"stops", json.RawMessage("[1,\n2]")}}}
-	want := "Request a ride? \nnotes: \"to \\u202eriA ot\\u200b\\u2028end\"\nstops: [1,2]"
+		{"notes", json.RawMessage("\"to \u202eriA ot\u200b\u2028end\"")}, {"stops", json.RawMessage("[1,\n2]")},
+		{"body", json.RawMessage("\"👩🏽‍⚕️ ok\U000e0154\ufe01\u3164\u2800" + strings.Repeat(" ", 400) + "Also …\"")}}}
+	want := "Request a ride? \nnotes: \"to \\u202eriA ot\\u200b\\u2028end\"\nstops: [1,2]\n" +
+		`body: "👩🏽‍⚕️ ok\udb40\udd54\ufe01\u3164\u2800 ⟨400 blanks⟩ Also …"`
 	if got := c.question(); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}

@@ -22,7 +22,7 @@ type Options struct {
 	Email    string
 	Password string
 	Scope    string // space-separated; empty asks for every scope of the audience
-	Resource string // address of the protected resource (RFC 8707); empty is the API
+	Resource string // addresses of protected resources (RFC 8707), space-separated; empty is the API
 
 	ClientID     string // empty registers a public client
 	ClientSecret string // of a confidential ClientID; it authenticates with client_secret_basic
@@ -84,8 +84,8 @@ func Code(ctx context.Context, o Options, verifier string) (string, error) {
 	if o.Tenant != "" {
 		query.Set("tenant_hint", o.Tenant)
 	}
-	if o.Resource != "" {
-		query.Set("resource", o.Resource)
+	for resource := range strings.FieldsSeq(o.Resource) {
+		query.Add("resource", resource)
 	}
 	answer, err := NewBrowser(o).Authorize(ctx, query)
 	if err != nil {

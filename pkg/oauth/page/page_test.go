@@ -126,6 +126,19 @@ func TestTextIsEscaped(t *testing.T) {
 	}
 }
 
+// A client's name stands in a block of its own: no text of the page is beside it.
+func TestClientNameStandsAlone(t *testing.T) {
+	for _, content := range []Content{SignIn{Client: "Planner"}, Consent{Client: "Planner", Tenant: "Metro Cabs"}} {
+		for _, lang := range []Lang{English, Spanish} {
+			body, _, err := render(Frame{Lang: lang}, content)
+			if err != nil || strings.Count(string(body), "Planner") != 1 ||
+				!strings.Contains(string(body), `<p class="name"><bdi>Planner</bdi></p>`) {
+				t.Errorf("%T in %s: %v\n%s", content, lang, err, body)
+			}
+		}
+	}
+}
+
 // A logo is an image of the company's host, or the image itself. Anything else
 // is no logo: the page shows the company's initial.
 func TestLogo(t *testing.T) {

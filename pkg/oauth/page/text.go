@@ -41,7 +41,7 @@ var texts = map[string]pair{
 	"request":  {"Request", "Solicitud"},
 
 	"signin.title":  {"Sign in", "Iniciar sesión"},
-	"signin.for":    {"To continue to", "Para continuar a"},
+	"signin.claim":  {"To continue to an application that calls itself:", "Para continuar a una aplicación llamada:"},
 	"signin.rider":  {"Use your rider account.", "Usa tu cuenta de pasajero."},
 	"signin.driver": {"Use your driver account.", "Usa tu cuenta de conductor."},
 	"signin.button": {"Sign in", "Iniciar sesión"},
@@ -110,8 +110,8 @@ var texts = map[string]pair{
 	"picker.none":  {"This account belongs to no company.", "Esta cuenta no pertenece a ninguna empresa."},
 
 	"consent.title": {"Allow access?", "¿Permitir el acceso?"},
-	"consent.named": {"An application that calls itself", "Una aplicación que se hace llamar"},
-	"consent.asks":  {"asks for access to your account with", "solicita acceso a tu cuenta de"},
+	"consent.asks":  {"An application asks for access to your account with", "Una aplicación solicita acceso a tu cuenta de"},
+	"consent.claim": {"It calls itself:", "Se hace llamar:"},
 	"consent.unverified": {
 		"It is made by somebody else, and its name was not verified.",
 		"La creó un tercero y su nombre no ha sido verificado.",

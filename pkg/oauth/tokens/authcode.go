@@ -32,6 +32,9 @@ type AuthorizationCode struct {
 	// (login.EndTokens) changes this attribute, which invalidates the code.
 	Since   string    `json:"since,omitempty"`
 	Expires time.Time `json:"expires"` // set by IssueCode
+	// Agents is what the tenant let agents do when the person consented, "" if
+	// the code is not for the MCP server.
+	Agents string `json:"agents,omitempty"`
 }
 
 func (s *Issuer) codeKey(code string) table.Key { return s.p.Key("CODE", "CODE", ids.Hash(code)) }

@@ -130,7 +130,7 @@ func (g *codeGrant) exchange(ctx context.Context, s *Issuer, c clients.Client, t
 	}
 	f := family{ID: ids.New(ids.Family, now), Client: c.ID, Actor: code.Actor, Audience: code.Audience, Scopes: scopes,
 		Resource: code.Resource, AuthTime: code.AuthTime, Session: code.Session, CreatedAt: now, Since: code.Since,
-		Epoch: code.Epoch, Expires: now.Add(RefreshLife)}
+		Agents: code.Agents, Epoch: code.Epoch, Expires: now.Add(RefreshLife)}
 	secret := ids.Secret()
 	refresh := address{t.ID(), code.Audience, code.Actor, f.ID}.token(secret)
 	f.SecretHash, f.CurrentHash = ids.Hash(secret), ids.Hash(refresh)

@@ -43,10 +43,11 @@ type family struct {
 	AuthTime     time.Time        `json:"authTime"`
 	Session      string           `json:"session,omitempty"` // hash of the browser session it began in
 	CreatedAt    time.Time        `json:"createdAt"`
-	Since        string           `json:"since,omitempty"` // as AuthorizationCode.Since
-	SecretHash   string           `json:"secretHash"`      // of the family secret
-	CurrentHash  string           `json:"currentHash"`     // of the complete current token
-	AccessTokens map[string]int64 `json:"access"`          // jti → expiry, Unix seconds
+	Since        string           `json:"since,omitempty"`  // as AuthorizationCode.Since
+	SecretHash   string           `json:"secretHash"`       // of the family secret
+	CurrentHash  string           `json:"currentHash"`      // of the complete current token
+	AccessTokens map[string]int64 `json:"access"`           // jti → expiry, Unix seconds
+	Agents       string           `json:"agents,omitempty"` // as AuthorizationCode.Agents
 	Previous     *previous        `json:"previous,omitempty"`
 
 	Epoch   int64     `json:"-"` // the grant's epoch when the family began

@@ -283,6 +283,9 @@ func (i issue) record() table.Item {
 	if i.resource != "" {
 		attrs["resource"] = i.resource
 	}
+	if authz.NamesAgents(i.family.Resource) { // even if the client narrowed this token to the API
+		attrs[authz.AgentActions] = cmp.Or(i.family.Agents, authz.AgentsConfirm)
+	}
 	return table.Item{Key: authz.TokenKey(i.tenant, i.id), Type: "token", Expires: at.Add(AccessLife + retention),
 		G: [4]string{tokensOf(i.tenant, ids.Pick(i.id, i.shards))}, R: timestamp.Format(at) + "#" + i.id,
 		Attrs: attrs, Doc: tokenDoc{Audience: string(i.family.Audience), Scopes: i.scopes, IssuedAt: at,

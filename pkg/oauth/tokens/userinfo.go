@@ -51,6 +51,10 @@ func (s *Issuer) UserInfo(w http.ResponseWriter, r *http.Request) error {
 	if err := authz.Judge(identified, access, live, s.now()); err != nil {
 		return judged(err)
 	}
+	if live.AgentMode() == authz.AgentsOff {
+		return &protocol.Error{Status: http.StatusForbidden, Code: "access_denied",
+			Description: "The company does not let agents act, and this access token is an agent's."}
+	}
 	claims, scopes := map[string]any{"sub": access.Subject}, live.Scopes(access)
 	if slices.Contains(scopes, "profile") || slices.Contains(scopes, "email") {
 		record := live.Actor

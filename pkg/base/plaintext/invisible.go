@@ -1,0 +1,145 @@
+package plaintext
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// ignorable contains the characters that show nothing: control and format
+// characters, line and paragraph separators, every character with the property
+// Default_Ignorable_Code_Point, and the characters whose image is empty. It also
+// contains private use characters, because nobody knows what they show.
+var ignorable = []*unicode.RangeTable{unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co,
+	unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector}
+
+const (
+	brailleBlank = '\u2800'
+	nullNotehead = '\U0001D159' // of musical notation
+	khitanFiller = '\U00016FE4'
+
+	textSelector  = '\uFE0E'
+	emojiSelector = '\uFE0F'
+	joiner        = '\u200D'
+	keycap        = '\u20E3'
+)
+
+// IsInvisible reports whether a character shows nothing and is no white space,
+// or changes how the text around it is shown.
+func IsInvisible(r rune) bool {
+	switch {
+	case r < utf8.RuneSelf:
+		return r < ' ' || r == 0x7f
+	case r == brailleBlank || r == nullNotehead || r == khitanFiller:
+		return true
+	}
+	return unicode.In(r, ignorable...) && !unicode.Is(unicode.Prepended_Concatenation_Mark, r)
+}
+
+// IsBlank reports whether a text has only white space and invisible characters.
+func IsBlank(text string) bool {
+	return !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsSpace(r) && !IsInvisible(r) })
+}
+
+// HasInvisible reports whether a text has an invisible character outside of an
+// emoji, or bytes that are not UTF-8.
+func HasInvisible(text string) bool {
+	found := !utf8.ValidString(text)
+	ReplaceInvisible(text, func(rune) string {
+		found = true
+		return ""
+	})
+	return found
+}
+
+// ReplaceInvisible replaces each invisible character. It keeps a selector or a
+// joiner that is a part of an emoji.
+func ReplaceInvisible(text string, by func(rune) string) string {
+	if !strings.ContainsFunc(text, IsInvisible) {
+		return text
+	}
+	var b strings.Builder
+	all := []rune(text)
+	for i, r := range all {
+		if IsInvisible(r) && !inEmoji(all, i) {
+			b.WriteString(by(r))
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// inEmoji reports whether the character at i is a part of an emoji: a text or
+// emoji selector after a symbol, the emoji selector of a keycap, or a joiner
+// between two symbols.
+func inEmoji(text []rune, i int) bool {
+	at := func(i int) rune {
+		if i < 0 || i >= len(text) {
+			return 0
+		}
+		return text[i]
+	}
+	before := at(i - 1)
+	switch text[i] {
+	case textSelector, emojiSelector:
+		return isSymbol(before) || at(i+1) == keycap && strings.ContainsRune("0123456789#*", before)
+	case joiner:
+		if before == emojiSelector {
+			before = at(i - 2)
+		}
+		return isSymbol(before) && isSymbol(at(i+1))
+	}
+	return false
+}
+
+// isSymbol reports whether a character can be an emoji. Its answer is also true
+// for other visible symbols.
+func isSymbol(r rune) bool {
+	switch r {
+	case '\u203C', '\u2049', '\u2139', '\u3030': // the emoji that are no symbols
+		return true
+	}
+	isTone := r >= '\U0001F3FB' && r <= '\U0001F3FF'
+	return r >= utf8.RuneSelf && (isTone || unicode.In(r, unicode.So, unicode.Sm)) && !IsInvisible(r)
+}
+
+// Visible returns a text in a form in which a person reads what it really
+// contains: each invisible character as its JSON escape, and each run of blanks
+// as their number.
+func Visible(text string) string {
+	return showBlanks(ReplaceInvisible(text, Escape))
+}
+
+// Escape returns the escape of a character in a JSON string.
+func Escape(r rune) string {
+	var b strings.Builder
+	for _, unit := range utf16.AppendRune(nil, r) {
+		fmt.Fprintf(&b, `\u%04x`, unit)
+	}
+	return b.String()
+}
+
+// showBlanks replaces each run of two or more blanks, which could move the rest
+// of a text out of sight.
+func showBlanks(text string) string {
+	var b strings.Builder
+	for text != "" {
+		rest := strings.TrimLeftFunc(text, unicode.IsSpace)
+		blanks := text[:len(text)-len(rest)]
+		if n := utf8.RuneCountInString(blanks); n > 1 {
+			fmt.Fprintf(&b, " ⟨%d blanks⟩ ", n)
+		} else {
+			b.WriteString(blanks)
+		}
+		end := strings.IndexFunc(rest, unicode.IsSpace)
+		if end < 0 {
+			end = len(rest)
+		}
+		b.WriteString(rest[:end])
+		text = rest[end:]
+	}
+	return b.String()
+}
