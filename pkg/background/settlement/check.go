@@ -334,6 +334,6 @@ func (c *Check) receipt(t table.Tenant, tr trip.Trip, it table.Item) (*wrong, er
 		tx := t.Write()
 		want.Preserve = it.Unknown()
 		tx.Put(want).If("attribute_exists(pk)")
-		return tx.Commit(ctx)
+		return table.Retry(ctx, tx.Commit)
 	}}, nil
 }

@@ -173,6 +173,9 @@ func (x *exchange) read(ctx context.Context) {
 	needed := len(keys)
 	if x.key != "" {
 		keys = append(keys, x.recordKey())
+		if earlier, ok := x.earlierKey(); ok {
+			keys = append(keys, earlier)
+		}
 	}
 	h := table.Join(c.Tenant.Handle, x.server.clients.Handle, x.server.posts.Handle)
 	go func() {
@@ -190,6 +193,9 @@ func (x *exchange) read(ctx context.Context) {
 		r.live, r.needed, r.recent = authz.LiveFrom(items), items[checks:needed], recent
 		if x.key != "" {
 			r.record = items[needed]
+			if !r.record.Found() {
+				r.record = items[len(items)-1]
+			}
 		}
 	}()
 }

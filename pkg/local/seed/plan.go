@@ -157,7 +157,7 @@ func begin(ctx context.Context, t table.Tenant, n tenant.Tenant, o Options) (p p
 	tx := t.Write()
 	tx.Create(p.item(t)).Else(ErrAtWork)
 	audit.Append(tx, t, o.By, "tenant.seed", n.ID, nil, map[string]any{"run": p.Run, "trips": p.Trips, "seed": p.Seed})
-	return p, false, tx.Commit(ctx)
+	return p, false, table.Retry(ctx, tx.Commit)
 }
 
 // look copies the tenant's data on which its trips depend.
