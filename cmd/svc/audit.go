@@ -72,7 +72,7 @@ func (p platform) note(ctx context.Context, tenants []string, what, subject stri
 		t := p.db.Tenant(id)
 		tx := t.Write()
 		audit.Append(tx, t, by(), what, subject, before, after)
-		if err := tx.Commit(ctx); err != nil {
+		if err := table.Retry(ctx, tx.Commit); err != nil {
 			return fmt.Errorf("audit log: %w", err)
 		}
 	}

@@ -1,13 +1,18 @@
 package app_test
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 
 	"svc/pkg/access/authz"
 	"svc/pkg/base/ids"
+	"svc/pkg/data/table"
+	"svc/pkg/local/testkit"
 )
 
 // TestIdempotencyAfterInvalid: a 400 is not stored under the key. The corrected
@@ -100,4 +105,67 @@ func TestIdempotencyKeyOfAnotherFamily(t *testing.T) {
 		metro.Key("", "IDEMPOTENCY", actor.ID, key).PK}}); len(grants(policiesOf(t)["MeFunction"], q)) != 0 {
 		t.Error("the policies allow such a key, so this test shows nothing")
 	}
+}
+
+// TestKeyedRetryAcrossAnUpgrade: an earlier build stored the response. Its
+// fingerprint hashed the bytes of the body, and it stored a key with a # as it
+// was. The retry gets the response, and another request with the key does not.
+func TestKeyedRetryAcrossAnUpgrade(t *testing.T) {
+	s := newSuite(t)
+	actor := s.actors[authz.Rider]
+	rider, tn := s.Token(t, actor), s.Tenant("metro")
+	const body = `{ "originAddress": "A", "originLat": 1.50, "originLng": 2 }`
+	for _, key := range []string{"plain", "with#hash", "#LOGIN#x"} {
+		for name, test := range map[string]struct {
+			layout int
+			raw    bool // the fingerprint hashes the bytes of the body
+			other  int  // status of another request
+			again  int  // status of the retry
+		}{
+			"bytes of the body":            {1, true, 422, 201},
+			"canonical, without a version": {1, false, 422, 201},
+			"this build":                   {2, false, 422, 201},
+			"a newer build":                {3, true, 503, 503},
+		} {
+			t.Run(key+" "+name, func(t *testing.T) {
+				request := keyed(rider, "/api/v1/me/trips", body, key+strconv.Itoa(test.layout)+strconv.FormatBool(test.raw))
+				first := s.Do(t, request).Must(t, 201)
+				chosen := request.Header["Idempotency-Key"]
+				now := tn.Key("IDEMPOTENCY", "IDEMPOTENCY", actor.ID, chosen)
+				if strings.Contains(key, "#") {
+					now = tn.Key("IDEMPOTENCY", "IDEMPOTENCY", actor.ID, "sha256:"+ids.Hash(chosen))
+				}
+				it, err := tn.Get(t.Context(), now)
+				testkit.Must(t, err)
+				earlier := table.Item{Key: now, Type: it.Type, Layout: test.layout, Expires: it.Expires, Attrs: map[string]any{
+					"fingerprint": it.Text("fingerprint"), "status": it.Int("status"), "body": it.Text("body")}}
+				if test.raw {
+					earlier.Attrs["fingerprint"] = hashOf(http.MethodPost, "/api/v1/me/trips", "", body)
+				}
+				tx := tn.Write()
+				if test.layout == 1 && key == "with#hash" {
+					earlier.Key = tn.Key("IDEMPOTENCY", "IDEMPOTENCY", actor.ID, chosen)
+					tx.Delete(now)
+				}
+				tx.Put(earlier)
+				testkit.Must(t, table.Retry(t.Context(), tx.Commit))
+				again := s.Do(t, request).Must(t, test.again)
+				if test.again == 201 && (string(again.Body) != string(first.Body) ||
+					again.Header.Get("Idempotent-Replayed") != "true") {
+					t.Errorf("%s", again.Body)
+				}
+				s.Do(t, keyed(rider, "/api/v1/me/trips", ride, chosen)).Must(t, test.other)
+			})
+		}
+	}
+}
+
+// hashOf is the fingerprint of the first build.
+func hashOf(parts ...string) string {
+	h := sha256.New()
+	for _, part := range parts {
+		sum := sha256.Sum256([]byte(part))
+		h.Write(sum[:])
+	}
+	return hex.EncodeToString(h.Sum(nil))
 }

@@ -38,6 +38,16 @@ var promptless = map[step]*protocol.Error{
 	stepConsent: protocol.Refuse("consent_required", "The person must consent first, which needs a page."),
 }
 
+// needsPage reports whether the error is one of promptless.
+func needsPage(code string) bool {
+	for _, e := range promptless {
+		if e.Code == code {
+			return true
+		}
+	}
+	return false
+}
+
 // authorizePage takes an authorization request to its next step.
 type authorizePage struct {
 	*requests
@@ -199,6 +209,9 @@ func (d *decisions) weigh(ctx context.Context, a *authorization) (step, error) {
 	}
 	a.granted = authz.Grantable(a.audience, a.asked, authz.Have{Permissions: actor.Strings("permissions"),
 		Taxi: flags.Flag(authz.Taxi), Delivery: flags.Flag(authz.Delivery)})
+	if a.actsAs != "" { // an agent can do nothing with the other scopes
+		a.granted, _ = splitOffered(a.granted)
+	}
 	if len(a.granted) == 0 {
 		return 0, &redirectError{a, protocol.Refuse("invalid_scope", "The person may have none of the requested scopes now.")}
 	}

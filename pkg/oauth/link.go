@@ -64,7 +64,7 @@ func (k *links) create(ctx context.Context, baseURL string, n link, expires time
 	secret := ids.Secret()
 	tx := k.p.Write()
 	tx.Create(table.Item{Key: k.key(secret), Type: "link", Expires: expires, Doc: n})
-	if err := tx.Commit(ctx); err != nil {
+	if err := table.Retry(ctx, tx.Commit); err != nil {
 		return "", fmt.Errorf("one-time link: %w", err)
 	}
 	return baseURL + "/oauth/password?" + url.Values{"link": {secret}}.Encode(), nil

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"sync"
 	"testing"
 	"time"
@@ -226,4 +227,49 @@ func TestRacePasswordLinks(t *testing.T) {
 			t.Errorf("%s: %d links set a password, want 1", test.audience, n)
 		}
 	}
+}
+
+// The first attempt to redeem a code has no known outcome, its retry meets a
+// conflict, and then the first attempt arrives. The server must not take this for
+// a second use of the code, which would revoke the tokens.
+func TestConflictAfterAnUnknownOutcome(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	a := f.register(nil)
+	r := f.tokens(a, authz.Rider, "rider.trips:read")
+	redeem := formOf("grant_type", "authorization_code", "client_id", a.id, "code",
+		f.code(a, authz.Rider, "rider.trips:read"), "redirect_uri", callback, "code_verifier", verifier)
+	f.wire.Late()
+	f.expect(f.do(formRequest("/oauth/token", redeem)), 503, "temporarily_unavailable")
+	f.wire.Late()
+	f.expect(f.refresh(a, r.text("refresh_token")), 503, "temporarily_unavailable")
+	if !f.alive(r.text("access_token")) {
+		t.Error("a token was revoked")
+	}
+}
+
+// Each transaction meets a conflict, and its next attempt does not. Neither a
+// new password, nor a sign-in with it, nor the sign-out fails.
+func TestEveryChangeMeetsAConflict(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	c := f.storeClient(nil)
+	b := f.newBrowser()
+	f.wire.Conflicts()
+	const words = "another battery staple"
+	for what, s := range map[string]response{
+		"new password": b.post(b.get(f.newLink(authz.Dashboard, "", "ana@metro.example")), "password", words, "again", words),
+		"sign-out":     b.follow(b.do(http.MethodPost, "/oauth/logout", url.Values{})),
+	} {
+		if s.status != http.StatusOK {
+			t.Errorf("%s: %d %s", what, s.status, s.text())
+		}
+	}
+	f.wire.Restore()
+	second := f.newBrowser()
+	f.wire.Conflicts()
+	if s := second.get("/oauth/apps"); second.signIn(s, "bob@metro.example").status >= http.StatusInternalServerError {
+		t.Error("the sign-in failed")
+	}
+	f.tokensBy(f.newBrowser(), c, "bob@metro.example")
 }

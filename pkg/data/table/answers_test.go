@@ -195,6 +195,26 @@ func TestOutcomeOfATransaction(t *testing.T) {
 			}
 			return 400, throttled
 		}, fault.OutcomeUnknown(nil)},
+		"one failed, then a conflict": {func(n int, table string, real []byte) (int, string) {
+			if n == 0 {
+				return failed(n, table, real)
+			}
+			return 400, exception + `TransactionCanceledException","message":"x","CancellationReasons":` +
+				`[{"Code":"TransactionConflict"}]}`
+		}, fault.OutcomeUnknown(nil)},
+		"one failed, then a conflict without a transaction": {func(n int, table string, real []byte) (int, string) {
+			if n == 0 {
+				return failed(n, table, real)
+			}
+			return 400, exception + `TransactionConflictException","message":"x"}`
+		}, fault.OutcomeUnknown(nil)},
+		"one failed, then a failed condition": {func(n int, table string, real []byte) (int, string) {
+			if n == 0 {
+				return failed(n, table, real)
+			}
+			return 400, exception + `TransactionCanceledException","message":"x","CancellationReasons":` +
+				`[{"Code":"ConditionalCheckFailed"}]}`
+		}, table.ErrCondition},
 		"throttled": {func(int, string, []byte) (int, string) { return 400, throttled }, fault.Unavailable(nil)},
 		"still being written": {func(int, string, []byte) (int, string) {
 			return 400, exception + `TransactionInProgressException","message":"in progress"}`
@@ -211,7 +231,7 @@ func TestOutcomeOfATransaction(t *testing.T) {
 			tn, _ := changed(t, "TransactWriteItems", test.answer)
 			tx := tn.Write()
 			tx.Create(item(tn, "1"))
-			if err := tx.Commit(t.Context()); !errors.Is(err, test.want) {
+			if err := tx.Commit(t.Context()); !errors.Is(err, test.want) || errors.Is(err, table.ErrConflict) {
 				t.Errorf("got %v, want %v", err, test.want)
 			}
 		})

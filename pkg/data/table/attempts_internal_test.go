@@ -121,6 +121,7 @@ func TestOutcomeOfAttempts(t *testing.T) {
 	t.Parallel() // it waits between attempts
 	lost := errors.New("lost")
 	const throttled = `{"__type":"x#ThrottlingException"}`
+	const conflicts = `{"__type":"x#TransactionCanceledException","CancellationReasons":[{"Code":"TransactionConflict"}]}`
 	for name, test := range map[string]struct {
 		first, then   string // response of the first attempt and the others; "" for none
 		status, later int
@@ -131,6 +132,7 @@ func TestOutcomeOfAttempts(t *testing.T) {
 		"failed, then carried out": {"<html>", "{}", 502, 200, nil, 2},
 		"lost, then throttled":     {"", throttled, 0, 400, fault.OutcomeUnknown(nil), 4},
 		"failed, then throttled":   {"", throttled, 500, 400, fault.OutcomeUnknown(nil), 4},
+		"lost, then a conflict":    {"", conflicts, 0, 400, fault.OutcomeUnknown(nil), 2},
 		"always throttled":         {throttled, throttled, 400, 400, fault.Unavailable(nil), 4},
 		"always lost":              {"", "", 0, 0, fault.OutcomeUnknown(nil), 4},
 		"an unreadable success":    {"<html>", "", 200, 0, fault.OutcomeUnknown(nil), 1},

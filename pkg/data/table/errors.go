@@ -21,9 +21,23 @@ var ErrCondition = errors.New("a condition of the write does not hold")
 
 // ErrConflict means that another write changes or has changed the same item;
 // nothing was written. The caller must read the item again and repeat the
-// write, as Retry does. TransactionInProgressException is not a conflict: the
-// table is still writing this same transaction.
-var ErrConflict = errors.New("the write conflicts with another write of the same item")
+// write, as Retry does. If a request ends with this error nevertheless, its
+// response is the 503 of fault.Unavailable. TransactionInProgressException is
+// not a conflict: the table is still writing this same transaction.
+var ErrConflict error = conflict{}
+
+type conflict struct{}
+
+func (conflict) Error() string { return "the write conflicts with another write of the same item" }
+
+// As makes fault.Of return fault.Unavailable.
+func (c conflict) As(target any) bool {
+	f, ok := target.(**fault.Error)
+	if ok {
+		*f = fault.Unavailable(c)
+	}
+	return ok
+}
 
 // conditions lists the operations of a transaction whose condition failed.
 type conditions struct{ failed []int }
@@ -70,14 +84,20 @@ func reading(what string, err error) error {
 }
 
 // writing is classify for a transaction. If an attempt may have been executed
-// and no later attempt shows the result, the error is fault.OutcomeUnknown. If
+// and no later attempt shows the result, the error is fault.OutcomeUnknown. A
+// failed condition shows that no earlier attempt was executed. A conflict does
+// not show it: the earlier attempt may still arrive and be executed. If
 // no attempt was executed, because the table was throttled or could not be
 // reached, the error is fault.Unavailable. If the caller disconnected, the
 // error is the context's, and the result is not known.
 func writing(what string, err error, o *outcome) error {
 	err = classify(what, err)
 	switch {
-	case err == nil, errors.Is(err, ErrConflict), errors.Is(err, ErrCondition), errors.Is(err, context.Canceled):
+	case err == nil, errors.Is(err, ErrCondition), errors.Is(err, context.Canceled):
+		return err
+	case o.unknown.Load() && errors.Is(err, ErrConflict): // the result must not match ErrConflict
+		return fault.OutcomeUnknown(errors.New("after an attempt of unknown outcome: " + err.Error()))
+	case errors.Is(err, ErrConflict):
 		return err
 	case o.unknown.Load(), inProgress(err):
 		return fault.OutcomeUnknown(err)

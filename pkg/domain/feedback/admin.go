@@ -150,7 +150,7 @@ func (s Store) deleteRest(ctx context.Context, post string) error {
 				tx.Delete(it.Key)
 			}
 		}
-		if err := tx.Commit(ctx); err != nil {
+		if err := table.Retry(ctx, tx.Commit); err != nil {
 			return err
 		}
 	}

@@ -173,6 +173,9 @@ func (x *exchange) read(ctx context.Context) {
 	needed := len(keys)
 	if x.key != "" {
 		keys = append(keys, x.recordKey())
+		if earlier, ok := x.earlierKey(); ok {
+			keys = append(keys, earlier)
+		}
 	}
 	h := table.Join(c.Tenant.Handle, x.server.clients.Handle, x.server.posts.Handle)
 	go func() {
@@ -190,6 +193,9 @@ func (x *exchange) read(ctx context.Context) {
 		r.live, r.needed, r.recent = authz.LiveFrom(items), items[checks:needed], recent
 		if x.key != "" {
 			r.record = items[needed]
+			if !r.record.Found() {
+				r.record = items[len(items)-1]
+			}
 		}
 	}()
 }
@@ -202,7 +208,8 @@ func (x *exchange) judge(ctx context.Context) error {
 		return err
 	}
 	if !read.live.For(x.entry.Resource.Path) {
-		return fault.Unauthorized("The token is not for this resource.", true)
+		return fault.Unauthorized(fmt.Sprintf("The token is not for this address. Ask for authorization with resource=%s%s.",
+			x.server.BaseURL, x.entry.Resource.Path), true)
 	}
 	if err := authz.Judge(x.row.Policy, x.caller.Actor, read.live, x.now); err != nil {
 		return err

@@ -5,18 +5,45 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"strconv"
 	"strings"
+
+	"svc/pkg/base/fault"
+	"svc/pkg/data/table"
 )
+
+// fingerprintForm is the layout (Item.Layout) of records with the present form
+// of the fingerprint. Never change a form: an upgrade would reject the keyed
+// retries of a day. Add a form, and compare older records with the older form.
+const fingerprintForm = 2
 
 // fingerprint identifies the request that used an Idempotency-Key. It is a hash
 // of method, path, query and body. For a request with a fault, it uses the bytes
 // of the body, else the body's canonical form.
 func (x *exchange) fingerprint() string {
-	body := x.body
 	if len(x.faults) == 0 {
-		body = Canonical(body)
+		return x.fingerprintOf(Canonical(x.body))
 	}
+	return x.fingerprintOf(x.body)
+}
+
+// repeats reports whether the request is the one of the record. A record of
+// layout 1 has either the present form or an earlier one, which hashed the bytes
+// of the body. If a newer build wrote the record in a form that this build does
+// not know, the error is fault.Unavailable: only the newer build can compare.
+func (x *exchange) repeats(it table.Item) (bool, error) {
+	switch stored := it.Text("fingerprint"); {
+	case stored == x.fingerprint():
+		return true, nil
+	case it.Layout > fingerprintForm:
+		return false, fault.Unavailable(fmt.Errorf("the fingerprint of an Idempotency-Key has the form %d", it.Layout))
+	default:
+		return it.Layout < fingerprintForm && stored == x.fingerprintOf(x.body), nil
+	}
+}
+
+func (x *exchange) fingerprintOf(body []byte) string {
 	h := sha256.New()
 	for _, part := range []string{x.r.Method, x.r.URL.EscapedPath(), x.r.URL.RawQuery, string(body)} {
 		sum := sha256.Sum256([]byte(part))

@@ -54,15 +54,27 @@ func (x *exchange) recordKey() table.Key {
 	if strings.Contains(name, "#") {
 		name = "sha256:" + ids.Hash(name)
 	}
+	return x.recordKeyOf(name)
+}
+
+func (x *exchange) recordKeyOf(name string) table.Key {
 	return x.caller.Tenant.Key("IDEMPOTENCY", "IDEMPOTENCY", x.caller.Actor.Subject, name)
+}
+
+// earlierKey returns the table's key under which an earlier build stored the
+// record of a key with a #. ok is false if there is none, or if the policies deny
+// the key because it looks like that of a sign-in record.
+func (x *exchange) earlierKey() (key table.Key, ok bool) {
+	return x.recordKeyOf(x.key), strings.Contains(x.key, "#") && !strings.Contains("#"+x.key, "#LOGIN#")
 }
 
 // keep adds the record of the response to the transaction. An expired record
 // that is not yet deleted counts as absent.
 func (x *exchange) keep(tx *table.Tx, status int, body []byte) {
 	life := cmp.Or(x.entry.KeyLife, retention)
-	record := table.Item{Key: x.recordKey(), Type: "idempotency", Expires: x.caller.Now.Add(life),
-		Attrs: map[string]any{"fingerprint": x.fingerprint(), "status": status, "body": string(body)}}
+	record := table.Item{Key: x.recordKey(), Type: "idempotency", Layout: fingerprintForm,
+		Expires: x.caller.Now.Add(life),
+		Attrs:   map[string]any{"fingerprint": x.fingerprint(), "status": status, "body": string(body)}}
 	tx.Put(record).If("attribute_not_exists(pk) OR 'expiresAt' <= ?", x.caller.Now.Unix()).Else(errKeyUsed)
 }
 
@@ -73,7 +85,9 @@ func (x *exchange) replay(it table.Item) (bool, error) {
 	if !it.Live(x.caller.Now) {
 		return false, nil
 	}
-	if it.Text("fingerprint") != x.fingerprint() {
+	if same, err := x.repeats(it); err != nil {
+		return false, err
+	} else if !same {
 		return false, &fault.Error{Kind: fault.KindMismatch, Message: "This Idempotency-Key was used for another request."}
 	}
 	x.header.Set("Idempotent-Replayed", "true")
@@ -91,10 +105,10 @@ func (x *exchange) keepAnswer(ctx context.Context) error {
 	}
 	tx := x.caller.Tenant.Write()
 	x.keep(tx, x.row.Status, body)
-	if err := tx.Commit(ctx); err != nil && !errors.Is(err, errKeyUsed) && !errors.Is(err, table.ErrConflict) {
+	if err := table.Retry(ctx, tx.Commit); err != nil && !errors.Is(err, errKeyUsed) {
 		return err
 	}
-	return nil // after such an error, another request has used the key or is using it
+	return nil // with errKeyUsed, another request has used up the confirmation
 }
 
 // keepFault stores a 404 or 409, so that a repeated request gets the same
@@ -119,9 +133,9 @@ func (x *exchange) keepFault(ctx context.Context, f *fault.Error) error {
 		}
 		tx := x.caller.Tenant.Write()
 		x.keep(tx, f.Status(), body)
-		if err := tx.Commit(ctx); err == nil {
+		if err := table.Retry(ctx, tx.Commit); err == nil {
 			return f
-		} else if !errors.Is(err, errKeyUsed) && !errors.Is(err, table.ErrConflict) {
+		} else if !errors.Is(err, errKeyUsed) {
 			return err
 		}
 	}

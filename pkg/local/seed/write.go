@@ -103,7 +103,7 @@ func (r *run) open(ctx context.Context, from, to int) error {
 		for _, it := range one.beside(r.t) {
 			tx.Put(it)
 		}
-		switch err := tx.Commit(ctx); {
+		switch err := table.Retry(ctx, tx.Commit); {
 		case err == nil:
 			r.items += tx.Len()
 		case !errors.Is(err, table.ErrCondition):
@@ -134,7 +134,7 @@ func (r *run) signIn(ctx context.Context, from, to int) error {
 		login.Create(tx, r.t, audience, r.made.email(words[audience], a), a.id, r.o.Hash, audit.By{Who: r.o.By.Who,
 			At: a.since})
 	}
-	err := tx.Commit(ctx)
+	err := table.Retry(ctx, tx.Commit)
 	if err == nil {
 		r.items += tx.Len()
 	}

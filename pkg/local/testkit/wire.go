@@ -17,22 +17,23 @@ var ErrWire = errors.New("the wire is broken")
 // Wire is the connection between the service and its table. The zero Wire
 // works normally, but removes the deadline of each request (see patient).
 type Wire struct {
-	mu     sync.Mutex
-	next   http.RoundTripper
-	rounds *rounds // nil unless requests go in rounds
-	broken bool
-	left   int // with limit: number of requests that still pass
-	lose   int // number of responses to lose after the request is executed
-	sent   int
-	limit  bool
-	last   bool               // with limit: executes one more request and loses its response
-	crash  context.CancelFunc // with limit: ends the process that sends the first request too many
-	until  int                // number of requests before do
-	do     func()             // nil without Meanwhile
-	refuse int                // status of every response, 0 for the engine's own
-	reason string
-	canned *canned
-	proxy  *url.URL // set during a silence
+	mu        sync.Mutex
+	next      http.RoundTripper
+	rounds    *rounds // nil unless requests go in rounds
+	broken    bool
+	left      int // with limit: number of requests that still pass
+	lose      int // number of responses to lose after the request is executed
+	sent      int
+	limit     bool
+	last      bool               // with limit: executes one more request and loses its response
+	crash     context.CancelFunc // with limit: ends the process that sends the first request too many
+	until     int                // number of requests before do
+	do        func()             // nil without Meanwhile
+	refuse    int                // status of every response, 0 for the engine's own
+	reason    string
+	canned    *canned
+	conflicts *conflicts
+	proxy     *url.URL // set during a silence
 }
 
 // Over puts the wire in front of the next transport.
@@ -57,9 +58,12 @@ func (w *Wire) Rounds(on bool) {
 // Break makes every request from now on fail. Restore undoes it.
 func (w *Wire) Break() { w.set(func() { w.broken = true }) }
 
-// Restore undoes Break, BreakAfter, Lose, Refuse, Record, Replay and Silence.
+// Restore undoes Break, BreakAfter, Lose, Refuse, Record, Replay, Silence and
+// Conflicts.
 func (w *Wire) Restore() {
-	w.set(func() { w.broken, w.limit, w.lose, w.refuse, w.canned, w.proxy = false, false, 0, 0, nil, nil })
+	w.set(func() {
+		w.broken, w.limit, w.lose, w.refuse, w.canned, w.proxy, w.conflicts = false, false, 0, 0, nil, nil, nil
+	})
 }
 
 // BreakAfter lets n more requests pass and then breaks the wire.
@@ -99,7 +103,10 @@ func patient(r *http.Request) *http.Request {
 
 // refusal returns the response of Refuse.
 func refusal(r *http.Request, status int, code string) *http.Response {
-	body := `{"__type":"com.amazonaws.dynamodb.v20120810#` + code + `","message":"for the service only"}`
+	return failure(r, status, `{"__type":"com.amazonaws.dynamodb.v20120810#`+code+`","message":"for the service only"}`)
+}
+
+func failure(r *http.Request, status int, body string) *http.Response {
 	return &http.Response{StatusCode: status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
 		ContentLength: int64(len(body)),
 		Header:        http.Header{"Content-Type": {"application/x-amz-json-1.0"}},
@@ -138,6 +145,9 @@ func (w *Wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	if refuse != 0 {
 		return refusal(r, refuse, reason), nil
+	}
+	if res, err := w.conflict(r); res != nil || err != nil {
+		return res, err
 	}
 	if lose {
 		r = r.WithContext(context.WithoutCancel(r.Context())) // another request may end the process

@@ -120,7 +120,7 @@ func (reg *Registry) create(ctx context.Context, c Client) (registered, error) {
 	for _, it := range reg.stateItems(c) {
 		tx.Create(it)
 	}
-	if err := tx.Commit(ctx); err != nil {
+	if err := table.Retry(ctx, tx.Commit); err != nil {
 		return registered{}, fmt.Errorf("registering a client: %w", err)
 	}
 	return reg.registered(c, secret, token), nil

@@ -92,7 +92,7 @@ func (s *Store) commitKnown(ctx context.Context, d Device, account, since string
 	commit := func(d Device) (string, error) {
 		tx := build()
 		secret := s.remember(tx, d, account, since)
-		return secret, tx.Commit(ctx)
+		return secret, table.Retry(ctx, tx.Commit)
 	}
 	secret, err = commit(d)
 	if errors.Is(err, errReplaced) {

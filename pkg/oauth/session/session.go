@@ -175,7 +175,7 @@ func (s *Store) End(ctx context.Context, w http.ResponseWriter, r *http.Request)
 	if secret := s.get(r, sessionCookie); secret != "" {
 		tx := s.p.Write()
 		tx.Delete(s.key(secret))
-		if err := tx.Commit(ctx); err != nil {
+		if err := table.Retry(ctx, tx.Commit); err != nil {
 			return fmt.Errorf("end of a session: %w", err)
 		}
 	}

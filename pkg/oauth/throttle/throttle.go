@@ -202,7 +202,7 @@ func (t *Throttle) Forgive(ctx context.Context, counters ...Counter) {
 			tx.Update(key, table.Change{Add: map[string]any{"n": -1}}).If("attribute_exists(pk)")
 		}
 	}
-	if err := tx.Commit(ctx); err != nil && !errors.Is(err, table.ErrCondition) {
+	if err := table.Retry(ctx, tx.Commit); err != nil && !errors.Is(err, table.ErrCondition) {
 		t.log.WarnContext(ctx, "a successful sign-in still counts as an attempt", "error", err)
 	}
 }
