@@ -48,7 +48,7 @@ var plains = []plain{
 	{method: "POST", path: "/oauth/register", id: "oauth_register", summary: "Register a client (RFC 7591)",
 		about: "It needs no sign-in. Store client_secret: no later response repeats it. The response has what was " +
 			"registered: what the service does not have or allow is left out.",
-		body:  named("ClientMetadata"), example: exampleRegistration, status: 201, answer: named("ClientRegistration")},
+		body: named("ClientMetadata"), example: exampleRegistration, status: 201, answer: named("ClientRegistration")},
 	{method: "GET", path: "/oauth/register/{client_id}", id: "oauth_read_client",
 		summary: "Read a registration (RFC 7592)", about: "With the registration access token.",
 		status: 200, answer: named("ClientRegistration"), bearer: true},
