@@ -79,7 +79,10 @@ func (p *authorizePage) serve(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if next == stepIssue {
+	switch {
+	case next == stepIssue && a.silently:
+		return p.issue(w, r, a, p.consent.consents.addTrusted)
+	case next == stepIssue:
 		return p.issue(w, r, a, p.mustStand)
 	}
 	if a.asks("none") {
@@ -192,12 +195,13 @@ func (d *decisions) suits(a *authorization, n *session.Session) bool {
 // disabled, the person must sign in again.
 func (d *decisions) weigh(ctx context.Context, a *authorization) (step, error) {
 	t := d.db.Tenant(a.tenant.ID)
-	var actor, flags, consent, grant table.Item
+	var actor, flags, consent, grant, trusted table.Item
 	var reads table.Reads
 	reads.Add(t.Handle, authz.ActorKey(t, a.audience, a.session.Actor), &actor)
 	reads.Add(t.Handle, authz.FlagsKey(t, ids.Pick(a.session.Hash(), authz.Copies)), &flags)
 	reads.Add(t.Handle, consentKey(t, a.client.ID, a.session.Actor), &consent)
 	reads.Add(t.Handle, authz.GrantKey(t, a.client.ID, a.session.Actor), &grant)
+	reads.Add(t.Handle, trustKey(t, a.client.ID), &trusted)
 	if err := reads.Do(ctx); err != nil {
 		return 0, fmt.Errorf("what may be granted: %w", err)
 	}
@@ -216,6 +220,13 @@ func (d *decisions) weigh(ctx context.Context, a *authorization) (step, error) {
 		a.agentsThen = authz.AgentMode(consent)
 	}
 	a.agreed = a.agrees(consent, actor)
+	var err error
+	if a.trusted, err = covers(trusted, a); err != nil {
+		return 0, err
+	}
+	if a.silently = !a.agreed && d.skipsConsent(a, consent, actor); a.silently {
+		return stepIssue, nil
+	}
 	if !a.agreed || a.asks("consent") || a.redirectInterceptable() {
 		return stepConsent, nil
 	}
