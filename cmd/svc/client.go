@@ -2,11 +2,14 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"svc/pkg/base/fault"
 	"svc/pkg/oauth"
 )
 
@@ -152,7 +155,11 @@ func (c *cli) clientTrust() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if err := p.authorizationServer().TrustClient(ctx, t, by(), args[0], !*end); err != nil {
+		err = p.authorizationServer().TrustClient(ctx, t, by(), args[0], !*end)
+		if *end && errors.Is(err, fault.NotFound()) {
+			return fmt.Errorf("the client %q is not trusted by %s", args[0], *slug)
+		}
+		if err != nil {
 			return missing(err, "client", args[0])
 		}
 		word := map[bool]string{true: "is no longer", false: "is now"}[*end]

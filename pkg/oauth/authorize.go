@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"svc/pkg/access/authz"
+	"svc/pkg/base/email"
 	"svc/pkg/base/ids"
 	"svc/pkg/data/table"
 	"svc/pkg/oauth/clients"
@@ -81,9 +82,9 @@ func (p *authorizePage) serve(w http.ResponseWriter, r *http.Request) error {
 	}
 	switch {
 	case next == stepIssue && a.silently:
-		return p.issue(w, r, a, p.consent.consents.addTrusted)
+		return p.issue(w, r, a, ids.Secret(), p.consent.consents.addTrusted)
 	case next == stepIssue:
-		return p.issue(w, r, a, p.mustStand)
+		return p.issue(w, r, a, ids.Secret(), p.mustStand)
 	}
 	if a.asks("none") {
 		return &redirectError{a, promptless[next]}
@@ -176,7 +177,7 @@ func (d *decisions) pick(ctx context.Context, a *authorization) (bool, error) {
 }
 
 // suits reports whether the session satisfies the request, so that no new
-// sign-in is needed.
+// sign-in is needed. A login_hint that is no mail address names no account.
 func (d *decisions) suits(a *authorization, n *session.Session) bool {
 	if n.Audience != a.audience || (n.TenantID != "" && n.TenantID != a.tenant.ID) {
 		return false
@@ -184,7 +185,8 @@ func (d *decisions) suits(a *authorization, n *session.Session) bool {
 	if n.FreshFor(a.name(), d.now()) {
 		return true
 	}
-	if a.asks("login") || a.asks("select_account") {
+	other := email.Valid(a.loginHint) && email.Fold(a.loginHint) != email.Fold(n.Email)
+	if a.asks("login") || a.asks("select_account") || other {
 		return false
 	}
 	return !a.hasMaxAge || !d.now().After(n.AuthTime.Add(a.maxAge))
@@ -195,13 +197,12 @@ func (d *decisions) suits(a *authorization, n *session.Session) bool {
 // disabled, the person must sign in again.
 func (d *decisions) weigh(ctx context.Context, a *authorization) (step, error) {
 	t := d.db.Tenant(a.tenant.ID)
-	var actor, flags, consent, grant, trusted table.Item
+	var actor, flags, consent, grant table.Item
 	var reads table.Reads
 	reads.Add(t.Handle, authz.ActorKey(t, a.audience, a.session.Actor), &actor)
 	reads.Add(t.Handle, authz.FlagsKey(t, ids.Pick(a.session.Hash(), authz.Copies)), &flags)
 	reads.Add(t.Handle, consentKey(t, a.client.ID, a.session.Actor), &consent)
 	reads.Add(t.Handle, authz.GrantKey(t, a.client.ID, a.session.Actor), &grant)
-	reads.Add(t.Handle, trustKey(t, a.client.ID), &trusted)
 	if err := reads.Do(ctx); err != nil {
 		return 0, fmt.Errorf("what may be granted: %w", err)
 	}
@@ -211,6 +212,9 @@ func (d *decisions) weigh(ctx context.Context, a *authorization) (step, error) {
 	}
 	a.granted = authz.Grantable(a.audience, a.asked, authz.Have{Permissions: actor.Strings("permissions"),
 		Taxi: flags.Flag(authz.Taxi), Delivery: flags.Flag(authz.Delivery)})
+	if a.actsAs != "" { // an agent can do nothing with the other scopes
+		a.granted, _ = splitOffered(a.granted)
+	}
 	if len(a.granted) == 0 {
 		return 0, &redirectError{a, protocol.Refuse("invalid_scope", "The person may have none of the requested scopes now.")}
 	}
@@ -220,17 +224,17 @@ func (d *decisions) weigh(ctx context.Context, a *authorization) (step, error) {
 		a.agentsThen = authz.AgentMode(consent)
 	}
 	a.agreed = a.agrees(consent, actor)
-	var err error
-	if a.trusted, err = covers(trusted, a); err != nil {
-		return 0, err
-	}
-	if a.silently = !a.agreed && d.skipsConsent(a, consent, actor); a.silently {
+	if a.agreed && !a.asks("consent") && !a.redirectInterceptable() {
 		return stepIssue, nil
 	}
-	if !a.agreed || a.asks("consent") || a.redirectInterceptable() {
-		return stepConsent, nil
+	var err error
+	if a.trusted, err = d.trusted(ctx, a); err != nil {
+		return 0, err
 	}
-	return stepIssue, nil
+	if a.silently = d.skipsConsent(a, consent, actor); a.silently {
+		return stepIssue, nil
+	}
+	return stepConsent, nil
 }
 
 // errConsentEnded means that the person ended the consent while the server
@@ -253,30 +257,29 @@ func (d *decisions) mustStand(_ context.Context, a *authorization) (func(*table.
 	}, nil
 }
 
-// issue ends the authorization with a code. If the consent has ended in the
-// meantime, issue starts the request again, and the consent page asks the
-// person.
-func (d *decisions) issue(w http.ResponseWriter, r *http.Request, a *authorization, consent condition) error {
+// issue ends the authorization with the code. If the code was issued before and
+// not redeemed yet, the response has it again. If it was redeemed, or if the
+// consent has ended in the meantime, issue starts the request again.
+func (d *decisions) issue(w http.ResponseWriter, r *http.Request, a *authorization, code string,
+	consent condition) error {
 	if _, err := d.clients.Keep(r.Context(), a.client); errors.Is(err, clients.ErrUnknown) {
 		return badRequest("client", "client_id is not known")
 	} else if err != nil {
 		return err
 	}
-	var code string
 	err := table.Retry(r.Context(), func(ctx context.Context) error {
 		require, err := consent(ctx, a)
 		if err != nil {
 			return err
 		}
-		code, err = d.tokens.IssueCode(ctx, tokens.AuthorizationCode{
+		return d.tokens.IssueCode(ctx, code, tokens.AuthorizationCode{
 			ClientID: a.client.ID, RedirectURI: a.redirectURI, Challenge: a.challenge, TenantID: a.tenant.ID,
 			Audience: a.audience,
 			Actor:    a.session.Actor, Scopes: a.granted, Nonce: a.nonce, AuthTime: a.session.AuthTime, Resource: a.resource,
 			Session: a.session.Hash(), Epoch: a.epoch, Since: a.since, Agents: a.agentsThen,
 		}, require)
-		return err
 	})
-	if errors.Is(err, errConsentEnded) {
+	if errors.Is(err, errConsentEnded) || errors.Is(err, tokens.ErrRedeemed) {
 		return redirect(w, http.StatusSeeOther, a.link("authorize"))
 	}
 	if err != nil {

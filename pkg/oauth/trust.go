@@ -26,21 +26,10 @@ func trustKey(t table.Tenant, client string) table.Key {
 	return t.Key("CONSENT", "CONSENT", client, "company")
 }
 
-// covers reports whether the stored trust is for the request's client as it is
-// now. No trust covers an agent: it decides by itself what it does.
-func covers(stored table.Item, a *authorization) (bool, error) {
-	if !stored.Found() || a.actsAs != "" {
-		return false, nil
-	}
-	n, err := table.DecodeDoc[trust](stored)
-	foreign := func(scope string) bool { return !slices.Contains(n.Scopes, scope) }
-	return n.Name == a.client.Name && clients.RedirectAllowed(n.RedirectURIs, a.redirectURI) &&
-		!slices.ContainsFunc(a.asked, foreign), err
-}
-
-// trusted reports whether the request's company trusts the client.
+// trusted reports whether the request's company trusts the client as it is now.
+// No trust covers an agent: it decides by itself what it does.
 func (d *decisions) trusted(ctx context.Context, a *authorization) (bool, error) {
-	if a.tenant.ID == "" {
+	if a.tenant.ID == "" || a.actsAs != "" {
 		return false, nil
 	}
 	t := d.db.Tenant(a.tenant.ID)
@@ -48,7 +37,13 @@ func (d *decisions) trusted(ctx context.Context, a *authorization) (bool, error)
 	if err != nil {
 		return false, fmt.Errorf("trust: %w", err)
 	}
-	return covers(stored, a)
+	if !stored.Found() {
+		return false, nil
+	}
+	n, err := table.DecodeDoc[trust](stored)
+	foreign := func(scope string) bool { return !slices.Contains(n.Scopes, scope) }
+	return n.Name == a.client.Name && clients.RedirectAllowed(n.RedirectURIs, a.redirectURI) &&
+		!slices.ContainsFunc(a.asked, foreign), err
 }
 
 // skipsConsent reports whether the company's trust takes the place of the

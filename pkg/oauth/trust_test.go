@@ -22,7 +22,9 @@ func TestTrustedClient(t *testing.T) {
 	q := authorization(c)
 	const own, foreign = "application of Metro Cabs", "made by somebody else"
 	before := f.newBrowser()
-	if s := before.signIn(before.authorize(q), "bob@metro.example"); !strings.Contains(s.text(), foreign) {
+	elsewhere := f.storeClient(nil)
+	before.signIn(before.authorize(authorization(elsewhere)), "bob@metro.example")
+	if s := before.authorize(q); !strings.Contains(s.text(), foreign) {
 		t.Fatalf("before the trust: %s", s.text())
 	}
 	set(true)
