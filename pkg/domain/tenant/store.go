@@ -5,7 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+
+	"golang.org/x/sync/errgroup"
 
 	"svc/pkg/access/authz"
 	"svc/pkg/base/fault"
@@ -120,7 +123,7 @@ func (s Store) follow(tx *table.Tx, t table.Tenant, was, now Tenant) {
 	tx.Covers(p.Handle)
 	if now.CustomDomain != was.CustomDomain {
 		if was.CustomDomain != "" {
-			tx.Delete(domainKey(p, was.CustomDomain))
+			release(tx, p, was)
 		}
 		if now.CustomDomain != "" {
 			claim(tx, p, now)
@@ -163,7 +166,7 @@ func (s Store) BySlug(ctx context.Context, slug string) (Tenant, error) {
 	return s.ByID(ctx, it.Text("tenant"))
 }
 
-// IsDomain reports whether the host is the custom domain of a tenant.
+// IsDomain reports whether the host is or was the custom domain of a tenant.
 func (s Store) IsDomain(ctx context.Context, host string) (bool, error) {
 	it, err := s.platform().Get(ctx, domainKey(s.platform(), host))
 	if err != nil {
@@ -171,6 +174,10 @@ func (s Store) IsDomain(ctx context.Context, host string) (bool, error) {
 	}
 	return it.Found(), nil
 }
+
+// listReads is how many tenants List reads at a time. One at a time, 10,000 would
+// take most of a sweep's time.
+const listReads = 16
 
 // List reads all tenants, ordered by slug.
 //
@@ -182,16 +189,21 @@ func (s Store) List(ctx context.Context) ([]Tenant, error) {
 		if err != nil {
 			return nil, fmt.Errorf("list tenants: %w", err)
 		}
-		for _, it := range items {
-			one, err := s.ByID(ctx, it.Text("tenant"))
-			if errors.Is(err, fault.NotFound()) { // deleted: the index lags behind
-				continue
-			}
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, one)
+		found := make([]Tenant, len(items))
+		group, ctx := errgroup.WithContext(ctx)
+		group.SetLimit(listReads)
+		for i, it := range items {
+			group.Go(func() (err error) {
+				if found[i], err = s.ByID(ctx, it.Text("tenant")); errors.Is(err, fault.NotFound()) {
+					return nil // deleted: the index lags behind
+				}
+				return err
+			})
 		}
+		if err := group.Wait(); err != nil {
+			return nil, err
+		}
+		out = append(out, slices.DeleteFunc(found, func(n Tenant) bool { return n.ID == "" })...)
 	}
 	return out, nil
 }
@@ -219,8 +231,14 @@ func slugKey(p table.Platform, slug string) table.Key   { return p.Key("SLUG", "
 func domainKey(p table.Platform, host string) table.Key { return p.Key("DOMAIN", "DOMAIN", host) }
 
 func claim(tx *table.Tx, p table.Platform, n Tenant) {
-	tx.Create(table.Item{Key: domainKey(p, n.CustomDomain), Type: "domain",
-		Attrs: map[string]any{"tenant": n.ID}}).Else(ErrDomainTaken)
+	tx.Put(table.Item{Key: domainKey(p, n.CustomDomain), Type: "domain", Attrs: map[string]any{"tenant": n.ID}}).
+		If("attribute_not_exists(tenant)").Else(ErrDomainTaken)
+}
+
+// release makes the domain free for any tenant. Its item stays, because the
+// domain may still lead to this service (IsDomain).
+func release(tx *table.Tx, p table.Platform, n Tenant) {
+	tx.Put(table.Item{Key: domainKey(p, n.CustomDomain), Type: "domain"})
 }
 
 func record(t table.Tenant, n Tenant) table.Item {
