@@ -26,6 +26,7 @@ var enums = map[string]string{
 	"OAuthErrorCode":      strings.Join(oauthErrors, " "),
 	"OrderStatus":         "ACCEPTED CANCELLED DELIVERED PENDING PICKED_UP PREPARING READY",
 	"PaymentType":         "CARD CASH WALLET",
+	"RoutingEngine":       "osrm valhalla",
 	"ThemeMode":           "dark light system",
 	"TripEvent":           "ACCEPTED ARRIVED CANCELLED COMPLETED REQUESTED STARTED",
 	"TripStatus": "ASSIGNED CANCELLED COLLECTING_OFFERS COMPLETED DRIVER_ARRIVED IN_PROGRESS PENDING SCHEDULED " +
