@@ -51,7 +51,8 @@ func TestPhonesAreReadAsNumbers(t *testing.T) {
 	if got := number("neu@x.example"); got != "491712345678 01712345678" {
 		t.Errorf("after the rebuild: %q", got)
 	}
-	if _, errs, code := w.run("tenant", "set", "metro", "--country", "Germany"); code == 0 || !strings.Contains(errs, "as in DE") {
+	_, errs, code := w.run("tenant", "set", "metro", "--country", "Germany")
+	if code == 0 || !strings.Contains(errs, "as in DE") {
 		t.Errorf("a country's name: %d %s", code, errs)
 	}
 }
