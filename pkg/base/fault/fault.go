@@ -22,6 +22,8 @@ const (
 	KindNotFound
 	KindMethod
 	KindState
+	KindEstimate
+	KindPaymentType
 	KindTooLarge
 	KindMediaType
 	KindMismatch
@@ -45,6 +47,8 @@ var table = map[Kind]answer{
 	KindNotFound:     {http.StatusNotFound, "not_found"},
 	KindMethod:       {http.StatusMethodNotAllowed, "method_not_allowed"},
 	KindState:        {http.StatusConflict, "invalid_state"},
+	KindEstimate:     {http.StatusConflict, "estimate_expired"},
+	KindPaymentType:  {http.StatusConflict, "payment_type_disabled"},
 	KindTooLarge:     {http.StatusRequestEntityTooLarge, "payload_too_large"},
 	KindMediaType:    {http.StatusUnsupportedMediaType, "unsupported_media_type"},
 	KindMismatch:     {http.StatusUnprocessableEntity, "idempotency_mismatch"},
