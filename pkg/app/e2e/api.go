@@ -27,7 +27,7 @@ func (s *suite) operator(t *testing.T) {
 	if log, _ := one["log"].([]any); len(log) == 0 || one["customer"] == nil {
 		t.Error("a trip without log or customer")
 	}
-	day := url.QueryEscape(time.Now().AddDate(0, 0, -20).UTC().Format(time.RFC3339))
+	day := time.Now().AddDate(0, 0, -20).UTC().Format(time.DateOnly)
 	s.get(t, token, "/api/v1/trips?status=COMPLETED&from="+day+"&driverId="+s.id(t, driver)).items()
 	s.get(t, token, "/api/v1/trips?customerId="+s.id(t, rider)).some()
 	s.get(t, token, "/api/v1/trips?status=COMPLETED").some()
@@ -55,7 +55,7 @@ func (s *suite) operator(t *testing.T) {
 	}
 	s.eventually(t, "report", func() bool {
 		return s.get(t, token,
-			"/api/v1/reports/summary").must(200).text("completedTrips") != "0"
+			"/api/v1/reports/summary?from="+day).must(200).text("completedTrips") != "0"
 	})
 }
 

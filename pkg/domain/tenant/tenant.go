@@ -12,6 +12,7 @@ import (
 	"svc/pkg/base/fault"
 	"svc/pkg/base/money"
 	"svc/pkg/base/plaintext"
+	"svc/pkg/data/table"
 )
 
 // Tenant is a tenant's record.
@@ -89,6 +90,19 @@ func (t *Tenant) normalize(was Tenant) error {
 	wrong.Unless(err == nil && t.Timezone != "" && t.Timezone != "Local", "timezone",
 		"expected a name of the IANA database, as in Europe/Lisbon")
 	return wrong.Err()
+}
+
+// Zone returns the time zone of a tenant's record.
+func Zone(it table.Item) (*time.Location, error) {
+	t, err := FromItem(it)
+	if err != nil {
+		return nil, err
+	}
+	zone, err := time.LoadLocation(t.Timezone)
+	if err != nil {
+		return nil, fmt.Errorf("time zone of the tenant: %w", err)
+	}
+	return zone, nil
 }
 
 // follows validates the change from was to t.

@@ -24,7 +24,7 @@ const tag = "Trips"
 func OperatorRows() []api.Row {
 	policy := authz.Operators("tenant.trips:read", "VIEW_TRIPS")
 	return []api.Row{
-		api.Get("/api/v1/trips", "svc_list_trips", policy, list,
+		api.Get("/api/v1/trips", "svc_list_trips", policy, list, NeedsZone(),
 			api.Tag(tag), api.Summary("List trips"), api.Text("The tenant's trips, newest first. A trip must match all "+
 				"filters. With filters a page may be short, and only `next_cursor` says whether more follow.")),
 		api.Get("/api/v1/trips/{id}", "svc_get_trip", policy, get, api.Needs(needTrip),
