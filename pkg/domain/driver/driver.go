@@ -85,7 +85,8 @@ func (r *Record) normalize() error {
 	}
 	wrong.Unless(r.Phone == nil || plaintext.IsPhone(*r.Phone), "phone", "expected a phone number, as in +1 212 555 0181")
 	if r.PhotoURL != nil {
-		message := branding.CheckURL(*r.PhotoURL)
+		message, uri := branding.CheckURL(*r.PhotoURL), branding.URI(*r.PhotoURL)
+		r.PhotoURL = &uri
 		wrong.Unless(message == "", "photoUrl", "%s", message)
 	}
 	return wrong.Err()

@@ -57,6 +57,11 @@ type exchange struct {
 // payload.
 func (x *exchange) serve(ctx context.Context) error {
 	row, err := x.server.router.find(x.r)
+	if errors.Is(err, fault.NotFound()) { // an unknown path says nothing to a caller without a token
+		if err := x.identify(ctx); err != nil {
+			return err
+		}
+	}
 	if err != nil {
 		return err
 	}
