@@ -79,10 +79,11 @@ func TestKeyServiceOutUnderLoad(t *testing.T) {
 		statuses := map[int]int{}
 		var group sync.WaitGroup
 		for i := range held {
+			access := held[i].AccessToken // the other goroutine replaces held[i]
 			group.Go(func() {
 				r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, base+"/api/v1/me", nil)
 				testkit.Must(t, err)
-				r.Header.Set("Authorization", "Bearer "+held[i].AccessToken)
+				r.Header.Set("Authorization", "Bearer "+access)
 				res, err := http.DefaultClient.Do(r)
 				testkit.Must(t, err)
 				_ = res.Body.Close()
