@@ -168,11 +168,11 @@ func (a *authorization) frame() page.Frame {
 
 // redirectInterceptable reports whether another application on the device could
 // receive the client's code. Then every request needs consent (RFC 8252 section
-// 8.6). An address that matches clients.Loopback counts only for a document's
-// client, because anybody may use a client_id that is published at an address.
+// 8.6). An IP address on loopback counts only for a document's client, because
+// anybody may use a client_id that is published at an address.
 func (a *authorization) redirectInterceptable() bool {
 	return a.client.Public() && !strings.HasPrefix(a.redirectURI, "https://") &&
-		(a.client.Host() != "" || !clients.Loopback.MatchString(a.redirectURI))
+		(a.client.Host() != "" || !clients.LoopbackIP(a.redirectURI))
 }
 
 // cameByForm reports whether one of the server's forms led to this request.

@@ -88,6 +88,8 @@ func scopeFaults(c, rider, both client) []authorizeFault {
 		{"unknown scope", authorization(c, "scope", "everything"), "", "invalid_scope"},
 		{"unknown scope beside another", authorization(c, "scope", "offline_access openid"), "", "consent"},
 		{"scope of another audience", authorization(c, "scope", "rider.trips:read"), "", "invalid_scope"},
+		{"scope of another audience beside one", authorization(c, "scope", "rider.trips:read tenant.trips:read"), "",
+			"consent"},
 		{"two audiences", authorization(both, "scope", "rider.trips:read tenant.trips:read"), "", "invalid_scope"},
 		{"no scope, two audiences", authorization(both, "scope", ""), "", "invalid_scope"},
 		{"no scope, one audience", authorization(c, "scope", ""), "", "consent"},

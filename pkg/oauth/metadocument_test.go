@@ -187,7 +187,7 @@ func TestDocumentFaults(t *testing.T) {
 		"client_secret_post": {plannerAt, []any{"token_endpoint_auth_method", "client_secret_post"}, 400,
 			"must be none"},
 		"private_key_jwt": {plannerAt, []any{"token_endpoint_auth_method", "private_key_jwt"}, 400,
-			"must be none"},
+			"jwks"},
 		"no redirect URIs": {plannerAt, []any{"redirect_uris", nil}, 400, "redirect_uris"},
 		"a redirect URI in plain http": {plannerAt, []any{"redirect_uris", []string{"http://planner.example/cb"}}, 400,
 			"loopback"},

@@ -54,7 +54,19 @@ func TestRefreshScope(t *testing.T) {
 	f := newFixture(t)
 	a := f.register(nil)
 	r := f.tokens(a, authz.Dashboard, "tenant.trips:read tenant.drivers:read openid")
-	f.expect(f.refresh(a, r.text("refresh_token"), "scope", "tenant.trips:read tenant.wallets:read"), 400, "invalid_scope")
+	for _, none := range []string{"tenant.wallets:read", "offline_access", "rider.trips:read everything"} {
+		f.expect(f.refresh(a, r.text("refresh_token"), "scope", none), 400, "invalid_scope")
+	}
+	// An MSAL application repeats what it asked for at first.
+	r = f.refresh(a, r.text("refresh_token"), "scope", "tenant.trips:read openid profile offline_access "+
+		"tenant.drivers:read tenant.wallets:read rider.trips:read")
+	if r.text("scope") != "tenant.trips:read openid tenant.drivers:read" {
+		t.Fatalf("scopes that were not granted: %s", r.raw)
+	}
+	if access := r.text("access_token"); f.allows(access, "tenant.wallets:read") ||
+		!f.allows(access, "tenant.drivers:read") {
+		t.Error("the refresh grants more, or less, than was granted")
+	}
 	narrow := f.refresh(a, r.text("refresh_token"), "scope", "tenant.trips:read")
 	if narrow.text("scope") != "tenant.trips:read" {
 		t.Errorf("narrower scope: %s", narrow.raw)
@@ -244,7 +256,8 @@ func TestRefreshRepeatsWhatWasAsked(t *testing.T) {
 		{"a wider scope that was granted", []string{"scope", less}, []string{"scope", all}, ""},
 		{"a narrower scope", []string{"scope", less}, []string{"scope", "openid"}, "invalid_scope"},
 		{"a narrower scope than all", nil, []string{"scope", less}, "invalid_scope"},
-		{"a scope that was not granted", nil, []string{"scope", all + " tenant.wallets:read"}, "invalid_scope"},
+		{"a scope that was not granted", nil, []string{"scope", all + " tenant.wallets:read offline_access"}, ""},
+		{"only scopes that were not granted", nil, []string{"scope", "tenant.wallets:read"}, "invalid_scope"},
 		{"the resources by name", nil, []string{"resource", agents, "resource", api}, ""},
 		{"another resource", []string{"resource", api}, []string{"resource", agents}, "invalid_target"},
 		{"the API instead", []string{"resource", agents}, []string{"resource", api}, "invalid_target"},

@@ -36,8 +36,14 @@ func native(uri string) map[string]any {
 	return map[string]any{"redirect_uris": []string{uri}, "application_type": "native"}
 }
 
-// with returns the change of one member.
-func with(name string, value any) map[string]any { return map[string]any{name: value} }
+// with returns the change of members: pairs of names and values.
+func with(pairs ...any) map[string]any {
+	change := map[string]any{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		change[pairs[i].(string)] = pairs[i+1]
+	}
+	return change
+}
 
 // registeredAddresses are registrations with other redirect URIs.
 var registeredAddresses = map[string]registrationCase{
@@ -59,17 +65,31 @@ var registeredAddresses = map[string]registrationCase{
 	"control character":                   {uris("https://app.example/\r\nSet-Cookie:a=b"), badURI},
 	"http that is not loopback":           {native("http://app.example/cb"), badURI},
 	"http that only begins like loopback": {native("http://127.0.0.1.evil.example/cb"), badURI},
-	"OIDC Registration 2 loopback, web": {map[string]any{"redirect_uris": []string{"http://127.0.0.1/cb"},
-		"application_type": "web"}, badURI},
-	"private scheme, web": {map[string]any{"redirect_uris": []string{"com.example.app:/cb"},
-		"application_type": "web"}, badURI},
-	"RFC 8252 7.1 scheme without a dot": {native("myapp://cb"), badURI},
-	"javascript":                        {native("javascript:alert(1)"), badURI},
-	"data":                              {native("data:text/html,x"), badURI},
-	"no host":                           {uris("https:///cb"), badURI},
-	"none":                              {uris(), badURI},
-	"too many":                          {uris(slices.Repeat([]string{callback}, 21)...), badURI},
-	"too long":                          {uris("https://app.example/" + strings.Repeat("a", 2000)), badURI},
+	"loopback, web": {with("application_type", "web", "redirect_uris",
+		[]string{"http://127.0.0.1/cb"}), ""},
+	"private scheme, web": {with("application_type", "web", "redirect_uris",
+		[]string{"com.example.app:/cb"}), ""},
+	"scheme without a dot":      {uris("myapp://cb"), ""},
+	"scheme of a known program": {uris("vscode://publisher.extension/cb"), ""},
+	"scheme without a dot, confidential": {with("token_endpoint_auth_method", "client_secret_basic", "redirect_uris",
+		[]string{"myapp://cb"}), badURI},
+	"scheme without a slash":      {uris("myapp:cb"), badURI},
+	"scheme alone":                {uris("myapp:"), badURI},
+	"scheme of one letter":        {uris("c:/cb"), badURI},
+	"a mistyped loopback":         {uris("localhost:3000/cb"), badURI},
+	"javascript with slashes":     {uris("javascript://a.example/%0aalert(1)"), badURI},
+	"JavaScript in upper case":    {uris("JAVASCRIPT:/alert(1)"), badURI},
+	"a settings program":          {uris("ms-msdt:/id"), badURI},
+	"an intent":                   {uris("intent://scan/"), badURI},
+	"a file":                      {uris("file:///etc/passwd"), badURI},
+	"a localhost of another":      {uris("http://localhost.evil/cb"), badURI},
+	"user at localhost":           {uris("http://localhost@evil.example/cb"), badURI},
+	"javascript":                  {native("javascript:alert(1)"), badURI},
+	"data":                        {native("data:text/html,x"), badURI},
+	"no host":                     {uris("https:///cb"), badURI},
+	"none":                        {uris(), badURI},
+	"the same address many times": {uris(slices.Repeat([]string{callback}, 21)...), ""},
+	"too long":                    {uris("https://app.example/" + strings.Repeat("a", 2000)), badURI},
 }
 
 // registeredMembers are registrations with other members.
@@ -80,9 +100,13 @@ var registeredMembers = map[string]registrationCase{
 	"unknown method":             {with("token_endpoint_auth_method", "private_key_jwt"), badMetadata},
 	"grant types of ours":        {with("grant_types", []string{"authorization_code", "refresh_token"}), ""},
 	"implicit":                   {with("grant_types", []string{"implicit"}), badMetadata},
+	"implicit and code":          {with("grant_types", []string{"implicit", "authorization_code"}), ""},
+	"no grant types":             {with("grant_types", []string{}), ""},
 	"refresh alone":              {with("grant_types", []string{"refresh_token"}), badMetadata},
 	"response type token":        {with("response_types", []string{"token"}), badMetadata},
+	"response types with code":   {with("response_types", []string{"code id_token", "code"}), ""},
 	"unknown audience":           {with("audiences", []string{"admin"}), badMetadata},
+	"unknown audience and ours":  {with("audiences", []string{"admin", "rider"}), ""},
 	"no audience":                {with("audiences", []string{}), badMetadata},
 	"scope of the audiences": {map[string]any{"audiences": []string{"rider"},
 		"scope": "openid rider.trips:read"}, ""},
@@ -90,14 +114,17 @@ var registeredMembers = map[string]registrationCase{
 	"scope of another audience": {map[string]any{"audiences": []string{"rider"},
 		"scope": "tenant.trips:read"}, badMetadata},
 	"unknown scope":                        {with("scope", "everything"), badMetadata},
+	"unknown scopes among ours":            {with("scope", "offline_access openid everything"), ""},
+	"OpenID scopes alone":                  {with("audiences", nil, "scope", "openid profile email"), ""},
+	"scopes of no audience that is ours":   {with("audiences", nil, "scope", "offline_access"), badMetadata},
 	"ES256":                                {with("id_token_signed_response_alg", "ES256"), ""},
-	"alg none":                             {with("id_token_signed_response_alg", "none"), badMetadata},
-	"HS256":                                {with("id_token_signed_response_alg", "HS256"), badMetadata},
-	"http logo":                            {with("logo_uri", "http://app.example/logo.png"), badMetadata},
-	"javascript policy":                    {with("policy_uri", "javascript:alert(1)"), badMetadata},
+	"alg none":                             {with("id_token_signed_response_alg", "none"), ""},
+	"HS256":                                {with("id_token_signed_response_alg", "HS256"), ""},
+	"http logo":                            {with("logo_uri", "http://app.example/logo.png"), ""},
+	"javascript policy":                    {with("policy_uri", "javascript:alert(1)"), ""},
 	"logo":                                 {with("logo_uri", "https://app.example/logo.png"), ""},
-	"application type":                     {with("application_type", "mobile"), badMetadata},
-	"post logout redirect with a fragment": {with("post_logout_redirect_uris", []string{callback + "#x"}), badMetadata},
+	"application type":                     {with("application_type", "mobile"), ""},
+	"post logout redirect with a fragment": {with("post_logout_redirect_uris", []string{callback + "#x"}), ""},
 }
 
 // registeredNames are registrations with other names: the platform's name is

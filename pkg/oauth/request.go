@@ -206,34 +206,38 @@ func (a *authRequest) audience(c clients.Client) (authz.Audience, []string, *pro
 	if len(asked) == 0 {
 		asked = c.Scopes
 	}
-	known := slices.DeleteFunc(slices.Clone(asked), func(scope string) bool {
+	var known, granted []string
+	for _, scope := range asked {
 		rule, ok := authz.FindRule(scope)
-		return !ok || a.actsAs != "" && rule.Audience != "" && rule.Audience != a.actsAs
-	})
-	if len(known) == 0 && len(asked) > 0 {
+		if !ok || a.actsAs != "" && rule.Audience != "" && rule.Audience != a.actsAs {
+			continue
+		}
+		known = append(known, scope)
+		if slices.Contains(c.Scopes, scope) && !slices.Contains(granted, scope) {
+			granted = append(granted, scope)
+		}
+	}
+	switch {
+	case len(known) == 0 && len(asked) > 0:
 		return "", nil, protocol.Refuse("invalid_scope", "None of these scopes exists for this resource: %s.",
 			protocol.Printable(strings.Join(asked, " ")))
+	case len(granted) == 0:
+		return "", nil, protocol.Refuse("invalid_scope", "The client registered none of the requested scopes.")
 	}
-	audience, ok := authz.CommonAudience(known)
+	audience, ok := authz.CommonAudience(granted)
 	if !ok {
 		return "", nil, protocol.Refuse("invalid_scope", "The scopes belong to more than one audience. Ask for those of one.")
 	}
 	audience = cmp.Or(a.actsAs, audience)
-	if audience == "" && len(c.Audiences) == 1 {
+	if audience == "" { // the scopes that the client did not register may still say which is meant
+		audience, _ = authz.CommonAudience(known)
+	}
+	if len(c.Audiences) == 1 && a.actsAs == "" {
 		audience = c.Audiences[0]
 	}
 	if audience == "" || !slices.Contains(c.Audiences, audience) {
 		return "", nil, protocol.Refuse("invalid_scope",
-			"The scopes do not select one of the audiences that the client registered.")
+			"The scopes do not select one of the audiences that the client registered. Add a scope of one, or a resource.")
 	}
-	var out []string
-	for _, scope := range known {
-		if slices.Contains(c.Scopes, scope) && !slices.Contains(out, scope) {
-			out = append(out, scope)
-		}
-	}
-	if len(out) == 0 {
-		return "", nil, protocol.Refuse("invalid_scope", "The client registered none of the requested scopes.")
-	}
-	return audience, out, nil
+	return audience, granted, nil
 }

@@ -232,8 +232,12 @@ var rules6749 = []rule{
 	}},
 	{"6 the scope never grows, and a narrower one does not stay", func(t *testing.T, s *service) {
 		got := s.signIn(t, s.public, "scope", "openid rider.trips:read")
-		refused(t, s.refresh(t, s.public, got.Refresh, "scope", "openid rider.trips:read rider.wallet:read"), 400,
-			"invalid_scope")
+		refused(t, s.refresh(t, s.public, got.Refresh, "scope", "rider.wallet:read"), 400, "invalid_scope")
+		got = apptest.JSON[granted](t, s.refresh(t, s.public, got.Refresh, "scope",
+			"openid rider.trips:read rider.wallet:read").Must(t, 200))
+		if got.Scope != "openid rider.trips:read" {
+			t.Errorf("it grew to %q", got.Scope)
+		}
 		narrow := apptest.JSON[granted](t, s.refresh(t, s.public, got.Refresh, "scope", "openid").Must(t, 200))
 		wide := apptest.JSON[granted](t, s.refresh(t, s.public, narrow.Refresh).Must(t, 200))
 		if narrow.Scope != "openid" || wide.Scope != "openid rider.trips:read" {

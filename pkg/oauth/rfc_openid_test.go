@@ -135,8 +135,12 @@ var rulesCore = []rule{
 		if header["alg"] != "ES256" {
 			t.Errorf("%v", header)
 		}
-		refused(t, s.register(t, "id_token_signed_response_alg", "none"), 400, "invalid_client_metadata")
-		refused(t, s.register(t, "id_token_signed_response_alg", "HS256"), 400, "invalid_client_metadata")
+		for _, alg := range []string{"none", "HS256"} { // RFC 7591 section 3.2.1: the response has the one of the server
+			body := apptest.JSON[map[string]any](t, s.register(t, "id_token_signed_response_alg", alg).Must(t, 201))
+			if body["id_token_signed_response_alg"] != "RS256" {
+				t.Errorf("%s: %v", alg, body)
+			}
+		}
 	}},
 	{"5.3.1 userinfo by GET, by POST, and by a form", func(t *testing.T, s *service) {
 		token := s.signIn(t, s.public).Access

@@ -13,7 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"svc/pkg/access/authz"
 	"svc/pkg/base/ids"
 	"svc/pkg/data/table"
 	"svc/pkg/oauth/protocol"
@@ -111,39 +110,14 @@ func parseDocument(body []byte, at *url.URL) (Client, error) {
 	if err != nil {
 		return Client{}, err
 	}
-	m.AuthMethod = &method
+	m.AuthMethod, m.alsoPublic = &method, public
 	if m.Name == nil {
 		name := at.Host
 		m.Name = &name
 	}
-	m.knownScopes()
 	c, err := m.client()
-	c.ID, c.AlsoPublic = at.String(), public
+	c.ID = at.String()
 	return c, err
-}
-
-// knownScopes removes the scopes that the catalog does not contain, because the
-// document may serve other servers too. If the document names no audience,
-// neither in audiences nor by a scope, knownScopes sets all audiences.
-func (m *metadata) knownScopes() {
-	named := len(m.Audiences) > 0
-	if m.Scope != nil {
-		var known []string
-		for _, scope := range authz.Split(*m.Scope) {
-			if rule, ok := authz.FindRule(scope); ok {
-				known, named = append(known, scope), named || rule.Audience != ""
-			}
-		}
-		if len(known) > 0 { // otherwise setScopes rejects the unknown scopes
-			text := strings.Join(known, " ")
-			m.Scope = &text
-		}
-	}
-	if !named {
-		for _, audience := range authz.Audiences {
-			m.Audiences = append(m.Audiences, string(audience))
-		}
-	}
 }
 
 // DocumentError reports a metadata document that cannot be used. Its text is

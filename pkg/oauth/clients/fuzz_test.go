@@ -3,6 +3,7 @@ package clients
 import (
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,13 +14,14 @@ import (
 // count as on the device.
 func FuzzRedirectTarget(f *testing.F) {
 	for _, seed := range []string{"https://planner.example:444/cb", "http://127.0.0.1:1/cb",
-		"http://127.0.0.1.evil.example/", "http://[::1]/", "com.example:/cb", "http://127.0.0.1@evil.example/"} {
+		"http://127.0.0.1.evil.example/", "http://localhost.evil.example/", "http://localhost:1/",
+		"http://[::1]/", "com.example:/cb", "http://127.0.0.1@evil.example/"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, uri string) {
 		host, local := RedirectTarget(uri)
-		if local && !strings.HasSuffix(host, ":") && host != "127.0.0.1" && host != "[::1]" &&
-			!strings.HasPrefix(host, "127.0.0.1:") && !strings.HasPrefix(host, "[::1]:") {
+		name, _, _ := strings.Cut(strings.TrimPrefix(host, "[::1]"), ":")
+		if local && !strings.HasSuffix(host, ":") && name != "127.0.0.1" && name != "localhost" && name != "" {
 			t.Errorf("%q is on the device at %q", uri, host)
 		}
 	})
@@ -28,6 +30,7 @@ func FuzzRedirectTarget(f *testing.F) {
 func FuzzRegistration(f *testing.F) {
 	f.Add([]byte(`{"client_name":"A","redirect_uris":["https://app.example/"],"audiences":["rider"],"scope":"openid"}`))
 	f.Add([]byte(`{"redirect_uris":["com.example.app:/x","http://[::1]:9/"],"audiences":["driver"],"application_type":"native"}`))
+	f.Add([]byte(`{"redirect_uris":["cursor://x/cb","javascript://x/cb"],"token_endpoint_auth_method":"none"}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		m, err := parseMetadata(body)
 		var c Client
@@ -47,6 +50,12 @@ func FuzzRegistration(f *testing.F) {
 		for _, uri := range c.RedirectURIs {
 			if strings.ContainsAny(uri, "#* \r\n\t\\\"<>") {
 				t.Errorf("%q may be redirected to", uri)
+			}
+			scheme, _, _ := strings.Cut(strings.ToLower(uri), ":")
+			good := scheme == "https" || scheme == "http" && loopback.MatchString(uri)
+			if slices.Contains(reservedSchemes, scheme) && !good ||
+				!c.Public() && scheme != "http" && scheme != "https" && !strings.Contains(scheme, ".") {
+				t.Errorf("%q may be redirected to: public %v", uri, c.Public())
 			}
 		}
 	})

@@ -375,21 +375,24 @@ func (m metadata) hasKeys() bool { return len(m.Keys) > 0 && string(m.Keys) != "
 
 // documentMethod returns how the client of a document authenticates. A document
 // may list several methods, for several servers. The server takes
-// private_key_jwt if the document lists it and has keys. public then reports
-// whether a request without credentials is valid too: the document also lists
-// none.
+// private_key_jwt if the document lists it and its keys can be used. public then
+// reports whether a request without credentials is valid too: the document also
+// lists none. A document that does not list none never becomes public.
 func (m metadata) documentMethod() (method string, public bool, err error) {
 	methods := m.AuthMethods
 	if m.AuthMethod != nil {
 		methods = append(slices.Clip(methods), *m.AuthMethod)
 	}
 	public = len(methods) == 0 || slices.Contains(methods, protocol.AuthNone)
-	switch {
-	case slices.Contains(methods, protocol.AuthKey) && (m.hasKeys() || m.KeysURI != ""):
-		return protocol.AuthKey, public, nil
-	case public:
+	err = badMetadata("token_endpoint_auth_method must be none, or private_key_jwt with jwks or jwks_uri.")
+	if slices.Contains(methods, protocol.AuthKey) {
+		keyed := Client{AuthMethod: protocol.AuthKey}
+		if err = keyed.setKeys(m); err == nil {
+			return protocol.AuthKey, public, nil
+		}
+	}
+	if public {
 		return protocol.AuthNone, false, nil
 	}
-	return "", false, badMetadata(
-		"token_endpoint_auth_method must be none, or private_key_jwt with jwks or jwks_uri.")
+	return "", false, err
 }

@@ -26,32 +26,48 @@ const (
 // metadata is the metadata of a registration request or a metadata document
 // (RFC 7591 section 2). Unknown members are ignored, as that section requires.
 type metadata struct {
-	Name            *string  `json:"client_name"`
-	RedirectURIs    []string `json:"redirect_uris"`
-	LogoutURIs      []string `json:"post_logout_redirect_uris"`
-	AuthMethod      *string  `json:"token_endpoint_auth_method"`
-	AuthMethods     []string `json:"token_endpoint_auth_methods_supported"` // only in documents
-	AuthAlg         *string  `json:"token_endpoint_auth_signing_alg"`
-	KeysURI         string   `json:"jwks_uri"`
-	GrantTypes      []string `json:"grant_types"`
-	ResponseTypes   []string `json:"response_types"`
-	Audiences       []string `json:"audiences"`
-	Scope           *string  `json:"scope"`
-	ApplicationType *string  `json:"application_type"`
-	IDTokenAlg      *string  `json:"id_token_signed_response_alg"`
-	LogoURI         string   `json:"logo_uri"`
-	ClientURI       string   `json:"client_uri"`
-	PolicyURI       string   `json:"policy_uri"`
-	TermsURI        string   `json:"tos_uri"`
-	Contacts        []string `json:"contacts"`
-	SoftwareID      string   `json:"software_id"`
-	SoftwareVersion string   `json:"software_version"`
+	Name          *string  `json:"client_name"`
+	RedirectURIs  []string `json:"redirect_uris"`
+	LogoutURIs    []string `json:"post_logout_redirect_uris"`
+	AuthMethod    *string  `json:"token_endpoint_auth_method"`
+	AuthMethods   []string `json:"token_endpoint_auth_methods_supported"` // only in documents
+	AuthAlg       *string  `json:"token_endpoint_auth_signing_alg"`
+	KeysURI       string   `json:"jwks_uri"`
+	GrantTypes    []string `json:"grant_types"`
+	ResponseTypes []string `json:"response_types"`
+	Audiences     []string `json:"audiences"`
+	Scope         *string  `json:"scope"`
+	IDTokenAlg    *string  `json:"id_token_signed_response_alg"`
+
+	ApplicationType descriptive[string]   `json:"application_type"`
+	LogoURI         descriptive[string]   `json:"logo_uri"`
+	ClientURI       descriptive[string]   `json:"client_uri"`
+	PolicyURI       descriptive[string]   `json:"policy_uri"`
+	TermsURI        descriptive[string]   `json:"tos_uri"`
+	Contacts        descriptive[[]string] `json:"contacts"`
+	SoftwareID      descriptive[string]   `json:"software_id"`
+	SoftwareVersion descriptive[string]   `json:"software_version"`
 
 	Keys json.RawMessage `json:"jwks"`
 
 	// Only PUT (RFC 7592 section 2.2) and documents read these.
 	ClientID     *string `json:"client_id"`
 	ClientSecret *string `json:"client_secret"`
+
+	alsoPublic bool // see Client.AlsoPublic
+}
+
+// descriptive is a member that describes the client and decides nothing. A
+// value of another type counts as absent.
+type descriptive[T any] struct{ value T }
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (d *descriptive[T]) UnmarshalJSON(raw []byte) error {
+	var value T
+	if json.Unmarshal(raw, &value) == nil {
+		d.value = value
+	}
+	return nil
 }
 
 func badMetadata(format string, args ...any) *protocol.Error {
@@ -112,62 +128,63 @@ func (f faults) err() error {
 	return &joined
 }
 
-// client returns the metadata as a validated client, with the defaults of RFC
-// 7591 section 2 and OpenID Connect Registration section 2. Its error names the
-// faults, at most mostFaults.
+// client returns the client to register: of what the metadata asks for, all
+// that the server has (RFC 7591 sections 2 and 3.2.1), with the defaults of
+// these sections and of OpenID Connect Registration section 2. Its error names
+// the members of which nothing usable is left, and at most mostFaults faults.
 func (m metadata) client() (Client, error) {
-	c := Client{
-		Name: otherwiseNamed, RedirectURIs: m.RedirectURIs, LogoutURIs: m.LogoutURIs,
-		AuthMethod:      or(m.AuthMethod, protocol.AuthBasic),
-		ApplicationType: or(m.ApplicationType, "web"), IDTokenAlg: or(m.IDTokenAlg, signing.RS256),
-		LogoURI: m.LogoURI, ClientURI: m.ClientURI, PolicyURI: m.PolicyURI, TermsURI: m.TermsURI,
-		Contacts: m.Contacts, SoftwareID: m.SoftwareID, SoftwareVersion: m.SoftwareVersion,
-	}
-	if m.ApplicationType == nil && anyNative(m.RedirectURIs) {
-		c.ApplicationType = "native" // the redirect URI is one that only native clients may have
-	}
-	if m.Name != nil {
-		c.Name = *m.Name
+	c := Client{Name: or(m.Name, otherwiseNamed), AuthMethod: or(m.AuthMethod, protocol.AuthBasic),
+		AlsoPublic: m.alsoPublic, IDTokenAlg: signing.RS256}
+	if or(m.IDTokenAlg, "") == signing.ES256 {
+		c.IDTokenAlg = signing.ES256
 	}
 	var wrong faults
 	wrong.add(checkName(c.Name))
-	c.checkChoices(&wrong)
 	if slices.Contains(protocol.AuthMethods, c.AuthMethod) {
 		wrong.add(c.setKeys(m)) // the method decides which keys are needed
+	} else {
+		wrong.add(badMetadata("token_endpoint_auth_method must be one of %s.", strings.Join(protocol.AuthMethods, ", ")))
 	}
 	wrong.add(m.checkGrants())
-	c.checkURIs(&wrong)
+	c.setURIs(m, &wrong)
 	wrong.add(c.setScopes(m))
-	plain := func(text string) bool {
-		return utf8.RuneCountInString(text) <= longestName && !strings.ContainsFunc(text, unicode.IsControl)
-	}
-	if !plain(c.SoftwareID) || !plain(c.SoftwareVersion) || !all(c.Contacts, plain) {
-		wrong.add(badMetadata("contacts, software_id and software_version are plain texts of at most %d characters.",
-			longestName))
-	}
 	if err := wrong.err(); err != nil {
 		return Client{}, err
 	}
-	if stored, err := json.Marshal(c); err != nil || len(stored) > largestRecord {
-		return Client{}, badMetadata("The metadata is too large: it may need at most %d bytes as JSON.", largestRecord)
+	bare := c
+	c.describe(m)
+	for _, one := range []Client{c, bare} {
+		if stored, err := json.Marshal(one); err == nil && len(stored) <= largestRecord {
+			return one, nil
+		}
 	}
-	return c, nil
+	return Client{}, badMetadata("The metadata is too large: it may need at most %d bytes as JSON.", largestRecord)
 }
 
-func all(texts []string, holds func(string) bool) bool {
-	return !slices.ContainsFunc(texts, func(text string) bool { return !holds(text) })
-}
-
-// checkChoices checks the members that have one of a few values.
-func (c Client) checkChoices(wrong *faults) {
-	if !slices.Contains(protocol.AuthMethods, c.AuthMethod) {
-		wrong.add(badMetadata("token_endpoint_auth_method must be one of %s.", strings.Join(protocol.AuthMethods, ", ")))
+// describe sets the usable ones of the members that only describe the client.
+func (c *Client) describe(m metadata) {
+	page := func(d descriptive[string]) string {
+		if isHTTPS(d.value) {
+			return d.value
+		}
+		return ""
 	}
-	if c.ApplicationType != "web" && c.ApplicationType != "native" {
-		wrong.add(badMetadata("application_type must be web or native."))
+	plain := func(text string) bool {
+		return utf8.RuneCountInString(text) <= longestName && !strings.ContainsFunc(text, unicode.IsControl)
 	}
-	if c.IDTokenAlg != signing.RS256 && c.IDTokenAlg != signing.ES256 {
-		wrong.add(badMetadata("id_token_signed_response_alg must be RS256 or ES256."))
+	line := func(d descriptive[string]) string {
+		if plain(d.value) {
+			return d.value
+		}
+		return ""
+	}
+	c.LogoURI, c.ClientURI, c.PolicyURI, c.TermsURI = page(m.LogoURI), page(m.ClientURI), page(m.PolicyURI),
+		page(m.TermsURI)
+	c.SoftwareID, c.SoftwareVersion = line(m.SoftwareID), line(m.SoftwareVersion)
+	for _, contact := range m.Contacts.value {
+		if plain(contact) {
+			c.Contacts = append(c.Contacts, contact)
+		}
 	}
 }
 
@@ -178,43 +195,41 @@ func or(value *string, otherwise string) string {
 	return *value
 }
 
+// checkGrants checks that the client wants the grant that the server has. A
+// static document may list the grants of other servers too.
 func (m metadata) checkGrants() error {
 	var wrong faults
-	if !all(m.GrantTypes, func(grant string) bool { return grant == "authorization_code" || grant == "refresh_token" }) {
-		wrong.add(badMetadata("grant_types may contain authorization_code and refresh_token only."))
-	}
-	if m.GrantTypes != nil && !slices.Contains(m.GrantTypes, "authorization_code") {
+	if len(m.GrantTypes) > 0 && !slices.Contains(m.GrantTypes, "authorization_code") {
 		wrong.add(badMetadata("grant_types must contain authorization_code."))
 	}
-	if !all(m.ResponseTypes, func(kind string) bool { return kind == "code" }) {
-		wrong.add(badMetadata("response_types may contain code only."))
+	if len(m.ResponseTypes) > 0 && !slices.Contains(m.ResponseTypes, "code") {
+		wrong.add(badMetadata("response_types must contain code."))
 	}
 	return wrong.err()
 }
 
-// setScopes sets audiences and scopes. If the metadata names no audiences, they
-// follow from the scopes. If it names no scope either, the client gets all
-// audiences. Without scopes, the client gets all scopes of its audiences.
+// setScopes sets the audiences and scopes that the metadata asks for and the
+// catalog has. If the metadata names no audiences, they follow from the scopes.
+// If no scope has an audience, the client gets all audiences. Without scopes,
+// the client gets all scopes of its audiences.
 func (c *Client) setScopes(m metadata) error {
 	asked := authz.Split(or(m.Scope, ""))
-	for _, name := range m.Audiences {
-		audience := authz.Audience(name)
-		if !slices.Contains(authz.Audiences, audience) {
-			return badMetadata("audiences may contain dashboard, rider and driver only.")
-		}
-		if !slices.Contains(c.Audiences, audience) {
+	add := func(audience authz.Audience) {
+		if slices.Contains(authz.Audiences, audience) && !slices.Contains(c.Audiences, audience) {
 			c.Audiences = append(c.Audiences, audience)
 		}
 	}
+	for _, name := range m.Audiences {
+		add(authz.Audience(name))
+	}
 	if m.Audiences == nil {
 		for _, scope := range asked {
-			if rule, ok := authz.FindRule(scope); ok && rule.Audience != "" && !slices.Contains(c.Audiences, rule.Audience) {
-				c.Audiences = append(c.Audiences, rule.Audience)
-			}
+			rule, _ := authz.FindRule(scope)
+			add(rule.Audience)
 		}
-	}
-	if m.Audiences == nil && len(asked) == 0 {
-		c.Audiences = authz.Audiences // MCP clients name neither; the resource that they ask for selects the audience
+		if len(c.Audiences) == 0 {
+			c.Audiences = authz.Audiences // MCP clients may name none; the resource that they ask for selects it
+		}
 	}
 	if len(c.Audiences) == 0 {
 		return badMetadata("audiences must contain at least one of dashboard, rider and driver.")
@@ -237,36 +252,47 @@ func (c *Client) setScopes(m metadata) error {
 			c.Scopes = append(c.Scopes, scope)
 		}
 	}
+	if len(c.Scopes) > 0 {
+		return nil
+	}
 	return wrong.err()
 }
 
-func (c Client) checkURIs(wrong *faults) {
-	kind := c.ApplicationType
-	if kind != "web" {
-		kind = "native" // for an unknown type, report only what is wrong for both types
-	}
-	if len(c.RedirectURIs) == 0 || len(c.RedirectURIs) > mostRedirects {
-		wrong.add(protocol.Refuse("invalid_redirect_uri", "redirect_uris must contain 1 to %d addresses.", mostRedirects))
-	}
-	for _, uri := range c.RedirectURIs[:min(len(c.RedirectURIs), mostRedirects)] {
-		if reason := redirectFault(uri, kind); reason != "" {
-			wrong.add(protocol.Refuse("invalid_redirect_uri", "%s: %s", protocol.Printable(uri), reason))
+// setURIs sets the usable addresses, and the application type if the metadata
+// has no valid one.
+func (c *Client) setURIs(m metadata, wrong *faults) {
+	var unusable faults
+	c.RedirectURIs, unusable = usableURIs(m.RedirectURIs, c.Public())
+	c.LogoutURIs, _ = usableURIs(m.LogoutURIs, c.Public())
+	if c.ApplicationType = m.ApplicationType.value; c.ApplicationType != "web" && c.ApplicationType != "native" {
+		c.ApplicationType = "web"
+		if !slices.ContainsFunc(c.RedirectURIs, isHTTPS) {
+			c.ApplicationType = "native"
 		}
 	}
-	if len(c.LogoutURIs) > mostRedirects {
-		wrong.add(badMetadata("post_logout_redirect_uris contains more than %d addresses.", mostRedirects))
+	if len(c.RedirectURIs) > 0 {
+		return
 	}
-	for _, uri := range c.LogoutURIs[:min(len(c.LogoutURIs), mostRedirects)] {
-		if reason := redirectFault(uri, kind); reason != "" {
-			wrong.add(badMetadata("post_logout_redirect_uris: %s: %s", protocol.Printable(uri), reason))
+	if len(unusable) == 0 {
+		unusable.add(protocol.Refuse("invalid_redirect_uri", "redirect_uris must contain at least one address."))
+	}
+	*wrong = append(*wrong, unusable...)
+}
+
+// usableURIs returns the first addresses that a client may register, each once,
+// at most mostRedirects, and the faults of others, at most mostFaults.
+func usableURIs(uris []string, public bool) (usable []string, unusable faults) {
+	for _, uri := range uris {
+		switch reason := redirectFault(uri, public); {
+		case len(usable) == mostRedirects:
+			return usable, unusable
+		case reason == "" && !slices.Contains(usable, uri):
+			usable = append(usable, uri)
+		case reason != "" && len(unusable) < mostFaults:
+			unusable.add(protocol.Refuse("invalid_redirect_uri", "%s: %s", protocol.Printable(uri), reason))
 		}
 	}
-	for _, one := range [][2]string{{"logo_uri", c.LogoURI}, {"client_uri", c.ClientURI}, {"policy_uri", c.PolicyURI},
-		{"tos_uri", c.TermsURI}} {
-		if name, uri := one[0], one[1]; uri != "" && !isHTTPS(uri) {
-			wrong.add(badMetadata("%s must be an https address.", name))
-		}
-	}
+	return usable, unusable
 }
 
 func isHTTPS(uri string) bool {

@@ -10,10 +10,18 @@ import (
 	"strings"
 )
 
-// Loopback matches a redirect URI of a native application that listens on the
-// device (RFC 8252 section 7.3). It does not match the name localhost. Its
-// groups are the scheme and address, the port, and the rest.
-var Loopback = regexp.MustCompile(`^(http://(?:127\.0\.0\.1|\[::1\]))(?::([0-9]{1,5}))?((?:[/?].*)?)$`)
+// loopback matches a redirect URI of a native application that listens on the
+// device (RFC 8252 section 7.3, RFC 9700 section 2.1). Its groups are the scheme
+// and name, the port, and the rest.
+var loopback = regexp.MustCompile(
+	`^(http://(?:127\.0\.0\.1|\[::1\]|localhost))(?::([0-9]{1,5}))?((?:[/?].*)?)$`)
+
+// LoopbackIP reports whether a redirect URI is one of an IP address of the
+// device. The name localhost may resolve to another address (RFC 8252 section
+// 8.3).
+func LoopbackIP(uri string) bool {
+	return loopback.MatchString(uri) && !strings.HasPrefix(uri, "http://localhost")
+}
 
 // RedirectAllowed reports whether the URI equals a registered one (RFC 9700
 // section 4.1.3). The port of a Loopback address may differ.
@@ -22,7 +30,7 @@ func RedirectAllowed(registered []string, uri string) bool {
 		if one == uri {
 			return true
 		}
-		had, got := Loopback.FindStringSubmatch(one), Loopback.FindStringSubmatch(uri)
+		had, got := loopback.FindStringSubmatch(one), loopback.FindStringSubmatch(uri)
 		if had == nil || got == nil || had[1] != got[1] || had[3] != got[3] {
 			continue
 		}
@@ -34,8 +42,8 @@ func RedirectAllowed(registered []string, uri string) bool {
 }
 
 // RedirectTarget returns a text that names a redirect URI for a person: its
-// host. local reports whether the URI has a private scheme or matches Loopback,
-// so that it leads to an application on the device. For a private scheme the
+// host. local reports whether the URI has a private scheme or is on loopback, so
+// that it leads to an application on the device. For a private scheme the
 // text is only the scheme. The host in such an address means nothing, because
 // the device hands the complete address to the application that claims the
 // scheme.
@@ -47,13 +55,13 @@ func RedirectTarget(uri string) (target string, local bool) {
 	case u.Scheme != "https" && u.Scheme != "http":
 		return u.Scheme + ":", true
 	}
-	return u.Host, Loopback.MatchString(uri)
+	return u.Host, loopback.MatchString(uri)
 }
 
 // redirectFault returns what is wrong with a redirect URI, or "" if it may be
-// registered (RFC 6749 section 3.1.2, RFC 8252 section 7, OpenID Connect
-// Registration section 2).
-func redirectFault(uri, applicationType string) string {
+// registered (RFC 6749 section 3.1.2, RFC 8252 section 7). public reports whether
+// the client is a public one.
+func redirectFault(uri string, public bool) string {
 	u, err := parseURI(uri)
 	switch {
 	case err != nil:
@@ -82,17 +90,37 @@ func redirectFault(uri, applicationType string) string {
 		if !onLoopback(u) {
 			return "http is for loopback addresses only"
 		}
-		if applicationType != "native" {
-			return "http is for application_type native only"
-		}
 		return ""
 	}
-	// A private-use scheme is a reversed domain name (RFC 8252 section 7.1).
-	if applicationType != "native" || !strings.Contains(u.Scheme, ".") {
-		return "it must be https or, for application_type native, loopback http or a private scheme such as com.example.app"
+	return schemeFault(u, public)
+}
+
+// schemeFault returns what is wrong with an address of a scheme other than http
+// and https, or "". The scheme should be a reversed domain name (RFC 8252
+// section 7.1). Many applications have one without a dot. Any application may
+// claim such a scheme, so only public clients, which have no secret to lose, may
+// have it. The consent page names the scheme each time.
+func schemeFault(u *url.URL, public bool) string {
+	switch {
+	case slices.Contains(reservedSchemes, u.Scheme) || strings.HasPrefix(u.Scheme, "ms-") || len(u.Scheme) == 1:
+		return "the scheme " + u.Scheme + " does not belong to one application"
+	case strings.Contains(u.Scheme, "."):
+		return ""
+	case !public:
+		return "it must be https, loopback http or a private scheme such as com.example.app; " +
+			"other schemes are for token_endpoint_auth_method none only"
+	case u.Host == "" && !strings.HasPrefix(u.Path, "/"):
+		return "a slash must follow the scheme"
 	}
 	return ""
 }
+
+// reservedSchemes have a meaning for browsers, operating systems or other
+// software. Some run scripts, others open files or other devices.
+var reservedSchemes = strings.Fields(`about android-app blob chrome chrome-extension chrome-untrusted cid content
+	data devtools edge file filesystem ftp ftps git gopher hcp http https intent irc ircs jar javascript ldap ldaps
+	livescript localhost magnet mailto market mid mk mms mocha moz-extension news nfs nntp opera res resource rtsp
+	search search-ms sftp sip sips smb sms ssh svn tel telnet urn vbscript view-source vnc wss ws wyciwyg x-javascript`)
 
 // ownParameters are the parameters of an authorization response (RFC 6749
 // sections 4.1.2 and 4.1.2.1, RFC 9207 section 2).
@@ -137,11 +165,4 @@ func dotted(u *url.URL) bool {
 		}
 	}
 	return false
-}
-
-func anyNative(uris []string) bool {
-	return slices.ContainsFunc(uris, func(uri string) bool {
-		u, err := parseURI(uri)
-		return err == nil && u.Scheme != "https" && redirectFault(uri, "native") == ""
-	})
 }

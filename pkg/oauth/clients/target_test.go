@@ -13,7 +13,9 @@ func TestRedirectTargetOfAPrivateScheme(t *testing.T) {
 		"com.evil.app:/cb":                {"com.evil.app:", true},
 		"https://metro.example/cb":        {"metro.example", false},
 		"http://127.0.0.1:8000/cb":        {"127.0.0.1:8000", true},
-		"http://localhost:8000/cb":        {"localhost:8000", false},
+		"http://localhost:8000/cb":        {"localhost:8000", true},
+		"http://localhost.evil/cb":        {"localhost.evil", false},
+		"cursor://metro.example/cb":       {"cursor:", true},
 	} {
 		if target, local := RedirectTarget(uri); target != want.target || local != want.local {
 			t.Errorf("%s: %q, on the device %v", uri, target, local)
@@ -30,7 +32,7 @@ func TestRedirectHosts(t *testing.T) {
 		"https://xn--mtro-f5d.example/cb": true, "com.app:/cb": true, "com.app://metro.example/cb": true,
 		"http://127.0.0.1/cb": true,
 	} {
-		if fault := redirectFault(uri, "native"); (fault == "") != want {
+		if fault := redirectFault(uri, true); (fault == "") != want {
 			t.Errorf("%s: %q", uri, fault)
 		}
 	}

@@ -127,17 +127,18 @@ func (g *refreshGrant) attempt(ctx context.Context, s *Issuer, c clients.Client)
 	return g.rotate(ctx, s, c, f, stands, scopes)
 }
 
-// scopes returns the requested scopes, by default all granted ones (RFC 6749
-// section 6). It removes those that the client no longer registers, or that the
-// actor may not have now.
+// scopes returns the granted ones of the requested scopes, by default all
+// granted ones (RFC 6749 section 6). It removes those that the client no longer
+// registers, or that the actor may not have now. Some libraries repeat at each
+// refresh what they asked for at first, with scopes that were not granted.
 func (g *refreshGrant) scopes(c clients.Client, f family, stands standing) ([]string, error) {
 	asked := f.Scopes
 	if g.form.Has("scope") {
-		asked = authz.Split(g.form.Get("scope"))
-		for _, scope := range asked {
-			if !slices.Contains(f.Scopes, scope) {
-				return nil, protocol.Refuse("invalid_scope", "A refresh may ask only for scopes that were granted.")
-			}
+		asked = slices.DeleteFunc(authz.Split(g.form.Get("scope")), func(scope string) bool {
+			return !slices.Contains(f.Scopes, scope)
+		})
+		if len(asked) == 0 {
+			return nil, protocol.Refuse("invalid_scope", "None of these scopes was granted. Omit scope to get all that were.")
 		}
 	}
 	return grantable(c, f.Audience, asked, stands.Have)
@@ -196,7 +197,7 @@ func (g *refreshGrant) again(ctx context.Context, s *Issuer, c clients.Client, f
 	if next.Resource == nil {
 		next.Resource = &f.Resource
 	}
-	if err := g.repeats(s, f, next); err != nil {
+	if err := g.repeats(s, next); err != nil {
 		return tokens{}, err
 	}
 	at := time.Unix(next.IssuedAt, 0)
@@ -207,8 +208,8 @@ func (g *refreshGrant) again(ctx context.Context, s *Issuer, c clients.Client, f
 
 // repeats checks a request that is repeated within the grace period. It returns
 // an error if the request asks for fewer scopes than the successor has, for
-// another resource, or for what was not granted.
-func (g *refreshGrant) repeats(s *Issuer, f family, next successor) error {
+// another resource, or for a resource that was not granted.
+func (g *refreshGrant) repeats(s *Issuer, next successor) error {
 	switch resource, err := s.narrowed(g.form, *next.Resource); {
 	case err != nil:
 		return err
@@ -218,9 +219,8 @@ func (g *refreshGrant) repeats(s *Issuer, f family, next successor) error {
 		return nil
 	}
 	asked := authz.Split(g.form.Get("scope"))
-	wider := func(scope string) bool { return !slices.Contains(f.Scopes, scope) }
 	missing := func(scope string) bool { return !slices.Contains(asked, scope) }
-	if slices.ContainsFunc(asked, wider) || slices.ContainsFunc(next.Scopes, missing) {
+	if slices.ContainsFunc(next.Scopes, missing) {
 		return protocol.Refuse("invalid_scope", "This repeats an earlier request. It must ask for the same scope.")
 	}
 	return nil
