@@ -22,6 +22,7 @@ const (
 	KindNotFound
 	KindMethod
 	KindState
+	KindOpenTrips
 	KindTooLarge
 	KindMediaType
 	KindMismatch
@@ -45,6 +46,7 @@ var table = map[Kind]answer{
 	KindNotFound:     {http.StatusNotFound, "not_found"},
 	KindMethod:       {http.StatusMethodNotAllowed, "method_not_allowed"},
 	KindState:        {http.StatusConflict, "invalid_state"},
+	KindOpenTrips:    {http.StatusConflict, "too_many_open_trips"},
 	KindTooLarge:     {http.StatusRequestEntityTooLarge, "payload_too_large"},
 	KindMediaType:    {http.StatusUnsupportedMediaType, "unsupported_media_type"},
 	KindMismatch:     {http.StatusUnprocessableEntity, "idempotency_mismatch"},

@@ -123,7 +123,7 @@ func (x *exchange) keepFault(ctx context.Context, f *fault.Error) error {
 	used := errors.Is(f.Cause, errKeyUsed)
 	if !used {
 		switch f.Kind {
-		case fault.KindNotFound, fault.KindState:
+		case fault.KindNotFound, fault.KindState, fault.KindOpenTrips:
 		default:
 			return f
 		}
