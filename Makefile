@@ -16,7 +16,10 @@ OUTSIDE := pkg/app/agents pkg/app/docspage pkg/app/e2e pkg/app/generated pkg/app
 PARALLEL := -parallel 8
 # npm packages for tests only.
 NPM_TESTS := $(patsubst %package.json,%node_modules/.package-lock.json,$(wildcard pkg/oauth/*/package.json pkg/app/*/package.json))
-BROWSER = $(shell command -v chromium || command -v chromium-browser || command -v google-chrome || command -v google-chrome-stable)
+# The browser of the tests: CHROME, else an installed one. pkg/local/testkit looks for it in the same places.
+MAC_CHROME := /Applications/Google Chrome.app/Contents/MacOS/Google Chrome
+BROWSER = $(or $(CHROME),$(shell command -v chromium || command -v chromium-browser || command -v google-chrome || \
+	command -v google-chrome-stable || ls '$(MAC_CHROME)' 2>/dev/null))
 
 .PHONY: help
 help: ## list the commands
@@ -47,9 +50,8 @@ cpu-check: bin/engine ## fail if an endpoint allocates over 10 % more than in th
 	go run ./bench -cpu -check -rounds 3 -reads 50
 
 .PHONY: test
-test: bin/engine npm-tests python-tests ## vet and run all tests on the embedded engine
+test: bin/engine test-tools ## vet and run all tests on the embedded engine
 	@$(if $(RACE),,echo 'No C compiler: the tests run without the race detector (Debian: apt-get install gcc libc6-dev).';)
-	@$(if $(CHROME)$(BROWSER),,echo 'No browser: the browser tests cannot run (Debian: apt-get install chromium; else set CHROME to the path of one).';)
 	go vet ./...
 	@# GOGC=200 collects garbage half as often, which saves time. The race detector needs too much memory for a higher value.
 	@set -x; failed=0; \
@@ -64,7 +66,7 @@ quick: bin/engine ## run the fast tests: no browser, built functions, end-to-end
 	CGO_ENABLED=0 GOGC=400 go test -short -p 4 $(PARALLEL) -timeout 60m ./...
 
 .PHONY: test-dynamodb-local
-test-dynamodb-local: bin/engine dynamodb-local npm-tests python-tests ## run all tests on DynamoDB Local (needs Java 17 and Maven)
+test-dynamodb-local: bin/engine dynamodb-local test-tools ## run all tests on DynamoDB Local (needs Java 17 and Maven)
 	SVC_ENGINE=dynamodb-local go test -p 3 -shuffle=on -timeout 60m ./...
 
 # What CI runs on DynamoDB Local, which takes five times as long as the embedded engine: the short tests of the packages
@@ -86,6 +88,18 @@ concurrent: bin/engine ## build the functions with -race and send 64 events at o
 .PHONY: soak
 soak: build $(if $(filter dynamodb-local,$(SVC_ENGINE)),dynamodb-local) ## drive load against `svc dev` on disk; fail if its memory or files keep growing (MINUTES=60 SVC_ENGINE=dynamodb-local)
 	go run ./bench -soak -minutes $(or $(MINUTES),60)
+
+.PHONY: bare-root
+bare-root: ## prove README's commands in a bare Debian root with Go, make and npm (needs root; FULL=1 COLD=1)
+	@.ci/bare-root
+
+.PHONY: day
+day: bin/engine ## drive a day of load on a fast clock; fail if memory or files keep growing, for some minutes (RIDES=60 an hour)
+	SVC_DAY=$(or $(RIDES),60) go test -count=1 -timeout 60m -v -run '^TestDayOfLoad$$' ./pkg/app
+
+.PHONY: sweep
+sweep: bin/engine ## sweep 10,000 tenants for lost trips, for some minutes (TENANTS=10000)
+	SVC_TENANTS=$(or $(TENANTS),10000) go test -count=1 -timeout 60m -v -run '^TestSweepOfManyTenants$$' ./pkg/background/settlement
 
 .PHONY: golden
 golden: bin/engine ## write the golden files again from what the code does now
@@ -132,7 +146,7 @@ lint-openapi: .ci/openapi/node_modules/.package-lock.json ## lint the OpenAPI do
 	@touch $@
 
 .PHONY: fuzz-api
-fuzz-api: build ## test the service against its OpenAPI document with schemathesis (needs Python 3)
+fuzz-api: build ## test the service against its OpenAPI document with schemathesis
 	.ci/fuzz-api
 
 .PHONY: vulncheck
@@ -163,6 +177,20 @@ bin/dynamodb-local/.pom: $(ENGINE)/pom.xml
 	mvn -q -B -f $(ENGINE)/pom.xml dependency:copy-dependencies -DincludeScope=runtime -DoutputDirectory=$(CURDIR)/bin/dynamodb-local
 	@cp $< $@
 
+.PHONY: test-tools
+test-tools: browser npm-tests python-tests ## fetch all that only tests use: a browser if none is installed, clients of npm and PyPI
+
+.PHONY: browser
+browser: $(if $(BROWSER),,.cache/chromium/chrome) ## fetch Chromium for the tests, unless a browser is installed
+
+CHROMIUM := pkg/local/testkit/chromium
+.cache/chromium/chrome: $(CHROMIUM)/package-lock.json $(CHROMIUM)/unpack.mjs
+	@[ "$$(uname -sm)" = 'Linux x86_64' ] || { echo 'No browser was found, and npm has one for Linux x64 only. Install Chrome or Chromium, or set CHROME to the path of one.' >&2; exit 1; }
+	cd $(CHROMIUM) && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	@rm -rf $(@D)
+	node $(CHROMIUM)/unpack.mjs $(@D)
+	@rm -rf $(CHROMIUM)/node_modules
+
 .PHONY: npm-tests
 npm-tests: $(NPM_TESTS) ## fetch the npm packages that only tests use
 
@@ -178,9 +206,7 @@ REQUIREMENTS := pkg/oauth/conformance/requirements.txt pkg/app/agents/requiremen
 python-tests: $(PYTHON)/.fetched ## fetch the Python packages that only tests use
 
 $(PYTHON)/.fetched: $(REQUIREMENTS)
-	@command -v python3 >/dev/null || { echo 'python3 is missing (Debian: apt-get install python3 python3-venv).' >&2; exit 1; }
-	@rm -rf $(PYTHON) && mkdir -p $(dir $(PYTHON))
-	@python3 -m venv $(PYTHON) || { echo 'Python cannot make a virtual environment (Debian: apt-get install python3-venv).' >&2; exit 1; }
+	@.ci/venv $(PYTHON)
 	$(PYTHON)/bin/python -m pip install --quiet --disable-pip-version-check --only-binary=:all: $(REQUIREMENTS:%=-r %)
 	@touch $@
 
@@ -216,21 +242,19 @@ sam-local: bin/engine .cache/sam/.there ## run the end-to-end suite through `sam
 	@PATH="$(CURDIR)/.cache/sam/bin:$$PATH" localstack/sam-local.sh
 
 .PHONY: template
-template: .cache/sam/.there .cache/checkov/.there ## check template.yaml and ops/ with cfn-lint, sam validate and checkov (needs Python 3)
+template: .cache/sam/.there .cache/checkov/.there ## check template.yaml and ops/ with cfn-lint, sam validate and checkov
 	.cache/sam/bin/cfn-lint template.yaml ops/*.yaml
 	SAM_CLI_TELEMETRY=0 AWS_DEFAULT_REGION=us-east-1 .cache/sam/bin/sam validate --lint
 	.cache/checkov/bin/checkov -f template.yaml ops/*.yaml --framework cloudformation --compact --quiet --skip-download
 	@.ci/guided
 
 .PHONY: reproducible
-reproducible: .cache/sam/.there ## build every function twice in different folders and compare the zips (needs Python 3)
+reproducible: .cache/sam/.there ## build every function twice in different folders and compare the zips
 	@.ci/reproducible
 
 .cache/sam/.there: PACKAGES = aws-sam-cli==1.170.0 cfn-lint==1.58.0
 .cache/checkov/.there: PACKAGES = checkov==3.3.30
 .cache/%/.there:
-	@command -v python3 >/dev/null || { echo 'python3 is missing; install Python 3 with venv (Debian: apt-get install python3-venv).' >&2; exit 1; }
-	@rm -rf .cache/$* && mkdir -p .cache
-	python3 -m venv .cache/$*
+	@.ci/venv .cache/$*
 	@source .ci/lib.sh && retry .cache/$*/bin/pip install -q --disable-pip-version-check $(PACKAGES)
 	@touch $@

@@ -22,6 +22,7 @@ require (
 	github.com/guregu/dynamo/v2 v2.6.0
 	github.com/lestrrat-go/jwx/v2 v2.1.7
 	github.com/oklog/ulid/v2 v2.1.2
+	github.com/peterstace/simplefeatures v0.50.0
 	github.com/shopspring/decimal v1.6.0
 	github.com/spf13/cobra v1.10.2
 	github.com/spf13/pflag v1.0.10

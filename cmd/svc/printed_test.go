@@ -27,6 +27,9 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
+	if os.Getenv(asCurl) != "" {
+		os.Exit(curl(os.Args[1:]))
+	}
 	_ = os.Unsetenv("TABLE_NAME") // else a command would leave its data folder; the name is valid
 	code := m.Run()
 	if err := endCommon(); err != nil {
@@ -56,8 +59,9 @@ func printed(t *testing.T, file, heading string) (blocks []string) {
 	return blocks
 }
 
-// checkout is a folder where printed commands run: bin/svc is this program,
-// .local the data folder of the running service.
+// checkout is a folder where printed commands run: bin/svc is this program, also
+// bin/curl if the machine has no curl, and .local the data folder of the running
+// service.
 type checkout struct {
 	*world
 	dir string
@@ -76,10 +80,11 @@ func newCheckout(t *testing.T) *checkout {
 	if err := os.Mkdir(filepath.Join(c.dir, "bin"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	script := "#!/bin/sh\n" + asProgram + "=1 exec '" + program + "' \"$@\"\n"
-	file := filepath.Join(c.dir, "bin", "svc")
-	if err := os.WriteFile(file, []byte(script), 0o700); err != nil {
-		t.Fatal(err)
+	for name, as := range map[string]string{"svc": asProgram, "curl": asCurl} {
+		script := "#!/bin/sh\n" + as + "=1 exec '" + program + "' \"$@\"\n"
+		if err := os.WriteFile(filepath.Join(c.dir, "bin", name), []byte(script), 0o700); err != nil {
+			t.Fatal(err)
+		}
 	}
 	return c
 }
@@ -90,6 +95,7 @@ func (c *checkout) bash(commands string) string {
 	cmd := exec.CommandContext(c.Context(), "bash", "-euo", "pipefail", "-c",
 		strings.ReplaceAll(commands, "http://127.0.0.1:8080", c.base))
 	cmd.Dir = c.dir
+	cmd.Env = append(os.Environ(), "PATH="+os.Getenv("PATH")+string(os.PathListSeparator)+filepath.Join(c.dir, "bin"))
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		c.Fatalf("%v\n%s\n%s", err, commands, out)
@@ -127,8 +133,21 @@ func TestPrintedFirstCall(t *testing.T) {
 		t.Fatalf("README does not say where the code goes: %s", blocks[2])
 	}
 	api, _, _ := strings.Cut(blocks[1], "\n")
-	out = c.bash(api + "\n" + set + strings.Replace(blocks[2], paste, "CODE="+answer.Get("code"), 1))
-	if !strings.Contains(out, `"rider1@metro.example"`) {
+	exchange := func(code string) string {
+		return c.bash(api + "\n" + set + strings.Replace(blocks[2], paste, "CODE="+code, 1))
+	}
+	if out := exchange(answer.Get("code")); !strings.Contains(out, `"rider1@metro.example"`) {
 		t.Errorf("the call by hand prints %s", out)
+	}
+	// A failed step prints its answer, and makes no call with a token that is none.
+	for _, code := range []string{answer.Get("code"), "wrong"} {
+		if out := exchange(code); !strings.HasPrefix(out, "No token: {") || !strings.Contains(out, `"invalid_grant"`) ||
+			strings.Contains(out, `"unauthorized"`) {
+			t.Errorf("the exchange of a bad code prints %s", out)
+		}
+	}
+	bad := strings.Replace(blocks[1], `"audiences": ["rider"]`, `"audiences": ["pilot"]`, 1)
+	if out := c.bash(bad); !strings.HasPrefix(out, "No client: {") || strings.Contains(out, "/oauth/authorize") {
+		t.Errorf("a failed registration prints %s", out)
 	}
 }

@@ -22,7 +22,7 @@ type process struct {
 }
 
 // startDev starts svc dev of the program on a data folder, with the engine at
-// the endpoint.
+// the endpoint, "" for an engine of its own.
 func startDev(t *testing.T, program, data, endpoint string) *process {
 	t.Helper()
 	p := &process{base: make(chan string, 1), ended: make(chan struct{}),

@@ -39,6 +39,8 @@ func serviceFlags(cmd *cobra.Command) *edits[settings.Service] {
 
 func (c *cli) serviceAdd() *cobra.Command {
 	cmd := &cobra.Command{Use: "add SLUG NAME", Short: "Add a service type", Args: cobra.ExactArgs(2),
+		Long: "Add a service type. Prices and capacity are for apps: the service computes no fare. It enforces the\n" +
+			"commission.",
 		Example: "  svc service add metro Van --base 5 --per-km 2.2 --per-minute 0.5 \\\n" +
 			"    --minimum 12 --capacity 6 --commission 0.2"}
 	e := serviceFlags(cmd)

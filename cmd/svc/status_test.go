@@ -13,7 +13,7 @@ func TestPrintedTutorial(t *testing.T) {
 	c := newCheckout(t)
 	out := c.bash(strings.Join(printed(t, "docs/tutorial.md", "## Take a ride"), "\n"))
 	for _, want := range []string{`"status":"ASSIGNED"`, `"status":"DRIVER_ARRIVED"`, `"status":"IN_PROGRESS"`,
-		`"status":"COMPLETED"`, `"TRIP_PAYMENT"`, `"amount":-18.5`, "EVENT", "BALANCE"} {
+		`"status":"COMPLETED"`, `"TRIP_PAYMENT"`, `"amount":-18.5`, "EVENT", "BALANCE", "14.8"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the tutorial prints no %s: %s", want, out)
 		}
@@ -45,7 +45,7 @@ func TestDoctor(t *testing.T) {
 	t.Setenv("PATH", data)
 	t.Setenv("CHROME", "")
 	code := newCLI(&out, &errs).run(t.Context(), []string{"doctor", "--data", data})
-	for _, want := range []string{"go  ", "no   run", "apt-get install chromium", "pip install aws-sam-cli"} {
+	for _, want := range []string{"go  ", "no   run", "make test fetches one", "pip install aws-sam-cli"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in %s", want, out.String())
 		}

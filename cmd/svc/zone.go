@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"os"
@@ -9,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"svc/pkg/base/money"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/settings"
 )
@@ -23,45 +21,30 @@ func zoneFlags(cmd *cobra.Command) *edits[settings.Zone] {
 	e.integer("priority", "where zones overlap, the zone with the highest `number` applies",
 		func(z *settings.Zone) *int { return &z.Priority })
 	e.flag("active", "the zone is in use", func(z *settings.Zone) *bool { return &z.Active })
-	file := cmd.Flags().String("area", "", "`file` with a GeoJSON Polygon")
+	file := cmd.Flags().String("area", "", "`file` with a GeoJSON Polygon or MultiPolygon, or with a Feature of one")
 	e.step("area", func(z *settings.Zone) error {
 		text, err := os.ReadFile(*file)
 		if err != nil {
 			return err
 		}
-		dec := json.NewDecoder(bytes.NewReader(text))
-		dec.DisallowUnknownFields()
-		z.Area = settings.Area{}
-		if err := dec.Decode(&z.Area); err != nil {
-			return usagef("--area %s: expected a GeoJSON Polygon with only type and coordinates", *file)
+		if z.Area, err = settings.ParseArea(text); err != nil {
+			return usagef("--area %s: %s", *file, err)
 		}
 		return nil
 	})
-	box := cmd.Flags().String("box", "", "`west,south,east,north` in degrees, in place of --area")
-	e.step("box", func(z *settings.Zone) error {
-		sides := strings.Split(*box, ",")
-		if len(sides) != 4 {
-			return usagef("--box %s: expected west,south,east,north", *box)
+	box := cmd.Flags().String("box", "", "`west,south,east,north` in degrees, in place of --area; west is greater than "+
+		"east if the box crosses the 180th meridian")
+	e.step("box", func(z *settings.Zone) (err error) {
+		var sides [4]json.Number
+		for i, side := range strings.SplitN(*box, ",", len(sides)) {
+			sides[i] = json.Number(strings.TrimSpace(side))
 		}
-		var n [4]json.Number
-		for i, side := range sides {
-			n[i] = json.Number(strings.TrimSpace(side))
+		if z.Area, err = settings.Box(sides[0], sides[1], sides[2], sides[3]); err != nil {
+			return usagef("--box %s: %s", *box, err)
 		}
-		if !below(n[0], n[2]) || !below(n[1], n[3]) {
-			return usagef("--box %s: expected west,south,east,north in degrees, west below east and south below north", *box)
-		}
-		z.Area = settings.Area{Type: "Polygon", Coordinates: [][][]json.Number{{{n[0], n[1]}, {n[2], n[1]}, {n[2], n[3]},
-			{n[0], n[3]}, {n[0], n[1]}}}}
 		return nil
 	})
 	return e
-}
-
-// below reports whether a and b are numbers and a is smaller.
-func below(a, b json.Number) bool {
-	x, errX := money.Parse(a)
-	y, errY := money.Parse(b)
-	return errX == nil && errY == nil && x.LessThan(y)
 }
 
 func (c *cli) zoneAdd() *cobra.Command {

@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"svc/pkg/app/apptest"
+	"svc/pkg/domain/settings"
 	"svc/pkg/local/testkit"
 )
 
@@ -31,6 +32,10 @@ func TestRideFromDocs(t *testing.T) {
 	testkit.Long(t)
 	s := apptest.New(t)
 	rita := s.Rider(t, "metro", "rita")
+	_, err := settings.AddService(t.Context(), s.Tenant("metro"), s.By(), settings.Service{CommissionRate: "0.2",
+		ServiceType: settings.ServiceType{ID: "svt_01JMETR0000000000000000001", // the example's
+			Name: "Standard", BaseFare: "3", PerKm: "1.2", PerMinute: "0.3", MinimumFare: "5", Capacity: 4, Active: true}})
+	testkit.Must(t, err)
 	ctx := browser(t)
 	run(t, ctx, size(1280, 1000, 1, "light"), watch(), chromedp.Navigate(s.URL+"/docs?tenant=metro"),
 		chromedp.WaitVisible(button("Authorize")))

@@ -81,8 +81,9 @@ func commands(t *testing.T, holds string) string {
 func ride(t *testing.T, s *apptest.Service, dir, script string) {
 	t.Helper()
 	rider := s.Token(t, s.Rider(t, "metro", "rita"))
-	output := run(t, dir, []string{"SVC_URL=" + s.URL, "RIDER=" + rider,
-		"DRIVER=" + s.Token(t, s.Driver(t, "metro", "dan"))}, "bash", "-ec", script)
+	driver := s.Token(t, s.Driver(t, "metro", "dan"))
+	output := run(t, dir, []string{"SVC_URL=" + s.URL, "RIDER=" + rider, "DRIVER=" + driver,
+		"SERVICE=" + s.ServiceType(t, "metro", "0.2")}, "bash", "-ec", script)
 	for _, word := range []string{"PENDING", "COMPLETED", "-18.5"} {
 		if !strings.Contains(output, word) {
 			t.Errorf("the program did not write %s: %q", word, output)
@@ -93,6 +94,10 @@ func ride(t *testing.T, s *apptest.Service, dir, script string) {
 	if strings.Count(string(trips.Body), `"status":"COMPLETED"`) != 1 ||
 		strings.Count(string(wallet.Body), `"type":"TRIP_PAYMENT"`) != 1 {
 		t.Errorf("expected one completed and paid trip: %s %s", trips.Body, wallet.Body)
+	}
+	earned := s.Get(t, driver, "/api/v1/me/wallet").Must(t, 200)
+	if !strings.Contains(string(earned.Body), `"amount":14.8`) {
+		t.Errorf("the driver was not credited the fare less the commission: %s", earned.Body)
 	}
 }
 

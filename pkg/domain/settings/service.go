@@ -19,12 +19,12 @@ type ServiceType struct {
 	ID          string      `json:"id" doc:"The value of serviceTypeId in a ride request."`
 	Name        string      `json:"name" doc:"Name of the service type."`
 	Description *string     `json:"description" doc:"What riders get."`
-	BaseFare    json.Number `json:"baseFare" doc:"Start of every fare, currency units."`
-	PerKm       json.Number `json:"perKm" doc:"Price of a kilometre, currency units."`
-	PerMinute   json.Number `json:"perMinute" doc:"Price of a minute, currency units."`
-	MinimumFare json.Number `json:"minimumFare" doc:"The least fare, currency units."`
+	BaseFare    json.Number `json:"baseFare" doc:"Start of every fare, currency units. Apps apply prices; the service computes no fare."`
+	PerKm       json.Number `json:"perKm" doc:"Price of a kilometre, currency units. For apps."`
+	PerMinute   json.Number `json:"perMinute" doc:"Price of a minute, currency units. For apps."`
+	MinimumFare json.Number `json:"minimumFare" doc:"The least fare, currency units. For apps."`
 	Currency    string      `json:"currency" doc:"ISO 4217 code."`
-	Capacity    int         `json:"capacity" doc:"Passengers."`
+	Capacity    int         `json:"capacity" doc:"Passengers. For apps."`
 	IconURL     *string     `json:"iconUrl" format:"uri" doc:"An https URL of the icon."`
 	Active      bool        `json:"active" doc:"Whether riders may request rides of this type."`
 }

@@ -35,9 +35,9 @@ type Settings struct {
 // Document is the stored part of the settings. The flags are stored with the
 // tenant.
 type Document struct {
-	Pricing  Pricing  `json:"pricing" doc:"Fares beyond the rates of the service types."`
-	Payments Payments `json:"payments" doc:"How riders may pay."`
-	Dispatch Dispatch `json:"dispatch" doc:"How trips find their drivers."`
+	Pricing  Pricing  `json:"pricing" doc:"Fares beyond the rates of the service types. For apps: the service stores these values and enforces none."`
+	Payments Payments `json:"payments" doc:"How riders may pay. For apps: the service accepts every payment type."`
+	Dispatch Dispatch `json:"dispatch" doc:"How trips find their drivers. For your dispatch: the service assigns no driver."`
 }
 
 // Pricing configures fares beyond the rates of the service type.

@@ -178,38 +178,80 @@ func TestServices(t *testing.T) {
 	}
 }
 
-func square(side json.Number) settings.Area {
-	return settings.Area{Type: "Polygon",
-		Coordinates: [][][]json.Number{{{"0", "0"}, {side, "0"}, {side, side}, {"0", "0"}}}}
-}
-
 func TestZones(t *testing.T) {
 	s, tn, token := stand(t)
 	if a := s.Want(http.StatusOK, nil, "GET", "/api/v1/zones", token, ""); a.Body != `{"items":[]}` {
 		t.Errorf("none: %s", a.Body)
 	}
-	z, err := settings.AddZone(t.Context(), tn, by, settings.Zone{Name: "Downtown", Priority: 5, Area: square("1.50")})
+	east, err := settings.Box("179", "-17.50", "-179", "-16")
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `{"items":[{"id":"` + z.ID +
-		`","name":"Downtown","active":false,"priority":5,"area":{"type":"Polygon","coordinates":[[[0,0],[1.5,0],[1.5,1.5],` +
-		`[0,0]]]}}]}`
-	if diff := cmp.Diff(want, s.Want(http.StatusOK, nil, "GET", "/api/v1/zones", token, "").Body); diff != "" {
+	z, err := settings.AddZone(t.Context(), tn, by, settings.Zone{Name: "Taveuni", Priority: 5, Area: east})
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := func(area string) string {
+		return `{"items":[{"id":"` + z.ID + `","name":"Taveuni","active":false,"priority":5,"area":` + area + `}]}`
+	}
+	if diff := cmp.Diff(shown(`{"type":"MultiPolygon","coordinates":[`+
+		`[[[179,-17.5],[180,-17.5],[180,-16],[179,-16],[179,-17.5]]],`+
+		`[[[-180,-17.5],[-179,-17.5],[-179,-16],[-180,-16],[-180,-17.5]]]]}`),
+		s.Want(http.StatusOK, nil, "GET", "/api/v1/zones", token, "").Body); diff != "" {
 		t.Error(diff)
 	}
-	ends := square("1.5")
-	ends.Coordinates[0][3] = []json.Number{"0.0", "0.00"}
-	if _, err := settings.AddZone(t.Context(), tn, by, settings.Zone{Name: "Same end", Area: ends}); err != nil {
-		t.Errorf("a ring that ends where it begins, in other digits: %v", err)
+	if _, err = settings.SetZone(t.Context(), tn, by, z.ID, func(z *settings.Zone) (err error) {
+		z.Area, err = settings.Box("179", "-17.5", "180", "-16")
+		return err
+	}); err != nil {
+		t.Fatal(err)
 	}
-	open := square("1")
-	open.Coordinates[0][3] = []json.Number{"0", "1"}
-	for name, area := range map[string]settings.Area{"none": {}, "point": {Type: "Point"}, "no ring": {Type: "Polygon"},
-		"not closed": open, "off the earth": square("91")} {
-		if _, err := settings.AddZone(t.Context(), tn, by, settings.Zone{Name: "Z", Area: area}); err == nil {
-			t.Errorf("accepted an area: %s", name)
-		}
+	if diff := cmp.Diff(shown(`{"type":"Polygon","coordinates":[[[179,-17.5],[180,-17.5],[180,-16],[179,-16],`+
+		`[179,-17.5]]]}`), s.Want(http.StatusOK, nil, "GET", "/api/v1/zones", token, "").Body); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := settings.AddZone(t.Context(), tn, by, settings.Zone{Name: "Z"}); err == nil {
+		t.Error("a zone without an area is accepted")
+	}
+}
+
+// A zone that an older build stored is shown as it is. An older build shows the
+// largest part of a zone with several.
+func TestZoneOfAnotherBuild(t *testing.T) {
+	_, tn, _ := stand(t)
+	type older struct {
+		Name string `json:"name"`
+		Area struct {
+			Type        string            `json:"type"`
+			Coordinates [][][]json.Number `json:"coordinates"`
+		} `json:"area"`
+	}
+	id := ids.New(ids.Zone, apitest.Start)
+	var was older
+	was.Name, was.Area.Type = "Bow", "Polygon"
+	was.Area.Coordinates = [][][]json.Number{{{"0", "0"}, {"1", "1"}, {"1", "0"}, {"0", "1"}, {"0", "0"}}}
+	it := table.Item{Key: settings.ZoneKey(tn, id), Type: "zone", Version: 1, Doc: was}
+	if err := tn.Load(t.Context(), it); err != nil {
+		t.Fatal(err)
+	}
+	all, err := settings.Zones(t.Context(), tn)
+	if err != nil || len(all) != 1 || len(all[0].Area) != 1 || all[0].Area[0][0][1][0] != "1" {
+		t.Fatalf("%+v, %v", all, err)
+	}
+	area, err := settings.Box("170", "-2", "-179", "2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	z, err := settings.AddZone(t.Context(), tn, by, settings.Zone{Name: "Two parts", Area: area})
+	if err != nil {
+		t.Fatal(err)
+	}
+	it, err = tn.Get(t.Context(), settings.ZoneKey(tn, z.ID))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := it.Decode(&was); err != nil || was.Area.Type != "Polygon" || was.Area.Coordinates[0][0][0] != "170" {
+		t.Errorf("an older build reads %+v, %v", was, err)
 	}
 }
 
@@ -239,11 +281,11 @@ func TestLargestServices(t *testing.T) {
 // request does not read the zones that it cannot show.
 func TestLargestZones(t *testing.T) {
 	s, tn, token := stand(t)
-	ring := slices.Repeat([][]json.Number{{"-100.123456789", "-10.123456789"}}, 2000)
+	area := settings.Area{{slices.Repeat([][]json.Number{{"-100.123456789", "-10.123456789"}}, 2000)}}
 	var items []table.Item
 	for i := range 150 {
 		items = append(items, settings.ZoneItem(tn, settings.Zone{ID: ids.New(ids.Zone, apitest.Start), Name: fmt.Sprint(i),
-			Area: settings.Area{Type: "Polygon", Coordinates: [][][]json.Number{ring}}}))
+			Area: area}))
 	}
 	if err := tn.Load(t.Context(), items...); err != nil {
 		t.Fatal(err)
@@ -262,12 +304,7 @@ func TestLargestZones(t *testing.T) {
 // megabyte that DynamoDB returns per query.
 func TestManyLargeZones(t *testing.T) {
 	s, tn, token := stand(t)
-	area := square("1.50")
-	corner := area.Coordinates[0][0]
-	for range 1990 {
-		area.Coordinates[0] = slices.Insert(area.Coordinates[0], 1, []json.Number{"-0.123456789", "0.123456789"})
-	}
-	area.Coordinates[0][0] = corner
+	area := settings.Area{{slices.Repeat([][]json.Number{{"-0.123456789", "0.123456789"}}, 1994)}}
 	for range 40 {
 		if err := tn.Load(t.Context(),
 			settings.ZoneItem(tn, settings.Zone{ID: ids.New(ids.Zone, by.At), Name: "Z", Area: area})); err != nil {

@@ -14,7 +14,7 @@ var names = map[string]string{
 	"Accepted": "AcceptedTrip", "Arrived": "ArrivedTrip", "Started": "StartedTrip", "Finished": "CompletedTrip",
 	"Stopped": "CancelledTrip", "Ride": "RideRequest", "Reason": "CancelRequest", "Measurements": "CompleteRequest",
 	"LogEntry": "TripLogEntry", "LogActor": "TripLogActor", "LogData": "TripLogData",
-	"Save": "AddressInput", "Area": "ZoneArea", "Patch": "BrandingPatch", "Method": "PaymentMethod",
+	"Save": "AddressInput", "Polygon": "ZonePolygon", "MultiPolygon": "ZoneMultiPolygon", "Patch": "BrandingPatch", "Method": "PaymentMethod",
 	"Draft": "FeedbackDraft", "Remark": "FeedbackCommentDraft", "PostItem": "FeedbackPost",
 	"PostDetail": "FeedbackPostDetail", "Comment": "FeedbackComment", "Vote": "FeedbackVote", "Fault": "ErrorDetail",
 	"Line": "OrderLine", "Listed": "WalletOfActor", "Mine": "Wallet", "Total": "WalletTotal", "Totals": "WalletTotals",

@@ -63,9 +63,11 @@ func business(slug string, n int, name, category, address string, lat, lng json.
 
 // box returns the rectangle of a zone.
 func box(slug string, n int, name string, priority int, west, south, east, north json.Number) settings.Zone {
-	return settings.Zone{ID: id(ids.Zone, slug, n), Name: name, Active: true, Priority: priority,
-		Area: settings.Area{Type: "Polygon",
-			Coordinates: [][][]json.Number{{{west, south}, {east, south}, {east, north}, {west, north}, {west, south}}}}}
+	area, err := settings.Box(west, south, east, north)
+	if err != nil {
+		panic(err)
+	}
+	return settings.Zone{ID: id(ids.Zone, slug, n), Name: name, Active: true, Priority: priority, Area: area}
 }
 
 var demoTenants = []demoTenant{metro, harbor}

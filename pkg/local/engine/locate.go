@@ -88,7 +88,7 @@ func find(name string, good func(os.FileInfo) bool) (string, error) {
 		}
 		places = append(places, filepath.Join(filepath.Dir(self), name))
 	}
-	if root := repository(); root != "" {
+	if root := Repository(); root != "" {
 		places = append(places, filepath.Join(root, "bin", name))
 	}
 	for _, place := range places {
@@ -99,8 +99,9 @@ func find(name string, good func(os.FileInfo) bool) (string, error) {
 	return "", fmt.Errorf("no %s at $SVC_ENGINE_PATH, beside this program or in bin", name)
 }
 
-// repository returns the folder with go.mod at or above the working directory.
-func repository() string {
+// Repository returns the folder with go.mod at or above the working directory,
+// "" if there is none.
+func Repository() string {
 	dir, err := os.Getwd()
 	if err != nil {
 		return ""

@@ -193,8 +193,8 @@ func (p *plan) look(ctx context.Context, t table.Tenant) error {
 		return err
 	}
 	p.Center = [2]int64{4072000, -7399000}
-	if len(zones) > 0 && len(zones[0].Area.Coordinates) > 0 && len(zones[0].Area.Coordinates[0]) > 0 {
-		corner := zones[0].Area.Coordinates[0][0] // longitude first, as in GeoJSON
+	if len(zones) > 0 {
+		corner := zones[0].Area[0][0][0] // longitude first, as in GeoJSON
 		p.Center = [2]int64{money.Must(corner[1]).Shift(5).IntPart(), money.Must(corner[0]).Shift(5).IntPart()}
 	}
 	return nil

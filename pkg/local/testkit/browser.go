@@ -6,21 +6,27 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"svc/pkg/local/engine"
 )
 
 // Chrome returns the path of the browser for tests of pages: the one in CHROME,
-// else an installed Chromium or Chrome. Without one the test fails.
+// else an installed Chromium or Chrome, else the one that make test fetched.
+// Without one the test fails.
 func Chrome(t testing.TB) string {
 	t.Helper()
 	if path := os.Getenv("CHROME"); path != "" {
 		return path
 	}
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"} {
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable",
+		"/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+		filepath.Join(engine.Repository(), ".cache", "chromium", "chrome")} {
 		if path, err := exec.LookPath(name); err == nil {
 			return path
 		}
 	}
-	t.Fatal("no browser was found: install one (Debian: apt-get install chromium) or set CHROME to the path of one")
+	t.Fatal("no browser was found: make browser fetches one for Linux x64; elsewhere install one, or set CHROME to the " +
+		"path of one")
 	return ""
 }
 

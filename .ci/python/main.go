@@ -1,0 +1,29 @@
+// Command python unpacks the Python that a Go module carries, and its pip, into a folder. Its first argument is the
+// folder, into which the second part, pip, goes as the folder pip.
+package main
+
+import (
+	"log"
+	"os"
+	"path/filepath"
+
+	"github.com/kluctl/go-embed-python/pip"
+	"github.com/kluctl/go-embed-python/python"
+)
+
+func main() {
+	dir := os.Args[1]
+	if _, err := python.NewEmbeddedPythonWithTmpDir(dir, false); err != nil {
+		log.Fatal(err)
+	}
+	lib, err := pip.NewPipLib("svc")
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := os.CopyFS(filepath.Join(dir, "pip"), os.DirFS(lib.GetExtractedPath())); err != nil {
+		log.Fatal(err)
+	}
+	if err := lib.Cleanup(); err != nil {
+		log.Fatal(err)
+	}
+}

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"svc/pkg/local/engine"
+	"svc/pkg/local/testkit"
+)
+
+// mayNot returns the program and first arguments that run a command without the
+// right of root to ignore files' permissions.
+func mayNot(t *testing.T, program string) []string {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		return []string{program}
+	}
+	return []string{"setpriv", "--bounding-set=-dac_override,-dac_read_search", "--", program}
+}
+
+// TestReadOnlyFolder: on a data folder that cannot be written, every command that
+// needs to write ends at once with one line that names the folder.
+func TestReadOnlyFolder(t *testing.T) {
+	data := demoFolder(t)
+	testkit.Must(t, filepath.WalkDir(data, func(path string, d fs.DirEntry, err error) error {
+		testkit.Must(t, err)
+		if d.IsDir() {
+			t.Cleanup(func() { _ = os.Chmod(path, 0o700) }) //nolint:gosec // a folder
+			return os.Chmod(path, 0o500)                    //nolint:gosec // a folder
+		}
+		return os.Chmod(path, 0o400)
+	}))
+	missing := filepath.Join(data, "new", "folder")
+	for _, args := range [][]string{
+		{"dev", "--port", "0", "--data", data},
+		{"dev", "--port", "0", "--data", missing},
+		{"seed", "--tenant", "metro", "--trips", "5", "--data", data},
+	} {
+		words := append(mayNot(t, os.Args[0]), args...)
+		cmd := exec.CommandContext(t.Context(), words[0], words[1:]...)
+		cmd.Env = append(os.Environ(), asProgram+"=1", "TABLE_NAME=", "AWS_ENDPOINT_URL_DYNAMODB=")
+		out, err := cmd.CombinedOutput()
+		if cmd.ProcessState.ExitCode() != exitFailure {
+			t.Errorf("svc %v: %v %s", args, err, out)
+		}
+		if text := string(out); strings.Count(text, "\n") != 1 || !strings.Contains(text, data) ||
+			!strings.Contains(text, "permission denied") {
+			t.Errorf("svc %v: %s", args, text)
+		}
+	}
+}
+
+// TestFullFolder: the data file can grow no further. Each request is then either
+// done or rejected with 503, reads go on, and nothing that was confirmed is lost.
+// With space again, the same request with the same key is done once.
+func TestFullFolder(t *testing.T) {
+	testkit.Long(t)
+	data := demoFolder(t)
+	most := int64(0)
+	testkit.Must(t, filepath.WalkDir(data, func(_ string, d fs.DirEntry, err error) error {
+		testkit.Must(t, err)
+		info, err := d.Info()
+		most = max(most, info.Size())
+		return err
+	}))
+	// The engine's files may not grow, and its writes fail as on a full disk. Without
+	// the trap, the signal XFSZ would end it.
+	program := filepath.Join(t.TempDir(), "dynoxide")
+	testkit.Must(t, os.WriteFile(program, fmt.Appendf(nil, "#!/bin/sh\ntrap '' XFSZ\nulimit -f %d\nexec '%s' \"$@\"\n",
+		(most+512<<10)/512, filepath.Join(engine.Repository(), "bin", "dynoxide")), 0o700)) //nolint:gosec // a program
+	t.Setenv("SVC_ENGINE_PATH", program)
+	full := startDev(t, os.Args[0], data, "")
+	c := &client{world{T: t, data: data}, map[string]string{}}
+	c.base = full.await(t)
+	post := func(n int) (int, string) {
+		c.Helper()
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, c.base+"/api/v1/me/trips",
+			strings.NewReader(`{"originAddress":"`+strings.Repeat("A", 200)+`","originLat":1,"originLng":2}`))
+		testkit.Must(t, err)
+		r.Header = http.Header{"Authorization": {"Bearer " + c.tokens["rider"]}, "Content-Type": {"application/json"},
+			"Idempotency-Key": {fmt.Sprint("full-", n)}}
+		res, err := http.DefaultClient.Do(r)
+		testkit.Must(t, err)
+		defer func() { _ = res.Body.Close() }()
+		var body struct{ ID, Error string }
+		testkit.Must(t, json.NewDecoder(res.Body).Decode(&body))
+		return res.StatusCode, body.ID + body.Error
+	}
+	c.tokens["rider"] = c.token("rider", "rider1@metro.example")
+	var confirmed []string
+	rejected := -1
+	for n := 0; n < 5000 && rejected < 0; n++ {
+		switch status, text := post(n); status {
+		case http.StatusCreated:
+			confirmed = append(confirmed, text)
+		case http.StatusServiceUnavailable:
+			rejected = n
+		default:
+			t.Fatalf("request %d: %d %s", n, status, text)
+		}
+	}
+	if rejected < 0 || len(confirmed) == 0 {
+		t.Fatalf("%d rides were confirmed, and none was rejected: the folder did not fill", len(confirmed))
+	}
+	t.Logf("%d rides were confirmed before the folder was full", len(confirmed))
+	c.expect("/api/v1/me/trips", c.tokens["rider"], 200, "")
+	_ = full.cmd.Process.Signal(os.Interrupt)
+	<-full.ended
+	t.Setenv("SVC_ENGINE_PATH", "")
+
+	roomy := startDev(t, os.Args[0], data, "")
+	t.Cleanup(func() {
+		_ = roomy.cmd.Process.Signal(os.Interrupt)
+		<-roomy.ended
+	})
+	c.base = roomy.await(t)
+	c.tokens["rider"] = c.token("rider", "rider1@metro.example") // the address, which is the issuer, is another one
+	status, first := post(rejected)
+	if status != http.StatusCreated {
+		t.Fatalf("with space again: %d %s", status, first)
+	}
+	if _, again := post(rejected); again != first {
+		t.Errorf("the same key requested %s and %s", first, again)
+	}
+	for _, id := range confirmed {
+		if out, errs, code := c.run("trip", "show", "metro", id); code != 0 {
+			t.Fatalf("the confirmed ride %s is lost: %s %s", id, out, errs)
+		}
+	}
+	c.ok("verify")
+}

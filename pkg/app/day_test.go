@@ -1,0 +1,91 @@
+package app_test
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"svc/pkg/access/authz"
+	"svc/pkg/app/apptest"
+	"svc/pkg/domain/trip"
+	"svc/pkg/local/testkit"
+)
+
+// used is what a process holds.
+type used struct {
+	heap                    uint64 // bytes after a collection
+	goroutines, descriptors int
+}
+
+func measure(t *testing.T) (u used) {
+	t.Helper()
+	var m runtime.MemStats
+	for range 3 {
+		runtime.GC()
+	}
+	runtime.ReadMemStats(&m)
+	open, err := os.ReadDir("/dev/fd")
+	testkit.Must(t, err)
+	return used{m.HeapAlloc, runtime.NumGoroutine(), len(open)}
+}
+
+// TestDayOfLoad runs a day of load on one process, in which the clock runs ahead
+// from hour to hour: people sign in anew, tokens and throttles expire, keys are
+// read again and rotated, rides are taken and swept. What the process holds does
+// not grow with the hours. SVC_DAY sets the rides an hour (make day).
+func TestDayOfLoad(t *testing.T) {
+	testkit.Long(t)
+	rides := 4
+	if text := os.Getenv("SVC_DAY"); text != "" {
+		var err error
+		rides, err = strconv.Atoi(text)
+		testkit.Must(t, err)
+	}
+	s := newSuite(t)
+	var early used
+	for hour := range 25 {
+		for n := range rides {
+			hourOfRide(t, s, fmt.Sprint(hour, "-", n))
+		}
+		testkit.Must(t, s.Runtime.Keys().Rotate(t.Context()))
+		s.Drain(t)
+		s.Clock.Advance(time.Hour)
+		if hour == 5 { // caches are full
+			early = measure(t)
+		}
+	}
+	late := measure(t)
+	t.Logf("after 6 hours %+v, after 25 hours %+v", early, late)
+	// The growth that is allowed is the noise of caches and of the log that the test
+	// keeps, far below 19 hours of anything that stays.
+	if grown := int64(late.heap) - int64(early.heap); grown > int64(4<<20+rides*19*24<<10) {
+		t.Errorf("the heap grew by %d bytes", grown)
+	}
+	if late.goroutines > early.goroutines+20 || late.descriptors > early.descriptors+20 {
+		t.Errorf("after 6 hours %+v, after 25 hours %+v", early, late)
+	}
+}
+
+// hourOfRide signs a rider, a driver and an operator in, and takes a ride.
+func hourOfRide(t *testing.T, s *suite, key string) {
+	t.Helper()
+	rider, driver := s.SignIn(t, s.actors[authz.Rider]), s.SignIn(t, s.actors[authz.Driver])
+	fleet := s.SignIn(t, s.actors[authz.Dashboard])
+	id := apptest.JSON[trip.Trip](t, s.Do(t, keyed(rider.AccessToken, "/api/v1/me/trips",
+		strings.TrimSuffix(ride, "}")+`,"paymentType":"WALLET"}`, key)).Must(t, 201)).ID
+	for _, step := range []string{"accept", "arrived", "start"} {
+		s.Post(t, driver.AccessToken, "/api/v1/me/trips/"+id+"/"+step, "").Must(t, 200)
+	}
+	s.Post(t, driver.AccessToken, "/api/v1/me/trips/"+id+"/complete", `{"finalFare":18.5}`).Must(t, 200)
+	for _, path := range []string{"/api/v1/trips", "/api/v1/customers", "/api/v1/wallets", "/api/v1/reports/summary"} {
+		s.Get(t, fleet.AccessToken, path).Must(t, 200)
+	}
+	s.Do(t, posted("/oauth/token", "grant_type", "refresh_token", "refresh_token", rider.RefreshToken, "client_id",
+		rider.ClientID)).Must(t, 200)
+	s.Do(t, posted("/oauth/revoke", "token", fleet.RefreshToken, "client_id", fleet.ClientID)).Must(t, 200)
+	s.Get(t, "", "/health/ready").Must(t, 200)
+}

@@ -1,0 +1,133 @@
+package app_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"svc"
+	"svc/pkg/access/authz"
+	"svc/pkg/access/signing"
+	"svc/pkg/app"
+	"svc/pkg/edge/gateway/emulator"
+	"svc/pkg/local/testkit"
+	"svc/pkg/oauth/flow"
+)
+
+// outage is a key service that may be out. It counts its calls and how many of
+// them wait at a time.
+type outage struct {
+	signing.Sealer
+	out                  atomic.Bool
+	calls, waiting, most atomic.Int64
+}
+
+// Open implements signing.Sealer.
+func (o *outage) Open(ctx context.Context, keyID string, sealed []byte) ([]byte, error) {
+	o.calls.Add(1)
+	if n := o.waiting.Add(1); n > o.most.Load() {
+		o.most.Store(n)
+	}
+	defer o.waiting.Add(-1)
+	if o.out.Load() {
+		time.Sleep(5 * time.Millisecond) // so that callers could meet
+		return nil, errors.New("the key service is out")
+	}
+	return o.Sealer.Open(ctx, keyID, sealed)
+}
+
+// TestKeyServiceOutUnderLoad: while the key service is out, an instance that has
+// its keys goes on, also after it read the key set anew. A new instance checks
+// tokens, issues none, answers 503 and asks the key service once at a time. No
+// refresh token is used up by that.
+func TestKeyServiceOutUnderLoad(t *testing.T) {
+	testkit.Long(t)
+	t.Parallel()
+	s := newSuite(t)
+	rider := s.actors[authz.Rider]
+	const load = 32
+	held := make([]flow.Tokens, load)
+	for i := range held {
+		held[i] = s.SignIn(t, rider)
+	}
+	instance := func(keys *outage) string {
+		rt := &app.Runtime{DB: s.DB, BaseURL: s.URL, Sealer: keys, Logger: s.Runtime.Logger, Limits: s.Runtime.Limits,
+			Now: s.Clock.Now}
+		made, err := rt.Functions()
+		testkit.Must(t, err)
+		functions := map[string]emulator.Function{}
+		for name, f := range made {
+			functions[name] = f
+		}
+		gateway, err := emulator.New(svc.Template, functions)
+		testkit.Must(t, err)
+		server := httptest.NewServer(gateway)
+		t.Cleanup(server.Close)
+		return server.URL
+	}
+	// all lets everybody call the API and refresh, at once, and returns the statuses
+	// of the refreshes.
+	all := func(base string) map[int]int {
+		var mu sync.Mutex
+		statuses := map[int]int{}
+		var group sync.WaitGroup
+		for i := range held {
+			group.Go(func() {
+				r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, base+"/api/v1/me", nil)
+				testkit.Must(t, err)
+				r.Header.Set("Authorization", "Bearer "+held[i].AccessToken)
+				res, err := http.DefaultClient.Do(r)
+				testkit.Must(t, err)
+				_ = res.Body.Close()
+				if res.StatusCode != http.StatusOK {
+					t.Errorf("a valid token: %d", res.StatusCode)
+				}
+			})
+			group.Go(func() {
+				res, err := http.PostForm(base+"/oauth/token", url.Values{"grant_type": {"refresh_token"},
+					"refresh_token": {held[i].RefreshToken}, "client_id": {held[i].ClientID}})
+				testkit.Must(t, err)
+				defer func() { _ = res.Body.Close() }()
+				mu.Lock()
+				statuses[res.StatusCode]++
+				mu.Unlock()
+				if res.StatusCode == http.StatusOK {
+					client := held[i].ClientID
+					testkit.Must(t, json.NewDecoder(res.Body).Decode(&held[i]))
+					held[i].ClientID = client
+				}
+			})
+		}
+		group.Wait()
+		return statuses
+	}
+	want := func(what string, statuses map[int]int, status int) {
+		t.Helper()
+		if len(statuses) != 1 || statuses[status] != load {
+			t.Errorf("%s: refreshes were answered with %v, want %d", what, statuses, status)
+		}
+	}
+
+	warmKeys, newKeys := &outage{Sealer: s.Runtime.Sealer}, &outage{Sealer: s.Runtime.Sealer}
+	warm := instance(warmKeys)
+	want("before the outage", all(warm), http.StatusOK)
+	warmKeys.out.Store(true)
+	newKeys.out.Store(true)
+	want("an instance with its keys", all(warm), http.StatusOK)
+	s.Clock.Advance(signing.Reread + time.Second)
+	want("an instance with its keys, which reads the key set anew", all(warm), http.StatusOK)
+	fresh := instance(newKeys)
+	want("a new instance", all(fresh), http.StatusServiceUnavailable)
+	if newKeys.calls.Load() == 0 || newKeys.most.Load() > 2 { // two algorithms
+		t.Errorf("the key service was asked %d times, %d at a time", newKeys.calls.Load(), newKeys.most.Load())
+	}
+	newKeys.out.Store(false)
+	want("a new instance after the outage", all(fresh), http.StatusOK)
+}
