@@ -37,6 +37,16 @@ var promptless = map[step]*protocol.Error{
 	stepConsent: protocol.Refuse("consent_required", "The person must consent first, which needs a page."),
 }
 
+// needsPage reports whether the error is one of promptless.
+func needsPage(code string) bool {
+	for _, e := range promptless {
+		if e.Code == code {
+			return true
+		}
+	}
+	return false
+}
+
 // authorizePage takes an authorization request to its next step.
 type authorizePage struct {
 	*requests

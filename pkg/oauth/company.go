@@ -107,7 +107,7 @@ func (c companies) branded(ctx context.Context, n tenant.Tenant) (company, error
 // domain of the tenant, or at the platform's address if the tenant has none. An
 // operator's password is valid in all of the operator's tenants, so it must not
 // be entered at a tenant's domain. An operator signs in at the platform's
-// address. Any other host that no tenant has, such as the origin behind a
+// address. Any other host that no tenant has or had, such as the origin behind a
 // content delivery network, counts as the platform's own.
 func (c companies) signInBase(r *http.Request, audience authz.Audience, n tenant.Tenant) (base string, err error) {
 	if audience != authz.Dashboard && n.CustomDomain != "" {
@@ -125,6 +125,15 @@ func (c companies) signInBase(r *http.Request, audience authz.Audience, n tenant
 		return "", err
 	}
 	return c.baseURL, nil
+}
+
+// passwordBase is signInBase for the page that sets a password. Riders and
+// drivers may set one at the platform's address too.
+func (c companies) passwordBase(r *http.Request, audience authz.Audience, n tenant.Tenant) (base string, err error) {
+	if n.CustomDomain != session.HostOf(r) {
+		audience = authz.Dashboard
+	}
+	return c.signInBase(r, audience, n)
 }
 
 // brandOf decodes the branding item. A company without one gets only its name.

@@ -47,11 +47,18 @@ func (p *forgotPage) open(r *http.Request) (own, error) {
 	return p.companies.openOwn(r)
 }
 
-// get serves GET /oauth/forgot.
+// get serves GET /oauth/forgot, at the address where the account signs in.
 func (p *forgotPage) get(w http.ResponseWriter, r *http.Request) error {
 	o, err := p.open(r)
 	if err != nil {
 		return err
+	}
+	base, err := p.companies.signInBase(r, o.audience, o.tenant)
+	if err != nil {
+		return err
+	}
+	if base != "" {
+		return p.lead(w, r, page.Frame{Brand: o.brand}, base+"/oauth/forgot?"+o.query.Encode())
 	}
 	return p.ask(w, r, o, page.Forgot{}, http.StatusOK)
 }
@@ -74,10 +81,14 @@ func (p *forgotPage) post(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if !p.sessions.HasForm(r) {
+	base, err := p.companies.signInBase(r, o.audience, o.tenant)
+	if err != nil {
+		return err
+	}
+	if base == "" && !p.sessions.HasForm(r) {
 		return p.ask(w, r, o, page.Forgot{Email: form.Get("email"), Problem: noCookies}, http.StatusBadRequest)
 	}
-	if !p.sessions.FormValid(r, forgotForm, o.query.Encode(), form.Get("csrf")) {
+	if base != "" || !p.sessions.FormValid(r, forgotForm, o.query.Encode(), form.Get("csrf")) {
 		return redirect(w, http.StatusSeeOther, "forgot?"+o.query.Encode())
 	}
 	err = p.throttle.Count(r.Context(), throttle.Counter{Kind: "forgot-address", Key: p.throttle.Address(r.Context()),

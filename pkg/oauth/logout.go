@@ -18,9 +18,8 @@ const logoutForm = "logout"
 // section 2).
 type logoutRequest struct {
 	params url.Values
-	client clients.Client // client that registered the address in to
-	to     string         // address for the browser afterwards, or ""
-	actor  string         // actor that the hint names, or ""
+	to     string // address for the browser afterwards, or ""
+	actor  string // actor that the hint names, or ""
 }
 
 // logoutPage signs people out.
@@ -47,7 +46,7 @@ func (p *logoutPage) get(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if n == nil || q.actor == n.Actor {
-		return p.signOut(w, r, q, q.actor != "")
+		return p.signOut(w, r, q, n != nil)
 	}
 	frame, err := p.companies.frame(r.Context(), n.TenantID)
 	if err != nil {
@@ -57,7 +56,6 @@ func (p *logoutPage) get(w http.ResponseWriter, r *http.Request) error {
 	for name := range q.params {
 		hidden[name] = q.params.Get(name)
 	}
-	frame.FormTo = formTo(q.client, q.to)
 	return p.show(w, r, http.StatusOK, frame, page.Logout{Action: "logout",
 		CSRF: n.FormToken(logoutForm, q.params.Encode()), Account: n.Email, Hidden: hidden})
 }
@@ -80,7 +78,7 @@ func (p *logoutPage) post(w http.ResponseWriter, r *http.Request) error {
 	if !n.FormValid(logoutForm, q.params.Encode(), form.Get("csrf")) {
 		return redirect(w, http.StatusSeeOther, "logout?"+q.params.Encode())
 	}
-	return p.signOut(w, r, q, true)
+	return p.signOut(w, r, q, false)
 }
 
 // open parses the request. If the client has not registered the return address,
@@ -122,15 +120,15 @@ func (p *logoutPage) open(r *http.Request, in url.Values) (logoutRequest, error)
 	if !slices.Contains(c.LogoutURIs, to) {
 		return q, badRequest("redirect", "post_logout_redirect_uri is not registered")
 	}
-	q.client, q.to = c, to
+	q.to = to
 	return q, nil
 }
 
-// signOut ends the session and continues to the client's address. If the client
-// sent no id_token_hint and the person did not confirm, the page shows the
-// address as a link only. The server must not redirect to it automatically,
-// because anybody may register an address.
-func (p *logoutPage) signOut(w http.ResponseWriter, r *http.Request, q logoutRequest, confirmed bool) error {
+// signOut ends the session. The server continues to the client's address by
+// itself only if hinted: the id_token_hint named the person of the session.
+// Otherwise the page shows the address as a link, because anybody may register
+// an address, and anybody has an id_token of an account of their own.
+func (p *logoutPage) signOut(w http.ResponseWriter, r *http.Request, q logoutRequest, hinted bool) error {
 	if err := p.sessions.End(r.Context(), w, r); err != nil {
 		return err
 	}
@@ -146,10 +144,10 @@ func (p *logoutPage) signOut(w http.ResponseWriter, r *http.Request, q logoutReq
 		query.Set("state", state)
 		target.RawQuery = query.Encode()
 	}
-	if !confirmed {
+	if !hinted {
 		host, _ := clients.RedirectTarget(q.to)
 		return p.show(w, r, http.StatusOK, page.Frame{}, page.Message{Kind: "signedout", Host: host,
 			Back: template.URL(target.String())}) //nolint:gosec // registered: https, loopback or a private scheme
 	}
-	return p.leave(w, r, page.Frame{}, q.client, target.String(), r.Method == http.MethodPost)
+	return redirect(w, http.StatusSeeOther, target.String())
 }

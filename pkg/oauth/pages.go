@@ -104,12 +104,12 @@ func (p *pages) clientAddress(a *authorization, params url.Values) string {
 // refuseClient sends the client an error. Anybody may register an address, so
 // an attacker could use a faulty request as a link through this server to that
 // address. A person who is not signed in therefore sees the error on a page,
-// with a link to the client (RFC 9700 section 4.11.2). A request with
-// prompt=none gets no page: the server always redirects.
+// with a link to the client (RFC 9700 section 4.11.2). The exception is a
+// request with prompt=none that has no fault: a page was not wanted (promptless).
 func (p *pages) refuseClient(w http.ResponseWriter, r *http.Request, e *redirectError) error {
 	protocol.Note(r, e.cause.Code)
 	params := url.Values{"error": {e.cause.Code}, "error_description": {e.cause.Description}}
-	if e.to.query.Get("prompt") == "none" {
+	if e.to.query.Get("prompt") == "none" && needsPage(e.cause.Code) {
 		return p.answerClient(w, r, e.to, false, params)
 	}
 	n, err := p.sessions.Find(r.Context(), r)

@@ -24,20 +24,33 @@ type passwordPage struct {
 // get serves GET /oauth/password, the target of a one-time link.
 func (p *passwordPage) get(w http.ResponseWriter, r *http.Request) error {
 	secret := r.URL.Query().Get("link")
-	n, l, err := p.links.open(r.Context(), secret)
+	n, l, at, err := p.open(r, secret)
 	if err != nil {
 		return err
 	}
-	return p.ask(w, r, secret, n, l, "", http.StatusOK)
+	base, err := p.companies.passwordBase(r, n.Audience, at.tenant)
+	if err != nil {
+		return err
+	}
+	if base != "" {
+		return redirect(w, http.StatusFound, base+"/oauth/"+passwordLink(secret))
+	}
+	return p.ask(w, r, secret, n, l, at, "", http.StatusOK)
 }
 
-func (p *passwordPage) ask(w http.ResponseWriter, r *http.Request, secret string, n link, l login.Login,
-	problem string, status int) error {
-	frame, err := p.companies.frame(r.Context(), n.TenantID)
+// open returns a usable link, its account and its company.
+func (p *passwordPage) open(r *http.Request, secret string) (link, login.Login, company, error) {
+	n, l, err := p.links.open(r.Context(), secret)
 	if err != nil {
-		return err
+		return link{}, login.Login{}, company{}, err
 	}
-	return p.show(w, r, status, frame, page.Password{Action: passwordLink(secret),
+	at, err := p.companies.byID(r.Context(), n.TenantID)
+	return n, l, at, err
+}
+
+func (p *passwordPage) ask(w http.ResponseWriter, r *http.Request, secret string, n link, l login.Login, at company,
+	problem string, status int) error {
+	return p.show(w, r, status, page.Frame{Brand: at.brand}, page.Password{Action: passwordLink(secret),
 		CSRF: p.sessions.FormToken(w, r, passwordForm, secret), Account: n.Email, First: l.Hash == "", Problem: problem,
 		Least: password.Shortest})
 }
@@ -52,18 +65,22 @@ func (p *passwordPage) post(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	n, l, err := p.links.open(ctx, secret)
+	n, l, at, err := p.open(r, secret)
 	if err != nil {
 		return err
 	}
-	if !p.sessions.HasForm(r) {
-		return p.ask(w, r, secret, n, l, noCookies, http.StatusBadRequest)
+	base, err := p.companies.passwordBase(r, n.Audience, at.tenant)
+	if err != nil {
+		return err
 	}
-	if !p.sessions.FormValid(r, passwordForm, secret, form.Get("csrf")) {
+	if base == "" && !p.sessions.HasForm(r) {
+		return p.ask(w, r, secret, n, l, at, noCookies, http.StatusBadRequest)
+	}
+	if base != "" || !p.sessions.FormValid(r, passwordForm, secret, form.Get("csrf")) {
 		return redirect(w, http.StatusSeeOther, passwordLink(secret))
 	}
 	if problem := passwordProblem(n, form); problem != "" {
-		return p.ask(w, r, secret, n, l, problem, http.StatusBadRequest)
+		return p.ask(w, r, secret, n, l, at, problem, http.StatusBadRequest)
 	}
 	if err := p.links.use(ctx, secret, n, password.Hash(form.Get("password"))); err != nil {
 		return err
@@ -73,10 +90,6 @@ func (p *passwordPage) post(w http.ResponseWriter, r *http.Request) error {
 	}
 	if err := p.remember(w, r, n); err != nil { // the password is set in any case
 		p.log.WarnContext(ctx, "the account does not know the browser that set its password", "error", err)
-	}
-	at, err := p.companies.byID(ctx, n.TenantID)
-	if err != nil {
-		return err
 	}
 	next := url.Values{"audience": {string(n.Audience)}}
 	if at.tenant.Slug != "" {

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"svc/pkg/access/authz"
+	"svc/pkg/data/audit"
+	"svc/pkg/domain/tenant"
 	"svc/pkg/local/testkit"
 )
 
@@ -55,6 +57,64 @@ func TestWhoSignsInWhere(t *testing.T) {
 			t.Errorf("%s: %s", test.name, s.text())
 		}
 	}
+}
+
+// A tenant's domain shows a password form only to the tenant's riders and
+// drivers, and a domain that the tenant released shows none. The form of a host
+// that shows none has no effect there.
+func TestPasswordFormsAtDomains(t *testing.T) {
+	f, mails := newFixtureWithMail(t)
+	const ownURL = "https://own.nova.example" // nova's next domain
+	operators, riders := f.storeClient(nil), f.storeClient(forRiders)
+	pages := map[string]struct{ operator, rider string }{
+		"authorize": {authorization(operators, "tenant_hint", "nova").Encode(),
+			authorization(riders, "scope", "rider.trips:read", "tenant_hint", "nova").Encode()},
+		"apps":   {"tenant_hint=nova", "audience=rider&tenant_hint=nova"},
+		"forgot": {"audience=dashboard", "audience=rider&tenant_hint=nova"},
+		"password": {strings.TrimPrefix(f.newLink(authz.Dashboard, "", "ana@metro.example"), baseURL+"/oauth/password?"),
+			strings.TrimPrefix(f.newLink(authz.Rider, f.nova.ID, "rita@home.example"), baseURL+"/oauth/password?")},
+	}
+	check := func(host, rider string) {
+		t.Helper()
+		for path, q := range pages {
+			for query, want := range map[string]string{q.operator: baseURL, q.rider: rider} {
+				b := f.newBrowser()
+				b.base = host
+				s := b.get("/oauth/" + path + "?" + query)
+				if path == "password" && want != host {
+					want = baseURL // where every link is good
+				}
+				if form := strings.Contains(s.body, "<form"); form != (want == host) ||
+					!form && (s.status != http.StatusFound || !strings.HasPrefix(s.location, want+"/oauth/"+path)) {
+					t.Errorf("%s: %s?%s: %d to %s", host, path, query, s.status, s.location)
+				}
+			}
+		}
+	}
+	check(novaURL, novaURL)
+	b := f.newBrowser()
+	b.base = novaURL
+	if s := b.do(http.MethodPost, "/oauth/forgot?audience=dashboard", url.Values{"email": {"ana@metro.example"}}); s.status !=
+		http.StatusSeeOther || len(mails.sent) > 0 {
+		t.Errorf("an operator's link by a form of the tenant's domain: %d, %d mails", s.status, len(mails.sent))
+	}
+	move := func(domain string) {
+		t.Helper()
+		_, err := tenant.Store{DB: f.db}.Change(t.Context(), f.nova.ID, audit.By{Who: "svc", At: f.now()},
+			func(n *tenant.Tenant) error {
+				n.CustomDomain = domain
+				return nil
+			})
+		testkit.Must(t, err)
+	}
+	move("own.nova.example")
+	check(novaURL, ownURL)
+	check(ownURL, ownURL)
+	move("")
+	check(novaURL, baseURL)
+	check(ownURL, baseURL)
+	move("ride.nova.example")
+	check(novaURL, novaURL)
 }
 
 // A form that was shown elsewhere signs no operator in at a tenant's domain.

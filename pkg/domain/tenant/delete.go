@@ -69,8 +69,8 @@ type Deleted struct {
 }
 
 // EndDelete removes the last items of a tenant in one transaction: record,
-// flags, slug and domain. The transaction also writes the entry that
-// ListDeleted reads.
+// flags and slug. The transaction also releases the domain and writes the entry
+// that ListDeleted reads.
 func (s Store) EndDelete(ctx context.Context, n Tenant, by audit.By) error {
 	if n.DeletingAt == "" {
 		return fmt.Errorf("the deletion of %s has not begun", n.ID)
@@ -84,7 +84,7 @@ func (s Store) EndDelete(ctx context.Context, n Tenant, by audit.By) error {
 		tx.Delete(Key(t)).If("attribute_exists(pk)").Else(fault.NotFound())
 		tx.Delete(slugKey(p, n.Slug))
 		if n.CustomDomain != "" {
-			tx.Delete(domainKey(p, n.CustomDomain))
+			release(tx, p, n)
 		}
 		for i := range authz.Copies {
 			tx.Delete(authz.FlagsKey(t, i))

@@ -124,7 +124,7 @@ func (s Store) follow(tx *table.Tx, t table.Tenant, was, now Tenant) {
 	tx.Covers(p.Handle)
 	if now.CustomDomain != was.CustomDomain {
 		if was.CustomDomain != "" {
-			tx.Delete(domainKey(p, was.CustomDomain))
+			release(tx, p, was)
 		}
 		if now.CustomDomain != "" {
 			claim(tx, p, now)
@@ -167,7 +167,7 @@ func (s Store) BySlug(ctx context.Context, slug string) (Tenant, error) {
 	return s.ByID(ctx, it.Text("tenant"))
 }
 
-// IsDomain reports whether the host is the custom domain of a tenant.
+// IsDomain reports whether the host is or was the custom domain of a tenant.
 func (s Store) IsDomain(ctx context.Context, host string) (bool, error) {
 	it, err := s.platform().Get(ctx, domainKey(s.platform(), host))
 	if err != nil {
@@ -232,8 +232,14 @@ func slugKey(p table.Platform, slug string) table.Key   { return p.Key("SLUG", "
 func domainKey(p table.Platform, host string) table.Key { return p.Key("DOMAIN", "DOMAIN", host) }
 
 func claim(tx *table.Tx, p table.Platform, n Tenant) {
-	tx.Create(table.Item{Key: domainKey(p, n.CustomDomain), Type: "domain",
-		Attrs: map[string]any{"tenant": n.ID}}).Else(ErrDomainTaken)
+	tx.Put(table.Item{Key: domainKey(p, n.CustomDomain), Type: "domain", Attrs: map[string]any{"tenant": n.ID}}).
+		If("attribute_not_exists(tenant)").Else(ErrDomainTaken)
+}
+
+// release makes the domain free for any tenant. Its item stays, because the
+// domain may still lead to this service (IsDomain).
+func release(tx *table.Tx, p table.Platform, n Tenant) {
+	tx.Put(table.Item{Key: domainKey(p, n.CustomDomain), Type: "domain"})
 }
 
 func record(t table.Tenant, n Tenant) table.Item {
