@@ -42,7 +42,7 @@ func TestAllocations(t *testing.T) {
 		{"list of 20", op, "GET", "/api/v1/trips?limit=20", "", 992},
 		{"list of 100", op, "GET", "/api/v1/trips?limit=100", "", 1084},
 		{"trip with its log", op, "GET", "/api/v1/trips/" + trip, "", 1373},
-		{"request", rider, "POST", "/api/v1/me/trips", request, 1030},
+		{"request", rider, "POST", "/api/v1/me/trips", request, 1170},
 		{"accept", driver, "POST", "/api/v1/me/trips/" + trip + "/accept", "{}", 1001},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
