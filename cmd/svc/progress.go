@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"svc/pkg/background/reconcile"
 )
 
 // progress shows the progress of long work. On a terminal it updates one line,
@@ -24,9 +26,22 @@ func newProgress(w io.Writer) *progress { return &progress{w: w, terminal: isTer
 
 const barWidth = 30
 
-// note receives the progress; total is 0 if unknown.
+// follow shows how many trips a run of a check has read, of about total.
+func (p *progress) follow(run *reconcile.Run, stage string, total int) {
+	done := 0
+	run.Trips = func(n int) {
+		done += n
+		p.note(stage, done, total)
+	}
+}
+
+// note receives the progress; total is 0 if unknown. A total that turns out too
+// low grows.
 func (p *progress) note(stage string, done, total int) {
 	now := time.Now()
+	if total > 0 {
+		total = max(total, done)
+	}
 	if stage != p.stage {
 		p.end()
 		p.stage, p.began, p.shown = stage, now, now

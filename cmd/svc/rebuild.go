@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -10,9 +9,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"svc/pkg/background/projection"
+	"svc/pkg/background/reconcile"
 	"svc/pkg/background/settlement"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/feedback"
+	"svc/pkg/domain/report"
 	"svc/pkg/domain/tenant"
 )
 
@@ -23,7 +24,7 @@ type rebuilt struct {
 	Completed int      `json:"completed"` // completed trips
 	Settled   []string `json:"settled"`   // completed trips that had no receipt and are now settled
 	projection.Rebuilt
-	Corrected []difference `json:"corrected"` // corrections of balances, receipts, counters and rows
+	Corrected []reconcile.Difference `json:"corrected"` // corrections of balances, receipts, counters and rows
 }
 
 func rebuildCommand(c *cli) *cobra.Command {
@@ -33,14 +34,15 @@ func rebuildCommand(c *cli) *cobra.Command {
 from its postings, and every counter, trip count, wallet name, search row and rank from the items.
 The command replaces every stored value that is wrong, except a receipt of a trip that is not completed.
 
-It may run while the service runs, and may be repeated. Without a slug it processes all
-tenants and the roadmap. svc verify reports the differences and changes nothing.`,
+It may run while the service runs, and may be repeated. It shows its progress, and takes some minutes
+for a million trips. Without a slug it processes all tenants and the roadmap. svc verify reports the differences and changes nothing.`,
 		Example: "  svc rebuild\n  svc rebuild metro",
 		RunE: c.on(func(ctx context.Context, p platform, args []string) error {
 			step := projection.Step{Now: time.Now, RankRows: feedback.RankRows}
-			all, shown := []rebuilt{}, cols{head: "TENANT WHAT EXAMINED DIFFERED"}
+			all, shown, bar := []rebuilt{}, cols{head: "TENANT WHAT EXAMINED DIFFERED"}, newProgress(c.err)
+			defer bar.end()
 			err := p.each(ctx, args, func(n tenant.Tenant, t table.Tenant) error {
-				one, err := c.rebuild(ctx, t, step, n)
+				one, err := rebuild(ctx, t, step, n, bar)
 				if err != nil {
 					return err
 				}
@@ -54,8 +56,8 @@ tenants and the roadmap. svc verify reports the differences and changes nothing.
 				if err != nil {
 					return err
 				}
-				one := rebuilt{Settled: []string{}, Rebuilt: posts}
-				one.Corrected, err = checkPosts(ctx, p.db, true, compared{})
+				one := rebuilt{Settled: []string{}, Rebuilt: posts, Corrected: []reconcile.Difference{}}
+				err = check(one.run()).Posts(ctx, p.db.Platform(feedback.Kinds...), feedback.AllPartition)
 				all = append(all, one)
 				shown.count("", posts)
 				shown.add("", "sums and rows", "-", len(one.Corrected))
@@ -64,6 +66,7 @@ tenants and the roadmap. svc verify reports the differences and changes nothing.
 			if err != nil {
 				return err
 			}
+			bar.end()
 			return c.show(all, shown)
 		})}
 }
@@ -74,28 +77,39 @@ func (t *cols) count(slug string, r projection.Rebuilt) {
 	}
 }
 
-func (c *cli) rebuild(ctx context.Context, t table.Tenant, step projection.Step, n tenant.Tenant) (out rebuilt,
+// run returns a run of a check that collects its corrections.
+func (r *rebuilt) run() *reconcile.Run {
+	return &reconcile.Run{Correct: true, Found: func(d reconcile.Difference) { r.Corrected = append(r.Corrected, d) }}
+}
+
+func rebuild(ctx context.Context, t table.Tenant, step projection.Step, n tenant.Tenant, bar *progress) (out rebuilt,
 	err error) {
-	out.Tenant = n.Slug
+	out.Tenant, out.Corrected = n.Slug, []reconcile.Difference{}
+	total, err := report.Trips(ctx, t)
+	if err != nil {
+		return out, err
+	}
 	swept, err := settlement.Sweep(ctx, t, time.Time{}, time.Now)
 	if err != nil {
 		return out, err
 	}
 	out.Completed, out.Settled = swept.Examined, swept.Settled
-	if out.Corrected, err = checkLedger(ctx, t, true, compared{}); err != nil {
+	run := out.run()
+	bar.follow(run, n.Slug+": comparing receipts of trips", total)
+	if err := checkLedger(ctx, t, run); err != nil {
 		return out, err
 	}
-	last := time.Now()
 	out.Rebuilt, err = step.Rebuild(ctx, t, func(kind string, examined int) {
-		if time.Since(last) > time.Second {
-			last = time.Now()
-			fmt.Fprintf(c.err, "%s: %d %ss\n", n.Slug, examined, kind)
+		of := 0
+		if kind == "trip" {
+			of = total
 		}
+		bar.note(n.Slug+": counting "+kind+"s", examined, of)
 	})
 	if err != nil {
 		return out, err
 	}
-	counted, err := checkCounters(ctx, t, true, compared{})
-	out.Corrected = append(out.Corrected, counted...)
+	bar.follow(run, n.Slug+": comparing counts of trips", total)
+	err = check(run).Tenant(ctx, t)
 	return out, err
 }

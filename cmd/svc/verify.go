@@ -12,20 +12,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"svc/pkg/background/projection"
+	"svc/pkg/background/reconcile"
 	"svc/pkg/background/settlement"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/feedback"
+	"svc/pkg/domain/report"
 	"svc/pkg/domain/tenant"
 )
-
-// difference is derived data that does not match the items.
-type difference struct {
-	Tenant string `json:"tenant,omitempty"`
-	What   string `json:"what"`
-	Key    string `json:"key"`
-	Want   string `json:"want"`
-	Have   string `json:"have"`
-}
 
 // compared counts what was compared, by kind.
 type compared map[string]int
@@ -59,26 +52,33 @@ The exit code is 1 if something differs. svc rebuild corrects the differences, e
 trip that is not completed.`,
 		Example: "  svc verify\n  svc verify metro --json",
 		RunE: c.on(func(ctx context.Context, p platform, args []string) error {
-			all, seen := []difference{}, compared{}
+			all, seen, bar := []reconcile.Difference{}, compared{}, newProgress(c.err)
+			defer bar.end()
+			run := func(slug string) *reconcile.Run {
+				return &reconcile.Run{Compared: seen.add, Found: func(d reconcile.Difference) {
+					d.Tenant = slug
+					all = append(all, d)
+				}}
+			}
 			err := p.each(ctx, args, func(n tenant.Tenant, t table.Tenant) error {
-				ledger, err := checkLedger(ctx, t, false, seen)
+				r := run(n.Slug)
+				total, err := report.Trips(ctx, t)
 				if err != nil {
 					return err
 				}
-				counters, err := checkCounters(ctx, t, false, seen)
-				for _, d := range append(ledger, counters...) {
-					d.Tenant = n.Slug
-					all = append(all, d)
+				bar.follow(r, n.Slug+": comparing receipts of trips", total)
+				if err := checkLedger(ctx, t, r); err != nil {
+					return err
 				}
-				return err
+				bar.follow(r, n.Slug+": comparing counts of trips", total)
+				return check(r).Tenant(ctx, t)
 			}, func() error {
-				found, err := checkPosts(ctx, p.db, false, seen)
-				all = append(all, found...)
-				return err
+				return check(run("")).Posts(ctx, p.db.Platform(feedback.Kinds...), feedback.AllPartition)
 			})
 			if err != nil {
 				return err
 			}
+			bar.end()
 			if len(all) == 0 {
 				return c.done(all, "No differences. Compared: %s.", seen.String())
 			}
@@ -125,35 +125,14 @@ func (p platform) each(ctx context.Context, slugs []string, one func(tenant.Tena
 	return rest()
 }
 
-// checkLedger checks balances, receipts, postings and trip counts. With correct it
-// also corrects them, except a receipt of a trip that is not completed.
-func checkLedger(ctx context.Context, t table.Tenant, correct bool, seen compared) ([]difference, error) {
-	out := []difference{}
-	check := settlement.Check{Correct: correct, Now: time.Now, Compared: seen.add, Found: func(d settlement.Difference) {
-		out = append(out, difference{"", d.What, d.Key, d.Want, d.Have})
-	}}
-	err := check.Tenant(ctx, t)
-	return out, err
+// checkLedger checks balances, receipts, postings and trip counts.
+func checkLedger(ctx context.Context, t table.Tenant, run *reconcile.Run) error {
+	check := settlement.Check{Run: run, Now: time.Now}
+	return check.Tenant(ctx, t)
 }
 
-// checkCounters checks counters and search rows; correct also corrects them.
-func checkCounters(ctx context.Context, t table.Tenant, correct bool, seen compared) ([]difference, error) {
-	out := []difference{}
-	err := projectionCheck(correct, seen, &out).Tenant(ctx, t)
-	return out, err
-}
-
-// checkPosts checks the roadmap's counters and rows; correct also corrects them.
-func checkPosts(ctx context.Context, db *table.DB, correct bool, seen compared) ([]difference, error) {
-	out := []difference{}
-	err := projectionCheck(correct, seen, &out).Posts(ctx, db.Platform(feedback.Kinds...), feedback.AllPartition)
-	return out, err
-}
-
-func projectionCheck(correct bool, seen compared, into *[]difference) *projection.Check {
-	return &projection.Check{Step: projection.Step{Now: time.Now, RankRows: feedback.RankRows}, Correct: correct,
-		PostCounts: feedback.Counts, PostRanks: feedback.RankPartitions, Compared: seen.add,
-		Found: func(d projection.Difference) {
-			*into = append(*into, difference{"", d.What, d.Key, d.Want, d.Have})
-		}}
+// check returns the check of counters, search rows and the roadmap.
+func check(run *reconcile.Run) *projection.Check {
+	return &projection.Check{Run: run, Step: projection.Step{Now: time.Now, RankRows: feedback.RankRows},
+		PostCounts: feedback.Counts, PostRanks: feedback.RankPartitions}
 }

@@ -207,6 +207,9 @@ func (d *decisions) weigh(ctx context.Context, a *authorization) (step, error) {
 	}
 	a.granted = authz.Grantable(a.audience, a.asked, authz.Have{Permissions: actor.Strings("permissions"),
 		Taxi: flags.Flag(authz.Taxi), Delivery: flags.Flag(authz.Delivery)})
+	if a.actsAs != "" { // an agent can do nothing with the other scopes
+		a.granted, _ = splitOffered(a.granted)
+	}
 	if len(a.granted) == 0 {
 		return 0, &redirectError{a, protocol.Refuse("invalid_scope", "The person may have none of the requested scopes now.")}
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -63,7 +64,7 @@ func (d discovery) metadata(w http.ResponseWriter, r *http.Request) error {
 		"end_session_endpoint":                          base + "/oauth/logout",
 		"jwks_uri":                                      base + "/.well-known/jwks.json",
 		"service_documentation":                         base + "/docs",
-		"scopes_supported":                              everyScope(),
+		"scopes_supported":                              slices.Concat(openIDScopes, scopesOf(authz.Audiences...)),
 		"response_types_supported":                      []string{"code"},
 		"response_modes_supported":                      []string{"query"},
 		"grant_types_supported":                         []string{"authorization_code", "refresh_token"},
@@ -109,12 +110,12 @@ func (d discovery) resourceMetadata(w http.ResponseWriter, r *http.Request) erro
 	if !known {
 		return &protocol.Error{Status: http.StatusNotFound, Code: "not_found", Description: "There is no such resource."}
 	}
-	name, scopes := "Mobility and delivery API", everyScope()
+	name, scopes := "Mobility and delivery API", slices.Concat(openIDScopes, scopesOf(authz.Audiences...))
 	if resource.MCP() {
-		name, scopes = "Mobility and delivery for agents", resource.Scopes()
+		name, scopes = "Mobility and delivery for agents", scopesOf(resource.Audience)
 	}
 	body, err := json.Marshal(map[string]any{
-		"resource":                 base + resource.Path,
+		"resource":                 base + resource.Path + resource.Slash,
 		"authorization_servers":    []string{base},
 		"jwks_uri":                 base + "/.well-known/jwks.json",
 		"scopes_supported":         scopes,
@@ -128,12 +129,15 @@ func (d discovery) resourceMetadata(w http.ResponseWriter, r *http.Request) erro
 	return publish(w, documentLife, body)
 }
 
-// everyScope returns all scopes of the catalog, the OIDC scopes first.
-func everyScope() []string {
-	out := []string{"openid", "profile", "email"}
-	for _, audience := range authz.Audiences {
-		for _, scope := range authz.Scopes(audience) {
-			if strings.ContainsAny(scope, ".:") {
+var openIDScopes = []string{"openid", "profile", "email"}
+
+// scopesOf returns the scopes of the audiences that some operation needs,
+// without those of OpenID Connect.
+func scopesOf(audiences ...authz.Audience) (out []string) {
+	for _, audience := range audiences {
+		now, _ := splitOffered(authz.Scopes(audience))
+		for _, scope := range now {
+			if !slices.Contains(openIDScopes, scope) {
 				out = append(out, scope)
 			}
 		}

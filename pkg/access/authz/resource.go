@@ -17,21 +17,27 @@ type Resource struct {
 	Path     string   // after the service's address: "/api/v1", "/mcp/rider/metro"
 	Audience Audience // "" for the API, which serves all audiences
 	Tenant   string   // slug; "" for the API and for operators
+	Slash    string   // "/" if a client wrote the address with a slash at its end
 }
 
 var agents = regexp.MustCompile(`^/mcp(?:/(rider|driver)/([a-z0-9][a-z0-9-]{0,39}))?$`)
 
 // ParseResource returns the resource with the path, and false if there is none.
-// It does not check that the tenant exists.
+// An address of the MCP server may end with a slash. ParseResource does not check
+// that the tenant exists.
 func ParseResource(path string) (Resource, bool) {
 	if path == API {
 		return Resource{Path: path}, true
 	}
+	path, slashed := strings.CutSuffix(path, "/")
 	m := agents.FindStringSubmatch(path)
 	if m == nil {
 		return Resource{}, false
 	}
 	r := Resource{Path: path, Audience: Audience(m[1]), Tenant: m[2]}
+	if slashed {
+		r.Slash = "/"
+	}
 	if r.Audience == "" {
 		r.Audience = Dashboard
 	}
@@ -41,25 +47,15 @@ func ParseResource(path string) (Resource, bool) {
 // MCP reports whether the resource is an address of the MCP server.
 func (r Resource) MCP() bool { return r.Audience != "" }
 
-// Metadata returns the address of the resource's metadata (RFC 9728 section 3.1).
+// Metadata returns the address of the resource's metadata (RFC 9728 section
+// 3.1). It repeats a slash at the end of the resource's address, because clients
+// compare the two (section 3.3).
 func (r Resource) Metadata(baseURL string) string {
 	const document = "/.well-known/oauth-protected-resource"
 	if !r.MCP() {
 		return baseURL + document
 	}
-	return baseURL + document + r.Path
-}
-
-// Scopes returns the scopes of the resource's audience, without those of OpenID
-// Connect. It returns none for the API.
-func (r Resource) Scopes() []string {
-	var out []string
-	for _, scope := range Scopes(r.Audience) {
-		if strings.ContainsAny(scope, ".:") {
-			out = append(out, scope)
-		}
-	}
-	return out
+	return baseURL + document + r.Path + r.Slash
 }
 
 // Resources returns the paths in the form of an audit record's attribute

@@ -24,7 +24,8 @@ const defaultURL = "http://127.0.0.1:8080"
 
 // TestMakeRun does what a newcomer does: starts what `make run` starts, and
 // gives the printed address of metro's riders to the official Python client and
-// to the inspector's command line. Each signs in as rider1 through the real
+// to the inspector's command line. The inspector finds no fault in the tools'
+// schemas. Each signs in as rider1 through the real
 // pages and requests a ride, which the person confirms. The operator's client
 // sees the trip. Revoking the token stops the next call.
 func TestMakeRun(t *testing.T) {
@@ -80,6 +81,17 @@ func TestMakeRun(t *testing.T) {
 		revokeTokens(t, dev, i.client)
 		if me := i.call("svc_me", map[string]any{}); me.exit != authRequired || i.signIns != 1 {
 			t.Errorf("after the revocation, and %d sign-ins: %+v", i.signIns, me)
+		}
+	})
+	t.Run("portable", func(t *testing.T) {
+		for address, who := range map[string]flow.Options{printed(operatorAddress): person("dashboard",
+			"operator@metro.example"), address: rider1, dev.BaseURL + "/mcp/driver/metro/": person("driver",
+			"driver1@metro.example")} {
+			i := newInspector(t, address, who)
+			listed, errs, code := i.run("--method", "tools/list", "--strict")
+			if code != 0 || !strings.Contains(listed, "svc_me") || strings.Contains(errs, "tool \"svc_") {
+				t.Errorf("%s: the inspector ends with %d and warns: %s", address, code, errs)
+			}
 		}
 	})
 	if me := operator.call("svc_me", map[string]any{}); me.IsError || me.failed != "" {

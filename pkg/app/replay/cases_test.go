@@ -47,6 +47,7 @@ var listed = []request{
 	{name: "default-method", method: "PUT", path: "/api/v1/me/status", body: `{}`},
 
 	{name: "mcp-anonymous", method: "POST", path: "/mcp", body: initialize},
+	{name: "mcp-slash", method: "POST", path: "/mcp/", body: initialize},
 	{name: "mcp-rider-anonymous", method: "POST", path: "/mcp/rider/metro", body: initialize},
 	{name: "mcp-resource", person: boss, method: "POST", path: "/mcp", body: initialize},
 	{name: "mcp-method", method: "GET", path: "/mcp"},

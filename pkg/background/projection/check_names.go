@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"svc/pkg/background/reconcile"
 	"svc/pkg/data/table"
 )
 
@@ -11,17 +12,14 @@ import (
 // check without Correct waits for the projection; one with Correct first runs
 // the step.
 func (c *Check) walletNames(ctx context.Context, t table.Tenant, keys []table.Key) error {
-	wait := lagLooks
+	wait := reconcile.Patience
 	if c.Correct {
 		wait = 1
 	}
-	for look := 0; len(keys) > 0; look++ {
-		if err := c.pause(ctx, look); err != nil {
-			return err
-		}
+	return c.Until(ctx, "names", func(look int) (done bool, err error) {
 		pieces, err := c.pieces(ctx, t.Handle, keys)
 		if err != nil {
-			return err
+			return false, err
 		}
 		wallets := make([]table.Key, len(keys))
 		for i, p := range pieces {
@@ -29,12 +27,12 @@ func (c *Check) walletNames(ctx context.Context, t table.Tenant, keys []table.Ke
 		}
 		found, err := t.Batch(ctx, wallets...)
 		if err != nil {
-			return err
+			return false, err
 		}
 		keys = nil
 		for i, it := range found {
 			if look == 0 && it.Found() {
-				c.compared("wallet name", 1)
+				c.Count("wallet name", 1)
 			}
 			p := pieces[i]
 			if !it.Found() || p.next.Name == "" || p.next.Name == it.Text("name") {
@@ -44,18 +42,16 @@ func (c *Check) walletNames(ctx context.Context, t table.Tenant, keys []table.Ke
 				keys = append(keys, p.key)
 				continue
 			}
-			c.found("name", it.PK, p.next.Name, it.Text("name"))
+			c.Report("name", it.PK, p.next.Name, it.Text("name"))
 			if err := c.correctName(ctx, t, p, it); err != nil {
-				return err
+				return false, err
 			}
 		}
 		if c.Correct && len(keys) > 0 {
-			if _, err := c.Step.Tenant(ctx, t, keys); err != nil {
-				return err
-			}
+			_, err = c.Step.Tenant(ctx, t, keys)
 		}
-	}
-	return nil
+		return len(keys) == 0, err
+	})
 }
 
 // correctName gives a wallet its holder's name, on the condition that neither

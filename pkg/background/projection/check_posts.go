@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"svc/pkg/background/reconcile"
 	"svc/pkg/data/table"
 )
 
@@ -42,59 +43,45 @@ func (c *Check) Posts(ctx context.Context, p table.Platform, partition string) e
 // comment and the counter, so both agree if the post does not change during the
 // reads.
 func (c *Check) counts(ctx context.Context, p table.Platform, key table.Key) error {
-	last, confirmed := "", 0
-	for look := range looks {
-		if err := c.pause(ctx, look); err != nil {
-			return err
-		}
+	said, same := false, reconcile.Stable{}
+	return c.Until(ctx, "the counters of "+key.PK, func(int) (done bool, err error) {
 		post, wrong, err := c.miscounted(ctx, p, key)
 		if err != nil {
-			return err
+			return false, err
 		}
 		if len(wrong) == 0 {
-			c.compared("post", 1)
-			return nil
+			c.Count("post", 1)
+			return true, nil
 		}
 		again, err := p.Get(ctx, key)
-		if err != nil {
-			return err
+		if err != nil || again.Version != post.Version {
+			return false, err
 		}
-		if again.Version != post.Version {
-			continue
-		}
-		off := map[string]int64{}
+		set, off := map[string]any{}, map[string]int64{}
 		for name, n := range wrong {
-			off[name] = post.Int(name) - n
+			set[name], off[name] = n, post.Int(name)-n
 		}
-		if text := fmt.Sprint(off); text != last {
-			last, confirmed = text, 0
-		}
-		if confirmed++; confirmed < confirmations {
-			continue
+		if same.Again(fmt.Sprint(off)) < confirmations {
+			return false, nil
 		}
 		for name, n := range wrong {
-			if confirmed == confirmations {
-				c.found("counter", key.PK+" "+name, fmt.Sprint(n), string(post.Number(name)))
+			if !said {
+				c.Report("counter", key.PK+" "+name, fmt.Sprint(n), string(post.Number(name)))
 			}
 		}
-		if !c.Correct {
-			return nil
-		}
-		set := map[string]any{}
-		for name, n := range wrong {
-			set[name] = n
+		if said = true; !c.Correct {
+			return true, nil
 		}
 		tx := p.Write()
 		tx.Update(key, table.Change{Set: set, Add: map[string]any{"version": 1}}).If("'version' = ?", post.Version)
-		err = tx.Commit(ctx)
-		if err == nil {
+		if err = tx.Commit(ctx); err == nil {
 			_, err = c.Step.Platform(ctx, p, []table.Key{key})
 		}
-		if !errors.Is(err, table.ErrCondition) && !errors.Is(err, table.ErrConflict) {
-			return err
+		if errors.Is(err, table.ErrCondition) || errors.Is(err, table.ErrConflict) {
+			return false, nil
 		}
-	}
-	return errMoving
+		return true, err
+	})
 }
 
 // miscounted reads a post and counts its votes and comments (PostCounts). It
@@ -139,40 +126,39 @@ func (c *Check) strays(ctx context.Context, p table.Platform, partition string) 
 }
 
 func (c *Check) stray(ctx context.Context, p table.Platform, rows []table.Item) error {
-	c.compared("rank row", len(rows))
-	for look := 0; ; look++ {
+	c.Count("rank row", len(rows))
+	return c.Until(ctx, "rank rows", func(look int) (done bool, err error) {
+		if look > 0 {
+			if rows, err = p.Batch(ctx, keysOf(rows)...); err != nil {
+				return false, err
+			}
+		}
 		rows = slices.DeleteFunc(rows, func(row table.Item) bool { return !row.Found() || !row.Expires.IsZero() })
-		posts, keys := make([]table.Key, len(rows)), make([]table.Key, len(rows))
+		posts := make([]table.Key, len(rows))
 		for i, row := range rows {
-			posts[i], keys[i] = p.Key("POST", "POST", row.Text("post")), row.Key
+			posts[i] = p.Key("POST", "POST", row.Text("post"))
 		}
 		pieces, err := c.pieces(ctx, p.Handle, posts)
 		if err != nil {
-			return err
+			return false, err
 		}
-		var left []table.Key
+		var left []table.Item
 		for i, of := range pieces {
 			if c.belongs(rows[i], of) {
 				continue
 			}
-			if left = append(left, keys[i]); look < lagLooks {
+			if look < reconcile.Patience {
+				left = append(left, rows[i])
 				continue
 			}
-			c.found("row", keys[i].PK+" "+keys[i].SK, "not there", "there, of "+of.key.PK)
+			c.Report("row", rows[i].PK+" "+rows[i].SK, "not there", "there, of "+of.key.PK)
 			if err := c.removeStray(ctx, p, rows[i], of); err != nil {
-				return err
+				return false, err
 			}
 		}
-		if len(left) == 0 || look == lagLooks {
-			return nil
-		}
-		if err := c.pause(ctx, look+1); err != nil {
-			return err
-		}
-		if rows, err = p.Batch(ctx, left...); err != nil {
-			return err
-		}
-	}
+		rows = left
+		return len(rows) == 0, nil
+	})
 }
 
 // belongs reports whether the post has the row. If the post exists, it also

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"svc/pkg/background/projection"
+	"svc/pkg/background/reconcile"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/feedback"
@@ -80,10 +81,10 @@ func (b *board) project(ctx context.Context, i int) {
 	}
 }
 
-func (b *board) checked(correct bool) (found []projection.Difference) {
+func (b *board) checked(correct bool) (found []reconcile.Difference) {
 	b.t.Helper()
-	check := &projection.Check{Step: b.step(), Correct: correct, PostCounts: feedback.Counts,
-		PostRanks: feedback.RankPartitions, Found: func(d projection.Difference) { found = append(found, d) }}
+	check := &projection.Check{Step: b.step(), PostCounts: feedback.Counts, PostRanks: feedback.RankPartitions,
+		Run: &reconcile.Run{Correct: correct, Found: func(d reconcile.Difference) { found = append(found, d) }}}
 	if !b.busy {
 		check.Wait = noWait
 	}
@@ -158,7 +159,7 @@ func TestCheckOfTheRoadmapFindsAndCorrectsDamage(t *testing.T) {
 			b.t = t
 			damage.do(b)
 			found := b.checked(false)
-			if !slices.ContainsFunc(found, func(d projection.Difference) bool { return d.What == damage.what }) {
+			if !slices.ContainsFunc(found, func(d reconcile.Difference) bool { return d.What == damage.what }) {
 				t.Errorf("found %+v, want a %s", found, damage.what)
 			}
 			b.checked(true)

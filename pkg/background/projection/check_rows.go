@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"svc/pkg/background/reconcile"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/tenant"
 )
@@ -42,44 +43,40 @@ func (c *Check) suffixes(ctx context.Context, t table.Tenant, keys []table.Key) 
 // rows checks the rows of some items: each expected row exists, and no other row
 // that COUNTED lists exists.
 func (c *Check) rows(ctx context.Context, h table.Handle, keys []table.Key, want func(piece) []table.Item) error {
-	for look := 0; len(keys) > 0; look++ {
-		if err := c.pause(ctx, look); err != nil {
-			return err
-		}
+	return c.Until(ctx, "rows", func(look int) (done bool, err error) {
 		pieces, err := c.pieces(ctx, h, keys)
 		if err != nil {
-			return err
+			return false, err
 		}
-		var left []table.Key
+		keys = nil
 		for _, p := range pieces {
 			rows := want(p)
 			if look == 0 && p.item.Type == "customer" {
-				c.compared("search row", len(rows))
+				c.Count("search row", len(rows))
 			}
 			lost, stray, err := c.wrongRows(ctx, h, p, rows)
 			if err != nil {
-				return err
+				return false, err
 			}
 			if len(lost)+len(stray) == 0 {
 				continue
 			}
-			if look < lagLooks && !c.Correct { // the item may have changed since the first read
-				left = append(left, p.key)
+			if look < reconcile.Patience && !c.Correct { // the item may have changed since the first read
+				keys = append(keys, p.key)
 				continue
 			}
 			for _, row := range lost {
-				c.found("row", row.PK+" "+row.SK, "there, of "+p.key.PK, "missing or of another")
+				c.Report("row", row.PK+" "+row.SK, "there, of "+p.key.PK, "missing or of another")
 			}
 			for _, row := range stray {
-				c.found("row", row.PK+" "+row.SK, "not there", "there, of "+p.key.PK)
+				c.Report("row", row.PK+" "+row.SK, "not there", "there, of "+p.key.PK)
 			}
 			if err := c.correctRows(ctx, h, p, lost, stray); err != nil {
-				return err
+				return false, err
 			}
 		}
-		keys = left
-	}
-	return nil
+		return len(keys) == 0, nil
+	})
 }
 
 // wrongRows returns the rows that an item lacks and the rows it should not

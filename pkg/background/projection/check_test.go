@@ -12,6 +12,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"svc/pkg/background/projection"
+	"svc/pkg/background/reconcile"
 	"svc/pkg/data/counter"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/customer"
@@ -27,11 +28,14 @@ import (
 func noWait(ctx context.Context, _ time.Duration) error { return ctx.Err() }
 
 // checked returns the differences that a check finds; correct also corrects them.
-func (w *world) checked(correct bool) []projection.Difference {
+// It runs long after the last change, so no period is recent.
+func (w *world) checked(correct bool) []reconcile.Difference {
 	w.t.Helper()
-	var out []projection.Difference
-	check := &projection.Check{Step: w.step(), Correct: correct, Wait: noWait,
-		Found: func(d projection.Difference) { out = append(out, d) }}
+	var out []reconcile.Difference
+	step := w.step()
+	step.Now = func() time.Time { return w.now.Add(time.Hour) }
+	check := &projection.Check{Step: step, Run: &reconcile.Run{Correct: correct, Wait: noWait,
+		Found: func(d reconcile.Difference) { out = append(out, d) }}}
 	if err := check.Tenant(w.t.Context(), w.tenant); err != nil {
 		w.t.Fatal(err)
 	}
@@ -106,13 +110,25 @@ var damages = map[string]struct {
 	"a total of money":           {"counter", func(w *world) { w.off(counter.DriverWallets, "balance", "-777.25") }},
 	"a total that is gone":       {"counter", func(w *world) { w.removeCounter(counter.Customers) }},
 	"a day":                      {"counter", func(w *world) { w.off(w.periods()[0], "c", "3") }},
-	"a quarter of an hour":       {"counter", func(w *world) { w.off(w.periods()[1], "r", "0.01") }},
+	"a quarter of an hour":       {"counter", func(w *world) { w.off(w.periods()[1], "f", "0.01") }},
 	"ten seconds":                {"counter", func(w *world) { w.off(w.periods()[2], "p", "1") }},
 	"a tenth of a second":        {"counter", func(w *world) { w.off(w.periods()[3], "x", "-1") }},
 	"a millisecond":              {"counter", func(w *world) { w.off(w.periods()[4], "x", "1") }},
 	"a millisecond that is gone": {"counter", func(w *world) { w.removeCounter(w.periods()[4]) }},
 	"a day without trips": {"counter", func(w *world) {
 		w.off(report.Periods(start.Add(1000 * time.Hour))[0], "c", "1")
+	}},
+	"a stray count in all periods": {"counter", func(w *world) {
+		for _, ref := range report.Periods(w.now.Add(-70 * time.Minute)) {
+			w.off(ref, "e", "1")
+		}
+	}},
+	"a completion counted twice": {"counter", func(w *world) {
+		at := w.now.Add(-time.Minute)
+		w.count(w.ride(at.Add(-time.Hour), at))
+		for _, ref := range report.Periods(at) {
+			w.off(ref, "f", "7.5")
+		}
 	}},
 	"a trip's record lost": {"counted", func(w *world) {
 		w.remove(projection.CountedKey(trip.Key(w.tenant, w.anyTrip().ID)))
@@ -160,7 +176,7 @@ func TestCheckFindsAndCorrectsDamage(t *testing.T) {
 			w.t = t
 			damage.do(w)
 			found := w.checked(false)
-			if !slices.ContainsFunc(found, func(d projection.Difference) bool { return d.What == damage.what }) {
+			if !slices.ContainsFunc(found, func(d reconcile.Difference) bool { return d.What == damage.what }) {
 				t.Errorf("found %+v, want a %s", found, damage.what)
 			}
 			w.rebuilt()
@@ -207,11 +223,11 @@ func TestCheckWhileItemsChange(t *testing.T) {
 			testkit.Sleep(ctx, 15*time.Millisecond+10*time.Since(began))
 		}
 	})
-	still := func(correct bool) []projection.Difference {
-		var out []projection.Difference
-		step := projection.Step{Now: func() time.Time { return start.Add(time.Hour) }}
-		check := &projection.Check{Step: step, Correct: correct,
-			Found: func(d projection.Difference) { out = append(out, d) }}
+	still := func(correct bool) []reconcile.Difference {
+		var out []reconcile.Difference
+		step := projection.Step{Now: func() time.Time { return w.now }} // when the traffic began
+		check := &projection.Check{Step: step, Run: &reconcile.Run{Correct: correct,
+			Found: func(d reconcile.Difference) { out = append(out, d) }}}
 		if err := check.Tenant(t.Context(), w.tenant); err != nil {
 			t.Error(err)
 		}
@@ -249,9 +265,11 @@ func TestCheckWhileShardsAreRaised(t *testing.T) {
 	w.change(40)
 	for _, n := range []int{2, 6, 30, 60} {
 		for _, correct := range []bool{false, true} {
-			var found []projection.Difference
-			check := &projection.Check{Step: projection.Step{Now: func() time.Time { return start.Add(time.Hour) }},
-				Correct: correct, Wait: noWait, Found: func(d projection.Difference) { found = append(found, d) }}
+			var found []reconcile.Difference
+			began := w.now
+			check := &projection.Check{Step: projection.Step{Now: func() time.Time { return began }},
+				Run: &reconcile.Run{Correct: correct, Wait: noWait,
+					Found: func(d reconcile.Difference) { found = append(found, d) }}}
 			shards := w.shards
 			if correct {
 				w.crash.Meanwhile(n, func() {

@@ -33,7 +33,8 @@ type Counted struct {
 	Type        string       `json:"type,omitempty"`
 	Status      string       `json:"status,omitempty"`      // of a trip, a driver
 	RequestedAt string       `json:"requestedAt,omitempty"` // of a trip
-	Fare        *json.Number `json:"fare,omitempty"`        // of a completed trip
+	Completed   *completion  `json:"completed,omitempty"`   // of a completed trip
+	Fare        *json.Number `json:"fare,omitempty"`        // of a completed trip, as builds up to 2026-11 counted it
 	Side        wallet.Side  `json:"side,omitempty"`        // of a wallet
 	Balance     json.Number  `json:"balance,omitempty"`     // of a wallet
 	Name        string       `json:"name,omitempty"`        // of a driver or customer, as the wallet has it
@@ -47,6 +48,13 @@ type Counted struct {
 
 	Ranks []table.Key `json:"ranks,omitempty"` // of a post: its rank rows
 	Rank  string      `json:"rank,omitempty"`  // of a post: the hash of the rows' contents
+}
+
+// completion is what was counted of a completed trip for its time of completion.
+// Fare is 0 if the trip has none.
+type completion struct {
+	At   string      `json:"at"`
+	Fare json.Number `json:"fare"`
 }
 
 // countedOf reads a COUNTED item; an absent one is the zero Counted.
@@ -71,19 +79,7 @@ func (c Counted) changes() (counter.Changes, error) {
 	switch c.Type {
 	case "":
 	case "trip":
-		at, err := timestamp.Parse(c.RequestedAt)
-		if err != nil {
-			return nil, err
-		}
-		var fare *decimal.Decimal
-		if c.Fare != nil {
-			d, err := money.Parse(*c.Fare)
-			if err != nil {
-				return nil, err
-			}
-			fare = &d
-		}
-		report.Count(out, trip.Status(c.Status), at, fare)
+		return out, c.trip(out)
 	case "driver":
 		out.Add(counter.Drivers, c.Status, one)
 	case "customer":
@@ -103,6 +99,49 @@ func (c Counted) changes() (counter.Changes, error) {
 	return out, nil
 }
 
+// trip adds the counter additions that were made for a trip.
+func (c Counted) trip(out counter.Changes) error {
+	at, err := timestamp.Parse(c.RequestedAt)
+	if err != nil {
+		return err
+	}
+	report.Requested(out, trip.Status(c.Status), at)
+	if c.Fare != nil {
+		fare, err := money.Parse(*c.Fare)
+		if err != nil {
+			return err
+		}
+		report.OlderRevenue(out, fare, at)
+	}
+	if c.Completed == nil {
+		return nil
+	}
+	fare, err := money.Parse(c.Completed.Fare)
+	if err != nil {
+		return err
+	}
+	if at, err = timestamp.Parse(c.Completed.At); err != nil {
+		return err
+	}
+	report.Completed(out, fare, at)
+	return nil
+}
+
+// completionOf returns what counts of a completed trip. A trip never counts as
+// completed before its request, whatever the clocks of two processes said, so a
+// check that reads trips in the order of their requests has seen every trip that
+// was completed before the last request.
+func completionOf(tr trip.Trip) *completion {
+	out := completion{tr.RequestedAt, "0"}
+	if tr.CompletedAt != nil {
+		out.At = max(out.At, *tr.CompletedAt)
+	}
+	if tr.FinalFare != nil {
+		out.Fare = *tr.FinalFare
+	}
+	return &out
+}
+
 // count returns the new Counted of an item, from its current state and its old
 // Counted. An absent item counts nothing. Ended sets of rows stay listed until
 // a step has written their end time.
@@ -119,7 +158,7 @@ func (s Step) count(it table.Item, was Counted, now string) (Counted, error) {
 		}
 		next.Status, next.RequestedAt = string(tr.Status), tr.RequestedAt
 		if tr.Status == trip.Completed {
-			next.Fare = tr.FinalFare
+			next.Completed = completionOf(tr)
 		}
 	case "driver":
 		next.Status, next.Name = it.Text("status"), driverName(it)

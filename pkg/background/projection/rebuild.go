@@ -19,7 +19,7 @@ type Rebuilt struct {
 }
 
 const (
-	itemsPerRebuild = 20
+	itemsPerRebuild = 90 // the most that a step takes
 	rebuildPage     = 500
 	rebuildNamed    = 20
 )
@@ -94,11 +94,7 @@ func (s Step) walk(ctx context.Context, h table.Handle, partition string, do fun
 // inChunks iterates over the keys of the items, a few at a time.
 func inChunks(items []table.Item, do func([]table.Key) error) error {
 	for chunk := range slices.Chunk(items, itemsPerRebuild) {
-		keys := make([]table.Key, len(chunk))
-		for i, it := range chunk {
-			keys[i] = it.Key
-		}
-		if err := do(keys); err != nil {
+		if err := do(keysOf(chunk)); err != nil {
 			return err
 		}
 	}

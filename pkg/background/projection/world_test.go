@@ -12,20 +12,15 @@ import (
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
-	"github.com/google/go-cmp/cmp"
 	"github.com/shopspring/decimal"
 
 	"svc/pkg/access/authz"
 	"svc/pkg/background/projection"
 	"svc/pkg/base/ids"
-	"svc/pkg/base/money"
-	"svc/pkg/base/search"
 	"svc/pkg/base/timestamp"
-	"svc/pkg/data/counter"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/customer"
 	"svc/pkg/domain/driver"
-	"svc/pkg/domain/report"
 	"svc/pkg/domain/trip"
 	"svc/pkg/domain/wallet"
 	"svc/pkg/local/streamtest"
@@ -143,7 +138,10 @@ func (w *world) change(n int) {
 func (w *world) newTrip() {
 	spans := []time.Duration{time.Millisecond, 50 * time.Millisecond, 5 * time.Second, 10 * time.Minute, 30 * time.Hour,
 		90 * 24 * time.Hour}
-	at := start.Add(time.Duration(w.rnd.Int64N(int64(spans[w.rnd.IntN(len(spans))]))))
+	at := w.now.Add(-time.Duration(w.rnd.Int64N(int64(spans[w.rnd.IntN(len(spans))]))))
+	if w.keeps { // traffic requests trips now
+		at = w.now
+	}
 	tr := trip.Trip{ID: ids.New(ids.Trip, at), Status: trip.Pending, CustomerID: "cus", Currency: "USD",
 		PaymentType: "CASH",
 		OriginLat:   "1", OriginLng: "1", RequestedAt: timestamp.Format(at), UpdatedAt: timestamp.Format(at), Version: 1}
@@ -160,7 +158,10 @@ func (w *world) moveTrip() {
 	if w.rnd.IntN(5) > 0 { // otherwise the trip is written unchanged
 		tr.Version++
 		tr.Status = trip.Statuses[w.rnd.IntN(len(trip.Statuses))]
-		tr.FinalFare = nil
+		tr.FinalFare, tr.CompletedAt = nil, nil
+		if tr.Status == trip.Completed {
+			tr.CompletedAt = timestamp.Ptr(w.now)
+		}
 		if w.rnd.IntN(3) > 0 {
 			tr.FinalFare = ptr(json.Number(fmt.Sprintf("%d.%02d", w.rnd.IntN(100), w.rnd.IntN(100))))
 		}
@@ -259,132 +260,6 @@ func (w *world) removeOne() {
 		delete(w.customers, id)
 		w.remove(customer.Key(w.tenant, id))
 	}
-}
-
-// recount compares all derived data with the items in memory.
-func (w *world) recount() {
-	w.t.Helper()
-	w.recountReport(start.Add(-time.Hour), start.Add(100*24*time.Hour))
-	for range 6 {
-		from := start.Add(time.Duration(w.rnd.Int64N(int64(2*time.Second))) - time.Second).Truncate(time.Millisecond)
-		w.recountReport(from, from.Add(time.Duration(1+w.rnd.IntN(1e5))*time.Millisecond))
-	}
-	w.recountTotals()
-	w.recountRows()
-}
-
-func (w *world) recountReport(from, to time.Time) {
-	w.t.Helper()
-	got, err := report.Summarize(w.t.Context(), w.tenant, from, to, w.shards)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	byStatus, revenue, active := map[trip.Status]int64{}, decimal.Zero, int64(0)
-	for _, status := range trip.Statuses {
-		byStatus[status] = 0
-	}
-	for _, tr := range w.trips {
-		if at, _ := timestamp.Parse(tr.RequestedAt); at.Before(from) || !at.Before(to) {
-			continue
-		}
-		byStatus[tr.Status]++
-		if tr.Status == trip.Completed && tr.FinalFare != nil {
-			revenue = revenue.Add(money.Must(*tr.FinalFare))
-		}
-	}
-	for _, d := range w.drivers {
-		if d.Status != driver.Offline {
-			active++
-		}
-	}
-	want := &report.Summary{Window: report.Window{From: timestamp.Format(from), To: timestamp.Format(to)},
-		TripsByStatus:  byStatus,
-		CompletedTrips: byStatus[trip.Completed], Revenue: money.Number(revenue), ActiveDrivers: active,
-		TotalCustomers: int64(len(w.customers))}
-	if diff := cmp.Diff(want, got); diff != "" {
-		w.t.Errorf("report: %s", diff)
-	}
-}
-
-func (w *world) recountTotals() {
-	w.t.Helper()
-	sums, err := counter.Read(w.t.Context(), w.tenant, w.shards, counter.DriverWallets, counter.CustomerWallets)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	for ref, side := range map[counter.Ref]wallet.Side{
-		counter.DriverWallets: wallet.Driver, counter.CustomerWallets: wallet.Customer} {
-		count, balance := int64(0), decimal.Zero
-		for _, v := range w.wallets {
-			if v.Side == side {
-				count, balance = count+1, balance.Add(v.Balance)
-			}
-		}
-		if sums[ref].Int("count") != count || !sums[ref]["balance"].Equal(balance) {
-			w.t.Errorf("%s wallets: %v, want %d with %s", side, sums[ref], count, balance)
-		}
-	}
-}
-
-// recountRows compares the valid suffix rows with the suffixes of all
-// customers.
-func (w *world) recountRows() {
-	w.t.Helper()
-	want, got := map[string]int{}, map[string]int{}
-	for _, c := range w.customers {
-		own := map[string]bool{}
-		digits := strings.Join(strings.FieldsFunc(deref(c.Phone), func(r rune) bool { return r < '0' || r > '9' }), "")
-		for _, text := range []string{c.Name, c.FirstName, c.LastName, c.Email, deref(c.Phone), digits} {
-			runes := []rune(strings.ReplaceAll(search.Fold(text), "#", "＃"))
-			for i := range runes {
-				own[string(runes[i:min(len(runes), i+64)])] = true
-			}
-		}
-		for suffix := range own {
-			// Words omits texts that another text contains
-			if slices.ContainsFunc(c.Words(), func(word string) bool { return hasSuffixRow(word, suffix) }) {
-				want[suffix+"#"+c.ID] = 1
-			}
-		}
-	}
-	for letter := range w.letters {
-		if letter == "#" {
-			letter = "＃"
-		}
-		q := table.Query{Limit: 1000, Consistent: true}
-		for rows, err := range w.tenant.Pages(w.t.Context(), w.tenant.Partition("SUFFIX", letter), q) {
-			if err != nil {
-				w.t.Fatal(err)
-			}
-			for _, row := range rows {
-				if !row.Has("until") {
-					got[row.SK[:strings.LastIndex(row.SK, "#")]]++
-				} else if row.Expires.IsZero() {
-					w.t.Errorf("row %s has ended and stays", row.SK)
-				}
-			}
-		}
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		w.t.Errorf("suffix rows: %s", diff)
-	}
-}
-
-func hasSuffixRow(word, suffix string) bool {
-	runes := []rune(strings.ReplaceAll(word, "#", "＃"))
-	for i := range runes {
-		if string(runes[i:min(len(runes), i+64)]) == suffix {
-			return true
-		}
-	}
-	return false
-}
-
-func deref(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
 }
 
 func eventOf(records []streamtest.Record) events.DynamoDBEvent {

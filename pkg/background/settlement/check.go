@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"svc/pkg/access/authz"
+	"svc/pkg/background/reconcile"
 	"svc/pkg/base/fault"
 	"svc/pkg/base/ids"
 	"svc/pkg/base/money"
@@ -22,43 +24,18 @@ import (
 	"svc/pkg/domain/wallet"
 )
 
-// Difference is a stored value that does not match what the settlement of the
-// trips should have written.
-type Difference struct {
-	What string `json:"what"` // "balance", "rank", "receipt", "posting" or "totalTrips"
-	Key  string `json:"key"`
-	Want string `json:"want"`
-	Have string `json:"have"`
-}
-
 // Check compares receipts, postings and trip counts with completed trips, and
 // balances with postings. With Correct it also corrects them, except the receipt
 // of a trip that is not completed: a person must decide. It may run while trips
 // are settled, because it reads the items of every difference again before it
-// reports the difference.
+// reports the difference. What of a difference is "balance", "rank", "receipt",
+// "posting" or "totalTrips".
 type Check struct {
-	Correct bool
-	Now     func() time.Time
-	Found   func(Difference)
-	// Compared, if not nil, receives how many items of a kind were compared.
-	Compared func(kind string, n int)
-	// Wait, if not nil, replaces the waits between two looks at a difference.
-	Wait func(context.Context, time.Duration) error
+	*reconcile.Run
+	Now func() time.Time
 }
 
-func (c *Check) compared(kind string, n int) {
-	if c.Compared != nil {
-		c.Compared(kind, n)
-	}
-}
-
-const (
-	checkPage = 200
-	// looks is the number of looks at a wrong receipt or posting before it is
-	// reported. Their pauses take almost three seconds. A check of a wallet or
-	// of totalTrips fails after 10 * looks.
-	looks = 16
-)
+const checkPage = 200
 
 // Tenant checks everything that settlements wrote for a tenant. Postings come
 // before balances, because a balance is corrected to the sum of the postings.
@@ -116,20 +93,6 @@ func scan(ctx context.Context, t table.Tenant, partition string, do func([]table
 	return nil
 }
 
-// pause waits between two looks.
-func (c *Check) pause(ctx context.Context, look int) error {
-	d := min(time.Duration(look)*20*time.Millisecond, 300*time.Millisecond)
-	if c.Wait != nil {
-		return c.Wait(ctx, d)
-	}
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(d):
-		return nil
-	}
-}
-
 // wallets checks the wallets in a list. For a list of holders, it checks those
 // without a wallet, because they may have postings.
 func (c *Check) wallets(ctx context.Context, t table.Tenant, side wallet.Side, listed bool, items []table.Item) error {
@@ -149,9 +112,9 @@ func (c *Check) wallets(ctx context.Context, t table.Tenant, side wallet.Side, l
 				continue // checked with the other list
 			}
 			if listed {
-				c.compared("wallet", 1)
+				c.Count("wallet", 1)
 			}
-			if err := c.wallet(ctx, t, side, actors[from+i]); err != nil {
+			if err := c.wallet(ctx, t, side, actors[from+i], it); err != nil {
 				return err
 			}
 		}
@@ -159,57 +122,52 @@ func (c *Check) wallets(ctx context.Context, t table.Tenant, side wallet.Side, l
 	return nil
 }
 
-// wallet checks one wallet. One transaction writes the balance and the posting,
-// so both agree if the wallet did not change during the reads.
-func (c *Check) wallet(ctx context.Context, t table.Tenant, side wallet.Side, actor string) error {
+// wallet checks one wallet, which was read before. One transaction writes the
+// balance and the posting, so both agree if the wallet did not change during the
+// reads.
+func (c *Check) wallet(ctx context.Context, t table.Tenant, side wallet.Side, actor string, it table.Item) error {
 	key, said := wallet.Key(t, side, actor), false
-	for look := range 10 * looks {
-		it, err := t.Get(ctx, key)
-		if err != nil {
-			return err
+	return c.Until(ctx, "the wallet "+key.PK, func(look int) (done bool, err error) {
+		if look > 0 {
+			if it, err = t.Get(ctx, key); err != nil {
+				return false, err
+			}
 		}
 		sum, last, err := total(ctx, t, key)
 		if err != nil {
-			return err
+			return false, err
 		}
 		have, err := wallet.FromItem(it)
 		if err != nil && !errors.Is(err, fault.NotFound()) {
-			return err
+			return false, err
 		}
 		rank := wallet.Rank(have.Balance) + "#" + actor
 		balanced, ranked := have.Balance.Equal(sum) && (it.Found() || last == ""), !it.Found() || it.R == rank
 		if balanced && ranked {
-			return nil
+			return true, nil
 		}
 		again, err := t.Get(ctx, key)
-		if err != nil {
-			return err
-		}
-		if again.Version != it.Version || again.Found() != it.Found() {
-			if err := c.pause(ctx, look); err != nil {
-				return err
-			}
-			continue
+		if err != nil || again.Version != it.Version || again.Found() != it.Found() {
+			return false, err
 		}
 		if !said {
 			said = true
 			if !balanced {
-				c.Found(Difference{"balance", key.PK, string(money.Number(sum)), string(money.Number(have.Balance))})
+				c.Report("balance", key.PK, string(money.Number(sum)), string(money.Number(have.Balance)))
 			}
 			if !ranked {
-				c.Found(Difference{"rank", key.PK, rank, it.R})
+				c.Report("rank", key.PK, rank, it.R)
 			}
 		}
 		if !c.Correct {
-			return nil
+			return true, nil
 		}
-		if err := c.rebalance(ctx, t, it, side, actor, sum, last); !errors.Is(err,
-			table.ErrCondition) && !errors.Is(err, table.ErrConflict) {
-			return err
+		err = c.rebalance(ctx, t, it, side, actor, sum, last)
+		if errors.Is(err, table.ErrCondition) || errors.Is(err, table.ErrConflict) {
+			return false, nil
 		}
-	}
-	return fmt.Errorf("the wallet %s kept changing while the check read it; run the check again when fewer trips "+
-		"are settled", key.PK)
+		return true, err
+	})
 }
 
 // total sums up a wallet's postings; last is the time of the newest posting.
@@ -279,48 +237,44 @@ func documents(a, b any) (string, string, error) {
 // receipts checks the receipts and postings of some trips. Each completed trip
 // has a receipt and postings that match it; no other trip has a receipt.
 func (c *Check) receipts(ctx context.Context, t table.Tenant, items []table.Item) error {
-	c.compared("trip", len(items))
+	c.Count("trip", len(items))
+	c.Read(len(items))
 	var keys []table.Key
 	for _, it := range items {
 		keys = append(keys, it.Key)
 	}
-	for look := 0; len(keys) > 0; look++ {
-		if look > 0 {
-			if err := c.pause(ctx, look); err != nil {
-				return err
-			}
-		}
+	return c.Until(ctx, "receipts", func(look int) (done bool, err error) {
 		var left []table.Key
-		for from := 0; from < len(keys); from += 50 {
-			some := keys[from:min(from+50, len(keys))]
+		for some := range slices.Chunk(keys, 50) {
 			faults, err := c.compare(ctx, t, some)
 			if err != nil {
-				return err
+				return false, err
 			}
 			for i, w := range faults {
 				switch {
 				case w == nil:
-				case look < looks:
+				case look < reconcile.Patience:
 					left = append(left, some[i])
 				default:
-					c.Found(w.Difference)
+					c.Report(w.what, w.key, w.want, w.have)
 					if c.Correct && w.correct != nil {
 						if err := w.correct(ctx); err != nil {
-							return err
+							return false, err
 						}
 					}
 				}
 			}
 		}
 		keys = left
-	}
-	return nil
+		return len(keys) == 0, nil
+	})
 }
 
 // wrong describes an error in what the settlement of a trip wrote. correct is
 // nil if a person must decide.
 type wrong struct {
-	Difference
+	what, key, want, have string
+
 	correct func(context.Context) error
 }
 
@@ -352,17 +306,15 @@ func (c *Check) compare(ctx context.Context, t table.Tenant, keys []table.Key) (
 func (c *Check) receipt(t table.Tenant, tr trip.Trip, it table.Item) (*wrong, error) {
 	if tr.Status != trip.Completed {
 		if it.Found() { // a person must decide, because it is unknown whether the trip was paid
-			return &wrong{Difference: Difference{"receipt", it.PK, "none: the trip is " + string(tr.Status),
-				"there"}}, nil
+			return &wrong{"receipt", it.PK, "none: the trip is " + string(tr.Status), "there", nil}, nil
 		}
 		return nil, nil
 	}
 	if !it.Found() {
-		return &wrong{Difference: Difference{"receipt", ReceiptKey(t, tr.ID).PK, "there", "none"},
-			correct: func(ctx context.Context) error {
-				_, err := resettle(ctx, t, tr, c.Now())
-				return err
-			}}, nil
+		return &wrong{"receipt", ReceiptKey(t, tr.ID).PK, "there", "none", func(ctx context.Context) error {
+			_, err := resettle(ctx, t, tr, c.Now())
+			return err
+		}}, nil
 	}
 	entries, err := EntriesOf(tr)
 	if err != nil {
@@ -378,7 +330,7 @@ func (c *Check) receipt(t table.Tenant, tr trip.Trip, it table.Item) (*wrong, er
 	if err != nil || (decoded && text == old) {
 		return nil, err
 	}
-	return &wrong{Difference: Difference{"receipt", it.PK, text, old}, correct: func(ctx context.Context) error {
+	return &wrong{"receipt", it.PK, text, old, func(ctx context.Context) error {
 		tx := t.Write()
 		want.Preserve = it.Unknown()
 		tx.Put(want).If("attribute_exists(pk)")

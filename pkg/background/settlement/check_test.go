@@ -10,6 +10,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"svc/pkg/access/authz"
+	"svc/pkg/background/reconcile"
 	"svc/pkg/background/settlement"
 	"svc/pkg/base/money"
 	"svc/pkg/data/table"
@@ -19,13 +20,13 @@ import (
 )
 
 // checked returns the differences that a check finds; correct also corrects them.
-func (p *fixture) checked(correct bool) (found []settlement.Difference) {
+func (p *fixture) checked(correct bool) (found []reconcile.Difference) {
 	p.t.Helper()
-	check := settlement.Check{Correct: correct, Now: func() time.Time { return start },
-		Found: func(d settlement.Difference) { found = append(found, d) }}
+	run := &reconcile.Run{Correct: correct, Found: func(d reconcile.Difference) { found = append(found, d) }}
 	if !p.busy { // the check looks as often, but does not wait
-		check.Wait = func(ctx context.Context, _ time.Duration) error { return ctx.Err() }
+		run.Wait = func(ctx context.Context, _ time.Duration) error { return ctx.Err() }
 	}
+	check := settlement.Check{Run: run, Now: func() time.Time { return start }}
 	if err := check.Tenant(p.t.Context(), p.tenant); err != nil {
 		p.t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"svc/pkg/access/authz"
+	"svc/pkg/background/reconcile"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/trip"
 	"svc/pkg/domain/wallet"
@@ -27,62 +28,50 @@ func audienceOf(side wallet.Side) authz.Audience {
 // tripCounts checks totalTrips of some drivers or customers.
 func (c *Check) tripCounts(ctx context.Context, t table.Tenant, side wallet.Side, items []table.Item) error {
 	for _, it := range items {
-		if err := c.totalTrips(ctx, t, side, it.Key); err != nil {
+		if err := c.totalTrips(ctx, t, side, it); err != nil {
 			return err
 		}
 	}
-	c.compared(map[wallet.Side]string{wallet.Driver: "driver", wallet.Customer: "customer"}[side], len(items))
+	c.Count(map[wallet.Side]string{wallet.Driver: "driver", wallet.Customer: "customer"}[side], len(items))
 	return nil
 }
 
-// totalTrips checks one driver or customer. One transaction writes totalTrips
-// and the receipt of a trip, so both agree if the item did not change during
-// the reads.
-func (c *Check) totalTrips(ctx context.Context, t table.Tenant, side wallet.Side, key table.Key) error {
-	last, confirmed := int64(0), 0
-	for look := range 10 * looks {
+// totalTrips checks one driver or customer, as an index shows it. One
+// transaction writes totalTrips and the receipt of a trip, so both agree if the
+// item did not change during the reads.
+func (c *Check) totalTrips(ctx context.Context, t table.Tenant, side wallet.Side, it table.Item) error {
+	key, said, same := it.Key, false, reconcile.Stable{}
+	return c.Until(ctx, "the trips of "+key.PK, func(look int) (done bool, err error) {
 		if look > 0 {
-			if err := c.pause(ctx, look); err != nil {
-				return err
+			if it, err = t.Get(ctx, key); err != nil || !it.Found() {
+				return true, err
 			}
-		}
-		it, err := t.Get(ctx, key)
-		if err != nil || !it.Found() {
-			return err
 		}
 		have := it.Int("totalTrips")
 		want, err := settledTrips(ctx, t, side, key.PK[strings.LastIndexByte(key.PK, '#')+1:], look > 0)
-		if err != nil || have == want {
-			return err
+		if err != nil || have == want || look == 0 {
+			return have == want, err
 		}
 		again, err := t.Get(ctx, key)
-		if err != nil {
-			return err
+		if err != nil || again.Version != it.Version || same.Again(fmt.Sprint(have-want)) < confirmations {
+			return false, err
 		}
-		if look == 0 || again.Version != it.Version {
-			continue
-		}
-		if have-want != last {
-			last, confirmed = have-want, 0
-		}
-		if confirmed++; confirmed < confirmations {
-			continue
-		}
-		if confirmed == confirmations {
-			c.Found(Difference{"totalTrips", key.PK, fmt.Sprint(want), fmt.Sprint(have)})
+		if !said {
+			said = true
+			c.Report("totalTrips", key.PK, fmt.Sprint(want), fmt.Sprint(have))
 		}
 		if !c.Correct {
-			return nil
+			return true, nil
 		}
 		tx := t.Write()
 		tx.Update(key, table.Change{Set: map[string]any{"totalTrips": want}, Add: map[string]any{"version": 1}}).
 			If("'version' = ?", it.Version)
-		if err := tx.Commit(ctx); !errors.Is(err, table.ErrCondition) && !errors.Is(err, table.ErrConflict) {
-			return err
+		err = tx.Commit(ctx)
+		if errors.Is(err, table.ErrCondition) || errors.Is(err, table.ErrConflict) {
+			return false, nil
 		}
-	}
-	return fmt.Errorf("the trips of %s kept changing while the check read them; run the check again when fewer trips are "+
-		"settled", key.PK)
+		return true, err
+	})
 }
 
 // settledTrips counts the completed trips of a driver or customer, and, if

@@ -105,8 +105,8 @@ func (c *Check) postings(ctx context.Context, t table.Tenant, trips []trip.Trip,
 		var have wallet.Posting
 		if !items[i].Found() || items[i].Decode(&have) != nil || have.Amount != e.posting.Amount {
 			faults[of[i]] = append(faults[of[i]], misposted{e, items[i]})
-			out[of[i]] = &wrong{Difference: Difference{"posting", e.key(t).PK, string(e.posting.Amount),
-				string(have.Amount)}, correct: func(ctx context.Context) error { return restore(ctx, t, faults[of[i]]) }}
+			out[of[i]] = &wrong{"posting", e.key(t).PK, string(e.posting.Amount), string(have.Amount),
+				func(ctx context.Context) error { return restore(ctx, t, faults[of[i]]) }}
 		}
 	}
 	return nil

@@ -101,42 +101,55 @@ func one(k int, from, to time.Time) []stretch {
 }
 
 // Names of sums in a counter's item. They are short, because a report reads
-// many.
-const revenue = "r"
+// many. The counters of the time of request have one sum per status. The
+// counters of the time of completion have the number of trips and their revenue.
+const (
+	completed = "e"
+	revenue   = "f"
+	// olderRevenue is the revenue by time of request, which builds up to 2026-11
+	// counted. No report reads it.
+	olderRevenue = "r"
+)
 
 var names = map[trip.Status]string{
 	trip.Pending: "p", trip.Searching: "s", trip.CollectingOffers: "o", trip.WaitingCustomer: "w", trip.Scheduled: "l",
 	trip.Assigned: "a", trip.DriverArrived: "d", trip.InProgress: "i", trip.Completed: "c", trip.Cancelled: "x",
 }
 
-// Count adds a trip to the changes of the counters for the time when it was
-// requested: one to the count of its status, and the final fare of a completed
-// trip to the revenue.
-func Count(changes counter.Changes, status trip.Status, requestedAt time.Time, fare *decimal.Decimal) {
+// Requested adds a trip to the changes of the counters for its time of request.
+func Requested(changes counter.Changes, status trip.Status, at time.Time) {
 	name, ok := names[status]
 	if !ok {
 		name = string(status)
 	}
-	at := requestedAt.UTC()
-	for k, l := range levels {
-		r := l.ref(k, at)
-		changes.Add(r, name, decimal.NewFromInt(1))
-		if fare != nil && status == trip.Completed {
-			changes.Add(r, revenue, *fare)
-		}
+	add(changes, at, counter.Sums{name: decimal.NewFromInt(1)})
+}
+
+// Completed adds a completed trip and its final fare to the changes of the
+// counters for its time of completion.
+func Completed(changes counter.Changes, fare decimal.Decimal, at time.Time) {
+	add(changes, at, counter.Sums{completed: decimal.NewFromInt(1), revenue: fare})
+}
+
+// OlderRevenue adds what builds up to 2026-11 counted of a final fare, so that
+// a rebuild can remove it.
+func OlderRevenue(changes counter.Changes, fare decimal.Decimal, requestedAt time.Time) {
+	add(changes, requestedAt, counter.Sums{olderRevenue: fare})
+}
+
+func add(changes counter.Changes, at time.Time, sums counter.Sums) {
+	for _, r := range Periods(at) {
+		changes.AddAll(counter.Changes{r: sums}, 1)
 	}
 }
 
 // Days is the partition of the day counters.
 const Days = "REPORT#day"
 
-// Leaf is the level of the ten-second counters. A check reads the trips of one
-// period of this level at a time, and compares them with its counters and with
-// the finer ones.
-const Leaf = 2
+// Quarter is the level of the counters of a quarter of an hour.
+const Quarter = 1
 
-// Periods returns the counters, one per level, that count a trip requested at
-// the given time.
+// Periods returns the counters, one per level, whose periods contain a time.
 func Periods(at time.Time) []counter.Ref {
 	out := make([]counter.Ref, len(levels))
 	for k, l := range levels {
@@ -154,10 +167,14 @@ func Level(ref counter.Ref) int {
 }
 
 // Children returns the partition of the next finer level whose counters divide
-// one period of the given level: the period that begins at start.
-func Children(start time.Time, level int) (partition string, sharded bool) {
+// one period of the given level: the period that begins at start. ok is false
+// for the finest level.
+func Children(start time.Time, level int) (partition string, sharded, ok bool) {
+	if level+1 >= len(levels) {
+		return "", false, false
+	}
 	ref := levels[level+1].ref(level+1, start)
-	return ref.Partition, ref.Sharded
+	return ref.Partition, ref.Sharded, true
 }
 
 // Span returns the period of a counter; to is exclusive.

@@ -15,13 +15,14 @@ func Rows() []api.Row {
 	return []api.Row{
 		api.Get("/api/v1/reports/summary", "svc_reports_summary", authz.Operators("tenant.reports:read", "VIEW_REPORTS"),
 			summary, api.Tag("Reports"), api.Summary("Summarize the trips of a window"),
-			api.Text("Counts the trips requested from `from` (included) to `to` (excluded), exact to the millisecond. "+
+			api.Text("Counts the trips from `from` (included) to `to` (excluded), exact to the millisecond: "+
+				"`tripsByStatus` by the time of request, `completedTrips` and `revenue` by the time of completion. "+
 				"The numbers of drivers and customers are those of now. The window is at most 400 days long.")),
 	}
 }
 
 type summaryInput struct {
-	From string `query:"from" format:"iso8601" doc:"Start of the window, included: ISO 8601, UTC where it has no offset. Default: 30 days ago." example:"2026-01-01T00:00:00Z"`
+	From string `query:"from" format:"iso8601" doc:"Start of the window, included: ISO 8601, UTC where it has no offset. Default: 30 days before the end." example:"2026-01-01T00:00:00Z"`
 	To   string `query:"to" format:"iso8601" doc:"End of the window, excluded. Default: now." example:"2026-02-01T00:00:00Z"`
 }
 

@@ -27,8 +27,8 @@ type Window struct {
 type Summary struct {
 	Window         Window                `json:"window" doc:"The bounds used."`
 	TripsByStatus  map[trip.Status]int64 `json:"tripsByStatus" doc:"Trips requested in the window, by the status they have now; every status is named."`
-	CompletedTrips int64                 `json:"completedTrips" doc:"Completed trips among the trips requested in the window."`
-	Revenue        json.Number           `json:"revenue" doc:"Sum of the final fares of these completed trips, currency units."`
+	CompletedTrips int64                 `json:"completedTrips" doc:"Trips completed in the window, whenever they were requested."`
+	Revenue        json.Number           `json:"revenue" doc:"Sum of the final fares of the trips completed in the window, currency units."`
 	ActiveDrivers  int64                 `json:"activeDrivers" doc:"Drivers ONLINE or BUSY now, whatever the window. Disabled accounts count too."`
 	TotalCustomers int64                 `json:"totalCustomers" doc:"Customers of the tenant now, whatever the window. Disabled accounts count too."`
 }
@@ -40,15 +40,19 @@ const defaultWindow = 30 * day
 
 // bounds returns the requested window in milliseconds, the precision of trip
 // times. It compares the bounds exactly and then rounds a finer bound up. nil
-// means the default. Errors: a 400 if the window is empty, longer than Longest,
+// means the default: now, and 30 days before the end. Errors: a 400 if the window is empty, longer than Longest,
 // or ends after the year 9999.
 func bounds(from, to *time.Time, now time.Time) (time.Time, time.Time, error) {
-	start, end := now.Add(-defaultWindow), now
-	if from != nil {
-		start = *from
-	}
+	end := now
 	if to != nil {
 		end = *to
+	}
+	start := end.Add(-defaultWindow)
+	if first := (time.Time{}); start.Before(first) { // the year 1
+		start = first
+	}
+	if from != nil {
+		start = *from
 	}
 	ordered := start.Before(end)
 	start, end = timestamp.Ceil(start.UTC()), timestamp.Ceil(end.UTC())
@@ -60,9 +64,7 @@ func bounds(from, to *time.Time, now time.Time) (time.Time, time.Time, error) {
 	case !ordered && to == nil:
 		wrong.Add("query.from", "must be before to (now, because to is not given)")
 	case !ordered:
-		wrong.Add("query.to", "must be after from (30 days ago if from is not given)")
-	case end.Sub(start) > Longest && from == nil:
-		wrong.Add("query.to", "expected at most 400 days after from (30 days ago, because from is not given)")
+		wrong.Add("query.to", "must be after from")
 	case end.Sub(start) > Longest:
 		wrong.Add("query.from", "expected at most 400 days before to (now if to is not given)")
 	}
@@ -108,10 +110,32 @@ func Summarize(ctx context.Context, t table.Tenant, from, to time.Time, n int) (
 	for _, status := range trip.Statuses {
 		out.TripsByStatus[status] = sums.Int(names[status])
 	}
-	out.CompletedTrips, out.Revenue = out.TripsByStatus[trip.Completed], money.Number(sums[revenue])
+	out.CompletedTrips, out.Revenue = sums.Int(completed), money.Number(sums[revenue])
 	out.ActiveDrivers = totals[counter.Drivers].Int(driver.Online) + totals[counter.Drivers].Int(driver.Busy)
 	out.TotalCustomers = totals[counter.Customers].Int("count")
 	return out, nil
+}
+
+// Trips returns how many trips the tenant's counters of days count. It may read
+// several pages, so no request uses it.
+func Trips(ctx context.Context, t table.Tenant) (n int, err error) {
+	days, sums := counter.Ref{Partition: Days, Sharded: true}, counter.Sums{}
+	for shard := range counter.MaxShards {
+		for items, err := range t.Pages(ctx, days.PartitionOf(t, shard), table.Query{Limit: table.Examined}) {
+			if err != nil {
+				return 0, err
+			}
+			for _, it := range items {
+				if err := counter.Of(it, sums); err != nil {
+					return 0, err
+				}
+			}
+		}
+	}
+	for _, name := range names {
+		n += int(sums.Int(name))
+	}
+	return n, nil
 }
 
 // shards returns the number of shards of the stretch's counters.

@@ -12,7 +12,6 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"svc/pkg/access/authz"
-	"svc/pkg/access/signing"
 	"svc/pkg/base/fault"
 )
 
@@ -67,12 +66,14 @@ func (s *Server) Call(w http.ResponseWriter, r *http.Request, e Entry) (confirm 
 
 // Admit checks a request that calls no operation. The token must be valid, not
 // revoked, and issued for the resource and its audience. The tenant must allow
-// agents, and the rate limits apply. If a check fails, Admit writes the error and
-// returns false.
-func (s *Server) Admit(w http.ResponseWriter, r *http.Request, e Entry) (signing.Access, bool) {
+// agents, and the rate limits apply. If useful is not nil, it must accept the
+// token's scopes; the error then names all scopes that the audience can use. If a
+// check fails, Admit writes the error and returns false.
+func (s *Server) Admit(w http.ResponseWriter, r *http.Request, e Entry, useful func([]string) bool) (scopes []string,
+	ok bool) {
 	anyone := &operation{Row: Row{Method: http.MethodGet,
 		Policy: authz.Policy{Scopes: map[authz.Audience]string{e.Resource.Audience: ""}}}}
-	x, err := s.serve(w, r, e, func(x *exchange, ctx context.Context) error {
+	_, err := s.serve(w, r, e, func(x *exchange, ctx context.Context) error {
 		x.row = anyone
 		if err := x.identify(ctx); err != nil {
 			return err
@@ -81,12 +82,16 @@ func (s *Server) Admit(w http.ResponseWriter, r *http.Request, e Entry) (signing
 			return err
 		}
 		x.read(ctx)
-		return x.judge(ctx)
+		if err := x.judge(ctx); err != nil {
+			return err
+		}
+		scopes = x.caller.reading.live.Scopes(x.caller.Actor)
+		if useful != nil && !useful(scopes) {
+			return fault.InsufficientScope(x.wantedScope())
+		}
+		return nil
 	})
-	if err != nil {
-		return signing.Access{}, false
-	}
-	return x.caller.Actor, true
+	return scopes, err == nil
 }
 
 // Operation is a row with its description in the OpenAPI document.

@@ -208,7 +208,8 @@ func (x *exchange) judge(ctx context.Context) error {
 		return err
 	}
 	if !read.live.For(x.entry.Resource.Path) {
-		return fault.Unauthorized("The token is not for this resource.", true)
+		return fault.Unauthorized(fmt.Sprintf("The token is not for this address. Ask for authorization with resource=%s%s.",
+			x.server.BaseURL, x.entry.Resource.Path), true)
 	}
 	if err := authz.Judge(x.row.Policy, x.caller.Actor, read.live, x.now); err != nil {
 		return err

@@ -82,11 +82,12 @@ func (x *exchange) challenge(f *fault.Error) {
 }
 
 // wantedScope returns the scopes that a client should request: at the MCP
-// server all scopes of the resource, else one scope of the operation.
+// server all scopes that an operation of the audience needs, else one scope of
+// the operation.
 func (x *exchange) wantedScope() string {
 	switch {
 	case x.entry.Resource.MCP():
-		return strings.Join(x.entry.Resource.Scopes(), " ")
+		return strings.Join(x.server.scopes[x.entry.Resource.Audience], " ")
 	case x.row != nil:
 		return x.row.Policy.AnyScope()
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -45,6 +46,7 @@ type Server struct {
 	buckets buckets
 	clients table.Platform
 	posts   table.Platform
+	scopes  map[authz.Audience][]string // that some operation needs, sorted
 }
 
 // operation is a row bound to a server.
@@ -66,7 +68,7 @@ func New(cfg Config, rows ...Row) (*Server, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
 	}
-	s := &Server{Config: cfg, adapter: &adapter{}}
+	s := &Server{Config: cfg, adapter: &adapter{}, scopes: map[authz.Audience][]string{}}
 	s.shards.ttl, s.recent.ttl = shardsTTL, recentTTL
 	if cfg.DB != nil {
 		s.clients, s.posts = cfg.DB.Platform("CLIENT"), cfg.DB.Platform("POST", "POSTS")
@@ -88,6 +90,11 @@ func New(cfg Config, rows ...Row) (*Server, error) {
 			}
 		}
 		s.router.add(row.Method, row.Path, op)
+		for audience, scope := range row.Policy.Scopes {
+			if at, known := slices.BinarySearch(s.scopes[audience], scope); scope != "" && !known {
+				s.scopes[audience] = slices.Insert(s.scopes[audience], at, scope)
+			}
+		}
 	}
 	return s, nil
 }

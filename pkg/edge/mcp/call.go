@@ -6,9 +6,11 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"io"
+	"math"
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -31,7 +33,9 @@ type argument struct {
 
 // newCall reads the arguments. It returns false if they are not an object. It
 // also returns false for a repeated name, so that a person confirms the value
-// that is used. The operation's own pipeline validates the rest.
+// that is used. Some models fill in every argument, so an empty text for an
+// optional argument counts as absent. The operation's own pipeline validates the
+// rest.
 func newCall(t *tool, raw json.RawMessage) (call, bool) {
 	c := call{tool: t}
 	if len(raw) == 0 || string(raw) == "null" {
@@ -42,7 +46,9 @@ func newCall(t *tool, raw json.RawMessage) (call, bool) {
 		text, _ := name.Append(nil)
 		once = once && !seen[string(text)]
 		seen[string(text)] = true
-		c.arguments = append(c.arguments, argument{string(text), s.Value()})
+		if value := s.Value(); string(value) != `""` || !t.optional[string(text)] {
+			c.arguments = append(c.arguments, argument{string(text), value})
+		}
 	})
 	return c, s.End() && once
 }
@@ -101,12 +107,16 @@ func appendMember(body []byte, a argument) []byte {
 	return append(body, a.value...)
 }
 
-// plain returns the text of a JSON string, "" for null, and any other value
-// unchanged.
+// plain returns the text of a JSON string, "" for null, a whole number in
+// digits (5 for 5.0 and 5e0), and any other value unchanged.
 func plain(value json.RawMessage) string {
 	var text string
-	if json.Unmarshal(value, &text) == nil {
+	var number float64
+	switch {
+	case json.Unmarshal(value, &text) == nil:
 		return text
+	case json.Unmarshal(value, &number) == nil && number == math.Trunc(number) && math.Abs(number) < 1<<53:
+		return strconv.FormatInt(int64(number), 10)
 	}
 	return string(value)
 }

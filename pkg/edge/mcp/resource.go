@@ -23,7 +23,7 @@ const jsonType = "application/json"
 // resources lists the resources or, with templates, the templates of resources.
 // It lists the template of trips only if the token allows tripTool.
 func (x *exchange) resources(templates bool) {
-	scopes, ok := x.admit()
+	scopes, ok := x.admit(nil)
 	if !ok {
 		return
 	}

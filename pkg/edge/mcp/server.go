@@ -77,7 +77,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if bearer(r) == "" { // before the body is read
-		x.admit()
+		x.admit(nil)
 		return
 	}
 	m, refused := readMessage(r)
@@ -204,19 +204,19 @@ func (x *exchange) described(result map[string]any) map[string]any {
 	return result
 }
 
-// admit checks the token of a request that calls no tool. If a check fails, it
-// sends the error.
-func (x *exchange) admit() (scopes []string, ok bool) {
+// admit checks the token of a request that calls no tool, as Server.Admit of the
+// API does. If a check fails, it sends the error.
+func (x *exchange) admit(useful func(scopes []string) bool) (scopes []string, ok bool) {
 	answer := newRecorder()
-	actor, ok := x.api.Admit(answer, x.r, x.entry)
+	scopes, ok = x.api.Admit(answer, x.r, x.entry, useful)
 	x.copyHeader(answer.header)
 	if !ok {
 		x.failAs(answer)
 	}
-	return actor.Scopes, ok
+	return scopes, ok
 }
 
-func (x *exchange) admitted() bool { _, ok := x.admit(); return ok }
+func (x *exchange) admitted() bool { _, ok := x.admit(nil); return ok }
 
 // answer sends the result of a method that needs only a valid token.
 func (x *exchange) answer(result any) {
@@ -225,18 +225,21 @@ func (x *exchange) answer(result any) {
 	}
 }
 
+// list sends the tools that the token allows. If it allows none, the error names
+// the scopes to ask for: a model could do nothing with an empty list.
 func (x *exchange) list() {
-	scopes, ok := x.admit()
-	if !ok {
-		return
-	}
-	out := []*tool{}
-	for _, t := range x.tools {
-		if t.allows(x.entry.Resource.Audience, scopes) {
-			out = append(out, t)
+	var out []*tool
+	_, ok := x.admit(func(scopes []string) bool {
+		for _, t := range x.tools {
+			if t.allows(x.entry.Resource.Audience, scopes) {
+				out = append(out, t)
+			}
 		}
+		return len(out) > 0
+	})
+	if ok {
+		x.answered(map[string]any{"tools": out})
 	}
-	x.answered(map[string]any{"tools": out})
 }
 
 // answered sends a result that a client may cache. The caller has checked the

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -36,6 +37,8 @@ type tool struct {
 	confirm string
 	place   map[string]string // where an argument goes: "path" or "query"; the others go into the body if there is one
 	hasBody bool
+
+	optional map[string]bool // arguments that may be absent
 }
 
 // annotations are hints that help a client decide when to ask the person.
@@ -63,10 +66,11 @@ func toolsOf(s *api.Server) ([]*tool, error) {
 func toolOf(op api.Operation, schemas huma.Registry) (*tool, error) {
 	t := &tool{Name: op.ID, Title: op.Summary, Description: describe(op.Row), method: op.Method, path: op.Path,
 		scopes: maps.Clone(op.Policy.Scopes), confirm: op.Confirm, place: map[string]string{},
+		optional: map[string]bool{keyArgument: true, codeArgument: true},
 		Annotations: annotations{ReadOnly: op.Method == http.MethodGet, Destructive: op.Confirm != "",
 			Idempotent: op.Method != http.MethodPost || op.Idempotent}}
 	delete(t.scopes, op.NoTool)
-	in := object{properties: map[string]any{}, defs: definitions{schemas: schemas, out: map[string]any{}}}
+	in := object{tool: t, properties: map[string]any{}, inline: inliner{schemas}}
 	for _, p := range op.Described.Parameters {
 		if p.In == "header" {
 			continue
@@ -100,8 +104,7 @@ func toolOf(op api.Operation, schemas huma.Registry) (*tool, error) {
 
 func outputOf(op api.Operation, schemas huma.Registry) (json.RawMessage, error) {
 	response := op.Described.Responses[strconv.Itoa(op.Status)]
-	defs := definitions{schemas: schemas, out: map[string]any{}}
-	root, err := defs.root(response.Content["application/json"].Schema)
+	root, err := inliner{schemas}.convert(response.Content["application/json"].Schema)
 	if err != nil {
 		return nil, err
 	}
@@ -110,9 +113,6 @@ func outputOf(op api.Operation, schemas huma.Registry) (json.RawMessage, error) 
 	}
 	if root["type"] != "object" {
 		return nil, fmt.Errorf("the answer is of type %v, not an object", root["type"])
-	}
-	if len(defs.out) > 0 {
-		root["$defs"] = defs.out
 	}
 	return json.Marshal(root)
 }
@@ -152,16 +152,17 @@ func (t *tool) allows(audience authz.Audience, scopes []string) bool {
 
 // object collects the arguments of a tool in a schema.
 type object struct {
+	tool       *tool
 	properties map[string]any
 	required   []string
-	defs       definitions
+	inline     inliner
 }
 
 func (o *object) add(name string, s *huma.Schema, description string, required bool) error {
 	if o.properties[name] != nil || name == keyArgument || name == codeArgument {
 		return fmt.Errorf("two arguments are called %s", name)
 	}
-	value, err := o.defs.convert(s)
+	value, err := o.inline.convert(s)
 	if err != nil {
 		return err
 	}
@@ -172,13 +173,14 @@ func (o *object) add(name string, s *huma.Schema, description string, required b
 	if required {
 		o.required = append(o.required, name)
 	}
+	o.tool.optional[name] = !required
 	return nil
 }
 
 // addAll adds the members of the body as arguments.
 func (o *object) addAll(body *huma.Schema) error {
 	if body.Ref != "" {
-		body = o.defs.schemas.SchemaFromRef(body.Ref)
+		body = o.inline.schemas.SchemaFromRef(body.Ref)
 	}
 	for _, name := range slices.Sorted(maps.Keys(body.Properties)) {
 		if err := o.add(name, body.Properties[name], "", slices.Contains(body.Required, name)); err != nil {
@@ -193,22 +195,14 @@ func (o *object) json() (json.RawMessage, error) {
 	if len(o.required) > 0 {
 		root["required"] = o.required
 	}
-	if len(o.defs.out) > 0 {
-		root["$defs"] = o.defs.out
-	}
 	return json.Marshal(root)
 }
 
-// definitions makes the document's schemas self-contained: it moves the
-// referenced schemas into $defs.
-type definitions struct {
-	schemas huma.Registry
-	out     map[string]any
-}
+// inliner makes the document's schemas self-contained and portable: clients of
+// some models resolve no reference and accept only one type in a schema.
+type inliner struct{ schemas huma.Registry }
 
-const components = "#/components/schemas/"
-
-func (d definitions) convert(s *huma.Schema) (map[string]any, error) {
+func (d inliner) convert(s *huma.Schema) (map[string]any, error) {
 	text, err := json.Marshal(s)
 	if err != nil {
 		return nil, err
@@ -217,52 +211,77 @@ func (d definitions) convert(s *huma.Schema) (map[string]any, error) {
 	if err := json.Unmarshal(text, &tree); err != nil {
 		return nil, err
 	}
-	return tree, d.rewrite(tree)
+	return d.object(tree, 0)
 }
 
-// root converts a schema. If the schema is itself a reference, root replaces it
-// by its target.
-func (d definitions) root(s *huma.Schema) (map[string]any, error) {
-	if s.Ref != "" {
-		s = d.schemas.SchemaFromRef(s.Ref)
+// deepestSchema is a depth above that of any schema. A reference to itself
+// exceeds it.
+const deepestSchema = 40
+
+func (d inliner) rewrite(node any, depth int) (_ any, err error) {
+	if depth > deepestSchema {
+		return nil, errors.New("a schema contains itself")
 	}
-	return d.convert(s)
-}
-
-func (d definitions) rewrite(node any) error {
 	switch n := node.(type) {
 	case []any:
-		for _, child := range n {
-			if err := d.rewrite(child); err != nil {
-				return err
+		for i := range n {
+			if n[i], err = d.rewrite(n[i], depth+1); err != nil {
+				return nil, err
 			}
 		}
 	case map[string]any:
-		delete(n, "patternDescription") // huma writes it and JSON Schema does not define it
-		if ref, ok := n["$ref"].(string); ok {
-			name := strings.TrimPrefix(ref, components)
-			n["$ref"] = "#/$defs/" + name
-			return d.define(name)
-		}
-		for _, child := range n {
-			if err := d.rewrite(child); err != nil {
-				return err
-			}
-		}
+		return d.object(n, depth)
 	}
-	return nil
+	return node, nil
 }
 
-func (d definitions) define(name string) error {
-	if _, done := d.out[name]; done {
-		return nil
+// object replaces a reference by its target, and a list of types by one schema
+// for each type.
+func (d inliner) object(n map[string]any, depth int) (_ map[string]any, err error) {
+	if ref, ok := n["$ref"].(string); ok {
+		target, known := d.schemas.Map()[strings.TrimPrefix(ref, "#/components/schemas/")]
+		if !known {
+			return nil, fmt.Errorf("%s is not a schema", ref)
+		}
+		tree, err := d.convert(target)
+		delete(n, "$ref")
+		maps.Copy(tree, n)
+		return tree, err
 	}
-	d.out[name] = nil // ends a cycle
-	s := d.schemas.Map()[name]
-	if s == nil {
-		return fmt.Errorf("no schema is called %s", name)
+	delete(n, "patternDescription") // huma writes it and JSON Schema does not define it
+	for name, child := range n {
+		if n[name], err = d.rewrite(child, depth+1); err != nil {
+			return nil, err
+		}
 	}
-	tree, err := d.convert(s)
-	d.out[name] = tree
-	return err
+	if types, several := n["type"].([]any); several {
+		return eachType(n, types), nil
+	}
+	return n, nil
+}
+
+// eachType returns a schema with one branch for each type. The branch of null
+// has no other keyword.
+func eachType(n map[string]any, types []any) map[string]any {
+	out, rest := map[string]any{}, maps.Clone(n)
+	for _, name := range []string{"title", "description", "default", "examples"} {
+		if value, has := n[name]; has {
+			out[name] = value
+		}
+		delete(rest, name)
+	}
+	if enum, has := rest["enum"].([]any); has {
+		rest["enum"] = slices.DeleteFunc(enum, func(v any) bool { return v == nil })
+	}
+	var branches []any
+	for _, one := range types {
+		branch := map[string]any{}
+		if one != "null" {
+			branch = maps.Clone(rest)
+		}
+		branch["type"] = one
+		branches = append(branches, branch)
+	}
+	out["anyOf"] = branches
+	return out
 }

@@ -46,7 +46,8 @@ func (s *Issuer) UserInfo(w http.ResponseWriter, r *http.Request) error {
 	}
 	live := authz.LiveFrom(items)
 	if !live.For(authz.API) {
-		return badToken("The token is not for this resource.")
+		return badToken("The token is not for this address. Ask for authorization with resource=" + s.BaseURL +
+			authz.API + ".")
 	}
 	if err := authz.Judge(identified, access, live, s.now()); err != nil {
 		return judged(err)

@@ -68,7 +68,8 @@ DocsFunction GET /docs
 DocsFunction GET /health
 DocsFunction ANY $default
 MCPFunction ANY /mcp
-MCPFunction ANY /mcp/{audience}/{slug}
+MCPFunction ANY /mcp/
+MCPFunction ANY /mcp/{proxy+}
 `
 
 func TestRoutesOfTheTemplate(t *testing.T) {

@@ -1,0 +1,317 @@
+package projection
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"svc/pkg/base/timestamp"
+	"svc/pkg/data/counter"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/report"
+	"svc/pkg/domain/tenant"
+)
+
+// recent is the age up to which a trip may still be completed in a period whose
+// trips were read before. It is longer than an index lags behind the table and
+// than the clocks of two processes differ. The fine counters of so recent a
+// period are not compared.
+const recent = 10 * time.Minute
+
+// trips checks the trip counters. It reads the trips once, in the order of their
+// requests, and adds up what was counted of them for each quarter of an hour. A
+// trip never counts as completed before its request. So the sums of a quarter
+// are complete when the first trip after its end was read, and memory holds few
+// quarters at a time.
+type trips struct {
+	*Check
+	t       table.Tenant
+	settled time.Time // periods that end later are recent
+	lagging map[table.Key]int64
+
+	open  map[time.Time]*quarter // by start
+	past  map[counter.Ref]bool   // the quarters checked so far
+	days  counter.Changes        // what was counted of the trips, by day
+	known map[counter.Ref]bool   // days with a trip or a counter
+}
+
+// quarter is a quarter of an hour.
+type quarter struct {
+	want counter.Changes    // the sums in the quarter's counter and the finer ones
+	keys map[table.Key]bool // of the trips that count in it
+}
+
+// reports checks the trip counters, and adds the trips whose count is outdated
+// to lagging.
+func (c *Check) reports(ctx context.Context, t table.Tenant, lagging map[table.Key]int64) error {
+	known, err := c.stored(ctx, t, report.Days, true)
+	if err != nil {
+		return err
+	}
+	w := &trips{c, t, c.Now().Add(-recent), lagging, map[time.Time]*quarter{}, map[counter.Ref]bool{}, counter.Changes{},
+		known}
+	shards, err := tenant.ReadShards(ctx, t)
+	if err != nil {
+		return err
+	}
+	q := table.Query{Index: 1, Limit: rebuildPage}
+	partitions := make([]string, shards)
+	for n := range partitions {
+		partitions[n] = t.Partition("TRIPS", strconv.Itoa(n))
+	}
+	for {
+		page, err := t.Merge(ctx, partitions, q)
+		if err != nil {
+			return err
+		}
+		if err := w.page(ctx, page.Items); err != nil {
+			return err
+		}
+		if q.After = page.Last; !page.More {
+			break
+		}
+	}
+	if err := w.close(ctx, time.Time{}); err != nil {
+		return err
+	}
+	return w.checkDays(ctx)
+}
+
+// page adds up what was counted of some trips, and checks the quarters that end
+// before the last of them.
+func (w *trips) page(ctx context.Context, items []table.Item) error {
+	for chunk := range slices.Chunk(items, batchKeys) {
+		pieces, err := w.read(ctx, w.t, chunk)
+		if err != nil {
+			return err
+		}
+		for _, p := range pieces {
+			if err := w.add(p); err != nil {
+				return err
+			}
+		}
+		w.Read(len(pieces))
+		last, err := timestamp.Parse(pieces[len(pieces)-1].next.RequestedAt)
+		if err == nil {
+			err = w.close(ctx, last)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// add adds a trip to its quarters: what was counted of it, and its key also to
+// the quarters in which it must count now.
+func (w *trips) add(p piece) error {
+	was, err := p.was.changes()
+	if err != nil {
+		return err
+	}
+	refs := maps.Clone(was)
+	if !p.counted() {
+		w.lagging[p.key] = p.stored.Version
+		next, err := p.next.changes()
+		if err != nil {
+			return err
+		}
+		maps.Copy(refs, next)
+	}
+	for ref := range refs {
+		from, _, err := report.Span(ref)
+		if err != nil {
+			return err
+		}
+		if report.Level(ref) < report.Quarter {
+			w.known[ref] = true
+			w.days.AddAll(counter.Changes{ref: was[ref]}, 1)
+			continue
+		}
+		at := from.Truncate(15 * time.Minute)
+		q := w.open[at]
+		if q == nil {
+			q = &quarter{counter.Changes{}, map[table.Key]bool{}}
+			w.open[at] = q
+		}
+		q.keys[p.key] = true
+		q.want.AddAll(counter.Changes{ref: was[ref]}, 1)
+	}
+	return nil
+}
+
+// close checks the open quarters that end at the given time or before; all of
+// them for the zero time.
+func (w *trips) close(ctx context.Context, at time.Time) error {
+	for start, q := range w.open {
+		if !at.IsZero() && start.Add(15*time.Minute).After(at) {
+			continue
+		}
+		delete(w.open, start)
+		if err := w.quarter(ctx, report.Periods(start)[report.Quarter], q); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// quarter checks the counters of a quarter of an hour against its trips. If the
+// quarter is recent, it checks the quarter's own counter against its parts.
+func (w *trips) quarter(ctx context.Context, ref counter.Ref, q *quarter) error {
+	w.past[ref] = true
+	refs := map[counter.Ref]bool{ref: true}
+	for ref := range q.want {
+		refs[ref] = true
+	}
+	for ref := range refs {
+		if _, to, err := report.Span(ref); err != nil || to.After(w.settled) {
+			delete(refs, ref)
+			delete(q.want, ref)
+		}
+	}
+	if !refs[ref] {
+		if err := w.parts(ctx, ref); err != nil {
+			return err
+		}
+	}
+	now, err := readCounters(ctx, w.t, slices.Collect(maps.Keys(refs)))
+	if err != nil {
+		return err
+	}
+	wrong := now.against(q.want)
+	w.Count("counter", len(refs)-len(wrong))
+	if len(wrong) == 0 {
+		return nil
+	}
+	return w.recount(ctx, ref, slices.Collect(maps.Keys(wrong)), slices.Collect(maps.Keys(q.keys)))
+}
+
+// recount checks wrong counters of a quarter of an hour against the trips with
+// the keys. If the quarter's own counter is wrong, it also checks the finer
+// counters that no trip counts.
+func (w *trips) recount(ctx context.Context, quarter counter.Ref, wrong []counter.Ref, keys []table.Key) error {
+	only := map[counter.Ref]bool{}
+	for _, ref := range wrong {
+		only[ref] = true
+	}
+	if only[quarter] {
+		if err := w.finer(ctx, quarter, only); err != nil {
+			return err
+		}
+	}
+	return w.agree(ctx, w.t, quarter.Partition+" "+quarter.SK, func(context.Context) ([]counter.Ref,
+		func(context.Context) (counter.Changes, error), error) {
+		return slices.Collect(maps.Keys(only)), func(ctx context.Context) (counter.Changes, error) {
+			return w.sum(ctx, w.t, keys, only)
+		}, nil
+	})
+}
+
+// finer adds the stored counters within a period, except recent ones.
+func (w *trips) finer(ctx context.Context, ref counter.Ref, into map[counter.Ref]bool) error {
+	children, err := w.children(ctx, ref)
+	for child := range children {
+		if err == nil {
+			into[child] = true
+			err = w.finer(ctx, child, into)
+		}
+	}
+	return err
+}
+
+// children returns the stored counters that divide the period of a counter,
+// except recent ones.
+func (w *trips) children(ctx context.Context, ref counter.Ref) (map[counter.Ref]bool, error) {
+	from, _, err := report.Span(ref)
+	if err != nil {
+		return nil, err
+	}
+	partition, sharded, ok := report.Children(from, report.Level(ref))
+	if !ok {
+		return nil, nil
+	}
+	out, err := w.stored(ctx, w.t, partition, sharded)
+	maps.DeleteFunc(out, func(child counter.Ref, _ bool) bool {
+		_, to, err := report.Span(child)
+		return err != nil || to.After(w.settled)
+	})
+	return out, err
+}
+
+// checkDays checks the counters of the days. It looks at a day's quarters only
+// if the day is recent or its counter is wrong.
+func (w *trips) checkDays(ctx context.Context) error {
+	now, err := readCounters(ctx, w.t, slices.Collect(maps.Keys(w.known)))
+	if err != nil {
+		return err
+	}
+	wrong := now.against(w.days)
+	for day := range w.known {
+		_, to, err := report.Span(day)
+		if err != nil {
+			return err
+		}
+		if wrong[day] == nil && !to.After(w.settled) {
+			w.Count("counter", 1)
+			continue
+		}
+		quarters, err := w.children(ctx, day)
+		if err != nil {
+			return err
+		}
+		for ref := range quarters {
+			if !w.past[ref] {
+				if err := w.recount(ctx, ref, []counter.Ref{ref}, nil); err != nil {
+					return err
+				}
+			}
+		}
+		if err := w.parts(ctx, day); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// parts checks that a counter equals the sum of the stored counters that divide
+// its period.
+func (w *trips) parts(ctx context.Context, ref counter.Ref) error {
+	from, _, err := report.Span(ref)
+	if err != nil {
+		return err
+	}
+	partition, sharded, _ := report.Children(from, report.Level(ref))
+	return w.agree(ctx, w.t, ref.Partition+" "+ref.SK, func(ctx context.Context) ([]counter.Ref,
+		func(context.Context) (counter.Changes, error), error) {
+		parts, err := w.stored(ctx, w.t, partition, sharded)
+		return []counter.Ref{ref}, func(ctx context.Context) (counter.Changes, error) {
+			out := counter.Changes{}
+			found, err := readCounters(ctx, w.t, slices.Collect(maps.Keys(parts)))
+			for _, one := range found {
+				out.AddAll(counter.Changes{ref: one.sums}, 1)
+			}
+			return out, err
+		}, err
+	})
+}
+
+// stored returns the counters of a partition, in all its shards.
+func (c *Check) stored(ctx context.Context, t table.Tenant, partition string, sharded bool) (map[counter.Ref]bool,
+	error) {
+	out := map[counter.Ref]bool{}
+	some := counter.Ref{Partition: partition, Sharded: sharded}
+	for n := range shardsOf(some) {
+		q := table.Query{Limit: rebuildPage, Consistent: true}
+		for items, err := range t.Pages(ctx, some.PartitionOf(t, n), q) {
+			if err != nil {
+				return nil, err
+			}
+			for _, it := range items {
+				out[counter.Ref{Partition: partition, SK: it.SK, Sharded: sharded}] = true
+			}
+		}
+	}
+	return out, nil
+}
