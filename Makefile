@@ -157,14 +157,16 @@ vulncheck: ## look for known vulnerabilities in the code that is called
 clean: ## remove built and fetched files, but not the local data in .local
 	rm -rf bin .aws-sam .cache .hypothesis .schemathesis $(ENGINE)/node_modules pkg/oauth/*/node_modules pkg/app/*/node_modules .ci/*/node_modules
 
-# The embedded engine: dynoxide if npm has a build for this machine, else DynamoDB Local. Install
-# scripts never run. The lock file holds the hashes.
+# The embedded engine: dynoxide if npm has a build for this machine, else DynamoDB Local, in Docker if it runs, else on
+# Java. Install scripts never run. The lock file holds the hashes.
+IMAGE = amazon/dynamodb-local:$(shell sed -n 's#.*<version>\(3[0-9.]*\)</version>.*#\1#p' $(ENGINE)/pom.xml | head -n 1)
 bin/engine: $(ENGINE)/package.json $(ENGINE)/package-lock.json
 	@command -v npm >/dev/null || { echo 'npm is missing; install Node.js, whose npm fetches the database engine.' >&2; exit 1; }
 	@mkdir -p bin
 	cd $(ENGINE) && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 	@found=$$(ls $(ENGINE)/node_modules/@dynoxide/*/dynoxide 2>/dev/null | head -n 1); \
 	if [ -n "$$found" ]; then install -m 755 "$$found" bin/dynoxide; echo dynoxide > $@; \
+	elif docker info >/dev/null 2>&1 && docker pull $(IMAGE); then echo $(IMAGE) > bin/dynamodb-local-image; echo dynamodb-local-image > $@; \
 	else $(MAKE) dynamodb-local && echo dynamodb-local > $@; fi
 
 .PHONY: dynamodb-local

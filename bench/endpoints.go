@@ -152,6 +152,9 @@ var listed = []endpoint{
 	write(rider, "POST /me/trips", func(_ context.Context, w *world) (string, string, error) {
 		return "/api/v1/me/trips", w.ride(), nil
 	}),
+	write(rider, "POST /me/estimates", func(context.Context, *world) (string, string, error) {
+		return "/api/v1/me/estimates", `{"originLat":40.7484,"originLng":-73.9857,"destLat":40.6441,"destLng":-73.7821}`, nil
+	}),
 	write(driver, "POST /me/trips/{id}/accept", after()),
 	write(driver, "POST /me/trips/{id}/arrived", after("accept")),
 	write(driver, "POST /me/trips/{id}/start", after("accept", "arrived")),

@@ -12,17 +12,18 @@ import (
 // without curl.
 const asCurl = "SVC_TEST_AS_CURL"
 
-// curl sends a request as curl does, with the options -s, -X, -H and -d, and
+// curl sends a request as curl does, with the options -s, -sf, -X, -H and -d, and
 // prints the response. It returns the exit code.
 func curl(args []string) int {
-	method, address, header, data := "", "", http.Header{}, []string(nil)
+	method, address, header, data, fail := "", "", http.Header{}, []string(nil), false
 	for i := 0; i < len(args); i++ {
 		option := args[i]
 		if !strings.HasPrefix(option, "-") {
 			address = option
 			continue
 		}
-		if option == "-s" {
+		if option == "-s" || option == "-sf" {
+			fail = fail || option == "-sf"
 			continue
 		}
 		if i++; i == len(args) {
@@ -48,12 +49,15 @@ func curl(args []string) int {
 	if data != nil && header.Get("Content-Type") == "" {
 		header.Set("Content-Type", "application/x-www-form-urlencoded")
 	}
-	r, err := http.NewRequest(method, address, strings.NewReader(strings.Join(data, "&"))) //nolint:noctx // a program of its own
+	r, err := http.NewRequest(method, address, strings.NewReader(strings.Join(data, "&"))) //nolint:noctx // it ends with the program
 	if err == nil {
 		r.Header = header
 		var res *http.Response
 		if res, err = http.DefaultTransport.RoundTrip(r); err == nil {
 			defer func() { _ = res.Body.Close() }()
+			if fail && res.StatusCode >= 400 {
+				return 22
+			}
 			_, err = io.Copy(os.Stdout, res.Body)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,6 +18,7 @@ import (
 	"svc/pkg/access/signing"
 	"svc/pkg/app"
 	"svc/pkg/app/localapp"
+	"svc/pkg/domain/tenant"
 	"svc/pkg/local/devpages"
 	"svc/pkg/local/folder"
 	"svc/pkg/local/service"
@@ -27,6 +29,7 @@ type devOptions struct {
 	memory, noDemo, quiet bool
 	port                  int
 	log                   string
+	hosts                 []string
 }
 
 const defaultPort = 8080
@@ -50,6 +53,11 @@ func devCommand(c *cli) *cobra.Command {
 				}
 				o.port = port
 			}
+			for i, host := range o.hosts {
+				if o.hosts[i] = strings.TrimSuffix(strings.ToLower(host), "."); host == "" || strings.ContainsAny(host, ":/") {
+					return usagef("--allow-host %s: expected a name without scheme and port", host)
+				}
+			}
 			if o.port < 0 || o.port > 65535 {
 				return usagef("--port %d: expected 0 to 65535", o.port)
 			}
@@ -64,6 +72,8 @@ func devCommand(c *cli) *cobra.Command {
 	cmd.Flags().IntVar(&o.port, "port", defaultPort,
 		"`port` of the gateway, 0 for a free one; the variable PORT sets it too")
 	cmd.Flags().StringVar(&o.log, "log", logText, "how to print requests: `text|json|off`")
+	cmd.Flags().StringSliceVar(&o.hosts, "allow-host", nil,
+		"further `name` by which a proxy or tunnel reaches the service; may be repeated")
 	cmd.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "print no requests; the same as --log off")
 	return cmd
 }
@@ -118,7 +128,10 @@ func (c *cli) dev(ctx context.Context, o devOptions) error {
 		dir = ""
 	}
 	log := slog.New(slog.NewTextHandler(c.err, &slog.HandlerOptions{Level: logLevel()}))
-	pages := &devpages.Pages{}
+	pages := &devpages.Pages{Hosts: o.hosts, IsDomain: func(ctx context.Context, host string) bool {
+		is, err := tenant.Store{DB: rt.DB}.IsDomain(ctx, host)
+		return is && err == nil
+	}}
 	s, err := service.Start(ctx, service.Options{
 		Data: c.data, Memory: o.memory, Port: o.port, Table: os.Getenv("TABLE_NAME"), Template: svc.Template, Log: log,
 		Wrap: func(gateway http.Handler) (http.Handler, error) { return requests.wrap(dir)(pages.Wrap(gateway)) },

@@ -106,7 +106,7 @@ func TestOutbox(t *testing.T) {
 	if page, _, err = browser.Get(t.Context(), link[1]); err != nil || page.StatusCode >= http.StatusBadRequest {
 		t.Errorf("the link: %d %v", page.StatusCode, err)
 	}
-	for host, status := range map[string]int{"evil.example": 404, "localhost:1": 200, "127.0.0.1": 200} {
+	for host, status := range map[string]int{"evil.example": 403, "localhost:1": 200, "127.0.0.1": 200} {
 		byName(t, http.MethodGet, w.base+devpages.Outbox, host, status)
 	}
 }
@@ -125,10 +125,10 @@ func byName(t *testing.T, method, address, host string, status int) {
 	}
 }
 
-// TestAgentsByForeignNames: on a laptop the MCP server rejects requests with
-// another host name than the machine's, even without Origin. The API accepts
-// them, because tenants' own domains point to it.
-func TestAgentsByForeignNames(t *testing.T) {
+// TestForeignNames: on a laptop no part of the service answers to another name
+// than the machine's or a tenant's, even without Origin. A page whose name leads
+// here (DNS rebinding) could sign in with the demo's passwords.
+func TestForeignNames(t *testing.T) {
 	w := share(t)
 	for host, status := range map[string]int{"evil.example": 403, "evil.example:8080": 403, "127.0.0.1.evil.example": 403,
 		"localhost.evil.example": 403, "localhost:1": 401, "127.0.0.1": 401, "[::1]:8080": 401} {
@@ -136,7 +136,13 @@ func TestAgentsByForeignNames(t *testing.T) {
 			byName(t, http.MethodPost, w.base+path, host, status)
 		}
 	}
-	byName(t, http.MethodGet, w.base+"/api/v1/me", "evil.example", 401)
+	for _, path := range []string{"/api/v1/me", "/oauth/apps", "/health", "/docs", "/.well-known/jwks.json"} {
+		byName(t, http.MethodGet, w.base+path, "evil.example", 403)
+	}
+	w.ok("tenant", "set", "harbor", "--domain", "ride.harbor.example")
+	defer w.ok("tenant", "set", "harbor", "--domain", "")
+	byName(t, http.MethodGet, w.base+"/api/v1/me", "Ride.Harbor.Example:443", 401)
+	byName(t, http.MethodGet, w.base+devpages.Outbox, "ride.harbor.example", 404)
 }
 
 // TestFunctionsHaveNoDevPages: the deployed functions do not serve the pages.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"strconv"
 	"strings"
@@ -18,6 +19,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
 	"svc/pkg/data/stream"
+	"svc/pkg/local/schema"
 )
 
 // queue is a dead-letter queue.
@@ -40,7 +42,18 @@ func openQueue(ctx context.Context, word, url string) (q queue, ok bool, err err
 	if err != nil {
 		return queue{}, false, fmt.Errorf("configuration of the AWS SDK: %w", err)
 	}
-	return queue{url, cfg, sqs.NewFromConfig(cfg), dynamodbstreams.NewFromConfig(cfg)}, true, nil
+	return newQueue(url, cfg), true, nil
+}
+
+// newQueue returns the queue at the URL. A lost response of ReceiveMessage would
+// hide its messages for the visibility timeout, so no request's body may break
+// the connection (schema.Buffered).
+func newQueue(url string, cfg aws.Config) queue {
+	if cfg.HTTPClient == nil {
+		cfg.HTTPClient = http.DefaultClient
+	}
+	cfg.HTTPClient = schema.Buffered{HTTPClient: cfg.HTTPClient}
+	return queue{url, cfg, sqs.NewFromConfig(cfg), dynamodbstreams.NewFromConfig(cfg)}
 }
 
 // message is a message of a dead-letter queue. body is the letter that Lambda

@@ -3,8 +3,10 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -45,5 +47,31 @@ func TestEveryMessageOfAQueue(t *testing.T) {
 	}
 	if requests > 20 {
 		t.Errorf("%d requests", requests)
+	}
+}
+
+// keeping is an HTTP client that still reads a request's body after it has
+// returned the response, as net/http may.
+type keeping struct{ body io.Reader }
+
+func (k *keeping) Do(req *http.Request) (*http.Response, error) {
+	k.body = req.Body
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}},
+		Body: io.NopCloser(strings.NewReader(`{}`)), Request: req}, nil
+}
+
+// TestNoResponseOfAQueueIsLost: the SDK does not close a body that net/http still
+// writes. That would break the connection before the response was read, and the
+// received messages would stay invisible.
+func TestNoResponseOfAQueueIsLost(t *testing.T) {
+	client := &keeping{}
+	q := newQueue("https://sqs.us-east-1.amazonaws.com/1/q", aws.Config{Region: "us-east-1", HTTPClient: client,
+		Credentials: credentials.NewStaticCredentialsProvider("local", "local", "")})
+	if err := q.each(t.Context(), 30, func(message) (bool, error) { return false, nil }); err != nil {
+		t.Fatal(err)
+	}
+	body, err := io.ReadAll(client.body)
+	if err != nil || !strings.Contains(string(body), "QueueUrl") {
+		t.Errorf("the rest of the request: %q, %v", body, err)
 	}
 }

@@ -27,6 +27,7 @@ type requestLog struct {
 	file  *accesslog.File
 	shown atomic.Bool // svc dev has printed the addresses; add prints no request before that
 	slugs sync.Map    // tenant id → slug
+	reads sync.WaitGroup
 	rt    *app.Runtime
 
 	mu     sync.Mutex // guards the output: one line at a time
@@ -91,23 +92,27 @@ func (l *requestLog) add(e accesslog.Entry) {
 // slugTime limits how long a line of the log waits for the slug of its tenant.
 var slugTime = time.Second
 
-// slug returns the tenant's slug, "" if it cannot be read. It caches every slug
-// that it has read.
-func (l *requestLog) slug(id string) string {
+// slug calls then with the tenant's slug, "" if it cannot be read. It caches
+// every slug that it has read, and reads another one on a goroutine of its own:
+// the table may be silent, and no response waits for its line of the log.
+func (l *requestLog) slug(id string, then func(string)) {
 	if slug, ok := l.slugs.Load(id); ok {
-		return slug.(string)
+		then(slug.(string))
+		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), slugTime)
-	defer cancel()
-	t, err := tenant.Store{DB: l.rt.DB}.ByID(ctx, id)
-	if err != nil {
-		return ""
-	}
-	l.slugs.Store(id, t.Slug)
-	return t.Slug
+	l.reads.Go(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), slugTime)
+		defer cancel()
+		t, err := tenant.Store{DB: l.rt.DB}.ByID(ctx, id)
+		if err == nil {
+			l.slugs.Store(id, t.Slug)
+		}
+		then(t.Slug)
+	})
 }
 
 func (l *requestLog) close() {
+	l.reads.Wait()
 	if l.file != nil {
 		_ = l.file.Close()
 	}

@@ -97,6 +97,7 @@ func TestStoppedWithOldReads(t *testing.T) {
 
 	for round := range 3 {
 		id := slow.request(`"paymentType":"WALLET"`, string(rune('a'+round)))
+		slow.ok("verify") // returns when the stream functions, which also read the trip, have done their work
 		stop.read.Store(&id)
 		lost := make(chan response, 1)
 		go func() {

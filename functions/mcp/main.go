@@ -2,6 +2,10 @@
 // operation of the API that is not switched off.
 package main
 
-import "svc/pkg/app"
+import (
+	_ "time/tzdata" // a date alone is a day in a tenant's time zone
+
+	"svc/pkg/app"
+)
 
 func main() { app.Start(app.MCP, app.Agents(app.Rows)) }

@@ -1,6 +1,10 @@
 // Command trips is the function for operators' requests about trips.
 package main
 
-import "svc/pkg/app"
+import (
+	_ "time/tzdata" // a date alone is a day in a tenant's time zone
+
+	"svc/pkg/app"
+)
 
 func main() { app.Start(app.Trips, app.API(app.TripRows)) }

@@ -243,7 +243,8 @@ func withEndpoints(t *testing.T) []byte {
 	if !found || !closed {
 		t.Fatalf("README.md has no %q and %q around its table of endpoints", begin, end)
 	}
-	table := "| method | path | audience | scope | needs |\n| --- | --- | --- | --- | --- |\n"
+	const titles = "| method | path | audience | scope | needs |\n| --- | --- | --- | --- | --- |\n"
+	table, extensions := titles, titles
 	rows := app.Rows(nil)
 	// The rows of /me come after the others.
 	order := func(r api.Row) string { return fmt.Sprint(strings.Count(r.Path, "/me"), r.Path) }
@@ -255,10 +256,15 @@ func withEndpoints(t *testing.T) []byte {
 				audiences, scopes = append(audiences, string(audience)), append(scopes, code(scope))
 			}
 		}
-		table += fmt.Sprintf("| %s | %s | %s | %s | %s |\n", r.Method, code(r.Path), listed(audiences...), listed(scopes...),
+		line := fmt.Sprintf("| %s | %s | %s | %s | %s |\n", r.Method, code(r.Path), listed(audiences...), listed(scopes...),
 			listed(code(r.Policy.Permission), code(r.Policy.Feature)))
+		if r.Extension {
+			extensions += line
+		} else {
+			table += line
+		}
 	}
-	return []byte(head + begin + table + end + tail)
+	return []byte(head + begin + table + "\nExtensions of the specification:\n\n" + extensions + end + tail)
 }
 
 // code formats a name as code in Markdown; "" stays "".

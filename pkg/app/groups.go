@@ -5,12 +5,14 @@ import (
 	"slices"
 	"strings"
 
+	"svc/pkg/base/outbound"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/address"
 	"svc/pkg/domain/branding"
 	"svc/pkg/domain/customer"
 	"svc/pkg/domain/delivery"
 	"svc/pkg/domain/driver"
+	"svc/pkg/domain/estimate"
 	"svc/pkg/domain/feedback"
 	"svc/pkg/domain/payment"
 	"svc/pkg/domain/person"
@@ -94,7 +96,7 @@ func FeedbackRows(*table.DB) []api.Row { return operators(feedback.Rows()) }
 // MeRows are the rows of MeFunction.
 func MeRows(db *table.DB) []api.Row {
 	return slices.DeleteFunc(slices.Concat(trip.Rows(), driver.Rows(), wallet.Rows(), delivery.Rows(),
-		profile.Rows(person.Store{DB: db}), address.Rows(), payment.Rows()), isOperators)
+		profile.Rows(person.Store{DB: db}), address.Rows(), payment.Rows(), estimate.Rows(outbound.Public())), isOperators)
 }
 
 func operators(lists ...[]api.Row) []api.Row {

@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"fmt"
 	"net/http"
+	"os/exec"
 	"strings"
 	"testing"
 
 	"svc/pkg/access/authz"
 	"svc/pkg/app/apptest"
+	"svc/pkg/domain/tenant"
 )
 
 const places = "/api/v1/me/addresses"
@@ -19,17 +21,51 @@ func TestInputTimes(t *testing.T) {
 	boss := s.Token(t, s.actors[authz.Dashboard])
 	for _, path := range []string{"/api/v1/trips", "/api/v1/reports/summary"} {
 		for _, from := range []string{"2026-01-01T00:00:00", "2026-01-01T00:00:00%2B0000", "2026-01-01T00:00", "2026-01-01",
-			"2026-01-01t00:00:00z", "2025-12-31T23:59:60Z", "2026-01-01T00:00:00.5-05"} {
+			"2026-01-01t00:00:00z", "2025-12-31T23:59:60Z", "2026-01-01T00:00:00.5-05", "20260101T000000Z", "2026-01-01T00,5",
+			"2025-12-31T24:00", "2026-W01-4", "2026-001T08"} {
 			s.Get(t, boss, path+"?to=2026-01-02&from="+from).Must(t, 200)
 		}
 		blank := s.Get(t, boss, path+"?from=2026-01-01T00:00:00+02:00").Must(t, 400)
 		if !strings.Contains(string(blank.Body), "%2B") {
 			t.Errorf("%s: %s", path, blank.Body)
 		}
-		for _, window := range []string{"from=2026-01-02&to=2026-01-01", "from=2026-01-02&to=2026-01-02"} {
+		for _, window := range []string{"from=2026-01-02&to=2026-01-01", "from=2026-01-03&to=2026-01-02T00:00",
+			"from=2026-01-02T00:00&to=2026-01-01T24:00"} {
 			if a := s.Get(t, boss, path+"?"+window).Must(t, 400); !strings.Contains(string(a.Body), "query.to") {
 				t.Errorf("%s?%s: %s", path, window, a.Body)
 			}
+		}
+	}
+}
+
+// TestInputDays: a date alone is a day in the tenant's time zone. As from it is
+// the day's beginning, as to its end, and the report shows both. A change of the
+// time zone counts at once. One batch reads the zone and the items of the checks.
+func TestInputDays(t *testing.T) {
+	s := newSuite(t)
+	boss := s.Token(t, s.actors[authz.Dashboard])
+	for _, c := range []struct{ zone, query, from, to string }{
+		{"America/New_York", "from=2026-03-08&to=2026-03-08", "2026-03-08T05:00:00.000Z", "2026-03-09T04:00:00.000Z"},
+		{"Asia/Tokyo", "from=20260308&to=2026-W10-7", "2026-03-07T15:00:00.000Z", "2026-03-08T15:00:00.000Z"},
+		{"Asia/Tokyo", "from=2026-03-07T12:00&to=2026-03-08", "2026-03-07T12:00:00.000Z", "2026-03-08T15:00:00.000Z"},
+	} {
+		s.Change(t, "metro", func(n *tenant.Tenant) { n.Timezone = c.zone })
+		a := s.Get(t, boss, "/api/v1/reports/summary?"+c.query).Must(t, 200)
+		want := `"window":{"from":"` + c.from + `","to":"` + c.to + `"}`
+		if !strings.Contains(string(a.Body), want) {
+			t.Errorf("%s in %s: %s, want %s", c.query, c.zone, a.Body, want)
+		}
+		s.Get(t, boss, "/api/v1/trips?"+c.query).Must(t, 200)
+	}
+}
+
+// Each function with a window in a query has the time zones, because the systems
+// of Lambda may have none.
+func TestFunctionsHaveTimeZones(t *testing.T) {
+	for _, function := range []string{"trips", "reports", "mcp"} {
+		out, err := exec.Command("go", "list", "-deps", "svc/functions/"+function).Output()
+		if err != nil || !strings.Contains(string(out), "time/tzdata\n") {
+			t.Errorf("%s has no time zones: %v", function, err)
 		}
 	}
 }

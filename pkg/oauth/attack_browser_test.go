@@ -76,7 +76,7 @@ var attacksByBrowser = []rule{
 			}
 		}},
 	{"4.17 in-browser communication: no answer goes to another window", func(t *testing.T, s *service) {
-		for _, mode := range []string{"web_message", "form_post", "fragment", "query.jwt"} {
+		for _, mode := range []string{"web_message", "form_post.jwt", "fragment", "query.jwt"} {
 			if got := s.answer(t, s.public, "response_mode", mode).page(); got != "invalid_request" {
 				t.Errorf("%s: %s", mode, got)
 			}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"svc/pkg/access/authz"
+	"svc/pkg/base/email"
 	"svc/pkg/base/ids"
 	"svc/pkg/data/table"
 	"svc/pkg/oauth/clients"
@@ -80,7 +81,7 @@ func (p *authorizePage) serve(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if next == stepIssue {
-		return p.issue(w, r, a, p.mustStand)
+		return p.issue(w, r, a, ids.Secret(), p.mustStand)
 	}
 	if a.asks("none") {
 		return &redirectError{a, promptless[next]}
@@ -173,7 +174,7 @@ func (d *decisions) pick(ctx context.Context, a *authorization) (bool, error) {
 }
 
 // suits reports whether the session satisfies the request, so that no new
-// sign-in is needed.
+// sign-in is needed. A login_hint that is no mail address names no account.
 func (d *decisions) suits(a *authorization, n *session.Session) bool {
 	if n.Audience != a.audience || (n.TenantID != "" && n.TenantID != a.tenant.ID) {
 		return false
@@ -181,7 +182,8 @@ func (d *decisions) suits(a *authorization, n *session.Session) bool {
 	if n.FreshFor(a.name(), d.now()) {
 		return true
 	}
-	if a.asks("login") || a.asks("select_account") {
+	other := email.Valid(a.loginHint) && email.Fold(a.loginHint) != email.Fold(n.Email)
+	if a.asks("login") || a.asks("select_account") || other {
 		return false
 	}
 	return !a.hasMaxAge || !d.now().After(n.AuthTime.Add(a.maxAge))
@@ -245,30 +247,29 @@ func (d *decisions) mustStand(_ context.Context, a *authorization) (func(*table.
 	}, nil
 }
 
-// issue ends the authorization with a code. If the consent has ended in the
-// meantime, issue starts the request again, and the consent page asks the
-// person.
-func (d *decisions) issue(w http.ResponseWriter, r *http.Request, a *authorization, consent condition) error {
+// issue ends the authorization with the code. If the code was issued before and
+// not redeemed yet, the response has it again. If it was redeemed, or if the
+// consent has ended in the meantime, issue starts the request again.
+func (d *decisions) issue(w http.ResponseWriter, r *http.Request, a *authorization, code string,
+	consent condition) error {
 	if _, err := d.clients.Keep(r.Context(), a.client); errors.Is(err, clients.ErrUnknown) {
 		return badRequest("client", "client_id is not known")
 	} else if err != nil {
 		return err
 	}
-	var code string
 	err := table.Retry(r.Context(), func(ctx context.Context) error {
 		require, err := consent(ctx, a)
 		if err != nil {
 			return err
 		}
-		code, err = d.tokens.IssueCode(ctx, tokens.AuthorizationCode{
+		return d.tokens.IssueCode(ctx, code, tokens.AuthorizationCode{
 			ClientID: a.client.ID, RedirectURI: a.redirectURI, Challenge: a.challenge, TenantID: a.tenant.ID,
 			Audience: a.audience,
 			Actor:    a.session.Actor, Scopes: a.granted, Nonce: a.nonce, AuthTime: a.session.AuthTime, Resource: a.resource,
 			Session: a.session.Hash(), Epoch: a.epoch, Since: a.since, Agents: a.agentsThen,
 		}, require)
-		return err
 	})
-	if errors.Is(err, errConsentEnded) {
+	if errors.Is(err, errConsentEnded) || errors.Is(err, tokens.ErrRedeemed) {
 		return redirect(w, http.StatusSeeOther, a.link("authorize"))
 	}
 	if err != nil {

@@ -34,7 +34,7 @@ func clientFaults(c, disabled client) []authorizeFault {
 		{"redirect URI twice", authorization(c), "&redirect_uri=https://evil.example", "This request cannot be answered"},
 		{"unknown redirect URI", authorization(c, "redirect_uri", "https://evil.example/cb"), "", "Unknown return address"},
 		{"malformed query", authorization(c), "&a=%zz", "This request cannot be answered"},
-		{"too long", authorization(c, "x", strings.Repeat("a", 6000)), "", "This request cannot be answered"},
+		{"too long", authorization(c, "x", strings.Repeat("a", 7000)), "", "This request cannot be answered"},
 		{"unknown tenant", authorization(c, "tenant_hint", "nobody"), "", "Unknown company"},
 		{"tenant that is no slug", authorization(c, "tenant_hint", "../x"), "", "Unknown company"},
 	}
@@ -63,7 +63,7 @@ func parameterFaults(c client) []authorizeFault {
 		{"RFC 8707: another", authorization(c, "resource", "https://other.example/"), "", "invalid_target"},
 		{"RFC 8707: one of two", authorization(c, "resource", baseURL+"/api/v1"), "&resource=https://other.example/",
 			"invalid_target"},
-		{"long state", authorization(c, "state", strings.Repeat("s", 2001)), "", "invalid_request"},
+		{"long state", authorization(c, "state", strings.Repeat("s", 4097)), "", "invalid_request"},
 		{"long nonce", authorization(c, "nonce", strings.Repeat("n", 513)), "", "invalid_request"},
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"svc/pkg/base/ids"
 	"svc/pkg/oauth/clients"
 	"svc/pkg/oauth/page"
 	"svc/pkg/oauth/protocol"
@@ -52,11 +53,24 @@ func (p *consentPage) show(w http.ResponseWriter, r *http.Request, a *authorizat
 	host, local := clients.RedirectTarget(a.redirectURI)
 	scopes, later := splitOffered(a.granted)
 	return p.pages.show(w, r, http.StatusOK, a.frame(), page.Consent{
-		Action: a.link("consent"), CSRF: a.session.FormToken(consentForm, a.shown()), Client: a.client.Name,
+		Action: a.link("consent"), CSRF: a.consentToken(ids.Secret()), Client: a.client.Name,
 		Host: host, Local: local, Site: a.client.Host(),
 		Account: a.session.Email, Tenant: a.tenant.Name, Scopes: scopes, Later: later, Agents: a.agents,
 		Policy: a.client.PolicyURI, Terms: a.client.TermsURI, Switch: a.another(), Company: a.otherCompany(),
 	})
+}
+
+// consentToken returns the token of one showing of the consent page: once, which
+// is a secret, and what binds it to the session and to what the page showed.
+func (a *authorization) consentToken(once string) string {
+	return once + a.session.FormToken(consentForm, a.shown()+"\n"+once)
+}
+
+// agreedOnce reports whether consentToken returned the token for this session,
+// and for what the page would show now.
+func (a *authorization) agreedOnce(token string) bool {
+	once := token[:len(token)/2]
+	return a.session != nil && protocol.Equal(token, a.consentToken(once))
 }
 
 // post serves POST /oauth/consent. If the form no longer matches what a consent
@@ -71,7 +85,7 @@ func (p *consentPage) post(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if next < stepConsent || !a.session.FormValid(consentForm, a.shown(), form.Get("csrf")) {
+	if next < stepConsent || !a.agreedOnce(form.Get("csrf")) {
 		return redirect(w, http.StatusSeeOther, a.link("authorize"))
 	}
 	if form.Get("decision") != "allow" {
@@ -80,5 +94,6 @@ func (p *consentPage) post(w http.ResponseWriter, r *http.Request) error {
 		}
 		return &redirectError{a, protocol.Refuse("access_denied", "The person did not allow access.")}
 	}
-	return p.issue(w, r, a, p.consents.add)
+	// The same form gives the same code, if the person presses the button twice.
+	return p.issue(w, r, a, a.session.FormToken("code", form.Get("csrf")), p.consents.add)
 }

@@ -66,7 +66,7 @@ func (d discovery) metadata(w http.ResponseWriter, r *http.Request) error {
 		"service_documentation":                         base + "/docs",
 		"scopes_supported":                              slices.Concat(openIDScopes, scopesOf(authz.Audiences...)),
 		"response_types_supported":                      []string{"code"},
-		"response_modes_supported":                      []string{"query"},
+		"response_modes_supported":                      []string{"query", "form_post"},
 		"grant_types_supported":                         []string{"authorization_code", "refresh_token"},
 		"subject_types_supported":                       []string{"public"},
 		"id_token_signing_alg_values_supported":         []string{signing.RS256, signing.ES256},

@@ -35,7 +35,7 @@ type logoutPage struct {
 // nobody is signed in, there is nothing to ask.
 func (p *logoutPage) get(w http.ResponseWriter, r *http.Request) error {
 	if len(r.URL.RawQuery) > longestQuery {
-		return badRequest("request", "the query is longer than 6,000 bytes")
+		return errLongQuery
 	}
 	q, err := p.open(r, r.URL.Query())
 	if err != nil {

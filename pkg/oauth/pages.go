@@ -36,9 +36,15 @@ func (e *redirectError) Error() string { return e.cause.Error() }
 func (e *redirectError) Unwrap() error { return e.cause }
 
 // answerClient sends the browser to the client's redirect URI (see leave) with
-// the parameters, the state, and the issuer (RFC 9207 section 2).
+// the parameters, the state, and the issuer (RFC 9207 section 2). With the
+// response mode form_post, a page posts them (OAuth 2.0 Form Post Response Mode).
 func (p *pages) answerClient(w http.ResponseWriter, r *http.Request, a *authorization, byForm bool,
 	params url.Values) error {
+	if a.formPost {
+		host, _ := clients.RedirectTarget(a.redirectURI)
+		return p.show(w, r, http.StatusOK, a.frame(), page.FormPost{Host: host, Fields: p.complete(a, params),
+			Action: template.URL(a.redirectURI)}) //nolint:gosec // registered: https or loopback http
+	}
 	return p.leave(w, r, a.frame(), a.client, p.clientAddress(a, params), byForm)
 }
 
@@ -89,16 +95,21 @@ func formTo(c clients.Client, address string) []string {
 	return []string{address}
 }
 
-func (p *pages) clientAddress(a *authorization, params url.Values) string {
+// complete adds the state and the issuer to the parameters of a response.
+func (p *pages) complete(a *authorization, params url.Values) url.Values {
 	if a.state != "" {
 		params.Set("state", a.state)
 	}
 	params.Set("iss", p.baseURL)
+	return params
+}
+
+func (p *pages) clientAddress(a *authorization, params url.Values) string {
 	separator := "?"
 	if strings.Contains(a.redirectURI, "?") {
 		separator = "&"
 	}
-	return a.redirectURI + separator + params.Encode()
+	return a.redirectURI + separator + p.complete(a, params).Encode()
 }
 
 // refuseClient sends the client an error. Anybody may register an address, so
@@ -159,9 +170,16 @@ func langOf(r *http.Request) page.Lang {
 }
 
 // handle returns a handler for a person with a browser. An error becomes a page
-// or, if the client may receive it, a redirect.
+// or, if the client may receive it, a redirect. HEAD runs no handler: a GET may
+// issue a code, end a session or set a cookie, and HEAD is safe.
 func (p *pages) handle(h handler) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
+		if r.Method == http.MethodHead {
+			page.Guard(w.Header())
+			w.Header().Set("Content-Type", "text/html; charset=utf-8")
+			w.WriteHeader(http.StatusOK)
+			return nil
+		}
 		if err := h(w, r); err != nil {
 			return p.fail(w, r, err)
 		}

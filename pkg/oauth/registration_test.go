@@ -277,6 +277,9 @@ func TestManagement(t *testing.T) {
 		r.text("client_secret") != "" {
 		t.Errorf("RFC 7592 2.2: %d %s", r.status, r.raw)
 	}
+	if r = f.sendJSON(http.MethodGet, path, next, ""); r.status != http.StatusOK {
+		t.Errorf("the new token: %d %s", r.status, r.raw)
+	}
 	f.expect(f.sendJSON(http.MethodGet, path, a.management, ""), http.StatusUnauthorized, "invalid_token")
 	tokens := f.tokens(registration{other.id, "", ""}, authz.Rider, "rider.trips:read")
 	if r := f.sendJSON(http.MethodDelete, "/oauth/register/"+other.id, other.management,

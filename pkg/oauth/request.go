@@ -16,8 +16,8 @@ import (
 
 // Limits of an authorization request, in bytes.
 const (
-	longestQuery = 6000 // the gateway accepts 10,240 bytes of request line and headers
-	longestState = 2000
+	longestQuery = 7000 // the gateway accepts 10,240 bytes of request line and headers
+	longestState = 4096
 	longestNonce = 512
 )
 
@@ -29,6 +29,7 @@ type authRequest struct {
 	clientID    string
 	redirectURI string
 	state       string
+	formPost    bool // the response is a form that the browser posts to the redirect URI
 	scopes      []string
 	challenge   string
 	nonce       string
@@ -66,12 +67,15 @@ func badRequest(kind, detail string) *pageError {
 	return &pageError{status: 400, kind: kind, detail: detail}
 }
 
+var errLongQuery = badRequest("request", "the query is longer than 7,000 bytes")
+
 // parseRequest parses the query, and reads what every response needs: the
-// client, the redirect URI and the state. It also reads ui_locales. The error is
+// client, the redirect URI, the response mode and the state. It also reads
+// ui_locales. The error is
 // a *pageError.
 func parseRequest(raw string) (authRequest, error) {
 	if len(raw) > longestQuery {
-		return authRequest{}, badRequest("request", "the query is longer than 6,000 bytes")
+		return authRequest{}, errLongQuery
 	}
 	query, err := url.ParseQuery(raw)
 	if err != nil {
@@ -83,7 +87,7 @@ func parseRequest(raw string) (authRequest, error) {
 		}
 	}
 	if len(query.Encode()) > longestQuery { // the forms repeat the query in this encoding
-		return authRequest{}, badRequest("request", "the query is longer than 6,000 bytes")
+		return authRequest{}, errLongQuery
 	}
 	for _, name := range []string{"client_id", "redirect_uri"} {
 		switch len(query[name]) {
@@ -96,6 +100,8 @@ func parseRequest(raw string) (authRequest, error) {
 	}
 	a := authRequest{query: query, clientID: query.Get("client_id"), redirectURI: query.Get("redirect_uri"),
 		locales: query.Get("ui_locales")}
+	web := strings.HasPrefix(a.redirectURI, "https://") || strings.HasPrefix(a.redirectURI, "http://")
+	a.formPost = web && slices.Equal(query["response_mode"], []string{"form_post"})
 	if states := query["state"]; len(states) == 1 && len(states[0]) <= longestState {
 		a.state = states[0]
 	}
@@ -126,8 +132,9 @@ func (a *authRequest) read() *protocol.Error {
 		return protocol.Refuse("invalid_request", "response_type is missing.")
 	case q.Get("response_type") != "code":
 		return protocol.Refuse("unsupported_response_type", "response_type must be code.")
-	case q.Has("response_mode") && q.Get("response_mode") != "query":
-		return protocol.Refuse("invalid_request", "response_mode must be query.")
+	case q.Has("response_mode") && q.Get("response_mode") != "query" && !a.formPost:
+		return protocol.Refuse("invalid_request",
+			"response_mode must be query or, for a redirect_uri of http or https, form_post.")
 	case len(q.Get("state")) > longestState:
 		return protocol.Refuse("invalid_request", "state is longer than %d bytes.", longestState)
 	case len(q.Get("nonce")) > longestNonce:

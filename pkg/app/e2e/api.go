@@ -27,7 +27,7 @@ func (s *suite) operator(t *testing.T) {
 	if log, _ := one["log"].([]any); len(log) == 0 || one["customer"] == nil {
 		t.Error("a trip without log or customer")
 	}
-	day := url.QueryEscape(time.Now().AddDate(0, 0, -20).UTC().Format(time.RFC3339))
+	day := time.Now().AddDate(0, 0, -20).UTC().Format(time.DateOnly)
 	s.get(t, token, "/api/v1/trips?status=COMPLETED&from="+day+"&driverId="+s.id(t, driver)).items()
 	s.get(t, token, "/api/v1/trips?customerId="+s.id(t, rider)).some()
 	s.get(t, token, "/api/v1/trips?status=COMPLETED").some()
@@ -55,7 +55,7 @@ func (s *suite) operator(t *testing.T) {
 	}
 	s.eventually(t, "report", func() bool {
 		return s.get(t, token,
-			"/api/v1/reports/summary").must(200).text("completedTrips") != "0"
+			"/api/v1/reports/summary?from="+day).must(200).text("completedTrips") != "0"
 	})
 }
 
@@ -142,6 +142,21 @@ func (s *suite) driver(t *testing.T) {
 	}
 	s.get(t, token, "/api/v1/me/trips").items()
 	s.get(t, token, "/api/v1/me/wallet").must(200)
+}
+
+// estimated checks that a ride with an estimate gets its fare.
+func (s *suite) estimated(t *testing.T) {
+	token := s.token(t, rider)
+	offers := s.post(t, token, "/api/v1/me/estimates",
+		`{"originLat": 40.7484, "originLng": -73.9857, "destLat": 40.6441, "destLng": -73.7821}`).must(200)
+	first := offers.some()[0]
+	ride := s.post(t, token, "/api/v1/me/trips", fmt.Sprintf(`{"originAddress": "350 5th Ave", "originLat": 40.7484,
+		"originLng": -73.9857, "destAddress": "JFK", "destLat": 40.6441, "destLng": -73.7821, "estimateId": %q}`,
+		first["estimateId"])).must(201)
+	if ride.text("estimatedFare") != fmt.Sprint(first["fare"]) || ride.text("serviceTypeId") != first["serviceTypeId"] {
+		t.Errorf("the ride has the fare %s, estimated were %v", ride.text("estimatedFare"), first["fare"])
+	}
+	s.post(t, token, "/api/v1/me/trips/"+ride.text("id")+"/cancel", "").must(200)
 }
 
 // request creates a trip for the rider, with the first service type of the

@@ -70,6 +70,7 @@ func Run(t *testing.T, target Target) {
 		{"feedback", s.feedback},
 		{"rider", s.rider},
 		{"driver", s.driver},
+		{"estimate", s.estimated},
 		{"ride", s.ride},
 		{"cancelled ride", s.cancelled},
 		{"tenants apart", s.apart},

@@ -100,6 +100,8 @@ var listed = []request{
 		header: map[string]string{"idempotency-key": `"replay,1"`}},
 	{name: "svc_request_ride-faults", person: rider1, method: "POST", path: "/api/v1/me/trips",
 		body: `{"originLat": "north", "originLng": 200, "x": 1}`},
+	{name: "svc_estimate_ride", person: rider1, method: "POST", path: "/api/v1/me/estimates",
+		body: `{"originLat": 40.7484, "originLng": -73.9857, "destLat": 40.6441, "destLng": -73.7821}`},
 	{name: "svc_accept_trip", person: drives, method: "POST", path: "/api/v1/me/trips/" + trip("25") + "/accept"},
 	{name: "svc_accept_trip-again", person: drives, method: "POST", path: "/api/v1/me/trips/" + trip("25") + "/accept"},
 	{name: "svc_mark_arrived", person: third, method: "POST", path: "/api/v1/me/trips/" + trip("23") + "/arrived"},

@@ -23,6 +23,8 @@ const (
 	KindMethod
 	KindState
 	KindOpenTrips
+	KindEstimate
+	KindPaymentType
 	KindTooLarge
 	KindMediaType
 	KindMismatch
@@ -47,6 +49,8 @@ var table = map[Kind]answer{
 	KindMethod:       {http.StatusMethodNotAllowed, "method_not_allowed"},
 	KindState:        {http.StatusConflict, "invalid_state"},
 	KindOpenTrips:    {http.StatusConflict, "too_many_open_trips"},
+	KindEstimate:     {http.StatusConflict, "estimate_expired"},
+	KindPaymentType:  {http.StatusConflict, "payment_type_disabled"},
 	KindTooLarge:     {http.StatusRequestEntityTooLarge, "payload_too_large"},
 	KindMediaType:    {http.StatusUnsupportedMediaType, "unsupported_media_type"},
 	KindMismatch:     {http.StatusUnprocessableEntity, "idempotency_mismatch"},

@@ -35,6 +35,7 @@ const (
 	Family   = "fam"
 	Audit    = "aud"
 	Request  = "req"
+	Estimate = "est"
 )
 
 // New returns a new identifier of the kind. Its time part comes from now.

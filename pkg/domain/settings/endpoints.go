@@ -17,9 +17,10 @@ func Rows() []api.Row {
 	return []api.Row{
 		api.Get("/api/v1/settings", "svc_get_settings", policy, get, api.Tag("Settings"),
 			api.Summary("Read company and settings"),
-			api.Text("The company with its branding, and its settings: feature flags, pricing, payments, dispatch. The API "+
-				"enforces the feature flags. The other settings are for the company's apps and its dispatch, and no request is "+
-				"checked against them."),
+			api.Text("The company with its branding, and its settings: feature flags, pricing, payments, dispatch, "+
+				"routing. The API enforces the feature flags and the payment types. Waiting and rounding of `pricing` go into "+
+				"estimates and into fares that the service computes. `dispatch`, `taxRate` and `cancellationFee` are for the "+
+				"company's apps: no request is checked against them."),
 			api.Needs(func(t table.Tenant, _ api.Peek) []table.Key {
 				return []table.Key{tenant.Key(t), branding.Key(t), Key(t)}
 			})),
@@ -60,9 +61,13 @@ func get(ctx context.Context, c *api.Caller, _ *struct{}) (*Overview, error) {
 	return &out, nil
 }
 
-// services returns the active service types that fit into the response, oldest
-// first.
 func services(ctx context.Context, c *api.Caller, _ *struct{}) (*api.Items[ServiceType], error) {
+	return Active(ctx, c)
+}
+
+// Active returns the active service types that fit into the response, oldest
+// first.
+func Active(ctx context.Context, c *api.Caller) (*api.Items[ServiceType], error) {
 	items, err := stored(ctx, c.Tenant, servicePrefix, unlimited)
 	if err != nil {
 		return nil, err

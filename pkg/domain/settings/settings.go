@@ -35,9 +35,10 @@ type Settings struct {
 // Document is the stored part of the settings. The flags are stored with the
 // tenant.
 type Document struct {
-	Pricing  Pricing  `json:"pricing" doc:"Fares beyond the rates of the service types. For apps: the service stores these values and enforces none."`
-	Payments Payments `json:"payments" doc:"How riders may pay. For apps: the service accepts every payment type."`
+	Pricing  Pricing  `json:"pricing" doc:"Fares beyond the rates of the service types. Waiting and rounding apply to estimates and to fares that the service computes. taxRate and cancellationFee are for apps: the service stores them and enforces neither."`
+	Payments Payments `json:"payments" doc:"How riders may pay. A request with another payment type gets a 409."`
 	Dispatch Dispatch `json:"dispatch" doc:"How trips find their drivers. For your dispatch: the service assigns no driver."`
+	Routing  Routing  `json:"routing" doc:"How distances and durations of rides are estimated."`
 }
 
 // Pricing configures fares beyond the rates of the service type.
@@ -51,9 +52,9 @@ type Pricing struct {
 
 // Payments configures how riders may pay.
 type Payments struct {
-	Cash   bool `json:"cash" doc:"Whether the apps offer payment in cash."`
-	Card   bool `json:"card" doc:"Whether the apps offer payment by card."`
-	Wallet bool `json:"wallet" doc:"Whether the apps offer payment from the wallet."`
+	Cash   bool `json:"cash" doc:"Whether riders may pay in cash. Else a request gets a 409."`
+	Card   bool `json:"card" doc:"Whether riders may pay by card. Else a request gets a 409."`
+	Wallet bool `json:"wallet" doc:"Whether riders may pay from the wallet. Else a request gets a 409."`
 }
 
 // Dispatch configures how trips find their drivers.
@@ -64,12 +65,27 @@ type Dispatch struct {
 	ScheduledRides      bool        `json:"scheduledRides" doc:"Whether the apps offer rides for a later time."`
 }
 
+// The interfaces of routing engines.
+const (
+	OSRM     = "osrm"
+	Valhalla = "valhalla"
+)
+
+// Routing configures how distances and durations of rides are estimated.
+type Routing struct {
+	URL          *string     `json:"url" format:"uri" doc:"An https address of a routing engine. Without one, or while it does not answer, estimates follow from the straight line."`
+	Engine       string      `json:"engine" enum:"osrm,valhalla" doc:"The interface of the routing engine."`
+	DetourFactor json.Number `json:"detourFactor" minimum:"1" maximum:"10" doc:"How much longer a ride is than the straight line."`
+	AverageSpeed json.Number `json:"averageSpeedKmh" minimum:"1" maximum:"200" doc:"Average speed of a ride, kilometres per hour."`
+}
+
 // Default is the settings document of a tenant that has not stored one.
 var Default = Document{
 	Pricing: Pricing{TaxRate: "0", CancellationFee: "0", FreeWaitingMinutes: 5, WaitingPerMinute: "0",
 		RoundFareToMultiple: "0"},
 	Payments: Payments{Cash: true, Card: true, Wallet: true},
 	Dispatch: Dispatch{AutoAssign: false, SearchRadiusKm: "5", OfferTimeoutSeconds: 30, ScheduledRides: false},
+	Routing:  Routing{Engine: OSRM, DetourFactor: "1.3", AverageSpeed: "30"},
 }
 
 // Key returns the key of the tenant's settings document.

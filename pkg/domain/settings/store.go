@@ -6,11 +6,14 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/shopspring/decimal"
+
 	"svc/pkg/base/fault"
 	"svc/pkg/base/ids"
 	"svc/pkg/base/money"
 	"svc/pkg/data/audit"
 	"svc/pkg/data/table"
+	"svc/pkg/domain/branding"
 )
 
 // maxListed is the maximum number of service types, and of zones, in a list.
@@ -55,6 +58,39 @@ func stored(ctx context.Context, t table.Tenant, prefix string, requests int) ([
 		return nil, fmt.Errorf("settings: %w", err)
 	}
 	return page.Items, nil
+}
+
+// Prices are a tenant's service types and settings document.
+type Prices struct {
+	Services []Service
+	Document Document
+}
+
+// Priced reads the tenant's service types, oldest first, at most maxListed, and
+// its settings document.
+//
+// Access pattern: T#t#SETTINGS, SERVICE#… to SETTINGS, strongly consistent.
+func Priced(ctx context.Context, t table.Tenant) (out Prices, err error) {
+	page, err := t.Query(ctx, Key(t).PK, table.Query{From: servicePrefix, To: zonePrefix, Limit: maxListed, Consistent: true,
+		Fill: true})
+	if err != nil {
+		return out, fmt.Errorf("settings: %w", err)
+	}
+	out.Document = Default
+	for _, it := range page.Items {
+		if it.Key == Key(t) {
+			if out.Document, err = FromItem(it); err != nil {
+				return out, err
+			}
+			continue
+		}
+		s, err := ServiceFromItem(it)
+		if err != nil {
+			return out, err
+		}
+		out.Services = append(out.Services, s)
+	}
+	return out, nil
 }
 
 // AddService adds a service type. It generates the ID if it is empty.
@@ -178,7 +214,25 @@ func (d *Document) normalize() error {
 		"expected a share between 0 and 1")
 	wrong.Unless(d.Pricing.FreeWaitingMinutes >= 0, "freeWaitingMinutes", "expected a number of 0 or more")
 	wrong.Unless(d.Dispatch.OfferTimeoutSeconds >= 0, "offerTimeoutSeconds", "expected a number of 0 or more")
+	d.Routing.check(&wrong)
 	return wrong.Err()
+}
+
+func (r Routing) check(wrong *fault.Faults) {
+	if r.URL != nil {
+		message := branding.CheckURL(*r.URL)
+		wrong.Unless(message == "", "routing.url", "%s", message)
+	}
+	wrong.Unless(r.Engine == OSRM || r.Engine == Valhalla, "routing.engine", "expected osrm or valhalla")
+	for _, bound := range []struct {
+		name        string
+		n           json.Number
+		least, most int64
+	}{{"routing.detourFactor", r.DetourFactor, 1, 10}, {"routing.averageSpeedKmh", r.AverageSpeed, 1, 200}} {
+		x, err := money.Parse(bound.n)
+		wrong.Unless(err == nil && !x.LessThan(decimal.NewFromInt(bound.least)) &&
+			!x.GreaterThan(decimal.NewFromInt(bound.most)), bound.name, "expected a number from %d to %d", bound.least, bound.most)
+	}
 }
 
 // logged returns what the audit log shows of a service type.

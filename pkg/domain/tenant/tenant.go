@@ -107,6 +107,19 @@ func (t *Tenant) normalize(was Tenant) error {
 	return wrong.Err()
 }
 
+// Zone returns the time zone of a tenant's record.
+func Zone(it table.Item) (*time.Location, error) {
+	t, err := FromItem(it)
+	if err != nil {
+		return nil, err
+	}
+	zone, err := time.LoadLocation(t.Timezone)
+	if err != nil {
+		return nil, fmt.Errorf("time zone of the tenant: %w", err)
+	}
+	return zone, nil
+}
+
 // follows validates the change from was to t.
 func (t *Tenant) follows(was Tenant, now time.Time) error {
 	switch {

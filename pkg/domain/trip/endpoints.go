@@ -13,6 +13,8 @@ import (
 	"svc/pkg/data/table"
 	"svc/pkg/domain/customer"
 	"svc/pkg/domain/driver"
+	"svc/pkg/domain/estimate"
+	"svc/pkg/domain/settings"
 	"svc/pkg/edge/api"
 )
 
@@ -22,7 +24,7 @@ const tag = "Trips"
 func OperatorRows() []api.Row {
 	policy := authz.Operators("tenant.trips:read", "VIEW_TRIPS")
 	return []api.Row{
-		api.Get("/api/v1/trips", "svc_list_trips", policy, list,
+		api.Get("/api/v1/trips", "svc_list_trips", policy, list, NeedsZone(),
 			api.Tag(tag), api.Summary("List trips"), api.Text("The tenant's trips, newest first. A trip must match all "+
 				"filters. With filters a page may be short, and only `next_cursor` says whether more follow.")),
 		api.Get("/api/v1/trips/{id}", "svc_get_trip", policy, get, api.Needs(needTrip),
@@ -43,11 +45,12 @@ func ActorRows() []api.Row {
 		api.Get("/api/v1/me/trips", "svc_my_trips", own, mine, api.NoTool(authz.Dashboard),
 			api.Tag(tag), api.Summary("List one's own trips"), api.Text("A rider's trips are those requested, a driver's "+
 				"those assigned; newest first.")),
-		api.Post("/api/v1/me/trips", "svc_request_ride", request, requestRide, api.Created(), api.NeedsRecent(needService),
+		api.Post("/api/v1/me/trips", "svc_request_ride", request, requestRide, api.Created(), api.NeedsRecent(needTerms),
 			api.Tag(tag), api.Summary("Request a ride"),
 			api.Confirm("A driver may come, and the ride may cost the rider money."),
-			api.Text("Creates a trip in `PENDING`. The service does not dispatch it and computes no fare. If the rider has as "+
-				"many open trips as the company allows, the response is a 409 `too_many_open_trips`.")),
+			api.Text("Creates a trip in `PENDING`. The service does not dispatch it. The trip has an estimated fare only if the "+
+				"request names an estimate. If the rider has as many open trips as the company allows, the response is a 409 "+
+				"`too_many_open_trips`.")),
 		api.Post("/api/v1/me/trips/{id}/cancel", "svc_cancel_my_trip", cancels, cancel, api.Needs(needTrip),
 			api.Tag(tag), api.Summary("Cancel one's own trip"),
 			api.Confirm("The ride ends for rider and driver, and cannot be taken up again."),
@@ -69,7 +72,9 @@ func ActorRows() []api.Row {
 			api.Tag(tag), api.Summary("Complete a trip"),
 			api.Confirm("The fare becomes final. It goes into the receipt and the wallets."),
 			api.Text("The trip goes from `IN_PROGRESS` to `COMPLETED`. Only the assigned driver can complete it. The final "+
-				"fare is `finalFare`, else the estimated fare, else null. Receipt and settlement follow.")),
+				"fare is `finalFare`. Without it the fare follows from the prices of the service type and the measured values, "+
+				"if there are prices and all measures that they need. Else it is the estimated fare, else null. Receipt and "+
+				"settlement follow.")),
 	}
 }
 
@@ -83,13 +88,17 @@ func needTrip(t table.Tenant, p api.Peek) []table.Key {
 	return nil
 }
 
-func serviceKey(t table.Tenant, id string) table.Key { return t.Key("SERVICE#"+id, "SETTINGS") }
-
-func needService(t table.Tenant, p api.Peek) []table.Key {
+// needTerms names the tenant's settings, and the service type and the estimate of
+// a request.
+func needTerms(t table.Tenant, p api.Peek) []table.Key {
+	keys := []table.Key{settings.Key(t)}
 	if id := p.Body("serviceTypeId"); ids.Valid(ids.Service, id) {
-		return []table.Key{serviceKey(t, id)}
+		keys = append(keys, settings.ServiceKey(t, id))
 	}
-	return nil
+	if key, ok := estimate.Key(t, p.Actor().Subject, p.Body("estimateId")); ok {
+		keys = append(keys, key)
+	}
+	return keys
 }
 
 // item returns the trip from the checks' batch. It returns a 404 if there is
@@ -209,13 +218,11 @@ func requestRide(ctx context.Context, c *api.Caller, in *RideInput) (*Trip, erro
 	if err != nil {
 		return nil, err
 	}
-	var service table.Item
-	if id := in.Body.ServiceTypeID; id != nil && ids.Valid(ids.Service, *id) {
-		if service, err = c.Item(ctx, serviceKey(c.Tenant, *id)); err != nil {
-			return nil, err
-		}
+	terms, err := termsOf(ctx, c, &in.Body, state.Currency)
+	if err != nil {
+		return nil, err
 	}
-	t, err := in.Body.New(c.Actor.Subject, state.Currency, service, c.Now)
+	t, err := in.Body.New(c.Actor.Subject, terms, c.Now)
 	if err != nil {
 		return nil, err
 	}
@@ -224,6 +231,51 @@ func requestRide(ctx context.Context, c *api.Caller, in *RideInput) (*Trip, erro
 		return nil, err
 	}
 	return s.Create(ctx, t, state.Flags)
+}
+
+// termsOf reads what the tenant offers for the ride. If the ride has an estimate,
+// the ride gets the service type of the estimate.
+func termsOf(ctx context.Context, c *api.Caller, r *Ride, currency string) (Terms, error) {
+	out := Terms{Currency: currency}
+	it, err := c.Item(ctx, settings.Key(c.Tenant))
+	if err != nil {
+		return out, err
+	}
+	if out.Settings, err = settings.FromItem(it); err != nil {
+		return out, err
+	}
+	if r.EstimateID != nil {
+		f, err := estimated(ctx, c, *r)
+		if err != nil {
+			return out, err
+		}
+		out.Fare, r.ServiceTypeID = &f.Fare, &f.ServiceTypeID
+	}
+	if id := r.ServiceTypeID; id != nil && ids.Valid(ids.Service, *id) {
+		out.Service, err = c.Item(ctx, settings.ServiceKey(c.Tenant, *id))
+	}
+	return out, err
+}
+
+// estimated returns the fare of the ride's estimate.
+func estimated(ctx context.Context, c *api.Caller, r Ride) (estimate.Fare, error) {
+	key, ok := estimate.Key(c.Tenant, c.Actor.Subject, *r.EstimateID)
+	if !ok {
+		return estimate.Fare{}, estimate.ErrExpired
+	}
+	it, err := c.Item(ctx, key)
+	if err != nil {
+		return estimate.Fare{}, err
+	}
+	j, err := estimate.JourneyOf(r.OriginLat, r.OriginLng, r.DestLat, r.DestLng)
+	if err != nil {
+		return estimate.Fare{}, err
+	}
+	service := ""
+	if r.ServiceTypeID != nil {
+		service = *r.ServiceTypeID
+	}
+	return estimate.FromItem(it, *r.EstimateID, j, service, c.Now)
 }
 
 // CancelInput names a trip and contains the reason for its cancellation.

@@ -18,15 +18,15 @@ type ListInput struct {
 	Status     string `query:"status" enum:"PENDING,SEARCHING,COLLECTING_OFFERS,WAITING_CUSTOMER,SCHEDULED,ASSIGNED,DRIVER_ARRIVED,IN_PROGRESS,COMPLETED,CANCELLED" doc:"Trips in this status."`
 	DriverID   string `query:"driverId" minLength:"1" maxLength:"100" doc:"Trips assigned to this driver."`
 	CustomerID string `query:"customerId" minLength:"1" maxLength:"100" doc:"Trips requested by this rider."`
-	From       string `query:"from" format:"iso8601" doc:"Trips requested at this time or later: ISO 8601, UTC where it has no offset." example:"2026-01-31T08:00:00Z"`
-	To         string `query:"to" format:"iso8601" doc:"Trips requested before this time." example:"2026-02-01T08:00:00Z"`
+	From       string `query:"from" format:"iso8601" doc:"Trips requested at this time or later: ISO 8601, in UTC if it has no offset. A date alone is a day in the company's time zone." example:"2026-01-31T08:00:00Z"`
+	To         string `query:"to" format:"iso8601" doc:"Trips requested before this time. A date alone includes that day." example:"2026-02-01T08:00:00Z"`
 }
 
 // list returns the tenant's trips, newest first. It reads the narrowest index
 // for the filters (customer, driver, status, all) and applies the other filters
 // to the result.
 func list(ctx context.Context, c *api.Caller, in *ListInput) (*api.Page[Trip], error) {
-	query, err := in.window()
+	query, err := in.window(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -86,25 +86,70 @@ func Recent(ctx context.Context, t table.Tenant, status Status, after string, li
 // window converts from (inclusive) and to (exclusive) to bounds on range keys. It
 // compares the times exactly. If no whole millisecond lies between them, the list
 // is empty.
-func (in *ListInput) window() (table.Query, error) {
+func (in *ListInput) window(ctx context.Context, c *api.Caller) (table.Query, error) {
 	q := table.Query{Backward: true}
-	var wrong fault.Faults
-	bound := func(field, value string) (at time.Time, key string) {
-		if value == "" {
-			return at, ""
-		}
-		at, err := timestamp.ParseInput(value)
-		if err != nil {
-			wrong.Add("query."+field, err.Error())
-			return at, ""
-		}
-		return at, position(at)
+	from, to, err := Window(ctx, c, in.From, in.To)
+	if err != nil {
+		return q, err
 	}
-	var from, to time.Time
-	from, q.From = bound("from", in.From)
-	to, q.To = bound("to", in.To)
-	wrong.Unless(q.From == "" || q.To == "" || from.Before(to), "query.to", "must be after from")
-	return q, wrong.Err()
+	if from != nil {
+		q.From = position(*from)
+	}
+	if to != nil {
+		q.To = position(*to)
+	}
+	if from != nil && to != nil && !from.Before(*to) {
+		return q, fault.Field("query.to", "must be after from")
+	}
+	return q, nil
+}
+
+// Window returns the bounds from (inclusive) and to (exclusive) of a query, nil
+// for a bound that the query does not have. A date alone is a day in the tenant's
+// time zone: as from its beginning, as to its end. Errors: a 400 with every fault.
+func Window(ctx context.Context, c *api.Caller, from, to string) (start, end *time.Time, err error) {
+	var wrong fault.Faults
+	parse := func(field, text string) timestamp.Input {
+		in, err := timestamp.ParseInput(text)
+		wrong.Unless(err == nil || text == "", field, "%v", err)
+		return in
+	}
+	first, last := parse("query.from", from), parse("query.to", to)
+	if err := wrong.Err(); err != nil {
+		return nil, nil, err
+	}
+	zone := time.UTC
+	if first.IsDate() || last.IsDate() {
+		it, err := c.Item(ctx, tenant.Key(c.Tenant))
+		if err != nil {
+			return nil, nil, err
+		}
+		if zone, err = tenant.Zone(it); err != nil {
+			return nil, nil, err
+		}
+	}
+	if from != "" {
+		at := first.From(zone)
+		start = &at
+	}
+	if to != "" {
+		at := last.To(zone)
+		end = &at
+	}
+	return start, end, nil
+}
+
+// NeedsZone adds the tenant's record, which has its time zone, to the batch of the
+// checks of a query whose window has a date alone.
+func NeedsZone() api.Option {
+	return api.Needs(func(t table.Tenant, p api.Peek) []table.Key {
+		for _, name := range []string{"from", "to"} {
+			if in, err := timestamp.ParseInput(p.Query(name)); err == nil && in.IsDate() {
+				return []table.Key{tenant.Key(t)}
+			}
+		}
+		return nil
+	})
 }
 
 // position returns a bound on range keys: the trips requested at t or later

@@ -11,6 +11,7 @@ import (
 	"svc/pkg/base/ids"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
+	"svc/pkg/domain/fare"
 )
 
 // The indexes that contain trips.
@@ -79,6 +80,7 @@ type document struct {
 	DestLng        *json.Number `json:"dy,omitempty"`
 	ServiceTypeID  *string      `json:"sv,omitempty"`
 	CommissionRate *json.Number `json:"cr,omitempty"`
+	Prices         string       `json:"pr,omitempty"`
 	PaymentType    string       `json:"pt"`
 	Notes          *string      `json:"n,omitempty"`
 	EstimatedFare  *json.Number `json:"ef,omitempty"`
@@ -115,7 +117,7 @@ func (t Trip) Item(tenant table.Tenant, writeShards int) table.Item {
 	shard := strconv.Itoa(ids.Pick(t.ID, writeShards))
 	d := document{t.TripCode, t.OriginAddress, t.OriginLat, t.OriginLng, t.DestAddress, t.DestLat, t.DestLng,
 		t.ServiceTypeID,
-		t.CommissionRate, t.PaymentType, t.Notes, t.EstimatedFare, t.FinalFare, t.Currency, t.AcceptedAt, t.ArrivedAt,
+		t.CommissionRate, string(t.Prices), t.PaymentType, t.Notes, t.EstimatedFare, t.FinalFare, t.Currency, t.AcceptedAt, t.ArrivedAt,
 		t.StartedAt,
 		t.CompletedAt, t.UpdatedAt, t.ActualDistance, t.ActualDuration, t.CancelReason, t.Before, t.Operators, ""}
 	if d.UpdatedAt == d.last(t.RequestedAt) {
@@ -156,7 +158,7 @@ func FromItem(it table.Item) (Trip, error) {
 		CompletedAt:    d.CompletedAt,
 		ActualDistance: d.ActualDistance, ActualDuration: d.ActualDuration, CancelReason: d.CancelReason,
 		UpdatedAt:      d.UpdatedAt,
-		CommissionRate: d.CommissionRate, Before: d.Before, Operators: d.Operators,
+		CommissionRate: d.CommissionRate, Prices: fare.Snapshot(d.Prices), Before: d.Before, Operators: d.Operators,
 		Version: it.Version, Preserve: it.Unknown()}
 	if t.UpdatedAt == "" {
 		t.UpdatedAt = d.last(requestedAt)

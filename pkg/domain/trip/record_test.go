@@ -16,6 +16,7 @@ import (
 func full() trip.Trip {
 	t := at(trip.Completed, driver1)
 	t.ServiceTypeID, t.CommissionRate = ptr("svt_01JT7M4C6Q8V2N5X9B3D1F7H0K"), ptr(json.Number("0.175"))
+	t.Prices = "3|1.2|0.3|5|0.45|5|0.05"
 	t.DestAddress, t.DestLat, t.DestLng = ptr("1 Station Square"), ptr(json.Number("40.7306")),
 		ptr(json.Number("-73.9866"))
 	t.EstimatedFare, t.FinalFare = ptr(json.Number("18")), ptr(json.Number("18.5"))

@@ -3,6 +3,8 @@ package trip
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/shopspring/decimal"
@@ -12,6 +14,8 @@ import (
 	"svc/pkg/base/money"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
+	"svc/pkg/domain/estimate"
+	"svc/pkg/domain/settings"
 )
 
 // Ride is a rider's request (specification, "POST /api/v1/me/trips").
@@ -25,13 +29,22 @@ type Ride struct {
 	ServiceTypeID *string      `json:"serviceTypeId,omitempty" maxLength:"100" doc:"An active service type of the tenant. Without one no commission is known, and the driver's wallet is credited 0."`
 	PaymentType   string       `json:"paymentType,omitempty" enum:"CASH,CARD,WALLET" default:"CASH" doc:"How the rider pays."`
 	Notes         *string      `json:"notes,omitempty" maxLength:"1000" doc:"The rider's words to the driver."`
+	EstimateID    *string      `json:"estimateId,omitempty" maxLength:"100" doc:"An estimate of this journey, of POST /api/v1/me/estimates. Its fare becomes the estimated fare, and its service type that of the ride. An extension of the specification."`
 }
 
-// New converts a ride to a trip: pending, not dispatched, without a fare.
-// service is the item of the service type that the ride names; it is not Found
-// if there is none. Errors: a 400 with every fault.
-func (r Ride) New(rider, currency string, service table.Item, now time.Time) (Trip, error) {
+// Terms are what a tenant offers to the rider who requests a ride.
+type Terms struct {
+	Currency string
+	Service  table.Item // that the ride names; not Found if there is none
+	Settings settings.Document
+	Fare     *json.Number // of the ride's estimate; nil without one
+}
+
+// New converts a ride to a trip: pending, not dispatched, and without a fare
+// unless an estimate gives one. Errors: a 400 with every fault.
+func (r Ride) New(rider string, terms Terms, now time.Time) (Trip, error) {
 	var wrong fault.Faults
+	service := terms.Service
 	coordinate := func(field string, n json.Number, limit int64) json.Number {
 		wrong.Unless(money.Within(&n, limit), "body."+field, "expected degrees")
 		return n
@@ -48,8 +61,8 @@ func (r Ride) New(rider, currency string, service table.Item, now time.Time) (Tr
 		OriginAddress: r.OriginAddress, OriginLat: coordinate("originLat", r.OriginLat, 90),
 		OriginLng:   coordinate("originLng", r.OriginLng, 180),
 		DestAddress: r.DestAddress, DestLat: optional("destLat", r.DestLat, 90), DestLng: optional("destLng", r.DestLng, 180),
-		ServiceTypeID: r.ServiceTypeID, PaymentType: r.PaymentType, Notes: r.Notes, Currency: currency, RequestedAt: at,
-		UpdatedAt: at}
+		ServiceTypeID: r.ServiceTypeID, PaymentType: r.PaymentType, Notes: r.Notes, Currency: terms.Currency, RequestedAt: at,
+		UpdatedAt: at, EstimatedFare: terms.Fare}
 	if t.PaymentType == "" {
 		t.PaymentType = "CASH"
 	}
@@ -60,8 +73,32 @@ func (r Ride) New(rider, currency string, service table.Item, now time.Time) (Tr
 			rate := service.Number("commissionRate")
 			t.CommissionRate = &rate
 		}
+		if s, err := settings.ServiceFromItem(service); err == nil {
+			t.Prices = estimate.PricesOf(s.ServiceType, terms.Settings.Pricing).Snapshot()
+		}
 	}
-	return t, wrong.Err()
+	if err := wrong.Err(); err != nil {
+		return t, err
+	}
+	return t, payable(t.PaymentType, terms.Settings.Payments)
+}
+
+// payable returns a 409 if the company does not take the payment type.
+func payable(kind string, p settings.Payments) error {
+	if map[string]bool{"CASH": p.Cash, "CARD": p.Card, "WALLET": p.Wallet}[kind] {
+		return nil
+	}
+	var taken []string
+	for _, one := range []struct {
+		kind string
+		on   bool
+	}{{"CASH", p.Cash}, {"CARD", p.Card}, {"WALLET", p.Wallet}} {
+		if one.on {
+			taken = append(taken, one.kind)
+		}
+	}
+	return &fault.Error{Kind: fault.KindPaymentType, Message: fmt.Sprintf("The company does not take %s. It takes: %s.", kind,
+		cmp.Or(strings.Join(taken, ", "), "no payment at the moment"))}
 }
 
 // Reason is the request body of a cancellation.
@@ -71,7 +108,7 @@ type Reason struct {
 
 // Measurements is the request body of a completion.
 type Measurements struct {
-	FinalFare      *json.Number `json:"finalFare,omitempty" minimum:"0" maximum:"1000000000000" example:"18.5" doc:"The final fare in currency units, with no more decimals than the currency has, and at most the company's largest fare. Without it the estimated fare applies."`
+	FinalFare      *json.Number `json:"finalFare,omitempty" minimum:"0" maximum:"1000000000000" example:"18.5" doc:"The final fare in currency units, with no more decimals than the currency has, and at most the company's largest fare. Without it the fare follows from the prices of the service type and the measured values, else it is the estimated fare."`
 	ActualDistance *json.Number `json:"actualDistance,omitempty" minimum:"0" maximum:"1000000000" example:"6.4" doc:"Kilometres."`
 	ActualDuration *json.Number `json:"actualDuration,omitempty" minimum:"0" maximum:"1000000000" example:"1260" doc:"Seconds."`
 }

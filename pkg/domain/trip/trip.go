@@ -1,13 +1,18 @@
 package trip
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"time"
 
+	"github.com/shopspring/decimal"
+
 	"svc/pkg/base/fault"
+	"svc/pkg/base/money"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
+	"svc/pkg/domain/fare"
 )
 
 // Status is the state of a trip (specification, "Trip statuses").
@@ -65,6 +70,9 @@ type Trip struct {
 	// CommissionRate is the snapshot of the service type's rate, 0 to 1, taken
 	// on creation; nil without a service type or rate. It is never shown.
 	CommissionRate *json.Number `json:"-"`
+	// Prices are those of the service type, taken on creation; "" without a
+	// service type or prices. They are never shown.
+	Prices fare.Snapshot `json:"-"`
 	// Before maps an event to the status before it. It contains only the events
 	// before which something other than a transition had set the status. Only
 	// the log shows Before.
@@ -175,16 +183,47 @@ type Measured struct {
 	Duration  *json.Number // seconds
 }
 
-// Complete ends the trip. The fare is the measured fare, else the estimate,
-// else null. Errors: as drive.
+// Complete ends the trip. The fare is the measured fare, else what the prices give
+// for the measured distance and duration, else the estimate, else null. Errors: as
+// drive.
 func (t Trip) Complete(driver string, now time.Time, m Measured) (Trip, error) {
 	next, err := t.drive(completing, driver, now)
-	if next.FinalFare = m.FinalFare; m.FinalFare == nil {
-		next.FinalFare = t.EstimatedFare
-	}
+	next.FinalFare = cmp.Or(m.FinalFare, t.priced(m), t.EstimatedFare)
 	at := next.UpdatedAt
 	next.ActualDistance, next.ActualDuration, next.CompletedAt = m.Distance, m.Duration, &at
 	return next, err
+}
+
+// priced returns the fare of the measured ride, or nil if the trip has no prices,
+// nothing was measured, or a measure that a price needs is missing. Waiting counts
+// from the arrival to the start.
+func (t Trip) priced(m Measured) *json.Number {
+	prices, ok := t.Prices.Prices()
+	if !ok || m.Distance == nil && m.Duration == nil {
+		return nil
+	}
+	var measures fare.Measures
+	for _, one := range []struct {
+		from *json.Number
+		to   **decimal.Decimal
+	}{{m.Distance, &measures.Kilometres}, {m.Duration, &measures.Seconds}} {
+		if one.from != nil {
+			d := money.Must(*one.from) // checked by Measurements.Measured
+			*one.to = &d
+		}
+	}
+	if t.ArrivedAt != nil && t.StartedAt != nil {
+		arrived, err := timestamp.Parse(*t.ArrivedAt)
+		started, err2 := timestamp.Parse(*t.StartedAt)
+		if err == nil && err2 == nil {
+			measures.Waiting = decimal.New(started.Sub(arrived).Milliseconds(), -3)
+		}
+	}
+	amount, ok := prices.Of(measures, t.Currency)
+	if !ok {
+		return nil
+	}
+	return money.Ptr(amount)
 }
 
 // drive makes a transition that only the assigned driver may make. Errors: 404

@@ -14,7 +14,8 @@ import (
 	"svc/pkg/base/fault"
 	"svc/pkg/base/ids"
 	"svc/pkg/base/timestamp"
-	"svc/pkg/data/table"
+	"svc/pkg/domain/fare"
+	"svc/pkg/domain/settings"
 	"svc/pkg/domain/trip"
 )
 
@@ -242,7 +243,7 @@ func fields(err error) []string {
 // TestTimesNeverInvert checks that no time of a trip is before the preceding
 // one, even if the clocks of instances differ by ten minutes.
 func TestTimesNeverInvert(t *testing.T) {
-	got, err := trip.Ride{OriginAddress: "A", OriginLat: "1", OriginLng: "2"}.New(rider, "EUR", table.Item{}, now)
+	got, err := trip.Ride{OriginAddress: "A", OriginLat: "1", OriginLng: "2"}.New(rider, trip.Terms{Currency: "EUR", Settings: settings.Default}, now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -279,7 +280,7 @@ func TestTimesNeverInvert(t *testing.T) {
 func TestNewRide(t *testing.T) {
 	ride := trip.Ride{OriginAddress: "12 Harbour Street", OriginLat: "40.71280", OriginLng: "-74.0060",
 		DestLat: ptr(json.Number("-0")), DestLng: ptr(json.Number("1.50"))}
-	got, err := ride.New(rider, "EUR", table.Item{}, now)
+	got, err := ride.New(rider, trip.Terms{Currency: "EUR", Settings: settings.Default}, now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -296,8 +297,42 @@ func TestNewRide(t *testing.T) {
 	}
 	ride.OriginLat, ride.DestLng, ride.ServiceTypeID = "90.0001", ptr(json.Number("-181")),
 		ptr("svt_01JT7M4C6Q8V2N5X9B3D1F7H0K")
-	_, err = ride.New(rider, "EUR", table.Item{}, now)
+	_, err = ride.New(rider, trip.Terms{Currency: "EUR", Settings: settings.Default}, now)
 	if diff := cmp.Diff([]string{"body.originLat", "body.destLng", "body.serviceTypeId"}, fields(err)); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// Without a final fare, a completed ride costs what its prices give for the
+// measured ride. If a measure that a price needs is missing, the estimate counts.
+func TestCompleteByPrices(t *testing.T) {
+	taxi := fare.Prices{Base: "3", PerKm: "1.2", PerMin: "0.3", Minimum: "5", Waiting: "0.6", Free: 2}.Snapshot()
+	flat := fare.Prices{Base: "12"}.Snapshot()
+	num := func(text string) *json.Number { return ptr(json.Number(text)) }
+	for name, tt := range map[string]struct {
+		prices   fare.Snapshot
+		estimate *json.Number
+		measured trip.Measured
+		want     string // "" for null
+	}{
+		"measured":                       {taxi, num("9"), trip.Measured{Distance: num("6.4"), Duration: num("1200")}, "18.48"},
+		"the driver's fare":              {taxi, num("9"), trip.Measured{FinalFare: num("20"), Distance: num("6.4"), Duration: num("1")}, "20"},
+		"no duration":                    {taxi, num("9"), trip.Measured{Distance: num("6.4")}, "9"},
+		"nothing measured":               {taxi, num("9"), trip.Measured{}, "9"},
+		"nothing measured or estimated":  {taxi, nil, trip.Measured{}, ""},
+		"a flat price, nothing measured": {flat, nil, trip.Measured{}, ""},
+		"a flat price":                   {flat, nil, trip.Measured{Duration: num("60")}, "12"},
+		"no service type":                {"", nil, trip.Measured{Distance: num("6.4"), Duration: num("1200")}, ""},
+	} {
+		tr := at(trip.InProgress, driver1)
+		tr.Prices, tr.EstimatedFare = tt.prices, tt.estimate
+		tr.ArrivedAt, tr.StartedAt = ptr("2026-03-01T11:00:00.000Z"), ptr("2026-03-01T11:05:00.000Z") // 5 minutes of waiting
+		got, err := tr.Complete(driver1, now, tt.measured)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text := got.FinalFare; (text == nil) != (tt.want == "") || text != nil && string(*text) != tt.want {
+			t.Errorf("%s: %v, want %q", name, text, tt.want)
+		}
 	}
 }

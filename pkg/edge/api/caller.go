@@ -24,6 +24,7 @@ type Caller struct {
 
 	x       *exchange
 	reading *reading
+	early   *early // nil unless the row has Early
 }
 
 // By names the caller for the audit log, with the client and, if an agent calls,
@@ -132,4 +133,45 @@ func (r *reading) wait(ctx context.Context) (found, error) {
 		}
 		return found{}, cause
 	}
+}
+
+// early is the row's Early read of a request, in progress.
+type early struct {
+	done  chan struct{}
+	value any
+	err   error
+}
+
+// startEarly begins the row's Early read. The returned function ends it: it
+// cancels the read and waits for it.
+func (x *exchange) startEarly(ctx context.Context) (end func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	e := &early{done: make(chan struct{})}
+	x.caller.early = e
+	go func() {
+		defer close(e.done)
+		defer func() {
+			if p := recover(); p != nil {
+				e.err = fmt.Errorf("panic in the early read of %s: %v", x.row.ID, p)
+			}
+		}()
+		e.value, e.err = x.row.early(ctx, x.caller.Tenant)
+	}()
+	return func() {
+		cancel()
+		<-e.done
+	}
+}
+
+// EarlyOf waits for the row's Early read and returns its result.
+func EarlyOf[T any](ctx context.Context, c *Caller) (out T, err error) {
+	select {
+	case <-c.early.done:
+	case <-ctx.Done():
+		return out, context.Cause(ctx)
+	}
+	if c.early.err != nil {
+		return out, c.early.err
+	}
+	return c.early.value.(T), nil
 }

@@ -76,6 +76,9 @@ func (x *exchange) serve(ctx context.Context) error {
 	}
 	keyFault := x.readKey()
 	x.read(ctx)
+	if x.row.early != nil {
+		defer x.startEarly(ctx)()
+	}
 	if x.row.Method == http.MethodGet {
 		return x.serveRead(ctx)
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 // Version is the version of the API description and of the MCP server.
-const Version = "1.0.0"
+const Version = "1.1.0"
 
 func newHuma(a huma.Adapter, baseURL string) huma.API {
 	registry := huma.NewMapRegistry("#/components/schemas/", schemaName)
@@ -98,6 +98,9 @@ func (r Row) describe() huma.Operation {
 		extension["feature"] = r.Policy.Feature
 	}
 	op.Extensions = map[string]any{"x-policy": extension}
+	if r.Extension {
+		op.Extensions["x-extension"] = true
+	}
 	if r.Method == http.MethodPost {
 		op.Parameters = append(op.Parameters, &huma.Param{Name: idempotencyKey, In: "header",
 			Description: "To repeat a request safely, send it with the same key within 24 hours. If the first request " +

@@ -18,6 +18,9 @@ type Peek struct {
 // Path returns a path parameter.
 func (p Peek) Path(name string) string { return p.r.PathValue(name) }
 
+// Query returns a parameter of the query.
+func (p Peek) Query(name string) string { return p.r.URL.Query().Get(name) }
+
 // Actor returns the claims of the caller's token.
 func (p Peek) Actor() signing.Access { return p.actor }
 

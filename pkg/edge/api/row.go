@@ -26,8 +26,12 @@ type Row struct {
 	// Idempotent means that a repeated POST changes nothing more.
 	Idempotent bool
 
+	// Extension marks what the specification does not have.
+	Extension bool
+
 	needs    func(table.Tenant, Peek) []table.Key
 	recent   bool // the items of needs may be as old as recentTTL
+	early    func(context.Context, table.Tenant) (any, error)
 	register func(huma.API, huma.Operation)
 }
 
@@ -75,6 +79,19 @@ func Needs(keys func(t table.Tenant, p Peek) []table.Key) Option {
 // avoids a hot key. What a caller may do must never depend on such an item.
 func NeedsRecent(keys func(t table.Tenant, p Peek) []table.Key) Option {
 	return func(r *Row) { r.needs, r.recent = keys, true }
+}
+
+// Extension marks an operation that the specification does not have.
+func Extension() Option { return func(r *Row) { r.Extension = true } }
+
+// Early reads what the handler of a change needs while the checks are under way.
+// The handler gets the result from EarlyOf. read must not change anything, and
+// its result is discarded if a check fails. Use it for what no key names, because
+// Needs costs no request of its own.
+func Early[T any](read func(context.Context, table.Tenant) (T, error)) Option {
+	return func(r *Row) {
+		r.early = func(ctx context.Context, t table.Tenant) (any, error) { return read(ctx, t) }
+	}
 }
 
 // Get returns a row that reads. Its handler may start before the checks have

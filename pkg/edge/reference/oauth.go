@@ -46,15 +46,16 @@ func list(of *huma.Schema) *huma.Schema { return &huma.Schema{Type: huma.TypeArr
 
 var plains = []plain{
 	{method: "POST", path: "/oauth/register", id: "oauth_register", summary: "Register a client (RFC 7591)",
-		about: "It needs no sign-in. Store client_secret: no later response repeats it.",
-		body:  named("ClientMetadata"), example: exampleRegistration, status: 201, answer: named("ClientRegistration")},
+		about: "It needs no sign-in. Store client_secret: no later response repeats it. The response has what was " +
+			"registered: what the service does not have or allow is left out.",
+		body: named("ClientMetadata"), example: exampleRegistration, status: 201, answer: named("ClientRegistration")},
 	{method: "GET", path: "/oauth/register/{client_id}", id: "oauth_read_client",
 		summary: "Read a registration (RFC 7592)", about: "With the registration access token.",
 		status: 200, answer: named("ClientRegistration"), bearer: true},
 	{method: "PUT", path: "/oauth/register/{client_id}", id: "oauth_replace_client",
 		summary: "Replace a registration (RFC 7592)",
 		about: "With the registration access token. A member that you leave out " +
-			"is reset to its default. The response has a new registration access token, which replaces the old one.",
+			"is reset to its default. The response has a new registration access token. Its first use ends the old one.",
 		body: named("ClientReplacement"), example: exampleReplacement, status: 200,
 		answer: named("ClientRegistration"), bearer: true},
 	{method: "DELETE", path: "/oauth/register/{client_id}", id: "oauth_delete_client",

@@ -93,7 +93,7 @@ func described(s *huma.Schema, description string) *huma.Schema {
 
 var (
 	authorizeParameters = []string{"response_type", "client_id", "redirect_uri", "scope", "state", "code_challenge",
-		"code_challenge_method", "tenant_hint", "nonce", "prompt",
+		"code_challenge_method", "tenant_hint", "response_mode", "nonce", "prompt",
 		"max_age", "login_hint", "id_token_hint", "ui_locales", "resource"}
 	logoutParameters = []string{"id_token_hint", "client_id", "post_logout_redirect_uri", "state", "ui_locales"}
 )
@@ -110,18 +110,20 @@ func formOf(names []string) *huma.Schema {
 // authorizationParameters describes the parameters of the requests to
 // authorize, to log out and to list the connected clients.
 var authorizationParameters = map[string]string{ //nolint:gosec // words about parameters, none of which is a secret
-	"response_type":  "Always `code`.",
-	"client_id":      "From the registration, or the https address of a client's metadata document.",
-	"redirect_uri":   "Exactly one of the client's registered addresses. On loopback, any port is accepted.",
-	"scope":          "Scopes of one audience, space-separated. If absent, the scopes that the client registered.",
-	"state":          "The redirect to the client has the same value.",
-	"code_challenge": "PKCE (RFC 7636).", "code_challenge_method": "Always `S256`.",
+	"response_type":         "Always `code`.",
+	"client_id":             "From the registration, or the https address of a client's metadata document.",
+	"redirect_uri":          "Exactly one of the client's registered addresses. On loopback, any port is accepted.",
+	"scope":                 "Scopes of one audience, space-separated. If absent, the scopes that the client registered.",
+	"state":                 "At most 4,096 bytes. The response to the client has the same value.",
+	"code_challenge":        "PKCE (RFC 7636), which every client needs, also one with a secret.",
+	"code_challenge_method": "Always `S256`.",
+	"response_mode":         "`query`, or `form_post` if the redirect_uri is http or https. If absent, `query`.",
 	"tenant_hint": "The tenant's slug. If absent, riders, drivers and operators with several tenants " +
 		"choose on a page. With the `prompt` `none`, that is an error.",
 	"nonce":                    "The id_token has the same value as its claim `nonce`.",
 	"prompt":                   "`none`, or any of `login`, `consent` and `select_account`, space-separated.",
 	"max_age":                  "Maximum number of seconds since the person last signed in.",
-	"login_hint":               "The mail address that the sign-in form shows first.",
+	"login_hint":               "Mail address of the account that is meant. Another account has to sign in.",
 	"resource":                 "Address of the API or of an MCP endpoint (RFC 8707).",
 	"id_token_hint":            "An id_token of the person whom the request is about. It may have expired.",
 	"ui_locales":               "Preferred languages, space-separated. The pages have `en` and `es`.",

@@ -6,6 +6,7 @@ package accesslog
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -45,8 +46,10 @@ func (e Entry) Has(id string) bool {
 type Handler struct {
 	Next http.Handler
 	Log  func(Entry)
-	// Slug returns the slug of a tenant id; nil or "" shows the id itself.
-	Slug func(tenantID string) string
+	// Slug calls then with the slug of a tenant id, or with "", which shows the id
+	// itself. A response does not wait for a slug that must be read: then Slug
+	// returns first, and calls then from another goroutine.
+	Slug func(tenantID string, then func(slug string))
 	// Now is the clock.
 	Now func() time.Time
 }
@@ -67,17 +70,23 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		e.RequestID, e.GatewayID = e.GatewayID, ""
 	}
 	if e.Status != http.StatusUnauthorized {
-		e.Tenant, e.Actor = h.caller(r.Header.Get("Authorization"))
+		e.Tenant, e.Actor = caller(r.Header.Get("Authorization"))
 	}
-	h.Log(e)
+	if e.Tenant == "" {
+		h.Log(e)
+		return
+	}
+	h.Slug(e.Tenant, func(slug string) {
+		e.Tenant = cmp.Or(slug, e.Tenant)
+		h.Log(e)
+	})
 }
 
-// caller returns the tenant of a token (its slug, or its id if the slug is
-// unknown) and the token's audience. It does not verify the token, so the values
+// caller returns the tenant id of a token and the token's audience. It does not verify the token, so the values
 // are only what the caller claims. ServeHTTP omits them for a 401, because the
 // service has then rejected the token. If a value cannot be an id or an audience
 // (odd), caller returns neither, because a terminal shows the values.
-func (h *Handler) caller(authorization string) (tenant, audience string) {
+func caller(authorization string) (tenant, audience string) {
 	var claims struct {
 		Audience string `json:"aud"`
 		TenantID string `json:"tenant_id"`
@@ -86,13 +95,7 @@ func (h *Handler) caller(authorization string) (tenant, audience string) {
 		odd(claims.Audience) {
 		return "", ""
 	}
-	tenant = claims.TenantID
-	if h.Slug != nil {
-		if slug := h.Slug(claims.TenantID); slug != "" {
-			tenant = slug
-		}
-	}
-	return tenant, claims.Audience
+	return claims.TenantID, claims.Audience
 }
 
 // odd reports whether a claim is too long, or has a character that no id and no

@@ -61,7 +61,7 @@ func TestHandler(t *testing.T) {
 					tt.answer(w, r)
 				}),
 				Log:  func(e accesslog.Entry) { got = append(got, e) },
-				Slug: func(id string) string { return map[string]string{"ten_1": "metro"}[id] },
+				Slug: func(id string, then func(string)) { then(map[string]string{"ten_1": "metro"}[id]) },
 				Now:  func() time.Time { return clock },
 			}
 			r := httptest.NewRequest("POST", "/api/v1/me/trips?q=secret", strings.NewReader("secret"))
@@ -165,5 +165,24 @@ func TestOddLines(t *testing.T) {
 		if found, err := accesslog.Find(dir, id); err != nil || len(found) != 1 {
 			t.Errorf("%s: %d entries, %v", id, len(found), err)
 		}
+	}
+}
+
+// A response does not wait for the slug of its tenant.
+func TestSlugLater(t *testing.T) {
+	token := "Bearer e30." + base64.RawURLEncoding.EncodeToString([]byte(`{"aud":"rider","tenant_id":"ten_1"}`)) + ".c2ln"
+	var later func(string)
+	var got []string
+	h := &accesslog.Handler{Next: http.NotFoundHandler(), Now: time.Now,
+		Slug: func(_ string, then func(string)) { later = then },
+		Log:  func(e accesslog.Entry) { got = append(got, e.Tenant) }}
+	r := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
+	r.Header.Set("Authorization", token)
+	h.ServeHTTP(httptest.NewRecorder(), r)
+	if len(got) != 0 {
+		t.Errorf("logged %v before the slug was read", got)
+	}
+	if later(""); len(got) != 1 || got[0] != "ten_1" {
+		t.Errorf("without a slug: %v", got)
 	}
 }

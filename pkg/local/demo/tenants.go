@@ -85,6 +85,7 @@ var metro = demoTenant{
 			RoundFareToMultiple: "0.05"},
 		Payments: settings.Payments{Cash: true, Card: true, Wallet: true},
 		Dispatch: settings.Dispatch{AutoAssign: true, SearchRadiusKm: "6", OfferTimeoutSeconds: 20, ScheduledRides: true},
+		Routing:  settings.Default.Routing,
 	},
 	services: []settings.Service{
 		service("metro", 1, "Standard", "An everyday car for up to four.", "3", "1.45", "0.35", "6.5", 4, "0.2", "USD"),
@@ -150,6 +151,7 @@ var harbor = demoTenant{
 			RoundFareToMultiple: "0.1"},
 		Payments: settings.Payments{Cash: true, Card: true, Wallet: false},
 		Dispatch: settings.Dispatch{AutoAssign: false, SearchRadiusKm: "4", OfferTimeoutSeconds: 30, ScheduledRides: false},
+		Routing:  settings.Default.Routing,
 	},
 	services: []settings.Service{
 		service("harbor", 1, "Cab", "A harbour cab for up to four.", "3.25", "0.95", "0.25", "5", 4, "0.15", "EUR"),

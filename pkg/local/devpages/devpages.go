@@ -13,7 +13,6 @@ import (
 	"embed"
 	"encoding/json"
 	"html/template"
-	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -63,6 +62,11 @@ type Line struct {
 
 // Pages keeps the messages and serves the pages. The zero value is ready.
 type Pages struct {
+	// Hosts are further names to which the gateway answers, in lower case.
+	Hosts []string
+	// IsDomain reports whether a host is a tenant's domain; nil means no host.
+	IsDomain func(ctx context.Context, host string) bool
+
 	mu   sync.Mutex
 	mail []Message // oldest first
 
@@ -98,39 +102,34 @@ func (p *Pages) Send(_ context.Context, to, subject, text string) error {
 	return nil
 }
 
-// Wrap serves the pages, and passes every other request to next. It rejects
-// requests to the MCP server with a foreign host name, as API Gateway does.
+// Wrap serves the pages, and passes every other request that guard accepts to
+// next.
 func (p *Pages) Wrap(next http.Handler) http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("/", next)
-	mux.Handle("GET /dev/", guard(http.HandlerFunc(http.NotFound)))
-	mux.Handle("GET "+Callback, guard(http.HandlerFunc(callback)))
-	mux.Handle("GET "+Outbox, guard(http.HandlerFunc(p.outbox)))
-	mux.Handle("GET "+Streams, guard(http.HandlerFunc(p.streams)))
-	mux.Handle("GET "+Process, guard(http.HandlerFunc(process)))
+	mux.Handle("GET /dev/", own(http.HandlerFunc(http.NotFound)))
+	mux.Handle("GET "+Callback, own(http.HandlerFunc(callback)))
+	mux.Handle("GET "+Outbox, own(http.HandlerFunc(p.outbox)))
+	mux.Handle("GET "+Streams, own(http.HandlerFunc(p.streams)))
+	mux.Handle("GET "+Process, own(http.HandlerFunc(process)))
 	for _, name := range []string{"callback.js", "dev.css"} {
-		mux.Handle("GET /dev/"+name, guard(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mux.Handle("GET /dev/"+name, own(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			http.ServeFileFS(w, r, files, name)
 		})))
 	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return p.guard(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, "/dev/") {
 			mux.ServeHTTP(w, r)
 			return
 		}
-		if (r.URL.Path == "/mcp" || strings.HasPrefix(r.URL.Path, "/mcp/")) && !ownName(r.Host) {
-			http.Error(w, "The MCP server of svc dev answers to this machine's own names only.", http.StatusForbidden)
-			return
-		}
 		next.ServeHTTP(w, r) // the mux would clean its path
-	})
+	}))
 }
 
-// guard rejects host names other than this machine's: a web page whose host
-// name points to 127.0.0.1 must not read the outbox.
-func guard(next http.Handler) http.Handler {
+// own sets the headers of the pages. They exist by this machine's names only,
+// not at a tenant's domain.
+func own(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !ownName(r.Host) {
+		if !ownName(hostOf(r)) {
 			http.NotFound(w, r)
 			return
 		}
@@ -142,15 +141,6 @@ func guard(next http.Handler) http.Handler {
 		h.Set("X-Content-Type-Options", "nosniff")
 		next.ServeHTTP(w, r)
 	})
-}
-
-// ownName reports whether a Host header names this machine. A web page whose
-// own name points to this machine (DNS rebinding) sends that name.
-func ownName(host string) bool {
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		host = name
-	}
-	return slices.Contains([]string{"127.0.0.1", "localhost", "[::1]", "::1"}, host)
 }
 
 func callback(w http.ResponseWriter, _ *http.Request) {

@@ -40,7 +40,7 @@ func TestProcess(t *testing.T) {
 		t.Errorf("100 goroutines and %d bytes more: %+v, then %+v", len(kept), before, after)
 	}
 	runtime.KeepAlive(kept)
-	if _, status := get("evil.example"); status != http.StatusNotFound {
+	if _, status := get("evil.example"); status != http.StatusForbidden {
 		t.Errorf("a foreign name: %d", status)
 	}
 }

@@ -5,7 +5,7 @@
 // and it uses no AWS SDK.
 //
 // It supports two engines. dynoxide is a static binary that starts in
-// milliseconds. DynamoDB Local needs Java, and replaces dynoxide on machines for
-// which dynoxide has no build. If AWS_ENDPOINT_URL_DYNAMODB names a running
+// milliseconds. DynamoDB Local needs Docker or Java, and replaces dynoxide on
+// machines for which dynoxide has no build. If AWS_ENDPOINT_URL_DYNAMODB names a running
 // engine, the package starts and stops nothing.
 package engine

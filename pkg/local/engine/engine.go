@@ -158,6 +158,11 @@ func launch(ctx context.Context, prog program, data string, stderr io.Writer) (*
 	cmd.Env = append(os.Environ(), "DDB_LOCAL_TELEMETRY=0")
 	said := &tail{to: stderr}
 	cmd.Stdout, cmd.Stderr = said, said
+	if prog.image != "" {
+		if _, err := cmd.StdinPipe(); err != nil { // it ends with this process, and the container with it
+			return nil, fmt.Errorf("engine: %w", err)
+		}
+	}
 	if prog.kind == DynamoDBLocal && data != "" {
 		if err := os.MkdirAll(data, 0o700); err != nil {
 			return nil, fmt.Errorf("engine: data folder: %w", err)
@@ -180,7 +185,8 @@ func launch(ctx context.Context, prog program, data string, stderr io.Writer) (*
 // explain turns the last output of an engine that did not start into one line.
 func explain(kind, data, said string, err error) error {
 	switch low := strings.ToLower(said); {
-	case strings.Contains(low, "already in use"), strings.Contains(low, "failed to bind"):
+	case strings.Contains(low, "already in use"), strings.Contains(low, "already allocated"),
+		strings.Contains(low, "failed to bind"):
 		return errPort
 	case kind == Dynoxide && data != "" && strings.Contains(low, "database"):
 		return broken(data, said)

@@ -3,11 +3,13 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"strings"
 )
 
 // program is an installed engine program.
@@ -15,7 +17,8 @@ type program struct {
 	kind string
 	// path is dynoxide's binary, or the folder of DynamoDB Local's jars.
 	path string
-	java string
+	// java, or the docker program if image is given, runs DynamoDB Local.
+	java, docker, image string
 }
 
 // Installed returns an error that says what to do if no engine is installed.
@@ -59,11 +62,25 @@ func locateDynoxide() (program, error) {
 	return program{kind: Dynoxide, path: path}, nil
 }
 
+// locateDynamoDBLocal prefers the image that `make build` chose for Docker, and
+// uses the jars if Docker does not have it or does not run.
 func locateDynamoDBLocal() (program, error) {
+	if file, err := find("dynamodb-local-image", func(fi os.FileInfo) bool { return fi.Mode().IsRegular() }); err == nil {
+		name, err := os.ReadFile(file)
+		if err != nil {
+			return program{}, fmt.Errorf("engine: %w", err)
+		}
+		image := strings.TrimSpace(string(name))
+		docker, err := exec.LookPath("docker")
+		if err == nil && exec.Command(docker, "image", "inspect", image).Run() == nil { //nolint:gosec,noctx // short
+			return program{kind: DynamoDBLocal, docker: docker, image: image}, nil
+		}
+	}
 	path, err := find("dynamodb-local", os.FileInfo.IsDir)
 	if err != nil {
 		return program{},
-			fmt.Errorf("engine: DynamoDB Local is missing (%w); run `make dynamodb-local`, which fetches it with Maven", err)
+			fmt.Errorf("engine: DynamoDB Local is missing (%w); run `make dynamodb-local`, which fetches it with Maven, or "+
+				"start Docker and run `make build`", err)
 	}
 	java, err := exec.LookPath("java")
 	if err != nil {
@@ -129,15 +146,42 @@ func (p program) command(host string, port int, data string) (name string, args 
 		}
 		return p.path, args
 	}
-	args = []string{
-		"-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx1g",
-		"-Djava.library.path=" + p.path, "-cp", filepath.Join(p.path, "*"),
-		"software.amazon.dynamodb.services.local.main.ServerRunner",
-		"-port", strconv.Itoa(port), "-sharedDb", "-disableTelemetry",
-		"-cors", "http://127.0.0.1", // no page has this origin; the default allows all
+	args = []string{"-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx1g"}
+	if p.image == "" {
+		args = append(args, "-Djava.library.path="+p.path, "-cp", filepath.Join(p.path, "*"),
+			"software.amazon.dynamodb.services.local.main.ServerRunner", "-port", strconv.Itoa(port))
+	} else {
+		args = append(args, "-Djava.library.path=DynamoDBLocal_lib", "-jar", "DynamoDBLocal.jar")
 	}
-	if data == "" {
-		return p.java, append(args, "-inMemory")
+	args = append(args, "-sharedDb", "-disableTelemetry",
+		"-cors", "http://127.0.0.1") // no page has this origin; the default allows all
+	switch {
+	case data == "":
+		args = append(args, "-inMemory")
+	case p.image == "":
+		args = append(args, "-dbPath", data)
+	default:
+		args = append(args, "-dbPath", "/data")
 	}
-	return p.java, append(args, "-dbPath", data)
+	if p.image == "" {
+		return p.java, args
+	}
+	return p.docker, p.contained(host, port, data, args)
+}
+
+// untilInputEnds runs java in a container until it gets a signal or the end of its
+// standard input. The input ends when the process that started the container ends,
+// for any reason.
+const untilInputEnds = `exec 3<&0; java "$@" </dev/null & java=$!; trap 'kill $java' TERM INT
+(cat <&3 >/dev/null; kill $java) & wait $java; wait $java`
+
+// contained returns docker's arguments for java's. The container runs as its root,
+// because the image's own user may not write in the data folder.
+func (p program) contained(host string, port int, data string, java []string) []string {
+	args := []string{"run", "--rm", "--interactive", "--user", "0", "--entrypoint", "/bin/sh",
+		"--publish", net.JoinHostPort(host, strconv.Itoa(port)) + ":8000"}
+	if data != "" {
+		args = append(args, "--volume", data+":/data")
+	}
+	return append(append(args, p.image, "-c", untilInputEnds, "sh"), java...)
 }

@@ -28,28 +28,29 @@ func Clients(endpoint string) (*dynamodb.Client, *dynamodbstreams.Client) {
 
 // httpClient is shared, so that many tables do not leave many open
 // connections.
-var httpClient = sync.OnceValue(func() *http.Client {
+var httpClient = sync.OnceValue(func() Buffered {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.Proxy = nil
 	transport.MaxIdleConnsPerHost = 16
-	return &http.Client{Transport: bufferBody{transport}, Timeout: 5 * time.Minute}
+	return Buffered{&http.Client{Transport: transport, Timeout: 5 * time.Minute}}
 })
 
-// bufferBody reads a request's body into memory before net/http sends it. Without
-// it, the SDK may close the body while net/http still reads it, which breaks the
-// connection.
-type bufferBody struct{ next http.RoundTripper }
+// Buffered is an HTTP client for the SDK. It reads a request's body into memory
+// before net/http sends it. Without it, the SDK may close the body while net/http
+// still reads it, which breaks the connection and loses the rest of the response.
+type Buffered struct{ aws.HTTPClient }
 
-func (b bufferBody) RoundTrip(req *http.Request) (*http.Response, error) {
+// Do implements aws.HTTPClient.
+func (b Buffered) Do(req *http.Request) (*http.Response, error) {
 	if req.Body == nil {
-		return b.next.RoundTrip(req)
+		return b.HTTPClient.Do(req)
 	}
 	body, err := io.ReadAll(req.Body)
 	_ = req.Body.Close()
 	if err != nil {
-		return nil, fmt.Errorf("body of a request to the engine: %w", err)
+		return nil, fmt.Errorf("body of a request: %w", err)
 	}
 	again := req.Clone(req.Context())
 	again.Body, again.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-	return b.next.RoundTrip(again)
+	return b.HTTPClient.Do(again)
 }

@@ -9,7 +9,7 @@ import (
 	"svc/pkg/base/ids"
 	"svc/pkg/base/money"
 	"svc/pkg/base/timestamp"
-	"svc/pkg/data/table"
+	"svc/pkg/domain/settings"
 	"svc/pkg/domain/trip"
 	"svc/pkg/domain/wallet"
 )
@@ -52,7 +52,7 @@ func (g *generator) request(rider *actor, at time.Time) (ride, int64, *rates, er
 		note := one(g.rng, notes)
 		asked.Notes = &note
 	}
-	tr, err := asked.New(rider.id, g.currency, table.Item{}, at)
+	tr, err := asked.New(rider.id, trip.Terms{Currency: g.currency, Settings: settings.Default}, at)
 	if err != nil {
 		return ride{}, 0, nil, err
 	}

@@ -51,7 +51,9 @@ type Client struct {
 	Contacts        []string         `json:"contacts,omitempty"`
 	SoftwareID      string           `json:"softwareId,omitempty"`
 	SoftwareVersion string           `json:"softwareVersion,omitempty"`
-	ManagementHash  string           `json:"managementHash"` // SHA-256 of the registration access token
+	ManagementHash  string           `json:"managementHash"`         // SHA-256 of the registration access token
+	PreviousHash    string           `json:"previousHash,omitempty"` // see previousHash
+	NewSecret       bool             `json:"newSecret,omitempty"`    // the last PUT created the secret
 	CreatedAt       time.Time        `json:"createdAt"`
 	DocumentUntil   time.Time        `json:"documentUntil,omitzero"` // when the document at ID must be fetched again
 	FetchedAt       time.Time        `json:"fetchedAt,omitzero"`     // when the document was requested; orders documents
@@ -81,6 +83,18 @@ func (c Client) authenticates(by protocol.Credentials) bool {
 		return c.Public()
 	}
 	return c.secret() && c.AuthMethod == by.Method && protocol.Equal(ids.Hash(by.Secret), c.SecretHash)
+}
+
+// refusal returns the error invalid_client. If the credentials are of a method
+// that the client did not register, its text names the registered one. It says
+// nothing about a secret.
+func (c Client) refusal(by protocol.Credentials) *protocol.Error {
+	refused := protocol.InvalidClient(by.Header)
+	if !c.Disabled && by.Method != c.AuthMethod {
+		refused.Description = "The client registered the authentication method " + c.AuthMethod +
+			", and this request used " + by.Method + "."
+	}
+	return refused
 }
 
 // ErrUnknown means that the client is unknown, expired or disabled.

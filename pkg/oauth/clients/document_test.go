@@ -14,6 +14,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"svc/pkg/base/outbound"
 )
 
 func TestDocumentURL(t *testing.T) {
@@ -82,11 +84,11 @@ func TestPublic(t *testing.T) {
 		"fc00::1": false, "fd00:ec2::254": false,
 		"fe80::1": false, "fe80::1%eth0": false, "2606:4700::1%eth0": false, "fec0::1": false, "ff02::1": false,
 	} {
-		if got := public(netip.MustParseAddr(text)); got != want {
+		if got := outbound.IsPublic(netip.MustParseAddr(text)); got != want {
 			t.Errorf("%s: %v, want %v", text, got, want)
 		}
 	}
-	if public(netip.Addr{}) {
+	if outbound.IsPublic(netip.Addr{}) {
 		t.Error("no address at all is public")
 	}
 }
@@ -113,7 +115,7 @@ func newRemote(t *testing.T, handle http.HandlerFunc) *remote {
 		}
 		return out, nil
 	}
-	r.transport = guarded(lookup, func(ctx context.Context, to netip.AddrPort) (net.Conn, error) {
+	r.transport = outbound.Guarded(lookup, func(ctx context.Context, to netip.AddrPort) (net.Conn, error) {
 		r.dialled = append(r.dialled, to.String())
 		return (&net.Dialer{}).DialContext(ctx, "tcp", r.server.Listener.Addr().String())
 	})
@@ -172,7 +174,7 @@ func TestDocumentGuard(t *testing.T) {
 			}
 		})
 	}
-	if publicInternet().Proxy != nil {
+	if outbound.Public().Proxy != nil {
 		t.Error("a proxy of the environment would be asked")
 	}
 }

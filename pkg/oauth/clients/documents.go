@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"svc/pkg/base/outbound"
 )
 
 // documents caches clients' documents. It also has the transport and the slots
@@ -21,7 +23,7 @@ type documents struct {
 
 func newDocuments(transport http.RoundTripper) *documents {
 	if transport == nil {
-		transport = publicInternet()
+		transport = outbound.Public()
 	}
 	return &documents{transport: transport, turns: make(chan struct{}, documentsAtOnce), byID: map[string]Client{},
 		under: map[string]chan struct{}{}, tried: map[string]time.Time{}}

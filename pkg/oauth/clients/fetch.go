@@ -2,14 +2,11 @@ package clients
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"mime"
-	"net"
 	"net/http"
-	"net/netip"
 	"strconv"
 	"strings"
 	"time"
@@ -86,109 +83,4 @@ func freshness(h http.Header) time.Duration {
 		}
 	}
 	return life
-}
-
-// guarded returns a transport that speaks TLS to public addresses only. It
-// resolves the name once and dials the address that it checked, so a second DNS
-// response cannot redirect it (DNS rebinding). It ignores proxy settings of the
-// environment.
-func guarded(lookup func(ctx context.Context, host string) ([]netip.Addr, error),
-	dial func(ctx context.Context, to netip.AddrPort) (net.Conn, error)) *http.Transport {
-	return &http.Transport{
-		DialContext: func(ctx context.Context, _, address string) (net.Conn, error) {
-			host, port, err := net.SplitHostPort(address)
-			if err != nil {
-				return nil, fmt.Errorf("address: %w", err)
-			}
-			if port != "443" {
-				return nil, fmt.Errorf("the port is %s, expected 443", port)
-			}
-			found, err := lookup(ctx, host)
-			if err != nil {
-				return nil, fmt.Errorf("resolving: %w", err)
-			}
-			if len(found) == 0 {
-				return nil, errors.New("resolving: no address")
-			}
-			for _, at := range found { // a legitimate host never has public and private addresses
-				if !public(at) {
-					return nil, errors.New("the host has an address that is not public")
-				}
-			}
-			return dialFirst(ctx, found, dial)
-		},
-		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
-		TLSHandshakeTimeout:    documentTime,
-		ResponseHeaderTimeout:  documentTime,
-		MaxResponseHeaderBytes: 16 << 10,
-		DisableKeepAlives:      true,
-		DisableCompression:     true,
-	}
-}
-
-// dialFirst tries at most three addresses and returns the first connection that
-// succeeds.
-func dialFirst(ctx context.Context, found []netip.Addr, dial func(context.Context, netip.AddrPort) (net.Conn,
-	error)) (net.Conn, error) {
-	var failed error
-	for _, at := range found[:min(3, len(found))] {
-		conn, err := dial(ctx, netip.AddrPortFrom(at.Unmap(), 443))
-		if err == nil {
-			return conn, nil
-		}
-		failed = err
-	}
-	return nil, fmt.Errorf("connecting: %w", failed)
-}
-
-// publicInternet returns the guarded transport with the machine's resolver and
-// network.
-func publicInternet() *http.Transport {
-	lookup := func(ctx context.Context, host string) ([]netip.Addr, error) {
-		return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
-	}
-	dialer := &net.Dialer{Timeout: 2 * time.Second}
-	return guarded(lookup, func(ctx context.Context, to netip.AddrPort) (net.Conn, error) {
-		return dialer.DialContext(ctx, "tcp", to.String())
-	})
-}
-
-// notPublic lists special-purpose ranges of the IANA registries. Either no
-// client's host is in such a range, or its addresses can encode another
-// address, which may be private. Of IPv6, notPublic lists only ranges within
-// globalUnicast.
-var notPublic = prefixes(
-	"0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24",
-	"192.0.2.0/24",
-	"192.31.196.0/24", "192.52.193.0/24", "192.88.99.0/24", "192.168.0.0/16", "192.175.48.0/24", "198.18.0.0/15",
-	"198.51.100.0/24",
-	"203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4",
-	"2001::/23", "2001:db8::/32", "2002::/16", "2620:4f:8000::/48", "3fff::/20",
-)
-
-// globalUnicast is all IPv6 space allocated for global unicast. Addresses
-// outside it (loopback, link-local, unique local, NAT64, multicast) are not
-// public.
-var globalUnicast = netip.MustParsePrefix("2000::/3")
-
-func prefixes(all ...string) []netip.Prefix {
-	out := make([]netip.Prefix, len(all))
-	for i, one := range all {
-		out[i] = netip.MustParsePrefix(one)
-	}
-	return out
-}
-
-// public reports whether an address is publicly reachable on the Internet.
-func public(at netip.Addr) bool {
-	at = at.Unmap()
-	if !at.IsValid() || at.Zone() != "" || (at.Is6() && !globalUnicast.Contains(at)) {
-		return false
-	}
-	for _, p := range notPublic {
-		if p.Contains(at) {
-			return false
-		}
-	}
-	return true
 }

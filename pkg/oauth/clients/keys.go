@@ -125,30 +125,29 @@ func (k *keySets) evict(proven bool) {
 // assertion is accepted once. The error is invalid_client, a throttle's 429, or
 // an error of the table.
 func (reg *Registry) Authenticate(ctx context.Context, c Client, by protocol.Credentials) (Client, error) {
-	refused := protocol.InvalidClient(by.Method)
 	if by.Method != protocol.AuthKey {
 		if !c.authenticates(by) {
-			return Client{}, refused
+			return Client{}, c.refusal(by)
 		}
 		return c, nil
 	}
 	c, err := reg.renewed(ctx, c, c.AuthMethod != protocol.AuthKey)
 	if unusable(err) {
-		return Client{}, refused
+		return Client{}, protocol.InvalidClient(by.Header)
 	}
 	if err != nil {
 		return Client{}, err
 	}
 	if c.Disabled || c.ID != by.ClientID || c.AuthMethod != protocol.AuthKey ||
 		(c.AuthAlg != "" && c.AuthAlg != by.Assertion.Alg) {
-		return Client{}, refused
+		return Client{}, c.refusal(by)
 	}
 	signed, err := reg.signed(ctx, &c, by.Assertion)
 	if err != nil {
 		return Client{}, err
 	}
 	if !signed {
-		return Client{}, refused
+		return Client{}, c.refusal(by)
 	}
 	c.AlsoPublic = false // the client has authenticated in this request
 	return c, reg.use(ctx, by.Assertion)

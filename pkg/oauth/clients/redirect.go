@@ -103,7 +103,8 @@ func redirectFault(uri string, public bool) string {
 func schemeFault(u *url.URL, public bool) string {
 	switch {
 	case slices.Contains(reservedSchemes, u.Scheme) || strings.HasPrefix(u.Scheme, "ms-") || len(u.Scheme) == 1:
-		return "the scheme " + u.Scheme + " does not belong to one application"
+		return "the scheme " + u.Scheme + " does not belong to one application; use https, loopback http or a private " +
+			"scheme such as com.example.app"
 	case strings.Contains(u.Scheme, "."):
 		return ""
 	case !public:

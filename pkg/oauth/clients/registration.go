@@ -137,14 +137,16 @@ func (reg *Registry) Read(w http.ResponseWriter, r *http.Request) error {
 }
 
 // Replace implements RFC 7592 section 2.2. Members that the body omits get
-// their defaults. The response has a new registration access token, which
-// replaces the old one.
+// their defaults. The response has a new registration access token. The response
+// may be lost, so the old token stays valid until somebody uses the new one. If
+// the old one is used for another PUT, the new one is replaced, and so is a
+// secret that was lost with it.
 func (reg *Registry) Replace(w http.ResponseWriter, r *http.Request) error {
 	m, unread := readMetadata(r)
 	var c Client
 	var secret, token string
 	err := table.Retry(r.Context(), func(ctx context.Context) error {
-		was, _, err := reg.managed(r)
+		was, used, err := reg.managed(r)
 		if err != nil {
 			return err
 		}
@@ -158,11 +160,12 @@ func (reg *Registry) Replace(w http.ResponseWriter, r *http.Request) error {
 		switch {
 		case !c.secret():
 			c.SecretHash = ""
-		case c.SecretHash == "":
+		case c.SecretHash == "" || (was.NewSecret && was.replaced(used)):
 			secret = ids.Secret()
 			c.SecretHash = ids.Hash(secret)
 		}
-		c.ManagementHash = ids.Hash(token)
+		c.ManagementHash, c.NewSecret = ids.Hash(token), secret != ""
+		c.PreviousHash = previousHash(used, c.ManagementHash)
 		tx := reg.p.Write()
 		tx.Replace(reg.Item(c)).Else(table.ErrConflict)
 		reg.setScopes(tx, was, c)
@@ -214,8 +217,19 @@ func (reg *Registry) Delete(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
+// previousHash is stored for a registration access token that a PUT replaced. It
+// names the hash of the new token, so it ends with the new token.
+func previousHash(token, next string) string { return ids.Hash(ids.Hash(token) + " " + next) }
+
+// replaced reports whether the token is the one before the client's current one,
+// which nobody has used yet.
+func (c Client) replaced(token string) bool {
+	return c.PreviousHash != "" && protocol.Equal(previousHash(token, c.ManagementHash), c.PreviousHash)
+}
+
 // managed returns the client that the path names, and the request's
-// registration access token, if the token is that client's. An unknown client,
+// registration access token, if the token is that client's. The first use of a
+// new token ends the one before it. An unknown client,
 // a disabled client and a wrong token get the same response (RFC 7592 section
 // 2).
 func (reg *Registry) managed(r *http.Request) (Client, string, error) {
@@ -224,11 +238,22 @@ func (reg *Registry) managed(r *http.Request) (Client, string, error) {
 		return Client{}, "", &protocol.Error{Status: http.StatusUnauthorized, Code: "invalid_token", Authenticate: "Bearer",
 			Description: "A registration access token is needed."}
 	}
-	c, err := reg.Find(r.Context(), r.PathValue("client_id"))
+	var c Client
+	err := table.Retry(r.Context(), func(ctx context.Context) (err error) {
+		c, err = reg.Find(ctx, r.PathValue("client_id"))
+		if err != nil || c.PreviousHash == "" || !protocol.Equal(ids.Hash(token), c.ManagementHash) {
+			return err
+		}
+		c.PreviousHash, c.NewSecret = "", false
+		tx := reg.p.Write()
+		tx.Replace(reg.Item(c)).Else(table.ErrConflict)
+		c.version++
+		return tx.Commit(ctx)
+	})
 	if err != nil && !errors.Is(err, ErrUnknown) {
 		return Client{}, "", err
 	}
-	if err != nil || !protocol.Equal(ids.Hash(token), c.ManagementHash) {
+	if err != nil || (!protocol.Equal(ids.Hash(token), c.ManagementHash) && !c.replaced(token)) {
 		return Client{}, "", &protocol.Error{Status: http.StatusUnauthorized, Code: "invalid_token",
 			Authenticate: `Bearer error="invalid_token"`,
 			Description:  "The registration access token is not valid for this client."}

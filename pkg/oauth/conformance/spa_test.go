@@ -39,6 +39,18 @@ func TestSinglePageApp(t *testing.T) {
 	})
 	app := httptest.NewServer(mux)
 	t.Cleanup(app.Close)
+	ctx := openTab(t)
+	testkit.Must(t, chromedp.Do(ctx, chromedp.Navigate(app.URL+"/?api="+url.QueryEscape(s.URL)),
+		chromedp.WaitVisible(chromedp.CSS("#password")), chromedp.SetValue(chromedp.CSS("#email"), rita.Email),
+		chromedp.SendKeys(chromedp.CSS("#password"), apptest.Password+kb.Enter),
+		chromedp.WaitVisible(chromedp.CSS(`[value="allow"]`)), chromedp.Click(chromedp.CSS(`[value="allow"]`)),
+		chromedp.WaitVisible(chromedp.Search(`//pre[contains(., "`+rita.Email+`")]`))))
+}
+
+// openTab starts a browser that ends with the test, and returns the context of
+// its tab.
+func openTab(t *testing.T) context.Context {
+	t.Helper()
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(testkit.Chrome(t)), chromedp.NoSandbox,
 		chromedp.DisableGPU, chromedp.Flag("disable-dev-shm-usage", true), chromedp.WSURLReadTimeout(5*time.Minute))
 	allocator, end := chromedp.NewExecAllocator(context.Background(), options...)
@@ -48,9 +60,5 @@ func TestSinglePageApp(t *testing.T) {
 	testkit.Must(t, chromedp.Do(tab)) // opens the tab, whose life must not be that of one action
 	ctx, stop := context.WithTimeout(tab, 10*time.Minute)
 	t.Cleanup(stop)
-	testkit.Must(t, chromedp.Do(ctx, chromedp.Navigate(app.URL+"/?api="+url.QueryEscape(s.URL)),
-		chromedp.WaitVisible(chromedp.CSS("#password")), chromedp.SetValue(chromedp.CSS("#email"), rita.Email),
-		chromedp.SendKeys(chromedp.CSS("#password"), apptest.Password+kb.Enter),
-		chromedp.WaitVisible(chromedp.CSS(`[value="allow"]`)), chromedp.Click(chromedp.CSS(`[value="allow"]`)),
-		chromedp.WaitVisible(chromedp.Search(`//pre[contains(., "`+rita.Email+`")]`))))
+	return ctx
 }

@@ -133,6 +133,15 @@ type Message struct {
 	Again string
 }
 
+// FormPost is a form that a script posts to the client. Without the script, the
+// person presses its button.
+type FormPost struct {
+	Action template.URL
+	Host   string     // of Action, for the button
+	Fields url.Values // the parameters of the response
+}
+
+func (FormPost) template() string { return "formpost" }
 func (SignIn) template() string   { return "signin" }
 func (Forgot) template() string   { return "forgot" }
 func (Company) template() string  { return "company" }

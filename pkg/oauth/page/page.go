@@ -94,7 +94,8 @@ func (v view) Link(address string) template.URL {
 	return template.URL(address) //nolint:gosec // only of the schemes above; the template escapes the rest
 }
 
-var templates = parse("signin", "forgot", "company", "picker", "consent", "apps", "logout", "password", "message")
+var templates = parse("signin", "forgot", "company", "picker", "consent", "apps", "logout", "password", "message",
+	"formpost")
 
 func parse(names ...string) map[string]*template.Template {
 	out := map[string]*template.Template{}
@@ -105,7 +106,9 @@ func parse(names ...string) map[string]*template.Template {
 }
 
 // Write sends the page with its headers. They forbid caching, framing, scripts
-// and a referrer, and permit loading only the page's style, and images.
+// and a referrer, and permit loading only the page's style, and images. Only a
+// FormPost may run a script, which is the same for all, and its form may lead
+// anywhere: browsers would apply form-action to the client's redirects too.
 func Write(w http.ResponseWriter, status int, f Frame, c Content) error {
 	body, policy, err := render(f, c)
 	if err != nil {
@@ -133,6 +136,14 @@ func Guard(h http.Header) {
 	h.Add("Vary", "Accept-Language, Cookie")
 }
 
+// submitScript is the script of a FormPost.
+const submitScript = "document.forms[0].submit()"
+
+func sourceHash(inline string) string {
+	sum := sha256.Sum256([]byte(inline))
+	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
+}
+
 func render(f Frame, c Content) (body []byte, policy string, err error) {
 	if f.Lang == "" {
 		f.Lang = English
@@ -144,10 +155,12 @@ func render(f Frame, c Content) (body []byte, policy string, err error) {
 	if err := templates[c.template()].ExecuteTemplate(&out, "layout.html", v); err != nil {
 		return nil, "", fmt.Errorf("page %s: %w", c.template(), err)
 	}
-	sum := sha256.Sum256([]byte(style))
-	policy = "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
-		"'; img-src https: data:; " +
-		"base-uri 'none'; frame-ancestors 'none'; form-action 'self'"
+	policy = "default-src 'none'; style-src '" + sourceHash(style) + "'; img-src https: data:; " +
+		"base-uri 'none'; frame-ancestors 'none'; "
+	if _, posts := c.(FormPost); posts {
+		return out.Bytes(), policy + "script-src '" + sourceHash(submitScript) + "'", nil
+	}
+	policy += "form-action 'self'"
 	for _, address := range f.FormTo {
 		if source := formSource(address); source != "" {
 			policy += " " + source

@@ -27,6 +27,7 @@ type Credentials struct {
 	ClientID  string
 	Secret    string
 	Method    string            // one of AuthMethods
+	Header    bool              // they came in the header Authorization
 	Assertion signing.Assertion // of AuthKey; its signature and earlier uses are not checked yet
 }
 
@@ -37,7 +38,8 @@ const assertionType = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 var ErrNoClient = Refuse("invalid_request", "client_id is missing.")
 
 // ParseCredentials returns the client credentials of a request. RFC 6749
-// section 2.3 allows one authentication method per request. parse decodes a
+// section 2.3 allows one authentication method per request. An empty secret is
+// none: some libraries send it for a public client. parse decodes a
 // client assertion and checks its claims. The client sees the text of an error
 // that parse returns.
 func ParseCredentials(r *http.Request, form url.Values, parse func(string) (signing.Assertion, error)) (Credentials,
@@ -62,12 +64,16 @@ func ParseCredentials(r *http.Request, form url.Values, parse func(string) (sign
 	}
 	id, secret, err := ParseBasic(headers[0])
 	if err != nil {
-		return Credentials{}, InvalidClient(AuthBasic)
+		return Credentials{}, InvalidClient(true)
 	}
 	if given := form.Get("client_id"); given != "" && given != id {
 		return Credentials{}, errOtherClient
 	}
-	return Credentials{ClientID: id, Secret: secret, Method: AuthBasic}, nil
+	c := Credentials{ClientID: id, Secret: secret, Method: AuthBasic, Header: true}
+	if secret == "" {
+		c.Method = AuthNone
+	}
+	return c, nil
 }
 
 var errOtherClient = Refuse("invalid_request", "client_id differs from the client of the credentials.")
@@ -79,7 +85,7 @@ func parseAssertion(form url.Values, parse func(string) (signing.Assertion, erro
 	if raw == "" || kind == "" {
 		return Credentials{}, Refuse("invalid_request", "Send client_assertion and client_assertion_type together.")
 	}
-	refused := InvalidClient(AuthKey)
+	refused := InvalidClient(false)
 	if kind != assertionType {
 		refused.Description = "client_assertion_type must be " + assertionType + "."
 		return Credentials{}, refused
@@ -119,13 +125,13 @@ func ParseBasic(header string) (id, secret string, err error) {
 	return id, secret, nil
 }
 
-// InvalidClient returns the error invalid_client (RFC 6749 section 5.2). method
-// is the authentication method of the request. An unknown client, a disabled
-// client and a wrong secret get the same response.
-func InvalidClient(method string) *Error {
+// InvalidClient returns the error invalid_client (RFC 6749 section 5.2), with a
+// challenge if the credentials came in the header Authorization. An unknown
+// client, a disabled client and a wrong secret get the same response.
+func InvalidClient(challenge bool) *Error {
 	e := &Error{Status: http.StatusUnauthorized, Code: "invalid_client",
 		Description: "The client is unknown or did not authenticate as it registered."}
-	if method == AuthBasic {
+	if challenge {
 		e.Authenticate = `Basic realm="oauth"`
 	}
 	return e

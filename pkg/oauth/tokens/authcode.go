@@ -2,6 +2,7 @@ package tokens
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -39,19 +40,47 @@ type AuthorizationCode struct {
 
 func (s *Issuer) codeKey(code string) table.Key { return s.p.Key("CODE", "CODE", ids.Hash(code)) }
 
-// IssueCode issues a code that is valid once and for CodeLife. The caller must
-// have checked the client, the redirect URI and the person. require adds to the
-// transaction the check of the consent, or the consent itself; nil adds nothing.
-func (s *Issuer) IssueCode(ctx context.Context, c AuthorizationCode, require func(*table.Tx)) (code string, err error) {
-	code, now := ids.Secret(), s.now()
+// ErrRedeemed means that a code was issued before, and was redeemed or expired.
+var ErrRedeemed = errors.New("the authorization code was issued before")
+
+// IssueCode issues a code that is valid once and for CodeLife. code is a secret
+// of 256 bits. If the code was issued before, IssueCode changes nothing, and the
+// error is nil if it can still be redeemed. The caller must have checked the
+// client, the redirect URI and the person. require adds to the transaction the
+// check of the consent, or the consent itself; nil adds nothing.
+func (s *Issuer) IssueCode(ctx context.Context, code string, c AuthorizationCode, require func(*table.Tx)) error {
+	now, key := s.now(), s.codeKey(code)
 	c.Expires = now.Add(CodeLife)
 	tx := s.p.Write()
-	tx.Create(table.Item{Key: s.codeKey(code), Type: "code", Doc: c, Expires: c.Expires.Add(retention)})
+	tx.Create(table.Item{Key: key, Type: "code", Doc: c, Expires: c.Expires.Add(retention)}).Else(ErrRedeemed)
 	if require != nil {
 		require(tx)
 	}
-	if err := tx.Commit(ctx); err != nil {
-		return "", fmt.Errorf("issuing a code: %w", err)
+	err := tx.Commit(ctx)
+	if errors.Is(err, ErrRedeemed) {
+		return s.issued(ctx, key)
 	}
-	return code, nil
+	if err != nil {
+		return fmt.Errorf("issuing a code: %w", err)
+	}
+	return nil
+}
+
+// issued returns nil if the code can still be redeemed, else ErrRedeemed.
+func (s *Issuer) issued(ctx context.Context, key table.Key) error {
+	it, err := s.p.Get(ctx, key)
+	if err != nil {
+		return fmt.Errorf("issuing a code: %w", err)
+	}
+	var was AuthorizationCode
+	if !it.Live(s.now()) || it.Text("family") != "" {
+		return ErrRedeemed
+	}
+	if err := it.Decode(&was); err != nil {
+		return err
+	}
+	if !s.now().Before(was.Expires) {
+		return ErrRedeemed
+	}
+	return nil
 }

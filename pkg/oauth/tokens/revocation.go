@@ -76,7 +76,7 @@ func (s *Issuer) aboutToken(r *http.Request, run func(context.Context, clients.C
 	}
 	by, err := protocol.ParseCredentials(r, form, s.assertion)
 	if errors.Is(err, protocol.ErrNoClient) { // RFC 7662 section 2.3, RFC 7009 section 2.2.1
-		return protocol.InvalidClient(protocol.AuthBasic)
+		return protocol.InvalidClient(true)
 	}
 	if err != nil {
 		return err
@@ -163,7 +163,7 @@ func (s *Issuer) Introspect(w http.ResponseWriter, r *http.Request) error {
 	var out introspection
 	err := s.aboutToken(r, func(_ context.Context, c clients.Client, p *presented) (err error) {
 		if c.Public() {
-			return protocol.InvalidClient(protocol.AuthBasic)
+			return protocol.InvalidClient(true)
 		}
 		switch {
 		case p.isJWT:

@@ -117,7 +117,7 @@ func (s *Issuer) authenticated(ctx context.Context, by protocol.Credentials, req
 	case err == nil:
 		c, err = s.Clients.Authenticate(ctx, c, by)
 	case errors.Is(err, clients.ErrUnknown):
-		err = protocol.InvalidClient(by.Method)
+		err = protocol.InvalidClient(by.Header)
 	}
 	var e *protocol.Error
 	if err != nil && !errors.As(err, &e) {

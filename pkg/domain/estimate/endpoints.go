@@ -1,0 +1,75 @@
+package estimate
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+
+	"svc/pkg/access/authz"
+	"svc/pkg/base/fault"
+	"svc/pkg/base/money"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/settings"
+	"svc/pkg/edge/api"
+)
+
+// Rows returns the endpoints of estimates. client reaches the companies' routing
+// engines.
+func Rows(client http.RoundTripper) []api.Row {
+	policy := authz.Riders("rider.trips:create").Needing(authz.Taxi)
+	return []api.Row{
+		api.Get("/api/v1/me/services", "svc_list_my_services", policy, services, api.Extension(),
+			api.Tag("Fares"), api.Summary("List the service types that a rider may choose"),
+			api.Text("The company's active service types. An `id` is the value to send as `serviceTypeId`.")),
+		api.Post("/api/v1/me/estimates", "svc_estimate_ride", policy, estimator{client}.estimate, api.Extension(),
+			api.Early(settings.Priced), api.Tag("Fares"), api.Summary("Estimate what a ride would cost"),
+			api.Text("One estimate for each active service type with prices. An estimate is valid for five minutes: a ride "+
+				"that is requested with its `estimateId` gets its fare as `estimatedFare`. A service type whose fare would be "+
+				"above the company's largest fare is left out. Distance and duration come from the company's routing engine, "+
+				"or else from the straight line.")),
+	}
+}
+
+// services lists the active service types.
+func services(ctx context.Context, c *api.Caller, _ *struct{}) (*api.Items[settings.ServiceType], error) {
+	return settings.Active(ctx, c)
+}
+
+// Input is the request body of an estimate.
+type Input struct {
+	Body Journey
+}
+
+// estimator makes estimates.
+type estimator struct{ client http.RoundTripper }
+
+func (e estimator) estimate(ctx context.Context, c *api.Caller, in *Input) (*api.Items[Offer], error) {
+	journey := in.Body
+	if err := journey.normalize(); err != nil {
+		return nil, err
+	}
+	state, err := c.Live(ctx)
+	if err != nil {
+		return nil, err
+	}
+	priced, err := api.EarlyOf[settings.Prices](ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	route, failed := measured(ctx, e.client, priced.Document.Routing, journey)
+	if failed != nil {
+		slog.WarnContext(ctx, "the ride is estimated by the straight line", "tenant", c.Tenant.ID(), "cause", failed)
+	}
+	largest := cmp.Or(json.Number(state.Flags.Text("maxFare")), money.DefaultMaxFare(state.Currency))
+	offers, fares := offers(priced.Services, priced.Document, route, state.Currency, largest, c.Now)
+	out := &api.Items[Offer]{Items: offers}
+	if len(offers) == 0 {
+		return nil, fault.InvalidState("The company has no service type with prices, so no fare can be estimated. Request " +
+			"the ride without an estimate.")
+	}
+	tx := c.Tenant.Write()
+	tx.Create(Item(c.Tenant, c.Actor.Subject, offers[0].EstimateID, Stored{journey, fares}, c.Now)).Else(table.ErrConflict)
+	return out, c.Commit(ctx, tx, out)
+}

@@ -1,0 +1,167 @@
+// Package estimate owns what a ride would cost: the fares of one journey for each
+// service type, valid for five minutes. A ride that names an estimate gets its
+// fare. The package must not know trips.
+package estimate
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+
+	"svc/pkg/base/fault"
+	"svc/pkg/base/ids"
+	"svc/pkg/base/money"
+	"svc/pkg/base/timestamp"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/fare"
+	"svc/pkg/domain/settings"
+)
+
+// valid is how long a rider may use an estimate.
+const valid = 5 * time.Minute
+
+// Journey is where a ride begins and ends, in degrees.
+type Journey struct {
+	OriginLat json.Number `json:"originLat" minimum:"-90" maximum:"90" example:"40.7128" doc:"Latitude of the origin in degrees. Rounded to nine decimals."`
+	OriginLng json.Number `json:"originLng" minimum:"-180" maximum:"180" example:"-74.006" doc:"Longitude of the origin in degrees. Rounded to nine decimals."`
+	DestLat   json.Number `json:"destLat" minimum:"-90" maximum:"90" example:"40.7306" doc:"Latitude of the destination in degrees. Rounded to nine decimals."`
+	DestLng   json.Number `json:"destLng" minimum:"-180" maximum:"180" example:"-73.9866" doc:"Longitude of the destination in degrees. Rounded to nine decimals."`
+}
+
+// normalize rounds the coordinates to their stored form.
+func (j *Journey) normalize() error {
+	var wrong fault.Faults
+	for _, c := range []struct {
+		field string
+		n     *json.Number
+		limit int64
+	}{{"originLat", &j.OriginLat, 90}, {"originLng", &j.OriginLng, 180}, {"destLat", &j.DestLat, 90},
+		{"destLng", &j.DestLng, 180}} {
+		wrong.Unless(money.Within(c.n, c.limit), "body."+c.field, "expected degrees")
+	}
+	return wrong.Err()
+}
+
+// JourneyOf returns the journey of a ride. Errors: a 400 if the ride has no
+// destination, or with every wrong coordinate.
+func JourneyOf(originLat, originLng json.Number, destLat, destLng *json.Number) (Journey, error) {
+	if destLat == nil || destLng == nil {
+		return Journey{}, fault.Field("body.destLat", "is required with estimateId, as is destLng")
+	}
+	j := Journey{originLat, originLng, *destLat, *destLng}
+	return j, j.normalize()
+}
+
+// Offer is the estimated fare for one service type.
+type Offer struct {
+	ServiceTypeID string      `json:"serviceTypeId" doc:"The service type."`
+	Name          string      `json:"name" doc:"Name of the service type."`
+	Distance      json.Number `json:"distance" example:"3.412" doc:"Kilometres."`
+	Duration      json.Number `json:"duration" example:"540" doc:"Seconds."`
+	Routed        bool        `json:"routed" doc:"Whether a routing engine measured distance and duration. Else they follow from the straight line."`
+	Fare          json.Number `json:"fare" example:"9.8" doc:"The estimated fare, currency units."`
+	Currency      string      `json:"currency" example:"USD" doc:"ISO 4217 code."`
+	EstimateID    string      `json:"estimateId" example:"est_01JT7M4C6Q8V2N5X9B3D1F7H00" doc:"Request a ride with it to get this fare as the estimated fare."`
+	ExpiresAt     string      `json:"expiresAt" format:"date-time" doc:"Until when a ride may be requested with the estimate."`
+}
+
+// Stored is what the table keeps of an estimate: the journey and the fare for
+// each service type.
+type Stored struct {
+	Journey
+	Fares []Fare `json:"fares"`
+}
+
+// Fare is the estimated fare of a ride of the service type.
+type Fare struct {
+	ServiceTypeID string      `json:"sv"`
+	Fare          json.Number `json:"f"`
+}
+
+// An identifier ends with the number of its fare, in two digits of base 32. Its
+// other characters name the stored item.
+const digits = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+
+// most is the largest number of fares in an estimate.
+const most = len(digits) * len(digits)
+
+func numbered(id string, n int) string {
+	return id[:len(id)-2] + string([]byte{digits[n/len(digits)], digits[n%len(digits)]})
+}
+
+// Key returns the key of the item that holds a rider's estimate. ok is false for
+// what is no identifier of an estimate.
+func Key(t table.Tenant, rider, id string) (key table.Key, ok bool) {
+	if !ids.Valid(ids.Estimate, id) {
+		return table.Key{}, false
+	}
+	return t.Key("ESTIMATE#"+id[:len(id)-2], "ESTIMATES", rider), true
+}
+
+// Item returns the stored form of a rider's estimate.
+func Item(t table.Tenant, rider, id string, s Stored, now time.Time) table.Item {
+	key, _ := Key(t, rider, id)
+	return table.Item{Key: key, Type: "estimate", Doc: s, Expires: now.Add(valid)}
+}
+
+// ErrExpired is the 409 for an estimate that is not the rider's, or not valid any
+// more.
+var ErrExpired = &fault.Error{Kind: fault.KindEstimate,
+	Message: "The estimate has expired, or is not the rider's. Ask for a new one with POST /api/v1/me/estimates."}
+
+// FromItem returns the fare that the identifier names. j is the journey of the
+// ride, and service the service type that it names, "" for none. Errors:
+// ErrExpired, and a 400 if the estimate is for another journey or service type.
+func FromItem(it table.Item, id string, j Journey, service string, now time.Time) (Fare, error) {
+	s, err := table.DecodeDoc[Stored](it)
+	if !it.Live(now) {
+		return Fare{}, ErrExpired
+	}
+	if err != nil {
+		return Fare{}, err
+	}
+	high, low := strings.IndexByte(digits, id[len(id)-2]), strings.IndexByte(digits, id[len(id)-1])
+	n := high*len(digits) + low
+	if high < 0 || low < 0 || n >= len(s.Fares) {
+		return Fare{}, ErrExpired
+	}
+	switch f := s.Fares[n]; {
+	case s.Journey != j:
+		return Fare{}, fault.Field("body.estimateId", "the estimate is for another origin or destination; send the "+
+			"coordinates of the estimate, or ask for a new one")
+	case service != "" && service != f.ServiceTypeID:
+		return Fare{}, fault.Field("body.estimateId", "the estimate is for the service type %s", f.ServiceTypeID)
+	default:
+		return f, nil
+	}
+}
+
+// PricesOf returns what a ride of the service type is charged by.
+func PricesOf(s settings.ServiceType, p settings.Pricing) fare.Prices {
+	return fare.Prices{Base: s.BaseFare, PerKm: s.PerKm, PerMin: s.PerMinute, Minimum: s.MinimumFare,
+		Waiting: p.WaitingPerMinute, Free: p.FreeWaitingMinutes, Step: p.RoundFareToMultiple}
+}
+
+// offers returns the offers of the priced service types, and the fares to store.
+// It leaves out a service type whose fare is above the largest fare.
+func offers(services []settings.Service, d settings.Document, r route, currency string, largest json.Number,
+	now time.Time) (out []Offer, fares []Fare) {
+	id, until := ids.New(ids.Estimate, now), timestamp.Format(now.Add(valid))
+	limit := money.Must(largest)
+	out = []Offer{}
+	for _, s := range services {
+		prices := PricesOf(s.ServiceType, d.Pricing)
+		if !s.Active || prices.Snapshot() == "" || len(out) == most {
+			continue
+		}
+		amount, ok := prices.Of(fare.Measures{Kilometres: &r.kilometres, Seconds: &r.seconds}, currency)
+		if !ok || amount.GreaterThan(limit) {
+			continue
+		}
+		out = append(out, Offer{ServiceTypeID: s.ID, Name: s.Name, Distance: money.Number(r.kilometres),
+			Duration: money.Number(r.seconds), Routed: r.routed, Fare: money.Number(amount), Currency: currency,
+			EstimateID: numbered(id, len(out)), ExpiresAt: until})
+		fares = append(fares, Fare{s.ID, money.Number(amount)})
+	}
+	return out, fares
+}
