@@ -2,17 +2,20 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"svc/pkg/base/fault"
 	"svc/pkg/oauth"
 )
 
 func clientCommand(c *cli) *cobra.Command {
 	return group("client", "OAuth clients: the applications that people sign in with",
-		c.clientList(), c.clientShow(), c.clientDisable(), c.clientEnable())
+		c.clientList(), c.clientShow(), c.clientDisable(), c.clientEnable(), c.clientTrust())
 }
 
 // clientInUse is a client, and the number of its tokens among a tenant's newest
@@ -135,4 +138,32 @@ func (c *cli) clientSwitch(use, short string, disabled bool) *cobra.Command {
 			}
 			return c.done(map[string]any{"id": args[0], "disabled": disabled}, "Client %s is %sd.", args[0], word)
 		})}
+}
+
+func (c *cli) clientTrust() *cobra.Command {
+	cmd := &cobra.Command{Use: "trust ID", Short: "Make a client an application of a company itself", Args: cobra.ExactArgs(1),
+		Long: "Make a client an application of the company itself. The pages then name it as the company's, and a person who\n" +
+			"signs in is not asked for consent. The trust is for the name, the redirect addresses and the scopes that the\n" +
+			"client has now. It covers no agents, and no application whose address another program on a device may claim.",
+		Example: "  svc client trust cli_01JT7M4C6Q8V2N5X9B3D1F7H0K --tenant metro\n" +
+			"  svc client trust cli_01JT7M4C6Q8V2N5X9B3D1F7H0K --tenant metro --end"}
+	slug := cmd.Flags().String("tenant", "", "`slug` of the company")
+	end := cmd.Flags().Bool("end", false, "end the trust; people are asked for consent again")
+	_ = cmd.MarkFlagRequired("tenant") // the flag exists
+	cmd.RunE = act(func(ctx context.Context, args []string) error {
+		p, t, err := c.at(ctx, *slug)
+		if err != nil {
+			return err
+		}
+		err = p.authorizationServer().TrustClient(ctx, t, by(), args[0], !*end)
+		if *end && errors.Is(err, fault.NotFound()) {
+			return fmt.Errorf("the client %q is not trusted by %s", args[0], *slug)
+		}
+		if err != nil {
+			return missing(err, "client", args[0])
+		}
+		word := map[bool]string{true: "is no longer", false: "is now"}[*end]
+		return c.done(map[string]any{"id": args[0], "trusted": !*end}, "Client %s %s an application of %s.", args[0], word, *slug)
+	})
+	return cmd
 }

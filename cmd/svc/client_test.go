@@ -43,10 +43,20 @@ func TestDisabledClientIsRefusedAtOnce(t *testing.T) {
 	}
 	w.ok("client", "enable", client)
 	w.expect("/api/v1/me", rider, 200, "")
-	if got := w.ok("audit", "metro"); !strings.Contains(got, "client.disable") || !strings.Contains(got, "client.enable") {
-		t.Errorf("audit: %s", got)
+	w.ok("client", "trust", client, "--tenant", "metro")
+	w.ok("client", "trust", client, "--tenant", "metro", "--end")
+	if _, errs, code := w.run("client", "trust", client, "--tenant", "metro", "--end"); code != 1 ||
+		!strings.Contains(errs, "is not trusted by metro") {
+		t.Errorf("a trust ended twice: %d %s", code, errs)
 	}
-	for _, args := range [][]string{{"show", "cli_none"}, {"disable", "cli_none"}} {
+	log := w.ok("audit", "metro")
+	for _, want := range []string{"client.disable", "client.enable", "client.trust", "client.distrust"} {
+		if !strings.Contains(log, want) {
+			t.Errorf("no %s in the audit log: %s", want, log)
+		}
+	}
+	for _, args := range [][]string{{"show", "cli_none"}, {"disable", "cli_none"},
+		{"trust", "cli_none", "--tenant", "metro"}} {
 		if _, errs, code := w.run(append([]string{"client"}, args...)...); code != 1 || !strings.Contains(errs,
 			`there is no client "cli_none"`) {
 			t.Errorf("client %v: %d %s", args, code, errs)

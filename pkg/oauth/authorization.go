@@ -31,6 +31,8 @@ type authorization struct {
 	granted  []string      // the scopes that a code would get now
 	agents   string        // what the tenant lets agents do now, if the request is for the MCP server
 	agreed   bool          // an earlier consent permits all granted scopes at these resources
+	trusted  bool          // the company trusts the client (see trust)
+	silently bool          // the trust takes the place of a consent
 	epoch    int64         // the grant's epoch when the consent was read
 	since    string        // the actor's attribute since at that time
 

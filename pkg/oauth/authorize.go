@@ -80,7 +80,10 @@ func (p *authorizePage) serve(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if next == stepIssue {
+	switch {
+	case next == stepIssue && a.silently:
+		return p.issue(w, r, a, ids.Secret(), p.consent.consents.addTrusted)
+	case next == stepIssue:
 		return p.issue(w, r, a, ids.Secret(), p.mustStand)
 	}
 	if a.asks("none") {
@@ -221,10 +224,17 @@ func (d *decisions) weigh(ctx context.Context, a *authorization) (step, error) {
 		a.agentsThen = authz.AgentMode(consent)
 	}
 	a.agreed = a.agrees(consent, actor)
-	if !a.agreed || a.asks("consent") || a.redirectInterceptable() {
-		return stepConsent, nil
+	if a.agreed && !a.asks("consent") && !a.redirectInterceptable() {
+		return stepIssue, nil
 	}
-	return stepIssue, nil
+	var err error
+	if a.trusted, err = d.trusted(ctx, a); err != nil {
+		return 0, err
+	}
+	if a.silently = d.skipsConsent(a, consent, actor); a.silently {
+		return stepIssue, nil
+	}
+	return stepConsent, nil
 }
 
 // errConsentEnded means that the person ended the consent while the server

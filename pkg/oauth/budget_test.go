@@ -40,7 +40,7 @@ func TestSignInBudget(t *testing.T) {
 	}{
 		// Three counters up and down, session, browser, the session's request, code;
 		// the consent with its index entry.
-		{"another browser", f.newBrowser(), []string{"prompt", "consent"}, 33, 2*(6+4) + 3},
+		{"another browser", f.newBrowser(), []string{"prompt", "consent"}, 36, 2*(6+4) + 3},
 		// One counter up and down, session and browser new and old, the session's
 		// request, code, and the check of the consent.
 		{"known browser", known, []string{"prompt", "login"}, 26, 2 * (2 + 4 + 1 + 2)},

@@ -4,6 +4,7 @@ import (
 	_ "embed" // for the list of scopes
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 
 	"svc/pkg/base/ids"
@@ -46,14 +47,15 @@ type consentPage struct {
 // shown identifies what a consent page showed. Its form consents to exactly
 // that.
 func (a *authorization) shown() string {
-	return strings.Join([]string{a.name(), a.tenant.ID, strings.Join(a.granted, " "), a.resource, a.agents}, "\n")
+	return strings.Join([]string{a.name(), a.tenant.ID, strconv.FormatBool(a.trusted), strings.Join(a.granted, " "),
+		a.resource, a.agents}, "\n")
 }
 
 func (p *consentPage) show(w http.ResponseWriter, r *http.Request, a *authorization) error {
 	host, local := clients.RedirectTarget(a.redirectURI)
 	scopes, later := splitOffered(a.granted)
 	return p.pages.show(w, r, http.StatusOK, a.frame(), page.Consent{
-		Action: a.link("consent"), CSRF: a.consentToken(ids.Secret()), Client: a.client.Name,
+		Action: a.link("consent"), CSRF: a.consentToken(ids.Secret()), Client: a.client.Name, Own: a.trusted,
 		Host: host, Local: local, Site: a.client.Host(),
 		Account: a.session.Email, Tenant: a.tenant.Name, Scopes: scopes, Later: later, Agents: a.agents,
 		Policy: a.client.PolicyURI, Terms: a.client.TermsURI, Switch: a.another(), Company: a.otherCompany(),

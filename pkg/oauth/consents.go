@@ -93,6 +93,10 @@ func inForce(consent, actor table.Item) bool {
 // What an earlier consent permits stays permitted, if that consent is still in
 // force. The consent and the code are written in one transaction.
 func (c consents) add(ctx context.Context, a *authorization) (func(*table.Tx), error) {
+	return c.put(ctx, a, a.wanted())
+}
+
+func (c consents) put(ctx context.Context, a *authorization, given []string) (func(*table.Tx), error) {
 	t := c.db.Tenant(a.tenant.ID)
 	key := consentKey(t, a.client.ID, a.session.Actor)
 	was, err := t.Get(ctx, key)
@@ -101,7 +105,7 @@ func (c consents) add(ctx context.Context, a *authorization) (func(*table.Tx), e
 	}
 	a.agentsThen = a.agents // the page said so
 	doc, scopes := consentDoc{a.client.ID, a.client.Name, timestamp.Format(c.now())}, slices.Clone(a.granted)
-	given, agents := a.wanted(), a.agents
+	given, agents := slices.Clone(given), a.agents
 	if was.Found() && was.Text("since") == a.since {
 		scopes = append(scopes, was.Strings("scopes")...)
 		given = append(given, agreed(was)...)

@@ -161,7 +161,7 @@ func TestSignInAnswersAlike(t *testing.T) {
 	_, err = people.Create(ctx, by, person.Person{Email: "new@metro.example"}, "")
 	testkit.Must(t, err)
 	c := f.storeClient(nil)
-	const work = 6 // client, tenant twice, branding, account, throttles
+	const work = 7 // client, tenant twice, branding, account, throttles, trust
 	var first string
 	for _, test := range []struct{ name, email, password string }{
 		{"unknown account", "noone@metro.example", password},

@@ -1,6 +1,7 @@
 package oauth
 
 import (
+	"context"
 	"net/http"
 	"net/url"
 
@@ -17,13 +18,21 @@ const signInForm = "signin"
 type signInPage struct {
 	*pages
 	*requests
-	check *passwordCheck
-	mails bool // the server can mail a link to set a password
+	trusted func(context.Context, *authorization) (bool, error)
+	check   *passwordCheck
+	mails   bool // the server can mail a link to set a password
 }
 
 // show shows the sign-in page of an authorization. After a successful sign-in,
 // the form leads back to the unchanged request.
 func (p *signInPage) show(w http.ResponseWriter, r *http.Request, a *authorization, c page.SignIn, status int) error {
+	own, err := p.trusted(r.Context(), a)
+	if err != nil {
+		return err
+	}
+	if own {
+		c.Company = a.tenant.Name
+	}
 	c.Action, c.Client = a.link("signin"), a.client.Name
 	c.CSRF = p.sessions.FormToken(w, r, signInForm, a.name())
 	c.Rider, c.Driver = a.audience == authz.Rider, a.audience == authz.Driver

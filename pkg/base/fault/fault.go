@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 )
 
@@ -58,6 +59,16 @@ var table = map[Kind]answer{
 	KindUnavailable:  {http.StatusServiceUnavailable, "temporarily_unavailable"},
 
 	KindOutcomeUnknown: {http.StatusServiceUnavailable, "outcome_unknown"},
+}
+
+// Codes returns all error codes of the API, sorted.
+func Codes() []string {
+	var out []string
+	for _, a := range table {
+		out = append(out, a.code)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // Detail is one invalid part of a request. Field uses the caller's names

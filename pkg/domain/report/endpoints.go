@@ -37,5 +37,11 @@ func summary(ctx context.Context, c *api.Caller, in *summaryInput) (*Summary, er
 	if err != nil {
 		return nil, err
 	}
-	return Summarize(ctx, c.Tenant, start, end, shards)
+	out, err := Summarize(ctx, c.Tenant, start, end, shards)
+	if err != nil {
+		return nil, err
+	}
+	state, err := c.Live(ctx)
+	out.Currency = state.Currency
+	return out, err
 }

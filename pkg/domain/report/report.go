@@ -29,6 +29,7 @@ type Summary struct {
 	TripsByStatus  map[trip.Status]int64 `json:"tripsByStatus" doc:"Trips requested in the window, by the status they have now; every status is named."`
 	CompletedTrips int64                 `json:"completedTrips" doc:"Trips completed in the window, whenever they were requested."`
 	Revenue        json.Number           `json:"revenue" doc:"Sum of the final fares of the trips completed in the window, currency units."`
+	Currency       string                `json:"currency" doc:"ISO 4217 code of the tenant's currency."`
 	ActiveDrivers  int64                 `json:"activeDrivers" doc:"Drivers ONLINE or BUSY now, whatever the window. Disabled accounts count too."`
 	TotalCustomers int64                 `json:"totalCustomers" doc:"Customers of the tenant now, whatever the window. Disabled accounts count too."`
 }

@@ -35,23 +35,25 @@ func textRule(schema *huma.Schema) (isLine, needed bool) {
 	return *schema.MaxLength <= oneLine, schema.MinLength != nil && *schema.MinLength > 0
 }
 
-// DocumentText adds patterns to the schema of a text. They tell readers of the
+// DocumentText adds a pattern to the schema of a text. It tells readers of the
 // published document which texts a request may contain.
 func DocumentText(schema *huma.Schema) {
-	if schema.MaxLength == nil || schema.Enum != nil {
+	if schema.MaxLength == nil || schema.Enum != nil || schema.Pattern != "" {
 		return
 	}
 	isLine, needed := textRule(schema)
-	controls := `[\x00-\x08\x0B\x0C\x0E-\x1F\x7F-\x9F]`
+	controls := `\x00-\x08\x0B\x0C\x0E-\x1F\x7F-\x9F`
 	if isLine {
-		controls = `[\x00-\x1F\x7F-\x9F]`
+		controls = `\x00-\x1F\x7F-\x9F`
 	}
-	schema.Not = &huma.Schema{Type: huma.TypeString, Pattern: controls}
+	blanks := "[^" + controls + "]*"
+	words := blanks + `[^\s` + controls + "]" + blanks
 	switch {
-	case schema.Pattern != "":
 	case needed:
-		schema.Pattern = `\S`
+		schema.Pattern = "^" + words + "$"
 	case isLine:
-		schema.Pattern = `^$|\S`
+		schema.Pattern = "^(" + words + ")?$"
+	default:
+		schema.Pattern = "^" + blanks + "$"
 	}
 }

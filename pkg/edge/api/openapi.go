@@ -44,7 +44,7 @@ func schemaName(t reflect.Type, hint string) string {
 		return "Fault"
 	}
 	if t == reflect.TypeFor[ErrorBody]() {
-		return "Error"
+		return "ErrorBody"
 	}
 	name := huma.DefaultSchemaNamer(t, hint)
 	return strings.NewReplacer("Svc", "", "Pkg", "").Replace(name)

@@ -3,7 +3,6 @@ package reference
 import (
 	"net/http"
 	"slices"
-	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -42,7 +41,7 @@ func optionalOrNull(doc *huma.OpenAPI, s *huma.Schema) {
 			s.Properties[name] = &huma.Schema{Description: member.Description,
 				OneOf: []*huma.Schema{{Ref: member.Ref}, {Type: "null"}}}
 		case member.Enum != nil: // If null were one of the values, generators of clients would make it a constant.
-			values := &huma.Schema{Title: strings.ToUpper(name[:1]) + name[1:], Type: member.Type, Enum: member.Enum}
+			values := &huma.Schema{Type: member.Type, Enum: member.Enum}
 			s.Properties[name] = &huma.Schema{Description: member.Description, Default: member.Default,
 				Examples: member.Examples, OneOf: []*huma.Schema{values, {Type: "null"}}}
 		case !member.Nullable:

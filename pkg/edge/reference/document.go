@@ -12,6 +12,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"svc/pkg/access/authz"
+	"svc/pkg/base/fault"
 	"svc/pkg/edge/api"
 )
 
@@ -29,7 +30,11 @@ func Document(baseURL string, phrase func(scope string) string, rows ...api.Row)
 			scopes[scope] = meaning(scope, phrase(scope))
 		}
 	}
-	errorSchema := doc.Components.Schemas.Schema(errorType, true, "Error")
+	errorSchema := doc.Components.Schemas.Schema(errorType, true, "ErrorBody")
+	code := doc.Components.Schemas.SchemaFromRef(errorSchema.Ref).Properties["error"]
+	for _, word := range fault.Codes() {
+		code.Enum = append(code.Enum, word)
+	}
 	doc.Components.Responses = map[string]*huma.Response{}
 	for _, status := range []int{400, 401, 403, 404, 409, 413, 415, 422, 429, 431, 500, 503} {
 		doc.Components.Responses[strings.ReplaceAll(http.StatusText(status), " ", "")] = &huma.Response{
@@ -37,7 +42,7 @@ func Document(baseURL string, phrase func(scope string) string, rows ...api.Row)
 			Content: map[string]*huma.MediaType{"application/json": {Schema: errorSchema}}}
 	}
 	gateways := doc.Components.Responses["RequestHeaderFieldsTooLarge"]
-	gateways.Content["application/json"].Schema = object(nil, map[string]*huma.Schema{"message": {Type: huma.TypeString}})
+	gateways.Content["application/json"].Schema = named("GatewayError")
 	gateways.Headers = nil
 	for _, path := range doc.Paths {
 		for _, op := range operations(path) {
@@ -45,7 +50,7 @@ func Document(baseURL string, phrase func(scope string) string, rows ...api.Row)
 		}
 	}
 	describeBodies(doc)
-	describeOAuth(doc, errorSchema)
+	describeOAuth(doc, named("OAuthError"))
 	doc.Tags = tags(doc)
 	return doc, nil
 }
@@ -183,6 +188,7 @@ func JSON(doc *huma.OpenAPI, examples map[string]Example) ([]byte, error) {
 			}
 		}
 	}
+	bodies := takeExamples(doc)
 	text, err := json.Marshal(doc)
 	if err != nil {
 		return nil, fmt.Errorf("OpenAPI document: %w", err)
@@ -193,14 +199,87 @@ func JSON(doc *huma.OpenAPI, examples map[string]Example) ([]byte, error) {
 	}
 	prune(tree)
 	rename(tree)
+	if err := nameEnums(tree); err != nil {
+		return nil, fmt.Errorf("OpenAPI document: %w", err)
+	}
+	split(tree)
+	place(tree, bodies)
 	return json.MarshalIndent(tree, "", "  ")
 }
 
-// prune removes members that huma writes and JSON Schema does not define.
+// takeExamples replaces the examples of bodies in the document by names, and
+// returns the examples by name.
+func takeExamples(doc *huma.OpenAPI) map[string]json.RawMessage {
+	out := map[string]json.RawMessage{}
+	take := func(content map[string]*huma.MediaType) {
+		for _, media := range content {
+			if example, ok := media.Example.(json.RawMessage); ok {
+				name := fmt.Sprintf("example %d", len(out))
+				out[name], media.Example = example, name
+			}
+		}
+	}
+	for _, path := range doc.Paths {
+		for _, op := range operations(path) {
+			if op.RequestBody != nil {
+				take(op.RequestBody.Content)
+			}
+			for _, response := range op.Responses {
+				take(response.Content)
+			}
+		}
+	}
+	return out
+}
+
+// place puts the examples back. So their members keep their order, which the
+// maps of the tree would sort.
+func place(node any, bodies map[string]json.RawMessage) {
+	switch n := node.(type) {
+	case map[string]any:
+		for key, child := range n {
+			if name, ok := child.(string); ok && key == "example" && bodies[name] != nil {
+				n[key] = bodies[name]
+				continue
+			}
+			place(child, bodies)
+		}
+	case []any:
+		for _, child := range n {
+			place(child, bodies)
+		}
+	}
+}
+
+// split describes an object that has exactly one of two members by one schema
+// for each member.
+func split(tree map[string]any) {
+	components, _ := tree["components"].(map[string]any)
+	schemas, _ := components["schemas"].(map[string]any)
+	whole, _ := schemas["DriverStatusInput"].(map[string]any)
+	properties, _ := whole["properties"].(map[string]any)
+	var choices []any
+	for member, name := range map[string]string{"online": "DriverOnlineInput", "status": "DriverStateInput"} {
+		if properties[member] == nil {
+			return // a document of other rows
+		}
+		schemas[name] = map[string]any{"type": "object", "additionalProperties": false, "required": []any{member},
+			"properties": map[string]any{member: properties[member]}}
+		choices = append(choices, map[string]any{"$ref": schemaPrefix + name})
+	}
+	slices.SortFunc(choices, func(a, b any) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+	schemas["DriverStatusInput"] = map[string]any{"oneOf": choices}
+}
+
+// prune removes members that huma writes and JSON Schema does not define, and
+// replaces our own format of a time: a client sends the standard's form of it.
 func prune(node any) {
 	switch n := node.(type) {
 	case map[string]any:
 		delete(n, "patternDescription")
+		if n["format"] == "iso8601" {
+			n["format"] = "date-time"
+		}
 		for _, child := range n {
 			prune(child)
 		}

@@ -26,7 +26,6 @@ type plain struct {
 	kind                      string // media type of the response
 	bearer                    bool
 	client                    bool // a client authenticates
-	pages                     bool // its responses are pages, even if a status has no body
 }
 
 // shown is the schema of a response that is a page for a person.
@@ -64,12 +63,9 @@ var plains = []plain{
 		status:  204, bearer: true},
 	{method: "GET", path: "/oauth/authorize", id: "oauth_authorize",
 		summary: "Ask a person for an authorization code (RFC 6749, 7636, 9207)",
-		about:   "Open it in a browser. The person signs in and consents. The redirect URI then receives the code.",
-		status:  200, kind: "text/html", query: authorizeParameters, answer: shown},
-	{method: "POST", path: "/oauth/authorize", id: "oauth_authorize_by_form",
-		summary: "Ask a person for an authorization code, by a form (OpenID Connect Core 3.1.2.1)",
-		about:   "The parameters are in the body.",
-		status:  303, form: named("AuthorizationRequest"), example: exampleAuthorization, pages: true},
+		about: "Open it in a browser. The person signs in and consents. The redirect URI then receives the code. A form " +
+			"may send the same parameters by POST (OpenID Connect Core 3.1.2.1), which redirects to this GET.",
+		status: 200, kind: "text/html", query: authorizeParameters, answer: shown},
 	{method: "POST", path: "/oauth/token", id: "oauth_token", summary: "Exchange a code or a refresh token (RFC 6749)",
 		about: "A code is valid once, for one minute. `code_verifier` must fit the `code_challenge` of the " +
 			"authorization request.",
@@ -94,8 +90,8 @@ var plains = []plain{
 		status: 200, kind: "text/html", query: logoutParameters, answer: shown},
 	{method: "POST", path: "/oauth/logout", id: "oauth_logout_by_form",
 		summary: "Sign a person out, by a form (OpenID Connect RP-Initiated Logout)",
-		about:   "The parameters are in the body.", status: 303, form: named("LogoutRequest"),
-		example: map[string]any{"client_id": exampleClient}, pages: true},
+		about:   "The parameters are in the body.", status: 200, kind: "text/html", answer: shown,
+		form: named("LogoutRequest"), example: map[string]any{"client_id": exampleClient}},
 	{method: "GET", path: "/oauth/apps", id: "oauth_apps",
 		summary: "Show a person the clients that may act for the person, and end their access",
 		about:   "Open it in a browser.",
@@ -160,7 +156,7 @@ func describeOAuth(doc *huma.OpenAPI, errorSchema *huma.Schema) {
 		op.Responses[strconv.Itoa(p.status)] = ok
 		op.Responses["4XX"] = &huma.Response{Description: "An error of the protocol.",
 			Content: map[string]*huma.MediaType{"application/json": {Schema: errorSchema}}}
-		if p.pages || p.kind == "text/html" {
+		if p.kind == "text/html" {
 			op.Responses["303"] = &huma.Response{Description: "Redirects to the client or to another page."}
 			op.Responses["4XX"] = &huma.Response{Description: "A page that says what is wrong.",
 				Content: map[string]*huma.MediaType{"text/html": {Schema: shown}}}

@@ -1,6 +1,7 @@
 package reference
 
 import (
+	"encoding/json"
 	"maps"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -67,14 +68,18 @@ var oauthSchemas = map[string]*huma.Schema{
 		"scope":      text("The scopes of the access token, space-separated."),
 		"id_token":   text("Sent if the access token has the scope openid."),
 	}),
+	"GatewayError": object(nil, map[string]*huma.Schema{"message": text("What is wrong.")}),
+	"OAuthError": object([]string{"error"}, map[string]*huma.Schema{
+		"error":             {Type: huma.TypeString, Description: "What kind of error it is.", Enum: words(oauthErrors)},
+		"error_description": text("A sentence for the developer."),
+	}),
 	"TokenReference": object([]string{"token"}, map[string]*huma.Schema{
 		"token":           text("An access token or a refresh token."),
 		"token_type_hint": text("`access_token` or `refresh_token`."),
 		"client_id":       text("Identifier of the client."), "client_secret": text("With client_secret_post."),
 		"client_assertion_type": text(assertionTypeText), "client_assertion": text(assertionText),
 	}),
-	"AuthorizationRequest": formOf(authorizeParameters),
-	"LogoutRequest":        formOf(logoutParameters),
+	"LogoutRequest": formOf(logoutParameters),
 }
 
 const (
@@ -82,6 +87,13 @@ const (
 	assertionText     = "With private_key_jwt: a JWT that the client signed (RFC 7523). iss and sub are the " +
 		"client_id, aud is the issuer or the token endpoint, exp is at most 10 minutes ahead, and jti is new."
 )
+
+func words(list []string) (out []any) {
+	for _, word := range list {
+		out = append(out, word)
+	}
+	return out
+}
 
 // named refers to one of oauthSchemas.
 func named(name string) *huma.Schema { return &huma.Schema{Ref: schemaPrefix + name} }
@@ -131,25 +143,23 @@ var authorizationParameters = map[string]string{ //nolint:gosec // words about p
 	"audience":                 "Whose account: `dashboard`, `rider` or `driver`.",
 }
 
-// Values of the examples. The challenge and its verifier are those of RFC 7636,
-// appendix B.
+// Values of the examples. The verifier is that of RFC 7636, appendix B.
 const (
-	exampleClient    = "cli_01K00000000000000000000001"
-	exampleRedirect  = "https://app.example/cb"
-	exampleVerifier  = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
-	exampleChallenge = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
+	exampleClient   = "cli_01K00000000000000000000001"
+	exampleRedirect = "https://app.example/cb"
+	exampleVerifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
 )
 
+// The examples are JSON texts, because a map would sort their members.
 var (
-	exampleRegistration = map[string]any{"client_name": "Fleet Planner", "redirect_uris": []string{exampleRedirect},
-		"audiences": []string{"rider"}, "scope": "rider.trips:read rider.trips:create", "token_endpoint_auth_method": "none"}
-	exampleReplacement = map[string]any{"client_id": exampleClient, "client_name": "Fleet Planner",
-		"redirect_uris": []string{exampleRedirect}, "audiences": []string{"rider"}, "scope": "rider.trips:read",
-		"token_endpoint_auth_method": "none"}
-	exampleAuthorization = map[string]any{"response_type": "code", "client_id": exampleClient,
-		"redirect_uri": exampleRedirect, "scope": "rider.trips:read rider.trips:create", "state": "af0ifjsldkj",
-		"code_challenge": exampleChallenge, "code_challenge_method": "S256", "tenant_hint": "metro"}
-	exampleExchange = map[string]any{"grant_type": "authorization_code", "code": "the code from the redirect",
-		"redirect_uri": exampleRedirect, "client_id": exampleClient, "code_verifier": exampleVerifier}
-	exampleToken = map[string]any{"token": "the token", "client_id": exampleClient}
+	exampleRegistration = json.RawMessage(`{"client_name": "Fleet Planner", "redirect_uris": ["` + exampleRedirect +
+		`"], "audiences": ["rider"], "scope": "rider.trips:read rider.trips:create",
+		"token_endpoint_auth_method": "none"}`)
+	exampleReplacement = json.RawMessage(`{"client_id": "` + exampleClient + `", "client_name": "Fleet Planner",
+		"redirect_uris": ["` + exampleRedirect + `"], "audiences": ["rider"], "scope": "rider.trips:read",
+		"token_endpoint_auth_method": "none"}`)
+	exampleExchange = json.RawMessage(`{"grant_type": "authorization_code", "code": "the code from the redirect",
+		"redirect_uri": "` + exampleRedirect + `", "client_id": "` + exampleClient + `",
+		"code_verifier": "` + exampleVerifier + `"}`)
+	exampleToken = json.RawMessage(`{"token": "the token", "client_id": "` + exampleClient + `"}`)
 )

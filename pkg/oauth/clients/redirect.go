@@ -103,13 +103,13 @@ func redirectFault(uri string, public bool) string {
 func schemeFault(u *url.URL, public bool) string {
 	switch {
 	case slices.Contains(reservedSchemes, u.Scheme) || strings.HasPrefix(u.Scheme, "ms-") || len(u.Scheme) == 1:
-		return "the scheme " + u.Scheme + " does not belong to one application; use https, loopback http or a private " +
-			"scheme such as com.example.app"
+		return "the scheme " + u.Scheme + " does not belong to one application (use https, loopback http or a private " +
+			"scheme such as com.example.app)"
 	case strings.Contains(u.Scheme, "."):
 		return ""
 	case !public:
-		return "it must be https, loopback http or a private scheme such as com.example.app; " +
-			"other schemes are for token_endpoint_auth_method none only"
+		return "it must be https, loopback http or a private scheme such as com.example.app " +
+			"(other schemes are for token_endpoint_auth_method none only)"
 	case u.Host == "" && !strings.HasPrefix(u.Path, "/"):
 		return "a slash must follow the scheme"
 	}

@@ -13,7 +13,8 @@ type SignIn struct {
 	Email   string // as typed before, or the client's login_hint
 	Problem string // key of a text below "signin.", or ""
 	Minutes int    // how long to wait, for the problem "throttled"
-	Client  string // self-chosen name of an unverified client; "" if no client is involved
+	Client  string // self-chosen name of the client; "" if no client is involved
+	Company string // the company that calls the client its own, or ""
 	Rider   bool
 	Driver  bool
 	Forgot  string // address of the page that mails a link to set a password, or ""
@@ -57,7 +58,8 @@ type Picker struct {
 type Consent struct {
 	Action  string
 	CSRF    string
-	Client  string // self-chosen name of the unverified client
+	Client  string // self-chosen name of the client
+	Own     bool   // the company calls the client its own
 	Host    string // receiver of the response: a host, or a private-use scheme
 	Local   bool   // the response goes to an application on this device
 	Site    string // host of the address that is the client_id, or "" for a registered client

@@ -86,6 +86,11 @@ func (c Counter) delay(n int) time.Duration {
 	return min(wait, longestDelay)
 }
 
+// clocksApart is how far the clocks of processes may differ. A last use that lies
+// further ahead was counted before the clock was set back. It delays nobody, else
+// an account would be locked for as long as the clock was wrong.
+const clocksApart = 5 * time.Minute
+
 // Enabled reports whether the counter is active.
 func (c Counter) Enabled() bool { return c.Limit >= 0 && c.Key != "" }
 
@@ -137,7 +142,8 @@ func (t *Throttle) Count(ctx context.Context, counters ...Counter) error {
 			return fmt.Errorf("throttle: %w", err)
 		}
 		used := int(it.Int("n"))
-		if next := time.Unix(it.Int("at"), 0).Add(c.delay(used)); t.now().Before(next) {
+		next := time.Unix(it.Int("at"), 0).Add(c.delay(used))
+		if wait := next.Sub(t.now()); wait > 0 && wait <= c.delay(used)+clocksApart {
 			return t.Refusal(next)
 		}
 		counters = slices.Clone(counters)

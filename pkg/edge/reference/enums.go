@@ -1,0 +1,112 @@
+package reference
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"svc/pkg/base/fault"
+)
+
+// enums lists the enumerations of the document by name. Generated clients have
+// one type for each of them, however many members have it.
+var enums = map[string]string{
+	"Audience":            "dashboard driver rider",
+	"AssertionAlgorithm":  "ES256 EdDSA PS256 RS256",
+	"BugPlatform":         "ANDROID DESKTOP IOS WEB",
+	"ClientAuthMethod":    "client_secret_basic client_secret_post none private_key_jwt",
+	"DriverStatus":        "BUSY OFFLINE ONLINE",
+	"ErrorCode":           strings.Join(fault.Codes(), " "),
+	"FeedbackSort":        "comments newest votes",
+	"FeedbackStatus":      "COMPLETED IN_PROGRESS PLANNED REJECTED UNDER_REVIEW",
+	"FeedbackStatusQuery": "ALL COMPLETED IN_PROGRESS PLANNED REJECTED UNDER_REVIEW",
+	"FeedbackType":        "BUG IDEA",
+	"GrantType":           "authorization_code refresh_token",
+	"IDTokenAlgorithm":    "ES256 RS256",
+	"OAuthErrorCode":      strings.Join(oauthErrors, " "),
+	"OrderStatus":         "ACCEPTED CANCELLED DELIVERED PENDING PICKED_UP PREPARING READY",
+	"PaymentType":         "CARD CASH WALLET",
+	"RoutingEngine":       "osrm valhalla",
+	"ThemeMode":           "dark light system",
+	"TripEvent":           "ACCEPTED ARRIVED CANCELLED COMPLETED REQUESTED STARTED",
+	"TripStatus": "ASSIGNED CANCELLED COLLECTING_OFFERS COMPLETED DRIVER_ARRIVED IN_PROGRESS PENDING SCHEDULED " +
+		"SEARCHING WAITING_CUSTOMER",
+	"WalletSide": "customer driver",
+}
+
+// oauthErrors are the error codes of the OAuth endpoints that respond with JSON
+// (docs/errors.md), sorted.
+var oauthErrors = []string{"access_denied", "insufficient_scope", "invalid_client", "invalid_client_metadata",
+	"invalid_grant", "invalid_redirect_uri", "invalid_request", "invalid_scope", "invalid_target", "invalid_token",
+	"method_not_allowed", "not_found", "payload_too_large", "rate_limited", "server_error", "temporarily_unavailable",
+	"unauthorized_client", "unsupported_grant_type", "unsupported_media_type"}
+
+// nameEnums replaces each enumeration in the document, which is a tree of decoded
+// JSON, by a reference to a named schema, and an enumeration of one value by a
+// constant.
+func nameEnums(tree map[string]any) error {
+	components, _ := tree["components"].(map[string]any)
+	schemas, _ := components["schemas"].(map[string]any)
+	found := map[string]any{}
+	if err := findEnums(tree, found); err != nil {
+		return err
+	}
+	for name, values := range found {
+		if schemas[name] != nil {
+			return fmt.Errorf("a schema and an enumeration are called %s", name)
+		}
+		schemas[name] = map[string]any{"type": "string", "enum": values}
+	}
+	return nil
+}
+
+func findEnums(node any, found map[string]any) error {
+	switch n := node.(type) {
+	case []any:
+		for _, child := range n {
+			if err := findEnums(child, found); err != nil {
+				return err
+			}
+		}
+	case map[string]any:
+		for _, child := range n {
+			if err := findEnums(child, found); err != nil {
+				return err
+			}
+		}
+		if values, ok := n["enum"].([]any); ok {
+			return nameEnum(n, values, found)
+		}
+	}
+	return nil
+}
+
+func nameEnum(n map[string]any, values []any, found map[string]any) error {
+	texts := []string{}
+	for _, value := range values {
+		if text, ok := value.(string); ok {
+			texts = append(texts, text)
+		}
+	}
+	delete(n, "enum")
+	if len(values) == 1 {
+		n["const"] = values[0]
+		return nil
+	}
+	slices.Sort(texts)
+	for name, listed := range enums {
+		if strings.Join(texts, " ") != listed {
+			continue
+		}
+		delete(n, "type")
+		ref := map[string]any{"$ref": schemaPrefix + name}
+		if len(texts) < len(values) {
+			n["oneOf"] = []any{ref, map[string]any{"type": "null"}}
+		} else {
+			n["$ref"] = ref["$ref"]
+		}
+		found[name] = slices.DeleteFunc(values, func(v any) bool { return v == nil })
+		return nil
+	}
+	return fmt.Errorf("the enumeration %v has no name: add it to enums", texts)
+}
