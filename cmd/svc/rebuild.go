@@ -21,6 +21,7 @@ import (
 // empty.
 type rebuilt struct {
 	Tenant    string   `json:"tenant"`
+	Phones    int      `json:"phones"`    // riders whose phone was read as a number
 	Completed int      `json:"completed"` // completed trips
 	Settled   []string `json:"settled"`   // completed trips that had no receipt and are now settled
 	projection.Rebuilt
@@ -31,7 +32,8 @@ func rebuildCommand(c *cli) *cobra.Command {
 	return &cobra.Command{Use: "rebuild [SLUG…]",
 		Short: "Settle missed trips, and recompute balances, counters and ranks",
 		Long: `Settle the completed trips that have no receipt, and restore lost postings. Then compute every balance
-from its postings, and every counter, trip count, wallet name, search row and rank from the items.
+from its postings, and every counter, trip count, wallet name, search row and rank from the items. Read
+riders' phones as numbers of the tenant's country, as svc rider add does.
 The command replaces every stored value that is wrong, except a receipt of a trip that is not completed.
 
 It may run while the service runs, and may be repeated. It shows its progress, and takes some minutes
@@ -87,6 +89,9 @@ func rebuild(ctx context.Context, t table.Tenant, step projection.Step, n tenant
 	out.Tenant, out.Corrected = n.Slug, []reconcile.Difference{}
 	total, err := report.Trips(ctx, t)
 	if err != nil {
+		return out, err
+	}
+	if _, out.Phones, err = readPhones(ctx, t); err != nil {
 		return out, err
 	}
 	swept, err := settlement.Sweep(ctx, t, time.Time{}, time.Now)

@@ -12,6 +12,7 @@ import (
 
 	"svc/pkg/access/authz"
 	"svc/pkg/base/money"
+	"svc/pkg/base/phone/plans"
 	"svc/pkg/domain/tenant"
 )
 
@@ -26,6 +27,14 @@ func tenantFlags(cmd *cobra.Command) *edits[tenant.Tenant] {
 	e.text("name", "`name` for people", func(t *tenant.Tenant) *string { return &t.Name })
 	e.text("currency", "`currency`, ISO 4217", func(t *tenant.Tenant) *string { return &t.Currency })
 	e.text("timezone", "IANA `name`, as in Europe/Lisbon", func(t *tenant.Tenant) *string { return &t.Timezone })
+	country := cmd.Flags().String("country", "", "`code` of the country in which phone numbers without a country are read, "+
+		"ISO 3166, as in DE; empty for none")
+	e.step("country", func(t *tenant.Tenant) error {
+		if t.Country = strings.ToUpper(*country); t.Country != "" && !plans.IsCountry(t.Country) {
+			return usagef("--country %s: expected the code of a country, as in DE", *country)
+		}
+		return nil
+	})
 	e.text("domain", "custom `host` of the sign-in pages; empty for none",
 		func(t *tenant.Tenant) *string { return &t.CustomDomain })
 	most := cmd.Flags().String("max-fare", "", "largest `fare` of a trip, in currency units; default for about 2,000 US "+
@@ -100,8 +109,9 @@ func (c *cli) tenantSet() *cobra.Command {
 		Long: "Change a tenant. All but --shards takes effect with the next request. The currency cannot change after the " +
 			"first trip or order.\nWith --shards N the command first raises the number of shards that lists read; writes keep " +
 			"the old number. Run the same command again after a minute: then writes use the N shards too.",
-		Example: "  svc tenant set metro --flag taxiEnabled=false\n  svc tenant set metro --domain ride.metro.example\n " +
-			" svc tenant set metro --max-fare 500\n  svc tenant set metro --max-open-trips 5\n  svc tenant set metro --shards 4"}
+		Example: "  svc tenant set metro --flag taxiEnabled=false\n  svc tenant set metro --country US " +
+			"--domain ride.metro.example\n  svc tenant set metro --max-fare 500\n  svc tenant set metro --max-open-trips 5\n " +
+			" svc tenant set metro --shards 4"}
 	e := tenantFlags(cmd)
 	shards := cmd.Flags().Int("shards", 0, "`number` of shards; it cannot decrease")
 	disable := cmd.Flags().Bool("disable", false, "reject everybody's tokens and sign-ins; --disable=false undoes it")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"svc/pkg/access/authz"
 	"svc/pkg/base/fault"
@@ -48,9 +49,10 @@ func (d *decisions) trusted(ctx context.Context, a *authorization) (bool, error)
 
 // skipsConsent reports whether the company's trust takes the place of the
 // person's consent. The person must have seen where they are: on the sign-in
-// page of this request, or on a page of an earlier one.
+// page of this request, or on a page of an earlier one. Another program on the
+// device may receive the code at any address that is not https.
 func (d *decisions) skipsConsent(a *authorization, consent, actor table.Item) bool {
-	return a.trusted && !a.asks("consent") && !a.redirectInterceptable() &&
+	return a.trusted && !a.asks("consent") && strings.HasPrefix(a.redirectURI, "https://") &&
 		(a.session.FreshFor(a.name(), d.now()) || inForce(consent, actor))
 }
 

@@ -106,3 +106,19 @@ func TestTrustIsForOneRegistration(t *testing.T) {
 		}
 	}
 }
+
+// A trusted client at an address that another program on the device may take is
+// named as the company's own, and the person is asked.
+func TestTrustedClientOnADevice(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	for _, address := range []string{"http://127.0.0.1/cb", "com.metro.rider:/cb"} {
+		c := f.storeClient(func(c *client) { c.RedirectURIs = []string{address} })
+		testkit.Must(t, f.server.TrustClient(t.Context(), f.db.Tenant(f.metro.ID), audit.By{Who: "svc", At: f.now()}, c.ID, true))
+		b := f.newBrowser()
+		s := b.signIn(b.authorize(authorization(c, "redirect_uri", address)), "ana@metro.example")
+		if s.page() != "consent" || !strings.Contains(s.text(), "application of Metro Cabs") {
+			t.Errorf("%s: %s", address, s.text())
+		}
+	}
+}

@@ -175,7 +175,7 @@ func sweep(ctx context.Context, t table.Tenant, items []table.Item, now func() t
 		}
 		trips, keys = append(trips, tr), append(keys, ReceiptKey(t, tr.ID))
 	}
-	receipts, err := t.Batch(ctx, keys...)
+	receipts, err := t.BatchEventual(ctx, keys...)
 	if err != nil {
 		return errors.Join(append(errs, err)...)
 	}

@@ -71,7 +71,7 @@ func spelled(words []string) bool {
 func skeleton(name string) string {
 	text := twins(norm.NFKD.String(twins(name)))
 	for range 3 {
-		next := substitutes.Replace(search.Fold(confusable.Skeleton(search.Fold(text))))
+		next := substitutes.Replace(search.Caseless(norm.NFKC, confusable.Skeleton(search.Caseless(norm.NFKC, text))))
 		if next == text {
 			break
 		}

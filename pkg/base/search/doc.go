@@ -1,4 +1,4 @@
 // Package search owns the form in which a search compares texts. Folding
-// removes differences of case, width and composed letters, in any script. The
+// removes the differences that people do not type, in any script. The
 // package knows no resource and no table.
 package search

@@ -7,6 +7,7 @@ import (
 	"svc/pkg/base/email"
 	"svc/pkg/base/fault"
 	"svc/pkg/base/money"
+	"svc/pkg/base/phone"
 	"svc/pkg/base/plaintext"
 	"svc/pkg/data/table"
 )
@@ -28,6 +29,9 @@ type Customer struct {
 type Record struct {
 	Customer
 	Disabled bool `json:"disabled"`
+	// Number is the number that Phone stands for. Only programs that link the
+	// numbering plans of all countries write it.
+	Number *phone.Number `json:"number,omitempty"`
 }
 
 // FromItem decodes a customer from the item. It returns fault.NotFound if there
@@ -64,6 +68,10 @@ func (r *Record) normalize() error {
 		wrong.Unless(label.text == nil || plaintext.IsOptional(*label.text, 100), label.field,
 			"expected at most 100 characters, none of them a control character")
 	}
-	wrong.Unless(r.Phone == nil || plaintext.IsPhone(*r.Phone), "phone", "expected a phone number, as in +1 212 555 0181")
+	if !r.Number.Of(r.Phone) {
+		r.Number = nil
+	}
+	wrong.Unless(r.Phone == nil || plaintext.IsPhone(*r.Phone) ||
+		(r.Number != nil && plaintext.IsOptional(*r.Phone, 40)), "phone", "expected a phone number, as in +1 212 555 0181")
 	return wrong.Err()
 }

@@ -15,15 +15,15 @@ func Rows() []api.Row {
 		api.Get("/api/v1/customers", "svc_list_customers", authz.Operators("tenant.customers:read", "VIEW_CUSTOMERS"), list,
 			api.Tag("Customers"), api.Summary("List or search customers"),
 			api.Text("All customers of the tenant, newest first. With `q`, the customers whose name, first name, last name, "+
-				"phone or email contains `q`, in any letter case. They are sorted by the text from the match on, so `ann` "+
-				"finds Ann before Anna. If `q` has four digits or more and otherwise only separators, it matches phone "+
-				"numbers whatever their separators.")),
+				"phone or email contain the words of `q`, in any order, case and accent. They are sorted by the text from "+
+				"the match on, so `ann` finds Ann before Anna. If `q` has four digits or more and otherwise only separators, "+
+				"it is a phone number in any form: national, with 00, 011 or + and the country's code.")),
 	}
 }
 
 type listInput struct {
 	api.Paging
-	Q string `query:"q" maxLength:"100" doc:"Part of name, first name, last name, phone or email, in any case. Blanks at its ends do not count."`
+	Q string `query:"q" maxLength:"100" doc:"Parts of name, first name, last name, phone or email, in any order, case and accent. Blanks at its ends do not count."`
 }
 
 // list reads by-g1 T#t#CUSTOMERS#shard, or searches.

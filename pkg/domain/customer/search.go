@@ -2,6 +2,7 @@ package customer
 
 import (
 	"context"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -18,23 +19,42 @@ import (
 // searchList is the list's name in its cursors.
 const searchList = "customers.q"
 
-// lookedFor returns the text to search for: q trimmed and folded. If q consists of
-// at least four digits and of separators of phone numbers, it returns only the
-// digits.
-func lookedFor(q string) string {
-	q = strings.TrimSpace(q)
+// query is what a search looks for.
+type query struct {
+	// words must each be a part of a customer's words. They are the folded words of
+	// q, or the digits of a phone number.
+	words []string
+	// number, unless "", is the phone number without the digits before it: the
+	// prefix of international calls, or the zero of national ones. It may be a part
+	// of a customer's words in place of the only word.
+	number string
+}
+
+// extension matches the extension at the end of a phone number.
+var extension = regexp.MustCompile(`(;ext=|ext\.?|x|#) ?[0-9]+$`)
+
+// lookedFor returns what q looks for. If q consists of at least four digits and
+// of separators of phone numbers, only its digits count.
+func lookedFor(q string) query {
 	const least = 4 // with fewer digits, q may be part of a name or address
-	digits := digitsOf(q)
-	if len(digits) >= least && !strings.ContainsFunc(q, func(r rune) bool { return !isDigit(r) && !isSeparator(r) }) {
-		return digits
+	folded := search.Fold(strings.TrimSpace(q))
+	phone := extension.ReplaceAllString(strings.NewReplacer("(0)", "", "tel:", "").Replace(folded), "")
+	digits := digitsOf(phone)
+	if len(digits) < least || strings.ContainsFunc(phone, func(r rune) bool { return !isDigit(r) && !isSeparator(r) }) {
+		return query{words: strings.Fields(folded)}
 	}
-	return search.Fold(q)
+	const significant = 7 // with fewer digits, too many numbers would have them
+	short := strings.TrimLeft(strings.TrimPrefix(digits, "011"), "0")
+	if len(short) < significant || short == digits {
+		short = ""
+	}
+	return query{[]string{digits}, short}
 }
 
 func isDigit(r rune) bool     { return r >= '0' && r <= '9' }
-func isSeparator(r rune) bool { return strings.ContainsRune(" +-()./\u00a0", r) }
+func isSeparator(r rune) bool { return strings.ContainsRune(" +-()./", r) }
 
-// digitsOf returns the digits of a text.
+// digitsOf returns the digits of a folded text.
 func digitsOf(s string) string {
 	return strings.Map(func(r rune) rune {
 		if isDigit(r) {
@@ -44,15 +64,37 @@ func digitsOf(s string) string {
 	}, s)
 }
 
+// prefix returns the text with which suffix rows are read: the number, or the
+// longest word.
+func (q query) prefix() string {
+	longest := q.number
+	for _, word := range q.words {
+		if q.number == "" && len(word) > len(longest) {
+			longest = word
+		}
+	}
+	return longest
+}
+
+// finds reports whether the customer is looked for.
+func (q query) finds(r Record) bool {
+	all := r.Words()
+	has := func(part string) bool {
+		return slices.ContainsFunc(all, func(word string) bool { return strings.Contains(word, part) })
+	}
+	return (q.number != "" && has(q.number)) || !slices.ContainsFunc(q.words, func(w string) bool { return !has(w) })
+}
+
 // Search returns the customers whose name, first name, last name, phone or
-// email contains q, folded. It orders them by their smallest suffix that begins
-// with q. A page takes two round trips: a query of suffix rows, and a read of
+// email contain the words of q, folded, in any order. It orders them by their
+// smallest suffix that begins with the longest word. A page takes two round trips: a query of suffix rows, and a read of
 // the customers. The limit alone bounds the size of both reads, whatever the
 // number of customers. A page may be shorter than the limit. The projection
 // updates the suffix rows after a customer changes, so until then a search may
 // miss the customer.
 func Search(ctx context.Context, c *api.Caller, q string, p api.Paging) (*api.Page[Customer], error) {
-	folded := lookedFor(q)
+	wanted := lookedFor(q)
+	folded := strings.Join(wanted.words, " ")
 	position, err := api.Position(p.Cursor, searchList, folded)
 	if err != nil {
 		return nil, err
@@ -64,7 +106,7 @@ func Search(ctx context.Context, c *api.Caller, q string, p api.Paging) (*api.Pa
 	if !ok || folded == "" {
 		return nil, fault.Field("query.q", "expected a text to look for")
 	}
-	rows, next, err := suffixRows(ctx, c.Tenant, cut(rowText(folded), longest), began, after, p.Limit)
+	rows, next, err := suffixRows(ctx, c.Tenant, cut(rowText(wanted.prefix()), longest), began, after, p.Limit)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +123,7 @@ func Search(ctx context.Context, c *api.Caller, q string, p api.Paging) (*api.Pa
 		if err != nil {
 			return nil, err
 		}
-		if slices.ContainsFunc(r.Words(), func(word string) bool { return strings.Contains(word, folded) }) {
+		if wanted.finds(r) {
 			out.Items = append(out.Items, r.Customer)
 		}
 	}

@@ -38,7 +38,10 @@ const retention = 24 * time.Hour
 func (r Record) Words() []string {
 	words := []string{r.Name, strings.TrimSpace(r.FirstName + " " + r.LastName), r.FirstName, r.LastName, r.Email}
 	if r.Phone != nil {
-		words = append(words, *r.Phone, digitsOf(*r.Phone))
+		words = append(words, *r.Phone, digitsOf(search.Fold(*r.Phone)))
+	}
+	if r.Number.Of(r.Phone) {
+		words = append(words, r.Number.E164, r.Number.National)
 	}
 	for i := range words {
 		words[i] = search.Fold(words[i])

@@ -99,7 +99,8 @@ func (h *hall) walk(q string, limit int, between func()) (shown []string) {
 	}
 }
 
-// brute searches by reading every customer.
+// brute searches by reading every customer: each word of q must be a part of one
+// of the customer's texts.
 func (h *hall) brute(q string) []string {
 	digits := func(s string) string {
 		return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r < '0' || r > '9' }), "")
@@ -113,8 +114,11 @@ func (h *hall) brute(q string) []string {
 		if p.Phone != nil {
 			phone = *p.Phone
 		}
-		if slices.ContainsFunc([]string{p.Name, p.FirstName, p.LastName, p.Email, phone, digits(phone)},
-			func(text string) bool { return strings.Contains(search.Fold(text), search.Fold(q)) }) {
+		missing := slices.ContainsFunc(strings.Fields(search.Fold(q)), func(word string) bool {
+			return !slices.ContainsFunc([]string{p.Name, p.FirstName, p.LastName, p.Email, phone, digits(phone)},
+				func(text string) bool { return strings.Contains(search.Fold(text), word) })
+		})
+		if !missing {
 			out = append(out, id)
 		}
 	}

@@ -151,8 +151,9 @@ func SlugOf(p Post) string {
 	return "post-" + strings.ToLower(ids.Code())
 }
 
-// slug converts a title to lower-case letters, digits and single hyphens. It
-// drops diacritics and other scripts, so the result may be "".
+// slug converts a title to lower-case letters, digits and single hyphens. Letters
+// with accents and strokes become plain ones, as in a search. It drops other
+// scripts, so the result may be "".
 func slug(title string) string {
 	var b strings.Builder
 	gap := false

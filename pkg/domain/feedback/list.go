@@ -5,6 +5,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -31,7 +32,7 @@ func (p Post) shown(hasVoted bool) PostItem {
 
 // ListInput is the query of the list. A post must match all filters.
 type ListInput struct {
-	Q        string `query:"q" maxLength:"200" doc:"A part of the title or the body, in either language; case makes no difference."`
+	Q        string `query:"q" maxLength:"200" doc:"Parts of the title or the body, in either language and in any order; case, accents and blanks at the ends make no difference."`
 	Type     string `query:"type" enum:"IDEA,BUG" doc:"Only ideas, or only bugs."`
 	Status   string `query:"status" enum:"UNDER_REVIEW,PLANNED,IN_PROGRESS,COMPLETED,REJECTED,ALL" doc:"One status, or all. Without it: UNDER_REVIEW, PLANNED and IN_PROGRESS."`
 	Category string `query:"category" minLength:"1" maxLength:"100" doc:"Only posts with exactly this category."`
@@ -139,7 +140,7 @@ const fewMatches = 1000
 // candidates returns the ids of the posts to read: the operator's own, those of
 // the list's sort, or all matches if they are few.
 func (s Store) candidates(ctx context.Context, r roadmap, in *ListInput) ([]string, error) {
-	if in.Mine != "" {
+	if in.Q = strings.TrimSpace(in.Q); in.Mine != "" {
 		return s.own(ctx, r, in)
 	}
 	if in.Q == "" {

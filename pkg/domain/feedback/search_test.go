@@ -60,7 +60,10 @@ func byHand(all []written, q, status, kind, category, sort, author string) []str
 		if p.BodyEn != nil {
 			texts = append(texts, *p.BodyEn)
 		}
-		return !slices.ContainsFunc(texts, func(s string) bool { return strings.Contains(search.Fold(s), search.Fold(q)) }) ||
+		missing := slices.ContainsFunc(strings.Fields(search.Fold(q)), func(word string) bool {
+			return !slices.ContainsFunc(texts, func(s string) bool { return strings.Contains(search.Fold(s), word) })
+		})
+		return missing ||
 			(status == "" && !p.Status.Open()) || (status != "" && status != "ALL" && string(p.Status) != status) ||
 			(kind != "" && p.Type != kind) || (category != "" && p.Category != category) ||
 			(author != "" && p.Author != author)

@@ -58,14 +58,17 @@ const (
 	rowOverhead = 200
 )
 
-// matching returns the posts whose texts contain query, folded.
+// matching returns the posts whose texts contain each word of query, folded.
 func (x *texts) matching(ctx context.Context, p table.Platform, now time.Time, query string) (map[string]bool, error) {
-	query = search.Fold(query)
+	words := strings.Fields(search.Fold(query))
 	found := map[string]bool{}
 	match := func(post string, all []string) {
-		if slices.ContainsFunc(all, func(text string) bool { return strings.Contains(text, query) }) {
-			found[post] = true
+		for _, word := range words {
+			if !slices.ContainsFunc(all, func(text string) bool { return strings.Contains(text, word) }) {
+				return
+			}
 		}
+		found[post] = true
 	}
 	l := x.current(now)
 	if err := x.update(ctx, p, l, now, match); err != nil {
@@ -142,6 +145,9 @@ func (l *loadedTexts) add(rows []table.Item, maxBytes int, horizon string, full 
 		var all []string
 		if err := row.Decode(&all); err != nil {
 			return full, err
+		}
+		for i, text := range all { // an older build may have folded it in another way
+			all[i] = search.Fold(text)
 		}
 		if size := folded(all); !full && l.bytes+size <= maxBytes {
 			l.posts[post], l.bytes = all, l.bytes+size

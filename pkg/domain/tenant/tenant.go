@@ -23,6 +23,7 @@ type Tenant struct {
 	Name            string `json:"name"`
 	Currency        string `json:"currency"`               // ISO 4217
 	Timezone        string `json:"timezone"`               // IANA name
+	Country         string `json:"country,omitempty"`      // ISO 3166, in which phones are read; "" for none
 	CustomDomain    string `json:"customDomain,omitempty"` // host without scheme and port; "" for none
 	Disabled        bool   `json:"disabled"`
 	TaxiEnabled     bool   `json:"taxiEnabled"`
@@ -68,8 +69,9 @@ const MaxShards = 64
 const SettleShards = time.Minute
 
 var (
-	slugs   = regexp.MustCompile(`^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$`)
-	domains = regexp.MustCompile(`^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])$`)
+	slugs     = regexp.MustCompile(`^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$`)
+	countries = regexp.MustCompile(`^[A-Z]{2}$`)
+	domains   = regexp.MustCompile(`^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])$`)
 )
 
 // normalize converts a record to its stored form. The error lists every fault
@@ -84,6 +86,8 @@ func (t *Tenant) normalize(was Tenant) error {
 	wrong.Unless(plaintext.IsLine(t.Name, 100), "name", "expected %s", plaintext.Rule(100))
 	wrong.Unless(t.Currency == was.Currency || money.IsCurrency(t.Currency), "currency",
 		"expected the code of a currency in use (ISO 4217) in capital letters, as in USD")
+	wrong.Unless(t.Country == "" || countries.MatchString(t.Country), "country",
+		"expected the code of a country (ISO 3166) in capital letters, as in DE")
 	wrong.Unless(t.CustomDomain == "" || (len(t.CustomDomain) <= 253 && domains.MatchString(t.CustomDomain)), "domain",
 		"expected a host name, as in ride.metro.example")
 	wrong.Unless(t.ReadShards >= 1 && t.ReadShards <= MaxShards && t.WriteShards >= 1 && t.WriteShards <= t.ReadShards,

@@ -144,6 +144,7 @@ func tags(doc *huma.OpenAPI) []*huma.Tag {
 	for _, one := range []huma.Tag{
 		{Name: "Me", Description: "The signed-in person: profile, addresses, payment methods, orders and a driver's status."},
 		{Name: "Trips", Description: "Operators see the tenant's trips. Riders and drivers see and change their own trips."},
+		{Name: "Fares", Description: "What a ride would cost."},
 		{Name: "Drivers", Description: "The tenant's drivers."},
 		{Name: "Customers", Description: "The tenant's riders."},
 		{Name: "Settings", Description: "The company: branding, settings, service types and zones."},
