@@ -18,7 +18,7 @@ import (
 var (
 	writing = json.JoinOptions(jsonv1.DefaultOptionsV1(), jsontext.EscapeForHTML(false),
 		json.WithMarshalers(json.MarshalToFunc(writeNumber)))
-	reading = json.JoinOptions(jsonv1.DefaultOptionsV1(), json.MatchCaseInsensitiveNames(false),
+	reading = json.JoinOptions(jsonv1.DefaultOptionsV1(),
 		json.WithUnmarshalers(json.UnmarshalFromFunc(readNumber)))
 )
 
@@ -26,8 +26,8 @@ var (
 // switched off.
 func Marshal(v any) ([]byte, error) { return json.Marshal(v, writing) }
 
-// Unmarshal decodes JSON as encoding/json does, but the letter case of members'
-// names matters.
+// Unmarshal decodes JSON as encoding/json does. A json.Number takes no number in
+// quotes.
 func Unmarshal(data []byte, v any) error { return json.Unmarshal(data, v, reading) }
 
 func writeNumber(enc *jsontext.Encoder, n stdjson.Number) error {
