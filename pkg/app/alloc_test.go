@@ -42,7 +42,7 @@ func TestAllocations(t *testing.T) {
 		{"list of 20", op, "GET", "/api/v1/trips?limit=20", "", 1370},
 		{"list of 100", op, "GET", "/api/v1/trips?limit=100", "", 2637},
 		{"trip with its log", op, "GET", "/api/v1/trips/" + trip, "", 1472},
-		{"request", rider, "POST", "/api/v1/me/trips", request, 1109},
+		{"request", rider, "POST", "/api/v1/me/trips", request, 1284},
 		{"accept", driver, "POST", "/api/v1/me/trips/" + trip + "/accept", "{}", 1083},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

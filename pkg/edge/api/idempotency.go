@@ -123,8 +123,8 @@ func (x *exchange) keepFault(ctx context.Context, f *fault.Error) error {
 	}
 	used := errors.Is(f.Cause, errKeyUsed)
 	if !used {
-		switch f.Kind {
-		case fault.KindNotFound, fault.KindState:
+		switch f.Status() {
+		case http.StatusNotFound, http.StatusConflict:
 		default:
 			return f
 		}
