@@ -15,7 +15,7 @@ func TestSchedules(t *testing.T) {
 	got, err := emulator.Schedules(svc.Template)
 	want := []emulator.Schedule{
 		{Function: "KeysFunction", Rate: 24 * time.Hour, Timeout: 15 * time.Second},
-		{Function: "SettlementFunction", Rate: 6 * time.Hour, Timeout: time.Minute},
+		{Function: "SettlementFunction", Rate: time.Hour, Timeout: time.Minute},
 	}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Error(diff, err)
