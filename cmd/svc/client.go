@@ -141,10 +141,12 @@ func (c *cli) clientSwitch(use, short string, disabled bool) *cobra.Command {
 }
 
 func (c *cli) clientTrust() *cobra.Command {
-	cmd := &cobra.Command{Use: "trust ID", Short: "Make a client an application of a company itself", Args: cobra.ExactArgs(1),
-		Long: "Make a client an application of the company itself. The pages then name it as the company's, and a person who\n" +
-			"signs in is not asked for consent. The trust is for the name, the redirect addresses and the scopes that the\n" +
-			"client has now. It covers no agents, and no application whose address another program on a device may claim.",
+	cmd := &cobra.Command{Use: "trust ID", Short: "Make a client an application of a company itself",
+		Args: cobra.ExactArgs(1),
+		Long: "Make a client an application of the company itself. The pages then name it as the company's, and a person " +
+			"who\nsigns in is not asked for consent. The trust is for the name, the redirect addresses and the scopes " +
+			"that the\nclient has now. It covers no agents, and no application whose address another program on a device may " +
+			"claim.",
 		Example: "  svc client trust cli_01JT7M4C6Q8V2N5X9B3D1F7H0K --tenant metro\n" +
 			"  svc client trust cli_01JT7M4C6Q8V2N5X9B3D1F7H0K --tenant metro --end"}
 	slug := cmd.Flags().String("tenant", "", "`slug` of the company")
@@ -163,7 +165,8 @@ func (c *cli) clientTrust() *cobra.Command {
 			return missing(err, "client", args[0])
 		}
 		word := map[bool]string{true: "is no longer", false: "is now"}[*end]
-		return c.done(map[string]any{"id": args[0], "trusted": !*end}, "Client %s %s an application of %s.", args[0], word, *slug)
+		return c.done(map[string]any{"id": args[0], "trusted": !*end}, "Client %s %s an application of %s.", args[0], word,
+			*slug)
 	})
 	return cmd
 }

@@ -11,8 +11,7 @@ import (
 )
 
 // The API's document has every endpoint except those that only the server's own
-// pages use, and the POST form of the authorization request, which is the GET with
-// its parameters in the body (OpenID Connect Core section 3.1.2.1).
+// pages use, and the authorization request by POST, which the one by GET describes.
 func TestEndpointsAreDocumented(t *testing.T) {
 	raw, err := os.ReadFile("../../docs/openapi.json")
 	testkit.Must(t, err)

@@ -48,10 +48,12 @@ func TestGuard(t *testing.T) {
 		header       []string
 		want         bool
 	}{
-		"own form":                      {"POST", "/oauth/signin", []string{"Origin", "null", "Sec-Fetch-Site", "same-origin"}, true},
-		"own form, old browser":         {"POST", "/oauth/consent", []string{"Origin", "http://127.0.0.1:8080"}, true},
-		"program":                       {"POST", "/oauth/signin", nil, true},
-		"form of another site":          {"POST", "/oauth/signin", []string{"Origin", "null", "Sec-Fetch-Site", "cross-site"}, false},
+		"own form": {"POST", "/oauth/signin",
+			[]string{"Origin", "null", "Sec-Fetch-Site", "same-origin"}, true},
+		"own form, old browser": {"POST", "/oauth/consent", []string{"Origin", "http://127.0.0.1:8080"}, true},
+		"program":               {"POST", "/oauth/signin", nil, true},
+		"form of another site": {"POST", "/oauth/signin",
+			[]string{"Origin", "null", "Sec-Fetch-Site", "cross-site"}, false},
 		"form of another port":          {"POST", "/oauth/consent", []string{"Sec-Fetch-Site", "same-site"}, false},
 		"form without a known origin":   {"POST", "/oauth/apps", []string{"Origin", "null"}, false},
 		"form of another site, old":     {"POST", "/oauth/password", []string{"Origin", "http://evil.example"}, false},
@@ -66,6 +68,19 @@ func TestGuard(t *testing.T) {
 	} {
 		if got := try(c.method, c.path, "127.0.0.1:8080", c.header...); got != c.want {
 			t.Errorf("%s passes: %v", name, got)
+		}
+	}
+	// A browser does not name the origin of a form to plain http, because the pages
+	// send no referrer and Sec-Fetch-Site is for secure addresses and localhost. The
+	// form's token protects it.
+	for host, want := range map[string]bool{"192.168.1.7:8080": true, "svc:8080": true, "ride.metro.example": true,
+		"localhost:8080": false, "app.localhost:8080": false, "[::1]:8080": false, "127.0.0.2:8080": false} {
+		if got := try(http.MethodPost, "/oauth/signin", host, "Origin", "null"); got != want {
+			t.Errorf("form without a known origin at %s passes: %v", host, got)
+		}
+		if try(http.MethodPost, "/oauth/signin", host, "Origin", "null", "Sec-Fetch-Site", "cross-site") ||
+			try(http.MethodPost, "/oauth/signin", host, "Origin", "http://evil.example") {
+			t.Errorf("a form of another site passes at %s", host)
 		}
 	}
 }

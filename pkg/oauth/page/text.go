@@ -111,7 +111,8 @@ var texts = map[string]pair{
 	"picker.none":  {"This account belongs to no company.", "Esta cuenta no pertenece a ninguna empresa."},
 
 	"consent.title": {"Allow access?", "¿Permitir el acceso?"},
-	"consent.asks":  {"An application asks for access to your account with", "Una aplicación solicita acceso a tu cuenta de"},
+	"consent.asks": {"An application asks for access to your account with",
+		"Una aplicación solicita acceso a tu cuenta de"},
 	"consent.own":   {"You continue to an application of", "Continúas a una aplicación de"},
 	"consent.claim": {"It calls itself:", "Se hace llamar:"},
 	"consent.unverified": {
