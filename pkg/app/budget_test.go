@@ -7,6 +7,7 @@ import (
 
 	"svc/pkg/access/authz"
 	"svc/pkg/app/apptest"
+	"svc/pkg/domain/tenant"
 	"svc/pkg/local/testkit"
 )
 
@@ -136,6 +137,7 @@ func holdTrips(t *testing.T, s *suite, rider, driver, request string, ids []stri
 // one with many.
 func TestListsDoNotGrow(t *testing.T) {
 	s := newSuite(t)
+	s.Change(t, "metro", func(n *tenant.Tenant) { n.MaxOpenTrips = tenant.NoOpenTripsLimit })
 	op, rider := s.Token(t, s.actors[authz.Dashboard]), s.Token(t, s.actors[authz.Rider])
 	cost := func() []float64 {
 		var out []float64
