@@ -105,6 +105,7 @@ sweep: bin/engine ## sweep 10,000 tenants for lost trips, for some minutes (TENA
 golden: bin/engine ## write the golden files again from what the code does now
 	@# The documents come last, because their examples are the responses to the events.
 	go test -count=1 -run 'TestEvents|TestReplay' ./pkg/edge/gateway ./pkg/app/replay -update
+	go test -count=1 -run 'TestUnknownSurvivesEveryWrite' ./pkg/app -update
 	go test -count=1 -run 'TestGoldenDocuments|TestFloorPicture' ./pkg/app -update
 	go test -count=1 -run TestReferenceOfCommands ./cmd/svc -update
 

@@ -153,6 +153,15 @@ func (w *world) load(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	// One rider requests all measured rides, and none of them ends. The limit of open trips costs a request two write
+	// units, which the measurement therefore does not show.
+	if n, err = (tenant.Store{DB: db}).Change(ctx, n.ID, audit.By{Who: "svc:bench", At: time.Now()},
+		func(n *tenant.Tenant) error {
+			n.MaxOpenTrips = tenant.NoOpenTripsLimit
+			return nil
+		}); err != nil {
+		return err
+	}
 	if n, err = w.shard(ctx, db, n); err != nil {
 		return err
 	}

@@ -49,7 +49,8 @@ func curl(args []string) int {
 	if data != nil && header.Get("Content-Type") == "" {
 		header.Set("Content-Type", "application/x-www-form-urlencoded")
 	}
-	r, err := http.NewRequest(method, address, strings.NewReader(strings.Join(data, "&"))) //nolint:noctx // it ends with the program
+	body := strings.NewReader(strings.Join(data, "&"))
+	r, err := http.NewRequest(method, address, body) //nolint:noctx // it ends with the program
 	if err == nil {
 		r.Header = header
 		var res *http.Response

@@ -188,12 +188,10 @@ func devRuntime(dataDir string, log *slog.Logger) (*app.Runtime, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &app.Runtime{Sealer: sealer, Now: time.Now, Logger: log}
-	if p.RefreshGrace, err = app.RefreshGraceFromEnvironment(); err != nil {
-		return nil, usagef("%s", err)
+	config := app.ReadConfig(os.Getenv)
+	if config.Wrong != nil {
+		return nil, usagef("%s", config.Wrong)
 	}
-	if p.Rates, err = app.RatesFromEnvironment(); err != nil {
-		return nil, usagef("%s", err)
-	}
-	return p, nil
+	return &app.Runtime{Sealer: sealer, Now: time.Now, Logger: log, Config: config, RefreshGrace: config.RefreshGrace,
+		Rates: config.Rates}, nil
 }

@@ -32,8 +32,8 @@ func TestReadOnlyFolder(t *testing.T) {
 	testkit.Must(t, filepath.WalkDir(data, func(path string, d fs.DirEntry, err error) error {
 		testkit.Must(t, err)
 		if d.IsDir() {
-			t.Cleanup(func() { _ = os.Chmod(path, 0o700) }) //nolint:gosec // a folder
-			return os.Chmod(path, 0o500)                    //nolint:gosec // a folder
+			t.Cleanup(func() { _ = os.Chmod(path, 0o700) })
+			return os.Chmod(path, 0o500)
 		}
 		return os.Chmod(path, 0o400)
 	}))
@@ -57,12 +57,9 @@ func TestReadOnlyFolder(t *testing.T) {
 	}
 }
 
-// TestFullFolder: the data file can grow no further. Each request is then either
-// done or rejected with 503, reads go on, and nothing that was confirmed is lost.
-// With space again, the same request with the same key is done once.
-func TestFullFolder(t *testing.T) {
-	testkit.Long(t)
-	data := demoFolder(t)
+// limited returns an engine whose files in the data folder may not grow much.
+func limited(t *testing.T, data string) string {
+	t.Helper()
 	most := int64(0)
 	testkit.Must(t, filepath.WalkDir(data, func(_ string, d fs.DirEntry, err error) error {
 		testkit.Must(t, err)
@@ -74,8 +71,17 @@ func TestFullFolder(t *testing.T) {
 	// the trap, the signal XFSZ would end it.
 	program := filepath.Join(t.TempDir(), "dynoxide")
 	testkit.Must(t, os.WriteFile(program, fmt.Appendf(nil, "#!/bin/sh\ntrap '' XFSZ\nulimit -f %d\nexec '%s' \"$@\"\n",
-		(most+512<<10)/512, filepath.Join(engine.Repository(), "bin", "dynoxide")), 0o700)) //nolint:gosec // a program
-	t.Setenv("SVC_ENGINE_PATH", program)
+		(most+512<<10)/512, filepath.Join(engine.Repository(), "bin", "dynoxide")), 0o700))
+	return program
+}
+
+// TestFullFolder: the data file can grow no further. Each request is then either
+// done or rejected with 503, reads go on, and nothing that was confirmed is lost.
+// With space again, the same request with the same key is done once.
+func TestFullFolder(t *testing.T) {
+	testkit.Long(t)
+	data := demoFolder(t)
+	t.Setenv("SVC_ENGINE_PATH", limited(t, data))
 	full := startDev(t, os.Args[0], data, "")
 	c := &client{world{T: t, data: data}, map[string]string{}}
 	c.base = full.await(t)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
@@ -112,15 +113,15 @@ func (c *cli) done(v any, format string, args ...any) error {
 	return err
 }
 
-// plain replaces a fault by its text for the user: all details if there are
-// several, else the message. It keeps internal and unavailable faults, and all
+// plain replaces a fault by its text for the user: its details, which name the
+// command's flags, or else the message. It keeps internal and unavailable faults, and all
 // other errors.
-func plain(err error) error {
+func plain(cmd *cobra.Command, err error) error {
 	var f *fault.Error
-	if errors.As(err, &f) && len(f.Details) > 1 {
+	if errors.As(err, &f) && len(f.Details) > 0 {
 		var lines []error
 		for _, d := range f.Details {
-			lines = append(lines, errors.New(strings.TrimPrefix(d.Field, "body.")+": "+d.Message))
+			lines = append(lines, errors.New(flagOf(cmd, strings.TrimPrefix(d.Field, "body."))+": "+d.Message))
 		}
 		return errors.Join(lines...)
 	}
@@ -128,6 +129,28 @@ func plain(err error) error {
 		return errors.New(strings.TrimPrefix(strings.TrimSuffix(f.Message, "."), "body.")) // no request body here
 	}
 	return err
+}
+
+// flagOf returns the command's flag for a field of a record, or else the field:
+// --first-name for firstName, --base for baseFare.
+func flagOf(cmd *cobra.Command, field string) string {
+	var name strings.Builder
+	for _, r := range field {
+		if unicode.IsUpper(r) {
+			name.WriteByte('-')
+		}
+		name.WriteRune(unicode.ToLower(r))
+	}
+	for flag, ok := name.String(), true; ok; {
+		if cmd.Flags().Lookup(flag) != nil {
+			return "--" + flag
+		}
+		end := strings.LastIndexByte(flag, '-')
+		if ok = end > 0; ok {
+			flag = flag[:end]
+		}
+	}
+	return field
 }
 
 // all reads a list page by page, up to limit items. A limit below 1 is a usage
@@ -201,7 +224,7 @@ func act(f func(ctx context.Context, args []string) error) func(*cobra.Command, 
 		if errors.As(err, &usage) {
 			return err
 		}
-		return plain(err)
+		return plain(cmd, err)
 	}
 }
 

@@ -69,7 +69,7 @@ func (p platform) keys(ctx context.Context) (*signing.Keys, error) {
 	if p.data != "" {
 		sealer, err = signing.FileSealer(filepath.Join(p.data, "sealing.key"))
 	} else {
-		sealer, err = app.SealerFromEnvironment(ctx, awsConfig)
+		sealer, err = app.ReadConfig(os.Getenv).Sealer(ctx, awsConfig)
 	}
 	if err != nil {
 		return nil, err

@@ -64,6 +64,20 @@ func newStopper(t *testing.T, endpoint string) (*stopper, string) {
 	return s, proxy.URL
 }
 
+// beside runs svc dev on a data folder beside others that use the same engine.
+func beside(t *testing.T, data, endpoint string) (*client, *process) {
+	t.Helper()
+	p := startDev(t, os.Args[0], data, endpoint)
+	t.Cleanup(func() {
+		_ = p.cmd.Process.Signal(syscall.SIGCONT)
+		_ = p.cmd.Process.Signal(os.Interrupt)
+		<-p.ended
+	})
+	c := &client{world{T: t, data: data}, map[string]string{}}
+	c.base = p.await(t)
+	return c, p
+}
+
 // TestStoppedWithOldReads stops one of two processes between its reads and its
 // write, as a frozen Lambda function or a paused machine is. Meanwhile the other
 // process changes what was read. The stopped one then loses: its write is rejected,
@@ -75,22 +89,11 @@ func TestStoppedWithOldReads(t *testing.T) {
 	testkit.Must(t, err)
 	t.Cleanup(on.Stop)
 	stop, endpoint := newStopper(t, on.URL)
-	run := func(data, endpoint string) (*client, *process) {
-		p := startDev(t, os.Args[0], data, endpoint)
-		t.Cleanup(func() {
-			_ = p.cmd.Process.Signal(syscall.SIGCONT)
-			_ = p.cmd.Process.Signal(os.Interrupt)
-			<-p.ended
-		})
-		c := &client{world{T: t, data: data}, map[string]string{}}
-		c.base = p.await(t)
-		return c, p
-	}
-	slow, process := run(t.TempDir(), endpoint) // it loads the demo
+	slow, process := beside(t, t.TempDir(), endpoint) // it loads the demo
 	stop.pid.Store(int64(process.cmd.Process.Pid))
 	sealing, err := os.ReadFile(filepath.Join(slow.data, "sealing.key"))
 	testkit.Must(t, err)
-	fast, _ := run(sealed(t, sealing), on.URL)
+	fast, _ := beside(t, sealed(t, sealing), on.URL)
 	fast.tokens["driver"] = fast.token("driver", "driver2@metro.example")
 	operator := fast.token("dashboard", "operator@metro.example")
 	slow.tokens["driver"] = slow.token("driver", "driver1@metro.example")

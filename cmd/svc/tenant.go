@@ -48,6 +48,16 @@ func tenantFlags(cmd *cobra.Command) *edits[tenant.Tenant] {
 		}
 		return nil
 	})
+	open := cmd.Flags().String("max-open-trips", "", "largest `number` of open trips of one rider, 1 to 200; none for no "+
+		"limit")
+	e.step("max-open-trips", func(t *tenant.Tenant) (err error) {
+		if t.MaxOpenTrips = tenant.NoOpenTripsLimit; *open != "none" {
+			if t.MaxOpenTrips, err = strconv.Atoi(*open); err != nil || t.MaxOpenTrips < 1 {
+				return usagef("--max-open-trips %s: expected 1 to %d, or none", *open, tenant.MostOpenTrips)
+			}
+		}
+		return nil
+	})
 	e.text("agent-actions", "what agents may do: `off|read|confirm|all`; with confirm, a person must agree to what moves "+
 		"people or money", func(t *tenant.Tenant) *string { return &t.AgentActions })
 	flags := cmd.Flags().StringArray("flag", nil,
@@ -99,8 +109,9 @@ func (c *cli) tenantSet() *cobra.Command {
 		Long: "Change a tenant. All but --shards takes effect with the next request. The currency cannot change after the " +
 			"first trip or order.\nWith --shards N the command first raises the number of shards that lists read; writes keep " +
 			"the old number. Run the same command again after a minute: then writes use the N shards too.",
-		Example: "  svc tenant set metro --flag taxiEnabled=false\n  svc tenant set metro --country US --domain ride.metro.example\n " +
-			" svc tenant set metro --max-fare 500\n  svc tenant set metro --shards 4"}
+		Example: "  svc tenant set metro --flag taxiEnabled=false\n  svc tenant set metro --country US " +
+			"--domain ride.metro.example\n  svc tenant set metro --max-fare 500\n  svc tenant set metro --max-open-trips 5\n " +
+			" svc tenant set metro --shards 4"}
 	e := tenantFlags(cmd)
 	shards := cmd.Flags().Int("shards", 0, "`number` of shards; it cannot decrease")
 	disable := cmd.Flags().Bool("disable", false, "reject everybody's tokens and sign-ins; --disable=false undoes it")
@@ -180,6 +191,11 @@ func (c *cli) tenantShow() *cobra.Command {
 			t.add(authz.Taxi, n.TaxiEnabled)
 			t.add(authz.Delivery, n.DeliveryEnabled)
 			t.add("max fare", cmp.Or(n.MaxFare, money.DefaultMaxFare(n.Currency)))
+			open := strconv.Itoa(cmp.Or(n.MaxOpenTrips, tenant.MostOpenTrips))
+			if n.MaxOpenTrips == tenant.NoOpenTripsLimit {
+				open = "none"
+			}
+			t.add("max open trips", open)
 			t.add("agent actions", cmp.Or(n.AgentActions, authz.AgentsConfirm))
 			t.add("shards", strconv.Itoa(n.ReadShards)+" read, "+strconv.Itoa(n.WriteShards)+" written")
 			t.add("disabled", n.Disabled)

@@ -37,13 +37,13 @@ func TestAllocations(t *testing.T) {
 		name, token, method, target, body string
 		most                              float64 // an eighth above the count
 	}{
-		{"one item", rider, "GET", "/api/v1/me", "", 527},
-		{"list of 1", op, "GET", "/api/v1/trips?limit=1", "", 966},
-		{"list of 20", op, "GET", "/api/v1/trips?limit=20", "", 992},
-		{"list of 100", op, "GET", "/api/v1/trips?limit=100", "", 1084},
-		{"trip with its log", op, "GET", "/api/v1/trips/" + trip, "", 1373},
-		{"request", rider, "POST", "/api/v1/me/trips", request, 1030},
-		{"accept", driver, "POST", "/api/v1/me/trips/" + trip + "/accept", "{}", 1001},
+		{"one item", rider, "GET", "/api/v1/me", "", 558},
+		{"list of 1", op, "GET", "/api/v1/trips?limit=1", "", 1063},
+		{"list of 20", op, "GET", "/api/v1/trips?limit=20", "", 1370},
+		{"list of 100", op, "GET", "/api/v1/trips?limit=100", "", 2637},
+		{"trip with its log", op, "GET", "/api/v1/trips/" + trip, "", 1472},
+		{"request", rider, "POST", "/api/v1/me/trips", request, 1284},
+		{"accept", driver, "POST", "/api/v1/me/trips/" + trip + "/accept", "{}", 1083},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			name, event := gatewayEvent(t, tt.token, tt.method, tt.target, tt.body)

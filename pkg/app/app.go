@@ -39,6 +39,8 @@ type Runtime struct {
 	// Rates limit the requests to /api/v1 and the tool calls that one process
 	// serves per second for one tenant and for one client; zeros mean no limit.
 	Rates api.Rates
+	// Config is what the process read from its environment.
+	Config Config
 
 	keys *signing.Keys
 }

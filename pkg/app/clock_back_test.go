@@ -33,7 +33,8 @@ func stepBack(t *testing.T, s *suite, back time.Duration) {
 	before, revoked := s.SignIn(t, rider), s.SignIn(t, rider)
 	drives := s.SignIn(t, driver)
 	s.Do(t, posted("/oauth/revoke", "token", revoked.AccessToken, "client_id", revoked.ClientID)).Must(t, 200)
-	request := keyed(before.AccessToken, "/api/v1/me/trips", strings.TrimSuffix(ride, "}")+`,"paymentType":"WALLET"}`, "back")
+	body := strings.TrimSuffix(ride, "}") + `,"paymentType":"WALLET"}`
+	request := keyed(before.AccessToken, "/api/v1/me/trips", body, "back")
 	first := s.Do(t, request).Must(t, 201)
 	id := apptest.JSON[trip.Trip](t, first).ID
 	step := func(token, name, body string) {

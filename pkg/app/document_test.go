@@ -206,7 +206,7 @@ func documents(t *testing.T, baseURL string) map[string][]byte {
 	text, err := reference.JSON(doc, examples)
 	testkit.Must(t, err)
 	return map[string][]byte{documentFile: append(text, '\n'), readmeFile: withEndpoints(t),
-		offeredFile: offeredScopes(), idsFile: operationIDs()}
+		offeredFile: offeredScopes(), idsFile: operationIDs(), configurationFile: configurationPage()}
 }
 
 // offeredScopes returns all scopes that some operation needs, one per line:
@@ -219,6 +219,21 @@ func offeredScopes() []byte {
 	slices.Sort(scopes)
 	scopes = slices.DeleteFunc(slices.Compact(scopes), func(scope string) bool { return scope == "" })
 	return []byte(strings.Join(scopes, "\n") + "\n")
+}
+
+const configurationFile = "../../docs/configuration.md"
+
+// configurationPage returns the reference of the functions' environment variables.
+func configurationPage() []byte {
+	out := "# Configuration\n\nThe functions read these environment variables once, when they start. `svc` also reads those that\n" +
+		"have a meaning for it. The AWS SDK reads its own: `AWS_REGION`, `AWS_ACCESS_KEY_ID`,\n" +
+		"`AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN` and `AWS_ENDPOINT_URL`. A function that serves requests\n" +
+		"does not start if a variable has a value that it does not accept. `make golden` writes this page.\n\n" +
+		"| variable | accepts | without it | meaning |\n| --- | --- | --- | --- |\n"
+	for _, v := range app.Variables {
+		out += fmt.Sprintf("| `%s` | %s | %s | %s |\n", v.Name, v.Accepts, v.Default, v.Meaning)
+	}
+	return []byte(out)
 }
 
 // operationIDs returns the operation ids of the rows, one per line, sorted.

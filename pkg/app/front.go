@@ -6,14 +6,11 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	_ "embed"
-	"encoding/hex"
-	"errors"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/netip"
 	"net/url"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -57,40 +54,30 @@ type front struct {
 //go:embed operations.txt
 var operations string
 
-// UnknownSwitches returns the words of SWITCHED_OFF that switch nothing off.
-func UnknownSwitches() []string {
-	return slices.DeleteFunc(words(os.Getenv("SWITCHED_OFF")), func(word string) bool {
-		return slices.Contains(append(strings.Fields(operations), offRegistration, offSignIn, offAgents), word)
-	})
+// unknownSwitches returns the words of SWITCHED_OFF that switch nothing off.
+func (c Config) unknownSwitches() (unknown []string) {
+	known := append(strings.Fields(operations), offRegistration, offSignIn, offAgents)
+	for _, word := range c.SwitchedOff {
+		if !slices.Contains(known, word) {
+			unknown = append(unknown, word)
+		}
+	}
+	return unknown
 }
 
-// frontFromEnvironment reads ORIGIN_SECRET_SHA256 (the SHA-256 of the origin
-// secret in hex; two, separated by a comma, while one replaces the other) and
-// SWITCHED_OFF (operation ids, registration, sign-in, agents). If SWITCHED_OFF
-// has an unknown word, frontFromEnvironment logs an error and continues, because
-// a misspelt switch must not stop the service. It returns an error for a
-// malformed hash.
-func frontFromEnvironment() (front, error) {
-	f := front{off: map[string]bool{}}
-	for _, word := range words(os.Getenv("SWITCHED_OFF")) {
+// front returns the checks of the configuration. If SWITCHED_OFF has an unknown
+// word, front logs an error and continues, because a misspelt switch must not
+// stop the service.
+func (c Config) front() front {
+	f := front{secrets: c.OriginSecrets, off: map[string]bool{}}
+	for _, word := range c.SwitchedOff {
 		f.off[word] = true
 	}
-	if unknown := UnknownSwitches(); len(unknown) > 0 {
+	if unknown := c.unknownSwitches(); len(unknown) > 0 {
 		slog.Error("SWITCHED_OFF has words that switch nothing off", "words", unknown,
 			"expected", "operation ids of openapi.json, registration, sign-in, agents")
 	}
-	for _, text := range words(os.Getenv("ORIGIN_SECRET_SHA256")) {
-		sum, err := hex.DecodeString(text)
-		if err != nil || len(sum) != sha256.Size {
-			return front{}, errors.New("ORIGIN_SECRET_SHA256 must be SHA-256 hashes of 64 hex digits, separated by commas")
-		}
-		f.secrets = append(f.secrets, sum)
-	}
-	return f, nil
-}
-
-func words(list string) []string {
-	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' })
+	return f
 }
 
 // on returns the rows that are switched on.

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -19,7 +20,7 @@ import (
 
 func documents(t *testing.T) gateway.Function {
 	t.Helper()
-	f, err := Documents(&Runtime{BaseURL: "https://svc.example", Now: time.Now,
+	f, err := Documents(&Runtime{BaseURL: "https://svc.example", Now: time.Now, Config: ReadConfig(os.Getenv),
 		Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}, Docs)
 	testkit.Must(t, err)
 	return f.(gateway.Function)

@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -39,7 +40,7 @@ func hashed(secrets ...string) string {
 // returns the status and the body of the response.
 func invoked(t *testing.T, serve Serve, method, path string, headers map[string]string) (int, string) {
 	t.Helper()
-	function, err := serve(&Runtime{BaseURL: "https://svc.example", Now: time.Now,
+	function, err := serve(&Runtime{BaseURL: "https://svc.example", Now: time.Now, Config: ReadConfig(os.Getenv),
 		Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}, "TestFunction")
 	testkit.Must(t, err)
 	event := events.APIGatewayV2HTTPRequest{Version: "2.0", RawPath: path, Headers: headers}
@@ -83,7 +84,7 @@ func TestOriginSecret(t *testing.T) {
 	}
 	for _, text := range []string{newSecret, hashed(newSecret)[1:], "x" + hashed(newSecret)[1:]} {
 		t.Setenv("ORIGIN_SECRET_SHA256", text)
-		if _, err := Documents(&Runtime{}, Docs); err == nil || strings.Contains(err.Error(), text) {
+		if _, err := Documents(&Runtime{Config: ReadConfig(os.Getenv)}, Docs); err == nil || strings.Contains(err.Error(), text) {
 			t.Errorf("%q, which is no hash: %v", text, err)
 		}
 	}
@@ -103,8 +104,7 @@ func TestViewerAddress(t *testing.T) {
 		{"", "198.51.100.7:46532", "2"},
 	} {
 		t.Setenv("ORIGIN_SECRET_SHA256", tt.hashes)
-		f, err := frontFromEnvironment()
-		testkit.Must(t, err)
+		f := ReadConfig(os.Getenv).front()
 		r, w := httptest.NewRequest(http.MethodGet, "/health", nil), httptest.NewRecorder()
 		r.Header.Set("X-Origin-Secret", newSecret)
 		r.Header.Set("CloudFront-Viewer-Address", tt.header)
@@ -158,8 +158,7 @@ func TestUnknownSwitchesAreLogged(t *testing.T) {
 	} {
 		log.Reset()
 		t.Setenv("SWITCHED_OFF", tt.off)
-		_, err := frontFromEnvironment()
-		testkit.Must(t, err)
+		ReadConfig(os.Getenv).front()
 		logged := strings.Contains(log.String(), `"level":"ERROR"`) && strings.Contains(log.String(), tt.unknown)
 		if logged != (tt.unknown != "") {
 			t.Errorf("SWITCHED_OFF=%q logs %q", tt.off, log.String())
@@ -201,8 +200,7 @@ func TestOAuthIsSwitchedOff(t *testing.T) {
 	} {
 		for _, off := range []string{"", offRegistration, offSignIn, offAgents} {
 			t.Setenv("SWITCHED_OFF", off)
-			f, err := frontFromEnvironment()
-			testkit.Must(t, err)
+			f := ReadConfig(os.Getenv).front()
 			r, w := httptest.NewRequest(tt.method, tt.target, strings.NewReader(tt.body)), httptest.NewRecorder()
 			r.Header.Set("Sent", tt.body)
 			f.before(reached, nil).ServeHTTP(w, r)

@@ -70,6 +70,19 @@ func TestFunctionsHaveTimeZones(t *testing.T) {
 	}
 }
 
+// An unknown path under /api/v1 is a 401 without a token, a 404 with one.
+func TestUnknownPath(t *testing.T) {
+	s := newSuite(t)
+	for _, path := range []string{"/api/v1/nothing", "/api/v1/trips/x/y", "/api/v1/"} {
+		a := s.Get(t, "", path).Must(t, 401)
+		if !strings.HasPrefix(a.Header.Get("WWW-Authenticate"), "Bearer resource_metadata=") || a.Code() != "unauthorized" {
+			t.Errorf("%s: %v %s", path, a.Header, a.Body)
+		}
+		s.Get(t, s.Token(t, s.actors[authz.Rider]), path).Must(t, 404)
+	}
+	s.Get(t, "", "/nothing").Must(t, 404)
+}
+
 // TestInputNull: null for an optional member of a POST body means absent.
 func TestInputNull(t *testing.T) {
 	s := newSuite(t)

@@ -35,8 +35,7 @@ func TestKMSSealsSigningKeys(t *testing.T) {
 		made, err := client.CreateKey(ctx, &kms.CreateKeyInput{})
 		testkit.Must(t, err)
 		id = *made.KeyMetadata.KeyId
-		t.Setenv("KEY_ID", id)
-		s, err = app.SealerFromEnvironment(ctx, func(context.Context) (aws.Config, error) { return cfg, nil })
+		s, err = app.Config{KeyID: id}.Sealer(ctx, func(context.Context) (aws.Config, error) { return cfg, nil })
 		testkit.Must(t, err)
 		return id, s
 	}

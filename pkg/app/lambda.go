@@ -2,20 +2,17 @@ package app
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"os"
 	"runtime"
 	"runtime/debug"
-	"strconv"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambda"
 	"github.com/aws/aws-lambda-go/lambdacontext"
 
-	"svc/pkg/access/signing"
 	"svc/pkg/data/table"
 	"svc/pkg/edge/api"
 	"svc/pkg/edge/gateway"
@@ -30,19 +27,19 @@ type Serve func(p *Runtime, function string) (any, error)
 // program contains no code of other functions. Therefore nothing here may
 // reference all functions.
 func Start(function string, serve Serve) {
-	logger := slog.New(slog.NewJSONHandler(os.Stdout, &slog.HandlerOptions{Level: logLevel()}))
+	config := ReadConfig(os.Getenv)
+	logger := slog.New(slog.NewJSONHandler(os.Stdout, &slog.HandlerOptions{Level: config.LogLevel}))
 	slog.SetDefault(logger)
-	memory, _ := strconv.ParseInt(os.Getenv("AWS_LAMBDA_FUNCTION_MEMORY_SIZE"), 10, 64) // megabytes
-	collectLess(memory)
-	if OneProcessor(memory) && os.Getenv("GOMAXPROCS") == "" {
+	config.collectLess()
+	if OneProcessor(config.Memory) && config.ProcessLimit == "" {
 		runtime.GOMAXPROCS(1)
 	}
-	handler, err := start(function, serve, logger)
+	handler, err := start(function, serve, config, logger)
 	if err != nil {
 		logger.Error("start", "error", err)
 		os.Exit(1)
 	}
-	useRuntimeAPI(os.Getenv("AWS_LAMBDA_RUNTIME_API"), lambdacontext.MaxConcurrency())
+	useRuntimeAPI(config.RuntimeAPI, lambdacontext.MaxConcurrency())
 	lambda.Start(handler)
 }
 
@@ -51,12 +48,12 @@ func Start(function string, serve Serve) {
 // eleven times its live size. A memory limit of three quarters of the
 // function's memory makes the collector run more often near that limit. GOGC
 // and GOMEMLIMIT in the environment take precedence.
-func collectLess(memory int64) {
-	if os.Getenv("GOGC") == "" {
+func (c Config) collectLess() {
+	if c.Collector == "" {
 		debug.SetGCPercent(1000)
 	}
-	if memory > 0 && os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(memory << 20 / 4 * 3)
+	if c.Memory > 0 && c.MemoryLimit == "" {
+		debug.SetMemoryLimit(c.Memory << 20 / 4 * 3)
 	}
 }
 
@@ -69,23 +66,19 @@ func collectLess(memory int64) {
 // memory": 1,769 MB have the equivalent of one vCPU.
 func OneProcessor(memory int64) bool { return memory > 0 && memory <= 1769 }
 
-func start(function string, serve Serve, logger *slog.Logger) (any, error) {
-	db, err := table.Open(context.Background(), table.Options{Table: os.Getenv("TABLE_NAME"),
-		Endpoint: os.Getenv("AWS_ENDPOINT_URL_DYNAMODB"), AtOnce: lambdacontext.MaxConcurrency()})
+func start(function string, serve Serve, config Config, logger *slog.Logger) (any, error) {
+	db, err := table.Open(context.Background(), table.Options{Table: config.Table, Endpoint: config.Endpoint,
+		AtOnce: lambdacontext.MaxConcurrency()})
 	if err != nil {
 		return nil, err
 	}
-	return serve(&Runtime{DB: db, BaseURL: os.Getenv("BASE_URL"), Now: time.Now, Logger: logger,
-		Observe: Requests(os.Stdout, function)}, function)
+	return serve(&Runtime{DB: db, BaseURL: config.BaseURL, Now: time.Now, Logger: logger, Config: config,
+		RefreshGrace: config.RefreshGrace, Rates: config.Rates, Observe: Requests(os.Stdout, function)}, function)
 }
 
 // API serves the rows.
 func API(rows func(*table.DB) []api.Row) Serve {
 	return func(p *Runtime, function string) (any, error) {
-		var err error
-		if p.Rates, err = RatesFromEnvironment(); err != nil {
-			return nil, err
-		}
 		return p.requests(function, func(at *Runtime) (http.Handler, error) { return at.api(rows(at.DB)) }, rows(p.DB)...)
 	}
 }
@@ -94,14 +87,7 @@ func API(rows func(*table.DB) []api.Row) Serve {
 // switched off is no tool.
 func Agents(rows func(*table.DB) []api.Row) Serve {
 	return func(p *Runtime, function string) (any, error) {
-		var err error
-		if p.Rates, err = RatesFromEnvironment(); err != nil {
-			return nil, err
-		}
-		f, err := frontFromEnvironment()
-		if err != nil {
-			return nil, err
-		}
+		f := p.Config.front()
 		return p.requests(function, func(at *Runtime) (http.Handler, error) { return at.agents(f.on(rows(at.DB))) })
 	}
 }
@@ -110,13 +96,10 @@ func Agents(rows func(*table.DB) []api.Row) Serve {
 // without rows.
 func Authorization(p *Runtime, function string) (any, error) {
 	var err error
-	if p.RefreshGrace, err = RefreshGraceFromEnvironment(); err != nil {
+	if p.Sealer, err = p.Config.Sealer(context.Background(), table.Environment); err != nil {
 		return nil, err
 	}
-	if p.Sealer, err = SealerFromEnvironment(context.Background(), table.Environment); err != nil {
-		return nil, err
-	}
-	if from := os.Getenv("MAIL_FROM"); from != "" {
+	if from := p.Config.MailFrom; from != "" {
 		if p.Mail, err = SES(context.Background(), from, table.Environment); err != nil {
 			return nil, err
 		}
@@ -124,21 +107,6 @@ func Authorization(p *Runtime, function string) (any, error) {
 	return p.requests(function, func(at *Runtime) (http.Handler, error) {
 		return measured(at.authorization(), os.Stdout, function), nil
 	})
-}
-
-// RefreshGraceFromEnvironment reads REFRESH_GRACE: how long the previous
-// refresh token may be used again. It returns 0 if the variable is absent. The
-// authorization server shortens a longer duration to tokens.MaxRefreshGrace.
-func RefreshGraceFromEnvironment() (time.Duration, error) {
-	text := os.Getenv("REFRESH_GRACE")
-	if text == "" {
-		return 0, nil
-	}
-	grace, err := time.ParseDuration(text)
-	if err != nil || grace < 0 {
-		return 0, fmt.Errorf("REFRESH_GRACE is %q; expected a duration of 0s or more, such as 10s", text)
-	}
-	return grace, nil
 }
 
 // Documents serves the OpenAPI document, the reference page, /health and
@@ -150,7 +118,7 @@ func Documents(p *Runtime, function string) (any, error) {
 // Rotation creates and removes signing keys.
 func Rotation(p *Runtime, _ string) (any, error) {
 	var err error
-	if p.Sealer, err = SealerFromEnvironment(context.Background(), table.Environment); err != nil {
+	if p.Sealer, err = p.Config.Sealer(context.Background(), table.Environment); err != nil {
 		return nil, err
 	}
 	return p.Keys().Rotate, nil
@@ -183,10 +151,10 @@ func Projecting(p *Runtime, function string) (any, error) {
 // address. rows are the endpoints that can be switched off.
 func (p *Runtime) requests(function string, build func(at *Runtime) (http.Handler, error), rows ...api.Row) (any,
 	error) {
-	f, err := frontFromEnvironment()
-	if err != nil {
-		return nil, err
+	if p.Config.Wrong != nil {
+		return nil, p.Config.Wrong
 	}
+	f := p.Config.front()
 	if p.BaseURL != "" {
 		h, err := build(p)
 		if err != nil {
@@ -203,23 +171,4 @@ func (p *Runtime) requests(function string, build func(at *Runtime) (http.Handle
 		}
 		return crashes(f.before(h, rows), os.Stdout, function), nil
 	}), nil
-}
-
-func logLevel() slog.Level {
-	var level slog.Level
-	_ = level.UnmarshalText([]byte(os.Getenv("LOG_LEVEL"))) // default: info
-	return level
-}
-
-// SealerFromEnvironment returns a KMS sealer if KEY_ID names a key, else a
-// sealer with the file that SEALING_KEY_FILE names. It is an error if neither
-// variable is set.
-func SealerFromEnvironment(ctx context.Context, load Loader) (signing.Sealer, error) {
-	if id := os.Getenv("KEY_ID"); id != "" {
-		return newKMS(ctx, id, load)
-	}
-	if path := os.Getenv("SEALING_KEY_FILE"); path != "" {
-		return signing.FileSealer(path)
-	}
-	return nil, fmt.Errorf("neither KEY_ID nor SEALING_KEY_FILE is set; signing keys need one of them")
 }

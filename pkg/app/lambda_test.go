@@ -1,6 +1,8 @@
 package app_test
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -13,13 +15,14 @@ import (
 func TestRefreshGraceIsRead(t *testing.T) {
 	for text, want := range map[string]time.Duration{"": 0, "0s": 0, "10s": 10 * time.Second} {
 		t.Setenv("REFRESH_GRACE", text)
-		if got, err := app.RefreshGraceFromEnvironment(); err != nil || got != want {
-			t.Errorf("%q: %v, %v", text, got, err)
+		if c := app.ReadConfig(os.Getenv); c.Wrong != nil || c.RefreshGrace != want {
+			t.Errorf("%q: %v, %v", text, c.RefreshGrace, c.Wrong)
 		}
 	}
 	for _, text := range []string{"10", "ten", "10 s", "-1s", " 10s"} {
 		t.Setenv("REFRESH_GRACE", text)
-		if _, err := app.Authorization(&app.Runtime{}, "OAuthFunction"); err == nil ||
+		t.Setenv("SEALING_KEY_FILE", filepath.Join(t.TempDir(), "sealing.key"))
+		if _, err := app.Authorization(&app.Runtime{Config: app.ReadConfig(os.Getenv)}, "OAuthFunction"); err == nil ||
 			!strings.Contains(err.Error(), "REFRESH_GRACE") {
 			t.Errorf("%q: the function starts: %v", text, err)
 		}

@@ -13,12 +13,16 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
+	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"svc/pkg/access/signing"
 	"svc/pkg/app"
@@ -52,6 +56,7 @@ type newerBuild struct {
 	sent     map[string]bool // keys of the current request
 	replaced map[string]bool // types of items that a put replaced
 	lost     map[string]bool // what a put or an update dropped
+	formats  map[string]bool // "type attribute" and "type doc.member" of every item that is put
 }
 
 // sentItem is an item as it is sent.
@@ -82,8 +87,9 @@ func (it sentItem) mark() (lacks []string) {
 // put marks an item that is sent. create means that it does not replace an
 // item.
 func (n *newerBuild) put(it sentItem, create bool) {
-	lacks := it.mark()
 	kind := it.text("type")
+	n.note(kind, it)
+	lacks := it.mark()
 	if n.marked[it.key()] && !create && !derived[kind] {
 		n.replaced[kind] = true
 		for _, what := range lacks {
@@ -91,6 +97,19 @@ func (n *newerBuild) put(it sentItem, create bool) {
 		}
 	}
 	n.sent[it.key()] = true
+}
+
+// note adds the names of an item's attributes and of its document's members to
+// formats.
+func (n *newerBuild) note(kind string, it sentItem) {
+	var doc map[string]json.RawMessage
+	_ = json.Unmarshal([]byte(it.text("doc")), &doc) // an item without a document has no members
+	for name := range it {
+		n.formats[kind+" "+name] = true
+	}
+	for name := range doc {
+		n.formats[kind+" doc."+name] = true
+	}
 }
 
 // write is one write of a request.
@@ -251,6 +270,7 @@ var neverReplaced = map[string]string{
 	"state":       "only updated", "flags": "only updated", "counter": "only updated",
 	"assertion": "a jti is used once; one that is over may be replaced, whatever it holds",
 	"deleted":   "an entry of a list, like that of a log",
+	"trust":     "a company trusts a client by svc; its own test replaces it",
 	"device":    "a new one replaces the cookie, not the item",
 	"slug":      "names its owner for good", "domain": "names its owner; deleted with the name",
 }
@@ -261,7 +281,8 @@ var neverReplaced = map[string]string{
 // document or v. A new type of item needs a case here.
 func TestUnknownSurvivesEveryWrite(t *testing.T) {
 	testkit.Long(t)
-	n := &newerBuild{marked: map[string]bool{}, replaced: map[string]bool{}, lost: map[string]bool{}}
+	n := &newerBuild{marked: map[string]bool{}, replaced: map[string]bool{}, lost: map[string]bool{},
+		formats: map[string]bool{}}
 	rt := &app.Runtime{Sealer: signing.NewSealer(), Now: time.Now, Logger: slog.New(slog.DiscardHandler)}
 	running, err := service.Start(t.Context(), service.Options{Data: t.TempDir(), Memory: true, Table: testkit.Fresh(),
 		Template: testkit.Template(240), Engine: io.Discard, Log: slog.New(slog.DiscardHandler),
@@ -288,6 +309,7 @@ func TestUnknownSurvivesEveryWrite(t *testing.T) {
 	for what := range n.lost {
 		t.Errorf("a newer build's data is lost: %s", what)
 	}
+	storedFormats(t, n.formats)
 	for kind, file := range itemTypes(t) {
 		switch reason := neverReplaced[kind]; {
 		case derived[kind]:
@@ -297,6 +319,34 @@ func TestUnknownSurvivesEveryWrite(t *testing.T) {
 		case n.replaced[kind] && reason != "":
 			t.Errorf("a %s is replaced", kind)
 		}
+	}
+}
+
+// storedFormats compares the names that this build stores with those of
+// testdata/stored_formats.txt, one line for each type of item. Whoever changes
+// what is stored must notice it.
+func storedFormats(t *testing.T, names map[string]bool) {
+	t.Helper()
+	byKind := map[string][]string{}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		if kind, part, _ := strings.Cut(name, " "); part != "newer" && part != "doc.newer" {
+			byKind[kind] = append(byKind[kind], part)
+		}
+	}
+	var got strings.Builder
+	for _, kind := range slices.Sorted(maps.Keys(byKind)) {
+		fmt.Fprintf(&got, "%s: %s\n", kind, strings.Join(byKind[kind], " "))
+	}
+	const file = "testdata/stored_formats.txt"
+	if *update {
+		testkit.Must(t, os.WriteFile(file, []byte(got.String()), 0o600))
+	}
+	want, err := os.ReadFile(file)
+	testkit.Must(t, err)
+	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got.String(), "\n")); diff != "" {
+		t.Errorf("What is stored has changed. Items of earlier builds stay in the table, and an earlier build may run "+
+			"beside this one (docs/decisions.md, \"Two builds on one table\"). Read them as they were made, test it, and "+
+			"run this test with -update:\n%s", diff)
 	}
 }
 

@@ -114,6 +114,33 @@ func TestBackupsAreCopied(t *testing.T) {
 	}
 }
 
+// TestBackupRoleRestoresNothing: the role that makes backups cannot write a table.
+func TestBackupRoleRestoresNothing(t *testing.T) {
+	role := at(opsTemplate(t, "backup.yaml"), "Role", "Properties")
+	want := []string{"arn:${AWS::Partition}:iam::aws:policy/service-role/AWSBackupServiceRolePolicyForBackup"}
+	if got := values(field(role, "ManagedPolicyArns")); !slices.Equal(got, want) || field(role, "Policies") != nil {
+		t.Errorf("the role has the policies %q", got)
+	}
+}
+
+// TestFewAddressesCannotUseUpOAuth: fifteen addresses, each at its own limit,
+// leave most of the gateway's limit for /oauth/ to others.
+func TestFewAddressesCannotUseUpOAuth(t *testing.T) {
+	number := func(n *yaml.Node) float64 {
+		var out float64
+		testkit.Must(t, n.Decode(&out))
+		return out
+	}
+	var root yaml.Node
+	testkit.Must(t, yaml.Unmarshal(svc.Template, &root))
+	route := number(at(root.Content[0], "Resources", "HttpApi", "Properties", "RouteSettings", "ANY /oauth/{proxy+}",
+		"ThrottlingRateLimit"))
+	address := number(at(opsSection(t, "edge.yaml", "Parameters"), "AddressRate", "Default")) / 300
+	if 15*address > route/4 {
+		t.Errorf("15 addresses may send %.0f of %.0f requests a second", 15*address, route)
+	}
+}
+
 // TestBackupsThatFailNotify: an alarm counts each way in which a backup or its
 // copy can fail, and another the absence of backups. Both notify. AWS Backup's
 // own notifications have no such event any more (AWS Backup API,

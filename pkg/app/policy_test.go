@@ -21,6 +21,7 @@ type statement struct {
 	Action    []string
 	Resource  []string // "table", an index's name, "key"
 	Keys      []string // patterns of dynamodb:LeadingKeys
+	Names     []string // allowed dynamodb:Attributes; nil means all
 	unchecked bool     // the condition on keys does not require that the request has keys
 	deny      bool     // denies a request with any of the keys
 }
@@ -30,6 +31,7 @@ type statement struct {
 // the right.
 var unexercised = map[string]string{
 	"FeedbackFunction ChangeFeedback T#*#IDEMPOTENCY#*": "a post is sent with an Idempotency-Key",
+	"FeedbackFunction Read T#*#IDEMPOTENCY#*":           "a post is sent with an Idempotency-Key",
 	"KeysFunction RotateKeys dynamodb:DeleteItem": "a retired key is deleted when the last token it " +
 		"signed has ended",
 	"ProjectionFunction Project dynamodb:ConditionCheckItem": "a rider is renamed, and the wallet with the rider",
@@ -56,6 +58,9 @@ func TestPoliciesAreWhatIsUsed(t *testing.T) {
 		}
 		for _, s := range statements {
 			for _, part := range s.unused(used) {
+				if slices.Contains(s.Keys, "CLIENT#*") && slices.Contains(checkFamilies, part) {
+					continue // TestChecksOfEveryAudience
+				}
 				name := function + " " + s.Sid + " " + part
 				if excused[name] = true; unexercised[name] == "" {
 					t.Errorf("%s is granted %s by %s and does not use it", function, part, s.Sid)
@@ -66,6 +71,81 @@ func TestPoliciesAreWhatIsUsed(t *testing.T) {
 	for name := range unexercised {
 		if !excused[name] {
 			t.Errorf("%s needs no excuse", name)
+		}
+	}
+}
+
+// checkFamilies are the families of keys that the checks of a token read. A token
+// of any audience may come to any endpoint.
+var checkFamilies = []string{"T#*#TOKEN#*", "T#*#GRANT#*", "T#*#PERSON#*", "T#*#CUSTOMER#*", "T#*#DRIVER#*",
+	"T#*#FLAGS#*", "CLIENT#*", "KEYS#*"}
+
+// TestChecksOfEveryAudience: a function can make each of its batches of checks for
+// a token of any audience. Otherwise a rider's token at an operators' endpoint
+// would get a 500.
+func TestChecksOfEveryAudience(t *testing.T) {
+	r, policies := recorded(t), policiesOf(t)
+	actors, seen := []string{"T#t#PERSON#", "T#t#CUSTOMER#", "T#t#DRIVER#"}, 0
+	for function := range r.requests {
+		for _, q := range r.of(function) {
+			if q.action != "dynamodb:BatchGetItem" || !slices.Contains(q.keys, "T#t#TOKEN#") {
+				continue
+			}
+			seen++
+			rest := slices.DeleteFunc(slices.Clone(q.keys), func(key string) bool { return slices.Contains(actors, key) })
+			for _, actor := range actors {
+				other := iamRequest{action: q.action, resource: q.resource, keys: append(slices.Clone(rest), actor)}
+				if len(grants(policies[function], other)) == 0 {
+					t.Errorf("%s may not read %v", function, other.keys)
+				}
+			}
+		}
+	}
+	if seen == 0 {
+		t.Error("no checks were recorded")
+	}
+}
+
+// TestRefusedByPolicy: what a function must not do is refused, although it may do
+// the like.
+func TestRefusedByPolicy(t *testing.T) {
+	policies := policiesOf(t)
+	flags := func(action string, names ...string) iamRequest {
+		return iamRequest{action: action, resource: "table", keys: []string{"T#t#FLAGS#"}, attributes: names}
+	}
+	reads := func(family string) iamRequest {
+		return iamRequest{action: "dynamodb:BatchGetItem", resource: "table", keys: []string{family, "T#t#TOKEN#"}}
+	}
+	for _, function := range []string{"MeFunction", "MCPFunction"} {
+		mark := flags("dynamodb:UpdateItem", "currency", "pk", "priced", "sk")
+		if len(grants(policies[function], mark)) == 0 {
+			t.Errorf("%s may not mark the flags", function)
+		}
+		for _, q := range []iamRequest{flags("dynamodb:UpdateItem", "disabled", "pk", "sk"),
+			flags("dynamodb:UpdateItem", "pk", "priced", "sk", "taxiEnabled"),
+			flags("dynamodb:UpdateItem", "agentActions", "pk", "sk"),
+			flags("dynamodb:PutItem"), flags("dynamodb:DeleteItem")} {
+			if len(grants(policies[function], q)) > 0 {
+				t.Errorf("%s may %s %v of the flags", function, q.action, q.attributes)
+			}
+		}
+	}
+	// Families of a tenant that no function of the API needs, and those that it needs
+	// elsewhere.
+	for function, others := range map[string][]string{
+		"TripsFunction": {"WALLET", "SETTINGS", "BRANDING", "REPORT", "IDEMPOTENCY"}, "FleetFunction": {"TRIP", "WALLET"},
+		"SettingsFunction": {"TRIP", "WALLET"}, "ReportsFunction": {"TRIP", "SETTINGS"}, "DeliveryFunction": {"TRIP"},
+		"FeedbackFunction": {"TRIP", "WALLET", "BRANDING"}, "MeFunction": {"REPORT", "BRANDING", "SUFFIX"}, "MCPFunction": {},
+	} {
+		for _, name := range append(others, "FAMILY", "CONSENT", "LOGIN", "RECEIPT") {
+			if q := reads("T#t#" + name + "#"); len(grants(policies[function], q)) > 0 {
+				t.Errorf("%s may read %s", function, name)
+			}
+		}
+		for _, key := range []string{"T#t#AUDIT", "EMAIL#", "SESSION#", "CODE#", "LINK#", "SLUG#"} {
+			if len(grants(policies[function], reads(key))) > 0 {
+				t.Errorf("%s may read %s", function, key)
+			}
 		}
 	}
 }
@@ -141,6 +221,11 @@ func (s statement) allows(q iamRequest) bool {
 	}
 	for _, key := range q.keys {
 		if !slices.ContainsFunc(s.Keys, func(pattern string) bool { return like(pattern, key) }) {
+			return false
+		}
+	}
+	for _, name := range q.attributes {
+		if s.Names != nil && !slices.Contains(s.Names, name) {
 			return false
 		}
 	}
@@ -246,6 +331,7 @@ func statementOf(t *testing.T, n *yaml.Node) statement {
 		return s
 	}
 	s.Keys = values(field(field(condition, "ForAllValues:StringLike"), "dynamodb:LeadingKeys"))
+	s.Names = values(field(field(condition, "ForAllValues:StringEquals"), "dynamodb:Attributes"))
 	null := values(field(field(condition, "Null"), "dynamodb:LeadingKeys"))
 	s.unchecked = fmt.Sprint(null) != "[false]"
 	return s

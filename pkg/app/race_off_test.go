@@ -5,5 +5,5 @@ package app_test
 // Without the race detector, the limits on allocations apply unchanged.
 const (
 	allowance = 1
-	eachItem  = 2
+	eachItem  = 16
 )

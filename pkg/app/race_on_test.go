@@ -6,5 +6,5 @@ package app_test
 // The builds without it enforce the limits.
 const (
 	allowance = 2
-	eachItem  = 15
+	eachItem  = 32
 )

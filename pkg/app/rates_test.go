@@ -63,7 +63,7 @@ func TestRatesOfRevokedToken(t *testing.T) {
 	}
 }
 
-func TestRatesFromEnvironment(t *testing.T) {
+func TestRatesAreRead(t *testing.T) {
 	for _, tt := range []struct {
 		tenant, client string
 		want           api.Rates
@@ -76,10 +76,11 @@ func TestRatesFromEnvironment(t *testing.T) {
 		{"", "many", api.Rates{}, false},
 		{"1000001", "", api.Rates{}, false},
 	} {
-		t.Setenv("TENANT_RATE", tt.tenant)
-		t.Setenv("CLIENT_RATE", tt.client)
-		if got, err := app.RatesFromEnvironment(); got != tt.want || (err == nil) != tt.ok {
-			t.Errorf("%q, %q: got %+v, %v", tt.tenant, tt.client, got, err)
+		got := app.ReadConfig(func(name string) string {
+			return map[string]string{"TENANT_RATE": tt.tenant, "CLIENT_RATE": tt.client}[name]
+		})
+		if (got.Wrong == nil) != tt.ok || tt.ok && got.Rates != tt.want {
+			t.Errorf("%q, %q: got %+v, %v", tt.tenant, tt.client, got.Rates, got.Wrong)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -43,9 +44,10 @@ type recording struct {
 
 // iamRequest contains the properties of a request that IAM evaluates.
 type iamRequest struct {
-	action   string
-	resource string   // "table", an index's name, "key"
-	keys     []string // leading keys, each cut after its family
+	attributes []string // of an update
+	action     string
+	resource   string   // "table", an index's name, "key"
+	keys       []string // leading keys, each cut after its family
 }
 
 var recordOnce sync.Once
@@ -295,13 +297,42 @@ func judged(operation string, body []byte) ([]iamRequest, error) {
 	return []iamRequest{one}, nil
 }
 
+// written is one write of a transaction.
+type written struct {
+	Key, Item                             map[string]json.RawMessage
+	UpdateExpression, ConditionExpression string
+	ExpressionAttributeNames              map[string]string
+}
+
+var (
+	expressionWord = regexp.MustCompile(`[:#]?[A-Za-z_][A-Za-z0-9_]*`)
+	expressionTerm = regexp.MustCompile(`^(:.*|SET|ADD|REMOVE|DELETE|AND|OR|NOT|IN|if_not_exists|attribute_exists|` +
+		`attribute_not_exists|size)$`)
+)
+
+// attributes returns the names of the attributes in the key and the expressions of
+// an update (dynamodb:Attributes).
+func (w written) attributes() []string {
+	names := slices.Collect(maps.Keys(w.Key))
+	for _, word := range expressionWord.FindAllString(w.UpdateExpression+" "+w.ConditionExpression, -1) {
+		if name, ok := w.ExpressionAttributeNames[word]; ok {
+			word = name
+		}
+		if !expressionTerm.MatchString(word) {
+			names = append(names, word)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
 func transacted(items []map[string]json.RawMessage) ([]iamRequest, error) {
 	var out []iamRequest
 	for _, item := range items {
 		for kind, raw := range item {
 			action := map[string]string{"Put": "PutItem", "Update": "UpdateItem", "Delete": "DeleteItem",
 				"ConditionCheck": "ConditionCheckItem"}[kind]
-			var w struct{ Key, Item map[string]json.RawMessage }
+			var w written
 			if err := json.Unmarshal(raw, &w); err != nil {
 				return nil, err
 			}
@@ -313,7 +344,11 @@ func transacted(items []map[string]json.RawMessage) ([]iamRequest, error) {
 			if err := json.Unmarshal(pk, &value); err != nil {
 				return nil, fmt.Errorf("%s: %w", kind, err)
 			}
-			out = append(out, iamRequest{action: "dynamodb:" + action, resource: "table", keys: []string{family(value["S"])}})
+			q := iamRequest{action: "dynamodb:" + action, resource: "table", keys: []string{family(value["S"])}}
+			if kind == "Update" {
+				q.attributes = w.attributes()
+			}
+			out = append(out, q)
 		}
 	}
 	return out, nil

@@ -33,6 +33,7 @@ type lifecycle struct {
 type smoke struct {
 	log     *slog.Logger
 	baseURL string // the functions' BASE_URL; if it is "", they take the address from the event
+	config  Config
 	load    Loader
 	call    time.Duration
 	pause   time.Duration
@@ -43,7 +44,7 @@ type smoke struct {
 func SmokeTest(p *Runtime, _ string) (any, error) { return newSmoke(p).handle, nil }
 
 func newSmoke(p *Runtime) *smoke {
-	return &smoke{log: p.Logger, baseURL: p.BaseURL, load: table.Environment, call: smokeOne, pause: smokePause}
+	return &smoke{log: p.Logger, baseURL: p.BaseURL, config: p.Config, load: table.Environment, call: smokeOne, pause: smokePause}
 }
 
 // handle always reports to CodeDeploy, because CodeDeploy waits an hour for a
@@ -59,8 +60,8 @@ func (s *smoke) handle(ctx context.Context, e lifecycle) error {
 }
 
 // failures returns what failed: at most one call for each function, unknown words
-// in SWITCHED_OFF, and a panic. A malformed ORIGIN_SECRET_SHA256 fails alone,
-// before any call.
+// in SWITCHED_OFF, and a panic. A variable with a wrong value fails alone, before
+// any call.
 func (s *smoke) failures(ctx context.Context) (failed []error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -72,13 +73,13 @@ func (s *smoke) failures(ctx context.Context) (failed []error) {
 		ctx, cancel = context.WithDeadline(ctx, deadline.Add(-smokeReport))
 		defer cancel()
 	}
-	f, err := frontFromEnvironment()
-	if err != nil {
-		return []error{err}
+	if s.config.Wrong != nil {
+		return []error{s.config.Wrong}
 	}
+	f := s.config.front()
 	// The functions read the same variable. They ignore a misspelt word, so the
 	// smoke test must report it.
-	if unknown := UnknownSwitches(); len(unknown) > 0 {
+	if unknown := s.config.unknownSwitches(); len(unknown) > 0 {
 		failed = append(failed, fmt.Errorf("SWITCHED_OFF has words that switch nothing off: %q", unknown))
 	}
 	for _, function := range RequestFunctions() {

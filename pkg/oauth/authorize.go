@@ -151,7 +151,17 @@ func (d *decisions) proceed(r *http.Request, a *authorization) (step, error) {
 			return stepPick, err
 		}
 	}
-	return d.weigh(ctx, a)
+	next, err := d.weigh(ctx, a)
+	if next == stepIssue && a.hintsOther(n) && a.asks("none") {
+		return stepSignIn, err
+	}
+	return next, err
+}
+
+// hintsOther reports whether login_hint names another account than the
+// session's. A login_hint that is no mail address names no account.
+func (a *authorization) hintsOther(n *session.Session) bool {
+	return email.Valid(a.loginHint) && email.Fold(a.loginHint) != email.Fold(n.Email)
 }
 
 // pick determines the tenant of an operator who named none: the only
@@ -177,7 +187,9 @@ func (d *decisions) pick(ctx context.Context, a *authorization) (bool, error) {
 }
 
 // suits reports whether the session satisfies the request, so that no new
-// sign-in is needed. A login_hint that is no mail address names no account.
+// sign-in is needed. With prompt=none, login_hint is compared only before a code
+// is issued (see proceed). Otherwise any client could learn by the error who is
+// signed in.
 func (d *decisions) suits(a *authorization, n *session.Session) bool {
 	if n.Audience != a.audience || (n.TenantID != "" && n.TenantID != a.tenant.ID) {
 		return false
@@ -185,8 +197,7 @@ func (d *decisions) suits(a *authorization, n *session.Session) bool {
 	if n.FreshFor(a.name(), d.now()) {
 		return true
 	}
-	other := email.Valid(a.loginHint) && email.Fold(a.loginHint) != email.Fold(n.Email)
-	if a.asks("login") || a.asks("select_account") || other {
+	if a.asks("login") || a.asks("select_account") || a.hintsOther(n) && !a.asks("none") {
 		return false
 	}
 	return !a.hasMaxAge || !d.now().After(n.AuthTime.Add(a.maxAge))

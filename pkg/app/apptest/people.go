@@ -34,9 +34,9 @@ func (s *Service) tenants(t testing.TB) {
 		want tenant.Tenant
 	}{
 		{&s.Metro, tenant.Tenant{Slug: "metro", Name: "Metro Rides", Currency: "USD", Timezone: "America/New_York",
-			TaxiEnabled: true, DeliveryEnabled: true}},
+			TaxiEnabled: true, DeliveryEnabled: true, MaxOpenTrips: tenant.MostOpenTrips}},
 		{&s.Harbor, tenant.Tenant{Slug: "harbor", Name: "Harbor Cabs", Currency: "EUR", Timezone: "Europe/Lisbon",
-			TaxiEnabled: true, DeliveryEnabled: true}},
+			TaxiEnabled: true, DeliveryEnabled: true, MaxOpenTrips: tenant.MostOpenTrips}},
 	} {
 		made, err := store.Create(context.Background(), s.By(), n.want)
 		testkit.Must(t, err)

@@ -1,6 +1,7 @@
 package email
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 
@@ -22,12 +23,12 @@ func Fold(address string) string {
 
 // Valid reports whether the text has the form of a mail address: at most
 // Longest bytes of valid UTF-8, all characters printable and none a space or
-// U+FFFD, one "@", text before it, and after it a host that neither begins nor
-// ends with a dot.
+// U+FFFD, one "@", text before it, and after it a host whose labels, between
+// the dots, are not empty.
 func Valid(address string) bool {
 	local, host, ok := strings.Cut(address, "@")
 	return ok && local != "" && host != "" && len(address) <= Longest && !strings.Contains(host, "@") &&
-		!strings.HasPrefix(host, ".") && !strings.HasSuffix(host, ".") &&
+		!slices.Contains(strings.Split(host, "."), "") &&
 		!strings.ContainsFunc(address, func(r rune) bool {
 			return unicode.IsSpace(r) || !unicode.IsPrint(r) || r == unicode.ReplacementChar
 		})

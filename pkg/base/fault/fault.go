@@ -23,6 +23,7 @@ const (
 	KindNotFound
 	KindMethod
 	KindState
+	KindOpenTrips
 	KindEstimate
 	KindPaymentType
 	KindTooLarge
@@ -48,6 +49,7 @@ var table = map[Kind]answer{
 	KindNotFound:     {http.StatusNotFound, "not_found"},
 	KindMethod:       {http.StatusMethodNotAllowed, "method_not_allowed"},
 	KindState:        {http.StatusConflict, "invalid_state"},
+	KindOpenTrips:    {http.StatusConflict, "too_many_open_trips"},
 	KindEstimate:     {http.StatusConflict, "estimate_expired"},
 	KindPaymentType:  {http.StatusConflict, "payment_type_disabled"},
 	KindTooLarge:     {http.StatusRequestEntityTooLarge, "payload_too_large"},

@@ -22,6 +22,9 @@ const platform = "svc"
 var official = skeletons("the", "app", "platform", "official", "support", "security", "account", "accounts",
 	"administrator", "admin", "system", "signin", "sign", "in", "login", "team")
 
+// neutral lists the official words that say nothing of the platform by themselves.
+var neutral = skeletons("the", "app")
+
 // substitutes replaces signs, digits and letters that people read as another
 // letter. Of these, the standard's table maps only 0, 1 and |. Both the small i
 // and the capital I can pass for an l.
@@ -33,7 +36,7 @@ var substitutes = strings.NewReplacer("$", "s", "5", "s", "0", "o", "1", "l", "|
 //   - A word of the name looks like the platform's name.
 //   - Consecutive words together spell the platform's name.
 //   - Every word is an official word, or the platform's name and an official word
-//     without a blank ("svcsupport").
+//     without a blank ("svcsupport"). "The App" alone does not count.
 func OfPlatform(name string) bool {
 	words := strings.FieldsFunc(skeleton(name), func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r)
@@ -43,6 +46,9 @@ func OfPlatform(name string) bool {
 	}
 	if slices.Contains(words, platform) || spelled(words) {
 		return true
+	}
+	if !slices.ContainsFunc(words, func(word string) bool { return !neutral[word] }) {
+		return false
 	}
 	return !slices.ContainsFunc(words, func(word string) bool {
 		return !official[word] && !official[strings.TrimPrefix(word, platform)]

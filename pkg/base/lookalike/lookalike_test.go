@@ -16,14 +16,14 @@ func TestOfPlatform(t *testing.T) {
 		"ＳＶＣ", "ѕνс", "$vc", "5vc",
 		"ŚV́Ç", "𝐒𝐕𝐂", "ⓈⓋⒸ", "🆂🆅🅲", "🅢🅥🅒", "🇸🇻🇨", "🄢🄥🄒", "🅂🅅🄲 Support", "S🆅C",
 		"SⅤC", "svcsupport", "Support", "Official Support", "ОfficiaI Supроrt", "Security Team",
-		"Sign in", "The App", "Admin1strat0r",
+		"Sign in", "The Support App", "Admin1strat0r",
 	} {
 		if !lookalike.OfPlatform(name) {
 			t.Errorf("%q passes, though it looks like the platform's own name", name)
 		}
 	}
 	for _, name := range []string{
-		"Metro Rides", "Harbor Cabs", "My app", "Support for Metro", "Service desk", "SVCB Bank", "Visual C", "S. Vance Cars",
+		"Metro Rides", "Harbor Cabs", "My app", "App", "The App", "Support for Metro", "Service desk", "SVCB Bank", "Visual C", "S. Vance Cars",
 		"Vsc", "Такси", "出租车", "Šváb Cars",
 		"Team Rocket", "1 2 3 Cab", "", "!!!",
 	} {

@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"strconv"
 	"time"
-	"unsafe"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"svc/pkg/base/codec"
 )
 
 // Item is one stored item. Keys, conditions, filters and arithmetic use
@@ -20,7 +21,7 @@ type Item struct {
 	G        [4]string      // partitions in the indexes by-g1…by-g4; "" keeps the item out of that index
 	R        string         // position in those partitions, unique in each
 	Attrs    map[string]any // string, int, int64, bool, json.Number, []string (a set; empty: omitted); nil: absent
-	Doc      any            // marshalled by encoding/json; nil for none. Read it with Decode or Document
+	Doc      any            // marshalled as JSON; nil for none. Read it with Decode
 	Expires  time.Time      // attribute expiresAt; zero means never. Deletion comes later: readers must check Live
 	Preserve Unknown        // unknown data of the stored item, to preserve
 
@@ -42,9 +43,7 @@ func (it Item) Decode(out any) error {
 	if !ok || doc.kind != kindText {
 		return fmt.Errorf("item of type %q has no document", it.Type)
 	}
-	//nolint:gosec // the bytes are only read, so the text need not be copied
-	text := unsafe.Slice(unsafe.StringData(doc.text), len(doc.text))
-	if err := json.Unmarshal(text, out); err != nil {
+	if err := codec.Unmarshal([]byte(doc.text), out); err != nil {
 		return fmt.Errorf("document of an item of type %q: %w", it.Type, err)
 	}
 	return nil
@@ -172,11 +171,11 @@ func (it Item) encode() (map[string]types.AttributeValue, error) {
 	}
 	it.Preserve.attributes(raw, it.Attrs)
 	if it.Doc != nil {
-		doc, err := json.Marshal(it.Doc)
+		doc, err := codec.Marshal(it.Doc)
 		if err != nil {
 			return nil, fmt.Errorf("document of an item of type %q: %w", it.Type, err)
 		}
-		raw["doc"] = values.str(stringOf(it.Preserve.document(it.Doc, doc)))
+		raw["doc"] = values.str(string(it.Preserve.document(it.Doc, doc)))
 	}
 	return raw, nil
 }

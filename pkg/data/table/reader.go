@@ -1,188 +1,159 @@
 package table
 
 import (
-	"slices"
-	"unsafe"
+	"bytes"
+	"errors"
 
-	"svc/pkg/base/jsonscan"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"svc/pkg/base/codec"
 )
-
-// deepestAnswer is far above the nesting of our responses; DynamoDB itself
-// nests attributes up to 32 levels.
-const deepestAnswer = 64
 
 // usualAttrs is the maximum number of attributes in most items.
 const usualAttrs = 16
 
+// errAnswer is the error of a response that only the SDK can decode.
+var errAnswer = errors.New("an unusual response")
+
 // reader parses the JSON of a response. To allocate little, its strings share
-// the memory of the response, and the attributes of all items are in one slice.
+// the memory of one copy of the response, and the attributes of all items are in
+// one slice.
 type reader struct {
-	jsonscan.Scanner
-	rest    []byte // the response without its items
+	*jsontext.Decoder
+	all     string // the response
 	attrs   attrs
 	ends    []int  // end of each item in attrs
-	escaped []int  // texts in attrs that have escapes
-	seen    uint64 // a bit for each name of the item; names may share one
+	scratch []byte // memory for the decoded form of a string
 }
 
-// readAnswer extracts the items from a response, and returns the rest of the
-// response. If ok is true, the items use the memory of body: nothing else may
-// change it.
+// readAnswer extracts the items from the response of a Query ("Items"), a
+// BatchGetItem ("Responses", of one table) or a GetItem ("Item"), and returns
+// the rest of the response. ok is false for invalid JSON, for repeated members,
+// for members of unknown form, and for a response without such a member.
 func readAnswer(body []byte) (rest []byte, items []Item, ok bool) {
-	r, ok := scanAnswer(body)
-	if !ok {
-		return nil, nil, false
-	}
-	return r.rest, r.items(), true
-}
-
-// scanAnswer finds the items in the response of a Query ("Items"), a
-// BatchGetItem ("Responses", of one table) or a GetItem ("Item"). ok is false for
-// invalid JSON, for members of unknown form, and for a response without such a
-// member.
-func scanAnswer(body []byte) (r *reader, ok bool) {
-	r = &reader{Scanner: jsonscan.New(body, deepestAnswer), attrs: make(attrs, 0, usualAttrs)}
-	rest := append(make([]byte, 0, 256), '{')
-	found := false
-	r.Object(func(name jsonscan.Text) {
-		isItems, isResponses, isItem := name.Is("Items"), name.Is("Responses"), name.Is("Item")
-		switch {
-		case found && (isItems || isResponses || isItem):
-			r.Fail()
-		case isItem:
-			r.item(len(body))
-			found = true
-		case isItems:
-			r.Array(func(int) { r.item(len(body)) })
-			found = true
-		case isResponses:
-			r.Object(func(jsonscan.Text) { r.Array(func(int) { r.item(len(body)) }) })
-			found = true
-		default:
+	r := &reader{Decoder: jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowInvalidUTF8(true)),
+		all: string(body), attrs: make(attrs, 0, usualAttrs)}
+	rest, found := append(make([]byte, 0, 256), '{'), false
+	err := r.object(func(name string) error {
+		isItems := name == "Items" || name == "Responses" || name == "Item"
+		if !isItems {
+			value, err := r.ReadValue()
 			if len(rest) > 1 {
 				rest = append(rest, ',')
 			}
-			rest = append(append(append(rest, '"'), name.Raw...), '"', ':')
-			rest = append(rest, r.Value()...)
+			rest, _ = jsontext.AppendQuote(rest, name)
+			rest = append(append(rest, ':'), value...)
+			return err
 		}
+		if found {
+			return errAnswer
+		}
+		found = true
+		switch name {
+		case "Items":
+			return r.array(r.item)
+		case "Responses":
+			return r.object(func(string) error { return r.array(r.item) })
+		}
+		return r.item()
 	})
-	r.rest = append(rest, '}')
-	return r, r.End() && found
-}
-
-// items decodes the texts with escapes, in the memory of the response, and
-// returns the items. A decoded text is never longer than its JSON form.
-func (r *reader) items() []Item {
-	for _, i := range r.escaped {
-		raw := bytesOf(r.attrs[i].text)
-		out, _ := jsonscan.Text{Raw: raw, Escaped: true}.Append(raw[:0])
-		r.attrs[i].text = stringOf(out)
+	if err != nil || !found || codec.End(r.Decoder) != nil {
+		return nil, nil, false
 	}
 	items, from := make([]Item, len(r.ends)), 0
 	for i, end := range r.ends {
 		items[i], from = itemOf(r.attrs[from:end:end]), end
 	}
-	return items
+	return append(rest, '}'), items, true
 }
 
-// item reads one item. size is the size of the response, in bytes.
-func (r *reader) item(size int) {
-	from, begin := len(r.attrs), r.Offset()
-	r.seen = 0
-	defer func() {
-		if r.ends = append(r.ends, len(r.attrs)); len(r.ends) == 1 && !r.Failed() {
-			alike := (size - begin) / (r.Offset() - begin) // items of the response, if all are like the first
-			r.attrs, r.ends = slices.Grow(r.attrs, alike*len(r.attrs)), slices.Grow(r.ends, alike)
+// object reads an object. member must read the value of each member.
+func (r *reader) object(member func(name string) error) error {
+	return r.each('{', '}', func() error {
+		name, err := r.string()
+		if err != nil {
+			return err
 		}
-	}()
-	r.TypedObject(func(name jsonscan.Text, letter byte, text jsonscan.Text) {
-		switch letter {
-		case 'S':
-			r.add(from, attr{name: r.name(name), kind: kindText}, text)
-		case 'N':
-			r.add(from, attr{name: r.name(name), kind: kindNumber}, text)
-		case 'B':
-			r.add(from, attr{name: r.name(name)}, jsonscan.Text{})
-		default:
-			r.Fail()
-		}
-	}, func(name jsonscan.Text) {
-		a, values := attr{name: r.name(name)}, 0
-		var text jsonscan.Text
-		r.Object(func(kind jsonscan.Text) { text = r.value(&a, kind); values++ })
-		if values != 1 {
-			r.Fail()
-		}
-		r.add(from, a, text)
+		return member(name)
 	})
 }
 
-// add adds an attribute with the text to the item that begins at from. If the
-// item already has an attribute of that name, add fails the scan.
-func (r *reader) add(from int, a attr, text jsonscan.Text) {
-	bit := bitOf(a.name)
-	if r.seen&bit != 0 {
-		if _, twice := r.attrs[from:].get(a.name); twice {
-			r.Fail()
+// array reads an array. element must read each element.
+func (r *reader) array(element func() error) error { return r.each('[', ']', element) }
+
+func (r *reader) each(begin, end jsontext.Kind, element func() error) error {
+	if r.PeekKind() != begin {
+		return errAnswer
+	}
+	_, err := r.ReadToken()
+	for err == nil && r.PeekKind() != end {
+		err = element()
+	}
+	if err == nil {
+		_, err = r.ReadToken()
+	}
+	return err
+}
+
+// string reads a string.
+func (r *reader) string() (string, error) {
+	if r.PeekKind() != '"' {
+		return "", errAnswer
+	}
+	quoted, err := r.ReadValue()
+	if err != nil {
+		return "", err
+	}
+	if bytes.IndexByte(quoted, '\\') >= 0 {
+		// The decoder has checked the string. AppendUnquote replaces half a surrogate
+		// pair, as the SDK does, and returns an error.
+		r.scratch, _ = jsontext.AppendUnquote(r.scratch[:0], quoted)
+		return string(r.scratch), nil
+	}
+	end := int(r.InputOffset()) - 1
+	return r.all[end-len(quoted)+2 : end], nil
+}
+
+// item reads one item.
+func (r *reader) item() error {
+	err := r.object(func(name string) error {
+		a, values := attr{name: name}, 0
+		err := r.object(func(kind string) error { values++; return r.value(&a, kind) })
+		if r.attrs = append(r.attrs, a); err == nil && values != 1 {
+			err = errAnswer
 		}
-	}
-	r.seen |= bit
-	if a.text = stringOf(text.Raw); text.Escaped {
-		r.escaped = append(r.escaped, len(r.attrs))
-	}
-	r.attrs = append(r.attrs, a)
+		return err
+	})
+	r.ends = append(r.ends, len(r.attrs))
+	return err
 }
 
-// bitOf returns one of 64 bits, the same one for the same name.
-func bitOf(name string) uint64 {
-	if name == "" {
-		return 1
-	}
-	return 1 << ((uint(name[0])*31 + uint(name[len(name)-1])*7 + uint(len(name))) % 64)
-}
-
-// name returns an attribute's name. If the name has escapes, it fails the scan,
-// and the SDK decodes the response.
-func (r *reader) name(name jsonscan.Text) string {
-	if name.Escaped {
-		r.Fail()
-	}
-	return stringOf(name.Raw)
-}
-
-// value reads an attribute value of the named type. It returns the text of a
-// string or number.
-func (r *reader) value(a *attr, kind jsonscan.Text) (text jsonscan.Text) {
-	switch string(kind.Raw) {
+// value reads an attribute value of the named type.
+func (r *reader) value(a *attr, kind string) (err error) {
+	switch kind {
 	case "S":
-		a.kind, text = kindText, r.Text()
+		a.kind = kindText
+		a.text, err = r.string()
 	case "N":
-		a.kind, text = kindNumber, r.Text()
+		a.kind = kindNumber
+		a.text, err = r.string()
 	case "BOOL":
-		a.kind, a.flag = kindFlag, r.Bool()
+		var flag jsontext.Token
+		if flag, err = r.ReadToken(); err == nil && flag.Kind() != 't' && flag.Kind() != 'f' {
+			return errAnswer
+		}
+		a.kind, a.flag = kindFlag, flag.Kind() == 't'
 	case "SS":
 		a.kind, a.set = kindSet, []string{}
-		r.Array(func(int) {
-			if text := r.Text(); !r.Failed() {
-				a.set = append(a.set, unescaped(text))
-			}
+		err = r.array(func() error {
+			text, err := r.string()
+			a.set = append(a.set, text)
+			return err
 		})
 	case "B", "BS", "NS", "L", "M", "NULL":
-		r.Value()
+		_, err = r.ReadValue()
 	default:
-		r.Fail()
+		err = errAnswer
 	}
-	return text
-}
-
-// stringOf shares the memory of bytes, which must not change while the string is
-// in use.
-func stringOf(b []byte) string {
-	return unsafe.String(unsafe.SliceData(b), len(b)) //nolint:gosec // see the comment
-}
-
-// bytesOf shares the memory of a string. Only reader.items may write to it,
-// because it then replaces the string.
-func bytesOf(s string) []byte {
-	return unsafe.Slice(unsafe.StringData(s), len(s)) //nolint:gosec // see the comment
+	return err
 }

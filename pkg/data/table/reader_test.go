@@ -145,7 +145,7 @@ func TestReadBatchAnswer(t *testing.T) {
 	}
 }
 
-// The number of allocations hardly grows with the number of items.
+// A further item costs one allocation, for its document.
 func TestReadAnswerAllocations(t *testing.T) {
 	item := answers[1][strings.Index(answers[1], "[")+1 : strings.Index(answers[1], "]")]
 	count := func(n int) float64 {
@@ -159,7 +159,7 @@ func TestReadAnswerAllocations(t *testing.T) {
 		})
 	}
 	few, many := count(2), count(200)
-	if many-few > 12 { // the list of their ends grows by doubling
+	if many-few > 1.1*198 { // one for each document, because it has escapes
 		t.Errorf("%.0f allocations for 2 items, %.0f for 200", few, many)
 	}
 }

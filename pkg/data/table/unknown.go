@@ -2,10 +2,13 @@ package table
 
 import (
 	"reflect"
+	"strings"
+	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/go-json-experiment/json/jsontext"
 
-	"svc/pkg/base/jsonscan"
+	"svc/pkg/base/codec"
 )
 
 // Unknown is data of a stored item that this build does not know. A newer build
@@ -67,20 +70,38 @@ func (u Unknown) document(ours any, doc []byte) []byte {
 	if stored == "" || t.Kind() != reflect.Struct || len(doc) < 2 || doc[0] != '{' {
 		return doc
 	}
-	fields := fieldsOf(t)
-	s := jsonscan.New(bytesOf(stored), deepestDocument)
-	s.Object(func(name jsonscan.Text) {
-		value := s.Value()
-		for _, f := range fields {
-			if name.Is(f.name) {
-				return
-			}
+	known := memberNames(t)
+	_ = codec.Members([]byte(stored), func(name string, value jsontext.Value) { // a broken document has no members to keep
+		if known[name] {
+			return
 		}
 		if doc = doc[:len(doc)-1]; len(doc) > 1 {
 			doc = append(doc, ',')
 		}
-		doc = append(append(append(doc, '"'), name.Raw...), '"', ':')
-		doc = append(append(doc, value...), '}')
+		doc, _ = jsontext.AppendQuote(doc, name)
+		doc = append(append(append(doc, ':'), value...), '}')
 	})
 	return doc
+}
+
+var knownMembers sync.Map // reflect.Type → map[string]bool
+
+// memberNames returns the names of the members that encoding/json reads into a
+// struct of the type.
+func memberNames(t reflect.Type) map[string]bool {
+	if known, ok := knownMembers.Load(t); ok {
+		return known.(map[string]bool)
+	}
+	names := map[string]bool{}
+	for _, f := range reflect.VisibleFields(t) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if name == "" && !f.Anonymous {
+			name = f.Name
+		}
+		if name != "" && name != "-" && f.IsExported() {
+			names[name] = true
+		}
+	}
+	knownMembers.Store(t, names)
+	return names
 }

@@ -17,12 +17,13 @@ func Rows() []api.Row {
 			api.Needs(neededKeys), api.Tag("Me"), api.Summary("Save an address"),
 			api.Text("If an address with the same coordinates, rounded to nine decimals, exists, no second one is made. "+
 				"Instead `usageCount` grows by one, `lastUsedAt` is set, `address` is overwritten, and so are `label` and "+
-				"`notes` if given.")),
+				"`notes` if given. A rider has at most 200 addresses: a new one replaces the one that was not used for the "+
+				"longest time.")),
 	}
 }
 
 func list(ctx context.Context, c *api.Caller, _ *struct{}) (*api.Items[Address], error) {
-	all, err := List(ctx, c.Tenant, c.Actor.Subject)
+	all, err := List(ctx, c.Tenant, c.Actor.Subject, c.Now)
 	if err != nil {
 		return nil, err
 	}

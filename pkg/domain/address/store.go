@@ -4,15 +4,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"svc/pkg/data/audit"
 	"svc/pkg/data/table"
 )
 
-// Most is the maximum number of addresses in a list. A list shows the most
-// recently used ones.
+// Most is the maximum number of a rider's saved addresses. A new address beyond
+// it replaces the one that was not used for the longest time.
 const Most = 200
+
+// forgottenAtOnce is how many addresses one new address replaces at most, for a
+// rider who had more than Most before there was this limit.
+const forgottenAtOnce = 25
 
 // Key returns the key of the rider's address at the coordinates, which must be
 // in canonical form.
@@ -29,12 +35,13 @@ func Partition(t table.Tenant, rider string) string {
 // List reads the rider's most recently used addresses, the latest first.
 //
 // Access pattern: by-g1 T#t#CUSTOMER#c#ADDRESSES backward.
-func List(ctx context.Context, t table.Tenant, rider string) ([]Address, error) {
+func List(ctx context.Context, t table.Tenant, rider string, now time.Time) ([]Address, error) {
 	page, err := t.Query(ctx, Partition(t, rider), table.Query{Index: 1, Backward: true, Limit: Most, Fill: true})
 	if err != nil {
 		return nil, fmt.Errorf("addresses: %w", err)
 	}
-	return table.DecodeAll(page.Items, FromItem)
+	live := slices.DeleteFunc(page.Items, func(it table.Item) bool { return !it.Live(now) })
+	return table.DecodeAll(live, FromItem)
 }
 
 // rounds is how often Put calls table.Retry at most. Each call makes up to eight
@@ -64,7 +71,7 @@ func Put(ctx context.Context, t table.Tenant, rider string, s Save, now time.Tim
 				return err
 			}
 			var was *Address
-			if it.Found() {
+			if it.Live(now) {
 				a, err := FromItem(it)
 				if err != nil {
 					return err
@@ -74,6 +81,11 @@ func Put(ctx context.Context, t table.Tenant, rider string, s Save, now time.Tim
 			saved = s.after(was, now)
 			tx := t.Write()
 			audit.Put(tx, it, Item(t, rider, saved))
+			if was == nil {
+				if err := forget(ctx, t, tx, rider, now); err != nil {
+					return err
+				}
+			}
 			return c.Commit(ctx, tx, saved)
 		})
 		if !errors.Is(err, table.ErrConflict) {
@@ -84,6 +96,26 @@ func Put(ctx context.Context, t table.Tenant, rider string, s Save, now time.Tim
 		return Address{}, fmt.Errorf("save address: %w", err)
 	}
 	return saved, nil
+}
+
+// forget adds to the transaction of a new address that the rider's least recently
+// used addresses expire, so that the rider has at most Most. The table deletes
+// expired items by itself, so this needs no right to delete.
+//
+// Access pattern: the table's partition T#t#CUSTOMER#c#ADDRESSES.
+func forget(ctx context.Context, t table.Tenant, tx *table.Tx, rider string, now time.Time) error {
+	page, err := t.Query(ctx, Partition(t, rider), table.Query{Prefix: "ADDRESS#", Limit: table.Examined,
+		Consistent: true, Fill: true})
+	if err != nil {
+		return err
+	}
+	live := slices.DeleteFunc(page.Items, func(it table.Item) bool { return !it.Live(now) })
+	slices.SortFunc(live, func(a, b table.Item) int { return strings.Compare(a.R, b.R) })
+	for _, it := range live[:min(max(0, len(live)-Most+1), forgottenAtOnce)] {
+		tx.Update(it.Key, table.Change{Add: map[string]any{"version": 1}, Expires: now.Unix()}).
+			If("'version' = ?", it.Version).Else(table.ErrConflict)
+	}
+	return nil
 }
 
 // Item returns the stored form of an address.

@@ -10,6 +10,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"golang.org/x/net/idna"
+
 	"svc/pkg/base/email"
 	"svc/pkg/base/fault"
 	"svc/pkg/base/lookalike"
@@ -62,6 +64,10 @@ func (b Branding) Apply(p Patch) (Branding, error) {
 			if message := f.check(*f.change.Value); message != "" {
 				wrong.Add("body."+f.name, message)
 				continue
+			}
+			if strings.HasSuffix(f.name, "Url") {
+				uri := URI(*f.change.Value)
+				f.change.Value = &uri
 			}
 		}
 		*f.value = f.change.Value
@@ -133,6 +139,25 @@ func checkTheme(s string) string {
 		return "expected light, dark or system"
 	}
 	return ""
+}
+
+// URI returns a URL as a URI (RFC 3986): its host in ASCII (IDNA), and each other
+// character beyond ASCII as the escapes of its bytes.
+func URI(text string) string {
+	if u, err := url.Parse(text); err == nil {
+		if host, err := idna.Lookup.ToASCII(u.Hostname()); err == nil {
+			text = strings.Replace(text, u.Hostname(), host, 1)
+		}
+	}
+	var b strings.Builder
+	for i := range len(text) {
+		if text[i] < utf8.RuneSelf {
+			b.WriteByte(text[i])
+		} else {
+			fmt.Fprintf(&b, "%%%02X", text[i])
+		}
+	}
+	return b.String()
 }
 
 // noURL are characters that a URL cannot contain (RFC 3986 section 2). They

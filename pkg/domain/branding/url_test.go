@@ -24,3 +24,18 @@ func TestCheckURL(t *testing.T) {
 		}
 	}
 }
+
+// A URL beyond ASCII is answered as a URI (RFC 3986).
+func TestURI(t *testing.T) {
+	for text, want := range map[string]string{
+		"https://cdn.metro.example/a%20b?c=d#e": "https://cdn.metro.example/a%20b?c=d#e",
+		"https://münchen.example:8443/ä?q=ü":    "https://xn--mnchen-3ya.example:8443/%C3%A4?q=%C3%BC",
+		"https://例え.example/logo.svg":           "https://xn--r8jz45g.example/logo.svg",
+		"mailto:hilfe@münchen.example":          "mailto:hilfe@m%C3%BCnchen.example",
+		"data:image/png;base64,AA==":            "data:image/png;base64,AA==",
+	} {
+		if got := branding.URI(text); got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+}

@@ -68,7 +68,8 @@ func (b *Business) normalize() error {
 		"expected a latitude and a longitude in degrees")
 	wrong.Unless(b.Phone == nil || plaintext.IsPhone(*b.Phone), "phone", "expected a phone number, as in +1 212 555 0181")
 	if b.LogoURL != nil {
-		message := branding.CheckURL(*b.LogoURL)
+		message, uri := branding.CheckURL(*b.LogoURL), branding.URI(*b.LogoURL)
+		b.LogoURL = &uri
 		wrong.Unless(message == "", "logoUrl", "%s", message)
 	}
 	return wrong.Err()

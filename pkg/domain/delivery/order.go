@@ -64,14 +64,7 @@ func OrderKey(t table.Tenant, id string) table.Key { return t.Key("ORDER", "ORDE
 // OrderFromItem decodes an order from its item. It returns fault.NotFound if
 // there is none.
 func OrderFromItem(it table.Item) (Order, error) {
-	if !it.Found() {
-		return Order{}, fault.NotFound()
-	}
-	o, err := table.Document[Order](it)
-	if err != nil {
-		return Order{}, err
-	}
-	return *o, nil
+	return table.DecodeDoc[Order](it)
 }
 
 // OrderItem returns the stored form of a new order.

@@ -50,15 +50,12 @@ type Record struct {
 // is none. Status, TotalTrips and Disabled are attributes of the item;
 // everything else is in its document.
 func FromItem(it table.Item) (Record, error) {
-	if !it.Found() {
-		return Record{}, fault.NotFound()
-	}
-	r, err := table.Document[Record](it)
+	r, err := table.DecodeDoc[Record](it)
 	if err != nil {
 		return Record{}, err
 	}
 	r.Status, r.TotalTrips, r.Disabled = it.Text("status"), it.Int("totalTrips"), it.Flag("disabled")
-	return *r, nil
+	return r, nil
 }
 
 func (r *Record) normalize() error {
@@ -88,7 +85,8 @@ func (r *Record) normalize() error {
 	}
 	wrong.Unless(r.Phone == nil || plaintext.IsPhone(*r.Phone), "phone", "expected a phone number, as in +1 212 555 0181")
 	if r.PhotoURL != nil {
-		message := branding.CheckURL(*r.PhotoURL)
+		message, uri := branding.CheckURL(*r.PhotoURL), branding.URI(*r.PhotoURL)
+		r.PhotoURL = &uri
 		wrong.Unless(message == "", "photoUrl", "%s", message)
 	}
 	return wrong.Err()

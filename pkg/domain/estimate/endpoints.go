@@ -69,7 +69,10 @@ func (e estimator) estimate(ctx context.Context, c *api.Caller, in *Input) (*api
 		return nil, fault.InvalidState("The company has no service type with prices, so no fare can be estimated. Request " +
 			"the ride without an estimate.")
 	}
-	tx := c.Tenant.Write()
-	tx.Create(Item(c.Tenant, c.Actor.Subject, offers[0].EstimateID, Stored{journey, fares}, c.Now)).Else(table.ErrConflict)
-	return out, c.Commit(ctx, tx, out)
+	return out, table.Retry(ctx, func(ctx context.Context) error {
+		tx := c.Tenant.Write()
+		tx.Create(Item(c.Tenant, c.Actor.Subject, offers[0].EstimateID, Stored{journey, fares}, c.Now)).
+			Else(table.ErrConflict)
+		return c.Commit(ctx, tx, out)
+	})
 }

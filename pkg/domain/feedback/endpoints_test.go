@@ -53,6 +53,18 @@ func TestSubmitAndRead(t *testing.T) {
 	}
 }
 
+// A post with details of a bug is a BUG, unless its type says otherwise.
+func TestBugImpliesType(t *testing.T) {
+	w := newRoadmap(t, 1)
+	for rest, want := range map[string]string{``: "IDEA", `,"bug":null`: "IDEA", `,"bug":{"platform":"IOS"}`: "BUG",
+		`,"type":"BUG"`: "BUG", `,"type":"BUG","bug":{}`: "BUG", `,"type":"IDEA"`: "IDEA"} {
+		a := w.Do("POST", "/api/v1/feedback", w.tokens[0], `{"title":"t","body":"b"`+rest+`}`)
+		if a.Status != 201 || !strings.Contains(a.Body, `"type":"`+want+`"`) {
+			t.Errorf("%s: %d %s, want %s", rest, a.Status, a.Body, want)
+		}
+	}
+}
+
 func TestSubmitRefuses(t *testing.T) {
 	w := newRoadmap(t, 1)
 	for body, field := range map[string]string{
@@ -60,7 +72,7 @@ func TestSubmitRefuses(t *testing.T) {
 		`{"title":"` + strings.Repeat("t", 201) + `","body":"b"}`:         "body.title",
 		`{"title":"t","body":"` + strings.Repeat("b", 10001) + `"}`:       "body.body",
 		`{"title":"t","body":"b","type":"WISH"}`:                          "body.type",
-		`{"title":"t","body":"b","bug":{}}`:                               "body.bug",
+		`{"title":"t","body":"b","type":"IDEA","bug":{}}`:                 "body.bug",
 		`{"title":"t","body":"b","type":"BUG","bug":{"platform":"LYNX"}}`: "body.bug.platform",
 		`{"title":"t","body":"b","author":"me"}`:                          "body.author",
 	} {

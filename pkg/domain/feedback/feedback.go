@@ -1,6 +1,7 @@
 package feedback
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -86,11 +87,11 @@ type BugReport struct {
 type Draft struct {
 	Title    string     `json:"title" maxLength:"200" pattern:"\\S" example:"Dark theme for the dispatch map" doc:"The title, in the author's language."`
 	Body     string     `json:"body" maxLength:"10000" pattern:"\\S" example:"Our dispatchers work at night and the map is too bright." doc:"The text, in the author's language."`
-	Type     string     `json:"type,omitempty" enum:"IDEA,BUG" default:"IDEA" doc:"An idea, or a bug."`
+	Type     string     `json:"type,omitempty" enum:"IDEA,BUG" doc:"An idea, or a bug. Without this field, a post with bug is a BUG, and any other an IDEA."`
 	TitleEn  *string    `json:"titleEn,omitempty" maxLength:"200" doc:"The title in English."`
 	BodyEn   *string    `json:"bodyEn,omitempty" maxLength:"10000" doc:"The body in English."`
 	Category *string    `json:"category,omitempty" maxLength:"100" example:"dispatch" doc:"The post's category, in the author's words. A list can be filtered by it."`
-	Bug      *BugReport `json:"bug,omitempty" doc:"Only with type BUG: what the author knows about the bug."`
+	Bug      *BugReport `json:"bug,omitempty" doc:"What the author knows about the bug. Not with type IDEA."`
 }
 
 // longestFolded is the maximum length of a folded body, in bytes. It allows
@@ -108,10 +109,11 @@ func (d Draft) New(author, tenant string, now time.Time) (Post, Texts, error) {
 		wrong.Unless(len(search.Fold(text.text)) <= longestFolded, text.field,
 			"too long to be searched: some of its characters stand for many")
 	}
-	if d.Type == "" {
-		d.Type = Idea
+	if d.Type == "" && d.Bug != nil {
+		d.Type = Bug
 	}
-	wrong.Unless(d.Bug == nil || d.Type == Bug, "body.bug", "expected only with type BUG")
+	d.Type = cmp.Or(d.Type, Idea)
+	wrong.Unless(d.Bug == nil || d.Type == Bug, "body.bug", "not with type IDEA")
 	if err := wrong.Err(); err != nil {
 		return Post{}, Texts{}, err
 	}

@@ -75,7 +75,7 @@ func TestNewPostRefuses(t *testing.T) {
 		{"blanks", Draft{Title: " ", Body: "\n\t"}, []string{"body.title", "body.body"}},
 		{"texts that fold to many times their length", Draft{Title: "a", Body: strings.Repeat("\uFDFA", 10000),
 			BodyEn: ptr(strings.Repeat("\uFDFA", 10000))}, []string{"body.body", "body.bodyEn"}},
-		{"a bug's details with an idea", Draft{Title: "a", Body: "b", Bug: &BugReport{}}, []string{"body.bug"}},
+		{"a bug's details with an idea", Draft{Title: "a", Body: "b", Type: Idea, Bug: &BugReport{}}, []string{"body.bug"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			_, _, err := tc.in.New("usr_a", "ten_a", now)

@@ -62,7 +62,8 @@ func (s *Service) normalize() error {
 	wrong.Unless(s.Description == nil || plaintext.IsText(*s.Description, 1000), "description",
 		"expected at most 1,000 characters, and no control characters but line breaks and tabs")
 	if s.IconURL != nil {
-		message := branding.CheckURL(*s.IconURL)
+		message, uri := branding.CheckURL(*s.IconURL), branding.URI(*s.IconURL)
+		s.IconURL = &uri
 		wrong.Unless(message == "", "iconUrl", "%s", message)
 	}
 	wrong.Unless(s.Capacity >= 1 && s.Capacity <= 1000, "capacity", "expected 1 to 1,000 passengers")

@@ -67,6 +67,7 @@ func (s Store) create(ctx context.Context, by audit.By, n Tenant) (Tenant, error
 		n.Timezone = "UTC"
 	}
 	n.ReadShards, n.WriteShards = cmp.Or(n.ReadShards, 1), cmp.Or(n.WriteShards, 1)
+	n.MaxOpenTrips = cmp.Or(n.MaxOpenTrips, NewOpenTrips)
 	if err := n.normalize(Tenant{}); err != nil {
 		return Tenant{}, err
 	}
@@ -249,5 +250,5 @@ func record(t table.Tenant, n Tenant) table.Item {
 func flags(n Tenant) map[string]any {
 	return map[string]any{"disabled": n.Disabled, authz.Taxi: n.TaxiEnabled, authz.Delivery: n.DeliveryEnabled,
 		"currency": n.Currency, "readShards": n.ReadShards, "writeShards": n.WriteShards, "name": n.Name, "slug": n.Slug,
-		"maxFare": string(n.MaxFare), authz.AgentActions: n.AgentActions, deleting: marked(n.DeletingAt != "")}
+		"maxFare": string(n.MaxFare), "maxOpenTrips": n.MaxOpenTrips, authz.AgentActions: n.AgentActions, deleting: marked(n.DeletingAt != "")}
 }

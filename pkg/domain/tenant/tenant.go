@@ -1,6 +1,7 @@
 package tenant
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -33,6 +34,9 @@ type Tenant struct {
 	// MaxFare is the largest fare of a trip in currency units; "" means
 	// money.DefaultMaxFare.
 	MaxFare json.Number `json:"maxFare,omitempty"`
+	// MaxOpenTrips is how many open trips a rider may have: 1 to MostOpenTrips,
+	// NoOpenTripsLimit, or 0 for MostOpenTrips. A new tenant has NewOpenTrips.
+	MaxOpenTrips int `json:"maxOpenTrips,omitempty"`
 	// AgentActions is what agents may do: off, read, confirm or all; "" means
 	// confirm.
 	AgentActions string `json:"agentActions,omitempty"`
@@ -42,6 +46,19 @@ type Tenant struct {
 	// DeletingAt is when the deletion began, "" for none. From then on the tenant
 	// is disabled and nothing can change it.
 	DeletingAt string `json:"deletingAt,omitempty"`
+}
+
+// Values of Tenant.MaxOpenTrips.
+const (
+	MostOpenTrips    = 200
+	NewOpenTrips     = 20
+	NoOpenTripsLimit = -1
+)
+
+// OpenTrips returns the limit of open trips of one rider that a copy of the flags
+// has, or 0 for none. A tenant from before this limit has the largest one.
+func OpenTrips(flags table.Item) int {
+	return max(0, cmp.Or(int(flags.Int("maxOpenTrips")), MostOpenTrips))
 }
 
 // MaxShards is the largest number of shards.
@@ -77,6 +94,8 @@ func (t *Tenant) normalize(was Tenant) error {
 		"shards", "expected 1 to %d, and not more write shards than read shards", MaxShards)
 	wrong.Unless(slices.Contains([]string{"", authz.AgentsOff, authz.AgentsRead, authz.AgentsConfirm, authz.AgentsAll},
 		t.AgentActions), authz.AgentActions, "expected off, read, confirm or all")
+	wrong.Unless(t.MaxOpenTrips >= NoOpenTripsLimit && t.MaxOpenTrips <= MostOpenTrips, "maxOpenTrips",
+		"expected 1 to %d, or none", MostOpenTrips)
 	if t.MaxFare != "" {
 		fare, err := money.Accept(t.MaxFare, t.Currency)
 		positive := err == nil && fare.IsPositive()

@@ -14,6 +14,7 @@ import (
 	"svc/pkg/base/fault"
 	"svc/pkg/base/ids"
 	"svc/pkg/data/audit"
+	"svc/pkg/data/table"
 	"svc/pkg/domain/tenant"
 	"svc/pkg/local/testkit"
 )
@@ -37,7 +38,8 @@ func TestCreate(t *testing.T) {
 		TaxiEnabled: true})
 	want := tenant.Tenant{ID: made.ID, Slug: "metro", Name: "Metro", Currency: "USD", Timezone: "UTC",
 		CustomDomain: "ride.metro.example",
-		TaxiEnabled:  true, ReadShards: 1, WriteShards: 1, CreatedAt: "2026-03-01T12:00:00.000Z"}
+		TaxiEnabled:  true, ReadShards: 1, WriteShards: 1, CreatedAt: "2026-03-01T12:00:00.000Z",
+		MaxOpenTrips: tenant.NewOpenTrips}
 	if diff := cmp.Diff(want, made); diff != "" {
 		t.Error(diff)
 	}
@@ -203,6 +205,31 @@ func TestRaces(t *testing.T) {
 	want.TaxiEnabled, want.DeliveryEnabled, want.Name, want.Currency = true, true, "Metro Rides", "EUR"
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Error(diff, err)
+	}
+}
+
+// The limit of open trips is among the flags, which every request reads. A tenant
+// from before this limit has the largest one.
+func TestMaxOpenTrips(t *testing.T) {
+	db := testkit.Table(t)
+	s := tenant.Store{DB: db}
+	n := create(t, s, tenant.Tenant{Slug: "metro", Name: "Metro"})
+	for _, tc := range []struct {
+		set, want int
+		ok        bool
+	}{{20, 20, true}, {200, 200, true}, {201, 200, false}, {-2, 200, false}, {1, 1, true}, {tenant.NoOpenTripsLimit, 0, true},
+		{0, tenant.MostOpenTrips, true}} {
+		_, err := s.Change(t.Context(), n.ID, by(time.Minute), func(n *tenant.Tenant) error {
+			n.MaxOpenTrips = tc.set
+			return nil
+		})
+		it, readErr := db.Tenant(n.ID).Get(t.Context(), authz.FlagsKey(db.Tenant(n.ID), authz.Copies-1))
+		if (err == nil) != tc.ok || readErr != nil || tenant.OpenTrips(it) != tc.want {
+			t.Errorf("%d: %v, the flags have %d, %v", tc.set, err, tenant.OpenTrips(it), readErr)
+		}
+	}
+	if got := tenant.OpenTrips(table.Item{}); got != tenant.MostOpenTrips {
+		t.Errorf("flags from before the limit: %d", got)
 	}
 }
 

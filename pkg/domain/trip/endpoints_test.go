@@ -251,7 +251,7 @@ func TestBudgets(t *testing.T) {
 			t.Errorf("%s: %+v, want at most %d in sequence, %v and %v units", name, u, sequential, reads, writes)
 		}
 	}
-	within("request", 2, 7, 2)
+	within("request", 2, 7, 4) // the trip, and the rider's open trips
 	for _, action := range []string{"accept", "arrived", "start"} {
 		w.act(made.ID, action, w.driver(), "", "Idempotency-Key", action)
 		within(action, 2, 7, 2+2)

@@ -141,8 +141,8 @@ func (t Trip) Item(tenant table.Tenant, writeShards int) table.Item {
 // FromItem decodes a trip from its item. The item may come from a read, an
 // index or a stream record.
 func FromItem(it table.Item) (Trip, error) {
-	d, err := table.Document[document](it)
-	if err != nil {
+	var d document
+	if err := it.Decode(&d); err != nil {
 		return Trip{}, fmt.Errorf("trip: %w", err)
 	}
 	requestedAt, id, ok := strings.Cut(it.R, "#")

@@ -59,22 +59,6 @@ func TestItemRoundTrip(t *testing.T) {
 	}
 }
 
-// Decoding a trip makes one allocation, whatever fields are set.
-func TestFromItemAllocations(t *testing.T) {
-	db := testkit.Table(t)
-	tenant := db.Tenant("ten_01JT7M4C6Q8V2N5X9B3D1F7H0K")
-	if err := tenant.Load(context.Background(), full().Item(tenant, 1)); err != nil {
-		t.Fatal(err)
-	}
-	it, err := tenant.Get(context.Background(), trip.Key(tenant, full().ID))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if n := testkit.Allocations(func() { _, err = trip.FromItem(it) }); n > 1 || err != nil {
-		t.Errorf("%.0f allocations, %v", n, err)
-	}
-}
-
 func TestCommissionIsNeverShown(t *testing.T) {
 	shown, err := json.Marshal(full())
 	if err != nil {

@@ -3,6 +3,7 @@ package trip
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"svc/pkg/base/fault"
@@ -29,13 +30,26 @@ type Store struct {
 
 // Create writes a new trip. flags is the copy of the tenant's flags from which
 // the trip's currency was read. If the tenant's currency has changed since then,
-// Create returns a 503.
+// Create returns a 503. If the rider has as many open trips as the tenant allows,
+// Create returns a 409.
 func (s Store) Create(ctx context.Context, t Trip, flags table.Item) (*Trip, error) {
+	most, look := tenant.OpenTrips(flags), false
 	err := table.Retry(ctx, func(ctx context.Context) error {
 		tx := s.Tenant.Write()
 		tx.Create(t.Item(s.Tenant, s.WriteShards))
 		tenant.Price(tx, flags)
-		return s.Commit(ctx, tx, &t)
+		if look {
+			if err := addAfterLook(ctx, tx, s.Tenant, t, most); err != nil {
+				return err
+			}
+		} else if most > 0 {
+			addOpen(tx, s.Tenant, t, most)
+		}
+		err := s.Commit(ctx, tx, &t)
+		if errors.Is(err, errLook) {
+			look, err = true, table.ErrConflict
+		}
+		return err
 	})
 	if err != nil {
 		return nil, err

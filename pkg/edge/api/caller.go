@@ -8,6 +8,7 @@ import (
 
 	"svc/pkg/access/authz"
 	"svc/pkg/access/signing"
+	"svc/pkg/base/codec"
 	"svc/pkg/base/fault"
 	"svc/pkg/data/audit"
 	"svc/pkg/data/table"
@@ -97,7 +98,7 @@ func (c *Caller) Commit(ctx context.Context, tx *table.Tx, answer any) error {
 	if c.x.key == "" {
 		return tx.Commit(ctx)
 	}
-	body, err := encode(answer)
+	body, err := codec.Marshal(answer)
 	if err != nil {
 		return fmt.Errorf("response to store: %w", err)
 	}

@@ -16,10 +16,9 @@ import (
 
 	"svc/pkg/access/authz"
 	"svc/pkg/access/signing"
+	"svc/pkg/base/codec"
 	"svc/pkg/base/fault"
-	"svc/pkg/base/jsonscan"
 	"svc/pkg/data/table"
-	"svc/pkg/edge/gateway"
 )
 
 // MaxBody is the largest request body, in bytes.
@@ -50,16 +49,19 @@ type exchange struct {
 	answer    any
 	err       error
 
-	to      gateway.EscapedWriter // the response's writer; nil if it does not accept an escaped body
 	status  int
 	payload []byte
-	escaped *[]byte // memory from scratch that holds the escaped payload; nil if the payload is not escaped
 }
 
 // serve runs the pipeline. If it returns nil, the response is in status and
 // payload.
 func (x *exchange) serve(ctx context.Context) error {
 	row, err := x.server.router.find(x.r)
+	if errors.Is(err, fault.NotFound()) { // an unknown path says nothing to a caller without a token
+		if err := x.identify(ctx); err != nil {
+			return err
+		}
+	}
 	if err != nil {
 		return err
 	}
@@ -311,18 +313,9 @@ func (x *exchange) handle(ctx context.Context) (err error) {
 // to a header, and the pipeline has checked the media type.
 var inputHeader = http.Header{"Content-Type": {"application/json"}}
 
-// finish encodes the answer. If the response's writer accepts an escaped body,
-// finish escapes the answer while it encodes it.
-func (x *exchange) finish() (err error) {
-	var body []byte
-	if x.to == nil {
-		body, err = encode(x.answer)
-	} else {
-		memory := scratch.Get().(*[]byte)
-		if body, err = jsonscan.AppendEscaped((*memory)[:0], x.answer); err == nil {
-			*memory, x.escaped = body, memory
-		}
-	}
+// finish encodes the answer.
+func (x *exchange) finish() error {
+	body, err := codec.Marshal(x.answer)
 	if err != nil {
 		return fmt.Errorf("answer of %s: %w", x.row.ID, err)
 	}
@@ -336,13 +329,6 @@ func (x *exchange) write(w http.ResponseWriter) {
 	if x.r.Method == http.MethodHead {
 		SetJSON(w.Header())
 		w.WriteHeader(x.status)
-		return
-	}
-	if x.escaped != nil {
-		SetJSON(w.Header())
-		w.WriteHeader(x.status)
-		_ = x.to.WriteEscaped(x.payload) // fails only for a status without a body
-		scratch.Put(x.escaped)
 		return
 	}
 	writeJSON(w, x.status, x.payload)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"svc/pkg/base/codec"
 	"svc/pkg/base/fault"
 	"svc/pkg/base/ids"
 	"svc/pkg/data/table"
@@ -99,7 +100,7 @@ func (x *exchange) replay(it table.Item) (bool, error) {
 // uses up the person's confirmation. Otherwise the same confirmation could
 // allow a change later.
 func (x *exchange) keepAnswer(ctx context.Context) error {
-	body, err := encode(x.answer)
+	body, err := codec.Marshal(x.answer)
 	if err != nil {
 		return fmt.Errorf("response to store: %w", err)
 	}
@@ -122,8 +123,8 @@ func (x *exchange) keepFault(ctx context.Context, f *fault.Error) error {
 	}
 	used := errors.Is(f.Cause, errKeyUsed)
 	if !used {
-		switch f.Kind {
-		case fault.KindNotFound, fault.KindState:
+		switch f.Status() {
+		case http.StatusNotFound, http.StatusConflict:
 		default:
 			return f
 		}

@@ -9,10 +9,20 @@ import (
 )
 
 // Rates limit the requests per second that one process serves for one tenant,
-// and for one client in a tenant. A token has the client's limit or, if that is
-// 0, the tenant's. After a pause, a burst of the requests of two seconds is
+// and for one client in a tenant. A token and a person in a tenant have the
+// limit of Rates.person. After a pause, a burst of the requests of two seconds is
 // allowed. 0 means no limit.
 type Rates struct{ Tenant, Client int }
+
+// person is the limit for one person, with any number of clients and tokens. It
+// is the client's limit, if that is lower than the tenant's. Otherwise it is
+// three quarters of the tenant's, so that one person leaves a rest for others.
+func (r Rates) person() int {
+	if r.Tenant <= 0 || r.Client > 0 && r.Client < r.Tenant {
+		return r.Client
+	}
+	return max(1, r.Tenant*3/4)
+}
 
 // burst is how long an idle bucket accumulates.
 const burst = 2 * time.Second
@@ -36,42 +46,40 @@ type buckets struct {
 	young, old map[bucket]time.Time
 }
 
-// bucket identifies a bucket: a tenant's, a client's in a tenant, or an access
-// token's.
-type bucket struct{ tenant, client, token string }
+// bucket identifies a bucket: a tenant's, a client's or a person's in a tenant,
+// or an access token's.
+type bucket struct{ tenant, client, person, token string }
 
 func tenantBucket(a signing.Access) bucket { return bucket{tenant: a.TenantID} }
 func clientBucket(a signing.Access) bucket { return bucket{tenant: a.TenantID, client: a.ClientID} }
+func personBucket(a signing.Access) bucket { return bucket{tenant: a.TenantID, person: a.Subject} }
 func tokenBucket(a signing.Access) bucket  { return bucket{token: a.ID} }
 
 // admit charges a request to its token's bucket. It runs before the batch read
 // of the checks. If the bucket is empty, admit rejects the request with the
-// time to wait. It also rejects the request if the tenant's or the client's
-// bucket is empty, but it does not charge these: the token may be revoked, and
-// a revoked token must not use up the limits of others.
+// time to wait. It also rejects the request if the bucket of the tenant, the
+// client or the person is empty, but it does not charge these: the token may be
+// revoked, and a revoked token must not use up the limits of others.
 func (b *buckets) admit(r Rates, a signing.Access, now time.Time) error {
 	if r.Tenant <= 0 && r.Client <= 0 {
 		return nil
-	}
-	rate := r.Client
-	if rate <= 0 {
-		rate = r.Tenant
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	_, forTenant := b.after(tenantBucket(a), r.Tenant, now)
 	_, forClient := b.after(clientBucket(a), r.Client, now)
-	full, wait := b.after(tokenBucket(a), rate, now)
-	if wait = max(wait, forTenant, forClient); wait > 0 {
+	_, forPerson := b.after(personBucket(a), r.person(), now)
+	full, wait := b.after(tokenBucket(a), r.person(), now)
+	if wait = max(wait, forTenant, forClient, forPerson); wait > 0 {
 		return fault.RateLimited(wait)
 	}
-	b.keep(tokenBucket(a), rate, full)
+	b.keep(tokenBucket(a), r.person(), full)
 	return nil
 }
 
 // charge charges a request that has passed the checks to the buckets of its
-// tenant and client, or rejects it with the time to wait. A rejected request is
-// charged to neither.
+// tenant, client and person, or rejects it with the time to wait. A rejected
+// request is charged to none of them.
 func (b *buckets) charge(r Rates, a signing.Access, now time.Time) error {
 	if r.Tenant <= 0 && r.Client <= 0 {
 		return nil
@@ -80,9 +88,11 @@ func (b *buckets) charge(r Rates, a signing.Access, now time.Time) error {
 	defer b.mu.Unlock()
 	forTenant, wait := b.after(tenantBucket(a), r.Tenant, now)
 	forClient, also := b.after(clientBucket(a), r.Client, now)
-	if wait = max(wait, also); wait > 0 {
+	forPerson, third := b.after(personBucket(a), r.person(), now)
+	if wait = max(wait, also, third); wait > 0 {
 		return fault.RateLimited(wait)
 	}
+	b.keep(personBucket(a), r.person(), forPerson)
 	b.keep(tenantBucket(a), r.Tenant, forTenant)
 	b.keep(clientBucket(a), r.Client, forClient)
 	return nil

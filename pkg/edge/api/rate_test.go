@@ -15,7 +15,7 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 // admitted counts how many of n requests at the same time are admitted.
 func admitted(b *buckets, r Rates, tenant, client string, at time.Time, n int) (admitted int) {
 	for range n {
-		if b.charge(r, signing.Access{TenantID: tenant, ClientID: client}, at) == nil {
+		if b.charge(r, signing.Access{TenantID: tenant, ClientID: client, Subject: client}, at) == nil {
 			admitted++
 		}
 	}
@@ -80,7 +80,7 @@ func TestBucketsAreBounded(t *testing.T) {
 	for i := range 10 * mostBuckets {
 		at := noon.Add(time.Duration(i) * time.Microsecond)
 		admitted(b, r, fmt.Sprint("tenant ", i), "1", at, 1)
-		if i == 3*mostBuckets/4 {
+		if i == mostBuckets/2 { // three buckets a request: a generation and a half
 			if got := admitted(b, r, "busy", "1", at, 5); got != 0 {
 				t.Errorf("%d admitted of a client that has used its limit", got)
 			}
@@ -96,8 +96,8 @@ func TestNoRate(t *testing.T) {
 	if got := admitted(b, Rates{}, "a", "1", noon, 10_000); got != 10_000 || b.young != nil {
 		t.Errorf("%d admitted, %d buckets", got, len(b.young))
 	}
-	if got := admitted(b, Rates{Tenant: 5}, "a", "1", noon, 100); got != 10 {
-		t.Errorf("%d admitted, want 10", got)
+	if got := admitted(b, Rates{Tenant: 5}, "a", "1", noon, 100); got != 6 {
+		t.Errorf("%d admitted, want those of three quarters of the tenant's limit", got)
 	}
 }
 
@@ -116,5 +116,27 @@ func TestAdmitAllocatesNothing(t *testing.T) {
 	}
 	if least > 0 {
 		t.Errorf("%.0f allocations", least)
+	}
+}
+
+// One person cannot use up the tenant's limit, however many clients and tokens
+// the person has.
+func TestPersonWithManyClients(t *testing.T) {
+	for _, r := range []Rates{{Tenant: 20, Client: 15}, {Tenant: 20, Client: 20}, {Tenant: 20, Client: 500}, {Tenant: 20}} {
+		b := &buckets{}
+		served := 0
+		for n := range 1000 {
+			a := signing.Access{TenantID: "a", Subject: "p", ClientID: fmt.Sprint(n % 7), ID: fmt.Sprint(n)}
+			if b.admit(r, a, noon) == nil && b.charge(r, a, noon) == nil {
+				served++
+			}
+		}
+		other := signing.Access{TenantID: "a", Subject: "q", ClientID: "1", ID: "other"}
+		if served != 30 {
+			t.Errorf("%+v: %d requests of one person at once, want 30", r, served)
+		}
+		if r.Client != 15 && b.charge(r, other, noon) != nil {
+			t.Errorf("%+v: nothing is left for another person", r)
+		}
 	}
 }

@@ -1,33 +1,14 @@
 package api
 
 import (
-	"bytes"
 	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
-	"sync"
 
+	"svc/pkg/base/codec"
 	"svc/pkg/base/fault"
-	"svc/pkg/base/jsonscan"
 )
-
-// scratch is memory in which responses are encoded.
-var scratch = sync.Pool{New: func() any { return new([]byte) }}
-
-// encode returns the JSON of a response. The stored response for an
-// Idempotency-Key is this JSON, and finish writes the same JSON, perhaps in
-// escaped form. A replay is therefore byte for byte the same.
-func encode(v any) ([]byte, error) {
-	memory := scratch.Get().(*[]byte)
-	defer scratch.Put(memory)
-	out, err := jsonscan.AppendValue((*memory)[:0], v)
-	if err != nil {
-		return nil, err
-	}
-	*memory = out
-	return bytes.Clone(out), nil
-}
 
 // ErrorBody is the body of every error (specification, "Errors").
 type ErrorBody struct {
@@ -40,7 +21,7 @@ type ErrorBody struct {
 }
 
 func errorBody(f *fault.Error) ([]byte, error) {
-	return encode(ErrorBody{f.Code(), f.Message, f.Scope, f.Permission, f.Feature, f.Details})
+	return codec.Marshal(ErrorBody{f.Code(), f.Message, f.Scope, f.Permission, f.Feature, f.Details})
 }
 
 // WriteError writes a fault as the response, without WWW-Authenticate. It is for

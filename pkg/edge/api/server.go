@@ -177,7 +177,6 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, e Entry,
 	w.Header().Set(gateway.RequestHeader, id)
 	ctx, meter := table.Metered(r.Context())
 	x = &exchange{server: s, r: r, header: w.Header(), now: began.UTC().Truncate(time.Millisecond), entry: e}
-	x.to, _ = w.(gateway.EscapedWriter)
 	ctx = context.WithValue(ctx, exchangeKey{}, x)
 	x.r = r.WithContext(ctx)
 	o := Observation{RequestID: id, Method: r.Method}

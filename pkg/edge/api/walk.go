@@ -2,14 +2,16 @@ package api
 
 import (
 	"bytes"
+	"errors"
 	"slices"
 	"strconv"
 	"unicode/utf8"
 
 	"github.com/danielgtaylor/huma/v2"
+	"github.com/go-json-experiment/json/jsontext"
 
+	"svc/pkg/base/codec"
 	"svc/pkg/base/fault"
-	"svc/pkg/base/jsonscan"
 )
 
 // Limits of a walk: a depth above that of any schema, a useful number of
@@ -35,14 +37,15 @@ func walk(body []byte, schema *huma.Schema, registry huma.Registry, optionalNull
 	if !utf8.Valid(body) { // decoding would replace the invalid bytes (RFC 8259 section 8.1)
 		return refuse("malformed JSON: not UTF-8")
 	}
-	w := &walker{Scanner: jsonscan.New(body, deepest), registry: registry, optionalNull: optionalNull}
-	w.value(schema)
-	switch {
-	case w.TooDeep():
+	// A decoder that stopped at a duplicate member could not find the other faults.
+	w := &walker{Decoder: jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowDuplicateNames(true)),
+		registry: registry, optionalNull: optionalNull}
+	switch err := w.value(schema); {
+	case errors.Is(err, errTooDeep):
 		return refuse("nested too deeply")
-	case w.Failed():
+	case err != nil:
 		return refuse("malformed JSON")
-	case !w.End():
+	case codec.End(w.Decoder) != nil:
 		return refuse("malformed JSON: more follows its end")
 	}
 	return w.found
@@ -52,89 +55,84 @@ func walk(body []byte, schema *huma.Schema, registry huma.Registry, optionalNull
 // repeated, it returns the last one. It returns nil if there is no such member
 // or the body is not JSON.
 func member(body []byte, name string) (value []byte) {
-	s := jsonscan.New(body, deepest)
-	s.Object(func(given jsonscan.Text) {
-		if found := s.Value(); given.Is(name) {
-			value = found
+	err := codec.Members(body, func(given string, found jsontext.Value) {
+		if given == name {
+			value = bytes.Clone(found)
 		}
 	})
-	if !s.End() {
+	if err != nil {
 		return nil
 	}
 	return value
 }
 
 type walker struct {
-	jsonscan.Scanner
+	*jsontext.Decoder
 	registry huma.Registry
 
 	optionalNull bool
 
 	found   []fault.Detail
-	path    [deepest]step // from the body to the current value
 	scratch []byte
 }
 
-// step is a member's name or, if the name is nil, an index.
-type step struct {
-	name  []byte
-	index int
-}
+var errTooDeep = errors.New("nested too deeply")
 
+// blame adds a fault of the value or name that was read last.
 func (w *walker) blame(message string) {
 	if len(w.found) < mostFaults {
 		w.found = append(w.found, fault.Detail{Field: w.where(), Message: message})
 	}
 }
 
-// where returns the path of the current value.
+// where returns the path of the value or name that was read last.
 func (w *walker) where() string {
-	path := "body"
-	for _, at := range w.path[:w.Depth()] {
-		if at.name == nil {
-			path += "[" + strconv.Itoa(at.index) + "]"
+	path, depth := "body", 0
+	for token := range w.StackPointer().Tokens() {
+		depth++
+		if kind, _ := w.StackIndex(depth); kind == '[' {
+			path += "[" + token + "]"
 		} else {
-			path = within(path, string(at.name))
+			path = within(path, token)
 		}
 	}
 	return path
 }
 
-func (w *walker) value(schema *huma.Schema) {
+func (w *walker) value(schema *huma.Schema) error {
 	if schema != nil && schema.Ref != "" {
 		schema = w.registry.SchemaFromRef(schema.Ref)
 	}
-	switch c := w.Peek(); {
-	case c == '{':
-		w.object(schema)
-	case c == '[':
-		w.array(schema)
-	case c == '"':
-		w.text(schema, w.paired(w.Text()))
-	case c == 'n':
-		if w.Null(); !w.Failed() && schema != nil && !schema.Nullable && schema.Type != "" {
+	kind := w.PeekKind()
+	if kind == '{' || kind == '[' {
+		if w.StackDepth() == deepest {
+			return errTooDeep
+		}
+		if kind == '{' {
+			return w.object(schema)
+		}
+		return w.array(schema)
+	}
+	value, err := w.ReadValue() // rejects an unpaired surrogate: decoding would replace it (RFC 8259 section 8.2)
+	if err != nil {
+		return err
+	}
+	switch kind {
+	case '"':
+		if schema != nil && schema.MaxLength != nil {
+			w.scratch, err = jsontext.AppendUnquote(w.scratch[:0], value)
+			w.text(schema, w.scratch)
+		}
+	case 'n':
+		if schema != nil && !schema.Nullable && schema.Type != "" {
 			w.blame("expected " + schema.Type + ", not null")
 		}
-	case c == '-' || digit(c):
-		if outOfRange(w.Number()) {
+	case '0':
+		if outOfRange(value) {
 			w.blame("number out of range")
 		}
-	default:
-		w.Value()
 	}
-}
-
-// paired rejects an unpaired surrogate, because decoding would replace it (RFC
-// 8259 section 8.2). It returns the string, which is valid until the next call.
-func (w *walker) paired(text jsonscan.Text) []byte {
-	if !text.Escaped {
-		return text.Raw
-	}
-	var paired bool
-	if w.scratch, paired = text.Append(w.scratch[:0]); !paired {
-		w.Fail()
-	}
-	return w.scratch
+	return err
 }
 
 func digit(c byte) bool { return '0' <= c && c <= '9' }
@@ -149,70 +147,47 @@ func outOfRange(number []byte) bool {
 	return err != nil
 }
 
-func (w *walker) object(schema *huma.Schema) {
-	var seen names
-	w.Object(func(text jsonscan.Text) {
-		name := w.paired(text)
-		if text.Escaped {
-			name = bytes.Clone(name)
+func (w *walker) object(schema *huma.Schema) error {
+	_, err := w.ReadToken()
+	seen := map[string]bool{}
+	for err == nil && w.PeekKind() != '}' {
+		var token jsontext.Token
+		if token, err = w.ReadToken(); err != nil {
+			return err
 		}
-		w.path[w.Depth()-1] = step{name: name}
-		if !seen.add(name) {
+		name := token.String()
+		if seen[name] {
 			w.blame("given more than once")
 		}
+		seen[name] = true
 		var member *huma.Schema
 		if schema != nil {
-			member = schema.Properties[string(name)]
-			if w.optionalNull && w.Peek() == 'n' && !slices.Contains(schema.Required, string(name)) {
+			member = schema.Properties[name]
+			if w.optionalNull && w.PeekKind() == 'n' && !slices.Contains(schema.Required, name) {
 				member = nil
 			}
 		}
-		w.value(member)
-	})
+		err = w.value(member)
+	}
+	if err == nil {
+		_, err = w.ReadToken()
+	}
+	return err
 }
 
-func (w *walker) array(schema *huma.Schema) {
+func (w *walker) array(schema *huma.Schema) error {
 	var items *huma.Schema
 	if schema != nil {
 		items = schema.Items
 	}
-	w.Array(func(index int) {
-		w.path[w.Depth()-1] = step{index: index}
-		w.value(items)
-	})
-}
-
-// names is the set of names of an object's members. It searches a few names
-// linearly and many by hash.
-type names struct {
-	few  [12][]byte
-	n    int
-	many map[string]bool
-}
-
-// add adds the name and reports whether it was new.
-func (s *names) add(name []byte) bool {
-	if s.many == nil {
-		for _, known := range s.few[:s.n] {
-			if bytes.Equal(known, name) {
-				return false
-			}
-		}
-		if s.n < len(s.few) {
-			s.few[s.n] = name
-			s.n++
-			return true
-		}
-		s.many = make(map[string]bool, 2*s.n)
-		for _, known := range s.few {
-			s.many[string(known)] = true
-		}
+	_, err := w.ReadToken()
+	for err == nil && w.PeekKind() != ']' {
+		err = w.value(items)
 	}
-	if s.many[string(name)] {
-		return false
+	if err == nil {
+		_, err = w.ReadToken()
 	}
-	s.many[string(name)] = true
-	return true
+	return err
 }
 
 // within returns the path of the member name in the object at path. It returns

@@ -23,7 +23,8 @@ func object() *huma.Schema {
 		"list": {Type: huma.TypeArray, Items: &huma.Schema{Type: huma.TypeString}}}}
 }
 
-// TestWalkIsBounded checks that the cost does not grow faster than the body.
+// TestWalkIsBounded checks that the cost does not grow faster than the body: a
+// hundred faults at most, each with a few copies of a long name.
 func TestWalkIsBounded(t *testing.T) {
 	for name, body := range map[string]string{
 		"open arrays": strings.Repeat("[", 60_000), "arrays": strings.Repeat("[", 30_000) + strings.Repeat("]", 30_000),
@@ -36,7 +37,7 @@ func TestWalkIsBounded(t *testing.T) {
 		runtime.ReadMemStats(&before)
 		found := walk([]byte(body), object(), registry(), false)
 		runtime.ReadMemStats(&after)
-		if used := after.TotalAlloc - before.TotalAlloc; used > 8<<20 {
+		if used := after.TotalAlloc - before.TotalAlloc; used > 32<<20 {
 			t.Errorf("%s: %d MiB for a body of %d KiB", name, used>>20, len(body)>>10)
 		}
 		if len(found) == 0 {

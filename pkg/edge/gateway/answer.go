@@ -1,18 +1,17 @@
 package gateway
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/awslabs/aws-lambda-go-api-proxy/core"
+	"github.com/go-json-experiment/json/jsontext"
 
-	"svc/pkg/base/jsonscan"
+	"svc/pkg/base/codec"
 )
 
 // answer is the http.ResponseWriter of a request. It adds the rules of net/http
@@ -21,11 +20,10 @@ import (
 // 304, have no body.
 type answer struct {
 	core   http.ResponseWriter // holds status, headers, and a body that is not UTF-8
-	finish func(escaped []byte) ([]byte, error)
+	finish func() ([]byte, error)
 	header http.Header
 	body   []byte
-	built  []byte // the response, if WriteEscaped wrote its body
-	status int    // 0 until written
+	status int // 0 until written
 	noBody bool
 	isHEAD bool
 }
@@ -34,21 +32,21 @@ func newAnswer(e *event) *answer {
 	a := &answer{header: make(http.Header), isHEAD: strings.EqualFold(e.method(), http.MethodHead)}
 	if e.v2 {
 		w := core.NewProxyResponseWriterV2()
-		a.core, a.finish = w, func(escaped []byte) ([]byte, error) {
+		a.core, a.finish = w, func() ([]byte, error) {
 			res, err := w.GetProxyResponse()
 			return a.encode(struct {
 				events.APIGatewayV2HTTPResponse
 				Body *string `json:"body,omitempty"`
-			}{res, nil}, res.Body, escaped, err)
+			}{res, nil}, res.Body, err)
 		}
 	} else {
 		w := core.NewProxyResponseWriter()
-		a.core, a.finish = w, func(escaped []byte) ([]byte, error) {
+		a.core, a.finish = w, func() ([]byte, error) {
 			res, err := w.GetProxyResponse()
 			return a.encode(struct {
 				events.APIGatewayProxyResponse
 				Body *string `json:"body,omitempty"`
-			}{res, nil}, res.Body, escaped, err)
+			}{res, nil}, res.Body, err)
 		}
 	}
 	return a
@@ -90,19 +88,6 @@ func (a *answer) WriteHeader(status int) {
 	a.core.WriteHeader(status)
 }
 
-// EscapedWriter is a response writer that accepts a body in which quotes,
-// backslashes and control characters are escaped (RFC 8259, section 7). The
-// response to an event is JSON, and contains the body as a JSON string.
-type EscapedWriter interface {
-	http.ResponseWriter
-	// WriteEscaped writes the complete body. Call it after WriteHeader, once, and
-	// never with Write. It does not keep p. For HEAD it drops the body. For a
-	// status without a body, it returns http.ErrBodyNotAllowed.
-	WriteEscaped(p []byte) error
-}
-
-var _ EscapedWriter = (*answer)(nil)
-
 // Write appends to the body. If no status was written, it first writes 200.
 func (a *answer) Write(p []byte) (int, error) {
 	if a.status == 0 {
@@ -115,8 +100,6 @@ func (a *answer) Write(p []byte) (int, error) {
 		return 0, http.ErrBodyNotAllowed
 	case len(p) == 0:
 		return 0, nil
-	case a.built != nil:
-		return 0, errors.New("a call of Write after WriteEscaped")
 	}
 	if h := a.core.Header(); len(a.body) == 0 && h.Get("Content-Type") == "" {
 		h.Set("Content-Type", http.DetectContentType(p))
@@ -125,26 +108,9 @@ func (a *answer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// WriteEscaped implements EscapedWriter.
-func (a *answer) WriteEscaped(p []byte) (err error) {
-	switch {
-	case a.status == 0 || a.body != nil || a.built != nil:
-		return errors.New("a call of WriteEscaped before WriteHeader, or after another write")
-	case a.isHEAD:
-		return nil
-	case a.noBody:
-		return http.ErrBodyNotAllowed
-	}
-	a.built, err = a.finish(p)
-	return err
-}
-
 // response returns the response in the event's payload version. It encodes a
 // body that is not UTF-8 in base64.
 func (a *answer) response() ([]byte, error) {
-	if a.built != nil {
-		return a.built, nil
-	}
 	if a.status == 0 {
 		a.WriteHeader(http.StatusOK)
 	}
@@ -154,30 +120,26 @@ func (a *answer) response() ([]byte, error) {
 		}
 		a.body = nil
 	}
-	return a.finish(nil)
+	return a.finish()
 }
 
 // encode returns the JSON of a response. The parameter response has no body:
-// encode adds the body itself, because encoding/json would copy a long body three
-// times. encoded is the base64 text of a body that is not text, else "". If
-// escaped is not nil, it is the body.
-func (a *answer) encode(response any, encoded string, escaped []byte, err error) ([]byte, error) {
+// encode adds the body itself, because an encoder would copy a long body several
+// times. encoded is the base64 text of a body that is not text, else "".
+func (a *answer) encode(response any, encoded string, err error) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("response: %w", err)
 	}
-	head, err := json.Marshal(response)
+	head, err := codec.Marshal(response)
 	if err != nil {
 		return nil, fmt.Errorf("response: %w", err)
 	}
-	head = append(head[:len(head)-1], `,"body":`...)
-	if escaped != nil {
-		// bytes.Join does not clear the memory first.
-		return bytes.Join([][]byte{head, []byte(`"`), escaped, []byte(`"}`)}, nil), nil
-	}
-	escapes := bytes.Count(a.body, []byte{'"'}) + bytes.Count(a.body, []byte{'\\'})
-	out := append(make([]byte, 0, len(head)+len(a.body)+escapes+len(encoded)+20), head...)
 	if encoded != "" {
-		return append(jsonscan.AppendString(out, encoded), '}'), nil
+		a.body = []byte(encoded)
 	}
-	return append(jsonscan.AppendString(out, a.body), '}'), nil
+	out := slices.Grow(append(head[:len(head)-1], `,"body":`...), len(a.body)*5/4+20)
+	if out, err = jsontext.AppendQuote(out, a.body); err != nil {
+		return nil, fmt.Errorf("body of a response: %w", err)
+	}
+	return append(out, '}'), nil
 }

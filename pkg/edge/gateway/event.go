@@ -9,6 +9,8 @@ import (
 	"net/url"
 	"os"
 	"strings"
+
+	"svc/pkg/base/codec"
 )
 
 // event has the fields of an event, of either payload, from which request
@@ -58,10 +60,10 @@ var errNoPayload = errors.New("gateway: the event is neither a payload 1.0 nor a
 // decode decodes an event of either payload. On an error, the event holds what
 // could be decoded.
 func decode(raw json.RawMessage) (*event, error) {
-	e, ok := scan(raw)
-	var err error
-	if !ok {
-		e = new(event)
+	e := new(event)
+	err := codec.Unmarshal(raw, e)
+	if err != nil { // encoding/json also decodes what follows the first wrong type
+		*e = event{}
 		err = json.Unmarshal(raw, e)
 	}
 	// The response to an event of neither payload has the format 2.0, which a

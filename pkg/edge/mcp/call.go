@@ -12,12 +12,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
-	"svc/pkg/base/jsonscan"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"svc/pkg/base/codec"
 	"svc/pkg/edge/api"
-	"svc/pkg/edge/gateway"
 )
 
 // call is one tools/call with its arguments.
@@ -41,16 +41,15 @@ func newCall(t *tool, raw json.RawMessage) (call, bool) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return c, true
 	}
-	s, seen, once := jsonscan.New(raw, deepest), map[string]bool{}, true
-	s.Object(func(name jsonscan.Text) {
-		text, _ := name.Append(nil)
-		once = once && !seen[string(text)]
-		seen[string(text)] = true
-		if value := s.Value(); string(value) != `""` || !t.optional[string(text)] {
-			c.arguments = append(c.arguments, argument{string(text), value})
+	seen, once := map[string]bool{}, true
+	err := codec.Members(raw, func(name string, value jsontext.Value) {
+		once = once && !seen[name]
+		seen[name] = true
+		if string(value) != `""` || !t.optional[name] {
+			c.arguments = append(c.arguments, argument{name, json.RawMessage(bytes.Clone(value))})
 		}
 	})
-	return c, s.End() && once
+	return c, err == nil && once
 }
 
 // text returns an argument that is a string, else "".
@@ -183,11 +182,9 @@ func (c call) ownKey() (key string, given bool) {
 
 // recorder keeps the operation's response.
 type recorder struct {
-	header  http.Header
-	status  int
-	body    bytes.Buffer
-	escaped bool   // body and result are escaped for use in a JSON string
-	result  []byte // memory for the response of a successful call
+	header http.Header
+	status int
+	body   bytes.Buffer
 }
 
 func newRecorder() *recorder { return &recorder{header: http.Header{}} }
@@ -195,35 +192,6 @@ func newRecorder() *recorder { return &recorder{header: http.Header{}} }
 func (r *recorder) Header() http.Header         { return r.header }
 func (r *recorder) WriteHeader(status int)      { r.status = status }
 func (r *recorder) Write(p []byte) (int, error) { return r.body.Write(p) }
-
-// escapedRecorder is a recorder of an escaped body. call uses it if the result
-// goes to a gateway.EscapedWriter.
-type escapedRecorder struct{ *recorder }
-
-// WriteEscaped implements gateway.EscapedWriter.
-func (r escapedRecorder) WriteEscaped(p []byte) error {
-	r.escaped = true
-	_, err := r.body.Write(p)
-	return err
-}
-
-// recorders keeps the memory of responses for the next calls. New memory costs
-// processor time, because the runtime clears it first.
-var recorders = sync.Pool{New: func() any { return newRecorder() }}
-
-// mostKept is the largest memory of a recorder that release keeps, in bytes.
-const mostKept = 1 << 20
-
-// release makes the recorder available to other calls, unless its memory is
-// larger than mostKept. Nothing may use this memory afterwards.
-func (r *recorder) release() {
-	if r.body.Cap()+cap(r.result) > mostKept {
-		return
-	}
-	r.header, r.status, r.escaped = http.Header{}, 0, false
-	r.body.Reset()
-	recorders.Put(r)
-}
 
 // note is a text in every successful result. It tells the model that the result's
 // texts are data.
@@ -237,47 +205,23 @@ const mostResult = 6_000_000
 
 const tooLong = "The result is too long to be repeated as a text. It is the structuredContent."
 
-// success returns the response of a successful call. The response is valid
-// until the recorder is released. success concatenates text, because the
-// payload is already JSON and encoding/json would scan it again. If the payload
-// is escaped, so is the response.
+// success returns the response of a successful call. It concatenates text,
+// because the payload is already JSON and an encoder would scan it again.
 func (r *recorder) success(id json.RawMessage, isModern bool) []byte {
 	payload := r.body.Bytes()
-	escapes := bytes.Count(payload, []byte{'"'}) + bytes.Count(payload, []byte{'\\'})
-	out := slices.Grow(r.result[:0], 2*len(payload)+escapes+2*len(id)+500)
-	add := func(text string) { out = append(out, text...) }
-	if r.escaped {
-		add = func(text string) { out = jsonscan.Escape(out, text) }
-	}
-	add(`{"jsonrpc":"2.0","id":`)
-	add(string(id))
-	add(`,"result":{`)
+	out := make([]byte, 0, len(payload)*5/2+2*len(id)+500)
+	out = append(append(append(out, `{"jsonrpc":"2.0","id":`...), id...), `,"result":{`...)
 	if isModern {
-		add(`"resultType":"complete",`)
+		out = append(out, `"resultType":"complete",`...)
 	}
-	add(`"content":[{"type":"text","text":"`)
+	out = append(out, `"content":[{"type":"text","text":`...)
 	before := len(out)
-	if out = jsonscan.Escape(out, payload); len(out)+len(payload) > mostResult {
-		out = out[:before]
-		add(tooLong)
+	out, err := jsontext.AppendQuote(out, payload)
+	if err != nil || len(out)+len(payload) > mostResult {
+		out, _ = jsontext.AppendQuote(out[:before], tooLong)
 	}
-	add(`"},{"type":"text","text":"` + note + `"}],"structuredContent":`)
-	out = append(out, payload...)
-	add(`,"isError":false}}`)
-	r.result = out
-	return out
-}
-
-// succeed sends the result of a successful call and releases the recorder.
-func (x *exchange) succeed(answer *recorder) {
-	body := answer.success(x.m.ID, x.m.modern)
-	if answer.escaped {
-		x.header(http.StatusOK)
-		_ = x.w.(gateway.EscapedWriter).WriteEscaped(body) // fails only for a status without a body
-	} else {
-		x.write(http.StatusOK, body)
-	}
-	answer.release()
+	out = append(out, `},{"type":"text","text":"`+note+`"}],"structuredContent":`...)
+	return append(append(out, payload...), `,"isError":false}}`...)
 }
 
 // errorResult returns the result of a call that was not made, in the form of the

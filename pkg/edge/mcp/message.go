@@ -3,13 +3,15 @@ package mcp
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
-	"svc/pkg/base/jsonscan"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"svc/pkg/base/codec"
 )
 
 // modern is the newest revision of the protocol. It has no handshake: every
@@ -90,19 +92,12 @@ func readMessage(r *http.Request) (*message, *rpcError) {
 	if len(body) > mostBytes {
 		return m, refuse(http.StatusRequestEntityTooLarge, codeRequest, "The message is too large.")
 	}
-	scan, paired := jsonscan.New(body, deepest), true
-	readStrings(&scan, func(text jsonscan.Text) {
-		if text.Escaped {
-			_, good := text.Append(nil)
-			paired = paired && good
-		}
-	})
-	switch {
-	case scan.TooDeep():
+	switch err := scan(body); {
+	case errors.Is(err, errTooDeep):
 		return m, refuse(http.StatusBadRequest, codeRequest, "The message is nested too deeply.")
-	case !scan.End():
+	case err != nil:
 		return m, refuse(http.StatusBadRequest, codeParse, "The body is not JSON.")
-	case !utf8.Valid(body), !paired: // decoding would replace them (RFC 8259 section 8)
+	case !jsontext.Value(body).IsValid(jsontext.AllowDuplicateNames(true)): // decoding would replace (RFC 8259 section 8)
 		return m, refuse(http.StatusBadRequest, codeParse, "The body is not UTF-8, or has an unpaired surrogate.")
 	case bytes.TrimSpace(body)[0] != '{':
 		return m, refuse(http.StatusBadRequest, codeRequest, "The body must be one JSON-RPC message.")
@@ -118,54 +113,40 @@ func readMessage(r *http.Request) (*message, *rpcError) {
 	return m, nil
 }
 
-// readStrings reads a value. It calls each with every string in it, names of
-// members included.
-func readStrings(s *jsonscan.Scanner, each func(jsonscan.Text)) {
-	switch s.Peek() {
-	case '{':
-		s.Object(func(name jsonscan.Text) {
-			each(name)
-			readStrings(s, each)
-		})
-	case '[':
-		s.Array(func(int) { readStrings(s, each) })
-	case '"':
-		each(s.Text())
-	default:
-		s.Value()
+var errTooDeep = errors.New("nested too deeply")
+
+// scan returns an error if the text is not one JSON value, or is nested too
+// deeply. It accepts text that is not UTF-8, and unpaired surrogates.
+func scan(body []byte) error {
+	dec := jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	for {
+		if _, err := dec.ReadToken(); err != nil {
+			return err
+		}
+		switch dec.StackDepth() {
+		case 0:
+			return codec.End(dec)
+		case deepest + 1:
+			return errTooDeep
+		}
 	}
 }
 
 // exactParams reports whether params has each member that the server reads at
 // most once, and in its exact letter case.
 func exactParams(raw []byte) bool {
-	if !exact(raw, "name", "uri", "arguments", "protocolVersion", "requestState", "inputResponses", "_meta") {
-		return false
-	}
-	good, s := true, jsonscan.New(raw, deepest)
-	if s.Peek() != '{' {
-		return true
-	}
-	s.Object(func(name jsonscan.Text) {
-		switch value := s.Value(); {
-		case name.Is("_meta"):
+	good := exact(raw, "name", "uri", "arguments", "protocolVersion", "requestState", "inputResponses", "_meta")
+	_ = codec.Members(raw, func(name string, value jsontext.Value) { // the decoder checks the type
+		switch name {
+		case "_meta":
 			good = good && exact(value, "io.modelcontextprotocol/protocolVersion",
 				"io.modelcontextprotocol/clientCapabilities")
-		case name.Is("inputResponses"):
-			good = good && exact(value, agreed) && exactResponses(value)
+		case "inputResponses":
+			good = good && exact(value, agreed)
+			_ = codec.Members(value, func(_ string, response jsontext.Value) {
+				good = good && exact(response, "action", "content")
+			})
 		}
-	})
-	return good
-}
-
-func exactResponses(raw []byte) bool {
-	good, s := true, jsonscan.New(raw, deepest)
-	if s.Peek() != '{' {
-		return true
-	}
-	s.Object(func(jsonscan.Text) {
-		value := s.Value()
-		good = good && exact(value, "action", "content")
 	})
 	return good
 }
@@ -174,18 +155,13 @@ func exactResponses(raw []byte) bool {
 // exact letter case. encoding/json would accept any case and use the last of
 // several. exact returns true for a value that is not an object.
 func exact(raw []byte, known ...string) bool {
-	s, good, seen := jsonscan.New(raw, deepest), true, make([]string, 0, len(known))
-	if s.Peek() != '{' {
-		return true // the decoder checks the type
-	}
-	s.Object(func(name jsonscan.Text) {
-		text, _ := name.Append(nil)
-		s.Value()
+	good, seen := true, make([]string, 0, len(known))
+	_ = codec.Members(raw, func(name string, _ jsontext.Value) { // the decoder checks the type
 		for _, one := range known {
-			if !strings.EqualFold(one, string(text)) {
+			if !strings.EqualFold(one, name) {
 				continue
 			}
-			good = good && one == string(text) && !slices.Contains(seen, one)
+			good = good && one == name && !slices.Contains(seen, one)
 			seen = append(seen, one)
 		}
 	})

@@ -270,17 +270,13 @@ func (x *exchange) call() {
 		return
 	}
 	inner := c.request(x.r)
-	entry, answer := x.entry, recorders.Get().(*recorder)
+	entry, answer := x.entry, newRecorder()
 	entry.Confirmed = code != ""
 	if key, life, ok := c.key(x.r, x.m.ID, code); ok {
 		inner.Header["Idempotency-Key"] = []string{key}
 		entry.KeyLife = life
 	}
-	var to http.ResponseWriter = answer
-	if _, ok := x.w.(gateway.EscapedWriter); ok {
-		to = escapedRecorder{answer}
-	}
-	confirm := x.api.Call(to, inner, entry)
+	confirm := x.api.Call(answer, inner, entry)
 	x.copyHeader(answer.header)
 	switch {
 	case confirm && x.m.elicits():
@@ -288,7 +284,7 @@ func (x *exchange) call() {
 	case confirm:
 		x.result(needsAgreement(c, x.newCode(c)))
 	case answer.status < 300:
-		x.succeed(answer)
+		x.write(http.StatusOK, answer.success(x.m.ID, x.m.modern))
 	case answer.header.Get("WWW-Authenticate") != "": // the client needs another token
 		x.failAs(answer)
 	default:

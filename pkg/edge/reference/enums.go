@@ -2,6 +2,7 @@ package reference
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -69,8 +70,8 @@ func findEnums(node any, found map[string]any) error {
 			}
 		}
 	case map[string]any:
-		for _, child := range n {
-			if err := findEnums(child, found); err != nil {
+		for _, name := range slices.Sorted(maps.Keys(n)) { // the order of an enumeration is that of its last use
+			if err := findEnums(n[name], found); err != nil {
 				return err
 			}
 		}

@@ -26,12 +26,22 @@ func (p *Pages) guard(next http.Handler) http.Handler {
 				http.StatusForbidden)
 			return
 		}
-		if slices.Contains(forms, r.URL.Path) && origins.Check(r) != nil {
+		if slices.Contains(forms, r.URL.Path) && origins.Check(r) != nil && !nameless(r) {
 			http.Error(w, "A page of another origin sent this form.", http.StatusForbidden)
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// nameless reports whether the browser could not name the origin of its form. The
+// pages send no referrer, which makes Origin null, and Sec-Fetch-Site is sent only
+// to secure addresses and to localhost. The form's own token then decides.
+func nameless(r *http.Request) bool {
+	host := hostOf(r)
+	address, err := netip.ParseAddr(host)
+	local := host == "localhost" || strings.HasSuffix(host, ".localhost") || err == nil && address.IsLoopback()
+	return !local && r.Header.Get("Origin") == "null" && r.Header.Get("Sec-Fetch-Site") == ""
 }
 
 // answersTo reports whether the request's Host header names this machine, is one

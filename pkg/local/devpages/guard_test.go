@@ -68,4 +68,17 @@ func TestGuard(t *testing.T) {
 			t.Errorf("%s passes: %v", name, got)
 		}
 	}
+	// A browser does not name the origin of a form to plain http, because the pages
+	// send no referrer and Sec-Fetch-Site is for secure addresses and localhost. The
+	// form's token protects it.
+	for host, want := range map[string]bool{"192.168.1.7:8080": true, "svc:8080": true, "ride.metro.example": true,
+		"localhost:8080": false, "app.localhost:8080": false, "[::1]:8080": false, "127.0.0.2:8080": false} {
+		if got := try(http.MethodPost, "/oauth/signin", host, "Origin", "null"); got != want {
+			t.Errorf("form without a known origin at %s passes: %v", host, got)
+		}
+		if try(http.MethodPost, "/oauth/signin", host, "Origin", "null", "Sec-Fetch-Site", "cross-site") ||
+			try(http.MethodPost, "/oauth/signin", host, "Origin", "http://evil.example") {
+			t.Errorf("a form of another site passes at %s", host)
+		}
+	}
 }

@@ -15,7 +15,7 @@ import (
 func TestContainerEnds(t *testing.T) {
 	dir := t.TempDir()
 	java := "#!/bin/sh\necho \"java $*\"\nexec sleep 600\n"
-	if err := os.WriteFile(filepath.Join(dir, "java"), []byte(java), 0o700); err != nil { //nolint:gosec // a program
+	if err := os.WriteFile(filepath.Join(dir, "java"), []byte(java), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
@@ -59,7 +59,7 @@ func TestImageOfDocker(t *testing.T) {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(root, name)), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(root, name), []byte(text), 0o700); err != nil { //nolint:gosec // a program
+		if err := os.WriteFile(filepath.Join(root, name), []byte(text), 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}

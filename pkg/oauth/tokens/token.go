@@ -87,12 +87,12 @@ func (s *Issuer) Token(w http.ResponseWriter, r *http.Request) error {
 
 // authenticated reads the client and the items of the request in one batch,
 // authenticates the client, and runs the request. It counts the failures that a
-// guessed secret or code would cause. They count for the address. Beyond the
-// limit, requests from that address get a 429. A client that authenticates with
-// its secret, or with a key that the server need not fetch, is exempt from the
-// address's limit. The failures of a client that authenticated count for the
-// client. Beyond this limit only the client's failures get a 429. So an
-// attacker who feeds bad codes to a client cannot block a good code.
+// guessed secret or code would cause. They count for the address, or for a
+// confidential client that authenticated. Beyond the limit, failures get a 429,
+// and nothing else does: a good grant is never refused because of the failures of
+// others behind the same address. This helps nobody to guess, because secrets
+// and codes have 256 bits. There is one exception: for an address beyond the limit
+// the server fetches no keys of a client that has never got a token.
 func (s *Issuer) authenticated(ctx context.Context, by protocol.Credentials, request reader,
 	run func(context.Context, clients.Client) error) error {
 	var client, failed table.Item
@@ -112,7 +112,7 @@ func (s *Issuer) authenticated(ctx context.Context, by protocol.Credentials, req
 	over := failed.Live(s.now()) && failed.Int("n") >= int64(failures.Limit)
 	c, err := clients.FromItem(client, s.now())
 	switch {
-	case err == nil && over && !s.Clients.Recognizes(c, by): // no fetch for an address beyond the limit
+	case err == nil && over && !c.Expires.IsZero() && !s.Clients.Recognizes(c, by):
 		return s.Throttle.Refusal(end)
 	case err == nil:
 		c, err = s.Clients.Authenticate(ctx, c, by)
@@ -123,18 +123,17 @@ func (s *Issuer) authenticated(ctx context.Context, by protocol.Credentials, req
 	if err != nil && !errors.As(err, &e) {
 		return err
 	}
-	switch {
-	case err == nil && !c.Public():
-		if failures.Limit >= 0 {
+	if err == nil {
+		if !c.Public() && failures.Limit >= 0 {
+			over = false
 			failures = throttle.Counter{Kind: "token-client", Key: c.ID, Limit: failures.Limit, Window: time.Minute}
 		}
-	case over:
-		return s.Throttle.Refusal(end)
-	}
-	if err == nil {
 		err = run(ctx, c)
 	}
 	if errors.As(err, &e) && (e.Code == "invalid_client" || e.Code == "invalid_grant") {
+		if over { // without a write
+			return s.Throttle.Refusal(end)
+		}
 		if refused := s.Throttle.Count(ctx, failures); refused != nil {
 			return refused
 		}

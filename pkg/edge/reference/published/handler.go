@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"svc"
+	"svc/pkg/access/authz"
 	"svc/pkg/base/fault"
 	"svc/pkg/edge/api"
 	"svc/pkg/edge/gateway"
@@ -27,14 +28,18 @@ type Handler struct {
 	page     []byte
 	files    map[string]file
 	paths    func() map[string][]string // methods by path template
+
+	challenge string // WWW-Authenticate of a 401
 }
 
 // New returns the handler of the service at baseURL, which has no trailing slash.
 func New(baseURL string) *Handler {
 	address, _ := json.Marshal(baseURL) // marshaling a string cannot fail
 	page, files := readPage()
+	resource := authz.Resource{Path: authz.API}.Metadata(baseURL)
 	return &Handler{page: page, files: files, paths: sync.OnceValue(paths),
-		document: bytes.ReplaceAll(bytes.TrimSuffix(svc.OpenAPI, []byte("\n")), []byte(canonical), bytes.Trim(address, `"`))}
+		challenge: fmt.Sprintf("Bearer resource_metadata=%q", resource),
+		document:  bytes.ReplaceAll(bytes.TrimSuffix(svc.OpenAPI, []byte("\n")), []byte(canonical), bytes.Trim(address, `"`))}
 }
 
 // paths reads the endpoints from the document. Handler needs them only to
@@ -65,6 +70,10 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path := r.URL.EscapedPath()
 	methods := h.methods(path)
 	switch {
+	case methods == nil && strings.HasPrefix(path, "/api/v1/") && !hasToken(r):
+		w.Header().Set("WWW-Authenticate", h.challenge)
+		api.WriteError(w, fault.Unauthorized("The request needs an access token.", false))
+		return
 	case methods == nil:
 		api.WriteError(w, fault.NotFound())
 		return
@@ -91,6 +100,13 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		api.WriteError(w, fault.NotFound()) // served by a different function
 	}
+}
+
+// hasToken reports whether the request has an access token. This function cannot
+// verify it, so a request with any token gets the 404 of an unknown path.
+func hasToken(r *http.Request) bool {
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	return strings.EqualFold(scheme, "Bearer") && token != ""
 }
 
 // own reports whether this handler serves the path.

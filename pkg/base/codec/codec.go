@@ -1,0 +1,98 @@
+// Package codec reads and writes JSON with encoding/json's second version, in
+// the form that its first version has. Numbers are exact: json.Number keeps their
+// digits.
+package codec
+
+import (
+	"bytes"
+	stdjson "encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	jsonv1 "github.com/go-json-experiment/json/v1"
+)
+
+var (
+	writing = json.JoinOptions(jsonv1.DefaultOptionsV1(), jsontext.EscapeForHTML(false),
+		json.WithMarshalers(json.MarshalToFunc(writeNumber)))
+	reading = json.JoinOptions(jsonv1.DefaultOptionsV1(),
+		json.WithUnmarshalers(json.UnmarshalFromFunc(readNumber)))
+)
+
+// Marshal returns the JSON of v, as encoding/json writes it with SetEscapeHTML
+// switched off.
+func Marshal(v any) ([]byte, error) { return json.Marshal(v, writing) }
+
+// Unmarshal decodes JSON as encoding/json does. A json.Number takes no number in
+// quotes.
+func Unmarshal(data []byte, v any) error { return json.Unmarshal(data, v, reading) }
+
+func writeNumber(enc *jsontext.Encoder, n stdjson.Number) error {
+	if n == "" {
+		n = "0" // as encoding/json does
+	}
+	value := append(jsontext.Value(enc.AvailableBuffer()), n...)
+	if value.Kind() != '0' {
+		return fmt.Errorf("%q is not a number", string(n))
+	}
+	return enc.WriteValue(value)
+}
+
+func readNumber(dec *jsontext.Decoder, n *stdjson.Number) error {
+	value, err := dec.ReadValue()
+	if err != nil {
+		return err
+	}
+	switch value.Kind() {
+	case '0':
+		*n = stdjson.Number(value)
+		return nil
+	case 'n':
+		return nil
+	}
+	return errors.New("expected a number")
+}
+
+// ErrNotObject is the error of Members for JSON that is not an object.
+var ErrNotObject = errors.New("not a JSON object")
+
+// Members calls each with every member of a JSON object, repeated ones too. The
+// value is valid until each returns. Members returns an error if data is not one
+// JSON value, which then is an object. Members may have called each before.
+func Members(data []byte, each func(name string, value jsontext.Value)) error {
+	dec := jsontext.NewDecoder(bytes.NewBuffer(data), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	if dec.PeekKind() != '{' {
+		return ErrNotObject
+	}
+	if _, err := dec.ReadToken(); err != nil {
+		return err
+	}
+	for dec.PeekKind() != '}' {
+		name, err := dec.ReadToken()
+		if err != nil {
+			return err
+		}
+		text := name.String()
+		value, err := dec.ReadValue()
+		if err != nil {
+			return err
+		}
+		each(text, value)
+	}
+	if _, err := dec.ReadToken(); err != nil {
+		return err
+	}
+	return End(dec)
+}
+
+// End returns an error if more than white space follows what the decoder has
+// read.
+func End(dec *jsontext.Decoder) error {
+	if _, err := dec.ReadToken(); !errors.Is(err, io.EOF) {
+		return errors.New("more follows the end of a JSON value")
+	}
+	return nil
+}

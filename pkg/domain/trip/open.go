@@ -1,0 +1,68 @@
+package trip
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"svc/pkg/base/fault"
+	"svc/pkg/data/table"
+)
+
+// openKey returns the key of the item that limits a rider's open trips. Its
+// attribute trips is a set with the ids of all open trips of the rider. It may
+// also have ids of trips that have ended: a transition does not write the item,
+// so it costs nothing, and no place can be lost or given back twice. Only a
+// request for a ride writes the item. If the set has room ids or more, the
+// request first looks which of these trips are still open.
+func openKey(t table.Tenant, rider string) table.Key { return t.Key("OPEN", "TRIP", rider) }
+
+// roomBefore is the room of a rider with few open trips. With so many ids the
+// item stays below one KiB, so a write of it costs two write units.
+const roomBefore = 25
+
+// errLook reports that the set has no room.
+var errLook = errors.New("the rider's open trips must be counted")
+
+// addOpen adds a new trip to the rider's open trips without reading them. If the
+// set has no room, the transaction fails with errLook.
+func addOpen(tx *table.Tx, tenant table.Tenant, t Trip, most int) {
+	tx.Update(openKey(tenant, t.CustomerID), table.Change{
+		Default: map[string]any{"type": "open", "v": 1, "room": roomBefore},
+		Add:     map[string]any{"trips": []string{t.ID}, "version": 1}}).
+		If("attribute_not_exists(trips) OR (size(trips) < ? AND size(trips) < room)", most).Else(errLook)
+}
+
+// addAfterLook reads which trips of the set are still open, removes the others and
+// adds a new trip. If most trips are open, it returns a 409. If another request
+// changes the set meanwhile, the transaction fails with table.ErrConflict.
+func addAfterLook(ctx context.Context, tx *table.Tx, tenant table.Tenant, t Trip, most int) error {
+	it, err := tenant.Get(ctx, openKey(tenant, t.CustomerID))
+	if err != nil {
+		return err
+	}
+	var keys []table.Key
+	for _, id := range it.Strings("trips") {
+		keys = append(keys, Key(tenant, id))
+	}
+	open := []string{t.ID}
+	for some := range slices.Chunk(keys, 100) {
+		items, err := tenant.Batch(ctx, some...)
+		if err != nil {
+			return err
+		}
+		for _, one := range items {
+			if status := Status(one.Text("status")); one.Found() && status != Completed && status != Cancelled {
+				open = append(open, one.Key.PK[len(Key(tenant, "").PK):])
+			}
+		}
+	}
+	if len(open) > most {
+		return &fault.Error{Kind: fault.KindOpenTrips, Message: "The rider has as many open trips as the company allows. " +
+			"Cancel one of them, or request the ride when one has ended."}
+	}
+	tx.Update(it.Key, table.Change{Add: map[string]any{"version": 1},
+		Set: map[string]any{"trips": open, "room": min(most, max(roomBefore, 2*len(open)))}}).
+		If("'version' = ?", it.Version).Else(table.ErrConflict)
+	return nil
+}
