@@ -218,7 +218,8 @@ func billOf(r rates, names []string, found map[string][]usage, rode load) string
 		}
 		rows[i] = append(rows[i], fmt.Sprintf("**%.2f**", dollars[name].sum()))
 	}
-	markdownTable(&b, []string{"endpoint", "read units", "write units", "table", "Lambda", "gateway", "logs", "together"}, rows)
+	markdownTable(&b, []string{"endpoint", "read units", "write units", "table", "Lambda", "gateway", "logs", "together"},
+		rows)
 	r.ride(&b, dollars, rode)
 	r.floor(&b, r.stack)
 	return b.String()

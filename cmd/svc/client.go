@@ -143,9 +143,10 @@ func (c *cli) clientSwitch(use, short string, disabled bool) *cobra.Command {
 func (c *cli) clientTrust() *cobra.Command {
 	cmd := &cobra.Command{Use: "trust ID", Short: "Make a client an application of a company or of the platform itself",
 		Args: cobra.ExactArgs(1),
-		Long: "Make a client an application of the company itself, or of the platform itself in every company. The pages then\n" +
-			"name it so, and a person who signs in is not asked for consent. The trust is for the name, the redirect addresses and the scopes that the\n" +
-			"client has now. It covers no agents, and no application whose address another program on a device may claim.",
+		Long: "Make a client an application of the company itself, or of the platform itself in every company. The " +
+			"pages then\nname it so, and a person who signs in is not asked for consent. The trust is for the name, the " +
+			"redirect\naddresses and the scopes that the client has now. It covers no agents, and no application whose " +
+			"address\nanother program on a device may claim.",
 		Example: "  svc client trust cli_01JT7M4C6Q8V2N5X9B3D1F7H0K --tenant metro\n" +
 			"  svc client trust cli_01JT7M4C6Q8V2N5X9B3D1F7H0K --tenant metro --end\n" +
 			"  svc client trust cli_01JT7M4C6Q8V2N5X9B3D1F7H0K --platform"}
@@ -167,7 +168,8 @@ func (c *cli) clientTrust() *cobra.Command {
 			return missing(err, "client", args[0])
 		}
 		word := map[bool]string{true: "is no longer", false: "is now"}[*end]
-		return c.done(map[string]any{"id": args[0], "trusted": !*end}, "Client %s %s an application of %s.", args[0], word, owner)
+		return c.done(map[string]any{"id": args[0], "trusted": !*end}, "Client %s %s an application of %s.", args[0], word,
+			owner)
 	})
 	return cmd
 }

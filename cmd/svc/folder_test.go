@@ -75,6 +75,23 @@ func limited(t *testing.T, data string) string {
 	return program
 }
 
+// longRide requests ride n, whose record is long, and returns the status, and the
+// trip's id or the error code.
+func (c *client) longRide(n int) (int, string) {
+	c.Helper()
+	r, err := http.NewRequestWithContext(c.Context(), http.MethodPost, c.base+"/api/v1/me/trips",
+		strings.NewReader(`{"originAddress":"`+strings.Repeat("A", 200)+`","originLat":1,"originLng":2}`))
+	testkit.Must(c, err)
+	r.Header = http.Header{"Authorization": {"Bearer " + c.tokens["rider"]}, "Content-Type": {"application/json"},
+		"Idempotency-Key": {fmt.Sprint("full-", n)}}
+	res, err := http.DefaultClient.Do(r)
+	testkit.Must(c, err)
+	defer func() { _ = res.Body.Close() }()
+	var body struct{ ID, Error string }
+	testkit.Must(c, json.NewDecoder(res.Body).Decode(&body))
+	return res.StatusCode, body.ID + body.Error
+}
+
 // TestFullFolder: the data file can grow no further. Each request is then either
 // done or rejected with 503, reads go on, and nothing that was confirmed is lost.
 // With space again, the same request with the same key is done once.
@@ -85,25 +102,11 @@ func TestFullFolder(t *testing.T) {
 	full := startDev(t, os.Args[0], data, "")
 	c := &client{world{T: t, data: data}, map[string]string{}}
 	c.base = full.await(t)
-	post := func(n int) (int, string) {
-		c.Helper()
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, c.base+"/api/v1/me/trips",
-			strings.NewReader(`{"originAddress":"`+strings.Repeat("A", 200)+`","originLat":1,"originLng":2}`))
-		testkit.Must(t, err)
-		r.Header = http.Header{"Authorization": {"Bearer " + c.tokens["rider"]}, "Content-Type": {"application/json"},
-			"Idempotency-Key": {fmt.Sprint("full-", n)}}
-		res, err := http.DefaultClient.Do(r)
-		testkit.Must(t, err)
-		defer func() { _ = res.Body.Close() }()
-		var body struct{ ID, Error string }
-		testkit.Must(t, json.NewDecoder(res.Body).Decode(&body))
-		return res.StatusCode, body.ID + body.Error
-	}
 	c.tokens["rider"] = c.token("rider", "rider1@metro.example")
 	var confirmed []string
 	rejected := -1
 	for n := 0; n < 5000 && rejected < 0; n++ {
-		switch status, text := post(n); status {
+		switch status, text := c.longRide(n); status {
 		case http.StatusCreated:
 			confirmed = append(confirmed, text)
 		case http.StatusServiceUnavailable:
@@ -128,11 +131,11 @@ func TestFullFolder(t *testing.T) {
 	})
 	c.base = roomy.await(t)
 	c.tokens["rider"] = c.token("rider", "rider1@metro.example") // the address, which is the issuer, is another one
-	status, first := post(rejected)
+	status, first := c.longRide(rejected)
 	if status != http.StatusCreated {
 		t.Fatalf("with space again: %d %s", status, first)
 	}
-	if _, again := post(rejected); again != first {
+	if _, again := c.longRide(rejected); again != first {
 		t.Errorf("the same key requested %s and %s", first, again)
 	}
 	for _, id := range confirmed {

@@ -37,7 +37,8 @@ riders' phones as numbers of the tenant's country, as svc rider add does.
 The command replaces every stored value that is wrong, except a receipt of a trip that is not completed.
 
 It may run while the service runs, and may be repeated. It shows its progress, and takes some minutes
-for a million trips. Without a slug it processes all tenants and the roadmap. svc verify reports the differences and changes nothing.`,
+for a million trips. Without a slug it processes all tenants and the roadmap. ` +
+			`svc verify reports the differences and changes nothing.`,
 		Example: "  svc rebuild\n  svc rebuild metro",
 		RunE: c.on(func(ctx context.Context, p platform, args []string) error {
 			step := projection.Step{Now: time.Now, RankRows: feedback.RankRows}

@@ -225,8 +225,8 @@ const configurationFile = "../../docs/configuration.md"
 
 // configurationPage returns the reference of the functions' environment variables.
 func configurationPage() []byte {
-	out := "# Configuration\n\nThe functions read these environment variables once, when they start. `svc` also reads those that\n" +
-		"have a meaning for it. The AWS SDK reads its own: `AWS_REGION`, `AWS_ACCESS_KEY_ID`,\n" +
+	out := "# Configuration\n\nThe functions read these environment variables once, when they start. `svc` also " +
+		"reads those that\nhave a meaning for it. The AWS SDK reads its own: `AWS_REGION`, `AWS_ACCESS_KEY_ID`,\n" +
 		"`AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN` and `AWS_ENDPOINT_URL`. A function that serves requests\n" +
 		"does not start if a variable has a value that it does not accept. `make golden` writes this page.\n\n" +
 		"| variable | accepts | without it | meaning |\n| --- | --- | --- | --- |\n"

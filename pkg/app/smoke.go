@@ -44,7 +44,8 @@ type smoke struct {
 func SmokeTest(p *Runtime, _ string) (any, error) { return newSmoke(p).handle, nil }
 
 func newSmoke(p *Runtime) *smoke {
-	return &smoke{log: p.Logger, baseURL: p.BaseURL, config: p.Config, load: table.Environment, call: smokeOne, pause: smokePause}
+	return &smoke{log: p.Logger, baseURL: p.BaseURL, config: p.Config, load: table.Environment, call: smokeOne,
+		pause: smokePause}
 }
 
 // handle always reports to CodeDeploy, because CodeDeploy waits an hour for a

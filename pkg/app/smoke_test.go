@@ -70,7 +70,8 @@ func hooked(t *testing.T, c *console, call time.Duration) (string, error) {
 		t.Setenv(name, value)
 	}
 	var log bytes.Buffer
-	s := newSmoke(&Runtime{BaseURL: "https://svc.example", Config: ReadConfig(os.Getenv), Logger: slog.New(slog.NewJSONHandler(&log, nil))})
+	s := newSmoke(&Runtime{BaseURL: "https://svc.example", Config: ReadConfig(os.Getenv),
+		Logger: slog.New(slog.NewJSONHandler(&log, nil))})
 	s.call, s.pause = call, 0
 	err := s.handle(t.Context(), lifecycle{"d-1", "execution"})
 	return log.String(), err

@@ -216,6 +216,15 @@ func TestConnectedAppsSignIn(t *testing.T) {
 	}
 }
 
+// hiddenInputs returns the hidden inputs of a page, by name.
+func hiddenInputs(s response) url.Values {
+	inputs := url.Values{}
+	for _, m := range hiddenInput.FindAllStringSubmatch(s.body, -1) {
+		inputs.Set(m[1], m[2])
+	}
+	return inputs
+}
+
 // OpenID Connect RP-Initiated Logout.
 func TestLogout(t *testing.T) {
 	t.Parallel()
@@ -255,11 +264,7 @@ func TestLogout(t *testing.T) {
 				if got := b.authorize(authorization(c)).page(); got != "code" {
 					t.Fatalf("signed out before the person agreed: %s", got)
 				}
-				form := url.Values{}
-				for _, m := range hiddenInput.FindAllStringSubmatch(s.body, -1) {
-					form.Set(m[1], m[2])
-				}
-				s = b.do(http.MethodPost, "/oauth/logout", form)
+				s = b.do(http.MethodPost, "/oauth/logout", hiddenInputs(s))
 			}
 			if test.asks && test.query == bye && !strings.Contains(s.body, `href="https://planner.example/bye?state=x&#43;y"`) {
 				t.Errorf("no link to the client: %s", s.body)

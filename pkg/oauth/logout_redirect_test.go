@@ -32,11 +32,7 @@ func TestLogoutRedirects(t *testing.T) {
 		}
 		s := b.get("/oauth/logout?" + test.query)
 		if s.page() == "Sign out?" {
-			form := url.Values{}
-			for _, m := range hiddenInput.FindAllStringSubmatch(s.body, -1) {
-				form.Set(m[1], m[2])
-			}
-			s = b.do(http.MethodPost, "/oauth/logout", form)
+			s = b.do(http.MethodPost, "/oauth/logout", hiddenInputs(s))
 		}
 		if redirects := s.location == "https://planner.example/bye?state=x"; redirects != test.redirect {
 			t.Errorf("%s: %d %s", name, s.status, s.text())

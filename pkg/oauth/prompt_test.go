@@ -23,6 +23,22 @@ const (
 	consented                    // signed in and agreed for this one
 )
 
+// prompted returns the page that answers a request with the changes, some time
+// after ana got into the state. other is the client that she used before.
+func (f *fixture) prompted(state promptState, other client, pass time.Duration, changes []string) string {
+	f.t.Helper()
+	b, c, now := f.newBrowser(), f.storeClient(nil), f.now()
+	defer func() { f.advance(now.Sub(f.now())) }()
+	switch state {
+	case known:
+		b.obtainCode(authorization(other), "ana@metro.example")
+	case consented:
+		b.obtainCode(authorization(c, "prompt", "login consent"), "ana@metro.example")
+	}
+	f.advance(pass)
+	return b.authorize(authorization(c, append([]string{"state", "s-2"}, changes...)...)).page()
+}
+
 // OpenID Connect Core section 3.1.2.1: prompt and max_age decide which page a
 // person sees.
 func TestPrompt(t *testing.T) {
@@ -78,17 +94,7 @@ func TestPrompt(t *testing.T) {
 			"account_selection_required"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			b, c, now := f.newBrowser(), f.storeClient(nil), f.now()
-			defer func() { f.advance(now.Sub(f.now())) }()
-			switch test.state {
-			case known:
-				b.obtainCode(authorization(other), "ana@metro.example")
-			case consented:
-				b.obtainCode(authorization(c, "prompt", "login consent"), "ana@metro.example")
-			}
-			f.advance(test.pass)
-			if got := b.authorize(authorization(c,
-				append([]string{"state", "s-2"}, test.changes...)...)).page(); got != test.want {
+			if got := f.prompted(test.state, other, test.pass, test.changes); got != test.want {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
 		})
@@ -248,7 +254,8 @@ func TestFaultyRequestWithoutAPage(t *testing.T) {
 		switch {
 		case test.want == "" && s.answer.Get("error") != "login_required":
 			t.Errorf("%s: %d %s", name, s.status, s.text())
-		case test.want != "" && (s.location != "" || s.status != http.StatusBadRequest || !strings.Contains(s.text(), test.want)):
+		case test.want != "" &&
+			(s.location != "" || s.status != http.StatusBadRequest || !strings.Contains(s.text(), test.want)):
 			t.Errorf("%s: %d to %s: %s", name, s.status, s.location, s.text())
 		}
 	}

@@ -96,7 +96,8 @@ func TestPublishedDocumentsAreNotWidened(t *testing.T) {
 	for client, redirects := range map[string][]string{
 		claude: {"http://localhost.evil:3118/callback", "http://localhost:3118/callback/", "http://localhost:3118/Callback",
 			"https://localhost:3118/callback", "http://user@localhost:3118/callback",
-			"http://localhost:3118@evil.example/callback", "http://[::1]:3118/callback", "http://localhost:99999/callback", "http://localhost.:3118/callback"},
+			"http://localhost:3118@evil.example/callback", "http://[::1]:3118/callback", "http://localhost:99999/callback",
+			"http://localhost.:3118/callback"},
 		vscode: {"http://localhost:33418/", "http://127.0.0.1:33418", "https://vscode.dev:8080/redirect",
 			"http://127.0.0.1:33418/redirect", "vscode://redirect"},
 		published[4].at: {"http://static.example/cb", "javascript:alert(1)", "https://static.example/cb#x",

@@ -94,8 +94,8 @@ func TestPasswordFormsAtDomains(t *testing.T) {
 	check(novaURL, novaURL)
 	b := f.newBrowser()
 	b.base = novaURL
-	if s := b.do(http.MethodPost, "/oauth/forgot?audience=dashboard", url.Values{"email": {"ana@metro.example"}}); s.status !=
-		http.StatusSeeOther || len(mails.sent) > 0 {
+	s := b.do(http.MethodPost, "/oauth/forgot?audience=dashboard", url.Values{"email": {"ana@metro.example"}})
+	if s.status != http.StatusSeeOther || len(mails.sent) > 0 {
 		t.Errorf("an operator's link by a form of the tenant's domain: %d, %d mails", s.status, len(mails.sent))
 	}
 	move := func(domain string) {

@@ -28,7 +28,8 @@ func TestTrustedClient(t *testing.T) {
 		t.Fatalf("before the trust: %s", s.text())
 	}
 	set(true)
-	if s := before.authorize(q); s.page() != "consent" || !strings.Contains(s.text(), own) || strings.Contains(s.text(), foreign) {
+	if s := before.authorize(q); s.page() != "consent" || !strings.Contains(s.text(), own) ||
+		strings.Contains(s.text(), foreign) {
 		t.Errorf("signed in before: %s", s.text())
 	}
 	if s := before.authorize(authorization(c, "prompt", "none")); s.page() != "consent_required" {
@@ -51,7 +52,8 @@ func TestTrustedClient(t *testing.T) {
 	if s := b.get("/oauth/apps"); !hasApp(s) {
 		t.Errorf("not among the connected applications: %s", s.text())
 	}
-	for name, q := range map[string][]string{"an agent": {"resource", baseURL + "/mcp"}, "another company": {"tenant_hint", "nova"}} {
+	for name, q := range map[string][]string{"an agent": {"resource", baseURL + "/mcp"},
+		"another company": {"tenant_hint", "nova"}} {
 		s := b.authorize(authorization(c, q...))
 		if s.page() != "consent" || !strings.Contains(s.text(), foreign) {
 			t.Errorf("%s: %s", name, s.text())
@@ -82,7 +84,8 @@ func TestTrustIsForOneRegistration(t *testing.T) {
 		c := f.storeClient(func(c *client) {
 			c.Scopes, c.RedirectURIs = []string{"openid", "tenant.trips:read"}, []string{"https://planner.example/first"}
 		})
-		testkit.Must(t, f.server.TrustClient(t.Context(), f.db.Tenant(f.metro.ID), audit.By{Who: "svc", At: f.now()}, c.ID, true))
+		testkit.Must(t, f.server.TrustClient(t.Context(), f.db.Tenant(f.metro.ID), audit.By{Who: "svc", At: f.now()},
+			c.ID, true))
 		q := []string{"scope", "openid tenant.trips:read", "redirect_uri", "https://planner.example/first"}
 		if s := f.newBrowser().authorize(authorization(c, q...)); !strings.Contains(s.text(), "application of Metro Cabs") {
 			t.Errorf("%s, before: %s", name, s.text())
@@ -110,7 +113,8 @@ func TestTrustedClientOnADevice(t *testing.T) {
 	f := newFixture(t)
 	for _, address := range []string{"http://127.0.0.1/cb", "com.metro.rider:/cb"} {
 		c := f.storeClient(func(c *client) { c.RedirectURIs = []string{address} })
-		testkit.Must(t, f.server.TrustClient(t.Context(), f.db.Tenant(f.metro.ID), audit.By{Who: "svc", At: f.now()}, c.ID, true))
+		testkit.Must(t, f.server.TrustClient(t.Context(), f.db.Tenant(f.metro.ID), audit.By{Who: "svc", At: f.now()},
+			c.ID, true))
 		b := f.newBrowser()
 		s := b.signIn(b.authorize(authorization(c, "redirect_uri", address)), "ana@metro.example")
 		if s.page() != "consent" || !strings.Contains(s.text(), "application of Metro Cabs") {
@@ -179,7 +183,8 @@ func TestNearlyTheReferencePage(t *testing.T) {
 	}
 	c := f.storeClient(func(c *client) { c.RedirectURIs = []string{baseURL + "/docs"} })
 	b := f.newBrowser()
-	s := b.signIn(b.authorize(authorization(c, "redirect_uri", baseURL+"/docs", "resource", baseURL+"/mcp")), "ana@metro.example")
+	q := authorization(c, "redirect_uri", baseURL+"/docs", "resource", baseURL+"/mcp")
+	s := b.signIn(b.authorize(q), "ana@metro.example")
 	if s.page() != "consent" || strings.Contains(s.text(), ownOfPlatform) {
 		t.Errorf("an agent: %s", s.text())
 	}
@@ -200,13 +205,16 @@ func TestClientOfThePlatform(t *testing.T) {
 	if s := b.signIn(signIn, "ana@metro.example"); s.page() != "code" {
 		t.Errorf("after the sign-in: %s", s.text())
 	}
-	if s := b.authorize(authorization(c, "tenant_hint", "nova", "prompt", "consent")); !strings.Contains(s.text(), ownOfPlatform) {
+	s := b.authorize(authorization(c, "tenant_hint", "nova", "prompt", "consent"))
+	if !strings.Contains(s.text(), ownOfPlatform) {
 		t.Errorf("in another company: %s", s.text())
 	}
-	if s := b.authorize(authorization(c, "redirect_uri", device)); s.page() != "consent" || !strings.Contains(s.text(), ownOfPlatform) {
+	s = b.authorize(authorization(c, "redirect_uri", device))
+	if s.page() != "consent" || !strings.Contains(s.text(), ownOfPlatform) {
 		t.Errorf("on the device: %s", s.text())
 	}
-	if s := b.authorize(authorization(c, "resource", baseURL+"/mcp")); s.page() != "consent" || !strings.Contains(s.text(), foreign) {
+	s = b.authorize(authorization(c, "resource", baseURL+"/mcp"))
+	if s.page() != "consent" || !strings.Contains(s.text(), foreign) {
 		t.Errorf("an agent: %s", s.text())
 	}
 	f.change(c.ID, func(c *client) { c.Name = "Another" })

@@ -22,6 +22,19 @@ var (
 // defaultURL is where `make run` serves if PORT is not set.
 const defaultURL = "http://127.0.0.1:8080"
 
+// documented checks that the documents have the command that svc dev prints:
+// clients compare its address with the metadata's.
+func documented(t *testing.T, command string) {
+	t.Helper()
+	for _, document := range []string{"README.md", "docs/agents.md"} {
+		text, err := os.ReadFile("../../../" + document)
+		testkit.Must(t, err)
+		if !strings.Contains(string(text), command+"\n") {
+			t.Errorf("%s does not have the command that svc dev prints: %s", document, command)
+		}
+	}
+}
+
 // TestMakeRun does what a newcomer does: starts what `make run` starts, and
 // gives the printed address of metro's riders to the official Python client and
 // to the inspector's command line. The inspector finds no fault in the tools'
@@ -38,14 +51,7 @@ func TestMakeRun(t *testing.T) {
 		}
 		return found[1]
 	}
-	for _, document := range []string{"README.md", "docs/agents.md"} { // clients compare the address with the metadata's
-		text, err := os.ReadFile("../../../" + document)
-		testkit.Must(t, err)
-		command := strings.ReplaceAll(strings.TrimSpace(riderAddress.FindString(dev.Printed)), dev.BaseURL, defaultURL)
-		if !strings.Contains(string(text), command+"\n") {
-			t.Errorf("%s does not have the command that svc dev prints: %s", document, command)
-		}
-	}
+	documented(t, strings.ReplaceAll(strings.TrimSpace(riderAddress.FindString(dev.Printed)), dev.BaseURL, defaultURL))
 	person := func(audience, email string) flow.Options {
 		return flow.Options{BaseURL: dev.BaseURL, Tenant: "metro", Audience: audience, Email: email,
 			Password: printed(demoPassword)}
@@ -87,15 +93,22 @@ func TestMakeRun(t *testing.T) {
 		for address, who := range map[string]flow.Options{printed(operatorAddress): person("dashboard",
 			"operator@metro.example"), address: rider1, dev.BaseURL + "/mcp/driver/metro/": person("driver",
 			"driver1@metro.example")} {
-			i := newInspector(t, address, who)
-			listed, errs, code := i.run("--method", "tools/list", "--strict")
-			if code != 0 || !strings.Contains(listed, "svc_me") || strings.Contains(errs, "tool \"svc_") {
-				t.Errorf("%s: the inspector ends with %d and warns: %s", address, code, errs)
-			}
+			portable(t, address, who)
 		}
 	})
 	if me := operator.call("svc_me", map[string]any{}); me.IsError || me.failed != "" {
 		t.Errorf("the operator after the riders' revocations: %+v", me)
+	}
+}
+
+// portable checks that the inspector finds no fault in the schemas of the tools at
+// an address.
+func portable(t *testing.T, address string, who flow.Options) {
+	t.Helper()
+	i := newInspector(t, address, who)
+	listed, errs, code := i.run("--method", "tools/list", "--strict")
+	if code != 0 || !strings.Contains(listed, "svc_me") || strings.Contains(errs, "tool \"svc_") {
+		t.Errorf("%s: the inspector ends with %d and warns: %s", address, code, errs)
 	}
 }
 

@@ -23,8 +23,8 @@ func TestOfPlatform(t *testing.T) {
 		}
 	}
 	for _, name := range []string{
-		"Metro Rides", "Harbor Cabs", "My app", "App", "The App", "Support for Metro", "Service desk", "SVCB Bank", "Visual C", "S. Vance Cars",
-		"Vsc", "Такси", "出租车", "Šváb Cars",
+		"Metro Rides", "Harbor Cabs", "My app", "App", "The App", "Support for Metro", "Service desk", "SVCB Bank",
+		"Visual C", "S. Vance Cars", "Vsc", "Такси", "出租车", "Šváb Cars",
 		"Team Rocket", "1 2 3 Cab", "", "!!!",
 	} {
 		if lookalike.OfPlatform(name) {

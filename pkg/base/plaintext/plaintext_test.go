@@ -15,7 +15,8 @@ func TestIsLine(t *testing.T) {
 		if got := plaintext.IsLine(text, 10); got != want {
 			t.Errorf("%q: %v", text, got)
 		}
-		if got := plaintext.IsOptional(text, 10); got != (want || strings.Trim(text, " \u2003\u3164\u2800\ufe0f\U000e0041") == "") {
+		blank := strings.Trim(text, " \u2003\u3164\u2800\ufe0f\U000e0041") == ""
+		if got := plaintext.IsOptional(text, 10); got != (want || blank) {
 			t.Errorf("%q where it may be absent: %v", text, got)
 		}
 	}

@@ -2,6 +2,7 @@ package table_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -177,54 +178,47 @@ func TestAnswersOfAFailingTable(t *testing.T) {
 	}
 }
 
+// failed answers with an error of the engine.
+func failed(int, string, []byte) (int, string) {
+	return 500, exception + `InternalServerError","message":"x"}`
+}
+
+// afterFailure answers the first attempt with an error of the engine, and later
+// ones with the response, or with the engine's own if text is "".
+func afterFailure(status int, text string) func(n int, table string, real []byte) (int, string) {
+	return func(n int, table string, real []byte) (int, string) {
+		if n == 0 {
+			return failed(n, table, real)
+		}
+		return status, cmp.Or(text, string(real))
+	}
+}
+
 // TestOutcomeOfATransaction: the error shows whether the transaction may have
 // been written, also if the last attempt was rejected and an earlier one got
 // no response.
 func TestOutcomeOfATransaction(t *testing.T) {
 	t.Parallel()
 	const throttled = exception + `ThrottlingException","message":"slow down"}`
-	failed := func(int, string, []byte) (int, string) { return 500, exception + `InternalServerError","message":"x"}` }
 	for name, test := range map[string]struct {
 		answer func(n int, table string, real []byte) (int, string)
 		want   error
 	}{
-		"every attempt failed": {failed, fault.OutcomeUnknown(nil)},
-		"one failed, then throttled": {func(n int, table string, real []byte) (int, string) {
-			if n == 0 {
-				return failed(n, table, real)
-			}
-			return 400, throttled
-		}, fault.OutcomeUnknown(nil)},
-		"one failed, then a conflict": {func(n int, table string, real []byte) (int, string) {
-			if n == 0 {
-				return failed(n, table, real)
-			}
-			return 400, exception + `TransactionCanceledException","message":"x","CancellationReasons":` +
-				`[{"Code":"TransactionConflict"}]}`
-		}, fault.OutcomeUnknown(nil)},
-		"one failed, then a conflict without a transaction": {func(n int, table string, real []byte) (int, string) {
-			if n == 0 {
-				return failed(n, table, real)
-			}
-			return 400, exception + `TransactionConflictException","message":"x"}`
-		}, fault.OutcomeUnknown(nil)},
-		"one failed, then a failed condition": {func(n int, table string, real []byte) (int, string) {
-			if n == 0 {
-				return failed(n, table, real)
-			}
-			return 400, exception + `TransactionCanceledException","message":"x","CancellationReasons":` +
-				`[{"Code":"ConditionalCheckFailed"}]}`
-		}, table.ErrCondition},
+		"every attempt failed":       {failed, fault.OutcomeUnknown(nil)},
+		"one failed, then throttled": {afterFailure(400, throttled), fault.OutcomeUnknown(nil)},
+		"one failed, then a conflict": {afterFailure(400, exception+
+			`TransactionCanceledException","message":"x","CancellationReasons":[{"Code":"TransactionConflict"}]}`),
+			fault.OutcomeUnknown(nil)},
+		"one failed, then a conflict without a transaction": {afterFailure(400, exception+
+			`TransactionConflictException","message":"x"}`), fault.OutcomeUnknown(nil)},
+		"one failed, then a failed condition": {afterFailure(400, exception+
+			`TransactionCanceledException","message":"x","CancellationReasons":[{"Code":"ConditionalCheckFailed"}]}`),
+			table.ErrCondition},
 		"throttled": {func(int, string, []byte) (int, string) { return 400, throttled }, fault.Unavailable(nil)},
 		"still being written": {func(int, string, []byte) (int, string) {
 			return 400, exception + `TransactionInProgressException","message":"in progress"}`
 		}, fault.OutcomeUnknown(nil)},
-		"one failed, then carried out": {func(n int, table string, real []byte) (int, string) {
-			if n == 0 {
-				return failed(n, table, real)
-			}
-			return 200, string(real)
-		}, nil},
+		"one failed, then carried out": {afterFailure(200, ""), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel() // they wait between attempts

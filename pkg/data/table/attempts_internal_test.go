@@ -46,11 +46,11 @@ func (p *played) RoundTrip(r *http.Request) (*http.Response, error) {
 		Body: io.NopCloser(strings.NewReader(text)), ContentLength: int64(len(text)), Request: r}, nil
 }
 
-// openPlayed returns a table whose responses are played.
-func openPlayed(t *testing.T, name, endpoint string) (*DB, *played) {
+// openPlayed returns the table "t", whose responses are played.
+func openPlayed(t *testing.T) (*DB, *played) {
 	t.Helper()
 	p := &played{}
-	db, err := Open(t.Context(), Options{Table: name, Endpoint: endpoint,
+	db, err := Open(t.Context(), Options{Table: "t", Endpoint: "http://table.example",
 		Wire: func(http.RoundTripper) http.RoundTripper { return p }})
 	if err != nil {
 		t.Fatal(err)
@@ -77,7 +77,7 @@ func increment(ctx context.Context, tn Tenant) error {
 // TestGuardOfRequests: a request is sent only if its handle permits its keys, and
 // if it names the right table.
 func TestGuardOfRequests(t *testing.T) {
-	db, wire := openPlayed(t, "t", "http://table.example")
+	db, wire := openPlayed(t)
 	own, other := db.Tenant("x"), db.Tenant("y").Key("A", "A").encode()
 	within := own.within(t.Context())
 	get := func(ctx context.Context, table string, key map[string]types.AttributeValue) error {
@@ -141,7 +141,7 @@ func TestOutcomeOfAttempts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			db, wire := openPlayed(t, "t", "http://table.example")
+			db, wire := openPlayed(t)
 			wire.answer = func(*http.Request, string) (int, string, error) {
 				text, status := test.first, test.status
 				if len(wire.bodies) > 1 {
@@ -177,7 +177,7 @@ func sameTokens(t *testing.T, bodies []string, attempts int) {
 // no other attempt. The transaction may nevertheless have been written.
 func TestEndOfTheContext(t *testing.T) {
 	t.Parallel() // it waits for the deadline
-	db, wire := openPlayed(t, "t", "http://table.example")
+	db, wire := openPlayed(t)
 	wire.answer = func(r *http.Request, _ string) (int, string, error) {
 		<-r.Context().Done()
 		return 0, "", r.Context().Err()
@@ -205,7 +205,7 @@ func TestEndOfTheContext(t *testing.T) {
 // TestDamagedResponse: after a response that does not match its checksum, the
 // request is sent again.
 func TestDamagedResponse(t *testing.T) {
-	db, wire := openPlayed(t, "t", "http://table.example")
+	db, wire := openPlayed(t)
 	wire.checksum = func() string {
 		if len(wire.bodies) == 1 {
 			return "7"
@@ -226,7 +226,7 @@ func TestDamagedResponse(t *testing.T) {
 // TestErrorsWithoutSecrets: no error quotes a signature or an item.
 func TestErrorsWithoutSecrets(t *testing.T) {
 	t.Parallel() // it waits between attempts
-	db, wire := openPlayed(t, "t", "http://table.example")
+	db, wire := openPlayed(t)
 	tn := db.Tenant("x")
 	for _, answer := range []func(*http.Request, string) (int, string, error){
 		func(*http.Request, string) (int, string, error) { return 200, `{"Item":{"secret`, nil },

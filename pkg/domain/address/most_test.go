@@ -26,8 +26,8 @@ func TestMost(t *testing.T) {
 				CreatedAt: "2026-01-01T00:00:00.000Z"}}
 			items := []table.Item{customer.Item(tn, r, 1)}
 			for n := range before {
-				a := address.Address{ID: ids.New(ids.Address, apitest.Start), Address: "A", Lat: latitude(n), Lng: "0.1", UsageCount: 1,
-					LastUsedAt: fmt.Sprintf("2026-01-01T00:00:00.%03dZ", n)}
+				a := address.Address{ID: ids.New(ids.Address, apitest.Start), Address: "A", Lat: latitude(n), Lng: "0.1",
+					UsageCount: 1, LastUsedAt: fmt.Sprintf("2026-01-01T00:00:00.%03dZ", n)}
 				items = append(items, address.Item(tn, r.ID, a))
 			}
 			if err := tn.Load(t.Context(), items...); err != nil {

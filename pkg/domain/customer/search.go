@@ -87,11 +87,11 @@ func (q query) finds(r Record) bool {
 
 // Search returns the customers whose name, first name, last name, phone or
 // email contain the words of q, folded, in any order. It orders them by their
-// smallest suffix that begins with the longest word. A page takes two round trips: a query of suffix rows, and a read of
-// the customers. The limit alone bounds the size of both reads, whatever the
-// number of customers. A page may be shorter than the limit. The projection
-// updates the suffix rows after a customer changes, so until then a search may
-// miss the customer.
+// smallest suffix that begins with the longest word. A page takes two round
+// trips: a query of suffix rows, and a read of the customers. The limit alone
+// bounds the size of both reads, whatever the number of customers. A page may be
+// shorter than the limit. The projection updates the suffix rows after a customer
+// changes, so until then a search may miss the customer.
 func Search(ctx context.Context, c *api.Caller, q string, p api.Paging) (*api.Page[Customer], error) {
 	wanted := lookedFor(q)
 	folded := strings.Join(wanted.words, " ")

@@ -66,8 +66,8 @@ func TestSearchFindsAsPeopleType(t *testing.T) {
 	p := person("Ada", "", "x@y.example", "+49 (0)151–12345678")
 	p.Number = plans.Read(*p.Phone, "DE")
 	h.save(p)
-	for _, q := range []string{"0151 12345678", "+49 (0) 151 12345678", "٠١٥١ ١٢٣٤٥٦٧٨", "\u200e0151‑123‑45678", "004915112345678",
-		"0151 1234", "12345678"} {
+	for _, q := range []string{"0151 12345678", "+49 (0) 151 12345678", "٠١٥١ ١٢٣٤٥٦٧٨", "\u200e0151‑123‑45678",
+		"004915112345678", "0151 1234", "12345678"} {
 		if !h.finds(q, p.ID) {
 			t.Errorf("%q does not find %s", q, *p.Phone)
 		}

@@ -146,7 +146,8 @@ func TestRideOfEstimate(t *testing.T) {
 	stranger := w.newRider(ids.New(ids.Customer, apitest.Start))
 	other := w.Stand.Tenant("USD", 1)
 	foreign := ids.New(ids.Customer, apitest.Start)
-	testkit.Must(t, other.Load(t.Context(), table.Item{Key: authz.ActorKey(other, authz.Rider, foreign), Type: "customer"}))
+	testkit.Must(t, other.Load(t.Context(),
+		table.Item{Key: authz.ActorKey(other, authz.Rider, foreign), Type: "customer"}))
 	elsewhere := strings.Replace(ride(id(0)), "40.7306", "40.6441", 1)
 	last := all[0].EstimateID[:len(all[0].EstimateID)-2]
 	for name, tt := range map[string]struct {
@@ -222,8 +223,9 @@ func TestRouting(t *testing.T) {
 		}
 	}
 	for _, one := range asked {
-		if one != "POST /engine/route" && one !=
-			"GET /engine/route/v1/driving/-73.9857,40.7484;-73.9866,40.7306?overview=false" && !strings.Contains(one, "routes.example") {
+		if one != "POST /engine/route" &&
+			one != "GET /engine/route/v1/driving/-73.9857,40.7484;-73.9866,40.7306?overview=false" &&
+			!strings.Contains(one, "routes.example") {
 			t.Errorf("asked %s", one)
 		}
 	}

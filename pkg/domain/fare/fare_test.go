@@ -56,9 +56,10 @@ func TestOf(t *testing.T) {
 // The stored form gives the prices back; without a price there is none.
 func TestSnapshot(t *testing.T) {
 	for stored, p := range map[fare.Snapshot]fare.Prices{
-		"3|1.2|0.3|5|0.45|5|0.05": {Base: "3", PerKm: "1.2", PerMin: "0.3", Minimum: "5", Waiting: "0.45", Free: 5, Step: "0.05"},
-		"|||7|||":                 {Minimum: "7"},
-		"":                        {Waiting: "1", Free: 3, Step: "0.5"},
+		"3|1.2|0.3|5|0.45|5|0.05": {Base: "3", PerKm: "1.2", PerMin: "0.3", Minimum: "5", Waiting: "0.45", Free: 5,
+			Step: "0.05"},
+		"|||7|||": {Minimum: "7"},
+		"":        {Waiting: "1", Free: 3, Step: "0.5"},
 	} {
 		if got := p.Snapshot(); got != stored {
 			t.Errorf("%+v is stored as %q, want %q", p, got, stored)
@@ -82,7 +83,8 @@ func TestOfIsExact(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	price := func() json.Number { return json.Number(strconv.FormatFloat(float64(rnd.IntN(5000))/1000, 'f', 3, 64)) }
 	for range 5000 {
-		p := fare.Prices{Base: price(), PerKm: price(), PerMin: price(), Minimum: price(), Waiting: price(), Free: rnd.IntN(9)}
+		p := fare.Prices{Base: price(), PerKm: price(), PerMin: price(), Minimum: price(), Waiting: price(),
+			Free: rnd.IntN(9)}
 		km, s := decimal.New(rnd.Int64N(100000), -3), decimal.NewFromInt(rnd.Int64N(7200))
 		m := fare.Measures{Kilometres: &km, Seconds: &s, Waiting: decimal.NewFromInt(rnd.Int64N(900))}
 		got, ok := p.Of(m, "USD")

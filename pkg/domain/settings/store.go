@@ -71,8 +71,8 @@ type Prices struct {
 //
 // Access pattern: T#t#SETTINGS, SERVICE#… to SETTINGS, strongly consistent.
 func Priced(ctx context.Context, t table.Tenant) (out Prices, err error) {
-	page, err := t.Query(ctx, Key(t).PK, table.Query{From: servicePrefix, To: zonePrefix, Limit: maxListed, Consistent: true,
-		Fill: true})
+	page, err := t.Query(ctx, Key(t).PK, table.Query{From: servicePrefix, To: zonePrefix, Limit: maxListed,
+		Consistent: true, Fill: true})
 	if err != nil {
 		return out, fmt.Errorf("settings: %w", err)
 	}
@@ -231,7 +231,8 @@ func (r Routing) check(wrong *fault.Faults) {
 	}{{"routing.detourFactor", r.DetourFactor, 1, 10}, {"routing.averageSpeedKmh", r.AverageSpeed, 1, 200}} {
 		x, err := money.Parse(bound.n)
 		wrong.Unless(err == nil && !x.LessThan(decimal.NewFromInt(bound.least)) &&
-			!x.GreaterThan(decimal.NewFromInt(bound.most)), bound.name, "expected a number from %d to %d", bound.least, bound.most)
+			!x.GreaterThan(decimal.NewFromInt(bound.most)), bound.name, "expected a number from %d to %d", bound.least,
+			bound.most)
 	}
 }
 

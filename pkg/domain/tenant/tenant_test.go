@@ -217,8 +217,8 @@ func TestMaxOpenTrips(t *testing.T) {
 	for _, tc := range []struct {
 		set, want int
 		ok        bool
-	}{{20, 20, true}, {200, 200, true}, {201, 200, false}, {-2, 200, false}, {1, 1, true}, {tenant.NoOpenTripsLimit, 0, true},
-		{0, tenant.MostOpenTrips, true}} {
+	}{{20, 20, true}, {200, 200, true}, {201, 200, false}, {-2, 200, false}, {1, 1, true},
+		{tenant.NoOpenTripsLimit, 0, true}, {0, tenant.MostOpenTrips, true}} {
 		_, err := s.Change(t.Context(), n.ID, by(time.Minute), func(n *tenant.Tenant) error {
 			n.MaxOpenTrips = tc.set
 			return nil

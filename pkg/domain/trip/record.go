@@ -116,10 +116,9 @@ func (d document) last(requestedAt string) string {
 func (t Trip) Item(tenant table.Tenant, writeShards int) table.Item {
 	shard := strconv.Itoa(ids.Pick(t.ID, writeShards))
 	d := document{t.TripCode, t.OriginAddress, t.OriginLat, t.OriginLng, t.DestAddress, t.DestLat, t.DestLng,
-		t.ServiceTypeID,
-		t.CommissionRate, string(t.Prices), t.PaymentType, t.Notes, t.EstimatedFare, t.FinalFare, t.Currency, t.AcceptedAt, t.ArrivedAt,
-		t.StartedAt,
-		t.CompletedAt, t.UpdatedAt, t.ActualDistance, t.ActualDuration, t.CancelReason, t.Before, t.Operators, ""}
+		t.ServiceTypeID, t.CommissionRate, string(t.Prices), t.PaymentType, t.Notes, t.EstimatedFare, t.FinalFare,
+		t.Currency, t.AcceptedAt, t.ArrivedAt, t.StartedAt, t.CompletedAt, t.UpdatedAt, t.ActualDistance,
+		t.ActualDuration, t.CancelReason, t.Before, t.Operators, ""}
 	if d.UpdatedAt == d.last(t.RequestedAt) {
 		d.UpdatedAt = ""
 	}

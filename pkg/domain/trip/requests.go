@@ -97,8 +97,8 @@ func payable(kind string, p settings.Payments) error {
 			taken = append(taken, one.kind)
 		}
 	}
-	return &fault.Error{Kind: fault.KindPaymentType, Message: fmt.Sprintf("The company does not take %s. It takes: %s.", kind,
-		cmp.Or(strings.Join(taken, ", "), "no payment at the moment"))}
+	return &fault.Error{Kind: fault.KindPaymentType, Message: fmt.Sprintf("The company does not take %s. It takes: %s.",
+		kind, cmp.Or(strings.Join(taken, ", "), "no payment at the moment"))}
 }
 
 // Reason is the request body of a cancellation.

@@ -243,7 +243,8 @@ func fields(err error) []string {
 // TestTimesNeverInvert checks that no time of a trip is before the preceding
 // one, even if the clocks of instances differ by ten minutes.
 func TestTimesNeverInvert(t *testing.T) {
-	got, err := trip.Ride{OriginAddress: "A", OriginLat: "1", OriginLng: "2"}.New(rider, trip.Terms{Currency: "EUR", Settings: settings.Default}, now)
+	ride := trip.Ride{OriginAddress: "A", OriginLat: "1", OriginLng: "2"}
+	got, err := ride.New(rider, trip.Terms{Currency: "EUR", Settings: settings.Default}, now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -315,8 +316,9 @@ func TestCompleteByPrices(t *testing.T) {
 		measured trip.Measured
 		want     string // "" for null
 	}{
-		"measured":                       {taxi, num("9"), trip.Measured{Distance: num("6.4"), Duration: num("1200")}, "18.48"},
-		"the driver's fare":              {taxi, num("9"), trip.Measured{FinalFare: num("20"), Distance: num("6.4"), Duration: num("1")}, "20"},
+		"measured": {taxi, num("9"), trip.Measured{Distance: num("6.4"), Duration: num("1200")}, "18.48"},
+		"the driver's fare": {taxi, num("9"),
+			trip.Measured{FinalFare: num("20"), Distance: num("6.4"), Duration: num("1")}, "20"},
 		"no duration":                    {taxi, num("9"), trip.Measured{Distance: num("6.4")}, "9"},
 		"nothing measured":               {taxi, num("9"), trip.Measured{}, "9"},
 		"nothing measured or estimated":  {taxi, nil, trip.Measured{}, ""},

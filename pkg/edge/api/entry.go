@@ -60,7 +60,7 @@ func (x *exchange) judgeAgent(live authz.Live) error {
 // confirm the request first. In that case Call has not run the handler, and has
 // written no status and no body.
 func (s *Server) Call(w http.ResponseWriter, r *http.Request, e Entry) (confirm bool) {
-	_, err := s.serve(w, r, e, (*exchange).serve)
+	err := s.serve(w, r, e, (*exchange).serve)
 	return errors.Is(err, errUnconfirmed)
 }
 
@@ -73,7 +73,7 @@ func (s *Server) Admit(w http.ResponseWriter, r *http.Request, e Entry, useful f
 	ok bool) {
 	anyone := &operation{Row: Row{Method: http.MethodGet,
 		Policy: authz.Policy{Scopes: map[authz.Audience]string{e.Resource.Audience: ""}}}}
-	_, err := s.serve(w, r, e, func(x *exchange, ctx context.Context) error {
+	err := s.serve(w, r, e, func(x *exchange, ctx context.Context) error {
 		x.row = anyone
 		if err := x.identify(ctx); err != nil {
 			return err

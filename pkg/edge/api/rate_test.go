@@ -122,7 +122,8 @@ func TestAdmitAllocatesNothing(t *testing.T) {
 // One person cannot use up the tenant's limit, however many clients and tokens
 // the person has.
 func TestPersonWithManyClients(t *testing.T) {
-	for _, r := range []Rates{{Tenant: 20, Client: 15}, {Tenant: 20, Client: 20}, {Tenant: 20, Client: 500}, {Tenant: 20}} {
+	for _, r := range []Rates{{Tenant: 20, Client: 15}, {Tenant: 20, Client: 20}, {Tenant: 20, Client: 500},
+		{Tenant: 20}} {
 		b := &buckets{}
 		served := 0
 		for n := range 1000 {

@@ -167,20 +167,21 @@ type Observation struct {
 
 // ServeHTTP serves one request to the API.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	_, _ = s.serve(w, r, Entry{Resource: authz.Resource{Path: authz.API}}, (*exchange).serve) // the error is written
+	_ = s.serve(w, r, Entry{Resource: authz.Resource{Path: authz.API}}, (*exchange).serve) // the error is written
 }
 
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, e Entry,
-	run func(*exchange, context.Context) error) (x *exchange, err error) {
+	run func(*exchange, context.Context) error) error {
 	began := s.Now()
 	id := gateway.RequestID(r, began)
 	w.Header().Set(gateway.RequestHeader, id)
 	ctx, meter := table.Metered(r.Context())
-	x = &exchange{server: s, r: r, header: w.Header(), now: began.UTC().Truncate(time.Millisecond), entry: e}
+	x := &exchange{server: s, r: r, header: w.Header(), now: began.UTC().Truncate(time.Millisecond), entry: e}
 	ctx = context.WithValue(ctx, exchangeKey{}, x)
 	x.r = r.WithContext(ctx)
 	o := Observation{RequestID: id, Method: r.Method}
-	switch err = run(x, ctx); {
+	err := run(x, ctx)
+	switch {
 	case errors.Is(err, errUnconfirmed):
 		o.Status, o.Code = http.StatusOK, "unconfirmed"
 	case err != nil:
@@ -197,7 +198,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, e Entry,
 	}
 	o.describe(x, s.Now().Sub(began), meter.Usage())
 	s.report(ctx, o)
-	return x, err
+	return err
 }
 
 func (o *Observation) describe(x *exchange, elapsed time.Duration, usage table.Usage) {

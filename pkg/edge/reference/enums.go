@@ -11,7 +11,7 @@ import (
 
 // enums lists the enumerations of the document by name. Generated clients have
 // one type for each of them, however many members have it.
-var enums = map[string]string{
+var enums = map[string]string{ //nolint:gosec // the names of authentication methods are no secrets
 	"Audience":            "dashboard driver rider",
 	"AssertionAlgorithm":  "ES256 EdDSA PS256 RS256",
 	"BugPlatform":         "ANDROID DESKTOP IOS WEB",

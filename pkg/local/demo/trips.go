@@ -94,7 +94,8 @@ func (l *loader) ride(p demoTenant, r ride, n int, service table.Item) (trip.Tri
 		at = at.Add(-p.shift)
 	}
 	rider, driver := id(ids.Customer, p.tenant.Slug, r.rider), id(ids.Driver, p.tenant.Slug, r.driver)
-	tr, err := p.request(r, n).New(rider, trip.Terms{Currency: p.tenant.Currency, Service: service, Settings: p.settings}, at)
+	terms := trip.Terms{Currency: p.tenant.Currency, Service: service, Settings: p.settings}
+	tr, err := p.request(r, n).New(rider, terms, at)
 	if err != nil {
 		return trip.Trip{}, err
 	}

@@ -48,10 +48,12 @@ func TestGuard(t *testing.T) {
 		header       []string
 		want         bool
 	}{
-		"own form":                      {"POST", "/oauth/signin", []string{"Origin", "null", "Sec-Fetch-Site", "same-origin"}, true},
-		"own form, old browser":         {"POST", "/oauth/consent", []string{"Origin", "http://127.0.0.1:8080"}, true},
-		"program":                       {"POST", "/oauth/signin", nil, true},
-		"form of another site":          {"POST", "/oauth/signin", []string{"Origin", "null", "Sec-Fetch-Site", "cross-site"}, false},
+		"own form": {"POST", "/oauth/signin",
+			[]string{"Origin", "null", "Sec-Fetch-Site", "same-origin"}, true},
+		"own form, old browser": {"POST", "/oauth/consent", []string{"Origin", "http://127.0.0.1:8080"}, true},
+		"program":               {"POST", "/oauth/signin", nil, true},
+		"form of another site": {"POST", "/oauth/signin",
+			[]string{"Origin", "null", "Sec-Fetch-Site", "cross-site"}, false},
 		"form of another port":          {"POST", "/oauth/consent", []string{"Sec-Fetch-Site", "same-site"}, false},
 		"form without a known origin":   {"POST", "/oauth/apps", []string{"Origin", "null"}, false},
 		"form of another site, old":     {"POST", "/oauth/password", []string{"Origin", "http://evil.example"}, false},

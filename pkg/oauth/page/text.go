@@ -114,8 +114,9 @@ var texts = map[string]pair{
 	"picker.title": {"Choose a company", "Elige una empresa"},
 	"picker.none":  {"This account belongs to no company.", "Esta cuenta no pertenece a ninguna empresa."},
 
-	"consent.title":   {"Allow access?", "¿Permitir el acceso?"},
-	"consent.asks":    {"An application asks for access to your account with", "Una aplicación solicita acceso a tu cuenta de"},
+	"consent.title": {"Allow access?", "¿Permitir el acceso?"},
+	"consent.asks": {"An application asks for access to your account with",
+		"Una aplicación solicita acceso a tu cuenta de"},
 	"consent.company": {"You continue to an application of", "Continúas a una aplicación de"},
 	"consent.platform": {
 		"An application of this service itself asks for access to your account with",
