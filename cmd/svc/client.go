@@ -141,32 +141,62 @@ func (c *cli) clientSwitch(use, short string, disabled bool) *cobra.Command {
 }
 
 func (c *cli) clientTrust() *cobra.Command {
-	cmd := &cobra.Command{Use: "trust ID", Short: "Make a client an application of a company itself",
+	cmd := &cobra.Command{Use: "trust ID", Short: "Make a client an application of a company or of the platform itself",
 		Args: cobra.ExactArgs(1),
-		Long: "Make a client an application of the company itself. The pages then name it as the company's, and a person " +
-			"who\nsigns in is not asked for consent. The trust is for the name, the redirect addresses and the scopes " +
-			"that the\nclient has now. It covers no agents, and no application whose address another program on a device may " +
-			"claim.",
+		Long: "Make a client an application of the company itself, or of the platform itself in every company. The " +
+			"pages then\nname it so, and a person who signs in is not asked for consent. The trust is for the name, the " +
+			"redirect\naddresses and the scopes that the client has now. It covers no agents, and no application whose " +
+			"address\nanother program on a device may claim.",
 		Example: "  svc client trust cli_01JT7M4C6Q8V2N5X9B3D1F7H0K --tenant metro\n" +
-			"  svc client trust cli_01JT7M4C6Q8V2N5X9B3D1F7H0K --tenant metro --end"}
+			"  svc client trust cli_01JT7M4C6Q8V2N5X9B3D1F7H0K --tenant metro --end\n" +
+			"  svc client trust cli_01JT7M4C6Q8V2N5X9B3D1F7H0K --platform"}
 	slug := cmd.Flags().String("tenant", "", "`slug` of the company")
 	end := cmd.Flags().Bool("end", false, "end the trust; people are asked for consent again")
-	_ = cmd.MarkFlagRequired("tenant") // the flag exists
+	everywhere := cmd.Flags().Bool("platform", false, "the platform trusts the client, for every company")
+	cmd.MarkFlagsOneRequired("tenant", "platform")
+	cmd.MarkFlagsMutuallyExclusive("tenant", "platform")
 	cmd.RunE = act(func(ctx context.Context, args []string) error {
-		p, t, err := c.at(ctx, *slug)
-		if err != nil {
-			return err
+		owner, set := *slug, c.trustInCompany
+		if *everywhere {
+			owner, set = "the platform", c.trustEverywhere
 		}
-		err = p.authorizationServer().TrustClient(ctx, t, by(), args[0], !*end)
+		err := set(ctx, *slug, args[0], !*end)
 		if *end && errors.Is(err, fault.NotFound()) {
-			return fmt.Errorf("the client %q is not trusted by %s", args[0], *slug)
+			return fmt.Errorf("the client %q is not trusted by %s", args[0], owner)
 		}
 		if err != nil {
 			return missing(err, "client", args[0])
 		}
 		word := map[bool]string{true: "is no longer", false: "is now"}[*end]
 		return c.done(map[string]any{"id": args[0], "trusted": !*end}, "Client %s %s an application of %s.", args[0], word,
-			*slug)
+			owner)
 	})
 	return cmd
+}
+
+func (c *cli) trustInCompany(ctx context.Context, slug, id string, trusted bool) error {
+	p, t, err := c.at(ctx, slug)
+	if err != nil {
+		return err
+	}
+	return p.authorizationServer().TrustClient(ctx, t, by(), id, trusted)
+}
+
+// trustEverywhere also writes an entry to the audit log of every tenant that is
+// not being deleted.
+func (c *cli) trustEverywhere(ctx context.Context, _, id string, trusted bool) error {
+	p, err := c.platform(ctx)
+	if err != nil {
+		return err
+	}
+	tenants, err := p.everywhere(ctx)
+	if err != nil {
+		return err
+	}
+	server := p.authorizationServer()
+	if err := server.TrustClientEverywhere(ctx, id, trusted); err != nil {
+		return err
+	}
+	word := map[bool]string{true: "client.trust", false: "client.distrust"}[trusted]
+	return p.note(ctx, tenants, word, id, nil, nil)
 }

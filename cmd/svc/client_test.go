@@ -49,14 +49,23 @@ func TestDisabledClientIsRefusedAtOnce(t *testing.T) {
 		!strings.Contains(errs, "is not trusted by metro") {
 		t.Errorf("a trust ended twice: %d %s", code, errs)
 	}
+	w.ok("client", "trust", client, "--platform")
+	w.ok("client", "trust", client, "--platform", "--end")
+	if _, errs, code := w.run("client", "trust", client, "--platform", "--end"); code != 1 ||
+		!strings.Contains(errs, "is not trusted by the platform") {
+		t.Errorf("a trust of the platform ended twice: %d %s", code, errs)
+	}
 	log := w.ok("audit", "metro")
 	for _, want := range []string{"client.disable", "client.enable", "client.trust", "client.distrust"} {
 		if !strings.Contains(log, want) {
 			t.Errorf("no %s in the audit log: %s", want, log)
 		}
 	}
+	if strings.Count(log, "client.trust") != 2 || strings.Count(log, "client.distrust") != 2 {
+		t.Errorf("the trust of the company and of the platform in the audit log: %s", log)
+	}
 	for _, args := range [][]string{{"show", "cli_none"}, {"disable", "cli_none"},
-		{"trust", "cli_none", "--tenant", "metro"}} {
+		{"trust", "cli_none", "--tenant", "metro"}, {"trust", "cli_none", "--platform"}} {
 		if _, errs, code := w.run(append([]string{"client"}, args...)...); code != 1 || !strings.Contains(errs,
 			`there is no client "cli_none"`) {
 			t.Errorf("client %v: %d %s", args, code, errs)

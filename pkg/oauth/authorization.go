@@ -31,10 +31,14 @@ type authorization struct {
 	granted  []string      // the scopes that a code would get now
 	agents   string        // what the tenant lets agents do now, if the request is for the MCP server
 	agreed   bool          // an earlier consent permits all granted scopes at these resources
-	trusted  bool          // the company trusts the client (see trust)
+	own      string        // whose application the pages say it is: ofCompany, ofPlatform, or "" for somebody else's
+	trusted  bool          // the company or the platform trusts the client (see trust)
 	silently bool          // the trust takes the place of a consent
 	epoch    int64         // the grant's epoch when the consent was read
 	since    string        // the actor's attribute since at that time
+
+	// ofReference means that only this service's page /docs can receive the code.
+	ofReference bool
 
 	agentsThen string // what the tenant let agents do when the person consented to this client
 }
@@ -64,6 +68,7 @@ func (q *requests) open(r *http.Request) (*authorization, error) {
 	if !clients.RedirectAllowed(a.client.RedirectURIs, a.redirectURI) {
 		return nil, badRequest("redirect", "redirect_uri is not registered")
 	}
+	a.recognizeReference(q.companies.baseURL)
 	refused := a.read()
 	if refused == nil {
 		refused = a.readResource(q.companies.baseURL)

@@ -82,7 +82,7 @@ func (p *authorizePage) serve(w http.ResponseWriter, r *http.Request) error {
 	}
 	switch {
 	case next == stepIssue && a.silently:
-		return p.issue(w, r, a, ids.Secret(), p.consent.consents.addTrusted)
+		return p.issue(w, r, a, ids.Secret(), p.consent.consents.add)
 	case next == stepIssue:
 		return p.issue(w, r, a, ids.Secret(), p.mustStand)
 	}
@@ -238,8 +238,7 @@ func (d *decisions) weigh(ctx context.Context, a *authorization) (step, error) {
 	if a.agreed && !a.asks("consent") && !a.redirectInterceptable() {
 		return stepIssue, nil
 	}
-	var err error
-	if a.trusted, err = d.trusted(ctx, a); err != nil {
+	if err := d.owner(ctx, a); err != nil {
 		return 0, err
 	}
 	if a.silently = d.skipsConsent(a, consent, actor); a.silently {

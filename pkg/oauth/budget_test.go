@@ -32,6 +32,7 @@ func TestSignInBudget(t *testing.T) {
 	c := f.storeClient(nil)
 	known := f.newBrowser()
 	known.obtainCode(authorization(c), "ana@metro.example")
+	// Each page also reads whether company and platform trust the client.
 	for _, tt := range []struct {
 		name          string
 		browser       *browser
@@ -40,10 +41,10 @@ func TestSignInBudget(t *testing.T) {
 	}{
 		// Three counters up and down, session, browser, the session's request, code;
 		// the consent with its index entry.
-		{"another browser", f.newBrowser(), []string{"prompt", "consent"}, 36, 2*(6+4) + 3},
+		{"another browser", f.newBrowser(), []string{"prompt", "consent"}, 39, 2*(6+4) + 3},
 		// One counter up and down, session and browser new and old, the session's
 		// request, code, and the check of the consent.
-		{"known browser", known, []string{"prompt", "login"}, 26, 2 * (2 + 4 + 1 + 2)},
+		{"known browser", known, []string{"prompt", "login"}, 27, 2 * (2 + 4 + 1 + 2)},
 		{"signed in", known, nil, 11, 2 * 2},
 	} {
 		m := &metered{next: f.client.Transport}

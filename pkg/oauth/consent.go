@@ -4,7 +4,6 @@ import (
 	_ "embed" // for the list of scopes
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 
 	"svc/pkg/base/ids"
@@ -47,7 +46,7 @@ type consentPage struct {
 // shown identifies what a consent page showed. Its form consents to exactly
 // that.
 func (a *authorization) shown() string {
-	return strings.Join([]string{a.name(), a.tenant.ID, strconv.FormatBool(a.trusted), strings.Join(a.granted, " "),
+	return strings.Join([]string{a.name(), a.tenant.ID, a.own, strings.Join(a.granted, " "),
 		a.resource, a.agents}, "\n")
 }
 
@@ -55,7 +54,7 @@ func (p *consentPage) show(w http.ResponseWriter, r *http.Request, a *authorizat
 	host, local := clients.RedirectTarget(a.redirectURI)
 	scopes, later := splitOffered(a.granted)
 	return p.pages.show(w, r, http.StatusOK, a.frame(), page.Consent{
-		Action: a.link("consent"), CSRF: a.consentToken(ids.Secret()), Client: a.client.Name, Own: a.trusted,
+		Action: a.link("consent"), CSRF: a.consentToken(ids.Secret()), Client: a.client.Name, Own: a.own,
 		Host: host, Local: local, Site: a.client.Host(),
 		Account: a.session.Email, Tenant: a.tenant.Name, Scopes: scopes, Later: later, Agents: a.agents,
 		Policy: a.client.PolicyURI, Terms: a.client.TermsURI, Switch: a.another(), Company: a.otherCompany(),

@@ -92,7 +92,14 @@ func inForce(consent, actor table.Item) bool {
 // add is a condition that stores the person's consent to the granted scopes.
 // What an earlier consent permits stays permitted, if that consent is still in
 // force. The consent and the code are written in one transaction.
+//
+// A consent to a client that the page named as the company's or the platform's
+// own permits nothing by itself. The client may change its own registration, and
+// the new one must not profit from the name.
 func (c consents) add(ctx context.Context, a *authorization) (func(*table.Tx), error) {
+	if a.own != "" {
+		return c.put(ctx, a, none)
+	}
 	return c.put(ctx, a, a.wanted())
 }
 

@@ -110,7 +110,7 @@ func (s *Server) addPages(c Config, keys *signing.Keys, limiter *throttle.Thrott
 	s.pages = &pages{c.BaseURL, s.log, sessions}
 	asked := &requests{s.clients, keys, known}
 	decided := &decisions{s.pages, s.db, known, s.clients, s.tokens, s.now}
-	s.signIn = &signInPage{s.pages, asked, decided.trusted, &passwordCheck{sessions, limiter, c.Limits, s.now},
+	s.signIn = &signInPage{s.pages, asked, decided.owner, &passwordCheck{sessions, limiter, c.Limits, s.now},
 		c.Mail != nil}
 	s.picker, s.consent = &pickerPage{asked, decided}, &consentPage{asked, decided, agreed}
 	s.authorize = &authorizePage{asked, decided, s.signIn, s.picker, s.consent}

@@ -18,19 +18,18 @@ const signInForm = "signin"
 type signInPage struct {
 	*pages
 	*requests
-	trusted func(context.Context, *authorization) (bool, error)
-	check   *passwordCheck
-	mails   bool // the server can mail a link to set a password
+	owner func(context.Context, *authorization) error
+	check *passwordCheck
+	mails bool // the server can mail a link to set a password
 }
 
 // show shows the sign-in page of an authorization. After a successful sign-in,
 // the form leads back to the unchanged request.
 func (p *signInPage) show(w http.ResponseWriter, r *http.Request, a *authorization, c page.SignIn, status int) error {
-	own, err := p.trusted(r.Context(), a)
-	if err != nil {
+	if err := p.owner(r.Context(), a); err != nil {
 		return err
 	}
-	if own {
+	if c.Own = a.own; c.Own == ofCompany {
 		c.Company = a.tenant.Name
 	}
 	c.Action, c.Client = a.link("signin"), a.client.Name

@@ -13,7 +13,7 @@ import (
 	"svc/pkg/oauth/clients"
 )
 
-// trust is what a company trusts: a client as it was registered then. A client
+// trust is what a company or the platform trusts: a client as it was registered then. A client
 // may change its own registration, and a change must not extend the trust.
 type trust struct {
 	Name         string   `json:"name"`
@@ -27,17 +27,46 @@ func trustKey(t table.Tenant, client string) table.Key {
 	return t.Key("CONSENT", "CONSENT", client, "company")
 }
 
-// trusted reports whether the request's company trusts the client as it is now.
-// No trust covers an agent: it decides by itself what it does.
-func (d *decisions) trusted(ctx context.Context, a *authorization) (bool, error) {
-	if a.tenant.ID == "" || a.actsAs != "" {
-		return false, nil
+// Whose application a client is, if it is not somebody else's.
+const (
+	ofCompany  = "company"
+	ofPlatform = "platform"
+)
+
+// owner sets a.own and a.trusted. No agent is anybody's own: it decides by
+// itself what it does.
+func (d *decisions) owner(ctx context.Context, a *authorization) error {
+	a.own, a.trusted = "", false
+	if a.actsAs != "" {
+		return nil
 	}
-	t := d.db.Tenant(a.tenant.ID)
-	stored, err := t.Get(ctx, trustKey(t, a.client.ID))
+	var company, platform table.Item
+	var reads table.Reads
+	if t := d.db.Tenant(a.tenant.ID); a.tenant.ID != "" {
+		reads.Add(t.Handle, trustKey(t, a.client.ID), &company)
+	}
+	reads.Add(d.clients.Handle(), d.clients.TrustKey(a.client.ID), &platform)
+	if err := reads.Do(ctx); err != nil {
+		return fmt.Errorf("trust: %w", err)
+	}
+	byCompany, err := a.covered(company)
 	if err != nil {
-		return false, fmt.Errorf("trust: %w", err)
+		return err
 	}
+	byPlatform, err := a.covered(platform)
+	a.trusted = byCompany || byPlatform
+	switch {
+	case byCompany:
+		a.own = ofCompany
+	case byPlatform || a.ofReference:
+		a.own = ofPlatform
+	}
+	return err
+}
+
+// covered reports whether the trust, if there is one, covers the client as it is
+// now and the request.
+func (a *authorization) covered(stored table.Item) (bool, error) {
 	if !stored.Found() {
 		return false, nil
 	}
@@ -47,8 +76,26 @@ func (d *decisions) trusted(ctx context.Context, a *authorization) (bool, error)
 		!slices.ContainsFunc(a.asked, foreign), err
 }
 
-// skipsConsent reports whether the company's trust takes the place of the
-// person's consent. The person must have seen where they are: on the sign-in
+// referenceName is the only name that the pages show for a client of /docs.
+const referenceName = "API reference"
+
+// recognizeReference sets a.ofReference if only /docs of this service can receive
+// the client's codes. Anybody may register such a client. So the pages show
+// nothing of what it says about itself. The request's address is compared too,
+// because any port of a loopback address is accepted.
+func (a *authorization) recognizeReference(baseURL string) {
+	elsewhere := func(uri string) bool {
+		return uri != baseURL+"/docs" && !strings.HasPrefix(uri, baseURL+"/docs/")
+	}
+	if a.client.Host() != "" || elsewhere(a.redirectURI) || slices.ContainsFunc(a.client.RedirectURIs, elsewhere) {
+		return
+	}
+	a.ofReference = true
+	a.client.Name, a.client.PolicyURI, a.client.TermsURI = referenceName, "", ""
+}
+
+// skipsConsent reports whether the trust of company or platform takes the place
+// of the person's consent. The person must have seen where they are: on the sign-in
 // page of this request, or on a page of an earlier one. Another program on the
 // device may receive the code at any address that is not https.
 func (d *decisions) skipsConsent(a *authorization, consent, actor table.Item) bool {
@@ -57,21 +104,37 @@ func (d *decisions) skipsConsent(a *authorization, consent, actor table.Item) bo
 }
 
 // TrustClient makes a client an application of the tenant's company, or ends
-// that. People who did not consent themselves are then asked. The error is
+// that. People who did not consent before are then asked. The error is
 // fault.NotFound if the client is unknown, or was not trusted.
 func (s *Server) TrustClient(ctx context.Context, t table.Tenant, by audit.By, id string, trusted bool) error {
+	return s.setTrust(ctx, t.Handle, trustKey(t, id), id, trusted, func(tx *table.Tx, what string, now any) {
+		audit.Append(tx, t, by, what, id, nil, now)
+	})
+}
+
+// TrustClientEverywhere makes a client an application of the platform itself, for
+// every company, or ends that. The caller writes to the audit logs. The errors
+// are those of TrustClient.
+func (s *Server) TrustClientEverywhere(ctx context.Context, id string, trusted bool) error {
+	return s.setTrust(ctx, s.clients.Handle(), s.clients.TrustKey(id), id, trusted, func(*table.Tx, string, any) {})
+}
+
+// setTrust stores at the key that the client of the id is trusted as it is
+// registered now, or deletes that. log adds to the same transaction.
+func (s *Server) setTrust(ctx context.Context, h table.Handle, key table.Key, id string, trusted bool,
+	log func(tx *table.Tx, what string, now any)) error {
 	return table.Retry(ctx, func(ctx context.Context) error {
-		was, err := t.Get(ctx, trustKey(t, id))
+		was, err := h.Get(ctx, key)
 		if err != nil {
 			return err
 		}
-		tx := t.Write()
+		tx := h.Write()
 		if !trusted {
 			if !was.Found() {
 				return fault.NotFound()
 			}
-			tx.Delete(was.Key)
-			audit.Append(tx, t, by, "client.distrust", id, nil, nil)
+			tx.Delete(key)
+			log(tx, "client.distrust", nil)
 			return tx.Commit(ctx)
 		}
 		c, err := s.ShowClient(ctx, id)
@@ -79,17 +142,10 @@ func (s *Server) TrustClient(ctx context.Context, t table.Tenant, by audit.By, i
 			return err
 		}
 		now := trust{c.Name, c.RedirectURIs, c.Scopes}
-		audit.Put(tx, was, table.Item{Key: trustKey(t, id), Type: "trust", Version: 1, Doc: now})
-		audit.Append(tx, t, by, "client.trust", id, nil, now)
+		audit.Put(tx, was, table.Item{Key: key, Type: "trust", Version: 1, Doc: now})
+		log(tx, "client.trust", now)
 		return tx.Commit(ctx)
 	})
-}
-
-// addTrusted is add for a client that the company trusts. The person did not
-// consent, so the consent permits nothing by itself: it only lists the client
-// among the connected applications.
-func (c consents) addTrusted(ctx context.Context, a *authorization) (func(*table.Tx), error) {
-	return c.put(ctx, a, none)
 }
 
 // none permits nothing. A consent with no pairs at all would permit its scopes

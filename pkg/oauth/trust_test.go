@@ -20,7 +20,7 @@ func TestTrustedClient(t *testing.T) {
 		testkit.Must(t, f.server.TrustClient(t.Context(), metro, audit.By{Who: "svc", At: f.now()}, c.ID, trusted))
 	}
 	q := authorization(c)
-	const own, foreign = "application of Metro Cabs", "made by somebody else"
+	const own = "application of Metro Cabs"
 	before := f.newBrowser()
 	elsewhere := f.storeClient(nil)
 	before.signIn(before.authorize(authorization(elsewhere)), "bob@metro.example")
@@ -91,11 +91,7 @@ func TestTrustIsForOneRegistration(t *testing.T) {
 			t.Errorf("%s, before: %s", name, s.text())
 		}
 		change(&c)
-		it := f.storedClient(c.ID)
-		it.Doc = c
-		tx := f.db.Platform("CLIENT").Write()
-		tx.Put(it)
-		testkit.Must(t, tx.Commit(t.Context()))
+		f.change(c.ID, func(now *client) { *now = c })
 		if name == "another redirect" {
 			q[3] = "https://elsewhere.example/cb"
 		}
@@ -104,7 +100,7 @@ func TestTrustIsForOneRegistration(t *testing.T) {
 		}
 		b := f.newBrowser()
 		if s := b.signIn(b.authorize(authorization(c, q...)), "ana@metro.example"); s.page() != "consent" ||
-			!strings.Contains(s.text(), "made by somebody else") {
+			!strings.Contains(s.text(), foreign) {
 			t.Errorf("%s: %s", name, s.text())
 		}
 	}
@@ -125,4 +121,135 @@ func TestTrustedClientOnADevice(t *testing.T) {
 			t.Errorf("%s: %s", address, s.text())
 		}
 	}
+}
+
+// The API reference's page is the platform's own, and asks for a consent each
+// time. What its client says about itself is not shown: anybody may register it.
+func TestReferencePageIsTheOwn(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	for _, address := range []string{baseURL + "/docs", baseURL + "/docs/"} {
+		c := f.storeClient(func(c *client) {
+			c.Name, c.PolicyURI, c.RedirectURIs = "Win a prize", "https://evil.example/privacy", []string{address}
+		})
+		q := authorization(c, "redirect_uri", address)
+		b := f.newBrowser()
+		signIn := b.authorize(q)
+		if !strings.Contains(signIn.text(), ownOfPlatform) || strings.Contains(signIn.text(), c.Name) {
+			t.Errorf("%s: the sign-in: %s", address, signIn.text())
+		}
+		s := b.signIn(signIn, "ana@metro.example")
+		if s.page() != "consent" || !strings.Contains(s.text(), ownOfPlatform) || strings.Contains(s.text(), foreign) ||
+			strings.Contains(s.text(), c.Name) || strings.Contains(s.body, "evil.example") {
+			t.Errorf("%s: the consent: %s", address, s.text())
+		}
+		if s = b.post(s, "decision", "allow"); s.answer.Get("code") == "" {
+			t.Errorf("%s: consented: %s", address, s.text())
+		}
+		if s = b.authorize(q); s.page() != "consent" {
+			t.Errorf("%s: again: %s", address, s.page())
+		}
+		// The consent was given under the platform's name. It must not hold for
+		// the address that the client has later.
+		f.change(c.ID, func(c *client) { c.RedirectURIs = []string{"https://evil.example/cb"} })
+		s = b.authorize(authorization(c, "redirect_uri", "https://evil.example/cb"))
+		if s.page() != "consent" || !strings.Contains(s.text(), foreign) || !strings.Contains(s.text(), c.Name) {
+			t.Errorf("%s: moved away: %s", address, s.text())
+		}
+	}
+}
+
+// Nothing that resembles the address of the API reference is the platform's own.
+func TestNearlyTheReferencePage(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	host := strings.TrimPrefix(baseURL, "https://")
+	for _, addresses := range [][]string{
+		{"https://" + host + ".evil/docs"}, {"https://evil.example/docs"}, {"https://evil.example/" + baseURL + "/docs"},
+		{"https://" + host + ":8443/docs"}, {baseURL + "/docsx"}, {baseURL + "/docs.evil"}, {baseURL + "/docs?x"},
+		{baseURL + "/"}, {baseURL + "/api/docs/"}, {baseURL + "/DOCS"}, {"HTTPS://" + host + "/docs"},
+		{"https://" + strings.ToUpper(host) + "/docs"}, {"http://" + host + "/docs"},
+		{"https://" + host + "@evil.example/docs"}, {"https://a@" + host + "/docs"},
+		{"http://127.0.0.1/docs"}, {"com.evil:/docs"},
+		{baseURL + "/docs", "https://evil.example/cb"}, {baseURL + "/docs", "com.evil:/cb"},
+	} {
+		c := f.storeClient(func(c *client) { c.RedirectURIs = addresses })
+		for _, address := range addresses {
+			s := f.newBrowser().authorize(authorization(c, "redirect_uri", address))
+			if strings.Contains(s.text(), ownOfPlatform) || !strings.Contains(s.text(), c.Name) {
+				t.Errorf("%q of %q: %s", address, addresses, s.text())
+			}
+		}
+	}
+	c := f.storeClient(func(c *client) { c.RedirectURIs = []string{baseURL + "/docs"} })
+	b := f.newBrowser()
+	q := authorization(c, "redirect_uri", baseURL+"/docs", "resource", baseURL+"/mcp")
+	s := b.signIn(b.authorize(q), "ana@metro.example")
+	if s.page() != "consent" || strings.Contains(s.text(), ownOfPlatform) {
+		t.Errorf("an agent: %s", s.text())
+	}
+}
+
+// The platform's trust holds in every company, and has the limits of a company's.
+func TestClientOfThePlatform(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	const device = "http://127.0.0.1/cb"
+	c := f.storeClient(func(c *client) { c.RedirectURIs = append(c.RedirectURIs, device) })
+	testkit.Must(t, f.server.TrustClientEverywhere(t.Context(), c.ID, true))
+	b := f.newBrowser()
+	signIn := b.authorize(authorization(c))
+	if !strings.Contains(signIn.text(), ownOfPlatform) || !strings.Contains(signIn.text(), c.Name) {
+		t.Errorf("the sign-in: %s", signIn.text())
+	}
+	if s := b.signIn(signIn, "ana@metro.example"); s.page() != "code" {
+		t.Errorf("after the sign-in: %s", s.text())
+	}
+	s := b.authorize(authorization(c, "tenant_hint", "nova", "prompt", "consent"))
+	if !strings.Contains(s.text(), ownOfPlatform) {
+		t.Errorf("in another company: %s", s.text())
+	}
+	s = b.authorize(authorization(c, "redirect_uri", device))
+	if s.page() != "consent" || !strings.Contains(s.text(), ownOfPlatform) {
+		t.Errorf("on the device: %s", s.text())
+	}
+	s = b.authorize(authorization(c, "resource", baseURL+"/mcp"))
+	if s.page() != "consent" || !strings.Contains(s.text(), foreign) {
+		t.Errorf("an agent: %s", s.text())
+	}
+	f.change(c.ID, func(c *client) { c.Name = "Another" })
+	if s := b.authorize(authorization(c)); s.page() != "consent" || !strings.Contains(s.text(), foreign) {
+		t.Errorf("under another name: %s", s.text())
+	}
+	f.change(c.ID, func(now *client) { now.Name = c.Name })
+	if s := b.authorize(authorization(c)); s.page() != "code" {
+		t.Errorf("under its name again: %s", s.text())
+	}
+	testkit.Must(t, f.server.TrustClientEverywhere(t.Context(), c.ID, false))
+	if s := b.authorize(authorization(c)); s.page() != "consent" || !strings.Contains(s.text(), foreign) {
+		t.Errorf("after the end: %s", s.text())
+	}
+	for _, trusted := range []bool{true, false} {
+		if f.server.TrustClientEverywhere(t.Context(), "cli_x", trusted) == nil {
+			t.Errorf("an unknown client: trusted %v", trusted)
+		}
+	}
+}
+
+const (
+	ownOfPlatform = "pplication of this service itself"
+	foreign       = "made by somebody else"
+)
+
+// change stores a client's changed registration.
+func (f *fixture) change(id string, change func(*client)) {
+	f.t.Helper()
+	it := f.storedClient(id)
+	var c client
+	testkit.Must(f.t, it.Decode(&c))
+	change(&c)
+	it.Doc = c
+	tx := f.db.Platform("CLIENT").Write()
+	tx.Put(it)
+	testkit.Must(f.t, tx.Commit(f.t.Context()))
 }

@@ -9,14 +9,15 @@ import (
 	"svc/pkg/local/devpages"
 )
 
-// A page of a foreign name or of another origin reaches neither the pages nor
-// the API, and calls of other origins with a token pass.
-func TestGuard(t *testing.T) {
+// guarded returns a function that reports whether the guard passes a request on. A
+// request that it does not pass on must be answered with 403.
+func guarded(t *testing.T) func(method, path, host string, header ...string) bool {
+	t.Helper()
 	pages := &devpages.Pages{Hosts: []string{"demo.tunnel.example"},
 		IsDomain: func(_ context.Context, host string) bool { return host == "ride.metro.example" }}
 	passed := false
 	gateway := pages.Wrap(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { passed = true }))
-	try := func(method, path, host string, header ...string) bool {
+	return func(method, path, host string, header ...string) bool {
 		t.Helper()
 		r := httptest.NewRequest(method, path, http.NoBody)
 		r.Host = host
@@ -31,6 +32,12 @@ func TestGuard(t *testing.T) {
 		}
 		return passed
 	}
+}
+
+// A page of a foreign name or of another origin reaches neither the pages nor
+// the API, and calls of other origins with a token pass.
+func TestGuard(t *testing.T) {
+	try := guarded(t)
 	for host, want := range map[string]bool{"127.0.0.1:8080": true, "127.0.0.1": true, "LOCALHOST:8080": true,
 		"localhost.:8080": true, "[::1]:8080": true, "[::1]": true, "app.localhost:3000": true, "192.168.1.7:8080": true,
 		"svc:8080": true, "host.docker.internal:8080": true, "": true, "Ride.Metro.Example.": true,

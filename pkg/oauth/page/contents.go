@@ -14,7 +14,8 @@ type SignIn struct {
 	Problem string // key of a text below "signin.", or ""
 	Minutes int    // how long to wait, for the problem "throttled"
 	Client  string // self-chosen name of the client; "" if no client is involved
-	Company string // the company that calls the client its own, or ""
+	Own     string // whose application the client is: "company", "platform", or "" for somebody else's
+	Company string // the name of the company that calls the client its own, or ""
 	Rider   bool
 	Driver  bool
 	Forgot  string // address of the page that mails a link to set a password, or ""
@@ -59,7 +60,7 @@ type Consent struct {
 	Action  string
 	CSRF    string
 	Client  string // self-chosen name of the client
-	Own     bool   // the company calls the client its own
+	Own     string // as in SignIn
 	Host    string // receiver of the response: a host, or a private-use scheme
 	Local   bool   // the response goes to an application on this device
 	Site    string // host of the address that is the client_id, or "" for a registered client

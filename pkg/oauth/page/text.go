@@ -40,8 +40,12 @@ var texts = map[string]pair{
 	"privacy":  {"Privacy", "Privacidad"},
 	"request":  {"Request", "Solicitud"},
 
-	"signin.title":  {"Sign in", "Iniciar sesión"},
-	"signin.own":    {"To continue to an application of", "Para continuar a una aplicación de"},
+	"signin.title":   {"Sign in", "Iniciar sesión"},
+	"signin.company": {"To continue to an application of", "Para continuar a una aplicación de"},
+	"signin.platform": {
+		"To continue to an application of this service itself:",
+		"Para continuar a una aplicación de este mismo servicio:",
+	},
 	"signin.claim":  {"To continue to an application that calls itself:", "Para continuar a una aplicación llamada:"},
 	"signin.rider":  {"Use your rider account.", "Usa tu cuenta de pasajero."},
 	"signin.driver": {"Use your driver account.", "Usa tu cuenta de conductor."},
@@ -113,7 +117,11 @@ var texts = map[string]pair{
 	"consent.title": {"Allow access?", "¿Permitir el acceso?"},
 	"consent.asks": {"An application asks for access to your account with",
 		"Una aplicación solicita acceso a tu cuenta de"},
-	"consent.own":   {"You continue to an application of", "Continúas a una aplicación de"},
+	"consent.company": {"You continue to an application of", "Continúas a una aplicación de"},
+	"consent.platform": {
+		"An application of this service itself asks for access to your account with",
+		"Una aplicación de este mismo servicio solicita acceso a tu cuenta de",
+	},
 	"consent.claim": {"It calls itself:", "Se hace llamar:"},
 	"consent.unverified": {
 		"It is made by somebody else, and its name was not verified.",
