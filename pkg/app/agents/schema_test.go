@@ -49,6 +49,7 @@ func TestEveryResultIsOfItsSchema(t *testing.T) {
 		call(driver, step, first, nil)
 	}
 	call(rider, "svc_cancel_my_trip", second, map[string]any{"reason": "late"})
+	s.ServiceType(t, "metro", "0.2")
 	call(rider, "svc_estimate_ride", "", map[string]any{"originLat": 40.7, "originLng": -74, "destLat": 40.8, "destLng": -73.9})
 	call(rider, "svc_save_address", "", map[string]any{"address": "Home", "lat": 1.5, "lng": 2.5})
 	call(operator, "svc_update_branding", "", map[string]any{"appName": "Metro"})
