@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -127,8 +128,11 @@ func (c *child) once(ctx context.Context) error {
 	return nil
 }
 
+// errAbsent means that a build does not have the endpoint.
+var errAbsent = errors.New("there is no such endpoint")
+
 // failure returns an error if the response is an error or reports a failed
-// stream record.
+// stream record. For a 404 it is errAbsent.
 func failure(out json.RawMessage) error {
 	var answer struct {
 		StatusCode        int
@@ -137,6 +141,9 @@ func failure(out json.RawMessage) error {
 	}
 	if err := json.Unmarshal(out, &answer); err != nil {
 		return err
+	}
+	if answer.StatusCode == http.StatusNotFound {
+		return errAbsent
 	}
 	if answer.StatusCode >= 400 || len(answer.BatchItemFailures) > 0 {
 		return fmt.Errorf("status %d: %s; %v", answer.StatusCode, answer.Body, answer.BatchItemFailures)
@@ -195,7 +202,8 @@ func cpu(ctx context.Context, w *world, builds []build, all []endpoint, o option
 }
 
 // series measures the endpoint. The builds take turns in every round, so that
-// other work on the machine affects them alike.
+// other work on the machine affects them alike. A build to compare with may be too
+// old for the endpoint; then it has no rounds.
 func (w *world) series(ctx context.Context, builds []build, e endpoint, o options) (series, error) {
 	out, children := series{e, make([][]used, len(builds))}, make([]*child, len(builds))
 	for i, b := range builds {
@@ -211,12 +219,18 @@ func (w *world) series(ctx context.Context, builds []build, e endpoint, o option
 		if err == nil {
 			_, err = children[i].measure(ctx, o.reads) // does not count: the heap still grows
 		}
-		if err != nil {
+		switch {
+		case i > 0 && errors.Is(err, errAbsent):
+			children[i] = nil
+		case err != nil:
 			return out, fmt.Errorf("%s: %w", b.title(), err)
 		}
 	}
 	for range o.rounds {
 		for i, c := range children {
+			if c == nil {
+				continue
+			}
 			u, err := c.measure(ctx, o.reads)
 			if err != nil {
 				return out, fmt.Errorf("%s: %w", builds[i].title(), err)

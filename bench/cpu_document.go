@@ -27,18 +27,31 @@ func (s series) ratio() (low, middle, high float64) {
 	return rank(all, 0.25), rank(all, 0.5), rank(all, 0.75)
 }
 
+// cells returns milliseconds, allocations and bytes of each build, and the ratio if
+// there are two. The cells of a build that does not have the endpoint are empty.
+func (s series) cells() (out []string) {
+	complete := true
+	for i, rounds := range s.all {
+		if len(rounds) == 0 {
+			out, complete = append(out, "", "", ""), false
+			continue
+		}
+		u := s.median(i)
+		out = append(out, ms(u.cpu), many(int(u.mallocs)), many(int(u.bytes)))
+	}
+	switch {
+	case len(s.all) > 1 && complete:
+		low, middle, high := s.ratio()
+		out = append(out, fmt.Sprintf("%.2f (%.2f–%.2f)", middle, low, high))
+	case len(s.all) > 1:
+		out = append(out, "")
+	}
+	return out
+}
+
 // line formats the series as progress output.
 func (s series) line() string {
-	text := fmt.Sprintf("%-60s", s.name+" "+string(s.audience))
-	for i := range s.all {
-		u := s.median(i)
-		text += fmt.Sprintf("  %s ms %d allocs %d bytes", ms(u.cpu), u.mallocs, u.bytes)
-	}
-	if len(s.all) > 1 {
-		low, middle, high := s.ratio()
-		text += fmt.Sprintf("  %.2f (%.2f–%.2f)", middle, low, high)
-	}
-	return strings.TrimSpace(text)
+	return fmt.Sprintf("%-60s", s.name+" "+string(s.audience)) + strings.Join(s.cells(), "  ")
 }
 
 // cpuDocument writes the table of processor time into the document.
@@ -61,16 +74,7 @@ func cpuDocument(o options, machine string, builds []build, all []series) error 
 	}
 	rows := make([][]string, len(all))
 	for n, s := range all {
-		cells := []string{marked(s.title())}
-		for i := range builds {
-			u := s.median(i)
-			cells = append(cells, ms(u.cpu), many(int(u.mallocs)), many(int(u.bytes)))
-		}
-		if len(builds) > 1 {
-			low, middle, high := s.ratio()
-			cells = append(cells, fmt.Sprintf("%.2f (%.2f–%.2f)", middle, low, high))
-		}
-		rows[n] = cells
+		rows[n] = append([]string{marked(s.title())}, s.cells()...)
 	}
 	markdownTable(&b, titles, rows)
 	if err := writeSection(o.document, "cpu", b.String()); err != nil {

@@ -141,7 +141,7 @@ func (c *cli) clientSwitch(use, short string, disabled bool) *cobra.Command {
 }
 
 func (c *cli) clientTrust() *cobra.Command {
-	cmd := &cobra.Command{Use: "trust ID", Short: "Make a client an application of a company or of the platform itself",
+	cmd := &cobra.Command{Use: "trust ID", Short: "Make a client an application of a company or the platform",
 		Args: cobra.ExactArgs(1),
 		Long: "Make a client an application of the company itself, or of the platform itself in every company. The " +
 			"pages then\nname it so, and a person who signs in is not asked for consent. The trust is for the name, the " +
