@@ -43,17 +43,13 @@ func TestDisabledClientIsRefusedAtOnce(t *testing.T) {
 	}
 	w.ok("client", "enable", client)
 	w.expect("/api/v1/me", rider, 200, "")
-	w.ok("client", "trust", client, "--tenant", "metro")
-	w.ok("client", "trust", client, "--tenant", "metro", "--end")
-	if _, errs, code := w.run("client", "trust", client, "--tenant", "metro", "--end"); code != 1 ||
-		!strings.Contains(errs, "is not trusted by metro") {
-		t.Errorf("a trust ended twice: %d %s", code, errs)
-	}
-	w.ok("client", "trust", client, "--platform")
-	w.ok("client", "trust", client, "--platform", "--end")
-	if _, errs, code := w.run("client", "trust", client, "--platform", "--end"); code != 1 ||
-		!strings.Contains(errs, "is not trusted by the platform") {
-		t.Errorf("a trust of the platform ended twice: %d %s", code, errs)
+	for by, flags := range map[string][]string{"metro": {"--tenant", "metro"}, "the platform": {"--platform"}} {
+		trust := append([]string{"client", "trust", client}, flags...)
+		w.ok(trust...)
+		w.ok(append(trust, "--end")...)
+		if _, errs, code := w.run(append(trust, "--end")...); code != 1 || !strings.Contains(errs, "is not trusted by "+by) {
+			t.Errorf("a trust by %s ended twice: %d %s", by, code, errs)
+		}
 	}
 	log := w.ok("audit", "metro")
 	for _, want := range []string{"client.disable", "client.enable", "client.trust", "client.distrust"} {

@@ -50,7 +50,8 @@ func TestEveryResultIsOfItsSchema(t *testing.T) {
 	}
 	call(rider, "svc_cancel_my_trip", second, map[string]any{"reason": "late"})
 	s.ServiceType(t, "metro", "0.2")
-	call(rider, "svc_estimate_ride", "", map[string]any{"originLat": 40.7, "originLng": -74, "destLat": 40.8, "destLng": -73.9})
+	call(rider, "svc_estimate_ride", "", map[string]any{"originLat": 40.7, "originLng": -74, "destLat": 40.8,
+		"destLng": -73.9})
 	call(rider, "svc_save_address", "", map[string]any{"address": "Home", "lat": 1.5, "lng": 2.5})
 	call(operator, "svc_update_branding", "", map[string]any{"appName": "Metro"})
 	call(operator, "svc_get_trip", first, nil)
@@ -76,7 +77,7 @@ func TestEveryResultIsOfItsSchema(t *testing.T) {
 
 // needsArguments reports whether the tool was called with arguments above.
 func needsArguments(tool string) bool {
-	steps := []string{"request", "cancel", "accept", "arrived", "start", "complete", "save", "set_", "update", "estimate", "get_trip",
-		"get_feedback", "submit", "comment", "vote"}
+	steps := []string{"request", "cancel", "accept", "arrived", "start", "complete", "save", "set_", "update", "estimate",
+		"get_trip", "get_feedback", "submit", "comment", "vote"}
 	return slices.ContainsFunc(steps, func(step string) bool { return strings.Contains(tool, step) })
 }

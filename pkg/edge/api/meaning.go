@@ -35,13 +35,17 @@ func textRule(schema *huma.Schema) (isLine, needed bool) {
 	return *schema.MaxLength <= oneLine, schema.MinLength != nil && *schema.MinLength > 0
 }
 
+// notBlank is the pattern of a text of several lines that must not be blank.
+const notBlank = `\S`
+
 // DocumentText adds a pattern to the schema of a text. It tells readers of the
 // published document which texts a request may contain.
 func DocumentText(schema *huma.Schema) {
-	if schema.MaxLength == nil || schema.Enum != nil || schema.Pattern != "" {
+	if schema.MaxLength == nil || schema.Enum != nil || schema.Pattern != "" && schema.Pattern != notBlank {
 		return
 	}
 	isLine, needed := textRule(schema)
+	needed = needed || schema.Pattern == notBlank
 	controls := `\x00-\x08\x0B\x0C\x0E-\x1F\x7F-\x9F`
 	if isLine {
 		controls = `\x00-\x1F\x7F-\x9F`
