@@ -7,7 +7,7 @@
 // interrupted one; after a finished run it adds data. A run writes data that
 // others could change meanwhile (open trips, sign-in rows) last, and only items
 // that are missing. It writes receipts before their trips, so a settlement finds
-// the trips settled. With Options.Lists it writes no receipts.
+// the trips settled.
 //
 // The package knows no engines and no streams. It does not write counters,
 // totals and search rows: the projection derives them from the table's stream,

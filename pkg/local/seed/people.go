@@ -101,9 +101,6 @@ func (g *generator) riderItems(t table.Tenant, a *actor, shards int) []table.Ite
 	it := customer.Item(t, c, shards)
 	it.Version = 1 + a.trips
 	out := []table.Item{it}
-	if g.p.Lists {
-		return out
-	}
 	labels := []string{"Home", "Work", "Gym", "Parents"}
 	for i := range r.IntN(4) {
 		spot, used := g.point(r), a.since.Add(time.Duration(r.Int64N(int64(g.now.Sub(a.since))+1)))

@@ -27,9 +27,6 @@ type Options struct {
 	// Hash is the password hash of all created people. If it is "", each person
 	// sets a password by a link, as usual.
 	Hash string
-	// Lists omits what no list reads (receipts, postings, the riders' saved
-	// data), to measure lists of many trips. Wallets are written.
-	Lists bool
 	// Finish is further work before the run is finished, such as counting
 	// without a stream; nil means none. It is repeated after an interruption.
 	Finish func(ctx context.Context, resumed bool) error
@@ -75,7 +72,6 @@ type plan struct {
 	Trips    int      `json:"trips"`
 	Days     int      `json:"days"`
 	Now      string   `json:"now"`
-	Lists    bool     `json:"lists,omitempty"`
 	Services []rates  `json:"services"` // of the tenant's active service types
 	Pays     []string `json:"pays"`     // payment types that the tenant accepts
 	Delivery bool     `json:"delivery"`
@@ -149,7 +145,7 @@ func begin(ctx context.Context, t table.Tenant, n tenant.Tenant, o Options) (p p
 	case o.Days == 0:
 		o.Days = 180
 	}
-	p = plan{Run: p.Run + 1, Seed: o.Seed, Trips: o.Trips, Days: o.Days, Now: timestamp.Format(o.Now), Lists: o.Lists,
+	p = plan{Run: p.Run + 1, Seed: o.Seed, Trips: o.Trips, Days: o.Days, Now: timestamp.Format(o.Now),
 		Delivery: n.DeliveryEnabled, Beat: timestamp.Format(o.By.At)}
 	if err := p.look(ctx, t); err != nil {
 		return plan{}, false, err

@@ -56,9 +56,7 @@ func (r *run) trips() func(ctx context.Context, from, to int) error {
 				continue // the interrupted run wrote it
 			}
 			trips = append(trips, one.trip.Item(r.t, r.tenant.WriteShards))
-			if !r.Lists {
-				beside = append(beside, one.beside(r.t)...)
-			}
+			beside = append(beside, one.beside(r.t)...)
 		}
 		return r.load(ctx, beside, trips)
 	}
