@@ -108,16 +108,19 @@ func write(ctx context.Context, c *api.Caller, l driver.Location, was, entry tab
 	}
 	it := table.Item{Key: was.Key, Type: "location", Attrs: map[string]any{"recordedAt": l.RecordedAt}, Doc: l,
 		Preserve: was.Unknown()}
-	const later = "attribute_not_exists(pk) OR 'recordedAt' < ?"
+	condition, args := "attribute_not_exists(pk)", []any(nil)
+	if was.Found() {
+		condition, args = "'recordedAt' < ?", []any{l.RecordedAt}
+	}
 	next, changed, err := relist(entry, state.Actor.Text("status"), l, c.Now)
 	if err != nil {
 		return err
 	}
 	if !changed {
-		return c.Tenant.PutIf(ctx, it, later, l.RecordedAt)
+		return c.Tenant.PutIf(ctx, it, condition, args...)
 	}
 	tx := c.Tenant.Write()
-	tx.Put(it).If(later, l.RecordedAt)
+	tx.Put(it).If(condition, args...)
 	listed := next.item(c.Tenant, c.Actor.Subject, entry, c.Now)
 	if entry.Found() {
 		tx.Put(listed).If("'version' = ?", entry.Version)

@@ -7,7 +7,6 @@ import (
 	"svc/pkg/access/authz"
 	"svc/pkg/base/fault"
 	"svc/pkg/base/ids"
-	"svc/pkg/data/table"
 	"svc/pkg/domain/customer"
 	"svc/pkg/domain/driver"
 	"svc/pkg/domain/person"
@@ -21,18 +20,10 @@ func Rows(people person.Store) []api.Row {
 	policy := authz.Policy{Scopes: map[authz.Audience]string{
 		authz.Dashboard: "", authz.Rider: "rider.profile:read", authz.Driver: "driver.profile:read"}}
 	return []api.Row{
-		api.Get("/api/v1/me", "svc_me", policy, h.me, api.Needs(needs), api.Tag("Me"), api.Summary("Who am I"),
+		api.Get("/api/v1/me", "svc_me", policy, h.me, api.Tag("Me"), api.Summary("Who am I"),
 			api.Text("The caller's profile, in the shape of the token's audience. An operator needs no scope: "+
 				"a token with `openid` alone will do.")),
 	}
-}
-
-// needs names a driver's last known location.
-func needs(t table.Tenant, p api.Peek) []table.Key {
-	if a := p.Actor(); a.Audience == string(authz.Driver) {
-		return []table.Key{driver.LocationKey(t, a.Subject)}
-	}
-	return nil
 }
 
 type handler struct{ people person.Store }
@@ -49,13 +40,6 @@ func (h handler) me(ctx context.Context, c *api.Caller, _ *struct{}) (*Profile, 
 		r, err := driver.FromItem(state.Actor)
 		if err != nil {
 			return nil, gone(err)
-		}
-		it, err := c.Item(ctx, driver.LocationKey(c.Tenant, r.ID))
-		if err == nil {
-			err = r.Locate(it)
-		}
-		if err != nil {
-			return nil, err
 		}
 		p := ofDriver(r.Driver)
 		return &p, nil
