@@ -55,8 +55,8 @@ func body(lat, lng float64, at time.Time) string {
 // near returns the ids of the drivers around a point, nearest first.
 func (w world) near(t *testing.T, lat, lng json.Number, km float64) []string {
 	t.Helper()
-	found, err := location.Nearby(t.Context(), w.tn, location.Search{Place: location.At(lat, lng), Kilometres: km, Most: 10,
-		Now: w.Now(), Suits: func(context.Context, driver.Record) (bool, error) { return true, nil }})
+	found, err := location.Nearby(t.Context(), w.tn, location.Search{Place: location.At(lat, lng), Kilometres: km,
+		Most: 10, Now: w.Now(), Suits: func(context.Context, driver.Record) (bool, error) { return true, nil }})
 	testkit.Must(t, err)
 	out := []string{}
 	for _, c := range found {
@@ -183,7 +183,8 @@ func TestUnits(t *testing.T) {
 // prime meridian and of the equator: nearest first, nobody beyond the radius.
 func TestNearbyOnTheSphere(t *testing.T) {
 	w := newWorld(t)
-	for _, at := range [][2]float64{{0, 180}, {-16.85, 180}, {90, 0}, {-90, 0}, {0, 0}, {51.5, 0}, {85, 100}, {40.7, -74}} {
+	for _, at := range [][2]float64{{0, 180}, {-16.85, 180}, {90, 0}, {-90, 0}, {0, 0}, {51.5, 0}, {85, 100},
+		{40.7, -74}} {
 		var want []string
 		for _, north := range []float64{0.003, -0.009, 0.02, -0.03} { // 0.3, 1, 2.2 and 3.3 km
 			lat, lng := at[0]+north, at[1]+north/math.Max(0.02, math.Cos(at[0]*math.Pi/180))
@@ -229,7 +230,8 @@ func TestNearbyIsExact(t *testing.T) {
 		all = append(all, one{id, location.At(json.Number(fmt.Sprint(lat)), json.Number(fmt.Sprint(lng)))})
 	}
 	for range 20 {
-		lat, lng := json.Number(fmt.Sprint(40.7+random.NormFloat64()*0.05)), json.Number(fmt.Sprint(-74+random.NormFloat64()*0.05))
+		lat := json.Number(fmt.Sprint(40.7 + random.NormFloat64()*0.05))
+		lng := json.Number(fmt.Sprint(-74 + random.NormFloat64()*0.05))
 		from, km := location.At(lat, lng), 0.5+9*random.Float64()
 		slices.SortFunc(all, func(a, b one) int {
 			if from.Kilometres(a.at) < from.Kilometres(b.at) {
