@@ -14,6 +14,7 @@ import (
 	"svc/pkg/domain/driver"
 	"svc/pkg/domain/estimate"
 	"svc/pkg/domain/feedback"
+	"svc/pkg/domain/fleet"
 	"svc/pkg/domain/location"
 	"svc/pkg/domain/payment"
 	"svc/pkg/domain/person"
@@ -80,7 +81,9 @@ func rowsOf() map[string]func(*table.DB) []api.Row {
 func TripRows(*table.DB) []api.Row { return operators(trip.Rows()) }
 
 // FleetRows are the rows of FleetFunction.
-func FleetRows(*table.DB) []api.Row { return operators(driver.Rows(), customer.Rows()) }
+func FleetRows(db *table.DB) []api.Row {
+	return operators(driver.Rows(), customer.Rows(), fleet.Rows(db))
+}
 
 // SettingsRows are the rows of SettingsFunction.
 func SettingsRows(*table.DB) []api.Row { return operators(settings.Rows(), branding.Rows()) }
@@ -97,7 +100,7 @@ func FeedbackRows(*table.DB) []api.Row { return operators(feedback.Rows()) }
 // MeRows are the rows of MeFunction.
 func MeRows(db *table.DB) []api.Row {
 	return slices.DeleteFunc(slices.Concat(trip.Rows(), driver.Rows(), wallet.Rows(), delivery.Rows(),
-		profile.Rows(person.Store{DB: db}), address.Rows(), payment.Rows(), estimate.Rows(outbound.Public()),
+		profile.Rows(person.Store{DB: db}), address.Rows(), payment.Rows(), fleet.Rows(db), estimate.Rows(outbound.Public()),
 		location.Rows()), isOperators)
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"svc/pkg/access/authz"
+	"svc/pkg/access/login"
 	"svc/pkg/oauth/page"
 	"svc/pkg/oauth/protocol"
 	"svc/pkg/oauth/session"
@@ -145,7 +146,7 @@ func (p *forgotPage) mailLink(ctx context.Context, o own, lang page.Lang, addres
 			base = "https://" + domain
 		}
 	}
-	link, err := p.links.create(ctx, base, link{Audience: o.audience, TenantID: session.TenantOf(o.audience, o.tenant.ID),
+	link, err := p.links.create(ctx, base, login.Link{Audience: o.audience, TenantID: session.TenantOf(o.audience, o.tenant.ID),
 		Actor: l.Actor, Email: to, Since: l.Since},
 		p.links.now().Add(MailedLinkLife))
 	if err != nil {

@@ -56,6 +56,17 @@ func TestEveryResultIsOfItsSchema(t *testing.T) {
 	call(rider, "svc_save_address", "", map[string]any{"address": "Home", "lat": 1.5, "lng": 2.5})
 	call(operator, "svc_update_branding", "", map[string]any{"appName": "Metro"})
 	call(operator, "svc_update_settings", "", map[string]any{"payments": map[string]any{"cash": nil}})
+	for _, kind := range []string{"driver", "customer"} {
+		made := idOf(t, call(operator, "svc_invite_"+kind, "", map[string]any{"email": kind + "9@metro.example",
+			"firstName": "Iris"}))
+		call(operator, "svc_get_"+kind, made, nil)
+		call(operator, "svc_update_"+kind, made, map[string]any{"disabled": true})
+		if kind == "driver" {
+			paper := idOf(t, call(operator, "svc_create_driver_document", made, map[string]any{"kind": "INSURANCE"}))
+			call(operator, "svc_list_driver_documents", made, nil)
+			call(operator, "svc_update_driver_document", made, map[string]any{"document": paper, "state": "APPROVED"})
+		}
+	}
 	area := map[string]any{"type": "Polygon", "coordinates": [][][]int{{{0, 0}, {1, 0}, {1, 1}, {0, 0}}}}
 	for kind, create := range map[string]map[string]any{"service": {"name": "Van", "baseFare": 5},
 		"zone": {"name": "Pier", "area": area}} {
@@ -88,6 +99,6 @@ func TestEveryResultIsOfItsSchema(t *testing.T) {
 // needsArguments reports whether the tool was called with arguments above.
 func needsArguments(tool string) bool {
 	steps := []string{"request", "cancel", "accept", "arrived", "start", "complete", "save", "set_", "update", "estimate",
-		"create", "delete", "get_service", "get_zone", "get_trip", "get_feedback", "submit", "comment", "vote"}
+		"create", "delete", "invite", "driver_documents", "get_driver", "get_customer", "get_service", "get_zone", "get_trip", "get_feedback", "submit", "comment", "vote"}
 	return slices.ContainsFunc(steps, func(step string) bool { return strings.Contains(tool, step) })
 }

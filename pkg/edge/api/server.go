@@ -33,6 +33,9 @@ type Config struct {
 	Observe  func(ctx context.Context, o Observation) // logs a request; nil: Logger gets failures only
 	Logger   *slog.Logger                             // nil means slog.Default
 	Rates    Rates                                    // limits per process
+
+	// Mail sends a message, plain text, to one address; nil if the service cannot.
+	Mail func(ctx context.Context, to, subject, text string) error
 }
 
 // Server serves rows.
