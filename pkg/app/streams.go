@@ -6,7 +6,9 @@ import (
 	"fmt"
 
 	"github.com/aws/aws-lambda-go/events"
+	"golang.org/x/sync/errgroup"
 
+	"svc/pkg/background/feed"
 	"svc/pkg/background/projection"
 	"svc/pkg/background/settlement"
 	"svc/pkg/domain/feedback"
@@ -18,8 +20,25 @@ type StreamHandler func(context.Context, events.DynamoDBEvent) (events.DynamoDBE
 
 func (p *Runtime) settlement() settlement.Function { return settlement.Function{DB: p.DB, Now: p.Now} }
 
+// projection returns the stream's second reader. It counts and it appends to the
+// event feeds. If one of them fails on a record, the other still processes it.
 func (p *Runtime) projection() StreamHandler {
-	return projection.Function{DB: p.DB, Step: projection.Step{Now: p.Now, RankRows: feedback.RankRows}}.Handle
+	counts := projection.Function{DB: p.DB, Step: projection.Step{Now: p.Now, RankRows: feedback.RankRows}}
+	feeds := feed.Function{DB: p.DB, Now: p.Now}
+	return func(ctx context.Context, batch events.DynamoDBEvent) (out events.DynamoDBEventResponse, err error) {
+		var fed events.DynamoDBEventResponse
+		var group errgroup.Group
+		group.Go(func() (err error) {
+			fed, err = feeds.Handle(ctx, batch)
+			return err
+		})
+		if out, err = counts.Handle(ctx, batch); err != nil {
+			return out, err
+		}
+		err = group.Wait()
+		out.BatchItemFailures = append(out.BatchItemFailures, fed.BatchItemFailures...)
+		return out, err
+	}
 }
 
 // StreamHandlers returns the functions on the table's stream, by name.

@@ -88,6 +88,9 @@ func (t Trip) entries() []LogEntry {
 	return log
 }
 
+// Log returns the whole log of the trip, oldest entry first.
+func (t Trip) Log() []LogEntry { return t.entries() }
+
 // data returns the details of a change of the trip.
 func (t Trip) data(event Event) LogData {
 	switch event {

@@ -1,0 +1,4 @@
+package feed
+
+// Step lets tests process changes.
+var Step = Function.step
