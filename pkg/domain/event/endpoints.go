@@ -18,7 +18,7 @@ const text = "Everything that happened, oldest first, exactly once, for 30 days.
 // Rows returns the endpoints of the feed.
 func Rows() []api.Row {
 	return []api.Row{
-		api.Get("/api/v1/events", "svc_feedevents", authz.Operators("tenant.events:read", "VIEW_EVENTS"), list,
+		api.Get("/api/v1/events", "svc_list_events", authz.Operators("tenant.events:read", "VIEW_EVENTS"), list,
 			api.Extension(), api.Tag(tag), api.Summary("Read the company's events"), api.Text(text)),
 		api.Get("/api/v1/me/events", "svc_my_events", authz.Both("rider.events:read", "driver.events:read"), mine,
 			api.Extension(), api.Tag(tag), api.Summary("Read one's own events"), api.Text("The events of a rider or driver: "+
