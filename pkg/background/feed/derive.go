@@ -5,12 +5,13 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"svc/pkg/background/settlement"
+	"svc/pkg/base/ids"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/customer"
@@ -49,10 +50,18 @@ var derivers = map[string]func(subject) (result, error){
 	"settings": ofSettings, "service": ofSettings, "zone": ofSettings, "branding": ofSettings,
 }
 
-// tripTypes are the types of a trip's events by the log entry.
-var tripTypes = map[trip.Event]string{trip.EventRequested: "trip.requested", trip.EventAccepted: "trip.accepted",
-	trip.EventArrived: "trip.arrived", trip.EventStarted: "trip.started", trip.EventCompleted: "trip.completed",
-	trip.EventCancelled: "trip.cancelled"}
+// tripTypes are the types of events of those log entries whose types have another
+// name.
+var tripTypes = map[trip.Event]string{trip.EventBooked: "trip.requested", trip.EventAssigned: "trip.accepted",
+	trip.EventHandedOver: "trip.accepted", trip.EventReleased: "trip.unassigned", trip.EventFareCorrected: "trip.corrected"}
+
+func tripType(e trip.LogEntry) string {
+	kind := cmp.Or(tripTypes[e.Type], "trip."+strings.ToLower(string(e.Type)))
+	if kind == "trip.requested" && e.To == trip.Scheduled {
+		return "trip.scheduled"
+	}
+	return kind
+}
 
 // ofTrip tells of each entry of the trip's log, at most event.MaxAppended at once,
 // and then of the settlement.
@@ -62,38 +71,65 @@ func ofTrip(s subject) (result, error) {
 	if err != nil {
 		return out, err
 	}
-	log, data := t.Log(), event.Data{TripID: t.ID, CustomerID: t.CustomerID}
+	log, driver := t.Log(), ""
+	first := unseen(log, s.was.Log)
 	for i, e := range log {
-		if e.Data.DriverID != nil {
-			data.DriverID = *e.Data.DriverID
+		d := event.Data{TripID: t.ID, CustomerID: t.CustomerID, DriverID: cmp.Or(text(e.Data.DriverID), driver),
+			PreviousDriverID: text(e.Data.PreviousDriverID), Status: string(e.To), PreviousStatus: string(from(e))}
+		switch e.Type {
+		case trip.EventAccepted, trip.EventAssigned, trip.EventHandedOver:
+			driver = d.DriverID
+		case trip.EventUnassigned, trip.EventReleased:
+			d.DriverID, driver = cmp.Or(d.DriverID, d.PreviousDriverID), ""
+		default:
 		}
-		if i < s.was.Log {
+		if i < first {
 			continue
 		}
 		if len(out.events) == event.MaxAppended {
 			return out, nil
 		}
-		d := data
-		if d.Status = string(e.To); e.From != nil {
-			d.PreviousStatus = string(*e.From)
-		}
-		kind := tripTypes[e.Type]
-		if kind == "" {
-			return out, fmt.Errorf("the log of trip %s has an entry of the unknown type %s", t.ID, e.Type)
-		}
-		out.tell(kind, t.ID, e.ID, e.At, d)
-		out.next.Log = i + 1
+		out.tell(tripType(e), t.ID, e.ID, e.At, d)
+		out.next.Log = e.ID
 	}
 	if s.receipt.Found() && !s.was.Done && t.Status == trip.Completed {
 		r, err := table.DecodeDoc[settlement.Receipt](s.receipt)
 		if err != nil {
 			return out, err
 		}
-		data.ReceiptID, data.Status = r.ID, string(t.Status)
-		out.tell("trip.settled", t.ID, "settled", r.IssuedAt, data)
+		out.tell("trip.settled", t.ID, "settled", r.IssuedAt, event.Data{TripID: t.ID, CustomerID: t.CustomerID,
+			DriverID: text(t.DriverID), ReceiptID: r.ID, Status: string(t.Status)})
 		out.next.Done = true
 	}
 	return out, nil
+}
+
+// unseen returns the index of the first entry after the one with the id. If the log
+// has dropped that entry, it is the first entry of a later time.
+func unseen(log []trip.LogEntry, last string) int {
+	if i := slices.IndexFunc(log, func(e trip.LogEntry) bool { return e.ID == last }); i >= 0 || last == "" {
+		return i + 1
+	}
+	const timed = len(ids.Log+"_") + 10 // the part of an identifier that is its time
+	i := slices.IndexFunc(log, func(e trip.LogEntry) bool { return e.ID[:timed] > last[:timed] })
+	if i < 0 {
+		return len(log)
+	}
+	return i
+}
+
+func text(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+func from(e trip.LogEntry) trip.Status {
+	if e.From == nil {
+		return ""
+	}
+	return *e.From
 }
 
 // state tells of a resource that has no log: that it was created, that its status
@@ -149,9 +185,7 @@ func ofOrder(s subject) (result, error) {
 		return result{}, err
 	}
 	d, status, at := event.Data{OrderID: o.ID, BusinessID: o.BusinessID, CustomerID: o.CustomerID}, o.Status, o.UpdatedAt
-	if o.DriverID != nil {
-		d.DriverID = *o.DriverID
-	}
+	d.DriverID = text(o.DriverID)
 	o.Status, o.UpdatedAt = "", ""
 	return s.state("order", o.ID, status, sum(o), at, d), nil
 }

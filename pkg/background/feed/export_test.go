@@ -1,4 +1,8 @@
 package feed
 
-// Step lets tests process changes.
-var Step = Function.step
+// What tests use.
+var (
+	Step     = Function.step
+	TripType = tripType
+	Unseen   = unseen
+)

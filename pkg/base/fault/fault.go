@@ -26,7 +26,8 @@ const (
 	KindOpenTrips
 	KindEstimate
 	KindPaymentType
-	KindCursorExpired
+	KindChanged
+	KindExpired
 	KindTooLarge
 	KindMediaType
 	KindMismatch
@@ -41,24 +42,25 @@ type answer struct {
 }
 
 var table = map[Kind]answer{
-	KindInternal:      {http.StatusInternalServerError, "server_error"},
-	KindInvalid:       {http.StatusBadRequest, "invalid_request"},
-	KindUnauthorized:  {http.StatusUnauthorized, "unauthorized"},
-	KindScope:         {http.StatusForbidden, "insufficient_scope"},
-	KindForbidden:     {http.StatusForbidden, "forbidden"},
-	KindFeature:       {http.StatusForbidden, "feature_disabled"},
-	KindNotFound:      {http.StatusNotFound, "not_found"},
-	KindMethod:        {http.StatusMethodNotAllowed, "method_not_allowed"},
-	KindState:         {http.StatusConflict, "invalid_state"},
-	KindOpenTrips:     {http.StatusConflict, "too_many_open_trips"},
-	KindEstimate:      {http.StatusConflict, "estimate_expired"},
-	KindPaymentType:   {http.StatusConflict, "payment_type_disabled"},
-	KindCursorExpired: {http.StatusGone, "cursor_expired"},
-	KindTooLarge:      {http.StatusRequestEntityTooLarge, "payload_too_large"},
-	KindMediaType:     {http.StatusUnsupportedMediaType, "unsupported_media_type"},
-	KindMismatch:      {http.StatusUnprocessableEntity, "idempotency_mismatch"},
-	KindRateLimited:   {http.StatusTooManyRequests, "rate_limited"},
-	KindUnavailable:   {http.StatusServiceUnavailable, "temporarily_unavailable"},
+	KindInternal:     {http.StatusInternalServerError, "server_error"},
+	KindInvalid:      {http.StatusBadRequest, "invalid_request"},
+	KindUnauthorized: {http.StatusUnauthorized, "unauthorized"},
+	KindScope:        {http.StatusForbidden, "insufficient_scope"},
+	KindForbidden:    {http.StatusForbidden, "forbidden"},
+	KindFeature:      {http.StatusForbidden, "feature_disabled"},
+	KindNotFound:     {http.StatusNotFound, "not_found"},
+	KindMethod:       {http.StatusMethodNotAllowed, "method_not_allowed"},
+	KindState:        {http.StatusConflict, "invalid_state"},
+	KindOpenTrips:    {http.StatusConflict, "too_many_open_trips"},
+	KindEstimate:     {http.StatusConflict, "estimate_expired"},
+	KindPaymentType:  {http.StatusConflict, "payment_type_disabled"},
+	KindChanged:      {http.StatusPreconditionFailed, "precondition_failed"},
+	KindExpired:      {http.StatusGone, "cursor_expired"},
+	KindTooLarge:     {http.StatusRequestEntityTooLarge, "payload_too_large"},
+	KindMediaType:    {http.StatusUnsupportedMediaType, "unsupported_media_type"},
+	KindMismatch:     {http.StatusUnprocessableEntity, "idempotency_mismatch"},
+	KindRateLimited:  {http.StatusTooManyRequests, "rate_limited"},
+	KindUnavailable:  {http.StatusServiceUnavailable, "temporarily_unavailable"},
 
 	KindOutcomeUnknown: {http.StatusServiceUnavailable, "outcome_unknown"},
 }

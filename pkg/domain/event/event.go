@@ -26,20 +26,21 @@ type Event struct {
 // Data are the details of an event. A detail that the event does not have is
 // absent.
 type Data struct {
-	TripID         string `json:"tripId,omitempty" doc:"The trip."`
-	DriverID       string `json:"driverId,omitempty" doc:"The driver."`
-	CustomerID     string `json:"customerId,omitempty" doc:"The rider."`
-	OrderID        string `json:"orderId,omitempty" doc:"The order."`
-	BusinessID     string `json:"businessId,omitempty" doc:"The business."`
-	ServiceTypeID  string `json:"serviceTypeId,omitempty" doc:"The service type."`
-	ZoneID         string `json:"zoneId,omitempty" doc:"The zone."`
-	ReceiptID      string `json:"receiptId,omitempty" doc:"The receipt."`
-	TransactionID  string `json:"transactionId,omitempty" doc:"The transaction of a wallet."`
-	PostID         string `json:"postId,omitempty" doc:"The feedback post."`
-	WebhookID      string `json:"webhookId,omitempty" doc:"The webhook endpoint."`
-	Status         string `json:"status,omitempty" doc:"The status after the change."`
-	PreviousStatus string `json:"previousStatus,omitempty" doc:"The status before the change."`
-	Version        int64  `json:"version" example:"4" doc:"Counts the events of the resource: 1, 2, 3 and so on. A receiver that keeps the highest version drops what comes late."`
+	TripID           string `json:"tripId,omitempty" doc:"The trip."`
+	DriverID         string `json:"driverId,omitempty" doc:"The driver."`
+	PreviousDriverID string `json:"previousDriverId,omitempty" doc:"The driver who had the trip before."`
+	CustomerID       string `json:"customerId,omitempty" doc:"The rider."`
+	OrderID          string `json:"orderId,omitempty" doc:"The order."`
+	BusinessID       string `json:"businessId,omitempty" doc:"The business."`
+	ServiceTypeID    string `json:"serviceTypeId,omitempty" doc:"The service type."`
+	ZoneID           string `json:"zoneId,omitempty" doc:"The zone."`
+	ReceiptID        string `json:"receiptId,omitempty" doc:"The receipt."`
+	TransactionID    string `json:"transactionId,omitempty" doc:"The transaction of a wallet."`
+	PostID           string `json:"postId,omitempty" doc:"The feedback post."`
+	WebhookID        string `json:"webhookId,omitempty" doc:"The webhook endpoint."`
+	Status           string `json:"status,omitempty" doc:"The status after the change."`
+	PreviousStatus   string `json:"previousStatus,omitempty" doc:"The status before the change."`
+	Version          int64  `json:"version" example:"4" doc:"Counts the events of the resource: 1, 2, 3 and so on. A receiver that keeps the highest version drops what comes late."`
 }
 
 // Concerns reports whether the event is about the rider or driver with the id.
@@ -59,8 +60,9 @@ const (
 
 // Types lists the types of events.
 var Types = []string{
-	"trip.requested", "trip.scheduled", "trip.offered", "trip.accepted", "trip.unassigned", "trip.arrived",
-	"trip.started", "trip.completed", "trip.cancelled", "trip.corrected", "trip.settled", "trip.rated",
+	"trip.requested", "trip.scheduled", "trip.due", "trip.searching", "trip.collecting_offers", "trip.offered",
+	"trip.declined", "trip.accepted", "trip.unassigned", "trip.arrived", "trip.started", "trip.completed",
+	"trip.cancelled", "trip.corrected", "trip.settled", "trip.rated",
 	"driver.created", "driver.updated", "driver.status_changed", "customer.created", "customer.updated",
 	"order.created", "order.updated", "order.status_changed", "wallet.posted", "branding.updated", "settings.updated",
 	"feedback.created", "feedback.updated", "feedback.status_changed",
@@ -102,7 +104,7 @@ func FromItem(it table.Item) (Event, error) { return table.DecodeDoc[Event](it) 
 type Emitted struct {
 	Events int64  `json:"events"`            // events in the feed
 	Shard  int    `json:"shard"`             // in which they are; it never changes
-	Log    int    `json:"log,omitempty"`     // of a trip: entries of its log in the feed
+	Log    string `json:"log,omitempty"`     // of a trip: the last entry of its log that is in the feed
 	Done   bool   `json:"settled,omitempty"` // of a trip: its settlement is in the feed
 	Status string `json:"status,omitempty"`  // that the last event told
 	Sum    string `json:"sum,omitempty"`     // hash of what else the events tell of

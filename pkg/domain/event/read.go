@@ -36,7 +36,7 @@ type Page struct {
 }
 
 // ErrExpired is the 410 for a position whose next event is no longer in the feed.
-var ErrExpired error = &fault.Error{Kind: fault.KindCursorExpired, Message: "Events after this cursor have been deleted, " +
+var ErrExpired error = &fault.Error{Kind: fault.KindExpired, Message: "Events after this cursor have been deleted, " +
 	"because they are older than 30 days. Continue with after=earliest, and read again the resources that you keep."}
 
 // Read reads a page of the feed. With a filter it examines at most
