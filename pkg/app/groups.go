@@ -15,6 +15,7 @@ import (
 	"svc/pkg/domain/estimate"
 	"svc/pkg/domain/event"
 	"svc/pkg/domain/feedback"
+	"svc/pkg/domain/location"
 	"svc/pkg/domain/payment"
 	"svc/pkg/domain/person"
 	"svc/pkg/domain/profile"
@@ -100,7 +101,7 @@ func FeedbackRows(*table.DB) []api.Row { return operators(feedback.Rows()) }
 func MeRows(db *table.DB) []api.Row {
 	return slices.DeleteFunc(slices.Concat(trip.Rows(), driver.Rows(), wallet.Rows(), delivery.Rows(),
 		profile.Rows(person.Store{DB: db}), address.Rows(), payment.Rows(), estimate.Rows(outbound.Public()),
-		event.Rows()), isOperators)
+		location.Rows(), event.Rows()), isOperators)
 }
 
 func operators(lists ...[]api.Row) []api.Row {

@@ -4,13 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"sync"
 
 	"github.com/aws/aws-lambda-go/events"
-	"golang.org/x/sync/errgroup"
 
 	"svc/pkg/background/feed"
 	"svc/pkg/background/projection"
 	"svc/pkg/background/settlement"
+	"svc/pkg/data/stream"
 	"svc/pkg/domain/feedback"
 )
 
@@ -18,26 +19,31 @@ import (
 // records to retry.
 type StreamHandler func(context.Context, events.DynamoDBEvent) (events.DynamoDBEventResponse, error)
 
-func (p *Runtime) settlement() settlement.Function { return settlement.Function{DB: p.DB, Now: p.Now} }
+func (p *Runtime) settlement() settlement.Function {
+	return settlement.Function{DB: p.DB, Now: p.Now, GiveUp: p.giveUp(Settlement)}
+}
 
-// projection returns the stream's second reader. It counts and it appends to the
+// projection returns the stream's second reader. It counts, and it appends to the
 // event feeds. If one of them fails on a record, the other still processes it.
 func (p *Runtime) projection() StreamHandler {
 	counts := projection.Function{DB: p.DB, Step: projection.Step{Now: p.Now, RankRows: feedback.RankRows}}
-	feeds := feed.Function{DB: p.DB, Now: p.Now}
-	return func(ctx context.Context, batch events.DynamoDBEvent) (out events.DynamoDBEventResponse, err error) {
-		var fed events.DynamoDBEventResponse
-		var group errgroup.Group
-		group.Go(func() (err error) {
-			fed, err = feeds.Handle(ctx, batch)
-			return err
-		})
-		if out, err = counts.Handle(ctx, batch); err != nil {
-			return out, err
-		}
-		err = group.Wait()
-		out.BatchItemFailures = append(out.BatchItemFailures, fed.BatchItemFailures...)
-		return out, err
+	feeds, giveUp := feed.Function{DB: p.DB, Now: p.Now}, p.giveUp(Projection)
+	return func(ctx context.Context, batch events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
+		var counted, fed []stream.Failure
+		var wait sync.WaitGroup
+		wait.Go(func() { counted = counts.Process(ctx, batch) })
+		wait.Go(func() { fed = feeds.Process(ctx, batch) })
+		wait.Wait()
+		return stream.Answer(ctx, batch, append(counted, fed...), giveUp), nil
+	}
+}
+
+func (p *Runtime) giveUp(function string) stream.GiveUp {
+	if p.GiveUp == nil {
+		return nil
+	}
+	return func(ctx context.Context, records []events.DynamoDBEventRecord, cause error) error {
+		return p.GiveUp(ctx, function, records, cause)
 	}
 }
 

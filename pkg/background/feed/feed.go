@@ -35,6 +35,11 @@ const itemsPerStep = 40
 // Handle processes a batch. The error is always nil; the response lists the
 // failures by sequence number.
 func (f Function) Handle(ctx context.Context, batch events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
+	return stream.Answer(ctx, batch, f.Process(ctx, batch), nil), nil
+}
+
+// Process processes a batch and returns the changes that failed.
+func (f Function) Process(ctx context.Context, batch events.DynamoDBEvent) []stream.Failure {
 	var order []string
 	tenants := map[string][]stream.Change{}
 	for _, c := range stream.Changes(batch) {
@@ -48,7 +53,7 @@ func (f Function) Handle(ctx context.Context, batch events.DynamoDBEvent) (event
 		tenants[t.ID()] = append(tenants[t.ID()], c)
 	}
 	// One tenant's items run one after the other, because they share the feed.
-	failed := make([][]stream.Change, len(order))
+	failed := make([][]stream.Failure, len(order))
 	var wait sync.WaitGroup
 	for i, id := range order {
 		wait.Go(func() {
@@ -57,7 +62,7 @@ func (f Function) Handle(ctx context.Context, batch events.DynamoDBEvent) (event
 		})
 	}
 	wait.Wait()
-	return stream.Answer(slices.Concat(failed...)), nil
+	return slices.Concat(failed...)
 }
 
 // Redo appends the events that the feed lacks of the item with the key.
@@ -182,13 +187,13 @@ func (s subject) piece(stored, old table.Item) (event.Piece, error) {
 	} else if old.Found() {
 		before, err := derive(subject{item: old, now: s.now})
 		if err != nil {
-			return out, err
+			return out, stream.BadData(err)
 		}
 		s.was.Status, s.was.Sum = before.next.Status, before.next.Sum
 	}
 	r, err := derive(s)
 	out.Next, out.Events = r.next, r.events
-	return out, err
+	return out, stream.BadData(err)
 }
 
 // append appends the pieces of each shard, as many as fit into one transaction.
