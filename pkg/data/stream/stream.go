@@ -120,6 +120,8 @@ func Answer(ctx context.Context, event events.DynamoDBEvent, failed []Failure,
 			return 1
 		case Later(b.First, a.First):
 			return -1
+		case errors.Is(b.Err, table.ErrData) && !errors.Is(a.Err, table.ErrData):
+			return -1
 		case errors.Is(a.Err, table.ErrData) && !errors.Is(b.Err, table.ErrData):
 			return 1
 		}
