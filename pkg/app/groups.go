@@ -17,6 +17,7 @@ import (
 	"svc/pkg/domain/payment"
 	"svc/pkg/domain/person"
 	"svc/pkg/domain/profile"
+	"svc/pkg/domain/receipt"
 	"svc/pkg/domain/report"
 	"svc/pkg/domain/settings"
 	"svc/pkg/domain/trip"
@@ -85,7 +86,9 @@ func FleetRows(*table.DB) []api.Row { return operators(driver.Rows(), customer.R
 func SettingsRows(*table.DB) []api.Row { return operators(settings.Rows(), branding.Rows()) }
 
 // ReportRows are the rows of ReportsFunction.
-func ReportRows(*table.DB) []api.Row { return operators(report.Rows(), wallet.Rows()) }
+func ReportRows(*table.DB) []api.Row {
+	return operators(report.Rows(), wallet.Rows(), receipt.WalletRows())
+}
 
 // DeliveryRows are the rows of DeliveryFunction.
 func DeliveryRows(*table.DB) []api.Row { return operators(delivery.Rows()) }

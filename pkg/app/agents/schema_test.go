@@ -24,7 +24,8 @@ func TestEveryResultIsOfItsSchema(t *testing.T) {
 	}
 	operator := join("/mcp", s.Operator(t, "metro", "olga"))
 	rider := join("/mcp/rider/metro", s.Rider(t, "metro", "rita"))
-	driver := join("/mcp/driver/metro", s.Driver(t, "metro", "dan"))
+	dan := s.Driver(t, "metro", "dan")
+	driver := join("/mcp/driver/metro", dan)
 	called := map[string]bool{}
 	call := func(a *agent, tool, id string, arguments map[string]any) answer {
 		t.Helper()
@@ -57,6 +58,10 @@ func TestEveryResultIsOfItsSchema(t *testing.T) {
 	call(operator, "svc_get_trip", first, nil)
 	post := idOf(t, call(operator, "svc_submit_feedback", "", map[string]any{"title": "A title", "body": "A body"}))
 	call(operator, "svc_comment_feedback", post, map[string]any{"body": "A comment"})
+	wallet := map[string]any{"driverId": dan.ID}
+	call(operator, "svc_list_postings", "", wallet)
+	wallet["type"], wallet["amount"], wallet["description"] = "TOP_UP", 5, "Paid in"
+	call(operator, "svc_post_to_wallet", "", wallet)
 	for _, tool := range []string{"svc_vote_feedback", "svc_unvote_feedback", "svc_get_feedback"} {
 		call(operator, tool, post, nil)
 	}
@@ -78,6 +83,6 @@ func TestEveryResultIsOfItsSchema(t *testing.T) {
 // needsArguments reports whether the tool was called with arguments above.
 func needsArguments(tool string) bool {
 	steps := []string{"request", "cancel", "accept", "arrived", "start", "complete", "save", "set_", "update", "estimate",
-		"get_trip", "get_feedback", "submit", "comment", "vote"}
+		"get_trip", "get_feedback", "submit", "comment", "vote", "posting", "post_to"}
 	return slices.ContainsFunc(steps, func(step string) bool { return strings.Contains(tool, step) })
 }

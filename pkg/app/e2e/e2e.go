@@ -71,6 +71,7 @@ func Run(t *testing.T, target Target) {
 		{"rider", s.rider},
 		{"driver", s.driver},
 		{"estimate", s.estimated},
+		{"money", s.money},
 		{"ride", s.ride},
 		{"cancelled ride", s.cancelled},
 		{"tenants apart", s.apart},

@@ -32,7 +32,9 @@ var enums = map[string]string{ //nolint:gosec // the names of authentication met
 	"TripEvent":           "ACCEPTED ARRIVED CANCELLED COMPLETED REQUESTED STARTED",
 	"TripStatus": "ASSIGNED CANCELLED COLLECTING_OFFERS COMPLETED DRIVER_ARRIVED IN_PROGRESS PENDING SCHEDULED " +
 		"SEARCHING WAITING_CUSTOMER",
-	"WalletSide": "customer driver",
+	"PostingType":      "ADJUSTMENT PAYOUT REFUND TOP_UP TRIP_PAYMENT",
+	"PostingInputType": "ADJUSTMENT PAYOUT REFUND TOP_UP",
+	"WalletSide":       "customer driver",
 }
 
 // oauthErrors are the error codes of the OAuth endpoints that respond with JSON
