@@ -175,6 +175,9 @@ var listed = []endpoint{
 	write(op, "PATCH /branding", func(_ context.Context, w *world) (string, string, error) {
 		return "/api/v1/branding", fmt.Sprintf(`{"primaryColor":"#0b%04x"}`, w.next()), nil
 	}),
+	write(op, "PATCH /settings", func(_ context.Context, w *world) (string, string, error) {
+		return "/api/v1/settings", fmt.Sprintf(`{"pricing":{"freeWaitingMinutes":%d}}`, w.next()%60), nil
+	}),
 	write(op, "POST /feedback", func(_ context.Context, w *world) (string, string, error) {
 		return "/api/v1/feedback", fmt.Sprintf(`{"title":"Measured %d","body":"Nothing but a measurement."}`, w.next()), nil
 	}),

@@ -20,7 +20,7 @@ func auditCommand(c *cli) *cobra.Command {
 		Example: "  svc audit metro --limit 20\n  svc audit metro --json"}
 	limit := cmd.Flags().Int("limit", 50, "entries at most")
 	cmd.RunE = c.in(func(ctx context.Context, _ platform, t table.Tenant, _ []string) error {
-		return list(ctx, c, t, *limit, "AT WHO WHAT SUBJECT CHANGE", func(e audit.Entry) []any {
+		return list(ctx, c, t, *limit, "AT WHO WHAT SUBJECT CHANGE+", func(e audit.Entry) []any {
 			return []any{e.At, actorOf(e), e.What, e.Subject, changed(e.Before, e.After)}
 		}, audit.List)
 	})

@@ -115,7 +115,7 @@ func (c *cli) root() *cobra.Command {
 	root.SetOut(c.out)
 	root.SetErr(c.err)
 	root.PersistentFlags().StringVar(&c.data, "data", folder.Default, "data `folder` of the service")
-	root.PersistentFlags().BoolVar(&c.wide, "wide", false, "show every value of a list in tables")
+	root.PersistentFlags().BoolVar(&c.wide, "wide", false, "show every column and every value in tables")
 	root.PersistentFlags().BoolVarP(&c.yes, "yes", "y", false,
 		"confirm a change in AWS, svc tenant delete or svc restore finish")
 	root.PersistentFlags().BoolVar(&c.json, "json", false, "print JSON, for programs")

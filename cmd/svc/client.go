@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"svc/pkg/base/fault"
+	"svc/pkg/base/timestamp"
 	"svc/pkg/oauth"
 )
 
@@ -47,7 +48,7 @@ func (c *cli) clientList() *cobra.Command {
 		}
 		table := cols{head: "ID NAME AUDIENCES CREATED DISABLED"}
 		for _, one := range found {
-			table.add(one.ID, one.Name, one.Audiences, one.CreatedAt.Format(time.RFC3339), one.Disabled)
+			table.add(one.ID, one.Name, one.Audiences, timestamp.Format(one.CreatedAt), one.Disabled)
 		}
 		return c.show(found, table)
 	})

@@ -33,4 +33,5 @@ var commands = []func(*cli) *cobra.Command{
 	seedCommand,
 	dlqCommand,
 	demoCommand,
+	versionCommand,
 }

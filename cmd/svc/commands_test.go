@@ -285,7 +285,7 @@ func thingsAreShown(w *world) {
 	for what, args := range map[string][]string{
 		"Port": {"tenant", "list"}, "Europe/Lisbon": {"tenant", "show", "PORT"}, "boss@port.example": {"member", "list",
 			"port"}, "Ria": {"rider", "list", "port"},
-		"0.15": {"service", "list", "port"}, "Old Port": {"zone", "list", "port"}, "Padaria": {"business", "list",
+		"0.15": {"service", "list", "port", "--wide"}, "Old Port": {"zone", "list", "port"}, "Padaria": {"business", "list",
 			"port"}, "6.1": {"order", "list", "port"},
 		"05/2032": {"payment", "list", "port", "r@port.example"}, "ES256": {"keys",
 			"list"}, "receipts": {"rebuild"}, "order.set": {"audit", "port"},

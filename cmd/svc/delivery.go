@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"svc/pkg/access/authz"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/delivery"
 )
@@ -54,7 +55,7 @@ func (c *cli) businessList() *cobra.Command {
 		Args: cobra.ExactArgs(1), Example: "  svc business list metro"}
 	limit := cmd.Flags().Int("limit", 100, "businesses at most")
 	cmd.RunE = c.in(func(ctx context.Context, _ platform, t table.Tenant, _ []string) error {
-		return list(ctx, c, t, *limit, "NAME CATEGORY ADDRESS ACTIVE ID", func(b delivery.Business) []any {
+		return list(ctx, c, t, *limit, "NAME CATEGORY ADDRESS+ ACTIVE ID", func(b delivery.Business) []any {
 			return []any{b.Name, b.Category, b.Address, b.Active, b.ID}
 		}, delivery.Businesses)
 	})
@@ -136,12 +137,14 @@ func (c *cli) orderList() *cobra.Command {
 		if err := oneOf("status", *status, delivery.Statuses); err != nil {
 			return err
 		}
-		_, t, err := c.at(ctx, args[0])
+		p, t, err := c.at(ctx, args[0])
 		if err != nil {
 			return err
 		}
-		return list(ctx, c, t, *limit, "CODE STATUS TOTAL CURRENCY CREATED BUSINESS RIDER ID", func(o delivery.Order) []any {
-			return []any{o.OrderCode, o.Status, o.Total, o.Currency, o.CreatedAt, o.BusinessID, o.CustomerID, o.ID}
+		names := namesOf(p, t)
+		return list(ctx, c, t, *limit, "CODE STATUS TOTAL CREATED BUSINESS RIDER ID+", func(o delivery.Order) []any {
+			return []any{o.OrderCode, o.Status, o.Total.String() + " " + o.Currency, o.CreatedAt,
+				names.business(ctx, o.BusinessID), names.person(ctx, authz.Rider, o.CustomerID), o.ID}
 		}, func(ctx context.Context, t table.Tenant, after string, limit int) ([]delivery.Order, string, error) {
 			return delivery.Orders(ctx, t, *status, after, limit)
 		})
@@ -149,8 +152,16 @@ func (c *cli) orderList() *cobra.Command {
 	return cmd
 }
 
+// orderByCode returns the id of the order with a code.
+func orderByCode(ctx context.Context, t table.Tenant, code string) (string, error) {
+	return byCode(code, func(o delivery.Order) (string, string) { return o.OrderCode, o.ID },
+		func(after string, limit int) ([]delivery.Order, string, error) {
+			return delivery.Orders(ctx, t, "", after, limit)
+		})
+}
+
 func (c *cli) orderSet() *cobra.Command {
-	cmd := &cobra.Command{Use: "set SLUG ID [STATUS]", Short: "Change the status of an order, its driver or both",
+	cmd := &cobra.Command{Use: "set SLUG ID|CODE [STATUS]", Short: "Change the status of an order, its driver or both",
 		Args: cobra.RangeArgs(2, 3),
 		Example: "  svc order set metro ord_01JMETR0000000000000000008 ACCEPTED\n" +
 			"  svc order set metro ord_01JMETR0000000000000000006 PICKED_UP \\\n" +
@@ -176,7 +187,13 @@ func (c *cli) orderSet() *cobra.Command {
 			}
 			driverID = &one.ID
 		}
-		o, err := delivery.SetOrder(ctx, t, by(), args[1], status, driverID)
+		id := args[1]
+		if len(id) == codeLength {
+			if id, err = orderByCode(ctx, t, id); err != nil {
+				return err
+			}
+		}
+		o, err := delivery.SetOrder(ctx, t, by(), id, status, driverID)
 		if err != nil {
 			return missing(err, "order", args[1])
 		}

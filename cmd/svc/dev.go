@@ -42,7 +42,7 @@ func devCommand(c *cli) *cobra.Command {
 		Long: "Run all functions, the stream poller and the gateway in one process on 127.0.0.1, and the database engine\n" +
 			"beside it. The data stays in the data folder between runs, except with --memory. The first run loads demo\n" +
 			"data. svc dev prints one line for each request, except successful health checks. `svc logs REQUEST_ID` shows\n" +
-			"the line again, except with --memory.",
+			"the line again.",
 		Example: "  svc dev\n  svc dev --memory --port 0\n  svc dev --log json 2>requests.jsonl",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -123,10 +123,6 @@ func (c *cli) dev(ctx context.Context, o devOptions) error {
 		return err
 	}
 	defer requests.close()
-	dir := c.data
-	if o.memory {
-		dir = ""
-	}
 	log := slog.New(slog.NewTextHandler(c.err, &slog.HandlerOptions{Level: logLevel()}))
 	pages := &devpages.Pages{Hosts: o.hosts, IsDomain: func(ctx context.Context, host string) bool {
 		is, err := tenant.Store{DB: rt.DB}.IsDomain(ctx, host)
@@ -134,7 +130,7 @@ func (c *cli) dev(ctx context.Context, o devOptions) error {
 	}}
 	s, err := service.Start(ctx, service.Options{
 		Data: c.data, Memory: o.memory, Port: o.port, Table: os.Getenv("TABLE_NAME"), Template: svc.Template, Log: log,
-		Wrap: func(gateway http.Handler) (http.Handler, error) { return requests.wrap(dir)(pages.Wrap(gateway)) },
+		Wrap: func(gateway http.Handler) (http.Handler, error) { return requests.wrap(c.data)(pages.Wrap(gateway)) },
 		Build: func(ctx context.Context, at service.Environment) (a service.App, err error) {
 			if rt, err = devRuntime(at.Data, log); err != nil {
 				return a, err

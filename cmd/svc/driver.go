@@ -68,7 +68,7 @@ func (c *cli) driverList() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return list(ctx, c, t, *limit, "NAME EMAIL STATUS PLATE TRIPS DISABLED ID", func(r driver.Record) []any {
+		return list(ctx, c, t, *limit, "NAME EMAIL STATUS PLATE TRIPS DISABLED ID+", func(r driver.Record) []any {
 			return []any{r.FirstName + " " + r.LastName, r.Email, r.Status, r.VehiclePlate, r.TotalTrips, r.Disabled, r.ID}
 		}, func(ctx context.Context, t table.Tenant, after string, limit int) ([]driver.Record, string, error) {
 			return driver.List(ctx, t, *status, after, limit)

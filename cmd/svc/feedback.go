@@ -67,7 +67,7 @@ func (c *cli) feedbackList() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		rows, out := make([]postRow, len(posts)), cols{head: "VOTES COMMENTS TYPE STATUS CATEGORY CREATED SLUG ID"}
+		rows, out := make([]postRow, len(posts)), cols{head: "VOTES COMMENTS+ TYPE STATUS CATEGORY+ CREATED+ SLUG ID+"}
 		for i, post := range posts {
 			rows[i] = postRow{post.ID, post.Slug, post.Type, post.Status, post.Category, post.Title, post.TitleEn, post.Votes,
 				post.Comments, post.CreatedAt, post.UpdatedAt}

@@ -43,7 +43,7 @@ func TestFeedback(t *testing.T) {
 	if got := list("--category", "delivery", "--status", "ALL"); len(got) > 0 {
 		t.Errorf("deleted: %v", got)
 	}
-	if out := w.ok("feedback", "list"); !strings.HasPrefix(out, "VOTES  COMMENTS") || strings.Count(out, "\n") != 9 {
+	if out := w.ok("feedback", "list"); !strings.HasPrefix(out, "VOTES  TYPE") || strings.Count(out, "\n") != 9 {
 		t.Errorf("for people: %s", out)
 	}
 }

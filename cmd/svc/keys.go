@@ -36,7 +36,7 @@ func (c *cli) showKeys(ctx context.Context, keys *signing.Keys) error {
 	if err != nil {
 		return err
 	}
-	table := cols{head: "KID ALG STATE PUBLISHED SIGNS-FROM"}
+	table := cols{head: "KID ALG STATE PUBLISHED+ SIGNS-FROM"}
 	rows := []keyRow{}
 	for _, k := range found {
 		row := keyRow{k.KID, k.Alg, k.State, timestamp.Format(k.PublishedAt), timestamp.Format(k.SignsFrom), nil}

@@ -266,7 +266,7 @@ func (c *cli) memberList() *cobra.Command {
 			person.Membership
 			Email string `json:"email"`
 		}
-		rows, table := []row{}, cols{head: "EMAIL ROLE DISABLED ID PERMISSIONS"}
+		rows, table := []row{}, cols{head: "EMAIL ROLE DISABLED ID+ PERMISSIONS"}
 		for _, m := range members {
 			one, err := store.ByID(ctx, m.PersonID)
 			if err != nil {

@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"strings"
 
 	"svc/pkg/access/authz"
 	"svc/pkg/data/table"
+	"svc/pkg/domain/delivery"
 	"svc/pkg/domain/person"
 )
 
@@ -41,6 +43,30 @@ func (n names) email(ctx context.Context, audience authz.Audience, id string) st
 		}
 		one, err := person.Store{DB: n.p.db}.ByID(ctx, id)
 		return one.Email, err
+	})
+}
+
+// person returns the name of a rider or driver.
+func (n names) person(ctx context.Context, audience authz.Audience, id string) string {
+	return n.once("name "+id, func() (string, error) {
+		if audience == authz.Driver {
+			one, err := findDriver(ctx, n.t, id)
+			return strings.TrimSpace(one.FirstName + " " + one.LastName), err
+		}
+		one, err := findRider(ctx, n.t, id)
+		return one.Name, err
+	})
+}
+
+// business returns the name of a business.
+func (n names) business(ctx context.Context, id string) string {
+	return n.once(id, func() (string, error) {
+		it, err := n.t.Get(ctx, delivery.BusinessKey(n.t, id))
+		if err != nil {
+			return "", err
+		}
+		one, err := delivery.BusinessFromItem(it)
+		return one.Name, err
 	})
 }
 

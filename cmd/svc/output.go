@@ -22,7 +22,7 @@ import (
 
 // cols is a table for people: a header and its rows.
 type cols struct {
-	head string // names, separated by spaces
+	head string // names, separated by spaces; --wide adds those that end in "+"
 	rows [][]string
 }
 
@@ -75,6 +75,11 @@ func (c *cli) show(v any, t cols) error {
 	lines := t.rows
 	if t.head != "" {
 		lines = append([][]string{strings.Fields(t.head)}, lines...)
+		if c.wide {
+			lines = full(lines)
+		} else {
+			lines = narrow(lines)
+		}
 	}
 	for _, row := range lines {
 		if _, err := fmt.Fprintln(w, strings.Join(row, "\t")); err != nil {
@@ -171,6 +176,35 @@ func all[T any](limit int, page func(after string, limit int) ([]T, string, erro
 		}
 	}
 	return out, nil
+}
+
+// codeLength is the number of characters of the code of a trip or an order.
+const codeLength = 8
+
+// searched is how many of the newest trips or orders byCode looks through.
+const searched = 10_000
+
+// byCode returns the id of the item with a code, which people read to each other,
+// among the newest items of a list. of returns an item's code and id. Letters
+// count without case.
+func byCode[T any](code string, of func(T) (code, id string),
+	page func(after string, limit int) ([]T, string, error)) (string, error) {
+	after := ""
+	for seen := 0; seen < searched; {
+		some, next, err := page(after, 200)
+		if err != nil {
+			return "", err
+		}
+		for _, one := range some {
+			if found, id := of(one); strings.EqualFold(found, code) {
+				return id, nil
+			}
+		}
+		if after, seen = next, seen+len(some); next == "" {
+			break
+		}
+	}
+	return "", fmt.Errorf("there is no code %q among the newest %d; use the id", code, searched)
 }
 
 // list shows up to limit items of a tenant, which page reads as in all. row

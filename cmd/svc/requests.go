@@ -52,14 +52,11 @@ func newRequestLog(c *cli, o devOptions) (*requestLog, error) {
 	return &requestLog{cli: c, form: form, color: isTerminal(c.err) && os.Getenv("NO_COLOR") == ""}, nil
 }
 
-// wrap logs the gateway's responses, also to a file in the data folder dir. If
-// dir is "", it writes no file.
+// wrap logs the gateway's responses, also to a file in the data folder dir.
 func (l *requestLog) wrap(dir string) func(http.Handler) (http.Handler, error) {
 	return func(next http.Handler) (_ http.Handler, err error) {
-		if dir != "" {
-			if l.file, err = accesslog.OpenFile(dir); err != nil {
-				return nil, err
-			}
+		if l.file, err = accesslog.OpenFile(dir); err != nil {
+			return nil, err
 		}
 		return &accesslog.Handler{Next: next, Log: l.add, Slug: l.slug, Now: time.Now}, nil
 	}
@@ -133,7 +130,7 @@ func logsCommand(c *cli) *cobra.Command {
 		Short: "Show a request by its X-Request-Id",
 		Long: "Show the log lines of a request. The id is the response's header X-Request-Id, and error\n" +
 			"pages show it too. The value of the header Apigw-Requestid also works.\n" +
-			"`svc dev` stores its log in the data folder, but with --memory it stores none. If\n" +
+			"`svc dev` stores its log in the data folder, also with --memory. If\n" +
 			"TABLE_NAME is set, the command reads CloudWatch Logs: the log groups in LOG_GROUP. If\n" +
 			"the gateway answered 5xx and no function logged the request, the command also shows\n" +
 			"the lines about failures that Lambda and Go's runtime wrote at that time. It marks\n" +

@@ -55,7 +55,7 @@ func (c *cli) riderList() *cobra.Command {
 		Example: "  svc rider list metro"}
 	limit := cmd.Flags().Int("limit", 100, "riders at most")
 	cmd.RunE = c.in(func(ctx context.Context, _ platform, t table.Tenant, _ []string) error {
-		return list(ctx, c, t, *limit, "NAME EMAIL PHONE TRIPS DISABLED ID", func(r customer.Record) []any {
+		return list(ctx, c, t, *limit, "NAME EMAIL PHONE TRIPS DISABLED ID+", func(r customer.Record) []any {
 			return []any{r.Name, r.Email, r.Phone, r.TotalTrips, r.Disabled, r.ID}
 		}, customer.List)
 	})

@@ -77,7 +77,7 @@ func (c *cli) serviceList() *cobra.Command {
 				return err
 			}
 			rows, table := []serviceRow{},
-				cols{head: "NAME BASE PER-KM PER-MINUTE MINIMUM CURRENCY CAPACITY COMMISSION ACTIVE ID"}
+				cols{head: "NAME BASE PER-KM PER-MIN MINIMUM CURRENCY+ CAPACITY+ COMMISSION+ ACTIVE ID"}
 			for _, s := range found {
 				s.Currency = n.Currency // prices use the tenant's currency
 				rows = append(rows, rowOf(s))

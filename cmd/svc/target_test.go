@@ -175,8 +175,8 @@ func TestTokenGet(t *testing.T) {
 	if clients := read[[]clientInUse](w, "client", "list", "metro"); len(clients) != 1 || clients[0].Tokens != 2 {
 		t.Errorf("clients: %+v", clients)
 	}
-	out := w.ok("token", "list", "metro")
-	for _, want := range []string{"operator@metro.example", "Command line", "all ("} {
+	out := w.ok("token", "list", "metro", "--wide")
+	for _, want := range []string{"operator@metro.example", "Command line", "tenant.trips:read"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %s in %s", want, out)
 		}

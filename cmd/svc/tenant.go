@@ -184,7 +184,7 @@ func (c *cli) tenantList() *cobra.Command {
 		if found == nil {
 			found = []tenant.Tenant{}
 		}
-		t := cols{head: "SLUG NAME CURRENCY TAXI DELIVERY SHARDS DISABLED ID"}
+		t := cols{head: "SLUG NAME CURRENCY TAXI DELIVERY SHARDS+ DISABLED ID+"}
 		for _, n := range found {
 			t.add(n.Slug, n.Name, n.Currency, n.TaxiEnabled, n.DeliveryEnabled, n.WriteShards, n.Disabled, n.ID)
 		}

@@ -106,7 +106,7 @@ func (c *cli) tokenList() *cobra.Command {
 		Args: cobra.ExactArgs(1), Example: "  svc token list metro"}
 	limit := cmd.Flags().Int("limit", 100, "tokens at most")
 	cmd.RunE = c.in(func(ctx context.Context, p platform, t table.Tenant, _ []string) error {
-		head, names := "ID AUDIENCE EMAIL ACTOR APP CLIENT ISSUED EXPIRES SCOPES", namesOf(p, t)
+		head, names := "ID AUDIENCE EMAIL ACTOR+ APP CLIENT+ ISSUED+ EXPIRES+ SCOPES+", namesOf(p, t)
 		return list(ctx, c, t, *limit, head, func(one oauth.Token) []any {
 			audience := authz.Audience(one.Audience)
 			return []any{one.ID, one.Audience, names.email(ctx, audience, one.Actor), one.Actor, names.app(ctx, one.Client),

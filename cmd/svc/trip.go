@@ -8,9 +8,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"svc/pkg/access/authz"
 	"svc/pkg/base/fault"
+	"svc/pkg/base/timestamp"
 	"svc/pkg/data/audit"
 	"svc/pkg/data/table"
+	"svc/pkg/domain/tenant"
 	"svc/pkg/domain/trip"
 )
 
@@ -30,24 +33,85 @@ func wordsOf[T ~string](values []T) []string {
 
 func (c *cli) tripList() *cobra.Command {
 	cmd := &cobra.Command{Use: "list SLUG", Short: "List a tenant's trips, newest first", Args: cobra.ExactArgs(1),
-		Example: "  svc trip list metro\n  svc trip list metro --status SEARCHING"}
-	status := cmd.Flags().String("status", "", "only trips with this `STATUS`")
+		Example: "  svc trip list metro\n  svc trip list metro --status SEARCHING\n" +
+			"  svc trip list metro --driver driver1@metro.example --from 2026-01-31"}
+	var asked tripQuery
+	cmd.Flags().StringVar(&asked.status, "status", "", "only trips with this `STATUS`")
+	cmd.Flags().StringVar(&asked.rider, "rider", "", "only trips of this rider, by mail `address` or id")
+	cmd.Flags().StringVar(&asked.driver, "driver", "", "only trips of this driver, by mail `address` or id")
+	cmd.Flags().StringVar(&asked.from, "from", "", "only trips requested at this `time` or later")
+	cmd.Flags().StringVar(&asked.to, "to", "", "only trips requested before this `time`; a date includes the day")
 	limit := cmd.Flags().Int("limit", 50, "trips at most")
-	cmd.RunE = c.in(func(ctx context.Context, _ platform, t table.Tenant, _ []string) error {
-		if err := oneOf("status", *status, wordsOf(trip.Statuses)); err != nil {
+	cmd.RunE = c.in(func(ctx context.Context, p platform, t table.Tenant, _ []string) error {
+		filter, err := asked.filter(ctx, t)
+		if err != nil {
 			return err
 		}
-		return list(ctx, c, t, *limit, "REQUESTED STATUS CODE FARE RIDER DRIVER ID", func(one trip.Trip) []any {
-			amount := ""
+		names := namesOf(p, t)
+		return list(ctx, c, t, *limit, "REQUESTED STATUS CODE FARE RIDER DRIVER ID+", func(one trip.Trip) []any {
+			amount, driver := "", ""
 			if fare := cmp.Or(one.FinalFare, one.EstimatedFare); fare != nil {
 				amount = fare.String() + " " + one.Currency
 			}
-			return []any{one.RequestedAt, string(one.Status), one.TripCode, amount, one.CustomerID, one.DriverID, one.ID}
+			if one.DriverID != nil {
+				driver = names.person(ctx, authz.Driver, *one.DriverID)
+			}
+			return []any{one.RequestedAt, string(one.Status), one.TripCode, amount,
+				names.person(ctx, authz.Rider, one.CustomerID), driver, one.ID}
 		}, func(ctx context.Context, t table.Tenant, after string, limit int) ([]trip.Trip, string, error) {
-			return trip.Recent(ctx, t, trip.Status(*status), after, limit)
+			return trip.Recent(ctx, t, filter, after, limit)
 		})
 	})
 	return cmd
+}
+
+// tripQuery is what the flags of svc trip list ask for.
+type tripQuery struct{ status, rider, driver, from, to string }
+
+// filter finds the people and reads the times of a query. A date alone is a day
+// in the tenant's time zone.
+func (q tripQuery) filter(ctx context.Context, t table.Tenant) (f trip.Filter, err error) {
+	if err := oneOf("status", q.status, wordsOf(trip.Statuses)); err != nil {
+		return f, err
+	}
+	f.Status = trip.Status(q.status)
+	if q.rider != "" {
+		one, err := findRider(ctx, t, q.rider)
+		if err != nil {
+			return f, err
+		}
+		f.CustomerID = one.ID
+	}
+	if q.driver != "" {
+		one, err := findDriver(ctx, t, q.driver)
+		if err != nil {
+			return f, err
+		}
+		f.DriverID = one.ID
+	}
+	it, err := t.Get(ctx, tenant.Key(t))
+	if err != nil {
+		return f, err
+	}
+	zone, err := tenant.Zone(it)
+	if err != nil {
+		return f, err
+	}
+	if q.from != "" {
+		in, err := timestamp.ParseInput(q.from)
+		if err != nil {
+			return f, usagef("--from %s: %v", q.from, err)
+		}
+		f.From = in.From(zone)
+	}
+	if q.to != "" {
+		in, err := timestamp.ParseInput(q.to)
+		if err != nil {
+			return f, usagef("--to %s: %v", q.to, err)
+		}
+		f.To = in.To(zone)
+	}
+	return f, nil
 }
 
 // tripWithLog is a trip as --json prints it.
@@ -57,8 +121,8 @@ type tripWithLog struct {
 }
 
 func (c *cli) tripShow() *cobra.Command {
-	return &cobra.Command{Use: "show SLUG ID", Short: "Show a trip and its log", Args: cobra.ExactArgs(2),
-		Example: "  svc trip show metro trp_01JT7M4C6Q8V2N5X9B3D1F7H0K",
+	return &cobra.Command{Use: "show SLUG ID|CODE", Short: "Show a trip and its log", Args: cobra.ExactArgs(2),
+		Example: "  svc trip show metro trp_01JT7M4C6Q8V2N5X9B3D1F7H0K\n  svc trip show metro 7K3M9QXZ",
 		RunE: c.in(func(ctx context.Context, _ platform, t table.Tenant, args []string) error {
 			_, one, err := readTrip(ctx, t, args[1])
 			if err != nil {
@@ -74,7 +138,7 @@ func (c *cli) tripShow() *cobra.Command {
 			if err := c.showDocument(one); err != nil {
 				return err
 			}
-			rows := cols{head: "AT EVENT BY ID STATUS"}
+			rows := cols{head: "AT EVENT BY ID+ STATUS"}
 			for _, e := range log {
 				rows.add(e.At, string(e.Type), e.Actor.Type, e.Actor.ID, string(e.To))
 			}
@@ -82,9 +146,19 @@ func (c *cli) tripShow() *cobra.Command {
 		})}
 }
 
-// readTrip reads a trip. It also returns the trip's item, which a transition
-// replaces.
+// readTrip reads a trip by its id, or by its code if it is one of the newest
+// trips. It also returns the trip's item, which a transition replaces.
 func readTrip(ctx context.Context, t table.Tenant, id string) (table.Item, trip.Trip, error) {
+	if len(id) == codeLength {
+		found, err := byCode(id, func(t trip.Trip) (string, string) { return t.TripCode, t.ID },
+			func(after string, limit int) ([]trip.Trip, string, error) {
+				return trip.Recent(ctx, t, trip.Filter{}, after, limit)
+			})
+		if err != nil {
+			return table.Item{}, trip.Trip{}, err
+		}
+		id = found
+	}
 	it, err := t.Get(ctx, trip.Key(t, id))
 	if err == nil && !it.Found() {
 		err = missing(fault.NotFound(), "trip", id)
@@ -101,9 +175,9 @@ func readTrip(ctx context.Context, t table.Tenant, id string) (table.Item, trip.
 // before is set to the status from which the trip was changed.
 func intervene(t table.Tenant, writeShards int, before *trip.Status) trip.Store {
 	author := by()
-	return trip.Store{Tenant: t, WriteShards: writeShards, Now: time.Now(), Operator: author.Who,
+	return trip.Store{Tenant: t, WriteShards: writeShards, Now: time.Now(),
 		Commit: func(ctx context.Context, tx *table.Tx, _ any) error { return tx.Commit(ctx) },
-		Also: func(tx *table.Tx, was trip.Trip, answer any) {
+		Also: func(tx *table.Tx, was, _ trip.Trip, answer any) {
 			*before = was.Status
 			audit.Append(tx, t, author, "trip.move", was.ID, map[string]any{"status": was.Status}, answer)
 		}}
@@ -119,7 +193,7 @@ func (c *cli) tripCancel() *cobra.Command {
 			return usagef("--reason is missing: say why the trip is cancelled")
 		}
 		return c.moveTrip(ctx, args, func(ctx context.Context, s trip.Store, it table.Item, was trip.Trip) error {
-			_, err := s.Cancel(ctx, it, was.CustomerID, reason)
+			_, err := s.Cancel(ctx, it, trip.ByOperator(by().Who), reason)
 			return err
 		})
 	})
@@ -180,10 +254,11 @@ func (c *cli) tripMove() *cobra.Command {
 }
 
 func step(ctx context.Context, s trip.Store, it table.Item, was trip.Trip, to trip.Status, who string) (err error) {
+	by := trip.ByOperator(by().Who)
 	if to == trip.Assigned {
 		one, err := findDriver(ctx, s.Tenant, who)
 		if err == nil {
-			_, err = s.Accept(ctx, it, one.ID)
+			_, err = s.Assign(ctx, it, by, one.ID)
 		}
 		return err
 	}
@@ -192,11 +267,11 @@ func step(ctx context.Context, s trip.Store, it table.Item, was trip.Trip, to tr
 	}
 	switch to {
 	case trip.DriverArrived:
-		_, err = s.Arrive(ctx, it, *was.DriverID)
+		_, err = s.Arrive(ctx, it, by)
 	case trip.InProgress:
-		_, err = s.Start(ctx, it, *was.DriverID)
+		_, err = s.Start(ctx, it, by)
 	default:
-		_, err = s.Complete(ctx, it, *was.DriverID, trip.Measured{})
+		_, err = s.Complete(ctx, it, by, trip.Measured{})
 	}
 	return err
 }

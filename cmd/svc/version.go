@@ -1,9 +1,19 @@
 package main
 
 import (
+	"context"
 	"runtime"
 	"runtime/debug"
+
+	"github.com/spf13/cobra"
 )
+
+func versionCommand(c *cli) *cobra.Command {
+	return &cobra.Command{Use: "version", Short: "Show the version, the commit and the Go release", Args: cobra.NoArgs,
+		RunE: act(func(context.Context, []string) error {
+			return c.done(map[string]string{"version": version()}, "svc %s", version())
+		})}
+}
 
 // version returns the module's version, the commit and its time, as Go recorded
 // them, and the Go release.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -27,13 +28,13 @@ func (c *cli) walletShow() *cobra.Command {
 		if *side == "driver" {
 			one, err := findDriver(ctx, t, args[1])
 			if err != nil {
-				return err
+				return fmt.Errorf("%w; --side rider looks for a rider", err)
 			}
 			id = one.ID
 		} else {
 			one, err := findRider(ctx, t, args[1])
 			if err != nil {
-				return err
+				return fmt.Errorf("%w; --side driver looks for a driver", err)
 			}
 			id = one.ID
 		}

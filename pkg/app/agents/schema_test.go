@@ -55,6 +55,7 @@ func TestEveryResultIsOfItsSchema(t *testing.T) {
 		"destLng": -73.9})
 	call(rider, "svc_save_address", "", map[string]any{"address": "Home", "lat": 1.5, "lng": 2.5})
 	call(operator, "svc_update_branding", "", map[string]any{"appName": "Metro"})
+	call(operator, "svc_update_settings", "", map[string]any{"payments": map[string]any{"cash": nil}})
 	call(operator, "svc_get_trip", first, nil)
 	post := idOf(t, call(operator, "svc_submit_feedback", "", map[string]any{"title": "A title", "body": "A body"}))
 	call(operator, "svc_comment_feedback", post, map[string]any{"body": "A comment"})

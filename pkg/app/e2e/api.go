@@ -81,6 +81,24 @@ func (s *suite) branding(t *testing.T) {
 	patch(``).refused(400, "invalid_request")
 }
 
+// settings changes settings and features, on the condition that nobody else has.
+func (s *suite) settings(t *testing.T) {
+	token, path := s.token(t, operator), "/api/v1/settings"
+	read := s.get(t, token, path).must(200)
+	patch := func(body, tag string) answer {
+		return s.do(t, call{method: "PATCH", path: path, token: token, body: body, match: tag})
+	}
+	changed := patch(`{"pricing":{"freeWaitingMinutes":7},"taxiEnabled":false}`, read.header.Get("ETag")).must(200)
+	if s.tools == nil { // a tool has no headers
+		patch(`{"payments":{"cash":false}}`, read.header.Get("ETag")).refused(412, "precondition_failed")
+	}
+	got := patch(`{"pricing":{"freeWaitingMinutes":null},"taxiEnabled":true}`, changed.header.Get("ETag")).must(200).json()
+	if now, _ := got["settings"].(map[string]any); now["taxiEnabled"] != true {
+		t.Errorf("settings %v", got["settings"])
+	}
+	patch(`{"pricing":{"surge":2}}`, "*").refused(400, "invalid_request")
+}
+
 func (s *suite) feedback(t *testing.T) {
 	token := s.token(t, operator)
 	s.get(t, token, "/api/v1/feedback").items()

@@ -67,6 +67,8 @@ var listed = []request{
 		query: "q=zo%C3%AB+laurent"},
 	{name: "svc_update_branding", person: boss, method: "PATCH", path: "/api/v1/branding",
 		body: `{"appName": "Metro, repainted", "faviconUrl": null}`},
+	{name: "svc_update_settings", person: boss, method: "PATCH", path: "/api/v1/settings",
+		body: `{"pricing": {"freeWaitingMinutes": 4}, "dispatch": {"searchRadiusKm": null}}`},
 	{name: "svc_reports_summary", person: boss, method: "GET", path: "/api/v1/reports/summary",
 		query: "from=2026-05-01T00:00:00Z&to=2026-06-02T00:00:00Z"},
 	{name: "svc_wallet_totals-detail", person: boss, method: "GET", path: "/api/v1/wallets",

@@ -27,6 +27,7 @@ const (
 	KindEstimate
 	KindPaymentType
 	KindBalance
+	KindChanged
 	KindTooLarge
 	KindMediaType
 	KindMismatch
@@ -54,6 +55,7 @@ var table = map[Kind]answer{
 	KindEstimate:     {http.StatusConflict, "estimate_expired"},
 	KindPaymentType:  {http.StatusConflict, "payment_type_disabled"},
 	KindBalance:      {http.StatusConflict, "insufficient_balance"},
+	KindChanged:      {http.StatusPreconditionFailed, "precondition_failed"},
 	KindTooLarge:     {http.StatusRequestEntityTooLarge, "payload_too_large"},
 	KindMediaType:    {http.StatusUnsupportedMediaType, "unsupported_media_type"},
 	KindMismatch:     {http.StatusUnprocessableEntity, "idempotency_mismatch"},

@@ -69,18 +69,38 @@ func (in *ListInput) choose(t table.Tenant, shards int, q *table.Query) []string
 	return api.Sharded(t, shards, "TRIPS")
 }
 
-// Recent reads one page of the tenant's trips, newest first. If status is not
-// "", it reads only trips in that status.
-//
-// Access pattern: by-g1 T#t#TRIPS#shard or by-g2 T#t#STATUS#status#shard, shards
-// merged.
-func Recent(ctx context.Context, t table.Tenant, status Status, after string, limit int) ([]Trip, string, error) {
-	q := table.Query{Index: byTenant, Backward: true, After: after, Limit: limit}
-	if status == "" {
-		return tenant.Page(ctx, t, q, FromItem, "TRIPS")
+// Filter is what Recent reads: trips that match every value that is set. Trips
+// requested at From or later, and before To, match.
+type Filter struct {
+	Status               Status
+	DriverID, CustomerID string
+	From, To             time.Time
+}
+
+// Recent reads one page of the tenant's trips, newest first, outside a request.
+// It chooses the index as the operator's list does.
+func Recent(ctx context.Context, t table.Tenant, f Filter, after string, limit int) ([]Trip, string, error) {
+	q := table.Query{Backward: true, After: after, Limit: limit, Fill: true}
+	if !f.From.IsZero() {
+		q.From = position(f.From)
 	}
-	q.Index = byStatus
-	return tenant.Page(ctx, t, q, FromItem, "STATUS", string(status))
+	if !f.To.IsZero() {
+		q.To = position(f.To)
+	}
+	shards, err := tenant.ReadShards(ctx, t)
+	if err != nil {
+		return nil, "", err
+	}
+	in := ListInput{Status: string(f.Status), DriverID: f.DriverID, CustomerID: f.CustomerID}
+	page, err := t.Merge(ctx, in.choose(t, shards, &q), q)
+	if err != nil {
+		return nil, "", err
+	}
+	out, err := table.DecodeAll(page.Items, FromItem)
+	if !page.More {
+		return out, "", err
+	}
+	return out, page.Last, err
 }
 
 // window converts from (inclusive) and to (exclusive) to bounds on range keys. It

@@ -29,6 +29,8 @@ type Row struct {
 	// Extension marks what the specification does not have.
 	Extension bool
 
+	Versioned bool // the resource has an ETag
+
 	needs    func(table.Tenant, Peek) []table.Key
 	recent   bool // the items of needs may be as old as recentTTL
 	early    func(context.Context, table.Tenant) (any, error)

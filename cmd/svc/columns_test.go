@@ -1,0 +1,98 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+)
+
+// Every table of the demo's data is at most tableWidth columns wide, in every
+// command that lists or shows something.
+func TestTablesFitTheTerminal(t *testing.T) {
+	w := share(t)
+	shown := [][]string{
+		{"tenant", "list"}, {"tenant", "show", "metro"}, {"member", "list", "metro"}, {"driver", "list", "metro"},
+		{"rider", "list", "metro"}, {"service", "list", "metro"}, {"zone", "list", "metro"},
+		{"business", "list", "metro"}, {"order", "list", "metro"}, {"trip", "list", "metro"},
+		{"wallet", "show", "metro", "driver1@metro.example"}, {"payment", "list", "metro", "rider1@metro.example"},
+		{"audit", "metro"}, {"client", "list"}, {"client", "list", "metro"}, {"token", "list", "metro"}, {"keys", "list"},
+		{"feedback", "list"}, {"status"}, {"doctor"},
+	}
+	have := map[string]bool{}
+	for _, args := range shown {
+		out, _, _ := w.run(args...) // doctor fails where something is missing, and still prints its table
+		if out == "" && args[0] != "client" && args[0] != "token" {
+			t.Errorf("svc %s printed nothing", strings.Join(args, " "))
+		}
+		for line := range strings.Lines(strings.ReplaceAll(out, w.data, ".local")) {
+			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > tableWidth {
+				t.Errorf("svc %s: %d columns: %s", strings.Join(args, " "), n, line)
+			}
+		}
+		have[args[0]+" "+args[min(1, len(args)-1)]] = true
+	}
+	// A list that is added later must be measured too.
+	var walk func(*cobra.Command)
+	walk = func(cmd *cobra.Command) {
+		if name := strings.TrimPrefix(cmd.CommandPath(), "svc "); cmd.Name() == "list" && !have[name] && name != "dlq list" {
+			t.Errorf("svc %s is not measured", name)
+		}
+		for _, sub := range cmd.Commands() {
+			walk(sub)
+		}
+	}
+	walk(newCLI(nil, nil).root())
+}
+
+// A short table loses columns and characters, but no id; --wide loses nothing.
+func TestNarrowTable(t *testing.T) {
+	t.Parallel()
+	id, long := "trp_01JT7M4C6Q8V2N5X9B3D1F7H0K", strings.Repeat("é", 90)
+	lines := func() [][]string {
+		return [][]string{{"AT", "NAME", "PHONE+", "ID"}, {"2026-05-01T08:30:59.999Z", long, "+1 212 555 0181", id}}
+	}
+	got := narrow(lines())
+	if len(got[0]) != 3 || got[1][0] != "2026-05-01 08:30" || !strings.HasSuffix(got[1][1], "é…") || got[1][2] != id {
+		t.Errorf("narrow: %q", got)
+	}
+	if n := utf8.RuneCountInString(strings.Join(got[1], "  ")); n != tableWidth {
+		t.Errorf("the line has %d columns, want %d", n, tableWidth)
+	}
+	if got := full(lines()); got[0][2] != "PHONE" || got[1][1] != long || got[1][0] != "2026-05-01T08:30:59.999Z" {
+		t.Errorf("full: %q", got)
+	}
+}
+
+// A trip is found by its code, in any case, and the list by who takes part and
+// when.
+func TestTripsByCodePersonAndTime(t *testing.T) {
+	w := share(t)
+	type row struct{ ID, TripCode, CustomerID, RequestedAt string }
+	trips := read[[]row](w, "trip", "list", "metro", "--rider", "rider1@metro.example")
+	if len(trips) < 2 {
+		t.Fatalf("rider1 has %d trips", len(trips))
+	}
+	for _, one := range trips {
+		if one.CustomerID != trips[0].CustomerID {
+			t.Errorf("trip %s is of %s", one.ID, one.CustomerID)
+		}
+	}
+	oldest := trips[len(trips)-1]
+	if out := w.ok("trip", "show", "metro", strings.ToLower(oldest.TripCode), "--json"); !strings.Contains(out, oldest.ID) {
+		t.Errorf("trip show by code: %s", out)
+	}
+	if _, errs, code := w.run("trip", "show", "metro", "ZZZZZZZZ"); code == 0 || !strings.Contains(errs, "use the id") {
+		t.Errorf("an unknown code: %d %s", code, errs)
+	}
+	all := len(trips)
+	trips = read[[]row](w, "trip", "list", "metro", "--rider", "rider1@metro.example",
+		"--from", trips[all-2].RequestedAt)
+	if len(trips) != all-1 {
+		t.Errorf("--from of the second oldest leaves %d of %d trips", len(trips), all)
+	}
+	if _, errs, code := w.run("trip", "list", "metro", "--to", "yesterday"); code != 2 || !strings.Contains(errs, "--to") {
+		t.Errorf("--to yesterday: %d %s", code, errs)
+	}
+}
