@@ -230,6 +230,21 @@ func (s *suite) ride(t *testing.T) {
 	if last["type"] != "TRIP_PAYMENT" || wallet() == before {
 		t.Errorf("last transaction: type %v; balance %s, before %s", last["type"], wallet(), before)
 	}
+	s.refunded(t, id)
+}
+
+// refunded checks that the refunds of a trip with the fare of 21.5 stay within it.
+func (s *suite) refunded(t *testing.T, id string) {
+	refund := func(amount, key string) answer {
+		return s.do(t, call{method: "POST", path: "/api/v1/wallets/postings", token: s.token(t, operator), key: key,
+			body: fmt.Sprintf(`{"customerId": %q, "type": "REFUND", "amount": %s, "description": "Late", "tripId": %q}`,
+				s.id(t, rider), amount, id)})
+	}
+	made, repeated := refund("1.5", "refund-"+id).must(201), refund("1.5", "refund-"+id).must(201)
+	if string(made.body) != string(repeated.body) {
+		t.Errorf("the repeated refund is not answered as the first: %s", repeated.body)
+	}
+	refund("20.01", "").refused(409, "invalid_state")
 }
 
 // money checks what operators post to wallets.
