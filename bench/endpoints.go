@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"svc/pkg/access/authz"
 	"svc/pkg/app"
@@ -163,6 +164,10 @@ var listed = []endpoint{
 	write(rider, "POST /me/trips/{id}/cancel", after()),
 	write(driver, "PATCH /me/status", func(_ context.Context, w *world) (string, string, error) {
 		return "/api/v1/me/status", fmt.Sprintf(`{"online":%t}`, w.next()%2 == 0), nil
+	}),
+	write(driver, "PUT /me/location", func(_ context.Context, w *world) (string, string, error) {
+		return "/api/v1/me/location", fmt.Sprintf(`{"lat":40.7,"lng":-74.006,"recordedAt":%q}`,
+			time.Now().Add(-time.Hour).Add(time.Duration(w.next())*time.Millisecond).UTC().Format(time.RFC3339Nano)), nil
 	}),
 	write(rider, "POST /me/addresses", func(_ context.Context, w *world) (string, string, error) {
 		return "/api/v1/me/addresses",

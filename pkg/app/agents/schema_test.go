@@ -46,6 +46,7 @@ func TestEveryResultIsOfItsSchema(t *testing.T) {
 	first, second := rider.ride(t, "Main St 1"), rider.ride(t, "Main St 2")
 	called["svc_request_ride"] = true
 	call(driver, "svc_set_driver_status", "", map[string]any{"online": true})
+	call(driver, "svc_report_location", "", map[string]any{"lat": 40.7, "lng": -74, "recordedAt": "2026-01-01T00:00:00Z"})
 	for _, step := range []string{"svc_accept_trip", "svc_mark_arrived", "svc_start_trip", "svc_complete_trip"} {
 		call(driver, step, first, nil)
 	}

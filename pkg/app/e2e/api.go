@@ -160,6 +160,15 @@ func (s *suite) driver(t *testing.T) {
 	}
 	s.get(t, token, "/api/v1/me/trips").items()
 	s.get(t, token, "/api/v1/me/wallet").must(200)
+	for i, lat := range []string{"40.5", "40.7001"} {
+		s.do(t, call{method: "PUT", path: "/api/v1/me/location", token: token, body: fmt.Sprintf(
+			`{"lat": %s, "lng": -74.0001, "recordedAt": %q}`, lat,
+			time.Now().Add(time.Duration(i-2)*time.Second).UTC().Format(time.RFC3339Nano))}).must(200)
+	}
+	if got := s.do(t, call{method: "PUT", path: "/api/v1/me/location", token: token,
+		body: `{"lat": 40.5, "lng": -74, "recordedAt": "2026-01-01T00:00:00Z"}`}).must(200).text("lat"); got != "40.7001" {
+		t.Errorf("the driver is at %s", got)
+	}
 }
 
 // estimated checks that a ride with an estimate gets its fare.

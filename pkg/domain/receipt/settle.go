@@ -10,6 +10,7 @@ import (
 	"svc/pkg/access/authz"
 	"svc/pkg/base/ids"
 	"svc/pkg/base/timestamp"
+	"svc/pkg/data/stream"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/settings"
 	"svc/pkg/domain/tenant"
@@ -35,7 +36,8 @@ var (
 // returns no error.
 func Settle(ctx context.Context, t table.Tenant, tr trip.Trip, now time.Time) (done bool, err error) {
 	if tr.Status != trip.Completed {
-		return false, fmt.Errorf("settle %s: its status is %s, expected %s", tr.ID, tr.Status, trip.Completed)
+		return false, stream.BadData(fmt.Errorf("settle %s: its status is %s, expected %s", tr.ID, tr.Status,
+			trip.Completed))
 	}
 	w, err := plan(tr, now)
 	if err != nil {
@@ -78,11 +80,11 @@ type work struct {
 func plan(tr trip.Trip, now time.Time) (w work, err error) {
 	w = work{trip: tr, at: now, now: now}
 	if w.entries, err = EntriesOf(tr); err != nil {
-		return w, fmt.Errorf("settle: %w", err)
+		return w, stream.BadData(fmt.Errorf("settle: %w", err))
 	}
 	if tr.CompletedAt != nil {
 		if w.at, err = timestamp.Parse(*tr.CompletedAt); err != nil {
-			return w, fmt.Errorf("completion of %s: %w", tr.ID, err)
+			return w, stream.BadData(fmt.Errorf("completion of %s: %w", tr.ID, err))
 		}
 	}
 	w.postings = w.entries.postings(tr, timestamp.Format(w.at))
@@ -115,7 +117,7 @@ func (w work) settle(ctx context.Context, t table.Tenant) (done bool, err error)
 		}
 		tx := t.Write()
 		if err := found.compose(tx, t, w); err != nil {
-			return err
+			return stream.BadData(err)
 		}
 		err = tx.Commit(ctx)
 		done = err == nil

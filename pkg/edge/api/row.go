@@ -107,6 +107,12 @@ func Post[In, Out any](path, id string, p authz.Policy, h Handler[In, Out], opti
 	return row(http.MethodPost, path, id, p, h, options)
 }
 
+// Put returns a row that replaces a resource. A repeated request changes nothing
+// more.
+func Put[In, Out any](path, id string, p authz.Policy, h Handler[In, Out], options ...Option) Row {
+	return row(http.MethodPut, path, id, p, h, options)
+}
+
 // Patch returns a row that changes part of a resource.
 func Patch[In, Out any](path, id string, p authz.Policy, h Handler[In, Out], options ...Option) Row {
 	return row(http.MethodPatch, path, id, p, h, options)
