@@ -27,6 +27,7 @@ const (
 	KindEstimate
 	KindPaymentType
 	KindBalance
+	KindServiceArea
 	KindChanged
 	KindTooLarge
 	KindMediaType
@@ -55,6 +56,7 @@ var table = map[Kind]answer{
 	KindEstimate:     {http.StatusConflict, "estimate_expired"},
 	KindPaymentType:  {http.StatusConflict, "payment_type_disabled"},
 	KindBalance:      {http.StatusConflict, "insufficient_balance"},
+	KindServiceArea:  {http.StatusConflict, "outside_service_area"},
 	KindChanged:      {http.StatusPreconditionFailed, "precondition_failed"},
 	KindTooLarge:     {http.StatusRequestEntityTooLarge, "payload_too_large"},
 	KindMediaType:    {http.StatusUnsupportedMediaType, "unsupported_media_type"},
