@@ -75,6 +75,7 @@ func Run(t *testing.T, target Target) {
 		{"money", s.money},
 		{"ride", s.ride},
 		{"cancelled ride", s.cancelled},
+		{"operated rides", s.operated},
 		{"tenants apart", s.apart},
 		{"faults", s.faults},
 		{"every operation", s.everyOperation},

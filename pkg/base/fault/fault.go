@@ -29,6 +29,7 @@ const (
 	KindBalance
 	KindServiceArea
 	KindChanged
+	KindExpired
 	KindTooLarge
 	KindMediaType
 	KindMismatch
@@ -58,6 +59,7 @@ var table = map[Kind]answer{
 	KindBalance:      {http.StatusConflict, "insufficient_balance"},
 	KindServiceArea:  {http.StatusConflict, "outside_service_area"},
 	KindChanged:      {http.StatusPreconditionFailed, "precondition_failed"},
+	KindExpired:      {http.StatusGone, "cursor_expired"},
 	KindTooLarge:     {http.StatusRequestEntityTooLarge, "payload_too_large"},
 	KindMediaType:    {http.StatusUnsupportedMediaType, "unsupported_media_type"},
 	KindMismatch:     {http.StatusUnprocessableEntity, "idempotency_mismatch"},
