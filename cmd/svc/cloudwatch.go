@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
 
-	"svc/pkg/app"
 	"svc/pkg/base/ids"
 )
 
@@ -43,8 +43,7 @@ type logLine struct {
 // request's id, or a gateway's id that one of these lines has. The oldest is
 // first. If the gateway answered 5xx and no function wrote the request's line,
 // deployedLogs also returns the lines about failures that Lambda or Go's runtime
-// wrote at that time. It signs its requests itself, as the service's mail does.
-// The SDK's client would add a module for one operation.
+// wrote at that time.
 func deployedLogs(ctx context.Context, id string, since time.Duration) ([]logLine, error) {
 	groups := strings.FieldsFunc(os.Getenv("LOG_GROUP"), func(r rune) bool { return r == ',' || r == ' ' })
 	if len(groups) == 0 {
@@ -213,58 +212,23 @@ type logFilter struct {
 // matches returns true. It checks each line, because LocalStack also sends lines
 // that the pattern does not match.
 func filterLogs(ctx context.Context, cfg aws.Config, f logFilter, matches func([]byte) bool) ([]logLine, error) {
-	request := map[string]any{"logGroupName": f.group, "filterPattern": f.pattern, "startTime": f.from.UnixMilli()}
+	request := cloudwatchlogs.FilterLogEventsInput{LogGroupName: &f.group, FilterPattern: &f.pattern,
+		StartTime: aws.Int64(f.from.UnixMilli())}
 	if !f.to.IsZero() {
-		request["endTime"] = f.to.UnixMilli()
+		request.EndTime = aws.Int64(f.to.UnixMilli())
 	}
 	found := []logLine{}
-	for range logPages {
-		var page struct {
-			Events []struct {
-				Timestamp int64  `json:"timestamp"`
-				Message   string `json:"message"`
-			} `json:"events"`
-			NextToken string `json:"nextToken"`
-		}
-		if err := callLogs(ctx, cfg, request, &page); err != nil {
-			return nil, err
+	pages := cloudwatchlogs.NewFilterLogEventsPaginator(cloudwatchlogs.NewFromConfig(cfg), &request)
+	for n := 0; n < logPages && len(found) < logLines && pages.HasMorePages(); n++ {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("CloudWatch Logs: %w", err)
 		}
 		for _, e := range page.Events {
-			if line := parsedLine(e.Message); matches(line) {
-				found = append(found, logLine{Time: time.UnixMilli(e.Timestamp).UTC(), Line: line})
+			if line := parsedLine(aws.ToString(e.Message)); matches(line) {
+				found = append(found, logLine{Time: time.UnixMilli(aws.ToInt64(e.Timestamp)).UTC(), Line: line})
 			}
 		}
-		if page.NextToken == "" || len(found) >= logLines {
-			return found, nil
-		}
-		request["nextToken"] = page.NextToken
 	}
 	return found, nil
-}
-
-// callLogs sends FilterLogEvents and decodes its response.
-func callLogs(ctx context.Context, cfg aws.Config, request, page any) error {
-	body, err := json.Marshal(request)
-	if err != nil {
-		return fmt.Errorf("CloudWatch Logs: %w", err)
-	}
-	endpoint := app.Endpoint("cloudwatch_logs", "logs", cfg)
-	res, err := app.AWSCall{Service: "logs", Method: http.MethodPost, URL: endpoint, Body: body,
-		Header: map[string]string{"Content-Type": "application/x-amz-json-1.1",
-			"X-Amz-Target": "Logs_20140328.FilterLogEvents"}}.Do(ctx, cfg)
-	if err != nil {
-		return fmt.Errorf("CloudWatch Logs: %w", err)
-	}
-	if res.Status != http.StatusOK {
-		var fault struct {
-			Type    string `json:"__type"`
-			Message string `json:"message"`
-		}
-		_ = json.Unmarshal(res.Body, &fault) // not JSON: the status says enough
-		return fmt.Errorf("CloudWatch Logs responds %d %s %s", res.Status, fault.Type, fault.Message)
-	}
-	if err := json.Unmarshal(res.Body, page); err != nil {
-		return fmt.Errorf("CloudWatch Logs: %w", err)
-	}
-	return nil
 }

@@ -102,7 +102,7 @@ func TestDeployedLogs(t *testing.T) {
 	}
 	t.Setenv("LOG_GROUP", "other")
 	_, errs, code := run("mine-1")
-	if code != 1 || !strings.Contains(errs, "400 ResourceNotFoundException no such group") {
+	if code != 1 || !strings.Contains(errs, "ResourceNotFoundException: no such group") {
 		t.Errorf("no such group: %d %s", code, errs)
 	}
 	t.Setenv("LOG_GROUP", "")

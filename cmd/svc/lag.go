@@ -2,19 +2,14 @@ package main
 
 import (
 	"context"
-	"encoding/xml"
-	"errors"
 	"fmt"
-	"net/http"
-	"net/url"
 	"os"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-
-	"svc/pkg/app"
+	"github.com/aws/aws-sdk-go-v2/service/cloudwatch"
+	"github.com/aws/aws-sdk-go-v2/service/cloudwatch/types"
 )
 
 // lagWindow is the age of the oldest IteratorAge that deployedLag reads.
@@ -49,42 +44,22 @@ func deployedLag(ctx context.Context, word, function string) string {
 }
 
 // iteratorAge returns the largest IteratorAge of the newest minute with a
-// measurement, and that minute. Both are zero if there is no measurement. It
-// signs its request itself, as deployedLogs does.
+// measurement, and that minute. Both are zero if there is no measurement.
 func iteratorAge(ctx context.Context, cfg aws.Config, function string, now time.Time) (
 	age time.Duration, at time.Time, err error) {
-	const query, metric = "MetricDataQueries.member.1.", "MetricDataQueries.member.1.MetricStat."
-	form := url.Values{"Action": {"GetMetricData"}, "Version": {"2010-08-01"}, "ScanBy": {"TimestampDescending"},
-		"StartTime": {now.Add(-lagWindow).UTC().Format(time.RFC3339)}, "EndTime": {now.UTC().Format(time.RFC3339)},
-		query + "Id": {"age"}, metric + "Period": {"60"}, metric + "Stat": {"Maximum"},
-		metric + "Metric.Namespace": {"AWS/Lambda"}, metric + "Metric.MetricName": {"IteratorAge"},
-		metric + "Metric.Dimensions.member.1.Name":  {"FunctionName"},
-		metric + "Metric.Dimensions.member.1.Value": {function}}
-	endpoint := app.Endpoint("cloudwatch", "monitoring", cfg)
-	res, err := app.AWSCall{Service: "monitoring", Method: http.MethodPost, URL: endpoint + "/",
-		Body:   []byte(form.Encode()),
-		Header: map[string]string{"Content-Type": "application/x-www-form-urlencoded"}}.Do(ctx, cfg)
+	out, err := cloudwatch.NewFromConfig(cfg).GetMetricData(ctx, &cloudwatch.GetMetricDataInput{
+		StartTime: aws.Time(now.Add(-lagWindow)), EndTime: &now, ScanBy: types.ScanByTimestampDescending,
+		MetricDataQueries: []types.MetricDataQuery{{Id: aws.String("age"), MetricStat: &types.MetricStat{
+			Period: aws.Int32(60), Stat: aws.String("Maximum"),
+			Metric: &types.Metric{Namespace: aws.String("AWS/Lambda"), MetricName: aws.String("IteratorAge"),
+				Dimensions: []types.Dimension{{Name: aws.String("FunctionName"), Value: &function}}}}}}})
 	if err != nil {
 		return 0, time.Time{}, fmt.Errorf("CloudWatch: %w", err)
 	}
-	var out struct {
-		Code       string      `xml:"Error>Code"`
-		Message    string      `xml:"Error>Message"`
-		Timestamps []time.Time `xml:"GetMetricDataResult>MetricDataResults>member>Timestamps>member"`
-		Values     []string    `xml:"GetMetricDataResult>MetricDataResults>member>Values>member"`
+	for _, r := range out.MetricDataResults {
+		if len(r.Values) > 0 && len(r.Timestamps) > 0 {
+			return time.Duration(r.Values[0] * float64(time.Millisecond)), r.Timestamps[0], nil
+		}
 	}
-	err = xml.Unmarshal(res.Body, &out)
-	switch {
-	case res.Status != http.StatusOK:
-		return 0, time.Time{}, fmt.Errorf("CloudWatch responds %d %s %s", res.Status, out.Code, out.Message)
-	case err != nil:
-		return 0, time.Time{}, fmt.Errorf("CloudWatch: %w", err)
-	case len(out.Values) == 0 || len(out.Timestamps) == 0:
-		return 0, time.Time{}, nil
-	}
-	millis, err := strconv.ParseFloat(out.Values[0], 64)
-	if err != nil {
-		return 0, time.Time{}, errors.New("CloudWatch sent a value that is not a number")
-	}
-	return time.Duration(millis * float64(time.Millisecond)), out.Timestamps[0], nil
+	return 0, time.Time{}, nil
 }

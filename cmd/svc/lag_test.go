@@ -1,37 +1,48 @@
 package main
 
 import (
+	"bytes"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/aws/smithy-go/encoding/cbor"
 )
+
+// epoch is a timestamp of the protocol: tag 1 and seconds since 1970.
+func epoch(at time.Time) cbor.Value { return &cbor.Tag{ID: 1, Value: cbor.Float64(at.Unix())} }
 
 // TestDeployedLag: the lag of a deployed stream function is CloudWatch's newest
 // IteratorAge. A test server takes the place of CloudWatch and checks the
 // signed request.
 func TestDeployedLag(t *testing.T) {
-	const result = `<GetMetricDataResponse xmlns="http://monitoring.amazonaws.com/doc/2010-08-01/"><GetMetricDataResult>` +
-		`<MetricDataResults><member><Id>age</Id><Timestamps>TIMES</Timestamps><Values>VALUES</Values></member>` +
-		`</MetricDataResults></GetMetricDataResult></GetMetricDataResponse>`
-	answers := map[string]string{
-		"svc-SettlementFunction-1A": strings.NewReplacer(
-			"TIMES", "<member>2026-01-01T10:05:00Z</member><member>2026-01-01T10:04:00Z</member>",
-			"VALUES", "<member>1234.5</member><member>9.0</member>").Replace(result),
-		"svc-ProjectionFunction-2B": strings.NewReplacer("TIMES", "", "VALUES", "").Replace(result),
+	minute := time.Date(2026, 1, 1, 10, 5, 0, 0, time.UTC)
+	answers := map[string]cbor.Map{
+		"svc-SettlementFunction-1A": {
+			"Timestamps": cbor.List{epoch(minute), epoch(minute.Add(-time.Minute))},
+			"Values":     cbor.List{cbor.Float64(1234.5), cbor.Float64(9)}},
+		"svc-ProjectionFunction-2B": {"Timestamps": cbor.List{}, "Values": cbor.List{}},
 	}
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		prefix := "MetricDataQueries.member.1.MetricStat.Metric."
-		if r.FormValue("Action") != "GetMetricData" || r.FormValue(prefix+"MetricName") != "IteratorAge" ||
+		body, err := io.ReadAll(r.Body)
+		if err != nil || !strings.HasSuffix(r.URL.Path, "/operation/GetMetricData") || !bytes.Contains(body, []byte("IteratorAge")) ||
 			!strings.Contains(r.Header.Get("Authorization"), "/eu-central-1/monitoring/aws4_request") {
-			t.Errorf("%v, %s", r.Form, r.Header.Get("Authorization"))
+			t.Errorf("%v %s %q, %s", err, r.URL.Path, body, r.Header.Get("Authorization"))
 		}
-		answer := answers[r.FormValue(prefix+"Dimensions.member.1.Value")]
-		if answer == "" {
-			w.WriteHeader(http.StatusForbidden)
-			answer = `<ErrorResponse><Error><Code>AccessDenied</Code><Message>not allowed</Message></Error></ErrorResponse>`
+		w.Header().Set("Content-Type", "application/cbor")
+		w.Header().Set("Smithy-Protocol", "rpc-v2-cbor")
+		for function, result := range answers {
+			if bytes.Contains(body, []byte(function)) {
+				result["Id"] = cbor.String("age")
+				_, _ = w.Write(cbor.Encode(cbor.Map{"MetricDataResults": cbor.List{result}})) // the test fails if it is not read
+				return
+			}
 		}
-		_, _ = w.Write([]byte(answer)) // the test fails if it is not read
+		w.WriteHeader(http.StatusForbidden)
+		_, _ = w.Write(cbor.Encode(cbor.Map{"__type": cbor.String("AccessDenied"), "message": cbor.String("not allowed")}))
 	}))
 	t.Cleanup(s.Close)
 	for name, value := range map[string]string{"AWS_REGION": "eu-central-1", "AWS_ACCESS_KEY_ID": "test",
@@ -42,11 +53,11 @@ func TestDeployedLag(t *testing.T) {
 		{"svc-SettlementFunction-1A,svc-ProjectionFunction-2B", "settlement", "SettlementFunction", "1.235s at 10:05 UTC"},
 		{"svc-SettlementFunction-1A,svc-ProjectionFunction-2B", "projection", "ProjectionFunction",
 			"none measured in 15m0s: projection read no records"},
-		{"other-SettlementFunction", "settlement", "SettlementFunction", "CloudWatch responds 403 AccessDenied not allowed"},
+		{"other-SettlementFunction", "settlement", "SettlementFunction", "AccessDenied: not allowed"},
 		{"", "settlement", "SettlementFunction", "unknown: set STREAM_FUNCTIONS to the stack's output StreamFunctions"},
 	} {
 		t.Setenv("STREAM_FUNCTIONS", tt.functions)
-		if got := deployedLag(t.Context(), tt.word, tt.function); got != tt.want {
+		if got := deployedLag(t.Context(), tt.word, tt.function); !strings.HasSuffix(got, tt.want) {
 			t.Errorf("%s of %q: %q, want %q", tt.word, tt.functions, got, tt.want)
 		}
 	}

@@ -175,9 +175,9 @@ func readTrip(ctx context.Context, t table.Tenant, id string) (table.Item, trip.
 // before is set to the status from which the trip was changed.
 func intervene(t table.Tenant, writeShards int, before *trip.Status) trip.Store {
 	author := by()
-	return trip.Store{Tenant: t, WriteShards: writeShards, Now: time.Now(), Operator: author.Who,
+	return trip.Store{Tenant: t, WriteShards: writeShards, Now: time.Now(),
 		Commit: func(ctx context.Context, tx *table.Tx, _ any) error { return tx.Commit(ctx) },
-		Also: func(tx *table.Tx, was trip.Trip, answer any) {
+		Also: func(tx *table.Tx, was, _ trip.Trip, answer any) {
 			*before = was.Status
 			audit.Append(tx, t, author, "trip.move", was.ID, map[string]any{"status": was.Status}, answer)
 		}}
@@ -193,7 +193,7 @@ func (c *cli) tripCancel() *cobra.Command {
 			return usagef("--reason is missing: say why the trip is cancelled")
 		}
 		return c.moveTrip(ctx, args, func(ctx context.Context, s trip.Store, it table.Item, was trip.Trip) error {
-			_, err := s.Cancel(ctx, it, was.CustomerID, reason)
+			_, err := s.Cancel(ctx, it, trip.ByOperator(by().Who), reason)
 			return err
 		})
 	})
@@ -254,10 +254,11 @@ func (c *cli) tripMove() *cobra.Command {
 }
 
 func step(ctx context.Context, s trip.Store, it table.Item, was trip.Trip, to trip.Status, who string) (err error) {
+	by := trip.ByOperator(by().Who)
 	if to == trip.Assigned {
 		one, err := findDriver(ctx, s.Tenant, who)
 		if err == nil {
-			_, err = s.Accept(ctx, it, one.ID)
+			_, err = s.Assign(ctx, it, by, one.ID)
 		}
 		return err
 	}
@@ -266,11 +267,11 @@ func step(ctx context.Context, s trip.Store, it table.Item, was trip.Trip, to tr
 	}
 	switch to {
 	case trip.DriverArrived:
-		_, err = s.Arrive(ctx, it, *was.DriverID)
+		_, err = s.Arrive(ctx, it, by)
 	case trip.InProgress:
-		_, err = s.Start(ctx, it, *was.DriverID)
+		_, err = s.Start(ctx, it, by)
 	default:
-		_, err = s.Complete(ctx, it, *was.DriverID, trip.Measured{})
+		_, err = s.Complete(ctx, it, by, trip.Measured{})
 	}
 	return err
 }

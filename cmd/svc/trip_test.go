@@ -24,10 +24,10 @@ func TestInterventionNamesTheStatusBeforeIt(t *testing.T) {
 	stale, was, err := readTrip(t.Context(), n, one.ID)
 	testkit.Must(t, err)
 	before := was.Status
-	_, err = intervene(n, 1, &before).Accept(t.Context(), stale, "drv_1")
+	_, err = intervene(n, 1, &before).Assign(t.Context(), stale, trip.ByOperator("svc:test"), "drv_1")
 	testkit.Must(t, err)
 	reason := "lost"
-	_, err = intervene(n, 1, &before).Cancel(t.Context(), stale, one.CustomerID, &reason)
+	_, err = intervene(n, 1, &before).Cancel(t.Context(), stale, trip.ByOperator("svc:test"), &reason)
 	testkit.Must(t, err)
 	if before != trip.Assigned {
 		t.Errorf("svc says that the trip was %s", before)

@@ -14,6 +14,7 @@ import (
 	"svc/pkg/domain/driver"
 	"svc/pkg/domain/estimate"
 	"svc/pkg/domain/feedback"
+	"svc/pkg/domain/location"
 	"svc/pkg/domain/payment"
 	"svc/pkg/domain/person"
 	"svc/pkg/domain/profile"
@@ -96,7 +97,8 @@ func FeedbackRows(*table.DB) []api.Row { return operators(feedback.Rows()) }
 // MeRows are the rows of MeFunction.
 func MeRows(db *table.DB) []api.Row {
 	return slices.DeleteFunc(slices.Concat(trip.Rows(), driver.Rows(), wallet.Rows(), delivery.Rows(),
-		profile.Rows(person.Store{DB: db}), address.Rows(), payment.Rows(), estimate.Rows(outbound.Public())), isOperators)
+		profile.Rows(person.Store{DB: db}), address.Rows(), payment.Rows(), estimate.Rows(outbound.Public()),
+		location.Rows()), isOperators)
 }
 
 func operators(lists ...[]api.Row) []api.Row {

@@ -168,7 +168,7 @@ func (p *fixture) completed(requested, at time.Time) {
 	testkit.Must(p.t, err)
 	store := trip.Store{Tenant: p.tenant, WriteShards: 1, Now: at,
 		Commit: func(ctx context.Context, tx *table.Tx, _ any) error { return tx.Commit(ctx) }}
-	_, err = store.Complete(p.t.Context(), it, *tr.DriverID, trip.Measured{FinalFare: tr.FinalFare})
+	_, err = store.Complete(p.t.Context(), it, trip.ByDriver(*tr.DriverID), trip.Measured{FinalFare: tr.FinalFare})
 	testkit.Must(p.t, err)
 	it, err = p.tenant.Get(p.t.Context(), it.Key)
 	testkit.Must(p.t, err)

@@ -2,7 +2,9 @@
 // them, its stored form, its log, and the nine endpoints that read, request and
 // change trips.
 //
-//	trip.go       a trip, its statuses, the table of transitions: pure rules
+//	trip.go       a trip and its statuses
+//	transition.go each change of a trip: pure rules
+//	history.go    the part of a log that is stored
 //	log.go        entries of a trip's log
 //	record.go     a trip as an item: keys, indexes, attributes, document
 //	store.go      reads, and one conditional transaction for each change

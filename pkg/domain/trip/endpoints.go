@@ -55,7 +55,7 @@ func ActorRows() []api.Row {
 			api.Tag(tag), api.Summary("Cancel one's own trip"),
 			api.Confirm("The ride ends for rider and driver, and cannot be taken up again."),
 			api.Text("A trip in `COLLECTING_OFFERS`, `IN_PROGRESS`, `COMPLETED` or `CANCELLED` cannot be cancelled.")),
-		api.Post("/api/v1/me/trips/{id}/accept", "svc_accept_trip", accepts, act(Store.Accept), api.Needs(needTrip),
+		api.Post("/api/v1/me/trips/{id}/accept", "svc_accept_trip", accepts, act(accept), api.Needs(needTrip),
 			api.Tag(tag), api.Summary("Accept a trip"),
 			api.Confirm("The driver commits to picking up the rider."),
 			api.Text("The trip must be in `PENDING`, `SEARCHING` or `COLLECTING_OFFERS`. If several drivers accept at the "+
@@ -163,14 +163,14 @@ func get(ctx context.Context, c *api.Caller, in *GetInput) (*TripDetail, error) 
 	return &out, nil
 }
 
-// readPeople reads the trip's rider and driver in one batch. The field of a
-// record that does not exist stays null.
+// readPeople reads the trip's rider, and its driver with the last known location,
+// in one batch. The field of a record that does not exist stays null.
 func (d *TripDetail) readPeople(ctx context.Context, t table.Tenant) error {
 	riderKey, driverKey := customer.Key(t, d.CustomerID), table.Key{}
 	keys := []table.Key{riderKey}
 	if d.DriverID != nil {
 		driverKey = driver.Key(t, *d.DriverID)
-		keys = append(keys, driverKey)
+		keys = append(keys, driverKey, driver.LocationKey(t, *d.DriverID))
 	}
 	items, err := t.BatchEventual(ctx, keys...)
 	if err != nil {
@@ -191,6 +191,9 @@ func (d *TripDetail) readPeople(ctx context.Context, t table.Tenant) error {
 				return err
 			}
 			d.Driver.Value = &r.Driver
+			if err := r.Locate(items[len(items)-1]); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -293,19 +296,26 @@ func cancel(ctx context.Context, c *api.Caller, in *CancelInput) (*Stopped, erro
 	if err != nil {
 		return nil, err
 	}
-	return s.Cancel(ctx, it, c.Actor.Subject, reason)
+	return s.Cancel(ctx, it, actor(c), reason)
 }
 
-// act returns the handler of a transition that needs only the trip and its driver.
-func act[T any](move func(Store, context.Context, table.Item, string) (*T, error)) func(context.Context, *api.Caller,
+// actor returns the caller as the one who makes a change.
+func actor(c *api.Caller) LogActor { return LogActor{string(c.Audience), c.Actor.Subject} }
+
+// act returns the handler of a transition that needs only the trip and who makes it.
+func act[T any](move func(Store, context.Context, table.Item, LogActor) (*T, error)) func(context.Context, *api.Caller,
 	*GetInput) (*T, error) {
 	return func(ctx context.Context, c *api.Caller, in *GetInput) (*T, error) {
 		s, it, err := open(ctx, c, in.ID)
 		if err != nil {
 			return nil, err
 		}
-		return move(s, ctx, it, c.Actor.Subject)
+		return move(s, ctx, it, actor(c))
 	}
+}
+
+func accept(s Store, ctx context.Context, it table.Item, driver LogActor) (*Accepted, error) {
+	return s.Accept(ctx, it, driver.ID)
 }
 
 // CompleteInput names a trip and contains the measurements.
@@ -341,7 +351,7 @@ func complete(ctx context.Context, c *api.Caller, in *CompleteInput) (*Finished,
 			return nil, err
 		}
 	}
-	return s.Complete(ctx, it, c.Actor.Subject, m)
+	return s.Complete(ctx, it, actor(c), m)
 }
 
 // open returns the store and the trip of a transition.

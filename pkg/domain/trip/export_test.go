@@ -2,6 +2,6 @@ package trip
 
 // LastEntry returns the last entry of the log that is derived from the trip.
 func (t Trip) LastEntry() LogEntry {
-	log := t.entries()
+	log := t.Log()
 	return log[len(log)-1]
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"slices"
 
-	"svc/pkg/access/authz"
 	"svc/pkg/base/ids"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
@@ -24,13 +23,29 @@ const (
 	EventCancelled Event = "CANCELLED"
 )
 
-// LogEntry is one entry of a trip's log. Trip.entries derives the entries from
-// the trip, which contains the time and the author of each change. Therefore an
-// entry costs no write, and trip and log cannot differ. The entry of a late
-// completion is an exception: it is also stored (LatePartition).
+// The events that only the history shows.
+const (
+	EventBooked        Event = "BOOKED"            // by an operator, for a rider who called
+	EventDue           Event = "DUE"               // a scheduled trip
+	EventSearching     Event = "SEARCHING"         // for a driver
+	EventCollecting    Event = "COLLECTING_OFFERS" // from several drivers
+	EventOffered       Event = "OFFERED"           // to a driver
+	EventDeclined      Event = "DECLINED"          // by a driver
+	EventAssigned      Event = "ASSIGNED"          // to a driver who need not accept
+	EventHandedOver    Event = "HANDED_OVER"       // from one driver to another
+	EventUnassigned    Event = "UNASSIGNED"        // taken from the driver
+	EventReleased      Event = "RELEASED"          // given back by the driver
+	EventRated         Event = "RATED"
+	EventFareCorrected Event = "FARE_CORRECTED"
+)
+
+// LogEntry is one entry of a trip's log. Trip.Log derives the entries from the
+// trip: from its history, and from the time and the author of each later change.
+// Therefore an entry costs no write, and trip and log cannot differ. The entry of a
+// late completion is an exception: it is also stored apart (LatePartition).
 type LogEntry struct {
 	ID    string   `json:"id" doc:"Identifier of the entry."`
-	Type  Event    `json:"type" enum:"REQUESTED,ACCEPTED,ARRIVED,STARTED,COMPLETED,CANCELLED" doc:"What happened."`
+	Type  Event    `json:"type" enum:"REQUESTED,ACCEPTED,ARRIVED,STARTED,COMPLETED,CANCELLED,BOOKED,DUE,SEARCHING,COLLECTING_OFFERS,OFFERED,DECLINED,ASSIGNED,HANDED_OVER,UNASSIGNED,RELEASED,RATED,FARE_CORRECTED" doc:"What happened. From BOOKED on they are extensions of the specification."`
 	At    string   `json:"at" format:"date-time" doc:"When it happened."`
 	Actor LogActor `json:"actor" doc:"Who did it."`
 	From  *Status  `json:"from" doc:"The status before; null on creation."`
@@ -40,50 +55,62 @@ type LogEntry struct {
 
 // LogActor is who made the change that an entry records.
 type LogActor struct {
-	Type string `json:"type" enum:"dashboard,rider,driver" doc:"The kind of actor. dashboard stands for a person who acted in place of the rider or driver."`
-	ID   string `json:"id" doc:"Identifier of the rider or driver. For dashboard it is svc: and the name of the person."`
+	Type string `json:"type" enum:"dashboard,rider,driver,system" doc:"The kind of actor. dashboard stands for an operator, system for the service itself."`
+	ID   string `json:"id" doc:"Identifier of the rider, driver or operator. For an operator who used the svc command it is svc: and the name of the person, for the service itself it is system."`
 }
 
 // LogData holds the details of a change. A detail that the change does not have
 // is absent.
 type LogData struct {
-	DriverID       *string      `json:"driverId,omitempty" doc:"The driver who accepted."`
-	ServiceTypeID  *string      `json:"serviceTypeId,omitempty" doc:"The service type of the request."`
-	Reason         *string      `json:"reason,omitempty" doc:"Why the trip was cancelled."`
-	FinalFare      *json.Number `json:"finalFare,omitempty" doc:"The final fare, currency units."`
-	ActualDistance *json.Number `json:"actualDistance,omitempty" doc:"Kilometres, as measured."`
-	ActualDuration *json.Number `json:"actualDuration,omitempty" doc:"Seconds, as measured."`
+	DriverID         *string      `json:"driverId,omitempty" doc:"The driver who accepted, or to whom the trip was offered or given."`
+	PreviousDriverID *string      `json:"previousDriverId,omitempty" doc:"The driver who had the trip before."`
+	ServiceTypeID    *string      `json:"serviceTypeId,omitempty" doc:"The service type of the request."`
+	ScheduledFor     *string      `json:"scheduledFor,omitempty" format:"date-time" doc:"When the rider wants to be picked up."`
+	Reason           *string      `json:"reason,omitempty" doc:"Why the trip was cancelled, or why the change was made."`
+	FinalFare        *json.Number `json:"finalFare,omitempty" doc:"The final fare, currency units."`
+	PreviousFare     *json.Number `json:"previousFare,omitempty" doc:"The final fare before its correction, currency units."`
+	ActualDistance   *json.Number `json:"actualDistance,omitempty" doc:"Kilometres, as measured."`
+	ActualDuration   *json.Number `json:"actualDuration,omitempty" doc:"Seconds, as measured."`
+	Rating           *int         `json:"rating,omitempty" doc:"The rating, 1 to 5."`
+	Comment          *string      `json:"comment,omitempty" doc:"What the person who rated wrote."`
 }
 
-// entries derives the log from the trip, oldest entry first.
-func (t Trip) entries() []LogEntry {
-	rider, driver := LogActor{string(authz.Rider), t.CustomerID}, LogActor{Type: string(authz.Driver)}
-	if t.DriverID != nil {
-		driver.ID = *t.DriverID
+// Log returns the whole log of the trip, oldest entry first: its history, and the
+// later entries, which are derived from the trip.
+func (t Trip) Log() []LogEntry {
+	log, since := make([]LogEntry, 0, len(t.History)+8), ""
+	for _, p := range t.History {
+		log = append(log, LogEntry{Type: p.Event, At: p.At, Actor: actorOf(p.Who), From: p.From, To: p.To, Data: p.Data})
+		since = p.At
 	}
-	log := []LogEntry{{Type: EventRequested, At: t.RequestedAt, Actor: rider, To: Pending,
-		Data: LogData{ServiceTypeID: t.ServiceTypeID}}}
+	if len(log) == 0 {
+		log = append(log, LogEntry{Type: EventRequested, At: t.RequestedAt, Actor: ByRider(t.CustomerID), To: Pending,
+			Data: LogData{ServiceTypeID: t.ServiceTypeID}})
+	}
 	add := func(by transition, at string, who LogActor) {
 		from, unusual := t.Before[by.event]
 		if !unusual {
 			from = log[len(log)-1].To
 		}
+		if operator := t.Operators[by.event]; operator != "" {
+			who = actorOf(operator)
+		}
 		log = append(log, LogEntry{Type: by.event, At: at, Actor: who, From: &from, To: by.to, Data: t.data(by.event)})
 	}
+	driver := ByDriver("")
+	if t.DriverID != nil {
+		driver.ID = *t.DriverID
+	}
 	for _, made := range t.driven() {
-		if made.at != nil {
+		if made.at != nil && *made.at > since {
 			add(made.by, *made.at, driver)
 		}
 	}
-	if t.Status == Cancelled { // the last change of a trip
-		add(cancelling, t.UpdatedAt, rider)
+	if t.Status == Cancelled && t.UpdatedAt > since { // the last of a trip's transitions
+		add(cancelling, t.UpdatedAt, ByRider(t.CustomerID))
 	}
 	for i := range log {
-		e := &log[i]
-		if who := t.Operators[e.Type]; who != "" {
-			e.Actor = LogActor{string(authz.Dashboard), who}
-		}
-		e.ID = t.logID(e.Type, e.At)
+		log[i].ID = t.logID(log[i].Type, log[i].At)
 	}
 	return log
 }
@@ -103,13 +130,14 @@ func (t Trip) data(event Event) LogData {
 }
 
 // logID returns the identifier of the trip's log entry. A trip has at most one
-// entry of each type.
+// entry of each type at a time.
 func (t Trip) logID(event Event, at string) string {
 	parsed, _ := timestamp.Parse(at) // our own format
 	return ids.Derived(ids.Log, parsed, t.ID+"#"+string(event))
 }
 
-// logShown is the maximum number of log entries that are shown.
+// logShown is the maximum number of log entries that are shown, and that a history
+// has.
 const logShown = 100
 
 // Log returns the last logShown entries of a trip's log, oldest first.
@@ -140,7 +168,7 @@ func (t Trip) log(stored []LogEntry) []LogEntry {
 	if int64(len(stored)) >= min(t.Version, logShown) {
 		return stored
 	}
-	out := t.entries()
+	out := t.Log()
 	for _, e := range stored {
 		if i := slices.IndexFunc(out, func(d LogEntry) bool { return d.Type == e.Type }); i >= 0 {
 			out[i] = e

@@ -88,11 +88,11 @@ func TestOpenTrips(t *testing.T) {
 	w.act(made[1], "complete", w.driver(), "")
 	full("a completion", false)
 	full("the same place again", true)
-	operator := trip.Store{Tenant: w.tenant, WriteShards: 1, Now: w.Now(), Operator: "svc:test",
+	operator := trip.Store{Tenant: w.tenant, WriteShards: 1, Now: w.Now(),
 		Commit: func(ctx context.Context, tx *table.Tx, _ any) error { return tx.Commit(ctx) }}
 	it, err := w.tenant.Get(t.Context(), trip.Key(w.tenant, made[2]))
 	testkit.Must(t, err)
-	_, err = operator.Cancel(t.Context(), it, w.riders[0], nil)
+	_, err = operator.Cancel(t.Context(), it, trip.ByOperator("svc:test"), nil)
 	testkit.Must(t, err)
 	full("a cancellation by an operator", false)
 	full("the same place again", true)

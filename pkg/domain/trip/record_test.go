@@ -33,8 +33,11 @@ func TestItemRoundTrip(t *testing.T) {
 	moved := full()
 	moved.Before = map[trip.Event]trip.Status{trip.EventAccepted: trip.Searching}
 	moved.Operators = map[trip.Event]string{trip.EventStarted: "svc:ada"}
+	handed := full().Note(trip.EventRated, trip.ByRider(rider), trip.LogData{Rating: ptr(5), Comment: ptr("kind")}, later)
+	handed.ScheduledFor = ptr("2026-03-02T12:00:00.000Z")
 	for name, want := range map[string]trip.Trip{"everything known": full(), "moved by an operator": moved,
-		"as created": at(trip.Pending, "")} {
+		"with a history": handed,
+		"as created":     at(trip.Pending, "")} {
 		t.Run(name, func(t *testing.T) {
 			if err := tenant.Load(context.Background(), want.Item(tenant, 4)); err != nil {
 				t.Fatal(err)

@@ -16,16 +16,13 @@ type Store struct {
 	Tenant      table.Tenant
 	WriteShards int
 	Now         time.Time
-	// Operator, unless empty, is the user of the svc command who acts in place
-	// of the rider or driver (audit.By.Who). The trip's log names this user.
-	Operator string
 	// Commit commits a transaction. answer is the response that the handler
 	// will return.
 	Commit func(ctx context.Context, tx *table.Tx, answer any) error
-	// Also, if not nil, adds writes to the transaction of each transition. was is
-	// the trip as it was read. If the trip has changed since then, the transaction
-	// fails.
-	Also func(tx *table.Tx, was Trip, answer any)
+	// Also, if not nil, adds writes to the transaction of each change. was is the
+	// trip as it was read, and next as it is written. If the trip has changed since
+	// the read, the transaction fails.
+	Also func(tx *table.Tx, was, next Trip, answer any)
 }
 
 // Create writes a new trip. flags is the copy of the tenant's flags from which
@@ -69,7 +66,7 @@ type Accepted struct {
 // time, only one succeeds. Here and in the methods below, the parameter it is the
 // trip's item as the caller read it.
 func (s Store) Accept(ctx context.Context, it table.Item, driver string) (*Accepted, error) {
-	return change(ctx, s, it, accepting, func(t Trip) (Trip, error) { return t.Accept(driver, s.Now) },
+	return change(ctx, s, it, func(t Trip) (Trip, error) { return t.Accept(driver, s.Now) },
 		func(t Trip) *Accepted { return &Accepted{t.ID, t.Status, driver, *t.AcceptedAt} })
 }
 
@@ -81,8 +78,8 @@ type Arrived struct {
 }
 
 // Arrive marks the driver as arrived.
-func (s Store) Arrive(ctx context.Context, it table.Item, driver string) (*Arrived, error) {
-	return change(ctx, s, it, arriving, func(t Trip) (Trip, error) { return t.Arrive(driver, s.Now) },
+func (s Store) Arrive(ctx context.Context, it table.Item, by LogActor) (*Arrived, error) {
+	return change(ctx, s, it, func(t Trip) (Trip, error) { return t.Arrive(by, s.Now) },
 		func(t Trip) *Arrived { return &Arrived{t.ID, t.Status, *t.ArrivedAt} })
 }
 
@@ -94,8 +91,8 @@ type Started struct {
 }
 
 // Start begins the ride.
-func (s Store) Start(ctx context.Context, it table.Item, driver string) (*Started, error) {
-	return change(ctx, s, it, starting, func(t Trip) (Trip, error) { return t.Start(driver, s.Now) },
+func (s Store) Start(ctx context.Context, it table.Item, by LogActor) (*Started, error) {
+	return change(ctx, s, it, func(t Trip) (Trip, error) { return t.Start(by, s.Now) },
 		func(t Trip) *Started { return &Started{t.ID, t.Status, *t.StartedAt} })
 }
 
@@ -111,8 +108,8 @@ type Finished struct {
 
 // Complete ends the ride with the measurements. The table's stream passes the
 // completed trip to settlement.
-func (s Store) Complete(ctx context.Context, it table.Item, driver string, m Measured) (*Finished, error) {
-	return change(ctx, s, it, completing, func(t Trip) (Trip, error) { return t.Complete(driver, s.Now, m) },
+func (s Store) Complete(ctx context.Context, it table.Item, by LogActor, m Measured) (*Finished, error) {
+	return change(ctx, s, it, func(t Trip) (Trip, error) { return t.Complete(by, s.Now, m) },
 		func(t Trip) *Finished {
 			return &Finished{t.ID, t.Status, *t.CompletedAt, t.FinalFare, t.ActualDistance, t.ActualDuration}
 		})
@@ -125,10 +122,29 @@ type Stopped struct {
 	UpdatedAt string `json:"updatedAt" format:"date-time" doc:"When the trip was cancelled."`
 }
 
-// Cancel ends the trip at its rider's request.
-func (s Store) Cancel(ctx context.Context, it table.Item, rider string, reason *string) (*Stopped, error) {
-	return change(ctx, s, it, cancelling, func(t Trip) (Trip, error) { return t.Cancel(rider, s.Now, reason) },
+// Cancel ends the trip.
+func (s Store) Cancel(ctx context.Context, it table.Item, by LogActor, reason *string) (*Stopped, error) {
+	return change(ctx, s, it, func(t Trip) (Trip, error) { return t.Cancel(by, s.Now, reason) },
 		func(t Trip) *Stopped { return &Stopped{t.ID, t.Status, t.UpdatedAt} })
+}
+
+// Assign gives the trip to the driver; see Trip.Assign.
+func (s Store) Assign(ctx context.Context, it table.Item, by LogActor, driver string) (*Accepted, error) {
+	return change(ctx, s, it, func(t Trip) (Trip, error) { return t.Assign(by, driver, s.Now) },
+		func(t Trip) *Accepted { return &Accepted{t.ID, t.Status, driver, *t.AcceptedAt} })
+}
+
+// Changed is the response to another change.
+type Changed struct {
+	ID        string `json:"id" doc:"Identifier of the trip."`
+	Status    Status `json:"status" enum:"PENDING,SEARCHING,COLLECTING_OFFERS,WAITING_CUSTOMER,SCHEDULED,ASSIGNED,DRIVER_ARRIVED,IN_PROGRESS,COMPLETED,CANCELLED" doc:"The status now."`
+	UpdatedAt string `json:"updatedAt" format:"date-time" doc:"When the trip was changed."`
+}
+
+// Change makes any other change of the trip, such as Trip.Unassign or Trip.Note.
+// act may run more than once.
+func (s Store) Change(ctx context.Context, it table.Item, act func(Trip) (Trip, error)) (*Changed, error) {
+	return change(ctx, s, it, act, func(t Trip) *Changed { return &Changed{t.ID, t.Status, t.UpdatedAt} })
 }
 
 // change makes one transition in one transaction, which writes the trip on the
@@ -137,7 +153,7 @@ func (s Store) Cancel(ctx context.Context, it table.Item, rider string, reason *
 // again. The rules then return an error (404, 409) or allow a retry. If all
 // attempts of table.Retry conflict, change returns a 503.
 func change[A any](
-	ctx context.Context, s Store, it table.Item, by transition, act func(Trip) (Trip, error), answer func(Trip) *A,
+	ctx context.Context, s Store, it table.Item, act func(Trip) (Trip, error), answer func(Trip) *A,
 ) (*A, error) {
 	if !it.Found() {
 		return nil, fault.NotFound()
@@ -159,13 +175,10 @@ func change[A any](
 		if err != nil {
 			return err
 		}
-		if s.Operator != "" {
-			next.Operators = with(was.Operators, by.event, s.Operator)
-		}
 		given = answer(next)
 		tx := s.replace(was, next)
 		if s.Also != nil {
-			s.Also(tx, was, given)
+			s.Also(tx, was, next, given)
 		}
 		return s.Commit(ctx, tx, given)
 	})
@@ -187,7 +200,7 @@ func (s Store) replace(was, next Trip) *table.Tx {
 		op.If("'status' = ? AND driverId = ?", string(was.Status), *was.DriverID)
 	}
 	if next.completedLate() {
-		entries := next.entries()
+		entries := next.Log()
 		log := LogItem(s.Tenant, was.ID, was.Version+1, entries[len(entries)-1])
 		log.G[byTenant-1], log.R = LatePartition(s.Tenant), *next.CompletedAt+"#"+was.ID
 		tx.Put(log)

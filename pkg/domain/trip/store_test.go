@@ -100,7 +100,7 @@ func TestLostVersionIsJudgedAgain(t *testing.T) {
 		want    int
 	}{
 		{"cancelled meanwhile", func(s trip.Store, it table.Item) error {
-			_, err := s.Cancel(context.Background(), it, rider, nil)
+			_, err := s.Cancel(context.Background(), it, trip.ByRider(rider), nil)
 			return err
 		}, badState},
 		{"accepted by another meanwhile", func(s trip.Store, it table.Item) error {
@@ -159,15 +159,15 @@ func TestLogIsComplete(t *testing.T) {
 			return err
 		},
 		func() error {
-			_, err := s.Arrive(context.Background(), read(t, s, trip.Key(s.Tenant, id)), driver1)
+			_, err := s.Arrive(context.Background(), read(t, s, trip.Key(s.Tenant, id)), trip.ByDriver(driver1))
 			return err
 		},
 		func() error {
-			_, err := s.Start(context.Background(), read(t, s, trip.Key(s.Tenant, id)), driver1)
+			_, err := s.Start(context.Background(), read(t, s, trip.Key(s.Tenant, id)), trip.ByDriver(driver1))
 			return err
 		},
 		func() error {
-			_, err := s.Complete(context.Background(), read(t, s, trip.Key(s.Tenant, id)), driver1, trip.Measured{})
+			_, err := s.Complete(context.Background(), read(t, s, trip.Key(s.Tenant, id)), trip.ByDriver(driver1), trip.Measured{})
 			return err
 		},
 	}
@@ -219,18 +219,16 @@ func TestLogOfTwoBuilds(t *testing.T) {
 	if got := log(); len(got) != 1 || got[0].ID != "log_1" || got[0].To != trip.Searching {
 		t.Errorf("stored by an older build: %+v", got)
 	}
-	s.Operator = "svc:ada"
-	_, err := s.Accept(t.Context(), read(t, s, it.Key), driver1)
+	_, err := s.Assign(t.Context(), read(t, s, it.Key), trip.ByOperator("svc:ada"), driver1)
 	testkit.Must(t, err)
-	s.Operator = ""
-	_, err = s.Cancel(t.Context(), read(t, s, it.Key), rider, ptr("late"))
+	_, err = s.Cancel(t.Context(), read(t, s, it.Key), trip.ByRider(rider), ptr("late"))
 	testkit.Must(t, err)
 	searching, assigned, at := trip.Searching, trip.Assigned, timestamp.Format(later)
 	want := []trip.LogEntry{{ID: "log_1", Type: trip.EventRequested, At: was.RequestedAt,
 		Actor: trip.LogActor{Type: "rider", ID: rider}, To: trip.Searching},
-		{Type: trip.EventAccepted, At: at, Actor: trip.LogActor{Type: "dashboard", ID: "svc:ada"},
+		{Type: trip.EventAssigned, At: at, Actor: trip.LogActor{Type: "dashboard", ID: "svc:ada"},
 			From: &searching, To: trip.Assigned, Data: trip.LogData{DriverID: ptr(driver1)}},
-		{Type: trip.EventCancelled, At: at, Actor: trip.LogActor{Type: "rider", ID: rider},
+		{Type: trip.EventCancelled, At: timestamp.Format(later.Add(time.Millisecond)), Actor: trip.ByRider(rider),
 			From: &assigned, To: trip.Cancelled, Data: trip.LogData{Reason: ptr("late")}}}
 	got := log()
 	for i := range got {
@@ -265,7 +263,7 @@ func TestLogAfterAnotherStatus(t *testing.T) {
 	_, err := s.Accept(t.Context(), read(t, s, it.Key), driver1)
 	testkit.Must(t, err)
 	set(trip.WaitingCustomer)
-	_, err = s.Cancel(t.Context(), read(t, s, it.Key), rider, nil)
+	_, err = s.Cancel(t.Context(), read(t, s, it.Key), trip.ByRider(rider), nil)
 	testkit.Must(t, err)
 	entries, err := trip.Log(t.Context(), s.Tenant, tripOf(t, read(t, s, it.Key)))
 	testkit.Must(t, err)
@@ -288,12 +286,12 @@ func TestLogFollowsFromTheTrip(t *testing.T) {
 	}{
 		{func(t trip.Trip, now time.Time) (trip.Trip, error) { return t.Accept(driver1, now) },
 			trip.LogEntry{Type: trip.EventAccepted, To: trip.Assigned, Data: trip.LogData{DriverID: ptr(driver1)}}},
-		{func(t trip.Trip, now time.Time) (trip.Trip, error) { return t.Arrive(driver1, now) },
+		{func(t trip.Trip, now time.Time) (trip.Trip, error) { return t.Arrive(trip.ByDriver(driver1), now) },
 			trip.LogEntry{Type: trip.EventArrived, To: trip.DriverArrived}},
-		{func(t trip.Trip, now time.Time) (trip.Trip, error) { return t.Start(driver1, now) },
+		{func(t trip.Trip, now time.Time) (trip.Trip, error) { return t.Start(trip.ByDriver(driver1), now) },
 			trip.LogEntry{Type: trip.EventStarted, To: trip.InProgress}},
 		{func(t trip.Trip, now time.Time) (trip.Trip, error) {
-			return t.Complete(driver1, now, trip.Measured{FinalFare: &fare, Distance: &km})
+			return t.Complete(trip.ByDriver(driver1), now, trip.Measured{FinalFare: &fare, Distance: &km})
 		}, trip.LogEntry{Type: trip.EventCompleted, To: trip.Completed,
 			Data: trip.LogData{FinalFare: &fare, ActualDistance: &km}}},
 	} {

@@ -69,12 +69,12 @@ var transitions = []struct {
 	{"accept", func(t trip.Trip, who string) (trip.Trip, error) { return t.Accept(who, later) },
 		[]trip.Status{trip.Pending, trip.Searching, trip.CollectingOffers}, trip.Assigned, trip.EventAccepted, true,
 		badState},
-	{"arrived", func(t trip.Trip, who string) (trip.Trip, error) { return t.Arrive(who, later) },
+	{"arrived", func(t trip.Trip, who string) (trip.Trip, error) { return t.Arrive(trip.ByDriver(who), later) },
 		[]trip.Status{trip.Assigned}, trip.DriverArrived, trip.EventArrived, false, notFound},
-	{"start", func(t trip.Trip, who string) (trip.Trip, error) { return t.Start(who, later) },
+	{"start", func(t trip.Trip, who string) (trip.Trip, error) { return t.Start(trip.ByDriver(who), later) },
 		[]trip.Status{trip.DriverArrived}, trip.InProgress, trip.EventStarted, false, notFound},
 	{"complete", func(t trip.Trip, who string) (trip.Trip, error) {
-		return t.Complete(who, later, trip.Measured{})
+		return t.Complete(trip.ByDriver(who), later, trip.Measured{})
 	}, []trip.Status{trip.InProgress}, trip.Completed, trip.EventCompleted, false, notFound},
 }
 
@@ -120,9 +120,9 @@ func TestDriversTransitions(t *testing.T) {
 func TestTransitionsSetTheirTimes(t *testing.T) {
 	want := timestamp.Format(later)
 	a, _ := at(trip.Pending, "").Accept(driver1, later)
-	b, _ := at(trip.Assigned, driver1).Arrive(driver1, later)
-	c, _ := at(trip.DriverArrived, driver1).Start(driver1, later)
-	d, _ := at(trip.InProgress, driver1).Complete(driver1, later, trip.Measured{})
+	b, _ := at(trip.Assigned, driver1).Arrive(trip.ByDriver(driver1), later)
+	c, _ := at(trip.DriverArrived, driver1).Start(trip.ByDriver(driver1), later)
+	d, _ := at(trip.InProgress, driver1).Complete(trip.ByDriver(driver1), later, trip.Measured{})
 	for name, got := range map[string]*string{"acceptedAt": a.AcceptedAt, "arrivedAt": b.ArrivedAt,
 		"startedAt": c.StartedAt, "completedAt": d.CompletedAt} {
 		if got == nil || *got != want {
@@ -140,11 +140,11 @@ func TestCancel(t *testing.T) {
 			if slices.Contains(allowed, from) {
 				want = fine
 			}
-			next, err := at(from, driver1).Cancel(rider, later, ptr("too long"))
+			next, err := at(from, driver1).Cancel(trip.ByRider(rider), later, ptr("too long"))
 			if status(err) != want {
 				t.Fatalf("got %v, want %d", err, want)
 			}
-			if _, err := at(from, driver1).Cancel(otherRider, later, nil); status(err) != notFound {
+			if _, err := at(from, driver1).Cancel(trip.ByRider(otherRider), later, nil); status(err) != notFound {
 				t.Errorf("another rider's: got %v, want 404", err)
 			}
 			if want != fine {
@@ -171,7 +171,7 @@ func TestFinalFare(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			was := at(trip.InProgress, driver1)
 			was.EstimatedFare = tc.estimate
-			next, err := was.Complete(driver1, later,
+			next, err := was.Complete(trip.ByDriver(driver1), later,
 				trip.Measured{FinalFare: tc.measured, Distance: ptr(json.Number("3.2"))})
 			if err != nil {
 				t.Fatal(err)
@@ -253,13 +253,13 @@ func TestTimesNeverInvert(t *testing.T) {
 			return tr.Accept("drv_1", at)
 		},
 		func(tr trip.Trip, at time.Time) (trip.Trip, error) {
-			return tr.Arrive("drv_1", at)
+			return tr.Arrive(trip.ByDriver("drv_1"), at)
 		},
 		func(tr trip.Trip, at time.Time) (trip.Trip, error) {
-			return tr.Start("drv_1", at)
+			return tr.Start(trip.ByDriver("drv_1"), at)
 		},
 		func(tr trip.Trip, at time.Time) (trip.Trip, error) {
-			return tr.Complete("drv_1", at, trip.Measured{})
+			return tr.Complete(trip.ByDriver("drv_1"), at, trip.Measured{})
 		},
 	} {
 		at := now.Add([]time.Duration{-5 * time.Minute, 5 * time.Minute, -5 * time.Minute, 4 * time.Minute}[i])
@@ -329,7 +329,7 @@ func TestCompleteByPrices(t *testing.T) {
 		tr := at(trip.InProgress, driver1)
 		tr.Prices, tr.EstimatedFare = tt.prices, tt.estimate
 		tr.ArrivedAt, tr.StartedAt = ptr("2026-03-01T11:00:00.000Z"), ptr("2026-03-01T11:05:00.000Z") // 5 minutes of waiting
-		got, err := tr.Complete(driver1, now, tt.measured)
+		got, err := tr.Complete(trip.ByDriver(driver1), now, tt.measured)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -114,17 +114,17 @@ func (l *loader) ride(p demoTenant, r ride, n int, service table.Item) (trip.Tri
 			return tr.Accept(driver, at)
 		}},
 		{reached(r.status, trip.DriverArrived), arrived, func(tr trip.Trip, at time.Time) (trip.Trip, error) {
-			return tr.Arrive(driver, at)
+			return tr.Arrive(trip.ByDriver(driver), at)
 		}},
 		{reached(r.status, trip.InProgress), started, func(tr trip.Trip, at time.Time) (trip.Trip, error) {
-			return tr.Start(driver, at)
+			return tr.Start(trip.ByDriver(driver), at)
 		}},
 		{r.status == trip.Completed, started + time.Duration(seconds.IntPart())*time.Second, func(tr trip.Trip,
 			at time.Time) (trip.Trip, error) {
-			return tr.Complete(driver, at, measured(p, r, km, seconds))
+			return tr.Complete(trip.ByDriver(driver), at, measured(p, r, km, seconds))
 		}},
 		{r.status == trip.Cancelled, accepted + 2*time.Minute, func(tr trip.Trip, at time.Time) (trip.Trip, error) {
-			return tr.Cancel(rider, at, &reason)
+			return tr.Cancel(trip.ByRider(rider), at, &reason)
 		}},
 	} {
 		if !step.done {

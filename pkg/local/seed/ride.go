@@ -85,7 +85,7 @@ func (g *generator) next() (ride, error) {
 		at = at.Add(after)
 		rider.free = at
 		return r.do(at, func(at time.Time) (trip.Trip, error) {
-			return r.trip.Cancel(rider.id, at, &reason)
+			return r.trip.Cancel(trip.ByRider(rider.id), at, &reason)
 		})
 	}
 	if fate < 6 {
@@ -103,7 +103,7 @@ func (g *generator) next() (ride, error) {
 	at = at.Add(riding)
 	driver.free, rider.free = at, at
 	if err := r.do(at, func(at time.Time) (trip.Trip, error) {
-		return r.trip.Complete(driver.id, at, g.measured(service, km, riding))
+		return r.trip.Complete(trip.ByDriver(driver.id), at, g.measured(service, km, riding))
 	}); err != nil {
 		return ride{}, err
 	}
@@ -123,10 +123,10 @@ func (g *generator) drive(r *ride, driver *actor, at time.Time, fate int) (time.
 			return r.trip.Accept(driver.id, at)
 		}, 0},
 		{g.seconds(120, 660), func(at time.Time) (trip.Trip, error) {
-			return r.trip.Arrive(driver.id, at)
+			return r.trip.Arrive(trip.ByDriver(driver.id), at)
 		}, 10},
 		{g.seconds(20, 240), func(at time.Time) (trip.Trip, error) {
-			return r.trip.Start(driver.id, at)
+			return r.trip.Start(trip.ByDriver(driver.id), at)
 		}, 13},
 	} {
 		if fate < step.until {

@@ -1,0 +1,303 @@
+package trip
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"svc/pkg/access/authz"
+	"svc/pkg/base/fault"
+	"svc/pkg/base/money"
+	"svc/pkg/base/timestamp"
+	"svc/pkg/domain/fare"
+)
+
+// transition is a kind of change of a trip's status (specification, "Trip
+// statuses"; for the others, docs/decisions.md, "The contract").
+type transition struct {
+	event Event
+	verb  string // for the message of a 409
+	from  []Status
+	to    Status
+}
+
+var (
+	accepting  = transition{EventAccepted, "accepted", []Status{Pending, Searching, CollectingOffers}, Assigned}
+	arriving   = transition{EventArrived, "marked as arrived", []Status{Assigned}, DriverArrived}
+	starting   = transition{EventStarted, "started", []Status{DriverArrived}, InProgress}
+	completing = transition{EventCompleted, "completed", []Status{InProgress}, Completed}
+	cancelling = transition{EventCancelled, "cancelled", []Status{Pending, Searching, Assigned, DriverArrived,
+		WaitingCustomer, Scheduled}, Cancelled}
+	// stopping is a cancellation by an operator or the service.
+	stopping = transition{EventCancelled, "cancelled", []Status{Pending, Searching, CollectingOffers, Assigned,
+		DriverArrived, WaitingCustomer, Scheduled, InProgress}, Cancelled}
+)
+
+// The transitions that only the history shows.
+var (
+	assigning  = transition{EventAssigned, "assigned", []Status{Pending, Searching, CollectingOffers, Scheduled}, Assigned}
+	handing    = transition{EventHandedOver, "handed over", []Status{Assigned, DriverArrived}, Assigned}
+	unassigned = transition{EventUnassigned, "taken from its driver", []Status{Assigned, DriverArrived}, Searching}
+	releasing  = transition{EventReleased, "released", []Status{Assigned, DriverArrived}, Searching}
+	searching  = transition{EventSearching, "dispatched", []Status{Pending, CollectingOffers, Scheduled}, Searching}
+	collecting = transition{EventCollecting, "offered to drivers", []Status{Pending, Searching, Scheduled},
+		CollectingOffers}
+	becomesDue = transition{EventDue, "made pending", []Status{Scheduled}, Pending}
+)
+
+// check returns a 409 if the status of the trip does not allow the transition.
+func (by transition) check(t Trip) error {
+	if !slices.Contains(by.from, t.Status) {
+		return fault.InvalidState("A trip that is %s cannot be %s.", t.Status, by.verb)
+	}
+	return nil
+}
+
+// move makes a transition that the log derives from the trip. Errors: 409 if the
+// status does not allow it.
+func (t Trip) move(by transition, who LogActor, now time.Time) (Trip, error) {
+	if err := by.check(t); err != nil {
+		return Trip{}, err
+	}
+	if t.Status != t.led() {
+		t.Before = with(t.Before, by.event, t.Status)
+	}
+	if who.Type != string(authz.Driver) && who.Type != string(authz.Rider) {
+		t.Operators = with(t.Operators, by.event, who.ID)
+	}
+	t.Status, t.UpdatedAt = by.to, t.timeOf(now, len(t.History) > 0)
+	return t, nil
+}
+
+// led returns the status that the last change in the log set.
+func (t Trip) led() Status {
+	led, since := Pending, ""
+	if n := len(t.History); n > 0 {
+		led, since = t.History[n-1].To, t.History[n-1].At
+	}
+	for _, made := range t.driven() {
+		if made.at != nil && *made.at > since {
+			led = made.by.to
+		}
+	}
+	return led
+}
+
+// timeOf returns the time of a change that is made now. Clocks differ, and the
+// times of a trip must not go back. Those of a trip with a history must increase,
+// because its log is ordered by them.
+func (t Trip) timeOf(now time.Time, increase bool) string {
+	at := timestamp.Format(now)
+	if at > t.UpdatedAt {
+		return at
+	}
+	if last, err := timestamp.Parse(t.UpdatedAt); increase && err == nil {
+		return timestamp.Format(last.Add(time.Millisecond))
+	}
+	return t.UpdatedAt
+}
+
+// with returns a copy of the map with the member.
+func with[V any](m map[Event]V, event Event, value V) map[Event]V {
+	out := map[Event]V{event: value}
+	for e, v := range m {
+		if e != event {
+			out[e] = v
+		}
+	}
+	return out
+}
+
+// timed is a transition and the time at which the trip made it, nil if the trip
+// has not made it.
+type timed struct {
+	by transition
+	at *string
+}
+
+// driven returns the driver's transitions, in order.
+func (t Trip) driven() [4]timed {
+	return [...]timed{{accepting, t.AcceptedAt}, {arriving, t.ArrivedAt}, {starting, t.StartedAt},
+		{completing, t.CompletedAt}}
+}
+
+// Accept assigns the trip to the driver. Errors: 409 if the trip has a
+// different driver or its status does not allow the assignment.
+func (t Trip) Accept(driver string, now time.Time) (Trip, error) {
+	if t.DriverID != nil && *t.DriverID != driver {
+		return Trip{}, fault.InvalidState("The trip is assigned to another driver.")
+	}
+	next, err := t.move(accepting, ByDriver(driver), now)
+	at := next.UpdatedAt
+	next.DriverID, next.AcceptedAt = &driver, &at
+	return next, err
+}
+
+// Arrive records that the driver is at the origin. Errors: as drive.
+func (t Trip) Arrive(by LogActor, now time.Time) (Trip, error) {
+	next, err := t.drive(arriving, by, now)
+	at := next.UpdatedAt
+	next.ArrivedAt = &at
+	return next, err
+}
+
+// Start records that the rider has boarded. Errors: as drive.
+func (t Trip) Start(by LogActor, now time.Time) (Trip, error) {
+	next, err := t.drive(starting, by, now)
+	at := next.UpdatedAt
+	next.StartedAt = &at
+	return next, err
+}
+
+// Measured is what a driver reports on completion. A nil field was not
+// reported.
+type Measured struct {
+	FinalFare *json.Number // currency units
+	Distance  *json.Number // kilometres
+	Duration  *json.Number // seconds
+}
+
+// Complete ends the trip. The fare is the measured fare, else what the prices give
+// for the measured distance and duration, else the estimate, else null. Errors: as
+// drive.
+func (t Trip) Complete(by LogActor, now time.Time, m Measured) (Trip, error) {
+	next, err := t.drive(completing, by, now)
+	next.FinalFare = cmp.Or(m.FinalFare, t.priced(m), t.EstimatedFare)
+	at := next.UpdatedAt
+	next.ActualDistance, next.ActualDuration, next.CompletedAt = m.Distance, m.Duration, &at
+	return next, err
+}
+
+// priced returns the fare of the measured ride, or nil if the trip has no prices,
+// nothing was measured, or a measure that a price needs is missing. Waiting counts
+// from the arrival to the start.
+func (t Trip) priced(m Measured) *json.Number {
+	prices, ok := t.Prices.Prices()
+	if !ok || m.Distance == nil && m.Duration == nil {
+		return nil
+	}
+	var measures fare.Measures
+	for _, one := range []struct {
+		from *json.Number
+		to   **decimal.Decimal
+	}{{m.Distance, &measures.Kilometres}, {m.Duration, &measures.Seconds}} {
+		if one.from != nil {
+			d := money.Must(*one.from) // checked by Measurements.Measured
+			*one.to = &d
+		}
+	}
+	if t.ArrivedAt != nil && t.StartedAt != nil {
+		arrived, err := timestamp.Parse(*t.ArrivedAt)
+		started, err2 := timestamp.Parse(*t.StartedAt)
+		if err == nil && err2 == nil {
+			measures.Waiting = decimal.New(started.Sub(arrived).Milliseconds(), -3)
+		}
+	}
+	amount, ok := prices.Of(measures, t.Currency)
+	if !ok {
+		return nil
+	}
+	return money.Ptr(amount)
+}
+
+// drive makes a transition of the assigned driver, who makes it, or in whose place
+// an operator does. Errors: 404 if another driver makes it, 409 if the status does
+// not allow it. The status of a trip without a driver allows none of them.
+func (t Trip) drive(by transition, who LogActor, now time.Time) (Trip, error) {
+	if t.anothers(who) {
+		return Trip{}, fault.NotFound()
+	}
+	return t.move(by, who, now)
+}
+
+// anothers reports whether the trip has another driver or rider than the one who
+// acts. It is false for an operator and the service.
+func (t Trip) anothers(who LogActor) bool {
+	switch who.Type {
+	case string(authz.Driver):
+		return t.DriverID != nil && *t.DriverID != who.ID
+	case string(authz.Rider):
+		return t.CustomerID != who.ID
+	}
+	return false
+}
+
+// Cancel ends the trip. Errors: 404 if it is another rider's, 409 if the status
+// does not allow it. An operator may also cancel a ride that is under way.
+func (t Trip) Cancel(by LogActor, now time.Time, reason *string) (Trip, error) {
+	if t.anothers(by) {
+		return Trip{}, fault.NotFound()
+	}
+	how := stopping
+	if by.Type == string(authz.Rider) {
+		how = cancelling
+	}
+	next, err := t.move(how, by, now)
+	next.CancelReason = reason
+	return next, err
+}
+
+// Assign gives the trip to the driver; a trip that has a driver is handed over.
+// Errors: 409 if the trip is this driver's, or its status does not allow it.
+func (t Trip) Assign(by LogActor, driver string, now time.Time) (Trip, error) {
+	how, data := assigning, LogData{DriverID: &driver}
+	if t.DriverID != nil {
+		if *t.DriverID == driver {
+			return Trip{}, fault.InvalidState("The trip is assigned to this driver already.")
+		}
+		how, data.PreviousDriverID = handing, t.DriverID
+	}
+	next, err := t.step(how, by, data, now)
+	at := next.UpdatedAt
+	next.DriverID, next.AcceptedAt, next.ArrivedAt = &driver, &at, nil
+	return next, err
+}
+
+// Unassign takes the trip from its driver, or the driver gives it back, and the
+// search begins again. Errors: 404 if another driver gives it back, 409 if the
+// status does not allow it.
+func (t Trip) Unassign(by LogActor, reason *string, now time.Time) (Trip, error) {
+	how := unassigned
+	if by.Type == string(authz.Driver) {
+		how = releasing
+	}
+	if t.anothers(by) {
+		return Trip{}, fault.NotFound()
+	}
+	next, err := t.step(how, by, LogData{PreviousDriverID: t.DriverID, Reason: reason}, now)
+	next.DriverID, next.AcceptedAt, next.ArrivedAt = nil, nil, nil
+	return next, err
+}
+
+// Search begins the search for a driver. Errors: 409 if the status does not allow
+// it. So for Collect and Due.
+func (t Trip) Search(by LogActor, now time.Time) (Trip, error) {
+	return t.step(searching, by, LogData{}, now)
+}
+
+// Collect offers the trip to several drivers at once.
+func (t Trip) Collect(by LogActor, now time.Time) (Trip, error) {
+	return t.step(collecting, by, LogData{}, now)
+}
+
+// Due makes a scheduled trip pending.
+func (t Trip) Due(by LogActor, now time.Time) (Trip, error) {
+	return t.step(becomesDue, by, LogData{}, now)
+}
+
+// step makes a transition that only the history shows. Errors: 409 if the status
+// does not allow it.
+func (t Trip) step(how transition, by LogActor, data LogData, now time.Time) (Trip, error) {
+	if err := how.check(t); err != nil {
+		return Trip{}, err
+	}
+	return t.past(how.event, by, how.to, data, now), nil
+}
+
+// Note adds an entry to the log of a trip whose status does not change.
+func (t Trip) Note(event Event, by LogActor, data LogData, now time.Time) Trip {
+	return t.past(event, by, t.Status, data, now)
+}
