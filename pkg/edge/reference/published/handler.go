@@ -40,6 +40,7 @@ type Handler struct {
 type Missing func(w http.ResponseWriter, r *http.Request, baseURL string) bool
 
 // New returns the handler of the service at baseURL, which has no trailing slash.
+// missing may be nil.
 func New(baseURL string, missing Missing) *Handler {
 	address, _ := json.Marshal(baseURL) // marshaling a string cannot fail
 	page, files := readPage()
@@ -82,7 +83,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("WWW-Authenticate", h.challenge)
 		api.WriteError(w, fault.Unauthorized("The request needs an access token.", false))
 		return
-	case methods == nil && h.missing(w, r, h.baseURL):
+	case methods == nil && h.missing != nil && h.missing(w, r, h.baseURL):
 		return
 	case methods == nil:
 		api.WriteError(w, fault.NotFound())
