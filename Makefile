@@ -128,6 +128,23 @@ reference-page: ## copy the component of /docs from npm into the repository, com
 		| gzip -9n > $(PUBLISHED)/assets/scalar.js.gz
 	mv $(PUBLISHED)/assets/scalar.js.gz $(PUBLISHED)/assets/scalar-$$(sha256sum $(PUBLISHED)/assets/scalar.js.gz | cut -c1-16).js.gz
 
+CONSOLE := $(PUBLISHED)/console
+.PHONY: console
+console: console/node_modules/.package-lock.json ## build the operators' console into the repository, compressed (needs npm)
+	cd console && npm run --silent build
+	rm -rf $(CONSOLE) && mkdir $(CONSOLE)
+	cd console/dist && for f in *; do gzip -9n < $$f > ../../$(CONSOLE)/$$f.gz; done
+
+.PHONY: console-check
+console-check: console/node_modules/.package-lock.json ## check that the console in the repository is the one that its source gives
+	cd console && npm run --silent build
+	@for f in console/dist/*; do gzip -dc $(CONSOLE)/$$(basename $$f).gz | cmp - $$f || exit 1; done
+	@[ $$(ls console/dist | wc -l) = $$(ls $(CONSOLE) | wc -l) ] || { echo 'run make console: other files'; exit 1; }
+
+console/node_modules/.package-lock.json: console/package.json console/package-lock.json
+	cd console && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@
+
 CURRENCIES := .cache/currencies
 .PHONY: currencies
 currencies: ## write the list of currencies anew: ISO 4217 from PyPI, prices from npm (needs Python 3)
