@@ -173,7 +173,7 @@ vulncheck: ## look for known vulnerabilities in the code that is called
 
 .PHONY: clean
 clean: ## remove built and fetched files, but not the local data in .local
-	rm -rf bin .aws-sam .cache .hypothesis .schemathesis $(ENGINE)/node_modules pkg/oauth/*/node_modules pkg/app/*/node_modules .ci/*/node_modules
+	rm -rf bin .aws-sam .cache .hypothesis .schemathesis $(ENGINE)/node_modules pkg/oauth/*/node_modules pkg/app/*/node_modules .ci/*/node_modules console/node_modules console/dist
 
 # The embedded engine: dynoxide if npm has a build for this machine, else DynamoDB Local, in Docker if it runs, else on
 # Java. Install scripts never run. The lock file holds the hashes.

@@ -4,5 +4,6 @@ import { defineConfig } from 'vite'
 // console's policy forbids it.
 export default defineConfig({
   base: '/console/',
-  build: { outDir: 'dist', assetsDir: '.', modulePreload: { polyfill: false }, assetsInlineLimit: 0, cssCodeSplit: false },
+  build: { outDir: 'dist', assetsDir: '.', modulePreload: { polyfill: false }, assetsInlineLimit: 0, cssCodeSplit: false,
+    license: { fileName: 'licenses.md' } },
 })

@@ -22,7 +22,7 @@ const consolePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; 
 	"frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 
 var kinds = map[string]string{".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8",
-	".css": "text/css; charset=utf-8"}
+	".css": "text/css; charset=utf-8", ".md": "text/plain; charset=utf-8"}
 
 // readConsole returns the console's files by path. Its page is at consolePath.
 func readConsole() map[string]file {
