@@ -1,19 +1,20 @@
 // Words, numbers and times in the person's language.
-import { en, type Strings } from '../strings/en'
-import { es } from '../strings/es'
+import { en, enWords, type Strings, type Words } from '../strings/en'
+import { es, esWords } from '../strings/es'
 
-const languages: Record<string, Strings> = { en, es }
+const languages: Record<string, [Strings, Words]> = { en: [en, enWords], es: [es, esWords] }
 const chosen = navigator.languages.map(tag => tag.split('-')[0]!.toLowerCase()).find(tag => tag in languages) ?? 'en'
 document.documentElement.lang = chosen
-const strings = languages[chosen]!
+const [strings, words]: [Strings, Record<string, string>] = languages[chosen]!
 
-// say returns a text, with its {words} replaced.
-export function say(key: keyof Strings, words: Record<string, string | number> = {}): string {
-  return strings[key].replace(/\{(\w+)\}/g, (_, name: string) => String(words[name] ?? ''))
+// say returns a text, with its {values} replaced.
+export function say(key: keyof Strings, values: Record<string, string | number> = {}): string {
+  return strings[key].replace(/\{(\w+)\}/g, (_, name: string) => String(values[name] ?? ''))
 }
 
-// state returns a status as people write it: IN_PROGRESS becomes "In progress".
-export const state = (word: string) => word.charAt(0) + word.slice(1).toLowerCase().replaceAll('_', ' ')
+// state returns a word of the API as people write it. One that a newer service has
+// stays readable: IN_PROGRESS becomes "In progress".
+export const state = (word: string) => words[word] ?? word.charAt(0) + word.slice(1).toLowerCase().replaceAll('_', ' ')
 
 export const money = (amount: number, currency: string) =>
   new Intl.NumberFormat(navigator.language, { style: 'currency', currency }).format(amount)

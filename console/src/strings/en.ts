@@ -31,3 +31,15 @@ export const en = {
   service: 'Service type', none: 'None', booked: 'The ride is booked.', chooseRider: 'Choose a rider from the list.',
 }
 export type Strings = typeof en
+
+// What the API calls statuses, ways to pay and events.
+export const enWords = {
+  PENDING: 'Pending', SEARCHING: 'Searching', COLLECTING_OFFERS: 'Collecting offers',
+  WAITING_CUSTOMER: 'Waiting for the customer', SCHEDULED: 'Scheduled', ASSIGNED: 'Assigned',
+  DRIVER_ARRIVED: 'Driver arrived', IN_PROGRESS: 'In progress', COMPLETED: 'Completed', CANCELLED: 'Cancelled',
+  ONLINE: 'Online', BUSY: 'Busy', OFFLINE: 'Offline', CASH: 'Cash', CARD: 'Card', WALLET: 'Wallet',
+  REQUESTED: 'Requested', ACCEPTED: 'Accepted', ARRIVED: 'Arrived', STARTED: 'Started', BOOKED: 'Booked', DUE: 'Due',
+  OFFERED: 'Offered', DECLINED: 'Declined', HANDED_OVER: 'Handed over', UNASSIGNED: 'Taken back',
+  RELEASED: 'Given back', RATED: 'Rated', FARE_CORRECTED: 'Fare corrected',
+}
+export type Words = Record<keyof typeof enWords, string>

@@ -1,4 +1,4 @@
-import type { Strings } from './en'
+import type { Strings, Words } from './en'
 
 export const es: Strings = {
   title: 'Consola', signIn: 'Iniciar sesión', signOut: 'Cerrar sesión', welcome: 'Vea su empresa en directo',
@@ -33,4 +33,15 @@ export const es: Strings = {
   askDisable: '¿Desactivar esta cuenta? Todas sus sesiones terminan al momento.', askEnable: '¿Activar esta cuenta?',
   phoneOrMail: 'Pasajero (correo, teléfono o nombre)', origin: 'Origen', destination: 'Destino', lat: 'Latitud', lng: 'Longitud',
   service: 'Tipo de servicio', none: 'Ninguno', booked: 'El viaje está reservado.', chooseRider: 'Elija un pasajero de la lista.',
+}
+
+// What the API calls statuses, ways to pay and events.
+export const esWords: Words = {
+  PENDING: 'Pendiente', SEARCHING: 'Buscando', COLLECTING_OFFERS: 'Reuniendo ofertas',
+  WAITING_CUSTOMER: 'Esperando al cliente', SCHEDULED: 'Programado', ASSIGNED: 'Asignado',
+  DRIVER_ARRIVED: 'Conductor en el lugar', IN_PROGRESS: 'En curso', COMPLETED: 'Completado', CANCELLED: 'Cancelado',
+  ONLINE: 'En línea', BUSY: 'Ocupado', OFFLINE: 'Desconectado', CASH: 'Efectivo', CARD: 'Tarjeta', WALLET: 'Monedero',
+  REQUESTED: 'Pedido', ACCEPTED: 'Aceptado', ARRIVED: 'Llegó', STARTED: 'Iniciado', BOOKED: 'Reservado', DUE: 'Vence',
+  OFFERED: 'Ofrecido', DECLINED: 'Rechazado', HANDED_OVER: 'Traspasado', UNASSIGNED: 'Retirado', RELEASED: 'Devuelto',
+  RATED: 'Valorado', FARE_CORRECTED: 'Tarifa corregida',
 }
