@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"svc/pkg/access/authz"
 	"svc/pkg/app"
@@ -163,6 +164,10 @@ var listed = []endpoint{
 	write(driver, "PATCH /me/status", func(_ context.Context, w *world) (string, string, error) {
 		return "/api/v1/me/status", fmt.Sprintf(`{"online":%t}`, w.next()%2 == 0), nil
 	}),
+	write(driver, "PUT /me/location", func(_ context.Context, w *world) (string, string, error) {
+		return "/api/v1/me/location", fmt.Sprintf(`{"lat":40.7,"lng":-74.006,"recordedAt":%q}`,
+			time.Now().Add(-time.Hour).Add(time.Duration(w.next())*time.Millisecond).UTC().Format(time.RFC3339Nano)), nil
+	}),
 	write(rider, "POST /me/addresses", func(_ context.Context, w *world) (string, string, error) {
 		return "/api/v1/me/addresses",
 			fmt.Sprintf(`{"address":"12 Harbour Street","lat":40.7%03d,"lng":-74.006,"label":"Home"}`, w.next()%50), nil
@@ -173,6 +178,14 @@ var listed = []endpoint{
 	write(op, "PATCH /settings", func(_ context.Context, w *world) (string, string, error) {
 		return "/api/v1/settings", fmt.Sprintf(`{"pricing":{"freeWaitingMinutes":%d}}`, w.next()%60), nil
 	}),
+	write(op, "POST /services", made("services", `{"name":"Measured","baseFare":5}`)),
+	write(op, "GET /services/{id}", one("services", `{"name":"Measured","baseFare":5}`, "")),
+	write(op, "PATCH /services/{id}", one("services", `{"name":"Measured","baseFare":5}`, `{"baseFare":6}`)),
+	write(op, "DELETE /services/{id}", one("services", `{"name":"Measured","baseFare":5}`, "")),
+	write(op, "POST /zones", made("zones", measuredZone)),
+	write(op, "GET /zones/{id}", one("zones", measuredZone, "")),
+	write(op, "PATCH /zones/{id}", one("zones", measuredZone, `{"priority":1}`)),
+	write(op, "DELETE /zones/{id}", one("zones", measuredZone, "")),
 	write(op, "POST /feedback", func(_ context.Context, w *world) (string, string, error) {
 		return "/api/v1/feedback", fmt.Sprintf(`{"title":"Measured %d","body":"Nothing but a measurement."}`, w.next()), nil
 	}),
@@ -189,6 +202,26 @@ var listed = []endpoint{
 	write(op, "POST /feedback/{id}/comments", func(_ context.Context, w *world) (string, string, error) {
 		return "/api/v1/feedback/" + w.ids["post"] + "/comments", `{"body":"Nothing but a measurement."}`, nil
 	}),
+}
+
+const measuredZone = `{"name":"Measured","area":{"type":"Polygon","coordinates":[[[0,0],[1,0],[1,1],[0,0]]]}}`
+
+// made prepares a request that creates something of an operator's collection.
+func made(collection, body string) func(context.Context, *world) (string, string, error) {
+	return func(context.Context, *world) (string, string, error) { return "/api/v1/" + collection, body, nil }
+}
+
+// one prepares a request with the body for something that it creates first.
+func one(collection, create, body string) func(context.Context, *world) (string, string, error) {
+	return func(ctx context.Context, w *world) (string, string, error) {
+		got, err := w.call(ctx, op, "POST", "/api/v1/"+collection, create)
+		if err != nil {
+			return "", "", err
+		}
+		var made struct{ ID string }
+		err = json.Unmarshal(got, &made)
+		return "/api/v1/" + collection + "/" + made.ID, body, err
+	}
 }
 
 // next returns the next number in the world.

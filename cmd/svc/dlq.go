@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"svc/pkg/app"
+	"svc/pkg/background/feed"
 	"svc/pkg/background/projection"
 	"svc/pkg/background/settlement"
 	"svc/pkg/data/stream"
@@ -27,8 +28,8 @@ var streamFunctions = map[string]string{"settlement": app.Settlement, "projectio
 func dlqCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{Use: "dlq", Short: "List, replay or drop records that a function could not process",
 		Long: "Dead letters are records of the table's stream that settlement or projection could not process within\n" +
-			"two hours. The dead letters of a local service are in its data folder. Those of a deployed service are in a\n" +
-			"queue. Name the queue with --queue or with the variable SETTLEMENT_DEAD_LETTERS or PROJECTION_DEAD_LETTERS.\n" +
+			"two hours, or gave up at once because the data of the item is wrong. The dead letters of a local service are\n" +
+			"in its data folder. Those of a deployed service are in a queue. Name the queue with --queue or with the variable SETTLEMENT_DEAD_LETTERS or PROJECTION_DEAD_LETTERS.\n" +
 			"A command reads at most about 10,000 messages of a queue; run it again for the rest."}
 	var queue string
 	var everything bool
@@ -160,11 +161,17 @@ func (p platform) redo(ctx context.Context, function string) func(...events.Dyna
 		step := projection.Step{Now: time.Now, RankRows: feedback.RankRows}
 		once = projection.Function{DB: p.db, Step: step}.Redo
 	}
+	feeds := feed.Function{DB: p.db, Now: time.Now}
 	return func(records ...events.DynamoDBEventRecord) error {
 		var errs []error
 		for _, r := range records {
 			if key, ok := stream.KeyOf(r); ok { // without a key there is no item to process
 				errs = append(errs, once(ctx, key))
+			}
+		}
+		if function == app.Projection {
+			for _, f := range feeds.Process(ctx, events.DynamoDBEvent{Records: records}) {
+				errs = append(errs, f.Err)
 			}
 		}
 		return errors.Join(errs...)

@@ -13,7 +13,9 @@ import (
 	"svc/pkg/domain/delivery"
 	"svc/pkg/domain/driver"
 	"svc/pkg/domain/estimate"
+	"svc/pkg/domain/event"
 	"svc/pkg/domain/feedback"
+	"svc/pkg/domain/location"
 	"svc/pkg/domain/payment"
 	"svc/pkg/domain/person"
 	"svc/pkg/domain/profile"
@@ -82,7 +84,9 @@ func TripRows(*table.DB) []api.Row { return operators(trip.Rows()) }
 func FleetRows(*table.DB) []api.Row { return operators(driver.Rows(), customer.Rows()) }
 
 // SettingsRows are the rows of SettingsFunction.
-func SettingsRows(*table.DB) []api.Row { return operators(settings.Rows(), branding.Rows()) }
+func SettingsRows(*table.DB) []api.Row {
+	return operators(settings.Rows(), branding.Rows(), event.Rows())
+}
 
 // ReportRows are the rows of ReportsFunction.
 func ReportRows(*table.DB) []api.Row { return operators(report.Rows(), wallet.Rows()) }
@@ -96,7 +100,8 @@ func FeedbackRows(*table.DB) []api.Row { return operators(feedback.Rows()) }
 // MeRows are the rows of MeFunction.
 func MeRows(db *table.DB) []api.Row {
 	return slices.DeleteFunc(slices.Concat(trip.Rows(), driver.Rows(), wallet.Rows(), delivery.Rows(),
-		profile.Rows(person.Store{DB: db}), address.Rows(), payment.Rows(), estimate.Rows(outbound.Public())), isOperators)
+		profile.Rows(person.Store{DB: db}), address.Rows(), payment.Rows(), estimate.Rows(outbound.Public()),
+		location.Rows(), event.Rows()), isOperators)
 }
 
 func operators(lists ...[]api.Row) []api.Row {

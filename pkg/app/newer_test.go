@@ -258,6 +258,7 @@ var derived = map[string]bool{"suffix": true, "rank": true, "text": true}
 // each with the reason.
 var neverReplaced = map[string]string{
 	"audit": "an entry of a log", "log": "an entry of a log", "posting": "an entry of a log",
+	"event":       "written once, kept for 30 days",
 	"estimate":    "written once, valid for five minutes",
 	"receipt":     "written once; svc rebuild replaces a wrong one",
 	"comment":     "comments are not edited",
@@ -270,6 +271,8 @@ var neverReplaced = map[string]string{
 	"state":       "only updated", "flags": "only updated", "counter": "only updated",
 	"assertion": "a jti is used once; one that is over may be replaced, whatever it holds",
 	"deleted":   "an entry of a list, like that of a log",
+	"due":       "written once, then carried out and deleted",
+	"swept":     "only the sweep of pkg/data/due replaces it",
 	"trust":     "a company trusts a client by svc; its own test replaces it",
 	"device":    "a new one replaces the cookie, not the item",
 	"slug":      "names its owner for good", "domain": "names its owner; deleted with the name",

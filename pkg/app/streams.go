@@ -4,11 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"sync"
 
 	"github.com/aws/aws-lambda-go/events"
 
+	"svc/pkg/background/feed"
 	"svc/pkg/background/projection"
 	"svc/pkg/background/settlement"
+	"svc/pkg/data/stream"
 	"svc/pkg/domain/feedback"
 )
 
@@ -16,10 +19,32 @@ import (
 // records to retry.
 type StreamHandler func(context.Context, events.DynamoDBEvent) (events.DynamoDBEventResponse, error)
 
-func (p *Runtime) settlement() settlement.Function { return settlement.Function{DB: p.DB, Now: p.Now} }
+func (p *Runtime) settlement() settlement.Function {
+	return settlement.Function{DB: p.DB, Now: p.Now, GiveUp: p.giveUp(Settlement)}
+}
 
+// projection returns the stream's second reader. It counts, and it appends to the
+// event feeds. If one of them fails on a record, the other still processes it.
 func (p *Runtime) projection() StreamHandler {
-	return projection.Function{DB: p.DB, Step: projection.Step{Now: p.Now, RankRows: feedback.RankRows}}.Handle
+	counts := projection.Function{DB: p.DB, Step: projection.Step{Now: p.Now, RankRows: feedback.RankRows}}
+	feeds, giveUp := feed.Function{DB: p.DB, Now: p.Now}, p.giveUp(Projection)
+	return func(ctx context.Context, batch events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
+		var counted, fed []stream.Failure
+		var wait sync.WaitGroup
+		wait.Go(func() { counted = counts.Process(ctx, batch) })
+		wait.Go(func() { fed = feeds.Process(ctx, batch) })
+		wait.Wait()
+		return stream.Answer(ctx, batch, append(counted, fed...), giveUp), nil
+	}
+}
+
+func (p *Runtime) giveUp(function string) stream.GiveUp {
+	if p.GiveUp == nil {
+		return nil
+	}
+	return func(ctx context.Context, records []events.DynamoDBEventRecord, cause error) error {
+		return p.GiveUp(ctx, function, records, cause)
+	}
 }
 
 // StreamHandlers returns the functions on the table's stream, by name.

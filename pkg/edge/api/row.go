@@ -7,6 +7,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"svc/pkg/access/authz"
+	"svc/pkg/base/fault"
+	"svc/pkg/base/ids"
 	"svc/pkg/data/table"
 )
 
@@ -30,6 +32,8 @@ type Row struct {
 	Extension bool
 
 	Versioned bool // the resource has an ETag
+
+	idKind string // of the identifiers that the path may have; "" for any
 
 	needs    func(table.Tenant, Peek) []table.Key
 	recent   bool // the items of needs may be as old as recentTTL
@@ -76,6 +80,20 @@ func Needs(keys func(t table.Tenant, p Peek) []table.Key) Option {
 	return func(r *Row) { r.needs = keys }
 }
 
+// One is Needs for the item that the path's id names. A path without an identifier
+// of the kind gets a 404.
+func One(kind string, key func(table.Tenant, string) table.Key) Option {
+	return func(r *Row) {
+		r.idKind = kind
+		r.needs = func(t table.Tenant, p Peek) []table.Key {
+			if id := p.Path("id"); ids.Valid(kind, id) {
+				return []table.Key{key(t, id)}
+			}
+			return nil
+		}
+	}
+}
+
 // NeedsRecent is Needs for items that may be a second old. A process reads an
 // item that exists about once a second, however many requests it serves. This
 // avoids a hot key. What a caller may do must never depend on such an item.
@@ -107,6 +125,12 @@ func Post[In, Out any](path, id string, p authz.Policy, h Handler[In, Out], opti
 	return row(http.MethodPost, path, id, p, h, options)
 }
 
+// Put returns a row that replaces a resource. A repeated request changes nothing
+// more.
+func Put[In, Out any](path, id string, p authz.Policy, h Handler[In, Out], options ...Option) Row {
+	return row(http.MethodPut, path, id, p, h, options)
+}
+
 // Patch returns a row that changes part of a resource.
 func Patch[In, Out any](path, id string, p authz.Policy, h Handler[In, Out], options ...Option) Row {
 	return row(http.MethodPatch, path, id, p, h, options)
@@ -130,6 +154,10 @@ func row[In, Out any](method, path, id string, p authz.Policy, h Handler[In, Out
 				return nil, nil
 			}
 			x.handled = true
+			if r.idKind != "" && !ids.Valid(r.idKind, x.r.PathValue("id")) {
+				x.err = fault.NotFound()
+				return nil, nil
+			}
 			if x.asks {
 				x.err = errUnconfirmed
 				return nil, nil
