@@ -74,6 +74,7 @@ func Run(t *testing.T, target Target) {
 		{"estimate", s.estimated},
 		{"ride", s.ride},
 		{"cancelled ride", s.cancelled},
+		{"operated rides", s.operated},
 		{"tenants apart", s.apart},
 		{"faults", s.faults},
 		{"every operation", s.everyOperation},
