@@ -60,7 +60,7 @@ func TestConsole(t *testing.T) {
 	rides(t, s, 3) // by somebody else: the third shows by itself
 	run(t, ctx, chromedp.WaitVisible(chromedp.Search(`//td[.="3 Harbour Street"]`)))
 	run(t, ctx, open("trips/"+first[0], `//button[.="Assign"]`)...)
-	run(t, ctx, chromedp.Click(button("Assign")), chromedp.WaitVisible(chromedp.CSS("dialog select option:nth-child(2)")),
+	run(t, ctx, chromedp.Click(button("Assign")), chromedp.WaitReady(chromedp.CSS("dialog select option:nth-child(2)")),
 		chromedp.Evaluate[chromedp.Void](`(() => { const s = document.querySelector("dialog select"); s.selectedIndex = 1;
 			s.dispatchEvent(new Event("change", {bubbles: true})) })()`),
 		chromedp.Click(button("Yes, do it")), chromedp.WaitVisible(chromedp.Search(`//h1/span[.="Assigned"]`)),
