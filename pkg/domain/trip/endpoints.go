@@ -229,6 +229,9 @@ func requestRide(ctx context.Context, c *api.Caller, in *RideInput) (*Trip, erro
 	if err != nil {
 		return nil, err
 	}
+	if err := terms.Settings.Serves(ctx, c.Tenant, t.OriginLat, t.OriginLng); err != nil {
+		return nil, err
+	}
 	s, err := storeOf(ctx, c)
 	if err != nil {
 		return nil, err
