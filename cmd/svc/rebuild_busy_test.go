@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"svc/pkg/background/settlement"
 	"svc/pkg/data/table"
+	"svc/pkg/domain/receipt"
 	"svc/pkg/domain/wallet"
 	"svc/pkg/local/folder"
 	"svc/pkg/local/testkit"
@@ -32,7 +32,7 @@ func TestRebuildBesideRides(t *testing.T) {
 	tn := db.Tenant(read[struct{ ID string }](w, "tenant", "show", "metro").ID)
 	lost := read[[]struct{ ID, DriverID string }](w, "trip", "list", "metro", "--status", "COMPLETED")[0]
 	tx := tn.Write()
-	tx.Delete(settlement.ReceiptKey(tn, lost.ID))
+	tx.Delete(receipt.Key(tn, lost.ID))
 	tx.Update(wallet.Key(tn, wallet.Driver, lost.DriverID), table.Change{Add: map[string]any{"balance": 5, "version": 1}})
 	testkit.Must(t, tx.Commit(t.Context()))
 
