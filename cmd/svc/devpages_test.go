@@ -101,7 +101,7 @@ func TestOutbox(t *testing.T) {
 		testkit.Must(t, err)
 		link = regexp.MustCompile(`href="(http[^"]+/oauth/password[^"]+)"`).FindStringSubmatch(outbox.Body)
 	}
-	if link == nil || !strings.Contains(outbox.Body, "To rider1@metro.example") {
+	if link == nil || !strings.Contains(outbox.Body, "To <bdi>rider1@metro.example") {
 		t.Fatalf("the outbox shows no link: %s", outbox.Body)
 	}
 	if page, _, err = browser.Get(t.Context(), html.UnescapeString(link[1])); err != nil || page.StatusCode >= http.StatusBadRequest {

@@ -55,7 +55,7 @@ func TestOutboxOnAPhone(t *testing.T) {
 		t.Error(fault)
 	}
 	if *picture != "" {
-		body, err := chromedp.Run(ctx, chromedp.FullScreenshot(90))
+		body, err := chromedp.Run(ctx, chromedp.FullScreenshot(100))
 		testkit.Must(t, err)
 		testkit.Must(t, os.WriteFile(*picture, body, 0o600))
 	}
