@@ -19,6 +19,7 @@ import (
 	"svc/pkg/domain/payment"
 	"svc/pkg/domain/person"
 	"svc/pkg/domain/profile"
+	"svc/pkg/domain/receipt"
 	"svc/pkg/domain/report"
 	"svc/pkg/domain/settings"
 	"svc/pkg/domain/trip"
@@ -89,7 +90,9 @@ func SettingsRows(*table.DB) []api.Row {
 }
 
 // ReportRows are the rows of ReportsFunction.
-func ReportRows(*table.DB) []api.Row { return operators(report.Rows(), wallet.Rows()) }
+func ReportRows(*table.DB) []api.Row {
+	return operators(report.Rows(), wallet.Rows(), receipt.WalletRows())
+}
 
 // DeliveryRows are the rows of DeliveryFunction.
 func DeliveryRows(*table.DB) []api.Row { return operators(delivery.Rows()) }

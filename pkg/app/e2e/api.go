@@ -253,6 +253,45 @@ func (s *suite) ride(t *testing.T) {
 	if last["type"] != "TRIP_PAYMENT" || wallet() == before {
 		t.Errorf("last transaction: type %v; balance %s, before %s", last["type"], wallet(), before)
 	}
+	s.refunded(t, id)
+}
+
+// refunded checks that the refunds of a trip with the fare of 21.5 stay within it.
+func (s *suite) refunded(t *testing.T, id string) {
+	refund := func(amount, key string) answer {
+		return s.do(t, call{method: "POST", path: "/api/v1/wallets/postings", token: s.token(t, operator), key: key,
+			body: fmt.Sprintf(`{"customerId": %q, "type": "REFUND", "amount": %s, "description": "Late", "tripId": %q}`,
+				s.id(t, rider), amount, id)})
+	}
+	made, repeated := refund("1.5", "refund-"+id).must(201), refund("1.5", "refund-"+id).must(201)
+	if string(made.body) != string(repeated.body) {
+		t.Errorf("the repeated refund is not answered as the first: %s", repeated.body)
+	}
+	refund("20.01", "").refused(409, "invalid_state")
+}
+
+// money checks what operators post to wallets.
+func (s *suite) money(t *testing.T) {
+	op, dr := s.token(t, operator), s.token(t, driver)
+	path := "/api/v1/wallets/postings"
+	post := func(kind, amount, more string) answer {
+		return s.post(t, op, path, fmt.Sprintf(`{"driverId": %q, "type": %q, "amount": %s, "description": "Tried"%s}`,
+			s.id(t, driver), kind, amount, more))
+	}
+	before := s.get(t, dr, "/api/v1/me/wallet").must(200).text("balance")
+	made := post("TOP_UP", "40.5", "").must(201)
+	if made.text("amount") != "40.5" || made.text("balance") == before {
+		t.Errorf("posted: %s, before %s", made.body, before)
+	}
+	post("PAYOUT", "-1", "").refused(400, "invalid_request")
+	post("PAYOUT", "1000", `, "tripId": "trp_01ARZ3NDEKTSV4RRFFQ69G5FAV"`).refused(400, "invalid_request")
+	if got := post("ADJUSTMENT", "-40.5", "").must(201).text("amount"); got != "-40.5" {
+		t.Errorf("amount %s", got)
+	}
+	newest := s.get(t, op, path+"?limit=2&driverId="+s.id(t, driver)).some()
+	if find(newest, made.text("id")) == nil {
+		t.Errorf("the posting is not listed: %v", newest)
+	}
 }
 
 func (s *suite) cancelled(t *testing.T) {

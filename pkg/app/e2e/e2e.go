@@ -72,6 +72,7 @@ func Run(t *testing.T, target Target) {
 		{"rider", s.rider},
 		{"driver", s.driver},
 		{"estimate", s.estimated},
+		{"money", s.money},
 		{"ride", s.ride},
 		{"cancelled ride", s.cancelled},
 		{"operated rides", s.operated},

@@ -16,6 +16,8 @@ const (
 	drives = "driver1@metro.example"
 	second = "driver2@metro.example"
 	third  = "driver3@metro.example"
+
+	driverID = "drv_01JMETR0000000000000000003" // of third
 )
 
 // Trips of the demo: 21 is in progress with the second driver, the first driver
@@ -87,6 +89,10 @@ var listed = []request{
 		query: "from=2026-05-01T00:00:00Z&to=2026-06-02T00:00:00Z"},
 	{name: "svc_wallet_totals-detail", person: boss, method: "GET", path: "/api/v1/wallets",
 		query: "type=driver&detail=1"},
+	{name: "svc_list_postings", person: boss, method: "GET", path: "/api/v1/wallets/postings",
+		query: "driverId=" + driverID + "&limit=2"},
+	{name: "svc_post_to_wallet", person: boss, method: "POST", path: "/api/v1/wallets/postings",
+		body: `{"driverId": "` + driverID + `", "type": "ADJUSTMENT", "amount": -12.50, "description": "Lost phone mount"}`},
 	{name: "svc_list_orders", person: boss, method: "GET", path: "/api/v1/orders", query: "limit=2"},
 	{name: "svc_list_orders-feature", person: "operator@harbor.example", method: "GET", path: "/api/v1/orders"},
 	{name: "svc_submit_feedback", person: boss, method: "POST", path: "/api/v1/feedback",
