@@ -13,12 +13,14 @@ import (
 	"svc/pkg/domain/delivery"
 	"svc/pkg/domain/driver"
 	"svc/pkg/domain/estimate"
+	"svc/pkg/domain/event"
 	"svc/pkg/domain/feedback"
 	"svc/pkg/domain/fleet"
 	"svc/pkg/domain/location"
 	"svc/pkg/domain/payment"
 	"svc/pkg/domain/person"
 	"svc/pkg/domain/profile"
+	"svc/pkg/domain/receipt"
 	"svc/pkg/domain/report"
 	"svc/pkg/domain/settings"
 	"svc/pkg/domain/trip"
@@ -86,10 +88,14 @@ func FleetRows(db *table.DB) []api.Row {
 }
 
 // SettingsRows are the rows of SettingsFunction.
-func SettingsRows(*table.DB) []api.Row { return operators(settings.Rows(), branding.Rows()) }
+func SettingsRows(*table.DB) []api.Row {
+	return operators(settings.Rows(), branding.Rows(), event.Rows())
+}
 
 // ReportRows are the rows of ReportsFunction.
-func ReportRows(*table.DB) []api.Row { return operators(report.Rows(), wallet.Rows()) }
+func ReportRows(*table.DB) []api.Row {
+	return operators(report.Rows(), wallet.Rows(), receipt.WalletRows())
+}
 
 // DeliveryRows are the rows of DeliveryFunction.
 func DeliveryRows(*table.DB) []api.Row { return operators(delivery.Rows()) }
@@ -100,8 +106,8 @@ func FeedbackRows(*table.DB) []api.Row { return operators(feedback.Rows()) }
 // MeRows are the rows of MeFunction.
 func MeRows(db *table.DB) []api.Row {
 	return slices.DeleteFunc(slices.Concat(trip.Rows(), driver.Rows(), wallet.Rows(), delivery.Rows(),
-		profile.Rows(person.Store{DB: db}), address.Rows(), payment.Rows(), fleet.Rows(db), estimate.Rows(outbound.Public()),
-		location.Rows()), isOperators)
+		profile.Rows(person.Store{DB: db}), address.Rows(), payment.Rows(), estimate.Rows(outbound.Public()),
+		location.Rows(), event.Rows(), fleet.Rows(db)), isOperators)
 }
 
 func operators(lists ...[]api.Row) []api.Row {

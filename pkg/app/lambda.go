@@ -17,6 +17,7 @@ import (
 	"svc/pkg/edge/api"
 	"svc/pkg/edge/gateway"
 	"svc/pkg/edge/reference/published"
+	"svc/pkg/oauth/page"
 )
 
 // Serve returns the handler that Lambda calls with a function's events.
@@ -124,7 +125,9 @@ func (p *Runtime) mailer() (err error) {
 // Documents serves the OpenAPI document, the reference page, /health and
 // /health/live, and the 404 or 405 of any other request.
 func Documents(p *Runtime, function string) (any, error) {
-	return p.requests(function, func(at *Runtime) (http.Handler, error) { return published.New(at.BaseURL), nil })
+	return p.requests(function, func(at *Runtime) (http.Handler, error) {
+		return published.New(at.BaseURL, page.ShowMissing), nil
+	})
 }
 
 // Rotation creates and removes signing keys.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"time"
 
 	"svc/pkg/access/authz"
@@ -40,15 +41,20 @@ func NewLink(ctx context.Context, db *table.DB, baseURL string, audience authz.A
 	if l.Actor == "" || l.Disabled {
 		return "", fault.NotFound()
 	}
-	return k.create(ctx, baseURL, login.Link{Audience: audience, TenantID: session.TenantOf(audience, tenantID), Actor: l.Actor,
-		Email: address, Since: l.Since}, now.Add(login.LinkLife))
+	at, err := companies{db, baseURL}.byID(ctx, session.TenantOf(audience, tenantID))
+	if err != nil {
+		return "", err
+	}
+	return k.create(ctx, baseURL, login.LinkHints(audience, at.tenant.Slug), login.Link{Audience: audience,
+		TenantID: session.TenantOf(audience, tenantID), Actor: l.Actor, Email: address, Since: l.Since}, now.Add(login.LinkLife))
 }
 
 // create stores a link that is valid once, until it expires, and returns its
-// address.
-func (k *links) create(ctx context.Context, baseURL string, n login.Link, expires time.Time) (string, error) {
+// address, which contains the hints.
+func (k *links) create(ctx context.Context, baseURL string, hints url.Values, n login.Link,
+	expires time.Time) (string, error) {
 	tx := k.p.Write()
-	path := login.AddLink(tx, k.p, n, expires)
+	path := login.AddLink(tx, k.p, n, hints, expires)
 	if err := table.Retry(ctx, tx.Commit); err != nil {
 		return "", fmt.Errorf("one-time link: %w", err)
 	}

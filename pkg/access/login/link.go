@@ -27,10 +27,23 @@ func LinkKey(p table.Platform, secret string) table.Key {
 	return p.Key("LINK", "LINK", ids.Hash(secret))
 }
 
-// AddLink adds a link to the transaction and returns its path and query, which are
-// a credential: never log them. The link is valid once, until it expires.
-func AddLink(tx *table.Tx, p table.Platform, n Link, expires time.Time) string {
+// LinkHints returns what the address of a link says of its account. When the link
+// is used up or has expired, nothing else is left to offer a new one by. An
+// operator's account belongs to no company.
+func LinkHints(audience authz.Audience, slug string) url.Values {
+	hints := url.Values{"audience": {string(audience)}}
+	if audience != authz.Dashboard {
+		hints.Set("tenant_hint", slug)
+	}
+	return hints
+}
+
+// AddLink adds a link to the transaction. It returns its path and query with the
+// hints, which are a credential: never log them. The link is valid once, until it
+// expires.
+func AddLink(tx *table.Tx, p table.Platform, n Link, hints url.Values, expires time.Time) string {
 	secret := ids.Secret()
 	tx.Covers(p.Handle).Create(table.Item{Key: LinkKey(p, secret), Type: "link", Expires: expires, Doc: n})
-	return "/oauth/password?" + url.Values{"link": {secret}}.Encode()
+	hints.Set("link", secret)
+	return "/oauth/password?" + hints.Encode()
 }

@@ -173,7 +173,8 @@ func invite[Out any](
 	out, err = api.Make(ctx, c, out, func(tx *table.Tx) error {
 		add(tx, shards)
 		if mails {
-			link = login.AddLink(tx, db.Platform("LINK"), account, c.Now.Add(login.LinkLife))
+			link = login.AddLink(tx, db.Platform("LINK"), account, login.LinkHints(account.Audience, company.Slug),
+				c.Now.Add(login.LinkLife))
 		}
 		return nil
 	})

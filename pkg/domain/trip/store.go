@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"svc/pkg/base/fault"
+	"svc/pkg/data/audit"
 	"svc/pkg/data/table"
+	"svc/pkg/domain/driver"
 	"svc/pkg/domain/tenant"
 )
 
@@ -16,13 +18,39 @@ type Store struct {
 	Tenant      table.Tenant
 	WriteShards int
 	Now         time.Time
+	// Strict means that a trip makes its driver BUSY (tenant.Strict).
+	Strict bool
+	// Read reads the driver for the first attempt of a change; nil means Tenant.Get.
+	Read audit.Reader
 	// Commit commits a transaction. answer is the response that the handler
 	// will return.
 	Commit func(ctx context.Context, tx *table.Tx, answer any) error
 	// Also, if not nil, adds writes to the transaction of each change. was is the
-	// trip as it was read, and next as it is written. If the trip has changed since
-	// the read, the transaction fails.
+	// trip as it was read, the zero Trip for a new trip, and next as it is written. If
+	// the trip has changed since the read, the transaction fails.
 	Also func(tx *table.Tx, was, next Trip, answer any)
+}
+
+// Audited returns a Store.Also that adds an audit entry of what an operator changed.
+func Audited(t table.Tenant, by audit.By) func(tx *table.Tx, was, next Trip, answer any) {
+	return func(tx *table.Tx, was, next Trip, _ any) {
+		what, before := "trip.move", any(was.audited())
+		if was.ID == "" {
+			what, before = "trip.book", nil
+		}
+		audit.Append(tx, t, by, what, next.ID, before, next.audited())
+	}
+}
+
+// audited returns what an audit entry shows of a trip. It has no address and no
+// words of a person.
+func (t Trip) audited() any {
+	return struct {
+		TripCode   string  `json:"tripCode"`
+		Status     Status  `json:"status"`
+		CustomerID string  `json:"customerId"`
+		DriverID   *string `json:"driverId"`
+	}{t.TripCode, t.Status, t.CustomerID, t.DriverID}
 }
 
 // Create writes a new trip. flags is the copy of the tenant's flags from which
@@ -33,6 +61,9 @@ func (s Store) Create(ctx context.Context, t Trip, flags table.Item) (*Trip, err
 	most, look := tenant.OpenTrips(flags), false
 	err := table.Retry(ctx, func(ctx context.Context) error {
 		tx := s.Tenant.Write()
+		if err := s.drivers(ctx, tx, Trip{}, &t); err != nil {
+			return err
+		}
 		tx.Create(t.Item(s.Tenant, s.WriteShards))
 		tenant.Price(tx, flags)
 		if look {
@@ -41,6 +72,9 @@ func (s Store) Create(ctx context.Context, t Trip, flags table.Item) (*Trip, err
 			}
 		} else if most > 0 {
 			addOpen(tx, s.Tenant, t, most)
+		}
+		if s.Also != nil {
+			s.Also(tx, Trip{}, t, &t)
 		}
 		err := s.Commit(ctx, tx, &t)
 		if errors.Is(err, errLook) {
@@ -155,18 +189,13 @@ func (s Store) Change(ctx context.Context, it table.Item, act func(Trip) (Trip, 
 func change[A any](
 	ctx context.Context, s Store, it table.Item, act func(Trip) (Trip, error), answer func(Trip) *A,
 ) (*A, error) {
-	if !it.Found() {
-		return nil, fault.NotFound()
-	}
 	var given *A
-	stale := false
-	err := table.Retry(ctx, func(ctx context.Context) (err error) {
-		if stale {
-			if it, err = s.Tenant.Get(ctx, it.Key); err != nil {
-				return err
-			}
+	read := reader(s.Tenant, it)
+	err := table.Retry(ctx, func(ctx context.Context) error {
+		it, err := read(ctx)
+		if err != nil {
+			return err
 		}
-		stale = true
 		was, err := FromItem(it)
 		if err != nil {
 			return err
@@ -175,8 +204,12 @@ func change[A any](
 		if err != nil {
 			return err
 		}
+		tx := s.Tenant.Write()
+		if err := s.drivers(ctx, tx, was, &next); err != nil {
+			return err
+		}
 		given = answer(next)
-		tx := s.replace(was, next)
+		s.replace(tx, was, next)
 		if s.Also != nil {
 			s.Also(tx, was, next, given)
 		}
@@ -188,11 +221,54 @@ func change[A any](
 	return given, nil
 }
 
-// replace returns the transaction from one state of a trip to the next. The
-// condition on the version is sufficient. The conditions on status and driver
+// reader returns a function that returns the trip's item as it was read, and at
+// each later call reads it again. It returns fault.NotFound if there is none.
+func reader(t table.Tenant, it table.Item) func(context.Context) (table.Item, error) {
+	stale := false
+	return func(ctx context.Context) (out table.Item, err error) {
+		if stale {
+			it, err = t.Get(ctx, it.Key)
+		}
+		stale = true
+		if err == nil && !it.Found() {
+			err = fault.NotFound()
+		}
+		return it, err
+	}
+}
+
+// drivers changes the status of the driver who loses the trip, and of the one who
+// gets it, in the transaction of the change. Errors: 409 if the new driver must not
+// get it.
+func (s *Store) drivers(ctx context.Context, tx *table.Tx, was Trip, next *Trip) error {
+	over := next.Status == Completed || next.Status == Cancelled
+	moved := was.DriverID == nil || next.DriverID == nil || *was.DriverID != *next.DriverID
+	read := s.Read
+	if s.Read = nil; read == nil {
+		read = s.Tenant.Get
+	}
+	if was.Engaged && (moved || over) {
+		it, err := read(ctx, driver.Key(s.Tenant, *was.DriverID))
+		if err == nil {
+			err = driver.EndRide(tx, s.Tenant, it, was.ID, s.Now)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if next.Engaged = next.DriverID != nil && !over && (was.Engaged && !moved || s.Strict && moved); next.Engaged && moved {
+		it, err := read(ctx, driver.Key(s.Tenant, *next.DriverID))
+		if err != nil {
+			return err
+		}
+		return driver.BeginRide(tx, s.Tenant, it, next.ID, s.Now)
+	}
+	return nil
+}
+
+// replace writes the next state of a trip in place of another. The condition on the version is sufficient. The conditions on status and driver
 // document what the transition relies on.
-func (s Store) replace(was, next Trip) *table.Tx {
-	tx := s.Tenant.Write()
+func (s Store) replace(tx *table.Tx, was, next Trip) {
 	op := tx.Replace(next.Item(s.Tenant, s.WriteShards)).Else(table.ErrConflict)
 	if was.DriverID == nil {
 		op.If("'status' = ? AND attribute_not_exists(driverId)", string(was.Status))
@@ -205,5 +281,4 @@ func (s Store) replace(was, next Trip) *table.Tx {
 		log.G[byTenant-1], log.R = LatePartition(s.Tenant), *next.CompletedAt+"#"+was.ID
 		tx.Put(log)
 	}
-	return tx
 }

@@ -18,6 +18,7 @@ var enums = map[string]string{ //nolint:gosec // the names of authentication met
 	"ClientAuthMethod":    "client_secret_basic client_secret_post none private_key_jwt",
 	"DriverDocumentKind":  "DRIVING_LICENCE IDENTITY INSURANCE OTHER VEHICLE_REGISTRATION",
 	"DriverDocumentState": "APPROVED PENDING REJECTED",
+	"DriverStatusMode":    "free strict",
 	"DriverStatus":        "BUSY OFFLINE ONLINE",
 	"ErrorCode":           strings.Join(fault.Codes(), " "),
 	"FeedbackSort":        "comments newest votes",
@@ -37,7 +38,9 @@ var enums = map[string]string{ //nolint:gosec // the names of authentication met
 		"HANDED_OVER OFFERED RATED RELEASED REQUESTED SEARCHING STARTED UNASSIGNED",
 	"TripStatus": "ASSIGNED CANCELLED COLLECTING_OFFERS COMPLETED DRIVER_ARRIVED IN_PROGRESS PENDING SCHEDULED " +
 		"SEARCHING WAITING_CUSTOMER",
-	"WalletSide": "customer driver",
+	"PostingType":      "ADJUSTMENT PAYOUT REFUND TOP_UP TRIP_PAYMENT",
+	"PostingInputType": "ADJUSTMENT PAYOUT REFUND TOP_UP",
+	"WalletSide":       "customer driver",
 }
 
 // oauthErrors are the error codes of the OAuth endpoints that respond with JSON
