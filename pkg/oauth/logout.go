@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 
+	"svc/pkg/access/login"
 	"svc/pkg/access/signing"
 	"svc/pkg/oauth/clients"
 	"svc/pkg/oauth/page"
