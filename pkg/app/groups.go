@@ -13,6 +13,7 @@ import (
 	"svc/pkg/domain/delivery"
 	"svc/pkg/domain/driver"
 	"svc/pkg/domain/estimate"
+	"svc/pkg/domain/export"
 	"svc/pkg/domain/feedback"
 	"svc/pkg/domain/payment"
 	"svc/pkg/domain/person"
@@ -43,6 +44,7 @@ const (
 	Settlement = "SettlementFunction"
 	Projection = "ProjectionFunction"
 	Keys       = "KeysFunction"
+	Jobs       = "JobsFunction"
 	Smoke      = "SmokeFunction"
 )
 
@@ -85,7 +87,7 @@ func FleetRows(*table.DB) []api.Row { return operators(driver.Rows(), customer.R
 func SettingsRows(*table.DB) []api.Row { return operators(settings.Rows(), branding.Rows()) }
 
 // ReportRows are the rows of ReportsFunction.
-func ReportRows(*table.DB) []api.Row { return operators(report.Rows(), wallet.Rows()) }
+func ReportRows(*table.DB) []api.Row { return operators(report.Rows(), wallet.Rows(), export.Rows()) }
 
 // DeliveryRows are the rows of DeliveryFunction.
 func DeliveryRows(*table.DB) []api.Row { return operators(delivery.Rows()) }

@@ -303,7 +303,7 @@ func policiesOf(t *testing.T) map[string][]statement {
 			}
 		}
 	}
-	if len(out) != 13 {
+	if len(out) != 14 {
 		t.Fatalf("%d functions are in the template", len(out))
 	}
 	return out

@@ -144,6 +144,34 @@ func (s *suite) driver(t *testing.T) {
 	s.get(t, token, "/api/v1/me/wallet").must(200)
 }
 
+// exported checks that an operator gets each kind of data as a file.
+func (s *suite) exported(t *testing.T) {
+	token := s.token(t, operator)
+	for kind, column := range map[string]string{"trips": "tripCode", "postings": "amount", "customers": "email",
+		"drivers": "vehiclePlate", "orders": "total", "report": "revenue"} {
+		id := s.post(t, token, "/api/v1/exports", fmt.Sprintf(`{"kind": %q, "from": %q}`, kind,
+			time.Now().AddDate(0, 0, -30).Format("2006-01-02"))).must(201).text("id")
+		var url string
+		s.eventually(t, "export of "+kind, func() bool {
+			url, _ = s.get(t, token, "/api/v1/exports/"+id).must(200).json()["url"].(string)
+			return url != ""
+		})
+		res, err := http.Get(url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(res.Body)
+		_ = res.Body.Close()
+		header, rows, _ := strings.Cut(string(body), "\r\n")
+		if err != nil || res.StatusCode != http.StatusOK || !strings.Contains(header, column) || rows == "" {
+			t.Errorf("%s: %d %v: %q and %d bytes", kind, res.StatusCode, err, header, len(rows))
+		}
+	}
+	if find(s.get(t, token, "/api/v1/exports").some(), "") != nil {
+		t.Error("an export has no id")
+	}
+}
+
 // estimated checks that a ride with an estimate gets its fare.
 func (s *suite) estimated(t *testing.T) {
 	token := s.token(t, rider)

@@ -72,6 +72,7 @@ func Run(t *testing.T, target Target) {
 		{"driver", s.driver},
 		{"estimate", s.estimated},
 		{"ride", s.ride},
+		{"export", s.exported},
 		{"cancelled ride", s.cancelled},
 		{"tenants apart", s.apart},
 		{"faults", s.faults},

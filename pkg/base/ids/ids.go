@@ -36,6 +36,7 @@ const (
 	Audit    = "aud"
 	Request  = "req"
 	Estimate = "est"
+	Export   = "exp"
 )
 
 // New returns a new identifier of the kind. Its time part comes from now.
