@@ -1,9 +1,9 @@
-// Package svc embeds two files of the project: the deployment template and the
-// OpenAPI document. So the local gateway, the local engine and the tests read
+// Package svc embeds files of the project: the deployment template, the OpenAPI
+// document and the guides for integrators. So the local gateway, the local engine and the tests read
 // the template from which the service is deployed.
 package svc
 
-import _ "embed"
+import "embed"
 
 // Template is template.yaml: the functions, their routes and streams, and the
 // table.
@@ -16,3 +16,9 @@ var Template []byte
 //
 //go:embed docs/openapi.json
 var OpenAPI []byte
+
+// Guides are the documents for integrators, which are served beside the reference.
+//
+//go:embed docs/tutorial.md docs/oauth.md docs/requests.md docs/errors.md docs/clients.md docs/agents.md docs/glossary.md
+//go:embed docs/troubleshooting.md
+var Guides embed.FS

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"svc/pkg/access/authz"
 	"svc/pkg/app"
@@ -163,6 +164,10 @@ var listed = []endpoint{
 	write(driver, "PATCH /me/status", func(_ context.Context, w *world) (string, string, error) {
 		return "/api/v1/me/status", fmt.Sprintf(`{"online":%t}`, w.next()%2 == 0), nil
 	}),
+	write(driver, "PUT /me/location", func(_ context.Context, w *world) (string, string, error) {
+		return "/api/v1/me/location", fmt.Sprintf(`{"lat":40.7,"lng":-74.006,"recordedAt":%q}`,
+			time.Now().Add(-time.Hour).Add(time.Duration(w.next())*time.Millisecond).UTC().Format(time.RFC3339Nano)), nil
+	}),
 	write(rider, "POST /me/addresses", func(_ context.Context, w *world) (string, string, error) {
 		return "/api/v1/me/addresses",
 			fmt.Sprintf(`{"address":"12 Harbour Street","lat":40.7%03d,"lng":-74.006,"label":"Home"}`, w.next()%50), nil
@@ -173,6 +178,9 @@ var listed = []endpoint{
 	}),
 	write(op, "PATCH /branding", func(_ context.Context, w *world) (string, string, error) {
 		return "/api/v1/branding", fmt.Sprintf(`{"primaryColor":"#0b%04x"}`, w.next()), nil
+	}),
+	write(op, "PATCH /settings", func(_ context.Context, w *world) (string, string, error) {
+		return "/api/v1/settings", fmt.Sprintf(`{"pricing":{"freeWaitingMinutes":%d}}`, w.next()%60), nil
 	}),
 	write(op, "POST /feedback", func(_ context.Context, w *world) (string, string, error) {
 		return "/api/v1/feedback", fmt.Sprintf(`{"title":"Measured %d","body":"Nothing but a measurement."}`, w.next()), nil

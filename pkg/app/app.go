@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/aws/aws-lambda-go/events"
+
 	"svc/pkg/access/signing"
 	"svc/pkg/background/jobs"
 	"svc/pkg/data/table"
@@ -44,6 +46,10 @@ type Runtime struct {
 	Files Files
 	// Begun is called when a request has begun a job; it may be nil.
 	Begun func()
+	// GiveUp stores the records of an item whose data a function on the stream
+	// cannot process, as a dead letter of the function. nil means that the stream
+	// delivers them again.
+	GiveUp func(ctx context.Context, function string, records []events.DynamoDBEventRecord, cause error) error
 	// Config is what the process read from its environment.
 	Config Config
 

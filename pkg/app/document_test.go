@@ -113,7 +113,7 @@ func TestEveryAnswerIsAsDescribed(t *testing.T) {
 // the document.
 func mismatch(doc *huma.OpenAPI, method, path string, a recordedAnswer) []string {
 	item := doc.Paths[path]
-	op := map[string]*huma.Operation{"GET": item.Get, "POST": item.Post, "PATCH": item.Patch,
+	op := map[string]*huma.Operation{"GET": item.Get, "POST": item.Post, "PUT": item.Put, "PATCH": item.Patch,
 		"DELETE": item.Delete}[method]
 	response := op.Responses[strconv.Itoa(a.Status)]
 	if response == nil {

@@ -15,6 +15,7 @@ import (
 	"svc/pkg/domain/estimate"
 	"svc/pkg/domain/export"
 	"svc/pkg/domain/feedback"
+	"svc/pkg/domain/location"
 	"svc/pkg/domain/payment"
 	"svc/pkg/domain/person"
 	"svc/pkg/domain/profile"
@@ -98,7 +99,8 @@ func FeedbackRows(*table.DB) []api.Row { return operators(feedback.Rows()) }
 // MeRows are the rows of MeFunction.
 func MeRows(db *table.DB) []api.Row {
 	return slices.DeleteFunc(slices.Concat(trip.Rows(), driver.Rows(), wallet.Rows(), delivery.Rows(),
-		profile.Rows(person.Store{DB: db}), address.Rows(), payment.Rows(), estimate.Rows(outbound.Public())), isOperators)
+		profile.Rows(person.Store{DB: db}), address.Rows(), payment.Rows(), estimate.Rows(outbound.Public()),
+		location.Rows()), isOperators)
 }
 
 func operators(lists ...[]api.Row) []api.Row {

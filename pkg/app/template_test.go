@@ -66,7 +66,7 @@ func TestEveryRowIsServed(t *testing.T) {
 	}
 }
 
-// rowsInSource returns the operation ids of all api.Get, Post, Patch and Delete
+// rowsInSource returns the operation ids of all api.Get, Post, Put, Patch and Delete
 // calls under a folder, each with its file.
 func rowsInSource(t *testing.T, dir string) map[string]string {
 	t.Helper()
@@ -97,7 +97,7 @@ func rowID(n ast.Node) string {
 		return ""
 	}
 	fun, ok := call.Fun.(*ast.SelectorExpr)
-	if !ok || !slices.Contains([]string{"Get", "Post", "Patch", "Delete"}, fun.Sel.Name) {
+	if !ok || !slices.Contains([]string{"Get", "Post", "Put", "Patch", "Delete"}, fun.Sel.Name) {
 		return ""
 	}
 	if pkg, ok := fun.X.(*ast.Ident); !ok || pkg.Name != "api" {

@@ -45,6 +45,7 @@ func TestEveryResultIsOfItsSchema(t *testing.T) {
 	first, second := rider.ride(t, "Main St 1"), rider.ride(t, "Main St 2")
 	called["svc_request_ride"] = true
 	call(driver, "svc_set_driver_status", "", map[string]any{"online": true})
+	call(driver, "svc_report_location", "", map[string]any{"lat": 40.7, "lng": -74, "recordedAt": "2026-01-01T00:00:00Z"})
 	for _, step := range []string{"svc_accept_trip", "svc_mark_arrived", "svc_start_trip", "svc_complete_trip"} {
 		call(driver, step, first, nil)
 	}
@@ -54,6 +55,7 @@ func TestEveryResultIsOfItsSchema(t *testing.T) {
 		"destLng": -73.9})
 	call(rider, "svc_save_address", "", map[string]any{"address": "Home", "lat": 1.5, "lng": 2.5})
 	call(operator, "svc_update_branding", "", map[string]any{"appName": "Metro"})
+	call(operator, "svc_update_settings", "", map[string]any{"payments": map[string]any{"cash": nil}})
 	call(operator, "svc_get_trip", first, nil)
 	call(operator, "svc_get_export", idOf(t, call(operator, "svc_create_export", "", map[string]any{"kind": "trips"})), nil)
 	post := idOf(t, call(operator, "svc_submit_feedback", "", map[string]any{"title": "A title", "body": "A body"}))

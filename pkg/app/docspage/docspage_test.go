@@ -90,6 +90,30 @@ func TestLooks(t *testing.T) {
 	}
 }
 
+// TestGuidesLook: every guide fits a phone, follows the system's colour scheme, and
+// is accessible. Its policy blocks nothing.
+func TestGuidesLook(t *testing.T) {
+	testkit.Long(t)
+	s := apptest.New(t)
+	for _, scheme := range []string{"light", "dark"} {
+		ctx := browser(t)
+		run(t, ctx, size(390, 844, 1, scheme), watch(), chromedp.Navigate(s.URL+"/docs/guides/tutorial"))
+		guides := get[[]string](t, ctx, `[...document.querySelectorAll("nav a[href*=guides]")].map(a => a.href)`)
+		if len(guides) < 7 {
+			t.Errorf("the menu has %d guides", len(guides))
+		}
+		for _, guide := range guides {
+			run(t, ctx, chromedp.Navigate(guide))
+			if over := get[float64](t, ctx, `document.documentElement.scrollWidth - innerWidth`); over > 0 {
+				t.Errorf("%s is %v px wider than the screen", guide, over)
+			}
+			for _, fault := range append(axe(t, ctx), get[[]string](t, ctx, `faults`)...) {
+				t.Errorf("%s, %s: %s", guide, scheme, fault)
+			}
+		}
+	}
+}
+
 // TestSamples: curl, JavaScript, Python and Go are tabs, one click away, and
 // each shows the samples of all operations.
 func TestSamples(t *testing.T) {
@@ -145,14 +169,20 @@ func get[T any](t *testing.T, ctx context.Context, expression string) T {
 	return value
 }
 
-// accessible returns axe-core's findings on the page outside of the component,
-// and the component's text colours with too little contrast.
-func accessible(t *testing.T, ctx context.Context) []string {
+// axe returns axe-core's findings on the page outside of the component.
+func axe(t *testing.T, ctx context.Context) []string {
 	t.Helper()
 	found, err := chromedp.Run(ctx, chromedp.Evaluate[[]string](testkit.Axe(t, "../../oauth/browser/node_modules",
 		"#reference"), chromedp.EvalAwaitPromise))
 	testkit.Must(t, err)
-	return append(found, get[[]string](t, ctx, `(() => {
+	return found
+}
+
+// accessible returns axe-core's findings on the page outside of the component,
+// and the component's text colours with too little contrast.
+func accessible(t *testing.T, ctx context.Context) []string {
+	t.Helper()
+	return append(axe(t, ctx), get[[]string](t, ctx, `(() => {
 		const pixel = new OffscreenCanvas(1, 1).getContext("2d"), style = getComputedStyle(document.body);
 		const luminance = name => {
 			pixel.fillStyle = style.getPropertyValue("--scalar-" + name);

@@ -36,8 +36,9 @@ func (s *suite) agents(t *testing.T) {
 		s.agentTokens[s.token(t, p)] = agentToken{resource, tokens.AccessToken}
 	}
 	s.succeeded = map[string]bool{}
-	for name, run := range map[string]func(*testing.T){"operator": s.operator, "branding": s.branding,
-		"feedback": s.feedback, "rider": s.rider, "driver": s.driver, "estimate": s.estimated, "ride": s.ride, "export": s.exported,
+	for name, run := range map[string]func(*testing.T){"operator": s.operator, "branding": s.branding, "settings": s.settings,
+		"feedback": s.feedback, "rider": s.rider, "driver": s.driver, "estimate": s.estimated, "ride": s.ride,
+		"export":         s.exported,
 		"cancelled ride": s.cancelled} {
 		t.Run(name, run)
 	}

@@ -3,6 +3,8 @@ package e2e
 import (
 	"encoding/json"
 	"fmt"
+	"io"
+	"net/http"
 	"net/url"
 	"strings"
 	"testing"
@@ -81,6 +83,24 @@ func (s *suite) branding(t *testing.T) {
 	patch(``).refused(400, "invalid_request")
 }
 
+// settings changes settings and features, on the condition that nobody else has.
+func (s *suite) settings(t *testing.T) {
+	token, path := s.token(t, operator), "/api/v1/settings"
+	read := s.get(t, token, path).must(200)
+	patch := func(body, tag string) answer {
+		return s.do(t, call{method: "PATCH", path: path, token: token, body: body, match: tag})
+	}
+	changed := patch(`{"pricing":{"freeWaitingMinutes":7},"taxiEnabled":false}`, read.header.Get("ETag")).must(200)
+	if s.tools == nil { // a tool has no headers
+		patch(`{"payments":{"cash":false}}`, read.header.Get("ETag")).refused(412, "precondition_failed")
+	}
+	got := patch(`{"pricing":{"freeWaitingMinutes":null},"taxiEnabled":true}`, changed.header.Get("ETag")).must(200).json()
+	if now, _ := got["settings"].(map[string]any); now["taxiEnabled"] != true {
+		t.Errorf("settings %v", got["settings"])
+	}
+	patch(`{"pricing":{"surge":2}}`, "*").refused(400, "invalid_request")
+}
+
 func (s *suite) feedback(t *testing.T) {
 	token := s.token(t, operator)
 	s.get(t, token, "/api/v1/feedback").items()
@@ -142,6 +162,15 @@ func (s *suite) driver(t *testing.T) {
 	}
 	s.get(t, token, "/api/v1/me/trips").items()
 	s.get(t, token, "/api/v1/me/wallet").must(200)
+	for i, lat := range []string{"40.5", "40.7001"} {
+		s.do(t, call{method: "PUT", path: "/api/v1/me/location", token: token, body: fmt.Sprintf(
+			`{"lat": %s, "lng": -74.0001, "recordedAt": %q}`, lat,
+			time.Now().Add(time.Duration(i-2)*time.Second).UTC().Format(time.RFC3339Nano))}).must(200)
+	}
+	if got := s.do(t, call{method: "PUT", path: "/api/v1/me/location", token: token,
+		body: `{"lat": 40.5, "lng": -74, "recordedAt": "2026-01-01T00:00:00Z"}`}).must(200).text("lat"); got != "40.7001" {
+		t.Errorf("the driver is at %s", got)
+	}
 }
 
 // exported checks that an operator gets each kind of data as a file.

@@ -25,6 +25,7 @@ type call struct {
 	method, path, token, body string
 	form                      url.Values
 	key                       string // Idempotency-Key
+	match                     string // If-Match
 	basic                     *url.Userinfo
 }
 
@@ -63,6 +64,9 @@ func (s *suite) do(t *testing.T, c call) answer {
 	}
 	if c.key != "" {
 		req.Header.Set("Idempotency-Key", c.key)
+	}
+	if c.match != "" {
+		req.Header.Set("If-Match", c.match)
 	}
 	res, err := s.http.Do(req)
 	if err != nil {

@@ -67,6 +67,7 @@ func Run(t *testing.T, target Target) {
 		{"introspection", s.introspection},
 		{"operator", s.operator},
 		{"branding", s.branding},
+		{"settings", s.settings},
 		{"feedback", s.feedback},
 		{"rider", s.rider},
 		{"driver", s.driver},

@@ -74,6 +74,8 @@ var listed = []request{
 	{name: "svc_create_export-faults", person: boss, method: "POST", path: "/api/v1/exports",
 		body: `{"kind": "trips", "from": "2026-05-01", "to": "2026-04-30", "columns": ["id", "id", "secret"]}`},
 	{name: "svc_get_export", person: boss, method: "GET", path: "/api/v1/exports/" + demo.Export},
+	{name: "svc_update_settings", person: boss, method: "PATCH", path: "/api/v1/settings",
+		body: `{"pricing": {"freeWaitingMinutes": 4}, "dispatch": {"searchRadiusKm": null}}`},
 	{name: "svc_reports_summary", person: boss, method: "GET", path: "/api/v1/reports/summary",
 		query: "from=2026-05-01T00:00:00Z&to=2026-06-02T00:00:00Z"},
 	{name: "svc_wallet_totals-detail", person: boss, method: "GET", path: "/api/v1/wallets",
@@ -111,6 +113,9 @@ var listed = []request{
 		body: `{"originLat": "north", "originLng": 200, "x": 1}`},
 	{name: "svc_estimate_ride", person: rider1, method: "POST", path: "/api/v1/me/estimates",
 		body: `{"originLat": 40.7484, "originLng": -73.9857, "destLat": 40.6441, "destLng": -73.7821}`},
+	{name: "svc_report_location", person: drives, method: "PUT", path: "/api/v1/me/location",
+		body: `{"lat": 40.7484, "lng": -73.9857, "heading": 90, "speed": 8.3, "accuracy": 5, ` +
+			`"recordedAt": "2026-03-01T12:00:00Z"}`},
 	{name: "svc_accept_trip", person: drives, method: "POST", path: "/api/v1/me/trips/" + trip("25") + "/accept"},
 	{name: "svc_accept_trip-again", person: drives, method: "POST", path: "/api/v1/me/trips/" + trip("25") + "/accept"},
 	{name: "svc_mark_arrived", person: third, method: "POST", path: "/api/v1/me/trips/" + trip("23") + "/arrived"},

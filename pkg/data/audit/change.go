@@ -8,6 +8,9 @@ import (
 	"svc/pkg/data/table"
 )
 
+// Reader reads an item with a strongly consistent read.
+type Reader = func(context.Context, table.Key) (table.Item, error)
+
 // Change reads an item, edits its value, and writes it back with an audit log
 // entry. One transaction writes the item and the entry, on the condition that
 // the item's version is unchanged. After a conflict, Run starts again, so the
@@ -32,9 +35,10 @@ type Change[T any] struct {
 
 	// Also adds further operations to the transaction; it may be nil.
 	Also func(ctx context.Context, tx *table.Tx, was, now T) error
-	// Read returns the item for the first attempt, for a caller that has already
-	// read it. Later attempts call Tenant.Get. nil means Tenant.Get.
-	Read func(context.Context, table.Key) (table.Item, error)
+	// Read reads the item for each attempt; nil means Tenant.Get.
+	Read Reader
+	// Require checks what an attempt has read; it may be nil.
+	Require func(read table.Item) error
 	// Commit commits the transaction; nil means tx.Commit.
 	Commit func(ctx context.Context, tx *table.Tx, was, now T) error
 }
@@ -45,21 +49,25 @@ type Change[T any] struct {
 func (c Change[T]) Run(ctx context.Context) (T, error) {
 	var now T
 	read := c.Read
+	if read == nil {
+		read = c.Tenant.Get
+	}
 	err := table.Retry(ctx, func(ctx context.Context) error {
-		if read == nil {
-			read = c.Tenant.Get
-		}
 		it, err := read(ctx, c.Key)
 		if err != nil {
 			return err
 		}
-		read = nil // after a conflict, the caller's copy is out of date
 		was, err := c.FromItem(it)
 		if err != nil {
 			return err
 		}
 		if now, err = c.FromItem(it); err != nil { // decode twice: the two values must share no memory
 			return err
+		}
+		if c.Require != nil {
+			if err := c.Require(it); err != nil {
+				return err
+			}
 		}
 		if err := c.edit(was, &now); err != nil || reflect.DeepEqual(was, now) {
 			return err

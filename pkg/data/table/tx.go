@@ -199,6 +199,22 @@ func (tx *Tx) Commit(ctx context.Context) error {
 	return err
 }
 
+// PutIf writes one item on a condition, as Op.If has it, outside of a
+// transaction. It costs half of what a transaction costs. If the condition fails,
+// the error is ErrCondition. The SDK may send the request again after it was
+// executed, so a condition that then fails says only that this item or another
+// one is stored. Other errors are those of Tx.Commit.
+func (h Handle) PutIf(ctx context.Context, it Item, expression string, args ...any) error {
+	raw, err := it.encode()
+	if err != nil {
+		return err
+	}
+	var known outcome
+	ctx = context.WithValue(h.within(ctx), outcomeKey{}, &known)
+	var used dynamo.ConsumedCapacity
+	return writing("put", h.db.dynamo.Put(raw).If(expression, args...).ConsumedCapacity(&used).Run(ctx), &known)
+}
+
 const loadSize = 25
 
 // Load writes items without conditions, 25 per request, for filling a table.

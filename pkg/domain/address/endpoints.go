@@ -44,12 +44,8 @@ type saveInput struct {
 }
 
 func save(ctx context.Context, c *api.Caller, in *saveInput) (*Address, error) {
-	read := c.Item // the first read comes from the checks' batch
 	a, err := Put(ctx, c.Tenant, c.Actor.Subject, in.Body, c.Now, Change{
-		Read: func(ctx context.Context, key table.Key) (table.Item, error) {
-			defer func() { read = c.Tenant.Get }()
-			return read(ctx, key)
-		},
+		Read:   c.Reader(),
 		Commit: func(ctx context.Context, tx *table.Tx, a Address) error { return c.Commit(ctx, tx, a) },
 	})
 	if err != nil {

@@ -56,7 +56,7 @@ func (in *patchInput) Resolve(huma.Context) (errs []error) {
 }
 
 func patch(ctx context.Context, c *api.Caller, in *patchInput) (*Branding, error) {
-	b, err := ChangeRead(ctx, c.Tenant, c.Item, c.By(), in.Body,
+	b, err := ChangeRead(ctx, c.Tenant, c.Reader(), c.By(), in.Body,
 		func(ctx context.Context, tx *table.Tx, b Branding) error {
 			return c.Commit(ctx, tx, b)
 		})

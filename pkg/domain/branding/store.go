@@ -7,9 +7,6 @@ import (
 	"svc/pkg/data/table"
 )
 
-// Reader reads an item with a strongly consistent read.
-type Reader = func(context.Context, table.Key) (table.Item, error)
-
 // Change applies the patch to the tenant's branding and adds an audit entry.
 // The write requires that the branding has not changed since the read, and
 // Change starts again after a conflict. Therefore two concurrent patches of
@@ -20,10 +17,9 @@ func Change(
 	return ChangeRead(ctx, t, t.Get, by, p, commit)
 }
 
-// ChangeRead is Change for a caller who may already have read the branding. The
-// first attempt uses read; after a conflict ChangeRead reads the table.
+// ChangeRead is Change with the reader of each attempt.
 func ChangeRead(
-	ctx context.Context, t table.Tenant, read Reader, by audit.By, p Patch,
+	ctx context.Context, t table.Tenant, read audit.Reader, by audit.By, p Patch,
 	commit func(context.Context, *table.Tx, Branding) error,
 ) (Branding, error) {
 	return audit.Change[Branding]{Tenant: t, By: by, What: "branding.set", Subject: t.ID(),

@@ -31,7 +31,8 @@ type listInput struct {
 	Status string `query:"status" enum:"OFFLINE,ONLINE,BUSY" doc:"Only drivers with this status."`
 }
 
-// list reads by-g1 T#t#DRIVERS#shard or by-g2 T#t#DRIVERS#status#shard.
+// list reads by-g1 T#t#DRIVERS#shard or by-g2 T#t#DRIVERS#status#shard, and then
+// the locations of the drivers on the page.
 func list(ctx context.Context, c *api.Caller, in *listInput) (*api.Page[Driver], error) {
 	shards, err := c.ReadShards(ctx)
 	if err != nil {
@@ -42,7 +43,11 @@ func list(ctx context.Context, c *api.Caller, in *listInput) (*api.Page[Driver],
 	if in.Status != "" {
 		l.Partitions, l.Query.Index = api.Sharded(c.Tenant, shards, "DRIVERS", in.Status), 2
 	}
-	return api.ListPage(ctx, c, in.Paging, l)
+	page, err := api.ListPage(ctx, c, in.Paging, l)
+	if err != nil {
+		return nil, err
+	}
+	return page, locate(ctx, c.Tenant, page.Items)
 }
 
 func shownOf(it table.Item) (Driver, error) {

@@ -14,6 +14,7 @@ import (
 // Rows returns the endpoints of settings.
 func Rows() []api.Row {
 	policy := authz.Operators("tenant.settings:read", "VIEW_SETTINGS")
+	change := authz.Operators("tenant.settings:write", "EDIT_SETTINGS")
 	return []api.Row{
 		api.Get("/api/v1/settings", "svc_get_settings", policy, get, api.Tag("Settings"),
 			api.Summary("Read company and settings"),
@@ -21,9 +22,12 @@ func Rows() []api.Row {
 				"routing. The API enforces the feature flags and the payment types. Waiting and rounding of `pricing` go into "+
 				"estimates and into fares that the service computes. `dispatch`, `taxRate` and `cancellationFee` are for the "+
 				"company's apps: no request is checked against them."),
-			api.Needs(func(t table.Tenant, _ api.Peek) []table.Key {
-				return []table.Key{tenant.Key(t), branding.Key(t), Key(t)}
-			})),
+			api.Versioned(), api.Needs(neededForSettings)),
+		api.Patch("/api/v1/settings", "svc_update_settings", change, patch, api.Extension(), api.Versioned(),
+			api.Tag("Settings"), api.Summary("Change settings"), api.Needs(neededForSettings),
+			api.Confirm("Riders and drivers of the company get the new settings at once."),
+			api.Text("The body has members as `settings` of `GET /settings` shows them. Groups are merged: members that are "+
+				"not given stay. `null` resets a member, or a group, to its default.")),
 		api.Get("/api/v1/services", "svc_list_services", policy, services, api.Tag("Settings"),
 			api.Summary("List the active service types"),
 			api.Text("An `id` is the value to send as `serviceTypeId` when requesting a ride.")),
@@ -34,7 +38,29 @@ func Rows() []api.Row {
 	}
 }
 
+func neededForSettings(t table.Tenant, _ api.Peek) []table.Key {
+	return []table.Key{tenant.Key(t), branding.Key(t), Key(t)}
+}
+
 func get(ctx context.Context, c *api.Caller, _ *struct{}) (*Overview, error) {
+	company, err := c.Item(ctx, tenant.Key(c.Tenant))
+	if err != nil {
+		return nil, err
+	}
+	stored, err := c.Item(ctx, Key(c.Tenant))
+	if err != nil {
+		return nil, err
+	}
+	document, err := FromItem(stored)
+	if err != nil {
+		return nil, err
+	}
+	c.Tagged(stored.Version, company.Version)
+	return shown(ctx, c, document)
+}
+
+// shown returns the company with a settings document.
+func shown(ctx context.Context, c *api.Caller, d Document) (*Overview, error) {
 	it, err := c.Item(ctx, tenant.Key(c.Tenant))
 	if err != nil {
 		return nil, err
@@ -50,15 +76,31 @@ func get(ctx context.Context, c *api.Caller, _ *struct{}) (*Overview, error) {
 	if err != nil {
 		return nil, err
 	}
-	if it, err = c.Item(ctx, Key(c.Tenant)); err != nil {
-		return nil, err
-	}
-	document, err := FromItem(it)
+	out := overview(who, look, d)
+	return &out, nil
+}
+
+type patchInput struct {
+	Body api.Changes[Settings]
+}
+
+func patch(ctx context.Context, c *api.Caller, in *patchInput) (*Overview, error) {
+	out, err := shown(ctx, c, Document{})
 	if err != nil {
 		return nil, err
 	}
-	out := overview(who, look, document)
-	return &out, nil
+	now, err := Change{Tenant: c.Tenant, By: c.By(), Edit: in.Body.Apply, Read: c.Reader(),
+		Require: func(document, tenant int64) error { return c.Match(document, tenant) },
+		Commit: func(ctx context.Context, tx *table.Tx, now Settings, document, tenant int64) error {
+			out.Settings = now
+			c.Tagged(document, tenant)
+			return c.Commit(ctx, tx, out)
+		}}.Run(ctx)
+	if err != nil {
+		return nil, api.InBody(err)
+	}
+	out.Settings = now
+	return out, nil
 }
 
 func services(ctx context.Context, c *api.Caller, _ *struct{}) (*api.Items[ServiceType], error) {

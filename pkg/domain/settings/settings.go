@@ -32,6 +32,9 @@ type Settings struct {
 	Document
 }
 
+// Defaults returns what null resets a member to. A feature that is not set is off.
+func (Settings) Defaults() any { return Settings{Document: Default} }
+
 // Document is the stored part of the settings. The flags are stored with the
 // tenant.
 type Document struct {
@@ -63,7 +66,14 @@ type Dispatch struct {
 	SearchRadiusKm      json.Number `json:"searchRadiusKm" minimum:"0" doc:"How far from the origin to search for drivers, kilometres."`
 	OfferTimeoutSeconds int         `json:"offerTimeoutSeconds" minimum:"0" doc:"How long an offer to a driver stands, seconds."`
 	ScheduledRides      bool        `json:"scheduledRides" doc:"Whether the apps offer rides for a later time."`
+	ServiceArea         string      `json:"serviceArea" enum:"off,strict" doc:"With strict, estimates and rides must begin in an active zone; else they get a 409. With off, they may begin anywhere."`
 }
+
+// The values of Dispatch.ServiceArea.
+const (
+	AnyArea    = "off"
+	StrictArea = "strict"
+)
 
 // The interfaces of routing engines.
 const (
@@ -84,8 +94,9 @@ var Default = Document{
 	Pricing: Pricing{TaxRate: "0", CancellationFee: "0", FreeWaitingMinutes: 5, WaitingPerMinute: "0",
 		RoundFareToMultiple: "0"},
 	Payments: Payments{Cash: true, Card: true, Wallet: true},
-	Dispatch: Dispatch{AutoAssign: false, SearchRadiusKm: "5", OfferTimeoutSeconds: 30, ScheduledRides: false},
-	Routing:  Routing{Engine: OSRM, DetourFactor: "1.3", AverageSpeed: "30"},
+	Dispatch: Dispatch{AutoAssign: false, SearchRadiusKm: "5", OfferTimeoutSeconds: 30, ScheduledRides: false,
+		ServiceArea: AnyArea},
+	Routing: Routing{Engine: OSRM, DetourFactor: "1.3", AverageSpeed: "30"},
 }
 
 // Key returns the key of the tenant's settings document.

@@ -149,18 +149,6 @@ func Read(ctx context.Context, t table.Tenant) (Document, error) {
 	return FromItem(it)
 }
 
-// Set changes the tenant's settings document.
-func Set(ctx context.Context, t table.Tenant, by audit.By, edit func(*Document) error) (Document, error) {
-	return audit.Change[Document]{Tenant: t, By: by, What: "settings.set", Subject: t.ID(),
-		Key: Key(t), FromItem: FromItem, Edit: edit,
-		Check: func(_ Document, now *Document) error { return now.normalize() },
-		Item: func(read table.Item, now Document) table.Item {
-			it := Item(t, now)
-			it.Doc = now.over(read.Raw())
-			return it
-		}}.Run(ctx)
-}
-
 // over returns the document with the members of the stored one that this build
 // does not know, also those within its groups. Item.Preserve keeps only the
 // members of the document itself.
@@ -203,17 +191,20 @@ func (d *Document) normalize() error {
 	for _, setting := range []struct {
 		name string
 		n    json.Number
-	}{{"cancellationFee", d.Pricing.CancellationFee}, {"waitingPerMinute", d.Pricing.WaitingPerMinute},
-		{"roundFareToMultiple", d.Pricing.RoundFareToMultiple}, {"searchRadiusKm", d.Dispatch.SearchRadiusKm}} {
+	}{{"pricing.cancellationFee", d.Pricing.CancellationFee}, {"pricing.waitingPerMinute", d.Pricing.WaitingPerMinute},
+		{"pricing.roundFareToMultiple", d.Pricing.RoundFareToMultiple},
+		{"dispatch.searchRadiusKm", d.Dispatch.SearchRadiusKm}} {
 		x, err := money.Parse(setting.n)
 		wrong.Unless(err == nil && !x.IsNegative() && !x.GreaterThan(money.Max), setting.name,
 			"expected a number of 0 or more, at most %s", money.Max)
 	}
 	x, err := money.Parse(d.Pricing.TaxRate)
-	wrong.Unless(err == nil && !x.IsNegative() && !x.GreaterThan(money.Must("1")), "taxRate",
+	wrong.Unless(err == nil && !x.IsNegative() && !x.GreaterThan(money.Must("1")), "pricing.taxRate",
 		"expected a share between 0 and 1")
-	wrong.Unless(d.Pricing.FreeWaitingMinutes >= 0, "freeWaitingMinutes", "expected a number of 0 or more")
-	wrong.Unless(d.Dispatch.OfferTimeoutSeconds >= 0, "offerTimeoutSeconds", "expected a number of 0 or more")
+	wrong.Unless(d.Pricing.FreeWaitingMinutes >= 0, "pricing.freeWaitingMinutes", "expected a number of 0 or more")
+	wrong.Unless(d.Dispatch.OfferTimeoutSeconds >= 0, "dispatch.offerTimeoutSeconds", "expected a number of 0 or more")
+	wrong.Unless(d.Dispatch.ServiceArea == AnyArea || d.Dispatch.ServiceArea == StrictArea, "dispatch.serviceArea",
+		"expected off or strict")
 	d.Routing.check(&wrong)
 	return wrong.Err()
 }

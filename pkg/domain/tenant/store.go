@@ -253,3 +253,22 @@ func flags(n Tenant) map[string]any {
 		"maxFare": string(n.MaxFare), "maxOpenTrips": n.MaxOpenTrips, authz.AgentActions: n.AgentActions,
 		deleting: marked(n.DeletingAt != "")}
 }
+
+// SetFeatures sets a tenant's features in the transaction of another change. read
+// is the tenant's record. The transaction fails with table.ErrConflict if the
+// record has changed since.
+func SetFeatures(tx *table.Tx, t table.Tenant, read table.Item, taxi, delivery bool) error {
+	n, err := FromItem(read)
+	if err != nil {
+		return err
+	}
+	if n.DeletingAt != "" {
+		return ErrDeleting
+	}
+	n.TaxiEnabled, n.DeliveryEnabled = taxi, delivery
+	audit.Put(tx, read, record(t, n))
+	for i := range authz.Copies {
+		tx.Update(authz.FlagsKey(t, i), table.Change{Set: map[string]any{authz.Taxi: taxi, authz.Delivery: delivery}})
+	}
+	return nil
+}

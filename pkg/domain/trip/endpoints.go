@@ -163,14 +163,14 @@ func get(ctx context.Context, c *api.Caller, in *GetInput) (*TripDetail, error) 
 	return &out, nil
 }
 
-// readPeople reads the trip's rider and driver in one batch. The field of a
-// record that does not exist stays null.
+// readPeople reads the trip's rider, and its driver with the last known location,
+// in one batch. The field of a record that does not exist stays null.
 func (d *TripDetail) readPeople(ctx context.Context, t table.Tenant) error {
 	riderKey, driverKey := customer.Key(t, d.CustomerID), table.Key{}
 	keys := []table.Key{riderKey}
 	if d.DriverID != nil {
 		driverKey = driver.Key(t, *d.DriverID)
-		keys = append(keys, driverKey)
+		keys = append(keys, driverKey, driver.LocationKey(t, *d.DriverID))
 	}
 	items, err := t.BatchEventual(ctx, keys...)
 	if err != nil {
@@ -191,6 +191,9 @@ func (d *TripDetail) readPeople(ctx context.Context, t table.Tenant) error {
 				return err
 			}
 			d.Driver.Value = &r.Driver
+			if err := r.Locate(items[len(items)-1]); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

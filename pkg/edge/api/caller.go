@@ -108,6 +108,19 @@ func (c *Caller) Item(ctx context.Context, key table.Key) (table.Item, error) {
 	return c.Tenant.Get(ctx, key)
 }
 
+// Reader returns a function that reads an item for each attempt of a change: the
+// first time as Item does, then from the table.
+func (c *Caller) Reader() audit.Reader {
+	known := map[table.Key]bool{}
+	return func(ctx context.Context, key table.Key) (table.Item, error) {
+		if known[key] {
+			return c.Tenant.Get(ctx, key)
+		}
+		known[key] = true
+		return c.Item(ctx, key)
+	}
+}
+
 // ReadShards returns the number of shards from which the tenant's lists are
 // read. The number may be up to shardsTTL old.
 func (c *Caller) ReadShards(ctx context.Context) (int, error) {

@@ -52,6 +52,7 @@ type exchange struct {
 
 	status  int
 	payload []byte
+	tag     string // ETag of the response, "" for none
 }
 
 // serve runs the pipeline. If it returns nil, the response is in status and
@@ -325,6 +326,7 @@ func (x *exchange) finish() error {
 	if err != nil {
 		return fmt.Errorf("answer of %s: %w", x.row.ID, err)
 	}
+	x.sendTag()
 	x.send(x.row.Status, body)
 	return nil
 }

@@ -108,6 +108,15 @@ func (r Row) describe() huma.Operation {
 				"A value with a comma must be in double quotes.",
 			Schema: &huma.Schema{Type: huma.TypeString, MinLength: ptr(1), MaxLength: ptr(255), Pattern: idempotencyPattern}})
 	}
+	if r.matches() {
+		op.Parameters = append(op.Parameters, &huma.Param{Name: ifMatch, In: "header",
+			Description: "The `ETag` of the state that the caller has read. If the resource has changed since, nothing is " +
+				"changed, and the response is a 412.", Schema: &huma.Schema{Type: huma.TypeString}})
+	}
+	if r.Versioned {
+		op.Responses[strconv.Itoa(r.Status)] = &huma.Response{Headers: map[string]*huma.Param{"ETag": {
+			Description: "Names the state of the resource, for `If-Match`.", Schema: &huma.Schema{Type: huma.TypeString}}}}
+	}
 	return op
 }
 
@@ -121,6 +130,9 @@ func (r Row) statuses() []int {
 	}
 	if r.Method == http.MethodPost {
 		out = append(out, 422)
+	}
+	if r.matches() {
+		out = append(out, 412)
 	}
 	return out
 }

@@ -29,6 +29,8 @@ type Row struct {
 	// Extension marks what the specification does not have.
 	Extension bool
 
+	Versioned bool // the resource has an ETag
+
 	needs    func(table.Tenant, Peek) []table.Key
 	recent   bool // the items of needs may be as old as recentTTL
 	early    func(context.Context, table.Tenant) (any, error)
@@ -103,6 +105,12 @@ func Get[In, Out any](path, id string, p authz.Policy, h Handler[In, Out], optio
 // Post returns a row that changes something. It accepts an Idempotency-Key.
 func Post[In, Out any](path, id string, p authz.Policy, h Handler[In, Out], options ...Option) Row {
 	return row(http.MethodPost, path, id, p, h, options)
+}
+
+// Put returns a row that replaces a resource. A repeated request changes nothing
+// more.
+func Put[In, Out any](path, id string, p authz.Policy, h Handler[In, Out], options ...Option) Row {
+	return row(http.MethodPut, path, id, p, h, options)
 }
 
 // Patch returns a row that changes part of a resource.

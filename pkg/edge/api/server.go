@@ -95,7 +95,7 @@ func New(cfg Config, rows ...Row) (*Server, error) {
 		}
 		op := s.bind(row)
 		for _, p := range op.op.Parameters {
-			if (p.In == "header" || p.In == "cookie") && p.Name != idempotencyKey {
+			if (p.In == "header" || p.In == "cookie") && p.Name != idempotencyKey && p.Name != ifMatch {
 				return nil, fmt.Errorf("%s: input must not be bound to a %s: %s", row.ID, p.In, p.Name)
 			}
 		}

@@ -57,7 +57,7 @@ func (x *exchange) inspect() {
 	}
 	if len(body) > 0 {
 		for _, d := range walk(x.body, x.row.body, x.server.huma.OpenAPI().Components.Schemas,
-			x.row.Method == http.MethodPost) {
+			x.row.Method != http.MethodPatch) {
 			x.blame(d.Field, "%s", d.Message)
 		}
 	}

@@ -36,7 +36,7 @@ func Document(baseURL string, phrase func(scope string) string, rows ...api.Row)
 		code.Enum = append(code.Enum, word)
 	}
 	doc.Components.Responses = map[string]*huma.Response{}
-	for _, status := range []int{400, 401, 403, 404, 409, 413, 415, 422, 429, 431, 500, 503} {
+	for _, status := range []int{400, 401, 403, 404, 409, 412, 413, 415, 422, 429, 431, 500, 503} {
 		doc.Components.Responses[strings.ReplaceAll(http.StatusText(status), " ", "")] = &huma.Response{
 			Description: errorText[status], Headers: errorHeaders(status),
 			Content: map[string]*huma.MediaType{"application/json": {Schema: errorSchema}}}
@@ -84,6 +84,7 @@ var errorText = map[int]string{
 	403: "The token lacks the scope, the operator lacks the permission, or the tenant has the feature switched off.",
 	404: "There is no such resource in this tenant.",
 	409: "The resource's state does not allow the action.",
+	412: "The resource has changed since the ETag in If-Match was read.",
 	413: "The body is larger than 64 KiB. Above 10 MB, the gateway responds itself, with the body `{\"message\": …}`.",
 	415: "The body is not application/json, or has a content coding.",
 	422: "The Idempotency-Key was used for another request.",

@@ -28,6 +28,7 @@ var enums = map[string]string{ //nolint:gosec // the names of authentication met
 	"OrderStatus":         "ACCEPTED CANCELLED DELIVERED PENDING PICKED_UP PREPARING READY",
 	"PaymentType":         "CARD CASH WALLET",
 	"RoutingEngine":       "osrm valhalla",
+	"ServiceArea":         "off strict",
 	"ThemeMode":           "dark light system",
 	"TripActorType":       "dashboard driver rider system",
 	"TripEvent": "ACCEPTED ARRIVED ASSIGNED BOOKED CANCELLED COLLECTING_OFFERS COMPLETED DECLINED DUE FARE_CORRECTED " +

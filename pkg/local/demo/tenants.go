@@ -84,8 +84,9 @@ var metro = demoTenant{
 		Pricing: settings.Pricing{TaxRate: "0.08875", CancellationFee: "5", FreeWaitingMinutes: 5, WaitingPerMinute: "0.45",
 			RoundFareToMultiple: "0.05"},
 		Payments: settings.Payments{Cash: true, Card: true, Wallet: true},
-		Dispatch: settings.Dispatch{AutoAssign: true, SearchRadiusKm: "6", OfferTimeoutSeconds: 20, ScheduledRides: true},
-		Routing:  settings.Default.Routing,
+		Dispatch: settings.Dispatch{AutoAssign: true, SearchRadiusKm: "6", OfferTimeoutSeconds: 20, ScheduledRides: true,
+			ServiceArea: settings.AnyArea},
+		Routing: settings.Default.Routing,
 	},
 	services: []settings.Service{
 		service("metro", 1, "Standard", "An everyday car for up to four.", "3", "1.45", "0.35", "6.5", 4, "0.2", "USD"),
@@ -150,8 +151,9 @@ var harbor = demoTenant{
 		Pricing: settings.Pricing{TaxRate: "0.06", CancellationFee: "3.5", FreeWaitingMinutes: 3, WaitingPerMinute: "0.3",
 			RoundFareToMultiple: "0.1"},
 		Payments: settings.Payments{Cash: true, Card: true, Wallet: false},
-		Dispatch: settings.Dispatch{AutoAssign: false, SearchRadiusKm: "4", OfferTimeoutSeconds: 30, ScheduledRides: false},
-		Routing:  settings.Default.Routing,
+		Dispatch: settings.Dispatch{AutoAssign: false, SearchRadiusKm: "4", OfferTimeoutSeconds: 30, ScheduledRides: false,
+			ServiceArea: settings.AnyArea},
+		Routing: settings.Default.Routing,
 	},
 	services: []settings.Service{
 		service("harbor", 1, "Cab", "A harbour cab for up to four.", "3.25", "0.95", "0.25", "5", 4, "0.15", "EUR"),

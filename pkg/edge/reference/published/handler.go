@@ -27,6 +27,7 @@ type Handler struct {
 	document []byte
 	page     []byte
 	files    map[string]file
+	guides   map[string]func() []byte   // the guides by path
 	paths    func() map[string][]string // methods by path template
 
 	challenge string // WWW-Authenticate of a 401
@@ -37,7 +38,7 @@ func New(baseURL string) *Handler {
 	address, _ := json.Marshal(baseURL) // marshaling a string cannot fail
 	page, files := readPage()
 	resource := authz.Resource{Path: authz.API}.Metadata(baseURL)
-	return &Handler{page: page, files: files, paths: sync.OnceValue(paths),
+	return &Handler{page: page, files: files, guides: guides(baseURL, styleOf(files)), paths: sync.OnceValue(paths),
 		challenge: fmt.Sprintf("Bearer resource_metadata=%q", resource),
 		document:  bytes.ReplaceAll(bytes.TrimSuffix(svc.OpenAPI, []byte("\n")), []byte(canonical), bytes.Trim(address, `"`))}
 }
@@ -98,6 +99,10 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			f.send(w, r)
 			return
 		}
+		if guide, ok := h.guides[path]; ok {
+			sendGuide(w, r, guide())
+			return
+		}
 		api.WriteError(w, fault.NotFound()) // served by a different function
 	}
 }
@@ -112,7 +117,7 @@ func hasToken(r *http.Request) bool {
 // own reports whether this handler serves the path.
 func (h *Handler) own(path string) bool {
 	_, isFile := h.files[path]
-	return isFile || slices.Contains([]string{"/", "/docs", "/docs/", "/openapi.json", "/health", "/health/live",
+	return isFile || h.guides[path] != nil || slices.Contains([]string{"/", "/docs", "/docs/", "/openapi.json", "/health", "/health/live",
 		"/favicon.ico"}, path)
 }
 

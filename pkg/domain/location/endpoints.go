@@ -1,0 +1,161 @@
+package location
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+
+	"svc/pkg/access/authz"
+	"svc/pkg/base/fault"
+	"svc/pkg/base/money"
+	"svc/pkg/base/timestamp"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/driver"
+	"svc/pkg/edge/api"
+)
+
+const tag = "Dispatch"
+
+// Rows returns the endpoint of locations.
+func Rows() []api.Row {
+	return []api.Row{
+		api.Put("/api/v1/me/location", "svc_report_location", authz.Drivers("driver.status:write"), report,
+			api.Extension(), api.Needs(needs), api.Tag(tag), api.Summary("Report where the driver is"),
+			api.Text("Send the position every few seconds while the driver works, and the newest one first after a time "+
+				"without network. A position that was recorded before the stored one changes nothing: the response has the "+
+				"stored one, and `stored` is false. So it does not matter in which order positions arrive, or from how many "+
+				"devices. A position from more than a minute in the future is a 400.")),
+	}
+}
+
+func needs(t table.Tenant, p api.Peek) []table.Key {
+	id := p.Actor().Subject
+	return []table.Key{driver.LocationKey(t, id), ListingKey(t, id)}
+}
+
+// Input is the body of a report.
+type Input struct {
+	Body driver.Location
+}
+
+// Reported is the response to a report: the stored position.
+type Reported struct {
+	driver.Location
+	Stored bool `json:"stored" doc:"Whether the request's position is stored. Else the stored one was recorded later, or at the same time."`
+}
+
+// tolerance is how far the clock of a phone may be ahead.
+const tolerance = time.Minute
+
+// report stores the position unless a later one is stored. Most reports write
+// one item outside of a transaction.
+func report(ctx context.Context, c *api.Caller, in *Input) (*Reported, error) {
+	l := in.Body
+	if err := normalize(&l, c.Now); err != nil {
+		return nil, err
+	}
+	id := c.Actor.Subject
+	was, err := c.Item(ctx, driver.LocationKey(c.Tenant, id))
+	if err != nil {
+		return nil, err
+	}
+	entry, err := c.Item(ctx, ListingKey(c.Tenant, id))
+	if err != nil {
+		return nil, err
+	}
+	var out *Reported
+	err = table.Retry(ctx, func(ctx context.Context) (err error) {
+		if out, err = stored(was, l); out != nil || err != nil {
+			return err
+		}
+		out = &Reported{l, true}
+		if err = write(ctx, c, l, was, entry, out); err == nil {
+			return nil
+		}
+		if !errors.Is(err, table.ErrConflict) && !errors.Is(err, table.ErrCondition) {
+			return err
+		}
+		items, err := c.Tenant.Batch(ctx, was.Key, entry.Key) // another device came first
+		if err != nil {
+			return err
+		}
+		was, entry = items[0], items[1]
+		return table.ErrConflict
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// stored returns the response if the stored position was not recorded before l.
+func stored(was table.Item, l driver.Location) (*Reported, error) {
+	old, ok, err := driver.LocationFromItem(was)
+	if !ok || err != nil || old.RecordedAt < l.RecordedAt {
+		return nil, err
+	}
+	return &Reported{old, false}, nil
+}
+
+// write stores the position and, where it changes, the driver's entry. The
+// position's condition is ErrCondition if a later one is stored.
+func write(ctx context.Context, c *api.Caller, l driver.Location, was, entry table.Item, answer any) error {
+	state, err := c.Live(ctx)
+	if err != nil {
+		return err
+	}
+	it := table.Item{Key: was.Key, Type: "location", Attrs: map[string]any{"recordedAt": l.RecordedAt}, Doc: l,
+		Preserve: was.Unknown()}
+	condition, args := "attribute_not_exists(pk)", []any(nil)
+	if was.Found() {
+		condition, args = "'recordedAt' < ?", []any{l.RecordedAt}
+	}
+	next, changed, err := relist(entry, state.Actor.Text("status"), l, c.Now)
+	if err != nil {
+		return err
+	}
+	if !changed {
+		return c.Tenant.PutIf(ctx, it, condition, args...)
+	}
+	tx := c.Tenant.Write()
+	tx.Put(it).If(condition, args...)
+	listed := next.item(c.Tenant, c.Actor.Subject, entry, c.Now)
+	if entry.Found() {
+		tx.Put(listed).If("'version' = ?", entry.Version)
+	} else {
+		tx.Create(listed)
+	}
+	return c.Commit(ctx, tx, answer)
+}
+
+// normalize rounds the numbers and writes the time in the stored form. Phones
+// report a negative heading, speed or accuracy for one that is not known.
+func normalize(l *driver.Location, now time.Time) error {
+	var wrong fault.Faults
+	wrong.Unless(money.Within(&l.Lat, 90), "body.lat", "expected degrees from -90 to 90")
+	wrong.Unless(money.Within(&l.Lng, 180), "body.lng", "expected degrees from -180 to 180")
+	for _, m := range []struct {
+		field string
+		n     **json.Number
+		most  int64
+	}{{"heading", &l.Heading, 360}, {"speed", &l.Speed, 1000}, {"accuracy", &l.Accuracy, 10_000_000}} {
+		if *m.n == nil {
+			continue
+		}
+		n := **m.n
+		wrong.Unless(money.Within(&n, m.most), "body."+m.field, "expected a number up to %d", m.most)
+		if *m.n = &n; strings.HasPrefix(string(n), "-") {
+			*m.n = nil
+		}
+	}
+	at, err := timestamp.ParseInput(l.RecordedAt)
+	wrong.Unless(err == nil && !at.IsDate(), "body.recordedAt", "expected a date with a time, as in %s",
+		timestamp.Format(now))
+	recorded := at.From(time.UTC)
+	wrong.Unless(err != nil || !recorded.After(now.Add(tolerance)), "body.recordedAt",
+		"is more than a minute in the future; the time now is %s. Set the clock of the phone", timestamp.Format(now))
+	l.RecordedAt = timestamp.Format(recorded)
+	return wrong.Err()
+}

@@ -1,0 +1,74 @@
+package location
+
+import (
+	"time"
+
+	"github.com/golang/geo/s2"
+
+	"svc/pkg/base/timestamp"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/driver"
+)
+
+// Fresh is the age up to which a position says where a driver is. A driver whose
+// phone has been silent for longer gets no offers.
+const Fresh = 5 * time.Minute
+
+// relisted is the age after which an entry is written anew, although the driver
+// is in the same cell.
+const relisted = 10 * time.Minute
+
+// kept is how long an entry stays if nothing replaces it.
+const kept = time.Hour
+
+// drivers is the name of the list of drivers by place.
+const drivers = "CELL"
+
+// byPlace is the index of the lists by place.
+const byPlace = 1
+
+// listing is the doc of a driver's entry: where the driver was when it was
+// written. Cell is "" for a driver who is not listed.
+type listing struct {
+	Cell string          `json:"c,omitempty"`
+	At   string          `json:"at"`
+	Was  driver.Location `json:"was"`
+}
+
+// ListingKey returns the key of a driver's entry.
+func ListingKey(t table.Tenant, id string) table.Key { return t.Key(drivers, "DRIVER", id) }
+
+// item returns the stored form of the entry, which replaces the one that was read.
+// A driver who is not listed has an entry without a place.
+func (l listing) item(t table.Tenant, id string, was table.Item, now time.Time) table.Item {
+	it := table.Item{Key: ListingKey(t, id), Type: "cell", Version: was.Version + 1, Doc: l, Expires: now.Add(kept),
+		Preserve: was.Unknown()}
+	if l.Cell != "" {
+		it.G[byPlace-1], it.R = partition(t, drivers, s2.CellIDFromToken(l.Cell)), l.Cell+"#"+id
+	}
+	return it
+}
+
+// relist returns the entry that the driver must have now. changed is false if the
+// stored one will do.
+func relist(it table.Item, status string, l driver.Location, now time.Time) (next listing, changed bool, err error) {
+	var was listing
+	if it.Live(now) {
+		if was, err = table.DecodeDoc[listing](it); err != nil {
+			return was, false, err
+		}
+	}
+	if status != driver.Online {
+		return listing{At: timestamp.Format(now), Was: l}, was.Cell != "", nil
+	}
+	at, _ := timestamp.Parse(was.At) // zero for a driver without an entry
+	place := At(l.Lat, l.Lng)
+	if was.Cell != "" && place.near(was.Cell) && now.Sub(at) < relisted {
+		return was, false, nil
+	}
+	recorded, err := timestamp.Parse(l.RecordedAt)
+	if err != nil || now.Sub(recorded) > Fresh { // a position of the past says nothing about now
+		return was, false, err
+	}
+	return listing{Cell: place.cell().ToToken(), At: timestamp.Format(now), Was: l}, true, nil
+}

@@ -1,0 +1,174 @@
+package location
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"svc/pkg/base/timestamp"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/driver"
+)
+
+// Candidate is a driver who is online, and where the driver is.
+type Candidate struct {
+	driver.Record
+	Kilometres float64
+}
+
+// Search describes which drivers to look for.
+type Search struct {
+	Place      Place
+	Kilometres float64
+	Most       int
+	Now        time.Time
+	// Suits reports whether the driver may get the trip. It is called for drivers
+	// who are online and enabled, nearest first within one step of the search.
+	Suits func(context.Context, driver.Record) (bool, error)
+}
+
+// The bounds of a search.
+const (
+	firstCircle = 1.0 // kilometres; the next circles are four times as wide
+	mostEntries = 500 // of a span
+	mostLooked  = 200 // drivers whose records are read for a circle
+	atOnce      = 50  // drivers whose records are read in one request
+)
+
+// Nearby returns the nearest drivers who suit, nearest first. It searches a small
+// circle first, and a wider one only if too few drivers are in it. With more than
+// mostEntries drivers in one span, or mostLooked drivers who do not suit, it may
+// miss drivers.
+func Nearby(ctx context.Context, t table.Tenant, s Search) ([]Candidate, error) {
+	for circle := min(firstCircle, s.Kilometres); ; circle = min(4*circle, s.Kilometres) {
+		found, err := s.within(ctx, t, circle)
+		if err != nil || len(found) >= s.Most || circle >= s.Kilometres {
+			return found[:min(len(found), s.Most)], err
+		}
+	}
+}
+
+// within searches one circle.
+func (s Search) within(ctx context.Context, t table.Tenant, kilometres float64) ([]Candidate, error) {
+	entries, err := read(ctx, t, s.Place, drivers, kilometres)
+	if err != nil {
+		return nil, err
+	}
+	order, err := s.order(entries)
+	if err != nil {
+		return nil, err
+	}
+	var found []Candidate
+	for some := range slices.Chunk(order[:min(len(order), mostLooked)], atOnce) {
+		more, err := s.look(ctx, t, some, kilometres)
+		if err != nil {
+			return nil, err
+		}
+		if found = append(found, more...); len(found) >= s.Most {
+			break
+		}
+	}
+	slices.SortStableFunc(found, func(a, b Candidate) int { return cmp.Compare(a.Kilometres, b.Kilometres) })
+	return found, nil
+}
+
+// read reads the entries of a list by place whose cells touch the circle, at most
+// mostEntries of each span.
+func read(ctx context.Context, t table.Tenant, p Place, list string, kilometres float64) ([]table.Item, error) {
+	spans := p.around(t, list, kilometres)
+	pages := make([]table.Page, len(spans))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(mostRanges)
+	for i, one := range spans {
+		group.Go(func() (err error) {
+			pages[i], err = t.Query(ctx, one.partition,
+				table.Query{Index: byPlace, From: one.from, To: one.to, Limit: mostEntries})
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	var out []table.Item
+	for _, page := range pages {
+		out = append(out, page.Items...)
+	}
+	return out, nil
+}
+
+// order returns the ids of the drivers, in the order of the distances at which
+// they were listed.
+func (s Search) order(entries []table.Item) ([]string, error) {
+	type one struct {
+		id string
+		km float64
+	}
+	var all []one
+	for _, it := range entries {
+		l, err := table.DecodeDoc[listing](it)
+		if err != nil {
+			return nil, err
+		}
+		if _, id, ok := strings.Cut(it.R, "#"); ok && it.Live(s.Now) {
+			all = append(all, one{id, s.Place.Kilometres(At(l.Was.Lat, l.Was.Lng))})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b one) int { return cmp.Compare(a.km, b.km) })
+	out := make([]string, len(all))
+	for i, a := range all {
+		out[i] = a.id
+	}
+	return out, nil
+}
+
+// look reads the drivers' records and positions, and returns those who are online,
+// whose position is fresh and inside of the circle, and who suit.
+func (s Search) look(ctx context.Context, t table.Tenant, ids []string, kilometres float64) ([]Candidate, error) {
+	keys := make([]table.Key, 0, 2*len(ids))
+	for _, id := range ids {
+		keys = append(keys, driver.Key(t, id), driver.LocationKey(t, id))
+	}
+	items, err := t.Batch(ctx, keys...)
+	if err != nil {
+		return nil, err
+	}
+	var out []Candidate
+	for i := range ids {
+		if !items[2*i].Found() {
+			continue
+		}
+		r, err := driver.FromItem(items[2*i])
+		if err != nil {
+			return nil, err
+		}
+		l, ok, err := driver.LocationFromItem(items[2*i+1])
+		if err != nil {
+			return nil, err
+		}
+		if !ok || r.Disabled || r.Status != driver.Online || !fresh(l, s.Now) {
+			continue
+		}
+		km := s.Place.Kilometres(At(l.Lat, l.Lng))
+		if km > kilometres {
+			continue
+		}
+		suits, err := s.Suits(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		if suits {
+			out = append(out, Candidate{r, km})
+		}
+	}
+	return out, nil
+}
+
+// fresh reports whether the position says where the driver is now.
+func fresh(l driver.Location, now time.Time) bool {
+	at, err := timestamp.Parse(l.RecordedAt)
+	return err == nil && now.Sub(at) <= Fresh
+}

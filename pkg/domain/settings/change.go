@@ -1,0 +1,84 @@
+package settings
+
+import (
+	"context"
+	"errors"
+
+	"svc/pkg/base/fault"
+	"svc/pkg/data/audit"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/tenant"
+)
+
+// Change changes the settings, in one transaction with an audit entry. The flags
+// are stored with the tenant, and everything else in the settings document.
+type Change struct {
+	Tenant table.Tenant
+	By     audit.By
+	Edit   func(*Settings) error
+	Read   audit.Reader // nil means Tenant.Get
+	// Require checks the versions of what was read; it may be nil.
+	Require func(document, tenant int64) error
+	// Commit commits the transaction; nil means tx.Commit. It gets the versions that
+	// the transaction stores.
+	Commit func(ctx context.Context, tx *table.Tx, now Settings, document, tenant int64) error
+}
+
+// Run makes the change and returns the settings. Errors: a 400 with every fault.
+func (c Change) Run(ctx context.Context) (Settings, error) {
+	read := c.Read
+	if read == nil {
+		read = c.Tenant.Get
+	}
+	var company, document table.Item
+	return audit.Change[Settings]{Tenant: c.Tenant, By: c.By, What: "settings.set", Subject: c.Tenant.ID(),
+		Key: Key(c.Tenant), Edit: c.Edit,
+		Read: func(ctx context.Context, key table.Key) (_ table.Item, err error) {
+			if company, err = read(ctx, tenant.Key(c.Tenant)); err == nil {
+				document, err = read(ctx, key)
+			}
+			return document, err
+		},
+		FromItem: func(it table.Item) (Settings, error) {
+			t, err := tenant.FromItem(company)
+			if err != nil && !errors.Is(err, fault.NotFound()) {
+				return Settings{}, err
+			}
+			d, err := FromItem(it)
+			return Settings{t.TaxiEnabled, t.DeliveryEnabled, d}, err
+		},
+		Require: func(table.Item) error {
+			if c.Require == nil {
+				return nil
+			}
+			return c.Require(document.Version, company.Version)
+		},
+		Check: func(_ Settings, now *Settings) error { return now.normalize() },
+		Item: func(stored table.Item, now Settings) table.Item {
+			it := Item(c.Tenant, now.Document)
+			it.Doc = now.over(stored.Raw())
+			return it
+		},
+		Also: func(_ context.Context, tx *table.Tx, was, now Settings) error {
+			if was.TaxiEnabled == now.TaxiEnabled && was.DeliveryEnabled == now.DeliveryEnabled {
+				return nil
+			}
+			return tenant.SetFeatures(tx, c.Tenant, company, now.TaxiEnabled, now.DeliveryEnabled)
+		},
+		Commit: func(ctx context.Context, tx *table.Tx, was, now Settings) error {
+			if c.Commit == nil {
+				return tx.Commit(ctx)
+			}
+			version := company.Version
+			if was.TaxiEnabled != now.TaxiEnabled || was.DeliveryEnabled != now.DeliveryEnabled {
+				version++
+			}
+			return c.Commit(ctx, tx, now, document.Version+1, version)
+		}}.Run(ctx)
+}
+
+// Set changes the tenant's settings document.
+func Set(ctx context.Context, t table.Tenant, by audit.By, edit func(*Document) error) (Document, error) {
+	s, err := Change{Tenant: t, By: by, Edit: func(s *Settings) error { return edit(&s.Document) }}.Run(ctx)
+	return s.Document, err
+}
