@@ -259,6 +259,7 @@ var derived = map[string]bool{"suffix": true, "rank": true, "text": true}
 var neverReplaced = map[string]string{
 	"audit": "an entry of a log", "log": "an entry of a log", "posting": "an entry of a log",
 	"estimate":    "written once, valid for five minutes",
+	"job":         "lists an unfinished job; deleted when it ends",
 	"receipt":     "written once; svc rebuild replaces a wrong one",
 	"comment":     "comments are not edited",
 	"vote":        "a vote is created or deleted",

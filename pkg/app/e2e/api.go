@@ -178,8 +178,9 @@ func (s *suite) exported(t *testing.T) {
 	token := s.token(t, operator)
 	for kind, column := range map[string]string{"trips": "tripCode", "postings": "amount", "customers": "email",
 		"drivers": "vehiclePlate", "orders": "total", "report": "revenue"} {
-		id := s.post(t, token, "/api/v1/exports", fmt.Sprintf(`{"kind": %q, "from": %q}`, kind,
-			time.Now().AddDate(0, 0, -30).Format("2006-01-02"))).must(201).text("id")
+		body := fmt.Sprintf(`{"kind": %q, "from": %q}`, kind, time.Now().AddDate(0, 0, -200).Format("2006-01-02"))
+		id := s.do(t, call{method: "POST", path: "/api/v1/exports", token: token, body: body,
+			key: fmt.Sprint("e2e-", time.Now().UnixNano())}).must(201).text("id")
 		var url string
 		s.eventually(t, "export of "+kind, func() bool {
 			url, _ = s.get(t, token, "/api/v1/exports/"+id).must(200).json()["url"].(string)

@@ -51,7 +51,7 @@ const tag = "Exports"
 
 type createInput struct {
 	Body struct {
-		Kind    string   `json:"kind" enum:"trips,postings,receipts,customers,drivers,orders,report" doc:"What the file contains. report has one row for each day."`
+		Kind    string   `json:"kind" enum:"trips,postings,customers,drivers,orders,report" doc:"What the file contains. report has one row for each day."`
 		From    *string  `json:"from,omitempty" format:"iso8601" doc:"Start of the window, included: ISO 8601. A date alone is a day in the company's time zone. Default: no start. report needs it." example:"2026-01-01"`
 		To      *string  `json:"to,omitempty" format:"iso8601" doc:"End of the window, excluded. A date alone includes that day. Default: now." example:"2026-01-31"`
 		Format  string   `json:"format,omitempty" enum:"csv,ndjson" default:"csv" doc:"The form of the file."`
