@@ -135,6 +135,7 @@ var listed = []endpoint{
 	read(op, "reports/summary"),
 	read(op, "reports/summary?from={from}&to={to}"),
 	read(op, "wallets?type=driver&detail=1&limit=20"),
+	read(op, "wallets/postings?driverId={driver}&limit=20"),
 	read(op, "businesses?limit=20"),
 	read(op, "orders?limit=20"),
 	read(op, "orders?limit=20&status=DELIVERED"),
@@ -161,6 +162,22 @@ var listed = []endpoint{
 	write(driver, "POST /me/trips/{id}/start", after("accept", "arrived")),
 	write(driver, "POST /me/trips/{id}/complete", after("accept", "arrived", "start")),
 	write(rider, "POST /me/trips/{id}/cancel", after()),
+	write(op, "POST /trips", func(_ context.Context, w *world) (string, string, error) {
+		return "/api/v1/trips", strings.Replace(w.ride(), "{", fmt.Sprintf(`{"customerId":%q,`, w.ids["rider"]), 1), nil
+	}),
+	write(op, "POST /trips/{id}/assign", func(ctx context.Context, w *world) (string, string, error) {
+		target, err := w.drives(ctx, nil)
+		return operators(target), fmt.Sprintf(`{"driverId":%q}`, w.ids["driver"]), err
+	}),
+	write(op, "POST /trips/{id}/unassign", operated("accept")),
+	write(op, "POST /trips/{id}/cancel", operated()),
+	write(op, "POST /trips/{id}/arrived", operated("accept")),
+	write(op, "POST /trips/{id}/start", operated("accept", "arrived")),
+	write(op, "POST /trips/{id}/complete", operated("accept", "arrived", "start")),
+	write(op, "DELETE /trips/{id}", func(ctx context.Context, w *world) (string, string, error) {
+		target, err := w.drives(ctx, nil)
+		return strings.TrimSuffix(operators(target), "/"), "", err
+	}),
 	write(driver, "PATCH /me/status", func(_ context.Context, w *world) (string, string, error) {
 		return "/api/v1/me/status", fmt.Sprintf(`{"online":%t}`, w.next()%2 == 0), nil
 	}),
@@ -176,12 +193,24 @@ var listed = []endpoint{
 		err := w.rt.Scheduled()[app.Jobs](ctx) // few exports may be unfinished
 		return "/api/v1/exports", `{"kind":"trips","from":"2026-05-01","to":"2026-05-31"}`, err
 	}),
+	write(op, "POST /wallets/postings", func(_ context.Context, w *world) (string, string, error) {
+		return "/api/v1/wallets/postings", fmt.Sprintf(
+			`{"driverId":%q,"type":"TOP_UP","amount":12.5,"description":"Measured"}`, w.ids["driver"]), nil
+	}),
 	write(op, "PATCH /branding", func(_ context.Context, w *world) (string, string, error) {
 		return "/api/v1/branding", fmt.Sprintf(`{"primaryColor":"#0b%04x"}`, w.next()), nil
 	}),
 	write(op, "PATCH /settings", func(_ context.Context, w *world) (string, string, error) {
 		return "/api/v1/settings", fmt.Sprintf(`{"pricing":{"freeWaitingMinutes":%d}}`, w.next()%60), nil
 	}),
+	write(op, "POST /services", made("services", `{"name":"Measured","baseFare":5}`)),
+	write(op, "GET /services/{id}", one("services", `{"name":"Measured","baseFare":5}`, "")),
+	write(op, "PATCH /services/{id}", one("services", `{"name":"Measured","baseFare":5}`, `{"baseFare":6}`)),
+	write(op, "DELETE /services/{id}", one("services", `{"name":"Measured","baseFare":5}`, "")),
+	write(op, "POST /zones", made("zones", measuredZone)),
+	write(op, "GET /zones/{id}", one("zones", measuredZone, "")),
+	write(op, "PATCH /zones/{id}", one("zones", measuredZone, `{"priority":1}`)),
+	write(op, "DELETE /zones/{id}", one("zones", measuredZone, "")),
 	write(op, "POST /feedback", func(_ context.Context, w *world) (string, string, error) {
 		return "/api/v1/feedback", fmt.Sprintf(`{"title":"Measured %d","body":"Nothing but a measurement."}`, w.next()), nil
 	}),
@@ -198,6 +227,26 @@ var listed = []endpoint{
 	write(op, "POST /feedback/{id}/comments", func(_ context.Context, w *world) (string, string, error) {
 		return "/api/v1/feedback/" + w.ids["post"] + "/comments", `{"body":"Nothing but a measurement."}`, nil
 	}),
+}
+
+const measuredZone = `{"name":"Measured","area":{"type":"Polygon","coordinates":[[[0,0],[1,0],[1,1],[0,0]]]}}`
+
+// made prepares a request that creates something of an operator's collection.
+func made(collection, body string) func(context.Context, *world) (string, string, error) {
+	return func(context.Context, *world) (string, string, error) { return "/api/v1/" + collection, body, nil }
+}
+
+// one prepares a request with the body for something that it creates first.
+func one(collection, create, body string) func(context.Context, *world) (string, string, error) {
+	return func(ctx context.Context, w *world) (string, string, error) {
+		got, err := w.call(ctx, op, "POST", "/api/v1/"+collection, create)
+		if err != nil {
+			return "", "", err
+		}
+		var made struct{ ID string }
+		err = json.Unmarshal(got, &made)
+		return "/api/v1/" + collection + "/" + made.ID, body, err
+	}
 }
 
 // next returns the next number in the world.
@@ -218,6 +267,17 @@ func after(actions ...string) func(ctx context.Context, w *world) (string, strin
 		return target, "", err
 	}
 }
+
+// operated is after for an operator's action.
+func operated(actions ...string) func(ctx context.Context, w *world) (string, string, error) {
+	return func(ctx context.Context, w *world) (string, string, error) {
+		target, err := w.drives(ctx, nil, actions...)
+		return operators(target), "", err
+	}
+}
+
+// operators returns the operator's address of a trip.
+func operators(target string) string { return strings.Replace(target, "/me/", "/", 1) }
 
 // request returns target and body of the endpoint's next request. To a target that
 // ends with a slash, it appends the last segment of the endpoint's name.

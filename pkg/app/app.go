@@ -18,6 +18,7 @@ import (
 	"svc/pkg/edge/mcp"
 	"svc/pkg/edge/reference/published"
 	"svc/pkg/oauth"
+	"svc/pkg/oauth/page"
 )
 
 // Runtime is the environment of the service.
@@ -85,7 +86,7 @@ func (p *Runtime) Handler(function string) (http.Handler, error) {
 	case OAuth:
 		return p.authorization(), nil
 	case Docs:
-		return published.New(p.BaseURL), nil
+		return published.New(p.BaseURL, page.ShowMissing), nil
 	case MCP:
 		return p.agents(Rows(p.DB))
 	}

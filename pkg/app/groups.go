@@ -13,12 +13,14 @@ import (
 	"svc/pkg/domain/delivery"
 	"svc/pkg/domain/driver"
 	"svc/pkg/domain/estimate"
+	"svc/pkg/domain/event"
 	"svc/pkg/domain/export"
 	"svc/pkg/domain/feedback"
 	"svc/pkg/domain/location"
 	"svc/pkg/domain/payment"
 	"svc/pkg/domain/person"
 	"svc/pkg/domain/profile"
+	"svc/pkg/domain/receipt"
 	"svc/pkg/domain/report"
 	"svc/pkg/domain/settings"
 	"svc/pkg/domain/trip"
@@ -85,10 +87,14 @@ func TripRows(*table.DB) []api.Row { return operators(trip.Rows()) }
 func FleetRows(*table.DB) []api.Row { return operators(driver.Rows(), customer.Rows()) }
 
 // SettingsRows are the rows of SettingsFunction.
-func SettingsRows(*table.DB) []api.Row { return operators(settings.Rows(), branding.Rows()) }
+func SettingsRows(*table.DB) []api.Row {
+	return operators(settings.Rows(), branding.Rows(), event.Rows())
+}
 
 // ReportRows are the rows of ReportsFunction.
-func ReportRows(*table.DB) []api.Row { return operators(report.Rows(), wallet.Rows(), export.Rows()) }
+func ReportRows(*table.DB) []api.Row {
+	return operators(report.Rows(), wallet.Rows(), receipt.WalletRows(), export.Rows())
+}
 
 // DeliveryRows are the rows of DeliveryFunction.
 func DeliveryRows(*table.DB) []api.Row { return operators(delivery.Rows()) }
@@ -100,7 +106,7 @@ func FeedbackRows(*table.DB) []api.Row { return operators(feedback.Rows()) }
 func MeRows(db *table.DB) []api.Row {
 	return slices.DeleteFunc(slices.Concat(trip.Rows(), driver.Rows(), wallet.Rows(), delivery.Rows(),
 		profile.Rows(person.Store{DB: db}), address.Rows(), payment.Rows(), estimate.Rows(outbound.Public()),
-		location.Rows()), isOperators)
+		location.Rows(), event.Rows()), isOperators)
 }
 
 func operators(lists ...[]api.Row) []api.Row {

@@ -17,6 +17,7 @@ import (
 	"svc/pkg/edge/api"
 	"svc/pkg/edge/gateway"
 	"svc/pkg/edge/reference/published"
+	"svc/pkg/oauth/page"
 )
 
 // Serve returns the handler that Lambda calls with a function's events.
@@ -116,7 +117,9 @@ func Authorization(p *Runtime, function string) (any, error) {
 // Documents serves the OpenAPI document, the reference page, /health and
 // /health/live, and the 404 or 405 of any other request.
 func Documents(p *Runtime, function string) (any, error) {
-	return p.requests(function, func(at *Runtime) (http.Handler, error) { return published.New(at.BaseURL), nil })
+	return p.requests(function, func(at *Runtime) (http.Handler, error) {
+		return published.New(at.BaseURL, page.ShowMissing), nil
+	})
 }
 
 // Rotation creates and removes signing keys.

@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"sync"
 
 	"github.com/aws/aws-lambda-go/events"
 
+	"svc/pkg/background/feed"
 	"svc/pkg/background/jobs"
 	"svc/pkg/background/projection"
 	"svc/pkg/background/settlement"
@@ -24,9 +26,19 @@ func (p *Runtime) settlement() settlement.Function {
 
 func (p *Runtime) jobs() jobs.Runner { return jobs.Runner{DB: p.DB, Files: p.Files, Now: p.Now} }
 
+// projection returns the stream's second reader. It counts, and it appends to the
+// event feeds. If one of them fails on a record, the other still processes it.
 func (p *Runtime) projection() StreamHandler {
-	step := projection.Step{Now: p.Now, RankRows: feedback.RankRows}
-	return projection.Function{DB: p.DB, Step: step, GiveUp: p.giveUp(Projection)}.Handle
+	counts := projection.Function{DB: p.DB, Step: projection.Step{Now: p.Now, RankRows: feedback.RankRows}}
+	feeds, giveUp := feed.Function{DB: p.DB, Now: p.Now}, p.giveUp(Projection)
+	return func(ctx context.Context, batch events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
+		var counted, fed []stream.Failure
+		var wait sync.WaitGroup
+		wait.Go(func() { counted = counts.Process(ctx, batch) })
+		wait.Go(func() { fed = feeds.Process(ctx, batch) })
+		wait.Wait()
+		return stream.Answer(ctx, batch, append(counted, fed...), giveUp), nil
+	}
 }
 
 func (p *Runtime) giveUp(function string) stream.GiveUp {

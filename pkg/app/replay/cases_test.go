@@ -20,6 +20,8 @@ const (
 	drives = "driver1@metro.example"
 	second = "driver2@metro.example"
 	third  = "driver3@metro.example"
+
+	driverID = "drv_01JMETR0000000000000000003" // of third
 )
 
 // Trips of the demo: 21 is in progress with the second driver, the first driver
@@ -65,6 +67,9 @@ var listed = []request{
 	{name: "svc_list_trips-rider", person: rider1, method: "GET", path: "/api/v1/trips"},
 	{name: "svc_get_trip", person: boss, method: "GET", path: "/api/v1/trips/" + trip("19")},
 	{name: "svc_get_trip-missing", person: boss, method: "GET", path: "/api/v1/trips/trp_01ARZ3NDEKTSV4RRFFQ69G5FAV"},
+	{name: "svc_list_events", person: boss, method: "GET", path: "/api/v1/events", query: "limit=3&resource=" + trip("19")},
+	{name: "svc_list_events-cursor", person: boss, method: "GET", path: "/api/v1/events", query: "after=AAAA"},
+	{name: "svc_my_events", person: rider1, method: "GET", path: "/api/v1/me/events", query: "limit=2&resource=" + trip("19")},
 	{name: "svc_list_customers-search", person: boss, method: "GET", path: "/api/v1/customers",
 		query: "q=zo%C3%AB+laurent"},
 	{name: "svc_update_branding", person: boss, method: "PATCH", path: "/api/v1/branding",
@@ -76,10 +81,27 @@ var listed = []request{
 	{name: "svc_get_export", person: boss, method: "GET", path: "/api/v1/exports/" + demo.Export},
 	{name: "svc_update_settings", person: boss, method: "PATCH", path: "/api/v1/settings",
 		body: `{"pricing": {"freeWaitingMinutes": 4}, "dispatch": {"searchRadiusKm": null}}`},
+	{name: "svc_create_service", person: boss, method: "POST", path: "/api/v1/services",
+		body: `{"name": "Bicycle", "baseFare": 1.5, "perKm": 0.80, "commissionRate": 0.1, "capacity": 1}`},
+	{name: "svc_get_service", person: boss, method: "GET", path: "/api/v1/services/svt_01JMETR0000000000000000001"},
+	{name: "svc_update_service", person: boss, method: "PATCH", path: "/api/v1/services/svt_01JMETR0000000000000000002",
+		body: `{"description": "Up to six people", "iconUrl": null}`},
+	{name: "svc_delete_service", person: boss, method: "DELETE",
+		path: "/api/v1/services/svt_01JMETR0000000000000000002"},
+	{name: "svc_create_zone", person: boss, method: "POST", path: "/api/v1/zones",
+		body: `{"name": "Pier", "area": {"type": "Polygon", "coordinates": [[[-74.02, 40.7], [-74, 40.7], [-74, 40.71], [-74.02, 40.7]]]}}`},
+	{name: "svc_get_zone", person: boss, method: "GET", path: "/api/v1/zones/zon_01JMETR0000000000000000001"},
+	{name: "svc_update_zone", person: boss, method: "PATCH", path: "/api/v1/zones/zon_01JMETR0000000000000000001",
+		body: `{"priority": 7}`},
+	{name: "svc_delete_zone", person: boss, method: "DELETE", path: "/api/v1/zones/zon_01JMETR0000000000000000002"},
 	{name: "svc_reports_summary", person: boss, method: "GET", path: "/api/v1/reports/summary",
 		query: "from=2026-05-01T00:00:00Z&to=2026-06-02T00:00:00Z"},
 	{name: "svc_wallet_totals-detail", person: boss, method: "GET", path: "/api/v1/wallets",
 		query: "type=driver&detail=1"},
+	{name: "svc_list_postings", person: boss, method: "GET", path: "/api/v1/wallets/postings",
+		query: "driverId=" + driverID + "&limit=2"},
+	{name: "svc_post_to_wallet", person: boss, method: "POST", path: "/api/v1/wallets/postings",
+		body: `{"driverId": "` + driverID + `", "type": "ADJUSTMENT", "amount": -12.50, "description": "Lost phone mount"}`},
 	{name: "svc_list_orders", person: boss, method: "GET", path: "/api/v1/orders", query: "limit=2"},
 	{name: "svc_list_orders-feature", person: "operator@harbor.example", method: "GET", path: "/api/v1/orders"},
 	{name: "svc_submit_feedback", person: boss, method: "POST", path: "/api/v1/feedback",
@@ -124,6 +146,22 @@ var listed = []request{
 		body: `{"finalFare": 20.10, "actualDistance": 7.5, "actualDuration": 900}`},
 	{name: "svc_cancel_my_trip", person: rider3, method: "POST", path: "/api/v1/me/trips/" + trip("24") + "/cancel",
 		body: `{"reason": "Plans changed"}`},
+	{name: "svc_book_trip", person: boss, method: "POST", path: "/api/v1/trips",
+		body: `{"customerId": "cus_01JMETR0000000000000000002", "originAddress": "350 5th Ave", "originLat": 40.7484,
+		"originLng": -73.9857, "destAddress": "JFK Airport, Terminal 4", "destLat": 40.6441, "destLng": -73.7821,` +
+			` "serviceTypeId": "svt_01JMETR0000000000000000001", "driverId": "drv_01JMETR0000000000000000002"}`},
+	{name: "svc_unassign_trip", person: boss, method: "POST", path: "/api/v1/trips/" + trip("23") + "/unassign",
+		body: `{"reason": "The driver is ill"}`},
+	{name: "svc_assign_trip", person: boss, method: "POST", path: "/api/v1/trips/" + trip("23") + "/assign",
+		body: `{"driverId": "drv_01JMETR0000000000000000001"}`},
+	{name: "svc_arrive_for_driver", person: boss, method: "POST", path: "/api/v1/trips/" + trip("23") + "/arrived"},
+	{name: "svc_start_for_driver", person: boss, method: "POST", path: "/api/v1/trips/" + trip("23") + "/start"},
+	{name: "svc_complete_for_driver", person: boss, method: "POST", path: "/api/v1/trips/" + trip("23") + "/complete",
+		body: `{"finalFare": 18.5}`},
+	{name: "svc_complete_for_driver-again", person: boss, method: "POST", path: "/api/v1/trips/" + trip("23") + "/complete"},
+	{name: "svc_cancel_trip", person: boss, method: "POST", path: "/api/v1/trips/" + trip("22") + "/cancel",
+		body: `{"reason": "An accident"}`},
+	{name: "svc_delete_trip", person: boss, method: "DELETE", path: "/api/v1/trips/" + trip("24")},
 
 	{name: "oauth-metadata", method: "GET", path: "/.well-known/oauth-authorization-server"},
 	{name: "oauth-openid", method: "GET", path: "/.well-known/openid-configuration"},

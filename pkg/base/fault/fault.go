@@ -26,7 +26,10 @@ const (
 	KindOpenTrips
 	KindEstimate
 	KindPaymentType
+	KindBalance
+	KindServiceArea
 	KindChanged
+	KindExpired
 	KindTooLarge
 	KindMediaType
 	KindMismatch
@@ -53,7 +56,10 @@ var table = map[Kind]answer{
 	KindOpenTrips:    {http.StatusConflict, "too_many_open_trips"},
 	KindEstimate:     {http.StatusConflict, "estimate_expired"},
 	KindPaymentType:  {http.StatusConflict, "payment_type_disabled"},
+	KindBalance:      {http.StatusConflict, "insufficient_balance"},
+	KindServiceArea:  {http.StatusConflict, "outside_service_area"},
 	KindChanged:      {http.StatusPreconditionFailed, "precondition_failed"},
+	KindExpired:      {http.StatusGone, "cursor_expired"},
 	KindTooLarge:     {http.StatusRequestEntityTooLarge, "payload_too_large"},
 	KindMediaType:    {http.StatusUnsupportedMediaType, "unsupported_media_type"},
 	KindMismatch:     {http.StatusUnprocessableEntity, "idempotency_mismatch"},

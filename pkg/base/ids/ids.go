@@ -37,6 +37,8 @@ const (
 	Request  = "req"
 	Estimate = "est"
 	Export   = "exp"
+	Event    = "evt"
+	Webhook  = "whk"
 )
 
 // New returns a new identifier of the kind. Its time part comes from now.

@@ -166,7 +166,7 @@ type Posting struct {
 	ActorID  string `json:"actorId"`
 	Name     string `json:"name"`
 	Currency string `json:"currency"`
-	wallet.Posting
+	wallet.Entry
 }
 
 // holders lists who may have a wallet.
@@ -260,7 +260,7 @@ func (s Scope) walletRows(ctx context.Context, side wallet.Side, it table.Item, 
 			}
 			for _, it := range items {
 				p := Posting{Side: string(side), ActorID: w.Actor, Name: w.Name, Currency: w.Currency}
-				if err := it.Decode(&p.Posting); !yield(Row{p, at + it.SK}, err) || err != nil {
+				if err := it.Decode(&p.Entry); !yield(Row{p, at + it.SK}, err) || err != nil {
 					return
 				}
 			}
