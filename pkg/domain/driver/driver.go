@@ -7,6 +7,7 @@ import (
 	"svc/pkg/base/email"
 	"svc/pkg/base/fault"
 	"svc/pkg/base/money"
+	"svc/pkg/base/phone"
 	"svc/pkg/base/plaintext"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/branding"
@@ -83,7 +84,7 @@ func (r *Record) normalize() error {
 		wrong.Unless(label.text == nil || plaintext.IsOptional(*label.text, 100), label.field,
 			"expected at most 100 characters, none of them a control character")
 	}
-	wrong.Unless(r.Phone == nil || plaintext.IsPhone(*r.Phone), "phone", "expected a phone number, as in +1 212 555 0181")
+	wrong.Unless(r.Phone == nil || phone.Is(*r.Phone), "phone", "expected a phone number, as in +1 212 555 0181")
 	if r.PhotoURL != nil {
 		message, uri := branding.CheckURL(*r.PhotoURL), branding.URI(*r.PhotoURL)
 		r.PhotoURL = &uri
