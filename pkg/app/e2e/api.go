@@ -347,6 +347,9 @@ func (s *suite) operated(t *testing.T) {
 				offers.some()[0]["estimateId"], journey)}).must(201)
 		return made.text("id"), "/api/v1/trips/" + made.text("id")
 	}
+	// The first trips of a company mark its flags, here by an operator.
+	s.post(t, s.token(t, stranger), "/api/v1/trips", fmt.Sprintf(`{"customerId": %q, "originAddress": "Pier 9",
+		"originLat": 37.8, "originLng": -122.4}`, s.id(t, guest))).must(201)
 	id, path := book()
 	to := fmt.Sprintf(`{"driverId": %q}`, s.id(t, driver))
 	s.post(t, op, path+"/assign", to).must(200)
@@ -363,9 +366,32 @@ func (s *suite) operated(t *testing.T) {
 	if got := s.post(t, op, path+"/unassign", `{"reason": "Tried"}`).must(200).text("status"); got != "SEARCHING" {
 		t.Errorf("status %q", got)
 	}
+	s.strictly(t, path, to)
 	s.post(t, op, path+"/cancel", `{"reason": "Tried"}`).must(200)
 	s.do(t, call{method: "DELETE", path: path, token: op}).must(200)
 	s.get(t, op, path).refused(404, "not_found")
+}
+
+// strictly checks that a trip makes its driver BUSY where the company wants it.
+func (s *suite) strictly(t *testing.T, path, to string) {
+	op, dr := s.token(t, operator), s.token(t, driver)
+	mode := func(name string) {
+		s.do(t, call{method: "PATCH", path: "/api/v1/settings", token: op,
+			body: fmt.Sprintf(`{"dispatch": {"driverStatus": %q}}`, name)}).must(200)
+	}
+	mode("strict")
+	defer mode("free")
+	set := call{method: "PATCH", path: "/api/v1/me/status", token: dr, body: `{"online": true}`}
+	s.do(t, set).must(200)
+	s.post(t, op, path+"/assign", to).must(200)
+	s.do(t, set).refused(409, "invalid_state")
+	if got := s.get(t, dr, "/api/v1/me").must(200).text("status"); got != "BUSY" {
+		t.Errorf("the driver with a ride is %s", got)
+	}
+	s.post(t, op, path+"/unassign", "").must(200)
+	if got := s.get(t, dr, "/api/v1/me").must(200).text("status"); got != "ONLINE" {
+		t.Errorf("the driver without a ride is %s", got)
+	}
 }
 
 // apart checks that another tenant's data is not visible, and that each tenant
