@@ -37,6 +37,7 @@ const (
 	Request  = "req"
 	Estimate = "est"
 	Document = "doc"
+	Export   = "exp"
 	Event    = "evt"
 	Webhook  = "whk"
 )
