@@ -215,7 +215,7 @@ func (s *suite) driver(t *testing.T) {
 func (s *suite) exported(t *testing.T) {
 	token := s.token(t, operator)
 	for kind, column := range map[string]string{"trips": "tripCode", "postings": "amount", "customers": "email",
-		"drivers": "vehiclePlate", "orders": "total", "report": "revenue"} {
+		"drivers": "vehiclePlate", "orders": "total", "receipts": "commission", "report": "revenue"} {
 		body := fmt.Sprintf(`{"kind": %q, "from": %q}`, kind, time.Now().AddDate(0, 0, -200).Format("2006-01-02"))
 		id := s.do(t, call{method: "POST", path: "/api/v1/exports", token: token, body: body,
 			key: fmt.Sprint("e2e-", time.Now().UnixNano())}).must(201).text("id")

@@ -21,7 +21,7 @@ var enums = map[string]string{ //nolint:gosec // the names of authentication met
 	"DriverStatusMode":    "free strict",
 	"DriverStatus":        "BUSY OFFLINE ONLINE",
 	"ErrorCode":           strings.Join(fault.Codes(), " "),
-	"ExportKind":          "customers drivers orders postings report trips",
+	"ExportKind":          "customers drivers orders postings receipts report trips",
 	"FeedbackSort":        "comments newest votes",
 	"FeedbackStatus":      "COMPLETED IN_PROGRESS PLANNED REJECTED UNDER_REVIEW",
 	"FeedbackStatusQuery": "ALL COMPLETED IN_PROGRESS PLANNED REJECTED UNDER_REVIEW",
