@@ -20,7 +20,7 @@ func Rows() []api.Row {
 			api.Summary("Read company and settings"),
 			api.Text("The company with its branding, and its settings: feature flags, pricing, payments, dispatch, "+
 				"routing. The API enforces the feature flags and the payment types. Waiting and rounding of `pricing` go into "+
-				"estimates and into fares that the service computes. `dispatch`, `taxRate` and `cancellationFee` are for the "+
+				"estimates and into fares that the service computes. `taxRate` and `cancellationFee` are for the "+
 				"company's apps: no request is checked against them."),
 			api.Versioned(), api.Needs(neededForSettings)),
 		api.Patch("/api/v1/settings", "svc_update_settings", change, patch, api.Extension(), api.Versioned(),

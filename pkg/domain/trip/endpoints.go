@@ -48,8 +48,8 @@ func ActorRows() []api.Row {
 		api.Post("/api/v1/me/trips", "svc_request_ride", request, requestRide, api.Created(), api.NeedsRecent(needTerms),
 			api.Tag(tag), api.Summary("Request a ride"),
 			api.Confirm("A driver may come, and the ride may cost the rider money."),
-			api.Text("Creates a trip in `PENDING`. The service does not dispatch it. The trip has an estimated fare only if the "+
-				"request names an estimate. If the rider has as many open trips as the company allows, the response is a 409 "+
+			api.Text("Creates a trip in `PENDING`. The service dispatches it only if the company's `dispatch.mode` says so. The trip "+
+				"has an estimated fare only if the request names an estimate. If the rider has as many open trips as the company allows, the response is a 409 "+
 				"`too_many_open_trips`.")),
 		api.Post("/api/v1/me/trips/{id}/cancel", "svc_cancel_my_trip", cancels, cancel, api.Needs(needTrip),
 			api.Tag(tag), api.Summary("Cancel one's own trip"),

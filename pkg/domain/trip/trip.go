@@ -75,6 +75,9 @@ type Trip struct {
 	// Operators maps an event after History to the operator who caused it in place
 	// of the rider or driver.
 	Operators map[Event]string `json:"-"`
+	// Dispatched means that the trip was requested while the tenant's dispatch.mode
+	// was not manual. It is never shown.
+	Dispatched bool `json:"-"`
 	// Version counts the writes of the trip, starting with 1 on creation. Each
 	// transition adds one to it.
 	Version int64 `json:"-"`
