@@ -178,6 +178,14 @@ var listed = []endpoint{
 	write(op, "PATCH /settings", func(_ context.Context, w *world) (string, string, error) {
 		return "/api/v1/settings", fmt.Sprintf(`{"pricing":{"freeWaitingMinutes":%d}}`, w.next()%60), nil
 	}),
+	write(op, "POST /services", made("services", `{"name":"Measured","baseFare":5}`)),
+	write(op, "GET /services/{id}", one("services", `{"name":"Measured","baseFare":5}`, "")),
+	write(op, "PATCH /services/{id}", one("services", `{"name":"Measured","baseFare":5}`, `{"baseFare":6}`)),
+	write(op, "DELETE /services/{id}", one("services", `{"name":"Measured","baseFare":5}`, "")),
+	write(op, "POST /zones", made("zones", measuredZone)),
+	write(op, "GET /zones/{id}", one("zones", measuredZone, "")),
+	write(op, "PATCH /zones/{id}", one("zones", measuredZone, `{"priority":1}`)),
+	write(op, "DELETE /zones/{id}", one("zones", measuredZone, "")),
 	write(op, "POST /feedback", func(_ context.Context, w *world) (string, string, error) {
 		return "/api/v1/feedback", fmt.Sprintf(`{"title":"Measured %d","body":"Nothing but a measurement."}`, w.next()), nil
 	}),
@@ -194,6 +202,26 @@ var listed = []endpoint{
 	write(op, "POST /feedback/{id}/comments", func(_ context.Context, w *world) (string, string, error) {
 		return "/api/v1/feedback/" + w.ids["post"] + "/comments", `{"body":"Nothing but a measurement."}`, nil
 	}),
+}
+
+const measuredZone = `{"name":"Measured","area":{"type":"Polygon","coordinates":[[[0,0],[1,0],[1,1],[0,0]]]}}`
+
+// made prepares a request that creates something of an operator's collection.
+func made(collection, body string) func(context.Context, *world) (string, string, error) {
+	return func(context.Context, *world) (string, string, error) { return "/api/v1/" + collection, body, nil }
+}
+
+// one prepares a request with the body for something that it creates first.
+func one(collection, create, body string) func(context.Context, *world) (string, string, error) {
+	return func(ctx context.Context, w *world) (string, string, error) {
+		got, err := w.call(ctx, op, "POST", "/api/v1/"+collection, create)
+		if err != nil {
+			return "", "", err
+		}
+		var made struct{ ID string }
+		err = json.Unmarshal(got, &made)
+		return "/api/v1/" + collection + "/" + made.ID, body, err
+	}
 }
 
 // next returns the next number in the world.

@@ -18,6 +18,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
+	"svc/pkg/app"
 	"svc/pkg/data/stream"
 	"svc/pkg/local/schema"
 )
@@ -57,28 +58,13 @@ func newQueue(url string, cfg aws.Config) queue {
 }
 
 // message is a message of a dead-letter queue. body is the letter that Lambda
-// wrote when it gave up on a batch: the text of the message, or of an object in S3.
+// or the function wrote when it gave up on records: the text of the message, or of an object in S3.
 type message struct {
-	id   string
-	body struct {
-		Context struct {
-			Condition string `json:"condition"`
-		} `json:"requestContext"`
-		Timestamp string `json:"timestamp"`
-		Batch     struct {
-			Shard  string `json:"shardId"`
-			First  string `json:"startSequenceNumber"`
-			Last   string `json:"endSequenceNumber"`
-			Size   int    `json:"batchSize"`
-			Stream string `json:"streamArn"`
-		} `json:"DDBStreamBatchInfo"`
-		// The function's event. Only a letter in S3 has it. Lambda may write the
-		// event as a JSON object or as a string.
-		Payload json.RawMessage `json:"payload"`
-	}
-	at      object // object in S3 with the records; zero if the message names none, or no valid one
-	expired bool   // the object is gone
-	problem string // why the letter cannot be read; "" if it was read
+	id      string
+	body    app.DeadLetter // only a letter in S3 has its Payload
+	at      object         // object in S3 with the records; zero if the message names none, or no valid one
+	expired bool           // the object is gone
+	problem string         // why the letter cannot be read; "" if it was read
 }
 
 // records returns the records that the letter contains; ok is false if it contains
@@ -127,7 +113,7 @@ func (q queue) open(ctx context.Context, id, text string) message {
 		}
 	}
 	if json.Unmarshal(letter, &m.body) != nil || m.body.Batch.Stream == "" {
-		m.problem = "not a message of Lambda about a batch of a stream"
+		m.problem = "not a message about records of a stream"
 	}
 	return m
 }

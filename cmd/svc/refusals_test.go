@@ -52,7 +52,7 @@ var refusedCommands = []struct {
 		"--capacity: expected 1 to 1,000 passengers; --base: expected an amount of 0 or more, at most 1000000000000; " +
 			"--commission: expected a share"},
 	{"settings: every fault at once", "tenant settings metro pricing.taxRate=1.5 dispatch.offerTimeoutSeconds=-1", 1,
-		"taxRate: expected a share between 0 and 1; offerTimeoutSeconds: expected a number of 0 or more"},
+		"pricing.taxRate: expected a share between 0 and 1; dispatch.offerTimeoutSeconds: expected a number of 0 or more"},
 	{"member: no mail address", "member add metro grace", 1, "email: expected a mail address"},
 	{"member: there already", "member add metro operator@metro.example --all", 1, "member of this tenant already"},
 	{"member: unknown permissions, all at once", "member grant metro operator@metro.example VIEW_TRIP NOTHING", 2,

@@ -14,14 +14,6 @@ func serviceCommand(c *cli) *cobra.Command {
 	return group("service", "Service types of a tenant", c.serviceAdd(), c.serviceList(), c.serviceSet())
 }
 
-// serviceRow is a service type as platform operators see it.
-type serviceRow struct {
-	settings.ServiceType
-	CommissionRate json.Number `json:"commissionRate"`
-}
-
-func rowOf(s settings.Service) serviceRow { return serviceRow{s.ServiceType, s.CommissionRate} }
-
 func serviceFlags(cmd *cobra.Command) *edits[settings.Service] {
 	e := &edits[settings.Service]{cmd: cmd}
 	e.optional("description", "`text` for riders", func(s *settings.Service) **string { return &s.Description })
@@ -39,8 +31,7 @@ func serviceFlags(cmd *cobra.Command) *edits[settings.Service] {
 
 func (c *cli) serviceAdd() *cobra.Command {
 	cmd := &cobra.Command{Use: "add SLUG NAME", Short: "Add a service type", Args: cobra.ExactArgs(2),
-		Long: "Add a service type. Prices and capacity are for apps: the service computes no fare. It enforces the\n" +
-			"commission.",
+		Long: "Add a service type. Its prices make the fares of estimates and of measured rides. The capacity is for apps.",
 		Example: "  svc service add metro Van --base 5 --per-km 2.2 --per-minute 0.5 \\\n" +
 			"    --minimum 12 --capacity 6 --commission 0.2"}
 	e := serviceFlags(cmd)
@@ -59,7 +50,7 @@ func (c *cli) serviceAdd() *cobra.Command {
 		if s, err = settings.AddService(ctx, t, by(), s); err != nil {
 			return err
 		}
-		return c.done(rowOf(s), "Added service type %s (%s).", s.Name, s.ID)
+		return c.done(s.Managed(), "Added service type %s (%s).", s.Name, s.ID)
 	})
 	return cmd
 }
@@ -76,11 +67,11 @@ func (c *cli) serviceList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			rows, table := []serviceRow{},
+			rows, table := []settings.ManagedService{},
 				cols{head: "NAME BASE PER-KM PER-MIN MINIMUM CURRENCY+ CAPACITY+ COMMISSION+ ACTIVE ID"}
 			for _, s := range found {
 				s.Currency = n.Currency // prices use the tenant's currency
-				rows = append(rows, rowOf(s))
+				rows = append(rows, s.Managed())
 				table.add(s.Name, s.BaseFare, s.PerKm, s.PerMinute, s.MinimumFare, s.Currency, s.Capacity, s.CommissionRate,
 					s.Active, s.ID)
 			}
@@ -99,7 +90,7 @@ func (c *cli) serviceSet() *cobra.Command {
 		if err != nil {
 			return missing(err, "service type", args[1])
 		}
-		return c.done(rowOf(s), "Changed service type %s.", s.Name)
+		return c.done(s.Managed(), "Changed service type %s.", s.Name)
 	})
 	return cmd
 }

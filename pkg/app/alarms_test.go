@@ -190,6 +190,35 @@ func TestMailRefusalsAreCounted(t *testing.T) {
 	}
 }
 
+// TestLettersReachTheirQueue: the letters of Lambda's event source mapping and
+// those of the function itself lie below prefixes that the rule of the function's
+// own queue names, and no other rule.
+func TestLettersReachTheirQueue(t *testing.T) {
+	for name, rule := range ofType(t, "AWS::Events::Rule") {
+		p := field(rule, "Properties")
+		function, ok := strings.CutSuffix(name, "Lost")
+		if !ok {
+			continue
+		}
+		if got := field(field(p, "Targets").Content[0], "Arn").Value; got != function+"DeadLetters.Arn" {
+			t.Errorf("%s has the queue %s", name, got)
+		}
+		var got []string
+		for _, prefix := range field(field(field(field(p, "EventPattern"), "detail"), "object"), "key").Content {
+			got = append(got, field(prefix, "prefix").Value)
+		}
+		want := []string{"aws/lambda/${" + function + "FunctionStream}/", function + "Function/"}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+		variables := field(field(field(ofType(t, "AWS::Serverless::Function")[function+"Function"], "Properties"),
+			"Environment"), "Variables")
+		if got := field(variables, "LOST_RECORDS"); got == nil || got.Value != "LostRecords" {
+			t.Errorf("%sFunction does not know the bucket", function)
+		}
+	}
+}
+
 // TestAlarmTable: docs/operations/alarms.md lists for each alarm what it
 // watches, and how it notifies: as a page, as a ticket or through ServiceAlarm.
 func TestAlarmTable(t *testing.T) {

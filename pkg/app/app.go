@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/aws/aws-lambda-go/events"
+
 	"svc/pkg/access/signing"
 	"svc/pkg/data/table"
 	"svc/pkg/edge/api"
@@ -39,6 +41,10 @@ type Runtime struct {
 	// Rates limit the requests to /api/v1 and the tool calls that one process
 	// serves per second for one tenant and for one client; zeros mean no limit.
 	Rates api.Rates
+	// GiveUp stores the records of an item whose data a function on the stream
+	// cannot process, as a dead letter of the function. nil means that the stream
+	// delivers them again.
+	GiveUp func(ctx context.Context, function string, records []events.DynamoDBEventRecord, cause error) error
 	// Config is what the process read from its environment.
 	Config Config
 

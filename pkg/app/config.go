@@ -25,6 +25,7 @@ type Config struct {
 	RefreshGrace                         time.Duration
 	OriginSecrets                        [][]byte // SHA-256 of each
 	SwitchedOff                          []string
+	LostRecords                          string
 	Memory                               int64 // megabytes
 	RuntimeAPI                           string
 	Collector, MemoryLimit, ProcessLimit string // the Go runtime reads them itself
@@ -84,6 +85,9 @@ var Variables = []Variable{
 			c.SwitchedOff = words(text)
 			return nil
 		}},
+	{"LOST_RECORDS", "none: the stream delivers such records again", "the name of a bucket in S3",
+		"Where settlement and projection put records that no retry can process.",
+		text(func(c *Config) *string { return &c.LostRecords })},
 	{"AWS_LAMBDA_FUNCTION_MEMORY_SIZE", "unknown", "a number of megabytes", "Set by Lambda.",
 		func(c *Config, text string) error {
 			c.Memory, _ = strconv.ParseInt(text, 10, 64)

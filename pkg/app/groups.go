@@ -11,6 +11,7 @@ import (
 	"svc/pkg/domain/branding"
 	"svc/pkg/domain/customer"
 	"svc/pkg/domain/delivery"
+	"svc/pkg/domain/dispatch"
 	"svc/pkg/domain/driver"
 	"svc/pkg/domain/estimate"
 	"svc/pkg/domain/feedback"
@@ -44,6 +45,7 @@ const (
 	Settlement = "SettlementFunction"
 	Projection = "ProjectionFunction"
 	Keys       = "KeysFunction"
+	Dispatch   = "DispatchFunction"
 	Smoke      = "SmokeFunction"
 )
 
@@ -98,7 +100,7 @@ func FeedbackRows(*table.DB) []api.Row { return operators(feedback.Rows()) }
 func MeRows(db *table.DB) []api.Row {
 	return slices.DeleteFunc(slices.Concat(trip.Rows(), driver.Rows(), wallet.Rows(), delivery.Rows(),
 		profile.Rows(person.Store{DB: db}), address.Rows(), payment.Rows(), estimate.Rows(outbound.Public()),
-		location.Rows()), isOperators)
+		location.Rows(), dispatch.Rows()), isOperators)
 }
 
 func operators(lists ...[]api.Row) []api.Row {

@@ -128,6 +128,9 @@ func Rotation(p *Runtime, _ string) (any, error) {
 // The function's schedule sends the event {"sweep": true}. For this event,
 // Settling settles the trips that the stream lost.
 func Settling(p *Runtime, function string) (any, error) {
+	if err := p.keepLostRecords(); err != nil {
+		return nil, err
+	}
 	handle := lagged(p.settlement().Handle, os.Stdout, function, p.Now)
 	return func(ctx context.Context, event struct {
 		events.DynamoDBEvent
@@ -143,6 +146,9 @@ func Settling(p *Runtime, function string) (any, error) {
 // Projecting updates counters, search rows and rank rows for a batch of the
 // stream.
 func Projecting(p *Runtime, function string) (any, error) {
+	if err := p.keepLostRecords(); err != nil {
+		return nil, err
+	}
 	return lagged(p.projection(), os.Stdout, function, p.Now), nil
 }
 

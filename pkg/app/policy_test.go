@@ -34,7 +34,11 @@ var unexercised = map[string]string{
 	"FeedbackFunction Read T#*#IDEMPOTENCY#*":           "a post is sent with an Idempotency-Key",
 	"KeysFunction RotateKeys dynamodb:DeleteItem": "a retired key is deleted when the last token it " +
 		"signed has ended",
-	"ProjectionFunction Project dynamodb:ConditionCheckItem": "a rider is renamed, and the wallet with the rider",
+	"ProjectionFunction GiveUp s3:PutObject":                  "an item's data cannot be counted",
+	"ProjectionFunction GiveUp letters of ProjectionFunction": "an item's data cannot be counted",
+	"SettlementFunction GiveUp s3:PutObject":                  "a trip's data cannot be settled",
+	"SettlementFunction GiveUp letters of SettlementFunction": "a trip's data cannot be settled",
+	"ProjectionFunction Project dynamodb:ConditionCheckItem":  "a rider is renamed, and the wallet with the rider",
 }
 
 // TestPoliciesAreWhatIsUsed: every function has the rights that it uses, and no
@@ -172,11 +176,14 @@ func TestOnlySignInReadsLogins(t *testing.T) {
 func TestPoliciesNameKeys(t *testing.T) {
 	allowed := []string{"dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query", "dynamodb:PutItem",
 		"dynamodb:UpdateItem",
-		"dynamodb:DeleteItem", "dynamodb:ConditionCheckItem", "kms:Encrypt", "kms:Decrypt"}
+		"dynamodb:DeleteItem", "dynamodb:ConditionCheckItem", "kms:Encrypt", "kms:Decrypt", "s3:PutObject"}
 	for function, statements := range policiesOf(t) {
 		for _, s := range statements {
 			if s.deny {
 				continue
+			}
+			if slices.Contains(s.Action, "s3:PutObject") != slices.Equal(s.Resource, []string{"letters of " + function}) {
+				t.Errorf("%s: %s grants %v of %v", function, s.Sid, s.Action, s.Resource)
 			}
 			for _, action := range s.Action {
 				if !slices.Contains(allowed, action) {
@@ -320,6 +327,8 @@ func statementOf(t *testing.T, n *yaml.Node) statement {
 			resource = "key"
 		case strings.HasPrefix(resource, "${Table.Arn}/index/"):
 			resource = strings.TrimPrefix(resource, "${Table.Arn}/index/")
+		case strings.HasPrefix(resource, "${LostRecords.Arn}/"):
+			resource = "letters of " + strings.TrimSuffix(strings.TrimPrefix(resource, "${LostRecords.Arn}/"), "/*")
 		default:
 			t.Errorf("%s is about %s, which is not known", s.Sid, resource)
 		}

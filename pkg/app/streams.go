@@ -9,6 +9,7 @@ import (
 
 	"svc/pkg/background/projection"
 	"svc/pkg/background/settlement"
+	"svc/pkg/data/stream"
 	"svc/pkg/domain/feedback"
 )
 
@@ -16,10 +17,22 @@ import (
 // records to retry.
 type StreamHandler func(context.Context, events.DynamoDBEvent) (events.DynamoDBEventResponse, error)
 
-func (p *Runtime) settlement() settlement.Function { return settlement.Function{DB: p.DB, Now: p.Now} }
+func (p *Runtime) settlement() settlement.Function {
+	return settlement.Function{DB: p.DB, Now: p.Now, GiveUp: p.giveUp(Settlement)}
+}
 
 func (p *Runtime) projection() StreamHandler {
-	return projection.Function{DB: p.DB, Step: projection.Step{Now: p.Now, RankRows: feedback.RankRows}}.Handle
+	step := projection.Step{Now: p.Now, RankRows: feedback.RankRows}
+	return projection.Function{DB: p.DB, Step: step, GiveUp: p.giveUp(Projection)}.Handle
+}
+
+func (p *Runtime) giveUp(function string) stream.GiveUp {
+	if p.GiveUp == nil {
+		return nil
+	}
+	return func(ctx context.Context, records []events.DynamoDBEventRecord, cause error) error {
+		return p.GiveUp(ctx, function, records, cause)
+	}
 }
 
 // StreamHandlers returns the functions on the table's stream, by name.

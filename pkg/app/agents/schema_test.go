@@ -56,6 +56,14 @@ func TestEveryResultIsOfItsSchema(t *testing.T) {
 	call(rider, "svc_save_address", "", map[string]any{"address": "Home", "lat": 1.5, "lng": 2.5})
 	call(operator, "svc_update_branding", "", map[string]any{"appName": "Metro"})
 	call(operator, "svc_update_settings", "", map[string]any{"payments": map[string]any{"cash": nil}})
+	area := map[string]any{"type": "Polygon", "coordinates": [][][]int{{{0, 0}, {1, 0}, {1, 1}, {0, 0}}}}
+	for kind, create := range map[string]map[string]any{"service": {"name": "Van", "baseFare": 5},
+		"zone": {"name": "Pier", "area": area}} {
+		made := idOf(t, call(operator, "svc_create_"+kind, "", create))
+		call(operator, "svc_get_"+kind, made, nil)
+		call(operator, "svc_update_"+kind, made, map[string]any{"name": "Other"})
+		call(operator, "svc_delete_"+kind, made, nil)
+	}
 	call(operator, "svc_get_trip", first, nil)
 	post := idOf(t, call(operator, "svc_submit_feedback", "", map[string]any{"title": "A title", "body": "A body"}))
 	call(operator, "svc_comment_feedback", post, map[string]any{"body": "A comment"})
@@ -80,6 +88,6 @@ func TestEveryResultIsOfItsSchema(t *testing.T) {
 // needsArguments reports whether the tool was called with arguments above.
 func needsArguments(tool string) bool {
 	steps := []string{"request", "cancel", "accept", "arrived", "start", "complete", "save", "set_", "update", "estimate",
-		"get_trip", "get_feedback", "submit", "comment", "vote"}
+		"create", "delete", "get_service", "get_zone", "get_trip", "get_feedback", "submit", "comment", "vote"}
 	return slices.ContainsFunc(steps, func(step string) bool { return strings.Contains(tool, step) })
 }

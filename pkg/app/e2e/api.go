@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"net/url"
@@ -97,6 +98,19 @@ func (s *suite) settings(t *testing.T) {
 		t.Errorf("settings %v", got["settings"])
 	}
 	patch(`{"pricing":{"surge":2}}`, "*").refused(400, "invalid_request")
+	s.managed(t, token, "services", `{"name":"Tried","baseFare":4}`, `{"baseFare":5}`)
+	s.managed(t, token, "zones", `{"name":"Tried","area":{"type":"Polygon","coordinates":[[[0,0],[1,0],[1,1],[0,0]]]}}`,
+		`{"priority":2}`)
+}
+
+// managed creates, reads, changes and removes something of an operators' collection.
+func (s *suite) managed(t *testing.T, token, collection, create, change string) {
+	t.Helper()
+	path := "/api/v1/" + collection
+	path += "/" + s.do(t, call{method: "POST", path: path, token: token, body: create, key: rand.Text()}).must(201).text("id")
+	s.get(t, token, path).must(200)
+	s.do(t, call{method: "PATCH", path: path, token: token, body: change}).must(200)
+	s.do(t, call{method: "DELETE", path: path, token: token}).must(200)
 }
 
 func (s *suite) feedback(t *testing.T) {

@@ -16,12 +16,12 @@ import (
 const atOnce = 64
 
 // Build opens the runtime's table and returns the service's functions on it. It
-// sets DB and BaseURL of rt; the caller sets the rest. wire, unless nil, wraps
-// the transport to the table, outside of at.Wire. The scheduled sweep of
+// sets DB, BaseURL and GiveUp of rt; the caller sets the rest. wire, unless nil,
+// wraps the transport to the table, outside of at.Wire. The scheduled sweep of
 // settlement logs its error and never returns one.
 func Build(ctx context.Context, at service.Environment, rt *app.Runtime,
 	wire func(http.RoundTripper) http.RoundTripper) (out service.App, err error) {
-	rt.BaseURL = at.BaseURL
+	rt.BaseURL, rt.GiveUp = at.BaseURL, at.GiveUp
 	rt.DB, err = table.Open(ctx, table.Options{Table: at.Table, Endpoint: at.Endpoint, AtOnce: atOnce,
 		Wire: func(next http.RoundTripper) http.RoundTripper {
 			if next = at.Wire(next); wire != nil {

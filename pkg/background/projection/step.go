@@ -12,6 +12,7 @@ import (
 	"svc/pkg/access/authz"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/counter"
+	"svc/pkg/data/stream"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/tenant"
 )
@@ -128,21 +129,27 @@ func (s Step) read(ctx context.Context, h table.Handle, t *table.Tenant, keys []
 	now := timestamp.Format(s.Now())
 	for i, key := range keys {
 		p := piece{key: key, item: items[i], stored: counted[i]}
-		if p.was, err = countedOf(counted[i]); err != nil {
-			return nil, 0, err
+		if err := s.compare(&p, now); err != nil {
+			return nil, 0, stream.BadData(fmt.Errorf("%s %s: %w", key.PK, key.SK, err))
 		}
-		if p.next, err = s.count(items[i], p.was, now); err != nil {
-			return nil, 0, fmt.Errorf("%s %s: %w", key.PK, key.SK, err)
+		if !same(p.was, p.next) || p.was.Pending {
+			out = append(out, p)
 		}
-		if same(p.was, p.next) && !p.was.Pending {
-			continue
-		}
-		if p.difference, err = difference(p.was, p.next); err != nil {
-			return nil, 0, fmt.Errorf("%s %s: %w", key.PK, key.SK, err)
-		}
-		out = append(out, p)
 	}
 	return out, shard, readWallets(ctx, t, out)
+}
+
+// compare sets what was counted of the piece's item, what must be counted of it
+// now, and the difference.
+func (s Step) compare(p *piece, now string) (err error) {
+	if p.was, err = countedOf(p.stored); err != nil {
+		return err
+	}
+	if p.next, err = s.count(p.item, p.was, now); err != nil {
+		return err
+	}
+	p.difference, err = difference(p.was, p.next)
+	return err
 }
 
 func same(a, b Counted) bool {

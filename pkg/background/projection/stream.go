@@ -16,6 +16,9 @@ import (
 type Function struct {
 	DB *table.DB
 	Step
+	// GiveUp stores the records of an item whose data cannot be counted; nil means
+	// that the stream delivers them again.
+	GiveUp stream.GiveUp
 }
 
 // itemsPerStep is the maximum number of a tenant's items in one step. It is large
@@ -40,7 +43,7 @@ func (f Function) Handle(ctx context.Context, event events.DynamoDBEvent) (event
 		tenants[owner] = append(tenants[owner], c)
 	}
 	// One tenant's items run one after the other, because they share counters.
-	failed := make([][]stream.Change, len(order))
+	failed := make([][]stream.Failure, len(order))
 	var wait sync.WaitGroup
 	for i, owner := range order {
 		wait.Go(func() {
@@ -49,7 +52,7 @@ func (f Function) Handle(ctx context.Context, event events.DynamoDBEvent) (event
 		})
 	}
 	wait.Wait()
-	return stream.Answer(slices.Concat(failed...)), nil
+	return stream.Answer(ctx, event, slices.Concat(failed...), f.GiveUp), nil
 }
 
 // ownerOf returns the tenant's id. For platform data it returns the first part

@@ -10,6 +10,7 @@ import (
 	"svc/pkg/access/authz"
 	"svc/pkg/base/ids"
 	"svc/pkg/base/timestamp"
+	"svc/pkg/data/stream"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/tenant"
 	"svc/pkg/domain/trip"
@@ -34,7 +35,8 @@ var (
 // returns no error.
 func Settle(ctx context.Context, t table.Tenant, tr trip.Trip, now time.Time) (done bool, err error) {
 	if tr.Status != trip.Completed {
-		return false, fmt.Errorf("settle %s: its status is %s, expected %s", tr.ID, tr.Status, trip.Completed)
+		return false, stream.BadData(fmt.Errorf("settle %s: its status is %s, expected %s", tr.ID, tr.Status,
+			trip.Completed))
 	}
 	w, err := plan(tr, now)
 	if err != nil {
@@ -77,11 +79,11 @@ type work struct {
 func plan(tr trip.Trip, now time.Time) (w work, err error) {
 	w = work{trip: tr, at: now, now: now}
 	if w.entries, err = EntriesOf(tr); err != nil {
-		return w, fmt.Errorf("settle: %w", err)
+		return w, stream.BadData(fmt.Errorf("settle: %w", err))
 	}
 	if tr.CompletedAt != nil {
 		if w.at, err = timestamp.Parse(*tr.CompletedAt); err != nil {
-			return w, fmt.Errorf("completion of %s: %w", tr.ID, err)
+			return w, stream.BadData(fmt.Errorf("completion of %s: %w", tr.ID, err))
 		}
 	}
 	w.postings = w.entries.entries(tr, timestamp.Format(w.at))
@@ -114,7 +116,7 @@ func (w work) settle(ctx context.Context, t table.Tenant) (done bool, err error)
 		}
 		tx := t.Write()
 		if err := found.compose(tx, t, w); err != nil {
-			return err
+			return stream.BadData(err)
 		}
 		err = tx.Commit(ctx)
 		done = err == nil

@@ -16,6 +16,9 @@ import (
 type Function struct {
 	DB  *table.DB
 	Now func() time.Time
+	// GiveUp stores the records of a trip whose data cannot be settled; nil means
+	// that the stream delivers them again.
+	GiveUp stream.GiveUp
 }
 
 const workers = 8
@@ -38,7 +41,7 @@ func (f Function) Handle(ctx context.Context, event events.DynamoDBEvent) (event
 		}
 		groups[i] = append(groups[i], c)
 	}
-	return stream.Answer(stream.Each(ctx, groups, workers, f.settle)), nil
+	return stream.Answer(ctx, event, stream.Each(ctx, groups, workers, f.settle), f.GiveUp), nil
 }
 
 // settle settles one driver's trips. It continues after a failure.
@@ -50,7 +53,7 @@ func (f Function) settle(ctx context.Context, changes []stream.Change) error {
 			continue // not a tenant's trip: nothing to settle
 		}
 		tr, err := trip.FromItem(c.New)
-		if err == nil {
+		if err = stream.BadData(err); err == nil {
 			_, err = Settle(ctx, t, tr, f.Now())
 		}
 		errs = append(errs, err)

@@ -55,15 +55,21 @@ func newFixture(t testing.TB, name string, shards int) *fixture {
 func (p *fixture) people(shards int) {
 	p.tenant = p.db.Tenant(ids.New(ids.Tenant, start))
 	p.raise(shards)
-	for i := range 3 {
-		d := driver.Record{Driver: driver.Driver{ID: ids.New(ids.Driver, start), FirstName: "Dana", LastName: fmt.Sprint(i),
-			Email: "d@x.example", Status: driver.Online}}
-		c := customer.Record{Customer: customer.Customer{ID: ids.New(ids.Customer, start), Name: fmt.Sprint("Rae ", i),
-			FirstName: "Rae", LastName: fmt.Sprint(i),
-			Email: "r@x.example", CreatedAt: timestamp.Format(start)}}
-		p.drivers, p.riders = append(p.drivers, d.ID), append(p.riders, c.ID)
-		p.load(driver.Item(p.tenant, d, shards), customer.Item(p.tenant, c, shards))
+	for range 3 {
+		p.person(shards)
 	}
+}
+
+// person creates a driver and a rider.
+func (p *fixture) person(shards int) {
+	i := len(p.drivers)
+	d := driver.Record{Driver: driver.Driver{ID: ids.New(ids.Driver, start), FirstName: "Dana", LastName: fmt.Sprint(i),
+		Email: "d@x.example", Status: driver.Online}}
+	c := customer.Record{Customer: customer.Customer{ID: ids.New(ids.Customer, start), Name: fmt.Sprint("Rae ", i),
+		FirstName: "Rae", LastName: fmt.Sprint(i),
+		Email: "r@x.example", CreatedAt: timestamp.Format(start)}}
+	p.drivers, p.riders = append(p.drivers, d.ID), append(p.riders, c.ID)
+	p.load(driver.Item(p.tenant, d, shards), customer.Item(p.tenant, c, shards))
 }
 
 // raise sets the number of shards that lists read and writes use.

@@ -26,6 +26,7 @@ const (
 	KindOpenTrips
 	KindEstimate
 	KindPaymentType
+	KindServiceArea
 	KindChanged
 	KindTooLarge
 	KindMediaType
@@ -53,6 +54,7 @@ var table = map[Kind]answer{
 	KindOpenTrips:    {http.StatusConflict, "too_many_open_trips"},
 	KindEstimate:     {http.StatusConflict, "estimate_expired"},
 	KindPaymentType:  {http.StatusConflict, "payment_type_disabled"},
+	KindServiceArea:  {http.StatusConflict, "outside_service_area"},
 	KindChanged:      {http.StatusPreconditionFailed, "precondition_failed"},
 	KindTooLarge:     {http.StatusRequestEntityTooLarge, "payload_too_large"},
 	KindMediaType:    {http.StatusUnsupportedMediaType, "unsupported_media_type"},

@@ -129,13 +129,19 @@ func Put(tx *table.Tx, read, next table.Item) {
 	tx.Replace(next).Else(table.ErrConflict)
 }
 
+// Add adds a new item and its audit log entry to the transaction. If the key is in
+// use, the transaction fails with table.ErrCondition.
+func Add(tx *table.Tx, t table.Tenant, by By, what, subject string, it table.Item, shown any) {
+	tx.Create(it)
+	Append(tx, t, by, what, subject, nil, shown)
+}
+
 // Create writes a new item and its audit log entry. If the key is in use, it
 // returns table.ErrCondition.
 func Create(ctx context.Context, t table.Tenant, by By, what, subject string, it table.Item, shown any) error {
 	err := table.Retry(ctx, func(ctx context.Context) error {
 		tx := t.Write()
-		tx.Create(it)
-		Append(tx, t, by, what, subject, nil, shown)
+		Add(tx, t, by, what, subject, it, shown)
 		return tx.Commit(ctx)
 	})
 	if err != nil {

@@ -6,5 +6,6 @@
 // no change. The package skips a record that it cannot read, because a retry
 // would not help. If a function fails on an item, the package reports the
 // sequence number of the item's first record in the batch. Lambda sends the
-// batch again from the lowest reported number. The package knows no resource.
+// batch again from the lowest reported number. An item whose data makes the
+// function fail becomes a dead letter at once. The package knows no resource.
 package stream

@@ -2,6 +2,7 @@ package stream
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -87,12 +88,60 @@ func TenantOf(db *table.DB, key table.Key) (t table.Tenant, ok bool) {
 	return db.Tenant(id), ok && cut && id != ""
 }
 
+// Failure is a change that a function could not process.
+type Failure struct {
+	Change
+	Err error
+}
+
+// GiveUp stores the records of one item as a dead letter.
+type GiveUp func(ctx context.Context, records []events.DynamoDBEventRecord, cause error) error
+
+// BadData marks an error that the data of an item causes (table.ErrData).
+func BadData(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: %w", table.ErrData, err)
+}
+
 // Answer returns the function's response when the given changes failed. Lambda
-// sends the batch again, from the lowest First of these changes.
-func Answer(failed []Change) events.DynamoDBEventResponse {
+// sends the batch again, from the lowest First in the response. A change that
+// fails with table.ErrData would fail again and delay its shard, so giveUp stores
+// its records, and the response omits it. giveUp gets only changes before the
+// first that may succeed: the later ones come again, and would be stored twice.
+// A nil giveUp stores nothing.
+func Answer(ctx context.Context, event events.DynamoDBEvent, failed []Failure,
+	giveUp GiveUp) events.DynamoDBEventResponse {
 	out := events.DynamoDBEventResponse{BatchItemFailures: []events.DynamoDBBatchItemFailure{}}
-	for _, c := range failed {
-		out.BatchItemFailures = append(out.BatchItemFailures, events.DynamoDBBatchItemFailure{ItemIdentifier: c.First})
+	slices.SortStableFunc(failed, func(a, b Failure) int {
+		switch {
+		case Later(a.First, b.First):
+			return 1
+		case Later(b.First, a.First):
+			return -1
+		}
+		return 0
+	})
+	for _, f := range failed {
+		if giveUp != nil && len(out.BatchItemFailures) == 0 && errors.Is(f.Err, table.ErrData) {
+			err := giveUp(ctx, recordsOf(event, f.Key), f.Err)
+			if err == nil {
+				slog.ErrorContext(ctx, "stream record given up", "partition", f.Key.PK, "item", f.Key.SK, "sequence", f.First)
+				continue
+			}
+			slog.ErrorContext(ctx, "storing a dead letter", "sequence", f.First, "error", err.Error())
+		}
+		out.BatchItemFailures = append(out.BatchItemFailures, events.DynamoDBBatchItemFailure{ItemIdentifier: f.First})
+	}
+	return out
+}
+
+func recordsOf(event events.DynamoDBEvent, key table.Key) (out []events.DynamoDBEventRecord) {
+	for _, r := range event.Records {
+		if k, ok := KeyOf(r); ok && k == key {
+			out = append(out, r)
+		}
 	}
 	return out
 }
@@ -102,8 +151,8 @@ func Answer(failed []Change) events.DynamoDBEventResponse {
 // alone, so that one bad item does not fail the others. Each returns the
 // changes that failed alone, in their order. A panic in step counts as a
 // failure.
-func Each(ctx context.Context, groups [][]Change, workers int, step func(context.Context, []Change) error) []Change {
-	failed := make([][]Change, len(groups))
+func Each(ctx context.Context, groups [][]Change, workers int, step func(context.Context, []Change) error) []Failure {
+	failed := make([][]Failure, len(groups))
 	var wait sync.WaitGroup
 	slots := make(chan struct{}, max(workers, 1))
 	for i, group := range groups {
@@ -117,7 +166,7 @@ func Each(ctx context.Context, groups [][]Change, workers int, step func(context
 	return slices.Concat(failed...)
 }
 
-func try(ctx context.Context, group []Change, step func(context.Context, []Change) error) (failed []Change) {
+func try(ctx context.Context, group []Change, step func(context.Context, []Change) error) (failed []Failure) {
 	err := guarded(ctx, group, step)
 	switch {
 	case err == nil:
@@ -126,7 +175,7 @@ func try(ctx context.Context, group []Change, step func(context.Context, []Chang
 		c := group[0]
 		slog.ErrorContext(ctx, "stream record failed", "partition", c.Key.PK, "item", c.Key.SK, "type", c.Type(), "sequence",
 			c.First, "error", err.Error())
-		return group
+		return []Failure{{c, err}}
 	}
 	for i := range group {
 		failed = append(failed, try(ctx, group[i:i+1], step)...)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -104,11 +106,62 @@ func TestEachAnswersTheFailedRecords(t *testing.T) {
 		})
 	want := events.DynamoDBEventResponse{BatchItemFailures: []events.DynamoDBBatchItemFailure{{ItemIdentifier: "2"},
 		{ItemIdentifier: "4"}}}
-	if diff := cmp.Diff(want, stream.Answer(failed)); diff != "" {
+	none := events.DynamoDBEvent{}
+	if diff := cmp.Diff(want, stream.Answer(t.Context(), none, failed, nil)); diff != "" {
 		t.Error(diff)
 	}
-	if text, _ := json.Marshal(stream.Answer(nil)); string(text) != `{"batchItemFailures":[]}` {
+	if text, _ := json.Marshal(stream.Answer(t.Context(), none, nil, nil)); string(text) != `{"batchItemFailures":[]}` {
 		t.Errorf("answer without failures: %s", text)
+	}
+}
+
+// Bad data is given up, with all records of its item, unless a change before it
+// may succeed: then the stream delivers both again.
+func TestBadDataIsGivenUp(t *testing.T) {
+	record := func(sequence, id string) string {
+		key := `"pk":{"S":"` + id + `"},"sk":{"S":"X"}`
+		return `{"dynamodb":{"SequenceNumber":"` + sequence + `","Keys":{` + key + `},"NewImage":{` + key +
+			`,"type":{"S":"x"}}}}`
+	}
+	event := eventOf(t, `{"Records":[`+strings.Join([]string{record("9", "a"), record("10", "b"), record("11", "a"),
+		record("12", "c")}, ",")+`]}`)
+	of := map[string]stream.Change{}
+	for _, c := range stream.Changes(event) {
+		of[c.Key.PK] = c
+	}
+	bad, outage := stream.BadData(errors.New("odd")), errors.New("timeout")
+	for name, tt := range map[string]struct {
+		failed       []stream.Failure
+		noPlace      bool
+		given, again []string // sequence numbers
+	}{
+		"bad data alone":           {[]stream.Failure{{of["a"], bad}}, false, []string{"9", "11"}, nil},
+		"before an outage":         {[]stream.Failure{{of["b"], outage}, {of["a"], bad}}, false, []string{"9", "11"}, []string{"10"}},
+		"behind an outage":         {[]stream.Failure{{of["c"], bad}, {of["b"], outage}}, false, nil, []string{"10", "12"}},
+		"joined with other faults": {[]stream.Failure{{of["b"], errors.Join(bad)}}, false, []string{"10"}, nil},
+		"an outage":                {[]stream.Failure{{of["a"], outage}}, false, nil, []string{"9"}},
+		"nowhere to store it":      {[]stream.Failure{{of["a"], bad}, {of["b"], bad}}, true, nil, []string{"9", "10"}},
+	} {
+		var given, failed []string
+		answer := stream.Answer(t.Context(), event, tt.failed,
+			func(_ context.Context, records []events.DynamoDBEventRecord, cause error) error {
+				if tt.noPlace {
+					return errors.New("no place")
+				}
+				for _, r := range records {
+					given = append(given, r.Change.SequenceNumber)
+				}
+				if !errors.Is(cause, table.ErrData) {
+					t.Errorf("%s: the cause is %v", name, cause)
+				}
+				return nil
+			})
+		for _, f := range answer.BatchItemFailures {
+			failed = append(failed, f.ItemIdentifier)
+		}
+		if !slices.Equal(given, tt.given) || !slices.Equal(failed, tt.again) {
+			t.Errorf("%s: given up %v, want %v; to retry %v, want %v", name, given, tt.given, failed, tt.again)
+		}
 	}
 }
 

@@ -113,6 +113,11 @@ func TestAnswersOfABusyTable(t *testing.T) {
 			conflict},
 		{"a failed condition beside throttling", "TransactWriteItems", cancelled("ConditionalCheckFailed", "ThrottlingError"),
 			write, table.ErrCondition},
+		{"a write that does not fit its item", "TransactWriteItems", cancelled("None", "ValidationError"), write,
+			table.ErrData},
+		{"one beside throttling", "TransactWriteItems", cancelled("ThrottlingError", "ValidationError"), write, busy},
+		{"one beside a failed condition", "TransactWriteItems", cancelled("ConditionalCheckFailed", "ValidationError"),
+			write, table.ErrCondition},
 		{"a conflict without a transaction", "TransactWriteItems", exception +
 			`TransactionConflictException","message":"conflict"}`, write, conflict},
 	} {

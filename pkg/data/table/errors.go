@@ -39,6 +39,11 @@ func (c conflict) As(target any) bool {
 	return ok
 }
 
+// ErrData means that the data of an item makes the work on it fail, so that no
+// retry can succeed until somebody corrects the item. The table returns it for a
+// write that does not fit the item, such as an addition to a text.
+var ErrData = errors.New("the data of an item is wrong")
+
 // conditions lists the operations of a transaction whose condition failed.
 type conditions struct{ failed []int }
 
@@ -131,7 +136,7 @@ func outOfReach(err error) bool {
 }
 
 func cancellation(what string, cancelled *types.TransactionCanceledException, err error) error {
-	failed, conflict, busy := []int(nil), false, false
+	failed, conflict, busy, misfit := []int(nil), false, false, false
 	for i, reason := range cancelled.CancellationReasons {
 		if reason.Code == nil {
 			continue
@@ -143,6 +148,8 @@ func cancellation(what string, cancelled *types.TransactionCanceledException, er
 			conflict = true
 		case "ThrottlingError", "ProvisionedThroughputExceeded":
 			busy = true
+		case "ValidationError", "ItemCollectionSizeLimitExceeded":
+			misfit = true
 		}
 	}
 	switch {
@@ -152,6 +159,8 @@ func cancellation(what string, cancelled *types.TransactionCanceledException, er
 		return &conditions{failed: failed}
 	case busy:
 		return fault.Unavailable(fmt.Errorf("%s: %w", what, err))
+	case misfit:
+		return fmt.Errorf("%s: %w: %w", what, ErrData, err)
 	}
 	return fmt.Errorf("%s: %w", what, err)
 }

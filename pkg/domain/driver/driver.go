@@ -41,9 +41,12 @@ const (
 // Record is a driver with the fields that the API does not show.
 type Record struct {
 	Driver
-	Disabled        bool   `json:"disabled"`
-	CreatedAt       string `json:"createdAt"`
-	StatusUpdatedAt string `json:"statusUpdatedAt,omitempty"`
+	// ServiceTypeIDs are the service types that the driver takes by dispatch. Without
+	// any, the driver takes all.
+	ServiceTypeIDs  []string `json:"serviceTypeIds,omitempty"`
+	Disabled        bool     `json:"disabled"`
+	CreatedAt       string   `json:"createdAt"`
+	StatusUpdatedAt string   `json:"statusUpdatedAt,omitempty"`
 }
 
 // FromItem decodes a driver from the item. It returns fault.NotFound if there

@@ -58,6 +58,9 @@ func (e estimator) estimate(ctx context.Context, c *api.Caller, in *Input) (*api
 	if err != nil {
 		return nil, err
 	}
+	if err := priced.Document.Serves(ctx, c.Tenant, journey.OriginLat, journey.OriginLng); err != nil {
+		return nil, err
+	}
 	route, failed := measured(ctx, e.client, priced.Document.Routing, journey)
 	if failed != nil {
 		slog.WarnContext(ctx, "the ride is estimated by the straight line", "tenant", c.Tenant.ID(), "cause", failed)

@@ -247,3 +247,49 @@ func TestRoutingIsGuarded(t *testing.T) {
 		}
 	}
 }
+
+// TestServiceArea: with strict zones, estimates and rides begin in an active one.
+// A hole is outside, a border is inside, and the 180th meridian has one side.
+func TestServiceArea(t *testing.T) {
+	w := newTown(t, nil)
+	zone := func(active bool, text string) {
+		t.Helper()
+		area, err := settings.ParseArea([]byte(text))
+		testkit.Must(t, err)
+		_, err = settings.AddZone(t.Context(), w.tenant, w.by, settings.Zone{Name: "Zone", Active: active, Area: area})
+		testkit.Must(t, err)
+		w.by.At = w.by.At.Add(time.Second)
+	}
+	zone(true, `{"type":"Polygon","coordinates":[[[0,0],[10,0],[10,10],[0,10],[0,0]],[[4,4],[4,6],[6,6],[6,4],[4,4]]]}`)
+	zone(true, `{"type":"Polygon","coordinates":[[[179,-18],[181,-18],[181,-16],[179,-16],[179,-18]]]}`)
+	zone(false, `{"type":"Polygon","coordinates":[[[20,0],[30,0],[30,10],[20,10],[20,0]]]}`)
+	both := func(lat, lng string, allowed bool) {
+		t.Helper()
+		w.Advance(2 * time.Second)
+		want, created, code := 200, 201, ""
+		if !allowed {
+			want, created, code = 409, 409, "outside_service_area"
+		}
+		body := `"originLat":` + lat + `,"originLng":` + lng + `,"destLat":` + lat + `,"destLng":` + lng
+		a := w.Want(want, nil, "POST", "/api/v1/me/estimates", w.token, "{"+body+"}")
+		b := w.Want(created, nil, "POST", "/api/v1/me/trips", w.token, `{"originAddress":"A",`+body+"}")
+		if a.Code() != code || b.Code() != code {
+			t.Errorf("%s, %s: %s, %s", lat, lng, a.Body, b.Body)
+		}
+	}
+	both("50", "50", true)
+	w.set(func(d *settings.Document) { d.Dispatch.ServiceArea = settings.StrictArea })
+	both("1", "1", true)
+	both("0", "5", true) // on the border
+	both("5", "5", false)
+	both("4", "5", true) // on the border of the hole
+	both("50", "50", false)
+	both("5", "25", false) // that zone is not active
+	both("-17", "179.5", true)
+	both("-17", "-179.5", true)
+	both("-17", "180", true)
+	both("-17", "-180", true)
+	both("-17", "178", false)
+	w.set(func(d *settings.Document) { d.Dispatch.ServiceArea = settings.AnyArea })
+	both("50", "50", true)
+}

@@ -15,13 +15,13 @@ import (
 func Rows() []api.Row {
 	policy := authz.Operators("tenant.settings:read", "VIEW_SETTINGS")
 	change := authz.Operators("tenant.settings:write", "EDIT_SETTINGS")
-	return []api.Row{
+	return append([]api.Row{
 		api.Get("/api/v1/settings", "svc_get_settings", policy, get, api.Tag("Settings"),
 			api.Summary("Read company and settings"),
 			api.Text("The company with its branding, and its settings: feature flags, pricing, payments, dispatch, "+
 				"routing. The API enforces the feature flags and the payment types. Waiting and rounding of `pricing` go into "+
-				"estimates and into fares that the service computes. `taxRate` and `cancellationFee` are for the "+
-				"company's apps: no request is checked against them."),
+				"estimates and into fares that the service computes. `dispatch` says how trips find drivers and where they may "+
+				"begin. `taxRate` and `cancellationFee` are for the company's apps: no request is checked against them."),
 			api.Versioned(), api.Needs(neededForSettings)),
 		api.Patch("/api/v1/settings", "svc_update_settings", change, patch, api.Extension(), api.Versioned(),
 			api.Tag("Settings"), api.Summary("Change settings"), api.Needs(neededForSettings),
@@ -35,7 +35,7 @@ func Rows() []api.Row {
 			api.Summary("List the dispatch zones"),
 			api.Text("The tenant's zones with their outlines as GeoJSON, oldest first: at most 1,000, and as many as fit into "+
 				"about 5 MB.")),
-	}
+	}, manageRows(policy, change)...)
 }
 
 func neededForSettings(t table.Tenant, _ api.Peek) []table.Key {

@@ -19,10 +19,10 @@ type ServiceType struct {
 	ID          string      `json:"id" doc:"The value of serviceTypeId in a ride request."`
 	Name        string      `json:"name" doc:"Name of the service type."`
 	Description *string     `json:"description" doc:"What riders get."`
-	BaseFare    json.Number `json:"baseFare" doc:"Start of every fare, currency units. Apps apply prices; the service computes no fare."`
-	PerKm       json.Number `json:"perKm" doc:"Price of a kilometre, currency units. For apps."`
-	PerMinute   json.Number `json:"perMinute" doc:"Price of a minute, currency units. For apps."`
-	MinimumFare json.Number `json:"minimumFare" doc:"The least fare, currency units. For apps."`
+	BaseFare    json.Number `json:"baseFare" doc:"Start of every fare, currency units."`
+	PerKm       json.Number `json:"perKm" doc:"Price of a kilometre, currency units."`
+	PerMinute   json.Number `json:"perMinute" doc:"Price of a minute, currency units."`
+	MinimumFare json.Number `json:"minimumFare" doc:"The least fare, currency units."`
 	Currency    string      `json:"currency" doc:"ISO 4217 code."`
 	Capacity    int         `json:"capacity" doc:"Passengers. For apps."`
 	IconURL     *string     `json:"iconUrl" format:"uri" doc:"An https URL of the icon."`
@@ -35,6 +35,15 @@ type Service struct {
 	ServiceType
 	CommissionRate json.Number `json:"-"` // share of the fare, 0 to 1
 }
+
+// ManagedService is a service type as those who manage it see it.
+type ManagedService struct {
+	ServiceType
+	CommissionRate json.Number `json:"commissionRate" example:"0.2" doc:"The company's share of a fare, 0 to 1. It applies to trips that are requested at least a second after a change."`
+}
+
+// Managed returns the service type with its commission rate.
+func (s Service) Managed() ManagedService { return ManagedService{s.ServiceType, s.CommissionRate} }
 
 // ServiceKey returns the key of a service type.
 func ServiceKey(t table.Tenant, id string) table.Key { return t.Key("SERVICE#"+id, "SETTINGS") }
@@ -72,7 +81,7 @@ func (s *Service) normalize() error {
 		s.CommissionRate = "0"
 	}
 	d, err := money.Parse(s.CommissionRate)
-	wrong.Unless(err == nil && !d.IsNegative() && !d.GreaterThan(decimal.NewFromInt(1)), "commission",
+	wrong.Unless(err == nil && !d.IsNegative() && !d.GreaterThan(decimal.NewFromInt(1)), "commissionRate",
 		"expected a share between 0 and 1")
 	s.CommissionRate = money.Number(d)
 	return wrong.Err()

@@ -95,13 +95,26 @@ func Priced(ctx context.Context, t table.Tenant) (out Prices, err error) {
 
 // AddService adds a service type. It generates the ID if it is empty.
 func AddService(ctx context.Context, t table.Tenant, by audit.By, s Service) (Service, error) {
+	if err := s.prepare(by); err != nil {
+		return Service{}, err
+	}
+	return s, audit.Create(ctx, t, by, "service.add", s.ID, ServiceItem(t, s), s.Managed())
+}
+
+func (s *Service) prepare(by audit.By) error {
 	if s.ID == "" {
 		s.ID = ids.New(ids.Service, by.At)
 	}
-	if err := s.normalize(); err != nil {
-		return Service{}, err
-	}
-	return s, audit.Create(ctx, t, by, "service.add", s.ID, ServiceItem(t, s), s.logged())
+	return s.normalize()
+}
+
+// ServiceChange is a change of a service type.
+func ServiceChange(t table.Tenant, by audit.By, id string, edit func(*Service) error) audit.Change[Service] {
+	return audit.Change[Service]{Tenant: t, By: by, What: "service.set", Subject: id,
+		Key: ServiceKey(t, id), FromItem: ServiceFromItem, Edit: edit,
+		Check: func(_ Service, now *Service) error { return now.normalize() },
+		Item:  func(_ table.Item, now Service) table.Item { return ServiceItem(t, now) },
+		Shown: func(s Service) any { return s.Managed() }}
 }
 
 // SetService changes a service type. It returns fault.NotFound if there is none.
@@ -111,22 +124,30 @@ func SetService(
 	if !ids.Valid(ids.Service, id) {
 		return Service{}, fault.NotFound()
 	}
-	return audit.Change[Service]{Tenant: t, By: by, What: "service.set", Subject: id,
-		Key: ServiceKey(t, id), FromItem: ServiceFromItem, Edit: edit,
-		Check: func(_ Service, now *Service) error { return now.normalize() },
-		Item:  func(_ table.Item, now Service) table.Item { return ServiceItem(t, now) },
-		Shown: Service.logged}.Run(ctx)
+	return ServiceChange(t, by, id, edit).Run(ctx)
 }
 
 // AddZone adds a zone. It generates the ID if it is empty.
 func AddZone(ctx context.Context, t table.Tenant, by audit.By, z Zone) (Zone, error) {
-	if z.ID == "" {
-		z.ID = ids.New(ids.Zone, by.At)
-	}
-	if err := z.normalize(); err != nil {
+	if err := z.prepare(by); err != nil {
 		return Zone{}, err
 	}
 	return z, audit.Create(ctx, t, by, "zone.add", z.ID, ZoneItem(t, z), z)
+}
+
+func (z *Zone) prepare(by audit.By) error {
+	if z.ID == "" {
+		z.ID = ids.New(ids.Zone, by.At)
+	}
+	return z.normalize()
+}
+
+// ZoneChange is a change of a zone.
+func ZoneChange(t table.Tenant, by audit.By, id string, edit func(*Zone) error) audit.Change[Zone] {
+	return audit.Change[Zone]{Tenant: t, By: by, What: "zone.set", Subject: id,
+		Key: ZoneKey(t, id), FromItem: ZoneFromItem, Edit: edit,
+		Check: func(_ Zone, now *Zone) error { return now.normalize() },
+		Item:  func(_ table.Item, now Zone) table.Item { return ZoneItem(t, now) }}
 }
 
 // SetZone changes a zone. It returns fault.NotFound if there is none.
@@ -134,10 +155,7 @@ func SetZone(ctx context.Context, t table.Tenant, by audit.By, id string, edit f
 	if !ids.Valid(ids.Zone, id) {
 		return Zone{}, fault.NotFound()
 	}
-	return audit.Change[Zone]{Tenant: t, By: by, What: "zone.set", Subject: id,
-		Key: ZoneKey(t, id), FromItem: ZoneFromItem, Edit: edit,
-		Check: func(_ Zone, now *Zone) error { return now.normalize() },
-		Item:  func(_ table.Item, now Zone) table.Item { return ZoneItem(t, now) }}.Run(ctx)
+	return ZoneChange(t, by, id, edit).Run(ctx)
 }
 
 // Read reads the tenant's settings document.
@@ -238,12 +256,4 @@ func (r Routing) check(wrong *fault.Faults) {
 			!x.GreaterThan(decimal.NewFromInt(bound.most)), bound.name, "expected a number from %d to %d", bound.least,
 			bound.most)
 	}
-}
-
-// logged returns what the audit log shows of a service type.
-func (s Service) logged() any {
-	return struct {
-		ServiceType
-		CommissionRate string `json:"commissionRate"`
-	}{s.ServiceType, string(s.CommissionRate)}
 }

@@ -11,7 +11,7 @@ import (
 
 // Zone is a dispatch zone.
 type Zone struct {
-	ID       string `json:"id" doc:"Identifier of the zone. Zones are for your dispatch; the service applies none."`
+	ID       string `json:"id" doc:"Identifier of the zone."`
 	Name     string `json:"name" doc:"Name of the zone."`
 	Active   bool   `json:"active" doc:"Whether the zone is in use."`
 	Priority int    `json:"priority" doc:"Where zones overlap, the zone with the highest priority applies."`

@@ -48,9 +48,9 @@ func ActorRows() []api.Row {
 		api.Post("/api/v1/me/trips", "svc_request_ride", request, requestRide, api.Created(), api.NeedsRecent(needTerms),
 			api.Tag(tag), api.Summary("Request a ride"),
 			api.Confirm("A driver may come, and the ride may cost the rider money."),
-			api.Text("Creates a trip in `PENDING`. The service dispatches it only if the company's `dispatch.mode` says so. The trip "+
-				"has an estimated fare only if the request names an estimate. If the rider has as many open trips as the company allows, the response is a 409 "+
-				"`too_many_open_trips`.")),
+			api.Text("Creates a trip in `PENDING`. It is dispatched only if the company's `dispatch.mode` says so. The trip "+
+				"has an estimated fare only if the request names an estimate. If the rider has as many open trips as the "+
+				"company allows, the response is a 409 `too_many_open_trips`.")),
 		api.Post("/api/v1/me/trips/{id}/cancel", "svc_cancel_my_trip", cancels, cancel, api.Needs(needTrip),
 			api.Tag(tag), api.Summary("Cancel one's own trip"),
 			api.Confirm("The ride ends for rider and driver, and cannot be taken up again."),
@@ -227,6 +227,9 @@ func requestRide(ctx context.Context, c *api.Caller, in *RideInput) (*Trip, erro
 	}
 	t, err := in.Body.New(c.Actor.Subject, terms, c.Now)
 	if err != nil {
+		return nil, err
+	}
+	if err := terms.Settings.Serves(ctx, c.Tenant, t.OriginLat, t.OriginLng); err != nil {
 		return nil, err
 	}
 	s, err := storeOf(ctx, c)

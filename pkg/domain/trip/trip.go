@@ -2,6 +2,7 @@ package trip
 
 import (
 	"encoding/json"
+	"slices"
 
 	"svc/pkg/data/table"
 	"svc/pkg/domain/fare"
@@ -23,6 +24,14 @@ const (
 	Completed        Status = "COMPLETED"
 	Cancelled        Status = "CANCELLED"
 )
+
+// Acceptable reports whether a driver may accept a trip in the status.
+func (s Status) Acceptable() bool { return slices.Contains(accepting.from, s) }
+
+// Driven reports whether a driver is busy with a trip in the status.
+func (s Status) Driven() bool {
+	return slices.Contains([]Status{Assigned, DriverArrived, WaitingCustomer, InProgress}, s)
+}
 
 // Statuses lists all statuses.
 var Statuses = []Status{Pending, Searching, CollectingOffers, WaitingCustomer, Scheduled, Assigned, DriverArrived,

@@ -39,7 +39,7 @@ func partial(r huma.Registry, s *huma.Schema, resets bool) *huma.Schema {
 	if s.Ref != "" {
 		s = r.SchemaFromRef(s.Ref)
 	}
-	if s.Type != huma.TypeObject {
+	if s.Type != huma.TypeObject || len(s.Properties) == 0 {
 		return s
 	}
 	out := &huma.Schema{Type: huma.TypeObject, Description: s.Description, AdditionalProperties: false,

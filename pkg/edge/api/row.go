@@ -7,6 +7,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"svc/pkg/access/authz"
+	"svc/pkg/base/fault"
+	"svc/pkg/base/ids"
 	"svc/pkg/data/table"
 )
 
@@ -30,6 +32,8 @@ type Row struct {
 	Extension bool
 
 	Versioned bool // the resource has an ETag
+
+	idKind string // of the identifiers that the path may have; "" for any
 
 	needs    func(table.Tenant, Peek) []table.Key
 	recent   bool // the items of needs may be as old as recentTTL
@@ -74,6 +78,20 @@ func Idempotent() Option { return func(r *Row) { r.Idempotent = true } }
 // reads them with Caller.Item. keys is called before the request is validated.
 func Needs(keys func(t table.Tenant, p Peek) []table.Key) Option {
 	return func(r *Row) { r.needs = keys }
+}
+
+// One is Needs for the item that the path's id names. A path without an identifier
+// of the kind gets a 404.
+func One(kind string, key func(table.Tenant, string) table.Key) Option {
+	return func(r *Row) {
+		r.idKind = kind
+		r.needs = func(t table.Tenant, p Peek) []table.Key {
+			if id := p.Path("id"); ids.Valid(kind, id) {
+				return []table.Key{key(t, id)}
+			}
+			return nil
+		}
+	}
 }
 
 // NeedsRecent is Needs for items that may be a second old. A process reads an
@@ -136,6 +154,10 @@ func row[In, Out any](method, path, id string, p authz.Policy, h Handler[In, Out
 				return nil, nil
 			}
 			x.handled = true
+			if r.idKind != "" && !ids.Valid(r.idKind, x.r.PathValue("id")) {
+				x.err = fault.NotFound()
+				return nil, nil
+			}
 			if x.asks {
 				x.err = errUnconfirmed
 				return nil, nil

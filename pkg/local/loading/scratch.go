@@ -18,6 +18,9 @@ const ramDisk = "/dev/shm"
 // dataFile and the files that SQLite keeps beside it.
 const dataFile = "dynoxide.db"
 
+// attempts is how often an engine is started to complete a data file.
+const attempts = 10
+
 var besides = []string{"", "-wal", "-shm"}
 
 // toScratch copies the data file to a folder in memory. Loading there is
@@ -73,15 +76,24 @@ func fromScratch(ctx context.Context, dir, data string, rename func(from, to str
 // database into the data file, and removes the files beside it.
 func intoOneFile(ctx context.Context, dir string) error {
 	file := filepath.Join(dir, dataFile)
-	if info, err := os.Stat(file + "-wal"); err == nil && info.Size() > 0 {
+	// The engine completes the file when SIGTERM ends it. It responds shortly
+	// before it handles SIGTERM, so a signal at that time kills it.
+	for try := 1; ; try++ {
+		info, err := os.Stat(file + "-wal")
+		if errors.Is(err, os.ErrNotExist) || (err == nil && info.Size() == 0) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		if try > attempts {
+			return fmt.Errorf("the engine did not complete the data file %s; try again", file)
+		}
 		e, err := engine.Start(ctx, engine.Options{Kind: engine.Dynoxide, Dir: dir})
 		if err != nil {
 			return err
 		}
-		e.Stop() // an engine that is not killed writes everything into the file
-		if info, err := os.Stat(file + "-wal"); err == nil && info.Size() > 0 {
-			return fmt.Errorf("the engine did not complete the data file %s; try again", file)
-		}
+		e.Stop()
 	}
 	for _, end := range besides[1:] { // SQLite must not read another database with them
 		if err := os.Remove(file + end); err != nil && !errors.Is(err, os.ErrNotExist) {

@@ -2,6 +2,7 @@ package poller
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,11 +17,12 @@ import (
 	"svc/pkg/local/folder"
 )
 
-// DeadLetter is a record that a function failed on in every attempt.
+// DeadLetter is a record that a function failed on in every attempt, or that no
+// attempt can process.
 type DeadLetter struct {
 	At       time.Time                  `json:"at"`
 	Function string                     `json:"function"` // logical id
-	Shard    string                     `json:"shard"`
+	Shard    string                     `json:"shard"`    // "" if the function gave the record up itself
 	Error    string                     `json:"error"`
 	Record   events.DynamoDBEventRecord `json:"record"`
 }
@@ -49,6 +51,18 @@ func (l *letters) add(one DeadLetter) error {
 		}
 	}
 	l.n++
+	return nil
+}
+
+// GiveUp stores records that no retry of the function can process. The function
+// calls it, and knows no shard.
+func (p *Poller) GiveUp(_ context.Context, function string, records []events.DynamoDBEventRecord, cause error) error {
+	for _, r := range records {
+		if err := p.letters.add(DeadLetter{At: time.Now().UTC(), Function: function, Error: cause.Error(),
+			Record: r}); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/aws/aws-lambda-go/events"
+
 	"svc/pkg/edge/gateway/emulator"
 	"svc/pkg/local/engine"
 	"svc/pkg/local/folder"
@@ -37,6 +39,8 @@ type Environment struct {
 	// Wire wraps the transport of the table's client, so that writes wake the
 	// poller.
 	Wire func(http.RoundTripper) http.RoundTripper
+	// GiveUp stores dead letters in the data folder.
+	GiveUp func(ctx context.Context, function string, records []events.DynamoDBEventRecord, cause error) error
 }
 
 // Options configure the service.
@@ -187,7 +191,7 @@ func (s *Service) assemble(ctx context.Context, o Options, listener net.Listener
 		dir = ""
 	}
 	s.Poller = poller.New(poller.Options{Endpoint: s.Endpoint, Dir: dir, Log: o.Log})
-	s.Wire = s.Poller.Wire
+	s.Wire, s.GiveUp = s.Poller.Wire, s.Poller.GiveUp
 	app, err := o.Build(ctx, s.Environment)
 	if err != nil {
 		return err

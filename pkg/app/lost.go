@@ -1,0 +1,75 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"svc/pkg/base/timestamp"
+	"svc/pkg/data/table"
+)
+
+// DeadLetter is an object in S3 with records that a function on the stream gave
+// up, in the form of AWS Lambda's own letters.
+type DeadLetter struct {
+	Context struct {
+		Condition string `json:"condition"` // why the records were given up
+	} `json:"requestContext"`
+	Timestamp string `json:"timestamp"`
+	Batch     struct {
+		Shard  string `json:"shardId"`
+		First  string `json:"startSequenceNumber"`
+		Last   string `json:"endSequenceNumber"`
+		Size   int    `json:"batchSize"`
+		Stream string `json:"streamArn"`
+	} `json:"DDBStreamBatchInfo"`
+	// Payload is the function's event. Lambda may write the event as a JSON object
+	// or as a string.
+	Payload json.RawMessage `json:"payload"`
+}
+
+// keepLostRecords makes the function put the records that it gives up into the
+// bucket of Config. The key begins with the function's name, by which a rule in
+// template.yaml finds the function's queue. The object of an item that was stored
+// before stays: a second object would be a second message.
+func (p *Runtime) keepLostRecords() error {
+	if p.Config.LostRecords == "" {
+		return nil
+	}
+	cfg, err := table.Environment(context.Background())
+	if err != nil {
+		return fmt.Errorf("configuration of the AWS SDK: %w", err)
+	}
+	base := strings.TrimSuffix(Endpoint("s3", "s3", cfg), "/") + "/" + p.Config.LostRecords + "/"
+	p.GiveUp = func(ctx context.Context, function string, records []events.DynamoDBEventRecord, cause error) error {
+		if len(records) == 0 {
+			return errors.New("no record to store")
+		}
+		first, last := records[0], records[len(records)-1]
+		var letter DeadLetter
+		letter.Context.Condition = "BadData: " + cause.Error()
+		letter.Timestamp = timestamp.Format(p.Now())
+		letter.Batch.First, letter.Batch.Last = first.Change.SequenceNumber, last.Change.SequenceNumber
+		letter.Batch.Size, letter.Batch.Stream = len(records), first.EventSourceArn
+		var err error
+		if letter.Payload, err = json.Marshal(events.DynamoDBEvent{Records: records}); err != nil {
+			return fmt.Errorf("dead letter: %w", err)
+		}
+		body, err := json.Marshal(letter)
+		if err != nil {
+			return fmt.Errorf("dead letter: %w", err)
+		}
+		res, err := AWSCall{Service: "s3", Method: http.MethodPut, URL: base + function + "/" + letter.Batch.First,
+			Header: map[string]string{"Content-Type": "application/json", "If-None-Match": "*"}, Body: body}.Do(ctx, cfg)
+		if err == nil && res.Status != http.StatusOK && res.Status != http.StatusPreconditionFailed {
+			err = fmt.Errorf("S3 responds %d to a dead letter", res.Status)
+		}
+		return err
+	}
+	return nil
+}
