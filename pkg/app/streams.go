@@ -7,6 +7,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
+	"svc/pkg/background/dispatch"
 	"svc/pkg/background/projection"
 	"svc/pkg/background/settlement"
 	"svc/pkg/data/stream"
@@ -21,9 +22,15 @@ func (p *Runtime) settlement() settlement.Function {
 	return settlement.Function{DB: p.DB, Now: p.Now, GiveUp: p.giveUp(Settlement)}
 }
 
+// projection returns the stream's second reader. It counts, and it tells dispatch
+// which trips have changed.
 func (p *Runtime) projection() StreamHandler {
 	step := projection.Step{Now: p.Now, RankRows: feedback.RankRows}
-	return projection.Function{DB: p.DB, Step: step, GiveUp: p.giveUp(Projection)}.Handle
+	counts := projection.Function{DB: p.DB, Step: step, GiveUp: p.giveUp(Projection)}
+	trips := dispatch.Feed{DB: p.DB, Send: func(ctx context.Context, messages []dispatch.Message) error {
+		return p.Send(ctx, 0, messages...)
+	}}
+	return together(counts.Handle, trips.Handle)
 }
 
 func (p *Runtime) giveUp(function string) stream.GiveUp {
@@ -42,7 +49,8 @@ func (p *Runtime) StreamHandlers() map[string]StreamHandler {
 
 // Scheduled returns what the functions on a schedule do, by name.
 func (p *Runtime) Scheduled() map[string]func(context.Context) error {
-	return map[string]func(context.Context) error{Keys: p.Keys().Rotate, Settlement: p.settlement().Sweep}
+	return map[string]func(context.Context) error{Keys: p.Keys().Rotate, Settlement: p.settlement().Sweep,
+		Dispatch: p.worker().Sweep}
 }
 
 // StreamFunctions returns the functions on the table's stream, by name, in the

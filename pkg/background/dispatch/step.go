@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -60,6 +61,22 @@ func (w Worker) Step(ctx context.Context, m Message) error {
 		return fmt.Errorf("dispatch of %s: %w", m.Trip, err)
 	}
 	return nil
+}
+
+// again is the pause before a step that failed is made again.
+const again = time.Minute
+
+// Handle makes a step. If it fails, it is due again, so its message need not come
+// again. The error is that of the row that says so.
+func (w Worker) Handle(ctx context.Context, m Message) error {
+	err := w.Step(ctx, m)
+	if err == nil {
+		return nil
+	}
+	slog.ErrorContext(ctx, "dispatch", "tenant", m.Tenant, "trip", m.Trip, "error", err)
+	tx := w.DB.Tenant(m.Tenant).Write()
+	w.Book().Add(tx, due.Task{Tenant: m.Tenant, Kind: kind, ID: m.Trip, At: w.Now().Add(again)})
+	return tx.Commit(ctx)
 }
 
 // view is what a step has read.

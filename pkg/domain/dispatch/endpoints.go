@@ -58,8 +58,8 @@ func needAround(t table.Tenant, p api.Peek) []table.Key {
 }
 
 // offers reads the driver's offer with the checks, and then its trip.
-func offers(ctx context.Context, c *api.Caller, _ *struct{}) (*api.Items[Offer], error) {
-	out := &api.Items[Offer]{Items: []Offer{}}
+func offers(ctx context.Context, c *api.Caller, _ *struct{}) (*api.Items[TripOffer], error) {
+	out := &api.Items[TripOffer]{Items: []TripOffer{}}
 	it, err := c.Item(ctx, OfferKey(c.Tenant, c.Actor.Subject))
 	if err != nil {
 		return nil, err
@@ -127,8 +127,8 @@ const mostOpen = 50
 
 // open reads the open trips by place, around the position that is read with the
 // checks.
-func open(ctx context.Context, c *api.Caller, _ *struct{}) (*api.Items[Ride], error) {
-	out := &api.Items[Ride]{Items: []Ride{}}
+func open(ctx context.Context, c *api.Caller, _ *struct{}) (*api.Items[OpenTrip], error) {
+	out := &api.Items[OpenTrip]{Items: []OpenTrip{}}
 	it, err := c.Item(ctx, settings.Key(c.Tenant))
 	if err != nil {
 		return nil, err
@@ -162,14 +162,14 @@ func open(ctx context.Context, c *api.Caller, _ *struct{}) (*api.Items[Ride], er
 }
 
 // nearest returns the rides that the driver may see, nearest first.
-func nearest(entries []table.Item, here location.Place, radius float64, r driver.Record) (*api.Items[Ride], error) {
+func nearest(entries []table.Item, here location.Place, radius float64, r driver.Record) (*api.Items[OpenTrip], error) {
 	type one struct {
-		Ride
+		OpenTrip
 		km float64
 	}
 	var all []one
 	for _, it := range entries {
-		ride, err := table.DecodeDoc[Ride](it)
+		ride, err := table.DecodeDoc[OpenTrip](it)
 		if err != nil {
 			return nil, err
 		}
@@ -181,9 +181,9 @@ func nearest(entries []table.Item, here location.Place, radius float64, r driver
 		all = append(all, one{ride, km})
 	}
 	slices.SortStableFunc(all, func(a, b one) int { return cmp.Compare(a.km, b.km) })
-	out := &api.Items[Ride]{Items: []Ride{}}
+	out := &api.Items[OpenTrip]{Items: []OpenTrip{}}
 	for _, a := range all[:min(len(all), mostOpen)] {
-		out.Items = append(out.Items, a.Ride)
+		out.Items = append(out.Items, a.OpenTrip)
 	}
 	return out, nil
 }

@@ -12,8 +12,8 @@ import (
 	"svc/pkg/domain/trip"
 )
 
-// Ride is what a driver sees of a trip before accepting it.
-type Ride struct {
+// OpenTrip is what a driver sees of a trip before accepting it.
+type OpenTrip struct {
 	TripID           string       `json:"tripId" example:"trp_01JT7M4C6Q8V2N5X9B3D1F7H0K" doc:"Identifier of the trip."`
 	DistanceToOrigin json.Number  `json:"distanceToOrigin" example:"1.35" doc:"From the driver to the origin along the great circle, kilometres."`
 	OriginAddress    string       `json:"originAddress" doc:"Where the ride begins."`
@@ -30,8 +30,8 @@ type Ride struct {
 }
 
 // rideOf returns what a driver at that distance sees of the trip.
-func rideOf(t trip.Trip, kilometres float64) Ride {
-	return Ride{t.ID, distance(kilometres), t.OriginAddress, t.OriginLat, t.OriginLng, t.DestAddress, t.DestLat,
+func rideOf(t trip.Trip, kilometres float64) OpenTrip {
+	return OpenTrip{t.ID, distance(kilometres), t.OriginAddress, t.OriginLat, t.OriginLng, t.DestAddress, t.DestLat,
 		t.DestLng, t.ServiceTypeID, t.PaymentType, t.EstimatedFare, t.Currency, t.RequestedAt}
 }
 
@@ -40,9 +40,9 @@ func distance(kilometres float64) json.Number {
 	return json.Number(strconv.FormatFloat(float64(int64(kilometres*1000+0.5))/1000, 'f', -1, 64))
 }
 
-// Offer is a trip that a driver may accept until it expires.
-type Offer struct {
-	Ride
+// TripOffer is an offer: a trip that a driver may accept until it expires.
+type TripOffer struct {
+	OpenTrip
 	ExpiresAt string `json:"expiresAt" format:"date-time" doc:"Until when the offer stands."`
 }
 
@@ -50,13 +50,13 @@ type Offer struct {
 func OfferKey(t table.Tenant, driver string) table.Key { return t.Key("OFFER", "DRIVER", driver) }
 
 // NewOffer returns the offer of a trip to a driver at that distance.
-func NewOffer(tr trip.Trip, kilometres float64, until time.Time) Offer {
-	return Offer{rideOf(tr, kilometres), timestamp.Format(until)}
+func NewOffer(tr trip.Trip, kilometres float64, until time.Time) TripOffer {
+	return TripOffer{rideOf(tr, kilometres), timestamp.Format(until)}
 }
 
 // Give adds the offer to the transaction. The transaction fails with otherwise if
 // the driver holds an offer of another trip.
-func (o Offer) Give(tx *table.Tx, was table.Item, now time.Time, otherwise error) {
+func (o TripOffer) Give(tx *table.Tx, was table.Item, now time.Time, otherwise error) {
 	it := o.item(was)
 	it.Attrs["until"] = o.ExpiresAt
 	if !was.Found() {
@@ -69,7 +69,7 @@ func (o Offer) Give(tx *table.Tx, was table.Item, now time.Time, otherwise error
 
 // end adds to the transaction that the driver's offer ends. It fails with
 // otherwise if the driver holds another one.
-func (o Offer) end(tx *table.Tx, was table.Item, now time.Time, otherwise error) {
+func (o TripOffer) end(tx *table.Tx, was table.Item, now time.Time, otherwise error) {
 	it := o.item(was)
 	it.Attrs["until"] = timestamp.Format(now)
 	tx.Put(it).If("written = ?", was.Text("written")).Else(otherwise)
@@ -77,7 +77,7 @@ func (o Offer) end(tx *table.Tx, was table.Item, now time.Time, otherwise error)
 
 // item returns the stored form, without the time until which the offer stands.
 // Attribute written is different after each write.
-func (o Offer) item(was table.Item) table.Item {
+func (o TripOffer) item(was table.Item) table.Item {
 	written := was.Int("n") + 1
 	until, _ := timestamp.Parse(o.ExpiresAt) // our own format
 	return table.Item{Key: was.Key, Type: "offer", Doc: o, Expires: until.Add(time.Hour), Preserve: was.Unknown(),
@@ -86,11 +86,11 @@ func (o Offer) item(was table.Item) table.Item {
 
 // Held returns the offer that the driver's item holds at that time; ok is false if
 // there is none.
-func Held(it table.Item, now time.Time) (o Offer, ok bool, err error) {
+func Held(it table.Item, now time.Time) (o TripOffer, ok bool, err error) {
 	if !it.Found() || it.Text("until") <= timestamp.Format(now) {
 		return o, false, nil
 	}
-	o, err = table.DecodeDoc[Offer](it)
+	o, err = table.DecodeDoc[TripOffer](it)
 	return o, err == nil, err
 }
 
