@@ -13,6 +13,9 @@ import (
 
 	"svc/pkg/access/authz"
 	"svc/pkg/app"
+	"svc/pkg/domain/dispatch"
+	"svc/pkg/domain/tenant"
+	"svc/pkg/domain/trip"
 	"svc/pkg/edge/api"
 )
 
@@ -149,6 +152,8 @@ var listed = []endpoint{
 	read(rider, "me/wallet"),
 	read(driver, "me/wallet"),
 	read(rider, "me/orders?limit=20"),
+	read(driver, "me/offers"),
+	read(driver, "me/open-trips"),
 
 	write(rider, "POST /me/trips", func(_ context.Context, w *world) (string, string, error) {
 		return "/api/v1/me/trips", w.ride(), nil
@@ -157,10 +162,34 @@ var listed = []endpoint{
 		return "/api/v1/me/estimates", `{"originLat":40.7484,"originLng":-73.9857,"destLat":40.6441,"destLng":-73.7821}`, nil
 	}),
 	write(driver, "POST /me/trips/{id}/accept", after()),
+	write(driver, "POST /me/trips/{id}/decline", func(ctx context.Context, w *world) (string, string, error) {
+		target, err := w.drives(ctx, nil)
+		if err == nil {
+			err = w.offer(ctx, strings.Split(target, "/")[5])
+		}
+		return target, "", err
+	}),
+	write(driver, "POST /me/trips/{id}/release", after("accept")),
 	write(driver, "POST /me/trips/{id}/arrived", after("accept")),
 	write(driver, "POST /me/trips/{id}/start", after("accept", "arrived")),
 	write(driver, "POST /me/trips/{id}/complete", after("accept", "arrived", "start")),
 	write(rider, "POST /me/trips/{id}/cancel", after()),
+	write(op, "POST /trips", func(_ context.Context, w *world) (string, string, error) {
+		return "/api/v1/trips", strings.Replace(w.ride(), "{", fmt.Sprintf(`{"customerId":%q,`, w.ids["rider"]), 1), nil
+	}),
+	write(op, "POST /trips/{id}/assign", func(ctx context.Context, w *world) (string, string, error) {
+		target, err := w.drives(ctx, nil)
+		return operators(target), fmt.Sprintf(`{"driverId":%q}`, w.ids["driver"]), err
+	}),
+	write(op, "POST /trips/{id}/unassign", operated("accept")),
+	write(op, "POST /trips/{id}/cancel", operated()),
+	write(op, "POST /trips/{id}/arrived", operated("accept")),
+	write(op, "POST /trips/{id}/start", operated("accept", "arrived")),
+	write(op, "POST /trips/{id}/complete", operated("accept", "arrived", "start")),
+	write(op, "DELETE /trips/{id}", func(ctx context.Context, w *world) (string, string, error) {
+		target, err := w.drives(ctx, nil)
+		return strings.TrimSuffix(operators(target), "/"), "", err
+	}),
 	write(driver, "PATCH /me/status", func(_ context.Context, w *world) (string, string, error) {
 		return "/api/v1/me/status", fmt.Sprintf(`{"online":%t}`, w.next()%2 == 0), nil
 	}),
@@ -242,6 +271,35 @@ func after(actions ...string) func(ctx context.Context, w *world) (string, strin
 		return target, "", err
 	}
 }
+
+// offer gives the driver an offer of the trip.
+func (w *world) offer(ctx context.Context, tripID string) error {
+	n, err := tenant.Store{DB: w.db}.BySlug(ctx, slug)
+	if err != nil {
+		return err
+	}
+	tn := w.db.Tenant(n.ID)
+	it, err := tn.Get(ctx, trip.Key(tn, tripID))
+	if err != nil {
+		return err
+	}
+	tr, err := trip.FromItem(it)
+	if err != nil {
+		return err
+	}
+	return tn.Load(ctx, dispatch.NewOffer(tr, 1.35, w.now().Add(time.Hour)).Item(tn, w.ids["driver"]))
+}
+
+// operated is after for an operator's action.
+func operated(actions ...string) func(ctx context.Context, w *world) (string, string, error) {
+	return func(ctx context.Context, w *world) (string, string, error) {
+		target, err := w.drives(ctx, nil, actions...)
+		return operators(target), "", err
+	}
+}
+
+// operators returns the operator's address of a trip.
+func operators(target string) string { return strings.Replace(target, "/me/", "/", 1) }
 
 // request returns target and body of the endpoint's next request. To a target that
 // ends with a slash, it appends the last segment of the endpoint's name.

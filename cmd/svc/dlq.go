@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"svc/pkg/app"
+	"svc/pkg/background/feed"
 	"svc/pkg/background/projection"
 	"svc/pkg/background/settlement"
 	"svc/pkg/data/stream"
@@ -160,11 +161,17 @@ func (p platform) redo(ctx context.Context, function string) func(...events.Dyna
 		step := projection.Step{Now: time.Now, RankRows: feedback.RankRows}
 		once = projection.Function{DB: p.db, Step: step}.Redo
 	}
+	feeds := feed.Function{DB: p.db, Now: time.Now}
 	return func(records ...events.DynamoDBEventRecord) error {
 		var errs []error
 		for _, r := range records {
 			if key, ok := stream.KeyOf(r); ok { // without a key there is no item to process
 				errs = append(errs, once(ctx, key))
+			}
+		}
+		if function == app.Projection {
+			for _, f := range feeds.Process(ctx, events.DynamoDBEvent{Records: records}) {
+				errs = append(errs, f.Err)
 			}
 		}
 		return errors.Join(errs...)

@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -47,28 +46,6 @@ func (p *Runtime) Send(ctx context.Context, delay time.Duration, messages ...dis
 		}
 	}
 	return nil
-}
-
-// together returns a reader of the stream that runs all of them at the same time.
-// If one fails on a record, the others still process it.
-func together(all ...StreamHandler) StreamHandler {
-	return func(ctx context.Context, batch events.DynamoDBEvent) (out events.DynamoDBEventResponse, err error) {
-		answers, errs := make([]events.DynamoDBEventResponse, len(all)), make([]error, len(all))
-		done := make(chan struct{})
-		for i, one := range all {
-			go func() {
-				answers[i], errs[i] = one(ctx, batch)
-				done <- struct{}{}
-			}()
-		}
-		for range all {
-			<-done
-		}
-		for _, a := range answers {
-			out.BatchItemFailures = append(out.BatchItemFailures, a.BatchItemFailures...)
-		}
-		return out, errors.Join(errs...)
-	}
 }
 
 // Dispatching makes the steps of the queue's messages. The function's schedule

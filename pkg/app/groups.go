@@ -14,6 +14,7 @@ import (
 	"svc/pkg/domain/dispatch"
 	"svc/pkg/domain/driver"
 	"svc/pkg/domain/estimate"
+	"svc/pkg/domain/event"
 	"svc/pkg/domain/feedback"
 	"svc/pkg/domain/location"
 	"svc/pkg/domain/payment"
@@ -85,7 +86,9 @@ func TripRows(*table.DB) []api.Row { return operators(trip.Rows()) }
 func FleetRows(*table.DB) []api.Row { return operators(driver.Rows(), customer.Rows()) }
 
 // SettingsRows are the rows of SettingsFunction.
-func SettingsRows(*table.DB) []api.Row { return operators(settings.Rows(), branding.Rows()) }
+func SettingsRows(*table.DB) []api.Row {
+	return operators(settings.Rows(), branding.Rows(), event.Rows())
+}
 
 // ReportRows are the rows of ReportsFunction.
 func ReportRows(*table.DB) []api.Row { return operators(report.Rows(), wallet.Rows()) }
@@ -100,7 +103,7 @@ func FeedbackRows(*table.DB) []api.Row { return operators(feedback.Rows()) }
 func MeRows(db *table.DB) []api.Row {
 	return slices.DeleteFunc(slices.Concat(trip.Rows(), driver.Rows(), wallet.Rows(), delivery.Rows(),
 		profile.Rows(person.Store{DB: db}), address.Rows(), payment.Rows(), estimate.Rows(outbound.Public()),
-		location.Rows(), dispatch.Rows()), isOperators)
+		location.Rows(), dispatch.Rows(), event.Rows()), isOperators)
 }
 
 func operators(lists ...[]api.Row) []api.Row {

@@ -137,7 +137,7 @@ func TestRefusedByPolicy(t *testing.T) {
 	// Families of a tenant that no function of the API needs, and those that it needs
 	// elsewhere.
 	for function, others := range map[string][]string{
-		"TripsFunction": {"WALLET", "SETTINGS", "BRANDING", "REPORT", "IDEMPOTENCY"}, "FleetFunction": {"TRIP", "WALLET"},
+		"TripsFunction": {"WALLET", "BRANDING", "REPORT"}, "FleetFunction": {"TRIP", "WALLET"},
 		"SettingsFunction": {"TRIP", "WALLET"}, "ReportsFunction": {"TRIP", "SETTINGS"}, "DeliveryFunction": {"TRIP"},
 		"FeedbackFunction": {"TRIP", "WALLET", "BRANDING"}, "MeFunction": {"REPORT", "BRANDING", "SUFFIX"}, "MCPFunction": {},
 	} {

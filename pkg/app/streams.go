@@ -4,10 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"sync"
 
 	"github.com/aws/aws-lambda-go/events"
 
 	"svc/pkg/background/dispatch"
+	"svc/pkg/background/feed"
 	"svc/pkg/background/projection"
 	"svc/pkg/background/settlement"
 	"svc/pkg/data/stream"
@@ -22,15 +25,24 @@ func (p *Runtime) settlement() settlement.Function {
 	return settlement.Function{DB: p.DB, Now: p.Now, GiveUp: p.giveUp(Settlement)}
 }
 
-// projection returns the stream's second reader. It counts, and it tells dispatch
-// which trips have changed.
+// projection returns the stream's second reader. It counts, it appends to the
+// event feeds, and it tells dispatch which trips have changed. If one of them fails
+// on a record, the others still process it.
 func (p *Runtime) projection() StreamHandler {
-	step := projection.Step{Now: p.Now, RankRows: feedback.RankRows}
-	counts := projection.Function{DB: p.DB, Step: step, GiveUp: p.giveUp(Projection)}
+	counts := projection.Function{DB: p.DB, Step: projection.Step{Now: p.Now, RankRows: feedback.RankRows}}
+	feeds, giveUp := feed.Function{DB: p.DB, Now: p.Now}, p.giveUp(Projection)
 	trips := dispatch.Feed{DB: p.DB, Send: func(ctx context.Context, messages []dispatch.Message) error {
 		return p.Send(ctx, 0, messages...)
 	}}
-	return together(counts.Handle, trips.Handle)
+	return func(ctx context.Context, batch events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
+		var counted, fed, sent []stream.Failure
+		var wait sync.WaitGroup
+		wait.Go(func() { counted = counts.Process(ctx, batch) })
+		wait.Go(func() { fed = feeds.Process(ctx, batch) })
+		wait.Go(func() { sent = trips.Process(ctx, batch) })
+		wait.Wait()
+		return stream.Answer(ctx, batch, slices.Concat(counted, fed, sent), giveUp), nil
+	}
 }
 
 func (p *Runtime) giveUp(function string) stream.GiveUp {

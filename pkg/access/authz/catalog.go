@@ -36,6 +36,7 @@ var catalog = map[string]Rule{
 	"tenant.wallets:read":     operator("VIEW_WALLETS"),
 	"tenant.wallets:write":    operator("MANAGE_WALLETS"),
 	"tenant.branding:write":   operator("EDIT_BRANDING"),
+	"tenant.events:read":      operator("VIEW_EVENTS"),
 	"feedback:read":           operator("VIEW_FEEDBACK"),
 	"feedback:vote":           operator("VIEW_FEEDBACK"),
 	"feedback:write":          operator("VIEW_FEEDBACK"),
@@ -52,6 +53,7 @@ var catalog = map[string]Rule{
 	"rider.payments:write":  {Audience: Rider},
 	"rider.trips:rate":      {Audience: Rider},
 	"rider.wallet:read":     {Audience: Rider},
+	"rider.events:read":     {Audience: Rider},
 
 	"driver.profile:read":    {Audience: Driver},
 	"driver.status:write":    {Audience: Driver},
@@ -61,6 +63,7 @@ var catalog = map[string]Rule{
 	"driver.wallet:read":     {Audience: Driver},
 	"driver.wallet:withdraw": {Audience: Driver},
 	"driver.documents:read":  {Audience: Driver},
+	"driver.events:read":     {Audience: Driver},
 }
 
 // viewBranding is the permission that GET /api/v1/branding requires. For the

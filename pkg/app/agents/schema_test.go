@@ -4,9 +4,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"svc/pkg/app"
 	"svc/pkg/app/apptest"
+	"svc/pkg/domain/dispatch"
+	"svc/pkg/domain/trip"
 	"svc/pkg/local/testkit"
 )
 
@@ -22,9 +25,10 @@ func TestEveryResultIsOfItsSchema(t *testing.T) {
 		t.Cleanup(a.stop)
 		return a
 	}
+	rita, dan := s.Rider(t, "metro", "rita"), s.Driver(t, "metro", "dan")
 	operator := join("/mcp", s.Operator(t, "metro", "olga"))
-	rider := join("/mcp/rider/metro", s.Rider(t, "metro", "rita"))
-	driver := join("/mcp/driver/metro", s.Driver(t, "metro", "dan"))
+	rider := join("/mcp/rider/metro", rita)
+	driver := join("/mcp/driver/metro", dan)
 	called := map[string]bool{}
 	call := func(a *agent, tool, id string, arguments map[string]any) answer {
 		t.Helper()
@@ -49,6 +53,16 @@ func TestEveryResultIsOfItsSchema(t *testing.T) {
 	for _, step := range []string{"svc_accept_trip", "svc_mark_arrived", "svc_start_trip", "svc_complete_trip"} {
 		call(driver, step, first, nil)
 	}
+	back := rider.ride(t, "Main St 4")
+	call(driver, "svc_accept_trip", back, nil)
+	call(driver, "svc_release_trip", back, map[string]any{"reason": "ill"})
+	tn := s.Tenant("metro")
+	it, err := tn.Get(t.Context(), trip.Key(tn, back))
+	testkit.Must(t, err)
+	released, err := trip.FromItem(it)
+	testkit.Must(t, err)
+	testkit.Must(t, tn.Load(t.Context(), dispatch.NewOffer(released, 1, s.Clock.Now().Add(time.Hour)).Item(tn, dan.ID)))
+	call(driver, "svc_decline_trip", back, nil)
 	call(rider, "svc_cancel_my_trip", second, map[string]any{"reason": "late"})
 	s.ServiceType(t, "metro", "0.2")
 	call(rider, "svc_estimate_ride", "", map[string]any{"originLat": 40.7, "originLng": -74, "destLat": 40.8,
@@ -65,6 +79,18 @@ func TestEveryResultIsOfItsSchema(t *testing.T) {
 		call(operator, "svc_delete_"+kind, made, nil)
 	}
 	call(operator, "svc_get_trip", first, nil)
+	booked := idOf(t, call(operator, "svc_book_trip", "", map[string]any{"customerId": rita.ID, "originAddress": "Home",
+		"originLat": 1, "originLng": 2}))
+	given := map[string]any{"driverId": dan.ID}
+	call(operator, "svc_assign_trip", booked, given)
+	call(operator, "svc_unassign_trip", booked, map[string]any{"reason": "ill"})
+	call(operator, "svc_assign_trip", booked, given)
+	for _, step := range []string{"svc_arrive_for_driver", "svc_start_for_driver", "svc_complete_for_driver"} {
+		call(operator, step, booked, nil)
+	}
+	third := rider.ride(t, "Main St 3")
+	call(operator, "svc_cancel_trip", third, map[string]any{"reason": "no car"})
+	call(operator, "svc_delete_trip", third, nil)
 	post := idOf(t, call(operator, "svc_submit_feedback", "", map[string]any{"title": "A title", "body": "A body"}))
 	call(operator, "svc_comment_feedback", post, map[string]any{"body": "A comment"})
 	for _, tool := range []string{"svc_vote_feedback", "svc_unvote_feedback", "svc_get_feedback"} {
@@ -88,6 +114,7 @@ func TestEveryResultIsOfItsSchema(t *testing.T) {
 // needsArguments reports whether the tool was called with arguments above.
 func needsArguments(tool string) bool {
 	steps := []string{"request", "cancel", "accept", "arrived", "start", "complete", "save", "set_", "update", "estimate",
-		"create", "delete", "get_service", "get_zone", "get_trip", "get_feedback", "submit", "comment", "vote"}
+		"create", "delete", "get_service", "get_zone", "get_trip", "get_feedback", "submit", "comment", "vote",
+		"book", "assign", "arrive", "release", "decline", "report_location"}
 	return slices.ContainsFunc(steps, func(step string) bool { return strings.Contains(tool, step) })
 }

@@ -265,6 +265,39 @@ func (s *suite) cancelled(t *testing.T) {
 	s.post(t, s.token(t, driver), path+"/accept", "").refused(409, "invalid_state")
 }
 
+// operated checks what an operator does with trips: books them, gives them to a
+// driver, takes one to its end in the driver's place, and removes the other.
+func (s *suite) operated(t *testing.T) {
+	op := s.token(t, operator)
+	book := func() (id, path string) {
+		const journey = `"originLat": 40.7484, "originLng": -73.9857, "destLat": 40.6441, "destLng": -73.7821`
+		offers := s.post(t, s.token(t, rider), "/api/v1/me/estimates", "{"+journey+"}").must(200)
+		made := s.do(t, call{method: "POST", path: "/api/v1/trips", token: op, key: fmt.Sprint("e2e-", time.Now().UnixNano()),
+			body: fmt.Sprintf(`{"customerId": %q, "originAddress": "350 5th Ave", "estimateId": %q, %s}`, s.id(t, rider),
+				offers.some()[0]["estimateId"], journey)}).must(201)
+		return made.text("id"), "/api/v1/trips/" + made.text("id")
+	}
+	id, path := book()
+	to := fmt.Sprintf(`{"driverId": %q}`, s.id(t, driver))
+	s.post(t, op, path+"/assign", to).must(200)
+	s.post(t, op, path+"/assign", to).refused(409, "invalid_state")
+	if find(s.get(t, s.token(t, driver), "/api/v1/me/trips").some(), id) == nil {
+		t.Error("the assigned trip is not among the driver's own")
+	}
+	for _, action := range []string{"arrived", "start", "complete"} {
+		s.post(t, op, path+"/"+action, "").must(200)
+	}
+	s.do(t, call{method: "DELETE", path: path, token: op}).refused(409, "invalid_state")
+	_, path = book()
+	s.post(t, op, path+"/assign", to).must(200)
+	if got := s.post(t, op, path+"/unassign", `{"reason": "Tried"}`).must(200).text("status"); got != "SEARCHING" {
+		t.Errorf("status %q", got)
+	}
+	s.post(t, op, path+"/cancel", `{"reason": "Tried"}`).must(200)
+	s.do(t, call{method: "DELETE", path: path, token: op}).must(200)
+	s.get(t, op, path).refused(404, "not_found")
+}
+
 // apart checks that another tenant's data is not visible, and that each tenant
 // has its own features.
 func (s *suite) apart(t *testing.T) {

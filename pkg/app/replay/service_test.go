@@ -17,6 +17,8 @@ import (
 	"svc/pkg/app"
 	"svc/pkg/app/replay"
 	"svc/pkg/data/table"
+	"svc/pkg/domain/dispatch"
+	trips "svc/pkg/domain/trip"
 	"svc/pkg/edge/gateway/emulator"
 	"svc/pkg/local/demo"
 	"svc/pkg/local/service"
@@ -161,6 +163,14 @@ func (s *deployment) start(t *testing.T) {
 	testkit.Must(t, err)
 	_, err = demo.Load(ctx, db, demoNow)
 	testkit.Must(t, err)
+	// The first driver holds an offer of a pending trip, which no test outlasts.
+	tn := db.Tenant("ten_01JMETR0000000000000000001")
+	it, err := tn.Get(ctx, trips.Key(tn, trip("25")))
+	testkit.Must(t, err)
+	pending, err := trips.FromItem(it)
+	testkit.Must(t, err)
+	testkit.Must(t, tn.Load(ctx, dispatch.NewOffer(pending, 1.35, demoNow.AddDate(100, 0, 0)).
+		Item(tn, "drv_01JMETR0000000000000000001")))
 	s.drain(t)
 }
 

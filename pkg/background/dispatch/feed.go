@@ -33,9 +33,9 @@ var steps = []trip.Status{trip.Pending, trip.Searching, trip.CollectingOffers, t
 // after an error.
 const atOnce = 10
 
-// Handle sends a message for each trip of the batch that is dispatched or
-// scheduled. The error is always nil; the response lists the failures.
-func (f Feed) Handle(ctx context.Context, batch events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
+// Process sends a message for each trip of the batch that is dispatched or
+// scheduled. It returns the changes that failed.
+func (f Feed) Process(ctx context.Context, batch events.DynamoDBEvent) []stream.Failure {
 	var changes []stream.Change
 	for _, c := range stream.Changes(batch) {
 		if _, ok := f.message(c); ok {
@@ -43,14 +43,13 @@ func (f Feed) Handle(ctx context.Context, batch events.DynamoDBEvent) (events.Dy
 		}
 	}
 	groups := slices.Collect(slices.Chunk(changes, atOnce))
-	failed := stream.Each(ctx, groups, len(groups), func(ctx context.Context, some []stream.Change) error {
+	return stream.Each(ctx, groups, len(groups), func(ctx context.Context, some []stream.Change) error {
 		messages := make([]Message, len(some))
 		for i, c := range some {
 			messages[i], _ = f.message(c)
 		}
 		return f.Send(ctx, messages)
 	})
-	return stream.Answer(ctx, batch, failed, nil), nil
 }
 
 // message returns the message about a change; ok is false if none is needed.

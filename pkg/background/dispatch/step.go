@@ -178,11 +178,14 @@ func (v *view) close(ctx context.Context) error {
 	if v.open.Found() {
 		tx.Delete(v.open.Key)
 	}
-	if v.state.Found() {
-		if err := v.withdraw(tx); err != nil {
-			return err
-		}
+	if err := v.withdraw(tx); err != nil {
+		return err
+	}
+	switch {
+	case v.state.Found() && v.item.Found():
 		dispatch.Search{Asked: v.search.Asked}.Put(tx, v.state, errMoved)
+	case v.state.Found():
+		tx.Delete(v.state.Key)
 	}
 	return tx.Commit(ctx)
 }

@@ -30,6 +30,11 @@ const itemsPerStep = 8
 // reads the current items. The error is always nil; the response lists the
 // failures by sequence number.
 func (f Function) Handle(ctx context.Context, event events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
+	return stream.Answer(ctx, event, f.Process(ctx, event), f.GiveUp), nil
+}
+
+// Process processes a batch and returns the changes that failed.
+func (f Function) Process(ctx context.Context, event events.DynamoDBEvent) []stream.Failure {
 	var order []string
 	tenants := map[string][]stream.Change{}
 	for _, c := range stream.Changes(event) {
@@ -52,7 +57,7 @@ func (f Function) Handle(ctx context.Context, event events.DynamoDBEvent) (event
 		})
 	}
 	wait.Wait()
-	return stream.Answer(ctx, event, slices.Concat(failed...), f.GiveUp), nil
+	return slices.Concat(failed...)
 }
 
 // ownerOf returns the tenant's id. For platform data it returns the first part

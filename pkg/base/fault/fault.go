@@ -28,6 +28,7 @@ const (
 	KindPaymentType
 	KindServiceArea
 	KindChanged
+	KindExpired
 	KindTooLarge
 	KindMediaType
 	KindMismatch
@@ -56,6 +57,7 @@ var table = map[Kind]answer{
 	KindPaymentType:  {http.StatusConflict, "payment_type_disabled"},
 	KindServiceArea:  {http.StatusConflict, "outside_service_area"},
 	KindChanged:      {http.StatusPreconditionFailed, "precondition_failed"},
+	KindExpired:      {http.StatusGone, "cursor_expired"},
 	KindTooLarge:     {http.StatusRequestEntityTooLarge, "payload_too_large"},
 	KindMediaType:    {http.StatusUnsupportedMediaType, "unsupported_media_type"},
 	KindMismatch:     {http.StatusUnprocessableEntity, "idempotency_mismatch"},

@@ -36,6 +36,8 @@ const (
 	Audit    = "aud"
 	Request  = "req"
 	Estimate = "est"
+	Event    = "evt"
+	Webhook  = "whk"
 )
 
 // New returns a new identifier of the kind. Its time part comes from now.

@@ -120,10 +120,17 @@ func Answer(ctx context.Context, event events.DynamoDBEvent, failed []Failure,
 			return 1
 		case Later(b.First, a.First):
 			return -1
+		case errors.Is(b.Err, table.ErrData) && !errors.Is(a.Err, table.ErrData):
+			return -1
+		case errors.Is(a.Err, table.ErrData) && !errors.Is(b.Err, table.ErrData):
+			return 1
 		}
 		return 0
 	})
-	for _, f := range failed {
+	for i, f := range failed {
+		if slices.ContainsFunc(failed[:i], func(e Failure) bool { return e.First == f.First }) {
+			continue // it failed in two steps; the first failure may be one that passes
+		}
 		if giveUp != nil && len(out.BatchItemFailures) == 0 && errors.Is(f.Err, table.ErrData) {
 			err := giveUp(ctx, recordsOf(event, f.Key), f.Err)
 			if err == nil {

@@ -140,6 +140,8 @@ func TestBadDataIsGivenUp(t *testing.T) {
 		"behind an outage":         {[]stream.Failure{{of["c"], bad}, {of["b"], outage}}, false, nil, []string{"10", "12"}},
 		"joined with other faults": {[]stream.Failure{{of["b"], errors.Join(bad)}}, false, []string{"10"}, nil},
 		"an outage":                {[]stream.Failure{{of["a"], outage}}, false, nil, []string{"9"}},
+		"bad in two steps":         {[]stream.Failure{{of["a"], bad}, {of["a"], bad}}, false, []string{"9", "11"}, nil},
+		"an outage in one of two":  {[]stream.Failure{{of["a"], bad}, {of["a"], outage}}, false, nil, []string{"9"}},
 		"nowhere to store it":      {[]stream.Failure{{of["a"], bad}, {of["b"], bad}}, true, nil, []string{"9", "10"}},
 	} {
 		var given, failed []string

@@ -54,6 +54,13 @@ func NewOffer(tr trip.Trip, kilometres float64, until time.Time) TripOffer {
 	return TripOffer{rideOf(tr, kilometres), timestamp.Format(until)}
 }
 
+// Item returns the stored form of the offer to a driver who has had none.
+func (o TripOffer) Item(t table.Tenant, driver string) table.Item {
+	it := o.item(table.Item{Key: OfferKey(t, driver)})
+	it.Attrs["until"] = o.ExpiresAt
+	return it
+}
+
 // Give adds the offer to the transaction. The transaction fails with otherwise if
 // the driver holds an offer of another trip.
 func (o TripOffer) Give(tx *table.Tx, was table.Item, now time.Time, otherwise error) {

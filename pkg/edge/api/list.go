@@ -93,6 +93,11 @@ func Cursor(position, list string, filters ...string) *string {
 // Position decodes a cursor. It returns "" for an empty cursor, and a 400 for a
 // cursor that was not written for this list and these filters.
 func Position(cursor, list string, filters ...string) (string, error) {
+	return PositionOf("query.cursor", cursor, list, filters...)
+}
+
+// PositionOf is Position for a cursor in the named field.
+func PositionOf(field, cursor, list string, filters ...string) (string, error) {
 	if cursor == "" {
 		return "", nil
 	}
@@ -103,7 +108,7 @@ func Position(cursor, list string, filters ...string) (string, error) {
 			return position, nil
 		}
 	}
-	return "", fault.Field("query.cursor", "not a cursor of this list with these filters")
+	return "", fault.Field(field, "not a cursor of this list with these filters")
 }
 
 func cursorSeal(position, list string, filters []string) []byte {

@@ -42,6 +42,7 @@ var scopes = map[string]pair{
 	"tenant.wallets:read":   {"see wallets and balances", "ver monederos y saldos"},
 	"tenant.wallets:write":  {"change wallets", "modificar monederos"},
 	"tenant.branding:write": {"change the company's branding", "modificar la imagen de la empresa"},
+	"tenant.events:read":    {"follow what happens in the company", "seguir lo que ocurre en la empresa"},
 	"feedback:read":         {"read the product's roadmap", "leer la hoja de ruta del producto"},
 	"feedback:vote":         {"vote on the product's roadmap for you", "votar por ti en la hoja de ruta del producto"},
 	"feedback:write": {"post ideas, bug reports and comments for you",
@@ -61,6 +62,7 @@ var scopes = map[string]pair{
 	"rider.payments:write":  {"change your payment methods", "modificar tus métodos de pago"},
 	"rider.trips:rate":      {"rate your trips for you", "valorar tus viajes por ti"},
 	"rider.wallet:read":     {"see your wallet", "ver tu monedero"},
+	"rider.events:read":     {"follow your trips, orders and account", "seguir tus viajes, pedidos y cuenta"},
 
 	"driver.profile:read": {"see your driver profile", "ver tu perfil de conductor"},
 	"driver.status:write": {"take you online and offline", "ponerte en línea o fuera de línea"},
@@ -69,6 +71,7 @@ var scopes = map[string]pair{
 	"driver.trips:complete": {"report arrival, start and end of your trips",
 		"notificar la llegada, el inicio y el fin de tus viajes"},
 	"driver.wallet:read":     {"see your wallet", "ver tu monedero"},
+	"driver.events:read":     {"follow your trips and account", "seguir tus viajes y tu cuenta"},
 	"driver.wallet:withdraw": {"withdraw money from your wallet", "retirar dinero de tu monedero"},
 	"driver.documents:read":  {"see your documents", "ver tus documentos"},
 }

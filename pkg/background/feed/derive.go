@@ -1,0 +1,236 @@
+package feed
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"svc/pkg/background/settlement"
+	"svc/pkg/base/ids"
+	"svc/pkg/base/timestamp"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/customer"
+	"svc/pkg/domain/delivery"
+	"svc/pkg/domain/driver"
+	"svc/pkg/domain/event"
+	"svc/pkg/domain/trip"
+	"svc/pkg/domain/wallet"
+)
+
+// subject is an item of which the feed tells.
+type subject struct {
+	item    table.Item // current state; not Found if it was deleted
+	receipt table.Item // of a trip; not Found if it was not read or there is none
+	was     event.Emitted
+	now     time.Time
+}
+
+// result is what a step appends of a subject.
+type result struct {
+	next   event.Emitted
+	events []event.Event
+}
+
+// tell appends one event. what names the log entry or version of the resource, for
+// the event's id.
+func (r *result) tell(kind, resource, what, at string, d event.Data) {
+	r.next.Events++
+	d.Version = r.next.Events
+	r.events = append(r.events, event.New(kind, resource, what, at, d))
+}
+
+// derivers return the events of an item that the feed lacks, by the item's type.
+var derivers = map[string]func(subject) (result, error){
+	"trip": ofTrip, "driver": ofDriver, "customer": ofCustomer, "order": ofOrder, "posting": ofPosting,
+	"settings": ofSettings, "service": ofSettings, "zone": ofSettings, "branding": ofSettings,
+}
+
+// tripTypes are the types of events of those log entries whose types have another
+// name.
+var tripTypes = map[trip.Event]string{trip.EventBooked: "trip.requested", trip.EventAssigned: "trip.accepted",
+	trip.EventHandedOver: "trip.accepted", trip.EventReleased: "trip.unassigned", trip.EventFareCorrected: "trip.corrected"}
+
+func tripType(e trip.LogEntry) string {
+	kind := cmp.Or(tripTypes[e.Type], "trip."+strings.ToLower(string(e.Type)))
+	if kind == "trip.requested" && e.To == trip.Scheduled {
+		return "trip.scheduled"
+	}
+	return kind
+}
+
+// ofTrip tells of each entry of the trip's log, at most event.MaxAppended at once,
+// and then of the settlement.
+func ofTrip(s subject) (result, error) {
+	out := result{next: s.was}
+	t, err := trip.FromItem(s.item)
+	if err != nil {
+		return out, err
+	}
+	log, driver := t.Log(), ""
+	first := unseen(log, s.was.Log)
+	for i, e := range log {
+		d := event.Data{TripID: t.ID, CustomerID: t.CustomerID, DriverID: cmp.Or(text(e.Data.DriverID), driver),
+			PreviousDriverID: text(e.Data.PreviousDriverID), Status: string(e.To), PreviousStatus: string(from(e))}
+		switch e.Type {
+		case trip.EventAccepted, trip.EventAssigned, trip.EventHandedOver:
+			driver = d.DriverID
+		case trip.EventUnassigned, trip.EventReleased:
+			d.DriverID, driver = cmp.Or(d.DriverID, d.PreviousDriverID), ""
+		default:
+		}
+		if i < first {
+			continue
+		}
+		if len(out.events) == event.MaxAppended {
+			return out, nil
+		}
+		out.tell(tripType(e), t.ID, e.ID, e.At, d)
+		out.next.Log = e.ID
+	}
+	if s.receipt.Found() && !s.was.Done && t.Status == trip.Completed {
+		r, err := table.DecodeDoc[settlement.Receipt](s.receipt)
+		if err != nil {
+			return out, err
+		}
+		out.tell("trip.settled", t.ID, "settled", r.IssuedAt, event.Data{TripID: t.ID, CustomerID: t.CustomerID,
+			DriverID: text(t.DriverID), ReceiptID: r.ID, Status: string(t.Status)})
+		out.next.Done = true
+	}
+	return out, nil
+}
+
+// unseen returns the index of the first entry after the one with the id. If the log
+// has dropped that entry, it is the first entry of a later time.
+func unseen(log []trip.LogEntry, last string) int {
+	if i := slices.IndexFunc(log, func(e trip.LogEntry) bool { return e.ID == last }); i >= 0 || last == "" {
+		return i + 1
+	}
+	const timed = len(ids.Log+"_") + 10 // the part of an identifier that is its time
+	i := slices.IndexFunc(log, func(e trip.LogEntry) bool { return e.ID[:timed] > last[:timed] })
+	if i < 0 {
+		return len(log)
+	}
+	return i
+}
+
+func text(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+func from(e trip.LogEntry) trip.Status {
+	if e.From == nil {
+		return ""
+	}
+	return *e.From
+}
+
+// state tells of a resource that has no log: that it was created, that its status
+// changed, and that something else changed. at is the time of the change, "" if the
+// resource does not know it. sum is the hash of what else the events tell of.
+func (s subject) state(kind, id, status, sum, at string, d event.Data) result {
+	out := result{next: s.was}
+	out.next.Status, out.next.Sum, d.Status = status, sum, status
+	tell := func(change string) {
+		out.tell(kind+change, id, strconv.FormatInt(out.next.Events+1, 10), cmp.Or(at, timestamp.Format(s.now)), d)
+	}
+	if s.was.Sum == "" {
+		tell(".created")
+		return out
+	}
+	if s.was.Sum != sum {
+		tell(".updated")
+	}
+	if s.was.Status != status {
+		d.PreviousStatus = s.was.Status
+		tell(".status_changed")
+	}
+	return out
+}
+
+func ofDriver(s subject) (result, error) {
+	r, err := driver.FromItem(s.item)
+	if err != nil {
+		return result{}, err
+	}
+	status, at := r.Status, r.StatusUpdatedAt
+	if s.was.Status == status {
+		at = ""
+	}
+	// What drives and rides change often, and no event tells of it.
+	r.Status, r.StatusUpdatedAt, r.TotalTrips, r.Rating = "", "", 0, nil
+	r.CurrentLat, r.CurrentLng, r.LocationUpdatedAt = nil, nil, nil
+	return s.state("driver", r.ID, status, sum(r), at, event.Data{DriverID: r.ID}), nil
+}
+
+func ofCustomer(s subject) (result, error) {
+	r, err := customer.FromItem(s.item)
+	if err != nil {
+		return result{}, err
+	}
+	r.TotalTrips, r.Rating = 0, nil
+	return s.state("customer", r.ID, "", sum(r), "", event.Data{CustomerID: r.ID}), nil
+}
+
+func ofOrder(s subject) (result, error) {
+	o, err := delivery.OrderFromItem(s.item)
+	if err != nil {
+		return result{}, err
+	}
+	d, status, at := event.Data{OrderID: o.ID, BusinessID: o.BusinessID, CustomerID: o.CustomerID}, o.Status, o.UpdatedAt
+	d.DriverID = text(o.DriverID)
+	o.Status, o.UpdatedAt = "", ""
+	return s.state("order", o.ID, status, sum(o), at, d), nil
+}
+
+// ofPosting tells of a posting once; postings never change.
+func ofPosting(s subject) (result, error) {
+	out := result{next: s.was}
+	if s.was.Events > 0 {
+		return out, nil
+	}
+	p, err := table.DecodeDoc[wallet.Posting](s.item)
+	if err != nil {
+		return out, err
+	}
+	actor := s.item.PK[strings.LastIndexByte(s.item.PK, '#')+1:]
+	d := event.Data{TransactionID: p.ID, CustomerID: actor}
+	if strings.Contains(s.item.PK, "#WALLET#"+string(wallet.Driver)+"#") {
+		d.CustomerID, d.DriverID = "", actor
+	}
+	out.tell("wallet.posted", p.ID, "posted", p.CreatedAt, d)
+	return out, nil
+}
+
+// ofSettings tells of the tenant's settings, service types, zones and branding.
+func ofSettings(s subject) (result, error) {
+	kind, resource, d := "settings", event.Settings, event.Data{}
+	_, id, _ := strings.Cut(s.item.SK, "#")
+	switch s.item.Type {
+	case "branding":
+		kind, resource = "branding", event.Branding
+	case "service":
+		resource, d.ServiceTypeID = id, id
+	case "zone":
+		resource, d.ZoneID = id, id
+	}
+	out := result{next: s.was}
+	if out.next.Sum = sum(s.item.Raw() + strconv.FormatBool(s.item.Flag("active"))); out.next.Sum != s.was.Sum {
+		out.tell(kind+".updated", resource, strconv.FormatInt(s.was.Events+1, 10), timestamp.Format(s.now), d)
+	}
+	return out, nil
+}
+
+// sum returns a short hash of a value.
+func sum(v any) string {
+	text, _ := json.Marshal(v) // of our own types: it cannot fail
+	all := sha256.Sum256(text)
+	return hex.EncodeToString(all[:8])
+}

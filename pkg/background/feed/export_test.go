@@ -1,0 +1,8 @@
+package feed
+
+// What tests use.
+var (
+	Step     = Function.step
+	TripType = tripType
+	Unseen   = unseen
+)

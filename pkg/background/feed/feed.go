@@ -1,0 +1,226 @@
+package feed
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"svc/pkg/access/authz"
+	"svc/pkg/base/ids"
+	"svc/pkg/data/stream"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/event"
+	"svc/pkg/domain/tenant"
+)
+
+// Types are the item types of which the feed tells.
+var Types = []string{"trip", "receipt", "driver", "customer", "order", "posting", "settings", "service", "zone",
+	"branding"}
+
+// Function appends to the feeds from the table's stream.
+type Function struct {
+	DB  *table.DB
+	Now func() time.Time
+}
+
+// itemsPerStep is the maximum number of a tenant's items in one step. With a
+// receipt for each, they fit into one batch read.
+const itemsPerStep = 40
+
+// Handle processes a batch. The error is always nil; the response lists the
+// failures by sequence number.
+func (f Function) Handle(ctx context.Context, batch events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
+	return stream.Answer(ctx, batch, f.Process(ctx, batch), nil), nil
+}
+
+// Process processes a batch and returns the changes that failed.
+func (f Function) Process(ctx context.Context, batch events.DynamoDBEvent) []stream.Failure {
+	var order []string
+	tenants := map[string][]stream.Change{}
+	for _, c := range stream.Changes(batch) {
+		t, ok := stream.TenantOf(f.DB, c.Key)
+		if !ok || !slices.Contains(Types, c.Type()) {
+			continue
+		}
+		if tenants[t.ID()] == nil {
+			order = append(order, t.ID())
+		}
+		tenants[t.ID()] = append(tenants[t.ID()], c)
+	}
+	// One tenant's items run one after the other, because they share the feed.
+	failed := make([][]stream.Failure, len(order))
+	var wait sync.WaitGroup
+	for i, id := range order {
+		wait.Go(func() {
+			groups := slices.Collect(slices.Chunk(tenants[id], itemsPerStep))
+			failed[i] = stream.Each(ctx, groups, 1, f.step)
+		})
+	}
+	wait.Wait()
+	return slices.Concat(failed...)
+}
+
+// Redo appends the events that the feed lacks of the item with the key.
+func (f Function) Redo(ctx context.Context, key table.Key) error {
+	t, ok := stream.TenantOf(f.DB, key)
+	if !ok {
+		return nil
+	}
+	it, err := t.Get(ctx, key)
+	if err != nil || !slices.Contains(Types, it.Type) {
+		return err
+	}
+	return f.step(ctx, []stream.Change{{Key: key, New: it}})
+}
+
+// step appends the events of the changes of one tenant.
+func (f Function) step(ctx context.Context, changes []stream.Change) error {
+	t, _ := stream.TenantOf(f.DB, changes[0].Key)
+	err := table.Retry(ctx, func(ctx context.Context) error {
+		for {
+			left, err := f.round(ctx, t, changes)
+			if err != nil || !left {
+				return err
+			}
+		}
+	})
+	if err != nil {
+		return fmt.Errorf("feed: %w", err)
+	}
+	return nil
+}
+
+// target is an item of which the feed tells, and the records that concern it.
+type target struct {
+	key     table.Key
+	emitted table.Key
+	old     table.Item // before the first record; not Found if that created the item
+	settled bool       // the trip has a receipt
+}
+
+// targetsOf returns the targets of the changes. A receipt belongs to its trip.
+func targetsOf(t table.Tenant, changes []stream.Change) []target {
+	var out []target
+	for _, c := range changes {
+		one := target{key: c.Key, old: c.Old}
+		if c.Type() == "receipt" {
+			one = target{key: table.Key{PK: c.Key.PK, SK: "TRIP"}, settled: true}
+		}
+		one.emitted = event.EmittedKey(t, one.key)
+		if i := slices.IndexFunc(out, func(t target) bool { return t.key == one.key }); i >= 0 {
+			out[i].settled = out[i].settled || one.settled
+			continue
+		}
+		out = append(out, one)
+	}
+	return out
+}
+
+// round appends the events of the targets, at most event.MaxAppended to each
+// shard. left reports whether more must be appended.
+func (f Function) round(ctx context.Context, t table.Tenant, changes []stream.Change) (left bool, err error) {
+	targets, now := targetsOf(t, changes), f.Now()
+	keys := make([]table.Key, len(targets), len(targets)+1)
+	for i, one := range targets {
+		keys[i] = one.emitted
+	}
+	stored, err := t.Batch(ctx, append(keys, authz.FlagsKey(t, rand.IntN(authz.Copies)))...) //nolint:gosec // any copy will do
+	if err != nil {
+		return false, err
+	}
+	flags := stored[len(targets)]
+	if tenant.Gone(flags) {
+		return false, nil
+	}
+	keys = keys[:0]
+	for _, one := range targets {
+		keys = append(keys, one.key)
+		if one.settled {
+			keys = append(keys, table.Key{PK: one.key.PK, SK: "RECEIPT"})
+		}
+	}
+	items, err := t.Batch(ctx, keys...)
+	if err != nil {
+		return false, err
+	}
+	shards := map[int][]event.Piece{}
+	for i, one := range targets {
+		s := subject{item: items[0], now: now}
+		if items = items[1:]; one.settled {
+			s.receipt, items = items[0], items[1:]
+		}
+		p, err := s.piece(stored[i], one.old)
+		if err != nil {
+			return false, fmt.Errorf("%s %s: %w", one.key.PK, one.key.SK, err)
+		}
+		for n := range p.Events {
+			p.Events[n].Livemode = !flags.Flag("sandbox")
+		}
+		shard := p.Next.Shard
+		if !stored[i].Found() {
+			shard = ids.Pick(one.emitted.PK+one.emitted.SK, int(flags.Int("writeShards")))
+		}
+		if len(p.Events) > 0 {
+			shards[shard] = append(shards[shard], p)
+		}
+	}
+	return f.append(ctx, t, shards, now)
+}
+
+// piece returns what is appended of the subject. If the feed has nothing of an
+// item that is older than the feed, old says what the item was before the change.
+func (s subject) piece(stored, old table.Item) (event.Piece, error) {
+	out := event.Piece{Stored: stored}
+	derive := derivers[s.item.Type]
+	if !s.item.Found() || derive == nil {
+		return out, nil
+	}
+	if stored.Found() {
+		if err := stored.Decode(&s.was); err != nil {
+			return out, err
+		}
+	} else if old.Found() {
+		before, err := derive(subject{item: old, now: s.now})
+		if err != nil {
+			return out, stream.BadData(err)
+		}
+		s.was.Status, s.was.Sum = before.next.Status, before.next.Sum
+	}
+	r, err := derive(s)
+	out.Next, out.Events = r.next, r.events
+	return out, stream.BadData(err)
+}
+
+// append appends the pieces of each shard, as many as fit into one transaction.
+func (f Function) append(ctx context.Context, t table.Tenant, shards map[int][]event.Piece, now time.Time) (left bool,
+	err error) {
+	if len(shards) == 0 {
+		return false, nil
+	}
+	var numbers []int
+	for shard := range shards {
+		numbers = append(numbers, shard)
+	}
+	slices.Sort(numbers)
+	heads, err := event.Heads(ctx, t, numbers)
+	if err != nil {
+		return false, err
+	}
+	for i, shard := range numbers {
+		pieces, n, size := shards[shard], 0, 0
+		for n < len(pieces) && (n == 0 || size+len(pieces[n].Events) <= event.MaxAppended) {
+			size += len(pieces[n].Events)
+			n++
+		}
+		if err := event.Append(ctx, t, shard, heads[i], pieces[:n], now); err != nil {
+			return false, err
+		}
+		left = left || n < len(pieces) || size >= event.MaxAppended
+	}
+	return left, nil
+}

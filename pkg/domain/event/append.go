@@ -1,0 +1,67 @@
+package event
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"svc/pkg/data/audit"
+	"svc/pkg/data/table"
+)
+
+// Piece is what is appended of one resource.
+type Piece struct {
+	Stored table.Item // Emitted as it was read
+	Next   Emitted
+	Events []Event
+}
+
+// MaxAppended is the maximum number of events of one Append.
+const MaxAppended = 40
+
+// Heads reads the heads of shards. The result has the order of the shards.
+func Heads(ctx context.Context, t table.Tenant, shards []int) ([]table.Item, error) {
+	return t.Batch(ctx, HeadKeys(t, shards)...)
+}
+
+// HeadKeys returns the keys of the shards' heads.
+func HeadKeys(t table.Tenant, shards []int) []table.Key {
+	keys := make([]table.Key, len(shards))
+	for i, shard := range shards {
+		keys[i] = headKey(t, shard)
+	}
+	return keys
+}
+
+// Last returns the last number that a head holds, 0 if the shard is empty.
+func Last(head table.Item) int64 { return head.Int("last") }
+
+// Append appends the events of the pieces to a shard and records them as
+// emitted, in one transaction. head is the shard's head as it was read. It
+// returns table.ErrConflict if the head or the record of a resource has changed
+// since it was read.
+func Append(ctx context.Context, t table.Tenant, shard int, head table.Item, pieces []Piece, now time.Time) error {
+	tx, number := t.Write(), Last(head)
+	// The end of events never goes back, whatever the clocks of two processes say. So
+	// the first number that has not expired can be searched for.
+	until := max(now.Add(Kept).Unix(), head.Int("until"))
+	for _, p := range pieces {
+		p.Next.Shard = shard
+		audit.Put(tx, p.Stored, table.Item{Key: p.Stored.Key, Type: "emitted", Version: 1, Doc: p.Next})
+		for _, e := range p.Events {
+			number++
+			tx.Create(table.Item{Key: Key(t, shard, number), Type: "event", Doc: e, Expires: time.Unix(until, 0)})
+		}
+	}
+	op := tx.Update(headKey(t, shard), table.Change{Default: map[string]any{"type": "feed", "v": 1},
+		Set: map[string]any{"last": number, "until": until}})
+	if head.Found() {
+		op.If("'last' = ?", Last(head))
+	} else {
+		op.If("attribute_not_exists(pk)")
+	}
+	if err := tx.Commit(ctx); !errors.Is(err, table.ErrCondition) {
+		return err
+	}
+	return table.ErrConflict
+}

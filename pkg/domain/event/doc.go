@@ -1,0 +1,13 @@
+// Package event owns the tenant's event feed: the envelope of an event, its
+// stored form, how events are appended and read, and the endpoints of the feed.
+//
+//	event.go      the envelope, its types, keys and items
+//	append.go     the transaction that appends
+//	read.go       pages of the feed and their cursors
+//	endpoints.go  rows and handlers
+//
+// The feed of a tenant has one or more shards. The events of one resource are in
+// one shard, in the order of the resource's changes. Within a shard the events
+// are numbered 1, 2, 3… without a gap. The transaction that appends an event also
+// gives its number, so a reader that has seen a number has seen all lower ones.
+package event

@@ -1,0 +1,87 @@
+package event
+
+import (
+	"context"
+
+	"svc/pkg/access/authz"
+	"svc/pkg/base/fault"
+	"svc/pkg/edge/api"
+)
+
+const tag = "Events"
+
+const text = "Everything that happened, oldest first, exactly once, for 30 days. Begin with `after=earliest` or " +
+	"`after=latest`. Keep `cursor` of each response, and send it as `after` of the next request. While `has_more` is true, " +
+	"read on at once; else wait a few seconds. The events of one resource come in the order of its changes. A cursor whose " +
+	"next event is older than 30 days gets a 410 `cursor_expired`."
+
+// Rows returns the endpoints of the feed.
+func Rows() []api.Row {
+	return []api.Row{
+		api.Get("/api/v1/events", "svc_list_events", authz.Operators("tenant.events:read", "VIEW_EVENTS"), list,
+			api.Extension(), api.Tag(tag), api.Summary("Read the company's events"), api.Text(text)),
+		api.Get("/api/v1/me/events", "svc_my_events", authz.Both("rider.events:read", "driver.events:read"), mine,
+			api.Extension(), api.Tag(tag), api.Summary("Read one's own events"), api.Text("The events of a rider or driver: "+
+				"those of their trips, orders, wallet and account. "+text)),
+	}
+}
+
+// Input is the query of a feed.
+type Input struct {
+	After    string `query:"after" default:"earliest" maxLength:"2000" doc:"Where to begin: cursor of the previous response, earliest or latest."`
+	Limit    int    `query:"limit" minimum:"1" maximum:"200" default:"50" doc:"Maximum number of events."`
+	Type     string `query:"type" maxLength:"100" example:"trip.completed" doc:"Only events of this type."`
+	Resource string `query:"resource" maxLength:"100" doc:"Only events of the resource with this identifier."`
+}
+
+// Feed is a page of a feed.
+type Feed struct {
+	Items   []Event `json:"items" doc:"The events, oldest first."`
+	Cursor  string  `json:"cursor" doc:"Send it as after of the next request. It is never null."`
+	HasMore bool    `json:"has_more" doc:"Whether more events are there now."`
+}
+
+func list(ctx context.Context, c *api.Caller, in *Input) (*Feed, error) { return in.read(ctx, c, "") }
+
+func mine(ctx context.Context, c *api.Caller, in *Input) (*Feed, error) {
+	return in.read(ctx, c, c.Actor.Subject)
+}
+
+// read reads a page of the caller's feed. A cursor is bound to the tenant, the
+// actor and the filters.
+func (in *Input) read(ctx context.Context, c *api.Caller, actor string) (*Feed, error) {
+	if in.Type != "" && !Known(in.Type) {
+		return nil, fault.Field("query.type", "expected a type of event, such as trip.completed")
+	}
+	bound := []string{c.Tenant.ID(), actor, in.Type, in.Resource}
+	shards, err := c.ReadShards(ctx)
+	if err != nil {
+		return nil, err
+	}
+	q := Query{Shards: shards, Limit: in.Limit, Type: in.Type, Resource: in.Resource, Actor: actor}
+	switch in.After {
+	case "earliest":
+		q.After, err = Earliest(ctx, c.Tenant, shards, c.Now)
+	case "latest":
+		if q.After, err = Latest(ctx, c.Tenant, shards); err != nil {
+			return nil, err
+		}
+		return &Feed{Items: []Event{}, Cursor: *api.Cursor(encode(q.After), feed, bound...)}, nil
+	default:
+		var position string
+		if position, err = api.PositionOf("query.after", in.After, feed, bound...); err == nil {
+			q.After = decode(position)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	page, err := Read(ctx, c.Tenant, q, c.Now)
+	if err != nil {
+		return nil, err
+	}
+	return &Feed{Items: page.Events, Cursor: *api.Cursor(encode(page.After), feed, bound...), HasMore: page.More}, nil
+}
+
+// feed is the name of the feed in cursors.
+const feed = "events"
