@@ -124,7 +124,7 @@ var listed = []request{
 		body: `{"lat": 40.7484, "lng": -73.9857, "heading": 90, "speed": 8.3, "accuracy": 5, ` +
 			`"recordedAt": "2026-03-01T12:00:00Z"}`},
 	{name: "svc_list_my_offers", person: drives, method: "GET", path: "/api/v1/me/offers"},
-	{name: "svc_list_open_trips", person: drives, method: "GET", path: "/api/v1/me/open-trips"},
+	{name: "svc_list_open_trips", person: "driver1@harbor.example", method: "GET", path: "/api/v1/me/open-trips"},
 	{name: "svc_decline_trip", person: drives, method: "POST", path: "/api/v1/me/trips/" + trip("25") + "/decline"},
 	{name: "svc_accept_trip", person: drives, method: "POST", path: "/api/v1/me/trips/" + trip("25") + "/accept"},
 	{name: "svc_accept_trip-again", person: drives, method: "POST", path: "/api/v1/me/trips/" + trip("25") + "/accept"},

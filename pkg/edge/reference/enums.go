@@ -28,7 +28,7 @@ var enums = map[string]string{ //nolint:gosec // the names of authentication met
 	"OrderStatus":         "ACCEPTED CANCELLED DELIVERED PENDING PICKED_UP PREPARING READY",
 	"PaymentType":         "CARD CASH WALLET",
 	"RoutingEngine":       "osrm valhalla",
-	"DispatchMode":        "manual open offers",
+	"DispatchMode":        "manual offers open",
 	"ServiceArea":         "off strict",
 	"ThemeMode":           "dark light system",
 	"TripActorType":       "dashboard driver rider system",
