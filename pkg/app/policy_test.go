@@ -34,6 +34,10 @@ var unexercised = map[string]string{
 	"FeedbackFunction Read T#*#IDEMPOTENCY#*":           "a post is sent with an Idempotency-Key",
 	"KeysFunction RotateKeys dynamodb:DeleteItem": "a retired key is deleted when the last token it " +
 		"signed has ended",
+	"ProjectionFunction Dispatch sqs:SendMessage":             "a process on a laptop has no queue",
+	"ProjectionFunction Dispatch queue":                       "a process on a laptop has no queue",
+	"DispatchFunction Later sqs:SendMessage":                  "a process on a laptop has no queue",
+	"DispatchFunction Later queue":                            "a process on a laptop has no queue",
 	"ProjectionFunction GiveUp s3:PutObject":                  "an item's data cannot be counted",
 	"ProjectionFunction GiveUp letters of ProjectionFunction": "an item's data cannot be counted",
 	"SettlementFunction GiveUp s3:PutObject":                  "a trip's data cannot be settled",
@@ -176,7 +180,8 @@ func TestOnlySignInReadsLogins(t *testing.T) {
 func TestPoliciesNameKeys(t *testing.T) {
 	allowed := []string{"dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query", "dynamodb:PutItem",
 		"dynamodb:UpdateItem",
-		"dynamodb:DeleteItem", "dynamodb:ConditionCheckItem", "kms:Encrypt", "kms:Decrypt", "s3:PutObject"}
+		"dynamodb:DeleteItem", "dynamodb:ConditionCheckItem", "kms:Encrypt", "kms:Decrypt", "s3:PutObject",
+		"sqs:SendMessage"}
 	for function, statements := range policiesOf(t) {
 		for _, s := range statements {
 			if s.deny {
@@ -310,7 +315,7 @@ func policiesOf(t *testing.T) map[string][]statement {
 			}
 		}
 	}
-	if len(out) != 13 {
+	if len(out) != 14 {
 		t.Fatalf("%d functions are in the template", len(out))
 	}
 	return out
@@ -325,6 +330,8 @@ func statementOf(t *testing.T, n *yaml.Node) statement {
 			resource = "table"
 		case resource == "SealingKey.Arn":
 			resource = "key"
+		case resource == "DispatchQueue.Arn":
+			resource = "queue"
 		case strings.HasPrefix(resource, "${Table.Arn}/index/"):
 			resource = strings.TrimPrefix(resource, "${Table.Arn}/index/")
 		case strings.HasPrefix(resource, "${LostRecords.Arn}/"):
