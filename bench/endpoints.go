@@ -138,6 +138,7 @@ var listed = []endpoint{
 	read(op, "reports/summary"),
 	read(op, "reports/summary?from={from}&to={to}"),
 	read(op, "wallets?type=driver&detail=1&limit=20"),
+	read(op, "wallets/postings?driverId={driver}&limit=20"),
 	read(op, "businesses?limit=20"),
 	read(op, "orders?limit=20"),
 	read(op, "orders?limit=20&status=DELIVERED"),
@@ -200,6 +201,14 @@ var listed = []endpoint{
 	write(rider, "POST /me/addresses", func(_ context.Context, w *world) (string, string, error) {
 		return "/api/v1/me/addresses",
 			fmt.Sprintf(`{"address":"12 Harbour Street","lat":40.7%03d,"lng":-74.006,"label":"Home"}`, w.next()%50), nil
+	}),
+	write(op, "POST /exports", func(ctx context.Context, w *world) (string, string, error) {
+		err := w.rt.Scheduled()[app.Jobs](ctx) // few exports may be unfinished
+		return "/api/v1/exports", `{"kind":"trips","from":"2026-05-01","to":"2026-05-31"}`, err
+	}),
+	write(op, "POST /wallets/postings", func(_ context.Context, w *world) (string, string, error) {
+		return "/api/v1/wallets/postings", fmt.Sprintf(
+			`{"driverId":%q,"type":"TOP_UP","amount":12.5,"description":"Measured"}`, w.ids["driver"]), nil
 	}),
 	write(op, "PATCH /branding", func(_ context.Context, w *world) (string, string, error) {
 		return "/api/v1/branding", fmt.Sprintf(`{"primaryColor":"#0b%04x"}`, w.next()), nil

@@ -15,11 +15,13 @@ import (
 	"svc/pkg/domain/driver"
 	"svc/pkg/domain/estimate"
 	"svc/pkg/domain/event"
+	"svc/pkg/domain/export"
 	"svc/pkg/domain/feedback"
 	"svc/pkg/domain/location"
 	"svc/pkg/domain/payment"
 	"svc/pkg/domain/person"
 	"svc/pkg/domain/profile"
+	"svc/pkg/domain/receipt"
 	"svc/pkg/domain/report"
 	"svc/pkg/domain/settings"
 	"svc/pkg/domain/trip"
@@ -47,6 +49,7 @@ const (
 	Projection = "ProjectionFunction"
 	Keys       = "KeysFunction"
 	Dispatch   = "DispatchFunction"
+	Jobs       = "JobsFunction"
 	Smoke      = "SmokeFunction"
 )
 
@@ -91,7 +94,9 @@ func SettingsRows(*table.DB) []api.Row {
 }
 
 // ReportRows are the rows of ReportsFunction.
-func ReportRows(*table.DB) []api.Row { return operators(report.Rows(), wallet.Rows()) }
+func ReportRows(*table.DB) []api.Row {
+	return operators(report.Rows(), wallet.Rows(), receipt.WalletRows(), export.Rows())
+}
 
 // DeliveryRows are the rows of DeliveryFunction.
 func DeliveryRows(*table.DB) []api.Row { return operators(delivery.Rows()) }

@@ -18,6 +18,7 @@ import (
 	"svc/pkg/edge/api"
 	"svc/pkg/edge/gateway"
 	"svc/pkg/edge/reference/published"
+	"svc/pkg/oauth/page"
 )
 
 // Serve returns the handler that Lambda calls with a function's events.
@@ -73,7 +74,11 @@ func start(function string, serve Serve, config Config, logger *slog.Logger) (an
 	if err != nil {
 		return nil, err
 	}
-	return serve(&Runtime{DB: db, BaseURL: config.BaseURL, Now: time.Now, Logger: logger, Config: config,
+	aws, err := table.Environment(context.Background())
+	if err != nil {
+		return nil, err
+	}
+	return serve(&Runtime{DB: db, Files: Bucket{config.FilesBucket, aws}, BaseURL: config.BaseURL, Now: time.Now, Logger: logger, Config: config,
 		RefreshGrace: config.RefreshGrace, Rates: config.Rates, Observe: Requests(os.Stdout, function)}, function)
 }
 
@@ -113,7 +118,9 @@ func Authorization(p *Runtime, function string) (any, error) {
 // Documents serves the OpenAPI document, the reference page, /health and
 // /health/live, and the 404 or 405 of any other request.
 func Documents(p *Runtime, function string) (any, error) {
-	return p.requests(function, func(at *Runtime) (http.Handler, error) { return published.New(at.BaseURL), nil })
+	return p.requests(function, func(at *Runtime) (http.Handler, error) {
+		return published.New(at.BaseURL, page.ShowMissing), nil
+	})
 }
 
 // Rotation creates and removes signing keys.
@@ -143,6 +150,9 @@ func Settling(p *Runtime, function string) (any, error) {
 		return handle(ctx, event.DynamoDBEvent)
 	}, nil
 }
+
+// Working runs the open jobs.
+func Working(p *Runtime, _ string) (any, error) { return p.jobs().Run, nil }
 
 // Projecting updates counters, search rows and rank rows for a batch of the
 // stream.

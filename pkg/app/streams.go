@@ -11,6 +11,7 @@ import (
 
 	"svc/pkg/background/dispatch"
 	"svc/pkg/background/feed"
+	"svc/pkg/background/jobs"
 	"svc/pkg/background/projection"
 	"svc/pkg/background/settlement"
 	"svc/pkg/data/stream"
@@ -24,6 +25,8 @@ type StreamHandler func(context.Context, events.DynamoDBEvent) (events.DynamoDBE
 func (p *Runtime) settlement() settlement.Function {
 	return settlement.Function{DB: p.DB, Now: p.Now, GiveUp: p.giveUp(Settlement)}
 }
+
+func (p *Runtime) jobs() jobs.Runner { return jobs.Runner{DB: p.DB, Files: p.Files, Now: p.Now} }
 
 // projection returns the stream's second reader. It counts, it appends to the
 // event feeds, and it tells dispatch which trips have changed. If one of them fails
@@ -62,7 +65,7 @@ func (p *Runtime) StreamHandlers() map[string]StreamHandler {
 // Scheduled returns what the functions on a schedule do, by name.
 func (p *Runtime) Scheduled() map[string]func(context.Context) error {
 	return map[string]func(context.Context) error{Keys: p.Keys().Rotate, Settlement: p.settlement().Sweep,
-		Dispatch: p.worker().Sweep}
+		Dispatch: p.worker().Sweep, Jobs: p.jobs().Run}
 }
 
 // StreamFunctions returns the functions on the table's stream, by name, in the

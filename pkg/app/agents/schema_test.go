@@ -79,6 +79,7 @@ func TestEveryResultIsOfItsSchema(t *testing.T) {
 		call(operator, "svc_delete_"+kind, made, nil)
 	}
 	call(operator, "svc_get_trip", first, nil)
+	call(operator, "svc_get_export", idOf(t, call(operator, "svc_create_export", "", map[string]any{"kind": "trips"})), nil)
 	booked := idOf(t, call(operator, "svc_book_trip", "", map[string]any{"customerId": rita.ID, "originAddress": "Home",
 		"originLat": 1, "originLng": 2}))
 	given := map[string]any{"driverId": dan.ID}
@@ -93,6 +94,10 @@ func TestEveryResultIsOfItsSchema(t *testing.T) {
 	call(operator, "svc_delete_trip", third, nil)
 	post := idOf(t, call(operator, "svc_submit_feedback", "", map[string]any{"title": "A title", "body": "A body"}))
 	call(operator, "svc_comment_feedback", post, map[string]any{"body": "A comment"})
+	wallet := map[string]any{"driverId": dan.ID}
+	call(operator, "svc_list_postings", "", wallet)
+	wallet["type"], wallet["amount"], wallet["description"] = "TOP_UP", 5, "Paid in"
+	call(operator, "svc_post_to_wallet", "", wallet)
 	for _, tool := range []string{"svc_vote_feedback", "svc_unvote_feedback", "svc_get_feedback"} {
 		call(operator, tool, post, nil)
 	}
@@ -114,7 +119,7 @@ func TestEveryResultIsOfItsSchema(t *testing.T) {
 // needsArguments reports whether the tool was called with arguments above.
 func needsArguments(tool string) bool {
 	steps := []string{"request", "cancel", "accept", "arrived", "start", "complete", "save", "set_", "update", "estimate",
-		"create", "delete", "get_service", "get_zone", "get_trip", "get_feedback", "submit", "comment", "vote",
-		"book", "assign", "arrive", "release", "decline", "report_location"}
+		"create", "delete", "get_service", "get_zone", "get_trip", "get_feedback", "_export", "submit", "comment", "vote",
+		"book", "assign", "arrive", "release", "decline", "report_location", "posting", "post_to"}
 	return slices.ContainsFunc(steps, func(step string) bool { return strings.Contains(tool, step) })
 }

@@ -38,7 +38,9 @@ func (s *suite) agents(t *testing.T) {
 	s.succeeded = map[string]bool{}
 	for name, run := range map[string]func(*testing.T){"operator": s.operator, "branding": s.branding, "settings": s.settings,
 		"feedback": s.feedback, "rider": s.rider, "driver": s.driver, "estimate": s.estimated, "ride": s.ride,
-		"cancelled ride": s.cancelled, "operated rides": s.operated, "dispatch": s.dispatch} {
+		"export": s.exported,
+		"money":  s.money, "cancelled ride": s.cancelled, "operated rides": s.operated,
+		"dispatch": s.dispatch} {
 		t.Run(name, run)
 	}
 	t.Run("every operation", s.everyOperation)

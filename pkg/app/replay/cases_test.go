@@ -1,6 +1,10 @@
 package replay_test
 
-import "net/url"
+import (
+	"net/url"
+
+	"svc/pkg/local/demo"
+)
 
 // request is one event of events/api. Its name is the operation it calls and,
 // after a hyphen, the variant; the event named as the operation alone succeeds.
@@ -16,6 +20,8 @@ const (
 	drives = "driver1@metro.example"
 	second = "driver2@metro.example"
 	third  = "driver3@metro.example"
+
+	driverID = "drv_01JMETR0000000000000000003" // of third
 )
 
 // Trips of the demo: 21 is in progress with the second driver, the first driver
@@ -68,6 +74,11 @@ var listed = []request{
 		query: "q=zo%C3%AB+laurent"},
 	{name: "svc_update_branding", person: boss, method: "PATCH", path: "/api/v1/branding",
 		body: `{"appName": "Metro, repainted", "faviconUrl": null}`},
+	{name: "svc_create_export", person: boss, method: "POST", path: "/api/v1/exports",
+		body: `{"kind": "trips", "from": "2026-05-01", "to": "2026-05-31", "columns": ["id", "finalFare"]}`},
+	{name: "svc_create_export-faults", person: boss, method: "POST", path: "/api/v1/exports",
+		body: `{"kind": "trips", "from": "2026-05-01", "to": "2026-04-30", "columns": ["id", "id", "secret"]}`},
+	{name: "svc_get_export", person: boss, method: "GET", path: "/api/v1/exports/" + demo.Export},
 	{name: "svc_update_settings", person: boss, method: "PATCH", path: "/api/v1/settings",
 		body: `{"pricing": {"freeWaitingMinutes": 4}, "dispatch": {"searchRadiusKm": null}}`},
 	{name: "svc_create_service", person: boss, method: "POST", path: "/api/v1/services",
@@ -87,6 +98,10 @@ var listed = []request{
 		query: "from=2026-05-01T00:00:00Z&to=2026-06-02T00:00:00Z"},
 	{name: "svc_wallet_totals-detail", person: boss, method: "GET", path: "/api/v1/wallets",
 		query: "type=driver&detail=1"},
+	{name: "svc_list_postings", person: boss, method: "GET", path: "/api/v1/wallets/postings",
+		query: "driverId=" + driverID + "&limit=2"},
+	{name: "svc_post_to_wallet", person: boss, method: "POST", path: "/api/v1/wallets/postings",
+		body: `{"driverId": "` + driverID + `", "type": "ADJUSTMENT", "amount": -12.50, "description": "Lost phone mount"}`},
 	{name: "svc_list_orders", person: boss, method: "GET", path: "/api/v1/orders", query: "limit=2"},
 	{name: "svc_list_orders-feature", person: "operator@harbor.example", method: "GET", path: "/api/v1/orders"},
 	{name: "svc_submit_feedback", person: boss, method: "POST", path: "/api/v1/feedback",

@@ -70,6 +70,7 @@ type Dispatch struct {
 	MaxWaves            int         `json:"maxWaves" minimum:"1" maximum:"50" doc:"After so many waves without success the trip is PENDING again, and nobody is asked any more."`
 	ScheduledLead       int         `json:"scheduledLeadMinutes" minimum:"0" maximum:"1440" doc:"How many minutes before its time a scheduled trip becomes PENDING."`
 	ScheduledRides      bool        `json:"scheduledRides" doc:"Whether the apps offer rides for a later time."`
+	DriverStatus        string      `json:"driverStatus" enum:"free,strict" doc:"With strict, only a driver who is ONLINE and has no other ride gets one, is BUSY until it ends, and ONLINE again then. With free, trips do not change the status of drivers."`
 	ServiceArea         string      `json:"serviceArea" enum:"off,strict" doc:"With strict, estimates and rides must begin in an active zone; else they get a 409. With off, they may begin anywhere."`
 }
 
@@ -78,6 +79,12 @@ const (
 	Manual = "manual"
 	Open   = "open"
 	Offers = "offers"
+)
+
+// The values of Dispatch.DriverStatus.
+const (
+	FreeStatus   = "free"
+	StrictStatus = "strict"
 )
 
 // The values of Dispatch.ServiceArea.
@@ -106,7 +113,7 @@ var Default = Document{
 		RoundFareToMultiple: "0"},
 	Payments: Payments{Cash: true, Card: true, Wallet: true},
 	Dispatch: Dispatch{Mode: Manual, AutoAssign: false, SearchRadiusKm: "5", OfferTimeoutSeconds: 30, WaveSize: 1,
-		MaxWaves: 10, ScheduledLead: 15, ScheduledRides: false, ServiceArea: AnyArea},
+		MaxWaves: 10, ScheduledLead: 15, ScheduledRides: false, DriverStatus: FreeStatus, ServiceArea: AnyArea},
 	Routing: Routing{Engine: OSRM, DetourFactor: "1.3", AverageSpeed: "30"},
 }
 

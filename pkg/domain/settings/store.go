@@ -228,6 +228,8 @@ func (d *Document) normalize() error {
 func (d Dispatch) check(wrong *fault.Faults) {
 	wrong.Unless(d.OfferTimeoutSeconds >= 0, "dispatch.offerTimeoutSeconds", "expected a number of 0 or more")
 	wrong.Unless(d.ServiceArea == AnyArea || d.ServiceArea == StrictArea, "dispatch.serviceArea", "expected off or strict")
+	wrong.Unless(d.DriverStatus == FreeStatus || d.DriverStatus == StrictStatus, "dispatch.driverStatus",
+		"expected free or strict")
 	wrong.Unless(d.Mode == Manual || d.Mode == Open || d.Mode == Offers, "dispatch.mode",
 		"expected manual, open or offers")
 	for _, bound := range []struct {

@@ -87,6 +87,9 @@ type Trip struct {
 	// Dispatched means that the trip was requested while the tenant's dispatch.mode
 	// was not manual. It is never shown.
 	Dispatched bool `json:"-"`
+	// Engaged means that the trip made its driver BUSY. Its end, or another driver,
+	// makes the driver ONLINE again, whatever the company's setting then is.
+	Engaged bool `json:"-"`
 	// Version counts the writes of the trip, starting with 1 on creation. Each
 	// transition adds one to it.
 	Version int64 `json:"-"`

@@ -16,14 +16,18 @@ var enums = map[string]string{ //nolint:gosec // the names of authentication met
 	"AssertionAlgorithm":  "ES256 EdDSA PS256 RS256",
 	"BugPlatform":         "ANDROID DESKTOP IOS WEB",
 	"ClientAuthMethod":    "client_secret_basic client_secret_post none private_key_jwt",
+	"DriverStatusMode":    "free strict",
 	"DriverStatus":        "BUSY OFFLINE ONLINE",
 	"ErrorCode":           strings.Join(fault.Codes(), " "),
+	"ExportKind":          "customers drivers orders postings report trips",
 	"FeedbackSort":        "comments newest votes",
 	"FeedbackStatus":      "COMPLETED IN_PROGRESS PLANNED REJECTED UNDER_REVIEW",
 	"FeedbackStatusQuery": "ALL COMPLETED IN_PROGRESS PLANNED REJECTED UNDER_REVIEW",
 	"FeedbackType":        "BUG IDEA",
+	"FileFormat":          "csv ndjson",
 	"GrantType":           "authorization_code refresh_token",
 	"IDTokenAlgorithm":    "ES256 RS256",
+	"JobStatus":           "FAILED PENDING READY RUNNING",
 	"OAuthErrorCode":      strings.Join(oauthErrors, " "),
 	"OrderStatus":         "ACCEPTED CANCELLED DELIVERED PENDING PICKED_UP PREPARING READY",
 	"PaymentType":         "CARD CASH WALLET",
@@ -36,7 +40,9 @@ var enums = map[string]string{ //nolint:gosec // the names of authentication met
 		"HANDED_OVER OFFERED RATED RELEASED REQUESTED SEARCHING STARTED UNANSWERED UNASSIGNED",
 	"TripStatus": "ASSIGNED CANCELLED COLLECTING_OFFERS COMPLETED DRIVER_ARRIVED IN_PROGRESS PENDING SCHEDULED " +
 		"SEARCHING WAITING_CUSTOMER",
-	"WalletSide": "customer driver",
+	"PostingType":      "ADJUSTMENT PAYOUT REFUND TOP_UP TRIP_PAYMENT",
+	"PostingInputType": "ADJUSTMENT PAYOUT REFUND TOP_UP",
+	"WalletSide":       "customer driver",
 }
 
 // oauthErrors are the error codes of the OAuth endpoints that respond with JSON

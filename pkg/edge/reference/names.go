@@ -21,6 +21,7 @@ var names = map[string]string{
 	"Line": "OrderLine", "Listed": "WalletOfActor", "Mine": "Wallet", "Total": "WalletTotal", "Totals": "WalletTotals",
 	"Overview": "SettingsOverview", "Dispatch": "DispatchSettings", "Payments": "PaymentSettings",
 	"Pricing": "PricingSettings", "Window": "ReportWindow", "Summary": "ReportSummary",
+	"Entry": "WalletPosting", "Made": "PostedToWallet", "Post": "WalletPostingInput",
 	"StatusChanged": "DriverStatusChange", "StatusInputBody": "DriverStatusInput",
 }
 

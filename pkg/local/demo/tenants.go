@@ -86,7 +86,7 @@ var metro = demoTenant{
 		Payments: settings.Payments{Cash: true, Card: true, Wallet: true},
 		Dispatch: settings.Dispatch{Mode: settings.Manual, WaveSize: 1, MaxWaves: 10, ScheduledLead: 15,
 			AutoAssign: true, SearchRadiusKm: "6", OfferTimeoutSeconds: 20, ScheduledRides: true,
-			ServiceArea: settings.AnyArea},
+			DriverStatus: settings.FreeStatus, ServiceArea: settings.AnyArea},
 		Routing: settings.Default.Routing,
 	},
 	services: []settings.Service{
@@ -154,7 +154,7 @@ var harbor = demoTenant{
 		Payments: settings.Payments{Cash: true, Card: true, Wallet: false},
 		Dispatch: settings.Dispatch{Mode: settings.Manual, WaveSize: 1, MaxWaves: 10, ScheduledLead: 15,
 			AutoAssign: false, SearchRadiusKm: "4", OfferTimeoutSeconds: 30, ScheduledRides: false,
-			ServiceArea: settings.AnyArea},
+			DriverStatus: settings.FreeStatus, ServiceArea: settings.AnyArea},
 		Routing: settings.Default.Routing,
 	},
 	services: []settings.Service{
