@@ -16,6 +16,8 @@ var enums = map[string]string{ //nolint:gosec // the names of authentication met
 	"AssertionAlgorithm":  "ES256 EdDSA PS256 RS256",
 	"BugPlatform":         "ANDROID DESKTOP IOS WEB",
 	"ClientAuthMethod":    "client_secret_basic client_secret_post none private_key_jwt",
+	"DriverDocumentKind":  "DRIVING_LICENCE IDENTITY INSURANCE OTHER VEHICLE_REGISTRATION",
+	"DriverDocumentState": "APPROVED PENDING REJECTED",
 	"DriverStatusMode":    "free strict",
 	"DriverStatus":        "BUSY OFFLINE ONLINE",
 	"ErrorCode":           strings.Join(fault.Codes(), " "),
