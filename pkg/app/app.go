@@ -51,6 +51,9 @@ type Runtime struct {
 	// cannot process, as a dead letter of the function. nil means that the stream
 	// delivers them again.
 	GiveUp func(ctx context.Context, function string, records []events.DynamoDBEventRecord, cause error) error
+	// Queue passes messages to the worker of dispatch; nil means that this process
+	// makes the steps.
+	Queue Queue
 	// Config is what the process read from its environment.
 	Config Config
 
@@ -103,8 +106,7 @@ func (p *Runtime) agents(rows []api.Row) (http.Handler, error) { return mcp.New(
 
 func (p *Runtime) config() api.Config {
 	return api.Config{DB: p.DB, Verifier: p.Keys(), BaseURL: p.BaseURL, Now: p.Now, Observe: p.Observe,
-		Logger: p.Logger, Rates: p.Rates, Files: p.Files,
-		Begun: p.Begun}
+		Logger: p.Logger, Rates: p.Rates, Files: p.Files, Begun: p.Begun, Mail: p.Mail}
 }
 
 // Functions returns every function that handles requests, by name. The local
