@@ -280,7 +280,7 @@ func (s Store) replace(tx *table.Tx, was, next Trip) {
 	} else {
 		op.If("'status' = ? AND driverId = ?", string(was.Status), *was.DriverID)
 	}
-	if next.completedLate() {
+	if was.Status != Completed && next.completedLate() {
 		entries := next.Log()
 		log := LogItem(s.Tenant, was.ID, was.Version+1, entries[len(entries)-1])
 		log.G[byTenant-1], log.R = LatePartition(s.Tenant), *next.CompletedAt+"#"+was.ID
