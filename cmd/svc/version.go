@@ -6,6 +6,8 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"svc/pkg/edge/api"
 )
 
 func versionCommand(c *cli) *cobra.Command {
@@ -15,20 +17,20 @@ func versionCommand(c *cli) *cobra.Command {
 		})}
 }
 
-// version returns the module's version, the commit and its time, as Go recorded
-// them, and the Go release.
+// version returns the version of the API, then what Go recorded of the build: the
+// module's version, the commit and its time, and the Go release.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
-		return "unknown, " + runtime.Version()
+		return api.Version + ", " + runtime.Version()
 	}
 	set := map[string]string{}
 	for _, s := range info.Settings {
 		set[s.Key] = s.Value
 	}
-	out := info.Main.Version // a tag, or a version derived from the commit
-	if out == "" {
-		out = "(devel)"
+	out := api.Version
+	if built := info.Main.Version; built != "" { // a tag, or a version derived from the commit
+		out += ", build " + built
 	}
 	if commit := set["vcs.revision"]; commit != "" {
 		out += ", commit " + commit[:min(len(commit), 12)] + " of " + set["vcs.time"]

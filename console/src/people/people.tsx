@@ -1,9 +1,10 @@
 // Drivers and customers: lists with a search as one types, and one person.
 import { useEffect, useState } from 'preact/hooks'
 import { api, good, type Schemas } from '../app/api'
+import { allowed } from '../app/session'
 import { Facts, List, Problem, type Column } from '../app/ui'
 import { usePages, usePolled } from '../app/use'
-import { count, say, state, when } from '../app/words'
+import { count, money, say, state, when } from '../app/words'
 import { Badge, tripColumns } from '../trips/columns'
 
 // useSettled returns a value after it has not changed for a moment, so that typing
@@ -86,8 +87,24 @@ export function Person({ side, id }: { side: 'drivers' | 'customers'; id: string
       [say('position'), driver.locationUpdatedAt ? when(driver.locationUpdatedAt) : say('never')]]} />}
     {customer && <Facts of={[[say('email'), customer.email], [say('phone'), customer.phone],
       [say('tripCount'), count(customer.totalTrips)], [say('since'), when(customer.createdAt)]]} />}
+    {allowed('tenant.wallets:read') && <Wallet filter={filter} currency={trips.items?.[0]?.currency ?? ''} id={id} />}
     <h2>{say('lastTrips')}</h2>
     <List label={say('lastTrips')} items={trips.items} columns={tripColumns} href={t => `#/trips/${t.id}`} more={trips.more}
       load={() => void trips.load()} />
   </section>
+}
+
+// Wallet lists the postings of a person's wallet, newest first.
+function Wallet({ filter, currency, id }: { filter: { driverId: string } | { customerId: string }; currency: string; id: string }) {
+  const list = usePages<Schemas['WalletPosting']>(cursor => good(api.GET('/api/v1/wallets/postings', { params: { query: {
+    limit: 50, ...filter, ...(cursor ? { cursor } : {}) } } })), [id], 5000)
+  const columns: Column<Schemas['WalletPosting']>[] = [
+    { name: say('time'), cell: p => when(p.createdAt) }, { name: say('reason'), cell: p => p.description },
+    { name: say('kind'), cell: p => state(p.type) },
+    { name: say('amount'), cell: p => currency ? money(p.amount, currency) : p.amount, number: true }]
+  return <>
+    <h2>{say('wallet')}</h2>
+    <Problem failure={list.failure} />
+    <List label={say('wallet')} items={list.items} columns={columns} more={list.more} load={() => void list.load()} />
+  </>
 }

@@ -8,7 +8,7 @@ import { say, state, when } from '../app/words'
 import { Badge, fare } from './columns'
 
 type Trip = Schemas['TripDetail']
-type Verb = 'assign' | 'unassign' | 'cancel' | 'arrived' | 'start' | 'complete'
+type Verb = 'assign' | 'unassign' | 'cancel' | 'arrived' | 'start' | 'complete' | 'refund'
 
 // verbs are what an operator may do in a status (the API says no all the same).
 function verbs(trip: Trip): Verb[] {
@@ -18,6 +18,7 @@ function verbs(trip: Trip): Verb[] {
     case 'DRIVER_ARRIVED': return ['start', 'assign', 'unassign', 'cancel']
     case 'IN_PROGRESS': return ['complete', 'cancel']
     case 'WAITING_CUSTOMER': return ['cancel']
+    case 'COMPLETED': return trip.finalFare !== null && allowed('tenant.wallets:write') ? ['refund'] : []
     default: return []
   }
 }
@@ -26,7 +27,7 @@ const names = (trip: Trip): Record<Verb, [string, string]> => ({
   assign: trip.driverId === null ? [say('assign'), say('askAssign')] : [say('handOver'), say('askHandOver')],
   unassign: [say('unassign'), say('askUnassign')], cancel: [say('cancelTrip'), say('askCancel')],
   arrived: [say('arrived'), say('askArrived')], start: [say('start'), say('askStart')],
-  complete: [say('complete'), say('askComplete')],
+  complete: [say('complete'), say('askComplete')], refund: [say('refund'), say('askRefund')],
 })
 
 export function TripView({ id }: { id: string }) {
@@ -68,7 +69,7 @@ function who(actor: Schemas['TripLogActor'], trip: Trip): string {
 
 function Ask({ trip, verb, close, done }: { trip: Trip; verb: Verb; close: () => void; done: () => void }) {
   const [reason, setReason, forget] = useDraft(`${verb} ${trip.id}`)
-  const [amount, setAmount] = useState(trip.estimatedFare === null ? '' : String(trip.estimatedFare))
+  const [amount, setAmount] = useState(String((verb === 'refund' ? trip.finalFare : trip.estimatedFare) ?? ''))
   const [driver, setDriver] = useState('')
   const drivers = usePolled(() => verb === 'assign'
     ? good(api.GET('/api/v1/drivers', { params: { query: { limit: 200, status: 'ONLINE' } } })) : Promise.resolve(null), [verb], 10_000)
@@ -81,6 +82,8 @@ function Ask({ trip, verb, close, done }: { trip: Trip; verb: Verb; close: () =>
       case 'cancel': return good(api.POST('/api/v1/trips/{id}/cancel', { params: path, body: { reason } }))
       case 'arrived': return good(api.POST('/api/v1/trips/{id}/arrived', { params: path }))
       case 'start': return good(api.POST('/api/v1/trips/{id}/start', { params: path }))
+      case 'refund': return good(api.POST('/api/v1/wallets/postings', { params: key, body: { type: 'REFUND', tripId: trip.id,
+        customerId: trip.customerId, amount: Number(amount), description: reason } }))
       case 'complete': return good(api.POST('/api/v1/trips/{id}/complete', { params: path,
         body: amount ? { finalFare: Number(amount) } : {} }))
     }
@@ -92,8 +95,9 @@ function Ask({ trip, verb, close, done }: { trip: Trip; verb: Verb; close: () =>
         {(drivers.data?.items ?? []).filter(d => d.id !== trip.driverId).map(d => <option key={d.id} value={d.id}>
           {d.firstName} {d.lastName} {d.vehiclePlate}</option>)}
       </select></label>}
-    {(verb === 'cancel' || verb === 'unassign') && <Field name={say('reason')} value={reason} change={setReason} required />}
-    {verb === 'complete' && <Field name={`${say('fare')} (${trip.currency})`} type="number" step="any" value={amount}
+    {(verb === 'cancel' || verb === 'unassign' || verb === 'refund') && <Field name={say('reason')} value={reason} change={setReason} required />}
+    {(verb === 'complete' || verb === 'refund') && <Field name={`${say(verb === 'refund' ? 'amount' : 'fare')} (${trip.currency})`}
+      required={verb === 'refund'} type="number" step="any" value={amount}
       change={setAmount} />}
   </Question>
 }

@@ -80,7 +80,7 @@ func TestConsole(t *testing.T) {
 func TestConsoleLooks(t *testing.T) {
 	testkit.Long(t)
 	s := apptest.New(t)
-	trip := rides(t, s, 12)[0]
+	trip, rita := rides(t, s, 12)[0], s.Rider(t, "metro", "rita")
 	olga := s.Operator(t, "metro", "olga")
 	ctx := browser(t)
 	run(t, ctx, size(1280, 900, 1, "light"))
@@ -90,7 +90,7 @@ func TestConsoleLooks(t *testing.T) {
 			run(t, ctx, size(width, 900, 1, scheme))
 			for _, view := range [][2]string{{"map", `//canvas`}, {"trips", `//td[.="1 Harbour Street"]`},
 				{"trips/" + trip, `//h2[.="What happened"]`}, {"drivers", `//h1[.="Drivers"]`},
-				{"customers", `//h1[.="Customers"]`}, {"reports", `//h2[.="Trips by status"]`}} {
+				{"customers", `//h1[.="Customers"]`}, {"customers/" + rita.ID, `//h2[.="Wallet"]`}, {"reports", `//h2[.="Trips by status"]`}} {
 				name := strings.ReplaceAll(view[0], "trips/"+trip, "trip")
 				run(t, ctx, open(view[0], view[1])...)
 				if over := get[float64](t, ctx, `document.documentElement.scrollWidth - innerWidth`); over > 0 {

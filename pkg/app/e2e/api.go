@@ -4,6 +4,8 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"io"
+	"net/http"
 	"net/url"
 	"strings"
 	"testing"
@@ -182,6 +184,35 @@ func (s *suite) driver(t *testing.T) {
 	if got := s.do(t, call{method: "PUT", path: "/api/v1/me/location", token: token,
 		body: `{"lat": 40.5, "lng": -74, "recordedAt": "2026-01-01T00:00:00Z"}`}).must(200).text("lat"); got != "40.7001" {
 		t.Errorf("the driver is at %s", got)
+	}
+}
+
+// exported checks that an operator gets each kind of data as a file.
+func (s *suite) exported(t *testing.T) {
+	token := s.token(t, operator)
+	for kind, column := range map[string]string{"trips": "tripCode", "postings": "amount", "customers": "email",
+		"drivers": "vehiclePlate", "orders": "total", "report": "revenue"} {
+		body := fmt.Sprintf(`{"kind": %q, "from": %q}`, kind, time.Now().AddDate(0, 0, -200).Format("2006-01-02"))
+		id := s.do(t, call{method: "POST", path: "/api/v1/exports", token: token, body: body,
+			key: fmt.Sprint("e2e-", time.Now().UnixNano())}).must(201).text("id")
+		var url string
+		s.eventually(t, "export of "+kind, func() bool {
+			url, _ = s.get(t, token, "/api/v1/exports/"+id).must(200).json()["url"].(string)
+			return url != ""
+		})
+		res, err := http.Get(url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(res.Body)
+		_ = res.Body.Close()
+		header, rows, _ := strings.Cut(string(text), "\r\n")
+		if err != nil || res.StatusCode != http.StatusOK || !strings.Contains(header, column) || rows == "" {
+			t.Errorf("%s: %d %v: %q and %d bytes", kind, res.StatusCode, err, header, len(rows))
+		}
+	}
+	if find(s.get(t, token, "/api/v1/exports").some(), "") != nil {
+		t.Error("an export has no id")
 	}
 }
 

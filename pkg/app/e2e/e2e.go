@@ -74,6 +74,7 @@ func Run(t *testing.T, target Target) {
 		{"estimate", s.estimated},
 		{"money", s.money},
 		{"ride", s.ride},
+		{"export", s.exported},
 		{"cancelled ride", s.cancelled},
 		{"operated rides", s.operated},
 		{"tenants apart", s.apart},

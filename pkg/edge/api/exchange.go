@@ -8,6 +8,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -46,6 +47,7 @@ type exchange struct {
 
 	inspected bool
 	handled   bool
+	after     func(context.Context) error // of AfterChecks
 	answer    any
 	err       error
 
@@ -67,6 +69,10 @@ func (x *exchange) serve(ctx context.Context) error {
 		return err
 	}
 	x.row = row
+	if !row.deprecated.IsZero() {
+		x.header.Set("Deprecation", "@"+strconv.FormatInt(row.deprecated.Unix(), 10))
+		x.header.Set("Sunset", row.sunset.UTC().Format(http.TimeFormat))
+	}
 	if err := x.identify(ctx); err != nil {
 		return err
 	}
@@ -254,6 +260,11 @@ func (x *exchange) serveRead(ctx context.Context) error {
 	<-done
 	if handled != nil {
 		return handled
+	}
+	if x.after != nil && x.r.Method != http.MethodHead { // a response without a body shows nothing
+		if err := x.after(ctx); err != nil {
+			return err
+		}
 	}
 	return x.finish()
 }
