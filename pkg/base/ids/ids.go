@@ -36,6 +36,7 @@ const (
 	Audit    = "aud"
 	Request  = "req"
 	Estimate = "est"
+	Document = "doc"
 	Export   = "exp"
 	Event    = "evt"
 	Webhook  = "whk"
