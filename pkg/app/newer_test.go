@@ -260,7 +260,6 @@ var neverReplaced = map[string]string{
 	"audit": "an entry of a log", "log": "an entry of a log", "posting": "an entry of a log",
 	"event":       "written once, kept for 30 days",
 	"estimate":    "written once, valid for five minutes",
-	"receipt":     "written once; svc rebuild replaces a wrong one",
 	"comment":     "comments are not edited",
 	"vote":        "a vote is created or deleted",
 	"idempotency": "the answer to one request",

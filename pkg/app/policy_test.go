@@ -34,6 +34,10 @@ var unexercised = map[string]string{
 	"FeedbackFunction Read T#*#IDEMPOTENCY#*":           "a post is sent with an Idempotency-Key",
 	"KeysFunction RotateKeys dynamodb:DeleteItem": "a retired key is deleted when the last token it " +
 		"signed has ended",
+	"TripsFunction SettleFirst dynamodb:UpdateItem":           "the fare of a trip is corrected before the stream settles it",
+	"TripsFunction SettleFirst table":                         "the fare of a trip is corrected before the stream settles it",
+	"TripsFunction SettleFirst T#*#CUSTOMER#*":                "the fare of a trip is corrected before the stream settles it",
+	"TripsFunction SettleFirst T#*#DRIVER#*":                  "the fare of a trip is corrected before the stream settles it",
 	"ReportsFunction MarkFlags dynamodb:UpdateItem":           "a posting to a driver or rider without a wallet",
 	"ReportsFunction MarkFlags table":                         "a posting to a driver or rider without a wallet",
 	"ReportsFunction MarkFlags T#*#FLAGS#*":                   "a posting to a driver or rider without a wallet",
@@ -140,7 +144,7 @@ func TestRefusedByPolicy(t *testing.T) {
 	// Families of a tenant that no function of the API needs, and those that it needs
 	// elsewhere.
 	for function, others := range map[string][]string{
-		"TripsFunction": {"WALLET", "BRANDING", "REPORT"}, "FleetFunction": {"TRIP", "WALLET"},
+		"TripsFunction": {"BRANDING", "REPORT"}, "FleetFunction": {"TRIP", "WALLET"},
 		"SettingsFunction": {"TRIP", "WALLET"}, "ReportsFunction": {"SETTINGS"}, "DeliveryFunction": {"TRIP"},
 		"FeedbackFunction": {"TRIP", "WALLET", "BRANDING"}, "MeFunction": {"REPORT", "BRANDING", "SUFFIX"}, "MCPFunction": {},
 	} {

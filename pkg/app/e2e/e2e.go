@@ -73,6 +73,7 @@ func Run(t *testing.T, target Target) {
 		{"driver", s.driver},
 		{"estimate", s.estimated},
 		{"money", s.money},
+		{"withdrawals", s.withdrawn},
 		{"ride", s.ride},
 		{"cancelled ride", s.cancelled},
 		{"operated rides", s.operated},
