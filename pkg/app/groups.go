@@ -14,6 +14,7 @@ import (
 	"svc/pkg/domain/driver"
 	"svc/pkg/domain/estimate"
 	"svc/pkg/domain/event"
+	"svc/pkg/domain/export"
 	"svc/pkg/domain/feedback"
 	"svc/pkg/domain/location"
 	"svc/pkg/domain/payment"
@@ -46,6 +47,7 @@ const (
 	Settlement = "SettlementFunction"
 	Projection = "ProjectionFunction"
 	Keys       = "KeysFunction"
+	Jobs       = "JobsFunction"
 	Smoke      = "SmokeFunction"
 )
 
@@ -91,7 +93,7 @@ func SettingsRows(*table.DB) []api.Row {
 
 // ReportRows are the rows of ReportsFunction.
 func ReportRows(*table.DB) []api.Row {
-	return operators(report.Rows(), wallet.Rows(), receipt.WalletRows())
+	return operators(report.Rows(), wallet.Rows(), receipt.WalletRows(), export.Rows())
 }
 
 // DeliveryRows are the rows of DeliveryFunction.

@@ -44,6 +44,9 @@ func request(r api.Row, token string) apptest.Request {
 	if r.Method != http.MethodGet {
 		body = "{}"
 	}
+	if r.ID == "svc_refuse_withdrawal" {
+		body = `{"reason": "No account"}`
+	}
 	return apptest.Request{Method: r.Method, Path: path, Token: token, Body: body}
 }
 

@@ -260,6 +260,7 @@ var neverReplaced = map[string]string{
 	"audit": "an entry of a log", "log": "an entry of a log", "posting": "an entry of a log",
 	"event":       "written once, kept for 30 days",
 	"estimate":    "written once, valid for five minutes",
+	"job":         "lists an unfinished job; deleted when it ends",
 	"comment":     "comments are not edited",
 	"vote":        "a vote is created or deleted",
 	"idempotency": "the answer to one request",

@@ -31,6 +31,7 @@ var functions = map[string]string{
 	"DeliveryFunction": "request", "FeedbackFunction": "request", "MeFunction": "request", "DocsFunction": "request",
 	"MCPFunction":        "request",
 	"SettlementFunction": "stream", "ProjectionFunction": "stream", "KeysFunction": "schedule",
+	"JobsFunction":  "schedule",
 	"SmokeFunction": "hook",
 }
 

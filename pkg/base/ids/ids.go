@@ -39,6 +39,7 @@ const (
 	Withdrawal = "wdr"
 	Event      = "evt"
 	Webhook    = "whk"
+	Export     = "exp"
 )
 
 // New returns a new identifier of the kind. Its time part comes from now.
