@@ -13,6 +13,7 @@ import (
 
 	"svc/pkg/access/authz"
 	"svc/pkg/app"
+	"svc/pkg/base/ids"
 	"svc/pkg/edge/api"
 )
 
@@ -224,6 +225,21 @@ var listed = []endpoint{
 	write(op, "PATCH /settings", func(_ context.Context, w *world) (string, string, error) {
 		return "/api/v1/settings", fmt.Sprintf(`{"pricing":{"freeWaitingMinutes":%d}}`, w.next()%60), nil
 	}),
+	write(op, "POST /drivers", person("drivers")),
+	write(op, "GET /drivers/{id}", onePerson("drivers", "", "")),
+	write(op, "PATCH /drivers/{id}", onePerson("drivers", "", `{"vehicleColor":"Green"}`)),
+	write(op, "GET /drivers/{id}/documents", onePerson("drivers", "/documents", "")),
+	write(op, "POST /drivers/{id}/documents", onePerson("drivers", "/documents", `{"kind":"INSURANCE"}`)),
+	write(op, "PATCH /drivers/{id}/documents/{document}", func(ctx context.Context, w *world) (string, string, error) {
+		path, body, err := onePerson("drivers", "/documents", `{"kind":"INSURANCE"}`)(ctx, w)
+		if err != nil {
+			return "", "", err
+		}
+		return one(strings.TrimPrefix(path, "/api/v1/"), body, `{"state":"APPROVED"}`)(ctx, w)
+	}),
+	write(op, "POST /customers", person("customers")),
+	write(op, "GET /customers/{id}", onePerson("customers", "", "")),
+	write(op, "PATCH /customers/{id}", onePerson("customers", "", `{"firstName":"Iris"}`)),
 	write(op, "POST /services", made("services", `{"name":"Measured","baseFare":5}`)),
 	write(op, "GET /services/{id}", one("services", `{"name":"Measured","baseFare":5}`, "")),
 	write(op, "PATCH /services/{id}", one("services", `{"name":"Measured","baseFare":5}`, `{"baseFare":6}`)),
@@ -267,6 +283,26 @@ func one(collection, create, body string) func(context.Context, *world) (string,
 		var made struct{ ID string }
 		err = json.Unmarshal(got, &made)
 		return "/api/v1/" + collection + "/" + made.ID, body, err
+	}
+}
+
+// person prepares an invitation of a new person.
+func person(collection string) func(context.Context, *world) (string, string, error) {
+	return func(_ context.Context, w *world) (string, string, error) {
+		return "/api/v1/" + collection, fmt.Sprintf(`{"email":"m%d-%s@metro.example","firstName":"Measured"}`, w.next(),
+			strings.ToLower(ids.Code())), nil
+	}
+}
+
+// onePerson prepares a request with the body for a new person.
+func onePerson(collection, rest, body string) func(context.Context, *world) (string, string, error) {
+	return func(ctx context.Context, w *world) (string, string, error) {
+		_, invitation, err := person(collection)(ctx, w)
+		if err != nil {
+			return "", "", err
+		}
+		path, _, err := one(collection, invitation, "")(ctx, w)
+		return path + rest, body, err
 	}
 }
 

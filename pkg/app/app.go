@@ -103,8 +103,7 @@ func (p *Runtime) agents(rows []api.Row) (http.Handler, error) { return mcp.New(
 
 func (p *Runtime) config() api.Config {
 	return api.Config{DB: p.DB, Verifier: p.Keys(), BaseURL: p.BaseURL, Now: p.Now, Observe: p.Observe,
-		Logger: p.Logger, Rates: p.Rates, Files: p.Files,
-		Begun: p.Begun}
+		Logger: p.Logger, Rates: p.Rates, Files: p.Files, Begun: p.Begun, Mail: p.Mail}
 }
 
 // Functions returns every function that handles requests, by name. The local

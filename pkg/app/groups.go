@@ -16,6 +16,7 @@ import (
 	"svc/pkg/domain/event"
 	"svc/pkg/domain/export"
 	"svc/pkg/domain/feedback"
+	"svc/pkg/domain/fleet"
 	"svc/pkg/domain/location"
 	"svc/pkg/domain/payment"
 	"svc/pkg/domain/person"
@@ -84,7 +85,9 @@ func rowsOf() map[string]func(*table.DB) []api.Row {
 func TripRows(*table.DB) []api.Row { return operators(trip.Rows(), receipt.TripRows()) }
 
 // FleetRows are the rows of FleetFunction.
-func FleetRows(*table.DB) []api.Row { return operators(driver.Rows(), customer.Rows()) }
+func FleetRows(db *table.DB) []api.Row {
+	return operators(driver.Rows(), customer.Rows(), fleet.Rows(db))
+}
 
 // SettingsRows are the rows of SettingsFunction.
 func SettingsRows(*table.DB) []api.Row {
@@ -106,7 +109,7 @@ func FeedbackRows(*table.DB) []api.Row { return operators(feedback.Rows()) }
 func MeRows(db *table.DB) []api.Row {
 	return slices.DeleteFunc(slices.Concat(trip.Rows(), receipt.TripRows(), driver.Rows(), wallet.Rows(), delivery.Rows(),
 		profile.Rows(person.Store{DB: db}), address.Rows(), payment.Rows(), estimate.Rows(outbound.Public()),
-		location.Rows(), event.Rows()), isOperators)
+		location.Rows(), event.Rows(), fleet.Rows(db)), isOperators)
 }
 
 func operators(lists ...[]api.Row) []api.Row {

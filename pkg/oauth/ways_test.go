@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"svc/pkg/access/authz"
+	"svc/pkg/access/login"
 	"svc/pkg/local/testkit"
 	"svc/pkg/oauth"
 )
@@ -134,7 +135,7 @@ func TestUsedLinkWithoutAMailer(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	where := f.newLink(authz.Rider, f.metro.ID, "rita@home.example")
-	f.advance(oauth.LinkLife)
+	f.advance(login.LinkLife)
 	b := f.newBrowser()
 	s := b.get(where)
 	if strings.Contains(s.body, "forgot?") || !strings.Contains(b.get(s.link(t, "apps?")).text(), "Ask the company for a link") {

@@ -57,6 +57,17 @@ func TestEveryResultIsOfItsSchema(t *testing.T) {
 	call(rider, "svc_save_address", "", map[string]any{"address": "Home", "lat": 1.5, "lng": 2.5})
 	call(operator, "svc_update_branding", "", map[string]any{"appName": "Metro"})
 	call(operator, "svc_update_settings", "", map[string]any{"payments": map[string]any{"cash": nil}})
+	for _, kind := range []string{"driver", "customer"} {
+		made := idOf(t, call(operator, "svc_invite_"+kind, "", map[string]any{"email": kind + "9@metro.example",
+			"firstName": "Iris"}))
+		call(operator, "svc_get_"+kind, made, nil)
+		call(operator, "svc_update_"+kind, made, map[string]any{"disabled": true})
+		if kind == "driver" {
+			paper := idOf(t, call(operator, "svc_create_driver_document", made, map[string]any{"kind": "INSURANCE"}))
+			call(operator, "svc_list_driver_documents", made, nil)
+			call(operator, "svc_update_driver_document", made, map[string]any{"document": paper, "state": "APPROVED"})
+		}
+	}
 	area := map[string]any{"type": "Polygon", "coordinates": [][][]int{{{0, 0}, {1, 0}, {1, 1}, {0, 0}}}}
 	for kind, create := range map[string]map[string]any{"service": {"name": "Van", "baseFare": 5},
 		"zone": {"name": "Pier", "area": area}} {
@@ -124,6 +135,7 @@ func TestEveryResultIsOfItsSchema(t *testing.T) {
 func needsArguments(tool string) bool {
 	steps := []string{"request", "cancel", "accept", "arrived", "start", "complete", "save", "set_", "update", "estimate",
 		"create", "delete", "get_service", "get_zone", "get_trip", "get_feedback", "_export", "submit", "comment", "vote",
+		"invite", "driver_documents", "get_driver", "get_customer",
 		"book", "assign", "arrive", "posting", "post_to", "fare", "receipt", "my_trip",
 		"withdrawal"}
 	return slices.ContainsFunc(steps, func(step string) bool { return strings.Contains(tool, step) })

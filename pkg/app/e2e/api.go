@@ -105,6 +105,30 @@ func (s *suite) settings(t *testing.T) {
 		`{"priority":2}`)
 }
 
+// people invites a driver and a customer, changes and disables them, and keeps a
+// document of a driver.
+func (s *suite) people(t *testing.T) {
+	token := s.token(t, operator)
+	for _, collection := range []string{"drivers", "customers"} {
+		path := "/api/v1/" + collection
+		body := fmt.Sprintf(`{"email":"%s@tried.example","firstName":"Tried","lastName":"Once"}`,
+			strings.ToLower(rand.Text()))
+		made := s.do(t, call{method: "POST", path: path, token: token, body: body, key: rand.Text()}).must(201)
+		s.post(t, token, path, body).refused(409, "invalid_state")
+		path += "/" + made.text("id")
+		s.get(t, token, path).must(200)
+		got := s.do(t, call{method: "PATCH", path: path, token: token, body: `{"disabled":true}`}).must(200).json()
+		if got["disabled"] != true || got["firstName"] != "Tried" {
+			t.Errorf("disabled: %v", got)
+		}
+	}
+	path := "/api/v1/drivers/" + s.id(t, driver) + "/documents"
+	made := s.post(t, token, path, `{"kind":"INSURANCE","numberLast4":"0042"}`).must(201)
+	s.do(t, call{method: "PATCH", path: path + "/" + made.text("id"), token: token, body: `{"state":"APPROVED"}`}).must(200)
+	s.get(t, token, path).some()
+	s.get(t, s.token(t, driver), "/api/v1/me/documents").some()
+}
+
 // managed creates, reads, changes and removes something of an operators' collection.
 func (s *suite) managed(t *testing.T, token, collection, create, change string) {
 	t.Helper()
@@ -191,7 +215,7 @@ func (s *suite) driver(t *testing.T) {
 func (s *suite) exported(t *testing.T) {
 	token := s.token(t, operator)
 	for kind, column := range map[string]string{"trips": "tripCode", "postings": "amount", "customers": "email",
-		"drivers": "vehiclePlate", "orders": "total", "report": "revenue"} {
+		"drivers": "vehiclePlate", "orders": "total", "receipts": "commission", "report": "revenue"} {
 		body := fmt.Sprintf(`{"kind": %q, "from": %q}`, kind, time.Now().AddDate(0, 0, -200).Format("2006-01-02"))
 		id := s.do(t, call{method: "POST", path: "/api/v1/exports", token: token, body: body,
 			key: fmt.Sprint("e2e-", time.Now().UnixNano())}).must(201).text("id")

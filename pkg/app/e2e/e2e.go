@@ -68,6 +68,7 @@ func Run(t *testing.T, target Target) {
 		{"operator", s.operator},
 		{"branding", s.branding},
 		{"settings", s.settings},
+		{"people", s.people},
 		{"feedback", s.feedback},
 		{"rider", s.rider},
 		{"driver", s.driver},

@@ -17,6 +17,7 @@ import (
 	"svc/pkg/domain/customer"
 	"svc/pkg/domain/delivery"
 	"svc/pkg/domain/driver"
+	"svc/pkg/domain/receipt"
 	"svc/pkg/domain/report"
 	"svc/pkg/domain/trip"
 	"svc/pkg/domain/wallet"
@@ -54,6 +55,7 @@ var kinds = map[string]kind{
 	"orders": {columnsOf[delivery.Order](), authz.Operators("tenant.delivery:read", "VIEW_FOOD_ORDERS"),
 		listed(delivery.OrderFromItem, "ORDERS")},
 	"postings": {columnsOf[Posting](), authz.Operators("tenant.wallets:read", "VIEW_WALLETS"), postings},
+	"receipts": {columnsOf[receipt.Receipt](), authz.Operators("tenant.wallets:read", "VIEW_WALLETS"), receipts},
 	"report":   {columnsOf[Day](), authz.Operators("tenant.reports:read", "VIEW_REPORTS"), days},
 }
 

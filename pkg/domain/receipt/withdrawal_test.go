@@ -66,7 +66,7 @@ func TestWithdraw(t *testing.T) {
 		t.Errorf("a payout takes what is held: %d %s", a.Status, a.Body)
 	}
 	other := newWorldOn(t, w.DB, "USD")
-	missing := w.end("", ids.New(ids.Withdrawal, apitest.Start), "pay", "")
+	missing := w.end("", ids.New(ids.Payout, apitest.Start), "pay", "")
 	if a := other.end("", paid, "pay", ""); a.Status != 404 || a.Body != missing.Body {
 		t.Errorf("another company pays: %d %s", a.Status, a.Body)
 	}

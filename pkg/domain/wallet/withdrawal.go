@@ -98,7 +98,7 @@ func (s Till) Ask(ctx context.Context, driver string, n json.Number) (*Withdrawa
 		return nil, fault.Field("body.amount", "expected at most %s, the company's largest posting", most)
 	}
 	at := timestamp.Format(s.By.At)
-	out := &Withdrawal{ID: ids.New(ids.Withdrawal, s.By.At), DriverID: driver, Amount: money.Number(amount),
+	out := &Withdrawal{ID: ids.New(ids.Payout, s.By.At), DriverID: driver, Amount: money.Number(amount),
 		Currency: currency, Status: Asked, RequestedAt: at}
 	read := s.Read
 	return out, table.Retry(ctx, func(ctx context.Context) error {

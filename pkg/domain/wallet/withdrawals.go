@@ -43,7 +43,7 @@ func withdrawalRows() []api.Row {
 }
 
 func needWithdrawal(t table.Tenant, p api.Peek) []table.Key {
-	if id := p.Path("id"); ids.Valid(ids.Withdrawal, id) {
+	if id := p.Path("id"); ids.Valid(ids.Payout, id) {
 		return []table.Key{WithdrawalKey(t, id)}
 	}
 	return nil
@@ -118,7 +118,7 @@ func refuse(ctx context.Context, c *api.Caller, in *refuseInput) (*Withdrawal, e
 }
 
 func ended(ctx context.Context, c *api.Caller, id, status string, reason *string) (*Withdrawal, error) {
-	if !ids.Valid(ids.Withdrawal, id) {
+	if !ids.Valid(ids.Payout, id) {
 		return nil, fault.NotFound()
 	}
 	it, err := c.Item(ctx, WithdrawalKey(c.Tenant, id))

@@ -35,6 +35,9 @@ type Config struct {
 	Rates    Rates                                    // limits per process
 	Files    Links                                    // nil: Caller.Link panics
 	Begun    func()                                   // called after Caller.Begun; may be nil
+
+	// Mail sends a message, plain text, to one address; nil if the service cannot.
+	Mail func(ctx context.Context, to, subject, text string) error
 }
 
 // Links signs addresses of files.
