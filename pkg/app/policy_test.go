@@ -42,6 +42,10 @@ var unexercised = map[string]string{
 	"TripsFunction SettleFirst table":                         "the fare of a trip is corrected before the stream settles it",
 	"TripsFunction SettleFirst T#*#CUSTOMER#*":                "the fare of a trip is corrected before the stream settles it",
 	"TripsFunction SettleFirst T#*#DRIVER#*":                  "the fare of a trip is corrected before the stream settles it",
+	"ProjectionFunction Dispatch sqs:SendMessage":             "a process on a laptop has no queue",
+	"ProjectionFunction Dispatch queue":                       "a process on a laptop has no queue",
+	"DispatchFunction Later sqs:SendMessage":                  "a process on a laptop has no queue",
+	"DispatchFunction Later queue":                            "a process on a laptop has no queue",
 	"ReportsFunction MarkFlags dynamodb:UpdateItem":           "a posting to a driver or rider without a wallet",
 	"ReportsFunction MarkFlags table":                         "a posting to a driver or rider without a wallet",
 	"ReportsFunction MarkFlags T#*#FLAGS#*":                   "a posting to a driver or rider without a wallet",
@@ -194,7 +198,8 @@ func TestOnlySignInReadsLogins(t *testing.T) {
 func TestPoliciesNameKeys(t *testing.T) {
 	allowed := []string{"dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query", "dynamodb:PutItem",
 		"dynamodb:UpdateItem",
-		"dynamodb:DeleteItem", "dynamodb:ConditionCheckItem", "kms:Encrypt", "kms:Decrypt", "s3:PutObject"}
+		"dynamodb:DeleteItem", "dynamodb:ConditionCheckItem", "kms:Encrypt", "kms:Decrypt", "s3:PutObject",
+		"sqs:SendMessage"}
 	for function, statements := range policiesOf(t) {
 		for _, s := range statements {
 			if s.deny {
@@ -328,7 +333,7 @@ func policiesOf(t *testing.T) map[string][]statement {
 			}
 		}
 	}
-	if len(out) != 14 {
+	if len(out) != 15 {
 		t.Fatalf("%d functions are in the template", len(out))
 	}
 	return out
@@ -343,6 +348,8 @@ func statementOf(t *testing.T, n *yaml.Node) statement {
 			resource = "table"
 		case resource == "SealingKey.Arn":
 			resource = "key"
+		case resource == "DispatchQueue.Arn":
+			resource = "queue"
 		case strings.HasPrefix(resource, "${Table.Arn}/index/"):
 			resource = strings.TrimPrefix(resource, "${Table.Arn}/index/")
 		case strings.HasPrefix(resource, "${LostRecords.Arn}/"):
