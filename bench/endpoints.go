@@ -209,7 +209,14 @@ var listed = []endpoint{
 	}),
 	write(op, "POST /exports", func(ctx context.Context, w *world) (string, string, error) {
 		err := w.rt.Scheduled()[app.Jobs](ctx) // few exports may be unfinished
-		return "/api/v1/exports", `{"kind":"trips","from":"2026-05-01","to":"2026-05-31"}`, err
+		return "/api/v1/exports", exported, err
+	}),
+	write(op, "GET /exports/{id}", func(ctx context.Context, w *world) (string, string, error) {
+		if err := w.rt.Scheduled()[app.Jobs](ctx); err != nil {
+			return "", "", err
+		}
+		id, err := w.made(ctx, op, "/api/v1/exports", exported)
+		return "/api/v1/exports/" + id, "", err
 	}),
 	write(op, "POST /wallets/postings", func(_ context.Context, w *world) (string, string, error) {
 		return "/api/v1/wallets/postings", fmt.Sprintf(
@@ -385,13 +392,22 @@ func withdrawal(path, body string) func(ctx context.Context, w *world) (string, 
 		if err != nil {
 			return "", "", err
 		}
-		answer, err := w.call(ctx, driver, "POST", "/api/v1/me/wallet/withdrawals", `{"amount":5}`)
-		var made struct{ ID string }
-		if err == nil {
-			err = json.Unmarshal(answer, &made)
-		}
-		return "/api/v1" + path + made.ID + "/", body, err
+		id, err := w.made(ctx, driver, "/api/v1/me/wallet/withdrawals", `{"amount":5}`)
+		return "/api/v1" + path + id + "/", body, err
 	}
+}
+
+// exported is the body of a request for an export.
+const exported = `{"kind":"trips","from":"2026-05-01","to":"2026-05-31"}`
+
+// made sends a POST and returns the id in the answer.
+func (w *world) made(ctx context.Context, audience authz.Audience, target, body string) (string, error) {
+	answer, err := w.call(ctx, audience, "POST", target, body)
+	var made struct{ ID string }
+	if err == nil {
+		err = json.Unmarshal(answer, &made)
+	}
+	return made.ID, err
 }
 
 // operators returns the operator's address of a trip.
