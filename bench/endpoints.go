@@ -215,7 +215,7 @@ var listed = []endpoint{
 		if err := w.rt.Scheduled()[app.Jobs](ctx); err != nil {
 			return "", "", err
 		}
-		id, err := w.made(ctx, op, "/api/v1/exports", exported)
+		id, err := w.create(ctx, op, "/api/v1/exports", exported)
 		return "/api/v1/exports/" + id, "", err
 	}),
 	write(op, "POST /wallets/postings", func(_ context.Context, w *world) (string, string, error) {
@@ -392,7 +392,7 @@ func withdrawal(path, body string) func(ctx context.Context, w *world) (string, 
 		if err != nil {
 			return "", "", err
 		}
-		id, err := w.made(ctx, driver, "/api/v1/me/wallet/withdrawals", `{"amount":5}`)
+		id, err := w.create(ctx, driver, "/api/v1/me/wallet/withdrawals", `{"amount":5}`)
 		return "/api/v1" + path + id + "/", body, err
 	}
 }
@@ -400,8 +400,8 @@ func withdrawal(path, body string) func(ctx context.Context, w *world) (string, 
 // exported is the body of a request for an export.
 const exported = `{"kind":"trips","from":"2026-05-01","to":"2026-05-31"}`
 
-// made sends a POST and returns the id in the answer.
-func (w *world) made(ctx context.Context, audience authz.Audience, target, body string) (string, error) {
+// create sends a POST and returns the id in the answer.
+func (w *world) create(ctx context.Context, audience authz.Audience, target, body string) (string, error) {
 	answer, err := w.call(ctx, audience, "POST", target, body)
 	var made struct{ ID string }
 	if err == nil {
