@@ -14,6 +14,9 @@ import (
 	"svc/pkg/access/authz"
 	"svc/pkg/app"
 	"svc/pkg/base/ids"
+	"svc/pkg/domain/dispatch"
+	"svc/pkg/domain/tenant"
+	"svc/pkg/domain/trip"
 	"svc/pkg/edge/api"
 )
 
@@ -151,6 +154,8 @@ var listed = []endpoint{
 	read(rider, "me/wallet"),
 	read(driver, "me/wallet"),
 	read(rider, "me/orders?limit=20"),
+	read(driver, "me/offers"),
+	read(driver, "me/open-trips"),
 
 	write(rider, "POST /me/trips", func(_ context.Context, w *world) (string, string, error) {
 		return "/api/v1/me/trips", w.ride(), nil
@@ -159,6 +164,14 @@ var listed = []endpoint{
 		return "/api/v1/me/estimates", `{"originLat":40.7484,"originLng":-73.9857,"destLat":40.6441,"destLng":-73.7821}`, nil
 	}),
 	write(driver, "POST /me/trips/{id}/accept", after()),
+	write(driver, "POST /me/trips/{id}/decline", func(ctx context.Context, w *world) (string, string, error) {
+		target, err := w.drives(ctx, nil)
+		if err == nil {
+			err = w.offer(ctx, strings.Split(target, "/")[5])
+		}
+		return target, "", err
+	}),
+	write(driver, "POST /me/trips/{id}/release", after("accept")),
 	write(driver, "POST /me/trips/{id}/arrived", after("accept")),
 	write(driver, "POST /me/trips/{id}/start", after("accept", "arrived")),
 	write(driver, "POST /me/trips/{id}/complete", after("accept", "arrived", "start")),
@@ -342,6 +355,24 @@ func after(actions ...string) func(ctx context.Context, w *world) (string, strin
 		target, err := w.drives(ctx, nil, actions...)
 		return target, "", err
 	}
+}
+
+// offer gives the driver an offer of the trip.
+func (w *world) offer(ctx context.Context, tripID string) error {
+	n, err := tenant.Store{DB: w.db}.BySlug(ctx, slug)
+	if err != nil {
+		return err
+	}
+	tn := w.db.Tenant(n.ID)
+	it, err := tn.Get(ctx, trip.Key(tn, tripID))
+	if err != nil {
+		return err
+	}
+	tr, err := trip.FromItem(it)
+	if err != nil {
+		return err
+	}
+	return tn.Load(ctx, dispatch.NewOffer(tr, 1.35, w.now().Add(time.Hour)).Item(tn, w.ids["driver"]))
 }
 
 // operated is after for an operator's action.

@@ -27,7 +27,7 @@ func exportCommand(c *cli) *cobra.Command {
 		Args: cobra.ExactArgs(1), ValidArgs: export.Kinds(),
 		Long: "Write a tenant's data to a file or to standard output: " + strings.Join(export.Kinds(), ", ") + ".\n" +
 			"The file is the same as that of POST /api/v1/exports. The audit log names you.",
-		Example: "  svc export trips --tenant metro --from 2026-01-01 --to 2026-01-31 --out january.csv\n" +
+		Example: "  svc export trips --tenant metro --from 2026-01-01 --to 2026-01-31 \\\n    --out january.csv\n" +
 			"  svc export customers --tenant metro --columns id,email --format ndjson"}
 	var slug, from, to, format, out string
 	var columns []string

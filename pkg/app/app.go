@@ -51,6 +51,9 @@ type Runtime struct {
 	// cannot process, as a dead letter of the function. nil means that the stream
 	// delivers them again.
 	GiveUp func(ctx context.Context, function string, records []events.DynamoDBEventRecord, cause error) error
+	// Queue passes messages to the worker of dispatch; nil means that this process
+	// makes the steps.
+	Queue Queue
 	// Config is what the process read from its environment.
 	Config Config
 

@@ -26,7 +26,7 @@ type Config struct {
 	RefreshGrace                         time.Duration
 	OriginSecrets                        [][]byte // SHA-256 of each
 	SwitchedOff                          []string
-	LostRecords                          string
+	LostRecords, DispatchQueue           string
 	Memory                               int64 // megabytes
 	RuntimeAPI                           string
 	Collector, MemoryLimit, ProcessLimit string // the Go runtime reads them itself
@@ -91,6 +91,9 @@ var Variables = []Variable{
 	{"LOST_RECORDS", "none: the stream delivers such records again", "the name of a bucket in S3",
 		"Where settlement and projection put records that no retry can process.",
 		text(func(c *Config) *string { return &c.LostRecords })},
+	{"DISPATCH_QUEUE", "none: the function makes the steps itself", "the URL of a queue in SQS",
+		"Where projection and dispatch send messages about trips that need a driver.",
+		text(func(c *Config) *string { return &c.DispatchQueue })},
 	{"AWS_LAMBDA_FUNCTION_MEMORY_SIZE", "unknown", "a number of megabytes", "Set by Lambda.",
 		func(c *Config, text string) error {
 			c.Memory, _ = strconv.ParseInt(text, 10, 64)

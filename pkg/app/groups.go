@@ -11,6 +11,7 @@ import (
 	"svc/pkg/domain/branding"
 	"svc/pkg/domain/customer"
 	"svc/pkg/domain/delivery"
+	"svc/pkg/domain/dispatch"
 	"svc/pkg/domain/driver"
 	"svc/pkg/domain/estimate"
 	"svc/pkg/domain/event"
@@ -48,6 +49,7 @@ const (
 	Settlement = "SettlementFunction"
 	Projection = "ProjectionFunction"
 	Keys       = "KeysFunction"
+	Dispatch   = "DispatchFunction"
 	Jobs       = "JobsFunction"
 	Smoke      = "SmokeFunction"
 )
@@ -109,7 +111,7 @@ func FeedbackRows(*table.DB) []api.Row { return operators(feedback.Rows()) }
 func MeRows(db *table.DB) []api.Row {
 	return slices.DeleteFunc(slices.Concat(trip.Rows(), driver.Rows(), wallet.Rows(), delivery.Rows(),
 		profile.Rows(person.Store{DB: db}), address.Rows(), payment.Rows(), estimate.Rows(outbound.Public()),
-		location.Rows(), event.Rows(), fleet.Rows(db)), isOperators)
+		location.Rows(), dispatch.Rows(), event.Rows(), fleet.Rows(db)), isOperators)
 }
 
 func operators(lists ...[]api.Row) []api.Row {

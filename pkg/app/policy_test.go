@@ -38,6 +38,10 @@ var unexercised = map[string]string{
 	"FleetFunction Seize table":                         "an account is disabled while its person changes it all the time",
 	"KeysFunction RotateKeys dynamodb:DeleteItem": "a retired key is deleted when the last token it " +
 		"signed has ended",
+	"ProjectionFunction Dispatch sqs:SendMessage":             "a process on a laptop has no queue",
+	"ProjectionFunction Dispatch queue":                       "a process on a laptop has no queue",
+	"DispatchFunction Later sqs:SendMessage":                  "a process on a laptop has no queue",
+	"DispatchFunction Later queue":                            "a process on a laptop has no queue",
 	"ReportsFunction MarkFlags dynamodb:UpdateItem":           "a posting to a driver or rider without a wallet",
 	"ReportsFunction MarkFlags table":                         "a posting to a driver or rider without a wallet",
 	"ReportsFunction MarkFlags T#*#FLAGS#*":                   "a posting to a driver or rider without a wallet",
@@ -190,7 +194,8 @@ func TestOnlySignInReadsLogins(t *testing.T) {
 func TestPoliciesNameKeys(t *testing.T) {
 	allowed := []string{"dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query", "dynamodb:PutItem",
 		"dynamodb:UpdateItem",
-		"dynamodb:DeleteItem", "dynamodb:ConditionCheckItem", "kms:Encrypt", "kms:Decrypt", "s3:PutObject"}
+		"dynamodb:DeleteItem", "dynamodb:ConditionCheckItem", "kms:Encrypt", "kms:Decrypt", "s3:PutObject",
+		"sqs:SendMessage"}
 	for function, statements := range policiesOf(t) {
 		for _, s := range statements {
 			if s.deny {
@@ -324,7 +329,7 @@ func policiesOf(t *testing.T) map[string][]statement {
 			}
 		}
 	}
-	if len(out) != 14 {
+	if len(out) != 15 {
 		t.Fatalf("%d functions are in the template", len(out))
 	}
 	return out
@@ -339,6 +344,8 @@ func statementOf(t *testing.T, n *yaml.Node) statement {
 			resource = "table"
 		case resource == "SealingKey.Arn":
 			resource = "key"
+		case resource == "DispatchQueue.Arn":
+			resource = "queue"
 		case strings.HasPrefix(resource, "${Table.Arn}/index/"):
 			resource = strings.TrimPrefix(resource, "${Table.Arn}/index/")
 		case strings.HasPrefix(resource, "${LostRecords.Arn}/"):

@@ -4,9 +4,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"svc/pkg/app"
 	"svc/pkg/app/apptest"
+	"svc/pkg/domain/dispatch"
+	"svc/pkg/domain/trip"
 	"svc/pkg/local/testkit"
 )
 
@@ -50,6 +53,16 @@ func TestEveryResultIsOfItsSchema(t *testing.T) {
 	for _, step := range []string{"svc_accept_trip", "svc_mark_arrived", "svc_start_trip", "svc_complete_trip"} {
 		call(driver, step, first, nil)
 	}
+	back := rider.ride(t, "Main St 4")
+	call(driver, "svc_accept_trip", back, nil)
+	call(driver, "svc_release_trip", back, map[string]any{"reason": "ill"})
+	tn := s.Tenant("metro")
+	it, err := tn.Get(t.Context(), trip.Key(tn, back))
+	testkit.Must(t, err)
+	released, err := trip.FromItem(it)
+	testkit.Must(t, err)
+	testkit.Must(t, tn.Load(t.Context(), dispatch.NewOffer(released, 1, s.Clock.Now().Add(time.Hour)).Item(tn, dan.ID)))
+	call(driver, "svc_decline_trip", back, nil)
 	call(rider, "svc_cancel_my_trip", second, map[string]any{"reason": "late"})
 	s.ServiceType(t, "metro", "0.2")
 	call(rider, "svc_estimate_ride", "", map[string]any{"originLat": 40.7, "originLng": -74, "destLat": 40.8,
@@ -126,6 +139,6 @@ func needsArguments(tool string) bool {
 	steps := []string{"request", "cancel", "accept", "arrived", "start", "complete", "save", "set_", "update", "estimate",
 		"create", "delete", "payment_method", "get_service", "get_zone", "get_trip", "get_feedback", "_export", "submit", "comment", "vote",
 		"invite", "driver_documents", "get_driver", "get_customer",
-		"book", "assign", "arrive", "posting", "post_to"}
+		"book", "assign", "arrive", "release", "decline", "report_location", "posting", "post_to"}
 	return slices.ContainsFunc(steps, func(step string) bool { return strings.Contains(tool, step) })
 }

@@ -73,6 +73,7 @@ func Run(t *testing.T, target Target) {
 		{"rider", s.rider},
 		{"driver", s.driver},
 		{"estimate", s.estimated},
+		{"dispatch", s.dispatch},
 		{"money", s.money},
 		{"ride", s.ride},
 		{"export", s.exported},

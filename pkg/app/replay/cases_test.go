@@ -167,8 +167,13 @@ var listed = []request{
 	{name: "svc_report_location", person: drives, method: "PUT", path: "/api/v1/me/location",
 		body: `{"lat": 40.7484, "lng": -73.9857, "heading": 90, "speed": 8.3, "accuracy": 5, ` +
 			`"recordedAt": "2026-03-01T12:00:00Z"}`},
+	{name: "svc_list_my_offers", person: drives, method: "GET", path: "/api/v1/me/offers"},
+	{name: "svc_list_open_trips", person: "driver1@harbor.example", method: "GET", path: "/api/v1/me/open-trips"},
+	{name: "svc_decline_trip", person: drives, method: "POST", path: "/api/v1/me/trips/" + trip("25") + "/decline"},
 	{name: "svc_accept_trip", person: drives, method: "POST", path: "/api/v1/me/trips/" + trip("25") + "/accept"},
 	{name: "svc_accept_trip-again", person: drives, method: "POST", path: "/api/v1/me/trips/" + trip("25") + "/accept"},
+	{name: "svc_release_trip", person: drives, method: "POST", path: "/api/v1/me/trips/" + trip("25") + "/release",
+		body: `{"reason": "Flat tyre"}`},
 	{name: "svc_mark_arrived", person: third, method: "POST", path: "/api/v1/me/trips/" + trip("23") + "/arrived"},
 	{name: "svc_start_trip", person: drives, method: "POST", path: "/api/v1/me/trips/" + trip("22") + "/start"},
 	{name: "svc_complete_trip", person: second, method: "POST", path: "/api/v1/me/trips/" + trip("21") + "/complete",

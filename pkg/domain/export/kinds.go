@@ -136,15 +136,18 @@ func days(ctx context.Context, s Scope, after string) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
 		at := s.From.In(s.Zone)
 		for at.Before(s.To) {
-			next := time.Date(at.Year(), at.Month(), at.Day()+1, 0, 0, 0, 0, s.Zone)
-			if !next.After(at) { // a clock that goes back over midnight
-				next = at.Add(time.Hour)
+			date := at.Format("2006-01-02")
+			day, err := timestamp.ParseInput(date)
+			if err != nil {
+				yield(Row{}, err)
+				return
 			}
+			next := day.To(s.Zone)
 			end := next
 			if end.After(s.To) {
 				end = s.To
 			}
-			if date := at.Format("2006-01-02"); date > after {
+			if date > after {
 				sum, err := report.Summarize(ctx, s.Tenant, at, end, s.Shards)
 				if err != nil {
 					yield(Row{}, err)
@@ -157,7 +160,7 @@ func days(ctx context.Context, s Scope, after string) iter.Seq2[Row, error] {
 					return
 				}
 			}
-			at = next
+			at = next.In(s.Zone)
 		}
 	}
 }

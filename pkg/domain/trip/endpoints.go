@@ -50,9 +50,9 @@ func ActorRows() []api.Row {
 		api.Post("/api/v1/me/trips", "svc_request_ride", request, requestRide, api.Created(), api.NeedsRecent(needTerms),
 			api.Tag(tag), api.Summary("Request a ride"),
 			api.Confirm("A driver may come, and the ride may cost the rider money."),
-			api.Text("Creates a trip in `PENDING`. The service does not dispatch it. The trip has an estimated fare only if the "+
-				"request names an estimate. If the rider has as many open trips as the company allows, the response is a 409 "+
-				"`too_many_open_trips`.")),
+			api.Text("Creates a trip in `PENDING`. It is dispatched only if the company's `dispatch.mode` says so. The trip "+
+				"has an estimated fare only if the request names an estimate. If the rider has as many open trips as the "+
+				"company allows, the response is a 409 `too_many_open_trips`.")),
 		api.Post("/api/v1/me/trips/{id}/cancel", "svc_cancel_my_trip", cancels, cancel, api.Needs(needTrip),
 			api.Tag(tag), api.Summary("Cancel one's own trip"),
 			api.Confirm("The ride ends for rider and driver, and cannot be taken up again."),
@@ -62,6 +62,11 @@ func ActorRows() []api.Row {
 			api.Confirm("The driver commits to picking up the rider."),
 			api.Text("The trip must be in `PENDING`, `SEARCHING` or `COLLECTING_OFFERS`. If several drivers accept at the "+
 				"same time, one gets the trip, and the others get a 409.")),
+		api.Post("/api/v1/me/trips/{id}/release", "svc_release_trip", accepts, unassign, api.Needs(needTrip),
+			api.Extension(), api.Tag("Dispatch"), api.Summary("Give a trip back"),
+			api.Confirm("The rider waits for another driver."),
+			api.Text("From `ASSIGNED` or `DRIVER_ARRIVED` to `SEARCHING`, by the assigned driver. Where the company dispatches, "+
+				"other drivers get offers, and this driver gets none of the trip.")),
 		api.Post("/api/v1/me/trips/{id}/arrived", "svc_mark_arrived", drives, act(Store.Arrive), api.Needs(needTrip),
 			api.Tag(tag), api.Summary("Arrive at the origin"),
 			api.Confirm("The rider sees that the driver has arrived."), api.Text("From `ASSIGNED` to `DRIVER_ARRIVED`, by the "+

@@ -40,7 +40,7 @@ type Terms struct {
 	Fare     *json.Number // of the ride's estimate; nil without one
 }
 
-// New converts a ride to a trip: pending, not dispatched, and without a fare
+// New converts a ride to a trip: pending, not yet dispatched, and without a fare
 // unless an estimate gives one. Errors: a 400 with every fault.
 func (r Ride) New(rider string, terms Terms, now time.Time) (Trip, error) {
 	var wrong fault.Faults
@@ -66,6 +66,7 @@ func (r Ride) New(rider string, terms Terms, now time.Time) (Trip, error) {
 	if t.PaymentType == "" {
 		t.PaymentType = "CASH"
 	}
+	t.Dispatched = terms.Settings.Dispatch.Mode != settings.Manual
 	if r.ServiceTypeID != nil {
 		wrong.Unless(service.Found() && service.Flag("active"), "body.serviceTypeId",
 			"expected an active service type of this tenant")

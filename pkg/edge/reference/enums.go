@@ -34,11 +34,12 @@ var enums = map[string]string{ //nolint:gosec // the names of authentication met
 	"OrderStatus":         "ACCEPTED CANCELLED DELIVERED PENDING PICKED_UP PREPARING READY",
 	"PaymentType":         "CARD CASH WALLET",
 	"RoutingEngine":       "osrm valhalla",
+	"DispatchMode":        "manual offers open",
 	"ServiceArea":         "off strict",
 	"ThemeMode":           "dark light system",
 	"TripActorType":       "dashboard driver rider system",
 	"TripEvent": "ACCEPTED ARRIVED ASSIGNED BOOKED CANCELLED COLLECTING_OFFERS COMPLETED DECLINED DUE FARE_CORRECTED " +
-		"HANDED_OVER OFFERED RATED RELEASED REQUESTED SEARCHING STARTED UNASSIGNED",
+		"HANDED_OVER OFFERED RATED RELEASED REQUESTED SEARCHING STARTED UNANSWERED UNASSIGNED",
 	"TripStatus": "ASSIGNED CANCELLED COLLECTING_OFFERS COMPLETED DRIVER_ARRIVED IN_PROGRESS PENDING SCHEDULED " +
 		"SEARCHING WAITING_CUSTOMER",
 	"PostingType":      "ADJUSTMENT PAYOUT REFUND TOP_UP TRIP_PAYMENT",
