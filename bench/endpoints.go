@@ -221,6 +221,27 @@ var listed = []endpoint{
 	}),
 	write(rider, "PATCH /me/payment-methods/{id}", mine("payment-methods", measuredCard, `{"isDefault":true}`)),
 	write(rider, "DELETE /me/payment-methods/{id}", mine("payment-methods", measuredCard, "")),
+	write(op, "POST /trips/{id}/fare", func(ctx context.Context, w *world) (string, string, error) {
+		target, err := w.drives(ctx, nil, "accept", "arrived", "start", "complete")
+		if err == nil { // the first correction settles the trip
+			_, err = w.call(ctx, op, "POST", operators(target)+"fare", `{"finalFare":20,"reason":"Measured"}`)
+		}
+		return operators(target), `{"finalFare":12.5,"reason":"Measured"}`, err
+	}),
+	write(op, "GET /trips/{id}/receipt", func(ctx context.Context, w *world) (string, string, error) {
+		target, body, err := settledTrip(ctx, w)
+		return operators(target), body, err
+	}),
+	write(rider, "GET /me/trips/{id}/receipt", settledTrip),
+	read(rider, "me/trips/{trip}"),
+	write(driver, "POST /me/wallet/withdrawals", func(ctx context.Context, w *world) (string, string, error) {
+		_, err := w.call(ctx, op, "POST", "/api/v1/wallets/postings", fmt.Sprintf(
+			`{"driverId":%q,"type":"TOP_UP","amount":5,"description":"Measured"}`, w.ids["driver"]))
+		return "/api/v1/me/wallet/withdrawals", `{"amount":5}`, err
+	}),
+	write(driver, "POST /me/wallet/withdrawals/{id}/cancel", withdrawal("/me/wallet/withdrawals/", "")),
+	write(op, "POST /withdrawals/{id}/pay", withdrawal("/withdrawals/", "")),
+	write(op, "POST /withdrawals/{id}/refuse", withdrawal("/withdrawals/", `{"reason":"Measured"}`)),
 	write(op, "PATCH /branding", func(_ context.Context, w *world) (string, string, error) {
 		return "/api/v1/branding", fmt.Sprintf(`{"primaryColor":"#0b%04x"}`, w.next()), nil
 	}),
@@ -380,6 +401,32 @@ func operated(actions ...string) func(ctx context.Context, w *world) (string, st
 	return func(ctx context.Context, w *world) (string, string, error) {
 		target, err := w.drives(ctx, nil, actions...)
 		return operators(target), "", err
+	}
+}
+
+// settledTrip prepares a trip with a receipt, for an operator or a rider.
+func settledTrip(ctx context.Context, w *world) (string, string, error) {
+	target, err := w.drives(ctx, nil, "accept", "arrived", "start", "complete")
+	if err == nil {
+		_, err = w.call(ctx, op, "POST", operators(target)+"fare", `{"finalFare":20,"reason":"Measured"}`)
+	}
+	return target, "", err
+}
+
+// withdrawal prepares a withdrawal that is asked for.
+func withdrawal(path, body string) func(ctx context.Context, w *world) (string, string, error) {
+	return func(ctx context.Context, w *world) (string, string, error) {
+		_, err := w.call(ctx, op, "POST", "/api/v1/wallets/postings", fmt.Sprintf(
+			`{"driverId":%q,"type":"TOP_UP","amount":5,"description":"Measured"}`, w.ids["driver"]))
+		if err != nil {
+			return "", "", err
+		}
+		answer, err := w.call(ctx, driver, "POST", "/api/v1/me/wallet/withdrawals", `{"amount":5}`)
+		var made struct{ ID string }
+		if err == nil {
+			err = json.Unmarshal(answer, &made)
+		}
+		return "/api/v1" + path + made.ID + "/", body, err
 	}
 }
 

@@ -84,7 +84,7 @@ func rowsOf() map[string]func(*table.DB) []api.Row {
 // fails if no function serves a row of pkg/domain.
 
 // TripRows are the rows of TripsFunction.
-func TripRows(*table.DB) []api.Row { return operators(trip.Rows()) }
+func TripRows(*table.DB) []api.Row { return operators(trip.Rows(), receipt.TripRows()) }
 
 // FleetRows are the rows of FleetFunction.
 func FleetRows(db *table.DB) []api.Row {
@@ -109,7 +109,7 @@ func FeedbackRows(*table.DB) []api.Row { return operators(feedback.Rows()) }
 
 // MeRows are the rows of MeFunction.
 func MeRows(db *table.DB) []api.Row {
-	return slices.DeleteFunc(slices.Concat(trip.Rows(), driver.Rows(), wallet.Rows(), delivery.Rows(),
+	return slices.DeleteFunc(slices.Concat(trip.Rows(), receipt.TripRows(), driver.Rows(), wallet.Rows(), delivery.Rows(),
 		profile.Rows(person.Store{DB: db}), address.Rows(), payment.Rows(), estimate.Rows(outbound.Public()),
 		location.Rows(), dispatch.Rows(), event.Rows(), fleet.Rows(db)), isOperators)
 }

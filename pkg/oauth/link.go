@@ -46,7 +46,8 @@ func NewLink(ctx context.Context, db *table.DB, baseURL string, audience authz.A
 		return "", err
 	}
 	return k.create(ctx, baseURL, login.LinkHints(audience, at.tenant.Slug), login.Link{Audience: audience,
-		TenantID: session.TenantOf(audience, tenantID), Actor: l.Actor, Email: address, Since: l.Since}, now.Add(login.LinkLife))
+		TenantID: session.TenantOf(audience, tenantID), Actor: l.Actor, Email: address, Since: l.Since},
+		now.Add(login.LinkLife))
 }
 
 // create stores a link that is valid once, until it expires, and returns its

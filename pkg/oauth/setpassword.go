@@ -77,8 +77,8 @@ func (p *passwordPage) gone(r *http.Request, err error) error {
 	return &e
 }
 
-func (p *passwordPage) ask(w http.ResponseWriter, r *http.Request, secret string, n login.Link, l login.Login, at company,
-	problem string, status int) error {
+func (p *passwordPage) ask(w http.ResponseWriter, r *http.Request, secret string, n login.Link, l login.Login,
+	at company, problem string, status int) error {
 	return p.show(w, r, status, page.Frame{Brand: at.brand}, page.Password{Action: passwordLink(r),
 		CSRF: p.sessions.FormToken(w, r, passwordForm, secret), Account: n.Email, First: l.Hash == "", Problem: problem,
 		Least: password.Shortest})

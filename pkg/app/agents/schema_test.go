@@ -116,6 +116,23 @@ func TestEveryResultIsOfItsSchema(t *testing.T) {
 	call(operator, "svc_list_postings", "", wallet)
 	wallet["type"], wallet["amount"], wallet["description"] = "TOP_UP", 5, "Paid in"
 	call(operator, "svc_post_to_wallet", "", wallet)
+	call(operator, "svc_correct_fare", first, map[string]any{"finalFare": 12.5, "reason": "A typo"})
+	call(operator, "svc_get_receipt", first, nil)
+	for _, tool := range []string{"svc_my_trip", "svc_my_receipt"} {
+		call(rider, tool, first, nil)
+		call(driver, tool, first, nil)
+	}
+	for _, end := range []string{"pay", "refuse", "cancel"} {
+		asked, by, more := idOf(t, call(driver, "svc_request_withdrawal", "", map[string]any{"amount": 1})), operator,
+			map[string]any{}
+		if end == "cancel" {
+			by = driver
+		}
+		if end == "refuse" {
+			more["reason"] = "No account"
+		}
+		call(by, "svc_"+end+"_withdrawal", asked, more)
+	}
 	for _, tool := range []string{"svc_vote_feedback", "svc_unvote_feedback", "svc_get_feedback"} {
 		call(operator, tool, post, nil)
 	}
@@ -139,6 +156,7 @@ func needsArguments(tool string) bool {
 	steps := []string{"request", "cancel", "accept", "arrived", "start", "complete", "save", "set_", "update", "estimate",
 		"create", "delete", "payment_method", "get_service", "get_zone", "get_trip", "get_feedback", "_export", "submit", "comment", "vote",
 		"invite", "driver_documents", "get_driver", "get_customer",
-		"book", "assign", "arrive", "release", "decline", "report_location", "posting", "post_to"}
+		"book", "assign", "arrive", "release", "decline", "report_location", "posting", "post_to", "fare",
+		"receipt", "my_trip", "withdrawal"}
 	return slices.ContainsFunc(steps, func(step string) bool { return strings.Contains(tool, step) })
 }

@@ -331,6 +331,43 @@ func (s *suite) refunded(t *testing.T, id string) {
 		t.Errorf("the repeated refund is not answered as the first: %s", repeated.body)
 	}
 	refund("20.01", "").refused(409, "invalid_state")
+	op, path := s.token(t, operator), "/api/v1/trips/"+id+"/fare"
+	if got := s.post(t, op, path, `{"finalFare": 12.15, "reason": "A typo"}`).must(200); got.text("finalFare") != "12.15" ||
+		got.text("previousFare") != "21.5" || got.text("version") != "2" {
+		t.Errorf("corrected: %s", got.body)
+	}
+	s.post(t, op, path, `{"finalFare": 1, "reason": "Less than the refund"}`).refused(409, "invalid_state")
+	for who, path := range map[string]string{op: "/api/v1/trips/", s.token(t, rider): "/api/v1/me/trips/",
+		s.token(t, driver): "/api/v1/me/trips/"} {
+		got := s.get(t, who, path+id+"/receipt").must(200)
+		if got.text("total") != "12.15" || got.text("version") != "2" {
+			t.Errorf("receipt: %s", got.body)
+		}
+	}
+	s.get(t, s.token(t, rider), "/api/v1/me/trips/"+id).must(200)
+	s.get(t, s.token(t, guest), "/api/v1/me/trips/"+id).refused(404, "not_found")
+	s.get(t, s.token(t, stranger), "/api/v1/trips/"+id+"/receipt").refused(404, "not_found")
+}
+
+// withdrawn checks a driver's withdrawals, of which one is paid.
+func (s *suite) withdrawn(t *testing.T) {
+	op, dr := s.token(t, operator), s.token(t, driver)
+	s.post(t, op, "/api/v1/wallets/postings", fmt.Sprintf(
+		`{"driverId": %q, "type": "TOP_UP", "amount": 2000, "description": "Tried"}`, s.id(t, driver))).must(201)
+	ask := func(amount string) string {
+		return s.post(t, dr, "/api/v1/me/wallet/withdrawals", `{"amount": `+amount+`}`).must(201).text("id")
+	}
+	first, second, third := ask("1.5"), ask("2"), ask("3")
+	s.post(t, op, "/api/v1/withdrawals/"+first+"/pay", "").must(200)
+	s.post(t, op, "/api/v1/withdrawals/"+first+"/pay", "").refused(409, "invalid_state")
+	s.post(t, op, "/api/v1/withdrawals/"+second+"/refuse", `{"reason": "No account"}`).must(200)
+	s.post(t, dr, "/api/v1/me/wallet/withdrawals/"+third+"/cancel", "").must(200)
+	s.post(t, dr, "/api/v1/me/wallet/withdrawals", `{"amount": 9999}`).refused(409, "insufficient_balance")
+	s.eventually(t, "the withdrawals", func() bool {
+		return find(s.get(t, op, "/api/v1/withdrawals?status=PAID").items(), first) != nil &&
+			find(s.get(t, op, "/api/v1/withdrawals").items(), second) != nil &&
+			find(s.get(t, dr, "/api/v1/me/wallet/withdrawals").items(), third) != nil
+	})
 }
 
 // money checks what operators post to wallets.

@@ -36,6 +36,7 @@ const (
 	Audit    = "aud"
 	Request  = "req"
 	Estimate = "est"
+	Payout   = "wdr"
 	Document = "doc"
 	Export   = "exp"
 	Event    = "evt"

@@ -47,6 +47,9 @@ func ActorRows() []api.Row {
 		api.Get("/api/v1/me/trips", "svc_my_trips", own, mine, api.NoTool(authz.Dashboard),
 			api.Tag(tag), api.Summary("List one's own trips"), api.Text("A rider's trips are those requested, a driver's "+
 				"those assigned; newest first.")),
+		api.Get("/api/v1/me/trips/{id}", "svc_my_trip", authz.Both("rider.trips:read", "driver.trips:read"), getOwn,
+			api.Extension(), api.Needs(needTrip), api.Tag(tag), api.Summary("Read one's own trip"), api.Text("A trip that the "+
+				"rider requested or that the driver has. Another's trip is a 404.")),
 		api.Post("/api/v1/me/trips", "svc_request_ride", request, requestRide, api.Created(), api.NeedsRecent(needTerms),
 			api.Tag(tag), api.Summary("Request a ride"),
 			api.Confirm("A driver may come, and the ride may cost the rider money."),
@@ -175,6 +178,25 @@ func get(ctx context.Context, c *api.Caller, in *GetInput) (*TripDetail, error) 
 	}
 	out.Log = out.log(stored)
 	return &out, nil
+}
+
+// getOwn returns a trip of the rider or driver who calls.
+func getOwn(ctx context.Context, c *api.Caller, in *GetInput) (*Trip, error) {
+	it, err := item(ctx, c, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	t, err := FromItem(it)
+	owner := t.CustomerID
+	if c.Audience == authz.Driver {
+		if owner = ""; t.DriverID != nil {
+			owner = *t.DriverID
+		}
+	}
+	if err == nil && owner != c.Actor.Subject {
+		err = fault.NotFound()
+	}
+	return &t, err
 }
 
 // readPeople reads the trip's rider, and its driver with the last known location,

@@ -117,18 +117,29 @@ type Measurements struct {
 // largest is the maximum measured distance (kilometres) or duration (seconds).
 var largest = decimal.New(1, 9)
 
+// AcceptFare reads the final fare of a trip from a caller. maxFare is the tenant's
+// largest fare; "" means money.DefaultMaxFare. The text of an error is safe to show.
+func AcceptFare(n json.Number, currency string, maxFare json.Number) (json.Number, error) {
+	fare, err := money.Accept(n, currency)
+	if err != nil {
+		return "", err
+	}
+	if most := money.Must(cmp.Or(maxFare, money.DefaultMaxFare(currency))); fare.GreaterThan(most) {
+		return "", fmt.Errorf("expected at most %s, the company's largest fare", most)
+	}
+	return money.Number(fare), nil
+}
+
 // Measured decodes the body without rounding errors. maxFare is the tenant's
 // largest fare; "" means money.DefaultMaxFare. Errors: a 400 with every fault.
 func (m Measurements) Measured(currency string, maxFare json.Number) (Measured, error) {
 	var wrong fault.Faults
 	var out Measured
 	if m.FinalFare != nil {
-		if fare, err := money.Accept(*m.FinalFare, currency); err != nil {
+		if fare, err := AcceptFare(*m.FinalFare, currency, maxFare); err != nil {
 			wrong.Add("body.finalFare", err.Error())
-		} else if most := money.Must(cmp.Or(maxFare, money.DefaultMaxFare(currency))); fare.GreaterThan(most) {
-			wrong.Add("body.finalFare", "expected at most "+most.String()+", the company's largest fare")
 		} else {
-			out.FinalFare = money.Ptr(fare)
+			out.FinalFare = &fare
 		}
 	}
 	measure := func(field string, n *json.Number) *json.Number {

@@ -21,8 +21,10 @@ func TestDeprecated(t *testing.T) {
 	}
 	show := func(context.Context, *api.Caller, *struct{}) (*thing, error) { return &thing{"1"}, nil }
 	policy := authz.Operators("tenant.settings:read", "MANAGE_SETTINGS")
-	since, sunset := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 12, 31, 23, 59, 59, 0, time.FixedZone("", 3600))
-	s := apitest.New(t, testkit.Table(t), api.Get("/api/v1/old", "svc_get_old", policy, show, api.Deprecated(since, sunset)),
+	since := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	sunset := time.Date(2026, 12, 31, 23, 59, 59, 0, time.FixedZone("", 3600))
+	s := apitest.New(t, testkit.Table(t), api.Get("/api/v1/old", "svc_get_old", policy, show,
+		api.Deprecated(since, sunset)),
 		api.Get("/api/v1/new", "svc_get_new", policy, show))
 	tenant := s.Tenant("USD", 1)
 	s.Flags(tenant, nil)
@@ -39,7 +41,8 @@ func TestDeprecated(t *testing.T) {
 		{"/api/v1/older", good, http.StatusNotFound, "", ""},
 	} {
 		a := s.Do(http.MethodGet, test.path, test.token, "")
-		if a.Status != test.status || a.Header.Get("Deprecation") != test.deprecation || a.Header.Get("Sunset") != test.expiry {
+		if a.Status != test.status || a.Header.Get("Deprecation") != test.deprecation ||
+			a.Header.Get("Sunset") != test.expiry {
 			t.Errorf("%s: %d %v %s", test.path, a.Status, a.Header, a.Body)
 		}
 	}
