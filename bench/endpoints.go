@@ -176,6 +176,10 @@ var listed = []endpoint{
 	write(driver, "POST /me/trips/{id}/start", after("accept", "arrived")),
 	write(driver, "POST /me/trips/{id}/complete", after("accept", "arrived", "start")),
 	write(rider, "POST /me/trips/{id}/cancel", after()),
+	write(rider, "POST /me/trips/{id}/rating", func(ctx context.Context, w *world) (string, string, error) {
+		target, err := w.drives(ctx, nil, "accept", "arrived", "start", "complete")
+		return target, `{"rating":5}`, err
+	}),
 	write(op, "POST /trips", func(_ context.Context, w *world) (string, string, error) {
 		return "/api/v1/trips", strings.Replace(w.ride(), "{", fmt.Sprintf(`{"customerId":%q,`, w.ids["rider"]), 1), nil
 	}),

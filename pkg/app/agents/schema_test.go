@@ -97,6 +97,7 @@ func TestEveryResultIsOfItsSchema(t *testing.T) {
 		call(operator, "svc_delete_"+kind, made, nil)
 	}
 	call(operator, "svc_get_trip", first, nil)
+	call(rider, "svc_rate_trip", first, map[string]any{"rating": 5})
 	call(operator, "svc_get_export", idOf(t, call(operator, "svc_create_export", "", map[string]any{"kind": "trips"})), nil)
 	booked := idOf(t, call(operator, "svc_book_trip", "", map[string]any{"customerId": rita.ID, "originAddress": "Home",
 		"originLat": 1, "originLng": 2}))
@@ -153,7 +154,8 @@ func TestEveryResultIsOfItsSchema(t *testing.T) {
 
 // needsArguments reports whether the tool was called with arguments above.
 func needsArguments(tool string) bool {
-	steps := []string{"request", "cancel", "accept", "arrived", "start", "complete", "save", "set_", "update", "estimate",
+	steps := []string{"rate", "request", "cancel", "accept", "arrived", "start", "complete", "save", "set_", "update",
+		"estimate",
 		"create", "delete", "payment_method", "get_service", "get_zone", "get_trip", "get_feedback", "_export", "submit", "comment", "vote",
 		"invite", "driver_documents", "get_driver", "get_customer",
 		"book", "assign", "arrive", "release", "decline", "report_location", "posting", "post_to", "fare",

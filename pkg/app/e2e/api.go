@@ -304,6 +304,8 @@ func (s *suite) ride(t *testing.T) {
 	if log, _ := trip["log"].([]any); trip["status"] != "COMPLETED" || len(log) != 5 {
 		t.Errorf("status %v, %d entries in the log", trip["status"], len(log))
 	}
+	s.post(t, s.token(t, rider), path+"/rating", `{"rating": 4, "comment": "Tried"}`).must(200)
+	s.post(t, s.token(t, rider), path+"/rating", `{"rating": 5}`).refused(409, "invalid_state")
 	// The demo's own trips may settle meanwhile.
 	var last map[string]any
 	s.eventually(t, "the settlement", func() bool {

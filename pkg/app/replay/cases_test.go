@@ -197,6 +197,8 @@ var listed = []request{
 	{name: "svc_start_trip", person: drives, method: "POST", path: "/api/v1/me/trips/" + trip("22") + "/start"},
 	{name: "svc_complete_trip", person: second, method: "POST", path: "/api/v1/me/trips/" + trip("21") + "/complete",
 		body: `{"finalFare": 20.10, "actualDistance": 7.5, "actualDuration": 900}`},
+	{name: "svc_rate_trip", person: rider3, method: "POST", path: "/api/v1/me/trips/" + trip("21") + "/rating",
+		body: `{"rating": 5, "comment": "A quiet ride"}`},
 	{name: "svc_cancel_my_trip", person: rider3, method: "POST", path: "/api/v1/me/trips/" + trip("24") + "/cancel",
 		body: `{"reason": "Plans changed"}`},
 	{name: "svc_book_trip", person: boss, method: "POST", path: "/api/v1/trips",

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 
+	"github.com/shopspring/decimal"
+
 	"svc/pkg/base/email"
 	"svc/pkg/base/fault"
 	"svc/pkg/base/money"
@@ -49,18 +51,25 @@ type Record struct {
 	CreatedAt       string   `json:"createdAt"`
 	StatusUpdatedAt string   `json:"statusUpdatedAt,omitempty"`
 	Trip            string   `json:"-"` // the ride that made the driver BUSY; "" if there is none
+	// RatingSum and RatingCount are those of the riders' ratings, which the projection
+	// adds. Rating is their mean as soon as there is one.
+	RatingSum   int64 `json:"-"`
+	RatingCount int64 `json:"-"`
 }
 
 // FromItem decodes a driver from the item. It returns fault.NotFound if there
-// is none. Status, TotalTrips, Disabled and Trip are attributes of the item;
-// everything else is in its document.
+// is none. Status, TotalTrips, Disabled, Trip and the sums of ratings
+// are attributes of the item; everything else is in its document.
 func FromItem(it table.Item) (Record, error) {
 	r, err := table.DecodeDoc[Record](it)
 	if err != nil {
 		return Record{}, err
 	}
 	r.Status, r.TotalTrips, r.Disabled = it.Text("status"), it.Int("totalTrips"), it.Flag("disabled")
-	r.Trip = it.Text("trip")
+	r.Trip, r.RatingSum, r.RatingCount = it.Text("trip"), it.Int("ratingSum"), it.Int("ratingCount")
+	if r.RatingCount > 0 {
+		r.Rating = money.Ptr(decimal.NewFromInt(r.RatingSum).DivRound(decimal.NewFromInt(r.RatingCount), 2))
+	}
 	return r, nil
 }
 

@@ -85,6 +85,7 @@ func ActorRows() []api.Row {
 				"fare is `finalFare`. Without it the fare follows from the prices of the service type and the measured values, "+
 				"if there are prices and all measures that they need. Else it is the estimated fare, else null. Receipt and "+
 				"settlement follow.")),
+		rateRow(),
 	}
 }
 
