@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"svc/pkg/access/authz"
@@ -37,6 +38,22 @@ func (c *Caller) By() audit.By {
 	}
 	return by
 }
+
+// Seal seals a secret. The name is authenticated: only with it the secret can be
+// opened.
+func (c *Caller) Seal(ctx context.Context, name string, secret []byte) ([]byte, error) {
+	if c.x.server.Sealer == nil {
+		return nil, errors.New("this process cannot seal secrets: it has no key")
+	}
+	sealed, err := c.x.server.Sealer.Seal(ctx, name, secret)
+	if err != nil { // the key service is down or denies access: nothing was changed
+		return nil, fault.Unavailable(err)
+	}
+	return sealed, nil
+}
+
+// Local reports whether the service runs on a laptop, without TLS.
+func (c *Caller) Local() bool { return strings.HasPrefix(c.x.server.BaseURL, "http://127.0.0.1:") }
 
 // Live waits for the checks' read and returns the current state of the actor
 // and the tenant.

@@ -43,6 +43,8 @@ var scopes = map[string]pair{
 	"tenant.wallets:write":  {"change wallets", "modificar monederos"},
 	"tenant.branding:write": {"change the company's branding", "modificar la imagen de la empresa"},
 	"tenant.events:read":    {"follow what happens in the company", "seguir lo que ocurre en la empresa"},
+	"tenant.webhooks:read":  {"see where events are sent", "ver adónde se envían los eventos"},
+	"tenant.webhooks:write": {"change where events are sent", "cambiar adónde se envían los eventos"},
 	"feedback:read":         {"read the product's roadmap", "leer la hoja de ruta del producto"},
 	"feedback:vote":         {"vote on the product's roadmap for you", "votar por ti en la hoja de ruta del producto"},
 	"feedback:write": {"post ideas, bug reports and comments for you",
