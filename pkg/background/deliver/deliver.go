@@ -9,8 +9,6 @@ import (
 	"log/slog"
 	mathrand "math/rand/v2"
 	"net/http"
-	"strconv"
-	"strings"
 	"time"
 
 	"svc/pkg/access/signing"
@@ -48,33 +46,21 @@ func jitter(pause time.Duration) time.Duration {
 // Book is the book of what is due.
 func (w Worker) Book() due.Book { return due.Book{DB: w.DB, Name: "webhooks", Now: w.Now} }
 
-// Sweep sends what is due.
-func (w Worker) Sweep(ctx context.Context) error {
+// Sweep passes what is due to do.
+func (w Worker) Sweep(ctx context.Context, do func(context.Context, webhook.Message) error) error {
 	return w.Book().Sweep(ctx, func(ctx context.Context, k due.Task) error {
-		m := messageOf(k)
-		if m.Attempt == 0 {
-			return nil // written by another build
+		var m webhook.Message
+		if err := json.Unmarshal([]byte(k.ID), &m); err != nil {
+			return err
 		}
-		return w.Later(ctx, 0, m)
+		return do(ctx, m)
 	})
 }
 
-// taskOf returns the due task of the message of an event.
-func taskOf(m webhook.Message, at time.Time) due.Task {
-	return due.Task{Tenant: m.Tenant, Kind: "send", At: at, ID: strings.Join([]string{m.Endpoint, m.Event,
-		strconv.Itoa(m.Shard), strconv.FormatInt(m.Number, 10), strconv.Itoa(m.Attempt)}, "#")}
-}
-
-// messageOf is the reverse of taskOf.
-func messageOf(k due.Task) webhook.Message {
-	m := webhook.Message{Tenant: k.Tenant}
-	if part := strings.Split(k.ID, "#"); len(part) == 5 {
-		m.Endpoint, m.Event = part[0], part[1]
-		m.Shard, _ = strconv.Atoi(part[2])
-		m.Number, _ = strconv.ParseInt(part[3], 10, 64)
-		m.Attempt, _ = strconv.Atoi(part[4])
-	}
-	return m
+// TaskOf returns the due task of a message.
+func TaskOf(m webhook.Message, at time.Time) due.Task {
+	text, _ := json.Marshal(m) // of strings and numbers: it cannot fail
+	return due.Task{Tenant: m.Tenant, Kind: "send", ID: string(text), At: at}
 }
 
 // Handle does what a message says. After an error the queue must deliver it again.
@@ -161,7 +147,7 @@ func (w Worker) record(ctx context.Context, t table.Tenant, m webhook.Message, s
 	m.Attempt, m.Round = m.Attempt+1, false
 	tx := t.Write()
 	tx.Put(it)
-	w.Book().Add(tx, taskOf(m, *next))
+	w.Book().Add(tx, TaskOf(m, *next))
 	if err := table.Retry(ctx, tx.Commit); err != nil {
 		return err
 	}

@@ -68,6 +68,9 @@ func (f Function) Process(ctx context.Context, batch events.DynamoDBEvent) []str
 	return slices.Concat(failed...)
 }
 
+// Change processes one change of a tenant's item.
+func (f Function) Change(ctx context.Context, c stream.Change) error { return f.step(ctx, []stream.Change{c}) }
+
 // Redo appends the events that the feed lacks of the item with the key.
 func (f Function) Redo(ctx context.Context, key table.Key) error {
 	t, ok := stream.TenantOf(f.DB, key)
@@ -78,7 +81,7 @@ func (f Function) Redo(ctx context.Context, key table.Key) error {
 	if err != nil || !slices.Contains(Types, it.Type) {
 		return err
 	}
-	return f.step(ctx, []stream.Change{{Key: key, New: it}})
+	return f.Change(ctx, stream.Change{Key: key, New: it})
 }
 
 // step appends the events of the changes of one tenant, and passes them to the
