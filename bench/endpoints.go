@@ -135,6 +135,7 @@ var listed = []endpoint{
 	read(op, "reports/summary"),
 	read(op, "reports/summary?from={from}&to={to}"),
 	read(op, "wallets?type=driver&detail=1&limit=20"),
+	read(op, "wallets/postings?driverId={driver}&limit=20"),
 	read(op, "businesses?limit=20"),
 	read(op, "orders?limit=20"),
 	read(op, "orders?limit=20&status=DELIVERED"),
@@ -161,6 +162,22 @@ var listed = []endpoint{
 	write(driver, "POST /me/trips/{id}/start", after("accept", "arrived")),
 	write(driver, "POST /me/trips/{id}/complete", after("accept", "arrived", "start")),
 	write(rider, "POST /me/trips/{id}/cancel", after()),
+	write(op, "POST /trips", func(_ context.Context, w *world) (string, string, error) {
+		return "/api/v1/trips", strings.Replace(w.ride(), "{", fmt.Sprintf(`{"customerId":%q,`, w.ids["rider"]), 1), nil
+	}),
+	write(op, "POST /trips/{id}/assign", func(ctx context.Context, w *world) (string, string, error) {
+		target, err := w.drives(ctx, nil)
+		return operators(target), fmt.Sprintf(`{"driverId":%q}`, w.ids["driver"]), err
+	}),
+	write(op, "POST /trips/{id}/unassign", operated("accept")),
+	write(op, "POST /trips/{id}/cancel", operated()),
+	write(op, "POST /trips/{id}/arrived", operated("accept")),
+	write(op, "POST /trips/{id}/start", operated("accept", "arrived")),
+	write(op, "POST /trips/{id}/complete", operated("accept", "arrived", "start")),
+	write(op, "DELETE /trips/{id}", func(ctx context.Context, w *world) (string, string, error) {
+		target, err := w.drives(ctx, nil)
+		return strings.TrimSuffix(operators(target), "/"), "", err
+	}),
 	write(driver, "PATCH /me/status", func(_ context.Context, w *world) (string, string, error) {
 		return "/api/v1/me/status", fmt.Sprintf(`{"online":%t}`, w.next()%2 == 0), nil
 	}),
@@ -172,6 +189,19 @@ var listed = []endpoint{
 		return "/api/v1/me/addresses",
 			fmt.Sprintf(`{"address":"12 Harbour Street","lat":40.7%03d,"lng":-74.006,"label":"Home"}`, w.next()%50), nil
 	}),
+	write(op, "POST /wallets/postings", func(_ context.Context, w *world) (string, string, error) {
+		return "/api/v1/wallets/postings", fmt.Sprintf(
+			`{"driverId":%q,"type":"TOP_UP","amount":12.5,"description":"Measured"}`, w.ids["driver"]), nil
+	}),
+	write(op, "GET /webhooks", hooks("", "")),
+	write(op, "GET /webhooks/{id}", hooks("/"+hook, "")),
+	write(op, "GET /webhooks/{id}/deliveries", hooks("/"+hook+"/deliveries", "")),
+	write(op, "POST /webhooks", hooks("", `{"url":"https://hooks.metro.example/other"}`)),
+	write(op, "PATCH /webhooks/{id}", hooks("/"+hook, `{"description":"measured"}`)),
+	write(op, "DELETE /webhooks/{id}", hooks("/"+hook, "")),
+	write(op, "POST /webhooks/{id}/rotate", hooks("/"+hook+"/rotate", "")),
+	write(op, "POST /webhooks/{id}/test", hooks("/"+hook+"/test", "")),
+	write(op, "POST /webhooks/{id}/replay", hooks("/"+hook+"/replay", `{"after":"2026-01-01T00:00:00Z"}`)),
 	write(op, "PATCH /branding", func(_ context.Context, w *world) (string, string, error) {
 		return "/api/v1/branding", fmt.Sprintf(`{"primaryColor":"#0b%04x"}`, w.next()), nil
 	}),
@@ -242,6 +272,17 @@ func after(actions ...string) func(ctx context.Context, w *world) (string, strin
 		return target, "", err
 	}
 }
+
+// operated is after for an operator's action.
+func operated(actions ...string) func(ctx context.Context, w *world) (string, string, error) {
+	return func(ctx context.Context, w *world) (string, string, error) {
+		target, err := w.drives(ctx, nil, actions...)
+		return operators(target), "", err
+	}
+}
+
+// operators returns the operator's address of a trip.
+func operators(target string) string { return strings.Replace(target, "/me/", "/", 1) }
 
 // request returns target and body of the endpoint's next request. To a target that
 // ends with a slash, it appends the last segment of the endpoint's name.

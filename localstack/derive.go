@@ -133,9 +133,15 @@ func function(resources object, name string, globals, properties object, at code
 				"Properties": object{"ScheduleExpression": p["ScheduleExpression"],
 					"Targets": []any{target}}}
 			resources[name+event+"Permission"] = permission(name, "events.amazonaws.com")
+		case "SQS":
+			arns = append(arns, "arn:aws:iam::aws:policy/service-role/AWSLambdaSQSQueueExecutionRole")
+			mapping := maps.Clone(p)
+			mapping["EventSourceArn"], mapping["FunctionName"] = mapping["Queue"], object{"Ref": name}
+			delete(mapping, "Queue")
+			resources[name+event] = object{"Type": "AWS::Lambda::EventSourceMapping", "Properties": mapping}
 		case "HttpApi":
 		default:
-			return fmt.Errorf("an event has type %v; expected DynamoDB, ScheduleV2 or HttpApi", source["Type"])
+			return fmt.Errorf("an event has type %v; expected DynamoDB, ScheduleV2, SQS or HttpApi", source["Type"])
 		}
 	}
 	resources[name+"Role"] = object{"Type": "AWS::IAM::Role", "Properties": object{"ManagedPolicyArns": arns,

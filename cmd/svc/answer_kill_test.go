@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"svc/pkg/background/settlement"
 	"svc/pkg/data/table"
+	"svc/pkg/domain/receipt"
 	"svc/pkg/domain/tenant"
 	"svc/pkg/domain/trip"
 	"svc/pkg/domain/wallet"
@@ -190,7 +190,7 @@ func (k *killable) changedOnce(id string) trip.Trip {
 func (k *killable) settled(id string) {
 	k.Helper()
 	for deadline := time.Now().Add(10 * time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
-		it, err := k.metro.Get(k.Context(), settlement.ReceiptKey(k.metro, id))
+		it, err := k.metro.Get(k.Context(), receipt.Key(k.metro, id))
 		testkit.Must(k.T, err)
 		if it.Found() {
 			return

@@ -228,7 +228,7 @@ func makeTenant(w *world) {
 func makePeople(w *world) (drv, rdr made) {
 	w.Helper()
 	boss := read[made](w, "member", "add", "port", "boss@port.example", "--all", "--first", "Bo")
-	if !strings.HasPrefix(boss.Link, w.base+"/oauth/password?link=") {
+	if !strings.HasPrefix(boss.Link, w.base+"/oauth/password?audience=dashboard&link=") {
 		w.Errorf("link: %+v", boss)
 	}
 	drv = read[made](w, "driver", "add", "port", "d@port.example", "--first", "Dee", "--plate", "P-1", "--password",

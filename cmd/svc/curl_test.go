@@ -15,15 +15,17 @@ const asCurl = "SVC_TEST_AS_CURL"
 // curl sends a request as curl does, with the options -s, -sf, -X, -H and -d, and
 // prints the response. It returns the exit code.
 func curl(args []string) int {
-	method, address, header, data, fail := "", "", http.Header{}, []string(nil), false
+	method, address, header, data := "", "", http.Header{}, []string(nil)
+	after, fail, withBody := "", false, false
 	for i := 0; i < len(args); i++ {
 		option := args[i]
 		if !strings.HasPrefix(option, "-") {
 			address = option
 			continue
 		}
-		if option == "-s" || option == "-sf" {
-			fail = fail || option == "-sf"
+		if option == "-s" || option == "-sS" || option == "-sf" || option == "--fail-with-body" {
+			fail = fail || option == "-sf" || option == "--fail-with-body"
+			withBody = withBody || option == "--fail-with-body"
 			continue
 		}
 		if i++; i == len(args) {
@@ -33,6 +35,8 @@ func curl(args []string) int {
 		switch option {
 		case "-X":
 			method = args[i]
+		case "-w":
+			after = strings.ReplaceAll(args[i], `\n`, "\n")
 		case "-d":
 			data = append(data, args[i])
 		case "-H":
@@ -56,10 +60,14 @@ func curl(args []string) int {
 		var res *http.Response
 		if res, err = http.DefaultTransport.RoundTrip(r); err == nil {
 			defer func() { _ = res.Body.Close() }()
-			if fail && res.StatusCode >= 400 {
+			refused := fail && res.StatusCode >= 400
+			if !refused || withBody {
+				_, err = io.Copy(os.Stdout, res.Body)
+			}
+			fmt.Print(after)
+			if refused {
 				return 22
 			}
-			_, err = io.Copy(os.Stdout, res.Body)
 		}
 	}
 	if err != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"html"
 	"io"
 	"log/slog"
 	"net/http"
@@ -100,10 +101,10 @@ func TestOutbox(t *testing.T) {
 		testkit.Must(t, err)
 		link = regexp.MustCompile(`href="(http[^"]+/oauth/password[^"]+)"`).FindStringSubmatch(outbox.Body)
 	}
-	if link == nil || !strings.Contains(outbox.Body, "To rider1@metro.example") {
+	if link == nil || !strings.Contains(outbox.Body, "To <bdi>rider1@metro.example") {
 		t.Fatalf("the outbox shows no link: %s", outbox.Body)
 	}
-	if page, _, err = browser.Get(t.Context(), link[1]); err != nil || page.StatusCode >= http.StatusBadRequest {
+	if page, _, err = browser.Get(t.Context(), html.UnescapeString(link[1])); err != nil || page.StatusCode >= http.StatusBadRequest {
 		t.Errorf("the link: %d %v", page.StatusCode, err)
 	}
 	for host, status := range map[string]int{"evil.example": 403, "localhost:1": 200, "127.0.0.1": 200} {

@@ -89,18 +89,24 @@ func newCheckout(t *testing.T) *checkout {
 	return c
 }
 
-// bash runs commands as printed, with the address of the running service.
+// bash runs commands as printed, with the address of the running service. They must
+// not fail.
 func (c *checkout) bash(commands string) string {
 	c.Helper()
+	out, err := c.tryBash(commands)
+	if err != nil {
+		c.Fatalf("%v\n%s\n%s", err, commands, out)
+	}
+	return out
+}
+
+func (c *checkout) tryBash(commands string) (string, error) {
 	cmd := exec.CommandContext(c.Context(), "bash", "-euo", "pipefail", "-c",
 		strings.ReplaceAll(commands, "http://127.0.0.1:8080", c.base))
 	cmd.Dir = c.dir
 	cmd.Env = append(os.Environ(), "PATH="+os.Getenv("PATH")+string(os.PathListSeparator)+filepath.Join(c.dir, "bin"))
 	out, err := cmd.CombinedOutput()
-	if err != nil {
-		c.Fatalf("%v\n%s\n%s", err, commands, out)
-	}
-	return string(out)
+	return string(out), err
 }
 
 // TestPrintedFirstCall runs README's first call as printed, and its sign-in by

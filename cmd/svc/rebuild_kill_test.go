@@ -16,9 +16,9 @@ import (
 
 	"svc/pkg/access/authz"
 	"svc/pkg/background/projection"
-	"svc/pkg/background/settlement"
 	"svc/pkg/data/counter"
 	"svc/pkg/data/table"
+	"svc/pkg/domain/receipt"
 	"svc/pkg/domain/tenant"
 	"svc/pkg/domain/trip"
 	"svc/pkg/domain/wallet"
@@ -82,7 +82,7 @@ func TestRebuildKilled(t *testing.T) {
 	for i, it := range page.Items {
 		tr, err := trip.FromItem(it)
 		testkit.Must(t, err)
-		tx.Delete(settlement.ReceiptKey(metro, tr.ID))
+		tx.Delete(receipt.Key(metro, tr.ID))
 		tx.Delete(projection.CountedKey(it.Key))
 		if i == 0 {
 			tx.Update(authz.ActorKey(metro, authz.Driver, *tr.DriverID),

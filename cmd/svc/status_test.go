@@ -7,19 +7,6 @@ import (
 	"time"
 )
 
-// TestPrintedTutorial runs the commands of the tutorial as printed, in one
-// shell, from the request to the receipt.
-func TestPrintedTutorial(t *testing.T) {
-	c := newCheckout(t)
-	out := c.bash(strings.Join(printed(t, "docs/tutorial.md", "## Take a ride"), "\n"))
-	for _, want := range []string{`"status":"ASSIGNED"`, `"status":"DRIVER_ARRIVED"`, `"status":"IN_PROGRESS"`,
-		`"status":"COMPLETED"`, `"TRIP_PAYMENT"`, `"amount":-18.5`, "EVENT", "BALANCE", "14.8"} {
-		if !strings.Contains(out, want) {
-			t.Errorf("the tutorial prints no %s: %s", want, out)
-		}
-	}
-}
-
 // TestStatus: svc status names the service that commands reach.
 func TestStatus(t *testing.T) {
 	w := share(t)

@@ -21,6 +21,17 @@ func tenantCommand(c *cli) *cobra.Command {
 		c.tenantShow(), c.tenantBrand(), c.tenantSettings(), c.tenantDelete())
 }
 
+// limit returns the limit of amounts that a flag names.
+func limit(text string) json.Number {
+	switch text {
+	case "default":
+		return ""
+	case "none":
+		return money.Number(money.Max)
+	}
+	return json.Number(text)
+}
+
 // tenantFlags adds the flags that `svc tenant create` and `svc tenant set` share.
 func tenantFlags(cmd *cobra.Command) *edits[tenant.Tenant] {
 	e := &edits[tenant.Tenant]{cmd: cmd}
@@ -40,11 +51,20 @@ func tenantFlags(cmd *cobra.Command) *edits[tenant.Tenant] {
 	most := cmd.Flags().String("max-fare", "", "largest `fare` of a trip, in currency units; default for about 2,000 US "+
 		"dollars, none for no bound")
 	e.step("max-fare", func(t *tenant.Tenant) error {
-		switch t.MaxFare = json.Number(*most); *most {
-		case "default":
-			t.MaxFare = ""
-		case "none":
-			t.MaxFare = money.Number(money.Max)
+		t.MaxFare = limit(*most)
+		return nil
+	})
+	posting := cmd.Flags().String("max-posting", "", "largest `amount` that operators post to a wallet at once, in currency "+
+		"units; default for about 10,000 US dollars, none for no bound")
+	e.step("max-posting", func(t *tenant.Tenant) error {
+		t.MaxPosting = limit(*posting)
+		return nil
+	})
+	floor := cmd.Flags().String("wallet-floor", "", "least `balance` of a rider's wallet to request a ride paid from it, in "+
+		"currency units, as in 0 or -20; none for no bound")
+	e.step("wallet-floor", func(t *tenant.Tenant) error {
+		if t.WalletFloor = json.Number(*floor); *floor == "none" {
+			t.WalletFloor = ""
 		}
 		return nil
 	})
@@ -191,6 +211,8 @@ func (c *cli) tenantShow() *cobra.Command {
 			t.add(authz.Taxi, n.TaxiEnabled)
 			t.add(authz.Delivery, n.DeliveryEnabled)
 			t.add("max fare", cmp.Or(n.MaxFare, money.DefaultMaxFare(n.Currency)))
+			t.add("max posting", cmp.Or(n.MaxPosting, money.DefaultMaxPosting(n.Currency)))
+			t.add("wallet floor", cmp.Or(n.WalletFloor, "none"))
 			open := strconv.Itoa(cmp.Or(n.MaxOpenTrips, tenant.MostOpenTrips))
 			if n.MaxOpenTrips == tenant.NoOpenTripsLimit {
 				open = "none"

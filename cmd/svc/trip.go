@@ -11,7 +11,6 @@ import (
 	"svc/pkg/access/authz"
 	"svc/pkg/base/fault"
 	"svc/pkg/base/timestamp"
-	"svc/pkg/data/audit"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/tenant"
 	"svc/pkg/domain/trip"
@@ -174,12 +173,12 @@ func readTrip(ctx context.Context, t table.Tenant, id string) (table.Item, trip.
 // transaction contains an audit entry, and the trip's log names the operator.
 // before is set to the status from which the trip was changed.
 func intervene(t table.Tenant, writeShards int, before *trip.Status) trip.Store {
-	author := by()
+	audited := trip.Audited(t, by())
 	return trip.Store{Tenant: t, WriteShards: writeShards, Now: time.Now(),
 		Commit: func(ctx context.Context, tx *table.Tx, _ any) error { return tx.Commit(ctx) },
-		Also: func(tx *table.Tx, was, _ trip.Trip, answer any) {
+		Also: func(tx *table.Tx, was, next trip.Trip, answer any) {
 			*before = was.Status
-			audit.Append(tx, t, author, "trip.move", was.ID, map[string]any{"status": was.Status}, answer)
+			audited(tx, was, next, answer)
 		}}
 }
 

@@ -17,6 +17,7 @@ import (
 	"svc/pkg/edge/mcp"
 	"svc/pkg/edge/reference/published"
 	"svc/pkg/oauth"
+	"svc/pkg/oauth/page"
 )
 
 // Runtime is the environment of the service.
@@ -45,6 +46,11 @@ type Runtime struct {
 	// cannot process, as a dead letter of the function. nil means that the stream
 	// delivers them again.
 	GiveUp func(ctx context.Context, function string, records []events.DynamoDBEventRecord, cause error) error
+	// Secrets seals the secrets of webhooks; nil means Sealer.
+	Secrets signing.Sealer
+	// Webhooks puts messages into the queue of the sender of webhooks; nil means that
+	// this process sends.
+	Webhooks WebhookQueue
 	// Config is what the process read from its environment.
 	Config Config
 
@@ -74,7 +80,7 @@ func (p *Runtime) Handler(function string) (http.Handler, error) {
 	case OAuth:
 		return p.authorization(), nil
 	case Docs:
-		return published.New(p.BaseURL), nil
+		return published.New(p.BaseURL, page.ShowMissing), nil
 	case MCP:
 		return p.agents(Rows(p.DB))
 	}
@@ -91,7 +97,7 @@ func (p *Runtime) agents(rows []api.Row) (http.Handler, error) { return mcp.New(
 
 func (p *Runtime) config() api.Config {
 	return api.Config{DB: p.DB, Verifier: p.Keys(), BaseURL: p.BaseURL, Now: p.Now, Observe: p.Observe,
-		Logger: p.Logger, Rates: p.Rates}
+		Logger: p.Logger, Rates: p.Rates, Sealer: p.secrets()}
 }
 
 // Functions returns every function that handles requests, by name. The local

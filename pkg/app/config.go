@@ -25,7 +25,7 @@ type Config struct {
 	RefreshGrace                         time.Duration
 	OriginSecrets                        [][]byte // SHA-256 of each
 	SwitchedOff                          []string
-	LostRecords                          string
+	LostRecords, WebhookQueue            string
 	Memory                               int64 // megabytes
 	RuntimeAPI                           string
 	Collector, MemoryLimit, ProcessLimit string // the Go runtime reads them itself
@@ -88,6 +88,9 @@ var Variables = []Variable{
 	{"LOST_RECORDS", "none: the stream delivers such records again", "the name of a bucket in S3",
 		"Where settlement and projection put records that no retry can process.",
 		text(func(c *Config) *string { return &c.LostRecords })},
+	{"WEBHOOK_QUEUE", "none: the process sends webhooks itself", "the URL of a queue in SQS",
+		"Where projection, the sender of webhooks and its sweep put what is to be sent.",
+		text(func(c *Config) *string { return &c.WebhookQueue })},
 	{"AWS_LAMBDA_FUNCTION_MEMORY_SIZE", "unknown", "a number of megabytes", "Set by Lambda.",
 		func(c *Config, text string) error {
 			c.Memory, _ = strconv.ParseInt(text, 10, 64)
@@ -155,7 +158,7 @@ func words(list string) []string {
 func (c Config) Sealer(ctx context.Context, load Loader) (signing.Sealer, error) {
 	switch {
 	case c.KeyID != "":
-		return newKMS(ctx, c.KeyID, load)
+		return newKMS(ctx, c.KeyID, "kid", load)
 	case c.SealingKeyFile != "":
 		return signing.FileSealer(c.SealingKeyFile)
 	}

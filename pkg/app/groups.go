@@ -19,10 +19,12 @@ import (
 	"svc/pkg/domain/payment"
 	"svc/pkg/domain/person"
 	"svc/pkg/domain/profile"
+	"svc/pkg/domain/receipt"
 	"svc/pkg/domain/report"
 	"svc/pkg/domain/settings"
 	"svc/pkg/domain/trip"
 	"svc/pkg/domain/wallet"
+	"svc/pkg/domain/webhook"
 	"svc/pkg/edge/api"
 )
 
@@ -45,6 +47,7 @@ const (
 	Settlement = "SettlementFunction"
 	Projection = "ProjectionFunction"
 	Keys       = "KeysFunction"
+	Deliver    = "DeliverFunction"
 	Smoke      = "SmokeFunction"
 )
 
@@ -85,11 +88,13 @@ func FleetRows(*table.DB) []api.Row { return operators(driver.Rows(), customer.R
 
 // SettingsRows are the rows of SettingsFunction.
 func SettingsRows(*table.DB) []api.Row {
-	return operators(settings.Rows(), branding.Rows(), event.Rows())
+	return operators(settings.Rows(), branding.Rows(), event.Rows(), webhook.Rows())
 }
 
 // ReportRows are the rows of ReportsFunction.
-func ReportRows(*table.DB) []api.Row { return operators(report.Rows(), wallet.Rows()) }
+func ReportRows(*table.DB) []api.Row {
+	return operators(report.Rows(), wallet.Rows(), receipt.WalletRows())
+}
 
 // DeliveryRows are the rows of DeliveryFunction.
 func DeliveryRows(*table.DB) []api.Row { return operators(delivery.Rows()) }

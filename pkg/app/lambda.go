@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"os"
@@ -17,6 +18,7 @@ import (
 	"svc/pkg/edge/api"
 	"svc/pkg/edge/gateway"
 	"svc/pkg/edge/reference/published"
+	"svc/pkg/oauth/page"
 )
 
 // Serve returns the handler that Lambda calls with a function's events.
@@ -112,7 +114,9 @@ func Authorization(p *Runtime, function string) (any, error) {
 // Documents serves the OpenAPI document, the reference page, /health and
 // /health/live, and the 404 or 405 of any other request.
 func Documents(p *Runtime, function string) (any, error) {
-	return p.requests(function, func(at *Runtime) (http.Handler, error) { return published.New(at.BaseURL), nil })
+	return p.requests(function, func(at *Runtime) (http.Handler, error) {
+		return published.New(at.BaseURL, page.ShowMissing), nil
+	})
 }
 
 // Rotation creates and removes signing keys.
@@ -146,7 +150,7 @@ func Settling(p *Runtime, function string) (any, error) {
 // Projecting updates counters, search rows and rank rows for a batch of the
 // stream.
 func Projecting(p *Runtime, function string) (any, error) {
-	if err := p.keepLostRecords(); err != nil {
+	if err := errors.Join(p.keepLostRecords(), p.useWebhookQueue()); err != nil {
 		return nil, err
 	}
 	return lagged(p.projection(), os.Stdout, function, p.Now), nil

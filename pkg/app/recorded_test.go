@@ -151,10 +151,18 @@ func (r *recording) build(ctx context.Context, at service.Environment) (service.
 		}
 		out.Functions[name] = functions[name]
 	}
+	sender, err := rt(app.Deliver)
+	if err != nil {
+		return out, err
+	}
+	out.Scheduled[app.Deliver] = sender.Scheduled()[app.Deliver]
 	for _, name := range []string{app.Settlement, app.Projection, app.Keys} {
 		p, err := rt(name)
 		if err != nil {
 			return out, err
+		}
+		if name == app.Projection {
+			p.Webhooks = sender.SendWebhooks
 		}
 		if stream := p.StreamFunctions()[name]; stream != nil {
 			out.Streams[name] = stream

@@ -27,7 +27,7 @@ func (p *Runtime) settlement() settlement.Function {
 // event feeds. If one of them fails on a record, the other still processes it.
 func (p *Runtime) projection() StreamHandler {
 	counts := projection.Function{DB: p.DB, Step: projection.Step{Now: p.Now, RankRows: feedback.RankRows}}
-	feeds, giveUp := feed.Function{DB: p.DB, Now: p.Now}, p.giveUp(Projection)
+	feeds, giveUp := feed.Function{DB: p.DB, Now: p.Now, Send: p.SendWebhooks}, p.giveUp(Projection)
 	return func(ctx context.Context, batch events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
 		var counted, fed []stream.Failure
 		var wait sync.WaitGroup
@@ -54,7 +54,8 @@ func (p *Runtime) StreamHandlers() map[string]StreamHandler {
 
 // Scheduled returns what the functions on a schedule do, by name.
 func (p *Runtime) Scheduled() map[string]func(context.Context) error {
-	return map[string]func(context.Context) error{Keys: p.Keys().Rotate, Settlement: p.settlement().Sweep}
+	return map[string]func(context.Context) error{Keys: p.Keys().Rotate, Settlement: p.settlement().Sweep,
+		Deliver: p.sweepWebhooks}
 }
 
 // StreamFunctions returns the functions on the table's stream, by name, in the

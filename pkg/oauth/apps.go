@@ -46,7 +46,7 @@ func (p *appsPage) get(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return p.show(w, r, http.StatusOK, frame, page.Apps{Action: ownLink(r), CSRF: n.FormToken(appsForm, ""),
-		Account: n.Email, Ended: r.URL.Query().Has("ended"), Apps: apps, Logout: "logout"})
+		Account: n.Email, Ended: r.URL.Query().Has("ended"), Apps: apps, Logout: inSameLanguage(r, "logout", nil)})
 }
 
 // askToSignIn shows the sign-in page, or redirects to the host that has it.

@@ -58,6 +58,7 @@ func (p *consentPage) show(w http.ResponseWriter, r *http.Request, a *authorizat
 		Host: host, Local: local, Site: a.client.Host(),
 		Account: a.session.Email, Tenant: a.tenant.Name, Scopes: scopes, Later: later, Agents: a.agents,
 		Policy: a.client.PolicyURI, Terms: a.client.TermsURI, Switch: a.another(), Company: a.otherCompany(),
+		Apps: inSameLanguage(r, "apps", nil),
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"svc/pkg/access/authz"
 	"svc/pkg/access/signing"
+	"svc/pkg/oauth/page"
 	"svc/pkg/oauth/protocol"
 )
 
@@ -83,7 +84,7 @@ func (d discovery) metadata(w http.ResponseWriter, r *http.Request) error {
 			"at_hash", "name", "given_name", "family_name", "picture", "email", "email_verified"},
 		"claim_types_supported":                          []string{"normal"},
 		"prompt_values_supported":                        []string{"none", "login", "consent", "select_account"},
-		"ui_locales_supported":                           []string{"en", "es"},
+		"ui_locales_supported":                           page.Languages(),
 		"claims_parameter_supported":                     false,
 		"request_parameter_supported":                    false,
 		"request_uri_parameter_supported":                false,

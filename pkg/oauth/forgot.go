@@ -29,22 +29,31 @@ const (
 // forgotPage mails one-time links to set a password.
 type forgotPage struct {
 	*pages
-	companies companies
-	links     *links
-	throttle  *throttle.Throttle
-	limit     int    // requests per network address and hour
-	mail      Mailer // nil if the server cannot mail
-	wait      time.Duration
-	after     func(time.Duration) <-chan time.Time
+	*requests
+	links    *links
+	throttle *throttle.Throttle
+	limit    int    // requests per network address and hour
+	mail     Mailer // nil if the server cannot mail
+	wait     time.Duration
+	after    func(time.Duration) <-chan time.Time
 }
 
-// open determines whose account a request for a link is about. The error is a
-// *pageError if the server cannot mail.
+// open determines whose account a request for a link is about. A person who
+// comes from the sign-in page of an authorization keeps its query, which leads
+// back. The error is a *pageError if the server cannot mail.
 func (p *forgotPage) open(r *http.Request) (own, error) {
 	if p.mail == nil {
-		return own{}, &pageError{status: http.StatusNotFound, kind: "request", detail: "no mailer is configured"}
+		return own{}, &pageError{status: http.StatusNotFound, kind: "request", detail: "no mailer is configured",
+			signIn: ownLink(r)}
 	}
-	return p.companies.openOwn(r)
+	if isOwn(r) {
+		return p.companies.openOwn(r)
+	}
+	a, err := p.requests.open(r)
+	if err != nil {
+		return own{}, err
+	}
+	return own{a.audience, a.company, a.query}, nil
 }
 
 // get serves GET /oauth/forgot, at the address where the account signs in.
@@ -111,7 +120,12 @@ func (p *forgotPage) post(w http.ResponseWriter, r *http.Request) error {
 	case <-enough:
 	case <-r.Context().Done():
 	}
-	return p.show(w, r, http.StatusOK, page.Frame{Brand: o.brand}, page.Message{Kind: "mailed"})
+	signIn := "apps?" + o.query.Encode()
+	if !isOwn(r) {
+		signIn = "authorize?" + o.query.Encode()
+	}
+	return p.show(w, r, http.StatusOK, page.Frame{Brand: o.brand}, page.Mailed{Action: "forgot?" + o.query.Encode(),
+		CSRF: form.Get("csrf"), Email: form.Get("email"), SignIn: signIn})
 }
 
 // mailLink mails a one-time link to the account's stored address, not to the
@@ -145,8 +159,10 @@ func (p *forgotPage) mailLink(ctx context.Context, o own, lang page.Lang, addres
 			base = "https://" + domain
 		}
 	}
-	link, err := p.links.create(ctx, base, link{Audience: o.audience, TenantID: session.TenantOf(o.audience, o.tenant.ID),
-		Actor: l.Actor, Email: to, Since: l.Since},
+	hints := linkHints(o.audience, o.tenant.Slug)
+	hints.Set("ui_locales", string(lang))
+	link, err := p.links.create(ctx, base, hints, link{Audience: o.audience,
+		TenantID: session.TenantOf(o.audience, o.tenant.ID), Actor: l.Actor, Email: to, Since: l.Since},
 		p.links.now().Add(MailedLinkLife))
 	if err != nil {
 		return err

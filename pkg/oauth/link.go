@@ -54,20 +54,37 @@ func NewLink(ctx context.Context, db *table.DB, baseURL string, audience authz.A
 	if l.Actor == "" || l.Disabled {
 		return "", fault.NotFound()
 	}
-	return k.create(ctx, baseURL, link{Audience: audience, TenantID: session.TenantOf(audience, tenantID), Actor: l.Actor,
-		Email: address, Since: l.Since}, now.Add(LinkLife))
+	at, err := companies{db, baseURL}.byID(ctx, session.TenantOf(audience, tenantID))
+	if err != nil {
+		return "", err
+	}
+	return k.create(ctx, baseURL, linkHints(audience, at.tenant.Slug), link{Audience: audience,
+		TenantID: session.TenantOf(audience, tenantID), Actor: l.Actor, Email: address, Since: l.Since}, now.Add(LinkLife))
+}
+
+// linkHints returns what the address of a link says of its account. When the link
+// is used up or has expired, nothing else is left to offer a new one by. An
+// operator's account belongs to no company.
+func linkHints(audience authz.Audience, slug string) url.Values {
+	hints := url.Values{"audience": {string(audience)}}
+	if audience != authz.Dashboard {
+		hints.Set("tenant_hint", slug)
+	}
+	return hints
 }
 
 // create stores a link that is valid once, until it expires, and returns its
-// address.
-func (k *links) create(ctx context.Context, baseURL string, n link, expires time.Time) (string, error) {
+// address, which contains the hints.
+func (k *links) create(ctx context.Context, baseURL string, hints url.Values, n link,
+	expires time.Time) (string, error) {
 	secret := ids.Secret()
 	tx := k.p.Write()
 	tx.Create(table.Item{Key: k.key(secret), Type: "link", Expires: expires, Doc: n})
 	if err := table.Retry(ctx, tx.Commit); err != nil {
 		return "", fmt.Errorf("one-time link: %w", err)
 	}
-	return baseURL + "/oauth/password?" + url.Values{"link": {secret}}.Encode(), nil
+	hints.Set("link", secret)
+	return baseURL + "/oauth/password?" + hints.Encode(), nil
 }
 
 func (k *links) key(secret string) table.Key { return k.p.Key("LINK", "LINK", ids.Hash(secret)) }

@@ -10,6 +10,7 @@ import (
 	"svc/pkg/access/signing"
 	"svc/pkg/oauth/clients"
 	"svc/pkg/oauth/page"
+	"svc/pkg/oauth/session"
 )
 
 const logoutForm = "logout"
@@ -46,7 +47,7 @@ func (p *logoutPage) get(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if n == nil || q.actor == n.Actor {
-		return p.signOut(w, r, q, n != nil)
+		return p.signOut(w, r, q, n, n != nil)
 	}
 	frame, err := p.companies.frame(r.Context(), n.TenantID)
 	if err != nil {
@@ -78,7 +79,7 @@ func (p *logoutPage) post(w http.ResponseWriter, r *http.Request) error {
 	if !n.FormValid(logoutForm, q.params.Encode(), form.Get("csrf")) {
 		return redirect(w, http.StatusSeeOther, "logout?"+q.params.Encode())
 	}
-	return p.signOut(w, r, q, false)
+	return p.signOut(w, r, q, n, false)
 }
 
 // open parses the request. If the client has not registered the return address,
@@ -128,12 +129,14 @@ func (p *logoutPage) open(r *http.Request, in url.Values) (logoutRequest, error)
 // itself only if hinted: the id_token_hint named the person of the session.
 // Otherwise the page shows the address as a link, because anybody may register
 // an address, and anybody has an id_token of an account of their own.
-func (p *logoutPage) signOut(w http.ResponseWriter, r *http.Request, q logoutRequest, hinted bool) error {
+func (p *logoutPage) signOut(w http.ResponseWriter, r *http.Request, q logoutRequest, n *session.Session,
+	hinted bool) error {
 	if err := p.sessions.End(r.Context(), w, r); err != nil {
 		return err
 	}
+	signedOut := page.Message{Kind: "signedout"}
 	if q.to == "" {
-		return p.show(w, r, http.StatusOK, page.Frame{}, page.Message{Kind: "signedout"})
+		return p.showSignedOut(w, r, n, signedOut)
 	}
 	target, err := url.Parse(q.to)
 	if err != nil {
@@ -145,9 +148,24 @@ func (p *logoutPage) signOut(w http.ResponseWriter, r *http.Request, q logoutReq
 		target.RawQuery = query.Encode()
 	}
 	if !hinted {
-		host, _ := clients.RedirectTarget(q.to)
-		return p.show(w, r, http.StatusOK, page.Frame{}, page.Message{Kind: "signedout", Host: host,
-			Back: template.URL(target.String())}) //nolint:gosec // registered: https, loopback or a private scheme
+		signedOut.Host, _ = clients.RedirectTarget(q.to)
+		signedOut.Back = template.URL(target.String()) //nolint:gosec // registered: https, loopback or a private scheme
+		return p.showSignedOut(w, r, n, signedOut)
 	}
 	return redirect(w, http.StatusSeeOther, target.String())
+}
+
+// showSignedOut shows the page after the end of the session n, which may be nil,
+// with the look of the session's company and a way to sign in again.
+func (p *logoutPage) showSignedOut(w http.ResponseWriter, r *http.Request, n *session.Session, c page.Message) error {
+	c.SignIn = inSameLanguage(r, "apps", nil)
+	if n == nil {
+		return p.show(w, r, http.StatusOK, page.Frame{}, c)
+	}
+	at, err := p.companies.byID(r.Context(), n.TenantID)
+	if err != nil {
+		return err
+	}
+	c.SignIn = inSameLanguage(r, "apps", linkHints(n.Audience, at.tenant.Slug))
+	return p.show(w, r, http.StatusOK, page.Frame{Brand: at.brand}, c)
 }

@@ -1,10 +1,12 @@
 package oauth
 
 import (
+	"cmp"
 	"errors"
 	"html/template"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/url"
 	"path"
@@ -164,9 +166,28 @@ func (p *pages) show(w http.ResponseWriter, r *http.Request, status int, f page.
 	return page.Write(w, status, f, c)
 }
 
-// langOf returns the language of the request.
+// langOf returns the language of the request, or of the form that readForm has
+// read.
 func langOf(r *http.Request) page.Lang {
-	return page.Choose(r.URL.Query().Get("ui_locales"), r.Header.Get("Accept-Language"))
+	return page.Choose(localesOf(r), r.Header.Get("Accept-Language"))
+}
+
+func localesOf(r *http.Request) string {
+	return cmp.Or(r.URL.Query().Get("ui_locales"), r.PostForm.Get("ui_locales"))
+}
+
+// inSameLanguage returns the address of another page, with the query and the
+// languages that the request asks for.
+func inSameLanguage(r *http.Request, path string, query url.Values) string {
+	all := url.Values{}
+	maps.Copy(all, query)
+	if locales := localesOf(r); locales != "" {
+		all.Set("ui_locales", locales)
+	}
+	if len(all) == 0 {
+		return path
+	}
+	return path + "?" + all.Encode()
 }
 
 // handle returns a handler for a person with a browser. An error becomes a page
@@ -202,8 +223,8 @@ func (p *pages) fail(w http.ResponseWriter, r *http.Request, err error) error {
 		return p.askCompany(w, r, e)
 	case *pageError:
 		protocol.Note(r, e.kind)
-		return p.show(w, r, e.status, page.Frame{}, page.Message{Kind: e.kind, Detail: e.detail,
-			Request: w.Header().Get(gateway.RequestHeader)})
+		return p.show(w, r, e.status, page.Frame{Brand: e.brand}, page.Message{Kind: e.kind, Detail: e.detail,
+			Request: w.Header().Get(gateway.RequestHeader), Again: e.again, SignIn: e.signIn})
 	}
 	e := protocol.AsError(err)
 	protocol.Note(r, e.Code)

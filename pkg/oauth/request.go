@@ -11,6 +11,7 @@ import (
 
 	"svc/pkg/access/authz"
 	"svc/pkg/oauth/clients"
+	"svc/pkg/oauth/page"
 	"svc/pkg/oauth/protocol"
 )
 
@@ -59,6 +60,9 @@ type pageError struct {
 	status int
 	kind   string // of page.Message
 	detail string
+	brand  page.Brand
+	again  string // as in page.Message
+	signIn string // as in page.Message
 }
 
 func (e *pageError) Error() string { return e.kind + ": " + e.detail }

@@ -13,6 +13,7 @@ import (
 	"svc/pkg/data/table"
 	"svc/pkg/edge/gateway"
 	"svc/pkg/oauth/clients"
+	"svc/pkg/oauth/page"
 	"svc/pkg/oauth/protocol"
 	"svc/pkg/oauth/session"
 	"svc/pkg/oauth/throttle"
@@ -114,8 +115,8 @@ func (s *Server) addPages(c Config, keys *signing.Keys, limiter *throttle.Thrott
 		c.Mail != nil}
 	s.picker, s.consent = &pickerPage{asked, decided}, &consentPage{asked, decided, agreed}
 	s.authorize = &authorizePage{asked, decided, s.signIn, s.picker, s.consent}
-	s.password = &passwordPage{s.pages, newLinks(s.db, s.now), known}
-	s.forgot = &forgotPage{pages: s.pages, companies: known, links: s.password.links, throttle: limiter,
+	s.password = &passwordPage{s.pages, newLinks(s.db, s.now), known, c.Mail != nil}
+	s.forgot = &forgotPage{pages: s.pages, requests: asked, links: s.password.links, throttle: limiter,
 		limit: c.Limits.Links, mail: c.Mail, wait: mailTime, after: time.After}
 	s.apps = &appsPage{s.pages, known, agreed, s.signIn}
 	s.logout = &logoutPage{s.pages, keys, s.clients, known}
@@ -148,7 +149,7 @@ type route struct {
 }
 
 func (s *Server) endpoints() []route {
-	page := s.pages.handle
+	shown := s.pages.handle
 	return []route{
 		{"POST", "/oauth/register", s.clients.Register},
 		{"GET", "/oauth/register/{client_id}", s.clients.Read},
@@ -158,24 +159,24 @@ func (s *Server) endpoints() []route {
 		{"POST", "/oauth/revoke", s.tokens.Revoke},
 		{"POST", "/oauth/introspect", s.tokens.Introspect},
 
-		{"GET", "/oauth/authorize", page(s.authorize.serve)},
-		{"POST", "/oauth/authorize", page(s.authorize.serve)},
-		{"GET", "/oauth/signin", page(s.signIn.reload)},
-		{"POST", "/oauth/signin", page(s.signIn.post)},
-		{"GET", "/oauth/consent", page(reload)},
-		{"POST", "/oauth/consent", page(s.consent.post)},
-		{"GET", "/oauth/tenant", page(s.picker.get)},
-		{"POST", "/oauth/tenant", page(s.picker.post)},
-		{"GET", "/oauth/password", page(s.password.get)},
-		{"POST", "/oauth/password", page(s.password.post)},
-		{"GET", "/oauth/forgot", page(s.forgot.get)},
-		{"POST", "/oauth/forgot", page(s.forgot.post)},
+		{"GET", "/oauth/authorize", shown(s.authorize.serve)},
+		{"POST", "/oauth/authorize", shown(s.authorize.serve)},
+		{"GET", "/oauth/signin", shown(s.signIn.reload)},
+		{"POST", "/oauth/signin", shown(s.signIn.post)},
+		{"GET", "/oauth/consent", shown(reload)},
+		{"POST", "/oauth/consent", shown(s.consent.post)},
+		{"GET", "/oauth/tenant", shown(s.picker.get)},
+		{"POST", "/oauth/tenant", shown(s.picker.post)},
+		{"GET", "/oauth/password", shown(s.password.get)},
+		{"POST", "/oauth/password", shown(s.password.post)},
+		{"GET", "/oauth/forgot", shown(s.forgot.get)},
+		{"POST", "/oauth/forgot", shown(s.forgot.post)},
 		{"GET", "/oauth/userinfo", s.tokens.UserInfo},
 		{"POST", "/oauth/userinfo", s.tokens.UserInfo},
-		{"GET", "/oauth/logout", page(s.logout.get)},
-		{"POST", "/oauth/logout", page(s.logout.post)},
-		{"GET", "/oauth/apps", page(s.apps.get)},
-		{"POST", "/oauth/apps", page(s.apps.post)},
+		{"GET", "/oauth/logout", shown(s.logout.get)},
+		{"POST", "/oauth/logout", shown(s.logout.post)},
+		{"GET", "/oauth/apps", shown(s.apps.get)},
+		{"POST", "/oauth/apps", shown(s.apps.post)},
 
 		{"GET", "/.well-known/jwks.json", s.discovery.keySet},
 		{"GET", "/.well-known/openid-configuration", s.discovery.metadata},
@@ -207,6 +208,9 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	handle, ok := methods[method]
 	switch {
+	case methods == nil && page.ShowMissing(w, r, s.pages.baseURL):
+		protocol.Note(r, "not_found")
+		return
 	case methods == nil:
 		s.fail(w, r, &protocol.Error{Status: http.StatusNotFound, Code: "not_found",
 			Description: "There is no such resource."})

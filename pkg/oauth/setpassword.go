@@ -1,6 +1,7 @@
 package oauth
 
 import (
+	"errors"
 	"net/http"
 	"net/url"
 	"unicode/utf8"
@@ -19,6 +20,7 @@ type passwordPage struct {
 	*pages
 	links     *links
 	companies companies
+	mails     bool // the server can mail a new link
 }
 
 // get serves GET /oauth/password, the target of a one-time link.
@@ -33,29 +35,61 @@ func (p *passwordPage) get(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if base != "" {
-		return redirect(w, http.StatusFound, base+"/oauth/"+passwordLink(secret))
+		return redirect(w, http.StatusFound, base+"/oauth/"+passwordLink(r))
 	}
 	return p.ask(w, r, secret, n, l, at, "", http.StatusOK)
 }
 
-// open returns a usable link, its account and its company.
+// open returns a usable link, its account and its company. For any other link the
+// error is that of gone.
 func (p *passwordPage) open(r *http.Request, secret string) (link, login.Login, company, error) {
 	n, l, err := p.links.open(r.Context(), secret)
 	if err != nil {
-		return link{}, login.Login{}, company{}, err
+		return link{}, login.Login{}, company{}, p.gone(r, err)
 	}
 	at, err := p.companies.byID(r.Context(), n.TenantID)
 	return n, l, at, err
 }
 
+// gone adds a way to a new link to errLink, and the look of the company that the
+// link's address names. It returns any other error unchanged.
+func (p *passwordPage) gone(r *http.Request, err error) error {
+	if !errors.Is(err, errLink) {
+		return err
+	}
+	e := *errLink
+	e.signIn = inSameLanguage(r, "apps", nil)
+	if !r.URL.Query().Has("audience") {
+		return &e
+	}
+	o, err := p.companies.openOwn(r)
+	switch err.(type) { //nolint:errorlint // never wrapped
+	case nil:
+	case *companyError, *pageError:
+		return &e
+	default:
+		return err
+	}
+	e.brand, e.signIn = o.brand, ownLink(r)
+	if p.mails {
+		e.again = "forgot?" + o.query.Encode()
+	}
+	return &e
+}
+
 func (p *passwordPage) ask(w http.ResponseWriter, r *http.Request, secret string, n link, l login.Login, at company,
 	problem string, status int) error {
-	return p.show(w, r, status, page.Frame{Brand: at.brand}, page.Password{Action: passwordLink(secret),
+	return p.show(w, r, status, page.Frame{Brand: at.brand}, page.Password{Action: passwordLink(r),
 		CSRF: p.sessions.FormToken(w, r, passwordForm, secret), Account: n.Email, First: l.Hash == "", Problem: problem,
 		Least: password.Shortest})
 }
 
-func passwordLink(secret string) string { return "password?" + url.Values{"link": {secret}}.Encode() }
+// passwordLink returns the address of the page for the same link.
+func passwordLink(r *http.Request) string {
+	query := ownQuery(r)
+	query.Set("link", r.URL.Query().Get("link"))
+	return "password?" + query.Encode()
+}
 
 // post serves POST /oauth/password. One transaction uses up the link and sets
 // the password. Every session and token of the account ends.
@@ -77,13 +111,13 @@ func (p *passwordPage) post(w http.ResponseWriter, r *http.Request) error {
 		return p.ask(w, r, secret, n, l, at, noCookies, http.StatusBadRequest)
 	}
 	if base != "" || !p.sessions.FormValid(r, passwordForm, secret, form.Get("csrf")) {
-		return redirect(w, http.StatusSeeOther, passwordLink(secret))
+		return redirect(w, http.StatusSeeOther, passwordLink(r))
 	}
 	if problem := passwordProblem(n, form); problem != "" {
 		return p.ask(w, r, secret, n, l, at, problem, http.StatusBadRequest)
 	}
 	if err := p.links.use(ctx, secret, n, password.Hash(form.Get("password"))); err != nil {
-		return err
+		return p.gone(r, err)
 	}
 	if err := p.sessions.End(ctx, w, r); err != nil {
 		return err
@@ -91,12 +125,8 @@ func (p *passwordPage) post(w http.ResponseWriter, r *http.Request) error {
 	if err := p.remember(w, r, n); err != nil { // the password is set in any case
 		p.log.WarnContext(ctx, "the account does not know the browser that set its password", "error", err)
 	}
-	next := url.Values{"audience": {string(n.Audience)}}
-	if at.tenant.Slug != "" {
-		next.Set("tenant_hint", at.tenant.Slug)
-	}
 	return p.show(w, r, http.StatusOK, page.Frame{Brand: at.brand},
-		page.Message{Kind: "saved", Again: "apps?" + next.Encode()})
+		page.Message{Kind: "saved", SignIn: inSameLanguage(r, "apps", linkHints(n.Audience, at.tenant.Slug))})
 }
 
 // remember makes the account know the browser that set the password. From then

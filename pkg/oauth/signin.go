@@ -2,8 +2,8 @@ package oauth
 
 import (
 	"context"
+	"maps"
 	"net/http"
-	"net/url"
 
 	"svc/pkg/access/authz"
 	"svc/pkg/oauth/page"
@@ -35,7 +35,9 @@ func (p *signInPage) show(w http.ResponseWriter, r *http.Request, a *authorizati
 	c.Action, c.Client = a.link("signin"), a.client.Name
 	c.CSRF = p.sessions.FormToken(w, r, signInForm, a.name())
 	c.Rider, c.Driver = a.audience == authz.Rider, a.audience == authz.Driver
-	c.Forgot = p.forgotLink(a.audience, a.tenantHint, a.locales)
+	if p.mails {
+		c.Forgot = a.link("forgot")
+	}
 	return p.pages.show(w, r, status, a.frame(), c)
 }
 
@@ -120,21 +122,10 @@ func (p *signInPage) showOwn(w http.ResponseWriter, r *http.Request, o own, c pa
 	if o.audience == authz.Dashboard {
 		c.Riders, c.Drivers = o.linkFor(authz.Rider), o.linkFor(authz.Driver)
 	}
-	c.Forgot = p.forgotLink(o.audience, o.query.Get("tenant_hint"), o.query.Get("ui_locales"))
+	if p.mails {
+		query := maps.Clone(o.query)
+		query.Set("audience", string(o.audience))
+		c.Forgot = "forgot?" + query.Encode()
+	}
 	return p.pages.show(w, r, status, page.Frame{Brand: o.brand}, c)
-}
-
-// forgotLink returns the address of the page where a person requests a link, or
-// "" if no mailer is configured.
-func (p *signInPage) forgotLink(audience authz.Audience, tenantHint, locales string) string {
-	if !p.mails {
-		return ""
-	}
-	query := url.Values{"audience": {string(audience)}}
-	for name, value := range map[string]string{"tenant_hint": tenantHint, "ui_locales": locales} {
-		if value != "" {
-			query.Set(name, value)
-		}
-	}
-	return "forgot?" + query.Encode()
 }

@@ -22,9 +22,10 @@ func TestEveryResultIsOfItsSchema(t *testing.T) {
 		t.Cleanup(a.stop)
 		return a
 	}
+	rita, dan := s.Rider(t, "metro", "rita"), s.Driver(t, "metro", "dan")
 	operator := join("/mcp", s.Operator(t, "metro", "olga"))
-	rider := join("/mcp/rider/metro", s.Rider(t, "metro", "rita"))
-	driver := join("/mcp/driver/metro", s.Driver(t, "metro", "dan"))
+	rider := join("/mcp/rider/metro", rita)
+	driver := join("/mcp/driver/metro", dan)
 	called := map[string]bool{}
 	call := func(a *agent, tool, id string, arguments map[string]any) answer {
 		t.Helper()
@@ -64,9 +65,26 @@ func TestEveryResultIsOfItsSchema(t *testing.T) {
 		call(operator, "svc_update_"+kind, made, map[string]any{"name": "Other"})
 		call(operator, "svc_delete_"+kind, made, nil)
 	}
+	hooked(t, s, func(tool, id string, arguments map[string]any) answer { return call(operator, tool, id, arguments) })
 	call(operator, "svc_get_trip", first, nil)
+	booked := idOf(t, call(operator, "svc_book_trip", "", map[string]any{"customerId": rita.ID, "originAddress": "Home",
+		"originLat": 1, "originLng": 2}))
+	given := map[string]any{"driverId": dan.ID}
+	call(operator, "svc_assign_trip", booked, given)
+	call(operator, "svc_unassign_trip", booked, map[string]any{"reason": "ill"})
+	call(operator, "svc_assign_trip", booked, given)
+	for _, step := range []string{"svc_arrive_for_driver", "svc_start_for_driver", "svc_complete_for_driver"} {
+		call(operator, step, booked, nil)
+	}
+	third := rider.ride(t, "Main St 3")
+	call(operator, "svc_cancel_trip", third, map[string]any{"reason": "no car"})
+	call(operator, "svc_delete_trip", third, nil)
 	post := idOf(t, call(operator, "svc_submit_feedback", "", map[string]any{"title": "A title", "body": "A body"}))
 	call(operator, "svc_comment_feedback", post, map[string]any{"body": "A comment"})
+	wallet := map[string]any{"driverId": dan.ID}
+	call(operator, "svc_list_postings", "", wallet)
+	wallet["type"], wallet["amount"], wallet["description"] = "TOP_UP", 5, "Paid in"
+	call(operator, "svc_post_to_wallet", "", wallet)
 	for _, tool := range []string{"svc_vote_feedback", "svc_unvote_feedback", "svc_get_feedback"} {
 		call(operator, tool, post, nil)
 	}
@@ -88,6 +106,7 @@ func TestEveryResultIsOfItsSchema(t *testing.T) {
 // needsArguments reports whether the tool was called with arguments above.
 func needsArguments(tool string) bool {
 	steps := []string{"request", "cancel", "accept", "arrived", "start", "complete", "save", "set_", "update", "estimate",
-		"create", "delete", "get_service", "get_zone", "get_trip", "get_feedback", "submit", "comment", "vote"}
+		"create", "delete", "get_service", "get_zone", "get_trip", "get_feedback", "submit", "comment", "vote",
+		"book", "assign", "arrive", "posting", "post_to", "webhook"}
 	return slices.ContainsFunc(steps, func(step string) bool { return strings.Contains(tool, step) })
 }

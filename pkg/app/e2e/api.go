@@ -253,6 +253,45 @@ func (s *suite) ride(t *testing.T) {
 	if last["type"] != "TRIP_PAYMENT" || wallet() == before {
 		t.Errorf("last transaction: type %v; balance %s, before %s", last["type"], wallet(), before)
 	}
+	s.refunded(t, id)
+}
+
+// refunded checks that the refunds of a trip with the fare of 21.5 stay within it.
+func (s *suite) refunded(t *testing.T, id string) {
+	refund := func(amount, key string) answer {
+		return s.do(t, call{method: "POST", path: "/api/v1/wallets/postings", token: s.token(t, operator), key: key,
+			body: fmt.Sprintf(`{"customerId": %q, "type": "REFUND", "amount": %s, "description": "Late", "tripId": %q}`,
+				s.id(t, rider), amount, id)})
+	}
+	made, repeated := refund("1.5", "refund-"+id).must(201), refund("1.5", "refund-"+id).must(201)
+	if string(made.body) != string(repeated.body) {
+		t.Errorf("the repeated refund is not answered as the first: %s", repeated.body)
+	}
+	refund("20.01", "").refused(409, "invalid_state")
+}
+
+// money checks what operators post to wallets.
+func (s *suite) money(t *testing.T) {
+	op, dr := s.token(t, operator), s.token(t, driver)
+	path := "/api/v1/wallets/postings"
+	post := func(kind, amount, more string) answer {
+		return s.post(t, op, path, fmt.Sprintf(`{"driverId": %q, "type": %q, "amount": %s, "description": "Tried"%s}`,
+			s.id(t, driver), kind, amount, more))
+	}
+	before := s.get(t, dr, "/api/v1/me/wallet").must(200).text("balance")
+	made := post("TOP_UP", "40.5", "").must(201)
+	if made.text("amount") != "40.5" || made.text("balance") == before {
+		t.Errorf("posted: %s, before %s", made.body, before)
+	}
+	post("PAYOUT", "-1", "").refused(400, "invalid_request")
+	post("PAYOUT", "1000", `, "tripId": "trp_01ARZ3NDEKTSV4RRFFQ69G5FAV"`).refused(400, "invalid_request")
+	if got := post("ADJUSTMENT", "-40.5", "").must(201).text("amount"); got != "-40.5" {
+		t.Errorf("amount %s", got)
+	}
+	newest := s.get(t, op, path+"?limit=2&driverId="+s.id(t, driver)).some()
+	if find(newest, made.text("id")) == nil {
+		t.Errorf("the posting is not listed: %v", newest)
+	}
 }
 
 func (s *suite) cancelled(t *testing.T) {
@@ -263,6 +302,39 @@ func (s *suite) cancelled(t *testing.T) {
 		t.Errorf("status %q", got)
 	}
 	s.post(t, s.token(t, driver), path+"/accept", "").refused(409, "invalid_state")
+}
+
+// operated checks what an operator does with trips: books them, gives them to a
+// driver, takes one to its end in the driver's place, and removes the other.
+func (s *suite) operated(t *testing.T) {
+	op := s.token(t, operator)
+	book := func() (id, path string) {
+		const journey = `"originLat": 40.7484, "originLng": -73.9857, "destLat": 40.6441, "destLng": -73.7821`
+		offers := s.post(t, s.token(t, rider), "/api/v1/me/estimates", "{"+journey+"}").must(200)
+		made := s.do(t, call{method: "POST", path: "/api/v1/trips", token: op, key: fmt.Sprint("e2e-", time.Now().UnixNano()),
+			body: fmt.Sprintf(`{"customerId": %q, "originAddress": "350 5th Ave", "estimateId": %q, %s}`, s.id(t, rider),
+				offers.some()[0]["estimateId"], journey)}).must(201)
+		return made.text("id"), "/api/v1/trips/" + made.text("id")
+	}
+	id, path := book()
+	to := fmt.Sprintf(`{"driverId": %q}`, s.id(t, driver))
+	s.post(t, op, path+"/assign", to).must(200)
+	s.post(t, op, path+"/assign", to).refused(409, "invalid_state")
+	if find(s.get(t, s.token(t, driver), "/api/v1/me/trips").some(), id) == nil {
+		t.Error("the assigned trip is not among the driver's own")
+	}
+	for _, action := range []string{"arrived", "start", "complete"} {
+		s.post(t, op, path+"/"+action, "").must(200)
+	}
+	s.do(t, call{method: "DELETE", path: path, token: op}).refused(409, "invalid_state")
+	_, path = book()
+	s.post(t, op, path+"/assign", to).must(200)
+	if got := s.post(t, op, path+"/unassign", `{"reason": "Tried"}`).must(200).text("status"); got != "SEARCHING" {
+		t.Errorf("status %q", got)
+	}
+	s.post(t, op, path+"/cancel", `{"reason": "Tried"}`).must(200)
+	s.do(t, call{method: "DELETE", path: path, token: op}).must(200)
+	s.get(t, op, path).refused(404, "not_found")
 }
 
 // apart checks that another tenant's data is not visible, and that each tenant

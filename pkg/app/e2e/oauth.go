@@ -20,7 +20,7 @@ func (s *suite) documents(t *testing.T) {
 		t.Errorf("/docs is %s", page.header.Get("Content-Type"))
 	}
 	s.get(t, "", "/nothing/here").refused(404, "not_found")
-	if a := s.do(t, call{method: "PUT", path: "/api/v1/trips", body: "{}"}).refused(405,
+	if a := s.do(t, call{method: "PUT", path: "/api/v1/reports/summary", body: "{}"}).refused(405,
 		"method_not_allowed"); a.header.Get("Allow") != "GET, HEAD" {
 		t.Errorf("Allow: %q", a.header.Get("Allow"))
 	}

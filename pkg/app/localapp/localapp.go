@@ -35,11 +35,20 @@ func Build(ctx context.Context, at service.Environment, rt *app.Runtime,
 	out.Functions, err = rt.Functions()
 	out.Streams = rt.StreamFunctions()
 	out.Scheduled = rt.Scheduled()
-	sweep := out.Scheduled[app.Settlement]
-	out.Scheduled[app.Settlement] = func(ctx context.Context) error {
-		if err := sweep(ctx); err != nil { // a trip that cannot be settled must not stop the service
-			slog.ErrorContext(ctx, "sweep", "error", err)
+	for _, name := range []string{app.Settlement, app.Deliver} {
+		sweep := out.Scheduled[name]
+		out.Scheduled[name] = func(ctx context.Context) error {
+			if err := sweep(ctx); err != nil { // what cannot be done for one trip must not stop the service
+				slog.ErrorContext(ctx, "sweep", "function", name, "error", err)
+			}
+			return nil
 		}
+	}
+	sweep := out.Scheduled[app.Deliver]
+	out.Scheduled[app.Deliver] = func(ctx context.Context) error {
+		go func() { // receivers that hang must not delay the start
+			_ = sweep(context.WithoutCancel(ctx))
+		}()
 		return nil
 	}
 	return out, err

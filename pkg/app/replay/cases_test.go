@@ -16,6 +16,8 @@ const (
 	drives = "driver1@metro.example"
 	second = "driver2@metro.example"
 	third  = "driver3@metro.example"
+
+	driverID = "drv_01JMETR0000000000000000003" // of third
 )
 
 // Trips of the demo: 21 is in progress with the second driver, the first driver
@@ -64,6 +66,22 @@ var listed = []request{
 	{name: "svc_list_events", person: boss, method: "GET", path: "/api/v1/events", query: "limit=3&resource=" + trip("19")},
 	{name: "svc_list_events-cursor", person: boss, method: "GET", path: "/api/v1/events", query: "after=AAAA"},
 	{name: "svc_my_events", person: rider1, method: "GET", path: "/api/v1/me/events", query: "limit=2&resource=" + trip("19")},
+	{name: "svc_list_webhooks", person: boss, method: "GET", path: "/api/v1/webhooks"},
+	{name: "svc_get_webhook", person: boss, method: "GET", path: "/api/v1/webhooks/" + hook},
+	{name: "svc_list_webhook_deliveries", person: boss, method: "GET", path: "/api/v1/webhooks/" + hook + "/deliveries"},
+	{name: "svc_test_webhook", person: boss, method: "POST", path: "/api/v1/webhooks/" + hook + "/test",
+		body: `{"type": "trip.completed"}`},
+	{name: "svc_replay_webhook", person: boss, method: "POST", path: "/api/v1/webhooks/" + hook + "/replay",
+		body: `{"event": "` + sentOnce + `"}`},
+	{name: "svc_rotate_webhook_secret", person: boss, method: "POST", path: "/api/v1/webhooks/" + hook + "/rotate",
+		body: `{"overlapHours": 48}`},
+	{name: "svc_create_webhook", person: boss, method: "POST", path: "/api/v1/webhooks",
+		body: `{"url": "https://hooks.metro.example/rides", "types": ["trip.completed", "trip.cancelled"]}`},
+	{name: "svc_create_webhook-internal", person: boss, method: "POST", path: "/api/v1/webhooks",
+		body: `{"url": "https://169.254.169.254/latest"}`},
+	{name: "svc_update_webhook", person: boss, method: "PATCH", path: "/api/v1/webhooks/" + hook,
+		body: `{"description": "Bookings", "enabled": false}`},
+	{name: "svc_delete_webhook", person: boss, method: "DELETE", path: "/api/v1/webhooks/" + hook},
 	{name: "svc_list_customers-search", person: boss, method: "GET", path: "/api/v1/customers",
 		query: "q=zo%C3%AB+laurent"},
 	{name: "svc_update_branding", person: boss, method: "PATCH", path: "/api/v1/branding",
@@ -87,6 +105,10 @@ var listed = []request{
 		query: "from=2026-05-01T00:00:00Z&to=2026-06-02T00:00:00Z"},
 	{name: "svc_wallet_totals-detail", person: boss, method: "GET", path: "/api/v1/wallets",
 		query: "type=driver&detail=1"},
+	{name: "svc_list_postings", person: boss, method: "GET", path: "/api/v1/wallets/postings",
+		query: "driverId=" + driverID + "&limit=2"},
+	{name: "svc_post_to_wallet", person: boss, method: "POST", path: "/api/v1/wallets/postings",
+		body: `{"driverId": "` + driverID + `", "type": "ADJUSTMENT", "amount": -12.50, "description": "Lost phone mount"}`},
 	{name: "svc_list_orders", person: boss, method: "GET", path: "/api/v1/orders", query: "limit=2"},
 	{name: "svc_list_orders-feature", person: "operator@harbor.example", method: "GET", path: "/api/v1/orders"},
 	{name: "svc_submit_feedback", person: boss, method: "POST", path: "/api/v1/feedback",
@@ -131,6 +153,22 @@ var listed = []request{
 		body: `{"finalFare": 20.10, "actualDistance": 7.5, "actualDuration": 900}`},
 	{name: "svc_cancel_my_trip", person: rider3, method: "POST", path: "/api/v1/me/trips/" + trip("24") + "/cancel",
 		body: `{"reason": "Plans changed"}`},
+	{name: "svc_book_trip", person: boss, method: "POST", path: "/api/v1/trips",
+		body: `{"customerId": "cus_01JMETR0000000000000000002", "originAddress": "350 5th Ave", "originLat": 40.7484,
+		"originLng": -73.9857, "destAddress": "JFK Airport, Terminal 4", "destLat": 40.6441, "destLng": -73.7821,` +
+			` "serviceTypeId": "svt_01JMETR0000000000000000001", "driverId": "drv_01JMETR0000000000000000002"}`},
+	{name: "svc_unassign_trip", person: boss, method: "POST", path: "/api/v1/trips/" + trip("23") + "/unassign",
+		body: `{"reason": "The driver is ill"}`},
+	{name: "svc_assign_trip", person: boss, method: "POST", path: "/api/v1/trips/" + trip("23") + "/assign",
+		body: `{"driverId": "drv_01JMETR0000000000000000001"}`},
+	{name: "svc_arrive_for_driver", person: boss, method: "POST", path: "/api/v1/trips/" + trip("23") + "/arrived"},
+	{name: "svc_start_for_driver", person: boss, method: "POST", path: "/api/v1/trips/" + trip("23") + "/start"},
+	{name: "svc_complete_for_driver", person: boss, method: "POST", path: "/api/v1/trips/" + trip("23") + "/complete",
+		body: `{"finalFare": 18.5}`},
+	{name: "svc_complete_for_driver-again", person: boss, method: "POST", path: "/api/v1/trips/" + trip("23") + "/complete"},
+	{name: "svc_cancel_trip", person: boss, method: "POST", path: "/api/v1/trips/" + trip("22") + "/cancel",
+		body: `{"reason": "An accident"}`},
+	{name: "svc_delete_trip", person: boss, method: "DELETE", path: "/api/v1/trips/" + trip("24")},
 
 	{name: "oauth-metadata", method: "GET", path: "/.well-known/oauth-authorization-server"},
 	{name: "oauth-openid", method: "GET", path: "/.well-known/openid-configuration"},

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"crypto/subtle"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	mathrand "math/rand/v2"
@@ -67,6 +68,8 @@ func TaskOf(m webhook.Message, at time.Time) due.Task {
 func (w Worker) Handle(ctx context.Context, m webhook.Message) error {
 	t := w.DB.Tenant(m.Tenant)
 	switch {
+	case w.Secrets == nil:
+		return errors.New("this process cannot send webhooks: it has no key to open their secrets")
 	case m.Challenge > 0:
 		return w.challenge(ctx, t, m)
 	case m.Request != "":

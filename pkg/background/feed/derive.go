@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"svc/pkg/background/settlement"
 	"svc/pkg/base/ids"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
@@ -18,6 +17,7 @@ import (
 	"svc/pkg/domain/delivery"
 	"svc/pkg/domain/driver"
 	"svc/pkg/domain/event"
+	"svc/pkg/domain/receipt"
 	"svc/pkg/domain/trip"
 	"svc/pkg/domain/wallet"
 	"svc/pkg/domain/webhook"
@@ -95,7 +95,7 @@ func ofTrip(s subject) (result, error) {
 		out.next.Log = e.ID
 	}
 	if s.receipt.Found() && !s.was.Done && t.Status == trip.Completed {
-		r, err := table.DecodeDoc[settlement.Receipt](s.receipt)
+		r, err := table.DecodeDoc[receipt.Receipt](s.receipt)
 		if err != nil {
 			return out, err
 		}

@@ -69,7 +69,9 @@ func (f Function) Process(ctx context.Context, batch events.DynamoDBEvent) []str
 }
 
 // Change processes one change of a tenant's item.
-func (f Function) Change(ctx context.Context, c stream.Change) error { return f.step(ctx, []stream.Change{c}) }
+func (f Function) Change(ctx context.Context, c stream.Change) error {
+	return f.step(ctx, []stream.Change{c})
+}
 
 // Redo appends the events that the feed lacks of the item with the key.
 func (f Function) Redo(ctx context.Context, key table.Key) error {

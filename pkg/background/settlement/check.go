@@ -19,6 +19,7 @@ import (
 	"svc/pkg/base/money"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
+	"svc/pkg/domain/receipt"
 	"svc/pkg/domain/tenant"
 	"svc/pkg/domain/trip"
 	"svc/pkg/domain/wallet"
@@ -212,7 +213,7 @@ func (c *Check) rebalance(ctx context.Context, t table.Tenant, it table.Item, si
 		tx.Replace(next)
 		return tx.Commit(ctx)
 	}
-	w.Name, w.Currency = nameOf(holder), flags.Text("currency")
+	w.Name, w.Currency = receipt.NameOf(holder), flags.Text("currency")
 	tx.Create(w.Item(t, shards))
 	return tx.Commit(ctx)
 }
@@ -282,7 +283,7 @@ type wrong struct {
 func (c *Check) compare(ctx context.Context, t table.Tenant, keys []table.Key) ([]*wrong, error) {
 	both := append([]table.Key{}, keys...)
 	for _, key := range keys {
-		both = append(both, ReceiptKey(t, key.PK[strings.LastIndexByte(key.PK, '#')+1:]))
+		both = append(both, receipt.Key(t, key.PK[strings.LastIndexByte(key.PK, '#')+1:]))
 	}
 	items, err := t.Batch(ctx, both...)
 	if err != nil {
@@ -300,7 +301,7 @@ func (c *Check) compare(ctx context.Context, t table.Tenant, keys []table.Key) (
 			return nil, err
 		}
 	}
-	return out, c.postings(ctx, t, trips, out)
+	return out, c.postings(ctx, t, trips, items[len(keys):], out)
 }
 
 func (c *Check) receipt(t table.Tenant, tr trip.Trip, it table.Item) (*wrong, error) {
@@ -311,29 +312,29 @@ func (c *Check) receipt(t table.Tenant, tr trip.Trip, it table.Item) (*wrong, er
 		return nil, nil
 	}
 	if !it.Found() {
-		return &wrong{"receipt", ReceiptKey(t, tr.ID).PK, "there", "none", func(ctx context.Context) error {
-			_, err := resettle(ctx, t, tr, c.Now())
+		return &wrong{"receipt", receipt.Key(t, tr.ID).PK, "there", "none", func(ctx context.Context) error {
+			_, err := receipt.Resettle(ctx, t, tr, c.Now())
 			return err
 		}}, nil
 	}
-	entries, err := EntriesOf(tr)
+	entries, err := receipt.EntriesOf(tr)
 	if err != nil {
 		return nil, err
 	}
-	var have Receipt
+	var have receipt.Receipt
 	decoded := it.Decode(&have) == nil
 	if !decoded || have.ID == "" || have.IssuedAt == "" {
 		have.ID, have.IssuedAt = ids.New(ids.Receipt, c.Now()), timestamp.Format(c.Now())
 	}
-	want := ReceiptItem(t, ReceiptOf(tr, entries, have.ID, have.IssuedAt))
-	text, old, err := documents(want.Doc, have)
+	right := receipt.Of(tr, entries, have.ID, have.IssuedAt, "")
+	right.TaxRate, right.Version, right.Correction = have.TaxRate, have.Version, have.Correction
+	text, old, err := documents(right, have)
 	if err != nil || (decoded && text == old) {
 		return nil, err
 	}
 	return &wrong{"receipt", it.PK, text, old, func(ctx context.Context) error {
 		tx := t.Write()
-		want.Preserve = it.Unknown()
-		tx.Put(want).If("attribute_exists(pk)")
+		receipt.Replace(tx, it, right)
 		return table.Retry(ctx, tx.Commit)
 	}}, nil
 }

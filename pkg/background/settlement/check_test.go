@@ -14,6 +14,7 @@ import (
 	"svc/pkg/background/settlement"
 	"svc/pkg/base/money"
 	"svc/pkg/data/table"
+	"svc/pkg/domain/receipt"
 	"svc/pkg/domain/trip"
 	"svc/pkg/domain/wallet"
 	"svc/pkg/local/testkit"
@@ -55,7 +56,7 @@ func (p *fixture) remove(key table.Key) {
 // posting returns the key of a settled trip's posting to its driver.
 func (p *fixture) posting(tr trip.Trip) table.Key {
 	return wallet.PostingKey(p.tenant, wallet.Driver, *tr.DriverID,
-		settlement.PostingOf(tr, wallet.Driver, decimal.Zero, *tr.CompletedAt))
+		receipt.PostingOf(tr, wallet.Driver, decimal.Zero, *tr.CompletedAt).Posting)
 }
 
 // rename replaces the id of the trip's posting in its driver's wallet by one of
@@ -72,7 +73,7 @@ func (p *fixture) rename(tr trip.Trip) {
 	}
 	p.remove(it.Key)
 	posting.ID = "txn_01ARZ3NDEKTSV4RRFFQ69G5FAV"
-	p.load(wallet.PostingItem(p.tenant, wallet.Driver, *tr.DriverID, posting))
+	p.load(wallet.PostingItem(p.tenant, wallet.Driver, *tr.DriverID, wallet.Entry{Posting: posting}))
 }
 
 func (p *fixture) settled(trips int) {
@@ -80,7 +81,7 @@ func (p *fixture) settled(trips int) {
 	for i := range trips {
 		tr := p.ride(i + 1)
 		p.load(tr.Item(p.tenant, 3))
-		if _, err := settlement.Settle(p.t.Context(), p.tenant, tr, start); err != nil {
+		if _, err := receipt.Settle(p.t.Context(), p.tenant, tr, start); err != nil {
 			p.t.Fatal(err)
 		}
 	}
@@ -104,7 +105,7 @@ var damages = map[string]struct {
 	}, false},
 	"a wallet gone": {[]string{"balance"}, func(p *fixture) { p.remove(p.driverWallet()) }, false},
 	"a receipt's sum": {[]string{"receipt"}, func(p *fixture) {
-		p.change(settlement.ReceiptKey(p.tenant, p.trips[2].ID), map[string]any{"doc": `{"total":1}`})
+		p.change(receipt.Key(p.tenant, p.trips[2].ID), map[string]any{"doc": `{"total":1}`})
 	}, false},
 	"a posting gone": {[]string{"posting", "balance"}, func(p *fixture) {
 		p.remove(p.posting(p.trips[2]))
@@ -114,10 +115,10 @@ var damages = map[string]struct {
 	}, false},
 	"a posting with an id of its own": {nil, func(p *fixture) { p.rename(p.trips[2]) }, false},
 	"a receipt gone": {[]string{"receipt"}, func(p *fixture) {
-		p.remove(settlement.ReceiptKey(p.tenant, p.trips[2].ID))
+		p.remove(receipt.Key(p.tenant, p.trips[2].ID))
 	}, false},
 	"a receipt gone, its posting with an id of its own": {[]string{"receipt"}, func(p *fixture) {
-		p.remove(settlement.ReceiptKey(p.tenant, p.trips[2].ID))
+		p.remove(receipt.Key(p.tenant, p.trips[2].ID))
 		p.rename(p.trips[2])
 	}, false},
 	"a trip never settled": {[]string{"receipt"}, func(p *fixture) {
@@ -179,7 +180,7 @@ func TestCheckWhileTripsAreSettled(t *testing.T) {
 			other.load(tr.Item(p.tenant, 3))
 			time.Sleep(5 * time.Millisecond)
 			for range 20 {
-				if _, err := settlement.Settle(t.Context(), p.tenant, tr, start); err == nil {
+				if _, err := receipt.Settle(t.Context(), p.tenant, tr, start); err == nil {
 					break
 				}
 			}

@@ -9,6 +9,7 @@ import (
 	"svc/pkg/access/authz"
 	"svc/pkg/background/reconcile"
 	"svc/pkg/data/table"
+	"svc/pkg/domain/receipt"
 	"svc/pkg/domain/trip"
 	"svc/pkg/domain/wallet"
 )
@@ -91,7 +92,7 @@ func settledTrips(ctx context.Context, t table.Tenant, side wallet.Side, actor s
 		if receipts {
 			keys := make([]table.Key, len(found))
 			for i, it := range found {
-				keys[i] = ReceiptKey(t, it.PK[strings.LastIndexByte(it.PK, '#')+1:])
+				keys[i] = receipt.Key(t, it.PK[strings.LastIndexByte(it.PK, '#')+1:])
 			}
 			if found, err = t.Batch(ctx, keys...); err != nil {
 				return 0, err

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"svc"
-	"svc/pkg/background/settlement"
 	"svc/pkg/data/table"
+	"svc/pkg/domain/receipt"
 	"svc/pkg/local/engine"
 	"svc/pkg/local/schema"
 )
@@ -58,7 +58,7 @@ func TestEngineKilled(t *testing.T) {
 		for w := range 4 {
 			workers.Go(func() {
 				for i := w; i < len(p.trips) && work.Err() == nil; i += 4 {
-					first, err := settlement.Settle(work, p.tenant, p.trips[i], start)
+					first, err := receipt.Settle(work, p.tenant, p.trips[i], start)
 					switch {
 					case err != nil:
 						broken.Add(1) // the outcome is unknown, or every retry conflicted
@@ -90,7 +90,7 @@ func TestEngineKilled(t *testing.T) {
 		p.db, p.tenant = db, db.Tenant(id)
 	}
 	for i, tr := range p.trips {
-		first, err := settlement.Settle(t.Context(), p.tenant, tr, start)
+		first, err := receipt.Settle(t.Context(), p.tenant, tr, start)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"svc/pkg/data/stream"
 	"svc/pkg/data/table"
+	"svc/pkg/domain/receipt"
 	"svc/pkg/domain/trip"
 )
 
@@ -54,7 +55,7 @@ func (f Function) settle(ctx context.Context, changes []stream.Change) error {
 		}
 		tr, err := trip.FromItem(c.New)
 		if err = stream.BadData(err); err == nil {
-			_, err = Settle(ctx, t, tr, f.Now())
+			_, err = receipt.Settle(ctx, t, tr, f.Now())
 		}
 		errs = append(errs, err)
 	}
@@ -76,6 +77,6 @@ func (f Function) Redo(ctx context.Context, key table.Key) error {
 	if err != nil {
 		return err
 	}
-	_, err = resettle(ctx, t, tr, f.Now())
+	_, err = receipt.Resettle(ctx, t, tr, f.Now())
 	return err
 }

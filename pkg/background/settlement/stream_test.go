@@ -20,12 +20,15 @@ import (
 	"svc/pkg/data/table"
 	"svc/pkg/domain/customer"
 	"svc/pkg/domain/driver"
+	"svc/pkg/domain/receipt"
 	"svc/pkg/domain/trip"
 	"svc/pkg/domain/wallet"
 	"svc/pkg/local/schema"
 	"svc/pkg/local/streamtest"
 	"svc/pkg/local/testkit"
 )
+
+func ptr[T any](v T) *T { return &v }
 
 var streamOff = schema.Options{StreamOff: true}
 
@@ -117,15 +120,15 @@ func (p *fixture) audit() {
 	}
 	want, counts := map[side][]string{}, map[string]int64{}
 	for _, tr := range p.trips {
-		receipt, err := p.tenant.Get(p.t.Context(), settlement.ReceiptKey(p.tenant, tr.ID))
-		if err != nil || !receipt.Found() {
-			p.t.Fatalf("receipt of %s: %v, %v", tr.ID, receipt.Found(), err)
+		it, err := p.tenant.Get(p.t.Context(), receipt.Key(p.tenant, tr.ID))
+		if err != nil || !it.Found() {
+			p.t.Fatalf("receipt of %s: %v, %v", tr.ID, it.Found(), err)
 		}
-		var r settlement.Receipt
-		if err := receipt.Decode(&r); err != nil || r.TripCode != tr.TripCode || !cmp.Equal(r.Total, tr.FinalFare) {
+		var r receipt.Receipt
+		if err := it.Decode(&r); err != nil || r.TripCode != tr.TripCode || !cmp.Equal(r.Total, tr.FinalFare) {
 			p.t.Errorf("receipt of %s: %+v, %v", tr.ID, r, err)
 		}
-		entries, err := settlement.EntriesOf(tr)
+		entries, err := receipt.EntriesOf(tr)
 		if err != nil {
 			p.t.Fatal(err)
 		}
@@ -253,11 +256,11 @@ func TestSettleAfterACrashBetweenAnyTwoRequests(t *testing.T) {
 				for i := range 4 {
 					tr := p.ride(10*n + i + 1)
 					p.load(tr.Item(p.tenant, 1))
-					_, err := settlement.Settle(p.crash.CrashAt(t.Context(), n, lost), p.tenant, tr, start)
+					_, err := receipt.Settle(p.crash.CrashAt(t.Context(), n, lost), p.tenant, tr, start)
 					if crashed := p.crash.Revive(); crashed != (n < 2) || crashed != (err != nil) {
 						t.Fatalf("crashed %v, %v", crashed, err)
 					}
-					done, err := settlement.Settle(t.Context(), p.tenant, tr, start)
+					done, err := receipt.Settle(t.Context(), p.tenant, tr, start)
 					if want := n == 0 || n == 1 && !lost; err != nil || done != want {
 						t.Fatalf("settled again: %v, %v; want %v", done, err, want)
 					}
@@ -280,7 +283,7 @@ func TestSettleTogether(t *testing.T) {
 			go func() {
 				var err error
 				for range 5 { // after a failure, the stream delivers the record again
-					if _, err = settlement.Settle(t.Context(), p.tenant, tr, start); err == nil {
+					if _, err = receipt.Settle(t.Context(), p.tenant, tr, start); err == nil {
 						break
 					}
 				}
@@ -304,7 +307,7 @@ func TestSweepSettlesWhatTheStreamLost(t *testing.T) {
 				p.load(p.ride(i).Item(p.tenant, shards))
 			}
 			for _, tr := range p.trips[:100] {
-				if done, err := settlement.Settle(t.Context(), p.tenant, tr, start); err != nil || !done {
+				if done, err := receipt.Settle(t.Context(), p.tenant, tr, start); err != nil || !done {
 					t.Fatalf("settle: %v, %v", done, err)
 				}
 			}
@@ -323,7 +326,7 @@ func TestSweepSettlesWhatTheStreamLost(t *testing.T) {
 
 func TestSettleRefusesATripThatIsNotCompleted(t *testing.T) {
 	p := newFixture(t, testkit.Name(t, streamOff), 1)
-	if _, err := settlement.Settle(t.Context(), p.tenant, trip.Trip{ID: "trp", Status: trip.InProgress},
+	if _, err := receipt.Settle(t.Context(), p.tenant, trip.Trip{ID: "trp", Status: trip.InProgress},
 		start); err == nil {
 		t.Error("a trip in progress is settled")
 	}

@@ -16,6 +16,7 @@ import (
 	"svc/pkg/base/fault"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
+	"svc/pkg/domain/receipt"
 	"svc/pkg/domain/tenant"
 	"svc/pkg/domain/trip"
 )
@@ -173,7 +174,7 @@ func sweep(ctx context.Context, t table.Tenant, items []table.Item, now func() t
 			errs = append(errs, err)
 			continue
 		}
-		trips, keys = append(trips, tr), append(keys, ReceiptKey(t, tr.ID))
+		trips, keys = append(trips, tr), append(keys, receipt.Key(t, tr.ID))
 	}
 	receipts, err := t.BatchEventual(ctx, keys...)
 	if err != nil {
@@ -184,7 +185,7 @@ func sweep(ctx context.Context, t table.Tenant, items []table.Item, now func() t
 		if receipts[i].Found() {
 			continue
 		}
-		done, err := resettle(ctx, t, tr, now())
+		done, err := receipt.Resettle(ctx, t, tr, now())
 		if errs = append(errs, err); done {
 			out.Settled = append(out.Settled, tr.ID)
 		}

@@ -12,6 +12,7 @@ import (
 	"svc/pkg/background/settlement"
 	"svc/pkg/base/ids"
 	"svc/pkg/data/audit"
+	"svc/pkg/domain/receipt"
 	"svc/pkg/domain/tenant"
 	"svc/pkg/local/testkit"
 )
@@ -66,7 +67,7 @@ func TestSweepOfManyTenants(t *testing.T) {
 	}
 	for slug, p := range lost {
 		for _, tr := range p.trips {
-			if it, err := p.tenant.Get(t.Context(), settlement.ReceiptKey(p.tenant, tr.ID)); err != nil || !it.Found() {
+			if it, err := p.tenant.Get(t.Context(), receipt.Key(p.tenant, tr.ID)); err != nil || !it.Found() {
 				t.Fatalf("%s of %s was not settled: %v", tr.ID, slug, err)
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/audit"
 	"svc/pkg/data/table"
+	"svc/pkg/domain/receipt"
 	"svc/pkg/domain/tenant"
 	"svc/pkg/domain/trip"
 	"svc/pkg/local/testkit"
@@ -49,7 +50,7 @@ func TestSweepEndsBeforeItsDeadline(t *testing.T) {
 	f := settlement.Function{DB: db, Now: func() time.Time { return start.Add(4 * 24 * time.Hour) }}
 	testkit.Must(t, f.Sweep(ctx))
 	for _, tr := range p.trips {
-		it, err := p.tenant.Get(t.Context(), settlement.ReceiptKey(p.tenant, tr.ID))
+		it, err := p.tenant.Get(t.Context(), receipt.Key(p.tenant, tr.ID))
 		if err != nil || it.Found() {
 			t.Errorf("%s was settled: %v", tr.ID, err)
 		}
@@ -107,7 +108,7 @@ func TestScheduledSweep(t *testing.T) {
 		p.audit()
 	}
 	for _, tr := range old.trips {
-		it, err := db.Tenant(old.tenant.ID()).Get(t.Context(), settlement.ReceiptKey(old.tenant, tr.ID))
+		it, err := db.Tenant(old.tenant.ID()).Get(t.Context(), receipt.Key(old.tenant, tr.ID))
 		if err != nil || it.Found() {
 			t.Errorf("an old trip has a receipt: %v, %v", it.Found(), err)
 		}
@@ -185,7 +186,7 @@ func TestScheduledSweepOfLateCompletions(t *testing.T) {
 	db := testkit.Open(t, testkit.Name(t, streamOff), nil)
 	p := town(t, db, "one", 0)
 	for _, tr := range p.trips { // old and settled long ago
-		_, err := settlement.Settle(t.Context(), p.tenant, tr, start)
+		_, err := receipt.Settle(t.Context(), p.tenant, tr, start)
 		testkit.Must(t, err)
 	}
 	end := start.Add(60 * 24 * time.Hour)

@@ -26,6 +26,7 @@ const (
 	KindOpenTrips
 	KindEstimate
 	KindPaymentType
+	KindBalance
 	KindServiceArea
 	KindChanged
 	KindExpired
@@ -55,6 +56,7 @@ var table = map[Kind]answer{
 	KindOpenTrips:    {http.StatusConflict, "too_many_open_trips"},
 	KindEstimate:     {http.StatusConflict, "estimate_expired"},
 	KindPaymentType:  {http.StatusConflict, "payment_type_disabled"},
+	KindBalance:      {http.StatusConflict, "insufficient_balance"},
 	KindServiceArea:  {http.StatusConflict, "outside_service_area"},
 	KindChanged:      {http.StatusPreconditionFailed, "precondition_failed"},
 	KindExpired:      {http.StatusGone, "cursor_expired"},

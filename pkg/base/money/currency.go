@@ -57,3 +57,9 @@ func DefaultMaxFare(code string) json.Number {
 	}
 	return Number(Max)
 }
+
+// DefaultMaxPosting returns the largest posting to a wallet of a tenant that has
+// set none: about 10,000 US dollars.
+func DefaultMaxPosting(code string) json.Number {
+	return Number(decimal.Min(Must(DefaultMaxFare(code)).Mul(decimal.NewFromInt(5)), Max))
+}

@@ -13,6 +13,7 @@ import (
 type Input struct {
 	at     time.Time // of a date alone: its midnight in UTC
 	isDate bool
+	zoned  bool // the time has an offset, or is marked as UTC
 }
 
 // input matches a caller's date-time (ISO 8601), in the basic and the extended
@@ -40,7 +41,7 @@ func ParseInput(s string) (Input, error) {
 		return Input{}, errNoSuchTime
 	}
 	if part[7] == "" {
-		return Input{day, true}, nil
+		return Input{at: day, isDate: true}, nil
 	}
 	clock, ok := clockOf(part[8:])
 	if !ok {
@@ -50,7 +51,7 @@ func ParseInput(s string) (Input, error) {
 	if at.Year() < 1 || at.Year() > 9999 {
 		return Input{}, errors.New("expected a time in the years 1 to 9999 in UTC")
 	}
-	return Input{at: at}, nil
+	return Input{at: at, zoned: part[12] != "" || strings.ContainsAny(s[len(s)-1:], "Zz")}, nil
 }
 
 // number returns the digits as a number, 0 for "".
@@ -102,6 +103,11 @@ func clockOf(part []string) (time.Duration, bool) {
 
 // IsDate reports whether the input is a date alone.
 func (in Input) IsDate() bool { return in.isDate }
+
+// Zoned returns the time of an input that has an offset or is marked as UTC. ok is
+// false for any other input, which people in another zone would read as another
+// time.
+func (in Input) Zoned() (at time.Time, ok bool) { return in.at, in.zoned }
 
 // From returns the input as an inclusive lower bound: a date alone is the
 // beginning of its day in the zone.

@@ -15,6 +15,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"svc/pkg/base/money"
+	"svc/pkg/domain/fare"
 	"svc/pkg/domain/settings"
 )
 
@@ -58,6 +59,18 @@ func straight(r settings.Routing, j Journey) route {
 	kilometres := line.Mul(money.Must(r.DetourFactor)).RoundBank(3)
 	hours := kilometres.DivRound(money.Must(r.AverageSpeed), 9)
 	return route{kilometres: kilometres, seconds: hours.Mul(decimal.NewFromInt(3600)).RoundBank(0)}
+}
+
+// Straight returns what a ride costs by the straight line, whatever routing engine
+// the company has. It is nil if the service type has no prices.
+func Straight(s settings.ServiceType, d settings.Document, j Journey, currency string) *json.Number {
+	r := straight(d.Routing, j)
+	prices := PricesOf(s, d.Pricing)
+	amount, ok := prices.Of(fare.Measures{Kilometres: &r.kilometres, Seconds: &r.seconds}, currency)
+	if prices.Snapshot() == "" || !ok {
+		return nil
+	}
+	return money.Ptr(amount)
 }
 
 // ask measures the route with the routing engine.

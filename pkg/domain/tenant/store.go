@@ -250,7 +250,8 @@ func record(t table.Tenant, n Tenant) table.Item {
 func flags(n Tenant) map[string]any {
 	return map[string]any{"disabled": n.Disabled, authz.Taxi: n.TaxiEnabled, authz.Delivery: n.DeliveryEnabled,
 		"currency": n.Currency, "readShards": n.ReadShards, "writeShards": n.WriteShards, "name": n.Name, "slug": n.Slug,
-		"maxFare": string(n.MaxFare), "maxOpenTrips": n.MaxOpenTrips, authz.AgentActions: n.AgentActions,
+		"maxFare": string(n.MaxFare), "maxPosting": string(n.MaxPosting), "walletFloor": string(n.WalletFloor),
+		"maxOpenTrips": n.MaxOpenTrips, authz.AgentActions: n.AgentActions,
 		deleting: marked(n.DeletingAt != "")}
 }
 

@@ -34,6 +34,12 @@ type Tenant struct {
 	// MaxFare is the largest fare of a trip in currency units; "" means
 	// money.DefaultMaxFare.
 	MaxFare json.Number `json:"maxFare,omitempty"`
+	// MaxPosting is the largest posting of an operator to a wallet, in currency
+	// units; "" means money.DefaultMaxPosting.
+	MaxPosting json.Number `json:"maxPosting,omitempty"`
+	// WalletFloor is the least balance that a rider's wallet may have by a ride that
+	// is requested or a posting; "" means that there is none.
+	WalletFloor json.Number `json:"walletFloor,omitempty"`
 	// MaxOpenTrips is how many open trips a rider may have: 1 to MostOpenTrips,
 	// NoOpenTripsLimit, or 0 for MostOpenTrips. A new tenant has NewOpenTrips.
 	MaxOpenTrips int `json:"maxOpenTrips,omitempty"`
@@ -96,19 +102,35 @@ func (t *Tenant) normalize(was Tenant) error {
 		t.AgentActions), authz.AgentActions, "expected off, read, confirm or all")
 	wrong.Unless(t.MaxOpenTrips >= NoOpenTripsLimit && t.MaxOpenTrips <= MostOpenTrips, "maxOpenTrips",
 		"expected 1 to %d, or none", MostOpenTrips)
-	if t.MaxFare != "" {
-		fare, err := money.Accept(t.MaxFare, t.Currency)
-		positive := err == nil && fare.IsPositive()
-		wrong.Unless(positive, "maxFare", "expected an amount above 0, at most %s, with at most %d decimals (%s)",
-			money.Max, money.Decimals(t.Currency), t.Currency)
-		if positive {
-			t.MaxFare = money.Number(fare)
+	t.limit(&wrong, "maxFare", &t.MaxFare)
+	t.limit(&wrong, "maxPosting", &t.MaxPosting)
+	if digits, negative := strings.CutPrefix(string(t.WalletFloor), "-"); digits != "" {
+		floor, err := money.Accept(json.Number(digits), t.Currency)
+		wrong.Unless(err == nil, "walletFloor", "expected an amount, as in 0 or -20, with at most %d decimals (%s)",
+			money.Decimals(t.Currency), t.Currency)
+		if negative {
+			floor = floor.Neg()
 		}
+		t.WalletFloor = money.Number(floor)
 	}
 	_, err := time.LoadLocation(t.Timezone)
 	wrong.Unless(err == nil && t.Timezone != "" && t.Timezone != "Local", "timezone",
 		"expected a name of the IANA database, as in Europe/Lisbon")
 	return wrong.Err()
+}
+
+// limit converts a limit of amounts to its stored form. "" stays.
+func (t *Tenant) limit(wrong *fault.Faults, field string, n *json.Number) {
+	if *n == "" {
+		return
+	}
+	most, err := money.Accept(*n, t.Currency)
+	positive := err == nil && most.IsPositive()
+	wrong.Unless(positive, field, "expected an amount above 0, at most %s, with at most %d decimals (%s)", money.Max,
+		money.Decimals(t.Currency), t.Currency)
+	if positive {
+		*n = money.Number(most)
+	}
 }
 
 // Zone returns the time zone of a tenant's record.

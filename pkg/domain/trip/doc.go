@@ -1,5 +1,5 @@
 // Package trip owns trips: what a trip is, its transitions and who may make
-// them, its stored form, its log, and the nine endpoints that read, request and
+// them, its stored form, its log, and the endpoints that read, request, book and
 // change trips.
 //
 //	trip.go       a trip and its statuses
@@ -10,7 +10,9 @@
 //	store.go      reads, and one conditional transaction for each change
 //	list.go       lists with their filters
 //	requests.go   validation of what a rider or driver sends
-//	endpoints.go  rows and handlers
+//	endpoints.go  rows and handlers of riders, drivers and readers
+//	operations.go rows and handlers of operators who change trips
+//	book.go       what an operator sends to book a trip
 //
 // The package must not know settlement, reports or wallets.
 // pkg/background/settlement and pkg/background/projection receive the changes

@@ -23,7 +23,7 @@ const tag = "Trips"
 // OperatorRows returns the endpoints of operators.
 func OperatorRows() []api.Row {
 	policy := authz.Operators("tenant.trips:read", "VIEW_TRIPS")
-	return []api.Row{
+	rows := []api.Row{
 		api.Get("/api/v1/trips", "svc_list_trips", policy, list, NeedsZone(),
 			api.Tag(tag), api.Summary("List trips"), api.Text("The tenant's trips, newest first. A trip must match all "+
 				"filters. With filters a page may be short, and only `next_cursor` says whether more follow.")),
@@ -31,6 +31,7 @@ func OperatorRows() []api.Row {
 			api.Tag(tag), api.Summary("Read a trip"), api.Text("The trip with its driver, its rider and the last 100 entries "+
 				"of its log, oldest first.")),
 	}
+	return append(rows, operationRows()...)
 }
 
 // ActorRows returns the endpoints of riders and drivers.
@@ -114,9 +115,15 @@ func item(ctx context.Context, c *api.Caller, id string) (table.Item, error) {
 	return it, err
 }
 
+// storeOf returns the store for the caller's change. An operator's change has an
+// audit entry.
 func storeOf(ctx context.Context, c *api.Caller) (Store, error) {
 	shards, err := c.WriteShards(ctx)
-	return Store{Tenant: c.Tenant, WriteShards: shards, Now: c.Now, Commit: c.Commit}, err
+	s := Store{Tenant: c.Tenant, WriteShards: shards, Now: c.Now, Commit: c.Commit}
+	if c.Audience == authz.Dashboard {
+		s.Also = Audited(c.Tenant, c.By())
+	}
+	return s, err
 }
 
 // GetInput names a trip.
@@ -221,7 +228,7 @@ func requestRide(ctx context.Context, c *api.Caller, in *RideInput) (*Trip, erro
 	if err != nil {
 		return nil, err
 	}
-	terms, err := termsOf(ctx, c, &in.Body, state.Currency)
+	terms, err := termsOf(ctx, c, c.Actor.Subject, &in.Body, state.Currency)
 	if err != nil {
 		return nil, err
 	}
@@ -239,9 +246,9 @@ func requestRide(ctx context.Context, c *api.Caller, in *RideInput) (*Trip, erro
 	return s.Create(ctx, t, state.Flags)
 }
 
-// termsOf reads what the tenant offers for the ride. If the ride has an estimate,
+// termsOf reads what the tenant offers for the rider's ride. If the ride has an estimate,
 // the ride gets the service type of the estimate.
-func termsOf(ctx context.Context, c *api.Caller, r *Ride, currency string) (Terms, error) {
+func termsOf(ctx context.Context, c *api.Caller, rider string, r *Ride, currency string) (Terms, error) {
 	out := Terms{Currency: currency}
 	it, err := c.Item(ctx, settings.Key(c.Tenant))
 	if err != nil {
@@ -251,7 +258,7 @@ func termsOf(ctx context.Context, c *api.Caller, r *Ride, currency string) (Term
 		return out, err
 	}
 	if r.EstimateID != nil {
-		f, err := estimated(ctx, c, *r)
+		f, err := estimated(ctx, c, rider, *r)
 		if err != nil {
 			return out, err
 		}
@@ -264,8 +271,8 @@ func termsOf(ctx context.Context, c *api.Caller, r *Ride, currency string) (Term
 }
 
 // estimated returns the fare of the ride's estimate.
-func estimated(ctx context.Context, c *api.Caller, r Ride) (estimate.Fare, error) {
-	key, ok := estimate.Key(c.Tenant, c.Actor.Subject, *r.EstimateID)
+func estimated(ctx context.Context, c *api.Caller, rider string, r Ride) (estimate.Fare, error) {
+	key, ok := estimate.Key(c.Tenant, rider, *r.EstimateID)
 	if !ok {
 		return estimate.Fare{}, estimate.ErrExpired
 	}
@@ -290,16 +297,19 @@ type CancelInput struct {
 	Body *Reason
 }
 
-func cancel(ctx context.Context, c *api.Caller, in *CancelInput) (*Stopped, error) {
-	var reason *string
-	if in.Body != nil {
-		reason = in.Body.Reason
+func (in *CancelInput) reason() *string {
+	if in.Body == nil {
+		return nil
 	}
+	return in.Body.Reason
+}
+
+func cancel(ctx context.Context, c *api.Caller, in *CancelInput) (*Stopped, error) {
 	s, it, err := open(ctx, c, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	return s.Cancel(ctx, it, actor(c), reason)
+	return s.Cancel(ctx, it, actor(c), in.reason())
 }
 
 // actor returns the caller as the one who makes a change.
@@ -341,7 +351,7 @@ func complete(ctx context.Context, c *api.Caller, in *CompleteInput) (*Finished,
 	if err != nil {
 		return nil, err
 	}
-	if t.DriverID != nil && *t.DriverID != c.Actor.Subject {
+	if t.anothers(actor(c)) {
 		return nil, fault.NotFound()
 	}
 	state, err := c.Live(ctx)

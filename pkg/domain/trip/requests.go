@@ -101,9 +101,9 @@ func payable(kind string, p settings.Payments) error {
 		kind, cmp.Or(strings.Join(taken, ", "), "no payment at the moment"))}
 }
 
-// Reason is the request body of a cancellation.
+// Reason is the request body of a cancellation, or of taking a trip from its driver.
 type Reason struct {
-	Reason *string `json:"reason,omitempty" maxLength:"1000" example:"Plans changed" doc:"Why the trip is cancelled."`
+	Reason *string `json:"reason,omitempty" maxLength:"1000" example:"Plans changed" doc:"Why the trip is cancelled, or taken from its driver."`
 }
 
 // Measurements is the request body of a completion.

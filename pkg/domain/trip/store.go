@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"svc/pkg/base/fault"
+	"svc/pkg/data/audit"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/tenant"
 )
@@ -20,9 +21,31 @@ type Store struct {
 	// will return.
 	Commit func(ctx context.Context, tx *table.Tx, answer any) error
 	// Also, if not nil, adds writes to the transaction of each change. was is the
-	// trip as it was read, and next as it is written. If the trip has changed since
-	// the read, the transaction fails.
+	// trip as it was read, the zero Trip for a new trip, and next as it is written. If
+	// the trip has changed since the read, the transaction fails.
 	Also func(tx *table.Tx, was, next Trip, answer any)
+}
+
+// Audited returns a Store.Also that adds an audit entry of what an operator changed.
+func Audited(t table.Tenant, by audit.By) func(tx *table.Tx, was, next Trip, answer any) {
+	return func(tx *table.Tx, was, next Trip, _ any) {
+		what, before := "trip.move", any(was.audited())
+		if was.ID == "" {
+			what, before = "trip.book", nil
+		}
+		audit.Append(tx, t, by, what, next.ID, before, next.audited())
+	}
+}
+
+// audited returns what an audit entry shows of a trip. It has no address and no
+// words of a person.
+func (t Trip) audited() any {
+	return struct {
+		TripCode   string  `json:"tripCode"`
+		Status     Status  `json:"status"`
+		CustomerID string  `json:"customerId"`
+		DriverID   *string `json:"driverId"`
+	}{t.TripCode, t.Status, t.CustomerID, t.DriverID}
 }
 
 // Create writes a new trip. flags is the copy of the tenant's flags from which
@@ -41,6 +64,9 @@ func (s Store) Create(ctx context.Context, t Trip, flags table.Item) (*Trip, err
 			}
 		} else if most > 0 {
 			addOpen(tx, s.Tenant, t, most)
+		}
+		if s.Also != nil {
+			s.Also(tx, Trip{}, t, &t)
 		}
 		err := s.Commit(ctx, tx, &t)
 		if errors.Is(err, errLook) {
@@ -155,18 +181,13 @@ func (s Store) Change(ctx context.Context, it table.Item, act func(Trip) (Trip, 
 func change[A any](
 	ctx context.Context, s Store, it table.Item, act func(Trip) (Trip, error), answer func(Trip) *A,
 ) (*A, error) {
-	if !it.Found() {
-		return nil, fault.NotFound()
-	}
 	var given *A
-	stale := false
-	err := table.Retry(ctx, func(ctx context.Context) (err error) {
-		if stale {
-			if it, err = s.Tenant.Get(ctx, it.Key); err != nil {
-				return err
-			}
+	read := reader(s.Tenant, it)
+	err := table.Retry(ctx, func(ctx context.Context) error {
+		it, err := read(ctx)
+		if err != nil {
+			return err
 		}
-		stale = true
 		was, err := FromItem(it)
 		if err != nil {
 			return err
@@ -186,6 +207,22 @@ func change[A any](
 		return nil, err
 	}
 	return given, nil
+}
+
+// reader returns a function that returns the trip's item as it was read, and at
+// each later call reads it again. It returns fault.NotFound if there is none.
+func reader(t table.Tenant, it table.Item) func(context.Context) (table.Item, error) {
+	stale := false
+	return func(ctx context.Context) (out table.Item, err error) {
+		if stale {
+			it, err = t.Get(ctx, it.Key)
+		}
+		stale = true
+		if err == nil && !it.Found() {
+			err = fault.NotFound()
+		}
+		return it, err
+	}
 }
 
 // replace returns the transaction from one state of a trip to the next. The

@@ -56,7 +56,7 @@ func read(t *testing.T, s trip.Store, key table.Key) table.Item {
 	return it
 }
 
-func tripOf(t *testing.T, it table.Item) trip.Trip {
+func tripOf(t testing.TB, it table.Item) trip.Trip {
 	t.Helper()
 	tr, err := trip.FromItem(it)
 	if err != nil {

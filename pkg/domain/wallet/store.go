@@ -2,46 +2,90 @@ package wallet
 
 import (
 	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/shopspring/decimal"
 
 	"svc/pkg/base/money"
+	"svc/pkg/base/timestamp"
 	"svc/pkg/data/audit"
 	"svc/pkg/data/table"
 )
 
-// Movement is a posting to an actor's wallet.
+// Movement is a change of an actor's wallet: its postings, and what it holds for
+// withdrawals.
 type Movement struct {
 	Side     Side
 	Actor    string
 	Name     string // the actor's current name; "" keeps the name in the wallet
 	Currency string // of a wallet that Move creates; an existing wallet keeps its own
-	Posting  Posting
+	Entries  []Entry
+	Hold     decimal.Decimal // added to Wallet.Held
+	// Allows, if not nil, judges the wallet after the change. Its error is the error
+	// of Move.
+	Allows func(after Wallet) error
 }
 
-// Move adds a movement to a transaction: the posting, and the new balance on
+// Move adds a movement to a transaction: the postings, and the new balance on
 // the condition that the balance is still as read. was is the wallet's item,
 // read with the actor's Key; it is the zero Item if there is no wallet. If
 // another transaction has changed the wallet since, the transaction fails with
-// table.ErrConflict, and the caller must read again. If the posting exists
+// table.ErrConflict, and the caller must read again. If a posting exists
 // already, the transaction fails with the error posted.
-func Move(tx *table.Tx, t table.Tenant, was table.Item, m Movement, writeShards int, posted error) error {
+func Move(tx *table.Tx, t table.Tenant, was table.Item, m Movement, writeShards int, posted error) (Wallet, error) {
 	w := Wallet{Side: m.Side, Actor: m.Actor, Currency: m.Currency, Version: 1}
 	if was.Found() {
 		var err error
 		if w, err = FromItem(was); err != nil {
-			return err
+			return w, err
 		}
 	}
-	amount, err := money.Parse(m.Posting.Amount)
-	if err != nil {
-		return err
+	for _, e := range m.Entries {
+		amount, err := money.Parse(e.Amount)
+		if err != nil {
+			return w, err
+		}
+		w.Balance, w.UpdatedAt = w.Balance.Add(amount), max(w.UpdatedAt, e.CreatedAt)
 	}
-	w.Balance, w.UpdatedAt = w.Balance.Add(amount), max(w.UpdatedAt, m.Posting.CreatedAt)
-	if m.Name != "" {
+	if w.Held = w.Held.Add(m.Hold); m.Name != "" {
 		w.Name = m.Name
 	}
+	if m.Allows != nil {
+		if err := m.Allows(w); err != nil {
+			return w, err
+		}
+	}
 	audit.Put(tx, was, w.Item(t, writeShards))
-	tx.Create(PostingItem(t, m.Side, m.Actor, m.Posting)).Else(posted)
-	return nil
+	for _, e := range m.Entries {
+		tx.Create(PostingItem(t, m.Side, m.Actor, e)).Else(posted)
+	}
+	return w, nil
+}
+
+// Postings is the query of a wallet's partition for its postings, newest first.
+var Postings = table.Query{Backward: true, Consistent: true, From: postingPrefix, To: "POSTING$"}
+
+const postingPrefix = "POSTING#"
+
+// PostedAt returns a bound on the keys of postings: those of the time or later
+// have keys above it.
+func PostedAt(t time.Time) string {
+	if t.Year() > 9999 {
+		return Postings.To // sorts after every posting
+	}
+	return postingPrefix + timestamp.Format(t)
+}
+
+// Floor returns the least balance that a rider's wallet may have by a request or
+// a posting. ok is false if the tenant has none.
+func Floor(flags table.Item) (floor decimal.Decimal, ok bool) {
+	text := flags.Text("walletFloor")
+	if text == "" {
+		return floor, false
+	}
+	floor, err := money.Parse(json.Number(text))
+	return floor, err == nil
 }
 
 // Shown is the maximum number of postings that a wallet's owner sees
@@ -54,7 +98,7 @@ const Shown = 20
 // empty.
 func Statement(ctx context.Context, t table.Tenant, side Side, actor string) (Mine, error) {
 	key := Key(t, side, actor)
-	page, err := t.Query(ctx, key.PK, table.Query{Backward: true, Consistent: true, From: "POSTING#", Limit: Shown + 1})
+	page, err := t.Query(ctx, key.PK, table.Query{Backward: true, Consistent: true, From: postingPrefix, Limit: Shown + 1})
 	if err != nil {
 		return Mine{}, err
 	}

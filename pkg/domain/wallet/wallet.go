@@ -36,16 +36,30 @@ func SideOf(audience authz.Audience) Side {
 	return Customer
 }
 
-// TripPayment is the only transaction type (specification, "Wallet").
-const TripPayment = "TRIP_PAYMENT"
+// The types of postings. Only settlement and the correction of a fare post
+// TripPayment (specification, "Wallet"); operators post the others.
+const (
+	TripPayment = "TRIP_PAYMENT"
+	TopUp       = "TOP_UP"
+	Refund      = "REFUND"
+	Payout      = "PAYOUT"
+	Adjustment  = "ADJUSTMENT"
+)
 
 // Posting is one entry of a wallet, as the API shows it.
 type Posting struct {
 	ID          string      `json:"id" doc:"Identifier of the transaction."`
-	Type        string      `json:"type" enum:"TRIP_PAYMENT" doc:"What the transaction is for."`
+	Type        string      `json:"type" enum:"TRIP_PAYMENT,TOP_UP,REFUND,PAYOUT,ADJUSTMENT" doc:"What the transaction is for. Only TRIP_PAYMENT is of the specification; operators post the others."`
 	Amount      json.Number `json:"amount" doc:"Currency units; negative for debits."`
 	Description string      `json:"description" doc:"What the transaction is for, in words."`
-	CreatedAt   string      `json:"createdAt" format:"date-time" doc:"When the trip was completed."`
+	CreatedAt   string      `json:"createdAt" format:"date-time" doc:"When it was posted. For the payment of a trip, when the trip was completed."`
+}
+
+// Entry is a posting as it is stored and as operators see it.
+type Entry struct {
+	Posting
+	TripID *string `json:"tripId" doc:"The trip that the transaction is about."`
+	By     *string `json:"by" doc:"Who posted it; null for a trip payment that settlement posted."`
 }
 
 // Wallet is an actor's wallet without its postings.
@@ -54,6 +68,7 @@ type Wallet struct {
 	Actor     string
 	Name      string // of the actor, for the operator's list
 	Balance   decimal.Decimal
+	Held      decimal.Decimal // sum of the withdrawals that are asked for; a part of Balance
 	Currency  string
 	UpdatedAt string
 	Version   int64
@@ -67,7 +82,7 @@ func Key(t table.Tenant, side Side, actor string) table.Key {
 // PostingKey returns the key of a posting. Postings are ordered by time, then
 // by id.
 func PostingKey(t table.Tenant, side Side, actor string, p Posting) table.Key {
-	return t.Key("POSTING#"+p.CreatedAt+"#"+p.ID, "WALLET", string(side), actor)
+	return t.Key(postingPrefix+p.CreatedAt+"#"+p.ID, "WALLET", string(side), actor)
 }
 
 // Partition returns shard n of by-g1 with the wallets of a side, highest
@@ -78,15 +93,19 @@ func Partition(t table.Tenant, side Side, n int) string {
 
 // Item returns the stored form of a wallet.
 func (w Wallet) Item(t table.Tenant, writeShards int) table.Item {
+	var held any // absent for 0
+	if !w.Held.IsZero() {
+		held = money.Number(w.Held)
+	}
 	return table.Item{Key: Key(t, w.Side, w.Actor), Type: "wallet", Version: w.Version, R: Rank(w.Balance) + "#" + w.Actor,
 		G: [4]string{Partition(t, w.Side, ids.Pick(w.Actor, writeShards))},
 		Attrs: map[string]any{"side": string(w.Side), "actor": w.Actor, "name": w.Name, "balance": money.Number(w.Balance),
-			"currency": w.Currency, "updatedAt": w.UpdatedAt}}
+			"currency": w.Currency, "updatedAt": w.UpdatedAt, "held": held}}
 }
 
 // PostingItem returns the stored form of a posting.
-func PostingItem(t table.Tenant, side Side, actor string, p Posting) table.Item {
-	return table.Item{Key: PostingKey(t, side, actor, p), Type: "posting", Doc: p}
+func PostingItem(t table.Tenant, side Side, actor string, e Entry) table.Item {
+	return table.Item{Key: PostingKey(t, side, actor, e.Posting), Type: "posting", Doc: e}
 }
 
 // FromItem decodes a wallet from its item. It returns fault.NotFound if there
@@ -99,8 +118,12 @@ func FromItem(it table.Item) (Wallet, error) {
 	if err != nil {
 		return Wallet{}, fmt.Errorf("wallet: %w", err)
 	}
+	held, err := money.Parse(it.Number("held"))
+	if err != nil {
+		return Wallet{}, fmt.Errorf("wallet: %w", err)
+	}
 	return Wallet{Side: Side(it.Text("side")), Actor: it.Text("actor"), Name: it.Text("name"), Balance: balance,
-		Currency: it.Text("currency"), UpdatedAt: it.Text("updatedAt"), Version: it.Version}, nil
+		Held: held, Currency: it.Text("currency"), UpdatedAt: it.Text("updatedAt"), Version: it.Version}, nil
 }
 
 const rankDigits, rankDecimals = 33, 9

@@ -54,8 +54,8 @@ func move(
 			return err
 		}
 		tx := tenant.Write()
-		if err := wallet.Move(tx, tenant, was, wallet.Movement{Side: side, Actor: actor, Name: "Name of " + actor,
-			Currency: "USD", Posting: p}, shards, table.ErrConflict); err != nil {
+		if _, err := wallet.Move(tx, tenant, was, wallet.Movement{Side: side, Actor: actor, Name: "Name of " + actor,
+			Currency: "USD", Entries: []wallet.Entry{{Posting: p}}}, shards, table.ErrConflict); err != nil {
 			return err
 		}
 		return tx.Commit(ctx)

@@ -32,6 +32,8 @@ type Sent struct {
 	Tries  int   `json:"tries"` // attempts of this round; a replay begins a round
 	Shard  int   `json:"shard"` // of the event in the feed
 	Number int64 `json:"number"`
+
+	preserve table.Unknown // of the stored item
 }
 
 // Statuses of a delivery.
@@ -56,11 +58,15 @@ func DeliveryKey(t table.Tenant, endpoint, eventID string) table.Key {
 // Item returns the stored form. A delivery is kept as long as its event.
 func (s Sent) Item(t table.Tenant, endpoint string, now time.Time) table.Item {
 	return table.Item{Key: DeliveryKey(t, endpoint, s.EventID), Type: "delivery", Doc: s, Expires: now.Add(event.Kept),
-		Attrs: map[string]any{"status": s.Status}}
+		Attrs: map[string]any{"status": s.Status}, Preserve: s.preserve}
 }
 
 // SentFromItem decodes a delivery.
-func SentFromItem(it table.Item) (Sent, error) { return table.DecodeDoc[Sent](it) }
+func SentFromItem(it table.Item) (Sent, error) {
+	s, err := table.DecodeDoc[Sent](it)
+	s.preserve = it.Unknown()
+	return s, err
+}
 
 // Request asks the sender to send a test, or to send events again. The stream
 // passes it to the sender.

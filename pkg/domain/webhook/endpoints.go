@@ -23,13 +23,11 @@ func Rows() []api.Row {
 	tag, extension, book := api.Tag("Webhooks"), api.Extension(), api.Needs(func(t table.Tenant, _ api.Peek) []table.Key {
 		return []table.Key{Key(t)}
 	})
-	// An agent must not learn a secret, so creation and rotation are no tools.
-	noTool := api.NoTool(authz.Dashboard)
 	const one = "/api/v1/webhooks/{id}"
 	return []api.Row{
 		api.Get("/api/v1/webhooks", "svc_list_webhooks", read, list, book, tag, extension,
 			api.Summary("List webhook endpoints"), api.Text("All of them, oldest first; a company has at most 16.")),
-		api.Post("/api/v1/webhooks", "svc_create_webhook", write, create, book, tag, extension, noTool, api.Created(),
+		api.Post("/api/v1/webhooks", "svc_create_webhook", write, create, book, tag, extension, api.Created(),
 			api.Confirm("The company's events go to this address."),
 			api.Summary("Add a webhook endpoint"), api.Text("The response shows `secret`, once. The address gets a POST with "+
 				"`{\"type\": \"verification\", \"challenge\": …}` and must echo `{\"challenge\": …}` with a 2xx. Then events are "+
@@ -44,7 +42,7 @@ func Rows() []api.Row {
 			api.Confirm("No more events are sent to this address."),
 			api.Summary("Remove a webhook endpoint"), api.Text("The response is the endpoint as it was. Nothing is sent to it "+
 				"any more, also nothing that was due.")),
-		api.Post(one+"/rotate", "svc_rotate_webhook_secret", write, rotate, book, tag, extension, noTool,
+		api.Post(one+"/rotate", "svc_rotate_webhook_secret", write, rotate, book, tag, extension,
 			api.Confirm("The receiver must get the new secret."),
 			api.Summary("Replace the secret of a webhook endpoint"), api.Text("The response shows the new `secret`, once. "+
 				"Until its end the old one signs too: each delivery has both signatures.")),
@@ -144,7 +142,16 @@ type CreateInput struct {
 // WithSecret is an endpoint with its new secret.
 type WithSecret struct {
 	Endpoint
-	Secret string `json:"secret,omitempty" example:"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=" doc:"The secret that signs: whsec_ and 32 bytes in base64. It is shown once; a repeated request with the same Idempotency-Key does not show it."`
+	Secret string `json:"secret,omitempty" example:"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=" doc:"The secret that signs: whsec_ and 32 bytes in base64. It is shown once: a repeated request with the same Idempotency-Key does not show it. It is never shown to an agent."`
+}
+
+// withSecret returns the endpoint with its secret. An agent does not get the secret,
+// because whatever it reads may end up elsewhere.
+func withSecret(c *api.Caller, e Endpoint, secret []byte) *WithSecret {
+	if c.Agent() {
+		return &WithSecret{Endpoint: e}
+	}
+	return &WithSecret{e, SecretText(secret)}
 }
 
 // create adds an endpoint. What is stored for the Idempotency-Key lacks the secret.
@@ -176,7 +183,7 @@ func create(ctx context.Context, c *api.Caller, in *CreateInput) (*WithSecret, e
 	if err != nil {
 		return nil, err
 	}
-	return &WithSecret{one.Endpoint, SecretText(secret)}, nil
+	return withSecret(c, one.Endpoint, secret), nil
 }
 
 // PatchInput names an endpoint and has what changes.
@@ -247,7 +254,7 @@ func rotate(ctx context.Context, c *api.Caller, in *RotateInput) (*WithSecret, e
 	if err != nil {
 		return nil, err
 	}
-	return &WithSecret{*out, SecretText(secret)}, nil
+	return withSecret(c, *out, secret), nil
 }
 
 // Asked is the response to a request to the sender.

@@ -33,7 +33,7 @@ type Caller struct {
 // the tool.
 func (c *Caller) By() audit.By {
 	by := audit.By{Who: c.Actor.Subject, At: c.Now, Client: c.Actor.ClientID}
-	if c.x.entry.Resource.MCP() {
+	if c.Agent() {
 		by.Tool = c.x.row.ID
 	}
 	return by
@@ -51,6 +51,9 @@ func (c *Caller) Seal(ctx context.Context, name string, secret []byte) ([]byte, 
 	}
 	return sealed, nil
 }
+
+// Agent reports whether an agent calls, by a tool.
+func (c *Caller) Agent() bool { return c.x.entry.Resource.MCP() }
 
 // Local reports whether the service runs on a laptop, without TLS.
 func (c *Caller) Local() bool { return strings.HasPrefix(c.x.server.BaseURL, "http://127.0.0.1:") }

@@ -35,7 +35,9 @@ var enums = map[string]string{ //nolint:gosec // the names of authentication met
 		"HANDED_OVER OFFERED RATED RELEASED REQUESTED SEARCHING STARTED UNASSIGNED",
 	"TripStatus": "ASSIGNED CANCELLED COLLECTING_OFFERS COMPLETED DRIVER_ARRIVED IN_PROGRESS PENDING SCHEDULED " +
 		"SEARCHING WAITING_CUSTOMER",
-	"WalletSide": "customer driver",
+	"PostingType":      "ADJUSTMENT PAYOUT REFUND TOP_UP TRIP_PAYMENT",
+	"PostingInputType": "ADJUSTMENT PAYOUT REFUND TOP_UP",
+	"WalletSide":       "customer driver",
 }
 
 // oauthErrors are the error codes of the OAuth endpoints that respond with JSON

@@ -12,7 +12,8 @@ import (
 // namespace and need FeedbackDraft.
 var names = map[string]string{
 	"Accepted": "AcceptedTrip", "Arrived": "ArrivedTrip", "Started": "StartedTrip", "Finished": "CompletedTrip",
-	"Stopped": "CancelledTrip", "Changed": "ChangedTrip", "Ride": "RideRequest", "Reason": "CancelRequest", "Measurements": "CompleteRequest",
+	"Stopped": "CancelledTrip", "Changed": "ChangedTrip", "Booking": "TripBooking",
+	"Erased": "DeletedTrip", "AssignInputBody": "AssignRequest", "Ride": "RideRequest", "Reason": "CancelRequest", "Measurements": "CompleteRequest",
 	"LogEntry": "TripLogEntry", "LogActor": "TripLogActor", "LogData": "TripLogData",
 	"Save": "AddressInput", "Polygon": "ZonePolygon", "MultiPolygon": "ZoneMultiPolygon", "Patch": "BrandingPatch",
 	"Method": "PaymentMethod", "Draft": "FeedbackDraft", "Remark": "FeedbackCommentDraft", "PostItem": "FeedbackPost",
@@ -20,6 +21,7 @@ var names = map[string]string{
 	"Line": "OrderLine", "Listed": "WalletOfActor", "Mine": "Wallet", "Total": "WalletTotal", "Totals": "WalletTotals",
 	"Overview": "SettingsOverview", "Dispatch": "DispatchSettings", "Payments": "PaymentSettings",
 	"Pricing": "PricingSettings", "Window": "ReportWindow", "Summary": "ReportSummary",
+	"Entry": "WalletPosting", "Made": "PostedToWallet", "Post": "WalletPostingInput",
 	"StatusChanged": "DriverStatusChange", "StatusInputBody": "DriverStatusInput",
 }
 

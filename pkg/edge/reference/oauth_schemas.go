@@ -138,7 +138,7 @@ var authorizationParameters = map[string]string{ //nolint:gosec // words about p
 	"login_hint":               "Mail address of the account that is meant. Another account has to sign in.",
 	"resource":                 "Address of the API or of an MCP endpoint (RFC 8707).",
 	"id_token_hint":            "An id_token of the person whom the request is about. It may have expired.",
-	"ui_locales":               "Preferred languages, space-separated. The pages have `en` and `es`.",
+	"ui_locales":               "Preferred languages, space-separated. `ui_locales_supported` of the metadata lists those of the pages.",
 	"post_logout_redirect_uri": "Exactly one of the client's registered post_logout_redirect_uris.",
 	"audience":                 "Whose account: `dashboard`, `rider` or `driver`.",
 }

@@ -5,10 +5,10 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"svc/pkg/background/settlement"
 	"svc/pkg/base/ids"
 	"svc/pkg/base/money"
 	"svc/pkg/base/timestamp"
+	"svc/pkg/domain/receipt"
 	"svc/pkg/domain/settings"
 	"svc/pkg/domain/trip"
 	"svc/pkg/domain/wallet"
@@ -17,14 +17,14 @@ import (
 // ride is a trip with everything written about it.
 type ride struct {
 	trip     trip.Trip
-	receipt  *settlement.Receipt
+	receipt  *receipt.Receipt
 	postings []posting
 }
 
 type posting struct {
 	side  wallet.Side
 	actor string
-	wallet.Posting
+	wallet.Entry
 }
 
 // act is one of a trip's transitions.
@@ -158,16 +158,16 @@ func (g *generator) measured(service *rates, tenths int64, riding time.Duration)
 // settle gives a completed trip its receipt and postings, by the settlement
 // package's own rules, and adds them to the wallets.
 func (g *generator) settle(r *ride, driver, rider *actor, at time.Time) error {
-	entries, err := settlement.EntriesOf(r.trip)
+	entries, err := receipt.EntriesOf(r.trip)
 	if err != nil {
 		return err
 	}
 	issued, paid := at.Add(g.seconds(0, 1)), timestamp.Format(at)
-	receipt := settlement.ReceiptOf(r.trip, entries, g.id(ids.Receipt, issued), timestamp.Format(issued))
-	r.receipt = &receipt
+	issuedReceipt := receipt.Of(r.trip, entries, g.id(ids.Receipt, issued), timestamp.Format(issued), "")
+	r.receipt = &issuedReceipt
 	post := func(side wallet.Side, a *actor, amount *decimal.Decimal) {
 		if amount != nil {
-			r.postings = append(r.postings, posting{side, a.id, settlement.PostingOf(r.trip, side, *amount, paid)})
+			r.postings = append(r.postings, posting{side, a.id, receipt.PostingOf(r.trip, side, *amount, paid)})
 			a.post(*amount, paid)
 		}
 	}

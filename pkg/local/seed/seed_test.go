@@ -16,6 +16,7 @@ import (
 	"svc/pkg/data/counter"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/driver"
+	"svc/pkg/domain/receipt"
 	"svc/pkg/domain/report"
 	"svc/pkg/domain/settings"
 	"svc/pkg/domain/tenant"
@@ -256,7 +257,7 @@ func TestAsSettlementWouldHave(t *testing.T) {
 			items = append(items, g.riderItems(tn, a, 1)[0])
 		}
 	}
-	receipts, postings := map[string]settlement.Receipt{}, map[string][]wallet.Posting{}
+	receipts, postings := map[string]receipt.Receipt{}, map[string][]wallet.Posting{}
 	for range 70 {
 		one, err := g.next()
 		if err != nil {
@@ -278,8 +279,8 @@ func TestAsSettlementWouldHave(t *testing.T) {
 		t.Fatalf("settled %d of %d, %v", len(swept.Settled), len(receipts), err)
 	}
 	for id, want := range receipts {
-		it, err := tn.Get(t.Context(), settlement.ReceiptKey(tn, id))
-		var got settlement.Receipt
+		it, err := tn.Get(t.Context(), receipt.Key(tn, id))
+		var got receipt.Receipt
 		if err != nil || it.Decode(&got) != nil {
 			t.Fatal(err)
 		}

@@ -10,13 +10,13 @@ import (
 
 	"svc/pkg/access/authz"
 	"svc/pkg/access/login"
-	"svc/pkg/background/settlement"
 	"svc/pkg/base/ids"
 	"svc/pkg/base/money"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/audit"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/delivery"
+	"svc/pkg/domain/receipt"
 	"svc/pkg/domain/wallet"
 )
 
@@ -66,10 +66,10 @@ func (r *run) trips() func(ctx context.Context, from, to int) error {
 func (r ride) beside(t table.Tenant) []table.Item {
 	var out []table.Item
 	if r.receipt != nil {
-		out = append(out, settlement.ReceiptItem(t, *r.receipt))
+		out = append(out, receipt.Item(t, *r.receipt))
 	}
 	for _, p := range r.postings {
-		out = append(out, wallet.PostingItem(t, p.side, p.actor, p.Posting))
+		out = append(out, wallet.PostingItem(t, p.side, p.actor, p.Entry))
 	}
 	return out
 }

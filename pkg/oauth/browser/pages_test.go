@@ -87,7 +87,7 @@ func TestPages(t *testing.T) {
 				at("forgot", chromedp.Navigate(s.server.URL+"/oauth/forgot?audience=rider&tenant_hint=metro"),
 					chromedp.WaitVisible(chromedp.CSS("#email")))
 				at("mailed", chromedp.SendKeys(chromedp.CSS("#email"), "rita@home.example"+kb.Enter),
-					chromedp.WaitNotPresent(chromedp.CSS("form")), chromedp.WaitVisible(chromedp.CSS("h1")))
+					chromedp.WaitReady(chromedp.CSS(`[name="email"][type="hidden"]`)))
 				at("password", chromedp.Navigate(link()), chromedp.WaitVisible(chromedp.CSS("#new")))
 				at("company", chromedp.Navigate(s.authorize(riders, "tenant_hint", "", "scope", "rider.trips:read")),
 					chromedp.WaitVisible(chromedp.CSS("#company")))
@@ -308,9 +308,14 @@ func (s *stand) check(t *testing.T, ctx context.Context, l look, name string) {
 		t.Errorf("%s is %v px wider than the screen", name, overflow)
 	}
 	if *screenshots && l.device != "" && l.device != narrow.device {
-		picture := get(t, ctx, chromedp.CaptureScreenshot())
-		path := filepath.Join("..", "..", "..", "docs", "screenshots", name+"-"+l.scheme+"-"+l.device+".png")
-		testkit.Must(t, os.MkdirAll(filepath.Dir(path), 0o750))
-		testkit.Must(t, os.WriteFile(path, picture, 0o600))
+		savePicture(t, ctx, filepath.Join("..", "..", "..", "docs", "screenshots", name+"-"+l.scheme+"-"+l.device+".png"))
 	}
+}
+
+// savePicture writes a picture of what the tab shows.
+func savePicture(t *testing.T, ctx context.Context, path string) {
+	t.Helper()
+	picture := get(t, ctx, chromedp.CaptureScreenshot())
+	testkit.Must(t, os.MkdirAll(filepath.Dir(path), 0o750))
+	testkit.Must(t, os.WriteFile(path, picture, 0o600))
 }

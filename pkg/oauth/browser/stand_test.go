@@ -178,13 +178,17 @@ func tab(t *testing.T, l look) context.Context {
 	run(t, ctx) // opens the tab, whose life must not be that of one action
 	ctx, stop := context.WithTimeout(ctx, 10*time.Minute)
 	t.Cleanup(stop)
-	run(t, ctx,
-		command(emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: l.width, Height: l.height,
-			DeviceScaleFactor: l.scale, Mobile: l.width < 600}),
-		command(emulation.SetEmulatedMedia,
-			emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme",
-				Value: l.scheme}}}))
+	run(t, ctx, showAs(l))
 	return ctx
+}
+
+// showAs changes how the tab displays its page.
+func showAs(l look) step {
+	return chromedp.Steps(
+		command(emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: l.width,
+			Height: l.height, DeviceScaleFactor: l.scale, Mobile: l.width < 600}),
+		command(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: l.scheme}}}))
 }
 
 // step is an action without a result.

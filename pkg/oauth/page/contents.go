@@ -33,6 +33,15 @@ type Forgot struct {
 	Driver  bool
 }
 
+// Mailed says that a link was mailed, if the account exists. Its form asks for
+// another one.
+type Mailed struct {
+	Action string
+	CSRF   string
+	Email  string // as typed
+	SignIn string // address of the sign-in page
+}
+
 // Company asks a rider or driver for the short name of a company. Its form sends
 // the query again by GET, with the name as tenant_hint.
 type Company struct {
@@ -73,6 +82,7 @@ type Consent struct {
 	Terms   string   // address of the client's terms, shown only if https
 	Switch  string   // address for signing in with another account
 	Company string   // address for choosing another company, or ""
+	Apps    string   // address of the connected applications
 }
 
 // App is a client to which the person consented in one or more tenants.
@@ -132,8 +142,9 @@ type Message struct {
 	Back template.URL
 	Host string
 	// Again is the address of one of the server's pages where the person can
-	// continue, or "".
-	Again string
+	// continue, or "". SignIn is that of the sign-in page, or "".
+	Again  string
+	SignIn string
 }
 
 // FormPost is a form that a script posts to the client. Without the script, the
@@ -147,6 +158,7 @@ type FormPost struct {
 func (FormPost) template() string { return "formpost" }
 func (SignIn) template() string   { return "signin" }
 func (Forgot) template() string   { return "forgot" }
+func (Mailed) template() string   { return "mailed" }
 func (Company) template() string  { return "company" }
 func (Picker) template() string   { return "picker" }
 func (Consent) template() string  { return "consent" }

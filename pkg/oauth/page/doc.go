@@ -1,7 +1,7 @@
 // Package page owns the pages that people see: sign-in, choice of a company,
 // consent, password, connected applications, sign-out, and messages such as
 // errors. It also owns the text of the mail with a one-time link. Pages use the
-// tenant's branding and are in English or Spanish. The package adjusts the
+// tenant's branding. Each file in languages/ is a language of the pages. The package adjusts the
 // tenant's colours until they are readable (WCAG 2.2 AA). Its headers prevent
 // framing, caching and scripts.
 //

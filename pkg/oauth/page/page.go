@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 
 	"svc/pkg/domain/branding"
@@ -58,6 +59,15 @@ type view struct {
 // T translates: it returns the text that the key names, in the page's language.
 func (v view) T(key string, args ...any) (string, error) { return v.Lang.text(key, args...) }
 
+// Problem returns the text of a form's problem. That of a missing cookie is the
+// same for every form.
+func (v view) Problem(form, problem string) (string, error) {
+	if problem == "cookies" {
+		return v.T(problem)
+	}
+	return v.T(form + "." + problem)
+}
+
 // Scope returns the description of a catalog scope in the page's language.
 func (v view) Scope(scope string) string { return v.Lang.scope(scope) }
 
@@ -94,16 +104,16 @@ func (v view) Link(address string) template.URL {
 	return template.URL(address) //nolint:gosec // only of the schemes above; the template escapes the rest
 }
 
-var templates = parse("signin", "forgot", "company", "picker", "consent", "apps", "logout", "password", "message",
-	"formpost")
-
-func parse(names ...string) map[string]*template.Template {
+// templates parses the templates when the first page is shown, because most
+// functions show none.
+var templates = sync.OnceValue(func() map[string]*template.Template {
 	out := map[string]*template.Template{}
-	for _, name := range names {
+	for _, name := range []string{"signin", "forgot", "mailed", "company", "picker", "consent", "apps", "logout",
+		"password", "message", "formpost"} {
 		out[name] = template.Must(template.ParseFS(files, "templates/layout.html", "templates/"+name+".html"))
 	}
 	return out
-}
+})
 
 // Write sends the page with its headers. They forbid caching, framing, scripts
 // and a referrer, and permit loading only the page's style, and images. Only a
@@ -114,14 +124,24 @@ func Write(w http.ResponseWriter, status int, f Frame, c Content) error {
 	if err != nil {
 		return err
 	}
+	writeHeader(w, status, f.Lang, policy)
+	_, err = w.Write(body)
+	return err
+}
+
+func writeHeader(w http.ResponseWriter, status int, lang Lang, policy string) {
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Language", string(f.Lang))
+	h.Set("Content-Language", string(lang))
 	h.Set("Content-Security-Policy", policy)
 	Guard(h)
 	w.WriteHeader(status)
-	_, err = w.Write(body)
-	return err
+}
+
+// policyOf returns the part of a page's policy that is the same for all pages.
+func policyOf(style string) string {
+	return "default-src 'none'; style-src '" + sourceHash(style) + "'; img-src https: data:; " +
+		"base-uri 'none'; frame-ancestors 'none'; "
 }
 
 // Guard sets the headers that pages and the redirects between them share.
@@ -152,11 +172,10 @@ func render(f Frame, c Content) (body []byte, policy string, err error) {
 	v := view{Frame: f, C: c,
 		Style: template.CSS(style)} //nolint:gosec // colours are parsed and written anew, the rest is ours
 	var out bytes.Buffer
-	if err := templates[c.template()].ExecuteTemplate(&out, "layout.html", v); err != nil {
+	if err := templates()[c.template()].ExecuteTemplate(&out, "layout.html", v); err != nil {
 		return nil, "", fmt.Errorf("page %s: %w", c.template(), err)
 	}
-	policy = "default-src 'none'; style-src '" + sourceHash(style) + "'; img-src https: data:; " +
-		"base-uri 'none'; frame-ancestors 'none'; "
+	policy = policyOf(style)
 	if _, posts := c.(FormPost); posts {
 		return out.Bytes(), policy + "script-src '" + sourceHash(submitScript) + "'", nil
 	}

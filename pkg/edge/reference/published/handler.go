@@ -24,21 +24,29 @@ const canonical = "https://api.svc.example"
 // Handler serves the document, the page with its files and icon, /health and
 // /health/live. It responds to every other request with 404 or 405.
 type Handler struct {
+	baseURL  string
 	document []byte
 	page     []byte
 	files    map[string]file
 	guides   map[string]func() []byte   // the guides by path
 	paths    func() map[string][]string // methods by path template
+	missing  Missing
 
 	challenge string // WWW-Authenticate of a 401
 }
 
+// Missing may answer a request for a path that does not exist, for example with a
+// page for a person. It reports whether it did.
+type Missing func(w http.ResponseWriter, r *http.Request, baseURL string) bool
+
 // New returns the handler of the service at baseURL, which has no trailing slash.
-func New(baseURL string) *Handler {
+// missing may be nil.
+func New(baseURL string, missing Missing) *Handler {
 	address, _ := json.Marshal(baseURL) // marshaling a string cannot fail
 	page, files := readPage()
 	resource := authz.Resource{Path: authz.API}.Metadata(baseURL)
-	return &Handler{page: page, files: files, guides: guides(baseURL, styleOf(files)), paths: sync.OnceValue(paths),
+	return &Handler{baseURL: baseURL, page: page, files: files, guides: guides(baseURL, styleOf(files)),
+		paths: sync.OnceValue(paths), missing: missing,
 		challenge: fmt.Sprintf("Bearer resource_metadata=%q", resource),
 		document:  bytes.ReplaceAll(bytes.TrimSuffix(svc.OpenAPI, []byte("\n")), []byte(canonical), bytes.Trim(address, `"`))}
 }
@@ -74,6 +82,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case methods == nil && strings.HasPrefix(path, "/api/v1/") && !hasToken(r):
 		w.Header().Set("WWW-Authenticate", h.challenge)
 		api.WriteError(w, fault.Unauthorized("The request needs an access token.", false))
+		return
+	case methods == nil && h.missing != nil && h.missing(w, r, h.baseURL):
 		return
 	case methods == nil:
 		api.WriteError(w, fault.NotFound())

@@ -1,4 +1,4 @@
-package settlement
+package receipt
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/stream"
 	"svc/pkg/data/table"
+	"svc/pkg/domain/settings"
 	"svc/pkg/domain/tenant"
 	"svc/pkg/domain/trip"
 	"svc/pkg/domain/wallet"
@@ -54,9 +55,9 @@ func Settle(ctx context.Context, t table.Tenant, tr trip.Trip, now time.Time) (d
 // earlier may have been settled, and have lost its receipt.
 const streamAge = 24 * time.Hour
 
-// resettle settles a trip that has no receipt, and does not repeat the
+// Resettle settles a trip that has no receipt, and does not repeat the
 // postings that the trip has.
-func resettle(ctx context.Context, t table.Tenant, tr trip.Trip, now time.Time) (bool, error) {
+func Resettle(ctx context.Context, t table.Tenant, tr trip.Trip, now time.Time) (bool, error) {
 	w, err := plan(tr, now)
 	if err != nil {
 		return false, err
@@ -68,8 +69,8 @@ func resettle(ctx context.Context, t table.Tenant, tr trip.Trip, now time.Time) 
 type work struct {
 	trip     trip.Trip
 	entries  Entries
-	postings []entry // those that the trip does not have yet
-	counted  bool    // the trip has a posting, so totalTrips counts it already
+	postings []Posted // those that the trip does not have yet
+	counted  bool     // the trip has a posting, so totalTrips counts it already
 	at       time.Time
 	now      time.Time
 }
@@ -86,13 +87,13 @@ func plan(tr trip.Trip, now time.Time) (w work, err error) {
 			return w, stream.BadData(fmt.Errorf("completion of %s: %w", tr.ID, err))
 		}
 	}
-	w.postings = w.entries.entries(tr, timestamp.Format(w.at))
+	w.postings = w.entries.postings(tr, timestamp.Format(w.at))
 	return w, nil
 }
 
 // resettle settles the trip, but does not repeat the postings that exist.
 func (w work) resettle(ctx context.Context, t table.Tenant) (bool, error) {
-	items, err := stored(ctx, t, w.postings)
+	items, err := Stored(ctx, t, w.postings)
 	if err != nil {
 		return false, fmt.Errorf("settle %s: %w", w.trip.ID, err)
 	}
@@ -131,20 +132,22 @@ func (w work) settle(ctx context.Context, t table.Tenant) (done bool, err error)
 	return done, nil
 }
 
-// found is what a settlement reads; an absent item is not Found.
-type found struct {
-	receipt, flags, driver, driverWallet, rider, riderWallet table.Item
+// accounts is what a change of a trip's accounts reads; an absent item is not
+// Found.
+type accounts struct {
+	receipt, flags, settings, driver, driverWallet, rider, riderWallet table.Item
 }
 
-func read(ctx context.Context, t table.Tenant, tr trip.Trip) (found, error) {
+func read(ctx context.Context, t table.Tenant, tr trip.Trip) (accounts, error) {
 	driver := ""
 	if tr.DriverID != nil {
 		driver = *tr.DriverID
 	}
-	var out found
+	var out accounts
 	var reads table.Reads
-	reads.Add(t.Handle, ReceiptKey(t, tr.ID), &out.receipt)
+	reads.Add(t.Handle, Key(t, tr.ID), &out.receipt)
 	reads.Add(t.Handle, authz.FlagsKey(t, ids.Pick(tr.ID, authz.Copies)), &out.flags)
+	reads.Add(t.Handle, settings.Key(t), &out.settings)
 	reads.Add(t.Handle, authz.ActorKey(t, authz.Driver, driver), &out.driver)
 	reads.Add(t.Handle, wallet.Key(t, wallet.Driver, driver), &out.driverWallet)
 	reads.Add(t.Handle, authz.ActorKey(t, authz.Rider, tr.CustomerID), &out.rider)
@@ -156,24 +159,17 @@ func read(ctx context.Context, t table.Tenant, tr trip.Trip) (found, error) {
 // compose puts all writes of the settlement into a transaction. The receipt
 // comes first, because Commit returns the error of the first failed condition:
 // errSettled must take precedence over errPosted.
-func (f found) compose(tx *table.Tx, t table.Tenant, w work) error {
-	tx.Create(ReceiptItem(t, ReceiptOf(w.trip, w.entries, ids.New(ids.Receipt, w.now),
-		timestamp.Format(w.now)))).Else(errSettled)
-	shards := max(1, int(f.flags.Int("writeShards")))
-	for _, one := range w.postings {
-		holder, was := f.driver, f.driverWallet
-		if one.side == wallet.Customer {
-			holder, was = f.rider, f.riderWallet
-		}
-		if err := wallet.Move(tx, t, was, wallet.Movement{Side: one.side, Actor: one.actor, Name: nameOf(holder),
-			Currency: w.trip.Currency, Posting: one.posting}, shards, errPosted); err != nil {
-			return err
-		}
+func (a accounts) compose(tx *table.Tx, t table.Tenant, w work) error {
+	rules, err := settings.FromItem(a.settings)
+	if err != nil {
+		return err
 	}
-	if w.counted {
-		return nil
+	tx.Create(Item(t, Of(w.trip, w.entries, ids.New(ids.Receipt, w.now), timestamp.Format(w.now),
+		rules.Pricing.TaxRate))).Else(errSettled)
+	if err := a.post(tx, t, w.trip.Currency, w.postings, errPosted); err != nil || w.counted {
+		return err
 	}
-	for _, actor := range []table.Item{f.driver, f.rider} {
+	for _, actor := range []table.Item{a.driver, a.rider} {
 		if actor.Found() {
 			tx.Update(actor.Key, table.Change{Add: map[string]any{"totalTrips": 1, "version": 1}}).
 				If("attribute_exists(pk)").Else(table.ErrConflict)
@@ -182,9 +178,33 @@ func (f found) compose(tx *table.Tx, t table.Tenant, w work) error {
 	return nil
 }
 
-// nameOf returns the name of a driver or customer, "" if there is no such
+// post adds the postings of a trip and the new balances to a transaction.
+func (a accounts) post(tx *table.Tx, t table.Tenant, currency string, all []Posted, posted error) error {
+	for _, one := range []struct {
+		side        wallet.Side
+		holder, was table.Item
+	}{{wallet.Driver, a.driver, a.driverWallet}, {wallet.Customer, a.rider, a.riderWallet}} {
+		m := wallet.Movement{Side: one.side, Name: NameOf(one.holder), Currency: currency}
+		for _, p := range all {
+			if p.Side == one.side {
+				m.Actor, m.Entries = p.Actor, append(m.Entries, p.Entry)
+			}
+		}
+		if len(m.Entries) == 0 {
+			continue
+		}
+		if _, err := wallet.Move(tx, t, one.was, m, writeShards(a.flags), posted); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func writeShards(flags table.Item) int { return max(1, int(flags.Int("writeShards"))) }
+
+// NameOf returns the name of a driver or customer, "" if there is no such
 // item.
-func nameOf(actor table.Item) string {
+func NameOf(actor table.Item) string {
 	var doc struct {
 		Name      string `json:"name"`
 		FirstName string `json:"firstName"`

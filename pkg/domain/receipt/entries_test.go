@@ -1,4 +1,4 @@
-package settlement_test
+package receipt_test
 
 import (
 	"encoding/json"
@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/shopspring/decimal"
 
-	"svc/pkg/background/settlement"
 	"svc/pkg/base/money"
+	"svc/pkg/domain/receipt"
 	"svc/pkg/domain/trip"
 	"svc/pkg/domain/wallet"
 )
@@ -49,7 +49,7 @@ func TestEntriesOf(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := settlement.EntriesOf(trip.Trip{ID: "trp", DriverID: ptr("drv"), PaymentType: tt.payment,
+			got, err := receipt.EntriesOf(trip.Trip{ID: "trp", DriverID: ptr("drv"), PaymentType: tt.payment,
 				Currency:  tt.currency,
 				FinalFare: number(tt.fare), CommissionRate: number(tt.rate)})
 			if err != nil {
@@ -73,14 +73,14 @@ func TestEntriesOf(t *testing.T) {
 }
 
 func TestEntriesOfOddTrips(t *testing.T) {
-	if _, err := settlement.EntriesOf(trip.Trip{DriverID: ptr("drv"), PaymentType: "BARTER",
+	if _, err := receipt.EntriesOf(trip.Trip{DriverID: ptr("drv"), PaymentType: "BARTER",
 		FinalFare: ptr(json.Number("1")), CommissionRate: ptr(json.Number("0.1"))}); err == nil {
 		t.Error("an unknown payment type is accepted")
 	}
-	if _, err := settlement.EntriesOf(trip.Trip{FinalFare: ptr(json.Number("x"))}); err == nil {
+	if _, err := receipt.EntriesOf(trip.Trip{FinalFare: ptr(json.Number("x"))}); err == nil {
 		t.Error("a fare that is no number is accepted")
 	}
-	if got, err := settlement.EntriesOf(trip.Trip{PaymentType: "CARD",
+	if got, err := receipt.EntriesOf(trip.Trip{PaymentType: "CARD",
 		FinalFare: ptr(json.Number("1"))}); err != nil || got.Driver != nil {
 		t.Errorf("a trip without a driver: %v, %v", got, err)
 	}
@@ -98,12 +98,12 @@ func TestDescriptionOfATripWithoutServiceType(t *testing.T) {
 			CommissionRate: ptr(json.Number("0.1"))},
 	} {
 		tr.TripCode = "X"
-		if got := settlement.PostingOf(tr, wallet.Driver, decimal.Zero, "").Description; got != want {
+		if got := receipt.PostingOf(tr, wallet.Driver, decimal.Zero, "").Description; got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
 	noService := trip.Trip{TripCode: "X", PaymentType: "WALLET", FinalFare: ptr(json.Number("20"))}
-	if got := settlement.PostingOf(noService, wallet.Customer, decimal.Zero, "").Description; got != "Trip X: fare" {
+	if got := receipt.PostingOf(noService, wallet.Customer, decimal.Zero, "").Description; got != "Trip X: fare" {
 		t.Errorf("the rider's: %q", got)
 	}
 }

@@ -1,4 +1,4 @@
-package settlement
+package receipt
 
 import (
 	"encoding/json"
@@ -7,44 +7,8 @@ import (
 	"github.com/shopspring/decimal"
 
 	"svc/pkg/base/money"
-	"svc/pkg/data/table"
 	"svc/pkg/domain/trip"
 )
-
-// Receipt is the final account of a completed trip. Amounts are in units of
-// Currency. Without a fare they are null, except DriverAmount, which is 0 if the
-// trip has a driver.
-type Receipt struct {
-	ID           string       `json:"id"`
-	TripID       string       `json:"tripId"`
-	TripCode     string       `json:"tripCode"`
-	DriverID     *string      `json:"driverId"`
-	CustomerID   string       `json:"customerId"`
-	PaymentType  string       `json:"paymentType"`
-	Currency     string       `json:"currency"`
-	Total        *json.Number `json:"total"`        // the final fare
-	Commission   *json.Number `json:"commission"`   // null without a snapshot of the rate
-	DriverAmount *json.Number `json:"driverAmount"` // null without a driver
-	RiderAmount  *json.Number `json:"riderAmount"`  // null if the rider's wallet is not involved
-	CompletedAt  *string      `json:"completedAt"`
-	IssuedAt     string       `json:"issuedAt"`
-}
-
-// ReceiptKey returns the key of a trip's receipt.
-func ReceiptKey(t table.Tenant, trip string) table.Key { return t.Key("RECEIPT", "TRIP", trip) }
-
-// ReceiptItem returns the stored form of a receipt.
-func ReceiptItem(t table.Tenant, r Receipt) table.Item {
-	return table.Item{Key: ReceiptKey(t, r.TripID), Type: "receipt", Doc: r}
-}
-
-// ReceiptOf returns the receipt of a completed trip that was settled at the
-// given time.
-func ReceiptOf(tr trip.Trip, e Entries, id, at string) Receipt {
-	return Receipt{ID: id, TripID: tr.ID, TripCode: tr.TripCode, DriverID: tr.DriverID, CustomerID: tr.CustomerID,
-		PaymentType: tr.PaymentType, Currency: tr.Currency, Total: tr.FinalFare, Commission: number(e.Commission),
-		DriverAmount: number(e.Driver), RiderAmount: number(e.Rider), CompletedAt: tr.CompletedAt, IssuedAt: at}
-}
 
 // Entries are the amounts of a trip's settlement. If Driver or Rider is nil,
 // that wallet gets no posting.

@@ -1,0 +1,191 @@
+package receipt
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/shopspring/decimal"
+
+	"svc/pkg/base/ids"
+	"svc/pkg/base/money"
+	"svc/pkg/base/timestamp"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/trip"
+	"svc/pkg/domain/wallet"
+)
+
+// PostingOf returns a trip's posting in the wallet of its driver or rider. The
+// posting's id is derived from the trip's id, so a wallet cannot get two
+// postings for one trip.
+func PostingOf(tr trip.Trip, side wallet.Side, amount decimal.Decimal, at string) wallet.Entry {
+	_, id, _ := strings.Cut(tr.ID, "_")
+	return wallet.Entry{TripID: &tr.ID, Posting: wallet.Posting{ID: ids.Posting + "_" + id, Type: wallet.TripPayment,
+		Amount: money.Number(amount), Description: describe(tr, side == wallet.Customer), CreatedAt: at}}
+}
+
+// Posted is a posting of a trip and its wallet.
+type Posted struct {
+	Side  wallet.Side
+	Actor string
+	Code  string // of the trip
+	Entry wallet.Entry
+}
+
+// Key returns the posting's key.
+func (p Posted) Key(t table.Tenant) table.Key {
+	return wallet.PostingKey(t, p.Side, p.Actor, p.Entry.Posting)
+}
+
+// side is one side of a trip's settlement: the wallet, and the amount posted to
+// it, nil for none.
+type side struct {
+	side   wallet.Side
+	actor  string
+	amount *decimal.Decimal
+}
+
+func (e Entries) sides(tr trip.Trip) [2]side {
+	driver := ""
+	if tr.DriverID != nil {
+		driver = *tr.DriverID
+	}
+	return [2]side{{wallet.Driver, driver, e.Driver}, {wallet.Customer, tr.CustomerID, e.Rider}}
+}
+
+// postings returns the postings of a trip that was paid at the given time.
+func (e Entries) postings(tr trip.Trip, at string) (out []Posted) {
+	for _, s := range e.sides(tr) {
+		if s.amount != nil {
+			out = append(out, Posted{s.side, s.actor, tr.TripCode, PostingOf(tr, s.side, *s.amount, at)})
+		}
+	}
+	return out
+}
+
+// Postings returns the postings that one version of a trip's receipt made: those
+// of the settlement, or those of a correction. A correction reverses the amount
+// that stood before, and posts the new one. Their ids are derived from the trip
+// and the version, so a correction cannot post twice.
+func (r Receipt) Postings(tr trip.Trip) ([]Posted, error) {
+	tr.FinalFare = r.Total
+	now, err := EntriesOf(tr)
+	if err != nil {
+		return nil, err
+	}
+	if r.Correction == nil {
+		if tr.CompletedAt == nil {
+			return nil, nil
+		}
+		return now.postings(tr, *tr.CompletedAt), nil
+	}
+	tr.FinalFare = r.Correction.Was
+	was, err := EntriesOf(tr)
+	if err != nil {
+		return nil, err
+	}
+	at, err := timestamp.Parse(r.IssuedAt)
+	if err != nil {
+		return nil, fmt.Errorf("correction of %s: %w", tr.ID, err)
+	}
+	var out []Posted
+	before, after := was.sides(tr), now.sides(tr)
+	for i, s := range after {
+		old, next := amountOf(before[i].amount), amountOf(s.amount)
+		if old.Equal(next) {
+			continue
+		}
+		post := func(amount decimal.Decimal, what string) {
+			if amount.IsZero() {
+				return
+			}
+			out = append(out, Posted{s.side, s.actor, tr.TripCode, wallet.Entry{TripID: &tr.ID, By: &r.Correction.By,
+				Posting: wallet.Posting{Type: wallet.TripPayment, Amount: money.Number(amount), CreatedAt: r.IssuedAt,
+					ID:          ids.Derived(ids.Posting, at, fmt.Sprintf("%s#%d#%s#%s", tr.ID, r.Version, s.side, what)),
+					Description: "Trip " + tr.TripCode + ": fare corrected, " + what}}})
+		}
+		post(old.Neg(), "reversal")
+		post(next, "new amount")
+	}
+	return out, nil
+}
+
+func amountOf(d *decimal.Decimal) decimal.Decimal {
+	if d == nil {
+		return decimal.Zero
+	}
+	return *d
+}
+
+// Stored returns the stored item of each posting; the zero Item if there is
+// none. Builds up to 2026-11 gave postings ids that are not derived from the
+// trip's. Stored finds such a posting by the time of the payment and the trip's
+// code.
+func Stored(ctx context.Context, t table.Tenant, all []Posted) ([]table.Item, error) {
+	keys := make([]table.Key, len(all))
+	for i, p := range all {
+		keys[i] = p.Key(t)
+	}
+	items, err := t.Batch(ctx, keys...)
+	if err != nil {
+		return nil, err
+	}
+	for i, it := range items {
+		if it.Found() || all[i].Entry.By != nil { // no older build corrected a fare
+			continue
+		}
+		page, err := t.Query(ctx, keys[i].PK, table.Query{Prefix: "POSTING#" + all[i].Entry.CreatedAt + "#",
+			Limit: table.Examined, Consistent: true})
+		if err != nil {
+			return nil, err
+		}
+		for _, it := range page.Items {
+			var p wallet.Posting
+			if it.Decode(&p) == nil && strings.HasPrefix(p.Description, "Trip "+all[i].Code+":") {
+				items[i] = it
+			}
+		}
+	}
+	return items, nil
+}
+
+// Earlier returns the versions of a trip's receipt before the newest, in their
+// order.
+//
+// Access pattern: T#t#TRIP#id with the prefix RECEIPT#, strongly consistent.
+func Earlier(ctx context.Context, t table.Tenant, id string) (out []Receipt, err error) {
+	q := table.Query{Prefix: earlier, Limit: table.Examined, Consistent: true}
+	for items, err := range t.Pages(ctx, t.Partition("TRIP", id), q) {
+		if err != nil {
+			return nil, err
+		}
+		some, err := table.DecodeAll(items, FromItem)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, some...)
+	}
+	return out, nil
+}
+
+// Chain checks that the versions follow each other without a gap: each one names
+// the total of the one before.
+func Chain(versions []Receipt) bool {
+	for i, r := range versions {
+		switch {
+		case r.Version != i+1 || (r.Correction == nil) != (i == 0):
+			return false
+		case i > 0 && text(r.Correction.Was) != text(versions[i-1].Total):
+			return false
+		}
+	}
+	return true
+}
+
+func text(n *json.Number) string {
+	if n == nil {
+		return ""
+	}
+	return string(*n)
+}

@@ -1,0 +1,114 @@
+package receipt
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+
+	"svc/pkg/base/money"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/trip"
+)
+
+// Receipt is the final account of a completed trip, as it is stored. Amounts are
+// in units of Currency. Without a fare they are null, except DriverAmount, which
+// is 0 if the trip has a driver.
+type Receipt struct {
+	ID           string       `json:"id"`
+	TripID       string       `json:"tripId"`
+	TripCode     string       `json:"tripCode"`
+	DriverID     *string      `json:"driverId"`
+	CustomerID   string       `json:"customerId"`
+	PaymentType  string       `json:"paymentType"`
+	Currency     string       `json:"currency"`
+	Total        *json.Number `json:"total"`        // the final fare
+	Commission   *json.Number `json:"commission"`   // null without a snapshot of the rate
+	DriverAmount *json.Number `json:"driverAmount"` // null without a driver
+	RiderAmount  *json.Number `json:"riderAmount"`  // null if the rider's wallet is not involved
+	CompletedAt  *string      `json:"completedAt"`
+	IssuedAt     string       `json:"issuedAt"`
+	TaxRate      *json.Number `json:"taxRate,omitempty"` // the tenant's when the trip was settled; nil for 0
+	Version      int          `json:"version,omitempty"` // 0 means 1
+	Correction   *Correction  `json:"correction,omitempty"`
+}
+
+// Correction says why a receipt with a version above 1 was issued.
+type Correction struct {
+	By     string       `json:"by"`
+	Reason string       `json:"reason"`
+	Was    *json.Number `json:"was"` // total of the version before
+}
+
+// Key returns the key of the newest version of a trip's receipt.
+func Key(t table.Tenant, trip string) table.Key { return t.Key("RECEIPT", "TRIP", trip) }
+
+// earlier is the prefix of the keys of the versions before the newest.
+const earlier = "RECEIPT#"
+
+func earlierKey(t table.Tenant, trip string, version int) table.Key {
+	return t.Key(fmt.Sprintf("%s%06d", earlier, version), "TRIP", trip)
+}
+
+// Item returns the stored form of the newest version of a receipt.
+func Item(t table.Tenant, r Receipt) table.Item {
+	return table.Item{Key: Key(t, r.TripID), Type: "receipt", Version: 1, Attrs: map[string]any{refunded: nil}, Doc: r}
+}
+
+// refunded is the attribute with the sum of the refunds of the trip. It stands in
+// the newest version only.
+const refunded = "refunded"
+
+// Replace writes the newest version over the item that was read, and keeps the
+// sum of its refunds. The transaction fails with table.ErrConflict if the receipt
+// has changed since.
+func Replace(tx *table.Tx, was table.Item, r Receipt) {
+	var sum any
+	if was.Has(refunded) {
+		sum = was.Number(refunded)
+	}
+	replace(tx, was, r, sum)
+}
+
+func replace(tx *table.Tx, was table.Item, r Receipt, sum any) {
+	next := Item(table.Tenant{}, r)
+	next.Key, next.Attrs[refunded], next.Version, next.Preserve = was.Key, sum, was.Version, was.Unknown()
+	if was.Version > 0 {
+		tx.Replace(next).Else(table.ErrConflict)
+		return
+	}
+	next.Version = 1 // builds up to 2026-11 stored receipts without one
+	tx.Put(next).If("attribute_exists(pk) AND attribute_not_exists('version')").Else(table.ErrConflict)
+}
+
+// FromItem decodes a receipt from its item.
+func FromItem(it table.Item) (Receipt, error) {
+	r, err := table.DecodeDoc[Receipt](it)
+	r.Version = cmp.Or(r.Version, 1)
+	return r, err
+}
+
+// Of returns the first receipt of a completed trip that was settled at the given
+// time. taxRate is the tenant's; "" means 0.
+func Of(tr trip.Trip, e Entries, id, at string, taxRate json.Number) Receipt {
+	r := Receipt{ID: id, TripID: tr.ID, TripCode: tr.TripCode, DriverID: tr.DriverID, CustomerID: tr.CustomerID,
+		PaymentType: tr.PaymentType, Currency: tr.Currency, CompletedAt: tr.CompletedAt, IssuedAt: at}
+	if rate, err := money.Parse(cmp.Or(taxRate, "0")); err == nil && rate.IsPositive() {
+		r.TaxRate = money.Ptr(rate)
+	}
+	return r.With(tr, e)
+}
+
+// With returns the receipt with the amounts of the trip's fare.
+func (r Receipt) With(tr trip.Trip, e Entries) Receipt {
+	r.Total, r.Commission, r.DriverAmount, r.RiderAmount = tr.FinalFare, number(e.Commission), number(e.Driver),
+		number(e.Rider)
+	return r
+}
+
+// stored returns the receipt in its stored form: the first version has no number.
+func (r Receipt) stored() Receipt {
+	if r.Version == 1 {
+		r.Version = 0
+	}
+	return r
+}

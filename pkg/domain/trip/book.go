@@ -1,0 +1,137 @@
+package trip
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"svc/pkg/base/fault"
+	"svc/pkg/base/ids"
+	"svc/pkg/base/timestamp"
+	"svc/pkg/domain/customer"
+	"svc/pkg/domain/driver"
+	"svc/pkg/domain/estimate"
+	"svc/pkg/domain/settings"
+	"svc/pkg/edge/api"
+)
+
+// How far ahead a trip may be scheduled.
+const (
+	soonest = 15 * time.Minute
+	latest  = 60 * 24 * time.Hour
+)
+
+// Booking is an operator's request for a trip of somebody who calls.
+type Booking struct {
+	CustomerID   string `json:"customerId" minLength:"1" maxLength:"100" doc:"The rider, who must not be disabled."`
+	DriverID     string `json:"driverId,omitempty" maxLength:"100" doc:"The driver who gets the trip at once."`
+	ScheduledFor string `json:"scheduledFor,omitempty" maxLength:"40" example:"2026-01-31T08:00:00-05:00" doc:"When the rider wants to be picked up, from 15 minutes to 60 days ahead: ISO 8601 with an offset. Not with driverId: assign a driver to the scheduled trip."`
+	Ride
+}
+
+// BookInput is the request for a booking.
+type BookInput struct {
+	Body Booking
+}
+
+// Resolve implements huma.Resolver.
+func (in *BookInput) Resolve(ctx huma.Context) []error {
+	b := in.Body
+	errs := (&RideInput{Body: b.Ride}).Resolve(ctx)
+	if b.DriverID != "" && b.ScheduledFor != "" {
+		errs = append(errs, &huma.ErrorDetail{Location: "body.scheduledFor",
+			Message: "is not possible with driverId; assign a driver to the scheduled trip"})
+	}
+	return errs
+}
+
+// scheduled returns the time of a scheduled trip, nil without one. Errors: a 400.
+func (b Booking) scheduled(now time.Time) (*string, error) {
+	if b.ScheduledFor == "" {
+		return nil, nil //nolint:nilnil // neither a time nor an error
+	}
+	in, err := timestamp.ParseInput(b.ScheduledFor)
+	if err != nil {
+		return nil, fault.Field("body.scheduledFor", "%v", err)
+	}
+	at, ok := in.Zoned()
+	if !ok {
+		return nil, fault.Field("body.scheduledFor", "expected a time with an offset, such as 2026-01-31T08:00:00-05:00")
+	}
+	if at.Before(now.Add(soonest)) || at.After(now.Add(latest)) {
+		return nil, fault.Field("body.scheduledFor", "expected a time from 15 minutes to 60 days ahead; now it is %s",
+			timestamp.Format(now))
+	}
+	return timestamp.Ptr(at), nil
+}
+
+func book(ctx context.Context, c *api.Caller, in *BookInput) (*Trip, error) {
+	b := in.Body
+	at, err := b.scheduled(c.Now)
+	if err != nil {
+		return nil, err
+	}
+	if err := person(ctx, c, "customerId", ids.Customer, b.CustomerID, customer.Key); err != nil {
+		return nil, err
+	}
+	if b.DriverID != "" {
+		if err := person(ctx, c, "driverId", ids.Driver, b.DriverID, driver.Key); err != nil {
+			return nil, err
+		}
+	}
+	state, err := c.Live(ctx)
+	if err != nil {
+		return nil, err
+	}
+	terms, err := termsOf(ctx, c, b.CustomerID, &b.Ride, state.Currency)
+	if err != nil {
+		return nil, err
+	}
+	t, err := b.New(b.CustomerID, terms, c.Now)
+	if err != nil {
+		return nil, err
+	}
+	if t.EstimatedFare == nil {
+		if t.EstimatedFare, err = t.guess(terms); err != nil {
+			return nil, err
+		}
+	}
+	s, err := storeOf(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	return s.Create(ctx, t.booked(actor(c), b.DriverID, at), state.Flags)
+}
+
+// guess estimates the fare by the straight line. It is nil if the trip has no
+// prices or no destination.
+func (t Trip) guess(terms Terms) (*json.Number, error) {
+	if t.Prices == "" || t.DestLat == nil {
+		return nil, nil
+	}
+	j, err := estimate.JourneyOf(t.OriginLat, t.OriginLng, t.DestLat, t.DestLng)
+	if err != nil {
+		return nil, err
+	}
+	s, err := settings.ServiceFromItem(terms.Service)
+	if err != nil {
+		return nil, err
+	}
+	return estimate.Straight(s.ServiceType, terms.Settings, j, t.Currency), nil
+}
+
+// booked returns the new trip as the operator booked it: for a driver, for a later
+// time, or for neither.
+func (t Trip) booked(by LogActor, driver string, at *string) Trip {
+	data := LogData{ServiceTypeID: t.ServiceTypeID, ScheduledFor: at}
+	switch t.ScheduledFor = at; {
+	case driver != "":
+		t.Status, t.DriverID, t.AcceptedAt, data.DriverID = Assigned, &driver, &t.RequestedAt, &driver
+	case at != nil:
+		t.Status = Scheduled
+	}
+	t.History = []Past{{Event: EventBooked, At: t.RequestedAt, Who: by.ID, To: t.Status, Data: data}}
+	return t
+}

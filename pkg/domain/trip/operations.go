@@ -1,0 +1,181 @@
+package trip
+
+import (
+	"context"
+	"slices"
+
+	"svc/pkg/access/authz"
+	"svc/pkg/base/fault"
+	"svc/pkg/base/ids"
+	"svc/pkg/data/audit"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/customer"
+	"svc/pkg/domain/driver"
+	"svc/pkg/domain/estimate"
+	"svc/pkg/domain/settings"
+	"svc/pkg/edge/api"
+)
+
+// operationRows returns the endpoints by which operators change trips.
+func operationRows() []api.Row {
+	write := authz.Operators("tenant.trips:write", "CREATE_TRIPS")
+	remove := authz.Operators("tenant.trips:delete", "DELETE_TRIPS")
+	tag := api.Tag("Trip operations")
+	return []api.Row{
+		api.Post("/api/v1/trips", "svc_book_trip", write.Needing(authz.Taxi), book, api.Created(), api.Needs(needBooking),
+			api.Extension(), tag, api.Summary("Book a trip for a rider"),
+			api.Confirm("A driver may come, and the ride may cost the rider money."),
+			api.Text("Creates a trip for somebody who calls: in `PENDING`, with `driverId` in `ASSIGNED`, with `scheduledFor` "+
+				"in `SCHEDULED`. The trip has an estimated fare if its service type has prices and it has the coordinates of "+
+				"both places. The limit of a rider's open trips applies.")),
+		api.Post("/api/v1/trips/{id}/assign", "svc_assign_trip", write, assign, api.Needs(needAssigned), api.Extension(), tag,
+			api.Summary("Give a trip to a driver"),
+			api.Confirm("The driver gets the ride at once, and a driver who had it loses it."),
+			api.Text("From `PENDING`, `SEARCHING`, `COLLECTING_OFFERS` or `SCHEDULED` to `ASSIGNED`. A trip in `ASSIGNED` or "+
+				"`DRIVER_ARRIVED` is handed over: it leaves the list of the driver who had it, and is `ASSIGNED` again.")),
+		api.Post("/api/v1/trips/{id}/unassign", "svc_unassign_trip", write, unassign, api.Needs(needTrip), api.Extension(), tag,
+			api.Summary("Take a trip from its driver"),
+			api.Confirm("The driver loses the ride, and the rider waits for another driver."),
+			api.Text("From `ASSIGNED` or `DRIVER_ARRIVED` to `SEARCHING`.")),
+		api.Post("/api/v1/trips/{id}/cancel", "svc_cancel_trip", write, cancel, api.Needs(needTrip), api.Extension(), tag,
+			api.Summary("Cancel a trip"),
+			api.Confirm("The ride ends for rider and driver without a fare, and cannot be taken up again."),
+			api.Text("From every status but `COMPLETED` and `CANCELLED`, so also a ride that is under way.")),
+		api.Post("/api/v1/trips/{id}/arrived", "svc_arrive_for_driver", write, act(Store.Arrive), api.Needs(needTrip),
+			api.Extension(), tag, api.Summary("Arrive in the driver's place"),
+			api.Confirm("The rider sees that the driver has arrived."), api.Text("From `ASSIGNED` to `DRIVER_ARRIVED`.")),
+		api.Post("/api/v1/trips/{id}/start", "svc_start_for_driver", write, act(Store.Start), api.Needs(needTrip),
+			api.Extension(), tag, api.Summary("Start a trip in the driver's place"),
+			api.Confirm("The rider must be in the vehicle."), api.Text("From `DRIVER_ARRIVED` to `IN_PROGRESS`.")),
+		api.Post("/api/v1/trips/{id}/complete", "svc_complete_for_driver", write, complete, api.Needs(needTrip),
+			api.Extension(), tag, api.Summary("Complete a trip in the driver's place"),
+			api.Confirm("The fare becomes final. It goes into the receipt and the wallets."),
+			api.Text("From `IN_PROGRESS` to `COMPLETED`. The final fare follows as when the driver completes the trip, and the "+
+				"driver of the trip is paid.")),
+		api.Delete("/api/v1/trips/{id}", "svc_delete_trip", remove, erase, api.Needs(needTrip), api.Extension(), tag,
+			api.Summary("Delete a trip"),
+			api.Confirm("The trip disappears from all lists and reports, and cannot be restored."),
+			api.Text("Only a trip that is cancelled, or that no driver ever had. For any other trip the response is a 409.")),
+	}
+}
+
+func needAssigned(t table.Tenant, p api.Peek) []table.Key {
+	return append(needTrip(t, p), keyOf(t, ids.Driver, p.Body("driverId"), driver.Key)...)
+}
+
+func needBooking(t table.Tenant, p api.Peek) []table.Key {
+	keys := []table.Key{settings.Key(t)}
+	keys = append(keys, keyOf(t, ids.Service, p.Body("serviceTypeId"), settings.ServiceKey)...)
+	keys = append(keys, keyOf(t, ids.Driver, p.Body("driverId"), driver.Key)...)
+	if key, ok := estimate.Key(t, p.Body("customerId"), p.Body("estimateId")); ok {
+		keys = append(keys, key)
+	}
+	return append(keys, keyOf(t, ids.Customer, p.Body("customerId"), customer.Key)...)
+}
+
+// keyOf returns the key of an identifier, none if it is not one of the kind.
+func keyOf(t table.Tenant, kind, id string, key func(table.Tenant, string) table.Key) []table.Key {
+	if !ids.Valid(kind, id) {
+		return nil
+	}
+	return []table.Key{key(t, id)}
+}
+
+// AssignInput names a trip and its new driver.
+type AssignInput struct {
+	ID   string `path:"id" doc:"Identifier of the trip." example:"trp_01JT7M4C6Q8V2N5X9B3D1F7H0K"`
+	Body struct {
+		DriverID string `json:"driverId" minLength:"1" maxLength:"100" example:"drv_01JT7M4C6Q8V2N5X9B3D1F7H0K" doc:"A driver of the company who is not disabled."`
+	}
+}
+
+func assign(ctx context.Context, c *api.Caller, in *AssignInput) (*Accepted, error) {
+	s, it, err := open(ctx, c, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	if err := person(ctx, c, "driverId", ids.Driver, in.Body.DriverID, driver.Key); err != nil {
+		return nil, err
+	}
+	return s.Assign(ctx, it, actor(c), in.Body.DriverID)
+}
+
+// person returns a 400 if the body's member names nobody of this tenant, or
+// somebody who is disabled.
+func person(ctx context.Context, c *api.Caller, member, kind, id string, key func(table.Tenant, string) table.Key) error {
+	var it table.Item
+	var err error
+	if ids.Valid(kind, id) {
+		it, err = c.Item(ctx, key(c.Tenant, id))
+	}
+	if err == nil && (!it.Found() || it.Flag("disabled")) {
+		err = fault.Field("body."+member, "expected the identifier of somebody of this company who is not disabled")
+	}
+	return err
+}
+
+func unassign(ctx context.Context, c *api.Caller, in *CancelInput) (*Changed, error) {
+	s, it, err := open(ctx, c, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return s.Change(ctx, it, func(t Trip) (Trip, error) { return t.Unassign(actor(c), in.reason(), s.Now) })
+}
+
+// Erased is the response to a deletion.
+type Erased struct {
+	ID      string `json:"id" doc:"Identifier of the trip that is gone."`
+	Deleted bool   `json:"deleted" doc:"true."`
+}
+
+func erase(ctx context.Context, c *api.Caller, in *GetInput) (*Erased, error) {
+	s, it, err := open(ctx, c, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return s.Delete(ctx, it, c.By())
+}
+
+// Delete removes a trip that is cancelled, or that no driver ever had, so money has
+// not gone through it. It also removes the entries of the log that an older build
+// stored. Errors: 409 for any other trip.
+func (s Store) Delete(ctx context.Context, it table.Item, by audit.By) (*Erased, error) {
+	var out *Erased
+	read := reader(s.Tenant, it)
+	err := table.Retry(ctx, func(ctx context.Context) error {
+		it, err := read(ctx)
+		if err != nil {
+			return err
+		}
+		t, err := FromItem(it)
+		if err != nil {
+			return err
+		}
+		if t.Status != Cancelled && t.hadDriver() {
+			return fault.InvalidState("A trip that is %s and has had a driver cannot be deleted. Cancel it first, if it is not "+
+				"completed.", t.Status)
+		}
+		log, err := s.Tenant.Query(ctx, it.PK, table.Query{Prefix: logPrefix, Limit: mostStored})
+		if err != nil {
+			return err
+		}
+		tx := s.Tenant.Write()
+		tx.Delete(it.Key).If("'version' = ?", it.Version).Else(table.ErrConflict)
+		for _, entry := range log.Items {
+			tx.Delete(entry.Key)
+		}
+		audit.Append(tx, s.Tenant, by, "trip.delete", t.ID, t.audited(), nil)
+		out = &Erased{t.ID, true}
+		return s.Commit(ctx, tx, out)
+	})
+	return out, err
+}
+
+// mostStored bounds the entries of a log that older builds stored. A trip that no
+// driver completed has fewer than ten.
+const mostStored = 90
+
+// hadDriver reports whether the trip was ever given to a driver.
+func (t Trip) hadDriver() bool {
+	return slices.ContainsFunc(t.Log(), func(e LogEntry) bool { return e.To == Assigned })
+}

@@ -1,0 +1,50 @@
+package page
+
+import (
+	_ "embed"
+	"html"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+//go:embed missing.html
+var missing string
+
+// ShowMissing shows a person with a browser that no page has this path. It
+// reports false, and writes nothing, for a program and for a path of the API or
+// of the MCP server. baseURL is the service's public address. The page repeats
+// nothing of the request. It has no template, because the function for unknown
+// paths links none: html/template would make its program half as large again.
+func ShowMissing(w http.ResponseWriter, r *http.Request, baseURL string) bool {
+	top, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+	if top == "api" || top == "mcp" || !acceptsHTML(r.Header.Get("Accept")) ||
+		r.Method != http.MethodGet && r.Method != http.MethodHead {
+		return false
+	}
+	lang, style := Choose(r.URL.Query().Get("ui_locales"), r.Header.Get("Accept-Language")), Brand{}.style()
+	texts := languages[lang]()
+	signIn := baseURL + "/oauth/apps?" + url.Values{"ui_locales": {string(lang)}}.Encode()
+	body := strings.NewReplacer("LANG", string(lang), "DIR", texts["dir"], "STYLE", style,
+		"TITLE", html.EscapeString(texts["message.missing.title"]),
+		"TEXT", html.EscapeString(texts["message.missing.text"]),
+		"SIGNIN", html.EscapeString(signIn), "LABEL", html.EscapeString(texts["signin.title"])).Replace(missing)
+	w.Header().Add("Vary", "Accept")
+	writeHeader(w, http.StatusNotFound, lang, policyOf(style)+"form-action 'none'")
+	if r.Method == http.MethodGet {
+		_, _ = w.Write([]byte(body)) // the browser may have disconnected
+	}
+	return true
+}
+
+// acceptsHTML reports whether a header Accept (RFC 9110 section 12.5.1) names
+// HTML, as a browser's does, and does not prefer JSON.
+func acceptsHTML(accept string) bool {
+	weights := map[string]float64{}
+	for part := range strings.SplitSeq(accept, ",") {
+		kind, params, _ := strings.Cut(part, ";")
+		kind = strings.ToLower(strings.TrimSpace(kind))
+		weights[kind] = max(weights[kind], quality(params))
+	}
+	return weights["text/html"] > 0 && weights["text/html"] >= weights["application/json"]
+}
