@@ -260,7 +260,6 @@ var neverReplaced = map[string]string{
 	"audit": "an entry of a log", "log": "an entry of a log", "posting": "an entry of a log",
 	"event":       "written once, kept for 30 days",
 	"redelivery":  "written once, kept for a day",
-	"sent":        "one number, which a batch write sets",
 	"delivery":    "a batch write replaces it",
 	"estimate":    "written once, valid for five minutes",
 	"receipt":     "written once; svc rebuild replaces a wrong one",

@@ -87,7 +87,7 @@ func (f Function) drain(ctx context.Context, t table.Tenant, book webhook.Book, 
 		after = end
 		// Two steps may write it in the wrong order. Then events are sent again, which
 		// the sender notices. A transaction would cost twice as much.
-		if err := t.Load(ctx, event.SentItem(t, shard, after)); err != nil {
+		if err := t.Load(ctx, event.SentItem(sent, after)); err != nil {
 			return err
 		}
 	}

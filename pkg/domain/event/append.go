@@ -92,7 +92,7 @@ func SentKey(t table.Tenant, shard int) table.Key {
 	return t.Key("SENT", "EVENTS", strconv.Itoa(shard), "SENT")
 }
 
-// SentItem returns the stored form.
-func SentItem(t table.Tenant, shard int, number int64) table.Item {
-	return table.Item{Key: SentKey(t, shard), Type: "sent", Attrs: map[string]any{"sent": number}}
+// SentItem returns the stored form. was is the item as it was read.
+func SentItem(was table.Item, number int64) table.Item {
+	return table.Item{Key: was.Key, Type: "sent", Attrs: map[string]any{"sent": number}, Preserve: was.Unknown()}
 }
