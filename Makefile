@@ -128,6 +128,23 @@ reference-page: ## copy the component of /docs from npm into the repository, com
 		| gzip -9n > $(PUBLISHED)/assets/scalar.js.gz
 	mv $(PUBLISHED)/assets/scalar.js.gz $(PUBLISHED)/assets/scalar-$$(sha256sum $(PUBLISHED)/assets/scalar.js.gz | cut -c1-16).js.gz
 
+CONSOLE := $(PUBLISHED)/console
+.PHONY: console
+console: console/node_modules/.package-lock.json ## build the operators' console into the repository, compressed (needs npm)
+	cd console && npm run --silent build
+	rm -rf $(CONSOLE) && mkdir $(CONSOLE)
+	cd console/dist && for f in *; do gzip -9n < $$f > ../../$(CONSOLE)/$$f.gz; done
+
+.PHONY: console-check
+console-check: console/node_modules/.package-lock.json ## check that the console in the repository is the one that its source gives
+	cd console && npm run --silent build
+	@for f in console/dist/*; do gzip -dc $(CONSOLE)/$$(basename $$f).gz | cmp - $$f || exit 1; done
+	@[ $$(ls console/dist | wc -l) = $$(ls $(CONSOLE) | wc -l) ] || { echo 'run make console: other files'; exit 1; }
+
+console/node_modules/.package-lock.json: console/package.json console/package-lock.json
+	cd console && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@
+
 CURRENCIES := .cache/currencies
 .PHONY: currencies
 currencies: ## write the list of currencies anew: ISO 4217 from PyPI, prices from npm (needs Python 3)
@@ -156,7 +173,7 @@ vulncheck: ## look for known vulnerabilities in the code that is called
 
 .PHONY: clean
 clean: ## remove built and fetched files, but not the local data in .local
-	rm -rf bin .aws-sam .cache .hypothesis .schemathesis $(ENGINE)/node_modules pkg/oauth/*/node_modules pkg/app/*/node_modules .ci/*/node_modules
+	rm -rf bin .aws-sam .cache .hypothesis .schemathesis $(ENGINE)/node_modules pkg/oauth/*/node_modules pkg/app/*/node_modules .ci/*/node_modules console/node_modules console/dist
 
 # The embedded engine: dynoxide if npm has a build for this machine, else DynamoDB Local, in Docker if it runs, else on
 # Java. Install scripts never run. The lock file holds the hashes.

@@ -189,6 +189,10 @@ var listed = []endpoint{
 		return "/api/v1/me/addresses",
 			fmt.Sprintf(`{"address":"12 Harbour Street","lat":40.7%03d,"lng":-74.006,"label":"Home"}`, w.next()%50), nil
 	}),
+	write(op, "POST /exports", func(ctx context.Context, w *world) (string, string, error) {
+		err := w.rt.Scheduled()[app.Jobs](ctx) // few exports may be unfinished
+		return "/api/v1/exports", `{"kind":"trips","from":"2026-05-01","to":"2026-05-31"}`, err
+	}),
 	write(op, "POST /wallets/postings", func(_ context.Context, w *world) (string, string, error) {
 		return "/api/v1/wallets/postings", fmt.Sprintf(
 			`{"driverId":%q,"type":"TOP_UP","amount":12.5,"description":"Measured"}`, w.ids["driver"]), nil

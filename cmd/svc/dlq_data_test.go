@@ -139,7 +139,7 @@ func TestBadDataInABucket(t *testing.T) {
 			delete(bucket.messages, receipt)
 		}
 	}
-	if got := w.ok("dlq", "list", "settlement"); !strings.Contains(got, first) || !strings.Contains(got, "BadData") {
+	if got := w.ok("dlq", "list", "settlement", "--wide"); !strings.Contains(got, first) || !strings.Contains(got, "BadData") {
 		t.Errorf("list: %s", got)
 	}
 	if _, errs, code := w.run("dlq", "replay", "settlement"); code != 1 || !strings.Contains(errs, "no document") {

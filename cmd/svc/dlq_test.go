@@ -52,7 +52,7 @@ func TestDeadLettersOfAFolder(t *testing.T) {
 	if err := os.WriteFile(file, kept, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := strings.Count(w.ok("dlq", "list", "settlement"), "shard-1"); got != 3 {
+	if got := strings.Count(w.ok("dlq", "list", "settlement", "--wide"), "shard-1"); got != 3 {
 		t.Errorf("%d dead letters are listed, want 3", got)
 	}
 	out, errs, code := w.run("dlq", "replay", "settlement", "--json")
@@ -60,7 +60,7 @@ func TestDeadLettersOfAFolder(t *testing.T) {
 		"failed again") {
 		t.Errorf("code %d: %s %s", code, out, errs)
 	}
-	if got := w.ok("dlq", "list", "settlement"); strings.Count(got, "shard-1") != 1 || strings.Contains(got, "tried") {
+	if got := w.ok("dlq", "list", "settlement", "--wide"); strings.Count(got, "shard-1") != 1 || strings.Contains(got, "tried") {
 		t.Errorf("what stays: %s", got)
 	}
 	w.ok("dlq", "replay", "projection")
@@ -71,7 +71,7 @@ func TestDeadLettersOfAFolder(t *testing.T) {
 		t.Errorf("dropping none: %d %s", code, errs)
 	}
 	w.ok("dlq", "drop", "settlement", all[1].Change.SequenceNumber)
-	if got := w.ok("dlq", "list", "settlement"); strings.Contains(got, "shard-1") {
+	if got := w.ok("dlq", "list", "settlement", "--wide"); strings.Contains(got, "shard-1") {
 		t.Errorf("what stays of what was dropped: %s", got)
 	}
 	for _, args := range [][]string{{"list", "keys"}, {"drop", "settlement"}, {"drop", "settlement", "1", "--all"}} {
@@ -151,7 +151,7 @@ func TestDeadLettersOfAQueue(t *testing.T) {
 	defer server.Close()
 	t.Setenv("AWS_ENDPOINT_URL_SQS", server.URL)
 	t.Setenv("SETTLEMENT_DEAD_LETTERS", server.URL+"/123456789012/dead")
-	if got := w.ok("dlq", "list", "settlement"); !strings.Contains(got, first) || !strings.Contains(got,
+	if got := w.ok("dlq", "list", "settlement", "--wide"); !strings.Contains(got, first) || !strings.Contains(got,
 		"RetryAttemptsExhausted") {
 		t.Errorf("list: %s", got)
 	}
@@ -219,7 +219,7 @@ func TestDeadLettersOfABucket(t *testing.T) {
 	t.Setenv("AWS_ENDPOINT_URL_SQS", server.URL)
 	t.Setenv("AWS_ENDPOINT_URL_S3", server.URL)
 	t.Setenv("SETTLEMENT_DEAD_LETTERS", server.URL+"/123456789012/dead")
-	if got := w.ok("dlq", "list", "settlement"); !strings.Contains(got, "shardId-gone") ||
+	if got := w.ok("dlq", "list", "settlement", "--wide"); !strings.Contains(got, "shardId-gone") ||
 		!strings.Contains(got, "expired in S3") || !strings.Contains(got, "not valid") {
 		t.Errorf("list: %s", got)
 	}
@@ -244,7 +244,7 @@ func TestDeadLettersOfAnotherService(t *testing.T) {
 		"AWS_SECRET_ACCESS_KEY": "local", "AWS_ENDPOINT_URL_SQS": server.URL, "SETTLEMENT_DEAD_LETTERS": address} {
 		t.Setenv(name, value)
 	}
-	if got := w.ok("dlq", "list", "settlement"); strings.Contains(got, "RetryAttemptsExhausted") {
+	if got := w.ok("dlq", "list", "settlement", "--wide"); strings.Contains(got, "RetryAttemptsExhausted") {
 		t.Errorf("a letter of the queue: %s", got)
 	}
 	w.ok("dlq", "replay", "settlement")

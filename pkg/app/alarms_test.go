@@ -42,7 +42,7 @@ func TestAlarmsWatch(t *testing.T) {
 	for _, f := range functionsOfTheAPI {
 		want = append(want, "Errors "+f, "Failures "+f, "Duration "+f)
 	}
-	for _, f := range []string{"SettlementFunction", "ProjectionFunction", "KeysFunction"} {
+	for _, f := range []string{"SettlementFunction", "ProjectionFunction", "KeysFunction", "JobsFunction"} {
 		want = append(want, "Errors "+f)
 	}
 	var have []string
@@ -112,13 +112,13 @@ func TestCanariesRollBack(t *testing.T) {
 	}
 }
 
-// hasCanary reports whether a function takes over step by step. Two have no
+// hasCanary reports whether a function takes over step by step. Three have no
 // traffic of which a part could be tried.
 func hasCanary(t *testing.T, function string, preference *yaml.Node) bool {
 	t.Helper()
 	e := field(preference, "Enabled")
 	without := e != nil && e.Value == "false"
-	if expected := function == "KeysFunction" || function == "SmokeFunction"; without != expected {
+	if expected := slices.Contains([]string{"KeysFunction", "SmokeFunction", "JobsFunction"}, function); without != expected {
 		t.Errorf("%s: without a canary %t, want %t", function, without, expected)
 	}
 	return !without

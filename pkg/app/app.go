@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"svc/pkg/access/signing"
+	"svc/pkg/background/jobs"
 	"svc/pkg/data/table"
 	"svc/pkg/edge/api"
 	"svc/pkg/edge/gateway"
@@ -42,6 +43,10 @@ type Runtime struct {
 	// Rates limit the requests to /api/v1 and the tool calls that one process
 	// serves per second for one tenant and for one client; zeros mean no limit.
 	Rates api.Rates
+	// Files keeps files and signs their addresses.
+	Files Files
+	// Begun is called when a request has begun a job; it may be nil.
+	Begun func()
 	// GiveUp stores the records of an item whose data a function on the stream
 	// cannot process, as a dead letter of the function. nil means that the stream
 	// delivers them again.
@@ -55,6 +60,12 @@ type Runtime struct {
 	Config Config
 
 	keys *signing.Keys
+}
+
+// Files keeps files and signs their addresses.
+type Files interface {
+	jobs.Files
+	api.Links
 }
 
 // Keys returns the signing keys. All functions of a process share one key set
@@ -97,7 +108,8 @@ func (p *Runtime) agents(rows []api.Row) (http.Handler, error) { return mcp.New(
 
 func (p *Runtime) config() api.Config {
 	return api.Config{DB: p.DB, Verifier: p.Keys(), BaseURL: p.BaseURL, Now: p.Now, Observe: p.Observe,
-		Logger: p.Logger, Rates: p.Rates, Sealer: p.secrets()}
+		Logger: p.Logger, Rates: p.Rates, Files: p.Files,
+		Begun: p.Begun, Sealer: p.secrets()}
 }
 
 // Functions returns every function that handles requests, by name. The local

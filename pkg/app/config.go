@@ -20,6 +20,7 @@ import (
 type Config struct {
 	Table, Endpoint, BaseURL             string
 	KeyID, SealingKeyFile, MailFrom      string
+	FilesBucket                          string
 	LogLevel                             slog.Level
 	Rates                                api.Rates
 	RefreshGrace                         time.Duration
@@ -60,6 +61,8 @@ var Variables = []Variable{
 		text(func(c *Config) *string { return &c.SealingKeyFile })},
 	{"MAIL_FROM", "no mails", "a mail address from which SES may send", "The sender of links for a forgotten password.",
 		text(func(c *Config) *string { return &c.MailFrom })},
+	{"FILES_BUCKET", "none", "the name of an S3 bucket", "The bucket for files, such as exports.",
+		text(func(c *Config) *string { return &c.FilesBucket })},
 	{"LOG_LEVEL", "INFO", "DEBUG, INFO, WARN or ERROR; any other value means INFO",
 		"The least level of the lines in the log.", func(c *Config, text string) error {
 			_ = c.LogLevel.UnmarshalText([]byte(text)) // a misspelt level must not stop the service

@@ -52,6 +52,16 @@ func TestDocumentSuitsGenerators(t *testing.T) {
 		}
 	})
 	schemas := doc["components"].(map[string]any)["schemas"].(map[string]any)
+	for name, schema := range schemas {
+		properties, _ := schema.(map[string]any)["properties"].(map[string]any)
+		for member, p := range properties {
+			of, _ := p.(map[string]any)
+			isStatus := member == "status" || name == "TripLogEntry" && (member == "from" || member == "to")
+			if isStatus && of["$ref"] == nil && of["oneOf"] == nil && of["const"] == nil {
+				t.Errorf("%s.%s is a status without its enumeration", name, member)
+			}
+		}
+	}
 	for _, taken := range []string{"Error", "Exception", "Object", "String", "Number", "Date", "Map", "List", "Type"} {
 		if schemas[taken] != nil {
 			t.Errorf("a schema is called %s, which is a type of common languages", taken)

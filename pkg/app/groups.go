@@ -14,6 +14,7 @@ import (
 	"svc/pkg/domain/driver"
 	"svc/pkg/domain/estimate"
 	"svc/pkg/domain/event"
+	"svc/pkg/domain/export"
 	"svc/pkg/domain/feedback"
 	"svc/pkg/domain/location"
 	"svc/pkg/domain/payment"
@@ -48,6 +49,7 @@ const (
 	Projection = "ProjectionFunction"
 	Keys       = "KeysFunction"
 	Deliver    = "DeliverFunction"
+	Jobs       = "JobsFunction"
 	Smoke      = "SmokeFunction"
 )
 
@@ -93,7 +95,7 @@ func SettingsRows(*table.DB) []api.Row {
 
 // ReportRows are the rows of ReportsFunction.
 func ReportRows(*table.DB) []api.Row {
-	return operators(report.Rows(), wallet.Rows(), receipt.WalletRows())
+	return operators(report.Rows(), wallet.Rows(), receipt.WalletRows(), export.Rows())
 }
 
 // DeliveryRows are the rows of DeliveryFunction.

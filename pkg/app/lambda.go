@@ -74,7 +74,11 @@ func start(function string, serve Serve, config Config, logger *slog.Logger) (an
 	if err != nil {
 		return nil, err
 	}
-	return serve(&Runtime{DB: db, BaseURL: config.BaseURL, Now: time.Now, Logger: logger, Config: config,
+	aws, err := table.Environment(context.Background())
+	if err != nil {
+		return nil, err
+	}
+	return serve(&Runtime{DB: db, Files: Bucket{config.FilesBucket, aws}, BaseURL: config.BaseURL, Now: time.Now, Logger: logger, Config: config,
 		RefreshGrace: config.RefreshGrace, Rates: config.Rates, Observe: Requests(os.Stdout, function)}, function)
 }
 
@@ -146,6 +150,9 @@ func Settling(p *Runtime, function string) (any, error) {
 		return handle(ctx, event.DynamoDBEvent)
 	}, nil
 }
+
+// Working runs the open jobs.
+func Working(p *Runtime, _ string) (any, error) { return p.jobs().Run, nil }
 
 // Projecting updates counters, search rows and rank rows for a batch of the
 // stream.

@@ -262,6 +262,7 @@ var neverReplaced = map[string]string{
 	"redelivery":  "written once, kept for a day",
 	"delivery":    "a batch write replaces it",
 	"estimate":    "written once, valid for five minutes",
+	"job":         "lists an unfinished job; deleted when it ends",
 	"receipt":     "written once; svc rebuild replaces a wrong one",
 	"comment":     "comments are not edited",
 	"vote":        "a vote is created or deleted",

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -25,6 +26,7 @@ import (
 	"svc/pkg/edge/api"
 	"svc/pkg/edge/gateway/emulator"
 	"svc/pkg/local/demo"
+	"svc/pkg/local/files"
 	"svc/pkg/local/service"
 	"svc/pkg/local/testkit"
 )
@@ -127,6 +129,8 @@ func (r *recording) build(ctx context.Context, at service.Environment) (service.
 	out := service.App{Functions: map[string]emulator.Function{}, Streams: map[string]emulator.Function{},
 		Scheduled: map[string]func(context.Context) error{}}
 	sealer := signing.NewSealer()
+	folder, wake := files.Open(filepath.Join(at.Data, "files"), at.BaseURL, time.Now), make(chan struct{}, 100)
+	out.Files, out.FilesPath, out.Wakes = folder, files.Path, map[string]<-chan struct{}{app.Jobs: wake}
 	logger := slog.New(slog.NewJSONHandler(r, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	rt := func(function string) (*app.Runtime, error) {
 		r.requests[function] = map[string]iamRequest{}
@@ -134,7 +138,7 @@ func (r *recording) build(ctx context.Context, at service.Environment) (service.
 		db, err := table.Open(ctx, table.Options{Table: at.Table, Endpoint: at.Endpoint, Wire: wire})
 		line := app.Requests(r, function)
 		return &app.Runtime{DB: db, BaseURL: at.BaseURL, Sealer: sealing{r, function, sealer}, Now: time.Now, Logger: logger,
-			Mail: r.mail,
+			Mail: r.mail, Files: folder, Begun: func() { wake <- struct{}{} },
 			Observe: func(ctx context.Context, o api.Observation) {
 				line(ctx, o)
 				r.observe(o)
@@ -156,7 +160,7 @@ func (r *recording) build(ctx context.Context, at service.Environment) (service.
 		return out, err
 	}
 	out.Scheduled[app.Deliver] = sender.Scheduled()[app.Deliver]
-	for _, name := range []string{app.Settlement, app.Projection, app.Keys} {
+	for _, name := range []string{app.Settlement, app.Projection, app.Keys, app.Jobs} {
 		p, err := rt(name)
 		if err != nil {
 			return out, err

@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"svc/pkg/background/feed"
+	"svc/pkg/background/jobs"
 	"svc/pkg/background/projection"
 	"svc/pkg/background/settlement"
 	"svc/pkg/data/stream"
@@ -22,6 +23,8 @@ type StreamHandler func(context.Context, events.DynamoDBEvent) (events.DynamoDBE
 func (p *Runtime) settlement() settlement.Function {
 	return settlement.Function{DB: p.DB, Now: p.Now, GiveUp: p.giveUp(Settlement)}
 }
+
+func (p *Runtime) jobs() jobs.Runner { return jobs.Runner{DB: p.DB, Files: p.Files, Now: p.Now} }
 
 // projection returns the stream's second reader. It counts, and it appends to the
 // event feeds. If one of them fails on a record, the other still processes it.
@@ -55,7 +58,7 @@ func (p *Runtime) StreamHandlers() map[string]StreamHandler {
 // Scheduled returns what the functions on a schedule do, by name.
 func (p *Runtime) Scheduled() map[string]func(context.Context) error {
 	return map[string]func(context.Context) error{Keys: p.Keys().Rotate, Settlement: p.settlement().Sweep,
-		Deliver: p.sweepWebhooks}
+		Jobs: p.jobs().Run, Deliver: p.sweepWebhooks}
 }
 
 // StreamFunctions returns the functions on the table's stream, by name, in the

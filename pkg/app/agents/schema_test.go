@@ -67,6 +67,7 @@ func TestEveryResultIsOfItsSchema(t *testing.T) {
 	}
 	hooked(t, s, func(tool, id string, arguments map[string]any) answer { return call(operator, tool, id, arguments) })
 	call(operator, "svc_get_trip", first, nil)
+	call(operator, "svc_get_export", idOf(t, call(operator, "svc_create_export", "", map[string]any{"kind": "trips"})), nil)
 	booked := idOf(t, call(operator, "svc_book_trip", "", map[string]any{"customerId": rita.ID, "originAddress": "Home",
 		"originLat": 1, "originLng": 2}))
 	given := map[string]any{"driverId": dan.ID}
@@ -106,7 +107,7 @@ func TestEveryResultIsOfItsSchema(t *testing.T) {
 // needsArguments reports whether the tool was called with arguments above.
 func needsArguments(tool string) bool {
 	steps := []string{"request", "cancel", "accept", "arrived", "start", "complete", "save", "set_", "update", "estimate",
-		"create", "delete", "get_service", "get_zone", "get_trip", "get_feedback", "submit", "comment", "vote",
+		"create", "delete", "get_service", "get_zone", "get_trip", "get_feedback", "_export", "submit", "comment", "vote",
 		"book", "assign", "arrive", "posting", "post_to", "webhook"}
 	return slices.ContainsFunc(steps, func(step string) bool { return strings.Contains(tool, step) })
 }

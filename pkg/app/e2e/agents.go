@@ -39,7 +39,8 @@ func (s *suite) agents(t *testing.T) {
 	for name, run := range map[string]func(*testing.T){"operator": s.operator, "branding": s.branding, "settings": s.settings,
 		"webhooks": s.webhooks,
 		"feedback": s.feedback, "rider": s.rider, "driver": s.driver, "estimate": s.estimated, "ride": s.ride,
-		"money": s.money, "cancelled ride": s.cancelled, "operated rides": s.operated} {
+		"export": s.exported,
+		"money":  s.money, "cancelled ride": s.cancelled, "operated rides": s.operated} {
 		t.Run(name, run)
 	}
 	t.Run("every operation", s.everyOperation)

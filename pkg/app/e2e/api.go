@@ -4,6 +4,8 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"io"
+	"net/http"
 	"net/url"
 	"strings"
 	"testing"
@@ -185,6 +187,35 @@ func (s *suite) driver(t *testing.T) {
 	}
 }
 
+// exported checks that an operator gets each kind of data as a file.
+func (s *suite) exported(t *testing.T) {
+	token := s.token(t, operator)
+	for kind, column := range map[string]string{"trips": "tripCode", "postings": "amount", "customers": "email",
+		"drivers": "vehiclePlate", "orders": "total", "report": "revenue"} {
+		body := fmt.Sprintf(`{"kind": %q, "from": %q}`, kind, time.Now().AddDate(0, 0, -200).Format("2006-01-02"))
+		id := s.do(t, call{method: "POST", path: "/api/v1/exports", token: token, body: body,
+			key: fmt.Sprint("e2e-", time.Now().UnixNano())}).must(201).text("id")
+		var url string
+		s.eventually(t, "export of "+kind, func() bool {
+			url, _ = s.get(t, token, "/api/v1/exports/"+id).must(200).json()["url"].(string)
+			return url != ""
+		})
+		res, err := http.Get(url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(res.Body)
+		_ = res.Body.Close()
+		header, rows, _ := strings.Cut(string(text), "\r\n")
+		if err != nil || res.StatusCode != http.StatusOK || !strings.Contains(header, column) || rows == "" {
+			t.Errorf("%s: %d %v: %q and %d bytes", kind, res.StatusCode, err, header, len(rows))
+		}
+	}
+	if find(s.get(t, token, "/api/v1/exports").some(), "") != nil {
+		t.Error("an export has no id")
+	}
+}
+
 // estimated checks that a ride with an estimate gets its fare.
 func (s *suite) estimated(t *testing.T) {
 	token := s.token(t, rider)
@@ -316,6 +347,9 @@ func (s *suite) operated(t *testing.T) {
 				offers.some()[0]["estimateId"], journey)}).must(201)
 		return made.text("id"), "/api/v1/trips/" + made.text("id")
 	}
+	// The first trips of a company mark its flags, here by an operator.
+	s.post(t, s.token(t, stranger), "/api/v1/trips", fmt.Sprintf(`{"customerId": %q, "originAddress": "Pier 9",
+		"originLat": 37.8, "originLng": -122.4}`, s.id(t, guest))).must(201)
 	id, path := book()
 	to := fmt.Sprintf(`{"driverId": %q}`, s.id(t, driver))
 	s.post(t, op, path+"/assign", to).must(200)
@@ -332,9 +366,32 @@ func (s *suite) operated(t *testing.T) {
 	if got := s.post(t, op, path+"/unassign", `{"reason": "Tried"}`).must(200).text("status"); got != "SEARCHING" {
 		t.Errorf("status %q", got)
 	}
+	s.strictly(t, path, to)
 	s.post(t, op, path+"/cancel", `{"reason": "Tried"}`).must(200)
 	s.do(t, call{method: "DELETE", path: path, token: op}).must(200)
 	s.get(t, op, path).refused(404, "not_found")
+}
+
+// strictly checks that a trip makes its driver BUSY where the company wants it.
+func (s *suite) strictly(t *testing.T, path, to string) {
+	op, dr := s.token(t, operator), s.token(t, driver)
+	mode := func(name string) {
+		s.do(t, call{method: "PATCH", path: "/api/v1/settings", token: op,
+			body: fmt.Sprintf(`{"dispatch": {"driverStatus": %q}}`, name)}).must(200)
+	}
+	mode("strict")
+	defer mode("free")
+	set := call{method: "PATCH", path: "/api/v1/me/status", token: dr, body: `{"online": true}`}
+	s.do(t, set).must(200)
+	s.post(t, op, path+"/assign", to).must(200)
+	s.do(t, set).refused(409, "invalid_state")
+	if got := s.get(t, dr, "/api/v1/me").must(200).text("status"); got != "BUSY" {
+		t.Errorf("the driver with a ride is %s", got)
+	}
+	s.post(t, op, path+"/unassign", "").must(200)
+	if got := s.get(t, dr, "/api/v1/me").must(200).text("status"); got != "ONLINE" {
+		t.Errorf("the driver without a ride is %s", got)
+	}
 }
 
 // apart checks that another tenant's data is not visible, and that each tenant

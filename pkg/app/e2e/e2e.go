@@ -75,6 +75,7 @@ func Run(t *testing.T, target Target) {
 		{"money", s.money},
 		{"webhooks", s.webhooks},
 		{"ride", s.ride},
+		{"export", s.exported},
 		{"cancelled ride", s.cancelled},
 		{"operated rides", s.operated},
 		{"tenants apart", s.apart},

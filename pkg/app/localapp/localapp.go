@@ -6,9 +6,11 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"path/filepath"
 
 	"svc/pkg/app"
 	"svc/pkg/data/table"
+	"svc/pkg/local/files"
 	"svc/pkg/local/service"
 )
 
@@ -32,6 +34,15 @@ func Build(ctx context.Context, at service.Environment, rt *app.Runtime,
 	if err != nil {
 		return out, err
 	}
+	folder, wake := files.Open(filepath.Join(at.Data, "files"), at.BaseURL, rt.Now), make(chan struct{}, 1)
+	rt.Files, rt.Begun = folder, func() {
+		select {
+		case wake <- struct{}{}:
+		default: // the runner will see this job too
+		}
+	}
+	out.Files, out.FilesPath = folder, files.Path
+	out.Wakes = map[string]<-chan struct{}{app.Jobs: wake}
 	out.Functions, err = rt.Functions()
 	out.Streams = rt.StreamFunctions()
 	out.Scheduled = rt.Scheduled()
@@ -49,6 +60,18 @@ func Build(ctx context.Context, at service.Environment, rt *app.Runtime,
 		go func() { // receivers that hang must not delay the start
 			_ = sweep(context.WithoutCancel(ctx))
 		}()
+		return nil
+	}
+	run, started := out.Scheduled[app.Jobs], false
+	out.Scheduled[app.Jobs] = func(ctx context.Context) error {
+		if !started { // the service is ready before the jobs of its last run are
+			started = true
+			rt.Begun()
+			return nil
+		}
+		if err := run(ctx); err != nil {
+			slog.ErrorContext(ctx, "jobs", "error", err)
+		}
 		return nil
 	}
 	return out, err

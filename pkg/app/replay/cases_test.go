@@ -1,6 +1,10 @@
 package replay_test
 
-import "net/url"
+import (
+	"net/url"
+
+	"svc/pkg/local/demo"
+)
 
 // request is one event of events/api. Its name is the operation it calls and,
 // after a hyphen, the variant; the event named as the operation alone succeeds.
@@ -86,6 +90,11 @@ var listed = []request{
 		query: "q=zo%C3%AB+laurent"},
 	{name: "svc_update_branding", person: boss, method: "PATCH", path: "/api/v1/branding",
 		body: `{"appName": "Metro, repainted", "faviconUrl": null}`},
+	{name: "svc_create_export", person: boss, method: "POST", path: "/api/v1/exports",
+		body: `{"kind": "trips", "from": "2026-05-01", "to": "2026-05-31", "columns": ["id", "finalFare"]}`},
+	{name: "svc_create_export-faults", person: boss, method: "POST", path: "/api/v1/exports",
+		body: `{"kind": "trips", "from": "2026-05-01", "to": "2026-04-30", "columns": ["id", "id", "secret"]}`},
+	{name: "svc_get_export", person: boss, method: "GET", path: "/api/v1/exports/" + demo.Export},
 	{name: "svc_update_settings", person: boss, method: "PATCH", path: "/api/v1/settings",
 		body: `{"pricing": {"freeWaitingMinutes": 4}, "dispatch": {"searchRadiusKm": null}}`},
 	{name: "svc_create_service", person: boss, method: "POST", path: "/api/v1/services",

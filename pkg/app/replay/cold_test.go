@@ -36,7 +36,7 @@ var first = map[string]string{"OAuthFunction": "api/v2/oauth-keys.json", "TripsF
 	"DocsFunction":       "api/v2/health.json",
 	"MCPFunction":        "api/v2/mcp-resource.json", // as a tool call
 	"SettlementFunction": "stream/settlement.json", "ProjectionFunction": "stream/projection.json",
-	"KeysFunction": "schedule/keys.json"}
+	"KeysFunction": "schedule/keys.json", "JobsFunction": "schedule/jobs.json"}
 
 const starts = 21
 

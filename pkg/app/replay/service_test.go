@@ -33,8 +33,8 @@ var functions = map[string]string{
 	"DeliveryFunction": "request", "FeedbackFunction": "request", "MeFunction": "request", "DocsFunction": "request",
 	"MCPFunction":        "request",
 	"SettlementFunction": "stream", "ProjectionFunction": "stream", "KeysFunction": "schedule",
-	"DeliverFunction": "schedule",
-	"SmokeFunction":   "hook",
+	"DeliverFunction": "schedule", "JobsFunction": "schedule",
+	"SmokeFunction": "hook",
 }
 
 // folder returns the folder of a function's main package: TripsFunction is

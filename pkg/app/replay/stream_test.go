@@ -87,11 +87,13 @@ func (s *deployment) writeStreams(t *testing.T) {
 		indented(s.broken(t, "SettlementFunction")), 0o644))
 	testkit.Must(t, os.WriteFile(filepath.Join(eventsDir, "schedule", "settlement.json"),
 		indented(map[string]any{"sweep": true}), 0o644))
-	testkit.Must(t, os.WriteFile(filepath.Join(eventsDir, "schedule", "keys.json"),
-		indented(map[string]any{"version": "0", "id": "replayed", "source": "aws.scheduler",
-			"detail-type": "Scheduled Event", "detail": map[string]any{},
-			"resources": []string{"arn:aws:scheduler:eu-central-1:123456789012:schedule/default/rotation"},
-			"account":   "123456789012", "region": "eu-central-1", "time": "2026-06-01T12:00:00Z"}), 0o644))
+	for file, schedule := range map[string]string{"keys.json": "rotation", "jobs.json": "jobs"} {
+		testkit.Must(t, os.WriteFile(filepath.Join(eventsDir, "schedule", file),
+			indented(map[string]any{"version": "0", "id": "replayed", "source": "aws.scheduler",
+				"detail-type": "Scheduled Event", "detail": map[string]any{},
+				"resources": []string{"arn:aws:scheduler:eu-central-1:123456789012:schedule/default/" + schedule},
+				"account":   "123456789012", "region": "eu-central-1", "time": "2026-06-01T12:00:00Z"}), 0o644))
+	}
 }
 
 // records returns three of the records that a function was given. They are the

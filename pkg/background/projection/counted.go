@@ -15,6 +15,7 @@ import (
 	"svc/pkg/data/counter"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/customer"
+	"svc/pkg/domain/driver"
 	"svc/pkg/domain/report"
 	"svc/pkg/domain/trip"
 	"svc/pkg/domain/wallet"
@@ -161,7 +162,11 @@ func (s Step) count(it table.Item, was Counted, now string) (Counted, error) {
 			next.Completed = completionOf(tr)
 		}
 	case "driver":
-		next.Status, next.Name = it.Text("status"), driverName(it)
+		r, err := driver.FromItem(it)
+		if err != nil {
+			return Counted{}, err
+		}
+		next.Status, next.Name = r.Shown().Status, strings.TrimSpace(r.FirstName+" "+r.LastName)
 	case "wallet":
 		next.Side, next.Balance = wallet.Side(it.Text("side")), it.Number("balance")
 	case "customer":
@@ -207,15 +212,4 @@ func (c *Counted) ranks(rows []table.Item) {
 		text, _ := json.Marshal([]any{row.Type, row.G, row.R, row.Attrs, row.Doc, row.Expires})
 		c.Rank = ids.Hash(c.Rank + string(text))
 	}
-}
-
-func driverName(it table.Item) string {
-	var doc struct {
-		FirstName string `json:"firstName"`
-		LastName  string `json:"lastName"`
-	}
-	if it.Decode(&doc) != nil {
-		return ""
-	}
-	return strings.TrimSpace(doc.FirstName + " " + doc.LastName)
 }

@@ -36,6 +36,7 @@ const (
 	Audit    = "aud"
 	Request  = "req"
 	Estimate = "est"
+	Export   = "exp"
 	Event    = "evt"
 	Webhook  = "whk"
 )

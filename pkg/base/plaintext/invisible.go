@@ -23,6 +23,7 @@ const (
 	textSelector  = '\uFE0E'
 	emojiSelector = '\uFE0F'
 	joiner        = '\u200D'
+	nonJoiner     = '\u200C'
 	keycap        = '\u20E3'
 )
 
@@ -71,6 +72,30 @@ func ReplaceInvisible(text string, by func(rune) string) string {
 	}
 	return b.String()
 }
+
+// Strip removes the invisible characters in which a text for strangers could hide
+// another. It keeps line breaks, tabs, the parts of an emoji, and a joiner or
+// non-joiner behind a letter whose shape depends on it, as in Persian and Hindi.
+func Strip(text string) string {
+	if !strings.ContainsFunc(text, IsInvisible) {
+		return text
+	}
+	var b strings.Builder
+	all := []rune(text)
+	for i, r := range all {
+		isBreak := r == '\n' || r == '\r' || r == '\t'
+		shapes := (r == joiner || r == nonJoiner) && i > 0 && unicode.In(all[i-1], joined...)
+		if !IsInvisible(r) || isBreak || shapes || inEmoji(all, i) {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// joined are scripts whose letters change their shapes beside others.
+var joined = []*unicode.RangeTable{unicode.Arabic, unicode.Syriac, unicode.Mongolian, unicode.Devanagari,
+	unicode.Bengali, unicode.Gurmukhi, unicode.Gujarati, unicode.Oriya, unicode.Tamil, unicode.Telugu, unicode.Kannada,
+	unicode.Malayalam, unicode.Sinhala, unicode.Khmer, unicode.Myanmar, unicode.Tibetan}
 
 // inEmoji reports whether the character at i is a part of an emoji: a text or
 // emoji selector after a symbol, the emoji selector of a keycap, or a joiner

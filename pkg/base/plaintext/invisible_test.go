@@ -48,6 +48,17 @@ func TestVisible(t *testing.T) {
 	}
 }
 
+func TestStrip(t *testing.T) {
+	hidden := strings.Repeat("\ufe00\U000e0041", 38)
+	for text, want := range map[string]string{"Dark map": "Dark map", "a" + hidden + "b": "ab", "\u202eb\u2800": "b",
+		"first\r\n\tsecond\u200b": "first\r\n\tsecond", "👩🏽‍⚕️ 1️⃣" + hidden: "👩🏽‍⚕️ 1️⃣", "می\u200cخواهم": "می\u200cخواهم",
+		"می\u200c\u200cخ": "می\u200cخ", "क्\u200dष": "क्\u200dष", "a\u200db": "ab", "\u200c": "", "辻\U000e0100": "辻"} {
+		if got := plaintext.Strip(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
 // Every character that a reader can ignore is invisible, also those that Unicode
 // reserves.
 func TestEveryIgnorableIsInvisible(t *testing.T) {

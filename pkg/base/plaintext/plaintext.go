@@ -1,10 +1,9 @@
-// Package plaintext checks texts that a person writes: names, addresses, notes
-// and phone numbers. It also finds the invisible characters of a text.
+// Package plaintext checks texts that a person writes: names, addresses and
+// notes. It also finds the invisible characters of a text.
 package plaintext
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -28,20 +27,6 @@ func IsText(text string, most int) bool {
 // Rule(100).
 func Rule(most int) string {
 	return fmt.Sprintf("1 to %d characters, not all blank or invisible, none of them a control character", most)
-}
-
-var phone = regexp.MustCompile(`^\+?[0-9(][0-9 ().\-/]*$`)
-
-// IsPhone reports whether text is a phone number as people write it: 3 to 20
-// digits with the usual separators, after an optional "+", in at most 40 bytes.
-func IsPhone(text string) bool {
-	digits := 0
-	for _, r := range text {
-		if r >= '0' && r <= '9' {
-			digits++
-		}
-	}
-	return digits >= 3 && digits <= 20 && len(text) <= 40 && phone.MatchString(text)
 }
 
 // HasControls reports whether a text has control characters. If lines is true,

@@ -71,7 +71,7 @@ func (r *Record) normalize() error {
 	if !r.Number.Of(r.Phone) {
 		r.Number = nil
 	}
-	wrong.Unless(r.Phone == nil || plaintext.IsPhone(*r.Phone) ||
+	wrong.Unless(r.Phone == nil || phone.Is(*r.Phone) ||
 		(r.Number != nil && plaintext.IsOptional(*r.Phone, 40)), "phone", "expected a phone number, as in +1 212 555 0181")
 	return wrong.Err()
 }

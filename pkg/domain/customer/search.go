@@ -2,7 +2,6 @@ package customer
 
 import (
 	"context"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -10,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"svc/pkg/base/fault"
+	"svc/pkg/base/phone"
 	"svc/pkg/base/search"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
@@ -30,18 +30,13 @@ type query struct {
 	number string
 }
 
-// extension matches the extension at the end of a phone number.
-var extension = regexp.MustCompile(`(;ext=|ext\.?|x|#) ?[0-9]+$`)
-
 // lookedFor returns what q looks for. If q consists of at least four digits and
 // of separators of phone numbers, only its digits count.
 func lookedFor(q string) query {
 	const least = 4 // with fewer digits, q may be part of a name or address
-	folded := search.Fold(strings.TrimSpace(q))
-	phone := extension.ReplaceAllString(strings.NewReplacer("(0)", "", "tel:", "").Replace(folded), "")
-	digits := digitsOf(phone)
-	if len(digits) < least || strings.ContainsFunc(phone, func(r rune) bool { return !isDigit(r) && !isSeparator(r) }) {
-		return query{words: strings.Fields(folded)}
+	digits, isNumber := phone.Digits(q)
+	if len(digits) < least || !isNumber {
+		return query{words: strings.Fields(search.Fold(strings.TrimSpace(q)))}
 	}
 	const significant = 7 // with fewer digits, too many numbers would have them
 	short := strings.TrimLeft(strings.TrimPrefix(digits, "011"), "0")
@@ -49,19 +44,6 @@ func lookedFor(q string) query {
 		short = ""
 	}
 	return query{[]string{digits}, short}
-}
-
-func isDigit(r rune) bool     { return r >= '0' && r <= '9' }
-func isSeparator(r rune) bool { return strings.ContainsRune(" +-()./", r) }
-
-// digitsOf returns the digits of a folded text.
-func digitsOf(s string) string {
-	return strings.Map(func(r rune) rune {
-		if isDigit(r) {
-			return r
-		}
-		return -1
-	}, s)
 }
 
 // prefix returns the text with which suffix rows are read: the number, or the

@@ -33,6 +33,16 @@ const longest = 64
 // earlier.
 const retention = 24 * time.Hour
 
+// digitsOf returns the digits of a folded text.
+func digitsOf(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= '0' && r <= '9' {
+			return r
+		}
+		return -1
+	}, s)
+}
+
 // Words returns the folded texts that find a customer, sorted. It omits empty
 // texts and texts that are contained in another text.
 func (r Record) Words() []string {

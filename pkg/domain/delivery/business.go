@@ -9,6 +9,7 @@ import (
 	"svc/pkg/base/fault"
 	"svc/pkg/base/ids"
 	"svc/pkg/base/money"
+	"svc/pkg/base/phone"
 	"svc/pkg/base/plaintext"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/branding"
@@ -66,7 +67,7 @@ func (b *Business) normalize() error {
 	wrong.Unless(plaintext.IsLine(b.Address, 300), "address", "expected %s", plaintext.Rule(300))
 	wrong.Unless(money.Within(&b.Lat, 90) && money.Within(&b.Lng, 180), "lat",
 		"expected a latitude and a longitude in degrees")
-	wrong.Unless(b.Phone == nil || plaintext.IsPhone(*b.Phone), "phone", "expected a phone number, as in +1 212 555 0181")
+	wrong.Unless(b.Phone == nil || phone.Is(*b.Phone), "phone", "expected a phone number, as in +1 212 555 0181")
 	if b.LogoURL != nil {
 		message, uri := branding.CheckURL(*b.LogoURL), branding.URI(*b.LogoURL)
 		b.LogoURL = &uri

@@ -7,6 +7,7 @@ import (
 	"svc/pkg/base/email"
 	"svc/pkg/base/fault"
 	"svc/pkg/base/money"
+	"svc/pkg/base/phone"
 	"svc/pkg/base/plaintext"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/branding"
@@ -20,7 +21,7 @@ type Driver struct {
 	Email             string       `json:"email" doc:"Email address."`
 	Phone             *string      `json:"phone" doc:"Phone number."`
 	PhotoURL          *string      `json:"photoUrl" format:"uri" doc:"An https URL of a photo."`
-	Status            string       `json:"status" enum:"OFFLINE,ONLINE,BUSY" doc:"The status that was last set. Trips do not change it."`
+	Status            string       `json:"status" enum:"OFFLINE,ONLINE,BUSY" doc:"The status that was last set. Trips change it only if the company's dispatch.driverStatus is strict. A disabled driver is OFFLINE."`
 	Rating            *json.Number `json:"rating" nullable:"true" doc:"Mean rating, 0 to 5; null before the first rating."`
 	TotalTrips        int64        `json:"totalTrips" doc:"Completed trips."`
 	VehiclePlate      *string      `json:"vehiclePlate" doc:"Licence plate."`
@@ -44,10 +45,11 @@ type Record struct {
 	Disabled        bool   `json:"disabled"`
 	CreatedAt       string `json:"createdAt"`
 	StatusUpdatedAt string `json:"statusUpdatedAt,omitempty"`
+	Trip            string `json:"-"` // the ride that made the driver BUSY; "" if there is none
 }
 
 // FromItem decodes a driver from the item. It returns fault.NotFound if there
-// is none. Status, TotalTrips and Disabled are attributes of the item;
+// is none. Status, TotalTrips, Disabled and Trip are attributes of the item;
 // everything else is in its document.
 func FromItem(it table.Item) (Record, error) {
 	r, err := table.DecodeDoc[Record](it)
@@ -55,10 +57,23 @@ func FromItem(it table.Item) (Record, error) {
 		return Record{}, err
 	}
 	r.Status, r.TotalTrips, r.Disabled = it.Text("status"), it.Int("totalTrips"), it.Flag("disabled")
+	r.Trip = it.Text("trip")
 	return r, nil
 }
 
+// Shown returns the driver as others see one: OFFLINE if disabled, also if an older
+// build disabled the driver and kept the status.
+func (r Record) Shown() Driver {
+	if r.Disabled {
+		r.Status = Offline
+	}
+	return r.Driver
+}
+
 func (r *Record) normalize() error {
+	if r.Disabled {
+		r.Status = Offline
+	}
 	r.FirstName, r.LastName, r.Email = strings.TrimSpace(r.FirstName), strings.TrimSpace(r.LastName),
 		strings.TrimSpace(r.Email)
 	for _, p := range []**string{&r.Phone, &r.PhotoURL, &r.VehiclePlate, &r.VehicleModel, &r.VehicleColor} {
@@ -83,7 +98,7 @@ func (r *Record) normalize() error {
 		wrong.Unless(label.text == nil || plaintext.IsOptional(*label.text, 100), label.field,
 			"expected at most 100 characters, none of them a control character")
 	}
-	wrong.Unless(r.Phone == nil || plaintext.IsPhone(*r.Phone), "phone", "expected a phone number, as in +1 212 555 0181")
+	wrong.Unless(r.Phone == nil || phone.Is(*r.Phone), "phone", "expected a phone number, as in +1 212 555 0181")
 	if r.PhotoURL != nil {
 		message, uri := branding.CheckURL(*r.PhotoURL), branding.URI(*r.PhotoURL)
 		r.PhotoURL = &uri

@@ -231,10 +231,14 @@ func TestDisableWins(t *testing.T) {
 	if err != nil || !l.Disabled {
 		t.Errorf("sign-in: %+v, %v", l.Disabled, err)
 	}
-	entries, _, err := audit.List(t.Context(), tn, "", 1)
-	if err != nil || !strings.Contains(string(entries[0].Before), `"disabled":false`) ||
-		!strings.Contains(string(entries[0].After), `"disabled":true`) {
+	entries, _, err := audit.List(t.Context(), tn, "", 2)
+	if err != nil || !slices.ContainsFunc(entries, func(e audit.Entry) bool {
+		return strings.Contains(string(e.Before), `"disabled":false`) && strings.Contains(string(e.After), `"disabled":true`)
+	}) {
 		t.Errorf("audit log: %+v, %v", entries, err)
+	}
+	if now, err := driver.ByID(t.Context(), tn, r.ID); err != nil || now.Status != driver.Offline {
+		t.Errorf("the disabled driver is %s, %v", now.Status, err)
 	}
 	if _, err := driver.Change(t.Context(), tn, by(2*time.Minute), r.ID,
 		func(r *driver.Record) error { r.Disabled = false; return nil }); err != nil {

@@ -3,6 +3,7 @@ package driver
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -10,6 +11,7 @@ import (
 	"svc/pkg/base/fault"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
+	"svc/pkg/domain/tenant"
 	"svc/pkg/edge/api"
 )
 
@@ -22,7 +24,8 @@ func Rows() []api.Row {
 		api.Patch("/api/v1/me/status", "svc_set_driver_status", authz.Drivers("driver.status:write"), setStatus,
 			api.Tag("Me"), api.Summary("Go online or offline"),
 			api.Confirm("The company sees at once whether the driver is available for rides."),
-			api.Text("Give either `online` or `status`. Nothing but the status changes.")),
+			api.Text("Give either `online` or `status`. Nothing but the status changes. If the company's "+
+				"`dispatch.driverStatus` is `strict`, a driver who has a ride stays `BUSY` until it ends; another status is a 409.")),
 	}
 }
 
@@ -47,12 +50,14 @@ func list(ctx context.Context, c *api.Caller, in *listInput) (*api.Page[Driver],
 	if err != nil {
 		return nil, err
 	}
+	// A driver whom an older build disabled may be in the partition of another status.
+	page.Items = slices.DeleteFunc(page.Items, func(d Driver) bool { return in.Status != "" && d.Status != in.Status })
 	return page, locate(ctx, c.Tenant, page.Items)
 }
 
 func shownOf(it table.Item) (Driver, error) {
 	r, err := FromItem(it)
-	return r.Driver, err
+	return r.Shown(), err
 }
 
 type statusInput struct {
@@ -90,6 +95,9 @@ func setStatus(ctx context.Context, c *api.Caller, in *statusInput) (*StatusChan
 		}
 		if err != nil {
 			return err
+		}
+		if r.Trip != "" && tenant.Strict(state.Flags) && status != Busy {
+			return fault.InvalidState("A driver who has a ride is BUSY, and ONLINE again when it ends. The ride is %s.", r.Trip)
 		}
 		r.Status, r.StatusUpdatedAt = status, answer.UpdatedAt
 		tx := c.Tenant.Write()

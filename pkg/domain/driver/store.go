@@ -58,9 +58,14 @@ func Item(t table.Tenant, r Record, writeShards int) table.Item {
 }
 
 func item(t table.Tenant, r Record, shard string) table.Item {
-	return table.Item{Key: authz.ActorKey(t, authz.Driver, r.ID), Type: "driver", Version: 1, R: r.ID,
+	it := table.Item{Key: authz.ActorKey(t, authz.Driver, r.ID), Type: "driver", Version: 1, R: r.ID,
 		G:     [4]string{t.Partition("DRIVERS", shard), t.Partition("DRIVERS", r.Status, shard)},
-		Attrs: map[string]any{"status": r.Status, "disabled": r.Disabled, "totalTrips": r.TotalTrips}, Doc: r}
+		Attrs: map[string]any{"status": r.Status, "disabled": r.Disabled, "totalTrips": r.TotalTrips, "trip": nil},
+		Doc:   r}
+	if r.Trip != "" {
+		it.Attrs["trip"] = r.Trip
+	}
+	return it
 }
 
 // List reads one page of the tenant's drivers, newest first. If status is not

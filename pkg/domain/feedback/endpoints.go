@@ -8,6 +8,7 @@ import (
 	"svc/pkg/access/authz"
 	"svc/pkg/base/fault"
 	"svc/pkg/base/ids"
+	"svc/pkg/base/plaintext"
 	"svc/pkg/data/table"
 	"svc/pkg/edge/api"
 )
@@ -217,5 +218,5 @@ func remark(ctx context.Context, c *api.Caller, in *CommentInput) (*Comment, err
 	if err != nil {
 		return nil, err
 	}
-	return s.Comment(ctx, all.post, in.Body.Body)
+	return s.Comment(ctx, all.post, plaintext.Strip(in.Body.Body))
 }

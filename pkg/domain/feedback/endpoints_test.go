@@ -118,9 +118,10 @@ func TestComments(t *testing.T) {
 	w := newRoadmap(t, 2)
 	id := w.submit(0, "Dark map", "").ID
 	for i, text := range []string{"We need it", "So do we"} {
+		sent := text + "\ufe00\U000e0041" // which hide orders to other companies' agents
 		w.Advance(time.Second)
 		var got feedback.Comment
-		w.Want(201, &got, "POST", "/api/v1/feedback/"+id+"/comments", w.tokens[i], `{"body":"`+text+`"}`)
+		w.Want(201, &got, "POST", "/api/v1/feedback/"+id+"/comments", w.tokens[i], `{"body":"`+sent+`"}`)
 		if !got.IsMine || got.Body != text || !ids.Valid(ids.Comment, got.ID) {
 			t.Errorf("got %+v", got)
 		}

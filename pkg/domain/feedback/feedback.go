@@ -99,9 +99,31 @@ type Draft struct {
 // Some characters fold to eighteen.
 const longestFolded = 40_000
 
+// stripped returns the draft without invisible characters. People and agents of
+// other companies read a post, and must see all of it.
+func (d Draft) stripped() Draft {
+	d.Title, d.Body = plaintext.Strip(d.Title), plaintext.Strip(d.Body)
+	for _, text := range []**string{&d.TitleEn, &d.BodyEn, &d.Category} {
+		if *text != nil {
+			visible := plaintext.Strip(**text)
+			*text = &visible
+		}
+	}
+	if d.Bug != nil {
+		bug := *d.Bug
+		for _, text := range []*string{&bug.AppVersion, &bug.AppBuild, &bug.StepsToReproduce, &bug.ExpectedBehavior,
+			&bug.ActualBehavior, &bug.DeviceInfo} {
+			*text = plaintext.Strip(*text)
+		}
+		d.Bug = &bug
+	}
+	return d
+}
+
 // New converts a draft to a post, under review, with its author's vote counted.
 // Errors: a 400 with every fault.
 func (d Draft) New(author, tenant string, now time.Time) (Post, Texts, error) {
+	d = d.stripped()
 	var wrong fault.Faults
 	wrong.Unless(!plaintext.IsBlank(d.Title), "body.title", "expected a text")
 	wrong.Unless(!plaintext.IsBlank(d.Body), "body.body", "expected a text")

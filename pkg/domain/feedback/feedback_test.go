@@ -65,6 +65,29 @@ func TestNewPost(t *testing.T) {
 	}
 }
 
+// A post and a bug's details hide nothing from other companies' agents. A text that
+// is blank without its invisible characters is refused.
+func TestNewPostHidesNothing(t *testing.T) {
+	const hidden = "\ufe00\U000e0041\u2800"
+	p, texts, err := Draft{Title: "Dark" + hidden, Body: "b\n" + hidden, TitleEn: ptr(hidden), BodyEn: ptr("n" + hidden),
+		Category: ptr("c" + hidden), Type: Bug, Bug: &BugReport{Platform: "WEB", AppVersion: hidden, AppBuild: hidden,
+			StepsToReproduce: hidden, ExpectedBehavior: hidden, ActualBehavior: "x" + hidden,
+			DeviceInfo: hidden}}.New("usr_a", "ten_a", now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Title+"|"+p.TitleEn+"|"+p.Category != "Dark||c" {
+		t.Errorf("the post is %+v", p)
+	}
+	if diff := cmp.Diff(Texts{Body: "b\n", BodyEn: ptr("n"), Bug: &BugReport{Platform: "WEB", ActualBehavior: "x"}},
+		texts); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if _, _, err := (Draft{Title: hidden, Body: "b"}).New("usr_a", "ten_a", now); err == nil {
+		t.Error("a title that shows nothing is taken")
+	}
+}
+
 func TestNewPostRefuses(t *testing.T) {
 	for _, tc := range []struct {
 		name string

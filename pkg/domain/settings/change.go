@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"svc/pkg/access/authz"
 	"svc/pkg/base/fault"
 	"svc/pkg/data/audit"
 	"svc/pkg/data/table"
@@ -60,10 +61,18 @@ func (c Change) Run(ctx context.Context) (Settings, error) {
 			return it
 		},
 		Also: func(_ context.Context, tx *table.Tx, was, now Settings) error {
-			if was.TaxiEnabled == now.TaxiEnabled && was.DeliveryEnabled == now.DeliveryEnabled {
-				return nil
+			flags := map[string]any{}
+			if was.TaxiEnabled != now.TaxiEnabled || was.DeliveryEnabled != now.DeliveryEnabled {
+				flags[authz.Taxi], flags[authz.Delivery] = now.TaxiEnabled, now.DeliveryEnabled
+				if err := tenant.SetFeatures(tx, c.Tenant, company, now.TaxiEnabled, now.DeliveryEnabled); err != nil {
+					return err
+				}
 			}
-			return tenant.SetFeatures(tx, c.Tenant, company, now.TaxiEnabled, now.DeliveryEnabled)
+			if was.Dispatch.DriverStatus != now.Dispatch.DriverStatus {
+				flags[tenant.DriverStatus] = now.Dispatch.DriverStatus
+			}
+			tenant.SetFlags(tx, c.Tenant, flags)
+			return nil
 		},
 		Commit: func(ctx context.Context, tx *table.Tx, was, now Settings) error {
 			if c.Commit == nil {

@@ -66,8 +66,15 @@ type Dispatch struct {
 	SearchRadiusKm      json.Number `json:"searchRadiusKm" minimum:"0" doc:"How far from the origin to search for drivers, kilometres."`
 	OfferTimeoutSeconds int         `json:"offerTimeoutSeconds" minimum:"0" doc:"How long an offer to a driver stands, seconds."`
 	ScheduledRides      bool        `json:"scheduledRides" doc:"Whether the apps offer rides for a later time."`
+	DriverStatus        string      `json:"driverStatus" enum:"free,strict" doc:"With strict, only a driver who is ONLINE and has no other ride gets one, is BUSY until it ends, and ONLINE again then. With free, trips do not change the status of drivers."`
 	ServiceArea         string      `json:"serviceArea" enum:"off,strict" doc:"With strict, estimates and rides must begin in an active zone; else they get a 409. With off, they may begin anywhere."`
 }
+
+// The values of Dispatch.DriverStatus.
+const (
+	FreeStatus   = "free"
+	StrictStatus = "strict"
+)
 
 // The values of Dispatch.ServiceArea.
 const (
@@ -95,7 +102,7 @@ var Default = Document{
 		RoundFareToMultiple: "0"},
 	Payments: Payments{Cash: true, Card: true, Wallet: true},
 	Dispatch: Dispatch{AutoAssign: false, SearchRadiusKm: "5", OfferTimeoutSeconds: 30, ScheduledRides: false,
-		ServiceArea: AnyArea},
+		DriverStatus: FreeStatus, ServiceArea: AnyArea},
 	Routing: Routing{Engine: OSRM, DetourFactor: "1.3", AverageSpeed: "30"},
 }
 

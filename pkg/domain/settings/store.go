@@ -221,6 +221,8 @@ func (d *Document) normalize() error {
 		"expected a share between 0 and 1")
 	wrong.Unless(d.Pricing.FreeWaitingMinutes >= 0, "pricing.freeWaitingMinutes", "expected a number of 0 or more")
 	wrong.Unless(d.Dispatch.OfferTimeoutSeconds >= 0, "dispatch.offerTimeoutSeconds", "expected a number of 0 or more")
+	wrong.Unless(d.Dispatch.DriverStatus == FreeStatus || d.Dispatch.DriverStatus == StrictStatus,
+		"dispatch.driverStatus", "expected free or strict")
 	wrong.Unless(d.Dispatch.ServiceArea == AnyArea || d.Dispatch.ServiceArea == StrictArea, "dispatch.serviceArea",
 		"expected off or strict")
 	d.Routing.check(&wrong)

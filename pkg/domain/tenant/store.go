@@ -255,9 +255,9 @@ func flags(n Tenant) map[string]any {
 		deleting: marked(n.DeletingAt != "")}
 }
 
-// SetFeatures sets a tenant's features in the transaction of another change. read
-// is the tenant's record. The transaction fails with table.ErrConflict if the
-// record has changed since.
+// SetFeatures sets a tenant's features in its record, in the transaction of another
+// change, which must set the flags too. read is the record. The transaction fails
+// with table.ErrConflict if the record has changed since.
 func SetFeatures(tx *table.Tx, t table.Tenant, read table.Item, taxi, delivery bool) error {
 	n, err := FromItem(read)
 	if err != nil {
@@ -268,8 +268,22 @@ func SetFeatures(tx *table.Tx, t table.Tenant, read table.Item, taxi, delivery b
 	}
 	n.TaxiEnabled, n.DeliveryEnabled = taxi, delivery
 	audit.Put(tx, read, record(t, n))
-	for i := range authz.Copies {
-		tx.Update(authz.FlagsKey(t, i), table.Change{Set: map[string]any{authz.Taxi: taxi, authz.Delivery: delivery}})
-	}
 	return nil
 }
+
+// SetFlags sets some flags in all copies.
+func SetFlags(tx *table.Tx, t table.Tenant, flags map[string]any) {
+	if len(flags) == 0 {
+		return
+	}
+	for i := range authz.Copies {
+		tx.Update(authz.FlagsKey(t, i), table.Change{Set: flags})
+	}
+}
+
+// DriverStatus is the flag with the setting dispatch.driverStatus. It is among the
+// flags because every accept reads them.
+const DriverStatus = "driverStatus"
+
+// Strict reports whether trips change the status of the tenant's drivers.
+func Strict(flags table.Item) bool { return flags.Text(DriverStatus) == "strict" }

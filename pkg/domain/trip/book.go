@@ -93,6 +93,9 @@ func book(ctx context.Context, c *api.Caller, in *BookInput) (*Trip, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := terms.Settings.Serves(ctx, c.Tenant, t.OriginLat, t.OriginLng); err != nil {
+		return nil, err
+	}
 	if t.EstimatedFare == nil {
 		if t.EstimatedFare, err = t.guess(terms); err != nil {
 			return nil, err

@@ -15,6 +15,7 @@ import (
 	"svc/pkg/domain/driver"
 	"svc/pkg/domain/estimate"
 	"svc/pkg/domain/settings"
+	"svc/pkg/domain/tenant"
 	"svc/pkg/edge/api"
 )
 
@@ -118,8 +119,9 @@ func item(ctx context.Context, c *api.Caller, id string) (table.Item, error) {
 // storeOf returns the store for the caller's change. An operator's change has an
 // audit entry.
 func storeOf(ctx context.Context, c *api.Caller) (Store, error) {
-	shards, err := c.WriteShards(ctx)
-	s := Store{Tenant: c.Tenant, WriteShards: shards, Now: c.Now, Commit: c.Commit}
+	state, err := c.Live(ctx)
+	s := Store{Tenant: c.Tenant, WriteShards: state.WriteShards, Now: c.Now, Strict: tenant.Strict(state.Flags),
+		Read: c.Item, Commit: c.Commit}
 	if c.Audience == authz.Dashboard {
 		s.Also = Audited(c.Tenant, c.By())
 	}
@@ -197,7 +199,8 @@ func (d *TripDetail) readPeople(ctx context.Context, t table.Tenant) error {
 			if err != nil {
 				return err
 			}
-			d.Driver.Value = &r.Driver
+			shown := r.Shown()
+			d.Driver.Value = &shown
 			if err := r.Locate(items[len(items)-1]); err != nil {
 				return err
 			}

@@ -48,8 +48,8 @@ type LogEntry struct {
 	Type  Event    `json:"type" enum:"REQUESTED,ACCEPTED,ARRIVED,STARTED,COMPLETED,CANCELLED,BOOKED,DUE,SEARCHING,COLLECTING_OFFERS,OFFERED,DECLINED,ASSIGNED,HANDED_OVER,UNASSIGNED,RELEASED,RATED,FARE_CORRECTED" doc:"What happened. From BOOKED on they are extensions of the specification."`
 	At    string   `json:"at" format:"date-time" doc:"When it happened."`
 	Actor LogActor `json:"actor" doc:"Who did it."`
-	From  *Status  `json:"from" doc:"The status before; null on creation."`
-	To    Status   `json:"to" doc:"The status after."`
+	From  *Status  `json:"from" enum:"PENDING,SEARCHING,COLLECTING_OFFERS,WAITING_CUSTOMER,SCHEDULED,ASSIGNED,DRIVER_ARRIVED,IN_PROGRESS,COMPLETED,CANCELLED" doc:"The status before; null on creation."`
+	To    Status   `json:"to" enum:"PENDING,SEARCHING,COLLECTING_OFFERS,WAITING_CUSTOMER,SCHEDULED,ASSIGNED,DRIVER_ARRIVED,IN_PROGRESS,COMPLETED,CANCELLED" doc:"The status after."`
 	Data  LogData  `json:"data" doc:"Details of the change."`
 }
 

@@ -9,6 +9,7 @@ import (
 	"svc/pkg/base/fault"
 	"svc/pkg/data/audit"
 	"svc/pkg/data/table"
+	"svc/pkg/domain/driver"
 	"svc/pkg/domain/tenant"
 )
 
@@ -17,6 +18,10 @@ type Store struct {
 	Tenant      table.Tenant
 	WriteShards int
 	Now         time.Time
+	// Strict means that a trip makes its driver BUSY (tenant.Strict).
+	Strict bool
+	// Read reads the driver for the first attempt of a change; nil means Tenant.Get.
+	Read audit.Reader
 	// Commit commits a transaction. answer is the response that the handler
 	// will return.
 	Commit func(ctx context.Context, tx *table.Tx, answer any) error
@@ -56,6 +61,9 @@ func (s Store) Create(ctx context.Context, t Trip, flags table.Item) (*Trip, err
 	most, look := tenant.OpenTrips(flags), false
 	err := table.Retry(ctx, func(ctx context.Context) error {
 		tx := s.Tenant.Write()
+		if err := s.drivers(ctx, tx, Trip{}, &t); err != nil {
+			return err
+		}
 		tx.Create(t.Item(s.Tenant, s.WriteShards))
 		tenant.Price(tx, flags)
 		if look {
@@ -196,8 +204,12 @@ func change[A any](
 		if err != nil {
 			return err
 		}
+		tx := s.Tenant.Write()
+		if err := s.drivers(ctx, tx, was, &next); err != nil {
+			return err
+		}
 		given = answer(next)
-		tx := s.replace(was, next)
+		s.replace(tx, was, next)
 		if s.Also != nil {
 			s.Also(tx, was, next, given)
 		}
@@ -225,11 +237,38 @@ func reader(t table.Tenant, it table.Item) func(context.Context) (table.Item, er
 	}
 }
 
-// replace returns the transaction from one state of a trip to the next. The
-// condition on the version is sufficient. The conditions on status and driver
+// drivers changes the status of the driver who loses the trip, and of the one who
+// gets it, in the transaction of the change. Errors: 409 if the new driver must not
+// get it.
+func (s *Store) drivers(ctx context.Context, tx *table.Tx, was Trip, next *Trip) error {
+	over := next.Status == Completed || next.Status == Cancelled
+	moved := was.DriverID == nil || next.DriverID == nil || *was.DriverID != *next.DriverID
+	read := s.Read
+	if s.Read = nil; read == nil {
+		read = s.Tenant.Get
+	}
+	if was.Engaged && (moved || over) {
+		it, err := read(ctx, driver.Key(s.Tenant, *was.DriverID))
+		if err == nil {
+			err = driver.EndRide(tx, s.Tenant, it, was.ID, s.Now)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if next.Engaged = next.DriverID != nil && !over && (was.Engaged && !moved || s.Strict && moved); next.Engaged && moved {
+		it, err := read(ctx, driver.Key(s.Tenant, *next.DriverID))
+		if err != nil {
+			return err
+		}
+		return driver.BeginRide(tx, s.Tenant, it, next.ID, s.Now)
+	}
+	return nil
+}
+
+// replace writes the next state of a trip in place of another. The condition on the version is sufficient. The conditions on status and driver
 // document what the transition relies on.
-func (s Store) replace(was, next Trip) *table.Tx {
-	tx := s.Tenant.Write()
+func (s Store) replace(tx *table.Tx, was, next Trip) {
 	op := tx.Replace(next.Item(s.Tenant, s.WriteShards)).Else(table.ErrConflict)
 	if was.DriverID == nil {
 		op.If("'status' = ? AND attribute_not_exists(driverId)", string(was.Status))
@@ -242,5 +281,4 @@ func (s Store) replace(was, next Trip) *table.Tx {
 		log.G[byTenant-1], log.R = LatePartition(s.Tenant), *next.CompletedAt+"#"+was.ID
 		tx.Put(log)
 	}
-	return tx
 }

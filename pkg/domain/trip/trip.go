@@ -75,6 +75,9 @@ type Trip struct {
 	// Operators maps an event after History to the operator who caused it in place
 	// of the rider or driver.
 	Operators map[Event]string `json:"-"`
+	// Engaged means that the trip made its driver BUSY. Its end, or another driver,
+	// makes the driver ONLINE again, whatever the company's setting then is.
+	Engaged bool `json:"-"`
 	// Version counts the writes of the trip, starting with 1 on creation. Each
 	// transition adds one to it.
 	Version int64 `json:"-"`

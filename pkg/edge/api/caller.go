@@ -21,7 +21,7 @@ type Caller struct {
 	Actor    signing.Access
 	Audience authz.Audience
 	Tenant   table.Tenant
-	Platform table.Platform // feedback posts and their listing rows
+	Platform table.Platform // feedback posts and their listing rows; the list of open jobs
 	Now      time.Time      // of the request, to the millisecond
 
 	x       *exchange
@@ -67,6 +67,40 @@ func (c *Caller) Live(ctx context.Context) (authz.State, error) {
 	}
 	return read.live.State(), nil
 }
+
+// May returns nil if the caller also has what another policy requires, else the
+// error that an operation with this policy returns.
+func (c *Caller) May(ctx context.Context, p authz.Policy) error {
+	read, err := c.reading.wait(ctx)
+	if err != nil {
+		return err
+	}
+	return authz.Permits(p, c.Actor, read.live)
+}
+
+// Standing returns what a job must keep of the caller's token.
+func (c *Caller) Standing(ctx context.Context) (authz.Standing, error) {
+	read, err := c.reading.wait(ctx)
+	return read.live.Standing(c.Actor), err
+}
+
+// Link returns an address from which anybody can download the file until LinkLife
+// has passed. as is the name of the saved file.
+func (c *Caller) Link(ctx context.Context, file, as string) (string, error) {
+	return c.x.server.Files.Link(ctx, file, as, c.Now)
+}
+
+// Begun says that the caller has begun a job. It wakes the jobs' runner, if it runs
+// in this process.
+func (c *Caller) Begun() {
+	if c.x.server.Begun != nil {
+		c.x.server.Begun()
+	}
+}
+
+// AfterChecks runs do after a handler that reads, when all checks have passed. An
+// error of do becomes the response. The caller gets no response before do returns.
+func (c *Caller) AfterChecks(do func(context.Context) error) { c.x.after = do }
 
 // Item returns an item. The items that the row Needs, the actor's record and
 // the flags come from the checks' batch. Item reads any other key of the tenant

@@ -46,6 +46,7 @@ type exchange struct {
 
 	inspected bool
 	handled   bool
+	after     func(context.Context) error // of AfterChecks
 	answer    any
 	err       error
 
@@ -254,6 +255,11 @@ func (x *exchange) serveRead(ctx context.Context) error {
 	<-done
 	if handled != nil {
 		return handled
+	}
+	if x.after != nil && x.r.Method != http.MethodHead { // a response without a body shows nothing
+		if err := x.after(ctx); err != nil {
+			return err
+		}
 	}
 	return x.finish()
 }

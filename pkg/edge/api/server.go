@@ -34,7 +34,17 @@ type Config struct {
 	Logger   *slog.Logger                             // nil means slog.Default
 	Rates    Rates                                    // limits per process
 	Sealer   signing.Sealer                           // seals secrets that rows make; nil if none does
+	Files    Links                                    // nil: Caller.Link panics
+	Begun    func()                                   // called after Caller.Begun; may be nil
 }
+
+// Links signs addresses of files.
+type Links interface {
+	Link(ctx context.Context, file, as string, now time.Time) (string, error)
+}
+
+// LinkLife is how long an address of a file is valid.
+const LinkLife = 15 * time.Minute
 
 // Server serves rows.
 type Server struct {
@@ -72,7 +82,7 @@ func New(cfg Config, rows ...Row) (*Server, error) {
 	s := &Server{Config: cfg, adapter: &adapter{}, scopes: map[authz.Audience][]string{}}
 	s.shards.ttl, s.recent.ttl = shardsTTL, recentTTL
 	if cfg.DB != nil {
-		s.clients, s.posts = cfg.DB.Platform("CLIENT"), cfg.DB.Platform("POST", "POSTS")
+		s.clients, s.posts = cfg.DB.Platform("CLIENT"), cfg.DB.Platform("POST", "POSTS", "JOBS")
 	}
 	s.huma = newHuma(s.adapter, cfg.BaseURL)
 	seen := map[string]bool{}

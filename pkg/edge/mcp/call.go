@@ -13,10 +13,12 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"svc/pkg/base/codec"
+	"svc/pkg/base/plaintext"
 	"svc/pkg/edge/api"
 )
 
@@ -205,10 +207,11 @@ const mostResult = 6_000_000
 
 const tooLong = "The result is too long to be repeated as a text. It is the structuredContent."
 
-// success returns the response of a successful call. It concatenates text,
+// success returns the response of a successful call. In its text the model sees an
+// invisible character, in which a person could hide orders, as a JSON escape. It concatenates text,
 // because the payload is already JSON and an encoder would scan it again.
 func (r *recorder) success(id json.RawMessage, isModern bool) []byte {
-	payload := r.body.Bytes()
+	payload := withoutInvisible(r.body.Bytes())
 	out := make([]byte, 0, len(payload)*5/2+2*len(id)+500)
 	out = append(append(append(out, `{"jsonrpc":"2.0","id":`...), id...), `,"result":{`...)
 	if isModern {
@@ -222,6 +225,22 @@ func (r *recorder) success(id json.RawMessage, isModern bool) []byte {
 	}
 	out = append(out, `},{"type":"text","text":"`+note+`"}],"structuredContent":`...)
 	return append(append(out, payload...), `,"isError":false}}`...)
+}
+
+// withoutInvisible returns JSON of the same value, with each invisible character
+// as an escape. Those of ASCII can only stand between values, where an escape may
+// not.
+func withoutInvisible(payload []byte) []byte {
+	hidden := func(r rune) bool { return r >= utf8.RuneSelf && plaintext.IsInvisible(r) }
+	if !bytes.ContainsFunc(payload, hidden) {
+		return payload
+	}
+	return []byte(plaintext.ReplaceInvisible(string(payload), func(r rune) string {
+		if hidden(r) {
+			return plaintext.Escape(r)
+		}
+		return string(r)
+	}))
 }
 
 // errorResult returns the result of a call that was not made, in the form of the

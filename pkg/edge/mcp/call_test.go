@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 )
 
@@ -9,7 +10,8 @@ import (
 // value.
 func TestSuccess(t *testing.T) {
 	t.Parallel()
-	for _, payload := range []string{`{}`, `{"a":"b","c":[1,2.50]}`, `{"quote":"\"","backslash":"\\","newline":"\n"}`,
+	escaped := strings.NewReplacer("\u2028", `\u2028`, "\ufe0f\u200b", `\ufe0f\u200b`, "\U000e0041", `\udb40\udc41`)
+	for _, payload := range []string{"{\n\"a\": \"b\ufe0f\u200bc\U000e0041 👨\u200d👧 ❤\ufe0f\"\n}", `{}`, `{"a":"b","c":[1,2.50]}`, `{"quote":"\"","backslash":"\\","newline":"\n"}`,
 		"{\"ü\":\"\U0001F600 <&>\u2028\"}", "{\n\t\"a\": 1\r\n}", `{"nul":"\u0000"}`} {
 		for id, isModern := range map[string]bool{`1`: true, `"a\"b"`: false} {
 			answer := newRecorder()
@@ -28,10 +30,10 @@ func TestSuccess(t *testing.T) {
 			if err := json.Unmarshal(body, &got); err != nil {
 				t.Fatalf("%s: %v in %s", payload, err, body)
 			}
-			r := got.Result
+			r, want := got.Result, escaped.Replace(payload)
 			if got.Version != "2.0" || string(got.ID) != id || (r.ResultType == "complete") != isModern || len(r.Content) != 2 ||
-				r.Content[0].Type != "text" || r.Content[0].Text != payload || r.Content[1].Text != note ||
-				string(r.StructuredContent) != payload || r.IsError == nil || *r.IsError {
+				r.Content[0].Type != "text" || r.Content[0].Text != want || r.Content[1].Text != note ||
+				string(r.StructuredContent) != want || r.IsError == nil || *r.IsError {
 				t.Errorf("%s: %s", payload, body)
 			}
 		}

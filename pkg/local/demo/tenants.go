@@ -85,7 +85,7 @@ var metro = demoTenant{
 			RoundFareToMultiple: "0.05"},
 		Payments: settings.Payments{Cash: true, Card: true, Wallet: true},
 		Dispatch: settings.Dispatch{AutoAssign: true, SearchRadiusKm: "6", OfferTimeoutSeconds: 20, ScheduledRides: true,
-			ServiceArea: settings.AnyArea},
+			DriverStatus: settings.FreeStatus, ServiceArea: settings.AnyArea},
 		Routing: settings.Default.Routing,
 	},
 	services: []settings.Service{
@@ -152,7 +152,7 @@ var harbor = demoTenant{
 			RoundFareToMultiple: "0.1"},
 		Payments: settings.Payments{Cash: true, Card: true, Wallet: false},
 		Dispatch: settings.Dispatch{AutoAssign: false, SearchRadiusKm: "4", OfferTimeoutSeconds: 30, ScheduledRides: false,
-			ServiceArea: settings.AnyArea},
+			DriverStatus: settings.FreeStatus, ServiceArea: settings.AnyArea},
 		Routing: settings.Default.Routing,
 	},
 	services: []settings.Service{

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"slices"
+	"strings"
 
 	"svc/pkg/edge/gateway/emulator"
 	"svc/pkg/local/poller"
@@ -19,6 +20,11 @@ type App struct {
 	Streams map[string]emulator.Function
 	// Scheduled run at the start and then at the rate in template.yaml.
 	Scheduled map[string]func(context.Context) error
+	// Wakes also start a scheduled function.
+	Wakes map[string]<-chan struct{}
+	// Files serves files, and FilesPath is the beginning of their addresses.
+	Files     http.Handler
+	FilesPath string
 }
 
 // gateway returns the template's HTTP API over the functions.
@@ -28,7 +34,16 @@ func (a App) gateway(template []byte, log *slog.Logger) (http.Handler, error) {
 		return nil, err
 	}
 	g.Log = log
-	return g, nil
+	if a.Files == nil {
+		return g, nil
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, a.FilesPath) {
+			a.Files.ServeHTTP(w, r)
+			return
+		}
+		g.ServeHTTP(w, r)
+	}), nil
 }
 
 // schedules returns the template's schedules of the app's functions.

@@ -33,7 +33,7 @@ type Environment struct {
 	Endpoint string
 	Table    string
 	// Data is the data folder, an absolute path. With Memory, the service itself
-	// writes only the lock and dev.json there.
+	// writes only the lock, dev.json and the files that jobs make there.
 	Data   string
 	Memory bool
 	// Wire wraps the transport of the table's client, so that writes wake the
@@ -251,9 +251,10 @@ func (s *Service) runScheduled(ctx context.Context, app App, template []byte, lo
 				case <-ctx.Done():
 					return
 				case <-tick.C:
-					if err := call(ctx, one); err != nil {
-						log.Error("scheduled function", "error", err)
-					}
+				case <-app.Wakes[one.Function]:
+				}
+				if err := call(ctx, one); err != nil {
+					log.Error("scheduled function", "error", err)
 				}
 			}
 		})

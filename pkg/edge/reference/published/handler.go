@@ -21,14 +21,15 @@ import (
 // canonical is the address in the repository's copy of the document.
 const canonical = "https://api.svc.example"
 
-// Handler serves the document, the page with its files and icon, /health and
-// /health/live. It responds to every other request with 404 or 405.
+// Handler serves the document, the page with its files and icon, the guides, the
+// console, /health and /health/live. It responds to every other request with 404 or 405.
 type Handler struct {
 	baseURL  string
 	document []byte
 	page     []byte
 	files    map[string]file
 	guides   map[string]func() []byte   // the guides by path
+	console  map[string]file            // the console's files by path
 	paths    func() map[string][]string // methods by path template
 	missing  Missing
 
@@ -46,7 +47,7 @@ func New(baseURL string, missing Missing) *Handler {
 	page, files := readPage()
 	resource := authz.Resource{Path: authz.API}.Metadata(baseURL)
 	return &Handler{baseURL: baseURL, page: page, files: files, guides: guides(baseURL, styleOf(files)),
-		paths: sync.OnceValue(paths), missing: missing,
+		console: readConsole(), paths: sync.OnceValue(paths), missing: missing,
 		challenge: fmt.Sprintf("Bearer resource_metadata=%q", resource),
 		document:  bytes.ReplaceAll(bytes.TrimSuffix(svc.OpenAPI, []byte("\n")), []byte(canonical), bytes.Trim(address, `"`))}
 }
@@ -102,6 +103,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "/favicon.ico":
 		icon, _ := assets.ReadFile("assets/icon.svg")
 		send(w, r, "image/svg+xml", icon)
+	case "/console":
+		http.Redirect(w, r, consolePath, http.StatusPermanentRedirect)
 	case "/", "/docs", "/docs/":
 		sendPage(w, r, h.page)
 	default:
@@ -111,6 +114,10 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		if guide, ok := h.guides[path]; ok {
 			sendGuide(w, r, guide())
+			return
+		}
+		if f, ok := h.console[path]; ok {
+			sendConsole(w, r, f)
 			return
 		}
 		api.WriteError(w, fault.NotFound()) // served by a different function
@@ -127,8 +134,9 @@ func hasToken(r *http.Request) bool {
 // own reports whether this handler serves the path.
 func (h *Handler) own(path string) bool {
 	_, isFile := h.files[path]
-	return isFile || h.guides[path] != nil || slices.Contains([]string{"/", "/docs", "/docs/", "/openapi.json", "/health", "/health/live",
-		"/favicon.ico"}, path)
+	_, isConsole := h.console[path]
+	return isFile || isConsole || h.guides[path] != nil || slices.Contains([]string{"/", "/docs", "/docs/", "/console",
+		"/openapi.json", "/health", "/health/live", "/favicon.ico"}, path)
 }
 
 func send(w http.ResponseWriter, r *http.Request, kind string, body []byte) {

@@ -64,9 +64,14 @@ func sendPage(w http.ResponseWriter, r *http.Request, page []byte) {
 	sendCached(w, r, "text/html; charset=utf-8", "no-store", bytes.Replace(page, []byte("NONCE"), []byte(nonce), 1))
 }
 
-// send serves a file that never changes. A client that does not accept gzip gets
-// it decompressed.
+// send serves a file that never changes.
 func (f file) send(w http.ResponseWriter, r *http.Request) {
+	f.sendCached(w, r, "public, max-age=31536000, immutable")
+}
+
+// sendCached serves a file. A client that does not accept gzip gets it
+// decompressed.
+func (f file) sendCached(w http.ResponseWriter, r *http.Request, caching string) {
 	body := f.body
 	if f.gzip {
 		w.Header().Set("Vary", "Accept-Encoding")
@@ -76,7 +81,7 @@ func (f file) send(w http.ResponseWriter, r *http.Request) {
 			body, _ = io.ReadAll(unzipped) // a test reads it to the end
 		}
 	}
-	sendCached(w, r, f.kind, "public, max-age=31536000, immutable", body)
+	sendCached(w, r, f.kind, caching, body)
 }
 
 // acceptsGzip reports whether the header Accept-Encoding names gzip with a

@@ -1,0 +1,73 @@
+// The frame: sign-in, the menu of what the person may see, and the view of the address.
+import { useEffect } from 'preact/hooks'
+import { LiveMap } from '../map/map'
+import { Customers, Drivers, Person } from '../people/people'
+import { Reports } from '../reports/reports'
+import { TripView } from '../trips/detail'
+import { Trips } from '../trips/list'
+import { api, good } from './api'
+import { allowed, signedIn, signIn, signOut } from './session'
+import { Problem } from './ui'
+import { usePolled, useRoute } from './use'
+import { say } from './words'
+
+const views = [
+  ['map', 'tenant.drivers:read'], ['trips', 'tenant.trips:read'], ['drivers', 'tenant.drivers:read'],
+  ['customers', 'tenant.customers:read'], ['reports', 'tenant.reports:read'],
+] as const
+
+// paint gives the page the company's colour, with text on it that can be read.
+function paint(colour: string | null | undefined) {
+  if (!colour || !/^#[0-9a-f]{3,8}$/i.test(colour)) return
+  const hex = colour.length === 4 ? [...colour.slice(1)].map(c => c + c).join('') : colour.slice(1, 7)
+  const [r, g, b] = [0, 2, 4].map(i => parseInt(hex.slice(i, i + 2), 16) / 255)
+    .map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+  const light = 0.2126 * r! + 0.7152 * g! + 0.0722 * b!
+  document.documentElement.style.setProperty('--company', colour)
+  document.documentElement.style.setProperty('--on-company', light > 0.179 ? '#000' : '#fff')
+}
+
+export function Shell({ failed }: { failed: string | null }) {
+  if (!signedIn()) return <main class="welcome">
+    <h1>{say('title')}</h1>
+    <p>{say('welcome')}</p>
+    {failed && <p class="problem" role="alert">{say('signInFailed', { code: failed })}</p>}
+    <button class="main" onClick={() => void signIn()}>{say('signIn')}</button>
+  </main>
+  return <Signed />
+}
+
+function Signed() {
+  const route = useRoute()
+  const seen = views.filter(([, scope]) => allowed(scope))
+  const view = route[0] || seen[0]?.[0] || ''
+  const me = usePolled(() => good(api.GET('/api/v1/me')), [], 300_000)
+  const look = usePolled(() => good(api.GET('/api/v1/branding')), [], 300_000)
+  useEffect(() => paint(look.data?.primaryColor), [look.data])
+  const company = me.data && 'membership' in me.data ? me.data.membership.tenantName : ''
+  useEffect(() => { document.title = company ? `${company} – ${say('title')}` : say('title') }, [company])
+  return <>
+    <button class="skip" onClick={() => document.getElementById('content')?.focus()}>{say('skip')}</button>
+    <header>
+      <strong>{look.data?.appName ?? company}</strong>
+      <nav>{seen.map(([name]) => <a key={name} href={`#/${name}`} {...(view === name ? { 'aria-current': 'page' } : {})}>
+        {say(name)}</a>)}</nav>
+      <button onClick={() => void signOut()}>{say('signOut')}</button>
+    </header>
+    <main id="content" tabIndex={-1}>
+      <Problem failure={me.failure} />
+      <View view={view} id={route[1] ?? ''} />
+    </main>
+  </>
+}
+
+function View({ view, id }: { view: string; id: string }) {
+  switch (view) {
+    case 'map': return <LiveMap />
+    case 'trips': return id ? <TripView id={id} key={id} /> : <Trips />
+    case 'drivers': return id ? <Person side="drivers" id={id} key={id} /> : <Drivers />
+    case 'customers': return id ? <Person side="customers" id={id} key={id} /> : <Customers />
+    case 'reports': return <Reports />
+    default: return <p role="status">{say('nothing')}</p>
+  }
+}

@@ -1,0 +1,106 @@
+// Hooks: data that is read again and again, and the words of the page.
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
+import { Failure } from './api'
+
+export interface Shown<T> {
+  data: T | null
+  failure: Failure | null
+  again: () => void
+}
+
+// usePolled reads now and every interval while the page is visible. After a failure
+// it keeps the old data and waits longer each time. An answer that comes after a later
+// one, or for other inputs, is dropped.
+export function usePolled<T>(read: () => Promise<T>, inputs: unknown[], interval: number): Shown<T> {
+  const [data, setData] = useState<T | null>(null)
+  const [failure, setFailure] = useState<Failure | null>(null)
+  const [asked, ask] = useState(0)
+  const latest = useRef(0)
+  useEffect(() => setData(null), inputs)
+  useEffect(() => {
+    let timer = 0
+    let wait = interval
+    let ended = false
+    const turn = async () => {
+      if (!document.hidden) {
+        const mine = ++latest.current
+        try {
+          const found = await read()
+          if (ended || mine !== latest.current) return
+          setData(found)
+          setFailure(null)
+          wait = interval
+        } catch (error) {
+          if (ended) return
+          setFailure(error instanceof Failure ? error : new Failure(0, 'offline', String(error), ''))
+          wait = Math.min(wait * 2, 30_000)
+        }
+      }
+      timer = window.setTimeout(() => void turn(), wait)
+    }
+    void turn()
+    return () => {
+      ended = true
+      window.clearTimeout(timer)
+    }
+  }, [...inputs, asked])
+  return { data, failure, again: useCallback(() => ask(n => n + 1), []) }
+}
+
+export interface Page<T> {
+  items: T[]
+  next_cursor: string | null
+}
+
+// usePages reads a list page by page. The first page is read again every interval; what
+// is new is put in front, and what changed is replaced.
+export function usePages<T extends { id: string }>(read: (cursor: string | undefined) => Promise<Page<T>>,
+  inputs: unknown[], interval: number) {
+  const first = usePolled(() => read(undefined), inputs, interval)
+  const [more, setMore] = useState<{ items: T[]; next: string | null } | null>(null)
+  const [failure, setFailure] = useState<Failure | null>(null)
+  const busy = useRef(false)
+  useEffect(() => setMore(null), inputs)
+  const next = more ? more.next : first.data?.next_cursor ?? null
+  const load = useCallback(async () => {
+    if (next === null || busy.current) return
+    busy.current = true
+    try {
+      const page = await read(next)
+      setMore(old => ({ items: [...(old?.items ?? first.data?.items ?? []), ...page.items], next: page.next_cursor }))
+      setFailure(null)
+    } catch (error) {
+      setFailure(error as Failure)
+    } finally {
+      busy.current = false
+    }
+  }, [next, first.data])
+  const fresh = new Map((first.data?.items ?? []).map(item => [item.id, item]))
+  const items = [...fresh.values(), ...(more?.items ?? []).filter(item => !fresh.has(item.id))]
+  return { items: first.data === null ? null : items, failure: first.failure ?? failure, more: next !== null, load,
+    again: first.again }
+}
+
+// useRoute returns the parts of the address after "#/".
+export function useRoute(): string[] {
+  const parts = () => location.hash.replace(/^#\/?/, '').split('/').map(decodeURIComponent)
+  const [route, setRoute] = useState(parts)
+  useEffect(() => {
+    const changed = () => setRoute(parts())
+    window.addEventListener('hashchange', changed)
+    return () => window.removeEventListener('hashchange', changed)
+  }, [])
+  return route
+}
+
+// useDraft is a text that survives an expired session: it is kept in this tab until it
+// is sent.
+export function useDraft(key: string, start = ''): [string, (value: string) => void, () => void] {
+  const stored = 'draft ' + key
+  const [value, set] = useState(() => sessionStorage.getItem(stored) ?? start)
+  const change = (next: string) => {
+    set(next)
+    sessionStorage.setItem(stored, next)
+  }
+  return [value, change, () => sessionStorage.removeItem(stored)]
+}

@@ -1,0 +1,116 @@
+// The live map. Positions come from the lists of drivers and trips, read every few
+// seconds; in between the drivers glide.
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { api, good, type Schemas } from '../app/api'
+import { Problem } from '../app/ui'
+import { usePolled } from '../app/use'
+import { count, say, state } from '../app/words'
+import { between, draw, fitting, project, type Marker, type Place, type Ride, type Scene, type View } from './draw'
+
+const every = 2500
+const maxDrivers = 1000
+
+export const open = (trip: Schemas['Trip']) => trip.status !== 'COMPLETED' && trip.status !== 'CANCELLED'
+
+async function allDrivers(): Promise<Schemas['Driver'][]> {
+  const found: Schemas['Driver'][] = []
+  let cursor: string | undefined
+  do {
+    const page = await good(api.GET('/api/v1/drivers', { params: { query: { limit: 200, ...(cursor ? { cursor } : {}) } } }))
+    found.push(...page.items)
+    cursor = page.next_cursor ?? undefined
+  } while (cursor !== undefined && found.length < maxDrivers)
+  return found
+}
+
+const marker = (d: Schemas['Driver']): Marker[] => d.currentLat === null || d.currentLng === null ? []
+  : [{ id: d.id, label: `${d.firstName} ${d.lastName}`, status: d.status, lat: d.currentLat, lng: d.currentLng }]
+
+const ride = (t: Schemas['Trip']): Ride => ({ id: t.id, label: t.tripCode, status: t.status,
+  from: { lat: t.originLat, lng: t.originLng },
+  to: t.destLat === null || t.destLng === null ? null : { lat: t.destLat, lng: t.destLng } })
+
+export function LiveMap() {
+  const drivers = usePolled(allDrivers, [], every)
+  const trips = usePolled(() => good(api.GET('/api/v1/trips', { params: { query: { limit: 200 } } })), [], every)
+  const zones = usePolled(() => good(api.GET('/api/v1/zones')), [], 60_000)
+  const scene: Scene = useMemo(() => ({ zones: zones.data?.items ?? [],
+    rides: (trips.data?.items ?? []).filter(open).map(ride), drivers: (drivers.data ?? []).flatMap(marker) }),
+  [drivers.data, trips.data, zones.data])
+  const [chosen, choose] = useState<string | null>(null)
+  const online = (drivers.data ?? []).filter(d => d.status !== 'OFFLINE').length
+  return <section class="live">
+    <h1 class="hidden">{say('map')}</h1>
+    <div class="numbers"><span>{say('online')} <b>{count(online)}</b></span>
+      <span>{say('openTrips')} <b>{count(scene.rides.length)}</b></span></div>
+    <Problem failure={drivers.failure ?? trips.failure ?? zones.failure} />
+    <div class="beside-map"><Canvas scene={scene} chosen={chosen} choose={choose} ready={[drivers, trips, zones].every(one => one.data ?? one.failure)} />
+    <ul class="open">{(trips.data?.items ?? []).filter(open).slice(0, 50).map(t => <li key={t.id}
+      class={t.id === chosen ? 'chosen' : ''} onMouseEnter={() => choose(t.id)} onFocus={() => choose(t.id)}>
+      <a href={`#/trips/${t.id}`}>{t.tripCode}</a> {state(t.status)} <small>{t.originAddress}</small></li>)}</ul></div>
+  </section>
+}
+
+function Canvas({ scene, chosen, choose, ready }: { scene: Scene; chosen: string | null; choose: (id: string | null) => void
+  ready: boolean }) {
+  const canvas = useRef<HTMLCanvasElement>(null)
+  const [view, setView] = useState<View | null>(null)
+  const moved = useRef({ from: new Map<string, Place>(), shown: [] as Marker[], since: 0 })
+  const drag = useRef<{ x: number; y: number } | null>(null)
+  const fit = () => canvas.current && setView(fitting(scene, canvas.current.clientWidth, canvas.current.clientHeight))
+  useEffect(() => {
+    if (ready && view === null) fit()
+  }, [ready, scene])
+  useEffect(() => {
+    moved.current.from = new Map(moved.current.shown.map(d => [d.id, d]))
+    moved.current.since = performance.now()
+  }, [scene.drivers])
+  useEffect(() => {
+    let frame = 0
+    const still = matchMedia('(prefers-reduced-motion: reduce)').matches
+    const paint = () => {
+      const part = still ? 1 : Math.min(1, (performance.now() - moved.current.since) / every)
+      moved.current.shown = between(moved.current.from, scene.drivers, part)
+      if (canvas.current?.isConnected && view) draw(canvas.current, { ...scene, drivers: moved.current.shown }, view, chosen)
+      if (part < 1) frame = requestAnimationFrame(paint)
+    }
+    frame = requestAnimationFrame(paint)
+    const resized = new ResizeObserver(() => { frame = requestAnimationFrame(paint) })
+    if (canvas.current) resized.observe(canvas.current)
+    return () => {
+      cancelAnimationFrame(frame)
+      resized.disconnect()
+    }
+  }, [scene, view, chosen])
+  const zoom = (factor: number) => setView(v => v && { ...v, scale: Math.min(2e6, Math.max(2, v.scale * factor)) })
+  const pan = (x: number, y: number) => setView(v => v && { ...v, lng: v.lng - x / v.scale, lat: v.lat + y / v.scale *
+    Math.cos((v.lat * Math.PI) / 180) })
+  const pick = (event: PointerEvent) => {
+    const { clientWidth, clientHeight } = canvas.current!
+    const near = view && scene.drivers.find(d => {
+      const [x, y] = project(view, clientWidth, clientHeight, d)
+      return Math.hypot(x - event.offsetX, y - event.offsetY) < 12
+    })
+    if (near) location.hash = `#/drivers/${near.id}`
+    else choose(null)
+  }
+  const keys: Record<string, () => void> = { '+': () => zoom(1.5), '-': () => zoom(1 / 1.5), ArrowLeft: () => pan(60, 0),
+    ArrowRight: () => pan(-60, 0), ArrowUp: () => pan(0, 60), ArrowDown: () => pan(0, -60) }
+  return <div class="map">
+    <canvas ref={canvas} role="img" aria-label={say('mapLabel')} tabIndex={0}
+      onKeyDown={e => { const key = keys[e.key]; if (key) { e.preventDefault(); key() } }}
+      onWheel={e => { e.preventDefault(); zoom(e.deltaY < 0 ? 1.2 : 1 / 1.2) }}
+      onPointerDown={e => { drag.current = { x: e.clientX, y: e.clientY }; e.currentTarget.setPointerCapture(e.pointerId) }}
+      onPointerMove={e => {
+        if (drag.current === null) return
+        pan(e.clientX - drag.current.x, e.clientY - drag.current.y)
+        drag.current = { x: e.clientX, y: e.clientY }
+      }}
+      onPointerUp={e => { drag.current = null; pick(e) }} />
+    <div class="controls">
+      <button onClick={() => zoom(1.5)} aria-label={say('zoomIn')}>+</button>
+      <button onClick={() => zoom(1 / 1.5)} aria-label={say('zoomOut')}>−</button>
+      <button onClick={fit}>{say('fit')}</button>
+    </div>
+  </div>
+}

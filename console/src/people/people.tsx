@@ -1,0 +1,110 @@
+// Drivers and customers: lists with a search as one types, and one person.
+import { useEffect, useState } from 'preact/hooks'
+import { api, good, type Schemas } from '../app/api'
+import { allowed } from '../app/session'
+import { Facts, List, Problem, type Column } from '../app/ui'
+import { usePages, usePolled } from '../app/use'
+import { count, money, say, state, when } from '../app/words'
+import { Badge, tripColumns } from '../trips/columns'
+
+// useSettled returns a value after it has not changed for a moment, so that typing
+// sends few requests.
+function useSettled<T>(value: T): T {
+  const [settled, settle] = useState(value)
+  useEffect(() => {
+    const timer = window.setTimeout(() => settle(value), 250)
+    return () => window.clearTimeout(timer)
+  }, [value])
+  return settled
+}
+
+const named = (d: Schemas['Driver']) => `${d.firstName} ${d.lastName}`.trim()
+
+export function Drivers() {
+  const [status, setStatus] = useState<Schemas['DriverStatus'] | ''>('')
+  const read = (cursor?: string) => good(api.GET('/api/v1/drivers', { params: { query: { limit: 100,
+    ...(cursor ? { cursor } : {}), ...(status ? { status } : {}) } } }))
+  const list = usePages<Schemas['Driver']>(read, [status], 5000)
+  const columns: Column<Schemas['Driver']>[] = [
+    { name: say('name'), cell: named }, { name: say('status'), cell: d => <Badge word={d.status} /> },
+    { name: say('plate'), cell: d => d.vehiclePlate }, { name: say('vehicle'), cell: d => d.vehicleModel },
+    { name: say('phone'), cell: d => d.phone }, { name: say('rating'), cell: d => d.rating, number: true },
+    { name: say('tripCount'), cell: d => count(d.totalTrips), number: true }]
+  return <section>
+    <h1>{say('drivers')}</h1>
+    <label class="field">{say('status')}
+      <select value={status} onChange={e => setStatus(e.currentTarget.value as Schemas['DriverStatus'] | '')}>
+        <option value="">{say('all')}</option>
+        {(['ONLINE', 'BUSY', 'OFFLINE'] as const).map(s => <option key={s} value={s}>{state(s)}</option>)}
+      </select></label>
+    <Problem failure={list.failure} />
+    <List label={say('drivers')} items={list.items} columns={columns} href={d => `#/drivers/${d.id}`} more={list.more}
+      load={() => void list.load()} />
+  </section>
+}
+
+export function Customers() {
+  const [typed, type] = useState('')
+  const q = useSettled(typed.trim())
+  const read = (cursor?: string) => good(api.GET('/api/v1/customers', { params: { query: { limit: 100,
+    ...(cursor ? { cursor } : {}), ...(q ? { q } : {}) } } }))
+  const list = usePages<Schemas['Customer']>(read, [q], 10_000)
+  const columns: Column<Schemas['Customer']>[] = [
+    { name: say('name'), cell: c => c.name }, { name: say('email'), cell: c => c.email },
+    { name: say('phone'), cell: c => c.phone }, { name: say('tripCount'), cell: c => count(c.totalTrips), number: true },
+    { name: say('since'), cell: c => when(c.createdAt) }]
+  return <section>
+    <h1>{say('customers')}</h1>
+    <label class="field">{say('search')}
+      <input type="search" value={typed} placeholder={say('searchHint')} onInput={e => type(e.currentTarget.value)} /></label>
+    <Problem failure={list.failure} />
+    {q && list.items?.length === 0 ? <p role="status">{say('noMatch')}</p>
+      : <List label={say('customers')} items={list.items} columns={columns} href={c => `#/customers/${c.id}`}
+        more={list.more} load={() => void list.load()} />}
+  </section>
+}
+
+// Person is a driver or customer with wallet and trips.
+export function Person({ side, id }: { side: 'drivers' | 'customers'; id: string }) {
+  const filter = side === 'drivers' ? { driverId: id } : { customerId: id }
+  const trips = usePages<Schemas['Trip']>(cursor => good(api.GET('/api/v1/trips', { params: { query: { limit: 50, ...filter,
+    ...(cursor ? { cursor } : {}) } } })), [id], 5000)
+  const found = usePolled(() => good(api.GET('/api/v1/trips', { params: { query: { limit: 1, ...filter } } }))
+    .then(async page => {
+      const one = page.items[0]
+      return one ? good(api.GET('/api/v1/trips/{id}', { params: { path: { id: one.id } } })) : null
+    }), [id], 10_000)
+  const driver = side === 'drivers' ? found.data?.driver : null
+  const customer = side === 'customers' ? found.data?.customer : null
+  return <section>
+    <p><a href={`#/${side}`}>{say('back')}</a></p>
+    <h1>{driver ? named(driver) : customer?.name ?? id}</h1>
+    <Problem failure={found.failure ?? trips.failure} />
+    {driver && <Facts of={[[say('status'), <Badge word={driver.status} />], [say('email'), driver.email],
+      [say('phone'), driver.phone], [say('plate'), driver.vehiclePlate],
+      [say('vehicle'), [driver.vehicleColor, driver.vehicleModel].filter(Boolean).join(' ')], [say('rating'), driver.rating],
+      [say('tripCount'), count(driver.totalTrips)],
+      [say('position'), driver.locationUpdatedAt ? when(driver.locationUpdatedAt) : say('never')]]} />}
+    {customer && <Facts of={[[say('email'), customer.email], [say('phone'), customer.phone],
+      [say('tripCount'), count(customer.totalTrips)], [say('since'), when(customer.createdAt)]]} />}
+    {allowed('tenant.wallets:read') && <Wallet filter={filter} currency={trips.items?.[0]?.currency ?? ''} id={id} />}
+    <h2>{say('lastTrips')}</h2>
+    <List label={say('lastTrips')} items={trips.items} columns={tripColumns} href={t => `#/trips/${t.id}`} more={trips.more}
+      load={() => void trips.load()} />
+  </section>
+}
+
+// Wallet lists the postings of a person's wallet, newest first.
+function Wallet({ filter, currency, id }: { filter: { driverId: string } | { customerId: string }; currency: string; id: string }) {
+  const list = usePages<Schemas['WalletPosting']>(cursor => good(api.GET('/api/v1/wallets/postings', { params: { query: {
+    limit: 50, ...filter, ...(cursor ? { cursor } : {}) } } })), [id], 5000)
+  const columns: Column<Schemas['WalletPosting']>[] = [
+    { name: say('time'), cell: p => when(p.createdAt) }, { name: say('reason'), cell: p => p.description },
+    { name: say('kind'), cell: p => state(p.type) },
+    { name: say('amount'), cell: p => currency ? money(p.amount, currency) : p.amount, number: true }]
+  return <>
+    <h2>{say('wallet')}</h2>
+    <Problem failure={list.failure} />
+    <List label={say('wallet')} items={list.items} columns={columns} more={list.more} load={() => void list.load()} />
+  </>
+}

@@ -1,0 +1,45 @@
+export const en = {
+  title: 'Console', signIn: 'Sign in', signOut: 'Sign out', welcome: 'See your company live',
+  signInFailed: 'Sign-in did not work ({code}). Please try again.', expired: 'Your session has ended. What you typed is kept.',
+  map: 'Map', trips: 'Trips', drivers: 'Drivers', customers: 'Customers', reports: 'Reports', skip: 'Skip to the content',
+  loading: 'Loading…', nothing: 'Nothing here yet.', noMatch: 'Nothing matches.', more: 'Load more', back: 'Back',
+  all: 'All', search: 'Search', searchHint: 'name, e-mail or phone',
+  offline: 'No connection. What you see is from before; it updates by itself when the connection is back.',
+  forbidden: 'Your account may not see this. An administrator can grant the permission {permission}.',
+  missing: 'This does not exist, or belongs to another company.', busy: 'The service is busy. It tries again by itself.',
+  conflict: 'Somebody else was faster. Look at what is shown now, and decide again.',
+  failed: 'That did not work: {text}', request: 'Request {id}',
+  status: 'Status', code: 'Code', requested: 'Requested', rider: 'Rider', driver: 'Driver', from: 'From', to: 'To', fare: 'Fare',
+  estimated: 'estimated', payment: 'Payment', notes: 'Notes', reason: 'Reason', distance: 'Distance', duration: 'Duration',
+  trip: 'Trip {code}', history: 'What happened', money: 'Money', noFare: 'No fare yet', by: 'by {who}', system: 'the service',
+  email: 'E-mail', phone: 'Phone', plate: 'Plate', vehicle: 'Vehicle', rating: 'Rating', tripCount: 'Trips', name: 'Name',
+  position: 'Position', never: 'never', wallet: 'Wallet', since: 'Since', lastTrips: 'Last trips',
+  assign: 'Assign', handOver: 'Hand over', unassign: 'Take back', cancelTrip: 'Cancel trip', arrived: 'Driver arrived',
+  start: 'Start ride', complete: 'Complete', refund: 'Refund', book: 'Book a ride',
+  amount: 'Amount', confirm: 'Yes, do it', keep: 'No, leave it', chooseDriver: 'Choose a driver',
+  askAssign: 'Give this trip to a driver?', askHandOver: 'Give this trip to another driver?',
+  askUnassign: 'Take this trip from its driver?', askCancel: 'Cancel this trip? The rider sees the reason.',
+  askArrived: 'Mark the driver as arrived?', askStart: 'Start the ride?', askComplete: 'Complete this ride?',
+  askRefund: 'Give money back to the rider?',
+  km: '{n} km', minutes: '{n} min', online: 'Online', openTrips: 'Open trips', zoomIn: 'Zoom in',
+  zoomOut: 'Zoom out', fit: 'Show everything', mapLabel: 'Map of zones, drivers and open trips. The lists beside it have the same content.',
+  today: 'Today', days7: '7 days', days30: '30 days', completed: 'Completed', revenue: 'Revenue',
+  perDay: 'Trips and revenue by day', perHour: 'Trips by hour of the chosen day', day: 'Day', hour: 'Hour', print: 'Print',
+  time: 'Time', kind: 'Kind', byStatus: 'Trips by status',
+  phoneOrMail: 'Rider (e-mail, phone or name)', origin: 'Origin', destination: 'Destination', lat: 'Latitude', lng: 'Longitude',
+  service: 'Service type', none: 'None', chooseRider: 'Choose a rider from the list.',
+}
+export type Strings = typeof en
+
+// What the API calls statuses, ways to pay and events.
+export const enWords = {
+  PENDING: 'Pending', SEARCHING: 'Searching', COLLECTING_OFFERS: 'Collecting offers',
+  WAITING_CUSTOMER: 'Waiting for the customer', SCHEDULED: 'Scheduled', ASSIGNED: 'Assigned',
+  DRIVER_ARRIVED: 'Driver arrived', IN_PROGRESS: 'In progress', COMPLETED: 'Completed', CANCELLED: 'Cancelled',
+  ONLINE: 'Online', BUSY: 'Busy', OFFLINE: 'Offline', CASH: 'Cash', CARD: 'Card', WALLET: 'Wallet',
+  REQUESTED: 'Requested', ACCEPTED: 'Accepted', ARRIVED: 'Arrived', STARTED: 'Started', BOOKED: 'Booked', DUE: 'Due',
+  OFFERED: 'Offered', DECLINED: 'Declined', HANDED_OVER: 'Handed over', UNASSIGNED: 'Taken back',
+  RELEASED: 'Given back', RATED: 'Rated', FARE_CORRECTED: 'Fare corrected',
+  TRIP_PAYMENT: 'Trip', TOP_UP: 'Top-up', REFUND: 'Refund', PAYOUT: 'Payout', ADJUSTMENT: 'Adjustment',
+}
+export type Words = Record<keyof typeof enWords, string>

@@ -1,0 +1,47 @@
+import type { Strings, Words } from './en'
+
+export const es: Strings = {
+  title: 'Consola', signIn: 'Iniciar sesión', signOut: 'Cerrar sesión', welcome: 'Vea su empresa en directo',
+  signInFailed: 'No se pudo iniciar la sesión ({code}). Inténtelo de nuevo.',
+  expired: 'Su sesión ha terminado. Lo que escribió se conserva.',
+  map: 'Mapa', trips: 'Viajes', drivers: 'Conductores', customers: 'Clientes', reports: 'Informes', skip: 'Ir al contenido',
+  loading: 'Cargando…', nothing: 'Todavía no hay nada.', noMatch: 'Nada coincide.', more: 'Cargar más', back: 'Volver',
+  all: 'Todos', search: 'Buscar', searchHint: 'nombre, correo o teléfono',
+  offline: 'Sin conexión. Lo que ve es de antes; se actualiza solo cuando vuelva la conexión.',
+  forbidden: 'Su cuenta no puede ver esto. Un administrador puede conceder el permiso {permission}.',
+  missing: 'No existe, o pertenece a otra empresa.', busy: 'El servicio está ocupado. Lo intenta de nuevo solo.',
+  conflict: 'Otra persona fue más rápida. Mire lo que se muestra ahora y decida de nuevo.',
+  failed: 'No funcionó: {text}', request: 'Petición {id}',
+  status: 'Estado', code: 'Código', requested: 'Pedido', rider: 'Pasajero', driver: 'Conductor', from: 'Desde', to: 'Hasta',
+  fare: 'Tarifa', estimated: 'estimada', payment: 'Pago', notes: 'Notas', reason: 'Motivo', distance: 'Distancia',
+  duration: 'Duración', trip: 'Viaje {code}', history: 'Qué pasó', money: 'Dinero', noFare: 'Aún sin tarifa',
+  by: 'por {who}', system: 'el servicio', email: 'Correo', phone: 'Teléfono', plate: 'Matrícula', vehicle: 'Vehículo',
+  rating: 'Valoración', tripCount: 'Viajes', name: 'Nombre', position: 'Posición', never: 'nunca', wallet: 'Monedero',
+  since: 'Desde', lastTrips: 'Últimos viajes',
+  assign: 'Asignar', handOver: 'Traspasar', unassign: 'Retirar', cancelTrip: 'Cancelar viaje', arrived: 'El conductor llegó',
+  start: 'Iniciar viaje', complete: 'Completar', refund: 'Reembolsar', book: 'Reservar un viaje',
+  amount: 'Importe', confirm: 'Sí, hacerlo', keep: 'No, dejarlo', chooseDriver: 'Elija un conductor',
+  askAssign: '¿Dar este viaje a un conductor?', askHandOver: '¿Dar este viaje a otro conductor?',
+  askUnassign: '¿Retirar este viaje a su conductor?', askCancel: '¿Cancelar este viaje? El pasajero ve el motivo.',
+  askArrived: '¿Marcar que el conductor llegó?', askStart: '¿Iniciar el viaje?', askComplete: '¿Completar este viaje?',
+  askRefund: '¿Devolver dinero al pasajero?',
+  km: '{n} km', minutes: '{n} min', online: 'En línea', openTrips: 'Viajes abiertos', zoomIn: 'Acercar',
+  zoomOut: 'Alejar', fit: 'Mostrar todo', mapLabel: 'Mapa de zonas, conductores y viajes abiertos. Las listas tienen el mismo contenido.',
+  today: 'Hoy', days7: '7 días', days30: '30 días', completed: 'Completados', revenue: 'Ingresos',
+  perDay: 'Viajes e ingresos por día', perHour: 'Viajes por hora del día elegido', day: 'Día', hour: 'Hora', print: 'Imprimir',
+  time: 'Hora', kind: 'Clase', byStatus: 'Viajes por estado',
+  phoneOrMail: 'Pasajero (correo, teléfono o nombre)', origin: 'Origen', destination: 'Destino', lat: 'Latitud', lng: 'Longitud',
+  service: 'Tipo de servicio', none: 'Ninguno', chooseRider: 'Elija un pasajero de la lista.',
+}
+
+// What the API calls statuses, ways to pay and events.
+export const esWords: Words = {
+  PENDING: 'Pendiente', SEARCHING: 'Buscando', COLLECTING_OFFERS: 'Reuniendo ofertas',
+  WAITING_CUSTOMER: 'Esperando al cliente', SCHEDULED: 'Programado', ASSIGNED: 'Asignado',
+  DRIVER_ARRIVED: 'Conductor en el lugar', IN_PROGRESS: 'En curso', COMPLETED: 'Completado', CANCELLED: 'Cancelado',
+  ONLINE: 'En línea', BUSY: 'Ocupado', OFFLINE: 'Desconectado', CASH: 'Efectivo', CARD: 'Tarjeta', WALLET: 'Monedero',
+  REQUESTED: 'Pedido', ACCEPTED: 'Aceptado', ARRIVED: 'Llegó', STARTED: 'Iniciado', BOOKED: 'Reservado', DUE: 'Vence',
+  OFFERED: 'Ofrecido', DECLINED: 'Rechazado', HANDED_OVER: 'Traspasado', UNASSIGNED: 'Retirado', RELEASED: 'Devuelto',
+  RATED: 'Valorado', FARE_CORRECTED: 'Tarifa corregida',
+  TRIP_PAYMENT: 'Viaje', TOP_UP: 'Recarga', REFUND: 'Reembolso', PAYOUT: 'Pago', ADJUSTMENT: 'Ajuste',
+}

@@ -1,0 +1,103 @@
+// One trip: what is known, its history as a time line, and what an operator may do with it.
+import { useMemo, useState } from 'preact/hooks'
+import { api, good, once, type Schemas } from '../app/api'
+import { allowed } from '../app/session'
+import { Facts, Field, Problem, Question } from '../app/ui'
+import { useDraft, usePolled } from '../app/use'
+import { say, state, when } from '../app/words'
+import { Badge, fare } from './columns'
+
+type Trip = Schemas['TripDetail']
+type Verb = 'assign' | 'unassign' | 'cancel' | 'arrived' | 'start' | 'complete' | 'refund'
+
+// verbs are what an operator may do in a status (the API says no all the same).
+function verbs(trip: Trip): Verb[] {
+  switch (trip.status) {
+    case 'PENDING': case 'SEARCHING': case 'COLLECTING_OFFERS': case 'SCHEDULED': return ['assign', 'cancel']
+    case 'ASSIGNED': return ['arrived', 'start', 'assign', 'unassign', 'cancel']
+    case 'DRIVER_ARRIVED': return ['start', 'assign', 'unassign', 'cancel']
+    case 'IN_PROGRESS': return ['complete', 'cancel']
+    case 'WAITING_CUSTOMER': return ['cancel']
+    case 'COMPLETED': return trip.finalFare !== null && allowed('tenant.wallets:write') ? ['refund'] : []
+    default: return []
+  }
+}
+
+const names = (trip: Trip): Record<Verb, [string, string]> => ({
+  assign: trip.driverId === null ? [say('assign'), say('askAssign')] : [say('handOver'), say('askHandOver')],
+  unassign: [say('unassign'), say('askUnassign')], cancel: [say('cancelTrip'), say('askCancel')],
+  arrived: [say('arrived'), say('askArrived')], start: [say('start'), say('askStart')],
+  complete: [say('complete'), say('askComplete')], refund: [say('refund'), say('askRefund')],
+})
+
+export function TripView({ id }: { id: string }) {
+  const trip = usePolled(() => good(api.GET('/api/v1/trips/{id}', { params: { path: { id } } })), [id], 2500)
+  const [asked, ask] = useState<Verb | null>(null)
+  const t = trip.data
+  if (t === null) return <section><Problem failure={trip.failure} />{!trip.failure && <p role="status">{say('loading')}</p>}</section>
+  return <section>
+    <p><a href="#/trips">{say('back')}</a></p>
+    <h1>{say('trip', { code: t.tripCode })} <Badge word={t.status} /></h1>
+    <Problem failure={trip.failure} />
+    {allowed('tenant.trips:write') && <p class="buttons">{verbs(t).map(v =>
+      <button key={v} class={v === 'cancel' ? 'danger' : ''} onClick={() => ask(v)}>{names(t)[v][0]}</button>)}</p>}
+    <div class="columns">
+      <Facts of={[[say('rider'), t.customer && <a href={`#/customers/${t.customerId}`}>{t.customer.name}</a>],
+        [say('driver'), t.driver && <a href={`#/drivers/${t.driverId ?? ''}`}>{t.driver.firstName} {t.driver.lastName}</a>],
+        [say('origin'), t.originAddress], [say('destination'), t.destAddress], [say('requested'), when(t.requestedAt)],
+        [say('notes'), t.notes], [say('reason'), t.cancelReason]]} />
+      <div><h2>{say('money')}</h2>
+        <Facts of={[[say('fare'), fare(t) || say('noFare')], [say('payment'), state(t.paymentType)],
+          [say('distance'), t.actualDistance === null ? null : say('km', { n: t.actualDistance })],
+          [say('duration'), t.actualDuration === null ? null : say('minutes', { n: Math.round(t.actualDuration / 60) })]]} />
+      </div>
+    </div>
+    <h2>{say('history')}</h2>
+    <ol class="timeline">{t.log.map(e => <li key={e.id}><time dateTime={e.at}>{when(e.at)}</time>
+      <b>{state(e.type)}</b> <small>{say('by', { who: who(e.actor, t) })}</small>
+      {e.data.reason && <q>{e.data.reason}</q>}</li>)}</ol>
+    {asked && <Ask trip={t} verb={asked} close={() => ask(null)} done={() => { ask(null); trip.again() }} />}
+  </section>
+}
+
+// who names an actor of a log entry.
+function who(actor: Schemas['TripLogActor'], trip: Trip): string {
+  if (actor.type === 'rider' && trip.customer) return trip.customer.name
+  if (actor.type === 'driver' && trip.driver?.id === actor.id) return `${trip.driver.firstName} ${trip.driver.lastName}`
+  return actor.type === 'system' ? say('system') : actor.id
+}
+
+function Ask({ trip, verb, close, done }: { trip: Trip; verb: Verb; close: () => void; done: () => void }) {
+  const [reason, setReason, forget] = useDraft(`${verb} ${trip.id}`)
+  const [amount, setAmount] = useState(String((verb === 'refund' ? trip.finalFare : trip.estimatedFare) ?? ''))
+  const [driver, setDriver] = useState('')
+  const drivers = usePolled(() => verb === 'assign'
+    ? good(api.GET('/api/v1/drivers', { params: { query: { limit: 200, status: 'ONLINE' } } })) : Promise.resolve(null), [verb], 10_000)
+  const key = useMemo(once, [verb])
+  const path = { path: { id: trip.id }, ...key }
+  const act = async () => {
+    switch (verb) {
+      case 'assign': return good(api.POST('/api/v1/trips/{id}/assign', { params: path, body: { driverId: driver } }))
+      case 'unassign': return good(api.POST('/api/v1/trips/{id}/unassign', { params: path, body: { reason } }))
+      case 'cancel': return good(api.POST('/api/v1/trips/{id}/cancel', { params: path, body: { reason } }))
+      case 'arrived': return good(api.POST('/api/v1/trips/{id}/arrived', { params: path }))
+      case 'start': return good(api.POST('/api/v1/trips/{id}/start', { params: path }))
+      case 'refund': return good(api.POST('/api/v1/wallets/postings', { params: key, body: { type: 'REFUND', tripId: trip.id,
+        customerId: trip.customerId, amount: Number(amount), description: reason } }))
+      case 'complete': return good(api.POST('/api/v1/trips/{id}/complete', { params: path,
+        body: amount ? { finalFare: Number(amount) } : {} }))
+    }
+  }
+  return <Question title={names(trip)[verb][1]} action={act} done={() => { forget(); done() }} close={close}>
+    {verb === 'assign' && <label class="field">{say('chooseDriver')}
+      <select required value={driver} onChange={e => setDriver(e.currentTarget.value)}>
+        <option value="" />
+        {(drivers.data?.items ?? []).filter(d => d.id !== trip.driverId).map(d => <option key={d.id} value={d.id}>
+          {d.firstName} {d.lastName} {d.vehiclePlate}</option>)}
+      </select></label>}
+    {(verb === 'cancel' || verb === 'unassign' || verb === 'refund') && <Field name={say('reason')} value={reason} change={setReason} required />}
+    {(verb === 'complete' || verb === 'refund') && <Field name={`${say(verb === 'refund' ? 'amount' : 'fare')} (${trip.currency})`}
+      required={verb === 'refund'} type="number" step="any" value={amount}
+      change={setAmount} />}
+  </Question>
+}

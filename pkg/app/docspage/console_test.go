@@ -1,0 +1,113 @@
+package docspage
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"svc/pkg/app/apptest"
+	"svc/pkg/local/testkit"
+)
+
+// signInToConsole opens the console as the operator.
+func signInToConsole(t *testing.T, ctx context.Context, s *apptest.Service, a apptest.Actor) {
+	t.Helper()
+	run(t, ctx, watch(), chromedp.Navigate(s.URL+"/console/"), chromedp.Click(button("Sign in")),
+		chromedp.WaitVisible(chromedp.CSS("#password")), chromedp.SetValue(chromedp.CSS("#email"), a.Email),
+		chromedp.SendKeys(chromedp.CSS("#password"), apptest.Password+kb.Enter),
+		chromedp.WaitVisible(chromedp.CSS(`[value="allow"]`)), chromedp.Click(chromedp.CSS(`[value="allow"]`)),
+		chromedp.WaitVisible(button("Sign out")))
+}
+
+// rides requests rides of the metro's rider rita, and returns their ids.
+func rides(t *testing.T, s *apptest.Service, n int) (ids []string) {
+	t.Helper()
+	rita := s.Token(t, s.Rider(t, "metro", "rita"), "rider.trips:create")
+	for i := range n {
+		made := apptest.JSON[struct{ ID string }](t, s.Post(t, rita, "/api/v1/me/trips", fmt.Sprintf(
+			`{"originAddress":"%d Harbour Street","originLat":40.71%d,"originLng":-74.00%d,"destAddress":"1 Station Square",`+
+				`"destLat":40.73,"destLng":-73.98}`, i+1, i, i)).Must(t, 201))
+		ids = append(ids, made.ID)
+	}
+	return ids
+}
+
+// open shows a view of the console and waits for an element of it.
+func open(view, selector string) []step {
+	return []step{chromedp.Evaluate[chromedp.Void](`location.hash = "#/` + view + `"`), chromedp.WaitVisible(chromedp.Search(selector))}
+}
+
+// TestConsole uses the console as an operator would: it signs in, sees a ride that is
+// requested meanwhile, gives it to a driver and cancels it. It loads nothing from another
+// origin, and its policy blocks nothing.
+func TestConsole(t *testing.T) {
+	testkit.Long(t)
+	s := apptest.New(t)
+	dan := s.Driver(t, "metro", "dan")
+	online := s.Token(t, dan, "driver.status:write")
+	s.Patch(t, online, "/api/v1/me/status", `{"status":"ONLINE"}`).Must(t, 200)
+	first := rides(t, s, 2)
+	ctx := browser(t)
+	run(t, ctx, size(1280, 900, 1, "light"))
+	signInToConsole(t, ctx, s, s.Operator(t, "metro", "olga"))
+	run(t, ctx, open("trips", `//h1[.="Trips"]`)...)
+	run(t, ctx, chromedp.WaitVisible(chromedp.Search(`//td[.="2 Harbour Street"]`)))
+	rides(t, s, 3) // by somebody else: the third shows by itself
+	run(t, ctx, chromedp.WaitVisible(chromedp.Search(`//td[.="3 Harbour Street"]`)))
+	run(t, ctx, open("trips/"+first[0], `//button[.="Assign"]`)...)
+	run(t, ctx, chromedp.Click(button("Assign")), chromedp.WaitReady(chromedp.CSS("dialog select option:nth-child(2)")),
+		chromedp.Evaluate[chromedp.Void](`(() => { const s = document.querySelector("dialog select"); s.selectedIndex = 1;
+			s.dispatchEvent(new Event("change", {bubbles: true})) })()`),
+		chromedp.Click(button("Yes, do it")), chromedp.WaitVisible(chromedp.Search(`//h1/span[.="Assigned"]`)),
+		chromedp.WaitVisible(button("Hand over")))
+	run(t, ctx, chromedp.Click(button("Cancel trip")), chromedp.WaitVisible(chromedp.CSS("dialog input")),
+		chromedp.SendKeys(chromedp.CSS("dialog input"), "The car broke down"), chromedp.Click(button("Yes, do it")),
+		chromedp.WaitVisible(chromedp.Search(`//h1/span[.="Cancelled"]`)),
+		chromedp.WaitVisible(chromedp.Search(`//q[.="The car broke down"]`)))
+	for _, fault := range get[[]string](t, ctx, `faults.concat(performance.getEntriesByType("resource")
+		.map(e => e.name).filter(name => !name.startsWith(location.origin + "/")))`) {
+		t.Error(fault)
+	}
+}
+
+// TestConsoleLooks: every view of the console fits its screen and is accessible, light
+// and dark, on a phone and on a desktop.
+func TestConsoleLooks(t *testing.T) {
+	testkit.Long(t)
+	s := apptest.New(t)
+	trip, rita := rides(t, s, 12)[0], s.Rider(t, "metro", "rita")
+	olga := s.Operator(t, "metro", "olga")
+	ctx := browser(t)
+	run(t, ctx, size(1280, 900, 1, "light"))
+	signInToConsole(t, ctx, s, olga)
+	for _, scheme := range []string{"light", "dark"} {
+		for device, width := range map[string]int64{"desktop": 1280, "phone": 390} {
+			run(t, ctx, size(width, 900, 1, scheme))
+			for _, view := range [][2]string{{"map", `//canvas`}, {"trips", `//td[.="1 Harbour Street"]`},
+				{"trips/" + trip, `//h2[.="What happened"]`}, {"drivers", `//h1[.="Drivers"]`},
+				{"customers", `//h1[.="Customers"]`}, {"customers/" + rita.ID, `//h2[.="Wallet"]`}, {"reports", `//h2[.="Trips by status"]`}} {
+				name := strings.ReplaceAll(view[0], "trips/"+trip, "trip")
+				run(t, ctx, open(view[0], view[1])...)
+				if over := get[float64](t, ctx, `document.documentElement.scrollWidth - innerWidth`); over > 0 {
+					t.Errorf("%s, %s %s: %v px wider than the screen", name, scheme, device, over)
+				}
+				for _, fault := range axe(t, ctx) {
+					t.Errorf("%s, %s %s: %s", name, scheme, device, fault)
+				}
+				if *screenshots && (name == "map" || name == "trips") {
+					picture, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
+					testkit.Must(t, err)
+					testkit.Must(t, os.WriteFile("../../../docs/screenshots/console-"+name+"-"+scheme+"-"+device+".png", picture, 0o600))
+				}
+			}
+		}
+	}
+	for _, fault := range get[[]string](t, ctx, "faults") {
+		t.Error(fault)
+	}
+}

@@ -1,0 +1,255 @@
+// Package jobs runs the jobs that requests begin and that last longer than a
+// request, in slices. After each slice it saves how far the job is, on the
+// condition that nobody else has. A process may end at any point: another one goes
+// on from the last save. The package must not know where files are kept.
+package jobs
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"time"
+
+	"svc/pkg/access/authz"
+	"svc/pkg/base/fault"
+	"svc/pkg/base/timestamp"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/export"
+)
+
+// Files keeps files. Every method may be repeated.
+type Files interface {
+	// Begin begins a file and returns a name for what is written of it.
+	Begin(ctx context.Context, file string) (upload string, err error)
+	// Part writes part n, from 1 on, and returns a tag of its content. All parts but
+	// the last have at least 5 MiB.
+	Part(ctx context.Context, file, upload string, n int, content []byte) (tag string, err error)
+	// Finish makes the file of its parts. It returns ErrParts if a part is not there
+	// as it was written.
+	Finish(ctx context.Context, file, upload string, tags []string) error
+	// Put writes a whole file, Get reads it.
+	Put(ctx context.Context, file string, content []byte) error
+	Get(ctx context.Context, file string) ([]byte, error)
+}
+
+// ErrParts means that a part of a file is not there as it was written.
+var ErrParts = errors.New("a part of the file is missing or was replaced")
+
+const (
+	// lease is how long a runner may take for a slice. Then another may begin it
+	// again.
+	lease = 2 * time.Minute
+	// longest is how long a job may take.
+	longest = 24 * time.Hour
+	// maxParts bounds the size of a file, and that of a job's item.
+	maxParts = 1000
+)
+
+// Runner runs jobs.
+type Runner struct {
+	DB    *table.DB
+	Files Files
+	Now   func() time.Time
+	// Slice bounds a slice: the time and the bytes after which it ends. The zero
+	// Bytes is 8 MiB, the zero Time 20 seconds.
+	Bytes int
+	Time  time.Duration
+	// Budget is how long Run begins slices. The zero Budget is 4 minutes.
+	Budget time.Duration
+}
+
+func (r Runner) platform() table.Platform { return r.DB.Platform("JOBS", "CLIENT") }
+
+// Run works on every open job, one slice of each in turn, until none is left or
+// the budget is used up. A job that fails with an error is tried again by the next
+// Run.
+func (r Runner) Run(ctx context.Context) error {
+	budget := r.Budget
+	if budget == 0 {
+		budget = 4 * time.Minute
+	}
+	began, failed := time.Now(), error(nil)
+	given := map[string]bool{} // up until the next Run
+	for {
+		worked := false
+		for items, err := range r.platform().Pages(ctx, r.platform().Partition("JOBS"), table.Query{Limit: 100}) {
+			if err != nil {
+				return errors.Join(failed, err)
+			}
+			for _, it := range items {
+				if given[it.SK] || time.Since(began) > budget {
+					continue
+				}
+				more, err := r.slice(ctx, it.SK)
+				if err != nil {
+					slog.ErrorContext(ctx, "job", "job", it.SK, "error", err)
+					failed = errors.Join(failed, err)
+				}
+				if given[it.SK] = err != nil || !more; more {
+					worked = true
+				}
+			}
+		}
+		if !worked || time.Since(began) > budget || ctx.Err() != nil {
+			return failed
+		}
+	}
+}
+
+// slice does one slice of a job: tenant#id. more reports whether the next slice
+// may begin at once.
+func (r Runner) slice(ctx context.Context, name string) (more bool, err error) {
+	tenantID, id, _ := strings.Cut(name, "#")
+	t := r.DB.Tenant(tenantID)
+	rec, err := r.read(ctx, t, id)
+	now := r.Now()
+	switch {
+	case errors.Is(err, fault.NotFound()) || err == nil && rec.Done():
+		tx := r.platform().Write()
+		tx.Delete(export.OpenKey(r.platform(), t, id))
+		return false, tx.Commit(ctx)
+	case err != nil || rec.Lease > timestamp.Format(now):
+		return false, err
+	}
+	if reason, err := r.refused(ctx, t, rec, now); err != nil {
+		return false, err
+	} else if reason != "" {
+		return false, r.fail(ctx, t, rec, reason)
+	}
+	if rec.Upload == "" {
+		if rec.Upload, err = r.Files.Begin(ctx, rec.File(t)); err != nil {
+			return false, err
+		}
+	}
+	rec.Status, rec.Lease = export.Running, timestamp.Format(now.Add(lease))
+	if rec, err = r.save(ctx, t, rec); err != nil {
+		return false, taken(err)
+	}
+	if !rec.Complete {
+		if rec, err = r.write(ctx, t, rec); err != nil {
+			return false, err
+		}
+	} else if rec, err = r.finish(ctx, t, rec); err != nil {
+		return false, err
+	}
+	rec.Lease = ""
+	if rec, err = r.save(ctx, t, rec); err != nil {
+		return false, taken(err)
+	}
+	return !rec.Done(), nil
+}
+
+// taken returns nil if another runner has the job.
+func taken(err error) error {
+	if errors.Is(err, table.ErrConflict) {
+		return nil
+	}
+	return err
+}
+
+func (r Runner) read(ctx context.Context, t table.Tenant, id string) (export.Record, error) {
+	it, err := t.Get(ctx, export.Key(t, id))
+	if err != nil {
+		return export.Record{}, err
+	}
+	return export.FromItem(it)
+}
+
+// refused returns why a job must end: the operator may not do it any more, or it
+// takes too long.
+func (r Runner) refused(ctx context.Context, t table.Tenant, rec export.Record, now time.Time) (string, error) {
+	created, err := timestamp.Parse(rec.CreatedAt)
+	if err != nil {
+		return "", err
+	}
+	if now.Sub(created) > longest {
+		return "The export did not end within a day. Export a shorter window.", nil
+	}
+	if len(rec.Parts) >= maxParts && !rec.Complete {
+		return "The file is larger than 8 GB. Export a shorter window.", nil
+	}
+	items, err := table.Join(t.Handle, r.platform().Handle).Batch(ctx,
+		authz.LiveKeys(t, r.platform(), rec.By.Access(t.ID()))...)
+	if err != nil {
+		return "", err
+	}
+	if err := rec.By.Continue(rec.Needs(), authz.LiveFrom(items), now); err != nil {
+		return "The operator who requested the export may not read this data any more: " + fault.Of(err).Message, nil
+	}
+	return "", nil
+}
+
+// write writes the next slice into a part, or into the tail if it is too short for
+// a part.
+func (r Runner) write(ctx context.Context, t table.Tenant, rec export.Record) (export.Record, error) {
+	size, limit := r.Bytes, r.Time
+	if size == 0 {
+		size = 8 << 20
+	}
+	if limit == 0 {
+		limit = 20 * time.Second
+	}
+	var content []byte
+	if rec.Tail != "" {
+		var err error
+		if content, err = r.Files.Get(ctx, rec.Tail); err != nil {
+			return rec, err
+		}
+	}
+	s, err := export.ScopeOf(ctx, t, rec.Job)
+	if err != nil {
+		return rec, err
+	}
+	began, before := time.Now(), len(content)
+	next, err := rec.Next(ctx, s, rec.Position, rec.Bytes == 0, func(n int) bool {
+		return before+n >= size || time.Since(began) > limit
+	})
+	if err != nil {
+		return rec, err
+	}
+	content = append(content, next.Content...)
+	rec.Rows, rec.Bytes = rec.Rows+next.Rows, rec.Bytes+int64(len(next.Content))
+	rec.Position, rec.Complete, rec.Tail = next.Position, next.End, ""
+	if rec.Complete || len(content) >= size {
+		tag, err := r.Files.Part(ctx, rec.File(t), rec.Upload, len(rec.Parts)+1, content)
+		rec.Parts = append(rec.Parts, tag)
+		return rec, err
+	}
+	rec.Tail = rec.File(t) + "." + timestamp.Format(r.Now()) + ".tail"
+	return rec, r.Files.Put(ctx, rec.Tail, content)
+}
+
+// finish makes the file of its parts. If another runner has replaced a part, the
+// job begins again.
+func (r Runner) finish(ctx context.Context, t table.Tenant, rec export.Record) (export.Record, error) {
+	switch err := r.Files.Finish(ctx, rec.File(t), rec.Upload, rec.Parts); {
+	case errors.Is(err, ErrParts):
+		rec.Position, rec.Parts, rec.Tail, rec.Upload, rec.Complete, rec.Rows, rec.Bytes = "", nil, "", "", false, 0, 0
+		return rec, nil
+	case err != nil:
+		return rec, err
+	}
+	rec.Status, rec.ExpiresAt = export.Ready, timestamp.Ptr(r.Now().Add(export.FileLife))
+	return rec, nil
+}
+
+func (r Runner) fail(ctx context.Context, t table.Tenant, rec export.Record, reason string) error {
+	rec.Status, rec.Error, rec.Lease = export.Failed, &reason, ""
+	_, err := r.save(ctx, t, rec)
+	return taken(err)
+}
+
+// save writes how far the job is. It returns table.ErrConflict if the job has
+// changed since it was read.
+func (r Runner) save(ctx context.Context, t table.Tenant, rec export.Record) (export.Record, error) {
+	rec.UpdatedAt = timestamp.Format(r.Now())
+	tx := t.Write().Covers(r.platform().Handle)
+	tx.Replace(rec.Item(t)).Else(table.ErrConflict)
+	if rec.Done() {
+		tx.Delete(export.OpenKey(r.platform(), t, rec.ID))
+	}
+	err := tx.Commit(ctx)
+	rec.Version++
+	return rec, err
+}

@@ -1,0 +1,136 @@
+package export
+
+import (
+	"context"
+	"time"
+
+	"svc/pkg/access/authz"
+	"svc/pkg/base/timestamp"
+	"svc/pkg/data/table"
+)
+
+// Status is the state of a job.
+type Status string
+
+// The statuses.
+const (
+	Pending Status = "PENDING"
+	Running Status = "RUNNING"
+	Ready   Status = "READY"
+	Failed  Status = "FAILED"
+)
+
+// Job is an export as the API shows it.
+type Job struct {
+	ID        string   `json:"id" example:"exp_01JT7M4C6Q8V2N5X9B3D1F7H0K" doc:"Identifier of the export."`
+	Kind      string   `json:"kind" enum:"trips,postings,customers,drivers,orders,report" doc:"What the file contains."`
+	Format    string   `json:"format" enum:"csv,ndjson" doc:"The form of the file."`
+	Columns   []string `json:"columns" doc:"The columns, in their order in the file."`
+	From      *string  `json:"from" format:"date-time" doc:"Start of the window, included; null for no start."`
+	To        string   `json:"to" format:"date-time" doc:"End of the window, excluded."`
+	Status    Status   `json:"status" enum:"PENDING,RUNNING,READY,FAILED" doc:"Where the export stands."`
+	Rows      int64    `json:"rows" doc:"Rows written so far, without the header."`
+	Bytes     int64    `json:"bytes" doc:"Bytes written so far."`
+	CreatedAt string   `json:"createdAt" format:"date-time" doc:"When the export was requested."`
+	UpdatedAt string   `json:"updatedAt" format:"date-time" doc:"When the export last got further."`
+	ExpiresAt *string  `json:"expiresAt" format:"date-time" doc:"When the file is deleted; null until it is ready."`
+	Error     *string  `json:"error" doc:"Why the export failed; null otherwise."`
+	URL       *string  `json:"url" doc:"Address of the file for the next 15 minutes. Anybody who has the address can download the file. Null until the file is ready, after it was deleted, and in lists."`
+}
+
+// Record is a job as it is stored.
+type Record struct {
+	Job
+	By       authz.Standing `json:"by"`
+	Position string         `json:"position,omitempty"` // the rows up to it are in the file's parts and its tail
+	Upload   string         `json:"upload,omitempty"`   // the store's name of the unfinished file
+	Parts    []string       `json:"parts,omitempty"`    // the store's tags of the parts written so far
+	Tail     string         `json:"tail,omitempty"`     // name of the rest that is too short for a part
+	Complete bool           `json:"complete,omitempty"` // all parts are written
+	Lease    string         `json:"lease,omitempty"`    // until when a runner may work on the job
+
+	Version  int64         `json:"-"`
+	Preserve table.Unknown `json:"-"`
+}
+
+const (
+	// FileLife is how long a file is kept after it is ready.
+	FileLife = 7 * 24 * time.Hour
+	// JobLife is how long a job is listed.
+	JobLife = 30 * 24 * time.Hour
+	// maxOpen is how many unfinished exports a tenant may have.
+	maxOpen = 10
+)
+
+// Key returns the key of a job.
+func Key(t table.Tenant, id string) table.Key { return t.Key("EXPORT", "EXPORT", id) }
+
+// own is the partition of by-g1 with an operator's jobs, open the partition of
+// by-g2 with the tenant's unfinished ones.
+func own(t table.Tenant, actor string) string { return t.Partition("EXPORTS", actor) }
+func open(t table.Tenant) string              { return t.Partition("EXPORTS") }
+
+// Item returns the stored form of a job.
+func (r Record) Item(t table.Tenant) table.Item {
+	created, _ := timestamp.Parse(r.CreatedAt) // written by this package
+	it := table.Item{Key: Key(t, r.ID), Type: "export", Version: r.Version, G: [4]string{own(t, r.By.Actor)},
+		R: r.CreatedAt + "#" + r.ID, Doc: r, Expires: created.Add(JobLife), Preserve: r.Preserve}
+	if !r.Done() {
+		it.G[1] = open(t)
+	}
+	return it
+}
+
+// FromItem decodes a job. It returns fault.NotFound if there is none.
+func FromItem(it table.Item) (Record, error) {
+	r, err := table.DecodeDoc[Record](it)
+	r.Version, r.Preserve = it.Version, it.Unknown()
+	return r, err
+}
+
+// Done reports whether no work is left.
+func (r Record) Done() bool { return r.Status == Ready || r.Status == Failed }
+
+// File returns the name of the job's file in the store.
+func (r Record) File(t table.Tenant) string { return "exports/" + t.ID() + "/" + r.ID + "." + r.Format }
+
+// SavedAs returns the name under which a browser saves the file.
+func (r Record) SavedAs() string {
+	name := r.Kind
+	for _, at := range []string{deref(r.From), r.To} {
+		if len(at) >= len("2006-01-02") {
+			name += "-" + at[:len("2006-01-02")]
+		}
+	}
+	return name + "." + r.Format
+}
+
+func deref(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+// available reports whether the file can be downloaded.
+func (r Record) available(now time.Time) bool {
+	until, err := timestamp.Parse(deref(r.ExpiresAt))
+	return r.Status == Ready && err == nil && now.Before(until)
+}
+
+// OpenKey returns the key of the platform's list of unfinished jobs.
+func OpenKey(p table.Platform, t table.Tenant, id string) table.Key {
+	return p.Key(t.ID()+"#"+id, "JOBS")
+}
+
+// countOpen reads by-g2 T#t#EXPORTS: how many exports of the tenant are
+// unfinished, at most maxOpen.
+func countOpen(ctx context.Context, t table.Tenant) (int, error) {
+	page, err := t.Query(ctx, open(t), table.Query{Index: 2, Limit: maxOpen})
+	return len(page.Items), err
+}
+
+// shown is what the audit log shows of a job. It has no data of a file.
+func (j Job) shown() map[string]any {
+	return map[string]any{"kind": j.Kind, "format": j.Format, "from": j.From, "to": j.To, "columns": j.Columns}
+}

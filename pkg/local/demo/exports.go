@@ -1,0 +1,32 @@
+package demo
+
+import (
+	"context"
+	"time"
+
+	"svc/pkg/access/authz"
+	"svc/pkg/base/ids"
+	"svc/pkg/base/timestamp"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/export"
+)
+
+// Export is the id of the demo's export.
+var Export = id(ids.Export, "metro", 1)
+
+// exports writes an export whose file was deleted three days ago.
+func (l *loader) exports(ctx context.Context, t table.Tenant) error {
+	created := l.now.AddDate(0, 0, -10)
+	job, err := export.New("trips", "csv", []string{"id", "requestedAt", "status", "finalFare", "currency"}, "", "",
+		time.UTC, created)
+	if err != nil {
+		return err
+	}
+	ready := created.Add(40 * time.Second)
+	job.ID, job.Status, job.Rows, job.Bytes = Export, export.Ready, 31, 3204
+	job.UpdatedAt, job.ExpiresAt = timestamp.Format(ready), timestamp.Ptr(ready.Add(export.FileLife))
+	by := authz.Standing{Actor: metroOffice.id(), Audience: string(authz.Dashboard)}
+	it := export.Record{Job: job, By: by, Version: 1}.Item(t)
+	it.Expires = time.Time{} // the demo's data stays
+	return t.Load(ctx, it)
+}
