@@ -263,7 +263,6 @@ var neverReplaced = map[string]string{
 	"delivery":    "a batch write replaces it",
 	"estimate":    "written once, valid for five minutes",
 	"job":         "lists an unfinished job; deleted when it ends",
-	"receipt":     "written once; svc rebuild replaces a wrong one",
 	"comment":     "comments are not edited",
 	"vote":        "a vote is created or deleted",
 	"idempotency": "the answer to one request",
