@@ -23,9 +23,14 @@ type Event struct {
 	Livemode  bool   `json:"livemode" doc:"False in a sandbox."`
 }
 
-// Data are the details of an event. A detail that the event does not have is
+// Data is short for EventData.
+type Data = EventData
+
+// EventData are the details of an event. A detail that the event does not have is
 // absent.
-type Data struct {
+//
+//nolint:revive // the OpenAPI document names the schema after the type
+type EventData struct {
 	TripID           string `json:"tripId,omitempty" doc:"The trip."`
 	DriverID         string `json:"driverId,omitempty" doc:"The driver."`
 	PreviousDriverID string `json:"previousDriverId,omitempty" doc:"The driver who had the trip before."`
