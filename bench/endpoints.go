@@ -13,6 +13,10 @@ import (
 
 	"svc/pkg/access/authz"
 	"svc/pkg/app"
+	"svc/pkg/base/ids"
+	"svc/pkg/domain/dispatch"
+	"svc/pkg/domain/tenant"
+	"svc/pkg/domain/trip"
 	"svc/pkg/edge/api"
 )
 
@@ -150,6 +154,8 @@ var listed = []endpoint{
 	read(rider, "me/wallet"),
 	read(driver, "me/wallet"),
 	read(rider, "me/orders?limit=20"),
+	read(driver, "me/offers"),
+	read(driver, "me/open-trips"),
 
 	write(rider, "POST /me/trips", func(_ context.Context, w *world) (string, string, error) {
 		return "/api/v1/me/trips", w.ride(), nil
@@ -158,6 +164,14 @@ var listed = []endpoint{
 		return "/api/v1/me/estimates", `{"originLat":40.7484,"originLng":-73.9857,"destLat":40.6441,"destLng":-73.7821}`, nil
 	}),
 	write(driver, "POST /me/trips/{id}/accept", after()),
+	write(driver, "POST /me/trips/{id}/decline", func(ctx context.Context, w *world) (string, string, error) {
+		target, err := w.drives(ctx, nil)
+		if err == nil {
+			err = w.offer(ctx, strings.Split(target, "/")[5])
+		}
+		return target, "", err
+	}),
+	write(driver, "POST /me/trips/{id}/release", after("accept")),
 	write(driver, "POST /me/trips/{id}/arrived", after("accept")),
 	write(driver, "POST /me/trips/{id}/start", after("accept", "arrived")),
 	write(driver, "POST /me/trips/{id}/complete", after("accept", "arrived", "start")),
@@ -206,12 +220,48 @@ var listed = []endpoint{
 	write(op, "POST /webhooks/{id}/rotate", hooks("/"+hook+"/rotate", "")),
 	write(op, "POST /webhooks/{id}/test", hooks("/"+hook+"/test", "")),
 	write(op, "POST /webhooks/{id}/replay", hooks("/"+hook+"/replay", `{"after":"2026-01-01T00:00:00Z"}`)),
+	write(op, "POST /trips/{id}/fare", func(ctx context.Context, w *world) (string, string, error) {
+		target, err := w.drives(ctx, nil, "accept", "arrived", "start", "complete")
+		if err == nil { // the first correction settles the trip
+			_, err = w.call(ctx, op, "POST", operators(target)+"fare", `{"finalFare":20,"reason":"Measured"}`)
+		}
+		return operators(target), `{"finalFare":12.5,"reason":"Measured"}`, err
+	}),
+	write(op, "GET /trips/{id}/receipt", func(ctx context.Context, w *world) (string, string, error) {
+		target, body, err := settledTrip(ctx, w)
+		return operators(target), body, err
+	}),
+	write(rider, "GET /me/trips/{id}/receipt", settledTrip),
+	read(rider, "me/trips/{trip}"),
+	write(driver, "POST /me/wallet/withdrawals", func(ctx context.Context, w *world) (string, string, error) {
+		_, err := w.call(ctx, op, "POST", "/api/v1/wallets/postings", fmt.Sprintf(
+			`{"driverId":%q,"type":"TOP_UP","amount":5,"description":"Measured"}`, w.ids["driver"]))
+		return "/api/v1/me/wallet/withdrawals", `{"amount":5}`, err
+	}),
+	write(driver, "POST /me/wallet/withdrawals/{id}/cancel", withdrawal("/me/wallet/withdrawals/", "")),
+	write(op, "POST /withdrawals/{id}/pay", withdrawal("/withdrawals/", "")),
+	write(op, "POST /withdrawals/{id}/refuse", withdrawal("/withdrawals/", `{"reason":"Measured"}`)),
 	write(op, "PATCH /branding", func(_ context.Context, w *world) (string, string, error) {
 		return "/api/v1/branding", fmt.Sprintf(`{"primaryColor":"#0b%04x"}`, w.next()), nil
 	}),
 	write(op, "PATCH /settings", func(_ context.Context, w *world) (string, string, error) {
 		return "/api/v1/settings", fmt.Sprintf(`{"pricing":{"freeWaitingMinutes":%d}}`, w.next()%60), nil
 	}),
+	write(op, "POST /drivers", person("drivers")),
+	write(op, "GET /drivers/{id}", onePerson("drivers", "", "")),
+	write(op, "PATCH /drivers/{id}", onePerson("drivers", "", `{"vehicleColor":"Green"}`)),
+	write(op, "GET /drivers/{id}/documents", onePerson("drivers", "/documents", "")),
+	write(op, "POST /drivers/{id}/documents", onePerson("drivers", "/documents", `{"kind":"INSURANCE"}`)),
+	write(op, "PATCH /drivers/{id}/documents/{document}", func(ctx context.Context, w *world) (string, string, error) {
+		path, body, err := onePerson("drivers", "/documents", `{"kind":"INSURANCE"}`)(ctx, w)
+		if err != nil {
+			return "", "", err
+		}
+		return one(strings.TrimPrefix(path, "/api/v1/"), body, `{"state":"APPROVED"}`)(ctx, w)
+	}),
+	write(op, "POST /customers", person("customers")),
+	write(op, "GET /customers/{id}", onePerson("customers", "", "")),
+	write(op, "PATCH /customers/{id}", onePerson("customers", "", `{"firstName":"Iris"}`)),
 	write(op, "POST /services", made("services", `{"name":"Measured","baseFare":5}`)),
 	write(op, "GET /services/{id}", one("services", `{"name":"Measured","baseFare":5}`, "")),
 	write(op, "PATCH /services/{id}", one("services", `{"name":"Measured","baseFare":5}`, `{"baseFare":6}`)),
@@ -258,6 +308,26 @@ func one(collection, create, body string) func(context.Context, *world) (string,
 	}
 }
 
+// person prepares an invitation of a new person.
+func person(collection string) func(context.Context, *world) (string, string, error) {
+	return func(_ context.Context, w *world) (string, string, error) {
+		return "/api/v1/" + collection, fmt.Sprintf(`{"email":"m%d-%s@metro.example","firstName":"Measured"}`, w.next(),
+			strings.ToLower(ids.Code())), nil
+	}
+}
+
+// onePerson prepares a request with the body for a new person.
+func onePerson(collection, rest, body string) func(context.Context, *world) (string, string, error) {
+	return func(ctx context.Context, w *world) (string, string, error) {
+		_, invitation, err := person(collection)(ctx, w)
+		if err != nil {
+			return "", "", err
+		}
+		path, _, err := one(collection, invitation, "")(ctx, w)
+		return path + rest, body, err
+	}
+}
+
 // next returns the next number in the world.
 func (w *world) next() int {
 	w.made++
@@ -277,11 +347,55 @@ func after(actions ...string) func(ctx context.Context, w *world) (string, strin
 	}
 }
 
+// offer gives the driver an offer of the trip.
+func (w *world) offer(ctx context.Context, tripID string) error {
+	n, err := tenant.Store{DB: w.db}.BySlug(ctx, slug)
+	if err != nil {
+		return err
+	}
+	tn := w.db.Tenant(n.ID)
+	it, err := tn.Get(ctx, trip.Key(tn, tripID))
+	if err != nil {
+		return err
+	}
+	tr, err := trip.FromItem(it)
+	if err != nil {
+		return err
+	}
+	return tn.Load(ctx, dispatch.NewOffer(tr, 1.35, w.now().Add(time.Hour)).Item(tn, w.ids["driver"]))
+}
+
 // operated is after for an operator's action.
 func operated(actions ...string) func(ctx context.Context, w *world) (string, string, error) {
 	return func(ctx context.Context, w *world) (string, string, error) {
 		target, err := w.drives(ctx, nil, actions...)
 		return operators(target), "", err
+	}
+}
+
+// settledTrip prepares a trip with a receipt, for an operator or a rider.
+func settledTrip(ctx context.Context, w *world) (string, string, error) {
+	target, err := w.drives(ctx, nil, "accept", "arrived", "start", "complete")
+	if err == nil {
+		_, err = w.call(ctx, op, "POST", operators(target)+"fare", `{"finalFare":20,"reason":"Measured"}`)
+	}
+	return target, "", err
+}
+
+// withdrawal prepares a withdrawal that is asked for.
+func withdrawal(path, body string) func(ctx context.Context, w *world) (string, string, error) {
+	return func(ctx context.Context, w *world) (string, string, error) {
+		_, err := w.call(ctx, op, "POST", "/api/v1/wallets/postings", fmt.Sprintf(
+			`{"driverId":%q,"type":"TOP_UP","amount":5,"description":"Measured"}`, w.ids["driver"]))
+		if err != nil {
+			return "", "", err
+		}
+		answer, err := w.call(ctx, driver, "POST", "/api/v1/me/wallet/withdrawals", `{"amount":5}`)
+		var made struct{ ID string }
+		if err == nil {
+			err = json.Unmarshal(answer, &made)
+		}
+		return "/api/v1" + path + made.ID + "/", body, err
 	}
 }
 

@@ -13,6 +13,7 @@ var commands = []func(*cli) *cobra.Command{
 	tenantCommand,
 	memberCommand,
 	driverCommand,
+	exportCommand,
 	riderCommand,
 	serviceCommand,
 	zoneCommand,

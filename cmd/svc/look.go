@@ -48,8 +48,9 @@ func (c *cli) tenantBrand() *cobra.Command {
 func (c *cli) tenantSettings() *cobra.Command {
 	return &cobra.Command{Use: "settings SLUG [NAME=VALUE…]", Short: "Show or change a tenant's settings",
 		Args: cobra.MinimumNArgs(1),
-		Long: "Show or change a tenant's settings. The service enforces the payment types, and it uses waiting, rounding\n" +
-			"and routing for fares. The other settings are for apps and for your dispatch: the service stores them only.",
+		Long: "Show or change a tenant's settings. The service enforces the payment types, uses waiting, rounding and\n" +
+			"routing for fares, and dispatches as dispatch.mode says. The reference of GET /api/v1/settings says of each\n" +
+			"setting what it does.",
 		Example: "  svc tenant settings metro\n  svc tenant settings metro pricing.cancellationFee=4.5 payments.cash=false",
 		RunE: c.in(func(ctx context.Context, _ platform, t table.Tenant, args []string) error {
 			if len(args) == 1 {

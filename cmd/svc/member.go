@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"svc/pkg/access/authz"
+	"svc/pkg/access/login"
 	"svc/pkg/access/password"
 	"svc/pkg/base/fault"
 	"svc/pkg/data/table"
@@ -109,7 +110,7 @@ func (c *cli) added(what string, a added) error {
 		return c.done(a, "Added %s %s (%s).", what, a.Email, a.ID)
 	}
 	return c.done(a, "Added %s %s (%s). One-time link to set a password, valid for %s:\n%s", what, a.Email, a.ID,
-		span(oauth.LinkLife), a.Link)
+		span(login.LinkLife), a.Link)
 }
 
 func (c *cli) memberAdd() *cobra.Command {

@@ -4,11 +4,16 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"svc"
+	"svc/pkg/local/testkit"
 )
 
 // hostile is a name that would move a terminal's cursor, or turn text around.
@@ -59,8 +64,24 @@ func TestVersion(t *testing.T) {
 	if code := newCLI(&out, &out).run(t.Context(), []string{"--version"}); code != 0 {
 		t.Errorf("exit code %d: %s", code, out.String())
 	}
-	if !strings.HasPrefix(out.String(), "svc ") || !strings.Contains(out.String(), "go1") {
+	if !strings.Contains(out.String(), "go1") {
 		t.Errorf("version: %q", out.String())
+	}
+}
+
+// The version is in one place: the program, the document and the changelog say the
+// same.
+func TestVersionsAgree(t *testing.T) {
+	var document struct{ Info struct{ Version string } }
+	testkit.Must(t, json.Unmarshal(svc.OpenAPI, &document))
+	if want := document.Info.Version + ", "; !strings.HasPrefix(version(), want) {
+		t.Errorf("the program has the version %q, and the document %q", version(), want)
+	}
+	changelog, err := os.ReadFile("../../CHANGELOG.md")
+	testkit.Must(t, err)
+	newest := regexp.MustCompile(`(?m)^(?:## \[|Version )([0-9.]+)\b`).FindSubmatch(changelog)
+	if newest == nil || string(newest[1]) != document.Info.Version {
+		t.Errorf("the changelog begins with %q, and the document has %q", newest, document.Info.Version)
 	}
 }
 

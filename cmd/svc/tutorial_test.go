@@ -20,7 +20,8 @@ func TestPrintedTutorial(t *testing.T) {
 			}
 		}
 		for line := range strings.Lines(out) {
-			if at := strings.Index(line, "{"); at > 0 && !strings.HasPrefix(line, "  ") || at == 0 && !strings.HasSuffix(line, "}\n") {
+			at := strings.Index(line, "{")
+			if at > 0 && !strings.HasPrefix(line, "  ") || at == 0 && !strings.HasSuffix(line, "}\n") {
 				t.Errorf("a response is not on a line of its own: %s", line)
 			}
 		}
@@ -33,9 +34,10 @@ func TestTutorialShowsFailures(t *testing.T) {
 	c := newCheckout(t)
 	commands := strings.Join(printed(t, "docs/tutorial.md", "## Take a ride"), "\n")
 	for name, change := range map[string][3]string{
-		"a ride that is refused":  {`"paymentType": "WALLET"`, `"paymentType": "SHELLS"`, "No ride: {"},
-		"a step out of order":     {"/arrived -H", "/start -H", `"error":"invalid_state"`},
-		"a step of somebody else": {"/accept -H \"Authorization: Bearer $DRIVER\"", "/accept -H \"Authorization: Bearer $RIDER\"", `"error":"insufficient_scope"`},
+		"a ride that is refused": {`"paymentType": "WALLET"`, `"paymentType": "SHELLS"`, "No ride: {"},
+		"a step out of order":    {"/arrived -H", "/start -H", `"error":"invalid_state"`},
+		"a step of somebody else": {`/accept -H "Authorization: Bearer $DRIVER"`, `/accept -H "Authorization: Bearer $RIDER"`,
+			`"error":"insufficient_scope"`},
 		"a payment that is missing": {"case $WALLET in *TRIP_PAYMENT*)", "WALLET=nothing; case $WALLET in *TRIP_PAYMENT*)",
 			"No payment after a minute: nothing"},
 	} {

@@ -42,7 +42,8 @@ func TestAlarmsWatch(t *testing.T) {
 	for _, f := range functionsOfTheAPI {
 		want = append(want, "Errors "+f, "Failures "+f, "Duration "+f)
 	}
-	for _, f := range []string{"SettlementFunction", "ProjectionFunction", "KeysFunction", "JobsFunction", "DeliverFunction"} {
+	for _, f := range []string{"SettlementFunction", "ProjectionFunction", "DispatchFunction", "KeysFunction",
+		"JobsFunction", "DeliverFunction"} {
 		want = append(want, "Errors "+f)
 	}
 	var have []string

@@ -56,6 +56,9 @@ type Runtime struct {
 	// Webhooks puts messages into the queue of the sender of webhooks; nil means that
 	// this process sends.
 	Webhooks WebhookQueue
+	// Queue passes messages to the worker of dispatch; nil means that this process
+	// makes the steps.
+	Queue Queue
 	// Config is what the process read from its environment.
 	Config Config
 
@@ -108,8 +111,7 @@ func (p *Runtime) agents(rows []api.Row) (http.Handler, error) { return mcp.New(
 
 func (p *Runtime) config() api.Config {
 	return api.Config{DB: p.DB, Verifier: p.Keys(), BaseURL: p.BaseURL, Now: p.Now, Observe: p.Observe,
-		Logger: p.Logger, Rates: p.Rates, Files: p.Files,
-		Begun: p.Begun, Sealer: p.secrets()}
+		Logger: p.Logger, Rates: p.Rates, Files: p.Files, Begun: p.Begun, Mail: p.Mail, Sealer: p.secrets()}
 }
 
 // Functions returns every function that handles requests, by name. The local

@@ -26,7 +26,8 @@ type Config struct {
 	RefreshGrace                         time.Duration
 	OriginSecrets                        [][]byte // SHA-256 of each
 	SwitchedOff                          []string
-	LostRecords, WebhookQueue            string
+	LostRecords                          string
+	DispatchQueue, WebhookQueue          string
 	Memory                               int64 // megabytes
 	RuntimeAPI                           string
 	Collector, MemoryLimit, ProcessLimit string // the Go runtime reads them itself
@@ -94,6 +95,9 @@ var Variables = []Variable{
 	{"WEBHOOK_QUEUE", "none: the process sends webhooks itself", "the URL of a queue in SQS",
 		"Where projection, the sender of webhooks and its sweep put what is to be sent.",
 		text(func(c *Config) *string { return &c.WebhookQueue })},
+	{"DISPATCH_QUEUE", "none: the function makes the steps itself", "the URL of a queue in SQS",
+		"Where projection and dispatch send messages about trips that need a driver.",
+		text(func(c *Config) *string { return &c.DispatchQueue })},
 	{"AWS_LAMBDA_FUNCTION_MEMORY_SIZE", "unknown", "a number of megabytes", "Set by Lambda.",
 		func(c *Config, text string) error {
 			c.Memory, _ = strconv.ParseInt(text, 10, 64)

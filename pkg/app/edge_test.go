@@ -190,7 +190,7 @@ func edgeErrors(t *testing.T, s *suite) {
 		{"slash at the end", "GET", "/api/v1/trips/", "", nil, 404, "not_found", ""},
 		{"two slashes", "GET", "/api//v1/trips", "", nil, 404, "not_found", ""},
 		{"dots", "GET", "/api/v1/x/../trips", "", nil, 404, "not_found", ""},
-		{"method", "PUT", "/api/v1/trips", "{}", nil, 405, "method_not_allowed", "GET, HEAD"},
+		{"method", "PUT", "/api/v1/reports/summary", "{}", nil, 405, "method_not_allowed", "GET, HEAD"},
 		{"method of many", "DELETE", "/api/v1/me/trips", "", nil, 405, "method_not_allowed", "GET, HEAD, POST"},
 		{"vote", "GET", "/api/v1/feedback/x/vote", "", nil, 405, "method_not_allowed", "DELETE, POST"},
 		{"media type", "POST", "/api/v1/me/trips", "a=b",

@@ -11,11 +11,13 @@ import (
 	"svc/pkg/domain/branding"
 	"svc/pkg/domain/customer"
 	"svc/pkg/domain/delivery"
+	"svc/pkg/domain/dispatch"
 	"svc/pkg/domain/driver"
 	"svc/pkg/domain/estimate"
 	"svc/pkg/domain/event"
 	"svc/pkg/domain/export"
 	"svc/pkg/domain/feedback"
+	"svc/pkg/domain/fleet"
 	"svc/pkg/domain/location"
 	"svc/pkg/domain/payment"
 	"svc/pkg/domain/person"
@@ -49,6 +51,7 @@ const (
 	Projection = "ProjectionFunction"
 	Keys       = "KeysFunction"
 	Deliver    = "DeliverFunction"
+	Dispatch   = "DispatchFunction"
 	Jobs       = "JobsFunction"
 	Smoke      = "SmokeFunction"
 )
@@ -83,10 +86,12 @@ func rowsOf() map[string]func(*table.DB) []api.Row {
 // fails if no function serves a row of pkg/domain.
 
 // TripRows are the rows of TripsFunction.
-func TripRows(*table.DB) []api.Row { return operators(trip.Rows()) }
+func TripRows(*table.DB) []api.Row { return operators(trip.Rows(), receipt.TripRows()) }
 
 // FleetRows are the rows of FleetFunction.
-func FleetRows(*table.DB) []api.Row { return operators(driver.Rows(), customer.Rows()) }
+func FleetRows(db *table.DB) []api.Row {
+	return operators(driver.Rows(), customer.Rows(), fleet.Rows(db))
+}
 
 // SettingsRows are the rows of SettingsFunction.
 func SettingsRows(*table.DB) []api.Row {
@@ -106,9 +111,9 @@ func FeedbackRows(*table.DB) []api.Row { return operators(feedback.Rows()) }
 
 // MeRows are the rows of MeFunction.
 func MeRows(db *table.DB) []api.Row {
-	return slices.DeleteFunc(slices.Concat(trip.Rows(), driver.Rows(), wallet.Rows(), delivery.Rows(),
+	return slices.DeleteFunc(slices.Concat(trip.Rows(), receipt.TripRows(), driver.Rows(), wallet.Rows(), delivery.Rows(),
 		profile.Rows(person.Store{DB: db}), address.Rows(), payment.Rows(), estimate.Rows(outbound.Public()),
-		location.Rows(), event.Rows()), isOperators)
+		location.Rows(), dispatch.Rows(), event.Rows(), fleet.Rows(db)), isOperators)
 }
 
 func operators(lists ...[]api.Row) []api.Row {

@@ -85,6 +85,9 @@ func start(function string, serve Serve, config Config, logger *slog.Logger) (an
 // API serves the rows.
 func API(rows func(*table.DB) []api.Row) Serve {
 	return func(p *Runtime, function string) (any, error) {
+		if err := p.mailer(); err != nil {
+			return nil, err
+		}
 		return p.requests(function, func(at *Runtime) (http.Handler, error) { return at.api(rows(at.DB)) }, rows(p.DB)...)
 	}
 }
@@ -93,6 +96,9 @@ func API(rows func(*table.DB) []api.Row) Serve {
 // switched off is no tool.
 func Agents(rows func(*table.DB) []api.Row) Serve {
 	return func(p *Runtime, function string) (any, error) {
+		if err := p.mailer(); err != nil {
+			return nil, err
+		}
 		f := p.Config.front()
 		return p.requests(function, func(at *Runtime) (http.Handler, error) { return at.agents(f.on(rows(at.DB))) })
 	}
@@ -105,14 +111,20 @@ func Authorization(p *Runtime, function string) (any, error) {
 	if p.Sealer, err = p.Config.Sealer(context.Background(), table.Environment); err != nil {
 		return nil, err
 	}
-	if from := p.Config.MailFrom; from != "" {
-		if p.Mail, err = SES(context.Background(), from, table.Environment); err != nil {
-			return nil, err
-		}
+	if err = p.mailer(); err != nil {
+		return nil, err
 	}
 	return p.requests(function, func(at *Runtime) (http.Handler, error) {
 		return measured(at.authorization(), os.Stdout, function), nil
 	})
+}
+
+// mailer sets Mail if the environment names an address to mail from.
+func (p *Runtime) mailer() (err error) {
+	if from := p.Config.MailFrom; from != "" {
+		p.Mail, err = SES(context.Background(), from, table.Environment)
+	}
+	return err
 }
 
 // Documents serves the OpenAPI document, the reference page, /health and
@@ -157,7 +169,7 @@ func Working(p *Runtime, _ string) (any, error) { return p.jobs().Run, nil }
 // Projecting updates counters, search rows and rank rows for a batch of the
 // stream.
 func Projecting(p *Runtime, function string) (any, error) {
-	if err := errors.Join(p.keepLostRecords(), p.useWebhookQueue()); err != nil {
+	if err := errors.Join(p.keepLostRecords(), p.useQueue(), p.useWebhookQueue()); err != nil {
 		return nil, err
 	}
 	return lagged(p.projection(), os.Stdout, function, p.Now), nil

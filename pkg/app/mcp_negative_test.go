@@ -12,6 +12,7 @@ import (
 	"svc/pkg/base/ids"
 	"svc/pkg/domain/tenant"
 	"svc/pkg/edge/api"
+	"svc/pkg/local/testkit"
 )
 
 // everyTool calls f with every row's tool, by every audience that has it.
@@ -90,7 +91,12 @@ func TestAgentsSeeNoOtherTenant(t *testing.T) {
 		}
 		tried++
 		call := func(id string) apptest.Answer {
-			return s.Do(t, toolCall(agentAddress(foreign[a]), tokens[a], r.ID, `{"id":"`+id+`"}`)).Must(t, 200)
+			arguments := map[string]any{}
+			testkit.Must(t, json.Unmarshal([]byte(examples()[r.ID]), &arguments))
+			arguments["id"] = id
+			text, err := json.Marshal(arguments)
+			testkit.Must(t, err)
+			return s.Do(t, toolCall(agentAddress(foreign[a]), tokens[a], r.ID, string(text))).Must(t, 200)
 		}
 		there, nowhere := call(made.ID), call(missing)
 		if string(there.Body) != string(nowhere.Body) || !strings.Contains(string(there.Body), "not_found") ||

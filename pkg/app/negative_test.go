@@ -1,7 +1,9 @@
 package app_test
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"net/http"
 	"slices"
 	"strings"
@@ -9,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"svc"
 	"svc/pkg/access/authz"
 	"svc/pkg/app"
 	"svc/pkg/app/apptest"
@@ -46,6 +49,29 @@ func request(r api.Row, token string) apptest.Request {
 	}
 	return apptest.Request{Method: r.Method, Path: path, Token: token, Body: body}
 }
+
+// examples returns the document's example of each row's body, by the row's id; "{}"
+// for a row without one.
+var examples = sync.OnceValue(func() map[string]string {
+	var doc struct {
+		Paths map[string]map[string]struct {
+			ID   string `json:"operationId"`
+			Body struct {
+				Content map[string]struct{ Example json.RawMessage }
+			} `json:"requestBody"`
+		}
+	}
+	if err := json.Unmarshal(svc.OpenAPI, &doc); err != nil {
+		panic(err)
+	}
+	out := map[string]string{}
+	for _, methods := range doc.Paths {
+		for _, operation := range methods {
+			out[operation.ID] = cmp.Or(string(operation.Body.Content["application/json"].Example), "{}")
+		}
+	}
+	return out
+})
 
 // other returns a different scope of the audience.
 func other(audience authz.Audience, scope string) string {
@@ -220,6 +246,9 @@ func TestOtherTenantsDataIsNotThere(t *testing.T) {
 		for audience := range r.Policy.Scopes {
 			there := request(r, foreign[audience])
 			there.Path = strings.ReplaceAll(r.Path, "{id}", made.ID)
+			if there.Body != "" {
+				there.Body = examples()[r.ID]
+			}
 			nowhere := there
 			nowhere.Path = strings.ReplaceAll(r.Path, "{id}", missing)
 			a, b := s.Do(t, there).Must(t, 404), s.Do(t, nowhere).Must(t, 404)

@@ -273,6 +273,7 @@ var neverReplaced = map[string]string{
 	"state":       "only updated", "flags": "only updated", "counter": "only updated",
 	"assertion": "a jti is used once; one that is over may be replaced, whatever it holds",
 	"deleted":   "an entry of a list, like that of a log",
+	"opentrip":  "written once, then deleted",
 	"due":       "written once, then carried out and deleted",
 	"swept":     "only the sweep of pkg/data/due replaces it",
 	"trust":     "a company trusts a client by svc; its own test replaces it",

@@ -160,13 +160,18 @@ func (r *recording) build(ctx context.Context, at service.Environment) (service.
 		return out, err
 	}
 	out.Scheduled[app.Deliver] = sender.Scheduled()[app.Deliver]
-	for _, name := range []string{app.Settlement, app.Projection, app.Keys, app.Jobs} {
+	worker, err := rt(app.Dispatch)
+	if err != nil {
+		return out, err
+	}
+	for _, name := range []string{app.Settlement, app.Projection, app.Keys, app.Jobs, app.Dispatch} {
 		p, err := rt(name)
 		if err != nil {
 			return out, err
 		}
 		if name == app.Projection {
 			p.Webhooks = sender.SendWebhooks
+			p.Queue = worker.Send
 		}
 		if stream := p.StreamFunctions()[name]; stream != nil {
 			out.Streams[name] = stream

@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/aws/aws-lambda-go/events"
 
+	"svc/pkg/background/dispatch"
 	"svc/pkg/background/feed"
 	"svc/pkg/background/jobs"
 	"svc/pkg/background/projection"
@@ -26,18 +28,23 @@ func (p *Runtime) settlement() settlement.Function {
 
 func (p *Runtime) jobs() jobs.Runner { return jobs.Runner{DB: p.DB, Files: p.Files, Now: p.Now} }
 
-// projection returns the stream's second reader. It counts, and it appends to the
-// event feeds. If one of them fails on a record, the other still processes it.
+// projection returns the stream's second reader. It counts, it appends to the
+// event feeds, and it tells dispatch which trips have changed. If one of them fails
+// on a record, the others still process it.
 func (p *Runtime) projection() StreamHandler {
 	counts := projection.Function{DB: p.DB, Step: projection.Step{Now: p.Now, RankRows: feedback.RankRows}}
 	feeds, giveUp := feed.Function{DB: p.DB, Now: p.Now, Send: p.SendWebhooks}, p.giveUp(Projection)
+	trips := dispatch.Feed{DB: p.DB, Send: func(ctx context.Context, messages []dispatch.Message) error {
+		return p.Send(ctx, 0, messages...)
+	}}
 	return func(ctx context.Context, batch events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
-		var counted, fed []stream.Failure
+		var counted, fed, sent []stream.Failure
 		var wait sync.WaitGroup
 		wait.Go(func() { counted = counts.Process(ctx, batch) })
 		wait.Go(func() { fed = feeds.Process(ctx, batch) })
+		wait.Go(func() { sent = trips.Process(ctx, batch) })
 		wait.Wait()
-		return stream.Answer(ctx, batch, append(counted, fed...), giveUp), nil
+		return stream.Answer(ctx, batch, slices.Concat(counted, fed, sent), giveUp), nil
 	}
 }
 
@@ -58,7 +65,7 @@ func (p *Runtime) StreamHandlers() map[string]StreamHandler {
 // Scheduled returns what the functions on a schedule do, by name.
 func (p *Runtime) Scheduled() map[string]func(context.Context) error {
 	return map[string]func(context.Context) error{Keys: p.Keys().Rotate, Settlement: p.settlement().Sweep,
-		Jobs: p.jobs().Run, Deliver: p.sweepWebhooks}
+		Dispatch: p.worker().Sweep, Jobs: p.jobs().Run, Deliver: p.sweepWebhooks}
 }
 
 // StreamFunctions returns the functions on the table's stream, by name, in the

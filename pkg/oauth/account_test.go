@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"svc/pkg/access/authz"
+	"svc/pkg/access/login"
 	"svc/pkg/base/fault"
 	"svc/pkg/base/ids"
 	"svc/pkg/local/testkit"
@@ -383,7 +384,7 @@ func riderLink(t *testing.T, f *fixture) {
 	if s := f.newBrowser().get(late); !strings.Contains(s.body, "Metro Cabs") {
 		t.Errorf("a rider's link is not in the tenant's branding: %s", s.text())
 	}
-	f.advance(oauth.LinkLife)
+	f.advance(login.LinkLife)
 	if s := f.newBrowser().get(late); s.page() != "This link is no longer good" {
 		t.Errorf("after its time: %s", s.page())
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"svc/pkg/access/authz"
+	"svc/pkg/access/login"
 	"svc/pkg/oauth/page"
 	"svc/pkg/oauth/protocol"
 	"svc/pkg/oauth/session"
@@ -159,9 +160,9 @@ func (p *forgotPage) mailLink(ctx context.Context, o own, lang page.Lang, addres
 			base = "https://" + domain
 		}
 	}
-	hints := linkHints(o.audience, o.tenant.Slug)
+	hints := login.LinkHints(o.audience, o.tenant.Slug)
 	hints.Set("ui_locales", string(lang))
-	link, err := p.links.create(ctx, base, hints, link{Audience: o.audience,
+	link, err := p.links.create(ctx, base, hints, login.Link{Audience: o.audience,
 		TenantID: session.TenantOf(o.audience, o.tenant.ID), Actor: l.Actor, Email: to, Since: l.Since},
 		p.links.now().Add(MailedLinkLife))
 	if err != nil {

@@ -10,24 +10,11 @@ import (
 	"svc/pkg/access/authz"
 	"svc/pkg/access/login"
 	"svc/pkg/base/fault"
-	"svc/pkg/base/ids"
 	"svc/pkg/data/audit"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/person"
 	"svc/pkg/oauth/session"
 )
-
-// LinkLife is how long a link that NewLink returns is valid.
-const LinkLife = 24 * time.Hour
-
-// link is the stored content of a one-time link.
-type link struct {
-	Audience authz.Audience `json:"audience"`
-	TenantID string         `json:"tenant,omitempty"` // "" for an operator
-	Actor    string         `json:"actor"`
-	Email    string         `json:"email"`
-	Since    string         `json:"since"` // login.Login.Since; the link is void once the account has another value
-}
 
 // links stores one-time links.
 type links struct {
@@ -58,63 +45,49 @@ func NewLink(ctx context.Context, db *table.DB, baseURL string, audience authz.A
 	if err != nil {
 		return "", err
 	}
-	return k.create(ctx, baseURL, linkHints(audience, at.tenant.Slug), link{Audience: audience,
-		TenantID: session.TenantOf(audience, tenantID), Actor: l.Actor, Email: address, Since: l.Since}, now.Add(LinkLife))
-}
-
-// linkHints returns what the address of a link says of its account. When the link
-// is used up or has expired, nothing else is left to offer a new one by. An
-// operator's account belongs to no company.
-func linkHints(audience authz.Audience, slug string) url.Values {
-	hints := url.Values{"audience": {string(audience)}}
-	if audience != authz.Dashboard {
-		hints.Set("tenant_hint", slug)
-	}
-	return hints
+	return k.create(ctx, baseURL, login.LinkHints(audience, at.tenant.Slug), login.Link{Audience: audience,
+		TenantID: session.TenantOf(audience, tenantID), Actor: l.Actor, Email: address, Since: l.Since},
+		now.Add(login.LinkLife))
 }
 
 // create stores a link that is valid once, until it expires, and returns its
 // address, which contains the hints.
-func (k *links) create(ctx context.Context, baseURL string, hints url.Values, n link,
+func (k *links) create(ctx context.Context, baseURL string, hints url.Values, n login.Link,
 	expires time.Time) (string, error) {
-	secret := ids.Secret()
 	tx := k.p.Write()
-	tx.Create(table.Item{Key: k.key(secret), Type: "link", Expires: expires, Doc: n})
+	path := login.AddLink(tx, k.p, n, hints, expires)
 	if err := table.Retry(ctx, tx.Commit); err != nil {
 		return "", fmt.Errorf("one-time link: %w", err)
 	}
-	hints.Set("link", secret)
-	return baseURL + "/oauth/password?" + hints.Encode(), nil
+	return baseURL + path, nil
 }
-
-func (k *links) key(secret string) table.Key { return k.p.Key("LINK", "LINK", ids.Hash(secret)) }
 
 var errLink = badRequest("link", "")
 
 // open returns the content of a usable link and its account. If the link is not
 // usable, the error is errLink. Reading does not use up the link, because mail
 // programs open links before people do.
-func (k *links) open(ctx context.Context, secret string) (link, login.Login, error) {
+func (k *links) open(ctx context.Context, secret string) (login.Link, login.Login, error) {
 	if !s256.MatchString(secret) {
-		return link{}, login.Login{}, errLink
+		return login.Link{}, login.Login{}, errLink
 	}
-	it, err := k.p.Get(ctx, k.key(secret))
+	it, err := k.p.Get(ctx, login.LinkKey(k.p, secret))
 	if err != nil {
-		return link{}, login.Login{}, fmt.Errorf("one-time link: %w", err)
+		return login.Link{}, login.Login{}, fmt.Errorf("one-time link: %w", err)
 	}
 	if !it.Live(k.now()) {
-		return link{}, login.Login{}, errLink
+		return login.Link{}, login.Login{}, errLink
 	}
-	var n link
+	var n login.Link
 	if err := it.Decode(&n); err != nil {
-		return link{}, login.Login{}, err
+		return login.Link{}, login.Login{}, err
 	}
 	l, err := k.accounts.Login(ctx, n.Audience, n.TenantID, n.Email)
 	if err != nil {
-		return link{}, login.Login{}, err
+		return login.Link{}, login.Login{}, err
 	}
 	if l.Actor != n.Actor || l.Disabled || l.Since != n.Since {
-		return link{}, login.Login{}, errLink
+		return login.Link{}, login.Login{}, errLink
 	}
 	return n, l, nil
 }
@@ -123,11 +96,11 @@ func (k *links) open(ctx context.Context, secret string) (link, login.Login, err
 // errLink if somebody used the link in the meantime, or if Login.Since of the
 // account has changed, for example by another new password. Every session and
 // token of the account ends.
-func (k *links) use(ctx context.Context, secret string, n link, hash string) error {
+func (k *links) use(ctx context.Context, secret string, n login.Link, hash string) error {
 	by := audit.By{Who: n.Actor, At: k.now()}
 	err := table.Retry(ctx, func(ctx context.Context) error {
 		tx := k.p.Write()
-		tx.Delete(k.key(secret)).If("attribute_exists(pk)").Else(errLink)
+		tx.Delete(login.LinkKey(k.p, secret)).If("attribute_exists(pk)").Else(errLink)
 		if n.Audience == authz.Dashboard {
 			people := person.Store{DB: k.accounts.DB}
 			p, err := people.ByID(ctx, n.Actor)

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 
+	"svc/pkg/access/login"
 	"svc/pkg/access/signing"
 	"svc/pkg/oauth/clients"
 	"svc/pkg/oauth/page"
@@ -166,6 +167,6 @@ func (p *logoutPage) showSignedOut(w http.ResponseWriter, r *http.Request, n *se
 	if err != nil {
 		return err
 	}
-	c.SignIn = inSameLanguage(r, "apps", linkHints(n.Audience, at.tenant.Slug))
+	c.SignIn = inSameLanguage(r, "apps", login.LinkHints(n.Audience, at.tenant.Slug))
 	return p.show(w, r, http.StatusOK, page.Frame{Brand: at.brand}, c)
 }

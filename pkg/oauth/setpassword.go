@@ -42,10 +42,10 @@ func (p *passwordPage) get(w http.ResponseWriter, r *http.Request) error {
 
 // open returns a usable link, its account and its company. For any other link the
 // error is that of gone.
-func (p *passwordPage) open(r *http.Request, secret string) (link, login.Login, company, error) {
+func (p *passwordPage) open(r *http.Request, secret string) (login.Link, login.Login, company, error) {
 	n, l, err := p.links.open(r.Context(), secret)
 	if err != nil {
-		return link{}, login.Login{}, company{}, p.gone(r, err)
+		return login.Link{}, login.Login{}, company{}, p.gone(r, err)
 	}
 	at, err := p.companies.byID(r.Context(), n.TenantID)
 	return n, l, at, err
@@ -77,8 +77,8 @@ func (p *passwordPage) gone(r *http.Request, err error) error {
 	return &e
 }
 
-func (p *passwordPage) ask(w http.ResponseWriter, r *http.Request, secret string, n link, l login.Login, at company,
-	problem string, status int) error {
+func (p *passwordPage) ask(w http.ResponseWriter, r *http.Request, secret string, n login.Link, l login.Login,
+	at company, problem string, status int) error {
 	return p.show(w, r, status, page.Frame{Brand: at.brand}, page.Password{Action: passwordLink(r),
 		CSRF: p.sessions.FormToken(w, r, passwordForm, secret), Account: n.Email, First: l.Hash == "", Problem: problem,
 		Least: password.Shortest})
@@ -126,13 +126,13 @@ func (p *passwordPage) post(w http.ResponseWriter, r *http.Request) error {
 		p.log.WarnContext(ctx, "the account does not know the browser that set its password", "error", err)
 	}
 	return p.show(w, r, http.StatusOK, page.Frame{Brand: at.brand},
-		page.Message{Kind: "saved", SignIn: inSameLanguage(r, "apps", linkHints(n.Audience, at.tenant.Slug))})
+		page.Message{Kind: "saved", SignIn: inSameLanguage(r, "apps", login.LinkHints(n.Audience, at.tenant.Slug))})
 }
 
 // remember makes the account know the browser that set the password. From then
 // on, failed guesses by others cannot stop the person from signing in with this
 // browser.
-func (p *passwordPage) remember(w http.ResponseWriter, r *http.Request, n link) error {
+func (p *passwordPage) remember(w http.ResponseWriter, r *http.Request, n login.Link) error {
 	l, err := p.sessions.Login(r.Context(), n.Audience, n.TenantID, n.Email)
 	if err != nil {
 		return err
@@ -142,7 +142,7 @@ func (p *passwordPage) remember(w http.ResponseWriter, r *http.Request, n link) 
 
 // passwordProblem returns what is wrong with a new password, as a key of
 // page.Password, or "" if it is valid.
-func passwordProblem(n link, form url.Values) string {
+func passwordProblem(n login.Link, form url.Values) string {
 	chosen := form.Get("password")
 	switch {
 	case utf8.RuneCountInString(chosen) < password.Shortest:

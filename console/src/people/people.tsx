@@ -1,8 +1,8 @@
 // Drivers and customers: lists with a search as one types, and one person.
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { api, good, type Schemas } from '../app/api'
 import { allowed } from '../app/session'
-import { Facts, List, Problem, type Column } from '../app/ui'
+import { Facts, List, Problem, Question, type Column } from '../app/ui'
 import { usePages, usePolled } from '../app/use'
 import { count, money, say, state, when } from '../app/words'
 import { Badge, tripColumns } from '../trips/columns'
@@ -64,29 +64,41 @@ export function Customers() {
   </section>
 }
 
-// Person is a driver or customer with wallet and trips.
+// Person is a driver or customer with wallet and trips. Two operators never overwrite each
+// other: a change names the version that was seen (If-Match).
 export function Person({ side, id }: { side: 'drivers' | 'customers'; id: string }) {
   const filter = side === 'drivers' ? { driverId: id } : { customerId: id }
   const trips = usePages<Schemas['Trip']>(cursor => good(api.GET('/api/v1/trips', { params: { query: { limit: 50, ...filter,
     ...(cursor ? { cursor } : {}) } } })), [id], 5000)
-  const found = usePolled(() => good(api.GET('/api/v1/trips', { params: { query: { limit: 1, ...filter } } }))
-    .then(async page => {
-      const one = page.items[0]
-      return one ? good(api.GET('/api/v1/trips/{id}', { params: { path: { id: one.id } } })) : null
-    }), [id], 10_000)
-  const driver = side === 'drivers' ? found.data?.driver : null
-  const customer = side === 'customers' ? found.data?.customer : null
+  const etag = useRef('')
+  const path = { path: { id } }
+  const found = usePolled(async () => {
+    const asked = side === 'drivers' ? api.GET('/api/v1/drivers/{id}', { params: path })
+      : api.GET('/api/v1/customers/{id}', { params: path })
+    etag.current = (await asked).response.headers.get('ETag') ?? ''
+    return good<Schemas['ManagedDriver'] | Schemas['ManagedCustomer']>(asked)
+  }, [id], 10_000)
+  const [asking, ask] = useState(false)
+  const one = found.data
+  const change = () => {
+    const params = { ...path, header: { 'If-Match': etag.current } }
+    const body = { disabled: !one!.disabled }
+    return side === 'drivers' ? good(api.PATCH('/api/v1/drivers/{id}', { params, body }))
+      : good(api.PATCH('/api/v1/customers/{id}', { params, body }))
+  }
   return <section>
     <p><a href={`#/${side}`}>{say('back')}</a></p>
-    <h1>{driver ? named(driver) : customer?.name ?? id}</h1>
+    <h1>{one ? `${one.firstName} ${one.lastName}` : id} {one?.disabled && <Badge word="DISABLED" />}</h1>
     <Problem failure={found.failure ?? trips.failure} />
-    {driver && <Facts of={[[say('status'), <Badge word={driver.status} />], [say('email'), driver.email],
-      [say('phone'), driver.phone], [say('plate'), driver.vehiclePlate],
-      [say('vehicle'), [driver.vehicleColor, driver.vehicleModel].filter(Boolean).join(' ')], [say('rating'), driver.rating],
-      [say('tripCount'), count(driver.totalTrips)],
-      [say('position'), driver.locationUpdatedAt ? when(driver.locationUpdatedAt) : say('never')]]} />}
-    {customer && <Facts of={[[say('email'), customer.email], [say('phone'), customer.phone],
-      [say('tripCount'), count(customer.totalTrips)], [say('since'), when(customer.createdAt)]]} />}
+    {one && <Facts of={[[say('email'), one.email], [say('phone'), one.phone], [say('rating'), one.rating],
+      ...('vehiclePlate' in one ? [[say('status'), <Badge word={one.status} />], [say('plate'), one.vehiclePlate],
+        [say('vehicle'), [one.vehicleColor, one.vehicleModel].filter(Boolean).join(' ')],
+        [say('position'), one.locationUpdatedAt ? when(one.locationUpdatedAt) : say('never')]] as [string, preact.ComponentChildren][]
+        : []), [say('tripCount'), count(one.totalTrips)]]} />}
+    {one && allowed(`tenant.${side}:write`) && <p class="buttons"><button class={one.disabled ? '' : 'danger'}
+      onClick={() => ask(true)}>{say(one.disabled ? 'enable' : 'disable')}</button></p>}
+    {asking && one && <Question title={say(one.disabled ? 'askEnable' : 'askDisable')} action={change}
+      close={() => ask(false)} done={() => { ask(false); found.again() }} />}
     {allowed('tenant.wallets:read') && <Wallet filter={filter} currency={trips.items?.[0]?.currency ?? ''} id={id} />}
     <h2>{say('lastTrips')}</h2>
     <List label={say('lastTrips')} items={trips.items} columns={tripColumns} href={t => `#/trips/${t.id}`} more={trips.more}

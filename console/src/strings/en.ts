@@ -25,6 +25,8 @@ export const en = {
   zoomOut: 'Zoom out', fit: 'Show everything', mapLabel: 'Map of zones, drivers and open trips. The lists beside it have the same content.',
   today: 'Today', days7: '7 days', days30: '30 days', completed: 'Completed', revenue: 'Revenue',
   perDay: 'Trips and revenue by day', perHour: 'Trips by hour of the chosen day', day: 'Day', hour: 'Hour', print: 'Print',
+  enable: 'Enable', disable: 'Disable', askDisable: 'Disable this account? All its sessions end at once.',
+  askEnable: 'Enable this account?',
   time: 'Time', kind: 'Kind', byStatus: 'Trips by status',
   phoneOrMail: 'Rider (e-mail, phone or name)', origin: 'Origin', destination: 'Destination', lat: 'Latitude', lng: 'Longitude',
   service: 'Service type', none: 'None', chooseRider: 'Choose a rider from the list.',
@@ -40,6 +42,6 @@ export const enWords = {
   REQUESTED: 'Requested', ACCEPTED: 'Accepted', ARRIVED: 'Arrived', STARTED: 'Started', BOOKED: 'Booked', DUE: 'Due',
   OFFERED: 'Offered', DECLINED: 'Declined', HANDED_OVER: 'Handed over', UNASSIGNED: 'Taken back',
   RELEASED: 'Given back', RATED: 'Rated', FARE_CORRECTED: 'Fare corrected',
-  TRIP_PAYMENT: 'Trip', TOP_UP: 'Top-up', REFUND: 'Refund', PAYOUT: 'Payout', ADJUSTMENT: 'Adjustment',
+  DISABLED: 'Disabled', TRIP_PAYMENT: 'Trip', TOP_UP: 'Top-up', REFUND: 'Refund', PAYOUT: 'Payout', ADJUSTMENT: 'Adjustment',
 }
 export type Words = Record<keyof typeof enWords, string>

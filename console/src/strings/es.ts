@@ -29,6 +29,8 @@ export const es: Strings = {
   zoomOut: 'Alejar', fit: 'Mostrar todo', mapLabel: 'Mapa de zonas, conductores y viajes abiertos. Las listas tienen el mismo contenido.',
   today: 'Hoy', days7: '7 días', days30: '30 días', completed: 'Completados', revenue: 'Ingresos',
   perDay: 'Viajes e ingresos por día', perHour: 'Viajes por hora del día elegido', day: 'Día', hour: 'Hora', print: 'Imprimir',
+  enable: 'Activar', disable: 'Desactivar', askDisable: '¿Desactivar esta cuenta? Todas sus sesiones terminan al momento.',
+  askEnable: '¿Activar esta cuenta?',
   time: 'Hora', kind: 'Clase', byStatus: 'Viajes por estado',
   phoneOrMail: 'Pasajero (correo, teléfono o nombre)', origin: 'Origen', destination: 'Destino', lat: 'Latitud', lng: 'Longitud',
   service: 'Tipo de servicio', none: 'Ninguno', chooseRider: 'Elija un pasajero de la lista.',
@@ -43,5 +45,5 @@ export const esWords: Words = {
   REQUESTED: 'Pedido', ACCEPTED: 'Aceptado', ARRIVED: 'Llegó', STARTED: 'Iniciado', BOOKED: 'Reservado', DUE: 'Vence',
   OFFERED: 'Ofrecido', DECLINED: 'Rechazado', HANDED_OVER: 'Traspasado', UNASSIGNED: 'Retirado', RELEASED: 'Devuelto',
   RATED: 'Valorado', FARE_CORRECTED: 'Tarifa corregida',
-  TRIP_PAYMENT: 'Viaje', TOP_UP: 'Recarga', REFUND: 'Reembolso', PAYOUT: 'Pago', ADJUSTMENT: 'Ajuste',
+  DISABLED: 'Desactivado', TRIP_PAYMENT: 'Viaje', TOP_UP: 'Recarga', REFUND: 'Reembolso', PAYOUT: 'Pago', ADJUSTMENT: 'Ajuste',
 }

@@ -53,31 +53,11 @@ func FromItem(it table.Item) Login {
 
 // Create adds the row of a new account to the transaction. If the row exists,
 // the transaction fails with ErrTaken. hash is "" if no password is set yet.
-func Create(tx *table.Tx, t table.Tenant, audience authz.Audience, address, actor, hash string, by audit.By) {
-	Put(tx, Key(t, audience, address), "login", Login{Actor: actor, Hash: hash, Since: timestamp.Format(by.At)}, ErrTaken)
-}
-
-// Account is a new account of a rider or driver.
-type Account struct {
-	Audience authz.Audience
-	Address  string
-	Actor    string
-	Hash     string // of the password; "" if none is set yet
-}
-
-// Add writes a new account in one transaction: the actor's record, the sign-in
-// row, and an entry of the audit log that has shown as the state after. It
-// returns ErrTaken if another account has the address.
-func (a Account) Add(
-	ctx context.Context, t table.Tenant, by audit.By, record table.Item, what string, shown any,
-) error {
-	return table.Retry(ctx, func(ctx context.Context) error {
-		tx := t.Write()
-		tx.Create(record)
-		Create(tx, t, a.Audience, a.Address, a.Actor, a.Hash, by)
-		audit.Append(tx, t, by, what, a.Actor, nil, shown)
-		return tx.Commit(ctx)
-	})
+func Create(
+	tx *table.Tx, t table.Tenant, audience authz.Audience, address, actor, hash string, disabled bool, by audit.By,
+) {
+	Put(tx, Key(t, audience, address), "login",
+		Login{Actor: actor, Hash: hash, Since: timestamp.Format(by.At), Disabled: disabled}, ErrTaken)
 }
 
 // Put adds the creation of a row to the transaction. If a row with that key

@@ -32,7 +32,7 @@ func TestMove(t *testing.T) {
 				return commit(func(tx *table.Tx) { login.Move(tx, tn, authz.Rider, was, "a@metro.example", "b@metro.example") })
 			}
 			if err := commit(func(tx *table.Tx) {
-				login.Create(tx, tn, authz.Rider, "a@metro.example", actor, first, by)
+				login.Create(tx, tn, authz.Rider, "a@metro.example", actor, first, false, by)
 			}); err != nil {
 				t.Fatal(err)
 			}

@@ -4,9 +4,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"svc/pkg/app"
 	"svc/pkg/app/apptest"
+	"svc/pkg/domain/dispatch"
+	"svc/pkg/domain/trip"
 	"svc/pkg/local/testkit"
 )
 
@@ -50,6 +53,16 @@ func TestEveryResultIsOfItsSchema(t *testing.T) {
 	for _, step := range []string{"svc_accept_trip", "svc_mark_arrived", "svc_start_trip", "svc_complete_trip"} {
 		call(driver, step, first, nil)
 	}
+	back := rider.ride(t, "Main St 4")
+	call(driver, "svc_accept_trip", back, nil)
+	call(driver, "svc_release_trip", back, map[string]any{"reason": "ill"})
+	tn := s.Tenant("metro")
+	it, err := tn.Get(t.Context(), trip.Key(tn, back))
+	testkit.Must(t, err)
+	released, err := trip.FromItem(it)
+	testkit.Must(t, err)
+	testkit.Must(t, tn.Load(t.Context(), dispatch.NewOffer(released, 1, s.Clock.Now().Add(time.Hour)).Item(tn, dan.ID)))
+	call(driver, "svc_decline_trip", back, nil)
 	call(rider, "svc_cancel_my_trip", second, map[string]any{"reason": "late"})
 	s.ServiceType(t, "metro", "0.2")
 	call(rider, "svc_estimate_ride", "", map[string]any{"originLat": 40.7, "originLng": -74, "destLat": 40.8,
@@ -57,6 +70,17 @@ func TestEveryResultIsOfItsSchema(t *testing.T) {
 	call(rider, "svc_save_address", "", map[string]any{"address": "Home", "lat": 1.5, "lng": 2.5})
 	call(operator, "svc_update_branding", "", map[string]any{"appName": "Metro"})
 	call(operator, "svc_update_settings", "", map[string]any{"payments": map[string]any{"cash": nil}})
+	for _, kind := range []string{"driver", "customer"} {
+		made := idOf(t, call(operator, "svc_invite_"+kind, "", map[string]any{"email": kind + "9@metro.example",
+			"firstName": "Iris"}))
+		call(operator, "svc_get_"+kind, made, nil)
+		call(operator, "svc_update_"+kind, made, map[string]any{"disabled": true})
+		if kind == "driver" {
+			paper := idOf(t, call(operator, "svc_create_driver_document", made, map[string]any{"kind": "INSURANCE"}))
+			call(operator, "svc_list_driver_documents", made, nil)
+			call(operator, "svc_update_driver_document", made, map[string]any{"document": paper, "state": "APPROVED"})
+		}
+	}
 	area := map[string]any{"type": "Polygon", "coordinates": [][][]int{{{0, 0}, {1, 0}, {1, 1}, {0, 0}}}}
 	for kind, create := range map[string]map[string]any{"service": {"name": "Van", "baseFare": 5},
 		"zone": {"name": "Pier", "area": area}} {
@@ -86,6 +110,23 @@ func TestEveryResultIsOfItsSchema(t *testing.T) {
 	call(operator, "svc_list_postings", "", wallet)
 	wallet["type"], wallet["amount"], wallet["description"] = "TOP_UP", 5, "Paid in"
 	call(operator, "svc_post_to_wallet", "", wallet)
+	call(operator, "svc_correct_fare", first, map[string]any{"finalFare": 12.5, "reason": "A typo"})
+	call(operator, "svc_get_receipt", first, nil)
+	for _, tool := range []string{"svc_my_trip", "svc_my_receipt"} {
+		call(rider, tool, first, nil)
+		call(driver, tool, first, nil)
+	}
+	for _, end := range []string{"pay", "refuse", "cancel"} {
+		asked, by, more := idOf(t, call(driver, "svc_request_withdrawal", "", map[string]any{"amount": 1})), operator,
+			map[string]any{}
+		if end == "cancel" {
+			by = driver
+		}
+		if end == "refuse" {
+			more["reason"] = "No account"
+		}
+		call(by, "svc_"+end+"_withdrawal", asked, more)
+	}
 	for _, tool := range []string{"svc_vote_feedback", "svc_unvote_feedback", "svc_get_feedback"} {
 		call(operator, tool, post, nil)
 	}
@@ -108,6 +149,8 @@ func TestEveryResultIsOfItsSchema(t *testing.T) {
 func needsArguments(tool string) bool {
 	steps := []string{"request", "cancel", "accept", "arrived", "start", "complete", "save", "set_", "update", "estimate",
 		"create", "delete", "get_service", "get_zone", "get_trip", "get_feedback", "_export", "submit", "comment", "vote",
-		"book", "assign", "arrive", "posting", "post_to", "webhook"}
+		"invite", "driver_documents", "get_driver", "get_customer",
+		"book", "assign", "arrive", "release", "decline", "report_location", "posting", "post_to", "fare",
+		"receipt", "my_trip", "withdrawal", "webhook"}
 	return slices.ContainsFunc(steps, func(step string) bool { return strings.Contains(tool, step) })
 }

@@ -69,6 +69,10 @@ func TestConsole(t *testing.T) {
 		chromedp.SendKeys(chromedp.CSS("dialog input"), "The car broke down"), chromedp.Click(button("Yes, do it")),
 		chromedp.WaitVisible(chromedp.Search(`//h1/span[.="Cancelled"]`)),
 		chromedp.WaitVisible(chromedp.Search(`//q[.="The car broke down"]`)))
+	run(t, ctx, open("drivers/"+dan.ID, `//button[.="Disable"]`)...)
+	run(t, ctx, chromedp.Click(button("Disable")), chromedp.WaitVisible(button("Yes, do it")),
+		chromedp.Click(button("Yes, do it")), chromedp.WaitVisible(button("Enable")))
+	s.Get(t, online, "/api/v1/me").Must(t, 401)
 	for _, fault := range get[[]string](t, ctx, `faults.concat(performance.getEntriesByType("resource")
 		.map(e => e.name).filter(name => !name.startsWith(location.origin + "/")))`) {
 		t.Error(fault)

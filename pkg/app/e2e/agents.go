@@ -36,11 +36,12 @@ func (s *suite) agents(t *testing.T) {
 		s.agentTokens[s.token(t, p)] = agentToken{resource, tokens.AccessToken}
 	}
 	s.succeeded = map[string]bool{}
-	for name, run := range map[string]func(*testing.T){"operator": s.operator, "branding": s.branding, "settings": s.settings,
+	for name, run := range map[string]func(*testing.T){"operator": s.operator, "branding": s.branding, "settings": s.settings, "people": s.people,
 		"webhooks": s.webhooks,
 		"feedback": s.feedback, "rider": s.rider, "driver": s.driver, "estimate": s.estimated, "ride": s.ride,
 		"export": s.exported,
-		"money":  s.money, "cancelled ride": s.cancelled, "operated rides": s.operated} {
+		"money":  s.money, "withdrawals": s.withdrawn, "cancelled ride": s.cancelled, "operated rides": s.operated,
+		"dispatch": s.dispatch} {
 		t.Run(name, run)
 	}
 	t.Run("every operation", s.everyOperation)
@@ -127,8 +128,8 @@ func (o operation) arguments(t *testing.T, c call) (map[string]any, bool) {
 // statusOf maps the error codes of tool results to HTTP statuses. The service
 // never sends 428. It stands for a request for confirmation.
 var statusOf = map[string]int{"invalid_request": 400, "forbidden": 403, "feature_disabled": 403, "not_found": 404,
-	"invalid_state": 409, "too_many_open_trips": 409, "idempotency_mismatch": 422, "rate_limited": 429,
-	"temporarily_unavailable": 503, "confirmation_required": 428}
+	"invalid_state": 409, "too_many_open_trips": 409, "insufficient_balance": 409,
+	"idempotency_mismatch": 422, "rate_limited": 429, "temporarily_unavailable": 503, "confirmation_required": 428}
 
 // asTool makes the request as a tool call, and confirms it in place of the
 // person. It reports false if the request cannot be a tool call: it is not to

@@ -105,6 +105,30 @@ func (s *suite) settings(t *testing.T) {
 		`{"priority":2}`)
 }
 
+// people invites a driver and a customer, changes and disables them, and keeps a
+// document of a driver.
+func (s *suite) people(t *testing.T) {
+	token := s.token(t, operator)
+	for _, collection := range []string{"drivers", "customers"} {
+		path := "/api/v1/" + collection
+		body := fmt.Sprintf(`{"email":"%s@tried.example","firstName":"Tried","lastName":"Once"}`,
+			strings.ToLower(rand.Text()))
+		made := s.do(t, call{method: "POST", path: path, token: token, body: body, key: rand.Text()}).must(201)
+		s.post(t, token, path, body).refused(409, "invalid_state")
+		path += "/" + made.text("id")
+		s.get(t, token, path).must(200)
+		got := s.do(t, call{method: "PATCH", path: path, token: token, body: `{"disabled":true}`}).must(200).json()
+		if got["disabled"] != true || got["firstName"] != "Tried" {
+			t.Errorf("disabled: %v", got)
+		}
+	}
+	path := "/api/v1/drivers/" + s.id(t, driver) + "/documents"
+	made := s.post(t, token, path, `{"kind":"INSURANCE","numberLast4":"0042"}`).must(201)
+	s.do(t, call{method: "PATCH", path: path + "/" + made.text("id"), token: token, body: `{"state":"APPROVED"}`}).must(200)
+	s.get(t, token, path).some()
+	s.get(t, s.token(t, driver), "/api/v1/me/documents").some()
+}
+
 // managed creates, reads, changes and removes something of an operators' collection.
 func (s *suite) managed(t *testing.T, token, collection, create, change string) {
 	t.Helper()
@@ -191,7 +215,7 @@ func (s *suite) driver(t *testing.T) {
 func (s *suite) exported(t *testing.T) {
 	token := s.token(t, operator)
 	for kind, column := range map[string]string{"trips": "tripCode", "postings": "amount", "customers": "email",
-		"drivers": "vehiclePlate", "orders": "total", "report": "revenue"} {
+		"drivers": "vehiclePlate", "orders": "total", "receipts": "commission", "report": "revenue"} {
 		body := fmt.Sprintf(`{"kind": %q, "from": %q}`, kind, time.Now().AddDate(0, 0, -200).Format("2006-01-02"))
 		id := s.do(t, call{method: "POST", path: "/api/v1/exports", token: token, body: body,
 			key: fmt.Sprint("e2e-", time.Now().UnixNano())}).must(201).text("id")
@@ -299,6 +323,43 @@ func (s *suite) refunded(t *testing.T, id string) {
 		t.Errorf("the repeated refund is not answered as the first: %s", repeated.body)
 	}
 	refund("20.01", "").refused(409, "invalid_state")
+	op, path := s.token(t, operator), "/api/v1/trips/"+id+"/fare"
+	if got := s.post(t, op, path, `{"finalFare": 12.15, "reason": "A typo"}`).must(200); got.text("finalFare") != "12.15" ||
+		got.text("previousFare") != "21.5" || got.text("version") != "2" {
+		t.Errorf("corrected: %s", got.body)
+	}
+	s.post(t, op, path, `{"finalFare": 1, "reason": "Less than the refund"}`).refused(409, "invalid_state")
+	for who, path := range map[string]string{op: "/api/v1/trips/", s.token(t, rider): "/api/v1/me/trips/",
+		s.token(t, driver): "/api/v1/me/trips/"} {
+		got := s.get(t, who, path+id+"/receipt").must(200)
+		if got.text("total") != "12.15" || got.text("version") != "2" {
+			t.Errorf("receipt: %s", got.body)
+		}
+	}
+	s.get(t, s.token(t, rider), "/api/v1/me/trips/"+id).must(200)
+	s.get(t, s.token(t, guest), "/api/v1/me/trips/"+id).refused(404, "not_found")
+	s.get(t, s.token(t, stranger), "/api/v1/trips/"+id+"/receipt").refused(404, "not_found")
+}
+
+// withdrawn checks a driver's withdrawals, of which one is paid.
+func (s *suite) withdrawn(t *testing.T) {
+	op, dr := s.token(t, operator), s.token(t, driver)
+	s.post(t, op, "/api/v1/wallets/postings", fmt.Sprintf(
+		`{"driverId": %q, "type": "TOP_UP", "amount": 2000, "description": "Tried"}`, s.id(t, driver))).must(201)
+	ask := func(amount string) string {
+		return s.post(t, dr, "/api/v1/me/wallet/withdrawals", `{"amount": `+amount+`}`).must(201).text("id")
+	}
+	first, second, third := ask("1.5"), ask("2"), ask("3")
+	s.post(t, op, "/api/v1/withdrawals/"+first+"/pay", "").must(200)
+	s.post(t, op, "/api/v1/withdrawals/"+first+"/pay", "").refused(409, "invalid_state")
+	s.post(t, op, "/api/v1/withdrawals/"+second+"/refuse", `{"reason": "No account"}`).must(200)
+	s.post(t, dr, "/api/v1/me/wallet/withdrawals/"+third+"/cancel", "").must(200)
+	s.post(t, dr, "/api/v1/me/wallet/withdrawals", `{"amount": 9999}`).refused(409, "insufficient_balance")
+	s.eventually(t, "the withdrawals", func() bool {
+		return find(s.get(t, op, "/api/v1/withdrawals?status=PAID").items(), first) != nil &&
+			find(s.get(t, op, "/api/v1/withdrawals").items(), second) != nil &&
+			find(s.get(t, dr, "/api/v1/me/wallet/withdrawals").items(), third) != nil
+	})
 }
 
 // money checks what operators post to wallets.

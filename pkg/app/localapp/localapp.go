@@ -19,8 +19,8 @@ const atOnce = 64
 
 // Build opens the runtime's table and returns the service's functions on it. It
 // sets DB, BaseURL and GiveUp of rt; the caller sets the rest. wire, unless nil,
-// wraps the transport to the table, outside of at.Wire. The scheduled sweep of
-// settlement logs its error and never returns one.
+// wraps the transport to the table, outside of at.Wire. The scheduled sweeps log their errors
+// and never return one.
 func Build(ctx context.Context, at service.Environment, rt *app.Runtime,
 	wire func(http.RoundTripper) http.RoundTripper) (out service.App, err error) {
 	rt.BaseURL, rt.GiveUp = at.BaseURL, at.GiveUp
@@ -46,7 +46,7 @@ func Build(ctx context.Context, at service.Environment, rt *app.Runtime,
 	out.Functions, err = rt.Functions()
 	out.Streams = rt.StreamFunctions()
 	out.Scheduled = rt.Scheduled()
-	for _, name := range []string{app.Settlement, app.Deliver} {
+	for _, name := range []string{app.Settlement, app.Dispatch, app.Deliver} {
 		sweep := out.Scheduled[name]
 		out.Scheduled[name] = func(ctx context.Context) error {
 			if err := sweep(ctx); err != nil { // what cannot be done for one trip must not stop the service

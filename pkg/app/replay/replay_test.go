@@ -164,10 +164,11 @@ func (s *deployment) replay(t *testing.T, routes []emulator.Route, payload, name
 		t.Fatalf("%s: %v\n%s", function, err, s.output.tail())
 	}
 	got, raw := s.normal(t, answer)
-	if name == "svc_submit_feedback" {
-		var post struct{ ID string }
-		testkit.Must(t, json.Unmarshal(raw, &post))
-		made["post"] = post.ID
+	operation, _, _ := strings.Cut(name, "-")
+	if what := map[string]string{"svc_submit_feedback": "post", "svc_request_withdrawal": "withdrawal"}[operation]; what != "" {
+		var one struct{ ID string }
+		testkit.Must(t, json.Unmarshal(raw, &one))
+		made[what] = one.ID
 	}
 	s.drain(t) // the effects of a change are there before the next event
 	compare(t, eventFile("golden", name), indented(got), payload == "v2" && *update)

@@ -16,8 +16,14 @@ import (
 
 	"svc/pkg/app"
 	"svc/pkg/app/replay"
+	"svc/pkg/base/timestamp"
+	"svc/pkg/data/audit"
 	"svc/pkg/data/table"
+	"svc/pkg/domain/dispatch"
+	"svc/pkg/domain/driver"
+	"svc/pkg/domain/settings"
 	"svc/pkg/domain/tenant"
+	trips "svc/pkg/domain/trip"
 	"svc/pkg/domain/webhook"
 	"svc/pkg/edge/gateway/emulator"
 	"svc/pkg/local/demo"
@@ -165,7 +171,37 @@ func (s *deployment) start(t *testing.T) {
 	_, err = demo.Load(ctx, db, demoNow)
 	testkit.Must(t, err)
 	loadWebhook(t, db)
+	s.dispatch(t, db)
 	s.drain(t)
+}
+
+// dispatch gives the first driver of one tenant an offer of a pending trip, and shows
+// the first driver of the other, which has the mode open, such a trip. Offer and
+// position last longer than any test.
+func (s *deployment) dispatch(t *testing.T, db *table.DB) {
+	t.Helper()
+	ctx, later := t.Context(), demoNow.AddDate(100, 0, 0)
+	pending := func(slug string) (table.Tenant, trips.Trip) {
+		n, err := tenant.Store{DB: db}.BySlug(ctx, slug)
+		testkit.Must(t, err)
+		tn := db.Tenant(n.ID)
+		found, _, err := trips.Recent(ctx, tn, trips.Filter{Status: trips.Pending}, "", 1)
+		testkit.Must(t, err)
+		return tn, found[0]
+	}
+	metro, tr := pending("metro")
+	testkit.Must(t, metro.Load(ctx, dispatch.NewOffer(tr, 1.35, later).Item(metro, "drv_01JMETR0000000000000000001")))
+	harbor, tr := pending("harbor")
+	_, err := settings.Set(ctx, harbor, audit.By{Who: "svc:test", At: demoNow}, func(d *settings.Document) error {
+		d.Dispatch.Mode = settings.Open
+		return nil
+	})
+	testkit.Must(t, err)
+	who, err := driver.Find(ctx, harbor, "driver1@harbor.example")
+	testkit.Must(t, err)
+	testkit.Must(t, harbor.Load(ctx, dispatch.OpenItem(harbor, tr), table.Item{Key: driver.LocationKey(harbor, who.ID),
+		Type: "location", Attrs: map[string]any{"recordedAt": timestamp.Format(later)},
+		Doc: driver.Location{Lat: tr.OriginLat, Lng: tr.OriginLng, RecordedAt: timestamp.Format(later)}}))
 }
 
 // build starts the processes.

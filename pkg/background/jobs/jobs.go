@@ -6,6 +6,7 @@ package jobs
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"log/slog"
 	"strings"
@@ -216,7 +217,7 @@ func (r Runner) write(ctx context.Context, t table.Tenant, rec export.Record) (e
 		rec.Parts = append(rec.Parts, tag)
 		return rec, err
 	}
-	rec.Tail = rec.File(t) + "." + timestamp.Format(r.Now()) + ".tail"
+	rec.Tail = rec.File(t) + "." + rand.Text() + ".tail" // a new name, because the saved position needs the old one
 	return rec, r.Files.Put(ctx, rec.Tail, content)
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -47,7 +48,9 @@ func TestBadDataDelaysNobody(t *testing.T) {
 	for name, damage := range badTrips {
 		for _, outage := range []bool{false, true} {
 			if outage {
-				name += ", and an outage"
+				if name += ", and an outage"; !strings.HasPrefix(name, "a trip") {
+					continue // the outage is the same for the others
+				}
 			}
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()

@@ -29,8 +29,8 @@ import (
 // balances with postings. With Correct it also corrects them, except the receipt
 // of a trip that is not completed: a person must decide. It may run while trips
 // are settled, because it reads the items of every difference again before it
-// reports the difference. What of a difference is "balance", "rank", "receipt",
-// "posting" or "totalTrips".
+// reports the difference. What of a difference is "balance", "rank", "held",
+// "receipt", "posting" or "totalTrips".
 type Check struct {
 	*reconcile.Run
 	Now func() time.Time
@@ -117,6 +117,11 @@ func (c *Check) wallets(ctx context.Context, t table.Tenant, side wallet.Side, l
 			}
 			if err := c.wallet(ctx, t, side, actors[from+i], it); err != nil {
 				return err
+			}
+			if listed && side == wallet.Driver {
+				if err := c.held(ctx, t, actors[from+i], it); err != nil {
+					return err
+				}
 			}
 		}
 	}

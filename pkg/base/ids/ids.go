@@ -36,6 +36,8 @@ const (
 	Audit    = "aud"
 	Request  = "req"
 	Estimate = "est"
+	Payout   = "wdr"
+	Document = "doc"
 	Export   = "exp"
 	Event    = "evt"
 	Webhook  = "whk"

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 
@@ -39,6 +40,8 @@ type Change[T any] struct {
 	Read Reader
 	// Require checks what an attempt has read; it may be nil.
 	Require func(read table.Item) error
+	// Conflict runs after a transaction that met a conflict; it may be nil.
+	Conflict func(ctx context.Context, was, now T) error
 	// Commit commits the transaction; nil means tx.Commit.
 	Commit func(ctx context.Context, tx *table.Tx, was, now T) error
 }
@@ -101,10 +104,15 @@ func (c Change[T]) write(ctx context.Context, read table.Item, was, now T) error
 	}
 	before, after := c.shown(was, now)
 	Append(tx, c.Tenant, c.By, c.What, c.Subject, before, after)
-	if c.Commit != nil {
-		return c.Commit(ctx, tx, was, now)
+	commit := c.Commit
+	if commit == nil {
+		commit = func(ctx context.Context, tx *table.Tx, _, _ T) error { return tx.Commit(ctx) }
 	}
-	return tx.Commit(ctx)
+	err := commit(ctx, tx, was, now)
+	if errors.Is(err, table.ErrConflict) && c.Conflict != nil {
+		err = errors.Join(err, c.Conflict(ctx, was, now))
+	}
+	return err
 }
 
 func (c Change[T]) shown(was, now T) (before, after any) {

@@ -115,6 +115,8 @@ func TestAnswersOfABusyTable(t *testing.T) {
 			write, table.ErrCondition},
 		{"a write that does not fit its item", "TransactWriteItems", cancelled("None", "ValidationError"), write,
 			table.ErrData},
+		{"a write that does not fit, of DynamoDB Local", "TransactWriteItems", exception + `ValidationException",` +
+			`"message":"An operand in the update expression has an incorrect data type"}`, write, table.ErrData},
 		{"one beside throttling", "TransactWriteItems", cancelled("ThrottlingError", "ValidationError"), write, busy},
 		{"one beside a failed condition", "TransactWriteItems", cancelled("ConditionalCheckFailed", "ValidationError"),
 			write, table.ErrCondition},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"regexp"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -73,10 +74,19 @@ func classify(what string, err error) error {
 		case "ProvisionedThroughputExceededException", "ThrottlingException", "RequestLimitExceeded",
 			"LimitExceededException":
 			return fault.Unavailable(fmt.Errorf("%s: %w", what, err))
+		case "ValidationException":
+			if misfit.MatchString(api.ErrorMessage()) {
+				return fmt.Errorf("%s: %w: %w", what, ErrData, err)
+			}
 		}
 	}
 	return fmt.Errorf("%s: %w", what, err)
 }
+
+// misfit matches the messages for a write that does not fit its item. DynamoDB
+// cancels the transaction for it; DynamoDB Local rejects the request. Other
+// messages are about the request itself.
+var misfit = regexp.MustCompile(`(?i)incorrect data type|item size|number overflow|nesting level|type mismatch for attribute`)
 
 // reading is classify for an operation that writes nothing. A failure or
 // timeout of the table is also fault.Unavailable: nothing was written, so the
@@ -136,7 +146,7 @@ func outOfReach(err error) bool {
 }
 
 func cancellation(what string, cancelled *types.TransactionCanceledException, err error) error {
-	failed, conflict, busy, misfit := []int(nil), false, false, false
+	failed, conflict, busy, unfit := []int(nil), false, false, false
 	for i, reason := range cancelled.CancellationReasons {
 		if reason.Code == nil {
 			continue
@@ -149,7 +159,7 @@ func cancellation(what string, cancelled *types.TransactionCanceledException, er
 		case "ThrottlingError", "ProvisionedThroughputExceeded":
 			busy = true
 		case "ValidationError", "ItemCollectionSizeLimitExceeded":
-			misfit = true
+			unfit = true
 		}
 	}
 	switch {
@@ -159,7 +169,7 @@ func cancellation(what string, cancelled *types.TransactionCanceledException, er
 		return &conditions{failed: failed}
 	case busy:
 		return fault.Unavailable(fmt.Errorf("%s: %w", what, err))
-	case misfit:
+	case unfit:
 		return fmt.Errorf("%s: %w: %w", what, ErrData, err)
 	}
 	return fmt.Errorf("%s: %w", what, err)

@@ -48,25 +48,42 @@ func (k Kind[R]) Key(t table.Tenant, id string) table.Key { return authz.ActorKe
 // kind in the tenant has the mail address.
 func (k Kind[R]) Create(ctx context.Context, t table.Tenant, by audit.By, r R, hash string) (R, error) {
 	var none R
-	f := k.Fields(&r)
-	if *f.ID == "" {
-		*f.ID = ids.New(k.IDs, by.At)
-	}
-	if *f.CreatedAt == "" {
-		*f.CreatedAt = timestamp.Format(by.At)
-	}
-	if err := k.Check(&r); err != nil {
+	if err := k.Prepare(&r, by); err != nil {
 		return none, err
 	}
 	shards, err := tenant.WriteShards(ctx, t)
 	if err != nil {
 		return none, err
 	}
-	a := login.Account{Audience: k.Audience, Address: *f.Email, Actor: *f.ID, Hash: hash}
-	if err := a.Add(ctx, t, by, k.NewItem(t, r, shards), k.Name+".add", r); err != nil {
+	err = table.Retry(ctx, func(ctx context.Context) error {
+		tx := t.Write()
+		k.Add(tx, t, by, r, hash, shards)
+		return tx.Commit(ctx)
+	})
+	if err != nil {
 		return none, fmt.Errorf("create %s: %w", k.Name, err)
 	}
 	return r, nil
+}
+
+// Prepare fills in ID and CreatedAt of a new record if they are empty, and
+// validates it.
+func (k Kind[R]) Prepare(r *R, by audit.By) error {
+	f := k.Fields(r)
+	if *f.ID == "" {
+		*f.ID = ids.New(k.IDs, by.At)
+	}
+	if *f.CreatedAt == "" {
+		*f.CreatedAt = timestamp.Format(by.At)
+	}
+	return k.Check(r)
+}
+
+// Add adds a prepared account to the transaction, as Create does.
+func (k Kind[R]) Add(tx *table.Tx, t table.Tenant, by audit.By, r R, hash string, writeShards int) {
+	f := k.Fields(&r)
+	audit.Add(tx, t, by, k.Name+".add", *f.ID, k.NewItem(t, r, writeShards), r)
+	login.Create(tx, t, k.Audience, *f.Email, *f.ID, hash, *f.Disabled, by)
 }
 
 // ByID reads a record. It returns fault.NotFound if this tenant has none.
@@ -106,6 +123,11 @@ func (k Kind[R]) Change(ctx context.Context, t table.Tenant, by audit.By, id str
 		var none R
 		return none, fault.NotFound()
 	}
+	return k.Changing(t, by, id, edit).Run(ctx)
+}
+
+// Changing is the change that Change makes. id must be valid.
+func (k Kind[R]) Changing(t table.Tenant, by audit.By, id string, edit func(*R) error) audit.Change[R] {
 	return audit.Change[R]{Tenant: t, By: by, What: k.Name + ".edit", Subject: id, Key: k.Key(t, id), Edit: edit,
 		FromItem: k.FromItem,
 		Item:     func(read table.Item, now R) table.Item { return k.Rewritten(t, read, now) },
@@ -117,13 +139,12 @@ func (k Kind[R]) Change(ctx context.Context, t table.Tenant, by audit.By, id str
 		Also: func(ctx context.Context, tx *table.Tx, was, now R) error {
 			return login.Follow(ctx, tx, t, k.Audience, id, k.state(was), k.state(now))
 		},
-		Commit: func(ctx context.Context, tx *table.Tx, was, now R) error {
-			err := tx.Commit(ctx)
-			if errors.Is(err, table.ErrConflict) && k.state(now).Disabled && !k.state(was).Disabled {
-				err = errors.Join(err, k.seize(ctx, t, by, id, k.state(was).Address))
+		Conflict: func(ctx context.Context, was, now R) error {
+			if k.state(now).Disabled && !k.state(was).Disabled {
+				return k.seize(ctx, t, by, id, k.state(was).Address)
 			}
-			return err
-		}}.Run(ctx)
+			return nil
+		}}
 }
 
 func (k Kind[R]) state(r R) login.State {

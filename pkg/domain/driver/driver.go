@@ -42,10 +42,13 @@ const (
 // Record is a driver with the fields that the API does not show.
 type Record struct {
 	Driver
-	Disabled        bool   `json:"disabled"`
-	CreatedAt       string `json:"createdAt"`
-	StatusUpdatedAt string `json:"statusUpdatedAt,omitempty"`
-	Trip            string `json:"-"` // the ride that made the driver BUSY; "" if there is none
+	// ServiceTypeIDs are the service types that the driver takes by dispatch. Without
+	// any, the driver takes all.
+	ServiceTypeIDs  []string `json:"serviceTypeIds,omitempty"`
+	Disabled        bool     `json:"disabled"`
+	CreatedAt       string   `json:"createdAt"`
+	StatusUpdatedAt string   `json:"statusUpdatedAt,omitempty"`
+	Trip            string   `json:"-"` // the ride that made the driver BUSY; "" if there is none
 }
 
 // FromItem decodes a driver from the item. It returns fault.NotFound if there

@@ -52,6 +52,19 @@ func Change(ctx context.Context, t table.Tenant, by audit.By, id string, edit fu
 	return accounts.Change(ctx, t, by, id, edit)
 }
 
+// Changing is the change that Change makes. id must be valid.
+func Changing(t table.Tenant, by audit.By, id string, edit func(*Record) error) audit.Change[Record] {
+	return accounts.Changing(t, by, id, edit)
+}
+
+// Prepare prepares a new driver for Add, as account.Kind.Prepare does.
+func Prepare(r *Record, by audit.By) error { return accounts.Prepare(r, by) }
+
+// Add adds a prepared driver without a password to the transaction.
+func Add(tx *table.Tx, t table.Tenant, by audit.By, r Record, writeShards int) {
+	accounts.Add(tx, t, by, r, "", writeShards)
+}
+
 // Item returns the stored form of a new driver, with Version 1.
 func Item(t table.Tenant, r Record, writeShards int) table.Item {
 	return accounts.NewItem(t, r, writeShards)

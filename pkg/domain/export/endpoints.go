@@ -51,7 +51,7 @@ const tag = "Exports"
 
 type createInput struct {
 	Body struct {
-		Kind    string   `json:"kind" enum:"trips,postings,customers,drivers,orders,report" doc:"What the file contains. report has one row for each day."`
+		Kind    string   `json:"kind" enum:"trips,postings,receipts,customers,drivers,orders,report" doc:"What the file contains. report has one row for each day."`
 		From    *string  `json:"from,omitempty" format:"iso8601" doc:"Start of the window, included: ISO 8601. A date alone is a day in the company's time zone. Default: no start. report needs it." example:"2026-01-01"`
 		To      *string  `json:"to,omitempty" format:"iso8601" doc:"End of the window, excluded. A date alone includes that day. Default: now." example:"2026-01-31"`
 		Format  string   `json:"format,omitempty" enum:"csv,ndjson" default:"csv" doc:"The form of the file."`
@@ -92,7 +92,7 @@ func create(ctx context.Context, c *api.Caller, in *createInput) (*Job, error) {
 		tx := c.Tenant.Write().Covers(c.Platform.Handle)
 		tx.Create(Record{Job: job, By: by, Version: 1}.Item(c.Tenant)).Else(table.ErrConflict)
 		tx.Create(table.Item{Key: OpenKey(c.Platform, c.Tenant, job.ID), Type: "job"}).Else(table.ErrConflict)
-		audit.Append(tx, c.Tenant, c.By(), "export.add", job.ID, nil, job.shown())
+		audit.Append(tx, c.Tenant, c.By(), "export.add", job.ID, nil, job.Shown())
 		return c.Commit(ctx, tx, job)
 	})
 }

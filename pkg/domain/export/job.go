@@ -23,7 +23,7 @@ const (
 // Job is an export as the API shows it.
 type Job struct {
 	ID        string   `json:"id" example:"exp_01JT7M4C6Q8V2N5X9B3D1F7H0K" doc:"Identifier of the export."`
-	Kind      string   `json:"kind" enum:"trips,postings,customers,drivers,orders,report" doc:"What the file contains."`
+	Kind      string   `json:"kind" enum:"trips,postings,receipts,customers,drivers,orders,report" doc:"What the file contains."`
 	Format    string   `json:"format" enum:"csv,ndjson" doc:"The form of the file."`
 	Columns   []string `json:"columns" doc:"The columns, in their order in the file."`
 	From      *string  `json:"from" format:"date-time" doc:"Start of the window, included; null for no start."`
@@ -130,7 +130,7 @@ func countOpen(ctx context.Context, t table.Tenant) (int, error) {
 	return len(page.Items), err
 }
 
-// shown is what the audit log shows of a job. It has no data of a file.
-func (j Job) shown() map[string]any {
+// Shown is what the audit log shows of a job. It has no data of a file.
+func (j Job) Shown() map[string]any {
 	return map[string]any{"kind": j.Kind, "format": j.Format, "from": j.From, "to": j.To, "columns": j.Columns}
 }

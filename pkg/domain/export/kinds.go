@@ -17,6 +17,7 @@ import (
 	"svc/pkg/domain/customer"
 	"svc/pkg/domain/delivery"
 	"svc/pkg/domain/driver"
+	"svc/pkg/domain/receipt"
 	"svc/pkg/domain/report"
 	"svc/pkg/domain/trip"
 	"svc/pkg/domain/wallet"
@@ -54,6 +55,7 @@ var kinds = map[string]kind{
 	"orders": {columnsOf[delivery.Order](), authz.Operators("tenant.delivery:read", "VIEW_FOOD_ORDERS"),
 		listed(delivery.OrderFromItem, "ORDERS")},
 	"postings": {columnsOf[Posting](), authz.Operators("tenant.wallets:read", "VIEW_WALLETS"), postings},
+	"receipts": {columnsOf[receipt.Receipt](), authz.Operators("tenant.wallets:read", "VIEW_WALLETS"), receipts},
 	"report":   {columnsOf[Day](), authz.Operators("tenant.reports:read", "VIEW_REPORTS"), days},
 }
 
@@ -134,15 +136,18 @@ func days(ctx context.Context, s Scope, after string) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
 		at := s.From.In(s.Zone)
 		for at.Before(s.To) {
-			next := time.Date(at.Year(), at.Month(), at.Day()+1, 0, 0, 0, 0, s.Zone)
-			if !next.After(at) { // a clock that goes back over midnight
-				next = at.Add(time.Hour)
+			date := at.Format("2006-01-02")
+			day, err := timestamp.ParseInput(date)
+			if err != nil {
+				yield(Row{}, err)
+				return
 			}
+			next := day.To(s.Zone)
 			end := next
 			if end.After(s.To) {
 				end = s.To
 			}
-			if date := at.Format("2006-01-02"); date > after {
+			if date > after {
 				sum, err := report.Summarize(ctx, s.Tenant, at, end, s.Shards)
 				if err != nil {
 					yield(Row{}, err)
@@ -155,7 +160,7 @@ func days(ctx context.Context, s Scope, after string) iter.Seq2[Row, error] {
 					return
 				}
 			}
-			at = next
+			at = next.In(s.Zone)
 		}
 	}
 }

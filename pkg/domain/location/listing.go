@@ -18,8 +18,9 @@ const Fresh = 5 * time.Minute
 // is in the same cell.
 const relisted = 10 * time.Minute
 
-// kept is how long an entry stays if nothing replaces it.
-const kept = time.Hour
+// kept is how long an entry counts if nothing replaces it: of a driver who went
+// offline and reports no more.
+const kept = 15 * time.Minute
 
 // drivers is the name of the list of drivers by place.
 const drivers = "CELL"

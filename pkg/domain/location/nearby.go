@@ -34,6 +34,7 @@ type Search struct {
 // The bounds of a search.
 const (
 	firstCircle = 1.0 // kilometres; the next circles are four times as wide
+	farthest    = 60  // kilometres
 	mostEntries = 500 // of a span
 	mostLooked  = 200 // drivers whose records are read for a circle
 	atOnce      = 50  // drivers whose records are read in one request
@@ -44,6 +45,7 @@ const (
 // mostEntries drivers in one span, or mostLooked drivers who do not suit, it may
 // miss drivers.
 func Nearby(ctx context.Context, t table.Tenant, s Search) ([]Candidate, error) {
+	s.Kilometres = min(s.Kilometres, farthest)
 	for circle := min(firstCircle, s.Kilometres); ; circle = min(4*circle, s.Kilometres) {
 		found, err := s.within(ctx, t, circle)
 		if err != nil || len(found) >= s.Most || circle >= s.Kilometres {
@@ -54,7 +56,7 @@ func Nearby(ctx context.Context, t table.Tenant, s Search) ([]Candidate, error) 
 
 // within searches one circle.
 func (s Search) within(ctx context.Context, t table.Tenant, kilometres float64) ([]Candidate, error) {
-	entries, err := read(ctx, t, s.Place, drivers, kilometres)
+	entries, err := Around(ctx, t, drivers, s.Place, kilometres)
 	if err != nil {
 		return nil, err
 	}
@@ -76,10 +78,10 @@ func (s Search) within(ctx context.Context, t table.Tenant, kilometres float64) 
 	return found, nil
 }
 
-// read reads the entries of a list by place whose cells touch the circle, at most
-// mostEntries of each span.
-func read(ctx context.Context, t table.Tenant, p Place, list string, kilometres float64) ([]table.Item, error) {
-	spans := p.around(t, list, kilometres)
+// Around reads the entries of a list by place whose cells touch the circle, at most
+// mostEntries of each span. A radius above farthest counts as farthest.
+func Around(ctx context.Context, t table.Tenant, list string, p Place, kilometres float64) ([]table.Item, error) {
+	spans := p.around(t, list, min(kilometres, farthest))
 	pages := make([]table.Page, len(spans))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(mostRanges)
@@ -149,7 +151,7 @@ func (s Search) look(ctx context.Context, t table.Tenant, ids []string, kilometr
 		if err != nil {
 			return nil, err
 		}
-		if !ok || r.Disabled || r.Status != driver.Online || !fresh(l, s.Now) {
+		if !ok || r.Disabled || r.Status != driver.Online || !IsFresh(l, s.Now) {
 			continue
 		}
 		km := s.Place.Kilometres(At(l.Lat, l.Lng))
@@ -167,8 +169,8 @@ func (s Search) look(ctx context.Context, t table.Tenant, ids []string, kilometr
 	return out, nil
 }
 
-// fresh reports whether the position says where the driver is now.
-func fresh(l driver.Location, now time.Time) bool {
+// IsFresh reports whether the position says where the driver is now.
+func IsFresh(l driver.Location, now time.Time) bool {
 	at, err := timestamp.Parse(l.RecordedAt)
 	return err == nil && now.Sub(at) <= Fresh
 }

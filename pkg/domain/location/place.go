@@ -50,8 +50,8 @@ func (p Place) near(token string) bool {
 	return id.IsValid() && s2.CellFromCellID(id).Distance(s2.PointFromLatLng(p.point)).Angle().Radians()*earth <= margin
 }
 
-// mostRanges is how many ranges cover a circle, unless it is wider than about
-// 60 km.
+// mostRanges is how many ranges cover a circle, unless its radius is above about
+// 20 km.
 const mostRanges = 8
 
 // span is the range of listed cells inside of a cell of one partition.
@@ -74,6 +74,12 @@ func (p Place) around(t table.Tenant, list string, kilometres float64) []span {
 		out[i] = span{partition(t, list, id), id.ChildBeginAtLevel(listed).ToToken(), id.ChildEndAtLevel(listed).ToToken()}
 	}
 	return out
+}
+
+// Entry returns the partition and the position, in the index byPlace, of the entry
+// with the id in a list by place.
+func Entry(t table.Tenant, list string, p Place, id string) (g, position string) {
+	return partition(t, list, p.cell()), p.cell().ToToken() + "#" + id
 }
 
 // partition returns the index partition of a list in which the cell is.

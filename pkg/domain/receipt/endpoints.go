@@ -5,6 +5,7 @@ import (
 
 	"svc/pkg/access/authz"
 	"svc/pkg/base/fault"
+	"svc/pkg/base/ids"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/trip"
@@ -26,6 +27,75 @@ func WalletRows() []api.Row {
 				"never takes the balance below zero, nor what a withdrawal holds. Send an `Idempotency-Key`, so that a "+
 				"repeated request posts once.")),
 	}
+}
+
+// TripRows returns the endpoints under /trips and /me/trips.
+func TripRows() []api.Row {
+	own := authz.Both("rider.trips:read", "driver.trips:read")
+	text := api.Text("What the ride cost, with tax, payment and the corrections of the fare. A trip that is not completed has " +
+		"no receipt: a 409.")
+	return []api.Row{
+		api.Post("/api/v1/trips/{id}/fare", "svc_correct_fare", authz.Operators("tenant.wallets:write", "MANAGE_WALLETS"),
+			correct, api.Extension(), api.Needs(needReceipt), api.Tag("Receipts"), api.Summary("Correct the fare of a trip"),
+			api.Confirm("What was posted to the wallets is reversed and posted anew, and the receipt is issued again."),
+			api.Text("For a completed trip, any number of times. The rider's and the driver's wallet get the reversal and the "+
+				"new amount, the receipt a new version, and the report the new fare. The earlier versions stay. If the trip has "+
+				"the fare already, nothing changes.")),
+		api.Get("/api/v1/trips/{id}/receipt", "svc_get_receipt", authz.Operators("tenant.trips:read", "VIEW_TRIPS"), show,
+			api.Extension(), api.Needs(needReceipt), api.Tag("Receipts"), api.Summary("Read the receipt of a trip"), text),
+		api.Get("/api/v1/me/trips/{id}/receipt", "svc_my_receipt", own, show, api.Extension(), api.Needs(needReceipt),
+			api.Tag("Receipts"), api.Summary("Read the receipt of one's own trip"), text),
+	}
+}
+
+func needReceipt(t table.Tenant, p api.Peek) []table.Key {
+	if id := p.Path("id"); ids.Valid(ids.Trip, id) {
+		return []table.Key{trip.Key(t, id), Key(t, id)}
+	}
+	return nil
+}
+
+// itemOf returns the trip's item. Errors: a 404 if there is none, or if it is not
+// the rider's or driver's own.
+func itemOf(ctx context.Context, c *api.Caller, id string) (table.Item, error) {
+	if !ids.Valid(ids.Trip, id) {
+		return table.Item{}, fault.NotFound()
+	}
+	it, err := c.Item(ctx, trip.Key(c.Tenant, id))
+	owner := map[authz.Audience]string{authz.Rider: "customerId", authz.Driver: "driverId"}[c.Audience]
+	if err == nil && (!it.Found() || owner != "" && it.Text(owner) != c.Actor.Subject) {
+		err = fault.NotFound()
+	}
+	return it, err
+}
+
+type fareInput struct {
+	ID   string `path:"id" doc:"Identifier of the trip." example:"trp_01JT7M4C6Q8V2N5X9B3D1F7H0K"`
+	Body Fare
+}
+
+func correct(ctx context.Context, c *api.Caller, in *fareInput) (*Corrected, error) {
+	it, err := itemOf(ctx, c, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	s, err := storeOf(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	return s.Correct(ctx, it, in.Body)
+}
+
+func show(ctx context.Context, c *api.Caller, in *trip.GetInput) (*Shown, error) {
+	it, err := itemOf(ctx, c, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	r, err := c.Item(ctx, Key(c.Tenant, in.ID))
+	if err != nil {
+		return nil, err
+	}
+	return Show(ctx, c.Tenant, it, r, c.Audience)
 }
 
 type postInput struct {

@@ -227,10 +227,7 @@ func (p *Post) allows(flags table.Item) func(wallet.Wallet) error {
 // if the trip is not settled or took less.
 func refund(tx *table.Tx, b basis, amount decimal.Decimal) error {
 	if !b.receipt.Found() {
-		if trip.Status(b.trip.Text("status")) == trip.Completed {
-			return fault.InvalidState("The trip is not settled yet. Try again in a moment.")
-		}
-		return fault.InvalidState("A trip that is %s took nothing, so nothing can be refunded.", b.trip.Text("status"))
+		return unsettled(trip.Status(b.trip.Text("status")))
 	}
 	r, err := FromItem(b.receipt)
 	if err != nil {
@@ -247,4 +244,12 @@ func refund(tx *table.Tx, b basis, amount decimal.Decimal) error {
 	}
 	replace(tx, b.receipt, r.stored(), money.Number(sum))
 	return nil
+}
+
+// unsettled returns the 409 for a trip without a receipt.
+func unsettled(status trip.Status) error {
+	if status == trip.Completed {
+		return fault.InvalidState("The trip is not settled yet. Try again in a moment.")
+	}
+	return fault.InvalidState("A trip that is %s has no receipt.", status)
 }

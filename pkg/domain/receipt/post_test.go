@@ -90,6 +90,7 @@ func TestListPostings(t *testing.T) {
 		w.Advance(1e9)
 		w.post(w.driver, "TOP_UP", fmt.Sprint(i+1)) // 12:00:01 … 12:00:05
 	}
+	w.Advance(1e9)
 	tr := w.settled("CARD", "20")
 	path := "/api/v1/wallets/postings?driverId=" + w.driver
 	for query, want := range map[string]string{

@@ -48,7 +48,7 @@ func newWorld(t testing.TB, currency string) *world {
 
 func newWorldOn(t testing.TB, db *table.DB, currency string) *world {
 	t.Helper()
-	rows := append(receipt.WalletRows(), wallet.Rows()...)
+	rows := append(receipt.WalletRows(), append(receipt.TripRows(), wallet.Rows()...)...)
 	stand := apitest.New(t, db, append(rows, trip.Rows()...)...)
 	w := &world{Stand: stand, t: t, tenant: stand.Tenant(currency, 1), tokens: map[string]string{},
 		driver: ids.New(ids.Driver, apitest.Start), rider: ids.New(ids.Customer, apitest.Start)}

@@ -40,7 +40,7 @@ func (Settings) Defaults() any { return Settings{Document: Default} }
 type Document struct {
 	Pricing  Pricing  `json:"pricing" doc:"Fares beyond the rates of the service types. Waiting and rounding apply to estimates and to fares that the service computes. taxRate and cancellationFee are for apps: the service stores them and enforces neither."`
 	Payments Payments `json:"payments" doc:"How riders may pay. A request with another payment type gets a 409."`
-	Dispatch Dispatch `json:"dispatch" doc:"How trips find their drivers. For your dispatch: the service assigns no driver."`
+	Dispatch Dispatch `json:"dispatch" doc:"How trips find their drivers."`
 	Routing  Routing  `json:"routing" doc:"How distances and durations of rides are estimated."`
 }
 
@@ -62,13 +62,24 @@ type Payments struct {
 
 // Dispatch configures how trips find their drivers.
 type Dispatch struct {
-	AutoAssign          bool        `json:"autoAssign" doc:"Whether drivers are assigned automatically."`
-	SearchRadiusKm      json.Number `json:"searchRadiusKm" minimum:"0" doc:"How far from the origin to search for drivers, kilometres."`
-	OfferTimeoutSeconds int         `json:"offerTimeoutSeconds" minimum:"0" doc:"How long an offer to a driver stands, seconds."`
+	Mode                string      `json:"mode" enum:"manual,open,offers" doc:"With manual, nothing is dispatched. With open, drivers see the open trips around them. With offers, the nearest drivers get offers, in waves. It holds for trips that are requested from then on."`
+	AutoAssign          bool        `json:"autoAssign" doc:"For your own dispatch: whether drivers are assigned automatically. The service does not use it; see mode."`
+	SearchRadiusKm      json.Number `json:"searchRadiusKm" minimum:"0" doc:"How far from the origin to search for drivers, and from the driver for open trips, kilometres. The service searches at most 60 km."`
+	OfferTimeoutSeconds int         `json:"offerTimeoutSeconds" minimum:"0" doc:"How long an offer to a driver stands, seconds. The service takes at least 5 and at most 900."`
+	WaveSize            int         `json:"waveSize" minimum:"1" maximum:"20" doc:"How many drivers get an offer at the same time. With more than one, the trip is in COLLECTING_OFFERS meanwhile, in which its rider cannot cancel it."`
+	MaxWaves            int         `json:"maxWaves" minimum:"1" maximum:"50" doc:"After so many waves without success the trip is PENDING again, and nobody is asked any more."`
+	ScheduledLead       int         `json:"scheduledLeadMinutes" minimum:"0" maximum:"1440" doc:"How many minutes before its time a scheduled trip becomes PENDING."`
 	ScheduledRides      bool        `json:"scheduledRides" doc:"Whether the apps offer rides for a later time."`
 	DriverStatus        string      `json:"driverStatus" enum:"free,strict" doc:"With strict, only a driver who is ONLINE and has no other ride gets one, is BUSY until it ends, and ONLINE again then. With free, trips do not change the status of drivers."`
 	ServiceArea         string      `json:"serviceArea" enum:"off,strict" doc:"With strict, estimates and rides must begin in an active zone; else they get a 409. With off, they may begin anywhere."`
 }
+
+// The values of Dispatch.Mode.
+const (
+	Manual = "manual"
+	Open   = "open"
+	Offers = "offers"
+)
 
 // The values of Dispatch.DriverStatus.
 const (
@@ -101,8 +112,8 @@ var Default = Document{
 	Pricing: Pricing{TaxRate: "0", CancellationFee: "0", FreeWaitingMinutes: 5, WaitingPerMinute: "0",
 		RoundFareToMultiple: "0"},
 	Payments: Payments{Cash: true, Card: true, Wallet: true},
-	Dispatch: Dispatch{AutoAssign: false, SearchRadiusKm: "5", OfferTimeoutSeconds: 30, ScheduledRides: false,
-		DriverStatus: FreeStatus, ServiceArea: AnyArea},
+	Dispatch: Dispatch{Mode: Manual, AutoAssign: false, SearchRadiusKm: "5", OfferTimeoutSeconds: 30, WaveSize: 1,
+		MaxWaves: 10, ScheduledLead: 15, ScheduledRides: false, DriverStatus: FreeStatus, ServiceArea: AnyArea},
 	Routing: Routing{Engine: OSRM, DetourFactor: "1.3", AverageSpeed: "30"},
 }
 

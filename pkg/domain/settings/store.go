@@ -220,13 +220,26 @@ func (d *Document) normalize() error {
 	wrong.Unless(err == nil && !x.IsNegative() && !x.GreaterThan(money.Must("1")), "pricing.taxRate",
 		"expected a share between 0 and 1")
 	wrong.Unless(d.Pricing.FreeWaitingMinutes >= 0, "pricing.freeWaitingMinutes", "expected a number of 0 or more")
-	wrong.Unless(d.Dispatch.OfferTimeoutSeconds >= 0, "dispatch.offerTimeoutSeconds", "expected a number of 0 or more")
-	wrong.Unless(d.Dispatch.DriverStatus == FreeStatus || d.Dispatch.DriverStatus == StrictStatus,
-		"dispatch.driverStatus", "expected free or strict")
-	wrong.Unless(d.Dispatch.ServiceArea == AnyArea || d.Dispatch.ServiceArea == StrictArea, "dispatch.serviceArea",
-		"expected off or strict")
+	d.Dispatch.check(&wrong)
 	d.Routing.check(&wrong)
 	return wrong.Err()
+}
+
+func (d Dispatch) check(wrong *fault.Faults) {
+	wrong.Unless(d.OfferTimeoutSeconds >= 0, "dispatch.offerTimeoutSeconds", "expected a number of 0 or more")
+	wrong.Unless(d.ServiceArea == AnyArea || d.ServiceArea == StrictArea, "dispatch.serviceArea", "expected off or strict")
+	wrong.Unless(d.DriverStatus == FreeStatus || d.DriverStatus == StrictStatus, "dispatch.driverStatus",
+		"expected free or strict")
+	wrong.Unless(d.Mode == Manual || d.Mode == Open || d.Mode == Offers, "dispatch.mode",
+		"expected manual, open or offers")
+	for _, bound := range []struct {
+		name           string
+		n, least, most int
+	}{{"waveSize", d.WaveSize, 1, 20}, {"maxWaves", d.MaxWaves, 1, 50},
+		{"scheduledLeadMinutes", d.ScheduledLead, 0, 1440}} {
+		wrong.Unless(bound.least <= bound.n && bound.n <= bound.most, "dispatch."+bound.name,
+			"expected a number from %d to %d", bound.least, bound.most)
+	}
 }
 
 func (r Routing) check(wrong *fault.Faults) {

@@ -47,12 +47,15 @@ func ActorRows() []api.Row {
 		api.Get("/api/v1/me/trips", "svc_my_trips", own, mine, api.NoTool(authz.Dashboard),
 			api.Tag(tag), api.Summary("List one's own trips"), api.Text("A rider's trips are those requested, a driver's "+
 				"those assigned; newest first.")),
+		api.Get("/api/v1/me/trips/{id}", "svc_my_trip", authz.Both("rider.trips:read", "driver.trips:read"), getOwn,
+			api.Extension(), api.Needs(needTrip), api.Tag(tag), api.Summary("Read one's own trip"), api.Text("A trip that the "+
+				"rider requested or that the driver has. Another's trip is a 404.")),
 		api.Post("/api/v1/me/trips", "svc_request_ride", request, requestRide, api.Created(), api.NeedsRecent(needTerms),
 			api.Tag(tag), api.Summary("Request a ride"),
 			api.Confirm("A driver may come, and the ride may cost the rider money."),
-			api.Text("Creates a trip in `PENDING`. The service does not dispatch it. The trip has an estimated fare only if the "+
-				"request names an estimate. If the rider has as many open trips as the company allows, the response is a 409 "+
-				"`too_many_open_trips`.")),
+			api.Text("Creates a trip in `PENDING`. It is dispatched only if the company's `dispatch.mode` says so. The trip "+
+				"has an estimated fare only if the request names an estimate. If the rider has as many open trips as the "+
+				"company allows, the response is a 409 `too_many_open_trips`.")),
 		api.Post("/api/v1/me/trips/{id}/cancel", "svc_cancel_my_trip", cancels, cancel, api.Needs(needTrip),
 			api.Tag(tag), api.Summary("Cancel one's own trip"),
 			api.Confirm("The ride ends for rider and driver, and cannot be taken up again."),
@@ -62,6 +65,11 @@ func ActorRows() []api.Row {
 			api.Confirm("The driver commits to picking up the rider."),
 			api.Text("The trip must be in `PENDING`, `SEARCHING` or `COLLECTING_OFFERS`. If several drivers accept at the "+
 				"same time, one gets the trip, and the others get a 409.")),
+		api.Post("/api/v1/me/trips/{id}/release", "svc_release_trip", accepts, unassign, api.Needs(needTrip),
+			api.Extension(), api.Tag("Dispatch"), api.Summary("Give a trip back"),
+			api.Confirm("The rider waits for another driver."),
+			api.Text("From `ASSIGNED` or `DRIVER_ARRIVED` to `SEARCHING`, by the assigned driver. Where the company dispatches, "+
+				"other drivers get offers, and this driver gets none of the trip.")),
 		api.Post("/api/v1/me/trips/{id}/arrived", "svc_mark_arrived", drives, act(Store.Arrive), api.Needs(needTrip),
 			api.Tag(tag), api.Summary("Arrive at the origin"),
 			api.Confirm("The rider sees that the driver has arrived."), api.Text("From `ASSIGNED` to `DRIVER_ARRIVED`, by the "+
@@ -170,6 +178,25 @@ func get(ctx context.Context, c *api.Caller, in *GetInput) (*TripDetail, error) 
 	}
 	out.Log = out.log(stored)
 	return &out, nil
+}
+
+// getOwn returns a trip of the rider or driver who calls.
+func getOwn(ctx context.Context, c *api.Caller, in *GetInput) (*Trip, error) {
+	it, err := item(ctx, c, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	t, err := FromItem(it)
+	owner := t.CustomerID
+	if c.Audience == authz.Driver {
+		if owner = ""; t.DriverID != nil {
+			owner = *t.DriverID
+		}
+	}
+	if err == nil && owner != c.Actor.Subject {
+		err = fault.NotFound()
+	}
+	return &t, err
 }
 
 // readPeople reads the trip's rider, and its driver with the last known location,

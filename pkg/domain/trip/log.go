@@ -31,6 +31,7 @@ const (
 	EventCollecting    Event = "COLLECTING_OFFERS" // from several drivers
 	EventOffered       Event = "OFFERED"           // to a driver
 	EventDeclined      Event = "DECLINED"          // by a driver
+	EventUnanswered    Event = "UNANSWERED"        // no driver took the trip
 	EventAssigned      Event = "ASSIGNED"          // to a driver who need not accept
 	EventHandedOver    Event = "HANDED_OVER"       // from one driver to another
 	EventUnassigned    Event = "UNASSIGNED"        // taken from the driver
@@ -45,7 +46,7 @@ const (
 // late completion is an exception: it is also stored apart (LatePartition).
 type LogEntry struct {
 	ID    string   `json:"id" doc:"Identifier of the entry."`
-	Type  Event    `json:"type" enum:"REQUESTED,ACCEPTED,ARRIVED,STARTED,COMPLETED,CANCELLED,BOOKED,DUE,SEARCHING,COLLECTING_OFFERS,OFFERED,DECLINED,ASSIGNED,HANDED_OVER,UNASSIGNED,RELEASED,RATED,FARE_CORRECTED" doc:"What happened. From BOOKED on they are extensions of the specification."`
+	Type  Event    `json:"type" enum:"REQUESTED,ACCEPTED,ARRIVED,STARTED,COMPLETED,CANCELLED,BOOKED,DUE,SEARCHING,COLLECTING_OFFERS,OFFERED,DECLINED,UNANSWERED,ASSIGNED,HANDED_OVER,UNASSIGNED,RELEASED,RATED,FARE_CORRECTED" doc:"What happened. From BOOKED on they are extensions of the specification."`
 	At    string   `json:"at" format:"date-time" doc:"When it happened."`
 	Actor LogActor `json:"actor" doc:"Who did it."`
 	From  *Status  `json:"from" enum:"PENDING,SEARCHING,COLLECTING_OFFERS,WAITING_CUSTOMER,SCHEDULED,ASSIGNED,DRIVER_ARRIVED,IN_PROGRESS,COMPLETED,CANCELLED" doc:"The status before; null on creation."`

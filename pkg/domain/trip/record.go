@@ -131,9 +131,12 @@ func (t Trip) Item(tenant table.Tenant, writeShards int) table.Item {
 		G: [4]string{tenant.Partition("TRIPS", shard), tenant.Partition("STATUS", string(t.Status), shard), "",
 			customerPartition(tenant, t.CustomerID)},
 		R:        t.RequestedAt + "#" + t.ID,
-		Attrs:    map[string]any{"status": string(t.Status), "customerId": t.CustomerID, "driverId": nil},
+		Attrs:    map[string]any{"status": string(t.Status), "customerId": t.CustomerID, "driverId": nil, "dispatched": nil},
 		Doc:      d,
 		Preserve: t.Preserve,
+	}
+	if t.Dispatched {
+		it.Attrs["dispatched"] = true
 	}
 	if t.DriverID != nil {
 		it.Attrs["driverId"], it.G[byDriver-1] = *t.DriverID, driverPartition(tenant, *t.DriverID)
@@ -163,7 +166,7 @@ func FromItem(it table.Item) (Trip, error) {
 		UpdatedAt:      d.UpdatedAt,
 		CommissionRate: d.CommissionRate, Prices: fare.Snapshot(d.Prices), ScheduledFor: d.ScheduledFor, Engaged: d.Engaged,
 		History: d.History, Before: d.Before, Operators: d.Operators,
-		Version: it.Version, Preserve: it.Unknown()}
+		Dispatched: it.Flag("dispatched"), Version: it.Version, Preserve: it.Unknown()}
 	if t.UpdatedAt == "" {
 		t.UpdatedAt = d.last(requestedAt)
 	}

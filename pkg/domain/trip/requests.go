@@ -40,7 +40,7 @@ type Terms struct {
 	Fare     *json.Number // of the ride's estimate; nil without one
 }
 
-// New converts a ride to a trip: pending, not dispatched, and without a fare
+// New converts a ride to a trip: pending, not yet dispatched, and without a fare
 // unless an estimate gives one. Errors: a 400 with every fault.
 func (r Ride) New(rider string, terms Terms, now time.Time) (Trip, error) {
 	var wrong fault.Faults
@@ -66,6 +66,7 @@ func (r Ride) New(rider string, terms Terms, now time.Time) (Trip, error) {
 	if t.PaymentType == "" {
 		t.PaymentType = "CASH"
 	}
+	t.Dispatched = terms.Settings.Dispatch.Mode != settings.Manual
 	if r.ServiceTypeID != nil {
 		wrong.Unless(service.Found() && service.Flag("active"), "body.serviceTypeId",
 			"expected an active service type of this tenant")
@@ -116,18 +117,29 @@ type Measurements struct {
 // largest is the maximum measured distance (kilometres) or duration (seconds).
 var largest = decimal.New(1, 9)
 
+// AcceptFare reads the final fare of a trip from a caller. maxFare is the tenant's
+// largest fare; "" means money.DefaultMaxFare. The text of an error is safe to show.
+func AcceptFare(n json.Number, currency string, maxFare json.Number) (json.Number, error) {
+	fare, err := money.Accept(n, currency)
+	if err != nil {
+		return "", err
+	}
+	if most := money.Must(cmp.Or(maxFare, money.DefaultMaxFare(currency))); fare.GreaterThan(most) {
+		return "", fmt.Errorf("expected at most %s, the company's largest fare", most)
+	}
+	return money.Number(fare), nil
+}
+
 // Measured decodes the body without rounding errors. maxFare is the tenant's
 // largest fare; "" means money.DefaultMaxFare. Errors: a 400 with every fault.
 func (m Measurements) Measured(currency string, maxFare json.Number) (Measured, error) {
 	var wrong fault.Faults
 	var out Measured
 	if m.FinalFare != nil {
-		if fare, err := money.Accept(*m.FinalFare, currency); err != nil {
+		if fare, err := AcceptFare(*m.FinalFare, currency, maxFare); err != nil {
 			wrong.Add("body.finalFare", err.Error())
-		} else if most := money.Must(cmp.Or(maxFare, money.DefaultMaxFare(currency))); fare.GreaterThan(most) {
-			wrong.Add("body.finalFare", "expected at most "+most.String()+", the company's largest fare")
 		} else {
-			out.FinalFare = money.Ptr(fare)
+			out.FinalFare = &fare
 		}
 	}
 	measure := func(field string, n *json.Number) *json.Number {

@@ -45,6 +45,7 @@ var (
 	searching  = transition{EventSearching, "dispatched", []Status{Pending, CollectingOffers, Scheduled}, Searching}
 	collecting = transition{EventCollecting, "offered to drivers", []Status{Pending, Searching, Scheduled},
 		CollectingOffers}
+	unanswered = transition{EventUnanswered, "made pending", []Status{Searching, CollectingOffers}, Pending}
 	becomesDue = transition{EventDue, "made pending", []Status{Scheduled}, Pending}
 )
 
@@ -273,7 +274,7 @@ func (t Trip) Unassign(by LogActor, reason *string, now time.Time) (Trip, error)
 }
 
 // Search begins the search for a driver. Errors: 409 if the status does not allow
-// it. So for Collect and Due.
+// it. So for Collect, Unanswered and Due.
 func (t Trip) Search(by LogActor, now time.Time) (Trip, error) {
 	return t.step(searching, by, LogData{}, now)
 }
@@ -281,6 +282,12 @@ func (t Trip) Search(by LogActor, now time.Time) (Trip, error) {
 // Collect offers the trip to several drivers at once.
 func (t Trip) Collect(by LogActor, now time.Time) (Trip, error) {
 	return t.step(collecting, by, LogData{}, now)
+}
+
+// Unanswered ends a search in which no driver took the trip. Anybody may still
+// accept it.
+func (t Trip) Unanswered(by LogActor, reason string, now time.Time) (Trip, error) {
+	return t.step(unanswered, by, LogData{Reason: &reason}, now)
 }
 
 // Due makes a scheduled trip pending.

@@ -2,6 +2,7 @@ package trip
 
 import (
 	"encoding/json"
+	"slices"
 
 	"svc/pkg/data/table"
 	"svc/pkg/domain/fare"
@@ -23,6 +24,14 @@ const (
 	Completed        Status = "COMPLETED"
 	Cancelled        Status = "CANCELLED"
 )
+
+// Acceptable reports whether a driver may accept a trip in the status.
+func (s Status) Acceptable() bool { return slices.Contains(accepting.from, s) }
+
+// Driven reports whether a driver is busy with a trip in the status.
+func (s Status) Driven() bool {
+	return slices.Contains([]Status{Assigned, DriverArrived, WaitingCustomer, InProgress}, s)
+}
 
 // Statuses lists all statuses.
 var Statuses = []Status{Pending, Searching, CollectingOffers, WaitingCustomer, Scheduled, Assigned, DriverArrived,
@@ -75,6 +84,9 @@ type Trip struct {
 	// Operators maps an event after History to the operator who caused it in place
 	// of the rider or driver.
 	Operators map[Event]string `json:"-"`
+	// Dispatched means that the trip was requested while the tenant's dispatch.mode
+	// was not manual. It is never shown.
+	Dispatched bool `json:"-"`
 	// Engaged means that the trip made its driver BUSY. Its end, or another driver,
 	// makes the driver ONLINE again, whatever the company's setting then is.
 	Engaged bool `json:"-"`

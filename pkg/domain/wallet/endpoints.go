@@ -16,7 +16,7 @@ import (
 
 // Rows returns the endpoints of wallets.
 func Rows() []api.Row {
-	return []api.Row{
+	return append([]api.Row{
 		api.Get("/api/v1/wallets", "svc_wallet_totals", authz.Operators("tenant.wallets:read", "VIEW_WALLETS"), overview,
 			api.Tag("Wallets"), api.Summary("Total or list wallets"),
 			api.Text("Totals of the drivers' and the customers' wallets; with `type` only of one side. With `type` and "+
@@ -24,7 +24,7 @@ func Rows() []api.Row {
 		api.Get("/api/v1/me/wallet", "svc_my_wallet", authz.Both("rider.wallet:read", "driver.wallet:read"), mine,
 			api.Tag("Wallets"), api.Summary("Read the caller's wallet"),
 			api.Text("The balance and the last 20 transactions, newest first.")),
-	}
+	}, withdrawalRows()...)
 }
 
 // Mine is a wallet as its owner sees it (specification, "Wallet").

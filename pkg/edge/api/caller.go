@@ -58,6 +58,21 @@ func (c *Caller) Agent() bool { return c.x.entry.Resource.MCP() }
 // Local reports whether the service runs on a laptop, without TLS.
 func (c *Caller) Local() bool { return strings.HasPrefix(c.x.server.BaseURL, "http://127.0.0.1:") }
 
+// BaseURL returns the service's address.
+func (c *Caller) BaseURL() string { return c.x.server.BaseURL }
+
+// Mails reports whether the service can mail.
+func (c *Caller) Mails() bool { return c.x.server.Mail != nil }
+
+// Mail sends a message after a change has been committed. A failure is logged
+// without the address, because the change stays.
+func (c *Caller) Mail(ctx context.Context, to, subject, text string) {
+	if err := c.x.server.Mail(ctx, to, subject, text); err != nil {
+		c.x.server.Logger.ErrorContext(ctx, "a message was not mailed", "operation", c.x.row.ID, "tenant", c.Tenant.ID(),
+			"cause", err)
+	}
+}
+
 // Live waits for the checks' read and returns the current state of the actor
 // and the tenant.
 func (c *Caller) Live(ctx context.Context) (authz.State, error) {

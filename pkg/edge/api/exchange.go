@@ -8,6 +8,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -68,6 +69,10 @@ func (x *exchange) serve(ctx context.Context) error {
 		return err
 	}
 	x.row = row
+	if !row.deprecated.IsZero() {
+		x.header.Set("Deprecation", "@"+strconv.FormatInt(row.deprecated.Unix(), 10))
+		x.header.Set("Sunset", row.sunset.UTC().Format(http.TimeFormat))
+	}
 	if err := x.identify(ctx); err != nil {
 		return err
 	}

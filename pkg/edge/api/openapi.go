@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -71,6 +72,9 @@ func (r Row) describe() huma.Operation {
 		DefaultStatus: r.Status, MaxBodyBytes: MaxBody + 1, Responses: map[string]*huma.Response{}}
 	if r.Tag != "" {
 		op.Tags = []string{r.Tag}
+	}
+	if op.Deprecated = !r.deprecated.IsZero(); op.Deprecated {
+		op.Description += "\n\nDeprecated. It works until " + r.sunset.UTC().Format(time.DateOnly) + " at least."
 	}
 	for _, status := range r.statuses() {
 		op.Responses[strconv.Itoa(status)] = &huma.Response{Ref: "#/components/responses/" + responseName(status)}

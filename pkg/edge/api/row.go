@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"net/http"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -32,6 +33,8 @@ type Row struct {
 	Extension bool
 
 	Versioned bool // the resource has an ETag
+
+	deprecated, sunset time.Time // zero for a row that stays
 
 	idKind string // of the identifiers that the path may have; "" for any
 
@@ -99,6 +102,12 @@ func One(kind string, key func(table.Tenant, string) table.Key) Option {
 // avoids a hot key. What a caller may do must never depend on such an item.
 func NeedsRecent(keys func(t table.Tenant, p Peek) []table.Key) Option {
 	return func(r *Row) { r.needs, r.recent = keys, true }
+}
+
+// Deprecated announces the end of an operation: since when it is deprecated (RFC
+// 9745), and until when it works at least (RFC 8594).
+func Deprecated(since, sunset time.Time) Option {
+	return func(r *Row) { r.deprecated, r.sunset = since, sunset }
 }
 
 // Extension marks an operation that the specification does not have.

@@ -36,6 +36,9 @@ type Config struct {
 	Sealer   signing.Sealer                           // seals secrets that rows make; nil if none does
 	Files    Links                                    // nil: Caller.Link panics
 	Begun    func()                                   // called after Caller.Begun; may be nil
+
+	// Mail sends a message, plain text, to one address; nil if the service cannot.
+	Mail func(ctx context.Context, to, subject, text string) error
 }
 
 // Links signs addresses of files.

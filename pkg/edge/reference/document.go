@@ -145,14 +145,18 @@ func tags(doc *huma.OpenAPI) []*huma.Tag {
 	for _, one := range []huma.Tag{
 		{Name: "Me", Description: "The signed-in person: profile, addresses, payment methods, orders and a driver's status."},
 		{Name: "Trips", Description: "Operators see the tenant's trips. Riders and drivers see and change their own trips."},
+		{Name: "Trip operations", Description: "Operators book trips and change them for riders and drivers."},
+		{Name: "Dispatch", Description: "Drivers report where they are, so that trips can be offered to them."},
 		{Name: "Fares", Description: "What a ride would cost."},
 		{Name: "Drivers", Description: "The tenant's drivers."},
 		{Name: "Customers", Description: "The tenant's riders."},
 		{Name: "Settings", Description: "The company: branding, settings, service types and zones."},
+		{Name: "Exports", Description: "Files of the tenant's records, made in the background."},
 		{Name: "Reports", Description: "Counts and sums of a period."},
 		{Name: "Wallets", Description: "Balances of drivers and riders."},
 		{Name: "Delivery", Description: "Businesses and food orders."},
 		{Name: "Feedback", Description: "The platform's roadmap, shared by all tenants."},
+		{Name: "Events", Description: "What happened to the resources that the person may see, in order."},
 		{Name: "OAuth", Description: "Registration, authorization, tokens and discovery."},
 	} {
 		if used[one.Name] {

@@ -22,6 +22,8 @@ var names = map[string]string{
 	"Overview": "SettingsOverview", "Dispatch": "DispatchSettings", "Payments": "PaymentSettings",
 	"Pricing": "PricingSettings", "Window": "ReportWindow", "Summary": "ReportSummary",
 	"Entry": "WalletPosting", "Made": "PostedToWallet", "Post": "WalletPostingInput",
+	"Shown": "Receipt", "Portion": "ReceiptLine", "Tax": "ReceiptTax", "Payment": "ReceiptPayment", "Pay": "ReceiptDriver",
+	"Change": "ReceiptCorrection", "Fare": "FareCorrectionInput", "Corrected": "CorrectedFare",
 	"StatusChanged": "DriverStatusChange", "StatusInputBody": "DriverStatusInput",
 }
 

@@ -10,11 +10,13 @@ import (
 	"svc/pkg/access/login"
 	"svc/pkg/access/password"
 	"svc/pkg/base/fault"
+	"svc/pkg/base/ids"
 	"svc/pkg/data/audit"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/branding"
 	"svc/pkg/domain/customer"
 	"svc/pkg/domain/driver"
+	"svc/pkg/domain/fleet"
 	"svc/pkg/domain/person"
 	"svc/pkg/domain/settings"
 	"svc/pkg/domain/tenant"
@@ -144,6 +146,12 @@ func (l *loader) people(ctx context.Context, t table.Tenant, p demoTenant) error
 			r.LocationUpdatedAt = ago(l.now, seen[r.Status])
 			drivers++
 			if _, err := driver.Create(ctx, t, joined, r, l.hash); once(err) != nil {
+				return err
+			}
+			number, until := "4711", "2031-04-30"
+			licence := fleet.DriverDocument{ID: id(ids.Document, one.Tenant, drivers),
+				DriverDocumentEdit: fleet.DriverDocumentEdit{Kind: "DRIVING_LICENCE", NumberLast4: &number, ExpiresOn: &until}}
+			if _, err := fleet.AddDocument(ctx, t, joined, r.ID, licence); once(err) != nil {
 				return err
 			}
 		case authz.Rider:

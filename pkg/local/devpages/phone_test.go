@@ -25,10 +25,11 @@ func TestOutboxOnAPhone(t *testing.T) {
 	pages := &devpages.Pages{}
 	server := httptest.NewServer(pages.Wrap(http.NotFoundHandler()))
 	defer server.Close()
-	link := server.URL + "/oauth/password?audience=rider&link=" + strings.Repeat("aB-9", 11) + "&tenant_hint=metro&ui_locales=ar"
+	link := server.URL + "/oauth/password?audience=rider&link=" + strings.Repeat("aB-9", 11) +
+		"&tenant_hint=metro&ui_locales=ar"
 	for subject, text := range map[string]string{
-		"Neues Passwort festlegen – Metro Cabs": "Der Link funktioniert einmal:\n\n" + link + "\n\nWenn Sie das nicht waren, ...\n",
-		"تعيين كلمة مرور جديدة – Metro Cabs":    "يعمل الرابط مرة واحدة، خلال ساعة:\n\n" + link + "\n\nإذا لم تكن أنت من طلبه، ...\n",
+		"Neues Passwort festlegen – Metro Cabs": "Der Link:\n\n" + link + "\n\nWenn Sie das nicht waren, ...\n",
+		"تعيين كلمة مرور جديدة – Metro Cabs":    "يعمل الرابط مرة:\n\n" + link + "\n\nإذا لم تكن ...\n",
 	} {
 		testkit.Must(t, pages.Send(t.Context(), "rita.von-und-zu-hohenstein@a-long-name.home.example", subject, text))
 	}

@@ -129,7 +129,7 @@ func (r *run) signIn(ctx context.Context, from, to int) error {
 	tx, words := r.t.Write(), map[authz.Audience]string{authz.Driver: "driver", authz.Rider: "rider"}
 	for n := from; n < to; n++ {
 		a, _, audience := r.person(n)
-		login.Create(tx, r.t, audience, r.made.email(words[audience], a), a.id, r.o.Hash, audit.By{Who: r.o.By.Who,
+		login.Create(tx, r.t, audience, r.made.email(words[audience], a), a.id, r.o.Hash, false, audit.By{Who: r.o.By.Who,
 			At: a.since})
 	}
 	err := table.Retry(ctx, tx.Commit)

@@ -30,9 +30,9 @@ func ShowMissing(w http.ResponseWriter, r *http.Request, baseURL string) bool {
 		"TEXT", html.EscapeString(texts["message.missing.text"]),
 		"SIGNIN", html.EscapeString(signIn), "LABEL", html.EscapeString(texts["signin.title"])).Replace(missing)
 	w.Header().Add("Vary", "Accept")
-	writeHeader(w, http.StatusNotFound, lang, policyOf(style)+"form-action 'none'")
+	writeHeader(w, http.StatusNotFound, lang, policyOf(style)+"form-action 'none'", "no-store")
 	if r.Method == http.MethodGet {
-		_, _ = w.Write([]byte(body)) // the browser may have disconnected
+		_, _ = w.Write([]byte(body)) //nolint:gosec // nothing of the request is in it, only the language by its name
 	}
 	return true
 }

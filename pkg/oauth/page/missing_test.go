@@ -47,8 +47,9 @@ func TestMissing(t *testing.T) {
 			continue
 		}
 		if rec.Code != http.StatusNotFound || (body == "") != (test.method == "HEAD") || strings.Contains(body, "evil") ||
-			rec.Header().Get("Content-Language") != "ar" || !strings.Contains(rec.Header().Get("Content-Security-Policy"),
-			"default-src 'none'") || !strings.Contains(strings.Join(rec.Header().Values("Vary"), ", "), "Accept, Accept-Language") {
+			rec.Header().Get("Content-Language") != "ar" ||
+			!strings.Contains(rec.Header().Get("Content-Security-Policy"), "default-src 'none'") ||
+			!strings.Contains(strings.Join(rec.Header().Values("Vary"), ", "), "Accept, Accept-Language") {
 			t.Errorf("%s: %d %v\n%s", test.name, rec.Code, rec.Header(), body)
 		}
 		if body != "" && (!strings.Contains(body, `<html lang="ar" dir="rtl">`) ||

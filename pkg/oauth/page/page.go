@@ -115,8 +115,8 @@ var templates = sync.OnceValue(func() map[string]*template.Template {
 	return out
 })
 
-// Write sends the page with its headers. They forbid caching, framing, scripts
-// and a referrer, and permit loading only the page's style, and images. Only a
+// Write sends the page with its headers. They forbid framing, scripts, a referrer
+// and, with few exceptions (restorable), caching, and permit loading only the page's style, and images. Only a
 // FormPost may run a script, which is the same for all, and its form may lead
 // anywhere: browsers would apply form-action to the client's redirects too.
 func Write(w http.ResponseWriter, status int, f Frame, c Content) error {
@@ -124,17 +124,38 @@ func Write(w http.ResponseWriter, status int, f Frame, c Content) error {
 	if err != nil {
 		return err
 	}
-	writeHeader(w, status, f.Lang, policy)
+	caching := "no-store"
+	if restorable(c) {
+		caching = "private, no-cache"
+	}
+	writeHeader(w, status, f.Lang, policy, caching)
 	_, err = w.Write(body)
 	return err
 }
 
-func writeHeader(w http.ResponseWriter, status int, lang Lang, policy string) {
+// restorable reports whether the page is the response to a posted form and has
+// links to other pages. If the browser did not keep it, the way back to it would
+// end at the browser's own error, because a form is not posted again unasked. Such
+// a page contains nothing but what the person typed, which the form has too.
+func restorable(c Content) bool {
+	switch c := c.(type) {
+	case SignIn:
+		return c.Problem != ""
+	case Forgot:
+		return c.Problem != ""
+	case Mailed:
+		return true
+	}
+	return false
+}
+
+func writeHeader(w http.ResponseWriter, status int, lang Lang, policy, caching string) {
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Content-Language", string(lang))
 	h.Set("Content-Security-Policy", policy)
 	Guard(h)
+	h.Set("Cache-Control", caching)
 	w.WriteHeader(status)
 }
 

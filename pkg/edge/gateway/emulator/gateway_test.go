@@ -203,7 +203,7 @@ func TestCORS(t *testing.T) {
 		return json.RawMessage(`{"statusCode":200,"headers":{"access-control-allow-origin":"https://evil.example"}}`), nil
 	}
 	g := newReal(t, ok)
-	const exposed = "X-Request-Id,ETag,Idempotent-Replayed,Retry-After,WWW-Authenticate,Allow"
+	const exposed = "X-Request-Id,ETag,Idempotent-Replayed,Retry-After,WWW-Authenticate,Allow,Deprecation,Sunset"
 	for name, c := range map[string]struct {
 		method  string
 		headers []string

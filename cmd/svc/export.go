@@ -1,0 +1,117 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"svc/pkg/base/fault"
+	"svc/pkg/base/ids"
+	"svc/pkg/data/audit"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/export"
+	"svc/pkg/domain/tenant"
+)
+
+// exportSlice is how many bytes of an export are in memory at a time.
+const exportSlice = 1 << 20
+
+func exportCommand(c *cli) *cobra.Command {
+	cmd := &cobra.Command{Use: "export KIND", Short: "Write a tenant's data to a file or to standard output",
+		Args: cobra.ExactArgs(1), ValidArgs: export.Kinds(),
+		Long: "Write a tenant's data to a file or to standard output: " + strings.Join(export.Kinds(), ", ") + ".\n" +
+			"The file is the same as that of POST /api/v1/exports. The audit log names you.",
+		Example: "  svc export trips --tenant metro --from 2026-01-01 --to 2026-01-31 \\\n    --out january.csv\n" +
+			"  svc export customers --tenant metro --columns id,email --format ndjson"}
+	var slug, from, to, format, out string
+	var columns []string
+	cmd.Flags().StringVar(&slug, "tenant", "", "the tenant's `SLUG`; required")
+	cmd.Flags().StringVar(&from, "from", "", "start of the window, `time` or date")
+	cmd.Flags().StringVar(&to, "to", "", "end of the window, `time` or date; a date includes the day (default now)")
+	cmd.Flags().StringVar(&format, "format", "csv", "`csv|ndjson`")
+	cmd.Flags().StringSliceVar(&columns, "columns", nil, "`names` of the columns, separated by commas (default all)")
+	cmd.Flags().StringVar(&out, "out", "", "the `file` to write; without it, standard output")
+	cmd.RunE = c.on(func(ctx context.Context, p platform, args []string) error {
+		if slug == "" {
+			return usagef("--tenant is missing")
+		}
+		if err := oneOf("format", format, []string{"csv", "ndjson"}); err != nil {
+			return err
+		}
+		_, t, err := p.tenant(ctx, slug)
+		if err != nil {
+			return err
+		}
+		it, err := t.Get(ctx, tenant.Key(t))
+		if err != nil {
+			return err
+		}
+		zone, err := tenant.Zone(it)
+		if err != nil {
+			return err
+		}
+		job, err := export.New(args[0], format, columns, from, to, zone, time.Now())
+		if f := fault.Of(err); err != nil && f.Kind == fault.KindInvalid {
+			return usagef("%s", strings.ReplaceAll(f.Message, "body.", ""))
+		}
+		if err != nil {
+			return err
+		}
+		job.ID = ids.New(ids.Export, time.Now())
+		if out == "" {
+			return c.export(ctx, t, job, c.out)
+		}
+		return wholeFile(out, func(w io.Writer) error { return c.export(ctx, t, job, w) })
+	})
+	return cmd
+}
+
+// export writes the job's file, slice by slice.
+func (c *cli) export(ctx context.Context, t table.Tenant, job export.Job, w io.Writer) error {
+	tx := t.Write()
+	audit.Append(tx, t, by(), "export.add", job.ID, nil, job.Shown())
+	if err := tx.Commit(ctx); err != nil {
+		return err
+	}
+	scope, err := export.ScopeOf(ctx, t, job)
+	if err != nil {
+		return err
+	}
+	show, rows := newProgress(c.err), 0
+	defer show.end()
+	for next := (export.Slice{}); !next.End; {
+		next, err = job.Next(ctx, scope, next.Position, rows == 0 && next.Position == "", func(size int) bool {
+			return size >= exportSlice
+		})
+		if err != nil {
+			return err
+		}
+		if _, err := w.Write(next.Content); err != nil {
+			return err
+		}
+		rows += int(next.Rows)
+		show.note(job.Kind, rows, 0)
+	}
+	return nil
+}
+
+// wholeFile writes a file as a whole or not at all. Only its owner can read it.
+func wholeFile(path string, write func(io.Writer) error) error {
+	tmp, err := os.CreateTemp(filepath.Dir(path), ".svc-*")
+	if err != nil {
+		return err
+	}
+	if err = errors.Join(write(tmp), tmp.Close()); err == nil {
+		err = os.Rename(tmp.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(tmp.Name())
+	}
+	return err
+}

@@ -1,0 +1,49 @@
+package login
+
+import (
+	"net/url"
+	"time"
+
+	"svc/pkg/access/authz"
+	"svc/pkg/base/ids"
+	"svc/pkg/data/table"
+)
+
+// LinkLife is how long a link that a person did not ask for is valid.
+const LinkLife = 24 * time.Hour
+
+// Link is the stored content of a one-time link with which a person sets a
+// password.
+type Link struct {
+	Audience authz.Audience `json:"audience"`
+	TenantID string         `json:"tenant,omitempty"` // "" for an operator
+	Actor    string         `json:"actor"`
+	Email    string         `json:"email"`
+	Since    string         `json:"since"` // Login.Since; the link is void once the account has another value
+}
+
+// LinkKey returns the key of a link. p must be a handle for the kind LINK.
+func LinkKey(p table.Platform, secret string) table.Key {
+	return p.Key("LINK", "LINK", ids.Hash(secret))
+}
+
+// LinkHints returns what the address of a link says of its account. When the link
+// is used up or has expired, nothing else is left to offer a new one by. An
+// operator's account belongs to no company.
+func LinkHints(audience authz.Audience, slug string) url.Values {
+	hints := url.Values{"audience": {string(audience)}}
+	if audience != authz.Dashboard {
+		hints.Set("tenant_hint", slug)
+	}
+	return hints
+}
+
+// AddLink adds a link to the transaction. It returns its path and query with the
+// hints, which are a credential: never log them. The link is valid once, until it
+// expires.
+func AddLink(tx *table.Tx, p table.Platform, n Link, hints url.Values, expires time.Time) string {
+	secret := ids.Secret()
+	tx.Covers(p.Handle).Create(table.Item{Key: LinkKey(p, secret), Type: "link", Expires: expires, Doc: n})
+	hints.Set("link", secret)
+	return "/oauth/password?" + hints.Encode()
+}

@@ -1,0 +1,138 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"svc/pkg/background/dispatch"
+	"svc/pkg/data/table"
+)
+
+// Queue passes messages about trips to the worker of dispatch, after a delay.
+type Queue func(ctx context.Context, delay time.Duration, messages ...dispatch.Message) error
+
+// worker returns the worker of dispatch.
+func (p *Runtime) worker() dispatch.Worker {
+	return dispatch.Worker{DB: p.DB, Now: p.Now,
+		Later: func(ctx context.Context, m dispatch.Message, delay time.Duration) error {
+			return p.Send(ctx, delay, m)
+		}}
+}
+
+// Send passes messages to the queue. Without one, this process makes the steps:
+// those without a delay before Send returns. So the stream delivers a batch again
+// if the process ends before its steps are made, and a delayed step that is lost
+// with the process is due in the table, too.
+func (p *Runtime) Send(ctx context.Context, delay time.Duration, messages ...dispatch.Message) error {
+	if p.Queue != nil {
+		return p.Queue(ctx, delay, messages...)
+	}
+	for _, m := range messages {
+		if delay > 0 {
+			time.AfterFunc(delay, func() {
+				ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+				defer cancel()
+				_ = p.worker().Step(ctx, m) // after an error the sweep makes the step
+			})
+		} else if err := p.worker().Handle(ctx, m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Dispatching makes the steps of the queue's messages. The function's schedule
+// sends the event {"sweep": true}: then Dispatching makes the steps that are due.
+func Dispatching(p *Runtime, _ string) (any, error) {
+	if err := p.useQueue(); err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context, event struct {
+		events.SQSEvent
+		Sweep bool `json:"sweep"`
+	}) (out events.SQSEventResponse, err error) {
+		if event.Sweep {
+			return out, p.worker().Sweep(ctx)
+		}
+		for _, r := range event.Records {
+			var m dispatch.Message
+			err := json.Unmarshal([]byte(r.Body), &m)
+			if err == nil {
+				err = p.worker().Handle(ctx, m)
+			}
+			if err != nil {
+				p.Logger.ErrorContext(ctx, "dispatch message", "id", r.MessageId, "error", err)
+				out.BatchItemFailures = append(out.BatchItemFailures, events.SQSBatchItemFailure{ItemIdentifier: r.MessageId})
+			}
+		}
+		return out, nil
+	}, nil
+}
+
+// useQueue makes the process send to the queue that its environment names.
+func (p *Runtime) useQueue() error {
+	if p.Config.DispatchQueue == "" || p.Queue != nil {
+		return nil
+	}
+	send, err := SQS(context.Background(), p.Config.DispatchQueue, table.Environment)
+	if err != nil {
+		return err
+	}
+	p.Queue = send
+	return nil
+}
+
+// perBatch is how many messages SQS takes in one request.
+const perBatch = 10
+
+// SQS returns a queue that sends signed requests itself (API version 2012-11-05,
+// SendMessageBatch), because the SDK's client for SQS would add to the size of a
+// function that needs one call of it.
+func SQS(ctx context.Context, url string, load Loader) (Queue, error) {
+	cfg, err := load(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("configuration of the AWS SDK: %w", err)
+	}
+	type entry struct {
+		Id, MessageBody string //nolint:revive,staticcheck // the API's names
+		DelaySeconds    int
+	}
+	return func(ctx context.Context, delay time.Duration, messages ...dispatch.Message) error {
+		for some := range slices.Chunk(messages, perBatch) {
+			in := struct {
+				QueueUrl string //nolint:revive,staticcheck // the API's name
+				Entries  []entry
+			}{QueueUrl: url}
+			for i, m := range some {
+				text, err := json.Marshal(m)
+				if err != nil {
+					return err
+				}
+				in.Entries = append(in.Entries, entry{strconv.Itoa(i), string(text), int(delay / time.Second)})
+			}
+			body, err := json.Marshal(in)
+			if err != nil {
+				return err
+			}
+			res, err := AWSCall{Service: "sqs", Method: http.MethodPost, URL: Endpoint("sqs", "sqs", cfg) + "/", Body: body,
+				Header: map[string]string{"Content-Type": "application/x-amz-json-1.0",
+					"X-Amz-Target": "AmazonSQS.SendMessageBatch"}}.Do(ctx, cfg)
+			if err != nil {
+				return err
+			}
+			var answer struct{ Failed []struct{ Code string } }
+			if err := json.Unmarshal(res.Body, &answer); err != nil || res.Status != http.StatusOK || len(answer.Failed) > 0 {
+				return fmt.Errorf("queue of dispatch: SQS answers %d and refuses %d messages", res.Status,
+					len(answer.Failed))
+			}
+		}
+		return nil
+	}, nil
+}

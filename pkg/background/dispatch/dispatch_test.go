@@ -1,0 +1,522 @@
+package dispatch_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"svc/pkg/access/authz"
+	"svc/pkg/background/dispatch"
+	"svc/pkg/base/ids"
+	"svc/pkg/base/timestamp"
+	"svc/pkg/data/audit"
+	"svc/pkg/data/table"
+	offers "svc/pkg/domain/dispatch"
+	"svc/pkg/domain/driver"
+	"svc/pkg/domain/location"
+	"svc/pkg/domain/settings"
+	"svc/pkg/domain/trip"
+	"svc/pkg/edge/api/apitest"
+	"svc/pkg/local/testkit"
+)
+
+// world is a tenant that dispatches, with its drivers and its worker.
+type world struct {
+	*apitest.Stand
+	*testing.T
+	db     *table.DB
+	tn     table.Tenant
+	worker dispatch.Worker
+	tokens map[string]string // of the drivers
+	rider  string
+}
+
+func newWorld(t *testing.T, change func(*settings.Dispatch)) *world {
+	t.Helper()
+	db := testkit.Table(t)
+	s := apitest.New(t, db, slices.Concat(location.Rows(), driver.Rows(), offers.Rows(), trip.Rows())...)
+	w := &world{Stand: s, T: t, db: db, tn: s.Tenant("USD", 2), tokens: map[string]string{}}
+	w.worker = dispatch.Worker{DB: db, Now: s.Now}
+	w.rider = ids.New(ids.Customer, s.Now())
+	w.set(func(d *settings.Dispatch) {
+		d.Mode = settings.Offers
+		if change != nil {
+			change(d)
+		}
+	})
+	return w
+}
+
+func (w *world) set(change func(*settings.Dispatch)) {
+	w.Helper()
+	_, err := settings.Set(w.Context(), w.tn, audit.By{Who: "svc:test", At: w.Now()}, func(d *settings.Document) error {
+		change(&d.Dispatch)
+		return nil
+	})
+	testkit.Must(w.T, err)
+}
+
+// driver adds a driver who is online, so many kilometres to the north of the
+// origin of the trips.
+func (w *world) driver(kilometres float64) string {
+	w.Helper()
+	r, err := driver.Create(w.Context(), w.tn, audit.By{Who: "svc:test", At: w.Now()}, driver.Record{Driver: driver.Driver{
+		FirstName: "Ana", Email: ids.New(ids.Driver, w.Now()) + "@metro.example", Status: driver.Online}}, "hash")
+	testkit.Must(w.T, err)
+	w.tokens[r.ID] = w.Token(w.tn, authz.Driver, r.ID)
+	w.at(r.ID, kilometres)
+	return r.ID
+}
+
+func (w *world) at(id string, kilometres float64) {
+	w.Helper()
+	w.Want(http.StatusOK, nil, http.MethodPut, "/api/v1/me/location", w.tokens[id], fmt.Sprintf(
+		`{"lat": %v, "lng": -74, "recordedAt": %q}`, 40.7+kilometres/111.195, timestamp.Format(w.Now())))
+}
+
+// trip requests a ride and returns its id.
+func (w *world) trip() string {
+	w.Helper()
+	d, err := settings.Read(w.Context(), w.tn)
+	testkit.Must(w.T, err)
+	t, err := trip.Ride{OriginAddress: "1 Main St", OriginLat: "40.7", OriginLng: "-74"}.New(w.rider,
+		trip.Terms{Currency: "USD", Settings: d}, w.Now())
+	testkit.Must(w.T, err)
+	testkit.Must(w.T, w.tn.Load(w.Context(), t.Item(w.tn, 2)))
+	return t.ID
+}
+
+// step makes a step and returns the trip.
+func (w *world) step(id string) trip.Trip {
+	w.Helper()
+	testkit.Must(w.T, w.worker.Step(w.Context(), dispatch.Message{Tenant: w.tn.ID(), Trip: id}))
+	return w.read(id)
+}
+
+func (w *world) read(id string) trip.Trip {
+	w.Helper()
+	it, err := w.tn.Get(w.Context(), trip.Key(w.tn, id))
+	testkit.Must(w.T, err)
+	t, err := trip.FromItem(it)
+	testkit.Must(w.T, err)
+	return t
+}
+
+// offered returns the trips that are offered to the driver.
+func (w *world) offered(driver string) []string {
+	w.Helper()
+	var page struct{ Items []offers.TripOffer }
+	w.Want(http.StatusOK, &page, http.MethodGet, "/api/v1/me/offers", w.tokens[driver], "")
+	out := []string{}
+	for _, o := range page.Items {
+		out = append(out, o.TripID)
+	}
+	return out
+}
+
+// holders returns which of the drivers hold an offer of the trip.
+func (w *world) holders(id string, drivers ...string) []string {
+	w.Helper()
+	out := []string{}
+	for _, d := range drivers {
+		if slices.Contains(w.offered(d), id) {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+func (w *world) act(driver, id, verb string) apitest.Answer {
+	return w.Insist(http.MethodPost, "/api/v1/me/trips/"+id+"/"+verb, w.tokens[driver], "")
+}
+
+func (w *world) wantHolders(id, step string, all, want []string) {
+	w.Helper()
+	if diff := cmp.Diff(want, w.holders(id, all...)); diff != "" {
+		w.Errorf("%s: %s", step, diff)
+	}
+}
+
+func events(t trip.Trip) string {
+	var out []string
+	for _, e := range t.Log() {
+		out = append(out, string(e.Type))
+	}
+	return strings.Join(out, " ")
+}
+
+// Waves: the nearest drivers first, the next when they decline or their time is
+// over, and at the end the trip is pending again, with each step in its log.
+func TestWaves(t *testing.T) {
+	w := newWorld(t, func(d *settings.Dispatch) { d.WaveSize, d.MaxWaves, d.OfferTimeoutSeconds = 2, 3, 20 })
+	all := []string{w.driver(3), w.driver(1), w.driver(2), w.driver(9)} // the last is too far away
+	id := w.trip()
+	if got := w.step(id); got.Status != trip.CollectingOffers {
+		t.Fatalf("the first wave: %s", got.Status)
+	}
+	w.wantHolders(id, "the first wave", all, []string{all[1], all[2]})
+	var page struct{ Items []offers.TripOffer }
+	w.Want(http.StatusOK, &page, http.MethodGet, "/api/v1/me/offers", w.tokens[all[1]], "")
+	if o := page.Items[0]; o.DistanceToOrigin != "1" || o.ExpiresAt != timestamp.Format(w.Now().Add(20*time.Second)) ||
+		o.OriginAddress != "1 Main St" {
+		t.Errorf("the offer: %+v", o)
+	}
+	if a := w.act(all[1], id, "decline"); a.Status != http.StatusOK {
+		t.Fatalf("%d %s", a.Status, a.Body)
+	}
+	if a := w.act(all[1], id, "decline"); a.Status != http.StatusConflict {
+		t.Errorf("declined twice: %d %s", a.Status, a.Body)
+	}
+	if a := w.act(all[0], id, "decline"); a.Status != http.StatusNotFound {
+		t.Errorf("declined without an offer: %d %s", a.Status, a.Body)
+	}
+	if got := w.step(id); got.Status != trip.Searching {
+		t.Errorf("one driver left: %s", got.Status)
+	}
+	w.wantHolders(id, "one driver left", all, []string{all[2]})
+	w.step(id) // a repeated message
+	w.Advance(21 * time.Second)
+	w.wantHolders(id, "the time is over", all, []string{})
+	if a := w.act(all[2], id, "decline"); a.Status != http.StatusConflict {
+		t.Errorf("declined after its end: %d %s", a.Status, a.Body)
+	}
+	testkit.Must(t, w.worker.Sweep(t.Context()))
+	w.wantHolders(id, "the second wave", all, []string{all[0]})
+	w.Advance(21 * time.Second)
+	testkit.Must(t, w.worker.Sweep(t.Context()))
+	w.wantHolders(id, "nobody is left", all, []string{})
+	if got := w.read(id); got.Status != trip.Searching {
+		t.Errorf("a wave without drivers: %s", got.Status)
+	}
+	w.Advance(21 * time.Second)
+	testkit.Must(t, w.worker.Sweep(t.Context()))
+	got := w.read(id)
+	if got.Status != trip.Pending {
+		t.Errorf("at the end: %s", got.Status)
+	}
+	if diff := cmp.Diff("REQUESTED COLLECTING_OFFERS OFFERED OFFERED DECLINED SEARCHING OFFERED UNANSWERED",
+		events(got)); diff != "" {
+		t.Error(diff)
+	}
+	version := got.Version
+	w.Advance(time.Hour)
+	w.at(all[0], 1)
+	testkit.Must(t, w.worker.Sweep(t.Context()))
+	if got := w.step(id); got.Version != version {
+		t.Errorf("a search that has ended went on: %s", events(got))
+	}
+	if a := w.act(all[3], id, "accept"); a.Status != http.StatusOK { // as specified
+		t.Errorf("%d %s", a.Status, a.Body)
+	}
+}
+
+// A driver who comes near while nobody is there gets the next wave.
+func TestSomebodyComes(t *testing.T) {
+	w := newWorld(t, nil)
+	id := w.trip()
+	if got := w.step(id); got.Status != trip.Searching {
+		t.Errorf("nobody there: %s", got.Status)
+	}
+	near := w.driver(1)
+	w.step(id)
+	w.wantHolders(id, "before the end of the wave", []string{near}, []string{})
+	w.Advance(31 * time.Second)
+	w.at(near, 1)
+	testkit.Must(t, w.worker.Sweep(t.Context()))
+	w.wantHolders(id, "the next wave", []string{near}, []string{near})
+}
+
+// Who gets an offer: drivers who are online and free, of the service type, of the
+// tenant; each one offer at a time, and none of a trip that the driver had.
+func TestWhoIsAsked(t *testing.T) {
+	w := newWorld(t, nil)
+	one := w.driver(1)
+	first, second := w.trip(), w.trip()
+	w.step(first)
+	w.step(second)
+	w.wantHolders(first, "the first trip", []string{one}, []string{one})
+	w.wantHolders(second, "the second trip", []string{one}, []string{})
+	if a := w.act(one, first, "accept"); a.Status != http.StatusOK {
+		t.Fatalf("%d %s", a.Status, a.Body)
+	}
+	w.wantHolders(first, "an accepted trip", []string{one}, []string{})
+	w.step(first)
+	w.Advance(31 * time.Second)
+	w.at(one, 1)
+	w.step(second)
+	w.wantHolders(second, "a driver who drives", []string{one}, []string{})
+	two := w.driver(2)
+	_, err := driver.Change(t.Context(), w.tn, audit.By{Who: "svc:test", At: w.Now()}, two,
+		func(r *driver.Record) error { r.ServiceTypeIDs = []string{"svt_other"}; return nil })
+	testkit.Must(t, err)
+	service := "svt_this"
+	for types, want := range map[string]bool{"": true, "svt_this": true, "svt_other": false} {
+		r := driver.Record{}
+		if types != "" {
+			r.ServiceTypeIDs = []string{types}
+		}
+		if offers.Drives(r, &service) != want || !offers.Drives(r, nil) {
+			t.Errorf("a driver of %q for %s", types, service)
+		}
+	}
+}
+
+// What a driver gives back is offered to others, also in a second search.
+func TestGivenBack(t *testing.T) {
+	w := newWorld(t, nil)
+	one, two := w.driver(1), w.driver(2)
+	id := w.trip()
+	w.step(id)
+	if a := w.act(one, id, "accept"); a.Status != http.StatusOK {
+		t.Fatalf("%d %s", a.Status, a.Body)
+	}
+	w.step(id)
+	it, err := w.tn.Get(t.Context(), trip.Key(w.tn, id))
+	testkit.Must(t, err)
+	s := trip.Store{Tenant: w.tn, WriteShards: 2, Now: w.Now(),
+		Commit: func(ctx context.Context, tx *table.Tx, _ any) error { return tx.Commit(ctx) }}
+	_, err = s.Change(t.Context(), it, func(t trip.Trip) (trip.Trip, error) {
+		return t.Unassign(trip.ByDriver(one), nil, w.Now())
+	})
+	testkit.Must(t, err)
+	w.step(id)
+	w.wantHolders(id, "given back", []string{one, two}, []string{two})
+}
+
+// A cancelled trip, and one of a company that switches dispatch off, has no offers.
+func TestEnds(t *testing.T) {
+	w := newWorld(t, nil)
+	one := w.driver(1)
+	id := w.trip()
+	w.step(id)
+	w.set(func(d *settings.Dispatch) { d.Mode = settings.Manual })
+	if got := w.step(id); got.Status != trip.Pending {
+		t.Errorf("switched off: %s", got.Status)
+	}
+	w.wantHolders(id, "switched off", []string{one}, []string{})
+	w.set(func(d *settings.Dispatch) { d.Mode = settings.Offers })
+	next := w.trip()
+	w.step(next)
+	w.wantHolders(next, "another trip", []string{one}, []string{one})
+	it, err := w.tn.Get(t.Context(), trip.Key(w.tn, next))
+	testkit.Must(t, err)
+	s := trip.Store{Tenant: w.tn, WriteShards: 2, Now: w.Now(),
+		Commit: func(ctx context.Context, tx *table.Tx, _ any) error { return tx.Commit(ctx) }}
+	_, err = s.Cancel(t.Context(), it, trip.ByRider(w.rider), nil)
+	testkit.Must(t, err)
+	w.wantHolders(next, "cancelled", []string{one}, []string{})
+	w.step(next)
+	third := w.trip()
+	w.step(third)
+	w.wantHolders(third, "a driver whose offer was withdrawn", []string{one}, []string{one})
+	// What is not dispatched stays as it is.
+	w.set(func(d *settings.Dispatch) { d.Mode = settings.Manual })
+	manual := w.trip()
+	if got := w.step(manual); got.Status != trip.Pending || got.Version != 1 {
+		t.Errorf("manual: %s", events(got))
+	}
+	testkit.Must(t, w.worker.Step(t.Context(), dispatch.Message{Tenant: w.tn.ID(), Trip: ids.New(ids.Trip, w.Now())}))
+}
+
+// A scheduled trip becomes pending in time, whatever the mode.
+func TestScheduled(t *testing.T) {
+	w := newWorld(t, func(d *settings.Dispatch) { d.Mode = settings.Manual })
+	id := w.trip()
+	got := w.read(id)
+	got.Status, got.ScheduledFor = trip.Scheduled, timestamp.Ptr(w.Now().Add(3*time.Hour))
+	testkit.Must(t, w.tn.Load(t.Context(), got.Item(w.tn, 2)))
+	w.step(id)
+	w.step(id)
+	for _, at := range []struct {
+		after time.Duration
+		want  trip.Status
+	}{{2 * time.Hour, trip.Scheduled}, {44 * time.Minute, trip.Scheduled}, {time.Minute, trip.Pending}} {
+		w.Advance(at.after)
+		testkit.Must(t, w.worker.Sweep(t.Context()))
+		if got := w.read(id); got.Status != at.want {
+			t.Errorf("after %v: %s, want %s", at.after, got.Status, at.want)
+		}
+	}
+	if got := events(w.read(id)); got != "REQUESTED DUE" {
+		t.Error(got)
+	}
+}
+
+// With mode open, drivers see the open trips around them, and no others.
+func TestOpen(t *testing.T) {
+	w := newWorld(t, func(d *settings.Dispatch) { d.Mode = settings.Open })
+	near, far := w.driver(2), w.driver(30)
+	id := w.trip()
+	if got := w.step(id); got.Status != trip.Pending || got.Version != 1 {
+		t.Errorf("%s", events(got))
+	}
+	w.step(id)
+	see := func(driver string) []offers.OpenTrip {
+		var page struct{ Items []offers.OpenTrip }
+		w.Want(http.StatusOK, &page, http.MethodGet, "/api/v1/me/open-trips", w.tokens[driver], "")
+		return page.Items
+	}
+	if got := see(near); len(got) != 1 || got[0].TripID != id || got[0].DistanceToOrigin != "2" {
+		t.Errorf("near: %+v", got)
+	}
+	if got := see(far); len(got) > 0 {
+		t.Errorf("far: %+v", got)
+	}
+	if a := w.act(near, id, "accept"); a.Status != http.StatusOK {
+		t.Errorf("%d %s", a.Status, a.Body)
+	}
+	w.step(id)
+	if got := see(near); len(got) > 0 {
+		t.Errorf("accepted: %+v", got)
+	}
+	second := w.trip()
+	w.step(second)
+	w.Advance(location.Fresh + time.Second)
+	if got := see(near); len(got) > 0 {
+		t.Errorf("a driver who is not heard of sees %+v", got)
+	}
+	w.at(near, 1)
+	if got := see(near); len(got) != 1 {
+		t.Errorf("heard of again: %+v", got)
+	}
+	w.set(func(d *settings.Dispatch) { d.Mode = settings.Offers })
+	if got := see(near); len(got) > 0 {
+		t.Errorf("another mode: %+v", got)
+	}
+}
+
+// No driver sees or ends an offer of another tenant.
+func TestOtherTenant(t *testing.T) {
+	w := newWorld(t, nil)
+	one := w.driver(1)
+	id := w.trip()
+	w.step(id)
+	w.wantHolders(id, "its own driver", []string{one}, []string{one})
+	other := w.Tenant("EUR", 1)
+	r, err := driver.Create(t.Context(), other, audit.By{Who: "svc:test", At: w.Now()}, driver.Record{Driver: driver.Driver{
+		FirstName: "Bo", Email: "bo@harbor.example", Status: driver.Online}}, "hash")
+	testkit.Must(t, err)
+	token := w.Token(other, authz.Driver, r.ID)
+	unknown := w.Do(http.MethodPost, "/api/v1/me/trips/"+ids.New(ids.Trip, w.Now())+"/decline", token, "")
+	a := w.Do(http.MethodPost, "/api/v1/me/trips/"+id+"/decline", token, "")
+	if a.Status != http.StatusNotFound || a.Body != unknown.Body {
+		t.Errorf("%d %s, of no trip %s", a.Status, a.Body, unknown.Body)
+	}
+	for _, path := range []string{"offers", "open-trips"} {
+		if a := w.Do(http.MethodGet, "/api/v1/me/"+path, token, ""); a.Body != `{"items":[]}` {
+			t.Errorf("%s: %s", path, a.Body)
+		}
+	}
+	w.wantHolders(id, "afterwards", []string{one}, []string{one})
+}
+
+// Workers, drivers and the clock act on one trip at the same time: the trip has at
+// most one driver, no driver holds an offer of a trip that is taken, and no driver
+// was asked twice.
+func TestRaces(t *testing.T) {
+	w := newWorld(t, func(d *settings.Dispatch) { d.WaveSize, d.OfferTimeoutSeconds = 3, 5 })
+	var all []string
+	for i := range 6 {
+		all = append(all, w.driver(0.3*float64(i+1)))
+	}
+	for round := range 8 {
+		w.Advance(10 * time.Minute)
+		for _, d := range all {
+			w.at(d, 1)
+		}
+		id := w.trip()
+		w.step(id)
+		if round%2 == 0 {
+			w.Advance(6 * time.Second) // the first wave is over
+		}
+		var wg sync.WaitGroup
+		var mu sync.Mutex
+		won := 0
+		for i, d := range all {
+			verb := []string{"accept", "decline", "accept"}[i%3]
+			wg.Go(func() {
+				a := w.act(d, id, verb)
+				mu.Lock()
+				defer mu.Unlock()
+				switch {
+				case verb == "accept" && a.Status == http.StatusOK:
+					won++
+				case a.Status != http.StatusOK && a.Status != http.StatusConflict && a.Status != http.StatusNotFound:
+					t.Errorf("%s: %d %s", verb, a.Status, a.Body)
+				}
+			})
+		}
+		for range 3 {
+			wg.Go(func() {
+				if err := w.worker.Handle(t.Context(), dispatch.Message{Tenant: w.tn.ID(), Trip: id}); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		got := w.step(id)
+		if won != 1 || got.Status != trip.Assigned {
+			t.Fatalf("%d drivers got the trip, which is %s", won, got.Status)
+		}
+		w.wantHolders(id, "after the race", all, []string{})
+		asked := map[string]int{}
+		for _, e := range got.Log() {
+			if e.Type == trip.EventOffered {
+				asked[*e.Data.DriverID]++
+			}
+		}
+		for d, n := range asked {
+			if n > 1 {
+				t.Errorf("%s was asked %d times", d, n)
+			}
+		}
+		it, err := w.tn.Get(t.Context(), trip.Key(w.tn, id))
+		testkit.Must(t, err)
+		s := trip.Store{Tenant: w.tn, WriteShards: 2, Now: w.Now(),
+			Commit: func(ctx context.Context, tx *table.Tx, _ any) error { return tx.Commit(ctx) }}
+		_, err = s.Cancel(t.Context(), it, trip.ByOperator("usr_1"), nil) // its driver is free again
+		testkit.Must(t, err)
+		w.step(id)
+	}
+}
+
+// Two trips compete for one driver: the driver holds one offer.
+func TestTwoTripsOneDriver(t *testing.T) {
+	w := newWorld(t, nil)
+	one := w.driver(1)
+	for range 6 {
+		w.Advance(10 * time.Minute)
+		w.at(one, 1)
+		trips := []string{w.trip(), w.trip(), w.trip()}
+		var wg sync.WaitGroup
+		for _, id := range trips {
+			wg.Go(func() {
+				testkit.Must(t, w.worker.Handle(t.Context(), dispatch.Message{Tenant: w.tn.ID(), Trip: id}))
+			})
+		}
+		wg.Wait()
+		given := 0
+		for _, id := range trips {
+			given += strings.Count(events(w.read(id)), "OFFERED")
+		}
+		if got := w.offered(one); len(got) != 1 || given != 1 {
+			t.Errorf("the driver holds %v, and %d offers were given", got, given)
+		}
+	}
+}
+
+// The worker's message is what the stream says of a trip that is dispatched.
+func TestMessage(t *testing.T) {
+	text, err := json.Marshal(dispatch.Message{Tenant: "ten_1", Trip: "trp_1"})
+	if err != nil || string(text) != `{"tenant":"ten_1","trip":"trp_1"}` {
+		t.Errorf("%s %v", text, err)
+	}
+}

@@ -1,0 +1,149 @@
+package dispatch
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"time"
+
+	"svc/pkg/access/authz"
+	"svc/pkg/base/money"
+	"svc/pkg/base/timestamp"
+	"svc/pkg/data/due"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/dispatch"
+	"svc/pkg/domain/driver"
+	"svc/pkg/domain/location"
+	"svc/pkg/domain/trip"
+)
+
+// The bounds of how long an offer stands, in seconds. A message of SQS can be
+// delayed by fifteen minutes.
+const shortest, longest = 5, 900
+
+// find offers the trip to the next drivers, unless a driver still holds an offer.
+func (v *view) find(ctx context.Context) error {
+	switch {
+	case v.search.Ended && v.trip.Status == trip.Pending:
+		return v.close(ctx) // nobody took it
+	case v.search.Ended: // it was given back
+		v.search = dispatch.Search{Asked: v.search.Asked}
+	}
+	live, err := v.live()
+	if err != nil {
+		return err
+	}
+	switch {
+	case live > 0:
+		return v.follow(ctx, live)
+	case len(v.search.Now) == 0 && v.search.Wave > 0 && !v.search.Over(v.now):
+		return nil // nobody was there; the row of the wave's end is due later
+	case v.search.Wave >= v.settings.MaxWaves:
+		return v.stop(ctx, "No driver took the trip.")
+	}
+	return v.wave(ctx)
+}
+
+// follow makes the status say how many drivers hold an offer.
+func (v *view) follow(ctx context.Context, live int) error {
+	if v.trip.Status == statusOf(live) {
+		return nil
+	}
+	return v.change(ctx, nil, func(t trip.Trip) (trip.Trip, error) { return v.offered(t, live) })
+}
+
+func statusOf(live int) trip.Status {
+	if live > 1 {
+		return trip.CollectingOffers
+	}
+	return trip.Searching
+}
+
+// offered returns the trip in the status for so many live offers.
+func (v *view) offered(t trip.Trip, live int) (trip.Trip, error) {
+	switch want := statusOf(live); {
+	case t.Status == want:
+		return t, nil
+	case want == trip.CollectingOffers:
+		return t.Collect(trip.BySystem(), v.now)
+	}
+	return t.Search(trip.BySystem(), v.now)
+}
+
+// wave gives offers to the nearest drivers. Without any, the trip stays in
+// SEARCHING, and the next wave looks again.
+func (v *view) wave(ctx context.Context) error {
+	radius, _ := money.Must(v.settings.SearchRadiusKm).Float64()
+	found, err := location.Nearby(ctx, v.tenant, location.Search{Place: location.At(v.trip.OriginLat, v.trip.OriginLng),
+		Kilometres: radius, Most: v.settings.WaveSize, Now: v.now, Suits: v.suits})
+	if err != nil {
+		return err
+	}
+	span := time.Duration(min(max(v.settings.OfferTimeoutSeconds, shortest), longest)) * time.Second
+	until := v.now.Add(span)
+	next := dispatch.Search{Wave: v.search.Wave + 1, Until: timestamp.Format(until), Asked: v.search.Asked}
+	for _, c := range found {
+		next.Now = append(next.Now, c.ID)
+	}
+	next.Asked = append(slices.Clone(next.Asked), next.Now...)
+	slots, err := v.slots(ctx, next.Now)
+	if err != nil {
+		return err
+	}
+	also := func(tx *table.Tx) error {
+		next.Put(tx, v.state, errMoved)
+		if v.open.Found() {
+			tx.Delete(v.open.Key)
+		}
+		for i, c := range found {
+			dispatch.NewOffer(v.trip, c.Kilometres, until).Give(tx, slots[i], v.now, errMoved)
+		}
+		v.Book().Add(tx, due.Task{Tenant: v.tenant.ID(), Kind: kind, ID: v.id, At: until})
+		return nil
+	}
+	err = v.change(ctx, also, func(t trip.Trip) (trip.Trip, error) {
+		t, err := v.offered(t, len(found))
+		for _, c := range found {
+			t = t.Note(trip.EventOffered, trip.BySystem(), trip.LogData{DriverID: &c.ID}, v.now)
+		}
+		return t, err
+	})
+	if err == nil && v.Later != nil {
+		if late := v.Later(ctx, Message{v.tenant.ID(), v.id}, span+time.Second); late != nil {
+			slog.WarnContext(ctx, "the end of a wave waits for the sweep", "tenant", v.tenant.ID(), "trip", v.id, "cause", late)
+		}
+	}
+	return err
+}
+
+// slots reads the items of the drivers' offers.
+func (v *view) slots(ctx context.Context, drivers []string) ([]table.Item, error) {
+	keys := make([]table.Key, len(drivers))
+	for i, id := range drivers {
+		keys[i] = dispatch.OfferKey(v.tenant, id)
+	}
+	return v.tenant.Batch(ctx, keys...)
+}
+
+// mostOwn is how many of a driver's newest trips are looked at.
+const mostOwn = 10
+
+// suits reports whether the driver takes the service type, was not asked before,
+// holds no offer, and drives nobody.
+func (v *view) suits(ctx context.Context, r driver.Record) (bool, error) {
+	if !dispatch.Drives(r, v.trip.ServiceTypeID) || v.wasAsked(r.ID) {
+		return false, nil
+	}
+	it, err := v.tenant.Get(ctx, dispatch.OfferKey(v.tenant, r.ID))
+	if err != nil {
+		return false, err
+	}
+	if _, holds, err := dispatch.Held(it, v.now); holds || err != nil {
+		return false, err
+	}
+	partition, index := trip.Own(v.tenant, authz.Driver, r.ID)
+	page, err := v.tenant.Query(ctx, partition, table.Query{Index: index, Backward: true, Limit: mostOwn})
+	return err == nil && !slices.ContainsFunc(page.Items, func(it table.Item) bool {
+		return trip.Status(it.Text("status")).Driven()
+	}), err
+}

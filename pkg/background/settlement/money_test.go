@@ -1,0 +1,357 @@
+package settlement_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"svc/pkg/access/authz"
+	"svc/pkg/background/projection"
+	"svc/pkg/base/fault"
+	"svc/pkg/base/money"
+	"svc/pkg/data/audit"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/receipt"
+	"svc/pkg/domain/report"
+	"svc/pkg/domain/trip"
+	"svc/pkg/domain/wallet"
+	"svc/pkg/local/testkit"
+)
+
+// books are the operators of a fixture's money.
+type books struct {
+	*fixture
+	flags table.Item
+}
+
+func (p *fixture) books() books {
+	it, err := p.tenant.Get(p.t.Context(), authz.FlagsKey(p.tenant, 0))
+	testkit.Must(p.t, err)
+	return books{p, it}
+}
+
+func commit(ctx context.Context, tx *table.Tx, _ any) error { return tx.Commit(ctx) }
+
+func (b books) store() receipt.Store {
+	return receipt.Store{Tenant: b.tenant, By: audit.By{Who: "svc:test", At: start.Add(time.Hour)}, Flags: b.flags,
+		Commit: commit}
+}
+
+func (b books) till() wallet.Till {
+	return wallet.Till{Tenant: b.tenant, By: audit.By{Who: "svc:test", At: start.Add(time.Hour)}, Flags: b.flags,
+		Commit: commit}
+}
+
+// expected fails the test for an error that is not a 409.
+func (b books) expected(err error) bool {
+	if err != nil && !errors.Is(err, fault.InvalidState("")) && !errors.Is(err, &fault.Error{Kind: fault.KindBalance}) {
+		b.t.Errorf("unexpected: %v", err)
+	}
+	return err == nil
+}
+
+func (b books) correct(ctx context.Context, id, fare string) error {
+	it, err := b.tenant.Get(ctx, trip.Key(b.tenant, id))
+	if err == nil {
+		_, err = b.store().Correct(ctx, it, receipt.Fare{FinalFare: json.Number(fare), Reason: "A typo"})
+	}
+	return err
+}
+
+// TestMoneyAddsUp: after any sequence of rides, settlements, corrections, refunds,
+// payouts and withdrawals, the balances are what an independent account says, the
+// receipts have the fares of the trips, the report their sum, and svc verify finds
+// no difference.
+func TestMoneyAddsUp(t *testing.T) {
+	for seed := range uint64(3) {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			t.Parallel()
+			rnd := rand.New(rand.NewPCG(seed, 7))
+			p := newFixture(t, testkit.Name(t, streamOff), 2)
+			b, want := p.books(), map[string]decimal.Decimal{}
+			fares, refunded, settled := map[string]*json.Number{}, map[string]decimal.Decimal{}, map[string]bool{}
+			account := func(tr trip.Trip, sign int64) {
+				e, err := receipt.EntriesOf(tr)
+				testkit.Must(t, err)
+				for actor, amount := range map[string]*decimal.Decimal{*tr.DriverID: e.Driver, tr.CustomerID: e.Rider} {
+					if amount != nil {
+						want[actor] = want[actor].Add(amount.Mul(decimal.NewFromInt(sign)))
+					}
+				}
+			}
+			settle := func(tr trip.Trip) {
+				if tr.FinalFare = fares[tr.ID]; !settled[tr.ID] {
+					account(tr, 1)
+					settled[tr.ID] = true
+				}
+			}
+			var asked []*wallet.Withdrawal
+			for range 150 {
+				amount := fmt.Sprintf("%d.%02d", rnd.IntN(30), rnd.IntN(100))
+				switch rnd.IntN(7) {
+				case 0, 1:
+					tr := p.ride(len(p.trips) + 1)
+					p.load(tr.Item(p.tenant, 2))
+					fares[tr.ID] = tr.FinalFare
+					if rnd.IntN(3) > 0 {
+						_, err := receipt.Settle(t.Context(), p.tenant, tr, start)
+						testkit.Must(t, err)
+						settle(tr)
+					}
+				case 2:
+					if len(p.trips) == 0 {
+						continue
+					}
+					tr := p.trips[rnd.IntN(len(p.trips))]
+					if err := b.correct(t.Context(), tr.ID, amount); b.expected(err) {
+						settle(tr)
+						tr.FinalFare = fares[tr.ID]
+						account(tr, -1)
+						fares[tr.ID] = money.Ptr(money.Must(json.Number(amount)))
+						tr.FinalFare = fares[tr.ID]
+						account(tr, 1)
+					} else {
+						settle(tr) // a refused correction settles the trip too
+					}
+				case 3:
+					if len(p.trips) == 0 {
+						continue
+					}
+					tr := p.trips[rnd.IntN(len(p.trips))]
+					_, err := b.store().Post(t.Context(), receipt.Post{CustomerID: &tr.CustomerID, Type: wallet.Refund,
+						Amount: json.Number("0" + amount[len(amount)-3:]), Description: "Late", TripID: &tr.ID})
+					if errors.Is(err, fault.Field("", "")) {
+						continue // 0.00
+					}
+					if b.expected(err) {
+						n := money.Must(json.Number("0" + amount[len(amount)-3:]))
+						want[tr.CustomerID], refunded[tr.ID] = want[tr.CustomerID].Add(n), refunded[tr.ID].Add(n)
+					}
+				case 4:
+					driver := p.drivers[rnd.IntN(3)]
+					kind, sign := wallet.TopUp, int64(1)
+					if rnd.IntN(2) == 0 {
+						kind, sign = wallet.Payout, -1
+					}
+					_, err := b.store().Post(t.Context(), receipt.Post{DriverID: &driver, Type: kind,
+						Amount: json.Number(amount), Description: "x"})
+					if errors.Is(err, fault.Field("", "")) {
+						continue
+					}
+					if b.expected(err) {
+						want[driver] = want[driver].Add(money.Must(json.Number(amount)).Mul(decimal.NewFromInt(sign)))
+					}
+				case 5:
+					w, err := b.till().Ask(t.Context(), p.drivers[rnd.IntN(3)], json.Number(amount))
+					if !errors.Is(err, fault.Field("", "")) && b.expected(err) {
+						asked = append(asked, w)
+					}
+				default:
+					if len(asked) == 0 {
+						continue
+					}
+					w, how := asked[0], []string{wallet.Paid, wallet.Refused, wallet.Cancelled}[rnd.IntN(3)]
+					it, err := p.tenant.Get(t.Context(), wallet.WithdrawalKey(p.tenant, w.ID))
+					testkit.Must(t, err)
+					if _, err := b.till().End(t.Context(), it, "", how, nil); b.expected(err) {
+						if asked = asked[1:]; how == wallet.Paid {
+							want[w.DriverID] = want[w.DriverID].Sub(money.Must(w.Amount))
+						}
+					}
+				}
+			}
+			for _, tr := range p.trips { // what the stream would have done
+				_, err := receipt.Settle(t.Context(), p.tenant, tr, start)
+				testkit.Must(t, err)
+				settle(tr)
+			}
+			for actor, balance := range want {
+				b.holds(actor, balance)
+			}
+			b.receiptsAre(fares, refunded)
+			if found := p.checked(false); len(found) > 0 {
+				t.Errorf("verify: %+v", found)
+			}
+		})
+	}
+}
+
+func (b books) holds(actor string, want decimal.Decimal) {
+	b.t.Helper()
+	for _, side := range wallet.Sides {
+		it, err := b.tenant.Get(b.t.Context(), wallet.Key(b.tenant, side, actor))
+		testkit.Must(b.t, err)
+		if !it.Found() {
+			continue
+		}
+		w, err := wallet.FromItem(it)
+		if err != nil || !w.Balance.Equal(want) {
+			b.t.Errorf("%s has %s, want %s (%v)", actor, w.Balance, want, err)
+		}
+	}
+}
+
+// receiptsAre checks the newest receipts, and that the report has their sum.
+func (b books) receiptsAre(fares map[string]*json.Number, refunded map[string]decimal.Decimal) {
+	b.t.Helper()
+	sum := decimal.Zero
+	var keys []table.Key
+	for id, fare := range fares {
+		var items [2]table.Item
+		for i, key := range []table.Key{receipt.Key(b.tenant, id), trip.Key(b.tenant, id)} {
+			it, err := b.tenant.Get(b.t.Context(), key)
+			testkit.Must(b.t, err)
+			items[i] = it
+		}
+		keys = append(keys, items[1].Key)
+		shown, err := receipt.Show(b.t.Context(), b.tenant, items[1], items[0], authz.Dashboard)
+		testkit.Must(b.t, err)
+		tr, err := trip.FromItem(items[1])
+		testkit.Must(b.t, err)
+		if text(shown.Total) != text(fare) || text(tr.FinalFare) != text(fare) ||
+			!money.Must(shown.Payment.Refunded).Equal(refunded[id]) {
+			b.t.Errorf("%s: total %s, fare %s, want %s; refunded %s, want %s", id, text(shown.Total), text(tr.FinalFare),
+				text(fare), shown.Payment.Refunded, refunded[id])
+		}
+		if fare != nil {
+			sum = sum.Add(money.Must(*fare))
+		}
+	}
+	step := projection.Step{Now: func() time.Time { return start }}
+	for len(keys) > 0 {
+		n := min(len(keys), 8)
+		_, err := step.Tenant(b.t.Context(), b.tenant, keys[:n])
+		testkit.Must(b.t, err)
+		keys = keys[n:]
+	}
+	got, err := report.Summarize(b.t.Context(), b.tenant, start.Add(-time.Hour), start.Add(time.Hour), 2)
+	testkit.Must(b.t, err)
+	if got.Revenue != money.Number(sum) || int(got.CompletedTrips) != len(fares) {
+		b.t.Errorf("report: %s of %d trips, want %s of %d", got.Revenue, got.CompletedTrips, sum, len(fares))
+	}
+}
+
+func text(n *json.Number) string {
+	if n == nil {
+		return "null"
+	}
+	return string(*n)
+}
+
+// TestCorrectionAfterACrash: a correction whose process dies before or after any of
+// its requests is made once, when it is repeated.
+func TestCorrectionAfterACrash(t *testing.T) {
+	p := newFixture(t, testkit.Name(t, streamOff), 1)
+	b := p.books()
+	for n := range 6 {
+		for _, lost := range []bool{false, true} {
+			tr := p.ride(4*n + 3) // paid from the wallet
+			p.load(tr.Item(p.tenant, 1))
+			err := b.correct(p.crash.CrashAt(t.Context(), n, lost), tr.ID, "12.34")
+			if crashed := p.crash.Revive(); crashed != (err != nil) {
+				t.Fatalf("crashed %v, %v", crashed, err)
+			}
+			testkit.Must(t, b.correct(t.Context(), tr.ID, "12.34"))
+			it, err := p.tenant.Get(t.Context(), receipt.Key(p.tenant, tr.ID))
+			testkit.Must(t, err)
+			if r, err := receipt.FromItem(it); err != nil || r.Version != 2 || text(r.Total) != "12.34" {
+				t.Errorf("request %d, lost %v: %+v, %v", n, lost, r, err)
+			}
+		}
+	}
+	if found := p.checked(false); len(found) > 0 {
+		t.Errorf("verify: %+v", found)
+	}
+}
+
+// TestCorrectionsBesideSettlement: corrections, settlements and refunds of the same
+// trips at once end with books that agree.
+func TestCorrectionsBesideSettlement(t *testing.T) {
+	p := newFixture(t, testkit.Name(t, streamOff), 1)
+	b := p.books()
+	var group sync.WaitGroup
+	for i := range 6 {
+		tr := p.ride(i)
+		p.load(tr.Item(p.tenant, 1))
+		for _, work := range []func() error{
+			func() error { _, err := receipt.Settle(t.Context(), p.tenant, tr, start); return err },
+			func() error { return b.correct(t.Context(), tr.ID, fmt.Sprint(20+i)) },
+			func() error { return b.correct(t.Context(), tr.ID, fmt.Sprint(30+i)) },
+			func() error {
+				_, err := b.store().Post(t.Context(), receipt.Post{CustomerID: &tr.CustomerID, Type: wallet.Refund,
+					Amount: "1", Description: "Late", TripID: &tr.ID})
+				if errors.Is(err, fault.InvalidState("")) {
+					return nil
+				}
+				return err
+			},
+		} {
+			group.Go(func() {
+				var err error
+				for range 20 { // a busy table is a 503, after which a caller repeats
+					if err = work(); err == nil {
+						return
+					}
+				}
+				t.Error(err)
+			})
+		}
+	}
+	group.Wait()
+	if found := p.checked(false); len(found) > 0 {
+		t.Errorf("verify: %+v", found)
+	}
+}
+
+// TestCheckOfCorrections finds and corrects damage in what corrections and
+// withdrawals wrote.
+func TestCheckOfCorrections(t *testing.T) {
+	for what, damage := range map[string]func(books, trip.Trip){
+		"posting": func(b books, tr trip.Trip) { // and so the balance
+			page, err := b.tenant.Query(t.Context(), wallet.Key(b.tenant, wallet.Driver, *tr.DriverID).PK,
+				table.Query{From: wallet.PostedAt(start.Add(time.Minute)), To: wallet.Postings.To, Limit: 9})
+			testkit.Must(t, err)
+			b.remove(page.Items[0].Key)
+		},
+		"receipt": func(b books, tr trip.Trip) {
+			b.change(receipt.Key(b.tenant, tr.ID), map[string]any{"version": 9})
+			b.change(trip.Key(b.tenant, tr.ID), map[string]any{"version": 9})
+			it, err := b.tenant.Get(t.Context(), receipt.Key(b.tenant, tr.ID))
+			testkit.Must(t, err)
+			r, err := receipt.FromItem(it)
+			testkit.Must(t, err)
+			*r.Total = "1"
+			b.load(receipt.Item(b.tenant, r))
+		},
+		"held": func(b books, tr trip.Trip) {
+			b.change(wallet.Key(b.tenant, wallet.Driver, *tr.DriverID), map[string]any{"held": json.Number("3")})
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			p := newFixture(t, testkit.Name(t, streamOff), 3)
+			p.settled(12)
+			b, tr := p.books(), p.trips[1]
+			testkit.Must(t, b.correct(t.Context(), tr.ID, "44.44"))
+			testkit.Must(t, b.correct(t.Context(), tr.ID, "33.33"))
+			if found := p.checked(false); len(found) > 0 {
+				t.Fatalf("without damage: %+v", found)
+			}
+			damage(b, tr)
+			if found := p.checked(false); len(found) == 0 || found[0].What != what {
+				t.Errorf("found %+v, want %s", found, what)
+			}
+			p.checked(true)
+			if found := p.checked(false); len(found) > 0 {
+				t.Errorf("left: %+v", found)
+			}
+		})
+	}
+}

@@ -1,0 +1,194 @@
+package fleet
+
+import (
+	"context"
+
+	"svc/pkg/access/authz"
+	"svc/pkg/access/login"
+	"svc/pkg/base/fault"
+	"svc/pkg/base/ids"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/customer"
+	"svc/pkg/domain/driver"
+	"svc/pkg/domain/tenant"
+	"svc/pkg/edge/api"
+)
+
+// Rows returns the endpoints of people. db stores one-time links.
+func Rows(db *table.DB) []api.Row {
+	h := handler{db}
+	readDrivers := authz.Operators("tenant.drivers:read", "VIEW_DRIVERS")
+	drivers := authz.Operators("tenant.drivers:write", "CREATE_DRIVERS")
+	readCustomers := authz.Operators("tenant.customers:read", "VIEW_CUSTOMERS")
+	customers := authz.Operators("tenant.customers:write", "CREATE_CUSTOMERS")
+	company := api.Needs(func(t table.Tenant, _ api.Peek) []table.Key { return []table.Key{tenant.Key(t)} })
+	invites := api.Confirm("The person gets an account of the company, and a mail with a link to set a password.")
+	changes := api.Confirm("It changes what is known of a person. `disabled` ends the person's access at once.")
+	aDriver, aCustomer := api.One(ids.Driver, driver.Key), api.One(ids.Customer, customer.Key)
+	extension, versioned := api.Extension(), api.Versioned()
+	const invited = "If the service can mail, the person gets a link to set a password, which is valid for 24 hours. " +
+		"Later the sign-in page mails a new one. A mail address has one account in the company."
+	const changed = "Only the given members change; `null` clears one. While `disabled` is true, the account cannot sign " +
+		"in, and all its tokens are invalid at once. The mail address is changed with the command line only."
+	return append([]api.Row{
+		api.Get("/api/v1/drivers/{id}", "svc_get_driver", readDrivers, getDriver, aDriver, extension, versioned,
+			api.Tag("Drivers"), api.Summary("Read a driver"), api.Text("Also one who is disabled.")),
+		api.Post("/api/v1/drivers", "svc_invite_driver", drivers, h.inviteDriver, api.Created(), company, extension,
+			versioned, invites, api.Tag("Drivers"), api.Summary("Invite a driver"), api.Text(invited)),
+		api.Patch("/api/v1/drivers/{id}", "svc_update_driver", drivers, patchDriver, aDriver, extension, versioned, changes,
+			api.Tag("Drivers"), api.Summary("Change, disable or enable a driver"), api.Text(changed)),
+		api.Get("/api/v1/customers/{id}", "svc_get_customer", readCustomers, getCustomer, aCustomer, extension, versioned,
+			api.Tag("Customers"), api.Summary("Read a customer"), api.Text("Also one who is disabled.")),
+		api.Post("/api/v1/customers", "svc_invite_customer", customers, h.inviteCustomer, api.Created(), company, extension,
+			versioned, invites, api.Tag("Customers"), api.Summary("Invite a customer"), api.Text(invited)),
+		api.Patch("/api/v1/customers/{id}", "svc_update_customer", customers, patchCustomer, aCustomer, extension, versioned,
+			changes, api.Tag("Customers"), api.Summary("Change, disable or enable a customer"), api.Text(changed)),
+	}, documentRows(readDrivers, drivers, aDriver)...)
+}
+
+type handler struct{ db *table.DB }
+
+type driverInput struct {
+	ID string `path:"id" doc:"Identifier of the driver." example:"drv_01JT7M4C6Q8V2N5X9B3D1F7H0K"`
+}
+
+type customerInput struct {
+	ID string `path:"id" doc:"Identifier of the customer." example:"cus_01JT7M4C6Q8V2N5X9B3D1F7H0K"`
+}
+
+func getDriver(ctx context.Context, c *api.Caller, in *driverInput) (*ManagedDriver, error) {
+	it, err := c.Item(ctx, driver.Key(c.Tenant, in.ID))
+	if err != nil {
+		return nil, err
+	}
+	r, err := driver.FromItem(it)
+	if err != nil {
+		return nil, err
+	}
+	c.Tagged(driverEditOf(r))
+	out := shownDriver(r)
+	return &out, nil
+}
+
+type inviteDriverInput struct{ Body NewDriver }
+
+func (h handler) inviteDriver(ctx context.Context, c *api.Caller, in *inviteDriverInput) (*ManagedDriver, error) {
+	r := driver.Record{Driver: driver.Driver{Email: in.Body.Email, Status: driver.Offline}}
+	in.Body.DriverEdit.set(&r)
+	if err := driver.Prepare(&r, c.By()); err != nil {
+		return nil, api.InBody(err)
+	}
+	c.Tagged(driverEditOf(r))
+	out := shownDriver(r)
+	account := login.Link{Audience: authz.Driver, TenantID: c.Tenant.ID(), Actor: r.ID, Email: r.Email}
+	return invite(ctx, c, h.db, account, &out, r.Disabled, func(tx *table.Tx, shards int) {
+		driver.Add(tx, c.Tenant, c.By(), r, shards)
+	})
+}
+
+type patchDriverInput struct {
+	ID   string `path:"id" doc:"Identifier of the driver." example:"drv_01JT7M4C6Q8V2N5X9B3D1F7H0K"`
+	Body api.Changes[DriverEdit]
+}
+
+func patchDriver(ctx context.Context, c *api.Caller, in *patchDriverInput) (*ManagedDriver, error) {
+	change := driver.Changing(c.Tenant, c.By(), in.ID, func(r *driver.Record) error {
+		e := driverEditOf(*r)
+		if err := in.Body.Apply(&e); err != nil {
+			return err
+		}
+		e.set(r)
+		return nil
+	})
+	return api.EditState(ctx, c, change, shownDriver, func(r driver.Record) any { return driverEditOf(r) })
+}
+
+func getCustomer(ctx context.Context, c *api.Caller, in *customerInput) (*ManagedCustomer, error) {
+	it, err := c.Item(ctx, customer.Key(c.Tenant, in.ID))
+	if err != nil {
+		return nil, err
+	}
+	r, err := customer.FromItem(it)
+	if err != nil {
+		return nil, err
+	}
+	c.Tagged(customerEditOf(r))
+	out := shownCustomer(r)
+	return &out, nil
+}
+
+type inviteCustomerInput struct{ Body NewCustomer }
+
+func (h handler) inviteCustomer(ctx context.Context, c *api.Caller, in *inviteCustomerInput) (*ManagedCustomer, error) {
+	r := customer.Record{Customer: customer.Customer{Email: in.Body.Email}}
+	in.Body.CustomerEdit.set(&r)
+	if err := customer.Prepare(&r, c.By()); err != nil {
+		return nil, api.InBody(err)
+	}
+	c.Tagged(customerEditOf(r))
+	out := shownCustomer(r)
+	account := login.Link{Audience: authz.Rider, TenantID: c.Tenant.ID(), Actor: r.ID, Email: r.Email}
+	return invite(ctx, c, h.db, account, &out, r.Disabled, func(tx *table.Tx, shards int) {
+		customer.Add(tx, c.Tenant, c.By(), r, shards)
+	})
+}
+
+type patchCustomerInput struct {
+	ID   string `path:"id" doc:"Identifier of the customer." example:"cus_01JT7M4C6Q8V2N5X9B3D1F7H0K"`
+	Body api.Changes[CustomerEdit]
+}
+
+func patchCustomer(ctx context.Context, c *api.Caller, in *patchCustomerInput) (*ManagedCustomer, error) {
+	change := customer.Changing(c.Tenant, c.By(), in.ID, func(r *customer.Record) error {
+		e := customerEditOf(*r)
+		if err := in.Body.Apply(&e); err != nil {
+			return err
+		}
+		e.set(r)
+		return nil
+	})
+	return api.EditState(ctx, c, change, shownCustomer, func(r customer.Record) any { return customerEditOf(r) })
+}
+
+// invite commits a new account with a link to set its password, and mails the link
+// to the account's address. A disabled account, and one of a service that cannot
+// mail, gets no link.
+func invite[Out any](
+	ctx context.Context, c *api.Caller, db *table.DB, account login.Link, out *Out, disabled bool,
+	add func(tx *table.Tx, writeShards int),
+) (*Out, error) {
+	it, err := c.Item(ctx, tenant.Key(c.Tenant))
+	if err != nil {
+		return nil, err
+	}
+	company, err := tenant.FromItem(it)
+	if err != nil {
+		return nil, err
+	}
+	shards, err := c.WriteShards(ctx)
+	if err != nil {
+		return nil, err
+	}
+	link, mails := "", c.Mails() && !disabled
+	out, err = api.Make(ctx, c, out, func(tx *table.Tx) error {
+		add(tx, shards)
+		if mails {
+			link = login.AddLink(tx, db.Platform("LINK"), account, login.LinkHints(account.Audience, company.Slug),
+				c.Now.Add(login.LinkLife))
+		}
+		return nil
+	})
+	if err != nil || !mails {
+		return out, err
+	}
+	base := c.BaseURL()
+	if company.CustomDomain != "" {
+		base = "https://" + company.CustomDomain
+	}
+	c.Mail(ctx, account.Email, company.Name+": your account", "You have an account at "+company.Name+
+		".\n\nSet your password with this link. It is valid for 24 hours and works once:\n\n"+base+link+
+		"\n\nIf you did not expect this, ignore it: nobody can sign in until a password is set.\n")
+	return out, nil
+}
+
+var errMost = fault.InvalidState("A driver has at most %d documents. Change one of them.", mostDocuments)

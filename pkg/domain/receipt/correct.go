@@ -1,0 +1,151 @@
+package receipt
+
+import (
+	"context"
+	"encoding/json"
+
+	"svc/pkg/base/fault"
+	"svc/pkg/base/ids"
+	"svc/pkg/base/money"
+	"svc/pkg/base/plaintext"
+	"svc/pkg/base/timestamp"
+	"svc/pkg/data/audit"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/tenant"
+	"svc/pkg/domain/trip"
+)
+
+// Corrected is the response to a correction.
+type Corrected struct {
+	ID           string       `json:"id" doc:"Identifier of the trip."`
+	FinalFare    *json.Number `json:"finalFare" nullable:"true" doc:"The fare now, currency units."`
+	PreviousFare *json.Number `json:"previousFare" nullable:"true" doc:"The fare before this correction; null if the trip had none, or had the right one already and was never corrected."`
+	Currency     string       `json:"currency" example:"USD" doc:"ISO 4217 code."`
+	ReceiptID    string       `json:"receiptId" doc:"Identifier of the receipt that counts now."`
+	Version      int          `json:"version" doc:"Its version; the first receipt of a trip has 1."`
+	IssuedAt     string       `json:"issuedAt" format:"date-time" doc:"When it was issued."`
+}
+
+// correctedBy returns the response for the receipt that counts now.
+func correctedBy(r Receipt) *Corrected {
+	out := &Corrected{ID: r.TripID, FinalFare: r.Total, Currency: r.Currency, ReceiptID: r.ID, Version: r.Version,
+		IssuedAt: r.IssuedAt}
+	if r.Correction != nil {
+		out.PreviousFare = r.Correction.Was
+	}
+	return out
+}
+
+// errCorrected means that a posting of the correction exists although the receipt
+// does not have its version.
+var errCorrected = fault.InvalidState("The postings of the trip do not match its receipt. Ask the people who run the " +
+	"service to compare them with svc verify.")
+
+// Fare is the request body of a correction.
+type Fare struct {
+	FinalFare json.Number `json:"finalFare" minimum:"0" maximum:"1000000000000" example:"18.5" doc:"The right fare in currency units, with no more decimals than the currency has, and at most the company's largest fare."`
+	Reason    string      `json:"reason" minLength:"1" maxLength:"300" example:"One zero too many" doc:"Why the fare is corrected. The rider and the driver see it on the receipt."`
+}
+
+// Correct corrects the fare of a completed trip. it is the trip's item as the
+// caller read it. One transaction changes the trip, keeps the receipt as an
+// earlier version, writes the next version, reverses what was posted and posts
+// the new amounts. If the trip is not settled yet, Correct settles it with its
+// first fare before. If the trip has the fare already, nothing is changed.
+// Errors: a 404 if there is no trip, a 409 if it is not completed or if more was
+// refunded than the new fare.
+func (s Store) Correct(ctx context.Context, it table.Item, f Fare) (*Corrected, error) {
+	var out *Corrected
+	stale := false
+	return out, table.Retry(ctx, func(ctx context.Context) (err error) {
+		if stale {
+			if it, err = s.Tenant.Get(ctx, it.Key); err != nil {
+				return err
+			}
+		}
+		stale = true
+		tr, err := s.correctable(it)
+		if err != nil {
+			return err
+		}
+		if !plaintext.IsLine(f.Reason, 300) {
+			return fault.Field("body.reason", "expected %s", plaintext.Rule(300))
+		}
+		fare, err := trip.AcceptFare(f.FinalFare, tr.Currency, json.Number(s.Flags.Text("maxFare")))
+		if err != nil {
+			return fault.Field("body.finalFare", "%s", err.Error())
+		}
+		a, err := read(ctx, s.Tenant, tr)
+		if err != nil {
+			return err
+		}
+		if !a.receipt.Found() {
+			if _, err = Settle(ctx, s.Tenant, tr, s.By.At); err != nil {
+				return err
+			}
+			return table.ErrConflict // read what was settled
+		}
+		tx := s.Tenant.Write()
+		if out, err = s.correction(tx, a, tr, fare, f.Reason); err != nil {
+			return err
+		}
+		return s.Commit(ctx, tx, out)
+	})
+}
+
+// correctable returns the trip of an item if its fare may be corrected.
+func (s Store) correctable(it table.Item) (trip.Trip, error) {
+	if !it.Found() {
+		return trip.Trip{}, fault.NotFound()
+	}
+	tr, err := trip.FromItem(it)
+	if err == nil && tr.Status != trip.Completed {
+		err = fault.InvalidState("The fare of a trip that is %s cannot be corrected, because it was not completed.", tr.Status)
+	}
+	if err == nil && tenant.Gone(s.Flags) {
+		err = fault.InvalidState("The company is being deleted.")
+	}
+	return tr, err
+}
+
+// correction puts the correction into a transaction, or nothing if the trip has
+// the fare already. It returns the receipt after it.
+func (s Store) correction(tx *table.Tx, a accounts, tr trip.Trip, fare json.Number, reason string) (*Corrected, error) {
+	was, err := FromItem(a.receipt)
+	if err != nil {
+		return nil, err
+	}
+	if text(tr.FinalFare) == string(fare) {
+		return correctedBy(was), nil
+	}
+	if sum := money.Must(a.receipt.Number(refunded)); sum.GreaterThan(money.Must(fare)) {
+		return nil, fault.InvalidState("%s %s of the trip are refunded already, so its fare cannot be less. Debit the rider's "+
+			"wallet with an ADJUSTMENT instead.", sum, tr.Currency)
+	}
+	next := tr.Note(trip.EventFareCorrected, trip.ByOperator(s.By.Who), trip.LogData{FinalFare: &fare,
+		PreviousFare: tr.FinalFare, Reason: &reason}, s.By.At)
+	next.FinalFare = &fare
+	entries, err := EntriesOf(next)
+	if err != nil {
+		return nil, err
+	}
+	now := was.With(next, entries)
+	now.ID, now.Version = ids.New(ids.Receipt, s.By.At), was.Version+1
+	now.IssuedAt = max(timestamp.Format(s.By.At), was.IssuedAt)
+	now.Correction = &Correction{By: s.By.Who, Reason: reason, Was: was.Total}
+	postings, err := now.Postings(next)
+	if err != nil {
+		return nil, err
+	}
+	earlier := Item(s.Tenant, was.stored())
+	earlier.Key, earlier.Version, earlier.Preserve = earlierKey(s.Tenant, tr.ID, was.Version), 0, a.receipt.Unknown()
+	Replace(tx, a.receipt, now)
+	tx.Create(earlier).Else(table.ErrConflict)
+	tx.Replace(next.Item(s.Tenant, writeShards(a.flags))).Else(table.ErrConflict)
+	if err := a.post(tx, s.Tenant, tr.Currency, postings, errCorrected); err != nil {
+		return nil, err
+	}
+	audit.Append(tx, s.Tenant, s.By, "trip.fare", tr.ID, map[string]any{"finalFare": tr.FinalFare},
+		map[string]any{"finalFare": fare, "reason": reason, "version": now.Version})
+	return correctedBy(now), nil
+}

@@ -1,0 +1,143 @@
+package receipt
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/shopspring/decimal"
+
+	"svc/pkg/access/authz"
+	"svc/pkg/base/money"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/trip"
+	"svc/pkg/edge/api"
+)
+
+// Shown is a receipt as the API shows it. Amounts are in units of Currency.
+type Shown struct {
+	ID            string            `json:"id" doc:"Identifier of the receipt."`
+	TripID        string            `json:"tripId" doc:"The trip."`
+	TripCode      string            `json:"tripCode" example:"7K3M9QXZ" doc:"The trip's short code."`
+	Version       int               `json:"version" doc:"1 for the first receipt of the trip. Each correction of the fare adds one."`
+	IssuedAt      string            `json:"issuedAt" format:"date-time" doc:"When this version was issued."`
+	CompletedAt   *string           `json:"completedAt" format:"date-time" doc:"When the ride ended."`
+	OriginAddress string            `json:"originAddress" example:"12 Harbour Street" doc:"Where the ride began."`
+	DestAddress   *string           `json:"destAddress" doc:"Where the ride ended."`
+	Currency      string            `json:"currency" example:"USD" doc:"ISO 4217 code."`
+	Total         *json.Number      `json:"total" nullable:"true" doc:"The final fare; null if the trip has none. It is the sum of the lines."`
+	Lines         []Portion         `json:"lines" doc:"What the total consists of."`
+	Tax           api.Nullable[Tax] `json:"tax" doc:"The tax in the total; null if the company had no tax rate."`
+	Payment       Payment           `json:"payment" doc:"How the rider paid."`
+	Driver        api.Nullable[Pay] `json:"driver" doc:"What the driver got. null for riders."`
+	Corrections   []Change          `json:"corrections" doc:"The corrections of the fare, oldest first: the last 100."`
+}
+
+// Portion is a part of the total.
+type Portion struct {
+	Type        string      `json:"type" enum:"FARE,TAX" doc:"What it is."`
+	Description string      `json:"description" example:"Ride" doc:"What it is, in words."`
+	Amount      json.Number `json:"amount" doc:"Currency units."`
+}
+
+// Tax is the tax in a total.
+type Tax struct {
+	Rate   json.Number `json:"rate" example:"0.08875" doc:"Share of the total that is tax: the company's taxRate when the trip was settled."`
+	Amount json.Number `json:"amount" doc:"The tax, rounded half to even."`
+	Net    json.Number `json:"net" doc:"The total without the tax."`
+}
+
+// Payment says how a rider paid.
+type Payment struct {
+	Type     string      `json:"type" enum:"CASH,CARD,WALLET" doc:"How the rider paid."`
+	Refunded json.Number `json:"refunded" doc:"Sum of the refunds to the rider's wallet."`
+}
+
+// Pay is what a driver got for a trip.
+type Pay struct {
+	Commission *json.Number `json:"commission" nullable:"true" doc:"What the company kept; null if no rate is known."`
+	Amount     *json.Number `json:"amount" nullable:"true" doc:"What was posted to the driver's wallet; null without a driver. Negative for a cash fare, because the driver holds the money."`
+}
+
+// Change is a correction of a fare.
+type Change struct {
+	Version int          `json:"version" doc:"Version of the receipt that it issued."`
+	At      string       `json:"at" format:"date-time" doc:"When it was made."`
+	Reason  string       `json:"reason" doc:"Why."`
+	Was     *json.Number `json:"was" nullable:"true" doc:"The total before."`
+	Total   *json.Number `json:"total" nullable:"true" doc:"The total after."`
+}
+
+// shown returns the receipt for an audience. earlier are the versions before it.
+func shown(it table.Item, tr trip.Trip, earlier []Receipt, a authz.Audience) (*Shown, error) {
+	r, err := FromItem(it)
+	if err != nil {
+		return nil, err
+	}
+	out := &Shown{ID: r.ID, TripID: r.TripID, TripCode: r.TripCode, Version: r.Version, IssuedAt: r.IssuedAt,
+		CompletedAt: r.CompletedAt, OriginAddress: tr.OriginAddress, DestAddress: tr.DestAddress, Currency: r.Currency,
+		Total: r.Total, Lines: []Portion{}, Corrections: []Change{},
+		Payment: Payment{Type: r.PaymentType, Refunded: it.Number(refunded)}}
+	if out.Payment.Type == "" {
+		out.Payment.Type = "CASH" // as settlement counts it
+	}
+	if a != authz.Rider {
+		out.Driver.Value = &Pay{r.Commission, r.DriverAmount}
+	}
+	for _, v := range append(earlier, r) {
+		if c := v.Correction; c != nil {
+			out.Corrections = append(out.Corrections, Change{v.Version, v.IssuedAt, c.Reason, c.Was, v.Total})
+		}
+	}
+	if r.Total != nil {
+		out.lines(money.Must(*r.Total), r.TaxRate)
+	}
+	return out, nil
+}
+
+// lines splits the total, so that the lines add up to it whatever was rounded. The
+// tax is a part of the total.
+func (s *Shown) lines(total decimal.Decimal, rate *json.Number) {
+	net := total
+	if rate != nil {
+		tax := money.Commission(total, money.Must(*rate), s.Currency)
+		net = total.Sub(tax)
+		s.Tax.Value = &Tax{*rate, money.Number(tax), money.Number(net)}
+	}
+	s.Lines = append(s.Lines, Portion{"FARE", "Ride", money.Number(net)})
+	if t := s.Tax.Value; t != nil {
+		percent := money.Must(t.Rate).Shift(2)
+		s.Lines = append(s.Lines, Portion{"TAX", "Tax, " + percent.String() + " % of the total", t.Amount})
+	}
+}
+
+// Show reads the receipt of a trip. it and r are the items of the trip and of its
+// receipt. Errors: a 409 if the trip is completed and not settled yet.
+func Show(ctx context.Context, t table.Tenant, it, r table.Item, a authz.Audience) (*Shown, error) {
+	tr, err := trip.FromItem(it)
+	if err != nil {
+		return nil, err
+	}
+	if !r.Found() {
+		return nil, unsettled(tr.Status)
+	}
+	newest, err := FromItem(r)
+	if err != nil {
+		return nil, err
+	}
+	var before []Receipt
+	if newest.Version > 1 {
+		q := table.Query{Prefix: earlier, Backward: true, Limit: 100, Consistent: true}
+		page, err := t.Query(ctx, it.PK, q)
+		if err != nil {
+			return nil, err
+		}
+		for _, one := range page.Items { // newest first
+			v, err := FromItem(one)
+			if err != nil {
+				return nil, err
+			}
+			before = append([]Receipt{v}, before...)
+		}
+	}
+	return shown(r, tr, before, a)
+}

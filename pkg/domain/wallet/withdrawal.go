@@ -1,0 +1,204 @@
+package wallet
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"strings"
+
+	"svc/pkg/base/fault"
+	"svc/pkg/base/ids"
+	"svc/pkg/base/money"
+	"svc/pkg/base/timestamp"
+	"svc/pkg/data/audit"
+	"svc/pkg/data/table"
+)
+
+// The states of a withdrawal. Only Asked can change.
+const (
+	Asked     = "REQUESTED"
+	Paid      = "PAID"
+	Refused   = "REFUSED"
+	Cancelled = "CANCELLED"
+)
+
+// Withdrawal is a driver's request to be paid out a part of the balance. While it
+// is asked for, the wallet holds its amount.
+type Withdrawal struct {
+	ID          string      `json:"id" doc:"Identifier of the withdrawal."`
+	DriverID    string      `json:"driverId" doc:"The driver who asked for it."`
+	Amount      json.Number `json:"amount" doc:"Currency units."`
+	Currency    string      `json:"currency" example:"USD" doc:"ISO 4217 code."`
+	Status      string      `json:"status" enum:"REQUESTED,PAID,REFUSED,CANCELLED" doc:"REQUESTED until an operator pays or refuses it, or the driver takes it back."`
+	RequestedAt string      `json:"requestedAt" format:"date-time" doc:"When the driver asked for it."`
+	DecidedAt   *string     `json:"decidedAt" format:"date-time" doc:"When it was paid, refused or taken back."`
+	Reason      *string     `json:"reason" doc:"Why it was refused."`
+	PostingID   *string     `json:"postingId" doc:"The posting that paid it."`
+}
+
+// The indexes that contain withdrawals.
+const (
+	withdrawalsOfTenant = 1 // WITHDRAWALS
+	withdrawalsByStatus = 2 // WITHDRAWALS#status
+	withdrawalsOfDriver = 3 // DRIVER#id#WITHDRAWALS
+)
+
+// WithdrawalKey returns the key of a withdrawal.
+func WithdrawalKey(t table.Tenant, id string) table.Key { return t.Key("WITHDRAWAL", "WITHDRAWAL", id) }
+
+// WithdrawalsOf returns the partition of a driver's withdrawals and its index.
+func WithdrawalsOf(t table.Tenant, driver string) (partition string, index int) {
+	return t.Partition("DRIVER", driver, "WITHDRAWALS"), withdrawalsOfDriver
+}
+
+// WithdrawalItem returns the stored form of a withdrawal.
+func WithdrawalItem(t table.Tenant, w Withdrawal) table.Item {
+	own, _ := WithdrawalsOf(t, w.DriverID)
+	return table.Item{Key: WithdrawalKey(t, w.ID), Type: "withdrawal", Version: 1, R: w.RequestedAt + "#" + w.ID,
+		G:     [4]string{t.Partition("WITHDRAWALS"), t.Partition("WITHDRAWALS", w.Status), own},
+		Attrs: map[string]any{"status": w.Status, "driverId": w.DriverID}, Doc: w}
+}
+
+// WithdrawalFromItem decodes a withdrawal from its item. It returns
+// fault.NotFound if there is none.
+func WithdrawalFromItem(it table.Item) (Withdrawal, error) { return table.DecodeDoc[Withdrawal](it) }
+
+// Till changes withdrawals for one caller.
+type Till struct {
+	Tenant table.Tenant
+	By     audit.By
+	Flags  table.Item // a copy of the tenant's flags
+	// Read returns an item for the first attempt of a change, for a caller that has
+	// read it already; nil means that nothing was read.
+	Read func(context.Context, table.Key) (table.Item, error)
+	// Commit commits a transaction. answer is the response of the request.
+	Commit func(ctx context.Context, tx *table.Tx, answer any) error
+}
+
+func (s Till) shards() int { return max(1, int(s.Flags.Int("writeShards"))) }
+
+// short returns the 409 for a wallet that does not hold an amount.
+func short(w Wallet, what string) error {
+	return &fault.Error{Kind: fault.KindBalance, Message: what + " The wallet has " + string(money.Number(w.Balance)) + " " +
+		w.Currency + ", of which withdrawals hold " + string(money.Number(w.Held)) + "."}
+}
+
+// Ask makes a withdrawal of the driver's, and holds its amount. Errors: a 400 for
+// an amount that is not valid, a 409 if the wallet does not hold it.
+func (s Till) Ask(ctx context.Context, driver string, n json.Number) (*Withdrawal, error) {
+	currency := s.Flags.Text("currency")
+	amount, err := money.Accept(n, currency)
+	most := money.Must(cmp.Or(json.Number(s.Flags.Text("maxPosting")), money.DefaultMaxPosting(currency)))
+	switch {
+	case err != nil:
+		return nil, fault.Field("body.amount", "%s", err.Error())
+	case !amount.IsPositive():
+		return nil, fault.Field("body.amount", "expected an amount above 0")
+	case amount.GreaterThan(most):
+		return nil, fault.Field("body.amount", "expected at most %s, the company's largest posting", most)
+	}
+	at := timestamp.Format(s.By.At)
+	out := &Withdrawal{ID: ids.New(ids.Payout, s.By.At), DriverID: driver, Amount: money.Number(amount),
+		Currency: currency, Status: Asked, RequestedAt: at}
+	read := s.Read
+	return out, table.Retry(ctx, func(ctx context.Context) error {
+		was, err := reader(read, s.Tenant)(ctx, Key(s.Tenant, Driver, driver))
+		if err != nil {
+			return err
+		}
+		read = nil
+		if !was.Found() {
+			return short(Wallet{Currency: currency}, "There is nothing to withdraw.")
+		}
+		tx := s.Tenant.Write()
+		if _, err := Move(tx, s.Tenant, was, Movement{Side: Driver, Actor: driver, Hold: amount,
+			Allows: func(after Wallet) error {
+				if after.Balance.LessThan(after.Held) {
+					after.Held = after.Held.Sub(amount)
+					return short(after, "The wallet does not hold the amount.")
+				}
+				return nil
+			}}, s.shards(), table.ErrConflict); err != nil {
+			return err
+		}
+		tx.Create(WithdrawalItem(s.Tenant, *out))
+		return s.Commit(ctx, tx, out)
+	})
+}
+
+func reader(read func(context.Context, table.Key) (table.Item, error), t table.Tenant) func(context.Context,
+	table.Key) (table.Item, error) {
+	if read == nil {
+		return t.Get
+	}
+	return read
+}
+
+// End pays, refuses or takes back the withdrawal that was read as it. Only the
+// driver may take it back: for another driver's, the error is a 404. Errors: a 409
+// if it is not asked for any more, or if the wallet does not have the amount any
+// more.
+func (s Till) End(ctx context.Context, it table.Item, driver, status string, reason *string) (*Withdrawal, error) {
+	var out Withdrawal
+	stale := false
+	return &out, table.Retry(ctx, func(ctx context.Context) (err error) {
+		if stale {
+			if it, err = s.Tenant.Get(ctx, it.Key); err != nil {
+				return err
+			}
+		}
+		stale = true
+		was, err := WithdrawalFromItem(it)
+		switch {
+		case err != nil:
+			return err
+		case driver != "" && was.DriverID != driver:
+			return fault.NotFound()
+		case was.Status != Asked:
+			return fault.InvalidState("The withdrawal is %s already.", was.Status)
+		}
+		purse, err := s.Tenant.Get(ctx, Key(s.Tenant, Driver, was.DriverID))
+		if err != nil {
+			return err
+		}
+		at := timestamp.Format(s.By.At)
+		out = was
+		out.Status, out.DecidedAt, out.Reason = status, &at, reason
+		tx := s.Tenant.Write()
+		if err := s.settle(tx, purse, &out); err != nil {
+			return err
+		}
+		audit.Put(tx, it, WithdrawalItem(s.Tenant, out))
+		if driver == "" {
+			audit.Append(tx, s.Tenant, s.By, "withdrawal."+strings.ToLower(status), was.ID, was, out)
+		}
+		return s.Commit(ctx, tx, &out)
+	})
+}
+
+// settle frees what the wallet holds for the withdrawal. If it is paid, settle
+// also posts the payout. The posting's id is derived from the withdrawal's, so it
+// is never paid twice.
+func (s Till) settle(tx *table.Tx, purse table.Item, w *Withdrawal) error {
+	amount := money.Must(w.Amount)
+	m := Movement{Side: Driver, Actor: w.DriverID, Hold: amount.Neg()}
+	if w.Status == Paid {
+		_, id, _ := strings.Cut(w.ID, "_")
+		id = ids.Posting + "_" + id
+		w.PostingID = &id
+		m.Entries = []Entry{{By: &s.By.Who, Posting: Posting{ID: id, Type: Payout, Amount: money.Number(amount.Neg()),
+			Description: "Withdrawal " + w.ID, CreatedAt: *w.DecidedAt}}}
+		m.Allows = func(after Wallet) error {
+			if after.Balance.IsNegative() {
+				after.Balance, after.Held = after.Balance.Add(amount), after.Held.Add(amount)
+				return short(after, "The wallet does not have the amount any more.")
+			}
+			return nil
+		}
+	}
+	if !purse.Found() {
+		return fault.NotFound()
+	}
+	_, err := Move(tx, s.Tenant, purse, m, s.shards(), fault.InvalidState("The withdrawal is paid already."))
+	return err
+}
