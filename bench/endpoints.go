@@ -176,6 +176,10 @@ var listed = []endpoint{
 	write(driver, "POST /me/trips/{id}/start", after("accept", "arrived")),
 	write(driver, "POST /me/trips/{id}/complete", after("accept", "arrived", "start")),
 	write(rider, "POST /me/trips/{id}/cancel", after()),
+	write(rider, "POST /me/trips/{id}/rating", func(ctx context.Context, w *world) (string, string, error) {
+		target, err := w.drives(ctx, nil, "accept", "arrived", "start", "complete")
+		return target, `{"rating":5}`, err
+	}),
 	write(op, "POST /trips", func(_ context.Context, w *world) (string, string, error) {
 		return "/api/v1/trips", strings.Replace(w.ride(), "{", fmt.Sprintf(`{"customerId":%q,`, w.ids["rider"]), 1), nil
 	}),
@@ -211,6 +215,7 @@ var listed = []endpoint{
 		return "/api/v1/wallets/postings", fmt.Sprintf(
 			`{"driverId":%q,"type":"TOP_UP","amount":12.5,"description":"Measured"}`, w.ids["driver"]), nil
 	}),
+<<<<<<< HEAD
 	write(op, "GET /webhooks", hooks("", "")),
 	write(op, "GET /webhooks/{id}", hooks("/"+hook, "")),
 	write(op, "GET /webhooks/{id}/deliveries", hooks("/"+hook+"/deliveries", "")),
@@ -220,6 +225,18 @@ var listed = []endpoint{
 	write(op, "POST /webhooks/{id}/rotate", hooks("/"+hook+"/rotate", "")),
 	write(op, "POST /webhooks/{id}/test", hooks("/"+hook+"/test", "")),
 	write(op, "POST /webhooks/{id}/replay", hooks("/"+hook+"/replay", `{"after":"2026-01-01T00:00:00Z"}`)),
+=======
+	write(rider, "DELETE /me/addresses/{id}", mine("addresses", `{"address":"Gone","lat":1,"lng":2}`, "")),
+	write(rider, "PATCH /me", func(_ context.Context, w *world) (string, string, error) {
+		return "/api/v1/me", fmt.Sprintf(`{"lastName":"Measured %d"}`, w.next()), nil
+	}),
+	write(rider, "POST /me/payment-methods", func(ctx context.Context, w *world) (string, string, error) {
+		_, _, err := mine("payment-methods", measuredCard, "")(ctx, w) // so that there are never too many
+		return "/api/v1/me/payment-methods", measuredCard, err
+	}),
+	write(rider, "PATCH /me/payment-methods/{id}", mine("payment-methods", measuredCard, `{"isDefault":true}`)),
+	write(rider, "DELETE /me/payment-methods/{id}", mine("payment-methods", measuredCard, "")),
+>>>>>>> main
 	write(op, "POST /trips/{id}/fare", func(ctx context.Context, w *world) (string, string, error) {
 		target, err := w.drives(ctx, nil, "accept", "arrived", "start", "complete")
 		if err == nil { // the first correction settles the trip
@@ -305,6 +322,36 @@ func one(collection, create, body string) func(context.Context, *world) (string,
 		var made struct{ ID string }
 		err = json.Unmarshal(got, &made)
 		return "/api/v1/" + collection + "/" + made.ID, body, err
+	}
+}
+
+const measuredCard = `{"token":"pm_1","brand":"visa","last4":"4242","expMonth":4,"expYear":2031}`
+
+// mine prepares a rider's request with the body for something that it creates
+// first. Of payment methods it first removes those of earlier requests.
+func mine(collection, create, body string) func(context.Context, *world) (string, string, error) {
+	return func(ctx context.Context, w *world) (string, string, error) {
+		path := "/api/v1/me/" + collection
+		var have struct {
+			Items []struct{ ID, Brand string }
+			ID    string
+		}
+		got, err := w.call(ctx, rider, "GET", path, "")
+		if err == nil {
+			err = json.Unmarshal(got, &have)
+		}
+		for _, m := range have.Items {
+			if err == nil && m.Brand == "visa" {
+				_, err = w.call(ctx, rider, "DELETE", path+"/"+m.ID, "")
+			}
+		}
+		if err == nil {
+			got, err = w.call(ctx, rider, "POST", path, create)
+		}
+		if err == nil {
+			err = json.Unmarshal(got, &have)
+		}
+		return path + "/" + have.ID, body, err
 	}
 }
 

@@ -25,6 +25,12 @@ func driverFlags(cmd *cobra.Command) *edits[driver.Record] {
 	e.optional("plate", "the vehicle's `plate`", func(r *driver.Record) **string { return &r.VehiclePlate })
 	e.optional("model", "the vehicle's `model`", func(r *driver.Record) **string { return &r.VehicleModel })
 	e.optional("color", "the vehicle's `color`", func(r *driver.Record) **string { return &r.VehicleColor })
+	types := cmd.Flags().StringSlice("services", nil,
+		"service types that the driver takes by dispatch, as `IDS` with commas; empty is all")
+	e.step("services", func(r *driver.Record) error {
+		r.ServiceTypeIDs = *types
+		return nil
+	})
 	e.text("status", "OFFLINE, ONLINE or BUSY", func(r *driver.Record) *string { return &r.Status })
 	e.maybe("rating", "0 to 5", func(r *driver.Record) **json.Number { return &r.Rating })
 	e.maybe("lat", "last known latitude, `degrees`", func(r *driver.Record) **json.Number { return &r.CurrentLat })

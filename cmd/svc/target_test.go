@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -140,6 +141,52 @@ func TestIntervention(t *testing.T) {
 	}
 	if out := w.ok("wallet", "show", "metro", "driver1@metro.example"); !strings.Contains(out, "BALANCE") {
 		t.Errorf("the wallet: %s", out)
+	}
+}
+
+// TestInterventionOnTheRoad: a car breaks down, the second driver's phone dies, and
+// the operator completes the ride with its fare by svc. Another trip is given back
+// and deleted.
+func TestInterventionOnTheRoad(t *testing.T) {
+	w := share(t)
+	for _, name := range []string{"broken", "saver"} {
+		w.ok("driver", "add", "metro", name+"@metro.example", "--first", name, "--password", "a long password 1")
+	}
+	id := w.ride()
+	w.ok("trip", "hand-over", "metro", id, "--driver", "broken@metro.example")
+	w.ok("trip", "hand-over", "metro", id, "--driver", "saver@metro.example")
+	w.ok("trip", "move", "metro", id, "DRIVER_ARRIVED")
+	w.ok("trip", "move", "metro", id, "IN_PROGRESS")
+	if _, errs, code := w.run("trip", "complete", "metro", id, "--fare", "1000000000000"); code != 1 ||
+		!strings.Contains(errs, "largest fare") {
+		t.Errorf("a typo: %d %s", code, errs)
+	}
+	w.ok("trip", "complete", "metro", id, "--fare", "18.50", "--distance", "6.4")
+	shown := read[tripWithLog](w, "trip", "show", "metro", id)
+	var events []trip.Event
+	for _, e := range shown.Log {
+		events = append(events, e.Type)
+	}
+	want := []trip.Event{trip.EventRequested, trip.EventAssigned, trip.EventHandedOver, trip.EventArrived,
+		trip.EventStarted, trip.EventCompleted}
+	if *shown.FinalFare != "18.5" || *shown.ActualDistance != "6.4" || !slices.Equal(events, want) {
+		t.Errorf("%+v with %v", shown.Trip, events)
+	}
+	id = w.ride()
+	w.ok("trip", "hand-over", "metro", id, "--driver", "saver@metro.example")
+	w.ok("driver", "edit", "metro", "broken@metro.example", "--disable")
+	if _, errs, code := w.run("trip", "hand-over", "metro", id, "--driver", "broken@metro.example"); code != 1 ||
+		!strings.Contains(errs, "disabled") {
+		t.Errorf("handed over to a disabled driver: %d %s", code, errs)
+	}
+	w.ok("trip", "unassign", "metro", id, "--reason", "ill")
+	if _, errs, code := w.run("trip", "delete", "metro", id); code != 1 || !strings.Contains(errs, "cannot be deleted") {
+		t.Errorf("deleted: %d %s", code, errs)
+	}
+	w.ok("trip", "cancel", "metro", id, "--reason", "no car")
+	w.ok("trip", "delete", "metro", id)
+	if _, errs, code := w.run("trip", "show", "metro", id); code != 1 {
+		t.Errorf("a deleted trip is shown: %d %s", code, errs)
 	}
 }
 

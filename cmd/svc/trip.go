@@ -3,8 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -18,7 +16,8 @@ import (
 
 func tripCommand(c *cli) *cobra.Command {
 	return group("trip", "Trips: list, show, and change for a rider or driver who cannot",
-		c.tripList(), c.tripShow(), c.tripCancel(), c.tripMove())
+		c.tripList(), c.tripShow(), c.tripMove(), c.tripComplete(), c.tripHandOver(), c.tripUnassign(), c.tripCancel(),
+		c.tripDelete(), c.tripFare())
 }
 
 // wordsOf converts values of a string type to strings.
@@ -167,110 +166,4 @@ func readTrip(ctx context.Context, t table.Tenant, id string) (table.Item, trip.
 	}
 	one, err := trip.FromItem(it)
 	return it, one, err
-}
-
-// intervene returns a trip store for changes by a platform operator. Each
-// transaction contains an audit entry, and the trip's log names the operator.
-// before is set to the status from which the trip was changed.
-func intervene(t table.Tenant, writeShards int, before *trip.Status) trip.Store {
-	audited := trip.Audited(t, by())
-	return trip.Store{Tenant: t, WriteShards: writeShards, Now: time.Now(),
-		Commit: func(ctx context.Context, tx *table.Tx, _ any) error { return tx.Commit(ctx) },
-		Also: func(tx *table.Tx, was, next trip.Trip, answer any) {
-			*before = was.Status
-			audited(tx, was, next, answer)
-		}}
-}
-
-func (c *cli) tripCancel() *cobra.Command {
-	cmd := &cobra.Command{Use: "cancel SLUG ID", Short: "Cancel a trip for its rider", Args: cobra.ExactArgs(2),
-		Long:    "Cancel a trip for its rider, by the rules of the API. The trip's log and the audit log name you.",
-		Example: "  svc trip cancel metro trp_01JT7M4C6Q8V2N5X9B3D1F7H0K \\\n    --reason 'The driver had an accident'"}
-	reason := cmd.Flags().String("reason", "", "`text` for the rider and the trip's log; required")
-	cmd.RunE = act(func(ctx context.Context, args []string) error {
-		if *reason == "" {
-			return usagef("--reason is missing: say why the trip is cancelled")
-		}
-		return c.moveTrip(ctx, args, func(ctx context.Context, s trip.Store, it table.Item, was trip.Trip) error {
-			_, err := s.Cancel(ctx, it, trip.ByOperator(by().Who), reason)
-			return err
-		})
-	})
-	return cmd
-}
-
-// moveTrip makes one transition of a trip and shows the trip after it.
-func (c *cli) moveTrip(ctx context.Context, args []string,
-	move func(context.Context, trip.Store, table.Item, trip.Trip) error) error {
-	p, err := c.platform(ctx)
-	if err != nil {
-		return err
-	}
-	n, t, err := p.tenant(ctx, args[0])
-	if err != nil {
-		return err
-	}
-	it, was, err := readTrip(ctx, t, args[1])
-	if err != nil {
-		return err
-	}
-	before := was.Status
-	if err := move(ctx, intervene(t, n.WriteShards, &before), it, was); err != nil {
-		return err
-	}
-	_, now, err := readTrip(ctx, t, was.ID)
-	if err != nil {
-		return err
-	}
-	return c.done(now, "Trip %s is %s now. It was %s.", now.ID, string(now.Status), string(before))
-}
-
-// movable are the statuses that svc trip move can set, in the order of a ride.
-var movable = []string{string(trip.Assigned), string(trip.DriverArrived), string(trip.InProgress),
-	string(trip.Completed)}
-
-func (c *cli) tripMove() *cobra.Command {
-	cmd := &cobra.Command{Use: "move SLUG ID STATUS", Short: "Take a trip's next step for its driver",
-		Args: cobra.ExactArgs(3),
-		Long: "Take a trip's next step for its driver, by the rules of the API. The statuses are, in order, ASSIGNED,\n" +
-			"DRIVER_ARRIVED, IN_PROGRESS and COMPLETED. ASSIGNED needs --driver. Settlement settles a completed trip\n" +
-			"as usual. The trip's log and the audit log name you.",
-		Example: "  svc trip move metro trp_01JT7M4C6Q8V2N5X9B3D1F7H0K ASSIGNED \\\n    --driver driver1@metro.example\n" +
-			"  svc trip move metro trp_01JT7M4C6Q8V2N5X9B3D1F7H0K COMPLETED"}
-	who := cmd.Flags().String("driver", "", "the driver to assign, by mail `address` or id")
-	cmd.RunE = act(func(ctx context.Context, args []string) error {
-		if err := known("status", args[2], movable); err != nil {
-			return err
-		}
-		if (args[2] == string(trip.Assigned)) != (*who != "") {
-			return usagef("ASSIGNED needs --driver, and no other status allows it")
-		}
-		return c.moveTrip(ctx, args, func(ctx context.Context, s trip.Store, it table.Item, was trip.Trip) error {
-			return step(ctx, s, it, was, trip.Status(args[2]), *who)
-		})
-	})
-	return cmd
-}
-
-func step(ctx context.Context, s trip.Store, it table.Item, was trip.Trip, to trip.Status, who string) (err error) {
-	by := trip.ByOperator(by().Who)
-	if to == trip.Assigned {
-		one, err := findDriver(ctx, s.Tenant, who)
-		if err == nil {
-			_, err = s.Assign(ctx, it, by, one.ID)
-		}
-		return err
-	}
-	if was.DriverID == nil {
-		return errors.New("the trip has no driver yet; move it to ASSIGNED first")
-	}
-	switch to {
-	case trip.DriverArrived:
-		_, err = s.Arrive(ctx, it, by)
-	case trip.InProgress:
-		_, err = s.Start(ctx, it, by)
-	default:
-		_, err = s.Complete(ctx, it, by, trip.Measured{})
-	}
-	return err
 }

@@ -2,17 +2,20 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"svc/pkg/access/authz"
 	"svc/pkg/data/table"
+	"svc/pkg/domain/receipt"
+	"svc/pkg/domain/tenant"
 	"svc/pkg/domain/wallet"
 )
 
 func walletCommand(c *cli) *cobra.Command {
-	return group("wallet", "Wallets of drivers and riders", c.walletShow())
+	return group("wallet", "Wallets of drivers and riders", c.walletShow(), c.walletPost())
 }
 
 func (c *cli) walletShow() *cobra.Command {
@@ -21,22 +24,9 @@ func (c *cli) walletShow() *cobra.Command {
 		Example: "  svc wallet show metro driver1@metro.example\n  svc wallet show metro rider1@metro.example --side rider"}
 	side := cmd.Flags().String("side", "driver", "`audience` of the account: driver or rider")
 	cmd.RunE = c.in(func(ctx context.Context, _ platform, t table.Tenant, args []string) error {
-		if err := oneOf("side", *side, []string{"driver", "rider"}); err != nil {
+		id, err := ownerOf(ctx, t, *side, args[1])
+		if err != nil {
 			return err
-		}
-		id := ""
-		if *side == "driver" {
-			one, err := findDriver(ctx, t, args[1])
-			if err != nil {
-				return fmt.Errorf("%w; --side rider looks for a rider", err)
-			}
-			id = one.ID
-		} else {
-			one, err := findRider(ctx, t, args[1])
-			if err != nil {
-				return fmt.Errorf("%w; --side driver looks for a driver", err)
-			}
-			id = one.ID
 		}
 		found, err := wallet.Statement(ctx, t, wallet.SideOf(authz.Audience(*side)), id)
 		if err != nil {
@@ -48,6 +38,70 @@ func (c *cli) walletShow() *cobra.Command {
 			rows.add(p.CreatedAt, p.Type, p.Amount, p.Description)
 		}
 		return c.show(found, rows)
+	})
+	return cmd
+}
+
+// ownerOf returns the id of the driver or rider with the mail address.
+func ownerOf(ctx context.Context, t table.Tenant, side, email string) (string, error) {
+	if err := oneOf("side", side, []string{"driver", "rider"}); err != nil {
+		return "", err
+	}
+	if side == "driver" {
+		one, err := findDriver(ctx, t, email)
+		if err != nil {
+			return "", fmt.Errorf("%w; --side rider looks for a rider", err)
+		}
+		return one.ID, nil
+	}
+	one, err := findRider(ctx, t, email)
+	if err != nil {
+		return "", fmt.Errorf("%w; --side driver looks for a driver", err)
+	}
+	return one.ID, nil
+}
+
+// ledger returns the store by which a platform operator changes a tenant's money.
+func ledger(ctx context.Context, t table.Tenant) (receipt.Store, error) {
+	flags, err := tenant.Flags(ctx, t)
+	return receipt.Store{Tenant: t, By: by(), Flags: flags,
+		Commit: func(ctx context.Context, tx *table.Tx, _ any) error { return tx.Commit(ctx) }}, err
+}
+
+func (c *cli) walletPost() *cobra.Command {
+	cmd := &cobra.Command{Use: "post SLUG EMAIL TYPE AMOUNT", Short: "Post to a driver's or rider's wallet",
+		Args: cobra.ExactArgs(4),
+		Long: "Post to a wallet by the rules of the API. TYPE is TOP_UP, REFUND, PAYOUT or ADJUSTMENT. The audit log\n" +
+			"names you.",
+		Example: "  svc wallet post metro driver1@metro.example TOP_UP 25 \\\n    --description 'Paid in at the office'"}
+	side := cmd.Flags().String("side", "driver", "`audience` of the account: driver or rider")
+	text := cmd.Flags().String("description", "", "`text` for the owner of the wallet; required")
+	about := cmd.Flags().String("trip", "", "`id` of the trip that it is about; required for REFUND")
+	cmd.RunE = c.in(func(ctx context.Context, _ platform, t table.Tenant, args []string) error {
+		kinds := []string{wallet.TopUp, wallet.Refund, wallet.Payout, wallet.Adjustment}
+		if err := known("type", args[2], kinds); err != nil {
+			return err
+		}
+		id, err := ownerOf(ctx, t, *side, args[1])
+		if err != nil {
+			return err
+		}
+		s, err := ledger(ctx, t)
+		if err != nil {
+			return err
+		}
+		p := receipt.Post{Type: args[2], Amount: json.Number(args[3]), Description: *text}
+		if p.DriverID = &id; *side == "rider" {
+			p.DriverID, p.CustomerID = nil, &id
+		}
+		if *about != "" {
+			p.TripID = about
+		}
+		made, err := s.Post(ctx, p)
+		if err != nil {
+			return err
+		}
+		return c.done(made, "Posted %s %s. The balance is %s now.", string(made.Amount), made.Currency, string(made.Balance))
 	})
 	return cmd
 }

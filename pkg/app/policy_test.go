@@ -58,7 +58,6 @@ var unexercised = map[string]string{
 	"ProjectionFunction GiveUp letters of ProjectionFunction": "an item's data cannot be counted",
 	"SettlementFunction GiveUp s3:PutObject":                  "a trip's data cannot be settled",
 	"SettlementFunction GiveUp letters of SettlementFunction": "a trip's data cannot be settled",
-	"ProjectionFunction Project dynamodb:ConditionCheckItem":  "a rider is renamed, and the wallet with the rider",
 }
 
 // TestPoliciesAreWhatIsUsed: every function has the rights that it uses, and no

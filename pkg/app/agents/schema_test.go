@@ -81,6 +81,13 @@ func TestEveryResultIsOfItsSchema(t *testing.T) {
 			call(operator, "svc_update_driver_document", made, map[string]any{"document": paper, "state": "APPROVED"})
 		}
 	}
+	home := idOf(t, call(rider, "svc_save_address", "", map[string]any{"address": "Gone", "lat": 3, "lng": 4}))
+	call(rider, "svc_delete_address", home, nil)
+	call(rider, "svc_update_me", "", map[string]any{"lastName": "Novak"})
+	card := idOf(t, call(rider, "svc_add_payment_method", "", map[string]any{"token": "pm_1", "brand": "visa",
+		"last4": "4242", "expMonth": 4, "expYear": 2031}))
+	call(rider, "svc_choose_payment_method", card, map[string]any{"isDefault": true})
+	call(rider, "svc_remove_payment_method", card, nil)
 	area := map[string]any{"type": "Polygon", "coordinates": [][][]int{{{0, 0}, {1, 0}, {1, 1}, {0, 0}}}}
 	for kind, create := range map[string]map[string]any{"service": {"name": "Van", "baseFare": 5},
 		"zone": {"name": "Pier", "area": area}} {
@@ -91,6 +98,7 @@ func TestEveryResultIsOfItsSchema(t *testing.T) {
 	}
 	hooked(t, s, func(tool, id string, arguments map[string]any) answer { return call(operator, tool, id, arguments) })
 	call(operator, "svc_get_trip", first, nil)
+	call(rider, "svc_rate_trip", first, map[string]any{"rating": 5})
 	call(operator, "svc_get_export", idOf(t, call(operator, "svc_create_export", "", map[string]any{"kind": "trips"})), nil)
 	booked := idOf(t, call(operator, "svc_book_trip", "", map[string]any{"customerId": rita.ID, "originAddress": "Home",
 		"originLat": 1, "originLng": 2}))
@@ -147,8 +155,9 @@ func TestEveryResultIsOfItsSchema(t *testing.T) {
 
 // needsArguments reports whether the tool was called with arguments above.
 func needsArguments(tool string) bool {
-	steps := []string{"request", "cancel", "accept", "arrived", "start", "complete", "save", "set_", "update", "estimate",
-		"create", "delete", "get_service", "get_zone", "get_trip", "get_feedback", "_export", "submit", "comment", "vote",
+	steps := []string{"rate", "request", "cancel", "accept", "arrived", "start", "complete", "save", "set_", "update",
+		"estimate",
+		"create", "delete", "payment_method", "get_service", "get_zone", "get_trip", "get_feedback", "_export", "submit", "comment", "vote",
 		"invite", "driver_documents", "get_driver", "get_customer",
 		"book", "assign", "arrive", "release", "decline", "report_location", "posting", "post_to", "fare",
 		"receipt", "my_trip", "withdrawal", "webhook"}

@@ -180,7 +180,15 @@ func (s *suite) rider(t *testing.T) {
 		t.Errorf("first address: label %v", first["label"])
 	}
 	s.get(t, token, "/api/v1/me/wallet").must(200)
-	s.get(t, token, "/api/v1/me/payment-methods").some()
+	s.do(t, call{method: "DELETE", path: "/api/v1/me/addresses/" + saved.text("id"), token: token}).must(200)
+	me := s.get(t, token, "/api/v1/me").must(200).text("lastName")
+	s.do(t, call{method: "PATCH", path: "/api/v1/me", token: token, body: `{"lastName":"Tried"}`}).must(200)
+	s.do(t, call{method: "PATCH", path: "/api/v1/me", token: token, body: fmt.Sprintf(`{"lastName":%q}`, me)}).must(200)
+	was, methods := s.get(t, token, "/api/v1/me/payment-methods").some()[0]["id"], "/api/v1/me/payment-methods"
+	card := s.post(t, token, methods,
+		`{"token":"pm_tried","brand":"visa","last4":"0042","expMonth":1,"expYear":2040,"isDefault":true}`).must(201)
+	s.do(t, call{method: "PATCH", path: fmt.Sprint(methods, "/", was), token: token, body: `{"isDefault":true}`}).must(200)
+	s.do(t, call{method: "DELETE", path: methods + "/" + card.text("id"), token: token}).must(200)
 	s.get(t, token, "/api/v1/me/orders").items()
 }
 
@@ -296,6 +304,8 @@ func (s *suite) ride(t *testing.T) {
 	if log, _ := trip["log"].([]any); trip["status"] != "COMPLETED" || len(log) != 5 {
 		t.Errorf("status %v, %d entries in the log", trip["status"], len(log))
 	}
+	s.post(t, s.token(t, rider), path+"/rating", `{"rating": 4, "comment": "Tried"}`).must(200)
+	s.post(t, s.token(t, rider), path+"/rating", `{"rating": 5}`).refused(409, "invalid_state")
 	// The demo's own trips may settle meanwhile.
 	var last map[string]any
 	s.eventually(t, "the settlement", func() bool {

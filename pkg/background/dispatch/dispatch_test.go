@@ -2,7 +2,7 @@ package dispatch_test
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-lambda-go/events"
 	"github.com/google/go-cmp/cmp"
 
 	"svc/pkg/access/authz"
@@ -145,7 +146,7 @@ func (w *world) wantHolders(id, step string, all, want []string) {
 	}
 }
 
-func events(t trip.Trip) string {
+func logOf(t trip.Trip) string {
 	var out []string
 	for _, e := range t.Log() {
 		out = append(out, string(e.Type))
@@ -203,7 +204,7 @@ func TestWaves(t *testing.T) {
 		t.Errorf("at the end: %s", got.Status)
 	}
 	if diff := cmp.Diff("REQUESTED COLLECTING_OFFERS OFFERED OFFERED DECLINED SEARCHING OFFERED UNANSWERED",
-		events(got)); diff != "" {
+		logOf(got)); diff != "" {
 		t.Error(diff)
 	}
 	version := got.Version
@@ -211,7 +212,7 @@ func TestWaves(t *testing.T) {
 	w.at(all[0], 1)
 	testkit.Must(t, w.worker.Sweep(t.Context()))
 	if got := w.step(id); got.Version != version {
-		t.Errorf("a search that has ended went on: %s", events(got))
+		t.Errorf("a search that has ended went on: %s", logOf(got))
 	}
 	if a := w.act(all[3], id, "accept"); a.Status != http.StatusOK { // as specified
 		t.Errorf("%d %s", a.Status, a.Body)
@@ -255,7 +256,7 @@ func TestWhoIsAsked(t *testing.T) {
 	w.wantHolders(second, "a driver who drives", []string{one}, []string{})
 	two := w.driver(2)
 	_, err := driver.Change(t.Context(), w.tn, audit.By{Who: "svc:test", At: w.Now()}, two,
-		func(r *driver.Record) error { r.ServiceTypeIDs = []string{"svt_other"}; return nil })
+		func(r *driver.Record) error { r.ServiceTypeIDs = []string{ids.New(ids.Service, w.Now())}; return nil })
 	testkit.Must(t, err)
 	service := "svt_this"
 	for types, want := range map[string]bool{"": true, "svt_this": true, "svt_other": false} {
@@ -321,7 +322,7 @@ func TestEnds(t *testing.T) {
 	w.set(func(d *settings.Dispatch) { d.Mode = settings.Manual })
 	manual := w.trip()
 	if got := w.step(manual); got.Status != trip.Pending || got.Version != 1 {
-		t.Errorf("manual: %s", events(got))
+		t.Errorf("manual: %s", logOf(got))
 	}
 	testkit.Must(t, w.worker.Step(t.Context(), dispatch.Message{Tenant: w.tn.ID(), Trip: ids.New(ids.Trip, w.Now())}))
 }
@@ -345,7 +346,7 @@ func TestScheduled(t *testing.T) {
 			t.Errorf("after %v: %s, want %s", at.after, got.Status, at.want)
 		}
 	}
-	if got := events(w.read(id)); got != "REQUESTED DUE" {
+	if got := logOf(w.read(id)); got != "REQUESTED DUE" {
 		t.Error(got)
 	}
 }
@@ -356,7 +357,7 @@ func TestOpen(t *testing.T) {
 	near, far := w.driver(2), w.driver(30)
 	id := w.trip()
 	if got := w.step(id); got.Status != trip.Pending || got.Version != 1 {
-		t.Errorf("%s", events(got))
+		t.Errorf("%s", logOf(got))
 	}
 	w.step(id)
 	see := func(driver string) []offers.OpenTrip {
@@ -505,7 +506,7 @@ func TestTwoTripsOneDriver(t *testing.T) {
 		wg.Wait()
 		given := 0
 		for _, id := range trips {
-			given += strings.Count(events(w.read(id)), "OFFERED")
+			given += strings.Count(logOf(w.read(id)), "OFFERED")
 		}
 		if got := w.offered(one); len(got) != 1 || given != 1 {
 			t.Errorf("the driver holds %v, and %d offers were given", got, given)
@@ -513,10 +514,54 @@ func TestTwoTripsOneDriver(t *testing.T) {
 	}
 }
 
-// The worker's message is what the stream says of a trip that is dispatched.
-func TestMessage(t *testing.T) {
-	text, err := json.Marshal(dispatch.Message{Tenant: "ten_1", Trip: "trp_1"})
-	if err != nil || string(text) != `{"tenant":"ten_1","trip":"trp_1"}` {
-		t.Errorf("%s %v", text, err)
+// Nothing is lost. If a message cannot be sent, its record comes again. If a process
+// ends after a wave was written, or its message is lost, the row that is due makes
+// the next step. A step that fails is due again.
+func TestNothingIsLost(t *testing.T) {
+	w := newWorld(t, nil)
+	one, two := w.driver(1), w.driver(2)
+	id := w.trip()
+	it, err := w.tn.Get(t.Context(), trip.Key(w.tn, id))
+	testkit.Must(t, err)
+	var sent []dispatch.Message
+	feed := dispatch.Feed{DB: w.db, Send: func(_ context.Context, messages []dispatch.Message) error {
+		sent = append(sent, messages...)
+		return errors.New("the queue does not answer")
+	}}
+	batch := events.DynamoDBEvent{Records: []events.DynamoDBEventRecord{{EventName: "INSERT",
+		Change: events.DynamoDBStreamRecord{SequenceNumber: "1", NewImage: map[string]events.DynamoDBAttributeValue{
+			"pk": events.NewStringAttribute(it.PK), "sk": events.NewStringAttribute(it.SK),
+			"type": events.NewStringAttribute("trip"), "status": events.NewStringAttribute("PENDING"),
+			"dispatched": events.NewBooleanAttribute(true), "r": events.NewStringAttribute(it.R),
+			"doc": events.NewStringAttribute(it.Raw())}}}}}
+	if failed := feed.Process(t.Context(), batch); len(failed) != 1 || failed[0].First != "1" {
+		t.Errorf("failed: %+v", failed)
 	}
+	if diff := cmp.Diff(dispatch.Message{Tenant: w.tn.ID(), Trip: id}, sent[0]); diff != "" {
+		t.Error(diff)
+	}
+	feed.Send = func(ctx context.Context, messages []dispatch.Message) error { return w.worker.Handle(ctx, messages[0]) }
+	if failed := feed.Process(t.Context(), batch); len(failed) > 0 {
+		t.Errorf("failed: %+v", failed)
+	}
+	w.wantHolders(id, "the first wave", []string{one, two}, []string{one})
+	w.Advance(31 * time.Second) // no message comes
+	w.at(two, 2)
+	testkit.Must(t, w.worker.Sweep(t.Context()))
+	w.wantHolders(id, "the sweep", []string{one, two}, []string{two})
+	next := w.trip()
+	whole := w.read(next).Item(w.tn, 2)
+	broken := whole
+	broken.Doc = []string{"not a trip"}
+	testkit.Must(t, w.tn.Load(t.Context(), broken))
+	m := dispatch.Message{Tenant: w.tn.ID(), Trip: next}
+	if w.worker.Step(t.Context(), m) == nil {
+		t.Error("a step with a trip that cannot be read succeeded")
+	}
+	testkit.Must(t, w.worker.Handle(t.Context(), m))
+	testkit.Must(t, w.tn.Load(t.Context(), whole))
+	w.Advance(61 * time.Second)
+	w.at(one, 1)
+	testkit.Must(t, w.worker.Sweep(t.Context()))
+	w.wantHolders(next, "the step that failed", []string{one}, []string{one})
 }

@@ -35,6 +35,7 @@ type Counted struct {
 	Status      string       `json:"status,omitempty"`      // of a trip, a driver
 	RequestedAt string       `json:"requestedAt,omitempty"` // of a trip
 	Completed   *completion  `json:"completed,omitempty"`   // of a completed trip
+	Rating      *rating      `json:"rating,omitempty"`      // of a trip
 	Fare        *json.Number `json:"fare,omitempty"`        // of a completed trip, as builds up to 2026-11 counted it
 	Side        wallet.Side  `json:"side,omitempty"`        // of a wallet
 	Balance     json.Number  `json:"balance,omitempty"`     // of a wallet
@@ -160,6 +161,9 @@ func (s Step) count(it table.Item, was Counted, now string) (Counted, error) {
 		next.Status, next.RequestedAt = string(tr.Status), tr.RequestedAt
 		if tr.Status == trip.Completed {
 			next.Completed = completionOf(tr)
+		}
+		if tr.Rated > 0 && tr.DriverID != nil {
+			next.Rating = &rating{*tr.DriverID, tr.Rated}
 		}
 	case "driver":
 		r, err := driver.FromItem(it)

@@ -86,12 +86,13 @@ type piece struct {
 	stored     table.Item // COUNTED as read
 	was, next  Counted
 	difference counter.Changes
-	wallet     table.Item // of a driver or customer with a new name; not Found if there is none
+	wallet     table.Item  // of a driver or customer with a new name; not Found if there is none
+	rated      []table.Key // of the drivers whose ratings the trip changes
 }
 
 // ops returns how many operations the piece adds to a transaction at most.
 func (p piece) ops() int {
-	n := 1 + len(p.difference) + len(p.next.Ranks) + len(p.was.Ranks)
+	n := 1 + len(p.difference) + len(p.next.Ranks) + len(p.was.Ranks) + len(p.rated)
 	if p.wallet.Found() {
 		n++
 	}
@@ -136,6 +137,9 @@ func (s Step) read(ctx context.Context, h table.Handle, t *table.Tenant, keys []
 			out = append(out, p)
 		}
 	}
+	if err := readRated(ctx, t, out); err != nil {
+		return nil, 0, err
+	}
 	return out, shard, readWallets(ctx, t, out)
 }
 
@@ -177,17 +181,21 @@ func (s Step) commit(ctx context.Context, h table.Handle, t *table.Tenant, piece
 	if pieces[0].next.Pending {
 		return 1, s.commitRows(ctx, *t, pieces[0], shard)
 	}
-	tx, all, n := h.Write(), counter.Changes{}, 0
+	tx, all, stars, n := h.Write(), counter.Changes{}, ratings{}, 0
 	for _, p := range pieces {
-		if p.next.Pending || (n > 0 && tx.Len()+len(all)+p.ops() > maxTxOps) {
+		if p.next.Pending || (n > 0 && tx.Len()+len(all)+len(stars)+p.ops() > maxTxOps) {
 			break
 		}
 		p.next.put(tx, p.stored)
 		p.rename(tx)
 		s.rerank(tx, p)
 		all.AddAll(p.difference, 1)
+		if t != nil {
+			stars.add(*t, p)
+		}
 		n++
 	}
+	stars.write(tx)
 	if t != nil {
 		all.Write(tx, *t, shard)
 	}

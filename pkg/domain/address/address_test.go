@@ -182,3 +182,31 @@ func TestIdempotencyKey(t *testing.T) {
 	}
 	wg.Wait()
 }
+
+// TestRemove: a removed address is gone at once, and may be saved again.
+func TestRemove(t *testing.T) {
+	s := apitest.New(t, testkit.Table(t), address.Rows()...)
+	tn := s.Tenant("USD", 1)
+	person := func() string {
+		id := ids.New(ids.Customer, apitest.Start)
+		testkit.Must(t, tn.Load(t.Context(), table.Item{Key: authz.ActorKey(tn, authz.Rider, id), Type: "customer"}))
+		return s.Token(tn, authz.Rider, id)
+	}
+	token, stranger := person(), person()
+	const path, home = "/api/v1/me/addresses", `{"address":"Home","lat":1,"lng":2,"label":"Home"}`
+	var made, again address.Address
+	s.Want(http.StatusCreated, &made, "POST", path, token, home)
+	s.Want(http.StatusNotFound, nil, "DELETE", path+"/"+made.ID, stranger, "")
+	s.Want(http.StatusOK, nil, "DELETE", path+"/"+made.ID, token, "")
+	if used := s.Last().Usage; used.Sequential != 2 {
+		t.Errorf("%d round trips in sequence", used.Sequential)
+	}
+	if a := s.Want(http.StatusOK, nil, "GET", path, token, ""); a.Body != `{"items":[]}` {
+		t.Errorf("listed: %s", a.Body)
+	}
+	s.Want(http.StatusNotFound, nil, "DELETE", path+"/"+made.ID, token, "")
+	s.Want(http.StatusCreated, &again, "POST", path, token, home)
+	if again.ID == made.ID || again.UsageCount != 1 {
+		t.Errorf("saved again: %+v", again)
+	}
+}

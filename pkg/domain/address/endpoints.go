@@ -19,6 +19,9 @@ func Rows() []api.Row {
 				"Instead `usageCount` grows by one, `lastUsedAt` is set, `address` is overwritten, and so are `label` and "+
 				"`notes` if given. A rider has at most 200 addresses: a new one replaces the one that was not used for the "+
 				"longest time.")),
+		api.Delete("/api/v1/me/addresses/{id}", "svc_delete_address", authz.Riders("rider.addresses:write"), remove,
+			api.Extension(), api.EarlyOwn(stored), api.Tag("Me"), api.Summary("Remove a saved address"),
+			api.Confirm("The saved address is gone for good."), api.Text("The response is the address as it was.")),
 	}
 }
 
@@ -52,4 +55,32 @@ func save(ctx context.Context, c *api.Caller, in *saveInput) (*Address, error) {
 		return nil, err
 	}
 	return &a, nil
+}
+
+type removeInput struct {
+	ID string `path:"id" doc:"Identifier of the saved address." example:"adr_01JT7M4C6Q8V2N5X9B3D1F7H0K"`
+}
+
+func remove(ctx context.Context, c *api.Caller, in *removeInput) (*Address, error) {
+	items, err := api.EarlyOf[[]table.Item](ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	var gone Address
+	err = table.Retry(ctx, func(ctx context.Context) error {
+		if items == nil {
+			if items, err = stored(ctx, c.Tenant, c.Actor.Subject); err != nil {
+				return err
+			}
+		}
+		it, a, err := find(items, in.ID, c.Now)
+		if err != nil {
+			return err
+		}
+		gone, items = a, nil // after a conflict, read again
+		tx := c.Tenant.Write()
+		expire(tx, it, c.Now)
+		return c.Commit(ctx, tx, &gone)
+	})
+	return &gone, err
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"svc/pkg/base/fault"
 	"svc/pkg/data/audit"
 	"svc/pkg/data/table"
 )
@@ -104,18 +105,47 @@ func Put(ctx context.Context, t table.Tenant, rider string, s Save, now time.Tim
 //
 // Access pattern: the table's partition T#t#CUSTOMER#c#ADDRESSES.
 func forget(ctx context.Context, t table.Tenant, tx *table.Tx, rider string, now time.Time) error {
-	page, err := t.Query(ctx, Partition(t, rider), table.Query{Prefix: "ADDRESS#", Limit: table.Examined,
-		Consistent: true, Fill: true})
+	items, err := stored(ctx, t, rider)
 	if err != nil {
 		return err
 	}
-	live := slices.DeleteFunc(page.Items, func(it table.Item) bool { return !it.Live(now) })
+	live := slices.DeleteFunc(items, func(it table.Item) bool { return !it.Live(now) })
 	slices.SortFunc(live, func(a, b table.Item) int { return strings.Compare(a.R, b.R) })
 	for _, it := range live[:min(max(0, len(live)-Most+1), forgottenAtOnce)] {
-		tx.Update(it.Key, table.Change{Add: map[string]any{"version": 1}, Expires: now.Unix()}).
-			If("'version' = ?", it.Version).Else(table.ErrConflict)
+		expire(tx, it, now)
 	}
 	return nil
+}
+
+// expire removes an address in the transaction. The table deletes expired items by
+// itself.
+func expire(tx *table.Tx, it table.Item, now time.Time) {
+	tx.Update(it.Key, table.Change{Add: map[string]any{"version": 1}, Expires: now.Unix()}).
+		If("'version' = ?", it.Version).Else(table.ErrConflict)
+}
+
+// stored reads all items of a rider's addresses, at most table.Examined.
+//
+// Access pattern: the table's partition T#t#CUSTOMER#c#ADDRESSES.
+func stored(ctx context.Context, t table.Tenant, rider string) ([]table.Item, error) {
+	page, err := t.Query(ctx, Partition(t, rider), table.Query{Prefix: "ADDRESS#", Limit: table.Examined,
+		Consistent: true, Fill: true})
+	return page.Items, err
+}
+
+// find returns the live address with the id. It returns fault.NotFound if there is
+// none.
+func find(items []table.Item, id string, now time.Time) (table.Item, Address, error) {
+	for _, it := range items {
+		a, err := FromItem(it)
+		if err != nil {
+			return it, a, err
+		}
+		if a.ID == id && it.Live(now) {
+			return it, a, nil
+		}
+	}
+	return table.Item{}, Address{}, fault.NotFound()
 }
 
 // Item returns the stored form of an address.

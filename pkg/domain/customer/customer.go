@@ -43,12 +43,15 @@ func FromItem(it table.Item) (Record, error) {
 	return r, err
 }
 
+// FullName returns the name to show of a customer who has chosen none.
+func FullName(first, last string) string { return strings.TrimSpace(first + " " + last) }
+
 func (r *Record) normalize() error {
 	for _, s := range []*string{&r.Name, &r.FirstName, &r.LastName, &r.Email} {
 		*s = strings.TrimSpace(*s)
 	}
 	if r.Name == "" {
-		r.Name = strings.TrimSpace(r.FirstName + " " + r.LastName)
+		r.Name = FullName(r.FirstName, r.LastName)
 	}
 	if r.Phone != nil && strings.TrimSpace(*r.Phone) == "" {
 		r.Phone = nil

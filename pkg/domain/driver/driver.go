@@ -2,10 +2,14 @@ package driver
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
+
+	"github.com/shopspring/decimal"
 
 	"svc/pkg/base/email"
 	"svc/pkg/base/fault"
+	"svc/pkg/base/ids"
 	"svc/pkg/base/money"
 	"svc/pkg/base/phone"
 	"svc/pkg/base/plaintext"
@@ -49,18 +53,28 @@ type Record struct {
 	CreatedAt       string   `json:"createdAt"`
 	StatusUpdatedAt string   `json:"statusUpdatedAt,omitempty"`
 	Trip            string   `json:"-"` // the ride that made the driver BUSY; "" if there is none
+	// RatingSum and RatingCount are those of the riders' ratings, which the projection
+	// adds. Rating is their mean as soon as there is one.
+	RatingSum   int64 `json:"-"`
+	RatingCount int64 `json:"-"`
 }
 
+// mostServices is the largest number of service types of a driver.
+const mostServices = 50
+
 // FromItem decodes a driver from the item. It returns fault.NotFound if there
-// is none. Status, TotalTrips, Disabled and Trip are attributes of the item;
-// everything else is in its document.
+// is none. Status, TotalTrips, Disabled, Trip and the sums of ratings
+// are attributes of the item; everything else is in its document.
 func FromItem(it table.Item) (Record, error) {
 	r, err := table.DecodeDoc[Record](it)
 	if err != nil {
 		return Record{}, err
 	}
 	r.Status, r.TotalTrips, r.Disabled = it.Text("status"), it.Int("totalTrips"), it.Flag("disabled")
-	r.Trip = it.Text("trip")
+	r.Trip, r.RatingSum, r.RatingCount = it.Text("trip"), it.Int("ratingSum"), it.Int("ratingCount")
+	if r.RatingCount > 0 {
+		r.Rating = money.Ptr(decimal.NewFromInt(r.RatingSum).DivRound(decimal.NewFromInt(r.RatingCount), 2))
+	}
 	return r, nil
 }
 
@@ -87,6 +101,9 @@ func (r *Record) normalize() error {
 	var wrong fault.Faults
 	wrong.Unless(r.FirstName != "" || r.LastName != "", "name", "expected a first or last name")
 	wrong.Unless(email.Valid(email.Fold(r.Email)), "email", "expected a mail address")
+	wrong.Unless(len(r.ServiceTypeIDs) <= mostServices && !slices.ContainsFunc(r.ServiceTypeIDs, func(id string) bool {
+		return !ids.Valid(ids.Service, id)
+	}), "services", "expected at most %d identifiers of service types", mostServices)
 	wrong.Unless(r.Status == Offline || r.Status == Online || r.Status == Busy, "status",
 		"expected OFFLINE, ONLINE or BUSY")
 	wrong.Unless((r.CurrentLat == nil) == (r.CurrentLng == nil) && within(&r.CurrentLat, 90) && within(&r.CurrentLng, 180),

@@ -42,6 +42,8 @@ func TestEveryFieldIsRead(t *testing.T) {
 	var full driver.Record
 	n := 0
 	fill(reflect.ValueOf(&full).Elem(), &n)
+	mean := json.Number("4.5")
+	full.RatingSum, full.RatingCount, full.Rating = 9, 2, &mean
 	for name, want := range map[string]driver.Record{"everything": full,
 		"nothing": {Driver: driver.Driver{ID: "x", Status: driver.Offline}}} {
 		if err := tn.Load(t.Context(), driver.Item(tn, want, 1)); err != nil {

@@ -72,9 +72,12 @@ func Item(t table.Tenant, r Record, writeShards int) table.Item {
 
 func item(t table.Tenant, r Record, shard string) table.Item {
 	it := table.Item{Key: authz.ActorKey(t, authz.Driver, r.ID), Type: "driver", Version: 1, R: r.ID,
-		G:     [4]string{t.Partition("DRIVERS", shard), t.Partition("DRIVERS", r.Status, shard)},
-		Attrs: map[string]any{"status": r.Status, "disabled": r.Disabled, "totalTrips": r.TotalTrips, "trip": nil},
-		Doc:   r}
+		G: [4]string{t.Partition("DRIVERS", shard), t.Partition("DRIVERS", r.Status, shard)},
+		Attrs: map[string]any{"status": r.Status, "disabled": r.Disabled, "totalTrips": r.TotalTrips, "trip": nil,
+			"ratingSum": nil, "ratingCount": nil}, Doc: r}
+	if r.RatingCount > 0 {
+		it.Attrs["ratingSum"], it.Attrs["ratingCount"] = r.RatingSum, r.RatingCount
+	}
 	if r.Trip != "" {
 		it.Attrs["trip"] = r.Trip
 	}

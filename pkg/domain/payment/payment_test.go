@@ -219,3 +219,105 @@ func TestNewerBuildsDataSurvives(t *testing.T) {
 		t.Errorf("%+v, %v, newer %q", m, err, it.Text("newer"))
 	}
 }
+
+// TestOwnMethods: a rider adds a provider's token, never a card number, chooses the
+// default and removes methods.
+func TestOwnMethods(t *testing.T) {
+	s := apitest.New(t, testkit.Table(t), payment.Rows()...)
+	tn := s.Tenant("USD", 1)
+	id, token := rider(t, s, tn)
+	body := func(secret string) string {
+		return `{"token":"` + secret + `","brand":"Visa","last4":"4242","expMonth":4,"expYear":2030}`
+	}
+	for _, number := range []string{"4242424242424242", "4242 4242 4242 4242", "card 4242-4242-4242-4242.",
+		"6011000990139424", "378282246310005", "6304000000000000018", "x4242424242424242x"} {
+		a := s.Want(http.StatusBadRequest, nil, "POST", path, token, body(number))
+		if !strings.Contains(a.Body, "body.token") || strings.Contains(a.Body, "4242") {
+			t.Errorf("%s: %s", number, a.Body)
+		}
+	}
+	var first, second payment.Method
+	a := s.Want(http.StatusCreated, &first, "POST", path, token, body("pm_4242424242424241"))
+	if !first.IsDefault || first.Brand != "visa" || strings.Contains(a.Body, "pm_") {
+		t.Errorf("first %s", a.Body)
+	}
+	if used := s.Last().Usage; used.Sequential != 2 {
+		t.Errorf("%d round trips in sequence", used.Sequential)
+	}
+	s.Advance(time.Second)
+	s.Want(http.StatusCreated, &second, "POST", path, token, body("tok_secret"))
+	it, err := tn.Get(t.Context(), payment.Key(tn, id, second.ID))
+	if testkit.Must(t, err); it.Text("token") != "tok_secret" || second.IsDefault {
+		t.Errorf("stored token %q, %+v", it.Text("token"), second)
+	}
+	s.Want(http.StatusOK, &second, "PATCH", path+"/"+second.ID, token, `{"isDefault":true}`)
+	s.Want(http.StatusBadRequest, nil, "PATCH", path+"/"+second.ID, token, `{"isDefault":false}`)
+	if it, err = tn.Get(t.Context(), payment.Key(tn, id, second.ID)); err != nil || it.Text("token") != "tok_secret" {
+		t.Errorf("the token is lost: %v", err)
+	}
+	methods := func() (ids []string) {
+		var list struct{ Items []payment.Method }
+		s.Want(http.StatusOK, &list, "GET", path, token, "")
+		for i, m := range list.Items {
+			if m.IsDefault != (i == 0) {
+				t.Errorf("%d is default: %t", i, m.IsDefault)
+			}
+			ids = append(ids, m.ID)
+		}
+		return ids
+	}
+	if diff := cmp.Diff([]string{second.ID, first.ID}, methods()); diff != "" {
+		t.Error(diff)
+	}
+	_, stranger := rider(t, s, tn)
+	s.Want(http.StatusNotFound, nil, "DELETE", path+"/"+second.ID, stranger, "")
+	s.Want(http.StatusNotFound, nil, "PATCH", path+"/"+second.ID, stranger, `{"isDefault":true}`)
+	s.Want(http.StatusOK, nil, "DELETE", path+"/"+second.ID, token, "")
+	s.Want(http.StatusNotFound, nil, "DELETE", path+"/"+second.ID, token, "")
+	if diff := cmp.Diff([]string{first.ID}, methods()); diff != "" {
+		t.Error(diff)
+	}
+	entries, _, err := audit.List(t.Context(), tn, "", 20)
+	testkit.Must(t, err)
+	for _, e := range entries {
+		if strings.Contains(string(e.Before)+string(e.After), "tok_secret") {
+			t.Error("the audit log has the token")
+		}
+	}
+}
+
+// TestOwnMethodsRace: whatever removals and choices cross, one method is the
+// default.
+func TestOwnMethodsRace(t *testing.T) {
+	s := apitest.New(t, testkit.Table(t), payment.Rows()...)
+	tn := s.Tenant("USD", 1)
+	id, token := rider(t, s, tn)
+	var made []payment.Method
+	for i := range 6 {
+		m, err := payment.Add(t.Context(), tn, by(time.Duration(i)*time.Second), id, card("0001"))
+		testkit.Must(t, err)
+		made = append(made, m)
+	}
+	var group sync.WaitGroup
+	for i, m := range made {
+		group.Go(func() {
+			if i%2 == 0 {
+				s.Insist("DELETE", path+"/"+m.ID, token, "")
+			} else {
+				s.Insist("PATCH", path+"/"+m.ID, token, `{"isDefault":true}`)
+			}
+		})
+	}
+	group.Wait()
+	all, err := payment.List(t.Context(), tn, id)
+	testkit.Must(t, err)
+	defaults := 0
+	for _, m := range all {
+		if m.IsDefault {
+			defaults++
+		}
+	}
+	if len(all) != 3 || defaults != 1 {
+		t.Errorf("%d methods, %d defaults", len(all), defaults)
+	}
+}

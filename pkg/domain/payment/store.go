@@ -56,6 +56,8 @@ func read(ctx context.Context, t table.Tenant, rider string) (held, error) {
 		out.head = page.Items[i]
 		page.Items = slices.Delete(page.Items, i, i+1)
 	}
+	// A method that was removed expires. The table deletes it by itself.
+	page.Items = slices.DeleteFunc(page.Items, func(it table.Item) bool { return !it.Expires.IsZero() })
 	out.items = page.Items
 	if out.methods, err = table.DecodeAll(page.Items, FromItem); err != nil {
 		return held{}, err
@@ -72,11 +74,22 @@ func read(ctx context.Context, t table.Tenant, rider string) (held, error) {
 	return out, nil
 }
 
+// commit commits the transaction of a change.
+type commit = func(context.Context, *table.Tx, Method) error
+
+func plainly(ctx context.Context, tx *table.Tx, _ Method) error { return tx.Commit(ctx) }
+
 // Add adds a payment method for the rider. It fills in ID and CreatedAt if they
 // are empty. The first method becomes the default. A new default replaces the
 // old one. Add returns fault.InvalidState if the rider has Most methods. It does
 // not check that the rider exists.
 func Add(ctx context.Context, t table.Tenant, by audit.By, rider string, m Method) (Method, error) {
+	return add(ctx, t, by, rider, m, "", nil, plainly)
+}
+
+// add is Add with the provider's token, and with what the first attempt has read.
+func add(ctx context.Context, t table.Tenant, by audit.By, rider string, m Method, token string, first *held,
+	done commit) (Method, error) {
 	if m.ID == "" {
 		m.ID = ids.New(ids.Payment, by.At)
 	}
@@ -87,28 +100,91 @@ func Add(ctx context.Context, t table.Tenant, by audit.By, rider string, m Metho
 		return Method{}, err
 	}
 	wanted := m.IsDefault
-	err := table.Retry(ctx, func(ctx context.Context) error {
-		have, err := read(ctx, t, rider)
-		if err != nil {
-			return err
-		}
+	err := each(ctx, t, rider, first, func(ctx context.Context, have held) error {
 		if len(have.methods) >= Most {
 			return fault.InvalidState("A rider has at most %d payment methods.", Most)
 		}
 		m.IsDefault = wanted || len(have.methods) == 0
 		tx := t.Write()
-		tx.Create(Item(t, rider, m))
+		it := Item(t, rider, m)
+		if token != "" {
+			it.Attrs = map[string]any{"token": token}
+		}
+		tx.Create(it)
 		have.lock(tx, t, rider)
 		if m.IsDefault {
-			have.clearDefault(tx, m.ID)
+			have.setDefault(tx, m.ID)
 		}
 		audit.Append(tx, t, by, "payment.add", m.ID, nil, m)
-		return tx.Commit(ctx)
+		return done(ctx, tx, m)
 	})
 	if err != nil {
 		return Method{}, fmt.Errorf("add payment method: %w", err)
 	}
 	return m, nil
+}
+
+// each makes the attempts of a change of a rider's methods.
+func each(ctx context.Context, t table.Tenant, rider string, first *held,
+	attempt func(context.Context, held) error) error {
+	return table.Retry(ctx, func(ctx context.Context) error {
+		have := first
+		if first = nil; have == nil {
+			now, err := read(ctx, t, rider)
+			if err != nil {
+				return err
+			}
+			have = &now
+		}
+		return attempt(ctx, *have)
+	})
+}
+
+// remove removes a rider's payment method. If it was the default, the newest other
+// method becomes the default. It returns fault.NotFound if there is none.
+func remove(ctx context.Context, t table.Tenant, by audit.By, rider, id string, first *held,
+	done commit) (gone Method, err error) {
+	return gone, each(ctx, t, rider, first, func(ctx context.Context, have held) error {
+		i := slices.IndexFunc(have.methods, func(m Method) bool { return m.ID == id })
+		if i < 0 {
+			return fault.NotFound()
+		}
+		gone = have.methods[i]
+		tx := t.Write()
+		tx.Update(Key(t, rider, id), table.Change{Add: map[string]any{"version": 1}, Expires: by.At.Unix()}).
+			If("attribute_exists(pk)").Else(table.ErrConflict)
+		have.lock(tx, t, rider)
+		if rest := slices.Delete(slices.Clone(have.methods), i, i+1); gone.IsDefault && len(rest) > 0 {
+			have.items = slices.DeleteFunc(slices.Clone(have.items), func(it table.Item) bool {
+				return it.Key == Key(t, rider, id)
+			})
+			have.setDefault(tx, rest[0].ID)
+		}
+		audit.Append(tx, t, by, "payment.remove", id, gone, nil)
+		return done(ctx, tx, gone)
+	})
+}
+
+// choose makes a rider's payment method the default. It returns fault.NotFound if
+// there is none.
+func choose(ctx context.Context, t table.Tenant, by audit.By, rider, id string, first *held,
+	done commit) (chosen Method, err error) {
+	return chosen, each(ctx, t, rider, first, func(ctx context.Context, have held) error {
+		i := slices.IndexFunc(have.methods, func(m Method) bool { return m.ID == id })
+		if i < 0 {
+			return fault.NotFound()
+		}
+		was := have.methods[i]
+		chosen = was
+		chosen.IsDefault = true
+		tx := t.Write()
+		if !was.IsDefault {
+			have.lock(tx, t, rider)
+			have.setDefault(tx, id)
+			audit.Append(tx, t, by, "payment.set", id, was, chosen)
+		}
+		return done(ctx, tx, chosen)
+	})
 }
 
 // Set changes a rider's payment method. A new default replaces the old one.
@@ -144,16 +220,25 @@ func (have held) lock(tx *table.Tx, t table.Tenant, rider string) {
 	audit.Put(tx, have.head, table.Item{Key: headKey(t, rider), Type: "payments", Version: 1})
 }
 
-// clearDefault removes the default flag from all methods but except.
-func (have held) clearDefault(tx *table.Tx, except string) {
+// setDefault makes a method the default and all others not, in their items.
+func (have held) setDefault(tx *table.Tx, id string) {
 	for _, it := range have.items {
 		m, err := FromItem(it)
-		if err != nil || !m.IsDefault || m.ID == except {
+		if err != nil || m.IsDefault == (m.ID == id) {
 			continue
 		}
-		m.IsDefault = false
+		m.IsDefault = m.ID == id
 		audit.Put(tx, it, table.Item{Key: it.Key, Type: it.Type, Doc: m})
 	}
+}
+
+// clearDefault removes the default flag from all methods but except.
+func (have held) clearDefault(tx *table.Tx, except string) {
+	others := have
+	others.items = slices.DeleteFunc(slices.Clone(have.items), func(it table.Item) bool {
+		return strings.HasSuffix(it.SK, "#"+except)
+	})
+	others.setDefault(tx, "")
 }
 
 // Item returns the stored form of a payment method.

@@ -23,6 +23,10 @@ func Rows(people person.Store) []api.Row {
 		api.Get("/api/v1/me", "svc_me", policy, h.me, api.Tag("Me"), api.Summary("Who am I"),
 			api.Text("The caller's profile, in the shape of the token's audience. An operator needs no scope: "+
 				"a token with `openid` alone will do.")),
+		api.Patch("/api/v1/me", "svc_update_me", authz.Riders("rider.profile:write"), patchMe, api.Extension(),
+			api.Tag("Me"), api.Summary("Change my profile"), api.Confirm("The company sees the new name and phone number."),
+			api.Text("Only the given members change; `null` clears one. The mail address is not changed here: the company "+
+				"does that.")),
 	}
 }
 
@@ -82,4 +86,40 @@ func gone(err error) error {
 		return fault.Unauthorized("The token is no longer valid.", true)
 	}
 	return err
+}
+
+// RiderEdit has the members of a profile that a rider decides.
+type RiderEdit struct {
+	FirstName *string `json:"firstName,omitempty" maxLength:"100" example:"Ava" doc:"First name. A rider has a first or a last name."`
+	LastName  *string `json:"lastName,omitempty" maxLength:"100" example:"Thompson" doc:"Last name."`
+	Phone     *string `json:"phone,omitempty" maxLength:"40" example:"+1 212 555 0190" doc:"Phone number."`
+}
+
+type patchMeInput struct {
+	Body api.Changes[RiderEdit]
+}
+
+func patchMe(ctx context.Context, c *api.Caller, in *patchMeInput) (*RiderProfile, error) {
+	return api.Edit(ctx, c, customer.Changing(c.Tenant, c.By(), c.Actor.Subject, func(r *customer.Record) error {
+		if r.Disabled { // between the checks and a later attempt
+			return fault.Unauthorized("The token is no longer valid.", true)
+		}
+		first, last := r.FirstName, r.LastName
+		e := RiderEdit{&first, &last, r.Phone}
+		if err := in.Body.Apply(&e); err != nil {
+			return err
+		}
+		shown := r.Name == customer.FullName(r.FirstName, r.LastName)
+		r.FirstName, r.LastName, r.Phone = "", "", e.Phone
+		if e.FirstName != nil {
+			r.FirstName = *e.FirstName
+		}
+		if e.LastName != nil {
+			r.LastName = *e.LastName
+		}
+		if shown { // the name to show follows, unless somebody chose another
+			r.Name = ""
+		}
+		return nil
+	}), func(r customer.Record) RiderProfile { return riderProfile(r.Customer) })
 }

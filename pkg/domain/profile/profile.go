@@ -76,9 +76,11 @@ func ofOperator(p person.Person, m person.Membership, slug, name string) Profile
 			Permissions: m.Permissions}}}
 }
 
-func ofRider(c customer.Customer) Profile {
-	return Profile{RiderProfile{Actor: string(authz.Rider), ID: c.ID, FirstName: c.FirstName, LastName: c.LastName,
-		Email: c.Email, Phone: c.Phone, TotalTrips: c.TotalTrips, Rating: c.Rating}}
+func ofRider(c customer.Customer) Profile { return Profile{riderProfile(c)} }
+
+func riderProfile(c customer.Customer) RiderProfile {
+	return RiderProfile{Actor: string(authz.Rider), ID: c.ID, FirstName: c.FirstName, LastName: c.LastName,
+		Email: c.Email, Phone: c.Phone, TotalTrips: c.TotalTrips, Rating: c.Rating}
 }
 
 func ofDriver(d driver.Driver) Profile {

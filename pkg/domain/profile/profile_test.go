@@ -112,3 +112,38 @@ func TestMe(t *testing.T) {
 	}
 	s.Want(http.StatusUnauthorized, nil, "GET", "/api/v1/me", asOperator, "")
 }
+
+// TestPatchMe: a rider changes name and phone and nothing else. The name that
+// operators see follows, unless somebody chose another.
+func TestPatchMe(t *testing.T) {
+	db := testkit.Table(t)
+	s := apitest.New(t, db, profile.Rows(person.Store{DB: db})...)
+	tn := s.Tenant("USD", 1)
+	made, err := customer.Create(t.Context(), tn, audit.By{Who: "svc:test", At: apitest.Start}, customer.Record{
+		Customer: customer.Customer{FirstName: "Ava", LastName: "Thompson", Email: "ava@metro.example"}}, "")
+	testkit.Must(t, err)
+	token := s.Token(tn, authz.Rider, made.ID)
+	var got profile.RiderProfile
+	s.Want(http.StatusOK, &got, "PATCH", "/api/v1/me", token, `{"lastName":"Kim","phone":"+1 212 555 0191"}`)
+	if got.FirstName != "Ava" || got.LastName != "Kim" || *got.Phone != "+1 212 555 0191" || got.Email != made.Email {
+		t.Errorf("changed %+v", got)
+	}
+	if used := s.Last().Usage; used.Sequential != 2 {
+		t.Errorf("%d round trips in sequence", used.Sequential)
+	}
+	r, err := customer.ByID(t.Context(), tn, made.ID)
+	if testkit.Must(t, err); r.Name != "Ava Kim" {
+		t.Errorf("operators see %q", r.Name)
+	}
+	s.Want(http.StatusOK, &got, "PATCH", "/api/v1/me", token, `{"phone":null,"firstName":null}`)
+	if got.Phone != nil || got.FirstName != "" || got.LastName != "Kim" {
+		t.Errorf("cleared %+v", got)
+	}
+	for _, body := range []string{`{"lastName":null}`, `{"email":"x@y.example"}`, `{"rating":5}`, `{"phone":"me"}`} {
+		s.Want(http.StatusBadRequest, nil, "PATCH", "/api/v1/me", token, body)
+	}
+	_, err = customer.Change(t.Context(), tn, audit.By{Who: "svc:test", At: apitest.Start}, made.ID,
+		func(r *customer.Record) error { r.Disabled = true; return nil })
+	testkit.Must(t, err)
+	s.Want(http.StatusUnauthorized, nil, "PATCH", "/api/v1/me", token, `{"lastName":"B"}`)
+}

@@ -261,3 +261,23 @@ func TestPostsRaceSettlement(t *testing.T) {
 		t.Errorf("rider %s, driver %s", rider, driver)
 	}
 }
+
+// TestFloorOfRides: a ride that is paid from a wallet leaves the company's floor.
+func TestFloorOfRides(t *testing.T) {
+	w := newWorld(t, "USD")
+	ride := func(payment string, want int) {
+		t.Helper()
+		a := w.Insist("POST", "/api/v1/me/trips", w.tokens[w.rider],
+			`{"originAddress":"A","originLat":1,"originLng":2,"paymentType":"`+payment+`"}`)
+		if a.Status != want || want == 409 && a.Code() != "insufficient_balance" {
+			t.Errorf("%s: %d %s, want %d", payment, a.Status, a.Body, want)
+		}
+	}
+	ride("WALLET", 201) // without a floor
+	w.Flags(w.tenant, map[string]any{"taxiEnabled": true, "currency": "USD", "readShards": 1, "writeShards": 1,
+		"walletFloor": "0"})
+	ride("WALLET", 409)
+	ride("CASH", 201)
+	w.post(w.rider, "TOP_UP", "0.01")
+	ride("WALLET", 201)
+}

@@ -38,7 +38,7 @@ func (Settings) Defaults() any { return Settings{Document: Default} }
 // Document is the stored part of the settings. The flags are stored with the
 // tenant.
 type Document struct {
-	Pricing  Pricing  `json:"pricing" doc:"Fares beyond the rates of the service types. Waiting and rounding apply to estimates and to fares that the service computes. taxRate and cancellationFee are for apps: the service stores them and enforces neither."`
+	Pricing  Pricing  `json:"pricing" doc:"Fares beyond the rates of the service types. Waiting and rounding apply to estimates and to fares that the service computes. taxRate shows the tax on receipts. cancellationFee is for apps: the service stores it and charges nothing."`
 	Payments Payments `json:"payments" doc:"How riders may pay. A request with another payment type gets a 409."`
 	Dispatch Dispatch `json:"dispatch" doc:"How trips find their drivers."`
 	Routing  Routing  `json:"routing" doc:"How distances and durations of rides are estimated."`
@@ -46,7 +46,7 @@ type Document struct {
 
 // Pricing configures fares beyond the rates of the service type.
 type Pricing struct {
-	TaxRate             json.Number `json:"taxRate" minimum:"0" maximum:"1" doc:"Share of the fare that is tax."`
+	TaxRate             json.Number `json:"taxRate" minimum:"0" maximum:"1" doc:"Share of the fare that is tax. Receipts of trips that are settled from now on show it."`
 	CancellationFee     json.Number `json:"cancellationFee" minimum:"0" doc:"Fee for a cancelled trip, currency units."`
 	FreeWaitingMinutes  int         `json:"freeWaitingMinutes" minimum:"0" doc:"Minutes for which waiting is free."`
 	WaitingPerMinute    json.Number `json:"waitingPerMinute" minimum:"0" doc:"Price of a minute of waiting, currency units."`

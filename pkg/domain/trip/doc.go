@@ -12,6 +12,7 @@
 //	requests.go   validation of what a rider or driver sends
 //	endpoints.go  rows and handlers of riders, drivers and readers
 //	operations.go rows and handlers of operators who change trips
+//	rate.go       a rider's rating of the driver
 //	book.go       what an operator sends to book a trip
 //
 // The package must not know settlement, reports or wallets.

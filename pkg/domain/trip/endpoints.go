@@ -10,12 +10,14 @@ import (
 	"svc/pkg/access/authz"
 	"svc/pkg/base/fault"
 	"svc/pkg/base/ids"
+	"svc/pkg/base/money"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/customer"
 	"svc/pkg/domain/driver"
 	"svc/pkg/domain/estimate"
 	"svc/pkg/domain/settings"
 	"svc/pkg/domain/tenant"
+	"svc/pkg/domain/wallet"
 	"svc/pkg/edge/api"
 )
 
@@ -85,6 +87,7 @@ func ActorRows() []api.Row {
 				"fare is `finalFare`. Without it the fare follows from the prices of the service type and the measured values, "+
 				"if there are prices and all measures that they need. Else it is the estimated fare, else null. Receipt and "+
 				"settlement follow.")),
+		rateRow(),
 	}
 }
 
@@ -269,11 +272,35 @@ func requestRide(ctx context.Context, c *api.Caller, in *RideInput) (*Trip, erro
 	if err := terms.Settings.Serves(ctx, c.Tenant, t.OriginLat, t.OriginLng); err != nil {
 		return nil, err
 	}
+	if err := solvent(ctx, c, t, state.Flags); err != nil {
+		return nil, err
+	}
 	s, err := storeOf(ctx, c)
 	if err != nil {
 		return nil, err
 	}
 	return s.Create(ctx, t, state.Flags)
+}
+
+// solvent returns a 409 if the rider pays from the wallet, and the ride would take
+// the wallet below the company's floor. A ride without an estimate needs a balance
+// above the floor. Only a company with a floor pays for this read.
+func solvent(ctx context.Context, c *api.Caller, t Trip, flags table.Item) error {
+	floor, ok := wallet.Floor(flags)
+	if !ok || t.PaymentType != "WALLET" {
+		return nil
+	}
+	it, err := c.Tenant.Get(ctx, wallet.Key(c.Tenant, wallet.Customer, t.CustomerID))
+	if err != nil {
+		return err
+	}
+	balance := money.Must(it.Number("balance"))
+	if t.EstimatedFare != nil && !balance.Sub(money.Must(*t.EstimatedFare)).LessThan(floor) ||
+		t.EstimatedFare == nil && balance.GreaterThan(floor) {
+		return nil
+	}
+	return &fault.Error{Kind: fault.KindBalance, Message: "The wallet has " + string(money.Number(balance)) + " " +
+		t.Currency + ", which is not enough for this ride. Pay in first, or choose another payment type."}
 }
 
 // termsOf reads what the tenant offers for the rider's ride. If the ride has an estimate,

@@ -119,7 +119,7 @@ func unassign(ctx context.Context, c *api.Caller, in *CancelInput) (*Changed, er
 	if err != nil {
 		return nil, err
 	}
-	return s.Change(ctx, it, func(t Trip) (Trip, error) { return t.Unassign(actor(c), in.reason(), s.Now) })
+	return s.Unassign(ctx, it, actor(c), in.reason())
 }
 
 // Erased is the response to a deletion.

@@ -168,6 +168,11 @@ func (s Store) Assign(ctx context.Context, it table.Item, by LogActor, driver st
 		func(t Trip) *Accepted { return &Accepted{t.ID, t.Status, driver, *t.AcceptedAt} })
 }
 
+// Unassign takes the trip from its driver; see Trip.Unassign.
+func (s Store) Unassign(ctx context.Context, it table.Item, by LogActor, reason *string) (*Changed, error) {
+	return s.Change(ctx, it, func(t Trip) (Trip, error) { return t.Unassign(by, reason, s.Now) })
+}
+
 // Changed is the response to another change.
 type Changed struct {
 	ID        string `json:"id" doc:"Identifier of the trip."`
@@ -175,7 +180,7 @@ type Changed struct {
 	UpdatedAt string `json:"updatedAt" format:"date-time" doc:"When the trip was changed."`
 }
 
-// Change makes any other change of the trip, such as Trip.Unassign or Trip.Note.
+// Change makes any other change of the trip, such as Trip.Search or Trip.Note.
 // act may run more than once.
 func (s Store) Change(ctx context.Context, it table.Item, act func(Trip) (Trip, error)) (*Changed, error) {
 	return change(ctx, s, it, act, func(t Trip) *Changed { return &Changed{t.ID, t.Status, t.UpdatedAt} })
@@ -275,7 +280,7 @@ func (s Store) replace(tx *table.Tx, was, next Trip) {
 	} else {
 		op.If("'status' = ? AND driverId = ?", string(was.Status), *was.DriverID)
 	}
-	if next.completedLate() {
+	if was.Status != Completed && next.completedLate() {
 		entries := next.Log()
 		log := LogItem(s.Tenant, was.ID, was.Version+1, entries[len(entries)-1])
 		log.G[byTenant-1], log.R = LatePartition(s.Tenant), *next.CompletedAt+"#"+was.ID

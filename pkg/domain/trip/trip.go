@@ -90,6 +90,9 @@ type Trip struct {
 	// Engaged means that the trip made its driver BUSY. Its end, or another driver,
 	// makes the driver ONLINE again, whatever the company's setting then is.
 	Engaged bool `json:"-"`
+	// Rated is the rider's rating of the driver, 1 to 5; 0 means none. Only the log
+	// shows it, which drivers do not see.
+	Rated int `json:"-"`
 	// Version counts the writes of the trip, starting with 1 on creation. Each
 	// transition adds one to it.
 	Version int64 `json:"-"`

@@ -238,7 +238,7 @@ func (x *exchange) startEarly(ctx context.Context) (end func()) {
 				e.err = fmt.Errorf("panic in the early read of %s: %v", x.row.ID, p)
 			}
 		}()
-		e.value, e.err = x.row.early(ctx, x.caller.Tenant)
+		e.value, e.err = x.row.early(ctx, x.caller.Tenant, x.caller.Actor.Subject)
 	}()
 	return func() {
 		cancel()

@@ -40,7 +40,7 @@ type Row struct {
 
 	needs    func(table.Tenant, Peek) []table.Key
 	recent   bool // the items of needs may be as old as recentTTL
-	early    func(context.Context, table.Tenant) (any, error)
+	early    func(ctx context.Context, t table.Tenant, actor string) (any, error)
 	register func(huma.API, huma.Operation)
 }
 
@@ -119,7 +119,14 @@ func Extension() Option { return func(r *Row) { r.Extension = true } }
 // Needs costs no request of its own.
 func Early[T any](read func(context.Context, table.Tenant) (T, error)) Option {
 	return func(r *Row) {
-		r.early = func(ctx context.Context, t table.Tenant) (any, error) { return read(ctx, t) }
+		r.early = func(ctx context.Context, t table.Tenant, _ string) (any, error) { return read(ctx, t) }
+	}
+}
+
+// EarlyOwn is Early for what belongs to the caller, whose id read gets.
+func EarlyOwn[T any](read func(ctx context.Context, t table.Tenant, actor string) (T, error)) Option {
+	return func(r *Row) {
+		r.early = func(ctx context.Context, t table.Tenant, actor string) (any, error) { return read(ctx, t, actor) }
 	}
 }
 

@@ -1,0 +1,91 @@
+package projection_test
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"testing"
+
+	"svc/pkg/base/ids"
+	"svc/pkg/base/timestamp"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/driver"
+	"svc/pkg/domain/trip"
+	"svc/pkg/local/testkit"
+)
+
+// Each rating counts once for its driver, however often and in whatever order the
+// steps see it, and while the driver's record changes. A driver who is gone stops
+// nothing.
+func TestRatingsCountOnce(t *testing.T) {
+	w := newWorld(t, testkit.Name(t, streamOff), 17, 1)
+	var drivers []string
+	for range 2 {
+		r := driver.Record{Driver: driver.Driver{ID: ids.New(ids.Driver, start), Status: driver.Online}}
+		drivers = append(drivers, r.ID)
+		w.put(driverItem(w, r))
+	}
+	gone := ids.New(ids.Driver, start)
+	sums, counts := map[string]int64{}, map[string]int64{}
+	var keys []table.Key
+	for n := range 40 {
+		who := append(slices.Clone(drivers), gone)[n%3]
+		at := timestamp.Format(start)
+		tr := trip.Trip{ID: ids.New(ids.Trip, start), Status: trip.Completed, CustomerID: "cus", DriverID: &who,
+			Currency: "USD", PaymentType: "CASH", OriginLat: "1", OriginLng: "1", RequestedAt: at, UpdatedAt: at,
+			CompletedAt: &at, Version: 1}
+		if n%5 > 0 {
+			rated, err := tr.Rate("cus", 1+n%5, nil, start)
+			testkit.Must(t, err)
+			tr = rated
+			sums[who], counts[who] = sums[who]+int64(1+n%5), counts[who]+1
+		}
+		w.put(tr.Item(w.tenant, 1))
+		keys = append(keys, trip.Key(w.tenant, tr.ID))
+	}
+	var group sync.WaitGroup
+	for worker := range 4 {
+		group.Go(func() {
+			for some := range slices.Chunk(keys, 1+13*worker) {
+				for range 50 { // after a failure, the stream delivers the records again
+					if _, err := w.step().Tenant(t.Context(), w.tenant, some); err == nil {
+						break
+					}
+				}
+			}
+		})
+	}
+	group.Go(func() {
+		for range 20 {
+			testkit.Must(t, table.Retry(context.Background(), func(ctx context.Context) error {
+				it, err := w.tenant.Get(ctx, driver.Key(w.tenant, drivers[0]))
+				if err != nil {
+					return err
+				}
+				tx := w.tenant.Write()
+				if err := driver.BeginRide(tx, w.tenant, it, "trp_1", start); err != nil {
+					tx = w.tenant.Write()
+					if err := driver.EndRide(tx, w.tenant, it, "trp_1", start); err != nil {
+						return err
+					}
+				}
+				return tx.Commit(ctx)
+			}))
+		}
+	})
+	group.Wait()
+	for again := range 2 {
+		for _, id := range drivers {
+			it, err := w.tenant.Get(t.Context(), driver.Key(w.tenant, id))
+			testkit.Must(t, err)
+			r, err := driver.FromItem(it)
+			testkit.Must(t, err)
+			if r.RatingSum != sums[id] || r.RatingCount != counts[id] || r.Rating == nil {
+				t.Errorf("look %d: %d in %d ratings (%v), want %d in %d", again, r.RatingSum, r.RatingCount, r.Rating, sums[id],
+					counts[id])
+			}
+		}
+		_, err := w.step().Tenant(t.Context(), w.tenant, keys)
+		testkit.Must(t, err)
+	}
+}
