@@ -215,7 +215,6 @@ var listed = []endpoint{
 		return "/api/v1/wallets/postings", fmt.Sprintf(
 			`{"driverId":%q,"type":"TOP_UP","amount":12.5,"description":"Measured"}`, w.ids["driver"]), nil
 	}),
-<<<<<<< HEAD
 	write(op, "GET /webhooks", hooks("", "")),
 	write(op, "GET /webhooks/{id}", hooks("/"+hook, "")),
 	write(op, "GET /webhooks/{id}/deliveries", hooks("/"+hook+"/deliveries", "")),
@@ -225,7 +224,6 @@ var listed = []endpoint{
 	write(op, "POST /webhooks/{id}/rotate", hooks("/"+hook+"/rotate", "")),
 	write(op, "POST /webhooks/{id}/test", hooks("/"+hook+"/test", "")),
 	write(op, "POST /webhooks/{id}/replay", hooks("/"+hook+"/replay", `{"after":"2026-01-01T00:00:00Z"}`)),
-=======
 	write(rider, "DELETE /me/addresses/{id}", mine("addresses", `{"address":"Gone","lat":1,"lng":2}`, "")),
 	write(rider, "PATCH /me", func(_ context.Context, w *world) (string, string, error) {
 		return "/api/v1/me", fmt.Sprintf(`{"lastName":"Measured %d"}`, w.next()), nil
@@ -236,7 +234,6 @@ var listed = []endpoint{
 	}),
 	write(rider, "PATCH /me/payment-methods/{id}", mine("payment-methods", measuredCard, `{"isDefault":true}`)),
 	write(rider, "DELETE /me/payment-methods/{id}", mine("payment-methods", measuredCard, "")),
->>>>>>> main
 	write(op, "POST /trips/{id}/fare", func(ctx context.Context, w *world) (string, string, error) {
 		target, err := w.drives(ctx, nil, "accept", "arrived", "start", "complete")
 		if err == nil { // the first correction settles the trip
