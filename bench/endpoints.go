@@ -211,6 +211,15 @@ var listed = []endpoint{
 		return "/api/v1/wallets/postings", fmt.Sprintf(
 			`{"driverId":%q,"type":"TOP_UP","amount":12.5,"description":"Measured"}`, w.ids["driver"]), nil
 	}),
+	write(op, "GET /webhooks", hooks("", "")),
+	write(op, "GET /webhooks/{id}", hooks("/"+hook, "")),
+	write(op, "GET /webhooks/{id}/deliveries", hooks("/"+hook+"/deliveries", "")),
+	write(op, "POST /webhooks", hooks("", `{"url":"https://hooks.metro.example/other"}`)),
+	write(op, "PATCH /webhooks/{id}", hooks("/"+hook, `{"description":"measured"}`)),
+	write(op, "DELETE /webhooks/{id}", hooks("/"+hook, "")),
+	write(op, "POST /webhooks/{id}/rotate", hooks("/"+hook+"/rotate", "")),
+	write(op, "POST /webhooks/{id}/test", hooks("/"+hook+"/test", "")),
+	write(op, "POST /webhooks/{id}/replay", hooks("/"+hook+"/replay", `{"after":"2026-01-01T00:00:00Z"}`)),
 	write(rider, "DELETE /me/addresses/{id}", mine("addresses", `{"address":"Gone","lat":1,"lng":2}`, "")),
 	write(rider, "PATCH /me", func(_ context.Context, w *world) (string, string, error) {
 		return "/api/v1/me", fmt.Sprintf(`{"lastName":"Measured %d"}`, w.next()), nil

@@ -8,4 +8,4 @@ import (
 	"svc/pkg/app"
 )
 
-func main() { app.Start(app.MCP, app.Agents(app.Rows)) }
+func main() { app.Start(app.MCP, app.Sealing(app.Agents(app.Rows))) }

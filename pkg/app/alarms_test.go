@@ -43,7 +43,7 @@ func TestAlarmsWatch(t *testing.T) {
 		want = append(want, "Errors "+f, "Failures "+f, "Duration "+f)
 	}
 	for _, f := range []string{"SettlementFunction", "ProjectionFunction", "DispatchFunction", "KeysFunction",
-		"JobsFunction"} {
+		"JobsFunction", "DeliverFunction"} {
 		want = append(want, "Errors "+f)
 	}
 	var have []string

@@ -51,6 +51,11 @@ type Runtime struct {
 	// cannot process, as a dead letter of the function. nil means that the stream
 	// delivers them again.
 	GiveUp func(ctx context.Context, function string, records []events.DynamoDBEventRecord, cause error) error
+	// Secrets seals the secrets of webhooks; nil means Sealer.
+	Secrets signing.Sealer
+	// Webhooks puts messages into the queue of the sender of webhooks; nil means that
+	// this process sends.
+	Webhooks WebhookQueue
 	// Queue passes messages to the worker of dispatch; nil means that this process
 	// makes the steps.
 	Queue Queue
@@ -106,7 +111,7 @@ func (p *Runtime) agents(rows []api.Row) (http.Handler, error) { return mcp.New(
 
 func (p *Runtime) config() api.Config {
 	return api.Config{DB: p.DB, Verifier: p.Keys(), BaseURL: p.BaseURL, Now: p.Now, Observe: p.Observe,
-		Logger: p.Logger, Rates: p.Rates, Files: p.Files, Begun: p.Begun, Mail: p.Mail}
+		Logger: p.Logger, Rates: p.Rates, Files: p.Files, Begun: p.Begun, Mail: p.Mail, Sealer: p.secrets()}
 }
 
 // Functions returns every function that handles requests, by name. The local

@@ -26,7 +26,8 @@ type Config struct {
 	RefreshGrace                         time.Duration
 	OriginSecrets                        [][]byte // SHA-256 of each
 	SwitchedOff                          []string
-	LostRecords, DispatchQueue           string
+	LostRecords                          string
+	DispatchQueue, WebhookQueue          string
 	Memory                               int64 // megabytes
 	RuntimeAPI                           string
 	Collector, MemoryLimit, ProcessLimit string // the Go runtime reads them itself
@@ -91,6 +92,9 @@ var Variables = []Variable{
 	{"LOST_RECORDS", "none: the stream delivers such records again", "the name of a bucket in S3",
 		"Where settlement and projection put records that no retry can process.",
 		text(func(c *Config) *string { return &c.LostRecords })},
+	{"WEBHOOK_QUEUE", "none: the process sends webhooks itself", "the URL of a queue in SQS",
+		"Where projection, the sender of webhooks and its sweep put what is to be sent.",
+		text(func(c *Config) *string { return &c.WebhookQueue })},
 	{"DISPATCH_QUEUE", "none: the function makes the steps itself", "the URL of a queue in SQS",
 		"Where projection and dispatch send messages about trips that need a driver.",
 		text(func(c *Config) *string { return &c.DispatchQueue })},
@@ -161,7 +165,7 @@ func words(list string) []string {
 func (c Config) Sealer(ctx context.Context, load Loader) (signing.Sealer, error) {
 	switch {
 	case c.KeyID != "":
-		return newKMS(ctx, c.KeyID, load)
+		return newKMS(ctx, c.KeyID, "kid", load)
 	case c.SealingKeyFile != "":
 		return signing.FileSealer(c.SealingKeyFile)
 	}

@@ -27,6 +27,7 @@ import (
 	"svc/pkg/domain/settings"
 	"svc/pkg/domain/trip"
 	"svc/pkg/domain/wallet"
+	"svc/pkg/domain/webhook"
 	"svc/pkg/edge/api"
 )
 
@@ -49,6 +50,7 @@ const (
 	Settlement = "SettlementFunction"
 	Projection = "ProjectionFunction"
 	Keys       = "KeysFunction"
+	Deliver    = "DeliverFunction"
 	Dispatch   = "DispatchFunction"
 	Jobs       = "JobsFunction"
 	Smoke      = "SmokeFunction"
@@ -93,7 +95,7 @@ func FleetRows(db *table.DB) []api.Row {
 
 // SettingsRows are the rows of SettingsFunction.
 func SettingsRows(*table.DB) []api.Row {
-	return operators(settings.Rows(), branding.Rows(), event.Rows())
+	return operators(settings.Rows(), branding.Rows(), event.Rows(), webhook.Rows())
 }
 
 // ReportRows are the rows of ReportsFunction.

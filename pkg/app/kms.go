@@ -12,28 +12,29 @@ import (
 // function, the SDK's own loader in a command.
 type Loader func(context.Context) (aws.Config, error)
 
-// kmsSealer encrypts signing keys with a KMS key. The encryption context is the
-// signing key's id, so KMS rejects a sealed key that is stored under another
-// id.
+// kmsSealer encrypts signing keys or the secrets of webhooks with a KMS key. The
+// encryption context is the name of what is sealed, so KMS rejects it under another
+// name. The kind is "kid" or "webhook": the right to open one kind is none to open
+// the other.
 type kmsSealer struct {
-	client *kms.Client
-	key    string
+	client    *kms.Client
+	key, kind string
 }
 
-func newKMS(ctx context.Context, key string, load Loader) (kmsSealer, error) {
+func newKMS(ctx context.Context, key, kind string, load Loader) (kmsSealer, error) {
 	cfg, err := load(ctx)
 	if err != nil {
 		return kmsSealer{}, fmt.Errorf("configuration of the AWS SDK: %w", err)
 	}
-	return kmsSealer{kms.NewFromConfig(cfg), key}, nil
+	return kmsSealer{kms.NewFromConfig(cfg), key, kind}, nil
 }
 
 // Seal implements signing.Sealer.
 func (s kmsSealer) Seal(ctx context.Context, keyID string, plain []byte) ([]byte, error) {
 	out, err := s.client.Encrypt(ctx, &kms.EncryptInput{KeyId: &s.key, Plaintext: plain,
-		EncryptionContext: map[string]string{"kid": keyID}})
+		EncryptionContext: map[string]string{s.kind: keyID}})
 	if err != nil {
-		return nil, fmt.Errorf("sealing a signing key: %w", err)
+		return nil, fmt.Errorf("sealing: %w", err)
 	}
 	return out.CiphertextBlob, nil
 }
@@ -41,9 +42,9 @@ func (s kmsSealer) Seal(ctx context.Context, keyID string, plain []byte) ([]byte
 // Open implements signing.Sealer.
 func (s kmsSealer) Open(ctx context.Context, keyID string, sealed []byte) ([]byte, error) {
 	out, err := s.client.Decrypt(ctx, &kms.DecryptInput{KeyId: &s.key, CiphertextBlob: sealed,
-		EncryptionContext: map[string]string{"kid": keyID}})
+		EncryptionContext: map[string]string{s.kind: keyID}})
 	if err != nil {
-		return nil, fmt.Errorf("opening a signing key: %w", err)
+		return nil, fmt.Errorf("opening what is sealed: %w", err)
 	}
 	return out.Plaintext, nil
 }

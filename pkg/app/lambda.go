@@ -170,7 +170,7 @@ func Working(p *Runtime, _ string) (any, error) { return p.jobs().Run, nil }
 // Projecting updates counters, search rows and rank rows for a batch of the
 // stream.
 func Projecting(p *Runtime, function string) (any, error) {
-	if err := errors.Join(p.keepLostRecords(), p.useQueue()); err != nil {
+	if err := errors.Join(p.keepLostRecords(), p.useQueue(), p.useWebhookQueue()); err != nil {
 		return nil, err
 	}
 	return lagged(p.projection(), os.Stdout, function, p.Now), nil

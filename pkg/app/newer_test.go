@@ -259,6 +259,8 @@ var derived = map[string]bool{"suffix": true, "rank": true, "text": true}
 var neverReplaced = map[string]string{
 	"audit": "an entry of a log", "log": "an entry of a log", "posting": "an entry of a log",
 	"event":       "written once, kept for 30 days",
+	"redelivery":  "written once, kept for a day",
+	"delivery":    "a batch write replaces it",
 	"estimate":    "written once, valid for five minutes",
 	"job":         "lists an unfinished job; deleted when it ends",
 	"comment":     "comments are not edited",

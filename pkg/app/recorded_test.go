@@ -155,6 +155,11 @@ func (r *recording) build(ctx context.Context, at service.Environment) (service.
 		}
 		out.Functions[name] = functions[name]
 	}
+	sender, err := rt(app.Deliver)
+	if err != nil {
+		return out, err
+	}
+	out.Scheduled[app.Deliver] = sender.Scheduled()[app.Deliver]
 	worker, err := rt(app.Dispatch)
 	if err != nil {
 		return out, err
@@ -165,6 +170,7 @@ func (r *recording) build(ctx context.Context, at service.Environment) (service.
 			return out, err
 		}
 		if name == app.Projection {
+			p.Webhooks = sender.SendWebhooks
 			p.Queue = worker.Send
 		}
 		if stream := p.StreamFunctions()[name]; stream != nil {
@@ -269,6 +275,9 @@ func judged(operation string, body []byte) ([]iamRequest, error) {
 		}
 		TransactItems []map[string]json.RawMessage
 	}
+	if operation == "BatchWriteItem" {
+		return batchWritten(body)
+	}
 	if operation != "PutItem" {
 		if err := json.Unmarshal(body, &in); err != nil {
 			return nil, fmt.Errorf("%s: %w", operation, err)
@@ -306,6 +315,24 @@ func judged(operation string, body []byte) ([]iamRequest, error) {
 		return nil, fmt.Errorf("%s is not known to the policies", operation)
 	}
 	return []iamRequest{one}, nil
+}
+
+// batchWritten returns the request of a batch of puts.
+func batchWritten(body []byte) ([]iamRequest, error) {
+	var in struct {
+		RequestItems map[string][]struct {
+			PutRequest struct{ Item map[string]map[string]any }
+		}
+	}
+	err := json.Unmarshal(body, &in)
+	one := iamRequest{action: "dynamodb:BatchWriteItem", resource: "table"}
+	for _, writes := range in.RequestItems {
+		for _, w := range writes {
+			pk, _ := w.PutRequest.Item["pk"]["S"].(string)
+			one.keys = append(one.keys, family(pk))
+		}
+	}
+	return []iamRequest{one}, err
 }
 
 // written is one write of a transaction.

@@ -33,7 +33,7 @@ func (p *Runtime) jobs() jobs.Runner { return jobs.Runner{DB: p.DB, Files: p.Fil
 // on a record, the others still process it.
 func (p *Runtime) projection() StreamHandler {
 	counts := projection.Function{DB: p.DB, Step: projection.Step{Now: p.Now, RankRows: feedback.RankRows}}
-	feeds, giveUp := feed.Function{DB: p.DB, Now: p.Now}, p.giveUp(Projection)
+	feeds, giveUp := feed.Function{DB: p.DB, Now: p.Now, Send: p.SendWebhooks}, p.giveUp(Projection)
 	trips := dispatch.Feed{DB: p.DB, Send: func(ctx context.Context, messages []dispatch.Message) error {
 		return p.Send(ctx, 0, messages...)
 	}}
@@ -65,7 +65,7 @@ func (p *Runtime) StreamHandlers() map[string]StreamHandler {
 // Scheduled returns what the functions on a schedule do, by name.
 func (p *Runtime) Scheduled() map[string]func(context.Context) error {
 	return map[string]func(context.Context) error{Keys: p.Keys().Rotate, Settlement: p.settlement().Sweep,
-		Dispatch: p.worker().Sweep, Jobs: p.jobs().Run}
+		Dispatch: p.worker().Sweep, Jobs: p.jobs().Run, Deliver: p.sweepWebhooks}
 }
 
 // StreamFunctions returns the functions on the table's stream, by name, in the

@@ -37,6 +37,8 @@ var catalog = map[string]Rule{
 	"tenant.wallets:write":    operator("MANAGE_WALLETS"),
 	"tenant.branding:write":   operator("EDIT_BRANDING"),
 	"tenant.events:read":      operator("VIEW_EVENTS"),
+	"tenant.webhooks:read":    operator("VIEW_WEBHOOKS"),
+	"tenant.webhooks:write":   operator("MANAGE_WEBHOOKS"),
 	"feedback:read":           operator("VIEW_FEEDBACK"),
 	"feedback:vote":           operator("VIEW_FEEDBACK"),
 	"feedback:write":          operator("VIEW_FEEDBACK"),

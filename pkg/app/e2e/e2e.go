@@ -75,6 +75,7 @@ func Run(t *testing.T, target Target) {
 		{"estimate", s.estimated},
 		{"dispatch", s.dispatch},
 		{"money", s.money},
+		{"webhooks", s.webhooks},
 		{"withdrawals", s.withdrawn},
 		{"ride", s.ride},
 		{"export", s.exported},

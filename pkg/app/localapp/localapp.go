@@ -46,7 +46,7 @@ func Build(ctx context.Context, at service.Environment, rt *app.Runtime,
 	out.Functions, err = rt.Functions()
 	out.Streams = rt.StreamFunctions()
 	out.Scheduled = rt.Scheduled()
-	for _, name := range []string{app.Settlement, app.Dispatch} {
+	for _, name := range []string{app.Settlement, app.Dispatch, app.Deliver} {
 		sweep := out.Scheduled[name]
 		out.Scheduled[name] = func(ctx context.Context) error {
 			if err := sweep(ctx); err != nil { // what cannot be done for one trip must not stop the service
@@ -54,6 +54,13 @@ func Build(ctx context.Context, at service.Environment, rt *app.Runtime,
 			}
 			return nil
 		}
+	}
+	sweep := out.Scheduled[app.Deliver]
+	out.Scheduled[app.Deliver] = func(ctx context.Context) error {
+		go func() { // receivers that hang must not delay the start
+			_ = sweep(context.WithoutCancel(ctx))
+		}()
+		return nil
 	}
 	run, started := out.Scheduled[app.Jobs], false
 	out.Scheduled[app.Jobs] = func(ctx context.Context) error {

@@ -218,7 +218,8 @@ var (
 	ids     = regexp.MustCompile(`\b([a-z]{2,4})_[0-9A-HJKMNP-TV-Z]{26}\b`)
 	codes   = regexp.MustCompile(`("id":"trp_01K\d+","tripCode":")[0-9A-Z]{8}"`) // code of a trip with a new id
 	secrets = regexp.MustCompile(`data:image/[^"]*|[A-Za-z0-9_-]{40,}`)          // or a picture, which contains such texts
-	cursors = regexp.MustCompile(`"cursor":"[^"]+"`)                             // the demo's events have another order in each run
+	whsecs  = regexp.MustCompile(`whsec_[^"]+`)
+	cursors = regexp.MustCompile(`"cursor":"[^"]+"`) // the demo's events have another order in each run
 	epochs  = regexp.MustCompile(`"(client_id_issued_at|expires_at)":\d+`)
 	titles  = regexp.MustCompile(`(?s)<title>(.*?)</title>`)
 )
@@ -308,6 +309,7 @@ func (s *deployment) masked(text string) string {
 		return "2026-06-01T12:05:00.000Z"
 	})
 	text = codes.ReplaceAllString(text, `${1}7K3M9QXZ"`)
+	text = whsecs.ReplaceAllString(text, "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
 	text = cursors.ReplaceAllString(text, `"cursor":"0nJtbfO5gGWtNHIuM3M"`)
 	text = epochs.ReplaceAllString(text, `"$1":1780315500`)
 	return secrets.ReplaceAllStringFunc(text, func(found string) string {

@@ -24,6 +24,7 @@ import (
 	"svc/pkg/domain/settings"
 	"svc/pkg/domain/tenant"
 	trips "svc/pkg/domain/trip"
+	"svc/pkg/domain/webhook"
 	"svc/pkg/edge/gateway/emulator"
 	"svc/pkg/local/demo"
 	"svc/pkg/local/service"
@@ -38,7 +39,7 @@ var functions = map[string]string{
 	"DeliveryFunction": "request", "FeedbackFunction": "request", "MeFunction": "request", "DocsFunction": "request",
 	"MCPFunction":        "request",
 	"SettlementFunction": "stream", "ProjectionFunction": "stream", "KeysFunction": "schedule",
-	"JobsFunction":  "schedule",
+	"DeliverFunction": "schedule", "JobsFunction": "schedule",
 	"SmokeFunction": "hook",
 }
 
@@ -169,6 +170,7 @@ func (s *deployment) start(t *testing.T) {
 	testkit.Must(t, err)
 	_, err = demo.Load(ctx, db, demoNow)
 	testkit.Must(t, err)
+	loadWebhook(t, db)
 	s.dispatch(t, db)
 	s.drain(t)
 }
@@ -283,4 +285,22 @@ func (s *deployment) token(t *testing.T, email string) string {
 		s.tokens[email] = tokens.AccessToken
 	}
 	return s.tokens[email]
+}
+
+// hook is the webhook endpoint that the events of events/api name, and sentOnce an
+// event that was sent to it. The demo has none, because nobody would answer.
+const hook, sentOnce = "whk_01JMETR0000000000000000001", "evt_01JMETR0000000000000000001"
+
+func loadWebhook(t *testing.T, db *table.DB) {
+	t.Helper()
+	metro, err := tenant.Store{DB: db}.BySlug(t.Context(), "metro")
+	testkit.Must(t, err)
+	n, at := db.Tenant(metro.ID), "2026-05-01T12:00:00.000Z"
+	book := webhook.Book{Endpoints: []webhook.Record{{Endpoint: webhook.Endpoint{ID: hook,
+		URL: "https://hooks.metro.example/events", Types: []string{"webhook.disabled"}, Status: webhook.Enabled,
+		CreatedAt:  at,
+		VerifiedAt: &at}, Challenges: 1, Challenged: 1}}}
+	sent := webhook.Sent{Delivery: webhook.Delivery{EventID: sentOnce, Type: "webhook.disabled", Status: webhook.Succeeded,
+		UpdatedAt: at, Attempts: []webhook.Attempt{{At: at, Result: webhook.Succeeded, Millis: 84}}}, Made: 1, Tries: 1}
+	testkit.Must(t, n.Load(t.Context(), book.Item(n), sent.Item(n, hook, time.Now())))
 }

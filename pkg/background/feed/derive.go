@@ -20,6 +20,7 @@ import (
 	"svc/pkg/domain/receipt"
 	"svc/pkg/domain/trip"
 	"svc/pkg/domain/wallet"
+	"svc/pkg/domain/webhook"
 )
 
 // subject is an item of which the feed tells.
@@ -48,6 +49,7 @@ func (r *result) tell(kind, resource, what, at string, d event.Data) {
 var derivers = map[string]func(subject) (result, error){
 	"trip": ofTrip, "driver": ofDriver, "customer": ofCustomer, "order": ofOrder, "posting": ofPosting,
 	"settings": ofSettings, "service": ofSettings, "zone": ofSettings, "branding": ofSettings,
+	"webhooks": ofWebhooks,
 }
 
 // tripTypes are the types of events of those log entries whose types have another
@@ -227,6 +229,21 @@ func ofSettings(s subject) (result, error) {
 		out.tell(kind+".updated", resource, strconv.FormatInt(s.was.Events+1, 10), timestamp.Format(s.now), d)
 	}
 	return out, nil
+}
+
+// ofWebhooks tells of endpoints that the service disabled.
+func ofWebhooks(s subject) (result, error) {
+	out := result{next: s.was}
+	book, err := webhook.FromItem(s.item)
+	for _, r := range slices.SortedFunc(slices.Values(book.Endpoints), func(a, b webhook.Record) int {
+		return cmp.Compare(a.DisabledAt, b.DisabledAt)
+	}) {
+		if r.DisabledAt > s.was.Status && text(r.Reason) != webhook.ByOperator {
+			out.next.Status = r.DisabledAt
+			out.tell("webhook.disabled", r.ID, r.DisabledAt, r.DisabledAt, event.Data{WebhookID: r.ID, Status: webhook.Disabled})
+		}
+	}
+	return out, err
 }
 
 // sum returns a short hash of a value.

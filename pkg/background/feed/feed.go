@@ -16,16 +16,19 @@ import (
 	"svc/pkg/data/table"
 	"svc/pkg/domain/event"
 	"svc/pkg/domain/tenant"
+	"svc/pkg/domain/webhook"
 )
 
 // Types are the item types of which the feed tells.
 var Types = []string{"trip", "receipt", "driver", "customer", "order", "posting", "settings", "service", "zone",
-	"branding"}
+	"branding", "webhooks", "redelivery"}
 
 // Function appends to the feeds from the table's stream.
 type Function struct {
 	DB  *table.DB
 	Now func() time.Time
+	// Send puts messages into the queue of the sender of webhooks; nil sends none.
+	Send func(ctx context.Context, delay time.Duration, messages ...webhook.Message) error
 }
 
 // itemsPerStep is the maximum number of a tenant's items in one step. With a
@@ -65,6 +68,11 @@ func (f Function) Process(ctx context.Context, batch events.DynamoDBEvent) []str
 	return slices.Concat(failed...)
 }
 
+// Change processes one change of a tenant's item.
+func (f Function) Change(ctx context.Context, c stream.Change) error {
+	return f.step(ctx, []stream.Change{c})
+}
+
 // Redo appends the events that the feed lacks of the item with the key.
 func (f Function) Redo(ctx context.Context, key table.Key) error {
 	t, ok := stream.TenantOf(f.DB, key)
@@ -75,20 +83,25 @@ func (f Function) Redo(ctx context.Context, key table.Key) error {
 	if err != nil || !slices.Contains(Types, it.Type) {
 		return err
 	}
-	return f.step(ctx, []stream.Change{{Key: key, New: it}})
+	return f.Change(ctx, stream.Change{Key: key, New: it})
 }
 
-// step appends the events of the changes of one tenant.
+// step appends the events of the changes of one tenant, and passes them to the
+// sender of webhooks.
 func (f Function) step(ctx context.Context, changes []stream.Change) error {
 	t, _ := stream.TenantOf(f.DB, changes[0].Key)
+	out := outbox{shards: map[int]bool{}}
 	err := table.Retry(ctx, func(ctx context.Context) error {
 		for {
-			left, err := f.round(ctx, t, changes)
+			left, err := f.round(ctx, t, changes, &out)
 			if err != nil || !left {
 				return err
 			}
 		}
 	})
+	if err == nil {
+		err = f.dispatch(ctx, t, out, changes)
+	}
 	if err != nil {
 		return fmt.Errorf("feed: %w", err)
 	}
@@ -123,13 +136,14 @@ func targetsOf(t table.Tenant, changes []stream.Change) []target {
 
 // round appends the events of the targets, at most event.MaxAppended to each
 // shard. left reports whether more must be appended.
-func (f Function) round(ctx context.Context, t table.Tenant, changes []stream.Change) (left bool, err error) {
+func (f Function) round(ctx context.Context, t table.Tenant, changes []stream.Change, sends *outbox) (left bool,
+	err error) {
 	targets, now := targetsOf(t, changes), f.Now()
-	keys := make([]table.Key, len(targets), len(targets)+1)
+	keys := make([]table.Key, len(targets), len(targets)+2)
 	for i, one := range targets {
 		keys[i] = one.emitted
 	}
-	keys = append(keys, authz.FlagsKey(t, rand.IntN(authz.Copies))) //nolint:gosec // any copy will do
+	keys = append(keys, authz.FlagsKey(t, rand.IntN(authz.Copies)), webhook.Key(t)) //nolint:gosec // any copy will do
 	stored, err := t.Batch(ctx, keys...)
 	if err != nil {
 		return false, err
@@ -138,6 +152,10 @@ func (f Function) round(ctx context.Context, t table.Tenant, changes []stream.Ch
 	if tenant.Gone(flags) {
 		return false, nil
 	}
+	if sends.book, err = webhook.FromItem(stored[len(targets)+1]); err != nil {
+		return false, err
+	}
+	sends.readShards = max(1, int(flags.Int("readShards")))
 	keys = keys[:0]
 	for _, one := range targets {
 		keys = append(keys, one.key)
@@ -166,7 +184,7 @@ func (f Function) round(ctx context.Context, t table.Tenant, changes []stream.Ch
 		if !stored[i].Found() {
 			shard = ids.Pick(one.emitted.PK+one.emitted.SK, int(flags.Int("writeShards")))
 		}
-		if len(p.Events) > 0 {
+		if sends.shards[shard] = true; len(p.Events) > 0 {
 			shards[shard] = append(shards[shard], p)
 		}
 	}

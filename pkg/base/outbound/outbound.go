@@ -18,6 +18,9 @@ import (
 // response's header.
 const stepTime = 5 * time.Second
 
+// ErrNotPublic means that a host has an address that is not public.
+var ErrNotPublic = errors.New("the host has an address that is not public")
+
 // Guarded returns a transport that speaks TLS to public addresses only. It
 // resolves the name once and dials the address that it checked, so a second DNS
 // response cannot redirect it (DNS rebinding). It ignores proxy settings of the
@@ -42,7 +45,7 @@ func Guarded(lookup func(ctx context.Context, host string) ([]netip.Addr, error)
 			}
 			for _, at := range found { // a legitimate host never has public and private addresses
 				if !IsPublic(at) {
-					return nil, errors.New("the host has an address that is not public")
+					return nil, ErrNotPublic
 				}
 			}
 			return dialFirst(ctx, found, dial)

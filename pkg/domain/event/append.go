@@ -3,10 +3,12 @@ package event
 import (
 	"context"
 	"errors"
+	"strconv"
 	"time"
 
 	"svc/pkg/data/audit"
 	"svc/pkg/data/table"
+	"svc/pkg/domain/tenant"
 )
 
 // Piece is what is appended of one resource.
@@ -64,4 +66,33 @@ func Append(ctx context.Context, t table.Tenant, shard int, head table.Item, pie
 		return err
 	}
 	return table.ErrConflict
+}
+
+// Newest returns the positions after the newest events of every shard that the
+// tenant reads, strongly consistent.
+func Newest(ctx context.Context, t table.Tenant) ([]int64, error) {
+	shards, err := tenant.ReadShards(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	heads, err := Heads(ctx, t, all(shards))
+	if err != nil {
+		return nil, err
+	}
+	out := make([]int64, shards)
+	for i, head := range heads {
+		out[i] = Last(head)
+	}
+	return out, nil
+}
+
+// SentKey returns the key of the item that says up to which number a shard's events
+// were passed to the sender of webhooks.
+func SentKey(t table.Tenant, shard int) table.Key {
+	return t.Key("SENT", "EVENTS", strconv.Itoa(shard), "SENT")
+}
+
+// SentItem returns the stored form. was is the item as it was read.
+func SentItem(was table.Item, number int64) table.Item {
+	return table.Item{Key: was.Key, Type: "sent", Attrs: map[string]any{"sent": number}, Preserve: was.Unknown()}
 }

@@ -23,9 +23,14 @@ type Event struct {
 	Livemode  bool   `json:"livemode" doc:"False in a sandbox."`
 }
 
-// Data are the details of an event. A detail that the event does not have is
+// Data is short for EventData.
+type Data = EventData
+
+// EventData are the details of an event. A detail that the event does not have is
 // absent.
-type Data struct {
+//
+//nolint:revive // the OpenAPI document names the schema after the type
+type EventData struct {
 	TripID           string `json:"tripId,omitempty" doc:"The trip."`
 	DriverID         string `json:"driverId,omitempty" doc:"The driver."`
 	PreviousDriverID string `json:"previousDriverId,omitempty" doc:"The driver who had the trip before."`
@@ -66,7 +71,7 @@ var Types = []string{
 	"trip.cancelled", "trip.corrected", "trip.settled", "trip.rated",
 	"driver.created", "driver.updated", "driver.status_changed", "customer.created", "customer.updated",
 	"order.created", "order.updated", "order.status_changed", "wallet.posted", "branding.updated", "settings.updated",
-	"feedback.created", "feedback.updated", "feedback.status_changed",
+	"webhook.disabled",
 }
 
 // Known reports whether a type of event exists.
@@ -122,4 +127,12 @@ func New(kind, resource, what, at string, d Data) Event {
 	when, _ := timestamp.Parse(at) // our own format
 	return Event{ID: ids.Derived(ids.Event, when, resource+"#"+what), Type: kind, Timestamp: at, Data: d,
 		Resource: resource}
+}
+
+// Sample returns an invented event of the type, for tests of a receiver.
+func Sample(kind string, now time.Time) Event {
+	trip := ids.New(ids.Trip, now)
+	return Event{ID: ids.New(ids.Event, now), Type: kind, Timestamp: timestamp.Format(now), Resource: trip,
+		Data: Data{TripID: trip, CustomerID: ids.New(ids.Customer, now), DriverID: ids.New(ids.Driver, now),
+			Status: "COMPLETED", PreviousStatus: "IN_PROGRESS", Version: 1}}
 }

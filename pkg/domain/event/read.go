@@ -190,6 +190,12 @@ func Earliest(ctx context.Context, t table.Tenant, shards int, now time.Time) ([
 	return out, group.Wait()
 }
 
+// At returns the positions before the events that came into the feed at the time or
+// later.
+func At(ctx context.Context, t table.Tenant, shards int, at time.Time) ([]int64, error) {
+	return Earliest(ctx, t, shards, at.Add(Kept-time.Nanosecond))
+}
+
 // earliest finds the first number of a shard that has not expired. The table
 // deletes an expired event later, so it may have to search among expired events.
 func earliest(ctx context.Context, t table.Tenant, shard int, now time.Time) (int64, error) {
@@ -230,6 +236,25 @@ func earliest(ctx context.Context, t table.Tenant, shard int, now time.Time) (in
 		}
 	}
 	return first - 1, nil
+}
+
+// Between returns the events of a shard with numbers above after and up to last,
+// and the last number that was read. It is for the tenant's own use: events that have
+// expired are left out.
+//
+// Access pattern: T#t#EVENTS#shard from after+1 to last, strongly consistent.
+func Between(ctx context.Context, t table.Tenant, shard int, after, last int64) (map[int64]Event, int64, error) {
+	page, err := t.Query(ctx, partition(t, shard), table.Query{From: digits(after + 1), To: digits(last + 1),
+		Limit: int(last - after), Consistent: true, Fill: true})
+	out := map[int64]Event{}
+	for _, it := range page.Items {
+		e, err := FromItem(it)
+		if err != nil {
+			return nil, after, err
+		}
+		out[numberOf(it.SK)] = e
+	}
+	return out, last, err
 }
 
 // encode and decode convert positions to the text in a cursor.

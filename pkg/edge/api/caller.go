@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"svc/pkg/access/authz"
@@ -32,11 +33,30 @@ type Caller struct {
 // the tool.
 func (c *Caller) By() audit.By {
 	by := audit.By{Who: c.Actor.Subject, At: c.Now, Client: c.Actor.ClientID}
-	if c.x.entry.Resource.MCP() {
+	if c.Agent() {
 		by.Tool = c.x.row.ID
 	}
 	return by
 }
+
+// Seal seals a secret. The name is authenticated: only with it the secret can be
+// opened.
+func (c *Caller) Seal(ctx context.Context, name string, secret []byte) ([]byte, error) {
+	if c.x.server.Sealer == nil {
+		return nil, errors.New("this process cannot seal secrets: it has no key")
+	}
+	sealed, err := c.x.server.Sealer.Seal(ctx, name, secret)
+	if err != nil { // the key service is down or denies access: nothing was changed
+		return nil, fault.Unavailable(err)
+	}
+	return sealed, nil
+}
+
+// Agent reports whether an agent calls, by a tool.
+func (c *Caller) Agent() bool { return c.x.entry.Resource.MCP() }
+
+// Local reports whether the service runs on a laptop, without TLS.
+func (c *Caller) Local() bool { return strings.HasPrefix(c.x.server.BaseURL, "http://127.0.0.1:") }
 
 // BaseURL returns the service's address.
 func (c *Caller) BaseURL() string { return c.x.server.BaseURL }

@@ -33,6 +33,7 @@ type Config struct {
 	Observe  func(ctx context.Context, o Observation) // logs a request; nil: Logger gets failures only
 	Logger   *slog.Logger                             // nil means slog.Default
 	Rates    Rates                                    // limits per process
+	Sealer   signing.Sealer                           // seals secrets that rows make; nil if none does
 	Files    Links                                    // nil: Caller.Link panics
 	Begun    func()                                   // called after Caller.Begun; may be nil
 

@@ -46,7 +46,11 @@ var enums = map[string]string{ //nolint:gosec // the names of authentication met
 	"ReceiptLineType":  "FARE TAX",
 	"PostingType":      "ADJUSTMENT PAYOUT REFUND TOP_UP TRIP_PAYMENT",
 	"PostingInputType": "ADJUSTMENT PAYOUT REFUND TOP_UP",
-	"WalletSide":       "customer driver",
+	"DeliveryResult": "address_not_public challenge_failed connection_error connection_refused disabled dns_error gone " +
+		"http_3xx http_4xx http_5xx succeeded timeout tls_error",
+	"DeliveryStatus": "failed pending succeeded",
+	"WebhookStatus":  "disabled enabled pending",
+	"WalletSide":     "customer driver",
 }
 
 // oauthErrors are the error codes of the OAuth endpoints that respond with JSON

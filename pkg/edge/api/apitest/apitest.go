@@ -40,13 +40,20 @@ var Start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 // of its client. The stand's clock is at Start.
 func New(t testing.TB, db *table.DB, rows ...api.Row) *Stand {
 	t.Helper()
+	return NewAt(t, db, api.Config{BaseURL: "http://stand.example"}, rows...)
+}
+
+// NewAt is New with the address and the sealer of the configuration.
+func NewAt(t testing.TB, db *table.DB, config api.Config, rows ...api.Row) *Stand {
+	t.Helper()
 	s := &Stand{DB: db, t: t, now: Start, tokens: map[string]signing.Access{}}
-	server, err := api.New(api.Config{DB: db, Verifier: s, BaseURL: "http://stand.example", Now: s.Now,
-		Logger: slog.New(slog.DiscardHandler), Observe: func(_ context.Context, o api.Observation) {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			s.seen = append(s.seen, o)
-		}}, rows...)
+	config.DB, config.Verifier, config.Now, config.Logger = db, s, s.Now, slog.New(slog.DiscardHandler)
+	config.Observe = func(_ context.Context, o api.Observation) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.seen = append(s.seen, o)
+	}
+	server, err := api.New(config, rows...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,237 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"svc/pkg/access/signing"
+	"svc/pkg/background/deliver"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/person"
+	"svc/pkg/domain/webhook"
+)
+
+// WebhookQueue passes messages to the sender of webhooks, after a delay.
+type WebhookQueue func(ctx context.Context, delay time.Duration, messages ...webhook.Message) error
+
+func (p *Runtime) secrets() signing.Sealer {
+	if p.Secrets != nil {
+		return p.Secrets
+	}
+	return p.Sealer
+}
+
+// Sender returns the worker that sends webhooks.
+func (p *Runtime) Sender() deliver.Worker {
+	w := deliver.Worker{DB: p.DB, Now: p.Now, Secrets: p.secrets(), Client: deliver.Public(), Later: p.SendWebhooks}
+	if strings.HasPrefix(p.BaseURL, "http://127.0.0.1:") {
+		w.Client = deliver.Local()
+	}
+	if p.Mail != nil {
+		w.Mail = func(ctx context.Context, id, subject, text string) error {
+			one, err := person.Store{DB: p.DB}.ByID(ctx, id)
+			if err != nil {
+				return err
+			}
+			return p.Mail(ctx, one.Email, subject, text)
+		}
+	}
+	return w
+}
+
+// localSenders bounds the deliveries that a process without a queue makes at the
+// same time.
+var localSenders = make(chan struct{}, 32)
+
+// SendWebhooks passes messages to the queue. Without one this process sends them,
+// after SendWebhooks has returned, so an endpoint that hangs does not stop the
+// stream. Each message is a row that is due until it is handled, so that it outlives
+// the process. What comes after a delay is due already.
+func (p *Runtime) SendWebhooks(ctx context.Context, delay time.Duration, messages ...webhook.Message) error {
+	if p.Webhooks != nil {
+		return p.Webhooks(ctx, delay, messages...)
+	}
+	w, at := p.Sender(), p.Now().Add(time.Second) // a row that is due already would get another time
+	for some := range slices.Chunk(messages, perTransaction) {
+		tx := p.DB.Platform("DUE").Write()
+		for _, m := range some {
+			if delay == 0 {
+				w.Book().Add(tx, deliver.TaskOf(m, at))
+			}
+		}
+		if err := table.Retry(ctx, tx.Commit); err != nil {
+			return err
+		}
+	}
+	ctx = context.WithoutCancel(ctx)
+	for _, m := range messages {
+		time.AfterFunc(delay, func() {
+			localSenders <- struct{}{}
+			defer func() { <-localSenders }()
+			if err := w.Handle(ctx, m); err != nil {
+				slog.WarnContext(ctx, "webhook: sent again by the sweep", "error", err)
+				return
+			}
+			tx := p.DB.Platform("DUE").Write()
+			w.Book().Remove(tx, deliver.TaskOf(m, at))
+			_ = tx.Commit(ctx) // else the sweep finds nothing to do
+		})
+	}
+	return nil
+}
+
+// perTransaction is how many messages one transaction makes due.
+const perTransaction = 50
+
+// sweepWebhooks sends what is due.
+func (p *Runtime) sweepWebhooks(ctx context.Context) error {
+	w := p.Sender()
+	return w.Sweep(ctx, func(ctx context.Context, m webhook.Message) error {
+		if p.Webhooks != nil {
+			return p.Webhooks(ctx, 0, m)
+		}
+		return w.Handle(ctx, m)
+	})
+}
+
+// Sealing gives a function that serves rows the right to seal secrets of webhooks.
+func Sealing(serve Serve) Serve {
+	return func(p *Runtime, function string) (any, error) {
+		if err := p.sealWebhooks(); err != nil {
+			return nil, err
+		}
+		return serve(p, function)
+	}
+}
+
+func (p *Runtime) sealWebhooks() (err error) {
+	if p.Config.KeyID != "" {
+		p.Secrets, err = newKMS(context.Background(), p.Config.KeyID, "webhook", table.Environment)
+	} else if p.Config.SealingKeyFile != "" {
+		p.Secrets, err = signing.FileSealer(p.Config.SealingKeyFile)
+	}
+	return err
+}
+
+// Delivering sends what the messages of the queue say. The function's schedule sends
+// the event {"sweep": true}: then Delivering puts what is due into the queue.
+func Delivering(p *Runtime, _ string) (any, error) {
+	if err := p.sealWebhooks(); err != nil {
+		return nil, err
+	}
+	if err := p.useWebhookQueue(); err != nil {
+		return nil, err
+	}
+	if from := p.Config.MailFrom; from != "" {
+		var err error
+		if p.Mail, err = SES(context.Background(), from, table.Environment); err != nil {
+			return nil, err
+		}
+	}
+	return func(ctx context.Context, event struct {
+		events.SQSEvent
+		Sweep bool `json:"sweep"`
+	}) (out events.SQSEventResponse, err error) {
+		if event.Sweep {
+			return out, p.sweepWebhooks(ctx)
+		}
+		failed := make([]bool, len(event.Records))
+		done := make(chan struct{})
+		for i, r := range event.Records {
+			go func() {
+				failed[i] = p.deliverOne(ctx, r)
+				done <- struct{}{}
+			}()
+		}
+		for range event.Records {
+			<-done
+		}
+		for i, r := range event.Records {
+			if failed[i] {
+				out.BatchItemFailures = append(out.BatchItemFailures, events.SQSBatchItemFailure{ItemIdentifier: r.MessageId})
+			}
+		}
+		return out, nil
+	}, nil
+}
+
+func (p *Runtime) deliverOne(ctx context.Context, r events.SQSMessage) (failed bool) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			p.Logger.ErrorContext(ctx, "webhook message", "id", r.MessageId, "error", fmt.Sprint("panic: ", cause))
+			failed = true
+		}
+	}()
+	var m webhook.Message
+	if err := json.Unmarshal([]byte(r.Body), &m); err != nil { // it would be no better the next time
+		p.Logger.ErrorContext(ctx, "webhook message that cannot be read", "id", r.MessageId, "error", err)
+		return false
+	}
+	err := p.Sender().Handle(ctx, m)
+	if err != nil {
+		p.Logger.ErrorContext(ctx, "webhook message", "id", r.MessageId, "error", err)
+	}
+	return err != nil
+}
+
+// useWebhookQueue makes the process send to the queue that its environment names.
+func (p *Runtime) useWebhookQueue() error {
+	url := p.Config.WebhookQueue
+	if url == "" || p.Webhooks != nil {
+		return nil
+	}
+	cfg, err := table.Environment(context.Background())
+	if err != nil {
+		return err
+	}
+	endpoint := Endpoint("sqs", "sqs", cfg) + "/"
+	p.Webhooks = func(ctx context.Context, delay time.Duration, messages ...webhook.Message) error {
+		for some := range slices.Chunk(messages, perSQSBatch) {
+			entries := make([]sqsEntry, len(some))
+			for i, m := range some {
+				text, err := json.Marshal(m)
+				if err != nil {
+					return err
+				}
+				// The tenant is the group: a fair queue then keeps one tenant's flood from
+				// delaying the others.
+				entries[i] = sqsEntry{strconv.Itoa(i), string(text), int(delay / time.Second), m.Tenant}
+			}
+			body, err := json.Marshal(map[string]any{"QueueUrl": url, "Entries": entries})
+			if err != nil {
+				return err
+			}
+			res, err := AWSCall{Service: "sqs", Method: http.MethodPost, URL: endpoint, Body: body,
+				Header: map[string]string{"Content-Type": "application/x-amz-json-1.0",
+					"X-Amz-Target": "AmazonSQS.SendMessageBatch"}}.Do(ctx, cfg)
+			if err != nil {
+				return err
+			}
+			var answer struct{ Failed []struct{ Code string } }
+			if err := json.Unmarshal(res.Body, &answer); err != nil || res.Status != http.StatusOK || len(answer.Failed) > 0 {
+				return fmt.Errorf("queue of webhooks: SQS answers %d and refuses %d messages", res.Status, len(answer.Failed))
+			}
+		}
+		return nil
+	}
+	return nil
+}
+
+// perSQSBatch is how many messages SQS takes in one request.
+const perSQSBatch = 10
+
+// sqsEntry is one message of SendMessageBatch.
+type sqsEntry struct {
+	Id, MessageBody string //nolint:revive,staticcheck // the API's names
+	DelaySeconds    int
+	MessageGroupId  string //nolint:revive,staticcheck // the API's name
+}

@@ -1,0 +1,406 @@
+package deliver
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	mathrand "math/rand/v2"
+	"net/http"
+	"time"
+
+	"svc/pkg/access/signing"
+	"svc/pkg/base/timestamp"
+	"svc/pkg/data/due"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/event"
+	"svc/pkg/domain/webhook"
+)
+
+// Worker sends events to webhook endpoints.
+type Worker struct {
+	DB      *table.DB
+	Now     func() time.Time
+	Secrets signing.Sealer
+	Client  http.RoundTripper
+	// Later puts messages into the queue. A delay is at most MaxDelay.
+	Later func(ctx context.Context, delay time.Duration, messages ...webhook.Message) error
+	// Mail tells a person that an endpoint was disabled; nil tells nobody.
+	Mail func(ctx context.Context, person, subject, text string) error
+}
+
+// MaxDelay is the longest delay in the queue. A later attempt is only due.
+const MaxDelay = 15 * time.Minute
+
+// schedule has the pauses before the attempts, from the second on.
+var schedule = []time.Duration{5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour,
+	10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 24 * time.Hour}
+
+// jitter changes a pause by up to a fifth.
+func jitter(pause time.Duration) time.Duration {
+	return pause + time.Duration((mathrand.Float64()*0.4-0.2)*float64(pause)) //nolint:gosec // jitter is no secret
+}
+
+// Book is the book of what is due.
+func (w Worker) Book() due.Book { return due.Book{DB: w.DB, Name: "webhooks", Now: w.Now} }
+
+// Sweep passes what is due to do.
+func (w Worker) Sweep(ctx context.Context, do func(context.Context, webhook.Message) error) error {
+	return w.Book().Sweep(ctx, func(ctx context.Context, k due.Task) error {
+		var m webhook.Message
+		if err := json.Unmarshal([]byte(k.ID), &m); err != nil {
+			return err
+		}
+		return do(ctx, m)
+	})
+}
+
+// TaskOf returns the due task of a message.
+func TaskOf(m webhook.Message, at time.Time) due.Task {
+	text, _ := json.Marshal(m) // of strings and numbers: it cannot fail
+	return due.Task{Tenant: m.Tenant, Kind: "send", ID: string(text), At: at}
+}
+
+// Handle does what a message says. After an error the queue must deliver it again.
+func (w Worker) Handle(ctx context.Context, m webhook.Message) error {
+	t := w.DB.Tenant(m.Tenant)
+	switch {
+	case w.Secrets == nil:
+		return errors.New("this process cannot send webhooks: it has no key to open their secrets")
+	case m.Challenge > 0:
+		return w.challenge(ctx, t, m)
+	case m.Request != "":
+		return w.request(ctx, t, m)
+	case m.Event != "":
+		return w.send(ctx, t, m)
+	}
+	return nil
+}
+
+// send makes one attempt to deliver an event.
+func (w Worker) send(ctx context.Context, t table.Tenant, m webhook.Message) error {
+	items, err := t.Batch(ctx, webhook.Key(t), event.Key(t, m.Shard, m.Number), webhook.DeliveryKey(t, m.Endpoint,
+		m.Event))
+	if err != nil {
+		return err
+	}
+	book, err := webhook.FromItem(items[0])
+	if err != nil {
+		return err
+	}
+	r, sent := book.Find(m.Endpoint), webhook.Sent{}
+	if items[2].Found() {
+		if sent, err = webhook.SentFromItem(items[2]); err != nil {
+			return err
+		}
+	}
+	if r == nil || sent.Made >= m.Attempt || !items[1].Live(w.Now()) {
+		return nil // removed, already made, or no longer in the feed
+	}
+	e, err := event.FromItem(items[1])
+	if err != nil || e.ID != m.Event {
+		return err
+	}
+	sent.EventID, sent.Type, sent.Shard, sent.Number = e.ID, e.Type, m.Shard, m.Number
+	if m.Round {
+		sent.Tries = 0
+	}
+	if r.Status != webhook.Enabled {
+		sent.Status, sent.NextAt = webhook.Failed, nil
+		return w.record(ctx, t, m, sent, webhook.Attempt{At: timestamp.Format(w.Now()), Result: webhook.Disabled}, nil)
+	}
+	secrets, err := r.Open(ctx, w.Secrets, t, w.Now())
+	if err != nil {
+		return fmt.Errorf("secret of %s: %w", r.ID, err)
+	}
+	at := timestamp.Format(w.Now())
+	out := w.post(ctx, r.URL, e.ID, []byte(items[1].Raw()), secrets, false)
+	attempt := webhook.Attempt{At: at, Result: out.word, Millis: out.took.Milliseconds()}
+	if err := w.judge(ctx, t, r, out.word); err != nil {
+		return err
+	}
+	sent.Tries++
+	if out.word == webhook.Succeeded || out.word == webhook.Gone || sent.Tries > len(schedule) {
+		sent.Status, sent.NextAt = webhook.Failed, nil
+		if out.word == webhook.Succeeded {
+			sent.Status = webhook.Succeeded
+		}
+		return w.record(ctx, t, m, sent, attempt, nil)
+	}
+	pause := max(jitter(schedule[sent.Tries-1]), out.after)
+	next := w.Now().Add(pause)
+	sent.Status, sent.NextAt = webhook.Waiting, timestamp.Ptr(next)
+	return w.record(ctx, t, m, sent, attempt, &next)
+}
+
+// record stores what came of an attempt. With a next attempt, one transaction also
+// writes the row that is due.
+func (w Worker) record(ctx context.Context, t table.Tenant, m webhook.Message, sent webhook.Sent,
+	made webhook.Attempt, next *time.Time) error {
+	sent.Made, sent.UpdatedAt = m.Attempt, made.At
+	sent.Attempts = append(sent.Attempts, made)
+	sent.Attempts = sent.Attempts[max(0, len(sent.Attempts)-webhook.MaxAttempts):]
+	it := sent.Item(t, m.Endpoint, w.Now())
+	if next == nil {
+		return t.Load(ctx, it) // one write unit; nothing else depends on it
+	}
+	m.Attempt, m.Round = m.Attempt+1, false
+	tx := t.Write()
+	tx.Put(it)
+	w.Book().Add(tx, TaskOf(m, *next))
+	if err := table.Retry(ctx, tx.Commit); err != nil {
+		return err
+	}
+	if delay := next.Sub(w.Now()); delay <= MaxDelay {
+		if err := w.Later(ctx, max(delay, 0), m); err != nil {
+			slog.WarnContext(ctx, "webhook: the next attempt waits until the sweep", "error", err)
+		}
+	}
+	return nil
+}
+
+// judge keeps an endpoint's state: since when it fails, and that it is disabled after
+// a 410 or after FailingFor.
+func (w Worker) judge(ctx context.Context, t table.Tenant, r *webhook.Record, word string) error {
+	failed := word != webhook.Succeeded
+	since := r.FailingSince
+	if !failed && since == nil || failed && since != nil && word != webhook.Gone && !w.late(*since) {
+		return nil
+	}
+	return w.change(ctx, t, r.ID, func(one *webhook.Record) {
+		switch {
+		case one.Status != webhook.Enabled:
+		case !failed:
+			one.FailingSince = nil
+		case word == webhook.Gone:
+			one.Disable(webhook.Gone, w.Now())
+		case one.FailingSince == nil:
+			one.FailingSince = timestamp.Ptr(w.Now())
+		case w.late(*one.FailingSince):
+			one.Disable(webhook.Failing, w.Now())
+		}
+	})
+}
+
+func (w Worker) late(since string) bool {
+	at, err := timestamp.Parse(since)
+	return err == nil && w.Now().Sub(at) > webhook.FailingFor
+}
+
+// change edits one endpoint. It tells its creator if that disables it.
+func (w Worker) change(ctx context.Context, t table.Tenant, id string, edit func(*webhook.Record)) error {
+	var told *webhook.Record
+	err := table.Retry(ctx, func(ctx context.Context) error {
+		it, err := t.Get(ctx, webhook.Key(t))
+		if err != nil {
+			return err
+		}
+		book, err := webhook.FromItem(it)
+		if err != nil {
+			return err
+		}
+		r := book.Find(id)
+		if r == nil {
+			return nil
+		}
+		was := r.Status
+		edit(r)
+		told = nil
+		if was == webhook.Enabled && r.Status == webhook.Disabled {
+			one := *r
+			told = &one
+		}
+		next := book.Item(t)
+		next.Version, next.Preserve = it.Version, it.Unknown()
+		tx := t.Write()
+		tx.Replace(next).Else(table.ErrConflict)
+		return tx.Commit(ctx)
+	})
+	if err != nil || told == nil || w.Mail == nil {
+		return err
+	}
+	if err := w.Mail(ctx, told.CreatedBy, "A webhook endpoint was disabled", "Events are no longer sent to the webhook "+
+		"endpoint "+told.ID+" ("+*told.Reason+"). Mend the receiver, then enable the endpoint again and replay what it "+
+		"missed."); err != nil {
+		slog.WarnContext(ctx, "webhook: a mail was not sent", "error", err)
+	}
+	return nil
+}
+
+// challenge asks a pending endpoint once whether it wants events. The attempt is
+// recorded before it is made, so an address gets one challenge for each that an
+// operator asked for, and nothing else until it has echoed one.
+func (w Worker) challenge(ctx context.Context, t table.Tenant, m webhook.Message) error {
+	var r webhook.Record
+	err := w.change(ctx, t, m.Endpoint, func(one *webhook.Record) {
+		r = webhook.Record{}
+		if one.Status == webhook.Pending && one.Challenges == m.Challenge && one.Challenged < m.Challenge {
+			one.Challenged = m.Challenge
+			r = *one
+		}
+	})
+	if err != nil || r.ID == "" {
+		return err
+	}
+	secrets, err := r.Open(ctx, w.Secrets, t, w.Now())
+	if err != nil {
+		return fmt.Errorf("secret of %s: %w", r.ID, err)
+	}
+	text := rand.Text()
+	body, err := json.Marshal(map[string]string{"type": "verification", "challenge": text,
+		"timestamp": timestamp.Format(w.Now())})
+	if err != nil {
+		return err
+	}
+	out := w.post(ctx, r.URL, "challenge_"+text, body, secrets, true)
+	var echo struct{ Challenge string }
+	if out.word == webhook.Succeeded && (json.Unmarshal(out.echo, &echo) != nil ||
+		subtle.ConstantTimeCompare([]byte(echo.Challenge), []byte(text)) != 1) {
+		out.word = "challenge_failed"
+	}
+	after, err := event.Newest(ctx, t)
+	if err != nil {
+		return err
+	}
+	return w.change(ctx, t, m.Endpoint, func(one *webhook.Record) {
+		switch {
+		case one.Status != webhook.Pending || one.Challenges != m.Challenge:
+		case out.word != webhook.Succeeded:
+			one.Reason = &out.word
+		default:
+			one.Status, one.Reason, one.VerifiedAt, one.After = webhook.Enabled, nil, timestamp.Ptr(w.Now()), after
+		}
+	})
+}
+
+// perPage is how many events of a range one message sends.
+const perPage = 100
+
+// request does what an operator asked for.
+func (w Worker) request(ctx context.Context, t table.Tenant, m webhook.Message) error {
+	items, err := t.Batch(ctx, webhook.RequestKey(t, m.Endpoint, m.Request), webhook.Key(t))
+	if err != nil || !items[0].Live(w.Now()) {
+		return err
+	}
+	q, err := table.DecodeDoc[webhook.Request](items[0])
+	if err != nil {
+		return err
+	}
+	book, err := webhook.FromItem(items[1])
+	if err != nil {
+		return err
+	}
+	r := book.Find(m.Endpoint)
+	switch {
+	case r == nil || r.Status != webhook.Enabled:
+		return nil
+	case q.Test != nil:
+		return w.test(ctx, t, r, *q.Test)
+	case q.Event != "":
+		it, err := t.Get(ctx, webhook.DeliveryKey(t, r.ID, q.Event))
+		if err != nil || !it.Found() {
+			return err
+		}
+		sent, err := webhook.SentFromItem(it)
+		if err != nil || sent.Test {
+			return err
+		}
+		return w.send(ctx, t, webhook.Message{Tenant: m.Tenant, Endpoint: r.ID, Event: q.Event, Shard: sent.Shard,
+			Number: sent.Number, Attempt: sent.Made + 1, Round: true})
+	}
+	return w.sendRange(ctx, t, r, m, q)
+}
+
+// test sends an invented event, once.
+func (w Worker) test(ctx context.Context, t table.Tenant, r *webhook.Record, e event.Event) error {
+	key := webhook.DeliveryKey(t, r.ID, e.ID)
+	if it, err := t.Get(ctx, key); err != nil || it.Found() {
+		return err
+	}
+	secrets, err := r.Open(ctx, w.Secrets, t, w.Now())
+	if err != nil {
+		return fmt.Errorf("secret of %s: %w", r.ID, err)
+	}
+	body, err := json.Marshal(e)
+	if err != nil {
+		return err
+	}
+	at := timestamp.Format(w.Now())
+	out := w.post(ctx, r.URL, e.ID, body, secrets, false)
+	sent := webhook.Sent{Delivery: webhook.Delivery{EventID: e.ID, Type: e.Type, Test: true, Status: webhook.Failed}}
+	if out.word == webhook.Succeeded {
+		sent.Status = webhook.Succeeded
+	}
+	return w.record(ctx, t, webhook.Message{Endpoint: r.ID, Attempt: 1}, sent,
+		webhook.Attempt{At: at, Result: out.word, Millis: out.took.Milliseconds()}, nil)
+}
+
+// sendRange puts one message for each event of the range into the queue, a page at a
+// time.
+func (w Worker) sendRange(ctx context.Context, t table.Tenant, r *webhook.Record, m webhook.Message,
+	q webhook.Request) error {
+	after := q.After
+	if m.After != nil {
+		after = m.After
+	}
+	var out []webhook.Message
+	more := false
+	next := make([]int64, len(q.Before))
+	for shard, last := range q.Before {
+		if shard < len(after) {
+			next[shard] = after[shard]
+		}
+		if next[shard] >= last || len(out) >= perPage {
+			more = more || next[shard] < last
+			continue
+		}
+		entries, end, err := event.Between(ctx, t, shard, next[shard], min(last, next[shard]+perPage))
+		if err != nil {
+			return err
+		}
+		for number, e := range entries {
+			if r.Wants(e.Type, len(r.After), 0) {
+				out = append(out, webhook.Message{Tenant: m.Tenant, Endpoint: r.ID, Event: e.ID, Shard: shard, Number: number,
+					Round: true})
+			}
+		}
+		next[shard] = end
+		more = more || end < last
+	}
+	if err := w.number(ctx, t, out); err != nil {
+		return err
+	}
+	if more {
+		out = append(out, webhook.Message{Tenant: m.Tenant, Endpoint: r.ID, Request: m.Request, After: next})
+	}
+	return w.Later(ctx, 0, out...)
+}
+
+// number gives each message the number of its attempt.
+func (w Worker) number(ctx context.Context, t table.Tenant, messages []webhook.Message) error {
+	for from := 0; from < len(messages); from += perPage {
+		some := messages[from:min(from+perPage, len(messages))]
+		keys := make([]table.Key, len(some))
+		for i, m := range some {
+			keys[i] = webhook.DeliveryKey(t, m.Endpoint, m.Event)
+		}
+		items, err := t.Batch(ctx, keys...)
+		if err != nil {
+			return err
+		}
+		for i, it := range items {
+			some[i].Attempt = 1
+			if it.Found() {
+				sent, err := webhook.SentFromItem(it)
+				if err != nil {
+					return err
+				}
+				some[i].Attempt = sent.Made + 1
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,498 @@
+package deliver_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"svc/pkg/background/deliver"
+	"svc/pkg/base/outbound"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/event"
+	"svc/pkg/domain/webhook"
+	"svc/pkg/local/testkit"
+)
+
+// verifies reports whether the official verifier accepts a request with the secret.
+func verifies(t *testing.T, r received, secret string) bool {
+	t.Helper()
+	hook, err := standardwebhooks.NewWebhook(secret)
+	testkit.Must(t, err)
+	return hook.VerifyIgnoringTimestamp(r.body, r.header) == nil
+}
+
+func TestSignedEventsArrive(t *testing.T) {
+	w, r := newWorld(t, nil), newReceiver(t)
+	w.ride(2) // before the endpoint: nothing of it is sent
+	hook := w.create(r.URL, "")
+	if got := r.take(); len(got) != 1 || got[0].kind != "verification" || !verifies(t, got[0], hook.Secret) {
+		t.Fatalf("the address got %+v; want one signed challenge", got)
+	}
+	if e := w.get(hook.ID); e.Status != webhook.Enabled || e.VerifiedAt == nil || e.Reason != nil {
+		t.Fatalf("after its echo the endpoint is %+v", e)
+	}
+	w.ride(3)
+	w.run()
+	got := r.take()
+	if len(got) != 3 {
+		t.Fatalf("%d deliveries, want 3", len(got))
+	}
+	for _, one := range got {
+		var e event.Event
+		testkit.Must(t, json.Unmarshal(one.body, &e))
+		if one.kind != "trip.requested" || e.ID != one.id || e.Data.TripID != e.Resource || !verifies(t, one, hook.Secret) {
+			t.Errorf("got %s as %s", one.body, one.id)
+		}
+	}
+	for _, d := range w.deliveries(hook.ID, "") {
+		if d.Status != webhook.Succeeded || len(d.Attempts) != 1 || d.Attempts[0].Result != "succeeded" {
+			t.Errorf("delivery %+v", d)
+		}
+	}
+	if len(w.deliveries(hook.ID, "?status=failed")) > 0 {
+		t.Error("something failed")
+	}
+}
+
+// TestRotation: until its end the old secret verifies too, then no longer.
+func TestRotation(t *testing.T) {
+	w, r := newWorld(t, nil), newReceiver(t)
+	hook := w.create(r.URL, "")
+	var next webhook.WithSecret
+	w.Want(200, &next, "POST", "/api/v1/webhooks/"+hook.ID+"/rotate", w.operator, `{"overlapHours": 1}`)
+	r.take()
+	for _, old := range []bool{true, false} {
+		w.ride(1)
+		w.run()
+		one := r.take()[0]
+		if !verifies(t, one, next.Secret) || verifies(t, one, hook.Secret) != old {
+			t.Errorf("the new secret verifies: %v, the old one: %v, want %v", verifies(t, one, next.Secret), verifies(t, one,
+				hook.Secret), old)
+		}
+		w.Advance(time.Hour)
+	}
+	if strings.Contains(w.Want(200, nil, "GET", "/api/v1/webhooks", w.operator, "").Body, "ecret") {
+		t.Error("the list shows a secret")
+	}
+	key := []string{"Idempotency-Key", "rotate"}
+	path := "/api/v1/webhooks/" + hook.ID + "/rotate"
+	first := w.Want(200, nil, "POST", path, w.operator, "", key...).Body
+	again := w.Want(200, nil, "POST", path, w.operator, "", key...).Body
+	if !strings.Contains(first, "whsec_") || strings.Contains(again, "whsec_") {
+		t.Errorf("first %s, repeated %s; want the secret once", first, again)
+	}
+}
+
+// TestSchedule: the attempts come after the pauses of the schedule, ±20 %, each with
+// the same id. An attempt that succeeds ends them.
+func TestSchedule(t *testing.T) {
+	w, r := newWorld(t, nil), newReceiver(t)
+	hook := w.create(r.URL, "")
+	r.answers(500, nil)
+	r.take()
+	w.ride(1)
+	w.run()
+	first := r.take()
+	if len(first) != 1 {
+		t.Fatalf("%d attempts at once", len(first))
+	}
+	for i, pause := range []time.Duration{5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour,
+		10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 24 * time.Hour} {
+		w.pass(pause * 79 / 100)
+		if got := r.take(); len(got) > 0 {
+			t.Fatalf("attempt %d comes before %v", i+2, pause)
+		}
+		w.pass(pause * 42 / 100)
+		got := r.take()
+		if len(got) != 1 || got[0].id != first[0].id || string(got[0].body) != string(first[0].body) {
+			t.Fatalf("after %v: %d attempts, want one with the same id and bytes", pause, len(got))
+		}
+		if got[0].header.Get("webhook-timestamp") == first[0].header.Get("webhook-timestamp") ||
+			!verifies(t, got[0], hook.Secret) {
+			t.Error("the signature is not new")
+		}
+	}
+	w.pass(48 * time.Hour)
+	if got := r.take(); len(got) > 0 {
+		t.Error("an eleventh attempt")
+	}
+	d := w.deliveries(hook.ID, "?status=failed")
+	if len(d) != 1 || len(d[0].Attempts) != 10 || d[0].NextAt != nil || d[0].Attempts[9].Result != "http_5xx" {
+		t.Errorf("deliveries %+v", d)
+	}
+	if strings.Contains(fmt.Sprint(d), "network") {
+		t.Error("the receiver's response is shown")
+	}
+}
+
+// TestResults: only 2xx is a success, redirects are not followed, 410 ends
+// everything, and Retry-After is honoured.
+func TestResults(t *testing.T) {
+	for _, tt := range []struct {
+		status int
+		header map[string]string
+		want   string
+		next   time.Duration // until the next attempt; 0 if there is none
+	}{
+		{200, nil, "succeeded", 0},
+		{202, nil, "succeeded", 0},
+		{302, map[string]string{"Location": "http://169.254.169.254/"}, "http_3xx", 5 * time.Second},
+		{404, nil, "http_4xx", 5 * time.Second},
+		{410, nil, "gone", 0},
+		{429, map[string]string{"Retry-After": "600"}, "http_4xx", 10 * time.Minute},
+		{503, map[string]string{"Retry-After": "Sun, 01 Mar 2026 14:00:00 GMT"}, "http_5xx", 2 * time.Hour},
+	} {
+		t.Run(fmt.Sprint(tt.status), func(t *testing.T) {
+			w, r := newWorld(t, nil), newReceiver(t)
+			hook := w.create(r.URL, "")
+			r.answers(tt.status, tt.header)
+			w.ride(1)
+			w.run()
+			d := w.deliveries(hook.ID, "")[0]
+			if len(d.Attempts) != 1 || d.Attempts[0].Result != tt.want || (d.NextAt != nil) != (tt.next > 0) {
+				t.Fatalf("%+v", d)
+			}
+			if d.NextAt != nil {
+				at, err := time.Parse(time.RFC3339, *d.NextAt)
+				testkit.Must(t, err)
+				if pause := at.Sub(w.Now()); pause < tt.next*79/100 || pause > tt.next*121/100 {
+					t.Errorf("the next attempt comes after %v, want %v", pause, tt.next)
+				}
+			}
+			if e := w.get(hook.ID); (e.Status == webhook.Disabled) != (tt.status == 410) {
+				t.Errorf("the endpoint is %s", e.Status)
+			}
+		})
+	}
+}
+
+// TestFiveDaysWithoutSuccess: the endpoint is disabled, its creator gets a mail, and
+// the feed tells of it. One success begins the time anew.
+func TestFiveDaysWithoutSuccess(t *testing.T) {
+	w, r := newWorld(t, nil), newReceiver(t)
+	hook := w.create(r.URL, "")
+	day := func(status int) {
+		r.answers(status, nil)
+		w.ride(1)
+		w.pass(24 * time.Hour)
+	}
+	for range 4 {
+		day(500)
+	}
+	day(200)
+	for range 4 {
+		day(500)
+	}
+	if e := w.get(hook.ID); e.Status != webhook.Enabled || e.FailingSince == nil {
+		t.Fatalf("after four days: %+v", e)
+	}
+	day(500)
+	day(500)
+	day(500)
+	if e := w.get(hook.ID); e.Status != webhook.Disabled || *e.Reason != webhook.Failing {
+		t.Fatalf("after more than five days: %+v", e)
+	}
+	if len(w.mails) != 1 || !strings.HasPrefix(w.mails[0], "usr_") {
+		t.Errorf("mails %q", w.mails)
+	}
+	w.endpoints()
+	page, err := event.Read(t.Context(), w.tenant, event.Query{Limit: 200, Type: "webhook.disabled"}, w.Now())
+	if err != nil || len(page.Events) != 1 || page.Events[0].Resource != hook.ID {
+		t.Errorf("the feed has %+v, %v", page.Events, err)
+	}
+	r.take()
+	w.ride(1)
+	w.pass(30 * 24 * time.Hour)
+	if got := r.take(); len(got) > 0 {
+		t.Errorf("a disabled endpoint got %d requests", len(got))
+	}
+}
+
+// TestUnverifiedAddressGetsOneChallenge: whatever an operator sends, an address that
+// echoes nothing gets one challenge for each time that it was asked for.
+func TestUnverifiedAddressGetsOneChallenge(t *testing.T) {
+	w, r := newWorld(t, nil), newReceiver(t)
+	r.mute = true
+	hook := w.create(r.URL, "")
+	w.endpoints()
+	w.ride(3)
+	w.endpoints()
+	for range 2 { // a queue may deliver a message twice
+		testkit.Must(t, w.worker.Handle(t.Context(), webhook.Message{Tenant: w.tenant.ID(), Endpoint: hook.ID, Challenge: 1}))
+	}
+	w.pass(24 * time.Hour)
+	if got := r.take(); len(got) != 1 {
+		t.Errorf("%d requests, want 1", len(got))
+	}
+	if e := w.get(hook.ID); e.Status != webhook.Pending || *e.Reason != "challenge_failed" {
+		t.Errorf("%+v", e)
+	}
+	w.Want(409, nil, "POST", "/api/v1/webhooks/"+hook.ID+"/test", w.operator, "")
+	r.mute = false
+	w.Want(200, nil, "PATCH", "/api/v1/webhooks/"+hook.ID, w.operator, `{"enabled": true}`)
+	w.endpoints()
+	if e := w.get(hook.ID); e.Status != webhook.Enabled {
+		t.Errorf("%+v", e)
+	}
+	w.Want(200, nil, "PATCH", "/api/v1/webhooks/"+hook.ID, w.operator, fmt.Sprintf(`{"url": %q}`, r.URL+"/new"))
+	if e := w.get(hook.ID); e.Status != webhook.Pending {
+		t.Errorf("with another address the endpoint is %s", e.Status)
+	}
+}
+
+// TestInternalAddressesAreNotDialled: a name that first has a public address and then
+// an internal one is checked at each attempt.
+func TestInternalAddressesAreNotDialled(t *testing.T) {
+	for _, internal := range []string{"127.0.0.1", "169.254.169.254", "::ffff:10.0.0.1", "64:ff9b::a00:1", "::1",
+		"fd00::1", "100.64.0.1", "0.0.0.0"} {
+		w, r := newWorld(t, nil), newReceiver(t)
+		hook := w.create(r.URL, "")
+		var dialled []netip.AddrPort
+		w.worker.Client = outbound.Guarded(func(context.Context, string) ([]netip.Addr, error) {
+			return []netip.Addr{netip.MustParseAddr("93.184.216.34"), netip.MustParseAddr(internal)}, nil
+		}, func(_ context.Context, to netip.AddrPort) (net.Conn, error) {
+			dialled = append(dialled, to)
+			return nil, errors.New("dialled")
+		})
+		book, err := webhook.FromItem(w.item())
+		testkit.Must(t, err)
+		book.Endpoints[0].URL = "https://rebinds.example/"
+		testkit.Must(t, w.tenant.Load(t.Context(), book.Item(w.tenant)))
+		w.ride(1)
+		w.run()
+		if d := w.deliveries(hook.ID, ""); len(dialled) > 0 || d[0].Attempts[0].Result != "address_not_public" {
+			t.Errorf("%s: dialled %v, %+v", internal, dialled, d)
+		}
+	}
+}
+
+func (w *world) item() table.Item {
+	w.t.Helper()
+	it, err := w.tenant.Get(w.t.Context(), webhook.Key(w.tenant))
+	testkit.Must(w.t, err)
+	return it
+}
+
+// TestOneDeadEndpointOfSixteen: the others get each event once, at once.
+func TestOneDeadEndpointOfSixteen(t *testing.T) {
+	w, dead := newWorld(t, nil), newReceiver(t)
+	dead.answers(500, nil)
+	all := []*receiver{dead}
+	w.create(dead.URL, "")
+	for range webhook.MaxEndpoints - 1 {
+		r := newReceiver(t)
+		w.create(r.URL, "")
+		all = append(all, r)
+	}
+	for _, r := range all {
+		r.take()
+	}
+	w.Want(409, nil, "POST", "/api/v1/webhooks", w.operator, `{"url": "https://hooks.metro.example/"}`)
+	w.ride(4)
+	w.run()
+	for i, r := range all {
+		if got := len(r.take()); got != 4 {
+			t.Errorf("receiver %d got %d", i, got)
+		}
+	}
+}
+
+// TestAtMostSixteen: concurrent creations leave exactly sixteen endpoints.
+func TestAtMostSixteen(t *testing.T) {
+	w := newWorld(t, nil)
+	var wait sync.WaitGroup
+	for range 4 {
+		wait.Go(func() {
+			for i := 0; i < 8; {
+				if a := w.Do("POST", "/api/v1/webhooks", w.operator, `{"url": "https://hooks.metro.example/"}`); a.Status != 503 {
+					i++
+				}
+			}
+		})
+	}
+	wait.Wait()
+	if book, err := webhook.FromItem(w.item()); err != nil || len(book.Endpoints) != webhook.MaxEndpoints {
+		t.Errorf("%d endpoints, %v", len(book.Endpoints), err)
+	}
+}
+
+// TestReplay sends one event or a range again, to this endpoint only.
+func TestReplay(t *testing.T) {
+	w, r, other := newWorld(t, nil), newReceiver(t), newReceiver(t)
+	w.ride(120)
+	w.Advance(time.Hour)
+	hook := w.create(r.URL, "")
+	w.create(other.URL, "")
+	began := w.Now()
+	w.ride(3)
+	w.run()
+	got := r.take()[1:]
+	other.take()
+	path := "/api/v1/webhooks/" + hook.ID + "/replay"
+	w.Want(200, nil, "POST", path, w.operator, fmt.Sprintf(`{"event": %q}`, got[1].id))
+	w.requested(hook.ID)
+	if again := r.take(); len(again) != 1 || again[0].id != got[1].id {
+		t.Errorf("one event again: %d requests", len(again))
+	}
+	w.Want(200, nil, "POST", path, w.operator, fmt.Sprintf(`{"after": %q}`, began.Format(time.RFC3339)))
+	w.requested(hook.ID)
+	if again := r.take(); len(again) != 3 {
+		t.Errorf("a range again: %d requests, want 3", len(again))
+	}
+	w.Want(200, nil, "POST", path, w.operator, `{"after": "2026-01-01T00:00:00Z"}`)
+	w.requested(hook.ID)
+	ids := map[string]bool{}
+	for _, one := range r.take() {
+		ids[one.id] = true
+	}
+	if len(ids) != 123 {
+		t.Errorf("everything again: %d events, want 123", len(ids))
+	}
+	if len(other.take()) > 0 {
+		t.Error("the other endpoint got something")
+	}
+	for _, body := range []string{`{}`, `{"event": "evt_01JT7M4C6Q8V2N5X9B3D1F7H0K", "after": "2026-01-01T00:00:00Z"}`,
+		`{"after": "yesterday"}`, `{"before": "2026-01-01T00:00:00Z"}`} {
+		w.Want(400, nil, "POST", path, w.operator, body)
+	}
+}
+
+// TestTestEvent: a test is sent once, and is in no feed.
+func TestTestEvent(t *testing.T) {
+	w, r := newWorld(t, nil), newReceiver(t)
+	hook := w.create(r.URL, `, "types": ["order.created"]`)
+	r.take()
+	r.answers(500, nil)
+	w.Want(200, nil, "POST", "/api/v1/webhooks/"+hook.ID+"/test", w.operator, `{"type": "trip.settled"}`)
+	w.requested(hook.ID)
+	w.pass(24 * time.Hour)
+	if got := r.take(); len(got) != 1 || got[0].kind != "trip.settled" || !verifies(t, got[0], hook.Secret) {
+		t.Errorf("got %d", len(got))
+	}
+	if d := w.deliveries(hook.ID, "?status=failed"); len(d) != 1 || !d[0].Test {
+		t.Errorf("%+v", d)
+	}
+	w.ride(1) // not one of the endpoint's types
+	w.run()
+	if got := r.take(); len(got) > 0 {
+		t.Error("it got an event of another type")
+	}
+}
+
+// TestOtherTenant: everything of another tenant is a 404 with the same bytes.
+func TestOtherTenant(t *testing.T) {
+	w, r := newWorld(t, nil), newReceiver(t)
+	hook := w.create(r.URL, "")
+	w.ride(1)
+	w.run()
+	sent := w.deliveries(hook.ID, "")[0].EventID
+	_, foreign := w.join()
+	for _, tt := range [][3]string{{"GET", "", ""}, {"PATCH", "", `{"enabled": false}`}, {"DELETE", "", ""},
+		{"POST", "/rotate", ""}, {"POST", "/test", ""}, {"GET", "/deliveries", ""},
+		{"POST", "/replay", fmt.Sprintf(`{"event": %q}`, sent)}} {
+		there := w.Want(404, nil, tt[0], "/api/v1/webhooks/"+hook.ID+tt[1], foreign, tt[2]).Body
+		none := w.Want(404, nil, tt[0], "/api/v1/webhooks/whk_01ARZ3NDEKTSV4RRFFQ69G5FAV"+tt[1], foreign, tt[2]).Body
+		if there != none {
+			t.Errorf("%s %s: %s, and of one that does not exist %s", tt[0], tt[1], there, none)
+		}
+	}
+	if e := w.get(hook.ID); e.Status != webhook.Enabled {
+		t.Errorf("%+v", e)
+	}
+}
+
+// TestAddresses that are no public https addresses are refused at once.
+func TestAddresses(t *testing.T) {
+	for _, tt := range []struct {
+		url   string
+		local bool
+		ok    bool
+	}{
+		{"https://hooks.metro.example/a?b=c", false, true}, {"https://hooks.metro.example:443/", false, true},
+		{"http://hooks.metro.example/", false, false}, {"https://hooks.metro.example:8443/", false, false},
+		{"https://u:p@hooks.metro.example/", false, false}, {"https://hooks.metro.example/#x", false, false},
+		{"https://127.0.0.1/", true, false}, {"http://127.0.0.1:9000/", true, true}, {"http://127.0.0.1:9000/", false, false},
+		{"http://localhost:9000/", true, false}, {"https://[::1]/", true, false}, {"https://10.0.0.1/", false, false},
+		{"https://169.254.169.254/latest", false, false}, {"https://[::ffff:10.0.0.1]/", false, false},
+		{"https://[64:ff9b::a00:1]/", false, false}, {"https://2130706433/", false, false}, {"https://0x7f.1/", false, false},
+		{"https://127.1/", false, false}, {"https://0177.0.0.1/", false, false}, {"https://localhost./", false, false},
+		{"https://db.internal/", false, false}, {"https://8.8.8.8/", false, true},
+		{"ftp://hooks.metro.example/", true, false},
+		{"https:///x", false, false}, {"//hooks.metro.example/", false, false}, {"https://" + strings.Repeat("a", 500), false,
+			false},
+	} {
+		if got := webhook.CheckURL(tt.url, tt.local); (got == "") != tt.ok {
+			t.Errorf("%s (local %v): %q", tt.url, tt.local, got)
+		}
+	}
+}
+
+// TestKilledBetweenAnyTwoRequests: whatever the process had done when it was killed,
+// the event arrives, with one id.
+func TestKilledBetweenAnyTwoRequests(t *testing.T) {
+	for _, status := range []int{204, 500} {
+		for n := range 10 {
+			for _, lost := range []bool{false, true} {
+				wire := &testkit.Wire{}
+				w, r := newWorld(t, wire), newReceiver(t)
+				hook := w.create(r.URL, "")
+				r.take()
+				r.answers(status, nil)
+				at := w.prepare()
+				ctx := wire.CrashAt(t.Context(), n, lost)
+				if w.feed.Change(ctx, at) == nil {
+					w.mu.Lock()
+					queue := slices.Clone(w.queue)
+					w.mu.Unlock()
+					for _, q := range queue {
+						_ = w.worker.Handle(ctx, q.m)
+					}
+				}
+				wire.Revive()
+				// The stream delivers the record again, and the queue its messages.
+				testkit.Must(t, w.feed.Change(t.Context(), at))
+				w.run()
+				r.answers(204, nil)
+				w.pass(10 * time.Second)
+				got := r.take()
+				ids := map[string]bool{}
+				for _, one := range got {
+					ids[one.id] = true
+				}
+				if d := w.deliveries(hook.ID, ""); len(ids) != 1 || len(d) != 1 || d[0].Status != webhook.Succeeded {
+					t.Errorf("status %d, killed at request %d (%v): %d requests, %d ids, %+v", status, n, lost, len(got), len(ids), d)
+				}
+			}
+		}
+	}
+}
+
+// TestCostOfAnEvent: an event with one endpoint costs at most nine write units.
+func TestCostOfAnEvent(t *testing.T) {
+	w, r := newWorld(t, nil), newReceiver(t)
+	w.create(r.URL, "")
+	at := w.prepare()
+	ctx, meter := table.Metered(t.Context())
+	testkit.Must(t, w.feed.Change(ctx, at))
+	w.mu.Lock()
+	m := w.queue[len(w.queue)-1].m
+	w.mu.Unlock()
+	testkit.Must(t, w.worker.Handle(ctx, m))
+	const loads = 2 // SENT and the delivery: one unit each, which the meter does not count
+	if got := testkit.WriteUnits(meter.Usage()) + loads; got > 9 || got < 6 {
+		t.Errorf("%v write units", got)
+	}
+}
+
+var _ http.RoundTripper = deliver.Local()

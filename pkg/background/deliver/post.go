@@ -1,0 +1,130 @@
+package deliver
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"svc/pkg/base/outbound"
+	"svc/pkg/domain/webhook"
+)
+
+// patience is how long one attempt may take.
+const patience = 15 * time.Second
+
+// mostEcho is how much of a response to a challenge is read.
+const mostEcho = 4 << 10
+
+// Public returns the transport to public addresses. It checks the address at each
+// attempt and dials what it checked.
+func Public() *http.Transport {
+	t := outbound.Public()
+	t.ResponseHeaderTimeout = patience
+	return t
+}
+
+// Local is the transport of svc dev: plain http reaches 127.0.0.1, and everything
+// else is as in Public.
+func Local() http.RoundTripper { return local{Public(), &http.Transport{DisableKeepAlives: true}} }
+
+type local struct{ public, loopback http.RoundTripper }
+
+func (l local) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.URL.Scheme == "http" && r.URL.Hostname() == "127.0.0.1" {
+		return l.loopback.RoundTrip(r)
+	}
+	return l.public.RoundTrip(r)
+}
+
+// outcome is what came of one attempt: a fixed word, and never anything that the
+// receiver wrote, because an operator could read internal services with it.
+type outcome struct {
+	word  string
+	took  time.Duration
+	after time.Duration // the receiver's Retry-After
+	echo  []byte        // of a challenge
+}
+
+// post sends one signed message. A transport follows no redirect.
+func (w Worker) post(ctx context.Context, url, id string, body []byte, secrets [][]byte, echo bool) (out outcome) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+	if err != nil {
+		return outcome{word: "connection_error"}
+	}
+	began := time.Now()
+	webhook.Sign(r.Header, id, w.Now(), body, secrets...)
+	res, err := w.Client.RoundTrip(r)
+	if out.took = time.Since(began); err != nil {
+		out.word = wordOf(err)
+		return out
+	}
+	defer func() { _ = res.Body.Close() }()
+	out.word, out.after = statusWord(res.StatusCode), retryAfter(res.Header.Get("Retry-After"), w.Now())
+	if echo && out.word == webhook.Succeeded {
+		if out.echo, err = io.ReadAll(io.LimitReader(res.Body, mostEcho)); err != nil {
+			out.word = wordOf(err)
+		}
+	}
+	return out
+}
+
+func statusWord(status int) string {
+	switch {
+	case status == http.StatusGone:
+		return webhook.Gone
+	case status >= 500:
+		return "http_5xx"
+	case status >= 400:
+		return "http_4xx"
+	case status >= 300 || status < 200:
+		return "http_3xx"
+	}
+	return webhook.Succeeded
+}
+
+func wordOf(err error) string {
+	var dns *net.DNSError
+	var record tls.RecordHeaderError
+	var alert tls.AlertError
+	var unknown x509.UnknownAuthorityError
+	var name x509.HostnameError
+	var invalid x509.CertificateInvalidError
+	var verification *tls.CertificateVerificationError
+	var timeout net.Error
+	switch {
+	case errors.Is(err, outbound.ErrNotPublic):
+		return "address_not_public"
+	case errors.As(err, &dns):
+		return "dns_error"
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
+		return "timeout"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "connection_refused"
+	case errors.As(err, &record), errors.As(err, &alert), errors.As(err, &unknown), errors.As(err, &name),
+		errors.As(err, &invalid), errors.As(err, &verification):
+		return "tls_error"
+	}
+	return "connection_error"
+}
+
+// retryAfter reads seconds or a date (RFC 9110 section 10.2.3).
+func retryAfter(text string, now time.Time) time.Duration {
+	if seconds, err := strconv.Atoi(strings.TrimSpace(text)); err == nil {
+		return time.Duration(min(max(seconds, 0), 24*3600)) * time.Second
+	}
+	if at, err := http.ParseTime(text); err == nil {
+		return min(max(at.Sub(now), 0), 24*time.Hour)
+	}
+	return 0
+}

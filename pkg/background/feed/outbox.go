@@ -1,0 +1,118 @@
+package feed
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"svc/pkg/data/stream"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/event"
+	"svc/pkg/domain/webhook"
+)
+
+// outbox is what a step must pass to the sender of webhooks.
+type outbox struct {
+	book       webhook.Book
+	shards     map[int]bool // of the step's items, also of those whose events were appended before
+	readShards int
+}
+
+// perPage is how many events are passed on together.
+const perPage = 100
+
+// dispatch puts a message for each new event and endpoint into the queue, and for
+// what operators asked for. A shard's item SENT says which events are in the queue.
+// It is written after the messages. So if the process ends in between, the record
+// comes again and the messages are sent again; the sender knows them by their number.
+func (f Function) dispatch(ctx context.Context, t table.Tenant, o outbox, changes []stream.Change) error {
+	if f.Send == nil {
+		return nil
+	}
+	asked, changed := asked(t, o.book, changes)
+	if len(asked) > 0 {
+		if err := f.Send(ctx, 0, asked...); err != nil {
+			return err
+		}
+	}
+	if changed { // an endpoint may have been enabled while another step appended
+		for shard := range o.readShards {
+			o.shards[shard] = true
+		}
+	}
+	if !slices.ContainsFunc(o.book.Endpoints, func(r webhook.Record) bool { return r.Status == webhook.Enabled }) {
+		return nil
+	}
+	shards := slices.Sorted(maps.Keys(o.shards))
+	keys := event.HeadKeys(t, shards)
+	for _, shard := range shards {
+		keys = append(keys, event.SentKey(t, shard))
+	}
+	items, err := t.Batch(ctx, keys...)
+	if err != nil {
+		return err
+	}
+	for i, shard := range shards {
+		if err := f.drain(ctx, t, o.book, shard, items[i], items[len(shards)+i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// drain passes on the events of a shard that are not in the queue.
+func (f Function) drain(ctx context.Context, t table.Tenant, book webhook.Book, shard int,
+	head, sent table.Item) error {
+	after, last := max(sent.Int("sent"), book.Since(shard)), event.Last(head)
+	for after < last {
+		entries, end, err := event.Between(ctx, t, shard, after, min(last, after+perPage))
+		if err != nil {
+			return err
+		}
+		var out []webhook.Message
+		for _, number := range slices.Sorted(maps.Keys(entries)) {
+			for _, r := range book.Endpoints {
+				if e := entries[number]; r.Wants(e.Type, shard, number) {
+					out = append(out, webhook.Message{Tenant: t.ID(), Endpoint: r.ID, Event: e.ID, Shard: shard, Number: number,
+						Attempt: 1})
+				}
+			}
+		}
+		if len(out) > 0 {
+			if err := f.Send(ctx, 0, out...); err != nil {
+				return err
+			}
+		}
+		after = end
+		// Two steps may write it in the wrong order. Then events are sent again, which
+		// the sender notices. A transaction would cost twice as much.
+		if err := t.Load(ctx, event.SentItem(sent, after)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// asked returns the messages of what operators asked for: challenges, tests and
+// replays. changed reports whether the tenant's endpoints have changed.
+func asked(t table.Tenant, book webhook.Book, changes []stream.Change) (out []webhook.Message, changed bool) {
+	for _, c := range changes {
+		switch c.Type() {
+		case "webhooks":
+			changed = true
+		case "redelivery":
+			_, request, _ := strings.Cut(c.Key.SK, "#")
+			endpoint := c.Key.PK[strings.LastIndexByte(c.Key.PK, '#')+1:]
+			if c.New.Found() {
+				out = append(out, webhook.Message{Tenant: t.ID(), Endpoint: endpoint, Request: request})
+			}
+		}
+	}
+	for _, r := range book.Endpoints {
+		if changed && r.Status == webhook.Pending && r.Challenged < r.Challenges {
+			out = append(out, webhook.Message{Tenant: t.ID(), Endpoint: r.ID, Challenge: r.Challenges})
+		}
+	}
+	return out, changed
+}

@@ -1,0 +1,103 @@
+package webhook
+
+import (
+	"time"
+
+	"svc/pkg/data/table"
+	"svc/pkg/domain/event"
+)
+
+// Delivery is the state of one event at one endpoint.
+type Delivery struct {
+	EventID   string    `json:"eventId" doc:"Identifier of the event, the header webhook-id."`
+	Type      string    `json:"type" doc:"Type of the event."`
+	Status    string    `json:"status" enum:"pending,succeeded,failed" doc:"A pending delivery is tried again. A failed one is not."`
+	Test      bool      `json:"test" doc:"Whether it is a test. A test is in no feed."`
+	Attempts  []Attempt `json:"attempts" doc:"The last ten attempts, oldest first."`
+	NextAt    *string   `json:"nextAt" format:"date-time" doc:"When the next attempt is due; null if there is none."`
+	UpdatedAt string    `json:"updatedAt" format:"date-time" doc:"When it was last tried."`
+}
+
+// Attempt is one attempt of a delivery. It never has the receiver's response.
+type Attempt struct {
+	At     string `json:"at" format:"date-time" doc:"When it began."`
+	Result string `json:"result" enum:"succeeded,http_3xx,http_4xx,http_5xx,gone,timeout,dns_error,address_not_public,connection_refused,connection_error,tls_error,challenge_failed,disabled" doc:"What came of it."`
+	Millis int64  `json:"millis" doc:"How long it took."`
+}
+
+// Sent is a stored delivery.
+type Sent struct {
+	Delivery
+	Made   int   `json:"made"`  // attempts that were made, over all rounds
+	Tries  int   `json:"tries"` // attempts of this round; a replay begins a round
+	Shard  int   `json:"shard"` // of the event in the feed
+	Number int64 `json:"number"`
+
+	preserve table.Unknown // of the stored item
+}
+
+// Statuses of a delivery.
+const (
+	Waiting   = "pending"
+	Succeeded = "succeeded"
+	Failed    = "failed"
+)
+
+// MaxAttempts is how many attempts a delivery shows.
+const MaxAttempts = 10
+
+func deliveries(t table.Tenant, endpoint string) string { return t.Partition("WEBHOOK", endpoint) }
+
+const deliveryPrefix = "DELIVERY#"
+
+// DeliveryKey returns the key of the delivery of an event to an endpoint.
+func DeliveryKey(t table.Tenant, endpoint, eventID string) table.Key {
+	return t.Key(deliveryPrefix+eventID, "WEBHOOK", endpoint)
+}
+
+// Item returns the stored form. A delivery is kept as long as its event.
+func (s Sent) Item(t table.Tenant, endpoint string, now time.Time) table.Item {
+	return table.Item{Key: DeliveryKey(t, endpoint, s.EventID), Type: "delivery", Doc: s, Expires: now.Add(event.Kept),
+		Attrs: map[string]any{"status": s.Status}, Preserve: s.preserve}
+}
+
+// SentFromItem decodes a delivery.
+func SentFromItem(it table.Item) (Sent, error) {
+	s, err := table.DecodeDoc[Sent](it)
+	s.preserve = it.Unknown()
+	return s, err
+}
+
+// Request asks the sender to send a test, or to send events again. The stream
+// passes it to the sender.
+type Request struct {
+	Test   *event.Event `json:"test,omitempty"`
+	Event  string       `json:"event,omitempty"`  // the event to send again, "" for a range
+	After  []int64      `json:"after,omitempty"`  // of a range: positions of the feed
+	Before []int64      `json:"before,omitempty"` // of a range, inclusive
+}
+
+// RequestKey returns the key of a request.
+func RequestKey(t table.Tenant, endpoint, id string) table.Key {
+	return t.Key("REQUEST#"+id, "WEBHOOK", endpoint)
+}
+
+// Item returns the stored form of a request.
+func (r Request) Item(t table.Tenant, endpoint, id string, now time.Time) table.Item {
+	return table.Item{Key: RequestKey(t, endpoint, id), Type: "redelivery", Doc: r, Expires: now.Add(24 * time.Hour)}
+}
+
+// Message is a message in the sender's queue.
+type Message struct {
+	Tenant   string `json:"tenant"`
+	Endpoint string `json:"endpoint"`
+	// One of: the number of a challenge, the id of a request, an event.
+	Challenge int     `json:"challenge,omitempty"`
+	Request   string  `json:"request,omitempty"`
+	After     []int64 `json:"after,omitempty"` // of a range that goes on: positions
+	Event     string  `json:"event,omitempty"`
+	Shard     int     `json:"shard,omitempty"`
+	Number    int64   `json:"number,omitempty"`
+	Attempt   int     `json:"attempt,omitempty"` // of the event, from 1; an attempt that was made is not made again
+	Round     bool    `json:"round,omitempty"`   // the attempt begins a new round of tries
+}

@@ -1,0 +1,13 @@
+// Package webhook owns webhook endpoints: addresses to which a tenant's events are
+// sent. It owns what an endpoint is, its signing secrets, the state of each
+// delivery, what is asked of the sender, and the endpoints that operators use.
+//
+//	webhook.go    an endpoint, its address and its stored form
+//	sign.go       signatures (Standard Webhooks 1.0)
+//	delivery.go   deliveries, requests to the sender and messages in its queue
+//	endpoints.go  rows and handlers
+//
+// All endpoints of a tenant are one item, so the limit of their number is exact, and
+// whoever sends an event reads them at once. The package sends nothing: the stream
+// passes its changes to pkg/background/feed, and pkg/background/deliver sends.
+package webhook

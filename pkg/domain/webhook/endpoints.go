@@ -1,0 +1,382 @@
+package webhook
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"svc/pkg/access/authz"
+	"svc/pkg/base/fault"
+	"svc/pkg/base/ids"
+	"svc/pkg/base/timestamp"
+	"svc/pkg/data/audit"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/event"
+	"svc/pkg/edge/api"
+)
+
+// Rows returns the endpoints of webhooks.
+func Rows() []api.Row {
+	read, write := authz.Operators("tenant.webhooks:read", "VIEW_WEBHOOKS"),
+		authz.Operators("tenant.webhooks:write", "MANAGE_WEBHOOKS")
+	tag, extension, book := api.Tag("Webhooks"), api.Extension(), api.Needs(func(t table.Tenant, _ api.Peek) []table.Key {
+		return []table.Key{Key(t)}
+	})
+	const one = "/api/v1/webhooks/{id}"
+	return []api.Row{
+		api.Get("/api/v1/webhooks", "svc_list_webhooks", read, list, book, tag, extension,
+			api.Summary("List webhook endpoints"), api.Text("All of them, oldest first; a company has at most 16.")),
+		api.Post("/api/v1/webhooks", "svc_create_webhook", write, create, book, tag, extension, api.Created(),
+			api.Confirm("The company's events go to this address."),
+			api.Summary("Add a webhook endpoint"), api.Text("The response shows `secret`, once. The address gets a POST with "+
+				"`{\"type\": \"verification\", \"challenge\": …}` and must echo `{\"challenge\": …}` with a 2xx. Then events are "+
+				"sent to it, signed as Standard Webhooks 1.0 says.")),
+		api.Get(one, "svc_get_webhook", read, get, book, tag, extension, api.Summary("Read a webhook endpoint"),
+			api.Text("Its secret is not shown.")),
+		api.Patch(one, "svc_update_webhook", write, patch, book, tag, extension,
+			api.Confirm("The company's events go to other addresses, or no longer."),
+			api.Summary("Change a webhook endpoint"), api.Text("Only the given members change. A new `url` and `enabled: true` "+
+				"send a new challenge.")),
+		api.Delete(one, "svc_delete_webhook", write, remove, book, tag, extension,
+			api.Confirm("No more events are sent to this address."),
+			api.Summary("Remove a webhook endpoint"), api.Text("The response is the endpoint as it was. Nothing is sent to it "+
+				"any more, also nothing that was due.")),
+		api.Post(one+"/rotate", "svc_rotate_webhook_secret", write, rotate, book, tag, extension,
+			api.Confirm("The receiver must get the new secret."),
+			api.Summary("Replace the secret of a webhook endpoint"), api.Text("The response shows the new `secret`, once. "+
+				"Until its end the old one signs too: each delivery has both signatures.")),
+		api.Post(one+"/test", "svc_test_webhook", write, test, book, tag, extension,
+			api.Confirm("The receiver gets an event that did not happen."),
+			api.Summary("Send a test event"), api.Text("Sends an invented event of the type, once. The delivery shows what "+
+				"came of it.")),
+		api.Get(one+"/deliveries", "svc_list_webhook_deliveries", read, listDeliveries, book, tag, extension,
+			api.Summary("List deliveries"), api.Text("Newest event first, for 30 days. The receiver's response is never "+
+				"shown.")),
+		api.Post(one+"/replay", "svc_replay_webhook", write, replay, book, tag, extension,
+			api.Confirm("The receiver gets these events again."),
+			api.Summary("Send events again"), api.Text("One event that was sent to this endpoint before, or all events of a "+
+				"part of the feed that the endpoint's `types` name. Other endpoints get nothing.")),
+	}
+}
+
+// IDInput names a webhook endpoint.
+type IDInput struct {
+	ID string `path:"id" doc:"Identifier of the webhook endpoint." example:"whk_01JT7M4C6Q8V2N5X9B3D1F7H0K"`
+}
+
+// open reads the tenant's endpoints and finds one of them. Errors: 404.
+func open(ctx context.Context, c *api.Caller, id string) (Record, error) {
+	it, err := c.Item(ctx, Key(c.Tenant))
+	if err != nil {
+		return Record{}, err
+	}
+	b, err := FromItem(it)
+	if err != nil {
+		return Record{}, err
+	}
+	r := b.Find(id)
+	if r == nil {
+		return Record{}, fault.NotFound()
+	}
+	return *r, nil
+}
+
+func list(ctx context.Context, c *api.Caller, _ *struct{}) (*api.Items[Endpoint], error) {
+	it, err := c.Item(ctx, Key(c.Tenant))
+	if err != nil {
+		return nil, err
+	}
+	b, err := FromItem(it)
+	out := &api.Items[Endpoint]{Items: make([]Endpoint, 0, len(b.Endpoints))}
+	for _, r := range b.Endpoints {
+		out.Items = append(out.Items, r.Endpoint)
+	}
+	return out, err
+}
+
+func get(ctx context.Context, c *api.Caller, in *IDInput) (*Endpoint, error) {
+	r, err := open(ctx, c, in.ID)
+	return &r.Endpoint, err
+}
+
+// edit changes one endpoint of the tenant. The audit log shows the endpoint without
+// its secrets.
+func edit(ctx context.Context, c *api.Caller, what, id string, change func(*Book, *Record) error) (*Endpoint, error) {
+	shown := func(b Book) any {
+		if r := b.Find(id); r != nil {
+			return r.Endpoint
+		}
+		return nil
+	}
+	var out Endpoint
+	_, err := api.Edit(ctx, c, audit.Change[Book]{Tenant: c.Tenant, By: c.By(), What: "webhook." + what, Subject: id,
+		Key: Key(c.Tenant), FromItem: FromItem, Shown: shown,
+		Item: func(_ table.Item, b Book) table.Item { return b.Item(c.Tenant) },
+		Edit: func(b *Book) error {
+			r := b.Find(id)
+			if r == nil {
+				return fault.NotFound()
+			}
+			out = r.Endpoint
+			if err := change(b, r); err != nil {
+				return err
+			}
+			if r := b.Find(id); r != nil {
+				out = r.Endpoint
+			}
+			return nil
+		}}, func(Book) Endpoint { return out })
+	return &out, err
+}
+
+// CreateInput is the body of a creation.
+type CreateInput struct {
+	Body struct {
+		URL         string   `json:"url" maxLength:"500" example:"https://hooks.metro.example/events" doc:"An https URL on port 443 of a public host."`
+		Types       []string `json:"types,omitempty" maxItems:"50" example:"[\"trip.completed\"]" doc:"The types of events to send; all if absent or empty."`
+		Description string   `json:"description,omitempty" maxLength:"200" doc:"What the endpoint is for."`
+	}
+}
+
+// WithSecret is an endpoint with its new secret.
+type WithSecret struct {
+	Endpoint
+	Secret string `json:"secret,omitempty" example:"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=" doc:"The secret that signs: whsec_ and 32 bytes in base64. It is shown once: a repeated request with the same Idempotency-Key does not show it. It is never shown to an agent."`
+}
+
+// withSecret returns the endpoint with its secret. An agent does not get the secret,
+// because whatever it reads may end up elsewhere.
+func withSecret(c *api.Caller, e Endpoint, secret []byte) *WithSecret {
+	if c.Agent() {
+		return &WithSecret{Endpoint: e}
+	}
+	return &WithSecret{e, SecretText(secret)}
+}
+
+// create adds an endpoint. What is stored for the Idempotency-Key lacks the secret.
+func create(ctx context.Context, c *api.Caller, in *CreateInput) (*WithSecret, error) {
+	secret, now := newSecret(), timestamp.Format(c.Now)
+	one := Record{Endpoint: Endpoint{ID: ids.New(ids.Webhook, c.Now), URL: in.Body.URL, Description: in.Body.Description,
+		Types: append([]string{}, in.Body.Types...), CreatedAt: now}, CreatedBy: c.Actor.Subject}
+	one.challenge()
+	if err := one.check(c.Local()); err != nil {
+		return nil, api.InBody(err)
+	}
+	var err error
+	if one.Secret, err = c.Seal(ctx, sealName(c.Tenant, one.ID), secret); err != nil {
+		return nil, err
+	}
+	_, err = api.Edit(ctx, c, audit.Change[Book]{Tenant: c.Tenant, By: c.By(), What: "webhook.create", Subject: one.ID,
+		Key: Key(c.Tenant), FromItem: FromItem,
+		Item: func(_ table.Item, b Book) table.Item { return b.Item(c.Tenant) },
+		Edit: func(b *Book) error {
+			if len(b.Endpoints) >= MaxEndpoints {
+				return fault.InvalidState("The company has %d webhook endpoints, the most there can be. Remove one first.",
+					MaxEndpoints)
+			}
+			b.Endpoints = append(b.Endpoints, one)
+			return nil
+		},
+		Differing: func(_, _ Book) (before, after any) { return nil, one.Endpoint },
+	}, func(Book) WithSecret { return WithSecret{Endpoint: one.Endpoint} })
+	if err != nil {
+		return nil, err
+	}
+	return withSecret(c, one.Endpoint, secret), nil
+}
+
+// PatchInput names an endpoint and has what changes.
+type PatchInput struct {
+	IDInput
+	Body struct {
+		URL         *string   `json:"url,omitempty" maxLength:"500" doc:"An https URL on port 443 of a public host."`
+		Types       *[]string `json:"types,omitempty" maxItems:"50" doc:"The types of events to send; all if empty."`
+		Description *string   `json:"description,omitempty" maxLength:"200" doc:"What the endpoint is for."`
+		Enabled     *bool     `json:"enabled,omitempty" doc:"false stops the deliveries; true sends a new challenge."`
+	}
+}
+
+func patch(ctx context.Context, c *api.Caller, in *PatchInput) (*Endpoint, error) {
+	return edit(ctx, c, "update", in.ID, func(_ *Book, r *Record) error {
+		b := in.Body
+		if b.Description != nil {
+			r.Description = *b.Description
+		}
+		if b.Types != nil {
+			r.Types = append([]string{}, *b.Types...)
+		}
+		if b.URL != nil && *b.URL != r.URL {
+			r.URL = *b.URL
+			r.challenge()
+		} else if b.Enabled != nil && *b.Enabled && r.Status != Enabled {
+			r.challenge()
+		}
+		if b.Enabled != nil && !*b.Enabled && r.Status != Disabled {
+			r.Disable(ByOperator, c.Now)
+		}
+		return r.check(c.Local())
+	})
+}
+
+func remove(ctx context.Context, c *api.Caller, in *IDInput) (*Endpoint, error) {
+	return edit(ctx, c, "delete", in.ID, func(b *Book, r *Record) error {
+		b.Endpoints = slices.DeleteFunc(b.Endpoints, func(e Record) bool { return e.ID == r.ID })
+		return nil
+	})
+}
+
+// RotateInput names an endpoint and says how long the old secret lives.
+type RotateInput struct {
+	IDInput
+	Body *struct {
+		OverlapHours *int `json:"overlapHours,omitempty" minimum:"0" maximum:"168" default:"24" doc:"For how many hours the old secret signs too."`
+	}
+}
+
+func rotate(ctx context.Context, c *api.Caller, in *RotateInput) (*WithSecret, error) {
+	if _, err := open(ctx, c, in.ID); err != nil {
+		return nil, err
+	}
+	secret, hours := newSecret(), 24
+	if in.Body != nil && in.Body.OverlapHours != nil {
+		hours = *in.Body.OverlapHours
+	}
+	sealed, err := c.Seal(ctx, sealName(c.Tenant, in.ID), secret)
+	if err != nil {
+		return nil, err
+	}
+	out, err := edit(ctx, c, "rotate", in.ID, func(_ *Book, r *Record) error {
+		r.Previous, r.PreviousUntil = r.Secret, timestamp.Format(c.Now.Add(time.Duration(hours)*time.Hour))
+		r.Secret = sealed
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return withSecret(c, *out, secret), nil
+}
+
+// Asked is the response to a request to the sender.
+type Asked struct {
+	Status string `json:"status" enum:"accepted" doc:"The sender begins within seconds. The deliveries show what comes of it."`
+	Event  string `json:"eventId,omitempty" doc:"Of a test or of one event: the event, under which the delivery is listed."`
+}
+
+// ask stores a request to the sender.
+func ask(ctx context.Context, c *api.Caller, r Record, what string, q Request, eventID string) (*Asked, error) {
+	if r.Status != Enabled {
+		return nil, fault.InvalidState("The webhook endpoint is %s. Only an enabled one gets events.", r.Status)
+	}
+	id := ids.New(ids.Request, c.Now)
+	return api.Make(ctx, c, &Asked{"accepted", eventID}, func(tx *table.Tx) error {
+		tx.Create(q.Item(c.Tenant, r.ID, id, c.Now))
+		audit.Append(tx, c.Tenant, c.By(), "webhook."+what, r.ID, nil, q)
+		return nil
+	})
+}
+
+// TestInput names an endpoint and the type of the test.
+type TestInput struct {
+	IDInput
+	Body *struct {
+		Type string `json:"type,omitempty" default:"trip.completed" example:"trip.completed" doc:"The type of the event."`
+	}
+}
+
+func test(ctx context.Context, c *api.Caller, in *TestInput) (*Asked, error) {
+	r, err := open(ctx, c, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	kind := "trip.completed"
+	if in.Body != nil && in.Body.Type != "" {
+		kind = in.Body.Type
+	}
+	if !event.Known(kind) {
+		return nil, fault.Field("body.type", "expected a type of event, such as trip.completed")
+	}
+	e := event.Sample(kind, c.Now)
+	return ask(ctx, c, r, "test", Request{Test: &e}, e.ID)
+}
+
+// DeliveriesInput is the query of the list of deliveries.
+type DeliveriesInput struct {
+	IDInput
+	api.Paging
+	Status string `query:"status" enum:"pending,succeeded,failed" doc:"Deliveries in this status."`
+}
+
+func listDeliveries(ctx context.Context, c *api.Caller, in *DeliveriesInput) (*api.Page[Delivery], error) {
+	if _, err := open(ctx, c, in.ID); err != nil {
+		return nil, err
+	}
+	q := table.Query{Prefix: deliveryPrefix, Backward: true}
+	if in.Status != "" {
+		q.Where = []table.Condition{{Name: "status", Value: in.Status}}
+	}
+	return api.ListPage(ctx, c, in.Paging, api.List[Delivery]{Name: "deliveries", Filters: []string{in.ID, in.Status},
+		Partitions: []string{deliveries(c.Tenant, in.ID)}, Query: q, Map: func(it table.Item) (Delivery, error) {
+			s, err := SentFromItem(it)
+			return s.Delivery, err
+		}})
+}
+
+// ReplayInput names an endpoint and what to send again.
+type ReplayInput struct {
+	IDInput
+	Body struct {
+		Event  string `json:"event,omitempty" maxLength:"100" example:"evt_01JT7M4C6Q8V2N5X9B3D1F7H0K" doc:"One event that was sent to this endpoint before."`
+		After  string `json:"after,omitempty" maxLength:"100" example:"2026-01-31T08:00:00Z" doc:"A range: the events that came into the feed at this time or later."`
+		Before string `json:"before,omitempty" maxLength:"100" doc:"The end of the range: events that came into the feed before this time; now if absent."`
+	}
+}
+
+// replay sends one event or a range again. The times of a range are those at which
+// the events came into the feed.
+func replay(ctx context.Context, c *api.Caller, in *ReplayInput) (*Asked, error) {
+	r, err := open(ctx, c, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	b := in.Body
+	if (b.Event == "") == (b.After == "") || b.Event != "" && b.Before != "" {
+		return nil, fault.Field("body", "expected event, or after with or without before")
+	}
+	if b.Event != "" {
+		it, err := c.Tenant.Get(ctx, DeliveryKey(c.Tenant, r.ID, b.Event))
+		if err != nil {
+			return nil, err
+		}
+		if !ids.Valid(ids.Event, b.Event) || !it.Live(c.Now) {
+			return nil, fault.NotFound()
+		}
+		return ask(ctx, c, r, "replay", Request{Event: b.Event}, b.Event)
+	}
+	var wrong fault.Faults
+	parse := func(field, text string, otherwise time.Time) time.Time {
+		if text == "" {
+			return otherwise
+		}
+		at, err := time.Parse(time.RFC3339Nano, strings.ToUpper(text))
+		wrong.Unless(err == nil, "body."+field, "expected a time, such as 2026-01-31T08:00:00Z")
+		return at
+	}
+	after, before := parse("after", b.After, c.Now), parse("before", b.Before, c.Now.Add(time.Minute))
+	wrong.Unless(after.Before(before), "body.before", "must be after after")
+	if err := wrong.Err(); err != nil {
+		return nil, err
+	}
+	q := Request{}
+	shards, err := c.ReadShards(ctx)
+	if err == nil {
+		q.After, err = event.At(ctx, c.Tenant, shards, after)
+	}
+	if err == nil {
+		q.Before, err = event.At(ctx, c.Tenant, shards, before)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return ask(ctx, c, r, "replay", q, "")
+}

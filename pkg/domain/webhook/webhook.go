@@ -1,0 +1,179 @@
+package webhook
+
+import (
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"svc/pkg/base/fault"
+	"svc/pkg/base/outbound"
+	"svc/pkg/base/plaintext"
+	"svc/pkg/base/timestamp"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/event"
+)
+
+// Endpoint is a webhook endpoint as the API shows it.
+type Endpoint struct {
+	ID           string   `json:"id" example:"whk_01JT7M4C6Q8V2N5X9B3D1F7H0K" doc:"Identifier of the webhook endpoint."`
+	URL          string   `json:"url" format:"uri" example:"https://hooks.metro.example/events" doc:"The address to which events are sent."`
+	Description  string   `json:"description" doc:"What the endpoint is for."`
+	Types        []string `json:"types" doc:"The types of events that are sent; empty for all."`
+	Status       string   `json:"status" enum:"pending,enabled,disabled" doc:"Events are sent to an enabled endpoint. A pending one has not echoed its challenge."`
+	Reason       *string  `json:"reason" doc:"Why the endpoint is pending or disabled; null while it is enabled."`
+	CreatedAt    string   `json:"createdAt" format:"date-time" doc:"When the endpoint was created."`
+	VerifiedAt   *string  `json:"verifiedAt" format:"date-time" doc:"When the endpoint last echoed a challenge."`
+	FailingSince *string  `json:"failingSince" format:"date-time" doc:"Since when every delivery has failed; null if the last one succeeded."`
+}
+
+// The statuses of an endpoint.
+const (
+	Pending  = "pending"
+	Enabled  = "enabled"
+	Disabled = "disabled"
+)
+
+// Reasons of an endpoint that is disabled. A pending endpoint has the word of its
+// failed challenge, or Unverified.
+const (
+	Unverified = "unverified"
+	ByOperator = "operator"
+	Gone       = "gone"    // the receiver answered 410
+	Failing    = "failing" // no delivery succeeded for FailingFor
+)
+
+// Record is an endpoint with what the API does not show.
+type Record struct {
+	Endpoint
+	CreatedBy     string  `json:"createdBy"`
+	Secret        []byte  `json:"secret"`             // sealed
+	Previous      []byte  `json:"previous,omitempty"` // sealed; signs until PreviousUntil
+	PreviousUntil string  `json:"previousUntil,omitempty"`
+	Challenges    int     `json:"challenges"` // challenges that were asked for
+	Challenged    int     `json:"challenged"` // challenges that were begun
+	After         []int64 `json:"after"`      // positions of the feed when it was last enabled
+	DisabledAt    string  `json:"disabledAt,omitempty"`
+}
+
+// Book is all endpoints of a tenant, oldest first.
+type Book struct {
+	Endpoints []Record `json:"endpoints"`
+}
+
+// MaxEndpoints is the maximum number of endpoints of a tenant.
+const MaxEndpoints = 16
+
+// FailingFor is how long every delivery to an endpoint may fail before it is
+// disabled.
+const FailingFor = 5 * 24 * time.Hour
+
+// Key returns the key of the tenant's endpoints.
+func Key(t table.Tenant) table.Key { return t.Key("WEBHOOKS", "WEBHOOKS") }
+
+// FromItem decodes the tenant's endpoints. An absent item has none.
+func FromItem(it table.Item) (Book, error) {
+	if !it.Found() {
+		return Book{}, nil
+	}
+	return table.DecodeDoc[Book](it)
+}
+
+// Item returns the stored form.
+func (b Book) Item(t table.Tenant) table.Item {
+	return table.Item{Key: Key(t), Type: "webhooks", Version: 1, Doc: b}
+}
+
+// Find returns the endpoint with the id, nil if there is none.
+func (b *Book) Find(id string) *Record {
+	for i := range b.Endpoints {
+		if b.Endpoints[i].ID == id {
+			return &b.Endpoints[i]
+		}
+	}
+	return nil
+}
+
+// Wants reports whether the event with the number in the shard is sent to the
+// endpoint.
+func (r Record) Wants(kind string, shard int, number int64) bool {
+	return r.Status == Enabled && (len(r.Types) == 0 || slices.Contains(r.Types, kind)) &&
+		(shard >= len(r.After) || number > r.After[shard])
+}
+
+// Since returns the position of a shard up to which no endpoint that is enabled gets
+// events.
+func (b Book) Since(shard int) int64 {
+	since := int64(-1)
+	for _, r := range b.Endpoints {
+		after := int64(0)
+		if shard < len(r.After) {
+			after = r.After[shard]
+		}
+		if r.Status == Enabled && (since < 0 || after < since) {
+			since = after
+		}
+	}
+	return max(since, 0)
+}
+
+// challenge makes the endpoint pending until it echoes a new challenge.
+func (r *Record) challenge() {
+	reason := Unverified
+	r.Status, r.Reason, r.DisabledAt, r.FailingSince = Pending, &reason, "", nil
+	r.Challenges++
+}
+
+// Disable ends all deliveries to the endpoint.
+func (r *Record) Disable(reason string, now time.Time) {
+	r.Status, r.Reason, r.DisabledAt = Disabled, &reason, timestamp.Format(now)
+}
+
+// check validates what an operator set. local is true in svc dev, where plain http
+// to 127.0.0.1 is an address too.
+func (r *Record) check(local bool) error {
+	var wrong fault.Faults
+	message := CheckURL(r.URL, local)
+	wrong.Unless(message == "", "url", "%s", message)
+	wrong.Unless(r.Description == "" || plaintext.IsLine(r.Description, 200), "description", "expected %s",
+		plaintext.Rule(200))
+	slices.Sort(r.Types)
+	r.Types = slices.Compact(r.Types)
+	for _, kind := range r.Types {
+		wrong.Unless(event.Known(kind), "types", "%q is not a type of event", kind)
+	}
+	return wrong.Err()
+}
+
+// CheckURL returns what is wrong with an endpoint's address, "" if nothing is. A
+// host name is resolved and checked at each delivery, not here: else the response
+// would tell which internal names exist.
+func CheckURL(text string, local bool) string {
+	u, err := url.Parse(text)
+	switch {
+	case err != nil || u.Host == "" || u.Opaque != "" || len(text) > 500:
+		return "expected an https URL of at most 500 characters"
+	case u.User != nil || u.Fragment != "":
+		return "expected a URL without user name, password or fragment"
+	case local && u.Scheme == "http" && u.Hostname() == "127.0.0.1":
+		return ""
+	case u.Scheme != "https" || u.Port() != "" && u.Port() != "443":
+		return "expected an https URL on port 443"
+	case internal(strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))):
+		return "expected a public host"
+	}
+	return ""
+}
+
+// internal reports whether a host can only be an internal one. That includes any
+// way to write an address that is not the usual one, such as 0x7f.1 or 2130706433.
+func internal(host string) bool {
+	if at, err := netip.ParseAddr(host); err == nil {
+		return !outbound.IsPublic(at)
+	}
+	last := host[strings.LastIndexByte(host, '.')+1:]
+	numeric := last != "" && strings.Trim(last, "0123456789") == "" || strings.HasPrefix(last, "0x")
+	return numeric || !strings.Contains(host, ".") || slices.Contains([]string{"localhost", "local", "internal", "home",
+		"arpa", "lan", "test", "invalid", "onion"}, last)
+}
