@@ -21,8 +21,9 @@ func hooks(path, body string) func(context.Context, *world) (string, string, err
 			return "", "", err
 		}
 		at := timestamp.Format(time.Now())
-		b := webhook.Book{Endpoints: []webhook.Record{{Endpoint: webhook.Endpoint{ID: hook, Types: []string{"webhook.disabled"},
-			URL: "https://hooks.metro.example/", Status: webhook.Enabled, CreatedAt: at}, Challenges: 1, Challenged: 1}}}
+		b := webhook.Book{Endpoints: []webhook.Record{{
+			Endpoint: webhook.Endpoint{ID: hook, Types: []string{"webhook.disabled"},
+				URL: "https://hooks.metro.example/", Status: webhook.Enabled, CreatedAt: at}, Challenges: 1, Challenged: 1}}}
 		t := w.db.Tenant(n.ID)
 		return "/api/v1/webhooks" + path, body, t.Load(ctx, b.Item(t))
 	}

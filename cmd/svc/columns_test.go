@@ -80,7 +80,8 @@ func TestTripsByCodePersonAndTime(t *testing.T) {
 		}
 	}
 	oldest := trips[len(trips)-1]
-	if out := w.ok("trip", "show", "metro", strings.ToLower(oldest.TripCode), "--json"); !strings.Contains(out, oldest.ID) {
+	out := w.ok("trip", "show", "metro", strings.ToLower(oldest.TripCode), "--json")
+	if !strings.Contains(out, oldest.ID) {
 		t.Errorf("trip show by code: %s", out)
 	}
 	if _, errs, code := w.run("trip", "show", "metro", "ZZZZZZZZ"); code == 0 || !strings.Contains(errs, "use the id") {

@@ -104,7 +104,8 @@ func TestOutbox(t *testing.T) {
 	if link == nil || !strings.Contains(outbox.Body, "To <bdi>rider1@metro.example") {
 		t.Fatalf("the outbox shows no link: %s", outbox.Body)
 	}
-	if page, _, err = browser.Get(t.Context(), html.UnescapeString(link[1])); err != nil || page.StatusCode >= http.StatusBadRequest {
+	page, _, err = browser.Get(t.Context(), html.UnescapeString(link[1]))
+	if err != nil || page.StatusCode >= http.StatusBadRequest {
 		t.Errorf("the link: %d %v", page.StatusCode, err)
 	}
 	for host, status := range map[string]int{"evil.example": 403, "localhost:1": 200, "127.0.0.1": 200} {

@@ -29,7 +29,8 @@ func dlqCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{Use: "dlq", Short: "List, replay or drop records that a function could not process",
 		Long: "Dead letters are records of the table's stream that settlement or projection could not process within\n" +
 			"two hours, or gave up at once because the data of the item is wrong. The dead letters of a local service are\n" +
-			"in its data folder. Those of a deployed service are in a queue. Name the queue with --queue or with the variable SETTLEMENT_DEAD_LETTERS or PROJECTION_DEAD_LETTERS.\n" +
+			"in its data folder. Those of a deployed service are in a queue. Name the queue with --queue or " +
+			"with the variable SETTLEMENT_DEAD_LETTERS or PROJECTION_DEAD_LETTERS.\n" +
 			"A command reads at most about 10,000 messages of a queue; run it again for the rest."}
 	var queue string
 	var everything bool

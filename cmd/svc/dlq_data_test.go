@@ -25,7 +25,7 @@ import (
 func TestBadDataOfAFolder(t *testing.T) {
 	t.Parallel()
 	w := start(t)
-	record := records(t, "settlement-broken")[1]
+	record := broken(t)[1]
 	w.breakTrip(record)
 	for _, word := range []string{"settlement", "projection"} {
 		if got := w.letters(word); len(got) != 1 || !strings.Contains(got[0].Reason, "data of an item is wrong") {
@@ -103,7 +103,7 @@ func TestBadDataInABucket(t *testing.T) {
 	t.Setenv("AWS_ENDPOINT_URL_S3", server.URL)
 	t.Setenv("SETTLEMENT_DEAD_LETTERS", server.URL+"/123456789012/dead")
 
-	all := records(t, "settlement-broken")[1:2]
+	all := broken(t)[1:2]
 	delete(all[0].Change.NewImage, "doc")
 	local.breakTrip(all[0])
 	payload, err := json.Marshal(events.DynamoDBEvent{Records: all})
@@ -139,7 +139,8 @@ func TestBadDataInABucket(t *testing.T) {
 			delete(bucket.messages, receipt)
 		}
 	}
-	if got := w.ok("dlq", "list", "settlement", "--wide"); !strings.Contains(got, first) || !strings.Contains(got, "BadData") {
+	got := w.ok("dlq", "list", "settlement", "--wide")
+	if !strings.Contains(got, first) || !strings.Contains(got, "BadData") {
 		t.Errorf("list: %s", got)
 	}
 	if _, errs, code := w.run("dlq", "replay", "settlement"); code != 1 || !strings.Contains(errs, "no document") {

@@ -33,7 +33,7 @@ func TestDeadLettersOfAFolder(t *testing.T) {
 	t.Parallel()
 	w := start(t)
 	var kept []byte
-	all := records(t, "settlement-broken")
+	all := broken(t)
 	w.breakTrip(all[1])
 	w.letters("settlement")
 	w.letters("projection") // both have read the broken trip, and add no letter later
@@ -60,7 +60,8 @@ func TestDeadLettersOfAFolder(t *testing.T) {
 		"failed again") {
 		t.Errorf("code %d: %s %s", code, out, errs)
 	}
-	if got := w.ok("dlq", "list", "settlement", "--wide"); strings.Count(got, "shard-1") != 1 || strings.Contains(got, "tried") {
+	got := w.ok("dlq", "list", "settlement", "--wide")
+	if strings.Count(got, "shard-1") != 1 || strings.Contains(got, "tried") {
 		t.Errorf("what stays: %s", got)
 	}
 	w.ok("dlq", "replay", "projection")
@@ -123,9 +124,10 @@ func (w *world) itemOf(r events.DynamoDBEventRecord) (table.Tenant, table.Key) {
 	return tn, key
 }
 
-func records(t *testing.T, name string) []events.DynamoDBEventRecord {
+// broken returns the recorded records of trips that cannot be settled.
+func broken(t *testing.T) []events.DynamoDBEventRecord {
 	t.Helper()
-	text, err := os.ReadFile("../../events/stream/" + name + ".json")
+	text, err := os.ReadFile("../../events/stream/settlement-broken.json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,7 +187,7 @@ func TestDeadLettersOfAQueue(t *testing.T) {
 // object has expired, or that names no valid bucket, does not stop the replay.
 func TestDeadLettersOfABucket(t *testing.T) {
 	w := start(t).deployed()
-	payload, err := json.Marshal(map[string]any{"Records": records(t, "settlement-broken")[:1]})
+	payload, err := json.Marshal(map[string]any{"Records": broken(t)[:1]})
 	if err != nil {
 		t.Fatal(err)
 	}

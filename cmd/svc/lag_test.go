@@ -28,7 +28,8 @@ func TestDeployedLag(t *testing.T) {
 	}
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
-		if err != nil || !strings.HasSuffix(r.URL.Path, "/operation/GetMetricData") || !bytes.Contains(body, []byte("IteratorAge")) ||
+		if err != nil || !strings.HasSuffix(r.URL.Path, "/operation/GetMetricData") ||
+			!bytes.Contains(body, []byte("IteratorAge")) ||
 			!strings.Contains(r.Header.Get("Authorization"), "/eu-central-1/monitoring/aws4_request") {
 			t.Errorf("%v %s %q, %s", err, r.URL.Path, body, r.Header.Get("Authorization"))
 		}

@@ -119,7 +119,8 @@ func hasCanary(t *testing.T, function string, preference *yaml.Node) bool {
 	t.Helper()
 	e := field(preference, "Enabled")
 	without := e != nil && e.Value == "false"
-	if expected := slices.Contains([]string{"KeysFunction", "SmokeFunction", "JobsFunction"}, function); without != expected {
+	expected := slices.Contains([]string{"KeysFunction", "SmokeFunction", "JobsFunction"}, function)
+	if without != expected {
 		t.Errorf("%s: without a canary %t, want %t", function, without, expected)
 	}
 	return !without

@@ -101,13 +101,13 @@ func SQS(ctx context.Context, url string, load Loader) (Queue, error) {
 		return nil, fmt.Errorf("configuration of the AWS SDK: %w", err)
 	}
 	type entry struct {
-		Id, MessageBody string //nolint:revive,staticcheck // the API's names
+		Id, MessageBody string // the API's names
 		DelaySeconds    int
 	}
 	return func(ctx context.Context, delay time.Duration, messages ...dispatch.Message) error {
 		for some := range slices.Chunk(messages, perBatch) {
 			in := struct {
-				QueueUrl string //nolint:revive,staticcheck // the API's name
+				QueueUrl string // the API's name
 				Entries  []entry
 			}{QueueUrl: url}
 			for i, m := range some {

@@ -67,7 +67,8 @@ func TestDocumentSuitsGenerators(t *testing.T) {
 		for member, p := range properties {
 			of, _ := p.(map[string]any)
 			// An event has the status of any kind of resource.
-			isStatus := member == "status" && name != "EventData" || name == "TripLogEntry" && (member == "from" || member == "to")
+			isStatus := member == "status" && name != "EventData" ||
+				name == "TripLogEntry" && (member == "from" || member == "to")
 			if isStatus && of["$ref"] == nil && of["oneOf"] == nil && of["const"] == nil {
 				t.Errorf("%s.%s is a status without its enumeration", name, member)
 			}

@@ -55,7 +55,7 @@ func (b Bucket) Begin(ctx context.Context, file string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var out struct{ UploadId string } //nolint:revive // the name in S3's response
+	var out struct{ UploadId string } // the name in S3's response
 	if err := xml.Unmarshal(answer.Body, &out); err != nil || out.UploadId == "" {
 		return "", errors.Join(errors.New("S3 returned no upload id"), err)
 	}

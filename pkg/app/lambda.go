@@ -78,8 +78,9 @@ func start(function string, serve Serve, config Config, logger *slog.Logger) (an
 	if err != nil {
 		return nil, err
 	}
-	return serve(&Runtime{DB: db, Files: Bucket{config.FilesBucket, aws}, BaseURL: config.BaseURL, Now: time.Now, Logger: logger, Config: config,
-		RefreshGrace: config.RefreshGrace, Rates: config.Rates, Observe: Requests(os.Stdout, function)}, function)
+	return serve(&Runtime{DB: db, Files: Bucket{config.FilesBucket, aws}, BaseURL: config.BaseURL, Now: time.Now,
+		Logger: logger, Config: config, RefreshGrace: config.RefreshGrace, Rates: config.Rates,
+		Observe: Requests(os.Stdout, function)}, function)
 }
 
 // API serves the rows.

@@ -99,7 +99,8 @@ func TestEveryResultIsOfItsSchema(t *testing.T) {
 	hooked(t, s, func(tool, id string, arguments map[string]any) answer { return call(operator, tool, id, arguments) })
 	call(operator, "svc_get_trip", first, nil)
 	call(rider, "svc_rate_trip", first, map[string]any{"rating": 5})
-	call(operator, "svc_get_export", idOf(t, call(operator, "svc_create_export", "", map[string]any{"kind": "trips"})), nil)
+	file := idOf(t, call(operator, "svc_create_export", "", map[string]any{"kind": "trips"}))
+	call(operator, "svc_get_export", file, nil)
 	booked := idOf(t, call(operator, "svc_book_trip", "", map[string]any{"customerId": rita.ID, "originAddress": "Home",
 		"originLat": 1, "originLng": 2}))
 	given := map[string]any{"driverId": dan.ID}
@@ -157,7 +158,8 @@ func TestEveryResultIsOfItsSchema(t *testing.T) {
 func needsArguments(tool string) bool {
 	steps := []string{"rate", "request", "cancel", "accept", "arrived", "start", "complete", "save", "set_", "update",
 		"estimate",
-		"create", "delete", "payment_method", "get_service", "get_zone", "get_trip", "get_feedback", "_export", "submit", "comment", "vote",
+		"create", "delete", "payment_method", "get_service", "get_zone", "get_trip", "get_feedback", "_export", "submit",
+		"comment", "vote",
 		"invite", "driver_documents", "get_driver", "get_customer",
 		"book", "assign", "arrive", "release", "decline", "report_location", "posting", "post_to", "fare",
 		"receipt", "my_trip", "withdrawal", "webhook"}

@@ -54,7 +54,7 @@ func TestConsole(t *testing.T) {
 	drives := s.Token(t, dan, "driver.trips:accept", "driver.trips:complete")
 	first := rides(t, s, 2)
 	ctx := browser(t)
-	run(t, ctx, size(1280, 900, 1, "light"))
+	run(t, ctx, size(1280, 900, "light"))
 	signInToConsole(t, ctx, s, s.Operator(t, "metro", "olga"))
 	run(t, ctx, open("trips", `//h1[.="Trips"]`)...)
 	run(t, ctx, chromedp.WaitVisible(chromedp.Search(`//td[.="2 Harbour Street"]`)))
@@ -100,11 +100,11 @@ func TestConsoleLooks(t *testing.T) {
 	trip, rita := rides(t, s, 12)[0], s.Rider(t, "metro", "rita")
 	olga := s.Operator(t, "metro", "olga")
 	ctx := browser(t)
-	run(t, ctx, size(1280, 900, 1, "light"))
+	run(t, ctx, size(1280, 900, "light"))
 	signInToConsole(t, ctx, s, olga)
 	for _, scheme := range []string{"light", "dark"} {
 		for device, width := range map[string]int64{"desktop": 1280, "phone": 390} {
-			run(t, ctx, size(width, 900, 1, scheme))
+			run(t, ctx, size(width, 900, scheme))
 			for _, view := range [][2]string{{"map", `//canvas`}, {"trips", `//td[.="1 Harbour Street"]`},
 				{"trips/" + trip, `//h2[.="What happened"]`}, {"drivers", `//h1[.="Drivers"]`},
 				{"customers", `//h1[.="Customers"]`}, {"customers/" + rita.ID, `//h2[.="Wallet"]`}, {"reports", `//h2[.="Trips by status"]`}} {
@@ -119,7 +119,8 @@ func TestConsoleLooks(t *testing.T) {
 				if *screenshots && (name == "map" || name == "trips") {
 					picture, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
 					testkit.Must(t, err)
-					testkit.Must(t, os.WriteFile("../../../docs/screenshots/console-"+name+"-"+scheme+"-"+device+".png", picture, 0o600))
+					testkit.Must(t, os.WriteFile("../../../docs/screenshots/console-"+name+"-"+scheme+"-"+device+".png",
+						picture, 0o600))
 				}
 			}
 		}

@@ -37,7 +37,7 @@ func TestRideFromDocs(t *testing.T) {
 			Name: "Standard", BaseFare: "3", PerKm: "1.2", PerMinute: "0.3", MinimumFare: "5", Capacity: 4, Active: true}})
 	testkit.Must(t, err)
 	ctx := browser(t)
-	run(t, ctx, size(1280, 1000, 1, "light"), watch(), chromedp.Navigate(s.URL+"/docs?tenant=metro"),
+	run(t, ctx, size(1280, 1000, "light"), watch(), chromedp.Navigate(s.URL+"/docs?tenant=metro"),
 		chromedp.WaitVisible(button("Authorize")))
 	popup := chromedp.WaitNewTarget(ctx, func(i *target.Info) bool { return i.Type == "page" })
 	run(t, ctx, chromedp.Click(button("Authorize")))
@@ -68,7 +68,7 @@ func TestLooks(t *testing.T) {
 		for device, width := range map[string]int64{"desktop": 1280, "phone": 390} {
 			t.Run(scheme+" "+device, func(t *testing.T) {
 				ctx := browser(t)
-				run(t, ctx, size(width, 844, 1, scheme), chromedp.Navigate(s.URL+"/docs#tag/trips/POST/api/v1/me/trips"),
+				run(t, ctx, size(width, 844, scheme), chromedp.Navigate(s.URL+"/docs#tag/trips/POST/api/v1/me/trips"),
 					chromedp.WaitVisible(chromedp.Search(`//h3[contains(., "Request a ride")]`)))
 				if over := get[float64](t, ctx, `document.documentElement.scrollWidth - innerWidth`); over > 0 {
 					t.Errorf("%v px wider than the screen", over)
@@ -97,7 +97,7 @@ func TestGuidesLook(t *testing.T) {
 	s := apptest.New(t)
 	for _, scheme := range []string{"light", "dark"} {
 		ctx := browser(t)
-		run(t, ctx, size(390, 844, 1, scheme), watch(), chromedp.Navigate(s.URL+"/docs/guides/tutorial"))
+		run(t, ctx, size(390, 844, scheme), watch(), chromedp.Navigate(s.URL+"/docs/guides/tutorial"))
 		guides := get[[]string](t, ctx, `[...document.querySelectorAll("nav a[href*=guides]")].map(a => a.href)`)
 		if len(guides) < 7 {
 			t.Errorf("the menu has %d guides", len(guides))
@@ -120,7 +120,7 @@ func TestSamples(t *testing.T) {
 	testkit.Long(t)
 	s := apptest.New(t)
 	ctx := browser(t)
-	run(t, ctx, size(1280, 1600, 1, "light"), watch(), chromedp.Navigate(s.URL+"/docs"),
+	run(t, ctx, size(1280, 1600, "light"), watch(), chromedp.Navigate(s.URL+"/docs"),
 		chromedp.WaitVisible(chromedp.CSS(".client-libraries-tabs")))
 	tabs := get[[]string](t, ctx, `[...document.querySelectorAll(".client-libraries-list button")]
 		.filter(b => b.checkVisibility()).map(b => b.textContent.trim())`)
@@ -207,10 +207,10 @@ func command[P, R any](c cdp.Command[P, R], params P) step {
 	})
 }
 
-func size(width, height int64, scale float64, scheme string) step {
+func size(width, height int64, scheme string) step {
 	return chromedp.Steps(
 		command(emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: width, Height: height,
-			DeviceScaleFactor: scale, Mobile: width < 600}),
+			DeviceScaleFactor: 1, Mobile: width < 600}),
 		command(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
 			{Name: "prefers-color-scheme", Value: scheme}}}))
 }

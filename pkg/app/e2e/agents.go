@@ -36,7 +36,8 @@ func (s *suite) agents(t *testing.T) {
 		s.agentTokens[s.token(t, p)] = agentToken{resource, tokens.AccessToken}
 	}
 	s.succeeded = map[string]bool{}
-	for name, run := range map[string]func(*testing.T){"operator": s.operator, "branding": s.branding, "settings": s.settings, "people": s.people,
+	for name, run := range map[string]func(*testing.T){"operator": s.operator, "branding": s.branding,
+		"settings": s.settings, "people": s.people,
 		"webhooks": s.webhooks,
 		"feedback": s.feedback, "rider": s.rider, "driver": s.driver, "estimate": s.estimated, "ride": s.ride,
 		"export": s.exported,

@@ -86,7 +86,8 @@ func (s *suite) branding(t *testing.T) {
 
 // settings changes settings and features, on the condition that nobody else has.
 func (s *suite) settings(t *testing.T) {
-	token, path := s.token(t, operator), "/api/v1/settings"
+	token := s.token(t, operator)
+	path := "/api/v1/settings"
 	read := s.get(t, token, path).must(200)
 	patch := func(body, tag string) answer {
 		return s.do(t, call{method: "PATCH", path: path, token: token, body: body, match: tag})
@@ -124,7 +125,8 @@ func (s *suite) people(t *testing.T) {
 	}
 	path := "/api/v1/drivers/" + s.id(t, driver) + "/documents"
 	made := s.post(t, token, path, `{"kind":"INSURANCE","numberLast4":"0042"}`).must(201)
-	s.do(t, call{method: "PATCH", path: path + "/" + made.text("id"), token: token, body: `{"state":"APPROVED"}`}).must(200)
+	s.do(t, call{method: "PATCH", path: path + "/" + made.text("id"), token: token,
+		body: `{"state":"APPROVED"}`}).must(200)
 	s.get(t, token, path).some()
 	s.get(t, s.token(t, driver), "/api/v1/me/documents").some()
 }
@@ -133,7 +135,8 @@ func (s *suite) people(t *testing.T) {
 func (s *suite) managed(t *testing.T, token, collection, create, change string) {
 	t.Helper()
 	path := "/api/v1/" + collection
-	path += "/" + s.do(t, call{method: "POST", path: path, token: token, body: create, key: rand.Text()}).must(201).text("id")
+	made := s.do(t, call{method: "POST", path: path, token: token, body: create, key: rand.Text()}).must(201)
+	path += "/" + made.text("id")
 	s.get(t, token, path).must(200)
 	s.do(t, call{method: "PATCH", path: path, token: token, body: change}).must(200)
 	s.do(t, call{method: "DELETE", path: path, token: token}).must(200)
@@ -232,7 +235,7 @@ func (s *suite) exported(t *testing.T) {
 			url, _ = s.get(t, token, "/api/v1/exports/"+id).must(200).json()["url"].(string)
 			return url != ""
 		})
-		res, err := http.Get(url)
+		res, err := http.Get(url) //nolint:gosec // the link of the file in the service's answer
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -21,7 +21,8 @@ func (s *suite) webhooks(t *testing.T) {
 	}))
 	defer receiver.Close()
 	create := func(url string) answer {
-		return s.do(t, call{method: "POST", path: path, token: token, body: fmt.Sprintf(`{"url": %q}`, url), key: rand.Text()})
+		return s.do(t, call{method: "POST", path: path, token: token,
+			body: fmt.Sprintf(`{"url": %q}`, url), key: rand.Text()})
 	}
 	made := create(receiver.URL)
 	local := made.status == http.StatusCreated

@@ -165,7 +165,8 @@ func (s *deployment) replay(t *testing.T, routes []emulator.Route, payload, name
 	}
 	got, raw := s.normal(t, answer)
 	operation, _, _ := strings.Cut(name, "-")
-	if what := map[string]string{"svc_submit_feedback": "post", "svc_request_withdrawal": "withdrawal"}[operation]; what != "" {
+	creates := map[string]string{"svc_submit_feedback": "post", "svc_request_withdrawal": "withdrawal"}
+	if what := creates[operation]; what != "" {
 		var one struct{ ID string }
 		testkit.Must(t, json.Unmarshal(raw, &one))
 		made[what] = one.ID

@@ -297,7 +297,8 @@ func loadWebhook(t *testing.T, db *table.DB) {
 	testkit.Must(t, err)
 	n, at := db.Tenant(metro.ID), "2026-05-01T12:00:00.000Z"
 	book := webhook.Book{Endpoints: []webhook.Record{{Endpoint: webhook.Endpoint{ID: hook,
-		URL: "https://hooks.metro.example/events", Types: []string{"webhook.disabled"}, Status: webhook.Enabled, CreatedAt: at,
+		URL: "https://hooks.metro.example/events", Types: []string{"webhook.disabled"}, Status: webhook.Enabled,
+		CreatedAt:  at,
 		VerifiedAt: &at}, Challenges: 1, Challenged: 1}}}
 	sent := webhook.Sent{Delivery: webhook.Delivery{EventID: sentOnce, Type: "webhook.disabled", Status: webhook.Succeeded,
 		UpdatedAt: at, Attempts: []webhook.Attempt{{At: at, Result: webhook.Succeeded, Millis: 84}}}, Made: 1, Tries: 1}

@@ -427,7 +427,8 @@ func TestAddresses(t *testing.T) {
 		{"https://169.254.169.254/latest", false, false}, {"https://[::ffff:10.0.0.1]/", false, false},
 		{"https://[64:ff9b::a00:1]/", false, false}, {"https://2130706433/", false, false}, {"https://0x7f.1/", false, false},
 		{"https://127.1/", false, false}, {"https://0177.0.0.1/", false, false}, {"https://localhost./", false, false},
-		{"https://db.internal/", false, false}, {"https://8.8.8.8/", false, true}, {"ftp://hooks.metro.example/", true, false},
+		{"https://db.internal/", false, false}, {"https://8.8.8.8/", false, true},
+		{"ftp://hooks.metro.example/", true, false},
 		{"https:///x", false, false}, {"//hooks.metro.example/", false, false}, {"https://" + strings.Repeat("a", 500), false,
 			false},
 	} {

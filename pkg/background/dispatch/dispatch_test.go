@@ -402,8 +402,8 @@ func TestOtherTenant(t *testing.T) {
 	w.step(id)
 	w.wantHolders(id, "its own driver", []string{one}, []string{one})
 	other := w.Tenant("EUR", 1)
-	r, err := driver.Create(t.Context(), other, audit.By{Who: "svc:test", At: w.Now()}, driver.Record{Driver: driver.Driver{
-		FirstName: "Bo", Email: "bo@harbor.example", Status: driver.Online}}, "hash")
+	r, err := driver.Create(t.Context(), other, audit.By{Who: "svc:test", At: w.Now()}, driver.Record{
+		Driver: driver.Driver{FirstName: "Bo", Email: "bo@harbor.example", Status: driver.Online}}, "hash")
 	testkit.Must(t, err)
 	token := w.Token(other, authz.Driver, r.ID)
 	unknown := w.Do(http.MethodPost, "/api/v1/me/trips/"+ids.New(ids.Trip, w.Now())+"/decline", token, "")

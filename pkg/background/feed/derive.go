@@ -55,7 +55,8 @@ var derivers = map[string]func(subject) (result, error){
 // tripTypes are the types of events of those log entries whose types have another
 // name.
 var tripTypes = map[trip.Event]string{trip.EventBooked: "trip.requested", trip.EventAssigned: "trip.accepted",
-	trip.EventHandedOver: "trip.accepted", trip.EventReleased: "trip.unassigned", trip.EventFareCorrected: "trip.corrected"}
+	trip.EventHandedOver: "trip.accepted", trip.EventReleased: "trip.unassigned",
+	trip.EventFareCorrected: "trip.corrected"}
 
 func tripType(e trip.LogEntry) string {
 	kind := cmp.Or(tripTypes[e.Type], "trip."+strings.ToLower(string(e.Type)))

@@ -143,7 +143,8 @@ func (f Function) round(ctx context.Context, t table.Tenant, changes []stream.Ch
 	for i, one := range targets {
 		keys[i] = one.emitted
 	}
-	stored, err := t.Batch(ctx, append(keys, authz.FlagsKey(t, rand.IntN(authz.Copies)), webhook.Key(t))...) //nolint:gosec // any copy will do
+	keys = append(keys, authz.FlagsKey(t, rand.IntN(authz.Copies)), webhook.Key(t)) //nolint:gosec // any copy will do
+	stored, err := t.Batch(ctx, keys...)
 	if err != nil {
 		return false, err
 	}

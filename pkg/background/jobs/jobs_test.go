@@ -27,8 +27,8 @@ import (
 // ride adds a trip whose notes are the text.
 func ride(t *testing.T, s *apptest.Service, rider apptest.Actor, notes string) string {
 	t.Helper()
-	body, err := json.Marshal(map[string]any{"originAddress": "12 Harbour Street, \"B\"", "originLat": 40.7, "originLng": -74,
-		"notes": notes})
+	body, err := json.Marshal(map[string]any{"originAddress": "12 Harbour Street, \"B\"", "originLat": 40.7,
+		"originLng": -74, "notes": notes})
 	testkit.Must(t, err)
 	return apptest.JSON[struct{ ID string }](t,
 		s.Post(t, s.Token(t, rider), "/api/v1/me/trips", string(body)).Must(t, 201)).ID
@@ -85,7 +85,8 @@ func records(t *testing.T, text string) [][]string {
 func TestExportOfTrips(t *testing.T) {
 	s := apptest.New(t)
 	rider, op := s.Rider(t, "metro", "anna"), s.Operator(t, "metro", "boss")
-	notes := []string{"Ring twice", "=1+1", "a;=cmd|' /C calc'!A0;b", "line one\nline two, \"quoted\"", "+1 212 555 0181", "ü€😀"}
+	notes := []string{"Ring twice", "=1+1", "a;=cmd|' /C calc'!A0;b", "line one\nline two, \"quoted\"",
+		"+1 212 555 0181", "ü€😀"}
 	for _, n := range notes {
 		ride(t, s, rider, n)
 	}

@@ -25,7 +25,7 @@ type desk struct {
 	fail  func(due.Task) error
 }
 
-func newDesk(t *testing.T, db *table.DB, name string) *desk {
+func newDesk(db *table.DB, name string) *desk {
 	d := &desk{clock: time.Date(2026, 3, 1, 12, 0, 30, 0, time.UTC)}
 	d.Book = due.Book{DB: db, Name: name, Now: func() time.Time { return d.clock }}
 	return d
@@ -61,7 +61,7 @@ func (d *desk) sweep(t *testing.T, after time.Duration, want ...string) {
 
 func TestSweep(t *testing.T) {
 	db := testkit.Table(t)
-	d, other := newDesk(t, db, "dispatch"), newDesk(t, db, "webhooks")
+	d, other := newDesk(db, "dispatch"), newDesk(db, "webhooks")
 	at := func(after time.Duration) time.Time { return d.clock.Add(after) }
 	d.add(t, due.Task{Tenant: "t1", Kind: "wave", ID: "trp_1", At: at(15 * time.Second)})
 	d.add(t, due.Task{Tenant: "t2", Kind: "wave", ID: "trp_1#2", At: at(90 * time.Second)})
@@ -84,15 +84,15 @@ func TestSweep(t *testing.T) {
 // A task that fails is carried out again, later and later, and does not stop the
 // others. A sweep that is cut short leaves its tasks to the next one.
 func TestFailures(t *testing.T) {
-	d := newDesk(t, testkit.Table(t), "dispatch")
+	d := newDesk(testkit.Table(t), "dispatch")
 	for _, id := range []string{"bad", "good", "worse"} {
 		d.add(t, due.Task{Tenant: "t", Kind: "k", ID: id, At: d.clock})
 	}
 	d.fail = func(k due.Task) error {
-		switch {
-		case k.ID == "bad":
+		switch k.ID {
+		case "bad":
 			return errors.New("no")
-		case k.ID == "worse":
+		case "worse":
 			panic("no")
 		}
 		return nil
@@ -113,7 +113,7 @@ func TestFailures(t *testing.T) {
 // A handler may add the same task again, also in the minute of the row that is
 // carried out.
 func TestAgain(t *testing.T) {
-	d := newDesk(t, testkit.Table(t), "dispatch")
+	d := newDesk(testkit.Table(t), "dispatch")
 	times := 3
 	d.fail = func(k due.Task) error {
 		if times--; times > 0 {
@@ -131,7 +131,7 @@ func TestAgain(t *testing.T) {
 // Sweeps at the same time carry out each task at least once and lose none that is
 // added meanwhile.
 func TestSweepsAtOnce(t *testing.T) {
-	d := newDesk(t, testkit.Table(t), "dispatch")
+	d := newDesk(testkit.Table(t), "dispatch")
 	var wg sync.WaitGroup
 	for i := range 40 {
 		wg.Go(func() {

@@ -135,8 +135,9 @@ func TestBadDataIsGivenUp(t *testing.T) {
 		noPlace      bool
 		given, again []string // sequence numbers
 	}{
-		"bad data alone":           {[]stream.Failure{{of["a"], bad}}, false, []string{"9", "11"}, nil},
-		"before an outage":         {[]stream.Failure{{of["b"], outage}, {of["a"], bad}}, false, []string{"9", "11"}, []string{"10"}},
+		"bad data alone": {[]stream.Failure{{of["a"], bad}}, false, []string{"9", "11"}, nil},
+		"before an outage": {[]stream.Failure{{of["b"], outage}, {of["a"], bad}}, false, []string{"9", "11"},
+			[]string{"10"}},
 		"behind an outage":         {[]stream.Failure{{of["c"], bad}, {of["b"], outage}}, false, nil, []string{"10", "12"}},
 		"joined with other faults": {[]stream.Failure{{of["b"], errors.Join(bad)}}, false, []string{"10"}, nil},
 		"an outage":                {[]stream.Failure{{of["a"], outage}}, false, nil, []string{"9"}},

@@ -11,9 +11,9 @@ import (
 const tag = "Events"
 
 const text = "Everything that happened, oldest first, exactly once, for 30 days. Begin with `after=earliest` or " +
-	"`after=latest`. Keep `cursor` of each response, and send it as `after` of the next request. While `has_more` is true, " +
-	"read on at once; else wait a few seconds. The events of one resource come in the order of its changes. A cursor whose " +
-	"next event is older than 30 days gets a 410 `cursor_expired`."
+	"`after=latest`. Keep `cursor` of each response, and send it as `after` of the next request. While `has_more` is " +
+	"true, read on at once; else wait a few seconds. The events of one resource come in the order of its changes. A " +
+	"cursor whose next event is older than 30 days gets a 410 `cursor_expired`."
 
 // Rows returns the endpoints of the feed.
 func Rows() []api.Row {

@@ -66,7 +66,8 @@ const (
 // Types lists the types of events.
 var Types = []string{
 	"trip.requested", "trip.scheduled", "trip.due", "trip.searching", "trip.collecting_offers", "trip.offered",
-	"trip.declined", "trip.unanswered", "trip.accepted", "trip.unassigned", "trip.arrived", "trip.started", "trip.completed",
+	"trip.declined", "trip.unanswered", "trip.accepted", "trip.unassigned", "trip.arrived", "trip.started",
+	"trip.completed",
 	"trip.cancelled", "trip.corrected", "trip.settled", "trip.rated",
 	"driver.created", "driver.updated", "driver.status_changed", "customer.created", "customer.updated",
 	"order.created", "order.updated", "order.status_changed", "wallet.posted", "branding.updated", "settings.updated",

@@ -135,8 +135,8 @@ func TestCursorIsBoundToTenantAndFilters(t *testing.T) {
 	s.append(0, "a", "b")
 	_, page := s.read(s.operator, "/api/v1/events?limit=1")
 	rider := ids.New(ids.Customer, apitest.Start)
-	testkit.Must(t, s.tenant.Load(t.Context(), customer.Item(s.tenant, customer.Record{Customer: customer.Customer{ID: rider,
-		Name: "Rita", CreatedAt: "2026-01-01T00:00:00.000Z"}}, 1)))
+	testkit.Must(t, s.tenant.Load(t.Context(), customer.Item(s.tenant, customer.Record{
+		Customer: customer.Customer{ID: rider, Name: "Rita", CreatedAt: "2026-01-01T00:00:00.000Z"}}, 1)))
 	_, other := s.join(1)
 	garbage := s.Want(400, nil, "GET", "/api/v1/events?after=garbage", other, "").Body
 	for path, token := range map[string]string{
@@ -160,8 +160,8 @@ func TestCursorIsBoundToTenantAndFilters(t *testing.T) {
 func TestOwnEvents(t *testing.T) {
 	s := newStand(t, 2)
 	rider := ids.New(ids.Customer, apitest.Start)
-	testkit.Must(t, s.tenant.Load(t.Context(), customer.Item(s.tenant, customer.Record{Customer: customer.Customer{ID: rider,
-		Name: "Rita", CreatedAt: "2026-01-01T00:00:00.000Z"}}, 1)))
+	testkit.Must(t, s.tenant.Load(t.Context(), customer.Item(s.tenant, customer.Record{
+		Customer: customer.Customer{ID: rider, Name: "Rita", CreatedAt: "2026-01-01T00:00:00.000Z"}}, 1)))
 	mine := rider[len("cus_"):]
 	for i := range 30 {
 		s.append(i%2, fmt.Sprint("x", i))

@@ -108,7 +108,8 @@ func (e *encoder) line() {
 		if i > 0 {
 			e.buf.WriteByte(',')
 		}
-		if bytes.ContainsAny(cell, "\",;\t\r\n") || bytes.HasPrefix(cell, []byte(" ")) || bytes.HasSuffix(cell, []byte(" ")) ||
+		if bytes.ContainsAny(cell, "\",;\t\r\n") || bytes.HasPrefix(cell, []byte(" ")) ||
+			bytes.HasSuffix(cell, []byte(" ")) ||
 			len(cell) == 0 && len(e.cells) == 1 {
 			e.buf.WriteByte('"')
 			e.buf.WriteString(strings.ReplaceAll(string(cell), `"`, `""`))

@@ -190,8 +190,8 @@ func patchDocument(ctx context.Context, c *api.Caller, in *patchDocumentInput) (
 	if !ids.Valid(ids.Driver, in.ID) || !ids.Valid(ids.Document, in.Document) {
 		return nil, fault.NotFound()
 	}
-	return api.Edit(ctx, c, audit.Change[DriverDocument]{Tenant: c.Tenant, By: c.By(), What: "document.set", Subject: in.ID,
-		Key: Key(c.Tenant, in.ID, in.Document), FromItem: documentFromItem,
+	return api.Edit(ctx, c, audit.Change[DriverDocument]{Tenant: c.Tenant, By: c.By(), What: "document.set",
+		Subject: in.ID, Key: Key(c.Tenant, in.ID, in.Document), FromItem: documentFromItem,
 		Edit: func(d *DriverDocument) error {
 			if err := in.Body.Apply(&d.DriverDocumentEdit); err != nil {
 				return err

@@ -100,7 +100,8 @@ func (s Store) correctable(it table.Item) (trip.Trip, error) {
 	}
 	tr, err := trip.FromItem(it)
 	if err == nil && tr.Status != trip.Completed {
-		err = fault.InvalidState("The fare of a trip that is %s cannot be corrected, because it was not completed.", tr.Status)
+		err = fault.InvalidState("The fare of a trip that is %s cannot be corrected, because it was not completed.",
+			tr.Status)
 	}
 	if err == nil && tenant.Gone(s.Flags) {
 		err = fault.InvalidState("The company is being deleted.")
@@ -119,8 +120,8 @@ func (s Store) correction(tx *table.Tx, a accounts, tr trip.Trip, fare json.Numb
 		return correctedBy(was), nil
 	}
 	if sum := money.Must(a.receipt.Number(refunded)); sum.GreaterThan(money.Must(fare)) {
-		return nil, fault.InvalidState("%s %s of the trip are refunded already, so its fare cannot be less. Debit the rider's "+
-			"wallet with an ADJUSTMENT instead.", sum, tr.Currency)
+		return nil, fault.InvalidState("%s %s of the trip are refunded already, so its fare cannot be less. Debit the "+
+			"rider's wallet with an ADJUSTMENT instead.", sum, tr.Currency)
 	}
 	next := tr.Note(trip.EventFareCorrected, trip.ByOperator(s.By.Who), trip.LogData{FinalFare: &fare,
 		PreviousFare: tr.FinalFare, Reason: &reason}, s.By.At)

@@ -178,7 +178,8 @@ func TestTax(t *testing.T) {
 		shown.Lines[1].Description != "Tax, 8.875 % of the total" {
 		t.Errorf("%+v of %+v", tax, shown)
 	}
-	if w.correct(tr.ID, "10"); *w.receipt(tr.ID, w.rider).Total != "10" || w.receipt(tr.ID, w.rider).Tax.Value.Amount != "0.89" {
+	w.correct(tr.ID, "10")
+	if *w.receipt(tr.ID, w.rider).Total != "10" || w.receipt(tr.ID, w.rider).Tax.Value.Amount != "0.89" {
 		t.Errorf("corrected: %+v", w.receipt(tr.ID, w.rider).Tax.Value)
 	}
 }
@@ -202,7 +203,8 @@ func TestOldReceipt(t *testing.T) {
 		t.Errorf("%d %s", a.Status, a.Body)
 	}
 	w.load(old)
-	if a := w.correct(tr.ID, "30"); a.Status != 200 || w.receipt(tr.ID, w.rider).Version != 2 || w.balance(w.rider) != "-25" {
+	if a := w.correct(tr.ID, "30"); a.Status != 200 || w.receipt(tr.ID, w.rider).Version != 2 ||
+		w.balance(w.rider) != "-25" {
 		t.Errorf("%d %s, balance %s", a.Status, a.Body, w.balance(w.rider))
 	}
 }

@@ -14,9 +14,8 @@ import (
 	"svc/pkg/local/testkit"
 )
 
-func (w *world) ask(amount string, headers ...string) apitest.Answer {
-	return w.Insist("POST", "/api/v1/me/wallet/withdrawals", w.tokens[w.driver], fmt.Sprintf(`{"amount": %s}`, amount),
-		headers...)
+func (w *world) ask(amount string) apitest.Answer {
+	return w.Insist("POST", "/api/v1/me/wallet/withdrawals", w.tokens[w.driver], fmt.Sprintf(`{"amount": %s}`, amount))
 }
 
 // asked asks for a withdrawal and returns its id.
@@ -175,7 +174,8 @@ func TestWithdrawAfterCommissions(t *testing.T) {
 	w.post(w.driver, "TOP_UP", "20")
 	id := w.asked("20")
 	w.settled("CASH", "20") // commission of 3.5
-	if a := w.end("", id, "pay", ""); a.Status != 409 || a.Code() != "insufficient_balance" || w.balance(w.driver) != "16.5" {
+	if a := w.end("", id, "pay", ""); a.Status != 409 || a.Code() != "insufficient_balance" ||
+		w.balance(w.driver) != "16.5" {
 		t.Errorf("%d %s: balance %s", a.Status, a.Body, w.balance(w.driver))
 	}
 	w.settled("CARD", "10")

@@ -110,7 +110,8 @@ func TestPatchSettingsFaults(t *testing.T) {
 func TestIfMatch(t *testing.T) {
 	s, token := editor(t)
 	tag := s.Want(http.StatusOK, nil, "GET", "/api/v1/settings", token, "").Header.Get("ETag")
-	if head := s.Want(http.StatusOK, nil, "HEAD", "/api/v1/settings", token, "").Header.Get("ETag"); head != tag || tag == "" {
+	head := s.Want(http.StatusOK, nil, "HEAD", "/api/v1/settings", token, "").Header.Get("ETag")
+	if head != tag || tag == "" {
 		t.Errorf("ETag %q of GET, %q of HEAD", tag, head)
 	}
 	for i, form := range []string{`"TAG"`, `W/"TAG"`, `"TAG-gzip"`, `"x", "TAG"`, `"x",W/"TAG" `, "*", "TAG"} {

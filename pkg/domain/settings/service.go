@@ -43,7 +43,7 @@ type ManagedService struct {
 }
 
 // Managed returns the service type with its commission rate.
-func (s Service) Managed() ManagedService { return ManagedService{s.ServiceType, s.CommissionRate} }
+func (s Service) Managed() ManagedService { return ManagedService(s) }
 
 // ServiceKey returns the key of a service type.
 func ServiceKey(t table.Tenant, id string) table.Key { return t.Key("SERVICE#"+id, "SETTINGS") }

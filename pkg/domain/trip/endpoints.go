@@ -62,7 +62,7 @@ func ActorRows() []api.Row {
 			api.Tag(tag), api.Summary("Cancel one's own trip"),
 			api.Confirm("The ride ends for rider and driver, and cannot be taken up again."),
 			api.Text("A trip in `COLLECTING_OFFERS`, `IN_PROGRESS`, `COMPLETED` or `CANCELLED` cannot be cancelled.")),
-		api.Post("/api/v1/me/trips/{id}/accept", "svc_accept_trip", accepts, act(accept), api.Needs(needTrip),
+		api.Post("/api/v1/me/trips/{id}/accept", "svc_accept_trip", accepts, act(Store.accept), api.Needs(needTrip),
 			api.Tag(tag), api.Summary("Accept a trip"),
 			api.Confirm("The driver commits to picking up the rider."),
 			api.Text("The trip must be in `PENDING`, `SEARCHING` or `COLLECTING_OFFERS`. If several drivers accept at the "+
@@ -384,7 +384,7 @@ func act[T any](move func(Store, context.Context, table.Item, LogActor) (*T, err
 	}
 }
 
-func accept(s Store, ctx context.Context, it table.Item, driver LogActor) (*Accepted, error) {
+func (s Store) accept(ctx context.Context, it table.Item, driver LogActor) (*Accepted, error) {
 	return s.Accept(ctx, it, driver.ID)
 }
 

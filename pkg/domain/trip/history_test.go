@@ -157,19 +157,27 @@ func TestOperatorsTransitions(t *testing.T) {
 		do     func(trip.Trip) (trip.Trip, error)
 		from   []trip.Status
 	}{
-		"assign":    {"", func(t trip.Trip) (trip.Trip, error) { return t.Assign(operator, driver1, later) }, open},
-		"hand over": {driver2, func(t trip.Trip) (trip.Trip, error) { return t.Assign(operator, driver1, later) }, []trip.Status{trip.Assigned, trip.DriverArrived}},
-		"unassign":  {driver1, func(t trip.Trip) (trip.Trip, error) { return t.Unassign(operator, nil, later) }, []trip.Status{trip.Assigned, trip.DriverArrived}},
-		"arrive":    {driver1, func(t trip.Trip) (trip.Trip, error) { return t.Arrive(operator, later) }, []trip.Status{trip.Assigned}},
-		"start":     {driver1, func(t trip.Trip) (trip.Trip, error) { return t.Start(operator, later) }, []trip.Status{trip.DriverArrived}},
-		"complete":  {driver1, func(t trip.Trip) (trip.Trip, error) { return t.Complete(operator, later, trip.Measured{}) }, []trip.Status{trip.InProgress}},
+		"assign": {"", func(t trip.Trip) (trip.Trip, error) { return t.Assign(operator, driver1, later) }, open},
+		"hand over": {driver2, func(t trip.Trip) (trip.Trip, error) { return t.Assign(operator, driver1, later) },
+			[]trip.Status{trip.Assigned, trip.DriverArrived}},
+		"unassign": {driver1, func(t trip.Trip) (trip.Trip, error) { return t.Unassign(operator, nil, later) },
+			[]trip.Status{trip.Assigned, trip.DriverArrived}},
+		"arrive": {driver1, func(t trip.Trip) (trip.Trip, error) { return t.Arrive(operator, later) },
+			[]trip.Status{trip.Assigned}},
+		"start": {driver1, func(t trip.Trip) (trip.Trip, error) { return t.Start(operator, later) },
+			[]trip.Status{trip.DriverArrived}},
+		"complete": {driver1, func(t trip.Trip) (trip.Trip, error) { return t.Complete(operator, later, trip.Measured{}) },
+			[]trip.Status{trip.InProgress}},
 		"cancel": {driver1, func(t trip.Trip) (trip.Trip, error) { return t.Cancel(operator, later, nil) },
 			slices.DeleteFunc(slices.Clone(trip.Statuses), func(s trip.Status) bool {
 				return s == trip.Completed || s == trip.Cancelled
 			})},
-		"search":  {"", func(t trip.Trip) (trip.Trip, error) { return t.Search(trip.BySystem(), later) }, []trip.Status{trip.Pending, trip.CollectingOffers, trip.Scheduled}},
-		"collect": {"", func(t trip.Trip) (trip.Trip, error) { return t.Collect(trip.BySystem(), later) }, []trip.Status{trip.Pending, trip.Searching, trip.Scheduled}},
-		"due":     {"", func(t trip.Trip) (trip.Trip, error) { return t.Due(trip.BySystem(), later) }, []trip.Status{trip.Scheduled}},
+		"search": {"", func(t trip.Trip) (trip.Trip, error) { return t.Search(trip.BySystem(), later) },
+			[]trip.Status{trip.Pending, trip.CollectingOffers, trip.Scheduled}},
+		"collect": {"", func(t trip.Trip) (trip.Trip, error) { return t.Collect(trip.BySystem(), later) },
+			[]trip.Status{trip.Pending, trip.Searching, trip.Scheduled}},
+		"due": {"", func(t trip.Trip) (trip.Trip, error) { return t.Due(trip.BySystem(), later) },
+			[]trip.Status{trip.Scheduled}},
 	} {
 		for _, from := range trip.Statuses {
 			want := badState

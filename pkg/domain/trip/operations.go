@@ -33,8 +33,8 @@ func operationRows() []api.Row {
 			api.Confirm("The driver gets the ride at once, and a driver who had it loses it."),
 			api.Text("From `PENDING`, `SEARCHING`, `COLLECTING_OFFERS` or `SCHEDULED` to `ASSIGNED`. A trip in `ASSIGNED` or "+
 				"`DRIVER_ARRIVED` is handed over: it leaves the list of the driver who had it, and is `ASSIGNED` again.")),
-		api.Post("/api/v1/trips/{id}/unassign", "svc_unassign_trip", write, unassign, api.Needs(needTrip), api.Extension(), tag,
-			api.Summary("Take a trip from its driver"),
+		api.Post("/api/v1/trips/{id}/unassign", "svc_unassign_trip", write, unassign, api.Needs(needTrip), api.Extension(),
+			tag, api.Summary("Take a trip from its driver"),
 			api.Confirm("The driver loses the ride, and the rider waits for another driver."),
 			api.Text("From `ASSIGNED` or `DRIVER_ARRIVED` to `SEARCHING`.")),
 		api.Post("/api/v1/trips/{id}/cancel", "svc_cancel_trip", write, cancel, api.Needs(needTrip), api.Extension(), tag,
@@ -102,7 +102,8 @@ func assign(ctx context.Context, c *api.Caller, in *AssignInput) (*Accepted, err
 
 // person returns a 400 if the body's member names nobody of this tenant, or
 // somebody who is disabled.
-func person(ctx context.Context, c *api.Caller, member, kind, id string, key func(table.Tenant, string) table.Key) error {
+func person(ctx context.Context, c *api.Caller, member, kind, id string,
+	key func(table.Tenant, string) table.Key) error {
 	var it table.Item
 	var err error
 	if ids.Valid(kind, id) {

@@ -113,7 +113,8 @@ func TestOperatorDrives(t *testing.T) {
 	entries, _, err := audit.List(t.Context(), w.tenant, "", 10)
 	testkit.Must(t, err)
 	if len(entries) != 3 || entries[0].Who != w.boss || entries[0].What != "trip.move" || entries[0].Subject != id ||
-		!strings.Contains(string(entries[0].Before), "IN_PROGRESS") || !strings.Contains(string(entries[0].After), "COMPLETED") {
+		!strings.Contains(string(entries[0].Before), "IN_PROGRESS") ||
+		!strings.Contains(string(entries[0].After), "COMPLETED") {
 		t.Errorf("audit log: %+v", entries)
 	}
 	for _, action := range []string{"arrived", "start", "complete", "cancel", "unassign"} {

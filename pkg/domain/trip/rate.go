@@ -34,8 +34,8 @@ func (t Trip) Rate(rider string, rating int, comment *string, now time.Time) (Tr
 
 // rateRow returns the endpoint by which riders rate drivers.
 func rateRow() api.Row {
-	return api.Post("/api/v1/me/trips/{id}/rating", "svc_rate_trip", authz.Riders("rider.trips:rate"), rate, api.Extension(),
-		api.Needs(needTrip), api.Tag("Ratings"), api.Summary("Rate the driver of a trip"),
+	return api.Post("/api/v1/me/trips/{id}/rating", "svc_rate_trip", authz.Riders("rider.trips:rate"), rate,
+		api.Extension(), api.Needs(needTrip), api.Tag("Ratings"), api.Summary("Rate the driver of a trip"),
 		api.Confirm("The driver's rating changes, and a trip can be rated only once."),
 		api.Text("A trip can be rated once, up to 30 days after its completion. The driver's `rating` is the mean of all "+
 			"ratings. The driver sees neither the rating of a trip nor the comment; operators see both in the trip's log."))

@@ -56,7 +56,8 @@ func TestRate(t *testing.T) {
 	if _, err := late.Rate(w.riders[0], 3, nil, apitest.Start.Add(30*24*time.Hour)); err != nil {
 		t.Errorf("after 30 days: %v", err)
 	}
-	if _, err := late.Rate(w.riders[0], 3, nil, apitest.Start.Add(30*24*time.Hour+time.Millisecond)); status(err) != badState {
+	_, err := late.Rate(w.riders[0], 3, nil, apitest.Start.Add(30*24*time.Hour+time.Millisecond))
+	if status(err) != badState {
 		t.Errorf("after more than 30 days: %v", err)
 	}
 }

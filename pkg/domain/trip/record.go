@@ -165,8 +165,8 @@ func FromItem(it table.Item) (Trip, error) {
 		CompletedAt:    d.CompletedAt,
 		ActualDistance: d.ActualDistance, ActualDuration: d.ActualDuration, CancelReason: d.CancelReason,
 		UpdatedAt:      d.UpdatedAt,
-		CommissionRate: d.CommissionRate, Prices: fare.Snapshot(d.Prices), ScheduledFor: d.ScheduledFor, Engaged: d.Engaged, Rated: d.Rated,
-		History: d.History, Before: d.Before, Operators: d.Operators,
+		CommissionRate: d.CommissionRate, Prices: fare.Snapshot(d.Prices), ScheduledFor: d.ScheduledFor,
+		Engaged: d.Engaged, Rated: d.Rated, History: d.History, Before: d.Before, Operators: d.Operators,
 		Dispatched: it.Flag("dispatched"), Version: it.Version, Preserve: it.Unknown()}
 	if t.UpdatedAt == "" {
 		t.UpdatedAt = d.last(requestedAt)

@@ -261,7 +261,8 @@ func (s *Store) drivers(ctx context.Context, tx *table.Tx, was Trip, next *Trip)
 			return err
 		}
 	}
-	if next.Engaged = next.DriverID != nil && !over && (was.Engaged && !moved || s.Strict && moved); next.Engaged && moved {
+	next.Engaged = next.DriverID != nil && !over && (was.Engaged && !moved || s.Strict && moved)
+	if next.Engaged && moved {
 		it, err := read(ctx, driver.Key(s.Tenant, *next.DriverID))
 		if err != nil {
 			return err
@@ -271,8 +272,9 @@ func (s *Store) drivers(ctx context.Context, tx *table.Tx, was Trip, next *Trip)
 	return nil
 }
 
-// replace writes the next state of a trip in place of another. The condition on the version is sufficient. The conditions on status and driver
-// document what the transition relies on.
+// replace writes the next state of a trip in place of another. The condition on
+// the version is sufficient. The conditions on status and driver document what the
+// transition relies on.
 func (s Store) replace(tx *table.Tx, was, next Trip) {
 	op := tx.Replace(next.Item(s.Tenant, s.WriteShards)).Else(table.ErrConflict)
 	if was.DriverID == nil {

@@ -167,7 +167,8 @@ func TestLogIsComplete(t *testing.T) {
 			return err
 		},
 		func() error {
-			_, err := s.Complete(context.Background(), read(t, s, trip.Key(s.Tenant, id)), trip.ByDriver(driver1), trip.Measured{})
+			_, err := s.Complete(context.Background(), read(t, s, trip.Key(s.Tenant, id)), trip.ByDriver(driver1),
+				trip.Measured{})
 			return err
 		},
 	}

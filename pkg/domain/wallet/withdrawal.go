@@ -79,8 +79,8 @@ func (s Till) shards() int { return max(1, int(s.Flags.Int("writeShards"))) }
 
 // short returns the 409 for a wallet that does not hold an amount.
 func short(w Wallet, what string) error {
-	return &fault.Error{Kind: fault.KindBalance, Message: what + " The wallet has " + string(money.Number(w.Balance)) + " " +
-		w.Currency + ", of which withdrawals hold " + string(money.Number(w.Held)) + "."}
+	return &fault.Error{Kind: fault.KindBalance, Message: what + " The wallet has " + string(money.Number(w.Balance)) +
+		" " + w.Currency + ", of which withdrawals hold " + string(money.Number(w.Held)) + "."}
 }
 
 // Ask makes a withdrawal of the driver's, and holds its amount. Errors: a 400 for

@@ -18,15 +18,17 @@ func withdrawalRows() []api.Row {
 	write := authz.Operators("tenant.wallets:write", "MANAGE_WALLETS")
 	tag := api.Tag("Withdrawals")
 	return []api.Row{
-		api.Post("/api/v1/me/wallet/withdrawals", "svc_request_withdrawal", withdraw, ask, api.Created(), api.Extension(), tag,
-			api.Needs(func(t table.Tenant, p api.Peek) []table.Key { return []table.Key{Key(t, Driver, p.Actor().Subject)} }),
+		api.Post("/api/v1/me/wallet/withdrawals", "svc_request_withdrawal", withdraw, ask, api.Created(), api.Extension(),
+			tag, api.Needs(func(t table.Tenant, p api.Peek) []table.Key {
+				return []table.Key{Key(t, Driver, p.Actor().Subject)}
+			}),
 			api.Summary("Ask to be paid out"), api.Confirm("The wallet holds the amount until an operator decides."),
 			api.Text("Asks the company to pay out a part of the balance. Until it is paid, refused or taken back, the wallet "+
 				"holds the amount: it cannot be asked for or paid out again.")),
 		api.Get("/api/v1/me/wallet/withdrawals", "svc_my_withdrawals", authz.Drivers("driver.wallet:read"), ownWithdrawals,
 			api.Extension(), tag, api.Summary("List one's own withdrawals"), api.Text("Newest first.")),
-		api.Post("/api/v1/me/wallet/withdrawals/{id}/cancel", "svc_cancel_withdrawal", withdraw, end(Cancelled), api.Extension(),
-			api.Needs(needWithdrawal), tag, api.Summary("Take a withdrawal back"),
+		api.Post("/api/v1/me/wallet/withdrawals/{id}/cancel", "svc_cancel_withdrawal", withdraw, end(Cancelled),
+			api.Extension(), api.Needs(needWithdrawal), tag, api.Summary("Take a withdrawal back"),
 			api.Confirm("The driver is not paid, and the amount is free again."), api.Text("While it is `REQUESTED`.")),
 		api.Get("/api/v1/withdrawals", "svc_list_withdrawals", authz.Operators("tenant.wallets:read", "VIEW_WALLETS"),
 			withdrawals, api.Extension(), tag, api.Summary("List withdrawals"),

@@ -13,7 +13,8 @@ import (
 var names = map[string]string{
 	"Accepted": "AcceptedTrip", "Arrived": "ArrivedTrip", "Started": "StartedTrip", "Finished": "CompletedTrip",
 	"Stopped": "CancelledTrip", "Changed": "ChangedTrip", "Booking": "TripBooking",
-	"Erased": "DeletedTrip", "AssignInputBody": "AssignRequest", "Rated": "RatedTrip", "RateInputBody": "TripRating", "Ride": "RideRequest", "Reason": "CancelRequest", "Measurements": "CompleteRequest",
+	"Erased": "DeletedTrip", "AssignInputBody": "AssignRequest", "Rated": "RatedTrip", "RateInputBody": "TripRating",
+	"Ride": "RideRequest", "Reason": "CancelRequest", "Measurements": "CompleteRequest",
 	"LogEntry": "TripLogEntry", "LogActor": "TripLogActor", "LogData": "TripLogData",
 	"Save": "AddressInput", "Polygon": "ZonePolygon", "MultiPolygon": "ZoneMultiPolygon", "Patch": "BrandingPatch",
 	"Method": "PaymentMethod", "Draft": "FeedbackDraft", "Remark": "FeedbackCommentDraft", "PostItem": "FeedbackPost",

@@ -72,15 +72,19 @@ func (f *Folder) write(name string, write func(io.Writer) error) error {
 // Begin implements jobs.Files. It deletes the files that are older than
 // export.FileLife.
 func (f *Folder) Begin(_ context.Context, _ string) (string, error) {
-	err := filepath.WalkDir(f.dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		if info, err := d.Info(); err == nil && time.Since(info.ModTime()) > export.FileLife {
-			return os.Remove(path)
-		}
-		return nil
-	})
+	root, err := os.OpenRoot(f.dir)
+	if err == nil {
+		err = fs.WalkDir(root.FS(), ".", func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			if info, err := d.Info(); err == nil && time.Since(info.ModTime()) > export.FileLife {
+				return root.Remove(path)
+			}
+			return nil
+		})
+		_ = root.Close()
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil
 	}
