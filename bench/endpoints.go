@@ -249,7 +249,10 @@ var listed = []endpoint{
 		return operators(target), body, err
 	}),
 	write(rider, "GET /me/trips/{id}/receipt", settledTrip),
-	read(rider, "me/trips/{trip}"),
+	write(rider, "GET /me/trips/{id}", func(ctx context.Context, w *world) (string, string, error) {
+		target, err := w.drives(ctx, nil)
+		return strings.TrimSuffix(target, "/"), "", err
+	}),
 	write(driver, "POST /me/wallet/withdrawals", func(ctx context.Context, w *world) (string, string, error) {
 		_, err := w.call(ctx, op, "POST", "/api/v1/wallets/postings", fmt.Sprintf(
 			`{"driverId":%q,"type":"TOP_UP","amount":5,"description":"Measured"}`, w.ids["driver"]))
