@@ -205,7 +205,14 @@ var listed = []endpoint{
 	}),
 	write(op, "POST /exports", func(ctx context.Context, w *world) (string, string, error) {
 		err := w.rt.Scheduled()[app.Jobs](ctx) // few exports may be unfinished
-		return "/api/v1/exports", `{"kind":"trips","from":"2026-05-01","to":"2026-05-31"}`, err
+		return "/api/v1/exports", exported, err
+	}),
+	write(op, "GET /exports/{id}", func(ctx context.Context, w *world) (string, string, error) {
+		if err := w.rt.Scheduled()[app.Jobs](ctx); err != nil {
+			return "", "", err
+		}
+		id, err := w.create(ctx, op, "/api/v1/exports", exported)
+		return "/api/v1/exports/" + id, "", err
 	}),
 	write(op, "POST /wallets/postings", func(_ context.Context, w *world) (string, string, error) {
 		return "/api/v1/wallets/postings", fmt.Sprintf(

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"svc/pkg/access/authz"
 	"svc/pkg/base/ids"
 	"svc/pkg/domain/dispatch"
 	"svc/pkg/domain/tenant"
@@ -145,13 +146,22 @@ func withdrawal(path, body string) func(ctx context.Context, w *world) (string, 
 		if err != nil {
 			return "", "", err
 		}
-		answer, err := w.call(ctx, driver, "POST", "/api/v1/me/wallet/withdrawals", `{"amount":5}`)
-		var made struct{ ID string }
-		if err == nil {
-			err = json.Unmarshal(answer, &made)
-		}
-		return "/api/v1" + path + made.ID + "/", body, err
+		id, err := w.create(ctx, driver, "/api/v1/me/wallet/withdrawals", `{"amount":5}`)
+		return "/api/v1" + path + id + "/", body, err
 	}
+}
+
+// exported is the body of a request for an export.
+const exported = `{"kind":"trips","from":"2026-05-01","to":"2026-05-31"}`
+
+// create sends a POST and returns the id in the answer.
+func (w *world) create(ctx context.Context, audience authz.Audience, target, body string) (string, error) {
+	answer, err := w.call(ctx, audience, "POST", target, body)
+	var made struct{ ID string }
+	if err == nil {
+		err = json.Unmarshal(answer, &made)
+	}
+	return made.ID, err
 }
 
 // operators returns the operator's address of a trip.

@@ -217,8 +217,8 @@ func makeTenant(w *world) {
 		w.Errorf("branding: %v", b)
 	}
 	w.ok("tenant", "settings", "port", "pricing.cancellationFee=4.5", "payments.cash=false")
-	if out := w.ok("tenant", "settings", "port"); !strings.Contains(out,
-		"pricing.cancellationFee       4.5") || !strings.Contains(out, "payments.cash") {
+	if out := strings.Join(strings.Fields(w.ok("tenant", "settings", "port")), " "); !strings.Contains(out,
+		"pricing.cancellationFee 4.5") || !strings.Contains(out, "payments.cash") {
 		w.Errorf("settings: %s", out)
 	}
 }

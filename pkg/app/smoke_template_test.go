@@ -80,8 +80,8 @@ func TestSmokeMayInvokeVersions(t *testing.T) {
 	}
 }
 
-// TestOnlyTheGatewaySendsRequests: nothing but the HTTP API, the table's stream
-// and schedules calls a function. A function URL, a load balancer or a REST API
+// TestOnlyTheGatewaySendsRequests: nothing but the HTTP API, the table's stream,
+// schedules and, for a function without requests, a queue calls a function. A function URL, a load balancer or a REST API
 // with a mapping template would require a review of gateway.Direct.
 func TestOnlyTheGatewaySendsRequests(t *testing.T) {
 	for name, resource := range ofType(t, "AWS::Serverless::Function") {
@@ -92,7 +92,8 @@ func TestOnlyTheGatewaySendsRequests(t *testing.T) {
 		events := field(p, "Events")
 		for i := 1; events != nil && i < len(events.Content); i += 2 {
 			kind := field(events.Content[i], "Type").Value
-			if !slices.Contains([]string{"HttpApi", "DynamoDB", "ScheduleV2"}, kind) {
+			worker := kind == "SQS" && !slices.Contains(app.RequestFunctions(), name)
+			if !worker && !slices.Contains([]string{"HttpApi", "DynamoDB", "ScheduleV2"}, kind) {
 				t.Errorf("%s gets events of %s", name, kind)
 			}
 		}

@@ -25,6 +25,7 @@ export const en = {
   zoomOut: 'Zoom out', fit: 'Show everything', mapLabel: 'Map of zones, drivers and open trips. The lists beside it have the same content.',
   today: 'Today', days7: '7 days', days30: '30 days', completed: 'Completed', revenue: 'Revenue',
   perDay: 'Trips and revenue by day', perHour: 'Trips by hour of the chosen day', day: 'Day', hour: 'Hour', print: 'Print',
+  correctFare: 'Correct fare', askFare: 'Correct the fare? The receipt gets a new version.', receipt: 'Receipt, version {n}',
   enable: 'Enable', disable: 'Disable', askDisable: 'Disable this account? All its sessions end at once.',
   askEnable: 'Enable this account?',
   time: 'Time', kind: 'Kind', byStatus: 'Trips by status',

@@ -29,6 +29,7 @@ export const es: Strings = {
   zoomOut: 'Alejar', fit: 'Mostrar todo', mapLabel: 'Mapa de zonas, conductores y viajes abiertos. Las listas tienen el mismo contenido.',
   today: 'Hoy', days7: '7 días', days30: '30 días', completed: 'Completados', revenue: 'Ingresos',
   perDay: 'Viajes e ingresos por día', perHour: 'Viajes por hora del día elegido', day: 'Día', hour: 'Hora', print: 'Imprimir',
+  correctFare: 'Corregir tarifa', askFare: '¿Corregir la tarifa? El recibo tendrá una versión nueva.', receipt: 'Recibo, versión {n}',
   enable: 'Activar', disable: 'Desactivar', askDisable: '¿Desactivar esta cuenta? Todas sus sesiones terminan al momento.',
   askEnable: '¿Activar esta cuenta?',
   time: 'Hora', kind: 'Clase', byStatus: 'Viajes por estado',

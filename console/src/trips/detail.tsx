@@ -4,11 +4,11 @@ import { api, good, once, type Schemas } from '../app/api'
 import { allowed } from '../app/session'
 import { Facts, Field, Problem, Question } from '../app/ui'
 import { useDraft, usePolled } from '../app/use'
-import { say, state, when } from '../app/words'
+import { money, say, state, when } from '../app/words'
 import { Badge, fare } from './columns'
 
 type Trip = Schemas['TripDetail']
-type Verb = 'assign' | 'unassign' | 'cancel' | 'arrived' | 'start' | 'complete' | 'refund'
+type Verb = 'assign' | 'unassign' | 'cancel' | 'arrived' | 'start' | 'complete' | 'refund' | 'fare'
 
 // verbs are what an operator may do in a status (the API says no all the same).
 function verbs(trip: Trip): Verb[] {
@@ -18,7 +18,7 @@ function verbs(trip: Trip): Verb[] {
     case 'DRIVER_ARRIVED': return ['start', 'assign', 'unassign', 'cancel']
     case 'IN_PROGRESS': return ['complete', 'cancel']
     case 'WAITING_CUSTOMER': return ['cancel']
-    case 'COMPLETED': return trip.finalFare !== null && allowed('tenant.wallets:write') ? ['refund'] : []
+    case 'COMPLETED': return trip.finalFare !== null && allowed('tenant.wallets:write') ? ['fare', 'refund'] : []
     default: return []
   }
 }
@@ -28,6 +28,7 @@ const names = (trip: Trip): Record<Verb, [string, string]> => ({
   unassign: [say('unassign'), say('askUnassign')], cancel: [say('cancelTrip'), say('askCancel')],
   arrived: [say('arrived'), say('askArrived')], start: [say('start'), say('askStart')],
   complete: [say('complete'), say('askComplete')], refund: [say('refund'), say('askRefund')],
+  fare: [say('correctFare'), say('askFare')],
 })
 
 export function TripView({ id }: { id: string }) {
@@ -50,6 +51,7 @@ export function TripView({ id }: { id: string }) {
         <Facts of={[[say('fare'), fare(t) || say('noFare')], [say('payment'), state(t.paymentType)],
           [say('distance'), t.actualDistance === null ? null : say('km', { n: t.actualDistance })],
           [say('duration'), t.actualDuration === null ? null : say('minutes', { n: Math.round(t.actualDuration / 60) })]]} />
+        {t.status === 'COMPLETED' && allowed('tenant.wallets:read') && <Receipt trip={t} />}
       </div>
     </div>
     <h2>{say('history')}</h2>
@@ -58,6 +60,21 @@ export function TripView({ id }: { id: string }) {
       {e.data.reason && <q>{e.data.reason}</q>}</li>)}</ol>
     {asked && <Ask trip={t} verb={asked} close={() => ask(null)} done={() => { ask(null); trip.again() }} />}
   </section>
+}
+
+// Receipt shows the lines of the trip's receipt and its corrections. Settlement writes it a
+// moment after the ride.
+function Receipt({ trip }: { trip: Trip }) {
+  const receipt = usePolled(() => good(api.GET('/api/v1/trips/{id}/receipt', { params: { path: { id: trip.id } } })),
+    [trip.id, trip.updatedAt], 10_000)
+  const r = receipt.data
+  if (r === null) return null
+  return <table class="plain"><caption>{say('receipt', { n: r.version })}</caption>
+    <tbody>{r.lines.map((line, i) => <tr key={i}><td>{line.description}</td>
+      <td class="number">{money(line.amount, r.currency)}</td></tr>)}
+    {r.payment.refunded > 0 && <tr><td>{state('REFUND')}</td><td class="number">{money(-r.payment.refunded, r.currency)}</td></tr>}
+    {r.corrections.map(c => <tr key={c.version}><td>{when(c.at)} <q>{c.reason}</q></td>
+      <td class="number">{c.total === null ? '' : money(c.total, r.currency)}</td></tr>)}</tbody></table>
 }
 
 // who names an actor of a log entry.
@@ -69,7 +86,7 @@ function who(actor: Schemas['TripLogActor'], trip: Trip): string {
 
 function Ask({ trip, verb, close, done }: { trip: Trip; verb: Verb; close: () => void; done: () => void }) {
   const [reason, setReason, forget] = useDraft(`${verb} ${trip.id}`)
-  const [amount, setAmount] = useState(String((verb === 'refund' ? trip.finalFare : trip.estimatedFare) ?? ''))
+  const [amount, setAmount] = useState(String((verb === 'refund' || verb === 'fare' ? trip.finalFare : trip.estimatedFare) ?? ''))
   const [driver, setDriver] = useState('')
   const drivers = usePolled(() => verb === 'assign'
     ? good(api.GET('/api/v1/drivers', { params: { query: { limit: 200, status: 'ONLINE' } } })) : Promise.resolve(null), [verb], 10_000)
@@ -82,6 +99,8 @@ function Ask({ trip, verb, close, done }: { trip: Trip; verb: Verb; close: () =>
       case 'cancel': return good(api.POST('/api/v1/trips/{id}/cancel', { params: path, body: { reason } }))
       case 'arrived': return good(api.POST('/api/v1/trips/{id}/arrived', { params: path }))
       case 'start': return good(api.POST('/api/v1/trips/{id}/start', { params: path }))
+      case 'fare': return good(api.POST('/api/v1/trips/{id}/fare', { params: path,
+        body: { finalFare: Number(amount), reason } }))
       case 'refund': return good(api.POST('/api/v1/wallets/postings', { params: key, body: { type: 'REFUND', tripId: trip.id,
         customerId: trip.customerId, amount: Number(amount), description: reason } }))
       case 'complete': return good(api.POST('/api/v1/trips/{id}/complete', { params: path,
@@ -95,9 +114,9 @@ function Ask({ trip, verb, close, done }: { trip: Trip; verb: Verb; close: () =>
         {(drivers.data?.items ?? []).filter(d => d.id !== trip.driverId).map(d => <option key={d.id} value={d.id}>
           {d.firstName} {d.lastName} {d.vehiclePlate}</option>)}
       </select></label>}
-    {(verb === 'cancel' || verb === 'unassign' || verb === 'refund') && <Field name={say('reason')} value={reason} change={setReason} required />}
-    {(verb === 'complete' || verb === 'refund') && <Field name={`${say(verb === 'refund' ? 'amount' : 'fare')} (${trip.currency})`}
-      required={verb === 'refund'} type="number" step="any" value={amount}
+    {['cancel', 'unassign', 'refund', 'fare'].includes(verb) && <Field name={say('reason')} value={reason} change={setReason} required />}
+    {['complete', 'refund', 'fare'].includes(verb) && <Field name={`${say(verb === 'refund' ? 'amount' : 'fare')} (${trip.currency})`}
+      required={verb !== 'complete'} type="number" step="any" value={amount}
       change={setAmount} />}
   </Question>
 }

@@ -51,6 +51,7 @@ func TestConsole(t *testing.T) {
 	dan := s.Driver(t, "metro", "dan")
 	online := s.Token(t, dan, "driver.status:write")
 	s.Patch(t, online, "/api/v1/me/status", `{"status":"ONLINE"}`).Must(t, 200)
+	drives := s.Token(t, dan, "driver.trips:accept", "driver.trips:complete")
 	first := rides(t, s, 2)
 	ctx := browser(t)
 	run(t, ctx, size(1280, 900, "light"))
@@ -69,6 +70,18 @@ func TestConsole(t *testing.T) {
 		chromedp.SendKeys(chromedp.CSS("dialog input"), "The car broke down"), chromedp.Click(button("Yes, do it")),
 		chromedp.WaitVisible(chromedp.Search(`//h1/span[.="Cancelled"]`)),
 		chromedp.WaitVisible(chromedp.Search(`//q[.="The car broke down"]`)))
+	step := func(path, body string) { s.Post(t, drives, "/api/v1/me/trips/"+first[1]+path, body).Must(t, 200) }
+	step("/accept", "")
+	step("/arrived", "")
+	step("/start", "")
+	step("/complete", `{"finalFare": 180}`)
+	s.Drain(t)
+	run(t, ctx, open("trips/"+first[1], `//caption[.="Receipt, version 1"]`)...)
+	run(t, ctx, chromedp.Click(button("Correct fare")), chromedp.WaitVisible(chromedp.CSS("dialog input")),
+		chromedp.SendKeys(chromedp.CSS("dialog input:not([type=number])"), "A zero too many"),
+		chromedp.SetValue(chromedp.CSS("dialog input[type=number]"), "18"),
+		chromedp.Evaluate[chromedp.Void](`document.querySelector("dialog input[type=number]").dispatchEvent(new Event("input", {bubbles: true}))`),
+		chromedp.Click(button("Yes, do it")), chromedp.WaitVisible(chromedp.Search(`//caption[.="Receipt, version 2"]`)))
 	run(t, ctx, open("drivers/"+dan.ID, `//button[.="Disable"]`)...)
 	run(t, ctx, chromedp.Click(button("Disable")), chromedp.WaitVisible(button("Yes, do it")),
 		chromedp.Click(button("Yes, do it")), chromedp.WaitVisible(button("Enable")))

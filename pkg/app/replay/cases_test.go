@@ -112,7 +112,7 @@ var listed = []request{
 	{name: "svc_update_branding", person: boss, method: "PATCH", path: "/api/v1/branding",
 		body: `{"appName": "Metro, repainted", "faviconUrl": null}`},
 	{name: "svc_create_export", person: boss, method: "POST", path: "/api/v1/exports",
-		body: `{"kind": "trips", "from": "2026-05-01", "to": "2026-05-31", "columns": ["id", "finalFare"]}`},
+		body: `{"kind": "trips", "from": "2026-05-01T00:00:00Z", "to": "2026-06-01T00:00:00Z", "columns": ["id", "finalFare"]}`},
 	{name: "svc_create_export-faults", person: boss, method: "POST", path: "/api/v1/exports",
 		body: `{"kind": "trips", "from": "2026-05-01", "to": "2026-04-30", "columns": ["id", "id", "secret"]}`},
 	{name: "svc_get_export", person: boss, method: "GET", path: "/api/v1/exports/" + demo.Export},

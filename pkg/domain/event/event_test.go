@@ -116,8 +116,13 @@ func TestEmptyPollCostsHalfAUnit(t *testing.T) {
 	s := newStand(t, 1)
 	s.append(0, "a", "b")
 	_, page := s.read(s.operator, "/api/v1/events")
-	s.read(s.operator, "/api/v1/events?"+after(page.Cursor))
-	polled := s.Last().Usage
+	var polled table.Usage
+	for range 5 { // one of them may read again what an instance reads once a second
+		s.read(s.operator, "/api/v1/events?"+after(page.Cursor))
+		if polled = s.Last().Usage; polled.Requests == 1 {
+			break
+		}
+	}
 	s.read(s.operator, "/api/v1/events?limit=1&"+after(page.Cursor))
 	const checks = 5
 	if polled.ReadUnits > checks+0.5 || polled.Sequential > 1 || polled.WriteUnits > 0 {

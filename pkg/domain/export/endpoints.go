@@ -52,8 +52,8 @@ const tag = "Exports"
 type createInput struct {
 	Body struct {
 		Kind    string   `json:"kind" enum:"trips,postings,receipts,customers,drivers,orders,report" doc:"What the file contains. report has one row for each day."`
-		From    *string  `json:"from,omitempty" format:"iso8601" doc:"Start of the window, included: ISO 8601. A date alone is a day in the company's time zone. Default: no start. report needs it." example:"2026-01-01"`
-		To      *string  `json:"to,omitempty" format:"iso8601" doc:"End of the window, excluded. A date alone includes that day. Default: now." example:"2026-01-31"`
+		From    *string  `json:"from,omitempty" format:"iso8601" doc:"Start of the window, included: ISO 8601. A date alone is a day in the company's time zone. Default: no start. report needs it." example:"2026-01-01T00:00:00Z"`
+		To      *string  `json:"to,omitempty" format:"iso8601" doc:"End of the window, excluded. A date alone includes that day. Default: now." example:"2026-02-01T00:00:00Z"`
 		Format  string   `json:"format,omitempty" enum:"csv,ndjson" default:"csv" doc:"The form of the file."`
 		Columns []string `json:"columns,omitempty" minItems:"1" maxItems:"100" doc:"The columns, in this order. Default: all. Their names are the members that the API shows." example:"[\"id\",\"requestedAt\",\"finalFare\"]"`
 	}

@@ -72,7 +72,7 @@ func TestInvite(t *testing.T) {
 		if again := o.Do("POST", path, o.token, body, "Idempotency-Key", collection); again.Body != a.Body {
 			t.Errorf("repeated: %s", again.Body)
 		}
-		link := regexp.MustCompile(`https://ride\.metro\.example/oauth/password\?link=\S+`)
+		link := regexp.MustCompile(`https://ride\.metro\.example/oauth/password\?audience=(driver|rider)&link=\S+&tenant_hint=metro`)
 		if len(o.mails) != 1 || !strings.HasPrefix(o.mails[0], "Lena@Metro.example\nMetro Rides: ") ||
 			!link.MatchString(o.mails[0]) || strings.Contains(a.Body, "password") {
 			t.Errorf("mails %q", o.mails)
@@ -115,7 +115,7 @@ func TestDisable(t *testing.T) {
 	online(http.StatusOK) // does not change what an operator edits
 	var got fleet.ManagedDriver
 	a := o.Want(http.StatusOK, &got, "PATCH", path, o.token, `{"disabled":true,"vehiclePlate":"A-1"}`, "If-Match", tag)
-	if !got.Disabled || *got.VehiclePlate != "A-1" || got.FirstName != "Lena" || got.Status != driver.Online {
+	if !got.Disabled || *got.VehiclePlate != "A-1" || got.FirstName != "Lena" || got.Status != driver.Offline {
 		t.Errorf("disabled: %s", a.Body)
 	}
 	online(http.StatusUnauthorized)

@@ -14,6 +14,7 @@ import (
 func TestSchedules(t *testing.T) {
 	got, err := emulator.Schedules(svc.Template)
 	want := []emulator.Schedule{
+		{Function: "DeliverFunction", Rate: time.Minute, Timeout: 30 * time.Second},
 		{Function: "DispatchFunction", Rate: time.Minute, Timeout: time.Minute},
 		{Function: "JobsFunction", Rate: time.Minute, Timeout: 5 * time.Minute},
 		{Function: "KeysFunction", Rate: 24 * time.Hour, Timeout: 15 * time.Second},
