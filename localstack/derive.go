@@ -125,13 +125,7 @@ func function(resources object, name string, globals, properties object, at code
 					"Resource": "*"}}}})
 			resources[name+event] = object{"Type": "AWS::Lambda::EventSourceMapping", "Properties": mapping}
 		case "ScheduleV2":
-			target := object{"Id": name, "Arn": object{"Fn::GetAtt": []any{name, "Arn"}}}
-			if p["Input"] != nil {
-				target["Input"] = p["Input"]
-			}
-			resources[name+event] = object{"Type": "AWS::Events::Rule",
-				"Properties": object{"ScheduleExpression": p["ScheduleExpression"],
-					"Targets": []any{target}}}
+			resources[name+event] = schedule(name, p)
 			resources[name+event+"Permission"] = permission(name, "events.amazonaws.com")
 		case "SQS":
 			arns = append(arns, "arn:aws:iam::aws:policy/service-role/AWSLambdaSQSQueueExecutionRole")
@@ -144,11 +138,7 @@ func function(resources object, name string, globals, properties object, at code
 			return fmt.Errorf("an event has type %v; expected DynamoDB, ScheduleV2, SQS or HttpApi", source["Type"])
 		}
 	}
-	resources[name+"Role"] = object{"Type": "AWS::IAM::Role", "Properties": object{"ManagedPolicyArns": arns,
-		"Policies": policies,
-		"AssumeRolePolicyDocument": object{"Version": "2012-10-17", "Statement": []any{object{"Effect": "Allow",
-			"Action":    "sts:AssumeRole",
-			"Principal": object{"Service": "lambda.amazonaws.com"}}}}}}
+	resources[name+"Role"] = role(arns, policies)
 	variables := maps.Clone(member(member(globals, "Environment"), "Variables"))
 	maps.Copy(variables, member(member(properties, "Environment"), "Variables"))
 	setting := func(field string) any {
@@ -164,6 +154,26 @@ func function(resources object, name string, globals, properties object, at code
 		"MemorySize": setting("MemorySize"),
 		"Timeout":    setting("Timeout"), "Environment": object{"Variables": variables}}}
 	return nil
+}
+
+// schedule returns the rule that starts a function at the times of an event.
+func schedule(name string, event object) object {
+	target := object{"Id": name, "Arn": object{"Fn::GetAtt": []any{name, "Arn"}}}
+	if event["Input"] != nil {
+		target["Input"] = event["Input"]
+	}
+	return object{"Type": "AWS::Events::Rule",
+		"Properties": object{"ScheduleExpression": event["ScheduleExpression"],
+			"Targets": []any{target}}}
+}
+
+// role returns a function's role with its managed and its own policies.
+func role(arns, policies []any) object {
+	return object{"Type": "AWS::IAM::Role", "Properties": object{"ManagedPolicyArns": arns,
+		"Policies": policies,
+		"AssumeRolePolicyDocument": object{"Version": "2012-10-17", "Statement": []any{object{"Effect": "Allow",
+			"Action":    "sts:AssumeRole",
+			"Principal": object{"Service": "lambda.amazonaws.com"}}}}}}
 }
 
 func permission(function, principal string) object {

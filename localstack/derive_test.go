@@ -97,11 +97,11 @@ func TestResources(t *testing.T) {
 			}
 		}
 	}
-	want := map[string]int{"AWS::Lambda::Function": 15, "AWS::IAM::Role": 15, "AWS::Lambda::EventSourceMapping": 3,
+	want := map[string]int{"AWS::Lambda::Function": 16, "AWS::IAM::Role": 16, "AWS::Lambda::EventSourceMapping": 4,
 		"AWS::DynamoDB::Table": 1, "AWS::KMS::Key": 1,
-		"AWS::SQS::Queue": 3, "AWS::ApiGateway::RestApi": 1, "AWS::ApiGateway::Deployment": 1, "AWS::ApiGateway::Stage": 1,
-		"AWS::Events::Rule": 6, "AWS::S3::Bucket": 2, "AWS::S3::BucketPolicy": 2,
-		"AWS::SQS::QueuePolicy": 1, "AWS::Lambda::Permission": 14}
+		"AWS::SQS::Queue": 4, "AWS::ApiGateway::RestApi": 1, "AWS::ApiGateway::Deployment": 1, "AWS::ApiGateway::Stage": 1,
+		"AWS::Events::Rule": 7, "AWS::S3::Bucket": 2, "AWS::S3::BucketPolicy": 2,
+		"AWS::SQS::QueuePolicy": 1, "AWS::Lambda::Permission": 15}
 	for _, kind := range slices.Sorted(maps.Keys(want)) {
 		if kinds[kind] != want[kind] {
 			t.Errorf("%d of %s, want %d", kinds[kind], kind, want[kind])

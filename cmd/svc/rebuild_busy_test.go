@@ -20,6 +20,15 @@ import (
 // a second for a minute.
 const mostRides = 3000
 
+// ride requests a ride and drives it to its end.
+func (c client) ride(key string) {
+	id := c.request(`"paymentType":"CARD"`, key)
+	for _, word := range []string{"accept", "arrived", "start", "complete"} {
+		c.must(http.MethodPost, "driver", "/api/v1/me/trips/"+id+"/"+word,
+			map[bool]string{true: `{"finalFare":8}`, false: `{}`}[word == "complete"], key+word)
+	}
+}
+
 // TestRebuildBesideRides: svc rebuild ends while rides are driven at up to 50 a
 // second, and repairs what was wrong before. Nothing differs afterwards.
 func TestRebuildBesideRides(t *testing.T) {
@@ -51,11 +60,7 @@ func TestRebuildBesideRides(t *testing.T) {
 			for i := 0; ctx.Err() == nil && driven.Load() < mostRides; i++ {
 				<-pace.C
 				key := fmt.Sprint("busy-", n, "-", i)
-				id := c.request(`"paymentType":"CARD"`, key)
-				for _, word := range []string{"accept", "arrived", "start", "complete"} {
-					c.must(http.MethodPost, "driver", "/api/v1/me/trips/"+id+"/"+word,
-						map[bool]string{true: `{"finalFare":8}`, false: `{}`}[word == "complete"], key+word)
-				}
+				c.ride(key)
 				driven.Add(1)
 			}
 		})

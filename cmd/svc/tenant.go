@@ -48,19 +48,28 @@ func tenantFlags(cmd *cobra.Command) *edits[tenant.Tenant] {
 	})
 	e.text("domain", "custom `host` of the sign-in pages; empty for none",
 		func(t *tenant.Tenant) *string { return &t.CustomDomain })
-	most := cmd.Flags().String("max-fare", "", "largest `fare` of a trip, in currency units; default for about 2,000 US "+
+	limitFlags(e)
+	e.text("agent-actions", "what agents may do: `off|read|confirm|all`; with confirm, a person must agree to what moves "+
+		"people or money", func(t *tenant.Tenant) *string { return &t.AgentActions })
+	featureFlags(e)
+	return e
+}
+
+// limitFlags adds the flags of the bounds on money and open trips.
+func limitFlags(e *edits[tenant.Tenant]) {
+	most := e.cmd.Flags().String("max-fare", "", "largest `fare` of a trip, in currency units; default for about 2,000 US "+
 		"dollars, none for no bound")
 	e.step("max-fare", func(t *tenant.Tenant) error {
 		t.MaxFare = limit(*most)
 		return nil
 	})
-	posting := cmd.Flags().String("max-posting", "", "largest `amount` that operators post to a wallet at once, in currency "+
+	posting := e.cmd.Flags().String("max-posting", "", "largest `amount` that operators post to a wallet at once, in currency "+
 		"units; default for about 10,000 US dollars, none for no bound")
 	e.step("max-posting", func(t *tenant.Tenant) error {
 		t.MaxPosting = limit(*posting)
 		return nil
 	})
-	floor := cmd.Flags().String("wallet-floor", "", "least `balance` of a rider's wallet to request a ride paid from it, in "+
+	floor := e.cmd.Flags().String("wallet-floor", "", "least `balance` of a rider's wallet to request a ride paid from it, in "+
 		"currency units, as in 0 or -20; none for no bound")
 	e.step("wallet-floor", func(t *tenant.Tenant) error {
 		if t.WalletFloor = json.Number(*floor); *floor == "none" {
@@ -68,7 +77,7 @@ func tenantFlags(cmd *cobra.Command) *edits[tenant.Tenant] {
 		}
 		return nil
 	})
-	open := cmd.Flags().String("max-open-trips", "", "largest `number` of open trips of one rider, 1 to 200; none for no "+
+	open := e.cmd.Flags().String("max-open-trips", "", "largest `number` of open trips of one rider, 1 to 200; none for no "+
 		"limit")
 	e.step("max-open-trips", func(t *tenant.Tenant) (err error) {
 		if t.MaxOpenTrips = tenant.NoOpenTripsLimit; *open != "none" {
@@ -78,9 +87,11 @@ func tenantFlags(cmd *cobra.Command) *edits[tenant.Tenant] {
 		}
 		return nil
 	})
-	e.text("agent-actions", "what agents may do: `off|read|confirm|all`; with confirm, a person must agree to what moves "+
-		"people or money", func(t *tenant.Tenant) *string { return &t.AgentActions })
-	flags := cmd.Flags().StringArray("flag", nil,
+}
+
+// featureFlags adds the flag that turns features on and off.
+func featureFlags(e *edits[tenant.Tenant]) {
+	flags := e.cmd.Flags().StringArray("flag", nil,
 		"feature `flag=true|false`: taxiEnabled, deliveryEnabled; may be repeated")
 	e.step("flag", func(t *tenant.Tenant) error {
 		var errs []error
@@ -100,7 +111,6 @@ func tenantFlags(cmd *cobra.Command) *edits[tenant.Tenant] {
 		}
 		return errors.Join(errs...)
 	})
-	return e
 }
 
 func (c *cli) tenantCreate() *cobra.Command {

@@ -81,8 +81,9 @@ func TestSmokeMayInvokeVersions(t *testing.T) {
 }
 
 // TestOnlyTheGatewaySendsRequests: nothing but the HTTP API, the table's stream,
-// schedules and, for a function without requests, a queue calls a function. A function URL, a load balancer or a REST API
-// with a mapping template would require a review of gateway.Direct.
+// schedules and, for a function without requests, a queue calls a function. A
+// function URL, a load balancer or a REST API with a mapping template would require
+// a review of gateway.Direct.
 func TestOnlyTheGatewaySendsRequests(t *testing.T) {
 	for name, resource := range ofType(t, "AWS::Serverless::Function") {
 		p := field(resource, "Properties")

@@ -231,7 +231,7 @@ const perSQSBatch = 10
 
 // sqsEntry is one message of SendMessageBatch.
 type sqsEntry struct {
-	Id, MessageBody string //nolint:revive,staticcheck // the API's names
+	Id, MessageBody string // the API's names
 	DelaySeconds    int
-	MessageGroupId  string //nolint:revive,staticcheck // the API's name
+	MessageGroupId  string // the API's name
 }

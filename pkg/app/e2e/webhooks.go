@@ -13,7 +13,8 @@ import (
 // service on this machine sends to a receiver of the suite. Any other service
 // accepts public addresses only, and nobody answers at that of the suite.
 func (s *suite) webhooks(t *testing.T) {
-	token, path := s.token(t, operator), "/api/v1/webhooks"
+	token := s.token(t, operator)
+	path := "/api/v1/webhooks"
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var body struct{ Challenge string }
 		_ = json.NewDecoder(r.Body).Decode(&body)

@@ -419,6 +419,21 @@ func TestOtherTenant(t *testing.T) {
 	w.wantHolders(id, "afterwards", []string{one}, []string{one})
 }
 
+// askedOnce compares the trip's log: no driver was asked twice.
+func (w *world) askedOnce(tr trip.Trip) {
+	asked := map[string]int{}
+	for _, e := range tr.Log() {
+		if e.Type == trip.EventOffered {
+			asked[*e.Data.DriverID]++
+		}
+	}
+	for d, n := range asked {
+		if n > 1 {
+			w.Errorf("%s was asked %d times", d, n)
+		}
+	}
+}
+
 // Workers, drivers and the clock act on one trip at the same time: the trip has at
 // most one driver, no driver holds an offer of a trip that is taken, and no driver
 // was asked twice.
@@ -468,17 +483,7 @@ func TestRaces(t *testing.T) {
 			t.Fatalf("%d drivers got the trip, which is %s", won, got.Status)
 		}
 		w.wantHolders(id, "after the race", all, []string{})
-		asked := map[string]int{}
-		for _, e := range got.Log() {
-			if e.Type == trip.EventOffered {
-				asked[*e.Data.DriverID]++
-			}
-		}
-		for d, n := range asked {
-			if n > 1 {
-				t.Errorf("%s was asked %d times", d, n)
-			}
-		}
+		w.askedOnce(got)
 		it, err := w.tn.Get(t.Context(), trip.Key(w.tn, id))
 		testkit.Must(t, err)
 		s := trip.Store{Tenant: w.tn, WriteShards: 2, Now: w.Now(),

@@ -14,6 +14,22 @@ import (
 	"svc/pkg/local/testkit"
 )
 
+// beginOrEnd changes the driver's record: a ride begins, or the one under way ends.
+func beginOrEnd(ctx context.Context, tn table.Tenant, id string) error {
+	it, err := tn.Get(ctx, driver.Key(tn, id))
+	if err != nil {
+		return err
+	}
+	tx := tn.Write()
+	if err := driver.BeginRide(tx, tn, it, "trp_1", start); err != nil {
+		tx = tn.Write()
+		if err := driver.EndRide(tx, tn, it, "trp_1", start); err != nil {
+			return err
+		}
+	}
+	return tx.Commit(ctx)
+}
+
 // Each rating counts once for its driver, however often and in whatever order the
 // steps see it, and while the driver's record changes. A driver who is gone stops
 // nothing.
@@ -58,18 +74,7 @@ func TestRatingsCountOnce(t *testing.T) {
 	group.Go(func() {
 		for range 20 {
 			testkit.Must(t, table.Retry(context.Background(), func(ctx context.Context) error {
-				it, err := w.tenant.Get(ctx, driver.Key(w.tenant, drivers[0]))
-				if err != nil {
-					return err
-				}
-				tx := w.tenant.Write()
-				if err := driver.BeginRide(tx, w.tenant, it, "trp_1", start); err != nil {
-					tx = w.tenant.Write()
-					if err := driver.EndRide(tx, w.tenant, it, "trp_1", start); err != nil {
-						return err
-					}
-				}
-				return tx.Commit(ctx)
+				return beginOrEnd(ctx, w.tenant, drivers[0])
 			}))
 		}
 	})

@@ -54,62 +54,68 @@ func TestBadDataDelaysNobody(t *testing.T) {
 			}
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				p := newFixture(t, streamtest.Table(t), 1)
-				p.person(1)
-				for i := range 50 {
-					p.load(p.ride(i).Item(p.tenant, 1))
-				}
-				bad := p.ride(50)
-				p.trips, bad.DriverID, bad.CustomerID = p.trips[:50], ptr(p.drivers[3]), p.riders[3]
-				bad.FinalFare, bad.CommissionRate = ptr(json.Number("10")), ptr(json.Number("0.2"))
-				mend := damage(p, bad)
-				for i := range 50 {
-					p.load(p.ride(51+i).Item(p.tenant, 1))
-				}
-
-				var given []events.DynamoDBEventRecord
-				f := settlement.Function{DB: p.db, Now: func() time.Time { return start },
-					GiveUp: func(_ context.Context, records []events.DynamoDBEventRecord, cause error) error {
-						if !errors.Is(cause, table.ErrData) {
-							t.Errorf("given up for %v", cause)
-						}
-						given = append(given, records...)
-						return nil
-					}}
-				tries, under := 1, func(int) context.Context { return t.Context() }
-				if outage {
-					tries, under = 3, func(attempt int) context.Context {
-						if p.crash.Revive(); attempt < 2 {
-							return p.crash.CrashAt(t.Context(), 30+60*attempt, attempt == 0)
-						}
-						return t.Context()
-					}
-				}
-				all := streamtest.Records(t, p.name)
-				streamtest.Deliver(t, f.Handle, all, tries, under)
-				p.crash.Revive()
-				if len(given) != 1 {
-					t.Fatalf("%d records were given up", len(given))
-				}
-				if key, _ := stream.KeyOf(given[0]); key != trip.Key(p.tenant, bad.ID) {
-					t.Errorf("the record of %v was given up", key)
-				}
-				p.audit()
-
-				mend()
-				for range 2 {
-					if err := f.Redo(t.Context(), trip.Key(p.tenant, bad.ID)); err != nil {
-						t.Fatal(err)
-					}
-				}
-				given, p.trips = nil, append(p.trips, bad)
-				mended := streamtest.Records(t, p.name)[len(all):]
-				streamtest.Deliver(t, f.Handle, slices.Concat(all, mended), 1, nil)
-				if len(given) != 0 {
-					t.Errorf("%d records were given up after the mending", len(given))
-				}
-				p.audit()
+				delaysNobody(t, damage, outage)
 			})
 		}
 	}
+}
+
+// delaysNobody settles 100 trips around one that is damaged, and then the mended
+// one.
+func delaysNobody(t *testing.T, damage func(*fixture, trip.Trip) func(), outage bool) {
+	p := newFixture(t, streamtest.Table(t), 1)
+	p.person(1)
+	for i := range 50 {
+		p.load(p.ride(i).Item(p.tenant, 1))
+	}
+	bad := p.ride(50)
+	p.trips, bad.DriverID, bad.CustomerID = p.trips[:50], ptr(p.drivers[3]), p.riders[3]
+	bad.FinalFare, bad.CommissionRate = ptr(json.Number("10")), ptr(json.Number("0.2"))
+	mend := damage(p, bad)
+	for i := range 50 {
+		p.load(p.ride(51+i).Item(p.tenant, 1))
+	}
+
+	var given []events.DynamoDBEventRecord
+	f := settlement.Function{DB: p.db, Now: func() time.Time { return start },
+		GiveUp: func(_ context.Context, records []events.DynamoDBEventRecord, cause error) error {
+			if !errors.Is(cause, table.ErrData) {
+				t.Errorf("given up for %v", cause)
+			}
+			given = append(given, records...)
+			return nil
+		}}
+	tries, under := 1, func(int) context.Context { return t.Context() }
+	if outage {
+		tries, under = 3, func(attempt int) context.Context {
+			if p.crash.Revive(); attempt < 2 {
+				return p.crash.CrashAt(t.Context(), 30+60*attempt, attempt == 0)
+			}
+			return t.Context()
+		}
+	}
+	all := streamtest.Records(t, p.name)
+	streamtest.Deliver(t, f.Handle, all, tries, under)
+	p.crash.Revive()
+	if len(given) != 1 {
+		t.Fatalf("%d records were given up", len(given))
+	}
+	if key, _ := stream.KeyOf(given[0]); key != trip.Key(p.tenant, bad.ID) {
+		t.Errorf("the record of %v was given up", key)
+	}
+	p.audit()
+
+	mend()
+	for range 2 {
+		if err := f.Redo(t.Context(), trip.Key(p.tenant, bad.ID)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	given, p.trips = nil, append(p.trips, bad)
+	mended := streamtest.Records(t, p.name)[len(all):]
+	streamtest.Deliver(t, f.Handle, slices.Concat(all, mended), 1, nil)
+	if len(given) != 0 {
+		t.Errorf("%d records were given up after the mending", len(given))
+	}
+	p.audit()
 }

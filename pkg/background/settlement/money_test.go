@@ -65,6 +65,116 @@ func (b books) correct(ctx context.Context, id, fare string) error {
 	return err
 }
 
+// account is an independent account of a fixture's money.
+type account struct {
+	books
+	rnd            *rand.Rand
+	want, refunded map[string]decimal.Decimal // by actor, by trip
+	fares          map[string]*json.Number
+	settled        map[string]bool
+	asked          []*wallet.Withdrawal
+}
+
+// count adds the entries of a trip to the balances, or takes them away.
+func (a *account) count(tr trip.Trip, sign int64) {
+	e, err := receipt.EntriesOf(tr)
+	testkit.Must(a.t, err)
+	for actor, amount := range map[string]*decimal.Decimal{*tr.DriverID: e.Driver, tr.CustomerID: e.Rider} {
+		if amount != nil {
+			a.want[actor] = a.want[actor].Add(amount.Mul(decimal.NewFromInt(sign)))
+		}
+	}
+}
+
+// settle counts a trip once.
+func (a *account) settle(tr trip.Trip) {
+	if tr.FinalFare = a.fares[tr.ID]; !a.settled[tr.ID] {
+		a.count(tr, 1)
+		a.settled[tr.ID] = true
+	}
+}
+
+func (a *account) settles(tr trip.Trip) {
+	_, err := receipt.Settle(a.t.Context(), a.tenant, tr, start)
+	testkit.Must(a.t, err)
+	a.settle(tr)
+}
+
+// ride adds a completed trip, which is not always settled at once.
+func (a *account) ride(string) {
+	tr := a.fixture.ride(len(a.trips) + 1)
+	a.load(tr.Item(a.tenant, 2))
+	a.fares[tr.ID] = tr.FinalFare
+	if a.rnd.IntN(3) > 0 {
+		a.settles(tr)
+	}
+}
+
+func (a *account) corrected(amount string) {
+	if len(a.trips) == 0 {
+		return
+	}
+	tr := a.trips[a.rnd.IntN(len(a.trips))]
+	err := a.correct(a.t.Context(), tr.ID, amount)
+	a.settle(tr) // a refused correction settles the trip too
+	if a.expected(err) {
+		tr.FinalFare = a.fares[tr.ID]
+		a.count(tr, -1)
+		a.fares[tr.ID] = money.Ptr(money.Must(json.Number(amount)))
+		tr.FinalFare = a.fares[tr.ID]
+		a.count(tr, 1)
+	}
+}
+
+func (a *account) refund(amount string) {
+	if len(a.trips) == 0 {
+		return
+	}
+	tr, cents := a.trips[a.rnd.IntN(len(a.trips))], json.Number("0"+amount[len(amount)-3:])
+	_, err := a.store().Post(a.t.Context(), receipt.Post{CustomerID: &tr.CustomerID, Type: wallet.Refund,
+		Amount: cents, Description: "Late", TripID: &tr.ID})
+	if !errors.Is(err, fault.Field("", "")) && a.expected(err) { // 0.00 is an error of the field
+		n := money.Must(cents)
+		a.want[tr.CustomerID], a.refunded[tr.ID] = a.want[tr.CustomerID].Add(n), a.refunded[tr.ID].Add(n)
+	}
+}
+
+// posting pays into or out of a driver's wallet.
+func (a *account) posting(amount string) {
+	driver := a.drivers[a.rnd.IntN(3)]
+	kind, sign := wallet.TopUp, int64(1)
+	if a.rnd.IntN(2) == 0 {
+		kind, sign = wallet.Payout, -1
+	}
+	_, err := a.store().Post(a.t.Context(), receipt.Post{DriverID: &driver, Type: kind, Amount: json.Number(amount),
+		Description: "x"})
+	if !errors.Is(err, fault.Field("", "")) && a.expected(err) {
+		a.want[driver] = a.want[driver].Add(money.Must(json.Number(amount)).Mul(decimal.NewFromInt(sign)))
+	}
+}
+
+func (a *account) ask(amount string) {
+	w, err := a.till().Ask(a.t.Context(), a.drivers[a.rnd.IntN(3)], json.Number(amount))
+	if !errors.Is(err, fault.Field("", "")) && a.expected(err) {
+		a.asked = append(a.asked, w)
+	}
+}
+
+// end pays, refuses or cancels the oldest withdrawal.
+func (a *account) end(string) {
+	if len(a.asked) == 0 {
+		return
+	}
+	w, how := a.asked[0], []string{wallet.Paid, wallet.Refused, wallet.Cancelled}[a.rnd.IntN(3)]
+	it, err := a.tenant.Get(a.t.Context(), wallet.WithdrawalKey(a.tenant, w.ID))
+	testkit.Must(a.t, err)
+	if _, err := a.till().End(a.t.Context(), it, "", how, nil); a.expected(err) {
+		if a.asked = a.asked[1:]; how == wallet.Paid {
+			a.want[w.DriverID] = a.want[w.DriverID].Sub(money.Must(w.Amount))
+		}
+	}
+}
+
 // TestMoneyAddsUp: after any sequence of rides, settlements, corrections, refunds,
 // payouts and withdrawals, the balances are what an independent account says, the
 // receipts have the fares of the trips, the report their sum, and svc verify finds
@@ -75,107 +185,19 @@ func TestMoneyAddsUp(t *testing.T) {
 			t.Parallel()
 			rnd := rand.New(rand.NewPCG(seed, 7))
 			p := newFixture(t, testkit.Name(t, streamOff), 2)
-			b, want := p.books(), map[string]decimal.Decimal{}
-			fares, refunded, settled := map[string]*json.Number{}, map[string]decimal.Decimal{}, map[string]bool{}
-			account := func(tr trip.Trip, sign int64) {
-				e, err := receipt.EntriesOf(tr)
-				testkit.Must(t, err)
-				for actor, amount := range map[string]*decimal.Decimal{*tr.DriverID: e.Driver, tr.CustomerID: e.Rider} {
-					if amount != nil {
-						want[actor] = want[actor].Add(amount.Mul(decimal.NewFromInt(sign)))
-					}
-				}
-			}
-			settle := func(tr trip.Trip) {
-				if tr.FinalFare = fares[tr.ID]; !settled[tr.ID] {
-					account(tr, 1)
-					settled[tr.ID] = true
-				}
-			}
-			var asked []*wallet.Withdrawal
+			a := &account{books: p.books(), rnd: rnd, want: map[string]decimal.Decimal{}, fares: map[string]*json.Number{},
+				refunded: map[string]decimal.Decimal{}, settled: map[string]bool{}}
 			for range 150 {
 				amount := fmt.Sprintf("%d.%02d", rnd.IntN(30), rnd.IntN(100))
-				switch rnd.IntN(7) {
-				case 0, 1:
-					tr := p.ride(len(p.trips) + 1)
-					p.load(tr.Item(p.tenant, 2))
-					fares[tr.ID] = tr.FinalFare
-					if rnd.IntN(3) > 0 {
-						_, err := receipt.Settle(t.Context(), p.tenant, tr, start)
-						testkit.Must(t, err)
-						settle(tr)
-					}
-				case 2:
-					if len(p.trips) == 0 {
-						continue
-					}
-					tr := p.trips[rnd.IntN(len(p.trips))]
-					if err := b.correct(t.Context(), tr.ID, amount); b.expected(err) {
-						settle(tr)
-						tr.FinalFare = fares[tr.ID]
-						account(tr, -1)
-						fares[tr.ID] = money.Ptr(money.Must(json.Number(amount)))
-						tr.FinalFare = fares[tr.ID]
-						account(tr, 1)
-					} else {
-						settle(tr) // a refused correction settles the trip too
-					}
-				case 3:
-					if len(p.trips) == 0 {
-						continue
-					}
-					tr := p.trips[rnd.IntN(len(p.trips))]
-					_, err := b.store().Post(t.Context(), receipt.Post{CustomerID: &tr.CustomerID, Type: wallet.Refund,
-						Amount: json.Number("0" + amount[len(amount)-3:]), Description: "Late", TripID: &tr.ID})
-					if errors.Is(err, fault.Field("", "")) {
-						continue // 0.00
-					}
-					if b.expected(err) {
-						n := money.Must(json.Number("0" + amount[len(amount)-3:]))
-						want[tr.CustomerID], refunded[tr.ID] = want[tr.CustomerID].Add(n), refunded[tr.ID].Add(n)
-					}
-				case 4:
-					driver := p.drivers[rnd.IntN(3)]
-					kind, sign := wallet.TopUp, int64(1)
-					if rnd.IntN(2) == 0 {
-						kind, sign = wallet.Payout, -1
-					}
-					_, err := b.store().Post(t.Context(), receipt.Post{DriverID: &driver, Type: kind,
-						Amount: json.Number(amount), Description: "x"})
-					if errors.Is(err, fault.Field("", "")) {
-						continue
-					}
-					if b.expected(err) {
-						want[driver] = want[driver].Add(money.Must(json.Number(amount)).Mul(decimal.NewFromInt(sign)))
-					}
-				case 5:
-					w, err := b.till().Ask(t.Context(), p.drivers[rnd.IntN(3)], json.Number(amount))
-					if !errors.Is(err, fault.Field("", "")) && b.expected(err) {
-						asked = append(asked, w)
-					}
-				default:
-					if len(asked) == 0 {
-						continue
-					}
-					w, how := asked[0], []string{wallet.Paid, wallet.Refused, wallet.Cancelled}[rnd.IntN(3)]
-					it, err := p.tenant.Get(t.Context(), wallet.WithdrawalKey(p.tenant, w.ID))
-					testkit.Must(t, err)
-					if _, err := b.till().End(t.Context(), it, "", how, nil); b.expected(err) {
-						if asked = asked[1:]; how == wallet.Paid {
-							want[w.DriverID] = want[w.DriverID].Sub(money.Must(w.Amount))
-						}
-					}
-				}
+				[]func(amount string){a.ride, a.ride, a.corrected, a.refund, a.posting, a.ask, a.end}[rnd.IntN(7)](amount)
 			}
 			for _, tr := range p.trips { // what the stream would have done
-				_, err := receipt.Settle(t.Context(), p.tenant, tr, start)
-				testkit.Must(t, err)
-				settle(tr)
+				a.settles(tr)
 			}
-			for actor, balance := range want {
-				b.holds(actor, balance)
+			for actor, balance := range a.want {
+				a.holds(actor, balance)
 			}
-			b.receiptsAre(fares, refunded)
+			a.receiptsAre(a.fares, a.refunded)
 			if found := p.checked(false); len(found) > 0 {
 				t.Errorf("verify: %+v", found)
 			}

@@ -64,17 +64,19 @@ func changed(t *testing.T, operation string, given func(n int, table string, rea
 
 const exception = `{"__type":"com.amazonaws.dynamodb.v20120810#`
 
+// cancelled returns the answer to a transaction that has a reason for each item.
+func cancelled(reasons ...string) string {
+	for i, code := range reasons {
+		reasons[i] = `{"Code":"` + code + `"}`
+	}
+	return exception + `TransactionCanceledException","message":"cancelled","CancellationReasons":[` +
+		strings.Join(reasons, ",") + `]}`
+}
+
 // TestAnswersOfABusyTable: DynamoDB's throttling errors become a 503, and its
 // conflicts become ErrConflict. The local engines never return these errors.
 func TestAnswersOfABusyTable(t *testing.T) {
 	t.Parallel()
-	cancelled := func(reasons ...string) string {
-		for i, code := range reasons {
-			reasons[i] = `{"Code":"` + code + `"}`
-		}
-		return exception + `TransactionCanceledException","message":"cancelled","CancellationReasons":[` +
-			strings.Join(reasons, ",") + `]}`
-	}
 	write := func(ctx context.Context, tn table.Tenant) error {
 		tx := tn.Write()
 		tx.Create(item(tn, "1"))

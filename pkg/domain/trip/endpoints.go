@@ -2,7 +2,6 @@ package trip
 
 import (
 	"context"
-	"encoding/json"
 
 	"github.com/danielgtaylor/huma/v2"
 	"golang.org/x/sync/errgroup"
@@ -346,90 +345,4 @@ func estimated(ctx context.Context, c *api.Caller, rider string, r Ride) (estima
 		service = *r.ServiceTypeID
 	}
 	return estimate.FromItem(it, *r.EstimateID, j, service, c.Now)
-}
-
-// CancelInput names a trip and contains the reason for its cancellation.
-type CancelInput struct {
-	ID   string `path:"id" doc:"Identifier of the trip." example:"trp_01JT7M4C6Q8V2N5X9B3D1F7H0K"`
-	Body *Reason
-}
-
-func (in *CancelInput) reason() *string {
-	if in.Body == nil {
-		return nil
-	}
-	return in.Body.Reason
-}
-
-func cancel(ctx context.Context, c *api.Caller, in *CancelInput) (*Stopped, error) {
-	s, it, err := open(ctx, c, in.ID)
-	if err != nil {
-		return nil, err
-	}
-	return s.Cancel(ctx, it, actor(c), in.reason())
-}
-
-// actor returns the caller as the one who makes a change.
-func actor(c *api.Caller) LogActor { return LogActor{string(c.Audience), c.Actor.Subject} }
-
-// act returns the handler of a transition that needs only the trip and who makes it.
-func act[T any](move func(Store, context.Context, table.Item, LogActor) (*T, error)) func(context.Context, *api.Caller,
-	*GetInput) (*T, error) {
-	return func(ctx context.Context, c *api.Caller, in *GetInput) (*T, error) {
-		s, it, err := open(ctx, c, in.ID)
-		if err != nil {
-			return nil, err
-		}
-		return move(s, ctx, it, actor(c))
-	}
-}
-
-func (s Store) accept(ctx context.Context, it table.Item, driver LogActor) (*Accepted, error) {
-	return s.Accept(ctx, it, driver.ID)
-}
-
-// CompleteInput names a trip and contains the measurements.
-type CompleteInput struct {
-	ID   string `path:"id" doc:"Identifier of the trip." example:"trp_01JT7M4C6Q8V2N5X9B3D1F7H0K"`
-	Body *Measurements
-}
-
-// complete checks the driver before the values of the measurements. So for
-// another driver's trip a body that satisfies the schema gets a 404, even if its
-// fare is not valid. complete needs the trip to validate the body, because the
-// fare's decimals depend on the trip's currency. Store.Complete checks the status
-// afterwards.
-func complete(ctx context.Context, c *api.Caller, in *CompleteInput) (*Finished, error) {
-	s, it, err := open(ctx, c, in.ID)
-	if err != nil {
-		return nil, err
-	}
-	t, err := FromItem(it)
-	if err != nil {
-		return nil, err
-	}
-	if t.anothers(actor(c)) {
-		return nil, fault.NotFound()
-	}
-	state, err := c.Live(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var m Measured
-	if in.Body != nil {
-		if m, err = in.Body.Measured(t.Currency, json.Number(state.Flags.Text("maxFare"))); err != nil {
-			return nil, err
-		}
-	}
-	return s.Complete(ctx, it, actor(c), m)
-}
-
-// open returns the store and the trip of a transition.
-func open(ctx context.Context, c *api.Caller, id string) (Store, table.Item, error) {
-	it, err := item(ctx, c, id)
-	if err != nil {
-		return Store{}, table.Item{}, err
-	}
-	s, err := storeOf(ctx, c)
-	return s, it, err
 }

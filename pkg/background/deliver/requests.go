@@ -1,0 +1,138 @@
+package deliver
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"svc/pkg/base/timestamp"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/event"
+	"svc/pkg/domain/webhook"
+)
+
+// request does what an operator asked for.
+func (w Worker) request(ctx context.Context, t table.Tenant, m webhook.Message) error {
+	items, err := t.Batch(ctx, webhook.RequestKey(t, m.Endpoint, m.Request), webhook.Key(t))
+	if err != nil || !items[0].Live(w.Now()) {
+		return err
+	}
+	q, err := table.DecodeDoc[webhook.Request](items[0])
+	if err != nil {
+		return err
+	}
+	book, err := webhook.FromItem(items[1])
+	if err != nil {
+		return err
+	}
+	r := book.Find(m.Endpoint)
+	switch {
+	case r == nil || r.Status != webhook.Enabled:
+		return nil
+	case q.Test != nil:
+		return w.test(ctx, t, r, *q.Test)
+	case q.Event != "":
+		it, err := t.Get(ctx, webhook.DeliveryKey(t, r.ID, q.Event))
+		if err != nil || !it.Found() {
+			return err
+		}
+		sent, err := webhook.SentFromItem(it)
+		if err != nil || sent.Test {
+			return err
+		}
+		return w.send(ctx, t, webhook.Message{Tenant: m.Tenant, Endpoint: r.ID, Event: q.Event, Shard: sent.Shard,
+			Number: sent.Number, Attempt: sent.Made + 1, Round: true})
+	}
+	return w.sendRange(ctx, t, r, m, q)
+}
+
+// test sends an invented event, once.
+func (w Worker) test(ctx context.Context, t table.Tenant, r *webhook.Record, e event.Event) error {
+	key := webhook.DeliveryKey(t, r.ID, e.ID)
+	if it, err := t.Get(ctx, key); err != nil || it.Found() {
+		return err
+	}
+	secrets, err := r.Open(ctx, w.Secrets, t, w.Now())
+	if err != nil {
+		return fmt.Errorf("secret of %s: %w", r.ID, err)
+	}
+	body, err := json.Marshal(e)
+	if err != nil {
+		return err
+	}
+	at := timestamp.Format(w.Now())
+	out := w.post(ctx, r.URL, e.ID, body, secrets, false)
+	sent := webhook.Sent{Delivery: webhook.Delivery{EventID: e.ID, Type: e.Type, Test: true, Status: webhook.Failed}}
+	if out.word == webhook.Succeeded {
+		sent.Status = webhook.Succeeded
+	}
+	return w.record(ctx, t, webhook.Message{Endpoint: r.ID, Attempt: 1}, sent,
+		webhook.Attempt{At: at, Result: out.word, Millis: out.took.Milliseconds()}, nil)
+}
+
+// sendRange puts one message for each event of the range into the queue, a page at a
+// time.
+func (w Worker) sendRange(ctx context.Context, t table.Tenant, r *webhook.Record, m webhook.Message,
+	q webhook.Request) error {
+	after := q.After
+	if m.After != nil {
+		after = m.After
+	}
+	var out []webhook.Message
+	more := false
+	next := make([]int64, len(q.Before))
+	for shard, last := range q.Before {
+		if shard < len(after) {
+			next[shard] = after[shard]
+		}
+		if next[shard] >= last || len(out) >= perPage {
+			more = more || next[shard] < last
+			continue
+		}
+		entries, end, err := event.Between(ctx, t, shard, next[shard], min(last, next[shard]+perPage))
+		if err != nil {
+			return err
+		}
+		for number, e := range entries {
+			if r.Wants(e.Type, len(r.After), 0) {
+				out = append(out, webhook.Message{Tenant: m.Tenant, Endpoint: r.ID, Event: e.ID, Shard: shard, Number: number,
+					Round: true})
+			}
+		}
+		next[shard] = end
+		more = more || end < last
+	}
+	if err := w.number(ctx, t, out); err != nil {
+		return err
+	}
+	if more {
+		out = append(out, webhook.Message{Tenant: m.Tenant, Endpoint: r.ID, Request: m.Request, After: next})
+	}
+	return w.Later(ctx, 0, out...)
+}
+
+// number gives each message the number of its attempt.
+func (w Worker) number(ctx context.Context, t table.Tenant, messages []webhook.Message) error {
+	for from := 0; from < len(messages); from += perPage {
+		some := messages[from:min(from+perPage, len(messages))]
+		keys := make([]table.Key, len(some))
+		for i, m := range some {
+			keys[i] = webhook.DeliveryKey(t, m.Endpoint, m.Event)
+		}
+		items, err := t.Batch(ctx, keys...)
+		if err != nil {
+			return err
+		}
+		for i, it := range items {
+			some[i].Attempt = 1
+			if it.Found() {
+				sent, err := webhook.SentFromItem(it)
+				if err != nil {
+					return err
+				}
+				some[i].Attempt = sent.Made + 1
+			}
+		}
+	}
+	return nil
+}
