@@ -11,6 +11,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"svc/pkg/app/apptest"
+	"svc/pkg/base/timestamp"
 	"svc/pkg/local/testkit"
 )
 
@@ -30,8 +31,9 @@ func rides(t *testing.T, s *apptest.Service, n int) (ids []string) {
 	rita := s.Token(t, s.Rider(t, "metro", "rita"), "rider.trips:create")
 	for i := range n {
 		made := apptest.JSON[struct{ ID string }](t, s.Post(t, rita, "/api/v1/me/trips", fmt.Sprintf(
-			`{"originAddress":"%d Harbour Street","originLat":40.71%d,"originLng":-74.00%d,"destAddress":"1 Station Square",`+
-				`"destLat":40.73,"destLng":-73.98}`, i+1, i, i)).Must(t, 201))
+			`{"originAddress":"%d Harbour Street","originLat":%.4f,"originLng":%.4f,"destAddress":"1 Station Square",`+
+				`"destLat":%.4f,"destLng":%.4f}`, i+1, 40.712+float64(i*7%12)/400, -74.012+float64(i*5%12)/300,
+			40.712+float64(i*11%12)/400, -74.012+float64((i*7+5)%12)/300)).Must(t, 201))
 		ids = append(ids, made.ID)
 	}
 	return ids
@@ -99,6 +101,16 @@ func TestConsoleLooks(t *testing.T) {
 	s := apptest.New(t)
 	trip, rita := rides(t, s, 12)[0], s.Rider(t, "metro", "rita")
 	olga := s.Operator(t, "metro", "olga")
+	s.Post(t, s.Token(t, olga, "tenant.settings:write"), "/api/v1/zones", `{"name":"Downtown","area":{"type":"Polygon",`+
+		`"coordinates":[[[-74.016,40.709],[-73.992,40.707],[-73.984,40.722],[-73.998,40.733],[-74.016,40.727],`+
+		`[-74.016,40.709]]]}}`).Must(t, 201)
+	for i := range 8 {
+		driver := s.Token(t, s.Driver(t, "metro", fmt.Sprint("dan", i)), "driver.status:write")
+		s.Patch(t, driver, "/api/v1/me/status", `{"status":"ONLINE"}`).Must(t, 200)
+		s.Do(t, apptest.Request{Method: "PUT", Path: "/api/v1/me/location", Token: driver, Body: fmt.Sprintf(
+			`{"lat":%.4f,"lng":%.4f,"recordedAt":%q}`, 40.710+float64(i*5%8)/360, -74.013+float64(i*3%8)/320,
+			timestamp.Format(s.Clock.Now()))}).Must(t, 200)
+	}
 	ctx := browser(t)
 	run(t, ctx, size(1280, 900, "light"))
 	signInToConsole(t, ctx, s, olga)
