@@ -26,7 +26,7 @@ export const en = {
   today: 'Today', days7: '7 days', days30: '30 days', completed: 'Completed', revenue: 'Revenue',
   perDay: 'Trips and revenue by day', perHour: 'Trips by hour of the chosen day', day: 'Day', hour: 'Hour', print: 'Print',
   correctFare: 'Correct fare', askFare: 'Correct the fare? The receipt gets a new version.', receipt: 'Receipt, version {n}',
-  enable: 'Enable', disable: 'Disable', askDisable: 'Disable this account? All its sessions end at once.',
+  enable: 'Enable', disable: 'Disable', askDisable: 'Disable this account? At once none of its sessions works, until it is enabled again.',
   askEnable: 'Enable this account?',
   time: 'Time', kind: 'Kind', byStatus: 'Trips by status',
   phoneOrMail: 'Rider (e-mail, phone or name)', origin: 'Origin', destination: 'Destination', lat: 'Latitude', lng: 'Longitude',

@@ -30,7 +30,7 @@ export const es: Strings = {
   today: 'Hoy', days7: '7 días', days30: '30 días', completed: 'Completados', revenue: 'Ingresos',
   perDay: 'Viajes e ingresos por día', perHour: 'Viajes por hora del día elegido', day: 'Día', hour: 'Hora', print: 'Imprimir',
   correctFare: 'Corregir tarifa', askFare: '¿Corregir la tarifa? El recibo tendrá una versión nueva.', receipt: 'Recibo, versión {n}',
-  enable: 'Activar', disable: 'Desactivar', askDisable: '¿Desactivar esta cuenta? Todas sus sesiones terminan al momento.',
+  enable: 'Activar', disable: 'Desactivar', askDisable: '¿Desactivar esta cuenta? Al momento ninguna de sus sesiones funciona, hasta que se active de nuevo.',
   askEnable: '¿Activar esta cuenta?',
   time: 'Hora', kind: 'Clase', byStatus: 'Viajes por estado',
   phoneOrMail: 'Pasajero (correo, teléfono o nombre)', origin: 'Origen', destination: 'Destino', lat: 'Latitud', lng: 'Longitud',
