@@ -362,8 +362,8 @@ func TestRefreshBudget(t *testing.T) {
 				most.ReadUnits, most.WriteUnits = max(most.ReadUnits, used.ReadUnits),
 					max(most.WriteUnits, testkit.WriteUnits(used))
 			}
-			if most.Sequential > 2 || most.Requests > 2 || most.ReadUnits > 6 || most.WriteUnits > 12 {
-				t.Errorf("over budget (2 round trips, 6 read units, 12 write units): %+v", most)
+			if most.Sequential > 2 || most.Requests > 2 || most.ReadUnits > 6 || most.WriteUnits > 14 {
+				t.Errorf("over budget (2 round trips, 6 read units, 14 write units): %+v", most)
 			}
 			t.Logf("%+v", most)
 		})

@@ -56,7 +56,7 @@ func TestColdStarts(t *testing.T) {
 	testkit.Long(t)
 	sizes := zips(t)
 	for name, size := range sizes {
-		if size > 6_000_000 {
+		if size > 7_000_000 {
 			t.Errorf("the zip of %s has %d bytes", name, size)
 		}
 	}

@@ -242,15 +242,21 @@ func (r Runner) fail(ctx context.Context, t table.Tenant, rec export.Record, rea
 }
 
 // save writes how far the job is. It returns table.ErrConflict if the job has
-// changed since it was read.
+// changed since it was read. A conflict may also come from another transaction on
+// the same items, so save tries twice before it gives up the work of a slice.
 func (r Runner) save(ctx context.Context, t table.Tenant, rec export.Record) (export.Record, error) {
 	rec.UpdatedAt = timestamp.Format(r.Now())
-	tx := t.Write().Covers(r.platform().Handle)
-	tx.Replace(rec.Item(t)).Else(table.ErrConflict)
-	if rec.Done() {
-		tx.Delete(export.OpenKey(r.platform(), t, rec.ID))
+	var err error
+	for range 2 {
+		tx := t.Write().Covers(r.platform().Handle)
+		tx.Replace(rec.Item(t)).Else(table.ErrConflict)
+		if rec.Done() {
+			tx.Delete(export.OpenKey(r.platform(), t, rec.ID))
+		}
+		if err = tx.Commit(ctx); !errors.Is(err, table.ErrConflict) {
+			break
+		}
 	}
-	err := tx.Commit(ctx)
 	rec.Version++
 	return rec, err
 }

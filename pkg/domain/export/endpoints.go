@@ -181,9 +181,11 @@ func get(ctx context.Context, c *api.Caller, in *getInput) (*Job, error) {
 	}
 	r.URL = &url
 	c.AfterChecks(func(ctx context.Context) error {
-		tx := c.Tenant.Write()
-		audit.Append(tx, c.Tenant, c.By(), "export.download", r.ID, nil, map[string]any{"kind": r.Kind})
-		return tx.Commit(ctx)
+		return table.Retry(ctx, func(ctx context.Context) error {
+			tx := c.Tenant.Write()
+			audit.Append(tx, c.Tenant, c.By(), "export.download", r.ID, nil, map[string]any{"kind": r.Kind})
+			return tx.Commit(ctx)
+		})
 	})
 	return &r.Job, nil
 }
