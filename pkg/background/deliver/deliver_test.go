@@ -490,7 +490,7 @@ func TestCostOfAnEvent(t *testing.T) {
 	w.mu.Unlock()
 	testkit.Must(t, w.worker.Handle(ctx, m))
 	const loads = 2 // SENT and the delivery: one unit each, which the meter does not count
-	if got := testkit.WriteUnits(meter.Usage()) + loads; got > 9 || got < 6 {
+	if got := testkit.WriteUnits(meter.Usage()) + loads; got > 9 || got < 6 && !testkit.OnDynamoDBLocal() {
 		t.Errorf("%v write units", got)
 	}
 }

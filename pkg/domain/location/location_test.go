@@ -173,7 +173,8 @@ func TestUnits(t *testing.T) {
 		w.Advance(5 * time.Second)
 		w.Want(http.StatusOK, nil, http.MethodPut, path, token, body(40.7+step.move, -74, w.Now()))
 		u := w.Last().Usage
-		if u.WriteUnits != step.writes || u.IndexUnits > step.index || u.Sequential != 2 || u.ReadUnits > 7 {
+		if exact := !testkit.OnDynamoDBLocal(); exact && (u.WriteUnits != step.writes || u.IndexUnits > step.index) ||
+			u.Sequential != 2 || u.ReadUnits > 7 {
 			t.Errorf("step %d: %+v, want %v and %v write units in 2 round trips", i, u, step.writes, step.index)
 		}
 	}
