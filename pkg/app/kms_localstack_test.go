@@ -55,7 +55,7 @@ func TestKMSSealsSigningKeys(t *testing.T) {
 	refused := func(name, want string, s signing.Sealer, kid string, sealed []byte) {
 		t.Helper()
 		opened, err := s.Open(ctx, kid, sealed)
-		if err == nil || !strings.Contains(err.Error(), "opening a signing key") || !strings.Contains(err.Error(), want) ||
+		if err == nil || !strings.Contains(err.Error(), "opening what is sealed") || !strings.Contains(err.Error(), want) ||
 			len(opened) > 0 {
 			t.Errorf("%s: %q, %v", name, opened, err)
 		}
@@ -68,7 +68,7 @@ func TestKMSSealsSigningKeys(t *testing.T) {
 	_, err = client.DisableKey(ctx, &kms.DisableKeyInput{KeyId: &id})
 	testkit.Must(t, err)
 	refused("by a disabled KMS key", "DisabledException", s, "kid-1", sealed)
-	if _, err := s.Seal(ctx, "kid-3", plain); err == nil || !strings.Contains(err.Error(), "sealing a signing key") ||
+	if _, err := s.Seal(ctx, "kid-3", plain); err == nil || !strings.Contains(err.Error(), "sealing: ") ||
 		!strings.Contains(err.Error(), "DisabledException") {
 		t.Errorf("sealing by a disabled KMS key: %v", err)
 	}
