@@ -58,8 +58,10 @@ for f in $functions; do
   [ -x "$work/build/$f/bootstrap" ] || { echo "sam build made no $f" >&2; exit 1; }
 done
 echo "sam build made $(wc -w <<<"$functions") functions"
-cp "$work/data/sealing.key" "$work/build/OAuthFunction/sealing.key"
-chmod 600 "$work/build/OAuthFunction/sealing.key"
+for f in OAuthFunction SettingsFunction; do # those that seal something
+  cp "$work/data/sealing.key" "$work/build/$f/sealing.key"
+  chmod 600 "$work/build/$f/sealing.key"
+done
 
 sam local start-api --warm-containers LAZY --template-file "$work/build/template.yaml" --parameter-overrides "Architecture=$sam_arch" --port "$port" \
   ${on_machine:+--skip-pull-image} >"$work/sam.log" 2>&1 &

@@ -26,6 +26,9 @@ type Target struct {
 	// Timeout is the limit for one request with its repetitions (retrying); 0
 	// means ten minutes.
 	Timeout time.Duration
+	// NoFiles says that no schedule makes the files of exports there, or that the
+	// files cannot be read: sam local has no schedules, LocalStack fires none.
+	NoFiles bool
 	// Transport sends the requests; nil means http.DefaultTransport.
 	Transport http.RoundTripper
 }

@@ -14,6 +14,7 @@ import (
 func TestEndToEnd(t *testing.T) {
 	testkit.Long(t)
 	target := e2e.Target{BaseURL: os.Getenv("SVC_URL")}
+	target.NoFiles = target.BaseURL != ""
 	if text := os.Getenv("SVC_PATIENCE"); text != "" {
 		d, err := time.ParseDuration(text)
 		if err != nil {

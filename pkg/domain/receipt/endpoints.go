@@ -42,9 +42,10 @@ func TripRows() []api.Row {
 				"new amount, the receipt a new version, and the report the new fare. The earlier versions stay. If the trip has "+
 				"the fare already, nothing changes.")),
 		api.Get("/api/v1/trips/{id}/receipt", "svc_get_receipt", authz.Operators("tenant.trips:read", "VIEW_TRIPS"), show,
-			api.Extension(), api.Needs(needReceipt), api.Tag("Receipts"), api.Summary("Read the receipt of a trip"), text),
-		api.Get("/api/v1/me/trips/{id}/receipt", "svc_my_receipt", own, show, api.Extension(), api.Needs(needReceipt),
-			api.Tag("Receipts"), api.Summary("Read the receipt of one's own trip"), text),
+			api.Extension(), api.Conflicts(), api.Needs(needReceipt), api.Tag("Receipts"),
+			api.Summary("Read the receipt of a trip"), text),
+		api.Get("/api/v1/me/trips/{id}/receipt", "svc_my_receipt", own, show, api.Extension(), api.Conflicts(),
+			api.Needs(needReceipt), api.Tag("Receipts"), api.Summary("Read the receipt of one's own trip"), text),
 	}
 }
 

@@ -129,8 +129,11 @@ func ptr[T any](v T) *T { return &v }
 // statuses returns the status codes of the row's error responses.
 func (r Row) statuses() []int {
 	out := []int{400, 401, 403, 404, 429, 431, 500, 503}
+	if r.Method != http.MethodGet || r.Conflicts {
+		out = append(out, 409)
+	}
 	if r.Method != http.MethodGet {
-		out = append(out, 409, 413, 415)
+		out = append(out, 413, 415)
 	}
 	if r.Method == http.MethodPost {
 		out = append(out, 422)

@@ -33,6 +33,7 @@ type Row struct {
 	Extension bool
 
 	Versioned bool // the resource has an ETag
+	Conflicts bool // a GET may get a 409
 
 	deprecated, sunset time.Time // zero for a row that stays
 
@@ -68,6 +69,10 @@ func Text(markdown string) Option { return func(r *Row) { r.Text = markdown } }
 // follows the row's title in the question to the person, and is a part of the
 // tool's description.
 func Confirm(text string) Option { return func(r *Row) { r.Confirm = text } }
+
+// Conflicts says that a GET may get a 409, because the resource does not exist in
+// the present state of another one.
+func Conflicts() Option { return func(r *Row) { r.Conflicts = true } }
 
 // NoTool leaves the row out of the tools of an audience to which it is of no use.
 func NoTool(a authz.Audience) Option { return func(r *Row) { r.NoTool = a } }
