@@ -3,10 +3,6 @@ package app
 import (
 	"context"
 	"encoding/json"
-	"fmt"
-	"net/http"
-	"slices"
-	"strconv"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -89,50 +85,7 @@ func (p *Runtime) useQueue() error {
 	return nil
 }
 
-// perBatch is how many messages SQS takes in one request.
-const perBatch = 10
-
-// SQS returns a queue that sends signed requests itself (API version 2012-11-05,
-// SendMessageBatch), because the SDK's client for SQS would add to the size of a
-// function that needs one call of it.
+// SQS returns the queue of dispatch at the address.
 func SQS(ctx context.Context, url string, load Loader) (Queue, error) {
-	cfg, err := load(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("configuration of the AWS SDK: %w", err)
-	}
-	type entry struct {
-		Id, MessageBody string // the API's names
-		DelaySeconds    int
-	}
-	return func(ctx context.Context, delay time.Duration, messages ...dispatch.Message) error {
-		for some := range slices.Chunk(messages, perBatch) {
-			in := struct {
-				QueueUrl string // the API's name
-				Entries  []entry
-			}{QueueUrl: url}
-			for i, m := range some {
-				text, err := json.Marshal(m)
-				if err != nil {
-					return err
-				}
-				in.Entries = append(in.Entries, entry{strconv.Itoa(i), string(text), int(delay / time.Second)})
-			}
-			body, err := json.Marshal(in)
-			if err != nil {
-				return err
-			}
-			res, err := AWSCall{Service: "sqs", Method: http.MethodPost, URL: Endpoint("sqs", "sqs", cfg) + "/", Body: body,
-				Header: map[string]string{"Content-Type": "application/x-amz-json-1.0",
-					"X-Amz-Target": "AmazonSQS.SendMessageBatch"}}.Do(ctx, cfg)
-			if err != nil {
-				return err
-			}
-			var answer struct{ Failed []struct{ Code string } }
-			if err := json.Unmarshal(res.Body, &answer); err != nil || res.Status != http.StatusOK || len(answer.Failed) > 0 {
-				return fmt.Errorf("queue of dispatch: SQS answers %d and refuses %d messages", res.Status,
-					len(answer.Failed))
-			}
-		}
-		return nil
-	}, nil
+	return sqsQueue(ctx, "dispatch", url, load, func(dispatch.Message) string { return "" })
 }

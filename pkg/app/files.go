@@ -70,7 +70,7 @@ func (b Bucket) Part(ctx context.Context, file, upload string, n int, content []
 }
 
 // Finish implements jobs.Files. S3 returns InvalidPart if a part has another ETag.
-// It may report an error with the status 200.
+// S3 may also report an error in a response with the status 200.
 func (b Bucket) Finish(ctx context.Context, file, upload string, tags []string) error {
 	type part struct {
 		PartNumber int

@@ -5,9 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -184,54 +182,12 @@ func (p *Runtime) deliverOne(ctx context.Context, r events.SQSMessage) (failed b
 }
 
 // useWebhookQueue makes the process send to the queue that its environment names.
-func (p *Runtime) useWebhookQueue() error {
-	url := p.Config.WebhookQueue
-	if url == "" || p.Webhooks != nil {
-		return nil
+// The tenant is the group of a message: a fair queue then keeps one tenant's flood
+// from delaying the others.
+func (p *Runtime) useWebhookQueue() (err error) {
+	if url := p.Config.WebhookQueue; url != "" && p.Webhooks == nil {
+		p.Webhooks, err = sqsQueue(context.Background(), "webhooks", url, table.Environment,
+			func(m webhook.Message) string { return m.Tenant })
 	}
-	cfg, err := table.Environment(context.Background())
-	if err != nil {
-		return err
-	}
-	endpoint := Endpoint("sqs", "sqs", cfg) + "/"
-	p.Webhooks = func(ctx context.Context, delay time.Duration, messages ...webhook.Message) error {
-		for some := range slices.Chunk(messages, perSQSBatch) {
-			entries := make([]sqsEntry, len(some))
-			for i, m := range some {
-				text, err := json.Marshal(m)
-				if err != nil {
-					return err
-				}
-				// The tenant is the group: a fair queue then keeps one tenant's flood from
-				// delaying the others.
-				entries[i] = sqsEntry{strconv.Itoa(i), string(text), int(delay / time.Second), m.Tenant}
-			}
-			body, err := json.Marshal(map[string]any{"QueueUrl": url, "Entries": entries})
-			if err != nil {
-				return err
-			}
-			res, err := AWSCall{Service: "sqs", Method: http.MethodPost, URL: endpoint, Body: body,
-				Header: map[string]string{"Content-Type": "application/x-amz-json-1.0",
-					"X-Amz-Target": "AmazonSQS.SendMessageBatch"}}.Do(ctx, cfg)
-			if err != nil {
-				return err
-			}
-			var answer struct{ Failed []struct{ Code string } }
-			if err := json.Unmarshal(res.Body, &answer); err != nil || res.Status != http.StatusOK || len(answer.Failed) > 0 {
-				return fmt.Errorf("queue of webhooks: SQS answers %d and refuses %d messages", res.Status, len(answer.Failed))
-			}
-		}
-		return nil
-	}
-	return nil
-}
-
-// perSQSBatch is how many messages SQS takes in one request.
-const perSQSBatch = 10
-
-// sqsEntry is one message of SendMessageBatch.
-type sqsEntry struct {
-	Id, MessageBody string // the API's names
-	DelaySeconds    int
-	MessageGroupId  string // the API's name
+	return err
 }

@@ -249,7 +249,8 @@ func TestRoutingIsGuarded(t *testing.T) {
 }
 
 // TestServiceArea: with strict zones, estimates and rides begin in an active one.
-// A hole is outside, a border is inside, and the 180th meridian has one side.
+// A point in a hole is outside of the area, and a point on a border is inside. An
+// area may cross the 180th meridian.
 func TestServiceArea(t *testing.T) {
 	w := newTown(t, nil)
 	zone := func(active bool, text string) {

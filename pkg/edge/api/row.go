@@ -110,7 +110,7 @@ func NeedsRecent(keys func(t table.Tenant, p Peek) []table.Key) Option {
 }
 
 // Deprecated announces the end of an operation: since when it is deprecated (RFC
-// 9745), and until when it works at least (RFC 8594).
+// 9745), and the earliest time at which it may end (RFC 8594).
 func Deprecated(since, sunset time.Time) Option {
 	return func(r *Row) { r.deprecated, r.sunset = since, sunset }
 }
