@@ -26,40 +26,15 @@ func TestFunctionIsExactHoweverBadlyTheStreamComes(t *testing.T) {
 			t.Parallel()
 			name := streamtest.Table(t)
 			w := newWorld(t, name, seed, 1+int(seed)*4)
-			crashes, seen := 0, 0
-			deliver := func(batches [][]streamtest.Record) {
-				for _, batch := range batches {
-					streamtest.Deliver(t, w.function().Handle, batch, 4, func(attempt int) context.Context {
-						if w.crash.Revive() {
-							crashes++
-						}
-						if attempt < 2 && w.rnd.IntN(2) == 0 {
-							return w.crash.CrashAt(t.Context(), w.rnd.IntN(14), w.rnd.IntN(2) == 0)
-						}
-						return t.Context()
-					})
-					w.crash.Revive()
-				}
-			}
-			var all []streamtest.Record
-			for round := range 4 {
-				w.change(60)
-				all = streamtest.Records(t, name)
-				batches := streamtest.Abuse(w.rnd, all[seen:], 3, 15)
-				if round%2 == 0 { // half of the batches come later, while the items change further
-					batches = batches[:len(batches)/2]
-				} else {
-					seen = len(all)
-				}
-				deliver(batches)
-			}
-			deliver(streamtest.Abuse(w.rnd, all, 3, 40))
+			o := streamtest.Ordeal{Function: func() streamtest.Function { return w.function().Handle }, Rnd: w.rnd,
+				Wire: w.crash, Requests: 14}
+			all := o.Rounds(t, name, func() { w.change(60) })
 			w.recount()
 			w.now = w.now.Add(9 * 24 * time.Hour)
-			deliver(streamtest.Abuse(w.rnd, all, 2, 100))
+			o.Deliver(t, streamtest.Abuse(w.rnd, all, 2, 100))
 			w.recount()
-			if crashes < 5 {
-				t.Errorf("only %d crashes", crashes)
+			if o.Crashes < 5 {
+				t.Errorf("only %d crashes", o.Crashes)
 			}
 		})
 	}
