@@ -229,9 +229,9 @@ func (s *suite) exported(t *testing.T) {
 		body := fmt.Sprintf(`{"kind": %q, "from": %q}`, kind, time.Now().AddDate(0, 0, -200).Format("2006-01-02"))
 		id := s.do(t, call{method: "POST", path: "/api/v1/exports", token: token, body: body,
 			key: fmt.Sprint("e2e-", time.Now().UnixNano())}).must(201).text("id")
-		if s.NoFiles {
+		if s.NoFiles { // an export that nothing runs stays unfinished, and a company may have ten of those
 			s.get(t, token, "/api/v1/exports/"+id).must(200)
-			continue
+			break
 		}
 		var url string
 		s.eventually(t, "export of "+kind, func() bool {
