@@ -54,7 +54,7 @@ func TestReceivers(t *testing.T) {
 		t.Run(language, func(t *testing.T) {
 			text, err := os.ReadFile("../../../docs/events.md")
 			testkit.Must(t, err)
-			found := regexp.MustCompile("(?s)\n```"+language+"\n(.*?\n)```\n").FindSubmatch(text)
+			found := regexp.MustCompile("(?s)\n```" + language + "\n(.*?\n)```\n").FindSubmatch(text)
 			if found == nil {
 				t.Fatalf("docs/events.md has no receiver in %s", language)
 			}

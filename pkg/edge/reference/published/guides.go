@@ -25,8 +25,8 @@ const guidesPath = "/docs/guides/"
 // guideNames are the guides in the order of the menu: the names of the files in
 // docs, and the words of the menu.
 var guideNames = [][2]string{{"tutorial", "Tutorial"}, {"oauth", "Sign-in"}, {"requests", "Requests"},
-	{"errors", "Errors"}, {"clients", "Clients"}, {"agents", "Agents"}, {"troubleshooting", "Troubleshooting"},
-	{"glossary", "Glossary"}}
+	{"errors", "Errors"}, {"events", "Events"}, {"clients", "Clients"}, {"agents", "Agents"},
+	{"troubleshooting", "Troubleshooting"}, {"glossary", "Glossary"}}
 
 // guidePolicy lets a guide load only its style sheet and icon. A guide has no script.
 const guidePolicy = "default-src 'none'; style-src 'self'; img-src 'self'; frame-ancestors 'none'; base-uri 'none'; " +
