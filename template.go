@@ -19,6 +19,6 @@ var OpenAPI []byte
 
 // Guides are the documents for integrators, which are served beside the reference.
 //
-//go:embed docs/tutorial.md docs/oauth.md docs/requests.md docs/errors.md docs/events.md docs/clients.md docs/agents.md docs/glossary.md
-//go:embed docs/troubleshooting.md
+//go:embed docs/tutorial.md docs/oauth.md docs/requests.md docs/errors.md docs/events.md docs/clients.md
+//go:embed docs/agents.md docs/troubleshooting.md docs/glossary.md
 var Guides embed.FS
