@@ -115,7 +115,8 @@ func authorizeByGet(w http.ResponseWriter, r *http.Request) error {
 	return redirect(w, http.StatusSeeOther, "authorize?"+query.Encode())
 }
 
-// decisions decides what an authorization needs, and ends it with a code.
+// decisions finds the next page that an authorization needs. If it needs none, decisions
+// issues the code.
 type decisions struct {
 	*pages
 	db        *table.DB

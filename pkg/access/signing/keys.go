@@ -61,8 +61,8 @@ type set struct {
 	published []byte // the body of jwks.json
 }
 
-// entry is one published key with its cache of verified tokens. The first
-// reread after the key was revoked drops both.
+// entry is one published key with its cache of verified tokens. The first reread after a revocation
+// drops both.
 type entry struct {
 	record
 	public crypto.PublicKey

@@ -318,7 +318,7 @@ func TestEnds(t *testing.T) {
 	third := w.trip()
 	w.step(third)
 	w.wantHolders(third, "a driver whose offer was withdrawn", []string{one}, []string{one})
-	// What is not dispatched stays as it is.
+	// A trip that is not dispatched does not change.
 	w.set(func(d *settings.Dispatch) { d.Mode = settings.Manual })
 	manual := w.trip()
 	if got := w.step(manual); got.Status != trip.Pending || got.Version != 1 {

@@ -213,7 +213,7 @@ func ofPosting(s subject) (result, error) {
 	return out, nil
 }
 
-// ofWithdrawal tells that the withdrawal was asked for, and what became of it.
+// ofWithdrawal returns the events of a withdrawal: its request, and how it ended.
 func ofWithdrawal(s subject) (result, error) {
 	out := result{next: s.was}
 	w, err := wallet.WithdrawalFromItem(s.item)

@@ -21,7 +21,7 @@ const maxListed = 1000
 
 const servicePrefix, zonePrefix = "SERVICE#", "ZONE#"
 
-// unlimited permits as many requests as a list needs.
+// unlimited lets a list make as many requests as it needs.
 const unlimited = 0
 
 // Services reads the tenant's service types, oldest first, at most maxListed,

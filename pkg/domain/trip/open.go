@@ -12,9 +12,9 @@ import (
 // openKey returns the key of the item that limits a rider's open trips. Its
 // attribute trips is a set with the ids of all open trips of the rider. It may
 // also have ids of trips that have ended: a transition does not write the item,
-// so it costs nothing, and no place can be lost or given back twice. Only a
-// request for a ride writes the item. If the set has room ids or more, the
-// request first looks which of these trips are still open.
+// so it costs nothing. Only a request for a ride writes it. If the set has
+// as many ids as the attribute room says, the request first reads which of these
+// trips are still open.
 func openKey(t table.Tenant, rider string) table.Key { return t.Key("OPEN", "TRIP", rider) }
 
 // roomBefore is the room of a rider with few open trips. With so many ids the

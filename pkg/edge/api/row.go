@@ -140,7 +140,7 @@ func Early[T any](read func(context.Context, table.Tenant) (T, error)) Option {
 	}
 }
 
-// EarlyOwn is Early for what belongs to the caller, whose id read gets.
+// EarlyOwn is Early for items of the caller. read gets the caller's id as actor.
 func EarlyOwn[T any](read func(ctx context.Context, t table.Tenant, actor string) (T, error)) Option {
 	return func(r *Row) {
 		r.early = func(ctx context.Context, t table.Tenant, actor string) (any, error) { return read(ctx, t, actor) }
