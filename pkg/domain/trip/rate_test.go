@@ -28,8 +28,8 @@ func TestRate(t *testing.T) {
 		token, body string
 		want        int
 	}{
-		"another rider": {w.tokens[w.riders[1]], five, 404}, 
-		"six": {w.rider(), `{"rating":6}`, 400}, "zero": {w.rider(), `{"rating":0}`, 400},
+		"another rider": {w.tokens[w.riders[1]], five, 404},
+		"six":           {w.rider(), `{"rating":6}`, 400}, "zero": {w.rider(), `{"rating":0}`, 400},
 		"a half": {w.rider(), `{"rating":4.5}`, 400}, "none": {w.rider(), `{}`, 400}, "words": {w.rider(), `{"rating":"5"}`, 400},
 	} {
 		if a := rate(id, tt.token, tt.body); a.Status != tt.want {
