@@ -305,3 +305,26 @@ func TestGoldenDocuments(t *testing.T) {
 		}
 	}
 }
+
+// Members that extend a specified schema are marked, as operations are.
+func TestExtensionMembers(t *testing.T) {
+	text, err := os.ReadFile(documentFile)
+	testkit.Must(t, err)
+	var doc struct {
+		Components struct {
+			Schemas map[string]struct {
+				Properties map[string]struct {
+					Extension bool `json:"x-extension"`
+				}
+			}
+		}
+	}
+	testkit.Must(t, json.Unmarshal(text, &doc))
+	for member, want := range map[string]bool{"RideRequest.estimateId": true, "Trip.scheduledFor": true,
+		"Settings.routing": true, "RideRequest.notes": false, "Trip.status": false, "Settings.dispatch": false} {
+		schema, name, _ := strings.Cut(member, ".")
+		if got, ok := doc.Components.Schemas[schema].Properties[name]; !ok || got.Extension != want {
+			t.Errorf("%s: marked %v, known %v", member, got.Extension, ok)
+		}
+	}
+}

@@ -62,6 +62,7 @@ var catalog = map[string]Rule{
 	"driver.trips:read":      {Audience: Driver},
 	"driver.trips:accept":    {Audience: Driver},
 	"driver.trips:complete":  {Audience: Driver},
+	"driver.trips:rate":      {Audience: Driver},
 	"driver.wallet:read":     {Audience: Driver},
 	"driver.wallet:withdraw": {Audience: Driver},
 	"driver.documents:read":  {Audience: Driver},

@@ -35,7 +35,8 @@ type Counted struct {
 	Status      string       `json:"status,omitempty"`      // of a trip, a driver
 	RequestedAt string       `json:"requestedAt,omitempty"` // of a trip
 	Completed   *completion  `json:"completed,omitempty"`   // of a completed trip
-	Rating      *rating      `json:"rating,omitempty"`      // of a trip
+	Rating      *rating      `json:"rating,omitempty"`      // of a trip's driver
+	RiderRating *rating      `json:"riderRating,omitempty"` // of a trip's rider
 	Fare        *json.Number `json:"fare,omitempty"`        // of a completed trip, as builds up to 2026-11 counted it
 	Side        wallet.Side  `json:"side,omitempty"`        // of a wallet
 	Balance     json.Number  `json:"balance,omitempty"`     // of a wallet
@@ -164,6 +165,9 @@ func (s Step) count(it table.Item, was Counted, now string) (Counted, error) {
 		}
 		if tr.Rated > 0 && tr.DriverID != nil {
 			next.Rating = &rating{*tr.DriverID, tr.Rated}
+		}
+		if tr.RatedRider > 0 {
+			next.RiderRating = &rating{tr.CustomerID, tr.RatedRider}
 		}
 	case "driver":
 		r, err := driver.FromItem(it)

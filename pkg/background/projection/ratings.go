@@ -7,19 +7,20 @@ import (
 	"strings"
 
 	"svc/pkg/data/table"
+	"svc/pkg/domain/customer"
 	"svc/pkg/domain/driver"
 )
 
-// rating is what was counted of a trip's rating.
+// rating is what was counted of one side's rating of the other.
 type rating struct {
-	Driver string `json:"driver"`
+	Actor  string `json:"driver"` // the driver or rider who is rated
 	Points int    `json:"points"`
 }
 
-// ratings are what a transaction adds to the ratings of drivers.
+// ratings are what a transaction adds to the ratings of drivers and riders.
 type ratings map[table.Key]struct{ sum, count int }
 
-// readRated finds the drivers who exist among those whose ratings change.
+// readRated finds the drivers and riders who exist among those whose ratings change.
 func readRated(ctx context.Context, t *table.Tenant, pieces []piece) error {
 	if t == nil {
 		return nil
@@ -47,21 +48,26 @@ func readRated(ctx context.Context, t *table.Tenant, pieces []piece) error {
 // ratings returns what the piece changes.
 func (p piece) ratings(t table.Tenant) ratings {
 	out := ratings{}
-	if p.was.Rating == p.next.Rating || p.was.Rating != nil && p.next.Rating != nil && *p.was.Rating == *p.next.Rating {
-		return out
-	}
-	for sign, r := range map[int]*rating{-1: p.was.Rating, 1: p.next.Rating} {
-		if r != nil {
-			key := driver.Key(t, r.Driver)
-			one := out[key]
-			one.sum, one.count = one.sum+sign*r.Points, one.count+sign
-			out[key] = one
+	for _, side := range []struct {
+		was, next *rating
+		key       func(table.Tenant, string) table.Key
+	}{{p.was.Rating, p.next.Rating, driver.Key}, {p.was.RiderRating, p.next.RiderRating, customer.Key}} {
+		if side.was == side.next || side.was != nil && side.next != nil && *side.was == *side.next {
+			continue
+		}
+		for sign, r := range map[int]*rating{-1: side.was, 1: side.next} {
+			if r != nil {
+				key := side.key(t, r.Actor)
+				one := out[key]
+				one.sum, one.count = one.sum+sign*r.Points, one.count+sign
+				out[key] = one
+			}
 		}
 	}
 	return out
 }
 
-// add adds what the piece changes for drivers who exist.
+// add adds what the piece changes for those who exist.
 func (r ratings) add(t table.Tenant, p piece) {
 	for key, change := range p.ratings(t) {
 		if slices.Contains(p.rated, key) {
@@ -72,7 +78,7 @@ func (r ratings) add(t table.Tenant, p piece) {
 	}
 }
 
-// write adds the ratings to the records of their drivers.
+// write adds the ratings to the records of those who are rated.
 func (r ratings) write(tx *table.Tx) {
 	for _, key := range slices.SortedFunc(maps.Keys(r), func(a, b table.Key) int { return strings.Compare(a.PK, b.PK) }) {
 		tx.Update(key, table.Change{Add: map[string]any{"ratingSum": r[key].sum, "ratingCount": r[key].count,

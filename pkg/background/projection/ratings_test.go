@@ -9,6 +9,7 @@ import (
 	"svc/pkg/base/ids"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
+	"svc/pkg/domain/customer"
 	"svc/pkg/domain/driver"
 	"svc/pkg/domain/trip"
 	"svc/pkg/local/testkit"
@@ -41,19 +42,25 @@ func TestRatingsCountOnce(t *testing.T) {
 		drivers = append(drivers, r.ID)
 		w.put(driverItem(w, r))
 	}
-	gone := ids.New(ids.Driver, start)
+	gone, passenger := ids.New(ids.Driver, start), ids.New(ids.Customer, start)
+	w.put(customer.Item(w.tenant, customer.Record{Customer: customer.Customer{ID: passenger, Name: "Rae"}}, 1))
 	sums, counts := map[string]int64{}, map[string]int64{}
 	var keys []table.Key
 	for n := range 40 {
 		who := append(slices.Clone(drivers), gone)[n%3]
 		at := timestamp.Format(start)
-		tr := trip.Trip{ID: ids.New(ids.Trip, start), Status: trip.Completed, CustomerID: "cus", DriverID: &who,
+		tr := trip.Trip{ID: ids.New(ids.Trip, start), Status: trip.Completed, CustomerID: passenger, DriverID: &who,
 			Currency: "USD", PaymentType: "CASH", OriginLat: "1", OriginLng: "1", RequestedAt: at, UpdatedAt: at,
 			CompletedAt: &at, Version: 1}
 		if n%5 > 0 {
-			rated, err := tr.Rate("cus", 1+n%5, nil, start)
+			rated, err := tr.Rate(trip.ByRider(passenger), 1+n%5, nil, start)
 			testkit.Must(t, err)
 			tr = rated
+			if n%2 > 0 {
+				tr, err = tr.Rate(trip.ByDriver(who), 1+n%4, nil, start)
+				testkit.Must(t, err)
+				sums[passenger], counts[passenger] = sums[passenger]+int64(1+n%4), counts[passenger]+1
+			}
 			sums[who], counts[who] = sums[who]+int64(1+n%5), counts[who]+1
 		}
 		w.put(tr.Item(w.tenant, 1))
@@ -90,7 +97,15 @@ func TestRatingsCountOnce(t *testing.T) {
 					counts[id])
 			}
 		}
-		_, err := w.step().Tenant(t.Context(), w.tenant, keys)
+		it, err := w.tenant.Get(t.Context(), customer.Key(w.tenant, passenger))
+		testkit.Must(t, err)
+		r, err := customer.FromItem(it)
+		testkit.Must(t, err)
+		if r.RatingSum != sums[passenger] || r.RatingCount != counts[passenger] || r.Rating == nil {
+			t.Errorf("look %d: the rider has %d in %d ratings (%v), want %d in %d", again, r.RatingSum, r.RatingCount,
+				r.Rating, sums[passenger], counts[passenger])
+		}
+		_, err = w.step().Tenant(t.Context(), w.tenant, keys)
 		testkit.Must(t, err)
 	}
 }

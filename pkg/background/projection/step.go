@@ -87,7 +87,7 @@ type piece struct {
 	was, next  Counted
 	difference counter.Changes
 	wallet     table.Item  // of a driver or customer with a new name; not Found if there is none
-	rated      []table.Key // of the drivers whose ratings the trip changes
+	rated      []table.Key // of those whose ratings the trip changes
 }
 
 // ops returns how many operations the piece adds to a transaction at most.

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 
+	"github.com/shopspring/decimal"
+
 	"svc/pkg/base/email"
 	"svc/pkg/base/fault"
 	"svc/pkg/base/money"
@@ -32,14 +34,21 @@ type Record struct {
 	// Number is the number that Phone stands for. Only programs that link the
 	// numbering plans of all countries write it.
 	Number *phone.Number `json:"number,omitempty"`
+	// RatingSum and RatingCount are those of the drivers' ratings, which the projection
+	// adds. Rating is their mean as soon as there is one.
+	RatingSum   int64 `json:"-"`
+	RatingCount int64 `json:"-"`
 }
 
 // FromItem decodes a customer from the item. It returns fault.NotFound if there
-// is none. TotalTrips and Disabled are attributes of the item; everything else
-// is in its document.
+// is none. TotalTrips, Disabled and the sums of ratings are attributes of the
+// item; everything else is in its document.
 func FromItem(it table.Item) (Record, error) {
 	r, err := table.DecodeDoc[Record](it)
 	r.TotalTrips, r.Disabled = it.Int("totalTrips"), it.Flag("disabled")
+	if r.RatingSum, r.RatingCount = it.Int("ratingSum"), it.Int("ratingCount"); r.RatingCount > 0 {
+		r.Rating = money.Ptr(decimal.NewFromInt(r.RatingSum).DivRound(decimal.NewFromInt(r.RatingCount), 2))
+	}
 	return r, err
 }
 

@@ -63,9 +63,13 @@ func Item(t table.Tenant, r Record, writeShards int) table.Item {
 }
 
 func item(t table.Tenant, r Record, shard string) table.Item {
-	return table.Item{Key: authz.ActorKey(t, authz.Rider, r.ID), Type: "customer", Version: 1, R: r.CreatedAt + "#" + r.ID,
-		G:     [4]string{t.Partition("CUSTOMERS", shard)},
-		Attrs: map[string]any{"disabled": r.Disabled, "totalTrips": r.TotalTrips}, Doc: r}
+	it := table.Item{Key: authz.ActorKey(t, authz.Rider, r.ID), Type: "customer", Version: 1, R: r.CreatedAt + "#" + r.ID,
+		G: [4]string{t.Partition("CUSTOMERS", shard)}, Attrs: map[string]any{"disabled": r.Disabled,
+			"totalTrips": r.TotalTrips, "ratingSum": nil, "ratingCount": nil}, Doc: r}
+	if r.RatingCount > 0 {
+		it.Attrs["ratingSum"], it.Attrs["ratingCount"] = r.RatingSum, r.RatingCount
+	}
+	return it
 }
 
 // List reads one page of the tenant's customers, newest first.

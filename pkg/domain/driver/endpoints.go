@@ -35,14 +35,14 @@ type listInput struct {
 }
 
 // list reads by-g1 T#t#DRIVERS#shard or by-g2 T#t#DRIVERS#status#shard, and then
-// the locations of the drivers on the page.
+// the locations of the drivers on the page who have one.
 func list(ctx context.Context, c *api.Caller, in *listInput) (*api.Page[Driver], error) {
 	shards, err := c.ReadShards(ctx)
 	if err != nil {
 		return nil, err
 	}
-	l := api.List[Driver]{Name: "drivers", Filters: []string{in.Status},
-		Partitions: api.Sharded(c.Tenant, shards, "DRIVERS"), Query: table.Query{Index: 1, Backward: true}, Map: shownOf}
+	l := api.List[listed]{Name: "drivers", Filters: []string{in.Status},
+		Partitions: api.Sharded(c.Tenant, shards, "DRIVERS"), Query: table.Query{Index: 1, Backward: true}, Map: listedOf}
 	if in.Status != "" {
 		l.Partitions, l.Query.Index = api.Sharded(c.Tenant, shards, "DRIVERS", in.Status), 2
 	}
@@ -51,13 +51,27 @@ func list(ctx context.Context, c *api.Caller, in *listInput) (*api.Page[Driver],
 		return nil, err
 	}
 	// A driver whom an older build disabled may be in the partition of another status.
-	page.Items = slices.DeleteFunc(page.Items, func(d Driver) bool { return in.Status != "" && d.Status != in.Status })
-	return page, locate(ctx, c.Tenant, page.Items)
+	page.Items = slices.DeleteFunc(page.Items, func(d listed) bool { return in.Status != "" && d.Status != in.Status })
+	if err := locate(ctx, c.Tenant, page.Items); err != nil {
+		return nil, err
+	}
+	out := &api.Page[Driver]{Items: make([]Driver, len(page.Items)), NextCursor: page.NextCursor}
+	for i, d := range page.Items {
+		out.Items[i] = *d.Driver
+	}
+	return out, nil
 }
 
-func shownOf(it table.Item) (Driver, error) {
+// listed is a driver of the list, and whether the driver has a location.
+type listed struct {
+	*Driver
+	located bool
+}
+
+func listedOf(it table.Item) (listed, error) {
 	r, err := FromItem(it)
-	return r.Shown(), err
+	shown := r.Shown()
+	return listed{&shown, it.Flag(Located)}, err
 }
 
 type statusInput struct {

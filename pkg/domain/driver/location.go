@@ -24,6 +24,11 @@ type Location struct {
 // its own, because it changes every few seconds.
 func LocationKey(t table.Tenant, id string) table.Key { return t.Key("LOCATION", "DRIVER", id) }
 
+// Located is the attribute of a driver's item that says that the driver has a
+// location. The first report of a location sets it. The list of drivers reads only
+// the locations of such drivers.
+const Located = "located"
+
 // LocationFromItem decodes a location. ok is false if there is none.
 func LocationFromItem(it table.Item) (l Location, ok bool, err error) {
 	if !it.Found() {
@@ -46,9 +51,10 @@ func (d *Driver) Locate(it table.Item) error {
 // located is the number of locations that one request reads.
 const located = 100
 
-// locate shows where the drivers are. Requests for more than located drivers are
-// sent at the same time.
-func locate(ctx context.Context, t table.Tenant, drivers []Driver) error {
+// locate shows where the drivers are who have a location. Without any it reads
+// nothing. Requests for more than located drivers are sent at the same time.
+func locate(ctx context.Context, t table.Tenant, drivers []listed) error {
+	drivers = slices.DeleteFunc(slices.Clone(drivers), func(d listed) bool { return !d.located })
 	group, ctx := errgroup.WithContext(ctx)
 	for some := range slices.Chunk(drivers, located) {
 		group.Go(func() error {

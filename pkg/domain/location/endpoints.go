@@ -116,11 +116,19 @@ func write(ctx context.Context, c *api.Caller, l driver.Location, was, entry tab
 	if err != nil {
 		return err
 	}
-	if !changed {
+	first := !state.Actor.Flag(driver.Located)
+	if !changed && !first {
 		return c.Tenant.PutIf(ctx, it, condition, args...)
 	}
 	tx := c.Tenant.Write()
 	tx.Put(it).If(condition, args...)
+	if first {
+		tx.Update(driver.Key(c.Tenant, c.Actor.Subject), table.Change{Set: map[string]any{driver.Located: true},
+			Add: map[string]any{"version": 1}}).If("attribute_exists(pk)").Else(table.ErrConflict)
+	}
+	if !changed {
+		return c.Commit(ctx, tx, answer)
+	}
 	listed := next.item(c.Tenant, c.Actor.Subject, entry, c.Now)
 	if entry.Found() {
 		tx.Put(listed).If("'version' = ?", entry.Version)

@@ -161,7 +161,8 @@ func TestTwoDevices(t *testing.T) {
 }
 
 // A report costs one write unit of the table and none of an index, unless the
-// driver enters another cell or comes online, even at the edge of a cell.
+// driver enters another cell or comes online, even at the edge of a cell. The first
+// one also marks the driver.
 func TestUnits(t *testing.T) {
 	w := newWorld(t)
 	_, token := w.driver(t, driver.Online)
@@ -169,7 +170,7 @@ func TestUnits(t *testing.T) {
 		move   float64 // degrees to the north
 		writes float64
 		index  float64
-	}{{0, 4, 1}, {0.0002, 1, 0}, {-0.0002, 1, 0}, {0.0004, 1, 0}, {0.1, 4, 2}, {0.1002, 1, 0}} {
+	}{{0, 6, 3}, {0.0002, 1, 0}, {-0.0002, 1, 0}, {0.0004, 1, 0}, {0.1, 4, 2}, {0.1002, 1, 0}} {
 		w.Advance(5 * time.Second)
 		w.Want(http.StatusOK, nil, http.MethodPut, path, token, body(40.7+step.move, -74, w.Now()))
 		u := w.Last().Usage

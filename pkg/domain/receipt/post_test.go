@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 
+	"svc/pkg/access/authz"
 	"svc/pkg/base/ids"
 	"svc/pkg/domain/wallet"
 	"svc/pkg/edge/api"
@@ -265,12 +266,19 @@ func TestPostsRaceSettlement(t *testing.T) {
 // TestFloorOfRides: a ride that is paid from a wallet leaves the company's floor.
 func TestFloorOfRides(t *testing.T) {
 	w := newWorld(t, "USD")
+	booker := w.Token(w.tenant, authz.Dashboard, ids.New(ids.Person, apitest.Start), "CREATE_TRIPS")
 	ride := func(payment string, want int) {
 		t.Helper()
-		a := w.Insist("POST", "/api/v1/me/trips", w.tokens[w.rider],
-			`{"originAddress":"A","originLat":1,"originLng":2,"paymentType":"`+payment+`"}`)
-		if a.Status != want || want == 409 && a.Code() != "insufficient_balance" {
-			t.Errorf("%s: %d %s, want %d", payment, a.Status, a.Body, want)
+		body := `"originAddress":"A","originLat":1,"originLng":2,"paymentType":"` + payment + `"}`
+		for path, ask := range map[string][2]string{"/api/v1/me/trips": {w.tokens[w.rider], "{" + body},
+			"/api/v1/trips": {booker, `{"customerId":"` + w.rider + `",` + body}} {
+			a := w.Insist("POST", path, ask[0], ask[1])
+			if a.Status != want || want == 409 && a.Code() != "insufficient_balance" {
+				t.Errorf("%s %s: %d %s, want %d", path, payment, a.Status, a.Body, want)
+			}
+			if u := w.Last().Usage; path == "/api/v1/trips" && u.Sequential > 2 {
+				t.Errorf("a booking takes %d round trips", u.Sequential)
+			}
 		}
 	}
 	ride("WALLET", 201) // without a floor

@@ -41,7 +41,7 @@ type Document struct {
 	Pricing  Pricing  `json:"pricing" doc:"Fares beyond the rates of the service types. Waiting and rounding apply to estimates and to fares that the service computes. taxRate shows the tax on receipts. cancellationFee is for apps: the service stores it and charges nothing."`
 	Payments Payments `json:"payments" doc:"How riders may pay. A request with another payment type gets a 409."`
 	Dispatch Dispatch `json:"dispatch" doc:"How trips find their drivers."`
-	Routing  Routing  `json:"routing" doc:"How distances and durations of rides are estimated."`
+	Routing  Routing  `json:"routing" doc:"How distances and durations of rides are estimated. An extension of the specification."`
 }
 
 // Pricing configures fares beyond the rates of the service type.

@@ -101,6 +101,9 @@ func book(ctx context.Context, c *api.Caller, in *BookInput) (*Trip, error) {
 			return nil, err
 		}
 	}
+	if err := solvent(ctx, c, t, state.Flags); err != nil {
+		return nil, err
+	}
 	s, err := storeOf(ctx, c)
 	if err != nil {
 		return nil, err

@@ -289,7 +289,7 @@ func solvent(ctx context.Context, c *api.Caller, t Trip, flags table.Item) error
 	if !ok || t.PaymentType != "WALLET" {
 		return nil
 	}
-	it, err := c.Tenant.Get(ctx, wallet.Key(c.Tenant, wallet.Customer, t.CustomerID))
+	it, err := c.Item(ctx, wallet.Key(c.Tenant, wallet.Customer, t.CustomerID))
 	if err != nil {
 		return err
 	}

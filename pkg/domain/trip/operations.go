@@ -13,6 +13,7 @@ import (
 	"svc/pkg/domain/driver"
 	"svc/pkg/domain/estimate"
 	"svc/pkg/domain/settings"
+	"svc/pkg/domain/wallet"
 	"svc/pkg/edge/api"
 )
 
@@ -52,11 +53,30 @@ func operationRows() []api.Row {
 			api.Confirm("The fare becomes final. It goes into the receipt and the wallets."),
 			api.Text("From `IN_PROGRESS` to `COMPLETED`. The final fare follows as when the driver completes the trip, and the "+
 				"driver of the trip is paid.")),
-		api.Delete("/api/v1/trips/{id}", "svc_delete_trip", remove, erase, api.Needs(needTrip), api.Extension(), tag,
+		api.Delete("/api/v1/trips/{id}", "svc_delete_trip", remove, erase, api.Needs(needErased), api.Extension(), tag,
 			api.Summary("Delete a trip"),
 			api.Confirm("The trip disappears from all lists and reports, and cannot be restored."),
 			api.Text("Only a trip that is cancelled, or that no driver ever had. For any other trip the response is a 409.")),
 	}
+}
+
+// needErased names the trip, and the entries of its log that an older build may
+// have stored.
+func needErased(t table.Tenant, p api.Peek) []table.Key {
+	keys := needTrip(t, p)
+	if len(keys) == 0 {
+		return nil
+	}
+	return append(keys, storedKeys(t, p.Path("id"))...)
+}
+
+// storedKeys returns the keys of the first entries of a stored log.
+func storedKeys(t table.Tenant, id string) []table.Key {
+	keys := make([]table.Key, fewStored)
+	for i := range keys {
+		keys[i] = LogKey(t, id, int64(i+1))
+	}
+	return keys
 }
 
 func needAssigned(t table.Tenant, p api.Peek) []table.Key {
@@ -70,7 +90,14 @@ func needBooking(t table.Tenant, p api.Peek) []table.Key {
 	if key, ok := estimate.Key(t, p.Body("customerId"), p.Body("estimateId")); ok {
 		keys = append(keys, key)
 	}
+	if p.Body("paymentType") == "WALLET" { // what the floor is compared with
+		keys = append(keys, keyOf(t, ids.Customer, p.Body("customerId"), purse)...)
+	}
 	return append(keys, keyOf(t, ids.Customer, p.Body("customerId"), customer.Key)...)
+}
+
+func purse(t table.Tenant, customer string) table.Key {
+	return wallet.Key(t, wallet.Customer, customer)
 }
 
 // keyOf returns the key of an identifier, none if it is not one of the kind.
@@ -156,14 +183,17 @@ func (s Store) Delete(ctx context.Context, it table.Item, by audit.By) (*Erased,
 			return fault.InvalidState("A trip that is %s and has had a driver cannot be deleted. Cancel it first, if it is not "+
 				"completed.", t.Status)
 		}
-		log, err := s.Tenant.Query(ctx, it.PK, table.Query{Prefix: logPrefix, Limit: mostStored})
+		log, err := s.entries(ctx, it, t)
 		if err != nil {
 			return err
 		}
+		s.Read = nil // read again after a conflict
 		tx := s.Tenant.Write()
 		tx.Delete(it.Key).If("'version' = ?", it.Version).Else(table.ErrConflict)
-		for _, entry := range log.Items {
-			tx.Delete(entry.Key)
+		for _, entry := range log {
+			if entry.Found() {
+				tx.Delete(entry.Key)
+			}
 		}
 		audit.Append(tx, s.Tenant, by, "trip.delete", t.ID, t.audited(), nil)
 		out = &Erased{t.ID, true}
@@ -171,6 +201,30 @@ func (s Store) Delete(ctx context.Context, it table.Item, by audit.By) (*Erased,
 	})
 	return out, err
 }
+
+// entries returns the stored entries of the trip's log. Those of a trip of few
+// versions are where Store.Read finds them; they are read in one batch if it is nil.
+func (s Store) entries(ctx context.Context, it table.Item, t Trip) (out []table.Item, err error) {
+	if t.Version > fewStored {
+		page, err := s.Tenant.Query(ctx, it.PK, table.Query{Prefix: logPrefix, Limit: mostStored})
+		return page.Items, err
+	}
+	keys := storedKeys(s.Tenant, t.ID)
+	if s.Read == nil {
+		return s.Tenant.Batch(ctx, keys...)
+	}
+	out = make([]table.Item, len(keys))
+	for i, key := range keys {
+		if out[i], err = s.Read(ctx, key); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// fewStored is the number of versions of a trip up to which no query is needed to
+// find the stored entries of its log.
+const fewStored = 12
 
 // mostStored bounds the entries of a log that older builds stored. A trip that no
 // driver completed has fewer than ten.

@@ -368,12 +368,28 @@ func TestDelete(t *testing.T) {
 		if got := erase(id); got != tt.want {
 			t.Errorf("%s: %d, want %d", name, got, tt.want)
 		}
+		if u := w.Last().Usage; u.Sequential > 2 {
+			t.Errorf("%s: a deletion takes %d round trips", name, u.Sequential)
+		}
 		a := w.Do("GET", "/api/v1/trips/"+id, w.token, "")
 		if gone := tt.want == 200; gone != (a.Status == 404) || gone == slices.Contains(w.mine(w.riders[0]), id) {
 			t.Errorf("%s: afterwards %d", name, a.Status)
 		}
 		if tt.want == 200 && erase(id) != 404 {
 			t.Errorf("%s: deleted twice", name)
+		}
+	}
+	for _, version := range []int64{2, 30} { // entries that an older build stored
+		old := w.stored(w.request().ID)
+		old.Version = version
+		w.load(old.Item(w.tenant, 1), trip.LogItem(w.tenant, old.ID, 1, trip.LogEntry{ID: "log_1"}),
+			trip.LogItem(w.tenant, old.ID, version, trip.LogEntry{ID: "log_2"}))
+		if got := erase(old.ID); got != 200 {
+			t.Errorf("version %d: %d", version, got)
+		}
+		page, err := w.tenant.Query(t.Context(), trip.Key(w.tenant, old.ID).PK, table.Query{Limit: 9, Consistent: true})
+		if testkit.Must(t, err); len(page.Items) > 0 {
+			t.Errorf("version %d leaves %v", version, page.Items)
 		}
 	}
 	entries, _, err := audit.List(t.Context(), w.tenant, "", 50)
@@ -387,7 +403,7 @@ func TestDelete(t *testing.T) {
 			}
 		}
 	}
-	if n != 3 {
+	if n != 5 {
 		t.Errorf("the audit log has %d deletions", n)
 	}
 }

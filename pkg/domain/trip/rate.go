@@ -13,32 +13,39 @@ import (
 // rateable is how long after its completion a trip may be rated.
 const rateable = 30 * 24 * time.Hour
 
-// Rate records what the rider thinks of the driver. Errors: 404 if it is another
-// rider's trip, 409 if it is not completed, was completed more than 30 days ago, or
-// is rated.
-func (t Trip) Rate(rider string, rating int, comment *string, now time.Time) (Trip, error) {
+// Rate records what the rider thinks of the driver, or the driver of the rider.
+// Errors: 404 if it is another's trip, 409 if it is not completed, was completed
+// more than 30 days ago, or this side has rated it.
+func (t Trip) Rate(by LogActor, rating int, comment *string, now time.Time) (Trip, error) {
+	next, data := t, LogData{Rating: &rating, Comment: comment}
+	mine := &next.Rated
+	if by.Type == string(authz.Driver) {
+		mine = &next.RatedRider
+	} else {
+		data.DriverID = t.DriverID
+	}
 	switch {
-	case t.CustomerID != rider:
+	case t.anothers(by):
 		return Trip{}, fault.NotFound()
 	case t.Status != Completed || t.CompletedAt == nil:
 		return Trip{}, fault.InvalidState("A trip that is %s cannot be rated. Rate it when it is COMPLETED.", t.Status)
-	case t.Rated != 0:
+	case *mine != 0:
 		return Trip{}, fault.InvalidState("The trip is rated already.")
 	case timestamp.Format(now.Add(-rateable)) > *t.CompletedAt:
 		return Trip{}, fault.InvalidState("The trip was completed more than 30 days ago, and can no longer be rated.")
 	}
-	next := t.Note(EventRated, ByRider(rider), LogData{DriverID: t.DriverID, Rating: &rating, Comment: comment}, now)
-	next.Rated = rating
-	return next, nil
+	*mine = rating
+	return next.Note(EventRated, by, data, now), nil
 }
 
-// rateRow returns the endpoint by which riders rate drivers.
+// rateRow returns the endpoint by which riders and drivers rate each other.
 func rateRow() api.Row {
-	return api.Post("/api/v1/me/trips/{id}/rating", "svc_rate_trip", authz.Riders("rider.trips:rate"), rate,
-		api.Extension(), api.Needs(needTrip), api.Tag("Ratings"), api.Summary("Rate the driver of a trip"),
-		api.Confirm("The driver's rating changes, and a trip can be rated only once."),
-		api.Text("A trip can be rated once, up to 30 days after its completion. The driver's `rating` is the mean of all "+
-			"ratings. The driver sees neither the rating of a trip nor the comment; operators see both in the trip's log."))
+	return api.Post("/api/v1/me/trips/{id}/rating", "svc_rate_trip", authz.Both("rider.trips:rate", "driver.trips:rate"),
+		rate, api.Extension(), api.Needs(needTrip), api.Tag("Ratings"), api.Summary("Rate the other side of a trip"),
+		api.Confirm("The other person's rating changes, and a trip can be rated only once."),
+		api.Text("The rider rates the driver, and the driver the rider: each once, up to 30 days after the completion. A "+
+			"person's `rating` is the mean of all ratings. Neither side sees the other's rating of a trip or the comment; "+
+			"operators see both in the trip's log."))
 }
 
 // RateInput names a trip and contains its rating.
@@ -46,7 +53,7 @@ type RateInput struct {
 	ID   string `path:"id" doc:"Identifier of the trip." example:"trp_01JT7M4C6Q8V2N5X9B3D1F7H0K"`
 	Body struct {
 		Rating  int     `json:"rating" minimum:"1" maximum:"5" example:"5" doc:"From 1, the worst, to 5, the best."`
-		Comment *string `json:"comment,omitempty" maxLength:"1000" doc:"What the rider writes about the ride."`
+		Comment *string `json:"comment,omitempty" maxLength:"1000" doc:"What the person writes about the ride."`
 	}
 }
 
@@ -63,6 +70,6 @@ func rate(ctx context.Context, c *api.Caller, in *RateInput) (*Rated, error) {
 		return nil, err
 	}
 	return change(ctx, s, it, func(t Trip) (Trip, error) {
-		return t.Rate(c.Actor.Subject, in.Body.Rating, in.Body.Comment, s.Now)
-	}, func(t Trip) *Rated { return &Rated{t.ID, t.Rated, t.UpdatedAt} })
+		return t.Rate(actor(c), in.Body.Rating, in.Body.Comment, s.Now)
+	}, func(t Trip) *Rated { return &Rated{t.ID, in.Body.Rating, t.UpdatedAt} })
 }

@@ -13,7 +13,7 @@ import (
 
 // A rider rates a completed trip once, within 30 days. The driver does not see it.
 func TestRate(t *testing.T) {
-	w := newOffice(t, 2, 1)
+	w := newOffice(t, 2, 2)
 	rate := func(id, token, body string) apitest.Answer {
 		return w.Insist("POST", "/api/v1/me/trips/"+id+"/rating", token, body)
 	}
@@ -28,8 +28,8 @@ func TestRate(t *testing.T) {
 		token, body string
 		want        int
 	}{
-		"another rider": {w.tokens[w.riders[1]], five, 404}, "the driver": {w.driver(), five, 403},
-		"six": {w.rider(), `{"rating":6}`, 400}, "zero": {w.rider(), `{"rating":0}`, 400},
+		"another rider": {w.tokens[w.riders[1]], five, 404},
+		"six":           {w.rider(), `{"rating":6}`, 400}, "zero": {w.rider(), `{"rating":0}`, 400},
 		"a half": {w.rider(), `{"rating":4.5}`, 400}, "none": {w.rider(), `{}`, 400}, "words": {w.rider(), `{"rating":"5"}`, 400},
 	} {
 		if a := rate(id, tt.token, tt.body); a.Status != tt.want {
@@ -49,14 +49,31 @@ func TestRate(t *testing.T) {
 		strings.Contains(a.Body, "rating") {
 		t.Errorf("the driver sees the rating: %s", a.Body)
 	}
-	if got := w.stored(id); got.Status != trip.Completed || got.CompletedAt == nil || got.Rated != 5 {
+	if a := rate(id, w.tokens[w.drivers[1]], five); a.Status != 404 {
+		t.Errorf("another driver: %d %s", a.Status, a.Body)
+	}
+	byStatus, _ = together(6, func(int) apitest.Answer { return rate(id, w.driver(), `{"rating":2,"comment":"Late"}`) })
+	if byStatus[200] != 1 || byStatus[409] != 5 {
+		t.Errorf("six ratings of the rider at once: %v", byStatus)
+	}
+	log = w.log(id)
+	if e := log[len(log)-1]; e.Type != trip.EventRated || e.Actor != trip.ByDriver(w.drivers[0]) || *e.Data.Rating != 2 ||
+		*log[len(log)-2].Data.Rating != 5 {
+		t.Errorf("log: %+v", log)
+	}
+	for _, path := range []string{"/api/v1/me/trips", "/api/v1/me/trips/" + id} {
+		if a := w.Do("GET", path, w.rider(), ""); strings.Contains(a.Body, "Late") || strings.Contains(a.Body, "rating") {
+			t.Errorf("the rider sees the driver's rating: %s", a.Body)
+		}
+	}
+	if got := w.stored(id); got.RatedRider != 2 || got.Status != trip.Completed || got.CompletedAt == nil || got.Rated != 5 {
 		t.Errorf("the rated trip is %+v", got)
 	}
 	late := w.reach("accept", "arrived", "start", "complete")
-	if _, err := late.Rate(w.riders[0], 3, nil, apitest.Start.Add(30*24*time.Hour)); err != nil {
+	if _, err := late.Rate(trip.ByRider(w.riders[0]), 3, nil, apitest.Start.Add(30*24*time.Hour)); err != nil {
 		t.Errorf("after 30 days: %v", err)
 	}
-	_, err := late.Rate(w.riders[0], 3, nil, apitest.Start.Add(30*24*time.Hour+time.Millisecond))
+	_, err := late.Rate(trip.ByRider(w.riders[0]), 3, nil, apitest.Start.Add(30*24*time.Hour+time.Millisecond))
 	if status(err) != badState {
 		t.Errorf("after more than 30 days: %v", err)
 	}
@@ -73,7 +90,7 @@ func TestRatedLateTrip(t *testing.T) {
 		func(t trip.Trip) (trip.Trip, error) { return t.Arrive(trip.ByDriver(driver1), s.Now) },
 		func(t trip.Trip) (trip.Trip, error) { return t.Start(operator, s.Now) },
 		func(t trip.Trip) (trip.Trip, error) { return t.Complete(operator, s.Now, trip.Measured{}) },
-		func(t trip.Trip) (trip.Trip, error) { return t.Rate(rider, 5, nil, s.Now) },
+		func(t trip.Trip) (trip.Trip, error) { return t.Rate(trip.ByRider(rider), 5, nil, s.Now) },
 	} {
 		_, err := s.Change(t.Context(), read(t, s, it.Key), step)
 		testkit.Must(t, err)

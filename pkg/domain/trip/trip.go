@@ -93,6 +93,8 @@ type Trip struct {
 	// Rated is the rider's rating of the driver, 1 to 5; 0 means none. Only the log
 	// shows it, which drivers do not see.
 	Rated int `json:"-"`
+	// RatedRider is the driver's rating of the rider, as Rated.
+	RatedRider int `json:"-"`
 	// Version counts the writes of the trip, starting with 1 on creation. Each
 	// transition adds one to it.
 	Version int64 `json:"-"`

@@ -157,15 +157,11 @@ func (s Till) End(ctx context.Context, it table.Item, driver, status string, rea
 		case was.Status != Asked:
 			return fault.InvalidState("The withdrawal is %s already.", was.Status)
 		}
-		purse, err := s.Tenant.Get(ctx, Key(s.Tenant, Driver, was.DriverID))
-		if err != nil {
-			return err
-		}
 		at := timestamp.Format(s.By.At)
 		out = was
 		out.Status, out.DecidedAt, out.Reason = status, &at, reason
 		tx := s.Tenant.Write()
-		if err := s.settle(tx, purse, &out); err != nil {
+		if err := s.settle(ctx, tx, &out); err != nil {
 			return err
 		}
 		audit.Put(tx, it, WithdrawalItem(s.Tenant, out))
@@ -178,27 +174,37 @@ func (s Till) End(ctx context.Context, it table.Item, driver, status string, rea
 
 // settle frees what the wallet holds for the withdrawal. If it is paid, settle
 // also posts the payout. The posting's id is derived from the withdrawal's, so it
-// is never paid twice.
-func (s Till) settle(tx *table.Tx, purse table.Item, w *Withdrawal) error {
-	amount := money.Must(w.Amount)
-	m := Movement{Side: Driver, Actor: w.DriverID, Hold: amount.Neg()}
-	if w.Status == Paid {
-		_, id, _ := strings.Cut(w.ID, "_")
-		id = ids.Posting + "_" + id
-		w.PostingID = &id
-		m.Entries = []Entry{{By: &s.By.Who, Posting: Posting{ID: id, Type: Payout, Amount: money.Number(amount.Neg()),
-			Description: "Withdrawal " + w.ID, CreatedAt: *w.DecidedAt}}}
-		m.Allows = func(after Wallet) error {
-			if after.Balance.IsNegative() {
-				after.Balance, after.Held = after.Balance.Add(amount), after.Held.Add(amount)
-				return short(after, "The wallet does not have the amount any more.")
-			}
-			return nil
-		}
+// is never paid twice. Only a payout reads the wallet, because only a payout
+// changes its balance, and with it its place in the list by balance. For the
+// others the condition on the withdrawal is sufficient: while it is asked for, the
+// wallet holds its amount.
+func (s Till) settle(ctx context.Context, tx *table.Tx, w *Withdrawal) error {
+	amount, key := money.Must(w.Amount), Key(s.Tenant, Driver, w.DriverID)
+	if w.Status != Paid {
+		tx.Update(key, table.Change{Add: map[string]any{"held": money.Number(amount.Neg()), "version": 1}}).
+			If("attribute_exists(pk)").Else(table.ErrConflict)
+		return nil
+	}
+	purse, err := s.Tenant.Get(ctx, key)
+	if err != nil {
+		return err
 	}
 	if !purse.Found() {
 		return fault.NotFound()
 	}
-	_, err := Move(tx, s.Tenant, purse, m, s.shards(), fault.InvalidState("The withdrawal is paid already."))
+	_, id, _ := strings.Cut(w.ID, "_")
+	id = ids.Posting + "_" + id
+	w.PostingID = &id
+	m := Movement{Side: Driver, Actor: w.DriverID, Hold: amount.Neg(), Entries: []Entry{{By: &s.By.Who,
+		Posting: Posting{ID: id, Type: Payout, Amount: money.Number(amount.Neg()), Description: "Withdrawal " + w.ID,
+			CreatedAt: *w.DecidedAt}}}}
+	m.Allows = func(after Wallet) error {
+		if after.Balance.IsNegative() {
+			after.Balance, after.Held = after.Balance.Add(amount), after.Held.Add(amount)
+			return short(after, "The wallet does not have the amount any more.")
+		}
+		return nil
+	}
+	_, err = Move(tx, s.Tenant, purse, m, s.shards(), fault.InvalidState("The withdrawal is paid already."))
 	return err
 }

@@ -49,6 +49,9 @@ func Document(baseURL string, phrase func(scope string) string, rows ...api.Row)
 			finish(op)
 		}
 	}
+	for _, s := range doc.Components.Schemas.Map() {
+		markExtensions(s)
+	}
 	describeBodies(doc)
 	if err := describeWebhooks(doc, rows); err != nil {
 		return nil, err
@@ -108,6 +111,18 @@ func errorHeaders(status int) map[string]*huma.Param {
 		headers["Retry-After"] = &huma.Param{Description: "Seconds to wait.", Schema: &huma.Schema{Type: huma.TypeInteger}}
 	}
 	return headers
+}
+
+// extension ends the description of a member that the specification does not have.
+const extension = "An extension of the specification."
+
+// markExtensions marks the members of a specified schema that are extensions.
+func markExtensions(s *huma.Schema) {
+	for _, member := range s.Properties {
+		if strings.HasSuffix(member.Description, extension) {
+			member.Extensions = map[string]any{"x-extension": true}
+		}
+	}
 }
 
 // meaning returns the description of a scope: the consent page's phrase as a
