@@ -38,7 +38,7 @@ func (s *suite) agents(t *testing.T) {
 	s.succeeded = map[string]bool{}
 	for name, run := range map[string]func(*testing.T){"operator": s.operator, "branding": s.branding,
 		"settings": s.settings, "people": s.people,
-		"webhooks": s.webhooks,
+		"webhooks": s.webhooks, "sandbox": s.sandbox,
 		"feedback": s.feedback, "rider": s.rider, "driver": s.driver, "estimate": s.estimated, "ride": s.ride,
 		"export": s.exported,
 		"money":  s.money, "withdrawals": s.withdrawn, "cancelled ride": s.cancelled, "operated rides": s.operated,

@@ -230,6 +230,7 @@ func (r *run) act(ctx context.Context, t open) (done bool, err error) {
 		if asks(t.Trip, cancel) {
 			return r.stop(ctx, t, t.AcceptedAt, refuses, "The driver does not come ("+cancel+").")
 		}
+		r.moved = min(r.moved, r.since(t.AcceptedAt))
 		pace := speed
 		if asks(t.Trip, slow) {
 			pace /= 4
@@ -249,7 +250,6 @@ func (r *run) act(ctx context.Context, t open) (done bool, err error) {
 		if !r.waits(t.ArrivedAt, boards+time.Duration(chance(20, t.ID))*time.Second) {
 			return false, nil
 		}
-		r.moved = 0
 		_, err = s.Start(ctx, t.item, by)
 	case trip.InProgress:
 		return r.carry(ctx, t)
@@ -259,6 +259,7 @@ func (r *run) act(ctx context.Context, t open) (done bool, err error) {
 
 // carry drives the rider, and completes the trip at its destination.
 func (r *run) carry(ctx context.Context, t open) (done bool, err error) {
+	r.moved = min(r.moved, r.since(t.StartedAt))
 	from, way := at(t.OriginLat, t.OriginLng), aimless.Seconds()*speed
 	if t.DestLat == nil {
 		if !r.waits(t.StartedAt, aimless) {

@@ -72,10 +72,13 @@ func (w Worker) carryOut(ctx context.Context, k due.Task) error {
 	if err != nil || !runs {
 		return err
 	}
-	tx := t.Write()
 	next := due.Task{Tenant: k.Tenant, Kind: k.Kind, ID: k.ID, At: w.Now().Truncate(time.Minute).Add(time.Minute)}
-	sandbox.Book(w.DB, w.Now).Add(tx, next)
-	if err := tx.Commit(ctx); err != nil {
+	err = table.Retry(ctx, func(ctx context.Context) error {
+		tx := t.Write()
+		sandbox.Book(w.DB, w.Now).Add(tx, next)
+		return tx.Commit(ctx)
+	})
+	if err != nil {
 		return err
 	}
 	if w.Pace > 0 {

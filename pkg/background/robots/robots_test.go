@@ -138,7 +138,9 @@ func TestRide(t *testing.T) {
 			t.Fatalf("the position of %s comes after that of %s", now.RecordedAt, was.RecordedAt)
 		}
 		if now.Lat != was.Lat || now.Lng != was.Lng {
-			moves++
+			if moves++; kilometres(was, now) > 0.05 {
+				t.Errorf("the robot jumps from %v to %v", was, now)
+			}
 		}
 		if was = now; w.read(id).Status == trip.Completed {
 			break
@@ -169,37 +171,46 @@ func TestRide(t *testing.T) {
 func TestOutcomes(t *testing.T) {
 	for notes, want := range map[string]trip.Status{
 		"robot:ignore": trip.Pending, "please robot:cancel": trip.Cancelled, "robot:no_show": trip.Cancelled,
-		"robot:late": trip.Assigned,
 	} {
 		t.Run(notes, func(t *testing.T) {
 			w := newTown(t, 4)
 			id := w.ride(w.rider(), notes)
-			w.step(4 * time.Second)
-			if notes == "robot:late" { // far enough for a minute's way
-				d := w.place(*w.until(id, trip.Assigned, 3).DriverID)
-				if d.RecordedAt == "" {
-					t.Error("the robot is nowhere")
-				}
-			}
-			for range 60 {
-				if w.step(4 * time.Second); want == trip.Cancelled && w.read(id).Status == want {
+			for range 90 {
+				if w.step(4 * time.Second); w.read(id).Status == trip.Cancelled {
 					break
-				}
-				if want == trip.Assigned && w.read(id).Status != want {
-					want = w.read(id).Status // it arrives in the end
 				}
 			}
 			got := w.read(id)
 			if got.Status != want {
 				t.Errorf("the ride is %s, want %s", got.Status, want)
 			}
-			if noShow := notes == "robot:no_show"; want == trip.Cancelled && (got.ArrivedAt != nil) != noShow {
+			if noShow := notes == "robot:no_show"; (got.ArrivedAt != nil) != noShow {
 				t.Errorf("the driver arrived at %v", got.ArrivedAt)
 			}
-			if notes == "robot:ignore" && got.AcceptedAt != nil {
-				t.Error("a robot took it")
+			if ignored := notes == "robot:ignore"; (got.AcceptedAt == nil) != ignored {
+				t.Errorf("a robot accepted at %v", got.AcceptedAt)
 			}
 		})
+	}
+}
+
+func kilometres(a, b driver.Location) float64 {
+	return location.At(a.Lat, a.Lng).Kilometres(location.At(b.Lat, b.Lng))
+}
+
+// TestLate: a late robot needs four times as long for its way to the rider.
+func TestLate(t *testing.T) {
+	for notes, want := range map[string]float64{"": 44, "robot:late": 11} {
+		w := newTown(t, 1)
+		id := w.ride(w.rider(), notes)
+		d := *w.until(id, trip.Assigned, 10).DriverID
+		was := w.place(d)
+		w.step(4 * time.Second)
+		now := w.place(d)
+		metres := kilometres(was, now) * 1000
+		if w.read(id).Status == trip.Assigned && (metres < want*0.6 || metres > want*1.05) {
+			t.Errorf("with the notes %q a robot drives %.1f metres in a step, want about %v", notes, metres, want)
+		}
 	}
 }
 

@@ -51,11 +51,14 @@ func advance(ctx context.Context, c *api.Caller, db *table.DB, in *Input) (*Adva
 		return nil, ErrLive
 	}
 	out := &Advanced{in.Body.Seconds, timestamp.Format(c.Now)}
-	tx := c.Tenant.Write()
-	audit.Append(tx, c.Tenant, c.By(), "sandbox.advance", c.Tenant.ID(), nil, out)
-	Book(db, func() time.Time { return c.Now }).Add(tx, due.Task{Tenant: c.Tenant.ID(), Kind: Advance,
-		ID: fmt.Sprintf("%d#%s", in.Body.Seconds, ids.Code()), At: c.Now})
-	if err := c.Commit(ctx, tx, out); err != nil {
+	task := due.Task{Tenant: c.Tenant.ID(), Kind: Advance, ID: fmt.Sprintf("%d#%s", in.Body.Seconds, ids.Code()), At: c.Now}
+	err = table.Retry(ctx, func(ctx context.Context) error {
+		tx := c.Tenant.Write()
+		audit.Append(tx, c.Tenant, c.By(), "sandbox.advance", c.Tenant.ID(), nil, out)
+		Book(db, func() time.Time { return c.Now }).Add(tx, task)
+		return c.Commit(ctx, tx, out)
+	})
+	if err != nil {
 		return nil, err
 	}
 	c.Begun()

@@ -8,8 +8,11 @@ package sandbox
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"svc/pkg/base/fault"
 	"svc/pkg/base/ids"
@@ -73,25 +76,41 @@ func Fill(ctx context.Context, db *table.DB, by audit.By, n tenant.Tenant, robot
 		return fault.Field("robots", "expected 1 to %d", Most)
 	}
 	roster := Roster{Lat: lat, Lng: lng}
+	group, each := errgroup.WithContext(ctx)
+	group.SetLimit(atOnce)
 	for i := range robots {
 		d, c := robotDriver(n, i+1), robotRider(n, i+1)
-		if _, err := driver.ByID(ctx, t, d.ID); err != nil {
-			if _, err := driver.Create(ctx, t, by, d, ""); err != nil {
-				return fmt.Errorf("robot %d: %w", i+1, err)
-			}
-		}
-		if _, err := customer.ByID(ctx, t, c.ID); err != nil {
-			if _, err := customer.Create(ctx, t, by, c, ""); err != nil {
-				return fmt.Errorf("robot %d: %w", i+1, err)
-			}
-		}
 		roster.Drivers, roster.Riders = append(roster.Drivers, d.ID), append(roster.Riders, c.ID)
+		group.Go(func() error { return add(each, t, by, d, c) })
 	}
-	tx := t.Write()
-	tx.Put(table.Item{Key: Key(t), Type: "robots", Version: 1, Doc: roster})
-	audit.Append(tx, t, by, "sandbox.robots", n.ID, nil, roster)
-	Book(db, func() time.Time { return by.At }).Add(tx, due.Task{Tenant: n.ID, Kind: Step, ID: "all", At: by.At})
-	return tx.Commit(ctx)
+	if err := group.Wait(); err != nil {
+		return fmt.Errorf("robots: %w", err)
+	}
+	return table.Retry(ctx, func(ctx context.Context) error {
+		tx := t.Write()
+		tx.Put(table.Item{Key: Key(t), Type: "robots", Version: 1, Doc: roster})
+		audit.Append(tx, t, by, "sandbox.robots", n.ID, nil, roster)
+		Book(db, func() time.Time { return by.At }).Add(tx, due.Task{Tenant: n.ID, Kind: Step, ID: "all", At: by.At})
+		return tx.Commit(ctx)
+	})
+}
+
+// atOnce is how many robots are added at the same time.
+const atOnce = 8
+
+// add adds a robot driver and a robot rider, unless they are there.
+func add(ctx context.Context, t table.Tenant, by audit.By, d driver.Record, c customer.Record) error {
+	_, err := driver.ByID(ctx, t, d.ID)
+	if errors.Is(err, fault.NotFound()) {
+		_, err = driver.Create(ctx, t, by, d, "")
+	}
+	if err != nil {
+		return err
+	}
+	if _, err = customer.ByID(ctx, t, c.ID); errors.Is(err, fault.NotFound()) {
+		_, err = customer.Create(ctx, t, by, c, "")
+	}
+	return err
 }
 
 // id returns the identifier of a robot, the same for the same tenant and number.
