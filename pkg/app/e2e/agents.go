@@ -27,7 +27,7 @@ func (s *suite) agents(t *testing.T) {
 	s.tools = s.operations(t)
 	defer func() { s.tools = nil }()
 	s.agentTokens = map[string]agentToken{}
-	for _, p := range []person{operator, rider, driver, stranger, guest, pilot} {
+	for _, p := range []person{operator, player, rider, driver, stranger, guest, pilot} {
 		resource := "/mcp"
 		if p.audience != authz.Dashboard {
 			resource += "/" + string(p.audience) + "/" + p.tenant
