@@ -218,6 +218,7 @@ var listed = []endpoint{
 		return "/api/v1/wallets/postings", fmt.Sprintf(
 			`{"driverId":%q,"type":"TOP_UP","amount":12.5,"description":"Measured"}`, w.ids["driver"]), nil
 	}),
+	write(op, "POST /sandbox/advance", ahead),
 	write(op, "GET /webhooks", hooks("", "")),
 	write(op, "GET /webhooks/{id}", hooks("/"+hook, "")),
 	write(op, "GET /webhooks/{id}/deliveries", hooks("/"+hook+"/deliveries", "")),

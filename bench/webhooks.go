@@ -28,3 +28,15 @@ func hooks(path, body string) func(context.Context, *world) (string, string, err
 		return "/api/v1/webhooks" + path, body, t.Load(ctx, b.Item(t))
 	}
 }
+
+// ahead prepares a request to move a sandbox ahead: it marks the tenant as one.
+func ahead(ctx context.Context, w *world) (string, string, error) {
+	n, err := tenant.Store{DB: w.db}.BySlug(ctx, slug)
+	if err != nil {
+		return "", "", err
+	}
+	t := w.db.Tenant(n.ID)
+	tx := t.Write()
+	tenant.SetFlags(tx, t, map[string]any{"sandbox": true})
+	return "/api/v1/sandbox/advance", `{"seconds":60}`, tx.Commit(ctx)
+}

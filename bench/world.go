@@ -204,7 +204,7 @@ func (w *world) build(ctx context.Context, at service.Environment) (service.App,
 	if err != nil {
 		return service.App{}, err
 	}
-	w.rt = &app.Runtime{Sealer: sealer, Now: w.now, Observe: w.observe,
+	w.rt = &app.Runtime{Sealer: sealer, Now: w.now, Observe: w.observe, NoRobots: true,
 		Logger: slog.New(slog.DiscardHandler),
 		Limits: oauth.Limits{Registrations: -1, TokenFailures: -1}}
 	out, err := localapp.Build(ctx, at, w.rt, func(next http.RoundTripper) http.RoundTripper {

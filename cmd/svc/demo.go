@@ -32,6 +32,7 @@ func loadDemo(ctx context.Context, _ *cli, s *service.Service, p *app.Runtime, o
 	if err != nil || !loaded {
 		return err
 	}
+	p.Begun() // the robots begin
 	ctx, cancel := context.WithTimeout(ctx, settleTime)
 	defer cancel()
 	_ = s.Poller.Drain(ctx) // if the time is over, the poller continues while the service runs

@@ -27,13 +27,16 @@ import (
 
 // devOptions are the flags of svc dev.
 type devOptions struct {
-	memory, noDemo, quiet bool
-	port                  int
-	log                   string
-	hosts                 []string
+	memory, noDemo, noRobots, quiet bool
+	port                            int
+	log                             string
+	hosts                           []string
 }
 
-const defaultPort = 8080
+const (
+	defaultPort = 8080
+	robotPace   = 4 * time.Second
+)
 
 func devCommand(c *cli) *cobra.Command {
 	var o devOptions
@@ -70,6 +73,7 @@ func devCommand(c *cli) *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&o.memory, "memory", false, "keep the data in memory only; it is lost when svc dev stops")
 	cmd.Flags().BoolVar(&o.noDemo, "no-demo", false, "start without demo data")
+	cmd.Flags().BoolVar(&o.noRobots, "no-robots", false, "let the robots of sandboxes stand still")
 	cmd.Flags().IntVar(&o.port, "port", defaultPort,
 		"`port` of the gateway, 0 for a free one; the variable PORT sets it too")
 	cmd.Flags().StringVar(&o.log, "log", logText, "how to print requests: `text|json|off`")
@@ -137,6 +141,7 @@ func (c *cli) dev(ctx context.Context, o devOptions) error {
 				return a, err
 			}
 			requests.rt, rt.Mail = rt, pages.Send
+			rt.NoRobots, rt.Pace = o.noRobots, robotPace
 			return localapp.Build(ctx, at, rt, nil)
 		},
 	})

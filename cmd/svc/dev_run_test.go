@@ -20,7 +20,7 @@ import (
 func dev(data, ready string, flags ...string) (base string, errs *lines, stop func() error, err error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	out, errs, done := &lines{}, &lines{}, make(chan int, 1)
-	args := append([]string{"dev", "--port", "0", "--data", data}, flags...)
+	args := append([]string{"dev", "--port", "0", "--data", data, "--no-robots"}, flags...)
 	go func() { done <- newCLI(out, errs).run(ctx, args) }()
 	stop = func() error {
 		cancel()

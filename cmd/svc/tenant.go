@@ -118,10 +118,11 @@ func (c *cli) tenantCreate() *cobra.Command {
 		Example: "  svc tenant create bay --name 'Bay Rides' --currency USD \\\n" +
 			"    --timezone America/Los_Angeles --flag taxiEnabled=true"}
 	e := tenantFlags(cmd)
+	sandbox := cmd.Flags().Bool("sandbox", false, "make a sandbox, for ever: nothing in it is real, and robots may drive")
 	shards := cmd.Flags().Int("shards", 1,
 		"`number` of shards that share a list's load; svc tenant set --shards can raise it")
 	cmd.RunE = c.on(func(ctx context.Context, p platform, args []string) error {
-		n := tenant.Tenant{Slug: args[0], Name: args[0], ReadShards: *shards, WriteShards: *shards}
+		n := tenant.Tenant{Slug: args[0], Name: args[0], ReadShards: *shards, WriteShards: *shards, Sandbox: *sandbox}
 		if err := e.apply(&n); err != nil {
 			return err
 		}
@@ -230,6 +231,7 @@ func (c *cli) tenantShow() *cobra.Command {
 			t.add("max open trips", open)
 			t.add("agent actions", cmp.Or(n.AgentActions, authz.AgentsConfirm))
 			t.add("shards", strconv.Itoa(n.ReadShards)+" read, "+strconv.Itoa(n.WriteShards)+" written")
+			t.add("sandbox", n.Sandbox)
 			t.add("disabled", n.Disabled)
 			t.add("created", n.CreatedAt)
 			return c.show(n, t)

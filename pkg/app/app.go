@@ -46,7 +46,8 @@ type Runtime struct {
 	Rates api.Rates
 	// Files keeps files and signs their addresses.
 	Files Files
-	// Begun is called when a request has begun a job; it may be nil.
+	// Begun is called when something is due at once: a job, or a step of robots; it
+	// may be nil.
 	Begun func()
 	// GiveUp stores the records of an item whose data a function on the stream
 	// cannot process, as a dead letter of the function. nil means that the stream
@@ -63,6 +64,11 @@ type Runtime struct {
 	// Queue passes messages to the worker of dispatch; nil means that this process
 	// makes the steps.
 	Queue Queue
+	// Pace is the time between the steps of the robots that this process makes; zero
+	// means one step each minute.
+	Pace time.Duration
+	// NoRobots lets the robots of sandboxes stand still.
+	NoRobots bool
 	// Config is what the process read from its environment.
 	Config Config
 

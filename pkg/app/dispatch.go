@@ -3,11 +3,13 @@ package app
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 
 	"svc/pkg/background/dispatch"
+	"svc/pkg/background/robots"
 	"svc/pkg/data/table"
 )
 
@@ -20,6 +22,16 @@ func (p *Runtime) worker() dispatch.Worker {
 		Later: func(ctx context.Context, m dispatch.Message, delay time.Duration) error {
 			return p.Send(ctx, delay, m)
 		}}
+}
+
+// sweepDispatch makes the steps that are due: of trips, and of the robots of
+// sandboxes.
+func (p *Runtime) sweepDispatch(ctx context.Context) error {
+	err := p.worker().Sweep(ctx)
+	if !p.NoRobots {
+		err = errors.Join(err, robots.Worker{DB: p.DB, Now: p.Now, Pace: p.Pace}.Sweep(ctx))
+	}
+	return err
 }
 
 // Send passes messages to the queue. Without one, this process makes the steps:
@@ -55,7 +67,7 @@ func Dispatching(p *Runtime, _ string) (any, error) {
 		Sweep bool `json:"sweep"`
 	}) (out events.SQSEventResponse, err error) {
 		if event.Sweep {
-			return out, p.worker().Sweep(ctx)
+			return out, p.sweepDispatch(ctx)
 		}
 		for _, r := range event.Records {
 			var m dispatch.Message

@@ -24,6 +24,7 @@ import (
 	"svc/pkg/domain/profile"
 	"svc/pkg/domain/receipt"
 	"svc/pkg/domain/report"
+	"svc/pkg/domain/sandbox"
 	"svc/pkg/domain/settings"
 	"svc/pkg/domain/trip"
 	"svc/pkg/domain/wallet"
@@ -94,8 +95,8 @@ func FleetRows(db *table.DB) []api.Row {
 }
 
 // SettingsRows are the rows of SettingsFunction.
-func SettingsRows(*table.DB) []api.Row {
-	return operators(settings.Rows(), branding.Rows(), event.Rows(), webhook.Rows())
+func SettingsRows(db *table.DB) []api.Row {
+	return operators(settings.Rows(), branding.Rows(), event.Rows(), webhook.Rows(), sandbox.Rows(db))
 }
 
 // ReportRows are the rows of ReportsFunction.

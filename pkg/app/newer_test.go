@@ -260,6 +260,7 @@ var neverReplaced = map[string]string{
 	"audit": "an entry of a log", "log": "an entry of a log", "posting": "an entry of a log",
 	"event":       "written once, kept for 30 days",
 	"redelivery":  "written once, kept for a day",
+	"robots":      "written by the demo and svc tenant create",
 	"estimate":    "written once, valid for five minutes",
 	"job":         "lists an unfinished job; deleted when it ends",
 	"comment":     "comments are not edited",
@@ -274,7 +275,6 @@ var neverReplaced = map[string]string{
 	"deleted":   "an entry of a list, like that of a log",
 	"opentrip":  "written once, then deleted",
 	"due":       "written once, then carried out and deleted",
-	"swept":     "only the sweep of pkg/data/due replaces it",
 	"trust":     "a company trusts a client by svc; its own test replaces it",
 	"device":    "a new one replaces the cookie, not the item",
 	"slug":      "names its owner for good", "domain": "names its owner; deleted with the name",
@@ -301,7 +301,7 @@ func TestUnknownSurvivesEveryWrite(t *testing.T) {
 	defer running.Close()
 	_, err = demo.Load(t.Context(), rt.DB, time.Now())
 	testkit.Must(t, err)
-	for _, slug := range []string{"metro", "harbor"} {
+	for _, slug := range []string{"metro", "harbor", "sandbox"} {
 		unprice(t, rt.DB, slug)
 	}
 	n.replaced, n.lost = map[string]bool{}, map[string]bool{} // of the service, not of the demo

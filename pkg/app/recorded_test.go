@@ -101,6 +101,7 @@ func (r *recording) record(t *testing.T) {
 			unpriced[way] = true
 			unprice(t, db, "metro")
 			unprice(t, db, "harbor")
+			unprice(t, db, "sandbox")
 		}
 	}
 	e2e.Run(t, e2e.Target{BaseURL: running.BaseURL, Transport: tap{r, before}, Patience: 10 * time.Minute})

@@ -67,7 +67,7 @@ func (p *Runtime) StreamHandlers() map[string]StreamHandler {
 // Scheduled returns what the functions on a schedule do, by name.
 func (p *Runtime) Scheduled() map[string]func(context.Context) error {
 	return map[string]func(context.Context) error{Keys: p.Keys().Rotate, Settlement: p.settlement().Sweep,
-		Dispatch: p.worker().Sweep, Jobs: p.jobs().Run, Deliver: p.sweepWebhooks}
+		Dispatch: p.sweepDispatch, Jobs: p.jobs().Run, Deliver: p.sweepWebhooks}
 }
 
 // StreamFunctions returns the functions on the table's stream, by name, in the

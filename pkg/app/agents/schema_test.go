@@ -9,6 +9,7 @@ import (
 	"svc/pkg/app"
 	"svc/pkg/app/apptest"
 	"svc/pkg/domain/dispatch"
+	"svc/pkg/domain/tenant"
 	"svc/pkg/domain/trip"
 	"svc/pkg/local/testkit"
 )
@@ -146,6 +147,11 @@ func (c *caller) catalog() {
 		c.call(c.operator, "svc_update_"+kind, made, map[string]any{"name": "Other"})
 		c.call(c.operator, "svc_delete_"+kind, made, nil)
 	}
+	tn := c.s.Tenant("metro")
+	tx := tn.Write()
+	tenant.SetFlags(tx, tn, map[string]any{"sandbox": true})
+	testkit.Must(c, tx.Commit(c.Context()))
+	c.call(c.operator, "svc_advance_sandbox", "", map[string]any{"seconds": 60})
 	hooked(c.T, c.s, func(tool, id string, arguments map[string]any) answer {
 		return c.call(c.operator, tool, id, arguments)
 	})
@@ -209,6 +215,6 @@ func needsArguments(tool string) bool {
 		"comment", "vote",
 		"invite", "driver_documents", "get_driver", "get_customer",
 		"book", "assign", "arrive", "release", "decline", "report_location", "posting", "post_to", "fare",
-		"receipt", "my_trip", "withdrawal", "webhook"}
+		"receipt", "my_trip", "withdrawal", "webhook", "sandbox"}
 	return slices.ContainsFunc(steps, func(step string) bool { return strings.Contains(tool, step) })
 }

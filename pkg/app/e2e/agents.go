@@ -27,7 +27,7 @@ func (s *suite) agents(t *testing.T) {
 	s.tools = s.operations(t)
 	defer func() { s.tools = nil }()
 	s.agentTokens = map[string]agentToken{}
-	for _, p := range []person{operator, rider, driver, stranger, guest, pilot} {
+	for _, p := range []person{operator, player, rider, driver, stranger, guest, pilot} {
 		resource := "/mcp"
 		if p.audience != authz.Dashboard {
 			resource += "/" + string(p.audience) + "/" + p.tenant
@@ -38,7 +38,7 @@ func (s *suite) agents(t *testing.T) {
 	s.succeeded = map[string]bool{}
 	for name, run := range map[string]func(*testing.T){"operator": s.operator, "branding": s.branding,
 		"settings": s.settings, "people": s.people,
-		"webhooks": s.webhooks,
+		"webhooks": s.webhooks, "sandbox": s.sandbox,
 		"feedback": s.feedback, "rider": s.rider, "driver": s.driver, "estimate": s.estimated, "ride": s.ride,
 		"export": s.exported,
 		"money":  s.money, "withdrawals": s.withdrawn, "cancelled ride": s.cancelled, "operated rides": s.operated,

@@ -79,6 +79,7 @@ func Run(t *testing.T, target Target) {
 		{"dispatch", s.dispatch},
 		{"money", s.money},
 		{"webhooks", s.webhooks},
+		{"sandbox", s.sandbox},
 		{"withdrawals", s.withdrawn},
 		{"ride", s.ride},
 		{"export", s.exported},
@@ -136,6 +137,7 @@ var (
 	stranger = person{"harbor", authz.Dashboard, "operator@harbor.example"}
 	guest    = person{"harbor", authz.Rider, "rider1@harbor.example"}
 	pilot    = person{"harbor", authz.Driver, "driver1@harbor.example"}
+	player   = person{"sandbox", authz.Dashboard, "operator@sandbox.example"}
 )
 
 type person struct {

@@ -34,15 +34,18 @@ func Build(ctx context.Context, at service.Environment, rt *app.Runtime,
 	if err != nil {
 		return out, err
 	}
-	folder, wake := files.Open(filepath.Join(at.Data, "files"), at.BaseURL, rt.Now), make(chan struct{}, 1)
+	folder := files.Open(filepath.Join(at.Data, "files"), at.BaseURL, rt.Now)
+	jobs, steps := make(chan struct{}, 1), make(chan struct{}, 1)
 	rt.Files, rt.Begun = folder, func() {
-		select {
-		case wake <- struct{}{}:
-		default: // the runner will see this job too
+		for _, wake := range []chan struct{}{jobs, steps} {
+			select {
+			case wake <- struct{}{}:
+			default: // the runner will see this too
+			}
 		}
 	}
 	out.Files, out.FilesPath = folder, files.Path
-	out.Wakes = map[string]<-chan struct{}{app.Jobs: wake}
+	out.Wakes = map[string]<-chan struct{}{app.Jobs: jobs, app.Dispatch: steps}
 	out.Functions, err = rt.Functions()
 	out.Streams = rt.StreamFunctions()
 	out.Scheduled = rt.Scheduled()

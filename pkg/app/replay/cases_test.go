@@ -72,6 +72,8 @@ var listed = []request{
 	{name: "svc_list_events-cursor", person: boss, method: "GET", path: "/api/v1/events", query: "after=AAAA"},
 	{name: "svc_my_events", person: rider1, method: "GET", path: "/api/v1/me/events",
 		query: "limit=2&resource=" + trip("19")},
+	{name: "svc_advance_sandbox", person: boss, method: "POST", path: "/api/v1/sandbox/advance",
+		body: `{"seconds": 300}`},
 	{name: "svc_list_webhooks", person: boss, method: "GET", path: "/api/v1/webhooks"},
 	{name: "svc_get_webhook", person: boss, method: "GET", path: "/api/v1/webhooks/" + hook},
 	{name: "svc_list_webhook_deliveries", person: boss, method: "GET", path: "/api/v1/webhooks/" + hook + "/deliveries"},

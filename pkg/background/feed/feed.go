@@ -189,7 +189,7 @@ func (f Function) round(ctx context.Context, t table.Tenant, changes []stream.Ch
 			return false, fmt.Errorf("%s %s: %w", one.key.PK, one.key.SK, err)
 		}
 		for n := range p.Events {
-			p.Events[n].Livemode = !flags.Flag("sandbox")
+			p.Events[n].Livemode = !tenant.IsSandbox(flags)
 		}
 		shard := p.Next.Shard
 		if !stored[i].Found() {

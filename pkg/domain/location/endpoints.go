@@ -65,19 +65,38 @@ func report(ctx context.Context, c *api.Caller, in *Input) (*Reported, error) {
 	if err != nil {
 		return nil, err
 	}
-	var out *Reported
+	return Reporter{Tenant: c.Tenant, Driver: id, Now: c.Now, Commit: c.Commit,
+		State: func(ctx context.Context) (table.Item, error) {
+			state, err := c.Live(ctx)
+			return state.Actor, err
+		}}.Store(ctx, l, was, entry)
+}
+
+// Reporter stores positions of a driver.
+type Reporter struct {
+	Tenant table.Tenant
+	Driver string
+	Now    time.Time
+	State  func(context.Context) (table.Item, error) // the driver's item
+	// Commit commits a transaction. answer is the response.
+	Commit func(ctx context.Context, tx *table.Tx, answer any) error
+}
+
+// Store stores the position unless a later one is stored. was is the item of the
+// stored one, and entry that of the driver's place in the list, as they were read.
+func (r Reporter) Store(ctx context.Context, l driver.Location, was, entry table.Item) (out *Reported, err error) {
 	err = table.Retry(ctx, func(ctx context.Context) (err error) {
 		if out, err = stored(was, l); out != nil || err != nil {
 			return err
 		}
 		out = &Reported{l, true}
-		if err = write(ctx, c, l, was, entry, out); err == nil {
+		if err = r.write(ctx, l, was, entry, out); err == nil {
 			return nil
 		}
 		if !errors.Is(err, table.ErrConflict) && !errors.Is(err, table.ErrCondition) {
 			return err
 		}
-		items, err := c.Tenant.Batch(ctx, was.Key, entry.Key) // another device came first
+		items, err := r.Tenant.Batch(ctx, was.Key, entry.Key) // another device came first
 		if err != nil {
 			return err
 		}
@@ -101,8 +120,8 @@ func stored(was table.Item, l driver.Location) (*Reported, error) {
 
 // write stores the position and, where it changes, the driver's entry. The
 // position's condition is ErrCondition if a later one is stored.
-func write(ctx context.Context, c *api.Caller, l driver.Location, was, entry table.Item, answer any) error {
-	state, err := c.Live(ctx)
+func (r Reporter) write(ctx context.Context, l driver.Location, was, entry table.Item, answer any) error {
+	state, err := r.State(ctx)
 	if err != nil {
 		return err
 	}
@@ -112,30 +131,30 @@ func write(ctx context.Context, c *api.Caller, l driver.Location, was, entry tab
 	if was.Found() {
 		condition, args = "'recordedAt' < ?", []any{l.RecordedAt}
 	}
-	next, changed, err := relist(entry, state.Actor.Text("status"), l, c.Now)
+	next, changed, err := relist(entry, state.Text("status"), l, r.Now)
 	if err != nil {
 		return err
 	}
-	first := !state.Actor.Flag(driver.Located)
+	first := !state.Flag(driver.Located)
 	if !changed && !first {
-		return c.Tenant.PutIf(ctx, it, condition, args...)
+		return r.Tenant.PutIf(ctx, it, condition, args...)
 	}
-	tx := c.Tenant.Write()
+	tx := r.Tenant.Write()
 	tx.Put(it).If(condition, args...)
 	if first {
-		tx.Update(driver.Key(c.Tenant, c.Actor.Subject), table.Change{Set: map[string]any{driver.Located: true},
+		tx.Update(driver.Key(r.Tenant, r.Driver), table.Change{Set: map[string]any{driver.Located: true},
 			Add: map[string]any{"version": 1}}).If("attribute_exists(pk)").Else(table.ErrConflict)
 	}
 	if !changed {
-		return c.Commit(ctx, tx, answer)
+		return r.Commit(ctx, tx, answer)
 	}
-	listed := next.item(c.Tenant, c.Actor.Subject, entry, c.Now)
+	listed := next.item(r.Tenant, r.Driver, entry, r.Now)
 	if entry.Found() {
 		tx.Put(listed).If("'version' = ?", entry.Version)
 	} else {
 		tx.Create(listed)
 	}
-	return c.Commit(ctx, tx, answer)
+	return r.Commit(ctx, tx, answer)
 }
 
 // normalize rounds the numbers and writes the time in the stored form. Phones

@@ -252,8 +252,14 @@ func flags(n Tenant) map[string]any {
 		"currency": n.Currency, "readShards": n.ReadShards, "writeShards": n.WriteShards, "name": n.Name, "slug": n.Slug,
 		"maxFare": string(n.MaxFare), "maxPosting": string(n.MaxPosting), "walletFloor": string(n.WalletFloor),
 		"maxOpenTrips": n.MaxOpenTrips, authz.AgentActions: n.AgentActions,
-		deleting: marked(n.DeletingAt != "")}
+		deleting: marked(n.DeletingAt != ""), sandbox: marked(n.Sandbox)}
 }
+
+// sandbox is the flag of a tenant in which nothing is real.
+const sandbox = "sandbox"
+
+// IsSandbox reports whether the tenant of a copy of the flags is a sandbox.
+func IsSandbox(flags table.Item) bool { return flags.Flag(sandbox) }
 
 // SetFeatures sets a tenant's features in its record, in the transaction of another
 // change, which must set the flags too. read is the record. The transaction fails

@@ -49,6 +49,9 @@ type Tenant struct {
 	// ReadShardsAt is when ReadShards was last raised. WriteShards may be
 	// raised a minute later.
 	ReadShardsAt string `json:"readShardsAt,omitempty"`
+	// Sandbox means that nothing here is real: events say livemode false, and robots
+	// may drive. It is given at the creation and never changes.
+	Sandbox bool `json:"sandbox,omitempty"`
 	// DeletingAt is when the deletion began, "" for none. From then on the tenant
 	// is disabled and nothing can change it.
 	DeletingAt string `json:"deletingAt,omitempty"`
@@ -153,6 +156,8 @@ func (t *Tenant) follows(was Tenant, now time.Time) error {
 		return ErrDeleting
 	case t.ID != was.ID || t.Slug != was.Slug || t.CreatedAt != was.CreatedAt:
 		return fmt.Errorf("a tenant's id, slug and creation time cannot change")
+	case t.Sandbox != was.Sandbox:
+		return fault.Field(sandbox, "a tenant is a sandbox from its creation and for ever, or never")
 	case t.ReadShards < was.ReadShards || t.WriteShards < was.WriteShards:
 		return fault.Field("shards", "the number of shards never falls (read %d, write %d)", was.ReadShards, was.WriteShards)
 	}

@@ -62,7 +62,7 @@ func (in *ListInput) choose(t table.Tenant, shards int, q *table.Query) []string
 		where("status", in.Status)
 		return []string{driverPartition(t, in.DriverID)}
 	case in.Status != "":
-		q.Index = byStatus
+		q.Index = ByStatus
 		return api.Sharded(t, shards, "STATUS", in.Status)
 	}
 	q.Index = byTenant

@@ -173,6 +173,7 @@ func tags(doc *huma.OpenAPI) []*huma.Tag {
 		{Name: "Ratings", Description: "What riders think of a ride."},
 		{Name: "Receipts", Description: "What a ride cost, with tax, payment and corrections."},
 		{Name: "Withdrawals", Description: "Drivers ask for money of their wallets, and operators pay it."},
+		{Name: "Sandbox", Description: "Robots of a company in which nothing is real."},
 		{Name: "Webhooks", Description: "Endpoints of the tenant's own to which events are sent."},
 		{Name: "Reports", Description: "Counts and sums of a period."},
 		{Name: "Wallets", Description: "Balances of drivers and riders."},

@@ -18,6 +18,7 @@ import (
 	"svc/pkg/domain/driver"
 	"svc/pkg/domain/fleet"
 	"svc/pkg/domain/person"
+	"svc/pkg/domain/sandbox"
 	"svc/pkg/domain/settings"
 	"svc/pkg/domain/tenant"
 )
@@ -122,6 +123,9 @@ func (l *loader) tenant(ctx context.Context, p demoTenant) error {
 	if err := tenant.KeepCurrency(ctx, t); err != nil {
 		return err
 	}
+	if p.tenant.Sandbox {
+		return sandbox.Fill(ctx, l.db, l.by, p.tenant, robots, p.spots[0].lat, p.spots[0].lng)
+	}
 	if err := l.trips(ctx, t, p); err != nil {
 		return err
 	}
@@ -179,7 +183,7 @@ func (l *loader) operators(ctx context.Context) error {
 			return err
 		}
 		for _, d := range demoTenants {
-			if one.Tenant != "" && one.Tenant != d.tenant.Slug {
+			if one.Tenant != d.tenant.Slug && (one.Tenant != "" || d.tenant.Sandbox) {
 				continue
 			}
 			role := "owner"

@@ -28,20 +28,24 @@ func id(kind, slug string, n int) string {
 }
 
 var names = map[string][]string{
-	"metro drivers":  {"Maya Okafor", "Tomás Herrera", "Wei Zhang"},
-	"metro riders":   {"Ava Thompson", "Noah Kim", "Zoë Laurent"},
-	"metro office":   {"Grace Bennett"},
-	"harbor drivers": {"João Pereira", "Inês Carvalho", "Øyvind Berg"},
-	"harbor riders":  {"Beatriz Sousa", "Émile Fontaine", "Ελένη Παπαδάκη"},
-	"harbor office":  {"Rui Almeida"},
-	" office":        {"Robin Castellanos"},
+	"metro drivers":   {"Maya Okafor", "Tomás Herrera", "Wei Zhang"},
+	"metro riders":    {"Ava Thompson", "Noah Kim", "Zoë Laurent"},
+	"metro office":    {"Grace Bennett"},
+	"harbor drivers":  {"João Pereira", "Inês Carvalho", "Øyvind Berg"},
+	"harbor riders":   {"Beatriz Sousa", "Émile Fontaine", "Ελένη Παπαδάκη"},
+	"harbor office":   {"Rui Almeida"},
+	"sandbox drivers": {"Lena Vogel"},
+	"sandbox riders":  {"Sam Okoye"},
+	"sandbox office":  {"Ida Lindqvist"},
+	" office":         {"Robin Castellanos"},
 }
 
-// People lists the people of metro, then of harbor, then the operator of both.
+// People lists the people of metro, harbor and the sandbox, then the operator of
+// metro and harbor.
 // Within a tenant, the operators come first.
 func People() []Person {
 	var out []Person
-	for _, slug := range []string{"metro", "harbor", ""} {
+	for _, slug := range []string{"metro", "harbor", "sandbox", ""} {
 		out = append(out, group(slug, "office", authz.Dashboard, ids.Person, "operator")...)
 		out = append(out, group(slug, "drivers", authz.Driver, ids.Driver, "driver")...)
 		out = append(out, group(slug, "riders", authz.Rider, ids.Customer, "rider")...)

@@ -70,7 +70,7 @@ func box(slug string, n int, name string, priority int, west, south, east, north
 	return settings.Zone{ID: id(ids.Zone, slug, n), Name: name, Active: true, Priority: priority, Area: area}
 }
 
-var demoTenants = []demoTenant{metro, harbor}
+var demoTenants = []demoTenant{metro, harbor, toy}
 
 var metro = demoTenant{
 	tenant: tenant.Tenant{ID: id(ids.Tenant, "metro", 1), Slug: "metro", Name: "Metro Rides", Currency: "USD",

@@ -1,0 +1,266 @@
+// Package robots drives the robots of sandboxes. A robot is a real driver or rider
+// who makes the transitions by the same code as the endpoints, so its trips are
+// dispatched, settled and told of like any other.
+//
+//	robots.go  the step of a sandbox: what is read, and who does what
+//	drive.go   what one robot driver does
+//	order.go   what robot riders do: they order rides and rate them
+//	town.go    the street grid
+//
+// A step is a task that is due (data/due), each minute. Between two tasks svc dev
+// makes further steps. No step keeps anything: where a robot is follows from its
+// stored position and the time since then, and what it does from its trip. So a
+// step may be cut short or made twice at any time.
+//
+// Live tenants have no robots: a step of a tenant whose flags do not say that it is
+// a sandbox does nothing, and no sandbox becomes live.
+package robots
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"svc/pkg/access/authz"
+	"svc/pkg/base/fault"
+	"svc/pkg/base/ids"
+	"svc/pkg/base/timestamp"
+	"svc/pkg/data/due"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/driver"
+	"svc/pkg/domain/sandbox"
+	"svc/pkg/domain/settings"
+	"svc/pkg/domain/tenant"
+	"svc/pkg/domain/trip"
+)
+
+// Worker makes the steps.
+type Worker struct {
+	DB  *table.DB
+	Now func() time.Time
+	// Pace, unless zero, is the time between the steps that this process makes until
+	// the next task is due.
+	Pace time.Duration
+}
+
+// Sweep makes the steps that are due.
+func (w Worker) Sweep(ctx context.Context) error {
+	return sandbox.Book(w.DB, w.Now).Sweep(ctx, w.carryOut)
+}
+
+// carryOut makes the step of a task. A step that goes on each minute has the same
+// row for the same minute. So a task that is carried out twice leads to one next
+// task.
+func (w Worker) carryOut(ctx context.Context, k due.Task) error {
+	t := w.DB.Tenant(k.Tenant)
+	if k.Kind == sandbox.Advance {
+		seconds, _, _ := strings.Cut(k.ID, "#")
+		n, err := strconv.Atoi(seconds)
+		if err != nil {
+			return err
+		}
+		_, err = w.Step(ctx, t, time.Duration(n)*time.Second)
+		return err
+	}
+	runs, err := w.Step(ctx, t, 0)
+	if err != nil || !runs {
+		return err
+	}
+	next := due.Task{Tenant: k.Tenant, Kind: k.Kind, ID: k.ID, At: w.Now().Truncate(time.Minute).Add(time.Minute)}
+	err = table.Retry(ctx, func(ctx context.Context) error {
+		tx := t.Write()
+		sandbox.Book(w.DB, w.Now).Add(tx, next)
+		return tx.Commit(ctx)
+	})
+	if err != nil {
+		return err
+	}
+	if w.Pace > 0 {
+		go w.goOn(context.WithoutCancel(ctx), t)
+	}
+	return nil
+}
+
+// goOn makes steps for less than a minute. Then the next task is due. If one fails,
+// that task tells of it.
+func (w Worker) goOn(ctx context.Context, t table.Tenant) {
+	for range time.Minute/w.Pace - 1 {
+		time.Sleep(w.Pace)
+		if _, err := w.Step(ctx, t, 0); err != nil {
+			return
+		}
+	}
+}
+
+// view is what a step has read.
+type view struct {
+	tenant    table.Tenant
+	now       time.Time
+	flags     table.Item
+	roster    sandbox.Roster
+	settings  settings.Document
+	shards    []string
+	trips     []open                   // the open trips
+	drivers   map[string]driver.Record // the robots among the drivers
+	positions map[string]table.Item    // where they are
+}
+
+// open is an open trip with its item.
+type open struct {
+	trip.Trip
+	item table.Item
+}
+
+// statuses are those of open trips that robots have to do with.
+var statuses = []trip.Status{trip.Pending, trip.Searching, trip.CollectingOffers, trip.Assigned, trip.DriverArrived,
+	trip.InProgress}
+
+const (
+	mostOpen = 200 // open trips that a step looks at
+	atOnce   = 8   // robots that act at the same time
+)
+
+// Step lets the robots of the tenant go on, as if the time ahead had passed, too.
+// runs is false for a tenant that has no robots, or has them no more.
+func (w Worker) Step(ctx context.Context, t table.Tenant, ahead time.Duration) (runs bool, err error) {
+	v, runs, err := w.look(ctx, t)
+	if err != nil || !runs || v.flags.Flag("disabled") {
+		return runs, err
+	}
+	if err := v.order(ctx); err != nil {
+		return true, err
+	}
+	if err := v.accept(ctx, ahead); err != nil {
+		return true, err
+	}
+	group := errgroup.Group{}
+	group.SetLimit(atOnce)
+	for _, id := range v.roster.Drivers {
+		r, ok := v.drivers[id]
+		if !ok || r.Disabled {
+			continue
+		}
+		group.Go(func() error {
+			v.report(ctx, "drive", id, v.drive(ctx, r, ahead))
+			return nil
+		})
+	}
+	_ = group.Wait()
+	if ahead > 0 || v.now.Unix()/int64(ratedEach.Seconds()) != v.now.Add(-w.Pace).Unix()/int64(ratedEach.Seconds()) ||
+		w.Pace == 0 {
+		v.report(ctx, "rate", t.ID(), v.rate(ctx))
+	}
+	return true, ctx.Err()
+}
+
+// report logs an error of one robot, which does not stop the others. That somebody
+// else acted first is no error.
+func (v *view) report(ctx context.Context, what, id string, err error) {
+	var known *fault.Error
+	if err != nil && !errors.As(err, &known) && !errors.Is(err, table.ErrCondition) && ctx.Err() == nil {
+		slog.WarnContext(ctx, "robot", "tenant", v.tenant.ID(), "what", what, "id", id, "error", err)
+	}
+}
+
+// look reads what a step needs, in four round trips.
+func (w Worker) look(ctx context.Context, t table.Tenant) (*view, bool, error) {
+	v := &view{tenant: t, now: w.Now().UTC().Truncate(time.Millisecond), drivers: map[string]driver.Record{},
+		positions: map[string]table.Item{}}
+	items, err := t.Batch(ctx, authz.FlagsKey(t, 0), sandbox.Key(t), settings.Key(t))
+	if err != nil {
+		return nil, false, err
+	}
+	v.flags = items[0]
+	if tenant.Gone(v.flags) || !tenant.IsSandbox(v.flags) {
+		return v, false, nil
+	}
+	if v.roster, err = sandbox.FromItem(items[1]); err != nil || len(v.roster.Drivers) == 0 {
+		return v, false, err
+	}
+	if v.settings, err = settings.FromItem(items[2]); err != nil {
+		return nil, false, err
+	}
+	if err := v.readTrips(ctx); err != nil {
+		return nil, false, err
+	}
+	return v, true, v.readDrivers(ctx)
+}
+
+func (v *view) partitions(statuses ...trip.Status) (out []string) {
+	for _, s := range statuses {
+		for shard := range max(1, int(v.flags.Int("readShards"))) {
+			out = append(out, v.tenant.Partition("STATUS", string(s), strconv.Itoa(shard)))
+		}
+	}
+	return out
+}
+
+// readTrips reads the open trips. An index may lag, so one may be in two statuses.
+func (v *view) readTrips(ctx context.Context) error {
+	page, err := v.tenant.Merge(ctx, v.partitions(statuses...), table.Query{Index: trip.ByStatus, Backward: true,
+		Limit: mostOpen})
+	if err != nil {
+		return fmt.Errorf("open trips: %w", err)
+	}
+	seen := map[string]bool{}
+	for _, it := range page.Items {
+		t, err := trip.FromItem(it)
+		if err != nil {
+			return err
+		}
+		if !seen[t.ID] {
+			v.trips = append(v.trips, open{t, it})
+		}
+		seen[t.ID] = true
+	}
+	return nil
+}
+
+func (v *view) readDrivers(ctx context.Context) error {
+	var keys []table.Key
+	for _, id := range v.roster.Drivers {
+		keys = append(keys, driver.Key(v.tenant, id), driver.LocationKey(v.tenant, id))
+	}
+	items, err := v.tenant.Batch(ctx, keys...)
+	if err != nil {
+		return err
+	}
+	for i, id := range v.roster.Drivers {
+		if !items[2*i].Found() {
+			continue
+		}
+		if v.drivers[id], err = driver.FromItem(items[2*i]); err != nil {
+			return err
+		}
+		v.positions[id] = items[2*i+1]
+	}
+	return nil
+}
+
+// store returns the store of trips, as the endpoints use it.
+func (v *view) store() trip.Store {
+	return trip.Store{Tenant: v.tenant, WriteShards: int(v.flags.Int("writeShards")), Now: v.now,
+		Strict: tenant.Strict(v.flags),
+		Commit: func(ctx context.Context, tx *table.Tx, _ any) error { return tx.Commit(ctx) }}
+}
+
+// since returns the time that has passed since a stored one.
+func (v *view) since(at *string) time.Duration {
+	if at == nil {
+		return 0
+	}
+	t, err := timestamp.Parse(*at)
+	if err != nil {
+		return 0
+	}
+	return v.now.Sub(t)
+}
+
+// chance returns a number from 0 to n-1 that is the same each time it is asked.
+func chance(n int, about ...string) int { return ids.Pick(strings.Join(about, "#"), n) }

@@ -1,0 +1,133 @@
+// Package sandbox owns which people of a sandbox are robots, and the row by which
+// operators move them ahead. pkg/background/robots drives them.
+//
+// Only a sandbox has robots: Fill refuses any other tenant, and a tenant is a
+// sandbox from its creation and for ever, or never.
+package sandbox
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"svc/pkg/base/fault"
+	"svc/pkg/base/ids"
+	"svc/pkg/data/audit"
+	"svc/pkg/data/due"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/customer"
+	"svc/pkg/domain/driver"
+	"svc/pkg/domain/tenant"
+)
+
+// Roster is a sandbox's robots, and where they drive.
+type Roster struct {
+	Drivers []string    `json:"drivers"`
+	Riders  []string    `json:"riders"`
+	Lat     json.Number `json:"lat"` // the centre of the town
+	Lng     json.Number `json:"lng"`
+}
+
+// Most is the largest number of robot drivers of a sandbox. One batch reads them
+// with their positions.
+const Most = 50
+
+// Key returns the key of the roster.
+func Key(t table.Tenant) table.Key { return t.Key("ROBOTS", "SETTINGS") }
+
+// FromItem decodes a roster. A tenant without one has no robots.
+func FromItem(it table.Item) (Roster, error) {
+	if !it.Found() {
+		return Roster{}, nil
+	}
+	return table.DecodeDoc[Roster](it)
+}
+
+// Book is what the robots must do at a later time.
+func Book(db *table.DB, now func() time.Time) due.Book {
+	return due.Book{DB: db, Name: "robots", Now: now}
+}
+
+// The kinds of tasks in the book.
+const (
+	Step    = "step"    // the robots of the tenant go on
+	Advance = "advance" // they go on as if the seconds in front of the id had passed
+)
+
+// ErrLive is the response to what only a sandbox has.
+var ErrLive = fault.InvalidState("This company is not a sandbox. Only a sandbox has robots; create one with " +
+	"svc tenant create SLUG --sandbox.")
+
+// Fill adds robots to a sandbox, so many drivers and as many riders, around the
+// place. Done again, it completes an interrupted call. Errors: ErrLive.
+func Fill(ctx context.Context, db *table.DB, by audit.By, n tenant.Tenant, robots int, lat, lng json.Number) error {
+	t := db.Tenant(n.ID)
+	flags, err := tenant.Flags(ctx, t)
+	switch {
+	case err != nil:
+		return err
+	case !tenant.IsSandbox(flags):
+		return ErrLive
+	case robots < 1 || robots > Most:
+		return fault.Field("robots", "expected 1 to %d", Most)
+	}
+	roster := Roster{Lat: lat, Lng: lng}
+	group, each := errgroup.WithContext(ctx)
+	group.SetLimit(atOnce)
+	for i := range robots {
+		d, c := robotDriver(n, i+1), robotRider(n, i+1)
+		roster.Drivers, roster.Riders = append(roster.Drivers, d.ID), append(roster.Riders, c.ID)
+		group.Go(func() error { return add(each, t, by, d, c) })
+	}
+	if err := group.Wait(); err != nil {
+		return fmt.Errorf("robots: %w", err)
+	}
+	return table.Retry(ctx, func(ctx context.Context) error {
+		tx := t.Write()
+		tx.Put(table.Item{Key: Key(t), Type: "robots", Version: 1, Doc: roster})
+		audit.Append(tx, t, by, "sandbox.robots", n.ID, nil, roster)
+		Book(db, func() time.Time { return by.At }).Add(tx, due.Task{Tenant: n.ID, Kind: Step, ID: "all", At: by.At})
+		return tx.Commit(ctx)
+	})
+}
+
+// atOnce is how many robots are added at the same time.
+const atOnce = 8
+
+// add adds a robot driver and a robot rider, unless they are there.
+func add(ctx context.Context, t table.Tenant, by audit.By, d driver.Record, c customer.Record) error {
+	_, err := driver.ByID(ctx, t, d.ID)
+	if errors.Is(err, fault.NotFound()) {
+		_, err = driver.Create(ctx, t, by, d, "")
+	}
+	if err != nil {
+		return err
+	}
+	if _, err = customer.ByID(ctx, t, c.ID); errors.Is(err, fault.NotFound()) {
+		_, err = customer.Create(ctx, t, by, c, "")
+	}
+	return err
+}
+
+// id returns the identifier of a robot, the same for the same tenant and number.
+func id(kind string, n tenant.Tenant, i int) string {
+	return ids.Derived(kind, time.UnixMilli(0), fmt.Sprintf("robot %s %d", n.ID, i))
+}
+
+func robotDriver(n tenant.Tenant, i int) driver.Record {
+	plate, models := fmt.Sprintf("RBT-%03d", i), []string{"Dacia Spring", "Kia Niro", "Tesla Model 3", "Škoda Enyaq"}
+	colors := []string{"White", "Blue", "Grey", "Green", "Red"}
+	return driver.Record{Driver: driver.Driver{ID: id(ids.Driver, n, i), FirstName: "Robot",
+		LastName: fmt.Sprintf("Driver %d", i), Email: fmt.Sprintf("robot-driver%d@%s.example", i, n.Slug),
+		Status: driver.Online, VehiclePlate: &plate, VehicleModel: &models[i%len(models)],
+		VehicleColor: &colors[i%len(colors)]}}
+}
+
+func robotRider(n tenant.Tenant, i int) customer.Record {
+	return customer.Record{Customer: customer.Customer{ID: id(ids.Customer, n, i), FirstName: "Robot",
+		LastName: fmt.Sprintf("Rider %d", i), Email: fmt.Sprintf("robot-rider%d@%s.example", i, n.Slug)}}
+}
