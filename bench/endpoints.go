@@ -282,6 +282,18 @@ var listed = []endpoint{
 	write(op, "POST /customers", person("customers")),
 	write(op, "GET /customers/{id}", onePerson("customers", "", "")),
 	write(op, "PATCH /customers/{id}", onePerson("customers", "", `{"firstName":"Iris"}`)),
+	write(op, "POST /businesses", made("businesses", measuredBusiness)),
+	write(op, "GET /businesses/{id}", one("businesses", measuredBusiness, "")),
+	write(op, "PATCH /businesses/{id}", one("businesses", measuredBusiness, `{"deliveryFee":2}`)),
+	write(op, "GET /businesses/{id}/menu", onMenu("")),
+	write(op, "POST /businesses/{id}/menu", onMenu(measuredDish)),
+	write(op, "PATCH /businesses/{id}/menu/{item}", func(ctx context.Context, w *world) (string, string, error) {
+		path, body, err := onMenu(measuredDish)(ctx, w)
+		if err != nil {
+			return "", "", err
+		}
+		return one(strings.TrimPrefix(path, "/api/v1/"), body, `{"price":16}`)(ctx, w)
+	}),
 	write(op, "POST /services", made("services", `{"name":"Measured","baseFare":5}`)),
 	write(op, "GET /services/{id}", one("services", `{"name":"Measured","baseFare":5}`, "")),
 	write(op, "PATCH /services/{id}", one("services", `{"name":"Measured","baseFare":5}`, `{"baseFare":6}`)),

@@ -84,6 +84,19 @@ func onePerson(collection, rest, body string) func(context.Context, *world) (str
 	}
 }
 
+const (
+	measuredBusiness = `{"name":"Measured","category":"restaurant","address":"1 Street","lat":40.7,"lng":-74}`
+	measuredDish     = `{"name":"Measured","price":15.5}`
+)
+
+// onMenu prepares a request to the menu of a new business.
+func onMenu(body string) func(context.Context, *world) (string, string, error) {
+	return func(ctx context.Context, w *world) (string, string, error) {
+		path, _, err := one("businesses", measuredBusiness, "")(ctx, w)
+		return path + "/menu", body, err
+	}
+}
+
 // next returns the next number in the world.
 func (w *world) next() int {
 	w.made++

@@ -146,9 +146,21 @@ func (c *caller) catalog() {
 		c.call(c.operator, "svc_update_"+kind, made, map[string]any{"name": "Other"})
 		c.call(c.operator, "svc_delete_"+kind, made, nil)
 	}
+	c.business()
 	hooked(c.T, c.s, func(tool, id string, arguments map[string]any) answer {
 		return c.call(c.operator, tool, id, arguments)
 	})
+}
+
+// business calls what an operator does about a business and its menu.
+func (c *caller) business() {
+	made := idOf(c.T, c.call(c.operator, "svc_create_business", "", map[string]any{"name": "Deli",
+		"category": "restaurant", "address": "1 Street", "lat": 40.7, "lng": -74}))
+	c.call(c.operator, "svc_get_business", made, nil)
+	c.call(c.operator, "svc_update_business", made, map[string]any{"deliveryFee": 2})
+	dish := idOf(c.T, c.call(c.operator, "svc_create_menu_item", made, map[string]any{"name": "Tea", "price": 3}))
+	c.call(c.operator, "svc_update_menu_item", made, map[string]any{"item": dish, "price": 4})
+	c.call(c.operator, "svc_list_menu", made, nil)
 }
 
 // operate calls what an operator does about trips, exports and feedback.
@@ -205,7 +217,7 @@ func (c *caller) money(first string) {
 func needsArguments(tool string) bool {
 	steps := []string{"rate", "request", "cancel", "accept", "arrived", "start", "complete", "save", "set_", "update",
 		"estimate",
-		"create", "delete", "payment_method", "get_service", "get_zone", "get_trip", "get_feedback", "_export", "submit",
+		"create", "delete", "payment_method", "get_service", "get_zone", "get_business", "list_menu", "get_trip", "get_feedback", "_export", "submit",
 		"comment", "vote",
 		"invite", "driver_documents", "get_driver", "get_customer",
 		"book", "assign", "arrive", "release", "decline", "report_location", "posting", "post_to", "fare",

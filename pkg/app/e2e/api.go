@@ -105,6 +105,28 @@ func (s *suite) settings(t *testing.T) {
 		`{"priority":2}`)
 }
 
+// businesses adds a business with a menu, and changes both.
+func (s *suite) businesses(t *testing.T) {
+	token := s.token(t, operator)
+	change := func(path, body string) answer {
+		return s.do(t, call{method: "PATCH", path: path, token: token, body: body})
+	}
+	made := s.do(t, call{method: "POST", path: "/api/v1/businesses", token: token, key: rand.Text(),
+		body: `{"name":"Tried","category":"restaurant","address":"1 Street","lat":40.7,"lng":-74}`}).must(201)
+	path := "/api/v1/businesses/" + made.text("id")
+	if got := change(path, `{"deliveryFee":2.50,"active":false}`).must(200).text("deliveryFee"); got != "2.5" {
+		t.Errorf("deliveryFee %s", got)
+	}
+	s.get(t, token, path).must(200)
+	dish := s.post(t, token, path+"/menu", `{"name":"Soup","price":7.20}`).must(201).text("id")
+	if got := change(path+"/menu/"+dish, `{"price":7.50}`).must(200).text("price"); got != "7.5" {
+		t.Errorf("price %s", got)
+	}
+	if find(s.get(t, token, path+"/menu").some(), dish) == nil {
+		t.Error("the menu is without the new item")
+	}
+}
+
 // people invites a driver and a customer, changes and disables them, and keeps a
 // document of a driver.
 func (s *suite) people(t *testing.T) {

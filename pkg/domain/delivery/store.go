@@ -18,17 +18,23 @@ import (
 
 // AddBusiness adds a business. It generates the ID if it is empty.
 func AddBusiness(ctx context.Context, t table.Tenant, by audit.By, b Business) (Business, error) {
-	if b.ID == "" {
-		b.ID = ids.New(ids.Business, by.At)
-	}
-	if err := b.normalize(); err != nil {
-		return Business{}, err
-	}
-	shards, err := tenant.WriteShards(ctx, t)
+	flags, err := tenant.Flags(ctx, t)
 	if err != nil {
 		return Business{}, err
 	}
-	return b, audit.Create(ctx, t, by, "business.add", b.ID, BusinessItem(t, b, shards), b)
+	if err := b.prepare(by, flags.Text("currency")); err != nil {
+		return Business{}, err
+	}
+	it := BusinessItem(t, b, max(1, int(flags.Int("writeShards"))))
+	return b, audit.Create(ctx, t, by, "business.add", b.ID, it, b.Managed())
+}
+
+// prepare completes a new business.
+func (b *Business) prepare(by audit.By, currency string) error {
+	if b.ID == "" {
+		b.ID = ids.New(ids.Business, by.At)
+	}
+	return b.normalize(currency)
 }
 
 // SetBusiness changes a business. It returns fault.NotFound if there is none.
@@ -39,13 +45,25 @@ func SetBusiness(
 	if !ids.Valid(ids.Business, id) {
 		return Business{}, fault.NotFound()
 	}
+	flags, err := tenant.Flags(ctx, t)
+	if err != nil {
+		return Business{}, err
+	}
+	return businessChange(t, by, id, flags.Text("currency"), edit).Run(ctx)
+}
+
+// businessChange is a change of a business.
+func businessChange(
+	t table.Tenant, by audit.By, id, currency string, edit func(*Business) error,
+) audit.Change[Business] {
 	return audit.Change[Business]{Tenant: t, By: by, What: "business.set", Subject: id,
 		Key: BusinessKey(t, id), FromItem: BusinessFromItem, Edit: edit,
-		Item: func(read table.Item, now Business) table.Item { return businessItem(t, now, shardOf(read.G[1])) },
+		Item:  func(read table.Item, now Business) table.Item { return businessItem(t, now, shardOf(read.G[1])) },
+		Shown: func(b Business) any { return b.Managed() },
 		Check: func(was Business, now *Business) error {
 			now.ID = was.ID
-			return now.normalize()
-		}}.Run(ctx)
+			return now.normalize(currency)
+		}}
 }
 
 // AddOrder adds an order. It fills in ID, OrderCode, Status (PENDING),
