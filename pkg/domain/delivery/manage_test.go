@@ -28,6 +28,7 @@ func TestManageBusinessAndMenu(t *testing.T) {
 		t.Errorf("created %+v", m)
 	}
 	one := path + "/menu/" + m.ID
+	m = delivery.MenuItem{}
 	w.Want(http.StatusOK, &m, "PATCH", one, w.token, `{"available":false,"section":null}`)
 	if m.Price != "7.1" || *m.Available || m.Section != nil {
 		t.Errorf("changed %+v", m)
