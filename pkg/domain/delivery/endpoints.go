@@ -20,7 +20,7 @@ func Rows() []api.Row {
 			api.Tag("Delivery"), api.Summary("List orders"), api.Text("Newest first. Filters combine: all must hold.")),
 		api.Get("/api/v1/me/orders", "svc_my_orders", authz.Riders("rider.orders:read").Needing(authz.Delivery), mine,
 			api.Tag("Me"), api.Summary("List my latest orders"), api.Text("Newest first.")),
-	}, manageRows()...)
+	}, append(manageRows(), placeRows()...)...)
 }
 
 type businessInput struct{ api.Paging }

@@ -86,7 +86,7 @@ var metro = demoTenant{
 			RoundFareToMultiple: "0.05"},
 		Payments: settings.Payments{Cash: true, Card: true, Wallet: true},
 		Dispatch: settings.Dispatch{Mode: settings.Manual, WaveSize: 1, MaxWaves: 10, ScheduledLead: 15,
-			AutoAssign: true, SearchRadiusKm: "6", OfferTimeoutSeconds: 20, ScheduledRides: true,
+			AutoAssign: false, SearchRadiusKm: "6", OfferTimeoutSeconds: 20, ScheduledRides: true,
 			DriverStatus: settings.FreeStatus, ServiceArea: settings.AnyArea},
 		Routing: settings.Default.Routing,
 	},
