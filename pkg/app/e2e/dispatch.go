@@ -26,6 +26,9 @@ func (s *suite) dispatch(t *testing.T) {
 				if one["tripId"] == id {
 					return true
 				}
+				if list == "offers" { // of a trip that was pending before; a driver holds one offer at a time
+					s.post(t, dr, fmt.Sprint("/api/v1/me/trips/", one["tripId"], "/decline"), "")
+				}
 			}
 			return false
 		})
