@@ -26,9 +26,6 @@ func (s *suite) dispatch(t *testing.T) {
 				if one["tripId"] == id {
 					return true
 				}
-				if list == "offers" { // of a trip that was pending before; a driver holds one offer at a time
-					s.post(t, dr, fmt.Sprint("/api/v1/me/trips/", one["tripId"], "/decline"), "")
-				}
 			}
 			return false
 		})
@@ -37,6 +34,9 @@ func (s *suite) dispatch(t *testing.T) {
 		if one["status"] == "ASSIGNED" || one["status"] == "DRIVER_ARRIVED" {
 			s.post(t, dr, fmt.Sprint("/api/v1/me/trips/", one["id"], "/release"), "").must(200)
 		}
+	}
+	for _, one := range s.get(t, op, "/api/v1/trips?status=PENDING&limit=200").items() { // they would be offered first
+		s.post(t, op, fmt.Sprint("/api/v1/trips/", one["id"], "/cancel"), `{"reason": "Nobody waits"}`).must(200)
 	}
 	mode(`{"mode": "offers", "offerTimeoutSeconds": 600}`)
 	here()
