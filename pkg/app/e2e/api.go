@@ -143,7 +143,8 @@ func (s *suite) orders(t *testing.T, business, dish string) {
 			key: rand.Text()}).must(201).text("id")
 	}
 	first, second := place(), place()
-	s.do(t, call{method: "PATCH", path: "/api/v1/orders/" + first, token: token, body: `{"status":"ACCEPTED"}`}).must(200)
+	s.do(t, call{method: "PATCH", path: "/api/v1/orders/" + first, token: token,
+		body: `{"status":"ACCEPTED","driverId":"` + s.id(t, driver) + `"}`}).must(200)
 	s.post(t, mine, "/api/v1/me/orders/"+first+"/cancel", "").refused(409, "invalid_state")
 	s.post(t, mine, "/api/v1/me/orders/"+second+"/cancel", "").must(200)
 	for _, status := range []string{s.get(t, token, "/api/v1/orders/"+second).must(200).text("status"),
