@@ -179,7 +179,7 @@ func ofCustomer(s subject) (result, error) {
 	if err != nil {
 		return result{}, err
 	}
-	r.TotalTrips, r.Rating = 0, nil
+	r.TotalTrips, r.Rating, r.Number = 0, nil, nil // Number follows from Phone
 	return s.state("customer", r.ID, "", sum(r), "", event.Data{CustomerID: r.ID}), nil
 }
 
