@@ -88,6 +88,7 @@ concurrent: bin/engine ## build the functions with -race and send 64 events at o
 .PHONY: soak
 soak: build $(if $(filter dynamodb-local,$(SVC_ENGINE)),dynamodb-local) ## drive load against `svc dev` on disk; fail if its memory or files keep growing (MINUTES=60 SVC_ENGINE=dynamodb-local)
 	go run ./bench -soak -minutes $(or $(MINUTES),60)
+	SVC_COMPANY=$(or $(MINUTES),60)m go test ./cmd/svc -run TestCompanyDay -count=1 -timeout 0
 
 .PHONY: bare-root
 bare-root: ## prove README's commands in a bare Debian root with Go, make and npm (needs root; FULL=1 COLD=1)

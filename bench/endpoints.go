@@ -283,6 +283,30 @@ var listed = []endpoint{
 	write(op, "POST /customers", person("customers")),
 	write(op, "GET /customers/{id}", onePerson("customers", "", "")),
 	write(op, "PATCH /customers/{id}", onePerson("customers", "", `{"firstName":"Iris"}`)),
+	write(rider, "GET /me/businesses/{id}/menu", func(ctx context.Context, w *world) (string, string, error) {
+		path, _, err := onMenu("")(ctx, w)
+		return strings.Replace(path, "/v1/", "/v1/me/", 1), "", err
+	}),
+	write(rider, "POST /me/orders", func(ctx context.Context, w *world) (string, string, error) {
+		body, err := w.order(ctx)
+		return "/api/v1/me/orders", body, err
+	}),
+	write(rider, "GET /me/orders/{id}", ordered("/me/orders/", "")),
+	write(rider, "POST /me/orders/{id}/cancel", ordered("/me/orders/", "")),
+	write(op, "GET /orders/{id}", ordered("/orders/", "")),
+	write(op, "PATCH /orders/{id}", ordered("/orders/", `{"status":"ACCEPTED"}`)),
+	write(op, "POST /businesses", made("businesses", measuredBusiness)),
+	write(op, "GET /businesses/{id}", one("businesses", measuredBusiness, "")),
+	write(op, "PATCH /businesses/{id}", one("businesses", measuredBusiness, `{"deliveryFee":2}`)),
+	write(op, "GET /businesses/{id}/menu", onMenu("")),
+	write(op, "POST /businesses/{id}/menu", onMenu(measuredDish)),
+	write(op, "PATCH /businesses/{id}/menu/{item}", func(ctx context.Context, w *world) (string, string, error) {
+		path, body, err := onMenu(measuredDish)(ctx, w)
+		if err != nil {
+			return "", "", err
+		}
+		return one(strings.TrimPrefix(path, "/api/v1/"), body, `{"price":16}`)(ctx, w)
+	}),
 	write(op, "POST /services", made("services", `{"name":"Measured","baseFare":5}`)),
 	write(op, "GET /services/{id}", one("services", `{"name":"Measured","baseFare":5}`, "")),
 	write(op, "PATCH /services/{id}", one("services", `{"name":"Measured","baseFare":5}`, `{"baseFare":6}`)),

@@ -84,6 +84,42 @@ func onePerson(collection, rest, body string) func(context.Context, *world) (str
 	}
 }
 
+const (
+	measuredBusiness = `{"name":"Measured","category":"restaurant","address":"1 Street","lat":40.7,"lng":-74}`
+	measuredDish     = `{"name":"Measured","price":15.5}`
+)
+
+// onMenu prepares a request to the menu of a new business.
+func onMenu(body string) func(context.Context, *world) (string, string, error) {
+	return func(ctx context.Context, w *world) (string, string, error) {
+		path, _, err := one("businesses", measuredBusiness, "")(ctx, w)
+		return path + "/menu", body, err
+	}
+}
+
+// order returns the body of an order from a new menu.
+func (w *world) order(ctx context.Context) (string, error) {
+	path, dish, err := onMenu(measuredDish)(ctx, w)
+	if err != nil {
+		return "", err
+	}
+	id, err := w.create(ctx, op, path, dish)
+	return fmt.Sprintf(`{"businessId":%q,"items":[{"menuItemId":%q,"quantity":2}],"deliveryAddress":"1 Street"}`,
+		strings.Split(path, "/")[4], id), err
+}
+
+// ordered prepares a request about a new order.
+func ordered(prefix, body string) func(context.Context, *world) (string, string, error) {
+	return func(ctx context.Context, w *world) (string, string, error) {
+		order, err := w.order(ctx)
+		if err != nil {
+			return "", "", err
+		}
+		id, err := w.create(ctx, rider, "/api/v1/me/orders", order)
+		return "/api/v1" + prefix + id, body, err
+	}
+}
+
 // next returns the next number in the world.
 func (w *world) next() int {
 	w.made++

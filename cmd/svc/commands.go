@@ -18,6 +18,7 @@ var commands = []func(*cli) *cobra.Command{
 	serviceCommand,
 	zoneCommand,
 	businessCommand,
+	menuCommand,
 	orderCommand,
 	tripCommand,
 	walletCommand,

@@ -26,6 +26,8 @@ func businessFlags(cmd *cobra.Command) *edits[delivery.Business] {
 	e.number("lng", "longitude, `degrees`", func(b *delivery.Business) *json.Number { return &b.Lng })
 	e.optional("phone", "phone `number`", func(b *delivery.Business) **string { return &b.Phone })
 	e.optional("logo", "https `URL`", func(b *delivery.Business) **string { return &b.LogoURL })
+	e.number("fee", "fee of each order that a rider places, `amount`",
+		func(b *delivery.Business) *json.Number { return &b.DeliveryFee })
 	e.flag("active", "the API lists the business", func(b *delivery.Business) *bool { return &b.Active })
 	return e
 }

@@ -152,9 +152,30 @@ func (c *caller) catalog() {
 	tenant.SetFlags(tx, tn, map[string]any{"sandbox": true})
 	testkit.Must(c, tx.Commit(c.Context()))
 	c.call(c.operator, "svc_advance_sandbox", "", map[string]any{"seconds": 60})
+	c.business()
 	hooked(c.T, c.s, func(tool, id string, arguments map[string]any) answer {
 		return c.call(c.operator, tool, id, arguments)
 	})
+}
+
+// business calls what an operator does about a business and its menu.
+func (c *caller) business() {
+	made := idOf(c.T, c.call(c.operator, "svc_create_business", "", map[string]any{"name": "Deli",
+		"category": "restaurant", "address": "1 Street", "lat": 40.7, "lng": -74}))
+	c.call(c.operator, "svc_get_business", made, nil)
+	c.call(c.operator, "svc_update_business", made, map[string]any{"deliveryFee": 2})
+	dish := idOf(c.T, c.call(c.operator, "svc_create_menu_item", made, map[string]any{"name": "Tea", "price": 3}))
+	c.call(c.operator, "svc_update_menu_item", made, map[string]any{"item": dish, "price": 4})
+	c.call(c.operator, "svc_list_menu", made, nil)
+	c.call(c.rider, "svc_list_my_menu", made, nil)
+	order := map[string]any{"businessId": made, "deliveryAddress": "1 Street",
+		"items": []map[string]any{{"menuItemId": dish, "quantity": 1}}}
+	placed := idOf(c.T, c.call(c.rider, "svc_place_order", "", order))
+	c.call(c.rider, "svc_my_order", placed, nil)
+	c.call(c.rider, "svc_cancel_my_order", placed, nil)
+	placed = idOf(c.T, c.call(c.rider, "svc_place_order", "", order))
+	c.call(c.operator, "svc_get_order", placed, nil)
+	c.call(c.operator, "svc_update_order", placed, map[string]any{"status": "ACCEPTED"})
 }
 
 // operate calls what an operator does about trips, exports and feedback.
@@ -211,7 +232,7 @@ func (c *caller) money(first string) {
 func needsArguments(tool string) bool {
 	steps := []string{"rate", "request", "cancel", "accept", "arrived", "start", "complete", "save", "set_", "update",
 		"estimate",
-		"create", "delete", "payment_method", "get_service", "get_zone", "get_trip", "get_feedback", "_export", "submit",
+		"create", "delete", "payment_method", "get_service", "get_zone", "get_business", "list_menu", "my_menu", "order", "get_trip", "get_feedback", "_export", "submit",
 		"comment", "vote",
 		"invite", "driver_documents", "get_driver", "get_customer",
 		"book", "assign", "arrive", "release", "decline", "report_location", "posting", "post_to", "fare",

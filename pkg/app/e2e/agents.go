@@ -37,7 +37,7 @@ func (s *suite) agents(t *testing.T) {
 	}
 	s.succeeded = map[string]bool{}
 	for name, run := range map[string]func(*testing.T){"operator": s.operator, "branding": s.branding,
-		"settings": s.settings, "people": s.people,
+		"settings": s.settings, "people": s.people, "businesses": s.businesses,
 		"webhooks": s.webhooks, "sandbox": s.sandbox,
 		"feedback": s.feedback, "rider": s.rider, "driver": s.driver, "estimate": s.estimated, "ride": s.ride,
 		"export": s.exported,

@@ -105,6 +105,56 @@ func (s *suite) settings(t *testing.T) {
 		`{"priority":2}`)
 }
 
+// businesses adds a business with a menu, and changes both.
+func (s *suite) businesses(t *testing.T) {
+	token := s.token(t, operator)
+	change := func(path, body string) answer {
+		return s.do(t, call{method: "PATCH", path: path, token: token, body: body})
+	}
+	made := s.do(t, call{method: "POST", path: "/api/v1/businesses", token: token, key: rand.Text(),
+		body: `{"name":"Tried","category":"restaurant","address":"1 Street","lat":40.7,"lng":-74}`}).must(201)
+	path := "/api/v1/businesses/" + made.text("id")
+	if got := change(path, `{"deliveryFee":2.50,"active":false}`).must(200).text("deliveryFee"); got != "2.5" {
+		t.Errorf("deliveryFee %s", got)
+	}
+	s.get(t, token, path).must(200)
+	dish := s.post(t, token, path+"/menu", `{"name":"Soup","price":7.20}`).must(201).text("id")
+	if got := change(path+"/menu/"+dish, `{"price":7.50}`).must(200).text("price"); got != "7.5" {
+		t.Errorf("price %s", got)
+	}
+	if find(s.get(t, token, path+"/menu").some(), dish) == nil {
+		t.Error("the menu is without the new item")
+	}
+	change(path, `{"active":true}`).must(200)
+	s.orders(t, made.text("id"), dish)
+}
+
+// orders has a rider order from a menu. The company accepts one order, and the
+// rider cancels another.
+func (s *suite) orders(t *testing.T, business, dish string) {
+	t.Helper()
+	token, mine := s.token(t, operator), s.token(t, rider)
+	s.get(t, mine, "/api/v1/me/businesses").some()
+	s.get(t, mine, "/api/v1/me/businesses/"+business+"/menu").some()
+	body := fmt.Sprintf(`{"businessId":%q,"items":[{"menuItemId":%q,"quantity":3}],"deliveryAddress":"1 Street",`+
+		`"expectedTotal":25}`, business, dish)
+	place := func() string {
+		return s.do(t, call{method: "POST", path: "/api/v1/me/orders", token: mine, body: body,
+			key: rand.Text()}).must(201).text("id")
+	}
+	first, second := place(), place()
+	s.do(t, call{method: "PATCH", path: "/api/v1/orders/" + first, token: token,
+		body: `{"status":"ACCEPTED","driverId":"` + s.id(t, driver) + `"}`}).must(200)
+	s.post(t, mine, "/api/v1/me/orders/"+first+"/cancel", "").refused(409, "invalid_state")
+	s.post(t, mine, "/api/v1/me/orders/"+second+"/cancel", "").must(200)
+	for _, status := range []string{s.get(t, token, "/api/v1/orders/"+second).must(200).text("status"),
+		s.get(t, mine, "/api/v1/me/orders/"+second).must(200).text("status")} {
+		if status != "CANCELLED" {
+			t.Errorf("status %s", status)
+		}
+	}
+}
+
 // people invites a driver and a customer, changes and disables them, and keeps a
 // document of a driver.
 func (s *suite) people(t *testing.T) {

@@ -35,6 +35,9 @@ func (s *suite) dispatch(t *testing.T) {
 			s.post(t, dr, fmt.Sprint("/api/v1/me/trips/", one["id"], "/release"), "").must(200)
 		}
 	}
+	for _, one := range s.get(t, op, "/api/v1/trips?status=PENDING&limit=200").items() { // they would be offered first
+		s.post(t, op, fmt.Sprint("/api/v1/trips/", one["id"], "/cancel"), `{"reason": "Nobody waits"}`).must(200)
+	}
 	mode(`{"mode": "offers", "offerTimeoutSeconds": 600}`)
 	here()
 	first := s.request(t, "").must(201).text("id")

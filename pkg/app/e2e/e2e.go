@@ -72,6 +72,7 @@ func Run(t *testing.T, target Target) {
 		{"branding", s.branding},
 		{"settings", s.settings},
 		{"people", s.people},
+		{"businesses", s.businesses},
 		{"feedback", s.feedback},
 		{"rider", s.rider},
 		{"driver", s.driver},

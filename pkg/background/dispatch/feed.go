@@ -58,6 +58,10 @@ func (f Feed) message(c stream.Change) (m Message, ok bool) {
 	if !it.Found() {
 		it = c.Old
 	}
+	if it.Type == "settings" && switchedOn(c) {
+		owner, owned := stream.TenantOf(f.DB, c.Key)
+		return Message{owner.ID(), pending}, owned
+	}
 	status := trip.Status(it.Text("status"))
 	if it.Type != "trip" || !slices.Contains(steps, status) || (!it.Flag("dispatched") && status != trip.Scheduled) {
 		return m, false

@@ -2,11 +2,13 @@ package dispatch
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"slices"
 	"time"
 
 	"svc/pkg/access/authz"
+	"svc/pkg/base/fault"
 	"svc/pkg/base/money"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/due"
@@ -73,14 +75,21 @@ func (v *view) offered(t trip.Trip, live int) (trip.Trip, error) {
 // wave gives offers to the nearest drivers. Without any, the trip stays in
 // SEARCHING, and the next wave looks again.
 func (v *view) wave(ctx context.Context) error {
+	most := v.settings.WaveSize
+	if v.settings.AutoAssign {
+		most = 1
+	}
 	radius, _ := money.Must(v.settings.SearchRadiusKm).Float64()
 	found, err := location.Nearby(ctx, v.tenant, location.Search{Place: location.At(v.trip.OriginLat, v.trip.OriginLng),
-		Kilometres: radius, Most: v.settings.WaveSize, Now: v.now, Suits: v.suits})
+		Kilometres: radius, Most: most, Now: v.now, Suits: v.suits})
 	if err != nil {
 		return err
 	}
 	span := time.Duration(min(max(v.settings.OfferTimeoutSeconds, shortest), longest)) * time.Second
 	until := v.now.Add(span)
+	if v.settings.AutoAssign && len(found) == 1 {
+		return v.assign(ctx, found[0], until)
+	}
 	next := dispatch.Search{Wave: v.search.Wave + 1, Until: timestamp.Format(until), Asked: v.search.Asked}
 	for _, c := range found {
 		next.Now = append(next.Now, c.ID)
@@ -112,6 +121,27 @@ func (v *view) wave(ctx context.Context) error {
 		if late := v.Later(ctx, Message{v.tenant.ID(), v.id}, span+time.Second); late != nil {
 			slog.WarnContext(ctx, "the end of a wave waits for the sweep", "tenant", v.tenant.ID(), "trip", v.id, "cause", late)
 		}
+	}
+	return err
+}
+
+// assign gives the trip to the driver without asking. The driver's item for an offer
+// is written too and holds until then. So no search that found the same driver
+// meanwhile, in an index that lags, assigns a second trip.
+func (v *view) assign(ctx context.Context, c location.Candidate, until time.Time) error {
+	slots, err := v.slots(ctx, []string{c.ID})
+	if err != nil {
+		return err
+	}
+	err = v.change(ctx, func(tx *table.Tx) error {
+		if v.open.Found() {
+			tx.Delete(v.open.Key)
+		}
+		dispatch.NewOffer(v.trip, c.Kilometres, until).Give(tx, slots[0], v.now, errMoved)
+		return nil
+	}, func(t trip.Trip) (trip.Trip, error) { return t.Assign(trip.BySystem(), c.ID, v.now) })
+	if errors.Is(err, fault.InvalidState("")) {
+		err = errMoved // the trip or the driver is taken
 	}
 	return err
 }

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"time"
 
 	"svc/pkg/access/authz"
@@ -47,6 +48,9 @@ var errMoved = errors.New("the trip, its search or a driver has changed meanwhil
 // Step does what the trip needs now.
 func (w Worker) Step(ctx context.Context, m Message) error {
 	t := w.DB.Tenant(m.Tenant)
+	if strings.HasPrefix(m.Trip, pending) {
+		return w.pickUp(ctx, t, m)
+	}
 	err := table.Retry(ctx, func(ctx context.Context) error {
 		v, err := w.look(ctx, t, m.Trip)
 		if err == nil {
@@ -94,6 +98,7 @@ type view struct {
 	asked    []table.Item // the offers that the drivers of the last wave hold
 	settings settings.Dispatch
 	shards   int
+	strict   bool // a trip makes its driver BUSY
 	gone     bool // the tenant is deleted or being deleted
 }
 
@@ -106,6 +111,7 @@ func (w Worker) look(ctx context.Context, t table.Tenant, id string) (*view, err
 	}
 	v.item, v.state, v.open = items[0], items[1], items[2]
 	flags := items[4]
+	v.strict = tenant.Strict(flags)
 	v.shards, v.gone = int(flags.Int("writeShards")), tenant.Gone(flags)
 	if v.item.Found() {
 		if v.trip, err = trip.FromItem(v.item); err != nil {
@@ -230,7 +236,7 @@ func (v *view) stop(ctx context.Context, reason string) error {
 // condition that the trip is as the step read it.
 func (v *view) change(ctx context.Context, also func(*table.Tx) error, act func(trip.Trip) (trip.Trip, error)) error {
 	var failed error
-	s := trip.Store{Tenant: v.tenant, WriteShards: v.shards, Now: v.now,
+	s := trip.Store{Tenant: v.tenant, WriteShards: v.shards, Now: v.now, Strict: v.strict,
 		Commit: func(ctx context.Context, tx *table.Tx, _ any) error {
 			if failed != nil {
 				return failed

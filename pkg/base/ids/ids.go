@@ -23,6 +23,7 @@ const (
 	Service  = "svt"
 	Zone     = "zon"
 	Business = "biz"
+	MenuItem = "itm"
 	Order    = "ord"
 	Address  = "adr"
 	Payment  = "pay"

@@ -1,6 +1,7 @@
 package delivery
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 
@@ -26,14 +27,30 @@ type Business struct {
 	Phone    *string     `json:"phone" doc:"Phone number."`
 	LogoURL  *string     `json:"logoUrl" format:"uri" doc:"An https URL of the logo."`
 	Active   bool        `json:"active" doc:"Always true here, because lists contain only active businesses."`
+
+	DeliveryFee json.Number `json:"-"` // of a rider's order, currency units
 }
+
+// ManagedBusiness is a business as those who manage it see it.
+type ManagedBusiness struct {
+	Business
+	Active      bool        `json:"active" doc:"Whether riders see the business and may order."`
+	DeliveryFee json.Number `json:"deliveryFee" example:"3.99" doc:"Fee of each order that a rider places, currency units."`
+}
+
+// Managed returns the business with everything.
+func (b Business) Managed() ManagedBusiness { return ManagedBusiness{b, b.Active, b.DeliveryFee} }
 
 // BusinessKey returns the key of a business.
 func BusinessKey(t table.Tenant, id string) table.Key { return t.Key("BUSINESS", "BUSINESS", id) }
 
 // BusinessFromItem decodes a business from its item. It returns fault.NotFound
-// if there is none.
-func BusinessFromItem(it table.Item) (Business, error) { return table.DecodeDoc[Business](it) }
+// if there is none. DeliveryFee is an attribute of the item.
+func BusinessFromItem(it table.Item) (Business, error) {
+	b, err := table.DecodeDoc[Business](it)
+	b.DeliveryFee = cmp.Or(it.Number("deliveryFee"), "0")
+	return b, err
+}
 
 // BusinessItem returns the stored form of a new business. by-g1 lists the
 // active businesses by name, by-g2 all of them.
@@ -42,7 +59,8 @@ func BusinessItem(t table.Tenant, b Business, writeShards int) table.Item {
 }
 
 func businessItem(t table.Tenant, b Business, shard string) table.Item {
-	it := table.Item{Key: BusinessKey(t, b.ID), Type: "business", Version: 1, Doc: b, R: byName(b.Name) + "#" + b.ID}
+	it := table.Item{Key: BusinessKey(t, b.ID), Type: "business", Version: 1, Doc: b, R: byName(b.Name) + "#" + b.ID,
+		Attrs: map[string]any{"deliveryFee": cmp.Or(b.DeliveryFee, "0")}}
 	it.G[1] = t.Partition("BUSINESSES", "ALL", shard)
 	if b.Active {
 		it.G[0] = t.Partition("BUSINESSES", shard)
@@ -56,7 +74,9 @@ func byName(name string) string {
 	return string(folded[:min(len(folded), 64)])
 }
 
-func (b *Business) normalize() error {
+// normalize converts a business to its stored form and validates it. Its fee is in
+// the currency.
+func (b *Business) normalize(currency string) error {
 	b.Name, b.Category, b.Address = strings.TrimSpace(b.Name), strings.TrimSpace(b.Category), strings.TrimSpace(b.Address)
 	if !ids.Valid(ids.Business, b.ID) {
 		return fault.NotFound()
@@ -68,6 +88,9 @@ func (b *Business) normalize() error {
 	wrong.Unless(money.Within(&b.Lat, 90) && money.Within(&b.Lng, 180), "lat",
 		"expected a latitude and a longitude in degrees")
 	wrong.Unless(b.Phone == nil || phone.Is(*b.Phone), "phone", "expected a phone number, as in +1 212 555 0181")
+	fee, err := money.Accept(cmp.Or(b.DeliveryFee, "0"), currency)
+	wrong.Unless(err == nil, "deliveryFee", "%v", err)
+	b.DeliveryFee = money.Number(fee)
 	if b.LogoURL != nil {
 		message, uri := branding.CheckURL(*b.LogoURL), branding.URI(*b.LogoURL)
 		b.LogoURL = &uri

@@ -11,7 +11,7 @@ import (
 
 // Rows returns the endpoints of delivery.
 func Rows() []api.Row {
-	return []api.Row{
+	return append([]api.Row{
 		api.Get("/api/v1/businesses", "svc_list_businesses",
 			authz.Operators("tenant.businesses:read", "VIEW_BUSINESSES").Needing(authz.Delivery), businesses,
 			api.Tag("Delivery"), api.Summary("List the active businesses"), api.Text("By name.")),
@@ -20,7 +20,7 @@ func Rows() []api.Row {
 			api.Tag("Delivery"), api.Summary("List orders"), api.Text("Newest first. Filters combine: all must hold.")),
 		api.Get("/api/v1/me/orders", "svc_my_orders", authz.Riders("rider.orders:read").Needing(authz.Delivery), mine,
 			api.Tag("Me"), api.Summary("List my latest orders"), api.Text("Newest first.")),
-	}
+	}, append(manageRows(), placeRows()...)...)
 }
 
 type businessInput struct{ api.Paging }

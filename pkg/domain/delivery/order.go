@@ -58,6 +58,9 @@ func moves(from, to string) bool {
 	return j > i
 }
 
+// over reports whether nothing of the order can change any more.
+func (o Order) over() bool { return o.Status == "DELIVERED" || o.Status == "CANCELLED" }
+
 // OrderKey returns the key of an order.
 func OrderKey(t table.Tenant, id string) table.Key { return t.Key("ORDER", "ORDER", id) }
 
@@ -89,7 +92,7 @@ func (o *Order) normalize() error {
 	wrong.Unless(slices.Contains(Statuses, o.Status), "status", "expected one of %s", strings.Join(Statuses, ", "))
 	wrong.Unless(ids.Valid(ids.Business, o.BusinessID), "business", "expected the id of a business")
 	wrong.Unless(ids.Valid(ids.Customer, o.CustomerID), "customer", "expected the id of a rider")
-	wrong.Unless(o.DriverID == nil || ids.Valid(ids.Driver, *o.DriverID), "driver", "expected the id of a driver")
+	wrong.Unless(o.DriverID == nil || ids.Valid(ids.Driver, *o.DriverID), "driverId", "expected the id of a driver")
 	wrong.Unless(plaintext.IsLine(o.DeliveryAddress, 300), "deliveryAddress", "expected %s", plaintext.Rule(300))
 	wrong.Unless(len(o.Items) > 0 && len(o.Items) <= 100, "item", "expected 1 to 100 lines")
 	subtotal := o.lines(&wrong)

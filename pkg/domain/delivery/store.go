@@ -1,6 +1,7 @@
 package delivery
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"reflect"
@@ -18,17 +19,23 @@ import (
 
 // AddBusiness adds a business. It generates the ID if it is empty.
 func AddBusiness(ctx context.Context, t table.Tenant, by audit.By, b Business) (Business, error) {
-	if b.ID == "" {
-		b.ID = ids.New(ids.Business, by.At)
-	}
-	if err := b.normalize(); err != nil {
-		return Business{}, err
-	}
-	shards, err := tenant.WriteShards(ctx, t)
+	flags, err := tenant.Flags(ctx, t)
 	if err != nil {
 		return Business{}, err
 	}
-	return b, audit.Create(ctx, t, by, "business.add", b.ID, BusinessItem(t, b, shards), b)
+	if err := b.prepare(by, flags.Text("currency")); err != nil {
+		return Business{}, err
+	}
+	it := BusinessItem(t, b, max(1, int(flags.Int("writeShards"))))
+	return b, audit.Create(ctx, t, by, "business.add", b.ID, it, b.Managed())
+}
+
+// prepare completes a new business.
+func (b *Business) prepare(by audit.By, currency string) error {
+	if b.ID == "" {
+		b.ID = ids.New(ids.Business, by.At)
+	}
+	return b.normalize(currency)
 }
 
 // SetBusiness changes a business. It returns fault.NotFound if there is none.
@@ -39,13 +46,25 @@ func SetBusiness(
 	if !ids.Valid(ids.Business, id) {
 		return Business{}, fault.NotFound()
 	}
+	flags, err := tenant.Flags(ctx, t)
+	if err != nil {
+		return Business{}, err
+	}
+	return businessChange(t, by, id, flags.Text("currency"), edit).Run(ctx)
+}
+
+// businessChange is a change of a business.
+func businessChange(
+	t table.Tenant, by audit.By, id, currency string, edit func(*Business) error,
+) audit.Change[Business] {
 	return audit.Change[Business]{Tenant: t, By: by, What: "business.set", Subject: id,
 		Key: BusinessKey(t, id), FromItem: BusinessFromItem, Edit: edit,
-		Item: func(read table.Item, now Business) table.Item { return businessItem(t, now, shardOf(read.G[1])) },
+		Item:  func(read table.Item, now Business) table.Item { return businessItem(t, now, shardOf(read.G[1])) },
+		Shown: func(b Business) any { return b.Managed() },
 		Check: func(was Business, now *Business) error {
 			now.ID = was.ID
-			return now.normalize()
-		}}.Run(ctx)
+			return now.normalize(currency)
+		}}
 }
 
 // AddOrder adds an order. It fills in ID, OrderCode, Status (PENDING),
@@ -53,6 +72,36 @@ func SetBusiness(
 // customer and driver must belong to the tenant, and the currency must be the
 // tenant's. AddOrder does not check whether the business is active.
 func AddOrder(ctx context.Context, t table.Tenant, by audit.By, o Order) (Order, error) {
+	if err := o.prepare(by); err != nil {
+		return Order{}, err
+	}
+	err := table.Retry(ctx, func(ctx context.Context) error {
+		flags, err := tenant.Flags(ctx, t)
+		if err != nil {
+			return err
+		}
+		if o.Currency != flags.Text("currency") {
+			return fault.Field("currency", "expected %s, the tenant's currency", flags.Text("currency"))
+		}
+		tx := t.Write()
+		o.add(tx, t, by, flags)
+		tx.Check(BusinessKey(t, o.BusinessID)).If("attribute_exists(pk)").Else(fault.Field("business",
+			"there is no such business"))
+		tx.Check(customer.Key(t, o.CustomerID)).If("attribute_exists(pk)").Else(fault.Field("customer",
+			"there is no such rider"))
+		if o.DriverID != nil {
+			tx.Check(driver.Key(t, *o.DriverID)).If("attribute_exists(pk)").Else(errDriver)
+		}
+		return tx.Commit(ctx)
+	})
+	if err != nil {
+		return Order{}, fmt.Errorf("add order: %w", err)
+	}
+	return o, nil
+}
+
+// prepare completes a new order.
+func (o *Order) prepare(by audit.By) error {
 	if o.ID == "" {
 		o.ID = ids.New(ids.Order, by.At)
 	}
@@ -68,37 +117,16 @@ func AddOrder(ctx context.Context, t table.Tenant, by audit.By, o Order) (Order,
 	if o.UpdatedAt == "" {
 		o.UpdatedAt = o.CreatedAt
 	}
-	if err := o.normalize(); err != nil {
-		return Order{}, err
-	}
-	err := table.Retry(ctx, func(ctx context.Context) error {
-		flags, err := tenant.Flags(ctx, t)
-		if err != nil {
-			return err
-		}
-		if o.Currency != flags.Text("currency") {
-			return fault.Field("currency", "expected %s, the tenant's currency", flags.Text("currency"))
-		}
-		tx := t.Write()
-		tx.Create(OrderItem(t, o, max(1, int(flags.Int("writeShards")))))
-		tenant.Price(tx, flags)
-		tx.Check(BusinessKey(t, o.BusinessID)).If("attribute_exists(pk)").Else(fault.Field("business",
-			"there is no such business"))
-		tx.Check(customer.Key(t, o.CustomerID)).If("attribute_exists(pk)").Else(fault.Field("customer",
-			"there is no such rider"))
-		if o.DriverID != nil {
-			tx.Check(driver.Key(t, *o.DriverID)).If("attribute_exists(pk)").Else(errDriver)
-		}
-		audit.Append(tx, t, by, "order.add", o.ID, nil, o)
-		return tx.Commit(ctx)
-	})
-	if err != nil {
-		return Order{}, fmt.Errorf("add order: %w", err)
-	}
-	return o, nil
+	return o.normalize()
 }
 
-var errDriver = fault.Field("driver", "there is no such driver")
+// add adds a new order to the transaction. flags is a copy of the tenant's flags.
+func (o Order) add(tx *table.Tx, t table.Tenant, by audit.By, flags table.Item) {
+	audit.Add(tx, t, by, "order.add", o.ID, OrderItem(t, o, max(1, int(flags.Int("writeShards")))), o)
+	tenant.Price(tx, flags)
+}
+
+var errDriver = fault.Field("driverId", "expected a driver of this company who is not disabled")
 
 // SetOrder changes an order's status, unless status is "", and assigns a
 // driver, unless driverID is nil. A status that the order already has changes
@@ -108,34 +136,48 @@ func SetOrder(ctx context.Context, t table.Tenant, by audit.By, id, status strin
 	if !ids.Valid(ids.Order, id) {
 		return Order{}, fault.NotFound()
 	}
+	return orderChange(t, by, id, func(o *Order) error {
+		o.Status = cmp.Or(status, o.Status)
+		if driverID != nil {
+			o.DriverID = driverID
+		}
+		return nil
+	}).Run(ctx)
+}
+
+// orderChange is a change of an order's status or driver.
+func orderChange(t table.Tenant, by audit.By, id string, edit func(*Order) error) audit.Change[Order] {
 	return audit.Change[Order]{Tenant: t, By: by, What: "order.set", Subject: id,
-		Key: OrderKey(t, id), FromItem: OrderFromItem,
+		Key: OrderKey(t, id), FromItem: OrderFromItem, Edit: edit,
 		Item: func(read table.Item, now Order) table.Item { return orderItem(t, now, shardOf(read.G[0])) },
-		Edit: func(o *Order) error {
-			if status != "" && status != o.Status {
-				if !moves(o.Status, status) {
-					return fault.InvalidState("An order that is %s cannot become %s.", o.Status, status)
-				}
-				o.Status = status
-			}
-			if driverID != nil {
-				o.DriverID = driverID
-			}
-			return nil
-		},
 		Check: func(was Order, now *Order) error {
+			if err := now.follows(was); err != nil {
+				return err
+			}
 			if err := now.normalize(); err != nil || reflect.DeepEqual(was, *now) {
 				return err
 			}
 			now.UpdatedAt = max(was.UpdatedAt, timestamp.Format(by.At))
 			return nil
 		},
-		Also: func(_ context.Context, tx *table.Tx, _, _ Order) error {
-			if driverID != nil {
-				tx.Check(driver.Key(t, *driverID)).If("attribute_exists(pk)").Else(errDriver)
+		Also: func(_ context.Context, tx *table.Tx, was, now Order) error {
+			if now.DriverID != nil && !reflect.DeepEqual(was.DriverID, now.DriverID) {
+				tx.Check(driver.Key(t, *now.DriverID)).
+					If("attribute_exists(pk) AND (attribute_not_exists(disabled) OR disabled = ?)", false).Else(errDriver)
 			}
 			return nil
-		}}.Run(ctx)
+		}}
+}
+
+// follows returns an error unless the order may become this one.
+func (o Order) follows(was Order) error {
+	switch {
+	case o.Status != was.Status && !moves(was.Status, o.Status):
+		return fault.InvalidState("An order that is %s cannot become %s.", was.Status, o.Status)
+	case was.over() && !reflect.DeepEqual(o.DriverID, was.DriverID):
+		return fault.InvalidState("The driver of an order that is %s cannot change.", was.Status)
+	}
+	return nil
 }
 
 func shardOf(partition string) string { return partition[strings.LastIndexByte(partition, '#')+1:] }

@@ -62,8 +62,8 @@ type Payments struct {
 
 // Dispatch configures how trips find their drivers.
 type Dispatch struct {
-	Mode                string      `json:"mode" enum:"manual,open,offers" doc:"With manual, nothing is dispatched. With open, drivers see the open trips around them. With offers, the nearest drivers get offers, in waves. It holds for trips that are requested from then on."`
-	AutoAssign          bool        `json:"autoAssign" doc:"For your own dispatch: whether drivers are assigned automatically. The service does not use it; see mode."`
+	Mode                string      `json:"mode" enum:"manual,open,offers" doc:"With manual, nothing is dispatched. With open, drivers see the open trips around them. With offers, the nearest drivers get offers, in waves. Trips that are PENDING when manual ends are dispatched too."`
+	AutoAssign          bool        `json:"autoAssign" doc:"With the mode offers: whether the nearest driver gets the trip without being asked. Who cannot drive it releases it."`
 	SearchRadiusKm      json.Number `json:"searchRadiusKm" minimum:"0" doc:"How far from the origin to search for drivers, and from the driver for open trips, kilometres. The service searches at most 60 km."`
 	OfferTimeoutSeconds int         `json:"offerTimeoutSeconds" minimum:"0" doc:"How long an offer to a driver stands, seconds. The service takes at least 5 and at most 900."`
 	WaveSize            int         `json:"waveSize" minimum:"1" maximum:"20" doc:"How many drivers get an offer at the same time. With more than one, the trip is in COLLECTING_OFFERS meanwhile, in which its rider cannot cancel it."`

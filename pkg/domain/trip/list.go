@@ -69,6 +69,16 @@ func (in *ListInput) choose(t table.Tenant, shards int, q *table.Query) []string
 	return api.Sharded(t, shards, "TRIPS")
 }
 
+// Undispatched reads at most limit trips that are pending and are not dispatched,
+// oldest first.
+//
+// Access pattern: by-g2 T#t#STATUS#PENDING#shard, shards merged.
+func Undispatched(ctx context.Context, t table.Tenant, shards, limit int) ([]table.Item, error) {
+	page, err := t.Merge(ctx, api.Sharded(t, shards, "STATUS", string(Pending)), table.Query{Index: byStatus, Limit: limit,
+		Where: []table.Condition{{Name: "dispatched", Absent: true}}})
+	return page.Items, err
+}
+
 // Filter is what Recent reads: trips that match every value that is set. Trips
 // requested at From or later, and before To, match.
 type Filter struct {

@@ -85,7 +85,7 @@ type Trip struct {
 	// of the rider or driver.
 	Operators map[Event]string `json:"-"`
 	// Dispatched means that the trip was requested while the tenant's dispatch.mode
-	// was not manual. It is never shown.
+	// was not manual, or was pending when that began. It is never shown.
 	Dispatched bool `json:"-"`
 	// Engaged means that the trip made its driver BUSY. Its end, or another driver,
 	// makes the driver ONLINE again, whatever the company's setting then is.

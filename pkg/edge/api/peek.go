@@ -32,6 +32,21 @@ func (p Peek) Body(name string) (text string) {
 	return text
 }
 
+// Each returns a member of each object in a top-level array of a JSON body, where it
+// is a string.
+func (p Peek) Each(list, name string) (out []string) {
+	var all []map[string]any
+	if json.Unmarshal(member(p.body, list), &all) != nil {
+		return nil
+	}
+	for _, one := range all {
+		if text, ok := one[name].(string); ok {
+			out = append(out, text)
+		}
+	}
+	return out
+}
+
 // Number returns a top-level member of a JSON body if it is a number, else "".
 func (p Peek) Number(name string) json.Number {
 	raw := member(p.body, name)

@@ -23,6 +23,12 @@ type order struct {
 	lines                   []delivery.Line
 }
 
+// dish is an item of a menu of the demo.
+type dish struct {
+	section, name string
+	price         json.Number
+}
+
 // untilStatus is the time from placing an order until it reached a status.
 var untilStatus = map[string]time.Duration{"ACCEPTED": 2 * time.Minute, "PREPARING": 5 * time.Minute,
 	"READY":     19 * time.Minute,
@@ -36,6 +42,9 @@ func (l *loader) delivery(ctx context.Context, t table.Tenant, p demoTenant) err
 		if _, err := delivery.AddBusiness(ctx, t, l.by, b); once(err) != nil {
 			return err
 		}
+	}
+	if err := l.menus(ctx, t, p); err != nil {
+		return err
 	}
 	for i, o := range p.orders {
 		at := l.now.Add(-o.ago)
@@ -65,6 +74,23 @@ func (l *loader) delivery(ctx context.Context, t table.Tenant, p demoTenant) err
 			ExpMonth: card.month, ExpYear: l.now.Year() + card.year}
 		if _, err := payment.Add(ctx, t, at, id(ids.Customer, slug, card.rider), m); once(err) != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// menus writes the menus, with numbers that count through all of them.
+func (l *loader) menus(ctx context.Context, t table.Tenant, p demoTenant) error {
+	n := 0
+	for number := range p.businesses {
+		for _, d := range p.menus[number+1] {
+			n++
+			m := delivery.MenuItem{ID: id(ids.MenuItem, p.tenant.Slug, n),
+				MenuItemEdit: delivery.MenuItemEdit{Name: d.name, Section: &d.section, Price: d.price}}
+			_, err := delivery.AddMenuItem(ctx, t, l.by, id(ids.Business, p.tenant.Slug, number+1), m)
+			if once(err) != nil {
+				return err
+			}
 		}
 	}
 	return nil

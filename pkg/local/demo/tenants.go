@@ -27,6 +27,7 @@ type demoTenant struct {
 	notes      map[int]string  // texts to drivers, by number of the trip, from 1
 	reasons    []string        // reasons of cancelled trips
 	businesses []delivery.Business
+	menus      map[int][]dish // by number of the business, from 1
 	orders     []order
 }
 
@@ -85,7 +86,7 @@ var metro = demoTenant{
 			RoundFareToMultiple: "0.05"},
 		Payments: settings.Payments{Cash: true, Card: true, Wallet: true},
 		Dispatch: settings.Dispatch{Mode: settings.Manual, WaveSize: 1, MaxWaves: 10, ScheduledLead: 15,
-			AutoAssign: true, SearchRadiusKm: "6", OfferTimeoutSeconds: 20, ScheduledRides: true,
+			AutoAssign: false, SearchRadiusKm: "6", OfferTimeoutSeconds: 20, ScheduledRides: true,
 			DriverStatus: settings.FreeStatus, ServiceArea: settings.AnyArea},
 		Routing: settings.Default.Routing,
 	},
@@ -120,6 +121,13 @@ var metro = demoTenant{
 			true),
 		business("metro", 4, "Sunrise Bakery", "bakery", "60 Harbour Street", "40.7135", "-74.0049", "+1 212 555 0144",
 			false),
+	},
+	menus: map[int][]dish{
+		1: {{"Sandwiches", "Pastrami on rye", "14.5"}, {"Sandwiches", "Reuben", "15.5"},
+			{"Soups", "Matzo ball soup", "9.5"}, {"Sides", "Half-sour pickles", "4.25"}},
+		2: {{"Fruit", "Oranges, 1 kg", "4.1"}, {"Dairy", "Oat milk", "3.49"}, {"Bread", "Sourdough", "6"},
+			{"Ready to eat", "Salad box", "11.2"}},
+		3: {{"Ramen", "Tonkotsu ramen", "16.75"}, {"Ramen", "Shoyu ramen", "15.25"}, {"Sides", "Gyoza", "8"}},
 	},
 	orders: []order{
 		{1, 1, 1, "DELIVERED", 30 * time.Hour, "3.99", []delivery.Line{{Name: "Pastrami on rye", Quantity: 2,

@@ -1,0 +1,495 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"html"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"svc/pkg/base/money"
+	"svc/pkg/local/devpages"
+	"svc/pkg/local/testkit"
+	"svc/pkg/oauth/flow"
+)
+
+// TestCompanyDay runs a day of a new company through the API alone: people are
+// invited, prices and dispatch are set, rides are estimated, offered, declined,
+// handed over and corrected, money is refunded and paid out, food is ordered. The
+// service is killed twice. At the end wallets, receipts, report and svc verify agree
+// with the script's own sums to the cent. SVC_COMPANY sets the rides, or how long they
+// go on, as in 60m.
+func TestCompanyDay(t *testing.T) {
+	testkit.Long(t)
+	rides, long := 20, time.Duration(0)
+	if text := os.Getenv("SVC_COMPANY"); text != "" {
+		var err error
+		if rides, err = strconv.Atoi(text); err != nil {
+			long, err = time.ParseDuration(text)
+		}
+		testkit.Must(t, err)
+	}
+	c := &company{world: world{T: t, data: t.TempDir()}, clients: map[string]string{}, cents: map[string]int64{},
+		fares: map[string]int64{}}
+	c.start()
+	t.Cleanup(c.kill)
+	c.found()
+	begun, armed := time.Now(), 0
+	part := func(i int) float64 { // of the day
+		if long > 0 {
+			return float64(time.Since(begun)) / float64(long)
+		}
+		return float64(i) / float64(rides)
+	}
+	for i := 0; part(i) < 1; i++ {
+		if armed < 2 && part(i)*3 >= float64(armed+1) {
+			armed++
+			c.killAt = c.calls + 3 + rand.IntN(12)
+		}
+		if i%20 == 0 {
+			c.online()
+		}
+		c.ride(i)
+		if i%2 == 0 {
+			c.order(i)
+		}
+		if i%10 == 9 {
+			c.payOut()
+		}
+	}
+	if c.kills != 2 {
+		t.Errorf("the service was killed %d times", c.kills)
+	}
+	c.close()
+}
+
+// company is a tenant, its people and what the script was told about its money.
+type company struct {
+	world
+	process *process
+	clients map[string]string // by audience
+	boss    *human
+	riders  []*human
+	drivers []*human
+	service string // identifier of the service type
+	diner   string // identifier of the business
+	dish    string // identifier of the item on its menu
+
+	calls, killAt, kills int
+	cents                map[string]int64 // of the wallets, by person
+	fares                map[string]int64 // of the completed trips
+	delivered, placed    int64            // sums of delivered orders, and of all
+}
+
+type human struct{ audience, email, id, token string }
+
+const secret = "company-password"
+
+func (c *company) start() {
+	c.Helper()
+	program, err := os.Executable()
+	testkit.Must(c.T, err)
+	c.process = startDev(c.T, program, c.data, "")
+	c.base = c.process.await(c.T)
+}
+
+func (c *company) kill() {
+	_ = c.process.cmd.Process.Kill() // it may have ended
+	<-c.process.ended
+}
+
+// all returns everybody who can sign in.
+func (c *company) all() []*human {
+	out := append(append([]*human{}, c.riders...), c.drivers...)
+	if c.boss != nil {
+		out = append(out, c.boss)
+	}
+	return out
+}
+
+// restart starts the killed service again. Its address is another one, so everybody
+// signs in again.
+func (c *company) restart() {
+	c.Helper()
+	c.kill()
+	c.start()
+	c.kills++
+	for _, h := range c.all() {
+		c.signIn(h)
+	}
+}
+
+func (c *company) signIn(h *human) {
+	c.Helper()
+	o := flow.Options{BaseURL: c.base, Tenant: "bay", Audience: h.audience, Email: h.email, Password: secret,
+		ClientID: c.clients[h.audience]}
+	tokens, err := flow.Token(c.Context(), o)
+	testkit.Must(c.T, err)
+	c.clients[h.audience], h.token = tokens.ClientID, tokens.AccessToken
+}
+
+// told is the answer to a request.
+type told map[string]any
+
+func (a told) text(name string) string { return fmt.Sprint(a[name]) }
+
+func (a told) cents(name string) int64 { return cents(a.text(name)) }
+
+func cents(amount string) int64 { return money.Must(json.Number(amount)).Shift(2).IntPart() }
+
+func (a told) items() (out []told) {
+	list, _ := a["items"].([]any)
+	for _, one := range list {
+		if m, ok := one.(map[string]any); ok {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// amount returns cents as an amount.
+func amount(cents int64) string { return decimal.New(cents, -2).StringFixed(2) }
+
+// send sends a request until it is answered, with one Idempotency-Key. If the
+// service was killed meanwhile, it is started again first.
+func (c *company) send(h *human, method, path, body string) (int, told) {
+	c.Helper()
+	c.calls++
+	key := "call-" + strconv.Itoa(c.calls)
+	if c.calls == c.killAt {
+		victim := c.process.cmd.Process
+		go func() {
+			time.Sleep(time.Duration(rand.IntN(4000)) * time.Microsecond)
+			_ = victim.Kill()
+		}()
+	}
+	for range 100 {
+		r, err := http.NewRequestWithContext(c.Context(), method, c.base+"/api/v1/"+path, strings.NewReader(body))
+		testkit.Must(c.T, err)
+		r.Header = http.Header{"Authorization": {"Bearer " + h.token}, "Content-Type": {"application/json"}}
+		if method == http.MethodPost {
+			r.Header.Set("Idempotency-Key", key)
+		}
+		res, err := http.DefaultClient.Do(r)
+		if err != nil {
+			c.restart()
+			continue
+		}
+		answer := told{}
+		dec := json.NewDecoder(res.Body)
+		dec.UseNumber()
+		err = dec.Decode(&answer)
+		_, _ = io.Copy(io.Discard, res.Body)
+		_ = res.Body.Close()
+		switch {
+		case err != nil:
+			c.restart()
+		case res.StatusCode != http.StatusServiceUnavailable:
+			return res.StatusCode, answer
+		}
+	}
+	c.Fatalf("%s %s is never answered", method, path)
+	return 0, nil
+}
+
+func (c *company) must(h *human, method, path, body string) told {
+	c.Helper()
+	status, answer := c.send(h, method, path, body)
+	if status/100 != 2 {
+		c.Fatalf("%s %s %s: %d %v", method, path, body, status, answer)
+	}
+	return answer
+}
+
+// eventually sends a request until it succeeds: what it needs is written behind the
+// stream.
+func (c *company) eventually(h *human, method, path, body string) told {
+	c.Helper()
+	for range 600 {
+		if status, answer := c.send(h, method, path, body); status/100 == 2 {
+			return answer
+		} else if status != http.StatusConflict {
+			c.Fatalf("%s %s %s: %d %v", method, path, body, status, answer)
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	c.Fatalf("%s %s %s never succeeds", method, path, body)
+	return nil
+}
+
+// found creates the company and does the rest by the API: people, prices, a zone,
+// dispatch, a business with a menu, money in wallets.
+func (c *company) found() {
+	c.Helper()
+	c.ok("tenant", "create", "bay", "--name", "Bay", "--currency", "USD", "--flag", "taxiEnabled=true", "--flag",
+		"deliveryEnabled=true")
+	c.ok("member", "add", "bay", "boss@bay.example", "--all", "--first", "Bo", "--last", "Ss", "--password", secret)
+	c.boss = &human{audience: "dashboard", email: "boss@bay.example"}
+	c.signIn(c.boss)
+	for n := range 4 {
+		c.drivers = append(c.drivers, c.invite("driver", "drivers", n))
+		c.riders = append(c.riders, c.invite("rider", "customers", n))
+	}
+	c.service = c.must(c.boss, "POST", "services", `{"name":"Car","baseFare":3,"perKm":1.2,"commissionRate":0.2}`).text("id")
+	c.must(c.boss, "POST", "zones", `{"name":"Bay","area":{"type":"Polygon","coordinates":[[[-75,40],[-73,40],[-73,41],`+
+		`[-75,41],[-75,40]]]}}`)
+	c.must(c.boss, "PATCH", "settings", `{"dispatch":{"mode":"offers","offerTimeoutSeconds":5,"searchRadiusKm":20,`+
+		`"serviceArea":"strict"},"payments":{"cash":true,"card":true,"wallet":true}}`)
+	c.diner = c.must(c.boss, "POST", "businesses", `{"name":"Diner","category":"restaurant","address":"1 Street",`+
+		`"lat":40.7,"lng":-74,"deliveryFee":1.99}`).text("id")
+	c.dish = c.must(c.boss, "POST", "businesses/"+c.diner+"/menu", `{"name":"Soup","price":7.15}`).text("id")
+	for _, r := range c.riders {
+		c.post(r, "customerId", "TOP_UP", 10_000, "")
+	}
+}
+
+// invite invites somebody, who sets a password by the mailed link.
+func (c *company) invite(audience, collection string, n int) *human {
+	c.Helper()
+	h := &human{audience: audience, email: fmt.Sprintf("%s%d@bay.example", audience, n)}
+	h.id = c.must(c.boss, "POST", collection, fmt.Sprintf(`{"email":%q,"firstName":"Ana","lastName":"N%d"}`, h.email,
+		n)).text("id")
+	browser := flow.NewBrowser(flow.Options{BaseURL: c.base})
+	outbox, _, err := browser.Get(c.Context(), c.base+devpages.Outbox)
+	testkit.Must(c.T, err)
+	link := regexp.MustCompile(`href="(http[^"]+/oauth/password[^"]+)"`).FindStringSubmatch(outbox.Body) // the newest
+	if link == nil {
+		c.Fatalf("no link for %s: %s", h.email, outbox.Body)
+	}
+	page, _, err := browser.Fill(c.Context(), html.UnescapeString(link[1]), url.Values{"password": {secret},
+		"again": {secret}})
+	if err != nil || page.StatusCode >= http.StatusBadRequest {
+		c.Fatalf("the password of %s: %d %v", h.email, page.StatusCode, err)
+	}
+	c.signIn(h)
+	return h
+}
+
+// post posts to a wallet.
+func (c *company) post(h *human, member, kind string, value int64, more string) {
+	c.Helper()
+	c.eventually(c.boss, "POST", "wallets/postings", fmt.Sprintf(
+		`{%q:%q,"type":%q,"amount":%s,"description":"Day"%s}`, member, h.id, kind, amount(value), more))
+	c.cents[h.id] += value
+}
+
+// online has every driver report that he is near.
+func (c *company) online() {
+	c.Helper()
+	for n, d := range c.drivers {
+		c.must(d, "PATCH", "me/status", `{"online":true}`)
+		c.must(d, "PUT", "me/location", fmt.Sprintf(`{"lat":40.70%d,"lng":-74,"recordedAt":%q}`, n,
+			time.Now().UTC().Format(time.RFC3339Nano)))
+	}
+}
+
+// offered waits until a driver holds an offer of the trip, and returns the driver.
+func (c *company) offered(id string, not *human) *human {
+	c.Helper()
+	for range 1200 {
+		for _, d := range c.drivers {
+			for _, o := range c.must(d, "GET", "me/offers", "").items() {
+				if o.text("tripId") == id && d != not {
+					return d
+				}
+			}
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	c.Fatalf("nobody is offered %s: %v", id, c.must(c.boss, "GET", "trips/"+id, ""))
+	return nil
+}
+
+const road = `"originAddress":"1 Street","originLat":40.7,"originLng":-74,"destAddress":"2 Street","destLat":40.72,` +
+	`"destLng":-74`
+
+// ride takes a ride of one of several kinds, and notes what it does to wallets.
+func (c *company) ride(i int) {
+	c.Helper()
+	rider, pays := c.riders[i%len(c.riders)], []string{"CASH", "CARD", "WALLET"}[i%3]
+	fare := int64(2000 + 5*i)
+	if i%8 == 5 {
+		c.scheduled(rider, pays, fare)
+		return
+	}
+	estimate := c.must(rider, "POST", "me/estimates", `{"originLat":40.7,"originLng":-74,"destLat":40.72,"destLng":-74}`)
+	id := c.must(rider, "POST", "me/trips", fmt.Sprintf(`{%s,"serviceTypeId":%q,"paymentType":%q,"estimateId":%q}`, road,
+		c.service, pays, estimate.items()[0].text("estimateId"))).text("id")
+	if i%8 == 6 {
+		c.must(rider, "POST", "me/trips/"+id+"/cancel", `{"reason":"Plans changed"}`)
+		return
+	}
+	d := c.offered(id, nil)
+	switch i % 8 {
+	case 1:
+		c.must(d, "POST", "me/trips/"+id+"/decline", "")
+		d = c.offered(id, nil)
+	case 2: // a dead phone: the offer expires
+		if i%64 == 2 {
+			d = c.offered(id, d)
+		}
+	}
+	d = c.take(i, id, d)
+	for _, step := range []string{"arrived", "start"} {
+		c.must(d, "POST", "me/trips/"+id+"/"+step, "")
+	}
+	c.must(d, "POST", "me/trips/"+id+"/complete", `{"finalFare":`+amount(fare)+`}`)
+	c.paid(id, rider, d, pays, fare)
+	c.afterwards(i, id, rider, d, pays)
+}
+
+// take has the driver accept. In some rides another driver gets the trip then.
+func (c *company) take(i int, id string, d *human) *human {
+	c.Helper()
+	c.must(d, "POST", "me/trips/"+id+"/accept", "")
+	switch i % 8 {
+	case 3:
+		other := c.drivers[0]
+		if d == other {
+			other = c.drivers[1]
+		}
+		c.must(c.boss, "POST", "trips/"+id+"/assign", `{"driverId":"`+other.id+`"}`)
+		return other
+	case 4:
+		c.must(d, "POST", "me/trips/"+id+"/release", `{"reason":"Flat tyre"}`)
+		d = c.offered(id, d)
+		c.must(d, "POST", "me/trips/"+id+"/accept", "")
+	}
+	return d
+}
+
+// scheduled has an operator book a ride for later, assign it and complete it.
+func (c *company) scheduled(rider *human, pays string, fare int64) {
+	c.Helper()
+	d := c.drivers[2]
+	id := c.must(c.boss, "POST", "trips", fmt.Sprintf(`{"customerId":%q,%s,"serviceTypeId":%q,"paymentType":%q,`+
+		`"scheduledFor":%q}`, rider.id, road, c.service, pays, time.Now().Add(time.Hour).UTC().Format(time.RFC3339))).text("id")
+	c.must(c.boss, "POST", "trips/"+id+"/assign", `{"driverId":"`+d.id+`"}`)
+	for _, step := range []string{"arrived", "start"} {
+		c.must(c.boss, "POST", "trips/"+id+"/"+step, "")
+	}
+	c.must(c.boss, "POST", "trips/"+id+"/complete", `{"finalFare":`+amount(fare)+`}`)
+	c.paid(id, rider, d, pays, fare)
+}
+
+// paid notes a fare, of which the company keeps a fifth.
+func (c *company) paid(id string, rider, d *human, pays string, fare int64) {
+	was := c.fares[id]
+	c.fares[id] = fare
+	c.cents[d.id] -= (fare - was) / 5
+	if pays != "CASH" {
+		c.cents[d.id] += fare - was
+	}
+	if pays == "WALLET" {
+		c.cents[rider.id] -= fare - was
+	}
+}
+
+// afterwards corrects some fares and refunds some rides.
+func (c *company) afterwards(i int, id string, rider, d *human, pays string) {
+	c.Helper()
+	if i%5 == 0 {
+		fare := c.fares[id] - 505
+		c.must(c.boss, "POST", "trips/"+id+"/fare", `{"finalFare":`+amount(fare)+`,"reason":"A detour"}`)
+		c.paid(id, rider, d, pays, fare)
+	}
+	if i%7 == 0 {
+		c.post(rider, "customerId", "REFUND", 101, `,"tripId":"`+id+`"`)
+	}
+}
+
+// order orders food, which is delivered or cancelled.
+func (c *company) order(i int) {
+	c.Helper()
+	rider, quantity := c.riders[i%len(c.riders)], int64(1+i%3)
+	total := 715*quantity + 199
+	o := c.must(rider, "POST", "me/orders", fmt.Sprintf(`{"businessId":%q,"items":[{"menuItemId":%q,"quantity":%d}],`+
+		`"deliveryAddress":"1 Street","expectedTotal":%s}`, c.diner, c.dish, quantity, amount(total)))
+	c.placed += o.cents("total")
+	if i%6 == 0 {
+		c.must(rider, "POST", "me/orders/"+o.text("id")+"/cancel", "")
+		return
+	}
+	for _, body := range []string{`{"status":"ACCEPTED"}`, `{"status":"READY","driverId":"` + c.drivers[0].id + `"}`,
+		`{"status":"DELIVERED"}`} {
+		c.must(c.boss, "PATCH", "orders/"+o.text("id"), body)
+	}
+	c.delivered += total
+}
+
+// payOut pays a part of the largest balance of a driver.
+func (c *company) payOut() {
+	c.Helper()
+	d := c.drivers[0]
+	for _, one := range c.drivers {
+		if c.cents[one.id] > c.cents[d.id] {
+			d = one
+		}
+	}
+	value := c.cents[d.id] / 4
+	asked := c.eventually(d, "POST", "me/wallet/withdrawals", `{"amount":`+amount(value)+`}`)
+	c.must(c.boss, "POST", "withdrawals/"+asked.text("id")+"/pay", "")
+	c.cents[d.id] -= value
+}
+
+// close compares everything with the script's own sums.
+func (c *company) close() {
+	c.Helper()
+	c.ok("verify")
+	same := func(what string, got, want int64) {
+		c.Helper()
+		if got != want {
+			c.Errorf("%s: %s, the script's sum is %s", what, amount(got), amount(want))
+		}
+	}
+	sums := map[string]int64{}
+	for _, h := range c.all() {
+		if h == c.boss {
+			continue
+		}
+		same("the wallet of "+h.email, c.must(h, "GET", "me/wallet", "").cents("balance"), c.cents[h.id])
+		sums[h.audience] += c.cents[h.id]
+	}
+	totals := c.must(c.boss, "GET", "wallets", "")
+	for name, audience := range map[string]string{"drivers": "driver", "customers": "rider"} {
+		total, _ := totals[name].(map[string]any)
+		same("all wallets of "+name, told(total).cents("balance"), sums[audience])
+	}
+	var revenue int64
+	for id, fare := range c.fares {
+		same("the receipt of "+id, c.must(c.boss, "GET", "trips/"+id+"/receipt", "").cents("total"), fare)
+		revenue += fare
+	}
+	report := c.must(c.boss, "GET", "reports/summary", "")
+	same("revenue", report.cents("revenue"), revenue)
+	if report.text("completedTrips") != strconv.Itoa(len(c.fares)) {
+		c.Errorf("completed %s, the script completed %d", report.text("completedTrips"), len(c.fares))
+	}
+	same("delivered orders", c.ordered("&status=DELIVERED"), c.delivered)
+	same("all orders", c.ordered(""), c.placed)
+}
+
+// ordered returns the sum of the company's orders.
+func (c *company) ordered(filter string) (sum int64) {
+	c.Helper()
+	for cursor := ""; ; {
+		page := c.must(c.boss, "GET", "orders?limit=200"+filter+cursor, "")
+		for _, o := range page.items() {
+			sum += o.cents("total")
+		}
+		if page["next_cursor"] == nil {
+			return sum
+		}
+		cursor = "&cursor=" + url.QueryEscape(page.text("next_cursor"))
+	}
+}

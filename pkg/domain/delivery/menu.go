@@ -1,0 +1,193 @@
+package delivery
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"svc/pkg/base/fault"
+	"svc/pkg/base/ids"
+	"svc/pkg/base/money"
+	"svc/pkg/base/plaintext"
+	"svc/pkg/data/audit"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/tenant"
+)
+
+// mostOnMenu is the maximum number of items of a menu.
+const mostOnMenu = 500
+
+// MenuItem is what a business sells.
+type MenuItem struct {
+	ID string `json:"id" doc:"The value of menuItemId in an order."`
+	MenuItemEdit
+	Currency string `json:"currency" doc:"ISO 4217 code."`
+}
+
+// MenuItemEdit has the members of a menu item that its company decides.
+type MenuItemEdit struct {
+	Name        string      `json:"name" minLength:"1" maxLength:"100" example:"Reuben" doc:"Name of the item."`
+	Description *string     `json:"description,omitempty" nullable:"true" maxLength:"1000" example:"On rye, with sauerkraut" doc:"What riders get."`
+	Section     *string     `json:"section,omitempty" nullable:"true" minLength:"1" maxLength:"100" example:"Sandwiches" doc:"The part of the menu in which it is."`
+	Price       json.Number `json:"price" minimum:"0" example:"15.5" doc:"Price of one, currency units."`
+	Available   *bool       `json:"available,omitempty" default:"true" doc:"Whether riders see the item and may order it."`
+}
+
+// MenuItemKey returns the key of an item of a business's menu.
+func MenuItemKey(t table.Tenant, businessID, id string) table.Key {
+	return t.Key(menuPrefix+id, "BUSINESS", businessID)
+}
+
+const menuPrefix = "MENU#"
+
+// MenuItemFromItem decodes a menu item. It returns fault.NotFound if there is
+// none.
+func MenuItemFromItem(it table.Item) (MenuItem, error) { return table.DecodeDoc[MenuItem](it) }
+
+func menuItem(t table.Tenant, businessID string, m MenuItem) table.Item {
+	m.Currency = ""
+	return table.Item{Key: MenuItemKey(t, businessID, m.ID), Type: "menuitem", Version: 1, Doc: m}
+}
+
+// in returns the menu item with the currency of its price, which is the tenant's.
+func (m MenuItem) in(currency string) MenuItem {
+	m.Currency = currency
+	return m
+}
+
+// prepare completes a new menu item.
+func (m *MenuItem) prepare(by audit.By, currency string) error {
+	if m.ID == "" {
+		m.ID = ids.New(ids.MenuItem, by.At)
+	}
+	return m.normalize(currency)
+}
+
+func (m *MenuItem) normalize(currency string) error {
+	m.Name, m.Currency = strings.TrimSpace(m.Name), currency
+	var wrong fault.Faults
+	wrong.Unless(ids.Valid(ids.MenuItem, m.ID), "id", "expected the id of a menu item")
+	wrong.Unless(plaintext.IsLine(m.Name, 100), "name", "expected %s", plaintext.Rule(100))
+	wrong.Unless(m.Section == nil || plaintext.IsLine(*m.Section, 100), "section", "expected %s", plaintext.Rule(100))
+	wrong.Unless(m.Description == nil || plaintext.IsText(*m.Description, 1000), "description",
+		"expected at most 1,000 characters, and no control characters but line breaks and tabs")
+	price, err := money.Accept(m.Price, currency)
+	wrong.Unless(err == nil, "price", "%v", err)
+	m.Price = money.Number(price)
+	if m.Available == nil {
+		yes := true
+		m.Available = &yes
+	}
+	return wrong.Err()
+}
+
+// Menu reads the menu of a business, oldest item first.
+//
+// Access pattern: T#t#BUSINESS#b, MENU#…, strongly consistent.
+func Menu(ctx context.Context, t table.Tenant, businessID string) ([]MenuItem, error) {
+	page, err := t.Query(ctx, BusinessKey(t, businessID).PK, table.Query{Prefix: menuPrefix, Limit: mostOnMenu,
+		Consistent: true, Fill: true})
+	if err != nil {
+		return nil, fmt.Errorf("menu: %w", err)
+	}
+	return table.DecodeAll(page.Items, MenuItemFromItem)
+}
+
+// MenuOf is Menu, with currencies, for a business that must exist.
+func MenuOf(ctx context.Context, t table.Tenant, businessID string) ([]MenuItem, error) {
+	if !ids.Valid(ids.Business, businessID) {
+		return nil, fault.NotFound()
+	}
+	it, err := t.Get(ctx, BusinessKey(t, businessID))
+	if err != nil {
+		return nil, err
+	}
+	if !it.Found() {
+		return nil, fault.NotFound()
+	}
+	flags, err := tenant.Flags(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	all, err := Menu(ctx, t, businessID)
+	for i := range all {
+		all[i] = all[i].in(flags.Text("currency"))
+	}
+	return all, err
+}
+
+// AddMenuItem adds an item to the menu of a business. It generates the ID if it is
+// empty. Errors: fault.NotFound if there is no such business, a 409 if its menu is
+// full.
+func AddMenuItem(
+	ctx context.Context, t table.Tenant, by audit.By, businessID string, m MenuItem,
+) (MenuItem, error) {
+	if !ids.Valid(ids.Business, businessID) {
+		return MenuItem{}, fault.NotFound()
+	}
+	flags, err := tenant.Flags(ctx, t)
+	if err != nil {
+		return MenuItem{}, err
+	}
+	if err := m.prepare(by, flags.Text("currency")); err != nil {
+		return MenuItem{}, err
+	}
+	if err := roomOnMenu(ctx, t, businessID); err != nil {
+		return MenuItem{}, err
+	}
+	err = table.Retry(ctx, func(ctx context.Context) error {
+		tx := t.Write()
+		addToMenu(tx, t, by, businessID, m)
+		return tx.Commit(ctx)
+	})
+	if err != nil {
+		return MenuItem{}, fmt.Errorf("add menu item: %w", err)
+	}
+	return m, nil
+}
+
+func roomOnMenu(ctx context.Context, t table.Tenant, businessID string) error {
+	have, err := Menu(ctx, t, businessID)
+	if err == nil && len(have) >= mostOnMenu {
+		err = fault.InvalidState("A menu has at most %d items. Change one of them.", mostOnMenu)
+	}
+	return err
+}
+
+func addToMenu(tx *table.Tx, t table.Tenant, by audit.By, businessID string, m MenuItem) {
+	tx.Check(BusinessKey(t, businessID)).If("attribute_exists(pk)").Else(fault.NotFound())
+	audit.Add(tx, t, by, "menu.add", businessID, menuItem(t, businessID, m), m)
+}
+
+// SetMenuItem changes an item of a menu. It returns fault.NotFound if there is
+// none.
+func SetMenuItem(
+	ctx context.Context, t table.Tenant, by audit.By, businessID, id string, edit func(*MenuItem) error,
+) (MenuItem, error) {
+	if !ids.Valid(ids.Business, businessID) || !ids.Valid(ids.MenuItem, id) {
+		return MenuItem{}, fault.NotFound()
+	}
+	flags, err := tenant.Flags(ctx, t)
+	if err != nil {
+		return MenuItem{}, err
+	}
+	return menuChange(t, by, businessID, id, flags.Text("currency"), edit).Run(ctx)
+}
+
+// menuChange is a change of a menu item.
+func menuChange(
+	t table.Tenant, by audit.By, businessID, id, currency string, edit func(*MenuItem) error,
+) audit.Change[MenuItem] {
+	return audit.Change[MenuItem]{Tenant: t, By: by, What: "menu.set", Subject: businessID,
+		Key: MenuItemKey(t, businessID, id), Edit: edit,
+		FromItem: func(it table.Item) (MenuItem, error) {
+			m, err := MenuItemFromItem(it)
+			return m.in(currency), err
+		},
+		Item: func(_ table.Item, now MenuItem) table.Item { return menuItem(t, businessID, now) },
+		Check: func(was MenuItem, now *MenuItem) error {
+			now.ID = was.ID
+			return now.normalize(currency)
+		}}
+}
