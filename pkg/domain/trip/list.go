@@ -74,7 +74,7 @@ func (in *ListInput) choose(t table.Tenant, shards int, q *table.Query) []string
 //
 // Access pattern: by-g2 T#t#STATUS#PENDING#shard, shards merged.
 func Undispatched(ctx context.Context, t table.Tenant, shards, limit int) ([]table.Item, error) {
-	page, err := t.Merge(ctx, api.Sharded(t, shards, "STATUS", string(Pending)), table.Query{Index: byStatus, Limit: limit,
+	page, err := t.Merge(ctx, api.Sharded(t, shards, "STATUS", string(Pending)), table.Query{Index: ByStatus, Limit: limit,
 		Where: []table.Condition{{Name: "dispatched", Absent: true}}})
 	return page.Items, err
 }
