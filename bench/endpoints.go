@@ -214,6 +214,23 @@ var listed = []endpoint{
 		id, err := w.create(ctx, op, "/api/v1/exports", exported)
 		return "/api/v1/exports/" + id, "", err
 	}),
+	write(op, "POST /imports", func(ctx context.Context, w *world) (string, string, error) {
+		return "/api/v1/imports", `{"kind":"customers"}`, w.endImports(ctx)
+	}),
+	write(op, "GET /imports/{id}", func(ctx context.Context, w *world) (string, string, error) {
+		if err := w.endImports(ctx); err != nil {
+			return "", "", err
+		}
+		id, err := w.create(ctx, op, "/api/v1/imports", `{"kind":"customers"}`)
+		return "/api/v1/imports/" + id, "", err
+	}),
+	write(op, "GET /imports/{id}/errors", func(ctx context.Context, w *world) (string, string, error) {
+		if err := w.endImports(ctx); err != nil {
+			return "", "", err
+		}
+		id, err := w.create(ctx, op, "/api/v1/imports", `{"kind":"customers"}`)
+		return "/api/v1/imports/" + id + "/errors", "", err
+	}),
 	write(op, "POST /wallets/postings", func(_ context.Context, w *world) (string, string, error) {
 		return "/api/v1/wallets/postings", fmt.Sprintf(
 			`{"driverId":%q,"type":"TOP_UP","amount":12.5,"description":"Measured"}`, w.ids["driver"]), nil

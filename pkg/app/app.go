@@ -13,6 +13,7 @@ import (
 	"svc/pkg/access/signing"
 	"svc/pkg/background/jobs"
 	"svc/pkg/data/table"
+	"svc/pkg/domain/imports"
 	"svc/pkg/edge/api"
 	"svc/pkg/edge/gateway"
 	"svc/pkg/edge/mcp"
@@ -45,6 +46,9 @@ type Runtime struct {
 	Rates api.Rates
 	// Files keeps files and signs their addresses.
 	Files Files
+	// Phones reads phone numbers of imports. Only programs that link the numbering
+	// plans set it.
+	Phones imports.Phones
 	// Begun is called when a request has begun a job; it may be nil.
 	Begun func()
 	// GiveUp stores the records of an item whose data a function on the stream

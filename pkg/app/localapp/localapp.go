@@ -41,6 +41,7 @@ func Build(ctx context.Context, at service.Environment, rt *app.Runtime,
 		default: // the runner will see this job too
 		}
 	}
+	folder.Received = rt.Begun
 	out.Files, out.FilesPath = folder, files.Path
 	out.Wakes = map[string]<-chan struct{}{app.Jobs: wake}
 	out.Functions, err = rt.Functions()
