@@ -38,11 +38,11 @@ seed-large: build ## fill the data folder with a large tenant (TENANT=metro TRIP
 	@exec bin/svc seed --tenant $(or $(TENANT),metro) --trips $(or $(TRIPS),100000)
 
 .PHONY: cpu
-cpu: bin/engine ## measure processor time of the built functions and write docs/performance.md (BASE=revision to compare with)
+cpu: bin/engine ## measure processor time of the built functions and write docs/tables.md (BASE=revision to compare with)
 	go run ./bench -cpu $(if $(BASE),-base $(BASE))
 
 .PHONY: ceilings
-ceilings: bin/engine ## count hottest keys, units and dollars of every operation into docs/performance.md
+ceilings: bin/engine ## count hottest keys, units and dollars of every operation into docs/tables.md
 	go run ./bench -ceilings
 
 .PHONY: cpu-check
@@ -250,7 +250,7 @@ replay: bin/engine ## send the events of events/ to the built functions and comp
 	go test -count=1 -run 'TestReplay|TestEvents' ./pkg/app/replay
 
 .PHONY: cold-starts
-cold-starts: bin/engine ## measure cold starts and zip sizes into docs/performance.md
+cold-starts: bin/engine ## measure cold starts and zip sizes into docs/tables.md
 	go test -count=1 -run TestColdStarts ./pkg/app/replay -cold-starts
 
 .PHONY: localstack

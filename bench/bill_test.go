@@ -15,9 +15,9 @@ import (
 	"svc/pkg/edge/api"
 )
 
-func performance(t *testing.T) string {
+func tables(t *testing.T) string {
 	t.Helper()
-	text, err := os.ReadFile("../docs/performance.md")
+	text, err := os.ReadFile("../docs/tables.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +29,7 @@ func performance(t *testing.T) string {
 // pkg/domain/profile also limits the units.
 func TestAuthorizedReadCosts(t *testing.T) {
 	const most = 2.00
-	text := performance(t)
+	text := tables(t)
 	r, err := ratesOf(svc.Template, text)
 	if err != nil {
 		t.Fatal(err)
@@ -38,7 +38,7 @@ func TestAuthorizedReadCosts(t *testing.T) {
 	_, row, found := strings.Cut(bill, "\n| `GET /me` (rider) | ")
 	cells := strings.Split(strings.SplitN(row, "\n", 2)[0], " | ")
 	if !found || len(cells) != 7 {
-		t.Fatal("the bill in docs/performance.md has no row of GET /me (rider)")
+		t.Fatal("the bill in docs/tables.md has no row of GET /me (rider)")
 	}
 	number := func(cell string) float64 {
 		n, err := strconv.ParseFloat(strings.Trim(cell, "* |"), 64)
@@ -66,7 +66,7 @@ func TestAuthorizedReadCosts(t *testing.T) {
 // TestBillReadsProcessorTime: a table that cannot be read is an error, and not an
 // assumed time. An operation that has no row yet is billed with the assumed time.
 func TestBillReadsProcessorTime(t *testing.T) {
-	text := performance(t)
+	text := tables(t)
 	cpuBegin, cpuEnd := markers("cpu")
 	r, err := ratesOf(svc.Template, text)
 	if err != nil {
@@ -95,7 +95,7 @@ func TestBillReadsProcessorTime(t *testing.T) {
 
 // TestAccessLogBytes: the gateway's line of a small request stays short.
 func TestAccessLogBytes(t *testing.T) {
-	r, err := ratesOf(svc.Template, performance(t))
+	r, err := ratesOf(svc.Template, tables(t))
 	if err != nil {
 		t.Fatal(err)
 	}

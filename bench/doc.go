@@ -1,5 +1,5 @@
 // Command bench measures the service, and writes its tables into
-// docs/performance.md, between their markers.
+// docs/tables.md, between their markers.
 //
 // With -cpu it measures processor time and allocations. It builds the functions
 // of the working tree and, with -base, of another revision. It runs them as

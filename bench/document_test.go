@@ -26,7 +26,7 @@ func TestWriteSection(t *testing.T) {
 			"\n" + want + end + "\n\n## Cold starts\n"},
 		"no end": {"# Performance\n" + begin + "\nstale\n", ""},
 	} {
-		file := filepath.Join(t.TempDir(), "performance.md")
+		file := filepath.Join(t.TempDir(), "tables.md")
 		if err := os.WriteFile(file, []byte(tt.before), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -49,7 +49,7 @@ func parse(args []string) (o options, err error) {
 	base := flags.String("base", "", "with -cpu: a git revision to build and measure beside the working tree")
 	env := flags.String("env", "", "with -cpu: NAME=value for the working tree's functions, separated by blanks; "+
 		"-base . measures the same tree without them")
-	flags.StringVar(&o.document, "document", "docs/performance.md", "file of the tables")
+	flags.StringVar(&o.document, "document", "docs/tables.md", "file of the tables")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}

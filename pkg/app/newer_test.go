@@ -350,7 +350,7 @@ func storedFormats(t *testing.T, names map[string]bool) {
 	testkit.Must(t, err)
 	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got.String(), "\n")); diff != "" {
 		t.Errorf("What is stored has changed. Items of earlier builds stay in the table, and an earlier build may run "+
-			"beside this one (docs/decisions.md, \"Two builds on one table\"). Read them as they were made, test it, and "+
+			"beside this one (docs/engineering.md, \"Two builds on one table\"). Read them as they were made, test it, and "+
 			"run this test with -update:\n%s", diff)
 	}
 }

@@ -40,7 +40,7 @@ var first = map[string]string{"OAuthFunction": "api/v2/oauth-keys.json", "TripsF
 
 const starts = 21
 
-var coldStarts = flag.Bool("cold-starts", false, "measure cold starts and write docs/performance.md")
+var coldStarts = flag.Bool("cold-starts", false, "measure cold starts and write docs/tables.md")
 
 // measured contains the medians of one function over all starts.
 type measured struct {
@@ -51,7 +51,7 @@ type measured struct {
 // TestColdStarts starts each function several times. It measures the time until
 // the function asks for work and until its first response, and compares them
 // with a minimal function. With -cold-starts it measures and writes
-// docs/performance.md. It asserts sizes, never times.
+// docs/tables.md. It asserts sizes, never times.
 func TestColdStarts(t *testing.T) {
 	testkit.Long(t)
 	sizes := zips(t)
@@ -83,7 +83,7 @@ func TestColdStarts(t *testing.T) {
 	for name := range events {
 		out[name] = measured{sizes[name], median(ready[name]), median(answers[name])}
 	}
-	section(t, "../../../docs/performance.md", "Cold starts", text(out))
+	section(t, "../../../docs/tables.md", "Cold starts", text(out))
 }
 
 // toolCall makes the event a tool call that reads the table. Its token is one for
