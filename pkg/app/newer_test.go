@@ -262,6 +262,8 @@ var neverReplaced = map[string]string{
 	"redelivery":  "written once, kept for a day",
 	"estimate":    "written once, valid for five minutes",
 	"job":         "lists an unfinished job; deleted when it ends",
+	"importFault": "what is wrong with a row of a file",
+	"imported":    "leads to one person for good",
 	"comment":     "comments are not edited",
 	"vote":        "a vote is created or deleted",
 	"idempotency": "the answer to one request",

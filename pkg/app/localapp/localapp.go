@@ -6,7 +6,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
-	"path/filepath"
+	"os"
 
 	"svc/pkg/app"
 	"svc/pkg/data/table"
@@ -34,7 +34,14 @@ func Build(ctx context.Context, at service.Environment, rt *app.Runtime,
 	if err != nil {
 		return out, err
 	}
-	folder, wake := files.Open(filepath.Join(at.Data, "files"), at.BaseURL, rt.Now), make(chan struct{}, 1)
+	dir := files.In(at.Data)
+	if at.Memory {
+		if dir, err = os.MkdirTemp("", "svc-files-"); err != nil {
+			return out, err
+		}
+		out.Close = func() { _ = os.RemoveAll(dir) }
+	}
+	folder, wake := files.Open(dir, at.BaseURL, rt.Now), make(chan struct{}, 1)
 	rt.Files, rt.Begun = folder, func() {
 		select {
 		case wake <- struct{}{}:

@@ -43,7 +43,7 @@ func (o Options) Check(g Target, open Open, bad func(Row, Fault) error) (s Shape
 		if rows = row.N; rows > MaxRows {
 			return false, broken("The file has more than 100,000 rows. Divide it.")
 		}
-		f := o.read(g, &row)
+		f := o.read(g, row)
 		if f == nil && o.Kind != "addresses" {
 			hash := maphash.String(seed, o.keyOf(g, row.Cells))
 			if seen[hash] != 0 {
@@ -101,10 +101,11 @@ func (r Record) Run(ctx context.Context, g Target, open Open, skip map[int]bool,
 	}
 	defer in.Close()
 	var rows []Row
+	ended := false
 	flush := func() (bool, error) {
 		for len(rows) > 0 {
 			n, more, err := r.apply(ctx, g, rows, skip, save)
-			if err != nil || !more {
+			if ended = !more; err != nil || ended {
 				return false, err
 			}
 			rows = slices.Clone(rows[n:])
@@ -117,7 +118,7 @@ func (r Record) Run(ctx context.Context, g Target, open Open, skip map[int]bool,
 		}
 		return flush()
 	})
-	if err == nil {
+	if err == nil && !ended {
 		_, err = flush()
 	}
 	return err
@@ -180,7 +181,7 @@ func (r Record) lookUp(ctx context.Context, g Target, rows []Row, skip map[int]b
 		touched: map[table.Key]bool{}}
 	var keys []table.Key
 	for i := range rows {
-		if f := r.read(g, &rows[i]); f == nil && !skip[rows[i].N] {
+		if f := r.read(g, rows[i]); f == nil && !skip[rows[i].N] {
 			keys = append(keys, a.keys(rows[i].Cells)...)
 		}
 	}
@@ -249,7 +250,7 @@ func (a *applying) rows(ctx context.Context, rows []Row) (int, error) {
 		if a.skip[row.N] {
 			continue
 		}
-		f := a.read(a.g, &row)
+		f := a.read(a.g, row)
 		if f == nil {
 			keys := append(a.keys(row.Cells), authz.ActorKey(a.g.Tenant, kinds[a.Kind].audience, a.actor(row.Cells)))
 			if i > 0 && slices.ContainsFunc(keys, func(k table.Key) bool { return a.touched[k] }) {

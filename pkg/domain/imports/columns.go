@@ -14,7 +14,7 @@ var aliases = map[string]string{
 	"customeremail": "email", "phonenumber": "phone", "mobile": "phone", "mobilephone": "phone", "tel": "phone",
 	"telephone": "phone", "telefon": "phone", "telefono": "phone", "handy": "phone",
 	"givenname": "firstName", "vorname": "firstName", "prenom": "firstName", "nombre": "firstName",
-	"surname": "lastName", "familyname": "lastName", "nachname": "lastName", "apellido": "lastName",
+	"surname": "lastName", "familyname": "lastName", "nachname": "lastName", "apellido": "lastName", "nom": "lastName",
 	"apellidos": "lastName", "fullname": "name", "displayname": "name", "externalreference": "externalId",
 	"customernumber": "externalId", "kundennummer": "externalId", "plate": "vehiclePlate",
 	"licenseplate": "vehiclePlate", "licenceplate": "vehiclePlate", "kennzeichen": "vehiclePlate",

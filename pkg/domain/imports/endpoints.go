@@ -139,7 +139,7 @@ func get(ctx context.Context, c *api.Caller, in *getInput) (*Job, error) {
 }
 
 type faultsInput struct {
-	getInput
+	ID string `path:"id" doc:"Identifier of the import." example:"imp_01JT7M4C6Q8V2N5X9B3D1F7H0K"`
 	api.Paging
 }
 

@@ -229,8 +229,17 @@ func (o Options) named(s Shape, cells []string, row *Row) {
 				len(s.Columns))}
 			return
 		case i < len(s.Columns) && s.Columns[i] != "" && text != "":
-			row.Cells[s.Columns[i]] = text
+			row.put(s.Columns[i], text)
 		}
+	}
+}
+
+// put stores a cell. A formula is a fault of the row.
+func (row *Row) put(column, cell string) {
+	text, ok := plain(cell)
+	if row.Cells[column] = text; !ok {
+		row.Fault = &Fault{Column: column, Code: "formula", Message: "A text may not begin with = or @, because a " +
+			"spreadsheet computes it. Write an apostrophe before it."}
 	}
 }
 
@@ -276,7 +285,7 @@ func (o Options) members(text []byte, row *Row) {
 			wrong = name
 		}
 		if column != "" && cell != "" {
-			row.Cells[column] = cell
+			row.put(column, cell)
 		}
 	})
 	switch {

@@ -62,17 +62,9 @@ func (g Target) number(typed string) *phone.Number {
 }
 
 // read checks the cells of a row.
-func (o Options) read(g Target, row *Row) *Fault {
+func (o Options) read(g Target, row Row) *Fault {
 	if row.Fault != nil {
 		return row.Fault
-	}
-	for column, cell := range row.Cells {
-		text, ok := plain(cell)
-		if !ok {
-			return &Fault{Column: column, Code: "formula", Message: "A text may not begin with = or @, because a " +
-				"spreadsheet computes it."}
-		}
-		row.Cells[column] = text
 	}
 	key := o.keyOf(g, row.Cells)
 	id := row.Cells["externalId"]

@@ -27,6 +27,9 @@ import (
 	"svc/pkg/edge/api"
 )
 
+// In returns the folder of the files in a data folder.
+func In(data string) string { return filepath.Join(data, "files") }
+
 // Path is the beginning of every file's address.
 const Path = "/files/"
 
