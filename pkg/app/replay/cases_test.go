@@ -115,6 +115,8 @@ var listed = []request{
 		body: `{"kind": "trips", "from": "2026-05-01T00:00:00Z", "to": "2026-06-01T00:00:00Z", "columns": ["id", "finalFare"]}`},
 	{name: "svc_create_export-faults", person: boss, method: "POST", path: "/api/v1/exports",
 		body: `{"kind": "trips", "from": "2026-05-01", "to": "2026-04-30", "columns": ["id", "id", "secret"]}`},
+	{name: "svc_create_import", person: boss, method: "POST", path: "/api/v1/imports",
+		body: `{"kind": "customers", "key": "externalId"}`},
 	{name: "svc_create_import-faults", person: boss, method: "POST", path: "/api/v1/imports",
 		body: `{"kind": "trips", "format": "xlsx"}`},
 	{name: "svc_get_import", person: boss, method: "GET", path: "/api/v1/imports/" + demo.Import},

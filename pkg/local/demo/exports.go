@@ -29,19 +29,24 @@ func (l *loader) exports(ctx context.Context, t table.Tenant) error {
 	by := authz.Standing{Actor: metroOffice.id(), Audience: string(authz.Dashboard)}
 	it := export.Record{Job: job, By: by, Version: 1}.Item(t)
 	it.Expires = time.Time{} // the demo's data stays
-	brought := l.imported(t, created, by)
-	return t.Load(ctx, it, brought)
+	return t.Load(ctx, append(l.imported(t, created, by), it)...)
 }
 
 // Import is the id of the demo's import.
 var Import = id(ids.Import, "metro", 1)
 
-// imported returns an import of the same day.
-func (l *loader) imported(t table.Tenant, created time.Time, by authz.Standing) table.Item {
+// imported returns an import of the same day, and the fault of one row.
+func (l *loader) imported(t table.Tenant, created time.Time, by authz.Standing) []table.Item {
 	job, _ := imports.New(imports.Options{Kind: "customers"}, created) // a known kind
-	job.ID, job.Status, job.Rows, job.Bytes, job.Created, job.Unchanged = Import, imports.Done, 5, 412, 2, 3
+	job.ID, job.Status, job.Rows, job.Bytes, job.Created, job.Unchanged = Import, imports.Done, 6, 430, 2, 3
+	job.Failed = 1
 	job.UpdatedAt, job.Ignored = timestamp.Format(created.Add(time.Minute)), []string{"Notes"}
-	it := imports.Record{Import: job, By: by, Place: imports.Place{At: 412, Line: 6, Row: 5}, Version: 1}.Item(t)
-	it.Expires = time.Time{}
-	return it
+	rec := imports.Record{Import: job, By: by, Place: imports.Place{At: 430, Line: 7, Row: 6}, Version: 1}
+	row := imports.Row{N: 4, Line: 5, From: 300, To: 330}
+	items := []table.Item{rec.Item(t), rec.FaultItem(t, row, imports.Fault{Column: "email", Code: "invalid",
+		Message: "expected a mail address"})}
+	for i := range items {
+		items[i].Expires = time.Time{}
+	}
+	return items
 }
