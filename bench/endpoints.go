@@ -13,6 +13,9 @@ import (
 
 	"svc/pkg/access/authz"
 	"svc/pkg/app"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/imports"
+	"svc/pkg/domain/tenant"
 	"svc/pkg/edge/api"
 )
 
@@ -214,6 +217,23 @@ var listed = []endpoint{
 		id, err := w.create(ctx, op, "/api/v1/exports", exported)
 		return "/api/v1/exports/" + id, "", err
 	}),
+	write(op, "POST /imports", func(ctx context.Context, w *world) (string, string, error) {
+		return "/api/v1/imports", `{"kind":"customers"}`, w.endImports(ctx)
+	}),
+	write(op, "GET /imports/{id}", func(ctx context.Context, w *world) (string, string, error) {
+		if err := w.endImports(ctx); err != nil {
+			return "", "", err
+		}
+		id, err := w.create(ctx, op, "/api/v1/imports", `{"kind":"customers"}`)
+		return "/api/v1/imports/" + id, "", err
+	}),
+	write(op, "GET /imports/{id}/errors", func(ctx context.Context, w *world) (string, string, error) {
+		if err := w.endImports(ctx); err != nil {
+			return "", "", err
+		}
+		id, err := w.create(ctx, op, "/api/v1/imports", `{"kind":"customers"}`)
+		return "/api/v1/imports/" + id + "/errors", "", err
+	}),
 	write(op, "POST /wallets/postings", func(_ context.Context, w *world) (string, string, error) {
 		return "/api/v1/wallets/postings", fmt.Sprintf(
 			`{"driverId":%q,"type":"TOP_UP","amount":12.5,"description":"Measured"}`, w.ids["driver"]), nil
@@ -331,4 +351,27 @@ var listed = []endpoint{
 	write(op, "POST /feedback/{id}/comments", func(_ context.Context, w *world) (string, string, error) {
 		return "/api/v1/feedback/" + w.ids["post"] + "/comments", `{"body":"Nothing but a measurement."}`, nil
 	}),
+}
+
+// endImports ends the tenant's unfinished imports: their files have no rows.
+func (w *world) endImports(ctx context.Context) error {
+	n, err := tenant.Store{DB: w.db}.BySlug(ctx, slug)
+	if err != nil {
+		return err
+	}
+	t := w.db.Tenant(n.ID)
+	page, err := t.Query(ctx, t.Partition("IMPORTS"), table.Query{Index: 2, Limit: 10})
+	if err != nil {
+		return err
+	}
+	for _, it := range page.Items {
+		rec, err := imports.FromItem(it)
+		if err == nil {
+			err = w.rt.Files.Put(ctx, rec.File(t), []byte("email\n"))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return w.rt.Scheduled()[app.Jobs](ctx)
 }

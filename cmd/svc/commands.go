@@ -14,6 +14,7 @@ var commands = []func(*cli) *cobra.Command{
 	memberCommand,
 	driverCommand,
 	exportCommand,
+	importCommand,
 	riderCommand,
 	serviceCommand,
 	zoneCommand,

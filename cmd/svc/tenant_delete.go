@@ -5,17 +5,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"svc/pkg/access/authz"
+	"svc/pkg/app"
+	"svc/pkg/background/jobs"
 	"svc/pkg/base/fault"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/person"
 	"svc/pkg/domain/tenant"
+	"svc/pkg/local/files"
 )
 
 // drainTime is longer than the longest run of a function that writes a tenant's
@@ -109,6 +113,9 @@ func (c *cli) deleteTenant(ctx context.Context, p platform, n tenant.Tenant) (re
 			return out, err
 		}
 		if drained && out == before {
+			if err := c.removeFiles(ctx, p, n.ID); err != nil {
+				return out, err
+			}
 			return out, store.EndDelete(ctx, n, by())
 		}
 		if err := c.awaitDrain(ctx, began.Add(c.drain)); err != nil {
@@ -116,6 +123,29 @@ func (c *cli) deleteTenant(ctx context.Context, p platform, n tenant.Tenant) (re
 		}
 	}
 	return out, fmt.Errorf("something still writes items of tenant %s", n.Slug)
+}
+
+// removeFiles deletes the files of a tenant. For a table, FILES_BUCKET names the bucket.
+func (c *cli) removeFiles(ctx context.Context, p platform, id string) error {
+	var store jobs.Files = files.Open(files.In(p.data), "", time.Now)
+	if p.data == "" {
+		name := app.ReadConfig(os.Getenv).FilesBucket
+		if name == "" {
+			fmt.Fprintln(c.err, "The tenant's files stay until they expire, after 7 days, because FILES_BUCKET is not set.")
+			return nil
+		}
+		cfg, err := awsConfig(ctx)
+		if err != nil {
+			return err
+		}
+		store = app.Bucket{Name: name, Config: cfg}
+	}
+	for _, folder := range jobs.Folders(id) {
+		if err := store.Remove(ctx, folder); err != nil {
+			return fmt.Errorf("files of the tenant: %w", err)
+		}
+	}
+	return nil
 }
 
 // mayDelete returns an error if the caller lacks the rights to scan the table and

@@ -54,7 +54,7 @@ type Runtime struct {
 	// delivers them again.
 	GiveUp func(ctx context.Context, function string, records []events.DynamoDBEventRecord, cause error) error
 	// ReadPhone returns the number that a typed phone stands for in a country. Only
-	// the projection uses it; nil stores none.
+	// the projection and imports use it; nil stores none.
 	ReadPhone func(typed, country string) *phone.Number
 	// Secrets seals the secrets of webhooks; nil means Sealer.
 	Secrets signing.Sealer

@@ -3,9 +3,15 @@ package app
 import (
 	"cmp"
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
 	"encoding/xml"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -16,6 +22,7 @@ import (
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 
 	"svc/pkg/background/jobs"
+	"svc/pkg/base/timestamp"
 	"svc/pkg/edge/api"
 )
 
@@ -30,10 +37,17 @@ func (b Bucket) address(file string) string {
 	return strings.TrimSuffix(Endpoint("s3", "s3", b.Config), "/") + "/" + b.Name + "/" + file
 }
 
-// call sends a request for a file. It returns an error unless the status is 200.
+// call sends a request for a file. It returns an error unless the status is 2xx.
 func (b Bucket) call(ctx context.Context, method, file, query string, body []byte) (AWSAnswer, error) {
-	answer, err := AWSCall{Service: "s3", Method: method, URL: b.address(file) + query, Body: body}.Do(ctx, b.Config)
-	if err == nil && answer.Status != http.StatusOK {
+	return b.with(ctx, nil, method, file, query, body)
+}
+
+// with is call with headers.
+func (b Bucket) with(ctx context.Context, header map[string]string, method, file, query string, body []byte) (AWSAnswer,
+	error) {
+	answer, err := AWSCall{Service: "s3", Method: method, URL: b.address(file) + query, Header: header, Body: body}.Do(
+		ctx, b.Config)
+	if err == nil && answer.Status/100 != 2 {
 		var fault struct{ Code string }
 		_ = xml.Unmarshal(answer.Body, &fault) // without a code, the status says enough
 		err = &s3Error{answer.Status, fault.Code}
@@ -41,7 +55,7 @@ func (b Bucket) call(ctx context.Context, method, file, query string, body []byt
 	return answer, err
 }
 
-// s3Error is a response of S3 with another status than 200.
+// s3Error is a response of S3 that says that a request failed.
 type s3Error struct {
 	status int
 	code   string
@@ -113,6 +127,93 @@ func (b Bucket) Put(ctx context.Context, file string, content []byte) error {
 func (b Bucket) Get(ctx context.Context, file string) ([]byte, error) {
 	answer, err := b.call(ctx, http.MethodGet, file, "", nil)
 	return answer.Body, err
+}
+
+// listed is an object in a list.
+type listed struct {
+	Key, ETag string
+	Size      int64
+}
+
+// list returns at most n objects whose names begin with a text. A HEAD would need the
+// right to list all objects to tell that one is missing.
+func (b Bucket) list(ctx context.Context, prefix string, n int) ([]listed, error) {
+	q := url.Values{"list-type": {"2"}, "prefix": {prefix}, "max-keys": {strconv.Itoa(n)}}
+	answer, err := b.call(ctx, http.MethodGet, "", "?"+q.Encode(), nil)
+	if err != nil {
+		return nil, err
+	}
+	var out struct{ Contents []listed }
+	return out.Contents, xml.Unmarshal(answer.Body, &out)
+}
+
+// Stat implements jobs.Files. The tag is the ETag.
+func (b Bucket) Stat(ctx context.Context, file string) (int64, string, error) {
+	found, err := b.list(ctx, file, 1)
+	if err != nil || len(found) == 0 || found[0].Key != file {
+		return 0, "", cmp.Or(err, error(fs.ErrNotExist))
+	}
+	return found[0].Size, found[0].ETag, nil
+}
+
+// Range implements jobs.Files.
+func (b Bucket) Range(ctx context.Context, file, tag string, from, n int64) ([]byte, error) {
+	answer, err := b.with(ctx, map[string]string{"If-Match": tag, "Range": fmt.Sprintf("bytes=%d-%d", from, from+n-1)},
+		http.MethodGet, file, "", nil)
+	if s3, ok := errors.AsType[*s3Error](err); ok && s3.status == http.StatusPreconditionFailed {
+		return nil, jobs.ErrReplaced
+	}
+	return answer.Body, err
+}
+
+// Remove implements jobs.Files.
+func (b Bucket) Remove(ctx context.Context, folder string) error {
+	for {
+		found, err := b.list(ctx, folder, 1000)
+		if err != nil || len(found) == 0 {
+			return err
+		}
+		for _, one := range found {
+			if _, err := b.call(ctx, http.MethodDelete, one.Key, "", nil); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// Upload implements api.Links: a form whose fields S3 checks
+// (https://docs.aws.amazon.com/AmazonS3/latest/API/sigv4-HTTPPOSTConstructPolicy.html).
+func (b Bucket) Upload(ctx context.Context, file string, most int64, now time.Time) (api.Upload, error) {
+	who, err := b.Config.Credentials.Retrieve(ctx)
+	if err != nil {
+		return api.Upload{}, fmt.Errorf("AWS credentials: %w", err)
+	}
+	day, region := now.UTC().Format("20060102"), cmp.Or(b.Config.Region, "us-east-1")
+	end := now.Add(api.LinkLife)
+	fields := map[string]string{"key": file, "x-amz-algorithm": "AWS4-HMAC-SHA256",
+		"x-amz-credential": strings.Join([]string{who.AccessKeyID, day, region, "s3", "aws4_request"}, "/"),
+		"x-amz-date":       now.UTC().Format("20060102T150405Z")}
+	if who.SessionToken != "" {
+		fields["x-amz-security-token"] = who.SessionToken
+	}
+	conditions := []any{map[string]string{"bucket": b.Name}, []any{"content-length-range", 1, most}}
+	for name, value := range fields {
+		conditions = append(conditions, map[string]string{name: value})
+	}
+	policy, err := json.Marshal(map[string]any{"expiration": end.UTC().Format(time.RFC3339), "conditions": conditions})
+	if err != nil {
+		return api.Upload{}, err
+	}
+	fields["policy"] = base64.StdEncoding.EncodeToString(policy)
+	key := []byte("AWS4" + who.SecretAccessKey)
+	for _, text := range []string{day, region, "s3", "aws4_request", fields["policy"]} {
+		mac := hmac.New(sha256.New, key)
+		mac.Write([]byte(text))
+		key = mac.Sum(nil)
+	}
+	fields["x-amz-signature"] = hex.EncodeToString(key)
+	return api.Upload{URL: strings.TrimSuffix(b.address(""), "/"), Fields: fields, MaxBytes: most,
+		ExpiresAt: timestamp.Format(end)}, nil
 }
 
 // Link implements api.Links. An address ends earlier if the function's credentials

@@ -18,6 +18,7 @@ import (
 	"svc/pkg/domain/export"
 	"svc/pkg/domain/feedback"
 	"svc/pkg/domain/fleet"
+	"svc/pkg/domain/imports"
 	"svc/pkg/domain/location"
 	"svc/pkg/domain/payment"
 	"svc/pkg/domain/person"
@@ -101,7 +102,7 @@ func SettingsRows(db *table.DB) []api.Row {
 
 // ReportRows are the rows of ReportsFunction.
 func ReportRows(*table.DB) []api.Row {
-	return operators(report.Rows(), wallet.Rows(), receipt.WalletRows(), export.Rows())
+	return operators(report.Rows(), wallet.Rows(), receipt.WalletRows(), export.Rows(), imports.Rows())
 }
 
 // DeliveryRows are the rows of DeliveryFunction.

@@ -263,6 +263,8 @@ var neverReplaced = map[string]string{
 	"robots":      "written by the demo and svc tenant create",
 	"estimate":    "written once, valid for five minutes",
 	"job":         "lists an unfinished job; deleted when it ends",
+	"importFault": "what is wrong with a row of a file",
+	"imported":    "leads to one person for good",
 	"comment":     "comments are not edited",
 	"vote":        "a vote is created or deleted",
 	"idempotency": "the answer to one request",

@@ -26,7 +26,9 @@ func (p *Runtime) settlement() settlement.Function {
 	return settlement.Function{DB: p.DB, Now: p.Now, GiveUp: p.giveUp(Settlement)}
 }
 
-func (p *Runtime) jobs() jobs.Runner { return jobs.Runner{DB: p.DB, Files: p.Files, Now: p.Now} }
+func (p *Runtime) jobs() jobs.Runner {
+	return jobs.Runner{DB: p.DB, Files: p.Files, Now: p.Now, Phones: p.ReadPhone}
+}
 
 // projection returns the stream's second reader. It counts, it appends to the
 // event feeds, it tells dispatch which trips have changed, and it reads phones. If one of them fails

@@ -27,6 +27,7 @@ var catalog = map[string]Rule{
 	"tenant.settings:write":   operator("EDIT_SETTINGS"),
 	"tenant.reports:read":     operator("VIEW_REPORTS"),
 	"tenant.reports:export":   operator("EXPORT_REPORTS"),
+	"tenant.imports:write":    operator("IMPORT_DATA"),
 	"tenant.builds:read":      operator("VIEW_APP_BUILDER"),
 	"tenant.builds:write":     operator("MANAGE_APP_BUILDER"),
 	"tenant.businesses:read":  operator("VIEW_BUSINESSES"),

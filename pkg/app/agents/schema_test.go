@@ -184,6 +184,9 @@ func (c *caller) operate(first string) {
 	c.call(c.rider, "svc_rate_trip", first, map[string]any{"rating": 5})
 	file := idOf(c.T, c.call(c.operator, "svc_create_export", "", map[string]any{"kind": "trips"}))
 	c.call(c.operator, "svc_get_export", file, nil)
+	brought := idOf(c.T, c.call(c.operator, "svc_create_import", "", map[string]any{"kind": "customers"}))
+	c.call(c.operator, "svc_get_import", brought, nil)
+	c.call(c.operator, "svc_list_import_errors", brought, nil)
 	booked := idOf(c.T, c.call(c.operator, "svc_book_trip", "", map[string]any{"customerId": c.rita.ID,
 		"originAddress": "Home", "originLat": 1, "originLng": 2}))
 	given := map[string]any{"driverId": c.dan.ID}
@@ -232,7 +235,7 @@ func (c *caller) money(first string) {
 func needsArguments(tool string) bool {
 	steps := []string{"rate", "request", "cancel", "accept", "arrived", "start", "complete", "save", "set_", "update",
 		"estimate",
-		"create", "delete", "payment_method", "get_service", "get_zone", "get_business", "list_menu", "my_menu", "order", "get_trip", "get_feedback", "_export", "submit",
+		"create", "delete", "payment_method", "get_service", "get_zone", "get_business", "list_menu", "my_menu", "order", "get_trip", "get_feedback", "_export", "_import", "submit",
 		"comment", "vote",
 		"invite", "driver_documents", "get_driver", "get_customer",
 		"book", "assign", "arrive", "release", "decline", "report_location", "posting", "post_to", "fare",

@@ -84,6 +84,7 @@ func Run(t *testing.T, target Target) {
 		{"withdrawals", s.withdrawn},
 		{"ride", s.ride},
 		{"export", s.exported},
+		{"import", s.imported},
 		{"cancelled ride", s.cancelled},
 		{"operated rides", s.operated},
 		{"tenants apart", s.apart},

@@ -6,7 +6,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
-	"path/filepath"
+	"os"
 
 	"svc/pkg/app"
 	"svc/pkg/data/table"
@@ -34,7 +34,14 @@ func Build(ctx context.Context, at service.Environment, rt *app.Runtime,
 	if err != nil {
 		return out, err
 	}
-	folder := files.Open(filepath.Join(at.Data, "files"), at.BaseURL, rt.Now)
+	dir := files.In(at.Data)
+	if at.Memory {
+		if dir, err = os.MkdirTemp("", "svc-files-"); err != nil {
+			return out, err
+		}
+		out.Close = func() { _ = os.RemoveAll(dir) }
+	}
+	folder := files.Open(dir, at.BaseURL, rt.Now)
 	jobs, steps := make(chan struct{}, 1), make(chan struct{}, 1)
 	rt.Files, rt.Begun = folder, func() {
 		for _, wake := range []chan struct{}{jobs, steps} {
@@ -44,6 +51,7 @@ func Build(ctx context.Context, at service.Environment, rt *app.Runtime,
 			}
 		}
 	}
+	folder.Received = rt.Begun
 	out.Files, out.FilesPath = folder, files.Path
 	out.Wakes = map[string]<-chan struct{}{app.Jobs: jobs, app.Dispatch: steps}
 	out.Functions, err = rt.Functions()

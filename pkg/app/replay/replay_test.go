@@ -220,7 +220,8 @@ var (
 	secrets = regexp.MustCompile(`data:image/[^"]*|[A-Za-z0-9_-]{40,}`)          // or a picture, which contains such texts
 	whsecs  = regexp.MustCompile(`whsec_[^"]+`)
 	cursors = regexp.MustCompile(`"cursor":"[^"]+"`) // the demo's events have another order in each run
-	epochs  = regexp.MustCompile(`"(client_id_issued_at|expires_at)":\d+`)
+	epochs  = regexp.MustCompile(`"(client_id_issued_at|expires_at|until)":"?\d+"?`)
+	signed  = regexp.MustCompile(`\b20\d{6}(/us-east-1|T\d{6}Z)`) // the day or time of a form for S3
 	titles  = regexp.MustCompile(`(?s)<title>(.*?)</title>`)
 )
 
@@ -311,6 +312,7 @@ func (s *deployment) masked(text string) string {
 	text = codes.ReplaceAllString(text, `${1}7K3M9QXZ"`)
 	text = whsecs.ReplaceAllString(text, "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
 	text = cursors.ReplaceAllString(text, `"cursor":"0nJtbfO5gGWtNHIuM3M"`)
+	text = signed.ReplaceAllString(text, "<signed>")
 	text = epochs.ReplaceAllString(text, `"$1":1780315500`)
 	return secrets.ReplaceAllStringFunc(text, func(found string) string {
 		if strings.HasPrefix(found, "data:") {

@@ -14,9 +14,11 @@ import (
 
 	"svc/pkg/access/authz"
 	"svc/pkg/base/fault"
+	"svc/pkg/base/ids"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/export"
+	"svc/pkg/domain/imports"
 )
 
 // Files keeps files. Every method may be repeated.
@@ -32,7 +34,23 @@ type Files interface {
 	// Put writes a whole file, Get reads it.
 	Put(ctx context.Context, file string, content []byte) error
 	Get(ctx context.Context, file string) ([]byte, error)
+	// Stat returns the size of an uploaded file and a tag of its content, or
+	// fs.ErrNotExist.
+	Stat(ctx context.Context, file string) (size int64, tag string, err error)
+	// Range reads at most n bytes of a file with the tag. It returns ErrReplaced if the
+	// file has another tag.
+	Range(ctx context.Context, file, tag string, from, n int64) ([]byte, error)
+	// Remove deletes every file whose name begins with the folder's.
+	Remove(ctx context.Context, folder string) error
 }
+
+// Folders returns the folders of every file of a tenant.
+func Folders(tenant string) []string {
+	return []string{"exports/" + tenant + "/", "imports/" + tenant + "/"}
+}
+
+// ErrReplaced means that a file has another content than before.
+var ErrReplaced = errors.New("the file was replaced")
 
 // ErrParts means that a part of a file is not there as it was written.
 var ErrParts = errors.New("a part of the file is missing or was replaced")
@@ -58,6 +76,8 @@ type Runner struct {
 	Time  time.Duration
 	// Budget is how long Run begins slices. The zero Budget is 4 minutes.
 	Budget time.Duration
+	// Phones reads phone numbers of imports; it may be nil.
+	Phones imports.Phones
 }
 
 func (r Runner) platform() table.Platform { return r.DB.Platform("JOBS", "CLIENT") }
@@ -103,6 +123,9 @@ func (r Runner) Run(ctx context.Context) error {
 func (r Runner) slice(ctx context.Context, name string) (more bool, err error) {
 	tenantID, id, _ := strings.Cut(name, "#")
 	t := r.DB.Tenant(tenantID)
+	if strings.HasPrefix(id, ids.Import) {
+		return r.importing(ctx, t, id)
+	}
 	rec, err := r.read(ctx, t, id)
 	now := r.Now()
 	switch {
@@ -143,7 +166,7 @@ func (r Runner) slice(ctx context.Context, name string) (more bool, err error) {
 
 // taken returns nil if another runner has the job.
 func taken(err error) error {
-	if errors.Is(err, table.ErrConflict) {
+	if errors.Is(err, table.ErrConflict) || errors.Is(err, errLost) {
 		return nil
 	}
 	return err
@@ -170,13 +193,19 @@ func (r Runner) refused(ctx context.Context, t table.Tenant, rec export.Record, 
 	if len(rec.Parts) >= maxParts && !rec.Complete {
 		return "The file is larger than 8 GB. Export a shorter window.", nil
 	}
+	return r.revoked(ctx, t, rec.By, rec.Needs(), now)
+}
+
+// revoked returns why the operator may not do a job any more, "" if he may.
+func (r Runner) revoked(ctx context.Context, t table.Tenant, by authz.Standing, needs []authz.Policy, now time.Time) (
+	string, error) {
 	items, err := table.Join(t.Handle, r.platform().Handle).Batch(ctx,
-		authz.LiveKeys(t, r.platform(), rec.By.Access(t.ID()))...)
+		authz.LiveKeys(t, r.platform(), by.Access(t.ID()))...)
 	if err != nil {
 		return "", err
 	}
-	if err := rec.By.Continue(rec.Needs(), authz.LiveFrom(items), now); err != nil {
-		return "The operator who requested the export may not read this data any more: " + fault.Of(err).Message, nil
+	if err := by.Continue(needs, authz.LiveFrom(items), now); err != nil {
+		return "The operator who requested this may not do it any more: " + fault.Of(err).Message, nil
 	}
 	return "", nil
 }

@@ -40,6 +40,7 @@ const (
 	Payout   = "wdr"
 	Document = "doc"
 	Export   = "exp"
+	Import   = "imp"
 	Event    = "evt"
 	Webhook  = "whk"
 )

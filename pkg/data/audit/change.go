@@ -96,14 +96,9 @@ func (c Change[T]) write(ctx context.Context, read table.Item, was, now T) error
 		return fmt.Errorf("the item to store has another key than the item that was read")
 	}
 	tx := c.Tenant.Write()
-	Put(tx, read, next)
-	if c.Also != nil {
-		if err := c.Also(ctx, tx, was, now); err != nil {
-			return err
-		}
+	if err := c.add(ctx, tx, read, next, was, now); err != nil {
+		return err
 	}
-	before, after := c.shown(was, now)
-	Append(tx, c.Tenant, c.By, c.What, c.Subject, before, after)
 	commit := c.Commit
 	if commit == nil {
 		commit = func(ctx context.Context, tx *table.Tx, _, _ T) error { return tx.Commit(ctx) }
@@ -113,6 +108,36 @@ func (c Change[T]) write(ctx context.Context, read table.Item, was, now T) error
 		err = errors.Join(err, c.Conflict(ctx, was, now))
 	}
 	return err
+}
+
+// add adds the operations of the change to the transaction.
+func (c Change[T]) add(ctx context.Context, tx *table.Tx, read, next table.Item, was, now T) error {
+	Put(tx, read, next)
+	if c.Also != nil {
+		if err := c.Also(ctx, tx, was, now); err != nil {
+			return err
+		}
+	}
+	before, after := c.shown(was, now)
+	Append(tx, c.Tenant, c.By, c.What, c.Subject, before, after)
+	return nil
+}
+
+// Join adds the change of an item that was read to the caller's transaction. It adds
+// nothing, and returns false, if the value is equal after Edit and Check.
+func (c Change[T]) Join(ctx context.Context, tx *table.Tx, read table.Item) (changed bool, err error) {
+	was, err := c.FromItem(read)
+	if err != nil {
+		return false, err
+	}
+	now, err := c.FromItem(read) // decoded twice: the two values must share no memory
+	if err == nil {
+		err = c.edit(was, &now)
+	}
+	if err != nil || reflect.DeepEqual(was, now) {
+		return false, err
+	}
+	return true, c.add(ctx, tx, read, c.Item(read, now), was, now)
 }
 
 func (c Change[T]) shown(was, now T) (before, after any) {

@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
 
 	"svc/pkg/base/fault"
+	"svc/pkg/base/money"
+	"svc/pkg/base/plaintext"
 	"svc/pkg/data/audit"
 	"svc/pkg/data/table"
 )
@@ -97,6 +100,45 @@ func Put(ctx context.Context, t table.Tenant, rider string, s Save, now time.Tim
 		return Address{}, fmt.Errorf("save address: %w", err)
 	}
 	return saved, nil
+}
+
+// Check rounds the coordinates and checks every field, as the API does. Errors: a 400
+// with every fault.
+func (s *Save) Check() error {
+	var wrong fault.Faults
+	wrong.Unless(money.Within(&s.Lat, 90), "lat", "expected degrees")
+	wrong.Unless(money.Within(&s.Lng, 180), "lng", "expected degrees")
+	for _, field := range []struct {
+		name string
+		text *string
+		most int
+	}{{"address", &s.Address, 300}, {"label", s.Label.Value, 100}, {"notes", s.Notes.Value, 1000}} {
+		wrong.Unless(field.text == nil || plaintext.IsOptional(*field.text, field.most), field.name,
+			"expected at most %d characters, none of them a control character", field.most)
+	}
+	wrong.Unless(s.Address != "", "address", "expected an address as text")
+	return wrong.Err()
+}
+
+// Join adds a checked address to the transaction, without counting a use. read is
+// the stored address. It adds nothing if the stored address says the same.
+func (s Save) Join(ctx context.Context, tx *table.Tx, t table.Tenant, rider string, read table.Item,
+	now time.Time) (created, changed bool, err error) {
+	if !read.Live(now) {
+		audit.Put(tx, read, Item(t, rider, s.after(nil, now)))
+		return true, false, forget(ctx, t, tx, rider, now)
+	}
+	was, err := FromItem(read)
+	if err != nil {
+		return false, false, err
+	}
+	next := s.after(&was, now)
+	next.UsageCount, next.LastUsedAt = was.UsageCount, was.LastUsedAt
+	if reflect.DeepEqual(was, next) {
+		return false, false, nil
+	}
+	audit.Put(tx, read, Item(t, rider, next))
+	return false, true, nil
 }
 
 // forget adds to the transaction of a new address that the rider's least recently

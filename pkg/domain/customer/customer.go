@@ -31,6 +31,8 @@ type Customer struct {
 type Record struct {
 	Customer
 	Disabled bool `json:"disabled"`
+	// ExternalID is the customer's id in another system, from an import.
+	ExternalID string `json:"externalId,omitempty"`
 	// Number is the number that Phone stands for. Only programs that link the
 	// numbering plans of all countries write it.
 	Number *phone.Number `json:"number,omitempty"`

@@ -49,6 +49,7 @@ type Record struct {
 	// ServiceTypeIDs are the service types that the driver takes by dispatch. Without
 	// any, the driver takes all.
 	ServiceTypeIDs  []string `json:"serviceTypeIds,omitempty"`
+	ExternalID      string   `json:"externalId,omitempty"` // the driver's id in another system, from an import
 	Disabled        bool     `json:"disabled"`
 	CreatedAt       string   `json:"createdAt"`
 	StatusUpdatedAt string   `json:"statusUpdatedAt,omitempty"`

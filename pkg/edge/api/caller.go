@@ -105,6 +105,12 @@ func (c *Caller) Link(ctx context.Context, file, as string) (string, error) {
 	return c.x.server.Files.Link(ctx, file, as, c.Now)
 }
 
+// Upload returns where anybody can send the file to until LinkLife has passed.
+func (c *Caller) Upload(ctx context.Context, file string, most int64) (*Upload, error) {
+	u, err := c.x.server.Files.Upload(ctx, file, most, c.Now)
+	return &u, err
+}
+
 // Begun says that the caller has begun a job. It wakes the jobs' runner, if it runs
 // in this process.
 func (c *Caller) Begun() {

@@ -44,6 +44,15 @@ type Config struct {
 // Links signs addresses of files.
 type Links interface {
 	Link(ctx context.Context, file, as string, now time.Time) (string, error)
+	Upload(ctx context.Context, file string, most int64, now time.Time) (Upload, error)
+}
+
+// Upload is where a file can be sent to by a form.
+type Upload struct {
+	URL       string            `json:"url" format:"uri" doc:"Address for a POST of multipart/form-data."`
+	Fields    map[string]string `json:"fields" doc:"Fields of the form, all before the field file."`
+	MaxBytes  int64             `json:"maxBytes" doc:"Size of the largest file that is accepted."`
+	ExpiresAt string            `json:"expiresAt" format:"date-time" doc:"When the address ends."`
 }
 
 // LinkLife is how long an address of a file is valid.

@@ -9,12 +9,13 @@ import (
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/export"
+	"svc/pkg/domain/imports"
 )
 
 // Export is the id of the demo's export.
 var Export = id(ids.Export, "metro", 1)
 
-// exports writes an export whose file was deleted three days ago.
+// exports writes an export whose file was deleted three days ago, and an import.
 func (l *loader) exports(ctx context.Context, t table.Tenant) error {
 	created := l.now.AddDate(0, 0, -10)
 	job, err := export.New("trips", "csv", []string{"id", "requestedAt", "status", "finalFare", "currency"}, "", "",
@@ -28,5 +29,24 @@ func (l *loader) exports(ctx context.Context, t table.Tenant) error {
 	by := authz.Standing{Actor: metroOffice.id(), Audience: string(authz.Dashboard)}
 	it := export.Record{Job: job, By: by, Version: 1}.Item(t)
 	it.Expires = time.Time{} // the demo's data stays
-	return t.Load(ctx, it)
+	return t.Load(ctx, append(l.imported(t, created, by), it)...)
+}
+
+// Import is the id of the demo's import.
+var Import = id(ids.Import, "metro", 1)
+
+// imported returns an import of the same day, and the fault of one row.
+func (l *loader) imported(t table.Tenant, created time.Time, by authz.Standing) []table.Item {
+	job, _ := imports.New(imports.Options{Kind: "customers"}, created) // a known kind
+	job.ID, job.Status, job.Rows, job.Bytes, job.Created, job.Unchanged = Import, imports.Done, 6, 430, 2, 3
+	job.Failed = 1
+	job.UpdatedAt, job.Ignored = timestamp.Format(created.Add(time.Minute)), []string{"Notes"}
+	rec := imports.Record{Import: job, By: by, Place: imports.Place{At: 430, Line: 7, Row: 6}, Version: 1}
+	row := imports.Row{N: 4, Line: 5, From: 300, To: 330}
+	items := []table.Item{rec.Item(t), rec.FaultItem(t, row, imports.Fault{Column: "email", Code: "invalid",
+		Message: "expected a mail address"})}
+	for i := range items {
+		items[i].Expires = time.Time{}
+	}
+	return items
 }

@@ -22,9 +22,13 @@ import (
 	"time"
 
 	"svc/pkg/background/jobs"
+	"svc/pkg/base/timestamp"
 	"svc/pkg/domain/export"
 	"svc/pkg/edge/api"
 )
+
+// In returns the folder of the files in a data folder.
+func In(data string) string { return filepath.Join(data, "files") }
 
 // Path is the beginning of every file's address.
 const Path = "/files/"
@@ -35,6 +39,9 @@ type Folder struct {
 	dir, base string
 	key       []byte
 	now       func() time.Time
+
+	// Received is called when a file was uploaded; it may be nil.
+	Received func()
 }
 
 // Open returns the folder dir, which it creates when a file is written. base is the
@@ -144,6 +151,103 @@ func (f *Folder) Get(_ context.Context, file string) ([]byte, error) {
 	return os.ReadFile(f.path(file))
 }
 
+// Stat implements jobs.Files.
+func (f *Folder) Stat(_ context.Context, file string) (int64, string, error) {
+	info, err := os.Stat(f.path(file))
+	if err != nil {
+		return 0, "", err
+	}
+	return info.Size(), tagOf(info), nil
+}
+
+func tagOf(info fs.FileInfo) string { return fmt.Sprint(info.Size(), "-", info.ModTime().UnixNano()) }
+
+// Range implements jobs.Files.
+func (f *Folder) Range(_ context.Context, file, tag string, from, n int64) ([]byte, error) {
+	in, err := os.Open(f.path(file))
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	info, err := in.Stat()
+	if err == nil && tagOf(info) != tag {
+		err = jobs.ErrReplaced
+	}
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(io.NewSectionReader(in, from, n))
+}
+
+// Remove implements jobs.Files.
+func (f *Folder) Remove(_ context.Context, folder string) error { return os.RemoveAll(f.path(folder)) }
+
+// Upload implements api.Links.
+func (f *Folder) Upload(_ context.Context, file string, most int64, now time.Time) (api.Upload, error) {
+	until, size := strconv.FormatInt(now.Add(api.LinkLife).Unix(), 10), strconv.FormatInt(most, 10)
+	return api.Upload{URL: f.base + Path, MaxBytes: most, ExpiresAt: timestamp.Format(now.Add(api.LinkLife)),
+		Fields: map[string]string{"key": file, "most": size, "until": until,
+			"signature": f.sign("upload", file, size, until)}}, nil
+}
+
+// receive stores the file of a form of Upload.
+func (f *Folder) receive(w http.ResponseWriter, r *http.Request) {
+	refuse := func(status int, text string) { http.Error(w, text, status) }
+	form, err := r.MultipartReader()
+	if err != nil {
+		refuse(http.StatusBadRequest, "The body must be multipart/form-data.")
+		return
+	}
+	fields := map[string]string{}
+	for range 10 {
+		part, err := form.NextPart()
+		if err != nil {
+			break
+		}
+		if part.FormName() == "file" {
+			f.store(fields, part, refuse, w)
+			return
+		}
+		value, _ := io.ReadAll(io.LimitReader(part, 1000))
+		fields[part.FormName()] = string(value)
+	}
+	refuse(http.StatusBadRequest, "The form has no file after the fields.")
+}
+
+func (f *Folder) store(fields map[string]string, file io.Reader, refuse func(int, string), w http.ResponseWriter) {
+	name, size, until := fields["key"], fields["most"], fields["until"]
+	end, _ := strconv.ParseInt(until, 10, 64)
+	most, _ := strconv.ParseInt(size, 10, 64)
+	switch {
+	case !hmac.Equal([]byte(fields["signature"]), []byte(f.sign("upload", name, size, until))):
+		refuse(http.StatusForbidden, "The form is not valid.")
+		return
+	case f.now().Unix() >= end:
+		refuse(http.StatusForbidden, "The address has expired. Ask for a new one.")
+		return
+	}
+	err := f.write(name, func(to io.Writer) error {
+		n, err := io.Copy(to, io.LimitReader(file, most+1))
+		if n > most {
+			err = errTooLarge
+		}
+		return err
+	})
+	switch {
+	case errors.Is(err, errTooLarge):
+		refuse(http.StatusBadRequest, "The file has more than "+size+" bytes.")
+	case err != nil:
+		refuse(http.StatusBadRequest, "The file did not arrive as a whole. Send it again.")
+	default:
+		w.WriteHeader(http.StatusNoContent)
+		if f.Received != nil {
+			f.Received()
+		}
+	}
+}
+
+var errTooLarge = errors.New("the file is too large")
+
 // Link implements api.Links.
 func (f *Folder) Link(_ context.Context, file, as string, now time.Time) (string, error) {
 	until := strconv.FormatInt(now.Add(api.LinkLife).Unix(), 10)
@@ -167,6 +271,8 @@ func (f *Folder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Content-Security-Policy", "sandbox")
 	switch {
+	case r.Method == http.MethodPost && file == "":
+		f.receive(w, r)
 	case r.Method != http.MethodGet && r.Method != http.MethodHead:
 		h.Set("Allow", "GET, HEAD")
 		http.Error(w, "The method must be GET.", http.StatusMethodNotAllowed)

@@ -25,6 +25,8 @@ type App struct {
 	// Files serves files, and FilesPath is the beginning of their addresses.
 	Files     http.Handler
 	FilesPath string
+	// Close removes what the app leaves behind; it may be nil.
+	Close func()
 }
 
 // gateway returns the template's HTTP API over the functions.

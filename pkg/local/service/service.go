@@ -33,7 +33,7 @@ type Environment struct {
 	Endpoint string
 	Table    string
 	// Data is the data folder, an absolute path. With Memory, the service itself
-	// writes only the lock, dev.json and the files that jobs make there.
+	// writes only the lock and dev.json there.
 	Data   string
 	Memory bool
 	// Wire wraps the transport of the table's client, so that writes wake the
@@ -79,6 +79,7 @@ type Service struct {
 	failed chan error
 	end    context.CancelFunc // stops the schedule
 	tasks  sync.WaitGroup
+	clean  func() // App.Close
 	close  sync.Once
 }
 
@@ -164,6 +165,7 @@ func (s *Service) assemble(ctx context.Context, o Options, listener net.Listener
 	s.Poller = poller.New(poller.Options{Endpoint: s.Endpoint, Dir: dir, Log: o.Log})
 	s.Wire, s.GiveUp = s.Poller.Wire, s.Poller.GiveUp
 	app, err := o.Build(ctx, s.Environment)
+	s.clean = app.Close
 	if err != nil {
 		return err
 	}
@@ -281,6 +283,9 @@ func (s *Service) Close() {
 			s.Poller.Stop()
 		}
 		s.engine.Stop()
+		if s.clean != nil {
+			s.clean()
+		}
 		if s.lock != nil {
 			folder.Unlock(s.Data, s.lock)
 		}

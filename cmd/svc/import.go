@@ -1,0 +1,205 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"svc/pkg/background/projection"
+	"svc/pkg/base/fault"
+	"svc/pkg/base/phone/plans"
+	"svc/pkg/data/audit"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/imports"
+	"svc/pkg/domain/tenant"
+)
+
+// shownFaults is how many faults svc import prints.
+const shownFaults = 20
+
+func importCommand(c *cli) *cobra.Command {
+	cmd := &cobra.Command{Use: "import FILE", Short: "Import people and addresses from a file", Args: cobra.ExactArgs(1),
+		Long: "Import customers, drivers, or addresses of customers from a CSV or NDJSON file, as POST\n" +
+			"/api/v1/imports does. The whole file is validated first. Rows with a fault are left out; at 1,000\n" +
+			"faults the import stops. The same file again changes nothing, so an interrupted import goes on.\n" +
+			"With --json, the last line of the output is {\"created\", \"updated\", \"unchanged\", \"failed\"}.",
+		Example: "  svc import people.csv --tenant metro --kind customers --dry-run\n" +
+			"  svc import fahrer.csv --tenant metro --kind drivers --encoding latin1 \\\n    --failed mend.csv"}
+	var slug, failed string
+	var o imports.Options
+	var dry bool
+	cmd.Flags().StringVar(&slug, "tenant", "", "the tenant's `SLUG`; required")
+	cmd.Flags().StringVar(&o.Kind, "kind", "", "`customers|drivers|addresses`; required")
+	cmd.Flags().StringVar(&o.Format, "format", "csv", "`csv|ndjson`")
+	cmd.Flags().StringVar(&o.Key, "key", "email", "how a person is found, `email|phone|externalId`")
+	cmd.Flags().StringVar(&o.Encoding, "encoding", "utf-8", "`utf-8|latin1`")
+	cmd.Flags().StringVar(&o.Decimal, "decimal", "point", "`point|comma`")
+	cmd.Flags().StringVar(&failed, "failed", "", "a `file` to write, with the header and the failed rows")
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "count what would be done, and change nothing")
+	cmd.RunE = c.on(func(ctx context.Context, p platform, args []string) error {
+		if slug == "" {
+			return usagef("--tenant is missing")
+		}
+		for _, f := range []struct {
+			name, value string
+			known       []string
+		}{{"kind", o.Kind, imports.Kinds()}, {"format", o.Format, []string{"csv", "ndjson"}},
+			{"key", o.Key, []string{"email", "phone", "externalId"}}, {"encoding", o.Encoding, []string{"utf-8", "latin1"}},
+			{"decimal", o.Decimal, []string{"point", "comma"}}} {
+			if err := oneOf(f.name, f.value, f.known); err != nil {
+				return err
+			}
+		}
+		job, err := imports.New(o, time.Now())
+		if f := fault.Of(err); err != nil && f.Kind == fault.KindInvalid {
+			return usagef("%s", f.Message)
+		}
+		_, t, err := p.tenant(ctx, slug)
+		if err != nil {
+			return err
+		}
+		g, err := importTarget(ctx, t)
+		if err != nil {
+			return err
+		}
+		if dry {
+			job.Mode = "validate"
+		}
+		run := importing{cli: c, target: g, job: imports.Record{Import: job}, file: args[0], failed: failed}
+		return run.run(ctx)
+	})
+	return cmd
+}
+
+func importTarget(ctx context.Context, t table.Tenant) (imports.Target, error) {
+	shards, err := tenant.WriteShards(ctx, t)
+	if err != nil {
+		return imports.Target{}, err
+	}
+	country, err := projection.CountryOf(ctx, t)
+	return imports.Target{Tenant: t, By: by(), Shards: shards, Country: country, Phones: plans.Read}, err
+}
+
+// importing is one run of the command.
+type importing struct {
+	*cli
+	target       imports.Target
+	job          imports.Record
+	file, failed string
+	bad          []badRow
+}
+
+type badRow struct {
+	imports.Row
+	imports.Fault
+}
+
+func (i *importing) open(from int64) (io.ReadCloser, error) {
+	f, err := os.Open(i.file)
+	if err == nil {
+		_, err = f.Seek(from, io.SeekStart)
+	}
+	return f, err
+}
+
+func (i *importing) run(ctx context.Context) error {
+	info, err := os.Stat(i.file)
+	if err != nil {
+		return err
+	}
+	if info.Size() > imports.MaxBytes {
+		return errors.New("the file has more than 50 MB; divide it")
+	}
+	skip := map[int]bool{}
+	i.job.Shape, i.job.Rows, i.job.Failed, err = i.job.Check(i.target, i.open, func(row imports.Row, f imports.Fault) error {
+		skip[row.N] = true
+		i.bad = append(i.bad, badRow{row, f})
+		return nil
+	})
+	if text := imports.Broken(err); text != "" {
+		return errors.New(text)
+	}
+	if err != nil {
+		return err
+	}
+	if i.job.Mode == "run" && i.job.Failed < imports.MaxFaults {
+		tx := i.target.Tenant.Write()
+		audit.Append(tx, i.target.Tenant, i.target.By, "import.add", i.target.Tenant.ID(), nil, i.job.Shown())
+		if err := tx.Commit(ctx); err != nil {
+			return err
+		}
+	}
+	show := newProgress(i.err)
+	if i.job.Failed < imports.MaxFaults {
+		err = i.job.Run(ctx, i.target, i.open, skip, func(ctx context.Context, tx *table.Tx, s imports.Step) (bool, error) {
+			if i.job.Mode == "run" {
+				if err := tx.Commit(ctx); err != nil {
+					return false, err
+				}
+			}
+			i.job.Add(s)
+			for _, it := range s.Bad {
+				row, f, err := imports.BadRow(it)
+				if err != nil {
+					return false, err
+				}
+				i.bad = append(i.bad, badRow{row, f})
+			}
+			show.note(i.job.Kind, i.job.Place.Row, i.job.Rows)
+			return i.job.Failed < imports.MaxFaults, nil
+		})
+	}
+	show.end()
+	return errors.Join(err, i.report())
+}
+
+// report prints the counts and the faults, and writes the failed rows.
+func (i *importing) report() error {
+	slices.SortStableFunc(i.bad, func(a, b badRow) int { return a.N - b.N })
+	for _, b := range i.bad[:min(shownFaults, len(i.bad))] {
+		fmt.Fprintf(i.err, "line %d: %s: %s: %s\n", b.Row.Line, b.Column, b.Code, printable(b.Message))
+	}
+	if i.failed != "" && len(i.bad) > 0 {
+		if err := wholeFile(i.failed, i.writeFailed); err != nil {
+			return err
+		}
+	}
+	n := i.job.Counts
+	if i.json {
+		line, err := json.Marshal(n)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(i.out, "%s\n", line)
+	} else {
+		fmt.Fprintf(i.out, "%s created, %s updated, %s unchanged, %s failed\n", thousands(n.Created), thousands(n.Updated),
+			thousands(n.Unchanged), thousands(n.Failed))
+	}
+	switch {
+	case n.Failed >= imports.MaxFaults:
+		return errors.New("the import stopped at 1,000 faults; mend the rows and import the file again")
+	case n.Failed > 0:
+		return fmt.Errorf("%s rows have faults; mend them and import them again", thousands(n.Failed))
+	}
+	return nil
+}
+
+func (i *importing) writeFailed(w io.Writer) error {
+	in, err := i.open(0)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	rows := make([]imports.Row, len(i.bad))
+	for n, b := range i.bad {
+		rows[n] = b.Row
+	}
+	return imports.CopyRows(w, in, i.job.Shape, rows)
+}

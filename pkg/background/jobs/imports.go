@@ -1,0 +1,256 @@
+package jobs
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"time"
+
+	"svc/pkg/base/fault"
+	"svc/pkg/base/timestamp"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/imports"
+	"svc/pkg/domain/tenant"
+)
+
+const (
+	// uploadWait is how long an import waits for its file.
+	uploadWait = time.Hour
+	// importTime is how long a slice of an import lasts. Before each the operator's
+	// rights are checked.
+	importTime = 5 * time.Second
+	// block is how many bytes of a file are read at once.
+	block = 4 << 20
+)
+
+// importing does one slice of an import.
+func (r Runner) importing(ctx context.Context, t table.Tenant, id string) (more bool, err error) {
+	it, err := t.Get(ctx, imports.Key(t, id))
+	if err != nil {
+		return false, err
+	}
+	rec, err := imports.FromItem(it)
+	now := r.Now()
+	switch {
+	case errors.Is(err, fault.NotFound()) || err == nil && rec.Done():
+		tx := r.platform().Write()
+		tx.Delete(imports.OpenKey(r.platform(), t, id))
+		return false, tx.Commit(ctx)
+	case err != nil || rec.Lease > timestamp.Format(now):
+		return false, err
+	}
+	reason, err := r.stopped(ctx, t, &rec, now)
+	if err != nil || rec.Status == imports.Waiting && reason == "" {
+		return false, err
+	}
+	if reason != "" {
+		return false, taken(r.end(ctx, t, rec, imports.Failed, reason))
+	}
+	rec.Lease = timestamp.Format(now.Add(lease))
+	if err := r.keep(ctx, t, &rec, t.Write()); err != nil {
+		return false, taken(err)
+	}
+	if rec.Status == imports.Validating {
+		err = r.validate(ctx, t, &rec)
+	} else {
+		err = r.apply(ctx, t, &rec)
+	}
+	text := imports.Broken(err)
+	if errors.Is(err, ErrReplaced) || errors.Is(err, fs.ErrNotExist) {
+		text = "The file was replaced or deleted after the import had begun."
+	}
+	switch {
+	case text != "":
+		err = r.end(ctx, t, rec, imports.Failed, text)
+	case err != nil:
+	case rec.Failed >= imports.MaxFaults:
+		err = r.end(ctx, t, rec, imports.Failed, "The import stopped at 1,000 faults. Mend the rows and begin another one.")
+	case rec.Status == imports.Running && rec.Place.Row >= rec.Rows:
+		err = r.end(ctx, t, rec, imports.Done, "")
+	default:
+		rec.Lease = ""
+		more, err = true, r.keep(ctx, t, &rec, t.Write())
+	}
+	return more && err == nil, taken(err)
+}
+
+// stopped returns why an import must end. It also looks whether the file of a waiting
+// one has arrived.
+func (r Runner) stopped(ctx context.Context, t table.Tenant, rec *imports.Record, now time.Time) (string, error) {
+	if reason, err := r.revoked(ctx, t, rec.By, rec.Needs(), now); err != nil || reason != "" {
+		return reason, err
+	}
+	created, err := timestamp.Parse(rec.CreatedAt)
+	if err != nil || rec.Status != imports.Waiting {
+		if err == nil && now.Sub(created) > longest {
+			return "The import did not end within a day.", nil
+		}
+		return "", err
+	}
+	size, tag, err := r.Files.Stat(ctx, rec.File(t))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if now.Sub(created) > uploadWait {
+			return "No file was uploaded within an hour.", nil
+		}
+		return "", nil
+	case err != nil:
+		return "", err
+	case size > imports.MaxBytes:
+		return "The file has more than 50 MB. Divide it.", nil
+	}
+	rec.Status, rec.Bytes, rec.Tag = imports.Validating, size, tag
+	return "", nil
+}
+
+// keep commits the transaction and saves how far the job is in it. It returns
+// errLost if another runner has the job.
+func (r Runner) keep(ctx context.Context, t table.Tenant, rec *imports.Record, tx *table.Tx) error {
+	rec.UpdatedAt = timestamp.Format(r.Now())
+	tx.Replace(rec.Item(t)).Else(errLost)
+	if rec.Done() {
+		tx.Covers(r.platform().Handle).Delete(imports.OpenKey(r.platform(), t, rec.ID))
+	}
+	err := tx.Commit(ctx)
+	if err == nil {
+		rec.Version++
+	}
+	return err
+}
+
+// errLost means that another runner has the job.
+var errLost = errors.New("another runner has the job")
+
+// open returns a function that reads the uploaded file.
+func (r Runner) open(ctx context.Context, t table.Tenant, rec imports.Record) imports.Open {
+	return func(from int64) (io.ReadCloser, error) {
+		return io.NopCloser(&blocks{at: from, end: rec.Bytes, read: func(at, n int64) ([]byte, error) {
+			return r.Files.Range(ctx, rec.File(t), rec.Tag, at, n)
+		}}), nil
+	}
+}
+
+// blocks reads a file block by block.
+type blocks struct {
+	at, end int64
+	rest    []byte
+	read    func(at, n int64) ([]byte, error)
+}
+
+func (b *blocks) Read(p []byte) (int, error) {
+	if len(b.rest) == 0 {
+		if b.at >= b.end {
+			return 0, io.EOF
+		}
+		var err error
+		if b.rest, err = b.read(b.at, min(block, b.end-b.at)); err != nil || len(b.rest) == 0 {
+			return 0, errors.Join(err, io.ErrUnexpectedEOF)
+		}
+		b.at += int64(len(b.rest))
+	}
+	n := copy(p, b.rest)
+	b.rest = b.rest[n:]
+	return n, nil
+}
+
+func (r Runner) target(ctx context.Context, t table.Tenant, rec imports.Record) (imports.Target, error) {
+	shards, err := tenant.WriteShards(ctx, t)
+	if err != nil {
+		return imports.Target{}, err
+	}
+	it, err := t.Get(ctx, tenant.Key(t))
+	if err != nil {
+		return imports.Target{}, err
+	}
+	n, err := tenant.FromItem(it)
+	return rec.TargetOf(t, shards, n.Country, r.Phones, r.Now()), err
+}
+
+// validate checks the whole file, and stores the faults.
+func (r Runner) validate(ctx context.Context, t table.Tenant, rec *imports.Record) error {
+	g, err := r.target(ctx, t, *rec)
+	if err != nil {
+		return err
+	}
+	var bad []table.Item
+	rec.Shape, rec.Rows, rec.Failed, err = rec.Check(g, r.open(ctx, t, *rec), func(row imports.Row, f imports.Fault) error {
+		bad = append(bad, rec.FaultItem(t, row, f))
+		return nil
+	})
+	if err = errors.Join(err, t.Load(ctx, bad...)); err != nil {
+		return err
+	}
+	rec.Ignored, rec.Status = append([]string{}, rec.Shape.Ignored...), imports.Running
+	return nil
+}
+
+// apply applies rows until the slice's time is over. Each transaction of rows also
+// saves how far the job is, so a row is never counted twice.
+func (r Runner) apply(ctx context.Context, t table.Tenant, rec *imports.Record) error {
+	g, err := r.target(ctx, t, *rec)
+	if err != nil {
+		return err
+	}
+	bad, err := imports.Faults(ctx, t, rec.ID)
+	if err != nil {
+		return err
+	}
+	skip := map[int]bool{}
+	for _, row := range bad {
+		skip[row.N] = true
+	}
+	limit, began := r.Time, time.Now()
+	if limit == 0 {
+		limit = importTime
+	}
+	return rec.Run(ctx, g, r.open(ctx, t, *rec), skip, func(ctx context.Context, tx *table.Tx, s imports.Step) (bool,
+		error) {
+		next := *rec
+		next.Add(s)
+		next.Lease = timestamp.Format(r.Now().Add(lease))
+		if rec.Mode == "validate" {
+			tx = t.Write()
+		}
+		for _, it := range s.Bad {
+			tx.Put(it)
+		}
+		if err := r.keep(ctx, t, &next, tx); err != nil {
+			return false, err
+		}
+		*rec = next
+		return time.Since(began) < limit && rec.Failed < imports.MaxFaults, nil
+	})
+}
+
+// end ends a job. It writes the file of the failed rows first.
+func (r Runner) end(ctx context.Context, t table.Tenant, rec imports.Record, status imports.Status, why string) error {
+	if rec.Failed > 0 && rec.Shape.Head+rec.Bytes > 0 {
+		if err := r.writeFailed(ctx, t, rec); err != nil && !errors.Is(err, ErrReplaced) {
+			return err
+		}
+	}
+	rec.Status, rec.Lease = status, ""
+	if why != "" {
+		rec.Error = &why
+	}
+	return r.keep(ctx, t, &rec, t.Write().Covers(r.platform().Handle))
+}
+
+// writeFailed copies the header and the failed rows, as they are in the file.
+func (r Runner) writeFailed(ctx context.Context, t table.Tenant, rec imports.Record) error {
+	rows, err := imports.Faults(ctx, t, rec.ID)
+	if err != nil {
+		return err
+	}
+	in, err := r.open(ctx, t, rec)(0)
+	if err != nil {
+		return err
+	}
+	var out bytes.Buffer
+	if err := imports.CopyRows(&out, in, rec.Shape, rows); err != nil {
+		return err
+	}
+	return r.Files.Put(ctx, rec.FailedFile(t), out.Bytes())
+}

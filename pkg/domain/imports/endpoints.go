@@ -1,0 +1,210 @@
+package imports
+
+import (
+	"bytes"
+	"context"
+	"io"
+
+	"svc/pkg/access/authz"
+	"svc/pkg/base/fault"
+	"svc/pkg/base/ids"
+	"svc/pkg/data/audit"
+	"svc/pkg/data/table"
+	"svc/pkg/edge/api"
+)
+
+// Policy is what every import needs. Its kind needs more.
+var Policy = authz.Operators("tenant.imports:write", "IMPORT_DATA")
+
+// Rows returns the endpoints of imports.
+func Rows() []api.Row {
+	own := api.Needs(func(t table.Tenant, p api.Peek) []table.Key {
+		if id := p.Path("id"); ids.Valid(ids.Import, id) {
+			return []table.Key{Key(t, id)}
+		}
+		return nil
+	})
+	return []api.Row{
+		api.Post("/api/v1/imports", "svc_create_import", Policy, create, api.Created(), api.Extension(),
+			api.Early(countOpen), api.Tag(tag), api.Summary("Import people and addresses from a file"),
+			api.Confirm("The rows of the file that is uploaded create and change people."),
+			api.Text("Begins an import. Send the file to `upload.url` as `multipart/form-data`: every member of "+
+				"`upload.fields`, then the file as `file`. Then ask `GET /api/v1/imports/{id}` until its `status` is `DONE`. "+
+				"The whole file is validated first. Rows with a fault are left out; at 1,000 faults the import stops. The "+
+				"same file again changes nothing.\n\nA CSV file has a header. Commas, semicolons or tabs separate its cells. "+
+				"An empty cell changes nothing. The token and the operator must also be allowed to create such people: "+
+				"`tenant.customers:write` and `CREATE_CUSTOMERS`, or `tenant.drivers:write` and `CREATE_DRIVERS`. Imported "+
+				"people have no password.")),
+		api.Get("/api/v1/imports", "svc_list_imports", Policy, list, api.Extension(), api.Tag(tag),
+			api.Summary("List one's imports"), api.Text("The imports that the caller has requested in the last 30 days, "+
+				"newest first. Addresses are null.")),
+		api.Get("/api/v1/imports/{id}", "svc_get_import", Policy, get, api.Extension(), own, api.Tag(tag),
+			api.Summary("Read an import"), api.Text("An import that the caller has requested. While it waits for the file, "+
+				"each response has a new address for the upload.")),
+		api.Get("/api/v1/imports/{id}/errors", "svc_list_import_errors", Policy, faults, api.Extension(), own, api.Tag(tag),
+			api.Summary("List the faults of an import"), api.Text("The faults of the rows, one of each row, in the file's "+
+				"order.")),
+	}
+}
+
+const tag = "Imports"
+
+type createInput struct {
+	Body struct {
+		Kind     string `json:"kind" enum:"customers,drivers,addresses" doc:"What the rows are."`
+		Format   string `json:"format,omitempty" enum:"csv,ndjson" default:"csv" doc:"The form of the file."`
+		Key      string `json:"key,omitempty" enum:"email,phone,externalId" default:"email" doc:"The column by which a person is found."`
+		Mode     string `json:"mode,omitempty" enum:"validate,run" default:"run" doc:"validate counts what run would do, and changes nothing."`
+		Encoding string `json:"encoding,omitempty" enum:"utf-8,latin1" default:"utf-8" doc:"The characters of the file; latin1 is Windows-1252."`
+		Decimal  string `json:"decimal,omitempty" enum:"point,comma" default:"point" doc:"What separates the decimals of a number."`
+	}
+}
+
+func create(ctx context.Context, c *api.Caller, in *createInput) (*Job, error) {
+	b := in.Body
+	job, err := New(Options(b), c.Now)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.May(ctx, kinds[job.Kind].policy); err != nil {
+		return nil, err
+	}
+	if unfinished, err := api.EarlyOf[int](ctx, c); err != nil || unfinished >= maxOpen {
+		if err == nil {
+			err = fault.InvalidState("The company has %d unfinished imports. Wait until one is done.", unfinished)
+		}
+		return nil, err
+	}
+	by, err := c.Standing(ctx)
+	if err != nil {
+		return nil, err
+	}
+	job.ID = ids.New(ids.Import, c.Now)
+	rec := Record{Import: job, By: by, Version: 1}
+	if job.Upload, err = c.Upload(ctx, rec.File(c.Tenant), MaxBytes); err != nil {
+		return nil, err
+	}
+	defer c.Begun()
+	return &job, table.Retry(ctx, func(ctx context.Context) error {
+		tx := c.Tenant.Write().Covers(c.Platform.Handle)
+		tx.Create(rec.Item(c.Tenant)).Else(table.ErrConflict)
+		tx.Create(table.Item{Key: OpenKey(c.Platform, c.Tenant, job.ID), Type: "job"}).Else(table.ErrConflict)
+		audit.Append(tx, c.Tenant, c.By(), "import.add", job.ID, nil, job.Shown())
+		return c.Commit(ctx, tx, job)
+	})
+}
+
+// list reads by-g1 T#t#IMPORTS#actor.
+func list(ctx context.Context, c *api.Caller, in *api.Paging) (*api.Page[Job], error) {
+	return api.ListPage(ctx, c, *in, api.List[Job]{Name: "imports", Filters: []string{c.Actor.Subject},
+		Partitions: []string{own(c.Tenant, c.Actor.Subject)}, Query: table.Query{Index: 1, Backward: true},
+		Map: func(it table.Item) (Job, error) {
+			r, err := FromItem(it)
+			return r.Import, err
+		}})
+}
+
+type getInput struct {
+	ID string `path:"id" doc:"Identifier of the import." example:"imp_01JT7M4C6Q8V2N5X9B3D1F7H0K"`
+}
+
+// read reads a job of the caller's.
+func read(ctx context.Context, c *api.Caller, id string) (Record, error) {
+	if !ids.Valid(ids.Import, id) {
+		return Record{}, fault.NotFound()
+	}
+	it, err := c.Item(ctx, Key(c.Tenant, id))
+	if err != nil {
+		return Record{}, err
+	}
+	r, err := FromItem(it)
+	if err == nil && (r.By.Actor != c.Actor.Subject || !it.Live(c.Now)) {
+		err = fault.NotFound()
+	}
+	return r, err
+}
+
+func get(ctx context.Context, c *api.Caller, in *getInput) (*Job, error) {
+	r, err := read(ctx, c, in.ID)
+	switch {
+	case err != nil:
+	case r.Status == Waiting:
+		r.Upload, err = c.Upload(ctx, r.File(c.Tenant), MaxBytes)
+	case r.Done() && r.Failed > 0:
+		var url string
+		url, err = c.Link(ctx, r.FailedFile(c.Tenant), "failed-"+r.Kind+"."+r.Format)
+		r.FailedURL = &url
+	}
+	return &r.Import, err
+}
+
+type faultsInput struct {
+	ID string `path:"id" doc:"Identifier of the import." example:"imp_01JT7M4C6Q8V2N5X9B3D1F7H0K"`
+	api.Paging
+}
+
+// faults reads T#t#IMPORT#id FAULT#.
+func faults(ctx context.Context, c *api.Caller, in *faultsInput) (*api.Page[Fault], error) {
+	r, err := read(ctx, c, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return api.ListPage(ctx, c, in.Paging, api.List[Fault]{Name: "import errors", Filters: []string{r.ID},
+		Partitions: []string{Key(c.Tenant, r.ID).PK}, Query: table.Query{Prefix: "FAULT#"},
+		Map: table.DecodeDoc[Fault]})
+}
+
+// Faults reads the faulty rows of a job, in the file's order: their numbers and
+// places.
+func Faults(ctx context.Context, t table.Tenant, id string) (rows []Row, err error) {
+	for items, err := range t.Pages(ctx, Key(t, id).PK, table.Query{Prefix: "FAULT#", Limit: 500, Consistent: true}) {
+		if err != nil {
+			return nil, err
+		}
+		for _, it := range items {
+			row, _, err := BadRow(it)
+			if err != nil {
+				return nil, err
+			}
+			rows = append(rows, row)
+		}
+	}
+	return rows, nil
+}
+
+// BadRow decodes a stored fault.
+func BadRow(it table.Item) (Row, Fault, error) {
+	s, ok := it.Doc.(stored) // not stored yet
+	if !ok {
+		var err error
+		if s, err = table.DecodeDoc[stored](it); err != nil {
+			return Row{}, Fault{}, err
+		}
+	}
+	return Row{N: s.Row, Line: s.Line, From: s.From, To: s.To}, s.Fault, nil
+}
+
+// CopyRows copies the header and some rows of a file, as they are. The rows are in the
+// file's order.
+func CopyRows(w io.Writer, in io.Reader, s Shape, rows []Row) error {
+	if _, err := io.CopyN(w, in, s.Head); err != nil {
+		return err
+	}
+	at := s.Head
+	for _, row := range rows {
+		if _, err := io.CopyN(io.Discard, in, row.From-at); err != nil {
+			return err
+		}
+		text := make([]byte, row.To-row.From)
+		if _, err := io.ReadFull(in, text); err != nil {
+			return err
+		}
+		if at = row.To; !bytes.HasSuffix(text, []byte("\n")) {
+			text = append(text, "\r\n"...)
+		}
+		if _, err := w.Write(text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
