@@ -39,6 +39,7 @@ const (
 	Payout   = "wdr"
 	Document = "doc"
 	Export   = "exp"
+	Privacy  = "prv"
 	Event    = "evt"
 	Webhook  = "whk"
 )

@@ -15,7 +15,7 @@ var accounts = account.Kind[Record]{Audience: authz.Rider, Name: "customer", IDs
 	FromItem: FromItem, Item: item, Check: (*Record).normalize,
 	Fields: func(r *Record) account.Fields {
 		return account.Fields{ID: &r.ID, Email: &r.Email, CreatedAt: &r.CreatedAt, TotalTrips: &r.TotalTrips,
-			Disabled: &r.Disabled}
+			Disabled: &r.Disabled, ErasedAt: &r.ErasedAt}
 	}}
 
 // Key returns the key of a customer's record.
@@ -66,6 +66,13 @@ func item(t table.Tenant, r Record, shard string) table.Item {
 	return table.Item{Key: authz.ActorKey(t, authz.Rider, r.ID), Type: "customer", Version: 1, R: r.CreatedAt + "#" + r.ID,
 		G:     [4]string{t.Partition("CUSTOMERS", shard)},
 		Attrs: map[string]any{"disabled": r.Disabled, "totalTrips": r.TotalTrips}, Doc: r}
+}
+
+// Erased returns the item of a customer without anything that tells of the person.
+func Erased(t table.Tenant, read table.Item, at string) (table.Item, error) {
+	was, err := FromItem(read)
+	return accounts.Rewritten(t, read, Record{Disabled: true, Customer: Customer{ID: was.ID, TotalTrips: was.TotalTrips,
+		CreatedAt: was.CreatedAt, ErasedAt: &at}}), err
 }
 
 // List reads one page of the tenant's customers, newest first.

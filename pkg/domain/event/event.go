@@ -69,7 +69,8 @@ var Types = []string{
 	"trip.declined", "trip.unanswered", "trip.accepted", "trip.unassigned", "trip.arrived", "trip.started",
 	"trip.completed",
 	"trip.cancelled", "trip.corrected", "trip.settled", "trip.rated",
-	"driver.created", "driver.updated", "driver.status_changed", "customer.created", "customer.updated",
+	"driver.created", "driver.updated", "driver.status_changed", "driver.erased", "customer.created", "customer.updated",
+	"customer.erased",
 	"order.created", "order.updated", "order.status_changed", "wallet.posted", "branding.updated", "settings.updated",
 	"webhook.disabled",
 }
