@@ -40,8 +40,8 @@ func (s *suite) agents(t *testing.T) {
 		"settings": s.settings, "people": s.people,
 		"webhooks": s.webhooks,
 		"feedback": s.feedback, "rider": s.rider, "driver": s.driver, "estimate": s.estimated, "ride": s.ride,
-		"export": s.exported,
-		"money":  s.money, "withdrawals": s.withdrawn, "cancelled ride": s.cancelled, "operated rides": s.operated,
+		"export": s.exported, "privacy": s.privacy,
+		"money": s.money, "withdrawals": s.withdrawn, "cancelled ride": s.cancelled, "operated rides": s.operated,
 		"dispatch": s.dispatch} {
 		t.Run(name, run)
 	}

@@ -82,6 +82,7 @@ func Run(t *testing.T, target Target) {
 		{"withdrawals", s.withdrawn},
 		{"ride", s.ride},
 		{"export", s.exported},
+		{"privacy", s.privacy},
 		{"cancelled ride", s.cancelled},
 		{"operated rides", s.operated},
 		{"tenants apart", s.apart},

@@ -13,7 +13,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"svc/pkg/app"
 	"svc/pkg/app/apptest"
 	"svc/pkg/background/projection"
 	"svc/pkg/background/reconcile"
@@ -140,7 +139,7 @@ func TestErasedRider(t *testing.T) {
 		t.Errorf("events: %s", events)
 	}
 	s.Clock.Advance(3 * time.Minute)
-	testkit.Must(t, s.Runtime.Scheduled()[app.Jobs](t.Context())) // the second run
+	testkit.Must(t, s.Runtime.Scheduled()["JobsFunction"](t.Context())) // the second run
 	s.Drain(t)
 	verify(t, s)
 }

@@ -2,12 +2,9 @@ package erasure
 
 import (
 	"context"
-	"errors"
 	"strings"
 
 	"svc/pkg/access/authz"
-	"svc/pkg/access/login"
-	"svc/pkg/base/fault"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/delivery"
 	"svc/pkg/domain/payment"
@@ -26,8 +23,7 @@ type person struct {
 	item     table.Item // the person's record
 	email    string
 	created  string
-	erasedAt string // "" for a person who is not erased
-	login    login.Login
+	erasedAt string   // "" for a person who is not erased
 	methods  []string // identifiers of the person's payment methods
 }
 
@@ -50,10 +46,6 @@ func (r Runner) person(ctx context.Context, t table.Tenant, rec privacy.Record) 
 	}
 	if p.email, p.created = doc.Email, doc.CreatedAt; doc.ErasedAt != nil {
 		p.erasedAt = *doc.ErasedAt
-	}
-	p.login, err = login.Find(ctx, t, p.audience, p.email)
-	if err != nil && !errors.Is(err, fault.NotFound()) {
-		return p, err
 	}
 	if !p.rider() {
 		return p, nil

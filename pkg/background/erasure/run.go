@@ -59,20 +59,26 @@ func (r Runner) Sweep(ctx context.Context) error {
 		if err != nil || rec.Status != map[string]privacy.Status{own: privacy.Ready, again: privacy.Done}[k.Kind] {
 			return err
 		}
-		rec.Step, rec.Position, rec.Status, rec.Again = 0, "", privacy.Running, k.Kind == again
-		if k.Kind == own {
-			p, err := r.person(ctx, t, rec)
-			if err != nil {
-				return err
-			}
-			if !p.login.Leaving {
-				rec.Status = privacy.Withdrawn
-			}
+		p, err := r.person(ctx, t, rec)
+		if err != nil {
+			return err
 		}
-		_, err = r.save(ctx, t, rec, nil)
+		rec.Step, rec.Position, rec.Status, rec.Again = 0, "", privacy.Running, k.Kind == again
+		_, err = r.save(ctx, t, rec, func(tx *table.Tx) {
+			if k.Kind == own {
+				tx.Check(login.Key(t, rec.Audience(), p.email)).If("leaving = ?", true).Else(errStays)
+			}
+		})
+		if errors.Is(err, errStays) {
+			rec.Status = privacy.Withdrawn
+			_, err = r.save(ctx, t, rec, nil)
+		}
 		return err
 	})
 }
+
+// errStays means that a person who asked to be erased has signed in since.
+var errStays = errors.New("the person has signed in again")
 
 func (r Runner) read(ctx context.Context, t table.Tenant, id string) (privacy.Record, error) {
 	it, err := t.Get(ctx, privacy.Key(t, id))
