@@ -14,6 +14,7 @@ import (
 	"svc/pkg/access/authz"
 	"svc/pkg/app"
 	"svc/pkg/edge/api"
+	"svc/pkg/local/demo"
 )
 
 // endpoint is one request to measure.

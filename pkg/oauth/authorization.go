@@ -37,8 +37,9 @@ type authorization struct {
 	epoch    int64         // the grant's epoch when the consent was read
 	since    string        // the actor's attribute since at that time
 
-	// ofReference means that only this service's page /docs can receive the code.
-	ofReference bool
+	// ofPage is the name of the page of this service, /docs or /console/, that alone
+	// can receive the code; "" if others can.
+	ofPage string
 
 	agentsThen string // what the tenant let agents do when the person consented to this client
 }
@@ -68,7 +69,7 @@ func (q *requests) open(r *http.Request) (*authorization, error) {
 	if !clients.RedirectAllowed(a.client.RedirectURIs, a.redirectURI) {
 		return nil, badRequest("redirect", "redirect_uri is not registered")
 	}
-	a.recognizeReference(q.companies.baseURL)
+	a.recognizePage(q.companies.baseURL)
 	refused := a.read()
 	if refused == nil {
 		refused = a.readResource(q.companies.baseURL)

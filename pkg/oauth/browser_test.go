@@ -102,12 +102,12 @@ func (b *browser) authorize(q url.Values) response {
 	return b.follow(b.get("/oauth/authorize?" + q.Encode()))
 }
 
-// follow follows redirects as long as they stay on the server.
+// follow follows redirects as long as they stay on the server and bring no code.
 func (b *browser) follow(s response) response {
 	b.t.Helper()
 	for range 6 {
 		next, err := s.at.Parse(s.location)
-		if s.location == "" || err != nil || next.Host != s.at.Host {
+		if s.location == "" || err != nil || next.Host != s.at.Host || s.answer.Get("code") != "" {
 			return s
 		}
 		s = b.get(next.String())

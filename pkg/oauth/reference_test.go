@@ -17,12 +17,12 @@ func TestReferencePageOnALaptop(t *testing.T) {
 	} {
 		a := &authorization{client: clients.Client{RedirectURIs: []string{base + "/docs"}}}
 		a.redirectURI = uri
-		if a.recognizeReference(base); a.ofReference != want {
-			t.Errorf("%s asked for: %v", uri, a.ofReference)
+		if a.recognizePage(base); (a.ofPage == referenceName) != want {
+			t.Errorf("%s asked for: %v", uri, a.ofPage)
 		}
-		a.client.RedirectURIs, a.redirectURI, a.ofReference = []string{uri}, base+"/docs", false
-		if a.recognizeReference(base); a.ofReference != want {
-			t.Errorf("%s registered: %v", uri, a.ofReference)
+		a.client.RedirectURIs, a.redirectURI, a.ofPage = []string{uri}, base+"/docs", ""
+		if a.recognizePage(base); (a.ofPage == referenceName) != want {
+			t.Errorf("%s registered: %v", uri, a.ofPage)
 		}
 	}
 }

@@ -54,11 +54,11 @@ func (d *decisions) owner(ctx context.Context, a *authorization) error {
 		return err
 	}
 	byPlatform, err := a.covered(platform)
-	a.trusted = byCompany || byPlatform
+	a.trusted = byCompany || byPlatform || a.ofPage == consoleName
 	switch {
 	case byCompany:
 		a.own = ofCompany
-	case byPlatform || a.ofReference:
+	case byPlatform || a.ofPage != "":
 		a.own = ofPlatform
 	}
 	return err
@@ -76,30 +76,39 @@ func (a *authorization) covered(stored table.Item) (bool, error) {
 		!slices.ContainsFunc(a.asked, foreign), err
 }
 
-// referenceName is the only name that the pages show for a client of /docs.
-const referenceName = "API reference"
+// The only names that the pages show for clients of this service's own pages.
+const (
+	referenceName = "API reference"
+	consoleName   = "Console"
+)
 
-// recognizeReference sets a.ofReference if only /docs of this service can receive
-// the client's codes. Anybody may register such a client. So the pages show
+// recognizePage sets a.ofPage if only /docs or only /console/ of this service can
+// receive the client's codes. Anybody may register such a client. So the pages show
 // nothing of what it says about itself. The request's address is compared too,
 // because any port of a loopback address is accepted.
-func (a *authorization) recognizeReference(baseURL string) {
-	elsewhere := func(uri string) bool {
-		return uri != baseURL+"/docs" && !strings.HasPrefix(uri, baseURL+"/docs/")
+func (a *authorization) recognizePage(baseURL string) {
+	only := func(at func(uri string) bool) bool {
+		elsewhere := func(uri string) bool { return !at(uri) }
+		return a.client.Host() == "" && at(a.redirectURI) && !slices.ContainsFunc(a.client.RedirectURIs, elsewhere)
 	}
-	if a.client.Host() != "" || elsewhere(a.redirectURI) || slices.ContainsFunc(a.client.RedirectURIs, elsewhere) {
+	switch {
+	case only(func(uri string) bool { return uri == baseURL+"/docs" || strings.HasPrefix(uri, baseURL+"/docs/") }):
+		a.ofPage = referenceName
+	case only(func(uri string) bool { return uri == baseURL+"/console/" }):
+		a.ofPage = consoleName
+	default:
 		return
 	}
-	a.ofReference = true
-	a.client.Name, a.client.PolicyURI, a.client.TermsURI = referenceName, "", ""
+	a.client.Name, a.client.PolicyURI, a.client.TermsURI = a.ofPage, "", ""
 }
 
 // skipsConsent reports whether the trust of company or platform takes the place
 // of the person's consent. The person must have seen where they are: on the sign-in
 // page of this request, or on a page of an earlier one. Another program on the
-// device may receive the code at any address that is not https.
+// device may receive the code at any address that is not https, but not at the
+// console's: this service itself is there.
 func (d *decisions) skipsConsent(a *authorization, consent, actor table.Item) bool {
-	return a.trusted && !a.asks("consent") && strings.HasPrefix(a.redirectURI, "https://") &&
+	return a.trusted && !a.asks("consent") && (a.ofPage == consoleName || strings.HasPrefix(a.redirectURI, "https://")) &&
 		(a.session.FreshFor(a.name(), d.now()) || inForce(consent, actor))
 }
 

@@ -159,7 +159,34 @@ func TestReferencePageIsTheOwn(t *testing.T) {
 	}
 }
 
-// Nothing that resembles the address of the API reference is the platform's own.
+// The console is the platform's own. After the sign-in page it asks nothing, also on a laptop:
+// at its address is this service. An agent's consent is asked all the same.
+func TestConsoleIsTheOwn(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	address := baseURL + "/console/"
+	c := f.storeClient(func(c *client) { c.Name, c.RedirectURIs = "Win a prize", []string{address} })
+	b := f.newBrowser()
+	signIn := b.authorize(authorization(c, "redirect_uri", address))
+	if !strings.Contains(signIn.text(), ownOfPlatform) || strings.Contains(signIn.text(), c.Name) {
+		t.Errorf("the sign-in: %s", signIn.text())
+	}
+	if s := b.signIn(signIn, "ana@metro.example"); s.answer.Get("code") == "" {
+		t.Errorf("after the sign-in: %s", s.text())
+	}
+	if s := b.authorize(authorization(c, "redirect_uri", address, "resource", baseURL+"/mcp")); s.page() != "consent" ||
+		!strings.Contains(s.text(), foreign) {
+		t.Errorf("an agent: %s", s.text())
+	}
+	f.change(c.ID, func(c *client) { c.RedirectURIs = append(c.RedirectURIs, "https://evil.example/cb") })
+	for _, at := range []string{address, "https://evil.example/cb"} {
+		if s := b.authorize(authorization(c, "redirect_uri", at)); s.page() != "consent" || !strings.Contains(s.text(), foreign) {
+			t.Errorf("moved away, %s: %s", at, s.text())
+		}
+	}
+}
+
+// Nothing that resembles the address of the API reference or the console is the platform's own.
 func TestNearlyTheReferencePage(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -171,6 +198,8 @@ func TestNearlyTheReferencePage(t *testing.T) {
 		{"https://" + strings.ToUpper(host) + "/docs"}, {"http://" + host + "/docs"},
 		{"https://" + host + "@evil.example/docs"}, {"https://a@" + host + "/docs"},
 		{"http://127.0.0.1/docs"}, {"com.evil:/docs"},
+		{baseURL + "/console"}, {baseURL + "/console/x"}, {baseURL + "/console/", baseURL + "/docs"},
+		{"https://evil.example/console/"}, {"http://127.0.0.1/console/"}, {baseURL + "/console/?x"},
 		{baseURL + "/docs", "https://evil.example/cb"}, {baseURL + "/docs", "com.evil:/cb"},
 	} {
 		c := f.storeClient(func(c *client) { c.RedirectURIs = addresses })

@@ -8,7 +8,7 @@ export type Schemas = components['schemas']
 // Failure is an answer of the API that is an error, or no answer at all (status 0).
 export class Failure extends Error {
   constructor(readonly status: number, readonly code: string, text: string, readonly request: string,
-    readonly details: { field: string; message: string }[] = []) {
+    readonly details: { field: string; message: string }[] = [], readonly permission = '') {
     super(text)
   }
 }
@@ -43,7 +43,8 @@ export async function good<T>(asked: Promise<Answer<T>>): Promise<T> {
   if (answer.response.ok) return answer.data as T
   const body = (answer.error ?? {}) as Partial<Schemas['ErrorBody']>
   throw new Failure(answer.response.status, body.error ?? 'server_error', body.error_description ?? '',
-    answer.response.headers.get('X-Request-Id') ?? '', body.details ?? [])
+    answer.response.headers.get('X-Request-Id') ?? '', body.details ?? [],
+    body.permission)
 }
 
 // once is the parameter of a change that may be sent again without being made twice.

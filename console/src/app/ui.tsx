@@ -10,7 +10,7 @@ function explain(failure: Failure): string {
   switch (failure.status) {
     case 0: return say('offline')
     case 401: return say('expired')
-    case 403: return say('forbidden', { permission: failure.message.match(/[A-Z]+_[A-Z_]+/)?.[0] ?? '' })
+    case 403: return say('forbidden', { permission: failure.permission })
     case 404: return say('missing')
     case 409: return failure.message || say('conflict')
     case 412: return say('conflict')

@@ -1,6 +1,7 @@
 // Hooks: data that is read again and again, and the words of the page.
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 import { Failure } from './api'
+import { live, useFeed } from './feed'
 
 export interface Shown<T> {
   data: T | null
@@ -10,12 +11,15 @@ export interface Shown<T> {
 
 // usePolled reads now and every interval while the page is visible. After a failure
 // it keeps the old data and waits longer each time. An answer that comes after a later
-// one, or for other inputs, is dropped.
-export function usePolled<T>(read: () => Promise<T>, inputs: unknown[], interval: number): Shown<T> {
+// one, or for other inputs, is dropped. Events whose type begins with a prefix of about
+// make it read at once; while they come, it seldom reads without one.
+export function usePolled<T>(read: () => Promise<T>, inputs: unknown[], interval: number, about: string[] = []): Shown<T> {
   const [data, setData] = useState<T | null>(null)
   const [failure, setFailure] = useState<Failure | null>(null)
   const [asked, ask] = useState(0)
   const latest = useRef(0)
+  const again = useCallback(() => ask(n => n + 1), [])
+  useFeed(about, again)
   useEffect(() => setData(null), inputs)
   useEffect(() => {
     let timer = 0
@@ -36,7 +40,7 @@ export function usePolled<T>(read: () => Promise<T>, inputs: unknown[], interval
           wait = Math.min(wait * 2, 30_000)
         }
       }
-      timer = window.setTimeout(() => void turn(), wait)
+      timer = window.setTimeout(() => void turn(), live() && about.length > 0 ? Math.max(wait, 15_000) : wait)
     }
     void turn()
     return () => {
@@ -44,7 +48,7 @@ export function usePolled<T>(read: () => Promise<T>, inputs: unknown[], interval
       window.clearTimeout(timer)
     }
   }, [...inputs, asked])
-  return { data, failure, again: useCallback(() => ask(n => n + 1), []) }
+  return { data, failure, again }
 }
 
 export interface Page<T> {
@@ -55,8 +59,8 @@ export interface Page<T> {
 // usePages reads a list page by page. The first page is read again every interval; what
 // is new is put in front, and what changed is replaced.
 export function usePages<T extends { id: string }>(read: (cursor: string | undefined) => Promise<Page<T>>,
-  inputs: unknown[], interval: number) {
-  const first = usePolled(() => read(undefined), inputs, interval)
+  inputs: unknown[], interval: number, about: string[] = []) {
+  const first = usePolled(() => read(undefined), inputs, interval, about)
   const [more, setMore] = useState<{ items: T[]; next: string | null } | null>(null)
   const [failure, setFailure] = useState<Failure | null>(null)
   const busy = useRef(false)

@@ -32,7 +32,7 @@ const ride = (t: Schemas['Trip']): Ride => ({ id: t.id, label: t.tripCode, statu
 
 export function LiveMap() {
   const drivers = usePolled(allDrivers, [], every)
-  const trips = usePolled(() => good(api.GET('/api/v1/trips', { params: { query: { limit: 200 } } })), [], every)
+  const trips = usePolled(() => good(api.GET('/api/v1/trips', { params: { query: { limit: 200 } } })), [], every, ['trip.'])
   const zones = usePolled(() => good(api.GET('/api/v1/zones')), [], 60_000)
   const scene: Scene = useMemo(() => ({ zones: zones.data?.items ?? [],
     rides: (trips.data?.items ?? []).filter(open).map(ride), drivers: (drivers.data ?? []).flatMap(marker) }),

@@ -24,7 +24,7 @@ export function Drivers() {
   const [status, setStatus] = useState<Schemas['DriverStatus'] | ''>('')
   const read = (cursor?: string) => good(api.GET('/api/v1/drivers', { params: { query: { limit: 100,
     ...(cursor ? { cursor } : {}), ...(status ? { status } : {}) } } }))
-  const list = usePages<Schemas['Driver']>(read, [status], 5000)
+  const list = usePages<Schemas['Driver']>(read, [status], 5000, ['driver.'])
   const columns: Column<Schemas['Driver']>[] = [
     { name: say('name'), cell: named }, { name: say('status'), cell: d => <Badge word={d.status} /> },
     { name: say('plate'), cell: d => d.vehiclePlate }, { name: say('vehicle'), cell: d => d.vehicleModel },
@@ -48,7 +48,7 @@ export function Customers() {
   const q = useSettled(typed.trim())
   const read = (cursor?: string) => good(api.GET('/api/v1/customers', { params: { query: { limit: 100,
     ...(cursor ? { cursor } : {}), ...(q ? { q } : {}) } } }))
-  const list = usePages<Schemas['Customer']>(read, [q], 10_000)
+  const list = usePages<Schemas['Customer']>(read, [q], 10_000, ['customer.'])
   const columns: Column<Schemas['Customer']>[] = [
     { name: say('name'), cell: c => c.name }, { name: say('email'), cell: c => c.email },
     { name: say('phone'), cell: c => c.phone }, { name: say('tripCount'), cell: c => count(c.totalTrips), number: true },

@@ -32,7 +32,7 @@ const names = (trip: Trip): Record<Verb, [string, string]> => ({
 })
 
 export function TripView({ id }: { id: string }) {
-  const trip = usePolled(() => good(api.GET('/api/v1/trips/{id}', { params: { path: { id } } })), [id], 2500)
+  const trip = usePolled(() => good(api.GET('/api/v1/trips/{id}', { params: { path: { id } } })), [id], 2500, ['trip.'])
   const [asked, ask] = useState<Verb | null>(null)
   const t = trip.data
   if (t === null) return <section><Problem failure={trip.failure} />{!trip.failure && <p role="status">{say('loading')}</p>}</section>

@@ -18,7 +18,7 @@ export function Trips() {
   const [booking, book] = useState(false)
   const filter = { ...(status ? { status } : {}), ...(from ? { from } : {}), ...(to ? { to } : {}) }
   const list = usePages<Schemas['Trip']>(cursor => good(api.GET('/api/v1/trips', { params: { query: { limit: 100, ...filter,
-    ...(cursor ? { cursor } : {}) } } })), [status, from, to], 2500)
+    ...(cursor ? { cursor } : {}) } } })), [status, from, to], 2500, ['trip.'])
   return <section>
     <h1>{say('trips')}</h1>
     <div class="filters">

@@ -250,13 +250,13 @@ func (w Worker) challenge(ctx context.Context, t table.Tenant, m webhook.Message
 		return fmt.Errorf("secret of %s: %w", r.ID, err)
 	}
 	text := rand.Text()
-	body, err := json.Marshal(map[string]string{"type": "verification", "challenge": text,
-		"timestamp": timestamp.Format(w.Now())})
+	body, err := json.Marshal(webhook.Challenge{Type: "verification", Challenge: text,
+		Timestamp: timestamp.Format(w.Now())})
 	if err != nil {
 		return err
 	}
 	out := w.post(ctx, r.URL, "challenge_"+text, body, secrets, true)
-	var echo struct{ Challenge string }
+	var echo webhook.Echo
 	if out.word == webhook.Succeeded && (json.Unmarshal(out.echo, &echo) != nil ||
 		subtle.ConstantTimeCompare([]byte(echo.Challenge), []byte(text)) != 1) {
 		out.word = "challenge_failed"

@@ -17,6 +17,7 @@ import (
 	"svc/pkg/domain/delivery"
 	"svc/pkg/domain/driver"
 	"svc/pkg/domain/event"
+	"svc/pkg/domain/feedback"
 	"svc/pkg/domain/receipt"
 	"svc/pkg/domain/trip"
 	"svc/pkg/domain/wallet"
@@ -49,7 +50,7 @@ func (r *result) tell(kind, resource, what, at string, d event.Data) {
 var derivers = map[string]func(subject) (result, error){
 	"trip": ofTrip, "driver": ofDriver, "customer": ofCustomer, "order": ofOrder, "posting": ofPosting,
 	"settings": ofSettings, "service": ofSettings, "zone": ofSettings, "branding": ofSettings,
-	"webhooks": ofWebhooks,
+	"webhooks": ofWebhooks, "withdrawal": ofWithdrawal, "post": ofPost,
 }
 
 // tripTypes are the types of events of those log entries whose types have another
@@ -225,6 +226,36 @@ func ofPosting(s subject) (result, error) {
 	}
 	out.tell("wallet.posted", p.ID, "posted", p.CreatedAt, d)
 	return out, nil
+}
+
+// ofWithdrawal tells that the withdrawal was asked for, and what became of it.
+func ofWithdrawal(s subject) (result, error) {
+	out := result{next: s.was}
+	w, err := wallet.WithdrawalFromItem(s.item)
+	if err != nil {
+		return out, err
+	}
+	tell := func(status, at string) {
+		out.tell("withdrawal."+strings.ToLower(status), w.ID, status, at, event.Data{WithdrawalID: w.ID,
+			DriverID: w.DriverID, TransactionID: text(w.PostingID), Status: status, PreviousStatus: out.next.Status})
+		out.next.Status = status
+	}
+	if s.was.Status == "" {
+		tell(wallet.Asked, w.RequestedAt)
+	}
+	if out.next.Status == wallet.Asked && w.Status != wallet.Asked {
+		tell(w.Status, cmp.Or(text(w.DecidedAt), timestamp.Format(s.now)))
+	}
+	return out, nil
+}
+
+// ofPost tells of a post on the roadmap. Only the feed of its author's tenant has it.
+func ofPost(s subject) (result, error) {
+	p, err := feedback.FromItem(s.item)
+	if err != nil {
+		return result{}, err
+	}
+	return s.state("feedback", p.ID, string(p.Status), sum(p.Comments), "", event.Data{PostID: p.ID}), nil
 }
 
 // ofSettings tells of the tenant's settings, service types, zones and branding.

@@ -1,6 +1,7 @@
 package feed
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -21,7 +22,7 @@ import (
 
 // Types are the item types of which the feed tells.
 var Types = []string{"trip", "receipt", "driver", "customer", "order", "posting", "settings", "service", "zone",
-	"branding", "webhooks", "redelivery"}
+	"branding", "webhooks", "redelivery", "withdrawal", "post"}
 
 // Function appends to the feeds from the table's stream.
 type Function struct {
@@ -46,7 +47,7 @@ func (f Function) Process(ctx context.Context, batch events.DynamoDBEvent) []str
 	var order []string
 	tenants := map[string][]stream.Change{}
 	for _, c := range stream.Changes(batch) {
-		t, ok := stream.TenantOf(f.DB, c.Key)
+		t, ok := f.tenantOf(c)
 		if !ok || !slices.Contains(Types, c.Type()) {
 			continue
 		}
@@ -86,10 +87,20 @@ func (f Function) Redo(ctx context.Context, key table.Key) error {
 	return f.Change(ctx, stream.Change{Key: key, New: it})
 }
 
+// tenantOf returns the tenant to whose feed a change belongs. A post on the roadmap
+// belongs to the tenant of its author.
+func (f Function) tenantOf(c stream.Change) (table.Tenant, bool) {
+	if c.Type() == "post" {
+		id := cmp.Or(c.New.Text("authorTenant"), c.Old.Text("authorTenant"))
+		return f.DB.Tenant(id), id != ""
+	}
+	return stream.TenantOf(f.DB, c.Key)
+}
+
 // step appends the events of the changes of one tenant, and passes them to the
 // sender of webhooks.
 func (f Function) step(ctx context.Context, changes []stream.Change) error {
-	t, _ := stream.TenantOf(f.DB, changes[0].Key)
+	t, _ := f.tenantOf(changes[0])
 	out := outbox{shards: map[int]bool{}}
 	err := table.Retry(ctx, func(ctx context.Context) error {
 		for {
@@ -163,7 +174,7 @@ func (f Function) round(ctx context.Context, t table.Tenant, changes []stream.Ch
 			keys = append(keys, table.Key{PK: one.key.PK, SK: "RECEIPT"})
 		}
 	}
-	items, err := t.Batch(ctx, keys...)
+	items, err := table.Join(t.Handle, f.DB.Platform("POST").Handle).Batch(ctx, keys...)
 	if err != nil {
 		return false, err
 	}

@@ -1,7 +1,8 @@
 // Package event owns the tenant's event feed: the envelope of an event, its
 // stored form, how events are appended and read, and the endpoints of the feed.
 //
-//	event.go      the envelope, its types, keys and items
+//	event.go      the envelope, keys and items
+//	types.go      the types of events
 //	append.go     the transaction that appends
 //	read.go       pages of the feed and their cursors
 //	endpoints.go  rows and handlers

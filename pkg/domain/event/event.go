@@ -2,7 +2,6 @@ package event
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -41,6 +40,7 @@ type EventData struct {
 	ZoneID           string `json:"zoneId,omitempty" doc:"The zone."`
 	ReceiptID        string `json:"receiptId,omitempty" doc:"The receipt."`
 	TransactionID    string `json:"transactionId,omitempty" doc:"The transaction of a wallet."`
+	WithdrawalID     string `json:"withdrawalId,omitempty" doc:"The withdrawal."`
 	PostID           string `json:"postId,omitempty" doc:"The feedback post."`
 	WebhookID        string `json:"webhookId,omitempty" doc:"The webhook endpoint."`
 	Status           string `json:"status,omitempty" doc:"The status after the change."`
@@ -62,21 +62,6 @@ const (
 	Settings = "settings"
 	Branding = "branding"
 )
-
-// Types lists the types of events.
-var Types = []string{
-	"trip.requested", "trip.scheduled", "trip.due", "trip.searching", "trip.collecting_offers", "trip.offered",
-	"trip.declined", "trip.unanswered", "trip.accepted", "trip.unassigned", "trip.arrived", "trip.started",
-	"trip.completed",
-	"trip.cancelled", "trip.corrected", "trip.settled", "trip.rated",
-	"driver.created", "driver.updated", "driver.status_changed", "driver.erased", "customer.created", "customer.updated",
-	"customer.erased",
-	"order.created", "order.updated", "order.status_changed", "wallet.posted", "branding.updated", "settings.updated",
-	"webhook.disabled",
-}
-
-// Known reports whether a type of event exists.
-func Known(kind string) bool { return slices.Contains(Types, kind) }
 
 // sequenceDigits is the length of a number as a range key.
 const sequenceDigits = 16
@@ -117,9 +102,11 @@ type Emitted struct {
 	Sum    string `json:"sum,omitempty"`     // hash of what else the events tell of
 }
 
-// EmittedKey returns the key of the Emitted of the tenant's item with the key.
+// EmittedKey returns the key of the Emitted of the item with the key. The item is the
+// tenant's, or a post that somebody of the tenant wrote.
 func EmittedKey(t table.Tenant, item table.Key) table.Key {
-	return table.Key{PK: t.Partition("EMITTED") + strings.TrimPrefix(item.PK, t.Partition()), SK: item.SK}
+	own := strings.TrimPrefix(strings.TrimPrefix(item.PK, t.Partition()), "#")
+	return table.Key{PK: t.Partition("EMITTED", own), SK: item.SK}
 }
 
 // New returns an event of the resource. The id depends on the resource and on
@@ -128,12 +115,4 @@ func New(kind, resource, what, at string, d Data) Event {
 	when, _ := timestamp.Parse(at) // our own format
 	return Event{ID: ids.Derived(ids.Event, when, resource+"#"+what), Type: kind, Timestamp: at, Data: d,
 		Resource: resource}
-}
-
-// Sample returns an invented event of the type, for tests of a receiver.
-func Sample(kind string, now time.Time) Event {
-	trip := ids.New(ids.Trip, now)
-	return Event{ID: ids.New(ids.Event, now), Type: kind, Timestamp: timestamp.Format(now), Resource: trip,
-		Data: Data{TripID: trip, CustomerID: ids.New(ids.Customer, now), DriverID: ids.New(ids.Driver, now),
-			Status: "COMPLETED", PreviousStatus: "IN_PROGRESS", Version: 1}}
 }

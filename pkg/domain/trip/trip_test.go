@@ -56,7 +56,7 @@ type step func(trip.Trip, string) (trip.Trip, error)
 
 var later = now.Add(90 * time.Second)
 
-// The transitions of the specification and of docs/decisions.md, "Trips".
+// The transitions of the specification and of docs/decisions.md, "Operators and trips".
 var transitions = []struct {
 	name    string
 	do      step

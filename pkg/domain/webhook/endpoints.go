@@ -28,7 +28,7 @@ func Rows() []api.Row {
 		api.Get("/api/v1/webhooks", "svc_list_webhooks", read, list, book, tag, extension,
 			api.Summary("List webhook endpoints"), api.Text("All of them, oldest first; a company has at most 16.")),
 		api.Post("/api/v1/webhooks", "svc_create_webhook", write, create, book, tag, extension, api.Created(),
-			api.Confirm("The company's events go to this address."),
+			api.Confirm("The company's events go to this address."), api.Sends(messages()...),
 			api.Summary("Add a webhook endpoint"), api.Text("The response shows `secret`, once. The address gets a POST with "+
 				"`{\"type\": \"verification\", \"challenge\": …}` and must echo `{\"challenge\": …}` with a 2xx. Then events are "+
 				"sent to it, signed as Standard Webhooks 1.0 says.")),
@@ -58,6 +58,30 @@ func Rows() []api.Row {
 			api.Summary("Send events again"), api.Text("One event that was sent to this endpoint before, or all events of a "+
 				"part of the feed that the endpoint's `types` name. Other endpoints get nothing.")),
 	}
+}
+
+// Challenge is the message that an endpoint must echo before it gets events.
+type Challenge struct {
+	Type      string `json:"type" enum:"verification" doc:"What tells a challenge from an event."`
+	Challenge string `json:"challenge" example:"QRNXAJKAWSXDFBIVBRS6ZZDFB4" doc:"The text to echo."`
+	Timestamp string `json:"timestamp" format:"date-time" doc:"When it was sent."`
+}
+
+// Echo is the response to a challenge.
+type Echo struct {
+	Challenge string `json:"challenge" example:"QRNXAJKAWSXDFBIVBRS6ZZDFB4" doc:"The text of the challenge."`
+}
+
+// messages are the messages that endpoints get, for the OpenAPI document.
+func messages() []api.Webhook {
+	const text = "QRNXAJKAWSXDFBIVBRS6ZZDFB4"
+	at := time.Date(2026, 1, 31, 8, 0, 0, 0, time.UTC)
+	out := []api.Webhook{{Name: "verification", Text: "Asks whether the address wants events. Echo the challenge.",
+		Body: Challenge{"verification", text, timestamp.Format(at)}, Answer: Echo{text}}}
+	for _, kind := range event.Types() {
+		out = append(out, api.Webhook{Name: kind.Name, Text: kind.Text, Body: event.Example(kind.Name, at)})
+	}
+	return out
 }
 
 // IDInput names a webhook endpoint.

@@ -35,6 +35,8 @@ type Row struct {
 	Versioned bool // the resource has an ETag
 	Conflicts bool // a GET may get a 409
 
+	Webhooks []Webhook // what is sent to endpoints of the tenants
+
 	deprecated, sunset time.Time // zero for a row that stays
 
 	idKind string // of the identifiers that the path may have; "" for any
@@ -117,6 +119,16 @@ func Deprecated(since, sunset time.Time) Option {
 
 // Extension marks an operation that the specification does not have.
 func Extension() Option { return func(r *Row) { r.Extension = true } }
+
+// Webhook is a message that is sent to endpoints of the tenants.
+type Webhook struct {
+	Name, Text string
+	Body       any // an example of the message, whose type is the schema
+	Answer     any // an example of the response; nil if any 2xx will do
+}
+
+// Sends lists messages in the document's webhooks.
+func Sends(webhooks ...Webhook) Option { return func(r *Row) { r.Webhooks = webhooks } }
 
 // Early reads what the handler of a change needs while the checks are under way.
 // The handler gets the result from EarlyOf. read must not change anything, and

@@ -56,10 +56,12 @@ func (x *exchange) inspect() {
 		return
 	}
 	if len(body) > 0 {
-		for _, d := range walk(x.body, x.row.body, x.server.huma.OpenAPI().Components.Schemas,
-			x.row.Method != http.MethodPatch) {
+		found, short := walk(x.body, x.row.body, x.server.huma.OpenAPI().Components.Schemas,
+			x.row.Method != http.MethodPatch)
+		for _, d := range found {
 			x.blame(d.Field, "%s", d.Message)
 		}
+		x.body = short
 	}
 }
 

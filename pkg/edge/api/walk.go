@@ -3,6 +3,7 @@ package api
 import (
 	"bytes"
 	"errors"
+	"math/big"
 	"slices"
 	"strconv"
 	"unicode/utf8"
@@ -32,14 +33,19 @@ const (
 //
 // With optionalNull, an optional member may be null. Such a member counts as
 // absent.
-func walk(body []byte, schema *huma.Schema, registry huma.Registry, optionalNull bool) []fault.Detail {
-	refuse := func(message string) []fault.Detail { return []fault.Detail{{Field: "body", Message: message}} }
+//
+// It also returns the body in which each integer that is written as 5.0 or 5e0 is 5.
+// Both are integers in JSON Schema, but Go's decoders reject the longer forms.
+func walk(body []byte, schema *huma.Schema, registry huma.Registry, optionalNull bool) ([]fault.Detail, []byte) {
+	refuse := func(message string) ([]fault.Detail, []byte) {
+		return []fault.Detail{{Field: "body", Message: message}}, body
+	}
 	if !utf8.Valid(body) { // decoding would replace the invalid bytes (RFC 8259 section 8.1)
 		return refuse("malformed JSON: not UTF-8")
 	}
 	// A decoder that stopped at a duplicate member could not find the other faults.
 	w := &walker{Decoder: jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowDuplicateNames(true)),
-		registry: registry, optionalNull: optionalNull}
+		registry: registry, optionalNull: optionalNull, body: body}
 	switch err := w.value(schema); {
 	case errors.Is(err, errTooDeep):
 		return refuse("nested too deeply")
@@ -48,7 +54,10 @@ func walk(body []byte, schema *huma.Schema, registry huma.Registry, optionalNull
 	case codec.End(w.Decoder) != nil:
 		return refuse("malformed JSON: more follows its end")
 	}
-	return w.found
+	if w.copied == 0 {
+		return w.found, body
+	}
+	return w.found, append(w.short, body[w.copied:]...)
 }
 
 // member returns the JSON of a top-level member of a body. If the name is
@@ -72,6 +81,9 @@ type walker struct {
 
 	optionalNull bool
 
+	body    []byte
+	short   []byte // the body up to copied, with short integers
+	copied  int64
 	found   []fault.Detail
 	scratch []byte
 }
@@ -130,9 +142,26 @@ func (w *walker) value(schema *huma.Schema) error {
 	case '0':
 		if outOfRange(value) {
 			w.blame("number out of range")
+		} else if schema != nil && schema.Type == huma.TypeInteger {
+			w.shorten(value)
 		}
 	}
 	return err
+}
+
+// shorten writes an integer without fraction and exponent. It leaves numbers that are
+// no integers to huma, and numbers that are longer than any useful integer.
+func (w *walker) shorten(number []byte) {
+	if len(number) > 40 || !bytes.ContainsAny(number, ".eE") {
+		return
+	}
+	exact, ok := new(big.Rat).SetString(string(number))
+	if !ok || !exact.IsInt() || !exact.Num().IsInt64() {
+		return
+	}
+	end := w.InputOffset()
+	w.short = append(w.short, w.body[w.copied:end-int64(len(number))]...)
+	w.short, w.copied = strconv.AppendInt(w.short, exact.Num().Int64(), 10), end
 }
 
 func digit(c byte) bool { return '0' <= c && c <= '9' }

@@ -35,7 +35,7 @@ func TestWalkIsBounded(t *testing.T) {
 	} {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		found := walk([]byte(body), object(), registry(), false)
+		found, _ := walk([]byte(body), object(), registry(), false)
 		runtime.ReadMemStats(&after)
 		if used := after.TotalAlloc - before.TotalAlloc; used > 32<<20 {
 			t.Errorf("%s: %d MiB for a body of %d KiB", name, used>>20, len(body)>>10)
@@ -71,11 +71,32 @@ func TestWalk(t *testing.T) {
 		"\"\t\"": "body: malformed JSON", `{"a":01}`: "body: malformed JSON", `]`: "body: malformed JSON",
 	} {
 		var faults []string
-		for _, d := range walk([]byte(body), object(), registry(), false) {
+		found, _ := walk([]byte(body), object(), registry(), false)
+		for _, d := range found {
 			faults = append(faults, d.Field+": "+d.Message)
 		}
 		if got := strings.Join(faults, "; "); got != want {
 			t.Errorf("%s: got %q, want %q", body, got, want)
+		}
+	}
+}
+
+// TestWholeNumbers: 88, 88.0 and 8.8e1 are the same integer, in any place of a body.
+func TestWholeNumbers(t *testing.T) {
+	schema := object()
+	integer := &huma.Schema{Type: huma.TypeInteger}
+	schema.Properties["n"] = integer
+	schema.Properties["all"] = &huma.Schema{Type: huma.TypeArray, Items: &huma.Schema{Type: huma.TypeObject,
+		Properties: map[string]*huma.Schema{"n": integer}}}
+	for body, want := range map[string]string{
+		`{"n":88}`: `{"n":88}`, ` {"n": 88.0 } `: ` {"n": 88 } `, `{"n":8.8e1,"size":5.0}`: `{"n":88,"size":5.0}`,
+		`{"all":[{"n":1.00},{"n":-2E0}],"n":0e9}`: `{"all":[{"n":1},{"n":-2}],"n":0}`,
+		`{"n":5.5}`:    `{"n":5.5}`,
+		`{"n":1e30}`:   `{"n":1e30}`,
+		`{"n":"88.0"}`: `{"n":"88.0"}`,
+	} {
+		if _, got := walk([]byte(body), schema, registry(), false); string(got) != want {
+			t.Errorf("%s: got %s, want %s", body, got, want)
 		}
 	}
 }
@@ -108,7 +129,7 @@ func FuzzWalk(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		found := walk(body, object(), registry(), false)
+		found, _ := walk(body, object(), registry(), false)
 		for _, d := range found {
 			if d.Field != "body" && !strings.HasPrefix(d.Field, "body.") && !strings.HasPrefix(d.Field, "body[") {
 				t.Errorf("%q: a fault of %q", body, d.Field)

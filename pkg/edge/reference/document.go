@@ -50,6 +50,9 @@ func Document(baseURL string, phrase func(scope string) string, rows ...api.Row)
 		}
 	}
 	describeBodies(doc)
+	if err := describeWebhooks(doc, rows); err != nil {
+		return nil, err
+	}
 	describeOAuth(doc, named("OAuthError"))
 	doc.Tags = tags(doc)
 	return doc, nil
@@ -229,7 +232,7 @@ func takeExamples(doc *huma.OpenAPI) map[string]json.RawMessage {
 			}
 		}
 	}
-	for _, path := range doc.Paths {
+	for _, path := range slices.Concat(slices.Collect(maps.Values(doc.Paths)), slices.Collect(maps.Values(doc.Webhooks))) {
 		for _, op := range operations(path) {
 			if op.RequestBody != nil {
 				take(op.RequestBody.Content)

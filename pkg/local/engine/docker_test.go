@@ -74,18 +74,18 @@ func TestImageOfDocker(t *testing.T) {
 	t.Setenv("SVC_ENGINE_PATH", "")
 	t.Setenv("PATH", filepath.Join(root, "path"))
 	p, err := locate(DynamoDBLocal)
-	if err != nil || p.image != "an/image:1" {
+	if err != nil || p.Image != "an/image:1" {
 		t.Fatalf("%+v, %v", p, err)
 	}
-	name, args := p.command("127.0.0.1", 4711, "/the/data")
+	args := p.contained("127.0.0.1", 4711, "/the/data")
 	for _, pair := range [][]string{{"--publish", "127.0.0.1:4711:8000"}, {"--volume", "/the/data:/data"},
 		{"-dbPath", "/data"}, {"-cors", "http://127.0.0.1"}} {
 		if i := slices.Index(args, pair[0]); i < 0 || args[i+1] != pair[1] {
-			t.Errorf("%v is not in %s %s", pair, name, strings.Join(args, " "))
+			t.Errorf("%v is not in %s", pair, strings.Join(args, " "))
 		}
 	}
 	write("bin/dynamodb-local-image", "another/image:1\n")
-	if p, err = locate(DynamoDBLocal); err != nil || p.image != "" || p.java == "" {
+	if p, err = locate(DynamoDBLocal); err != nil || p.Image != "" || p.Java == "" {
 		t.Errorf("without the image: %+v, %v", p, err)
 	}
 }

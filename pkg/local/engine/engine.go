@@ -2,6 +2,8 @@ package engine
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,7 +13,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -40,16 +41,24 @@ type Options struct {
 	Memory bool
 	// Stderr receives the engine's output; nil discards it.
 	Stderr io.Writer
+
+	exposed bool // for tests: as on a system without network namespaces
 }
 
 // Engine is a running engine, or the address of an external one.
 type Engine struct {
-	// URL is the engine's endpoint, without a trailing slash.
+	// URL is the engine's endpoint, without a trailing slash. Its path is a random
+	// credential: who knows the URL has the data.
 	URL string
 	// Kind is one of the constants above.
 	Kind string
+	// Exposed means that other users of the machine can read the data at the
+	// engine's own port, without the credential.
+	Exposed bool
 
-	child *child
+	child *child // the door's process
+	pid   int
+	input io.Closer
 	stop  sync.Once
 }
 
@@ -63,6 +72,9 @@ const (
 
 // errPort means that another process took the port before the engine used it.
 var errPort = errors.New("engine: another process took the engine's port; try again")
+
+// errExposed means that this user gets no network namespace.
+var errExposed = errors.New("engine: no network namespace")
 
 // Start starts an engine and returns when it responds. ctx limits only the
 // start. The engine runs until Stop or Kill, or until this process ends. For an
@@ -85,17 +97,22 @@ func Start(ctx context.Context, o Options) (*Engine, error) {
 	if o.Memory {
 		o.Dir = ""
 	}
-	data, err := prepare(prog.kind, o.Dir)
+	data, key, err := prepare(prog.Kind, o.Dir)
 	if err != nil {
 		return nil, err
 	}
-	if data == "" && prog.kind == Dynoxide {
+	if data == "" && prog.Kind == Dynoxide {
 		var remove func()
 		data, remove = memoryFile(memoryRoot)
 		defer remove()
 	}
+	order := order{Program: prog, Data: data, Key: key, Private: canIsolate && prog.Image == "" && !o.exposed}
 	for try := 1; ; try++ {
-		e, err := launch(ctx, prog, data, o.Stderr)
+		e, err := launch(ctx, order, o.Stderr)
+		if errors.Is(err, errExposed) {
+			order.Private = false
+			continue
+		}
 		if err == nil || !errors.Is(err, errPort) || try == attempts {
 			return e, err
 		}
@@ -103,29 +120,44 @@ func Start(ctx context.Context, o Options) (*Engine, error) {
 }
 
 // prepare creates the data folder and a missing data file, and rejects a file
-// that is not a database.
-func prepare(kind, dir string) (data string, err error) {
+// that is not a database. key names the database of DynamoDB Local.
+func prepare(kind, dir string) (data, key string, err error) {
+	if kind == DynamoDBLocal {
+		if key, err = accessKey(dir); err != nil {
+			return "", "", err
+		}
+	}
 	if dir == "" {
-		return "", nil
+		return "", key, nil
 	}
 	data = filepath.Join(dir, "dynoxide.db")
 	file := data
 	if kind == DynamoDBLocal {
 		data = filepath.Join(dir, "dynamodb-local")
-		file = filepath.Join(data, "shared-local-instance.db")
+		file = filepath.Join(data, key+"_"+keyRegion+".db")
 	}
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-		return "", fmt.Errorf("engine: data folder: %w", err)
+		return "", "", fmt.Errorf("engine: data folder: %w", err)
 	}
+	if kind == DynamoDBLocal {
+		if err := adoptShared(data, file); err != nil {
+			return "", "", err
+		}
+	}
+	return data, key, check(kind, file)
+}
+
+// check creates a missing data file, and rejects a file that is not a database.
+func check(kind, file string) error {
 	// The engine itself would create a world-readable file.
 	for _, name := range []string{file, file + "-wal", file + "-shm"} {
 		if err := os.Chmod(name, 0o600); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return "", fmt.Errorf("engine: data file: %w", err)
+			return fmt.Errorf("engine: data file: %w", err)
 		}
 	}
 	f, err := os.OpenFile(file, os.O_RDONLY|os.O_CREATE, 0o600)
 	if err != nil {
-		return "", fmt.Errorf("engine: data file: %w", err)
+		return fmt.Errorf("engine: data file: %w", err)
 	}
 	defer f.Close()
 	const magic = "SQLite format 3\x00"
@@ -133,53 +165,96 @@ func prepare(kind, dir string) (data string, err error) {
 	n, err := io.ReadFull(f, head)
 	switch {
 	case n > 0 && string(head[:n]) != magic:
-		return "", broken(file, "it is not an SQLite database")
+		return broken(file, "it is not an SQLite database")
 	case err != nil && !errors.Is(err, io.EOF):
-		return "", fmt.Errorf("engine: data file: %w", err)
+		return fmt.Errorf("engine: data file: %w", err)
 	case n == 0 && kind == Dynoxide:
-		return data, create(file)
+		return create(file)
 	}
-	return data, nil
+	return nil
 }
 
 func broken(file, why string) error {
 	return fmt.Errorf("engine: the data file %s is broken (%s); move it away, or use another --data folder", file, why)
 }
 
-func launch(ctx context.Context, prog program, data string, stderr io.Writer) (*Engine, error) {
-	host := loopback(prog.kind)
-	port, release, err := reservePort(host)
+// launch starts the door's process, which starts the engine.
+func launch(ctx context.Context, o order, stderr io.Writer) (*Engine, error) {
+	listener, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	if err != nil {
+		return nil, fmt.Errorf("engine: %w", err)
+	}
+	defer listener.Close()
+	door, err := listener.File()
+	if err != nil {
+		return nil, fmt.Errorf("engine: %w", err)
+	}
+	defer door.Close()
+	o.Secret = rand.Text()
+	cmd := exec.Command(self()) //nolint:gosec // this program
+	cmd.Args, cmd.Env, cmd.ExtraFiles = []string{doorName}, append(os.Environ(), "DDB_LOCAL_TELEMETRY=0"), []*os.File{door}
+	if stderr != nil {
+		cmd.Stderr = stderr
+	}
+	input, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, fmt.Errorf("engine: %w", err)
+	}
+	output, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, fmt.Errorf("engine: %w", err)
+	}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C reaches only this process
+	if o.Private {
+		isolate(cmd)
+	}
+	c, err := startChild(cmd, func(*exec.Cmd) (func(), error) { return func() {}, nil })
+	switch {
+	case err != nil && o.Private:
+		return nil, fmt.Errorf("%w: %w", errExposed, err)
+	case err != nil:
+		return nil, fmt.Errorf("engine: %w", err)
+	}
+	e := &Engine{Kind: o.Program.Kind, child: c, input: input, Exposed: !o.Private && o.Key == "",
+		URL: "http://" + listener.Addr().String() + "/" + o.Secret}
+	if e.pid, err = e.begin(ctx, o, output); err != nil {
+		e.Kill()
 		return nil, err
 	}
-	defer release()
-	name, args := prog.command(host, port, data)
-	cmd := exec.Command(name, args...) //nolint:gosec // the program was located, the arguments are ours
-	cmd.Env = append(os.Environ(), "DDB_LOCAL_TELEMETRY=0")
-	said := &tail{to: stderr}
-	cmd.Stdout, cmd.Stderr = said, said
-	if prog.image != "" {
-		if _, err := cmd.StdinPipe(); err != nil { // it ends with this process, and the container with it
-			return nil, fmt.Errorf("engine: %w", err)
-		}
-	}
-	if prog.kind == DynamoDBLocal && data != "" {
-		if err := os.MkdirAll(data, 0o700); err != nil {
-			return nil, fmt.Errorf("engine: data folder: %w", err)
-		}
-	}
-	c, err := startChild(cmd, own)
-	if err != nil {
-		return nil, fmt.Errorf("engine: %s: %w", prog.kind, err)
-	}
-	e := &Engine{URL: "http://" + net.JoinHostPort(host, strconv.Itoa(port)), Kind: prog.kind, child: c}
-	ctx, cancel := context.WithTimeout(ctx, readyIn)
-	defer cancel()
-	if err := e.awaitReady(ctx); err != nil {
-		e.Stop()
-		return nil, explain(prog.kind, data, said.last(), err)
-	}
 	return e, nil
+}
+
+// begin sends the order and waits for the report.
+func (e *Engine) begin(ctx context.Context, o order, output io.Reader) (pid int, err error) {
+	text, err := json.Marshal(o)
+	if err != nil {
+		return 0, fmt.Errorf("engine: %w", err)
+	}
+	answered := make(chan report, 1)
+	go func() {
+		var r report
+		if _, err := e.input.(io.Writer).Write(text); err == nil {
+			err = json.NewDecoder(output).Decode(&r)
+		}
+		if err != nil {
+			r.Error = "engine: its door ended at its start"
+		}
+		answered <- r
+	}()
+	select {
+	case <-ctx.Done():
+		return 0, fmt.Errorf("engine: %s does not start: %w", e.Kind, ctx.Err())
+	case r := <-answered:
+		switch {
+		case r.Exposed:
+			return 0, errExposed
+		case r.PortTaken:
+			return 0, errPort
+		case r.Error != "":
+			return 0, errors.New(r.Error)
+		}
+		return r.Pid, nil
+	}
 }
 
 // explain turns the last output of an engine that did not start into one line.
@@ -199,10 +274,10 @@ func explain(kind, data, said string, err error) error {
 var errExited = errors.New("it ended")
 
 // awaitReady returns when the engine responds over HTTP.
-func (e *Engine) awaitReady(ctx context.Context) error {
+func (b *backend) awaitReady(ctx context.Context) error {
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 5 * time.Second}
 	for pause := time.Millisecond; ; pause = min(pause*2, 50*time.Millisecond) {
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, e.URL+"/", nil)
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, b.url.String(), nil)
 		if err != nil {
 			return err
 		}
@@ -210,7 +285,7 @@ func (e *Engine) awaitReady(ctx context.Context) error {
 			return res.Body.Close()
 		}
 		select {
-		case <-e.child.done:
+		case <-b.child.done:
 			return errExited
 		case <-ctx.Done():
 			return ctx.Err()
@@ -233,7 +308,7 @@ func (e *Engine) Pid() int {
 	if e.child == nil {
 		return 0
 	}
-	return e.child.cmd.Process.Pid
+	return e.pid
 }
 
 // Stop stops the engine that Start started and waits for its end. It does not
@@ -244,12 +319,8 @@ func (e *Engine) Stop() {
 	}
 	e.stop.Do(func() {
 		_ = e.child.cmd.Process.Signal(syscall.SIGTERM)
-		select {
-		case <-e.child.done:
-		case <-time.After(3 * time.Second):
-			_ = e.child.cmd.Process.Kill()
-			<-e.child.done
-		}
+		<-e.child.done
+		_ = e.input.Close()
 	})
 }
 
@@ -261,7 +332,7 @@ func (e *Engine) Kill() {
 		if e.child == nil {
 			return
 		}
-		_ = e.child.cmd.Process.Kill() // already ended, as intended
+		_ = e.input.Close()
 		<-e.child.done
 	})
 }
@@ -298,6 +369,17 @@ func startChild(cmd *exec.Cmd, own func(*exec.Cmd) (func(), error)) (*child, err
 		return nil, err
 	}
 	return c, nil
+}
+
+// end sends the signal and waits for the end, at most three seconds before it kills.
+func (c *child) end(signal syscall.Signal) {
+	_ = c.cmd.Process.Signal(signal)
+	select {
+	case <-c.done:
+	case <-time.After(3 * time.Second):
+		_ = c.cmd.Process.Kill()
+		<-c.done
+	}
 }
 
 // tail forwards output and keeps its last part.

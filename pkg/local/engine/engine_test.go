@@ -56,16 +56,10 @@ func start(t *testing.T, o engine.Options) *engine.Engine {
 // call sends one DynamoDB operation without an SDK.
 func call(t *testing.T, url, op, body string) (int, string) {
 	t.Helper()
-	req, err := http.NewRequest(http.MethodPost, url+"/", strings.NewReader(body))
+	req, err := request(t.Context(), url+"/", op, body, "local", "us-east-1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	req.Header.Set("Content-Type", "application/x-amz-json-1.0")
-	req.Header.Set("X-Amz-Target", "DynamoDB_20120810."+op)
-	req.Header.Set("X-Amz-Date", time.Now().UTC().Format("20060102T150405Z"))
-	req.Header.Set("Authorization",
-		"AWS4-HMAC-SHA256 Credential=local/20260101/us-east-1/dynamodb/aws4_request, "+
-			"SignedHeaders=host;x-amz-date;x-amz-target, Signature=00")
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
 		t.Fatalf("%s: %v", op, err)

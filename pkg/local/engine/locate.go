@@ -14,11 +14,11 @@ import (
 
 // program is an installed engine program.
 type program struct {
-	kind string
-	// path is dynoxide's binary, or the folder of DynamoDB Local's jars.
-	path string
-	// java, or the docker program if image is given, runs DynamoDB Local.
-	java, docker, image string
+	Kind string
+	// Path is dynoxide's binary, or the folder of DynamoDB Local's jars.
+	Path string
+	// Java, or the Docker program if Image is given, runs DynamoDB Local.
+	Java, Docker, Image string
 }
 
 // Installed returns an error that says what to do if no engine is installed.
@@ -59,7 +59,7 @@ func locateDynoxide() (program, error) {
 		}
 		return program{}, fmt.Errorf("engine: dynoxide is missing (%w); run `make build`, which fetches it with npm", err)
 	}
-	return program{kind: Dynoxide, path: path}, nil
+	return program{Kind: Dynoxide, Path: path}, nil
 }
 
 // locateDynamoDBLocal prefers the image that `make build` chose for Docker, and
@@ -73,7 +73,7 @@ func locateDynamoDBLocal() (program, error) {
 		image := strings.TrimSpace(string(name))
 		docker, err := exec.LookPath("docker")
 		if err == nil && exec.Command(docker, "image", "inspect", image).Run() == nil { //nolint:gosec,noctx // short
-			return program{kind: DynamoDBLocal, docker: docker, image: image}, nil
+			return program{Kind: DynamoDBLocal, Docker: docker, Image: image}, nil
 		}
 	}
 	path, err := find("dynamodb-local", os.FileInfo.IsDir)
@@ -88,7 +88,7 @@ func locateDynamoDBLocal() (program, error) {
 			errors.New("engine: DynamoDB Local needs java 17 or later on the PATH; install it (Debian: apt-get install " +
 				"openjdk-17-jre-headless)")
 	}
-	return program{kind: DynamoDBLocal, path: path, java: java}, nil
+	return program{Kind: DynamoDBLocal, Path: path, Java: java}, nil
 }
 
 // find returns the first of these paths that good accepts: $SVC_ENGINE_PATH,
@@ -137,36 +137,57 @@ func Repository() string {
 
 // command returns the command that runs the engine on a loopback port. The
 // data is in a file (dynoxide) or folder (DynamoDB Local), or in memory if
-// data is empty.
-func (p program) command(host string, port int, data string) (name string, args []string) {
-	if p.kind == Dynoxide {
-		args = []string{"--host", host, "--port", strconv.Itoa(port)}
+// data is empty. Call remove when the engine responds. Java reads its arguments
+// from a file, so that ps does not show the port.
+func (p program) command(host string, port int, data string) (cmd *exec.Cmd, remove func(), err error) {
+	if p.Kind == Dynoxide {
+		args := []string{"--host", host, "--port", strconv.Itoa(port)}
 		if data != "" {
 			args = append(args, "--db-path", data)
 		}
-		return p.path, args
+		return exec.Command(p.Path, args...), func() {}, nil //nolint:gosec,noctx // it outlives the start
 	}
+	if p.Image != "" {
+		return exec.Command(p.Docker, p.contained(host, port, data)...), func() {}, nil //nolint:gosec,noctx // as above
+	}
+	dir, err := os.MkdirTemp("", "svc-engine-") // with mode 0700
+	if err != nil {
+		return nil, nil, fmt.Errorf("engine: %w", err)
+	}
+	remove = func() { _ = os.RemoveAll(dir) }
+	var text strings.Builder
+	for _, arg := range p.java(port, data) {
+		fmt.Fprintln(&text, strconv.Quote(arg))
+	}
+	file := filepath.Join(dir, "arguments")
+	if err := os.WriteFile(file, []byte(text.String()), 0o600); err != nil {
+		remove()
+		return nil, nil, fmt.Errorf("engine: %w", err)
+	}
+	return exec.Command(p.Java, "@"+file), remove, nil //nolint:gosec,noctx // as above
+}
+
+// java returns Java's arguments. Without -sharedDb, each access key id has a
+// database of its own.
+func (p program) java(port int, data string) (args []string) {
 	args = []string{"-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx1g"}
-	if p.image == "" {
-		args = append(args, "-Djava.library.path="+p.path, "-cp", filepath.Join(p.path, "*"),
+	if p.Image == "" {
+		args = append(args, "-Djava.library.path="+p.Path, "-cp", filepath.Join(p.Path, "*"),
 			"software.amazon.dynamodb.services.local.main.ServerRunner", "-port", strconv.Itoa(port))
 	} else {
 		args = append(args, "-Djava.library.path=DynamoDBLocal_lib", "-jar", "DynamoDBLocal.jar")
 	}
-	args = append(args, "-sharedDb", "-disableTelemetry",
+	args = append(args, "-disableTelemetry",
 		"-cors", "http://127.0.0.1") // no page has this origin; the default allows all
 	switch {
 	case data == "":
 		args = append(args, "-inMemory")
-	case p.image == "":
+	case p.Image == "":
 		args = append(args, "-dbPath", data)
 	default:
 		args = append(args, "-dbPath", "/data")
 	}
-	if p.image == "" {
-		return p.java, args
-	}
-	return p.docker, p.contained(host, port, data, args)
+	return args
 }
 
 // untilInputEnds runs java in a container until it gets a signal or the end of its
@@ -177,11 +198,11 @@ const untilInputEnds = `exec 3<&0; java "$@" </dev/null & java=$!; trap 'kill $j
 
 // contained returns docker's arguments for java's. The container runs as its root,
 // because the image's own user may not write in the data folder.
-func (p program) contained(host string, port int, data string, java []string) []string {
+func (p program) contained(host string, port int, data string) []string {
 	args := []string{"run", "--rm", "--interactive", "--user", "0", "--entrypoint", "/bin/sh",
 		"--publish", net.JoinHostPort(host, strconv.Itoa(port)) + ":8000"}
 	if data != "" {
 		args = append(args, "--volume", data+":/data")
 	}
-	return append(append(args, p.image, "-c", untilInputEnds, "sh"), java...)
+	return append(append(args, p.Image, "-c", untilInputEnds, "sh"), p.java(port, data)...)
 }

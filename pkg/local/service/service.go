@@ -75,7 +75,6 @@ type Service struct {
 
 	lock   *os.File
 	engine *engine.Engine
-	door   *http.Server // in front of the engine, for other processes
 	server *http.Server
 	failed chan error
 	end    context.CancelFunc // stops the schedule
@@ -129,37 +128,9 @@ func Start(ctx context.Context, o Options) (s *Service, err error) {
 			s.fail(fmt.Errorf("gateway: %w", err))
 		}
 	}()
-	endpoint, err := s.openDoor()
-	if err != nil {
-		return s, err
-	}
 	return s, folder.Write(folder.Running{
-		BaseURL: s.BaseURL, Endpoint: endpoint, Table: s.Table, Data: s.Data, Pid: os.Getpid(), Memory: s.Memory,
+		BaseURL: s.BaseURL, Endpoint: s.Endpoint, Table: s.Table, Data: s.Data, Pid: os.Getpid(), Memory: s.Memory,
 	})
-}
-
-// openDoor starts the proxy through which other processes reach the engine,
-// and returns its address. The proxy rejects web pages. This process calls the
-// engine directly.
-func (s *Service) openDoor() (endpoint string, err error) {
-	if s.engine.Kind == engine.External {
-		return s.Endpoint, nil
-	}
-	guard, err := engine.Guard(s.Endpoint)
-	if err != nil {
-		return "", err
-	}
-	listener, err := listen(0)
-	if err != nil {
-		return "", err
-	}
-	s.door = &http.Server{Handler: guard, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute}
-	s.tasks.Go(func() {
-		if err := s.door.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			s.fail(fmt.Errorf("database: %w", err))
-		}
-	})
-	return "http://" + listener.Addr().String(), nil
 }
 
 func listen(port int) (net.Listener, error) {
@@ -269,6 +240,10 @@ func (s *Service) fail(err error) {
 	}
 }
 
+// Exposed reports whether other users of the machine can read the data at the
+// engine's own port.
+func (s *Service) Exposed() bool { return s.engine.Exposed }
+
 // Wait returns nil when ctx ends, and an error when the service cannot
 // continue.
 func (s *Service) Wait(ctx context.Context) error {
@@ -292,13 +267,12 @@ func shutdown(server *http.Server) {
 	}
 }
 
-// Close stops the service in this order: gateway, proxy of the engine, schedules,
-// stream functions, engine. Then it removes dev.json and releases the lock. It
+// Close stops the service in this order: gateway, schedules, stream functions,
+// engine. Then it removes dev.json and releases the lock. It
 // may be called more than once.
 func (s *Service) Close() {
 	s.close.Do(func() {
 		shutdown(s.server)
-		shutdown(s.door)
 		if s.end != nil {
 			s.end()
 		}

@@ -1,0 +1,54 @@
+package app_test
+
+import (
+	"encoding/json"
+	"os"
+	"testing"
+
+	"svc/pkg/domain/event"
+	"svc/pkg/local/testkit"
+)
+
+// TestDocumentHasEachEvent: the document's webhooks are the challenge and every type
+// of event, each with a schema, an example of it and the headers that sign it.
+func TestDocumentHasEachEvent(t *testing.T) {
+	text, err := os.ReadFile(documentFile)
+	testkit.Must(t, err)
+	type media struct {
+		Schema struct {
+			Ref string `json:"$ref"`
+		}
+		Example struct {
+			Type     string
+			Resource string
+			Data     map[string]any
+		}
+	}
+	var doc struct {
+		Webhooks map[string]struct {
+			Post struct {
+				Description string
+				Parameters  []struct{ Name string }
+				RequestBody struct{ Content map[string]media }
+				Responses   map[string]struct{ Content map[string]media }
+			}
+		}
+	}
+	testkit.Must(t, json.Unmarshal(text, &doc))
+	if len(doc.Webhooks) != len(event.Types())+1 {
+		t.Errorf("%d webhooks, want one for each of %d types and the challenge", len(doc.Webhooks), len(event.Types()))
+	}
+	for _, kind := range event.Types() {
+		post := doc.Webhooks[kind.Name].Post
+		body := post.RequestBody.Content["application/json"]
+		if body.Schema.Ref != "#/components/schemas/FeedEvent" || body.Example.Type != kind.Name ||
+			body.Example.Resource == "" || post.Description != kind.Text || len(post.Parameters) != 3 {
+			t.Errorf("%s: %+v", kind.Name, post)
+		}
+	}
+	challenge := doc.Webhooks["verification"].Post
+	if challenge.RequestBody.Content["application/json"].Schema.Ref != "#/components/schemas/WebhookChallenge" ||
+		challenge.Responses["2XX"].Content["application/json"].Schema.Ref != "#/components/schemas/WebhookEcho" {
+		t.Errorf("the challenge: %+v", challenge)
+	}
+}

@@ -1,0 +1,110 @@
+package event
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"svc/pkg/base/ids"
+	"svc/pkg/base/timestamp"
+)
+
+// Type is a type of event.
+type Type struct{ Name, Text string }
+
+// types lists the types of events, and what each says.
+var types = []Type{
+	{"trip.requested", "A ride was requested, for now."},
+	{"trip.scheduled", "A ride was booked for later."},
+	{"trip.due", "The time of a scheduled ride has come."},
+	{"trip.searching", "Dispatch began to look for a driver."},
+	{"trip.collecting_offers", "Several drivers were asked at the same time."},
+	{"trip.offered", "The ride was offered to a driver."},
+	{"trip.declined", "A driver declined the offer."},
+	{"trip.unanswered", "A driver did not answer the offer."},
+	{"trip.accepted", "A driver has the ride: accepted, assigned or handed over."},
+	{"trip.unassigned", "The driver no longer has the ride."},
+	{"trip.arrived", "The driver is at the pickup."},
+	{"trip.started", "The ride began."},
+	{"trip.completed", "The ride ended."},
+	{"trip.cancelled", "The ride was cancelled."},
+	{"trip.corrected", "The fare of a completed ride was corrected."},
+	{"trip.settled", "The receipt of a completed ride was issued, and the money posted."},
+	{"trip.rated", "The rider rated the ride."},
+	{"driver.created", "A driver was added."},
+	{"driver.updated", "A driver's record changed."},
+	{"driver.status_changed", "A driver went online, offline or busy. Short statuses may be left out."},
+	{"driver.erased", "A driver was erased. Delete what you hold of the person."},
+	{"customer.created", "A rider was added."},
+	{"customer.updated", "A rider's record changed."},
+	{"customer.erased", "A rider was erased. Delete what you hold of the person."},
+	{"order.created", "An order was placed."},
+	{"order.updated", "An order changed, and its status did not."},
+	{"order.status_changed", "The status of an order changed."},
+	{"wallet.posted", "A wallet was credited or debited."},
+	{"withdrawal.requested", "A driver asked for a withdrawal."},
+	{"withdrawal.paid", "A withdrawal was paid."},
+	{"withdrawal.refused", "A withdrawal was refused."},
+	{"withdrawal.cancelled", "The driver took a withdrawal back."},
+	{"branding.updated", "The company's branding changed."},
+	{"settings.updated", "The company's settings, a service type or a zone changed."},
+	{"feedback.created", "Somebody of the company wrote a post on the roadmap."},
+	{"feedback.updated", "A post of the company got a comment, or lost one."},
+	{"feedback.status_changed", "The status of a post of the company changed."},
+	{"webhook.disabled", "The service disabled a webhook endpoint."},
+}
+
+// Types returns the types of events.
+func Types() []Type { return slices.Clone(types) }
+
+// Known reports whether a type of event exists.
+func Known(kind string) bool {
+	return slices.ContainsFunc(types, func(t Type) bool { return t.Name == kind })
+}
+
+// Sample returns an invented event of the type, for tests of a receiver.
+func Sample(kind string, now time.Time) Event {
+	return invent(kind, now, func(of string) string { return ids.New(of, now) })
+}
+
+// Example is Sample with the same identifiers each time, for the OpenAPI document.
+func Example(kind string, at time.Time) Event {
+	return invent(kind, at, func(of string) string { return ids.Derived(of, at, kind) })
+}
+
+func invent(kind string, now time.Time, id func(string) string) Event {
+	e := Event{ID: id(ids.Event), Type: kind, Timestamp: timestamp.Format(now), Livemode: true}
+	e.Data.Version = 1
+	resource, change, _ := strings.Cut(kind, ".")
+	switch resource {
+	case "trip":
+		e.Resource = id(ids.Trip)
+		e.Data.TripID, e.Data.CustomerID, e.Data.DriverID = e.Resource, id(ids.Customer), id(ids.Driver)
+		e.Data.Status, e.Data.PreviousStatus = "COMPLETED", "IN_PROGRESS"
+	case "driver":
+		e.Resource = id(ids.Driver)
+		e.Data.DriverID, e.Data.Status = e.Resource, "ONLINE"
+	case "customer":
+		e.Resource = id(ids.Customer)
+		e.Data.CustomerID = e.Resource
+	case "order":
+		e.Resource = id(ids.Order)
+		e.Data.OrderID, e.Data.BusinessID, e.Data.CustomerID = e.Resource, id(ids.Business), id(ids.Customer)
+		e.Data.Status = "ACCEPTED"
+	case "wallet":
+		e.Resource = id(ids.Posting)
+		e.Data.TransactionID, e.Data.DriverID = e.Resource, id(ids.Driver)
+	case "withdrawal":
+		e.Resource = id(ids.Payout)
+		e.Data.WithdrawalID, e.Data.DriverID, e.Data.Status = e.Resource, id(ids.Driver), strings.ToUpper(change)
+	case "feedback":
+		e.Resource = id(ids.Post)
+		e.Data.PostID, e.Data.Status = e.Resource, "PLANNED"
+	case "webhook":
+		e.Resource = id(ids.Webhook)
+		e.Data.WebhookID, e.Data.Status = e.Resource, "disabled"
+	default: // settings and branding have no identifiers
+		e.Resource = resource
+	}
+	return e
+}
