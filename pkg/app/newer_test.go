@@ -257,7 +257,7 @@ var derived = map[string]bool{"suffix": true, "rank": true, "text": true}
 // neverReplaced lists the types of items that no put of the service replaces,
 // each with the reason.
 var neverReplaced = map[string]string{
-	"audit": "an entry of a log", "log": "an entry of a log", "posting": "an entry of a log",
+	"log": "an entry of a log", "posting": "an entry of a log",
 	"event":       "written once, kept for 30 days",
 	"redelivery":  "written once, kept for a day",
 	"estimate":    "written once, valid for five minutes",
@@ -274,7 +274,6 @@ var neverReplaced = map[string]string{
 	"deleted":   "an entry of a list, like that of a log",
 	"opentrip":  "written once, then deleted",
 	"due":       "written once, then carried out and deleted",
-	"swept":     "only the sweep of pkg/data/due replaces it",
 	"trust":     "a company trusts a client by svc; its own test replaces it",
 	"device":    "a new one replaces the cookie, not the item",
 	"slug":      "names its owner for good", "domain": "names its owner; deleted with the name",

@@ -65,6 +65,7 @@ func (r Runner) Sweep(ctx context.Context) error {
 		}
 		rec.Step, rec.Position, rec.Status, rec.Again = 0, "", privacy.Running, k.Kind == again
 		_, err = r.save(ctx, t, rec, func(tx *table.Tx) {
+			tx.Create(table.Item{Key: privacy.OpenKey(r.platform(), t, rec.ID), Type: "job"}).Else(table.ErrConflict)
 			if k.Kind == own {
 				tx.Check(login.Key(t, rec.Audience(), p.email)).If("leaving = ?", true).Else(errStays)
 			}
@@ -88,17 +89,15 @@ func (r Runner) read(ctx context.Context, t table.Tenant, id string) (privacy.Re
 	return privacy.FromItem(it)
 }
 
-// save writes how far a request is, and whether the list of jobs has it. It returns
+// save writes how far a request is. The list of jobs loses one that waits or is done. It returns
 // table.ErrConflict if another process has changed the request.
 func (r Runner) save(ctx context.Context, t table.Tenant, rec privacy.Record, also func(*table.Tx)) (privacy.Record,
 	error) {
 	rec.UpdatedAt = timestamp.Format(r.Now())
 	tx := t.Write().Covers(r.platform().Handle)
 	tx.Replace(rec.Item(t)).Else(table.ErrConflict)
-	if key := privacy.OpenKey(r.platform(), t, rec.ID); rec.Open() {
-		tx.Put(table.Item{Key: key, Type: "job"})
-	} else {
-		tx.Delete(key)
+	if !rec.Open() {
+		tx.Delete(privacy.OpenKey(r.platform(), t, rec.ID))
 	}
 	if also != nil {
 		also(tx)

@@ -257,7 +257,7 @@ func run(ctx context.Context, c *api.Caller, in *idInput) (*PrivacyRequest, erro
 		r.RunsAt, r.UpdatedAt = nil, timestamp.Format(c.Now)
 		tx := c.Tenant.Write().Covers(c.Platform.Handle)
 		tx.Replace(r.Item(c.Tenant)).Else(table.ErrConflict)
-		tx.Put(table.Item{Key: OpenKey(c.Platform, c.Tenant, r.ID), Type: "job"})
+		tx.Create(table.Item{Key: OpenKey(c.Platform, c.Tenant, r.ID), Type: "job"}).Else(table.ErrConflict)
 		audit.Append(tx, c.Tenant, c.By(), "privacy.run", r.ID, nil, map[string]any{"of": r.Subject()})
 		return c.Commit(ctx, tx, r.PrivacyRequest)
 	})
