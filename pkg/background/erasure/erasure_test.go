@@ -232,6 +232,40 @@ func TestErasedDriver(t *testing.T) {
 	verify(t, s)
 }
 
+// TestErasedAgainAfterRestore: the journal of one table erases the person in another
+// that is older.
+func TestErasedAgainAfterRestore(t *testing.T) {
+	t.Parallel()
+	s := apptest.New(t)
+	anna := s.Rider(t, "metro", "anna")
+	token := s.Token(t, anna)
+	s.Post(t, token, "/api/v1/me/trips", `{"originAddress": "9 Basilisk Row", "originLat": 40.7, "originLng": -74}`).
+		Must(t, 201) // it was over when the person was erased
+	s.Drain(t)
+	values := []string{"9 Basilisk Row", anna.Email}
+	if before := scan(t, s, values); len(before) != len(values) {
+		t.Fatalf("the table has %v", before)
+	}
+	r := erasure.Runner{DB: s.DB, Now: s.Clock.Now}
+	entry := erasure.Erased{Tenant: s.Metro.ID, Request: ids.New(ids.Privacy, s.Clock.Now()), Person: anna.ID,
+		At: "2026-05-04T03:00:00.000Z"}
+	for range 2 {
+		testkit.Must(t, r.Repeat(t.Context(), entry))
+	}
+	s.Drain(t)
+	for value, where := range scan(t, s, values) {
+		t.Errorf("after the erasure %q is in\n%s", value, strings.Join(where, "\n"))
+	}
+	var journal []string
+	testkit.Must(t, erasure.Journal(t.Context(), s.Tenant("metro"), func(e erasure.Erased) error {
+		journal = append(journal, e.Person)
+		return nil
+	}))
+	if len(journal) != 1 || journal[0] != anna.ID {
+		t.Errorf("the journal has %v", journal)
+	}
+}
+
 // TestErasureOfAnotherTenant: another company's operator gets the same bytes as for a
 // request or person that does not exist.
 func TestErasureOfAnotherTenant(t *testing.T) {

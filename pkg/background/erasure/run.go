@@ -220,7 +220,7 @@ func (r Runner) source(ctx context.Context, p person, s source, after string) (s
 
 func (r Runner) beginErase(ctx context.Context, p person, rec privacy.Record) (privacy.Record, error) {
 	may, err := true, error(nil)
-	if p.erasedAt == "" {
+	if p.erasedAt == "" && !rec.Again {
 		if may, err = r.allowed(ctx, p.t, rec); err == nil {
 			rec.Reasons, err = p.reasons(ctx)
 		}
