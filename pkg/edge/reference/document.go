@@ -154,6 +154,7 @@ func tags(doc *huma.OpenAPI) []*huma.Tag {
 		{Name: "Drivers", Description: "The tenant's drivers."},
 		{Name: "Customers", Description: "The tenant's riders."},
 		{Name: "Settings", Description: "The company: branding, settings, service types and zones."},
+		{Name: "Privacy", Description: "Copies of a person's data, and erasure."},
 		{Name: "Exports", Description: "Files of the tenant's records, made in the background."},
 		{Name: "Ratings", Description: "What riders think of a ride."},
 		{Name: "Receipts", Description: "What a ride cost, with tax, payment and corrections."},
