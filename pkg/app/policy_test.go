@@ -62,7 +62,6 @@ var unexercised = map[string]string{
 	"JobsFunction Erase T#*#CONSENT#*":                        "a person is erased who has such data (pkg/background/erasure)",
 	"JobsFunction Erase SESSION#*":                            "a person is erased who has such data (pkg/background/erasure)",
 	"JobsFunction EndLogin dynamodb:ConditionCheckItem":       "a person asked for an erasure 7 days ago",
-	"MCPFunction BeginJobs T#*#PRIVACY#*":                     "an agent asks for a person's data",
 	"MCPFunction Leave dynamodb:UpdateItem":                   "a person asks to be erased",
 	"MCPFunction Leave table":                                 "a person asks to be erased",
 	"MCPFunction Leave T#*#LOGIN#*":                           "a person asks to be erased",
