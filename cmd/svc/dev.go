@@ -18,6 +18,7 @@ import (
 	"svc/pkg/access/signing"
 	"svc/pkg/app"
 	"svc/pkg/app/localapp"
+	"svc/pkg/base/phone/plans"
 	"svc/pkg/domain/tenant"
 	"svc/pkg/local/devpages"
 	"svc/pkg/local/folder"
@@ -193,5 +194,6 @@ func devRuntime(dataDir string, log *slog.Logger) (*app.Runtime, error) {
 		return nil, usagef("%s", config.Wrong)
 	}
 	return &app.Runtime{Sealer: sealer, Now: time.Now, Logger: log, Config: config, RefreshGrace: config.RefreshGrace,
-		Rates: config.Rates}, nil
+		ReadPhone: plans.Read,
+		Rates:     config.Rates}, nil
 }

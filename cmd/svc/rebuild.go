@@ -11,6 +11,7 @@ import (
 	"svc/pkg/background/projection"
 	"svc/pkg/background/reconcile"
 	"svc/pkg/background/settlement"
+	"svc/pkg/base/phone/plans"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/feedback"
 	"svc/pkg/domain/report"
@@ -21,7 +22,7 @@ import (
 // empty.
 type rebuilt struct {
 	Tenant    string   `json:"tenant"`
-	Phones    int      `json:"phones"`    // riders whose phone was read as a number
+	Phones    int      `json:"phones"`    // phones that were read as numbers
 	Completed int      `json:"completed"` // completed trips
 	Settled   []string `json:"settled"`   // completed trips that had no receipt and are now settled
 	projection.Rebuilt
@@ -33,7 +34,8 @@ func rebuildCommand(c *cli) *cobra.Command {
 		Short: "Settle missed trips, and recompute balances, counters and ranks",
 		Long: `Settle the completed trips that have no receipt, and restore lost postings. Then compute every balance
 from its postings, and every counter, trip count, wallet name, search row and rank from the items. Read
-riders' phones as numbers of the tenant's country, as svc rider add does.
+phones of riders, drivers and businesses as numbers of the tenant's country, as the service does itself
+when they change.
 The command replaces every stored value that is wrong, except a receipt of a trip that is not completed.
 
 It may run while the service runs, and may be repeated. It shows its progress, and takes some minutes
@@ -92,7 +94,7 @@ func rebuild(ctx context.Context, t table.Tenant, step projection.Step, n tenant
 	if err != nil {
 		return out, err
 	}
-	if _, out.Phones, err = readPhones(ctx, t); err != nil {
+	if _, out.Phones, err = (projection.Phones{Read: plans.Read}).All(ctx, t); err != nil {
 		return out, err
 	}
 	swept, err := settlement.Sweep(ctx, t, time.Time{}, time.Now)

@@ -7,11 +7,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"svc/pkg/access/authz"
+	"svc/pkg/background/projection"
 	"svc/pkg/base/phone/plans"
 	"svc/pkg/data/audit"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/customer"
-	"svc/pkg/domain/tenant"
 )
 
 func riderCommand(c *cli) *cobra.Command {
@@ -39,7 +39,7 @@ func (c *cli) riderAdd() *cobra.Command {
 		if err := e.apply(&r); err != nil {
 			return added{}, err
 		}
-		country, err := countryOf(ctx, t)
+		country, err := projection.CountryOf(ctx, t)
 		if err != nil {
 			return added{}, err
 		}
@@ -70,16 +70,6 @@ func (c *cli) riderEdit() *cobra.Command {
 		fields: func(r *customer.Record) (*string, *string, *bool) { return &r.ID, &r.Email, &r.Disabled }})
 }
 
-// countryOf returns the country in which a tenant's phone numbers are read.
-func countryOf(ctx context.Context, t table.Tenant) (string, error) {
-	it, err := t.Get(ctx, tenant.Key(t))
-	if err != nil {
-		return "", err
-	}
-	n, err := tenant.FromItem(it)
-	return n.Country, err
-}
-
 // readPhone sets the number that a rider's phone stands for.
 func readPhone(r *customer.Record, country string) {
 	if r.Phone != nil {
@@ -90,7 +80,7 @@ func readPhone(r *customer.Record, country string) {
 // changeRider is customer.Change, and reads the phone.
 func changeRider(ctx context.Context, t table.Tenant, who audit.By, id string, edit func(*customer.Record) error) (
 	customer.Record, error) {
-	country, err := countryOf(ctx, t)
+	country, err := projection.CountryOf(ctx, t)
 	if err != nil {
 		return customer.Record{}, err
 	}
@@ -99,33 +89,4 @@ func changeRider(ctx context.Context, t table.Tenant, who audit.By, id string, e
 		readPhone(r, country)
 		return err
 	})
-}
-
-// readPhones reads the phones of all riders whose number is missing or another,
-// as those that an older build stored, and returns how many riders have one.
-func readPhones(ctx context.Context, t table.Tenant) (phones, changed int, err error) {
-	country, err := countryOf(ctx, t)
-	for after := ""; err == nil; {
-		var page []customer.Record
-		if page, after, err = customer.List(ctx, t, after, 200); err != nil {
-			break
-		}
-		for _, r := range page {
-			if r.Phone == nil {
-				continue
-			}
-			phones++
-			if n := plans.Read(*r.Phone, country); n != nil && (r.Number == nil || *r.Number != *n) {
-				changed++
-				nothing := func(*customer.Record) error { return nil }
-				if _, err := changeRider(ctx, t, by(), r.ID, nothing); err != nil {
-					return phones, changed, err
-				}
-			}
-		}
-		if after == "" {
-			break
-		}
-	}
-	return phones, changed, err
 }

@@ -3,16 +3,19 @@ package main
 import (
 	"strings"
 	"testing"
+	"time"
 
+	"svc/pkg/base/phone"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/customer"
+	"svc/pkg/domain/delivery"
+	"svc/pkg/domain/driver"
 	"svc/pkg/domain/tenant"
 	"svc/pkg/local/folder"
 	"svc/pkg/local/testkit"
 )
 
-// svc reads a rider's phone by the tenant's country, and svc rebuild reads the
-// phones that an older build stored.
+// svc reads a rider's phone by the tenant's country.
 func TestPhonesAreReadAsNumbers(t *testing.T) {
 	t.Parallel()
 	w := start(t)
@@ -36,23 +39,81 @@ func TestPhonesAreReadAsNumbers(t *testing.T) {
 	if got := number("neu@x.example"); got != "4915112345678 015112345678" {
 		t.Errorf("added: %q", got)
 	}
-	r, err := customer.Find(t.Context(), metro, "neu@x.example")
-	testkit.Must(t, err)
-	_, err = customer.Change(t.Context(), metro, by(), r.ID, func(r *customer.Record) error { // as an older build does
-		other := "0171 2345678"
-		r.Phone = &other
-		return nil
-	})
-	testkit.Must(t, err)
-	if got := number("neu@x.example"); got != "" {
-		t.Errorf("the number of the phone before: %q", got)
-	}
-	w.ok("rebuild", "metro")
-	if got := number("neu@x.example"); got != "491712345678 01712345678" {
-		t.Errorf("after the rebuild: %q", got)
-	}
 	_, errs, code := w.run("tenant", "set", "metro", "--country", "Germany")
 	if code == 0 || !strings.Contains(errs, "as in DE") {
 		t.Errorf("a country's name: %d %s", code, errs)
 	}
+}
+
+// TestNumbersFollowPhones: the stream stores the number beside the phone of whoever
+// is added or changed by a program without numbering plans, and svc rebuild stores
+// those of a new country.
+func TestNumbersFollowPhones(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	running, err := folder.Find(t.Context(), w.data)
+	testkit.Must(t, err)
+	db, err := table.Open(t.Context(), table.Options{Table: running.Table, Endpoint: running.Endpoint})
+	testkit.Must(t, err)
+	n, err := tenant.Store{DB: db}.BySlug(t.Context(), "metro")
+	testkit.Must(t, err)
+	metro := db.Tenant(n.ID)
+	w.ok("tenant", "set", "metro", "--country", "de")
+	typed := func(s string) *string { return &s }
+	rider, err := customer.Create(t.Context(), metro, by(), customer.Record{Customer: customer.Customer{
+		FirstName: "Neu", Email: "neu@x.example", Phone: typed("0151 12345678")}}, "")
+	testkit.Must(t, err)
+	drv, err := driver.Create(t.Context(), metro, by(), driver.Record{Driver: driver.Driver{
+		FirstName: "Neu", Email: "neu@y.example", Phone: typed("(030) 901820 ext. 7")}}, "")
+	testkit.Must(t, err)
+	shop, err := delivery.AddBusiness(t.Context(), metro, by(), delivery.Business{Name: "Neu", Category: "kiosk",
+		Address: "Here 1", Lat: "1", Lng: "1", Phone: typed("0049 30 901821"), Active: true})
+	testkit.Must(t, err)
+	// await waits until the stream has stored the number.
+	await := func(key table.Key, want string) {
+		t.Helper()
+		for {
+			it, err := metro.Get(t.Context(), key)
+			testkit.Must(t, err)
+			var has struct {
+				Phone  string       `json:"phone"`
+				Number phone.Number `json:"number"`
+			}
+			testkit.Must(t, it.Decode(&has))
+			if has.Number.E164 == want && has.Number.Typed == has.Phone {
+				return
+			}
+			if t.Context().Err() != nil {
+				t.Fatalf("%s has %+v instead of %s", it.Type, has, want)
+			}
+			testkit.Sleep(t.Context(), 20*time.Millisecond)
+		}
+	}
+	riderKey, driverKey, shopKey := customer.Key(metro, rider.ID), driver.Key(metro, drv.ID),
+		delivery.BusinessKey(metro, shop.ID)
+	await(riderKey, "4915112345678")
+	await(driverKey, "4930901820")
+	await(shopKey, "4930901821")
+	before, err := metro.Get(t.Context(), driverKey)
+	testkit.Must(t, err)
+	if before.Version != 1 {
+		t.Errorf("the number made version %d of a driver who has not changed", before.Version)
+	}
+	_, err = driver.Change(t.Context(), metro, by(), drv.ID, func(r *driver.Record) error {
+		r.Phone = typed("0171 2345678")
+		return nil
+	})
+	testkit.Must(t, err)
+	_, err = customer.Change(t.Context(), metro, by(), rider.ID, func(r *customer.Record) error {
+		r.Phone = typed("0171 2345679")
+		return nil
+	})
+	testkit.Must(t, err)
+	await(driverKey, "491712345678")
+	await(riderKey, "491712345679")
+	w.ok("tenant", "set", "metro", "--country", "at")
+	w.ok("rebuild", "metro")
+	await(driverKey, "431712345678")
+	await(riderKey, "431712345679")
+	await(shopKey, "4930901821")
 }

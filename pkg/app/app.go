@@ -12,6 +12,7 @@ import (
 
 	"svc/pkg/access/signing"
 	"svc/pkg/background/jobs"
+	"svc/pkg/base/phone"
 	"svc/pkg/data/table"
 	"svc/pkg/edge/api"
 	"svc/pkg/edge/gateway"
@@ -51,6 +52,9 @@ type Runtime struct {
 	// cannot process, as a dead letter of the function. nil means that the stream
 	// delivers them again.
 	GiveUp func(ctx context.Context, function string, records []events.DynamoDBEventRecord, cause error) error
+	// ReadPhone returns the number that a typed phone stands for in a country. Only
+	// the projection uses it; nil stores none.
+	ReadPhone func(typed, country string) *phone.Number
 	// Secrets seals the secrets of webhooks; nil means Sealer.
 	Secrets signing.Sealer
 	// Webhooks puts messages into the queue of the sender of webhooks; nil means that

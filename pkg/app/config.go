@@ -160,6 +160,15 @@ func words(list string) []string {
 	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' })
 }
 
+// WebhookSealer is Sealer for the secrets of webhooks. What it seals can open no
+// signing key.
+func (c Config) WebhookSealer(ctx context.Context, load Loader) (signing.Sealer, error) {
+	if c.KeyID != "" {
+		return newKMS(ctx, c.KeyID, "webhook", load)
+	}
+	return c.Sealer(ctx, load)
+}
+
 // Sealer returns a KMS sealer if KEY_ID names a key, else a sealer with the file
 // that SEALING_KEY_FILE names. It is an error if neither variable is set.
 func (c Config) Sealer(ctx context.Context, load Loader) (signing.Sealer, error) {

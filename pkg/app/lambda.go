@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-lambda-go/lambda"
 	"github.com/aws/aws-lambda-go/lambdacontext"
 
+	"svc/pkg/base/phone"
 	"svc/pkg/data/table"
 	"svc/pkg/edge/api"
 	"svc/pkg/edge/gateway"
@@ -168,12 +169,15 @@ func Settling(p *Runtime, function string) (any, error) {
 func Working(p *Runtime, _ string) (any, error) { return p.work, nil }
 
 // Projecting updates counters, search rows and rank rows for a batch of the
-// stream.
-func Projecting(p *Runtime, function string) (any, error) {
-	if err := errors.Join(p.keepLostRecords(), p.useQueue(), p.useWebhookQueue()); err != nil {
-		return nil, err
+// stream. read is Runtime's ReadPhone.
+func Projecting(read func(typed, country string) *phone.Number) Serve {
+	return func(p *Runtime, function string) (any, error) {
+		p.ReadPhone = read
+		if err := errors.Join(p.keepLostRecords(), p.useQueue(), p.useWebhookQueue()); err != nil {
+			return nil, err
+		}
+		return lagged(p.projection(), os.Stdout, function, p.Now), nil
 	}
-	return lagged(p.projection(), os.Stdout, function, p.Now), nil
 }
 
 // requests turns a function's events into requests to the handler that build

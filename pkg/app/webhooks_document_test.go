@@ -16,7 +16,8 @@ func TestDocumentHasEachEvent(t *testing.T) {
 	testkit.Must(t, err)
 	type media struct {
 		Schema struct {
-			Ref string `json:"$ref"`
+			Ref        string `json:"$ref"`
+			Properties map[string]any
 		}
 		Example struct {
 			Type     string
@@ -47,8 +48,8 @@ func TestDocumentHasEachEvent(t *testing.T) {
 		}
 	}
 	challenge := doc.Webhooks["verification"].Post
-	if challenge.RequestBody.Content["application/json"].Schema.Ref != "#/components/schemas/WebhookChallenge" ||
-		challenge.Responses["2XX"].Content["application/json"].Schema.Ref != "#/components/schemas/WebhookEcho" {
+	if challenge.RequestBody.Content["application/json"].Schema.Properties["challenge"] == nil ||
+		challenge.Responses["2XX"].Content["application/json"].Schema.Properties["challenge"] == nil {
 		t.Errorf("the challenge: %+v", challenge)
 	}
 }

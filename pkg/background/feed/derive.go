@@ -191,7 +191,7 @@ func ofCustomer(s subject) (result, error) {
 	if err != nil {
 		return result{}, err
 	}
-	r.TotalTrips, r.Rating = 0, nil
+	r.TotalTrips, r.Rating, r.Number = 0, nil, nil // Number follows from Phone
 	if r.ErasedAt != nil {
 		return s.erased("customer", r.ID, *r.ErasedAt, event.Data{CustomerID: r.ID}), nil
 	}

@@ -5,11 +5,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"svc/pkg/background/projection"
 	"svc/pkg/background/reconcile"
+	"svc/pkg/base/ids"
 	"svc/pkg/base/money"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/counter"
@@ -114,11 +116,45 @@ func (w *world) countAsOlder(tr trip.Trip) {
 	testkit.Must(w.t, tx.Commit(w.t.Context()))
 }
 
-// A correcting check ends beside steady traffic that the projection counts a
-// second late.
+// fifty changes trips 50 times a second, until ctx ends: each is requested, and
+// completed with the next five.
+func (w *world) fifty(ctx context.Context, changes *atomic.Int64) {
+	pace := time.NewTicker(100 * time.Millisecond)
+	defer pace.Stop()
+	var open []trip.Trip
+	for ctx.Err() == nil {
+		w.now = w.now.Add(100 * time.Millisecond)
+		var items []table.Item
+		var next []trip.Trip
+		for i := range 5 {
+			tr := trip.Trip{ID: ids.New(ids.Trip, w.now), Status: trip.Pending, CustomerID: "cus", Currency: "USD",
+				PaymentType: "CASH", OriginLat: "1", OriginLng: "1", RequestedAt: timestamp.Format(w.now),
+				UpdatedAt: timestamp.Format(w.now), Version: 1}
+			if len(open) == 5 {
+				tr = open[i]
+				tr.Status, tr.CompletedAt, tr.Version = trip.Completed, timestamp.Ptr(w.now), 2
+				tr.FinalFare = ptr(json.Number("12.5"))
+			} else {
+				next = append(next, tr)
+			}
+			w.trips[tr.ID] = tr
+			items = append(items, tr.Item(w.tenant, w.shards))
+		}
+		open = next
+		w.put(items...)
+		changes.Add(5)
+		<-pace.C
+	}
+}
+
+// A rebuild and its correcting check end beside steady traffic, 50 changes of trips a
+// second, that the projection counts a second late.
 func TestCorrectingCheckEndsBesideLag(t *testing.T) {
 	w := newWorld(t, testkit.Name(t, streamOff), 33, 3)
 	w.change(40)
+	for i := range 300 {
+		w.ride(w.now.Add(time.Duration(i)*time.Second), w.now.Add(time.Duration(i+500)*time.Second))
+	}
 	w.rebuilt()
 	w.off(counter.Customers, "count", "77")
 	ctx, stop := context.WithCancel(t.Context())
@@ -131,19 +167,25 @@ func TestCorrectingCheckEndsBesideLag(t *testing.T) {
 	var wait sync.WaitGroup
 	traffic := &world{}
 	*traffic = *w
-	traffic.keeps, traffic.changed = true, func(key table.Key) { late <- change{key, time.Now()} }
+	traffic.changed = func(key table.Key) { late <- change{key, time.Now()} }
+	var changes atomic.Int64
 	wait.Go(func() {
 		defer close(late)
-		for ctx.Err() == nil {
-			traffic.change(1)
-			testkit.Sleep(ctx, 20*time.Millisecond)
-		}
+		traffic.fifty(ctx, &changes)
 	})
 	wait.Go(func() {
 		for one := range late {
 			testkit.Sleep(ctx, time.Until(one.at.Add(time.Second)))
+			keys := []table.Key{one.key}
+			for len(keys) < 5 {
+				next, more := <-late
+				if !more {
+					break
+				}
+				keys = append(keys, next.key)
+			}
 			for range 50 {
-				if _, err := w.step().Tenant(t.Context(), w.tenant, []table.Key{one.key}); err == nil {
+				if _, err := w.step().Tenant(t.Context(), w.tenant, keys); err == nil {
 					break
 				}
 			}
@@ -153,7 +195,15 @@ func TestCorrectingCheckEndsBesideLag(t *testing.T) {
 	var found []reconcile.Difference
 	check := &projection.Check{Step: w.step(), Run: &reconcile.Run{Correct: true,
 		Found: func(d reconcile.Difference) { found = append(found, d) }}}
+	before, began := changes.Load(), time.Now()
+	_, err := w.step().Rebuild(t.Context(), w.tenant, nil)
+	testkit.Must(t, err)
 	testkit.Must(t, check.Tenant(t.Context(), w.tenant))
+	meanwhile, took := changes.Load()-before, time.Since(began)
+	t.Logf("%d changes in %v, %.1f a second", meanwhile, took.Round(time.Millisecond), float64(meanwhile)/took.Seconds())
+	if meanwhile == 0 {
+		t.Error("nothing changed meanwhile")
+	}
 	if len(found) != 1 || found[0].Key != "TOTALS#CUSTOMERS TOTAL count" {
 		t.Errorf("found %+v", found)
 	}

@@ -205,6 +205,31 @@ func TestMoneyAddsUp(t *testing.T) {
 	}
 }
 
+// TestCheckOfManyPostings: fares that were corrected make more postings of a page of
+// trips than one request reads.
+func TestCheckOfManyPostings(t *testing.T) {
+	p := newFixture(t, testkit.Name(t, streamOff), 2)
+	a := &account{books: p.books(), rnd: rand.New(rand.NewPCG(9, 7)), want: map[string]decimal.Decimal{},
+		fares: map[string]*json.Number{}, refunded: map[string]decimal.Decimal{}, settled: map[string]bool{}}
+	for i := range 40 {
+		a.ride(fmt.Sprintf("%d.50", 5+i))
+	}
+	for i := range 120 {
+		a.corrected(fmt.Sprintf("%d.25", 5+i%40))
+	}
+	for _, tr := range p.trips {
+		a.settles(tr)
+	}
+	for _, correct := range []bool{false, true} {
+		if found := p.checked(correct); len(found) > 0 {
+			t.Errorf("correct %v: %+v", correct, found)
+		}
+	}
+	for actor, balance := range a.want {
+		a.holds(actor, balance)
+	}
+}
+
 func (b books) holds(actor string, want decimal.Decimal) {
 	b.t.Helper()
 	for _, side := range wallet.Sides {

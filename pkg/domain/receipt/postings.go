@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/shopspring/decimal"
@@ -127,9 +128,13 @@ func Stored(ctx context.Context, t table.Tenant, all []Posted) ([]table.Item, er
 	for i, p := range all {
 		keys[i] = p.Key(t)
 	}
-	items, err := t.Batch(ctx, keys...)
-	if err != nil {
-		return nil, err
+	var items []table.Item
+	for some := range slices.Chunk(keys, 100) {
+		found, err := t.Batch(ctx, some...)
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, found...)
 	}
 	for i, it := range items {
 		if it.Found() || all[i].Entry.By != nil { // no older build corrected a fare

@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"context"
 	"time"
 
 	"svc/pkg/data/table"
@@ -66,6 +67,30 @@ func SentFromItem(it table.Item) (Sent, error) {
 	s, err := table.DecodeDoc[Sent](it)
 	s.preserve = it.Unknown()
 	return s, err
+}
+
+// Deliveries returns a page of the deliveries to an endpoint, newest event first.
+//
+// Access pattern: T#t#WEBHOOK#id, DELIVERY#… backwards.
+func Deliveries(ctx context.Context, t table.Tenant, endpoint, status, after string, limit int) ([]Delivery, string,
+	error) {
+	q := table.Query{Prefix: deliveryPrefix, Backward: true, After: after, Limit: limit}
+	if status != "" {
+		q.Where = []table.Condition{{Name: "status", Value: status}}
+	}
+	page, err := t.Query(ctx, deliveries(t, endpoint), q)
+	out := make([]Delivery, 0, len(page.Items))
+	for _, it := range page.Items {
+		s, err := SentFromItem(it)
+		if err != nil {
+			return nil, "", err
+		}
+		out = append(out, s.Delivery)
+	}
+	if !page.More {
+		page.Last = ""
+	}
+	return out, page.Last, err
 }
 
 // Request asks the sender to send a test, or to send events again. The stream

@@ -3,6 +3,8 @@
 // delivery, what is asked of the sender, and the endpoints that operators use.
 //
 //	webhook.go    an endpoint, its address and its stored form
+//	change.go     changes of endpoints, for the rows and for svc webhook
+//	message.go    the messages that an endpoint gets, for the OpenAPI document
 //	sign.go       signatures (Standard Webhooks 1.0)
 //	delivery.go   deliveries, requests to the sender and messages in its queue
 //	endpoints.go  rows and handlers

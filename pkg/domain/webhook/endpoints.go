@@ -9,8 +9,6 @@ import (
 	"svc/pkg/access/authz"
 	"svc/pkg/base/fault"
 	"svc/pkg/base/ids"
-	"svc/pkg/base/timestamp"
-	"svc/pkg/data/audit"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/event"
 	"svc/pkg/edge/api"
@@ -60,30 +58,6 @@ func Rows() []api.Row {
 	}
 }
 
-// Challenge is the message that an endpoint must echo before it gets events.
-type Challenge struct {
-	Type      string `json:"type" enum:"verification" doc:"What tells a challenge from an event."`
-	Challenge string `json:"challenge" example:"QRNXAJKAWSXDFBIVBRS6ZZDFB4" doc:"The text to echo."`
-	Timestamp string `json:"timestamp" format:"date-time" doc:"When it was sent."`
-}
-
-// Echo is the response to a challenge.
-type Echo struct {
-	Challenge string `json:"challenge" example:"QRNXAJKAWSXDFBIVBRS6ZZDFB4" doc:"The text of the challenge."`
-}
-
-// messages are the messages that endpoints get, for the OpenAPI document.
-func messages() []api.Webhook {
-	const text = "QRNXAJKAWSXDFBIVBRS6ZZDFB4"
-	at := time.Date(2026, 1, 31, 8, 0, 0, 0, time.UTC)
-	out := []api.Webhook{{Name: "verification", Text: "Asks whether the address wants events. Echo the challenge.",
-		Body: Challenge{"verification", text, timestamp.Format(at)}, Answer: Echo{text}}}
-	for _, kind := range event.Types() {
-		out = append(out, api.Webhook{Name: kind.Name, Text: kind.Text, Body: event.Example(kind.Name, at)})
-	}
-	return out
-}
-
 // IDInput names a webhook endpoint.
 type IDInput struct {
 	ID string `path:"id" doc:"Identifier of the webhook endpoint." example:"whk_01JT7M4C6Q8V2N5X9B3D1F7H0K"`
@@ -124,33 +98,10 @@ func get(ctx context.Context, c *api.Caller, in *IDInput) (*Endpoint, error) {
 	return &r.Endpoint, err
 }
 
-// edit changes one endpoint of the tenant. The audit log shows the endpoint without
-// its secrets.
+// edit changes one endpoint of the tenant.
 func edit(ctx context.Context, c *api.Caller, what, id string, change func(*Book, *Record) error) (*Endpoint, error) {
-	shown := func(b Book) any {
-		if r := b.Find(id); r != nil {
-			return r.Endpoint
-		}
-		return nil
-	}
 	var out Endpoint
-	_, err := api.Edit(ctx, c, audit.Change[Book]{Tenant: c.Tenant, By: c.By(), What: "webhook." + what, Subject: id,
-		Key: Key(c.Tenant), FromItem: FromItem, Shown: shown,
-		Item: func(_ table.Item, b Book) table.Item { return b.Item(c.Tenant) },
-		Edit: func(b *Book) error {
-			r := b.Find(id)
-			if r == nil {
-				return fault.NotFound()
-			}
-			out = r.Endpoint
-			if err := change(b, r); err != nil {
-				return err
-			}
-			if r := b.Find(id); r != nil {
-				out = r.Endpoint
-			}
-			return nil
-		}}, func(Book) Endpoint { return out })
+	_, err := api.Edit(ctx, c, Editing(c.Tenant, c.By(), what, id, &out, change), func(Book) Endpoint { return out })
 	return &out, err
 }
 
@@ -180,30 +131,17 @@ func withSecret(c *api.Caller, e Endpoint, secret []byte) *WithSecret {
 
 // create adds an endpoint. What is stored for the Idempotency-Key lacks the secret.
 func create(ctx context.Context, c *api.Caller, in *CreateInput) (*WithSecret, error) {
-	secret, now := newSecret(), timestamp.Format(c.Now)
-	one := Record{Endpoint: Endpoint{ID: ids.New(ids.Webhook, c.Now), URL: in.Body.URL, Description: in.Body.Description,
-		Types: append([]string{}, in.Body.Types...), CreatedAt: now}, CreatedBy: c.Actor.Subject}
-	one.challenge()
-	if err := one.check(c.Local()); err != nil {
+	one, err := New(in.Body.URL, in.Body.Description, in.Body.Types, c.Actor.Subject, c.Now, c.Local())
+	if err != nil {
 		return nil, api.InBody(err)
 	}
-	var err error
-	if one.Secret, err = c.Seal(ctx, sealName(c.Tenant, one.ID), secret); err != nil {
+	secret, sealed, err := NewSecret(ctx, c.Seal, c.Tenant, one.ID)
+	if err != nil {
 		return nil, err
 	}
-	_, err = api.Edit(ctx, c, audit.Change[Book]{Tenant: c.Tenant, By: c.By(), What: "webhook.create", Subject: one.ID,
-		Key: Key(c.Tenant), FromItem: FromItem,
-		Item: func(_ table.Item, b Book) table.Item { return b.Item(c.Tenant) },
-		Edit: func(b *Book) error {
-			if len(b.Endpoints) >= MaxEndpoints {
-				return fault.InvalidState("The company has %d webhook endpoints, the most there can be. Remove one first.",
-					MaxEndpoints)
-			}
-			b.Endpoints = append(b.Endpoints, one)
-			return nil
-		},
-		Differing: func(_, _ Book) (before, after any) { return nil, one.Endpoint },
-	}, func(Book) WithSecret { return WithSecret{Endpoint: one.Endpoint} })
+	one.Secret = sealed
+	_, err = api.Edit(ctx, c, Adding(c.Tenant, c.By(), one),
+		func(Book) WithSecret { return WithSecret{Endpoint: one.Endpoint} })
 	if err != nil {
 		return nil, err
 	}
@@ -262,17 +200,16 @@ func rotate(ctx context.Context, c *api.Caller, in *RotateInput) (*WithSecret, e
 	if _, err := open(ctx, c, in.ID); err != nil {
 		return nil, err
 	}
-	secret, hours := newSecret(), 24
+	hours := 24
 	if in.Body != nil && in.Body.OverlapHours != nil {
 		hours = *in.Body.OverlapHours
 	}
-	sealed, err := c.Seal(ctx, sealName(c.Tenant, in.ID), secret)
+	secret, sealed, err := NewSecret(ctx, c.Seal, c.Tenant, in.ID)
 	if err != nil {
 		return nil, err
 	}
 	out, err := edit(ctx, c, "rotate", in.ID, func(_ *Book, r *Record) error {
-		r.Previous, r.PreviousUntil = r.Secret, timestamp.Format(c.Now.Add(time.Duration(hours)*time.Hour))
-		r.Secret = sealed
+		r.Replace(sealed, c.Now.Add(time.Duration(hours)*time.Hour))
 		return nil
 	})
 	if err != nil {
@@ -289,14 +226,8 @@ type Asked struct {
 
 // ask stores a request to the sender.
 func ask(ctx context.Context, c *api.Caller, r Record, what string, q Request, eventID string) (*Asked, error) {
-	if r.Status != Enabled {
-		return nil, fault.InvalidState("The webhook endpoint is %s. Only an enabled one gets events.", r.Status)
-	}
-	id := ids.New(ids.Request, c.Now)
 	return api.Make(ctx, c, &Asked{"accepted", eventID}, func(tx *table.Tx) error {
-		tx.Create(q.Item(c.Tenant, r.ID, id, c.Now))
-		audit.Append(tx, c.Tenant, c.By(), "webhook."+what, r.ID, nil, q)
-		return nil
+		return r.Ask(tx, c.Tenant, c.By(), what, q)
 	})
 }
 

@@ -25,7 +25,7 @@ var names = map[string]string{
 	"Entry": "WalletPosting", "Made": "PostedToWallet", "Post": "WalletPostingInput",
 	"Shown": "Receipt", "Portion": "ReceiptLine", "Tax": "ReceiptTax", "Payment": "ReceiptPayment", "Pay": "ReceiptDriver",
 	"Change": "ReceiptCorrection", "Fare": "FareCorrectionInput", "Corrected": "CorrectedFare",
-	"Event": "FeedEvent", "Feed": "EventFeed", "Challenge": "WebhookChallenge", "Echo": "WebhookEcho",
+	"Event": "FeedEvent", "Feed": "EventFeed",
 	"Endpoint": "WebhookEndpoint", "WithSecret": "WebhookEndpointWithSecret", "Delivery": "WebhookDelivery",
 	"Attempt": "WebhookAttempt", "Asked": "WebhookRequest", "TestInputBody": "WebhookTest",
 	"RotateInputBody": "WebhookRotation", "ReplayInputBody": "WebhookReplay",

@@ -3,7 +3,6 @@ package reference
 import (
 	"encoding/json"
 	"reflect"
-	"slices"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -29,7 +28,7 @@ func describeWebhooks(doc *huma.OpenAPI, rows []api.Row) error {
 				doc.Webhooks = map[string]*huma.PathItem{}
 			}
 			doc.Webhooks[w.Name] = &huma.PathItem{Post: &huma.Operation{Tags: []string{row.Tag}, Summary: w.Name,
-				OperationID: "on_" + strings.ReplaceAll(w.Name, ".", "_"), Description: w.Text, Security: []map[string][]string{{}}, Parameters: signature(doc),
+				OperationID: "on_" + strings.ReplaceAll(w.Name, ".", "_"), Description: w.Text, Security: []map[string][]string{{}}, Parameters: signature,
 				RequestBody: &huma.RequestBody{Required: true, Content: body},
 				Responses: map[string]*huma.Response{"2XX": received, "410": {
 					Description: "Disables the endpoint."}}}}
@@ -43,26 +42,26 @@ func media(doc *huma.OpenAPI, example any) (map[string]*huma.MediaType, error) {
 	if err != nil {
 		return nil, err
 	}
-	schema := doc.Components.Schemas.Schema(reflect.TypeOf(example), true, "")
+	registry := doc.Components.Schemas
+	known := len(registry.Map())
+	schema := registry.Schema(reflect.TypeOf(example), true, "")
+	if name := strings.TrimPrefix(schema.Ref, schemaPrefix); len(registry.Map()) > known {
+		schema = registry.Map()[name] // no endpoint has it, so it stands in place
+		delete(registry.Map(), name)
+	}
 	return map[string]*huma.MediaType{"application/json": {Schema: schema, Example: json.RawMessage(text)}}, nil
 }
 
-// signature returns the headers of a message (Standard Webhooks 1.0).
-func signature(doc *huma.OpenAPI) []*huma.Param {
-	if doc.Components.Parameters == nil {
-		doc.Components.Parameters = map[string]*huma.Param{}
-	}
-	var out []*huma.Param
-	for name, text := range map[string]string{
-		"webhook-id":        "Identifies the message. It is the same in each attempt.",
-		"webhook-timestamp": "When this attempt began, in Unix seconds. Refuse what is older than five minutes.",
-		"webhook-signature": "One or more signatures, separated by spaces. Each is `v1,` and the base64 form of " +
-			"HMAC-SHA256 over `webhook-id.webhook-timestamp.body`, with the bytes of the body as they came.",
-	} {
-		doc.Components.Parameters[name] = &huma.Param{Name: name, In: "header", Required: true, Description: text,
-			Schema: &huma.Schema{Type: huma.TypeString}}
-		out = append(out, &huma.Param{Ref: "#/components/parameters/" + name})
-	}
-	slices.SortFunc(out, func(a, b *huma.Param) int { return strings.Compare(a.Ref, b.Ref) })
-	return out
+// signature are the headers of a message (Standard Webhooks 1.0). They stand in every
+// operation, because a generator for Go drops the components that only webhooks use.
+var signature = []*huma.Param{
+	header("webhook-id", "Identifies the message. It is the same in each attempt."),
+	header("webhook-timestamp", "When this attempt began, in Unix seconds."),
+	header("webhook-signature", "`v1,` and the base64 form of HMAC-SHA256 over `webhook-id.webhook-timestamp.body`. "+
+		"While a secret is replaced, two of them with a space between."),
+}
+
+func header(name, text string) *huma.Param {
+	return &huma.Param{Name: name, In: "header", Required: true, Description: text,
+		Schema: &huma.Schema{Type: huma.TypeString}}
 }

@@ -1,0 +1,170 @@
+package projection
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strconv"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"svc/pkg/base/phone"
+	"svc/pkg/data/stream"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/tenant"
+)
+
+// Phones stores the number that a driver's, a rider's or a business's typed phone
+// stands for, beside the typed text.
+type Phones struct {
+	DB *table.DB
+	// Read reads a phone in a country; nil stores nothing. Only programs that link
+	// the numbering plans of all countries have it.
+	Read func(typed, country string) *phone.Number
+}
+
+// phoned is the part of an item's document that Phones reads.
+type phoned struct {
+	Phone  *string       `json:"phone"`
+	Number *phone.Number `json:"number"`
+}
+
+// phonedTypes are the types of items with a phone.
+var phonedTypes = []string{"customer", "driver", "business"}
+
+// Process processes a batch of the stream and returns the changes that failed. An
+// item whose number is stored costs no request.
+func (p Phones) Process(ctx context.Context, event events.DynamoDBEvent) []stream.Failure {
+	if p.Read == nil {
+		return nil
+	}
+	var groups [][]stream.Change
+	for _, c := range stream.Changes(event) {
+		var has phoned
+		if c.New.Found() && slices.Contains(phonedTypes, c.New.Type) && c.New.Decode(&has) == nil &&
+			has.Phone != nil && !has.Number.Of(has.Phone) {
+			groups = append(groups, []stream.Change{c})
+		}
+	}
+	return stream.Each(ctx, groups, 1, func(ctx context.Context, changes []stream.Change) error {
+		t, ok := stream.TenantOf(p.DB, changes[0].Key)
+		if !ok {
+			return nil
+		}
+		country, err := CountryOf(ctx, t)
+		if err != nil {
+			return err
+		}
+		_, err = p.store(ctx, t, changes[0].Key, country)
+		return err
+	})
+}
+
+// CountryOf returns the country in which a tenant's phones are read, "" for none.
+func CountryOf(ctx context.Context, t table.Tenant) (string, error) {
+	it, err := t.Get(ctx, tenant.Key(t))
+	if err != nil || !it.Found() {
+		return "", err
+	}
+	n, err := tenant.FromItem(it)
+	return n.Country, err
+}
+
+// number returns what the phone of an item stands for, nil if that is stored or
+// cannot be read.
+func (p Phones) number(it table.Item, country string) (*phone.Number, error) {
+	var has phoned
+	if !it.Found() {
+		return nil, nil
+	}
+	if err := it.Decode(&has); err != nil {
+		return nil, stream.BadData(err)
+	}
+	if has.Phone == nil {
+		return nil, nil
+	}
+	n := p.Read(*has.Phone, country)
+	if n != nil && has.Number != nil && *n == *has.Number {
+		n = nil
+	}
+	return n, nil
+}
+
+// store reads the item and stores its number, on the condition that the item has
+// not changed meanwhile. The version stays, because nothing that anybody sees has
+// changed. A write that is under way may drop the number; its own record brings it
+// back. store reports whether it changed the item.
+func (p Phones) store(ctx context.Context, t table.Tenant, key table.Key, country string) (changed bool, err error) {
+	err = table.Retry(ctx, func(ctx context.Context) error {
+		it, err := t.Get(ctx, key)
+		if err != nil {
+			return err
+		}
+		n, err := p.number(it, country)
+		if changed = n != nil; err != nil || n == nil {
+			return err
+		}
+		var doc map[string]any
+		if err := it.Decode(&doc); err != nil {
+			return stream.BadData(err)
+		}
+		doc["number"] = n
+		text, err := json.Marshal(doc)
+		if err != nil {
+			return err
+		}
+		tx := t.Write()
+		tx.Update(key, table.Change{Set: map[string]any{"doc": string(text)}}).
+			If("'version' = ?", it.Version)
+		return conflicting(tx.Commit(ctx))
+	})
+	return changed, err
+}
+
+// All stores the missing and outdated numbers of a tenant, and returns how many
+// items have a phone and how many changed.
+func (p Phones) All(ctx context.Context, t table.Tenant) (phones, changed int, err error) {
+	country, err := CountryOf(ctx, t)
+	if err != nil {
+		return 0, 0, err
+	}
+	visit := func(items []table.Item) error {
+		for _, it := range items {
+			n, err := p.number(it, country)
+			var has phoned
+			if err = errors.Join(err, it.Decode(&has)); err != nil {
+				return err
+			}
+			if has.Phone != nil {
+				phones++
+			}
+			if n == nil {
+				continue
+			}
+			stored, err := p.store(ctx, t, it.Key, country)
+			if err != nil {
+				return err
+			}
+			if stored {
+				changed++
+			}
+		}
+		return nil
+	}
+	err = tenant.EachShard(ctx, t, func(shard int) error {
+		n := strconv.Itoa(shard)
+		for _, list := range []struct {
+			partition string
+			index     int
+		}{{t.Partition("CUSTOMERS", n), 1}, {t.Partition("DRIVERS", n), 1}, {t.Partition("BUSINESSES", "ALL", n), 2}} {
+			for items, err := range t.Pages(ctx, list.partition, table.Query{Index: list.index, Limit: rebuildPage}) {
+				if err = errors.Join(err, visit(items)); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	return phones, changed, err
+}

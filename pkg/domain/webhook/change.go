@@ -1,0 +1,88 @@
+package webhook
+
+import (
+	"context"
+	"time"
+
+	"svc/pkg/base/fault"
+	"svc/pkg/base/ids"
+	"svc/pkg/base/timestamp"
+	"svc/pkg/data/audit"
+	"svc/pkg/data/table"
+)
+
+// New returns a new endpoint, which has no secret yet. local is true in svc dev.
+func New(url, description string, types []string, creator string, now time.Time, local bool) (Record, error) {
+	one := Record{Endpoint: Endpoint{ID: ids.New(ids.Webhook, now), URL: url, Description: description,
+		Types: append([]string{}, types...), CreatedAt: timestamp.Format(now)}, CreatedBy: creator}
+	one.challenge()
+	return one, one.check(local)
+}
+
+// NewSecret returns a new secret of the endpoint, plain and sealed.
+func NewSecret(ctx context.Context, seal func(ctx context.Context, name string, plain []byte) ([]byte, error),
+	t table.Tenant, id string) (secret, sealed []byte, err error) {
+	secret = newSecret()
+	sealed, err = seal(ctx, sealName(t, id), secret)
+	return secret, sealed, err
+}
+
+// Replace gives the endpoint a new secret. The old one signs too until its end.
+func (r *Record) Replace(sealed []byte, until time.Time) {
+	r.Previous, r.PreviousUntil, r.Secret = r.Secret, timestamp.Format(until), sealed
+}
+
+// Adding adds an endpoint to those of the tenant.
+func Adding(t table.Tenant, by audit.By, one Record) audit.Change[Book] {
+	return audit.Change[Book]{Tenant: t, By: by, What: "webhook.create", Subject: one.ID,
+		Key: Key(t), FromItem: FromItem,
+		Item: func(_ table.Item, b Book) table.Item { return b.Item(t) },
+		Edit: func(b *Book) error {
+			if len(b.Endpoints) >= MaxEndpoints {
+				return fault.InvalidState("The company has %d webhook endpoints, the most there can be. Remove one first.",
+					MaxEndpoints)
+			}
+			b.Endpoints = append(b.Endpoints, one)
+			return nil
+		},
+		Differing: func(_, _ Book) (before, after any) { return nil, one.Endpoint },
+	}
+}
+
+// Editing changes one endpoint of the tenant. out is the endpoint after the change, or
+// as it was if the change removes it. The audit log shows it without its secrets.
+func Editing(t table.Tenant, by audit.By, what, id string, out *Endpoint,
+	change func(*Book, *Record) error) audit.Change[Book] {
+	return audit.Change[Book]{Tenant: t, By: by, What: "webhook." + what, Subject: id,
+		Key: Key(t), FromItem: FromItem, Shown: func(b Book) any {
+			if r := b.Find(id); r != nil {
+				return r.Endpoint
+			}
+			return nil
+		},
+		Item: func(_ table.Item, b Book) table.Item { return b.Item(t) },
+		Edit: func(b *Book) error {
+			r := b.Find(id)
+			if r == nil {
+				return fault.NotFound()
+			}
+			*out = r.Endpoint
+			if err := change(b, r); err != nil {
+				return err
+			}
+			if r := b.Find(id); r != nil {
+				*out = r.Endpoint
+			}
+			return nil
+		}}
+}
+
+// Ask adds a request to the sender to the transaction.
+func (r Record) Ask(tx *table.Tx, t table.Tenant, by audit.By, what string, q Request) error {
+	if r.Status != Enabled {
+		return fault.InvalidState("The webhook endpoint is %s. Only an enabled one gets events.", r.Status)
+	}
+	tx.Create(q.Item(t, r.ID, ids.New(ids.Request, by.At), by.At))
+	audit.Append(tx, t, by, "webhook."+what, r.ID, nil, q)
+	return nil
+}
