@@ -17,6 +17,7 @@ import (
 	"svc/pkg/domain/imports"
 	"svc/pkg/domain/tenant"
 	"svc/pkg/edge/api"
+	"svc/pkg/local/demo"
 )
 
 // endpoint is one request to measure.
@@ -233,6 +234,27 @@ var listed = []endpoint{
 		}
 		id, err := w.create(ctx, op, "/api/v1/imports", `{"kind":"customers"}`)
 		return "/api/v1/imports/" + id + "/errors", "", err
+	}),
+	write(op, "POST /privacy/requests", func(_ context.Context, w *world) (string, string, error) {
+		return "/api/v1/privacy/requests", fmt.Sprintf(`{"kind":"erase","customerId":%q}`, w.ids["rider"]), nil
+	}),
+	write(op, "GET /privacy/requests/{id}", func(_ context.Context, _ *world) (string, string, error) {
+		return "/api/v1/privacy/requests/" + demo.Privacy, "", nil
+	}),
+	write(op, "POST /privacy/requests/{id}/run", func(ctx context.Context, w *world) (string, string, error) {
+		id, err := w.create(ctx, op, "/api/v1/privacy/requests",
+			fmt.Sprintf(`{"kind":"erase","driverId":%q}`, w.ids["driver"]))
+		if err == nil {
+			err = w.rt.Scheduled()[app.Jobs](ctx)
+		}
+		return "/api/v1/privacy/requests/" + id + "/run", "", err
+	}),
+	write(rider, "POST /me/privacy/requests", func(_ context.Context, _ *world) (string, string, error) {
+		return "/api/v1/me/privacy/requests", `{"kind":"export"}`, nil
+	}),
+	write(rider, "GET /me/privacy/requests/{id}", func(ctx context.Context, w *world) (string, string, error) {
+		id, err := w.create(ctx, rider, "/api/v1/me/privacy/requests", `{"kind":"export"}`)
+		return "/api/v1/me/privacy/requests/" + id, "", err
 	}),
 	write(op, "POST /wallets/postings", func(_ context.Context, w *world) (string, string, error) {
 		return "/api/v1/wallets/postings", fmt.Sprintf(

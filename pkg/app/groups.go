@@ -22,6 +22,7 @@ import (
 	"svc/pkg/domain/location"
 	"svc/pkg/domain/payment"
 	"svc/pkg/domain/person"
+	"svc/pkg/domain/privacy"
 	"svc/pkg/domain/profile"
 	"svc/pkg/domain/receipt"
 	"svc/pkg/domain/report"
@@ -102,7 +103,7 @@ func SettingsRows(db *table.DB) []api.Row {
 
 // ReportRows are the rows of ReportsFunction.
 func ReportRows(*table.DB) []api.Row {
-	return operators(report.Rows(), wallet.Rows(), receipt.WalletRows(), export.Rows(), imports.Rows())
+	return operators(report.Rows(), wallet.Rows(), receipt.WalletRows(), export.Rows(), imports.Rows(), privacy.Rows())
 }
 
 // DeliveryRows are the rows of DeliveryFunction.
@@ -115,7 +116,7 @@ func FeedbackRows(*table.DB) []api.Row { return operators(feedback.Rows()) }
 func MeRows(db *table.DB) []api.Row {
 	return slices.DeleteFunc(slices.Concat(trip.Rows(), receipt.TripRows(), driver.Rows(), wallet.Rows(), delivery.Rows(),
 		profile.Rows(person.Store{DB: db}), address.Rows(), payment.Rows(), estimate.Rows(outbound.Public()),
-		location.Rows(), dispatch.Rows(), event.Rows(), fleet.Rows(db)), isOperators)
+		location.Rows(), dispatch.Rows(), event.Rows(), fleet.Rows(db), privacy.Rows()), isOperators)
 }
 
 func operators(lists ...[]api.Row) []api.Row {

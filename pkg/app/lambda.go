@@ -166,7 +166,7 @@ func Settling(p *Runtime, function string) (any, error) {
 }
 
 // Working runs the open jobs.
-func Working(p *Runtime, _ string) (any, error) { return p.jobs().Run, nil }
+func Working(p *Runtime, _ string) (any, error) { return p.work, nil }
 
 // Projecting updates counters, search rows and rank rows for a batch of the
 // stream. read is Runtime's ReadPhone.

@@ -257,7 +257,7 @@ var derived = map[string]bool{"suffix": true, "rank": true, "text": true}
 // neverReplaced lists the types of items that no put of the service replaces,
 // each with the reason.
 var neverReplaced = map[string]string{
-	"audit": "an entry of a log", "log": "an entry of a log", "posting": "an entry of a log",
+	"log": "an entry of a log", "posting": "an entry of a log",
 	"event":       "written once, kept for 30 days",
 	"redelivery":  "written once, kept for a day",
 	"robots":      "written by the demo and svc tenant create",

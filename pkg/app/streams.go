@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -10,6 +11,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"svc/pkg/background/dispatch"
+	"svc/pkg/background/erasure"
 	"svc/pkg/background/feed"
 	"svc/pkg/background/jobs"
 	"svc/pkg/background/projection"
@@ -26,8 +28,17 @@ func (p *Runtime) settlement() settlement.Function {
 	return settlement.Function{DB: p.DB, Now: p.Now, GiveUp: p.giveUp(Settlement)}
 }
 
+func (p *Runtime) persons() erasure.Runner {
+	return erasure.Runner{DB: p.DB, Files: p.Files, Now: p.Now}
+}
+
 func (p *Runtime) jobs() jobs.Runner {
-	return jobs.Runner{DB: p.DB, Files: p.Files, Now: p.Now, Phones: p.ReadPhone}
+	return jobs.Runner{DB: p.DB, Files: p.Files, Now: p.Now, Phones: p.ReadPhone, Persons: p.persons()}
+}
+
+// work runs what is due of persons' requests, then the open jobs.
+func (p *Runtime) work(ctx context.Context) error {
+	return errors.Join(p.persons().Sweep(ctx), p.jobs().Run(ctx))
 }
 
 // projection returns the stream's second reader. It counts, it appends to the
@@ -69,7 +80,7 @@ func (p *Runtime) StreamHandlers() map[string]StreamHandler {
 // Scheduled returns what the functions on a schedule do, by name.
 func (p *Runtime) Scheduled() map[string]func(context.Context) error {
 	return map[string]func(context.Context) error{Keys: p.Keys().Rotate, Settlement: p.settlement().Sweep,
-		Dispatch: p.sweepDispatch, Jobs: p.jobs().Run, Deliver: p.sweepWebhooks}
+		Dispatch: p.sweepDispatch, Jobs: p.work, Deliver: p.sweepWebhooks}
 }
 
 // StreamFunctions returns the functions on the table's stream, by name, in the

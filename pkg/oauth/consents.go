@@ -44,7 +44,7 @@ func consentKey(t table.Tenant, client, actor string) table.Key {
 
 // consentsOf returns the partition of by-g1 with an actor's consents, by
 // client.
-func consentsOf(t table.Tenant, actor string) string { return t.Partition("CONSENTS", actor) }
+func consentsOf(t table.Tenant, actor string) string { return authz.ConsentsOf(t, actor) }
 
 // agreed returns what a consent permits: pairs of a protected resource and a
 // scope, as "/mcp tenant.trips:read". An old consent that names no resource

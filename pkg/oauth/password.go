@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"svc/pkg/access/login"
 	"svc/pkg/access/password"
 	"svc/pkg/oauth/page"
 	"svc/pkg/oauth/protocol"
@@ -81,6 +82,12 @@ func (c *passwordCheck) signIn(w http.ResponseWriter, r *http.Request, n session
 	c.throttle.Forgive(ctx, counters...)
 	n.Actor, n.Since, n.AuthTime, n.TenantID = l.Actor, l.Since, c.now(), session.TenantOf(n.Audience, tenantID)
 	again.Problem = ""
+	if l.Leaving {
+		t := c.sessions.DB.Tenant(tenantID)
+		if err := login.Stay(ctx, t, login.Key(t, n.Audience, n.Email), l.Actor); err != nil {
+			return again, err
+		}
+	}
 	return again, c.sessions.Begin(ctx, w, r, n, d)
 }
 

@@ -63,3 +63,7 @@ func AgentsPath(audience Audience, slug string) string {
 	}
 	return "/mcp/" + string(audience) + "/" + slug
 }
+
+// SignedIn is the attribute of a token's record with the time at which its person
+// signed in, Unix seconds.
+const SignedIn = "signedIn"

@@ -40,6 +40,7 @@ var catalog = map[string]Rule{
 	"tenant.events:read":      operator("VIEW_EVENTS"),
 	"tenant.webhooks:read":    operator("VIEW_WEBHOOKS"),
 	"tenant.webhooks:write":   operator("MANAGE_WEBHOOKS"),
+	"tenant.privacy:write":    operator("MANAGE_PRIVACY"),
 	"feedback:read":           operator("VIEW_FEEDBACK"),
 	"feedback:vote":           operator("VIEW_FEEDBACK"),
 	"feedback:write":          operator("VIEW_FEEDBACK"),
@@ -57,6 +58,7 @@ var catalog = map[string]Rule{
 	"rider.trips:rate":      {Audience: Rider},
 	"rider.wallet:read":     {Audience: Rider},
 	"rider.events:read":     {Audience: Rider},
+	"rider.privacy:write":   {Audience: Rider},
 
 	"driver.profile:read":    {Audience: Driver},
 	"driver.status:write":    {Audience: Driver},
@@ -68,6 +70,7 @@ var catalog = map[string]Rule{
 	"driver.wallet:withdraw": {Audience: Driver},
 	"driver.documents:read":  {Audience: Driver},
 	"driver.events:read":     {Audience: Driver},
+	"driver.privacy:write":   {Audience: Driver},
 }
 
 // viewBranding is the permission that GET /api/v1/branding requires. For the

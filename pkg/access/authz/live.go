@@ -38,6 +38,9 @@ type Live struct {
 	Client table.Item
 }
 
+// ConsentsOf returns the partition of by-g1 with an actor's consents, by client.
+func ConsentsOf(t table.Tenant, actor string) string { return t.Partition("CONSENTS", actor) }
+
 // TokenKey returns the key of an access token's audit record.
 func TokenKey(t table.Tenant, jti string) table.Key { return t.Key("TOKEN", "TOKEN", jti) }
 

@@ -27,6 +27,11 @@ func LinkKey(p table.Platform, secret string) table.Key {
 	return p.Key("LINK", "LINK", ids.Hash(secret))
 }
 
+// LinksOf returns the partition of by-g1 with an actor's links, SessionsOf that with
+// the actor's sessions. p must be a handle for the kind LINK or SESSION.
+func LinksOf(p table.Platform, actor string) string    { return p.Partition("LINK", "OF", actor) }
+func SessionsOf(p table.Platform, actor string) string { return p.Partition("SESSION", "OF", actor) }
+
 // LinkHints returns what the address of a link says of its account. When the link
 // is used up or has expired, nothing else is left to offer a new one by. An
 // operator's account belongs to no company.
@@ -43,7 +48,8 @@ func LinkHints(audience authz.Audience, slug string) url.Values {
 // expires.
 func AddLink(tx *table.Tx, p table.Platform, n Link, hints url.Values, expires time.Time) string {
 	secret := ids.Secret()
-	tx.Covers(p.Handle).Create(table.Item{Key: LinkKey(p, secret), Type: "link", Expires: expires, Doc: n})
+	tx.Covers(p.Handle).Create(table.Item{Key: LinkKey(p, secret), Type: "link", Expires: expires, Doc: n,
+		G: [4]string{LinksOf(p, n.Actor)}, R: ids.Hash(secret)})
 	hints.Set("link", secret)
 	return "/oauth/password?" + hints.Encode()
 }

@@ -18,6 +18,7 @@ type Login struct {
 	Hash     string // argon2id, PHC; "" if no password is set yet
 	Since    string // when a password was set or EndSessions ran; "" for never; older sessions are invalid
 	Disabled bool
+	Leaving  bool // the person has asked to be erased, and has not signed in since
 }
 
 // ErrTaken reports that another account of the same tenant and audience has the
@@ -48,7 +49,7 @@ func Find(ctx context.Context, t table.Tenant, audience authz.Audience, address 
 // FromItem decodes a row. It also accepts an operator's EMAIL row.
 func FromItem(it table.Item) Login {
 	return Login{Actor: it.Text("actor"), Hash: it.Text("password"), Since: it.Text("passwordAt"),
-		Disabled: it.Flag("disabled")}
+		Disabled: it.Flag("disabled"), Leaving: it.Flag(leaving)}
 }
 
 // Create adds the row of a new account to the transaction. If the row exists,
@@ -64,10 +65,32 @@ func Create(
 // exists, the transaction fails with errTaken.
 func Put(tx *table.Tx, key table.Key, kind string, l Login, errTaken error) {
 	attrs := map[string]any{"actor": l.Actor, "disabled": l.Disabled}
+	if l.Leaving {
+		attrs[leaving] = true
+	}
 	if l.Hash != "" {
 		attrs["password"], attrs["passwordAt"] = l.Hash, l.Since
 	}
 	tx.Create(table.Item{Key: key, Type: kind, Attrs: attrs}).Else(errTaken)
+}
+
+// leaving is the attribute of the account of a person who asked to be erased.
+const leaving = "leaving"
+
+// Leave marks, in the caller's transaction, that the person has asked to be erased.
+// If the account no longer belongs to the actor, the transaction fails with
+// table.ErrConflict.
+func Leave(tx *table.Tx, key table.Key, actor string) {
+	tx.Update(key, table.Change{Set: map[string]any{leaving: true}}).If("'actor' = ?", actor).Else(table.ErrConflict)
+}
+
+// Stay removes the mark of Leave.
+func Stay(ctx context.Context, t table.Tenant, key table.Key, actor string) error {
+	return table.Retry(ctx, func(ctx context.Context) error {
+		tx := t.Write()
+		tx.Update(key, table.Change{Remove: []string{leaving}}).If("'actor' = ?", actor).Else(table.ErrConflict)
+		return tx.Commit(ctx)
+	})
 }
 
 // Move changes an account's mail address in the transaction that changes its

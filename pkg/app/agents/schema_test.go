@@ -187,6 +187,11 @@ func (c *caller) operate(first string) {
 	brought := idOf(c.T, c.call(c.operator, "svc_create_import", "", map[string]any{"kind": "customers"}))
 	c.call(c.operator, "svc_get_import", brought, nil)
 	c.call(c.operator, "svc_list_import_errors", brought, nil)
+	about := map[string]any{"kind": "erase", "customerId": c.rita.ID}
+	asked := idOf(c.T, c.call(c.operator, "svc_create_privacy_request", "", about))
+	c.call(c.operator, "svc_get_privacy_request", asked, nil)
+	own := idOf(c.T, c.call(c.rider, "svc_create_my_privacy_request", "", map[string]any{"kind": "export"}))
+	c.call(c.rider, "svc_get_my_privacy_request", own, nil)
 	booked := idOf(c.T, c.call(c.operator, "svc_book_trip", "", map[string]any{"customerId": c.rita.ID,
 		"originAddress": "Home", "originLat": 1, "originLng": 2}))
 	given := map[string]any{"driverId": c.dan.ID}

@@ -115,6 +115,9 @@ func (s *Service) build(ctx context.Context, at service.Environment, o Options) 
 	return out, err
 }
 
+// Stored returns where the service's items are: the engine's address and the table.
+func (s *Service) Stored() (endpoint, table string) { return s.local.Endpoint, s.local.Table }
+
 // Drain waits until the stream functions have processed everything written.
 func (s *Service) Drain(t testing.TB) {
 	t.Helper()

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"svc/pkg/oauth/flow"
 )
 
 // operator reads as an operator: lists with their filters, a trip, settings,
@@ -301,6 +303,43 @@ func (s *suite) exported(t *testing.T) {
 	}
 	if find(s.get(t, token, "/api/v1/exports").some(), "") != nil {
 		t.Error("an export has no id")
+	}
+}
+
+// privacy checks that an operator gets a copy of a rider's data and erases the rider,
+// and that a rider gets a copy of their own.
+func (s *suite) privacy(t *testing.T) {
+	token, me := s.token(t, operator), s.token(t, rider)
+	key := func() string { return fmt.Sprint("e2e-", time.Now().UnixNano()) }
+	email := fmt.Sprintf("leaving-%d@metro.example", time.Now().UnixNano())
+	id := s.do(t, call{method: "POST", path: "/api/v1/customers", token: token, key: key(),
+		body: fmt.Sprintf(`{"email": %q, "firstName": "Leaving", "lastName": "Soon"}`, email)}).must(201).text("id")
+	ask := func(path, token, body string) string {
+		return s.do(t, call{method: "POST", path: path, token: token, body: body, key: key()}).must(201).text("id")
+	}
+	copied := ask("/api/v1/privacy/requests", token, fmt.Sprintf(`{"kind": "export", "customerId": %q}`, id))
+	erased := ask("/api/v1/privacy/requests", token, fmt.Sprintf(`{"kind": "erase", "customerId": %q}`, id))
+	own := ask("/api/v1/me/privacy/requests", me, `{"kind": "export"}`)
+	if s.NoFiles {
+		s.get(t, token, "/api/v1/privacy/requests/"+erased).must(200)
+		return
+	}
+	became := func(path, token, status string) {
+		s.eventually(t, path+" is "+status, func() bool { return s.get(t, token, path).must(200).text("status") == status })
+	}
+	became("/api/v1/privacy/requests/"+copied, token, "DONE")
+	became("/api/v1/me/privacy/requests/"+own, me, "DONE")
+	became("/api/v1/privacy/requests/"+erased, token, "READY")
+	fresh := s.signIn(t, operator).AccessToken
+	if in := s.agentTokens[token]; in.token != "" {
+		s.agentTokens[fresh] = agentToken{in.resource, s.signIn(t, operator, func(o *flow.Options) {
+			o.Tenant, o.Resource = "", s.BaseURL+in.resource
+		}).AccessToken}
+	}
+	s.do(t, call{method: "POST", path: "/api/v1/privacy/requests/" + erased + "/run", token: fresh, key: key()}).must(200)
+	became("/api/v1/privacy/requests/"+erased, token, "DONE")
+	if got := s.get(t, token, "/api/v1/customers/"+id).must(200).text("email"); got != "" {
+		t.Errorf("after the erasure the rider's address is %q", got)
 	}
 }
 

@@ -85,6 +85,7 @@ func Run(t *testing.T, target Target) {
 		{"ride", s.ride},
 		{"export", s.exported},
 		{"import", s.imported},
+		{"privacy", s.privacy},
 		{"cancelled ride", s.cancelled},
 		{"operated rides", s.operated},
 		{"tenants apart", s.apart},

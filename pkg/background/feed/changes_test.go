@@ -90,6 +90,8 @@ func (w *world) changes() map[string][]change {
 	c := customer.Record{Customer: customer.Customer{ID: id(ids.Customer), FirstName: "C"}}
 	moved := c
 	moved.LastName = "M"
+	left := driver.Record{Driver: driver.Driver{ID: d.ID, Status: driver.Offline, ErasedAt: &later}}
+	forgotten := customer.Record{Customer: customer.Customer{ID: c.ID, ErasedAt: &later}}
 	o := delivery.Order{ID: id(ids.Order), Status: "PENDING", CustomerID: c.ID, CreatedAt: at, UpdatedAt: at}
 	accepted, driven := o, o
 	accepted.Status, driven.Status, driven.DriverID = "ACCEPTED", "ACCEPTED", &d.ID
@@ -115,9 +117,9 @@ func (w *world) changes() map[string][]change {
 	out := map[string][]change{
 		"driver": of(driver.Item(t, d, 1), []string{"driver.created"}, driver.Item(t, online, 1),
 			[]string{"driver.status_changed"}, driver.Item(t, named, 1), []string{"driver.updated"},
-			driver.Item(t, rated, 1), nil),
+			driver.Item(t, rated, 1), nil, driver.Item(t, left, 1), []string{"driver.erased"}),
 		"customer": of(customer.Item(t, c, 1), []string{"customer.created"}, customer.Item(t, moved, 1),
-			[]string{"customer.updated"}),
+			[]string{"customer.updated"}, customer.Item(t, forgotten, 1), []string{"customer.erased"}),
 		"order": of(delivery.OrderItem(t, o, 1), []string{"order.created"}, delivery.OrderItem(t, accepted, 1), []string{"order.status_changed"},
 			delivery.OrderItem(t, driven, 1), []string{"order.updated"}),
 		"withdrawal": of(wallet.WithdrawalItem(t, asked), []string{"withdrawal.requested"},

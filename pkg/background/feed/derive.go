@@ -159,6 +159,15 @@ func (s subject) state(kind, id, status, sum, at string, d event.Data) result {
 	return out
 }
 
+// erased tells once that a person was erased.
+func (s subject) erased(kind, id, at string, d event.Data) result {
+	out := result{next: s.was}
+	if out.next.Status, out.next.Sum = "", "erased"; s.was.Sum != out.next.Sum {
+		out.tell(kind+".erased", id, "erased", at, d)
+	}
+	return out
+}
+
 func ofDriver(s subject) (result, error) {
 	r, err := driver.FromItem(s.item)
 	if err != nil {
@@ -171,6 +180,9 @@ func ofDriver(s subject) (result, error) {
 	// What drives and rides change often, and no event tells of it.
 	r.Status, r.StatusUpdatedAt, r.TotalTrips, r.Rating = "", "", 0, nil
 	r.CurrentLat, r.CurrentLng, r.LocationUpdatedAt = nil, nil, nil
+	if r.ErasedAt != nil {
+		return s.erased("driver", r.ID, *r.ErasedAt, event.Data{DriverID: r.ID}), nil
+	}
 	return s.state("driver", r.ID, status, sum(r), at, event.Data{DriverID: r.ID}), nil
 }
 
@@ -180,6 +192,9 @@ func ofCustomer(s subject) (result, error) {
 		return result{}, err
 	}
 	r.TotalTrips, r.Rating, r.Number = 0, nil, nil // Number follows from Phone
+	if r.ErasedAt != nil {
+		return s.erased("customer", r.ID, *r.ErasedAt, event.Data{CustomerID: r.ID}), nil
+	}
 	return s.state("customer", r.ID, "", sum(r), "", event.Data{CustomerID: r.ID}), nil
 }
 

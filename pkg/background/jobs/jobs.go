@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"svc/pkg/access/authz"
+	"svc/pkg/background/erasure"
 	"svc/pkg/base/fault"
 	"svc/pkg/base/ids"
 	"svc/pkg/base/timestamp"
@@ -67,9 +68,10 @@ const (
 
 // Runner runs jobs.
 type Runner struct {
-	DB    *table.DB
-	Files Files
-	Now   func() time.Time
+	DB      *table.DB
+	Files   Files
+	Now     func() time.Time
+	Persons erasure.Runner // runs the requests about persons
 	// Slice bounds a slice: the time and the bytes after which it ends. The zero
 	// Bytes is 8 MiB, the zero Time 20 seconds.
 	Bytes int
@@ -123,8 +125,11 @@ func (r Runner) Run(ctx context.Context) error {
 func (r Runner) slice(ctx context.Context, name string) (more bool, err error) {
 	tenantID, id, _ := strings.Cut(name, "#")
 	t := r.DB.Tenant(tenantID)
-	if strings.HasPrefix(id, ids.Import) {
+	switch {
+	case strings.HasPrefix(id, ids.Import):
 		return r.importing(ctx, t, id)
+	case erasure.Mine(id):
+		return r.Persons.Slice(ctx, t, id)
 	}
 	rec, err := r.read(ctx, t, id)
 	now := r.Now()

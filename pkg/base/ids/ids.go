@@ -41,6 +41,7 @@ const (
 	Document = "doc"
 	Export   = "exp"
 	Import   = "imp"
+	Privacy  = "prv"
 	Event    = "evt"
 	Webhook  = "whk"
 )

@@ -37,6 +37,7 @@ type Fields struct {
 	ID, Email, CreatedAt *string
 	TotalTrips           *int64
 	Disabled             *bool
+	ErasedAt             **string // when the person was erased; nil otherwise
 }
 
 // Key returns the key of a record.
@@ -133,6 +134,10 @@ func (k Kind[R]) Changing(t table.Tenant, by audit.By, id string, edit func(*R) 
 		Item:     func(read table.Item, now R) table.Item { return k.Rewritten(t, read, now) },
 		Check: func(was R, now *R) error {
 			from, to := k.Fields(&was), k.Fields(now)
+			if *from.ErasedAt != nil {
+				return fault.InvalidState("This person was erased. The account cannot be used again; add a new one.")
+			}
+			*to.ErasedAt = nil
 			*to.ID, *to.CreatedAt, *to.TotalTrips = *from.ID, *from.CreatedAt, *from.TotalTrips
 			return k.Check(now)
 		},

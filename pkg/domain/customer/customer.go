@@ -25,6 +25,7 @@ type Customer struct {
 	TotalTrips int64        `json:"totalTrips" doc:"Completed trips."`
 	Rating     *json.Number `json:"rating" nullable:"true" doc:"Mean rating, 0 to 5; null before the first rating."`
 	CreatedAt  string       `json:"createdAt" format:"date-time" doc:"When the account was created."`
+	ErasedAt   *string      `json:"erasedAt,omitempty" format:"date-time" doc:"When the person was erased; absent otherwise. Name and address are then empty. An extension of the specification."`
 }
 
 // Record is a customer with the fields that the API does not show.

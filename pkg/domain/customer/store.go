@@ -15,7 +15,7 @@ var accounts = account.Kind[Record]{Audience: authz.Rider, Name: "customer", IDs
 	FromItem: FromItem, Item: item, Check: (*Record).normalize,
 	Fields: func(r *Record) account.Fields {
 		return account.Fields{ID: &r.ID, Email: &r.Email, CreatedAt: &r.CreatedAt, TotalTrips: &r.TotalTrips,
-			Disabled: &r.Disabled}
+			Disabled: &r.Disabled, ErasedAt: &r.ErasedAt}
 	}}
 
 // Key returns the key of a customer's record.
@@ -70,6 +70,13 @@ func item(t table.Tenant, r Record, shard string) table.Item {
 		it.Attrs["ratingSum"], it.Attrs["ratingCount"] = r.RatingSum, r.RatingCount
 	}
 	return it
+}
+
+// Erased returns the item of a customer without anything that tells of the person.
+func Erased(t table.Tenant, read table.Item, at string) (table.Item, error) {
+	was, err := FromItem(read)
+	return accounts.Rewritten(t, read, Record{Disabled: true, Customer: Customer{ID: was.ID, TotalTrips: was.TotalTrips,
+		CreatedAt: was.CreatedAt, ErasedAt: &at}}), err
 }
 
 // List reads one page of the tenant's customers, newest first.

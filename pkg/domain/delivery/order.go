@@ -64,6 +64,11 @@ func (o Order) over() bool { return o.Status == "DELIVERED" || o.Status == "CANC
 // OrderKey returns the key of an order.
 func OrderKey(t table.Tenant, id string) table.Key { return t.Key("ORDER", "ORDER", id) }
 
+// OrdersOf returns the partition of a rider's orders, and its index.
+func OrdersOf(t table.Tenant, customer string) (partition string, index int) {
+	return t.Partition("CUSTOMER", customer, "ORDERS"), 4
+}
+
 // OrderFromItem decodes an order from its item. It returns fault.NotFound if
 // there is none.
 func OrderFromItem(it table.Item) (Order, error) {

@@ -34,6 +34,7 @@ type Driver struct {
 	CurrentLat        *json.Number `json:"currentLat" nullable:"true" doc:"Latitude of the last known position, WGS 84 degrees."`
 	CurrentLng        *json.Number `json:"currentLng" nullable:"true" doc:"Longitude of the last known position, WGS 84 degrees."`
 	LocationUpdatedAt *string      `json:"locationUpdatedAt" format:"date-time" doc:"When the position was last reported."`
+	ErasedAt          *string      `json:"erasedAt,omitempty" format:"date-time" doc:"When the person was erased; absent otherwise. Name, address and vehicle are then empty. An extension of the specification."`
 }
 
 // The statuses of a driver.

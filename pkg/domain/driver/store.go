@@ -16,7 +16,7 @@ var accounts = account.Kind[Record]{Audience: authz.Driver, Name: "driver", IDs:
 	FromItem: FromItem, Item: item, Check: (*Record).normalize,
 	Fields: func(r *Record) account.Fields {
 		return account.Fields{ID: &r.ID, Email: &r.Email, CreatedAt: &r.CreatedAt, TotalTrips: &r.TotalTrips,
-			Disabled: &r.Disabled}
+			Disabled: &r.Disabled, ErasedAt: &r.ErasedAt}
 	}}
 
 // Key returns the key of a driver's record.
@@ -82,6 +82,13 @@ func item(t table.Tenant, r Record, shard string) table.Item {
 		it.Attrs["trip"] = r.Trip
 	}
 	return it
+}
+
+// Erased returns the item of a driver without anything that tells of the person.
+func Erased(t table.Tenant, read table.Item, at string) (table.Item, error) {
+	was, err := FromItem(read)
+	return accounts.Rewritten(t, read, Record{Disabled: true, CreatedAt: was.CreatedAt, Driver: Driver{ID: was.ID,
+		Status: Offline, TotalTrips: was.TotalTrips, ErasedAt: &at}}), err
 }
 
 // List reads one page of the tenant's drivers, newest first. If status is not

@@ -98,6 +98,9 @@ func Key(t table.Tenant, rider, id string) (key table.Key, ok bool) {
 	return t.Key("ESTIMATE#"+id[:len(id)-2], "ESTIMATES", rider), true
 }
 
+// Partition returns the partition of a rider's estimates.
+func Partition(t table.Tenant, rider string) string { return t.Partition("ESTIMATES", rider) }
+
 // Item returns the stored form of a rider's estimate.
 func Item(t table.Tenant, rider, id string, s Stored, now time.Time) table.Item {
 	key, _ := Key(t, rider, id)

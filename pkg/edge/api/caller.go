@@ -99,6 +99,16 @@ func (c *Caller) Standing(ctx context.Context) (authz.Standing, error) {
 	return read.live.Standing(c.Actor), err
 }
 
+// SignedIn returns when the person signed in for whom the token was issued, at first
+// or by a refresh. It is the zero time if the token's record does not say so.
+func (c *Caller) SignedIn(ctx context.Context) (time.Time, error) {
+	read, err := c.reading.wait(ctx)
+	if at := read.live.Token.Int(authz.SignedIn); err == nil && at > 0 {
+		return time.Unix(at, 0), nil
+	}
+	return time.Time{}, err
+}
+
 // Link returns an address from which anybody can download the file until LinkLife
 // has passed. as is the name of the saved file.
 func (c *Caller) Link(ctx context.Context, file, as string) (string, error) {

@@ -170,6 +170,7 @@ func tags(doc *huma.OpenAPI) []*huma.Tag {
 		{Name: "Customers", Description: "The tenant's riders."},
 		{Name: "Settings", Description: "The company: branding, settings, service types and zones."},
 		{Name: "Imports", Description: "Files of people and addresses that a company brings along."},
+		{Name: "Privacy", Description: "Copies of a person's data, and erasure."},
 		{Name: "Exports", Description: "Files of the tenant's records, made in the background."},
 		{Name: "Ratings", Description: "What riders think of a ride."},
 		{Name: "Receipts", Description: "What a ride cost, with tax, payment and corrections."},

@@ -10,6 +10,7 @@ import (
 	"svc/pkg/data/table"
 	"svc/pkg/domain/export"
 	"svc/pkg/domain/imports"
+	"svc/pkg/domain/privacy"
 )
 
 // Export is the id of the demo's export.
@@ -49,4 +50,25 @@ func (l *loader) imported(t table.Tenant, created time.Time, by authz.Standing) 
 		items[i].Expires = time.Time{}
 	}
 	return items
+}
+
+// The ids of the demo's requests about persons: one of an operator, which is ready,
+// and one of a rider.
+var (
+	Privacy    = id(ids.Privacy, "metro", 1)
+	OwnPrivacy = id(ids.Privacy, "metro", 2)
+)
+
+// privacy writes requests about two riders.
+func (l *loader) privacy(ctx context.Context, t table.Tenant) error {
+	at := timestamp.Format(l.now.AddDate(0, 0, -1))
+	request := func(name string, customer int, kind string, status privacy.Status) privacy.PrivacyRequest {
+		of := id(ids.Customer, "metro", customer)
+		return privacy.PrivacyRequest{ID: name, Kind: kind, CustomerID: &of, Status: status, CreatedAt: at, UpdatedAt: at,
+			Reasons: []privacy.PrivacyReason{}}
+	}
+	by := authz.Standing{Actor: metroOffice.id(), Audience: string(authz.Dashboard)}
+	return t.Load(ctx,
+		privacy.Record{PrivacyRequest: request(Privacy, 5, privacy.Erase, privacy.Ready), By: by, Version: 1}.Item(t),
+		privacy.Record{PrivacyRequest: request(OwnPrivacy, 1, privacy.Erase, privacy.Withdrawn), Self: true, Version: 1}.Item(t))
 }

@@ -66,7 +66,7 @@ func Load(ctx context.Context, db *table.DB, now time.Time) (loaded bool, err er
 	if err := l.feedback(ctx); err != nil {
 		return false, fmt.Errorf("demo data: %w", err)
 	}
-	if err := l.exports(ctx, first); err != nil {
+	if err := errors.Join(l.exports(ctx, first), l.privacy(ctx, first)); err != nil {
 		return false, fmt.Errorf("demo data: %w", err)
 	}
 	if err := first.Load(ctx, table.Item{Key: marker(first), Type: "demo"}); err != nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"svc/pkg/access/authz"
+	"svc/pkg/access/login"
 	"svc/pkg/base/ids"
 	"svc/pkg/data/table"
 )
@@ -184,5 +185,6 @@ func (s *Store) End(ctx context.Context, w http.ResponseWriter, r *http.Request)
 }
 
 func (s *Store) item(n *Session) table.Item {
-	return table.Item{Key: s.key(n.secret), Type: "session", Doc: n, Expires: n.expires}
+	return table.Item{Key: s.key(n.secret), Type: "session", Doc: n, Expires: n.expires,
+		G: [4]string{login.SessionsOf(s.p, n.Actor)}, R: ids.Hash(n.secret)}
 }

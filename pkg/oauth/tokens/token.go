@@ -276,6 +276,7 @@ func (i issue) record() table.Item {
 	at := i.at.Truncate(time.Second)
 	attrs := map[string]any{"revoked": false, "epoch": i.family.Epoch, "client": i.client.ID, "actor": i.family.Actor,
 		"family": i.family.ID}
+	attrs[authz.SignedIn] = i.family.AuthTime.Unix()
 	if i.family.Since != "" {
 		attrs["since"] = i.family.Since
 	}

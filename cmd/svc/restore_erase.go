@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"svc/pkg/background/erasure"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/tenant"
+)
+
+func (c *cli) restoreErasures() *cobra.Command {
+	return &cobra.Command{Use: "erasures", Short: "List who was erased, for a table that is restored from a backup",
+		Args: cobra.NoArgs,
+		Long: "List the erasures of every tenant. The list has identifiers only. Keep it outside of the table: a table " +
+			"that\nis restored from a backup has the persons again, and svc restore erase erases those of the list.",
+		Example: "  svc restore erasures --json > erased.json",
+		RunE: c.on(func(ctx context.Context, p platform, args []string) error {
+			rows, t := []erasure.Erased{}, cols{head: "TENANT PERSON REQUEST AT"}
+			err := p.each(ctx, args, func(_ tenant.Tenant, of table.Tenant) error {
+				return erasure.Journal(ctx, of, func(e erasure.Erased) error {
+					rows = append(rows, e)
+					t.add(e.Tenant, e.Person, e.Request, e.At)
+					return nil
+				})
+			}, func() error { return nil })
+			if err != nil {
+				return err
+			}
+			return c.show(rows, t)
+		})}
+}
+
+func (c *cli) restoreErase() *cobra.Command {
+	return &cobra.Command{Use: "erase", Short: "Erase again whom svc restore erasures lists",
+		Args: cobra.NoArgs,
+		Long: "Read the list that svc restore erasures --json printed for the earlier table from standard input, and\n" +
+			"erase its persons in this table. Run it before callers reach a restored table. It may be repeated.",
+		Example: "  svc restore erase --yes < erased.json",
+		RunE: c.on(func(ctx context.Context, p platform, _ []string) error {
+			if !c.yes {
+				return usagef("this erases every person of the list for good; confirm with --yes")
+			}
+			var list []erasure.Erased
+			if err := json.NewDecoder(c.stdin).Decode(&list); err != nil {
+				return usagef("standard input is not what svc restore erasures --json prints: %v", err)
+			}
+			r := erasure.Runner{DB: p.db, Now: time.Now}
+			for _, e := range list {
+				if err := r.Repeat(ctx, e); err != nil {
+					return fmt.Errorf("%s of %s: %w", e.Person, e.Tenant, err)
+				}
+			}
+			return c.done(list, "Erased %s persons again.", thousands(len(list)))
+		})}
+}

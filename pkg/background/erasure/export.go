@@ -1,0 +1,68 @@
+package erasure
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+
+	"svc/pkg/base/timestamp"
+	"svc/pkg/domain/privacy"
+)
+
+// line is one line of a copy: an item of the person.
+type line struct {
+	Kind string `json:"kind"`
+	Data any    `json:"data"`
+}
+
+// export adds the next part to a copy. The part that was saved last counts, so what a
+// process wrote that ended before it could save is written again.
+func (r Runner) export(ctx context.Context, p person, rec privacy.Record) (privacy.Record, error) {
+	may, err := r.allowed(ctx, p.t, rec)
+	if err != nil {
+		return rec, err
+	}
+	if !may {
+		rec.Status = privacy.Blocked
+		return r.save(ctx, p.t, rec, nil)
+	}
+	var file []byte
+	if rec.Bytes > 0 {
+		if file, err = r.Files.Get(ctx, rec.File(p.t)); err != nil {
+			return rec, err
+		}
+	}
+	out := bytes.NewBuffer(file[:min(len(file), rec.Bytes)])
+	list := sources(p)
+	for read := 0; rec.Step < len(list) && read < 20; read++ {
+		s := list[rec.Step]
+		page, err := s.read(ctx, p, rec.Position, 200)
+		if err != nil {
+			return rec, err
+		}
+		for _, it := range page.Items {
+			var data any = json.RawMessage(it.Raw())
+			if s.show != nil {
+				if data, err = s.show(it); err != nil {
+					return rec, err
+				}
+			} else if it.Raw() == "" {
+				data = nil
+			}
+			if err := json.NewEncoder(out).Encode(line{it.Type, data}); err != nil {
+				return rec, err
+			}
+		}
+		if rec.Position = page.Last; !page.More {
+			rec.Step, rec.Position = rec.Step+1, ""
+		}
+	}
+	if err := r.Files.Put(ctx, rec.File(p.t), out.Bytes()); err != nil {
+		return rec, err
+	}
+	rec.Bytes = out.Len()
+	if rec.Step == len(list) {
+		rec.Status, rec.ExpiresAt = privacy.Done, timestamp.Ptr(r.Now().Add(privacy.FileLife))
+	}
+	return r.save(ctx, p.t, rec, nil)
+}

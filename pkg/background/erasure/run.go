@@ -1,0 +1,261 @@
+package erasure
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"time"
+
+	"svc/pkg/access/authz"
+	"svc/pkg/access/login"
+	"svc/pkg/base/fault"
+	"svc/pkg/base/ids"
+	"svc/pkg/base/timestamp"
+	"svc/pkg/data/audit"
+	"svc/pkg/data/due"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/privacy"
+)
+
+// Files keeps files.
+type Files interface {
+	Put(ctx context.Context, file string, content []byte) error
+	Get(ctx context.Context, file string) ([]byte, error)
+}
+
+// Runner carries out requests.
+type Runner struct {
+	DB    *table.DB
+	Files Files
+	Now   func() time.Time
+	// AtOnce is how many items a slice reads; 0 means 200.
+	AtOnce int
+}
+
+// The kinds of due tasks.
+const (
+	own   = "own"   // what a person asked for 7 days ago
+	again = "again" // the second run of an erasure
+)
+
+// pause is how long after an erasure it runs once more: what was under way when the
+// account was disabled has ended by then.
+const pause = 2 * time.Minute
+
+func (r Runner) platform() table.Platform { return r.DB.Platform("JOBS", "CLIENT", "SESSION") }
+
+func (r Runner) book() due.Book { return due.Book{DB: r.DB, Name: "privacy", Now: r.Now} }
+
+// Sweep carries out what is due: what persons asked for 7 days ago, and the second
+// runs of erasures.
+func (r Runner) Sweep(ctx context.Context) error {
+	return r.book().Sweep(ctx, func(ctx context.Context, k due.Task) error {
+		t := r.DB.Tenant(k.Tenant)
+		rec, err := r.read(ctx, t, k.ID)
+		if errors.Is(err, fault.NotFound()) {
+			return nil
+		}
+		if err != nil || rec.Status != map[string]privacy.Status{own: privacy.Ready, again: privacy.Done}[k.Kind] {
+			return err
+		}
+		p, err := r.person(ctx, t, rec)
+		if err != nil {
+			return err
+		}
+		rec.Step, rec.Position, rec.Status, rec.Again = 0, "", privacy.Running, k.Kind == again
+		_, err = r.save(ctx, t, rec, func(tx *table.Tx) {
+			tx.Create(table.Item{Key: privacy.OpenKey(r.platform(), t, rec.ID), Type: "job"}).Else(table.ErrConflict)
+			if k.Kind == own {
+				tx.Check(login.Key(t, rec.Audience(), p.email)).If("leaving = ?", true).Else(errStays)
+			}
+		})
+		if errors.Is(err, errStays) {
+			rec.Status = privacy.Withdrawn
+			_, err = r.save(ctx, t, rec, nil)
+		}
+		return err
+	})
+}
+
+// errStays means that a person who asked to be erased has signed in since.
+var errStays = errors.New("the person has signed in again")
+
+func (r Runner) read(ctx context.Context, t table.Tenant, id string) (privacy.Record, error) {
+	it, err := t.Get(ctx, privacy.Key(t, id))
+	if err != nil {
+		return privacy.Record{}, err
+	}
+	return privacy.FromItem(it)
+}
+
+// save writes how far a request is. The list of jobs loses one that waits or is done. It returns
+// table.ErrConflict if another process has changed the request.
+func (r Runner) save(ctx context.Context, t table.Tenant, rec privacy.Record, also func(*table.Tx)) (privacy.Record,
+	error) {
+	rec.UpdatedAt = timestamp.Format(r.Now())
+	tx := t.Write().Covers(r.platform().Handle)
+	tx.Replace(rec.Item(t)).Else(table.ErrConflict)
+	if !rec.Open() {
+		tx.Delete(privacy.OpenKey(r.platform(), t, rec.ID))
+	}
+	if also != nil {
+		also(tx)
+	}
+	err := tx.Commit(ctx)
+	rec.Version++
+	return rec, err
+}
+
+// Mine reports whether the job with the id is a request.
+func Mine(id string) bool { return strings.HasPrefix(id, ids.Privacy+"_") }
+
+// Slice does the next part of a request. more reports whether another may follow at
+// once.
+func (r Runner) Slice(ctx context.Context, t table.Tenant, id string) (more bool, err error) {
+	rec, err := r.read(ctx, t, id)
+	if errors.Is(err, fault.NotFound()) || err == nil && !rec.Open() {
+		tx := r.platform().Write()
+		tx.Delete(privacy.OpenKey(r.platform(), t, id))
+		return false, tx.Commit(ctx)
+	}
+	if err != nil {
+		return false, err
+	}
+	p, err := r.person(ctx, t, rec)
+	if err != nil {
+		return false, err
+	}
+	switch {
+	case rec.Status == privacy.Validating:
+		rec, err = r.validate(ctx, p, rec)
+	case rec.Kind == privacy.Export:
+		rec, err = r.export(ctx, p, rec)
+	default:
+		rec, err = r.erase(ctx, p, rec)
+	}
+	if errors.Is(err, table.ErrConflict) {
+		return false, nil // another process has it, or the next run
+	}
+	return err == nil && rec.Open(), err
+}
+
+// validate says whether the person could be erased now.
+func (r Runner) validate(ctx context.Context, p person, rec privacy.Record) (privacy.Record, error) {
+	var err error
+	if rec.Reasons, err = p.reasons(ctx); err != nil {
+		return rec, err
+	}
+	rec.Status = privacy.Ready
+	if len(rec.Reasons) > 0 && !rec.Self {
+		rec.Status = privacy.Blocked
+	}
+	return r.save(ctx, p.t, rec, func(tx *table.Tx) {
+		if rec.Self {
+			at, _ := timestamp.Parse(*rec.RunsAt) // written by this service
+			r.book().Add(tx, due.Task{Tenant: p.t.ID(), Kind: own, ID: rec.ID, At: at})
+		}
+	})
+}
+
+// allowed returns why an operator's request must end, or "".
+func (r Runner) allowed(ctx context.Context, t table.Tenant, rec privacy.Record) (bool, error) {
+	if rec.By.Actor == "" { // the person asked, or a restore
+		return true, nil
+	}
+	items, err := table.Join(t.Handle, r.platform().Handle).Batch(ctx,
+		authz.LiveKeys(t, r.platform(), rec.By.Access(t.ID()))...)
+	if err != nil {
+		return false, err
+	}
+	return rec.By.Continue([]authz.Policy{privacy.Policy}, authz.LiveFrom(items), r.Now()) == nil, nil
+}
+
+// erase does the next part of an erasure. The first part disables the account, so
+// that nothing new is stored of the person; then each source is erased.
+func (r Runner) erase(ctx context.Context, p person, rec privacy.Record) (privacy.Record, error) {
+	if rec.Step == 0 {
+		return r.beginErase(ctx, p, rec)
+	}
+	list := sources(p)
+	if rec.Step <= len(list) {
+		next, err := r.source(ctx, p, list[rec.Step-1], rec.Position)
+		if err != nil {
+			return rec, err
+		}
+		if rec.Position = next; next == "" {
+			rec.Step++
+		}
+		return r.save(ctx, p.t, rec, nil)
+	}
+	rec.Step, rec.Status = 0, privacy.Done
+	return r.save(ctx, p.t, rec, func(tx *table.Tx) {
+		if !rec.Again {
+			r.book().Add(tx, due.Task{Tenant: p.t.ID(), Kind: again, ID: rec.ID, At: r.Now().Add(pause)})
+		}
+	})
+}
+
+// source erases the next items of a source, and returns the position after them, ""
+// at the end.
+func (r Runner) source(ctx context.Context, p person, s source, after string) (string, error) {
+	limit := r.AtOnce
+	if limit == 0 {
+		limit = 200
+	}
+	page, err := s.read(ctx, p, after, limit)
+	if err != nil {
+		return "", err
+	}
+	for _, it := range page.Items {
+		if err := p.eraseItem(ctx, s, it); err != nil {
+			return "", err
+		}
+	}
+	if page.More {
+		return page.Last, nil
+	}
+	return "", nil
+}
+
+func (r Runner) beginErase(ctx context.Context, p person, rec privacy.Record) (privacy.Record, error) {
+	may, err := true, error(nil)
+	if p.erasedAt == "" && !rec.Again {
+		if may, err = r.allowed(ctx, p.t, rec); err == nil {
+			rec.Reasons, err = p.reasons(ctx)
+		}
+	}
+	if err != nil {
+		return rec, err
+	}
+	if !may || len(rec.Reasons) > 0 {
+		if rec.Status = privacy.Blocked; rec.Self && rec.RunsAt != nil { // again tomorrow
+			rec.Status = privacy.Ready
+			return r.save(ctx, p.t, rec, func(tx *table.Tx) {
+				r.book().Add(tx, due.Task{Tenant: p.t.ID(), Kind: own, ID: rec.ID, At: r.Now().Add(24 * time.Hour)})
+			})
+		}
+		return r.save(ctx, p.t, rec, nil)
+	}
+	if err := p.disable(ctx, audit.By{Who: "svc:privacy", At: r.Now()}); err != nil {
+		return rec, err
+	}
+	rec.Step = 1
+	slog.InfoContext(ctx, "a person is erased", "tenant", p.t.ID(), "request", rec.ID)
+	return r.save(ctx, p.t, rec, nil)
+}
+
+// disable ends the person's access.
+func (p person) disable(ctx context.Context, by audit.By) error {
+	if p.erasedAt != "" || !p.item.Found() {
+		return nil
+	}
+	return table.Retry(ctx, func(ctx context.Context) error {
+		tx := p.t.Write()
+		tx.Update(p.item.Key, table.Change{Set: map[string]any{"disabled": true, "since": timestamp.Format(by.At)},
+			Add: map[string]any{"version": 1}}).If("attribute_exists(pk)").Else(table.ErrConflict)
+		key := login.Key(p.t, p.audience, p.email)
+		login.Disable(tx, key, p.id, true)
+		return tx.Commit(ctx)
+	})
+}

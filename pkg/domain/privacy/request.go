@@ -1,0 +1,164 @@
+package privacy
+
+import (
+	"time"
+
+	"svc/pkg/access/authz"
+	"svc/pkg/base/timestamp"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/customer"
+	"svc/pkg/domain/driver"
+)
+
+// The kinds of requests.
+const (
+	Export = "export"
+	Erase  = "erase"
+)
+
+// Status is the state of a request.
+type Status string
+
+// The statuses. Of an erasure, Ready means that it may run. What a person asked for
+// about themselves runs without an operator.
+const (
+	Validating Status = "VALIDATING"
+	Ready      Status = "READY"
+	Blocked    Status = "BLOCKED"
+	Running    Status = "RUNNING"
+	Done       Status = "DONE"
+	Withdrawn  Status = "WITHDRAWN"
+)
+
+// The reasons why a person cannot be erased yet.
+const (
+	OpenTrip   = "OPEN_TRIP"
+	OpenOrder  = "OPEN_ORDER"
+	Balance    = "BALANCE"
+	Withdrawal = "WITHDRAWAL"
+)
+
+// PrivacyReason is why a person cannot be erased yet.
+type PrivacyReason struct {
+	Code    string `json:"code" enum:"OPEN_TRIP,OPEN_ORDER,BALANCE,WITHDRAWAL" doc:"What is in the way."`
+	Message string `json:"message" doc:"What to do about it."`
+}
+
+// PrivacyRequest is a request as the API shows it.
+type PrivacyRequest struct {
+	ID         string          `json:"id" example:"prv_01JT7M4C6Q8V2N5X9B3D1F7H0K" doc:"Identifier of the request."`
+	Kind       string          `json:"kind" enum:"export,erase" doc:"A copy of the person's data, or its erasure."`
+	CustomerID *string         `json:"customerId" doc:"The rider; null if the person is a driver."`
+	DriverID   *string         `json:"driverId" doc:"The driver; null if the person is a rider."`
+	Status     Status          `json:"status" enum:"VALIDATING,READY,BLOCKED,RUNNING,DONE,WITHDRAWN" doc:"Where the request stands. READY waits for the call that runs it, or for runsAt. BLOCKED has reasons. WITHDRAWN means that the person signed in again."`
+	Reasons    []PrivacyReason `json:"reasons" doc:"Why the person cannot be erased yet."`
+	CreatedAt  string          `json:"createdAt" format:"date-time" doc:"When it was made."`
+	UpdatedAt  string          `json:"updatedAt" format:"date-time" doc:"When it last changed."`
+	RunsAt     *string         `json:"runsAt" format:"date-time" doc:"When an erasure runs that the person asked for; null otherwise."`
+	ExpiresAt  *string         `json:"expiresAt" format:"date-time" doc:"Until when the file can be downloaded; null without a file."`
+	URL        *string         `json:"url" doc:"Address of the file for the next 15 minutes: one JSON object in each line. Anybody who has the address can download the file. Null until the file is ready."`
+}
+
+// Record is a request as it is stored. It names nobody but by identifier, so the
+// requests that are done are the journal of the erasures.
+type Record struct {
+	PrivacyRequest
+	By   authz.Standing `json:"by,omitzero"` // the operator; none if the person asked
+	Self bool           `json:"self,omitempty"`
+	// Again says that the work is the second run of an erasure that is done.
+	Again bool `json:"again,omitempty"`
+
+	Step     int    `json:"step,omitempty"`     // of the work that is under way
+	Position string `json:"position,omitempty"` // in the step
+	Bytes    int    `json:"bytes,omitempty"`    // of the file so far
+
+	Version  int64         `json:"-"`
+	Preserve table.Unknown `json:"-"`
+}
+
+const (
+	// Grace is how long a person who asked to be erased may sign in again.
+	Grace = 7 * 24 * time.Hour
+	// FileLife is how long the file of an export can be downloaded.
+	FileLife = 7 * 24 * time.Hour
+	// exportLife is how long the request of an export is kept. That of an erasure is
+	// kept for good, because a restored backup needs it.
+	exportLife = 30 * 24 * time.Hour
+)
+
+// Key returns the key of a request.
+func Key(t table.Tenant, id string) table.Key { return t.Key("PRIVACY", "PRIVACY", id) }
+
+// Journal returns the partition of by-g1 with the tenant's erasures that have begun.
+func Journal(t table.Tenant) string { return t.Partition("ERASURES") }
+
+// ExportsOf returns the partition of by-g1 with the requests for copies of a person's
+// data.
+func ExportsOf(t table.Tenant, id string) string { return t.Partition("PRIVACY", "OF", id) }
+
+// OpenKey returns the key of a request in the platform's list of unfinished jobs.
+func OpenKey(p table.Platform, t table.Tenant, id string) table.Key {
+	return p.Key(t.ID()+"#"+id, "JOBS")
+}
+
+// Item returns the stored form of a request.
+func (r Record) Item(t table.Tenant) table.Item {
+	it := table.Item{Key: Key(t, r.ID), Type: "privacy", Version: r.Version, Doc: r, Preserve: r.Preserve}
+	switch {
+	case r.Kind == Export:
+		created, _ := timestamp.Parse(r.CreatedAt) // written by this package
+		it.Expires = created.Add(exportLife)
+		it.G[0], it.R = ExportsOf(t, r.Subject()), r.ID
+	case r.Status == Running || r.Status == Done:
+		it.G[0], it.R = Journal(t), r.ID
+	}
+	return it
+}
+
+// FromItem decodes a request. It returns fault.NotFound if there is none.
+func FromItem(it table.Item) (Record, error) {
+	r, err := table.DecodeDoc[Record](it)
+	r.Version, r.Preserve = it.Version, it.Unknown()
+	return r, err
+}
+
+// Subject returns the identifier of the person.
+func (r PrivacyRequest) Subject() string {
+	if r.CustomerID != nil {
+		return *r.CustomerID
+	}
+	return *r.DriverID
+}
+
+// Audience says whether the person is a rider or a driver.
+func (r PrivacyRequest) Audience() authz.Audience {
+	if r.CustomerID != nil {
+		return authz.Rider
+	}
+	return authz.Driver
+}
+
+// subjectKey returns the key of the person's record.
+func (r PrivacyRequest) subjectKey(t table.Tenant) table.Key {
+	if r.CustomerID != nil {
+		return customer.Key(t, *r.CustomerID)
+	}
+	return driver.Key(t, *r.DriverID)
+}
+
+// File returns the name of the request's file in the store.
+func (r PrivacyRequest) File(t table.Tenant) string {
+	return "exports/" + t.ID() + "/" + r.ID + ".ndjson"
+}
+
+// available reports whether the file can be downloaded.
+func (r PrivacyRequest) available(now time.Time) bool {
+	if r.ExpiresAt == nil || r.Status != Done {
+		return false
+	}
+	until, err := timestamp.Parse(*r.ExpiresAt)
+	return err == nil && now.Before(until)
+}
+
+// Open reports whether the runner has something to do.
+func (r Record) Open() bool { return r.Status == Validating || r.Status == Running }
