@@ -17,7 +17,7 @@ import (
 	"svc/pkg/local/streamtest"
 )
 
-// badItems make the counting of an item fail by its data. mend corrects it.
+// badItems are items whose data makes their counting fail. mend corrects an item.
 var badItems = map[string]func(w *world) (bad table.Key, mend func()){
 	"a trip without its document": func(w *world) (table.Key, func()) {
 		w.newTrip()
