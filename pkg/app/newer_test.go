@@ -381,8 +381,9 @@ func operate(t *testing.T, rt *app.Runtime) {
 	tn := db.Tenant(n.ID)
 	_, err = tenant.Store{DB: db}.Change(ctx, n.ID, by, func(n *tenant.Tenant) error { n.Name += " 2"; return nil })
 	testkit.Must(t, err)
-	riders, _, err := customer.List(ctx, tn, "", 1)
+	riders, _, err := customer.List(ctx, tn, "", 50)
 	testkit.Must(t, err)
+	riders = slices.DeleteFunc(riders, func(r customer.Record) bool { return r.ErasedAt != nil })
 	for range 2 {
 		_, err = payment.Add(ctx, tn, by, riders[0].ID, payment.Method{Type: "CARD", Brand: "visa", Last4: "4242",
 			ExpMonth: 12, ExpYear: 2040, IsDefault: true})
