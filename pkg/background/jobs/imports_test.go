@@ -17,7 +17,6 @@ import (
 
 	"golang.org/x/text/encoding/charmap"
 
-	"svc/pkg/app"
 	"svc/pkg/app/apptest"
 	"svc/pkg/background/jobs"
 	"svc/pkg/domain/customer"
@@ -284,7 +283,7 @@ func TestImportsAtOnce(t *testing.T) {
 	var wait sync.WaitGroup
 	for i := range two {
 		send(t, *two[i].Upload, []byte(file.String()))
-		wait.Go(func() { _ = s.Runtime.Scheduled()[app.Jobs](context.Background()) })
+		wait.Go(func() { _ = s.Runtime.Scheduled()["JobsFunction"](context.Background()) })
 	}
 	wait.Wait()
 	a, b := importDone(t, s, token, two[0].ID), importDone(t, s, token, two[1].ID)
