@@ -378,7 +378,7 @@ func TestImportKilledAnywhere(t *testing.T) {
 			file.WriteString("nobody,Nobody,\n")
 		}
 	}
-	job := beginImport(t, s, token, `{"kind":"customers"}`)
+	job := quietly[imports.Job](t, s, token, "/api/v1/imports", `{"kind":"customers"}`, imports.Rows())
 	store := s.Runtime.Files.(*files.Folder)
 	store.Received = nil // the service's own runner does not see the file
 	send(t, *job.Upload, []byte(file.String()))
@@ -407,7 +407,7 @@ func TestImportKilledAnywhere(t *testing.T) {
 func TestImportOfAReplacedFile(t *testing.T) {
 	s := apptest.New(t)
 	token := s.Token(t, s.Operator(t, "metro", "boss"))
-	job := beginImport(t, s, token, `{"kind":"customers"}`)
+	job := quietly[imports.Job](t, s, token, "/api/v1/imports", `{"kind":"customers"}`, imports.Rows())
 	store := s.Runtime.Files.(*files.Folder)
 	store.Received = nil
 	send(t, *job.Upload, []byte("email,name\none@metro.example,One\n"))
