@@ -17,7 +17,6 @@ import (
 
 	"golang.org/x/text/encoding/charmap"
 
-	"svc/pkg/app"
 	"svc/pkg/app/apptest"
 	"svc/pkg/background/jobs"
 	"svc/pkg/domain/customer"
@@ -284,7 +283,7 @@ func TestImportsAtOnce(t *testing.T) {
 	var wait sync.WaitGroup
 	for i := range two {
 		send(t, *two[i].Upload, []byte(file.String()))
-		wait.Go(func() { _ = s.Runtime.Scheduled()[app.Jobs](context.Background()) })
+		wait.Go(func() { _ = s.Runtime.Scheduled()["JobsFunction"](context.Background()) })
 	}
 	wait.Wait()
 	a, b := importDone(t, s, token, two[0].ID), importDone(t, s, token, two[1].ID)
@@ -379,7 +378,7 @@ func TestImportKilledAnywhere(t *testing.T) {
 			file.WriteString("nobody,Nobody,\n")
 		}
 	}
-	job := beginImport(t, s, token, `{"kind":"customers"}`)
+	job := quietly[imports.Job](t, s, token, "/api/v1/imports", `{"kind":"customers"}`, imports.Rows())
 	store := s.Runtime.Files.(*files.Folder)
 	store.Received = nil // the service's own runner does not see the file
 	send(t, *job.Upload, []byte(file.String()))
@@ -408,7 +407,7 @@ func TestImportKilledAnywhere(t *testing.T) {
 func TestImportOfAReplacedFile(t *testing.T) {
 	s := apptest.New(t)
 	token := s.Token(t, s.Operator(t, "metro", "boss"))
-	job := beginImport(t, s, token, `{"kind":"customers"}`)
+	job := quietly[imports.Job](t, s, token, "/api/v1/imports", `{"kind":"customers"}`, imports.Rows())
 	store := s.Runtime.Files.(*files.Folder)
 	store.Received = nil
 	send(t, *job.Upload, []byte("email,name\none@metro.example,One\n"))

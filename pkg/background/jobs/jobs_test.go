@@ -214,19 +214,24 @@ func asleep(s *apptest.Service, files jobs.Files) (jobs.Runner, *clock) {
 // quiet makes the service begin jobs that its own runner does not see for a minute.
 func quiet(t *testing.T, s *apptest.Service, token, body string) string {
 	t.Helper()
-	server, err := api.New(api.Config{DB: s.DB, Verifier: s.Runtime.Keys(), BaseURL: s.URL, Now: s.Clock.Now},
-		export.Rows()...)
+	return quietly[export.Job](t, s, token, "/api/v1/exports", body, export.Rows()).ID
+}
+
+// quietly posts a body to one of the rows.
+func quietly[T any](t *testing.T, s *apptest.Service, token, path, body string, rows []api.Row) (job T) {
+	t.Helper()
+	server, err := api.New(api.Config{DB: s.DB, Verifier: s.Runtime.Keys(), BaseURL: s.URL, Now: s.Clock.Now,
+		Files: s.Runtime.Files}, rows...)
 	testkit.Must(t, err)
-	r := httptest.NewRequest(http.MethodPost, "/api/v1/exports", strings.NewReader(body))
+	r := httptest.NewRequest(http.MethodPost, path, strings.NewReader(body))
 	r.Header.Set("Authorization", "Bearer "+token)
 	r.Header.Set("Content-Type", "application/json")
 	w := httptest.NewRecorder()
 	server.ServeHTTP(w, r)
-	var job export.Job
 	if err := json.Unmarshal(w.Body.Bytes(), &job); err != nil || w.Code != http.StatusCreated {
 		t.Fatalf("%d %s", w.Code, w.Body)
 	}
-	return job.ID
+	return job
 }
 
 // TestKilledAnywhere: whatever call of the store a process ends at, the next one
