@@ -18,7 +18,8 @@ func TestTablesFitTheTerminal(t *testing.T) {
 		{"business", "list", "metro"}, {"order", "list", "metro"}, {"trip", "list", "metro"},
 		{"wallet", "show", "metro", "driver1@metro.example"}, {"payment", "list", "metro", "rider1@metro.example"},
 		{"audit", "metro"}, {"client", "list"}, {"client", "list", "metro"}, {"token", "list", "metro"}, {"keys", "list"},
-		{"feedback", "list"}, {"status"}, {"doctor"},
+		{"feedback", "list"}, {"status"}, {"doctor"}, {"webhook", "list", "metro"},
+		{"menu", "list", "metro", "biz_01JMETR0000000000000000001"},
 	}
 	have := map[string]bool{}
 	for _, args := range shown {

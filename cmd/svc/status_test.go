@@ -11,7 +11,7 @@ import (
 func TestStatus(t *testing.T) {
 	w := share(t)
 	s := read[state](w, "status")
-	if s.Address != w.base || s.Table == "" || s.Tenants != "2" || len(s.Keys) == 0 || s.DeadLetters["settlement"] != "0" {
+	if s.Address != w.base || s.Table == "" || s.Tenants != "3" || len(s.Keys) == 0 || s.DeadLetters["settlement"] != "0" {
 		t.Errorf("%+v", s)
 	}
 	for _, word := range []string{"settlement", "projection"} {

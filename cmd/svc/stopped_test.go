@@ -11,7 +11,9 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -52,7 +54,7 @@ func newStopper(t *testing.T, endpoint string) (*stopper, string) {
 		}
 		answer := httptest.NewRecorder()
 		forward.ServeHTTP(answer, r)
-		_ = syscall.Kill(int(s.pid.Load()), syscall.SIGSTOP)
+		s.stop()
 		s.stopped <- struct{}{}
 		for name, values := range answer.Header() {
 			w.Header()[name] = values
@@ -62,6 +64,20 @@ func newStopper(t *testing.T, endpoint string) (*stopper, string) {
 	}))
 	t.Cleanup(proxy.Close)
 	return s, proxy.URL
+}
+
+// stop stops the process and returns when it stands: on a busy machine a signal takes
+// its time, and the process would write meanwhile.
+func (s *stopper) stop() {
+	pid := int(s.pid.Load())
+	_ = syscall.Kill(pid, syscall.SIGSTOP)
+	for range 1000 {
+		state, err := exec.Command("ps", "-o", "state=", "-p", strconv.Itoa(pid)).Output()
+		if err != nil || strings.HasPrefix(strings.TrimSpace(string(state)), "T") {
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
 }
 
 // beside runs svc dev on a data folder beside others that use the same engine.
