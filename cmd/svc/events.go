@@ -119,8 +119,8 @@ func (c *cli) eventLine(e event.Event, result string) error {
 }
 
 func listenCommand(c *cli) *cobra.Command {
-	cmd := &cobra.Command{Use: "listen SLUG --forward-to URL", Short: "Send a tenant's events to a receiver on this machine",
-		Args: cobra.ExactArgs(1),
+	cmd := &cobra.Command{Use: "listen SLUG --forward-to URL",
+		Short: "Send a tenant's events to a receiver on this machine", Args: cobra.ExactArgs(1),
 		Long: "Send a tenant's new events to a receiver until Ctrl-C, signed as a webhook endpoint signs. Each event is\n" +
 			"sent once. svc prints the event and the receiver's status. Without --secret it makes a secret and prints it\n" +
 			"first.",

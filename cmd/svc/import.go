@@ -118,11 +118,12 @@ func (i *importing) run(ctx context.Context) error {
 		return errors.New("the file has more than 50 MB; divide it")
 	}
 	skip := map[int]bool{}
-	i.job.Shape, i.job.Rows, i.job.Failed, err = i.job.Check(i.target, i.open, func(row imports.Row, f imports.Fault) error {
+	note := func(row imports.Row, f imports.Fault) error {
 		skip[row.N] = true
 		i.bad = append(i.bad, badRow{row, f})
 		return nil
-	})
+	}
+	i.job.Shape, i.job.Rows, i.job.Failed, err = i.job.Check(i.target, i.open, note)
 	if text := imports.Broken(err); text != "" {
 		return errors.New(text)
 	}

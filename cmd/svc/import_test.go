@@ -18,7 +18,8 @@ func TestImportCommand(t *testing.T) {
 	testkit.Must(t, os.WriteFile(file, []byte("Phone;Email;Name\n(212) 555-0177;i1@metro.example;Iris Novak\n"+
 		"12;i2@metro.example;Nobody\n"), 0o600))
 	w.ok("tenant", "set", "metro", "--country", "US")
-	args := []string{"import", file, "--tenant", "metro", "--kind", "customers", "--key", "phone", "--json", "--failed", mend}
+	args := []string{"import", file, "--tenant", "metro", "--kind", "customers", "--key", "phone", "--json",
+		"--failed", mend}
 	for _, tt := range []struct {
 		flag, want string
 	}{{"--dry-run", `{"created":1,"updated":0,"unchanged":0,"failed":1}`},

@@ -20,8 +20,8 @@ import (
 )
 
 func restoreCommand(c *cli) *cobra.Command {
-	return group("restore", "Work that is necessary after the table was restored from a backup", c.restoreFinish(), c.restoreErasures(),
-		c.restoreErase())
+	return group("restore", "Work that is necessary after the table was restored from a backup", c.restoreFinish(),
+		c.restoreErasures(), c.restoreErase())
 }
 
 // restoreWrites is the maximum number of accounts that change at the same time.

@@ -45,6 +45,27 @@ func TestPhonesAreReadAsNumbers(t *testing.T) {
 	}
 }
 
+// awaitNumber waits until the stream has stored the number of the item's phone.
+func awaitNumber(t *testing.T, metro table.Tenant, key table.Key, want string) {
+	t.Helper()
+	for {
+		it, err := metro.Get(t.Context(), key)
+		testkit.Must(t, err)
+		var has struct {
+			Phone  string       `json:"phone"`
+			Number phone.Number `json:"number"`
+		}
+		testkit.Must(t, it.Decode(&has))
+		if has.Number.E164 == want && has.Number.Typed == has.Phone {
+			return
+		}
+		if t.Context().Err() != nil {
+			t.Fatalf("%s has %+v instead of %s", it.Type, has, want)
+		}
+		testkit.Sleep(t.Context(), 20*time.Millisecond)
+	}
+}
+
 // TestNumbersFollowPhones: the stream stores the number beside the phone of whoever
 // is added or changed by a program without numbering plans, and svc rebuild stores
 // those of a new country.
@@ -69,25 +90,9 @@ func TestNumbersFollowPhones(t *testing.T) {
 	shop, err := delivery.AddBusiness(t.Context(), metro, by(), delivery.Business{Name: "Neu", Category: "kiosk",
 		Address: "Here 1", Lat: "1", Lng: "1", Phone: typed("0049 30 901821"), Active: true})
 	testkit.Must(t, err)
-	// await waits until the stream has stored the number.
 	await := func(key table.Key, want string) {
 		t.Helper()
-		for {
-			it, err := metro.Get(t.Context(), key)
-			testkit.Must(t, err)
-			var has struct {
-				Phone  string       `json:"phone"`
-				Number phone.Number `json:"number"`
-			}
-			testkit.Must(t, it.Decode(&has))
-			if has.Number.E164 == want && has.Number.Typed == has.Phone {
-				return
-			}
-			if t.Context().Err() != nil {
-				t.Fatalf("%s has %+v instead of %s", it.Type, has, want)
-			}
-			testkit.Sleep(t.Context(), 20*time.Millisecond)
-		}
+		awaitNumber(t, metro, key, want)
 	}
 	riderKey, driverKey, shopKey := customer.Key(metro, rider.ID), driver.Key(metro, drv.ID),
 		delivery.BusinessKey(metro, shop.ID)

@@ -80,7 +80,8 @@ func (c *cli) webhookCreate() *cobra.Command {
 		Args: cobra.ExactArgs(2),
 		Long: "Add a webhook endpoint and show its secret, once. The address gets a challenge and must echo it. Then\n" +
 			"events are sent to it. The audit log names you.",
-		Example: "  svc webhook create metro https://hooks.metro.example/events \\\n    --type trip.completed --type trip.cancelled"}
+		Example: "  svc webhook create metro https://hooks.metro.example/events \\\n" +
+			"    --type trip.completed --type trip.cancelled"}
 	types := cmd.Flags().StringSlice("type", nil, "only events of this `TYPE`; may be repeated (default all)")
 	description := cmd.Flags().String("description", "", "`text`: what the endpoint is for")
 	cmd.RunE = c.in(func(ctx context.Context, p platform, t table.Tenant, args []string) error {
@@ -109,7 +110,8 @@ func (c *cli) webhookCreate() *cobra.Command {
 
 func (c *cli) webhookRotate() *cobra.Command {
 	cmd := &cobra.Command{Use: "rotate SLUG ID", Short: "Replace the secret of a webhook endpoint",
-		Args: cobra.ExactArgs(2), Long: "Replace the secret of a webhook endpoint and show the new one, once. Until its end\n" +
+		Args: cobra.ExactArgs(2),
+		Long: "Replace the secret of a webhook endpoint and show the new one, once. Until its end\n" +
 			"the old secret signs too. The audit log names you.",
 		Example: "  svc webhook rotate metro whk_01JT7M4C6Q8V2N5X9B3D1F7H0K --overlap 1h"}
 	overlap := cmd.Flags().Duration("overlap", 24*time.Hour, "how long the old secret signs too, at most 168h")
@@ -174,8 +176,9 @@ func (c *cli) webhookTest() *cobra.Command {
 }
 
 func (c *cli) webhookDeliveries() *cobra.Command {
-	cmd := &cobra.Command{Use: "deliveries SLUG ID", Short: "List the deliveries to a webhook endpoint, newest event first",
-		Args: cobra.ExactArgs(2), Example: "  svc webhook deliveries metro whk_01JT7M4C6Q8V2N5X9B3D1F7H0K --status failed"}
+	cmd := &cobra.Command{Use: "deliveries SLUG ID",
+		Short: "List the deliveries to a webhook endpoint, newest event first",
+		Args:  cobra.ExactArgs(2), Example: "  svc webhook deliveries metro whk_01JT7M4C6Q8V2N5X9B3D1F7H0K --status failed"}
 	status := cmd.Flags().String("status", "", "only those in this status: `pending|succeeded|failed`")
 	limit := cmd.Flags().Int("limit", 50, "deliveries at most")
 	cmd.RunE = c.in(func(ctx context.Context, _ platform, t table.Tenant, args []string) error {

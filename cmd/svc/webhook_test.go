@@ -102,7 +102,8 @@ func TestWebhookCommands(t *testing.T) {
 	r.wait(t, "wallet.posted")
 	var sent []webhook.Delivery
 	for range 600 {
-		if sent = read[[]webhook.Delivery](w, "webhook", "deliveries", "metro", one.ID, "--status", "succeeded"); len(sent) == 4 {
+		sent = read[[]webhook.Delivery](w, "webhook", "deliveries", "metro", one.ID, "--status", "succeeded")
+		if len(sent) == 4 {
 			break
 		}
 		time.Sleep(50 * time.Millisecond)

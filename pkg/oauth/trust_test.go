@@ -180,7 +180,8 @@ func TestConsoleIsTheOwn(t *testing.T) {
 	}
 	f.change(c.ID, func(c *client) { c.RedirectURIs = append(c.RedirectURIs, "https://evil.example/cb") })
 	for _, at := range []string{address, "https://evil.example/cb"} {
-		if s := b.authorize(authorization(c, "redirect_uri", at)); s.page() != "consent" || !strings.Contains(s.text(), foreign) {
+		s := b.authorize(authorization(c, "redirect_uri", at))
+		if s.page() != "consent" || !strings.Contains(s.text(), foreign) {
 			t.Errorf("moved away, %s: %s", at, s.text())
 		}
 	}

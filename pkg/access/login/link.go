@@ -27,9 +27,12 @@ func LinkKey(p table.Platform, secret string) table.Key {
 	return p.Key("LINK", "LINK", ids.Hash(secret))
 }
 
-// LinksOf returns the partition of by-g1 with an actor's links, SessionsOf that with
-// the actor's sessions. p must be a handle for the kind LINK or SESSION.
-func LinksOf(p table.Platform, actor string) string    { return p.Partition("LINK", "OF", actor) }
+// LinksOf returns the partition of by-g1 with an actor's links. p must be a handle
+// for the kind LINK.
+func LinksOf(p table.Platform, actor string) string { return p.Partition("LINK", "OF", actor) }
+
+// SessionsOf returns the partition of by-g1 with an actor's sessions. p must be a
+// handle for the kind SESSION.
 func SessionsOf(p table.Platform, actor string) string { return p.Partition("SESSION", "OF", actor) }
 
 // LinkHints returns what the address of a link says of its account. When the link

@@ -240,7 +240,8 @@ func (c *caller) money(first string) {
 func needsArguments(tool string) bool {
 	steps := []string{"rate", "request", "cancel", "accept", "arrived", "start", "complete", "save", "set_", "update",
 		"estimate",
-		"create", "delete", "payment_method", "get_service", "get_zone", "get_business", "list_menu", "my_menu", "order", "get_trip", "get_feedback", "_export", "_import", "submit",
+		"create", "delete", "payment_method", "get_service", "get_zone", "get_business", "list_menu", "my_menu",
+		"order", "get_trip", "get_feedback", "_export", "_import", "submit",
 		"comment", "vote",
 		"invite", "driver_documents", "get_driver", "get_customer",
 		"book", "assign", "arrive", "release", "decline", "report_location", "posting", "post_to", "fare",

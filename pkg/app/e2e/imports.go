@@ -52,7 +52,7 @@ func (s *suite) upload(t *testing.T, to map[string]any, file string) {
 	part, _ := form.CreateFormFile("file", "people.csv")
 	_, _ = part.Write([]byte(file))
 	_ = form.Close()
-	res, err := http.Post(fmt.Sprint(to["url"]), form.FormDataContentType(), &body) //nolint:gosec // the service's answer
+	res, err := http.Post(fmt.Sprint(to["url"]), form.FormDataContentType(), &body)
 	if err != nil {
 		t.Fatal(err)
 	}

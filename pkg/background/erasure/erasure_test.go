@@ -301,7 +301,8 @@ func TestSignInEndsOwnErasure(t *testing.T) {
 			s.Post(t, s.Token(t, one), "/api/v1/me/privacy/requests", `{"kind": "erase"}`).Must(t, 201))
 		became(t, s, s.Token(t, boss), made.ID, privacy.Ready)
 		ids[one.ID] = made.ID
-		s.Get(t, s.Token(t, gone), "/api/v1/me/privacy/requests/"+made.ID).Must(t, map[bool]int{true: 200, false: 404}[one == gone])
+		s.Get(t, s.Token(t, gone), "/api/v1/me/privacy/requests/"+made.ID).
+			Must(t, map[bool]int{true: 200, false: 404}[one == gone])
 	}
 	s.Clock.Advance(24 * time.Hour)
 	s.SignIn(t, stays)

@@ -102,7 +102,8 @@ func sources(p person) []source {
 			partition, _ := wallet.WithdrawalsOf(p.t, p.id)
 			return partition
 		}).of(authz.Driver).erased(without("reason")),
-		in(0, nil, func(p person, _ table.Platform) string { return wallet.Key(p.t, p.side(), p.id).PK }).erased(erasePosting),
+		in(0, nil, func(p person, _ table.Platform) string { return wallet.Key(p.t, p.side(), p.id).PK }).
+			erased(erasePosting),
 		one(func(p person) table.Key { return authz.ActorKey(p.t, p.audience, p.id) }).erased(eraseRecord),
 		{read: readAudit, erase: eraseAudit},
 		in(0, nil, func(p person, _ table.Platform) string { return payment.Key(p.t, p.id, "").PK }).of(authz.Rider),

@@ -71,17 +71,19 @@ func TestEachChangeHasItsEvents(t *testing.T) {
 	}
 }
 
+// of pairs items, each as it is stored next, with the types of the events it makes.
+func of(items ...any) (out []change) {
+	for i := 0; i < len(items); i += 2 {
+		want, _ := items[i+1].([]string)
+		out = append(out, change{items[i].(table.Item), want})
+	}
+	return out
+}
+
 func (w *world) changes() map[string][]change {
 	t, at := w.tenant, timestamp.Format(start)
 	later := timestamp.Format(start.Add(time.Hour))
 	id := func(kind string) string { return ids.New(kind, start) }
-	of := func(items ...any) (out []change) {
-		for i := 0; i < len(items); i += 2 {
-			want, _ := items[i+1].([]string)
-			out = append(out, change{items[i].(table.Item), want})
-		}
-		return out
-	}
 	d := driver.Record{Driver: driver.Driver{ID: id(ids.Driver), FirstName: "D", Status: driver.Offline}}
 	online, named, rated := d, d, d
 	online.Status, online.StatusUpdatedAt = driver.Online, at
@@ -95,15 +97,6 @@ func (w *world) changes() map[string][]change {
 	o := delivery.Order{ID: id(ids.Order), Status: "PENDING", CustomerID: c.ID, CreatedAt: at, UpdatedAt: at}
 	accepted, driven := o, o
 	accepted.Status, driven.Status, driven.DriverID = "ACCEPTED", "ACCEPTED", &d.ID
-	asked := wallet.Withdrawal{ID: id(ids.Payout), DriverID: d.ID, Amount: "5", Status: wallet.Asked, RequestedAt: at}
-	ended := func(status string, same bool) wallet.Withdrawal {
-		one := asked
-		if !same {
-			one.ID = id(ids.Payout)
-		}
-		one.Status, one.DecidedAt = status, &later
-		return one
-	}
 	post := feedback.Post{ID: id(ids.Post), Slug: "s", Type: feedback.Idea, Status: "UNDER_REVIEW", Title: "T",
 		CreatedAt: at, Author: "usr_1", Tenant: t.ID(), Version: 1}
 	voted, talked, planned, strange := post, post, post, post
@@ -120,21 +113,39 @@ func (w *world) changes() map[string][]change {
 			driver.Item(t, rated, 1), nil, driver.Item(t, left, 1), []string{"driver.erased"}),
 		"customer": of(customer.Item(t, c, 1), []string{"customer.created"}, customer.Item(t, moved, 1),
 			[]string{"customer.updated"}, customer.Item(t, forgotten, 1), []string{"customer.erased"}),
-		"order": of(delivery.OrderItem(t, o, 1), []string{"order.created"}, delivery.OrderItem(t, accepted, 1), []string{"order.status_changed"},
-			delivery.OrderItem(t, driven, 1), []string{"order.updated"}),
+		"order": of(delivery.OrderItem(t, o, 1), []string{"order.created"}, delivery.OrderItem(t, accepted, 1),
+			[]string{"order.status_changed"}, delivery.OrderItem(t, driven, 1), []string{"order.updated"}),
+		"post": of(post.Item(), []string{"feedback.created"}, voted.Item(), nil, talked.Item(),
+			[]string{"feedback.updated"}, planned.Item(), []string{"feedback.status_changed"}),
+		"webhooks": of(book(off), nil, book(own), nil, book(off), nil, book(gone), []string{"webhook.disabled"}),
+	}
+	maps.Copy(out, w.withdrawals(d.ID, at, later))
+	maps.Copy(out, w.singles(at))
+	maps.Copy(out, w.tripChanges(at))
+	return out
+}
+
+// withdrawals are changes of withdrawals. Two of them ended before a step saw them open.
+func (w *world) withdrawals(driver, at, later string) map[string][]change {
+	t := w.tenant
+	asked := wallet.Withdrawal{ID: ids.New(ids.Payout, start), DriverID: driver, Amount: "5", Status: wallet.Asked,
+		RequestedAt: at}
+	ended := func(status string, same bool) wallet.Withdrawal {
+		one := asked
+		if !same {
+			one.ID = ids.New(ids.Payout, start)
+		}
+		one.Status, one.DecidedAt = status, &later
+		return one
+	}
+	return map[string][]change{
 		"withdrawal": of(wallet.WithdrawalItem(t, asked), []string{"withdrawal.requested"},
 			wallet.WithdrawalItem(t, ended(wallet.Paid, true)), []string{"withdrawal.paid"}),
 		"withdrawal refused before the step": of(wallet.WithdrawalItem(t, ended(wallet.Refused, false)),
 			[]string{"withdrawal.requested", "withdrawal.refused"}),
 		"withdrawal taken back": of(wallet.WithdrawalItem(t, ended(wallet.Cancelled, false)),
 			[]string{"withdrawal.requested", "withdrawal.cancelled"}),
-		"post": of(post.Item(), []string{"feedback.created"}, voted.Item(), nil, talked.Item(),
-			[]string{"feedback.updated"}, planned.Item(), []string{"feedback.status_changed"}),
-		"webhooks": of(book(off), nil, book(own), nil, book(off), nil, book(gone), []string{"webhook.disabled"}),
 	}
-	maps.Copy(out, w.singles(at))
-	maps.Copy(out, w.tripChanges(at))
-	return out
 }
 
 // singles are changes of items that change in one way only.
@@ -144,7 +155,8 @@ func (w *world) singles(at string) map[string][]change {
 		"posting": {{wallet.PostingItem(t, wallet.Driver, w.driver.ID, wallet.Entry{Posting: wallet.Posting{
 			ID: ids.New(ids.Posting, start), Type: "TOP_UP", Amount: "5", CreatedAt: at}}), []string{"wallet.posted"}}},
 		"settings": {{settings.Item(t, settings.Document{}), []string{"settings.updated"}}},
-		"branding": {{table.Item{Key: branding.Key(t), Type: "branding", Version: 1, Doc: branding.Branding{}}, []string{"branding.updated"}}},
+		"branding": {{table.Item{Key: branding.Key(t), Type: "branding", Version: 1, Doc: branding.Branding{}},
+			[]string{"branding.updated"}}},
 	}
 }
 

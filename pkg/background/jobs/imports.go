@@ -175,10 +175,11 @@ func (r Runner) validate(ctx context.Context, t table.Tenant, rec *imports.Recor
 		return err
 	}
 	var bad []table.Item
-	rec.Shape, rec.Rows, rec.Failed, err = rec.Check(g, r.open(ctx, t, *rec), func(row imports.Row, f imports.Fault) error {
+	note := func(row imports.Row, f imports.Fault) error {
 		bad = append(bad, rec.FaultItem(t, row, f))
 		return nil
-	})
+	}
+	rec.Shape, rec.Rows, rec.Failed, err = rec.Check(g, r.open(ctx, t, *rec), note)
 	if err = errors.Join(err, t.Load(ctx, bad...)); err != nil {
 		return err
 	}

@@ -101,7 +101,8 @@ func TestImportOfTheWorldsFiles(t *testing.T) {
 	s := apptest.New(t)
 	token := s.Token(t, s.Operator(t, "metro", "boss"))
 	for i, tt := range []struct{ program, options, file, wrong string }{
-		{"Excel, English", "", "First Name,Last Name,Email,Phone\r\nJürgen,\"O'Neil, Jr\",$@metro.example,+1 212 555 0181\r\n", ""},
+		{"Excel, English", "", "First Name,Last Name,Email,Phone\r\n" +
+			"Jürgen,\"O'Neil, Jr\",$@metro.example,+1 212 555 0181\r\n", ""},
 		{"Excel, CSV UTF-8", "", "\ufeffFirst Name,Last Name,E-mail\r\nJürgen,Öz,$@metro.example\r\n", ""},
 		{"Excel, German", `,"encoding":"latin1"`, "Vorname;Nachname;E-Mail;Telefon\r\nJürgen;Öz;$@metro.example;030 1234567\r\n", ""},
 		{"Excel, German, encoding not named", "", "Vorname;Nachname;E-Mail\r\nJürgen;Öz;$@metro.example\r\n", "encoding"},
@@ -111,7 +112,8 @@ func TestImportOfTheWorldsFiles(t *testing.T) {
 		{"LibreOffice, tab", "", "Email\tName\tNote\n$@metro.example\tJürgen Öz\tnothing\n", ""},
 		{"Numbers, Spanish", "", "Nombre;Apellidos;Correo\nJürgen;Öz;$@metro.example\n", ""},
 		{"a file with sep=", "", "sep=;\r\nEmail;Name\r\n$@metro.example;Jürgen Öz\r\n", ""},
-		{"Airtable, old line breaks within cells", "", "Name,Email,Notes\n\"Jürgen Öz\",$@metro.example,\"one\ntwo \"\"quoted\"\"\"\n\n\n", ""},
+		{"Airtable, old line breaks within cells", "", "Name,Email,Notes\n" +
+			"\"Jürgen Öz\",$@metro.example,\"one\ntwo \"\"quoted\"\"\"\n\n\n", ""},
 		{"another company's export", `,"format":"ndjson"`, "{\"email\":\"$@metro.example\",\"full_name\":\"Jürgen Öz\",\"age\":[1]}\n", ""},
 	} {
 		t.Run(tt.program, func(t *testing.T) {
@@ -131,8 +133,10 @@ func TestImportOfTheWorldsFiles(t *testing.T) {
 				}
 				return
 			case tt.wrong != "":
-				all := apptest.JSON[api.Page[imports.Fault]](t, s.Get(t, token, "/api/v1/imports/"+first.ID+"/errors").Must(t, 200))
-				if counts(first) != "DONE 0/0/0/1" || len(all.Items) != 1 || all.Items[0].Code != tt.wrong || all.Items[0].Line != 2 {
+				all := apptest.JSON[api.Page[imports.Fault]](t,
+					s.Get(t, token, "/api/v1/imports/"+first.ID+"/errors").Must(t, 200))
+				if counts(first) != "DONE 0/0/0/1" || len(all.Items) != 1 || all.Items[0].Code != tt.wrong ||
+					all.Items[0].Line != 2 {
 					t.Errorf("%s %+v", counts(first), all.Items)
 				}
 				return
@@ -179,8 +183,8 @@ func TestImportOfFaults(t *testing.T) {
 		t.Fatalf("%s\n%s\n%s", counts(job), strings.Join(got, ", "), want)
 	}
 	_, _, failed := download(t, *job.FailedURL)
-	if lines := strings.Split(strings.TrimSpace(failed), "\n"); len(lines) != 10 || lines[0] != "externalId,email,name,phone" ||
-		lines[2] != "3,no address,Bob," {
+	if lines := strings.Split(strings.TrimSpace(failed), "\n"); len(lines) != 10 ||
+		lines[0] != "externalId,email,name,phone" || lines[2] != "3,no address,Bob," {
 		t.Errorf("the failed rows:\n%s", failed)
 	}
 	r, err := customer.Find(t.Context(), s.Tenant("metro"), "a10@metro.example")

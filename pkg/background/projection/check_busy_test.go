@@ -147,6 +147,34 @@ func (w *world) fifty(ctx context.Context, changes *atomic.Int64) {
 	}
 }
 
+// lateChange is a changed item and the time of its change.
+type lateChange struct {
+	key table.Key
+	at  time.Time
+}
+
+// follow counts the changes a second after they were made, or at once when ctx has
+// ended, until the channel is closed.
+func (w *world) follow(ctx context.Context, t *testing.T, late <-chan lateChange) {
+	t.Helper()
+	for one := range late {
+		testkit.Sleep(ctx, time.Until(one.at.Add(time.Second)))
+		keys := []table.Key{one.key}
+		for len(keys) < 5 {
+			next, more := <-late
+			if !more {
+				break
+			}
+			keys = append(keys, next.key)
+		}
+		for range 50 {
+			if _, err := w.step().Tenant(t.Context(), w.tenant, keys); err == nil {
+				break
+			}
+		}
+	}
+}
+
 // A rebuild and its correcting check end beside steady traffic, 50 changes of trips a
 // second, that the projection counts a second late.
 func TestCorrectingCheckEndsBesideLag(t *testing.T) {
@@ -159,38 +187,17 @@ func TestCorrectingCheckEndsBesideLag(t *testing.T) {
 	w.off(counter.Customers, "count", "77")
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	type change struct {
-		key table.Key
-		at  time.Time
-	}
-	late := make(chan change, 10000)
+	late := make(chan lateChange, 10000)
 	var wait sync.WaitGroup
 	traffic := &world{}
 	*traffic = *w
-	traffic.changed = func(key table.Key) { late <- change{key, time.Now()} }
+	traffic.changed = func(key table.Key) { late <- lateChange{key, time.Now()} }
 	var changes atomic.Int64
 	wait.Go(func() {
 		defer close(late)
 		traffic.fifty(ctx, &changes)
 	})
-	wait.Go(func() {
-		for one := range late {
-			testkit.Sleep(ctx, time.Until(one.at.Add(time.Second)))
-			keys := []table.Key{one.key}
-			for len(keys) < 5 {
-				next, more := <-late
-				if !more {
-					break
-				}
-				keys = append(keys, next.key)
-			}
-			for range 50 {
-				if _, err := w.step().Tenant(t.Context(), w.tenant, keys); err == nil {
-					break
-				}
-			}
-		}
-	})
+	wait.Go(func() { w.follow(ctx, t, late) })
 	testkit.Sleep(ctx, 2*time.Second) // something lags at every moment
 	var found []reconcile.Difference
 	check := &projection.Check{Step: w.step(), Run: &reconcile.Run{Correct: true,

@@ -31,6 +31,32 @@ func beginOrEnd(ctx context.Context, tn table.Tenant, id string) error {
 	return tx.Commit(ctx)
 }
 
+// countBeside counts the trips in four steps at once, each in portions of another
+// size, while the driver's record changes.
+func (w *world) countBeside(t *testing.T, keys []table.Key, id string) {
+	t.Helper()
+	var group sync.WaitGroup
+	for worker := range 4 {
+		group.Go(func() {
+			for some := range slices.Chunk(keys, 1+13*worker) {
+				for range 50 { // after a failure, the stream delivers the records again
+					if _, err := w.step().Tenant(t.Context(), w.tenant, some); err == nil {
+						break
+					}
+				}
+			}
+		})
+	}
+	group.Go(func() {
+		for range 20 {
+			testkit.Must(t, table.Retry(context.Background(), func(ctx context.Context) error {
+				return beginOrEnd(ctx, w.tenant, id)
+			}))
+		}
+	})
+	group.Wait()
+}
+
 // Each rating counts once for its driver, however often and in whatever order the
 // steps see it, and while the driver's record changes. A driver who is gone stops
 // nothing.
@@ -66,26 +92,7 @@ func TestRatingsCountOnce(t *testing.T) {
 		w.put(tr.Item(w.tenant, 1))
 		keys = append(keys, trip.Key(w.tenant, tr.ID))
 	}
-	var group sync.WaitGroup
-	for worker := range 4 {
-		group.Go(func() {
-			for some := range slices.Chunk(keys, 1+13*worker) {
-				for range 50 { // after a failure, the stream delivers the records again
-					if _, err := w.step().Tenant(t.Context(), w.tenant, some); err == nil {
-						break
-					}
-				}
-			}
-		})
-	}
-	group.Go(func() {
-		for range 20 {
-			testkit.Must(t, table.Retry(context.Background(), func(ctx context.Context) error {
-				return beginOrEnd(ctx, w.tenant, drivers[0])
-			}))
-		}
-	})
-	group.Wait()
+	w.countBeside(t, keys, drivers[0])
 	for again := range 2 {
 		for _, id := range drivers {
 			it, err := w.tenant.Get(t.Context(), driver.Key(w.tenant, id))

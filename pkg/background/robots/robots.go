@@ -105,7 +105,6 @@ type view struct {
 	flags     table.Item
 	roster    sandbox.Roster
 	settings  settings.Document
-	shards    []string
 	trips     []open                   // the open trips
 	drivers   map[string]driver.Record // the robots among the drivers
 	positions map[string]table.Item    // where they are

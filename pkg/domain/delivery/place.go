@@ -35,8 +35,8 @@ func placeRows() []api.Row {
 		api.Get("/api/v1/me/businesses", "svc_list_my_businesses", order, businesses, tag, extension,
 			api.Summary("List the businesses where a rider may order"), api.Text("By name.")),
 		api.Get("/api/v1/me/businesses/{id}/menu", "svc_list_my_menu", order, myMenu, api.One(ids.Business, BusinessKey),
-			tag, extension, api.Summary("List what a rider may order"), api.Text("The items that are available, oldest first. A "+
-				"business that is not active is a 404.")),
+			tag, extension, api.Summary("List what a rider may order"),
+			api.Text("The items that are available, oldest first. A business that is not active is a 404.")),
 		api.Post("/api/v1/me/orders", "svc_place_order", order, placeOrder, api.Created(), api.Needs(needMenu), tag,
 			extension, api.Confirm("The business prepares it, and the rider has to pay."), api.Summary("Place an order"),
 			api.Text("Prices are those of the menu, the fee is that of the business. With `expectedTotal`, an order that costs "+

@@ -58,7 +58,8 @@ func TestPlaceOrder(t *testing.T) {
 		t.Errorf("menu %+v", menu)
 	}
 	var o delivery.Order
-	w.Want(http.StatusCreated, &o, "POST", "/api/v1/me/orders", rider, w.body(w.biz[0], soup.ID, 3, `,"expectedTotal":23.290`))
+	w.Want(http.StatusCreated, &o, "POST", "/api/v1/me/orders", rider,
+		w.body(w.biz[0], soup.ID, 3, `,"expectedTotal":23.290`))
 	if o.Total != "23.29" || o.Subtotal != "21.3" || o.Status != "PENDING" || o.CustomerID != w.riders[0] {
 		t.Errorf("placed %+v", o)
 	}

@@ -17,9 +17,10 @@ import (
 )
 
 const (
-	// MaxBytes and MaxRows bound a file.
+	// MaxBytes is how many bytes a file may have.
 	MaxBytes = 50_000_000
-	MaxRows  = 100_000
+	// MaxRows is how many rows a file may have.
+	MaxRows = 100_000
 	// maxRow is how many bytes one row may have, so that no file needs much memory.
 	maxRow = 64 << 10
 )

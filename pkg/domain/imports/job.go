@@ -138,9 +138,8 @@ func countOpen(ctx context.Context, t table.Tenant) (int, error) {
 // Fault is short for ImportFault.
 type Fault = ImportFault
 
-// ImportFault says what is wrong with a row.
-//
-//nolint:revive // the OpenAPI document names the schema after the type
+// ImportFault says what is wrong with a row. The OpenAPI document names the schema
+// after the type.
 type ImportFault struct {
 	Row     int    `json:"row" doc:"The row, from 1 on, without the header."`
 	Line    int    `json:"line" doc:"The line of the file at which the row begins."`

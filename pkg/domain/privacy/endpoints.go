@@ -129,8 +129,8 @@ func createOwn(ctx context.Context, c *api.Caller, in *createOwnInput) (*Privacy
 }
 
 // begin stores a new request about the person with the record.
-func begin(ctx context.Context, c *api.Caller, r Record, person table.Item, also func(*table.Tx, string)) (*PrivacyRequest,
-	error) {
+func begin(ctx context.Context, c *api.Caller, r Record, person table.Item,
+	also func(*table.Tx, string)) (*PrivacyRequest, error) {
 	var p struct {
 		Email    string  `json:"email"`
 		ErasedAt *string `json:"erasedAt"`

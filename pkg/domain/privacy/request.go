@@ -39,13 +39,13 @@ const (
 )
 
 // PrivacyReason is why a person cannot be erased yet.
-type PrivacyReason struct {
+type PrivacyReason struct { //nolint:revive // the OpenAPI document names the schema after the type
 	Code    string `json:"code" enum:"OPEN_TRIP,OPEN_ORDER,BALANCE,WITHDRAWAL" doc:"What is in the way."`
 	Message string `json:"message" doc:"What to do about it."`
 }
 
 // PrivacyRequest is a request as the API shows it.
-type PrivacyRequest struct {
+type PrivacyRequest struct { //nolint:revive // the OpenAPI document names the schema after the type
 	ID         string          `json:"id" example:"prv_01JT7M4C6Q8V2N5X9B3D1F7H0K" doc:"Identifier of the request."`
 	Kind       string          `json:"kind" enum:"export,erase" doc:"A copy of the person's data, or its erasure."`
 	CustomerID *string         `json:"customerId" doc:"The rider; null if the person is a driver."`

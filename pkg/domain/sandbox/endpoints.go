@@ -51,7 +51,8 @@ func advance(ctx context.Context, c *api.Caller, db *table.DB, in *Input) (*Adva
 		return nil, ErrLive
 	}
 	out := &Advanced{in.Body.Seconds, timestamp.Format(c.Now)}
-	task := due.Task{Tenant: c.Tenant.ID(), Kind: Advance, ID: fmt.Sprintf("%d#%s", in.Body.Seconds, ids.Code()), At: c.Now}
+	task := due.Task{Tenant: c.Tenant.ID(), Kind: Advance, At: c.Now,
+		ID: fmt.Sprintf("%d#%s", in.Body.Seconds, ids.Code())}
 	err = table.Retry(ctx, func(ctx context.Context) error {
 		tx := c.Tenant.Write()
 		audit.Append(tx, c.Tenant, c.By(), "sandbox.advance", c.Tenant.ID(), nil, out)

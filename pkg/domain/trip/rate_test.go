@@ -66,9 +66,15 @@ func TestRate(t *testing.T) {
 			t.Errorf("the rider sees the driver's rating: %s", a.Body)
 		}
 	}
-	if got := w.stored(id); got.RatedRider != 2 || got.Status != trip.Completed || got.CompletedAt == nil || got.Rated != 5 {
+	if got := w.stored(id); got.RatedRider != 2 || got.Status != trip.Completed || got.CompletedAt == nil ||
+		got.Rated != 5 {
 		t.Errorf("the rated trip is %+v", got)
 	}
+}
+
+// A trip can be rated until 30 days after its completion, and no later.
+func TestRateWithinDays(t *testing.T) {
+	w := newOffice(t, 1, 1)
 	late := w.reach("accept", "arrived", "start", "complete")
 	if _, err := late.Rate(trip.ByRider(w.riders[0]), 3, nil, apitest.Start.Add(30*24*time.Hour)); err != nil {
 		t.Errorf("after 30 days: %v", err)

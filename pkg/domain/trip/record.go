@@ -125,7 +125,8 @@ func (t Trip) Item(tenant table.Tenant, writeShards int) table.Item {
 	d := document{t.TripCode, t.OriginAddress, t.OriginLat, t.OriginLng, t.DestAddress, t.DestLat, t.DestLng,
 		t.ServiceTypeID, t.CommissionRate, string(t.Prices), t.PaymentType, t.Notes, t.EstimatedFare, t.FinalFare,
 		t.Currency, t.AcceptedAt, t.ArrivedAt, t.StartedAt, t.CompletedAt, t.UpdatedAt, t.ActualDistance,
-		t.ActualDuration, t.CancelReason, t.ScheduledFor, t.Engaged, t.Rated, t.RatedRider, t.History, t.Before, t.Operators, ""}
+		t.ActualDuration, t.CancelReason, t.ScheduledFor, t.Engaged, t.Rated, t.RatedRider, t.History, t.Before,
+		t.Operators, ""}
 	if d.UpdatedAt == d.last(t.RequestedAt) {
 		d.UpdatedAt = ""
 	}
@@ -168,8 +169,8 @@ func FromItem(it table.Item) (Trip, error) {
 		ActualDistance: d.ActualDistance, ActualDuration: d.ActualDuration, CancelReason: d.CancelReason,
 		UpdatedAt:      d.UpdatedAt,
 		CommissionRate: d.CommissionRate, Prices: fare.Snapshot(d.Prices), ScheduledFor: d.ScheduledFor,
-		Engaged: d.Engaged, Rated: d.Rated, RatedRider: d.RatedRider, History: d.History, Before: d.Before, Operators: d.Operators,
-		Dispatched: it.Flag("dispatched"), Version: it.Version, Preserve: it.Unknown()}
+		Engaged: d.Engaged, Rated: d.Rated, RatedRider: d.RatedRider, History: d.History, Before: d.Before,
+		Operators: d.Operators, Dispatched: it.Flag("dispatched"), Version: it.Version, Preserve: it.Unknown()}
 	if t.UpdatedAt == "" {
 		t.UpdatedAt = d.last(requestedAt)
 	}

@@ -28,7 +28,8 @@ func describeWebhooks(doc *huma.OpenAPI, rows []api.Row) error {
 				doc.Webhooks = map[string]*huma.PathItem{}
 			}
 			doc.Webhooks[w.Name] = &huma.PathItem{Post: &huma.Operation{Tags: []string{row.Tag}, Summary: w.Name,
-				OperationID: "on_" + strings.ReplaceAll(w.Name, ".", "_"), Description: w.Text, Security: []map[string][]string{{}}, Parameters: signature,
+				OperationID: "on_" + strings.ReplaceAll(w.Name, ".", "_"), Description: w.Text,
+				Security: []map[string][]string{{}}, Parameters: signature,
 				RequestBody: &huma.RequestBody{Required: true, Content: body},
 				Responses: map[string]*huma.Response{"2XX": received, "410": {
 					Description: "Disables the endpoint."}}}}

@@ -70,5 +70,6 @@ func (l *loader) privacy(ctx context.Context, t table.Tenant) error {
 	by := authz.Standing{Actor: metroOffice.id(), Audience: string(authz.Dashboard)}
 	return t.Load(ctx,
 		privacy.Record{PrivacyRequest: request(Privacy, 5, privacy.Erase, privacy.Ready), By: by, Version: 1}.Item(t),
-		privacy.Record{PrivacyRequest: request(OwnPrivacy, 1, privacy.Erase, privacy.Withdrawn), Self: true, Version: 1}.Item(t))
+		privacy.Record{PrivacyRequest: request(OwnPrivacy, 1, privacy.Erase, privacy.Withdrawn), Self: true,
+			Version: 1}.Item(t))
 }

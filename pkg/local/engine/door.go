@@ -73,11 +73,15 @@ func serveDoor() (code int) {
 	if err != nil {
 		return tell(report{Error: err.Error(), PortTaken: errors.Is(err, errPort)})
 	}
-	front := &http.Server{Handler: door(b.url, o.Secret, o.Key), ErrorLog: log.New(io.Discard, "", 0)} //nolint:gosec
+	front := &http.Server{ //nolint:gosec // only programs of this machine reach the listener
+		Handler: door(b.url, o.Secret, o.Key), ErrorLog: log.New(io.Discard, "", 0)}
 	go func() { _ = front.Serve(listener) }()
 	tell(report{Pid: b.child.cmd.Process.Pid})
-	gone := make(chan error, 1)
-	go func() { gone <- orders.Decode(&o) }()
+	gone := make(chan struct{})
+	go func() {
+		_ = orders.Decode(&o) // the end of the input, like every fault of it, ends the engine
+		close(gone)
+	}()
 	select {
 	case <-b.child.done:
 	case <-stop:

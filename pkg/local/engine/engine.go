@@ -200,21 +200,26 @@ func launch(ctx context.Context, o order, stderr io.Writer) (*Engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("engine: %w", err)
 	}
-	output, err := cmd.StdoutPipe()
+	// Wait would close a StdoutPipe, perhaps before the report of a door that ended is read.
+	output, write, err := os.Pipe()
 	if err != nil {
 		return nil, fmt.Errorf("engine: %w", err)
 	}
+	defer write.Close()
+	cmd.Stdout = write
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C reaches only this process
 	if o.Private {
 		isolate(cmd)
 	}
 	c, err := startChild(cmd, func(*exec.Cmd) (func(), error) { return func() {}, nil })
-	switch {
-	case err != nil && o.Private:
-		return nil, fmt.Errorf("%w: %w", errExposed, err)
-	case err != nil:
+	if err != nil {
+		output.Close()
+		if o.Private {
+			return nil, fmt.Errorf("%w: %w", errExposed, err)
+		}
 		return nil, fmt.Errorf("engine: %w", err)
 	}
+	write.Close() // so that the door's end is the end of the output
 	e := &Engine{Kind: o.Program.Kind, child: c, input: input, Exposed: !o.Private && o.Key == "",
 		URL: "http://" + listener.Addr().String() + "/" + o.Secret}
 	if e.pid, err = e.begin(ctx, o, output); err != nil {
@@ -224,16 +229,18 @@ func launch(ctx context.Context, o order, stderr io.Writer) (*Engine, error) {
 	return e, nil
 }
 
-// begin sends the order and waits for the report.
-func (e *Engine) begin(ctx context.Context, o order, output io.Reader) (pid int, err error) {
-	text, err := json.Marshal(o)
+// begin sends the order, waits for the report and closes the output.
+func (e *Engine) begin(ctx context.Context, o order, output io.ReadCloser) (pid int, err error) {
+	text, err := json.Marshal(o) //nolint:gosec // the secret goes to the child's standard input only
 	if err != nil {
 		return 0, fmt.Errorf("engine: %w", err)
 	}
 	answered := make(chan report, 1)
 	go func() {
+		defer output.Close()
 		var r report
-		if _, err := e.input.(io.Writer).Write(text); err == nil {
+		_, err := e.input.(io.Writer).Write(text)
+		if err == nil {
 			err = json.NewDecoder(output).Decode(&r)
 		}
 		if err != nil {
