@@ -190,6 +190,8 @@ func (c *caller) operate(first string) {
 	about := map[string]any{"kind": "erase", "customerId": c.rita.ID}
 	asked := idOf(c.T, c.call(c.operator, "svc_create_privacy_request", "", about))
 	c.call(c.operator, "svc_get_privacy_request", asked, nil)
+	testkit.Must(c, c.s.Runtime.Scheduled()[app.Jobs](c.Context())) // it becomes ready
+	c.call(c.operator, "svc_run_privacy_request", asked, nil)
 	own := idOf(c.T, c.call(c.rider, "svc_create_my_privacy_request", "", map[string]any{"kind": "export"}))
 	c.call(c.rider, "svc_get_my_privacy_request", own, nil)
 	booked := idOf(c.T, c.call(c.operator, "svc_book_trip", "", map[string]any{"customerId": c.rita.ID,
@@ -241,7 +243,7 @@ func needsArguments(tool string) bool {
 	steps := []string{"rate", "request", "cancel", "accept", "arrived", "start", "complete", "save", "set_", "update",
 		"estimate",
 		"create", "delete", "payment_method", "get_service", "get_zone", "get_business", "list_menu", "my_menu",
-		"order", "get_trip", "get_feedback", "_export", "_import", "submit",
+		"order", "get_trip", "get_feedback", "_export", "_import", "privacy_request", "submit",
 		"comment", "vote",
 		"invite", "driver_documents", "get_driver", "get_customer",
 		"book", "assign", "arrive", "release", "decline", "report_location", "posting", "post_to", "fare",

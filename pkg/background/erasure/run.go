@@ -95,17 +95,23 @@ func (r Runner) save(ctx context.Context, t table.Tenant, rec privacy.Record, al
 	error) {
 	rec.UpdatedAt = timestamp.Format(r.Now())
 	tx := t.Write().Covers(r.platform().Handle)
-	tx.Replace(rec.Item(t)).Else(table.ErrConflict)
+	tx.Replace(rec.Item(t)).Else(errChanged)
 	if !rec.Open() {
 		tx.Delete(privacy.OpenKey(r.platform(), t, rec.ID))
 	}
 	if also != nil {
 		also(tx)
 	}
-	err := tx.Commit(ctx)
+	err := table.Retry(ctx, tx.Commit)
+	if errors.Is(err, errChanged) {
+		err = table.ErrConflict
+	}
 	rec.Version++
 	return rec, err
 }
+
+// errChanged means that another process has changed the request.
+var errChanged = errors.New("the request has changed")
 
 // Mine reports whether the job with the id is a request.
 func Mine(id string) bool { return strings.HasPrefix(id, ids.Privacy+"_") }
@@ -117,7 +123,7 @@ func (r Runner) Slice(ctx context.Context, t table.Tenant, id string) (more bool
 	if errors.Is(err, fault.NotFound()) || err == nil && !rec.Open() {
 		tx := r.platform().Write()
 		tx.Delete(privacy.OpenKey(r.platform(), t, id))
-		return false, tx.Commit(ctx)
+		return false, table.Retry(ctx, tx.Commit)
 	}
 	if err != nil {
 		return false, err

@@ -37,7 +37,7 @@ func (r Runner) importing(ctx context.Context, t table.Tenant, id string) (more 
 	case errors.Is(err, fault.NotFound()) || err == nil && rec.Done():
 		tx := r.platform().Write()
 		tx.Delete(imports.OpenKey(r.platform(), t, id))
-		return false, tx.Commit(ctx)
+		return false, table.Retry(ctx, tx.Commit)
 	case err != nil || rec.Lease > timestamp.Format(now):
 		return false, err
 	}

@@ -137,7 +137,7 @@ func (r Runner) slice(ctx context.Context, name string) (more bool, err error) {
 	case errors.Is(err, fault.NotFound()) || err == nil && rec.Done():
 		tx := r.platform().Write()
 		tx.Delete(export.OpenKey(r.platform(), t, id))
-		return false, tx.Commit(ctx)
+		return false, table.Retry(ctx, tx.Commit)
 	case err != nil || rec.Lease > timestamp.Format(now):
 		return false, err
 	}
