@@ -333,10 +333,10 @@ var listed = []endpoint{
 		body, err := w.order(ctx)
 		return "/api/v1/me/orders", body, err
 	}),
-	write(rider, "GET /me/orders/{id}", ordered("/me/orders/", "")),
-	write(rider, "POST /me/orders/{id}/cancel", ordered("/me/orders/", "")),
-	write(op, "GET /orders/{id}", ordered("/orders/", "")),
-	write(op, "PATCH /orders/{id}", ordered("/orders/", `{"status":"ACCEPTED"}`)),
+	write(rider, "GET /me/orders/{id}", ordered("/me/orders/", "", "")),
+	write(rider, "POST /me/orders/{id}/cancel", ordered("/me/orders/", "/cancel", "")),
+	write(op, "GET /orders/{id}", ordered("/orders/", "", "")),
+	write(op, "PATCH /orders/{id}", ordered("/orders/", "", `{"status":"ACCEPTED"}`)),
 	write(op, "POST /businesses", made("businesses", measuredBusiness)),
 	write(op, "GET /businesses/{id}", one("businesses", measuredBusiness, "")),
 	write(op, "PATCH /businesses/{id}", one("businesses", measuredBusiness, `{"deliveryFee":2}`)),

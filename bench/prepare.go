@@ -109,14 +109,14 @@ func (w *world) order(ctx context.Context) (string, error) {
 }
 
 // ordered prepares a request about a new order.
-func ordered(prefix, body string) func(context.Context, *world) (string, string, error) {
+func ordered(prefix, suffix, body string) func(context.Context, *world) (string, string, error) {
 	return func(ctx context.Context, w *world) (string, string, error) {
 		order, err := w.order(ctx)
 		if err != nil {
 			return "", "", err
 		}
 		id, err := w.create(ctx, rider, "/api/v1/me/orders", order)
-		return "/api/v1" + prefix + id, body, err
+		return "/api/v1" + prefix + id + suffix, body, err
 	}
 }
 
