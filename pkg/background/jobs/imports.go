@@ -49,7 +49,7 @@ func (r Runner) importing(ctx context.Context, t table.Tenant, id string) (more 
 		return false, taken(r.end(ctx, t, rec, imports.Failed, reason))
 	}
 	rec.Lease = timestamp.Format(now.Add(lease))
-	if err := r.keep(ctx, t, &rec, t.Write()); err != nil {
+	if err := r.note(ctx, t, &rec); err != nil {
 		return false, taken(err)
 	}
 	if rec.Status == imports.Validating {
@@ -71,7 +71,7 @@ func (r Runner) importing(ctx context.Context, t table.Tenant, id string) (more 
 		err = r.end(ctx, t, rec, imports.Done, "")
 	default:
 		rec.Lease = ""
-		more, err = true, r.keep(ctx, t, &rec, t.Write())
+		more, err = true, r.note(ctx, t, &rec)
 	}
 	return more && err == nil, taken(err)
 }
@@ -103,6 +103,11 @@ func (r Runner) stopped(ctx context.Context, t table.Tenant, rec *imports.Record
 	}
 	rec.Status, rec.Bytes, rec.Tag = imports.Validating, size, tag
 	return "", nil
+}
+
+// note saves how far the job is. It returns errLost if another runner has the job.
+func (r Runner) note(ctx context.Context, t table.Tenant, rec *imports.Record) error {
+	return table.Retry(ctx, func(ctx context.Context) error { return r.keep(ctx, t, rec, t.Write()) })
 }
 
 // keep commits the transaction and saves how far the job is in it. It returns
@@ -236,7 +241,7 @@ func (r Runner) end(ctx context.Context, t table.Tenant, rec imports.Record, sta
 	if why != "" {
 		rec.Error = &why
 	}
-	return r.keep(ctx, t, &rec, t.Write().Covers(r.platform().Handle))
+	return r.note(ctx, t, &rec)
 }
 
 // writeFailed copies the header and the failed rows, as they are in the file.
