@@ -216,8 +216,8 @@ type goldenResponse struct {
 var (
 	times   = regexp.MustCompile(`\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`)
 	ids     = regexp.MustCompile(`\b([a-z]{2,4})_[0-9A-HJKMNP-TV-Z]{26}\b`)
-	codes   = regexp.MustCompile(`("id":"trp_01K\d+","tripCode":")[0-9A-Z]{8}"`) // code of a trip with a new id
-	secrets = regexp.MustCompile(`data:image/[^"]*|[A-Za-z0-9_-]{40,}`)          // or a picture, which contains such texts
+	codes   = regexp.MustCompile(`("id":"(?:trp|ord)_01K\d+","(?:trip|order)Code":")[0-9A-Z]{8}"`) // of one with a new id
+	secrets = regexp.MustCompile(`data:image/[^"]*|[A-Za-z0-9_-]{40,}`)                            // or a picture, which contains such texts
 	whsecs  = regexp.MustCompile(`whsec_[^"]+`)
 	cursors = regexp.MustCompile(`"cursor":"[^"]+"`) // the demo's events have another order in each run
 	epochs  = regexp.MustCompile(`"(client_id_issued_at|expires_at|until)":"?\d+"?`)
