@@ -26,21 +26,25 @@ started dev $dev
 at_end end_started dev $dev
 while_alive=$dev until_up 900 grep -q '^svc runs at' "$work/dev.log"
 value() { sed -n "s/.*\"$1\": *\"\([^\"]*\)\".*/\1/p" "$work/data/dev.json"; }
-engine=$(value endpoint)
+engine=$(value endpoint) # the path of the address is a credential
+authority=${engine#http://}
+credential=/${authority#*/}
+authority=${authority%%/*}
+engine_port=${authority##*:}
 
 # The engine listens on this machine's loopback address; a container can reach only the bridge's
 # address.
-reached=http://host.docker.internal:${engine##*:}
+reached=http://host.docker.internal:$engine_port$credential
 if [ "$(uname)" = Linux ]; then
   # Docker does not always report the bridge's address. It is the first address of its subnet.
   read -r gateway subnet < <(docker network inspect bridge --format '{{with index .IPAM.Config 0}}{{or .Gateway "-"}} {{.Subnet}}{{end}}')
   [ "$gateway" != - ] || gateway=${subnet%.*}.1
-  reached=http://$gateway:${engine##*:}
-  "$work/localstack" forward "$gateway:${engine##*:}" "${engine#http://}" &
+  reached=http://$gateway:$engine_port$credential
+  "$work/localstack" forward "$gateway:$engine_port" "$authority" &
   forward=$!
   started forward $forward
   at_end end_started forward $forward
-  while_alive=$forward until_up 300 bash -c "exec 3<>/dev/tcp/$gateway/${engine##*:}"
+  while_alive=$forward until_up 300 bash -c "exec 3<>/dev/tcp/$gateway/$engine_port"
 fi
 
 # The template with this machine's environment. sam local sets only variables that the template

@@ -322,6 +322,7 @@ func (s *suite) privacy(t *testing.T) {
 	own := ask("/api/v1/me/privacy/requests", me, `{"kind": "export"}`)
 	if s.NoFiles {
 		s.get(t, token, "/api/v1/privacy/requests/"+erased).must(200)
+		s.get(t, me, "/api/v1/me/privacy/requests/"+own).must(200)
 		return
 	}
 	became := func(path, token, status string) {

@@ -20,7 +20,8 @@ func (s *suite) everyOperation(t *testing.T) {
 	operations := s.operations(t)
 	for _, op := range operations {
 		template := strings.Join(op.path, "/")
-		if s.hasSucceeded(op.method, template) {
+		unready := s.NoFiles && op.id == "svc_run_privacy_request" // no job makes a request ready there
+		if unready || s.hasSucceeded(op.method, template) {
 			continue
 		}
 		if op.method != http.MethodGet || strings.Contains(template, "{") {
