@@ -36,9 +36,6 @@ var unexercised = map[string]string{
 	"FleetFunction Seize T#*#DRIVER#*":                  "an account is disabled while its person changes it all the time",
 	"FleetFunction Seize dynamodb:UpdateItem":           "an account is disabled while its person changes it all the time",
 	"FleetFunction Seize table":                         "an account is disabled while its person changes it all the time",
-	"JobsFunction Forget dynamodb:UpdateItem":           "a rider gets more than 200 addresses",
-	"JobsFunction Forget table":                         "a rider gets more than 200 addresses",
-	"JobsFunction Forget T#*#CUSTOMER#*":                "a rider gets more than 200 addresses",
 	"KeysFunction RotateKeys dynamodb:DeleteItem": "a retired key is deleted when the last token it " +
 		"signed has ended",
 	"TripsFunction SettleFirst dynamodb:UpdateItem": "a fare is corrected before the stream settles the trip",
@@ -56,8 +53,6 @@ var unexercised = map[string]string{
 	"DispatchFunction Later queue":                  "a process on a laptop has no queue",
 	"ReportsFunction MarkFlags dynamodb:UpdateItem": "a posting to a driver or rider without a wallet",
 	"JobsFunction Lists by-g3": "a person is erased who has such data " +
-		"(pkg/background/erasure)",
-	"JobsFunction Erase T#*#DRIVER#*": "a person is erased who has such data " +
 		"(pkg/background/erasure)",
 	"JobsFunction Erase T#*#TRIP#*": "a person is erased who has such data " +
 		"(pkg/background/erasure)",
