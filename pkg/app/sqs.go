@@ -20,8 +20,8 @@ type sqsEntry struct {
 	MessageGroupId  string `json:",omitempty"`
 }
 
-// sqsQueue returns a function that sends messages to a queue after a delay. name
-// names the queue in errors. group returns the group of a message, or "". The
+// sqsQueue returns a function that sends messages to a queue after a delay. Errors
+// call the queue by name. group returns the group of a message, "" for none. The
 // requests are signed here (API version 2012-11-05, SendMessageBatch), because the
 // SDK's client for SQS would add to the size of a function that needs one call of it.
 func sqsQueue[M any](ctx context.Context, name, url string, load Loader, group func(M) string) (

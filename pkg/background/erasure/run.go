@@ -65,7 +65,7 @@ func (r Runner) Sweep(ctx context.Context) error {
 		}
 		rec.Step, rec.Position, rec.Status, rec.Again = 0, "", privacy.Running, k.Kind == again
 		_, err = r.save(ctx, t, rec, func(tx *table.Tx) {
-			tx.Create(table.Item{Key: privacy.OpenKey(r.platform(), t, rec.ID), Type: "job"}).Else(table.ErrConflict)
+			due.BeginJob(tx, r.platform(), t, rec.ID)
 			if k.Kind == own {
 				tx.Check(login.Key(t, rec.Audience(), p.email)).If("leaving = ?", true).Else(errStays)
 			}
@@ -97,7 +97,7 @@ func (r Runner) save(ctx context.Context, t table.Tenant, rec privacy.Record, al
 	tx := t.Write().Covers(r.platform().Handle)
 	tx.Replace(rec.Item(t)).Else(errChanged)
 	if !rec.Open() {
-		tx.Delete(privacy.OpenKey(r.platform(), t, rec.ID))
+		tx.Delete(due.JobKey(r.platform(), t, rec.ID))
 	}
 	if also != nil {
 		also(tx)
@@ -122,7 +122,7 @@ func (r Runner) Slice(ctx context.Context, t table.Tenant, id string) (more bool
 	rec, err := r.read(ctx, t, id)
 	if errors.Is(err, fault.NotFound()) || err == nil && !rec.Open() {
 		tx := r.platform().Write()
-		tx.Delete(privacy.OpenKey(r.platform(), t, id))
+		tx.Delete(due.JobKey(r.platform(), t, id))
 		return false, table.Retry(ctx, tx.Commit)
 	}
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"svc/pkg/base/fault"
 	"svc/pkg/base/timestamp"
+	"svc/pkg/data/due"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/imports"
 	"svc/pkg/domain/tenant"
@@ -36,7 +37,7 @@ func (r Runner) importing(ctx context.Context, t table.Tenant, id string) (more 
 	switch {
 	case errors.Is(err, fault.NotFound()) || err == nil && rec.Done():
 		tx := r.platform().Write()
-		tx.Delete(imports.OpenKey(r.platform(), t, id))
+		tx.Delete(due.JobKey(r.platform(), t, id))
 		return false, table.Retry(ctx, tx.Commit)
 	case err != nil || rec.Lease > timestamp.Format(now):
 		return false, err
@@ -116,7 +117,7 @@ func (r Runner) keep(ctx context.Context, t table.Tenant, rec *imports.Record, t
 	rec.UpdatedAt = timestamp.Format(r.Now())
 	tx.Replace(rec.Item(t)).Else(errLost)
 	if rec.Done() {
-		tx.Covers(r.platform().Handle).Delete(imports.OpenKey(r.platform(), t, rec.ID))
+		tx.Covers(r.platform().Handle).Delete(due.JobKey(r.platform(), t, rec.ID))
 	}
 	err := tx.Commit(ctx)
 	if err == nil {

@@ -17,6 +17,7 @@ import (
 	"svc/pkg/base/fault"
 	"svc/pkg/base/ids"
 	"svc/pkg/base/timestamp"
+	"svc/pkg/data/due"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/export"
 	"svc/pkg/domain/imports"
@@ -96,7 +97,7 @@ func (r Runner) Run(ctx context.Context) error {
 	given := map[string]bool{} // up until the next Run
 	for {
 		worked := false
-		for items, err := range r.platform().Pages(ctx, r.platform().Partition("JOBS"), table.Query{Limit: 100}) {
+		for items, err := range r.platform().Pages(ctx, r.platform().Partition(due.Jobs), table.Query{Limit: 100}) {
 			if err != nil {
 				return errors.Join(failed, err)
 			}
@@ -136,7 +137,7 @@ func (r Runner) slice(ctx context.Context, name string) (more bool, err error) {
 	switch {
 	case errors.Is(err, fault.NotFound()) || err == nil && rec.Done():
 		tx := r.platform().Write()
-		tx.Delete(export.OpenKey(r.platform(), t, id))
+		tx.Delete(due.JobKey(r.platform(), t, id))
 		return false, table.Retry(ctx, tx.Commit)
 	case err != nil || rec.Lease > timestamp.Format(now):
 		return false, err
@@ -285,7 +286,7 @@ func (r Runner) save(ctx context.Context, t table.Tenant, rec export.Record) (ex
 		tx := t.Write().Covers(r.platform().Handle)
 		tx.Replace(rec.Item(t)).Else(table.ErrConflict)
 		if rec.Done() {
-			tx.Delete(export.OpenKey(r.platform(), t, rec.ID))
+			tx.Delete(due.JobKey(r.platform(), t, rec.ID))
 		}
 		if err = tx.Commit(ctx); !errors.Is(err, table.ErrConflict) {
 			break

@@ -37,8 +37,8 @@ type Record struct {
 	// Number is the number that Phone stands for. Only programs that link the
 	// numbering plans of all countries write it.
 	Number *phone.Number `json:"number,omitempty"`
-	// RatingSum and RatingCount are those of the drivers' ratings, which the projection
-	// adds. Rating is their mean as soon as there is one.
+	// RatingSum and RatingCount are the sum and the number of the drivers' ratings. The
+	// projection counts them. After the first rating, Rating is their mean.
 	RatingSum   int64 `json:"-"`
 	RatingCount int64 `json:"-"`
 }

@@ -55,8 +55,8 @@ type Record struct {
 	CreatedAt       string   `json:"createdAt"`
 	StatusUpdatedAt string   `json:"statusUpdatedAt,omitempty"`
 	Trip            string   `json:"-"` // the ride that made the driver BUSY; "" if there is none
-	// RatingSum and RatingCount are those of the riders' ratings, which the projection
-	// adds. Rating is their mean as soon as there is one.
+	// RatingSum and RatingCount are the sum and the number of the riders' ratings. The
+	// projection counts them. After the first rating, Rating is their mean.
 	RatingSum   int64 `json:"-"`
 	RatingCount int64 `json:"-"`
 }

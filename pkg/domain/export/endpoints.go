@@ -11,6 +11,7 @@ import (
 	"svc/pkg/base/ids"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/audit"
+	"svc/pkg/data/due"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/report"
 	"svc/pkg/domain/tenant"
@@ -91,7 +92,7 @@ func create(ctx context.Context, c *api.Caller, in *createInput) (*Job, error) {
 	return &job, table.Retry(ctx, func(ctx context.Context) error {
 		tx := c.Tenant.Write().Covers(c.Platform.Handle)
 		tx.Create(Record{Job: job, By: by, Version: 1}.Item(c.Tenant)).Else(table.ErrConflict)
-		tx.Create(table.Item{Key: OpenKey(c.Platform, c.Tenant, job.ID), Type: "job"}).Else(table.ErrConflict)
+		due.BeginJob(tx, c.Platform, c.Tenant, job.ID)
 		audit.Append(tx, c.Tenant, c.By(), "export.add", job.ID, nil, job.Shown())
 		return c.Commit(ctx, tx, job)
 	})
@@ -180,12 +181,6 @@ func get(ctx context.Context, c *api.Caller, in *getInput) (*Job, error) {
 		return nil, err
 	}
 	r.URL = &url
-	c.AfterChecks(func(ctx context.Context) error {
-		return table.Retry(ctx, func(ctx context.Context) error {
-			tx := c.Tenant.Write()
-			audit.Append(tx, c.Tenant, c.By(), "export.download", r.ID, nil, map[string]any{"kind": r.Kind})
-			return tx.Commit(ctx)
-		})
-	})
+	c.Audit("export.download", r.ID, map[string]any{"kind": r.Kind})
 	return &r.Job, nil
 }

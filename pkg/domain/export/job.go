@@ -118,11 +118,6 @@ func (r Record) available(now time.Time) bool {
 	return r.Status == Ready && err == nil && now.Before(until)
 }
 
-// OpenKey returns the key of the platform's list of unfinished jobs.
-func OpenKey(p table.Platform, t table.Tenant, id string) table.Key {
-	return p.Key(t.ID()+"#"+id, "JOBS")
-}
-
 // countOpen reads by-g2 T#t#EXPORTS: how many exports of the tenant are
 // unfinished, at most maxOpen.
 func countOpen(ctx context.Context, t table.Tenant) (int, error) {

@@ -217,7 +217,8 @@ func (a *applying) load(ctx context.Context, keys []table.Key) error {
 	return err
 }
 
-// keys returns the keys that a row's person may have: the index row and the sign-in.
+// keys returns the keys of the two items that lead to a row's person, if they exist:
+// the index item and the sign-in item.
 func (a *applying) keys(cells map[string]string) (out []table.Key) {
 	t, audience := a.g.Tenant, kinds[a.Kind].audience
 	if a.Key != "email" {

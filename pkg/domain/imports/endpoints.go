@@ -9,6 +9,7 @@ import (
 	"svc/pkg/base/fault"
 	"svc/pkg/base/ids"
 	"svc/pkg/data/audit"
+	"svc/pkg/data/due"
 	"svc/pkg/data/table"
 	"svc/pkg/edge/api"
 )
@@ -88,7 +89,7 @@ func create(ctx context.Context, c *api.Caller, in *createInput) (*Job, error) {
 	return &job, table.Retry(ctx, func(ctx context.Context) error {
 		tx := c.Tenant.Write().Covers(c.Platform.Handle)
 		tx.Create(rec.Item(c.Tenant)).Else(table.ErrConflict)
-		tx.Create(table.Item{Key: OpenKey(c.Platform, c.Tenant, job.ID), Type: "job"}).Else(table.ErrConflict)
+		due.BeginJob(tx, c.Platform, c.Tenant, job.ID)
 		audit.Append(tx, c.Tenant, c.By(), "import.add", job.ID, nil, job.Shown())
 		return c.Commit(ctx, tx, job)
 	})
@@ -154,8 +155,8 @@ func faults(ctx context.Context, c *api.Caller, in *faultsInput) (*api.Page[Faul
 		Map: table.DecodeDoc[Fault]})
 }
 
-// Faults reads the faulty rows of a job, in the file's order: their numbers and
-// places.
+// Faults reads which rows of a job have a fault and where each is in the file, in
+// the file's order.
 func Faults(ctx context.Context, t table.Tenant, id string) (rows []Row, err error) {
 	for items, err := range t.Pages(ctx, Key(t, id).PK, table.Query{Prefix: "FAULT#", Limit: 500, Consistent: true}) {
 		if err != nil {

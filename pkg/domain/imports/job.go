@@ -123,11 +123,6 @@ func (r Record) FailedFile(t table.Tenant) string {
 	return "imports/" + t.ID() + "/" + r.ID + ".failed." + r.Format
 }
 
-// OpenKey returns the key of the platform's list of unfinished jobs.
-func OpenKey(p table.Platform, t table.Tenant, id string) table.Key {
-	return p.Key(t.ID()+"#"+id, "JOBS")
-}
-
 // countOpen reads by-g2 T#t#IMPORTS: the unfinished imports of the tenant, at most
 // maxOpen.
 func countOpen(ctx context.Context, t table.Tenant) (int, error) {

@@ -11,6 +11,7 @@ import (
 	"svc/pkg/base/ids"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/audit"
+	"svc/pkg/data/due"
 	"svc/pkg/data/table"
 	"svc/pkg/edge/api"
 )
@@ -153,7 +154,7 @@ func begin(ctx context.Context, c *api.Caller, r Record, person table.Item,
 	return &r.PrivacyRequest, table.Retry(ctx, func(ctx context.Context) error {
 		tx := c.Tenant.Write().Covers(c.Platform.Handle)
 		tx.Create(r.Item(c.Tenant)).Else(table.ErrConflict)
-		tx.Create(table.Item{Key: OpenKey(c.Platform, c.Tenant, r.ID), Type: "job"}).Else(table.ErrConflict)
+		due.BeginJob(tx, c.Platform, c.Tenant, r.ID)
 		if also != nil {
 			also(tx, p.Email)
 		}
@@ -211,13 +212,7 @@ func linked(ctx context.Context, c *api.Caller, r Record) (*PrivacyRequest, erro
 		return nil, err
 	}
 	r.URL = &url
-	c.AfterChecks(func(ctx context.Context) error {
-		return table.Retry(ctx, func(ctx context.Context) error {
-			tx := c.Tenant.Write()
-			audit.Append(tx, c.Tenant, c.By(), "privacy.download", r.ID, nil, map[string]any{"of": r.Subject()})
-			return tx.Commit(ctx)
-		})
-	})
+	c.Audit("privacy.download", r.ID, map[string]any{"of": r.Subject()})
 	return &r.PrivacyRequest, nil
 }
 
@@ -257,7 +252,7 @@ func run(ctx context.Context, c *api.Caller, in *idInput) (*PrivacyRequest, erro
 		r.RunsAt, r.UpdatedAt = nil, timestamp.Format(c.Now)
 		tx := c.Tenant.Write().Covers(c.Platform.Handle)
 		tx.Replace(r.Item(c.Tenant)).Else(table.ErrConflict)
-		tx.Create(table.Item{Key: OpenKey(c.Platform, c.Tenant, r.ID), Type: "job"}).Else(table.ErrConflict)
+		due.BeginJob(tx, c.Platform, c.Tenant, r.ID)
 		audit.Append(tx, c.Tenant, c.By(), "privacy.run", r.ID, nil, map[string]any{"of": r.Subject()})
 		return c.Commit(ctx, tx, r.PrivacyRequest)
 	})

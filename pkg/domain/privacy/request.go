@@ -96,11 +96,6 @@ func Journal(t table.Tenant) string { return t.Partition("ERASURES") }
 // data.
 func ExportsOf(t table.Tenant, id string) string { return t.Partition("PRIVACY", "OF", id) }
 
-// OpenKey returns the key of a request in the platform's list of unfinished jobs.
-func OpenKey(p table.Platform, t table.Tenant, id string) table.Key {
-	return p.Key(t.ID()+"#"+id, "JOBS")
-}
-
 // Item returns the stored form of a request.
 func (r Record) Item(t table.Tenant) table.Item {
 	it := table.Item{Key: Key(t, r.ID), Type: "privacy", Version: r.Version, Doc: r, Preserve: r.Preserve}

@@ -98,7 +98,7 @@ func Fill(ctx context.Context, db *table.DB, by audit.By, n tenant.Tenant, robot
 // atOnce is how many robots are added at the same time.
 const atOnce = 8
 
-// add adds a robot driver and a robot rider, unless they are there.
+// add creates a robot driver and a robot rider. It skips one that already exists.
 func add(ctx context.Context, t table.Tenant, by audit.By, d driver.Record, c customer.Record) error {
 	_, err := driver.ByID(ctx, t, d.ID)
 	if errors.Is(err, fault.NotFound()) {

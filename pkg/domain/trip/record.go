@@ -17,7 +17,7 @@ import (
 // The indexes that contain trips.
 const (
 	byTenant = 1 // TRIPS#shard
-	// ByStatus is exported for reads of all trips in a status.
+	// ByStatus lists all trips in a status.
 	ByStatus   = 2 // STATUS#status#shard
 	byDriver   = 3 // DRIVER#id#TRIPS
 	byCustomer = 4 // CUSTOMER#id#TRIPS

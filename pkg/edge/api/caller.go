@@ -129,9 +129,18 @@ func (c *Caller) Begun() {
 	}
 }
 
-// AfterChecks runs do after a handler that reads, when all checks have passed. An
-// error of do becomes the response. The caller gets no response before do returns.
-func (c *Caller) AfterChecks(do func(context.Context) error) { c.x.after = do }
+// Audit adds an entry to the audit log after a handler that reads, when all checks
+// have passed. The caller gets no response before the entry is stored. An error
+// becomes the response.
+func (c *Caller) Audit(what, id string, now map[string]any) {
+	c.x.after = func(ctx context.Context) error {
+		return table.Retry(ctx, func(ctx context.Context) error {
+			tx := c.Tenant.Write()
+			audit.Append(tx, c.Tenant, c.By(), what, id, nil, now)
+			return tx.Commit(ctx)
+		})
+	}
+}
 
 // Item returns an item. The items that the row Needs, the actor's record and
 // the flags come from the checks' batch. Item reads any other key of the tenant
