@@ -84,7 +84,8 @@ func importTarget(ctx context.Context, t table.Tenant) (imports.Target, error) {
 		return imports.Target{}, err
 	}
 	country, err := projection.CountryOf(ctx, t)
-	return imports.Target{Tenant: t, By: by(), Shards: shards, Country: country, Phones: plans.Read}, err
+	return imports.Target{Tenant: t, By: by(), Shards: shards, Country: country, Phones: plans.Read,
+		MovesLogins: true}, err
 }
 
 // importing is one run of the command.

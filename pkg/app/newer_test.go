@@ -309,6 +309,7 @@ func TestUnknownSurvivesEveryWrite(t *testing.T) {
 	n.replaced, n.lost = map[string]bool{}, map[string]bool{} // of the service, not of the demo
 	e2e.Run(t, e2e.Target{BaseURL: running.BaseURL, Patience: 10 * time.Minute})
 	widen(t, running.BaseURL)
+	testkit.Must(t, running.Poller.Drain(t.Context())) // the earlier names are counted
 	operate(t, rt)
 	testkit.Must(t, running.Poller.Drain(t.Context()))
 	n.mu.Lock()
@@ -400,7 +401,12 @@ func operate(t *testing.T, rt *app.Runtime) {
 	testkit.Must(t, err)
 	_, err = settings.SetZone(ctx, tn, by, zones[0].ID, func(z *settings.Zone) error { z.Name += " 2"; return nil })
 	testkit.Must(t, err)
-	_, err = customer.Change(ctx, tn, by, riders[0].ID, func(r *customer.Record) error { r.FirstName += "a"; return nil })
+	_, err = customer.Change(ctx, tn, by, riders[0].ID, func(r *customer.Record) error {
+		// So long that the search rows need several transactions.
+		r.FirstName = "Abcdefghijklmnopqrstuvwxyz0123456789 Zyxwvutsrqponmlkjihgfedcba9876543210"
+		r.LastName = "Qwertyuiopasdfghjklzxcvbnm1357924680 Mnbvcxzlkjhgfdsapoiuytrewq0864297531"
+		return nil
+	})
 	testkit.Must(t, err)
 	operateMembers(t, db, tn, by)
 	businesses, _, err := delivery.Businesses(ctx, tn, "", 1)

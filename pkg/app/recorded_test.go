@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -47,7 +48,7 @@ type recording struct {
 
 // iamRequest contains the properties of a request that IAM evaluates.
 type iamRequest struct {
-	attributes []string // of an update
+	attributes []string // of an update, or of a read of some attributes
 	action     string
 	resource   string   // "table", an index's name, "key"
 	keys       []string // leading keys, each cut after its family
@@ -276,7 +277,9 @@ func judged(operation string, body []byte) ([]iamRequest, error) {
 		Key                       map[string]map[string]string
 		ExpressionAttributeValues map[string]map[string]any
 		RequestItems              map[string]struct {
-			Keys []map[string]map[string]string
+			Keys                     []map[string]map[string]string
+			ProjectionExpression     string
+			ExpressionAttributeNames map[string]string
 		}
 		TransactItems []map[string]json.RawMessage
 	}
@@ -302,6 +305,9 @@ func judged(operation string, body []byte) ([]iamRequest, error) {
 		for _, keys := range in.RequestItems {
 			for _, key := range keys.Keys {
 				one.keys = append(one.keys, family(key["pk"]["S"]))
+			}
+			for _, term := range strings.Fields(strings.ReplaceAll(keys.ProjectionExpression, ",", " ")) {
+				one.attributes = append(one.attributes, cmp.Or(keys.ExpressionAttributeNames[term], term))
 			}
 		}
 	case "PutItem":

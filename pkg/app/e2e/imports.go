@@ -14,7 +14,7 @@ func (s *suite) imported(t *testing.T) {
 	token, n := s.token(t, operator), time.Now().UnixNano()
 	for _, tt := range []struct{ kind, key, file string }{
 		{"customers", "externalId", fmt.Sprintf("externalId,email,name\n%d,i%d@metro.example,Ann\n,nobody,Nobody\n", n, n)},
-		{"customers", "externalId", fmt.Sprintf("externalId,email,name\n%d,j%d@metro.example,Ann\n,nobody,Nobody\n", n, n)},
+		{"customers", "externalId", fmt.Sprintf("externalId,email,name\n%d,i%d@metro.example,Anna\n,nobody,Nobody\n", n, n)},
 		{"drivers", "email", fmt.Sprintf("email,name\nd%d@metro.example,Dan\nnobody,Nobody\n", n)},
 	} {
 		made := s.do(t, call{method: "POST", path: "/api/v1/imports", token: token,

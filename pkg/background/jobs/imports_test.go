@@ -19,6 +19,7 @@ import (
 
 	"svc/pkg/app/apptest"
 	"svc/pkg/background/jobs"
+	"svc/pkg/base/fault"
 	"svc/pkg/domain/customer"
 	"svc/pkg/domain/imports"
 	"svc/pkg/domain/person"
@@ -193,11 +194,20 @@ func TestImportOfFaults(t *testing.T) {
 		t.Errorf("the customer is %+v", r)
 	}
 	mended := imported(t, s, token, `{"kind":"customers","key":"externalId"}`,
-		[]byte("externalId,email,name\n1,a1b@metro.example,\n3,a3@metro.example,Bob\n"))
+		[]byte("externalId,email,name\n1,,Ann Two\n3,a3@metro.example,Bob\n"))
 	if counts(mended) != "DONE 1/1/0/0" {
 		t.Error(counts(mended))
 	}
-	if r, err := customer.Find(t.Context(), s.Tenant("metro"), "a1b@metro.example"); err != nil || r.Name != "Ann One" {
+	// Whoever may import must not take over an account by its mail address.
+	moved := imported(t, s, token, `{"kind":"customers","key":"externalId"}`,
+		[]byte("externalId,email,name\n1,a1b@metro.example,\n"))
+	if counts(moved) != "DONE 0/0/0/1" {
+		t.Error(counts(moved))
+	}
+	if _, err := customer.Find(t.Context(), s.Tenant("metro"), "a1b@metro.example"); !errors.Is(err, fault.NotFound()) {
+		t.Errorf("the moved account: %v", err)
+	}
+	if r, err := customer.Find(t.Context(), s.Tenant("metro"), "a1@metro.example"); err != nil || r.Name != "Ann Two" {
 		t.Errorf("%+v %v", r, err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -36,16 +37,36 @@ const batchSize, batchRounds = 100, 5
 // unprocessed, Batch sends up to four more requests, and then returns
 // fault.Unavailable. Without keys it sends no request.
 func (h Handle) Batch(ctx context.Context, keys ...Key) ([]Item, error) {
-	return h.batchGet(ctx, true, keys)
+	return h.batchGet(ctx, true, nil, keys)
 }
 
 // BatchEventual is Batch with eventually consistent reads, which use half the
 // read units.
 func (h Handle) BatchEventual(ctx context.Context, keys ...Key) ([]Item, error) {
-	return h.batchGet(ctx, false, keys)
+	return h.batchGet(ctx, false, nil, keys)
 }
 
-func (h Handle) batchGet(ctx context.Context, consistent bool, keys []Key) ([]Item, error) {
+// BatchOf is Batch for only these attributes of the items, so a role needs no right to
+// read the others.
+func (h Handle) BatchOf(ctx context.Context, attributes []string, keys ...Key) ([]Item, error) {
+	return h.batchGet(ctx, true, attributes, keys)
+}
+
+// projection returns the expression that reads only the attributes and the key, nil
+// for all attributes.
+func projection(attributes []string) (expression *string, names map[string]string) {
+	if attributes == nil {
+		return nil, nil
+	}
+	terms, names := []string{"pk", "sk"}, map[string]string{}
+	for i, name := range attributes {
+		term := fmt.Sprint("#", i)
+		terms, names[term] = append(terms, term), name
+	}
+	return aws.String(strings.Join(terms, ",")), names
+}
+
+func (h Handle) batchGet(ctx context.Context, consistent bool, attributes []string, keys []Key) ([]Item, error) {
 	if len(keys) == 0 {
 		return nil, nil
 	}
@@ -60,11 +81,12 @@ func (h Handle) batchGet(ctx context.Context, consistent bool, keys []Key) ([]It
 	if len(asked) > batchSize {
 		return nil, fmt.Errorf("batch get of %d keys, expected at most %d", len(asked), batchSize)
 	}
+	only, called := projection(attributes)
 	for range batchRounds {
 		sent, got := wanting(ctx)
 		out, err := h.db.client.BatchGetItem(h.within(sent), &dynamodb.BatchGetItemInput{
 			RequestItems: map[string]types.KeysAndAttributes{h.db.name: {Keys: asked,
-				ConsistentRead: aws.Bool(consistent)}},
+				ConsistentRead: aws.Bool(consistent), ProjectionExpression: only, ExpressionAttributeNames: called}},
 			ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
 		})
 		if err != nil {

@@ -46,6 +46,10 @@ type Phones func(typed, country string) *phone.Number
 
 // Target is where the rows go.
 type Target struct {
+	// MovesLogins lets a row change the mail address with which a person signs in. That
+	// reads the hash of the password, so only svc may.
+	MovesLogins bool
+
 	Tenant  table.Tenant
 	By      audit.By
 	Shards  int
