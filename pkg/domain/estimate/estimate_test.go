@@ -42,6 +42,7 @@ type town struct {
 	rider    string // id
 	token    string
 	services []settings.Service
+	wire     *testkit.Wire
 }
 
 func newTown(t *testing.T, routing http.HandlerFunc) *town {
@@ -51,8 +52,9 @@ func newTown(t *testing.T, routing http.HandlerFunc) *town {
 
 func newTownOn(t *testing.T, client http.RoundTripper) *town {
 	t.Helper()
-	stand := apitest.New(t, testkit.Table(t), append(estimate.Rows(client), trip.Rows()...)...)
-	w := &town{Stand: stand, t: t, tenant: stand.Tenant("USD", 1), by: audit.By{Who: "svc:test", At: apitest.Start}}
+	wire := &testkit.Wire{}
+	stand := apitest.New(t, testkit.TableOnWire(t, wire), append(estimate.Rows(client), trip.Rows()...)...)
+	w := &town{Stand: stand, t: t, wire: wire, tenant: stand.Tenant("USD", 1), by: audit.By{Who: "svc:test", At: apitest.Start}}
 	w.rider = ids.New(ids.Customer, apitest.Start)
 	w.token = w.newRider(w.rider)
 	for _, s := range []settings.ServiceType{
@@ -106,6 +108,7 @@ func nothing(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.Status
 // routing engine it follows from the straight line of 1.98 km.
 func TestEstimate(t *testing.T) {
 	w := newTown(t, nothing)
+	w.wire.Rounds(true)
 	got := w.estimate()
 	if len(got) != 2 {
 		t.Fatalf("%d offers: %+v", len(got), got)

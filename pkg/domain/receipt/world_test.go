@@ -46,6 +46,15 @@ func newWorld(t testing.TB, currency string) *world {
 	return newWorldOn(t, testkit.Table(t), currency)
 }
 
+// newWorldInRounds returns a world whose round trips can be counted (testkit.Wire.Rounds).
+func newWorldInRounds(t testing.TB, currency string) *world {
+	t.Helper()
+	wire := &testkit.Wire{}
+	w := newWorldOn(t, testkit.TableOnWire(t, wire), currency)
+	wire.Rounds(true)
+	return w
+}
+
 func newWorldOn(t testing.TB, db *table.DB, currency string) *world {
 	t.Helper()
 	rows := append(receipt.WalletRows(), append(receipt.TripRows(), wallet.Rows()...)...)

@@ -24,12 +24,15 @@ type town struct {
 	riders   []string // ids
 	drivers  []string // ids
 	tokens   map[string]string
+	wire     *testkit.Wire
 }
 
 func newTown(t testing.TB, shards, riders, drivers int) *town {
 	t.Helper()
-	stand := apitest.New(t, testkit.Table(t), trip.Rows()...)
-	return settle(t, stand, shards, riders, drivers)
+	wire := &testkit.Wire{}
+	w := settle(t, apitest.New(t, testkit.TableOnWire(t, wire), trip.Rows()...), shards, riders, drivers)
+	w.wire = wire
+	return w
 }
 
 func settle(t testing.TB, stand *apitest.Stand, shards, riders, drivers int) *town {

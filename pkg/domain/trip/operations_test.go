@@ -81,6 +81,7 @@ func (w *office) mine(person string) []string {
 // place, with the fare. The log names the operator, and so does the audit log.
 func TestOperatorDrives(t *testing.T) {
 	w := newOffice(t, 1, 1)
+	w.wire.Rounds(true)
 	id := w.request().ID
 	w.act(id, "accept", w.driver(), "")
 	for _, action := range []string{"arrived", "start"} {
@@ -231,6 +232,7 @@ func (w *office) disable(id string) {
 // A booking is a trip of its rider like any other, and its log begins with it.
 func TestBook(t *testing.T) {
 	w := newOffice(t, 1, 1)
+	w.wire.Rounds(true)
 	s, err := settings.AddService(t.Context(), w.tenant, audit.By{Who: "svc:test", At: apitest.Start},
 		settings.Service{ServiceType: settings.ServiceType{Name: "Standard", BaseFare: "3", PerKm: "1.2", PerMinute: "0.3",
 			MinimumFare: "5", Capacity: 4, Active: true}, CommissionRate: "0.2"})
@@ -342,6 +344,7 @@ func TestBookedTripsAreOpen(t *testing.T) {
 // then gone from every list.
 func TestDelete(t *testing.T) {
 	w := newOffice(t, 1, 1)
+	w.wire.Rounds(true)
 	erase := func(id string) int { return w.Do("DELETE", "/api/v1/trips/"+id, w.token, "").Status }
 	for name, tt := range map[string]struct {
 		reach func() string

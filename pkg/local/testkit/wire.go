@@ -42,6 +42,14 @@ func (w *Wire) Over(next http.RoundTripper) http.RoundTripper {
 	return w
 }
 
+// CloseIdle closes the connections that no request uses. How many there are depends on
+// how many requests happened to meet.
+func (w *Wire) CloseIdle() {
+	if pool, ok := w.next.(interface{ CloseIdleConnections() }); ok {
+		pool.CloseIdleConnections()
+	}
+}
+
 // Rounds switches rounds on or off. In a round, requests that do not wait for one
 // another are sent together, and all their responses arrive before the next
 // round. A test that asserts table.Usage.Sequential needs rounds, because

@@ -185,6 +185,9 @@ func (s *Store) End(ctx context.Context, w http.ResponseWriter, r *http.Request)
 }
 
 func (s *Store) item(n *Session) table.Item {
-	return table.Item{Key: s.key(n.secret), Type: "session", Doc: n, Expires: n.expires,
-		G: [4]string{login.SessionsOf(s.p, n.Actor)}, R: ids.Hash(n.secret)}
+	it := table.Item{Key: s.key(n.secret), Type: "session", Doc: n, Expires: n.expires}
+	if n.TenantID != "" { // an erasure looks for the sessions of riders and drivers
+		it.G[0], it.R = login.SessionsOf(s.p, n.Actor), ids.Hash(n.secret)
+	}
+	return it
 }
