@@ -54,7 +54,8 @@ func newTownOn(t *testing.T, client http.RoundTripper) *town {
 	t.Helper()
 	wire := &testkit.Wire{}
 	stand := apitest.New(t, testkit.TableOnWire(t, wire), append(estimate.Rows(client), trip.Rows()...)...)
-	w := &town{Stand: stand, t: t, wire: wire, tenant: stand.Tenant("USD", 1), by: audit.By{Who: "svc:test", At: apitest.Start}}
+	w := &town{Stand: stand, t: t, wire: wire, tenant: stand.Tenant("USD", 1),
+		by: audit.By{Who: "svc:test", At: apitest.Start}}
 	w.rider = ids.New(ids.Customer, apitest.Start)
 	w.token = w.newRider(w.rider)
 	for _, s := range []settings.ServiceType{
