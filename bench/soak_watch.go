@@ -116,21 +116,15 @@ func footprint(pid int) (resident, files float64, err error) {
 	return resident * 1024, float64(len(open)), err
 }
 
-// engineOf returns the engine that a process started, and its name.
-func engineOf(pid int) (child int, name string, err error) {
-	lists, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
-	if err != nil {
-		return 0, "", err
-	}
-	for _, list := range lists {
-		text, err := os.ReadFile(list) //nolint:gosec // of /proc
+// engineOf returns the engine that a process started, and its name. The engine may be
+// the child of a process that only guards it.
+func engineOf(pid int) (engine int, name string, err error) {
+	for below := []int{pid}; len(below) > 0; below = below[1:] {
+		children, err := childrenOf(below[0])
 		if err != nil {
-			continue // the thread has ended
+			return 0, "", err
 		}
-		for word := range strings.FieldsSeq(string(text)) {
-			if child, err = strconv.Atoi(word); err != nil {
-				return 0, "", err
-			}
+		for _, child := range children {
 			program, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", child))
 			switch strings.TrimSpace(string(program)) {
 			case "dynoxide":
@@ -139,6 +133,7 @@ func engineOf(pid int) (child int, name string, err error) {
 				return child, "DynamoDB Local", nil
 			}
 		}
+		below = append(below, children...)
 	}
 	return 0, "", fmt.Errorf("the process %d has no engine", pid)
 }
@@ -208,4 +203,26 @@ func (w *watch) judge() error {
 func perRide(all []sample) float64 {
 	first, last := all[0], all[len(all)-1]
 	return (last.stored - first.stored) / float64(max(1, last.rides-first.rides))
+}
+
+// childrenOf returns the processes that a process started and that run.
+func childrenOf(pid int) (children []int, err error) {
+	lists, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	if err != nil {
+		return nil, err
+	}
+	for _, list := range lists {
+		text, err := os.ReadFile(list) //nolint:gosec // of /proc
+		if err != nil {
+			continue // the thread has ended
+		}
+		for word := range strings.FieldsSeq(string(text)) {
+			child, err := strconv.Atoi(word)
+			if err != nil {
+				return nil, err
+			}
+			children = append(children, child)
+		}
+	}
+	return children, nil
 }

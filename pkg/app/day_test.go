@@ -59,15 +59,22 @@ func TestDayOfLoad(t *testing.T) {
 			early = measure(t)
 		}
 	}
-	s.Wire.CloseIdle()
 	late := measure(t)
+	few := func() bool {
+		s.Wire.CloseIdle()
+		late = measure(t)
+		return late.goroutines <= early.goroutines+20 && late.descriptors <= early.descriptors+20
+	}
+	for end := time.Now().Add(time.Minute); !few() && time.Now().Before(end); {
+		time.Sleep(100 * time.Millisecond) // a busy machine ends what is closed later
+	}
 	t.Logf("after 6 hours %+v, after 25 hours %+v", early, late)
 	// The growth that is allowed is the noise of caches and of the log that the test
 	// keeps, far below 19 hours of anything that stays.
 	if grown := int64(late.heap) - int64(early.heap); grown > int64(4<<20+rides*19*24<<10) {
 		t.Errorf("the heap grew by %d bytes", grown)
 	}
-	if late.goroutines > early.goroutines+20 || late.descriptors > early.descriptors+20 {
+	if !few() {
 		t.Errorf("after 6 hours %+v, after 25 hours %+v", early, late)
 	}
 }

@@ -19,11 +19,12 @@ async function turn() {
   try {
     if (!document.hidden) {
       const page = await good(api.GET('/api/v1/events', { params: { query: { after: cursor, limit: 200 } } }))
+      const unknown = cursor === 'latest' // what happened before it, since a view read its list
       cursor = page.cursor
       running = true
       const types = page.items.map(event => event.type)
       for (const [again, about] of listeners) {
-        if (types.some(type => about.some(prefix => type.startsWith(prefix)))) again()
+        if (unknown || types.some(type => about.some(prefix => type.startsWith(prefix)))) again()
       }
     }
   } catch (error) {

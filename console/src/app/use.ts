@@ -1,5 +1,5 @@
 // Hooks: data that is read again and again, and the words of the page.
-import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { Failure } from './api'
 import { live, useFeed } from './feed'
 
@@ -89,7 +89,7 @@ export function usePages<T extends { id: string }>(read: (cursor: string | undef
 export function useRoute(): string[] {
   const parts = () => location.hash.replace(/^#\/?/, '').split('/').map(decodeURIComponent)
   const [route, setRoute] = useState(parts)
-  useEffect(() => {
+  useLayoutEffect(() => { // before the page can be used: a change of address is not missed
     const changed = () => setRoute(parts())
     window.addEventListener('hashchange', changed)
     return () => window.removeEventListener('hashchange', changed)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
@@ -94,6 +95,24 @@ func TestConsole(t *testing.T) {
 		.map(e => e.name).filter(name => !name.startsWith(location.origin + "/")))`) {
 		t.Error(fault)
 	}
+}
+
+// TestConsoleAtOnce: an address that changes at the very moment at which the page shows is not missed.
+func TestConsoleAtOnce(t *testing.T) {
+	testkit.Long(t)
+	s := apptest.New(t)
+	rides(t, s, 1)
+	ctx := browser(t)
+	run(t, ctx, size(1280, 900, "light"), command(page.AddScriptToEvaluateOnNewDocument,
+		page.AddScriptToEvaluateOnNewDocumentParams{Source: `
+			new MutationObserver((_, observer) => {
+				if (!document.querySelector("header nav")) return
+				observer.disconnect()
+				location.hash = "#/trips"
+			}).observe(document, {childList: true, subtree: true})`}))
+	signInToConsole(t, ctx, s, s.Operator(t, "metro", "olga"))
+	run(t, ctx, chromedp.WaitVisible(chromedp.Search(`//h1[.="Trips"]`)),
+		chromedp.WaitVisible(chromedp.Search(`//td[.="1 Harbour Street"]`)))
 }
 
 // TestConsoleInTrouble: the network is cut and comes back, and the operator loses a permission, while
