@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"runtime/pprof"
 	"strconv"
 	"strings"
 	"testing"
@@ -76,6 +77,7 @@ func TestDayOfLoad(t *testing.T) {
 	}
 	if !few() {
 		t.Errorf("after 6 hours %+v, after 25 hours %+v", early, late)
+		testkit.Must(t, pprof.Lookup("goroutine").WriteTo(t.Output(), 1))
 	}
 }
 

@@ -192,6 +192,7 @@ func TestRemove(t *testing.T) {
 		testkit.Must(t, tn.Load(t.Context(), table.Item{Key: authz.ActorKey(tn, authz.Rider, id), Type: "customer"}))
 		return s.Token(tn, authz.Rider, id)
 	}
+	testkit.InRounds(t, s.DB)
 	token, stranger := person(), person()
 	const path, home = "/api/v1/me/addresses", `{"address":"Home","lat":1,"lng":2,"label":"Home"}`
 	var made, again address.Address

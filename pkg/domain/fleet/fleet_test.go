@@ -50,6 +50,7 @@ func (o *office) operator(t table.Tenant) string {
 
 func TestInvite(t *testing.T) {
 	o := newOffice(t)
+	testkit.InRounds(t, o.DB)
 	o.Server.Mail = func(_ context.Context, to, subject, text string) error {
 		o.mails = append(o.mails, to+"\n"+subject+"\n"+text)
 		return nil

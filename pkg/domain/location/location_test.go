@@ -165,6 +165,7 @@ func TestTwoDevices(t *testing.T) {
 // one also marks the driver.
 func TestUnits(t *testing.T) {
 	w := newWorld(t)
+	testkit.InRounds(t, w.DB)
 	_, token := w.driver(t, driver.Online)
 	for i, step := range []struct {
 		move   float64 // degrees to the north

@@ -242,6 +242,7 @@ func TestNoCardNumbers(t *testing.T) {
 // methods.
 func TestOwnMethods(t *testing.T) {
 	s := apitest.New(t, testkit.Table(t), payment.Rows()...)
+	testkit.InRounds(t, s.DB)
 	tn := s.Tenant("USD", 1)
 	id, token := rider(t, s, tn)
 	var first, second payment.Method

@@ -33,11 +33,13 @@ func faultFields(t *testing.T, a apitest.Answer) string {
 func editor(t *testing.T) (*apitest.Stand, string) {
 	t.Helper()
 	s, tn, _ := stand(t)
+	testkit.InRounds(t, s.DB)
 	return s, s.Token(tn, authz.Dashboard, ids.New(ids.Person, apitest.Start), "VIEW_SETTINGS", "EDIT_SETTINGS")
 }
 
 func TestPatchSettings(t *testing.T) {
 	s, tn, _ := stand(t)
+	testkit.InRounds(t, s.DB)
 	token := s.Token(tn, authz.Dashboard, ids.New(ids.Person, apitest.Start), "VIEW_SETTINGS", "EDIT_SETTINGS")
 	patch := func(body string) (out settings.Overview) {
 		t.Helper()

@@ -9,6 +9,7 @@ import (
 	"svc/pkg/base/ids"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/trip"
+	"svc/pkg/local/testkit"
 )
 
 // offer stores a service type.
@@ -38,6 +39,7 @@ func (w *town) rate(service string) string {
 // it at most once a second, however many rides are requested.
 func TestRidesReadTheirServiceTypeOnceASecond(t *testing.T) {
 	w := newTown(t, 4, 1, 1)
+	testkit.InRounds(t, w.DB)
 	id := w.service(true)
 	w.rate(id)
 	first := w.Last().Usage.ReadUnits

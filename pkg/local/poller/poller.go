@@ -178,6 +178,11 @@ func (w waking) RoundTrip(req *http.Request) (*http.Response, error) {
 	return res, err
 }
 
+// CloseIdleConnections makes http.Client.CloseIdleConnections reach the transport.
+func (w waking) CloseIdleConnections() {
+	(&http.Client{Transport: w.next}).CloseIdleConnections()
+}
+
 // Lag returns how far each consumer is behind. Everything that was written
 // before now minus the lag is delivered to the consumer. But a lag counts from
 // Start at most, even if the consumer must still deliver records from before

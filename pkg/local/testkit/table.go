@@ -100,5 +100,20 @@ func Open(t testing.TB, name string, w *Wire) *table.DB {
 	if err != nil {
 		t.Fatalf("opening the table: %v", err)
 	}
+	wires.Store(db, w)
+	t.Cleanup(func() { wires.Delete(db) })
 	return db
+}
+
+// wires are the wires of the open tables.
+var wires sync.Map // of *Wire by *table.DB
+
+// InRounds sends the requests of an open table in rounds from now on (Wire.Rounds).
+func InRounds(t testing.TB, db *table.DB) {
+	t.Helper()
+	w, ok := wires.Load(db)
+	if !ok {
+		t.Fatal("no table of this test")
+	}
+	w.(*Wire).Rounds(true)
 }

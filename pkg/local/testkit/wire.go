@@ -45,9 +45,7 @@ func (w *Wire) Over(next http.RoundTripper) http.RoundTripper {
 // CloseIdle closes the connections that no request uses. How many there are depends on
 // how many requests happened to meet.
 func (w *Wire) CloseIdle() {
-	if pool, ok := w.next.(interface{ CloseIdleConnections() }); ok {
-		pool.CloseIdleConnections()
-	}
+	w.next.(interface{ CloseIdleConnections() }).CloseIdleConnections()
 }
 
 // Rounds switches rounds on or off. In a round, requests that do not wait for one
