@@ -20,14 +20,15 @@ const mostDocuments = 50
 
 func documentRows(read, change authz.Policy, aDriver api.Option) []api.Row {
 	tag, extension := api.Tag("Drivers"), api.Extension()
+	confirm := api.Confirm("The company and the driver rely on it.")
 	return []api.Row{
 		api.Get("/api/v1/drivers/{id}/documents", "svc_list_driver_documents", read, listDocuments, aDriver, tag, extension,
 			api.Summary("List a driver's documents"), api.Text("Newest first.")),
 		api.Post("/api/v1/drivers/{id}/documents", "svc_create_driver_document", change, createDocument, api.Created(),
-			aDriver, tag, extension, api.Versioned(), api.Summary("Add a document of a driver"),
+			aDriver, tag, extension, api.Versioned(), confirm, api.Summary("Add a document of a driver"),
 			api.Text("Only the last four characters of the document's number are kept. A driver has at most 50 documents.")),
 		api.Patch("/api/v1/drivers/{id}/documents/{document}", "svc_update_driver_document", change, patchDocument,
-			api.Needs(needDocument), tag, extension, api.Versioned(), api.Summary("Change a document of a driver"),
+			api.Needs(needDocument), tag, extension, api.Versioned(), confirm, api.Summary("Change a document of a driver"),
 			api.Text("Only the given members change.")),
 		api.Get("/api/v1/me/documents", "svc_list_my_documents", authz.Drivers("driver.documents:read"), myDocuments,
 			api.Tag("Me"), extension, api.Summary("List my documents"), api.Text("What the company knows of the driver's "+
