@@ -57,7 +57,7 @@ func TestOtherTenantsIdentifiersInBodies(t *testing.T) {
 			}
 			path := r.Path
 			if strings.Contains(path, "{") {
-				path = pathTo(t, r, func(kind string, _ int) string { return harbor.ids[kind] })
+				path = pathOf(t, harbor, r)
 			}
 			there, nowhere := metro.ids[kind], s.missing(kind)
 			for audience := range r.Policy.Scopes {
@@ -181,7 +181,7 @@ func TestAgentsAskBeforeTheyAct(t *testing.T) {
 		}
 		path := r.Path
 		if strings.Contains(path, "{") && !strings.HasPrefix(path, "/api/v1/feedback/") {
-			path = pathTo(t, r, func(kind string, _ int) string { return metro.ids[kind] })
+			path = pathOf(t, metro, r)
 		}
 		for audience := range r.Policy.Scopes {
 			if audience == r.NoTool {
