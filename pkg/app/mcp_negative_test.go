@@ -9,10 +9,8 @@ import (
 	"svc/pkg/access/authz"
 	"svc/pkg/app"
 	"svc/pkg/app/apptest"
-	"svc/pkg/base/ids"
 	"svc/pkg/domain/tenant"
 	"svc/pkg/edge/api"
-	"svc/pkg/local/testkit"
 )
 
 // everyTool calls f with every row's tool, by every audience that has it.
@@ -68,53 +66,6 @@ func TestRevokedTokenCallsNoTool(t *testing.T) {
 	everyTool(s, func(r api.Row, a authz.Audience) {
 		s.refused(t, emptyCall(r, agentAddress(s.actors[a]), tokens[a]), 401, "invalid_token")
 	})
-}
-
-// TestAgentsSeeNoOtherTenant: for every tool that takes an identifier, the
-// result for another tenant's identifier equals that for a missing one, byte
-// for byte.
-func TestAgentsSeeNoOtherTenant(t *testing.T) {
-	s := newSuite(t)
-	s.agentsMayAll(t)
-	made := apptest.JSON[struct{ ID string }](t, s.Post(t, s.Token(t, s.actors[authz.Rider]), "/api/v1/me/trips",
-		`{"originAddress":"A","originLat":1,"originLng":2}`).Must(t, 201))
-	foreign := map[authz.Audience]apptest.Actor{authz.Dashboard: s.Operator(t, "harbor", "otto"),
-		authz.Rider: s.Rider(t, "harbor", "rita"), authz.Driver: s.Driver(t, "harbor", "dora")}
-	tokens := map[authz.Audience]string{}
-	for audience, actor := range foreign {
-		tokens[audience] = s.agent(t, actor)
-	}
-	missing, tried := ids.New(ids.Trip, s.Clock.Now()), 0
-	everyTool(s, func(r api.Row, a authz.Audience) {
-		if !strings.Contains(r.Path, "{id}") || strings.Contains(r.Path, "feedback") {
-			return // all tenants share the roadmap
-		}
-		tried++
-		call := func(id string) apptest.Answer {
-			arguments := map[string]any{}
-			testkit.Must(t, json.Unmarshal([]byte(examples()[r.ID]), &arguments))
-			arguments["id"] = id
-			text, err := json.Marshal(arguments)
-			testkit.Must(t, err)
-			return s.Do(t, toolCall(agentAddress(foreign[a]), tokens[a], r.ID, string(text))).Must(t, 200)
-		}
-		there, nowhere := call(made.ID), call(missing)
-		if string(there.Body) != string(nowhere.Body) || !strings.Contains(string(there.Body), "not_found") ||
-			there.Seen.Usage.Requests != nowhere.Seen.Usage.Requests {
-			t.Errorf("%s: %s and %s", r.ID, there.Body, nowhere.Body)
-		}
-	})
-	if tried < 6 {
-		t.Errorf("%d tools take an identifier of a tenant", tried)
-	}
-	for _, tool := range []string{"svc_list_trips", "svc_list_drivers", "svc_list_customers", "svc_list_orders"} {
-		body := string(s.Do(t, toolCall("/mcp", tokens[authz.Dashboard], tool, "{}")).Must(t, 200).Body)
-		for _, secret := range []string{made.ID, s.actors[authz.Rider].ID, s.actors[authz.Driver].ID} {
-			if strings.Contains(body, secret) {
-				t.Errorf("%s shows harbor what is metro's: %s", tool, body)
-			}
-		}
-	}
 }
 
 // TestArgumentsAreValues: an argument is always used as a value. It cannot

@@ -34,6 +34,7 @@ type world struct {
 	*apitest.Stand
 	*testing.T
 	db     *table.DB
+	wire   *testkit.Wire
 	tn     table.Tenant
 	worker dispatch.Worker
 	tokens map[string]string // of the drivers
@@ -42,9 +43,10 @@ type world struct {
 
 func newWorld(t *testing.T, change func(*settings.Dispatch)) *world {
 	t.Helper()
-	db := testkit.Table(t)
+	wire := &testkit.Wire{}
+	db := testkit.TableOnWire(t, wire)
 	s := apitest.New(t, db, slices.Concat(location.Rows(), driver.Rows(), offers.Rows(), trip.Rows())...)
-	w := &world{Stand: s, T: t, db: db, tn: s.Tenant("USD", 2), tokens: map[string]string{}}
+	w := &world{Stand: s, T: t, db: db, wire: wire, tn: s.Tenant("USD", 2), tokens: map[string]string{}}
 	w.worker = dispatch.Worker{DB: db, Now: s.Now}
 	w.rider = ids.New(ids.Customer, s.Now())
 	w.set(func(d *settings.Dispatch) {

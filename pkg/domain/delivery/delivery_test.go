@@ -34,12 +34,14 @@ type world struct {
 	biz    []string
 	riders []string
 	orders []delivery.Order // newest first
+	wire   *testkit.Wire
 }
 
 func build(t *testing.T, shards int) *world {
 	t.Helper()
-	s := apitest.New(t, testkit.Table(t), delivery.Rows()...)
-	w := &world{Stand: s, tn: s.Tenant("USD", shards)}
+	wire := &testkit.Wire{}
+	s := apitest.New(t, testkit.TableOnWire(t, wire), delivery.Rows()...)
+	w := &world{Stand: s, tn: s.Tenant("USD", shards), wire: wire}
 	w.token = s.Token(w.tn, authz.Dashboard, ids.New(ids.Person, apitest.Start), authz.Permissions()...)
 	for _, name := range []string{"Noodles", "apples", "Corner Deli"} {
 		w.biz = append(w.biz, w.business(t, name).ID)

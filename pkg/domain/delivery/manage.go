@@ -31,7 +31,8 @@ func manageRows() []api.Row {
 		api.Get("/api/v1/businesses/{id}/menu", "svc_list_menu", read, listMenu, business, tag, extension,
 			api.Summary("List the menu of a business"), api.Text("Oldest item first, including those not available.")),
 		api.Post("/api/v1/businesses/{id}/menu", "svc_create_menu_item", change, createMenuItem, api.Created(), business,
-			tag, extension, versioned, riders, api.Summary("Add an item to a menu"), api.Text("At most 500 items.")),
+			api.EarlyOne(Menu), tag, extension, versioned, riders, api.Summary("Add an item to a menu"),
+			api.Text("At most 500 items.")),
 		api.Patch("/api/v1/businesses/{id}/menu/{item}", "svc_update_menu_item", change, patchMenuItem,
 			api.Needs(needMenuItem), tag, extension, versioned, riders, api.Summary("Change an item of a menu"),
 			api.Text("Only the given members change. Orders keep the name and the price at which they were placed.")),
@@ -167,7 +168,11 @@ func createMenuItem(ctx context.Context, c *api.Caller, in *createMenuItemInput)
 	if err := m.prepare(c.By(), state.Currency); err != nil {
 		return nil, api.InBody(err)
 	}
-	if err := roomOnMenu(ctx, c.Tenant, in.ID); err != nil {
+	have, err := api.EarlyOf[[]MenuItem](ctx, c)
+	if err == nil {
+		err = roomOnMenu(have)
+	}
+	if err != nil {
 		return nil, err
 	}
 	c.Tagged(int64(1))

@@ -7,8 +7,10 @@ import (
 
 	"svc/pkg/access/authz"
 	"svc/pkg/base/ids"
+	"svc/pkg/data/table"
 	"svc/pkg/domain/delivery"
 	"svc/pkg/edge/api/apitest"
+	"svc/pkg/local/testkit"
 )
 
 // An operator adds a business with a menu. Prices stay exact. A change is of the
@@ -70,5 +72,41 @@ func TestForeignBusiness(t *testing.T) {
 	}
 	if a := w.Do("PATCH", "/api/v1/businesses/x/menu/"+m.ID, w.token, `{"price":1}`); a.Status != http.StatusNotFound {
 		t.Errorf("%d %s", a.Status, a.Body)
+	}
+}
+
+// A change of a business, of its menu or of an order takes two round trips, however
+// long the menu is. A full menu takes no other item.
+func TestRoundTrips(t *testing.T) {
+	w := build(t, 1)
+	soup, _ := w.menu(t)
+	var items []table.Item
+	for range 497 {
+		m := delivery.MenuItem{ID: ids.New(ids.MenuItem, apitest.Start), MenuItemEdit: soup.MenuItemEdit}
+		items = append(items, table.Item{Key: delivery.MenuItemKey(w.tn, w.biz[0], m.ID), Type: "menuitem", Version: 1, Doc: m})
+	}
+	testkit.Must(t, w.tn.Load(t.Context(), items...))
+	w.wire.Rounds(true)
+	rider, path := w.Token(w.tn, authz.Rider, w.riders[0]), "/api/v1/businesses/"+w.biz[0]
+	const item, business = `{"name":"Tea","price":3}`, `{"name":"B","category":"c","address":"a","lat":1,"lng":2}`
+	for _, c := range []struct {
+		method, path, token, body string
+		status                    int
+	}{
+		{"POST", "/api/v1/businesses", w.token, business, 201},
+		{"PATCH", path, w.token, `{"name":"C"}`, 200},
+		{"GET", path + "/menu", w.token, "", 200},
+		{"POST", path + "/menu", w.token, item, 201},
+		{"POST", path + "/menu", w.token, item, 409},
+		{"POST", "/api/v1/businesses/" + w.biz[1] + "/menu", w.token, item, 201},
+		{"POST", "/api/v1/businesses/x/menu", w.token, item, 404},
+		{"PATCH", path + "/menu/" + soup.ID, w.token, `{"price":4}`, 200},
+		{"POST", "/api/v1/me/orders", rider, w.body(w.biz[0], soup.ID, 1, ""), 201},
+		{"PATCH", "/api/v1/orders/" + w.orders[0].ID, w.token, `{"driverId":null}`, 200},
+	} {
+		a := w.Insist(c.method, c.path, c.token, c.body, "Idempotency-Key", "k"+ids.New(ids.Order, apitest.Start))
+		if u := w.Last().Usage; a.Status != c.status || u.Sequential > 2 {
+			t.Errorf("%s %s: %d in %d round trips: %s", c.method, c.path, a.Status, u.Sequential, a.Body)
+		}
 	}
 }

@@ -133,7 +133,11 @@ func AddMenuItem(
 	if err := m.prepare(by, flags.Text("currency")); err != nil {
 		return MenuItem{}, err
 	}
-	if err := roomOnMenu(ctx, t, businessID); err != nil {
+	have, err := Menu(ctx, t, businessID)
+	if err == nil {
+		err = roomOnMenu(have)
+	}
+	if err != nil {
 		return MenuItem{}, err
 	}
 	err = table.Retry(ctx, func(ctx context.Context) error {
@@ -147,12 +151,12 @@ func AddMenuItem(
 	return m, nil
 }
 
-func roomOnMenu(ctx context.Context, t table.Tenant, businessID string) error {
-	have, err := Menu(ctx, t, businessID)
-	if err == nil && len(have) >= mostOnMenu {
-		err = fault.InvalidState("A menu has at most %d items. Change one of them.", mostOnMenu)
+// roomOnMenu returns an error if the menu is full.
+func roomOnMenu(menu []MenuItem) error {
+	if len(menu) >= mostOnMenu {
+		return fault.InvalidState("A menu has at most %d items. Change one of them.", mostOnMenu)
 	}
-	return err
+	return nil
 }
 
 func addToMenu(tx *table.Tx, t table.Tenant, by audit.By, businessID string, m MenuItem) {

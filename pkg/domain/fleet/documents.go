@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"time"
 
 	"svc/pkg/access/authz"
@@ -20,14 +21,15 @@ const mostDocuments = 50
 
 func documentRows(read, change authz.Policy, aDriver api.Option) []api.Row {
 	tag, extension := api.Tag("Drivers"), api.Extension()
+	confirm := api.Confirm("The company and the driver rely on it.")
 	return []api.Row{
 		api.Get("/api/v1/drivers/{id}/documents", "svc_list_driver_documents", read, listDocuments, aDriver, tag, extension,
 			api.Summary("List a driver's documents"), api.Text("Newest first.")),
 		api.Post("/api/v1/drivers/{id}/documents", "svc_create_driver_document", change, createDocument, api.Created(),
-			aDriver, tag, extension, api.Versioned(), api.Summary("Add a document of a driver"),
+			aDriver, api.EarlyOne(storedDocuments), tag, extension, api.Versioned(), confirm, api.Summary("Add a document of a driver"),
 			api.Text("Only the last four characters of the document's number are kept. A driver has at most 50 documents.")),
 		api.Patch("/api/v1/drivers/{id}/documents/{document}", "svc_update_driver_document", change, patchDocument,
-			api.Needs(needDocument), tag, extension, api.Versioned(), api.Summary("Change a document of a driver"),
+			api.Needs(needDocument), tag, extension, api.Versioned(), confirm, api.Summary("Change a document of a driver"),
 			api.Text("Only the given members change.")),
 		api.Get("/api/v1/me/documents", "svc_list_my_documents", authz.Drivers("driver.documents:read"), myDocuments,
 			api.Tag("Me"), extension, api.Summary("List my documents"), api.Text("What the company knows of the driver's "+
@@ -113,16 +115,21 @@ func AddDocument(
 	return d, audit.Create(ctx, t, by, "document.add", driverID, documentItem(t, driverID, d), d)
 }
 
-// documents reads a driver's documents, newest first.
+// storedDocuments reads a driver's documents, newest first.
 //
 // Access pattern: T#t#DRIVER#d#DOCUMENTS backward, strongly consistent.
-func documents(ctx context.Context, t table.Tenant, driverID string, now time.Time) ([]DriverDocument, error) {
+func storedDocuments(ctx context.Context, t table.Tenant, driverID string) ([]DriverDocument, error) {
 	page, err := t.Query(ctx, Key(t, driverID, "").PK, table.Query{Prefix: "DOCUMENT#", Backward: true,
 		Limit: mostDocuments, Consistent: true, Fill: true})
 	if err != nil {
 		return nil, fmt.Errorf("documents: %w", err)
 	}
-	all, err := table.DecodeAll(page.Items, documentFromItem)
+	return table.DecodeAll(page.Items, documentFromItem)
+}
+
+// documents returns a driver's documents as they are now.
+func documents(ctx context.Context, t table.Tenant, driverID string, now time.Time) ([]DriverDocument, error) {
+	all, err := storedDocuments(ctx, t, driverID)
 	for i := range all {
 		all[i] = all[i].at(now)
 	}
@@ -165,7 +172,7 @@ func createDocument(ctx context.Context, c *api.Caller, in *createDocumentInput)
 	if err := d.prepare(c.By()); err != nil {
 		return nil, api.InBody(err)
 	}
-	have, err := documents(ctx, c.Tenant, in.ID, c.Now)
+	have, err := api.EarlyOf[[]DriverDocument](ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -196,8 +203,13 @@ func patchDocument(ctx context.Context, c *api.Caller, in *patchDocumentInput) (
 			if err := in.Body.Apply(&d.DriverDocumentEdit); err != nil {
 				return err
 			}
-			d.UpdatedAt = timestamp.Format(c.Now)
 			return d.normalize()
+		},
+		Check: func(was DriverDocument, now *DriverDocument) error {
+			if !reflect.DeepEqual(was, *now) {
+				now.UpdatedAt = timestamp.Format(c.Now)
+			}
+			return nil
 		},
 		Item: func(_ table.Item, now DriverDocument) table.Item { return documentItem(c.Tenant, in.ID, now) },
 	}, func(d DriverDocument) DriverDocument { return d.at(c.Now) })

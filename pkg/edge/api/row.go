@@ -43,7 +43,7 @@ type Row struct {
 
 	needs    func(table.Tenant, Peek) []table.Key
 	recent   bool // the items of needs may be as old as recentTTL
-	early    func(ctx context.Context, t table.Tenant, actor string) (any, error)
+	early    func(context.Context, table.Tenant, Peek) (any, error)
 	register func(huma.API, huma.Operation)
 }
 
@@ -136,14 +136,22 @@ func Sends(webhooks ...Webhook) Option { return func(r *Row) { r.Webhooks = webh
 // Needs costs no request of its own.
 func Early[T any](read func(context.Context, table.Tenant) (T, error)) Option {
 	return func(r *Row) {
-		r.early = func(ctx context.Context, t table.Tenant, _ string) (any, error) { return read(ctx, t) }
+		r.early = func(ctx context.Context, t table.Tenant, _ Peek) (any, error) { return read(ctx, t) }
 	}
 }
 
 // EarlyOwn is Early for items of the caller. read gets the caller's id as actor.
 func EarlyOwn[T any](read func(ctx context.Context, t table.Tenant, actor string) (T, error)) Option {
 	return func(r *Row) {
-		r.early = func(ctx context.Context, t table.Tenant, actor string) (any, error) { return read(ctx, t, actor) }
+		r.early = func(ctx context.Context, t table.Tenant, p Peek) (any, error) { return read(ctx, t, p.actor.Subject) }
+	}
+}
+
+// EarlyOne is Early for items of the resource that the path names. read gets the id,
+// which may have any form.
+func EarlyOne[T any](read func(ctx context.Context, t table.Tenant, id string) (T, error)) Option {
+	return func(r *Row) {
+		r.early = func(ctx context.Context, t table.Tenant, p Peek) (any, error) { return read(ctx, t, p.Path("id")) }
 	}
 }
 
