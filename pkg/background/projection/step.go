@@ -191,7 +191,7 @@ func (s Step) commit(ctx context.Context, h table.Handle, t *table.Tenant, piece
 		s.rerank(tx, p)
 		all.AddAll(p.difference, 1)
 		if t != nil {
-			stars.add(*t, p)
+			stars.addPiece(*t, p)
 		}
 		n++
 	}
