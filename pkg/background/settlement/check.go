@@ -152,6 +152,9 @@ func (c *Check) wallet(ctx context.Context, t table.Tenant, side wallet.Side, ac
 		if balanced && ranked {
 			return true, nil
 		}
+		if balanced && look < reconcile.Patience {
+			return false, nil // the projection may still have to rank the wallet
+		}
 		again, err := t.Get(ctx, key)
 		if err != nil || again.Version != it.Version || again.Found() != it.Found() {
 			return false, err

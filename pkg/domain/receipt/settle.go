@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/shopspring/decimal"
+
 	"svc/pkg/access/authz"
 	"svc/pkg/base/ids"
 	"svc/pkg/base/timestamp"
@@ -25,6 +27,8 @@ var (
 	// errPosted means that a posting's condition failed: the trip was settled
 	// and has lost its receipt.
 	errPosted = errors.New("the trip has a posting but no receipt")
+	// errUnread means that a wallet that was not read does not exist.
+	errUnread = errors.New("a wallet must be created")
 )
 
 // Settle settles a completed trip that is not settled yet; done reports whether
@@ -136,6 +140,8 @@ func (w work) settle(ctx context.Context, t table.Tenant) (done bool, err error)
 // Found.
 type accounts struct {
 	receipt, flags, settings, driver, driverWallet, rider, riderWallet table.Item
+
+	unread bool // the wallets and their holders were not read
 }
 
 func read(ctx context.Context, t table.Tenant, tr trip.Trip) (accounts, error) {
@@ -191,6 +197,12 @@ func (a accounts) post(tx *table.Tx, t table.Tenant, currency string, all []Post
 			}
 		}
 		if len(m.Entries) == 0 {
+			continue
+		}
+		if a.unread {
+			if err := wallet.Shift(tx, t, m, decimal.Zero, posted, errUnread); err != nil {
+				return err
+			}
 			continue
 		}
 		if _, err := wallet.Move(tx, t, one.was, m, writeShards(a.flags), posted); err != nil {
