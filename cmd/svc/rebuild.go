@@ -33,9 +33,9 @@ func rebuildCommand(c *cli) *cobra.Command {
 	return &cobra.Command{Use: "rebuild [SLUG…]",
 		Short: "Settle missed trips, and recompute balances, counters and ranks",
 		Long: `Settle the completed trips that have no receipt, and restore lost postings. Then compute every balance
-from its postings, and every counter, trip count, wallet name, search row and rank from the items. Read
-phones of riders, drivers and businesses as numbers of the tenant's country, as the service does itself
-when they change.
+from its postings, and every counter, trip count, rating, wallet name, search row and rank from the
+items. Read phones of riders, drivers and businesses as numbers of the tenant's country, as the service
+does itself when they change.
 The command replaces every stored value that is wrong, except a receipt of a trip that is not completed.
 
 It may run while the service runs, and may be repeated. It shows its progress, and takes some minutes

@@ -41,9 +41,10 @@ func verifyCommand(c *cli) *cobra.Command {
 	return &cobra.Command{Use: "verify [SLUG…]",
 		Short: "Compare balances, receipts, counters and ranks with the items",
 		Long: `Add up every balance from its postings and every counter from its items. Compare receipts,
-postings and trip counts with completed trips, wallet names with drivers and riders, and search rows
-and ranks with the items that they list. The command changes nothing. It prints how many things of
-each kind it compared; with --json only if something differs.
+postings and trip counts with completed trips, the mean ratings of drivers and riders with rated
+trips, wallet names with drivers and riders, and search rows and ranks with the items that they list.
+The command changes nothing. It prints how many things of each kind it compared; with --json only if
+something differs.
 
 The command may run while the service runs. It waits some seconds for changes that the stream functions
 still have to process. Before it reports a difference, it reads the data of the difference again.

@@ -12,14 +12,14 @@ import (
 	"svc/pkg/domain/wallet"
 )
 
-// Tenant checks the counters, search rows and wallet names of a tenant.
+// Tenant checks the counters, ratings, search rows and wallet names of a tenant.
 //
 // For each total, it reads the tenant's number of shards before and after it
 // lists the items, because somebody may raise the number meanwhile. An incomplete
 // sum would look like counters that are too high.
 func (c *Check) Tenant(ctx context.Context, t table.Tenant) error {
-	lagging := map[table.Key]int64{}
-	if err := c.reports(ctx, t, lagging); err != nil {
+	lagging, stars := map[table.Key]int64{}, ratings{}
+	if err := c.reports(ctx, t, lagging, stars); err != nil {
 		return fmt.Errorf("report counters: %w", err)
 	}
 	for _, total := range []struct {
@@ -41,6 +41,9 @@ func (c *Check) Tenant(ctx context.Context, t table.Tenant) error {
 	}
 	if err := c.behind(ctx, t, lagging); err != nil {
 		return err
+	}
+	if err := c.ratings(ctx, t, stars); err != nil {
+		return fmt.Errorf("ratings: %w", err)
 	}
 	return c.people(ctx, t)
 }

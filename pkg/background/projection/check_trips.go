@@ -30,6 +30,7 @@ type trips struct {
 	t       table.Tenant
 	settled time.Time // periods that end later are recent
 	lagging map[table.Key]int64
+	stars   ratings // that were counted of the trips
 
 	open  map[time.Time]*quarter // by start
 	past  map[counter.Ref]bool   // the quarters checked so far
@@ -43,14 +44,14 @@ type quarter struct {
 	keys map[table.Key]bool // of the trips that count in it
 }
 
-// reports checks the trip counters, and adds the trips whose count is outdated
-// to lagging.
-func (c *Check) reports(ctx context.Context, t table.Tenant, lagging map[table.Key]int64) error {
+// reports checks the trip counters. It adds the trips whose count is outdated to
+// lagging, and the ratings that were counted to stars.
+func (c *Check) reports(ctx context.Context, t table.Tenant, lagging map[table.Key]int64, stars ratings) error {
 	known, err := c.stored(ctx, t, report.Days, true)
 	if err != nil {
 		return err
 	}
-	w := &trips{c, t, c.Now().Add(-recent), lagging, map[time.Time]*quarter{}, map[counter.Ref]bool{}, counter.Changes{},
+	w := &trips{c, t, c.Now().Add(-recent), lagging, stars, map[time.Time]*quarter{}, map[counter.Ref]bool{}, counter.Changes{},
 		known}
 	shards, err := tenant.ReadShards(ctx, t)
 	if err != nil {
@@ -111,6 +112,7 @@ func (w *trips) add(p piece) error {
 	if err != nil {
 		return err
 	}
+	w.stars.add(w.t, p.was, 1)
 	refs := maps.Clone(was)
 	if !p.counted() {
 		w.lagging[p.key] = p.stored.Version

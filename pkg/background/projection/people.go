@@ -52,6 +52,19 @@ func setName(tx *table.Tx, wallet table.Key, name string) *table.Op {
 	return tx.Update(wallet, table.Change{Set: map[string]any{"name": name}, Add: map[string]any{"version": 1}})
 }
 
+// displaced reports whether the piece is a wallet that is not in its place in the
+// list by balance, because wallet.Shift changed the balance.
+func (p piece) displaced() bool { return p.next.Type == "wallet" && p.item.R != wallet.RankOf(p.item) }
+
+// replace puts a displaced wallet in its place. If its balance has changed since it
+// was read, the transaction fails.
+func (p piece) replace(tx *table.Tx) {
+	if p.displaced() {
+		tx.Update(p.key, table.Change{Set: map[string]any{"r": wallet.RankOf(p.item)},
+			Add: map[string]any{"version": 1}}).If("'balance' = ?", p.item.Number("balance"))
+	}
+}
+
 // idOf returns the id at the end of a driver's or customer's key.
 func idOf(key table.Key) string { return key.PK[strings.LastIndexByte(key.PK, '#')+1:] }
 

@@ -2,10 +2,14 @@ package projection_test
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/shopspring/decimal"
 
 	"svc/pkg/background/projection"
 	"svc/pkg/base/timestamp"
@@ -246,5 +250,58 @@ func TestStepLeftBehindLeavesTheWalletItsName(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestShiftedWallet: a wallet whose balance changed without a read goes to its place in
+// the list by balance, also if its owner gets a new name at the same time, or if other
+// changes brought the balance back.
+func TestShiftedWallet(t *testing.T) {
+	w := newWorld(t, testkit.Name(t, streamOff), 33, 1)
+	who, _ := w.pair()
+	key := wallet.Key(w.tenant, wallet.Driver, who)
+	w.put(wallet.Wallet{Side: wallet.Driver, Actor: who, Name: "Old", Balance: decimal.NewFromInt(100), Currency: "USD",
+		Version: 1}.Item(w.tenant, 1))
+	step := func() {
+		t.Helper()
+		_, err := w.step().Tenant(t.Context(), w.tenant, []table.Key{driver.Key(w.tenant, who), key})
+		testkit.Must(t, err)
+	}
+	step()
+	errPosted, errUnfit := errors.New("posted"), errors.New("unfit")
+	shift := func(n int, amount string, least int64) error {
+		tx := w.tenant.Write()
+		testkit.Must(t, wallet.Shift(tx, w.tenant, wallet.Movement{Side: wallet.Driver, Actor: who,
+			Entries: []wallet.Entry{{Posting: wallet.Posting{ID: fmt.Sprint("p", n), Amount: json.Number(amount),
+				CreatedAt: "2026-03-01T12:00:00.000Z"}}}}, decimal.NewFromInt(least), errPosted, errUnfit))
+		return tx.Commit(t.Context())
+	}
+	for n, amounts := range [][]string{{"-30.10"}, {"0.05"}, {"-10", "10"}, {"-200"}} {
+		for i, amount := range amounts {
+			testkit.Must(t, shift(10*n+i, amount, 0))
+		}
+		w.set(driver.Key(w.tenant, who), table.Change{Set: map[string]any{"doc": fmt.Sprintf(
+			`{"id":%q,"firstName":"Dana","lastName":"%d"}`, who, n)}})
+		step()
+		it, err := w.tenant.Get(t.Context(), key)
+		testkit.Must(t, err)
+		if it.R != wallet.RankOf(it) || it.Text("name") != fmt.Sprint("Dana ", n) {
+			t.Errorf("after %v: ranked %s, name %s", amounts, it.R, it.Text("name"))
+		}
+	}
+	it, err := w.tenant.Get(t.Context(), key)
+	testkit.Must(t, err)
+	if it.Number("balance") != "-130.05" {
+		t.Errorf("balance %s", it.Number("balance"))
+	}
+	if err := shift(0, "5", 0); !errors.Is(err, errPosted) {
+		t.Errorf("a posting twice: %v", err)
+	}
+	if err := shift(90, "-5", 5); !errors.Is(err, errUnfit) {
+		t.Errorf("more than there is: %v", err)
+	}
+	w.remove(key)
+	if err := shift(91, "5", 0); !errors.Is(err, errUnfit) {
+		t.Errorf("no wallet: %v", err)
 	}
 }

@@ -17,8 +17,27 @@ type rating struct {
 	Points int    `json:"points"`
 }
 
-// ratings are what a transaction adds to the ratings of drivers and riders.
+// ratings are sums and numbers of ratings, by the record of the driver or rider.
 type ratings map[table.Key]struct{ sum, count int }
+
+// add adds the ratings that were counted of a trip, or with the sign -1 takes them
+// away. It keeps no entry of zeros.
+func (r ratings) add(t table.Tenant, c Counted, sign int) {
+	for _, side := range []struct {
+		counted *rating
+		key     func(table.Tenant, string) table.Key
+	}{{c.Rating, driver.Key}, {c.RiderRating, customer.Key}} {
+		if side.counted == nil {
+			continue
+		}
+		key := side.key(t, side.counted.Actor)
+		one := r[key]
+		one.sum, one.count = one.sum+sign*side.counted.Points, one.count+sign
+		if r[key] = one; one.sum == 0 && one.count == 0 {
+			delete(r, key)
+		}
+	}
+}
 
 // readRated finds the drivers and riders who exist among those whose ratings change.
 func readRated(ctx context.Context, t *table.Tenant, pieces []piece) error {
@@ -48,27 +67,13 @@ func readRated(ctx context.Context, t *table.Tenant, pieces []piece) error {
 // ratings returns what the piece changes.
 func (p piece) ratings(t table.Tenant) ratings {
 	out := ratings{}
-	for _, side := range []struct {
-		was, next *rating
-		key       func(table.Tenant, string) table.Key
-	}{{p.was.Rating, p.next.Rating, driver.Key}, {p.was.RiderRating, p.next.RiderRating, customer.Key}} {
-		if side.was == side.next || side.was != nil && side.next != nil && *side.was == *side.next {
-			continue
-		}
-		for sign, r := range map[int]*rating{-1: side.was, 1: side.next} {
-			if r != nil {
-				key := side.key(t, r.Actor)
-				one := out[key]
-				one.sum, one.count = one.sum+sign*r.Points, one.count+sign
-				out[key] = one
-			}
-		}
-	}
+	out.add(t, p.next, 1)
+	out.add(t, p.was, -1)
 	return out
 }
 
-// add adds what the piece changes for those who exist.
-func (r ratings) add(t table.Tenant, p piece) {
+// addPiece adds what the piece changes for those who exist.
+func (r ratings) addPiece(t table.Tenant, p piece) {
 	for key, change := range p.ratings(t) {
 		if slices.Contains(p.rated, key) {
 			one := r[key]

@@ -93,7 +93,7 @@ type piece struct {
 // ops returns how many operations the piece adds to a transaction at most.
 func (p piece) ops() int {
 	n := 1 + len(p.difference) + len(p.next.Ranks) + len(p.was.Ranks) + len(p.rated)
-	if p.wallet.Found() {
+	if p.wallet.Found() || p.displaced() {
 		n++
 	}
 	return n
@@ -133,7 +133,7 @@ func (s Step) read(ctx context.Context, h table.Handle, t *table.Tenant, keys []
 		if err := s.compare(&p, now); err != nil {
 			return nil, 0, stream.BadData(fmt.Errorf("%s %s: %w", key.PK, key.SK, err))
 		}
-		if !same(p.was, p.next) || p.was.Pending {
+		if !same(p.was, p.next) || p.was.Pending || p.displaced() {
 			out = append(out, p)
 		}
 	}
@@ -176,24 +176,28 @@ func difference(was, next Counted) (counter.Changes, error) {
 }
 
 // commit writes as many of the first pieces as fit into a transaction, and
-// returns their number. A customer whose rows change gets its own transaction.
+// returns their number. A customer whose rows change gets its own transaction, and so
+// does a displaced wallet, because another piece may rename it.
 func (s Step) commit(ctx context.Context, h table.Handle, t *table.Tenant, pieces []piece, shard int) (int, error) {
 	if pieces[0].next.Pending {
 		return 1, s.commitRows(ctx, *t, pieces[0], shard)
 	}
 	tx, all, stars, n := h.Write(), counter.Changes{}, ratings{}, 0
 	for _, p := range pieces {
-		if p.next.Pending || (n > 0 && tx.Len()+len(all)+len(stars)+p.ops() > maxTxOps) {
+		if p.next.Pending || n > 0 && (p.displaced() || tx.Len()+len(all)+len(stars)+p.ops() > maxTxOps) {
 			break
 		}
 		p.next.put(tx, p.stored)
 		p.rename(tx)
+		p.replace(tx)
 		s.rerank(tx, p)
 		all.AddAll(p.difference, 1)
 		if t != nil {
-			stars.add(*t, p)
+			stars.addPiece(*t, p)
 		}
-		n++
+		if n++; p.displaced() {
+			break
+		}
 	}
 	stars.write(tx)
 	if t != nil {

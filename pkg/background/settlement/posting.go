@@ -11,15 +11,15 @@ import (
 	"svc/pkg/domain/wallet"
 )
 
-// postings checks the postings of at most 50 trips. It skips trips that are not
-// completed, have no completion time or have an error in out already. It adds
+// postings checks the postings of at most 50 trips. It skips trips that do not
+// settle, have no completion time or have an error in out already. It adds
 // the errors that it finds to out. receipts are those of the trips.
 func (c *Check) postings(ctx context.Context, t table.Tenant, trips []trip.Trip, receipts []table.Item,
 	out []*wrong) error {
 	var all []receipt.Posted
 	var of []int // index of each posting's trip
 	for i, tr := range trips {
-		if out[i] != nil || tr.Status != trip.Completed || tr.CompletedAt == nil {
+		if out[i] != nil || !tr.Settles() || tr.CompletedAt == nil {
 			continue
 		}
 		versions, err := versionsOf(ctx, t, receipts[i])

@@ -13,7 +13,8 @@ import (
 	"svc/pkg/domain/trip"
 )
 
-// Function settles the completed trips in a batch of the table's stream.
+// Function settles the trips in a batch of the table's stream that are completed, or
+// cancelled for a fee.
 type Function struct {
 	DB  *table.DB
 	Now func() time.Time
@@ -31,7 +32,7 @@ func (f Function) Handle(ctx context.Context, event events.DynamoDBEvent) (event
 	var groups [][]stream.Change
 	of := map[string]int{}
 	for _, c := range stream.Changes(event) {
-		if c.Type() != "trip" || c.New.Text("status") != string(trip.Completed) {
+		if c.Type() != "trip" || !ended(c.New) {
 			continue
 		}
 		driver := c.New.Text("driverId")
@@ -54,7 +55,7 @@ func (f Function) settle(ctx context.Context, changes []stream.Change) error {
 			continue // not a tenant's trip: nothing to settle
 		}
 		tr, err := trip.FromItem(c.New)
-		if err = stream.BadData(err); err == nil {
+		if err = stream.BadData(err); err == nil && tr.Settles() {
 			_, err = receipt.Settle(ctx, t, tr, f.Now())
 		}
 		errs = append(errs, err)
@@ -62,19 +63,25 @@ func (f Function) settle(ctx context.Context, changes []stream.Change) error {
 	return errors.Join(errs...)
 }
 
+// ended reports whether the item of a trip has a status in which it may settle.
+func ended(it table.Item) bool {
+	status := trip.Status(it.Text("status"))
+	return status == trip.Completed || status == trip.Cancelled
+}
+
 // Redo settles the current trip with the key. It does nothing for a trip that
-// is settled, not completed or deleted.
+// is settled, does not settle or is deleted.
 func (f Function) Redo(ctx context.Context, key table.Key) error {
 	t, ok := stream.TenantOf(f.DB, key)
 	if !ok {
 		return nil
 	}
 	it, err := t.Get(ctx, key)
-	if err != nil || it.Type != "trip" || it.Text("status") != string(trip.Completed) {
+	if err != nil || it.Type != "trip" || !ended(it) {
 		return err
 	}
 	tr, err := trip.FromItem(it)
-	if err != nil {
+	if err != nil || !tr.Settles() {
 		return err
 	}
 	_, err = receipt.Resettle(ctx, t, tr, f.Now())

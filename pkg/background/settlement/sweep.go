@@ -23,7 +23,7 @@ import (
 
 // Swept is the result of a sweep.
 type Swept struct {
-	Examined int      `json:"examined"` // completed trips
+	Examined int      `json:"examined"` // trips that settle
 	Settled  []string `json:"settled"`  // ids of those that the sweep settled
 }
 
@@ -103,13 +103,14 @@ func lasting(err error) error {
 // Sweep settles the tenant's completed trips that have no receipt, which the
 // stream or a dead-letter queue lost. It examines the trips that were requested
 // at or after since, and those that were completed at or after since and more
-// than trip.LateAge after their request. If since is the zero time, it examines
-// all completed trips. It may run while trips are completed. A trip that fails
-// does not stop the others.
+// than trip.LateAge after their request, and those that were cancelled for a fee at
+// or after since. If since is the zero time, it examines all of them. It may run while
+// trips end. A trip that fails does not stop the others.
 //
 // It reads by-g2 T#t#STATUS#COMPLETED#shard and, unless since is zero, by-g1
-// T#t#STATUS#COMPLETED#LATE. It reads each partition from the newest trip, page
-// by page with the receipts.
+// T#t#STATUS#COMPLETED#LATE; if since is zero, by-g2 T#t#STATUS#CANCELLED#shard
+// instead. It reads each partition from the newest trip, page by page with the
+// receipts.
 func Sweep(ctx context.Context, t table.Tenant, since time.Time, now func() time.Time) (Swept, error) {
 	q := table.Query{Index: 2, Backward: true, Limit: sweepPage}
 	out := Swept{Settled: []string{}}
@@ -129,6 +130,10 @@ func Sweep(ctx context.Context, t table.Tenant, since time.Time, now func() time
 		}
 		errs = append(errs, pages(ctx, t, t.Partition("STATUS", string(trip.Completed), strconv.Itoa(shard)), q,
 			func(trips []table.Item) error { return sweep(ctx, t, trips, now, &out) }))
+		if since.IsZero() {
+			errs = append(errs, pages(ctx, t, t.Partition("STATUS", string(trip.Cancelled), strconv.Itoa(shard)), q,
+				func(trips []table.Item) error { return sweep(ctx, t, trips, now, &out) }))
+		}
 		return nil
 	})
 	return out, errors.Join(append(errs, err)...)
@@ -153,7 +158,7 @@ func pages(ctx context.Context, t table.Tenant, partition string, q table.Query,
 }
 
 // tripsOf reads the trips of the log entries in trip.LatePartition. It omits
-// trips that are not completed.
+// trips that have not ended.
 func tripsOf(ctx context.Context, t table.Tenant, entries []table.Item) ([]table.Item, error) {
 	keys := make([]table.Key, len(entries))
 	for i, it := range entries {
@@ -161,7 +166,7 @@ func tripsOf(ctx context.Context, t table.Tenant, entries []table.Item) ([]table
 	}
 	trips, err := t.Batch(ctx, keys...)
 	return slices.DeleteFunc(trips, func(it table.Item) bool {
-		return it.Text("status") != string(trip.Completed)
+		return !ended(it)
 	}), err
 }
 
@@ -173,6 +178,9 @@ func sweep(ctx context.Context, t table.Tenant, items []table.Item, now func() t
 		if err != nil {
 			errs = append(errs, err)
 			continue
+		}
+		if !tr.Settles() {
+			continue // cancelled, and nothing is owed
 		}
 		trips, keys = append(trips, tr), append(keys, receipt.Key(t, tr.ID))
 	}

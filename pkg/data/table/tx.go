@@ -3,6 +3,7 @@ package table
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -132,8 +133,13 @@ func (tx *Tx) op(op *Op) *Op {
 
 // If adds a condition. All conditions of an operation must hold. The condition
 // is a DynamoDB expression. Quote attribute names with single quotes; write ?
-// for a value (string, int, int64, bool): If("'status' = ?", "ONLINE").
+// for a value (string, int, int64, bool, json.Number): If("'status' = ?", "ONLINE").
 func (op *Op) If(expression string, args ...any) *Op {
+	for i, arg := range args {
+		if n, ok := arg.(json.Number); ok {
+			args[i] = num(string(n))
+		}
+	}
 	switch {
 	case op.put != nil:
 		op.put.If(expression, args...)

@@ -3,6 +3,7 @@ package receipt
 import (
 	"context"
 	"encoding/json"
+	"errors"
 
 	"svc/pkg/base/fault"
 	"svc/pkg/base/ids"
@@ -52,18 +53,22 @@ type Fare struct {
 // earlier version, writes the next version, reverses what was posted and posts
 // the new amounts. If the trip is not settled yet, Correct settles it with its
 // first fare before. If the trip has the fare already, nothing is changed.
+//
+// The first attempt reads nothing of its own: the checks have read the trip, the
+// receipt and the flags. Only the trip says whose the wallets are, so they are
+// added to without a read, and read only if one of them must be created.
+//
 // Errors: a 404 if there is no trip, a 409 if it is not completed or if more was
 // refunded than the new fare.
 func (s Store) Correct(ctx context.Context, it table.Item, f Fare) (*Corrected, error) {
 	var out *Corrected
-	stale := false
+	stale, unread := false, true
 	return out, table.Retry(ctx, func(ctx context.Context) (err error) {
 		if stale {
 			if it, err = s.Tenant.Get(ctx, it.Key); err != nil {
 				return err
 			}
 		}
-		stale = true
 		tr, err := s.correctable(it)
 		if err != nil {
 			return err
@@ -75,8 +80,16 @@ func (s Store) Correct(ctx context.Context, it table.Item, f Fare) (*Corrected, 
 		if err != nil {
 			return fault.Field("body.finalFare", "%s", err.Error())
 		}
-		a, err := read(ctx, s.Tenant, tr)
-		if err != nil {
+		a := accounts{flags: s.Flags, unread: unread}
+		switch {
+		case !unread:
+			a, err = read(ctx, s.Tenant, tr)
+		case stale || s.Read == nil:
+			a.receipt, err = s.Tenant.Get(ctx, Key(s.Tenant, tr.ID))
+		default:
+			a.receipt, err = s.Read(ctx, Key(s.Tenant, tr.ID))
+		}
+		if stale = true; err != nil {
 			return err
 		}
 		if !a.receipt.Found() {
@@ -89,7 +102,10 @@ func (s Store) Correct(ctx context.Context, it table.Item, f Fare) (*Corrected, 
 		if out, err = s.correction(tx, a, tr, fare, f.Reason); err != nil {
 			return err
 		}
-		return s.Commit(ctx, tx, out)
+		if err = s.Commit(ctx, tx, out); errors.Is(err, errUnread) {
+			unread, err = false, table.ErrConflict
+		}
+		return err
 	})
 }
 

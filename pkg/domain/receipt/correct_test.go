@@ -13,6 +13,7 @@ import (
 	"svc/pkg/domain/receipt"
 	"svc/pkg/domain/settings"
 	"svc/pkg/domain/trip"
+	"svc/pkg/domain/wallet"
 	"svc/pkg/edge/api/apitest"
 	"svc/pkg/local/testkit"
 )
@@ -37,7 +38,7 @@ func (w *world) receipt(id, who string) receipt.Shown {
 // TestCorrect: the wallets have what the last fare gives, and the receipt tells
 // every correction.
 func TestCorrect(t *testing.T) {
-	w := newWorld(t, "USD")
+	w := newWorldInRounds(t, "USD")
 	tr := w.settled("WALLET", "1850")
 	for i, fare := range []string{"18.50", "20", "0", "18.5"} {
 		w.Advance(1e9)
@@ -46,6 +47,9 @@ func TestCorrect(t *testing.T) {
 		a.Decode(t, &got)
 		if a.Status != 200 || got.Version != i+2 {
 			t.Fatalf("%d %s", a.Status, a.Body)
+		}
+		if u := w.Last().Usage; u.Sequential > 2 {
+			t.Errorf("%d round trips", u.Sequential)
 		}
 	}
 	if a := w.correct(tr.ID, "18.50"); a.Status != 200 || !strings.Contains(a.Body, `"version":5`) { // nothing to correct
@@ -161,6 +165,25 @@ func TestCorrectionsRace(t *testing.T) {
 		t.Errorf("version %d of %s, balance %s", shown.Version, *shown.Total, w.balance(w.rider))
 	}
 	w.balance(w.driver)
+}
+
+// TestCorrectMakesWallet: a first fare that is posted to a wallet that does not exist
+// yet makes it, with its owner's name.
+func TestCorrectMakesWallet(t *testing.T) {
+	w := newWorld(t, "USD")
+	tr := w.settled("WALLET", "") // nothing was posted to the rider
+	if got := w.balance(w.rider); got != "none" {
+		t.Fatalf("before: %s", got)
+	}
+	if a := w.correct(tr.ID, "20"); a.Status != 200 {
+		t.Fatalf("%d %s", a.Status, a.Body)
+	}
+	it, err := w.tenant.Get(t.Context(), wallet.Key(w.tenant, wallet.Customer, w.rider))
+	testkit.Must(t, err)
+	if rider, driver := w.balance(w.rider), w.balance(w.driver); rider != "-20" || driver != "16.5" ||
+		it.Text("name") != "Rae Ride" || it.Text("currency") != "USD" {
+		t.Errorf("rider %s (%s), driver %s", rider, it.Text("name"), driver)
+	}
 }
 
 // TestTax: the lines of a receipt add up to its total, with the tax rate of the

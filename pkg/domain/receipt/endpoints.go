@@ -33,7 +33,7 @@ func WalletRows() []api.Row {
 func TripRows() []api.Row {
 	own := authz.Both("rider.trips:read", "driver.trips:read")
 	text := api.Text("What the ride cost, with tax, payment and the corrections of the fare. A trip that is not " +
-		"completed has no receipt: a 409.")
+		"completed has no receipt, unless the rider owes a cancellation fee: a 409.")
 	return []api.Row{
 		api.Post("/api/v1/trips/{id}/fare", "svc_correct_fare", authz.Operators("tenant.wallets:write", "MANAGE_WALLETS"),
 			correct, api.Extension(), api.Needs(needReceipt), api.Tag("Receipts"), api.Summary("Correct the fare of a trip"),

@@ -24,11 +24,15 @@ type Entries struct {
 //	CARD    the driver is credited the fare less the commission
 //	WALLET  as CARD, and the rider is debited the fare
 //
+// The fee of a cancelled trip is posted as a fare that is paid from the wallet, so the
+// driver who came gets the fee less the commission.
+//
 // A trip without a payment type counts as CASH. Without a snapshot of the rate,
 // the driver's entry is 0 and the rider's is unchanged. Without a fare, the
 // driver's entry is 0 and the rider has none. Without a driver, there is no
 // driver's entry.
 func EntriesOf(tr trip.Trip) (Entries, error) {
+	tr = tr.Charged()
 	zero := decimal.Zero
 	out := Entries{}
 	if tr.DriverID != nil {
@@ -73,6 +77,10 @@ func EntriesOf(tr trip.Trip) (Entries, error) {
 // describe returns the posting's description, which contains the trip's code.
 func describe(tr trip.Trip, rider bool) string {
 	switch {
+	case tr.Owes() && rider:
+		return "Trip " + tr.TripCode + ": cancellation fee"
+	case tr.Owes() && tr.CommissionRate != nil:
+		return "Trip " + tr.TripCode + ": cancellation fee less commission"
 	case rider:
 		return "Trip " + tr.TripCode + ": fare"
 	case tr.FinalFare == nil:

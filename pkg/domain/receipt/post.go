@@ -227,7 +227,11 @@ func (p *Post) allows(flags table.Item) func(wallet.Wallet) error {
 // if the trip is not settled or took less.
 func refund(tx *table.Tx, b basis, amount decimal.Decimal) error {
 	if !b.receipt.Found() {
-		return unsettled(trip.Status(b.trip.Text("status")))
+		tr, err := trip.FromItem(b.trip)
+		if err != nil {
+			return err
+		}
+		return unsettled(tr)
 	}
 	r, err := FromItem(b.receipt)
 	if err != nil {
@@ -247,9 +251,9 @@ func refund(tx *table.Tx, b basis, amount decimal.Decimal) error {
 }
 
 // unsettled returns the 409 for a trip without a receipt.
-func unsettled(status trip.Status) error {
-	if status == trip.Completed {
+func unsettled(tr trip.Trip) error {
+	if tr.Settles() {
 		return fault.InvalidState("The trip is not settled yet. Try again in a moment.")
 	}
-	return fault.InvalidState("A trip that is %s has no receipt.", status)
+	return fault.InvalidState("A trip that is %s has no receipt.", tr.Status)
 }

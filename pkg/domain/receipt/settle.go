@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/shopspring/decimal"
+
 	"svc/pkg/access/authz"
 	"svc/pkg/base/ids"
 	"svc/pkg/base/timestamp"
@@ -25,9 +27,11 @@ var (
 	// errPosted means that a posting's condition failed: the trip was settled
 	// and has lost its receipt.
 	errPosted = errors.New("the trip has a posting but no receipt")
+	// errUnread means that a wallet that was not read does not exist.
+	errUnread = errors.New("a wallet must be created")
 )
 
-// Settle settles a completed trip that is not settled yet; done reports whether
+// Settle settles a trip (Trip.Settles) that is not settled yet; done reports whether
 // this call did it. It sends one batch get and, unless the trip has a receipt,
 // one transaction. If the trip was completed more than streamAge ago or has a
 // posting, it also reads the trip's postings and does not repeat them. It
@@ -35,8 +39,8 @@ var (
 // or rider. If the tenant is deleted or being deleted, it does nothing, and
 // returns no error.
 func Settle(ctx context.Context, t table.Tenant, tr trip.Trip, now time.Time) (done bool, err error) {
-	if tr.Status != trip.Completed {
-		return false, stream.BadData(fmt.Errorf("settle %s: its status is %s, expected %s", tr.ID, tr.Status,
+	if !tr.Settles() {
+		return false, stream.BadData(fmt.Errorf("settle %s: its status is %s, expected %s or a fee", tr.ID, tr.Status,
 			trip.Completed))
 	}
 	w, err := plan(tr, now)
@@ -70,15 +74,18 @@ type work struct {
 	trip     trip.Trip
 	entries  Entries
 	postings []Posted // those that the trip does not have yet
-	counted  bool     // the trip has a posting, so totalTrips counts it already
-	at       time.Time
-	now      time.Time
+	// uncounted means that totalTrips must not count the trip: it has a posting, so it
+	// is counted already, or it was not driven.
+	uncounted bool
+	at        time.Time
+	now       time.Time
 }
 
 // plan decides what the settlement of a trip writes. The postings have the time
 // of the trip's completion, even if the trip is settled later.
 func plan(tr trip.Trip, now time.Time) (w work, err error) {
-	w = work{trip: tr, at: now, now: now}
+	tr = tr.Charged()
+	w = work{trip: tr, at: now, now: now, uncounted: tr.Owes()}
 	if w.entries, err = EntriesOf(tr); err != nil {
 		return w, stream.BadData(fmt.Errorf("settle: %w", err))
 	}
@@ -101,7 +108,7 @@ func (w work) resettle(ctx context.Context, t table.Tenant) (bool, error) {
 	w.postings = nil
 	for i, it := range items {
 		if it.Found() {
-			w.counted = true
+			w.uncounted = true
 		} else {
 			w.postings = append(w.postings, all[i])
 		}
@@ -136,6 +143,8 @@ func (w work) settle(ctx context.Context, t table.Tenant) (done bool, err error)
 // Found.
 type accounts struct {
 	receipt, flags, settings, driver, driverWallet, rider, riderWallet table.Item
+
+	unread bool // the wallets and their holders were not read
 }
 
 func read(ctx context.Context, t table.Tenant, tr trip.Trip) (accounts, error) {
@@ -166,7 +175,7 @@ func (a accounts) compose(tx *table.Tx, t table.Tenant, w work) error {
 	}
 	tx.Create(Item(t, Of(w.trip, w.entries, ids.New(ids.Receipt, w.now), timestamp.Format(w.now),
 		rules.Pricing.TaxRate))).Else(errSettled)
-	if err := a.post(tx, t, w.trip.Currency, w.postings, errPosted); err != nil || w.counted {
+	if err := a.post(tx, t, w.trip.Currency, w.postings, errPosted); err != nil || w.uncounted {
 		return err
 	}
 	for _, actor := range []table.Item{a.driver, a.rider} {
@@ -191,6 +200,12 @@ func (a accounts) post(tx *table.Tx, t table.Tenant, currency string, all []Post
 			}
 		}
 		if len(m.Entries) == 0 {
+			continue
+		}
+		if a.unread {
+			if err := wallet.Shift(tx, t, m, decimal.Zero, posted, errUnread); err != nil {
+				return err
+			}
 			continue
 		}
 		if _, err := wallet.Move(tx, t, one.was, m, writeShards(a.flags), posted); err != nil {

@@ -20,11 +20,11 @@ type Shown struct {
 	TripCode      string            `json:"tripCode" example:"7K3M9QXZ" doc:"The trip's short code."`
 	Version       int               `json:"version" doc:"1 for the first receipt of the trip. Each correction of the fare adds one."`
 	IssuedAt      string            `json:"issuedAt" format:"date-time" doc:"When this version was issued."`
-	CompletedAt   *string           `json:"completedAt" format:"date-time" doc:"When the ride ended."`
+	CompletedAt   *string           `json:"completedAt" format:"date-time" doc:"When the ride ended, or was cancelled."`
 	OriginAddress string            `json:"originAddress" example:"12 Harbour Street" doc:"Where the ride began."`
 	DestAddress   *string           `json:"destAddress" doc:"Where the ride ended."`
 	Currency      string            `json:"currency" example:"USD" doc:"ISO 4217 code."`
-	Total         *json.Number      `json:"total" nullable:"true" doc:"The final fare; null if the trip has none. It is the sum of the lines."`
+	Total         *json.Number      `json:"total" nullable:"true" doc:"The final fare, or the cancellation fee; null if the trip has none. It is the sum of the lines."`
 	Lines         []Portion         `json:"lines" doc:"What the total consists of."`
 	Tax           api.Nullable[Tax] `json:"tax" doc:"The tax in the total; null if the company had no tax rate."`
 	Payment       Payment           `json:"payment" doc:"How the rider paid."`
@@ -34,7 +34,7 @@ type Shown struct {
 
 // Portion is a part of the total.
 type Portion struct {
-	Type        string      `json:"type" enum:"FARE,TAX" doc:"What it is."`
+	Type        string      `json:"type" enum:"FARE,CANCELLATION_FEE,TAX" doc:"What it is."`
 	Description string      `json:"description" example:"Ride" doc:"What it is, in words."`
 	Amount      json.Number `json:"amount" doc:"Currency units."`
 }
@@ -89,21 +89,26 @@ func shown(it table.Item, tr trip.Trip, earlier []Receipt, a authz.Audience) (*S
 		}
 	}
 	if r.Total != nil {
-		out.lines(money.Must(*r.Total), r.TaxRate)
+		first := Portion{Type: "FARE", Description: "Ride"}
+		if tr.Owes() {
+			first = Portion{Type: "CANCELLATION_FEE", Description: "Cancellation fee"}
+		}
+		out.lines(first, money.Must(*r.Total), r.TaxRate)
 	}
 	return out, nil
 }
 
 // lines splits the total, so that the lines add up to it whatever was rounded. The
 // tax is a part of the total.
-func (s *Shown) lines(total decimal.Decimal, rate *json.Number) {
+func (s *Shown) lines(first Portion, total decimal.Decimal, rate *json.Number) {
 	net := total
 	if rate != nil {
 		tax := money.Commission(total, money.Must(*rate), s.Currency)
 		net = total.Sub(tax)
 		s.Tax.Value = &Tax{*rate, money.Number(tax), money.Number(net)}
 	}
-	s.Lines = append(s.Lines, Portion{"FARE", "Ride", money.Number(net)})
+	first.Amount = money.Number(net)
+	s.Lines = append(s.Lines, first)
 	if t := s.Tax.Value; t != nil {
 		percent := money.Must(t.Rate).Shift(2)
 		s.Lines = append(s.Lines, Portion{"TAX", "Tax, " + percent.String() + " % of the total", t.Amount})
@@ -111,14 +116,14 @@ func (s *Shown) lines(total decimal.Decimal, rate *json.Number) {
 }
 
 // Show reads the receipt of a trip. it and r are the items of the trip and of its
-// receipt. Errors: a 409 if the trip is completed and not settled yet.
+// receipt. Errors: a 409 if the trip has no receipt or is not settled yet.
 func Show(ctx context.Context, t table.Tenant, it, r table.Item, a authz.Audience) (*Shown, error) {
 	tr, err := trip.FromItem(it)
 	if err != nil {
 		return nil, err
 	}
 	if !r.Found() {
-		return nil, unsettled(tr.Status)
+		return nil, unsettled(tr)
 	}
 	newest, err := FromItem(r)
 	if err != nil {

@@ -21,7 +21,7 @@ func Rows() []api.Row {
 			api.Text("The company with its branding, and its settings: feature flags, pricing, payments, dispatch, "+
 				"routing. The API enforces the feature flags and the payment types. Waiting and rounding of `pricing` go into "+
 				"estimates and into fares that the service computes. `dispatch` says how trips find drivers and where they may "+
-				"begin. `taxRate` shows on receipts. `cancellationFee` is for the company's apps: nothing is charged."),
+				"begin. `taxRate` shows on receipts. A rider who cancels while a driver has the trip owes the `cancellationFee`."),
 			api.Versioned(), api.Needs(neededForSettings)),
 		api.Patch("/api/v1/settings", "svc_update_settings", change, patch, api.Extension(), api.Versioned(),
 			api.Tag("Settings"), api.Summary("Change settings"), api.Needs(neededForSettings),

@@ -199,7 +199,7 @@ type ZoneEdit struct {
 	Name     string  `json:"name" minLength:"1" maxLength:"100" example:"Airport" doc:"Name of the zone."`
 	Area     Outline `json:"area" doc:"The zone's outline as GeoJSON, in degrees, longitude first. Holes are respected. At most 5,000 positions."`
 	Active   *bool   `json:"active,omitempty" default:"true" doc:"Whether the zone is in use."`
-	Priority *int    `json:"priority,omitempty" minimum:"-1000000" maximum:"1000000" default:"0" doc:"Where zones overlap, the zone with the highest priority applies."`
+	Priority *int    `json:"priority,omitempty" minimum:"-1000000" maximum:"1000000" default:"0" doc:"Where zones overlap, apps show the zone with the highest priority."`
 }
 
 // set gives the zone what the edit says. An edit without an area keeps the zone's.

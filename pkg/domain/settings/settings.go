@@ -38,7 +38,7 @@ func (Settings) Defaults() any { return Settings{Document: Default} }
 // Document is the stored part of the settings. The flags are stored with the
 // tenant.
 type Document struct {
-	Pricing  Pricing  `json:"pricing" doc:"Fares beyond the rates of the service types. Waiting and rounding apply to estimates and to fares that the service computes. taxRate shows the tax on receipts. cancellationFee is for apps: the service stores it and charges nothing."`
+	Pricing  Pricing  `json:"pricing" doc:"Fares beyond the rates of the service types. Waiting and rounding apply to estimates and to fares that the service computes. taxRate shows the tax on receipts."`
 	Payments Payments `json:"payments" doc:"How riders may pay. A request with another payment type gets a 409."`
 	Dispatch Dispatch `json:"dispatch" doc:"How trips find their drivers."`
 	Routing  Routing  `json:"routing" doc:"How distances and durations of rides are estimated. An extension of the specification."`
@@ -47,7 +47,7 @@ type Document struct {
 // Pricing configures fares beyond the rates of the service type.
 type Pricing struct {
 	TaxRate             json.Number `json:"taxRate" minimum:"0" maximum:"1" doc:"Share of the fare that is tax. Receipts of trips that are settled from now on show it."`
-	CancellationFee     json.Number `json:"cancellationFee" minimum:"0" doc:"Fee for a cancelled trip, currency units."`
+	CancellationFee     json.Number `json:"cancellationFee" minimum:"0" doc:"What a rider owes who cancels while a driver has the trip, currency units; 0 is none. It holds for trips that are requested from now on. Settlement posts it from the rider's wallet."`
 	FreeWaitingMinutes  int         `json:"freeWaitingMinutes" minimum:"0" doc:"Minutes for which waiting is free."`
 	WaitingPerMinute    json.Number `json:"waitingPerMinute" minimum:"0" doc:"Price of a minute of waiting, currency units."`
 	RoundFareToMultiple json.Number `json:"roundFareToMultiple" minimum:"0" doc:"Fares are rounded to a multiple of this amount, currency units; 0 is no rounding."`
@@ -69,7 +69,7 @@ type Dispatch struct {
 	WaveSize            int         `json:"waveSize" minimum:"1" maximum:"20" doc:"How many drivers get an offer at the same time. With more than one, the trip is in COLLECTING_OFFERS meanwhile, in which its rider cannot cancel it."`
 	MaxWaves            int         `json:"maxWaves" minimum:"1" maximum:"50" doc:"After so many waves without success the trip is PENDING again, and nobody is asked any more."`
 	ScheduledLead       int         `json:"scheduledLeadMinutes" minimum:"0" maximum:"1440" doc:"How many minutes before its time a scheduled trip becomes PENDING."`
-	ScheduledRides      bool        `json:"scheduledRides" doc:"Whether the apps offer rides for a later time."`
+	ScheduledRides      bool        `json:"scheduledRides" doc:"Whether rides for a later time are taken. Else a booking with scheduledFor gets a 409."`
 	DriverStatus        string      `json:"driverStatus" enum:"free,strict" doc:"With strict, only a driver who is ONLINE and has no other ride gets one, is BUSY until it ends, and ONLINE again then. With free, trips do not change the status of drivers."`
 	ServiceArea         string      `json:"serviceArea" enum:"off,strict" doc:"With strict, estimates and rides must begin in an active zone; else they get a 409. With off, they may begin anywhere."`
 }
@@ -113,7 +113,7 @@ var Default = Document{
 		RoundFareToMultiple: "0"},
 	Payments: Payments{Cash: true, Card: true, Wallet: true},
 	Dispatch: Dispatch{Mode: Manual, AutoAssign: false, SearchRadiusKm: "5", OfferTimeoutSeconds: 30, WaveSize: 1,
-		MaxWaves: 10, ScheduledLead: 15, ScheduledRides: false, DriverStatus: FreeStatus, ServiceArea: AnyArea},
+		MaxWaves: 10, ScheduledLead: 15, ScheduledRides: true, DriverStatus: FreeStatus, ServiceArea: AnyArea},
 	Routing: Routing{Engine: OSRM, DetourFactor: "1.3", AverageSpeed: "30"},
 }
 

@@ -14,7 +14,7 @@ type Zone struct {
 	ID       string `json:"id" doc:"Identifier of the zone."`
 	Name     string `json:"name" doc:"Name of the zone."`
 	Active   bool   `json:"active" doc:"Whether the zone is in use."`
-	Priority int    `json:"priority" doc:"Where zones overlap, the zone with the highest priority applies."`
+	Priority int    `json:"priority" doc:"Where zones overlap, apps show the zone with the highest priority. The service itself treats all zones alike."`
 	Area     Area   `json:"area" doc:"The zone's outline: a GeoJSON Polygon or, if it has several parts, a MultiPolygon. A zone across the 180th meridian is cut there."`
 }
 

@@ -85,9 +85,13 @@ func book(ctx context.Context, c *api.Caller, in *BookInput) (*Trip, error) {
 	if err != nil {
 		return nil, err
 	}
-	terms, err := termsOf(ctx, c, b.CustomerID, &b.Ride, state.Currency)
+	terms, err := termsOf(ctx, c, b.CustomerID, &b.Ride, state)
 	if err != nil {
 		return nil, err
+	}
+	if at != nil && !terms.Settings.Dispatch.ScheduledRides {
+		return nil, fault.InvalidState("The company takes no rides for a later time: its setting dispatch.scheduledRides " +
+			"is off. Switch it on, or book without scheduledFor.")
 	}
 	t, err := b.New(b.CustomerID, terms, c.Now)
 	if err != nil {

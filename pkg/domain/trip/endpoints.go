@@ -2,6 +2,7 @@ package trip
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/danielgtaylor/huma/v2"
 	"golang.org/x/sync/errgroup"
@@ -60,7 +61,8 @@ func ActorRows() []api.Row {
 		api.Post("/api/v1/me/trips/{id}/cancel", "svc_cancel_my_trip", cancels, cancel, api.Needs(needTrip),
 			api.Tag(tag), api.Summary("Cancel one's own trip"),
 			api.Confirm("The ride ends for rider and driver, and cannot be taken up again."),
-			api.Text("A trip in `COLLECTING_OFFERS`, `IN_PROGRESS`, `COMPLETED` or `CANCELLED` cannot be cancelled.")),
+			api.Text("A trip in `COLLECTING_OFFERS`, `IN_PROGRESS`, `COMPLETED` or `CANCELLED` cannot be cancelled. If the trip "+
+				"has a `cancellationFee`, a rider who cancels while a driver has it owes the fee, which settlement posts.")),
 		api.Post("/api/v1/me/trips/{id}/accept", "svc_accept_trip", accepts, act(Store.accept), api.Needs(needTrip),
 			api.Tag(tag), api.Summary("Accept a trip"),
 			api.Confirm("The driver commits to picking up the rider."),
@@ -260,7 +262,7 @@ func requestRide(ctx context.Context, c *api.Caller, in *RideInput) (*Trip, erro
 	if err != nil {
 		return nil, err
 	}
-	terms, err := termsOf(ctx, c, c.Actor.Subject, &in.Body, state.Currency)
+	terms, err := termsOf(ctx, c, c.Actor.Subject, &in.Body, state)
 	if err != nil {
 		return nil, err
 	}
@@ -304,8 +306,8 @@ func solvent(ctx context.Context, c *api.Caller, t Trip, flags table.Item) error
 
 // termsOf reads what the tenant offers for the rider's ride. If the ride has an estimate,
 // the ride gets the service type of the estimate.
-func termsOf(ctx context.Context, c *api.Caller, rider string, r *Ride, currency string) (Terms, error) {
-	out := Terms{Currency: currency}
+func termsOf(ctx context.Context, c *api.Caller, rider string, r *Ride, state authz.State) (Terms, error) {
+	out := Terms{Currency: state.Currency, MaxFare: json.Number(state.Flags.Text("maxFare"))}
 	it, err := c.Item(ctx, settings.Key(c.Tenant))
 	if err != nil {
 		return out, err

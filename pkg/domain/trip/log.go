@@ -148,7 +148,7 @@ func Log(ctx context.Context, tenant table.Tenant, t Trip) ([]LogEntry, error) {
 }
 
 // storedLog reads the entries that are stored, oldest first. Older builds stored
-// each entry. This build stores only that of a late completion (LatePartition).
+// each entry. This build stores only those in LatePartition.
 //
 // Access pattern: T#t#TRIP#id backward from the newest LOG#, eventually
 // consistent.

@@ -38,9 +38,10 @@ func operationRows() []api.Row {
 			tag, api.Summary("Take a trip from its driver"),
 			api.Confirm("The driver loses the ride, and the rider waits for another driver."),
 			api.Text("From `ASSIGNED` or `DRIVER_ARRIVED` to `SEARCHING`.")),
-		api.Post("/api/v1/trips/{id}/cancel", "svc_cancel_trip", write, cancel, api.Needs(needTrip), api.Extension(), tag,
+		api.Post("/api/v1/trips/{id}/cancel", "svc_cancel_trip", write, stop, api.Needs(needTrip), api.Extension(), tag,
 			api.Summary("Cancel a trip"),
-			api.Confirm("The ride ends for rider and driver without a fare, and cannot be taken up again."),
+			api.Confirm("The ride ends for rider and driver without a fare, and cannot be taken up again. With fee, the rider owes "+
+				"the cancellation fee."),
 			api.Text("From every status but `COMPLETED` and `CANCELLED`, so also a ride that is under way.")),
 		api.Post("/api/v1/trips/{id}/arrived", "svc_arrive_for_driver", write, act(Store.Arrive), api.Needs(needTrip),
 			api.Extension(), tag, api.Summary("Arrive in the driver's place"),
@@ -56,7 +57,7 @@ func operationRows() []api.Row {
 		api.Delete("/api/v1/trips/{id}", "svc_delete_trip", remove, erase, api.Needs(needErased), api.Extension(), tag,
 			api.Summary("Delete a trip"),
 			api.Confirm("The trip disappears from all lists and reports, and cannot be restored."),
-			api.Text("Only a trip that is cancelled, or that no driver ever had. For any other trip the response is a 409.")),
+			api.Text("Only a trip that is cancelled without a fee, or that no driver ever had. For any other trip the response is a 409.")),
 	}
 }
 
@@ -178,6 +179,9 @@ func (s Store) Delete(ctx context.Context, it table.Item, by audit.By) (*Erased,
 		t, err := FromItem(it)
 		if err != nil {
 			return err
+		}
+		if t.Owes() {
+			return fault.InvalidState("The rider owes a fee for the trip, so it cannot be deleted. Refund the fee instead.")
 		}
 		if t.Status != Cancelled && t.hadDriver() {
 			return fault.InvalidState("A trip that is %s and has had a driver cannot be deleted. Cancel it first, if it is not "+

@@ -328,6 +328,19 @@ func TestScheduledFor(t *testing.T) {
 	}
 }
 
+// A company that takes no rides for a later time refuses bookings of them, and no other.
+func TestNoScheduledRides(t *testing.T) {
+	w := newOffice(t, 1, 1)
+	rules := settings.Default
+	rules.Dispatch.ScheduledRides = false
+	testkit.Must(t, w.tenant.Load(t.Context(), settings.Item(w.tenant, rules)))
+	later := w.booking(w.riders[0], `,"scheduledFor":"2026-03-02T07:00:00Z"`)
+	if a := w.Do("POST", "/api/v1/trips", w.token, later); a.Status != 409 || a.Code() != "invalid_state" {
+		t.Errorf("%d %s", a.Status, a.Body)
+	}
+	w.book("")
+}
+
 // The limit of a rider's open trips counts booked trips too.
 func TestBookedTripsAreOpen(t *testing.T) {
 	w := newOffice(t, 1, 1)

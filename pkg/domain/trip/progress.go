@@ -30,6 +30,29 @@ func cancel(ctx context.Context, c *api.Caller, in *CancelInput) (*Stopped, erro
 	return s.Cancel(ctx, it, actor(c), in.reason())
 }
 
+// StopInput names a trip that an operator cancels.
+type StopInput struct {
+	ID   string `path:"id" doc:"Identifier of the trip." example:"trp_01JT7M4C6Q8V2N5X9B3D1F7H0K"`
+	Body *struct {
+		Reason
+		Fee bool `json:"fee,omitempty" doc:"Whether the rider owes the company's cancellation fee, such as a rider who did not come. A 409 if no fee can be owed. Without it the rider owes nothing."`
+	}
+}
+
+// stop cancels a trip as the operator.
+func stop(ctx context.Context, c *api.Caller, in *StopInput) (*Stopped, error) {
+	s, it, err := open(ctx, c, in.ID)
+	switch {
+	case err != nil:
+		return nil, err
+	case in.Body == nil:
+		return s.Cancel(ctx, it, actor(c), nil)
+	case in.Body.Fee:
+		return s.CancelForFee(ctx, it, actor(c), in.Body.Reason.Reason)
+	}
+	return s.Cancel(ctx, it, actor(c), in.Body.Reason.Reason)
+}
+
 // actor returns the caller as the one who makes a change.
 func actor(c *api.Caller) LogActor { return LogActor{string(c.Audience), c.Actor.Subject} }
 

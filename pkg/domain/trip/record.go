@@ -47,9 +47,10 @@ func Own(t table.Tenant, audience authz.Audience, id string) (partition string, 
 }
 
 // LatePartition returns the partition of by-g1 with the completions of trips
-// that were requested more than LateAge before, by time of completion. Its
-// items are log entries. The indexes of trips are ordered by time of request, so
-// a sweep of their newest entries does not find a trip that was completed late.
+// that were requested more than LateAge before, and with all cancellations for a
+// fee, by their time. Its items are log entries. The indexes of trips are ordered by
+// time of request, so a sweep of their newest entries does not find a trip that was
+// completed late, and it would read many trips that were cancelled for nothing.
 func LatePartition(t table.Tenant) string { return t.Partition("STATUS", string(Completed), "LATE") }
 
 // LateAge is the time from request to completion after which a completion is
@@ -96,6 +97,8 @@ type document struct {
 	ActualDuration *json.Number `json:"s,omitempty"`
 	CancelReason   *string      `json:"w,omitempty"`
 
+	CancellationFee *json.Number `json:"cf,omitempty"`
+
 	ScheduledFor *string `json:"sf,omitempty"`
 	Engaged      bool    `json:"en,omitempty"`
 	Rated        int     `json:"ra,omitempty"`
@@ -125,7 +128,7 @@ func (t Trip) Item(tenant table.Tenant, writeShards int) table.Item {
 	d := document{t.TripCode, t.OriginAddress, t.OriginLat, t.OriginLng, t.DestAddress, t.DestLat, t.DestLng,
 		t.ServiceTypeID, t.CommissionRate, string(t.Prices), t.PaymentType, t.Notes, t.EstimatedFare, t.FinalFare,
 		t.Currency, t.AcceptedAt, t.ArrivedAt, t.StartedAt, t.CompletedAt, t.UpdatedAt, t.ActualDistance,
-		t.ActualDuration, t.CancelReason, t.ScheduledFor, t.Engaged, t.Rated, t.RatedRider, t.History, t.Before,
+		t.ActualDuration, t.CancelReason, t.CancellationFee, t.ScheduledFor, t.Engaged, t.Rated, t.RatedRider, t.History, t.Before,
 		t.Operators, ""}
 	if d.UpdatedAt == d.last(t.RequestedAt) {
 		d.UpdatedAt = ""
@@ -167,8 +170,9 @@ func FromItem(it table.Item) (Trip, error) {
 		RequestedAt: requestedAt, AcceptedAt: d.AcceptedAt, ArrivedAt: d.ArrivedAt, StartedAt: d.StartedAt,
 		CompletedAt:    d.CompletedAt,
 		ActualDistance: d.ActualDistance, ActualDuration: d.ActualDuration, CancelReason: d.CancelReason,
-		UpdatedAt:      d.UpdatedAt,
-		CommissionRate: d.CommissionRate, Prices: fare.Snapshot(d.Prices), ScheduledFor: d.ScheduledFor,
+		UpdatedAt:       d.UpdatedAt,
+		CancellationFee: d.CancellationFee,
+		CommissionRate:  d.CommissionRate, Prices: fare.Snapshot(d.Prices), ScheduledFor: d.ScheduledFor,
 		Engaged: d.Engaged, Rated: d.Rated, RatedRider: d.RatedRider, History: d.History, Before: d.Before,
 		Operators: d.Operators, Dispatched: it.Flag("dispatched"), Version: it.Version, Preserve: it.Unknown()}
 	if t.UpdatedAt == "" {

@@ -37,6 +37,7 @@ type Terms struct {
 	Currency string
 	Service  table.Item // that the ride names; not Found if there is none
 	Settings settings.Document
+	MaxFare  json.Number  // the tenant's; "" for money.DefaultMaxFare
 	Fare     *json.Number // of the ride's estimate; nil without one
 }
 
@@ -66,6 +67,7 @@ func (r Ride) New(rider string, terms Terms, now time.Time) (Trip, error) {
 	if t.PaymentType == "" {
 		t.PaymentType = "CASH"
 	}
+	t.CancellationFee = terms.cancellationFee()
 	t.Dispatched = terms.Settings.Dispatch.Mode != settings.Manual
 	if r.ServiceTypeID != nil {
 		wrong.Unless(service.Found() && service.Flag("active"), "body.serviceTypeId",
@@ -82,6 +84,21 @@ func (r Ride) New(rider string, terms Terms, now time.Time) (Trip, error) {
 		return t, err
 	}
 	return t, payable(t.PaymentType, terms.Settings.Payments)
+}
+
+// cancellationFee returns the company's fee, rounded to the currency's decimals and
+// at most its largest fare; nil for none.
+func (terms Terms) cancellationFee() *json.Number {
+	fee, err := money.Parse(cmp.Or(terms.Settings.Pricing.CancellationFee, "0"))
+	if err != nil {
+		return nil
+	}
+	fee = decimal.Min(money.Commission(fee, decimal.NewFromInt(1), terms.Currency),
+		money.Must(cmp.Or(terms.MaxFare, money.DefaultMaxFare(terms.Currency))))
+	if !fee.IsPositive() {
+		return nil
+	}
+	return money.Ptr(fee)
 }
 
 // payable returns a 409 if the company does not take the payment type.

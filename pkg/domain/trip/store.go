@@ -162,6 +162,12 @@ func (s Store) Cancel(ctx context.Context, it table.Item, by LogActor, reason *s
 		func(t Trip) *Stopped { return &Stopped{t.ID, t.Status, t.UpdatedAt} })
 }
 
+// CancelForFee ends the trip; see Trip.CancelForFee.
+func (s Store) CancelForFee(ctx context.Context, it table.Item, by LogActor, reason *string) (*Stopped, error) {
+	return change(ctx, s, it, func(t Trip) (Trip, error) { return t.CancelForFee(by, s.Now, reason) },
+		func(t Trip) *Stopped { return &Stopped{t.ID, t.Status, t.UpdatedAt} })
+}
+
 // Assign gives the trip to the driver; see Trip.Assign.
 func (s Store) Assign(ctx context.Context, it table.Item, by LogActor, driver string) (*Accepted, error) {
 	return change(ctx, s, it, func(t Trip) (Trip, error) { return t.Assign(by, driver, s.Now) },
@@ -282,10 +288,11 @@ func (s Store) replace(tx *table.Tx, was, next Trip) {
 	} else {
 		op.If("'status' = ? AND driverId = ?", string(was.Status), *was.DriverID)
 	}
-	if was.Status != Completed && next.completedLate() {
+	if !was.Settles() && (next.completedLate() || next.Owes()) {
 		entries := next.Log()
-		log := LogItem(s.Tenant, was.ID, was.Version+1, entries[len(entries)-1])
-		log.G[byTenant-1], log.R = LatePartition(s.Tenant), *next.CompletedAt+"#"+was.ID
+		last := entries[len(entries)-1]
+		log := LogItem(s.Tenant, was.ID, was.Version+1, last)
+		log.G[byTenant-1], log.R = LatePartition(s.Tenant), last.At+"#"+was.ID
 		tx.Put(log)
 	}
 }

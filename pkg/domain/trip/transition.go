@@ -168,6 +168,7 @@ func (t Trip) Complete(by LogActor, now time.Time, m Measured) (Trip, error) {
 	next, err := t.drive(completing, by, now)
 	next.FinalFare = cmp.Or(m.FinalFare, t.priced(m), t.EstimatedFare)
 	at := next.UpdatedAt
+	next.CancellationFee = nil
 	next.ActualDistance, next.ActualDuration, next.CompletedAt = m.Distance, m.Duration, &at
 	return next, err
 }
@@ -227,8 +228,24 @@ func (t Trip) anothers(who LogActor) bool {
 }
 
 // Cancel ends the trip. Errors: 404 if it is another rider's, 409 if the status
-// does not allow it. An operator may also cancel a ride that is under way.
+// does not allow it. An operator may also cancel a ride that is under way. A rider
+// who cancels while a driver has the trip owes its CancellationFee.
 func (t Trip) Cancel(by LogActor, now time.Time, reason *string) (Trip, error) {
+	return t.cancel(by, now, reason, by.Type == string(authz.Rider))
+}
+
+// CancelForFee ends the trip, and the rider owes the fee as if the rider had
+// cancelled. Errors: as Cancel, and a 409 if a rider would owe nothing.
+func (t Trip) CancelForFee(by LogActor, now time.Time, reason *string) (Trip, error) {
+	next, err := t.cancel(by, now, reason, true)
+	if err == nil && !next.Owes() {
+		err = fault.InvalidState("The rider owes no fee. A fee is owed only while the trip is %s or %s, and only if the "+
+			"company had one when the ride was requested. Cancel the trip without the fee.", Assigned, DriverArrived)
+	}
+	return next, err
+}
+
+func (t Trip) cancel(by LogActor, now time.Time, reason *string, owing bool) (Trip, error) {
 	if t.anothers(by) {
 		return Trip{}, fault.NotFound()
 	}
@@ -238,7 +255,33 @@ func (t Trip) Cancel(by LogActor, now time.Time, reason *string) (Trip, error) {
 	}
 	next, err := t.move(how, by, now)
 	next.CancelReason = reason
+	if !owing || t.DriverID == nil || t.Status != Assigned && t.Status != DriverArrived {
+		next.CancellationFee = nil
+	}
 	return next, err
+}
+
+// Owes reports whether the rider owes the fee of a cancelled trip.
+func (t Trip) Owes() bool { return t.Status == Cancelled && t.CancellationFee != nil }
+
+// Settles reports whether the trip has ended so that it gets a receipt.
+func (t Trip) Settles() bool { return t.Status == Completed || t.Owes() }
+
+// Charged returns a trip whose rider owes the fee in the form that is settled: as if
+// the fee were a fare, paid from the wallet at the time of the cancellation. It
+// returns any other trip unchanged.
+func (t Trip) Charged() Trip {
+	if !t.Owes() || t.CompletedAt != nil {
+		return t
+	}
+	at := t.UpdatedAt
+	for _, p := range t.History { // a later note is not the cancellation
+		if p.Event == EventCancelled {
+			at = p.At
+		}
+	}
+	t.FinalFare, t.PaymentType, t.CompletedAt = t.CancellationFee, "WALLET", &at
+	return t
 }
 
 // Assign gives the trip to the driver; a trip that has a driver is handed over.

@@ -66,8 +66,11 @@ type Trip struct {
 	ActualDistance *json.Number `json:"actualDistance" nullable:"true" doc:"Kilometres, as measured."`
 	ActualDuration *json.Number `json:"actualDuration" nullable:"true" doc:"Seconds, as measured."`
 	CancelReason   *string      `json:"cancelReason" doc:"Why the trip was cancelled, in the words of the person who cancelled it."`
-	ScheduledFor   *string      `json:"scheduledFor,omitempty" format:"date-time" doc:"When the rider wants to be picked up; absent for as soon as possible. An extension of the specification."`
-	UpdatedAt      string       `json:"updatedAt" format:"date-time" doc:"When the trip last changed."`
+	// CancellationFee is the company's fee when the trip was requested. A change that
+	// ends the trip without it removes it.
+	CancellationFee *json.Number `json:"cancellationFee,omitempty" doc:"What the rider owes who cancels while a driver has the trip (ASSIGNED, DRIVER_ARRIVED), currency units. If the trip is CANCELLED, what the rider owes. Absent for nothing. An extension of the specification."`
+	ScheduledFor    *string      `json:"scheduledFor,omitempty" format:"date-time" doc:"When the rider wants to be picked up; absent for as soon as possible. An extension of the specification."`
+	UpdatedAt       string       `json:"updatedAt" format:"date-time" doc:"When the trip last changed."`
 
 	// CommissionRate is the snapshot of the service type's rate, 0 to 1, taken
 	// on creation; nil without a service type or rate. It is never shown.

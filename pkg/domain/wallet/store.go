@@ -57,10 +57,39 @@ func Move(tx *table.Tx, t table.Tenant, was table.Item, m Movement, writeShards 
 		}
 	}
 	audit.Put(tx, was, w.Item(t, writeShards))
+	m.create(tx, t, posted)
+	return w, nil
+}
+
+// Shift adds a movement of a wallet that was not read to a transaction. A request
+// whose checks do not name the wallet so needs no read between them and the
+// transaction. If there is no wallet, or its balance is less than least, the
+// transaction fails with the error unfit. The wallet keeps its name, and its place
+// in the list by balance until the projection has seen the change.
+func Shift(tx *table.Tx, t table.Tenant, m Movement, least decimal.Decimal, posted, unfit error) error {
+	sum, at := decimal.Zero, ""
+	for _, e := range m.Entries {
+		amount, err := money.Parse(e.Amount)
+		if err != nil {
+			return err
+		}
+		sum, at = sum.Add(amount), max(at, e.CreatedAt)
+	}
+	op := tx.Update(Key(t, m.Side, m.Actor), table.Change{Set: map[string]any{"updatedAt": at},
+		Add: map[string]any{"balance": money.Number(sum), "held": money.Number(m.Hold), "version": 1}}).
+		If("attribute_exists(pk)").Else(unfit)
+	if !least.IsZero() {
+		op.If("'balance' >= ?", money.Number(least))
+	}
+	m.create(tx, t, posted)
+	return nil
+}
+
+// create adds the postings of a movement to a transaction.
+func (m Movement) create(tx *table.Tx, t table.Tenant, posted error) {
 	for _, e := range m.Entries {
 		tx.Create(PostingItem(t, m.Side, m.Actor, e)).Else(posted)
 	}
-	return w, nil
 }
 
 // Postings is the query of a wallet's partition for its postings, newest first.

@@ -126,6 +126,11 @@ func FromItem(it table.Item) (Wallet, error) {
 		Held: held, Currency: it.Text("currency"), UpdatedAt: it.Text("updatedAt"), Version: it.Version}, nil
 }
 
+// RankOf returns the range key of a wallet's item in the list by balance.
+func RankOf(it table.Item) string {
+	return Rank(money.Must(it.Number("balance"))) + "#" + it.Text("actor")
+}
+
 const rankDigits, rankDecimals = 33, 9
 
 // Rank encodes a balance so that higher balances sort first: 24 digits before

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 
 	"svc/pkg/base/fault"
@@ -140,7 +141,7 @@ func reader(read func(context.Context, table.Key) (table.Item, error), t table.T
 // more.
 func (s Till) End(ctx context.Context, it table.Item, driver, status string, reason *string) (*Withdrawal, error) {
 	var out Withdrawal
-	stale := false
+	stale, look := false, false
 	return &out, table.Retry(ctx, func(ctx context.Context) (err error) {
 		if stale {
 			if it, err = s.Tenant.Get(ctx, it.Key); err != nil {
@@ -161,29 +162,45 @@ func (s Till) End(ctx context.Context, it table.Item, driver, status string, rea
 		out = was
 		out.Status, out.DecidedAt, out.Reason = status, &at, reason
 		tx := s.Tenant.Write()
-		if err := s.settle(ctx, tx, &out); err != nil {
+		if err := s.settle(ctx, tx, &out, look); err != nil {
 			return err
 		}
 		audit.Put(tx, it, WithdrawalItem(s.Tenant, out))
 		if driver == "" {
 			audit.Append(tx, s.Tenant, s.By, "withdrawal."+strings.ToLower(status), was.ID, was, out)
 		}
-		return s.Commit(ctx, tx, &out)
+		if err = s.Commit(ctx, tx, &out); errors.Is(err, errLook) {
+			look, err = true, table.ErrConflict
+		}
+		return err
 	})
 }
 
+// errLook means that a wallet must be read to tell why it cannot be changed.
+var errLook = errors.New("the wallet must be read")
+
 // settle frees what the wallet holds for the withdrawal. If it is paid, settle
 // also posts the payout. The posting's id is derived from the withdrawal's, so it
-// is never paid twice. Only a payout reads the wallet, because only a payout
-// changes its balance, and with it its place in the list by balance. For the
-// others the condition on the withdrawal is sufficient: while it is asked for, the
-// wallet holds its amount.
-func (s Till) settle(ctx context.Context, tx *table.Tx, w *Withdrawal) error {
+// is never paid twice. No attempt but one with look reads the wallet: only the
+// withdrawal says whose it is, so the read would be a round trip between the checks
+// and the transaction. While the withdrawal is asked for, the wallet holds its
+// amount, so of a payout only the balance must be compared.
+func (s Till) settle(ctx context.Context, tx *table.Tx, w *Withdrawal, look bool) error {
 	amount, key := money.Must(w.Amount), Key(s.Tenant, Driver, w.DriverID)
 	if w.Status != Paid {
 		tx.Update(key, table.Change{Add: map[string]any{"held": money.Number(amount.Neg()), "version": 1}}).
 			If("attribute_exists(pk)").Else(table.ErrConflict)
 		return nil
+	}
+	_, id, _ := strings.Cut(w.ID, "_")
+	id = ids.Posting + "_" + id
+	w.PostingID = &id
+	m := Movement{Side: Driver, Actor: w.DriverID, Hold: amount.Neg(), Entries: []Entry{{By: &s.By.Who,
+		Posting: Posting{ID: id, Type: Payout, Amount: money.Number(amount.Neg()), Description: "Withdrawal " + w.ID,
+			CreatedAt: *w.DecidedAt}}}}
+	paid := fault.InvalidState("The withdrawal is paid already.")
+	if !look {
+		return Shift(tx, s.Tenant, m, amount, paid, errLook)
 	}
 	purse, err := s.Tenant.Get(ctx, key)
 	if err != nil {
@@ -192,12 +209,6 @@ func (s Till) settle(ctx context.Context, tx *table.Tx, w *Withdrawal) error {
 	if !purse.Found() {
 		return fault.NotFound()
 	}
-	_, id, _ := strings.Cut(w.ID, "_")
-	id = ids.Posting + "_" + id
-	w.PostingID = &id
-	m := Movement{Side: Driver, Actor: w.DriverID, Hold: amount.Neg(), Entries: []Entry{{By: &s.By.Who,
-		Posting: Posting{ID: id, Type: Payout, Amount: money.Number(amount.Neg()), Description: "Withdrawal " + w.ID,
-			CreatedAt: *w.DecidedAt}}}}
 	m.Allows = func(after Wallet) error {
 		if after.Balance.IsNegative() {
 			after.Balance, after.Held = after.Balance.Add(amount), after.Held.Add(amount)
@@ -205,6 +216,6 @@ func (s Till) settle(ctx context.Context, tx *table.Tx, w *Withdrawal) error {
 		}
 		return nil
 	}
-	_, err = Move(tx, s.Tenant, purse, m, s.shards(), fault.InvalidState("The withdrawal is paid already."))
+	_, err = Move(tx, s.Tenant, purse, m, s.shards(), paid)
 	return err
 }

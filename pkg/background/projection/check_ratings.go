@@ -1,0 +1,106 @@
+package projection
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"svc/pkg/access/authz"
+	"svc/pkg/background/reconcile"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/trip"
+)
+
+// ratings checks the sum and the number of the ratings of every driver and rider.
+// stars is what was counted of the trips when they were read. It is only a hint:
+// whoever differs from it is read again with the own trips.
+func (c *Check) ratings(ctx context.Context, t table.Tenant, stars ratings) error {
+	for _, list := range []struct {
+		name string
+		side authz.Audience
+	}{{"DRIVERS", authz.Driver}, {"CUSTOMERS", authz.Rider}} {
+		err := c.each(ctx, t, func(n int) string { return t.Partition(list.name, strconv.Itoa(n)) },
+			func(items []table.Item) error {
+				c.Count("mean rating", len(items))
+				for _, it := range items {
+					if starsOf(it) == stars[it.Key] {
+						continue
+					}
+					if err := c.rating(ctx, t, it.Key, list.side); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// starsOf returns the ratings that the record of a driver or rider has.
+func starsOf(it table.Item) struct{ sum, count int } {
+	return struct{ sum, count int }{int(it.Int("ratingSum")), int(it.Int("ratingCount"))}
+}
+
+// rating checks the ratings of one driver or rider. One transaction writes them and
+// what was counted of the trip, so both agree if the record did not change during
+// the reads. But the trips come from an index, which may lag behind.
+func (c *Check) rating(ctx context.Context, t table.Tenant, key table.Key, side authz.Audience) error {
+	said, same := false, reconcile.Stable{}
+	return c.Until(ctx, "the ratings of "+key.PK, func(int) (done bool, err error) {
+		it, err := t.Get(ctx, key)
+		if err != nil || !it.Found() {
+			return true, err
+		}
+		all, err := c.counted(ctx, t, side, idOf(key))
+		if err != nil {
+			return false, err
+		}
+		have, want := starsOf(it), all[key]
+		if have == want {
+			return true, nil
+		}
+		again, err := t.Get(ctx, key)
+		if err != nil || again.Version != it.Version || same.Again(fmt.Sprint(have, want)) < confirmations {
+			return false, err
+		}
+		if !said {
+			said = true
+			c.Report("rating", key.PK, fmt.Sprintf("%d in %d", want.sum, want.count),
+				fmt.Sprintf("%d in %d", have.sum, have.count))
+		}
+		if !c.Correct {
+			return true, nil
+		}
+		tx := t.Write()
+		tx.Update(key, table.Change{Set: map[string]any{"ratingSum": want.sum, "ratingCount": want.count},
+			Add: map[string]any{"version": 1}}).If("'version' = ?", it.Version)
+		err = tx.Commit(ctx)
+		if errors.Is(err, table.ErrCondition) || errors.Is(err, table.ErrConflict) {
+			return false, nil
+		}
+		return true, err
+	})
+}
+
+// counted adds up the ratings that were counted of the trips of a driver or rider.
+func (c *Check) counted(ctx context.Context, t table.Tenant, side authz.Audience, id string) (ratings, error) {
+	out := ratings{}
+	partition, index := trip.Own(t, side, id)
+	for items, err := range t.Pages(ctx, partition, table.Query{Index: index, Limit: batchKeys}) {
+		if err != nil {
+			return nil, err
+		}
+		counted, err := countedOfAll(ctx, t.Handle, keysOf(items))
+		if err != nil {
+			return nil, err
+		}
+		for _, was := range counted {
+			out.add(t, was, 1)
+		}
+	}
+	return out, nil
+}
