@@ -91,6 +91,10 @@ func (s *suite) refunded(t *testing.T, id string) {
 		if got.text("total") != "12.15" || got.text("version") != "2" {
 			t.Errorf("receipt: %s", got.body)
 		}
+		paper := s.do(t, call{method: "GET", path: path + id + "/receipt", token: who, accept: "text/html"}).must(200)
+		if !strings.Contains(string(paper.body), "12.15") || !strings.HasPrefix(paper.header.Get("Content-Type"), "text/html") {
+			t.Errorf("receipt as a page: %s", paper.body)
+		}
 	}
 	s.get(t, s.token(t, rider), "/api/v1/me/trips/"+id).must(200)
 	s.get(t, s.token(t, guest), "/api/v1/me/trips/"+id).refused(404, "not_found")

@@ -12,13 +12,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 
 	"svc/pkg/access/authz"
+	"svc/pkg/domain/page"
+	"svc/pkg/domain/receipt"
 	"svc/pkg/local/demo"
 	"svc/pkg/local/testkit"
-	"svc/pkg/oauth/page"
 )
 
 var pictures = flag.String("pictures", "", "write pictures of every page in every language into this folder")
@@ -50,7 +52,8 @@ func everyPage(t *testing.T) map[string]page.Content {
 		"logout":   page.Logout{Action: "logout", CSRF: "c", Account: email},
 		"password": page.Password{Action: "password", CSRF: "c", Account: email, Problem: "differ", Least: 10},
 	}
-	body, err := os.ReadFile(filepath.Join("..", "page", "languages", "en.json"))
+	all["receipt"] = aReceipt()
+	body, err := os.ReadFile(filepath.Join("..", "..", "domain", "page", "languages", "en.json"))
 	testkit.Must(t, err)
 	var texts map[string]string
 	testkit.Must(t, json.Unmarshal(body, &texts))
@@ -69,6 +72,21 @@ func everyPage(t *testing.T) map[string]page.Content {
 		all[kind] = m
 	}
 	return all
+}
+
+// aReceipt returns the receipt of a ride with a tax and two corrections.
+func aReceipt() page.Paper {
+	n := func(s json.Number) *json.Number { return &s }
+	to, at := "Aéroport international, Terminal 3, Niveau Départs", "2026-01-31T23:30:00.000Z"
+	r := &receipt.Shown{ID: "rcp_01ARZ3NDEKTSV4RRFFQ69G5FAV", TripCode: "7K3M9QXZ", Version: 3, IssuedAt: at,
+		CompletedAt: &at, OriginAddress: "شارع الميناء ١٢", DestAddress: &to, Currency: "USD", Total: n("1234.5"),
+		Lines:   []receipt.Portion{{Type: "FARE", Amount: "1124.94"}, {Type: "TAX", Amount: "109.56"}},
+		Payment: receipt.Payment{Type: "WALLET", Refunded: "100"}, Corrections: []receipt.Change{
+			{Version: 2, At: at, Reason: "One zero too many", Was: n("12345000"), Total: n("1234.55")},
+			{Version: 3, At: at, Reason: strings.Repeat("Rounded. ", 20), Was: n("1234.55"), Total: n("1234.5")}}}
+	r.Tax.Value = &receipt.Tax{Rate: "0.08875"}
+	r.Driver.Value = &receipt.Pay{Commission: n("246.9"), Amount: n("987.6")}
+	return page.Paper{Kind: "receipt", Of: r, Currency: "USD", Zone: time.UTC}
 }
 
 // Every page in every language: axe-core finds no faults, and nothing is wider
