@@ -115,6 +115,20 @@ func (s *suite) withdrawn(t *testing.T) {
 	s.post(t, op, "/api/v1/withdrawals/"+second+"/refuse", `{"reason": "No account"}`).must(200)
 	s.post(t, dr, "/api/v1/me/wallet/withdrawals/"+third+"/cancel", "").must(200)
 	s.post(t, dr, "/api/v1/me/wallet/withdrawals", `{"amount": 9999}`).refused(409, "insufficient_balance")
+	month := time.Now().UTC().Format("2006-01")
+	for who, path := range map[string]string{op: "/api/v1/drivers/" + s.id(t, driver), dr: "/api/v1/me"} {
+		path += "/statements/" + month
+		if got := s.get(t, who, path).must(200); got.text("payouts") == "" || got.text("payouts") == "0" {
+			t.Errorf("statement: %s", got.body)
+		}
+		for _, accept := range []string{"text/csv", "text/html"} {
+			got := s.do(t, call{method: "GET", path: path, token: who, accept: accept}).must(200)
+			if !strings.HasPrefix(got.header.Get("Content-Type"), accept) {
+				t.Errorf("statement as %s: %s", accept, got.body)
+			}
+		}
+	}
+	s.get(t, s.token(t, stranger), "/api/v1/drivers/"+s.id(t, driver)+"/statements/"+month).refused(404, "not_found")
 	s.eventually(t, "the withdrawals", func() bool {
 		return find(s.get(t, op, "/api/v1/withdrawals?status=PAID").items(), first) != nil &&
 			find(s.get(t, op, "/api/v1/withdrawals").items(), second) != nil &&

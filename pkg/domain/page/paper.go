@@ -78,16 +78,28 @@ func (v view) paper() Paper {
 	return p
 }
 
-// Amount writes an amount with the separators of the language, all the decimals
-// of its currency, and the currency's code. It returns "–" for null.
-func (v view) Amount(n any) (string, error) {
+// Amount writes an amount with the currency's code. It returns "–" for null.
+func (v view) Amount(n any) (string, error) { return v.amount(n, decimal.NewFromInt(1), true) }
+
+// Negative is Amount for an amount that is taken away.
+func (v view) Negative(n any) (string, error) { return v.amount(n, decimal.NewFromInt(-1), true) }
+
+// Digits is Amount without the currency.
+func (v view) Digits(n any) (string, error) { return v.amount(n, decimal.NewFromInt(1), false) }
+
+// amount writes an amount with the separators of the language and all the decimals
+// of its currency. It never rounds.
+func (v view) amount(n any, sign decimal.Decimal, named bool) (string, error) {
 	number, err := numberOf(n)
 	if number == nil || err != nil {
 		return "–", err
 	}
 	currency := v.paper().Currency
-	digits := number.StringFixed(max(money.Decimals(currency), -number.Exponent()))
-	return v.separated(digits) + "\u00a0" + currency, nil
+	text := v.separated(number.Mul(sign).StringFixed(max(money.Decimals(currency), -number.Exponent())))
+	if named {
+		text += "\u00a0" + currency
+	}
+	return text, nil
 }
 
 // Percent writes a share as a percentage.

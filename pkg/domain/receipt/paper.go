@@ -26,6 +26,16 @@ func Print(ctx context.Context, c *api.Caller, p page.Paper) (*api.Document, err
 	if err != nil {
 		return nil, err
 	}
+	look, err := c.Item(ctx, branding.Key(c.Tenant))
+	if err != nil {
+		return nil, err
+	}
+	return Printed(p, record, look, page.Choose("", c.AcceptLanguage()))
+}
+
+// Printed returns a page to print. record and look are the items of the tenant and
+// of its branding.
+func Printed(p page.Paper, record, look table.Item, lang page.Lang) (*api.Document, error) {
 	company, err := tenant.FromItem(record)
 	if err != nil {
 		return nil, err
@@ -33,15 +43,11 @@ func Print(ctx context.Context, c *api.Caller, p page.Paper) (*api.Document, err
 	if p.Zone, err = tenant.Zone(record); err != nil {
 		return nil, err
 	}
-	look, err := c.Item(ctx, branding.Key(c.Tenant))
-	if err != nil {
-		return nil, err
-	}
 	brand, err := page.BrandOf(look, company.Name)
 	if err != nil {
 		return nil, err
 	}
-	return p.Document(page.Choose("", c.AcceptLanguage()), brand)
+	return p.Document(lang, brand)
 }
 
 func printed(ctx context.Context, c *api.Caller, r *Shown) (*api.Document, error) {
