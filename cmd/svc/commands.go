@@ -23,6 +23,7 @@ var commands = []func(*cli) *cobra.Command{
 	orderCommand,
 	tripCommand,
 	walletCommand,
+	statementCommand,
 	paymentCommand,
 	auditCommand,
 	eventsCommand,

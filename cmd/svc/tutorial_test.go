@@ -1,6 +1,8 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -18,6 +20,10 @@ func TestPrintedTutorial(t *testing.T) {
 			if !strings.Contains(out, want) {
 				t.Errorf("the tutorial prints no %s: %s", want, out)
 			}
+		}
+		receipt, err := os.ReadFile(filepath.Join(c.dir, "receipt.html"))
+		if err != nil || !strings.Contains(string(receipt), "18.50") || !strings.Contains(string(receipt), "</html>") {
+			t.Errorf("the receipt as a page: %v, %s", err, receipt)
 		}
 		for line := range strings.Lines(out) {
 			at := strings.Index(line, "{")

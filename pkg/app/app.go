@@ -14,12 +14,12 @@ import (
 	"svc/pkg/background/jobs"
 	"svc/pkg/base/phone"
 	"svc/pkg/data/table"
+	"svc/pkg/domain/page"
 	"svc/pkg/edge/api"
 	"svc/pkg/edge/gateway"
 	"svc/pkg/edge/mcp"
 	"svc/pkg/edge/reference/published"
 	"svc/pkg/oauth"
-	"svc/pkg/oauth/page"
 )
 
 // Runtime is the environment of the service.

@@ -34,7 +34,7 @@ func TestDocumentIsDescribed(t *testing.T) {
 	scopes := doc.Components.SecuritySchemes["oauth"].Flows.AuthorizationCode.Scopes
 	for scope, text := range scopes {
 		if len(strings.Fields(text)) < 2 || strings.HasPrefix(strings.ToLower(text), scope) {
-			missing = append(missing, "the phrase of "+scope+" (pkg/oauth/page/scopes.go)")
+			missing = append(missing, "the phrase of "+scope+" (pkg/domain/page/languages)")
 		}
 	}
 	operations := 0

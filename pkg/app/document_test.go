@@ -23,10 +23,10 @@ import (
 	"svc/pkg/access/authz"
 	"svc/pkg/app"
 	"svc/pkg/app/apptest"
+	"svc/pkg/domain/page"
 	"svc/pkg/edge/api"
 	"svc/pkg/edge/reference"
 	"svc/pkg/local/testkit"
-	"svc/pkg/oauth/page"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")

@@ -28,6 +28,7 @@ import (
 	"svc/pkg/domain/report"
 	"svc/pkg/domain/sandbox"
 	"svc/pkg/domain/settings"
+	"svc/pkg/domain/statement"
 	"svc/pkg/domain/trip"
 	"svc/pkg/domain/wallet"
 	"svc/pkg/domain/webhook"
@@ -93,7 +94,7 @@ func TripRows(*table.DB) []api.Row { return operators(trip.Rows(), receipt.TripR
 
 // FleetRows are the rows of FleetFunction.
 func FleetRows(db *table.DB) []api.Row {
-	return operators(driver.Rows(), customer.Rows(), fleet.Rows(db))
+	return operators(driver.Rows(), customer.Rows(), fleet.Rows(db), statement.Rows())
 }
 
 // SettingsRows are the rows of SettingsFunction.
@@ -116,7 +117,7 @@ func FeedbackRows(*table.DB) []api.Row { return operators(feedback.Rows()) }
 func MeRows(db *table.DB) []api.Row {
 	return slices.DeleteFunc(slices.Concat(trip.Rows(), receipt.TripRows(), driver.Rows(), wallet.Rows(), delivery.Rows(),
 		profile.Rows(person.Store{DB: db}), address.Rows(), payment.Rows(), estimate.Rows(outbound.Public()),
-		location.Rows(), dispatch.Rows(), event.Rows(), fleet.Rows(db), privacy.Rows()), isOperators)
+		location.Rows(), dispatch.Rows(), event.Rows(), fleet.Rows(db), privacy.Rows(), statement.Rows()), isOperators)
 }
 
 func operators(lists ...[]api.Row) []api.Row {

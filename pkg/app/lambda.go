@@ -16,10 +16,10 @@ import (
 
 	"svc/pkg/base/phone"
 	"svc/pkg/data/table"
+	"svc/pkg/domain/page"
 	"svc/pkg/edge/api"
 	"svc/pkg/edge/gateway"
 	"svc/pkg/edge/reference/published"
-	"svc/pkg/oauth/page"
 )
 
 // Serve returns the handler that Lambda calls with a function's events.

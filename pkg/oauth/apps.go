@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"svc/pkg/domain/page"
 	"svc/pkg/oauth/clients"
-	"svc/pkg/oauth/page"
 	"svc/pkg/oauth/session"
 )
 

@@ -11,8 +11,8 @@ import (
 	"svc/pkg/access/authz"
 	"svc/pkg/access/signing"
 	"svc/pkg/base/ids"
+	"svc/pkg/domain/page"
 	"svc/pkg/oauth/clients"
-	"svc/pkg/oauth/page"
 	"svc/pkg/oauth/protocol"
 	"svc/pkg/oauth/session"
 )

@@ -11,8 +11,8 @@ import (
 	"svc/pkg/access/authz"
 	"svc/pkg/base/fault"
 	"svc/pkg/data/table"
+	"svc/pkg/domain/page"
 	"svc/pkg/domain/tenant"
-	"svc/pkg/oauth/page"
 	"svc/pkg/oauth/session"
 )
 
@@ -98,7 +98,7 @@ func (c companies) branded(ctx context.Context, n tenant.Tenant) (company, error
 	if err != nil {
 		return company{}, fmt.Errorf("branding: %w", err)
 	}
-	brand, err := brandOf(it, n.Name)
+	brand, err := page.BrandOf(it, n.Name)
 	return company{n, brand}, err
 }
 
@@ -134,32 +134,4 @@ func (c companies) passwordBase(r *http.Request, audience authz.Audience, n tena
 		audience = authz.Dashboard
 	}
 	return c.signInBase(r, audience, n)
-}
-
-// brandOf decodes the branding item. A company without one gets only its name.
-func brandOf(it table.Item, name string) (page.Brand, error) {
-	if !it.Found() {
-		return page.Brand{Name: name}, nil
-	}
-	var b struct {
-		Name           string `json:"appName"`
-		Primary        string `json:"primaryColor"`
-		Secondary      string `json:"secondaryColor"`
-		IconBackground string `json:"iconBackgroundColor"`
-		Theme          string `json:"themeMode"`
-		Logo           string `json:"logoUrl"`
-		Favicon        string `json:"faviconUrl"`
-		Support        string `json:"supportUrl"`
-		Terms          string `json:"termsUrl"`
-		Privacy        string `json:"privacyUrl"`
-	}
-	if err := it.Decode(&b); err != nil {
-		return page.Brand{}, err
-	}
-	if b.Name == "" {
-		b.Name = name
-	}
-	return page.Brand{Name: b.Name, Primary: b.Primary, Secondary: b.Secondary, IconBackground: b.IconBackground,
-		Theme:   b.Theme,
-		LogoURL: b.Logo, FaviconURL: b.Favicon, SupportURL: b.Support, TermsURL: b.Terms, PrivacyURL: b.Privacy}, nil
 }

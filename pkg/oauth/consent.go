@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"svc/pkg/base/ids"
+	"svc/pkg/domain/page"
 	"svc/pkg/oauth/clients"
-	"svc/pkg/oauth/page"
 	"svc/pkg/oauth/protocol"
 )
 

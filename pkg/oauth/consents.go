@@ -14,8 +14,8 @@ import (
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/audit"
 	"svc/pkg/data/table"
+	"svc/pkg/domain/page"
 	"svc/pkg/domain/person"
-	"svc/pkg/oauth/page"
 	"svc/pkg/oauth/session"
 	"svc/pkg/oauth/tokens"
 )

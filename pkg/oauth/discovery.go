@@ -10,7 +10,7 @@ import (
 
 	"svc/pkg/access/authz"
 	"svc/pkg/access/signing"
-	"svc/pkg/oauth/page"
+	"svc/pkg/domain/page"
 	"svc/pkg/oauth/protocol"
 )
 

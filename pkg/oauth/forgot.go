@@ -7,7 +7,7 @@ import (
 
 	"svc/pkg/access/authz"
 	"svc/pkg/access/login"
-	"svc/pkg/oauth/page"
+	"svc/pkg/domain/page"
 	"svc/pkg/oauth/protocol"
 	"svc/pkg/oauth/session"
 	"svc/pkg/oauth/throttle"

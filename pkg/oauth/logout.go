@@ -9,8 +9,8 @@ import (
 
 	"svc/pkg/access/login"
 	"svc/pkg/access/signing"
+	"svc/pkg/domain/page"
 	"svc/pkg/oauth/clients"
-	"svc/pkg/oauth/page"
 	"svc/pkg/oauth/session"
 )
 

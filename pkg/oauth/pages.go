@@ -13,9 +13,9 @@ import (
 	"strings"
 
 	"svc/pkg/access/password"
+	"svc/pkg/domain/page"
 	"svc/pkg/edge/gateway"
 	"svc/pkg/oauth/clients"
-	"svc/pkg/oauth/page"
 	"svc/pkg/oauth/protocol"
 	"svc/pkg/oauth/session"
 )

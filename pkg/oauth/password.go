@@ -8,7 +8,7 @@ import (
 
 	"svc/pkg/access/login"
 	"svc/pkg/access/password"
-	"svc/pkg/oauth/page"
+	"svc/pkg/domain/page"
 	"svc/pkg/oauth/protocol"
 	"svc/pkg/oauth/session"
 	"svc/pkg/oauth/throttle"

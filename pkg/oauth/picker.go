@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"net/url"
 
-	"svc/pkg/oauth/page"
+	"svc/pkg/domain/page"
 	"svc/pkg/oauth/session"
 )
 

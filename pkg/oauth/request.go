@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"svc/pkg/access/authz"
+	"svc/pkg/domain/page"
 	"svc/pkg/oauth/clients"
-	"svc/pkg/oauth/page"
 	"svc/pkg/oauth/protocol"
 )
 

@@ -9,7 +9,7 @@ import (
 	"svc/pkg/access/login"
 	"svc/pkg/access/password"
 	"svc/pkg/base/email"
-	"svc/pkg/oauth/page"
+	"svc/pkg/domain/page"
 	"svc/pkg/oauth/session"
 )
 

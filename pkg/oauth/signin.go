@@ -6,7 +6,7 @@ import (
 	"net/http"
 
 	"svc/pkg/access/authz"
-	"svc/pkg/oauth/page"
+	"svc/pkg/domain/page"
 	"svc/pkg/oauth/protocol"
 	"svc/pkg/oauth/session"
 )

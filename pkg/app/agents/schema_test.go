@@ -225,6 +225,9 @@ func (c *caller) money(first string) {
 		c.call(c.rider, tool, first, nil)
 		c.call(c.driver, tool, first, nil)
 	}
+	month := map[string]any{"month": time.Now().UTC().Format("2006-01")}
+	c.call(c.operator, "svc_get_statement", c.dan.ID, month)
+	c.call(c.driver, "svc_my_statement", "", month)
 	for _, end := range []string{"pay", "refuse", "cancel"} {
 		asked := idOf(c.T, c.call(c.driver, "svc_request_withdrawal", "", map[string]any{"amount": 1}))
 		by, more := c.operator, map[string]any{}
@@ -247,6 +250,6 @@ func needsArguments(tool string) bool {
 		"comment", "vote",
 		"invite", "driver_documents", "get_driver", "get_customer",
 		"book", "assign", "arrive", "release", "decline", "report_location", "posting", "post_to", "fare",
-		"receipt", "my_trip", "withdrawal", "webhook", "sandbox"}
+		"receipt", "statement", "my_trip", "withdrawal", "webhook", "sandbox"}
 	return slices.ContainsFunc(steps, func(step string) bool { return strings.Contains(tool, step) })
 }

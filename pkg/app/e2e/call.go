@@ -26,12 +26,13 @@ type call struct {
 	form                      url.Values
 	key                       string // Idempotency-Key
 	match                     string // If-Match
+	accept                    string // Accept
 	basic                     *url.Userinfo
 }
 
 func (s *suite) do(t *testing.T, c call) answer {
 	t.Helper()
-	if s.tools != nil {
+	if s.tools != nil && c.accept == "" { // a tool has JSON only
 		if a, ok := s.asTool(t, c); ok {
 			return a
 		}
@@ -64,6 +65,9 @@ func (s *suite) do(t *testing.T, c call) answer {
 	}
 	if c.key != "" {
 		req.Header.Set("Idempotency-Key", c.key)
+	}
+	if c.accept != "" {
+		req.Header.Set("Accept", c.accept)
 	}
 	if c.match != "" {
 		req.Header.Set("If-Match", c.match)

@@ -91,6 +91,10 @@ func (s *suite) refunded(t *testing.T, id string) {
 		if got.text("total") != "12.15" || got.text("version") != "2" {
 			t.Errorf("receipt: %s", got.body)
 		}
+		paper := s.do(t, call{method: "GET", path: path + id + "/receipt", token: who, accept: "text/html"}).must(200)
+		if !strings.Contains(string(paper.body), "12.15") || !strings.HasPrefix(paper.header.Get("Content-Type"), "text/html") {
+			t.Errorf("receipt as a page: %s", paper.body)
+		}
 	}
 	s.get(t, s.token(t, rider), "/api/v1/me/trips/"+id).must(200)
 	s.get(t, s.token(t, guest), "/api/v1/me/trips/"+id).refused(404, "not_found")
@@ -111,6 +115,20 @@ func (s *suite) withdrawn(t *testing.T) {
 	s.post(t, op, "/api/v1/withdrawals/"+second+"/refuse", `{"reason": "No account"}`).must(200)
 	s.post(t, dr, "/api/v1/me/wallet/withdrawals/"+third+"/cancel", "").must(200)
 	s.post(t, dr, "/api/v1/me/wallet/withdrawals", `{"amount": 9999}`).refused(409, "insufficient_balance")
+	month := time.Now().UTC().Format("2006-01")
+	for who, path := range map[string]string{op: "/api/v1/drivers/" + s.id(t, driver), dr: "/api/v1/me"} {
+		path += "/statements/" + month
+		if got := s.get(t, who, path).must(200); got.text("payouts") == "" || got.text("payouts") == "0" {
+			t.Errorf("statement: %s", got.body)
+		}
+		for _, accept := range []string{"text/csv", "text/html"} {
+			got := s.do(t, call{method: "GET", path: path, token: who, accept: accept}).must(200)
+			if !strings.HasPrefix(got.header.Get("Content-Type"), accept) {
+				t.Errorf("statement as %s: %s", accept, got.body)
+			}
+		}
+	}
+	s.get(t, s.token(t, stranger), "/api/v1/drivers/"+s.id(t, driver)+"/statements/"+month).refused(404, "not_found")
 	s.eventually(t, "the withdrawals", func() bool {
 		return find(s.get(t, op, "/api/v1/withdrawals?status=PAID").items(), first) != nil &&
 			find(s.get(t, op, "/api/v1/withdrawals").items(), second) != nil &&

@@ -162,6 +162,8 @@ var listed = []request{
 	{name: "svc_get_receipt", person: boss, method: "GET", path: "/api/v1/trips/" + trip("19") + "/receipt"},
 	{name: "svc_my_trip", person: rider1, method: "GET", path: "/api/v1/me/trips/" + trip("19")},
 	{name: "svc_my_receipt", person: rider1, method: "GET", path: "/api/v1/me/trips/" + trip("19") + "/receipt"},
+	{name: "svc_get_statement", person: boss, method: "GET", path: "/api/v1/drivers/" + driverID + "/statements/2026-05"},
+	{name: "svc_my_statement", person: third, method: "GET", path: "/api/v1/me/statements/2026-06"},
 	{name: "svc_request_withdrawal", person: third, method: "POST", path: "/api/v1/me/wallet/withdrawals",
 		body: `{"amount": 5.50}`},
 	{name: "svc_list_withdrawals", person: boss, method: "GET", path: "/api/v1/withdrawals",

@@ -6,12 +6,12 @@ import (
 	"encoding/json"
 	"iter"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
 
 	"svc/pkg/access/authz"
+	"svc/pkg/base/sheet"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/customer"
@@ -47,16 +47,16 @@ type kind struct {
 }
 
 var kinds = map[string]kind{
-	"trips": {columnsOf[trip.Trip](), authz.Operators("tenant.trips:read", "VIEW_TRIPS"),
+	"trips": {sheet.Columns[trip.Trip](), authz.Operators("tenant.trips:read", "VIEW_TRIPS"),
 		listed(trip.FromItem, "TRIPS")},
-	"customers": {columnsOf[customer.Customer](), authz.Operators("tenant.customers:read", "VIEW_CUSTOMERS"),
+	"customers": {sheet.Columns[customer.Customer](), authz.Operators("tenant.customers:read", "VIEW_CUSTOMERS"),
 		listed(customer.Shown, "CUSTOMERS")},
-	"drivers": {columnsOf[driver.Driver](), authz.Operators("tenant.drivers:read", "VIEW_DRIVERS"), drivers},
-	"orders": {columnsOf[delivery.Order](), authz.Operators("tenant.delivery:read", "VIEW_FOOD_ORDERS"),
+	"drivers": {sheet.Columns[driver.Driver](), authz.Operators("tenant.drivers:read", "VIEW_DRIVERS"), drivers},
+	"orders": {sheet.Columns[delivery.Order](), authz.Operators("tenant.delivery:read", "VIEW_FOOD_ORDERS"),
 		listed(delivery.OrderFromItem, "ORDERS")},
-	"postings": {columnsOf[Posting](), authz.Operators("tenant.wallets:read", "VIEW_WALLETS"), postings},
-	"receipts": {columnsOf[receipt.Receipt](), authz.Operators("tenant.wallets:read", "VIEW_WALLETS"), receipts},
-	"report":   {columnsOf[Day](), authz.Operators("tenant.reports:read", "VIEW_REPORTS"), days},
+	"postings": {sheet.Columns[Posting](), authz.Operators("tenant.wallets:read", "VIEW_WALLETS"), postings},
+	"receipts": {sheet.Columns[receipt.Receipt](), authz.Operators("tenant.wallets:read", "VIEW_WALLETS"), receipts},
+	"report":   {sheet.Columns[Day](), authz.Operators("tenant.reports:read", "VIEW_REPORTS"), days},
 }
 
 // Kinds returns the names of the kinds, sorted.
@@ -64,23 +64,6 @@ func Kinds() []string { return slices.Sorted(maps.Keys(kinds)) }
 
 // Needs returns what the operator needs for a job, as long as it runs.
 func (j Job) Needs() []authz.Policy { return []authz.Policy{Policy, kinds[j.Kind].policy} }
-
-// columnsOf returns the members of T's JSON, in their order.
-func columnsOf[T any]() (names []string) {
-	var add func(of reflect.Type)
-	add = func(of reflect.Type) {
-		for i := range of.NumField() {
-			switch name, _, _ := strings.Cut(of.Field(i).Tag.Get("json"), ","); {
-			case of.Field(i).Anonymous:
-				add(of.Field(i).Type)
-			case name != "-" && name != "":
-				names = append(names, name)
-			}
-		}
-	}
-	add(reflect.TypeFor[T]())
-	return names
-}
 
 // listed returns the rows of a list of by-g1 whose range key begins with the time
 // of creation.

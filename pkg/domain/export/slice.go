@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"svc/pkg/base/sheet"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/tenant"
@@ -21,24 +22,24 @@ type Slice struct {
 // The part ends when full returns true for its size, at the next row at which
 // another part may begin.
 func (j Job) Next(ctx context.Context, s Scope, after string, begins bool, full func(size int) bool) (Slice, error) {
-	e, out := newEncoder(j.Format, j.Columns), Slice{Position: after}
+	e, out := sheet.New(j.Format, j.Columns), Slice{Position: after}
 	if begins {
-		e.header()
+		e.Header()
 	}
 	for row, err := range kinds[j.Kind].rows(ctx, s, after) {
 		if err == nil && row.Value != nil {
 			out.Rows++
-			err = e.row(row.Value)
+			err = e.Row(row.Value)
 		}
 		if err != nil {
 			return out, fmt.Errorf("export of %s: %w", j.Kind, err)
 		}
-		if out.Position = row.Position; full(e.buf.Len()) {
-			out.Content = e.buf.Bytes()
+		if out.Position = row.Position; full(e.Buf.Len()) {
+			out.Content = e.Buf.Bytes()
 			return out, nil
 		}
 	}
-	out.Content, out.End = e.buf.Bytes(), true
+	out.Content, out.End = e.Buf.Bytes(), true
 	return out, nil
 }
 

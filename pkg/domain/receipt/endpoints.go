@@ -8,6 +8,7 @@ import (
 	"svc/pkg/base/ids"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
+	"svc/pkg/domain/page"
 	"svc/pkg/domain/trip"
 	"svc/pkg/domain/wallet"
 	"svc/pkg/edge/api"
@@ -32,8 +33,11 @@ func WalletRows() []api.Row {
 // TripRows returns the endpoints under /trips and /me/trips.
 func TripRows() []api.Row {
 	own := authz.Both("rider.trips:read", "driver.trips:read")
+	paper := api.Also(page.MediaType, "The receipt as a page to print, in the company's look and in the language of "+
+		"`Accept-Language`.", printed)
 	text := api.Text("What the ride cost, with tax, payment and the corrections of the fare. A trip that is not " +
-		"completed has no receipt, unless the rider owes a cancellation fee: a 409.")
+		"completed has no receipt, unless the rider owes a cancellation fee: a 409. With `Accept: text/html` the " +
+		"response is a page to print.")
 	return []api.Row{
 		api.Post("/api/v1/trips/{id}/fare", "svc_correct_fare", authz.Operators("tenant.wallets:write", "MANAGE_WALLETS"),
 			correct, api.Extension(), api.Needs(needReceipt), api.Tag("Receipts"), api.Summary("Correct the fare of a trip"),
@@ -42,10 +46,10 @@ func TripRows() []api.Row {
 				"new amount, the receipt a new version, and the report the new fare. The earlier versions stay. If the trip has "+
 				"the fare already, nothing changes.")),
 		api.Get("/api/v1/trips/{id}/receipt", "svc_get_receipt", authz.Operators("tenant.trips:read", "VIEW_TRIPS"), show,
-			api.Extension(), api.Conflicts(), api.Needs(needReceipt), api.Tag("Receipts"),
-			api.Summary("Read the receipt of a trip"), text),
+			api.Extension(), api.Conflicts(), api.Needs(needPaper), api.Tag("Receipts"),
+			api.Summary("Read the receipt of a trip"), text, paper),
 		api.Get("/api/v1/me/trips/{id}/receipt", "svc_my_receipt", own, show, api.Extension(), api.Conflicts(),
-			api.Needs(needReceipt), api.Tag("Receipts"), api.Summary("Read the receipt of one's own trip"), text),
+			api.Needs(needPaper), api.Tag("Receipts"), api.Summary("Read the receipt of one's own trip"), text, paper),
 	}
 }
 
@@ -54,6 +58,10 @@ func needReceipt(t table.Tenant, p api.Peek) []table.Key {
 		return []table.Key{trip.Key(t, id), Key(t, id)}
 	}
 	return nil
+}
+
+func needPaper(t table.Tenant, p api.Peek) []table.Key {
+	return append(needReceipt(t, p), PaperKeys(t, p)...)
 }
 
 // itemOf returns the trip's item. Errors: a 404 if there is none, or if it is not

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/shopspring/decimal"
 
@@ -103,13 +104,25 @@ func (r Receipt) Postings(tr trip.Trip) ([]Posted, error) {
 			}
 			out = append(out, Posted{s.side, s.actor, tr.TripCode, wallet.Entry{TripID: &tr.ID, By: &r.Correction.By,
 				Posting: wallet.Posting{Type: wallet.TripPayment, Amount: money.Number(amount), CreatedAt: r.IssuedAt,
-					ID:          ids.Derived(ids.Posting, at, fmt.Sprintf("%s#%d#%s#%s", tr.ID, r.Version, s.side, what)),
+					ID:          r.correctionID(s.side, what, at),
 					Description: "Trip " + tr.TripCode + ": fare corrected, " + what}}})
 		}
-		post(old.Neg(), "reversal")
-		post(next, "new amount")
+		post(old.Neg(), reversal)
+		post(next, renewal)
 	}
 	return out, nil
+}
+
+// What a correction posts.
+const (
+	reversal = "reversal"
+	renewal  = "new amount"
+)
+
+// correctionID returns the id of a posting of the correction, derived from what it
+// is.
+func (r Receipt) correctionID(s wallet.Side, what string, at time.Time) string {
+	return ids.Derived(ids.Posting, at, fmt.Sprintf("%s#%d#%s#%s", r.TripID, r.Version, s, what))
 }
 
 func amountOf(d *decimal.Decimal) decimal.Decimal {

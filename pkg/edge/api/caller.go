@@ -263,7 +263,7 @@ func (x *exchange) startEarly(ctx context.Context) (end func()) {
 				e.err = fmt.Errorf("panic in the early read of %s: %v", x.row.ID, p)
 			}
 		}()
-		e.value, e.err = x.row.early(ctx, x.caller.Tenant, Peek{x.r, x.caller.Actor, x.body})
+		e.value, e.err = x.row.early(ctx, x.caller.Tenant, Peek{x.r, x.caller.Actor, x.body, x.formType()})
 	}()
 	return func() {
 		cancel()

@@ -54,6 +54,7 @@ type exchange struct {
 	status  int
 	payload []byte
 	tag     string // ETag of the response, "" for none
+	form    *Form  // of the response; nil for JSON
 }
 
 // serve runs the pipeline. If it returns nil, the response is in status and
@@ -68,7 +69,7 @@ func (x *exchange) serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	x.row = row
+	x.row, x.form = row, chooseForm(row.forms, strings.Join(x.r.Header.Values("Accept"), ","))
 	if !row.deprecated.IsZero() {
 		x.header.Set("Deprecation", "@"+strconv.FormatInt(row.deprecated.Unix(), 10))
 		x.header.Set("Sunset", row.sunset.UTC().Format(http.TimeFormat))
@@ -174,7 +175,7 @@ func (x *exchange) read(ctx context.Context) {
 	checks := len(keys)
 	var recent []table.Item
 	if x.row.needs != nil {
-		for _, key := range x.row.needs(c.Tenant, Peek{x.r, c.Actor, x.body}) {
+		for _, key := range x.row.needs(c.Tenant, Peek{x.r, c.Actor, x.body, x.formType()}) {
 			if it, ok := x.server.recent.get(key, x.now); ok && x.row.recent {
 				recent = append(recent, it)
 			} else {
@@ -266,7 +267,7 @@ func (x *exchange) serveRead(ctx context.Context) error {
 			return err
 		}
 	}
-	return x.finish()
+	return x.finish(ctx)
 }
 
 // serveWrite runs the handler of a request that has passed all access checks. If
@@ -291,7 +292,7 @@ func (x *exchange) serveWrite(ctx context.Context) error {
 			return err
 		}
 	}
-	return x.finish()
+	return x.finish(ctx)
 }
 
 // handle binds and validates the input and runs the handler.
@@ -326,7 +327,10 @@ func (x *exchange) handle(ctx context.Context) (err error) {
 var inputHeader = http.Header{"Content-Type": {"application/json"}}
 
 // finish encodes the answer.
-func (x *exchange) finish() error {
+func (x *exchange) finish(ctx context.Context) error {
+	if done, err := x.finishForm(ctx); done {
+		return err
+	}
 	body, err := codec.Marshal(x.answer)
 	if err != nil {
 		return fmt.Errorf("answer of %s: %w", x.row.ID, err)
@@ -339,12 +343,14 @@ func (x *exchange) finish() error {
 func (x *exchange) send(status int, body []byte) { x.status, x.payload = status, body }
 
 func (x *exchange) write(w http.ResponseWriter) {
+	if x.form == nil {
+		SetJSON(x.header)
+	}
 	if x.r.Method == http.MethodHead {
-		SetJSON(w.Header())
 		w.WriteHeader(x.status)
 		return
 	}
-	writeJSON(w, x.status, x.payload)
+	writeBody(w, x.status, x.payload)
 }
 
 // discard ignores what huma writes. The exchange writes the response.

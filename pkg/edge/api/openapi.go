@@ -121,6 +121,7 @@ func (r Row) describe() huma.Operation {
 		op.Responses[strconv.Itoa(r.Status)] = &huma.Response{Headers: map[string]*huma.Param{"ETag": {
 			Description: "Names the state of the resource, for `If-Match`.", Schema: &huma.Schema{Type: huma.TypeString}}}}
 	}
+	r.describeForms(&op)
 	return op
 }
 

@@ -13,6 +13,7 @@ type Peek struct {
 	r     *http.Request
 	actor signing.Access
 	body  []byte
+	form  string
 }
 
 // Path returns a path parameter.

@@ -87,6 +87,10 @@ func SetJSON(h http.Header) {
 
 func writeJSON(w http.ResponseWriter, status int, body []byte) {
 	SetJSON(w.Header())
+	writeBody(w, status, body)
+}
+
+func writeBody(w http.ResponseWriter, status int, body []byte) {
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)
 	_, _ = w.Write(body) // the client may have disconnected

@@ -41,6 +41,8 @@ type Row struct {
 
 	idKind string // of the identifiers that the path may have; "" for any
 
+	forms []Form // of the response, beside JSON
+
 	needs    func(table.Tenant, Peek) []table.Key
 	recent   bool // the items of needs may be as old as recentTTL
 	early    func(context.Context, table.Tenant, Peek) (any, error)

@@ -126,6 +126,9 @@ func New(cfg Config, rows ...Row) (*Server, error) {
 // nobody or names a scope that its audience does not have. Only operators may
 // need no scope.
 func (r Row) check() error {
+	if len(r.forms) > 0 && r.Method != http.MethodGet {
+		return fmt.Errorf("%s: only a GET has another form than JSON", r.ID) // a stored answer is JSON
+	}
 	if len(r.Policy.Scopes) == 0 || r.ID == "" || r.register == nil {
 		return fmt.Errorf("%s %s has no policy, operation id or handler", r.Method, r.Path)
 	}

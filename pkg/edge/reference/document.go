@@ -174,6 +174,7 @@ func tags(doc *huma.OpenAPI) []*huma.Tag {
 		{Name: "Exports", Description: "Files of the tenant's records, made in the background."},
 		{Name: "Ratings", Description: "What riders think of a ride."},
 		{Name: "Receipts", Description: "What a ride cost, with tax, payment and corrections."},
+		{Name: "Statements", Description: "A driver's month: rides, commission, payouts, and the balance before and after."},
 		{Name: "Withdrawals", Description: "Drivers ask for money of their wallets, and operators pay it."},
 		{Name: "Sandbox", Description: "Robots of a company in which nothing is real."},
 		{Name: "Webhooks", Description: "Endpoints of the tenant's own to which events are sent."},

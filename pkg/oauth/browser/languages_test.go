@@ -16,9 +16,9 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"svc/pkg/access/authz"
+	"svc/pkg/domain/page"
 	"svc/pkg/local/demo"
 	"svc/pkg/local/testkit"
-	"svc/pkg/oauth/page"
 )
 
 var pictures = flag.String("pictures", "", "write pictures of every page in every language into this folder")
@@ -50,7 +50,7 @@ func everyPage(t *testing.T) map[string]page.Content {
 		"logout":   page.Logout{Action: "logout", CSRF: "c", Account: email},
 		"password": page.Password{Action: "password", CSRF: "c", Account: email, Problem: "differ", Least: 10},
 	}
-	body, err := os.ReadFile(filepath.Join("..", "page", "languages", "en.json"))
+	body, err := os.ReadFile(filepath.Join("..", "..", "domain", "page", "languages", "en.json"))
 	testkit.Must(t, err)
 	var texts map[string]string
 	testkit.Must(t, json.Unmarshal(body, &texts))
@@ -77,11 +77,16 @@ func everyPage(t *testing.T) map[string]page.Content {
 // pictures of each page, light and dark, on a phone and on a desktop.
 func TestLanguages(t *testing.T) {
 	testkit.Long(t)
+	inEveryLanguage(t, everyPage(t), "unknown-path")
+}
+
+// inEveryLanguage checks pages, and shows those that have no content by ShowMissing.
+func inEveryLanguage(t *testing.T, all map[string]page.Content, names ...string) {
+	t.Helper()
 	name, chosen := demo.Look("metro")
 	brand := page.Brand{Name: name, Primary: chosen["primaryColor"], Secondary: chosen["secondaryColor"],
 		LogoURL: chosen["logoUrl"], SupportURL: "tel:+1-212-555-0181", TermsURL: "https://metro.example/terms",
 		PrivacyURL: "https://metro.example/privacy"}
-	all := everyPage(t)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		content, found := all[strings.TrimPrefix(r.URL.Path, "/")]
 		if !found {
@@ -94,7 +99,6 @@ func TestLanguages(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	names := []string{"unknown-path"}
 	for name := range all {
 		names = append(names, name)
 	}

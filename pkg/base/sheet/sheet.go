@@ -1,8 +1,11 @@
-package export
+// Package sheet writes rows as CSV (RFC 4180) or as one JSON object on a line. A
+// text that a spreadsheet program would compute gets an apostrophe before it.
+package sheet
 
 import (
 	"bytes"
 	"fmt"
+	"reflect"
 	"regexp"
 	"strings"
 
@@ -11,26 +14,27 @@ import (
 	"svc/pkg/base/codec"
 )
 
-// encoder writes rows to buf. encoding/csv would change the line breaks within a
+// Writer writes rows to Buf. encoding/csv would change the line breaks within a
 // cell, because with UseCRLF it writes every line break as CRLF.
-type encoder struct {
+type Writer struct {
 	format  string
 	columns []string
 	at      map[string]int // the place of each column
 	cells   [][]byte
-	buf     bytes.Buffer
+	Buf     bytes.Buffer
 }
 
-func newEncoder(format string, columns []string) *encoder {
-	e := &encoder{format: format, columns: columns, at: map[string]int{}, cells: make([][]byte, len(columns))}
+// New returns a writer of a format, csv or ndjson.
+func New(format string, columns []string) *Writer {
+	e := &Writer{format: format, columns: columns, at: map[string]int{}, cells: make([][]byte, len(columns))}
 	for i, name := range columns {
 		e.at[name] = i
 	}
 	return e
 }
 
-// header writes the first line of a CSV file.
-func (e *encoder) header() {
+// Header writes the first line of a CSV file.
+func (e *Writer) Header() {
 	if e.format != "csv" {
 		return
 	}
@@ -40,8 +44,8 @@ func (e *encoder) header() {
 	e.line()
 }
 
-// row writes the columns of a value's JSON.
-func (e *encoder) row(value any) error {
+// Row writes the columns of a value's JSON.
+func (e *Writer) Row(value any) error {
 	text, err := codec.Marshal(value)
 	if err != nil {
 		return fmt.Errorf("row: %w", err)
@@ -99,41 +103,58 @@ func guarded(text string) string {
 }
 
 // line writes the cells as a line (RFC 4180 section 2, RFC 8259).
-func (e *encoder) line() {
+func (e *Writer) line() {
 	if e.format != "csv" {
 		e.object()
 		return
 	}
 	for i, cell := range e.cells {
 		if i > 0 {
-			e.buf.WriteByte(',')
+			e.Buf.WriteByte(',')
 		}
 		if bytes.ContainsAny(cell, "\",;\t\r\n") || bytes.HasPrefix(cell, []byte(" ")) ||
 			bytes.HasSuffix(cell, []byte(" ")) ||
 			len(cell) == 0 && len(e.cells) == 1 {
-			e.buf.WriteByte('"')
-			e.buf.WriteString(strings.ReplaceAll(string(cell), `"`, `""`))
-			e.buf.WriteByte('"')
+			e.Buf.WriteByte('"')
+			e.Buf.WriteString(strings.ReplaceAll(string(cell), `"`, `""`))
+			e.Buf.WriteByte('"')
 		} else {
-			e.buf.Write(cell)
+			e.Buf.Write(cell)
 		}
 	}
-	e.buf.WriteString("\r\n")
+	e.Buf.WriteString("\r\n")
 }
 
-func (e *encoder) object() {
-	e.buf.WriteByte('{')
+func (e *Writer) object() {
+	e.Buf.WriteByte('{')
 	for i, cell := range e.cells {
 		if len(cell) == 0 {
 			cell = []byte("null")
 		}
 		if i > 0 {
-			e.buf.WriteByte(',')
+			e.Buf.WriteByte(',')
 		}
 		name, _ := jsontext.AppendQuote(nil, e.columns[i])
-		e.buf.Write(name)
-		e.buf.WriteByte(':')
-		e.buf.Write(cell)
+		e.Buf.Write(name)
+		e.Buf.WriteByte(':')
+		e.Buf.Write(cell)
 	}
-	e.buf.WriteString("}\n")
+	e.Buf.WriteString("}\n")
+}
+
+// Columns returns the members of T's JSON, in their order.
+func Columns[T any]() (names []string) {
+	var add func(of reflect.Type)
+	add = func(of reflect.Type) {
+		for i := range of.NumField() {
+			switch name, _, _ := strings.Cut(of.Field(i).Tag.Get("json"), ","); {
+			case of.Field(i).Anonymous:
+				add(of.Field(i).Type)
+			case name != "-" && name != "":
+				names = append(names, name)
+			}
+		}
+	}
+	add(reflect.TypeFor[T]())
+	return names
 }

@@ -52,8 +52,9 @@ type Content interface{ template() string }
 // view is the data of a page's template. Its field C contains the Content.
 type view struct {
 	Frame
-	C     any
-	Style template.CSS
+	C      any
+	Style  template.CSS
+	Policy string // of a Paper, which people save as a file, without its headers
 }
 
 // T translates: it returns the text that the key names, in the page's language.
@@ -109,7 +110,7 @@ func (v view) Link(address string) template.URL {
 var templates = sync.OnceValue(func() map[string]*template.Template {
 	out := map[string]*template.Template{}
 	for _, name := range []string{"signin", "forgot", "mailed", "company", "picker", "consent", "apps", "logout",
-		"password", "message", "formpost"} {
+		"password", "message", "formpost", "receipt", "statement"} {
 		out[name] = template.Must(template.ParseFS(files, "templates/layout.html", "templates/"+name+".html"))
 	}
 	return out
@@ -128,7 +129,8 @@ func Write(w http.ResponseWriter, status int, f Frame, c Content) error {
 	if restorable(c) {
 		caching = "private, no-cache"
 	}
-	writeHeader(w, status, f.Lang, policy, caching)
+	setHeader(w.Header(), f.Lang, policy, caching)
+	w.WriteHeader(status)
 	_, err = w.Write(body)
 	return err
 }
@@ -149,14 +151,12 @@ func restorable(c Content) bool {
 	return false
 }
 
-func writeHeader(w http.ResponseWriter, status int, lang Lang, policy, caching string) {
-	h := w.Header()
+func setHeader(h http.Header, lang Lang, policy, caching string) {
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Content-Language", string(lang))
 	h.Set("Content-Security-Policy", policy)
 	Guard(h)
 	h.Set("Cache-Control", caching)
-	w.WriteHeader(status)
 }
 
 // policyOf returns the part of a page's policy that is the same for all pages.
@@ -190,11 +190,18 @@ func render(f Frame, c Content) (body []byte, policy string, err error) {
 		f.Lang = English
 	}
 	style := f.Brand.style()
-	v := view{Frame: f, C: c,
-		Style: template.CSS(style)} //nolint:gosec // colours are parsed and written anew, the rest is ours
+	v := view{Frame: f, C: c}
+	if _, prints := c.(Paper); prints {
+		style += f.Brand.paperStyle()
+		v.Policy, v.Brand.FaviconURL = policyOf(style)+"form-action 'none'", ""
+	}
+	v.Style = template.CSS(style) //nolint:gosec // colours are parsed and written anew, the rest is ours
 	var out bytes.Buffer
 	if err := templates()[c.template()].ExecuteTemplate(&out, "layout.html", v); err != nil {
 		return nil, "", fmt.Errorf("page %s: %w", c.template(), err)
+	}
+	if v.Policy != "" {
+		return out.Bytes(), v.Policy, nil
 	}
 	policy = policyOf(style)
 	if _, posts := c.(FormPost); posts {

@@ -30,7 +30,8 @@ func ShowMissing(w http.ResponseWriter, r *http.Request, baseURL string) bool {
 		"TEXT", html.EscapeString(texts["message.missing.text"]),
 		"SIGNIN", html.EscapeString(signIn), "LABEL", html.EscapeString(texts["signin.title"])).Replace(missing)
 	w.Header().Add("Vary", "Accept")
-	writeHeader(w, http.StatusNotFound, lang, policyOf(style)+"form-action 'none'", "no-store")
+	setHeader(w.Header(), lang, policyOf(style)+"form-action 'none'", "no-store")
+	w.WriteHeader(http.StatusNotFound)
 	if r.Method == http.MethodGet {
 		_, _ = w.Write([]byte(body)) //nolint:gosec // nothing of the request is in it, only the language by its name
 	}

@@ -1,0 +1,21 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestStatement: svc statement shows a driver's month in each form.
+func TestStatement(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	w.ok("wallet", "post", "metro", "driver1@metro.example", "TOP_UP", "25.5", "--description", "=1+1")
+	month := time.Now().UTC().Format("2006-01")
+	for format, want := range map[string]string{"table": "OPENING", "csv": ",'=1+1,", "html": "25,50\u00a0USD"} {
+		out := w.ok("statement", "metro", "driver1@metro.example", month, "--format", format, "--lang", "de")
+		if !strings.Contains(out, want) {
+			t.Errorf("%s: no %q in %s", format, want, out)
+		}
+	}
+}

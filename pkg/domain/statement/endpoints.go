@@ -1,0 +1,118 @@
+package statement
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"time"
+
+	"svc/pkg/access/authz"
+	"svc/pkg/base/fault"
+	"svc/pkg/base/ids"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/page"
+	"svc/pkg/domain/receipt"
+	"svc/pkg/domain/tenant"
+	"svc/pkg/edge/api"
+)
+
+// Rows returns the endpoints of statements.
+func Rows() []api.Row {
+	options := func(summary string, more ...api.Option) []api.Option {
+		return append(more, api.Extension(), api.Conflicts(), api.Tag("Statements"), api.Summary(summary),
+			api.Text("What happened to the driver's wallet in a month of the company's time zone: rides with fares and "+
+				"commission, payouts and other postings, between the opening and the closing balance. With `Accept: text/csv` "+
+				"the response is a file for a spreadsheet, with `Accept: text/html` a page to print. If the wallet has more "+
+				"than 20,000 postings since the month began, or more than 2,000 in it, the response is a 409: export the "+
+				"postings instead."),
+			api.Also("text/csv", "The entries, with a line for the opening and one for the closing balance.", file),
+			api.Also(page.MediaType, "The statement as a page to print, in the company's look and in the language of "+
+				"`Accept-Language`.", printed))
+	}
+	return []api.Row{
+		api.Get("/api/v1/drivers/{id}/statements/{month}", "svc_get_statement",
+			authz.Operators("tenant.wallets:read", "VIEW_WALLETS"), ofDriver,
+			options("Read a driver's statement of a month", api.Needs(needDriver))...),
+		api.Get("/api/v1/me/statements/{month}", "svc_my_statement", authz.Drivers("driver.wallet:read"), own,
+			options("Read one's own statement of a month", api.Needs(needCompany))...),
+	}
+}
+
+func needCompany(t table.Tenant, p api.Peek) []table.Key {
+	if keys := receipt.PaperKeys(t, p); keys != nil {
+		return keys
+	}
+	return []table.Key{tenant.Key(t)}
+}
+
+func needDriver(t table.Tenant, p api.Peek) []table.Key {
+	id := p.Path("id")
+	if !ids.Valid(ids.Driver, id) {
+		return nil
+	}
+	return append(needCompany(t, p), authz.ActorKey(t, authz.Driver, id))
+}
+
+type monthInput struct {
+	Month string `path:"month" maxLength:"7" example:"2026-01" doc:"The month, YYYY-MM."`
+}
+
+type driverInput struct {
+	ID    string `path:"id" doc:"Identifier of the driver." example:"drv_01JT7M4C6Q8V2N5X9B3D1F7H0K"`
+	Month string `path:"month" maxLength:"7" example:"2026-01" doc:"The month, YYYY-MM."`
+}
+
+func own(ctx context.Context, c *api.Caller, in *monthInput) (*Statement, error) {
+	return read(ctx, c, c.Actor.Subject, in.Month)
+}
+
+func ofDriver(ctx context.Context, c *api.Caller, in *driverInput) (*Statement, error) {
+	if !ids.Valid(ids.Driver, in.ID) {
+		return nil, fault.NotFound()
+	}
+	return read(ctx, c, in.ID, in.Month)
+}
+
+// read computes the statement. Errors: a 404 if there is no such driver.
+func read(ctx context.Context, c *api.Caller, driver, month string) (*Statement, error) {
+	name := ""
+	s, err := Read(ctx, c.Tenant, driver, month, c.Now, func(ctx context.Context) (*time.Location, error) {
+		actor, err := c.Item(ctx, authz.ActorKey(c.Tenant, authz.Driver, driver))
+		if err != nil {
+			return nil, err
+		}
+		if !actor.Found() {
+			return nil, fault.NotFound()
+		}
+		name = receipt.NameOf(actor)
+		it, err := c.Item(ctx, tenant.Key(c.Tenant))
+		if err != nil {
+			return nil, err
+		}
+		return tenant.Zone(it)
+	})
+	if err != nil {
+		return nil, err
+	}
+	live, err := c.Live(ctx)
+	s.DriverName, s.Currency = name, cmp.Or(s.Currency, live.Currency)
+	return s, err
+}
+
+func printed(ctx context.Context, c *api.Caller, s *Statement) (*api.Document, error) {
+	return receipt.Print(ctx, c, s.Paper())
+}
+
+// Paper returns the statement as a page to print, without its look.
+func (s *Statement) Paper() page.Paper {
+	return page.Paper{Kind: "statement", Of: s, Currency: s.Currency}
+}
+
+func file(_ context.Context, _ *api.Caller, s *Statement) (*api.Document, error) {
+	body, err := s.CSV()
+	return &api.Document{Body: body, Header: http.Header{
+		"Content-Type":           {"text/csv; charset=utf-8; header=present"},
+		"Content-Disposition":    {`attachment; filename="statement-` + s.DriverID + "-" + s.Month + `.csv"`},
+		"Cache-Control":          {"no-store"},
+		"X-Content-Type-Options": {"nosniff"}}}, err
+}

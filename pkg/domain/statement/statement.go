@@ -1,0 +1,161 @@
+// Package statement owns the statements of drivers: what happened to a driver's
+// wallet in a month, from the opening to the closing balance. It computes them from
+// the postings and the receipts, and stores nothing.
+package statement
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"svc/pkg/base/fault"
+	"svc/pkg/base/money"
+	"svc/pkg/base/timestamp"
+	"svc/pkg/domain/receipt"
+	"svc/pkg/domain/wallet"
+)
+
+// Statement is a driver's statement of one month. Amounts are in units of
+// Currency. OpeningBalance, Earnings, TopUps, Payouts and Adjustments add up to
+// ClosingBalance.
+type Statement struct {
+	DriverID       string           `json:"driverId" doc:"The driver."`
+	DriverName     string           `json:"driverName" doc:"The driver's name; empty if the person was erased."`
+	Month          string           `json:"month" example:"2026-01" doc:"The month."`
+	TimeZone       string           `json:"timeZone" example:"America/New_York" doc:"The company's time zone, in which the month begins and ends."`
+	From           string           `json:"from" format:"date-time" doc:"When the month began."`
+	To             string           `json:"to" format:"date-time" doc:"When the month ends. Postings at that time are the next month's."`
+	IssuedAt       string           `json:"issuedAt" format:"date-time" doc:"When the statement was computed."`
+	Currency       string           `json:"currency" example:"USD" doc:"ISO 4217 code."`
+	OpeningBalance json.Number      `json:"openingBalance" doc:"The balance when the month began."`
+	Rides          int              `json:"rides" doc:"Rides that were settled in the month."`
+	Fares          json.Number      `json:"fares" doc:"Fares of these rides, with the corrections of the month."`
+	Commission     json.Number      `json:"commission" doc:"What the company kept of the fares."`
+	Outside        json.Number      `json:"outside" doc:"What the driver got of the fares outside of the wallet, such as cash."`
+	Earnings       json.Number      `json:"earnings" doc:"What rides added to the balance: fares less commission less outside."`
+	TopUps         json.Number      `json:"topUps" doc:"Sum of the postings of the type TOP_UP."`
+	Payouts        json.Number      `json:"payouts" doc:"Sum of the payouts, negative."`
+	Adjustments    json.Number      `json:"adjustments" doc:"Sum of the other postings."`
+	ClosingBalance json.Number      `json:"closingBalance" doc:"The balance at the end of the month, or now."`
+	Entries        []StatementEntry `json:"entries" doc:"The postings of the month, oldest first."`
+}
+
+// StatementEntry is one posting of a statement.
+type StatementEntry struct {
+	wallet.Posting
+	TripID     *string      `json:"tripId" doc:"The trip that the transaction is about."`
+	TripCode   *string      `json:"tripCode" doc:"The trip's short code."`
+	Corrects   bool         `json:"corrects" doc:"The posting is of a correction of a fare."`
+	Fare       *json.Number `json:"fare" nullable:"true" doc:"The ride's fare; negative if the posting reverses it. null if the posting is not of a ride."`
+	Commission *json.Number `json:"commission" nullable:"true" doc:"What the company kept of the fare."`
+	Outside    *json.Number `json:"outside" nullable:"true" doc:"What the driver got of the fare outside of the wallet."`
+	Balance    json.Number  `json:"balance" doc:"The balance after the posting."`
+}
+
+// period is a month in a time zone: its beginning and its end.
+type period struct {
+	from, to time.Time
+	zone     *time.Location
+}
+
+// earliest is the first month that has a statement.
+const earliest = "2000-01"
+
+// monthOf returns the month of a text such as 2026-01. Errors: a 400.
+func monthOf(text string, zone *time.Location, now time.Time) (p period, err error) {
+	at, err := time.Parse("2006-01", text)
+	if err != nil || text < earliest {
+		return p, fault.Field("path.month", "expected a month such as 2026-01, from %s on", earliest)
+	}
+	begins := func(day time.Time) time.Time {
+		in, parsed := timestamp.ParseInput(day.Format(time.DateOnly))
+		err = parsed
+		return timestamp.Ceil(in.From(zone))
+	}
+	p = period{from: begins(at), zone: zone}
+	if err == nil && p.from.After(now) {
+		err = fault.Field("path.month", "has not begun in the company's time zone, %s", zone)
+	}
+	if err == nil {
+		p.to = begins(at.AddDate(0, 1, 0))
+	}
+	return p, err
+}
+
+// ledger is what a statement is computed from.
+type ledger struct {
+	balance  decimal.Decimal              // after all postings
+	since    []wallet.Entry               // the postings since the month began, newest first
+	receipts map[string][]receipt.Receipt // the versions, by trip
+}
+
+// compute fills in the entries and sums of the month. It goes back from the
+// balance of today to the one at the end of the month, and then to the one before.
+func (s *Statement) compute(p period, l ledger) error {
+	end := timestamp.Format(p.to)
+	begin := timestamp.Format(p.from)
+	balance := l.balance
+	sums := map[string]decimal.Decimal{}
+	for _, e := range l.since {
+		amount, err := money.Parse(e.Amount)
+		if err != nil {
+			return fmt.Errorf("posting %s: %w", e.ID, err)
+		}
+		if e.CreatedAt >= end {
+			balance = balance.Sub(amount)
+			continue
+		}
+		if e.CreatedAt < begin {
+			break
+		}
+		if s.ClosingBalance == "" {
+			s.ClosingBalance = money.Number(balance)
+		}
+		entry := StatementEntry{Posting: e.Posting, TripID: e.TripID, Balance: money.Number(balance)}
+		s.explain(&entry, e, l, sums)
+		s.Entries = append(s.Entries, entry)
+		sums[e.Type] = sums[e.Type].Add(amount)
+		balance = balance.Sub(amount)
+	}
+	s.OpeningBalance = money.Number(balance)
+	if s.ClosingBalance == "" {
+		s.ClosingBalance = s.OpeningBalance
+	}
+	s.Fares, s.Commission, s.Outside = money.Number(sums["fare"]), money.Number(sums["commission"]),
+		money.Number(sums["outside"])
+	s.Earnings, s.TopUps, s.Payouts = money.Number(sums[wallet.TripPayment]), money.Number(sums[wallet.TopUp]),
+		money.Number(sums[wallet.Payout])
+	s.Adjustments = money.Number(sums[wallet.Adjustment].Add(sums[wallet.Refund]))
+	return nil
+}
+
+// explain says what a ride's posting consists of.
+func (s *Statement) explain(entry *StatementEntry, e wallet.Entry, l ledger, sums map[string]decimal.Decimal) {
+	if e.Type != wallet.TripPayment {
+		return
+	}
+	if entry.Corrects = e.By != nil; !entry.Corrects {
+		s.Rides++
+	}
+	versions := l.receipts[tripOf(e)]
+	share, ok := receipt.ShareOf(versions, e)
+	if !ok {
+		return
+	}
+	entry.TripCode = &versions[0].TripCode
+	entry.Fare, entry.Commission, entry.Outside = money.Ptr(share.Fare), money.Ptr(share.Commission),
+		money.Ptr(share.Outside)
+	sums["fare"], sums["commission"] = sums["fare"].Add(share.Fare), sums["commission"].Add(share.Commission)
+	sums["outside"] = sums["outside"].Add(share.Outside)
+}
+
+// tripOf returns the id of the trip that an entry pays, "" if it is not known.
+func tripOf(e wallet.Entry) string {
+	if e.Type != wallet.TripPayment || e.TripID == nil {
+		return ""
+	}
+	return strings.TrimSpace(*e.TripID)
+}
