@@ -279,6 +279,7 @@ var neverReplaced = map[string]string{
 	"due":       "written once, then carried out and deleted",
 	"trust":     "a company trusts a client by svc; its own test replaces it",
 	"device":    "a new one replaces the cookie, not the item",
+	"caller":    "leads to those with a number; only booking again after a change replaces it",
 	"slug":      "names its owner for good", "domain": "names its owner; deleted with the name",
 }
 
