@@ -70,7 +70,8 @@ func (r *Record) normalize() error {
 	}
 	var wrong fault.Faults
 	wrong.Unless(!plaintext.IsBlank(r.Name), "name", "expected a first or last name")
-	wrong.Unless(r.Email == "" || email.Valid(email.Fold(r.Email)), "email", "expected a mail address")
+	wrong.Unless(r.Email == "" && r.Phone != nil || email.Valid(email.Fold(r.Email)), "email",
+		"expected a mail address, or a phone without one")
 	if r.Rating != nil {
 		d, err := money.Parse(*r.Rating)
 		wrong.Unless(err == nil && !d.IsNegative() && !d.GreaterThan(money.Must("5")), "rating", "expected 0 to 5")

@@ -130,9 +130,6 @@ func (h handler) inviteCustomer(ctx context.Context, c *api.Caller, in *inviteCu
 	if err := readPhone(ctx, c, &r); err != nil {
 		return nil, err
 	}
-	if r.Email == "" && r.Phone == nil {
-		return nil, fault.Field("body.email", "expected a mail address, or a phone")
-	}
 	if err := customer.Prepare(&r, c.By()); err != nil {
 		return nil, api.InBody(err)
 	}

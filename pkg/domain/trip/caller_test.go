@@ -260,7 +260,9 @@ func TestPhoneMoves(t *testing.T) {
 	if bob == ada {
 		t.Error("the old number still finds Ada")
 	}
-	w.Want(http.StatusOK, nil, "PATCH", "/api/v1/customers/"+bob, w.token, `{"phone":null}`)
+	for body, want := range map[string]int{`{"phone":null}`: http.StatusBadRequest, `{"phone":"030 1"}`: http.StatusOK} {
+		w.Want(want, nil, "PATCH", "/api/v1/customers/"+bob, w.token, body) // he has no mail address
+	}
 	w.Want(http.StatusOK, nil, "PATCH", "/api/v1/customers/"+ada, w.token, `{"phone":"+49 30 901828"}`)
 	if got := w.calls("030 901828", ""); got != ada {
 		t.Errorf("the number finds %s", got)
