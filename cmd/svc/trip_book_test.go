@@ -1,11 +1,14 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"svc/pkg/domain/customer"
 	"svc/pkg/domain/trip"
+	"svc/pkg/local/testkit"
 )
 
 // TestBookedBySvc: a caller becomes a rider without a mail address, whom the next call
@@ -51,5 +54,28 @@ func TestRiderWithoutAddress(t *testing.T) {
 			!strings.Contains(errs, "--at") {
 			t.Errorf("%v: %d %s", args, code, errs)
 		}
+	}
+}
+
+// TestImportOfACaller: a file with phones as its key changes the rider whom a booking
+// made, and makes no second one. A rider who has another number by now is left alone.
+func TestImportOfACaller(t *testing.T) {
+	w := share(t)
+	book := func(phone string) string {
+		t.Helper()
+		return read[trip.Trip](w, "trip", "book", "metro", "--phone", phone, "--from", "1 Street", "--at", "40.7,-74").CustomerID
+	}
+	stays, moved := book("+1 212 555 0166"), book("+1 212 555 0167")
+	w.ok("rider", "edit", "metro", moved, "--phone", "+1 212 555 0168")
+	file := filepath.Join(t.TempDir(), "callers.csv")
+	testkit.Must(t, os.WriteFile(file, []byte("phone,name\n+12125550166,Known Caller\n+12125550167,New Owner\n"), 0o600))
+	w.ok("import", file, "--tenant", "metro", "--kind", "customers", "--key", "phone")
+	for id, want := range map[string]string{stays: "Known Caller", moved: "+12125550167"} {
+		if got := read[customer.Customer](w, "rider", "edit", "metro", id, "--disable"); got.Name != want {
+			t.Errorf("the rider of %s is %s", want, got.Name)
+		}
+	}
+	if got := book("+1 212 555 0167"); got == moved {
+		t.Error("the number that was given up still finds its rider")
 	}
 }
