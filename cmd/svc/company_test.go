@@ -24,8 +24,9 @@ import (
 )
 
 // TestCompanyDay runs a day of a new company through the API alone: people are
-// invited, prices and dispatch are set, rides are estimated, offered, declined,
-// handed over and corrected, money is refunded and paid out, food is ordered. The
+// invited, prices and dispatch are set, rides are estimated, offered, declined and
+// handed over. Callers are booked for, fares are mistyped and corrected, phones die and
+// rides are cancelled on the road. Money is refunded and paid out, food is ordered. The
 // service is killed twice. At the end wallets, receipts, report and svc verify agree
 // with the script's own sums to the cent. SVC_COMPANY sets the rides, or how long they
 // go on, as in 60m.
@@ -40,7 +41,8 @@ func TestCompanyDay(t *testing.T) {
 		testkit.Must(t, err)
 	}
 	c := &company{world: world{T: t, data: t.TempDir()}, clients: map[string]string{}, cents: map[string]int64{},
-		fares: map[string]int64{}}
+		fares: map[string]int64{}, versions: map[string]int{}, happened: map[string]int{}, posted: map[string]int64{},
+		callers: map[int]*human{}}
 	c.start()
 	t.Cleanup(c.kill)
 	c.found()
@@ -64,14 +66,43 @@ func TestCompanyDay(t *testing.T) {
 			c.order(i)
 		}
 		if i%10 == 9 {
-			c.payOut()
+			c.payOut(i)
 		}
 	}
 	if c.kills != 2 {
 		t.Errorf("the service was killed %d times", c.kills)
 	}
+	for _, what := range dayHas {
+		if c.happened[what] == 0 {
+			t.Errorf("the day had no %s", what)
+		}
+	}
 	c.close()
+	t.Logf("%d rides with %d kills, %v; %d completed fares of %s", c.rides, c.kills, c.happened, len(c.fares),
+		amount(c.revenue()))
 }
+
+// What a day must have.
+const (
+	typo      = "fare that was mistyped and corrected"
+	absurd    = "mistyped fare that was refused"
+	deadPhone = "ride that an operator completed for a dead phone"
+	noAnswer  = "offer that ended because a phone was dead"
+	declined  = "declined offer"
+	handOver  = "hand-over"
+	released  = "ride given back"
+	underWay  = "cancellation of a ride under way"
+	cancelled = "cancellation by a rider"
+	corrected = "correction of a fare"
+	refunded  = "refund"
+	withdrawn = "withdrawal"
+	refused   = "refused withdrawal"
+	called    = "caller who became a customer"
+	booked    = "booking for later"
+)
+
+var dayHas = []string{typo, absurd, deadPhone, noAnswer, declined, handOver, released, underWay, cancelled, corrected,
+	refunded, withdrawn, refused, called, booked}
 
 // company is a tenant, its people and what the script was told about its money.
 type company struct {
@@ -88,7 +119,13 @@ type company struct {
 	calls, killAt, kills int
 	cents                map[string]int64 // of the wallets, by person
 	fares                map[string]int64 // of the completed trips
-	delivered, placed    int64            // sums of delivered orders, and of all
+	versions             map[string]int   // of their receipts, where there is more than one
+	posted               map[string]int64 // by operators, by type
+	happened             map[string]int   // what of dayHas, and how often
+	callers              map[int]*human   // who called, by number; they cannot sign in
+	rides                int
+	cancelled            int   // trips
+	delivered, placed    int64 // sums of delivered orders, and of all
 }
 
 type human struct{ audience, email, id, token string }
@@ -232,7 +269,7 @@ func (c *company) eventually(h *human, method, path, body string) told {
 func (c *company) found() {
 	c.Helper()
 	c.ok("tenant", "create", "bay", "--name", "Bay", "--currency", "USD", "--flag", "taxiEnabled=true", "--flag",
-		"deliveryEnabled=true")
+		"deliveryEnabled=true", "--country", "US")
 	c.ok("member", "add", "bay", "boss@bay.example", "--all", "--first", "Bo", "--last", "Ss", "--password", secret)
 	c.boss = &human{audience: "dashboard", email: "boss@bay.example"}
 	c.signIn(c.boss)
@@ -281,6 +318,15 @@ func (c *company) post(h *human, member, kind string, value int64, more string) 
 	c.eventually(c.boss, "POST", "wallets/postings", fmt.Sprintf(
 		`{%q:%q,"type":%q,"amount":%s,"description":"Day"%s}`, member, h.id, kind, amount(value), more))
 	c.cents[h.id] += value
+	c.posted[kind] += value
+}
+
+// must409 sends a request that the state of things does not allow.
+func (c *company) must409(h *human, method, path, body string) {
+	c.Helper()
+	if status, answer := c.send(h, method, path, body); status != http.StatusConflict {
+		c.Fatalf("%s %s %s: %d %v", method, path, body, status, answer)
+	}
 }
 
 // online has every driver report that he is near.
@@ -308,188 +354,4 @@ func (c *company) offered(id string, not *human) *human {
 	}
 	c.Fatalf("nobody is offered %s: %v", id, c.must(c.boss, "GET", "trips/"+id, ""))
 	return nil
-}
-
-const road = `"originAddress":"1 Street","originLat":40.7,"originLng":-74,"destAddress":"2 Street","destLat":40.72,` +
-	`"destLng":-74`
-
-// ride takes a ride of one of several kinds, and notes what it does to wallets.
-func (c *company) ride(i int) {
-	c.Helper()
-	rider, pays := c.riders[i%len(c.riders)], []string{"CASH", "CARD", "WALLET"}[i%3]
-	fare := int64(2000 + 5*i)
-	if i%8 == 5 {
-		c.scheduled(rider, pays, fare)
-		return
-	}
-	estimate := c.must(rider, "POST", "me/estimates", `{"originLat":40.7,"originLng":-74,"destLat":40.72,"destLng":-74}`)
-	id := c.must(rider, "POST", "me/trips", fmt.Sprintf(`{%s,"serviceTypeId":%q,"paymentType":%q,"estimateId":%q}`, road,
-		c.service, pays, estimate.items()[0].text("estimateId"))).text("id")
-	if i%8 == 6 {
-		c.must(rider, "POST", "me/trips/"+id+"/cancel", `{"reason":"Plans changed"}`)
-		return
-	}
-	d := c.offered(id, nil)
-	switch i % 8 {
-	case 1:
-		c.must(d, "POST", "me/trips/"+id+"/decline", "")
-		d = c.offered(id, nil)
-	case 2: // a dead phone: the offer expires
-		if i%64 == 2 {
-			d = c.offered(id, d)
-		}
-	}
-	d = c.take(i, id, d)
-	for _, step := range []string{"arrived", "start"} {
-		c.must(d, "POST", "me/trips/"+id+"/"+step, "")
-	}
-	c.must(d, "POST", "me/trips/"+id+"/complete", `{"finalFare":`+amount(fare)+`}`)
-	c.paid(id, rider, d, pays, fare)
-	c.afterwards(i, id, rider, d, pays)
-}
-
-// take has the driver accept. In some rides another driver gets the trip then.
-func (c *company) take(i int, id string, d *human) *human {
-	c.Helper()
-	c.must(d, "POST", "me/trips/"+id+"/accept", "")
-	switch i % 8 {
-	case 3:
-		other := c.drivers[0]
-		if d == other {
-			other = c.drivers[1]
-		}
-		c.must(c.boss, "POST", "trips/"+id+"/assign", `{"driverId":"`+other.id+`"}`)
-		return other
-	case 4:
-		c.must(d, "POST", "me/trips/"+id+"/release", `{"reason":"Flat tyre"}`)
-		d = c.offered(id, d)
-		c.must(d, "POST", "me/trips/"+id+"/accept", "")
-	}
-	return d
-}
-
-// scheduled has an operator book a ride for later, assign it and complete it.
-func (c *company) scheduled(rider *human, pays string, fare int64) {
-	c.Helper()
-	d := c.drivers[2]
-	id := c.must(c.boss, "POST", "trips", fmt.Sprintf(`{"customerId":%q,%s,"serviceTypeId":%q,"paymentType":%q,`+
-		`"scheduledFor":%q}`, rider.id, road, c.service, pays, time.Now().Add(time.Hour).UTC().Format(time.RFC3339))).text("id")
-	c.must(c.boss, "POST", "trips/"+id+"/assign", `{"driverId":"`+d.id+`"}`)
-	for _, step := range []string{"arrived", "start"} {
-		c.must(c.boss, "POST", "trips/"+id+"/"+step, "")
-	}
-	c.must(c.boss, "POST", "trips/"+id+"/complete", `{"finalFare":`+amount(fare)+`}`)
-	c.paid(id, rider, d, pays, fare)
-}
-
-// paid notes a fare, of which the company keeps a fifth.
-func (c *company) paid(id string, rider, d *human, pays string, fare int64) {
-	was := c.fares[id]
-	c.fares[id] = fare
-	c.cents[d.id] -= (fare - was) / 5
-	if pays != "CASH" {
-		c.cents[d.id] += fare - was
-	}
-	if pays == "WALLET" {
-		c.cents[rider.id] -= fare - was
-	}
-}
-
-// afterwards corrects some fares and refunds some rides.
-func (c *company) afterwards(i int, id string, rider, d *human, pays string) {
-	c.Helper()
-	if i%5 == 0 {
-		fare := c.fares[id] - 505
-		c.must(c.boss, "POST", "trips/"+id+"/fare", `{"finalFare":`+amount(fare)+`,"reason":"A detour"}`)
-		c.paid(id, rider, d, pays, fare)
-	}
-	if i%7 == 0 {
-		c.post(rider, "customerId", "REFUND", 101, `,"tripId":"`+id+`"`)
-	}
-}
-
-// order orders food, which is delivered or cancelled.
-func (c *company) order(i int) {
-	c.Helper()
-	rider, quantity := c.riders[i%len(c.riders)], int64(1+i%3)
-	total := 715*quantity + 199
-	o := c.must(rider, "POST", "me/orders", fmt.Sprintf(`{"businessId":%q,"items":[{"menuItemId":%q,"quantity":%d}],`+
-		`"deliveryAddress":"1 Street","expectedTotal":%s}`, c.diner, c.dish, quantity, amount(total)))
-	c.placed += o.cents("total")
-	if i%6 == 0 {
-		c.must(rider, "POST", "me/orders/"+o.text("id")+"/cancel", "")
-		return
-	}
-	for _, body := range []string{`{"status":"ACCEPTED"}`, `{"status":"READY","driverId":"` + c.drivers[0].id + `"}`,
-		`{"status":"DELIVERED"}`} {
-		c.must(c.boss, "PATCH", "orders/"+o.text("id"), body)
-	}
-	c.delivered += total
-}
-
-// payOut pays a part of the largest balance of a driver.
-func (c *company) payOut() {
-	c.Helper()
-	d := c.drivers[0]
-	for _, one := range c.drivers {
-		if c.cents[one.id] > c.cents[d.id] {
-			d = one
-		}
-	}
-	value := c.cents[d.id] / 4
-	asked := c.eventually(d, "POST", "me/wallet/withdrawals", `{"amount":`+amount(value)+`}`)
-	c.must(c.boss, "POST", "withdrawals/"+asked.text("id")+"/pay", "")
-	c.cents[d.id] -= value
-}
-
-// close compares everything with the script's own sums.
-func (c *company) close() {
-	c.Helper()
-	c.ok("verify")
-	same := func(what string, got, want int64) {
-		c.Helper()
-		if got != want {
-			c.Errorf("%s: %s, the script's sum is %s", what, amount(got), amount(want))
-		}
-	}
-	sums := map[string]int64{}
-	for _, h := range c.all() {
-		if h == c.boss {
-			continue
-		}
-		same("the wallet of "+h.email, c.must(h, "GET", "me/wallet", "").cents("balance"), c.cents[h.id])
-		sums[h.audience] += c.cents[h.id]
-	}
-	totals := c.must(c.boss, "GET", "wallets", "")
-	for name, audience := range map[string]string{"drivers": "driver", "customers": "rider"} {
-		total, _ := totals[name].(map[string]any)
-		same("all wallets of "+name, told(total).cents("balance"), sums[audience])
-	}
-	var revenue int64
-	for id, fare := range c.fares {
-		same("the receipt of "+id, c.must(c.boss, "GET", "trips/"+id+"/receipt", "").cents("total"), fare)
-		revenue += fare
-	}
-	report := c.must(c.boss, "GET", "reports/summary", "")
-	same("revenue", report.cents("revenue"), revenue)
-	if report.text("completedTrips") != strconv.Itoa(len(c.fares)) {
-		c.Errorf("completed %s, the script completed %d", report.text("completedTrips"), len(c.fares))
-	}
-	same("delivered orders", c.ordered("&status=DELIVERED"), c.delivered)
-	same("all orders", c.ordered(""), c.placed)
-}
-
-// ordered returns the sum of the company's orders.
-func (c *company) ordered(filter string) (sum int64) {
-	c.Helper()
-	for cursor := ""; ; {
-		page := c.must(c.boss, "GET", "orders?limit=200"+filter+cursor, "")
-		for _, o := range page.items() {
-			sum += o.cents("total")
-		}
-		if page["next_cursor"] == nil {
-			return sum
-		}
-		cursor = "&cursor=" + url.QueryEscape(page.text("next_cursor"))
-	}
 }

@@ -128,7 +128,9 @@ func (p platform) endGrants(ctx context.Context, t table.Tenant) (out finished, 
 func endAccount(ctx context.Context, t table.Tenant, audience authz.Audience, id, address string, by audit.By) error {
 	return table.Retry(ctx, func(ctx context.Context) error {
 		tx := t.Write()
-		login.EndSessions(tx, login.Key(t, audience, address), id, by)
+		if address != "" { // else the person cannot sign in
+			login.EndSessions(tx, login.Key(t, audience, address), id, by)
+		}
 		login.EndTokens(tx, t, audience, id, by)
 		return tx.Commit(ctx)
 	})

@@ -17,7 +17,7 @@ import (
 func tripCommand(c *cli) *cobra.Command {
 	return group("trip", "Trips: list, show, and change for a rider or driver who cannot",
 		c.tripList(), c.tripShow(), c.tripMove(), c.tripComplete(), c.tripHandOver(), c.tripUnassign(), c.tripCancel(),
-		c.tripDelete(), c.tripFare())
+		c.tripDelete(), c.tripFare(), c.tripBook())
 }
 
 // wordsOf converts values of a string type to strings.

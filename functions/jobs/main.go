@@ -9,8 +9,5 @@ import (
 )
 
 func main() {
-	app.Start(app.Jobs, func(p *app.Runtime, function string) (any, error) {
-		p.ReadPhone = plans.Read
-		return app.Working(p, function)
-	})
+	app.Start(app.Jobs, app.Phoning(plans.Read, app.Working))
 }

@@ -6,6 +6,7 @@ import (
 	_ "time/tzdata" // a date alone is a day in a tenant's time zone
 
 	"svc/pkg/app"
+	"svc/pkg/base/phone/plans"
 )
 
-func main() { app.Start(app.MCP, app.Sealing(app.Agents(app.Rows))) }
+func main() { app.Start(app.MCP, app.Phoning(plans.Read, app.Sealing(app.Agents(app.Rows)))) }

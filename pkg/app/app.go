@@ -53,8 +53,8 @@ type Runtime struct {
 	// cannot process, as a dead letter of the function. nil means that the stream
 	// delivers them again.
 	GiveUp func(ctx context.Context, function string, records []events.DynamoDBEventRecord, cause error) error
-	// ReadPhone returns the number that a typed phone stands for in a country. Only
-	// the projection and imports use it; nil stores none.
+	// ReadPhone returns the number that a typed phone stands for in a country; nil
+	// reads none.
 	ReadPhone func(typed, country string) *phone.Number
 	// Secrets seals the secrets of webhooks; nil means Sealer.
 	Secrets signing.Sealer
@@ -121,7 +121,8 @@ func (p *Runtime) agents(rows []api.Row) (http.Handler, error) { return mcp.New(
 
 func (p *Runtime) config() api.Config {
 	return api.Config{DB: p.DB, Verifier: p.Keys(), BaseURL: p.BaseURL, Now: p.Now, Observe: p.Observe,
-		Logger: p.Logger, Rates: p.Rates, Files: p.Files, Begun: p.Begun, Mail: p.Mail, Sealer: p.secrets()}
+		Logger: p.Logger, Rates: p.Rates, Files: p.Files, Begun: p.Begun, Mail: p.Mail, Sealer: p.secrets(),
+		Phones: p.ReadPhone}
 }
 
 // Functions returns every function that handles requests, by name. The local

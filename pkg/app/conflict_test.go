@@ -14,6 +14,7 @@ import (
 	"svc/pkg/app/apptest"
 	"svc/pkg/app/e2e"
 	"svc/pkg/app/localapp"
+	"svc/pkg/base/phone/plans"
 	"svc/pkg/local/demo"
 	"svc/pkg/local/service"
 	"svc/pkg/local/testkit"
@@ -25,7 +26,8 @@ import (
 func TestEveryChangeMeetsAConflict(t *testing.T) {
 	testkit.Long(t)
 	wire := &testkit.Wire{}
-	rt := &app.Runtime{Sealer: signing.NewSealer(), Now: time.Now, Logger: slog.New(slog.DiscardHandler)}
+	rt := &app.Runtime{Sealer: signing.NewSealer(), Now: time.Now, Logger: slog.New(slog.DiscardHandler),
+		ReadPhone: plans.Read}
 	running, err := service.Start(t.Context(), service.Options{Data: t.TempDir(), Memory: true, Table: testkit.Fresh(),
 		Template: testkit.Template(240), Engine: io.Discard, Log: slog.New(slog.DiscardHandler),
 		Build: func(ctx context.Context, at service.Environment) (service.App, error) {

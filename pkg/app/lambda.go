@@ -168,6 +168,14 @@ func Settling(p *Runtime, function string) (any, error) {
 // Working runs the open jobs.
 func Working(p *Runtime, _ string) (any, error) { return p.work, nil }
 
+// Phoning gives a function that serves rows the numbering plans of phones.
+func Phoning(read func(typed, country string) *phone.Number, serve Serve) Serve {
+	return func(p *Runtime, function string) (any, error) {
+		p.ReadPhone = read
+		return serve(p, function)
+	}
+}
+
 // Projecting updates counters, search rows and rank rows for a batch of the
 // stream. read is Runtime's ReadPhone.
 func Projecting(read func(typed, country string) *phone.Number) Serve {

@@ -142,7 +142,8 @@ func (r *recording) build(ctx context.Context, at service.Environment) (service.
 		line := app.Requests(r, function)
 		return &app.Runtime{DB: db, BaseURL: at.BaseURL, ReadPhone: func(typed, _ string) *phone.Number {
 			// So long that its search rows need several transactions.
-			return &phone.Number{Typed: typed, E164: strings.Repeat("1234567890", 2), National: strings.Repeat("0987654321", 2)}
+			digits, _ := phone.Digits(typed)
+			return &phone.Number{Typed: typed, E164: digits + "1234567890", National: "0987654321" + digits}
 		}, Sealer: sealing{r, function, sealer}, Now: time.Now, Logger: logger,
 			Mail: r.mail, Files: folder, Begun: func() { wake <- struct{}{} },
 			Observe: func(ctx context.Context, o api.Observation) {

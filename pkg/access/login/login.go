@@ -119,16 +119,21 @@ type State struct {
 }
 
 // Follow applies a change of the account's record to the sign-in row, in the
-// same transaction. It adds at most one operation per row. If the address
-// changes and the account has no row, Follow returns fault.NotFound.
+// same transaction. It adds at most one operation per row. An account without an
+// address has no row, and gets one with its first address. If another account
+// changes its address and has no row, Follow returns fault.NotFound.
 func Follow(
 	ctx context.Context, tx *table.Tx, t table.Tenant, audience authz.Audience, actor string, was, now State,
 ) error {
 	from := Key(t, audience, was.Address)
 	if from == Key(t, audience, now.Address) {
-		if was.Disabled != now.Disabled {
+		if was.Disabled != now.Disabled && was.Address != "" {
 			Disable(tx, from, actor, now.Disabled)
 		}
+		return nil
+	}
+	if was.Address == "" {
+		Put(tx, Key(t, audience, now.Address), "login", Login{Actor: actor, Disabled: now.Disabled}, ErrTaken)
 		return nil
 	}
 	l, err := Find(ctx, t, audience, was.Address)

@@ -313,7 +313,8 @@ func (s *suite) privacy(t *testing.T) {
 	key := func() string { return fmt.Sprint("e2e-", time.Now().UnixNano()) }
 	email := fmt.Sprintf("leaving-%d@metro.example", time.Now().UnixNano())
 	id := s.do(t, call{method: "POST", path: "/api/v1/customers", token: token, key: key(),
-		body: fmt.Sprintf(`{"email": %q, "firstName": "Leaving", "lastName": "Soon"}`, email)}).must(201).text("id")
+		body: fmt.Sprintf(`{"email": %q, "firstName": "Leaving", "lastName": "Soon", "phone": %q}`, email,
+			someNumber())}).must(201).text("id")
 	ask := func(path, token, body string) string {
 		return s.do(t, call{method: "POST", path: path, token: token, body: body, key: key()}).must(201).text("id")
 	}

@@ -205,6 +205,22 @@ func (s *suite) operated(t *testing.T) {
 	s.post(t, op, path+"/cancel", `{"reason": "Tried"}`).must(200)
 	s.do(t, call{method: "DELETE", path: path, token: op}).must(200)
 	s.get(t, op, path).refused(404, "not_found")
+	number, riders := someNumber(), map[string]bool{}
+	for range 2 {
+		called := s.do(t, call{method: "POST", path: "/api/v1/trips", token: op, key: fmt.Sprint("e2e-", time.Now().UnixNano()),
+			body: fmt.Sprintf(`{"phone": %q, "name": "Cal Ler", "originAddress": "350 5th Ave", "originLat": 40.7484,
+				"originLng": -73.9857}`, number)}).must(201)
+		riders[called.text("customerId")] = true
+		s.post(t, op, "/api/v1/trips/"+called.text("id")+"/cancel", `{"reason": "Tried"}`).must(200)
+	}
+	if len(riders) != 1 {
+		t.Errorf("one caller is %d riders", len(riders))
+	}
+}
+
+// someNumber returns a phone number that nobody has.
+func someNumber() string {
+	return fmt.Sprintf("+1212%07d", 2_000_000+time.Now().UnixNano()/1000%7_000_000)
 }
 
 // strictly checks that a trip makes its driver BUSY where the company wants it.

@@ -46,6 +46,14 @@ func eraseRecord(ctx context.Context, p person, tx *table.Tx, it table.Item) err
 		return err
 	}
 	tx.Replace(record).Else(table.ErrConflict)
+	if p.rider() {
+		if err := customer.Forget(ctx, tx, p.t, it); err != nil {
+			return err
+		}
+	}
+	if doc.Email == "" {
+		return nil
+	}
 	tx.Delete(login.Key(p.t, p.audience, doc.Email)).If("attribute_not_exists(pk) OR 'actor' = ?", p.id).
 		Else(table.ErrConflict)
 	return nil

@@ -260,8 +260,9 @@ func (p person) disable(ctx context.Context, by audit.By) error {
 		tx := p.t.Write()
 		tx.Update(p.item.Key, table.Change{Set: map[string]any{"disabled": true, "since": timestamp.Format(by.At)},
 			Add: map[string]any{"version": 1}}).If("attribute_exists(pk)").Else(table.ErrConflict)
-		key := login.Key(p.t, p.audience, p.email)
-		login.Disable(tx, key, p.id, true)
+		if p.email != "" {
+			login.Disable(tx, login.Key(p.t, p.audience, p.email), p.id, true)
+		}
 		return tx.Commit(ctx)
 	})
 }

@@ -46,6 +46,13 @@ func Is(text string) bool {
 		form.MatchString(bare(text)) && !plaintext.HasControls(text, false)
 }
 
+// International returns the digits of a number that is typed with + and a country
+// code. They need not be a number that exists.
+func International(typed string) (digits string, ok bool) {
+	digits, ok = Digits(typed)
+	return digits, ok && strings.HasPrefix(bare(typed), "+") && Is(typed)
+}
+
 // Number is the number that a typed text stands for, in digits.
 type Number struct {
 	Typed    string `json:"typed"`

@@ -84,7 +84,9 @@ func (k Kind[R]) Prepare(r *R, by audit.By) error {
 func (k Kind[R]) Add(tx *table.Tx, t table.Tenant, by audit.By, r R, hash string, writeShards int) {
 	f := k.Fields(&r)
 	audit.Add(tx, t, by, k.Name+".add", *f.ID, k.NewItem(t, r, writeShards), r)
-	login.Create(tx, t, k.Audience, *f.Email, *f.ID, hash, *f.Disabled, by)
+	if *f.Email != "" { // without an address nobody signs in
+		login.Create(tx, t, k.Audience, *f.Email, *f.ID, hash, *f.Disabled, by)
+	}
 }
 
 // ByID reads a record. It returns fault.NotFound if this tenant has none.
@@ -139,6 +141,9 @@ func (k Kind[R]) Changing(t table.Tenant, by audit.By, id string, edit func(*R) 
 			}
 			*to.ErasedAt = nil
 			*to.ID, *to.CreatedAt, *to.TotalTrips = *from.ID, *from.CreatedAt, *from.TotalTrips
+			if strings.TrimSpace(*to.Email) == "" && *from.Email != "" {
+				return fault.Field("email", "expected a mail address, because the account has one to sign in with")
+			}
 			return k.Check(now)
 		},
 		Also: func(ctx context.Context, tx *table.Tx, was, now R) error {
@@ -166,7 +171,9 @@ func (k Kind[R]) seize(ctx context.Context, t table.Tenant, by audit.By, id, add
 	tx := t.Write()
 	tx.Update(k.Key(t, id), table.Change{Set: map[string]any{"disabled": true}, Add: map[string]any{"version": 1}}).
 		If("attribute_exists(pk)").Else(table.ErrConflict)
-	login.Disable(tx, login.Key(t, k.Audience, address), id, true)
+	if address != "" {
+		login.Disable(tx, login.Key(t, k.Audience, address), id, true)
+	}
 	audit.Append(tx, t, by, k.Name+".edit", id, map[string]bool{"disabled": false}, map[string]bool{"disabled": true})
 	if err := tx.Commit(ctx); !errors.Is(err, table.ErrConflict) {
 		return err

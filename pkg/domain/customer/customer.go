@@ -20,7 +20,7 @@ type Customer struct {
 	Name       string       `json:"name" doc:"The name to show."`
 	FirstName  string       `json:"firstName" doc:"First name."`
 	LastName   string       `json:"lastName" doc:"Last name."`
-	Email      string       `json:"email" doc:"Email address."`
+	Email      string       `json:"email" doc:"Email address. Empty for a customer who was added by phone, who cannot sign in."`
 	Phone      *string      `json:"phone" doc:"Phone number."`
 	TotalTrips int64        `json:"totalTrips" doc:"Completed trips."`
 	Rating     *json.Number `json:"rating" nullable:"true" doc:"Mean rating, 0 to 5; null before the first rating."`
@@ -70,7 +70,8 @@ func (r *Record) normalize() error {
 	}
 	var wrong fault.Faults
 	wrong.Unless(!plaintext.IsBlank(r.Name), "name", "expected a first or last name")
-	wrong.Unless(email.Valid(email.Fold(r.Email)), "email", "expected a mail address")
+	wrong.Unless(r.Email == "" && r.Phone != nil || email.Valid(email.Fold(r.Email)), "email",
+		"expected a mail address, or a phone without one")
 	if r.Rating != nil {
 		d, err := money.Parse(*r.Rating)
 		wrong.Unless(err == nil && !d.IsNegative() && !d.GreaterThan(money.Must("5")), "rating", "expected 0 to 5")

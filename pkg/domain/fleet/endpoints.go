@@ -21,7 +21,12 @@ func Rows(db *table.DB) []api.Row {
 	drivers := authz.Operators("tenant.drivers:write", "CREATE_DRIVERS")
 	readCustomers := authz.Operators("tenant.customers:read", "VIEW_CUSTOMERS")
 	customers := authz.Operators("tenant.customers:write", "CREATE_CUSTOMERS")
-	company := api.Needs(func(t table.Tenant, _ api.Peek) []table.Key { return []table.Key{tenant.Key(t)} })
+	company := api.Needs(func(t table.Tenant, p api.Peek) []table.Key {
+		if id := p.Path("id"); ids.Valid(ids.Customer, id) {
+			return []table.Key{tenant.Key(t), customer.Key(t, id)}
+		}
+		return []table.Key{tenant.Key(t)}
+	})
 	invites := api.Confirm("The person gets an account of the company, and a mail with a link to set a password.")
 	changes := api.Confirm("It changes what is known of a person. `disabled` ends the person's access at once.")
 	aDriver, aCustomer := api.One(ids.Driver, driver.Key), api.One(ids.Customer, customer.Key)
@@ -41,8 +46,8 @@ func Rows(db *table.DB) []api.Row {
 			api.Tag("Customers"), api.Summary("Read a customer"), api.Text("Also one who is disabled.")),
 		api.Post("/api/v1/customers", "svc_invite_customer", customers, h.inviteCustomer, api.Created(), company, extension,
 			versioned, invites, api.Tag("Customers"), api.Summary("Invite a customer"), api.Text(invited)),
-		api.Patch("/api/v1/customers/{id}", "svc_update_customer", customers, patchCustomer, aCustomer, extension, versioned,
-			changes, api.Tag("Customers"), api.Summary("Change, disable or enable a customer"), api.Text(changed)),
+		api.Patch("/api/v1/customers/{id}", "svc_update_customer", customers, patchCustomer, aCustomer, company, extension,
+			versioned, changes, api.Tag("Customers"), api.Summary("Change, disable or enable a customer"), api.Text(changed)),
 	}, documentRows(readDrivers, drivers, aDriver)...)
 }
 
@@ -122,6 +127,9 @@ type inviteCustomerInput struct{ Body NewCustomer }
 func (h handler) inviteCustomer(ctx context.Context, c *api.Caller, in *inviteCustomerInput) (*ManagedCustomer, error) {
 	r := customer.Record{Customer: customer.Customer{Email: in.Body.Email}}
 	in.Body.CustomerEdit.set(&r)
+	if err := readPhone(ctx, c, &r); err != nil {
+		return nil, err
+	}
 	if err := customer.Prepare(&r, c.By()); err != nil {
 		return nil, api.InBody(err)
 	}
@@ -130,7 +138,22 @@ func (h handler) inviteCustomer(ctx context.Context, c *api.Caller, in *inviteCu
 	account := login.Link{Audience: authz.Rider, TenantID: c.Tenant.ID(), Actor: r.ID, Email: r.Email}
 	return invite(ctx, c, h.db, account, &out, r.Disabled, func(tx *table.Tx, shards int) {
 		customer.Add(tx, c.Tenant, c.By(), r, shards)
+		customer.Share(tx, c.Tenant, r)
 	})
+}
+
+// readPhone sets the number that the customer's phone stands for.
+func readPhone(ctx context.Context, c *api.Caller, r *customer.Record) error {
+	if r.Number = nil; r.Phone == nil {
+		return nil
+	}
+	it, err := c.Item(ctx, tenant.Key(c.Tenant))
+	if err != nil {
+		return err
+	}
+	company, err := tenant.FromItem(it)
+	r.Number = c.Phone(*r.Phone, company.Country)
+	return err
 }
 
 type patchCustomerInput struct {
@@ -140,19 +163,28 @@ type patchCustomerInput struct {
 
 func patchCustomer(ctx context.Context, c *api.Caller, in *patchCustomerInput) (*ManagedCustomer, error) {
 	change := customer.Changing(c.Tenant, c.By(), in.ID, func(r *customer.Record) error {
-		e := customerEditOf(*r)
+		e, was := customerEditOf(*r), of(r.Phone)
 		if err := in.Body.Apply(&e); err != nil {
 			return err
 		}
-		e.set(r)
-		return nil
+		if e.set(r); of(r.Phone) == was {
+			return nil
+		}
+		return readPhone(ctx, c, r)
 	})
+	follow := change.Also
+	change.Also = func(ctx context.Context, tx *table.Tx, was, now customer.Record) error {
+		if of(was.Phone) != of(now.Phone) {
+			customer.Share(tx, c.Tenant, now)
+		}
+		return follow(ctx, tx, was, now)
+	}
 	return api.EditState(ctx, c, change, shownCustomer, func(r customer.Record) any { return customerEditOf(r) })
 }
 
 // invite commits a new account with a link to set its password, and mails the link
-// to the account's address. A disabled account, and one of a service that cannot
-// mail, gets no link.
+// to the account's address. A disabled account, one without an address, and one of a
+// service that cannot mail, gets no link.
 func invite[Out any](
 	ctx context.Context, c *api.Caller, db *table.DB, account login.Link, out *Out, disabled bool,
 	add func(tx *table.Tx, writeShards int),
@@ -169,7 +201,7 @@ func invite[Out any](
 	if err != nil {
 		return nil, err
 	}
-	link, mails := "", c.Mails() && !disabled
+	link, mails := "", c.Mails() && !disabled && account.Email != ""
 	out, err = api.Make(ctx, c, out, func(tx *table.Tx) error {
 		add(tx, shards)
 		if mails {

@@ -64,7 +64,7 @@ type CustomerEdit struct {
 
 // NewCustomer is the request body of an invitation.
 type NewCustomer struct {
-	Email string `json:"email" minLength:"3" maxLength:"254" example:"rider9@metro.example" doc:"The mail address, with which the customer signs in."`
+	Email string `json:"email,omitempty" minLength:"3" maxLength:"254" example:"rider9@metro.example" doc:"The mail address, with which the customer signs in. A customer without one needs a phone."`
 	CustomerEdit
 }
 

@@ -189,7 +189,7 @@ func (r Record) lookUp(ctx context.Context, g Target, rows []Row, skip map[int]b
 	}
 	var records []table.Key
 	for _, it := range a.found {
-		if id := it.Text("actor"); id != "" {
+		if id := leadsTo(it); id != "" {
 			records = append(records, authz.ActorKey(g.Tenant, kinds[r.Kind].audience, id))
 		}
 	}
@@ -233,12 +233,15 @@ func chosen(keys []table.Key, logins bool) []table.Key {
 	return slices.DeleteFunc(slices.Clone(keys), func(k table.Key) bool { return (k.SK == "LOGIN") != logins })
 }
 
-// keys returns the keys of the two items that lead to a row's person, if they exist:
-// the index item and the sign-in item.
+// keys returns the keys of the items that lead to a row's person, if they exist: the
+// index item, the row of a caller and the sign-in item.
 func (a *applying) keys(cells map[string]string) (out []table.Key) {
 	t, audience := a.g.Tenant, kinds[a.Kind].audience
 	if a.Key != "email" {
 		out = append(out, indexKey(t, audience, a.Key, a.keyOf(a.g, cells)))
+	}
+	if a.Key == "phone" && audience == authz.Rider {
+		out = append(out, customer.CallerKey(t, a.keyOf(a.g, cells)))
 	}
 	if address := cells["email"]; email.Valid(email.Fold(address)) {
 		out = append(out, login.Key(t, audience, address))
@@ -250,13 +253,25 @@ func (a *applying) keys(cells map[string]string) (out []table.Key) {
 // key comes before that of the mail address.
 func (a *applying) actor(cells map[string]string) string {
 	for _, key := range a.keys(cells) {
-		id := a.found[key].Text("actor")
-		if rec := a.found[authz.ActorKey(a.g.Tenant, kinds[a.Kind].audience, id)]; id != "" && rec.Found() &&
-			!rec.Has("erasedAt") {
+		id := leadsTo(a.found[key])
+		rec := a.found[authz.ActorKey(a.g.Tenant, kinds[a.Kind].audience, id)]
+		if id == "" || !rec.Found() || rec.Has("erasedAt") {
+			continue
+		}
+		if caller, err := customer.FromItem(rec); a.found[key].Type != "caller" || err == nil && caller.Number.Of(caller.Phone) &&
+			caller.Number.E164 == a.keyOf(a.g, cells) {
 			return id
 		}
 	}
 	return ""
+}
+
+// leadsTo returns the person to whom an item leads, "" for none.
+func leadsTo(it table.Item) string {
+	if it.Type == "caller" {
+		return customer.Only(it)
+	}
+	return it.Text("actor")
 }
 
 // rows adds rows to the transaction until one has something in common with those

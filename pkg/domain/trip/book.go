@@ -25,7 +25,9 @@ const (
 
 // Booking is an operator's request for a trip of somebody who calls.
 type Booking struct {
-	CustomerID   string `json:"customerId" minLength:"1" maxLength:"100" doc:"The rider, who must not be disabled."`
+	CustomerID   string `json:"customerId,omitempty" maxLength:"100" doc:"The rider, who must not be disabled. Either this or phone."`
+	Phone        string `json:"phone,omitempty" maxLength:"40" example:"+1 212 555 0190" doc:"The phone number of the rider who calls, with a country code, or as it is dialled in the company's country. A number that no customer has makes a customer."`
+	Name         string `json:"name,omitempty" maxLength:"100" example:"Iris Novak" doc:"With phone: the name of a rider who is new. Without it the number is the name."`
 	DriverID     string `json:"driverId,omitempty" maxLength:"100" doc:"The driver who gets the trip at once."`
 	ScheduledFor string `json:"scheduledFor,omitempty" maxLength:"40" example:"2026-01-31T08:00:00-05:00" doc:"When the rider wants to be picked up, from 15 minutes to 60 days ahead: ISO 8601 with an offset. Not with driverId: assign a driver to the scheduled trip."`
 	Ride
@@ -40,6 +42,14 @@ type BookInput struct {
 func (in *BookInput) Resolve(ctx huma.Context) []error {
 	b := in.Body
 	errs := (&RideInput{Body: b.Ride}).Resolve(ctx)
+	switch {
+	case b.CustomerID == "" && b.Phone == "":
+		errs = append(errs, &huma.ErrorDetail{Location: "body.customerId", Message: "is required, or phone in its place"})
+	case b.CustomerID != "" && b.Phone != "":
+		errs = append(errs, &huma.ErrorDetail{Location: "body.phone", Message: "is not possible with customerId"})
+	case b.Name != "" && b.Phone == "":
+		errs = append(errs, &huma.ErrorDetail{Location: "body.name", Message: "is not possible without phone"})
+	}
 	if b.DriverID != "" && b.ScheduledFor != "" {
 		errs = append(errs, &huma.ErrorDetail{Location: "body.scheduledFor",
 			Message: "is not possible with driverId; assign a driver to the scheduled trip"})
@@ -68,24 +78,36 @@ func (b Booking) scheduled(now time.Time) (*string, error) {
 }
 
 func book(ctx context.Context, c *api.Caller, in *BookInput) (*Trip, error) {
-	b := in.Body
-	at, err := b.scheduled(c.Now)
+	d, err := deskOf(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	if err := person(ctx, c, "customerId", ids.Customer, b.CustomerID, customer.Key); err != nil {
+	return d.Book(ctx, in.Body)
+}
+
+// Book makes a trip for the rider of a booking. Errors: a 400, or a 409.
+func (d Desk) Book(ctx context.Context, b Booking) (*Trip, error) {
+	at, err := b.scheduled(d.Now)
+	if err != nil {
 		return nil, err
 	}
 	if b.DriverID != "" {
-		if err := person(ctx, c, "driverId", ids.Driver, b.DriverID, driver.Key); err != nil {
+		if err := d.person(ctx, "driverId", ids.Driver, b.DriverID, driver.Key); err != nil {
 			return nil, err
 		}
 	}
-	state, err := c.Live(ctx)
-	if err != nil {
+	if b.Phone != "" {
+		return d.bookCaller(ctx, b, at)
+	}
+	if err := d.person(ctx, "customerId", ids.Customer, b.CustomerID, customer.Key); err != nil {
 		return nil, err
 	}
-	terms, err := termsOf(ctx, c, b.CustomerID, &b.Ride, state)
+	return d.bookFor(ctx, b, b.CustomerID, at)
+}
+
+// bookFor makes a trip for a rider.
+func (d Desk) bookFor(ctx context.Context, b Booking, rider string, at *string) (*Trip, error) {
+	terms, err := d.terms(ctx, rider, &b.Ride)
 	if err != nil {
 		return nil, err
 	}
@@ -93,11 +115,11 @@ func book(ctx context.Context, c *api.Caller, in *BookInput) (*Trip, error) {
 		return nil, fault.InvalidState("The company takes no rides for a later time: its setting dispatch.scheduledRides " +
 			"is off. Switch it on, or book without scheduledFor.")
 	}
-	t, err := b.New(b.CustomerID, terms, c.Now)
+	t, err := b.New(rider, terms, d.Now)
 	if err != nil {
 		return nil, err
 	}
-	if err := terms.Settings.Serves(ctx, c.Tenant, t.OriginLat, t.OriginLng); err != nil {
+	if err := terms.Settings.Serves(ctx, d.Tenant, t.OriginLat, t.OriginLng); err != nil {
 		return nil, err
 	}
 	if t.EstimatedFare == nil {
@@ -105,14 +127,10 @@ func book(ctx context.Context, c *api.Caller, in *BookInput) (*Trip, error) {
 			return nil, err
 		}
 	}
-	if err := solvent(ctx, c, t, state.Flags); err != nil {
+	if err := d.solvent(ctx, t); err != nil {
 		return nil, err
 	}
-	s, err := storeOf(ctx, c)
-	if err != nil {
-		return nil, err
-	}
-	return s.Create(ctx, t.booked(actor(c), b.DriverID, at), state.Flags)
+	return d.Create(ctx, t.booked(ByOperator(d.By.Who), b.DriverID, at), d.Flags)
 }
 
 // guess estimates the fare by the straight line. It is nil if the trip has no

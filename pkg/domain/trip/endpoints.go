@@ -2,7 +2,6 @@ package trip
 
 import (
 	"context"
-	"encoding/json"
 
 	"github.com/danielgtaylor/huma/v2"
 	"golang.org/x/sync/errgroup"
@@ -10,14 +9,12 @@ import (
 	"svc/pkg/access/authz"
 	"svc/pkg/base/fault"
 	"svc/pkg/base/ids"
-	"svc/pkg/base/money"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/customer"
 	"svc/pkg/domain/driver"
 	"svc/pkg/domain/estimate"
 	"svc/pkg/domain/settings"
 	"svc/pkg/domain/tenant"
-	"svc/pkg/domain/wallet"
 	"svc/pkg/edge/api"
 )
 
@@ -258,11 +255,11 @@ func (in *RideInput) Resolve(huma.Context) []error {
 }
 
 func requestRide(ctx context.Context, c *api.Caller, in *RideInput) (*Trip, error) {
-	state, err := c.Live(ctx)
+	d, err := deskOf(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	terms, err := termsOf(ctx, c, c.Actor.Subject, &in.Body, state)
+	terms, err := d.terms(ctx, c.Actor.Subject, &in.Body)
 	if err != nil {
 		return nil, err
 	}
@@ -273,78 +270,8 @@ func requestRide(ctx context.Context, c *api.Caller, in *RideInput) (*Trip, erro
 	if err := terms.Settings.Serves(ctx, c.Tenant, t.OriginLat, t.OriginLng); err != nil {
 		return nil, err
 	}
-	if err := solvent(ctx, c, t, state.Flags); err != nil {
+	if err := d.solvent(ctx, t); err != nil {
 		return nil, err
 	}
-	s, err := storeOf(ctx, c)
-	if err != nil {
-		return nil, err
-	}
-	return s.Create(ctx, t, state.Flags)
-}
-
-// solvent returns a 409 if the rider pays from the wallet, and the ride would take
-// the wallet below the company's floor. A ride without an estimate needs a balance
-// above the floor. Only a company with a floor pays for this read.
-func solvent(ctx context.Context, c *api.Caller, t Trip, flags table.Item) error {
-	floor, ok := wallet.Floor(flags)
-	if !ok || t.PaymentType != "WALLET" {
-		return nil
-	}
-	it, err := c.Item(ctx, wallet.Key(c.Tenant, wallet.Customer, t.CustomerID))
-	if err != nil {
-		return err
-	}
-	balance := money.Must(it.Number("balance"))
-	if t.EstimatedFare != nil && !balance.Sub(money.Must(*t.EstimatedFare)).LessThan(floor) ||
-		t.EstimatedFare == nil && balance.GreaterThan(floor) {
-		return nil
-	}
-	return &fault.Error{Kind: fault.KindBalance, Message: "The wallet has " + string(money.Number(balance)) + " " +
-		t.Currency + ", which is not enough for this ride. Pay in first, or choose another payment type."}
-}
-
-// termsOf reads what the tenant offers for the rider's ride. If the ride has an estimate,
-// the ride gets the service type of the estimate.
-func termsOf(ctx context.Context, c *api.Caller, rider string, r *Ride, state authz.State) (Terms, error) {
-	out := Terms{Currency: state.Currency, MaxFare: json.Number(state.Flags.Text("maxFare"))}
-	it, err := c.Item(ctx, settings.Key(c.Tenant))
-	if err != nil {
-		return out, err
-	}
-	if out.Settings, err = settings.FromItem(it); err != nil {
-		return out, err
-	}
-	if r.EstimateID != nil {
-		f, err := estimated(ctx, c, rider, *r)
-		if err != nil {
-			return out, err
-		}
-		out.Fare, r.ServiceTypeID = &f.Fare, &f.ServiceTypeID
-	}
-	if id := r.ServiceTypeID; id != nil && ids.Valid(ids.Service, *id) {
-		out.Service, err = c.Item(ctx, settings.ServiceKey(c.Tenant, *id))
-	}
-	return out, err
-}
-
-// estimated returns the fare of the ride's estimate.
-func estimated(ctx context.Context, c *api.Caller, rider string, r Ride) (estimate.Fare, error) {
-	key, ok := estimate.Key(c.Tenant, rider, *r.EstimateID)
-	if !ok {
-		return estimate.Fare{}, estimate.ErrExpired
-	}
-	it, err := c.Item(ctx, key)
-	if err != nil {
-		return estimate.Fare{}, err
-	}
-	j, err := estimate.JourneyOf(r.OriginLat, r.OriginLng, r.DestLat, r.DestLng)
-	if err != nil {
-		return estimate.Fare{}, err
-	}
-	service := ""
-	if r.ServiceTypeID != nil {
-		service = *r.ServiceTypeID
-	}
-	return estimate.FromItem(it, *r.EstimateID, j, service, c.Now)
+	return d.Create(ctx, t, d.Flags)
 }

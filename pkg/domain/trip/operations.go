@@ -7,12 +7,14 @@ import (
 	"svc/pkg/access/authz"
 	"svc/pkg/base/fault"
 	"svc/pkg/base/ids"
+	"svc/pkg/base/phone"
 	"svc/pkg/data/audit"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/customer"
 	"svc/pkg/domain/driver"
 	"svc/pkg/domain/estimate"
 	"svc/pkg/domain/settings"
+	"svc/pkg/domain/tenant"
 	"svc/pkg/domain/wallet"
 	"svc/pkg/edge/api"
 )
@@ -27,7 +29,9 @@ func operationRows() []api.Row {
 			api.Extension(), tag, api.Summary("Book a trip for a rider"),
 			api.Confirm("A driver may come, and the ride may cost the rider money."),
 			api.Text("Creates a trip for somebody who calls: in `PENDING`, with `driverId` in `ASSIGNED`, with `scheduledFor` "+
-				"in `SCHEDULED`. The trip has an estimated fare if its service type has prices and it has the coordinates of "+
+				"in `SCHEDULED`. The rider is `customerId`, or the customer with the number `phone`. If no customer has it, the "+
+				"booking makes one, who has no mail address. If several have it, the response is a 409 with their identifiers in "+
+				"`details`. The trip has an estimated fare if its service type has prices and it has the coordinates of "+
 				"both places. The limit of a rider's open trips applies.")),
 		api.Post("/api/v1/trips/{id}/assign", "svc_assign_trip", write, assign, api.Needs(needAssigned), api.Extension(), tag,
 			api.Summary("Give a trip to a driver"),
@@ -94,6 +98,12 @@ func needBooking(t table.Tenant, p api.Peek) []table.Key {
 	if p.Body("paymentType") == "WALLET" { // what the floor is compared with
 		keys = append(keys, keyOf(t, ids.Customer, p.Body("customerId"), purse)...)
 	}
+	if typed := p.Body("phone"); typed != "" {
+		keys = append(keys, tenant.Key(t))
+		if number, ok := phone.International(typed); ok {
+			keys = append(keys, customer.CallerKey(t, number))
+		}
+	}
 	return append(keys, keyOf(t, ids.Customer, p.Body("customerId"), customer.Key)...)
 }
 
@@ -122,25 +132,11 @@ func assign(ctx context.Context, c *api.Caller, in *AssignInput) (*Accepted, err
 	if err != nil {
 		return nil, err
 	}
-	if err := person(ctx, c, "driverId", ids.Driver, in.Body.DriverID, driver.Key); err != nil {
+	d := Desk{Store: s, Item: c.Item}
+	if err := d.person(ctx, "driverId", ids.Driver, in.Body.DriverID, driver.Key); err != nil {
 		return nil, err
 	}
 	return s.Assign(ctx, it, actor(c), in.Body.DriverID)
-}
-
-// person returns a 400 if the body's member names nobody of this tenant, or
-// somebody who is disabled.
-func person(ctx context.Context, c *api.Caller, member, kind, id string,
-	key func(table.Tenant, string) table.Key) error {
-	var it table.Item
-	var err error
-	if ids.Valid(kind, id) {
-		it, err = c.Item(ctx, key(c.Tenant, id))
-	}
-	if err == nil && (!it.Found() || it.Flag("disabled")) {
-		err = fault.Field("body."+member, "expected the identifier of somebody of this company who is not disabled")
-	}
-	return err
 }
 
 func unassign(ctx context.Context, c *api.Caller, in *CancelInput) (*Changed, error) {

@@ -11,6 +11,7 @@ import (
 	"svc/pkg/access/signing"
 	"svc/pkg/base/codec"
 	"svc/pkg/base/fault"
+	"svc/pkg/base/phone"
 	"svc/pkg/data/audit"
 	"svc/pkg/data/table"
 )
@@ -60,6 +61,15 @@ func (c *Caller) Local() bool { return strings.HasPrefix(c.x.server.BaseURL, "ht
 
 // BaseURL returns the service's address.
 func (c *Caller) BaseURL() string { return c.x.server.BaseURL }
+
+// Phone returns the number that a typed phone stands for in a country, nil if it is
+// none or this process does not know the numbering plans.
+func (c *Caller) Phone(typed, country string) *phone.Number {
+	if c.x.server.Phones == nil {
+		return nil
+	}
+	return c.x.server.Phones(typed, country)
+}
 
 // Mails reports whether the service can mail.
 func (c *Caller) Mails() bool { return c.x.server.Mail != nil }

@@ -14,6 +14,7 @@ import (
 	"svc/pkg/access/authz"
 	"svc/pkg/access/signing"
 	"svc/pkg/base/fault"
+	"svc/pkg/base/phone"
 	"svc/pkg/data/table"
 	"svc/pkg/edge/gateway"
 )
@@ -36,6 +37,10 @@ type Config struct {
 	Sealer   signing.Sealer                           // seals secrets that rows make; nil if none does
 	Files    Links                                    // nil: Caller.Link panics
 	Begun    func()                                   // called after Caller.Begun; may be nil
+
+	// Phones returns the number that a typed phone stands for in a country, nil if it
+	// is none; nil reads no numbers.
+	Phones func(typed, country string) *phone.Number
 
 	// Mail sends a message, plain text, to one address; nil if the service cannot.
 	Mail func(ctx context.Context, to, subject, text string) error

@@ -1,5 +1,5 @@
 // Package plans reads phone numbers by the numbering plans of all countries, which
-// are about a megabyte of data. No function imports it.
+// are about a megabyte of data. Only functions that need numbers import it.
 package plans
 
 import (

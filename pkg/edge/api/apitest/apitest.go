@@ -15,6 +15,7 @@ import (
 	"svc/pkg/access/authz"
 	"svc/pkg/access/signing"
 	"svc/pkg/base/ids"
+	"svc/pkg/base/phone/plans"
 	"svc/pkg/data/table"
 	"svc/pkg/edge/api"
 )
@@ -53,6 +54,7 @@ func NewAt(t testing.TB, db *table.DB, config api.Config, rows ...api.Row) *Stan
 		defer s.mu.Unlock()
 		s.seen = append(s.seen, o)
 	}
+	config.Phones = plans.Read
 	server, err := api.New(config, rows...)
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"svc/pkg/domain/customer"
+	"svc/pkg/domain/trip"
+	"svc/pkg/local/testkit"
+)
+
+// TestBookedBySvc: a caller becomes a rider without a mail address, whom the next call
+// finds, whom svc can disable, and who signs in as soon as an address is set.
+func TestBookedBySvc(t *testing.T) {
+	w := share(t)
+	book := func(more ...string) trip.Trip {
+		t.Helper()
+		return read[trip.Trip](w, append([]string{"trip", "book", "metro", "--from", "12 Harbour Street", "--at",
+			"40.7128,-74.006"}, more...)...)
+	}
+	first := book("--phone", "+1 212 555 0177", "--name", "Cal Ler")
+	again := book("--phone", "tel:+1-212-555-0177", "--to", "40.7306,-73.9866")
+	if first.CustomerID != again.CustomerID || first.Status != trip.Pending {
+		t.Errorf("booked %+v, then %+v", first, again)
+	}
+}
+
+// TestRiderWithoutAddress: what svc does with riders works for one without an address.
+func TestRiderWithoutAddress(t *testing.T) {
+	w := share(t)
+	made := read[trip.Trip](w, "trip", "book", "metro", "--phone", "+1 212 555 0178", "--from", "1 Street", "--at", "40.7,-74")
+	id := made.CustomerID
+	for _, args := range [][]string{{"rider", "edit", "metro", id, "--disable"}, {"rider", "edit", "metro", id, "--disable=false"},
+		{"wallet", "show", "metro", id, "--side", "rider"}, {"trip", "list", "metro", "--rider", id}, {"rider", "list", "metro"}} {
+		w.ok(args...)
+	}
+	if _, errs, code := w.run("rider", "edit", "metro", id, "--email", "nobody"); code == 0 {
+		t.Errorf("no address: %s", errs)
+	}
+	w.ok("rider", "edit", "metro", id, "--email", "caller@metro.example")
+	w.ok("rider", "edit", "metro", "caller@metro.example", "--disable")
+	got := read[customer.Customer](w, "rider", "edit", "metro", id, "--disable=false")
+	if got.Email != "caller@metro.example" || got.Name != "+12125550178" {
+		t.Errorf("%+v", got)
+	}
+	if _, errs, code := w.run("rider", "edit", "metro", id, "--email", ""); code == 0 {
+		t.Errorf("the address is gone: %s", errs)
+	}
+	for _, args := range [][]string{{"--phone", "+1 212 555 0178", "--rider", id}, {"--from", "x"},
+		{"--phone", "+1 212 555 0178", "--from", "x", "--at", "40.7"}} {
+		if _, errs, code := w.run(append([]string{"trip", "book", "metro"}, args...)...); code != 2 ||
+			!strings.Contains(errs, "--at") {
+			t.Errorf("%v: %d %s", args, code, errs)
+		}
+	}
+}
+
+// TestImportOfACaller: a file with phones as its key changes the rider whom a booking
+// made, and makes no second one. A rider who has another number by now is left alone.
+func TestImportOfACaller(t *testing.T) {
+	w := share(t)
+	book := func(phone string) string {
+		t.Helper()
+		return read[trip.Trip](w, "trip", "book", "metro", "--phone", phone, "--from", "1 Street", "--at", "40.7,-74").CustomerID
+	}
+	stays, moved := book("+1 212 555 0166"), book("+1 212 555 0167")
+	w.ok("rider", "edit", "metro", moved, "--phone", "+1 212 555 0168")
+	file := filepath.Join(t.TempDir(), "callers.csv")
+	testkit.Must(t, os.WriteFile(file, []byte("phone,name\n+12125550166,Known Caller\n+12125550167,New Owner\n"), 0o600))
+	w.ok("import", file, "--tenant", "metro", "--kind", "customers", "--key", "phone")
+	for id, want := range map[string]string{stays: "Known Caller", moved: "+12125550167"} {
+		if got := read[customer.Customer](w, "rider", "edit", "metro", id, "--disable"); got.Name != want {
+			t.Errorf("the rider of %s is %s", want, got.Name)
+		}
+	}
+	if got := book("+1 212 555 0167"); got == moved {
+		t.Error("the number that was given up still finds its rider")
+	}
+}

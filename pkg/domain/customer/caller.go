@@ -1,0 +1,148 @@
+package customer
+
+import (
+	"context"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"svc/pkg/base/fault"
+	"svc/pkg/base/ids"
+	"svc/pkg/base/phone"
+	"svc/pkg/data/table"
+)
+
+// A caller's row says for whom bookings by a phone number are. Its attribute riders is
+// the set of customers whom bookings and operators gave the number. The attribute
+// searched means that a booking has also looked for the customers whom nobody had put
+// into the set. A customer of the set may have another number by now, or be erased. So
+// whoever relies on the row must also check the customer.
+
+// MostSharing is how many customers a row may have.
+const MostSharing = 50
+
+// callerRow is the range key of a row.
+const callerRow = "CALLER"
+
+// CallerKey returns the key of the row of a number (E.164, digits). It has a hash,
+// because a key of the table must not show who is in it.
+func CallerKey(t table.Tenant, number string) table.Key {
+	return t.Key(callerRow, callerRow, ids.Hash(t.ID()+"\x00"+number))
+}
+
+// Only returns the customer whom bookings by the row's number are for, "" if that is
+// not certain.
+func Only(row table.Item) string {
+	if riders := row.Strings("riders"); row.Flag("searched") && len(riders) == 1 {
+		return riders[0]
+	}
+	return ""
+}
+
+// Claim makes the customer the only one of the row that was read. If the row has
+// changed since, the transaction fails with changed.
+func Claim(tx *table.Tx, row table.Item, id string, changed error) {
+	next := table.Item{Key: row.Key, Type: "caller", Version: 1, Preserve: row.Unknown(),
+		Attrs: map[string]any{"riders": []string{id}, "searched": true}}
+	if !row.Found() {
+		tx.Create(next).Else(changed)
+		return
+	}
+	next.Version = row.Version
+	tx.Replace(next).Else(changed)
+}
+
+// errSharing is why a number cannot be given to one more customer.
+var errSharing = fault.InvalidState("%d customers have this phone number already. Leave it out.", MostSharing)
+
+// Share adds the customer to the row of the customer's number, if the number is
+// known. If MostSharing customers have the number, the transaction fails with a 409.
+func Share(tx *table.Tx, t table.Tenant, r Record) {
+	if !r.Number.Of(r.Phone) {
+		return
+	}
+	tx.Update(CallerKey(t, r.Number.E164), table.Change{Default: map[string]any{"type": "caller", "v": 1},
+		Add: map[string]any{"riders": []string{r.ID}, "version": 1}}).
+		If("attribute_not_exists(riders) OR size(riders) < ?", MostSharing).Else(errSharing)
+}
+
+// Forget takes the customer, whose item was read, from the row of the customer's
+// number.
+func Forget(ctx context.Context, tx *table.Tx, t table.Tenant, read table.Item) error {
+	r, err := FromItem(read)
+	if err != nil || !r.Number.Of(r.Phone) {
+		return err
+	}
+	row, err := t.Get(ctx, CallerKey(t, r.Number.E164))
+	rest := slices.DeleteFunc(row.Strings("riders"), func(id string) bool { return id == r.ID })
+	switch {
+	case err != nil || !row.Found():
+	case len(rest) == 0:
+		tx.Delete(row.Key).If("'version' = ?", row.Version).Else(table.ErrConflict)
+	default:
+		tx.Update(row.Key, table.Change{Set: map[string]any{"riders": rest}, Add: map[string]any{"version": 1}}).
+			If("'version' = ?", row.Version).Else(table.ErrConflict)
+	}
+	return err
+}
+
+// HasNumber requires in the transaction that the customer is not disabled and has the
+// stored number. If not, the transaction fails with changed.
+func HasNumber(tx *table.Tx, t table.Tenant, id, number string, changed error) {
+	tx.Check(Key(t, id)).If("'disabled' = ? AND contains('doc', ?)", false, `"e164":"`+number+`"`).Else(changed)
+}
+
+// Enabled requires in the transaction that the customer is not disabled. If not, the
+// transaction fails with changed.
+func Enabled(tx *table.Tx, t table.Tenant, id string, changed error) {
+	tx.Check(Key(t, id)).If("'disabled' = ?", false).Else(changed)
+}
+
+// WithNumber returns the customers of the tenant who have a number: those of its row,
+// and those whom the search finds. read reads a typed phone. At most MostSharing rows
+// of each kind are read.
+func WithNumber(ctx context.Context, t table.Tenant, row table.Item, n phone.Number,
+	read func(typed string) *phone.Number) ([]Record, error) {
+	pages, found := make([]table.Page, 2), row.Strings("riders")
+	group, gctx := errgroup.WithContext(ctx)
+	for i, digits := range []string{n.E164, n.National} {
+		group.Go(func() (err error) {
+			pages[i], err = t.Query(gctx, suffixPartition(t, digits), table.Query{Prefix: digits, Limit: MostSharing})
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	for _, suffix := range slices.Concat(pages[0].Items, pages[1].Items) {
+		if suffix.Text("until") == "" {
+			found = append(found, rowOwner(suffix))
+		}
+	}
+	slices.Sort(found)
+	found = slices.Compact(found)
+	keys := make([]table.Key, len(found))
+	for i, id := range found {
+		keys[i] = Key(t, id)
+	}
+	var out []Record
+	for some := range slices.Chunk(keys, 100) {
+		items, err := t.Batch(ctx, some...)
+		if err != nil {
+			return nil, err
+		}
+		for _, it := range items {
+			r, err := FromItem(it)
+			if !it.Found() || err == nil && r.Phone == nil {
+				continue
+			}
+			if err != nil {
+				return nil, err
+			}
+			if has := read(*r.Phone); has != nil && has.E164 == n.E164 {
+				out = append(out, r)
+			}
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,119 @@
+package trip
+
+import (
+	"context"
+	"encoding/json"
+
+	"svc/pkg/base/fault"
+	"svc/pkg/base/ids"
+	"svc/pkg/base/money"
+	"svc/pkg/base/phone"
+	"svc/pkg/data/audit"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/estimate"
+	"svc/pkg/domain/settings"
+	"svc/pkg/domain/wallet"
+	"svc/pkg/edge/api"
+)
+
+// Desk makes new trips.
+type Desk struct {
+	Store
+	Flags table.Item   // the copy of the tenant's flags that was read
+	Item  audit.Reader // reads what a trip needs, with a strongly consistent read
+	By    audit.By
+	// Phones reads a phone as people of a country write it. It returns nil if there is
+	// no such number.
+	Phones func(typed, country string) *phone.Number
+}
+
+// deskOf returns the desk for the caller's request.
+func deskOf(ctx context.Context, c *api.Caller) (Desk, error) {
+	s, err := storeOf(ctx, c)
+	if err != nil {
+		return Desk{}, err
+	}
+	state, err := c.Live(ctx)
+	return Desk{Store: s, Flags: state.Flags, Item: c.Item, By: c.By(), Phones: c.Phone}, err
+}
+
+// person returns a 400 if the body's member names nobody of this tenant, or
+// somebody who is disabled.
+func (d Desk) person(ctx context.Context, member, kind, id string,
+	key func(table.Tenant, string) table.Key) error {
+	var it table.Item
+	var err error
+	if ids.Valid(kind, id) {
+		it, err = d.Item(ctx, key(d.Tenant, id))
+	}
+	if err == nil && (!it.Found() || it.Flag("disabled")) {
+		err = fault.Field("body."+member, "expected the identifier of somebody of this company who is not disabled")
+	}
+	return err
+}
+
+// solvent returns a 409 if the rider pays from the wallet, and the ride would take
+// the wallet below the company's floor. A ride without an estimate needs a balance
+// above the floor. Only a company with a floor pays for this read.
+func (d Desk) solvent(ctx context.Context, t Trip) error {
+	floor, ok := wallet.Floor(d.Flags)
+	if !ok || t.PaymentType != "WALLET" {
+		return nil
+	}
+	it, err := d.Item(ctx, wallet.Key(d.Tenant, wallet.Customer, t.CustomerID))
+	if err != nil {
+		return err
+	}
+	balance := money.Must(it.Number("balance"))
+	if t.EstimatedFare != nil && !balance.Sub(money.Must(*t.EstimatedFare)).LessThan(floor) ||
+		t.EstimatedFare == nil && balance.GreaterThan(floor) {
+		return nil
+	}
+	return &fault.Error{Kind: fault.KindBalance, Message: "The wallet has " + string(money.Number(balance)) + " " +
+		t.Currency + ", which is not enough for this ride. Pay in first, or choose another payment type."}
+}
+
+// terms reads what the tenant offers for the rider's ride. If the ride has an estimate,
+// the ride gets the service type of the estimate.
+func (d Desk) terms(ctx context.Context, rider string, r *Ride) (Terms, error) {
+	out := Terms{Currency: d.Flags.Text("currency"), MaxFare: json.Number(d.Flags.Text("maxFare"))}
+	it, err := d.Item(ctx, settings.Key(d.Tenant))
+	if err != nil {
+		return out, err
+	}
+	if out.Settings, err = settings.FromItem(it); err != nil {
+		return out, err
+	}
+	if r.EstimateID != nil {
+		f, err := d.estimated(ctx, rider, *r)
+		if err != nil {
+			return out, err
+		}
+		out.Fare, r.ServiceTypeID = &f.Fare, &f.ServiceTypeID
+	}
+	if id := r.ServiceTypeID; id != nil && ids.Valid(ids.Service, *id) {
+		out.Service, err = d.Item(ctx, settings.ServiceKey(d.Tenant, *id))
+	}
+	return out, err
+}
+
+// estimated returns the fare of the ride's estimate.
+func (d Desk) estimated(ctx context.Context, rider string, r Ride) (estimate.Fare, error) {
+	key, ok := estimate.Key(d.Tenant, rider, *r.EstimateID)
+	if !ok {
+		return estimate.Fare{}, estimate.ErrExpired
+	}
+	it, err := d.Item(ctx, key)
+	if err != nil {
+		return estimate.Fare{}, err
+	}
+	j, err := estimate.JourneyOf(r.OriginLat, r.OriginLng, r.DestLat, r.DestLng)
+	if err != nil {
+		return estimate.Fare{}, err
+	}
+	service := ""
+	if r.ServiceTypeID != nil {
+		service = *r.ServiceTypeID
+	}
+	return estimate.FromItem(it, *r.EstimateID, j, service, d.Now)
+}
