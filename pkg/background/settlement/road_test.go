@@ -93,7 +93,9 @@ func verbs() (all []verb) {
 		}, true})
 	}
 	return append(all,
-		verb{"rider cancels", func(r *road) int { return post(r, r.tokens[r.rider], "me/trips/"+r.trip+"/cancel", "") }, true},
+		verb{"rider cancels", func(r *road) int {
+			return post(r, r.tokens[r.rider], "me/trips/"+r.trip+"/cancel", "")
+		}, true},
 		verb{"operator deletes", func(r *road) int {
 			return r.Insist(http.MethodDelete, "/api/v1/trips/"+r.trip, r.operator, "").Status
 		}, false},

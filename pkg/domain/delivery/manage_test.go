@@ -83,7 +83,8 @@ func TestRoundTrips(t *testing.T) {
 	var items []table.Item
 	for range 497 {
 		m := delivery.MenuItem{ID: ids.New(ids.MenuItem, apitest.Start), MenuItemEdit: soup.MenuItemEdit}
-		items = append(items, table.Item{Key: delivery.MenuItemKey(w.tn, w.biz[0], m.ID), Type: "menuitem", Version: 1, Doc: m})
+		items = append(items, table.Item{Key: delivery.MenuItemKey(w.tn, w.biz[0], m.ID), Type: "menuitem", Version: 1,
+			Doc: m})
 	}
 	testkit.Must(t, w.tn.Load(t.Context(), items...))
 	w.wire.Rounds(true)
