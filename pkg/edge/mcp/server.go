@@ -25,7 +25,8 @@ type Server struct {
 	byName map[string]*tool
 	origin *url.URL
 
-	document func() ([]byte, error) // the OpenAPI document
+	eventTypes []eventType
+	document   func() ([]byte, error) // the OpenAPI document
 }
 
 // New returns an MCP server whose tools are the rows.
@@ -44,6 +45,7 @@ func New(cfg api.Config, rows ...api.Row) (*Server, error) {
 	for _, t := range s.tools {
 		s.byName[t.Name] = t
 	}
+	s.eventTypes = eventTypesOf(inner.Operations())
 	return s, nil
 }
 
@@ -117,31 +119,27 @@ func loopback(host string) bool {
 	return host == "localhost" || strings.HasSuffix(host, ".localhost") || ip != nil && ip.IsLoopback()
 }
 
+// methods are the methods of all revisions.
+var methods = map[string]func(*exchange){
+	"tools/call": (*exchange).call, "tools/list": (*exchange).list,
+	"resources/list":           func(x *exchange) { x.resources(false) },
+	"resources/templates/list": func(x *exchange) { x.resources(true) },
+	"resources/read":           (*exchange).readResource,
+	"prompts/list":             (*exchange).listPrompts, "prompts/get": (*exchange).getPrompt,
+	"events/list": (*exchange).events, "events/poll": (*exchange).events,
+}
+
 // serve handles a message of a supported revision.
 func (x *exchange) serve() {
 	if len(x.m.ID) == 0 {
 		x.w.WriteHeader(http.StatusAccepted) // a notification; none has an effect here
 		return
 	}
+	if serve := methods[x.m.Method]; serve != nil {
+		serve(x)
+		return
+	}
 	switch x.m.Method {
-	case "tools/call":
-		x.call()
-		return
-	case "tools/list":
-		x.list()
-		return
-	case "resources/list", "resources/templates/list":
-		x.resources(x.m.Method == "resources/templates/list")
-		return
-	case "resources/read":
-		x.readResource()
-		return
-	case "prompts/list":
-		x.listPrompts()
-		return
-	case "prompts/get":
-		x.getPrompt()
-		return
 	case "server/discover":
 		if x.m.modern {
 			x.answer(x.described(map[string]any{"supportedVersions": supported, "capabilities": capabilities}))
@@ -174,8 +172,9 @@ func (x *exchange) serve() {
 
 var (
 	none         = map[string]any{}
-	capabilities = map[string]any{"tools": none, "resources": none, "prompts": none}
-	identity     = map[string]any{"name": "svc", "title": "Mobility and delivery", "version": api.Version}
+	capabilities = map[string]any{"tools": none, "resources": none, "prompts": none, "events": none,
+		"extensions": map[string]any{eventsExtension: none}}
+	identity = map[string]any{"name": "svc", "title": "Mobility and delivery", "version": api.Version}
 )
 
 const instructions = "Tools of a ride-hailing and delivery service, for the person who signed in. " +
