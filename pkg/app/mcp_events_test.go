@@ -3,15 +3,24 @@ package app_test
 import (
 	"encoding/json"
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"svc/pkg/access/authz"
 	"svc/pkg/app/apptest"
 	"svc/pkg/domain/event"
+	"svc/pkg/domain/webhook"
+	"svc/pkg/edge/api"
 	"svc/pkg/local/testkit"
+	"svc/pkg/oauth/flow"
 )
 
 // eventAnswer is a response to a method of events.
@@ -189,5 +198,197 @@ func TestBadPolls(t *testing.T) {
 	s.setAgentActions(t, authz.AgentsOff)
 	if got := s.events(t, 400, "/mcp", token, "poll", `"name":"all"`); got.Error.Code != -32012 {
 		t.Errorf("with agents off: %+v", got.Error)
+	}
+}
+
+// inbox is a receiver of an agent's events. It echoes challenges.
+type inbox struct {
+	*httptest.Server
+	mu  sync.Mutex
+	got []delivered
+}
+
+type delivered struct {
+	header http.Header
+	body   []byte
+}
+
+func newInbox(t *testing.T) *inbox {
+	t.Helper()
+	in := &inbox{}
+	in.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		var b struct{ Type, Challenge string }
+		_ = json.Unmarshal(body, &b)
+		if b.Type == "verification" {
+			_, _ = fmt.Fprintf(w, `{"challenge": %q}`, b.Challenge)
+		}
+		in.mu.Lock()
+		defer in.mu.Unlock()
+		in.got = append(in.got, delivered{r.Header, body})
+	}))
+	t.Cleanup(in.Close)
+	return in
+}
+
+func (in *inbox) take() []delivered {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return slices.Clone(in.got)
+}
+
+// waits waits until the inbox has n messages.
+func (in *inbox) waits(t *testing.T, s *suite, n int) []delivered {
+	t.Helper()
+	for range 600 {
+		s.Drain(t)
+		if got := in.take(); len(got) >= n {
+			return got
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	t.Fatalf("%d messages, want %d", len(in.take()), n)
+	return nil
+}
+
+const eventSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo="
+
+func subscription(name, url, more string) string {
+	return fmt.Sprintf(`"name":%q,"delivery":{"mode":"webhook","url":%q,"secret":%q},"cursor":null%s`, name, url,
+		eventSecret, more)
+}
+
+func (s *suite) ride(t *testing.T) {
+	t.Helper()
+	s.Post(t, s.SignIn(t, s.actors[authz.Rider]).AccessToken, "/api/v1/me/trips", `{"originAddress":"A","originLat":1,"originLng":2}`).
+		Must(t, 201)
+	s.Drain(t)
+}
+
+// hooks returns the webhook endpoints that operators see.
+func (s *suite) hooks(t *testing.T) []webhook.Endpoint {
+	t.Helper()
+	return apptest.JSON[api.Items[webhook.Endpoint]](t, s.Get(t, s.SignIn(t, s.actors[authz.Dashboard]).AccessToken,
+		"/api/v1/webhooks").Must(t, 200)).Items
+}
+
+// TestAgentSubscribes: the person agrees once; then the address gets a challenge and
+// signed events with the agent's secret, a renewal needs nobody, and each way in which
+// the access ends also ends the messages.
+func TestAgentSubscribes(t *testing.T) {
+	for name, end := range map[string]func(*suite, flow.Tokens){
+		"unsubscribed":  nil,
+		"token revoked": func(s *suite, tokens flow.Tokens) { s.revoke(t, tokens.AccessToken) },
+		"refresh token revoked an hour later": func(s *suite, tokens flow.Tokens) {
+			s.Clock.Advance(90 * time.Minute)
+			s.Do(t, posted("/oauth/revoke", "token", tokens.RefreshToken, "client_id", tokens.ClientID)).Must(t, 200)
+		},
+		"agents may read only": func(s *suite, _ flow.Tokens) { s.setAgentActions(t, authz.AgentsRead) },
+		"expired":              func(s *suite, _ flow.Tokens) { s.Clock.Advance(25 * time.Hour) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, in := newSuite(t), newInbox(t)
+			tokens := s.agentTokens(t, s.actors[authz.Dashboard])
+			token, params := tokens.AccessToken, subscription("trip.requested", in.URL, "")
+			asked := s.events(t, 200, "/mcp", token, "subscribe", params)
+			question := asked.Result.InputRequests["agreed"].Params.Message
+			if asked.Result.ResultType != "input_required" || !strings.Contains(question, in.URL) ||
+				strings.Contains(question, "whsec_") || len(s.hooks(t)) > 0 {
+				t.Fatalf("%+v", asked)
+			}
+			agreed := `,"requestState":"` + asked.Result.RequestState +
+				`","inputResponses":{"agreed":{"action":"accept","content":{"agreed":true}}}`
+			made := s.events(t, 200, "/mcp", token, "subscribe", params+agreed).Result
+			s.ride(t) // before or after the echo: it is after the subscription
+			got := in.waits(t, s, 2)
+			hook, err := standardwebhooks.NewWebhook(eventSecret)
+			testkit.Must(t, err)
+			for _, one := range got {
+				if hook.VerifyIgnoringTimestamp(one.body, one.header) != nil || one.header.Get("X-MCP-Subscription-Id") != made.ID {
+					t.Errorf("%v %s", one.header, one.body)
+				}
+			}
+			var e struct {
+				EventID, Name string
+				Data          event.Event
+			}
+			testkit.Must(t, json.Unmarshal(got[1].body, &e))
+			if e.Name != "trip.requested" || e.Data.Type != e.Name || e.EventID != e.Data.ID ||
+				got[1].header.Get("Webhook-Id") != e.EventID {
+				t.Errorf("%s", got[1].body)
+			}
+			again := s.events(t, 200, "/mcp", token, "subscribe", params).Result
+			if again.ID != made.ID || again.RefreshBefore == "" || again.DeliveryStatus["active"] != true || len(s.hooks(t)) != 1 {
+				t.Errorf("renewed: %+v", again)
+			}
+			if end == nil {
+				for range 2 {
+					s.events(t, 200, "/mcp", token, "unsubscribe", `"name":"trip.requested","url":"`+in.URL+`"`)
+				}
+			} else {
+				end(s, tokens)
+			}
+			s.ride(t)
+			s.Still(t)
+			for range 100 {
+				if len(s.hooks(t)) == 0 {
+					break
+				}
+				s.Drain(t)
+				time.Sleep(50 * time.Millisecond)
+			}
+			if len(in.take()) != 2 || len(s.hooks(t)) > 0 {
+				t.Errorf("%d messages, want 2; endpoints %+v", len(in.take()), s.hooks(t))
+			}
+		})
+	}
+}
+
+// TestSubscriptionsAreGuarded: a subscription needs what a webhook endpoint needs, and
+// counts among them.
+func TestSubscriptionsAreGuarded(t *testing.T) {
+	s, in := newSuite(t), newInbox(t)
+	s.setAgentActions(t, authz.AgentsAll)
+	operator := s.actors[authz.Dashboard]
+	token := s.agent(t, operator)
+	for name, c := range map[string]struct {
+		params string
+		code   int
+	}{
+		"an internal address": {subscription("all", "https://10.0.0.1/", ""), -32602},
+		"plain http":          {subscription("all", "http://hooks.example/", ""), -32602},
+		"a short secret":      {strings.Replace(subscription("all", in.URL, ""), eventSecret, "whsec_c2hvcnQ=", 1), -32602},
+		"no secret":           {strings.Replace(subscription("all", in.URL, ""), eventSecret, "", 1), -32602},
+		"no address":          {subscription("all", "", ""), -32602},
+		"a push":              {strings.Replace(subscription("all", in.URL, ""), `"webhook"`, `"push"`, 1), -32014},
+		"an event of no type": {subscription("trip.vanished", in.URL, ""), -32011},
+		"another tenants cursor": {strings.Replace(subscription("all", in.URL, ""), "null", `"`+s.events(t, 200, "/mcp",
+			s.agent(t, s.Operator(t, "harbor", "hanna")), "poll", `"name":"all"`).Result.Cursor+`"`, 1), -32602},
+	} {
+		if got := s.events(t, 400, "/mcp", token, "subscribe", c.params); got.Error.Code != c.code {
+			t.Errorf("%s: %+v", name, got.Error)
+		}
+	}
+	rider := s.agent(t, s.actors[authz.Rider])
+	if got := s.events(t, 400, "/mcp/rider/metro", rider, "subscribe", subscription("all", in.URL, "")); got.Error.Code != -32014 {
+		t.Errorf("a rider's agent: %+v", got.Error)
+	}
+	reader := s.agent(t, operator, "tenant.events:read")
+	s.Do(t, modern("/mcp", reader, "events/subscribe", "", subscription("all", in.URL, ""))).Must(t, 403)
+	writer := s.agent(t, operator, "tenant.webhooks:write")
+	s.Do(t, modern("/mcp", writer, "events/subscribe", "", subscription("all", in.URL, ""))).Must(t, 403)
+	for i := range webhook.MaxEndpoints {
+		s.events(t, 200, "/mcp", token, "subscribe", subscription("all", fmt.Sprintf("%s/%d", in.URL, i), ""))
+	}
+	if got := s.events(t, 400, "/mcp", token, "subscribe", subscription("all", in.URL+"/x", "")); got.Error.Code != -32013 {
+		t.Errorf("one too many: %+v", got.Error)
+	}
+	direct, one := s.Token(t, operator), s.hooks(t)[0]
+	s.Post(t, direct, "/api/v1/webhooks", `{"url":"https://hooks.example/"}`).Must(t, 409)
+	s.Patch(t, direct, "/api/v1/webhooks/"+one.ID, `{"url":"https://hooks.example/"}`).Must(t, 409)
+	s.Post(t, direct, "/api/v1/webhooks/"+one.ID+"/rotate", `{}`).Must(t, 409)
+	s.Do(t, apptest.Request{Method: "DELETE", Path: "/api/v1/webhooks/" + one.ID, Token: direct}).Must(t, 200)
+	if len(s.hooks(t)) != webhook.MaxEndpoints-1 {
+		t.Error("an operator cannot remove a subscription")
 	}
 }

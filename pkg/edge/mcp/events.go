@@ -97,6 +97,10 @@ func (x *exchange) events() {
 		if x.admitted() {
 			x.failEvent(eventNotFound, "There is no such event.")
 		}
+	case x.m.Method == "events/subscribe":
+		x.subscribe(p)
+	case x.m.Method == "events/unsubscribe":
+		x.unsubscribe(p)
 	default:
 		x.poll(p)
 	}
@@ -147,17 +151,21 @@ func eventTypesOf(operations []api.Operation) []eventType {
 func (x *exchange) listEvents() {
 	audience := x.entry.Resource.Audience
 	feed := x.byName[feedTools[audience]]
-	if _, ok := x.admit(func(scopes []string) bool {
-		return feed != nil && feed.allows(audience, scopes)
-	}); !ok {
+	scopes, ok := x.admit(func(scopes []string) bool { return feed != nil && feed.allows(audience, scopes) })
+	if !ok {
 		return
+	}
+	delivery := []string{"poll"}
+	if t := x.own[subscribeOperation]; t != nil && t.allows(audience, scopes) {
+		delivery = []string{"webhook", "poll"}
 	}
 	out := []eventType{}
 	for _, t := range x.eventTypes {
-		if slices.ContainsFunc(foreignEvents[audience], func(prefix string) bool { return strings.HasPrefix(t.Name, prefix) }) {
+		foreign := func(prefix string) bool { return strings.HasPrefix(t.Name, prefix) }
+		if slices.ContainsFunc(foreignEvents[audience], foreign) {
 			continue
 		}
-		t.Delivery, t.Input, t.Payload = []string{"poll"}, eventInput, feed.itemSchema()
+		t.Delivery, t.Input, t.Payload = delivery, eventInput, feed.itemSchema()
 		out = append(out, t)
 	}
 	x.answered(map[string]any{"events": out})
@@ -228,6 +236,11 @@ func (x *exchange) poll(p eventParams) {
 		"hasMore": page.HasMore, "nextPollMs": pause.Milliseconds()})
 }
 
+func (c *call) add(name string, value any) {
+	text, _ := json.Marshal(value) // strings and numbers cannot fail
+	c.arguments = append(c.arguments, argument{name, text})
+}
+
 func (x *exchange) readFeed(p eventParams, after string, limit int) *recorder {
 	t := x.byName[feedTools[x.entry.Resource.Audience]]
 	if t == nil {
@@ -237,17 +250,13 @@ func (x *exchange) readFeed(p eventParams, after string, limit int) *recorder {
 		return nil
 	}
 	c := call{tool: t}
-	add := func(name string, value any) {
-		text, _ := json.Marshal(value) // strings and numbers cannot fail
-		c.arguments = append(c.arguments, argument{name, text})
-	}
-	add("after", after)
-	add("limit", limit)
+	c.add("after", after)
+	c.add("limit", limit)
 	if p.Name != everyEvent {
-		add("type", p.Name)
+		c.add("type", p.Name)
 	}
 	if p.resource != "" {
-		add("resource", p.resource)
+		c.add("resource", p.resource)
 	}
 	answer := newRecorder()
 	x.api.Call(answer, c.request(x.r), x.entry)
@@ -264,8 +273,8 @@ func (x *exchange) eventResult(result map[string]any) {
 
 // failEventAs sends an error of an operation as an error of events.
 func (x *exchange) failEventAs(answer *recorder) {
-	codes := map[int]int{http.StatusForbidden: x.eventCode(eventForbidden), http.StatusNotFound: x.eventCode(eventNotFound),
-		http.StatusConflict: x.eventCode(eventExhausted), http.StatusBadRequest: codeParams}
+	codes := map[int]int{http.StatusBadRequest: codeParams, http.StatusForbidden: x.eventCode(eventForbidden),
+		http.StatusNotFound: x.eventCode(eventNotFound), http.StatusConflict: x.eventCode(eventExhausted)}
 	code := codes[answer.status]
 	if code == 0 || answer.header.Get("WWW-Authenticate") != "" {
 		x.failAs(answer)

@@ -23,6 +23,7 @@ type Server struct {
 	api    *api.Server
 	tools  []*tool // sorted by name
 	byName map[string]*tool
+	own    map[string]*tool // operations that only the server calls
 	origin *url.URL
 
 	eventTypes []eventType
@@ -35,15 +36,21 @@ func New(cfg api.Config, rows ...api.Row) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{api: inner, byName: map[string]*tool{}, document: documentOf(cfg.BaseURL, rows)}
+	s := &Server{api: inner, byName: map[string]*tool{}, own: map[string]*tool{}}
+	s.document = documentOf(cfg.BaseURL, slices.DeleteFunc(slices.Clone(rows), func(r api.Row) bool { return r.Internal }))
 	if s.origin, err = url.Parse(cfg.BaseURL); err != nil {
 		return nil, err
 	}
-	if s.tools, err = toolsOf(inner); err != nil {
+	all, err := toolsOf(inner)
+	if err != nil {
 		return nil, err
 	}
-	for _, t := range s.tools {
-		s.byName[t.Name] = t
+	for _, t := range all {
+		if t.internal {
+			s.own[t.Name] = t
+			continue
+		}
+		s.tools, s.byName[t.Name] = append(s.tools, t), t
 	}
 	s.eventTypes = eventTypesOf(inner.Operations())
 	return s, nil
@@ -127,6 +134,7 @@ var methods = map[string]func(*exchange){
 	"resources/read":           (*exchange).readResource,
 	"prompts/list":             (*exchange).listPrompts, "prompts/get": (*exchange).getPrompt,
 	"events/list": (*exchange).events, "events/poll": (*exchange).events,
+	"events/subscribe": (*exchange).events, "events/unsubscribe": (*exchange).events,
 }
 
 // serve handles a message of a supported revision.
@@ -332,14 +340,6 @@ func (x *exchange) protocolStatus() int {
 		return http.StatusBadRequest
 	}
 	return http.StatusOK
-}
-
-// reply is a JSON-RPC response.
-type reply struct {
-	Version string          `json:"jsonrpc"`
-	ID      json.RawMessage `json:"id,omitempty"`
-	Result  any             `json:"result,omitempty"`
-	Error   *rpcError       `json:"error,omitempty"`
 }
 
 func (x *exchange) result(result any) {
