@@ -318,7 +318,8 @@ func TestAgentSubscribes(t *testing.T) {
 				t.Errorf("%s", got[1].body)
 			}
 			again := s.events(t, 200, "/mcp", token, "subscribe", params).Result
-			if again.ID != made.ID || again.RefreshBefore == "" || again.DeliveryStatus["active"] != true || len(s.hooks(t)) != 1 {
+			if again.ID != made.ID || again.RefreshBefore == "" || again.DeliveryStatus["active"] != true ||
+				len(s.hooks(t)) != 1 {
 				t.Errorf("renewed: %+v", again)
 			}
 			if end == nil {
@@ -370,7 +371,8 @@ func TestSubscriptionsAreGuarded(t *testing.T) {
 		}
 	}
 	rider := s.agent(t, s.actors[authz.Rider])
-	if got := s.events(t, 400, "/mcp/rider/metro", rider, "subscribe", subscription("all", in.URL, "")); got.Error.Code != -32014 {
+	got := s.events(t, 400, "/mcp/rider/metro", rider, "subscribe", subscription("all", in.URL, ""))
+	if got.Error.Code != -32014 {
 		t.Errorf("a rider's agent: %+v", got.Error)
 	}
 	reader := s.agent(t, operator, "tenant.events:read")
@@ -380,7 +382,8 @@ func TestSubscriptionsAreGuarded(t *testing.T) {
 	for i := range webhook.MaxEndpoints {
 		s.events(t, 200, "/mcp", token, "subscribe", subscription("all", fmt.Sprintf("%s/%d", in.URL, i), ""))
 	}
-	if got := s.events(t, 400, "/mcp", token, "subscribe", subscription("all", in.URL+"/x", "")); got.Error.Code != -32013 {
+	got = s.events(t, 400, "/mcp", token, "subscribe", subscription("all", in.URL+"/x", ""))
+	if got.Error.Code != -32013 {
 		t.Errorf("one too many: %+v", got.Error)
 	}
 	direct, one := s.Token(t, operator), s.hooks(t)[0]

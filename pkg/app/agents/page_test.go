@@ -44,7 +44,7 @@ func TestPrintedAgentsPage(t *testing.T) {
 		"npx @modelcontextprotocol/inspector":       page.starts,
 		"import asyncio":                            page.program,
 		`{"mcpServers"`:                             page.address,
-		"svc tenant set":                            func(p page, command string) { p.dev.Svc(p.T, strings.Fields(command)[1:]...) },
+		"svc tenant set":                            page.svc,
 	}
 	for name := range needPerson {
 		run[name] = page.address
@@ -70,6 +70,8 @@ func TestPrintedAgentsPage(t *testing.T) {
 		}
 	}
 }
+
+func (p page) svc(command string) { p.dev.Svc(p.T, strings.Fields(command)[1:]...) }
 
 // address checks the address of a client that needs a person.
 func (p page) address(block string) {
