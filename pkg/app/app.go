@@ -15,6 +15,7 @@ import (
 	"svc/pkg/base/phone"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/page"
+	"svc/pkg/domain/webhook"
 	"svc/pkg/edge/api"
 	"svc/pkg/edge/gateway"
 	"svc/pkg/edge/mcp"
@@ -106,7 +107,7 @@ func (p *Runtime) Handler(function string) (http.Handler, error) {
 	case Docs:
 		return published.New(p.BaseURL, page.ShowMissing), nil
 	case MCP:
-		return p.agents(Rows(p.DB))
+		return p.agents(append(Rows(p.DB), webhook.AgentRows()...))
 	}
 	rows := rowsOf()[function]
 	if rows == nil {

@@ -11,7 +11,10 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"svc"
+	"svc/pkg/access/authz"
 	"svc/pkg/app"
+	"svc/pkg/edge/api"
+	"svc/pkg/edge/api/apitest"
 	"svc/pkg/local/testkit"
 )
 
@@ -50,6 +53,9 @@ var unexercised = map[string]string{
 	"DeliverFunction Later sqs:SendMessage":         "a process on a laptop has no queue",
 	"DeliverFunction Later queue":                   "a process on a laptop has no queue",
 	"DeliverFunction Read PERSON#*":                 "the creator of an endpoint that was disabled gets a mail",
+	"DeliverFunction Check dynamodb:BatchGetItem":   "TestSenderMayCheckSubscriptions",
+	"DeliverFunction Check table":                   "TestSenderMayCheckSubscriptions",
+	"DeliverFunction Check T#*#FAMILY#*":            "TestSenderMayCheckSubscriptions",
 	"DispatchFunction Later sqs:SendMessage":        "a process on a laptop has no queue",
 	"DispatchFunction Later queue":                  "a process on a laptop has no queue",
 	"ReportsFunction MarkFlags dynamodb:UpdateItem": "a posting to a driver or rider without a wallet",
@@ -197,6 +203,20 @@ func TestRefusedByPolicy(t *testing.T) {
 				t.Errorf("%s may read %s", function, key)
 			}
 		}
+	}
+}
+
+// TestSenderMayCheckSubscriptions: DeliverFunction may read what decides whether the
+// access of an agent that subscribed has ended.
+func TestSenderMayCheckSubscriptions(t *testing.T) {
+	stand := apitest.NewAt(t, testkit.Table(t), api.Config{})
+	n := stand.Tenant("USD", 1)
+	q := iamRequest{action: "dynamodb:BatchGetItem", resource: "table"}
+	for _, key := range (authz.Standing{Audience: "dashboard"}).Keys(n, stand.DB.Platform("CLIENT")) {
+		q.keys = append(q.keys, strings.ReplaceAll(key.PK, n.ID(), "t"))
+	}
+	if len(grants(policiesOf(t)["DeliverFunction"], q)) == 0 {
+		t.Errorf("DeliverFunction may not read %v", q.keys)
 	}
 }
 

@@ -1,10 +1,12 @@
 package authz
 
 import (
+	"cmp"
 	"time"
 
 	"svc/pkg/access/signing"
 	"svc/pkg/base/fault"
+	"svc/pkg/data/table"
 )
 
 // Standing is what a job keeps of the token with which it was begun. A job may
@@ -17,12 +19,18 @@ type Standing struct {
 	Scopes   []string `json:"scopes"`
 	Epoch    int64    `json:"epoch"`
 	Since    string   `json:"since,omitempty"`
+	Family   string   `json:"family,omitempty"`
+	Agents   string   `json:"agents,omitempty"` // what the person let agents do; "" if the token is no agent's
 }
 
 // Standing returns the standing of the token c, whose checks have passed.
 func (l Live) Standing(c signing.Access) Standing {
-	return Standing{Token: c.ID, Client: c.ClientID, Actor: c.Subject, Audience: c.Audience, Scopes: c.Scopes,
-		Epoch: l.Token.Int("epoch"), Since: l.Token.Text("since")}
+	out := Standing{Token: c.ID, Client: c.ClientID, Actor: c.Subject, Audience: c.Audience, Scopes: c.Scopes,
+		Epoch: l.Token.Int("epoch"), Since: l.Token.Text("since"), Family: l.Token.Text("family")}
+	if l.AgentMode() != "" {
+		out.Agents = AgentMode(l.Token)
+	}
+	return out
 }
 
 // Access returns the claims of the token, without its times.
@@ -44,4 +52,30 @@ func (s Standing) Continue(policies []Policy, live Live, now time.Time) error {
 		}
 	}
 	return nil
+}
+
+// FamilyKey returns the key of what one authorization produced: its refresh token and
+// access tokens.
+func FamilyKey(t table.Tenant, id string) table.Key { return t.Key("FAMILY", "FAMILY", id) }
+
+// Keys returns the keys of the items that Outlasts judges.
+func (s Standing) Keys(t table.Tenant, p table.Platform) []table.Key {
+	return append(LiveKeys(t, p, s.Access(t.ID())), FamilyKey(t, s.Family))
+}
+
+// Outlasts runs checks 2 to 6 for what an agent began and lasts longer than the
+// audit record of its token. In place of that record, the token's family must not
+// have ended. The tenant must still let agents change something. items are those of
+// Keys.
+func (s Standing) Outlasts(policies []Policy, items []table.Item, now time.Time) error {
+	live, family := LiveFrom(items), items[len(items)-1]
+	if !family.Live(now) || family.Flag("revoked") || family.Text("actor") != s.Actor {
+		return fault.Unauthorized("The access that began this has ended.", true)
+	}
+	mode := Stricter(cmp.Or(s.Agents, AgentsConfirm), AgentMode(live.Flags))
+	if mode != AgentsConfirm && mode != AgentsAll {
+		return fault.FeatureDisabled(AgentActions)
+	}
+	live.Token = table.Item{}
+	return s.Continue(policies, live, now)
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"svc/pkg/access/signing"
+	"svc/pkg/base/ids"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/due"
 	"svc/pkg/data/table"
@@ -116,8 +117,17 @@ func (w Worker) send(ctx context.Context, t table.Tenant, m webhook.Message) err
 	if err != nil {
 		return fmt.Errorf("secret of %s: %w", r.ID, err)
 	}
+	body := []byte(items[1].Raw())
+	if s := r.Subscription; s != nil {
+		if body, err = s.Body(e, items[1].Raw()); err != nil {
+			return err
+		}
+		if stands, err := w.stands(ctx, t, r); err != nil || !stands {
+			return err
+		}
+	}
 	at := timestamp.Format(w.Now())
-	out := w.post(ctx, r.URL, e.ID, []byte(items[1].Raw()), secrets, false)
+	out := w.post(ctx, r, e.ID, body, secrets, false)
 	attempt := webhook.Attempt{At: at, Result: out.word, Millis: out.took.Milliseconds()}
 	if err := w.judge(ctx, t, r, out.word); err != nil {
 		return err
@@ -192,6 +202,12 @@ func (w Worker) late(since string) bool {
 
 // change edits one endpoint. It tells its creator if that disables it.
 func (w Worker) change(ctx context.Context, t table.Tenant, id string, edit func(*webhook.Record)) error {
+	return w.changeAnd(ctx, t, id, edit, nil)
+}
+
+// changeAnd is change with further operations in the transaction; also may be nil.
+func (w Worker) changeAnd(ctx context.Context, t table.Tenant, id string, edit func(*webhook.Record),
+	also func(*table.Tx)) error {
 	var told *webhook.Record
 	err := table.Retry(ctx, func(ctx context.Context) error {
 		it, err := t.Get(ctx, webhook.Key(t))
@@ -217,6 +233,9 @@ func (w Worker) change(ctx context.Context, t table.Tenant, id string, edit func
 		next.Version, next.Preserve = it.Version, it.Unknown()
 		tx := t.Write()
 		tx.Replace(next).Else(table.ErrConflict)
+		if also != nil {
+			also(tx)
+		}
 		return tx.Commit(ctx)
 	})
 	if err != nil || told == nil || w.Mail == nil {
@@ -255,7 +274,10 @@ func (w Worker) challenge(ctx context.Context, t table.Tenant, m webhook.Message
 	if err != nil {
 		return err
 	}
-	out := w.post(ctx, r.URL, "challenge_"+text, body, secrets, true)
+	if stands, err := w.stands(ctx, t, &r); err != nil || !stands {
+		return err
+	}
+	out := w.post(ctx, &r, "challenge_"+text, body, secrets, true)
 	var echo webhook.Echo
 	if out.word == webhook.Succeeded && (json.Unmarshal(out.echo, &echo) != nil ||
 		subtle.ConstantTimeCompare([]byte(echo.Challenge), []byte(text)) != 1) {
@@ -265,13 +287,20 @@ func (w Worker) challenge(ctx context.Context, t table.Tenant, m webhook.Message
 	if err != nil {
 		return err
 	}
-	return w.change(ctx, t, m.Endpoint, func(one *webhook.Record) {
+	var missed *webhook.Request
+	return w.changeAnd(ctx, t, m.Endpoint, func(one *webhook.Record) {
+		missed = nil
 		switch {
 		case one.Status != webhook.Pending || one.Challenges != m.Challenge:
 		case out.word != webhook.Succeeded:
 			one.Reason = &out.word
 		default:
 			one.Status, one.Reason, one.VerifiedAt, one.After = webhook.Enabled, nil, timestamp.Ptr(w.Now()), after
+			missed = one.Missed()
+		}
+	}, func(tx *table.Tx) {
+		if missed != nil {
+			tx.Create(missed.Item(t, m.Endpoint, ids.New(ids.Request, w.Now()), w.Now()))
 		}
 	})
 }

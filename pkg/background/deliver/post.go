@@ -55,15 +55,19 @@ type outcome struct {
 }
 
 // post sends one signed message. A transport follows no redirect.
-func (w Worker) post(ctx context.Context, url, id string, body []byte, secrets [][]byte, echo bool) (out outcome) {
+func (w Worker) post(ctx context.Context, to *webhook.Record, id string, body []byte, secrets [][]byte,
+	echo bool) (out outcome) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, to.URL, bytes.NewReader(body))
 	if err != nil {
 		return outcome{word: "connection_error"}
 	}
 	began := time.Now()
 	webhook.Sign(r.Header, id, w.Now(), body, secrets...)
+	if to.Subscription != nil {
+		r.Header.Set("X-Mcp-Subscription-Id", to.ID)
+	}
 	res, err := w.Client.RoundTrip(r)
 	if out.took = time.Since(began); err != nil {
 		out.word = wordOf(err)

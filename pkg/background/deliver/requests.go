@@ -61,7 +61,7 @@ func (w Worker) test(ctx context.Context, t table.Tenant, r *webhook.Record, e e
 		return err
 	}
 	at := timestamp.Format(w.Now())
-	out := w.post(ctx, r.URL, e.ID, body, secrets, false)
+	out := w.post(ctx, r, e.ID, body, secrets, false)
 	sent := webhook.Sent{Delivery: webhook.Delivery{EventID: e.ID, Type: e.Type, Test: true, Status: webhook.Failed}}
 	if out.word == webhook.Succeeded {
 		sent.Status = webhook.Succeeded
@@ -94,7 +94,7 @@ func (w Worker) sendRange(ctx context.Context, t table.Tenant, r *webhook.Record
 			return err
 		}
 		for number, e := range entries {
-			if r.Wants(e.Type, len(r.After), 0) {
+			if r.Wants(e, len(r.After), 0) {
 				out = append(out, webhook.Message{Tenant: m.Tenant, Endpoint: r.ID, Event: e.ID, Shard: shard, Number: number,
 					Round: true})
 			}

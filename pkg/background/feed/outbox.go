@@ -73,7 +73,7 @@ func (f Function) drain(ctx context.Context, t table.Tenant, book webhook.Book, 
 		var out []webhook.Message
 		for _, number := range slices.Sorted(maps.Keys(entries)) {
 			for _, r := range book.Endpoints {
-				if e := entries[number]; r.Wants(e.Type, shard, number) {
+				if e := entries[number]; r.Wants(e, shard, number) {
 					out = append(out, webhook.Message{Tenant: t.ID(), Endpoint: r.ID, Event: e.ID, Shard: shard, Number: number,
 						Attempt: 1})
 				}

@@ -53,34 +53,46 @@ func (in *Input) read(ctx context.Context, c *api.Caller, actor string) (*Feed, 
 	if in.Type != "" && !Known(in.Type) {
 		return nil, fault.Field("query.type", "expected a type of event, such as trip.completed")
 	}
-	bound := []string{c.Tenant.ID(), actor, in.Type, in.Resource}
 	shards, err := c.ReadShards(ctx)
 	if err != nil {
 		return nil, err
 	}
 	q := Query{Shards: shards, Limit: in.Limit, Type: in.Type, Resource: in.Resource, Actor: actor}
-	switch in.After {
-	case "earliest":
-		q.After, err = Earliest(ctx, c.Tenant, shards, c.Now)
-	case "latest":
-		if q.After, err = Latest(ctx, c.Tenant, shards); err != nil {
-			return nil, err
-		}
-		return &Feed{Items: []Event{}, Cursor: *api.Cursor(encode(q.After), feed, bound...)}, nil
-	default:
-		var position string
-		if position, err = api.PositionOf("query.after", in.After, feed, bound...); err == nil {
-			q.After = decode(position)
-		}
-	}
-	if err != nil {
+	if q.After, err = in.Start(ctx, c, actor, shards); err != nil {
 		return nil, err
+	}
+	if in.After == "latest" {
+		return &Feed{Items: []Event{}, Cursor: in.CursorOf(c, actor, q.After)}, nil
 	}
 	page, err := Read(ctx, c.Tenant, q, c.Now)
 	if err != nil {
 		return nil, err
 	}
-	return &Feed{Items: page.Events, Cursor: *api.Cursor(encode(page.After), feed, bound...), HasMore: page.More}, nil
+	return &Feed{Items: page.Events, Cursor: in.CursorOf(c, actor, page.After), HasMore: page.More}, nil
+}
+
+func (in *Input) bound(c *api.Caller, actor string) []string {
+	return []string{c.Tenant.ID(), actor, in.Type, in.Resource}
+}
+
+// CursorOf returns the cursor of positions in the caller's feed.
+func (in *Input) CursorOf(c *api.Caller, actor string, after []int64) string {
+	return *api.Cursor(encode(after), feed, in.bound(c, actor)...)
+}
+
+// Start returns the positions that After names.
+func (in *Input) Start(ctx context.Context, c *api.Caller, actor string, shards int) ([]int64, error) {
+	switch in.After {
+	case "earliest":
+		return Earliest(ctx, c.Tenant, shards, c.Now)
+	case "latest":
+		return Latest(ctx, c.Tenant, shards)
+	}
+	position, err := api.PositionOf("query.after", in.After, feed, in.bound(c, actor)...)
+	if err != nil {
+		return nil, err
+	}
+	return decode(position), nil
 }
 
 // feed is the name of the feed in cursors.

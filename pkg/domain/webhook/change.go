@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"svc/pkg/base/fault"
@@ -38,12 +39,7 @@ func Adding(t table.Tenant, by audit.By, one Record) audit.Change[Book] {
 		Key: Key(t), FromItem: FromItem,
 		Item: func(_ table.Item, b Book) table.Item { return b.Item(t) },
 		Edit: func(b *Book) error {
-			if len(b.Endpoints) >= MaxEndpoints {
-				return fault.InvalidState("The company has %d webhook endpoints, the most there can be. Remove one first.",
-					MaxEndpoints)
-			}
-			b.Endpoints = append(b.Endpoints, one)
-			return nil
+			return b.add(one, by.At)
 		},
 		Differing: func(_, _ Book) (before, after any) { return nil, one.Endpoint },
 	}
@@ -54,12 +50,7 @@ func Adding(t table.Tenant, by audit.By, one Record) audit.Change[Book] {
 func Editing(t table.Tenant, by audit.By, what, id string, out *Endpoint,
 	change func(*Book, *Record) error) audit.Change[Book] {
 	return audit.Change[Book]{Tenant: t, By: by, What: "webhook." + what, Subject: id,
-		Key: Key(t), FromItem: FromItem, Shown: func(b Book) any {
-			if r := b.Find(id); r != nil {
-				return r.Endpoint
-			}
-			return nil
-		},
+		Key: Key(t), FromItem: FromItem, Shown: shownOf(id),
 		Item: func(_ table.Item, b Book) table.Item { return b.Item(t) },
 		Edit: func(b *Book) error {
 			r := b.Find(id)
@@ -67,6 +58,9 @@ func Editing(t table.Tenant, by audit.By, what, id string, out *Endpoint,
 				return fault.NotFound()
 			}
 			*out = r.Endpoint
+			if r.Subscription != nil && what != "delete" {
+				return errSubscription
+			}
 			if err := change(b, r); err != nil {
 				return err
 			}
@@ -77,12 +71,52 @@ func Editing(t table.Tenant, by audit.By, what, id string, out *Endpoint,
 		}}
 }
 
+// shownOf returns what the audit log shows of an endpoint.
+func shownOf(id string) func(Book) any {
+	return func(b Book) any {
+		if r := b.Find(id); r != nil {
+			return r.Endpoint
+		}
+		return nil
+	}
+}
+
+// removed removes an endpoint.
+func removed(b *Book, r *Record) error {
+	id := r.ID // r is a place in the list
+	b.Endpoints = slices.DeleteFunc(b.Endpoints, func(e Record) bool { return e.ID == id })
+	return nil
+}
+
+var errSubscription = fault.InvalidState("The endpoint is the subscription of an agent, which alone changes it. " +
+	"You can remove it.")
+
 // Ask adds a request to the sender to the transaction.
 func (r Record) Ask(tx *table.Tx, t table.Tenant, by audit.By, what string, q Request) error {
+	if r.Subscription != nil {
+		return errSubscription
+	}
 	if r.Status != Enabled {
 		return fault.InvalidState("The webhook endpoint is %s. Only an enabled one gets events.", r.Status)
 	}
 	tx.Create(q.Item(t, r.ID, ids.New(ids.Request, by.At), by.At))
 	audit.Append(tx, t, by, "webhook."+what, r.ID, nil, q)
+	return nil
+}
+
+// add adds an endpoint, or replaces the one with its id. Subscriptions that have
+// expired make room.
+func (b *Book) add(one Record, now time.Time) error {
+	b.Endpoints = slices.DeleteFunc(b.Endpoints, func(r Record) bool { return r.Subscription.expired(now) })
+	if old := b.Find(one.ID); old != nil { // a challenge that is under way is none of the new endpoint
+		one.Challenges, one.Challenged = old.Challenges+1, old.Challenged
+		*old = one
+		return nil
+	}
+	if len(b.Endpoints) >= MaxEndpoints {
+		return fault.InvalidState("The company has %d webhook endpoints, the most there can be. Remove one first.",
+			MaxEndpoints)
+	}
+	b.Endpoints = append(b.Endpoints, one)
 	return nil
 }

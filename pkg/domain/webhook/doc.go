@@ -2,12 +2,13 @@
 // sent. It owns what an endpoint is, its signing secrets, the state of each
 // delivery, what is asked of the sender, and the endpoints that operators use.
 //
-//	webhook.go    an endpoint, its address and its stored form
-//	change.go     changes of endpoints, for the rows and for svc webhook
-//	message.go    the messages that an endpoint gets, for the OpenAPI document
-//	sign.go       signatures (Standard Webhooks 1.0)
-//	delivery.go   deliveries, requests to the sender and messages in its queue
-//	endpoints.go  rows and handlers
+//	webhook.go       an endpoint, its address and its stored form
+//	change.go        changes of endpoints, for the rows and for svc webhook
+//	subscription.go  subscriptions of agents, for the MCP server
+//	message.go       the messages that an endpoint gets, for the OpenAPI document
+//	sign.go          signatures (Standard Webhooks 1.0)
+//	delivery.go      deliveries, requests to the sender and messages in its queue
+//	endpoints.go     rows and handlers
 //
 // All endpoints of a tenant are one item, so the limit of their number is exact, and
 // whoever sends an event reads them at once. The package sends nothing: the stream

@@ -2,7 +2,6 @@ package webhook
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"time"
 
@@ -182,10 +181,7 @@ func patch(ctx context.Context, c *api.Caller, in *PatchInput) (*Endpoint, error
 }
 
 func remove(ctx context.Context, c *api.Caller, in *IDInput) (*Endpoint, error) {
-	return edit(ctx, c, "delete", in.ID, func(b *Book, r *Record) error {
-		b.Endpoints = slices.DeleteFunc(b.Endpoints, func(e Record) bool { return e.ID == r.ID })
-		return nil
-	})
+	return edit(ctx, c, "delete", in.ID, removed)
 }
 
 // RotateInput names an endpoint and says how long the old secret lives.

@@ -55,6 +55,8 @@ type Record struct {
 	Challenged    int     `json:"challenged"` // challenges that were begun
 	After         []int64 `json:"after"`      // positions of the feed when it was last enabled
 	DisabledAt    string  `json:"disabledAt,omitempty"`
+
+	Subscription *Subscription `json:"subscription,omitempty"` // nil unless it is an agent's
 }
 
 // Book is all endpoints of a tenant, oldest first.
@@ -97,8 +99,9 @@ func (b *Book) Find(id string) *Record {
 
 // Wants reports whether the event with the number in the shard is sent to the
 // endpoint.
-func (r Record) Wants(kind string, shard int, number int64) bool {
-	return r.Status == Enabled && (len(r.Types) == 0 || slices.Contains(r.Types, kind)) &&
+func (r Record) Wants(e event.Event, shard int, number int64) bool {
+	return r.Status == Enabled && (len(r.Types) == 0 || slices.Contains(r.Types, e.Type)) &&
+		(r.Subscription == nil || r.Subscription.Resource == "" || r.Subscription.Resource == e.Resource) &&
 		(shard >= len(r.After) || number > r.After[shard])
 }
 

@@ -32,6 +32,10 @@ type Row struct {
 	// Extension marks what the specification does not have.
 	Extension bool
 
+	// Internal leaves the row out of the document and the tools: the MCP server calls
+	// it for its own methods.
+	Internal bool
+
 	Versioned bool // the resource has an ETag
 	Conflicts bool // a GET may get a 409
 
@@ -80,6 +84,9 @@ func Conflicts() Option { return func(r *Row) { r.Conflicts = true } }
 
 // NoTool leaves the row out of the tools of an audience to which it is of no use.
 func NoTool(a authz.Audience) Option { return func(r *Row) { r.NoTool = a } }
+
+// Internal marks an operation that only the MCP server calls, for its own methods.
+func Internal() Option { return func(r *Row) { r.Internal = true } }
 
 // Idempotent says that a repeated POST changes nothing more, like a PUT. The
 // MCP server then adds no Idempotency-Key to a call, unless a person confirmed

@@ -54,7 +54,7 @@ func (c call) question() string {
 	b.WriteString(c.tool.Title + "? " + c.tool.confirm)
 	shown := 0
 	for _, a := range c.arguments {
-		if a.name == keyArgument || a.name == codeArgument {
+		if a.name == keyArgument || a.name == codeArgument || c.tool.internal && a.name == "secret" {
 			continue
 		}
 		if shown++; shown > mostShown {

@@ -77,6 +77,14 @@ type rpcError struct {
 	Data    any    `json:"data,omitempty"`
 }
 
+// reply is a JSON-RPC response.
+type reply struct {
+	Version string          `json:"jsonrpc"`
+	ID      json.RawMessage `json:"id,omitempty"`
+	Result  any             `json:"result,omitempty"`
+	Error   *rpcError       `json:"error,omitempty"`
+}
+
 func refuse(status, code int, text string) *rpcError {
 	return &rpcError{status: status, Code: code, Message: text}
 }

@@ -23,9 +23,11 @@ type Server struct {
 	api    *api.Server
 	tools  []*tool // sorted by name
 	byName map[string]*tool
+	own    map[string]*tool // operations that only the server calls
 	origin *url.URL
 
-	document func() ([]byte, error) // the OpenAPI document
+	eventTypes []eventType
+	document   func() ([]byte, error) // the OpenAPI document
 }
 
 // New returns an MCP server whose tools are the rows.
@@ -34,16 +36,23 @@ func New(cfg api.Config, rows ...api.Row) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{api: inner, byName: map[string]*tool{}, document: documentOf(cfg.BaseURL, rows)}
+	s := &Server{api: inner, byName: map[string]*tool{}, own: map[string]*tool{}}
+	s.document = documentOf(cfg.BaseURL, slices.DeleteFunc(slices.Clone(rows), func(r api.Row) bool { return r.Internal }))
 	if s.origin, err = url.Parse(cfg.BaseURL); err != nil {
 		return nil, err
 	}
-	if s.tools, err = toolsOf(inner); err != nil {
+	all, err := toolsOf(inner)
+	if err != nil {
 		return nil, err
 	}
-	for _, t := range s.tools {
-		s.byName[t.Name] = t
+	for _, t := range all {
+		if t.internal {
+			s.own[t.Name] = t
+			continue
+		}
+		s.tools, s.byName[t.Name] = append(s.tools, t), t
 	}
+	s.eventTypes = eventTypesOf(inner.Operations())
 	return s, nil
 }
 
@@ -117,31 +126,28 @@ func loopback(host string) bool {
 	return host == "localhost" || strings.HasSuffix(host, ".localhost") || ip != nil && ip.IsLoopback()
 }
 
+// methods are the methods of all revisions.
+var methods = map[string]func(*exchange){
+	"tools/call": (*exchange).call, "tools/list": (*exchange).list,
+	"resources/list":           func(x *exchange) { x.resources(false) },
+	"resources/templates/list": func(x *exchange) { x.resources(true) },
+	"resources/read":           (*exchange).readResource,
+	"prompts/list":             (*exchange).listPrompts, "prompts/get": (*exchange).getPrompt,
+	"events/list": (*exchange).events, "events/poll": (*exchange).events,
+	"events/subscribe": (*exchange).events, "events/unsubscribe": (*exchange).events,
+}
+
 // serve handles a message of a supported revision.
 func (x *exchange) serve() {
 	if len(x.m.ID) == 0 {
 		x.w.WriteHeader(http.StatusAccepted) // a notification; none has an effect here
 		return
 	}
+	if serve := methods[x.m.Method]; serve != nil {
+		serve(x)
+		return
+	}
 	switch x.m.Method {
-	case "tools/call":
-		x.call()
-		return
-	case "tools/list":
-		x.list()
-		return
-	case "resources/list", "resources/templates/list":
-		x.resources(x.m.Method == "resources/templates/list")
-		return
-	case "resources/read":
-		x.readResource()
-		return
-	case "prompts/list":
-		x.listPrompts()
-		return
-	case "prompts/get":
-		x.getPrompt()
-		return
 	case "server/discover":
 		if x.m.modern {
 			x.answer(x.described(map[string]any{"supportedVersions": supported, "capabilities": capabilities}))
@@ -174,8 +180,9 @@ func (x *exchange) serve() {
 
 var (
 	none         = map[string]any{}
-	capabilities = map[string]any{"tools": none, "resources": none, "prompts": none}
-	identity     = map[string]any{"name": "svc", "title": "Mobility and delivery", "version": api.Version}
+	capabilities = map[string]any{"tools": none, "resources": none, "prompts": none, "events": none,
+		"extensions": map[string]any{eventsExtension: none}}
+	identity = map[string]any{"name": "svc", "title": "Mobility and delivery", "version": api.Version}
 )
 
 const instructions = "Tools of a ride-hailing and delivery service, for the person who signed in. " +
@@ -333,14 +340,6 @@ func (x *exchange) protocolStatus() int {
 		return http.StatusBadRequest
 	}
 	return http.StatusOK
-}
-
-// reply is a JSON-RPC response.
-type reply struct {
-	Version string          `json:"jsonrpc"`
-	ID      json.RawMessage `json:"id,omitempty"`
-	Result  any             `json:"result,omitempty"`
-	Error   *rpcError       `json:"error,omitempty"`
 }
 
 func (x *exchange) result(result any) {

@@ -38,6 +38,8 @@ type tool struct {
 	place   map[string]string // where an argument goes: "path" or "query"; the others go into the body if there is one
 	hasBody bool
 
+	internal bool // only the server calls it
+
 	optional map[string]bool // arguments that may be absent
 }
 
@@ -65,7 +67,7 @@ func toolsOf(s *api.Server) ([]*tool, error) {
 
 func toolOf(op api.Operation, schemas huma.Registry) (*tool, error) {
 	t := &tool{Name: op.ID, Title: op.Summary, Description: describe(op.Row), method: op.Method, path: op.Path,
-		scopes: maps.Clone(op.Policy.Scopes), confirm: op.Confirm, place: map[string]string{},
+		scopes: maps.Clone(op.Policy.Scopes), confirm: op.Confirm, internal: op.Internal, place: map[string]string{},
 		optional: map[string]bool{keyArgument: true, codeArgument: true},
 		Annotations: annotations{ReadOnly: op.Method == http.MethodGet, Destructive: op.Confirm != "",
 			Idempotent: op.Method != http.MethodPost || op.Idempotent}}

@@ -79,10 +79,8 @@ type successor struct {
 // bounds the size of the transaction that revokes a family.
 const MostAccessTokens = 12
 
-func familyKey(t table.Tenant, id string) table.Key { return t.Key("FAMILY", "FAMILY", id) }
-
 func (f family) item(t table.Tenant) table.Item {
-	return table.Item{Key: familyKey(t, f.ID), Type: "family", Version: max(f.version, 1), Expires: f.Expires,
+	return table.Item{Key: authz.FamilyKey(t, f.ID), Type: "family", Version: max(f.version, 1), Expires: f.Expires,
 		Doc: f, Preserve: f.unknown, Attrs: map[string]any{"revoked": f.Revoked, "epoch": f.Epoch, "client": f.Client,
 			"actor": f.Actor}}
 }
@@ -193,7 +191,7 @@ func endTokens(tx *table.Tx, t table.Tenant, jtis ...string) {
 // the family does not exist or has expired.
 func (s *Issuer) endFamily(ctx context.Context, t table.Tenant, id string, more func(*table.Tx)) error {
 	return table.Retry(ctx, func(ctx context.Context) error {
-		it, err := t.Get(ctx, familyKey(t, id))
+		it, err := t.Get(ctx, authz.FamilyKey(t, id))
 		if err != nil {
 			return fmt.Errorf("reading a family: %w", err)
 		}
@@ -229,7 +227,8 @@ func (s *Issuer) endFamily(ctx context.Context, t table.Tenant, id string, more 
 // caller must still revoke the family's access tokens.
 func seize(ctx context.Context, t table.Tenant, id string) error {
 	tx := t.Write()
-	tx.Update(familyKey(t, id), table.Change{Set: map[string]any{"revoked": true}, Add: map[string]any{"version": 1}}).
+	end := table.Change{Set: map[string]any{"revoked": true}, Add: map[string]any{"version": 1}}
+	tx.Update(authz.FamilyKey(t, id), end).
 		If("attribute_exists(pk)").Else(errNoFamily)
 	if err := tx.Commit(ctx); err != nil && !errors.Is(err, table.ErrConflict) && !errors.Is(err, errNoFamily) {
 		return fmt.Errorf("ending a family: %w", err)

@@ -48,7 +48,7 @@ type familyItems struct {
 }
 
 func (f *familyItems) addReads(b *table.Reads, t table.Tenant, at address, clientID string) {
-	b.Add(t.Handle, familyKey(t, at.family), &f.family)
+	b.Add(t.Handle, authz.FamilyKey(t, at.family), &f.family)
 	f.account.addReads(b, t, at.audience, clientID, at.actor, at.family)
 }
 

@@ -1,0 +1,302 @@
+package webhook
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"svc/pkg/access/authz"
+	"svc/pkg/base/fault"
+	"svc/pkg/base/ids"
+	"svc/pkg/base/timestamp"
+	"svc/pkg/data/audit"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/event"
+	"svc/pkg/edge/api"
+)
+
+// Subscription makes an endpoint an agent's. It ends with the access of the agent.
+type Subscription struct {
+	authz.Standing
+
+	Name          string  `json:"name"` // of the event, as the agent calls it
+	Resource      string  `json:"resource,omitempty"`
+	From          []int64 `json:"from"` // positions of the feed from which the agent wants events
+	RefreshBefore string  `json:"refreshBefore"`
+	SecretHash    string  `json:"secretHash"`
+}
+
+// How long a subscription lasts unless it is renewed.
+const (
+	subscriptionLife    = 24 * time.Hour
+	maxSubscriptionLife = 7 * 24 * time.Hour
+)
+
+func (s *Subscription) expired(now time.Time) bool {
+	if s == nil {
+		return false
+	}
+	until, err := timestamp.Parse(s.RefreshBefore)
+	return err != nil || !now.Before(until)
+}
+
+// begunBy reports whether the subscription still belongs to the access.
+func (s *Subscription) begunBy(by authz.Standing, now time.Time) bool {
+	return s != nil && !s.expired(now) && s.Family == by.Family && s.Epoch == by.Epoch && s.Since == by.Since
+}
+
+// Stands returns nil if the agent still has the access with which it subscribed.
+// items are those of Keys.
+func (s *Subscription) Stands(items []table.Item, now time.Time) error {
+	if s.expired(now) {
+		return fault.NotFound()
+	}
+	return s.Outlasts(subscribers, items, now)
+}
+
+// Missed returns the request to send what came into the feed between the start of a
+// subscription and the time at which its address was verified; nil if there is none.
+func (r *Record) Missed() *Request {
+	if r.Subscription == nil || slices.Equal(r.Subscription.From, r.After) {
+		return nil
+	}
+	return &Request{After: r.Subscription.From, Before: r.After}
+}
+
+// Body returns the message of an event (MCP Events). raw is the event as it is stored.
+func (s *Subscription) Body(e event.Event, raw string) ([]byte, error) {
+	return json.Marshal(map[string]any{"eventId": e.ID, "name": s.Name, "timestamp": e.Timestamp,
+		"data": json.RawMessage(raw)})
+}
+
+// subscribers are the rights that a subscription needs: to have events sent to an
+// address, and to read them.
+var subscribers = []authz.Policy{authz.Operators("tenant.webhooks:write", "MANAGE_WEBHOOKS"),
+	authz.Operators("tenant.events:read", "VIEW_EVENTS")}
+
+// AgentRows returns the operations of subscriptions. Only the MCP server calls them.
+func AgentRows() []api.Row {
+	book := api.Needs(func(t table.Tenant, _ api.Peek) []table.Key { return []table.Key{Key(t)} })
+	const path = "/mcp/subscriptions"
+	return []api.Row{
+		api.Post(path+"/renew", "svc_renew_subscription", subscribers[0], renew, book, api.Internal()),
+		api.Post(path, "svc_subscribe_events", subscribers[0], subscribe, book, api.Internal(),
+			api.Summary("Subscribe to the company's events"), api.Confirm("The company's events go to this address.")),
+		api.Post(path+"/end", "svc_unsubscribe_events", subscribers[0], unsubscribe, book, api.Internal()),
+	}
+}
+
+// SubscriptionInput is what identifies an agent's subscription.
+type SubscriptionInput struct {
+	Body struct {
+		Name     string `json:"name" maxLength:"100"`
+		Resource string `json:"resource,omitempty" maxLength:"100"`
+		URL      string `json:"url" maxLength:"500"`
+	}
+}
+
+// id returns the identifier of the subscription. An agent's subscription to the same
+// event at the same address has the same.
+func (in *SubscriptionInput) id(c *api.Caller) string {
+	b := in.Body
+	parts, _ := json.Marshal([]string{c.Tenant.ID(), c.Actor.ClientID, c.Actor.Subject, b.URL, b.Name, b.Resource})
+	return ids.Derived(ids.Webhook, time.UnixMilli(0), string(parts))
+}
+
+// SubscribeInput asks for a subscription.
+type SubscribeInput struct {
+	Body struct {
+		Name     string  `json:"name" maxLength:"100"`
+		Resource string  `json:"resource,omitempty" maxLength:"100"`
+		URL      string  `json:"url" maxLength:"500"`
+		Secret   string  `json:"secret" maxLength:"200"`
+		Cursor   *string `json:"cursor,omitempty" maxLength:"2000"`
+		MaxAge   *int64  `json:"maxAgeMs,omitempty" minimum:"0"`
+		TTL      *int64  `json:"ttlMs,omitempty" minimum:"1"`
+	}
+}
+
+// Subscribed is a subscription as its agent sees it.
+type Subscribed struct {
+	ID            string  `json:"id"`
+	RefreshBefore string  `json:"refreshBefore"`
+	Cursor        string  `json:"cursor"`
+	Truncated     bool    `json:"truncated"`
+	Status        string  `json:"status"`
+	Reason        *string `json:"reason" nullable:"true"`
+	FailingSince  *string `json:"failingSince" nullable:"true"`
+}
+
+func (in *SubscribeInput) identity() *SubscriptionInput {
+	out := &SubscriptionInput{}
+	out.Body.Name, out.Body.Resource, out.Body.URL = in.Body.Name, in.Body.Resource, in.Body.URL
+	return out
+}
+
+// feed returns the feed to which the subscription belongs.
+func (in *SubscribeInput) feed() (*event.Input, error) {
+	out := &event.Input{After: "latest", Resource: in.Body.Resource}
+	if in.Body.Cursor != nil {
+		out.After = *in.Body.Cursor
+	}
+	if in.Body.Name != everyEvent {
+		out.Type = in.Body.Name
+	}
+	if out.Type != "" && !event.Known(out.Type) {
+		return nil, fault.NotFound()
+	}
+	return out, nil
+}
+
+// everyEvent is the name of the events of all types.
+const everyEvent = "all"
+
+// start returns the positions at which the subscription begins. truncated reports
+// whether it lacks events after the cursor.
+func (in *SubscribeInput) start(ctx context.Context, c *api.Caller, f *event.Input) (from []int64, truncated bool,
+	err error) {
+	shards, err := c.ReadShards(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	if from, err = f.Start(ctx, c, "", shards); err != nil || f.After == "latest" {
+		return from, false, err
+	}
+	floor, err := event.Earliest(ctx, c.Tenant, shards, c.Now)
+	if age := in.Body.MaxAge; err == nil && age != nil && *age < event.Kept.Milliseconds() {
+		floor, err = event.At(ctx, c.Tenant, shards, c.Now.Add(-time.Duration(*age)*time.Millisecond))
+	}
+	for shard, first := range floor {
+		if shard == len(from) {
+			from = append(from, 0)
+		}
+		if from[shard] < first {
+			from[shard], truncated = first, true
+		}
+	}
+	return from, truncated && f.After != "earliest", err
+}
+
+// set gives the record what a subscription and each of its renewals say.
+func (in *SubscribeInput) set(ctx context.Context, c *api.Caller, r *Record, by authz.Standing) error {
+	life := subscriptionLife
+	if ttl := in.Body.TTL; ttl != nil {
+		asked := time.Duration(min(*ttl, maxSubscriptionLife.Milliseconds())) * time.Millisecond
+		life = max(asked, time.Minute)
+	}
+	r.Subscription.Standing, r.Subscription.RefreshBefore = by, timestamp.Format(c.Now.Add(life))
+	hash := ids.Hash(in.Body.Secret)
+	if r.Subscription.SecretHash == hash {
+		return nil
+	}
+	secret, err := ParseSecret(in.Body.Secret)
+	if err != nil || !strings.HasPrefix(in.Body.Secret, "whsec_") {
+		return fault.Field("secret", "expected whsec_ and the base64 form of 24 to 64 bytes")
+	}
+	sealed, err := c.Seal(ctx, sealName(c.Tenant, r.ID), secret)
+	if err != nil {
+		return err
+	}
+	if len(r.Secret) > 0 {
+		r.Replace(sealed, c.Now.Add(subscriptionLife))
+	}
+	r.Secret, r.Subscription.SecretHash = sealed, hash
+	return nil
+}
+
+func (in *SubscribeInput) answer(c *api.Caller, f *event.Input, r Record, truncated bool) *Subscribed {
+	s := r.Subscription
+	return &Subscribed{ID: r.ID, RefreshBefore: s.RefreshBefore, Cursor: f.CursorOf(c, "", s.From), Truncated: truncated,
+		Status: r.Status, Reason: r.Reason, FailingSince: r.FailingSince}
+}
+
+// subscribe adds a subscription.
+func subscribe(ctx context.Context, c *api.Caller, in *SubscribeInput) (*Subscribed, error) {
+	if err := c.May(ctx, subscribers[1]); err != nil {
+		return nil, err
+	}
+	f, err := in.feed()
+	if err != nil {
+		return nil, err
+	}
+	by, err := c.Standing(ctx)
+	if err != nil {
+		return nil, err
+	}
+	from, truncated, err := in.start(ctx, c, f)
+	if err != nil {
+		return nil, err
+	}
+	var types []string
+	if f.Type != "" {
+		types = []string{f.Type}
+	}
+	one, err := New(in.Body.URL, "Subscription of an agent", types, c.Actor.Subject, c.Now, c.Local())
+	if err != nil {
+		return nil, api.InBody(err)
+	}
+	one.ID = in.identity().id(c)
+	one.Subscription = &Subscription{Name: in.Body.Name, Resource: in.Body.Resource, From: from}
+	if err := in.set(ctx, c, &one, by); err != nil {
+		return nil, api.InBody(err)
+	}
+	out := in.answer(c, f, one, truncated)
+	_, err = api.Edit(ctx, c, Adding(c.Tenant, c.By(), one), func(Book) Subscribed { return *out })
+	return out, err
+}
+
+// renew extends a subscription that the same access began, and asks an address that
+// gets no events for another echo. Errors: 404 if there is no such subscription.
+func renew(ctx context.Context, c *api.Caller, in *SubscribeInput) (*Subscribed, error) {
+	if err := c.May(ctx, subscribers[1]); err != nil {
+		return nil, err
+	}
+	f, err := in.feed()
+	if err != nil {
+		return nil, err
+	}
+	by, err := c.Standing(ctx)
+	if err != nil {
+		return nil, err
+	}
+	id, out := in.identity().id(c), &Subscribed{}
+	_, err = api.Edit(ctx, c, audit.Change[Book]{Tenant: c.Tenant, By: c.By(), What: "webhook.renew", Subject: id,
+		Key: Key(c.Tenant), FromItem: FromItem, Shown: shownOf(id),
+		Item: func(_ table.Item, b Book) table.Item { return b.Item(c.Tenant) },
+		Edit: func(b *Book) error {
+			r := b.Find(id)
+			if r == nil || !r.Subscription.begunBy(by, c.Now) {
+				return fault.NotFound()
+			}
+			truncated := false
+			if r.Status == Disabled || r.Status == Pending && *r.Reason != Unverified {
+				if r.Subscription.From, truncated, err = in.start(ctx, c, f); err != nil {
+					return err
+				}
+				r.challenge()
+			}
+			if err := in.set(ctx, c, r, by); err != nil {
+				return err
+			}
+			out = in.answer(c, f, *r, truncated)
+			return nil
+		}}, func(Book) Subscribed { return *out })
+	return out, err
+}
+
+// Unsubscribed is the answer to the end of a subscription.
+type Unsubscribed struct{}
+
+// unsubscribe removes a subscription. It is a success if there is none.
+func unsubscribe(ctx context.Context, c *api.Caller, in *SubscriptionInput) (*Unsubscribed, error) {
+	id, out := in.id(c), Endpoint{}
+	change := Editing(c.Tenant, c.By(), "delete", id, &out, removed)
+	_, err := api.Edit(ctx, c, change, func(Book) Unsubscribed { return Unsubscribed{} })
+	if errors.Is(err, fault.NotFound()) {
+		err = nil
+	}
+	return &Unsubscribed{}, err
+}

@@ -1,0 +1,136 @@
+package mcp
+
+import (
+	"cmp"
+	"encoding/json"
+	"net/http"
+)
+
+// The operations of subscriptions, which are no tools.
+const (
+	subscribeOperation   = "svc_subscribe_events"
+	renewOperation       = "svc_renew_subscription"
+	unsubscribeOperation = "svc_unsubscribe_events"
+)
+
+// subscription is a subscription as its operations return it.
+type subscription struct {
+	ID            string  `json:"id"`
+	RefreshBefore string  `json:"refreshBefore"`
+	Cursor        string  `json:"cursor"`
+	Truncated     bool    `json:"truncated"`
+	Status        string  `json:"status"`
+	Reason        *string `json:"reason"`
+	FailingSince  *string `json:"failingSince"`
+}
+
+// callbackErrors are the words of MCP Events for what came of the last attempt. Other
+// results have the word of a similar one, so that no word tells of a network.
+var callbackErrors = map[string]string{"timeout": "timeout", "tls_error": "tls_error", "http_3xx": "http_4xx",
+	"http_4xx": "http_4xx", "gone": "http_4xx", "http_5xx": "http_5xx", "challenge_failed": "challenge_failed",
+	"unverified": ""}
+
+// status returns the deliveryStatus of a subscription.
+func (s subscription) status() map[string]any {
+	out := map[string]any{"active": s.Status == "enabled"}
+	if s.Reason != nil {
+		word, known := callbackErrors[*s.Reason]
+		if !known {
+			word = "connection_refused"
+		}
+		if word != "" {
+			out["lastError"] = word
+		}
+	}
+	if s.FailingSince != nil {
+		out["failedSince"] = *s.FailingSince
+	}
+	return out
+}
+
+// identified returns a call of an operation with what identifies a subscription.
+func (x *exchange) identified(operation string, p eventParams) (call, bool) {
+	t := x.own[operation]
+	if t == nil || !t.admits(x.entry.Resource.Audience) || cmp.Or(p.Delivery.Mode, "webhook") != "webhook" {
+		if x.admitted() {
+			x.failEvent(eventMode, "Events cannot be delivered in this way. events/list says how.")
+		}
+		return call{}, false
+	}
+	c := call{tool: t}
+	c.add("name", p.Name)
+	c.add("url", cmp.Or(p.Delivery.URL, p.URL))
+	if p.resource != "" {
+		c.add("resource", p.resource)
+	}
+	return c, true
+}
+
+// subscribe renews the subscription or, if the agent has none, makes one after the
+// person has agreed.
+func (x *exchange) subscribe(p eventParams) {
+	c, ok := x.identified(renewOperation, p)
+	if !ok {
+		return
+	}
+	c.add("secret", p.Delivery.Secret)
+	for name, value := range map[string]*int64{"maxAgeMs": p.MaxAge, "ttlMs": p.TTL} {
+		if value != nil {
+			c.add(name, *value)
+		}
+	}
+	if p.Cursor != nil {
+		c.add("cursor", *p.Cursor)
+	}
+	answer, entry := newRecorder(), x.entry
+	x.api.Call(answer, c.request(x.r), entry)
+	if answer.status == http.StatusNotFound {
+		c.tool = x.own[subscribeOperation]
+		code, refusal := x.agreedCode(c)
+		if refusal != nil {
+			refusal()
+			return
+		}
+		answer, entry.Confirmed = newRecorder(), code != ""
+		if x.api.Call(answer, c.request(x.r), entry) {
+			x.askToSubscribe(c)
+			return
+		}
+	}
+	x.copyHeader(answer.header)
+	if answer.status != http.StatusOK {
+		x.failEventAs(answer)
+		return
+	}
+	var made subscription
+	_ = json.Unmarshal(answer.body.Bytes(), &made) // our own JSON
+	x.eventResult(map[string]any{"id": made.ID, "refreshBefore": made.RefreshBefore, "cursor": made.Cursor,
+		"truncated": made.Truncated, "deliveryStatus": made.status()})
+}
+
+// askToSubscribe asks the person by the client's form. A client without forms cannot
+// subscribe, because the method has no place for a code.
+func (x *exchange) askToSubscribe(c call) {
+	if x.m.elicits() {
+		x.result(inputRequired(c, x.newCode(c)))
+		return
+	}
+	x.failEvent(eventForbidden, "A person must agree to this, and the client shows no form (elicitation). The company "+
+		"can let agents act without it (agentActions).")
+}
+
+// unsubscribe ends a subscription. It is a success if there is none.
+func (x *exchange) unsubscribe(p eventParams) {
+	c, ok := x.identified(unsubscribeOperation, p)
+	if !ok {
+		return
+	}
+	answer := newRecorder()
+	x.api.Call(answer, c.request(x.r), x.entry)
+	x.copyHeader(answer.header)
+	if answer.status != http.StatusOK {
+		x.failEventAs(answer)
+		return
+	}
+	x.eventResult(map[string]any{})
+}
