@@ -141,6 +141,7 @@ console-check: console/node_modules/.package-lock.json ## check that the console
 	cd console && npm run --silent build
 	@for f in console/dist/*; do gzip -dc $(CONSOLE)/$$(basename $$f).gz | cmp - $$f || exit 1; done
 	@[ $$(ls console/dist | wc -l) = $$(ls $(CONSOLE) | wc -l) ] || { echo 'run make console: other files'; exit 1; }
+	@[ $$(git ls-files console | grep -v package-lock | xargs cat | wc -l) -le 3500 ] || { echo 'console/ has more than 3,500 lines'; exit 1; }
 
 console/node_modules/.package-lock.json: console/package.json console/package-lock.json
 	cd console && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error

@@ -29,7 +29,7 @@ func consolePolicy(tiles string) string {
 }
 
 var kinds = map[string]string{".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8",
-	".css": "text/css; charset=utf-8", ".md": "text/plain; charset=utf-8"}
+	".mjs": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".md": "text/plain; charset=utf-8"}
 
 // readConsole returns the console's files by path. Its page is at consolePath.
 func readConsole() map[string]file {
