@@ -15,7 +15,7 @@ type Verb = 'assign' | 'unassign' | 'cancel' | 'arrived' | 'start' | 'complete' 
 function verbs(trip: Trip): Verb[] {
   switch (trip.status) {
     case 'PENDING': case 'SEARCHING': case 'COLLECTING_OFFERS': case 'SCHEDULED': return ['assign', 'cancel']
-    case 'ASSIGNED': return ['arrived', 'start', 'assign', 'unassign', 'cancel']
+    case 'ASSIGNED': return ['arrived', 'assign', 'unassign', 'cancel']
     case 'DRIVER_ARRIVED': return ['start', 'assign', 'unassign', 'cancel']
     case 'IN_PROGRESS': return ['complete', 'cancel']
     case 'WAITING_CUSTOMER': return ['cancel']

@@ -186,7 +186,7 @@ func TestMapOrigin(t *testing.T) {
 	}
 	var out settings.Overview
 	s.Want(http.StatusOK, &out, "PATCH", "/api/v1/settings", token, `{"map":null}`)
-	if out.Settings.Map != (settings.Map{}) || out.Settings.Map.Origin() != "" {
+	if out.Settings.Map != (settings.BaseMap{}) || out.Settings.Map.Origin() != "" {
 		t.Errorf("after null: %+v", out.Settings.Map)
 	}
 }

@@ -16,7 +16,7 @@ var origin = regexp.MustCompile(`^https://[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[0-9]{
 var tile = strings.NewReplacer("{z}", "0", "{x}", "0", "{y}", "0")
 
 // Origin returns the only other origin that the map is loaded from, "" if there is none.
-func (m Map) Origin() string {
+func (m BaseMap) Origin() string {
 	if m.Tiles == nil {
 		return ""
 	}
@@ -27,7 +27,7 @@ func (m Map) Origin() string {
 	return strings.ToLower(u.Scheme + "://" + u.Host)
 }
 
-func (m Map) check(wrong *fault.Faults) {
+func (m BaseMap) check(wrong *fault.Faults) {
 	if m.Tiles != nil {
 		places := 0
 		for _, place := range []string{"{z}", "{x}", "{y}"} {
