@@ -153,7 +153,7 @@ picture: bin/engine ## write the moving picture of the console in README anew (n
 	rm -rf $(PICTURE) && mkdir -p $(PICTURE)/frames
 	python3 -m pip install --quiet --disable-pip-version-check --target $(PICTURE)/pip 'pillow==12.0.0'
 	go test -count=1 ./pkg/app/docspage -run TestConsoleRobots -pictures $(CURDIR)/$(PICTURE)/frames
-	PYTHONPATH=$(PICTURE)/pip python3 -c "import glob; from PIL import Image; first, *rest = map(Image.open, sorted(glob.glob('$(PICTURE)/frames/*.png'))); first.save('docs/screenshots/console.webp', save_all=True, append_images=rest, duration=120, loop=0, quality=60, method=6, minimize_size=True)"
+	PYTHONPATH=$(PICTURE)/pip python3 -c "import glob; from PIL import Image; first, *rest = map(Image.open, sorted(glob.glob('$(PICTURE)/frames/*.png'))); first.save('docs/screenshots/console.webp', save_all=True, append_images=rest, duration=120, loop=0, quality=60, method=4)"
 	@[ $$(wc -c < docs/screenshots/console.webp) -lt 3000000 ] || { echo 'the picture is larger than 3 MB'; exit 1; }
 
 .PHONY: lighthouse
