@@ -29,7 +29,10 @@ const seen = `(() => {
 	window.movements = 0
 	let frame = [], before = []
 	const arc = CanvasRenderingContext2D.prototype.arc
-	CanvasRenderingContext2D.prototype.arc = function (x, y, ...rest) { frame.push(x, y); return arc.call(this, x, y, ...rest) }
+	CanvasRenderingContext2D.prototype.arc = function (x, y, ...rest) {
+		frame.push(x, y)
+		return arc.call(this, x, y, ...rest)
+	}
 	const next = window.requestAnimationFrame
 	window.requestAnimationFrame = act => next(now => {
 		frame = []
@@ -74,8 +77,8 @@ func TestConsoleLighthouse(t *testing.T) {
 	s := apptest.New(t)
 	rides(t, s, 3)
 	olga := s.Operator(t, "metro", "olga")
-	order, err := json.Marshal(map[string]string{"chrome": testkit.Chrome(t), "url": s.URL + "/console/", "email": olga.Email,
-		"password": apptest.Password})
+	order, err := json.Marshal(map[string]string{"chrome": testkit.Chrome(t), "url": s.URL + "/console/",
+		"email": olga.Email, "password": apptest.Password})
 	testkit.Must(t, err)
 	cmd := exec.CommandContext(t.Context(), "node", "console.mjs")
 	cmd.Dir = "../../oauth/browser"

@@ -180,7 +180,7 @@ func TestConsoleLooks(t *testing.T) {
 				for _, fault := range axe(t, ctx) {
 					t.Errorf("%s, %s %s: %s", name, scheme, device, fault)
 				}
-				if *screenshots && (name == "map" || name == "trips") {
+				if *screenshots && (name == "map" || name == "trips" || name == "trip" || name == "reports") {
 					picture, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
 					testkit.Must(t, err)
 					testkit.Must(t, os.WriteFile("../../../docs/screenshots/console-"+name+"-"+scheme+"-"+device+".png",

@@ -70,7 +70,8 @@ func TestConsoleBeside(t *testing.T) {
 	s.Post(t, act, "/api/v1/me/trips/"+trip+"/arrived", "").Must(t, 200)
 	run(t, ctx, sees(`//h1/span[.="Driver arrived"]`), chromedp.Click(button("Start ride")), sees(`//dialog//h2[.="Start the ride?"]`),
 		chromedp.Click(button("Yes, do it")), chromedp.WaitVisible(button("Complete")), chromedp.Click(button("Complete")),
-		typing("dialog input[type=number]", "20"), chromedp.Click(button("Yes, do it")), chromedp.WaitVisible(button("Refund")))
+		typing("dialog input[type=number]", "20"), chromedp.Click(button("Yes, do it")),
+		chromedp.WaitVisible(button("Refund")))
 	s.Drain(t)
 	run(t, ctx, sees(`//caption[.="Receipt, version 1"]`), chromedp.Click(button("Refund")),
 		typing("dialog input:not([type=number])", "The car broke down"), typing("dialog input[type=number]", "21"),
@@ -94,7 +95,8 @@ func TestConsoleKeeps(t *testing.T) {
 		Object.defineProperty(navigator, "language", {get: () => "es-MX"})`))
 	enter := func(first string) {
 		run(t, ctx, chromedp.Click(button(first)), chromedp.WaitVisible(chromedp.CSS("#password")),
-			chromedp.SetValue(chromedp.CSS("#email"), olga.Email), chromedp.SendKeys(chromedp.CSS("#password"), apptest.Password+"\r"),
+			chromedp.SetValue(chromedp.CSS("#email"), olga.Email),
+			chromedp.SendKeys(chromedp.CSS("#password"), apptest.Password+"\r"),
 			chromedp.WaitVisible(button("Cerrar sesión")))
 	}
 	run(t, ctx, watch(), chromedp.Navigate(s.URL+"/console/"))
@@ -120,8 +122,8 @@ func TestConsoleKeeps(t *testing.T) {
 	}
 }
 
-// TestConsoleClock: with a clock that is wrong by five minutes, also one that is set back while the console is open, the
-// operator works on, and times are those of the company.
+// TestConsoleClock: with a clock that is wrong by five minutes, also one that is set back while the console is open,
+// the operator works on, and times are those of the company.
 func TestConsoleClock(t *testing.T) {
 	testkit.Long(t)
 	for name, minutes := range map[string]string{"fast": "5", "slow": "-5"} {
@@ -139,8 +141,9 @@ func TestConsoleClock(t *testing.T) {
 			})()`))
 			signInToConsole(t, ctx, s, s.Operator(t, "metro", "olga"))
 			run(t, ctx, open("trips/"+trip, `//h2[.="What happened"]`)...)
-			zone, err := time.LoadLocation(apptest.JSON[struct{ Company struct{ Timezone string } }](t, s.Get(t,
-				s.Token(t, s.Operator(t, "metro", "otto"), "tenant.settings:read"), "/api/v1/settings").Must(t, 200)).Company.Timezone)
+			reads := s.Token(t, s.Operator(t, "metro", "otto"), "tenant.settings:read")
+			told := apptest.JSON[struct{ Company struct{ Timezone string } }](t, s.Get(t, reads, "/api/v1/settings").Must(t, 200))
+			zone, err := time.LoadLocation(told.Company.Timezone)
 			testkit.Must(t, err)
 			shown := get[string](t, ctx, `document.querySelector(".timeline time").textContent`)
 			if want := at.In(zone).Format("3:04"); !strings.Contains(shown, want) {

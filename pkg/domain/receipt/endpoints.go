@@ -36,7 +36,8 @@ func TripRows() []api.Row {
 		"completed has no receipt: a 409.")
 	return []api.Row{
 		api.Post("/api/v1/trips/{id}/fare", "svc_correct_fare", authz.Operators("tenant.wallets:write", "MANAGE_WALLETS"),
-			correct, api.Extension(), api.Versioned(), api.Needs(needReceipt), api.Tag("Receipts"), api.Summary("Correct the fare of a trip"),
+			correct, api.Extension(), api.Versioned(), api.Needs(needReceipt), api.Tag("Receipts"),
+			api.Summary("Correct the fare of a trip"),
 			api.Confirm("What was posted to the wallets is reversed and posted anew, and the receipt is issued again."),
 			api.Text("For a completed trip, any number of times. The rider's and the driver's wallet get the reversal and the "+
 				"new amount, the receipt a new version, and the report the new fare. The earlier versions stay. If the trip has "+

@@ -29,16 +29,19 @@ func operationRows() []api.Row {
 			api.Text("Creates a trip for somebody who calls: in `PENDING`, with `driverId` in `ASSIGNED`, with `scheduledFor` "+
 				"in `SCHEDULED`. The trip has an estimated fare if its service type has prices and it has the coordinates of "+
 				"both places. The limit of a rider's open trips applies.")),
-		api.Post("/api/v1/trips/{id}/assign", "svc_assign_trip", write, assign, api.Needs(needAssigned), api.Extension(), api.Versioned(), tag,
+		api.Post("/api/v1/trips/{id}/assign", "svc_assign_trip", write, assign, api.Needs(needAssigned),
+			api.Extension(), api.Versioned(), tag,
 			api.Summary("Give a trip to a driver"),
 			api.Confirm("The driver gets the ride at once, and a driver who had it loses it."),
 			api.Text("From `PENDING`, `SEARCHING`, `COLLECTING_OFFERS` or `SCHEDULED` to `ASSIGNED`. A trip in `ASSIGNED` or "+
 				"`DRIVER_ARRIVED` is handed over: it leaves the list of the driver who had it, and is `ASSIGNED` again.")),
-		api.Post("/api/v1/trips/{id}/unassign", "svc_unassign_trip", write, unassign, api.Needs(needTrip), api.Extension(), api.Versioned(),
+		api.Post("/api/v1/trips/{id}/unassign", "svc_unassign_trip", write, unassign, api.Needs(needTrip),
+			api.Extension(), api.Versioned(),
 			tag, api.Summary("Take a trip from its driver"),
 			api.Confirm("The driver loses the ride, and the rider waits for another driver."),
 			api.Text("From `ASSIGNED` or `DRIVER_ARRIVED` to `SEARCHING`.")),
-		api.Post("/api/v1/trips/{id}/cancel", "svc_cancel_trip", write, cancel, api.Needs(needTrip), api.Extension(), api.Versioned(), tag,
+		api.Post("/api/v1/trips/{id}/cancel", "svc_cancel_trip", write, cancel, api.Needs(needTrip),
+			api.Extension(), api.Versioned(), tag,
 			api.Summary("Cancel a trip"),
 			api.Confirm("The ride ends for rider and driver without a fare, and cannot be taken up again."),
 			api.Text("From every status but `COMPLETED` and `CANCELLED`, so also a ride that is under way.")),
@@ -53,7 +56,8 @@ func operationRows() []api.Row {
 			api.Confirm("The fare becomes final. It goes into the receipt and the wallets."),
 			api.Text("From `IN_PROGRESS` to `COMPLETED`. The final fare follows as when the driver completes the trip, and the "+
 				"driver of the trip is paid.")),
-		api.Delete("/api/v1/trips/{id}", "svc_delete_trip", remove, erase, api.Needs(needErased), api.Extension(), api.Versioned(), tag,
+		api.Delete("/api/v1/trips/{id}", "svc_delete_trip", remove, erase, api.Needs(needErased),
+			api.Extension(), api.Versioned(), tag,
 			api.Summary("Delete a trip"),
 			api.Confirm("The trip disappears from all lists and reports, and cannot be restored."),
 			api.Text("Only a trip that is cancelled, or that no driver ever had. For any other trip the response is a 409.")),

@@ -27,8 +27,8 @@ func TestIfMatch(t *testing.T) {
 	if last == "" || last == first || last != seen() {
 		t.Errorf("the tag was %s, is %s, and reads %s", first, last, seen())
 	}
-	for action, body := range map[string]string{"assign": w.to(1), "unassign": "", "cancel": `{"reason":"x"}`, "arrived": "",
-		"start": "", "complete": "{}"} {
+	for action, body := range map[string]string{"assign": w.to(1), "unassign": "", "cancel": `{"reason":"x"}`,
+		"arrived": "", "start": "", "complete": "{}"} {
 		do(412, action, body, first)
 	}
 	w.Want(412, nil, "DELETE", "/api/v1/trips/"+id, w.token, "", "If-Match", first)

@@ -29,8 +29,8 @@ func TestConsolePolicy(t *testing.T) {
 	})
 	const none = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; " +
 		"frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
-	own := strings.ReplaceAll(strings.ReplaceAll(none, "connect-src 'self'", "connect-src 'self' https://tiles.example:8443"),
-		"img-src 'self'", "img-src 'self' https://tiles.example:8443")
+	own := strings.NewReplacer("connect-src 'self'", "connect-src 'self' https://tiles.example:8443",
+		"img-src 'self'", "img-src 'self' https://tiles.example:8443").Replace(none)
 	_, worker := files(t, h)
 	for path, want := range map[string]string{"/console/": none, "/console/?tenant=": none, "/console/?tenant=tnt_b": none,
 		"/console/?tenant=tnt_a": own, "/console/?map=https://tiles.example:8443": none, worker + "?tenant=tnt_a": own,
