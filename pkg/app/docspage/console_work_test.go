@@ -142,7 +142,8 @@ func TestConsoleClock(t *testing.T) {
 			signInToConsole(t, ctx, s, s.Operator(t, "metro", "olga"))
 			run(t, ctx, open("trips/"+trip, `//h2[.="What happened"]`)...)
 			reads := s.Token(t, s.Operator(t, "metro", "otto"), "tenant.settings:read")
-			told := apptest.JSON[struct{ Company struct{ Timezone string } }](t, s.Get(t, reads, "/api/v1/settings").Must(t, 200))
+			told := apptest.JSON[struct{ Company struct{ Timezone string } }](t,
+				s.Get(t, reads, "/api/v1/settings").Must(t, 200))
 			zone, err := time.LoadLocation(told.Company.Timezone)
 			testkit.Must(t, err)
 			shown := get[string](t, ctx, `document.querySelector(".timeline time").textContent`)
