@@ -141,10 +141,24 @@ console-check: console/node_modules/.package-lock.json ## check that the console
 	cd console && npm run --silent build
 	@for f in console/dist/*; do gzip -dc $(CONSOLE)/$$(basename $$f).gz | cmp - $$f || exit 1; done
 	@[ $$(ls console/dist | wc -l) = $$(ls $(CONSOLE) | wc -l) ] || { echo 'run make console: other files'; exit 1; }
+	@[ $$(git ls-files console | grep -v package-lock | xargs cat | wc -l) -le 3500 ] || { echo 'console/ has more than 3,500 lines'; exit 1; }
 
 console/node_modules/.package-lock.json: console/package.json console/package-lock.json
 	cd console && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 	@touch $@
+
+PICTURE := .cache/picture
+.PHONY: picture
+picture: bin/engine ## write the moving picture of the console in README anew (needs a browser and Python 3)
+	rm -rf $(PICTURE) && mkdir -p $(PICTURE)/frames
+	python3 -m pip install --quiet --disable-pip-version-check --target $(PICTURE)/pip 'pillow==12.0.0'
+	go test -count=1 ./pkg/app/docspage -run TestConsoleRobots -pictures $(CURDIR)/$(PICTURE)/frames
+	PYTHONPATH=$(PICTURE)/pip python3 -c "import glob; from PIL import Image; first, *rest = map(Image.open, sorted(glob.glob('$(PICTURE)/frames/*.png'))); first.save('docs/screenshots/console.webp', save_all=True, append_images=rest, duration=120, loop=0, quality=60, method=4)"
+	@[ $$(wc -c < docs/screenshots/console.webp) -lt 3000000 ] || { echo 'the picture is larger than 3 MB'; exit 1; }
+
+.PHONY: lighthouse
+lighthouse: bin/engine npm-tests ## let Lighthouse audit the console, also its performance (on an idle machine)
+	go test -count=1 -v ./pkg/app/docspage -run TestConsoleLighthouse -performance
 
 CURRENCIES := .cache/currencies
 .PHONY: currencies

@@ -105,7 +105,7 @@ func (p *Runtime) Handler(function string) (http.Handler, error) {
 	case OAuth:
 		return p.authorization(), nil
 	case Docs:
-		return published.New(p.BaseURL, page.ShowMissing), nil
+		return published.New(p.BaseURL, page.ShowMissing, p.tiles), nil
 	case MCP:
 		return p.agents(append(Rows(p.DB), webhook.AgentRows()...))
 	}

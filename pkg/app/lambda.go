@@ -14,9 +14,11 @@ import (
 	"github.com/aws/aws-lambda-go/lambda"
 	"github.com/aws/aws-lambda-go/lambdacontext"
 
+	"svc/pkg/base/ids"
 	"svc/pkg/base/phone"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/page"
+	"svc/pkg/domain/settings"
 	"svc/pkg/edge/api"
 	"svc/pkg/edge/gateway"
 	"svc/pkg/edge/reference/published"
@@ -133,7 +135,7 @@ func (p *Runtime) mailer() (err error) {
 // /health/live, and the 404 or 405 of any other request.
 func Documents(p *Runtime, function string) (any, error) {
 	return p.requests(function, func(at *Runtime) (http.Handler, error) {
-		return published.New(at.BaseURL, page.ShowMissing), nil
+		return published.New(at.BaseURL, page.ShowMissing, at.tiles), nil
 	})
 }
 
@@ -213,4 +215,18 @@ func (p *Runtime) requests(function string, build func(at *Runtime) (http.Handle
 		}
 		return crashes(f.before(h, rows), os.Stdout, function), nil
 	}), nil
+}
+
+// tiles returns the origin of a company's map. Without the settings the console shows
+// no map of others.
+func (p *Runtime) tiles(ctx context.Context, id string) string {
+	if !ids.Valid(ids.Tenant, id) || p.DB == nil {
+		return ""
+	}
+	d, err := settings.Read(ctx, p.DB.Tenant(id))
+	if err != nil {
+		p.Logger.Error("settings of a map", "error", err)
+		return ""
+	}
+	return d.Map.Origin()
 }

@@ -2,6 +2,7 @@
 import createClient from 'openapi-fetch'
 import type { components, paths } from '../openapi'
 import { token } from './session'
+import { clock } from './words'
 
 export type Schemas = components['schemas']
 
@@ -22,7 +23,10 @@ export const api = createClient<paths>({
       return fetch(copy)
     }
     const answer = await send(await token())
-    return answer.status === 401 ? send(await token(true)) : answer // the token may have been revoked early
+    const date = Date.parse(answer.headers.get('Date') ?? '')
+    if (!Number.isNaN(date)) clock.ahead = date - Date.now()
+    // A token may have been revoked early, or this computer's clock was set back.
+    return answer.status === 401 ? send(await token(true)) : answer
   },
 })
 
@@ -45,6 +49,12 @@ export async function good<T>(asked: Promise<Answer<T>>): Promise<T> {
   throw new Failure(answer.response.status, body.error ?? 'server_error', body.error_description ?? '',
     answer.response.headers.get('X-Request-Id') ?? '', body.details ?? [],
     body.permission)
+}
+
+// tagged is good that also returns the state's name, for If-Match.
+export async function tagged<T>(asked: Promise<Answer<T>>): Promise<{ data: T; tag: string }> {
+  const data = await good(asked)
+  return { data, tag: (await asked).response.headers.get('ETag') ?? '' }
 }
 
 // once is the parameter of a change that may be sent again without being made twice.

@@ -6,6 +6,7 @@ import { Reports } from '../reports/reports'
 import { TripView } from '../trips/detail'
 import { Trips } from '../trips/list'
 import { api, good } from './api'
+import { useCompany } from './company'
 import { allowed, signedIn, signIn, signOut } from './session'
 import { Problem } from './ui'
 import { usePolled, useRoute } from './use'
@@ -44,6 +45,7 @@ function Signed() {
   const me = usePolled(() => good(api.GET('/api/v1/me')), [], 300_000)
   const look = usePolled(() => good(api.GET('/api/v1/branding')), [], 300_000)
   useEffect(() => paint(look.data?.primaryColor), [look.data])
+  const ready = useCompany()
   const company = me.data && 'membership' in me.data ? me.data.membership.tenantName : ''
   useEffect(() => { document.title = company ? `${company} – ${say('title')}` : say('title') }, [company])
   return <>
@@ -56,7 +58,7 @@ function Signed() {
     </header>
     <main id="content" tabIndex={-1}>
       <Problem failure={me.failure} />
-      <View view={view} id={route[1] ?? ''} />
+      {ready ? <View view={view} id={route[1] ?? ''} /> : <p role="status">{say('loading')}</p>}
     </main>
   </>
 }

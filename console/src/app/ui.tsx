@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { Failure } from './api'
 import { signIn } from './session'
-import { say } from './words'
+import { count, say } from './words'
 
 // explain says what happened and what to do.
 function explain(failure: Failure): string {
@@ -26,6 +26,10 @@ export function Problem({ failure }: { failure: Failure | null }) {
     {failure.status === 401 && <button onClick={() => void signIn()}>{say('signIn')}</button>}
   </p>
 }
+
+// Progress says how far long work is.
+export const Progress = ({ of, done, total }: { of: string; done: number; total: number }) =>
+  <p class="progress" role="status"><label>{of} <progress max={total} value={done} /></label> {count(done)} / {count(total)}</p>
 
 export interface Column<T> {
   name: string

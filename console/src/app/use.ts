@@ -1,6 +1,6 @@
 // Hooks: data that is read again and again, and the words of the page.
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
-import { Failure } from './api'
+import { Failure, once } from './api'
 import { live, useFeed } from './feed'
 
 export interface Shown<T> {
@@ -95,6 +95,31 @@ export function useRoute(): string[] {
     return () => window.removeEventListener('hashchange', changed)
   }, [])
   return route
+}
+
+// useOnce sends a change so that a repeat does not make it twice. What was refused may be
+// sent anew: the service keeps its refusals too.
+export function useOnce() {
+  const key = useRef(once())
+  return async <T>(send: (key: ReturnType<typeof once>) => Promise<T>): Promise<T> => {
+    try {
+      return await send(key.current)
+    } catch (error) {
+      if (error instanceof Failure && error.status >= 400 && error.status < 500 && error.status !== 401) key.current = once()
+      throw error
+    }
+  }
+}
+
+// useSettled returns a value after it has not changed for a moment, so that typing
+// sends few requests.
+export function useSettled<T>(value: T): T {
+  const [settled, settle] = useState(value)
+  useEffect(() => {
+    const timer = window.setTimeout(() => settle(value), 250)
+    return () => window.clearTimeout(timer)
+  }, [value])
+  return settled
 }
 
 // useDraft is a text that survives an expired session: it is kept in this tab until it

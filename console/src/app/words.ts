@@ -19,14 +19,21 @@ export const state = (word: string) => words[word] ?? word.charAt(0) + word.slic
 export const money = (amount: number, currency: string) =>
   new Intl.NumberFormat(navigator.language, { style: 'currency', currency }).format(amount)
 
-// zone is the company's time zone. The API names it only in a report.
-export const zone = { name: Intl.DateTimeFormat().resolvedOptions().timeZone }
+// clock is the company's: its time zone, and how far the service's time is ahead of this
+// computer's, in milliseconds.
+export const clock = { zone: Intl.DateTimeFormat().resolvedOptions().timeZone, ahead: 0 }
+
+// day returns the company's day of a time, as 2026-01-31.
+export const day = (at: Date | number = Date.now() + clock.ahead) =>
+  new Intl.DateTimeFormat('sv', { timeZone: clock.zone }).format(at)
+
+// show writes a time as a clock in the company shows it.
+export const show = (at: Date | number, form: Intl.DateTimeFormatOptions) =>
+  new Intl.DateTimeFormat(navigator.language, { ...form, timeZone: clock.zone }).format(at)
 
 export function when(time: string): string {
   const at = new Date(time)
-  const sameDay = at.toDateString() === new Date().toDateString()
-  return new Intl.DateTimeFormat(navigator.language, sameDay ? { timeStyle: 'medium' }
-    : { dateStyle: 'medium', timeStyle: 'short' }).format(at)
+  return show(at, day(at) === day() ? { timeStyle: 'medium' } : { dateStyle: 'medium', timeStyle: 'short' })
 }
 
 export const count = (n: number) => new Intl.NumberFormat(navigator.language).format(n)

@@ -1,5 +1,5 @@
-// Drawing the map on a canvas: an invented grid of streets, zones, trips and drivers. It
-// asks no other host for anything.
+// Drawing the map on a canvas: zones, trips and drivers, over the company's own map or over
+// an invented grid of streets, which asks no other host for anything.
 import type { Schemas } from '../app/api'
 
 export interface Place { lat: number; lng: number }
@@ -28,12 +28,19 @@ export interface Scene {
 // longitude.
 export interface View { lat: number; lng: number; scale: number }
 
-const squeeze = (lat: number) => 1 / Math.cos((Math.min(85, Math.abs(lat)) * Math.PI) / 180)
+// north is Mercator's measure of a latitude, in degrees of longitude. Maps on the web use it.
+const radian = Math.PI / 180
+const north = (lat: number) => Math.asinh(Math.tan(Math.max(-85, Math.min(85, lat)) * radian)) / radian
+const south = (y: number) => Math.atan(Math.sinh(y * radian)) / radian
 
 export const project = (view: View, width: number, height: number, at: Place): [number, number] => [
   width / 2 + (at.lng - view.lng) * view.scale,
-  height / 2 - (at.lat - view.lat) * view.scale * squeeze(view.lat),
+  height / 2 - (north(at.lat) - north(view.lat)) * view.scale,
 ]
+
+// moved returns the view after a drag of so many pixels.
+export const moved = (view: View, x: number, y: number): View =>
+  ({ ...view, lng: view.lng - x / view.scale, lat: south(north(view.lat) + y / view.scale) })
 
 // rings returns the rings of a zone's area, longitude before latitude (RFC 7946).
 const rings = (zone: Schemas['Zone']): number[][][] =>
@@ -44,18 +51,26 @@ export function fitting(scene: Scene, width: number, height: number): View {
   const all: Place[] = [...scene.drivers, ...scene.rides.flatMap(r => r.to ? [r.from, r.to] : [r.from]),
     ...scene.zones.flatMap(z => rings(z).flat().map(([lng, lat]) => ({ lng: lng!, lat: lat! })))]
   if (all.length === 0) return { lat: 0, lng: 0, scale: 4 }
-  const lats = all.map(p => p.lat)
-  const lngs = all.map(p => p.lng)
-  const [south, north, west, east] = [Math.min(...lats), Math.max(...lats), Math.min(...lngs), Math.max(...lngs)]
-  const lat = (south + north) / 2
-  const scale = 0.85 * Math.min(width / Math.max(east - west, 0.01), height / squeeze(lat) / Math.max(north - south, 0.01))
-  return { lat, lng: (west + east) / 2, scale }
+  let [bottom, top, west, east] = [Infinity, -Infinity, Infinity, -Infinity]
+  for (const p of all) {
+    bottom = Math.min(bottom, north(p.lat))
+    top = Math.max(top, north(p.lat))
+    west = Math.min(west, p.lng)
+    east = Math.max(east, p.lng)
+  }
+  const scale = 0.85 * Math.min(width / Math.max(east - west, 0.01), height / Math.max(top - bottom, 0.01))
+  return { lat: south((bottom + top) / 2), lng: (west + east) / 2, scale }
 }
 
-// Colours are those of the page's style sheet.
+// Colours are those of the page's style sheet, each looked up once.
 function palette(): (name: string) => string {
   const style = getComputedStyle(document.documentElement)
-  return name => style.getPropertyValue('--' + name).trim()
+  const known = new Map<string, string>()
+  return name => {
+    const found = known.get(name) ?? style.getPropertyValue('--' + name).trim()
+    known.set(name, found)
+    return found
+  }
 }
 
 function streets(paint: CanvasRenderingContext2D, view: View, width: number, height: number, colour: string) {
@@ -68,18 +83,18 @@ function streets(paint: CanvasRenderingContext2D, view: View, width: number, hei
     paint.moveTo(x, 0)
     paint.lineTo(x, height)
   }
-  const tall = height / 2 / view.scale / squeeze(view.lat)
-  const row = step / squeeze(view.lat)
-  for (let lat = Math.ceil((view.lat + tall) / row) * row, y = 0; y <= height; lat -= row) {
-    y = project(view, width, height, { lat, lng: 0 })[1]
+  const middle = north(view.lat)
+  for (let at = Math.ceil((middle + height / 2 / view.scale) / step) * step, y = 0; y <= height; at -= step) {
+    y = height / 2 - (at - middle) * view.scale
     paint.moveTo(0, y)
     paint.lineTo(width, y)
   }
   paint.stroke()
 }
 
-// draw paints a scene. chosen is the id of the marker or ride that is highlighted.
-export function draw(canvas: HTMLCanvasElement, scene: Scene, view: View, chosen: string | null) {
+// draw paints a scene, over streets if there is no map below. chosen is the id of the
+// marker or ride that is highlighted.
+export function draw(canvas: HTMLCanvasElement, scene: Scene, view: View, chosen: string | null, over: boolean) {
   const paint = canvas.getContext('2d')
   if (paint === null) return
   const ratio = window.devicePixelRatio
@@ -90,9 +105,13 @@ export function draw(canvas: HTMLCanvasElement, scene: Scene, view: View, chosen
   }
   const colour = palette()
   paint.setTransform(ratio, 0, 0, ratio, 0, 0)
-  paint.fillStyle = colour('land')
-  paint.fillRect(0, 0, width, height)
-  streets(paint, view, width, height, colour('street'))
+  if (over) {
+    paint.clearRect(0, 0, width, height)
+  } else {
+    paint.fillStyle = colour('land')
+    paint.fillRect(0, 0, width, height)
+    streets(paint, view, width, height, colour('street'))
+  }
   const at = (p: Place) => project(view, width, height, p)
   paint.font = '12px system-ui, sans-serif'
   for (const zone of scene.zones.filter(z => z.active)) {

@@ -3,9 +3,11 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { api, good, type Schemas } from '../app/api'
 import { Problem } from '../app/ui'
+import { map } from '../app/company'
 import { usePolled } from '../app/use'
 import { count, say, state } from '../app/words'
-import { between, draw, fitting, project, type Marker, type Place, type Ride, type Scene, type View } from './draw'
+import { between, draw, fitting, moved as pannedBy, project, type Marker, type Place, type Ride, type Scene, type View } from './draw'
+import type { Base } from './tiles'
 
 const every = 2500
 const maxDrivers = 1000
@@ -23,10 +25,10 @@ async function allDrivers(): Promise<Schemas['Driver'][]> {
   return found
 }
 
-const marker = (d: Schemas['Driver']): Marker[] => d.currentLat === null || d.currentLng === null ? []
+export const marker = (d: Schemas['Driver']): Marker[] => d.currentLat === null || d.currentLng === null ? []
   : [{ id: d.id, label: `${d.firstName} ${d.lastName}`, status: d.status, lat: d.currentLat, lng: d.currentLng }]
 
-const ride = (t: Schemas['Trip']): Ride => ({ id: t.id, label: t.tripCode, status: t.status,
+export const ride = (t: Schemas['Trip']): Ride => ({ id: t.id, label: t.tripCode, status: t.status,
   from: { lat: t.originLat, lng: t.originLng },
   to: t.destLat === null || t.destLng === null ? null : { lat: t.destLat, lng: t.destLng } })
 
@@ -51,12 +53,36 @@ export function LiveMap() {
   </section>
 }
 
-function Canvas({ scene, chosen, choose, ready }: { scene: Scene; chosen: string | null; choose: (id: string | null) => void
+// useBase lays the company's map, if it has one, below the canvas.
+function useBase(view: View | null) {
+  const box = useRef<HTMLDivElement>(null)
+  const [base, setBase] = useState<Base | null>(null)
+  const [broken, breakDown] = useState(false)
+  useEffect(() => {
+    if (map.tiles === '' || box.current === null) return
+    let laid: Base | null = null
+    let ended = false
+    import('./tiles').then(({ lay }) => {
+      if (ended || box.current === null) return
+      laid = lay(box.current, map.tiles, map.tenant, () => breakDown(true))
+      setBase(laid)
+    }).catch(() => breakDown(true))
+    return () => {
+      ended = true
+      laid?.remove()
+    }
+  }, [])
+  useEffect(() => { if (base && view) base.show(view) }, [base, view])
+  return { box, over: base !== null, broken }
+}
+
+export function Canvas({ scene, chosen, choose, ready }: { scene: Scene; chosen: string | null; choose: (id: string | null) => void
   ready: boolean }) {
   const canvas = useRef<HTMLCanvasElement>(null)
   const [view, setView] = useState<View | null>(null)
   const moved = useRef({ from: new Map<string, Place>(), shown: [] as Marker[], since: 0 })
   const drag = useRef<{ x: number; y: number } | null>(null)
+  const { box, over, broken } = useBase(view)
   const fit = () => canvas.current && setView(fitting(scene, canvas.current.clientWidth, canvas.current.clientHeight))
   useEffect(() => {
     if (ready && view === null) fit()
@@ -71,7 +97,7 @@ function Canvas({ scene, chosen, choose, ready }: { scene: Scene; chosen: string
     const paint = () => {
       const part = still ? 1 : Math.min(1, (performance.now() - moved.current.since) / every)
       moved.current.shown = between(moved.current.from, scene.drivers, part)
-      if (canvas.current?.isConnected && view) draw(canvas.current, { ...scene, drivers: moved.current.shown }, view, chosen)
+      if (canvas.current?.isConnected && view) draw(canvas.current, { ...scene, drivers: moved.current.shown }, view, chosen, over)
       if (part < 1) frame = requestAnimationFrame(paint)
     }
     frame = requestAnimationFrame(paint)
@@ -81,10 +107,9 @@ function Canvas({ scene, chosen, choose, ready }: { scene: Scene; chosen: string
       cancelAnimationFrame(frame)
       resized.disconnect()
     }
-  }, [scene, view, chosen])
+  }, [scene, view, chosen, over])
   const zoom = (factor: number) => setView(v => v && { ...v, scale: Math.min(2e6, Math.max(2, v.scale * factor)) })
-  const pan = (x: number, y: number) => setView(v => v && { ...v, lng: v.lng - x / v.scale, lat: v.lat + y / v.scale *
-    Math.cos((v.lat * Math.PI) / 180) })
+  const pan = (x: number, y: number) => setView(v => v && pannedBy(v, x, y))
   const pick = (event: PointerEvent) => {
     const { clientWidth, clientHeight } = canvas.current!
     const near = view && scene.drivers.find(d => {
@@ -97,6 +122,7 @@ function Canvas({ scene, chosen, choose, ready }: { scene: Scene; chosen: string
   const keys: Record<string, () => void> = { '+': () => zoom(1.5), '-': () => zoom(1 / 1.5), ArrowLeft: () => pan(60, 0),
     ArrowRight: () => pan(-60, 0), ArrowUp: () => pan(0, 60), ArrowDown: () => pan(0, -60) }
   return <div class="map">
+    <div class="base" ref={box} aria-hidden="true" />
     <canvas ref={canvas} role="img" aria-label={say('mapLabel')} tabIndex={0}
       onKeyDown={e => { const key = keys[e.key]; if (key) { e.preventDefault(); key() } }}
       onWheel={e => { e.preventDefault(); zoom(e.deltaY < 0 ? 1.2 : 1 / 1.2) }}
@@ -112,5 +138,7 @@ function Canvas({ scene, chosen, choose, ready }: { scene: Scene; chosen: string
       <button onClick={() => zoom(1 / 1.5)} aria-label={say('zoomOut')}>−</button>
       <button onClick={fit}>{say('fit')}</button>
     </div>
+    {broken && <p class="problem" role="status">{say('noMap')}</p>}
+    {map.credit && <small class="credit">{map.credit}</small>}
   </div>
 }

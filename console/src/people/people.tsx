@@ -2,29 +2,28 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { api, good, type Schemas } from '../app/api'
 import { allowed } from '../app/session'
-import { Facts, List, Problem, Question, type Column } from '../app/ui'
-import { usePages, usePolled } from '../app/use'
+import { Facts, List, Problem, Progress, Question, type Column } from '../app/ui'
+import { useDraft, usePages, usePolled, useSettled } from '../app/use'
 import { count, money, say, state, when } from '../app/words'
 import { Badge, tripColumns } from '../trips/columns'
 
-// useSettled returns a value after it has not changed for a moment, so that typing
-// sends few requests.
-function useSettled<T>(value: T): T {
-  const [settled, settle] = useState(value)
-  useEffect(() => {
-    const timer = window.setTimeout(() => settle(value), 250)
-    return () => window.clearTimeout(timer)
-  }, [value])
-  return settled
-}
-
 const named = (d: Schemas['Driver']) => `${d.firstName} ${d.lastName}`.trim()
 
+const mostSearched = 5000
+
+// Drivers searches the list that it has: while something is typed it reads on, page by page.
 export function Drivers() {
   const [status, setStatus] = useState<Schemas['DriverStatus'] | ''>('')
+  const [typed, type] = useDraft('find driver')
+  const q = useSettled(typed.trim().toLowerCase())
   const read = (cursor?: string) => good(api.GET('/api/v1/drivers', { params: { query: { limit: 100,
     ...(cursor ? { cursor } : {}), ...(status ? { status } : {}) } } }))
   const list = usePages<Schemas['Driver']>(read, [status], 5000, ['driver.'])
+  const have = list.items?.length ?? 0
+  const reading = q !== '' && list.more && have < mostSearched && list.failure === null
+  useEffect(() => { if (reading) void list.load() }, [reading, have])
+  const found = list.items?.filter(d => [named(d), d.email, d.phone, d.vehiclePlate, d.vehicleModel]
+    .some(text => text?.toLowerCase().includes(q))) ?? null
   const columns: Column<Schemas['Driver']>[] = [
     { name: say('name'), cell: named }, { name: say('status'), cell: d => <Badge word={d.status} /> },
     { name: say('plate'), cell: d => d.vehiclePlate }, { name: say('vehicle'), cell: d => d.vehicleModel },
@@ -32,19 +31,23 @@ export function Drivers() {
     { name: say('tripCount'), cell: d => count(d.totalTrips), number: true }]
   return <section>
     <h1>{say('drivers')}</h1>
+    <div class="filters"><label class="field">{say('search')}
+      <input type="search" value={typed} placeholder={say('driverHint')} onInput={e => type(e.currentTarget.value)} /></label>
     <label class="field">{say('status')}
       <select value={status} onChange={e => setStatus(e.currentTarget.value as Schemas['DriverStatus'] | '')}>
         <option value="">{say('all')}</option>
         {(['ONLINE', 'BUSY', 'OFFLINE'] as const).map(s => <option key={s} value={s}>{state(s)}</option>)}
-      </select></label>
+      </select></label></div>
     <Problem failure={list.failure} />
-    <List label={say('drivers')} items={list.items} columns={columns} href={d => `#/drivers/${d.id}`} more={list.more}
-      load={() => void list.load()} />
+    {reading && <Progress of={say('searching')} done={have} total={mostSearched} />}
+    {q && !reading && found?.length === 0 ? <p role="status">{say('noMatch')}</p>
+      : <List label={say('drivers')} items={found} columns={columns} href={d => `#/drivers/${d.id}`} more={list.more}
+        load={() => void list.load()} />}
   </section>
 }
 
 export function Customers() {
-  const [typed, type] = useState('')
+  const [typed, type] = useDraft('find customer')
   const q = useSettled(typed.trim())
   const read = (cursor?: string) => good(api.GET('/api/v1/customers', { params: { query: { limit: 100,
     ...(cursor ? { cursor } : {}), ...(q ? { q } : {}) } } }))

@@ -24,13 +24,15 @@ export const en = {
   km: '{n} km', minutes: '{n} min', online: 'Online', openTrips: 'Open trips', zoomIn: 'Zoom in',
   zoomOut: 'Zoom out', fit: 'Show everything', mapLabel: 'Map of zones, drivers and open trips. The lists beside it have the same content.',
   today: 'Today', days7: '7 days', days30: '30 days', completed: 'Completed', revenue: 'Revenue',
-  perDay: 'Trips and revenue by day', perHour: 'Trips by hour of the chosen day', day: 'Day', hour: 'Hour', print: 'Print',
+  perDay: 'Trips and revenue by day', perHour: 'Trips and revenue by hour of the chosen day', day: 'Day', hour: 'Hour', print: 'Print',
   correctFare: 'Correct fare', askFare: 'Correct the fare? The receipt gets a new version.', receipt: 'Receipt, version {n}',
   enable: 'Enable', disable: 'Disable', askDisable: 'Disable this account? At once none of its sessions works, until it is enabled again.',
   askEnable: 'Enable this account?',
   time: 'Time', kind: 'Kind', byStatus: 'Trips by status',
   phoneOrMail: 'Rider (e-mail, phone or name)', origin: 'Origin', destination: 'Destination', lat: 'Latitude', lng: 'Longitude',
   service: 'Service type', none: 'None', chooseRider: 'Choose a rider from the list.',
+  driverHint: 'name, plate, e-mail or phone', searching: 'Searching the drivers', noMap: 'A part of the map cannot be loaded. Drivers and trips are right.',
+  refundedAlready: 'Already refunded: {amount}.',
 }
 export type Strings = typeof en
 

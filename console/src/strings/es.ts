@@ -28,13 +28,15 @@ export const es: Strings = {
   km: '{n} km', minutes: '{n} min', online: 'En línea', openTrips: 'Viajes abiertos', zoomIn: 'Acercar',
   zoomOut: 'Alejar', fit: 'Mostrar todo', mapLabel: 'Mapa de zonas, conductores y viajes abiertos. Las listas tienen el mismo contenido.',
   today: 'Hoy', days7: '7 días', days30: '30 días', completed: 'Completados', revenue: 'Ingresos',
-  perDay: 'Viajes e ingresos por día', perHour: 'Viajes por hora del día elegido', day: 'Día', hour: 'Hora', print: 'Imprimir',
+  perDay: 'Viajes e ingresos por día', perHour: 'Viajes e ingresos por hora del día elegido', day: 'Día', hour: 'Hora', print: 'Imprimir',
   correctFare: 'Corregir tarifa', askFare: '¿Corregir la tarifa? El recibo tendrá una versión nueva.', receipt: 'Recibo, versión {n}',
   enable: 'Activar', disable: 'Desactivar', askDisable: '¿Desactivar esta cuenta? Al momento ninguna de sus sesiones funciona, hasta que se active de nuevo.',
   askEnable: '¿Activar esta cuenta?',
   time: 'Hora', kind: 'Clase', byStatus: 'Viajes por estado',
   phoneOrMail: 'Pasajero (correo, teléfono o nombre)', origin: 'Origen', destination: 'Destino', lat: 'Latitud', lng: 'Longitud',
   service: 'Tipo de servicio', none: 'Ninguno', chooseRider: 'Elija un pasajero de la lista.',
+  driverHint: 'nombre, matrícula, correo o teléfono', searching: 'Buscando en los conductores',
+  noMap: 'No se puede cargar una parte del mapa. Conductores y viajes son correctos.', refundedAlready: 'Ya reembolsado: {amount}.',
 }
 
 // What the API calls statuses, ways to pay and events.

@@ -1,22 +1,22 @@
 // Booking a ride for somebody who calls.
-import { useEffect, useMemo, useState } from 'preact/hooks'
-import { api, good, once, type Schemas } from '../app/api'
+import { useEffect, useState } from 'preact/hooks'
+import { api, good, type Schemas } from '../app/api'
 import { Field, Question } from '../app/ui'
-import { useDraft, usePolled } from '../app/use'
+import { useDraft, useOnce, usePolled } from '../app/use'
 import { say } from '../app/words'
 
 export function Booking({ close, done }: { close: () => void; done: (id: string) => void }) {
   const [who, setWho, forgetWho] = useDraft('book who')
   const [rider, setRider] = useState<Schemas['Customer'] | null>(null)
   const [origin, setOrigin, forgetOrigin] = useDraft('book origin')
-  const [lat, setLat] = useDraft('book lat')
-  const [lng, setLng] = useDraft('book lng')
+  const [lat, setLat, forgetLat] = useDraft('book lat')
+  const [lng, setLng, forgetLng] = useDraft('book lng')
   const [dest, setDest, forgetDest] = useDraft('book dest')
-  const [service, setService] = useState('')
+  const [service, setService, forgetService] = useDraft('book service')
   const [notes, setNotes, forgetNotes] = useDraft('book notes')
   const [found, setFound] = useState<Schemas['Customer'][]>([])
   const services = usePolled(() => good(api.GET('/api/v1/services')), [], 300_000)
-  const key = useMemo(once, []) // the same ride, however often the button is pressed
+  const sendOnce = useOnce() // one ride, however often the button is pressed
   useEffect(() => {
     const timer = window.setTimeout(() => {
       if (rider || who.trim().length < 2) return setFound([])
@@ -26,15 +26,15 @@ export function Booking({ close, done }: { close: () => void; done: (id: string)
     return () => window.clearTimeout(timer)
   }, [who, rider])
   let made = ''
-  const send = async () => {
+  const send = () => sendOnce(async key => {
     if (rider === null) throw new Error(say('chooseRider'))
     const trip = await good(api.POST('/api/v1/trips', { params: key, body: { customerId: rider.id, originAddress: origin,
       originLat: Number(lat), originLng: Number(lng), paymentType: 'CASH', ...(dest ? { destAddress: dest } : {}),
       ...(service ? { serviceTypeId: service } : {}), ...(notes ? { notes } : {}) } }))
     made = trip.id
-  }
+  })
   const finish = () => {
-    for (const forget of [forgetWho, forgetOrigin, forgetDest, forgetNotes]) forget()
+    for (const forget of [forgetWho, forgetOrigin, forgetLat, forgetLng, forgetDest, forgetService, forgetNotes]) forget()
     close()
     done(made)
   }

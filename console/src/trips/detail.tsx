@@ -1,10 +1,11 @@
 // One trip: what is known, its history as a time line, and what an operator may do with it.
 import { useMemo, useState } from 'preact/hooks'
-import { api, good, once, type Schemas } from '../app/api'
+import { api, Failure, good, once, tagged, type Schemas } from '../app/api'
 import { allowed } from '../app/session'
 import { Facts, Field, Problem, Question } from '../app/ui'
-import { useDraft, usePolled } from '../app/use'
+import { useDraft, useOnce, usePolled } from '../app/use'
 import { money, say, state, when } from '../app/words'
+import { Canvas, marker, ride } from '../map/map'
 import { Badge, fare } from './columns'
 
 type Trip = Schemas['TripDetail']
@@ -14,7 +15,7 @@ type Verb = 'assign' | 'unassign' | 'cancel' | 'arrived' | 'start' | 'complete' 
 function verbs(trip: Trip): Verb[] {
   switch (trip.status) {
     case 'PENDING': case 'SEARCHING': case 'COLLECTING_OFFERS': case 'SCHEDULED': return ['assign', 'cancel']
-    case 'ASSIGNED': return ['arrived', 'start', 'assign', 'unassign', 'cancel']
+    case 'ASSIGNED': return ['arrived', 'assign', 'unassign', 'cancel']
     case 'DRIVER_ARRIVED': return ['start', 'assign', 'unassign', 'cancel']
     case 'IN_PROGRESS': return ['complete', 'cancel']
     case 'WAITING_CUSTOMER': return ['cancel']
@@ -32,9 +33,10 @@ const names = (trip: Trip): Record<Verb, [string, string]> => ({
 })
 
 export function TripView({ id }: { id: string }) {
-  const trip = usePolled(() => good(api.GET('/api/v1/trips/{id}', { params: { path: { id } } })), [id], 2500, ['trip.'])
+  const trip = usePolled(() => tagged(api.GET('/api/v1/trips/{id}', { params: { path: { id } } })), [id], 2500, ['trip.'])
   const [asked, ask] = useState<Verb | null>(null)
-  const t = trip.data
+  const t = trip.data?.data ?? null
+  const scene = useMemo(() => ({ zones: [], rides: t ? [ride(t)] : [], drivers: t?.driver ? marker(t.driver) : [] }), [trip.data])
   if (t === null) return <section><Problem failure={trip.failure} />{!trip.failure && <p role="status">{say('loading')}</p>}</section>
   return <section>
     <p><a href="#/trips">{say('back')}</a></p>
@@ -54,11 +56,13 @@ export function TripView({ id }: { id: string }) {
         {t.status === 'COMPLETED' && allowed('tenant.wallets:read') && <Receipt trip={t} />}
       </div>
     </div>
+    <div class="one"><Canvas scene={scene} chosen={null} choose={() => undefined} ready /></div>
     <h2>{say('history')}</h2>
     <ol class="timeline">{t.log.map(e => <li key={e.id}><time dateTime={e.at}>{when(e.at)}</time>
       <b>{state(e.type)}</b> <small>{say('by', { who: who(e.actor, t) })}</small>
       {e.data.reason && <q>{e.data.reason}</q>}</li>)}</ol>
-    {asked && <Ask trip={t} verb={asked} close={() => ask(null)} done={() => { ask(null); trip.again() }} />}
+    {asked && <Ask trip={t} tag={trip.data!.tag} verb={asked} again={trip.again} close={() => ask(null)}
+      done={() => { ask(null); trip.again() }} />}
   </section>
 }
 
@@ -84,15 +88,41 @@ function who(actor: Schemas['TripLogActor'], trip: Trip): string {
   return actor.type === 'system' ? say('system') : actor.id
 }
 
-function Ask({ trip, verb, close, done }: { trip: Trip; verb: Verb; close: () => void; done: () => void }) {
-  const [reason, setReason, forget] = useDraft(`${verb} ${trip.id}`)
-  const [amount, setAmount] = useState(String((verb === 'refund' || verb === 'fare' ? trip.finalFare : trip.estimatedFare) ?? ''))
+// refunded is what the rider got back already. A refund has no If-Match, so it is compared
+// when the question is asked and when it is answered.
+const refunded = (trip: Trip) => good(api.GET('/api/v1/trips/{id}/receipt', { params: { path: { id: trip.id } } }))
+  .then(r => r.payment.refunded)
+
+// Ask asks before a change of the trip. Two operators never overwrite each other: the change
+// names the state that was seen when it was asked for, and after a refusal the one seen now.
+function Ask({ trip, tag, verb, again, close, done }: { trip: Trip; tag: string; verb: Verb; again: () => void; close: () => void
+  done: () => void }) {
+  const [reason, setReason, forgetReason] = useDraft(`${verb} ${trip.id}`)
+  const [amount, setAmount, forgetAmount] = useDraft(`${verb} amount ${trip.id}`,
+    String((verb === 'refund' || verb === 'fare' ? trip.finalFare : trip.estimatedFare) ?? ''))
   const [driver, setDriver] = useState('')
+  const [seen, see] = useState<string | null>(tag)
+  const before = usePolled(() => verb === 'refund' ? refunded(trip) : Promise.resolve(0), [verb, seen], 3600_000)
   const drivers = usePolled(() => verb === 'assign'
     ? good(api.GET('/api/v1/drivers', { params: { query: { limit: 200, status: 'ONLINE' } } })) : Promise.resolve(null), [verb], 10_000)
-  const key = useMemo(once, [verb])
-  const path = { path: { id: trip.id }, ...key }
-  const act = async () => {
+  const send = useOnce()
+  const act = () => send(async key => {
+    try {
+      return await change(key)
+    } catch (error) {
+      if (error instanceof Failure && error.status === 412) {
+        see(null)
+        again()
+      }
+      throw error
+    }
+  })
+  const change = async (key: ReturnType<typeof once>) => {
+    const path = { path: { id: trip.id }, header: { ...key.header, 'If-Match': seen ?? tag } }
+    if (verb === 'refund' && await refunded(trip) !== before.data) {
+      before.again()
+      throw new Failure(412, 'conflict', '', '')
+    }
     switch (verb) {
       case 'assign': return good(api.POST('/api/v1/trips/{id}/assign', { params: path, body: { driverId: driver } }))
       case 'unassign': return good(api.POST('/api/v1/trips/{id}/unassign', { params: path, body: { reason } }))
@@ -107,7 +137,9 @@ function Ask({ trip, verb, close, done }: { trip: Trip; verb: Verb; close: () =>
         body: amount ? { finalFare: Number(amount) } : {} }))
     }
   }
-  return <Question title={names(trip)[verb][1]} action={act} done={() => { forget(); done() }} close={close}>
+  return <Question title={names(trip)[verb][1]} action={act} done={() => { forgetReason(); forgetAmount(); done() }}
+    close={close}>
+    {verb === 'refund' && !!before.data && <p>{say('refundedAlready', { amount: money(before.data, trip.currency) })}</p>}
     {verb === 'assign' && <label class="field">{say('chooseDriver')}
       <select required value={driver} onChange={e => setDriver(e.currentTarget.value)}>
         <option value="" />

@@ -229,11 +229,12 @@ func watch() step {
 		});`})
 }
 
-// browser starts a browser and opens a tab.
-func browser(t *testing.T) context.Context {
+// browser starts a browser, with more options, and opens a tab.
+func browser(t *testing.T, more ...chromedp.ExecAllocatorOption) context.Context {
 	t.Helper()
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(testkit.Chrome(t)), chromedp.NoSandbox,
 		chromedp.DisableGPU, chromedp.Flag("disable-dev-shm-usage", true), chromedp.WSURLReadTimeout(5*time.Minute))
+	options = append(options, more...)
 	allocator, end := chromedp.NewExecAllocator(context.Background(), options...)
 	t.Cleanup(end)
 	ctx, endBrowser := chromedp.NewContext(allocator)

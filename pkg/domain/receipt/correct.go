@@ -80,6 +80,15 @@ func (s Store) Correct(ctx context.Context, it table.Item, f Fare) (*Corrected, 
 		if err != nil {
 			return fault.Field("body.finalFare", "%s", err.Error())
 		}
+		next := it.Version + 1
+		if text(tr.FinalFare) == string(fare) {
+			next = it.Version
+		}
+		if s.Match != nil {
+			if err := s.Match(it.Version, next); err != nil {
+				return err
+			}
+		}
 		a := accounts{flags: s.Flags, unread: unread}
 		switch {
 		case !unread:

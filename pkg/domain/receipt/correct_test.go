@@ -231,3 +231,23 @@ func TestOldReceipt(t *testing.T) {
 		t.Errorf("%d %s, balance %s", a.Status, a.Body, w.balance(w.rider))
 	}
 }
+
+// TestCorrectIfMatch: of two operators who saw the same fare, the second one's correction is refused.
+func TestCorrectIfMatch(t *testing.T) {
+	w := newWorld(t, "USD")
+	id := w.settled("WALLET", "1850").ID
+	tag := func() string {
+		return w.Want(200, nil, "GET", "/api/v1/trips/"+id, w.tokens[""], "").Header.Get("ETag")
+	}
+	seen := tag()
+	first := w.correct(id, "18.50", "If-Match", seen)
+	if first.Status != 200 || first.Header.Get("ETag") != tag() {
+		t.Errorf("%d, %s instead of %s", first.Status, first.Header.Get("ETag"), tag())
+	}
+	if a := w.correct(id, "20", "If-Match", seen); a.Status != 412 || w.balance(w.rider) != "-18.5" {
+		t.Errorf("%d, the rider has %s", a.Status, w.balance(w.rider))
+	}
+	if a := w.correct(id, "18.5", "If-Match", tag()); a.Status != 200 || a.Header.Get("ETag") != tag() { // the same fare
+		t.Errorf("%d, %s instead of %s", a.Status, a.Header.Get("ETag"), tag())
+	}
+}

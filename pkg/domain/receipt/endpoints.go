@@ -40,7 +40,8 @@ func TripRows() []api.Row {
 		"response is a page to print.")
 	return []api.Row{
 		api.Post("/api/v1/trips/{id}/fare", "svc_correct_fare", authz.Operators("tenant.wallets:write", "MANAGE_WALLETS"),
-			correct, api.Extension(), api.Needs(needReceipt), api.Tag("Receipts"), api.Summary("Correct the fare of a trip"),
+			correct, api.Extension(), api.Versioned(), api.Needs(needReceipt), api.Tag("Receipts"),
+			api.Summary("Correct the fare of a trip"),
 			api.Confirm("What was posted to the wallets is reversed and posted anew, and the receipt is issued again."),
 			api.Text("For a completed trip, any number of times. The rider's and the driver's wallet get the reversal and the "+
 				"new amount, the receipt a new version, and the report the new fare. The earlier versions stay. If the trip has "+
@@ -127,7 +128,8 @@ func needPost(t table.Tenant, p api.Peek) []table.Key {
 // the checks have read.
 func storeOf(ctx context.Context, c *api.Caller) (Store, error) {
 	live, err := c.Live(ctx)
-	return Store{Tenant: c.Tenant, By: c.By(), Flags: live.Flags, Read: c.Item, Commit: c.Commit}, err
+	return Store{Tenant: c.Tenant, By: c.By(), Flags: live.Flags, Read: c.Item, Commit: c.Commit,
+		Match: c.Replaces}, err
 }
 
 func post(ctx context.Context, c *api.Caller, in *postInput) (*Made, error) {

@@ -32,6 +32,9 @@ type Store struct {
 	Read func(context.Context, table.Key) (table.Item, error)
 	// Commit commits a transaction. answer is the response of the request.
 	Commit func(ctx context.Context, tx *table.Tx, answer any) error
+	// Match, if not nil, checks the version of the trip that a correction replaces with
+	// the next one.
+	Match func(version, next int64) error
 }
 
 // Post is what an operator posts to a wallet.

@@ -86,11 +86,18 @@ func TestPatchSettingsFaults(t *testing.T) {
 	for body, want := range map[string]string{
 		`{"pricing":{"taxRate":"much","surge":1},"dispatch":{"serviceArea":"loose"},"company":{}}`: "body.company " +
 			"body.dispatch.serviceArea body.pricing.surge body.pricing.taxRate",
-		`{"pricing":[]}`:                        "body.pricing",
-		`{"pricing":{"cancellationFee":1e300}}`: "body.pricing.cancellationFee",
-		`{"routing":{"url":"http://inside"}}`:   "body.routing.url",
-		`null`:                                  "body",
-		``:                                      "body",
+		`{"pricing":[]}`:                                                 "body.pricing",
+		`{"pricing":{"cancellationFee":1e300}}`:                          "body.pricing.cancellationFee",
+		`{"routing":{"url":"http://inside"}}`:                            "body.routing.url",
+		`{"map":{"tiles":"http://tiles.example/{z}/{x}/{y}"}}`:           "body.map.tiles",
+		`{"map":{"tiles":"https://tiles.example/{z}/{x}.png"}}`:          "body.map.tiles",
+		`{"map":{"tiles":"https://*/{z}/{x}/{y}"}}`:                      "body.map.tiles",
+		`{"map":{"tiles":"https://a;img-src/{z}/{x}/{y}"}}`:              "body.map.tiles",
+		`{"map":{"tiles":"https://a,b/{z}/{x}/{y}"}}`:                    "body.map.tiles",
+		`{"map":{"tiles":"https://me:secret@tiles.example/style.json"}}`: "body.map.tiles",
+		`{"map":{"tiles":"https://tiles.example/{a}/{z}/{x}/{y}"}}`:      "body.map.tiles",
+		`null`: "body",
+		``:     "body",
 	} {
 		a := s.Want(http.StatusBadRequest, nil, "PATCH", "/api/v1/settings", token, body)
 		got := strings.Fields(faultFields(t, a))
@@ -162,5 +169,26 @@ func TestIfMatchRace(t *testing.T) {
 		if counts[http.StatusOK] != 1 || counts[http.StatusPreconditionFailed] != 7 {
 			t.Errorf("statuses %v", counts)
 		}
+	}
+}
+
+// TestMapOrigin: the policy of the console names the one origin of the address, in the form that a browser compares.
+func TestMapOrigin(t *testing.T) {
+	s, token := editor(t)
+	for tiles, want := range map[string]string{
+		"https://tiles.example/{z}/{x}/{y}.png?key=a":      "https://tiles.example",
+		"https://Tiles.Example:8443/a/{z}/{y}/{x}":         "https://tiles.example:8443",
+		"https://127.0.0.1:4433/styles/streets/style.json": "https://127.0.0.1:4433",
+	} {
+		var out settings.Overview
+		s.Want(http.StatusOK, &out, "PATCH", "/api/v1/settings", token, `{"map":{"tiles":"`+tiles+`","credit":"Example"}}`)
+		if got := out.Settings.Map.Origin(); got != want || *out.Settings.Map.Tiles != tiles {
+			t.Errorf("%s: %q, want %q", tiles, got, want)
+		}
+	}
+	var out settings.Overview
+	s.Want(http.StatusOK, &out, "PATCH", "/api/v1/settings", token, `{"map":null}`)
+	if out.Settings.Map != (settings.BaseMap{}) || out.Settings.Map.Origin() != "" {
+		t.Errorf("after null: %+v", out.Settings.Map)
 	}
 }

@@ -42,6 +42,7 @@ type Document struct {
 	Payments Payments `json:"payments" doc:"How riders may pay. A request with another payment type gets a 409."`
 	Dispatch Dispatch `json:"dispatch" doc:"How trips find their drivers."`
 	Routing  Routing  `json:"routing" doc:"How distances and durations of rides are estimated. An extension of the specification."`
+	Map      BaseMap  `json:"map" doc:"The map below drivers and trips in the console. An extension of the specification."`
 }
 
 // Pricing configures fares beyond the rates of the service type.
@@ -105,6 +106,12 @@ type Routing struct {
 	Engine       string      `json:"engine" enum:"osrm,valhalla" doc:"The interface of the routing engine."`
 	DetourFactor json.Number `json:"detourFactor" minimum:"1" maximum:"10" doc:"How much longer a ride is than the straight line."`
 	AverageSpeed json.Number `json:"averageSpeedKmh" minimum:"1" maximum:"200" doc:"Average speed of a ride, kilometres per hour."`
+}
+
+// BaseMap configures the map that the console shows.
+type BaseMap struct {
+	Tiles  *string `json:"tiles" maxLength:"2000" doc:"An https address of images of the map, with {z}, {x} and {y}, or of a style of MapLibre whose parts are at the same origin. Without one, the console asks no other host."`
+	Credit *string `json:"credit" maxLength:"200" doc:"Whose data the map shows, as its licence asks for it."`
 }
 
 // Default is the settings document of a tenant that has not stored one.

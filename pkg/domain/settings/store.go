@@ -222,6 +222,7 @@ func (d *Document) normalize() error {
 	wrong.Unless(d.Pricing.FreeWaitingMinutes >= 0, "pricing.freeWaitingMinutes", "expected a number of 0 or more")
 	d.Dispatch.check(&wrong)
 	d.Routing.check(&wrong)
+	d.Map.check(&wrong)
 	return wrong.Err()
 }
 

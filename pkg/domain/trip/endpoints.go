@@ -27,7 +27,7 @@ func OperatorRows() []api.Row {
 		api.Get("/api/v1/trips", "svc_list_trips", policy, list, NeedsZone(),
 			api.Tag(tag), api.Summary("List trips"), api.Text("The tenant's trips, newest first. A trip must match all "+
 				"filters. With filters a page may be short, and only `next_cursor` says whether more follow.")),
-		api.Get("/api/v1/trips/{id}", "svc_get_trip", policy, get, api.Needs(needTrip),
+		api.Get("/api/v1/trips/{id}", "svc_get_trip", policy, get, api.Needs(needTrip), api.Versioned(),
 			api.Tag(tag), api.Summary("Read a trip"), api.Text("The trip with its driver, its rider and the last 100 entries "+
 				"of its log, oldest first.")),
 	}
@@ -130,7 +130,7 @@ func item(ctx context.Context, c *api.Caller, id string) (table.Item, error) {
 func storeOf(ctx context.Context, c *api.Caller) (Store, error) {
 	state, err := c.Live(ctx)
 	s := Store{Tenant: c.Tenant, WriteShards: state.WriteShards, Now: c.Now, Strict: tenant.Strict(state.Flags),
-		Read: c.Item, Commit: c.Commit}
+		Read: c.Item, Commit: c.Commit, Match: c.Replaces}
 	if c.Audience == authz.Dashboard {
 		s.Also = Audited(c.Tenant, c.By())
 	}
@@ -172,6 +172,7 @@ func get(ctx context.Context, c *api.Caller, in *GetInput) (*TripDetail, error) 
 		if out.Trip, err = FromItem(it); err != nil {
 			return err
 		}
+		c.Tagged(it.Version)
 		return out.readPeople(gctx, c.Tenant)
 	})
 	if err := group.Wait(); err != nil {

@@ -33,32 +33,36 @@ func operationRows() []api.Row {
 				"booking makes one, who has no mail address. If several have it, the response is a 409 with their identifiers in "+
 				"`details`. The trip has an estimated fare if its service type has prices and it has the coordinates of "+
 				"both places. The limit of a rider's open trips applies.")),
-		api.Post("/api/v1/trips/{id}/assign", "svc_assign_trip", write, assign, api.Needs(needAssigned), api.Extension(), tag,
+		api.Post("/api/v1/trips/{id}/assign", "svc_assign_trip", write, assign, api.Needs(needAssigned),
+			api.Extension(), api.Versioned(), tag,
 			api.Summary("Give a trip to a driver"),
 			api.Confirm("The driver gets the ride at once, and a driver who had it loses it."),
 			api.Text("From `PENDING`, `SEARCHING`, `COLLECTING_OFFERS` or `SCHEDULED` to `ASSIGNED`. A trip in `ASSIGNED` or "+
 				"`DRIVER_ARRIVED` is handed over: it leaves the list of the driver who had it, and is `ASSIGNED` again.")),
-		api.Post("/api/v1/trips/{id}/unassign", "svc_unassign_trip", write, unassign, api.Needs(needTrip), api.Extension(),
+		api.Post("/api/v1/trips/{id}/unassign", "svc_unassign_trip", write, unassign, api.Needs(needTrip),
+			api.Extension(), api.Versioned(),
 			tag, api.Summary("Take a trip from its driver"),
 			api.Confirm("The driver loses the ride, and the rider waits for another driver."),
 			api.Text("From `ASSIGNED` or `DRIVER_ARRIVED` to `SEARCHING`.")),
-		api.Post("/api/v1/trips/{id}/cancel", "svc_cancel_trip", write, stop, api.Needs(needTrip), api.Extension(), tag,
+		api.Post("/api/v1/trips/{id}/cancel", "svc_cancel_trip", write, stop, api.Needs(needTrip),
+			api.Extension(), api.Versioned(), tag,
 			api.Summary("Cancel a trip"),
 			api.Confirm("The ride ends for rider and driver without a fare, and cannot be taken up again. With fee, the rider owes "+
 				"the cancellation fee."),
 			api.Text("From every status but `COMPLETED` and `CANCELLED`, so also a ride that is under way.")),
 		api.Post("/api/v1/trips/{id}/arrived", "svc_arrive_for_driver", write, act(Store.Arrive), api.Needs(needTrip),
-			api.Extension(), tag, api.Summary("Arrive in the driver's place"),
+			api.Extension(), api.Versioned(), tag, api.Summary("Arrive in the driver's place"),
 			api.Confirm("The rider sees that the driver has arrived."), api.Text("From `ASSIGNED` to `DRIVER_ARRIVED`.")),
 		api.Post("/api/v1/trips/{id}/start", "svc_start_for_driver", write, act(Store.Start), api.Needs(needTrip),
-			api.Extension(), tag, api.Summary("Start a trip in the driver's place"),
+			api.Extension(), api.Versioned(), tag, api.Summary("Start a trip in the driver's place"),
 			api.Confirm("The rider must be in the vehicle."), api.Text("From `DRIVER_ARRIVED` to `IN_PROGRESS`.")),
 		api.Post("/api/v1/trips/{id}/complete", "svc_complete_for_driver", write, complete, api.Needs(needTrip),
-			api.Extension(), tag, api.Summary("Complete a trip in the driver's place"),
+			api.Extension(), api.Versioned(), tag, api.Summary("Complete a trip in the driver's place"),
 			api.Confirm("The fare becomes final. It goes into the receipt and the wallets."),
 			api.Text("From `IN_PROGRESS` to `COMPLETED`. The final fare follows as when the driver completes the trip, and the "+
 				"driver of the trip is paid.")),
-		api.Delete("/api/v1/trips/{id}", "svc_delete_trip", remove, erase, api.Needs(needErased), api.Extension(), tag,
+		api.Delete("/api/v1/trips/{id}", "svc_delete_trip", remove, erase, api.Needs(needErased),
+			api.Extension(), api.Versioned(), tag,
 			api.Summary("Delete a trip"),
 			api.Confirm("The trip disappears from all lists and reports, and cannot be restored."),
 			api.Text("Only a trip that is cancelled without a fee, or that no driver ever had. For any other trip the response is a 409.")),
@@ -174,6 +178,9 @@ func (s Store) Delete(ctx context.Context, it table.Item, by audit.By) (*Erased,
 		}
 		t, err := FromItem(it)
 		if err != nil {
+			return err
+		}
+		if err := s.match(it.Version); err != nil {
 			return err
 		}
 		if t.Owes() {

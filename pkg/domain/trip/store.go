@@ -29,6 +29,9 @@ type Store struct {
 	// trip as it was read, the zero Trip for a new trip, and next as it is written. If
 	// the trip has changed since the read, the transaction fails.
 	Also func(tx *table.Tx, was, next Trip, answer any)
+	// Match, if not nil, checks the version of the trip that a change replaces with
+	// the next one.
+	Match func(version, next int64) error
 }
 
 // Audited returns a Store.Also that adds an audit entry of what an operator changed.
@@ -211,6 +214,9 @@ func change[A any](
 		if err != nil {
 			return err
 		}
+		if err := s.match(it.Version); err != nil {
+			return err
+		}
 		next, err := act(was)
 		if err != nil {
 			return err
@@ -230,6 +236,13 @@ func change[A any](
 		return nil, err
 	}
 	return given, nil
+}
+
+func (s Store) match(version int64) error {
+	if s.Match == nil {
+		return nil
+	}
+	return s.Match(version, version+1)
 }
 
 // reader returns a function that returns the trip's item as it was read, and at

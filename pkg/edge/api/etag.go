@@ -13,7 +13,8 @@ import (
 const ifMatch = "If-Match"
 
 // Versioned marks a row of a resource with an ETag. Its handler must call Tagged
-// or Match. A PATCH or DELETE takes If-Match (RFC 9110 section 13.1.1).
+// or Match. A request that changes the resource takes If-Match (RFC 9110 section
+// 13.1.1); one that creates it does not.
 func Versioned() Option { return func(r *Row) { r.Versioned = true } }
 
 // Tagged sets the response's ETag; the last call counts. It names a state: the
@@ -28,8 +29,12 @@ func (c *Caller) Tagged(state ...any) {
 }
 
 // Match is Tagged, and returns a 412 if the request's If-Match does not name the
-// state. The transaction must fail if the state changes after that.
+// state. The transaction must fail if the state changes after that. It does nothing for a row
+// without If-Match.
 func (c *Caller) Match(state ...any) error {
+	if !c.x.row.matches() {
+		return nil
+	}
 	c.Tagged(state...)
 	given := c.x.r.Header.Values(ifMatch)
 	names := func(tag string) bool {
@@ -45,6 +50,15 @@ func (c *Caller) Match(state ...any) error {
 		"somebody has changed it. Read it again, and send the change with its new ETag."}
 }
 
+// Replaces is Match for a change of one item. The response's ETag names the next version.
+func (c *Caller) Replaces(version, next int64) error {
+	err := c.Match(version)
+	if err == nil && c.x.row.matches() {
+		c.Tagged(next)
+	}
+	return err
+}
+
 // sendTag sets the header ETag of a success.
 func (x *exchange) sendTag() {
 	if x.tag != "" {
@@ -54,5 +68,5 @@ func (x *exchange) sendTag() {
 
 // matches reports whether the row takes If-Match.
 func (r Row) matches() bool {
-	return r.Versioned && r.Method != http.MethodGet && r.Method != http.MethodPost
+	return r.Versioned && r.Method != http.MethodGet && r.Status != http.StatusCreated
 }

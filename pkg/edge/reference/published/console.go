@@ -1,6 +1,7 @@
 package published
 
 import (
+	"context"
 	"embed"
 	"net/http"
 	"path"
@@ -16,13 +17,19 @@ var console embed.FS
 // consolePath is the path below which the console is served.
 const consolePath = "/console/"
 
-// consolePolicy lets the console load its own files and call its own service, and
-// nothing else.
-const consolePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; " +
-	"frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+// Tiles returns the origin of a company's map, "" if it has none or there is no such company.
+type Tiles func(ctx context.Context, tenant string) string
+
+// consolePolicy lets the console load its own files, call its own service and load the
+// map of one origin, which may be "", and nothing else.
+func consolePolicy(tiles string) string {
+	from := strings.TrimSuffix("'self' "+tiles, " ")
+	return "default-src 'none'; script-src 'self'; style-src 'self'; connect-src " + from + "; img-src " + from +
+		"; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+}
 
 var kinds = map[string]string{".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8",
-	".css": "text/css; charset=utf-8", ".md": "text/plain; charset=utf-8"}
+	".mjs": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".md": "text/plain; charset=utf-8"}
 
 // readConsole returns the console's files by path. Its page is at consolePath.
 func readConsole() map[string]file {
@@ -40,10 +47,16 @@ func readConsole() map[string]file {
 	return out
 }
 
-// sendConsole serves a file of the console. Only the page changes under its name.
-func sendConsole(w http.ResponseWriter, r *http.Request, f file) {
-	if strings.HasSuffix(r.URL.EscapedPath(), "/") {
-		w.Header().Set("Content-Security-Policy", consolePolicy)
+// sendConsole serves a file of the console. The page and the map's worker, which has a
+// policy of its own, name the company whose map they show; so they are not cached.
+func (h *Handler) sendConsole(w http.ResponseWriter, r *http.Request, f file) {
+	tenant := r.URL.Query().Get("tenant")
+	if strings.HasSuffix(r.URL.EscapedPath(), "/") || tenant != "" {
+		tiles := ""
+		if tenant != "" && h.tiles != nil {
+			tiles = h.tiles(r.Context(), tenant)
+		}
+		w.Header().Set("Content-Security-Policy", consolePolicy(tiles))
 		w.Header().Set("Cross-Origin-Opener-Policy", "same-origin")
 		w.Header().Set("Referrer-Policy", "no-referrer")
 		f.sendCached(w, r, "no-store")

@@ -19,7 +19,7 @@ var (
 // the named heading, or to another site. The service's own address is in the text.
 func TestGuides(t *testing.T) {
 	t.Parallel()
-	h := published.New("https://api.fleet.example", nil)
+	h := published.New("https://api.fleet.example", nil, nil)
 	get := func(path string) *httptest.ResponseRecorder {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody))

@@ -32,6 +32,7 @@ type Handler struct {
 	console  map[string]file            // the console's files by path
 	paths    func() map[string][]string // methods by path template
 	missing  Missing
+	tiles    Tiles
 
 	challenge string // WWW-Authenticate of a 401
 }
@@ -41,13 +42,13 @@ type Handler struct {
 type Missing func(w http.ResponseWriter, r *http.Request, baseURL string) bool
 
 // New returns the handler of the service at baseURL, which has no trailing slash.
-// missing may be nil.
-func New(baseURL string, missing Missing) *Handler {
+// missing and tiles may be nil.
+func New(baseURL string, missing Missing, tiles Tiles) *Handler {
 	address, _ := json.Marshal(baseURL) // marshaling a string cannot fail
 	page, files := readPage()
 	resource := authz.Resource{Path: authz.API}.Metadata(baseURL)
 	return &Handler{baseURL: baseURL, page: page, files: files, guides: guides(baseURL, styleOf(files)),
-		console: readConsole(), paths: sync.OnceValue(paths), missing: missing,
+		console: readConsole(), paths: sync.OnceValue(paths), missing: missing, tiles: tiles,
 		challenge: fmt.Sprintf("Bearer resource_metadata=%q", resource),
 		document:  bytes.ReplaceAll(bytes.TrimSuffix(svc.OpenAPI, []byte("\n")), []byte(canonical), bytes.Trim(address, `"`))}
 }
@@ -117,7 +118,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		if f, ok := h.console[path]; ok {
-			sendConsole(w, r, f)
+			h.sendConsole(w, r, f)
 			return
 		}
 		api.WriteError(w, fault.NotFound()) // served by a different function
