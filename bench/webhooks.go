@@ -29,7 +29,7 @@ func hooks(path, body string) func(context.Context, *world) (string, string, err
 	}
 }
 
-// ahead prepares a request to move a sandbox ahead: it marks the tenant as one.
+// ahead prepares a request to move a sandbox ahead. First it makes the tenant a sandbox.
 func ahead(ctx context.Context, w *world) (string, string, error) {
 	n, err := tenant.Store{DB: w.db}.BySlug(ctx, slug)
 	if err != nil {

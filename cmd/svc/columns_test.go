@@ -11,7 +11,13 @@ import (
 // Every table of the demo's data is at most tableWidth columns wide, in every
 // command that lists or shows something.
 func TestTablesFitTheTerminal(t *testing.T) {
-	w := share(t)
+	w, r := start(t), receive(t)
+	trips := read[[]struct{ ID string }](w, "trip", "list", "metro")
+	hook := read[endpointWithSecret](w, "webhook", "create", "metro", r.URL)
+	r.use(hook.Secret)
+	w.enabled(t)
+	w.ok("webhook", "test", "metro", hook.ID, "--type", "feedback.status_changed")
+	r.wait(t, "feedback.status_changed")
 	shown := [][]string{
 		{"tenant", "list"}, {"tenant", "show", "metro"}, {"member", "list", "metro"}, {"driver", "list", "metro"},
 		{"rider", "list", "metro"}, {"service", "list", "metro"}, {"zone", "list", "metro"},
@@ -19,6 +25,8 @@ func TestTablesFitTheTerminal(t *testing.T) {
 		{"wallet", "show", "metro", "driver1@metro.example"}, {"payment", "list", "metro", "rider1@metro.example"},
 		{"audit", "metro"}, {"client", "list"}, {"client", "list", "metro"}, {"token", "list", "metro"}, {"keys", "list"},
 		{"feedback", "list"}, {"status"}, {"doctor"}, {"webhook", "list", "metro"},
+		{"webhook", "deliveries", "metro", hook.ID}, {"events", "metro"}, {"tenant", "settings", "metro"},
+		{"tenant", "brand", "metro"}, {"trip", "show", "metro", trips[0].ID},
 		{"menu", "list", "metro", "biz_01JMETR0000000000000000001"},
 	}
 	have := map[string]bool{}

@@ -216,7 +216,8 @@ func makeTenant(w *world) {
 		"port"); b["appName"] != nil || b["primaryColor"] == nil || *b["primaryColor"] != "#0A0" {
 		w.Errorf("branding: %v", b)
 	}
-	w.ok("tenant", "settings", "port", "pricing.cancellationFee=4.5", "payments.cash=false")
+	w.ok("tenant", "settings", "port", "pricing.cancellationFee=4.5", "payments.cash=false",
+		"dispatch.mode=open")
 	if out := strings.Join(strings.Fields(w.ok("tenant", "settings", "port")), " "); !strings.Contains(out,
 		"pricing.cancellationFee 4.5") || !strings.Contains(out, "payments.cash") {
 		w.Errorf("settings: %s", out)
@@ -348,8 +349,8 @@ func TestFailures(t *testing.T) {
 		{"rider without tenant", "person link x@port.example --audience rider", 2, "--tenant"},
 		{"unknown key", "keys revoke key_x", 1, "there is no key"},
 		{"unknown post", "feedback status pst_x PLANNED", 1, "there is no post"},
-		{"setting that is none", "tenant settings port pricing.tip=1", 2, "no such setting"},
-		{"setting of another type", "tenant settings port payments.cash=5", 2, "no such setting"},
+		{"setting that is none", "tenant settings port pricing.tip=1", 2, "there is no setting pricing.tip"},
+		{"setting of another type", "tenant settings port payments.cash=5", 2, "the wrong type"},
 		{"branding field that is none", "tenant brand port color=#fff", 1, "no such field"},
 		{"wrong colour", "tenant brand port primaryColor=red", 1, "#RRGGBB"},
 	}

@@ -61,7 +61,7 @@ func printDemo(_ context.Context, c *cli, s *service.Service, _ *app.Runtime, o 
 		return err
 	}
 	_, err := fmt.Fprintf(c.out, "\nReady to call:\n\n%s\n"+
-		"Sign in step by step: %s%s\nOutbox of mail: %s%s\nReference: %s/docs\n\n"+
+		"Console: %[6]s/console\nReference: %[6]s/docs\nSign in step by step: %[2]s%[3]s\nOutbox of mail: %[4]s%[5]s\n\n"+
 		"Agents connect to %[6]s/mcp, /mcp/rider/SLUG or /mcp/driver/SLUG, for example\n"+
 		"  claude mcp add --transport http metro %[6]s/mcp/rider/metro\n"+
 		"  npx @modelcontextprotocol/inspector\n",

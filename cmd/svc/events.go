@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -113,8 +115,20 @@ func (c *cli) eventLine(e event.Event, result string) error {
 		}
 		return err
 	}
-	_, err := fmt.Fprintf(c.out, "%s  %-24s  %-30s  %s  %s\n", e.Timestamp, e.Type, e.Resource, cellOf(e.Data.Status),
-		result)
+	at, status := e.Timestamp, cellOf(e.Data.Status)
+	if !c.wide { // the feed ends after 30 days, so a year says nothing
+		at = strings.TrimPrefix(minute(at), at[:len("2026-")])
+	}
+	line := fmt.Sprintf("%s  %-22s  %-30s  ", at, e.Type, e.Resource)
+	switch {
+	case c.wide:
+		status += "  " + result
+	case result != "":
+		status = result
+	default:
+		status = shorten(status, tableWidth-utf8.RuneCountInString(line))
+	}
+	_, err := fmt.Fprintln(c.out, strings.TrimRight(line+status, " "))
 	return err
 }
 

@@ -10,6 +10,9 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"svc/pkg/base/email"
+	"svc/pkg/domain/tenant"
 )
 
 // firstPeople holds the values of svc init. ask asks for those that no flag set.
@@ -72,40 +75,54 @@ func (c *cli) runAll(ctx context.Context, root *cobra.Command, commands [][]stri
 	return nil
 }
 
-// ask asks for each value that no flag set, except the password.
+// ask asks for each value that no flag set, except the password, until it is valid.
 func (b *firstPeople) ask(out io.Writer, in io.Reader) error {
 	lines := bufio.NewScanner(in)
 	for _, q := range []struct {
 		question, usual string
 		answer          *string
+		field           string // of the tenant; "" for a mail address
 	}{
-		{"Short name of the company, in addresses (acme)", "", &b.tenant},
-		{"Name of the company", "", &b.name},
-		{"Currency", "EUR", &b.currency},
-		{"Time zone", "Europe/Lisbon", &b.timezone},
-		{"Mail address of the first operator", "", &b.operator},
-		{"Mail address of the first rider", "", &b.rider},
-		{"Mail address of the first driver", "", &b.driver},
+		{"Short name of the company, in addresses (acme)", "", &b.tenant, "slug"},
+		{"Name of the company", "", &b.name, "name"},
+		{"Currency", "EUR", &b.currency, "currency"},
+		{"Time zone", "Europe/Lisbon", &b.timezone, "timezone"},
+		{"Mail address of the first operator", "", &b.operator, ""},
+		{"Mail address of the first rider", "", &b.rider, ""},
+		{"Mail address of the first driver", "", &b.driver, ""},
 	} {
-		if *q.answer != "" {
-			continue
-		}
 		usual := ""
 		if q.usual != "" {
 			usual = " [" + q.usual + "]"
 		}
-		fmt.Fprintf(out, "%s%s: ", q.question, usual)
-		if lines.Scan() {
-			*q.answer = strings.TrimSpace(lines.Text())
-		}
-		if *q.answer == "" {
-			*q.answer = q.usual
-		}
-		if *q.answer == "" {
-			return fmt.Errorf("no answer to %q: answer it, or give the value as a flag", q.question)
+		for asking := *q.answer == ""; asking; {
+			fmt.Fprintf(out, "%s%s: ", q.question, usual)
+			answer := q.usual
+			if lines.Scan() && strings.TrimSpace(lines.Text()) != "" {
+				answer = strings.TrimSpace(lines.Text())
+			}
+			if answer == "" {
+				return fmt.Errorf("no answer to %q: answer it, or give the value as a flag", q.question)
+			}
+			*q.answer = answer
+			wrong := b.wrong(q.field, answer)
+			if asking = wrong != ""; asking {
+				fmt.Fprintln(out, wrong)
+			}
 		}
 	}
 	return nil
+}
+
+// wrong returns what is wrong with an answer, "" if nothing is.
+func (b *firstPeople) wrong(field, answer string) string {
+	if field != "" {
+		return tenant.Tenant{Slug: b.tenant, Name: b.name, Currency: b.currency, Timezone: b.timezone}.Check(field)
+	}
+	if !email.Valid(email.Fold(answer)) {
+		return "expected a mail address"
+	}
+	return ""
 }
 
 // commands returns the commands that create the tenant, a service type and the

@@ -55,6 +55,28 @@ func TestInitAsks(t *testing.T) {
 	}
 }
 
+// TestInitChecksAnswers: an answer that is wrong is asked for again at once.
+func TestInitChecksAnswers(t *testing.T) {
+	b, out := firstPeople{}, &bytes.Buffer{}
+	answers := "B_y\nbay\nBay Rides\nusd\nUSD\nMars/Olympus\n\nnobody\nana@bay.example\nrita@\nrita@bay.example\n" +
+		"dan@bay.example\n"
+	if err := b.ask(out, strings.NewReader(answers)); err != nil {
+		t.Fatal(err)
+	}
+	if want := (firstPeople{tenant: "bay", name: "Bay Rides", currency: "USD", timezone: "Europe/Lisbon",
+		operator: "ana@bay.example", rider: "rita@bay.example", driver: "dan@bay.example"}); b != want {
+		t.Errorf("got %+v", b)
+	}
+	for _, why := range []string{"inner hyphens", "capital letters", "IANA", "mail address\n"} {
+		if !strings.Contains(out.String(), why) {
+			t.Errorf("it does not say %q: %s", why, out)
+		}
+	}
+	if err := (&firstPeople{}).ask(out, strings.NewReader("B_y\n")); err == nil {
+		t.Error("it takes a wrong answer when no other comes")
+	}
+}
+
 // TestInitIsConfirmedOnce: the commands of svc init name the table in AWS and
 // ask for no further confirmation. Nothing listens at the address, so the first
 // command fails when it reaches the table. The error lists the commands that are

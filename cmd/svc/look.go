@@ -92,9 +92,24 @@ func pairs(args []string) (map[string]string, error) {
 	return out, nil
 }
 
-// put sets the member at a dotted path of a document to a JSON value.
+// put sets the member at a dotted path of a document to a JSON value. What is no JSON
+// is a text: dispatch.mode=open.
 func put(document any, path, value string) error {
+	names, err := settingNames(document)
+	if err != nil {
+		return err
+	}
+	if err := known("setting", path, names); err != nil {
+		return err
+	}
 	text := value
+	if !json.Valid([]byte(value)) {
+		quoted, err := json.Marshal(value)
+		if err != nil {
+			return err
+		}
+		text = string(quoted)
+	}
 	for _, name := range slices.Backward(strings.Split(path, ".")) {
 		key, err := json.Marshal(name)
 		if err != nil {
@@ -104,28 +119,47 @@ func put(document any, path, value string) error {
 	}
 	dec := json.NewDecoder(bytes.NewReader([]byte(text)))
 	dec.DisallowUnknownFields()
-	if err := dec.Decode(document); err != nil || dec.More() {
-		return usagef("%s=%s: there is no such setting, or the value has the wrong type", path, value)
+	if err := dec.Decode(document); err != nil {
+		return usagef("%s=%s: the value has the wrong type; svc tenant settings SLUG shows values of the right types",
+			path, value)
 	}
 	return nil
+}
+
+// settingNames returns the dotted names of a document's members.
+func settingNames(document any) ([]string, error) {
+	t, err := flat(document)
+	names := make([]string, len(t.rows))
+	for i, row := range t.rows {
+		names[i] = row[0]
+	}
+	return names, err
 }
 
 // showDocument prints a document. The table for people has one line for each
 // dotted JSON name.
 func (c *cli) showDocument(document any) error {
-	text, err := json.Marshal(document)
+	t, err := flat(document)
 	if err != nil {
 		return err
+	}
+	return c.show(document, t)
+}
+
+// flat returns a document as a table of dotted names and values.
+func flat(document any) (t cols, err error) {
+	text, err := json.Marshal(document)
+	if err != nil {
+		return t, err
 	}
 	var tree map[string]any
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.UseNumber()
 	if err := dec.Decode(&tree); err != nil {
-		return err
+		return t, err
 	}
-	t := cols{}
 	flatten(&t, "", tree)
-	return c.show(document, t)
+	return t, nil
 }
 
 func flatten(t *cols, prefix string, tree map[string]any) {

@@ -7,9 +7,14 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// nearest returns "; did you mean …?" with the first word that is similar, "" if
-// none is. It uses cobra's suggestions for mistyped commands.
+// nearest returns "; did you mean …?" with a word in which two neighbours are swapped,
+// or else with the first word that is similar, "" if none is. It uses cobra's suggestions for mistyped commands.
 func nearest(word string, words []string) string {
+	for i := range max(0, len(word)-1) {
+		if swapped := word[:i] + word[i+1:i+2] + word[i:i+1] + word[i+2:]; slices.Contains(words, swapped) {
+			return "; did you mean " + swapped + "?"
+		}
+	}
 	list := &cobra.Command{SuggestionsMinimumDistance: max(1, min(2, len(word)/4))}
 	for _, one := range words {
 		list.AddCommand(&cobra.Command{Use: one, Run: func(*cobra.Command, []string) {}})

@@ -75,11 +75,11 @@ func (c *cli) show(v any, t cols) error {
 	lines := t.rows
 	if t.head != "" {
 		lines = append([][]string{strings.Fields(t.head)}, lines...)
-		if c.wide {
-			lines = full(lines)
-		} else {
-			lines = narrow(lines)
-		}
+	}
+	if !c.wide {
+		lines = narrow(lines)
+	} else if t.head != "" {
+		lines = full(lines)
 	}
 	for _, row := range lines {
 		if _, err := fmt.Fprintln(w, strings.Join(row, "\t")); err != nil {

@@ -79,7 +79,7 @@ func TestVersionsAgree(t *testing.T) {
 	}
 	changelog, err := os.ReadFile("../../CHANGELOG.md")
 	testkit.Must(t, err)
-	newest := regexp.MustCompile(`(?m)^(?:## \[|Version )([0-9.]+)\b`).FindSubmatch(changelog)
+	newest := regexp.MustCompile(`(?m)^## \[([0-9.]+)] - \d{4}-\d\d-\d\d$`).FindSubmatch(changelog)
 	if newest == nil || string(newest[1]) != document.Info.Version {
 		t.Errorf("the changelog begins with %q, and the document has %q", newest, document.Info.Version)
 	}

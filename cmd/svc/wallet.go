@@ -76,7 +76,7 @@ func (c *cli) walletPost() *cobra.Command {
 		Example: "  svc wallet post metro driver1@metro.example TOP_UP 25 \\\n    --description 'Paid in at the office'"}
 	side := cmd.Flags().String("side", "driver", "`audience` of the account: driver or rider")
 	text := cmd.Flags().String("description", "", "`text` for the owner of the wallet; required")
-	about := cmd.Flags().String("trip", "", "`id` of the trip that it is about; required for REFUND")
+	about := cmd.Flags().String("trip", "", "`id` or code of the trip that it is about; required for REFUND")
 	cmd.RunE = c.in(func(ctx context.Context, _ platform, t table.Tenant, args []string) error {
 		kinds := []string{wallet.TopUp, wallet.Refund, wallet.Payout, wallet.Adjustment}
 		if err := known("type", args[2], kinds); err != nil {
@@ -95,7 +95,11 @@ func (c *cli) walletPost() *cobra.Command {
 			p.DriverID, p.CustomerID = nil, &id
 		}
 		if *about != "" {
-			p.TripID = about
+			_, one, err := readTrip(ctx, t, *about)
+			if err != nil {
+				return err
+			}
+			p.TripID = &one.ID
 		}
 		made, err := s.Post(ctx, p)
 		if err != nil {

@@ -22,7 +22,8 @@ import (
 
 func webhookCommand(c *cli) *cobra.Command {
 	return group("webhook", "Webhook endpoints, to which events are sent",
-		c.webhookList(), c.webhookCreate(), c.webhookRotate(), c.webhookTest(), c.webhookDeliveries(), c.webhookReplay())
+		c.webhookList(), c.webhookCreate(), c.webhookEnable(), c.webhookRotate(), c.webhookTest(), c.webhookDeliveries(),
+		c.webhookReplay())
 }
 
 func (c *cli) webhookList() *cobra.Command {
@@ -79,7 +80,8 @@ func (c *cli) webhookCreate() *cobra.Command {
 	cmd := &cobra.Command{Use: "create SLUG URL", Short: "Add a webhook endpoint and show its secret, once",
 		Args: cobra.ExactArgs(2),
 		Long: "Add a webhook endpoint and show its secret, once. The address gets a challenge and must echo it. Then\n" +
-			"events are sent to it. The audit log names you.",
+			"events are sent to it. If the receiver needs the secret to start, run svc webhook enable afterwards. The\n" +
+			"audit log names you.",
 		Example: "  svc webhook create metro https://hooks.metro.example/events \\\n" +
 			"    --type trip.completed --type trip.cancelled"}
 	types := cmd.Flags().StringSlice("type", nil, "only events of this `TYPE`; may be repeated (default all)")
@@ -102,10 +104,29 @@ func (c *cli) webhookCreate() *cobra.Command {
 			return err
 		}
 		return c.done(endpointWithSecret{one.Endpoint, webhook.SecretText(secret)},
-			"Endpoint %s is pending until it echoes its challenge. Its secret, shown once:\n%s", one.ID,
-			webhook.SecretText(secret))
+			"Endpoint %s is pending until it echoes its challenge. Its secret, shown once:\n%s\n"+
+				"When the receiver runs: svc webhook enable %s %s", one.ID, webhook.SecretText(secret), args[0], one.ID)
 	})
 	return cmd
+}
+
+func (c *cli) webhookEnable() *cobra.Command {
+	return &cobra.Command{Use: "enable SLUG ID", Short: "Send a new challenge to a webhook endpoint",
+		Args: cobra.ExactArgs(2),
+		Long: "Send a new challenge to a webhook endpoint that is pending or disabled. When it has echoed the challenge, it\n" +
+			"gets events. The audit log names you.",
+		Example: "  svc webhook enable metro whk_01JT7M4C6Q8V2N5X9B3D1F7H0K",
+		RunE: c.in(func(ctx context.Context, _ platform, t table.Tenant, args []string) error {
+			var out webhook.Endpoint
+			if _, err := webhook.Editing(t, by(), "update", args[1], &out, func(_ *webhook.Book, r *webhook.Record) error {
+				r.Enable()
+				return nil
+			}).Run(ctx); err != nil {
+				return missing(err, "webhook endpoint", args[1])
+			}
+			return c.done(out, "Endpoint %s is %s. See what came of its challenge: svc webhook list %s", out.ID, out.Status,
+				args[0])
+		})}
 }
 
 func (c *cli) webhookRotate() *cobra.Command {
@@ -188,12 +209,12 @@ func (c *cli) webhookDeliveries() *cobra.Command {
 		if _, err := endpointOf(ctx, t, args[1]); err != nil {
 			return err
 		}
-		return list(ctx, c, t, *limit, "UPDATED TYPE STATUS ATTEMPTS LAST NEXT EVENT", func(d webhook.Delivery) []any {
-			last := ""
-			if n := len(d.Attempts); n > 0 {
-				last = d.Attempts[n-1].Result
+		return list(ctx, c, t, *limit, "UPDATED TYPE RESULT ATTEMPTS+ NEXT+ EVENT", func(d webhook.Delivery) []any {
+			result := d.Status
+			if n := len(d.Attempts); n > 0 && result != webhook.Succeeded {
+				result += " " + d.Attempts[n-1].Result
 			}
-			return []any{d.UpdatedAt, d.Type, d.Status, len(d.Attempts), last, d.NextAt, d.EventID}
+			return []any{d.UpdatedAt, d.Type, result, len(d.Attempts), d.NextAt, d.EventID}
 		}, func(ctx context.Context, t table.Tenant, after string, limit int) ([]webhook.Delivery, string, error) {
 			return webhook.Deliveries(ctx, t, args[1], *status, after, limit)
 		})

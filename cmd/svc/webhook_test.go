@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -81,12 +82,7 @@ func TestWebhookCommands(t *testing.T) {
 	one := read[endpointWithSecret](w, "webhook", "create", "metro", r.URL, "--type",
 		"trip.completed,driver.status_changed,trip.rated")
 	r.use(one.Secret)
-	for range 600 {
-		if read[[]webhook.Endpoint](w, "webhook", "list", "metro")[0].Status == webhook.Enabled {
-			break
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
+	w.enabled(t)
 	w.ok("trigger", "metro", "trip.completed")
 	r.wait(t, "trip.completed")
 	next := read[endpointWithSecret](w, "webhook", "rotate", "metro", one.ID, "--overlap", "1h")
@@ -178,5 +174,49 @@ func TestTriggerAsksForASandbox(t *testing.T) {
 	if _, errs, code := w.run("trigger", "metro", "trip.completed", "--yes"); code != 1 ||
 		!strings.Contains(errs, "no sandbox") {
 		t.Errorf("%d %s", code, errs)
+	}
+}
+
+// enabled waits until metro's only endpoint has echoed its challenge.
+func (w *world) enabled(t *testing.T) {
+	t.Helper()
+	for range 600 {
+		if read[[]webhook.Endpoint](w, "webhook", "list", "metro")[0].Status == webhook.Enabled {
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	t.Fatal("the endpoint is not enabled")
+}
+
+// TestWebhookEnable: a receiver that starts with its secret is not there for the first
+// challenge, and asks for another. An endpoint that is enabled stays so.
+func TestWebhookEnable(t *testing.T) {
+	t.Parallel()
+	w, r := start(t), receive(t)
+	var ready atomic.Bool
+	late := httptest.NewServer(http.HandlerFunc(func(a http.ResponseWriter, q *http.Request) {
+		if !ready.Load() {
+			a.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		r.Config.Handler.ServeHTTP(a, q)
+	}))
+	t.Cleanup(late.Close)
+	one := read[endpointWithSecret](w, "webhook", "create", "metro", late.URL)
+	for range 600 {
+		if why := read[[]webhook.Endpoint](w, "webhook", "list", "metro")[0].Reason; why != nil && *why != webhook.Unverified {
+			break
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	if _, errs, code := w.run("webhook", "test", "metro", one.ID); code != 1 || !strings.Contains(errs, "Start its receiver") {
+		t.Errorf("a test of a pending endpoint: %d %s", code, errs)
+	}
+	ready.Store(true)
+	w.ok("webhook", "enable", "metro", one.ID)
+	w.enabled(t)
+	if again := read[webhook.Endpoint](w, "webhook", "enable", "metro", one.ID); again.Status != webhook.Enabled {
+		t.Errorf("enabled again: %+v", again)
 	}
 }

@@ -195,8 +195,8 @@ func TestGrantedScopes(t *testing.T) {
 	}
 }
 
-// A sign-in satisfies prompt=login and max_age=0 for ten minutes, not for as long
-// as the session lives: the request stays open on the consent page until then.
+// A sign-in satisfies prompt=login and max_age=0 for ten minutes, and not for as long
+// as the session lives. In these minutes the person may read the consent page.
 func TestFreshSignInExpires(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string][]string{"prompt=login": {"prompt", "login"}, "max_age=0": {"max_age", "0"}} {
@@ -230,9 +230,9 @@ func TestPageHeaders(t *testing.T) {
 	}
 }
 
-// A faulty request with prompt=none leads somebody who is not signed in nowhere:
-// anybody may register an address. Only what prompt=none asks for, an answer
-// instead of a page, is a redirect.
+// A faulty request with prompt=none does not redirect somebody who is not signed in,
+// because anybody may register an address. Only the errors that prompt=none asks for
+// in place of a page are redirects.
 func TestFaultyRequestWithoutAPage(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -38,7 +38,7 @@ func newServiceWith(t *testing.T, o apptest.Options) *service {
 	return s
 }
 
-// client registers a rider's client; changes are pairs.
+// client registers a rider's client; changes are pairs of a name and a value.
 func (s *service) client(t testing.TB, changes ...any) registration {
 	t.Helper()
 	a := s.register(t, changes...)

@@ -223,7 +223,7 @@ func watch() step {
 		window.faults = [];
 		addEventListener("error", e => faults.push("error: " + e.message));
 		addEventListener("securitypolicyviolation", e => {
-			if (e.blockedURI !== "eval" && e.effectiveDirective !== "style-src-attr") {
+			if (e.blockedURI !== "eval") {
 				faults.push(e.effectiveDirective + " blocked " + e.blockedURI + ", line " + e.lineNumber + " " + e.columnNumber);
 			}
 		});`})

@@ -59,7 +59,7 @@ func TestGo(t *testing.T) {
 
 // fetching are commands that ask a registry, or make the module that fetching
 // needs. The tests leave them out: they have the same packages from lock files.
-var fetching = regexp.MustCompile(`(?m)^(npm install .*|pip install .*|go mod init .*|go get -tool .*|go mod tidy && )`)
+var fetching = regexp.MustCompile(`(?m)^(npm init .*|npm install .*|pip install .*|go mod init .*|go get -tool .*|go mod tidy && )`)
 
 // commands returns the block of commands of docs/clients.md that contains a text,
 // without what fetches packages.

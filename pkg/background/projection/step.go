@@ -143,7 +143,7 @@ func (s Step) read(ctx context.Context, h table.Handle, t *table.Tenant, keys []
 	return out, shard, readWallets(ctx, t, out)
 }
 
-// compare sets what was counted of the piece's item, what must be counted of it
+// compare sets what was counted of the item, what must be counted of it
 // now, and the difference.
 func (s Step) compare(p *piece, now string) (err error) {
 	if p.was, err = countedOf(p.stored); err != nil {

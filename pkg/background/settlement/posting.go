@@ -56,7 +56,7 @@ func (c *Check) postings(ctx context.Context, t table.Tenant, trips []trip.Trip,
 	return nil
 }
 
-// versionsOf returns every version of a receipt, of which it is the newest.
+// versionsOf returns every version of a receipt. it is the item of the newest one.
 func versionsOf(ctx context.Context, t table.Tenant, it table.Item) (out []receipt.Receipt, err error) {
 	newest, err := receipt.FromItem(it)
 	if err == nil && newest.Version > 1 {

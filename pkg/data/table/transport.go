@@ -120,8 +120,7 @@ func contents(body io.ReadCloser, length int64) ([]byte, error) {
 	return all.Bytes(), errors.Join(err, body.Close())
 }
 
-// After these errors of an attempt, the SDK sends the request again, as it does
-// without a response.
+// The SDK treats these errors as a lost response: it sends the request again.
 var (
 	errDamaged  = errors.New("the response of the table does not match its checksum")
 	errTooLarge = errors.New("the response of the table is larger than 32 MiB")

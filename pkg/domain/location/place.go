@@ -11,13 +11,11 @@ import (
 	"svc/pkg/data/table"
 )
 
-// The levels of cells. An index partition is a cell of the level partitioned,
-// about 18 km wide. Within it, entries are in the order of their cells of the
-// level listed, about 1.1 km wide. In this order, all cells inside of a larger
-// cell are one range.
+// The levels of cells. All cells inside of a larger cell are one range of listed
+// cells.
 const (
-	partitioned = 9
-	listed      = 13
+	partitioned = 9  // of an index partition, about 18 km wide
+	listed      = 13 // by which entries are ordered, about 1.1 km wide
 )
 
 // earth is the mean radius of the earth in kilometres (IUGG).

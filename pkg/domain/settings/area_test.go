@@ -64,8 +64,8 @@ func TestParseArea(t *testing.T) {
 	}
 }
 
-// sameRings compares two areas. A ring in the other direction is another ring,
-// except in the case that is named for it.
+// sameRings reports whether two areas are equal. In one case of the test it also
+// accepts a ring in the other direction.
 func sameRings(got, want string) bool {
 	return got == want || want == polygon(`[[[13,52],[13,53],[14,53],[14,52],[13,52]]]`) &&
 		got == polygon(`[[[13,52],[14,52],[14,53],[13,53],[13,52]]]`)

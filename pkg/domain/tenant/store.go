@@ -246,7 +246,7 @@ func record(t table.Tenant, n Tenant) table.Item {
 	return table.Item{Key: Key(t), Type: "tenant", Version: 1, Doc: n}
 }
 
-// flags returns the tenant's data that every request with an access token reads.
+// flags returns what every request with an access token reads of the tenant.
 func flags(n Tenant) map[string]any {
 	return map[string]any{"disabled": n.Disabled, authz.Taxi: n.TaxiEnabled, authz.Delivery: n.DeliveryEnabled,
 		"currency": n.Currency, "readShards": n.ReadShards, "writeShards": n.WriteShards, "name": n.Name, "slug": n.Slug,

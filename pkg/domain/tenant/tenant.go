@@ -3,6 +3,7 @@ package tenant
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -120,6 +121,19 @@ func (t *Tenant) normalize(was Tenant) error {
 	wrong.Unless(err == nil && t.Timezone != "" && t.Timezone != "Local", "timezone",
 		"expected a name of the IANA database, as in Europe/Lisbon")
 	return wrong.Err()
+}
+
+// Check returns what is wrong with a field of a new tenant, "" if nothing is.
+func (t Tenant) Check(field string) string {
+	var f *fault.Error
+	if errors.As(t.normalize(Tenant{}), &f) {
+		for _, d := range f.Details {
+			if d.Field == field {
+				return d.Message
+			}
+		}
+	}
+	return ""
 }
 
 // limit converts a limit of amounts to its stored form. "" stays.

@@ -44,7 +44,7 @@ func (t Trip) past(event Event, by LogActor, to Status, data LogData, now time.T
 	return t
 }
 
-// words returns the number of bytes that people wrote.
+// words returns how many bytes of the entry people wrote.
 func (d LogData) words() int {
 	n := 0
 	for _, text := range []*string{d.Reason, d.Comment} {
@@ -58,10 +58,10 @@ func (d LogData) words() int {
 // system is the kind of the service as an actor, and its identifier.
 const system = "system"
 
-// ByDriver is the driver with the identifier.
+// ByDriver names a driver as the actor.
 func ByDriver(id string) LogActor { return LogActor{string(authz.Driver), id} }
 
-// ByRider is the rider with the identifier.
+// ByRider names a rider as the actor.
 func ByRider(id string) LogActor { return LogActor{string(authz.Rider), id} }
 
 // ByOperator is the operator with the identifier: that of a person, or svc: and the

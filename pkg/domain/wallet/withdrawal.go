@@ -135,10 +135,9 @@ func reader(read func(context.Context, table.Key) (table.Item, error), t table.T
 	return read
 }
 
-// End pays, refuses or takes back the withdrawal that was read as it. Only the
+// End pays, refuses or takes back a withdrawal. it is its item, read before. Only the
 // driver may take it back: for another driver's, the error is a 404. Errors: a 409
-// if it is not asked for any more, or if the wallet does not have the amount any
-// more.
+// if the withdrawal has ended already, or if the wallet no longer has the amount.
 func (s Till) End(ctx context.Context, it table.Item, driver, status string, reason *string) (*Withdrawal, error) {
 	var out Withdrawal
 	stale, look := false, false

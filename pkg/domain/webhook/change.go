@@ -97,7 +97,8 @@ func (r Record) Ask(tx *table.Tx, t table.Tenant, by audit.By, what string, q Re
 		return errSubscription
 	}
 	if r.Status != Enabled {
-		return fault.InvalidState("The webhook endpoint is %s. Only an enabled one gets events.", r.Status)
+		return fault.InvalidState("The webhook endpoint is %s. Only an enabled one gets events. "+
+			"Start its receiver, then set `enabled` to true.", r.Status)
 	}
 	tx.Create(q.Item(t, r.ID, ids.New(ids.Request, by.At), by.At))
 	audit.Append(tx, t, by, "webhook."+what, r.ID, nil, q)

@@ -1,6 +1,6 @@
 // Package webhook owns webhook endpoints: addresses to which a tenant's events are
 // sent. It owns what an endpoint is, its signing secrets, the state of each
-// delivery, what is asked of the sender, and the endpoints that operators use.
+// delivery, the requests to the sender, and the API's operations on endpoints.
 //
 //	webhook.go       an endpoint, its address and its stored form
 //	change.go        changes of endpoints, for the rows and for svc webhook

@@ -170,8 +170,8 @@ func patch(ctx context.Context, c *api.Caller, in *PatchInput) (*Endpoint, error
 		if b.URL != nil && *b.URL != r.URL {
 			r.URL = *b.URL
 			r.challenge()
-		} else if b.Enabled != nil && *b.Enabled && r.Status != Enabled {
-			r.challenge()
+		} else if b.Enabled != nil && *b.Enabled {
+			r.Enable()
 		}
 		if b.Enabled != nil && !*b.Enabled && r.Status != Disabled {
 			r.Disable(ByOperator, c.Now)

@@ -128,6 +128,13 @@ func (r *Record) challenge() {
 	r.Challenges++
 }
 
+// Enable asks for a new challenge, unless the endpoint has echoed one.
+func (r *Record) Enable() {
+	if r.Status != Enabled {
+		r.challenge()
+	}
+}
+
 // Disable ends all deliveries to the endpoint.
 func (r *Record) Disable(reason string, now time.Time) {
 	r.Status, r.Reason, r.DisabledAt = Disabled, &reason, timestamp.Format(now)

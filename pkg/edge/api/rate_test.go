@@ -70,8 +70,8 @@ func TestRetryAfterIsEnough(t *testing.T) {
 	}
 }
 
-// The memory does not grow with the number of tenants and clients. An empty
-// bucket is kept when a generation ends.
+// The memory does not grow with the number of tenants and clients. A bucket without
+// tokens outlives the generation in which it was made.
 func TestBucketsAreBounded(t *testing.T) {
 	r, b := Rates{Tenant: 1, Client: 1}, &buckets{}
 	if got := admitted(b, r, "busy", "1", noon, 5); got != 2 {

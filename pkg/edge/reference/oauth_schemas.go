@@ -95,7 +95,7 @@ func words(list []string) (out []any) {
 	return out
 }
 
-// named refers to one of oauthSchemas.
+// named returns a reference to the schema of oauthSchemas with that name.
 func named(name string) *huma.Schema { return &huma.Schema{Ref: schemaPrefix + name} }
 
 func described(s *huma.Schema, description string) *huma.Schema {

@@ -196,7 +196,8 @@ func (p program) java(port int, data string) (args []string) {
 const untilInputEnds = `exec 3<&0; java "$@" </dev/null & java=$!; trap 'kill $java' TERM INT
 (cat <&3 >/dev/null; kill $java) & wait $java; wait $java`
 
-// contained returns docker's arguments for java's. The container runs as its root,
+// contained returns the arguments of docker that run java with the program's arguments
+// in a container. The container runs as its root,
 // because the image's own user may not write in the data folder.
 func (p program) contained(host string, port int, data string) []string {
 	args := []string{"run", "--rm", "--interactive", "--user", "0", "--entrypoint", "/bin/sh",

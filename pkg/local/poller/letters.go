@@ -54,8 +54,8 @@ func (l *letters) add(one DeadLetter) error {
 	return nil
 }
 
-// GiveUp stores records that no retry of the function can process. The function
-// calls it, and knows no shard.
+// GiveUp stores records that no retry of the function can process. They are
+// stored without a shard, because the function that calls GiveUp does not know it.
 func (p *Poller) GiveUp(_ context.Context, function string, records []events.DynamoDBEventRecord, cause error) error {
 	for _, r := range records {
 		if err := p.letters.add(DeadLetter{At: time.Now().UTC(), Function: function, Error: cause.Error(),

@@ -62,8 +62,9 @@ func TestGuides(t *testing.T) {
 			}
 		}
 	}
-	if guides < 7 {
-		t.Errorf("the reference links to %d guides", guides)
+	nav, _, _ := strings.Cut(get("/docs/guides/tutorial").Body.String(), "</nav>")
+	if all := strings.Count(nav, `<a href="/docs/guides/`); guides != all {
+		t.Errorf("the reference links to %d guides of %d", guides, all)
 	}
 	if got := get("/docs/guides/decisions").Code; got != http.StatusNotFound {
 		t.Errorf("a document that is no guide: %d", got)

@@ -19,9 +19,11 @@ import (
 var assets embed.FS
 
 // pagePolicy lets the page load nothing but its own files and call nothing but
-// its own service. The script inserts style sheets; they have the nonce.
+// its own service. The script inserts style sheets, which have the nonce, and styles of
+// single elements, which have no place for one.
 const pagePolicy = "default-src 'none'; script-src 'self'; connect-src 'self'; img-src 'self' data:; " +
-	"font-src 'self'; style-src 'self' 'nonce-NONCE'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+	"font-src 'self'; style-src 'self' 'nonce-NONCE'; style-src-attr 'unsafe-inline'; " +
+	"frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 
 // file is one file of the page. Its name in the URL contains the hash of its
 // content, so it never changes.
