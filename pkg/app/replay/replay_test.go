@@ -275,6 +275,8 @@ func (s *deployment) normal(t *testing.T, answer []byte) (goldenResponse, []byte
 		out.Body = "page: " + s.masked(string(title[1]))
 	case len(raw) > 20_000:
 		out.Body = "more than 20,000 bytes" // the OpenAPI document has its own golden file
+	case out.Headers["content-type"] == "text/event-stream":
+		out.Body = s.masked(string(raw))
 	case len(raw) > 0:
 		masked := json.RawMessage(s.masked(string(raw)))
 		if !json.Valid(masked) {

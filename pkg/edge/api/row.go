@@ -42,6 +42,7 @@ type Row struct {
 	idKind string // of the identifiers that the path may have; "" for any
 
 	needs    func(table.Tenant, Peek) []table.Key
+	streams  bool // the answer is Streamed
 	recent   bool // the items of needs may be as old as recentTTL
 	early    func(ctx context.Context, t table.Tenant, actor string) (any, error)
 	register func(huma.API, huma.Operation)
@@ -176,6 +177,7 @@ func Delete[In, Out any](path, id string, p authz.Policy, h Handler[In, Out], op
 
 func row[In, Out any](method, path, id string, p authz.Policy, h Handler[In, Out], options []Option) Row {
 	r := Row{Method: method, Path: path, ID: id, Policy: p, Status: http.StatusOK}
+	_, r.streams = any((*Out)(nil)).(Streamed)
 	for _, set := range options {
 		set(&r)
 	}
