@@ -48,6 +48,9 @@ type Row struct {
 	register func(huma.API, huma.Operation)
 }
 
+// Streams reports whether the row responds with server-sent events.
+func (r Row) Streams() bool { return r.streams }
+
 // Handler does an endpoint's work for an authorized caller. In is a struct with
 // huma's tags. Out is the JSON body of the response.
 type Handler[In, Out any] func(ctx context.Context, c *Caller, in *In) (*Out, error)
