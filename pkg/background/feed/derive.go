@@ -227,7 +227,7 @@ func ofPosting(s subject) (result, error) {
 	if strings.Contains(s.item.PK, "#WALLET#"+string(wallet.Driver)+"#") {
 		d.CustomerID, d.DriverID = "", actor
 	}
-	out.tell("wallet.posted", p.ID, "posted", p.CreatedAt, d)
+	out.tell("wallet.posted", p.ID, "posted#"+actor, p.CreatedAt, d) // two wallets may use one identifier
 	return out, nil
 }
 
