@@ -68,16 +68,7 @@ receipt of a trip that is not completed.`,
 				if err != nil {
 					return err
 				}
-				bar.follow(r, n.Slug+": comparing receipts of trips", total)
-				if err := checkLedger(ctx, t, r); err != nil {
-					return err
-				}
-				bar.follow(r, n.Slug+": comparing counts of trips", total)
-				if err := check(r).Tenant(ctx, t); err != nil {
-					return err
-				}
-				bar.follow(r, n.Slug+": comparing events of trips", total)
-				return (&feed.Check{Run: r, Now: time.Now}).Tenant(ctx, t)
+				return verifyTenant(ctx, n.Slug, t, r, func(of string) { bar.follow(r, of, total) })
 			}, func() error {
 				return check(run("")).Posts(ctx, p.db.Platform(feedback.Kinds...), feedback.AllPartition)
 			})
@@ -99,6 +90,20 @@ receipt of a trip that is not completed.`,
 				"receipts of trips that are not completed; compared: %s",
 				len(all), seen)
 		})}
+}
+
+// verifyTenant makes all checks of one tenant. It names each before it begins.
+func verifyTenant(ctx context.Context, slug string, t table.Tenant, r *reconcile.Run, begins func(string)) error {
+	begins(slug + ": comparing receipts of trips")
+	if err := checkLedger(ctx, t, r); err != nil {
+		return err
+	}
+	begins(slug + ": comparing counts of trips")
+	if err := check(r).Tenant(ctx, t); err != nil {
+		return err
+	}
+	begins(slug + ": comparing events of trips")
+	return (&feed.Check{Run: r, Now: time.Now}).Tenant(ctx, t)
 }
 
 // each calls the function one for each tenant with a given slug. Without slugs it

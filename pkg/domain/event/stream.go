@@ -9,12 +9,13 @@ import (
 	"svc/pkg/edge/api"
 )
 
-const streamText = "The feed as server-sent events. Each message has an event as `data` and its cursor as `id`; a message " +
-	"`cursor` has only the `id`. A client that reconnects sends `Last-Event-ID` and misses nothing. What the token may do " +
-	"is checked again every two seconds: when it may not read on, the last message is `refused`, with the error as " +
-	"`data`. A comment comes every 15 seconds, and the stream ends after 14 minutes; `retry` says when to come back. " +
-	"A company has at most 32 streams in a process; one more gets a 429. Where the gateway cannot stream, the response is " +
-	"one page, and a client reads on after `retry`. The token is sent in the header `Authorization` and never in the " +
+const streamText = "The feed as server-sent events. Each message has an event as `data` and its cursor as `id`; a " +
+	"message `cursor` has only the `id`. A client that reconnects sends `Last-Event-ID` and misses " +
+	"nothing. What the token may do is checked again every two seconds: when it may not read on, the last " +
+	"message is `refused`, with the error as `data`. A comment comes every 15 seconds, and the stream " +
+	"ends after 14 minutes; `retry` says when to come back. A company has at most 32 streams in a " +
+	"process; one more gets a 429. Where the gateway cannot stream, the response is one page, and a " +
+	"client reads on after `retry`. The token is sent in the header `Authorization` and never in the " +
 	"query, so a browser uses `fetch` and not `EventSource`."
 
 // StreamRows returns the endpoint of the stream.
