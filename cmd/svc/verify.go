@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"svc/pkg/background/feed"
 	"svc/pkg/background/projection"
 	"svc/pkg/background/reconcile"
 	"svc/pkg/background/settlement"
@@ -39,18 +40,19 @@ func (c compared) String() string {
 
 func verifyCommand(c *cli) *cobra.Command {
 	return &cobra.Command{Use: "verify [SLUG…]",
-		Short: "Compare balances, receipts, counters and ranks with the items",
+		Short: "Compare balances, receipts, counters, ranks and events with the items",
 		Long: `Add up every balance from its postings and every counter from its items. Compare receipts,
 postings and trip counts with completed trips, the mean ratings of drivers and riders with rated
 trips, wallet names with drivers and riders, and search rows and ranks with the items that they list.
-The command changes nothing. It prints how many things of each kind it compared; with --json only if
-something differs.
+Compare the event feed with the logs of trips: it names events that are missing, doubled or of no
+change. The command changes nothing. It prints how many things of each kind it compared; with --json
+only if something differs.
 
 The command may run while the service runs. It waits some seconds for changes that the stream functions
 still have to process. Before it reports a difference, it reads the data of the difference again.
 
-The exit code is 1 if something differs. svc rebuild corrects the differences, except a receipt of a
-trip that is not completed.`,
+The exit code is 1 if something differs. svc rebuild corrects the differences, except events, and a
+receipt of a trip that is not completed.`,
 		Example: "  svc verify\n  svc verify metro --json",
 		RunE: c.on(func(ctx context.Context, p platform, args []string) error {
 			all, seen, bar := []reconcile.Difference{}, compared{}, newProgress(c.err)
@@ -67,12 +69,7 @@ trip that is not completed.`,
 				if err != nil {
 					return err
 				}
-				bar.follow(r, n.Slug+": comparing receipts of trips", total)
-				if err := checkLedger(ctx, t, r); err != nil {
-					return err
-				}
-				bar.follow(r, n.Slug+": comparing counts of trips", total)
-				return check(r).Tenant(ctx, t)
+				return verifyTenant(ctx, n.Slug, t, r, func(of string) { bar.follow(r, of, total) })
 			}, func() error {
 				return check(run("")).Posts(ctx, p.db.Platform(feedback.Kinds...), feedback.AllPartition)
 			})
@@ -90,10 +87,24 @@ trip that is not completed.`,
 			if err := c.show(all, shown); err != nil {
 				return err
 			}
-			return fmt.Errorf("%d derived values differ from the items; svc rebuild corrects them, except receipts of trips "+
-				"that are not completed; compared: %s",
+			return fmt.Errorf("%d derived values differ from the items; svc rebuild corrects them, except events, and "+
+				"receipts of trips that are not completed; compared: %s",
 				len(all), seen)
 		})}
+}
+
+// verifyTenant makes all checks of one tenant. It names each before it begins.
+func verifyTenant(ctx context.Context, slug string, t table.Tenant, r *reconcile.Run, begins func(string)) error {
+	begins(slug + ": comparing receipts of trips")
+	if err := checkLedger(ctx, t, r); err != nil {
+		return err
+	}
+	begins(slug + ": comparing counts of trips")
+	if err := check(r).Tenant(ctx, t); err != nil {
+		return err
+	}
+	begins(slug + ": comparing events of trips")
+	return (&feed.Check{Run: r, Now: time.Now}).Tenant(ctx, t)
 }
 
 // each calls the function one for each tenant with a given slug. Without slugs it

@@ -127,7 +127,11 @@ func mismatch(doc *huma.OpenAPI, method, path string, a recordedAnswer) []string
 		return []string{err.Error()}
 	}
 	result := &huma.ValidateResult{}
-	huma.Validate(doc.Components.Schemas, response.Content["application/json"].Schema, huma.NewPathBuffer(nil, 0),
+	media := response.Content["application/json"]
+	if media == nil {
+		media = response.Content["text/event-stream"]
+	}
+	huma.Validate(doc.Components.Schemas, media.Schema, huma.NewPathBuffer(nil, 0),
 		huma.ModeReadFromServer, value, result)
 	var out []string
 	for _, err := range result.Errors {

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"sync"
 
 	"svc/pkg/app"
 	"svc/pkg/data/table"
@@ -54,6 +55,11 @@ func Build(ctx context.Context, at service.Environment, rt *app.Runtime,
 	folder.Received = rt.Begun
 	out.Files, out.FilesPath = folder, files.Path
 	out.Wakes = map[string]<-chan struct{}{app.Jobs: jobs, app.Dispatch: steps}
+	closing := make(chan struct{})
+	rt.Closing, out.EndStreams = closing, sync.OnceFunc(func() { close(closing) })
+	if out.EventStreams, err = rt.EventStreams(); err != nil {
+		return out, err
+	}
 	out.Functions, err = rt.Functions()
 	out.Streams = rt.StreamFunctions()
 	out.Scheduled = rt.Scheduled()

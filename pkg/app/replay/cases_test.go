@@ -69,6 +69,8 @@ var listed = []request{
 	{name: "svc_get_trip-missing", person: boss, method: "GET", path: "/api/v1/trips/trp_01ARZ3NDEKTSV4RRFFQ69G5FAV"},
 	{name: "svc_list_events", person: boss, method: "GET", path: "/api/v1/events",
 		query: "limit=3&resource=" + trip("19")},
+	{name: "svc_stream_events", person: boss, method: "GET", path: "/api/v1/events/stream",
+		query: "after=earliest&resource=" + trip("19")},
 	{name: "svc_list_events-cursor", person: boss, method: "GET", path: "/api/v1/events", query: "after=AAAA"},
 	{name: "svc_my_events", person: rider1, method: "GET", path: "/api/v1/me/events",
 		query: "limit=2&resource=" + trip("19")},

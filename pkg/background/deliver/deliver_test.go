@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -276,6 +277,78 @@ func TestInternalAddressesAreNotDialled(t *testing.T) {
 		}
 	}
 }
+
+// TestNameThatRebinds: the first attempt resolves to a public address, the later ones
+// to an internal one. Only the first is dialled.
+func TestNameThatRebinds(t *testing.T) {
+	w, r := newWorld(t, nil), newReceiver(t)
+	hook := w.create(r.URL, "")
+	var dialled []netip.AddrPort
+	answers := []string{"93.184.216.34", "127.0.0.1", "169.254.169.254", "::ffff:10.0.0.1", "64:ff9b::a00:1"}
+	w.worker.Client = outbound.Guarded(func(context.Context, string) ([]netip.Addr, error) {
+		next := answers[0]
+		answers = answers[1:]
+		return []netip.Addr{netip.MustParseAddr(next)}, nil
+	}, func(_ context.Context, to netip.AddrPort) (net.Conn, error) {
+		dialled = append(dialled, to)
+		return nil, syscall.ECONNREFUSED
+	})
+	book, err := webhook.FromItem(w.item())
+	testkit.Must(t, err)
+	book.Endpoints[0].URL = "https://rebinds.example/"
+	testkit.Must(t, w.tenant.Load(t.Context(), book.Item(w.tenant)))
+	w.ride(1)
+	for w.run(); len(answers) > 0; {
+		w.pass(3 * time.Hour)
+	}
+	got := w.deliveries(hook.ID, "")[0].Attempts
+	if len(dialled) != 1 || dialled[0].Addr().String() != "93.184.216.34" || len(got) != 5 {
+		t.Fatalf("dialled %v, %+v", dialled, got)
+	}
+	for i, one := range got {
+		if (one.Result == "address_not_public") != (i > 0) {
+			t.Errorf("attempt %d: %s", i+1, one.Result)
+		}
+	}
+}
+
+// TestEndedDuringDelivery: when an endpoint is disabled or deleted while an attempt is
+// under way, no further one begins, by the queue or by the sweep.
+func TestEndedDuringDelivery(t *testing.T) {
+	for how, body := range map[string]string{"PATCH": `{"enabled": false}`, "DELETE": ""} {
+		w, r := newWorld(t, nil), newReceiver(t)
+		hook := w.create(r.URL, "")
+		began, goOn := make(chan struct{}), make(chan struct{})
+		inner := w.worker.Client
+		w.worker.Client = roundTrip(func(req *http.Request) (*http.Response, error) {
+			close(began) // a second attempt would panic
+			<-goOn
+			return inner.RoundTrip(req)
+		})
+		r.answers(500, nil)
+		r.take()
+		w.ride(1)
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			w.run()
+		}()
+		<-began
+		w.Want(200, nil, how, "/api/v1/webhooks/"+hook.ID, w.operator, body)
+		close(goOn)
+		<-done
+		for range 4 {
+			w.pass(6 * time.Hour)
+		}
+		if got := r.take(); len(got) != 1 {
+			t.Errorf("%s: %d requests", how, len(got))
+		}
+	}
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 func (w *world) item() table.Item {
 	w.t.Helper()

@@ -53,6 +53,9 @@ var derivers = map[string]func(subject) (result, error){
 	"webhooks": ofWebhooks, "withdrawal": ofWithdrawal, "post": ofPost,
 }
 
+// settled is the type of a trip's event that is not in its log.
+const settled = "trip.settled"
+
 // tripTypes are the types of events of those log entries whose types have another
 // name.
 var tripTypes = map[trip.Event]string{trip.EventBooked: "trip.requested", trip.EventAssigned: "trip.accepted",
@@ -101,7 +104,7 @@ func ofTrip(s subject) (result, error) {
 		if err != nil {
 			return out, err
 		}
-		out.tell("trip.settled", t.ID, "settled", r.IssuedAt, event.Data{TripID: t.ID, CustomerID: t.CustomerID,
+		out.tell(settled, t.ID, "settled", r.IssuedAt, event.Data{TripID: t.ID, CustomerID: t.CustomerID,
 			DriverID: text(t.DriverID), ReceiptID: r.ID, Status: string(t.Status)})
 		out.next.Done = true
 	}
@@ -224,7 +227,7 @@ func ofPosting(s subject) (result, error) {
 	if strings.Contains(s.item.PK, "#WALLET#"+string(wallet.Driver)+"#") {
 		d.CustomerID, d.DriverID = "", actor
 	}
-	out.tell("wallet.posted", p.ID, "posted", p.CreatedAt, d)
+	out.tell("wallet.posted", p.ID, "posted#"+actor, p.CreatedAt, d) // two wallets may use one identifier
 	return out, nil
 }
 

@@ -6,6 +6,7 @@
 //	append.go     the transaction that appends
 //	read.go       pages of the feed and their cursors
 //	endpoints.go  rows and handlers
+//	stream.go     the feed as server-sent events
 //
 // The feed of a tenant has one or more shards. The events of one resource are in
 // one shard, in the order of the resource's changes. Within a shard the events

@@ -17,13 +17,13 @@ const text = "Everything that happened, oldest first, exactly once, for 30 days.
 
 // Rows returns the endpoints of the feed.
 func Rows() []api.Row {
-	return []api.Row{
+	return append([]api.Row{
 		api.Get("/api/v1/events", "svc_list_events", authz.Operators("tenant.events:read", "VIEW_EVENTS"), list,
 			api.Extension(), api.Tag(tag), api.Summary("Read the company's events"), api.Text(text)),
 		api.Get("/api/v1/me/events", "svc_my_events", authz.Both("rider.events:read", "driver.events:read"), mine,
 			api.Extension(), api.Tag(tag), api.Summary("Read one's own events"), api.Text("The events of a rider or driver: "+
 				"those of their trips, orders, wallet and account. "+text)),
-	}
+	}, StreamRows()...)
 }
 
 // Input is the query of a feed.
@@ -50,25 +50,35 @@ func mine(ctx context.Context, c *api.Caller, in *Input) (*Feed, error) {
 // read reads a page of the caller's feed. A cursor is bound to the tenant, the
 // actor and the filters.
 func (in *Input) read(ctx context.Context, c *api.Caller, actor string) (*Feed, error) {
+	out, _, err := in.page(ctx, c, actor, false)
+	return out, err
+}
+
+// page is read, and with each it also returns the cursor after each event.
+func (in *Input) page(ctx context.Context, c *api.Caller, actor string, each bool) (*Feed, []string, error) {
 	if in.Type != "" && !Known(in.Type) {
-		return nil, fault.Field("query.type", "expected a type of event, such as trip.completed")
+		return nil, nil, fault.Field("query.type", "expected a type of event, such as trip.completed")
 	}
 	shards, err := c.ReadShards(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	q := Query{Shards: shards, Limit: in.Limit, Type: in.Type, Resource: in.Resource, Actor: actor}
+	q := Query{Shards: shards, Limit: in.Limit, Type: in.Type, Resource: in.Resource, Actor: actor, Each: each}
 	if q.After, err = in.Start(ctx, c, actor, shards); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if in.After == "latest" {
-		return &Feed{Items: []Event{}, Cursor: in.CursorOf(c, actor, q.After)}, nil
+		return &Feed{Items: []Event{}, Cursor: in.CursorOf(c, actor, q.After)}, nil, nil
 	}
 	page, err := Read(ctx, c.Tenant, q, c.Now)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return &Feed{Items: page.Events, Cursor: in.CursorOf(c, actor, page.After), HasMore: page.More}, nil
+	ids := make([]string, len(page.Each))
+	for i, after := range page.Each {
+		ids[i] = in.CursorOf(c, actor, after)
+	}
+	return &Feed{Items: page.Events, Cursor: in.CursorOf(c, actor, page.After), HasMore: page.More}, ids, nil
 }
 
 func (in *Input) bound(c *api.Caller, actor string) []string {

@@ -21,6 +21,7 @@ type Query struct {
 	Type     string // "" for any
 	Resource string // "" for any
 	Actor    string // the rider or driver whose events these are; "" for all events
+	Each     bool   // also return the position after each event
 }
 
 func (q Query) wants(e Event) bool {
@@ -33,6 +34,7 @@ type Page struct {
 	Events []Event
 	After  []int64 // positions from which the next page continues
 	More   bool
+	Each   [][]int64 // positions after each event, if the query asks for them
 }
 
 // ErrExpired is the 410 for a position whose next event is no longer in the feed.
@@ -61,7 +63,7 @@ func Read(ctx context.Context, t table.Tenant, q Query, now time.Time) (Page, er
 	if err := group.Wait(); err != nil {
 		return Page{}, err
 	}
-	return merge(runs, q.Limit), nil
+	return merge(runs, q.Limit, q.Each), nil
 }
 
 // run is what was read of a shard, without the events that the query does not
@@ -132,8 +134,8 @@ func (q Query) page(ctx context.Context, t table.Tenant, shard int, after int64,
 
 // merge merges the shards by time and keeps the order of each. It cuts the
 // result at the limit.
-func merge(runs []run, limit int) Page {
-	out, used := Page{Events: []Event{}, After: make([]int64, len(runs))}, make([]int, len(runs))
+func merge(runs []run, limit int, each bool) Page {
+	out, used := Page{Events: []Event{}}, make([]int, len(runs))
 	for len(out.Events) < limit {
 		next := -1
 		for i, r := range runs {
@@ -145,12 +147,23 @@ func merge(runs []run, limit int) Page {
 			break
 		}
 		out.Events = append(out.Events, runs[next].events[used[next]])
-		used[next]++
+		if used[next]++; each {
+			out.Each = append(out.Each, positions(runs, used))
+		}
 	}
 	for i, r := range runs {
-		out.After[i], out.More = r.end, out.More || r.more
-		if used[i] < len(r.events) {
-			out.After[i], out.More = r.numbers[used[i]]-1, true
+		out.More = out.More || r.more || used[i] < len(r.events)
+	}
+	out.After = positions(runs, used)
+	return out
+}
+
+// positions returns the positions after so many events of each run.
+func positions(runs []run, used []int) []int64 {
+	out := make([]int64, len(runs))
+	for i, r := range runs {
+		if out[i] = r.end; used[i] < len(r.events) {
+			out[i] = r.numbers[used[i]] - 1
 		}
 	}
 	return out

@@ -21,6 +21,7 @@ type Entry struct {
 	Resource  authz.Resource // the token must have been issued for it
 	Confirmed bool           // a person confirmed this call
 	KeyLife   time.Duration  // how long the response for the Idempotency-Key is stored; 0: retention
+	polls     bool           // it asks for the next page of a stream
 }
 
 // errUnconfirmed means that the request is valid and permitted, but a person

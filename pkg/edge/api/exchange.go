@@ -70,6 +70,7 @@ func (x *exchange) serve(ctx context.Context) error {
 		return err
 	}
 	x.row, x.form = row, chooseForm(row.forms, strings.Join(x.r.Header.Values("Accept"), ","))
+	x.resume()
 	if !row.deprecated.IsZero() {
 		x.header.Set("Deprecation", "@"+strconv.FormatInt(row.deprecated.Unix(), 10))
 		x.header.Set("Sunset", row.sunset.UTC().Format(http.TimeFormat))
@@ -266,6 +267,9 @@ func (x *exchange) serveRead(ctx context.Context) error {
 		if err := x.after(ctx); err != nil {
 			return err
 		}
+	}
+	if x.row.streams { // the server writes the page
+		return nil
 	}
 	return x.finish(ctx)
 }

@@ -48,10 +48,14 @@ type Row struct {
 	forms []Form // of the response, beside JSON
 
 	needs    func(table.Tenant, Peek) []table.Key
+	streams  bool // the answer is Streamed
 	recent   bool // the items of needs may be as old as recentTTL
 	early    func(context.Context, table.Tenant, Peek) (any, error)
 	register func(huma.API, huma.Operation)
 }
+
+// Streams reports whether the row responds with server-sent events.
+func (r Row) Streams() bool { return r.streams }
 
 // Handler does an endpoint's work for an authorized caller. In is a struct with
 // huma's tags. Out is the JSON body of the response.
@@ -193,6 +197,7 @@ func Delete[In, Out any](path, id string, p authz.Policy, h Handler[In, Out], op
 
 func row[In, Out any](method, path, id string, p authz.Policy, h Handler[In, Out], options []Option) Row {
 	r := Row{Method: method, Path: path, ID: id, Policy: p, Status: http.StatusOK}
+	_, r.streams = any((*Out)(nil)).(Streamed)
 	for _, set := range options {
 		set(&r)
 	}

@@ -36,6 +36,7 @@ type Config struct {
 	Rates    Rates                                    // limits per process
 	Sealer   signing.Sealer                           // seals secrets that rows make; nil if none does
 	Files    Links                                    // nil: Caller.Link panics
+	Closing  <-chan struct{}                          // closed when streams must end; nil: never
 	Begun    func()                                   // called after Caller.Begun; may be nil
 
 	// Phones returns the number that a typed phone stands for in a country, nil if it
@@ -72,6 +73,7 @@ type Server struct {
 	shards  cache[string, int]           // readShards by tenant
 	recent  cache[table.Key, table.Item] // items of rows with NeedsRecent
 	buckets buckets
+	streams streams
 	clients table.Platform
 	posts   table.Platform
 	scopes  map[authz.Audience][]string // that some operation needs, sorted
@@ -196,9 +198,12 @@ type Observation struct {
 	Cause     error // of the error, for the log; nil if there is none
 }
 
+// itself is the API's resource.
+var itself = authz.Resource{Path: authz.API}
+
 // ServeHTTP serves one request to the API.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	_ = s.serve(w, r, Entry{Resource: authz.Resource{Path: authz.API}}, (*exchange).serve) // the error is written
+	_ = s.serve(w, r, Entry{Resource: itself}, (*exchange).serve) // the error is written
 }
 
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, e Entry,
@@ -212,6 +217,10 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, e Entry,
 	x.r = r.WithContext(ctx)
 	o := Observation{RequestID: id, Method: r.Method}
 	err := run(x, ctx)
+	page, follows := x.answer.(Streamed)
+	if follows = follows && err == nil && !e.polls; follows {
+		err = s.streams.enter(x.caller.Actor.TenantID)
+	}
 	switch {
 	case errors.Is(err, errUnconfirmed):
 		o.Status, o.Code = http.StatusOK, "unconfirmed"
@@ -221,7 +230,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, e Entry,
 		o.Status = f.Status()
 		x.challenge(f)
 		writeFault(w, f)
-	case x.payload == nil: // Admit
+	case x.payload == nil: // Admit, or a page of a stream
 		o.Status = http.StatusOK
 	default:
 		o.Status = x.status
@@ -229,6 +238,10 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, e Entry,
 	}
 	o.describe(x, s.Now().Sub(began), meter.Usage())
 	s.report(ctx, o)
+	if follows && err == nil {
+		defer s.streams.leave(o.Tenant)
+		s.follow(w, r, page)
+	}
 	return err
 }
 

@@ -59,6 +59,9 @@ func (a *answer) Header() http.Header { return a.header }
 // Flush does nothing: a function returns its response in one piece.
 func (a *answer) Flush() {}
 
+// FlushError tells http.ResponseController so.
+func (a *answer) FlushError() error { return http.ErrNotSupported }
+
 var oneLine = strings.NewReplacer("\r", " ", "\n", " ")
 
 // WriteHeader freezes status and headers. It ignores an informational status

@@ -56,6 +56,9 @@ func toolsOf(s *api.Server) ([]*tool, error) {
 	var out []*tool
 	schemas := s.OpenAPI().Components.Schemas
 	for _, op := range s.Operations() {
+		if op.Streams() {
+			continue // the result of a tool has an end
+		}
 		t, err := toolOf(op, schemas)
 		if err != nil {
 			return nil, fmt.Errorf("tool %s: %w", op.ID, err)

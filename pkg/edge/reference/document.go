@@ -1,6 +1,7 @@
 package reference
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -325,7 +326,7 @@ func prune(node any) {
 func success(op *huma.Operation) *huma.MediaType {
 	for _, status := range []int{http.StatusOK, http.StatusCreated} {
 		if r := op.Responses[strconv.Itoa(status)]; r != nil && r.Content != nil {
-			return r.Content["application/json"]
+			return cmp.Or(r.Content["application/json"], r.Content["text/event-stream"])
 		}
 	}
 	return nil

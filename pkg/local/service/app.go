@@ -22,6 +22,10 @@ type App struct {
 	Scheduled map[string]func(context.Context) error
 	// Wakes also start a scheduled function.
 	Wakes map[string]<-chan struct{}
+	// EventStreams serve paths whose responses are streamed, and EndStreams ends those
+	// that are open. It may be nil.
+	EventStreams map[string]http.Handler
+	EndStreams   func()
 	// Files serves files, and FilesPath is the beginning of their addresses.
 	Files     http.Handler
 	FilesPath string
@@ -35,7 +39,7 @@ func (a App) gateway(template []byte, log *slog.Logger) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	g.Log = log
+	g.Log, g.Streams = log, a.EventStreams
 	if a.Files == nil {
 		return g, nil
 	}

@@ -172,6 +172,9 @@ func (s *Service) assemble(ctx context.Context, o Options, listener net.Listener
 	if s.server.Handler, err = app.gateway(o.Template, o.Log); err != nil {
 		return err
 	}
+	if app.EndStreams != nil {
+		s.server.RegisterOnShutdown(app.EndStreams)
+	}
 	if o.Wrap != nil {
 		if s.server.Handler, err = o.Wrap(s.server.Handler); err != nil {
 			return err

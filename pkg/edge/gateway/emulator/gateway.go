@@ -34,6 +34,9 @@ type Gateway struct {
 	Now   func() time.Time // time of requests; default time.Now
 	NewID func() string    // ids of requests; default random
 	Log   *slog.Logger     // failures of functions; default slog.Default
+	// Streams handle the paths that CloudFront sends to function URLs with response
+	// streaming.
+	Streams map[string]http.Handler
 
 	table     table
 	cors      *cors
@@ -90,6 +93,10 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.cors.answer(w.Header(), r)
 	if headerSize(r) > MaxHeader {
 		refuse(w, http.StatusRequestHeaderFieldsTooLarge, "Request Header Fields Too Large")
+		return
+	}
+	if h := g.Streams[r.URL.Path]; h != nil && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
+		h.ServeHTTP(w, r)
 		return
 	}
 	route, parameters, ok := g.table.find(r.Method, r.URL.EscapedPath())

@@ -1,0 +1,178 @@
+package feed
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"svc/pkg/background/reconcile"
+	"svc/pkg/base/timestamp"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/event"
+	"svc/pkg/domain/tenant"
+	"svc/pkg/domain/trip"
+)
+
+// Check compares a tenant's feed with the logs of its trips. It finds events that are
+// missing, that came twice, and that no log has. It keeps an identifier of each event
+// in memory.
+type Check struct {
+	*reconcile.Run
+	Now func() time.Time
+}
+
+// told is what the feed has of one event.
+type told struct {
+	times int
+	trip  string // "" if the event is not about a trip
+	kind  string
+	at    string
+}
+
+// margin keeps away from events that expire during the check.
+const margin = 24 * time.Hour
+
+// Tenant checks one tenant. The feed is read first, so it may lack what the logs got
+// meanwhile: what a log has and the feed lacks is looked for again.
+func (c *Check) Tenant(ctx context.Context, t table.Tenant) error {
+	seen, after := map[string]told{}, map[int]int64{}
+	if err := c.read(ctx, t, after, seen); err != nil {
+		return err
+	}
+	lacks := map[string]told{}
+	err := tenant.EachShard(ctx, t, func(shard int) error {
+		for items, err := range t.Pages(ctx, t.Partition("TRIPS", strconv.Itoa(shard)), table.Query{Index: 1, Limit: 100}) {
+			if err == nil {
+				err = c.compare(ctx, t, items, seen, lacks)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("checking events: %w", err)
+	}
+	err = c.Until(ctx, "the events", func(look int) (bool, error) {
+		late := map[string]told{}
+		if err := c.read(ctx, t, after, late); err != nil {
+			return false, err
+		}
+		maps.DeleteFunc(lacks, func(id string, _ told) bool { return late[id].times > 0 })
+		return len(lacks) == 0 || look == reconcile.Patience, nil
+	})
+	for _, id := range slices.Sorted(maps.Keys(lacks)) {
+		c.Report("event", lacks[id].trip+" "+id, lacks[id].kind, "missing in the feed")
+	}
+	for _, id := range slices.Sorted(maps.Keys(seen)) {
+		switch one := seen[id]; {
+		case one.times > 1:
+			c.Report("event", one.trip+" "+id, one.kind+" once", fmt.Sprintf("%d times in the feed", one.times))
+		case one.trip != "":
+			c.Report("event", one.trip+" "+id, "nothing in the log", one.kind+" in the feed")
+		}
+	}
+	return err
+}
+
+// read adds the events behind the positions to those that were seen, and moves the
+// positions on. It reports numbers that no event has.
+func (c *Check) read(ctx context.Context, t table.Tenant, after map[int]int64, seen map[string]told) error {
+	last, err := event.Newest(ctx, t)
+	if err != nil {
+		return err
+	}
+	if len(after) == 0 {
+		first, err := event.Earliest(ctx, t, len(last), c.Now())
+		if err != nil {
+			return err
+		}
+		for shard, n := range first {
+			after[shard] = n
+		}
+	}
+	for shard, end := range last {
+		for after[shard] < end {
+			to := min(end, after[shard]+perPage)
+			page, _, err := event.Between(ctx, t, shard, after[shard], to)
+			if err != nil {
+				return err
+			}
+			for n := after[shard] + 1; n <= to; n++ {
+				e, ok := page[n]
+				if !ok {
+					c.Report("event", fmt.Sprintf("number %d of shard %d", n, shard), "an event", "nothing")
+					continue
+				}
+				key := e.ID
+				if e.Type == settled {
+					key = settledKey(e.Resource)
+				}
+				seen[key] = told{seen[key].times + 1, e.Data.TripID, e.Type, e.Timestamp}
+			}
+			c.Count("event", len(page))
+			after[shard] = to
+		}
+	}
+	return nil
+}
+
+// compare takes the events of the trips' logs out of those that were seen. A trip of
+// which the feed has nothing is from before the feed.
+func (c *Check) compare(ctx context.Context, t table.Tenant, items []table.Item, seen, lacks map[string]told) error {
+	keys := make([]table.Key, len(items))
+	for i, it := range items {
+		keys[i] = event.EmittedKey(t, it.Key)
+	}
+	emitted, err := t.Batch(ctx, keys...)
+	if err != nil {
+		return err
+	}
+	c.Read(len(items))
+	for i, it := range items {
+		if !emitted[i].Found() {
+			continue
+		}
+		was, err := table.DecodeDoc[event.Emitted](emitted[i])
+		if err != nil {
+			return err
+		}
+		tr, err := trip.FromItem(it)
+		if err != nil {
+			return err
+		}
+		c.trip(tr, was, seen, lacks)
+	}
+	return nil
+}
+
+// trip takes the events of one trip out of those that were seen.
+func (c *Check) trip(tr trip.Trip, was event.Emitted, seen, lacks map[string]told) {
+	want := func(id, kind, at string) {
+		when, err := timestamp.Parse(at)
+		switch one := seen[id]; {
+		case one.times == 1:
+			delete(seen, id)
+		case one.times == 0 && err == nil && c.Now().Sub(when) < event.Kept-margin:
+			lacks[id] = told{trip: tr.ID, kind: kind}
+		}
+	}
+	log := tr.Log()
+	for _, e := range log {
+		want(event.New("", tr.ID, e.ID, e.At, event.Data{}).ID, tripType(e), e.At)
+	}
+	if was.Done {
+		want(settledKey(tr.ID), settled, log[len(log)-1].At)
+	}
+	if log[0].From != nil { // the log has dropped its first entries
+		maps.DeleteFunc(seen, func(_ string, one told) bool { return one.trip == tr.ID && one.at < log[0].At })
+	}
+}
+
+// settledKey stands for the event of a settlement, whose identifier the log does not
+// tell.
+func settledKey(trip string) string { return settled + " of " + trip }

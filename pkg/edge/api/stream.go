@@ -1,0 +1,251 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"svc/pkg/base/codec"
+	"svc/pkg/base/fault"
+	"svc/pkg/base/ids"
+	"svc/pkg/edge/gateway"
+)
+
+// Streamed is the answer of a row that responds with server-sent events (HTML
+// standard, "Server-sent events"). It is one page. The next page is the answer to
+// the same request whose query has the position as after.
+type Streamed interface {
+	Messages() []Message
+	Position() (after string, more bool)
+}
+
+// Message is one server-sent event. A client that has read it continues from ID.
+type Message struct {
+	ID   string
+	Data any
+}
+
+// lastEventID is the header in which a client says which message it read last.
+const lastEventID = "Last-Event-ID"
+
+// The times of a stream.
+const (
+	pollEach   = 2 * time.Second
+	beatEach   = 15 * time.Second // below the time after which proxies close a silent connection
+	streamLife = 14 * time.Minute // below the longest time of a function
+	patience   = 30 * time.Second // for one write or one poll
+)
+
+// The numbers of streams that one process serves at once.
+const (
+	streamsOfProcess = 256
+	streamsOfTenant  = 32
+)
+
+// streams counts the open streams of a process.
+type streams struct {
+	mu      sync.Mutex
+	all     int
+	tenants map[string]int
+}
+
+// enter counts a stream, or rejects it with a 429.
+func (s *streams) enter(tenant string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.all >= streamsOfProcess || s.tenants[tenant] >= streamsOfTenant {
+		return fault.RateLimited(patience)
+	}
+	if s.tenants == nil {
+		s.tenants = map[string]int{}
+	}
+	s.all++
+	s.tenants[tenant]++
+	return nil
+}
+
+func (s *streams) leave(tenant string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.all--
+	if s.tenants[tenant]--; s.tenants[tenant] == 0 {
+		delete(s.tenants, tenant)
+	}
+}
+
+// resume continues after the message that the client read last. A client that
+// reconnects sends its first query again, so the header overrides the query.
+func (x *exchange) resume() {
+	id := x.r.Header.Get(lastEventID)
+	if !x.row.streams || id == "" {
+		return
+	}
+	query := x.r.URL.Query()
+	query.Set("after", id)
+	at := *x.r.URL
+	at.RawQuery = query.Encode()
+	x.r.URL = &at
+}
+
+// follow writes a page and those that follow it. Each page is the answer to a
+// request of its own, so every check is made again for each.
+func (s *Server) follow(w http.ResponseWriter, r *http.Request, page Streamed) {
+	h := w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("Cache-Control", "no-store, no-transform") // a proxy that compresses would wait for more
+	h.Set("X-Accel-Buffering", "no")                 // nginx
+	h.Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(http.StatusOK)
+	if r.Method == http.MethodHead {
+		return
+	}
+	conn := http.NewResponseController(w)
+	defer func() { _ = conn.SetWriteDeadline(time.Time{}) }()
+	follower{closing: s.Closing, retry: retry(h.Get(gateway.RequestHeader)),
+		write: func(p []byte) error {
+			_ = conn.SetWriteDeadline(time.Now().Add(patience)) // a client that does not read
+			if _, err := w.Write(p); err != nil {
+				return err
+			}
+			return conn.Flush()
+		},
+		poll: func(ctx context.Context, after string) (next Streamed, err error) {
+			again := r.Clone(ctx)
+			again.Header.Set(lastEventID, after)
+			err = s.serve(&discard{}, again, Entry{Resource: itself, polls: true}, func(x *exchange, ctx context.Context) error {
+				err := x.serve(ctx)
+				next, _ = x.answer.(Streamed)
+				return err
+			})
+			return next, err
+		}}.run(r.Context(), page)
+}
+
+// follower writes one stream.
+type follower struct {
+	write   func([]byte) error // and flushes; ErrUnsupported after a write means that nothing can follow
+	poll    func(ctx context.Context, after string) (Streamed, error)
+	closing <-chan struct{}
+	retry   []byte
+}
+
+// run writes until the client is gone, a check fails, the process closes or
+// streamLife has passed.
+func (f follower) run(ctx context.Context, page Streamed) {
+	end := time.NewTimer(streamLife)
+	defer end.Stop()
+	beat := time.NewTicker(beatEach)
+	defer beat.Stop()
+	after, more := page.Position()
+	out := bytes.NewBuffer(slices.Clone(f.retry))
+	cursor(out, after)
+	for {
+		if write(out, page.Messages()) != nil || out.Len() > 0 && f.write(out.Bytes()) != nil {
+			return
+		}
+		pause := pollEach
+		if more {
+			pause = 0
+		}
+		if page = f.next(ctx, after, pause, beat.C, end.C); page == nil {
+			return
+		}
+		out.Reset()
+		was := after
+		if after, more = page.Position(); after != was && len(page.Messages()) == 0 {
+			cursor(out, after) // no event that was read is wanted
+		}
+	}
+}
+
+// next returns the next page, or nil if the stream has ended. While the service
+// fails, it asks again.
+func (f follower) next(ctx context.Context, after string, pause time.Duration, beat, end <-chan time.Time) Streamed {
+	for f.wait(ctx, pause, beat, end) {
+		page, err := f.ask(ctx, after)
+		if err == nil {
+			return page
+		}
+		refusal := fault.Of(err)
+		if ctx.Err() == nil && final(refusal) {
+			f.refuse(refusal)
+		}
+		if ctx.Err() != nil || final(refusal) {
+			return nil
+		}
+		pause = min(max(pollEach, refusal.RetryAfter), patience)
+	}
+	return nil
+}
+
+func (f follower) ask(ctx context.Context, after string) (Streamed, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	return f.poll(ctx, after)
+}
+
+// final reports whether the caller may not read on.
+func final(f *fault.Error) bool {
+	return f.Status() < http.StatusInternalServerError && f.Status() != http.StatusTooManyRequests
+}
+
+// wait waits for the next poll. It returns false if the stream has ended.
+func (f follower) wait(ctx context.Context, pause time.Duration, beat, end <-chan time.Time) bool {
+	next := time.NewTimer(pause)
+	defer next.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-f.closing:
+			_ = f.write(f.retry)
+			return false
+		case <-end:
+			_ = f.write(f.retry)
+			return false
+		case <-beat:
+			if f.write([]byte(": \n\n")) != nil {
+				return false
+			}
+		case <-next.C:
+			return true
+		}
+	}
+}
+
+// refuse tells the client why the stream ends.
+func (f follower) refuse(why *fault.Error) {
+	if body, err := errorBody(why); err == nil {
+		_ = f.write(fmt.Appendf(nil, "event: refused\ndata: %s\n\n", body))
+	}
+}
+
+// retry says when the client should come back. The times of requests differ, so that
+// the clients of a process that ends do not come back together.
+func retry(request string) []byte {
+	return fmt.Appendf(nil, "retry: %d\n\n", 1000+ids.Pick(request, 4000))
+}
+
+// cursor writes a message that only names the position. It has data, because many
+// clients keep no identifier of a message without data.
+func cursor(w io.Writer, after string) {
+	_, _ = fmt.Fprintf(w, "event: cursor\nid: %s\ndata: {}\n\n", after)
+}
+
+func write(w io.Writer, messages []Message) error {
+	for _, m := range messages {
+		data, err := codec.Marshal(m.Data) // without line breaks
+		if err != nil {
+			return err
+		}
+		if _, err = fmt.Fprintf(w, "id: %s\ndata: %s\n\n", m.ID, data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
