@@ -287,21 +287,14 @@ var listed = []endpoint{
 		}
 		return operators(target), `{"finalFare":12.5,"reason":"Measured"}`, err
 	}),
-	write(op, "GET /trips/{id}/receipt", func(ctx context.Context, w *world) (string, string, error) {
-		target, body, err := settledTrip(ctx, w)
-		return operators(target), body, err
-	}),
+	write(op, "GET /trips/{id}/receipt", operatorsReceipt),
 	write(rider, "GET /me/trips/{id}/receipt", settledTrip),
 	write(rider, "GET /me/trips/{id}", func(ctx context.Context, w *world) (string, string, error) {
 		target, err := w.drives(ctx, nil)
 		return strings.TrimSuffix(target, "/"), "", err
 	}),
-	write(op, "GET /drivers/{id}/statements/{month}", func(_ context.Context, w *world) (string, string, error) {
-		return "/api/v1/drivers/" + w.ids["driver"] + "/statements/" + time.Now().UTC().Format("2006-01"), "", nil
-	}),
-	write(driver, "GET /me/statements/{month}", func(context.Context, *world) (string, string, error) {
-		return "/api/v1/me/statements/" + time.Now().UTC().Format("2006-01"), "", nil
-	}),
+	write(op, "GET /drivers/{id}/statements/{month}", statementOf(false)),
+	write(driver, "GET /me/statements/{month}", statementOf(true)),
 	write(driver, "POST /me/wallet/withdrawals", func(ctx context.Context, w *world) (string, string, error) {
 		_, err := w.call(ctx, op, "POST", "/api/v1/wallets/postings", fmt.Sprintf(
 			`{"driverId":%q,"type":"TOP_UP","amount":5,"description":"Measured"}`, w.ids["driver"]))

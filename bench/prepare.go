@@ -165,6 +165,23 @@ func operated(actions ...string) func(ctx context.Context, w *world) (string, st
 	}
 }
 
+// operatorsReceipt is settledTrip for an operator.
+func operatorsReceipt(ctx context.Context, w *world) (string, string, error) {
+	target, body, err := settledTrip(ctx, w)
+	return operators(target), body, err
+}
+
+// statementOf prepares the driver's statement of this month.
+func statementOf(own bool) func(context.Context, *world) (string, string, error) {
+	return func(_ context.Context, w *world) (string, string, error) {
+		path := "/api/v1/drivers/" + w.ids["driver"]
+		if own {
+			path = "/api/v1/me"
+		}
+		return path + "/statements/" + time.Now().UTC().Format("2006-01"), "", nil
+	}
+}
+
 // settledTrip prepares a trip with a receipt, for an operator or a rider.
 func settledTrip(ctx context.Context, w *world) (string, string, error) {
 	target, err := w.drives(ctx, nil, "accept", "arrived", "start", "complete")

@@ -3,7 +3,7 @@ package main
 import (
 	"context"
 	"io"
-	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -25,9 +25,12 @@ func statementCommand(c *cli) *cobra.Command {
 		Example: "  svc statement metro driver1@metro.example 2026-01\n" +
 			"  svc statement metro driver1@metro.example 2026-01 --format html --lang de > january.html"}
 	format := cmd.Flags().String("format", "table", "`table|csv|html`")
-	lang := cmd.Flags().String("lang", "", "`language` of the page, such as de (default en)")
+	lang := cmd.Flags().String("lang", "en", "`language` of the page: "+strings.Join(page.Languages(), ", "))
 	cmd.RunE = c.in(func(ctx context.Context, _ platform, t table.Tenant, args []string) error {
 		if err := oneOf("format", *format, []string{"table", "csv", "html"}); err != nil {
+			return err
+		}
+		if err := oneOf("lang", *lang, page.Languages()); err != nil {
 			return err
 		}
 		found, err := findDriver(ctx, t, args[1])
@@ -77,7 +80,7 @@ func (c *cli) showStatement(ctx context.Context, t table.Tenant, record table.It
 		if err != nil {
 			return err
 		}
-		d, err := receipt.Printed(s.Paper(), record, look, page.Choose(lang, os.Getenv("LANG")))
+		d, err := receipt.Printed(s.Paper(), record, look, page.Lang(lang))
 		if err == nil {
 			_, err = io.WriteString(c.out, string(d.Body))
 		}

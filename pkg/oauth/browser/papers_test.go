@@ -3,9 +3,15 @@ package browser
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
 
 	"svc/pkg/domain/page"
 	"svc/pkg/domain/receipt"
@@ -57,4 +63,33 @@ func aStatement() page.Paper {
 	paper := s.Paper()
 	paper.Zone = time.UTC
 	return paper
+}
+
+// A paper is printed dark on white, also by a company with a dark theme.
+func TestPapersPrintLight(t *testing.T) {
+	testkit.Long(t)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		content := map[string]page.Content{"/receipt": aReceipt(), "/statement": aStatement()}[r.URL.Path]
+		if content == nil {
+			return
+		}
+		if err := page.Write(w, http.StatusOK, page.Frame{Lang: "de", Brand: page.Brand{Name: "Metro", Theme: "dark",
+			Primary: "#0a7"}}, content); err != nil {
+			t.Error(err)
+		}
+	}))
+	defer server.Close()
+	in := tab(t, desktop.in("dark"))
+	for _, name := range []string{"receipt", "statement"} {
+		run(t, in, chromedp.Navigate(server.URL+"/"+name), chromedp.WaitVisible(chromedp.CSS("h1")),
+			command(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"}))
+		got := get(t, in, chromedp.Evaluate[string](`(s => s.getPropertyValue("--card") + s.getPropertyValue("--ink") +
+			getComputedStyle(document.querySelector("h1")).color)(getComputedStyle(document.documentElement))`))
+		if want := "#ffffff#16181drgb(22, 24, 29)"; got != want {
+			t.Errorf("%s: printed in %s, want %s", name, got, want)
+		}
+		if *pictures != "" {
+			savePicture(t, in, filepath.Join(*pictures, name+"-print.png"))
+		}
+	}
 }
