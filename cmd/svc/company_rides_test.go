@@ -43,9 +43,9 @@ func (c *company) ride(i int) {
 		c.must(d, "POST", "me/trips/"+id+"/"+step, "")
 	}
 	if i%8 == 7 { // an accident
-		c.must409(rider, "POST", "me/trips/"+id+"/cancel", "")
+		c.must409(rider, "me/trips/"+id+"/cancel", "")
 		c.must(c.boss, "POST", "trips/"+id+"/cancel", `{"reason":"An accident"}`)
-		c.must409(d, "POST", "me/trips/"+id+"/complete", `{"finalFare":`+amount(fare)+`}`)
+		c.must409(d, "me/trips/"+id+"/complete", `{"finalFare":`+amount(fare)+`}`)
 		c.happened[underWay]++
 		c.cancelled++
 		return
@@ -62,7 +62,7 @@ func (c *company) complete(i int, id string, rider, d *human, pays string, fare 
 	switch i % 8 {
 	case 0:
 		c.must(c.boss, "POST", "trips/"+id+"/complete", body(fare))
-		c.must409(d, "POST", "me/trips/"+id+"/complete", body(fare+100)) // the phone is back
+		c.must409(d, "me/trips/"+id+"/complete", body(fare+100)) // the phone is back
 		c.paid(id, rider, d, pays, fare)
 		c.happened[deadPhone]++
 	case 4:
@@ -206,9 +206,9 @@ func (c *company) payOut(i int) {
 	}
 	if i%20 == 9 {
 		id := ask()
-		c.must409(d, "POST", "me/wallet/withdrawals", `{"amount":`+amount(c.cents[d.id])+`}`) // a part is held
+		c.must409(d, "me/wallet/withdrawals", `{"amount":`+amount(c.cents[d.id])+`}`) // a part is held
 		c.must(c.boss, "POST", id+"/refuse", `{"reason":"Too late today"}`)
-		c.must409(c.boss, "POST", id+"/pay", "")
+		c.must409(c.boss, id+"/pay", "")
 		c.happened[refused]++
 	}
 	c.must(c.boss, "POST", ask()+"/pay", "")

@@ -321,11 +321,11 @@ func (c *company) post(h *human, member, kind string, value int64, more string) 
 	c.posted[kind] += value
 }
 
-// must409 sends a request that the state of things does not allow.
-func (c *company) must409(h *human, method, path, body string) {
+// must409 sends a POST that the state of things does not allow.
+func (c *company) must409(h *human, path, body string) {
 	c.Helper()
-	if status, answer := c.send(h, method, path, body); status != http.StatusConflict {
-		c.Fatalf("%s %s %s: %d %v", method, path, body, status, answer)
+	if status, answer := c.send(h, "POST", path, body); status != http.StatusConflict {
+		c.Fatalf("POST %s %s: %d %v", path, body, status, answer)
 	}
 }
 

@@ -30,10 +30,12 @@ func TestBookedBySvc(t *testing.T) {
 // TestRiderWithoutAddress: what svc does with riders works for one without an address.
 func TestRiderWithoutAddress(t *testing.T) {
 	w := share(t)
-	made := read[trip.Trip](w, "trip", "book", "metro", "--phone", "+1 212 555 0178", "--from", "1 Street", "--at", "40.7,-74")
+	made := read[trip.Trip](w, "trip", "book", "metro", "--phone", "+1 212 555 0178", "--from", "1 Street", "--at",
+		"40.7,-74")
 	id := made.CustomerID
-	for _, args := range [][]string{{"rider", "edit", "metro", id, "--disable"}, {"rider", "edit", "metro", id, "--disable=false"},
-		{"wallet", "show", "metro", id, "--side", "rider"}, {"trip", "list", "metro", "--rider", id}, {"rider", "list", "metro"}} {
+	for _, args := range [][]string{{"rider", "edit", "metro", id, "--disable"},
+		{"rider", "edit", "metro", id, "--disable=false"}, {"wallet", "show", "metro", id, "--side", "rider"},
+		{"trip", "list", "metro", "--rider", id}, {"rider", "list", "metro"}} {
 		w.ok(args...)
 	}
 	if _, errs, code := w.run("rider", "edit", "metro", id, "--email", "nobody"); code == 0 {
@@ -63,7 +65,8 @@ func TestImportOfACaller(t *testing.T) {
 	w := share(t)
 	book := func(phone string) string {
 		t.Helper()
-		return read[trip.Trip](w, "trip", "book", "metro", "--phone", phone, "--from", "1 Street", "--at", "40.7,-74").CustomerID
+		return read[trip.Trip](w, "trip", "book", "metro", "--phone", phone, "--from", "1 Street", "--at",
+			"40.7,-74").CustomerID
 	}
 	stays, moved := book("+1 212 555 0166"), book("+1 212 555 0167")
 	w.ok("rider", "edit", "metro", moved, "--phone", "+1 212 555 0168")

@@ -258,8 +258,11 @@ func (a *applying) actor(cells map[string]string) string {
 		if id == "" || !rec.Found() || rec.Has("erasedAt") {
 			continue
 		}
-		if caller, err := customer.FromItem(rec); a.found[key].Type != "caller" || err == nil && caller.Number.Of(caller.Phone) &&
-			caller.Number.E164 == a.keyOf(a.g, cells) {
+		if a.found[key].Type != "caller" {
+			return id
+		}
+		r, err := customer.FromItem(rec) // may have another number by now
+		if err == nil && r.Number.Of(r.Phone) && r.Number.E164 == a.keyOf(a.g, cells) {
 			return id
 		}
 	}

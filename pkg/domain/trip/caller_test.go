@@ -117,7 +117,8 @@ func TestCallerIsFoundAgain(t *testing.T) {
 	if u := w.Last().Usage; u.Sequential > 3 {
 		t.Errorf("a new caller takes %d round trips", u.Sequential)
 	}
-	if !slices.ContainsFunc(w.customers(), func(c customer.Customer) bool { return c.ID == other && c.Name == "+4930901821" }) {
+	unnamed := func(c customer.Customer) bool { return c.ID == other && c.Name == "+4930901821" }
+	if !slices.ContainsFunc(w.customers(), unnamed) {
 		t.Errorf("another number: %+v", w.customers())
 	}
 }
