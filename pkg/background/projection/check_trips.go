@@ -51,8 +51,8 @@ func (c *Check) reports(ctx context.Context, t table.Tenant, lagging map[table.K
 	if err != nil {
 		return err
 	}
-	w := &trips{c, t, c.Now().Add(-recent), lagging, stars, map[time.Time]*quarter{}, map[counter.Ref]bool{}, counter.Changes{},
-		known}
+	w := &trips{c, t, c.Now().Add(-recent), lagging, stars, map[time.Time]*quarter{}, map[counter.Ref]bool{},
+		counter.Changes{}, known}
 	shards, err := tenant.ReadShards(ctx, t)
 	if err != nil {
 		return err

@@ -47,8 +47,8 @@ func operationRows() []api.Row {
 		api.Post("/api/v1/trips/{id}/cancel", "svc_cancel_trip", write, stop, api.Needs(needTrip),
 			api.Extension(), api.Versioned(), tag,
 			api.Summary("Cancel a trip"),
-			api.Confirm("The ride ends for rider and driver without a fare, and cannot be taken up again. With fee, the rider owes "+
-				"the cancellation fee."),
+			api.Confirm("The ride ends for rider and driver without a fare, and cannot be taken up again. With fee, the rider "+
+				"owes the cancellation fee."),
 			api.Text("From every status but `COMPLETED` and `CANCELLED`, so also a ride that is under way.")),
 		api.Post("/api/v1/trips/{id}/arrived", "svc_arrive_for_driver", write, act(Store.Arrive), api.Needs(needTrip),
 			api.Extension(), api.Versioned(), tag, api.Summary("Arrive in the driver's place"),
@@ -65,7 +65,8 @@ func operationRows() []api.Row {
 			api.Extension(), api.Versioned(), tag,
 			api.Summary("Delete a trip"),
 			api.Confirm("The trip disappears from all lists and reports, and cannot be restored."),
-			api.Text("Only a trip that is cancelled without a fee, or that no driver ever had. For any other trip the response is a 409.")),
+			api.Text("Only a trip that is cancelled without a fee, or that no driver ever had. For any other trip the "+
+				"response is a 409.")),
 	}
 }
 

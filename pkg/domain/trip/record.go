@@ -128,8 +128,8 @@ func (t Trip) Item(tenant table.Tenant, writeShards int) table.Item {
 	d := document{t.TripCode, t.OriginAddress, t.OriginLat, t.OriginLng, t.DestAddress, t.DestLat, t.DestLng,
 		t.ServiceTypeID, t.CommissionRate, string(t.Prices), t.PaymentType, t.Notes, t.EstimatedFare, t.FinalFare,
 		t.Currency, t.AcceptedAt, t.ArrivedAt, t.StartedAt, t.CompletedAt, t.UpdatedAt, t.ActualDistance,
-		t.ActualDuration, t.CancelReason, t.CancellationFee, t.ScheduledFor, t.Engaged, t.Rated, t.RatedRider, t.History, t.Before,
-		t.Operators, ""}
+		t.ActualDuration, t.CancelReason, t.CancellationFee, t.ScheduledFor, t.Engaged, t.Rated, t.RatedRider, t.History,
+		t.Before, t.Operators, ""}
 	if d.UpdatedAt == d.last(t.RequestedAt) {
 		d.UpdatedAt = ""
 	}

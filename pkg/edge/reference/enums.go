@@ -53,7 +53,7 @@ var enums = map[string]string{ //nolint:gosec // the names of authentication met
 	"TripStatus": "ASSIGNED CANCELLED COLLECTING_OFFERS COMPLETED DRIVER_ARRIVED IN_PROGRESS PENDING SCHEDULED " +
 		"SEARCHING WAITING_CUSTOMER",
 	"WithdrawalStatus": "CANCELLED PAID REFUSED REQUESTED",
-	"ReceiptLineType":  "FARE TAX",
+	"ReceiptLineType":  "CANCELLATION_FEE FARE TAX",
 	"PostingType":      "ADJUSTMENT PAYOUT REFUND TOP_UP TRIP_PAYMENT",
 	"PostingInputType": "ADJUSTMENT PAYOUT REFUND TOP_UP",
 	"DeliveryResult": "address_not_public challenge_failed connection_error connection_refused disabled dns_error gone " +

@@ -29,7 +29,7 @@ var names = map[string]string{
 	"Endpoint": "WebhookEndpoint", "WithSecret": "WebhookEndpointWithSecret", "Delivery": "WebhookDelivery",
 	"Attempt": "WebhookAttempt", "Asked": "WebhookRequest", "TestInputBody": "WebhookTest",
 	"RotateInputBody": "WebhookRotation", "ReplayInputBody": "WebhookReplay",
-	"StatusChanged": "DriverStatusChange", "StatusInputBody": "DriverStatusInput",
+	"StatusChanged": "DriverStatusChange", "StatusInputBody": "DriverStatusInput", "StopInputBody": "StopTripRequest",
 }
 
 // schemaName returns the name in the document for a schema's name in huma, such
