@@ -42,6 +42,7 @@ var unexercised = map[string]string{
 	"FleetFunction Seize table":                         "an account is disabled while its person changes it all the time",
 	"KeysFunction RotateKeys dynamodb:DeleteItem": "a retired key is deleted when the last token it " +
 		"signed has ended",
+	"TripsFunction Read T#*#WALLET#*":               "a corrected fare makes a wallet, or a booking has a floor",
 	"TripsFunction SettleFirst dynamodb:UpdateItem": "a fare is corrected before the stream settles the trip",
 	"TripsFunction SettleFirst table":               "a fare is corrected before the stream settles the trip",
 	"TripsFunction SettleFirst T#*#CUSTOMER#*":      "a fare is corrected before the stream settles the trip",
