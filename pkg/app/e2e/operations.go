@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"context"
+	"io"
 	"net/http"
 	"path"
 	"regexp"
@@ -24,6 +26,10 @@ func (s *suite) everyOperation(t *testing.T) {
 		if unready || s.hasSucceeded(op.method, template) {
 			continue
 		}
+		if op.id == "svc_stream_events" {
+			s.follow(t, template)
+			continue
+		}
 		if op.method != http.MethodGet || strings.Contains(template, "{") {
 			t.Errorf("%s (%s %s) never succeeds: call it in pkg/app/e2e/api.go", op.id, op.method, template)
 			continue
@@ -39,6 +45,28 @@ func (s *suite) everyOperation(t *testing.T) {
 	}
 	if len(operations) == 0 {
 		t.Error("the OpenAPI document has no operations under /api/v1")
+	}
+}
+
+// follow begins a stream of events, and ends it after its first lines. A gateway that cannot
+// stream ends it itself.
+func (s *suite) follow(t *testing.T, path string) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.BaseURL+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+s.token(t, operator))
+	res, err := s.http.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	begin := make([]byte, len("retry: "))
+	if _, err := io.ReadFull(res.Body, begin); err != nil || res.StatusCode != http.StatusOK || string(begin) != "retry: " {
+		t.Errorf("GET %s: status %d, %q, %v", path, res.StatusCode, begin, err)
 	}
 }
 

@@ -220,6 +220,7 @@ var (
 	secrets     = regexp.MustCompile(`data:image/[^"]*|[A-Za-z0-9_-]{40,}`)                            // or a picture, which contains such texts
 	whsecs      = regexp.MustCompile(`whsec_[^"]+`)
 	cursorLines = regexp.MustCompile(`(?m)^id: \S+$`)
+	retries     = regexp.MustCompile(`(?m)^retry: \d+$`) // random, so that clients do not come back together
 	cursors     = regexp.MustCompile(`"cursor":"[^"]+"`) // the demo's events have another order in each run
 	epochs      = regexp.MustCompile(`"(client_id_issued_at|expires_at|until)":"?\d+"?`)
 	signed      = regexp.MustCompile(`\b20\d{6}(/us-east-1|T\d{6}Z)`) // the day or time of a form for S3
@@ -277,7 +278,8 @@ func (s *deployment) normal(t *testing.T, answer []byte) (goldenResponse, []byte
 	case len(raw) > 20_000:
 		out.Body = "more than 20,000 bytes" // the OpenAPI document has its own golden file
 	case out.Headers["content-type"] == "text/event-stream":
-		out.Body = cursorLines.ReplaceAllString(s.masked(string(raw)), "id: 0nJtbfO5gGWtNHIuM3M")
+		text := retries.ReplaceAllString(s.masked(string(raw)), "retry: 2000")
+		out.Body = cursorLines.ReplaceAllString(text, "id: 0nJtbfO5gGWtNHIuM3M")
 	case len(raw) > 0:
 		masked := json.RawMessage(s.masked(string(raw)))
 		if !json.Valid(masked) {
