@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"io"
 	"strings"
 	"time"
 
@@ -82,7 +81,7 @@ func (c *cli) showStatement(ctx context.Context, t table.Tenant, record table.It
 		}
 		d, err := receipt.Printed(s.Paper(), record, look, page.Lang(lang))
 		if err == nil {
-			_, err = io.WriteString(c.out, string(d.Body))
+			_, err = c.out.Write(d.Body)
 		}
 		return err
 	}

@@ -113,8 +113,8 @@ func (c *cli) webhookCreate() *cobra.Command {
 func (c *cli) webhookEnable() *cobra.Command {
 	return &cobra.Command{Use: "enable SLUG ID", Short: "Send a new challenge to a webhook endpoint",
 		Args: cobra.ExactArgs(2),
-		Long: "Send a new challenge to a webhook endpoint that is pending or disabled. When it has echoed the challenge, it\n" +
-			"gets events. The audit log names you.",
+		Long: "Send a new challenge to a webhook endpoint that is pending or disabled. When it has echoed the\n" +
+			"challenge, it gets events. The audit log names you.",
 		Example: "  svc webhook enable metro whk_01JT7M4C6Q8V2N5X9B3D1F7H0K",
 		RunE: c.in(func(ctx context.Context, _ platform, t table.Tenant, args []string) error {
 			var out webhook.Endpoint

@@ -205,12 +205,14 @@ func TestWebhookEnable(t *testing.T) {
 	t.Cleanup(late.Close)
 	one := read[endpointWithSecret](w, "webhook", "create", "metro", late.URL)
 	for range 600 {
-		if why := read[[]webhook.Endpoint](w, "webhook", "list", "metro")[0].Reason; why != nil && *why != webhook.Unverified {
+		why := read[[]webhook.Endpoint](w, "webhook", "list", "metro")[0].Reason
+		if why != nil && *why != webhook.Unverified {
 			break
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	if _, errs, code := w.run("webhook", "test", "metro", one.ID); code != 1 || !strings.Contains(errs, "Start its receiver") {
+	_, errs, code := w.run("webhook", "test", "metro", one.ID)
+	if code != 1 || !strings.Contains(errs, "Start its receiver") {
 		t.Errorf("a test of a pending endpoint: %d %s", code, errs)
 	}
 	ready.Store(true)

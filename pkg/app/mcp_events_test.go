@@ -253,9 +253,9 @@ func (in *inbox) waits(t *testing.T, s *suite, n int) []delivered {
 
 const eventSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo="
 
-func subscription(name, url, more string) string {
-	return fmt.Sprintf(`"name":%q,"delivery":{"mode":"webhook","url":%q,"secret":%q},"cursor":null%s`, name, url,
-		eventSecret, more)
+func subscription(name, url string) string {
+	return fmt.Sprintf(`"name":%q,"delivery":{"mode":"webhook","url":%q,"secret":%q},"cursor":null`, name, url,
+		eventSecret)
 }
 
 func (s *suite) ride(t *testing.T) {
@@ -270,6 +270,19 @@ func (s *suite) hooks(t *testing.T) []webhook.Endpoint {
 	t.Helper()
 	return apptest.JSON[api.Items[webhook.Endpoint]](t, s.Get(t, s.SignIn(t, s.actors[authz.Dashboard]).AccessToken,
 		"/api/v1/webhooks").Must(t, 200)).Items
+}
+
+// withoutHooks waits until the company has no webhook endpoint.
+func (s *suite) withoutHooks(t *testing.T) {
+	t.Helper()
+	s.Still(t)
+	for range 100 {
+		if len(s.hooks(t)) == 0 {
+			break
+		}
+		s.Drain(t)
+		time.Sleep(50 * time.Millisecond)
+	}
 }
 
 // TestAgentSubscribes: the person agrees once; then the address gets a challenge and
@@ -289,7 +302,7 @@ func TestAgentSubscribes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s, in := newSuite(t), newInbox(t)
 			tokens := s.agentTokens(t, s.actors[authz.Dashboard])
-			token, params := tokens.AccessToken, subscription("trip.requested", in.URL, "")
+			token, params := tokens.AccessToken, subscription("trip.requested", in.URL)
 			asked := s.events(t, 200, "/mcp", token, "subscribe", params)
 			question := asked.Result.InputRequests["agreed"].Params.Message
 			if asked.Result.ResultType != "input_required" || !strings.Contains(question, in.URL) ||
@@ -330,14 +343,7 @@ func TestAgentSubscribes(t *testing.T) {
 				end(s, tokens)
 			}
 			s.ride(t)
-			s.Still(t)
-			for range 100 {
-				if len(s.hooks(t)) == 0 {
-					break
-				}
-				s.Drain(t)
-				time.Sleep(50 * time.Millisecond)
-			}
+			s.withoutHooks(t)
 			if len(in.take()) != 2 || len(s.hooks(t)) > 0 {
 				t.Errorf("%d messages, want 2; endpoints %+v", len(in.take()), s.hooks(t))
 			}
@@ -356,14 +362,14 @@ func TestSubscriptionsAreGuarded(t *testing.T) {
 		params string
 		code   int
 	}{
-		"an internal address": {subscription("all", "https://10.0.0.1/", ""), -32602},
-		"plain http":          {subscription("all", "http://hooks.example/", ""), -32602},
-		"a short secret":      {strings.Replace(subscription("all", in.URL, ""), eventSecret, "whsec_c2hvcnQ=", 1), -32602},
-		"no secret":           {strings.Replace(subscription("all", in.URL, ""), eventSecret, "", 1), -32602},
-		"no address":          {subscription("all", "", ""), -32602},
-		"a push":              {strings.Replace(subscription("all", in.URL, ""), `"webhook"`, `"push"`, 1), -32014},
-		"an event of no type": {subscription("trip.vanished", in.URL, ""), -32011},
-		"another tenants cursor": {strings.Replace(subscription("all", in.URL, ""), "null", `"`+s.events(t, 200, "/mcp",
+		"an internal address": {subscription("all", "https://10.0.0.1/"), -32602},
+		"plain http":          {subscription("all", "http://hooks.example/"), -32602},
+		"a short secret":      {strings.Replace(subscription("all", in.URL), eventSecret, "whsec_c2hvcnQ=", 1), -32602},
+		"no secret":           {strings.Replace(subscription("all", in.URL), eventSecret, "", 1), -32602},
+		"no address":          {subscription("all", ""), -32602},
+		"a push":              {strings.Replace(subscription("all", in.URL), `"webhook"`, `"push"`, 1), -32014},
+		"an event of no type": {subscription("trip.vanished", in.URL), -32011},
+		"another tenants cursor": {strings.Replace(subscription("all", in.URL), "null", `"`+s.events(t, 200, "/mcp",
 			s.agent(t, s.Operator(t, "harbor", "hanna")), "poll", `"name":"all"`).Result.Cursor+`"`, 1), -32602},
 	} {
 		if got := s.events(t, 400, "/mcp", token, "subscribe", c.params); got.Error.Code != c.code {
@@ -371,18 +377,18 @@ func TestSubscriptionsAreGuarded(t *testing.T) {
 		}
 	}
 	rider := s.agent(t, s.actors[authz.Rider])
-	got := s.events(t, 400, "/mcp/rider/metro", rider, "subscribe", subscription("all", in.URL, ""))
+	got := s.events(t, 400, "/mcp/rider/metro", rider, "subscribe", subscription("all", in.URL))
 	if got.Error.Code != -32014 {
 		t.Errorf("a rider's agent: %+v", got.Error)
 	}
 	reader := s.agent(t, operator, "tenant.events:read")
-	s.Do(t, modern("/mcp", reader, "events/subscribe", "", subscription("all", in.URL, ""))).Must(t, 403)
+	s.Do(t, modern("/mcp", reader, "events/subscribe", "", subscription("all", in.URL))).Must(t, 403)
 	writer := s.agent(t, operator, "tenant.webhooks:write")
-	s.Do(t, modern("/mcp", writer, "events/subscribe", "", subscription("all", in.URL, ""))).Must(t, 403)
+	s.Do(t, modern("/mcp", writer, "events/subscribe", "", subscription("all", in.URL))).Must(t, 403)
 	for i := range webhook.MaxEndpoints {
-		s.events(t, 200, "/mcp", token, "subscribe", subscription("all", fmt.Sprintf("%s/%d", in.URL, i), ""))
+		s.events(t, 200, "/mcp", token, "subscribe", subscription("all", fmt.Sprintf("%s/%d", in.URL, i)))
 	}
-	got = s.events(t, 400, "/mcp", token, "subscribe", subscription("all", in.URL+"/x", ""))
+	got = s.events(t, 400, "/mcp", token, "subscribe", subscription("all", in.URL+"/x"))
 	if got.Error.Code != -32013 {
 		t.Errorf("one too many: %+v", got.Error)
 	}

@@ -65,7 +65,8 @@ func (s *suite) follow(t *testing.T, path string) {
 	}
 	defer res.Body.Close()
 	begin := make([]byte, len("retry: "))
-	if _, err := io.ReadFull(res.Body, begin); err != nil || res.StatusCode != http.StatusOK || string(begin) != "retry: " {
+	_, err = io.ReadFull(res.Body, begin)
+	if err != nil || res.StatusCode != http.StatusOK || string(begin) != "retry: " {
 		t.Errorf("GET %s: status %d, %q, %v", path, res.StatusCode, begin, err)
 	}
 }

@@ -92,7 +92,8 @@ func (s *suite) refunded(t *testing.T, id string) {
 			t.Errorf("receipt: %s", got.body)
 		}
 		paper := s.do(t, call{method: "GET", path: path + id + "/receipt", token: who, accept: "text/html"}).must(200)
-		if !strings.Contains(string(paper.body), "12.15") || !strings.HasPrefix(paper.header.Get("Content-Type"), "text/html") {
+		if !strings.Contains(string(paper.body), "12.15") ||
+			!strings.HasPrefix(paper.header.Get("Content-Type"), "text/html") {
 			t.Errorf("receipt as a page: %s", paper.body)
 		}
 	}
@@ -207,7 +208,8 @@ func (s *suite) operated(t *testing.T) {
 	s.get(t, op, path).refused(404, "not_found")
 	number, riders := someNumber(), map[string]bool{}
 	for range 2 {
-		called := s.do(t, call{method: "POST", path: "/api/v1/trips", token: op, key: fmt.Sprint("e2e-", time.Now().UnixNano()),
+		called := s.do(t, call{method: "POST", path: "/api/v1/trips", token: op,
+			key: fmt.Sprint("e2e-", time.Now().UnixNano()),
 			body: fmt.Sprintf(`{"phone": %q, "name": "Cal Ler", "originAddress": "350 5th Ave", "originLat": 40.7484,
 				"originLng": -73.9857}`, number)}).must(201)
 		riders[called.text("customerId")] = true

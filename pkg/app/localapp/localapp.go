@@ -63,24 +63,31 @@ func Build(ctx context.Context, at service.Environment, rt *app.Runtime,
 	out.Functions, err = rt.Functions()
 	out.Streams = rt.StreamFunctions()
 	out.Scheduled = rt.Scheduled()
+	schedule(rt, out.Scheduled)
+	return out, err
+}
+
+// schedule makes the scheduled sweeps log their errors and return none. The deliveries' sweep
+// does not delay the start, and the jobs begin after it.
+func schedule(rt *app.Runtime, scheduled map[string]func(context.Context) error) {
 	for _, name := range []string{app.Settlement, app.Dispatch, app.Deliver} {
-		sweep := out.Scheduled[name]
-		out.Scheduled[name] = func(ctx context.Context) error {
+		sweep := scheduled[name]
+		scheduled[name] = func(ctx context.Context) error {
 			if err := sweep(ctx); err != nil { // what cannot be done for one trip must not stop the service
 				slog.ErrorContext(ctx, "sweep", "function", name, "error", err)
 			}
 			return nil
 		}
 	}
-	sweep := out.Scheduled[app.Deliver]
-	out.Scheduled[app.Deliver] = func(ctx context.Context) error {
+	sweep := scheduled[app.Deliver]
+	scheduled[app.Deliver] = func(ctx context.Context) error {
 		go func() { // receivers that hang must not delay the start
 			_ = sweep(context.WithoutCancel(ctx))
 		}()
 		return nil
 	}
-	run, started := out.Scheduled[app.Jobs], false
-	out.Scheduled[app.Jobs] = func(ctx context.Context) error {
+	run, started := scheduled[app.Jobs], false
+	scheduled[app.Jobs] = func(ctx context.Context) error {
 		if !started { // the service is ready before the jobs of its last run are
 			started = true
 			rt.Begun()
@@ -91,5 +98,4 @@ func Build(ctx context.Context, at service.Environment, rt *app.Runtime,
 		}
 		return nil
 	}
-	return out, err
 }

@@ -73,22 +73,21 @@ func (e *sse) next() (m message, ok bool) {
 	return m, false
 }
 
-// resources reads so many events, and returns their resources.
-func (e *sse) resources(n int) (out []string) {
+// resource reads the next event, and returns its resource in a list.
+func (e *sse) resource() []string {
 	e.t.Helper()
-	for len(out) < n {
+	for {
 		m, ok := e.next()
 		if !ok {
-			e.t.Fatalf("the stream ended after %v", out)
+			e.t.Fatal("the stream ended")
 		}
 		if m.kind != "" {
 			continue
 		}
 		var got event.Event
 		testkit.Must(e.t, json.Unmarshal([]byte(m.data), &got))
-		out = append(out, got.Resource)
+		return []string{got.Resource}
 	}
-	return out
 }
 
 func (s *stand) serve() *httptest.Server {
@@ -117,7 +116,7 @@ func TestStream(t *testing.T) {
 		last := nothing
 		for range 6 { // a new connection for each event
 			one := s.follow(server, s.operator, "", last, 200)
-			seen[one.resources(1)[0]]++
+			seen[one.resource()[0]]++
 			last = one.last
 			_ = one.body.Close()
 		}
@@ -130,9 +129,9 @@ func TestStream(t *testing.T) {
 		s.append(0, "g")
 		got, _ := s.read(s.operator, "/api/v1/events?"+after(last))
 		s.want(got, "g")
-		s.want(s.follow(server, s.operator, "?"+after(page.Cursor), "", 200).resources(1), "g")
+		s.want(s.follow(server, s.operator, "?"+after(page.Cursor), "", 200).resource(), "g")
 		// The header says where a client is; the query, which it repeats, where it began.
-		s.want(s.follow(server, s.operator, "?after=earliest", last, 200).resources(1), "g")
+		s.want(s.follow(server, s.operator, "?after=earliest", last, 200).resource(), "g")
 		s.follow(server, s.operator, "?resource=g", last, 400) // a cursor is bound to its filters
 	}
 }
@@ -149,7 +148,7 @@ func TestStreamFilters(t *testing.T) {
 		t.Errorf("after another resource's event: %+v", moved)
 	}
 	s.append(0, "b", "c")
-	s.want(live.resources(1), "b")
+	s.want(live.resource(), "b")
 }
 
 // TestStreamEndsWithTheGrant: what ends the right to read ends the stream, and no
@@ -189,7 +188,7 @@ func TestStreamEndsWithTheGrant(t *testing.T) {
 			s.operator = s.Token(s.tenant, authz.Dashboard, actor, "VIEW_EVENTS")
 			live := s.follow(s.serve(), s.operator, "", "", 200)
 			s.append(0, "before")
-			s.want(live.resources(1), "before")
+			s.want(live.resource(), "before")
 			c.take(s, actor)
 			s.append(0, "after")
 			m, ok := live.next()

@@ -38,7 +38,7 @@ func (w *world) receipt(id, who string) receipt.Shown {
 // TestCorrect: the wallets have what the last fare gives, and the receipt tells
 // every correction.
 func TestCorrect(t *testing.T) {
-	w := newWorldInRounds(t, "USD")
+	w := newWorldInRounds(t)
 	tr := w.settled("WALLET", "1850")
 	for i, fare := range []string{"18.50", "20", "0", "18.5"} {
 		w.Advance(1e9)

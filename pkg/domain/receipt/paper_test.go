@@ -37,7 +37,7 @@ func text(body string) string {
 // The receipt is a page for who asks for HTML, and the JSON as before for anybody
 // else, byte for byte.
 func TestReceiptAsPage(t *testing.T) {
-	w := newWorldInRounds(t, "USD")
+	w := newWorldInRounds(t)
 	w.company("America/New_York")
 	rules := settings.Default
 	rules.Pricing.TaxRate = "0.08875"
@@ -140,7 +140,8 @@ func TestReceiptAsPageOfOthers(t *testing.T) {
 				t.Errorf("%s: %v", accept, a)
 			}
 		}
-		if a := w.Do("GET", "/api/v1/me/trips/"+open.ID+"/receipt", w.tokens[w.rider], "", "Accept", accept); a.Status != 409 {
+		a := w.Do("GET", "/api/v1/me/trips/"+open.ID+"/receipt", w.tokens[w.rider], "", "Accept", accept)
+		if a.Status != 409 {
 			t.Errorf("%s: %v", accept, a)
 		}
 	}

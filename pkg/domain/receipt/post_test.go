@@ -265,7 +265,7 @@ func TestPostsRaceSettlement(t *testing.T) {
 
 // TestFloorOfRides: a ride that is paid from a wallet leaves the company's floor.
 func TestFloorOfRides(t *testing.T) {
-	w := newWorldInRounds(t, "USD")
+	w := newWorldInRounds(t)
 	booker := w.Token(w.tenant, authz.Dashboard, ids.New(ids.Person, apitest.Start), "CREATE_TRIPS")
 	ride := func(payment string, want int) {
 		t.Helper()

@@ -47,7 +47,7 @@ func (w *world) held() string {
 }
 
 func TestWithdraw(t *testing.T) {
-	w := newWorldInRounds(t, "USD")
+	w := newWorldInRounds(t)
 	if a := w.ask("1"); a.Status != 409 || a.Code() != "insufficient_balance" {
 		t.Errorf("without a wallet: %d %s", a.Status, a.Body)
 	}

@@ -47,10 +47,10 @@ func newWorld(t testing.TB, currency string) *world {
 }
 
 // newWorldInRounds returns a world whose round trips can be counted (testkit.Wire.Rounds).
-func newWorldInRounds(t testing.TB, currency string) *world {
+func newWorldInRounds(t testing.TB) *world {
 	t.Helper()
 	wire := &testkit.Wire{}
-	w := newWorldOn(t, testkit.TableOnWire(t, wire), currency)
+	w := newWorldOn(t, testkit.TableOnWire(t, wire), "USD")
 	wire.Rounds(true)
 	return w
 }

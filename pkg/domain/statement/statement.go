@@ -44,7 +44,7 @@ type Statement struct {
 }
 
 // StatementEntry is one posting of a statement.
-type StatementEntry struct {
+type StatementEntry struct { //nolint:revive // the name of the schema
 	wallet.Posting
 	TripID     *string      `json:"tripId" doc:"The trip that the transaction is about."`
 	TripCode   *string      `json:"tripCode" doc:"The trip's short code."`

@@ -88,7 +88,8 @@ func TestStreamLife(t *testing.T) {
 	if beats < 55 || got.at[last] != streamLife || !strings.HasPrefix(got.text[last], "retry: ") {
 		t.Errorf("%d heartbeats; after %v the last text is %q", beats, got.at[last], got.text[last])
 	}
-	if !strings.HasPrefix(got.text[0], "retry: ") || !strings.HasSuffix(got.text[0], "event: cursor\nid: c0\ndata: {}\n\n") {
+	if !strings.HasPrefix(got.text[0], "retry: ") ||
+		!strings.HasSuffix(got.text[0], "event: cursor\nid: c0\ndata: {}\n\n") {
 		t.Errorf("it begins with %q", got.text[0])
 	}
 	if n := len(got.polls); n < 415 || n > 420 || got.polls[0] != pollEach {
