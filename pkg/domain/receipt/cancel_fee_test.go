@@ -24,7 +24,7 @@ import (
 func (w *world) charging(fee string) string {
 	w.t.Helper()
 	rules := settings.Default
-	rules.Pricing.CancellationFee = "0"
+	rules.Pricing.CancellationFee, rules.Pricing.ChargeCancellation = "0", true
 	if fee != "" {
 		rules.Pricing.CancellationFee = json.Number(fee)
 	}

@@ -20,8 +20,8 @@ func Rows() []api.Row {
 			api.Summary("Read company and settings"),
 			api.Text("The company with its branding, and its settings: feature flags, pricing, payments, dispatch, "+
 				"routing, map. The API enforces the feature flags and the payment types. Waiting and rounding of `pricing` go "+
-				"into estimates and into fares that the service computes. `dispatch` says how trips find drivers and where they may "+
-				"begin. `taxRate` shows on receipts. A rider who cancels while a driver has the trip owes the `cancellationFee`."),
+				"into estimates and into fares that the service computes. `dispatch` says how trips find drivers and where they "+
+				"may begin. `taxRate` shows on receipts. `chargeCancellation` says whether the `cancellationFee` is posted."),
 			api.Versioned(), api.Needs(neededForSettings)),
 		api.Patch("/api/v1/settings", "svc_update_settings", change, patch, api.Extension(), api.Versioned(),
 			api.Tag("Settings"), api.Summary("Change settings"), api.Needs(neededForSettings),

@@ -48,10 +48,11 @@ type Document struct {
 // Pricing configures fares beyond the rates of the service type.
 type Pricing struct {
 	TaxRate             json.Number `json:"taxRate" minimum:"0" maximum:"1" doc:"Share of the fare that is tax. Receipts of trips that are settled from now on show it."`
-	CancellationFee     json.Number `json:"cancellationFee" minimum:"0" doc:"What a rider owes who cancels while a driver has the trip, currency units; 0 is none. It holds for trips that are requested from now on. Settlement posts it from the rider's wallet."`
+	CancellationFee     json.Number `json:"cancellationFee" minimum:"0" doc:"What a rider owes who cancels while a driver has the trip, currency units; 0 is none. It is only shown unless chargeCancellation is on."`
 	FreeWaitingMinutes  int         `json:"freeWaitingMinutes" minimum:"0" doc:"Minutes for which waiting is free."`
 	WaitingPerMinute    json.Number `json:"waitingPerMinute" minimum:"0" doc:"Price of a minute of waiting, currency units."`
 	RoundFareToMultiple json.Number `json:"roundFareToMultiple" minimum:"0" doc:"Fares are rounded to a multiple of this amount, currency units; 0 is no rounding."`
+	ChargeCancellation  bool        `json:"chargeCancellation" doc:"Whether settlement posts the cancellationFee from the rider's wallet, for trips that are requested while it is on."`
 }
 
 // Payments configures how riders may pay.

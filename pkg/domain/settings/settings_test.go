@@ -54,7 +54,7 @@ func TestOverview(t *testing.T) {
 		`","slug":"metro","name":"Metro Rides","currency":"USD","timezone":"UTC","customDomain":"ride.metro.example",` +
 		look + `},` +
 		`"settings":{"taxiEnabled":true,"deliveryEnabled":false,"pricing":{"taxRate":0,"cancellationFee":0,` +
-		`"freeWaitingMinutes":5,"waitingPerMinute":0,"roundFareToMultiple":0},` +
+		`"freeWaitingMinutes":5,"waitingPerMinute":0,"roundFareToMultiple":0,"chargeCancellation":false},` +
 		`"payments":{"cash":true,"card":true,"wallet":true},"dispatch":{"mode":"manual","autoAssign":false,"searchRadiusKm":5,` +
 		`"offerTimeoutSeconds":30,"waveSize":1,"maxWaves":10,"scheduledLeadMinutes":15,"scheduledRides":true,"driverStatus":"free","serviceArea":"off"},"routing":{"url":null,"engine":"osrm","detourFactor":1.3,"averageSpeedKmh":30},"map":{"tiles":null,"credit":null}}}`
 	if diff := cmp.Diff(want, s.Want(http.StatusOK, nil, "GET", "/api/v1/settings", token, "").Body); diff != "" {

@@ -86,11 +86,11 @@ func (r Ride) New(rider string, terms Terms, now time.Time) (Trip, error) {
 	return t, payable(t.PaymentType, terms.Settings.Payments)
 }
 
-// cancellationFee returns the company's fee, rounded to the currency's decimals and
+// cancellationFee returns the fee that the company charges, rounded to the currency's decimals and
 // at most its largest fare; nil for none.
 func (terms Terms) cancellationFee() *json.Number {
 	fee, err := money.Parse(cmp.Or(terms.Settings.Pricing.CancellationFee, "0"))
-	if err != nil {
+	if err != nil || !terms.Settings.Pricing.ChargeCancellation {
 		return nil
 	}
 	fee = decimal.Min(money.Commission(fee, decimal.NewFromInt(1), terms.Currency),
