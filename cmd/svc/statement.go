@@ -22,7 +22,7 @@ func statementCommand(c *cli) *cobra.Command {
 		Long: "Show a driver's statement of a month in the company's time zone: the same as GET\n" +
 			"/api/v1/drivers/{id}/statements/{month}, also as a file for a spreadsheet or as a page to print.",
 		Example: "  svc statement metro driver1@metro.example 2026-01\n" +
-			"  svc statement metro driver1@metro.example 2026-01 --format html --lang de > january.html"}
+			"  svc statement metro driver1@metro.example 2026-01 --format html > january.html"}
 	format := cmd.Flags().String("format", "table", "`table|csv|html`")
 	lang := cmd.Flags().String("lang", "en", "`language` of the page: "+strings.Join(page.Languages(), ", "))
 	cmd.RunE = c.in(func(ctx context.Context, _ platform, t table.Tenant, args []string) error {

@@ -40,7 +40,7 @@ func (c compared) String() string {
 
 func verifyCommand(c *cli) *cobra.Command {
 	return &cobra.Command{Use: "verify [SLUG…]",
-		Short: "Compare balances, receipts, counters, ranks and events with the items",
+		Short: "Compare balances, receipts, counters and events with the items",
 		Long: `Add up every balance from its postings and every counter from its items. Compare receipts,
 postings and trip counts with completed trips, the mean ratings of drivers and riders with rated
 trips, wallet names with drivers and riders, and search rows and ranks with the items that they list.

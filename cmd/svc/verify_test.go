@@ -21,7 +21,7 @@ func TestVerifyAndRebuild(t *testing.T) {
 	w := start(t)
 	out, errs, code := w.run("verify")
 	if code != 0 || !regexp.MustCompile(`^No differences. Compared: [1-9]\d+ counters, [1-9]\d* customers, [1-9]\d* drivers, `+
-		`[1-9]\d* mean ratings, `+
+		`[1-9]\d* events, [1-9]\d* mean ratings, `+
 		`[1-9]\d* posts, [1-9]\d+ rank rows, [1-9]\d+ search rows, [1-9]\d* trips, [1-9]\d* wallets, `+
 		`[1-9]\d* wallet names\.\n$`).MatchString(out) {
 		t.Fatalf("verify of the demo: %d %s %s", code, out, errs)
