@@ -47,7 +47,7 @@ func TestEveryResultIsOfItsSchema(t *testing.T) {
 		}
 	}
 	for _, r := range app.Rows(s.DB) {
-		if !c.called[r.ID] {
+		if !c.called[r.ID] && r.ID != "svc_stream_events" { // it is no tool
 			t.Errorf("%s was not called", r.ID)
 		}
 	}
@@ -225,9 +225,9 @@ func (c *caller) money(first string) {
 		c.call(c.rider, tool, first, nil)
 		c.call(c.driver, tool, first, nil)
 	}
-	month := map[string]any{"month": time.Now().UTC().Format("2006-01")}
-	c.call(c.operator, "svc_get_statement", c.dan.ID, month)
-	c.call(c.driver, "svc_my_statement", "", month)
+	month := time.Now().UTC().Format("2006-01")
+	c.call(c.operator, "svc_get_statement", c.dan.ID, map[string]any{"month": month})
+	c.call(c.driver, "svc_my_statement", "", map[string]any{"month": month})
 	for _, end := range []string{"pay", "refuse", "cancel"} {
 		asked := idOf(c.T, c.call(c.driver, "svc_request_withdrawal", "", map[string]any{"amount": 1}))
 		by, more := c.operator, map[string]any{}

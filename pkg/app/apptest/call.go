@@ -1,6 +1,7 @@
 package apptest
 
 import (
+	"bufio"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -51,11 +52,28 @@ func (s *Service) Do(t testing.TB, r Request) Answer {
 	res, err := s.client.Do(req)
 	testkit.Must(t, err)
 	defer func() { _ = res.Body.Close() }()
-	text, err := io.ReadAll(res.Body)
+	var text []byte
+	if res.Header.Get("Content-Type") == "text/event-stream" {
+		text, err = begin(res.Body)
+	} else {
+		text, err = io.ReadAll(res.Body)
+	}
 	testkit.Must(t, err)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return Answer{res.StatusCode, res.Header, text, s.seen[id]}
+}
+
+// begin reads the beginning of a stream of events, which lasts for minutes: until the
+// message that says where it is.
+func begin(stream io.Reader) (text []byte, err error) {
+	for lines := bufio.NewScanner(stream); lines.Scan(); {
+		text = append(append(text, lines.Bytes()...), '\n')
+		if strings.HasPrefix(lines.Text(), "id: ") {
+			return text, nil
+		}
+	}
+	return text, io.ErrUnexpectedEOF
 }
 
 // Get sends a GET. In Get, Post and Patch, token may be empty.

@@ -56,7 +56,11 @@ func TestColdStarts(t *testing.T) {
 	testkit.Long(t)
 	sizes := zips(t)
 	for name, size := range sizes {
-		if size > 7_000_000 {
+		limit := 7_000_000
+		if name == "MCPFunction" { // it has every operation, with the numbering plans and the pages to print
+			limit = 10_500_000
+		}
+		if size > limit {
 			t.Errorf("the zip of %s has %d bytes", name, size)
 		}
 	}

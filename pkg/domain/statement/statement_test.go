@@ -175,6 +175,7 @@ func TestMonths(t *testing.T) {
 func TestForms(t *testing.T) {
 	w := newWorld(t, "JPY", "Asia/Tokyo")
 	w.ride(w.Now(), "CASH", "1801", "0.175")
+	w.Advance(time.Minute) // the order of what is posted at once follows from the identifiers
 	w.post("TOP_UP", "12000")
 	month := w.Now().Format("2006-01")
 	path := "/api/v1/drivers/" + w.driver + "/statements/" + month
