@@ -190,7 +190,7 @@ func TestRefusedByPolicy(t *testing.T) {
 	// Families of a tenant that no function of the API needs, and those that it needs
 	// elsewhere.
 	for function, others := range map[string][]string{
-		"TripsFunction": {"BRANDING", "REPORT"}, "FleetFunction": {"TRIP", "WALLET"},
+		"TripsFunction": {"BRANDING", "REPORT"}, "FleetFunction": {"REPORT", "ESTIMATES"},
 		"SettingsFunction": {"TRIP", "WALLET"}, "ReportsFunction": {"SETTINGS"}, "DeliveryFunction": {"TRIP"},
 		"FeedbackFunction": {"TRIP", "WALLET", "BRANDING"}, "MeFunction": {"REPORT", "BRANDING", "SUFFIX"}, "MCPFunction": {},
 	} {

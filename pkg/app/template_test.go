@@ -52,6 +52,9 @@ func TestEveryRowIsServed(t *testing.T) {
 		served[r.ID]++
 	}
 	made := rowsInSource(t, "../domain")
+	for _, id := range []string{"svc_subscribe_events", "svc_renew_subscription", "svc_unsubscribe_events"} {
+		served[id]++ // by the MCP server alone, which calls them for its methods
+	}
 	for id, file := range made {
 		if served[id] != 1 {
 			t.Errorf("%s of %s is served by %d functions, want 1: add its package's Rows to a function's list in "+

@@ -266,6 +266,7 @@ func (x *exchange) startEarly(ctx context.Context) (end func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	e := &early{done: make(chan struct{})}
 	x.caller.early = e
+	peek := Peek{x.r, x.caller.Actor, x.body, x.formType()} // the request goes on, and shortens its body
 	go func() {
 		defer close(e.done)
 		defer func() {
@@ -273,7 +274,7 @@ func (x *exchange) startEarly(ctx context.Context) (end func()) {
 				e.err = fmt.Errorf("panic in the early read of %s: %v", x.row.ID, p)
 			}
 		}()
-		e.value, e.err = x.row.early(ctx, x.caller.Tenant, Peek{x.r, x.caller.Actor, x.body, x.formType()})
+		e.value, e.err = x.row.early(ctx, x.caller.Tenant, peek)
 	}()
 	return func() {
 		cancel()
