@@ -21,6 +21,11 @@ func (s *suite) operator(t *testing.T) {
 	if me["actor"] != "dashboard" || me["email"] != operator.email {
 		t.Errorf("actor %v", me["actor"])
 	}
+	company, _ := me["membership"].(map[string]any) // its own map, if it has one, is in the console's policy
+	console := s.get(t, "", fmt.Sprint("/console/?tenant=", company["tenantId"])).must(200)
+	if policy := console.header.Get("Content-Security-Policy"); !strings.Contains(policy, "connect-src 'self'") {
+		t.Errorf("/console has the policy %q", policy)
+	}
 	trips := s.get(t, token, "/api/v1/trips?limit=2").some()
 	page := s.get(t, token, "/api/v1/trips?limit=2")
 	next := s.get(t, token, "/api/v1/trips?limit=2&cursor="+url.QueryEscape(page.text("next_cursor"))).some()
