@@ -14,7 +14,7 @@ export class Failure extends Error {
   }
 }
 
-export const api = createClient<paths>({
+export const api = createClient<paths, 'application/json'>({
   baseUrl: location.origin,
   fetch: async (request: Request) => {
     const send = async (access: string) => {
