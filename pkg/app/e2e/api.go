@@ -22,7 +22,7 @@ func (s *suite) operator(t *testing.T) {
 		t.Errorf("actor %v", me["actor"])
 	}
 	company, _ := me["membership"].(map[string]any) // its own map, if it has one, is in the console's policy
-	if !s.NoFiles { // LocalStack has no route of the console
+	if !s.NoFiles {                                 // LocalStack has no route of the console
 		console := s.get(t, "", fmt.Sprint("/console/?tenant=", company["tenantId"])).must(200)
 		if policy := console.header.Get("Content-Security-Policy"); !strings.Contains(policy, "connect-src 'self'") {
 			t.Errorf("/console has the policy %q", policy)
