@@ -126,7 +126,7 @@ func TestBadDataInABucket(t *testing.T) {
 		t.Fatal(err)
 	}
 	first := all[0].Change.SequenceNumber
-	for function, serve := range map[string]app.Serve{app.Settlement: app.Settling, app.Projection: app.Projecting(nil)} {
+	for function, serve := range map[string]app.Serve{app.Settlement: app.Settling, app.Projection: app.Projecting} {
 		handler, err := serve(&app.Runtime{DB: db, Now: time.Now, Config: app.Config{LostRecords: "lost"}}, function)
 		if err != nil {
 			t.Fatal(err)

@@ -92,8 +92,8 @@ func pairs(args []string) (map[string]string, error) {
 	return out, nil
 }
 
-// put sets the member at a dotted path of a document to a JSON value. What is no JSON
-// is a text: dispatch.mode=open.
+// put sets the member at a dotted path of a document to a JSON value. A value that is no
+// JSON is a text, as in dispatch.mode=open.
 func put(document any, path, value string) error {
 	names, err := settingNames(document)
 	if err != nil {
@@ -158,6 +158,7 @@ func flat(document any) (t cols, err error) {
 	if err := dec.Decode(&tree); err != nil {
 		return t, err
 	}
+	t.fit = true
 	flatten(&t, "", tree)
 	return t, nil
 }

@@ -7,8 +7,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// nearest returns "; did you mean …?" with a word in which two neighbours are swapped,
-// or else with the first word that is similar, "" if none is. It uses cobra's suggestions for mistyped commands.
+// nearest returns "; did you mean …?" with a word, or "" if none is near. First it looks
+// for a word that differs by two swapped letters, then for the first similar word by
+// cobra's suggestions for mistyped commands.
 func nearest(word string, words []string) string {
 	for i := range max(0, len(word)-1) {
 		if swapped := word[:i] + word[i+1:i+2] + word[i:i+1] + word[i+2:]; slices.Contains(words, swapped) {

@@ -24,6 +24,7 @@ import (
 type cols struct {
 	head string // names, separated by spaces; --wide adds those that end in "+"
 	rows [][]string
+	fit  bool // without a head: shorten to the width of a terminal, unless --wide
 }
 
 func (t *cols) add(cells ...any) {
@@ -76,9 +77,10 @@ func (c *cli) show(v any, t cols) error {
 	if t.head != "" {
 		lines = append([][]string{strings.Fields(t.head)}, lines...)
 	}
-	if !c.wide {
+	switch {
+	case !c.wide && (t.head != "" || t.fit):
 		lines = narrow(lines)
-	} else if t.head != "" {
+	case t.head != "":
 		lines = full(lines)
 	}
 	for _, row := range lines {

@@ -7,13 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"svc/pkg/access/authz"
 	"svc/pkg/data/table"
-	"svc/pkg/domain/branding"
 	"svc/pkg/domain/page"
-	"svc/pkg/domain/receipt"
 	"svc/pkg/domain/statement"
-	"svc/pkg/domain/tenant"
 )
 
 func statementCommand(c *cli) *cobra.Command {
@@ -36,37 +32,16 @@ func statementCommand(c *cli) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		record, err := t.Get(ctx, tenant.Key(t))
+		s, err := statement.Read(ctx, t, found.ID, args[2], time.Now(), t.Get)
 		if err != nil {
 			return err
 		}
-		s, err := statement.Read(ctx, t, found.ID, args[2], time.Now(), func(context.Context) (*time.Location, error) {
-			return tenant.Zone(record)
-		})
-		if err != nil {
-			return err
-		}
-		if err := nameDriver(ctx, t, s); err != nil {
-			return err
-		}
-		return c.showStatement(ctx, t, record, s, *format, *lang)
+		return c.showStatement(ctx, t, s, *format, *lang)
 	})
 	return cmd
 }
 
-// nameDriver adds the driver's name, and the currency of a driver without a wallet.
-func nameDriver(ctx context.Context, t table.Tenant, s *statement.Statement) error {
-	actor, err := t.Get(ctx, authz.ActorKey(t, authz.Driver, s.DriverID))
-	if err != nil {
-		return err
-	}
-	flags, err := tenant.Flags(ctx, t)
-	s.DriverName, s.Currency = receipt.NameOf(actor), flags.Text("currency")
-	return err
-}
-
-func (c *cli) showStatement(ctx context.Context, t table.Tenant, record table.Item, s *statement.Statement, format,
-	lang string) error {
+func (c *cli) showStatement(ctx context.Context, t table.Tenant, s *statement.Statement, format, lang string) error {
 	switch format {
 	case "csv":
 		text, err := s.CSV()
@@ -75,11 +50,7 @@ func (c *cli) showStatement(ctx context.Context, t table.Tenant, record table.It
 		}
 		return err
 	case "html":
-		look, err := t.Get(ctx, branding.Key(t))
-		if err != nil {
-			return err
-		}
-		d, err := receipt.Printed(s.Paper(), record, look, page.Lang(lang))
+		d, err := s.Paper().In(ctx, t, t.Get, page.Lang(lang))
 		if err == nil {
 			_, err = c.out.Write(d.Body)
 		}

@@ -19,7 +19,7 @@ func TestStatus(t *testing.T) {
 			t.Errorf("lag of %s: %q", word, s.Lag[word])
 		}
 	}
-	if out := w.ok("status", "--wide"); !strings.Contains(out, "the service on the data folder "+w.data) {
+	if out := w.ok("status"); !strings.Contains(out, "the service on the data folder "+w.data) {
 		t.Errorf("%s", out)
 	}
 }

@@ -6,4 +6,4 @@ import (
 	"svc/pkg/base/phone/plans"
 )
 
-func main() { app.Start(app.Projection, app.Projecting(plans.Read)) }
+func main() { app.Start(app.Projection, app.Phoning(plans.Read, app.Projecting)) }

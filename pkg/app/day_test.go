@@ -67,7 +67,7 @@ func TestDayOfLoad(t *testing.T) {
 		return late.goroutines <= early.goroutines+20 && late.descriptors <= early.descriptors+20
 	}
 	for end := time.Now().Add(time.Minute); !few() && time.Now().Before(end); {
-		time.Sleep(100 * time.Millisecond) // a busy machine ends what is closed later
+		time.Sleep(100 * time.Millisecond) // on a busy machine a closed connection ends later
 	}
 	t.Logf("after 6 hours %+v, after 25 hours %+v", early, late)
 	// The growth that is allowed is the noise of caches and of the log that the test

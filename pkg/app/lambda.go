@@ -170,7 +170,7 @@ func Settling(p *Runtime, function string) (any, error) {
 // Working runs the open jobs.
 func Working(p *Runtime, _ string) (any, error) { return p.work, nil }
 
-// Phoning gives a function that serves rows the numbering plans of phones.
+// Phoning gives a function the numbering plans of phones.
 func Phoning(read func(typed, country string) *phone.Number, serve Serve) Serve {
 	return func(p *Runtime, function string) (any, error) {
 		p.ReadPhone = read
@@ -179,15 +179,12 @@ func Phoning(read func(typed, country string) *phone.Number, serve Serve) Serve 
 }
 
 // Projecting updates counters, search rows and rank rows for a batch of the
-// stream. read is Runtime's ReadPhone.
-func Projecting(read func(typed, country string) *phone.Number) Serve {
-	return func(p *Runtime, function string) (any, error) {
-		p.ReadPhone = read
-		if err := errors.Join(p.keepLostRecords(), p.useQueue(), p.useWebhookQueue()); err != nil {
-			return nil, err
-		}
-		return lagged(p.projection(), os.Stdout, function, p.Now), nil
+// stream.
+func Projecting(p *Runtime, function string) (any, error) {
+	if err := errors.Join(p.keepLostRecords(), p.useQueue(), p.useWebhookQueue()); err != nil {
+		return nil, err
 	}
+	return lagged(p.projection(), os.Stdout, function, p.Now), nil
 }
 
 // requests turns a function's events into requests to the handler that build

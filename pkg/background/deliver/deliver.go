@@ -180,7 +180,7 @@ func (w Worker) judge(ctx context.Context, t table.Tenant, r *webhook.Record, wo
 	if !failed && since == nil || failed && since != nil && word != webhook.Gone && !w.late(*since) {
 		return nil
 	}
-	return w.change(ctx, t, r.ID, func(one *webhook.Record) {
+	return w.change(ctx, t, r.ID, func(one *webhook.Record, _ *table.Tx) {
 		switch {
 		case one.Status != webhook.Enabled:
 		case !failed:
@@ -200,16 +200,10 @@ func (w Worker) late(since string) bool {
 	return err == nil && w.Now().Sub(at) > webhook.FailingFor
 }
 
-// change edits one endpoint. It tells its creator if that disables it.
-func (w Worker) change(ctx context.Context, t table.Tenant, id string, edit func(*webhook.Record)) error {
-	return w.changeAnd(ctx, t, id, edit, nil)
-}
-
-// changeAnd is change with further operations in the transaction; also may be nil.
-func (w Worker) changeAnd(ctx context.Context, t table.Tenant, id string, edit func(*webhook.Record),
-	also func(*table.Tx)) error {
-	var told *webhook.Record
-	err := table.Retry(ctx, func(ctx context.Context) error {
+// edit edits the tenant's endpoints. f returns false if nothing is to be written. What f
+// adds to the transaction is written together with the endpoints.
+func edit(ctx context.Context, t table.Tenant, f func(*webhook.Book, *table.Tx) bool) error {
+	return table.Retry(ctx, func(ctx context.Context) error {
 		it, err := t.Get(ctx, webhook.Key(t))
 		if err != nil {
 			return err
@@ -218,25 +212,34 @@ func (w Worker) changeAnd(ctx context.Context, t table.Tenant, id string, edit f
 		if err != nil {
 			return err
 		}
-		r := book.Find(id)
-		if r == nil {
+		tx := t.Write()
+		if !f(&book, tx) {
 			return nil
 		}
-		was := r.Status
-		edit(r)
+		next := book.Item(t)
+		next.Version, next.Preserve = it.Version, it.Unknown()
+		tx.Replace(next).Else(table.ErrConflict)
+		return tx.Commit(ctx)
+	})
+}
+
+// change is edit of one endpoint, if it still is there. It tells its creator if that
+// disables it.
+func (w Worker) change(ctx context.Context, t table.Tenant, id string, f func(*webhook.Record, *table.Tx)) error {
+	var told *webhook.Record
+	err := edit(ctx, t, func(book *webhook.Book, tx *table.Tx) bool {
 		told = nil
+		r := book.Find(id)
+		if r == nil {
+			return false
+		}
+		was := r.Status
+		f(r, tx)
 		if was == webhook.Enabled && r.Status == webhook.Disabled {
 			one := *r
 			told = &one
 		}
-		next := book.Item(t)
-		next.Version, next.Preserve = it.Version, it.Unknown()
-		tx := t.Write()
-		tx.Replace(next).Else(table.ErrConflict)
-		if also != nil {
-			also(tx)
-		}
-		return tx.Commit(ctx)
+		return true
 	})
 	if err != nil || told == nil || w.Mail == nil {
 		return err
@@ -254,7 +257,7 @@ func (w Worker) changeAnd(ctx context.Context, t table.Tenant, id string, edit f
 // operator asked for, and nothing else until it has echoed one.
 func (w Worker) challenge(ctx context.Context, t table.Tenant, m webhook.Message) error {
 	var r webhook.Record
-	err := w.change(ctx, t, m.Endpoint, func(one *webhook.Record) {
+	err := w.change(ctx, t, m.Endpoint, func(one *webhook.Record, _ *table.Tx) {
 		r = webhook.Record{}
 		if one.Status == webhook.Pending && one.Challenges == m.Challenge && one.Challenged < m.Challenge {
 			one.Challenged = m.Challenge
@@ -287,20 +290,16 @@ func (w Worker) challenge(ctx context.Context, t table.Tenant, m webhook.Message
 	if err != nil {
 		return err
 	}
-	var missed *webhook.Request
-	return w.changeAnd(ctx, t, m.Endpoint, func(one *webhook.Record) {
-		missed = nil
+	return w.change(ctx, t, m.Endpoint, func(one *webhook.Record, tx *table.Tx) {
 		switch {
 		case one.Status != webhook.Pending || one.Challenges != m.Challenge:
 		case out.word != webhook.Succeeded:
 			one.Reason = &out.word
 		default:
 			one.Status, one.Reason, one.VerifiedAt, one.After = webhook.Enabled, nil, timestamp.Ptr(w.Now()), after
-			missed = one.Missed()
-		}
-	}, func(tx *table.Tx) {
-		if missed != nil {
-			tx.Create(missed.Item(t, m.Endpoint, ids.New(ids.Request, w.Now()), w.Now()))
+			if missed := one.Missed(); missed != nil {
+				tx.Create(missed.Item(t, m.Endpoint, ids.New(ids.Request, w.Now()), w.Now()))
+			}
 		}
 	})
 }

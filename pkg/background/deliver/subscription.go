@@ -29,29 +29,17 @@ func (w Worker) stands(ctx context.Context, t table.Tenant, r *webhook.Record) (
 	case !errors.As(err, &ended):
 		return false, err
 	}
-	return false, w.remove(ctx, t, r)
+	return false, remove(ctx, t, r)
 }
 
 // remove removes a subscription, unless the agent has renewed it meanwhile.
-func (w Worker) remove(ctx context.Context, t table.Tenant, ended *webhook.Record) error {
-	return table.Retry(ctx, func(ctx context.Context) error {
-		it, err := t.Get(ctx, webhook.Key(t))
-		if err != nil {
-			return err
-		}
-		book, err := webhook.FromItem(it)
-		if err != nil {
-			return err
-		}
+func remove(ctx context.Context, t table.Tenant, ended *webhook.Record) error {
+	return edit(ctx, t, func(book *webhook.Book, _ *table.Tx) bool {
 		r := book.Find(ended.ID)
 		if r == nil || r.Subscription == nil || r.Subscription.RefreshBefore != ended.Subscription.RefreshBefore {
-			return nil
+			return false
 		}
 		book.Endpoints = slices.DeleteFunc(book.Endpoints, func(e webhook.Record) bool { return e.ID == ended.ID })
-		next := book.Item(t)
-		next.Version, next.Preserve = it.Version, it.Unknown()
-		tx := t.Write()
-		tx.Replace(next).Else(table.ErrConflict)
-		return tx.Commit(ctx)
+		return true
 	})
 }

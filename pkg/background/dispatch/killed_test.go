@@ -60,8 +60,8 @@ func TestScheduledWakesAfterAKill(t *testing.T) {
 	}
 }
 
-// Wherever the process is killed that offers a trip, or the one that ends the offer,
-// the trip is offered to each driver once and has an end.
+// A process may be killed at any request while it offers a trip, and while it ends an
+// offer. Each driver still gets one offer of the trip, and the trip has an end.
 func TestOffersAfterAKill(t *testing.T) {
 	w := newWorld(t, func(d *settings.Dispatch) { d.MaxWaves = 2 })
 	one, two := w.driver(1), w.driver(2)

@@ -35,8 +35,8 @@ type rules struct {
 	races atomic.Int64
 }
 
-// of returns what the verb does in the state, to which the other verbs lead from the
-// place.
+// of returns what the verb does in the state. The verbs before lead from the place to
+// this state.
 func (k *rules) of(r *road, place, state string, v verb, before ...verb) after {
 	k.mu.Lock()
 	out, ok := k.known[state+"|"+v.name]

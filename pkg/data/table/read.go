@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"golang.org/x/sync/errgroup"
 )
 
 // Get reads one item, strongly consistent. If the item is absent, Get returns an
@@ -38,6 +39,21 @@ const batchSize, batchRounds = 100, 5
 // fault.Unavailable. Without keys it sends no request.
 func (h Handle) Batch(ctx context.Context, keys ...Key) ([]Item, error) {
 	return h.batchGet(ctx, true, nil, keys)
+}
+
+// BatchAll is Batch for any number of keys. It sends at most eight requests at once.
+func (h Handle) BatchAll(ctx context.Context, keys ...Key) ([]Item, error) {
+	found := make([]Item, len(keys))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(8)
+	for from := 0; from < len(keys); from += batchSize {
+		group.Go(func() error {
+			items, err := h.Batch(ctx, keys[from:min(from+batchSize, len(keys))]...)
+			copy(found[from:], items)
+			return err
+		})
+	}
+	return found, group.Wait()
 }
 
 // BatchEventual is Batch with eventually consistent reads, which use half the

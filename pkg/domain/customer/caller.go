@@ -125,23 +125,21 @@ func WithNumber(ctx context.Context, t table.Tenant, row table.Item, n phone.Num
 	for i, id := range found {
 		keys[i] = Key(t, id)
 	}
+	items, err := t.BatchAll(ctx, keys...)
+	if err != nil {
+		return nil, err
+	}
 	var out []Record
-	for some := range slices.Chunk(keys, 100) {
-		items, err := t.Batch(ctx, some...)
+	for _, it := range items {
+		r, err := FromItem(it)
+		if !it.Found() || err == nil && r.Phone == nil {
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
-		for _, it := range items {
-			r, err := FromItem(it)
-			if !it.Found() || err == nil && r.Phone == nil {
-				continue
-			}
-			if err != nil {
-				return nil, err
-			}
-			if has := read(*r.Phone); has != nil && has.E164 == n.E164 {
-				out = append(out, r)
-			}
+		if has := read(*r.Phone); has != nil && has.E164 == n.E164 {
+			out = append(out, r)
 		}
 	}
 	return out, nil

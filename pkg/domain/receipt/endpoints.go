@@ -62,7 +62,7 @@ func needReceipt(t table.Tenant, p api.Peek) []table.Key {
 }
 
 func needPaper(t table.Tenant, p api.Peek) []table.Key {
-	return append(needReceipt(t, p), PaperKeys(t, p)...)
+	return append(needReceipt(t, p), page.Keys(t, p)...)
 }
 
 // itemOf returns the trip's item. Errors: a 404 if there is none, or if it is not
@@ -106,6 +106,10 @@ func show(ctx context.Context, c *api.Caller, in *trip.GetInput) (*Shown, error)
 		return nil, err
 	}
 	return Show(ctx, c.Tenant, it, r, c.Audience)
+}
+
+func printed(ctx context.Context, c *api.Caller, r *Shown) (*api.Document, error) {
+	return page.Paper{Kind: "receipt", Of: r, Currency: r.Currency}.Print(ctx, c)
 }
 
 type postInput struct {

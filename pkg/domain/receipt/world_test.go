@@ -49,9 +49,8 @@ func newWorld(t testing.TB, currency string) *world {
 // newWorldInRounds returns a world whose round trips can be counted (testkit.Wire.Rounds).
 func newWorldInRounds(t testing.TB) *world {
 	t.Helper()
-	wire := &testkit.Wire{}
-	w := newWorldOn(t, testkit.TableOnWire(t, wire), "USD")
-	wire.Rounds(true)
+	w := newWorld(t, "USD")
+	testkit.InRounds(t, w.DB)
 	return w
 }
 

@@ -1,17 +1,14 @@
 package statement
 
 import (
-	"cmp"
 	"context"
 	"net/http"
-	"time"
 
 	"svc/pkg/access/authz"
 	"svc/pkg/base/fault"
 	"svc/pkg/base/ids"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/page"
-	"svc/pkg/domain/receipt"
 	"svc/pkg/domain/tenant"
 	"svc/pkg/edge/api"
 )
@@ -39,7 +36,7 @@ func Rows() []api.Row {
 }
 
 func needCompany(t table.Tenant, p api.Peek) []table.Key {
-	if keys := receipt.PaperKeys(t, p); keys != nil {
+	if keys := page.Keys(t, p); keys != nil {
 		return keys
 	}
 	return []table.Key{tenant.Key(t)}
@@ -63,44 +60,18 @@ type driverInput struct {
 }
 
 func own(ctx context.Context, c *api.Caller, in *monthInput) (*Statement, error) {
-	return read(ctx, c, c.Actor.Subject, in.Month)
+	return Read(ctx, c.Tenant, c.Actor.Subject, in.Month, c.Now, c.Item)
 }
 
 func ofDriver(ctx context.Context, c *api.Caller, in *driverInput) (*Statement, error) {
 	if !ids.Valid(ids.Driver, in.ID) {
 		return nil, fault.NotFound()
 	}
-	return read(ctx, c, in.ID, in.Month)
-}
-
-// read computes the statement. Errors: a 404 if there is no such driver.
-func read(ctx context.Context, c *api.Caller, driver, month string) (*Statement, error) {
-	name := ""
-	s, err := Read(ctx, c.Tenant, driver, month, c.Now, func(ctx context.Context) (*time.Location, error) {
-		actor, err := c.Item(ctx, authz.ActorKey(c.Tenant, authz.Driver, driver))
-		if err != nil {
-			return nil, err
-		}
-		if !actor.Found() {
-			return nil, fault.NotFound()
-		}
-		name = receipt.NameOf(actor)
-		it, err := c.Item(ctx, tenant.Key(c.Tenant))
-		if err != nil {
-			return nil, err
-		}
-		return tenant.Zone(it)
-	})
-	if err != nil {
-		return nil, err
-	}
-	live, err := c.Live(ctx)
-	s.DriverName, s.Currency = name, cmp.Or(s.Currency, live.Currency)
-	return s, err
+	return Read(ctx, c.Tenant, in.ID, in.Month, c.Now, c.Item)
 }
 
 func printed(ctx context.Context, c *api.Caller, s *Statement) (*api.Document, error) {
-	return receipt.Print(ctx, c, s.Paper())
+	return s.Paper().Print(ctx, c)
 }
 
 // Paper returns the statement as a page to print, without its look.

@@ -38,9 +38,8 @@ type world struct {
 
 func newWorld(t testing.TB, currency, zone string) *world {
 	t.Helper()
-	wire := &testkit.Wire{}
-	db := testkit.TableOnWire(t, wire)
-	stand := apitest.New(t, db, append(append(receipt.WalletRows(), receipt.TripRows()...), statement.Rows()...)...)
+	rows := append(receipt.WalletRows(), receipt.TripRows()...)
+	stand := apitest.New(t, testkit.Table(t), append(rows, statement.Rows()...)...)
 	w := &world{Stand: stand, t: t, tenant: stand.Tenant(currency, 1), driver: ids.New(ids.Driver, apitest.Start),
 		currency: currency}
 	name, color := "Metro", "#0a7"
@@ -52,7 +51,7 @@ func newWorld(t testing.TB, currency, zone string) *world {
 			PrimaryColor: &color}}))
 	w.op = stand.Token(w.tenant, authz.Dashboard, ids.New(ids.Person, apitest.Start), "MANAGE_WALLETS", "VIEW_WALLETS")
 	w.mine = stand.Token(w.tenant, authz.Driver, w.driver)
-	wire.Rounds(true)
+	testkit.InRounds(t, w.DB)
 	return w
 }
 

@@ -3,21 +3,23 @@ package statement
 import (
 	"context"
 	"slices"
-	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
+	"svc/pkg/access/authz"
 	"svc/pkg/base/fault"
 	"svc/pkg/base/timestamp"
+	"svc/pkg/data/audit"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/receipt"
+	"svc/pkg/domain/tenant"
 	"svc/pkg/domain/wallet"
 )
 
 const (
-	// mostSince is the largest number of postings since the month began, because the
-	// opening balance is computed backward from today's.
+	// mostSince limits the postings since the month began. A statement reads all of
+	// them, because it computes the opening balance backward from today's.
 	mostSince = 20_000
 	// mostEntries is the largest number of postings in the month.
 	mostEntries = 2_000
@@ -28,27 +30,32 @@ const (
 var errTooMany = fault.InvalidState("The wallet has more than %d postings since the month began, or more than %d in "+
 	"it. Export its postings instead (POST /api/v1/exports).", mostSince, mostEntries)
 
-// Read computes a driver's statement. zone returns the tenant's time zone; Read
-// calls it after the first read has begun. now bounds the months that have begun.
+// Read computes a driver's statement. item reads the driver and the tenant, strongly
+// consistent. now bounds the months that have begun. Errors: a 404 if there is no such
+// driver.
 //
 // Access pattern: T#t#WALLET#driver#id backward from its end to the beginning of
 // the month, strongly consistent, then the receipts of the month's rides together
 // with the wallet. If the wallet has changed between the two reads, Read starts
 // again: the balance and the postings must be of one moment.
-func Read(ctx context.Context, t table.Tenant, driver, month string, now time.Time,
-	zone func(context.Context) (*time.Location, error)) (*Statement, error) {
-	about, err := monthOf(month, time.UTC, now.Add(widest))
+func Read(ctx context.Context, t table.Tenant, driver, month string, now time.Time, item audit.Reader) (*Statement,
+	error) {
+	roughly, err := monthOf(month, time.UTC, now.Add(widest))
 	if err != nil {
 		return nil, err
 	}
 	key := wallet.Key(t, wallet.Driver, driver)
 	var out *Statement
 	err = table.Retry(ctx, func(ctx context.Context) error {
-		was, since, err := postings(ctx, t, key, about.from.Add(-widest))
+		was, since, err := postings(ctx, t, key, roughly.from.Add(-widest))
 		if err != nil {
 			return err
 		}
-		at, err := zone(ctx)
+		name, company, err := about(ctx, t, driver, item)
+		if err != nil {
+			return err
+		}
+		at, err := company.Zone()
 		if err != nil {
 			return err
 		}
@@ -67,8 +74,9 @@ func Read(ctx context.Context, t table.Tenant, driver, month string, now time.Ti
 		if is.Version != was.Version {
 			return table.ErrConflict
 		}
-		out = &Statement{DriverID: driver, Month: month, TimeZone: at.String(), From: timestamp.Format(p.from),
-			To: timestamp.Format(p.to), IssuedAt: timestamp.Format(now), Entries: []StatementEntry{}}
+		out = &Statement{DriverID: driver, DriverName: name, Month: month, TimeZone: at.String(),
+			From: timestamp.Format(p.from), To: timestamp.Format(p.to), IssuedAt: timestamp.Format(now),
+			Currency: company.Currency, Entries: []StatementEntry{}}
 		l := ledger{since: since, receipts: receipts}
 		if was.Found() {
 			w, err := wallet.FromItem(was)
@@ -84,6 +92,23 @@ func Read(ctx context.Context, t table.Tenant, driver, month string, now time.Ti
 		return nil
 	})
 	return out, err
+}
+
+// about returns the driver's name, and the company.
+func about(ctx context.Context, t table.Tenant, driver string, item audit.Reader) (name string, n tenant.Tenant,
+	err error) {
+	actor, err := item(ctx, authz.ActorKey(t, authz.Driver, driver))
+	if err == nil && !actor.Found() {
+		err = fault.NotFound()
+	}
+	if err != nil {
+		return "", n, err
+	}
+	it, err := item(ctx, tenant.Key(t))
+	if err == nil {
+		n, err = tenant.FromItem(it)
+	}
+	return receipt.NameOf(actor), n, err
 }
 
 // postings returns the wallet and its postings since a time, newest first.
@@ -140,25 +165,13 @@ func receiptsOf(ctx context.Context, t table.Tenant, purse table.Key, trips []st
 	for _, id := range trips {
 		keys = append(keys, receipt.Key(t, id))
 	}
-	found := make([]table.Item, len(keys))
-	group, gctx := errgroup.WithContext(ctx)
-	group.SetLimit(8)
-	for from := 0; from < len(keys); from += 100 {
-		some := keys[from:min(from+100, len(keys))]
-		group.Go(func() error {
-			items, err := t.Batch(gctx, some...)
-			copy(found[from:], items)
-			return err
-		})
-	}
-	if err := group.Wait(); err != nil {
+	found, err := t.BatchAll(ctx, keys...)
+	if err != nil {
 		return nil, table.Item{}, err
 	}
 	out := map[string][]receipt.Receipt{}
-	var mu sync.Mutex
-	group, gctx = errgroup.WithContext(ctx)
-	group.SetLimit(8)
-	for i, it := range found[1:] {
+	var long []receipt.Receipt // the newest version tells of one version before it only
+	for _, it := range found[1:] {
 		if !it.Found() {
 			continue
 		}
@@ -166,18 +179,23 @@ func receiptsOf(ctx context.Context, t table.Tenant, purse table.Key, trips []st
 		if err != nil {
 			return nil, table.Item{}, err
 		}
-		mu.Lock()
-		out[trips[i]] = newest.Known()
-		mu.Unlock()
-		if newest.Version > 2 { // the newest version tells of one version before it
-			group.Go(func() error {
-				earlier, err := receipt.Earlier(gctx, t, trips[i])
-				mu.Lock()
-				out[trips[i]] = append(earlier, newest)
-				mu.Unlock()
-				return err
-			})
+		out[newest.TripID] = newest.Known()
+		if newest.Version > 2 {
+			long = append(long, newest)
 		}
 	}
-	return out, found[0], group.Wait()
+	earlier := make([][]receipt.Receipt, len(long))
+	group, gctx := errgroup.WithContext(ctx)
+	group.SetLimit(8)
+	for i, newest := range long {
+		group.Go(func() (err error) {
+			earlier[i], err = receipt.Earlier(gctx, t, newest.TripID)
+			return err
+		})
+	}
+	err = group.Wait()
+	for i, newest := range long {
+		out[newest.TripID] = append(earlier[i], newest)
+	}
+	return out, found[0], err
 }

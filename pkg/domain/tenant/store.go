@@ -246,7 +246,7 @@ func record(t table.Tenant, n Tenant) table.Item {
 	return table.Item{Key: Key(t), Type: "tenant", Version: 1, Doc: n}
 }
 
-// flags returns what every request with an access token reads of the tenant.
+// flags returns the attributes of the tenant that the checks of every request read.
 func flags(n Tenant) map[string]any {
 	return map[string]any{"disabled": n.Disabled, authz.Taxi: n.TaxiEnabled, authz.Delivery: n.DeliveryEnabled,
 		"currency": n.Currency, "readShards": n.ReadShards, "writeShards": n.WriteShards, "name": n.Name, "slug": n.Slug,

@@ -156,6 +156,11 @@ func Zone(it table.Item) (*time.Location, error) {
 	if err != nil {
 		return nil, err
 	}
+	return t.Zone()
+}
+
+// Zone returns the tenant's time zone.
+func (t Tenant) Zone() (*time.Location, error) {
 	zone, err := time.LoadLocation(t.Timezone)
 	if err != nil {
 		return nil, fmt.Errorf("time zone of the tenant: %w", err)

@@ -328,7 +328,8 @@ func TestScheduledFor(t *testing.T) {
 	}
 }
 
-// A company that takes no rides for a later time refuses bookings of them, and no other.
+// A company that switches dispatch.scheduledRides off refuses bookings for a later time,
+// and takes all others.
 func TestNoScheduledRides(t *testing.T) {
 	w := newOffice(t, 1, 1)
 	rules := settings.Default

@@ -89,33 +89,33 @@ func AgentRows() []api.Row {
 	}
 }
 
-// SubscriptionInput is what identifies an agent's subscription.
-type SubscriptionInput struct {
-	Body struct {
-		Name     string `json:"name" maxLength:"100"`
-		Resource string `json:"resource,omitempty" maxLength:"100"`
-		URL      string `json:"url" maxLength:"500"`
-	}
+// Identity tells an agent's subscription from its others.
+type Identity struct {
+	Name     string `json:"name" maxLength:"100"`
+	Resource string `json:"resource,omitempty" maxLength:"100"`
+	URL      string `json:"url" maxLength:"500"`
 }
 
-// id returns the identifier of the subscription. An agent's subscription to the same
-// event at the same address has the same.
-func (in *SubscriptionInput) id(c *api.Caller) string {
-	b := in.Body
-	parts, _ := json.Marshal([]string{c.Tenant.ID(), c.Actor.ClientID, c.Actor.Subject, b.URL, b.Name, b.Resource})
+// id returns the identifier of the caller's subscription. An agent's subscription to
+// the same event at the same address has the same.
+func (s Identity) id(c *api.Caller) string {
+	parts, _ := json.Marshal([]string{c.Tenant.ID(), c.Actor.ClientID, c.Actor.Subject, s.URL, s.Name, s.Resource})
 	return ids.Derived(ids.Webhook, time.UnixMilli(0), string(parts))
+}
+
+// SubscriptionInput is what identifies an agent's subscription.
+type SubscriptionInput struct {
+	Body Identity
 }
 
 // SubscribeInput asks for a subscription.
 type SubscribeInput struct {
 	Body struct {
-		Name     string  `json:"name" maxLength:"100"`
-		Resource string  `json:"resource,omitempty" maxLength:"100"`
-		URL      string  `json:"url" maxLength:"500"`
-		Secret   string  `json:"secret" maxLength:"200"`
-		Cursor   *string `json:"cursor,omitempty" maxLength:"2000"`
-		MaxAge   *int64  `json:"maxAgeMs,omitempty" minimum:"0"`
-		TTL      *int64  `json:"ttlMs,omitempty" minimum:"1"`
+		Identity
+		Secret string  `json:"secret" maxLength:"200"`
+		Cursor *string `json:"cursor,omitempty" maxLength:"2000"`
+		MaxAge *int64  `json:"maxAgeMs,omitempty" minimum:"0"`
+		TTL    *int64  `json:"ttlMs,omitempty" minimum:"1"`
 	}
 }
 
@@ -130,10 +130,16 @@ type Subscribed struct {
 	FailingSince  *string `json:"failingSince" nullable:"true"`
 }
 
-func (in *SubscribeInput) identity() *SubscriptionInput {
-	out := &SubscriptionInput{}
-	out.Body.Name, out.Body.Resource, out.Body.URL = in.Body.Name, in.Body.Resource, in.Body.URL
-	return out
+// begin returns the feed to which the subscription belongs, and the access that asks for
+// it, which must have both rights of subscribers. The row has checked the first.
+func (in *SubscribeInput) begin(ctx context.Context, c *api.Caller) (f *event.Input, by authz.Standing, err error) {
+	if err = c.May(ctx, subscribers[1]); err == nil {
+		f, err = in.feed()
+	}
+	if err == nil {
+		by, err = c.Standing(ctx)
+	}
+	return f, by, err
 }
 
 // feed returns the feed to which the subscription belongs.
@@ -215,14 +221,7 @@ func (in *SubscribeInput) answer(c *api.Caller, f *event.Input, r Record, trunca
 
 // subscribe adds a subscription.
 func subscribe(ctx context.Context, c *api.Caller, in *SubscribeInput) (*Subscribed, error) {
-	if err := c.May(ctx, subscribers[1]); err != nil {
-		return nil, err
-	}
-	f, err := in.feed()
-	if err != nil {
-		return nil, err
-	}
-	by, err := c.Standing(ctx)
+	f, by, err := in.begin(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -238,7 +237,7 @@ func subscribe(ctx context.Context, c *api.Caller, in *SubscribeInput) (*Subscri
 	if err != nil {
 		return nil, api.InBody(err)
 	}
-	one.ID = in.identity().id(c)
+	one.ID = in.Body.id(c)
 	one.Subscription = &Subscription{Name: in.Body.Name, Resource: in.Body.Resource, From: from}
 	if err := in.set(ctx, c, &one, by); err != nil {
 		return nil, api.InBody(err)
@@ -251,18 +250,11 @@ func subscribe(ctx context.Context, c *api.Caller, in *SubscribeInput) (*Subscri
 // renew extends a subscription that the same access began, and asks an address that
 // gets no events for another echo. Errors: 404 if there is no such subscription.
 func renew(ctx context.Context, c *api.Caller, in *SubscribeInput) (*Subscribed, error) {
-	if err := c.May(ctx, subscribers[1]); err != nil {
-		return nil, err
-	}
-	f, err := in.feed()
+	f, by, err := in.begin(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	by, err := c.Standing(ctx)
-	if err != nil {
-		return nil, err
-	}
-	id, out := in.identity().id(c), &Subscribed{}
+	id, out := in.Body.id(c), &Subscribed{}
 	_, err = api.Edit(ctx, c, audit.Change[Book]{Tenant: c.Tenant, By: c.By(), What: "webhook.renew", Subject: id,
 		Key: Key(c.Tenant), FromItem: FromItem, Shown: shownOf(id),
 		Item: func(_ table.Item, b Book) table.Item { return b.Item(c.Tenant) },
@@ -292,7 +284,7 @@ type Unsubscribed struct{}
 
 // unsubscribe removes a subscription. It is a success if there is none.
 func unsubscribe(ctx context.Context, c *api.Caller, in *SubscriptionInput) (*Unsubscribed, error) {
-	id, out := in.id(c), Endpoint{}
+	id, out := in.Body.id(c), Endpoint{}
 	change := Editing(c.Tenant, c.By(), "delete", id, &out, removed)
 	_, err := api.Edit(ctx, c, change, func(Book) Unsubscribed { return Unsubscribed{} })
 	if errors.Is(err, fault.NotFound()) {

@@ -207,12 +207,7 @@ func (x *exchange) poll(p eventParams) {
 	if truncated {
 		answer = x.readFeed(p, "earliest", limit)
 	}
-	if answer == nil {
-		return
-	}
-	x.copyHeader(answer.header)
-	if answer.status != http.StatusOK {
-		x.failEventAs(answer)
+	if answer == nil || !x.succeeded(answer) {
 		return
 	}
 	var page feed
@@ -269,6 +264,17 @@ func (x *exchange) eventResult(result map[string]any) {
 		result["resultType"] = "complete"
 	}
 	x.result(result)
+}
+
+// succeeded copies the headers of an operation's response. It sends an error of the
+// operation as an error of events.
+func (x *exchange) succeeded(answer *recorder) bool {
+	x.copyHeader(answer.header)
+	if answer.status != http.StatusOK {
+		x.failEventAs(answer)
+		return false
+	}
+	return true
 }
 
 // failEventAs sends an error of an operation as an error of events.

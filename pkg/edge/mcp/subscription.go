@@ -97,9 +97,7 @@ func (x *exchange) subscribe(p eventParams) {
 			return
 		}
 	}
-	x.copyHeader(answer.header)
-	if answer.status != http.StatusOK {
-		x.failEventAs(answer)
+	if !x.succeeded(answer) {
 		return
 	}
 	var made subscription
@@ -127,10 +125,7 @@ func (x *exchange) unsubscribe(p eventParams) {
 	}
 	answer := newRecorder()
 	x.api.Call(answer, c.request(x.r), x.entry)
-	x.copyHeader(answer.header)
-	if answer.status != http.StatusOK {
-		x.failEventAs(answer)
-		return
+	if x.succeeded(answer) {
+		x.eventResult(map[string]any{})
 	}
-	x.eventResult(map[string]any{})
 }
