@@ -66,9 +66,7 @@ func TestConsoleRobots(t *testing.T) {
 		testkit.Must(t, os.WriteFile(filepath.Join(*pictures, fmt.Sprintf("%03d.png", i)), picture, 0o600))
 		time.Sleep(400 * time.Millisecond)
 	}
-	for _, fault := range get[[]string](t, ctx, "faults") {
-		t.Error(fault)
-	}
+	noFaults(t, ctx)
 }
 
 // TestConsoleLighthouse: Lighthouse gives 100 for accessibility and for best practices, signed out and signed in.

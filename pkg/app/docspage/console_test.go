@@ -189,7 +189,5 @@ func TestConsoleLooks(t *testing.T) {
 			}
 		}
 	}
-	for _, fault := range get[[]string](t, ctx, "faults") {
-		t.Error(fault)
-	}
+	noFaults(t, ctx)
 }

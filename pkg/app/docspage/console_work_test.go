@@ -79,9 +79,7 @@ func TestConsoleBeside(t *testing.T) {
 		typing("dialog input[type=number]", "5"), chromedp.Click(button("Yes, do it")),
 		chromedp.WaitNotPresent(chromedp.CSS("dialog")), sees(`//td[.="Refund"]`),
 		chromedp.Click(button("Refund")), sees(`//dialog//p[contains(., "Already refunded: $5.00")]`))
-	for _, fault := range get[[]string](t, ctx, "faults") {
-		t.Error(fault)
-	}
+	noFaults(t, ctx)
 }
 
 // TestConsoleKeeps: what was typed survives a lost session and a new sign-in, in Spanish.

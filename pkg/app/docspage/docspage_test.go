@@ -132,9 +132,7 @@ func TestSamples(t *testing.T) {
 		run(t, ctx, chromedp.Click(chromedp.Search(`//button[@role="tab"][normalize-space()="`+tab+`"]`)),
 			chromedp.WaitVisible(chromedp.Search(`//code[contains(., "`+sample+`")]`)))
 	}
-	for _, fault := range get[[]string](t, ctx, "faults") {
-		t.Error(fault)
-	}
+	noFaults(t, ctx)
 }
 
 // authorize signs the actor in and consents, in the window that the page opened.
@@ -167,6 +165,14 @@ func get[T any](t *testing.T, ctx context.Context, expression string) T {
 	value, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression))
 	testkit.Must(t, err)
 	return value
+}
+
+// noFaults reports the page's errors, and what its policy has blocked (see watch).
+func noFaults(t *testing.T, ctx context.Context) {
+	t.Helper()
+	for _, fault := range get[[]string](t, ctx, "faults") {
+		t.Error(fault)
+	}
 }
 
 // axe returns axe-core's findings on the page outside of the component.
