@@ -43,7 +43,11 @@ func (d Desk) bookCaller(ctx context.Context, b Booking, at *string) (out *Trip,
 	}
 	read := func(typed string) *phone.Number { return d.Phones(typed, company.Country) }
 	n := read(b.Phone)
-	if n == nil || !phone.Is(b.Phone) || len(n.E164) < shortest {
+	switch readable := n != nil && phone.Is(b.Phone) && len(n.E164) >= shortest; {
+	case !readable && company.Country == "":
+		return nil, fault.Field("body.phone", "expected a phone number with a country code, as in +1 212 555 0181, because "+
+			"the company has no country (svc tenant set SLUG --country)")
+	case !readable:
 		return nil, fault.Field("body.phone", "expected a phone number of the company's country, or one with a country "+
 			"code, as in +1 212 555 0181")
 	}

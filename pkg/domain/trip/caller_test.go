@@ -34,14 +34,15 @@ func newExchange(t *testing.T) *exchange {
 	stand := apitest.New(t, db, slices.Concat(trip.Rows(), fleet.Rows(db), customer.Rows(), driver.Rows())...)
 	w := &exchange{t: t, office: &office{town: settle(t, stand, 1, 0, 1), boss: ids.New(ids.Person, apitest.Start)}}
 	w.wire = wire
-	w.found(w.tenant)
+	w.found(w.tenant, "DE")
 	w.token = w.answers(w.tenant)
 	return w
 }
 
-func (w *exchange) found(n table.Tenant) {
+func (w *exchange) found(n table.Tenant, country string) {
 	testkit.Must(w.t, n.Load(w.t.Context(), table.Item{Key: tenant.Key(n), Type: "tenant", Version: 1,
-		Doc: tenant.Tenant{ID: n.ID(), Slug: "ort", Name: "Ort", Currency: "EUR", Timezone: "Europe/Berlin", Country: "DE"}}))
+		Doc: tenant.Tenant{ID: n.ID(), Slug: "ort", Name: "Ort", Currency: "EUR", Timezone: "Europe/Berlin",
+			Country: country}}))
 }
 
 func (w *exchange) answers(n table.Tenant) string {
@@ -294,12 +295,25 @@ func TestCallerInput(t *testing.T) {
 	}
 }
 
+// A company without a country learns why it must dial the country code, and what to do.
+func TestCallerWithoutCountry(t *testing.T) {
+	w := newExchange(t)
+	abroad := w.Stand.Tenant("EUR", 1)
+	w.found(abroad, "")
+	token := w.answers(abroad)
+	a := w.Want(http.StatusBadRequest, nil, "POST", "/api/v1/trips", token, call("030 901831", ""))
+	if !strings.Contains(a.Body, "the company has no country (svc tenant set SLUG --country)") {
+		t.Error(a.Body)
+	}
+	w.Want(http.StatusCreated, nil, "POST", "/api/v1/trips", token, call("+49 30 901831", ""))
+}
+
 // Another company's caller is another customer.
 func TestCallersOfTwoCompanies(t *testing.T) {
 	w := newExchange(t)
 	here := w.calls("030 901831", "")
 	other := w.Stand.Tenant("EUR", 1)
-	w.found(other)
+	w.found(other, "DE")
 	token, there := w.answers(other), trip.Trip{}
 	w.Want(http.StatusCreated, &there, "POST", "/api/v1/trips", token, call("030 901831", ""))
 	if there.CustomerID == here {
