@@ -28,15 +28,21 @@ func BeginRide(tx *table.Tx, t table.Tenant, it table.Item, trip string, now tim
 
 // EndRide makes a driver ONLINE again who was BUSY with the trip, in the transaction
 // that ends the trip or takes it from the driver. A driver who was disabled
-// meanwhile stays OFFLINE. Without a driver, or if the driver has another ride, it
-// does nothing.
+// meanwhile stays OFFLINE. Without a driver, it does nothing. If the driver does not
+// have the ride, it changes nothing, but requires that the driver is still as read:
+// the driver may have been read just before the ride began, and the trip just after.
+// The transaction fails with table.ErrConflict if the driver has changed since the read.
 func EndRide(tx *table.Tx, t table.Tenant, it table.Item, trip string, now time.Time) error {
 	if !it.Found() {
 		return nil
 	}
 	r, err := FromItem(it)
-	if err != nil || r.Trip != trip {
+	if err != nil {
 		return err
+	}
+	if r.Trip != trip {
+		tx.Check(it.Key).If("'version' = ?", it.Version).Else(table.ErrConflict)
+		return nil
 	}
 	if r.Trip = ""; r.Status == Busy {
 		r.Status, r.StatusUpdatedAt = Online, timestamp.Format(now)

@@ -1,6 +1,7 @@
 package trip_test
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"sync"
@@ -196,5 +197,30 @@ func TestDisabledDriverIsOffline(t *testing.T) {
 	w.Want(200, &shown, "GET", "/api/v1/trips/"+id, w.token, "")
 	if shown.Driver.Value.Status != driver.Offline {
 		t.Errorf("the trip's driver is %s", shown.Driver.Value.Status)
+	}
+}
+
+// One batch reads a trip and its driver, and may read the driver before a ride begins
+// and the trip after. Whatever ends the ride then still frees the driver.
+func TestStrictStatusOfATornRead(t *testing.T) {
+	w := newStrict(t, 1, 1)
+	for name, end := range map[string]func(trip.Trip) (trip.Trip, error){
+		"cancel":   func(tr trip.Trip) (trip.Trip, error) { return tr.Cancel(trip.BySystem(), w.Now(), nil) },
+		"unassign": func(tr trip.Trip) (trip.Trip, error) { return tr.Unassign(trip.BySystem(), nil, w.Now()) },
+	} {
+		before, err := w.tenant.Get(t.Context(), driver.Key(w.tenant, w.drivers[0]))
+		testkit.Must(t, err)
+		id := w.request().ID
+		if a := w.act(id, "accept", w.driver(), ""); a.Status != 200 {
+			t.Fatalf("%d %s", a.Status, a.Body)
+		}
+		it, err := w.tenant.Get(t.Context(), trip.Key(w.tenant, id))
+		testkit.Must(t, err)
+		s := trip.Store{Tenant: w.tenant, WriteShards: 1, Now: w.Now()}
+		s.Commit = func(ctx context.Context, tx *table.Tx, _ any) error { return tx.Commit(ctx) }
+		s.Read = func(context.Context, table.Key) (table.Item, error) { return before, nil }
+		_, err = s.Change(t.Context(), it, end)
+		testkit.Must(t, err)
+		w.want(name, 0, driver.Online, "")
 	}
 }
