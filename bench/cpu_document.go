@@ -128,9 +128,10 @@ func keep(all []series) error {
 	return writeJSON(known, out, "  ")
 }
 
-// noise is the relative difference that is normal between two runs of one
-// build.
-const noise = 0.1
+// noise is the relative difference that is normal between two runs of one build. The
+// demo's trips end today, so what an endpoint reads of a month or of a period depends
+// on the day of the run: dated is the difference that is normal then.
+const noise, dated = 0.1, 0.5
 
 // check compares the allocations with those in the file known. It returns an error
 // that names each endpoint that is not in the file, or that allocates more than
@@ -147,12 +148,16 @@ func check(all []series) error {
 	var faults []error
 	for _, s := range all {
 		u, was := s.median(0), before[s.title()]
-		if more(u.mallocs, was.Mallocs) || more(u.bytes, was.Bytes) {
-			faults = append(faults, fmt.Errorf("%s: %d allocations and %d bytes, expected at most 10 %% more than %d and %d; "+
-				"find the cause, or run make cpu to accept them", s.title(), u.mallocs, u.bytes, was.Mallocs, was.Bytes))
+		normal := noise
+		if strings.Contains(s.title(), "{month}") || strings.Contains(s.title(), "from=") {
+			normal = dated
+		}
+		if more(u.mallocs, was.Mallocs, normal) || more(u.bytes, was.Bytes, normal) {
+			faults = append(faults, fmt.Errorf("%s: %d allocations and %d bytes, expected at most %.0f %% more than %d and %d; "+
+				"find the cause, or run make cpu to accept them", s.title(), u.mallocs, u.bytes, 100*normal, was.Mallocs, was.Bytes))
 		}
 	}
 	return errors.Join(faults...)
 }
 
-func more(now, before uint64) bool { return float64(now) > float64(before)*(1+noise) }
+func more(now, before uint64, normal float64) bool { return float64(now) > float64(before)*(1+normal) }

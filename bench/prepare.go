@@ -171,14 +171,15 @@ func operatorsReceipt(ctx context.Context, w *world) (string, string, error) {
 	return operators(target), body, err
 }
 
-// statementOf prepares the driver's statement of this month.
+// statementOf prepares the driver's statement of the month before this one.
 func statementOf(own bool) func(context.Context, *world) (string, string, error) {
 	return func(_ context.Context, w *world) (string, string, error) {
-		path := "/api/v1/drivers/" + w.ids["driver"]
+		now := time.Now().UTC()
+		path, month := "/api/v1/drivers/"+w.ids["driver"], time.Date(now.Year(), now.Month(), 0, 0, 0, 0, 0, time.UTC)
 		if own {
 			path = "/api/v1/me"
 		}
-		return path + "/statements/" + time.Now().UTC().Format("2006-01"), "", nil
+		return path + "/statements/" + month.Format("2006-01"), "", nil
 	}
 }
 

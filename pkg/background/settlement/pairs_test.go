@@ -44,6 +44,7 @@ func (k *rules) of(r *road, place, state string, v verb, before ...verb) after {
 	if ok {
 		return out
 	}
+	r.doing = fmt.Sprint(place, ": ", v.name, " alone")
 	r.begin(place)
 	for _, b := range before {
 		b.do(r)
@@ -68,6 +69,7 @@ func (k *rules) race(r *road, place string, a, b verb) {
 	last := k.of(r, place, second.state, a, b)
 	legal := []string{fmt.Sprint(first.status, " ", k.of(r, place, first.state, b, a)),
 		fmt.Sprint(last.status, " ", after{second.status, last.state})}
+	r.doing = fmt.Sprint(place, ": ", a.name, " and ", b.name)
 	r.begin(place)
 	_, entries := r.state()
 	var answers [2]int

@@ -27,7 +27,8 @@ import (
 	"svc/pkg/local/testkit"
 )
 
-// road is a rider and two drivers of a company, with one trip at a time.
+// road is a rider and two drivers of a company, with one trip at a time. Failures
+// name what it is doing.
 type road struct {
 	*apitest.Stand
 	t               testing.TB
@@ -35,7 +36,7 @@ type road struct {
 	operator, rider string // token, id
 	drivers         [2]string
 	tokens          map[string]string // by id
-	trip            string
+	trip, doing     string
 	owed            map[string]decimal.Decimal // to the drivers for each trip, by the receipts
 }
 
@@ -222,7 +223,7 @@ func (r *road) state() (text string, entries int) {
 		testkit.Must(r.t, err)
 		if (d.Trip == r.trip && d.Status == driver.Busy) != (id == has) || id != has && (d.Trip != "" || d.Status !=
 			driver.Online) {
-			r.t.Errorf("%s: driver %d is %s with %q", out, i, d.Status, d.Trip)
+			r.t.Errorf("%s: %s: driver %d is %s with %q", r.doing, out, i, d.Status, d.Trip)
 		}
 		if _, ok, err := dispatch.Held(r.read(dispatch.OfferKey(r.tenant, id)), r.Now()); ok || err != nil {
 			out += fmt.Sprint(", offered to ", i)
