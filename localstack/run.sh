@@ -10,6 +10,10 @@ compose() { docker compose -f localstack/compose.yaml "$@"; }
 # A function's container may start slowly on a busy machine.
 export LAMBDA_RUNTIME_ENVIRONMENT_TIMEOUT=120
 
+# LocalStack reads one batch of a stream, of all records, and waits before the next: by default a second. The demo
+# writes thousands of records, so functions with small batches would be minutes late.
+export LAMBDA_EVENT_SOURCE_MAPPING_POLL_INTERVAL_SEC=0.1 LAMBDA_EVENT_SOURCE_MAPPING_MAX_BACKOFF_ON_EMPTY_POLL_SEC=1
+
 start_localstack() {
   if [ -z "$on_machine" ]; then
     compose up --detach --wait && return 0
