@@ -11,8 +11,10 @@ compose() { docker compose -f localstack/compose.yaml "$@"; }
 export LAMBDA_RUNTIME_ENVIRONMENT_TIMEOUT=120
 
 # LocalStack reads one batch of a stream, of all records, and waits before the next: by default a second. The demo
-# writes thousands of records, so functions with small batches would be minutes late.
-export LAMBDA_EVENT_SOURCE_MAPPING_POLL_INTERVAL_SEC=0.1 LAMBDA_EVENT_SOURCE_MAPPING_MAX_BACKOFF_ON_EMPTY_POLL_SEC=1
+# writes thousands of records, so functions with small batches would be minutes late. Its streams would also be written
+# to disk as a whole every five seconds.
+export LAMBDA_EVENT_SOURCE_MAPPING_POLL_INTERVAL_SEC=0.3 LAMBDA_EVENT_SOURCE_MAPPING_MAX_BACKOFF_ON_EMPTY_POLL_SEC=1
+export KINESIS_PERSISTENCE=0
 
 start_localstack() {
   if [ -z "$on_machine" ]; then
