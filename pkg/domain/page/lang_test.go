@@ -53,6 +53,27 @@ func TestEveryLanguageHasEveryText(t *testing.T) {
 	}
 }
 
+// between is what a template has of its own between the texts: neither actions nor elements.
+var between = regexp.MustCompile(`(?s)\{\{.*?\}\}|<script.*?</script>|<[^>]*>`)
+
+// A template joins texts by signs that every script has. Arabic has other commas,
+// semicolons and question marks than Latin.
+func TestTemplatesFitEveryScript(t *testing.T) {
+	files, err := filepath.Glob("templates/*.html")
+	if err != nil || len(files) < 10 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if own := between.ReplaceAllString(string(text), ""); strings.ContainsAny(own, ",;:?!") {
+			t.Errorf("%s has punctuation of one script: %q", file, strings.Join(strings.Fields(own), " "))
+		}
+	}
+}
+
 // A language file repeats no member, which would hide a text, and has the order
 // of the English one, so that two files can be compared line by line.
 func TestLanguageFilesAreAlike(t *testing.T) {

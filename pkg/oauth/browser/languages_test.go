@@ -85,8 +85,8 @@ func inEveryLanguage(t *testing.T, all map[string]page.Content, names ...string)
 	t.Helper()
 	name, chosen := demo.Look("metro")
 	brand := page.Brand{Name: name, Primary: chosen["primaryColor"], Secondary: chosen["secondaryColor"],
-		LogoURL: chosen["logoUrl"], SupportURL: "tel:+1-212-555-0181", TermsURL: "https://metro.example/terms",
-		PrivacyURL: "https://metro.example/privacy"}
+		IconBackground: chosen["iconBackgroundColor"], LogoURL: chosen["logoUrl"], SupportURL: "tel:+1-212-555-0181",
+		TermsURL: "https://metro.example/terms", PrivacyURL: "https://metro.example/privacy"}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		content, found := all[strings.TrimPrefix(r.URL.Path, "/")]
 		if !found {
