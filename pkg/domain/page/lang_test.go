@@ -40,6 +40,8 @@ func TestEveryLanguageHasEveryText(t *testing.T) {
 				t.Errorf("languages/%s.json: %s is in English", lang, key)
 			case strays.MatchString(text):
 				t.Errorf("languages/%s.json: %s has %q in it", lang, key, strays.FindString(text))
+			case direction[lang] == "rtl" && strings.ContainsAny(text, ",;?") && key != "number.group":
+				t.Errorf("languages/%s.json: %s has punctuation of Latin: %q", lang, key, text)
 			}
 		}
 		for key := range texts {
