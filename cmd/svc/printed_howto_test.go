@@ -40,8 +40,8 @@ func TestPrintedHowTo(t *testing.T) {
 	}
 	waits, runs := c.booked("DRIVER_ARRIVED"), c.booked("IN_PROGRESS")
 	stuck := strings.Split(recipe("Help with a trip that is stuck"), "\n")
-	for i, step := range []struct{ trip, want string }{{runs, runs}, {waits, drivers["driver1"]}, {waits, drivers["driver2"]},
-		{runs, "COMPLETED"}, {waits, "CANCELLED"}} {
+	for i, step := range []struct{ trip, want string }{{runs, runs}, {waits, drivers["driver1"]},
+		{waits, drivers["driver2"]}, {runs, "COMPLETED"}, {waits, "CANCELLED"}} {
 		c.bash(strings.ReplaceAll(stuck[i], code, step.trip))
 		says(c.ok("trip", "show", "bay", step.trip), step.want)
 	}
@@ -102,7 +102,7 @@ func TestPrintedAdministration(t *testing.T) {
 
 // run names what runs the shell commands of each page.
 var run = map[string]string{
-	"README.md":       "TestPrintedFirstCall, TestPrintedAdministration, make bare-root; the make targets are CI's own steps",
+	"README.md":       "TestPrintedFirstCall, TestPrintedAdministration, make bare-root; make targets are CI's own",
 	"CONTRIBUTING.md": "make bare-root", "docs/endpoint.md": "make targets and go test, which are CI's own steps",
 	"docs/languages.md": "the same", "docs/agents.md": "agents.TestPrintedAgentsPage",
 	"docs/clients.md": "the tests of pkg/app/generated", "docs/how-to.md": "TestPrintedHowTo",
