@@ -36,8 +36,8 @@ func one(collection, create, body string) func(context.Context, *world) (string,
 
 const measuredCard = `{"token":"pm_1","brand":"visa","last4":"4242","expMonth":4,"expYear":2031}`
 
-// mine prepares a rider's request with the body for something that it creates
-// first. Of payment methods it first removes those of earlier requests.
+// mine prepares a rider's request, with the body, about something that it creates first.
+// It removes the payment methods of earlier requests before that.
 func mine(collection, create, body string) func(context.Context, *world) (string, string, error) {
 	return func(ctx context.Context, w *world) (string, string, error) {
 		path := "/api/v1/me/" + collection

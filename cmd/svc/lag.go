@@ -21,7 +21,7 @@ const lagWindow = 15 * time.Minute
 func deployedLag(ctx context.Context, word, function string) string {
 	name := ""
 	for one := range strings.SplitSeq(os.Getenv("STREAM_FUNCTIONS"), ",") {
-		// A name is the stack's name, the logical id and a suffix of CloudFormation.
+		// A function's name is the stack's name, its logical id and a suffix of CloudFormation.
 		if strings.Contains(one, function) {
 			name = strings.TrimSpace(one)
 		}

@@ -23,6 +23,7 @@ const asProgram = "SVC_TEST_AS_PROGRAM"
 func TestMain(m *testing.M) {
 	svc.Template = testkit.Template(240)
 	settleTime, completeTime, slugTime = 10*time.Minute, 10*time.Minute, 10*time.Minute
+	drainTime = 0 // no function runs beside the deletions of the tests
 	if os.Getenv(asProgram) != "" {
 		main()
 		return

@@ -66,9 +66,9 @@ func awaitNumber(t *testing.T, metro table.Tenant, key table.Key, want string) {
 	}
 }
 
-// TestNumbersFollowPhones: the stream stores the number beside the phone of whoever
-// is added or changed by a program without numbering plans, and svc rebuild stores
-// those of a new country.
+// TestNumbersFollowPhones: if a program without numbering plans adds or changes somebody,
+// the stream stores the number beside the phone. After a change of the country, svc
+// rebuild stores the new numbers.
 func TestNumbersFollowPhones(t *testing.T) {
 	t.Parallel()
 	w := start(t)

@@ -25,7 +25,7 @@ import (
 // drainTime is longer than the longest run of a function that writes a tenant's
 // data (60 s in template.yaml). After this time, no request that began before the
 // tenant was disabled can still write.
-const drainTime = 90 * time.Second
+var drainTime = 90 * time.Second
 
 // mostPasses limits how often a deletion reads the whole table. Usually a deletion
 // makes three passes: the first removes the items, the second removes those that

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"svc/pkg/local/testkit"
 )
 
 const (
@@ -157,4 +159,25 @@ func makeTargets(t *testing.T) map[string]bool {
 		targets[m[1]] = true
 	}
 	return targets
+}
+
+var namedTests = regexp.MustCompile(`-run '?([\w|]+)`)
+
+// TestDocumentsNameTests: a document that runs chosen tests names tests that exist.
+func TestDocumentsNameTests(t *testing.T) {
+	tests, err := exec.Command("git", "-C", repository, "grep", "-hE", "^func Test", "--", "*_test.go").Output()
+	testkit.Must(t, err)
+	found := 0
+	for file, text := range handwritten(t) {
+		for _, m := range namedTests.FindAllStringSubmatch(text, -1) {
+			for name := range strings.SplitSeq(m[1], "|") {
+				if found++; !regexp.MustCompile(`func Test\w*` + strings.TrimPrefix(name, "Test")).Match(tests) {
+					t.Errorf("%s runs tests by the name %s, which no test has", file, name)
+				}
+			}
+		}
+	}
+	if found < 5 {
+		t.Errorf("%d names of tests in the documents", found)
+	}
 }

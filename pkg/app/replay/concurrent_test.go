@@ -62,7 +62,7 @@ func TestManyRequestsInOneProcess(t *testing.T) {
 	c.lines(t)
 }
 
-// worker is one of the 64: a person with a token.
+// worker sends requests as one person with a token. 64 of them run at once.
 type worker struct {
 	demo.Person
 	number int

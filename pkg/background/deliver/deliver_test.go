@@ -313,7 +313,7 @@ func TestNameThatRebinds(t *testing.T) {
 }
 
 // TestEndedDuringDelivery: when an endpoint is disabled or deleted while an attempt is
-// under way, no further one begins, by the queue or by the sweep.
+// under way, neither the queue nor the sweep begins another one.
 func TestEndedDuringDelivery(t *testing.T) {
 	for how, body := range map[string]string{"PATCH": `{"enabled": false}`, "DELETE": ""} {
 		w, r := newWorld(t, nil), newReceiver(t)

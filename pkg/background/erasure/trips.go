@@ -17,7 +17,7 @@ var (
 	tripPlaces = []string{"ox", "oy", "dx", "dy"}
 )
 
-// decimals is how exact the coordinates of an erased rider's trips stay: about a
+// decimals is how many decimals the coordinates of an erased rider's trips keep: about a
 // kilometre.
 const decimals = 2
 

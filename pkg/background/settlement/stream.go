@@ -69,8 +69,8 @@ func ended(it table.Item) bool {
 	return status == trip.Completed || status == trip.Cancelled
 }
 
-// Redo settles the current trip with the key. It does nothing for a trip that
-// is settled, does not settle or is deleted.
+// Redo settles the current trip with the key. It does nothing for a trip that is settled
+// already, needs no settlement or is deleted.
 func (f Function) Redo(ctx context.Context, key table.Key) error {
 	t, ok := stream.TenantOf(f.DB, key)
 	if !ok {

@@ -103,7 +103,8 @@ func (b Book) Sweep(ctx context.Context, do func(context.Context, Task) error) e
 	if swept, err := timestamp.Parse(state.Text("swept")); err == nil {
 		from = swept.Add(-grace)
 	}
-	// A row's key ends after its time, so the bound "$" includes the rows of now.
+	// A row's key is its time and a "#" with more text. "$" sorts after "#", so the rows of
+	// now are included.
 	q := table.Query{From: timestamp.Format(from), To: timestamp.Format(now) + "$", Limit: perPage, Consistent: true}
 	group, each := errgroup.WithContext(ctx)
 	group.SetLimit(atOnce)

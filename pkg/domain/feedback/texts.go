@@ -82,7 +82,7 @@ func (x *texts) matching(ctx context.Context, p table.Platform, now time.Time, q
 	return found, nil
 }
 
-// current returns the texts in memory. After reload it begins an empty set.
+// current returns the texts in memory. After reload it begins with an empty set.
 func (x *texts) current(now time.Time) *loadedTexts {
 	x.mu.Lock()
 	defer x.mu.Unlock()

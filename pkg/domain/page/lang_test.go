@@ -40,6 +40,8 @@ func TestEveryLanguageHasEveryText(t *testing.T) {
 				t.Errorf("languages/%s.json: %s is in English", lang, key)
 			case strays.MatchString(text):
 				t.Errorf("languages/%s.json: %s has %q in it", lang, key, strays.FindString(text))
+			case direction[lang] == "rtl" && strings.ContainsAny(text, ",;?") && key != "number.group":
+				t.Errorf("languages/%s.json: %s has punctuation of Latin: %q", lang, key, text)
 			}
 		}
 		for key := range texts {
@@ -49,6 +51,27 @@ func TestEveryLanguageHasEveryText(t *testing.T) {
 		}
 		if direction[lang] != texts["dir"] {
 			t.Errorf("languages/%s.json: dir is %q, and this test says %q", lang, texts["dir"], direction[lang])
+		}
+	}
+}
+
+// between is what a template has of its own between the texts: neither actions nor elements.
+var between = regexp.MustCompile(`(?s)\{\{.*?\}\}|<script.*?</script>|<[^>]*>`)
+
+// A template joins texts by signs that every script has. Arabic has other commas,
+// semicolons and question marks than Latin.
+func TestTemplatesFitEveryScript(t *testing.T) {
+	files, err := filepath.Glob("templates/*.html")
+	if err != nil || len(files) < 10 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if own := between.ReplaceAllString(string(text), ""); strings.ContainsAny(own, ",;:?!") {
+			t.Errorf("%s has punctuation of one script: %q", file, strings.Join(strings.Fields(own), " "))
 		}
 	}
 }

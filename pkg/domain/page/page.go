@@ -116,10 +116,11 @@ var templates = sync.OnceValue(func() map[string]*template.Template {
 	return out
 })
 
-// Write sends the page with its headers. They forbid framing, scripts, a referrer
-// and, with few exceptions (restorable), caching, and permit loading only the page's style, and images. Only a
-// FormPost may run a script, which is the same for all, and its form may lead
-// anywhere: browsers would apply form-action to the client's redirects too.
+// Write sends the page with its headers. They forbid framing, scripts and a referrer.
+// They forbid caching too, except of the pages that restorable names. The page may load
+// only its style and images. Only a FormPost may run a script, which is the same for all,
+// and its form may lead anywhere: browsers would apply form-action to the client's
+// redirects too.
 func Write(w http.ResponseWriter, status int, f Frame, c Content) error {
 	body, policy, err := render(f, c)
 	if err != nil {

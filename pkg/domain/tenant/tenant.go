@@ -38,8 +38,8 @@ type Tenant struct {
 	// MaxPosting is the largest posting of an operator to a wallet, in currency
 	// units; "" means money.DefaultMaxPosting.
 	MaxPosting json.Number `json:"maxPosting,omitempty"`
-	// WalletFloor is the least balance that a rider's wallet may have by a ride that
-	// is requested or a posting; "" means that there is none.
+	// WalletFloor is the lowest balance to which a requested ride or a posting may bring a
+	// rider's wallet; "" means no limit.
 	WalletFloor json.Number `json:"walletFloor,omitempty"`
 	// MaxOpenTrips is how many open trips a rider may have: 1 to MostOpenTrips,
 	// NoOpenTripsLimit, or 0 for MostOpenTrips. A new tenant has NewOpenTrips.

@@ -1,7 +1,9 @@
 package reference
 
 import (
+	"cmp"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -32,18 +34,43 @@ var names = map[string]string{
 	"StatusChanged": "DriverStatusChange", "StatusInputBody": "DriverStatusInput", "StopInputBody": "StopTripRequest",
 }
 
-// schemaName returns the name in the document for a schema's name in huma, such
-// as TripPage for PageTrip.
-func schemaName(name string) string {
+// schemaNames maps names in huma to names in one document.
+type schemaNames map[string]string
+
+// of returns the name in the document, such as TripPage for PageTrip.
+func (s schemaNames) of(name string) string {
 	for prefix, suffix := range map[string]string{"Page": "Page", "Items": "List"} {
 		if item, ok := strings.CutPrefix(name, prefix); ok {
-			return schemaName(item) + suffix
+			return s.of(item) + suffix
 		}
 	}
-	if better, ok := names[name]; ok {
-		return better
+	return cmp.Or(s[name], name)
+}
+
+// unnamed matches huma's name of a body whose type has no name in Go. The number
+// depends on the other rows.
+var unnamed = regexp.MustCompile(`^(\w*)InputBody\d*$`)
+
+// nameBodies names each body without a name after its operation, such as
+// CreateExportRequest for svc_create_export. If several operations have the body, the
+// first one by name counts.
+func (s schemaNames) nameBodies(paths any) {
+	operations := map[string]string{} // by the reference to the body
+	walk(paths, func(n map[string]any) {
+		id, _ := n["operationId"].(string)
+		walk(n["requestBody"], func(body map[string]any) {
+			ref, _ := body["$ref"].(string)
+			if name := strings.TrimPrefix(ref, schemaPrefix); id != "" && s[name] == "" && unnamed.MatchString(name) {
+				operations[name] = min(cmp.Or(operations[name], id), id)
+			}
+		})
+	})
+	for name, id := range operations {
+		for word := range strings.SplitSeq(strings.TrimPrefix(id, "svc_"), "_") {
+			s[name] += strings.ToUpper(word[:1]) + word[1:]
+		}
+		s[name] = strings.TrimSuffix(s[name], "Request") + "Request"
 	}
-	return name
 }
 
 const schemaPrefix = "#/components/schemas/"
@@ -52,28 +79,34 @@ const schemaPrefix = "#/components/schemas/"
 func rename(tree map[string]any) {
 	components, _ := tree["components"].(map[string]any)
 	schemas, _ := components["schemas"].(map[string]any)
+	known := schemaNames(maps.Clone(names))
+	known.nameBodies(tree["paths"])
 	for _, name := range slices.Collect(maps.Keys(schemas)) {
-		if better := schemaName(name); better != name {
+		if better := known.of(name); better != name {
 			schemas[better] = schemas[name]
 			delete(schemas, name)
 		}
 	}
-	renameRefs(tree)
-}
-
-func renameRefs(node any) {
-	switch n := node.(type) {
-	case map[string]any:
+	walk(tree, func(n map[string]any) {
 		for key, child := range n {
 			if ref, ok := child.(string); ok && strings.HasPrefix(ref, schemaPrefix) {
-				n[key] = schemaPrefix + schemaName(strings.TrimPrefix(ref, schemaPrefix))
-				continue
+				n[key] = schemaPrefix + known.of(strings.TrimPrefix(ref, schemaPrefix))
 			}
-			renameRefs(child)
+		}
+	})
+}
+
+// walk calls visit for each object of a JSON tree.
+func walk(node any, visit func(map[string]any)) {
+	switch n := node.(type) {
+	case map[string]any:
+		visit(n)
+		for _, child := range n {
+			walk(child, visit)
 		}
 	case []any:
 		for _, child := range n {
-			renameRefs(child)
+			walk(child, visit)
 		}
 	}
 }

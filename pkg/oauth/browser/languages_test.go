@@ -73,7 +73,7 @@ func everyPage(t *testing.T) map[string]page.Content {
 
 // Every page in every language: axe-core finds no faults, and nothing is wider
 // than the narrowest screen, or cut off at the card's edge. Colours do not depend
-// on the language, so TestPages checks them in one. With -pictures the test takes
+// on the language, so the test checks them in one, light and dark. With -pictures the test takes
 // pictures of each page, light and dark, on a phone and on a desktop.
 func TestLanguages(t *testing.T) {
 	testkit.Long(t)
@@ -85,8 +85,8 @@ func inEveryLanguage(t *testing.T, all map[string]page.Content, names ...string)
 	t.Helper()
 	name, chosen := demo.Look("metro")
 	brand := page.Brand{Name: name, Primary: chosen["primaryColor"], Secondary: chosen["secondaryColor"],
-		LogoURL: chosen["logoUrl"], SupportURL: "tel:+1-212-555-0181", TermsURL: "https://metro.example/terms",
-		PrivacyURL: "https://metro.example/privacy"}
+		IconBackground: chosen["iconBackgroundColor"], LogoURL: chosen["logoUrl"], SupportURL: "tel:+1-212-555-0181",
+		TermsURL: "https://metro.example/terms", PrivacyURL: "https://metro.example/privacy"}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		content, found := all[strings.TrimPrefix(r.URL.Path, "/")]
 		if !found {
@@ -108,7 +108,14 @@ func inEveryLanguage(t *testing.T, all map[string]page.Content, names ...string)
 		for _, name := range names {
 			run(t, in, showAs(narrow.in("light")), chromedp.Navigate(server.URL+"/"+name+"?ui_locales="+lang),
 				chromedp.WaitVisible(chromedp.CSS("h1")))
-			for _, fault := range append(axe(t, in), cutOff(t, in)...) {
+			faults := append(axe(t, in), cutOff(t, in)...)
+			if lang == string(page.English) {
+				for _, l := range []look{desktop.in("light"), desktop.in("dark"), phone.in("dark")} {
+					run(t, in, showAs(l))
+					faults = append(faults, axe(t, in)...)
+				}
+			}
+			for _, fault := range faults {
 				t.Errorf("%s in %s: %s", name, lang, fault)
 			}
 			if got := get(t, in, chromedp.Evaluate[string]("document.documentElement.lang")); got != lang {

@@ -74,8 +74,8 @@ func TestKeysGuard(t *testing.T) {
 	}
 }
 
-// A full cache evicts the oldest unproven set. A proven set is evicted only for
-// another proven one, and then the least recently used.
+// A full cache evicts the oldest unproven set. A proven set is evicted only for another
+// proven one, and then the least recently used one goes.
 func TestKeySetsEviction(t *testing.T) {
 	sets := keySets{byURI: map[string]keySet{}}
 	tried := time.Now()
