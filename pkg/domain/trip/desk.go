@@ -22,6 +22,7 @@ type Desk struct {
 	Flags table.Item   // the copy of the tenant's flags that was read
 	Item  audit.Reader // reads what a trip needs, with a strongly consistent read
 	By    audit.By
+	Early Early // the zero value if nothing was read early
 	// Phones reads a phone as people of a country write it. It returns nil if there is
 	// no such number.
 	Phones func(typed, country string) *phone.Number

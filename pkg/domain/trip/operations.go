@@ -26,7 +26,7 @@ func operationRows() []api.Row {
 	tag := api.Tag("Trip operations")
 	return []api.Row{
 		api.Post("/api/v1/trips", "svc_book_trip", write.Needing(authz.Taxi), book, api.Created(), api.Needs(needBooking),
-			api.Extension(), tag, api.Summary("Book a trip for a rider"),
+			api.EarlyBy(readEarly), api.Extension(), tag, api.Summary("Book a trip for a rider"),
 			api.Confirm("A driver may come, and the ride may cost the rider money."),
 			api.Text("Creates a trip for somebody who calls: in `PENDING`, with `driverId` in `ASSIGNED`, with `scheduledFor` "+
 				"in `SCHEDULED`. The rider is `customerId`, or the customer with the number `phone`. If no customer has it, the "+
