@@ -151,10 +151,7 @@ func (d Desk) bookFor(ctx context.Context, b Booking, rider string, at *string) 
 			return nil, err
 		}
 	}
-	if err := d.solvent(ctx, t); err != nil {
-		return nil, err
-	}
-	return d.Create(ctx, t.booked(ByOperator(d.By.Who), b.DriverID, at), d.Flags)
+	return d.create(ctx, t.booked(ByOperator(d.By.Who), b.DriverID, at))
 }
 
 // guess estimates the fare by the straight line. It is nil if the trip has no

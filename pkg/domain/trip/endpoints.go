@@ -275,8 +275,5 @@ func requestRide(ctx context.Context, c *api.Caller, in *RideInput) (*Trip, erro
 	if err := terms.Settings.Serves(ctx, c.Tenant, zones, t.OriginLat, t.OriginLng); err != nil {
 		return nil, err
 	}
-	if err := d.solvent(ctx, t); err != nil {
-		return nil, err
-	}
-	return d.Create(ctx, t, d.Flags)
+	return d.create(ctx, t)
 }
