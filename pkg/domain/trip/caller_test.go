@@ -89,11 +89,11 @@ func (w *exchange) project(id string) {
 	testkit.Must(w.t, err)
 }
 
-// within books for a caller in at most the given number of round trips.
-func (w *exchange) within(most int, phone string) string {
+// inTwo books for a caller in at most two round trips.
+func (w *exchange) inTwo(phone string) string {
 	w.t.Helper()
 	id := w.calls(phone, "")
-	if u := w.Last().Usage; u.Sequential > most {
+	if u := w.Last().Usage; u.Sequential > 2 {
 		w.t.Errorf("%s: %d round trips", phone, u.Sequential)
 	}
 	return id
@@ -141,13 +141,13 @@ func TestCallerInTwoRoundTrips(t *testing.T) {
 	w.wire.Rounds(true)
 	for i, form := range []string{"+49 30 90185", "030 90185", "(030) 9 01 85-", "0049 30 90185"} {
 		number := fmt.Sprintf("%s%d", form, i)
-		id := w.within(2, number)
+		id := w.inTwo(number)
 		w.project(id)
-		if got := w.within(2, number); got != id {
+		if got := w.inTwo(number); got != id {
 			t.Errorf("%s finds %s", number, got)
 		}
 		for _, again := range []string{fmt.Sprintf("+49 30 90185%d", i), fmt.Sprintf("030 90185%d", i)} {
-			if got := w.within(2, again); got != id {
+			if got := w.inTwo(again); got != id {
 				t.Errorf("%s finds %s", again, got)
 			}
 		}
@@ -155,7 +155,7 @@ func TestCallerInTwoRoundTrips(t *testing.T) {
 	for i, form := range []string{"+49 30 90186%d", "030 90186%d"} {
 		id := w.numbered(fmt.Sprintf("030/90186%d", i))
 		for range 2 {
-			if got := w.within(2, fmt.Sprintf(form, i)); got != id {
+			if got := w.inTwo(fmt.Sprintf(form, i)); got != id {
 				t.Errorf("an older customer: %s finds %s", form, got)
 			}
 		}
@@ -168,8 +168,8 @@ func TestCallerInTwoRoundTrips(t *testing.T) {
 // numbered stores an older customer whose number the projection has read.
 func (w *exchange) numbered(phone string) string {
 	w.t.Helper()
-	r := customer.Record{Customer: customer.Customer{ID: ids.New(ids.Customer, apitest.Start), Name: "Berta", Phone: &phone,
-		CreatedAt: "2026-01-01T00:00:00.000Z"}, Number: plans.Read(phone, "DE")}
+	r := customer.Record{Customer: customer.Customer{ID: ids.New(ids.Customer, apitest.Start), Name: "Berta",
+		Phone: &phone, CreatedAt: "2026-01-01T00:00:00.000Z"}, Number: plans.Read(phone, "DE")}
 	testkit.Must(w.t, w.tenant.Load(w.t.Context(), customer.Item(w.tenant, r, 1)))
 	w.project(r.ID)
 	return r.ID
