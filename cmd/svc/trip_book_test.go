@@ -21,9 +21,38 @@ func TestBookedBySvc(t *testing.T) {
 			"40.7128,-74.006"}, more...)...)
 	}
 	first := book("--phone", "+1 212 555 0177", "--name", "Cal Ler")
-	again := book("--phone", "tel:+1-212-555-0177", "--to", "40.7306,-73.9866")
+	again := book("--phone", "(212) 555-0177", "--to", "40.7306,-73.9866") // the demo's companies have a country
 	if first.CustomerID != again.CustomerID || first.Status != trip.Pending {
 		t.Errorf("booked %+v, then %+v", first, again)
+	}
+}
+
+// TestCancelForFeeBySvc: with --fee the rider owes the cancellation fee, where a driver
+// has the trip and the company charges one.
+func TestCancelForFeeBySvc(t *testing.T) {
+	w := share(t)
+	ride := func() string {
+		t.Helper()
+		return read[trip.Trip](w, "trip", "book", "metro", "--phone", "+1 212 555 0171", "--from", "1 Street", "--at",
+			"40.7,-74").ID
+	}
+	w.ok("tenant", "settings", "metro", "pricing.chargeCancellation=true", "pricing.cancellationFee=4.5")
+	defer w.ok("tenant", "settings", "metro", "pricing.chargeCancellation=false")
+	w.ok("driver", "add", "metro", "waits@metro.example", "--first", "Waits", "--password", "a long password 1")
+	for id, fee := range map[string]bool{ride(): true, ride(): false} {
+		if _, errs, code := w.run("trip", "cancel", "metro", id, "--reason", "x", "--fee"); code != 1 ||
+			!strings.Contains(errs, "owes no fee") {
+			t.Errorf("without a driver: %d %s", code, errs)
+		}
+		w.ok("trip", "hand-over", "metro", id, "--driver", "waits@metro.example")
+		args := []string{"trip", "cancel", "metro", id, "--reason", "The rider did not come"}
+		if fee {
+			args = append(args, "--fee")
+		}
+		w.ok(args...)
+		if got := read[tripWithLog](w, "trip", "show", "metro", id); got.Owes() != fee || got.Status != trip.Cancelled {
+			t.Errorf("fee %v: %+v", fee, got.Trip)
+		}
 	}
 }
 

@@ -31,13 +31,14 @@ func (c *cli) tripCancel() *cobra.Command {
 	cmd := &cobra.Command{Use: "cancel SLUG ID", Short: "Cancel a trip for its rider", Args: cobra.ExactArgs(2),
 		Long:    "Cancel a trip for its rider, by the rules of the API. The trip's log and the audit log name you.",
 		Example: "  svc trip cancel metro trp_01JT7M4C6Q8V2N5X9B3D1F7H0K \\\n    --reason 'The driver had an accident'"}
+	fee := cmd.Flags().Bool("fee", false, "the rider owes the company's cancellation fee")
 	reason := cmd.Flags().String("reason", "", "`text` for the rider and the trip's log; required")
 	cmd.RunE = act(func(ctx context.Context, args []string) error {
 		if *reason == "" {
 			return usagef("--reason is missing: say why the trip is cancelled")
 		}
 		return c.moveTrip(ctx, args, func(ctx context.Context, s trip.Store, it table.Item, was trip.Trip) error {
-			_, err := s.Cancel(ctx, it, trip.ByOperator(by().Who), reason)
+			_, err := s.CancelFor(ctx, it, trip.ByOperator(by().Who), reason, *fee)
 			return err
 		})
 	})

@@ -103,9 +103,8 @@ func holdSaves(t *testing.T, s *suite, op, rider string) {
 	large := budget{2, 7, 6}
 	large.hold(t, "PATCH /branding with a logo",
 		s.Patch(t, op, "/api/v1/branding", `{"primaryColor":"#123"}`).Must(t, 200))
-	// A new address reads the rider's other addresses too.
-	for _, one := range []budget{{3, 8, 4}, save} {
-		one.hold(t, "POST /me/addresses", s.Post(t, rider, "/api/v1/me/addresses",
+	for range 2 { // a new one, and the same again
+		save.hold(t, "POST /me/addresses", s.Post(t, rider, "/api/v1/me/addresses",
 			`{"address":"Home","lat":1.5,"lng":2.5}`).Must(t, 201))
 	}
 }

@@ -42,24 +42,27 @@ func (p *Runtime) work(ctx context.Context) error {
 }
 
 // projection returns the stream's second reader. It counts, it appends to the
-// event feeds, it tells dispatch which trips have changed, and it reads phones. If one of them fails
-// on a record, the others still process it.
+// event feeds, it tells dispatch which trips have changed, it reads phones, and it
+// keeps riders' addresses within their number. If one of them fails on a record, the
+// others still process it.
 func (p *Runtime) projection() StreamHandler {
 	counts := projection.Function{DB: p.DB, Step: projection.Step{Now: p.Now, RankRows: feedback.RankRows}}
 	feeds, giveUp := feed.Function{DB: p.DB, Now: p.Now, Send: p.SendWebhooks}, p.giveUp(Projection)
 	phones := projection.Phones{DB: p.DB, Read: p.ReadPhone}
+	addresses := projection.Addresses{DB: p.DB, Now: p.Now}
 	trips := dispatch.Feed{DB: p.DB, Send: func(ctx context.Context, messages []dispatch.Message) error {
 		return p.Send(ctx, 0, messages...)
 	}}
 	return func(ctx context.Context, batch events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
-		var counted, fed, sent, read []stream.Failure
+		var counted, fed, sent, read, trimmed []stream.Failure
 		var wait sync.WaitGroup
 		wait.Go(func() { counted = counts.Process(ctx, batch) })
 		wait.Go(func() { fed = feeds.Process(ctx, batch) })
 		wait.Go(func() { sent = trips.Process(ctx, batch) })
 		wait.Go(func() { read = phones.Process(ctx, batch) })
+		wait.Go(func() { trimmed = addresses.Process(ctx, batch) })
 		wait.Wait()
-		return stream.Answer(ctx, batch, slices.Concat(counted, fed, sent, read), giveUp), nil
+		return stream.Answer(ctx, batch, slices.Concat(counted, fed, sent, read, trimmed), giveUp), nil
 	}
 }
 

@@ -20,7 +20,7 @@ import (
 // it replaces the one that was not used for the longest time.
 const Most = 200
 
-// forgottenAtOnce is how many addresses one new address replaces at most, for a
+// forgottenAtOnce is how many addresses one new address expires at most, for a
 // rider who had more than Most before there was this limit.
 const forgottenAtOnce = 25
 
@@ -61,7 +61,9 @@ type Change struct {
 
 // Put saves an address for the rider. It reads the address, counts the use, and
 // writes on the condition that the address has not changed. After a conflict it
-// tries again. Errors: a 400 with every fault; a 503 if every attempt conflicts.
+// tries again. Whoever calls Put need not count the rider's addresses: List shows
+// at most Most, and Trim follows. Errors: a 400 with every fault; a 503 if every
+// attempt conflicts.
 func Put(ctx context.Context, t table.Tenant, rider string, s Save, now time.Time, c Change) (Address, error) {
 	if err := s.normalize(); err != nil {
 		return Address{}, err
@@ -85,11 +87,6 @@ func Put(ctx context.Context, t table.Tenant, rider string, s Save, now time.Tim
 			saved = s.after(was, now)
 			tx := t.Write()
 			audit.Put(tx, it, Item(t, rider, saved))
-			if was == nil {
-				if err := forget(ctx, t, tx, rider, now); err != nil {
-					return err
-				}
-			}
 			return c.Commit(ctx, tx, saved)
 		})
 		if !errors.Is(err, table.ErrConflict) {
@@ -126,7 +123,7 @@ func (s Save) Join(ctx context.Context, tx *table.Tx, t table.Tenant, rider stri
 	now time.Time) (created, changed bool, err error) {
 	if !read.Live(now) {
 		audit.Put(tx, read, Item(t, rider, s.after(nil, now)))
-		return true, false, forget(ctx, t, tx, rider, now)
+		return true, false, forget(ctx, t, tx, Partition(t, rider), Most-1, now)
 	}
 	was, err := FromItem(read)
 	if err != nil {
@@ -141,19 +138,31 @@ func (s Save) Join(ctx context.Context, tx *table.Tx, t table.Tenant, rider stri
 	return false, true, nil
 }
 
-// forget adds to the transaction of a new address that the rider's least recently
-// used addresses expire, so that the rider has at most Most. The table deletes
-// expired items by itself, so this needs no right to delete.
+// Trim expires the least recently used addresses of a partition (Partition) that
+// has more than Most.
+func Trim(ctx context.Context, t table.Tenant, partition string, now time.Time) error {
+	return table.Retry(ctx, func(ctx context.Context) error {
+		tx := t.Write()
+		if err := forget(ctx, t, tx, partition, Most, now); err != nil || tx.Len() == 0 {
+			return err
+		}
+		return tx.Commit(ctx)
+	})
+}
+
+// forget adds to the transaction that the least recently used addresses expire, so
+// that at most the given number stays. The table deletes expired items by itself, so
+// this needs no right to delete.
 //
 // Access pattern: the table's partition T#t#CUSTOMER#c#ADDRESSES.
-func forget(ctx context.Context, t table.Tenant, tx *table.Tx, rider string, now time.Time) error {
-	items, err := stored(ctx, t, rider)
+func forget(ctx context.Context, t table.Tenant, tx *table.Tx, partition string, most int, now time.Time) error {
+	items, err := stored(ctx, t, partition)
 	if err != nil {
 		return err
 	}
 	live := slices.DeleteFunc(items, func(it table.Item) bool { return !it.Live(now) })
 	slices.SortFunc(live, func(a, b table.Item) int { return strings.Compare(a.R, b.R) })
-	for _, it := range live[:min(max(0, len(live)-Most+1), forgottenAtOnce)] {
+	for _, it := range live[:min(max(0, len(live)-most), forgottenAtOnce)] {
 		expire(tx, it, now)
 	}
 	return nil
@@ -169,8 +178,8 @@ func expire(tx *table.Tx, it table.Item, now time.Time) {
 // stored reads all items of a rider's addresses, at most table.Examined.
 //
 // Access pattern: the table's partition T#t#CUSTOMER#c#ADDRESSES.
-func stored(ctx context.Context, t table.Tenant, rider string) ([]table.Item, error) {
-	page, err := t.Query(ctx, Partition(t, rider), table.Query{Prefix: "ADDRESS#", Limit: table.Examined,
+func stored(ctx context.Context, t table.Tenant, partition string) ([]table.Item, error) {
+	page, err := t.Query(ctx, partition, table.Query{Prefix: "ADDRESS#", Limit: table.Examined,
 		Consistent: true, Fill: true})
 	return page.Items, err
 }

@@ -3,6 +3,7 @@ package customer
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"golang.org/x/sync/errgroup"
 
@@ -52,6 +53,14 @@ func Claim(tx *table.Tx, row table.Item, id string, changed error) {
 	tx.Replace(next).Else(changed)
 }
 
+// ClaimUnread is Claim without a read of the row: if the row names another customer, the
+// transaction fails with changed.
+func ClaimUnread(tx *table.Tx, t table.Tenant, number, id string, changed error) {
+	tx.Update(CallerKey(t, number), table.Change{Default: map[string]any{"type": "caller", "v": 1},
+		Set: map[string]any{"riders": []string{id}, "searched": true}, Add: map[string]any{"version": 1}}).
+		If("attribute_not_exists(riders) OR (size(riders) = ? AND contains(riders, ?))", 1, id).Else(changed)
+}
+
 // errSharing is why a number cannot be given to one more customer.
 var errSharing = fault.InvalidState("%d customers have this phone number already. Leave it out.", MostSharing)
 
@@ -98,29 +107,37 @@ func Enabled(tx *table.Tx, t table.Tenant, id string, changed error) {
 	tx.Check(Key(t, id)).If("'disabled' = ?", false).Else(changed)
 }
 
-// WithNumber returns the customers of the tenant who have a number: those of its row,
-// and those whom the search finds. read reads a typed phone. At most MostSharing rows
-// of each kind are read.
-func WithNumber(ctx context.Context, t table.Tenant, row table.Item, n phone.Number,
-	read func(typed string) *phone.Number) ([]Record, error) {
-	pages, found := make([]table.Page, 2), row.Strings("riders")
-	group, gctx := errgroup.WithContext(ctx)
+// Listed reads the row of a number, and the ids of the customers who may have it: those
+// of the row, and those whom the search finds by at most MostSharing rows of each form.
+func Listed(ctx context.Context, t table.Tenant, n phone.Number) (row table.Item, found []string, err error) {
+	pages := make([]table.Page, 2)
+	group, ctx := errgroup.WithContext(ctx)
 	for i, digits := range []string{n.E164, n.National} {
 		group.Go(func() (err error) {
-			pages[i], err = t.Query(gctx, suffixPartition(t, digits), table.Query{Prefix: digits, Limit: MostSharing})
+			pages[i], err = t.Query(ctx, suffixPartition(t, digits), table.Query{Prefix: digits, Limit: MostSharing})
 			return err
 		})
 	}
+	group.Go(func() (err error) {
+		row, err = t.Get(ctx, CallerKey(t, n.E164))
+		return err
+	})
 	if err := group.Wait(); err != nil {
-		return nil, err
+		return row, nil, err
 	}
+	found = slices.Clone(row.Strings("riders"))
 	for _, suffix := range slices.Concat(pages[0].Items, pages[1].Items) {
 		if suffix.Text("until") == "" {
 			found = append(found, rowOwner(suffix))
 		}
 	}
 	slices.Sort(found)
-	found = slices.Compact(found)
+	return row, slices.Compact(found), nil
+}
+
+// WithNumber reads those of the customers who have a number. read reads a typed phone.
+func WithNumber(ctx context.Context, t table.Tenant, found []string, n phone.Number,
+	read func(typed string) *phone.Number) (out []Record, err error) {
 	keys := make([]table.Key, len(found))
 	for i, id := range found {
 		keys[i] = Key(t, id)
@@ -129,7 +146,6 @@ func WithNumber(ctx context.Context, t table.Tenant, row table.Item, n phone.Num
 	if err != nil {
 		return nil, err
 	}
-	var out []Record
 	for _, it := range items {
 		r, err := FromItem(it)
 		if !it.Found() || err == nil && r.Phone == nil {
@@ -143,4 +159,60 @@ func WithNumber(ctx context.Context, t table.Tenant, row table.Item, n phone.Num
 		}
 	}
 	return out, nil
+}
+
+// Candidates are the customers who may have a number, by the last digits of how it was
+// typed. So they can be read before anybody knows which country's number it is.
+type Candidates struct {
+	digits string // "" if nothing was read
+	riders []string
+	more   bool // others may have it too
+}
+
+// compared is how many last digits Candidates compares. Of two customers of a large
+// company they are seldom the same, and few countries have shorter numbers.
+const compared = 8
+
+// CandidatesOf reads the search rows of a typed number, at most MostSharing.
+//
+// Access pattern: T#t#SUFFIX#<digit>, with the digits as prefix.
+func CandidatesOf(ctx context.Context, t table.Tenant, typed string) (c Candidates, err error) {
+	digits, ok := phone.Digits(typed)
+	if digits = strings.TrimLeft(digits, "0"); !ok || digits == "" {
+		return c, nil
+	}
+	c.digits = digits[max(0, len(digits)-compared):]
+	page, err := t.Query(ctx, suffixPartition(t, c.digits), table.Query{Prefix: c.digits, Limit: MostSharing})
+	if err != nil {
+		return c, err
+	}
+	for _, row := range page.Items { // the rows that end with the digits come first
+		owner := rowOwner(row)
+		switch known := slices.Contains(c.riders, owner); {
+		case known || row.Text("until") != "":
+		case strings.HasPrefix(row.SK, c.digits+"#"):
+			c.riders = append(c.riders, owner)
+		default:
+			c.more = true
+		}
+	}
+	c.more = c.more || page.More
+	return c, nil
+}
+
+// Of returns the only customer who may have the number, or "" if nobody has. certain is
+// false if that must be looked up. row is the row of the number, the zero Item if it was
+// not read.
+func (c Candidates) Of(n phone.Number, row table.Item) (id string, certain bool) {
+	if c.digits == "" || c.more || !strings.HasSuffix(n.E164, c.digits) || !strings.HasSuffix(n.National, c.digits) {
+		return "", false
+	}
+	all := slices.Sorted(slices.Values(slices.Concat(c.riders, row.Strings("riders"))))
+	switch all = slices.Compact(all); len(all) {
+	case 0:
+		return "", true
+	case 1:
+		return all[0], true
+	}
+	return "", false
 }

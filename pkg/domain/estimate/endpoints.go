@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"net/http"
 
+	"golang.org/x/sync/errgroup"
+
 	"svc/pkg/access/authz"
 	"svc/pkg/base/fault"
 	"svc/pkg/base/money"
@@ -24,7 +26,7 @@ func Rows(client http.RoundTripper) []api.Row {
 			api.Tag("Fares"), api.Summary("List the service types that a rider may choose"),
 			api.Text("The company's active service types. An `id` is the value to send as `serviceTypeId`.")),
 		api.Post("/api/v1/me/estimates", "svc_estimate_ride", policy, estimator{client}.estimate, api.Extension(),
-			api.Early(settings.Priced), api.Tag("Fares"), api.Summary("Estimate what a ride would cost"),
+			api.EarlyBy(read), api.NeedsRecent(needSettings), api.Tag("Fares"), api.Summary("Estimate what a ride would cost"),
 			api.Text("One estimate for each active service type with prices. An estimate is valid for five minutes: a ride "+
 				"that is requested with its `estimateId` gets its fare as `estimatedFare`. A service type whose fare would be "+
 				"above the company's largest fare is left out. Distance and duration come from the company's routing engine, "+
@@ -42,6 +44,29 @@ type Input struct {
 	Body Journey
 }
 
+// needSettings names the settings, so that the next request knows whether the zones
+// are needed.
+func needSettings(t table.Tenant, _ api.Peek) []table.Key { return []table.Key{settings.Key(t)} }
+
+// early is what an estimate reads while the checks are under way.
+type early struct {
+	settings.Prices
+	zones []settings.Zone
+}
+
+func read(ctx context.Context, t table.Tenant, p api.Peek) (out early, err error) {
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() (err error) {
+		out.Prices, err = settings.Priced(ctx, t)
+		return err
+	})
+	group.Go(func() (err error) {
+		out.zones, err = settings.EarlyZones(ctx, t, p)
+		return err
+	})
+	return out, group.Wait()
+}
+
 // estimator makes estimates.
 type estimator struct{ client http.RoundTripper }
 
@@ -54,11 +79,11 @@ func (e estimator) estimate(ctx context.Context, c *api.Caller, in *Input) (*api
 	if err != nil {
 		return nil, err
 	}
-	priced, err := api.EarlyOf[settings.Prices](ctx, c)
+	priced, err := api.EarlyOf[early](ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	if err := priced.Document.Serves(ctx, c.Tenant, journey.OriginLat, journey.OriginLng); err != nil {
+	if err := priced.Document.Serves(ctx, c.Tenant, priced.zones, journey.OriginLat, journey.OriginLng); err != nil {
 		return nil, err
 	}
 	route, failed := measured(ctx, e.client, priced.Document.Routing, journey)

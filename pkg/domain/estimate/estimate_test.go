@@ -254,9 +254,12 @@ func TestRoutingIsGuarded(t *testing.T) {
 
 // TestServiceArea: with strict zones, estimates and rides begin in an active one.
 // A point in a hole is outside of the area, and a point on a border is inside. An
-// area may cross the 180th meridian.
+// area may cross the 180th meridian. Both take two round trips once the process knows
+// that the zones are strict.
 func TestServiceArea(t *testing.T) {
 	w := newTown(t, nil)
+	testkit.InRounds(t, w.DB)
+	most := 3
 	zone := func(active bool, text string) {
 		t.Helper()
 		area, err := settings.ParseArea([]byte(text))
@@ -277,7 +280,13 @@ func TestServiceArea(t *testing.T) {
 		}
 		body := `"originLat":` + lat + `,"originLng":` + lng + `,"destLat":` + lat + `,"destLng":` + lng
 		a := w.Want(want, nil, "POST", "/api/v1/me/estimates", w.token, "{"+body+"}")
+		if u := w.Last().Usage; u.Sequential > most {
+			t.Errorf("an estimate takes %d round trips", u.Sequential)
+		}
 		b := w.Want(created, nil, "POST", "/api/v1/me/trips", w.token, `{"originAddress":"A",`+body+"}")
+		if u := w.Last().Usage; u.Sequential > 2 {
+			t.Errorf("a ride takes %d round trips", u.Sequential)
+		}
 		if a.Code() != code || b.Code() != code {
 			t.Errorf("%s, %s: %s, %s", lat, lng, a.Body, b.Body)
 		}
@@ -285,6 +294,7 @@ func TestServiceArea(t *testing.T) {
 	both("50", "50", true)
 	w.set(func(d *settings.Document) { d.Dispatch.ServiceArea = settings.StrictArea })
 	both("1", "1", true)
+	most = 2
 	both("0", "5", true) // on the border
 	both("5", "5", false)
 	both("4", "5", true) // on the border of the hole

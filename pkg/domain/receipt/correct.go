@@ -12,6 +12,7 @@ import (
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/audit"
 	"svc/pkg/data/table"
+	"svc/pkg/domain/settings"
 	"svc/pkg/domain/tenant"
 	"svc/pkg/domain/trip"
 )
@@ -51,18 +52,18 @@ type Fare struct {
 // Correct corrects the fare of a completed trip. it is the trip's item as the
 // caller read it. One transaction changes the trip, keeps the receipt as an
 // earlier version, writes the next version, reverses what was posted and posts
-// the new amounts. If the trip is not settled yet, Correct settles it with its
-// first fare before. If the trip has the fare already, nothing is changed.
+// the new amounts. If the trip is not settled yet, the transaction settles it with
+// its first fare too. If the trip has the fare already, nothing is changed.
 //
 // The first attempt reads nothing of its own: the checks have read the trip, the
-// receipt and the flags. Only the trip says whose the wallets are, so they are
-// added to without a read, and read only if one of them must be created.
+// receipt, the settings and the flags. Only the trip says whose the wallets are, so
+// they are added to without a read, and read only if one of them must be created.
 //
 // Errors: a 404 if there is no trip, a 409 if it is not completed or if more was
 // refunded than the new fare.
 func (s Store) Correct(ctx context.Context, it table.Item, f Fare) (*Corrected, error) {
 	var out *Corrected
-	stale, unread := false, true
+	stale, unread, posted := false, true, false
 	return out, table.Retry(ctx, func(ctx context.Context) (err error) {
 		if stale {
 			if it, err = s.Tenant.Get(ctx, it.Key); err != nil {
@@ -89,33 +90,52 @@ func (s Store) Correct(ctx context.Context, it table.Item, f Fare) (*Corrected, 
 				return err
 			}
 		}
-		a := accounts{flags: s.Flags, unread: unread}
-		switch {
-		case !unread:
-			a, err = read(ctx, s.Tenant, tr)
-		case stale || s.Read == nil:
-			a.receipt, err = s.Tenant.Get(ctx, Key(s.Tenant, tr.ID))
-		default:
-			a.receipt, err = s.Read(ctx, Key(s.Tenant, tr.ID))
-		}
+		a, err := s.accounts(ctx, tr, stale, unread)
 		if stale = true; err != nil {
 			return err
 		}
 		if !a.receipt.Found() {
-			if _, err = Settle(ctx, s.Tenant, tr, s.By.At); err != nil {
+			w, err := plan(tr, s.By.At)
+			if err != nil {
 				return err
 			}
-			return table.ErrConflict // read what was settled
+			if posted || next == it.Version || s.By.At.Sub(w.at) >= streamAge {
+				if _, err = Settle(ctx, s.Tenant, tr, s.By.At); err != nil {
+					return err
+				}
+				return table.ErrConflict // read what was settled
+			}
+			a.first = &w
 		}
 		tx := s.Tenant.Write()
 		if out, err = s.correction(tx, a, tr, fare, f.Reason); err != nil {
 			return err
 		}
-		if err = s.Commit(ctx, tx, out); errors.Is(err, errUnread) {
+		switch err = s.Commit(ctx, tx, out); {
+		case errors.Is(err, errUnread):
 			unread, err = false, table.ErrConflict
+		case errors.Is(err, errPosted): // the trip had a receipt and has lost it
+			posted, err = true, table.ErrConflict
 		}
 		return err
 	})
+}
+
+// accounts returns what a correction needs. stale means that what the caller read may
+// have changed, unread that the wallets need not be read.
+func (s Store) accounts(ctx context.Context, tr trip.Trip, stale, unread bool) (accounts, error) {
+	if stale || !unread || s.Read == nil {
+		a, err := read(ctx, s.Tenant, tr)
+		a.unread = unread
+		return a, err
+	}
+	a := accounts{flags: s.Flags, unread: true}
+	var err error
+	if a.receipt, err = s.Read(ctx, Key(s.Tenant, tr.ID)); err != nil {
+		return a, err
+	}
+	a.settings, err = s.Read(ctx, settings.Key(s.Tenant))
+	return a, err
 }
 
 // correctable returns the trip of an item if its fare may be corrected.
@@ -137,7 +157,7 @@ func (s Store) correctable(it table.Item) (trip.Trip, error) {
 // correction puts the correction into a transaction, or nothing if the trip has
 // the fare already. It returns the receipt after it.
 func (s Store) correction(tx *table.Tx, a accounts, tr trip.Trip, fare json.Number, reason string) (*Corrected, error) {
-	was, err := FromItem(a.receipt)
+	was, err := a.issued()
 	if err != nil {
 		return nil, err
 	}
@@ -163,12 +183,19 @@ func (s Store) correction(tx *table.Tx, a accounts, tr trip.Trip, fare json.Numb
 	if err != nil {
 		return nil, err
 	}
-	earlier := Item(s.Tenant, was.stored())
-	earlier.Key, earlier.Version, earlier.Preserve = earlierKey(s.Tenant, tr.ID, was.Version), 0, a.receipt.Unknown()
-	Replace(tx, a.receipt, now)
+	earlier, exists := Item(s.Tenant, was.stored()), error(errCorrected)
+	earlier.Key, earlier.Version = earlierKey(s.Tenant, tr.ID, was.Version), 0
+	if a.first == nil {
+		earlier.Preserve = a.receipt.Unknown()
+		Replace(tx, a.receipt, now)
+	} else {
+		tx.Create(Item(s.Tenant, now)).Else(table.ErrConflict)
+		postings, exists = append(a.first.postings, postings...), errPosted
+		a.count(tx, s.Tenant, tr)
+	}
 	tx.Create(earlier).Else(table.ErrConflict)
 	tx.Replace(next.Item(s.Tenant, writeShards(a.flags))).Else(table.ErrConflict)
-	if err := a.post(tx, s.Tenant, tr.Currency, postings, errCorrected); err != nil {
+	if err := a.post(tx, s.Tenant, tr.Currency, postings, exists); err != nil {
 		return nil, err
 	}
 	audit.Append(tx, s.Tenant, s.By, "trip.fare", tr.ID, map[string]any{"finalFare": tr.FinalFare},

@@ -5,11 +5,15 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"svc/pkg/access/authz"
 	"svc/pkg/base/ids"
 	"svc/pkg/data/table"
+	"svc/pkg/domain/customer"
+	"svc/pkg/domain/driver"
 	"svc/pkg/domain/receipt"
 	"svc/pkg/domain/settings"
 	"svc/pkg/domain/trip"
@@ -141,6 +145,55 @@ func TestCorrectUnsettled(t *testing.T) {
 	}
 	if got := w.balance(w.driver); got != "2598" { // 1050 less 184 of 17.5 %, three times
 		t.Errorf("driver %s", got)
+	}
+}
+
+// TestCorrectUnsettledAtOnce: one transaction settles the trip and corrects it, in two
+// round trips, and the settlement that comes later changes nothing.
+func TestCorrectUnsettledAtOnce(t *testing.T) {
+	w := newWorldInRounds(t)
+	rules := settings.Default
+	rules.Pricing.TaxRate = "0.1"
+	w.load(settings.Item(w.tenant, rules))
+	w.settled("WALLET", "10") // makes the wallets
+	tr := w.completed("WALLET", "1850")
+	a := w.correct(tr.ID, "20")
+	if u := w.Last().Usage; a.Status != 200 || u.Sequential > 2 || !strings.Contains(a.Body, `"previousFare":1850,`) {
+		t.Errorf("%d in %d round trips: %s", a.Status, u.Sequential, a.Body)
+	}
+	for range 2 {
+		testkit.Must(t, settle(w, tr))
+	}
+	if rider, driver := w.balance(w.rider), w.balance(w.driver); rider != "-30" || driver != "24.75" {
+		t.Errorf("rider %s, driver %s", rider, driver)
+	}
+	earlier, err := receipt.Earlier(t.Context(), w.tenant, tr.ID)
+	testkit.Must(t, err)
+	it, err := w.tenant.Get(t.Context(), receipt.Key(w.tenant, tr.ID))
+	testkit.Must(t, err)
+	now, err := receipt.FromItem(it)
+	testkit.Must(t, err)
+	if !receipt.Chain(append(earlier, now)) || *earlier[0].Total != "1850" || *now.TaxRate != "0.1" {
+		t.Errorf("%+v, %+v", earlier, now)
+	}
+	for _, key := range []table.Key{customer.Key(w.tenant, w.rider), driver.Key(w.tenant, w.driver)} {
+		it, err := w.tenant.Get(t.Context(), key)
+		if testkit.Must(t, err); it.Int("totalTrips") != 2 {
+			t.Errorf("%s has %d trips", key.PK, it.Int("totalTrips"))
+		}
+	}
+	lost := w.settled("WALLET", "50") // a receipt that is lost is issued again, and nothing is posted twice
+	tx := w.tenant.Write()
+	tx.Delete(receipt.Key(w.tenant, lost.ID))
+	testkit.Must(t, tx.Commit(t.Context()))
+	if a := w.correct(lost.ID, "40"); a.Status != 200 || w.balance(w.rider) != "-70" {
+		t.Errorf("%d %s: %s", a.Status, a.Body, w.balance(w.rider))
+	}
+	old := w.completed("CARD", "5")
+	w.Advance(48 * time.Hour)
+	w.tokens[""] = w.Token(w.tenant, authz.Dashboard, ids.New(ids.Person, apitest.Start), "MANAGE_WALLETS", "VIEW_TRIPS")
+	if a := w.correct(old.ID, "4"); a.Status != 200 || w.balance(w.driver) != "61.05" {
+		t.Errorf("%d %s: %s", a.Status, a.Body, w.balance(w.driver))
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/page"
+	"svc/pkg/domain/settings"
 	"svc/pkg/domain/trip"
 	"svc/pkg/domain/wallet"
 	"svc/pkg/edge/api"
@@ -40,7 +41,7 @@ func TripRows() []api.Row {
 		"response is a page to print.")
 	return []api.Row{
 		api.Post("/api/v1/trips/{id}/fare", "svc_correct_fare", authz.Operators("tenant.wallets:write", "MANAGE_WALLETS"),
-			correct, api.Extension(), api.Versioned(), api.Needs(needReceipt), api.Tag("Receipts"),
+			correct, api.Extension(), api.Versioned(), api.Needs(needCorrection), api.Tag("Receipts"),
 			api.Summary("Correct the fare of a trip"),
 			api.Confirm("What was posted to the wallets is reversed and posted anew, and the receipt is issued again."),
 			api.Text("For a completed trip, any number of times. The rider's and the driver's wallet get the reversal and the "+
@@ -59,6 +60,10 @@ func needReceipt(t table.Tenant, p api.Peek) []table.Key {
 		return []table.Key{trip.Key(t, id), Key(t, id)}
 	}
 	return nil
+}
+
+func needCorrection(t table.Tenant, p api.Peek) []table.Key {
+	return append(needReceipt(t, p), settings.Key(t)) // the tax rate, if the trip is not settled yet
 }
 
 func needPaper(t table.Tenant, p api.Peek) []table.Key {

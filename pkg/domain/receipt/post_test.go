@@ -276,8 +276,8 @@ func TestFloorOfRides(t *testing.T) {
 			if a.Status != want || want == 409 && a.Code() != "insufficient_balance" {
 				t.Errorf("%s %s: %d %s, want %d", path, payment, a.Status, a.Body, want)
 			}
-			if u := w.Last().Usage; path == "/api/v1/trips" && u.Sequential > 2 {
-				t.Errorf("a booking takes %d round trips", u.Sequential)
+			if u := w.Last().Usage; want == 201 && u.Sequential > 2 {
+				t.Errorf("%s takes %d round trips", path, u.Sequential)
 			}
 		}
 	}
@@ -288,4 +288,16 @@ func TestFloorOfRides(t *testing.T) {
 	ride("CASH", 201)
 	w.post(w.rider, "TOP_UP", "0.01")
 	ride("WALLET", 201)
+	for floor, want := range map[string]int{"0.01": 409, "0.02": 409, "0.005": 201, "-1": 201} {
+		w.Flags(w.tenant, map[string]any{"taxiEnabled": true, "currency": "USD", "readShards": 1, "writeShards": 1,
+			"walletFloor": floor})
+		ride("WALLET", want)
+	}
+	w.rider = ids.New(ids.Customer, apitest.Start) // without a wallet
+	w.people(ids.New(ids.Driver, apitest.Start), w.rider)
+	for floor, want := range map[string]int{"0": 409, "-0.01": 201} {
+		w.Flags(w.tenant, map[string]any{"taxiEnabled": true, "currency": "USD", "readShards": 1, "writeShards": 1,
+			"walletFloor": floor})
+		ride("WALLET", want)
+	}
 }

@@ -27,8 +27,8 @@ var (
 	// errPosted means that a posting's condition failed: the trip was settled
 	// and has lost its receipt.
 	errPosted = errors.New("the trip has a posting but no receipt")
-	// errUnread means that a wallet that was not read does not exist.
-	errUnread = errors.New("a wallet must be created")
+	// errUnread means that a wallet or its owner does not exist.
+	errUnread = errors.New("a wallet must be created, or its owner is gone")
 )
 
 // Settle settles a trip (Trip.Settles) that is not settled yet; done reports whether
@@ -126,7 +126,9 @@ func (w work) settle(ctx context.Context, t table.Tenant) (done bool, err error)
 		if err := found.compose(tx, t, w); err != nil {
 			return stream.BadData(err)
 		}
-		err = tx.Commit(ctx)
+		if err = tx.Commit(ctx); errors.Is(err, errUnread) {
+			err = table.ErrConflict
+		}
 		done = err == nil
 		return err
 	})
@@ -144,7 +146,8 @@ func (w work) settle(ctx context.Context, t table.Tenant) (done bool, err error)
 type accounts struct {
 	receipt, flags, settings, driver, driverWallet, rider, riderWallet table.Item
 
-	unread bool // the wallets and their holders were not read
+	unread bool  // the wallets and their holders are not read
+	first  *work // the settlement that a correction makes too; nil if the trip is settled
 }
 
 func read(ctx context.Context, t table.Tenant, tr trip.Trip) (accounts, error) {
@@ -169,22 +172,46 @@ func read(ctx context.Context, t table.Tenant, tr trip.Trip) (accounts, error) {
 // comes first, because Commit returns the error of the first failed condition:
 // errSettled must take precedence over errPosted.
 func (a accounts) compose(tx *table.Tx, t table.Tenant, w work) error {
-	rules, err := settings.FromItem(a.settings)
+	r, err := a.issue(w)
 	if err != nil {
 		return err
 	}
-	tx.Create(Item(t, Of(w.trip, w.entries, ids.New(ids.Receipt, w.now), timestamp.Format(w.now),
-		rules.Pricing.TaxRate))).Else(errSettled)
+	tx.Create(Item(t, r)).Else(errSettled)
 	if err := a.post(tx, t, w.trip.Currency, w.postings, errPosted); err != nil || w.uncounted {
 		return err
 	}
-	for _, actor := range []table.Item{a.driver, a.rider} {
-		if actor.Found() {
-			tx.Update(actor.Key, table.Change{Add: map[string]any{"totalTrips": 1, "version": 1}}).
-				If("attribute_exists(pk)").Else(table.ErrConflict)
+	a.count(tx, t, w.trip)
+	return nil
+}
+
+// issue returns the first receipt of a trip.
+func (a accounts) issue(w work) (Receipt, error) {
+	rules, err := settings.FromItem(a.settings)
+	return Of(w.trip, w.entries, ids.New(ids.Receipt, w.now), timestamp.Format(w.now), rules.Pricing.TaxRate), err
+}
+
+// issued returns the receipt that a correction follows.
+func (a accounts) issued() (Receipt, error) {
+	if a.first == nil {
+		return FromItem(a.receipt)
+	}
+	r, err := a.issue(*a.first)
+	r.Version = 1
+	return r, err
+}
+
+// count counts the trip for its driver and rider.
+func (a accounts) count(tx *table.Tx, t table.Tenant, tr trip.Trip) {
+	add := func(key table.Key, read table.Item) {
+		if a.unread || read.Found() {
+			tx.Update(key, table.Change{Add: map[string]any{"totalTrips": 1, "version": 1}}).If("attribute_exists(pk)").
+				Else(errUnread)
 		}
 	}
-	return nil
+	if tr.DriverID != nil {
+		add(authz.ActorKey(t, authz.Driver, *tr.DriverID), a.driver)
+	}
+	add(authz.ActorKey(t, authz.Rider, tr.CustomerID), a.rider)
 }
 
 // post adds the postings of a trip and the new balances to a transaction.

@@ -6,10 +6,12 @@ import (
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
+	"golang.org/x/sync/errgroup"
 
 	"svc/pkg/base/fault"
 	"svc/pkg/base/ids"
 	"svc/pkg/base/timestamp"
+	"svc/pkg/data/table"
 	"svc/pkg/domain/customer"
 	"svc/pkg/domain/driver"
 	"svc/pkg/domain/estimate"
@@ -82,7 +84,29 @@ func book(ctx context.Context, c *api.Caller, in *BookInput) (*Trip, error) {
 	if err != nil {
 		return nil, err
 	}
+	if d.Early, err = api.EarlyOf[Early](ctx, c); err != nil {
+		return nil, err
+	}
 	return d.Book(ctx, in.Body)
+}
+
+// Early is what a booking reads while the checks are under way.
+type Early struct {
+	zones []settings.Zone
+	found customer.Candidates // who may have the caller's number
+}
+
+func readEarly(ctx context.Context, t table.Tenant, p api.Peek) (out Early, err error) {
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() (err error) {
+		out.zones, err = settings.EarlyZones(ctx, t, p)
+		return err
+	})
+	group.Go(func() (err error) {
+		out.found, err = customer.CandidatesOf(ctx, t, p.Body("phone"))
+		return err
+	})
+	return out, group.Wait()
 }
 
 // Book makes a trip for the rider of a booking. Errors: a 400, or a 409.
@@ -119,7 +143,7 @@ func (d Desk) bookFor(ctx context.Context, b Booking, rider string, at *string) 
 	if err != nil {
 		return nil, err
 	}
-	if err := terms.Settings.Serves(ctx, d.Tenant, t.OriginLat, t.OriginLng); err != nil {
+	if err := terms.Settings.Serves(ctx, d.Tenant, d.Early.zones, t.OriginLat, t.OriginLng); err != nil {
 		return nil, err
 	}
 	if t.EstimatedFare == nil {
@@ -127,10 +151,7 @@ func (d Desk) bookFor(ctx context.Context, b Booking, rider string, at *string) 
 			return nil, err
 		}
 	}
-	if err := d.solvent(ctx, t); err != nil {
-		return nil, err
-	}
-	return d.Create(ctx, t.booked(ByOperator(d.By.Who), b.DriverID, at), d.Flags)
+	return d.create(ctx, t.booked(ByOperator(d.By.Who), b.DriverID, at))
 }
 
 // guess estimates the fare by the straight line. It is nil if the trip has no

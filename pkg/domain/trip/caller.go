@@ -27,51 +27,61 @@ type caller struct {
 	// add adds to the transaction of the booking what makes the rider, or what must be
 	// true of the rider. If it is not, the transaction fails with errCaller.
 	add func(tx *table.Tx)
+	// known means that the rider is the one of the number's row.
+	known bool
 }
 
 // bookCaller makes a trip for the customer with the booking's phone number, or for a
 // new one. Two bookings of a new number at once make one customer: both write the
 // number's row, so one fails and looks again.
 func (d Desk) bookCaller(ctx context.Context, b Booking, at *string) (out *Trip, err error) {
-	it, err := d.Item(ctx, tenant.Key(d.Tenant))
+	n, read, err := d.number(ctx, b)
 	if err != nil {
 		return nil, err
 	}
-	company, err := tenant.FromItem(it)
+	who, err := d.likely(ctx, b, *n)
 	if err != nil {
 		return nil, err
 	}
-	read := func(typed string) *phone.Number { return d.Phones(typed, company.Country) }
-	n := read(b.Phone)
-	switch readable := n != nil && phone.Is(b.Phone) && len(n.E164) >= shortest; {
-	case !readable && company.Country == "":
-		return nil, fault.Field("body.phone", "expected a phone number with a country code, as in +1 212 555 0181, because "+
-			"the company has no country (svc tenant set SLUG --country)")
-	case !readable:
-		return nil, fault.Field("body.phone", "expected a phone number of the company's country, or one with a country "+
-			"code, as in +1 212 555 0181")
-	}
-	row, err := d.Item(ctx, customer.CallerKey(d.Tenant, n.E164))
-	if err != nil {
-		return nil, err
-	}
-	who := d.known(row, *n)
+	doubted := false
 	err = table.Retry(ctx, func(ctx context.Context) error {
-		if who.id == "" {
-			if who, err = d.lookUp(ctx, b, row, *n, read); err != nil {
+		if who.add == nil {
+			if who, err = d.lookUp(ctx, b, *n, read, doubted); err != nil {
 				return err
 			}
 		}
 		if out, err = d.with(who).bookFor(ctx, b, who.id, at); !errors.Is(err, errCaller) {
 			return err
 		}
-		who.id = ""
-		if row, err = d.Tenant.Get(ctx, row.Key); err != nil {
-			return err
-		}
+		doubted = doubted || who.known
+		who = caller{}
 		return table.ErrConflict
 	})
 	return out, err
+}
+
+// number returns the number of a booking, and what reads a phone of the company. Errors:
+// a 400.
+func (d Desk) number(ctx context.Context, b Booking) (*phone.Number, func(string) *phone.Number, error) {
+	it, err := d.Item(ctx, tenant.Key(d.Tenant))
+	if err != nil {
+		return nil, nil, err
+	}
+	company, err := tenant.FromItem(it)
+	if err != nil {
+		return nil, nil, err
+	}
+	read := func(typed string) *phone.Number { return d.Phones(typed, company.Country) }
+	n := read(b.Phone)
+	switch readable := n != nil && phone.Is(b.Phone) && len(n.E164) >= shortest; {
+	case !readable && company.Country == "":
+		err = fault.Field("body.phone", "expected a phone number with a country code, as in +1 212 555 0181, because "+
+			"the company has no country (svc tenant set SLUG --country)")
+	case !readable:
+		err = fault.Field("body.phone", "expected a phone number of the company's country, or one with a country "+
+			"code, as in +1 212 555 0181")
+	}
+	return n, read, err
 }
 
 // with returns the desk whose next trip is of the caller.
@@ -86,34 +96,77 @@ func (d Desk) with(who caller) Desk {
 	return d
 }
 
-// known returns the caller of a number for whom a booking was made before. It reads
-// nothing: the transaction checks that the customer still has the number.
-func (d Desk) known(row table.Item, n phone.Number) caller {
-	id := customer.Only(row)
-	return caller{id, func(tx *table.Tx) { customer.HasNumber(tx, d.Tenant, id, n.E164, errCaller) }}
+// likely returns the caller by what was read together with the checks, the zero caller
+// if that leaves a doubt. It reads nothing: the transaction checks that the customer has
+// the number, and that the number's row names nobody else.
+func (d Desk) likely(ctx context.Context, b Booking, n phone.Number) (caller, error) {
+	var row table.Item
+	var err error
+	digits, ok := phone.International(b.Phone)
+	if ok = ok && digits == n.E164; ok {
+		if row, err = d.Item(ctx, customer.CallerKey(d.Tenant, digits)); err != nil || customer.Only(row) != "" {
+			return d.known(row, n), err
+		}
+	}
+	claim := func(tx *table.Tx, id string) { customer.Claim(tx, row, id, errCaller) }
+	id, certain := d.Early.found.Of(n, row)
+	switch {
+	case !certain:
+		return caller{}, nil
+	case id == "" && !ok:
+		row.Key = customer.CallerKey(d.Tenant, n.E164) // nobody may have it yet
+	case !ok:
+		claim = func(tx *table.Tx, id string) { customer.ClaimUnread(tx, d.Tenant, n.E164, id, errCaller) }
+	}
+	if id == "" {
+		return d.newcomer(b, n, claim)
+	}
+	return caller{id: id, add: func(tx *table.Tx) {
+		customer.HasNumber(tx, d.Tenant, id, n.E164, errCaller)
+		claim(tx, id)
+	}}, nil
 }
 
-// lookUp finds the customers who have the number. One who is disabled counts only if
-// all are. Errors: 409 if several have it, or one who is disabled.
-func (d Desk) lookUp(ctx context.Context, b Booking, row table.Item, n phone.Number,
-	read func(string) *phone.Number) (caller, error) {
-	all, err := customer.WithNumber(ctx, d.Tenant, row, n, read)
+// known returns the only customer of a number's row, the zero caller if there is none.
+// The transaction checks that the customer still has the number.
+func (d Desk) known(row table.Item, n phone.Number) caller {
+	id := customer.Only(row)
+	if id == "" {
+		return caller{}
+	}
+	return caller{id, func(tx *table.Tx) { customer.HasNumber(tx, d.Tenant, id, n.E164, errCaller) }, true}
+}
+
+// lookUp finds the customers who have the number. doubted means that the one of the
+// number's row has not. One who is disabled counts only if all are. Errors: 409 if
+// several have it, or one who is disabled.
+func (d Desk) lookUp(ctx context.Context, b Booking, n phone.Number, read func(string) *phone.Number,
+	doubted bool) (caller, error) {
+	row, found, err := customer.Listed(ctx, d.Tenant, n)
 	if err != nil {
 		return caller{}, err
 	}
+	if who := d.known(row, n); who.known && !doubted {
+		return who, nil
+	}
+	all, err := customer.WithNumber(ctx, d.Tenant, found, n, read)
+	if err != nil {
+		return caller{}, err
+	}
+	claim := func(tx *table.Tx, id string) { customer.Claim(tx, row, id, errCaller) }
 	enabled := slices.DeleteFunc(slices.Clone(all), func(r customer.Record) bool { return r.Disabled })
 	switch {
 	case len(all) == 0:
-		return d.newcomer(b, row, n)
+		return d.newcomer(b, n, claim)
 	case len(enabled) == 0:
 		return caller{}, named("The customer with this phone number is disabled. Enable the customer first.", all)
 	case len(enabled) > 1:
 		return caller{}, named("Several customers have this phone number. Book with the customerId of one of them.", enabled)
 	}
 	id := enabled[0].ID
-	return caller{id, func(tx *table.Tx) {
+	return caller{id: id, add: func(tx *table.Tx) {
 		customer.Enabled(tx, d.Tenant, id, errCaller)
-		customer.Claim(tx, row, id, errCaller)
+		claim(tx, id)
 	}}, nil
 }
 
@@ -127,7 +180,7 @@ func named(message string, customers []customer.Record) error {
 }
 
 // newcomer returns a new customer, who has no mail address and cannot sign in.
-func (d Desk) newcomer(b Booking, row table.Item, n phone.Number) (caller, error) {
+func (d Desk) newcomer(b Booking, n phone.Number, claim func(tx *table.Tx, id string)) (caller, error) {
 	typed := strings.TrimSpace(b.Phone)
 	r := customer.Record{Customer: customer.Customer{Name: strings.TrimSpace(b.Name), Phone: &typed}, Number: &n}
 	if r.Number.Typed = typed; r.Name == "" {
@@ -136,8 +189,8 @@ func (d Desk) newcomer(b Booking, row table.Item, n phone.Number) (caller, error
 	if err := customer.Prepare(&r, d.By); err != nil {
 		return caller{}, api.InBody(err)
 	}
-	return caller{r.ID, func(tx *table.Tx) {
+	return caller{id: r.ID, add: func(tx *table.Tx) {
 		customer.Add(tx, d.Tenant, d.By, r, d.WriteShards)
-		customer.Claim(tx, row, r.ID, errCaller)
+		claim(tx, r.ID)
 	}}, nil
 }

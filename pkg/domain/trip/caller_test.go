@@ -11,10 +11,12 @@ import (
 	"svc/pkg/access/authz"
 	"svc/pkg/background/projection"
 	"svc/pkg/base/ids"
+	"svc/pkg/base/phone/plans"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/customer"
 	"svc/pkg/domain/driver"
 	"svc/pkg/domain/fleet"
+	"svc/pkg/domain/settings"
 	"svc/pkg/domain/tenant"
 	"svc/pkg/domain/trip"
 	"svc/pkg/edge/api/apitest"
@@ -76,9 +78,25 @@ func (w *exchange) older(name, phone string) string {
 	r := customer.Record{Customer: customer.Customer{ID: ids.New(ids.Customer, apitest.Start), Name: name, Phone: &phone,
 		CreatedAt: "2026-01-01T00:00:00.000Z"}}
 	testkit.Must(w.t, w.tenant.Load(w.t.Context(), customer.Item(w.tenant, r, 1)))
-	_, err := projection.Step{Now: w.Now}.Tenant(w.t.Context(), w.tenant, []table.Key{customer.Key(w.tenant, r.ID)})
-	testkit.Must(w.t, err)
+	w.project(r.ID)
 	return r.ID
+}
+
+// project writes the search rows of a customer, as the stream's reader does.
+func (w *exchange) project(id string) {
+	w.t.Helper()
+	_, err := projection.Step{Now: w.Now}.Tenant(w.t.Context(), w.tenant, []table.Key{customer.Key(w.tenant, id)})
+	testkit.Must(w.t, err)
+}
+
+// inTwo books for a caller in at most two round trips.
+func (w *exchange) inTwo(phone string) string {
+	w.t.Helper()
+	id := w.calls(phone, "")
+	if u := w.Last().Usage; u.Sequential > 2 {
+		w.t.Errorf("%s: %d round trips", phone, u.Sequential)
+	}
+	return id
 }
 
 func (w *exchange) customers() (out []customer.Customer) {
@@ -91,36 +109,106 @@ func (w *exchange) customers() (out []customer.Customer) {
 // A new caller becomes a customer, whom the next call finds in any form of the number.
 func TestCallerIsFoundAgain(t *testing.T) {
 	w := newExchange(t)
-	w.wire.Rounds(true)
 	id := w.calls("030 901820", `,"name":"Iris Novak"`)
-	if u := w.Last().Usage; u.Sequential > 4 {
-		t.Errorf("a new caller in national form takes %d round trips", u.Sequential)
-	}
 	for _, typed := range []string{"+4930901820", "+49 (0)30 90 18 20", "0049 30 901820", "(030) 901820", "030/90 18 20",
 		"tel:+49-30-901820", "٠٣٠ ٩٠١٨٢٠", "+49 30 901820 ext. 5"} {
 		if got := w.calls(typed, ""); got != id {
 			t.Errorf("%s finds another customer", typed)
 		}
 	}
-	w.calls("+4930901820", "")
-	if u := w.Last().Usage; u.Sequential > 2 {
-		t.Errorf("a known caller takes %d round trips", u.Sequential)
-	}
-	w.calls("030 901820", "")
-	if u := w.Last().Usage; u.Sequential > 3 {
-		t.Errorf("a known caller in national form takes %d round trips", u.Sequential)
-	}
 	list := w.customers()
 	if len(list) != 1 || list[0].Name != "Iris Novak" || list[0].Email != "" || *list[0].Phone != "030 901820" {
 		t.Errorf("customers: %+v", list)
 	}
 	other := w.calls("+49 30 901821", "")
-	if u := w.Last().Usage; u.Sequential > 3 {
-		t.Errorf("a new caller takes %d round trips", u.Sequential)
-	}
 	unnamed := func(c customer.Customer) bool { return c.ID == other && c.Name == "+4930901821" }
 	if !slices.ContainsFunc(w.customers(), unnamed) {
 		t.Errorf("another number: %+v", w.customers())
+	}
+}
+
+// A booking by phone takes two round trips: for a new number and a known one, for an
+// older customer, in national form and with the country code, also where rides must
+// begin in a zone.
+func TestCallerInTwoRoundTrips(t *testing.T) {
+	w := newExchange(t)
+	rules := settings.Default
+	rules.Dispatch.ServiceArea = settings.StrictArea
+	box, err := settings.Box("-75", "40", "-73", "41")
+	testkit.Must(t, err)
+	w.load(settings.Item(w.tenant, rules), settings.ZoneItem(w.tenant, settings.Zone{ID: ids.New(ids.Zone, apitest.Start),
+		Name: "Town", Active: true, Area: box}))
+	w.wire.Rounds(true)
+	for i, form := range []string{"+49 30 90185", "030 90185", "(030) 9 01 85-", "0049 30 90185"} {
+		number := fmt.Sprintf("%s%d", form, i)
+		id := w.inTwo(number)
+		w.project(id)
+		if got := w.inTwo(number); got != id {
+			t.Errorf("%s finds %s", number, got)
+		}
+		for _, again := range []string{fmt.Sprintf("+49 30 90185%d", i), fmt.Sprintf("030 90185%d", i)} {
+			if got := w.inTwo(again); got != id {
+				t.Errorf("%s finds %s", again, got)
+			}
+		}
+	}
+	for i, form := range []string{"+49 30 90186%d", "030 90186%d"} {
+		id := w.numbered(fmt.Sprintf("030/90186%d", i))
+		for range 2 {
+			if got := w.inTwo(fmt.Sprintf(form, i)); got != id {
+				t.Errorf("an older customer: %s finds %s", form, got)
+			}
+		}
+	}
+	if n := len(w.customers()); n != 6 {
+		t.Errorf("%d customers", n)
+	}
+}
+
+// numbered stores an older customer whose number the projection has read.
+func (w *exchange) numbered(phone string) string {
+	w.t.Helper()
+	r := customer.Record{Customer: customer.Customer{ID: ids.New(ids.Customer, apitest.Start), Name: "Berta",
+		Phone: &phone, CreatedAt: "2026-01-01T00:00:00.000Z"}, Number: plans.Read(phone, "DE")}
+	testkit.Must(w.t, w.tenant.Load(w.t.Context(), customer.Item(w.tenant, r, 1)))
+	w.project(r.ID)
+	return r.ID
+}
+
+// Whoever may have a number is looked up, wherever the last digits leave a doubt: two
+// customers with the same last digits, a longer number, a customer who is disabled or
+// has another number by now.
+func TestCallersWithTheSameLastDigits(t *testing.T) {
+	w := newExchange(t)
+	berlin, abroad := w.numbered("030 12345678"), w.numbered("+43 1 12345678")
+	longer := w.numbered("030 123456789")
+	for typed, want := range map[string]string{"030 12345678": berlin, "+43 1 12345678": abroad,
+		"+49 30 12345678": berlin, "030 123456789": longer, "0043 1 12345678": abroad} {
+		for range 2 {
+			if got := w.calls(typed, ""); got != want {
+				t.Errorf("%s finds %s, want %s", typed, got, want)
+			}
+		}
+	}
+	if got := w.calls("040 12345678", ""); slices.Contains([]string{berlin, abroad, longer}, got) {
+		t.Error("another city finds the customer")
+	}
+	gone := w.numbered("030 23456789")
+	w.Want(http.StatusOK, nil, "PATCH", "/api/v1/customers/"+gone, w.token, `{"phone":"030 23456780"}`)
+	if got := w.calls("030 23456789", ""); got == gone { // the search rows still say so
+		t.Error("booked for a customer who has another number")
+	}
+	off := w.numbered("030 34567890")
+	w.Want(http.StatusOK, nil, "PATCH", "/api/v1/customers/"+off, w.token, `{"disabled":true}`)
+	if a := w.Do("POST", "/api/v1/trips", w.token, call("030 34567890", "")); a.Status != http.StatusConflict {
+		t.Errorf("disabled: %d %s", a.Status, a.Body)
+	}
+	added, twin := w.add(`{"name":"Ada","phone":"030 45678901"}`).ID, w.numbered("+49 30 45678901")
+	for _, typed := range []string{"030 45678901", "+49 30 45678901"} {
+		if a := w.Do("POST", "/api/v1/trips", w.token, call(typed, "")); a.Status != http.StatusConflict ||
+			!strings.Contains(a.Body, added) || !strings.Contains(a.Body, twin) {
+			t.Errorf("two customers: %d %s", a.Status, a.Body)
+		}
 	}
 }
 

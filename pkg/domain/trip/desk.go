@@ -3,6 +3,7 @@ package trip
 import (
 	"context"
 	"encoding/json"
+	"errors"
 
 	"svc/pkg/base/fault"
 	"svc/pkg/base/ids"
@@ -22,6 +23,7 @@ type Desk struct {
 	Flags table.Item   // the copy of the tenant's flags that was read
 	Item  audit.Reader // reads what a trip needs, with a strongly consistent read
 	By    audit.By
+	Early Early // the zero value if nothing was read early
 	// Phones reads a phone as people of a country write it. It returns nil if there is
 	// no such number.
 	Phones func(typed, country string) *phone.Number
@@ -52,25 +54,44 @@ func (d Desk) person(ctx context.Context, member, kind, id string,
 	return err
 }
 
-// solvent returns a 409 if the rider pays from the wallet, and the ride would take
-// the wallet below the company's floor. A ride without an estimate needs a balance
-// above the floor. Only a company with a floor pays for this read.
-func (d Desk) solvent(ctx context.Context, t Trip) error {
+// errPoor means that the rider's wallet does not hold what the ride needs.
+var errPoor = errors.New("the wallet is not enough for the ride")
+
+// create stores a new trip. If the rider pays from the wallet, the ride must not take
+// the wallet below the company's floor; one without an estimate needs a balance above
+// it. The transaction checks that, so a request reads the wallet only for the 409.
+func (d Desk) create(ctx context.Context, t Trip) (*Trip, error) {
 	floor, ok := wallet.Floor(d.Flags)
 	if !ok || t.PaymentType != "WALLET" {
-		return nil
+		return d.Create(ctx, t, d.Flags)
 	}
-	it, err := d.Item(ctx, wallet.Key(d.Tenant, wallet.Customer, t.CustomerID))
-	if err != nil {
-		return err
+	least, above := floor, t.EstimatedFare == nil
+	if !above {
+		least = floor.Add(money.Must(*t.EstimatedFare))
 	}
-	balance := money.Must(it.Number("balance"))
-	if t.EstimatedFare != nil && !balance.Sub(money.Must(*t.EstimatedFare)).LessThan(floor) ||
-		t.EstimatedFare == nil && balance.GreaterThan(floor) {
-		return nil
+	also := d.Also
+	d.Also = func(tx *table.Tx, was, next Trip, answer any) {
+		wallet.Holds(tx, d.Tenant, wallet.Customer, t.CustomerID, least, above, errPoor)
+		if also != nil {
+			also(tx, was, next, answer)
+		}
 	}
-	return &fault.Error{Kind: fault.KindBalance, Message: "The wallet has " + string(money.Number(balance)) + " " +
-		t.Currency + ", which is not enough for this ride. Pay in first, or choose another payment type."}
+	var out *Trip
+	return out, table.Retry(ctx, func(ctx context.Context) (err error) {
+		if out, err = d.Create(ctx, t, d.Flags); !errors.Is(err, errPoor) {
+			return err
+		}
+		it, err := d.Tenant.Get(ctx, wallet.Key(d.Tenant, wallet.Customer, t.CustomerID))
+		if err != nil {
+			return err
+		}
+		balance := money.Must(it.Number("balance"))
+		if balance.GreaterThan(least) || balance.Equal(least) && !above {
+			return table.ErrConflict // paid in since
+		}
+		return &fault.Error{Kind: fault.KindBalance, Message: "The wallet has " + string(money.Number(balance)) + " " +
+			t.Currency + ", which is not enough for this ride. Pay in first, or choose another payment type."}
+	})
 }
 
 // terms reads what the tenant offers for the rider's ride. If the ride has an estimate,

@@ -50,7 +50,7 @@ func ActorRows() []api.Row {
 			api.Extension(), api.Needs(needTrip), api.Tag(tag), api.Summary("Read one's own trip"), api.Text("A trip that the "+
 				"rider requested or that the driver has. Another's trip is a 404.")),
 		api.Post("/api/v1/me/trips", "svc_request_ride", request, requestRide, api.Created(), api.NeedsRecent(needTerms),
-			api.Tag(tag), api.Summary("Request a ride"),
+			api.EarlyBy(settings.EarlyZones), api.Tag(tag), api.Summary("Request a ride"),
 			api.Confirm("A driver may come, and the ride may cost the rider money."),
 			api.Text("Creates a trip in `PENDING`. It is dispatched only if the company's `dispatch.mode` says so. The trip "+
 				"has an estimated fare only if the request names an estimate. If the rider has as many open trips as the "+
@@ -268,11 +268,12 @@ func requestRide(ctx context.Context, c *api.Caller, in *RideInput) (*Trip, erro
 	if err != nil {
 		return nil, err
 	}
-	if err := terms.Settings.Serves(ctx, c.Tenant, t.OriginLat, t.OriginLng); err != nil {
+	zones, err := api.EarlyOf[[]settings.Zone](ctx, c)
+	if err != nil {
 		return nil, err
 	}
-	if err := d.solvent(ctx, t); err != nil {
+	if err := terms.Settings.Serves(ctx, c.Tenant, zones, t.OriginLat, t.OriginLng); err != nil {
 		return nil, err
 	}
-	return d.Create(ctx, t, d.Flags)
+	return d.create(ctx, t)
 }

@@ -15,7 +15,6 @@ import (
 	"svc/pkg/domain/estimate"
 	"svc/pkg/domain/settings"
 	"svc/pkg/domain/tenant"
-	"svc/pkg/domain/wallet"
 	"svc/pkg/edge/api"
 )
 
@@ -26,7 +25,7 @@ func operationRows() []api.Row {
 	tag := api.Tag("Trip operations")
 	return []api.Row{
 		api.Post("/api/v1/trips", "svc_book_trip", write.Needing(authz.Taxi), book, api.Created(), api.Needs(needBooking),
-			api.Extension(), tag, api.Summary("Book a trip for a rider"),
+			api.EarlyBy(readEarly), api.Extension(), tag, api.Summary("Book a trip for a rider"),
 			api.Confirm("A driver may come, and the ride may cost the rider money."),
 			api.Text("Creates a trip for somebody who calls: in `PENDING`, with `driverId` in `ASSIGNED`, with `scheduledFor` "+
 				"in `SCHEDULED`. The rider is `customerId`, or the customer with the number `phone`. If no customer has it, the "+
@@ -100,9 +99,6 @@ func needBooking(t table.Tenant, p api.Peek) []table.Key {
 	if key, ok := estimate.Key(t, p.Body("customerId"), p.Body("estimateId")); ok {
 		keys = append(keys, key)
 	}
-	if p.Body("paymentType") == "WALLET" { // what the floor is compared with
-		keys = append(keys, keyOf(t, ids.Customer, p.Body("customerId"), purse)...)
-	}
 	if typed := p.Body("phone"); typed != "" {
 		keys = append(keys, tenant.Key(t))
 		if number, ok := phone.International(typed); ok {
@@ -110,10 +106,6 @@ func needBooking(t table.Tenant, p api.Peek) []table.Key {
 		}
 	}
 	return append(keys, keyOf(t, ids.Customer, p.Body("customerId"), customer.Key)...)
-}
-
-func purse(t table.Tenant, customer string) table.Key {
-	return wallet.Key(t, wallet.Customer, customer)
 }
 
 // keyOf returns the key of an identifier, none if it is not one of the kind.

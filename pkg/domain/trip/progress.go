@@ -47,10 +47,8 @@ func stop(ctx context.Context, c *api.Caller, in *StopInput) (*Stopped, error) {
 		return nil, err
 	case in.Body == nil:
 		return s.Cancel(ctx, it, actor(c), nil)
-	case in.Body.Fee:
-		return s.CancelForFee(ctx, it, actor(c), in.Body.Reason.Reason)
 	}
-	return s.Cancel(ctx, it, actor(c), in.Body.Reason.Reason)
+	return s.CancelFor(ctx, it, actor(c), in.Body.Reason.Reason, in.Body.Fee)
 }
 
 // actor returns the caller as the one who makes a change.

@@ -41,6 +41,8 @@ func TestRidesReadTheirServiceTypeOnceASecond(t *testing.T) {
 	w := newTown(t, 4, 1, 1)
 	testkit.InRounds(t, w.DB)
 	id := w.service(true)
+	w.rate(id) // the first ride reads the zones too
+	w.Advance(time.Second)
 	w.rate(id)
 	first := w.Last().Usage.ReadUnits
 	for range 3 {

@@ -165,8 +165,11 @@ func (s Store) Cancel(ctx context.Context, it table.Item, by LogActor, reason *s
 		func(t Trip) *Stopped { return &Stopped{t.ID, t.Status, t.UpdatedAt} })
 }
 
-// CancelForFee ends the trip; see Trip.CancelForFee.
-func (s Store) CancelForFee(ctx context.Context, it table.Item, by LogActor, reason *string) (*Stopped, error) {
+// CancelFor is Cancel, with the fee as Trip.CancelForFee.
+func (s Store) CancelFor(ctx context.Context, it table.Item, by LogActor, reason *string, fee bool) (*Stopped, error) {
+	if !fee {
+		return s.Cancel(ctx, it, by, reason)
+	}
 	return change(ctx, s, it, func(t Trip) (Trip, error) { return t.CancelForFee(by, s.Now, reason) },
 		func(t Trip) *Stopped { return &Stopped{t.ID, t.Status, t.UpdatedAt} })
 }

@@ -85,6 +85,20 @@ func Shift(tx *table.Tx, t table.Tenant, m Movement, least decimal.Decimal, post
 	return nil
 }
 
+// Holds requires in the transaction that a wallet's balance is at least an amount, or
+// above it. An actor without a wallet has 0. If not, the transaction fails with the
+// error poor.
+func Holds(tx *table.Tx, t table.Tenant, side Side, actor string, least decimal.Decimal, above bool, poor error) {
+	how := "'balance' >= ?"
+	if above {
+		how = "'balance' > ?"
+	}
+	if least.IsNegative() || least.IsZero() && !above {
+		how += " OR attribute_not_exists('balance')"
+	}
+	tx.Check(Key(t, side, actor)).If(how, money.Number(least)).Else(poor)
+}
+
 // create adds the postings of a movement to a transaction.
 func (m Movement) create(tx *table.Tx, t table.Tenant, posted error) {
 	for _, e := range m.Entries {

@@ -38,6 +38,14 @@ func (c *cache[K, V]) get(key K, now time.Time) (V, bool) {
 	return e.value, ok && age >= 0 && age < c.ttl
 }
 
+// last returns the key's value of any age, as a hint of what may be true.
+func (c *cache[K, V]) last(key K) (V, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e, ok := c.m[key]
+	return e.value, ok
+}
+
 // put keeps a value that was read at or after the given time. If the cache is
 // full, put first empties it.
 func (c *cache[K, V]) put(key K, value V, at time.Time) {

@@ -266,7 +266,7 @@ func (x *exchange) startEarly(ctx context.Context) (end func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	e := &early{done: make(chan struct{})}
 	x.caller.early = e
-	peek := Peek{x.r, x.caller.Actor, x.body, x.formType()} // the request goes on, and shortens its body
+	peek := x.peek() // the request goes on, and shortens its body
 	go func() {
 		defer close(e.done)
 		defer func() {

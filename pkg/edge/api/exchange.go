@@ -176,8 +176,8 @@ func (x *exchange) read(ctx context.Context) {
 	checks := len(keys)
 	var recent []table.Item
 	if x.row.needs != nil {
-		for _, key := range x.row.needs(c.Tenant, Peek{x.r, c.Actor, x.body, x.formType()}) {
-			if it, ok := x.server.recent.get(key, x.now); ok && x.row.recent {
+		for _, key := range x.row.needs(c.Tenant, x.peek()) {
+			if it, ok := x.server.recent.get(key, x.now); ok && it.Found() && x.row.recent {
 				recent = append(recent, it)
 			} else {
 				keys = append(keys, key)
@@ -214,6 +214,10 @@ func (x *exchange) read(ctx context.Context) {
 	}()
 }
 
+func (x *exchange) peek() Peek {
+	return Peek{x.r, x.caller.Actor, x.body, x.formType(), &x.server.recent}
+}
+
 // judge waits for the batch read, runs all access checks except that of the
 // signature, and charges the rate limits.
 func (x *exchange) judge(ctx context.Context) error {
@@ -236,7 +240,7 @@ func (x *exchange) judge(ctx context.Context) error {
 	}
 	x.server.shards.put(x.caller.Tenant.ID(), read.live.State().ReadShards, x.now)
 	for _, it := range read.needed {
-		if x.row.recent && it.Found() {
+		if x.row.recent || x.row.early != nil {
 			x.server.recent.put(it.Key, it, x.now)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"svc/pkg/access/signing"
+	"svc/pkg/data/table"
 )
 
 // Peek is a request before its validation. A row uses Peek to name the items
@@ -14,7 +15,13 @@ type Peek struct {
 	actor signing.Access
 	body  []byte
 	form  string
+	seen  *cache[table.Key, table.Item]
 }
+
+// Last returns an item that the row Needs as this process read it last, however long
+// ago. known is false if that is not remembered. It may say what to read early, and
+// must never decide anything.
+func (p Peek) Last(key table.Key) (it table.Item, known bool) { return p.seen.last(key) }
 
 // Path returns a path parameter.
 func (p Peek) Path(name string) string { return p.r.PathValue(name) }

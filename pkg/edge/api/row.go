@@ -148,23 +148,24 @@ func Sends(webhooks ...Webhook) Option { return func(r *Row) { r.Webhooks = webh
 // its result is discarded if a check fails. Use it for what no key names, because
 // Needs costs no request of its own.
 func Early[T any](read func(context.Context, table.Tenant) (T, error)) Option {
-	return func(r *Row) {
-		r.early = func(ctx context.Context, t table.Tenant, _ Peek) (any, error) { return read(ctx, t) }
-	}
+	return EarlyBy(func(ctx context.Context, t table.Tenant, _ Peek) (T, error) { return read(ctx, t) })
 }
 
 // EarlyOwn is Early for items of the caller. read gets the caller's id as actor.
 func EarlyOwn[T any](read func(ctx context.Context, t table.Tenant, actor string) (T, error)) Option {
-	return func(r *Row) {
-		r.early = func(ctx context.Context, t table.Tenant, p Peek) (any, error) { return read(ctx, t, p.actor.Subject) }
-	}
+	return EarlyBy(func(ctx context.Context, t table.Tenant, p Peek) (T, error) { return read(ctx, t, p.actor.Subject) })
 }
 
 // EarlyOne is Early for items of the resource that the path names. read gets the id,
 // which may have any form.
 func EarlyOne[T any](read func(ctx context.Context, t table.Tenant, id string) (T, error)) Option {
+	return EarlyBy(func(ctx context.Context, t table.Tenant, p Peek) (T, error) { return read(ctx, t, p.Path("id")) })
+}
+
+// EarlyBy is Early for what the request itself names, before its validation.
+func EarlyBy[T any](read func(ctx context.Context, t table.Tenant, p Peek) (T, error)) Option {
 	return func(r *Row) {
-		r.early = func(ctx context.Context, t table.Tenant, p Peek) (any, error) { return read(ctx, t, p.Path("id")) }
+		r.early = func(ctx context.Context, t table.Tenant, p Peek) (any, error) { return read(ctx, t, p) }
 	}
 }
 

@@ -15,7 +15,8 @@ const robots = 40
 // toy is the sandbox. Its trips are those that its robots drive.
 var toy = demoTenant{
 	tenant: tenant.Tenant{ID: id(ids.Tenant, "sandbox", 1), Slug: "sandbox", Name: "Sandbox Rides", Currency: "USD",
-		Timezone: "America/Chicago", TaxiEnabled: true, MaxFare: "1000", MaxOpenTrips: tenant.MostOpenTrips, Sandbox: true},
+		Timezone: "America/Chicago", Country: "US", TaxiEnabled: true, MaxFare: "1000",
+		MaxOpenTrips: tenant.MostOpenTrips, Sandbox: true},
 	branding: map[string]string{"appName": "Sandbox Rides", "primaryColor": "#7C3AED", "secondaryColor": "#2E1065",
 		"iconBackgroundColor": "#EDE9FE", "themeMode": "system"},
 	settings: settings.Document{

@@ -75,7 +75,7 @@ var demoTenants = []demoTenant{metro, harbor, toy}
 
 var metro = demoTenant{
 	tenant: tenant.Tenant{ID: id(ids.Tenant, "metro", 1), Slug: "metro", Name: "Metro Rides", Currency: "USD",
-		Timezone:    "America/New_York",
+		Timezone: "America/New_York", Country: "US",
 		TaxiEnabled: true, DeliveryEnabled: true, MaxFare: "1000", MaxOpenTrips: tenant.MostOpenTrips},
 	branding: map[string]string{"appName": "Metro Rides", "primaryColor": "#0B5FFF", "secondaryColor": "#0A2540",
 		"iconBackgroundColor": "#E8F0FF", "logoUrl": metroLogo, "faviconUrl": metroIcon, "themeMode": "system",
@@ -150,7 +150,7 @@ var metro = demoTenant{
 
 var harbor = demoTenant{
 	tenant: tenant.Tenant{ID: id(ids.Tenant, "harbor", 1), Slug: "harbor", Name: "Harbor Cabs", Currency: "EUR",
-		Timezone:    "Europe/Lisbon",
+		Timezone: "Europe/Lisbon", Country: "PT",
 		TaxiEnabled: true, MaxFare: "1000", MaxOpenTrips: tenant.MostOpenTrips},
 	branding: map[string]string{"appName": "Harbor Cabs", "primaryColor": "#0F766E", "secondaryColor": "#134E4A",
 		"iconBackgroundColor": "#CCFBF1", "logoUrl": harborLogo, "faviconUrl": harborIcon, "themeMode": "light",

@@ -48,6 +48,8 @@ func TestFiltersOfTheTemplate(t *testing.T) {
 		"a wallet":              {"MODIFY", image("wallet", ""), image("wallet", ""), false, true},
 		"a post":                {"INSERT", "", image("post", "PLANNED"), false, true},
 		"a receipt":             {"INSERT", "", image("receipt", ""), false, true},
+		"a new address":         {"INSERT", "", image("address", ""), false, true},
+		"an address used":       {"MODIFY", image("address", ""), image("address", ""), false, false},
 		"what was counted":      {"MODIFY", image("counted", ""), image("counted", ""), false, false},
 		"a token":               {"INSERT", "", image("token", ""), false, false},
 	} {
