@@ -187,7 +187,11 @@ func (c *cli) webhookTest() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		e := event.Sample(*kind, time.Now())
+		flags, err := tenant.Flags(ctx, t)
+		if err != nil {
+			return err
+		}
+		e := event.Sample(*kind, !tenant.IsSandbox(flags), time.Now())
 		if err := ask(ctx, t, r, "test", webhook.Request{Test: &e}); err != nil {
 			return err
 		}

@@ -463,6 +463,30 @@ func TestTestEvent(t *testing.T) {
 	}
 }
 
+// TestLivemode: an event and a test event of a sandbox say that nothing in it is real.
+func TestLivemode(t *testing.T) {
+	for _, sandbox := range []bool{false, true} {
+		w, r := newWorld(t, nil), newReceiver(t)
+		w.sandbox(sandbox)
+		hook := w.create(r.URL, "")
+		w.Want(200, nil, "POST", "/api/v1/webhooks/"+hook.ID+"/test", w.operator, "")
+		w.requested(hook.ID)
+		w.ride(1)
+		w.run()
+		got := slices.DeleteFunc(r.take(), func(one received) bool { return one.kind == "verification" })
+		for _, one := range got {
+			var e event.Event
+			testkit.Must(t, json.Unmarshal(one.body, &e))
+			if e.Livemode == sandbox {
+				t.Errorf("sandbox %v: %s", sandbox, one.body)
+			}
+		}
+		if len(got) != 2 {
+			t.Errorf("sandbox %v: %d events came", sandbox, len(got))
+		}
+	}
+}
+
 // TestOtherTenant: everything of another tenant is a 404 with the same bytes.
 func TestOtherTenant(t *testing.T) {
 	w, r := newWorld(t, nil), newReceiver(t)

@@ -67,6 +67,13 @@ func (w *world) join() (table.Tenant, string) {
 	return n, w.Token(n, authz.Dashboard, ids.New(ids.Person, apitest.Start), "VIEW_WEBHOOKS", "MANAGE_WEBHOOKS")
 }
 
+// sandbox says whether the tenant is a sandbox.
+func (w *world) sandbox(is bool) {
+	w.t.Helper()
+	w.Flags(w.tenant, map[string]any{"taxiEnabled": true, "deliveryEnabled": true, "currency": "USD", "readShards": 1,
+		"writeShards": 1, "sandbox": is})
+}
+
 func (w *world) later(_ context.Context, delay time.Duration, messages ...webhook.Message) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
