@@ -220,7 +220,12 @@ func (c *cli) webhookDeliveries() *cobra.Command {
 			}
 			return []any{d.UpdatedAt, d.Type, result, len(d.Attempts), d.NextAt, d.EventID}
 		}, func(ctx context.Context, t table.Tenant, after string, limit int) ([]webhook.Delivery, string, error) {
-			return webhook.Deliveries(ctx, t, args[1], *status, after, limit)
+			page, next, err := webhook.Deliveries(ctx, t, args[1], *status, after, limit)
+			out := make([]webhook.Delivery, len(page))
+			for i, s := range page {
+				out[i] = s.Delivery
+			}
+			return out, next, err
 		})
 	})
 	return cmd

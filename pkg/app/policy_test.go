@@ -207,12 +207,12 @@ func TestRefusedByPolicy(t *testing.T) {
 	}
 }
 
-// TestSenderMayCheckSubscriptions: DeliverFunction may read what decides whether the
-// access of an agent that subscribed has ended.
+// TestSenderMayCheckSubscriptions: DeliverFunction may read in one request what decides
+// whether an endpoint stands, and the access of an agent that subscribed.
 func TestSenderMayCheckSubscriptions(t *testing.T) {
 	stand := apitest.NewAt(t, testkit.Table(t), api.Config{})
 	n := stand.Tenant("USD", 1)
-	q := iamRequest{action: "dynamodb:BatchGetItem", resource: "table"}
+	q := iamRequest{action: "dynamodb:BatchGetItem", resource: "table", keys: []string{"T#t#WEBHOOKS"}}
 	for _, key := range (authz.Standing{Audience: "dashboard"}).Keys(n, stand.DB.Platform("CLIENT")) {
 		q.keys = append(q.keys, strings.ReplaceAll(key.PK, n.ID(), "t"))
 	}
