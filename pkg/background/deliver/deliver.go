@@ -123,7 +123,12 @@ func (w Worker) send(ctx context.Context, t table.Tenant, m webhook.Message) err
 		}
 	}
 	at := timestamp.Format(w.Now())
-	out := w.post(ctx, t, r, e.ID, body, secrets, false)
+	return w.conclude(ctx, t, m, r, sent, at, w.post(ctx, t, r, e.ID, body, secrets, false))
+}
+
+// conclude records the outcome of an attempt, and when the next one is due.
+func (w Worker) conclude(ctx context.Context, t table.Tenant, m webhook.Message, r *webhook.Record, sent webhook.Sent,
+	at string, out outcome) error {
 	attempt := webhook.Attempt{At: at, Result: out.word, Millis: out.took.Milliseconds()}
 	if out.err != nil {
 		return out.err

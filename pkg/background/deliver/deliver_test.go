@@ -363,8 +363,8 @@ func TestEndedWhileConnecting(t *testing.T) {
 		},
 		"access revoked": func(w *world, _ string) { w.family(true) },
 		"right taken away": func(w *world, _ string) {
-			w.put(w.tenant.Handle, table.Item{Key: authz.ActorKey(w.tenant, authz.Dashboard, w.agent.Subject), Type: "membership",
-				Attrs: map[string]any{"permissions": []string{"MANAGE_WEBHOOKS"}}})
+			w.put(w.tenant.Handle, table.Item{Key: authz.ActorKey(w.tenant, authz.Dashboard, w.agent.Subject),
+				Type: "membership", Attrs: map[string]any{"permissions": []string{"MANAGE_WEBHOOKS"}}})
 		},
 	} {
 		w, r := newWorld(t, nil), newReceiver(t)

@@ -360,15 +360,17 @@ func TestAdvance(t *testing.T) {
 		d.WaveSize, d.MaxWaves, d.OfferTimeoutSeconds, d.ScheduledLead = 1, 3, 20, 15
 	})
 	all := []string{w.driver(1), w.driver(2), w.driver(3)}
-	id, soon, later := w.trip(), w.trip(), w.trip()
-	for trp, in := range map[string]time.Duration{soon: time.Hour, later: 3 * time.Hour} {
+	id, soon, later, skipped := w.trip(), w.trip(), w.trip(), w.trip()
+	for trp, in := range map[string]time.Duration{soon: time.Hour, later: 3 * time.Hour, skipped: time.Hour} {
 		got := w.read(trp)
 		got.Status, got.ScheduledFor = trip.Scheduled, timestamp.Ptr(w.Now().Add(in))
 		testkit.Must(t, w.tn.Load(t.Context(), got.Item(w.tn, 2)))
 		w.step(trp)
 	}
 	w.step(id)
-	advance := func(d time.Duration) { testkit.Must(t, w.worker.Advance(t.Context(), w.tn, d)) }
+	advance := func(d time.Duration) {
+		testkit.Must(t, w.worker.Advance(t.Context(), w.tn, d, func(one trip.Trip) bool { return one.ID == skipped }))
+	}
 	advance(time.Hour)
 	w.wantHolders(id, "a live tenant", all, all[:1])
 	w.Flags(w.tn, map[string]any{"taxiEnabled": true, "deliveryEnabled": true, "currency": "USD", "readShards": 2,
@@ -380,7 +382,7 @@ func TestAdvance(t *testing.T) {
 	advance(time.Hour)
 	w.wantHolders(id, "nobody is left", all, []string{})
 	for trp, want := range map[string]string{id: "REQUESTED SEARCHING OFFERED OFFERED OFFERED UNANSWERED",
-		soon: "REQUESTED DUE", later: "REQUESTED"} {
+		soon: "REQUESTED DUE", later: "REQUESTED", skipped: "REQUESTED"} {
 		got := w.read(trp)
 		if diff := cmp.Diff(want, logOf(got)); diff != "" {
 			t.Errorf("%s: %s", got.Status, diff)

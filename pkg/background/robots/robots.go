@@ -49,8 +49,9 @@ type Worker struct {
 	Pace time.Duration
 	// Still makes the robots stand still. What else is due goes on.
 	Still bool
-	// Advance does what else of a sandbox is due within the time ahead; nil does nothing.
-	Advance func(ctx context.Context, t table.Tenant, ahead time.Duration) error
+	// Advance does what else of a sandbox is due within the time ahead, except of the
+	// trips that skip names; nil does nothing.
+	Advance func(ctx context.Context, t table.Tenant, ahead time.Duration, skip func(trip.Trip) bool) error
 }
 
 // Sweep makes the steps that are due.
@@ -69,12 +70,7 @@ func (w Worker) carryOut(ctx context.Context, k due.Task) error {
 		if err != nil {
 			return err
 		}
-		ahead := time.Duration(n) * time.Second
-		// The robots come first: they take offers that else would end.
-		if _, err = w.Step(ctx, t, ahead); err == nil && w.Advance != nil {
-			err = w.Advance(ctx, t, ahead)
-		}
-		return err
+		return w.advance(ctx, t, k.At, time.Duration(n)*time.Second)
 	}
 	runs, err := w.Step(ctx, t, 0)
 	if err != nil || !runs {
@@ -93,6 +89,26 @@ func (w Worker) carryOut(ctx context.Context, k due.Task) error {
 		go w.goOn(context.WithoutCancel(ctx), t)
 	}
 	return nil
+}
+
+// advance lets the robots go on, and then does what else is due. It skips trips that
+// changed after it was asked for, and those that a robot will answer.
+func (w Worker) advance(ctx context.Context, t table.Tenant, asked time.Time, ahead time.Duration) error {
+	if _, err := w.Step(ctx, t, ahead); err != nil || w.Advance == nil {
+		return err
+	}
+	v, runs, err := w.look(ctx, t)
+	offered := map[string]string{}
+	if err == nil && runs && !w.Still {
+		offered, err = v.offers(ctx, v.roster.Drivers)
+	}
+	if err != nil {
+		return err
+	}
+	return w.Advance(ctx, t, ahead, func(one trip.Trip) bool {
+		_, robot := offered[one.ID]
+		return one.UpdatedAt > timestamp.Format(asked) || robot && !asks(one, ignore)
+	})
 }
 
 // goOn makes steps for less than a minute. Then the next task is due. If one fails,

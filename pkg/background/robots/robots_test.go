@@ -368,7 +368,8 @@ func TestAdvanceTellsAll(t *testing.T) {
 	w := newTown(t, 2)
 	token := w.Token(w.tn, authz.Dashboard, ids.New(ids.Person, w.Now()), "EDIT_SETTINGS")
 	id, told := w.ride(w.rider(), ""), []string{}
-	w.worker.Advance = func(_ context.Context, tn table.Tenant, ahead time.Duration) error {
+	w.worker.Advance = func(_ context.Context, tn table.Tenant, ahead time.Duration,
+		_ func(trip.Trip) bool) error {
 		told = append(told, fmt.Sprintln(tn.ID() == w.tn.ID(), ahead, w.read(id).Status))
 		return nil
 	}

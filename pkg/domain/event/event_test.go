@@ -252,7 +252,8 @@ func TestUnitsOfAShard(t *testing.T) {
 		id := fmt.Sprint("trp_", n)
 		var some []event.Event
 		for i := range n {
-			some = append(some, event.New("trip.requested", id, fmt.Sprint(i), timestamp.Format(s.Now()), event.Data{TripID: id}))
+			some = append(some, event.New("trip.requested", id, fmt.Sprint(i), timestamp.Format(s.Now()),
+				event.Data{TripID: id}))
 		}
 		record := table.Item{Key: event.EmittedKey(s.tenant, s.tenant.Key("TRIP", "TRIP", id))}
 		ctx, meter := table.Metered(t.Context())

@@ -74,7 +74,8 @@ func SentFromItem(it table.Item) (Sent, error) {
 // Deliveries returns a page of the deliveries to an endpoint, newest event first.
 //
 // Access pattern: T#t#WEBHOOK#id, DELIVERY#… backwards.
-func Deliveries(ctx context.Context, t table.Tenant, endpoint, status, after string, limit int) ([]Sent, string, error) {
+func Deliveries(ctx context.Context, t table.Tenant, endpoint, status, after string, limit int) ([]Sent, string,
+	error) {
 	q := table.Query{Prefix: deliveryPrefix, Backward: true, After: after, Limit: limit}
 	if status != "" {
 		q.Where = []table.Condition{{Name: "status", Value: status}}
