@@ -15,6 +15,7 @@ import (
 	"svc/pkg/access/authz"
 	"svc/pkg/background/robots"
 	"svc/pkg/base/ids"
+	"svc/pkg/base/timestamp"
 	"svc/pkg/data/audit"
 	"svc/pkg/data/due"
 	"svc/pkg/data/table"
@@ -369,7 +370,11 @@ func TestAdvanceTellsAll(t *testing.T) {
 	token := w.Token(w.tn, authz.Dashboard, ids.New(ids.Person, w.Now()), "EDIT_SETTINGS")
 	id, told := w.ride(w.rider(), ""), []string{}
 	w.worker.Advance = func(_ context.Context, tn table.Tenant, ahead time.Duration,
-		_ func(trip.Trip) bool) error {
+		skip func(trip.Trip) bool) error {
+		before, after := timestamp.Format(w.Now()), timestamp.Format(w.Now().Add(time.Second))
+		if skip(trip.Trip{UpdatedAt: before}) || !skip(trip.Trip{UpdatedAt: after}) {
+			t.Error("only what changed after the request is skipped")
+		}
 		told = append(told, fmt.Sprintln(tn.ID() == w.tn.ID(), ahead, w.read(id).Status))
 		return nil
 	}
