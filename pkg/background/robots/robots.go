@@ -21,6 +21,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -92,7 +93,8 @@ func (w Worker) carryOut(ctx context.Context, k due.Task) error {
 }
 
 // advance lets the robots go on, and then does what else is due. It skips trips that
-// changed after it was asked for, and those that a robot will answer.
+// changed after it was asked for, those that a robot will answer, and those that robots
+// ordered: they wait for robots.
 func (w Worker) advance(ctx context.Context, t table.Tenant, asked time.Time, ahead time.Duration) error {
 	if _, err := w.Step(ctx, t, ahead); err != nil || w.Advance == nil {
 		return err
@@ -107,7 +109,8 @@ func (w Worker) advance(ctx context.Context, t table.Tenant, asked time.Time, ah
 	}
 	return w.Advance(ctx, t, ahead, func(one trip.Trip) bool {
 		_, robot := offered[one.ID]
-		return one.UpdatedAt > timestamp.Format(asked) || robot && !asks(one, ignore)
+		return one.UpdatedAt > timestamp.Format(asked) || robot && !asks(one, ignore) ||
+			slices.Contains(v.roster.Riders, one.CustomerID)
 	})
 }
 

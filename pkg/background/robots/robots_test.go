@@ -372,8 +372,9 @@ func TestAdvanceTellsAll(t *testing.T) {
 	w.worker.Advance = func(_ context.Context, tn table.Tenant, ahead time.Duration,
 		skip func(trip.Trip) bool) error {
 		before, after := timestamp.Format(w.Now()), timestamp.Format(w.Now().Add(time.Second))
-		if skip(trip.Trip{UpdatedAt: before}) || !skip(trip.Trip{UpdatedAt: after}) {
-			t.Error("only what changed after the request is skipped")
+		if skip(trip.Trip{UpdatedAt: before}) || !skip(trip.Trip{UpdatedAt: after}) ||
+			!skip(trip.Trip{UpdatedAt: before, CustomerID: w.roster.Riders[0]}) {
+			t.Error("skipped is what changed after the request, and what a robot ordered")
 		}
 		told = append(told, fmt.Sprintln(tn.ID() == w.tn.ID(), ahead, w.read(id).Status))
 		return nil
