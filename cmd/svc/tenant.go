@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"math"
 	"strconv"
 	"strings"
 
@@ -13,6 +14,7 @@ import (
 	"svc/pkg/access/authz"
 	"svc/pkg/base/money"
 	"svc/pkg/base/phone/plans"
+	"svc/pkg/domain/sandbox"
 	"svc/pkg/domain/tenant"
 )
 
@@ -116,23 +118,48 @@ func featureFlags(e *edits[tenant.Tenant]) {
 func (c *cli) tenantCreate() *cobra.Command {
 	cmd := &cobra.Command{Use: "create SLUG", Short: "Create a tenant", Args: cobra.ExactArgs(1),
 		Example: "  svc tenant create bay --name 'Bay Rides' --currency USD \\\n" +
-			"    --timezone America/Los_Angeles --flag taxiEnabled=true"}
+			"    --timezone America/Los_Angeles --flag taxiEnabled=true\n  svc tenant create toy --sandbox --robots 40 " +
+			"--center 41.9,-87.68"}
 	e := tenantFlags(cmd)
-	sandbox := cmd.Flags().Bool("sandbox", false, "make a sandbox, for ever: nothing in it is real, and robots may drive")
+	sand := cmd.Flags().Bool("sandbox", false, "make a sandbox, for ever: nothing in it is real, and robots may drive")
+	robots := cmd.Flags().Int("robots", 0, "`number` of robot drivers of a sandbox, and of robot riders, at most "+
+		strconv.Itoa(sandbox.Most))
+	center := cmd.Flags().String("center", "41.9,-87.68", "`LAT,LNG` around which the robots drive")
 	shards := cmd.Flags().Int("shards", 1,
 		"`number` of shards that share a list's load; svc tenant set --shards can raise it")
 	cmd.RunE = c.on(func(ctx context.Context, p platform, args []string) error {
-		n := tenant.Tenant{Slug: args[0], Name: args[0], ReadShards: *shards, WriteShards: *shards, Sandbox: *sandbox}
+		n := tenant.Tenant{Slug: args[0], Name: args[0], ReadShards: *shards, WriteShards: *shards, Sandbox: *sand}
 		if err := e.apply(&n); err != nil {
 			return err
 		}
+		lat, lng, err := point(*center)
+		switch {
+		case err != nil:
+			return err
+		case *robots < 0 || *robots > sandbox.Most || *robots > 0 && !*sand:
+			return usagef("--robots %d: expected at most %d, and --sandbox", *robots, sandbox.Most)
+		}
 		made, err := tenant.Store{DB: p.db}.Create(ctx, by(), n)
+		if err == nil && *robots > 0 {
+			err = sandbox.Fill(ctx, p.db, by(), made, *robots, lat, lng)
+		}
 		if err != nil {
 			return err
 		}
 		return c.done(made, "Created tenant %s (%s).", made.Slug, made.ID)
 	})
 	return cmd
+}
+
+// point reads a place.
+func point(text string) (lat, lng json.Number, err error) {
+	a, b, _ := strings.Cut(text, ",")
+	x, errX := strconv.ParseFloat(a, 64)
+	y, errY := strconv.ParseFloat(b, 64)
+	if errX != nil || errY != nil || !(math.Abs(x) <= 85) || !(math.Abs(y) <= 180) {
+		return "", "", usagef("--center %s: expected LAT,LNG, as in 41.9,-87.68", text)
+	}
+	return json.Number(strconv.FormatFloat(x, 'f', -1, 64)), json.Number(strconv.FormatFloat(y, 'f', -1, 64)), nil
 }
 
 func (c *cli) tenantSet() *cobra.Command {

@@ -44,7 +44,7 @@ func triggerCommand(c *cli) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if p.data == "" && !flags.Flag("sandbox") {
+		if p.data == "" && !tenant.IsSandbox(flags) {
 			return fmt.Errorf("%s is no sandbox. svc trigger makes rides that never happened, so it works in a sandbox "+
 				"and in svc dev only", args[0])
 		}
@@ -61,7 +61,7 @@ func triggerCommand(c *cli) *cobra.Command {
 func trigger(ctx context.Context, t table.Tenant, flags table.Item, kind string) (string, error) {
 	steps, isTrip := tripSteps[kind]
 	if !isTrip && kind != "driver.status_changed" {
-		return triggerTest(ctx, t, kind)
+		return triggerTest(ctx, t, kind, !tenant.IsSandbox(flags))
 	}
 	drivers, _, err := driver.List(ctx, t, "", "", 50)
 	if err != nil {
@@ -131,12 +131,12 @@ func triggerTrip(ctx context.Context, t table.Tenant, flags table.Item, driverID
 }
 
 // triggerTest sends a test event to each enabled endpoint.
-func triggerTest(ctx context.Context, t table.Tenant, kind string) (string, error) {
+func triggerTest(ctx context.Context, t table.Tenant, kind string, live bool) (string, error) {
 	book, err := webhooksOf(ctx, t)
 	if err != nil {
 		return "", err
 	}
-	e, sent := event.Sample(kind, time.Now()), 0
+	e, sent := event.Sample(kind, live, time.Now()), 0
 	for _, r := range book.Endpoints {
 		if r.Status == webhook.Enabled {
 			if err := ask(ctx, t, r, "test", webhook.Request{Test: &e}); err != nil {

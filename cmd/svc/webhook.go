@@ -187,7 +187,11 @@ func (c *cli) webhookTest() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		e := event.Sample(*kind, time.Now())
+		flags, err := tenant.Flags(ctx, t)
+		if err != nil {
+			return err
+		}
+		e := event.Sample(*kind, !tenant.IsSandbox(flags), time.Now())
 		if err := ask(ctx, t, r, "test", webhook.Request{Test: &e}); err != nil {
 			return err
 		}
@@ -216,7 +220,12 @@ func (c *cli) webhookDeliveries() *cobra.Command {
 			}
 			return []any{d.UpdatedAt, d.Type, result, len(d.Attempts), d.NextAt, d.EventID}
 		}, func(ctx context.Context, t table.Tenant, after string, limit int) ([]webhook.Delivery, string, error) {
-			return webhook.Deliveries(ctx, t, args[1], *status, after, limit)
+			page, next, err := webhook.Deliveries(ctx, t, args[1], *status, after, limit)
+			out := make([]webhook.Delivery, len(page))
+			for i, s := range page {
+				out[i] = s.Delivery
+			}
+			return out, next, err
 		})
 	})
 	return cmd

@@ -177,6 +177,21 @@ func TestTriggerAsksForASandbox(t *testing.T) {
 	}
 }
 
+// TestSandboxWithRobots: a tenant is made with its robots, and never a live one.
+func TestSandboxWithRobots(t *testing.T) {
+	w := start(t)
+	for _, wrong := range [][]string{{"--robots", "3"}, {"--sandbox", "--robots", "51"}, {"--sandbox", "--robots", "-1"},
+		{"--sandbox", "--robots", "3", "--center", "NaN,1"}, {"--sandbox", "--robots", "3", "--center", "48"}} {
+		if _, errs, code := w.run(append([]string{"tenant", "create", "toy"}, wrong...)...); code != 2 {
+			t.Errorf("%v: %d %s", wrong, code, errs)
+		}
+	}
+	w.ok("tenant", "create", "toy", "--sandbox", "--robots", "3", "--center", "48.14,11.58")
+	if out := w.ok("driver", "list", "toy"); strings.Count(out, "Robot") != 3 {
+		t.Error(out)
+	}
+}
+
 // enabled waits until metro's only endpoint has echoed its challenge.
 func (w *world) enabled(t *testing.T) {
 	t.Helper()

@@ -27,11 +27,8 @@ func (p *Runtime) worker() dispatch.Worker {
 // sweepDispatch makes the steps that are due: of trips, and of the robots of
 // sandboxes.
 func (p *Runtime) sweepDispatch(ctx context.Context) error {
-	err := p.worker().Sweep(ctx)
-	if !p.NoRobots {
-		err = errors.Join(err, robots.Worker{DB: p.DB, Now: p.Now, Pace: p.Pace}.Sweep(ctx))
-	}
-	return err
+	return errors.Join(p.worker().Sweep(ctx), robots.Worker{DB: p.DB, Now: p.Now, Pace: p.Pace, Still: p.NoRobots,
+		Advance: p.worker().Advance}.Sweep(ctx))
 }
 
 // Send passes messages to the queue. Without one, this process makes the steps:

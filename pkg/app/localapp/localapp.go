@@ -43,9 +43,9 @@ func Build(ctx context.Context, at service.Environment, rt *app.Runtime,
 		out.Close = func() { _ = os.RemoveAll(dir) }
 	}
 	folder := files.Open(dir, at.BaseURL, rt.Now)
-	jobs, steps := make(chan struct{}, 1), make(chan struct{}, 1)
+	jobs, steps, sends := make(chan struct{}, 1), make(chan struct{}, 1), make(chan struct{}, 1)
 	rt.Files, rt.Begun = folder, func() {
-		for _, wake := range []chan struct{}{jobs, steps} {
+		for _, wake := range []chan struct{}{jobs, steps, sends} {
 			select {
 			case wake <- struct{}{}:
 			default: // the runner will see this too
@@ -54,7 +54,7 @@ func Build(ctx context.Context, at service.Environment, rt *app.Runtime,
 	}
 	folder.Received = rt.Begun
 	out.Files, out.FilesPath = folder, files.Path
-	out.Wakes = map[string]<-chan struct{}{app.Jobs: jobs, app.Dispatch: steps}
+	out.Wakes = map[string]<-chan struct{}{app.Jobs: jobs, app.Dispatch: steps, app.Deliver: sends}
 	closing := make(chan struct{})
 	rt.Closing, out.EndStreams = closing, sync.OnceFunc(func() { close(closing) })
 	if out.EventStreams, err = rt.EventStreams(); err != nil {

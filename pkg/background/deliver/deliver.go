@@ -46,7 +46,7 @@ func jitter(pause time.Duration) time.Duration {
 }
 
 // Book is the book of what is due.
-func (w Worker) Book() due.Book { return due.Book{DB: w.DB, Name: "webhooks", Now: w.Now} }
+func (w Worker) Book() due.Book { return webhook.Due(w.DB, w.Now) }
 
 // Sweep passes what is due to do.
 func (w Worker) Sweep(ctx context.Context, do func(context.Context, webhook.Message) error) error {
@@ -57,12 +57,6 @@ func (w Worker) Sweep(ctx context.Context, do func(context.Context, webhook.Mess
 		}
 		return do(ctx, m)
 	})
-}
-
-// TaskOf returns the due task of a message.
-func TaskOf(m webhook.Message, at time.Time) due.Task {
-	text, _ := json.Marshal(m) // of strings and numbers: it cannot fail
-	return due.Task{Tenant: m.Tenant, Kind: "send", ID: string(text), At: at}
 }
 
 // Handle does what a message says. After an error the queue must deliver it again.
@@ -77,6 +71,8 @@ func (w Worker) Handle(ctx context.Context, m webhook.Message) error {
 		return w.request(ctx, t, m)
 	case m.Event != "":
 		return w.send(ctx, t, m)
+	case m.Advance > 0:
+		return w.advance(ctx, t, time.Duration(m.Advance)*time.Second)
 	}
 	return nil
 }
@@ -122,13 +118,25 @@ func (w Worker) send(ctx context.Context, t table.Tenant, m webhook.Message) err
 		if body, err = s.Body(e, items[1].Raw()); err != nil {
 			return err
 		}
-		if stands, err := w.stands(ctx, t, r); err != nil || !stands {
-			return err
+		if err := w.stands(ctx, t, r); err != nil {
+			return unlessEnded(err)
 		}
 	}
 	at := timestamp.Format(w.Now())
-	out := w.post(ctx, r, e.ID, body, secrets, false)
+	return w.conclude(ctx, t, m, r, sent, at, w.post(ctx, t, r, e.ID, body, secrets, false))
+}
+
+// conclude records the outcome of an attempt, and when the next one is due.
+func (w Worker) conclude(ctx context.Context, t table.Tenant, m webhook.Message, r *webhook.Record, sent webhook.Sent,
+	at string, out outcome) error {
 	attempt := webhook.Attempt{At: at, Result: out.word, Millis: out.took.Milliseconds()}
+	if out.err != nil {
+		return out.err
+	}
+	if out.word == webhook.Disabled {
+		sent.Status, sent.NextAt = webhook.Failed, nil
+		return w.record(ctx, t, m, sent, attempt, nil)
+	}
 	if err := w.judge(ctx, t, r, out.word); err != nil {
 		return err
 	}
@@ -160,7 +168,7 @@ func (w Worker) record(ctx context.Context, t table.Tenant, m webhook.Message, s
 	m.Attempt, m.Round = m.Attempt+1, false
 	tx := t.Write()
 	tx.Put(it)
-	w.Book().Add(tx, TaskOf(m, *next))
+	w.Book().Add(tx, webhook.TaskOf(m, *next))
 	if err := table.Retry(ctx, tx.Commit); err != nil {
 		return err
 	}
@@ -277,10 +285,13 @@ func (w Worker) challenge(ctx context.Context, t table.Tenant, m webhook.Message
 	if err != nil {
 		return err
 	}
-	if stands, err := w.stands(ctx, t, &r); err != nil || !stands {
-		return err
+	if err := w.stands(ctx, t, &r); err != nil {
+		return unlessEnded(err)
 	}
-	out := w.post(ctx, &r, "challenge_"+text, body, secrets, true)
+	out := w.post(ctx, t, &r, "challenge_"+text, body, secrets, true)
+	if out.err != nil || out.word == webhook.Disabled {
+		return out.err
+	}
 	var echo webhook.Echo
 	if out.word == webhook.Succeeded && (json.Unmarshal(out.echo, &echo) != nil ||
 		subtle.ConstantTimeCompare([]byte(echo.Challenge), []byte(text)) != 1) {

@@ -17,6 +17,7 @@ import (
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
+	"svc/pkg/access/authz"
 	"svc/pkg/background/deliver"
 	"svc/pkg/base/outbound"
 	"svc/pkg/data/table"
@@ -321,9 +322,10 @@ func TestEndedDuringDelivery(t *testing.T) {
 		began, goOn := make(chan struct{}), make(chan struct{})
 		inner := w.worker.Client
 		w.worker.Client = roundTrip(func(req *http.Request) (*http.Response, error) {
+			res, err := inner.RoundTrip(req)
 			close(began) // a second attempt would panic
 			<-goOn
-			return inner.RoundTrip(req)
+			return res, err
 		})
 		r.answers(500, nil)
 		r.take()
@@ -342,6 +344,52 @@ func TestEndedDuringDelivery(t *testing.T) {
 		}
 		if got := r.take(); len(got) != 1 {
 			t.Errorf("%s: %d requests", how, len(got))
+		}
+	}
+}
+
+// TestEndedWhileConnecting: when an endpoint ends before its connection is open, not a
+// byte is sent. Without an end, the event arrives.
+func TestEndedWhileConnecting(t *testing.T) {
+	patch := func(body string) func(*world, string) {
+		return func(w *world, id string) { w.Want(200, nil, "PATCH", "/api/v1/webhooks/"+id, w.operator, body) }
+	}
+	for name, end := range map[string]func(w *world, id string){
+		"no end":   func(*world, string) {},
+		"disabled": patch(`{"enabled": false}`),
+		"moved":    patch(`{"url": "https://hooks.metro.example/"}`),
+		"deleted": func(w *world, id string) {
+			w.Want(200, nil, "DELETE", "/api/v1/webhooks/"+id, w.operator, "")
+		},
+		"access revoked": func(w *world, _ string) { w.family(true) },
+		"right taken away": func(w *world, _ string) {
+			w.put(w.tenant.Handle, table.Item{Key: authz.ActorKey(w.tenant, authz.Dashboard, w.agent.Subject),
+				Type: "membership", Attrs: map[string]any{"permissions": []string{"MANAGE_WEBHOOKS"}}})
+		},
+	} {
+		w, r := newWorld(t, nil), newReceiver(t)
+		hook := w.create(r.URL, "")
+		if name != "disabled" && name != "moved" { // an operator cannot change these of a subscription
+			w.subscribe()
+		}
+		r.take()
+		var once sync.Once
+		w.worker.Client = &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, network,
+			address string) (net.Conn, error) {
+			once.Do(func() { end(w, hook.ID) })
+			return (&net.Dialer{}).DialContext(ctx, network, address)
+		}}
+		w.ride(1)
+		w.run()
+		for range 3 {
+			w.pass(6 * time.Hour)
+		}
+		want := 0
+		if name == "no end" {
+			want = 1
+		}
+		if got := r.take(); len(got) != want {
+			t.Errorf("%s: %d requests, want %d", name, len(got), want)
 		}
 	}
 }
@@ -461,6 +509,65 @@ func TestTestEvent(t *testing.T) {
 	if got := r.take(); len(got) > 0 {
 		t.Error("it got an event of another type")
 	}
+}
+
+// TestLivemode: an event and a test event of a sandbox say that nothing in it is real.
+func TestLivemode(t *testing.T) {
+	for _, sandbox := range []bool{false, true} {
+		w, r := newWorld(t, nil), newReceiver(t)
+		w.sandbox(sandbox)
+		hook := w.create(r.URL, "")
+		w.Want(200, nil, "POST", "/api/v1/webhooks/"+hook.ID+"/test", w.operator, "")
+		w.requested(hook.ID)
+		w.ride(1)
+		w.run()
+		got := slices.DeleteFunc(r.take(), func(one received) bool { return one.kind == "verification" })
+		for _, one := range got {
+			var e event.Event
+			testkit.Must(t, json.Unmarshal(one.body, &e))
+			if e.Livemode == sandbox {
+				t.Errorf("sandbox %v: %s", sandbox, one.body)
+			}
+		}
+		if len(got) != 2 {
+			t.Errorf("sandbox %v: %d events came", sandbox, len(got))
+		}
+	}
+}
+
+// TestAdvance: each delivery of a sandbox whose next attempt is due within the seconds
+// gets that attempt once, and the attempt is not made again at its time. In a live
+// tenant nothing happens.
+func TestAdvance(t *testing.T) {
+	w, r := newWorld(t, nil), newReceiver(t)
+	w.create(r.URL, "")
+	r.answers(500, nil)
+	r.take()
+	w.ride(3)
+	w.run()
+	advance := func(seconds, want int) {
+		t.Helper()
+		for range 2 { // the message may come twice
+			testkit.Must(t, w.worker.Handle(t.Context(), webhook.Message{Tenant: w.tenant.ID(), Advance: seconds}))
+		}
+		if w.run(); len(r.take()) != want {
+			t.Errorf("%d seconds ahead: want %d attempts", seconds, want)
+		}
+	}
+	if got := len(r.take()); got != 3 {
+		t.Fatalf("%d first attempts", got)
+	}
+	advance(3600, 0)
+	w.sandbox(true)
+	advance(1, 0)
+	advance(60, 3)
+	advance(60, 0)
+	if w.pass(10 * time.Second); len(r.take()) > 0 {
+		t.Error("an attempt was made again at its time")
+	}
+	r.answers(204, nil)
+	advance(3600, 3)
+	advance(3600, 0)
 }
 
 // TestOtherTenant: everything of another tenant is a 404 with the same bytes.

@@ -2,6 +2,7 @@ package deliver
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -9,12 +10,14 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
 	"svc/pkg/base/outbound"
+	"svc/pkg/data/table"
 	"svc/pkg/domain/webhook"
 )
 
@@ -52,14 +55,27 @@ type outcome struct {
 	took  time.Duration
 	after time.Duration // the receiver's Retry-After
 	echo  []byte        // of a challenge
+	err   error         // the table failed, and nothing was sent
 }
 
-// post sends one signed message. A transport follows no redirect.
-func (w Worker) post(ctx context.Context, to *webhook.Record, id string, body []byte, secrets [][]byte,
+// tableError is an error of the check that says nothing about the endpoint.
+type tableError struct{ error }
+
+// post sends one signed message, if the endpoint may get it when the connection is
+// open. Else the word is webhook.Disabled. A transport follows no redirect.
+func (w Worker) post(ctx context.Context, t table.Tenant, to *webhook.Record, id string, body []byte, secrets [][]byte,
 	echo bool) (out outcome) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, to.URL, bytes.NewReader(body))
+	var ended error
+	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(c httptrace.GotConnInfo) {
+		// The transport writes to the connection after this has returned. The check has a
+		// context without this trace, because it sends requests, too.
+		if ended = w.stands(ctx, t, to); ended != nil {
+			_ = c.Conn.Close()
+		}
+	}})
+	r, err := http.NewRequestWithContext(traced, http.MethodPost, to.URL, bytes.NewReader(body))
 	if err != nil {
 		return outcome{word: "connection_error"}
 	}
@@ -70,7 +86,10 @@ func (w Worker) post(ctx context.Context, to *webhook.Record, id string, body []
 	}
 	res, err := w.Client.RoundTrip(r)
 	if out.took = time.Since(began); err != nil {
-		out.word = wordOf(err)
+		var failed tableError
+		if out.word = wordOf(cmp.Or(ended, err)); errors.As(ended, &failed) {
+			out.err = failed
+		}
 		return out
 	}
 	defer func() { _ = res.Body.Close() }()
@@ -107,6 +126,8 @@ func wordOf(err error) string {
 	var verification *tls.CertificateVerificationError
 	var timeout net.Error
 	switch {
+	case errors.Is(err, errEnded):
+		return webhook.Disabled
 	case errors.Is(err, outbound.ErrNotPublic):
 		return "address_not_public"
 	case errors.As(err, &dns):

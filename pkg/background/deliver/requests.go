@@ -61,7 +61,10 @@ func (w Worker) test(ctx context.Context, t table.Tenant, r *webhook.Record, e e
 		return err
 	}
 	at := timestamp.Format(w.Now())
-	out := w.post(ctx, r, e.ID, body, secrets, false)
+	out := w.post(ctx, t, r, e.ID, body, secrets, false)
+	if out.err != nil {
+		return out.err
+	}
 	sent := webhook.Sent{Delivery: webhook.Delivery{EventID: e.ID, Type: e.Type, Test: true, Status: webhook.Failed}}
 	if out.word == webhook.Succeeded {
 		sent.Status = webhook.Succeeded

@@ -10,26 +10,52 @@ import (
 	"svc/pkg/domain/webhook"
 )
 
-// stands reports whether an endpoint may get a message now. It may not if it is the
-// subscription of an agent whose access has ended; then stands removes it. It is
-// called directly before each message.
-func (w Worker) stands(ctx context.Context, t table.Tenant, r *webhook.Record) (bool, error) {
-	if r.Subscription == nil {
-		return true, nil
+// errEnded means that an endpoint gets nothing any more: it was removed or disabled, or
+// it is the subscription of an agent whose access has ended.
+var errEnded = errors.New("the endpoint has ended")
+
+// stands returns errEnded if the endpoint may get no message now, as it was read before.
+// It removes a subscription whose access has ended. An error of the table is a
+// tableError.
+func (w Worker) stands(ctx context.Context, t table.Tenant, was *webhook.Record) error {
+	p, keys := w.DB.Platform("CLIENT"), []table.Key{webhook.Key(t)}
+	if was.Subscription != nil {
+		keys = append(keys, was.Subscription.Keys(t, p)...)
 	}
-	p := w.DB.Platform("CLIENT")
-	items, err := table.Join(t.Handle, p.Handle).Batch(ctx, r.Subscription.Keys(t, p)...)
+	items, err := table.Join(t.Handle, p.Handle).Batch(ctx, keys...)
 	if err != nil {
-		return false, err
+		return tableError{err}
+	}
+	book, err := webhook.FromItem(items[0])
+	if err != nil {
+		return tableError{err}
+	}
+	now := book.Find(was.ID)
+	switch {
+	case now == nil || now.Status != was.Status || now.URL != was.URL || now.Challenges != was.Challenges:
+		return errEnded
+	case was.Subscription == nil:
+		return nil
 	}
 	var ended *fault.Error
-	switch err := r.Subscription.Stands(items, w.Now()); {
+	switch err := was.Subscription.Stands(items[1:], w.Now()); {
 	case err == nil:
-		return true, nil
+		return nil
 	case !errors.As(err, &ended):
-		return false, err
+		return tableError{err}
 	}
-	return false, remove(ctx, t, r)
+	if err := remove(ctx, t, was); err != nil {
+		return tableError{err}
+	}
+	return errEnded
+}
+
+// unlessEnded returns nil for errEnded, because then there is nothing more to do.
+func unlessEnded(err error) error {
+	if errors.Is(err, errEnded) {
+		return nil
+	}
+	return err
 }
 
 // remove removes a subscription, unless the agent has renewed it meanwhile.

@@ -36,6 +36,7 @@ type world struct {
 	worker   deliver.Worker
 	feed     feed.Function
 	mails    []string
+	agent    signing.Access // of subscribe
 
 	mu    sync.Mutex
 	queue []queued
@@ -65,6 +66,42 @@ func newWorld(t *testing.T, wire *testkit.Wire) *world {
 func (w *world) join() (table.Tenant, string) {
 	n := w.Tenant("USD", 1)
 	return n, w.Token(n, authz.Dashboard, ids.New(ids.Person, apitest.Start), "VIEW_WEBHOOKS", "MANAGE_WEBHOOKS")
+}
+
+// sandbox says whether the tenant is a sandbox.
+func (w *world) sandbox(is bool) {
+	w.t.Helper()
+	w.Flags(w.tenant, map[string]any{"taxiEnabled": true, "deliveryEnabled": true, "currency": "USD", "readShards": 1,
+		"writeShards": 1, "sandbox": is})
+}
+
+func (w *world) put(h table.Handle, it table.Item) {
+	w.t.Helper()
+	testkit.Must(w.t, h.Load(w.t.Context(), it))
+}
+
+// family writes the family of the agent's token.
+func (w *world) family(revoked bool) {
+	w.t.Helper()
+	w.put(w.tenant.Handle, table.Item{Key: authz.FamilyKey(w.tenant, "fam"), Type: "family",
+		Attrs: map[string]any{"actor": w.agent.Subject, "revoked": revoked}, Expires: w.Now().Add(30 * 24 * time.Hour)})
+}
+
+// subscribe makes the tenant's endpoint the subscription of an agent.
+func (w *world) subscribe() {
+	w.t.Helper()
+	var err error
+	w.agent, err = w.Verify(w.t.Context(), w.Token(w.tenant, authz.Dashboard, ids.New(ids.Person, apitest.Start),
+		"MANAGE_WEBHOOKS", "VIEW_EVENTS"))
+	testkit.Must(w.t, err)
+	w.family(false)
+	book, err := webhook.FromItem(w.item())
+	testkit.Must(w.t, err)
+	book.Endpoints[0].Subscription = &webhook.Subscription{Name: "all",
+		RefreshBefore: timestamp.Format(w.Now().Add(24 * time.Hour)), Standing: authz.Standing{Token: w.agent.ID,
+			Client: w.agent.ClientID, Actor: w.agent.Subject, Audience: w.agent.Audience, Scopes: w.agent.Scopes, Epoch: 1,
+			Family: "fam"}}
+	w.put(w.tenant.Handle, book.Item(w.tenant))
 }
 
 func (w *world) later(_ context.Context, delay time.Duration, messages ...webhook.Message) error {

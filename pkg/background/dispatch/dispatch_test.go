@@ -353,6 +353,51 @@ func TestScheduled(t *testing.T) {
 	}
 }
 
+// Ahead of the time, waves of offers end one after the other, and a scheduled trip
+// becomes pending. What is due later stays, and a live tenant stays as it is.
+func TestAdvance(t *testing.T) {
+	w := newWorld(t, func(d *settings.Dispatch) {
+		d.WaveSize, d.MaxWaves, d.OfferTimeoutSeconds, d.ScheduledLead = 1, 3, 20, 15
+	})
+	all := []string{w.driver(1), w.driver(2), w.driver(3)}
+	id, soon, later, skipped := w.trip(), w.trip(), w.trip(), w.trip()
+	for trp, in := range map[string]time.Duration{soon: time.Hour, later: 3 * time.Hour, skipped: time.Hour} {
+		got := w.read(trp)
+		got.Status, got.ScheduledFor = trip.Scheduled, timestamp.Ptr(w.Now().Add(in))
+		testkit.Must(t, w.tn.Load(t.Context(), got.Item(w.tn, 2)))
+		w.step(trp)
+	}
+	w.step(id)
+	advance := func(d time.Duration) {
+		testkit.Must(t, w.worker.Advance(t.Context(), w.tn, d, func(one trip.Trip) bool { return one.ID == skipped }))
+	}
+	advance(time.Hour)
+	w.wantHolders(id, "a live tenant", all, all[:1])
+	w.Flags(w.tn, map[string]any{"taxiEnabled": true, "deliveryEnabled": true, "currency": "USD", "readShards": 2,
+		"writeShards": 2, "sandbox": true})
+	advance(10 * time.Second)
+	w.wantHolders(id, "before the end of the wave", all, all[:1])
+	advance(25 * time.Second) // one wave, and a part of the next
+	w.wantHolders(id, "the second wave", all, all[1:2])
+	advance(time.Hour)
+	w.wantHolders(id, "nobody is left", all, []string{})
+	for trp, want := range map[string]string{id: "REQUESTED SEARCHING OFFERED OFFERED OFFERED UNANSWERED",
+		soon: "REQUESTED DUE", later: "REQUESTED", skipped: "REQUESTED"} {
+		got := w.read(trp)
+		if diff := cmp.Diff(want, logOf(got)); diff != "" {
+			t.Errorf("%s: %s", got.Status, diff)
+		}
+		if got.UpdatedAt > timestamp.Format(w.Now().Add(time.Second)) { // entries of a log are a millisecond apart
+			t.Errorf("it was changed in the future, at %s", got.UpdatedAt)
+		}
+	}
+	w.Advance(time.Hour)
+	testkit.Must(t, w.worker.Sweep(t.Context()))
+	if got := w.read(id); got.Status != trip.Pending {
+		t.Errorf("at its real time the search goes on: %s", logOf(got))
+	}
+}
+
 // With mode open, drivers see the open trips around them, and no others.
 func TestOpen(t *testing.T) {
 	w := newWorld(t, func(d *settings.Dispatch) { d.Mode = settings.Open })

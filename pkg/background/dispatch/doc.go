@@ -2,9 +2,10 @@
 // message, or a row that is due, names a trip, and Worker.Step does what the
 // current state of the trip needs.
 //
-//	feed.go    the messages that follow from the table's stream
-//	step.go    what a trip needs now: one conditional transaction
-//	search.go  a wave of offers
+//	feed.go     the messages that follow from the table's stream
+//	step.go     what a trip needs now: one conditional transaction
+//	search.go   a wave of offers
+//	advance.go  what a sandbox does ahead of its time
 //
 // A step reads the trip, the state of its search and the tenant's settings, and
 // changes them on the condition that nobody else has. So messages may be repeated,

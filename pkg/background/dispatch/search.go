@@ -38,7 +38,7 @@ func (v *view) find(ctx context.Context) error {
 	switch {
 	case live > 0:
 		return v.follow(ctx, live)
-	case len(v.search.Now) == 0 && v.search.Wave > 0 && !v.search.Over(v.now):
+	case len(v.search.Now) == 0 && v.search.Wave > 0 && !v.search.Over(v.now.Add(v.ahead)):
 		return nil // nobody was there; the row of the wave's end is due later
 	case v.search.Wave >= v.settings.MaxWaves:
 		return v.stop(ctx, "No driver took the trip.")
@@ -103,6 +103,9 @@ func (v *view) wave(ctx context.Context) error {
 		next.Put(tx, v.state, errMoved)
 		if v.open.Found() {
 			tx.Delete(v.open.Key)
+		}
+		if err := v.withdraw(tx); err != nil { // those that end ahead of their time
+			return err
 		}
 		for i, c := range found {
 			dispatch.NewOffer(v.trip, c.Kilometres, until).Give(tx, slots[i], v.now, errMoved)

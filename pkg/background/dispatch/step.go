@@ -51,10 +51,15 @@ func (w Worker) Step(ctx context.Context, m Message) error {
 	if strings.HasPrefix(m.Trip, pending) {
 		return w.pickUp(ctx, t, m)
 	}
+	return w.attempt(ctx, t, m.Trip, func(v *view) error { return v.step(ctx) })
+}
+
+// attempt reads what the trip needs and does it, again after a conflict.
+func (w Worker) attempt(ctx context.Context, t table.Tenant, id string, do func(*view) error) error {
 	err := table.Retry(ctx, func(ctx context.Context) error {
-		v, err := w.look(ctx, t, m.Trip)
+		v, err := w.look(ctx, t, id)
 		if err == nil {
-			err = v.step(ctx)
+			err = do(v)
 		}
 		if errors.Is(err, errMoved) || errors.Is(err, table.ErrCondition) {
 			return table.ErrConflict
@@ -62,7 +67,7 @@ func (w Worker) Step(ctx context.Context, m Message) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("dispatch of %s: %w", m.Trip, err)
+		return fmt.Errorf("dispatch of %s: %w", id, err)
 	}
 	return nil
 }
@@ -89,6 +94,7 @@ type view struct {
 	tenant table.Tenant
 	id     string
 	now    time.Time
+	ahead  time.Duration // what is due so much later is due now
 
 	item     table.Item // the trip, not Found if it was deleted
 	trip     trip.Trip
@@ -166,7 +172,7 @@ func (v *view) schedule(ctx context.Context) error {
 		return err
 	}
 	at = at.Add(-time.Duration(v.settings.ScheduledLead) * time.Minute)
-	if at.After(v.now) {
+	if at.After(v.now.Add(v.ahead)) {
 		tx := v.tenant.Write()
 		v.Book().Add(tx, due.Task{Tenant: v.tenant.ID(), Kind: kind, ID: v.id, At: at})
 		return tx.Commit(ctx)
@@ -257,10 +263,11 @@ func (v *view) change(ctx context.Context, also func(*table.Tx) error, act func(
 	return err
 }
 
-// live returns how many drivers of the last wave hold an offer of the trip.
+// live returns how many drivers of the last wave hold an offer of the trip that does
+// not end yet.
 func (v *view) live() (n int, err error) {
 	for _, it := range v.asked {
-		o, ok, err := dispatch.Held(it, v.now)
+		o, ok, err := dispatch.Held(it, v.now.Add(v.ahead))
 		if err != nil {
 			return 0, err
 		}

@@ -146,12 +146,11 @@ const (
 
 // rate lets robot riders rate most rides that have ended.
 func (v *view) rate(ctx context.Context) error {
-	page, err := v.tenant.Merge(ctx, v.partitions(trip.Completed), table.Query{Index: trip.ByStatus, Backward: true,
-		Limit: recent})
+	items, err := v.inStatus(ctx, recent, trip.Completed)
 	if err != nil {
 		return err
 	}
-	for _, it := range page.Items {
+	for _, it := range items {
 		t, err := trip.FromItem(it)
 		if err != nil {
 			return err

@@ -21,6 +21,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -47,6 +48,11 @@ type Worker struct {
 	// Pace, unless zero, is the time between the steps that this process makes until
 	// the next task is due.
 	Pace time.Duration
+	// Still makes the robots stand still. What else is due goes on.
+	Still bool
+	// Advance does what else of a sandbox is due within the time ahead, except of the
+	// trips that skip names; nil does nothing.
+	Advance func(ctx context.Context, t table.Tenant, ahead time.Duration, skip func(trip.Trip) bool) error
 }
 
 // Sweep makes the steps that are due.
@@ -65,8 +71,7 @@ func (w Worker) carryOut(ctx context.Context, k due.Task) error {
 		if err != nil {
 			return err
 		}
-		_, err = w.Step(ctx, t, time.Duration(n)*time.Second)
-		return err
+		return w.advance(ctx, t, k.At, time.Duration(n)*time.Second)
 	}
 	runs, err := w.Step(ctx, t, 0)
 	if err != nil || !runs {
@@ -81,10 +86,32 @@ func (w Worker) carryOut(ctx context.Context, k due.Task) error {
 	if err != nil {
 		return err
 	}
-	if w.Pace > 0 {
+	if w.Pace > 0 && !w.Still {
 		go w.goOn(context.WithoutCancel(ctx), t)
 	}
 	return nil
+}
+
+// advance lets the robots go on, and then does what else is due. It skips trips that
+// changed after it was asked for, those that a robot will answer, and those that robots
+// ordered: they wait for robots.
+func (w Worker) advance(ctx context.Context, t table.Tenant, asked time.Time, ahead time.Duration) error {
+	if _, err := w.Step(ctx, t, ahead); err != nil || w.Advance == nil {
+		return err
+	}
+	v, runs, err := w.look(ctx, t)
+	offered := map[string]string{}
+	if err == nil && runs && !w.Still {
+		offered, err = v.offers(ctx, v.roster.Drivers)
+	}
+	if err != nil {
+		return err
+	}
+	return w.Advance(ctx, t, ahead, func(one trip.Trip) bool {
+		_, robot := offered[one.ID]
+		return one.UpdatedAt > timestamp.Format(asked) || robot && !asks(one, ignore) ||
+			slices.Contains(v.roster.Riders, one.CustomerID)
+	})
 }
 
 // goOn makes steps for less than a minute. Then the next task is due. If one fails,
@@ -129,7 +156,7 @@ const (
 // runs is false for a tenant that has no robots, or has them no more.
 func (w Worker) Step(ctx context.Context, t table.Tenant, ahead time.Duration) (runs bool, err error) {
 	v, runs, err := w.look(ctx, t)
-	if err != nil || !runs || v.flags.Flag("disabled") {
+	if err != nil || !runs || w.Still || v.flags.Flag("disabled") {
 		return runs, err
 	}
 	if err := v.order(ctx); err != nil {
@@ -191,24 +218,19 @@ func (w Worker) look(ctx context.Context, t table.Tenant) (*view, bool, error) {
 	return v, true, v.readDrivers(ctx)
 }
 
-func (v *view) partitions(statuses ...trip.Status) (out []string) {
-	for _, s := range statuses {
-		for shard := range max(1, int(v.flags.Int("readShards"))) {
-			out = append(out, v.tenant.Partition("STATUS", string(s), strconv.Itoa(shard)))
-		}
-	}
-	return out
+// inStatus reads the newest trips in the statuses.
+func (v *view) inStatus(ctx context.Context, limit int, statuses ...trip.Status) ([]table.Item, error) {
+	return trip.InStatus(ctx, v.tenant, max(1, int(v.flags.Int("readShards"))), limit, statuses...)
 }
 
 // readTrips reads the open trips. An index may lag, so one may be in two statuses.
 func (v *view) readTrips(ctx context.Context) error {
-	page, err := v.tenant.Merge(ctx, v.partitions(statuses...), table.Query{Index: trip.ByStatus, Backward: true,
-		Limit: mostOpen})
+	items, err := v.inStatus(ctx, mostOpen, statuses...)
 	if err != nil {
 		return fmt.Errorf("open trips: %w", err)
 	}
 	seen := map[string]bool{}
-	for _, it := range page.Items {
+	for _, it := range items {
 		t, err := trip.FromItem(it)
 		if err != nil {
 			return err

@@ -10,10 +10,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"svc/pkg/access/authz"
 	"svc/pkg/background/robots"
 	"svc/pkg/base/ids"
+	"svc/pkg/base/timestamp"
 	"svc/pkg/data/audit"
+	"svc/pkg/data/due"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/customer"
 	"svc/pkg/domain/driver"
@@ -22,6 +26,7 @@ import (
 	"svc/pkg/domain/settings"
 	"svc/pkg/domain/tenant"
 	"svc/pkg/domain/trip"
+	"svc/pkg/domain/webhook"
 	"svc/pkg/edge/api/apitest"
 	"svc/pkg/local/testkit"
 )
@@ -355,6 +360,45 @@ func TestAdvance(t *testing.T) {
 	}
 	if due := w.due(); len(due) != 1 {
 		t.Errorf("due are %v", due)
+	}
+}
+
+// TestAdvanceTellsAll: each Advance tells dispatch after the robots have acted, also
+// while the robots stand still, and the sender of webhooks.
+func TestAdvanceTellsAll(t *testing.T) {
+	w := newTown(t, 2)
+	token := w.Token(w.tn, authz.Dashboard, ids.New(ids.Person, w.Now()), "EDIT_SETTINGS")
+	id, told := w.ride(w.rider(), ""), []string{}
+	w.worker.Advance = func(_ context.Context, tn table.Tenant, ahead time.Duration,
+		skip func(trip.Trip) bool) error {
+		before, after := timestamp.Format(w.Now()), timestamp.Format(w.Now().Add(time.Second))
+		if skip(trip.Trip{UpdatedAt: before}) || !skip(trip.Trip{UpdatedAt: after}) ||
+			!skip(trip.Trip{UpdatedAt: before, CustomerID: w.roster.Riders[0]}) {
+			t.Error("skipped is what changed after the request, and what a robot ordered")
+		}
+		told = append(told, fmt.Sprintln(tn.ID() == w.tn.ID(), ahead, w.read(id).Status))
+		return nil
+	}
+	for _, still := range []bool{true, false} {
+		w.worker.Still = still
+		testkit.Must(t, w.worker.Sweep(t.Context())) // the step of the minute, which would act beside
+		w.Want(http.StatusOK, nil, "POST", "/api/v1/sandbox/advance", token, `{"seconds": 1800}`, "Idempotency-Key",
+			ids.Code())
+		testkit.Must(t, w.worker.Sweep(t.Context()))
+		w.Advance(time.Minute)
+	}
+	if diff := cmp.Diff([]string{"true 30m0s PENDING\n", "true 30m0s COMPLETED\n"}, told); diff != "" {
+		t.Error(diff)
+	}
+	sends := 0
+	testkit.Must(t, webhook.Due(w.DB, w.Now).Sweep(t.Context(), func(_ context.Context, k due.Task) error {
+		if strings.Contains(k.ID, `"advance":1800`) && k.Tenant == w.tn.ID() {
+			sends++
+		}
+		return nil
+	}))
+	if sends != 2 {
+		t.Errorf("the sender of webhooks was told %d times", sends)
 	}
 }
 

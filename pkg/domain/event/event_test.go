@@ -13,6 +13,7 @@ import (
 	"svc/pkg/data/table"
 	"svc/pkg/domain/customer"
 	"svc/pkg/domain/event"
+	"svc/pkg/domain/tenant"
 	"svc/pkg/edge/api/apitest"
 	"svc/pkg/local/testkit"
 )
@@ -238,4 +239,31 @@ func TestCursorAheadOfTheFeed(t *testing.T) {
 	it.Attrs = map[string]any{"last": 1}
 	testkit.Must(t, s.tenant.Load(t.Context(), it))
 	s.Want(410, nil, "GET", "/api/v1/events?"+after(page.Cursor), s.operator, "")
+}
+
+// TestUnitsOfAShard: an event costs its shard two write units, and each transaction two
+// more for the head. With 1,000 units a second for each key, the shards of one tenant
+// take 10,000 events a second, also with one event in each transaction.
+func TestUnitsOfAShard(t *testing.T) {
+	s := newStand(t, 1)
+	for _, n := range []int{1, event.MaxAppended} {
+		heads, err := event.Heads(t.Context(), s.tenant, []int{0})
+		testkit.Must(t, err)
+		id := fmt.Sprint("trp_", n)
+		var some []event.Event
+		for i := range n {
+			some = append(some, event.New("trip.requested", id, fmt.Sprint(i), timestamp.Format(s.Now()),
+				event.Data{TripID: id}))
+		}
+		record := table.Item{Key: event.EmittedKey(s.tenant, s.tenant.Key("TRIP", "TRIP", id))}
+		ctx, meter := table.Metered(t.Context())
+		testkit.Must(t, event.Append(ctx, s.tenant, 0, heads[0], []event.Piece{{Stored: record, Events: some}}, s.Now()))
+		units := testkit.WriteUnits(meter.Usage()) - 2 // the record of the resource has another key
+		if units != float64(2*n+2) {
+			t.Errorf("%d events cost their shard %v write units", n, units)
+		}
+		if got := 1000 / units * float64(n) * tenant.MaxShards; got < 10_000 {
+			t.Errorf("in transactions of %d events, %.0f events a second", n, got)
+		}
+	}
 }

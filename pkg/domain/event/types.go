@@ -62,9 +62,12 @@ func Known(kind string) bool {
 	return slices.ContainsFunc(types, func(t Type) bool { return t.Name == kind })
 }
 
-// Sample returns an invented event of the type, for tests of a receiver.
-func Sample(kind string, now time.Time) Event {
-	return invent(kind, now, func(of string) string { return ids.New(of, now) })
+// Sample returns an invented event of the type, for tests of a receiver. live is false
+// in a sandbox.
+func Sample(kind string, live bool, now time.Time) Event {
+	e := invent(kind, now, func(of string) string { return ids.New(of, now) })
+	e.Livemode = live
+	return e
 }
 
 // Example is Sample with the same identifiers each time, for the OpenAPI document.

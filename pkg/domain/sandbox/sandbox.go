@@ -1,5 +1,5 @@
 // Package sandbox owns which people of a sandbox are robots, and the row by which
-// operators move them ahead. pkg/background/robots drives them.
+// operators move a sandbox ahead. pkg/background/robots drives the robots.
 //
 // Only a sandbox has robots: Fill refuses any other tenant, and a tenant is a
 // sandbox from its creation and for ever, or never.

@@ -79,6 +79,18 @@ func Undispatched(ctx context.Context, t table.Tenant, shards, limit int) ([]tab
 	return page.Items, err
 }
 
+// InStatus reads at most limit trips in the statuses, newest first.
+//
+// Access pattern: by-g2 T#t#STATUS#status#shard, statuses and shards merged.
+func InStatus(ctx context.Context, t table.Tenant, shards, limit int, statuses ...Status) ([]table.Item, error) {
+	var partitions []string
+	for _, s := range statuses {
+		partitions = append(partitions, api.Sharded(t, shards, "STATUS", string(s))...)
+	}
+	page, err := t.Merge(ctx, partitions, table.Query{Index: ByStatus, Backward: true, Limit: limit})
+	return page.Items, err
+}
+
 // Filter is what Recent reads: trips that match every value that is set. Trips
 // requested at From or later, and before To, match.
 type Filter struct {

@@ -2,8 +2,10 @@ package webhook
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
+	"svc/pkg/data/due"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/event"
 )
@@ -72,20 +74,20 @@ func SentFromItem(it table.Item) (Sent, error) {
 // Deliveries returns a page of the deliveries to an endpoint, newest event first.
 //
 // Access pattern: T#t#WEBHOOK#id, DELIVERY#… backwards.
-func Deliveries(ctx context.Context, t table.Tenant, endpoint, status, after string, limit int) ([]Delivery, string,
+func Deliveries(ctx context.Context, t table.Tenant, endpoint, status, after string, limit int) ([]Sent, string,
 	error) {
 	q := table.Query{Prefix: deliveryPrefix, Backward: true, After: after, Limit: limit}
 	if status != "" {
 		q.Where = []table.Condition{{Name: "status", Value: status}}
 	}
 	page, err := t.Query(ctx, deliveries(t, endpoint), q)
-	out := make([]Delivery, 0, len(page.Items))
+	out := make([]Sent, 0, len(page.Items))
 	for _, it := range page.Items {
 		s, err := SentFromItem(it)
 		if err != nil {
 			return nil, "", err
 		}
-		out = append(out, s.Delivery)
+		out = append(out, s)
 	}
 	if !page.More {
 		page.Last = ""
@@ -125,4 +127,16 @@ type Message struct {
 	Number    int64   `json:"number,omitempty"`
 	Attempt   int     `json:"attempt,omitempty"` // of the event, from 1; an attempt that was made is not made again
 	Round     bool    `json:"round,omitempty"`   // the attempt begins a new round of tries
+	Advance   int     `json:"advance,omitempty"` // of a sandbox: make the attempts that are due within so many seconds
+}
+
+// Due is what the sender must do at a later time.
+func Due(db *table.DB, now func() time.Time) due.Book {
+	return due.Book{DB: db, Name: "webhooks", Now: now}
+}
+
+// TaskOf returns the due task of a message.
+func TaskOf(m Message, at time.Time) due.Task {
+	text, _ := json.Marshal(m) // of strings and numbers: it cannot fail
+	return due.Task{Tenant: m.Tenant, Kind: "send", ID: string(text), At: at}
 }

@@ -10,6 +10,7 @@ import (
 	"svc/pkg/base/ids"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/event"
+	"svc/pkg/domain/tenant"
 	"svc/pkg/edge/api"
 )
 
@@ -247,7 +248,11 @@ func test(ctx context.Context, c *api.Caller, in *TestInput) (*Asked, error) {
 	if !event.Known(kind) {
 		return nil, fault.Field("body.type", "expected a type of event, such as trip.completed")
 	}
-	e := event.Sample(kind, c.Now)
+	state, err := c.Live(ctx)
+	if err != nil {
+		return nil, err
+	}
+	e := event.Sample(kind, !tenant.IsSandbox(state.Flags), c.Now)
 	return ask(ctx, c, r, "test", Request{Test: &e}, e.ID)
 }
 

@@ -52,7 +52,7 @@ func Load(ctx context.Context, db *table.DB, now time.Time) (loaded bool, err er
 	}
 	first := db.Tenant(demoTenants[0].tenant.ID)
 	if it, err := first.Get(ctx, marker(first)); err != nil || it.Found() {
-		return false, err
+		return false, errors.Join(err, l.addSandbox(ctx, first))
 	}
 	l.hash = password.Hash(Password)
 	for _, p := range demoTenants {
@@ -69,13 +69,37 @@ func Load(ctx context.Context, db *table.DB, now time.Time) (loaded bool, err er
 	if err := errors.Join(l.exports(ctx, first), l.privacy(ctx, first)); err != nil {
 		return false, fmt.Errorf("demo data: %w", err)
 	}
-	if err := first.Load(ctx, table.Item{Key: marker(first), Type: "demo"}); err != nil {
+	if err := first.Load(ctx, table.Item{Key: sandboxMarker(first), Type: "demo"},
+		table.Item{Key: marker(first), Type: "demo"}); err != nil {
 		return false, fmt.Errorf("demo data: %w", err)
 	}
 	return true, nil
 }
 
 func marker(t table.Tenant) table.Key { return t.Key("DEMO", "DEMO") }
+
+// sandboxMarker is the key of the item that says that the sandbox was loaded. Somebody
+// may have deleted it since.
+func sandboxMarker(t table.Tenant) table.Key { return t.Key("SANDBOX", "DEMO") }
+
+// addSandbox adds the sandbox to a demo that was loaded before there was one.
+func (l *loader) addSandbox(ctx context.Context, first table.Tenant) error {
+	if it, err := first.Get(ctx, sandboxMarker(first)); err != nil || it.Found() {
+		return err
+	}
+	t := l.db.Tenant(toy.tenant.ID)
+	roster, err := t.Get(ctx, sandbox.Key(t))
+	if err == nil && !roster.Found() {
+		l.hash = password.Hash(Password)
+		if err = l.tenant(ctx, toy); err == nil {
+			err = l.operators(ctx)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("demo data of %s: %w", toy.tenant.Slug, err)
+	}
+	return first.Load(ctx, table.Item{Key: sandboxMarker(first), Type: "demo"})
+}
 
 // once ignores the error for an item that an interrupted load wrote.
 func once(err error) error {

@@ -1,0 +1,45 @@
+package demo
+
+import (
+	"testing"
+	"time"
+
+	"svc/pkg/domain/sandbox"
+	"svc/pkg/domain/tenant"
+	"svc/pkg/local/testkit"
+)
+
+// TestOlderDemoGetsTheSandbox: a demo that was loaded before it had a sandbox gets one
+// at the next start, once.
+func TestOlderDemoGetsTheSandbox(t *testing.T) {
+	db, all, now := testkit.Table(t), demoTenants, time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	t.Cleanup(func() { demoTenants = all })
+	demoTenants = nil
+	for _, p := range all {
+		if !p.tenant.Sandbox {
+			demoTenants = append(demoTenants, p)
+		}
+	}
+	_, err := Load(t.Context(), db, now)
+	testkit.Must(t, err)
+	demoTenants = all
+	first, toys := db.Tenant(all[0].tenant.ID), db.Tenant(toy.tenant.ID)
+	tx := first.Write()
+	tx.Delete(sandboxMarker(first))
+	testkit.Must(t, tx.Commit(t.Context()))
+	for _, fill := range []bool{true, false} {
+		_, err := Load(t.Context(), db, now)
+		testkit.Must(t, err)
+		it, err := toys.Get(t.Context(), sandbox.Key(toys))
+		testkit.Must(t, err)
+		if it.Found() != fill {
+			t.Errorf("the roster is there: %v, want %v", it.Found(), fill)
+		}
+		tx := toys.Write()
+		tx.Delete(it.Key) // what somebody deletes stays deleted
+		testkit.Must(t, tx.Commit(t.Context()))
+	}
+	if _, err := (tenant.Store{DB: db}).BySlug(t.Context(), "sandbox"); err != nil {
+		t.Error(err)
+	}
+}
