@@ -131,7 +131,7 @@ func get(ctx context.Context, c *api.Caller, in *getInput) (*Job, error) {
 	case err != nil:
 	case r.Status == Waiting:
 		r.Upload, err = c.Upload(ctx, r.File(c.Tenant), MaxBytes)
-	case r.Done() && r.Failed > 0:
+	case r.Done() && r.Failed > 0 && !r.Gone:
 		var url string
 		url, err = c.Link(ctx, r.FailedFile(c.Tenant), "failed-"+r.Kind+"."+r.Format)
 		r.FailedURL = &url

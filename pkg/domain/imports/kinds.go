@@ -1,6 +1,7 @@
 package imports
 
 import (
+	"context"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -141,6 +142,24 @@ func (o Options) keyOf(g Target, cells map[string]string) string {
 // in it.
 func indexKey(t table.Tenant, audience authz.Audience, key, value string) table.Key {
 	return t.Key("IMPORTED", "IMPORTED", string(audience), key, ids.Hash(t.ID()+"\x00"+value))
+}
+
+// Forget deletes the rows that lead to a person by the external id or the number
+// (E.164, digits).
+func Forget(ctx context.Context, t table.Tenant, audience authz.Audience, id, external, number string) error {
+	return table.Retry(ctx, func(ctx context.Context) error {
+		rows, err := t.Batch(ctx, indexKey(t, audience, "externalId", external), indexKey(t, audience, "phone", number))
+		if err != nil {
+			return err
+		}
+		tx := t.Write()
+		for _, row := range rows {
+			if row.Found() && row.Text("actor") == id { // it may lead to somebody else by now
+				tx.Delete(row.Key).If("'actor' = ?", id).Else(table.ErrConflict)
+			}
+		}
+		return tx.Commit(ctx)
+	})
 }
 
 func set(to *string, text string) {
