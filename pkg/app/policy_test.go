@@ -76,6 +76,12 @@ var unexercised = map[string]string{
 		"(pkg/background/erasure)",
 	"JobsFunction Erase SESSION#*": "a person is erased who has such data " +
 		"(pkg/background/erasure)",
+	"JobsFunction Erase T#*#IDEMPOTENCY#*": "a person is erased who has such data " +
+		"(pkg/background/erasure)",
+	"JobsFunction Erase T#*#IMPORTED#*": "a person is erased who has such data " +
+		"(pkg/background/erasure)",
+	"JobsFunction Import T#*#TRIP#*":                          "past rides are imported (pkg/background/jobs)",
+	"JobsFunction Forget T#*#FLAGS#*":                         "past rides are imported (pkg/background/jobs)",
 	"JobsFunction EndLogin dynamodb:ConditionCheckItem":       "a person asked for an erasure 7 days ago",
 	"MCPFunction Leave dynamodb:UpdateItem":                   "a person asks to be erased",
 	"MCPFunction Leave table":                                 "a person asks to be erased",

@@ -78,7 +78,7 @@ func tripType(e trip.LogEntry) string {
 func ofTrip(s subject) (result, error) {
 	out := result{next: s.was}
 	t, err := trip.FromItem(s.item)
-	if err != nil {
+	if err != nil || t.Imported {
 		return out, err
 	}
 	log, driver := t.Log(), ""

@@ -27,7 +27,7 @@ const (
 
 // Options say how a file is read.
 type Options struct {
-	Kind     string `json:"kind" enum:"customers,drivers,addresses" doc:"What the rows are."`
+	Kind     string `json:"kind" enum:"customers,drivers,addresses,trips" doc:"What the rows are."`
 	Format   string `json:"format" enum:"csv,ndjson" doc:"The form of the file."`
 	Key      string `json:"key" enum:"email,phone,externalId" doc:"The column by which a person is found."`
 	Mode     string `json:"mode" enum:"validate,run" doc:"validate counts what run would do, and changes nothing."`

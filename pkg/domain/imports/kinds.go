@@ -17,6 +17,7 @@ import (
 	"svc/pkg/data/table"
 	"svc/pkg/domain/customer"
 	"svc/pkg/domain/driver"
+	"svc/pkg/domain/trip"
 )
 
 // kind is one kind of file.
@@ -33,6 +34,9 @@ var kinds = map[string]kind{
 		"vehicleColor"}, authz.Operators("tenant.drivers:write", "CREATE_DRIVERS"), authz.Driver},
 	"addresses": {[]string{"email", "phone", "externalId", "address", "lat", "lng", "label", "notes"},
 		authz.Operators("tenant.customers:write", "CREATE_CUSTOMERS"), authz.Rider},
+	"trips": {[]string{"email", "phone", "externalId", "tripId", "driverEmail", "driverExternalId", "status", "requestedAt",
+		"completedAt", "originAddress", "originLat", "originLng", "destAddress", "destLat", "destLng", "fare", "paymentType",
+		"notes"}, authz.Operators("tenant.trips:write", "CREATE_TRIPS"), authz.Rider},
 }
 
 // Kinds returns the names of the kinds, sorted.
@@ -54,8 +58,10 @@ type Target struct {
 	Tenant  table.Tenant
 	By      audit.By
 	Shards  int
-	Country string // in which phone numbers are read
-	Phones  Phones // nil: a phone number stays as it is typed
+	Country string         // in which phone numbers are read
+	Phones  Phones         // nil: a phone number stays as it is typed
+	Terms   trip.Terms     // of the company, for trips
+	Zone    *time.Location // of the company, for trips
 }
 
 // number returns the number of a row's phone, nil if there is none.
@@ -82,6 +88,9 @@ func (o Options) read(g Target, row Row) *Fault {
 	case !plaintext.IsOptional(id, 100):
 		return &Fault{Column: "externalId", Code: "invalid", Message: "Expected at most 100 characters, none of them a " +
 			"control character."}
+	case o.Kind == "trips":
+		_, f := o.former(g, row.Cells, "", nil)
+		return f
 	case o.Kind == "addresses":
 		_, f := o.save(row.Cells)
 		return f
