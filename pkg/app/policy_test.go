@@ -78,8 +78,6 @@ var unexercised = map[string]string{
 		"(pkg/background/erasure)",
 	"JobsFunction Erase T#*#IDEMPOTENCY#*": "a person is erased who has such data " +
 		"(pkg/background/erasure)",
-	"JobsFunction Erase T#*#IMPORTED#*": "a person is erased who has such data " +
-		"(pkg/background/erasure)",
 	"JobsFunction Import T#*#TRIP#*":                          "past rides are imported (pkg/background/jobs)",
 	"JobsFunction Forget T#*#FLAGS#*":                         "past rides are imported (pkg/background/jobs)",
 	"JobsFunction EndLogin dynamodb:ConditionCheckItem":       "a person asked for an erasure 7 days ago",
