@@ -60,8 +60,6 @@ var unexercised = map[string]string{
 	"DispatchFunction Later sqs:SendMessage":        "a process on a laptop has no queue",
 	"DispatchFunction Later queue":                  "a process on a laptop has no queue",
 	"ReportsFunction MarkFlags dynamodb:UpdateItem": "a posting to a driver or rider without a wallet",
-	"JobsFunction Lists by-g3": "a person is erased who has such data " +
-		"(pkg/background/erasure)",
 	"JobsFunction Erase T#*#TRIP#*": "a person is erased who has such data " +
 		"(pkg/background/erasure)",
 	"JobsFunction Erase T#*#ORDER#*": "a person is erased who has such data " +
@@ -75,8 +73,6 @@ var unexercised = map[string]string{
 	"JobsFunction Erase T#*#CONSENT#*": "a person is erased who has such data " +
 		"(pkg/background/erasure)",
 	"JobsFunction Erase SESSION#*": "a person is erased who has such data " +
-		"(pkg/background/erasure)",
-	"JobsFunction Erase T#*#IDEMPOTENCY#*": "a person is erased who has such data " +
 		"(pkg/background/erasure)",
 	"JobsFunction Import T#*#TRIP#*":                          "past rides are imported (pkg/background/jobs)",
 	"JobsFunction Forget T#*#FLAGS#*":                         "past rides are imported (pkg/background/jobs)",
