@@ -87,27 +87,30 @@ func brought(t *testing.T, s *apptest.Service, token, options, file string) impo
 	t.Helper()
 	job := apptest.JSON[imports.Job](t, s.Post(t, token, "/api/v1/imports", options).Must(t, 201))
 	upload(t, *job.Upload, file)
-	return until(t, s, token, "/api/v1/imports/"+job.ID, func(j imports.Job) string { return string(j.Status) }, "DONE", "FAILED")
+	return until(t, s, token, "/api/v1/imports/"+job.ID, func(j imports.Job) string { return string(j.Status) }, "DONE",
+		"FAILED")
 }
 
 // made exports, and returns the job when its file is there.
 func made(t *testing.T, s *apptest.Service, token, body string) export.Job {
 	t.Helper()
 	job := apptest.JSON[export.Job](t, s.Post(t, token, "/api/v1/exports", body).Must(t, 201))
-	return until(t, s, token, "/api/v1/exports/"+job.ID, func(j export.Job) string { return string(j.Status) }, "READY", "FAILED")
+	return until(t, s, token, "/api/v1/exports/"+job.ID, func(j export.Job) string { return string(j.Status) }, "READY",
+		"FAILED")
 }
 
 // TestErasedEverywhere: stored responses to the person and to others, rows of
 // imports, and files of exports, imports and copies have the person, and have not
 // after the erasure. A repeated request changes nothing, before and after it.
-func TestErasedEverywhere(t *testing.T) {
+func TestErasedEverywhere(t *testing.T) { //nolint:funlen // one story
 	t.Parallel()
 	s := apptest.With(t, apptest.Options{Phones: true})
 	s.Change(t, "metro", func(n *tenant.Tenant) { n.Country = "DE" })
 	boss := s.Token(t, s.Operator(t, "metro", "boss"))
 	dan := s.Driver(t, "metro", "dan")
 	driver := s.Token(t, dan)
-	file := "email,phone,externalId,firstName,lastName\r\nzw@metro.example,+49 30 901827,CRM-88121,Zwenda,Quillfeather\r\n" +
+	file := "email,phone,externalId,firstName,lastName\r\n" +
+		"zw@metro.example,+49 30 901827,CRM-88121,Zwenda,Quillfeather\r\n" +
 		"not an address,+49 30 901828,CRM-2,Zwenda,Broken\r\n"
 	job := brought(t, s, boss, `{"kind": "customers", "key": "externalId"}`, file)
 	if job.Created != 1 || job.Failed != 1 {

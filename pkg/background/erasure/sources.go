@@ -85,7 +85,8 @@ func (s source) shown(by func(table.Item) (any, error)) source { s.show = by; re
 
 // since returns a read of the items of an index's partition whose range keys begin
 // with a time in which a file may still be there.
-func since(index int, partition func(table.Tenant) string) func(context.Context, person, string, int) (table.Page, error) {
+func since(index int, partition func(table.Tenant) string) func(context.Context, person, string, int) (table.Page,
+	error) {
 	return func(ctx context.Context, p person, after string, limit int) (table.Page, error) {
 		at, _ := timestamp.Parse(p.at) // written by this service
 		return p.t.Query(ctx, partition(p.t), table.Query{Index: index, From: timestamp.Format(at.Add(-lately)),

@@ -17,15 +17,24 @@ import (
 // oddTexts are texts of kinds that programs stumble over, each alone and beside a
 // name.
 func oddTexts() (out []string) {
-	kinds := []string{"null", "NULL", "undefined", "NaN", "Infinity", "-1", "0x1f", "1e309", "1_000", "007", "true", "[]", "{}",
-		`{"a":1}`, "<b>x</b>", "<script>1</script>", "&amp;", "&#0;", "%00", "%s%n%x", "${1+1}", "{{7*7}}", "#{7}", "`id`", "$(id)",
-		"; ls", "| cat", "../../etc/x", `C:\x`, `\\host\x`, "' OR '1'='1", `"; DROP TABLE x; --`, "a'b", `a"b`, `""`, `\`, `\n`,
-		"a,b", "a;b", "a\tb", "a|b", "a\nb", "a\r\nb", "a#b", "T#x#TENANT", "#LOGIN#", "CON", "a@b", "=1+1", "+1", "-1+1", "@SUM(A1)",
-		"'=1+1", "\ufeffx", "\u00a0", "\u2003x", "\u3000", "\u200b", "x\u200dy", "\u202eabc", "\u2066x\u2069", "\u00adx", "\ufffd",
-		"\ufffe", "\U0010ffff", "\ue000", "é", "e\u0301", "İ", "ı", "ß", "ẞ", "ǅ", "ﬁ", "Å", "ℌ", "Ａｎｎａ", "аnna", "日本語", "한국어",
-		"العربية", "עברית", "ไทย", "हिन्दी", "ᚠᛇᚻ", "👩‍👩‍👧", "🏳️‍🌈", "🇩🇪", "1️⃣", "👍🏿", "𝕬", "𐍈", "x" + strings.Repeat("\u0301", 40),
+	kinds := []string{"null", "NULL", "undefined", "NaN", "Infinity", "-1", "0x1f",
+		"1e309", "1_000", "007", "true", "[]", "{}",
+		`{"a":1}`, "<b>x</b>", "<script>1</script>", "&amp;", "&#0;", "%00", "%s%n%x",
+		"${1+1}", "{{7*7}}", "#{7}", "`id`", "$(id)",
+		"; ls", "| cat",
+		"../../etc/x", `C:\x`, `\\host\x`, "' OR '1'='1", `"; DROP TABLE x; --`, "a'b", `a"b`, `""`, `\`, `\n`,
+		"a,b", "a;b", "a\tb", "a|b", "a\nb", "a\r\nb", "a#b", "T#x#TENANT", "#LOGIN#",
+		"CON", "a@b", "=1+1", "+1", "-1+1", "@SUM(A1)",
+		"'=1+1", "\ufeffx", "\u00a0", "\u2003x", "\u3000", "\u200b", "x\u200dy",
+		"\u202eabc", "\u2066x\u2069", "\u00adx", "\ufffd",
+		"\ufffe", "\U0010ffff", "\ue000", "é", "e\u0301", "İ", "ı", "ß", "ẞ", "ǅ", "ﬁ", "Å",
+		"ℌ", "Ａｎｎａ", "аnna", "日本語", "한국어",
+		"العربية", "עברית", "ไทย", "हिन्दी", "ᚠᛇᚻ", "👩‍👩‍👧", "🏳️‍🌈", "🇩🇪", "1️⃣", "👍🏿", "𝕬",
+		"𐍈", "x" + strings.Repeat("\u0301", 40),
+
 		strings.Repeat("x", 100), strings.Repeat("x", 101), strings.Repeat("é", 100), strings.Repeat("👍", 100), strings.Repeat("x", 5000),
-		".", "..", "-", "_", "*", "?", "!", "~", "^", "(", ")", "[", "]", "<", ">", "/", ":", "§", "€", "¥", "…", "—", "´", "“x”", "‘x’", "«x»"}
+		".", "..", "-", "_", "*", "?", "!", "~", "^", "(", ")", "[", "]", "<", ">", "/",
+		":", "§", "€", "¥", "…", "—", "´", "“x”", "‘x’", "«x»"}
 	for c := rune(1); c < 0xa0; c++ { // control characters of both sets
 		if c < ' ' || c >= 0x7f {
 			kinds = append(kinds, "x"+string(c)+"y")
@@ -90,7 +99,8 @@ func TestImportOfOddTexts(t *testing.T) {
 		if rest, is := strings.CutPrefix(want, "'="); is {
 			want = "=" + rest
 		}
-		if ok == bad || ok && have != want || bad && (f.Message == "" || !strings.HasSuffix(strings.ToLower(f.Column), "name")) {
+		named := f.Message != "" && strings.HasSuffix(strings.ToLower(f.Column), "name")
+		if ok == bad || ok && have != want || bad && !named {
 			t.Errorf("%q: stored %t as %q, fault %+v", text, ok, have, f)
 		}
 	}

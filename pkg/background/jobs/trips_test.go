@@ -19,7 +19,8 @@ import (
 	"svc/pkg/local/testkit"
 )
 
-const tripsHead = "email,tripId,driverEmail,status,requestedAt,completedAt,originAddress,originLat,originLng,fare,paymentType\r\n"
+const tripsHead = "email,tripId,driverEmail,status,requestedAt,completedAt," +
+	"originAddress,originLat,originLng,fare,paymentType\r\n"
 
 func exact(t *testing.T, s *apptest.Service) {
 	t.Helper()
@@ -75,11 +76,13 @@ func TestImportOfTrips(t *testing.T) {
 		t.Errorf("the report is %+v", got)
 	}
 	for _, one := range []apptest.Actor{anna, dan} {
-		if wallet := string(s.Get(t, s.Token(t, one), "/api/v1/me/wallet").Must(t, 200).Body); !strings.Contains(wallet, `"balance":0`) {
+		wallet := string(s.Get(t, s.Token(t, one), "/api/v1/me/wallet").Must(t, 200).Body)
+		if !strings.Contains(wallet, `"balance":0`) {
 			t.Errorf("the wallet is %s", wallet)
 		}
 	}
-	list := apptest.JSON[struct{ Items []trip.Trip }](t, s.Get(t, boss, "/api/v1/trips?status=COMPLETED&limit=50").Must(t, 200))
+	list := apptest.JSON[struct{ Items []trip.Trip }](t,
+		s.Get(t, boss, "/api/v1/trips?status=COMPLETED&limit=50").Must(t, 200))
 	if len(list.Items) != 40 || list.Items[0].FinalFare == nil {
 		t.Fatalf("%d trips are listed", len(list.Items))
 	}
@@ -91,7 +94,8 @@ func TestImportOfTrips(t *testing.T) {
 			t.Errorf("%s: %d %s", call.Path, a.Status, a.Body)
 		}
 	}
-	if events := string(s.Get(t, boss, "/api/v1/events?after=earliest&limit=200").Must(t, 200).Body); strings.Contains(events, `"trip.`) {
+	events := string(s.Get(t, boss, "/api/v1/events?after=earliest&limit=200").Must(t, 200).Body)
+	if strings.Contains(events, `"trip.`) {
 		t.Errorf("the feed tells of past rides: %s", events)
 	}
 	swept, err := settlement.Sweep(context.Background(), s.Tenant("metro"), s.Clock.Now().AddDate(-5, 0, 0), s.Clock.Now)
@@ -119,7 +123,8 @@ func TestImportOfTripsWithFaults(t *testing.T) {
 		}
 		return strings.Join(out, ",") + "\r\n"
 	}
-	wrong := [][]string{{"tripId", ""}, {"fare", "5.001"}, {"fare", "-1"}, {"fare", ""}, {"fare", "99999999"}, {"fare", "abc"},
+	wrong := [][]string{{"tripId", ""}, {"fare", "5.001"}, {"fare", "-1"}, {"fare", ""}, {"fare", "99999999"},
+		{"fare", "abc"},
 		{"paymentType", "WALLET"}, {"status", "PENDING"}, {"requestedAt", "01/03/2024"}, {"requestedAt", "2999-01-01"},
 		{"completedAt", "2024-02-01"}, {"completedAt", ""}, {"originLat", "95"}, {"originLng", ""}, {"originAddress", ""},
 		{"email", "nobody@metro.example"}, {"email", abroad.Email}, {"driverEmail", "nobody@metro.example"},

@@ -37,7 +37,8 @@ func (f Former) New(t table.Tenant, terms Terms, now time.Time) (Trip, error) {
 	var wrong fault.Faults
 	line := func(field string, text *string, most int, required bool) {
 		ok := text == nil || plaintext.IsOptional(*text, most)
-		wrong.Unless(ok && (!required || plaintext.IsLine(*text, most)), "body."+field, "expected "+plaintext.Rule(most))
+		wrong.Unless(ok && (!required || plaintext.IsLine(*text, most)), "body."+field, "expected %s",
+			plaintext.Rule(most))
 	}
 	line("tripId", &f.Reference, 100, true)
 	line("originAddress", &f.OriginAddress, 300, true)
