@@ -31,8 +31,8 @@ func oddTexts() (out []string) {
 		"ℌ", "Ａｎｎａ", "аnna", "日本語", "한국어",
 		"العربية", "עברית", "ไทย", "हिन्दी", "ᚠᛇᚻ", "👩‍👩‍👧", "🏳️‍🌈", "🇩🇪", "1️⃣", "👍🏿", "𝕬",
 		"𐍈", "x" + strings.Repeat("\u0301", 40),
-
-		strings.Repeat("x", 100), strings.Repeat("x", 101), strings.Repeat("é", 100), strings.Repeat("👍", 100), strings.Repeat("x", 5000),
+		strings.Repeat("x", 100), strings.Repeat("x", 101), strings.Repeat("é", 100), strings.Repeat("👍", 100),
+		strings.Repeat("x", 5000),
 		".", "..", "-", "_", "*", "?", "!", "~", "^", "(", ")", "[", "]", "<", ">", "/",
 		":", "§", "€", "¥", "…", "—", "´", "“x”", "‘x’", "«x»"}
 	for c := rune(1); c < 0xa0; c++ { // control characters of both sets

@@ -87,7 +87,8 @@ func TestImportOfTrips(t *testing.T) {
 		t.Fatalf("%d trips are listed", len(list.Items))
 	}
 	for _, call := range []apptest.Request{
-		{Method: http.MethodPost, Path: "/api/v1/trips/" + list.Items[0].ID + "/fare", Body: `{"finalFare": 5, "reason": "typo"}`},
+		{Method: http.MethodPost, Path: "/api/v1/trips/" + list.Items[0].ID + "/fare",
+			Body: `{"finalFare": 5, "reason": "typo"}`},
 		{Method: http.MethodGet, Path: "/api/v1/trips/" + list.Items[0].ID + "/receipt"}} {
 		call.Token = boss
 		if a := s.Do(t, call); a.Status != 409 && a.Status != 404 {

@@ -46,13 +46,15 @@ func (f Former) New(t table.Tenant, terms Terms, now time.Time) (Trip, error) {
 	wrong.Unless(f.Notes == nil || plaintext.IsText(*f.Notes, 1000), "body.notes", "expected at most 1,000 characters")
 	wrong.Unless(f.PaymentType == "CASH" || f.PaymentType == "CARD", "body.paymentType",
 		"expected CASH or CARD; the wallets here know nothing of a former ride")
-	wrong.Unless(f.RequestedAt.Year() >= 1970 && f.RequestedAt.Before(now), "body.requestedAt", "expected a time in the past")
+	wrong.Unless(f.RequestedAt.Year() >= 1970 && f.RequestedAt.Before(now), "body.requestedAt",
+		"expected a time in the past")
 	at := f.RequestedAt
 	switch f.Status {
 	case Completed:
 		if wrong.Unless(f.CompletedAt != nil, "body.completedAt", "a completed ride needs it"); f.CompletedAt != nil {
 			at = *f.CompletedAt
-			wrong.Unless(!at.Before(f.RequestedAt) && at.Before(now), "body.completedAt", "expected a time after requestedAt, in the past")
+			wrong.Unless(!at.Before(f.RequestedAt) && at.Before(now), "body.completedAt",
+				"expected a time after requestedAt, in the past")
 		}
 		wrong.Unless(f.Fare != nil, "body.fare", "a completed ride needs it; it may be 0")
 	case Cancelled:
