@@ -25,9 +25,10 @@ import (
 const shownFaults = 20
 
 func importCommand(c *cli) *cobra.Command {
-	cmd := &cobra.Command{Use: "import FILE", Short: "Import people and addresses from a file", Args: cobra.ExactArgs(1),
-		Long: "Import customers, drivers, or addresses of customers from a CSV or NDJSON file, as POST\n" +
-			"/api/v1/imports does. The whole file is validated first. Rows with a fault are left out; at 1,000\n" +
+	cmd := &cobra.Command{Use: "import FILE", Short: "Import people, addresses and past trips from a file",
+		Args: cobra.ExactArgs(1),
+		Long: "Import customers, drivers, addresses of customers, or past trips from a CSV or NDJSON file,\n" +
+			"as POST /api/v1/imports does. The whole file is validated first. Rows with a fault are left out; at 1,000\n" +
 			"faults the import stops. The same file again changes nothing, so an interrupted import goes on.\n" +
 			"With --json, the last line of the output is {\"created\", \"updated\", \"unchanged\", \"failed\"}.",
 		Example: "  svc import people.csv --tenant metro --kind customers --dry-run\n" +
@@ -36,7 +37,7 @@ func importCommand(c *cli) *cobra.Command {
 	var o imports.Options
 	var dry bool
 	cmd.Flags().StringVar(&slug, "tenant", "", "the tenant's `SLUG`; required")
-	cmd.Flags().StringVar(&o.Kind, "kind", "", "`customers|drivers|addresses`; required")
+	cmd.Flags().StringVar(&o.Kind, "kind", "", "`customers|drivers|addresses|trips`; required")
 	cmd.Flags().StringVar(&o.Format, "format", "csv", "`csv|ndjson`")
 	cmd.Flags().StringVar(&o.Key, "key", "email", "how a person is found, `email|phone|externalId`")
 	cmd.Flags().StringVar(&o.Encoding, "encoding", "utf-8", "`utf-8|latin1`")
@@ -71,6 +72,11 @@ func importCommand(c *cli) *cobra.Command {
 		}
 		if dry {
 			job.Mode = "validate"
+		}
+		if job.Kind == "trips" {
+			if err := g.ForTrips(ctx, !dry); err != nil {
+				return err
+			}
 		}
 		run := importing{cli: c, target: g, job: imports.Record{Import: job}, file: args[0], failed: failed}
 		return run.run(ctx)

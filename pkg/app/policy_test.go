@@ -68,8 +68,6 @@ var unexercised = map[string]string{
 	"DispatchFunction Later sqs:SendMessage":            "a process on a laptop has no queue",
 	"DispatchFunction Later queue":                      "a process on a laptop has no queue",
 	"ReportsFunction MarkFlags dynamodb:UpdateItem":     "a posting to a driver or rider without a wallet",
-	"JobsFunction Lists by-g3": "a person is erased who has such data " +
-		"(pkg/background/erasure)",
 	"JobsFunction Erase T#*#TRIP#*": "a person is erased who has such data " +
 		"(pkg/background/erasure)",
 	"JobsFunction Erase T#*#ORDER#*": "a person is erased who has such data " +
@@ -84,6 +82,8 @@ var unexercised = map[string]string{
 		"(pkg/background/erasure)",
 	"JobsFunction Erase SESSION#*": "a person is erased who has such data " +
 		"(pkg/background/erasure)",
+	"JobsFunction Import T#*#TRIP#*":                          "past rides are imported (pkg/background/jobs)",
+	"JobsFunction Forget T#*#FLAGS#*":                         "past rides are imported (pkg/background/jobs)",
 	"JobsFunction EndLogin dynamodb:ConditionCheckItem":       "a person asked for an erasure 7 days ago",
 	"MCPFunction Leave dynamodb:UpdateItem":                   "a person asks to be erased",
 	"MCPFunction Leave table":                                 "a person asks to be erased",

@@ -12,9 +12,11 @@ import (
 
 	"svc/pkg/app"
 	"svc/pkg/app/localapp"
+	"svc/pkg/base/phone/plans"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/tenant"
 	"svc/pkg/edge/api"
+	"svc/pkg/local/files"
 	"svc/pkg/local/service"
 	"svc/pkg/local/testkit"
 	"svc/pkg/oauth"
@@ -47,6 +49,7 @@ type Options struct {
 	Rates        api.Rates
 	RefreshGrace time.Duration
 	Documents    http.RoundTripper // fetches clients' metadata documents and keys
+	Phones       bool              // phone numbers are read
 	Impatient    bool              // functions time out after 30 seconds, not after 240
 }
 
@@ -108,6 +111,9 @@ func (s *Service) build(ctx context.Context, at service.Environment, o Options) 
 	s.Runtime = &app.Runtime{Sealer: ring.Sealer(), Now: s.Clock.Now, Observe: s.observe,
 		Logger: slog.New(slog.NewJSONHandler(s.logs, nil)), RefreshGrace: o.RefreshGrace, Documents: o.Documents,
 		Limits: o.Limits, Rates: o.Rates}
+	if o.Phones {
+		s.Runtime.ReadPhone = plans.Read
+	}
 	out, err := localapp.Build(ctx, at, s.Runtime,
 		s.Wire.Over)
 	s.DB = s.Runtime.DB
@@ -117,6 +123,12 @@ func (s *Service) build(ctx context.Context, at service.Environment, o Options) 
 
 // Stored returns where the service's items are: the engine's address and the table.
 func (s *Service) Stored() (endpoint, table string) { return s.local.Endpoint, s.local.Table }
+
+// Kept returns the folder in which the service keeps files, and what it has logged.
+func (s *Service) Kept() (folder, logs string) {
+	kept, _ := s.Runtime.Files.(*files.Folder)
+	return kept.Dir(), s.logs.all()
+}
 
 // Drain waits until the stream functions have processed everything written.
 func (s *Service) Drain(t testing.TB) {

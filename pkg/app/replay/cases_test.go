@@ -122,7 +122,7 @@ var listed = []request{
 	{name: "svc_create_import", person: boss, method: "POST", path: "/api/v1/imports",
 		body: `{"kind": "customers", "key": "externalId"}`},
 	{name: "svc_create_import-faults", person: boss, method: "POST", path: "/api/v1/imports",
-		body: `{"kind": "trips", "format": "xlsx"}`},
+		body: `{"kind": "pets", "format": "xlsx"}`},
 	{name: "svc_get_import", person: boss, method: "GET", path: "/api/v1/imports/" + demo.Import},
 	{name: "svc_list_import_errors", person: boss, method: "GET", path: "/api/v1/imports/" + demo.Import + "/errors"},
 	{name: "svc_list_imports", person: boss, method: "GET", path: "/api/v1/imports"},

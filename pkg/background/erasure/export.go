@@ -36,6 +36,10 @@ func (r Runner) export(ctx context.Context, p person, rec privacy.Record) (priva
 	list := sources(p)
 	for read := 0; rec.Step < len(list) && read < 20; read++ {
 		s := list[rec.Step]
+		if s.alien {
+			rec.Step++
+			continue
+		}
 		page, err := s.read(ctx, p, rec.Position, 200)
 		if err != nil {
 			return rec, err

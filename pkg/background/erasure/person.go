@@ -16,6 +16,7 @@ import (
 // person is whose data a request is about.
 type person struct {
 	db       *table.DB
+	files    Files
 	t        table.Tenant
 	audience authz.Audience
 	id       string
@@ -31,7 +32,7 @@ func (p person) rider() bool { return p.audience == authz.Rider }
 
 // person reads whom a request is about. After a restore the record may be gone.
 func (r Runner) person(ctx context.Context, t table.Tenant, rec privacy.Record) (person, error) {
-	p := person{db: r.DB, t: t, audience: rec.Audience(), id: rec.Subject(), at: rec.UpdatedAt}
+	p := person{db: r.DB, files: r.Files, t: t, audience: rec.Audience(), id: rec.Subject(), at: rec.UpdatedAt}
 	var err error
 	if p.item, err = t.Get(ctx, authz.ActorKey(t, p.audience, p.id)); err != nil || !p.item.Found() {
 		return p, err

@@ -8,9 +8,11 @@ import (
 
 	"svc/pkg/access/login"
 	"svc/pkg/background/projection"
+	"svc/pkg/base/phone"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/customer"
 	"svc/pkg/domain/driver"
+	"svc/pkg/domain/imports"
 )
 
 // eraseRecord replaces the person's record by one that says when the person was
@@ -46,6 +48,9 @@ func eraseRecord(ctx context.Context, p person, tx *table.Tx, it table.Item) err
 		return err
 	}
 	tx.Replace(record).Else(table.ErrConflict)
+	if err := p.unlead(ctx, json.RawMessage(it.Raw())); err != nil {
+		return err
+	}
 	if p.rider() {
 		if err := customer.Forget(ctx, tx, p.t, it); err != nil {
 			return err
@@ -112,6 +117,11 @@ func eraseAudit(ctx context.Context, p person, tx *table.Tx, it table.Item) erro
 		if len(value) == 0 || string(value) == "null" || string(value) == gone {
 			continue
 		}
+		if strings.HasPrefix(what, "customer.") || strings.HasPrefix(what, "driver.") {
+			if err := p.unlead(ctx, value); err != nil {
+				return err
+			}
+		}
 		if strings.HasPrefix(what, "customer.") {
 			if err := p.unfindOlder(ctx, value); err != nil {
 				return err
@@ -149,6 +159,26 @@ func (p person) unfindOlder(ctx context.Context, shown json.RawMessage) error {
 		}
 	}
 	return nil
+}
+
+// unlead deletes the rows by which an import finds the person of a record.
+func (p person) unlead(ctx context.Context, record json.RawMessage) error {
+	var r struct {
+		ID         string        `json:"id"`
+		ExternalID string        `json:"externalId"`
+		Phone      *string       `json:"phone"`
+		Number     *phone.Number `json:"number"`
+	}
+	if json.Unmarshal(record, &r) != nil || r.ID != p.id {
+		return nil // of another form
+	}
+	number := ""
+	if r.Number.Of(r.Phone) {
+		number = r.Number.E164
+	} else if r.Phone != nil { // a driver's is stored with its country code
+		number, _ = phone.International(*r.Phone)
+	}
+	return imports.Forget(ctx, p.t, p.audience, p.id, r.ExternalID, number)
 }
 
 // mostSets is how many sets of search rows may have ended so lately that their rows

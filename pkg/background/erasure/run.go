@@ -22,6 +22,8 @@ import (
 type Files interface {
 	Put(ctx context.Context, file string, content []byte) error
 	Get(ctx context.Context, file string) ([]byte, error)
+	// Remove deletes every file whose name begins so.
+	Remove(ctx context.Context, name string) error
 }
 
 // Runner carries out requests.

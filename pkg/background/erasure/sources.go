@@ -6,18 +6,22 @@ import (
 
 	"svc/pkg/access/authz"
 	"svc/pkg/access/login"
+	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/address"
 	"svc/pkg/domain/delivery"
 	"svc/pkg/domain/dispatch"
 	"svc/pkg/domain/driver"
 	"svc/pkg/domain/estimate"
+	"svc/pkg/domain/export"
 	"svc/pkg/domain/fleet"
+	"svc/pkg/domain/imports"
 	"svc/pkg/domain/location"
 	"svc/pkg/domain/payment"
 	"svc/pkg/domain/privacy"
 	"svc/pkg/domain/trip"
 	"svc/pkg/domain/wallet"
+	"svc/pkg/edge/api"
 )
 
 // source is a place in which a person's data is.
@@ -28,6 +32,7 @@ type source struct {
 	// the item.
 	erase func(ctx context.Context, p person, tx *table.Tx, it table.Item) error
 	show  func(table.Item) (any, error) // for a copy; nil shows the document
+	alien bool                          // of others too, so a copy does not show it
 	only  authz.Audience                // "" for both
 }
 
@@ -78,12 +83,27 @@ func (s source) erased(by func(context.Context, person, *table.Tx, table.Item) e
 
 func (s source) shown(by func(table.Item) (any, error)) source { s.show = by; return s }
 
+// since returns a read of the items of an index's partition whose range keys begin
+// with a time in which a file may still be there.
+func since(index int, partition func(table.Tenant) string) func(context.Context, person, string, int) (table.Page,
+	error) {
+	return func(ctx context.Context, p person, after string, limit int) (table.Page, error) {
+		at, _ := timestamp.Parse(p.at) // written by this service
+		return p.t.Query(ctx, partition(p.t), table.Query{Index: index, From: timestamp.Format(at.Add(-lately)),
+			After: after, Limit: limit})
+	}
+}
+
 // sources lists the places with data of the person, in the order in which they are
 // erased. The audit log comes after the record, because it tells under which names
 // search rows may still be; the record's writes are in it too.
 func sources(p person) []source {
 	partition, index := p.trips()
 	all := []source{
+		{read: readAnswers, erase: eraseAnswer, alien: true},
+		in(0, nil, func(p person, _ table.Platform) string { return api.AnswersOf(p.t, p.id) }).shown(showAnswer),
+		{read: since(3, export.All), erase: eraseExport, alien: true},
+		{read: since(3, imports.All), erase: eraseImport, alien: true},
 		in(1, []string{"SESSION"}, func(p person, h table.Platform) string { return login.SessionsOf(h, p.id) }),
 		in(1, []string{"LINK"}, func(p person, h table.Platform) string { return login.LinksOf(h, p.id) }),
 		in(1, nil, func(p person, _ table.Platform) string { return authz.ConsentsOf(p.t, p.id) }),
@@ -107,7 +127,7 @@ func sources(p person) []source {
 		one(func(p person) table.Key { return authz.ActorKey(p.t, p.audience, p.id) }).erased(eraseRecord),
 		{read: readAudit, erase: eraseAudit},
 		in(0, nil, func(p person, _ table.Platform) string { return payment.Key(p.t, p.id, "").PK }).of(authz.Rider),
-		in(1, nil, func(p person, _ table.Platform) string { return privacy.ExportsOf(p.t, p.id) }),
+		in(1, nil, func(p person, _ table.Platform) string { return privacy.ExportsOf(p.t, p.id) }).erased(eraseCopy),
 	}
 	var out []source
 	for _, s := range all {
@@ -174,6 +194,8 @@ func cutIn(doc document, name string, names ...string) (bool, error) {
 	doc[name], err = json.Marshal(inner)
 	return true, err
 }
+
+func showAnswer(it table.Item) (any, error) { return json.RawMessage(it.Text("body")), nil }
 
 func showTrip(it table.Item) (any, error) {
 	t, err := trip.FromItem(it)

@@ -16,7 +16,9 @@ import (
 	"svc/pkg/domain/delivery"
 	"svc/pkg/domain/driver"
 	"svc/pkg/domain/event"
+	"svc/pkg/domain/export"
 	"svc/pkg/domain/feedback"
+	"svc/pkg/domain/imports"
 	"svc/pkg/domain/receipt"
 	"svc/pkg/domain/settings"
 	"svc/pkg/domain/trip"
@@ -121,6 +123,7 @@ func (w *world) changes() map[string][]change {
 	}
 	maps.Copy(out, w.withdrawals(d.ID, at, later))
 	maps.Copy(out, w.singles(at))
+	maps.Copy(out, w.jobs(at))
 	maps.Copy(out, w.tripChanges(at))
 	return out
 }
@@ -145,6 +148,23 @@ func (w *world) withdrawals(driver, at, later string) map[string][]change {
 			[]string{"withdrawal.requested", "withdrawal.refused"}),
 		"withdrawal taken back": of(wallet.WithdrawalItem(t, ended(wallet.Cancelled, false)),
 			[]string{"withdrawal.requested", "withdrawal.cancelled"}),
+	}
+}
+
+// jobs are changes of jobs. Each is told of once, when it has ended.
+func (w *world) jobs(at string) map[string][]change {
+	t := w.tenant
+	exp := export.Record{Job: export.Job{ID: ids.New(ids.Export, start), Kind: "trips", CreatedAt: at, UpdatedAt: at,
+		Status: export.Running}}
+	ready, gone := exp, exp
+	ready.Status, gone.Status, gone.ExpiresAt = export.Ready, export.Ready, &at
+	imp := imports.Record{Import: imports.Import{ID: ids.New(ids.Import, start), CreatedAt: at, UpdatedAt: at,
+		Status: imports.Validating}}
+	failed := imp
+	failed.Status = imports.Failed
+	return map[string][]change{
+		"export": of(exp.Item(t), nil, ready.Item(t), []string{"export.completed"}, gone.Item(t), nil),
+		"import": of(imp.Item(t), nil, failed.Item(t), []string{"import.completed"}),
 	}
 }
 

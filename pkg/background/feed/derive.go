@@ -17,7 +17,9 @@ import (
 	"svc/pkg/domain/delivery"
 	"svc/pkg/domain/driver"
 	"svc/pkg/domain/event"
+	"svc/pkg/domain/export"
 	"svc/pkg/domain/feedback"
+	"svc/pkg/domain/imports"
 	"svc/pkg/domain/receipt"
 	"svc/pkg/domain/trip"
 	"svc/pkg/domain/wallet"
@@ -51,6 +53,7 @@ var derivers = map[string]func(subject) (result, error){
 	"trip": ofTrip, "driver": ofDriver, "customer": ofCustomer, "order": ofOrder, "posting": ofPosting,
 	"settings": ofSettings, "service": ofSettings, "zone": ofSettings, "branding": ofSettings,
 	"webhooks": ofWebhooks, "withdrawal": ofWithdrawal, "post": ofPost,
+	"export": ofExport, "import": ofImport,
 }
 
 // settled is the type of a trip's event that is not in its log.
@@ -75,7 +78,7 @@ func tripType(e trip.LogEntry) string {
 func ofTrip(s subject) (result, error) {
 	out := result{next: s.was}
 	t, err := trip.FromItem(s.item)
-	if err != nil {
+	if err != nil || t.Imported {
 		return out, err
 	}
 	log, driver := t.Log(), ""
@@ -250,6 +253,26 @@ func ofWithdrawal(s subject) (result, error) {
 		tell(w.Status, cmp.Or(text(w.DecidedAt), timestamp.Format(s.now)))
 	}
 	return out, nil
+}
+
+// ofExport tells once that an export ended.
+func ofExport(s subject) (result, error) {
+	r, err := export.FromItem(s.item)
+	return s.ended("export", r.ID, r.UpdatedAt, r.Done(), event.Data{ExportID: r.ID, Status: string(r.Status)}), err
+}
+
+// ofImport tells once that an import ended.
+func ofImport(s subject) (result, error) {
+	r, err := imports.FromItem(s.item)
+	return s.ended("import", r.ID, r.UpdatedAt, r.Done(), event.Data{ImportID: r.ID, Status: string(r.Status)}), err
+}
+
+func (s subject) ended(kind, id, at string, done bool, d event.Data) result {
+	out := result{next: s.was}
+	if done && s.was.Events == 0 {
+		out.tell(kind+".completed", id, "completed", at, d)
+	}
+	return out
 }
 
 // ofPost tells of a post on the roadmap. Only the feed of its author's tenant has it.

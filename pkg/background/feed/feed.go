@@ -22,7 +22,7 @@ import (
 
 // Types are the item types of which the feed tells.
 var Types = []string{"trip", "receipt", "driver", "customer", "order", "posting", "settings", "service", "zone",
-	"branding", "webhooks", "redelivery", "withdrawal", "post"}
+	"branding", "webhooks", "redelivery", "withdrawal", "export", "import", "post"}
 
 // Function appends to the feeds from the table's stream.
 type Function struct {

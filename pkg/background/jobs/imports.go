@@ -171,7 +171,11 @@ func (r Runner) target(ctx context.Context, t table.Tenant, rec imports.Record) 
 		return imports.Target{}, err
 	}
 	n, err := tenant.FromItem(it)
-	return rec.TargetOf(t, shards, n.Country, r.Phones, r.Now()), err
+	g := rec.TargetOf(t, shards, n.Country, r.Phones, r.Now())
+	if err == nil && rec.Kind == "trips" {
+		err = g.ForTrips(ctx, rec.Mode == "run")
+	}
+	return g, err
 }
 
 // validate checks the whole file, and stores the faults.

@@ -261,7 +261,7 @@ func (r Runner) write(ctx context.Context, t table.Tenant, rec export.Record) (e
 func (r Runner) finish(ctx context.Context, t table.Tenant, rec export.Record) (export.Record, error) {
 	switch err := r.Files.Finish(ctx, rec.File(t), rec.Upload, rec.Parts); {
 	case errors.Is(err, ErrParts):
-		rec.Position, rec.Parts, rec.Tail, rec.Upload, rec.Complete, rec.Rows, rec.Bytes = "", nil, "", "", false, 0, 0
+		rec.Restart()
 		return rec, nil
 	case err != nil:
 		return rec, err

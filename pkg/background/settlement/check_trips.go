@@ -81,7 +81,7 @@ func settledTrips(ctx context.Context, t table.Tenant, side wallet.Side, actor s
 	err error) {
 	partition, index := trip.Own(t, audienceOf(side), actor)
 	q := table.Query{Index: index, Limit: table.Examined,
-		Where: []table.Condition{{Name: "status", Value: string(trip.Completed)}}}
+		Where: []table.Condition{{Name: "status", Value: string(trip.Completed)}, {Name: "imported", Absent: true}}}
 	if receipts {
 		q.Limit = 100 // keys of a batch get
 	}

@@ -42,6 +42,8 @@ type EventData struct {
 	TransactionID    string `json:"transactionId,omitempty" doc:"The transaction of a wallet."`
 	WithdrawalID     string `json:"withdrawalId,omitempty" doc:"The withdrawal."`
 	PostID           string `json:"postId,omitempty" doc:"The feedback post."`
+	ExportID         string `json:"exportId,omitempty" doc:"The export."`
+	ImportID         string `json:"importId,omitempty" doc:"The import."`
 	WebhookID        string `json:"webhookId,omitempty" doc:"The webhook endpoint."`
 	Status           string `json:"status,omitempty" doc:"The status after the change."`
 	PreviousStatus   string `json:"previousStatus,omitempty" doc:"The status before the change."`

@@ -51,6 +51,8 @@ var types = []Type{
 	{"feedback.created", "Somebody of the company wrote a post on the roadmap."},
 	{"feedback.updated", "A post of the company got a comment, or lost one."},
 	{"feedback.status_changed", "The status of a post of the company changed."},
+	{"export.completed", "The file of an export is ready, or the export failed."},
+	{"import.completed", "An import ended: all rows were read, or it failed."},
 	{"webhook.disabled", "The service disabled a webhook endpoint."},
 }
 
@@ -103,6 +105,12 @@ func invent(kind string, now time.Time, id func(string) string) Event {
 	case "feedback":
 		e.Resource = id(ids.Post)
 		e.Data.PostID, e.Data.Status = e.Resource, "PLANNED"
+	case "export":
+		e.Resource = id(ids.Export)
+		e.Data.ExportID, e.Data.Status = e.Resource, "READY"
+	case "import":
+		e.Resource = id(ids.Import)
+		e.Data.ImportID, e.Data.Status = e.Resource, "DONE"
 	case "webhook":
 		e.Resource = id(ids.Webhook)
 		e.Data.WebhookID, e.Data.Status = e.Resource, "disabled"

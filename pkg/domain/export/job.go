@@ -65,6 +65,9 @@ const (
 // Key returns the key of a job.
 func Key(t table.Tenant, id string) table.Key { return t.Key("EXPORT", "EXPORT", id) }
 
+// All returns the partition of by-g3 with the tenant's jobs.
+func All(t table.Tenant) string { return t.Partition("EXPORTS") }
+
 // own is the partition of by-g1 with an operator's jobs, open the partition of
 // by-g2 with the tenant's unfinished ones.
 func own(t table.Tenant, actor string) string { return t.Partition("EXPORTS", actor) }
@@ -75,7 +78,7 @@ func (r Record) Item(t table.Tenant) table.Item {
 	created, _ := timestamp.Parse(r.CreatedAt) // written by this package
 	it := table.Item{Key: Key(t, r.ID), Type: "export", Version: r.Version, G: [4]string{own(t, r.By.Actor)},
 		R: r.CreatedAt + "#" + r.ID, Doc: r, Expires: created.Add(JobLife), Preserve: r.Preserve}
-	if !r.Done() {
+	if it.G[2] = All(t); !r.Done() {
 		it.G[1] = open(t)
 	}
 	return it
@@ -90,6 +93,14 @@ func FromItem(it table.Item) (Record, error) {
 
 // Done reports whether no work is left.
 func (r Record) Done() bool { return r.Status == Ready || r.Status == Failed }
+
+// Restart begins an unfinished job again.
+func (r *Record) Restart() {
+	if !r.Done() {
+		r.Position, r.Parts, r.Tail, r.Upload, r.Complete, r.Rows, r.Bytes = "", nil, "", "", false, 0, 0
+		r.Lease = ""
+	}
+}
 
 // File returns the name of the job's file in the store.
 func (r Record) File(t table.Tenant) string { return "exports/" + t.ID() + "/" + r.ID + "." + r.Format }

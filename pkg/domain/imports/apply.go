@@ -11,6 +11,7 @@ import (
 	"svc/pkg/access/login"
 	"svc/pkg/base/email"
 	"svc/pkg/base/fault"
+	"svc/pkg/base/ids"
 	"svc/pkg/data/audit"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/address"
@@ -43,10 +44,10 @@ func (o Options) Check(g Target, open Open, bad func(Row, Fault) error) (s Shape
 			return false, broken("The file has more than 100,000 rows. Divide it.")
 		}
 		f := o.read(g, row)
-		if f == nil && o.Kind != "addresses" {
-			hash := maphash.String(seed, o.keyOf(g, row.Cells))
+		if column, unique := o.unique(g, row.Cells); f == nil && unique != "" {
+			hash := maphash.String(seed, unique)
 			if seen[hash] != 0 {
-				f = &Fault{Column: o.Key, Code: "duplicate", Message: "An earlier row has the same key."}
+				f = &Fault{Column: column, Code: "duplicate", Message: "An earlier row has the same key."}
 			}
 			seen[hash] = row.N
 		}
@@ -60,6 +61,17 @@ func (o Options) Check(g Target, open Open, bad func(Row, Fault) error) (s Shape
 		err = broken("The file has no rows.")
 	}
 	return s, rows, faults, err
+}
+
+// unique returns what only one row may have, and its column; "" for nothing.
+func (o Options) unique(g Target, cells map[string]string) (column, text string) {
+	switch o.Kind {
+	case "addresses":
+		return "", ""
+	case "trips":
+		return "tripId", cells["tripId"]
+	}
+	return o.Key, o.keyOf(g, cells)
 }
 
 func (o Options) look(open Open) (Shape, error) {
@@ -182,6 +194,9 @@ func (r Record) lookUp(ctx context.Context, g Target, rows []Row, skip map[int]b
 	for i := range rows {
 		if f := r.read(g, rows[i]); f == nil && !skip[rows[i].N] {
 			keys = append(keys, a.keys(rows[i].Cells)...)
+			if r.Kind == "trips" {
+				keys = append(append(keys, a.driverKeys(rows[i].Cells)...), a.tripKey(rows[i].Cells))
+			}
 		}
 	}
 	if err := a.load(ctx, keys); err != nil {
@@ -190,7 +205,7 @@ func (r Record) lookUp(ctx context.Context, g Target, rows []Row, skip map[int]b
 	var records []table.Key
 	for _, it := range a.found {
 		if id := leadsTo(it); id != "" {
-			records = append(records, authz.ActorKey(g.Tenant, kinds[r.Kind].audience, id))
+			records = append(records, authz.ActorKey(g.Tenant, audienceOf(id), id))
 		}
 	}
 	if err := a.load(ctx, records); err != nil || r.Kind != "addresses" {
@@ -269,6 +284,14 @@ func (a *applying) actor(cells map[string]string) string {
 	return ""
 }
 
+// audienceOf says whether an identifier is a driver's or a rider's.
+func audienceOf(id string) authz.Audience {
+	if ids.Valid(ids.Driver, id) {
+		return authz.Driver
+	}
+	return authz.Rider
+}
+
 // leadsTo returns the person to whom an item leads, "" for none.
 func leadsTo(it table.Item) string {
 	if it.Type == "caller" {
@@ -287,10 +310,13 @@ func (a *applying) rows(ctx context.Context, rows []Row) (int, error) {
 		f := a.read(a.g, row)
 		if f == nil {
 			keys := append(a.keys(row.Cells), authz.ActorKey(a.g.Tenant, kinds[a.Kind].audience, a.actor(row.Cells)))
+			if a.Kind == "trips" {
+				keys = []table.Key{a.tripKey(row.Cells)}
+			}
 			if i > 0 && slices.ContainsFunc(keys, func(k table.Key) bool { return a.touched[k] }) {
 				return i, nil
 			}
-			if a.actor(row.Cells) == "" {
+			if a.actor(row.Cells) == "" && a.Kind != "trips" {
 				keys = keys[:len(keys)-1]
 			}
 			for _, k := range keys {
@@ -311,6 +337,8 @@ func (a *applying) rows(ctx context.Context, rows []Row) (int, error) {
 
 func (a *applying) row(ctx context.Context, row Row) (*Fault, error) {
 	switch a.Kind {
+	case "trips":
+		return a.trip(row)
 	case "addresses":
 		return a.address(ctx, row)
 	case "drivers":

@@ -20,6 +20,9 @@ var aliases = map[string]string{
 	"licenseplate": "vehiclePlate", "licenceplate": "vehiclePlate", "kennzeichen": "vehiclePlate",
 	"model": "vehicleModel", "color": "vehicleColor", "colour": "vehicleColor", "vehiclecolour": "vehicleColor",
 	"latitude": "lat", "longitude": "lng", "lon": "lng", "long": "lng", "street": "address", "adresse": "address",
+	"id": "tripId", "rideid": "tripId", "finalfare": "fare", "amount": "fare", "pickupaddress": "originAddress",
+	"dropoffaddress": "destAddress", "pickuplat": "originLat", "pickuplng": "originLng", "dropofflat": "destLat",
+	"dropofflng": "destLng", "driveremailaddress": "driverEmail",
 }
 
 // columnOf returns the column that a heading means, "" for none.

@@ -27,15 +27,17 @@ func Rows() []api.Row {
 	})
 	return []api.Row{
 		api.Post("/api/v1/imports", "svc_create_import", Policy, create, api.Created(), api.Extension(),
-			api.Early(countOpen), api.Tag(tag), api.Summary("Import people and addresses from a file"),
-			api.Confirm("The rows of the file that is uploaded create and change people."),
+			api.Early(countOpen), api.Tag(tag), api.Summary("Import people, addresses and past rides from a file"),
+			api.Confirm("The rows of the file that is uploaded create and change people, or add past rides."),
 			api.Text("Begins an import. Send the file to `upload.url` as `multipart/form-data`: every member of "+
 				"`upload.fields`, then the file as `file`. Then ask `GET /api/v1/imports/{id}` until its `status` is `DONE`. "+
 				"The whole file is validated first. Rows with a fault are left out; at 1,000 faults the import stops. The "+
 				"same file again changes nothing.\n\nA CSV file has a header. Commas, semicolons or tabs separate its cells. "+
 				"An empty cell changes nothing. The token and the operator must also be allowed to create such people: "+
-				"`tenant.customers:write` and `CREATE_CUSTOMERS`, or `tenant.drivers:write` and `CREATE_DRIVERS`. Imported "+
-				"people have no password.")),
+				"`tenant.customers:write` and `CREATE_CUSTOMERS`, `tenant.drivers:write` and `CREATE_DRIVERS`, or "+
+				"`tenant.trips:write` and `CREATE_TRIPS`. Imported people have no password.\n\n`trips` are rides of another "+
+				"system that have ended. `tripId` names a ride there. They count in reports, move no money and get no receipt. "+
+				"A time without an offset is one of the company's time zone.")),
 		api.Get("/api/v1/imports", "svc_list_imports", Policy, list, api.Extension(), api.Tag(tag),
 			api.Summary("List one's imports"), api.Text("The imports that the caller has requested in the last 30 days, "+
 				"newest first. Addresses are null.")),
@@ -52,7 +54,7 @@ const tag = "Imports"
 
 type createInput struct {
 	Body struct {
-		Kind     string `json:"kind" enum:"customers,drivers,addresses" doc:"What the rows are."`
+		Kind     string `json:"kind" enum:"customers,drivers,addresses,trips" doc:"What the rows are."`
 		Format   string `json:"format,omitempty" enum:"csv,ndjson" default:"csv" doc:"The form of the file."`
 		Key      string `json:"key,omitempty" enum:"email,phone,externalId" default:"email" doc:"The column by which a person is found."`
 		Mode     string `json:"mode,omitempty" enum:"validate,run" default:"run" doc:"validate counts what run would do, and changes nothing."`
@@ -131,7 +133,7 @@ func get(ctx context.Context, c *api.Caller, in *getInput) (*Job, error) {
 	case err != nil:
 	case r.Status == Waiting:
 		r.Upload, err = c.Upload(ctx, r.File(c.Tenant), MaxBytes)
-	case r.Done() && r.Failed > 0:
+	case r.Done() && r.Failed > 0 && !r.Gone:
 		var url string
 		url, err = c.Link(ctx, r.FailedFile(c.Tenant), "failed-"+r.Kind+"."+r.Format)
 		r.FailedURL = &url

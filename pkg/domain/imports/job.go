@@ -27,7 +27,7 @@ const (
 
 // Options say how a file is read.
 type Options struct {
-	Kind     string `json:"kind" enum:"customers,drivers,addresses" doc:"What the rows are."`
+	Kind     string `json:"kind" enum:"customers,drivers,addresses,trips" doc:"What the rows are."`
 	Format   string `json:"format" enum:"csv,ndjson" doc:"The form of the file."`
 	Key      string `json:"key" enum:"email,phone,externalId" doc:"The column by which a person is found."`
 	Mode     string `json:"mode" enum:"validate,run" doc:"validate counts what run would do, and changes nothing."`
@@ -70,12 +70,15 @@ type Record struct {
 	Shape Shape          `json:"shape"`
 	Place Place          `json:"place"`           // the rows before it are done
 	Lease string         `json:"lease,omitempty"` // until when a runner may work on the job
+	Gone  bool           `json:"gone,omitempty"`  // the files were deleted
 
 	Version  int64         `json:"-"`
 	Preserve table.Unknown `json:"-"`
 }
 
 const (
+	// FileLife is how long the files of a job are kept.
+	FileLife = 7 * 24 * time.Hour
 	// JobLife is how long a job is listed.
 	JobLife = 30 * 24 * time.Hour
 	// maxOpen is how many unfinished imports a tenant may have.
@@ -88,13 +91,17 @@ const (
 func Key(t table.Tenant, id string) table.Key { return t.Key("IMPORT", "IMPORT", id) }
 
 func own(t table.Tenant, actor string) string { return t.Partition("IMPORTS", actor) }
-func open(t table.Tenant) string              { return t.Partition("IMPORTS") }
+
+// All returns the partition of by-g3 with the tenant's jobs.
+func All(t table.Tenant) string { return t.Partition("IMPORTS") }
+
+func open(t table.Tenant) string { return t.Partition("IMPORTS") }
 
 // Item returns the stored form of a job.
 func (r Record) Item(t table.Tenant) table.Item {
 	it := table.Item{Key: Key(t, r.ID), Type: "import", Version: r.Version, G: [4]string{own(t, r.By.Actor)},
 		R: r.CreatedAt + "#" + r.ID, Doc: r, Expires: r.expires(), Preserve: r.Preserve}
-	if !r.Done() {
+	if it.G[2] = All(t); !r.Done() {
 		it.G[1] = open(t)
 	}
 	return it

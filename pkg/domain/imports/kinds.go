@@ -1,6 +1,7 @@
 package imports
 
 import (
+	"context"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -16,6 +17,7 @@ import (
 	"svc/pkg/data/table"
 	"svc/pkg/domain/customer"
 	"svc/pkg/domain/driver"
+	"svc/pkg/domain/trip"
 )
 
 // kind is one kind of file.
@@ -32,6 +34,9 @@ var kinds = map[string]kind{
 		"vehicleColor"}, authz.Operators("tenant.drivers:write", "CREATE_DRIVERS"), authz.Driver},
 	"addresses": {[]string{"email", "phone", "externalId", "address", "lat", "lng", "label", "notes"},
 		authz.Operators("tenant.customers:write", "CREATE_CUSTOMERS"), authz.Rider},
+	"trips": {[]string{"email", "phone", "externalId", "tripId", "driverEmail", "driverExternalId", "status", "requestedAt",
+		"completedAt", "originAddress", "originLat", "originLng", "destAddress", "destLat", "destLng", "fare", "paymentType",
+		"notes"}, authz.Operators("tenant.trips:write", "CREATE_TRIPS"), authz.Rider},
 }
 
 // Kinds returns the names of the kinds, sorted.
@@ -53,8 +58,10 @@ type Target struct {
 	Tenant  table.Tenant
 	By      audit.By
 	Shards  int
-	Country string // in which phone numbers are read
-	Phones  Phones // nil: a phone number stays as it is typed
+	Country string         // in which phone numbers are read
+	Phones  Phones         // nil: a phone number stays as it is typed
+	Terms   trip.Terms     // of the company, for trips
+	Zone    *time.Location // of the company, for trips
 }
 
 // number returns the number of a row's phone, nil if there is none.
@@ -81,6 +88,9 @@ func (o Options) read(g Target, row Row) *Fault {
 	case !plaintext.IsOptional(id, 100):
 		return &Fault{Column: "externalId", Code: "invalid", Message: "Expected at most 100 characters, none of them a " +
 			"control character."}
+	case o.Kind == "trips":
+		_, f := o.former(g, row.Cells, "", nil)
+		return f
 	case o.Kind == "addresses":
 		_, f := o.save(row.Cells)
 		return f
@@ -141,6 +151,24 @@ func (o Options) keyOf(g Target, cells map[string]string) string {
 // in it.
 func indexKey(t table.Tenant, audience authz.Audience, key, value string) table.Key {
 	return t.Key("IMPORTED", "IMPORTED", string(audience), key, ids.Hash(t.ID()+"\x00"+value))
+}
+
+// Forget deletes the rows that lead to a person by the external id or the number
+// (E.164, digits).
+func Forget(ctx context.Context, t table.Tenant, audience authz.Audience, id, external, number string) error {
+	return table.Retry(ctx, func(ctx context.Context) error {
+		rows, err := t.Batch(ctx, indexKey(t, audience, "externalId", external), indexKey(t, audience, "phone", number))
+		if err != nil {
+			return err
+		}
+		tx := t.Write()
+		for _, row := range rows {
+			if row.Found() && row.Text("actor") == id { // it may lead to somebody else by now
+				tx.Delete(row.Key).If("'actor' = ?", id).Else(table.ErrConflict)
+			}
+		}
+		return tx.Commit(ctx)
+	})
 }
 
 func set(to *string, text string) {

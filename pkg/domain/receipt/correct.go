@@ -148,6 +148,9 @@ func (s Store) correctable(it table.Item) (trip.Trip, error) {
 		err = fault.InvalidState("The fare of a trip that is %s cannot be corrected, because it was not completed.",
 			tr.Status)
 	}
+	if err == nil && tr.Imported {
+		err = imported()
+	}
 	if err == nil && tenant.Gone(s.Flags) {
 		err = fault.InvalidState("The company is being deleted.")
 	}

@@ -253,10 +253,17 @@ func refund(tx *table.Tx, b basis, amount decimal.Decimal) error {
 	return nil
 }
 
+func imported() error {
+	return fault.InvalidState("The trip was imported, so it was paid in another system and has no receipt here.")
+}
+
 // unsettled returns the 409 for a trip without a receipt.
 func unsettled(tr trip.Trip) error {
 	if tr.Settles() {
 		return fault.InvalidState("The trip is not settled yet. Try again in a moment.")
+	}
+	if tr.Imported {
+		return imported()
 	}
 	return fault.InvalidState("A trip that is %s has no receipt.", tr.Status)
 }

@@ -265,7 +265,7 @@ func (t Trip) cancel(by LogActor, now time.Time, reason *string, owing bool) (Tr
 func (t Trip) Owes() bool { return t.Status == Cancelled && t.CancellationFee != nil }
 
 // Settles reports whether the trip has ended so that it gets a receipt.
-func (t Trip) Settles() bool { return t.Status == Completed || t.Owes() }
+func (t Trip) Settles() bool { return t.Status == Completed && !t.Imported || t.Owes() }
 
 // Charged returns a trip whose rider owes the fee in the form that is settled: as if
 // the fee were a fare, paid from the wallet at the time of the cancellation. It

@@ -90,6 +90,9 @@ type Trip struct {
 	// Dispatched means that the trip was requested while the tenant's dispatch.mode
 	// was not manual, or was pending when that began. It is never shown.
 	Dispatched bool `json:"-"`
+	// Imported means that another system made the ride. It moves no money and gets no
+	// receipt, and the feed does not tell of it.
+	Imported bool `json:"-"`
 	// Engaged means that the trip made its driver BUSY. Its end, or another driver,
 	// makes the driver ONLINE again, whatever the company's setting then is.
 	Engaged bool `json:"-"`

@@ -186,10 +186,7 @@ func (x *exchange) read(ctx context.Context) {
 	}
 	needed := len(keys)
 	if x.key != "" {
-		keys = append(keys, x.recordKey())
-		if earlier, ok := x.earlierKey(); ok {
-			keys = append(keys, earlier)
-		}
+		keys = append(keys, x.recordKey(), x.earlierKey())
 	}
 	h := table.Join(c.Tenant.Handle, x.server.clients.Handle, x.server.posts.Handle)
 	go func() {

@@ -46,27 +46,40 @@ func (x *exchange) readKey() error {
 	return nil
 }
 
-// recordKey returns the table's key of the record. The caller chooses the
-// Idempotency-Key. With a # in it, the table's key could match the IAM policies
-// for items of another kind. So recordKey replaces such an Idempotency-Key by
-// its hash.
+// AnswersOf returns the partition with the stored responses to an actor, so that an
+// erasure finds them.
+func AnswersOf(t table.Tenant, actor string) string { return t.Partition("IDEMPOTENCY", actor) }
+
+// AnswerKey returns the table's key of a stored response. It has a hash, because a
+// caller may choose an Idempotency-Key that tells of a person.
+func AnswerKey(t table.Tenant, actor, key string) table.Key {
+	return table.Key{PK: AnswersOf(t, actor), SK: ids.Hash(key)}
+}
+
 func (x *exchange) recordKey() table.Key {
+	return AnswerKey(x.caller.Tenant, x.caller.Actor.Subject, x.key)
+}
+
+// earlierKey returns the key under which version 1.1.0 stored the response.
+func (x *exchange) earlierKey() table.Key {
 	name := x.key
 	if strings.Contains(name, "#") {
 		name = "sha256:" + ids.Hash(name)
 	}
-	return x.recordKeyOf(name)
-}
-
-func (x *exchange) recordKeyOf(name string) table.Key {
 	return x.caller.Tenant.Key("IDEMPOTENCY", "IDEMPOTENCY", x.caller.Actor.Subject, name)
 }
 
-// earlierKey returns the table's key under which an earlier build stored the
-// record of a key with a #. ok is false if there is none, or if the policies deny
-// the key because it looks like that of a sign-in record.
-func (x *exchange) earlierKey() (key table.Key, ok bool) {
-	return x.recordKeyOf(x.key), strings.Contains(x.key, "#") && !strings.Contains("#"+x.key, "#LOGIN#")
+// ForgetAnswer removes a stored response that tells of a person. A repeated request
+// gets a 409, so that its change is not made again.
+func ForgetAnswer(tx *table.Tx, it table.Item) error {
+	f := fault.InvalidState("The response to this request was erased with the person of whom it told. The request was " +
+		"carried out.")
+	body, err := errorBody(f)
+	if err == nil {
+		tx.Update(it.Key, table.Change{Set: map[string]any{"status": f.Status(), "body": string(body)}}).
+			If("'fingerprint' = ?", it.Text("fingerprint")).Else(table.ErrConflict)
+	}
+	return err
 }
 
 // keep adds the record of the response to the transaction. An expired record

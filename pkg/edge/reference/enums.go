@@ -36,7 +36,7 @@ var enums = map[string]string{ //nolint:gosec // the names of authentication met
 	"ImportEncoding":      "latin1 utf-8",
 	"ImportFaultCode":     "cells duplicate encoding formula invalid required taken unknown",
 	"ImportKey":           "email externalId phone",
-	"ImportKind":          "addresses customers drivers",
+	"ImportKind":          "addresses customers drivers trips",
 	"ImportMode":          "run validate",
 	"ImportStatus":        "DONE FAILED RUNNING VALIDATING WAITING",
 	"JobStatus":           "FAILED PENDING READY RUNNING",

@@ -52,6 +52,9 @@ func Open(dir, base string, now func() time.Time) *Folder {
 	return &Folder{dir: dir, base: base, key: key, now: now}
 }
 
+// Dir returns the folder's path.
+func (f *Folder) Dir() string { return f.dir }
+
 // path returns the place of a file. A name cannot lead out of the folder.
 func (f *Folder) path(name string) string { return filepath.Join(f.dir, filepath.Clean("/"+name)) }
 
@@ -180,7 +183,13 @@ func (f *Folder) Range(_ context.Context, file, tag string, from, n int64) ([]by
 }
 
 // Remove implements jobs.Files.
-func (f *Folder) Remove(_ context.Context, folder string) error { return os.RemoveAll(f.path(folder)) }
+func (f *Folder) Remove(_ context.Context, folder string) error {
+	rest, err := filepath.Glob(f.path(folder) + "*")
+	for _, path := range rest {
+		err = errors.Join(err, os.RemoveAll(path))
+	}
+	return err
+}
 
 // Upload implements api.Links.
 func (f *Folder) Upload(_ context.Context, file string, most int64, now time.Time) (api.Upload, error) {
