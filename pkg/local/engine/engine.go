@@ -146,7 +146,7 @@ func prepare(kind, dir string) (data, key string, err error) {
 		return "", "", fmt.Errorf("engine: data folder: %w", err)
 	}
 	if kind == DynamoDBLocal {
-		if err := os.Chmod(data, 0o700); err != nil { // the names in it have the key
+		if err := os.Chmod(data, 0o700); err != nil { //nolint:gosec // a folder; the names in it have the key
 			return "", "", fmt.Errorf("engine: data folder: %w", err)
 		}
 		if err := adoptShared(data, file); err != nil {
