@@ -187,8 +187,8 @@ func (o order) run(stderr io.Writer, files int) (*backend, error) {
 	}
 	if files > 0 {
 		said.to = nil // it fails until it may open enough files
-		program := append([]string{cmd.Path}, cmd.Args[1:]...)
-		cmd.Path, cmd.Args = "/bin/sh", append([]string{"sh", "-c", `ulimit -Sn $0; exec "$@"`, strconv.Itoa(files)}, program...)
+		cmd.Args = append([]string{"sh", "-c", `ulimit -Sn $0; exec "$@"`, strconv.Itoa(files), cmd.Path}, cmd.Args[1:]...)
+		cmd.Path = "/bin/sh"
 	}
 	c, err := startChild(cmd, own)
 	if err != nil {
