@@ -72,8 +72,9 @@ func steal(t *testing.T, before map[string]bool, e *engine.Engine) (end func() [
 		}
 	}
 	cmd.Env = append(os.Environ(), "ENGINE_TEST_THIEF=1")
-	if os.Geteuid() == 0 {
-		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	nobody, probe := &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}, exec.Command("true")
+	if probe.SysProcAttr = nobody; probe.Run() == nil {
+		cmd.SysProcAttr = nobody
 	}
 	output, err := cmd.StdoutPipe()
 	if err != nil {
