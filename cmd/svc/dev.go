@@ -171,8 +171,7 @@ var devReady = []func(context.Context, *cli, *service.Service, *app.Runtime, dev
 
 func printAddress(_ context.Context, c *cli, s *service.Service, _ *app.Runtime, _ devOptions) error {
 	if s.Exposed() {
-		fmt.Fprintln(c.err, "svc: the system allows no network namespace, so other users of this machine can read the data "+
-			"at the engine's port")
+		fmt.Fprintln(c.err, "svc: other users of this machine can read the data at the engine's port")
 	}
 	if c.json {
 		return c.printJSON(map[string]string{"baseUrl": s.BaseURL})

@@ -72,12 +72,29 @@ func (s *stopper) stop() {
 	pid := int(s.pid.Load())
 	_ = syscall.Kill(pid, syscall.SIGSTOP)
 	for range 1000 {
-		state, err := exec.Command("ps", "-o", "state=", "-p", strconv.Itoa(pid)).Output()
-		if err != nil || strings.HasPrefix(strings.TrimSpace(string(state)), "T") {
+		if stands(pid) {
 			return
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
+}
+
+// stands reports whether every thread of a process is stopped. A system without /proc
+// has ps; a bare Linux may have none.
+func stands(pid int) bool {
+	threads, _ := filepath.Glob("/proc/" + strconv.Itoa(pid) + "/task/*/stat") // the pattern is valid
+	for _, file := range threads {
+		text, err := os.ReadFile(file)
+		_, state, _ := strings.Cut(string(text), ") ")
+		if err == nil && !strings.HasPrefix(state, "T") {
+			return false
+		}
+	}
+	if len(threads) > 0 {
+		return true
+	}
+	state, err := exec.Command("ps", "-o", "state=", "-p", strconv.Itoa(pid)).Output()
+	return err == nil && strings.HasPrefix(strings.TrimSpace(string(state)), "T")
 }
 
 // beside runs svc dev on a data folder beside others that use the same engine.

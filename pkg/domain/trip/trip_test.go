@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -208,6 +209,8 @@ func TestMeasurements(t *testing.T) {
 			[]string{"body.finalFare"}},
 		{"an amount of binary floats", "USD", trip.Measurements{FinalFare: n("12.440000000000001"),
 			ActualDistance: n("1e-9")}, trip.Measured{FinalFare: n("12.44"), Distance: n("0.000000001")}, nil},
+		{"the smallest double", "USD", trip.Measurements{FinalFare: n("5e-324"), ActualDistance: n("5e-324")},
+			trip.Measured{FinalFare: n("0"), Distance: n("0." + strings.Repeat("0", 323) + "5")}, nil},
 		{"above 2,000 US dollars", "USD", trip.Measurements{FinalFare: n("2000.01")}, trip.Measured{},
 			[]string{"body.finalFare"}},
 		{"2,000 US dollars in yen", "JPY", trip.Measurements{FinalFare: n("310000")},

@@ -41,6 +41,7 @@ type report struct {
 	Pid       int
 	Error     string
 	Exposed   bool // the namespace has no loopback device
+	Open      bool // the engine accepts connections of other users
 	PortTaken bool
 }
 
@@ -74,9 +75,9 @@ func serveDoor() (code int) {
 		return tell(report{Error: err.Error(), PortTaken: errors.Is(err, errPort)})
 	}
 	front := &http.Server{ //nolint:gosec // only programs of this machine reach the listener
-		Handler: door(b.url, o.Secret, o.Key), ErrorLog: log.New(io.Discard, "", 0)}
+		Handler: door(b.url, b.transport, o.Secret, o.Key), ErrorLog: log.New(io.Discard, "", 0)}
 	go func() { _ = front.Serve(listener) }()
-	tell(report{Pid: b.child.cmd.Process.Pid})
+	tell(report{Pid: b.child.cmd.Process.Pid, Open: b.open})
 	gone := make(chan struct{})
 	go func() {
 		_ = orders.Decode(&o) // the end of the input, like every fault of it, ends the engine
@@ -102,7 +103,7 @@ func tell(r report) (code int) {
 // path begins with the secret, and rejects all others and those of web pages. An
 // engine checks no credentials, and lets every origin read its responses. If key is not "", the
 // engine sees it as the access key id, whatever the client has sent.
-func door(engine *url.URL, secret, key string) http.Handler {
+func door(engine *url.URL, transport http.RoundTripper, secret, key string) http.Handler {
 	proxy := &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(engine)
@@ -122,7 +123,7 @@ func door(engine *url.URL, secret, key string) http.Handler {
 		},
 		// The client sees the end of the connection, as it does without the door.
 		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
-		Transport:    &http.Transport{MaxIdleConnsPerHost: 256, DisableCompression: true},
+		Transport:    transport,
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		first, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
@@ -138,12 +139,30 @@ func door(engine *url.URL, secret, key string) http.Handler {
 
 // backend is a running engine and its own address.
 type backend struct {
-	child *child
-	url   *url.URL
+	child     *child
+	url       *url.URL
+	transport http.RoundTripper
+	open      bool // it accepts connections of other users
 }
 
 // start starts the engine and returns when it responds.
 func (o order) start(stderr io.Writer) (*backend, error) {
+	if o.Private || o.Key != "" {
+		return o.run(stderr, 0)
+	}
+	b, err := o.startSealed(stderr)
+	if !errors.Is(err, errOpen) {
+		return b, err
+	}
+	if b, err = o.run(stderr, 0); err == nil {
+		b.open = true
+	}
+	return b, err
+}
+
+// run starts the engine's program. If files is not 0, it may open so many files, and
+// no connection but the door's.
+func (o order) run(stderr io.Writer, files int) (*backend, error) {
 	host, port := "127.0.0.1", 8000
 	if !o.Private {
 		var release func()
@@ -166,13 +185,25 @@ func (o order) start(stderr io.Writer) (*backend, error) {
 			return nil, fmt.Errorf("engine: %w", err)
 		}
 	}
+	if files > 0 {
+		said.to = nil // it fails until it may open enough files
+		cmd.Args = append([]string{"sh", "-c", `ulimit -Sn $0; exec "$@"`, strconv.Itoa(files), cmd.Path}, cmd.Args[1:]...)
+		cmd.Path = "/bin/sh"
+	}
 	c, err := startChild(cmd, own)
 	if err != nil {
 		return nil, fmt.Errorf("engine: %s: %w", o.Program.Kind, err)
 	}
-	b := &backend{child: c, url: &url.URL{Scheme: "http", Host: net.JoinHostPort(host, strconv.Itoa(port))}}
+	b := &backend{child: c, url: &url.URL{Scheme: "http", Host: net.JoinHostPort(host, strconv.Itoa(port))},
+		transport: &http.Transport{MaxIdleConnsPerHost: 256, DisableCompression: true}}
 	ctx, cancel := context.WithTimeout(context.Background(), readyIn)
 	defer cancel()
+	if files > 0 {
+		if b.transport, err = seal(ctx, c, b.url, files); err != nil {
+			b.child.end(syscall.SIGKILL)
+			return nil, err
+		}
+	}
 	if err := b.awaitReady(ctx); err != nil {
 		b.child.end(syscall.SIGTERM)
 		return nil, explain(o.Program.Kind, o.Data, said.last(), err)

@@ -73,8 +73,14 @@ const (
 // errPort means that another process took the port before the engine used it.
 var errPort = errors.New("engine: another process took the engine's port; try again")
 
-// errExposed means that this user gets no network namespace.
-var errExposed = errors.New("engine: no network namespace")
+var (
+	// errExposed means that this user gets no network namespace.
+	errExposed = errors.New("engine: no network namespace")
+	// errOpen means that the system cannot close the engine's port for others.
+	errOpen = errors.New("engine: its port stays open")
+	// errFewFiles means that the engine ended because it may not open enough files.
+	errFewFiles = errors.New("engine: too few files")
+)
 
 // Start starts an engine and returns when it responds. ctx limits only the
 // start. The engine runs until Stop or Kill, or until this process ends. For an
@@ -140,6 +146,9 @@ func prepare(kind, dir string) (data, key string, err error) {
 		return "", "", fmt.Errorf("engine: data folder: %w", err)
 	}
 	if kind == DynamoDBLocal {
+		if err := os.Chmod(data, 0o700); err != nil { //nolint:gosec // a folder; the names in it have the key
+			return "", "", fmt.Errorf("engine: data folder: %w", err)
+		}
 		if err := adoptShared(data, file); err != nil {
 			return "", "", err
 		}
@@ -220,7 +229,7 @@ func launch(ctx context.Context, o order, stderr io.Writer) (*Engine, error) {
 		return nil, fmt.Errorf("engine: %w", err)
 	}
 	write.Close() // so that the door's end is the end of the output
-	e := &Engine{Kind: o.Program.Kind, child: c, input: input, Exposed: !o.Private && o.Key == "",
+	e := &Engine{Kind: o.Program.Kind, child: c, input: input,
 		URL: "http://" + listener.Addr().String() + "/" + o.Secret}
 	if e.pid, err = e.begin(ctx, o, output); err != nil {
 		e.Kill()
@@ -260,6 +269,7 @@ func (e *Engine) begin(ctx context.Context, o order, output io.ReadCloser) (pid 
 		case r.Error != "":
 			return 0, errors.New(r.Error)
 		}
+		e.Exposed = r.Open
 		return r.Pid, nil
 	}
 }
@@ -282,7 +292,7 @@ var errExited = errors.New("it ended")
 
 // awaitReady returns when the engine responds over HTTP.
 func (b *backend) awaitReady(ctx context.Context) error {
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 5 * time.Second}
+	client := &http.Client{Transport: b.transport, Timeout: 5 * time.Second}
 	for pause := time.Millisecond; ; pause = min(pause*2, 50*time.Millisecond) {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, b.url.String(), nil)
 		if err != nil {
