@@ -108,7 +108,6 @@ export function Question({ title, action, children, done, close }: {
     setBusy(true)
     try {
       await action()
-      leave()
       done()
     } catch (error) {
       setFailure(error instanceof Failure ? error : new Failure(400, '', String(error), ''))
