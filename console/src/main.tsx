@@ -1,6 +1,6 @@
 import { render } from 'preact'
-import { finish } from './app/session'
+import { begin } from './app/session'
 import { Shell } from './app/shell'
 import './style.css'
 
-void finish().then(failed => render(<Shell failed={failed} />, document.getElementById('app')!))
+void begin().then(failed => render(<Shell failed={failed} />, document.getElementById('app')!))

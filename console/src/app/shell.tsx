@@ -1,5 +1,5 @@
 // The frame: sign-in, the menu of what the person may see, and the view of the address.
-import { useEffect } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import { LiveMap } from '../map/map'
 import { Customers, Drivers, Person } from '../people/people'
 import { Reports } from '../reports/reports'
@@ -47,13 +47,20 @@ function Signed() {
   useEffect(() => paint(look.data?.primaryColor), [look.data])
   const ready = useCompany()
   const company = me.data && 'membership' in me.data ? me.data.membership.tenantName : ''
-  useEffect(() => { document.title = company ? `${company} – ${say('title')}` : say('title') }, [company])
+  const here = views.find(([name]) => name === view)?.[0]
+  useEffect(() => { document.title = [here && say(here), company, say('title')].filter(Boolean).join(' – ') }, [company, here])
+  const shown = useRef(route.join('/'))
+  useEffect(() => { // the keyboard goes on in the new view, and a screen reader says it
+    if (shown.current !== route.join('/')) document.getElementById('content')?.focus()
+    shown.current = route.join('/')
+  }, [route])
   return <>
     <button class="skip" onClick={() => document.getElementById('content')?.focus()}>{say('skip')}</button>
     <header>
       <strong>{look.data?.appName ?? company}</strong>
       <nav>{seen.map(([name]) => <a key={name} href={`#/${name}`} {...(view === name ? { 'aria-current': 'page' } : {})}>
         {say(name)}</a>)}</nav>
+      <button onClick={() => void signIn({ change: true })}>{say('changeCompany')}</button>
       <button onClick={() => void signOut()}>{say('signOut')}</button>
     </header>
     <main id="content" tabIndex={-1}>

@@ -1,6 +1,6 @@
 // Parts that every view uses: errors, tables that load as one scrolls, questions.
 import type { ComponentChildren } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { Failure } from './api'
 import { signIn } from './session'
 import { count, say } from './words'
@@ -15,7 +15,8 @@ function explain(failure: Failure): string {
     case 409: return failure.message || say('conflict')
     case 412: return say('conflict')
     case 429: case 503: return say('busy')
-    default: return say('failed', { text: [failure.message, ...failure.details.map(d => `${d.field}: ${d.message}`)].join(' ') })
+    default: return say('failed', { text: [failure.message,
+      ...failure.details.filter(d => !failure.message.includes(d.message)).map(d => `${d.field}: ${d.message}`)].join(' ') })
   }
 }
 
@@ -97,9 +98,13 @@ export function Question({ title, action, children, done, close }: {
   const dialog = useRef<HTMLDialogElement>(null)
   const [failure, setFailure] = useState<Failure | null>(null)
   const [busy, setBusy] = useState(false)
-  useEffect(() => dialog.current?.showModal(), [])
+  const sending = useRef(false)
+  useLayoutEffect(() => dialog.current?.showModal(), [])
+  const leave = () => dialog.current?.close() // the keyboard goes back to where it was
   const submit = async (event: Event) => {
     event.preventDefault()
+    if (sending.current) return // a second click before the button is shown as busy
+    sending.current = true
     setBusy(true)
     try {
       await action()
@@ -107,6 +112,7 @@ export function Question({ title, action, children, done, close }: {
     } catch (error) {
       setFailure(error instanceof Failure ? error : new Failure(400, '', String(error), ''))
       setBusy(false)
+      sending.current = false
     }
   }
   return <dialog ref={dialog} onClose={close} aria-labelledby="question">
@@ -115,7 +121,7 @@ export function Question({ title, action, children, done, close }: {
       {children}
       <Problem failure={failure} />
       <p class="buttons">
-        <button type="button" onClick={close}>{say('keep')}</button>
+        <button type="button" onClick={leave}>{say('keep')}</button>
         <button class="main" disabled={busy}>{say('confirm')}</button>
       </p>
     </form>

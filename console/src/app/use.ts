@@ -80,7 +80,10 @@ export function usePages<T extends { id: string }>(read: (cursor: string | undef
     }
   }, [next, first.data])
   const fresh = new Map((first.data?.items ?? []).map(item => [item.id, item]))
-  const items = [...fresh.values(), ...(more?.items ?? []).filter(item => !fresh.has(item.id))]
+  // What is before the last of the first page, and no longer on it, has left the list.
+  const last = first.data?.items.at(-1)?.id
+  const rest = more?.items.slice(more.items.findIndex(item => item.id === last) + 1) ?? []
+  const items = [...fresh.values(), ...rest.filter(item => !fresh.has(item.id))]
   return { items: first.data === null ? null : items, failure: first.failure ?? failure, more: next !== null, load,
     again: first.again }
 }

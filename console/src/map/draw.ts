@@ -1,6 +1,7 @@
 // Drawing the map on a canvas: zones, trips and drivers, over the company's own map or over
 // an invented grid of streets, which asks no other host for anything.
 import type { Schemas } from '../app/api'
+import { clock } from '../app/words'
 
 export interface Place { lat: number; lng: number }
 
@@ -8,7 +9,12 @@ export interface Marker extends Place {
   id: string
   label: string
   status: Schemas['DriverStatus']
+  at: number // when the phone measured it, in milliseconds since 1970
 }
+
+// A position this old says where a driver was, not where the driver is.
+const fresh = 5 * 60_000
+export const silent = (driver: Marker) => Date.now() + clock.ahead - driver.at > fresh
 
 export interface Ride {
   id: string
@@ -38,6 +44,10 @@ export const project = (view: View, width: number, height: number, at: Place): [
   height / 2 - (north(at.lat) - north(view.lat)) * view.scale,
 ]
 
+// placeAt returns the place of a pixel.
+export const placeAt = (view: View, width: number, height: number, x: number, y: number): Place =>
+  ({ lat: south(north(view.lat) + (height / 2 - y) / view.scale), lng: view.lng + (x - width / 2) / view.scale })
+
 // moved returns the view after a drag of so many pixels.
 export const moved = (view: View, x: number, y: number): View =>
   ({ ...view, lng: view.lng - x / view.scale, lat: south(north(view.lat) + y / view.scale) })
@@ -46,9 +56,12 @@ export const moved = (view: View, x: number, y: number): View =>
 const rings = (zone: Schemas['Zone']): number[][][] =>
   zone.area.type === 'Polygon' ? zone.area.coordinates as number[][][] : (zone.area.coordinates as number[][][][]).flat()
 
-// fitting returns the view that shows everything of a scene.
+// fitting returns the view that shows everything of a scene. Drivers who are away or silent may
+// be far off: they count only if there is nothing else.
 export function fitting(scene: Scene, width: number, height: number): View {
-  const all: Place[] = [...scene.drivers, ...scene.rides.flatMap(r => r.to ? [r.from, r.to] : [r.from]),
+  const near = scene.drivers.filter(d => d.status !== 'OFFLINE' && !silent(d))
+  const rest = near.length + scene.rides.length + scene.zones.length === 0 ? scene.drivers : near
+  const all: Place[] = [...rest, ...scene.rides.flatMap(r => r.to ? [r.from, r.to] : [r.from]),
     ...scene.zones.flatMap(z => rings(z).flat().map(([lng, lat]) => ({ lng: lng!, lat: lat! })))]
   if (all.length === 0) return { lat: 0, lng: 0, scale: 4 }
   let [bottom, top, west, east] = [Infinity, -Infinity, Infinity, -Infinity]
@@ -148,10 +161,12 @@ export function draw(canvas: HTMLCanvasElement, scene: Scene, view: View, chosen
     if (x < -20 || y < -20 || x > width + 20 || y > height + 20) continue
     paint.beginPath()
     paint.arc(x, y, driver.id === chosen ? 9 : 6, 0, 2 * Math.PI)
-    paint.fillStyle = colour(driver.status === 'ONLINE' ? 'free' : driver.status === 'BUSY' ? 'busy' : 'away')
+    const old = silent(driver)
+    const own = colour(driver.status === 'ONLINE' ? 'free' : driver.status === 'BUSY' ? 'busy' : 'away')
+    paint.fillStyle = old ? colour('land') : own
     paint.fill()
     paint.lineWidth = 2
-    paint.strokeStyle = colour('land')
+    paint.strokeStyle = old ? own : colour('land')
     paint.stroke()
   }
 }

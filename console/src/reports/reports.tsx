@@ -7,6 +7,7 @@ import { api, good, type Schemas } from '../app/api'
 import { Field, Problem, Progress } from '../app/ui'
 import { usePolled } from '../app/use'
 import { count, day, money, say, show, state } from '../app/words'
+import { statuses } from '../trips/columns'
 
 type Report = Schemas['ReportSummary']
 
@@ -35,6 +36,9 @@ function useEach<T>(all: T[], read: (one: T) => Promise<Report>) {
 }
 
 const mostDays = 92
+
+// lifeOf sorts statuses as a trip goes through them. One that a newer service has comes last.
+const lifeOf = (status: string) => (statuses.indexOf(status as Schemas['TripStatus']) + 1) || Infinity
 
 export function Reports() {
   const [to, setTo] = useState(day)
@@ -67,9 +71,9 @@ export function Reports() {
     <p class="window">{from} – {to}</p>
     {r && <div class="numbers"><span>{say('completed')} <b>{count(r.completedTrips)}</b></span>
       <span>{say('revenue')} <b>{money(r.revenue, r.currency)}</b></span>
-      <span>{say('online')} <b>{count(r.activeDrivers)}</b></span>
+      <span>{say('onlineNow')} <b>{count(r.activeDrivers)}</b></span>
       <span>{say('customers')} <b>{count(r.totalCustomers)}</b></span></div>}
-    {r && <><h2>{say('byStatus')}</h2><table class="plain"><tbody>{Object.entries(r.tripsByStatus).map(([status, n]) =>
+    {r && <><h2>{say('byStatus')}</h2><table class="plain"><tbody>{Object.entries(r.tripsByStatus).sort(([a], [b]) => lifeOf(a) - lifeOf(b)).map(([status, n]) =>
       <tr key={status}><th scope="row">{state(status)}</th><td class="number">{count(n)}</td>
         <td><meter max={Math.max(1, ...Object.values(r.tripsByStatus))} value={n} aria-label={state(status)} /></td></tr>)}
     </tbody></table></>}
@@ -85,18 +89,21 @@ function Bars({ name, labels, values }: { name: string; labels: string[]; values
   const box = useRef<HTMLDivElement>(null)
   useEffect(() => {
     if (box.current === null || values.length !== labels.length) return
-    const style = getComputedStyle(document.documentElement)
-    const [text, line] = [style.getPropertyValue('--text'), style.getPropertyValue('--main')]
-    const axis = { stroke: text, grid: { stroke: style.getPropertyValue('--edge') } }
+    const colour = (name: string) => () => getComputedStyle(document.documentElement).getPropertyValue(name)
+    const axis = { stroke: colour('--text'), grid: { stroke: colour('--edge'), width: 1 } }
     const plot = new uPlot({
       width: box.current.clientWidth, height: 200, title: name, legend: { show: false }, cursor: { show: false },
-      scales: { x: { time: false } },
+      scales: { x: { time: false, range: () => [-0.6, labels.length - 0.4] }, y: { range: (_, __, most) => [0, Math.max(4, most * 1.05)] } },
       axes: [{ ...axis, values: (_, at) => at.map(i => labels[i]?.replace(/^\d{4}-/, '') ?? '') }, axis],
-      series: [{}, { stroke: line, fill: line, paths: uPlot.paths.bars!({ size: [0.7] }), points: { show: false } }],
+      series: [{}, { stroke: colour('--main'), fill: colour('--main'), paths: uPlot.paths.bars!({ size: [0.7] }), points: { show: false } }],
     }, [labels.map((_, i) => i), values], box.current)
     const resized = new ResizeObserver(([entry]) => plot.setSize({ width: entry!.contentRect.width, height: 200 }))
     resized.observe(box.current)
+    const looks = ['print', '(prefers-color-scheme: dark)'].map(query => matchMedia(query))
+    const repaint = () => plot.redraw()
+    looks.forEach(look => look.addEventListener('change', repaint))
     return () => {
+      looks.forEach(look => look.removeEventListener('change', repaint))
       resized.disconnect()
       plot.destroy()
     }

@@ -29,10 +29,13 @@ export const en = {
   enable: 'Enable', disable: 'Disable', askDisable: 'Disable this account? At once none of its sessions works, until it is enabled again.',
   askEnable: 'Enable this account?',
   time: 'Time', kind: 'Kind', byStatus: 'Trips by status',
-  phoneOrMail: 'Rider (e-mail, phone or name)', origin: 'Origin', destination: 'Destination', lat: 'Latitude', lng: 'Longitude',
+  phoneOrMail: 'Rider (e-mail, phone or name)', origin: 'Origin', destination: 'Destination', lat: 'Latitude of the origin', lng: 'Longitude of the origin',
+  destLat: 'Latitude of the destination', destLng: 'Longitude of the destination',
   service: 'Service type', none: 'None', chooseRider: 'Choose a rider from the list.',
   driverHint: 'name, plate, e-mail or phone', searching: 'Searching the drivers', noMap: 'A part of the map cannot be loaded. Drivers and trips are right.',
   refundedAlready: 'Already refunded: {amount}.',
+  changeCompany: 'Change company', silent: 'No position for 5 minutes', waitingTrip: 'Trip that waits',
+  onlineNow: 'Online now', placeOrigin: 'Set origin on the map', placeDest: 'Set destination on the map', newRider: 'Name of the new rider',
 }
 export type Strings = typeof en
 

@@ -33,10 +33,13 @@ export const es: Strings = {
   enable: 'Activar', disable: 'Desactivar', askDisable: '¿Desactivar esta cuenta? Al momento ninguna de sus sesiones funciona, hasta que se active de nuevo.',
   askEnable: '¿Activar esta cuenta?',
   time: 'Hora', kind: 'Clase', byStatus: 'Viajes por estado',
-  phoneOrMail: 'Pasajero (correo, teléfono o nombre)', origin: 'Origen', destination: 'Destino', lat: 'Latitud', lng: 'Longitud',
+  phoneOrMail: 'Pasajero (correo, teléfono o nombre)', origin: 'Origen', destination: 'Destino', lat: 'Latitud del origen', lng: 'Longitud del origen',
+  destLat: 'Latitud del destino', destLng: 'Longitud del destino',
   service: 'Tipo de servicio', none: 'Ninguno', chooseRider: 'Elija un pasajero de la lista.',
   driverHint: 'nombre, matrícula, correo o teléfono', searching: 'Buscando en los conductores',
   noMap: 'No se puede cargar una parte del mapa. Conductores y viajes son correctos.', refundedAlready: 'Ya reembolsado: {amount}.',
+  changeCompany: 'Cambiar de empresa', silent: 'Sin posición desde hace 5 minutos', waitingTrip: 'Viaje en espera',
+  onlineNow: 'En línea ahora', placeOrigin: 'Fijar el origen en el mapa', placeDest: 'Fijar el destino en el mapa', newRider: 'Nombre del pasajero nuevo',
 }
 
 // What the API calls statuses, ways to pay and events.

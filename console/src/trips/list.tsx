@@ -6,10 +6,7 @@ import { Field, List, Problem } from '../app/ui'
 import { usePages } from '../app/use'
 import { say, state } from '../app/words'
 import { Booking } from './booking'
-import { tripColumns } from './columns'
-
-const statuses: Schemas['TripStatus'][] = ['PENDING', 'SEARCHING', 'COLLECTING_OFFERS', 'WAITING_CUSTOMER', 'SCHEDULED', 'ASSIGNED',
-  'DRIVER_ARRIVED', 'IN_PROGRESS', 'COMPLETED', 'CANCELLED']
+import { statuses, tripColumns } from './columns'
 
 export function Trips() {
   const [status, setStatus] = useState<Schemas['TripStatus'] | ''>('')

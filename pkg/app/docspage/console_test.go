@@ -126,10 +126,6 @@ func TestConsoleInTrouble(t *testing.T) {
 	run(t, ctx, size(1280, 900, "light"), command(network.Enable, network.EnableParams{}))
 	signInToConsole(t, ctx, s, olga)
 	run(t, ctx, open("trips", `//td[.="1 Harbour Street"]`)...)
-	offline := func(is bool) step {
-		return command(network.EmulateNetworkConditionsByRule, network.EmulateNetworkConditionsByRuleParams{
-			MatchedNetworkConditions: []*network.Conditions{{Offline: is, DownloadThroughput: -1, UploadThroughput: -1}}})
-	}
 	const noConnection = `//p[contains(., "No connection")]`
 	run(t, ctx, offline(true), chromedp.WaitVisible(chromedp.Search(noConnection)),
 		chromedp.WaitVisible(chromedp.Search(`//td[.="1 Harbour Street"]`)))
