@@ -154,7 +154,8 @@ func check(all []series) error {
 		}
 		if more(u.mallocs, was.Mallocs, normal) || more(u.bytes, was.Bytes, normal) {
 			faults = append(faults, fmt.Errorf("%s: %d allocations and %d bytes, expected at most %.0f %% more than %d and %d; "+
-				"find the cause, or run make cpu to accept them", s.title(), u.mallocs, u.bytes, 100*normal, was.Mallocs, was.Bytes))
+				"find the cause, or run make cpu to accept them", s.title(), u.mallocs, u.bytes, 100*normal, was.Mallocs,
+				was.Bytes))
 		}
 	}
 	return errors.Join(faults...)

@@ -58,7 +58,10 @@ const dots = `(() => {
 	}
 	const proto = CanvasRenderingContext2D.prototype, arc = proto.arc, fill = proto.fill, clear = proto.fillRect
 	let round = false
-	proto.fillRect = function (...given) { if (given[0] === 0 && given[1] === 0) full = hollow = 0; return clear.apply(this, given) }
+	proto.fillRect = function (...given) {
+		if (given[0] === 0 && given[1] === 0) full = hollow = 0
+		return clear.apply(this, given)
+	}
 	proto.arc = function (...given) { round = true; return arc.apply(this, given) }
 	proto.fill = function (...given) {
 		if (round) this.fillStyle === "#f2efe9" ? hollow++ : full++
@@ -102,7 +105,8 @@ func filling(label, text string) step {
 		if (field) field.value = %q
 		field?.dispatchEvent(new Event("input", {bubbles: true}))
 		return field
-	})([...document.querySelectorAll("dialog label")].find(label => label.firstChild.textContent === %q)?.querySelector("input"))`,
+	})([...document.querySelectorAll("dialog label")].find(label => label.firstChild.textContent === %q)
+		?.querySelector("input"))`,
 		text, label)))
 }
 
@@ -123,7 +127,8 @@ func TestConsoleBooks(t *testing.T) {
 			run(t, ctx, chromedp.Click(button("Book a ride")), filling("Rider (e-mail, phone or name)", "rita"),
 				chromedp.Click(chromedp.Search(`//ul[@class="found"]//button[contains(., "Rita")]`)), filling("Origin", "1 Harbour Street"),
 				chromedp.WaitReady(chromedp.JSPath(`
-					document.querySelector("dialog canvas")?.getContext("2d").getImageData(1, 1, 1, 1).data[3] ? document.body : null`)),
+					document.querySelector("dialog canvas")?.getContext("2d").getImageData(1, 1, 1, 1).data[3] ?
+					document.body : null`)),
 				chromedp.Click(chromedp.CSS("dialog canvas")),
 				chromedp.WaitReady(chromedp.CSS(`dialog button[aria-pressed="true"]:nth-child(2)`)),
 				chromedp.SendKeys(chromedp.CSS("dialog canvas"), kb.ArrowRight), chromedp.Click(chromedp.CSS("dialog canvas")),
@@ -206,8 +211,8 @@ func press(t *testing.T, ctx context.Context, name, key string) {
 	t.Fatalf("the keyboard does not reach %q, but %q", name, met)
 }
 
-// TestConsoleKeyboard: an operator does on each page with the keyboard alone what there is to do. After a question and in
-// a new view the keyboard goes on where the eye is.
+// TestConsoleKeyboard: an operator does on each page with the keyboard alone what there is to do. After a question and
+// in a new view the keyboard goes on where the eye is.
 func TestConsoleKeyboard(t *testing.T) {
 	testkit.Long(t)
 	for device, width := range widths {

@@ -103,7 +103,8 @@ func TestConsoleCompany(t *testing.T) {
 	s := apptest.New(t)
 	rides(t, s, 1)
 	olga := s.Operator(t, "metro", "olga")
-	_, err := person.Store{DB: s.DB}.Join(t.Context(), s.Tenant("harbor"), s.By(), olga.ID, "operator", []string{"VIEW_TRIPS"})
+	_, err := person.Store{DB: s.DB}.Join(t.Context(), s.Tenant("harbor"), s.By(), olga.ID, "operator",
+		[]string{"VIEW_TRIPS"})
 	testkit.Must(t, err)
 	ctx := browser(t)
 	pick := func(company string) {

@@ -34,8 +34,8 @@ var kinds = map[string]kind{
 		"vehicleColor"}, authz.Operators("tenant.drivers:write", "CREATE_DRIVERS"), authz.Driver},
 	"addresses": {[]string{"email", "phone", "externalId", "address", "lat", "lng", "label", "notes"},
 		authz.Operators("tenant.customers:write", "CREATE_CUSTOMERS"), authz.Rider},
-	"trips": {[]string{"email", "phone", "externalId", "tripId", "driverEmail", "driverExternalId", "status", "requestedAt",
-		"completedAt", "originAddress", "originLat", "originLng", "destAddress", "destLat", "destLng", "fare", "paymentType",
+	"trips": {[]string{"email", "phone", "externalId", "tripId", "driverEmail", "driverExternalId", "status",
+		"requestedAt", "completedAt", "originAddress", "originLat", "originLng", "destAddress", "destLat", "destLng", "fare", "paymentType",
 		"notes"}, authz.Operators("tenant.trips:write", "CREATE_TRIPS"), authz.Rider},
 }
 

@@ -85,8 +85,8 @@ func (o Options) former(g Target, cells map[string]string, rider string, driver 
 func (g Target) when(cells map[string]string, column string) (time.Time, *Fault) {
 	in, err := timestamp.ParseInput(strings.Replace(cells[column], " ", "T", 1))
 	if err != nil {
-		return time.Time{}, &Fault{Column: column, Code: "invalid", Message: "Expected a time such as 2026-01-31T08:00:00Z, " +
-			"or 2026-01-31 08:00 in the company's time zone."}
+		return time.Time{}, &Fault{Column: column, Code: "invalid", Message: "Expected a time such as " +
+			"2026-01-31T08:00:00Z, or 2026-01-31 08:00 in the company's time zone."}
 	}
 	at, zoned := in.Zoned()
 	if !zoned && !in.IsDate() {

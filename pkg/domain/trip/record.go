@@ -137,8 +137,9 @@ func (t Trip) Item(tenant table.Tenant, writeShards int) table.Item {
 		Key: Key(tenant, t.ID), Type: "trip", Version: t.Version,
 		G: [4]string{tenant.Partition("TRIPS", shard), tenant.Partition("STATUS", string(t.Status), shard), "",
 			customerPartition(tenant, t.CustomerID)},
-		R:        t.RequestedAt + "#" + t.ID,
-		Attrs:    map[string]any{"status": string(t.Status), "customerId": t.CustomerID, "driverId": nil, "dispatched": nil, "imported": nil},
+		R: t.RequestedAt + "#" + t.ID,
+		Attrs: map[string]any{"status": string(t.Status), "customerId": t.CustomerID, "driverId": nil,
+			"dispatched": nil, "imported": nil},
 		Doc:      d,
 		Preserve: t.Preserve,
 	}
@@ -177,7 +178,8 @@ func FromItem(it table.Item) (Trip, error) {
 		CancellationFee: d.CancellationFee,
 		CommissionRate:  d.CommissionRate, Prices: fare.Snapshot(d.Prices), ScheduledFor: d.ScheduledFor,
 		Engaged: d.Engaged, Rated: d.Rated, RatedRider: d.RatedRider, History: d.History, Before: d.Before,
-		Operators: d.Operators, Dispatched: it.Flag("dispatched"), Imported: it.Flag("imported"), Version: it.Version, Preserve: it.Unknown()}
+		Operators: d.Operators, Dispatched: it.Flag("dispatched"), Imported: it.Flag("imported"), Version: it.Version,
+		Preserve: it.Unknown()}
 	if t.UpdatedAt == "" {
 		t.UpdatedAt = d.last(requestedAt)
 	}

@@ -17,10 +17,10 @@ import (
 )
 
 // newStrict returns an office of a company whose dispatch.driverStatus is strict.
-func newStrict(t testing.TB, riders, drivers int) *office {
+func newStrict(t testing.TB, drivers int) *office {
 	t.Helper()
 	stand := apitest.New(t, testkit.Table(t), append(trip.Rows(), driver.Rows()...)...)
-	w := &office{town: settle(t, stand, 1, riders, drivers), boss: ids.New(ids.Person, apitest.Start)}
+	w := &office{town: settle(t, stand, 1, 1, drivers), boss: ids.New(ids.Person, apitest.Start)}
 	w.token = w.Token(w.tenant, authz.Dashboard, w.boss, "VIEW_TRIPS", "CREATE_TRIPS", "VIEW_DRIVERS")
 	w.allow(-1)
 	w.mode("strict")
@@ -56,7 +56,7 @@ func (w *office) want(what string, n int, status, ride string) {
 // With dispatch.driverStatus strict, a ride makes its driver BUSY, and each of its
 // ends makes the driver ONLINE again.
 func TestStrictStatus(t *testing.T) {
-	w := newStrict(t, 1, 2)
+	w := newStrict(t, 2)
 	set := func(n int, status string) int {
 		return w.Do("PATCH", "/api/v1/me/status", w.tokens[w.drivers[n]], fmt.Sprintf(`{"status":%q}`, status)).Status
 	}
@@ -114,7 +114,7 @@ func TestStrictStatus(t *testing.T) {
 // TestRaceStrict: whatever riders, drivers and operators do at once, a driver has at
 // most one ride, and is BUSY exactly while there is one.
 func TestRaceStrict(t *testing.T) {
-	w := newStrict(t, 1, 3)
+	w := newStrict(t, 3)
 	var trips []string
 	for range 12 {
 		trips = append(trips, w.request().ID)
@@ -169,7 +169,7 @@ func TestRaceStrict(t *testing.T) {
 
 // A disabled driver is OFFLINE in every list, and after a ride that ends later.
 func TestDisabledDriverIsOffline(t *testing.T) {
-	w := newStrict(t, 1, 2)
+	w := newStrict(t, 2)
 	id := w.request().ID
 	w.act(id, "accept", w.driver(), "")
 	w.disable(w.drivers[0]) // as an older build did, which kept the status
@@ -203,7 +203,7 @@ func TestDisabledDriverIsOffline(t *testing.T) {
 // One batch reads a trip and its driver, and may read the driver before a ride begins
 // and the trip after. Whatever ends the ride then still frees the driver.
 func TestStrictStatusOfATornRead(t *testing.T) {
-	w := newStrict(t, 1, 1)
+	w := newStrict(t, 1)
 	for name, end := range map[string]func(trip.Trip) (trip.Trip, error){
 		"cancel":   func(tr trip.Trip) (trip.Trip, error) { return tr.Cancel(trip.BySystem(), w.Now(), nil) },
 		"unassign": func(tr trip.Trip) (trip.Trip, error) { return tr.Unassign(trip.BySystem(), nil, w.Now()) },
