@@ -65,6 +65,9 @@ func (c *Check) Tenant(ctx context.Context, t table.Tenant) error {
 		maps.DeleteFunc(lacks, func(id string, _ told) bool { return late[id].times > 0 })
 		return len(lacks) == 0 || look == reconcile.Patience, nil
 	})
+	if err := ignoreDeleted(ctx, t, seen); err != nil {
+		return fmt.Errorf("looking for deleted trips: %w", err)
+	}
 	for _, id := range slices.Sorted(maps.Keys(lacks)) {
 		c.Report("event", lacks[id].trip+" "+id, lacks[id].kind, "missing in the feed")
 	}
@@ -171,6 +174,31 @@ func (c *Check) trip(tr trip.Trip, was event.Emitted, seen, lacks map[string]tol
 	if log[0].From != nil { // the log has dropped its first entries
 		maps.DeleteFunc(seen, func(_ string, one told) bool { return one.trip == tr.ID && one.at < log[0].At })
 	}
+}
+
+// ignoreDeleted takes the events of deleted trips out of those that were seen. Their
+// logs went with the trips. What the feed has of a trip stays.
+func ignoreDeleted(ctx context.Context, t table.Tenant, seen map[string]told) error {
+	trips := map[string]bool{} // whether they were deleted
+	for _, one := range seen {
+		if one.trip != "" {
+			trips[one.trip] = false
+		}
+	}
+	var keys []table.Key
+	ids := slices.Sorted(maps.Keys(trips))
+	for _, id := range ids {
+		keys = append(keys, trip.Key(t, id), event.EmittedKey(t, trip.Key(t, id)))
+	}
+	items, err := t.BatchAll(ctx, keys...)
+	if err != nil {
+		return err
+	}
+	for i, id := range ids {
+		trips[id] = !items[2*i].Found() && items[2*i+1].Found()
+	}
+	maps.DeleteFunc(seen, func(_ string, one told) bool { return trips[one.trip] })
+	return nil
 }
 
 // settledKey stands for the event of a settlement, whose identifier the log does not

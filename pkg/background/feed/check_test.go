@@ -42,7 +42,12 @@ func TestCheckNamesWhatDiffers(t *testing.T) {
 	if got := w.check(); len(got) > 0 {
 		t.Fatalf("the feed is the logs, and the check finds %q", got)
 	}
-	all := w.all()
+	deleted := w.delete(len(w.trips) - 1)
+	run()
+	if got := w.check(); len(got) > 0 {
+		t.Errorf("a trip was deleted, and the check finds %q", got)
+	}
+	all := slices.DeleteFunc(w.all(), func(e event.Event) bool { return e.Data.TripID == deleted })
 	gone, twice, other := all[1], all[3], all[5]
 	heads, err := event.Heads(t.Context(), w.tenant, []int{0})
 	testkit.Must(t, err)
@@ -70,6 +75,17 @@ func TestCheckNamesWhatDiffers(t *testing.T) {
 	if now := w.check(); len(now) != 5 {
 		t.Errorf("after a change that the feed has not got the check finds %q", now)
 	}
+}
+
+// delete deletes a trip as an operator does.
+func (w *world) delete(n int) string {
+	w.t.Helper()
+	id := w.trips[n].ID
+	tx := w.tenant.Write()
+	tx.Delete(trip.Key(w.tenant, id))
+	testkit.Must(w.t, tx.Commit(w.t.Context()))
+	w.trips = slices.Delete(w.trips, n, n+1)
+	return id
 }
 
 // emitted returns what the feed has of a trip.
