@@ -175,16 +175,15 @@ func (w *world) completeRide(ctx context.Context) (load, error) {
 	if err := idle(); err != nil {
 		return load{}, err
 	}
-	w.keys.start()
+	w.keys.take()
 	if _, err := w.drives(ctx, idle, "accept", "arrived", "start", "complete"); err != nil {
 		return load{}, err
 	}
 	if err := idle(); err != nil {
 		return load{}, err
 	}
-	w.keys.mu.Lock()
-	defer w.keys.mu.Unlock()
-	return w.keys.all, nil
+	_, all := w.keys.take()
+	return all, nil
 }
 
 // billOf returns the tables with the costs of the operations, of a ride and of

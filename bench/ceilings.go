@@ -121,7 +121,7 @@ func (w *world) count(out usage, prepare func() (func() error, error)) (usage, e
 		if err != nil {
 			return out, err
 		}
-		w.keys.start()
+		w.keys.take()
 		w.logged.Store(0)
 		w.seen.Usage.Sequential = 0
 		if err := send(); err != nil {
@@ -130,13 +130,14 @@ func (w *world) count(out usage, prepare func() (func() error, error)) (usage, e
 		if i == 0 {
 			continue
 		}
-		out.all.reads += w.keys.all.reads / requests
-		out.all.writes += w.keys.all.writes / requests
+		taken, all := w.keys.take()
+		out.all.reads += all.reads / requests
+		out.all.writes += all.writes / requests
 		out.logged = int(w.logged.Load())
 		if n := w.seen.Usage.Sequential; n > 0 { // only the API reports it; for other requests, 2 is assumed
 			out.trips = n
 		}
-		for key, l := range w.keys.loads {
+		for key, l := range taken {
 			sum, shape := loads[w.shape(key)], w.shape(key)
 			loads[shape] = load{sum.reads + l.reads/requests, sum.writes + l.writes/requests}
 		}

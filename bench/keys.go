@@ -29,11 +29,14 @@ type keys struct {
 	all   load            // units of all requests; writes include those of the indexes
 }
 
-// start resets the records.
-func (k *keys) start() {
+// take returns the records since the last take, and begins anew. Requests that are
+// still under way count for the next.
+func (k *keys) take() (loads map[string]load, all load) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	loads, all = k.loads, k.all
 	k.loads, k.all = map[string]load{}, load{}
+	return loads, all
 }
 
 // texts decodes the string values of attributes; keys are strings.

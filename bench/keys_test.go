@@ -11,7 +11,7 @@ import (
 // and an index only the units of its entries.
 func TestKeysNote(t *testing.T) {
 	k := &keys{}
-	k.start()
+	k.take()
 	for _, c := range [][3]string{
 		{"DynamoDB_20120810.BatchGetItem", `{"RequestItems":{"t":{"Keys":[{"pk":{"S":"A#1"}},{"pk":{"S":"A#2"}}]}}}`,
 			`{"ConsumedCapacity":[{"CapacityUnits":2}]}`},

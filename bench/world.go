@@ -103,7 +103,7 @@ func newWorld(ctx context.Context, trips, shards int) (*world, error) {
 	w := &world{trips: trips, shards: shards, tokens: map[authz.Audience]string{}, ids: map[string]string{}}
 	if shards > 0 {
 		w.keys = &keys{}
-		w.keys.start()
+		w.keys.take()
 	}
 	return w.start(ctx)
 }

@@ -37,7 +37,7 @@ func importCommand(c *cli) *cobra.Command {
 	var o imports.Options
 	var dry bool
 	cmd.Flags().StringVar(&slug, "tenant", "", "the tenant's `SLUG`; required")
-	cmd.Flags().StringVar(&o.Kind, "kind", "", "`customers|drivers|addresses|trips`; required")
+	cmd.Flags().StringVar(&o.Kind, "kind", "", "`KIND` of the rows: customers, drivers, addresses or trips; required")
 	cmd.Flags().StringVar(&o.Format, "format", "csv", "`csv|ndjson`")
 	cmd.Flags().StringVar(&o.Key, "key", "email", "how a person is found, `email|phone|externalId`")
 	cmd.Flags().StringVar(&o.Encoding, "encoding", "utf-8", "`utf-8|latin1`")
