@@ -124,6 +124,7 @@ type target struct {
 	key     table.Key
 	emitted table.Key
 	old     table.Item // before the first record; not Found if that created the item
+	last    table.Item // the newest that the records have
 	settled bool       // the trip has a receipt
 }
 
@@ -131,13 +132,16 @@ type target struct {
 func targetsOf(t table.Tenant, changes []stream.Change) []target {
 	var out []target
 	for _, c := range changes {
-		one := target{key: c.Key, old: c.Old}
+		one := target{key: c.Key, old: c.Old, last: c.Last}
 		if c.Type() == "receipt" {
 			one = target{key: table.Key{PK: c.Key.PK, SK: "TRIP"}, settled: true}
 		}
 		one.emitted = event.EmittedKey(t, one.key)
 		if i := slices.IndexFunc(out, func(t target) bool { return t.key == one.key }); i >= 0 {
 			out[i].settled = out[i].settled || one.settled
+			if one.last.Key == one.key {
+				out[i].old, out[i].last = one.old, one.last
+			}
 			continue
 		}
 		out = append(out, one)
@@ -183,6 +187,9 @@ func (f Function) round(ctx context.Context, t table.Tenant, changes []stream.Ch
 		s := subject{item: items[0], now: now}
 		if items = items[1:]; one.settled {
 			s.receipt, items = items[0], items[1:]
+		}
+		if !s.item.Found() && stored[i].Found() {
+			s.item = one.last // deleted before the feed told all of it
 		}
 		p, err := s.piece(stored[i], one.old)
 		if err != nil {

@@ -167,6 +167,36 @@ func TestOlderItemsTellOnlyOfTheirChange(t *testing.T) {
 	}
 }
 
+// TestDeletedTripIsToldToItsEnd: the feed tells what happened to a trip that was deleted
+// before the feed had told it, also if one batch has the last change and the removal.
+func TestDeletedTripIsToldToItsEnd(t *testing.T) {
+	for name, merged := range map[string]bool{"removal alone": false, "change and removal": true} {
+		w := newWorld(t, testkit.Name(t, schema.Options{StreamOff: true}), 5, 1)
+		w.request()
+		key := trip.Key(w.tenant, w.trips[0].ID)
+		first := w.read(key)
+		testkit.Must(t, feed.Step(w.function(), t.Context(), []stream.Change{{Key: key, New: first, Last: first}}))
+		w.now = w.now.Add(time.Second)
+		w.move(0)
+		last := w.read(key)
+		w.delete(0)
+		removed := stream.Change{Key: key, Old: last, Last: last}
+		if merged {
+			removed.Old = first
+		}
+		for range 2 {
+			testkit.Must(t, feed.Step(w.function(), t.Context(), []stream.Change{removed}))
+		}
+		var got []string
+		for _, e := range w.all() {
+			got = append(got, e.Type)
+		}
+		if want := []string{"trip.requested", "trip.accepted"}; !slices.Equal(got, want) {
+			t.Errorf("%s: the feed tells %q, want %q", name, got, want)
+		}
+	}
+}
+
 func (w *world) read(key table.Key) table.Item {
 	w.t.Helper()
 	it, err := w.tenant.Get(w.t.Context(), key)

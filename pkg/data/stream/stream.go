@@ -20,6 +20,7 @@ type Change struct {
 	Key   table.Key
 	Old   table.Item // oldest image before a record; not Found if the first record created the item
 	New   table.Item // newest image; not Found if the item was removed
+	Last  table.Item // newest image; of a removed item, the one that was removed
 	First string     // sequence number of the item's first record in the batch
 }
 
@@ -43,18 +44,19 @@ func Changes(event events.DynamoDBEvent) []Change {
 		if !ok {
 			continue
 		}
-		version := newer.Version
+		last := newer
 		if !newer.Found() {
-			version = older.Version
+			last = older
 		}
+		version := last.Version
 		i, seen := at[key]
 		if !seen {
 			at[key], newest[key] = len(out), version
-			out = append(out, Change{key, older, newer, record.Change.SequenceNumber})
+			out = append(out, Change{key, older, newer, last, record.Change.SequenceNumber})
 			continue
 		}
 		if version >= newest[key] {
-			out[i].New, newest[key] = newer, version
+			out[i].New, out[i].Last, newest[key] = newer, last, version
 		}
 		if older.Found() && out[i].Old.Found() && older.Version < out[i].Old.Version {
 			out[i].Old = older
