@@ -140,8 +140,8 @@ func TestImports(t *testing.T) {
 	}{
 		{"github.com/nyaruka/phonenumbers", []string{"svc/pkg/base/phone/plans"}, "it is five megabytes"},
 		{"svc/pkg/base/phone/plans", []string{"svc/cmd/svc", "svc/functions/projection", "svc/functions/jobs",
-			"svc/functions/trips", "svc/functions/fleet", "svc/functions/mcp", "svc/pkg/edge/api/apitest"},
-			"only a function that reads phones may link the numbering plans"},
+			"svc/functions/trips", "svc/functions/fleet", "svc/functions/mcp", "svc/pkg/edge/api/apitest",
+			"svc/pkg/app/apptest"}, "only a function that reads phones may link the numbering plans"},
 		{"github.com/lestrrat-go/jwx/", []string{"svc/pkg/access/signing"},
 			"a later major version must be a change of one package"},
 		{"github.com/guregu/dynamo/", []string{"svc/pkg/data/table"}, "the guard and the handles must see every request"},

@@ -328,6 +328,8 @@ func TestToolCallCostsWhatTheRequestCosts(t *testing.T) {
 	const ride = `{"originAddress":"A","originLat":1,"originLng":2}`
 	token, keyed := s.agent(t, rider), map[string]string{"Idempotency-Key": "one"}
 	asked := s.call(t, toolCall(address, token, request, ride))
+	s.Do(t, apptest.Request{Method: http.MethodPost, Path: "/api/v1/me/trips", Token: s.Token(t, rider), Body: ride}).
+		Must(t, 201) // the first ride of a process reads whether there are zones
 	for _, c := range []struct{ direct, tool apptest.Request }{
 		{apptest.Request{Method: http.MethodPost, Path: "/api/v1/me/trips", Token: s.Token(t, rider), Body: ride,
 			Header: keyed}, agree(address, token, request, ride, asked)},

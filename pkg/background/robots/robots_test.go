@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -390,15 +391,15 @@ func TestAdvanceTellsAll(t *testing.T) {
 	if diff := cmp.Diff([]string{"true 30m0s PENDING\n", "true 30m0s COMPLETED\n"}, told); diff != "" {
 		t.Error(diff)
 	}
-	sends := 0
+	var sends atomic.Int64
 	testkit.Must(t, webhook.Due(w.DB, w.Now).Sweep(t.Context(), func(_ context.Context, k due.Task) error {
 		if strings.Contains(k.ID, `"advance":1800`) && k.Tenant == w.tn.ID() {
-			sends++
+			sends.Add(1)
 		}
 		return nil
 	}))
-	if sends != 2 {
-		t.Errorf("the sender of webhooks was told %d times", sends)
+	if sends.Load() != 2 {
+		t.Errorf("the sender of webhooks was told %d times", sends.Load())
 	}
 }
 

@@ -254,7 +254,7 @@ func TestBudgets(t *testing.T) {
 	within("request", 2, 7, 4) // the trip, and the rider's open trips
 	for _, action := range []string{"accept", "arrived", "start"} {
 		w.act(made.ID, action, w.driver(), "", "Idempotency-Key", action)
-		within(action, 2, 7, 2+2)
+		within(action, 2, 8, 2+2)
 	}
 	w.act(made.ID, "complete", w.driver(), `{"finalFare":18.5,"actualDistance":6.4,"actualDuration":1200}`)
 	within("complete", 2, 7, 2)
