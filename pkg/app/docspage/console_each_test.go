@@ -70,8 +70,8 @@ const dots = `(() => {
 	}
 })()`
 
-// TestConsoleAges: a driver whose position is ten minutes old looks so on the map, and is counted. Another position ages
-// while nothing is received. A driver who is away and far off does not make the map small.
+// TestConsoleAges: a driver whose position is ten minutes old looks so on the map, and is counted. Another
+// position ages while nothing is received. A driver who is away and far off does not make the map small.
 func TestConsoleAges(t *testing.T) {
 	testkit.Long(t)
 	for device, width := range widths {
@@ -157,8 +157,8 @@ func TestConsoleBooks(t *testing.T) {
 	}
 }
 
-// TestConsoleLists: each list holds few rows and reads its next page as one scrolls. What leaves a list after its second
-// page was read is not shown any more.
+// TestConsoleLists: each list holds few rows and reads its next page as one scrolls. What leaves a list after
+// its second page was read is not shown any more.
 func TestConsoleLists(t *testing.T) {
 	testkit.Long(t)
 	s := apptest.New(t)

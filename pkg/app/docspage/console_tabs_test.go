@@ -35,8 +35,8 @@ func front() step { return command(page.BringToFront, cdp.Empty{}) }
 // duplicate opens the console again with a copy of what the tab keeps, as a browser duplicates a tab.
 const duplicate = `void window.open(location.href)`
 
-// TestConsoleTabs: a duplicated tab gets tokens of its own without a password. No tab ends the tokens of another when it
-// renews its own, is loaded again, or is closed.
+// TestConsoleTabs: a duplicated tab gets tokens of its own without a password. No tab ends the tokens of
+// another when it renews its own, is loaded again, or is closed.
 func TestConsoleTabs(t *testing.T) {
 	testkit.Long(t)
 	s := apptest.New(t)

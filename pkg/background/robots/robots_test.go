@@ -224,7 +224,7 @@ func TestLate(t *testing.T) {
 // a step is made.
 func TestOrders(t *testing.T) {
 	w := newTown(t, 8)
-	for range 150 {
+	for range 250 {
 		w.Advance(5 * time.Second)
 		var wait sync.WaitGroup
 		for range 2 { // two processes at once

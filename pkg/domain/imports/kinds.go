@@ -35,8 +35,8 @@ var kinds = map[string]kind{
 	"addresses": {[]string{"email", "phone", "externalId", "address", "lat", "lng", "label", "notes"},
 		authz.Operators("tenant.customers:write", "CREATE_CUSTOMERS"), authz.Rider},
 	"trips": {[]string{"email", "phone", "externalId", "tripId", "driverEmail", "driverExternalId", "status",
-		"requestedAt", "completedAt", "originAddress", "originLat", "originLng", "destAddress", "destLat", "destLng", "fare", "paymentType",
-		"notes"}, authz.Operators("tenant.trips:write", "CREATE_TRIPS"), authz.Rider},
+		"requestedAt", "completedAt", "originAddress", "originLat", "originLng", "destAddress", "destLat", "destLng", "fare",
+		"paymentType", "notes"}, authz.Operators("tenant.trips:write", "CREATE_TRIPS"), authz.Rider},
 }
 
 // Kinds returns the names of the kinds, sorted.
