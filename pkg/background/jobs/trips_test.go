@@ -143,8 +143,8 @@ func TestImportOfTripsWithFaults(t *testing.T) {
 	}
 	file += row("tripId", "right")
 	job := imported(t, s, boss, `{"kind": "trips"}`, []byte(file))
-	faults := apptest.JSON[struct{ Items []imports.Fault }](t, s.Get(t, boss, "/api/v1/imports/"+job.ID+"/errors?limit=50").
-		Must(t, 200)).Items
+	path := "/api/v1/imports/" + job.ID + "/errors?limit=50"
+	faults := apptest.JSON[struct{ Items []imports.Fault }](t, s.Get(t, boss, path).Must(t, 200)).Items
 	if job.Created != 1 || len(faults) != len(wrong)+1 {
 		t.Errorf("%s: %+v", counts(job), faults)
 	}
