@@ -104,10 +104,10 @@ func (a *authorization) recognizePage(baseURL string) {
 
 // skipsConsent reports whether the trust of company or platform takes the place
 // of the person's consent. The person must have seen where they are: on the sign-in
-// page of this request, on a page of an earlier one, or, for the console, when they
-// picked another company. Another program on the
-// device may receive the code at any address that is not https, but not at the
-// console's: this service itself is there.
+// page of this request, or on a page of an earlier one. For the console it is enough
+// that they picked the company on a page of this request. Another program on the device
+// may receive the code at any address that is not https, but not at the console's: this
+// service itself is there.
 func (d *decisions) skipsConsent(a *authorization, consent, actor table.Item) bool {
 	return a.trusted && !a.asks("consent") && (a.ofPage == consoleName || strings.HasPrefix(a.redirectURI, "https://")) &&
 		(a.session.FreshFor(a.name(), d.now()) || inForce(consent, actor) ||

@@ -99,7 +99,7 @@ func TestConsoleAges(t *testing.T) {
 	}
 }
 
-// filling puts a text into the field of the label, as if a person had typed it.
+// filling puts a text into the field that has the label, as if a person had typed it.
 func filling(label, text string) step {
 	return chromedp.WaitReady(chromedp.JSPath(fmt.Sprintf(`(field => {
 		if (field) field.value = %q

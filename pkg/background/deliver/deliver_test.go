@@ -349,7 +349,7 @@ func TestEndedDuringDelivery(t *testing.T) {
 }
 
 // TestEndedWhileConnecting: when an endpoint ends before its connection is open, not a
-// byte is sent. Without an end, the event arrives.
+// byte is sent. An endpoint that has not ended gets the event.
 func TestEndedWhileConnecting(t *testing.T) {
 	patch := func(body string) func(*world, string) {
 		return func(w *world, id string) { w.Want(200, nil, "PATCH", "/api/v1/webhooks/"+id, w.operator, body) }

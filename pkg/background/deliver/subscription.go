@@ -14,9 +14,9 @@ import (
 // it is the subscription of an agent whose access has ended.
 var errEnded = errors.New("the endpoint has ended")
 
-// stands returns errEnded if the endpoint may get no message now, as it was read before.
-// It removes a subscription whose access has ended. An error of the table is a
-// tableError.
+// stands returns errEnded if the endpoint may get no message now: it is not as it was
+// read before, or it is a subscription whose access has ended. Such a subscription it
+// removes. An error of the table is a tableError.
 func (w Worker) stands(ctx context.Context, t table.Tenant, was *webhook.Record) error {
 	p, keys := w.DB.Platform("CLIENT"), []table.Key{webhook.Key(t)}
 	if was.Subscription != nil {

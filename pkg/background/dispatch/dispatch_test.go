@@ -353,8 +353,9 @@ func TestScheduled(t *testing.T) {
 	}
 }
 
-// Ahead of the time, waves of offers end one after the other, and a scheduled trip
-// becomes pending. What is due later stays, and a live tenant stays as it is.
+// TestAdvance: when a sandbox goes ahead, its waves of offers end one after the other, and
+// its scheduled trip becomes pending. Steps that are due later do not happen. A live
+// tenant stays as it is.
 func TestAdvance(t *testing.T) {
 	w := newWorld(t, func(d *settings.Dispatch) {
 		d.WaveSize, d.MaxWaves, d.OfferTimeoutSeconds, d.ScheduledLead = 1, 3, 20, 15

@@ -1,11 +1,9 @@
 package erasure_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io/fs"
-	"mime/multipart"
 	"net/http"
 	"os"
 	"strings"
@@ -62,31 +60,13 @@ func until[J any](t *testing.T, s *apptest.Service, token, path string, status f
 	}
 }
 
-func upload(t *testing.T, u api.Upload, file string) {
-	t.Helper()
-	var body bytes.Buffer
-	form := multipart.NewWriter(&body)
-	for name, value := range u.Fields {
-		testkit.Must(t, form.WriteField(name, value))
-	}
-	part, err := form.CreateFormFile("file", "people.csv")
-	testkit.Must(t, err)
-	_, err = part.Write([]byte(file))
-	testkit.Must(t, err)
-	testkit.Must(t, form.Close())
-	res, err := http.Post(u.URL, form.FormDataContentType(), &body)
-	testkit.Must(t, err)
-	res.Body.Close()
-	if res.StatusCode != 204 {
-		t.Fatalf("the upload: %d", res.StatusCode)
-	}
-}
-
 // brought imports a file of people, and returns the job when it is done.
 func brought(t *testing.T, s *apptest.Service, token, options, file string) imports.Job {
 	t.Helper()
 	job := apptest.JSON[imports.Job](t, s.Post(t, token, "/api/v1/imports", options).Must(t, 201))
-	upload(t, *job.Upload, file)
+	if status, text := apptest.Upload(t, *job.Upload, []byte(file)); status != 204 {
+		t.Fatalf("the upload: %d %s", status, text)
+	}
 	return until(t, s, token, "/api/v1/imports/"+job.ID, func(j imports.Job) string { return string(j.Status) }, "DONE",
 		"FAILED")
 }

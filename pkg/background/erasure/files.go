@@ -13,10 +13,10 @@ import (
 // remove deletes files whose names begin so. After a restore there are no files to
 // delete: the erasure before it has deleted them.
 func (p person) remove(ctx context.Context, names ...string) error {
+	if p.files == nil {
+		return nil
+	}
 	for _, name := range names {
-		if p.files == nil {
-			return nil
-		}
 		if err := p.files.Remove(ctx, name); err != nil {
 			return err
 		}

@@ -7,8 +7,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"mime/multipart"
-	"net/http"
 	"strings"
 	"sync"
 	"testing"
@@ -27,27 +25,6 @@ import (
 	"svc/pkg/local/files"
 	"svc/pkg/local/testkit"
 )
-
-// send sends a file as a form, and returns the status and the body.
-func send(t *testing.T, u api.Upload, file []byte) (int, string) {
-	t.Helper()
-	var body bytes.Buffer
-	form := multipart.NewWriter(&body)
-	for name, value := range u.Fields {
-		testkit.Must(t, form.WriteField(name, value))
-	}
-	part, err := form.CreateFormFile("file", "people.csv")
-	testkit.Must(t, err)
-	_, err = part.Write(file)
-	testkit.Must(t, err)
-	testkit.Must(t, form.Close())
-	res, err := http.Post(u.URL, form.FormDataContentType(), &body)
-	testkit.Must(t, err)
-	defer res.Body.Close()
-	var text bytes.Buffer
-	_, _ = text.ReadFrom(res.Body)
-	return res.StatusCode, text.String()
-}
 
 func beginImport(t *testing.T, s *apptest.Service, token, body string) imports.Job {
 	t.Helper()
@@ -71,7 +48,7 @@ func importDone(t *testing.T, s *apptest.Service, token, id string) imports.Job 
 func imported(t *testing.T, s *apptest.Service, token, body string, file []byte) imports.Job {
 	t.Helper()
 	job := beginImport(t, s, token, body)
-	if status, text := send(t, *job.Upload, file); status != 204 {
+	if status, text := apptest.Upload(t, *job.Upload, file); status != 204 {
 		t.Fatalf("the upload: %d %s", status, text)
 	}
 	return importDone(t, s, token, job.ID)
@@ -238,7 +215,7 @@ func TestImportIsBounded(t *testing.T) {
 		})
 	}
 	job := beginImport(t, s, token, `{"kind":"customers"}`)
-	if status, text := send(t, *job.Upload, make([]byte, imports.MaxBytes+1)); status != 400 ||
+	if status, text := apptest.Upload(t, *job.Upload, make([]byte, imports.MaxBytes+1)); status != 400 ||
 		!strings.Contains(text, "50000000") {
 		t.Errorf("a file that is too large: %d %s", status, text)
 	}
@@ -270,12 +247,13 @@ func TestImportBelongsToItsOperator(t *testing.T) {
 			forged.Fields[k] = v
 		}
 		forged.Fields[field] = value
-		if status, text := send(t, forged, []byte("email\n")); status != 403 {
+		if status, text := apptest.Upload(t, forged, []byte("email\n")); status != 403 {
 			t.Errorf("another %s: %d %s", field, status, text)
 		}
 	}
 	s.Clock.Advance(16 * time.Minute)
-	if status, text := send(t, *job.Upload, []byte("email\n")); status != 403 || !strings.Contains(text, "expired") {
+	status, text := apptest.Upload(t, *job.Upload, []byte("email\n"))
+	if status != 403 || !strings.Contains(text, "expired") {
 		t.Errorf("an expired address: %d %s", status, text)
 	}
 }
@@ -296,7 +274,7 @@ func TestImportsAtOnce(t *testing.T) {
 	}
 	var wait sync.WaitGroup
 	for i := range two {
-		send(t, *two[i].Upload, []byte(file.String()))
+		apptest.Upload(t, *two[i].Upload, []byte(file.String()))
 		wait.Go(func() { _ = s.Runtime.Scheduled()["JobsFunction"](context.Background()) })
 	}
 	wait.Wait()
@@ -314,7 +292,7 @@ func TestRevokedImport(t *testing.T) {
 	job := beginImport(t, s, token, `{"kind":"customers"}`)
 	_, err := person.Store{DB: s.DB}.Revoke(t.Context(), s.Tenant("metro"), s.By(), op.ID, "CREATE_CUSTOMERS")
 	testkit.Must(t, err)
-	send(t, *job.Upload, []byte("email,name\nr1@metro.example,Ann One\n"))
+	apptest.Upload(t, *job.Upload, []byte("email,name\nr1@metro.example,Ann One\n"))
 	if got := importDone(t, s, token, job.ID); got.Status != imports.Failed || got.Created != 0 ||
 		!strings.Contains(*got.Error, "may not do it any more") {
 		t.Errorf("%s %v", counts(got), got.Error)
@@ -395,7 +373,7 @@ func TestImportKilledAnywhere(t *testing.T) {
 	job := quietly[imports.Job](t, s, token, "/api/v1/imports", `{"kind":"customers"}`, imports.Rows())
 	store := s.Runtime.Files.(*files.Folder)
 	store.Received = nil // the service's own runner does not see the file
-	send(t, *job.Upload, []byte(file.String()))
+	apptest.Upload(t, *job.Upload, []byte(file.String()))
 	d := &dying{Files: store, at: 1}
 	runner, clock := asleep(s, d)
 	runner.Time = time.Nanosecond
@@ -424,9 +402,9 @@ func TestImportOfAReplacedFile(t *testing.T) {
 	job := quietly[imports.Job](t, s, token, "/api/v1/imports", `{"kind":"customers"}`, imports.Rows())
 	store := s.Runtime.Files.(*files.Folder)
 	store.Received = nil
-	send(t, *job.Upload, []byte("email,name\none@metro.example,One\n"))
+	apptest.Upload(t, *job.Upload, []byte("email,name\none@metro.example,One\n"))
 	runner, _ := asleep(s, &replacing{Files: store, then: func() {
-		send(t, *job.Upload, []byte("email,name\ntwo@metro.example,Two\n"))
+		apptest.Upload(t, *job.Upload, []byte("email,name\ntwo@metro.example,Two\n"))
 	}})
 	runner.Time = time.Nanosecond
 	testkit.Must(t, runner.Run(t.Context()))

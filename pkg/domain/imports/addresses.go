@@ -27,11 +27,19 @@ func (o Options) save(cells map[string]string) (s address.Save, f *Fault) {
 	return s, faultOf(s.Check(), nil)
 }
 
+// rider returns the identifier of the customer whom a row names.
+func (a *applying) rider(cells map[string]string) (string, *Fault) {
+	if id := a.actor(cells); id != "" {
+		return id, nil
+	}
+	return "", &Fault{Column: a.Key, Code: "unknown", Message: "No customer has this " + a.Key +
+		". Import the customers first."}
+}
+
 func (a *applying) address(ctx context.Context, row Row) (*Fault, error) {
-	id := a.actor(row.Cells)
-	if id == "" {
-		return &Fault{Column: a.Key, Code: "unknown", Message: "No customer has this " + a.Key + ". Import the customers " +
-			"first."}, nil
+	id, f := a.rider(row.Cells)
+	if f != nil {
+		return f, nil
 	}
 	s, f := a.save(row.Cells)
 	if f != nil {

@@ -153,8 +153,8 @@ func indexKey(t table.Tenant, audience authz.Audience, key, value string) table.
 	return t.Key("IMPORTED", "IMPORTED", string(audience), key, ids.Hash(t.ID()+"\x00"+value))
 }
 
-// Forget deletes the rows that lead to a person by the external id or the number
-// (E.164, digits).
+// Forget deletes the rows by which an import finds a person: the row of the external id
+// and the row of the phone number (the digits of E.164).
 func Forget(ctx context.Context, t table.Tenant, audience authz.Audience, id, external, number string) error {
 	return table.Retry(ctx, func(ctx context.Context) error {
 		rows, err := t.Batch(ctx, indexKey(t, audience, "externalId", external), indexKey(t, audience, "phone", number))

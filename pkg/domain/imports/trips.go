@@ -112,7 +112,8 @@ func (a *applying) tripKey(cells map[string]string) table.Key {
 	return trip.Key(a.g.Tenant, trip.FormerID(a.g.Tenant, cells["tripId"]))
 }
 
-// driver returns the driver whom a row of a ride names; nil if it names none.
+// driver returns the identifier of the driver whom a row of a ride names. It returns nil
+// if the row names no driver.
 func (a *applying) driver(cells map[string]string) (*string, *Fault) {
 	keys := a.driverKeys(cells)
 	for _, key := range keys {
@@ -130,10 +131,9 @@ func (a *applying) driver(cells map[string]string) (*string, *Fault) {
 }
 
 func (a *applying) trip(row Row) (*Fault, error) {
-	rider := a.actor(row.Cells)
-	if rider == "" {
-		return &Fault{Column: a.Key, Code: "unknown", Message: "No customer has this " + a.Key + ". Import the customers " +
-			"first."}, nil
+	rider, f := a.rider(row.Cells)
+	if f != nil {
+		return f, nil
 	}
 	driver, f := a.driver(row.Cells)
 	if f != nil {

@@ -96,9 +96,9 @@ func (d Desk) with(who caller) Desk {
 	return d
 }
 
-// likely returns the caller by what was read together with the checks, the zero caller
-// if that leaves a doubt. It reads nothing: the transaction checks that the customer has
-// the number, and that the number's row names nobody else.
+// likely returns the caller without a read of its own, from what was read together with
+// the checks. If that leaves a doubt, it returns the zero caller. The transaction checks
+// that the customer has the number, and that the number's row names nobody else.
 func (d Desk) likely(ctx context.Context, b Booking, n phone.Number) (caller, error) {
 	var row table.Item
 	var err error

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// TestStrangerInTheQueue: an engine to which somebody else connected first is not
-// used, also if that connection has ended since.
+// TestStrangerInTheQueue: if somebody else connected to an engine first, that engine is
+// not used. This holds even if that connection has ended since.
 func TestStrangerInTheQueue(t *testing.T) {
 	for name, first := range map[string]func(net.Conn){
 		"": nil, "waits": func(net.Conn) {}, "has gone": func(c net.Conn) { _ = c.Close() },
