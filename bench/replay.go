@@ -23,7 +23,7 @@ type recorder struct {
 	reads  map[string]reply   // by the result of question
 	writes map[string][]reply // by target, in the order of the event
 	given  map[string]int     // writes of the current event, by target
-	err    error              // the last failure of a request
+	err    error              // the last write without a kept response
 }
 
 type reply struct {
@@ -54,8 +54,8 @@ func (r *recorder) replay() {
 	r.live = false
 }
 
-// event tells the recorder that the next event begins. It returns an error if a
-// request of an earlier event failed, or was a write without a kept response.
+// event tells the recorder that the next event begins. It returns an error if an
+// earlier event had a write without a kept response.
 func (r *recorder) event() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -63,18 +63,19 @@ func (r *recorder) event() error {
 	return r.err
 }
 
-// ServeHTTP implements http.Handler.
+// ServeHTTP implements http.Handler. A failed request is not yet a failed event: a
+// function may give a read up, and it repeats a request whose response is lost. What it
+// needs and does not get fails the event itself.
 func (r *recorder) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	body, err := io.ReadAll(q.Body)
 	if err != nil {
-		r.fail(w, err)
-		return
+		return // the function has given it up
 	}
 	target := q.Header.Get("X-Amz-Target")
 	answer, found := r.kept(target, body)
 	if !found {
 		if answer, err = r.forward(q, target, body); err != nil {
-			r.fail(w, err)
+			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return
 		}
 	}
@@ -83,13 +84,6 @@ func (r *recorder) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	}
 	w.WriteHeader(answer.status)
 	_, _ = w.Write(answer.body)
-}
-
-func (r *recorder) fail(w http.ResponseWriter, err error) {
-	r.mu.Lock()
-	r.err = err
-	r.mu.Unlock()
-	http.Error(w, err.Error(), http.StatusInternalServerError)
 }
 
 // changes reports whether a request of the target writes.
