@@ -191,6 +191,7 @@ func (v *view) close(ctx context.Context) error {
 		return nil
 	}
 	tx := v.tenant.Write()
+	v.unchanged(tx)
 	if v.open.Found() {
 		tx.Delete(v.open.Key)
 	}
@@ -223,8 +224,17 @@ func (v *view) list(ctx context.Context) error {
 	}
 	tx := v.tenant.Write()
 	tx.Create(dispatch.OpenItem(v.tenant, v.trip)).Else(errMoved)
-	tx.Check(v.item.Key).If("'version' = ?", v.trip.Version).Else(errMoved)
+	v.unchanged(tx)
 	return tx.Commit(ctx)
+}
+
+// unchanged requires in the transaction that the trip is as the step read it.
+func (v *view) unchanged(tx *table.Tx) {
+	if v.item.Found() {
+		tx.Check(v.item.Key).If("'version' = ?", v.trip.Version).Else(errMoved)
+	} else {
+		tx.Check(v.item.Key).If("attribute_not_exists(pk)").Else(errMoved)
+	}
 }
 
 // stop ends the search for a driver; nobody took the trip.
