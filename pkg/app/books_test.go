@@ -159,7 +159,8 @@ func (b *books) agree(midnight time.Time, actors map[string]string) {
 	b.same("fares of the statements", sum(first.Fares, second.Fares), receipts)
 	b.same("fares of the first month as they were", sum(first.Fares), sum("10.01", "20.02", "300.3", "4"))
 	b.same("earnings", sum(first.Earnings, second.Earnings), got)
-	if first.Rides != 4 || second.Rides != 1 || !strings.HasPrefix(second.From, midnight.UTC().Format("2006-01-02T15:04")) {
+	begins := midnight.UTC().Format("2006-01-02T15:04")
+	if first.Rides != 4 || second.Rides != 1 || !strings.HasPrefix(second.From, begins) {
 		t.Errorf("%d and %d rides; the month begins %s", first.Rides, second.Rides, second.From)
 	}
 }

@@ -61,7 +61,7 @@ func keyIn(text json.RawMessage) (table.Key, error) {
 
 // roundTrip sends a request, and changes the response to a batch read.
 func (o *Older) roundTrip(r *http.Request, next http.RoundTripper) (*http.Response, error) {
-	if !strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".BatchGetItem") {
+	if o == nil || !strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".BatchGetItem") {
 		return next.RoundTrip(r)
 	}
 	asked, err := io.ReadAll(r.Body)

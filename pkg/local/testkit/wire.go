@@ -173,11 +173,7 @@ func (w *Wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	if proxy != nil {
 		r = through(proxy, r)
 	}
-	next := w.next.RoundTrip
-	if older != nil {
-		next = func(r *http.Request) (*http.Response, error) { return older.roundTrip(r, w.next) }
-	}
-	res, err := next(r)
+	res, err := older.roundTrip(r, w.next)
 	if err == nil && rounds != nil {
 		body, err := io.ReadAll(res.Body)
 		_ = res.Body.Close()
