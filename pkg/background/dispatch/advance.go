@@ -77,9 +77,8 @@ func (w Worker) advance(ctx context.Context, t table.Tenant, id string, left tim
 func (v *view) dueAt() (at time.Time, ok bool) {
 	var err error
 	switch {
-	case v.trip.Status == trip.Scheduled && v.trip.ScheduledFor != nil:
-		at, err = timestamp.Parse(*v.trip.ScheduledFor)
-		at = at.Add(-time.Duration(v.settings.ScheduledLead) * time.Minute)
+	case v.trip.ScheduledFor != nil && (v.trip.Status == trip.Scheduled || v.early()):
+		return v.now.Add(v.wait()), true
 	case (v.trip.Status == trip.Searching || v.trip.Status == trip.CollectingOffers) && v.settings.Mode == settings.Offers:
 		at, err = timestamp.Parse(v.search.Until)
 	default:

@@ -353,6 +353,60 @@ func TestScheduled(t *testing.T) {
 	}
 }
 
+// A ride that is booked for a later day keeps its driver from no other ride until an hour
+// before. Taken from the driver, it is searched for in time and not at once, in each mode.
+func TestBookedForLater(t *testing.T) {
+	for _, mode := range []string{settings.Offers, settings.Open} {
+		w := newWorld(t, func(d *settings.Dispatch) { d.Mode, d.ScheduledLead = mode, 15 })
+		one := w.driver(1)
+		change := func(id string, act func(trip.Trip) (trip.Trip, error)) {
+			t.Helper()
+			it, err := w.tn.Get(t.Context(), trip.Key(w.tn, id))
+			testkit.Must(t, err)
+			s := trip.Store{Tenant: w.tn, WriteShards: 2, Now: w.Now(),
+				Commit: func(ctx context.Context, tx *table.Tx, _ any) error { return tx.Commit(ctx) }}
+			_, err = s.Change(t.Context(), it, act)
+			testkit.Must(t, err)
+			w.step(id)
+		}
+		id := w.trip()
+		got := w.read(id)
+		got.Status, got.ScheduledFor = trip.Scheduled, timestamp.Ptr(w.Now().Add(48*time.Hour))
+		testkit.Must(t, w.tn.Load(t.Context(), got.Item(w.tn, 2)))
+		change(id, func(t trip.Trip) (trip.Trip, error) { return t.Assign(trip.ByOperator("usr_1"), one, w.Now()) })
+		offered := func() int {
+			var page struct{ Items []offers.OpenTrip }
+			path := map[string]string{settings.Offers: "offers", settings.Open: "open-trips"}[mode]
+			w.Want(http.StatusOK, &page, http.MethodGet, "/api/v1/me/"+path, w.tokens[one], "")
+			return len(page.Items)
+		}
+		today := w.trip()
+		w.step(today)
+		if n := offered(); n != 1 {
+			t.Errorf("%s: a driver with a ride in two days sees %d of one ride", mode, n)
+		}
+		change(today, func(t trip.Trip) (trip.Trip, error) { return t.Cancel(trip.ByRider(w.rider), w.Now(), nil) })
+		two := w.driver(2)
+		change(id, func(tr trip.Trip) (trip.Trip, error) { return tr.Unassign(trip.ByDriver(one), nil, w.Now()) })
+		one = two
+		if n := offered(); n > 0 {
+			t.Errorf("%s: a ride in two days is searched for now", mode)
+		}
+		w.Advance(47*time.Hour + 44*time.Minute)
+		w.at(two, 2)
+		testkit.Must(t, w.worker.Sweep(t.Context()))
+		if n := offered(); n > 0 {
+			t.Errorf("%s: a ride is searched for 16 minutes before", mode)
+		}
+		w.Advance(time.Minute)
+		w.at(two, 2)
+		testkit.Must(t, w.worker.Sweep(t.Context()))
+		if n := offered(); n != 1 {
+			t.Errorf("%s: a ride is not searched for in time: %s", mode, logOf(w.read(id)))
+		}
+	}
+}
+
 // TestAdvance: when a sandbox goes ahead, its waves of offers end one after the other, and
 // its scheduled trip becomes pending. Steps that are due later do not happen. A live
 // tenant stays as it is.

@@ -162,7 +162,7 @@ func (v *view) slots(ctx context.Context, drivers []string) ([]table.Item, error
 const mostOwn = 10
 
 // suits reports whether the driver takes the service type, was not asked before,
-// holds no offer, and drives nobody.
+// holds no offer, and drives nobody now.
 func (v *view) suits(ctx context.Context, r driver.Record) (bool, error) {
 	if !dispatch.Drives(r, v.trip.ServiceTypeID) || v.wasAsked(r.ID) {
 		return false, nil
@@ -176,7 +176,11 @@ func (v *view) suits(ctx context.Context, r driver.Record) (bool, error) {
 	}
 	partition, index := trip.Own(v.tenant, authz.Driver, r.ID)
 	page, err := v.tenant.Query(ctx, partition, table.Query{Index: index, Backward: true, Limit: mostOwn})
-	return err == nil && !slices.ContainsFunc(page.Items, func(it table.Item) bool {
-		return trip.Status(it.Text("status")).Driven()
+	if err != nil {
+		return false, err
+	}
+	own, err := table.DecodeAll(page.Items, trip.FromItem)
+	return !slices.ContainsFunc(own, func(t trip.Trip) bool {
+		return t.Status.Driven() && (t.Status != trip.Assigned || !t.Ahead(v.now))
 	}), err
 }

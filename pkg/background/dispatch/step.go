@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"svc/pkg/access/authz"
-	"svc/pkg/base/timestamp"
 	"svc/pkg/data/due"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/dispatch"
@@ -153,6 +152,8 @@ func (v *view) step(ctx context.Context) error {
 		return v.close(ctx)
 	case !v.trip.Dispatched: // an operator took it from its driver
 		return nil
+	case v.early():
+		return v.schedule(ctx)
 	case v.settings.Mode == settings.Offers:
 		return v.find(ctx)
 	case v.settings.Mode == settings.Open:
@@ -161,20 +162,23 @@ func (v *view) step(ctx context.Context) error {
 	return v.stop(ctx, "The company has switched its dispatch off.")
 }
 
+// early reports whether it is too early to search for the driver of a booked trip.
+func (v *view) early() bool { return v.wait() > v.ahead }
+
+// wait returns the time until the search for the driver of a booked trip begins.
+func (v *view) wait() time.Duration {
+	return v.trip.In(v.now) - time.Duration(v.settings.ScheduledLead)*time.Minute
+}
+
 // schedule makes a scheduled trip pending at its time. Before that time it writes
-// the row that is due then.
+// the row that is due then, also for a trip that lost its driver.
 func (v *view) schedule(ctx context.Context) error {
 	if v.trip.ScheduledFor == nil {
 		return nil
 	}
-	at, err := timestamp.Parse(*v.trip.ScheduledFor)
-	if err != nil {
-		return err
-	}
-	at = at.Add(-time.Duration(v.settings.ScheduledLead) * time.Minute)
-	if at.After(v.now.Add(v.ahead)) {
+	if v.early() {
 		tx := v.tenant.Write()
-		v.Book().Add(tx, due.Task{Tenant: v.tenant.ID(), Kind: kind, ID: v.id, At: at})
+		v.Book().Add(tx, due.Task{Tenant: v.tenant.ID(), Kind: kind, ID: v.id, At: v.now.Add(v.wait())})
 		return tx.Commit(ctx)
 	}
 	return v.change(ctx, nil, func(t trip.Trip) (trip.Trip, error) { return t.Due(trip.BySystem(), v.now) })
@@ -187,6 +191,7 @@ func (v *view) close(ctx context.Context) error {
 		return nil
 	}
 	tx := v.tenant.Write()
+	v.unchanged(tx)
 	if v.open.Found() {
 		tx.Delete(v.open.Key)
 	}
@@ -219,8 +224,17 @@ func (v *view) list(ctx context.Context) error {
 	}
 	tx := v.tenant.Write()
 	tx.Create(dispatch.OpenItem(v.tenant, v.trip)).Else(errMoved)
-	tx.Check(v.item.Key).If("'version' = ?", v.trip.Version).Else(errMoved)
+	v.unchanged(tx)
 	return tx.Commit(ctx)
+}
+
+// unchanged requires in the transaction that the trip is as the step read it.
+func (v *view) unchanged(tx *table.Tx) {
+	if v.item.Found() {
+		tx.Check(v.item.Key).If("'version' = ?", v.trip.Version).Else(errMoved)
+	} else {
+		tx.Check(v.item.Key).If("attribute_not_exists(pk)").Else(errMoved)
+	}
 }
 
 // stop ends the search for a driver; nobody took the trip.

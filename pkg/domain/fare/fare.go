@@ -70,8 +70,9 @@ func zero(n json.Number) bool { return n == "" || n == "0" }
 //	base + perKm × kilometres + perMinute × minutes + waiting × (minutes waited − free minutes)
 //
 // but at least the minimum. The fare is rounded once, at the end, half to even:
-// to a multiple of the step, and then to the currency's decimals. ok is false if
-// the prices need a measure that is not known, or if a price is not a number.
+// to a multiple of the step, up if it would fall below the minimum, and then to the
+// currency's decimals. ok is false if the prices need a measure that is not known, or
+// if a price is not a number.
 func (p Prices) Of(m Measures, currency string) (fare decimal.Decimal, ok bool) {
 	if !zero(p.PerKm) && m.Kilometres == nil || !zero(p.PerMin) && m.Seconds == nil {
 		return fare, false
@@ -93,11 +94,12 @@ func (p Prices) Of(m Measures, currency string) (fare decimal.Decimal, ok bool) 
 	if waited := m.Waiting.Sub(decimal.NewFromInt(int64(p.Free) * 60)); waited.IsPositive() {
 		sum = sum.Add(prices.waiting.Mul(waited))
 	}
-	if least := prices.minimum.Mul(sixty); sum.LessThan(least) {
-		sum = least
-	}
-	if prices.step.IsPositive() {
-		sum = halfEven(sum, prices.step.Mul(sixty)).Mul(prices.step).Mul(sixty)
+	least := prices.minimum.Mul(sixty)
+	sum = decimal.Max(sum, least)
+	if step := prices.step.Mul(sixty); step.IsPositive() {
+		if sum = halfEven(sum, step).Mul(step); sum.LessThan(least) {
+			sum = sum.Add(step)
+		}
 	}
 	smallest := decimal.New(1, -money.Decimals(currency))
 	return halfEven(sum, smallest.Mul(sixty)).Mul(smallest), true

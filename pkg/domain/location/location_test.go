@@ -303,3 +303,43 @@ func TestNearbyShowsWhoIsThere(t *testing.T) {
 	testkit.Must(t, err)
 	want("disabled", false)
 }
+
+// A batch read may find the stored position or the driver's place in the list as it was
+// before another device reported. The position never goes back, and the next report puts
+// the driver in the right place.
+func TestTornReadsOfPositions(t *testing.T) {
+	wire := &testkit.Wire{}
+	s := apitest.New(t, testkit.TableOnWire(t, wire), append(location.Rows(), driver.Rows()...)...)
+	w := world{s, s.Tenant("USD", 2)}
+	for name, key := range map[string]func(table.Tenant, string) table.Key{"position": driver.LocationKey,
+		"place": location.ListingKey} {
+		id, token := w.driver(t, driver.Online)
+		at := func(lat float64, seconds int) (got location.Reported) {
+			t.Helper()
+			w.Want(http.StatusOK, &got, http.MethodPut, path, token, body(lat, -74,
+				w.Now().Add(time.Duration(seconds)*time.Second)))
+			return got
+		}
+		at(40.1, -20)
+		older := wire.Older(func() {
+			_, err := w.tn.Batch(t.Context(), driver.LocationKey(w.tn, id), location.ListingKey(w.tn, id))
+			testkit.Must(t, err)
+		})
+		at(40.3, -10)
+		older.Serve(key(w.tn, id))
+		if got := at(40.2, -15); got.Stored || got.Lat != "40.3" {
+			t.Errorf("old %s: an earlier position is stored: %+v", name, got)
+		}
+		if !older.Served() {
+			t.Errorf("old %s: it was not read", name)
+		}
+		older.Serve(key(w.tn, id))
+		if got := at(40.1, -5); !got.Stored {
+			t.Errorf("old %s: a later position is not stored: %+v", name, got)
+		}
+		at(40.1, -1)
+		if got := w.near(t, "40.1", "-74", 5); !slices.Contains(got, id) {
+			t.Errorf("old %s: the driver is not found", name)
+		}
+	}
+}

@@ -165,6 +165,9 @@ func (s Store) correction(tx *table.Tx, a accounts, tr trip.Trip, fare json.Numb
 		return nil, err
 	}
 	if text(tr.FinalFare) == string(fare) {
+		if text(was.Total) != string(fare) {
+			return nil, table.ErrConflict // one of them was read before another correction
+		}
 		return correctedBy(was), nil
 	}
 	if sum := money.Must(a.receipt.Number(refunded)); sum.GreaterThan(money.Must(fare)) {

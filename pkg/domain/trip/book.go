@@ -1,6 +1,7 @@
 package trip
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"time"
@@ -10,6 +11,7 @@ import (
 
 	"svc/pkg/base/fault"
 	"svc/pkg/base/ids"
+	"svc/pkg/base/money"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/customer"
@@ -155,7 +157,7 @@ func (d Desk) bookFor(ctx context.Context, b Booking, rider string, at *string) 
 }
 
 // guess estimates the fare by the straight line. It is nil if the trip has no
-// prices or no destination.
+// prices or no destination, or the fare would be above the company's largest.
 func (t Trip) guess(terms Terms) (*json.Number, error) {
 	if t.Prices == "" || t.DestLat == nil {
 		return nil, nil
@@ -168,7 +170,11 @@ func (t Trip) guess(terms Terms) (*json.Number, error) {
 	if err != nil {
 		return nil, err
 	}
-	return estimate.Straight(s.ServiceType, terms.Settings, j, t.Currency), nil
+	fare := estimate.Straight(s.ServiceType, terms.Settings, j, t.Currency)
+	if fare != nil && money.Must(*fare).GreaterThan(money.Must(cmp.Or(terms.MaxFare, money.DefaultMaxFare(t.Currency)))) {
+		fare = nil // as POST /me/estimates leaves it out
+	}
+	return fare, nil
 }
 
 // booked returns the new trip as the operator booked it: for a driver, for a later

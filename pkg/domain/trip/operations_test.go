@@ -249,6 +249,7 @@ func TestBook(t *testing.T) {
 		"for a driver":       {priced + `,"driverId":"` + w.drivers[0] + `"`, trip.Assigned, true},
 		"for later":          {`,"scheduledFor":"2026-03-02T07:00:00-05:00"`, trip.Scheduled, false},
 		"null is as absent":  {`,"scheduledFor":null,"driverId":null`, trip.Pending, false},
+		"around the globe":   {strings.ReplaceAll(priced, "-73", "106"), trip.Pending, false},
 		"a place is missing": {fmt.Sprintf(`,"serviceTypeId":%q`, s.ID), trip.Pending, false},
 	} {
 		got := w.book(tt.more)
@@ -278,7 +279,7 @@ func TestBook(t *testing.T) {
 	if u := w.Last().Usage; u.Sequential > 2 {
 		t.Errorf("a booking takes %d round trips", u.Sequential)
 	}
-	if list := w.mine(w.riders[0]); len(list) != 7 {
+	if list := w.mine(w.riders[0]); len(list) != 8 {
 		t.Errorf("the rider's list has %d trips", len(list))
 	}
 }

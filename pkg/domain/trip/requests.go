@@ -151,7 +151,7 @@ func AcceptFare(n json.Number, currency string, maxFare json.Number) (json.Numbe
 // largest fare; "" means money.DefaultMaxFare. Errors: a 400 with every fault.
 func (m Measurements) Measured(currency string, maxFare json.Number) (Measured, error) {
 	var wrong fault.Faults
-	var out Measured
+	out := Measured{Largest: cmp.Or(maxFare, money.DefaultMaxFare(currency))}
 	if m.FinalFare != nil {
 		if fare, err := AcceptFare(*m.FinalFare, currency, maxFare); err != nil {
 			wrong.Add("body.finalFare", err.Error())

@@ -265,8 +265,8 @@ func reader(t table.Tenant, it table.Item) func(context.Context) (table.Item, er
 }
 
 // drivers changes the status of the driver who loses the trip, and of the one who
-// gets it, in the transaction of the change. Errors: 409 if the new driver must not
-// get it.
+// gets it, in the transaction of the change. A driver begins a trip that is booked for
+// later (Trip.Ahead) by arriving. Errors: 409 if the new driver must not get it.
 func (s *Store) drivers(ctx context.Context, tx *table.Tx, was Trip, next *Trip) error {
 	over := next.Status == Completed || next.Status == Cancelled
 	moved := was.DriverID == nil || next.DriverID == nil || *was.DriverID != *next.DriverID
@@ -283,8 +283,11 @@ func (s *Store) drivers(ctx context.Context, tx *table.Tx, was Trip, next *Trip)
 			return err
 		}
 	}
-	next.Engaged = next.DriverID != nil && !over && (was.Engaged && !moved || s.Strict && moved)
-	if next.Engaged && moved {
+	keeps := was.Engaged && !moved
+	begins := s.Strict && !next.Ahead(s.Now) && moved ||
+		s.Strict && next.ScheduledFor != nil && next.Status != was.Status && next.Status != Assigned
+	next.Engaged = next.DriverID != nil && !over && (keeps || begins)
+	if next.Engaged && !keeps {
 		it, err := read(ctx, driver.Key(s.Tenant, *next.DriverID))
 		if err != nil {
 			return err

@@ -6,9 +6,11 @@ import (
 	"math/rand/v2"
 	"sync"
 	"testing"
+	"time"
 
 	"svc/pkg/access/authz"
 	"svc/pkg/base/ids"
+	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/driver"
 	"svc/pkg/domain/trip"
@@ -198,6 +200,44 @@ func TestDisabledDriverIsOffline(t *testing.T) {
 	if shown.Driver.Value.Status != driver.Offline {
 		t.Errorf("the trip's driver is %s", shown.Driver.Value.Status)
 	}
+}
+
+// With dispatch.driverStatus strict, a driver of a ride that is booked for a later day is
+// free until then: arriving begins it, and then the driver must be free.
+func TestStrictStatusOfABooking(t *testing.T) {
+	w := newStrict(t, 2)
+	booked := func(in time.Duration) string {
+		id := w.book(fmt.Sprintf(`,"scheduledFor":%q`, timestamp.Format(w.Now().Add(in)))).ID
+		w.do(id, "assign", w.to(0))
+		return id
+	}
+	soon := booked(30 * time.Minute)
+	w.want("booked for soon", 0, driver.Busy, soon)
+	w.do(soon, "cancel", "")
+	later, other := booked(10*24*time.Hour), booked(9*24*time.Hour)
+	w.want("booked for later", 0, driver.Online, "")
+	now := w.request().ID
+	if a := w.act(now, "accept", w.driver(), ""); a.Status != 200 {
+		t.Errorf("another ride before it: %d %s", a.Status, a.Body)
+	}
+	if a := w.act(later, "arrived", w.driver(), ""); a.Status != 409 {
+		t.Errorf("arrived with another ride: %d %s", a.Status, a.Body)
+	}
+	w.do(now, "cancel", "")
+	w.do(later, "unassign", "")
+	w.want("a booking is taken from the driver", 0, driver.Online, "")
+	if a := w.act(other, "arrived", w.driver(), ""); a.Status != 200 {
+		t.Fatalf("%d %s", a.Status, a.Body)
+	}
+	w.want("arrived", 0, driver.Busy, other)
+	if a := w.act(other, "start", w.driver(), ""); a.Status != 200 {
+		t.Fatalf("%d %s", a.Status, a.Body)
+	}
+	w.want("started", 0, driver.Busy, other)
+	if a := w.act(other, "complete", w.driver(), ""); a.Status != 200 {
+		t.Fatalf("%d %s", a.Status, a.Body)
+	}
+	w.want("completed", 0, driver.Online, "")
 }
 
 // One batch reads a trip and its driver, and may read the driver before a ride begins

@@ -159,14 +159,18 @@ type Measured struct {
 	FinalFare *json.Number // currency units
 	Distance  *json.Number // kilometres
 	Duration  *json.Number // seconds
+	Largest   json.Number  // the tenant's largest fare, which prices must not exceed; "" for none
 }
 
 // Complete ends the trip. The fare is the measured fare, else what the prices give
 // for the measured distance and duration, else the estimate, else null. Errors: as
-// drive.
+// drive, and a 400 if the prices give more than the largest fare.
 func (t Trip) Complete(by LogActor, now time.Time, m Measured) (Trip, error) {
 	next, err := t.drive(completing, by, now)
-	next.FinalFare = cmp.Or(m.FinalFare, t.priced(m), t.EstimatedFare)
+	if next.FinalFare = m.FinalFare; err == nil && m.FinalFare == nil {
+		next.FinalFare, err = t.priced(m)
+	}
+	next.FinalFare = cmp.Or(next.FinalFare, t.EstimatedFare)
 	at := next.UpdatedAt
 	next.CancellationFee = nil
 	next.ActualDistance, next.ActualDuration, next.CompletedAt = m.Distance, m.Duration, &at
@@ -175,11 +179,12 @@ func (t Trip) Complete(by LogActor, now time.Time, m Measured) (Trip, error) {
 
 // priced returns the fare of the measured ride, or nil if the trip has no prices,
 // nothing was measured, or a measure that a price needs is missing. Waiting counts
-// from the arrival to the start.
-func (t Trip) priced(m Measured) *json.Number {
+// from the arrival to the start. Errors: a 400 if the fare is above m.Largest, because
+// a phone may send metres for kilometres.
+func (t Trip) priced(m Measured) (*json.Number, error) {
 	prices, ok := t.Prices.Prices()
 	if !ok || m.Distance == nil && m.Duration == nil {
-		return nil
+		return nil, nil //nolint:nilnil // neither a fare nor an error
 	}
 	var measures fare.Measures
 	for _, one := range []struct {
@@ -199,10 +204,18 @@ func (t Trip) priced(m Measured) *json.Number {
 		}
 	}
 	amount, ok := prices.Of(measures, t.Currency)
-	if !ok {
-		return nil
+	switch {
+	case !ok:
+		return nil, nil //nolint:nilnil // neither a fare nor an error
+	case m.Largest != "" && amount.GreaterThan(money.Must(m.Largest)):
+		field := "body.actualDistance"
+		if m.Distance == nil {
+			field = "body.actualDuration"
+		}
+		return nil, fault.Field(field, "the measured ride would cost %s, above the company's largest fare, %s; expected "+
+			"kilometres and seconds, or a finalFare", money.Number(amount), m.Largest)
 	}
-	return money.Ptr(amount)
+	return money.Ptr(amount), nil
 }
 
 // drive makes a transition of the assigned driver, who makes it, or in whose place

@@ -3,7 +3,9 @@ package trip
 import (
 	"encoding/json"
 	"slices"
+	"time"
 
+	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/fare"
 )
@@ -106,4 +108,24 @@ type Trip struct {
 	Version int64 `json:"-"`
 
 	Preserve table.Unknown `json:"-"` // of the stored item
+}
+
+// ahead is how long before the time of a booked trip its driver is taken.
+const ahead = time.Hour
+
+// Ahead reports whether the trip is booked for a time so far ahead that its driver may
+// drive others until then.
+func (t Trip) Ahead(now time.Time) bool { return t.In(now) > ahead }
+
+// In returns the time until the one for which the trip is booked; 0 if it is not booked for
+// a later time.
+func (t Trip) In(now time.Time) time.Duration {
+	if t.ScheduledFor == nil {
+		return 0
+	}
+	at, err := timestamp.Parse(*t.ScheduledFor)
+	if err != nil {
+		return 0
+	}
+	return at.Sub(now)
 }

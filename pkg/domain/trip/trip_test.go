@@ -14,6 +14,7 @@ import (
 	"svc/pkg/access/authz"
 	"svc/pkg/base/fault"
 	"svc/pkg/base/ids"
+	"svc/pkg/base/money"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/domain/fare"
 	"svc/pkg/domain/settings"
@@ -221,6 +222,7 @@ func TestMeasurements(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got, err := tc.in.Measured(tc.currency, "")
+			tc.want.Largest = money.DefaultMaxFare(tc.currency)
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Error(diff)
 			}
@@ -338,6 +340,38 @@ func TestCompleteByPrices(t *testing.T) {
 		}
 		if text := got.FinalFare; (text == nil) != (tt.want == "") || text != nil && string(*text) != tt.want {
 			t.Errorf("%s: %v, want %q", name, text, tt.want)
+		}
+	}
+}
+
+// A phone that sends metres, milliseconds or days of waiting does not make a fare above the
+// company's largest. A fare that somebody typed, and the estimate, were checked before.
+func TestMeasuredFareIsBounded(t *testing.T) {
+	taxi := fare.Prices{Base: "3", PerKm: "1.2", PerMin: "0.3", Waiting: "0.6"}.Snapshot()
+	num := func(text string) *json.Number { return ptr(json.Number(text)) }
+	for name, tt := range map[string]struct {
+		prices   fare.Snapshot
+		started  string
+		measured trip.Measured
+		wrong    []string
+	}{
+		"metres": {taxi, "12:00", trip.Measured{Distance: num("6400"), Duration: num("1200")},
+			[]string{"body.actualDistance"}},
+		"milliseconds": {fare.Prices{PerMin: "0.3"}.Snapshot(), "12:00", trip.Measured{Duration: num("1200000")},
+			[]string{"body.actualDuration"}},
+		"a night of waiting": {taxi, "23:59", trip.Measured{Distance: num("400"), Duration: num("1200")},
+			[]string{"body.actualDistance"}},
+		"a long ride":   {taxi, "12:00", trip.Measured{Distance: num("640"), Duration: num("1200")}, nil},
+		"typed, metres": {taxi, "12:00", trip.Measured{FinalFare: num("9"), Distance: num("6400"), Duration: num("1")}, nil},
+		"not priced":    {"", "12:00", trip.Measured{Distance: num("6400"), Duration: num("1200")}, nil},
+	} {
+		tr := at(trip.InProgress, driver1)
+		tr.Prices, tr.ArrivedAt = tt.prices, ptr("2026-03-01T12:00:00.000Z")
+		tr.StartedAt = ptr("2026-03-01T" + tt.started + ":00.000Z")
+		tt.measured.Largest = "900"
+		got, err := tr.Complete(trip.ByDriver(driver1), now, tt.measured)
+		if diff := cmp.Diff(tt.wrong, fields(err)); diff != "" {
+			t.Errorf("%s: %v\n%s", name, got.FinalFare, diff)
 		}
 	}
 }

@@ -33,6 +33,7 @@ type Wire struct {
 	reason    string
 	canned    *canned
 	conflicts *conflicts
+	older     *Older   // nil without Older
 	proxy     *url.URL // set during a silence
 }
 
@@ -144,7 +145,7 @@ func (w *Wire) RoundTrip(r *http.Request) (*http.Response, error) {
 			w.lose, lose = w.lose-1, true
 		}
 	}
-	tape, refuse, reason, proxy := w.canned, w.refuse, w.reason, w.proxy
+	tape, refuse, reason, proxy, older := w.canned, w.refuse, w.reason, w.proxy, w.older
 	w.mu.Unlock()
 	if broken {
 		return nil, ErrWire
@@ -172,7 +173,7 @@ func (w *Wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	if proxy != nil {
 		r = through(proxy, r)
 	}
-	res, err := w.next.RoundTrip(r)
+	res, err := older.roundTrip(r, w.next)
 	if err == nil && rounds != nil {
 		body, err := io.ReadAll(res.Body)
 		_ = res.Body.Close()

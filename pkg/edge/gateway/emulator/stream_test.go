@@ -40,6 +40,7 @@ func TestFiltersOfTheTemplate(t *testing.T) {
 	}{
 		"a trip completed":      {"MODIFY", image("trip", "IN_PROGRESS"), image("trip", "COMPLETED"), true, true},
 		"a trip put completed":  {"INSERT", "", image("trip", "COMPLETED"), true, true},
+		"a trip cancelled":      {"MODIFY", image("trip", "ASSIGNED"), image("trip", "CANCELLED"), true, true},
 		"a trip started":        {"MODIFY", image("trip", "DRIVER_ARRIVED"), image("trip", "IN_PROGRESS"), false, true},
 		"a completed trip gone": {"REMOVE", image("trip", "COMPLETED"), "", false, true},
 		"an order completed":    {"MODIFY", image("order", "PICKED_UP"), image("order", "COMPLETED"), false, true},

@@ -1,0 +1,98 @@
+package settlement_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"svc/pkg/data/table"
+	"svc/pkg/domain/dispatch"
+	"svc/pkg/domain/driver"
+	"svc/pkg/domain/receipt"
+	"svc/pkg/domain/trip"
+	"svc/pkg/domain/wallet"
+	"svc/pkg/edge/api/apitest"
+	"svc/pkg/local/testkit"
+)
+
+// items returns what the verbs read of the road, by name.
+func (r *road) items() map[string]table.Key {
+	out := map[string]table.Key{"trip": trip.Key(r.tenant, r.trip), "receipt": receipt.Key(r.tenant, r.trip)}
+	for i, id := range r.drivers {
+		out[fmt.Sprint("driver ", i)] = driver.Key(r.tenant, id)
+		out[fmt.Sprint("offer ", i)] = dispatch.OfferKey(r.tenant, id)
+		out[fmt.Sprint("wallet ", i)] = wallet.Key(r.tenant, wallet.Driver, id)
+	}
+	return out
+}
+
+// tear lets one verb end, and then the other one find one item as it was before. Nothing
+// may come of it but what comes of the verbs one after the other, or a refusal that changes
+// nothing. It reports whether the verb reads the item in a batch.
+func (k *rules) tear(r *road, wire *testkit.Wire, place, item string, a, b verb) bool {
+	first := k.of(r, place, place, a)
+	last := k.of(r, place, first.state, b, a)
+	r.doing = fmt.Sprintf("%s: %s, then %s that finds the %s as before", place, a.name, b.name, item)
+	r.begin(place)
+	keys := r.items()
+	older := wire.Older(func() {
+		_, err := r.tenant.Batch(r.t.Context(), slices.Collect(maps.Values(keys))...)
+		testkit.Must(r.t, err)
+	})
+	a.do(r)
+	_, before := r.state()
+	older.Serve(keys[item])
+	status := b.do(r)
+	served := older.Served()
+	got, entries := r.state()
+	refused := status == 404 || status == 409
+	if (status != last.status || got != last.state) && (!refused || got != first.state) {
+		r.t.Errorf("%s: %d %s, want %d %s", r.doing, status, got, last.status, last.state)
+	}
+	if refused && entries != before && !strings.HasPrefix(got, "gone") {
+		r.t.Errorf("%s: refused with %d, and the log has %d entries instead of %d", r.doing, status, entries, before)
+	}
+	r.end()
+	return served
+}
+
+// TestTornReadsOfEveryPair: a batch read is no snapshot, so a verb may find one item as it
+// was before another verb and the next one as it is after. With -short, every 16th pair.
+func TestTornReadsOfEveryPair(t *testing.T) {
+	wire := &testkit.Wire{}
+	s := apitest.New(t, testkit.TableOnWire(t, wire), slices.Concat(trip.Rows(), dispatch.Rows(), receipt.TripRows())...)
+	tenant := s.Tenant("USD", 1)
+	s.Flags(tenant, map[string]any{"taxiEnabled": true, "currency": "USD", "readShards": 1, "writeShards": 1,
+		"driverStatus": "strict"})
+	r, k := newRoad(t, s, tenant), &rules{known: map[string]after{}}
+	unread, torn, n := map[string]bool{}, 0, 0
+	for _, place := range places {
+		r.begin(place)
+		for _, a := range verbs() {
+			if k.of(r, place, place, a).status != 200 {
+				continue
+			}
+			for _, b := range verbs() {
+				if n++; testing.Short() && n%16 > 0 {
+					continue
+				}
+				for item := range r.items() {
+					what := b.name + "|" + item
+					switch {
+					case unread[what]:
+					case k.tear(r, wire, place, item, a, b):
+						torn++
+					default:
+						unread[what] = true
+					}
+				}
+			}
+		}
+	}
+	t.Logf("%d torn reads", torn)
+	if torn < 50 {
+		t.Errorf("only %d torn reads", torn)
+	}
+}
