@@ -223,7 +223,7 @@ var (
 	retries     = regexp.MustCompile(`(?m)^retry: \d+$`) // random, so that clients do not come back together
 	cursors     = regexp.MustCompile(`"cursor":"[^"]+"`) // the demo's events have another order in each run
 	epochs      = regexp.MustCompile(`"(client_id_issued_at|expires_at|until)":"?\d+"?`)
-	signed      = regexp.MustCompile(`\b20\d{6}(/us-east-1|T\d{6}Z)`) // the day or time of a form for S3
+	signed      = regexp.MustCompile(`(\b|%2F)20\d{6}((/|%2F)us-east-1|T\d{6}Z)`) // the day or time of what is signed for S3
 	titles      = regexp.MustCompile(`(?s)<title>(.*?)</title>`)
 )
 
