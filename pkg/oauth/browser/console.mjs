@@ -17,7 +17,8 @@ try {
   const driver = await puppeteer.connect({browserURL: `http://127.0.0.1:${browser.port}`, protocolTimeout: patience})
   const page = await driver.newPage()
   page.setDefaultTimeout(patience)
-  const audit = async name => {
+  // A busy machine's trace may lack the start of the page load. Lighthouse then measures nothing and asks to run it again.
+  const audit = async (name, attempt = 1) => {
     const {lhr} = await lighthouse(page.url(), {port: browser.port, logLevel: 'silent', output: 'json',
       onlyCategories: ['accessibility', 'best-practices', 'performance'], throttlingMethod: 'simulate', formFactor: 'desktop',
       screenEmulation: {mobile: false, width: 1350, height: 940, deviceScaleFactor: 1, disabled: false},
@@ -25,6 +26,7 @@ try {
         uploadThroughputKbps: 0},
       disableStorageReset: true, disableFullPageScreenshot: true, maxWaitForFcp: patience, maxWaitForLoad: patience},
     undefined, page)
+    if (lhr.runtimeError?.code === 'NO_NAVSTART' && attempt < 5) return audit(name, attempt + 1)
     if (lhr.runtimeError) throw new Error(`${lhr.runtimeError.code}: ${lhr.runtimeError.message}`)
     const entries = Object.values(lhr.categories)
     const failed = entries.filter(c => c.id !== 'performance').flatMap(c => c.auditRefs)
