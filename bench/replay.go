@@ -64,12 +64,12 @@ func (r *recorder) event() error {
 }
 
 // ServeHTTP implements http.Handler. A failed request is not yet a failed event: a
-// function may give a read up, and it repeats a request whose response is lost. What it
-// needs and does not get fails the event itself.
+// function may abandon a read, and it repeats a request whose response is lost. If it
+// does not get what it needs, the event itself fails.
 func (r *recorder) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	body, err := io.ReadAll(q.Body)
 	if err != nil {
-		return // the function has given it up
+		return // the function has abandoned it
 	}
 	target := q.Header.Get("X-Amz-Target")
 	answer, found := r.kept(target, body)

@@ -15,8 +15,8 @@ import (
 var errEnded = errors.New("the endpoint has ended")
 
 // stands returns errEnded if the endpoint may get no message now: it is not as it was
-// read before, or it is a subscription whose access has ended. Such a subscription it
-// removes. An error of the table is a tableError.
+// read before, or it is a subscription whose access has ended. It removes such
+// a subscription. An error of the table is a tableError.
 func (w Worker) stands(ctx context.Context, t table.Tenant, was *webhook.Record) error {
 	p, keys := w.DB.Platform("CLIENT"), []table.Key{webhook.Key(t)}
 	if was.Subscription != nil {

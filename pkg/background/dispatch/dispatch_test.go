@@ -353,8 +353,9 @@ func TestScheduled(t *testing.T) {
 	}
 }
 
-// A ride that is booked for a later day keeps its driver from no other ride until an hour
-// before. Taken from the driver, it is searched for in time and not at once, in each mode.
+// TestBookedForLater: the driver of a ride that is booked for a later day may take other
+// rides until an hour before it. If the driver loses that ride, the search for another
+// driver begins in time and not at once. This holds in each mode.
 func TestBookedForLater(t *testing.T) {
 	for _, mode := range []string{settings.Offers, settings.Open} {
 		w := newWorld(t, func(d *settings.Dispatch) { d.Mode, d.ScheduledLead = mode, 15 })

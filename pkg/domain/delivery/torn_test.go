@@ -11,7 +11,7 @@ import (
 )
 
 // TestOrdersOfTornReads: a batch read may find an order as it was before a change. The
-// second change is then judged by the order as it is, whoever makes it.
+// second change is then decided by the order as it is in the table, whoever makes it.
 func TestOrdersOfTornReads(t *testing.T) {
 	w := build(t, 1)
 	soup, _ := w.menu(t)

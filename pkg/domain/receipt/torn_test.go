@@ -14,7 +14,7 @@ import (
 )
 
 // TestMoneyOfTornReads: a batch read may find one item as it was before a change. The
-// second of two changes then finds out, and neither posts nor tells anything wrong.
+// second of two changes then notices it: it posts no wrong amount and returns none.
 func TestMoneyOfTornReads(t *testing.T) {
 	type change func(w *world, tr trip.Trip) apitest.Answer
 	correct := func(fare string) change {
