@@ -38,7 +38,7 @@ func TestEveryChangeMeetsAConflict(t *testing.T) {
 	_, err = demo.Load(t.Context(), rt.DB, time.Now())
 	testkit.Must(t, err)
 	testkit.Must(t, running.Poller.Drain(t.Context()))
-	wire.Conflicts(`"RECEIPT`, `"COUNT`, `#COUNT`)
+	wire.Conflicts(1, `"RECEIPT`, `"COUNT`, `#COUNT`)
 	e2e.Run(t, e2e.Target{BaseURL: running.BaseURL, Transport: noFailure{t}, Patience: 10 * time.Minute})
 }
 

@@ -255,7 +255,7 @@ func TestEveryChangeMeetsAConflict(t *testing.T) {
 	f := newFixture(t)
 	c := f.storeClient(nil)
 	b := f.newBrowser()
-	f.wire.Conflicts()
+	f.wire.Conflicts(1)
 	const words = "another battery staple"
 	for what, s := range map[string]response{
 		"new password": b.post(b.get(f.newLink(authz.Dashboard, "", "ana@metro.example")), "password", words, "again", words),
@@ -267,7 +267,7 @@ func TestEveryChangeMeetsAConflict(t *testing.T) {
 	}
 	f.wire.Restore()
 	second := f.newBrowser()
-	f.wire.Conflicts()
+	f.wire.Conflicts(1)
 	if s := second.get("/oauth/apps"); second.signIn(s, "bob@metro.example").status >= http.StatusInternalServerError {
 		t.Error("the sign-in failed")
 	}

@@ -276,22 +276,15 @@ func (r Runner) fail(ctx context.Context, t table.Tenant, rec export.Record, rea
 	return taken(err)
 }
 
-// save writes how far the job is. It returns table.ErrConflict if the job has
-// changed since it was read. A conflict may also come from another transaction on
-// the same items, so save tries twice before it gives up the work of a slice.
+// save writes how far the job is. It returns errLost if another runner has the job.
 func (r Runner) save(ctx context.Context, t table.Tenant, rec export.Record) (export.Record, error) {
 	rec.UpdatedAt = timestamp.Format(r.Now())
-	var err error
-	for range 2 {
-		tx := t.Write().Covers(r.platform().Handle)
-		tx.Replace(rec.Item(t)).Else(table.ErrConflict)
-		if rec.Done() {
-			tx.Delete(due.JobKey(r.platform(), t, rec.ID))
-		}
-		if err = tx.Commit(ctx); !errors.Is(err, table.ErrConflict) {
-			break
-		}
+	tx := t.Write().Covers(r.platform().Handle)
+	tx.Replace(rec.Item(t)).Else(errLost)
+	if rec.Done() {
+		tx.Delete(due.JobKey(r.platform(), t, rec.ID))
 	}
+	err := table.Retry(ctx, tx.Commit)
 	rec.Version++
 	return rec, err
 }

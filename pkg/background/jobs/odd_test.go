@@ -10,6 +10,7 @@ import (
 
 	"svc/pkg/app/apptest"
 	"svc/pkg/domain/customer"
+	"svc/pkg/domain/export"
 	"svc/pkg/domain/imports"
 	"svc/pkg/local/testkit"
 )
@@ -110,5 +111,24 @@ func TestImportOfOddTexts(t *testing.T) {
 	if again := imported(t, s, boss, `{"kind": "customers"}`, file.Bytes()); again.Created+again.Updated != 0 ||
 		again.Failed != job.Failed {
 		t.Errorf("the same file again: %s", counts(again))
+	}
+}
+
+// TestConflictsCostNoLease: a runner that meets several conflicts in a row goes on.
+// It does not leave the job to the next runner, which waits for the lease to end.
+func TestConflictsCostNoLease(t *testing.T) {
+	s := apptest.New(t)
+	rider, token := s.Rider(t, "metro", "anna"), s.Token(t, s.Operator(t, "metro", "boss"))
+	ride(t, s, rider, "a note")
+	id := quiet(t, s, token, `{"kind": "trips", "columns": ["id"]}`)
+	s.Still(t)
+	runner, _ := asleep(s, s.Runtime.Files)
+	s.Wire.Conflicts(3)
+	err := runner.Run(t.Context())
+	s.Wire.Restore()
+	testkit.Must(t, err)
+	job := apptest.JSON[export.Job](t, s.Get(t, token, "/api/v1/exports/"+id).Must(t, 200))
+	if job.Status != export.Ready || job.Rows != 1 {
+		t.Errorf("after one run: %+v", job)
 	}
 }

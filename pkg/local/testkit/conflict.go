@@ -4,27 +4,31 @@ import (
 	"bytes"
 	"io"
 	"net/http"
+	"regexp"
+	"slices"
 	"strings"
 )
 
 // conflicts says which transactions of a wire meet a conflict. The local engines
 // report a conflict only if two transactions really overlap.
 type conflicts struct {
-	late   bool     // see Wire.Late
-	except []string // see Wire.Conflicts
-	seen   int
+	late   bool           // see Wire.Late
+	row    int            // how many in a row, see Wire.Conflicts
+	except []string       // see Wire.Conflicts
+	seen   map[string]int // transactions by what they write
 }
 
-// Conflicts cancels every second transaction from now on, beginning with the
-// next one, because of a conflict. It does not count a transaction whose request
+// Conflicts cancels transactions from now on because of a conflict. Of those that
+// write the same kinds of partitions, it cancels so many in a row and executes the
+// next, whatever others write meanwhile. It does not count a transaction whose request
 // contains one of the texts in except. Restore undoes it.
-func (w *Wire) Conflicts(except ...string) {
-	w.set(func() { w.conflicts = &conflicts{except: except} })
+func (w *Wire) Conflicts(row int, except ...string) {
+	w.set(func() { w.conflicts = &conflicts{row: row, except: except, seen: map[string]int{}} })
 }
 
 // Late responds to the next transaction with a 500, and to its retry with a
 // conflict. Then it executes the transaction: it arrived late.
-func (w *Wire) Late() { w.set(func() { w.conflicts = &conflicts{late: true} }) }
+func (w *Wire) Late() { w.set(func() { w.conflicts = &conflicts{late: true, seen: map[string]int{}} }) }
 
 // conflict returns the response to a transaction that does not get the engine's.
 func (w *Wire) conflict(r *http.Request) (*http.Response, error) {
@@ -47,9 +51,13 @@ func (w *Wire) conflict(r *http.Request) (*http.Response, error) {
 			return nil, nil
 		}
 	}
-	c.seen++
+	of := ""
+	if !c.late {
+		of = partitions(body)
+	}
+	c.seen[of]++
 	switch {
-	case c.late && c.seen == 1:
+	case c.late && c.seen[of] == 1:
 		return refusal(r, http.StatusInternalServerError, "InternalServerError"), nil
 	case c.late:
 		w.conflicts = nil
@@ -59,11 +67,27 @@ func (w *Wire) conflict(r *http.Request) (*http.Response, error) {
 		}
 		_ = res.Body.Close()
 		return cancelled(r), nil
-	case c.seen%2 == 1:
+	case c.seen[of]%(c.row+1) != 0:
 		return cancelled(r), nil
 	}
 	return nil, nil
 }
+
+// partitions returns the partition keys of a transaction, sorted, without random
+// parts: another attempt may have other identifiers.
+func partitions(body []byte) string {
+	var keys []string
+	for _, found := range partitionKey.FindAllSubmatch(body, -1) {
+		keys = append(keys, string(randomPart.ReplaceAll(found[1], nil)))
+	}
+	slices.Sort(keys)
+	return strings.Join(slices.Compact(keys), " ")
+}
+
+var (
+	partitionKey = regexp.MustCompile(`"pk":\{"S":"([^"]*)"\}`)
+	randomPart   = regexp.MustCompile(`[0-9A-Za-z-]{16,}`)
+)
 
 // cancelled is DynamoDB's response to a transaction that meets a conflict.
 func cancelled(r *http.Request) *http.Response {
