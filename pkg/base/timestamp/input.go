@@ -23,12 +23,27 @@ type Input struct {
 var input = regexp.MustCompile(`^(\d{4})-?(?:(\d\d)-?(\d\d)|[Ww](\d\d)-?(\d)|(\d{3}))` +
 	`(?:([Tt])(\d\d)(?::?(\d\d)(?::?(\d\d))?)?(?:[.,](\d+))?(?:[Zz]|([+\-− ])(\d\d)(?::?(\d\d))?)?)?$`)
 
+// suffix matches what RFC 9557 adds to a time, such as [Europe/Paris][u-ca=gregory].
+var suffix = regexp.MustCompile(`^(.+?)((?:\[!?[A-Za-z0-9_.:+/=-]+\])+)$`)
+
 var errNoSuchTime = errors.New("there is no such date or time")
 
 // ParseInput reads a caller's date-time: ISO 8601, in the years 1 to 9999 in
 // UTC. A time without an offset is in UTC. Second 60 means the first second of
-// the next minute, hour 24 the midnight that ends the day.
+// the next minute, hour 24 the midnight that ends the day. What RFC 9557 adds in
+// brackets after an offset is ignored, unless it is marked as critical: the offset
+// says which moment is meant.
 func ParseInput(s string) (Input, error) {
+	if part := suffix.FindStringSubmatch(s); part != nil {
+		if strings.Contains(part[2], "[!") {
+			return Input{}, errors.New("expected a time without a critical part in brackets: leave [!…] out")
+		}
+		in, err := ParseInput(part[1])
+		if err == nil && !in.zoned {
+			err = errors.New("expected an offset before the time zone in brackets, such as 2026-01-31T08:00:00+01:00")
+		}
+		return in, err
+	}
 	part := input.FindStringSubmatch(s)
 	if part == nil {
 		return Input{}, errors.New("expected a date-time such as 2026-01-31T08:00:00Z, or a date such as 2026-01-31")

@@ -17,7 +17,7 @@ type Location struct {
 	Heading    *json.Number `json:"heading,omitempty" nullable:"true" minimum:"-1" maximum:"360" example:"270" doc:"Degrees clockwise from north. A negative number counts as unknown."`
 	Speed      *json.Number `json:"speed,omitempty" nullable:"true" minimum:"-1" maximum:"1000" example:"8.3" doc:"Metres per second. A negative number counts as unknown."`
 	Accuracy   *json.Number `json:"accuracy,omitempty" nullable:"true" minimum:"-1" maximum:"10000000" example:"12" doc:"Radius of the likely error, metres. A negative number counts as unknown."`
-	RecordedAt string       `json:"recordedAt" maxLength:"50" example:"2026-01-31T08:00:00Z" doc:"When the phone measured the position: ISO 8601, in UTC if it has no offset. It may be at most a minute in the future."`
+	RecordedAt string       `json:"recordedAt" maxLength:"100" example:"2026-01-31T08:00:00Z" doc:"When the phone measured the position: ISO 8601, in UTC if it has no offset. It may be at most a minute in the future."`
 }
 
 // LocationKey returns the key of a driver's last known location. It is an item of

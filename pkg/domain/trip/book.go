@@ -33,7 +33,7 @@ type Booking struct {
 	Phone        string `json:"phone,omitempty" maxLength:"40" example:"+1 212 555 0190" doc:"The phone number of the rider who calls, with a country code, or as it is dialled in the company's country. A number that no customer has makes a customer."`
 	Name         string `json:"name,omitempty" maxLength:"100" example:"Iris Novak" doc:"With phone: the name of a rider who is new. Without it the number is the name."`
 	DriverID     string `json:"driverId,omitempty" maxLength:"100" doc:"The driver who gets the trip at once."`
-	ScheduledFor string `json:"scheduledFor,omitempty" maxLength:"40" example:"2026-01-31T08:00:00-05:00" doc:"When the rider wants to be picked up, from 15 minutes to 60 days ahead: ISO 8601 with an offset. Not with driverId: assign a driver to the scheduled trip."`
+	ScheduledFor string `json:"scheduledFor,omitempty" maxLength:"100" example:"2026-01-31T08:00:00-05:00" doc:"When the rider wants to be picked up, from 15 minutes to 60 days ahead: ISO 8601 with an offset. Not with driverId: assign a driver to the scheduled trip."`
 	Ride
 }
 
