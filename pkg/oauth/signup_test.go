@@ -132,6 +132,7 @@ func TestSignUp(t *testing.T) {
 			t.Errorf("%s %q: %d %s", test.name, test.value, s.status, s.text())
 		}
 	}
+	f.advance(time.Second)
 	s := b.follow(b.fill(form))
 	if s.page() != "consent" || b.consent(s).answer.Get("state") != q.Get("state") {
 		t.Fatalf("it does not go on: %s", s.text())
