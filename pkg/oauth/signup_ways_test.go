@@ -9,6 +9,7 @@ import (
 
 	"svc/pkg/access/authz"
 	"svc/pkg/access/login"
+	"svc/pkg/app/apptest"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/customer"
 	"svc/pkg/domain/tenant"
@@ -271,5 +272,34 @@ func TestSignUpKeepsLittle(t *testing.T) {
 	}
 	if s = b.follow(b.fill(s, "given", evil)); strings.Contains(s.body, "<script") || f.rider(newcomer).FirstName != evil {
 		t.Errorf("%d %s", s.status, s.body)
+	}
+}
+
+// A new rider is in the feed of events, in the search of operators, and may use the API.
+func TestSignUpIsAnnounced(t *testing.T) {
+	t.Parallel()
+	s := apptest.New(t)
+	s.Change(t, "metro", func(n *tenant.Tenant) { n.RiderSignUp = tenant.SignUpOpen })
+	p := s.DB.Platform("LINK")
+	tx := p.Write()
+	path := login.AddLink(tx, p, login.Link{Audience: authz.Rider, TenantID: s.Tenant("metro").ID(), Email: newcomer,
+		SignUp: &login.SignUp{Query: "audience=rider&tenant_hint=metro"}}, login.LinkHints(authz.Rider, "metro"),
+		s.Clock.Now().Add(login.LinkLife))
+	testkit.Must(t, tx.Commit(t.Context()))
+	b := newServiceBrowser(t, s)
+	if got := b.fill(b.get(path), "password", password, "again", password); got.page() != "Your account is ready" {
+		t.Fatalf("%d %s", got.status, got.text())
+	}
+	s.Drain(t)
+	boss := s.Token(t, s.Operator(t, "metro", "boss"))
+	for path, want := range map[string]string{"/api/v1/events?type=customer.created": `"customer.created"`,
+		"/api/v1/customers?q=nuñez": `"Nina Nuñez"`} {
+		if got := string(s.Get(t, boss, path).Must(t, http.StatusOK).Body); strings.Count(got, want) != 1 {
+			t.Errorf("%s: %s", path, got)
+		}
+	}
+	rider := s.Token(t, apptest.Actor{Tenant: "metro", Audience: authz.Rider, Email: newcomer})
+	if got := string(s.Get(t, rider, "/api/v1/me").Must(t, http.StatusOK).Body); !strings.Contains(got, newcomer) {
+		t.Errorf("the profile: %s", got)
 	}
 }
