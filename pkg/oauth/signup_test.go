@@ -199,6 +199,10 @@ func TestSignUpAnswersAlike(t *testing.T) {
 	post("RITA@home.example ", "")
 	post("gone@home.example", "")
 	post("not an address", "")
+	post("\u212aim@home.example", "Create an account – Metro Cabs") // folds to another's address
+	if to := mails.sent[len(mails.sent)-1].to; to != "kim@home.example" {
+		t.Errorf("the mail went to %q", to)
+	}
 	post("nina@home.example\r\nBcc: evil@evil.example", "")
 	f.letSignUp(f.metro.ID, tenant.SignUpInvite)
 	post("nobody@home.example", "")

@@ -120,6 +120,36 @@ func TestSignUpRace(t *testing.T) {
 	}
 }
 
+// If the company ends the sign-ups while a link is being used, either the rider was
+// there before, or there is none.
+func TestSignUpEndsMeanwhile(t *testing.T) {
+	t.Parallel()
+	f, mails := newSignUps(t)
+	late := 0
+	for n := range 9 {
+		email := strings.Replace(newcomer, "@", string(rune('a'+n))+"@", 1)
+		b := f.newBrowser()
+		form := b.get(mails.signUpLink(b, b.get(ownSignUp), email))
+		first := false
+		f.wire.Meanwhile(n, func() {
+			first = f.rider(email).ID == ""
+			f.letSignUp(f.metro.ID, "off")
+		})
+		s := b.fill(form)
+		f.wire.Meanwhile(0, nil)
+		f.letSignUp(f.metro.ID, tenant.SignUpOpen)
+		if made := f.rider(email).ID != ""; made == first || (s.status == http.StatusSeeOther) != made {
+			t.Errorf("before request %d: ended first %v, rider made %v, %d %s", n, first, made, s.status, s.text())
+		}
+		if !first {
+			late++
+		}
+	}
+	if late == 0 || late == 9 {
+		t.Errorf("%d of 9 ends came after the rider", late)
+	}
+}
+
 // In another browser than that of the sign-up, the link makes the account, but signs
 // nobody in and leads to no application: a stranger may have begun the sign-up.
 func TestSignUpInAnotherBrowser(t *testing.T) {
