@@ -53,8 +53,8 @@ func tenantFlags(cmd *cobra.Command) *edits[tenant.Tenant] {
 	limitFlags(e)
 	e.text("agent-actions", "what agents may do: `off|read|confirm|all`; with confirm, a person must agree to what moves "+
 		"people or money", func(t *tenant.Tenant) *string { return &t.AgentActions })
-	e.text("rider-sign-up", "who may sign up as a rider: `off|open|invite`; with invite, only customers whom you have added",
-		func(t *tenant.Tenant) *string { return &t.RiderSignUp })
+	e.text("rider-sign-up", "who may sign up as a rider: `off|open|invite`; with invite, only customers whom you "+
+		"have added", func(t *tenant.Tenant) *string { return &t.RiderSignUp })
 	e.text("terms-version", "`version` of the terms and privacy policy that riders agree to when they sign up; their "+
 		"addresses are in the branding", func(t *tenant.Tenant) *string { return &t.TermsVersion })
 	featureFlags(e)

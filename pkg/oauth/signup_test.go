@@ -56,7 +56,10 @@ func newSignUps(t testing.TB, changes ...func(*oauth.Config)) (*fixture, *mailbo
 	return f, mails
 }
 
-const ownSignUp = "/oauth/signup?audience=rider&tenant_hint=metro"
+const (
+	metroRider = "audience=rider&tenant_hint=metro"
+	ownSignUp  = "/oauth/signup?" + metroRider
+)
 
 // signUpLink signs up and returns the mailed link, "" if none was mailed.
 func (m *mailbox) signUpLink(b *browser, page response, email string) string {
@@ -105,7 +108,8 @@ func TestSignUp(t *testing.T) {
 	f, mails := newSignUps(t)
 	f.setTerms(metroTerms)
 	b := f.newBrowser()
-	q := authorization(f.storeClient(forRiders), "tenant_hint", "metro", "scope", "openid rider.trips:read", "ui_locales", "de")
+	q := authorization(f.storeClient(forRiders), "tenant_hint", "metro", "scope", "openid rider.trips:read",
+		"ui_locales", "de")
 	page := b.get(b.authorize(q).link(t, "signup?"))
 	if page.page() != "Konto erstellen" || !strings.Contains(page.body, "Metro Cabs") {
 		t.Fatalf("the page: %s", page.text())
@@ -155,8 +159,8 @@ func TestSignUp(t *testing.T) {
 	if got := f.newBrowser().finish(q, newcomer); got.page() != "sign-in" {
 		t.Errorf("another's password: %s", got.text())
 	}
-	if got := b.follow(b.post(b.authorize(authorization(f.storeClient(forRiders), "tenant_hint", "metro", "scope", "openid",
-		"prompt", "login")), "email", newcomer, "password", newWords)); got.page() != "consent" {
+	q = authorization(f.storeClient(forRiders), "tenant_hint", "metro", "scope", "openid", "prompt", "login")
+	if got := b.follow(b.post(b.authorize(q), "email", newcomer, "password", newWords)); got.page() != "consent" {
 		t.Errorf("signing in: %s", got.text())
 	}
 }
@@ -208,8 +212,8 @@ func TestSignUpAnswersAlike(t *testing.T) {
 	post("nobody@home.example", "")
 	for _, m := range mails.sent {
 		if m.subject == "You have an account – Metro Cabs" && (m.to != "rita@home.example" ||
-			mailedLink.MatchString(m.text) || !strings.Contains(m.text, baseURL+"/oauth/apps?audience=rider&tenant_hint=metro") ||
-			!strings.Contains(m.text, baseURL+"/oauth/forgot?audience=rider&tenant_hint=metro")) {
+			mailedLink.MatchString(m.text) || !strings.Contains(m.text, baseURL+"/oauth/apps?"+metroRider) ||
+			!strings.Contains(m.text, baseURL+"/oauth/forgot?"+metroRider)) {
 			t.Errorf("%+v", m)
 		}
 	}
@@ -256,7 +260,7 @@ func TestSignUpIsOffered(t *testing.T) {
 		b := f.newBrowser()
 		return strings.Contains(b.get("/oauth/apps?"+query).body, `href="signup?`), b.get("/oauth/signup?" + query).status
 	}
-	for query, want := range map[string]bool{"audience=rider&tenant_hint=metro": true, "audience=rider&tenant_hint=nova": false,
+	for query, want := range map[string]bool{metroRider: true, "audience=rider&tenant_hint=nova": false,
 		"audience=driver&tenant_hint=metro": false, "audience=dashboard&tenant_hint=metro": false, "": false} {
 		if link, status := offered(query); link != want || (status == http.StatusOK) != want ||
 			!want && status != http.StatusNotFound {
@@ -275,7 +279,7 @@ func TestSignUpIsOffered(t *testing.T) {
 	}
 	f, _ = newSignUps(t)
 	f.serve(oauth.New(oauth.Config{BaseURL: baseURL, Now: f.now}, f.db, f.keys, nil))
-	if link, status := offered("audience=rider&tenant_hint=metro"); link || status != http.StatusNotFound {
+	if link, status := offered(metroRider); link || status != http.StatusNotFound {
 		t.Errorf("without a mailer: a link %v, status %d", link, status)
 	}
 }

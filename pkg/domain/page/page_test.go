@@ -99,7 +99,8 @@ func TestPages(t *testing.T) {
 					t.Errorf("the page does not say its language, or not that it is %s", dir)
 				}
 				caching := "no-store"
-				if strings.HasSuffix(name, "mailed") || strings.Contains(body, `id="email"`) && strings.Contains(body, `id="problem"`) {
+				refused := strings.Contains(body, `id="email"`) && strings.Contains(body, `id="problem"`)
+				if strings.HasSuffix(name, "mailed") || refused {
 					caching = "private, no-cache" // the back button leads to it
 				}
 				want := map[string]string{"Cache-Control": caching, "Referrer-Policy": "no-referrer", "X-Frame-Options": "DENY",
