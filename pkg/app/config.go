@@ -60,7 +60,7 @@ var Variables = []Variable{
 		text(func(c *Config) *string { return &c.KeyID })},
 	{"SEALING_KEY_FILE", "none", "a path", "Without KEY_ID: the file with the key that seals the signing keys.",
 		text(func(c *Config) *string { return &c.SealingKeyFile })},
-	{"MAIL_FROM", "no mails", "a mail address from which SES may send", "The sender of links for a forgotten password.",
+	{"MAIL_FROM", "no mails", "a mail address from which SES may send", "The sender of links for a forgotten password or a sign-up.",
 		text(func(c *Config) *string { return &c.MailFrom })},
 	{"FILES_BUCKET", "none", "the name of an S3 bucket", "The bucket for files, such as exports.",
 		text(func(c *Config) *string { return &c.FilesBucket })},

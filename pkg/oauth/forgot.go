@@ -73,7 +73,8 @@ func (p *forgotPage) openAny(r *http.Request) (own, error) {
 
 func (p *forgotPage) signsUp() bool { return p.name == signUpForm }
 
-// get serves GET /oauth/forgot and GET /oauth/signup, at the address where the account signs in.
+// get serves GET /oauth/forgot and GET /oauth/signup, at the address where the
+// account signs in.
 func (p *forgotPage) get(w http.ResponseWriter, r *http.Request) error {
 	o, err := p.open(r)
 	if err != nil {

@@ -175,13 +175,18 @@ func (p *passwordPage) saved(w http.ResponseWriter, r *http.Request, o *openLink
 	if err := p.sessions.End(ctx, w, r); err != nil {
 		return err
 	}
-	if o.here {
-		return p.enter(w, r, o)
-	}
 	if o.SignUp != nil {
 		kind = "created"
 	}
-	if err := p.remember(w, r, o.Link); err != nil { // the password is set in any case
+	var err error
+	if o.here {
+		if err = p.enter(w, r, o); err == nil {
+			return nil
+		}
+	} else {
+		err = p.remember(w, r, o.Link)
+	}
+	if err != nil { // the password is set in any case
 		p.log.WarnContext(ctx, "the account does not know the browser that set its password", "error", err)
 	}
 	return p.show(w, r, http.StatusOK, page.Frame{Brand: o.at.brand},

@@ -248,6 +248,37 @@ func TestSignUpThrottle(t *testing.T) {
 	}
 }
 
+// If the table is unavailable, the pages keep what was typed except the password. If it
+// fails after the account was made, the rider signs in with the password.
+func TestSignUpOnABrokenTable(t *testing.T) {
+	t.Parallel()
+	f, mails := newSignUps(t)
+	b := f.newBrowser()
+	page := b.get(ownSignUp)
+	form := b.get(mails.signUpLink(b, page, newcomer))
+	f.wire.Break()
+	expectTryAgain(t, "sign-up", b.post(page, "email", "next@home.example"), "next@home.example", "Check your mail")
+	busy := b.fill(form)
+	expectTryAgain(t, "link", busy, "Nuñez", newWords)
+	for calls := range 20 {
+		f.wire.Restore()
+		f.wire.BreakAfter(calls)
+		s := b.fill(busy)
+		f.wire.Restore()
+		if made := f.rider(newcomer).ID != ""; !made {
+			expectTryAgain(t, "link", s, "Nuñez", newWords)
+			continue
+		} else if s.page() == "Your account is ready" {
+			s = b.post(b.get(s.link(t, "apps?")), "email", newcomer, "password", newWords)
+		}
+		if s.status != http.StatusSeeOther {
+			t.Errorf("after %d calls: %d %s", calls, s.status, s.text())
+		}
+		return
+	}
+	t.Error("the rider was never made")
+}
+
 // Where nobody may sign up, there is no page and no link to it, and a link that was
 // mailed before is void.
 func TestSignUpIsOffered(t *testing.T) {
