@@ -53,6 +53,10 @@ func tenantFlags(cmd *cobra.Command) *edits[tenant.Tenant] {
 	limitFlags(e)
 	e.text("agent-actions", "what agents may do: `off|read|confirm|all`; with confirm, a person must agree to what moves "+
 		"people or money", func(t *tenant.Tenant) *string { return &t.AgentActions })
+	e.text("rider-sign-up", "who may sign up as a rider: `off|open|invite`; with invite, only customers whom you "+
+		"have added", func(t *tenant.Tenant) *string { return &t.RiderSignUp })
+	e.text("terms-version", "`version` of the terms and privacy policy that riders agree to when they sign up; their "+
+		"addresses are in the branding", func(t *tenant.Tenant) *string { return &t.TermsVersion })
 	featureFlags(e)
 	return e
 }
@@ -169,7 +173,7 @@ func (c *cli) tenantSet() *cobra.Command {
 			"the old number. Run the same command again after a minute: then writes use the N shards too.",
 		Example: "  svc tenant set metro --flag taxiEnabled=false\n  svc tenant set metro --country US " +
 			"--domain ride.metro.example\n  svc tenant set metro --max-fare 500\n  svc tenant set metro --max-open-trips 5\n " +
-			" svc tenant set metro --shards 4"}
+			" svc tenant set metro --rider-sign-up open --terms-version 2026-11\n  svc tenant set metro --shards 4"}
 	e := tenantFlags(cmd)
 	shards := cmd.Flags().Int("shards", 0, "`number` of shards; it cannot decrease")
 	disable := cmd.Flags().Bool("disable", false, "reject everybody's tokens and sign-ins; --disable=false undoes it")
@@ -257,6 +261,8 @@ func (c *cli) tenantShow() *cobra.Command {
 			}
 			t.add("max open trips", open)
 			t.add("agent actions", cmp.Or(n.AgentActions, authz.AgentsConfirm))
+			t.add("rider sign-up", cmp.Or(n.RiderSignUp, "off"))
+			t.add("terms version", n.TermsVersion)
 			t.add("shards", strconv.Itoa(n.ReadShards)+" read, "+strconv.Itoa(n.WriteShards)+" written")
 			t.add("sandbox", n.Sandbox)
 			t.add("disabled", n.Disabled)

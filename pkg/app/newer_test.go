@@ -29,6 +29,7 @@ import (
 	"svc/pkg/app/e2e"
 	"svc/pkg/app/localapp"
 	"svc/pkg/base/phone/plans"
+	"svc/pkg/base/timestamp"
 	"svc/pkg/data/audit"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/customer"
@@ -383,11 +384,19 @@ func operate(t *testing.T, rt *app.Runtime) {
 	n, err := tenant.Store{DB: db}.BySlug(ctx, "metro")
 	testkit.Must(t, err)
 	tn := db.Tenant(n.ID)
-	_, err = tenant.Store{DB: db}.Change(ctx, n.ID, by, func(n *tenant.Tenant) error { n.Name += " 2"; return nil })
+	_, err = tenant.Store{DB: db}.Change(ctx, n.ID, by, func(n *tenant.Tenant) error {
+		n.Name, n.RiderSignUp, n.TermsVersion = n.Name+" 2", tenant.SignUpOpen, "2026-11"
+		return nil
+	})
 	testkit.Must(t, err)
 	riders, _, err := customer.List(ctx, tn, "", 50)
 	testkit.Must(t, err)
 	riders = slices.DeleteFunc(riders, func(r customer.Record) bool { return r.ErasedAt != nil })
+	_, err = customer.Change(ctx, tn, by, riders[0].ID, func(r *customer.Record) error {
+		r.Agreed = &customer.Agreement{At: timestamp.Format(by.At), Version: "2026-11"}
+		return nil
+	})
+	testkit.Must(t, err)
 	for range 2 {
 		_, err = payment.Add(ctx, tn, by, riders[0].ID, payment.Method{Type: "CARD", Brand: "visa", Last4: "4242",
 			ExpMonth: 12, ExpYear: 2040, IsDefault: true})

@@ -7,8 +7,13 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"svc/pkg/access/authz"
+	"svc/pkg/data/audit"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/customer"
+	"svc/pkg/domain/tenant"
 	"svc/pkg/local/demo"
 	"svc/pkg/local/testkit"
 	"svc/pkg/oauth/flow"
@@ -46,6 +51,22 @@ func (r *recording) visitPages(t *testing.T, base string, transport http.RoundTr
 			})
 		}
 	})
+	t.Run("sign-ups", func(t *testing.T) {
+		for _, email := range []string{"newcomer@metro.example", addedRider} {
+			t.Run(email, func(t *testing.T) {
+				t.Parallel()
+				v := newVisitor(t, base, client)
+				v.submit(base+"/oauth/signup?tenant_hint=metro&audience=rider", "email", email)
+				r.mu.Lock()
+				link := r.mailed[email]
+				r.mu.Unlock()
+				v.submit(link, "given", "Nina", "password", "a new long password", "again", "a new long password")
+				if page := v.get(apps + "?tenant_hint=metro&audience=rider"); !strings.Contains(page.Body, email) {
+					t.Errorf("not signed in: %d", page.StatusCode)
+				}
+			})
+		}
+	})
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, apps, nil)
 	testkit.Must(t, err)
 	req.Host = "ride.elsewhere.example"
@@ -54,6 +75,24 @@ func (r *recording) visitPages(t *testing.T, base string, transport http.RoundTr
 	if _ = res.Body.Close(); res.StatusCode != http.StatusOK {
 		t.Errorf("at another host: %d", res.StatusCode)
 	}
+}
+
+const addedRider = "added@metro.example"
+
+// letRidersSignUp lets riders sign up at metro, and adds a rider who has no password.
+func letRidersSignUp(t *testing.T, db *table.DB) {
+	t.Helper()
+	by, store := audit.By{Who: "svc:test", At: time.Now()}, tenant.Store{DB: db}
+	metro, err := store.BySlug(t.Context(), "metro")
+	testkit.Must(t, err)
+	_, err = store.Change(t.Context(), metro.ID, by, func(n *tenant.Tenant) error {
+		n.RiderSignUp = tenant.SignUpOpen
+		return nil
+	})
+	testkit.Must(t, err)
+	_, err = customer.Create(t.Context(), db.Tenant(metro.ID), by, customer.Record{Customer: customer.Customer{
+		FirstName: "Ada", Email: addedRider}}, "")
+	testkit.Must(t, err)
 }
 
 // mail keeps the link of a message.

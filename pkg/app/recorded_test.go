@@ -106,6 +106,7 @@ func (r *recording) record(t *testing.T) {
 		}
 	}
 	e2e.Run(t, e2e.Target{BaseURL: running.BaseURL, Transport: tap{r, before}, Patience: 10 * time.Minute})
+	letRidersSignUp(t, db)
 	r.visitPages(t, running.BaseURL, tap{r, before})
 	drained, end := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer end()

@@ -91,6 +91,9 @@ func (p *authorizePage) serve(w http.ResponseWriter, r *http.Request) error {
 	}
 	switch next {
 	case stepSignIn:
+		if a.asks("create") && p.signIn.mails && maySignUp(a.audience, a.tenant) {
+			return redirect(w, http.StatusFound, a.link("signup"))
+		}
 		return p.signIn.show(w, r, a, page.SignIn{Email: a.loginHint}, http.StatusOK)
 	case stepPick:
 		return p.picker.show(w, r, a)
@@ -198,7 +201,7 @@ func (d *decisions) suits(a *authorization, n *session.Session) bool {
 	if n.FreshFor(a.name(), d.now()) {
 		return true
 	}
-	if a.asks("login") || a.asks("select_account") || a.hintsOther(n) && !a.asks("none") {
+	if a.asks("login") || a.asks("select_account") || a.asks("create") || a.hintsOther(n) && !a.asks("none") {
 		return false
 	}
 	return !a.hasMaxAge || !d.now().After(n.AuthTime.Add(a.maxAge))

@@ -83,7 +83,7 @@ func (d discovery) metadata(w http.ResponseWriter, r *http.Request) error {
 		"claims_supported": []string{"iss", "sub", "aud", "exp", "iat", "auth_time", "nonce",
 			"at_hash", "name", "given_name", "family_name", "picture", "email", "email_verified"},
 		"claim_types_supported":                          []string{"normal"},
-		"prompt_values_supported":                        []string{"none", "login", "consent", "select_account"},
+		"prompt_values_supported":                        []string{"none", "login", "consent", "select_account", "create"},
 		"ui_locales_supported":                           page.Languages(),
 		"claims_parameter_supported":                     false,
 		"request_parameter_supported":                    false,

@@ -2,7 +2,10 @@ package oauth
 
 import (
 	"context"
+	"maps"
 	"net/http"
+	"net/url"
+	"strings"
 	"time"
 
 	"svc/pkg/access/authz"
@@ -27,8 +30,10 @@ const (
 	mailTime = 3 * time.Second
 )
 
-// forgotPage mails one-time links to set a password.
+// forgotPage mails one-time links to set a password. As the sign-up page, it mails
+// them to riders who want an account.
 type forgotPage struct {
+	name string // forgotForm or signUpForm: of the path and of the form
 	*pages
 	*requests
 	links    *links
@@ -41,12 +46,21 @@ type forgotPage struct {
 
 // open determines whose account a request for a link is about. A person who
 // comes from the sign-in page of an authorization keeps its query, which leads
-// back. The error is a *pageError if the server cannot mail.
+// back. The error is a *pageError if the server cannot mail, or if nobody of this
+// audience and company may sign up.
 func (p *forgotPage) open(r *http.Request) (own, error) {
 	if p.mail == nil {
 		return own{}, &pageError{status: http.StatusNotFound, kind: "request", detail: "no mailer is configured",
 			signIn: ownLink(r)}
 	}
+	o, err := p.openAny(r)
+	if err == nil && p.signsUp() && !maySignUp(o.audience, o.tenant) {
+		return own{}, &pageError{status: http.StatusNotFound, kind: "missing"}
+	}
+	return o, err
+}
+
+func (p *forgotPage) openAny(r *http.Request) (own, error) {
 	if isOwn(r) {
 		return p.companies.openOwn(r)
 	}
@@ -57,7 +71,10 @@ func (p *forgotPage) open(r *http.Request) (own, error) {
 	return own{a.audience, a.company, a.query}, nil
 }
 
-// get serves GET /oauth/forgot, at the address where the account signs in.
+func (p *forgotPage) signsUp() bool { return p.name == signUpForm }
+
+// get serves GET /oauth/forgot and GET /oauth/signup, at the address where the
+// account signs in.
 func (p *forgotPage) get(w http.ResponseWriter, r *http.Request) error {
 	o, err := p.open(r)
 	if err != nil {
@@ -68,19 +85,26 @@ func (p *forgotPage) get(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if base != "" {
-		return p.lead(w, r, page.Frame{Brand: o.brand}, base+"/oauth/forgot?"+o.query.Encode())
+		return p.lead(w, r, page.Frame{Brand: o.brand}, base+"/oauth/"+p.name+"?"+o.query.Encode())
 	}
-	return p.ask(w, r, o, page.Forgot{}, http.StatusOK)
+	var c page.Forgot
+	if p.signsUp() {
+		c.Email = o.query.Get("login_hint")
+	}
+	return p.ask(w, r, o, c, http.StatusOK)
 }
 
 func (p *forgotPage) ask(w http.ResponseWriter, r *http.Request, o own, c page.Forgot, status int) error {
-	c.Action, c.CSRF = "forgot?"+o.query.Encode(), p.sessions.FormToken(w, r, forgotForm, o.query.Encode())
+	c.Action, c.CSRF = p.name+"?"+o.query.Encode(), p.sessions.FormToken(w, r, p.name, o.query.Encode())
 	c.Rider, c.Driver = o.audience == authz.Rider, o.audience == authz.Driver
+	if c.SignUp = p.signsUp(); c.SignUp {
+		c.SignIn = signInLink(r, o.query)
+	}
 	return p.show(w, r, status, page.Frame{Brand: o.brand}, c)
 }
 
-// post serves POST /oauth/forgot: it mails a one-time link to the account's
-// address. Neither the response nor its time reveals whether the account
+// post serves POST /oauth/forgot and POST /oauth/signup: it mails a one-time link to
+// the account's address. Neither the response nor its time reveals whether the account
 // exists.
 func (p *forgotPage) post(w http.ResponseWriter, r *http.Request) error {
 	form, err := readForm(r)
@@ -98,8 +122,8 @@ func (p *forgotPage) post(w http.ResponseWriter, r *http.Request) error {
 	if base == "" && !p.sessions.HasForm(r) {
 		return p.ask(w, r, o, page.Forgot{Email: form.Get("email"), Problem: noCookies}, http.StatusBadRequest)
 	}
-	if base != "" || !p.sessions.FormValid(r, forgotForm, o.query.Encode(), form.Get("csrf")) {
-		return redirect(w, http.StatusSeeOther, "forgot?"+o.query.Encode())
+	if base != "" || !p.sessions.FormValid(r, p.name, o.query.Encode(), form.Get("csrf")) {
+		return redirect(w, http.StatusSeeOther, p.name+"?"+o.query.Encode())
 	}
 	err = p.throttle.Count(r.Context(), throttle.Counter{Kind: "forgot-address", Key: p.throttle.Address(r.Context()),
 		Limit: p.limit, Window: time.Hour})
@@ -114,19 +138,35 @@ func (p *forgotPage) post(w http.ResponseWriter, r *http.Request) error {
 	enough := p.after(p.wait)
 	ctx, cancel := context.WithTimeout(r.Context(), p.wait)
 	defer cancel()
-	if err := p.mailLink(ctx, o, langOf(r), form.Get("email")); err != nil {
+	if err := p.send(ctx, o, langOf(r), form); err != nil {
 		p.log.ErrorContext(ctx, "a link was not mailed", named(ctx, w), "error", err)
 	}
 	select {
 	case <-enough:
 	case <-r.Context().Done():
 	}
-	signIn := "apps?" + o.query.Encode()
-	if !isOwn(r) {
-		signIn = "authorize?" + o.query.Encode()
+	return p.show(w, r, http.StatusOK, page.Frame{Brand: o.brand}, page.Mailed{Action: p.name + "?" + o.query.Encode(),
+		CSRF: form.Get("csrf"), Email: form.Get("email"), SignIn: signInLink(r, o.query), SignUp: p.signsUp()})
+}
+
+func (p *forgotPage) send(ctx context.Context, o own, lang page.Lang, form url.Values) error {
+	if p.signsUp() {
+		return p.mailSignUp(ctx, o, lang, form)
 	}
-	return p.show(w, r, http.StatusOK, page.Frame{Brand: o.brand}, page.Mailed{Action: "forgot?" + o.query.Encode(),
-		CSRF: form.Get("csrf"), Email: form.Get("email"), SignIn: signIn})
+	return p.mailLink(ctx, o, lang, form.Get("email"))
+}
+
+// signInLink returns the address of the sign-in page that a page about an account
+// leads back to. A request for a new account becomes one for a sign-in.
+func signInLink(r *http.Request, query url.Values) string {
+	if isOwn(r) {
+		return "apps?" + query.Encode()
+	}
+	query = maps.Clone(query)
+	if prompt := query.Get("prompt"); prompt != "" {
+		query.Set("prompt", strings.ReplaceAll(prompt, "create", "login"))
+	}
+	return "authorize?" + query.Encode()
 }
 
 // mailLink mails a one-time link to the account's stored address, not to the
@@ -151,15 +191,7 @@ func (p *forgotPage) mailLink(ctx context.Context, o own, lang page.Lang, addres
 	if err != nil || to == "" {
 		return err
 	}
-	base, company := p.baseURL, ""
-	// An operator's account belongs to no tenant, so the mail must not use a
-	// tenant's name, and the link must not use its domain.
-	if o.audience != authz.Dashboard {
-		company = o.brand.Name
-		if domain := o.tenant.CustomDomain; domain != "" {
-			base = "https://" + domain
-		}
-	}
+	base, company := p.sender(o)
 	hints := login.LinkHints(o.audience, o.tenant.Slug)
 	hints.Set("ui_locales", string(lang))
 	link, err := p.links.create(ctx, base, hints, login.Link{Audience: o.audience,
@@ -173,4 +205,17 @@ func (p *forgotPage) mailLink(ctx context.Context, o own, lang page.Lang, addres
 		return err
 	}
 	return p.mail(ctx, to, subject, text)
+}
+
+// sender returns the address at which a mailed link begins, and the company's name.
+// An operator's account belongs to no tenant, so the mail must not use a tenant's
+// name, and the link must not use its domain.
+func (p *forgotPage) sender(o own) (base, company string) {
+	switch {
+	case o.audience == authz.Dashboard:
+		return p.baseURL, ""
+	case o.tenant.CustomDomain != "":
+		return "https://" + o.tenant.CustomDomain, o.brand.Name
+	}
+	return p.baseURL, o.brand.Name
 }

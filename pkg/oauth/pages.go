@@ -263,7 +263,10 @@ func tryAgain(r *http.Request, requestID string) page.Content {
 			return page.Forgot{Action: again, CSRF: form.Get("csrf"), Email: form.Get("email"), Problem: busy}
 		case "password":
 			return page.Password{Action: again, CSRF: form.Get("csrf"), Account: form.Get("username"), Problem: busy,
-				Least: password.Shortest}
+				Least: password.Shortest, Named: form.Has("given"), Given: form.Get("given"), Family: form.Get("family"),
+				Agree: form.Get("agree")}
+		case signUpForm:
+			return page.Forgot{Action: again, CSRF: form.Get("csrf"), Email: form.Get("email"), Problem: busy, SignUp: true}
 		}
 	}
 	return page.Message{Kind: busy, Again: again, Request: requestID}

@@ -161,8 +161,8 @@ func (a *authRequest) read() *protocol.Error {
 func (a *authRequest) readPrompt() *protocol.Error {
 	a.prompt = strings.Fields(a.query.Get("prompt"))
 	for _, value := range a.prompt {
-		if !slices.Contains([]string{"none", "login", "consent", "select_account"}, value) {
-			return protocol.Refuse("invalid_request", "prompt may contain none, login, consent and select_account only.")
+		if !slices.Contains([]string{"none", "login", "consent", "select_account", "create"}, value) {
+			return protocol.Refuse("invalid_request", "prompt may contain none, login, consent, select_account and create only.")
 		}
 	}
 	if a.asks("none") && len(a.prompt) > 1 {

@@ -70,6 +70,7 @@ type Server struct {
 	consent   *consentPage
 	password  *passwordPage
 	forgot    *forgotPage
+	signUp    *forgotPage
 	apps      *appsPage
 	logout    *logoutPage
 	discovery discovery
@@ -115,9 +116,11 @@ func (s *Server) addPages(c Config, keys *signing.Keys, limiter *throttle.Thrott
 		c.Mail != nil}
 	s.picker, s.consent = &pickerPage{asked, decided}, &consentPage{asked, decided, agreed}
 	s.authorize = &authorizePage{asked, decided, s.signIn, s.picker, s.consent}
-	s.password = &passwordPage{s.pages, newLinks(s.db, s.now), known, c.Mail != nil}
-	s.forgot = &forgotPage{pages: s.pages, requests: asked, links: s.password.links, throttle: limiter,
+	s.password = &passwordPage{s.pages, asked, newLinks(s.db, s.now), c.Mail != nil}
+	s.forgot = &forgotPage{name: forgotForm, pages: s.pages, requests: asked, links: s.password.links, throttle: limiter,
 		limit: c.Limits.Links, mail: c.Mail, wait: mailTime, after: time.After}
+	signUp := *s.forgot
+	signUp.name, s.signUp = signUpForm, &signUp
 	s.apps = &appsPage{s.pages, known, agreed, s.signIn}
 	s.logout = &logoutPage{s.pages, keys, s.clients, known}
 }
@@ -171,6 +174,8 @@ func (s *Server) endpoints() []route {
 		{"POST", "/oauth/password", shown(s.password.post)},
 		{"GET", "/oauth/forgot", shown(s.forgot.get)},
 		{"POST", "/oauth/forgot", shown(s.forgot.post)},
+		{"GET", "/oauth/signup", shown(s.signUp.get)},
+		{"POST", "/oauth/signup", shown(s.signUp.post)},
 		{"GET", "/oauth/userinfo", s.tokens.UserInfo},
 		{"POST", "/oauth/userinfo", s.tokens.UserInfo},
 		{"GET", "/oauth/logout", shown(s.logout.get)},

@@ -9,7 +9,9 @@ import (
 	"svc/pkg/access/login"
 	"svc/pkg/access/password"
 	"svc/pkg/base/email"
+	"svc/pkg/domain/customer"
 	"svc/pkg/domain/page"
+	"svc/pkg/domain/tenant"
 	"svc/pkg/oauth/session"
 )
 
@@ -18,37 +20,54 @@ const passwordForm = "password"
 // passwordPage sets a password by a one-time link.
 type passwordPage struct {
 	*pages
-	links     *links
-	companies companies
-	mails     bool // the server can mail a new link
+	requests *requests
+	links    *links
+	mails    bool // the server can mail a new link
+}
+
+// openLink is a usable link with its account and company.
+type openLink struct {
+	login.Link
+	secret  string
+	account login.Login
+	at      company
+	here    bool           // a sign-up began in this browser
+	begun   *authorization // the request with which it began, or nil
 }
 
 // get serves GET /oauth/password, the target of a one-time link.
 func (p *passwordPage) get(w http.ResponseWriter, r *http.Request) error {
-	secret := r.URL.Query().Get("link")
-	n, l, at, err := p.open(r, secret)
-	if err != nil {
-		return err
-	}
-	base, err := p.companies.passwordBase(r, n.Audience, at.tenant)
+	o, base, err := p.open(r)
 	if err != nil {
 		return err
 	}
 	if base != "" {
 		return redirect(w, http.StatusFound, base+"/oauth/"+passwordLink(r))
 	}
-	return p.ask(w, r, secret, n, l, at, "", http.StatusOK)
+	return p.ask(w, r, o, page.Password{}, http.StatusOK)
 }
 
-// open returns a usable link, its account and its company. For any other link the
-// error is that of gone.
-func (p *passwordPage) open(r *http.Request, secret string) (login.Link, login.Login, company, error) {
-	n, l, err := p.links.open(r.Context(), secret)
-	if err != nil {
-		return login.Link{}, login.Login{}, company{}, p.gone(r, err)
+// open returns a usable link, and the address at which it must be opened, or "" for
+// this one. For any other link the error is that of gone.
+func (p *passwordPage) open(r *http.Request) (*openLink, string, error) {
+	var err error
+	o := &openLink{secret: r.URL.Query().Get("link")}
+	if o.Link, o.account, err = p.links.open(r.Context(), o.secret); err != nil {
+		return nil, "", p.gone(r, err)
 	}
-	at, err := p.companies.byID(r.Context(), n.TenantID)
-	return n, l, at, err
+	if o.at, err = p.requests.companies.byID(r.Context(), o.TenantID); err != nil {
+		return nil, "", err
+	}
+	if o.SignUp == nil {
+		base, err := p.requests.companies.passwordBase(r, o.Audience, o.at.tenant)
+		return o, base, err
+	}
+	if !maySignUp(o.Audience, o.at.tenant) || o.Actor == "" && o.at.tenant.RiderSignUp != tenant.SignUpOpen {
+		return nil, "", p.gone(r, errLink)
+	}
+	base, err := p.requests.companies.signInBase(r, o.Audience, o.at.tenant)
+	o.begun, o.here = p.begun(r, o.Link)
+	return o, base, err
 }
 
 // gone adds a way to a new link to errLink, and the look of the company that the
@@ -62,7 +81,7 @@ func (p *passwordPage) gone(r *http.Request, err error) error {
 	if !r.URL.Query().Has("audience") {
 		return &e
 	}
-	o, err := p.companies.openOwn(r)
+	o, err := p.requests.companies.openOwn(r)
 	switch err.(type) { //nolint:errorlint // never wrapped
 	case nil:
 	case *companyError, *pageError:
@@ -71,62 +90,107 @@ func (p *passwordPage) gone(r *http.Request, err error) error {
 		return err
 	}
 	e.brand, e.signIn = o.brand, ownLink(r)
-	if p.mails {
+	switch {
+	case p.mails && r.URL.Query().Has(signUpForm) && maySignUp(o.audience, o.tenant):
+		e.again = "signup?" + o.query.Encode()
+	case p.mails:
 		e.again = "forgot?" + o.query.Encode()
 	}
 	return &e
 }
 
-func (p *passwordPage) ask(w http.ResponseWriter, r *http.Request, secret string, n login.Link, l login.Login,
-	at company, problem string, status int) error {
-	return p.show(w, r, status, page.Frame{Brand: at.brand}, page.Password{Action: passwordLink(r),
-		CSRF: p.sessions.FormToken(w, r, passwordForm, secret), Account: n.Email, First: l.Hash == "", Problem: problem,
-		Least: password.Shortest})
+// frame returns the frame of the page. If the form leads back to a client, its
+// policy allows that.
+func (o *openLink) frame() page.Frame {
+	if o.begun != nil {
+		return o.begun.frame()
+	}
+	return page.Frame{Brand: o.at.brand}
+}
+
+// ask shows the form. c has its problem and what was typed before.
+func (p *passwordPage) ask(w http.ResponseWriter, r *http.Request, o *openLink, c page.Password, status int) error {
+	c.Action, c.CSRF = passwordLink(r), p.sessions.FormToken(w, r, passwordForm, o.secret)
+	c.Account, c.First, c.Least = o.Email, o.account.Hash == "", password.Shortest
+	if o.SignUp != nil {
+		c.Named, c.Agree = o.Actor == "", agreeValue(termsOf(o.at))
+	}
+	return p.show(w, r, status, o.frame(), c)
 }
 
 // passwordLink returns the address of the page for the same link.
 func passwordLink(r *http.Request) string {
 	query := ownQuery(r)
-	query.Set("link", r.URL.Query().Get("link"))
+	for _, name := range []string{"link", signUpForm} {
+		if value := r.URL.Query().Get(name); value != "" {
+			query.Set(name, value)
+		}
+	}
 	return "password?" + query.Encode()
 }
 
 // post serves POST /oauth/password. One transaction uses up the link and sets
-// the password. Every session and token of the account ends.
+// the password. Every session and token of the account ends. At a sign-up, the
+// transaction also makes the account.
 func (p *passwordPage) post(w http.ResponseWriter, r *http.Request) error {
-	ctx, secret := r.Context(), r.URL.Query().Get("link")
 	form, err := readForm(r)
 	if err != nil {
 		return err
 	}
-	n, l, at, err := p.open(r, secret)
+	o, base, err := p.open(r)
 	if err != nil {
 		return err
 	}
-	base, err := p.companies.passwordBase(r, n.Audience, at.tenant)
-	if err != nil {
-		return err
-	}
+	again := page.Password{Given: form.Get("given"), Family: form.Get("family")}
 	if base == "" && !p.sessions.HasForm(r) {
-		return p.ask(w, r, secret, n, l, at, noCookies, http.StatusBadRequest)
+		again.Problem = noCookies
+		return p.ask(w, r, o, again, http.StatusBadRequest)
 	}
-	if base != "" || !p.sessions.FormValid(r, passwordForm, secret, form.Get("csrf")) {
+	if base != "" || !p.sessions.FormValid(r, passwordForm, o.secret, form.Get("csrf")) {
 		return redirect(w, http.StatusSeeOther, passwordLink(r))
 	}
-	if problem := passwordProblem(n, form); problem != "" {
-		return p.ask(w, r, secret, n, l, at, problem, http.StatusBadRequest)
+	var rider customer.Record
+	if again.Problem = passwordProblem(o.Link, form); again.Problem == "" && o.SignUp != nil {
+		rider, again.Problem = p.signUpProblem(o, form)
 	}
-	if err := p.links.use(ctx, secret, n, password.Hash(form.Get("password"))); err != nil {
+	if again.Problem != "" {
+		return p.ask(w, r, o, again, http.StatusBadRequest)
+	}
+	hash := password.Hash(form.Get("password"))
+	if o.SignUp != nil {
+		err = p.links.signUp(r.Context(), o.secret, o.Link, rider, hash)
+	} else {
+		err = p.links.use(r.Context(), o.secret, o.Link, hash)
+	}
+	if err != nil {
 		return p.gone(r, err)
 	}
+	return p.saved(w, r, o)
+}
+
+// saved ends the browser's session. If a sign-up began in this browser, the rider is
+// signed in and goes on.
+func (p *passwordPage) saved(w http.ResponseWriter, r *http.Request, o *openLink) error {
+	ctx, kind := r.Context(), "saved"
 	if err := p.sessions.End(ctx, w, r); err != nil {
 		return err
 	}
-	if err := p.remember(w, r, n); err != nil { // the password is set in any case
+	if o.SignUp != nil {
+		kind = "created"
+	}
+	var err error
+	if o.here {
+		if err = p.enter(w, r, o); err == nil {
+			return nil
+		}
+	} else {
+		err = p.remember(w, r, o.Link)
+	}
+	if err != nil { // the password is set in any case
 		p.log.WarnContext(ctx, "the account does not know the browser that set its password", "error", err)
 	}
-	return p.show(w, r, http.StatusOK, page.Frame{Brand: at.brand},
-		page.Message{Kind: "saved", SignIn: inSameLanguage(r, "apps", login.LinkHints(n.Audience, at.tenant.Slug))})
+	return p.show(w, r, http.StatusOK, page.Frame{Brand: o.at.brand},
+		page.Message{Kind: kind, SignIn: inSameLanguage(r, "apps", login.LinkHints(o.Audience, o.at.tenant.Slug))})
 }
 
 // remember makes the account know the browser that set the password. From then

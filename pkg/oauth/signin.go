@@ -37,6 +37,9 @@ func (p *signInPage) show(w http.ResponseWriter, r *http.Request, a *authorizati
 	c.Rider, c.Driver = a.audience == authz.Rider, a.audience == authz.Driver
 	if p.mails {
 		c.Forgot = a.link("forgot")
+		if maySignUp(a.audience, a.tenant) {
+			c.SignUp = a.link("signup")
+		}
 	}
 	return p.pages.show(w, r, status, a.frame(), c)
 }
@@ -126,6 +129,9 @@ func (p *signInPage) showOwn(w http.ResponseWriter, r *http.Request, o own, c pa
 		query := maps.Clone(o.query)
 		query.Set("audience", string(o.audience))
 		c.Forgot = "forgot?" + query.Encode()
+		if maySignUp(o.audience, o.tenant) {
+			c.SignUp = "signup?" + query.Encode()
+		}
 	}
 	return p.pages.show(w, r, status, page.Frame{Brand: o.brand}, c)
 }

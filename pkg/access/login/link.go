@@ -1,10 +1,12 @@
 package login
 
 import (
+	"cmp"
 	"net/url"
 	"time"
 
 	"svc/pkg/access/authz"
+	"svc/pkg/base/email"
 	"svc/pkg/base/ids"
 	"svc/pkg/data/table"
 )
@@ -20,6 +22,14 @@ type Link struct {
 	Actor    string         `json:"actor"`
 	Email    string         `json:"email"`
 	Since    string         `json:"since"` // Login.Since; the link is void once the account has another value
+	SignUp   *SignUp        `json:"signUp,omitempty"`
+}
+
+// SignUp is the content of a link for a rider who signs up. Such a link has no Actor
+// if the address has no account yet.
+type SignUp struct {
+	Query string `json:"query"` // of the sign-up page; the sign-in goes on with it
+	Form  string `json:"form"`  // token of the sign-up page's form, which only its browser has
 }
 
 // LinkKey returns the key of a link. p must be a handle for the kind LINK.
@@ -30,6 +40,12 @@ func LinkKey(p table.Platform, secret string) table.Key {
 // LinksOf returns the partition of by-g1 with an actor's links. p must be a handle
 // for the kind LINK.
 func LinksOf(p table.Platform, actor string) string { return p.Partition("LINK", "OF", actor) }
+
+// Newcomer returns what stands for the actor in the index of links, as long as the
+// address has no account. It is a hash.
+func Newcomer(tenantID, address string) string {
+	return ids.Hash(tenantID + "\n" + email.Fold(address))
+}
 
 // SessionsOf returns the partition of by-g1 with an actor's sessions. p must be a
 // handle for the kind SESSION.
@@ -53,7 +69,7 @@ func AddLink(tx *table.Tx, p table.Platform, n Link, hints url.Values, expires t
 	secret := ids.Secret()
 	it := table.Item{Key: LinkKey(p, secret), Type: "link", Expires: expires, Doc: n}
 	if n.Audience != authz.Dashboard { // an erasure looks for the links of riders and drivers
-		it.G[0], it.R = LinksOf(p, n.Actor), ids.Hash(secret)
+		it.G[0], it.R = LinksOf(p, cmp.Or(n.Actor, Newcomer(n.TenantID, n.Email))), ids.Hash(secret)
 	}
 	tx.Covers(p.Handle).Create(it)
 	hints.Set("link", secret)

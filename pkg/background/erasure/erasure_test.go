@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -16,6 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"svc/pkg/access/authz"
+	"svc/pkg/access/login"
 	"svc/pkg/app/apptest"
 	"svc/pkg/background/erasure"
 	"svc/pkg/background/projection"
@@ -104,7 +106,8 @@ func TestErasedRider(t *testing.T) {
 	trip := apptest.JSON[struct{ ID string }](t, s.Post(t, token, "/api/v1/me/trips", `{"originAddress": "9 Basilisk Row",
 		"originLat": 40.712345, "originLng": -74.006789, "destAddress": "3 Gorgon Wharf", "destLat": 40.71, "destLng": -74.01,
 		"paymentType": "CASH", "notes": "bring an umbrella"}`).Must(t, 201))
-	values := []string{"Zwenda", "Quillfeather", "Ormsbury", "12125550181", anna.Email, "7 Wyvern Mews",
+	signsUp(t, s, anna.Email)
+	values := []string{"Zwenda", "Quillfeather", "Ormsbury", "12125550181", anna.Email, "audience=rider", "7 Wyvern Mews",
 		"Granny", "the blue gate", "9 Basilisk Row", "3 Gorgon Wharf", "bring an umbrella", "40.712345", "-74.006789",
 		"changed my mind entirely"}
 	erase := fmt.Sprintf(`{"kind": "erase", "customerId": %q}`, anna.ID)
@@ -151,6 +154,17 @@ func TestErasedRider(t *testing.T) {
 	testkit.Must(t, s.Runtime.Scheduled()["JobsFunction"](t.Context())) // the second run
 	s.Drain(t)
 	verify(t, s)
+}
+
+// signsUp stores a link of somebody who wanted an account with the address before it
+// had one.
+func signsUp(t *testing.T, s *apptest.Service, email string) {
+	t.Helper()
+	p := s.DB.Platform("LINK")
+	tx := p.Write()
+	login.AddLink(tx, p, login.Link{Audience: authz.Rider, TenantID: s.Tenant("metro").ID(), Email: email,
+		SignUp: &login.SignUp{Query: "audience=rider&tenant_hint=metro"}}, url.Values{}, s.Clock.Now().Add(login.LinkLife))
+	testkit.Must(t, tx.Commit(t.Context()))
 }
 
 // verify compares everything that is counted, as svc verify does.

@@ -106,6 +106,9 @@ func sources(p person) []source {
 		{read: since(3, imports.All), erase: eraseImport, alien: true},
 		in(1, []string{"SESSION"}, func(p person, h table.Platform) string { return login.SessionsOf(h, p.id) }),
 		in(1, []string{"LINK"}, func(p person, h table.Platform) string { return login.LinksOf(h, p.id) }),
+		in(1, []string{"LINK"}, func(p person, h table.Platform) string {
+			return login.LinksOf(h, login.Newcomer(p.t.ID(), p.email))
+		}).of(authz.Rider),
 		in(1, nil, func(p person, _ table.Platform) string { return authz.ConsentsOf(p.t, p.id) }),
 		in(index, nil, func(person, table.Platform) string { return partition }).erased(eraseTrip).shown(showTrip),
 		in(4, nil, func(p person, _ table.Platform) string {

@@ -34,6 +34,9 @@ type Record struct {
 	Disabled bool `json:"disabled"`
 	// ExternalID is the customer's id in another system, from an import.
 	ExternalID string `json:"externalId,omitempty"`
+	// Agreed is what the customer agreed to at the sign-up; nil for a customer whom
+	// others added.
+	Agreed *Agreement `json:"agreed,omitempty"`
 	// Number is the number that Phone stands for. Only programs that link the
 	// numbering plans of all countries write it.
 	Number *phone.Number `json:"number,omitempty"`
@@ -41,6 +44,14 @@ type Record struct {
 	// projection counts them. After the first rating, Rating is their mean.
 	RatingSum   int64 `json:"-"`
 	RatingCount int64 `json:"-"`
+}
+
+// Agreement says to which terms and privacy policy a customer agreed, and when.
+type Agreement struct {
+	At      string `json:"at"`
+	Version string `json:"version,omitempty"` // the tenant's TermsVersion
+	Terms   string `json:"terms,omitempty"`   // address
+	Privacy string `json:"privacy,omitempty"` // address
 }
 
 // FromItem decodes a customer from the item. It returns fault.NotFound if there

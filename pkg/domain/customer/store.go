@@ -57,6 +57,12 @@ func Add(tx *table.Tx, t table.Tenant, by audit.By, r Record, writeShards int) {
 	accounts.Add(tx, t, by, r, "", writeShards)
 }
 
+// SignUp adds a prepared customer with the hash of a password to the transaction. If
+// another customer has the mail address, the transaction fails with login.ErrTaken.
+func SignUp(tx *table.Tx, t table.Tenant, by audit.By, r Record, hash string, writeShards int) {
+	accounts.Add(tx, t, by, r, hash, writeShards)
+}
+
 // Item returns the stored form of a new customer, with Version 1.
 func Item(t table.Tenant, r Record, writeShards int) table.Item {
 	return accounts.NewItem(t, r, writeShards)

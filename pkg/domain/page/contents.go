@@ -19,11 +19,13 @@ type SignIn struct {
 	Rider   bool
 	Driver  bool
 	Forgot  string // address of the page that mails a link to set a password, or ""
+	SignUp  string // address of the page on which riders sign up, or ""
 	Riders  string // address at which riders sign in, or ""
 	Drivers string // address at which drivers sign in, or ""
 }
 
-// Forgot asks for the mail address of the account whose password is forgotten.
+// Forgot asks for the mail address of the account whose password is forgotten, or
+// of a rider who wants an account.
 type Forgot struct {
 	Action  string
 	CSRF    string
@@ -31,15 +33,18 @@ type Forgot struct {
 	Problem string // key of a text below "forgot.", or ""
 	Rider   bool
 	Driver  bool
+	SignUp  bool   // the rider wants an account
+	SignIn  string // address of the sign-in page, if SignUp is set
 }
 
 // Mailed says that a link was mailed, if the account exists. Its form asks for
-// another one.
+// another one. After a sign-up it has no form, because there is one mail an hour.
 type Mailed struct {
 	Action string
 	CSRF   string
 	Email  string // as typed
 	SignIn string // address of the sign-in page
+	SignUp bool
 }
 
 // Company asks a rider or driver for the short name of a company. Its form sends
@@ -128,6 +133,10 @@ type Password struct {
 	First   bool   // the account has no password yet
 	Problem string // key of a text below "password.", or ""
 	Least   int    // minimum length in characters
+	Named   bool   // ask for the name of a rider who signs up
+	Given   string // first name as typed before
+	Family  string // last name as typed before
+	Agree   string // value that agrees to the terms and the privacy policy of the branding; "" asks for no agreement
 }
 
 // Message is a short message, such as an error or a confirmation. Kind selects

@@ -6,12 +6,28 @@ import "strings"
 // may be empty. The company's name, on one line, is the only part of the
 // message that a stranger could have chosen.
 func LinkMail(lang Lang, company, link string) (subject, text string, err error) {
-	if subject, err = lang.text("mail.subject"); err != nil {
+	return mail(lang, company, "mail", link)
+}
+
+// SignUpMail returns a message with a one-time link for a rider who wants an
+// account.
+func SignUpMail(lang Lang, company, link string) (subject, text string, err error) {
+	return mail(lang, company, "signup.mail", link)
+}
+
+// KnownMail returns the message to a rider who wants an account and has one. It has
+// the addresses of the sign-in page and of the page for a new password.
+func KnownMail(lang Lang, company, signIn, forgot string) (subject, text string, err error) {
+	return mail(lang, company, "signup.known", signIn, forgot)
+}
+
+func mail(lang Lang, company, key string, links ...any) (subject, text string, err error) {
+	if subject, err = lang.text(key + ".subject"); err != nil {
 		return "", "", err
 	}
 	if company = strings.Join(strings.Fields(company), " "); company != "" {
 		subject += " – " + company
 	}
-	text, err = lang.text("mail.text", link)
+	text, err = lang.text(key+".text", links...)
 	return subject, text, err
 }

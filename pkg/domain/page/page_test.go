@@ -44,6 +44,12 @@ func all() map[string]Content {
 		"forgot":           Forgot{Action: "forgot?x=1", CSRF: "c", Rider: true},
 		"forgot, blocked": Forgot{Action: "forgot?x=1", CSRF: "c", Email: "ana@metro.example", Problem: "throttled",
 			Driver: true},
+		"sign-up":          Forgot{Action: "signup?x=1", CSRF: "c", Rider: true, SignUp: true, SignIn: "apps?x=1"},
+		"sign-up, offered": SignIn{Action: "signin?x=1", CSRF: "c", Rider: true, Forgot: "forgot", SignUp: "signup?x=1"},
+		"sign-up, mailed":  Mailed{Action: "signup?x=1", CSRF: "c", Email: "ana@metro.example", SignIn: "apps", SignUp: true},
+		"sign-up, link": Password{Action: "password", CSRF: "c", First: true, Least: 10, Named: true, Problem: "agree",
+			Given: "Nina", Agree: "a"},
+		"created":          Message{Kind: "created", SignIn: "apps"},
 		"mailed":           Mailed{Action: "forgot?x=1", CSRF: "c", Email: "ana@metro.example", SignIn: "apps"},
 		"link":             Message{Kind: "link", Again: "forgot?x=1", SignIn: "apps", Request: "req_1"},
 		"sign-in, own":     SignIn{Action: "signin", CSRF: "c", Problem: "cookies", Riders: "apps?a", Drivers: "apps?b"},
@@ -93,7 +99,8 @@ func TestPages(t *testing.T) {
 					t.Errorf("the page does not say its language, or not that it is %s", dir)
 				}
 				caching := "no-store"
-				if name == "mailed" || strings.Contains(body, `id="email"`) && strings.Contains(body, `id="problem"`) {
+				refused := strings.Contains(body, `id="email"`) && strings.Contains(body, `id="problem"`)
+				if strings.HasSuffix(name, "mailed") || refused {
 					caching = "private, no-cache" // the back button leads to it
 				}
 				want := map[string]string{"Cache-Control": caching, "Referrer-Policy": "no-referrer", "X-Frame-Options": "DENY",
@@ -124,6 +131,7 @@ func TestTextIsEscaped(t *testing.T) {
 		Picker{Account: evil, Choices: []Choice{{evil, evil}}},
 		Message{Kind: "request", Detail: evil, Request: evil},
 		FormPost{Host: evil, Fields: map[string][]string{"state": {evil}}},
+		Password{Named: true, Given: evil, Family: evil, Agree: evil},
 		Apps{Apps: []App{{ClientID: evil, Name: evil, Grants: []Grant{{Tenant: evil, Company: evil}}}}},
 	}
 	for _, content := range contents {

@@ -251,7 +251,7 @@ func flags(n Tenant) map[string]any {
 	return map[string]any{"disabled": n.Disabled, authz.Taxi: n.TaxiEnabled, authz.Delivery: n.DeliveryEnabled,
 		"currency": n.Currency, "readShards": n.ReadShards, "writeShards": n.WriteShards, "name": n.Name, "slug": n.Slug,
 		"maxFare": string(n.MaxFare), "maxPosting": string(n.MaxPosting), "walletFloor": string(n.WalletFloor),
-		"maxOpenTrips": n.MaxOpenTrips, authz.AgentActions: n.AgentActions,
+		"maxOpenTrips": n.MaxOpenTrips, authz.AgentActions: n.AgentActions, SignUpFlag: n.RiderSignUp,
 		deleting: marked(n.DeletingAt != ""), sandbox: marked(n.Sandbox)}
 }
 

@@ -47,6 +47,12 @@ type Tenant struct {
 	// AgentActions is what agents may do: off, read, confirm or all; "" means
 	// confirm.
 	AgentActions string `json:"agentActions,omitempty"`
+	// RiderSignUp is who may sign up as a rider: SignUpOpen, SignUpInvite, or "" for
+	// nobody.
+	RiderSignUp string `json:"riderSignUp,omitempty"`
+	// TermsVersion names the current version of the terms and the privacy policy,
+	// which the branding links to. It is stored with a rider's agreement.
+	TermsVersion string `json:"termsVersion,omitempty"`
 	// ReadShardsAt is when ReadShards was last raised. WriteShards may be
 	// raised a minute later.
 	ReadShardsAt string `json:"readShardsAt,omitempty"`
@@ -71,6 +77,16 @@ func OpenTrips(flags table.Item) int {
 	return max(0, cmp.Or(int(flags.Int("maxOpenTrips")), MostOpenTrips))
 }
 
+// Values of Tenant.RiderSignUp. With SignUpInvite, only customers whom an operator
+// has added, and who have no password yet, may sign up.
+const (
+	SignUpOpen   = "open"
+	SignUpInvite = "invite"
+)
+
+// SignUpFlag is the attribute of the flags that has RiderSignUp.
+const SignUpFlag = "riderSignUp"
+
 // MaxShards is the largest number of shards.
 const MaxShards = 64
 
@@ -90,7 +106,10 @@ var (
 func (t *Tenant) normalize(was Tenant) error {
 	t.Slug = strings.ToLower(t.Slug)
 	t.CustomDomain = strings.TrimSuffix(strings.ToLower(strings.TrimSpace(t.CustomDomain)), ".")
-	t.Name = strings.TrimSpace(t.Name)
+	t.Name, t.TermsVersion = strings.TrimSpace(t.Name), strings.TrimSpace(t.TermsVersion)
+	if t.RiderSignUp == "off" {
+		t.RiderSignUp = ""
+	}
 	var wrong fault.Faults
 	wrong.Unless(slugs.MatchString(t.Slug), "slug", "expected 1 to 40 letters from a to z, digits and inner hyphens")
 	wrong.Unless(plaintext.IsLine(t.Name, 100), "name", "expected %s", plaintext.Rule(100))
@@ -104,6 +123,10 @@ func (t *Tenant) normalize(was Tenant) error {
 		"shards", "expected 1 to %d, and not more write shards than read shards", MaxShards)
 	wrong.Unless(slices.Contains([]string{"", authz.AgentsOff, authz.AgentsRead, authz.AgentsConfirm, authz.AgentsAll},
 		t.AgentActions), authz.AgentActions, "expected off, read, confirm or all")
+	wrong.Unless(slices.Contains([]string{"", SignUpOpen, SignUpInvite}, t.RiderSignUp), SignUpFlag,
+		"expected off, open or invite")
+	wrong.Unless(plaintext.IsOptional(t.TermsVersion, 100), "termsVersion",
+		"expected at most 100 characters, none of them a control character")
 	wrong.Unless(t.MaxOpenTrips >= NoOpenTripsLimit && t.MaxOpenTrips <= MostOpenTrips, "maxOpenTrips",
 		"expected 1 to %d, or none", MostOpenTrips)
 	t.limit(&wrong, "maxFare", &t.MaxFare)

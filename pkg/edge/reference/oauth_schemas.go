@@ -133,7 +133,7 @@ var authorizationParameters = map[string]string{ //nolint:gosec // words about p
 	"tenant_hint": "The tenant's slug. If absent, riders, drivers and operators with several tenants " +
 		"choose on a page. With the `prompt` `none`, that is an error.",
 	"nonce":                    "The id_token has the same value as its claim `nonce`.",
-	"prompt":                   "`none`, or any of `login`, `consent` and `select_account`, space-separated.",
+	"prompt":                   "`none`, or any of `login`, `consent`, `select_account` and `create`, space-separated.",
 	"max_age":                  "Maximum number of seconds since the person last signed in.",
 	"login_hint":               "Mail address of the account that is meant. Another account has to sign in.",
 	"resource":                 "Address of the API or of an MCP endpoint (RFC 8707).",

@@ -1,0 +1,218 @@
+package oauth
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"svc/pkg/access/authz"
+	"svc/pkg/access/login"
+	"svc/pkg/base/email"
+	"svc/pkg/base/fault"
+	"svc/pkg/base/ids"
+	"svc/pkg/base/timestamp"
+	"svc/pkg/data/audit"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/customer"
+	"svc/pkg/domain/page"
+	"svc/pkg/domain/tenant"
+	"svc/pkg/oauth/session"
+	"svc/pkg/oauth/throttle"
+)
+
+const (
+	signUpForm  = "signup"
+	signUpMails = 1 // to one address per hour; each request counts
+)
+
+// maySignUp reports whether people of the audience may sign up at the company by
+// themselves. Only riders may.
+func maySignUp(audience authz.Audience, n tenant.Tenant) bool {
+	return audience == authz.Rider && n.RiderSignUp != "" && !n.Disabled
+}
+
+// mailSignUp mails a link to an address that has no account, or whose account has no
+// password. A rider who has a password gets a mail that says so. With
+// tenant.SignUpInvite, an address that no operator has added gets no mail. A new
+// account gets the folded address. Otherwise whoever owns the mailbox of another
+// spelling could take the address from its owner.
+func (p *forgotPage) mailSignUp(ctx context.Context, o own, lang page.Lang, form url.Values) error {
+	to := email.Fold(form.Get("email"))
+	if !email.Valid(to) {
+		return nil
+	}
+	counter := throttle.Counter{Kind: "signup", Key: session.AccountKey(o.audience, o.tenant.ID, to), Limit: signUpMails,
+		Window: time.Hour}
+	err := p.throttle.Count(ctx, counter)
+	if _, refused := throttle.Refused(err); refused {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	l, err := p.sessions.Login(ctx, o.audience, o.tenant.ID, to)
+	if err != nil || l.Disabled || l.Actor == "" && o.tenant.RiderSignUp != tenant.SignUpOpen {
+		return err
+	}
+	if l.Actor != "" {
+		if to, err = p.sessions.Mailbox(ctx, o.audience, o.tenant.ID, l.Actor); err != nil || to == "" {
+			return err
+		}
+	}
+	subject, text, err := p.signUpMail(ctx, o, lang, login.Link{Audience: o.audience, TenantID: o.tenant.ID,
+		Actor: l.Actor, Email: to, Since: l.Since,
+		SignUp: &login.SignUp{Query: o.query.Encode(), Form: form.Get("csrf")}}, l.Hash != "")
+	if err == nil {
+		err = p.mail(ctx, to, subject, text)
+	}
+	if err != nil {
+		p.throttle.Forgive(ctx, counter)
+	}
+	return err
+}
+
+// signUpMail returns the message to somebody who wants an account. If the account
+// is known, that is one with a password, the message has no one-time link.
+func (p *forgotPage) signUpMail(ctx context.Context, o own, lang page.Lang, n login.Link,
+	known bool) (subject, text string, err error) {
+	base, company := p.sender(o)
+	hints := login.LinkHints(o.audience, o.tenant.Slug)
+	hints.Set("ui_locales", string(lang))
+	if known {
+		return page.KnownMail(lang, company, base+"/oauth/apps?"+hints.Encode(), base+"/oauth/forgot?"+hints.Encode())
+	}
+	hints.Set(signUpForm, "1")
+	link, err := p.links.create(ctx, base, hints, n, p.links.now().Add(login.LinkLife))
+	if err != nil {
+		return "", "", err
+	}
+	return page.SignUpMail(lang, company, link)
+}
+
+// termsOf returns what a rider agrees to at the sign-up, or nil if the company's
+// branding has neither terms nor a privacy policy.
+func termsOf(at company) *customer.Agreement {
+	if at.brand.TermsURL == "" && at.brand.PrivacyURL == "" {
+		return nil
+	}
+	return &customer.Agreement{Version: at.tenant.TermsVersion, Terms: at.brand.TermsURL, Privacy: at.brand.PrivacyURL}
+}
+
+// agreeValue returns the value by which a form agrees to the terms: a form that
+// showed other terms agrees to nothing.
+func agreeValue(a *customer.Agreement) string {
+	if a == nil {
+		return ""
+	}
+	return ids.Hash(strings.Join([]string{a.Version, a.Terms, a.Privacy}, "\n"))
+}
+
+// signUpProblem returns what is wrong with a posted sign-up besides the password,
+// as a key of page.Password, or the rider's record. For an account that an operator
+// has added, the record has only the agreement.
+func (p *passwordPage) signUpProblem(o *openLink, form url.Values) (r customer.Record, problem string) {
+	by := audit.By{At: p.links.now()}
+	if r.Agreed = termsOf(o.at); r.Agreed != nil {
+		if form.Get("agree") != agreeValue(r.Agreed) {
+			return r, "agree"
+		}
+		r.Agreed.At = timestamp.Format(by.At)
+	}
+	if o.Actor != "" {
+		return r, ""
+	}
+	r.FirstName, r.LastName, r.Email = form.Get("given"), form.Get("family"), o.Email
+	if err := customer.Prepare(&r, by); err != nil {
+		return r, "name"
+	}
+	return r, ""
+}
+
+// signUp uses up the link and makes the rider's account with the hash of the
+// password, or sets the password of the account that an operator has added. r is as
+// signUpProblem returns it. The transaction also checks that the company still lets
+// such riders sign up. The error is errLink if it does not, if somebody used the link,
+// or if the address has got an account or a password in the meantime.
+func (k *links) signUp(ctx context.Context, secret string, n login.Link, r customer.Record, hash string) error {
+	t, by := k.accounts.DB.Tenant(n.TenantID), audit.By{Who: n.Actor, At: k.now()}
+	allowed := []any{false, tenant.SignUpOpen, tenant.SignUpInvite}
+	if n.Actor == "" {
+		by.Who, allowed[2] = r.ID, tenant.SignUpOpen
+	}
+	shards, err := tenant.WriteShards(ctx, t)
+	if err != nil {
+		return err
+	}
+	err = table.Retry(ctx, func(ctx context.Context) error {
+		tx := k.p.Write()
+		tx.Delete(login.LinkKey(k.p, secret)).If("attribute_exists(pk)").Else(errLink)
+		tx.Covers(t.Handle).Check(authz.FlagsKey(t, ids.Pick(secret, authz.Copies))).
+			If("'disabled' = ? AND ('"+tenant.SignUpFlag+"' = ? OR '"+tenant.SignUpFlag+"' = ?)", allowed...).Else(errLink)
+		if n.Actor == "" {
+			customer.SignUp(tx, t, by, r, hash, shards)
+			return tx.Commit(ctx)
+		}
+		login.SetPassword(tx, login.Key(t, n.Audience, n.Email), n.Actor, n.Since, hash, by)
+		audit.Append(tx, t, by, "person.password", n.Actor, nil, nil)
+		it, err := t.Get(ctx, customer.Key(t, n.Actor))
+		if err != nil {
+			return err
+		}
+		if _, err = customer.Changing(t, by, n.Actor, func(c *customer.Record) error {
+			c.Agreed = r.Agreed
+			return nil
+		}).Join(ctx, tx, it); err != nil {
+			return err
+		}
+		return tx.Commit(ctx)
+	})
+	if errors.Is(err, login.ErrTaken) || errors.Is(err, fault.NotFound()) {
+		return errLink
+	}
+	return err
+}
+
+// begun reports whether the sign-up began in this browser. If it began with an
+// authorization request, begun returns the request.
+func (p *passwordPage) begun(r *http.Request, n login.Link) (*authorization, bool) {
+	if !p.sessions.FormValid(r, signUpForm, n.SignUp.Query, n.SignUp.Form) {
+		return nil, false
+	}
+	if query, err := url.ParseQuery(n.SignUp.Query); err != nil || !query.Has("client_id") {
+		return nil, true
+	}
+	first := r.Clone(r.Context())
+	first.URL.RawQuery = n.SignUp.Query
+	a, err := p.requests.open(first)
+	if err != nil { // for example, the client is gone
+		p.log.InfoContext(r.Context(), "a sign-up cannot go on with its request", "error", err)
+		return nil, false
+	}
+	return a, true
+}
+
+// enter signs the rider in with the browser in which the sign-up began, and goes on
+// where it was: with the authorization request, or with the server's own pages.
+func (p *passwordPage) enter(w http.ResponseWriter, r *http.Request, o *openLink) error {
+	ctx := r.Context()
+	l, err := p.sessions.Login(ctx, o.Audience, o.TenantID, o.Email)
+	if err != nil {
+		return err
+	}
+	d, err := p.sessions.Device(ctx, r)
+	if err != nil {
+		return err
+	}
+	n, next := session.Session{Audience: o.Audience, TenantID: o.TenantID, Email: o.Email, Actor: l.Actor,
+		Since: l.Since, AuthTime: p.links.now()}, "apps?"+o.SignUp.Query
+	if o.begun != nil {
+		n.Fresh, next = o.begun.name(), o.begun.link("authorize")
+	}
+	if err := p.sessions.Begin(ctx, w, r, n, d); err != nil {
+		return err
+	}
+	return redirect(w, http.StatusSeeOther, next)
+}
