@@ -47,6 +47,8 @@ type Tenant struct {
 	// AgentActions is what agents may do: off, read, confirm or all; "" means
 	// confirm.
 	AgentActions string `json:"agentActions,omitempty"`
+	// Retain is for how long the tenant keeps personal data.
+	Retain Retention `json:"retain,omitzero"`
 	// ReadShardsAt is when ReadShards was last raised. WriteShards may be
 	// raised a minute later.
 	ReadShardsAt string `json:"readShardsAt,omitempty"`
@@ -106,6 +108,7 @@ func (t *Tenant) normalize(was Tenant) error {
 		t.AgentActions), authz.AgentActions, "expected off, read, confirm or all")
 	wrong.Unless(t.MaxOpenTrips >= NoOpenTripsLimit && t.MaxOpenTrips <= MostOpenTrips, "maxOpenTrips",
 		"expected 1 to %d, or none", MostOpenTrips)
+	t.Retain.check(&wrong)
 	t.limit(&wrong, "maxFare", &t.MaxFare)
 	t.limit(&wrong, "maxPosting", &t.MaxPosting)
 	if digits, negative := strings.CutPrefix(string(t.WalletFloor), "-"); digits != "" {
