@@ -179,7 +179,7 @@ func (r Runner) validate(ctx context.Context, p person, rec privacy.Record) (pri
 
 // allowed returns why an operator's request must end, or "".
 func (r Runner) allowed(ctx context.Context, t table.Tenant, rec privacy.Record) (bool, error) {
-	if rec.By.Actor == "" { // the person asked, or a restore
+	if rec.By.Actor == "" { // the person asked, svc did, or a restore
 		return true, nil
 	}
 	items, err := table.Join(t.Handle, r.platform().Handle).Batch(ctx,
