@@ -100,9 +100,11 @@ func (c *cli) privacyList() *cobra.Command {
 		Long:    "List a tenant's requests, newest first. Requests for a copy are deleted after 30 days.",
 		Example: "  svc privacy list --tenant metro"}
 	limit := cmd.Flags().Int("limit", 100, "requests at most")
-	return c.inTenant(cmd, func(ctx context.Context, _ platform, t table.Tenant, _ []string) error {
-		return list(ctx, c, t, *limit, "ID KIND STATUS PERSON CREATED+ UPDATED+", func(r privacy.PrivacyRequest) []any {
-			return []any{r.ID, r.Kind, r.Status, r.Subject(), r.CreatedAt, r.UpdatedAt}
+	return c.inTenant(cmd, func(ctx context.Context, p platform, t table.Tenant, _ []string) error {
+		names := namesOf(p, t)
+		return list(ctx, c, t, *limit, "ID KIND STATUS NAME PERSON+ CREATED+ UPDATED+", func(r privacy.PrivacyRequest) []any {
+			return []any{r.ID, r.Kind, r.Status, names.person(ctx, r.Audience(), r.Subject()), r.Subject(), r.CreatedAt,
+				r.UpdatedAt}
 		}, privacy.List)
 	})
 }
@@ -123,9 +125,10 @@ func (c *cli) privacyShow() *cobra.Command {
 		if *out != "" {
 			return c.download(ctx, p, t, r, *out)
 		}
-		rows := cols{}
+		rows := cols{fit: true}
 		rows.add("id", r.ID)
 		rows.add("kind", r.Kind)
+		rows.add("name", namesOf(p, t).person(ctx, r.Audience(), r.Subject()))
 		rows.add("person", r.Subject())
 		rows.add("status", r.Status)
 		for _, reason := range r.Reasons {
