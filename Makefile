@@ -141,7 +141,7 @@ console: console/node_modules/.package-lock.json ## build the operators' console
 
 .PHONY: console-check
 console-check: console/node_modules/.package-lock.json ## check that the console in the repository is the one that its source gives
-	cd console && npm run --silent build
+	cd console && npm run --silent test && npm run --silent build
 	@for f in console/dist/*; do gzip -dc $(CONSOLE)/$$(basename $$f).gz | cmp - $$f || exit 1; done
 	@[ $$(ls console/dist | wc -l) = $$(ls $(CONSOLE) | wc -l) ] || { echo 'run make console: other files'; exit 1; }
 	@[ $$(git ls-files console | grep -v package-lock | xargs cat | wc -l) -le 3500 ] || { echo 'console/ has more than 3,500 lines'; exit 1; }

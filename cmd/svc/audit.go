@@ -19,20 +19,22 @@ func auditCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{Use: "audit SLUG", Short: "Show a tenant's audit log, newest first", Args: cobra.ExactArgs(1),
 		Example: "  svc audit metro --limit 20\n  svc audit metro --json"}
 	limit := cmd.Flags().Int("limit", 50, "entries at most")
-	cmd.RunE = c.in(func(ctx context.Context, _ platform, t table.Tenant, _ []string) error {
-		return list(ctx, c, t, *limit, "AT WHO WHAT SUBJECT CHANGE+", func(e audit.Entry) []any {
-			return []any{e.At, actorOf(e), e.What, e.Subject, changed(e.Before, e.After)}
+	cmd.RunE = c.in(func(ctx context.Context, p platform, t table.Tenant, _ []string) error {
+		names := namesOf(p, t)
+		return list(ctx, c, t, *limit, "AT WHO WHAT SUBJECT CHANGE+ WHO-ID+ SUBJECT-ID+", func(e audit.Entry) []any {
+			return []any{e.At, actorOf(e, names.anybody(ctx, e.Who)), e.What, names.anybody(ctx, e.Subject),
+				changed(e.Before, e.After), e.Who, e.Subject}
 		}, audit.List)
 	})
 	return cmd
 }
 
 // actorOf names who made a change, and the tool and client of an agent.
-func actorOf(e audit.Entry) string {
+func actorOf(e audit.Entry, who string) string {
 	if e.Tool == "" {
-		return e.Who
+		return who
 	}
-	return e.Who + " by " + e.Tool + " of " + e.Client
+	return who + " by " + e.Tool + " of " + e.Client
 }
 
 // changed lists the differences between two states: "name, taxiEnabled: true →

@@ -18,7 +18,11 @@ func TestTablesFitTheTerminal(t *testing.T) {
 	w.enabled(t)
 	w.ok("webhook", "test", "metro", hook.ID, "--type", "feedback.status_changed")
 	r.wait(t, "feedback.status_changed")
+	asked := w.request("erase", "--customer", "rider1@metro.example")
 	shown := [][]string{
+		{"privacy", "list", "--tenant", "metro"}, {"privacy", "show", asked.ID, "--tenant", "metro"},
+		{"restore", "erasures"}, {"tenant", "list", "--deleted"}, {"wallet", "show", "metro", "rider1@metro.example",
+			"--side", "rider"}, {"statement", "metro", "driver1@metro.example", "2026-01"},
 		{"tenant", "list"}, {"tenant", "show", "metro"}, {"member", "list", "metro"}, {"driver", "list", "metro"},
 		{"rider", "list", "metro"}, {"service", "list", "metro"}, {"zone", "list", "metro"},
 		{"business", "list", "metro"}, {"order", "list", "metro"}, {"trip", "list", "metro"},
@@ -71,6 +75,41 @@ func TestNarrowTable(t *testing.T) {
 	}
 	if got := full(lines()); got[0][2] != "PHONE" || got[1][1] != long || got[1][0] != "2026-05-01T08:30:59.999Z" {
 		t.Errorf("full: %q", got)
+	}
+}
+
+// Tables say who a person is. The ids are there with --wide and --json.
+func TestTablesNamePeople(t *testing.T) {
+	w := share(t)
+	type row struct {
+		ID, CustomerID string
+		DriverID       *string
+	}
+	trips := read[[]row](w, "trip", "list", "metro", "--status", "COMPLETED", "--limit", "1")
+	rider := read[[]struct{ ID, Name string }](w, "rider", "list", "metro")
+	names := map[string]string{}
+	for _, one := range rider {
+		names[one.ID] = one.Name
+	}
+	name, id := names[trips[0].CustomerID], trips[0].CustomerID
+	if name == "" || trips[0].DriverID == nil {
+		t.Fatalf("the trip is %+v", trips[0])
+	}
+	out := w.ok("trip", "show", "metro", trips[0].ID)
+	if !strings.Contains(out, "rider  ") || strings.Count(out, name) < 2 || strings.Count(out, id) != 1 {
+		t.Errorf("trip show does not name %s:\n%s", name, out)
+	}
+	if wide := w.ok("trip", "show", "metro", trips[0].ID, "--wide"); strings.Count(wide, id) < 2 {
+		t.Errorf("trip show --wide lacks the ids:\n%s", wide)
+	}
+	for _, args := range [][]string{{"trip", "list", "metro", "--status", "COMPLETED", "--limit", "1"},
+		{"wallet", "show", "metro", id, "--side", "rider"}} {
+		if out := w.ok(args...); !strings.Contains(out, name) || strings.Contains(out, id) {
+			t.Errorf("svc %s does not name %s:\n%s", strings.Join(args, " "), name, out)
+		}
+	}
+	if wide := w.ok("wallet", "show", "metro", id, "--side", "rider", "--wide"); !strings.Contains(wide, id) {
+		t.Errorf("wallet show --wide lacks the id:\n%s", wide)
 	}
 }
 

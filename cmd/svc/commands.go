@@ -25,6 +25,7 @@ var commands = []func(*cli) *cobra.Command{
 	walletCommand,
 	statementCommand,
 	paymentCommand,
+	privacyCommand,
 	auditCommand,
 	eventsCommand,
 	listenCommand,

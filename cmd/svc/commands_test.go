@@ -329,6 +329,7 @@ func TestFailures(t *testing.T) {
 		{"bad slug", "tenant create Port!", 1, "slug:"},
 		{"no such flag of a tenant", "tenant set port --flag flying=true", 2, "taxiEnabled and deliveryEnabled"},
 		{"flag without a value", "tenant set port --flag taxiEnabled", 2, "taxiEnabled=true"},
+		{"retention out of bounds", "tenant set port --retain audit=30", 2, "90 to 3650 days, or keep"},
 		{"nothing to set", "tenant set port", 2, "nothing to change"},
 		{"unknown group", "tenant fly", 2, "unknown command"},
 		{"a word too few", "member revoke port a@port.example", 2, "expected SLUG EMAIL PERMISSION…"},

@@ -78,7 +78,7 @@ func importCommand(c *cli) *cobra.Command {
 				return err
 			}
 		}
-		run := importing{cli: c, target: g, job: imports.Record{Import: job}, file: args[0], failed: failed}
+		run := importing{cli: c, db: p.db, target: g, job: imports.Record{Import: job}, file: args[0], failed: failed}
 		return run.run(ctx)
 	})
 	return cmd
@@ -97,6 +97,7 @@ func importTarget(ctx context.Context, t table.Tenant) (imports.Target, error) {
 // importing is one run of the command.
 type importing struct {
 	*cli
+	db           *table.DB
 	target       imports.Target
 	job          imports.Record
 	file, failed string
@@ -140,6 +141,9 @@ func (i *importing) run(ctx context.Context) error {
 	if i.job.Mode == "run" && i.job.Failed < imports.MaxFaults {
 		tx := i.target.Tenant.Write()
 		audit.Append(tx, i.target.Tenant, i.target.By, "import.add", i.target.Tenant.ID(), nil, i.job.Shown())
+		if i.job.Kind == "trips" { // the retention begins again behind the import
+			tenant.ApplyRetention(tx, i.db, i.target.Tenant, i.target.By.At.Add(time.Hour), tenant.Afresh)
+		}
 		if err := tx.Commit(ctx); err != nil {
 			return err
 		}

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
 	"svc/pkg/access/authz"
+	"svc/pkg/base/ids"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/delivery"
 	"svc/pkg/domain/person"
@@ -56,6 +58,21 @@ func (n names) person(ctx context.Context, audience authz.Audience, id string) s
 		one, err := findRider(ctx, n.t, id)
 		return one.Name, err
 	})
+}
+
+// anybody returns the name of a rider or driver, or the mail address of an operator. It
+// returns every other text, and the id of somebody without a name, as it is.
+func (n names) anybody(ctx context.Context, id string) string {
+	name := ""
+	switch {
+	case ids.Valid(ids.Customer, id):
+		name = n.person(ctx, authz.Rider, id)
+	case ids.Valid(ids.Driver, id):
+		name = n.person(ctx, authz.Driver, id)
+	case ids.Valid(ids.Person, id):
+		name = n.email(ctx, authz.Dashboard, id)
+	}
+	return cmp.Or(name, id)
 }
 
 // business returns the name of a business.

@@ -20,11 +20,11 @@ func (c *cli) restoreErasures() *cobra.Command {
 			"that\nis restored from a backup has the persons again, and svc restore erase erases those of the list.",
 		Example: "  svc restore erasures --json > erased.json",
 		RunE: c.on(func(ctx context.Context, p platform, args []string) error {
-			rows, t := []erasure.Erased{}, cols{head: "TENANT PERSON REQUEST AT"}
-			err := p.each(ctx, args, func(_ tenant.Tenant, of table.Tenant) error {
+			rows, t := []erasure.Erased{}, cols{head: "TENANT PERSON AT REQUEST+"}
+			err := p.each(ctx, args, func(n tenant.Tenant, of table.Tenant) error {
 				return erasure.Journal(ctx, of, func(e erasure.Erased) error {
 					rows = append(rows, e)
-					t.add(e.Tenant, e.Person, e.Request, e.At)
+					t.add(n.Slug, e.Person, e.At, e.Request)
 					return nil
 				})
 			}, func() error { return nil })

@@ -57,6 +57,17 @@ func tenantFlags(cmd *cobra.Command) *edits[tenant.Tenant] {
 		"have added", func(t *tenant.Tenant) *string { return &t.RiderSignUp })
 	e.text("terms-version", "`version` of the terms and privacy policy that riders agree to when they sign up; their "+
 		"addresses are in the branding", func(t *tenant.Tenant) *string { return &t.TermsVersion })
+	retain := cmd.Flags().StringSlice("retain", nil, "how long personal data is kept, `KIND=DAYS`, or KIND=keep for good: "+
+		"addresses, positions and logs of trips, audit; may be repeated")
+	e.step("retain", func(t *tenant.Tenant) error {
+		var errs []error
+		for _, text := range *retain {
+			if err := t.Retain.Set(text); err != nil {
+				errs = append(errs, usagef("--retain %v", err))
+			}
+		}
+		return errors.Join(errs...)
+	})
 	featureFlags(e)
 	return e
 }
@@ -173,7 +184,8 @@ func (c *cli) tenantSet() *cobra.Command {
 			"the old number. Run the same command again after a minute: then writes use the N shards too.",
 		Example: "  svc tenant set metro --flag taxiEnabled=false\n  svc tenant set metro --country US " +
 			"--domain ride.metro.example\n  svc tenant set metro --max-fare 500\n  svc tenant set metro --max-open-trips 5\n " +
-			" svc tenant set metro --rider-sign-up open --terms-version 2026-11\n  svc tenant set metro --shards 4"}
+			" svc tenant set metro --rider-sign-up open --terms-version 2026-11\n " +
+			" svc tenant set metro --retain addresses=365,positions=30\n  svc tenant set metro --shards 4"}
 	e := tenantFlags(cmd)
 	shards := cmd.Flags().Int("shards", 0, "`number` of shards; it cannot decrease")
 	disable := cmd.Flags().Bool("disable", false, "reject everybody's tokens and sign-ins; --disable=false undoes it")
@@ -263,6 +275,9 @@ func (c *cli) tenantShow() *cobra.Command {
 			t.add("agent actions", cmp.Or(n.AgentActions, authz.AgentsConfirm))
 			t.add("rider sign-up", cmp.Or(n.RiderSignUp, "off"))
 			t.add("terms version", n.TermsVersion)
+			for _, k := range tenant.RetainedKinds() {
+				t.add("retain "+k.Kind, n.Retain.Show(k))
+			}
 			t.add("shards", strconv.Itoa(n.ReadShards)+" read, "+strconv.Itoa(n.WriteShards)+" written")
 			t.add("sandbox", n.Sandbox)
 			t.add("disabled", n.Disabled)

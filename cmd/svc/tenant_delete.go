@@ -125,20 +125,29 @@ func (c *cli) deleteTenant(ctx context.Context, p platform, n tenant.Tenant) (re
 	return out, fmt.Errorf("something still writes items of tenant %s", n.Slug)
 }
 
-// removeFiles deletes the files of a tenant. For a table, FILES_BUCKET names the bucket.
+// files opens the store of files. For a table, FILES_BUCKET names the bucket; without it
+// there is no store.
+func (p platform) files(ctx context.Context) (jobs.Files, error) {
+	if p.data != "" {
+		return files.Open(files.In(p.data), "", time.Now), nil
+	}
+	name := app.ReadConfig(os.Getenv).FilesBucket
+	if name == "" {
+		return nil, nil
+	}
+	cfg, err := awsConfig(ctx)
+	return app.Bucket{Name: name, Config: cfg}, err
+}
+
+// removeFiles deletes the files of a tenant.
 func (c *cli) removeFiles(ctx context.Context, p platform, id string) error {
-	var store jobs.Files = files.Open(files.In(p.data), "", time.Now)
-	if p.data == "" {
-		name := app.ReadConfig(os.Getenv).FilesBucket
-		if name == "" {
-			fmt.Fprintln(c.err, "The tenant's files stay until they expire, after 7 days, because FILES_BUCKET is not set.")
-			return nil
-		}
-		cfg, err := awsConfig(ctx)
-		if err != nil {
-			return err
-		}
-		store = app.Bucket{Name: name, Config: cfg}
+	store, err := p.files(ctx)
+	if err != nil {
+		return err
+	}
+	if store == nil {
+		fmt.Fprintln(c.err, "The tenant's files stay until they expire, after 7 days, because FILES_BUCKET is not set.")
+		return nil
 	}
 	for _, folder := range jobs.Folders(id) {
 		if err := store.Remove(ctx, folder); err != nil {

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -121,7 +122,7 @@ type tripWithLog struct {
 func (c *cli) tripShow() *cobra.Command {
 	return &cobra.Command{Use: "show SLUG ID|CODE", Short: "Show a trip and its log", Args: cobra.ExactArgs(2),
 		Example: "  svc trip show metro trp_01JT7M4C6Q8V2N5X9B3D1F7H0K\n  svc trip show metro 7K3M9QXZ",
-		RunE: c.in(func(ctx context.Context, _ platform, t table.Tenant, args []string) error {
+		RunE: c.in(func(ctx context.Context, p platform, t table.Tenant, args []string) error {
 			_, one, err := readTrip(ctx, t, args[1])
 			if err != nil {
 				return err
@@ -133,12 +134,22 @@ func (c *cli) tripShow() *cobra.Command {
 			if c.json {
 				return c.printJSON(tripWithLog{one, log})
 			}
-			if err := c.showDocument(one); err != nil {
+			shown, err := flat(one)
+			if err != nil {
 				return err
 			}
-			rows := cols{head: "AT EVENT BY ID+ STATUS"}
+			names := namesOf(p, t)
+			shown.add("rider", names.anybody(ctx, one.CustomerID))
+			if one.DriverID != nil {
+				shown.add("driver", names.anybody(ctx, *one.DriverID))
+			}
+			slices.SortFunc(shown.rows, func(a, b []string) int { return cmp.Compare(a[0], b[0]) })
+			if err := c.show(nil, shown); err != nil {
+				return err
+			}
+			rows := cols{head: "AT EVENT BY NAME STATUS ID+"}
 			for _, e := range log {
-				rows.add(e.At, string(e.Type), e.Actor.Type, e.Actor.ID, string(e.To))
+				rows.add(e.At, string(e.Type), e.Actor.Type, names.anybody(ctx, e.Actor.ID), string(e.To), e.Actor.ID)
 			}
 			return c.show(nil, rows)
 		})}

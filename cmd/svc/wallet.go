@@ -23,7 +23,7 @@ func (c *cli) walletShow() *cobra.Command {
 		Args:    cobra.ExactArgs(2),
 		Example: "  svc wallet show metro driver1@metro.example\n  svc wallet show metro rider1@metro.example --side rider"}
 	side := cmd.Flags().String("side", "driver", "`audience` of the account: driver or rider")
-	cmd.RunE = c.in(func(ctx context.Context, _ platform, t table.Tenant, args []string) error {
+	cmd.RunE = c.in(func(ctx context.Context, p platform, t table.Tenant, args []string) error {
 		id, err := ownerOf(ctx, t, *side, args[1])
 		if err != nil {
 			return err
@@ -32,10 +32,10 @@ func (c *cli) walletShow() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		rows := cols{head: "AT TYPE AMOUNT DESCRIPTION"}
-		rows.add("", "BALANCE", found.Balance, id)
+		rows := cols{head: "AT TYPE AMOUNT DESCRIPTION ID+"}
+		rows.add("", "BALANCE", found.Balance, namesOf(p, t).anybody(ctx, id), id)
 		for _, p := range found.Transactions {
-			rows.add(p.CreatedAt, p.Type, p.Amount, p.Description)
+			rows.add(p.CreatedAt, p.Type, p.Amount, p.Description, p.ID)
 		}
 		return c.show(found, rows)
 	})

@@ -1,3 +1,4 @@
+import './app/tag' // before the libraries
 import { render } from 'preact'
 import { begin } from './app/session'
 import { Shell } from './app/shell'

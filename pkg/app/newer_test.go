@@ -28,6 +28,7 @@ import (
 	"svc/pkg/app"
 	"svc/pkg/app/e2e"
 	"svc/pkg/app/localapp"
+	"svc/pkg/background/erasure"
 	"svc/pkg/base/phone/plans"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/audit"
@@ -439,6 +440,23 @@ func operate(t *testing.T, rt *app.Runtime) {
 	testkit.Must(t, err)
 	_, err = feedback.ChangeStatus(ctx, db, by, posts[0].ID, "IN_PROGRESS")
 	testkit.Must(t, err)
+	operateRetention(t, db, tn, by)
+}
+
+// operateRetention applies the retention of a tenant, a few trips at a time.
+func operateRetention(t *testing.T, db *table.DB, tn table.Tenant, by audit.By) {
+	t.Helper()
+	_, err := tenant.Store{DB: db}.Change(t.Context(), tn.ID(), by, func(n *tenant.Tenant) error {
+		n.Retain = tenant.Retention{Addresses: 7, Positions: 1, Logs: 7, Audit: 90}
+		return nil
+	})
+	testkit.Must(t, err)
+	r := erasure.Runner{DB: db, Now: time.Now, AtOnce: 3}
+	testkit.Must(t, r.Sweep(t.Context()))
+	for more := true; more; {
+		more, err = r.Slice(t.Context(), tn, "retention")
+		testkit.Must(t, err)
+	}
 }
 
 // operateMembers disables an operator, in the tenant and on the platform, and

@@ -42,14 +42,15 @@ const rowHeight = 44
 const spare = 10 // rows drawn above and below what is visible
 
 // List is a table of any length: only the rows in view are in the document. It asks for
-// the next page when its end comes near.
-export function List<T extends { id: string }>({ label, items, columns, href, more, load }: {
+// the next page when its end comes near, and says which rows are in view.
+export function List<T extends { id: string }>({ label, items, columns, href, more, load, see }: {
   label: string
   items: T[] | null
   columns: Column<T>[]
   href?: (item: T) => string
   more?: boolean
   load?: () => void
+  see?: (items: T[]) => void
 }) {
   const box = useRef<HTMLDivElement>(null)
   const [top, setTop] = useState(0)
@@ -65,6 +66,7 @@ export function List<T extends { id: string }>({ label, items, columns, href, mo
   useEffect(() => {
     if (more && end >= total) load?.()
   }, [more, end, total])
+  useEffect(() => see?.(items?.slice(begin, end) ?? []), [items, begin, end])
   if (items === null) return <p role="status">{say('loading')}</p>
   if (total === 0) return <p role="status">{say('nothing')}</p>
   return <div class="list" ref={box} tabIndex={0} role="group" aria-label={label}

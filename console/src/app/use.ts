@@ -2,6 +2,7 @@
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { Failure, once } from './api'
 import { live, useFeed } from './feed'
+import { current, further, none, put, type Page, type Rows } from './rows'
 
 export interface Shown<T> {
   data: T | null
@@ -51,41 +52,55 @@ export function usePolled<T>(read: () => Promise<T>, inputs: unknown[], interval
   return { data, failure, again }
 }
 
-export interface Page<T> {
-  items: T[]
-  next_cursor: string | null
-}
-
-// usePages reads a list page by page. The first page is read again every interval; what
-// is new is put in front, and what changed is replaced.
+// usePages reads a list page by page. The first page and those in view are read again every
+// interval and when the view moves: what is new is put in front, what changed is replaced,
+// and what is gone leaves.
 export function usePages<T extends { id: string }>(read: (cursor: string | undefined) => Promise<Page<T>>,
   inputs: unknown[], interval: number, about: string[] = []) {
-  const first = usePolled(() => read(undefined), inputs, interval, about)
-  const [more, setMore] = useState<{ items: T[]; next: string | null } | null>(null)
+  const [list, setList] = useState<Rows<T> | null>(null)
   const [failure, setFailure] = useState<Failure | null>(null)
+  const shown = useRef<Rows<T>>(none)
+  shown.current = list ?? none
+  const view = useRef<string[]>([])
+  const asked = useRef<string[]>([]) // what was in view at the last turn
+  const moved = useRef(0)
+  const kept = useRef({}) // another object for other inputs
   const busy = useRef(false)
-  useEffect(() => setMore(null), inputs)
-  const next = more ? more.next : first.data?.next_cursor ?? null
+  const turn = usePolled(() => {
+    asked.current = view.current
+    return current(read, shown.current, view.current)
+  }, inputs, interval, about)
+  useEffect(() => {
+    kept.current = {}
+    setList(null)
+  }, inputs)
+  useEffect(() => {
+    if (turn.data) setList(old => turn.data!.reduce((rows, [from, page]) => put(rows, from, page), old ?? none))
+  }, [turn.data])
+  useEffect(() => () => window.clearTimeout(moved.current), [])
+  const next = list?.next ?? null
   const load = useCallback(async () => {
     if (next === null || busy.current) return
     busy.current = true
+    const mine = kept.current
     try {
-      const page = await read(next)
-      setMore(old => ({ items: [...(old?.items ?? first.data?.items ?? []), ...page.items], next: page.next_cursor }))
+      const page = await further(read, next)
+      if (mine === kept.current) setList(old => old && put(old, next, page))
       setFailure(null)
     } catch (error) {
       setFailure(error as Failure)
     } finally {
       busy.current = false
     }
-  }, [next, first.data])
-  const fresh = new Map((first.data?.items ?? []).map(item => [item.id, item]))
-  // What is before the last of the first page, and no longer on it, has left the list.
-  const last = first.data?.items.at(-1)?.id
-  const rest = more?.items.slice(more.items.findIndex(item => item.id === last) + 1) ?? []
-  const items = [...fresh.values(), ...rest.filter(item => !fresh.has(item.id))]
-  return { items: first.data === null ? null : items, failure: first.failure ?? failure, more: next !== null, load,
-    again: first.again }
+  }, [next, ...inputs])
+  const see = useCallback((items: T[]) => {
+    view.current = items.map(item => item.id)
+    window.clearTimeout(moved.current)
+    if (asked.current.length === 0 || view.current.some(id => asked.current.includes(id))) return
+    moved.current = window.setTimeout(turn.again, 250)
+  }, [turn.again])
+  return { items: list && list.rows.map(row => row.item), failure: turn.failure ?? failure, more: next !== null, load, see,
+    again: turn.again }
 }
 
 // useRoute returns the parts of the address after "#/".

@@ -1,9 +1,10 @@
 // Words, numbers and times in the person's language.
 import { en, enWords, type Strings, type Words } from '../strings/en'
 import { es, esWords } from '../strings/es'
+import { tag } from './tag'
 
 const languages: Record<string, [Strings, Words]> = { en: [en, enWords], es: [es, esWords] }
-const chosen = navigator.languages.map(tag => tag.split('-')[0]!.toLowerCase()).find(tag => tag in languages) ?? 'en'
+const chosen = navigator.languages.map(one => one.split(/[-_.@]/)[0]!.toLowerCase()).find(one => one in languages) ?? 'en'
 document.documentElement.lang = chosen
 const [strings, words]: [Strings, Record<string, string>] = languages[chosen]!
 
@@ -17,7 +18,7 @@ export function say(key: keyof Strings, values: Record<string, string | number> 
 export const state = (word: string) => words[word] ?? word.charAt(0) + word.slice(1).toLowerCase().replaceAll('_', ' ')
 
 export const money = (amount: number, currency: string) =>
-  new Intl.NumberFormat(navigator.language, { style: 'currency', currency }).format(amount)
+  new Intl.NumberFormat(tag, { style: 'currency', currency }).format(amount)
 
 // clock is the company's: its time zone, and how far the service's time is ahead of this
 // computer's, in milliseconds.
@@ -29,11 +30,11 @@ export const day = (at: Date | number = Date.now() + clock.ahead) =>
 
 // show writes a time as a clock in the company shows it.
 export const show = (at: Date | number, form: Intl.DateTimeFormatOptions) =>
-  new Intl.DateTimeFormat(navigator.language, { ...form, timeZone: clock.zone }).format(at)
+  new Intl.DateTimeFormat(tag, { ...form, timeZone: clock.zone }).format(at)
 
 export function when(time: string): string {
   const at = new Date(time)
   return show(at, day(at) === day() ? { timeStyle: 'medium' } : { dateStyle: 'medium', timeStyle: 'short' })
 }
 
-export const count = (n: number) => new Intl.NumberFormat(navigator.language).format(n)
+export const count = (n: number) => new Intl.NumberFormat(tag).format(n)

@@ -42,7 +42,7 @@ export function Drivers() {
     {reading && <Progress of={say('searching')} done={have} total={mostSearched} />}
     {q && !reading && found?.length === 0 ? <p role="status">{say('noMatch')}</p>
       : <List label={say('drivers')} items={found} columns={columns} href={d => `#/drivers/${d.id}`} more={list.more}
-        load={() => void list.load()} />}
+        load={() => void list.load()} see={list.see} />}
   </section>
 }
 
@@ -63,7 +63,7 @@ export function Customers() {
     <Problem failure={list.failure} />
     {q && list.items?.length === 0 ? <p role="status">{say('noMatch')}</p>
       : <List label={say('customers')} items={list.items} columns={columns} href={c => `#/customers/${c.id}`}
-        more={list.more} load={() => void list.load()} />}
+        more={list.more} load={() => void list.load()} see={list.see} />}
   </section>
 }
 
@@ -105,7 +105,7 @@ export function Person({ side, id }: { side: 'drivers' | 'customers'; id: string
     {allowed('tenant.wallets:read') && <Wallet filter={filter} currency={trips.items?.[0]?.currency ?? ''} id={id} />}
     <h2>{say('lastTrips')}</h2>
     <List label={say('lastTrips')} items={trips.items} columns={tripColumns} href={t => `#/trips/${t.id}`} more={trips.more}
-      load={() => void trips.load()} />
+      load={() => void trips.load()} see={trips.see} />
   </section>
 }
 
@@ -120,6 +120,6 @@ function Wallet({ filter, currency, id }: { filter: { driverId: string } | { cus
   return <>
     <h2>{say('wallet')}</h2>
     <Problem failure={list.failure} />
-    <List label={say('wallet')} items={list.items} columns={columns} more={list.more} load={() => void list.load()} />
+    <List label={say('wallet')} items={list.items} columns={columns} more={list.more} load={() => void list.load()} see={list.see} />
   </>
 }

@@ -30,7 +30,7 @@ export function Trips() {
     </div>
     <Problem failure={list.failure} />
     <List label={say('trips')} items={list.items} columns={tripColumns} href={t => `#/trips/${t.id}`} more={list.more}
-      load={() => void list.load()} />
+      load={() => void list.load()} see={list.see} />
     {booking && <Booking close={() => book(false)} done={id => { location.hash = `#/trips/${id}` }} />}
   </section>
 }

@@ -1,6 +1,7 @@
 package erasure
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -16,6 +17,7 @@ import (
 	"svc/pkg/data/due"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/privacy"
+	"svc/pkg/domain/tenant"
 )
 
 // Files keeps files.
@@ -47,13 +49,19 @@ const pause = 2 * time.Minute
 
 func (r Runner) platform() table.Platform { return r.DB.Platform("JOBS", "CLIENT", "SESSION") }
 
-func (r Runner) book() due.Book { return due.Book{DB: r.DB, Name: "privacy", Now: r.Now} }
+func (r Runner) book() due.Book { return due.Book{DB: r.DB, Name: tenant.RetentionBook, Now: r.Now} }
 
-// Sweep carries out what is due: what persons asked for 7 days ago, and the second
-// runs of erasures.
+// Sweep carries out what is due: what persons asked for 7 days ago, the second runs
+// of erasures, and the retention of tenants.
 func (r Runner) Sweep(ctx context.Context) error {
 	return r.book().Sweep(ctx, func(ctx context.Context, k due.Task) error {
 		t := r.DB.Tenant(k.Tenant)
+		switch k.Kind {
+		case tenant.RetentionTask:
+			return r.beginRetention(ctx, t, k.ID)
+		case lateTrip:
+			return r.retainLate(ctx, t, k.ID)
+		}
 		rec, err := r.read(ctx, t, k.ID)
 		if errors.Is(err, fault.NotFound()) {
 			return nil
@@ -115,12 +123,15 @@ func (r Runner) save(ctx context.Context, t table.Tenant, rec privacy.Record, al
 // errChanged means that another process has changed the request.
 var errChanged = errors.New("the request has changed")
 
-// Mine reports whether the job with the id is a request.
-func Mine(id string) bool { return strings.HasPrefix(id, ids.Privacy+"_") }
+// Mine reports whether the job with the id is a request or a tenant's retention.
+func Mine(id string) bool { return strings.HasPrefix(id, ids.Privacy+"_") || id == retaining }
 
-// Slice does the next part of a request. more reports whether another may follow at
+// Slice does the next part of a job. more reports whether another may follow at
 // once.
 func (r Runner) Slice(ctx context.Context, t table.Tenant, id string) (more bool, err error) {
+	if id == retaining {
+		return r.retain(ctx, t)
+	}
 	rec, err := r.read(ctx, t, id)
 	if errors.Is(err, fault.NotFound()) || err == nil && !rec.Open() {
 		tx := r.platform().Write()
@@ -168,7 +179,7 @@ func (r Runner) validate(ctx context.Context, p person, rec privacy.Record) (pri
 
 // allowed returns why an operator's request must end, or "".
 func (r Runner) allowed(ctx context.Context, t table.Tenant, rec privacy.Record) (bool, error) {
-	if rec.By.Actor == "" { // the person asked, or a restore
+	if rec.By.Actor == "" { // the person asked, svc did, or a restore
 		return true, nil
 	}
 	items, err := table.Join(t.Handle, r.platform().Handle).Batch(ctx,
@@ -207,11 +218,7 @@ func (r Runner) erase(ctx context.Context, p person, rec privacy.Record) (privac
 // source erases the next items of a source, and returns the position after them, ""
 // at the end.
 func (r Runner) source(ctx context.Context, p person, s source, after string) (string, error) {
-	limit := r.AtOnce
-	if limit == 0 {
-		limit = 200
-	}
-	page, err := s.read(ctx, p, after, limit)
+	page, err := s.read(ctx, p, after, r.atOnce())
 	if err != nil {
 		return "", err
 	}
@@ -225,6 +232,8 @@ func (r Runner) source(ctx context.Context, p person, s source, after string) (s
 	}
 	return "", nil
 }
+
+func (r Runner) atOnce() int { return cmp.Or(r.AtOnce, 200) }
 
 func (r Runner) beginErase(ctx context.Context, p person, rec privacy.Record) (privacy.Record, error) {
 	may, err := true, error(nil)

@@ -42,9 +42,9 @@ func eraseTrip(ctx context.Context, p person, tx *table.Tx, it table.Item) error
 		case "trip":
 			changed, err = p.eraseRide(doc)
 		case "log":
-			changed, err = cutIn(doc, "data", "reason", "comment")
+			changed, err = cutLog(doc)
 		case "receipt":
-			changed, err = cutIn(doc, "correction", "reason")
+			changed, err = cutReceipt(doc)
 		case "opentrip", "dispatch":
 			tx.Delete(row.Key)
 		}
@@ -61,20 +61,31 @@ func eraseTrip(ctx context.Context, p person, tx *table.Tx, it table.Item) error
 func (p person) eraseRide(doc document) (changed bool, err error) {
 	words := []string{"w"}
 	if p.rider() {
-		words = tripWords
-		for _, name := range tripPlaces {
-			if rounded := round(string(doc[name])); rounded != string(doc[name]) {
-				doc[name], changed = json.RawMessage(rounded), true
-			}
-		}
+		words, changed = tripWords, roundPlaces(doc)
 	}
 	changed = cut(doc, words...) || changed
+	past, err := cutHistory(doc)
+	return past || changed, err
+}
+
+// roundPlaces rounds the coordinates of a trip.
+func roundPlaces(doc document) (changed bool) {
+	for _, name := range tripPlaces {
+		if rounded := round(string(doc[name])); rounded != string(doc[name]) {
+			doc[name], changed = json.RawMessage(rounded), true
+		}
+	}
+	return changed
+}
+
+// cutHistory removes what people wrote from the history of a trip.
+func cutHistory(doc document) (changed bool, err error) {
 	if len(doc["h"]) == 0 {
-		return changed, nil
+		return false, nil
 	}
 	var history []document
 	if err := json.Unmarshal(doc["h"], &history); err != nil {
-		return changed, err
+		return false, err
 	}
 	for _, past := range history {
 		cutPast, err := cutIn(past, "d", "reason", "comment")
@@ -83,8 +94,49 @@ func (p person) eraseRide(doc document) (changed bool, err error) {
 		}
 		changed = cutPast || changed
 	}
-	doc["h"], err = json.Marshal(history)
+	if changed {
+		doc["h"], err = json.Marshal(history)
+	}
 	return changed, err
+}
+
+// tripParts are the kinds of data (tenant.Retention) that a trip and the rows beside
+// it have. Each function adds to the transaction what removes the kind from a row.
+var tripParts = map[string]func(tx *table.Tx, row table.Item) error{
+	"addresses": part(map[string]func(document) (bool, error){
+		"trip": func(doc document) (bool, error) { return cut(doc, "oa", "da"), nil }}),
+	"positions": part(map[string]func(document) (bool, error){
+		"trip": func(doc document) (bool, error) { return roundPlaces(doc), nil }}),
+	"logs": part(map[string]func(document) (bool, error){
+		"trip": func(doc document) (bool, error) {
+			past, err := cutHistory(doc)
+			return cut(doc, "n", "w") || past, err
+		},
+		"log":     cutLog,
+		"receipt": cutReceipt,
+	}),
+}
+
+func cutLog(doc document) (bool, error) { return cutIn(doc, "data", "reason", "comment") }
+
+func cutReceipt(doc document) (bool, error) { return cutIn(doc, "correction", "reason") }
+
+func part(edits map[string]func(document) (bool, error)) func(*table.Tx, table.Item) error {
+	return func(tx *table.Tx, row table.Item) error {
+		edit := edits[row.Type]
+		if edit == nil {
+			return nil
+		}
+		doc, err := table.DecodeDoc[document](row)
+		if err != nil {
+			return err
+		}
+		changed, err := edit(doc)
+		if err == nil && changed {
+			put(tx, row, doc)
+		}
+		return err
+	}
 }
 
 // round returns a number with few decimals. It returns other JSON as it is.

@@ -118,6 +118,9 @@ func (r Runner) keep(ctx context.Context, t table.Tenant, rec *imports.Record, t
 	tx.Replace(rec.Item(t)).Else(errLost)
 	if rec.Done() {
 		tx.Covers(r.platform().Handle).Delete(due.JobKey(r.platform(), t, rec.ID))
+		if rec.Kind == "trips" && rec.Mode == "run" {
+			tenant.ApplyRetention(tx, r.DB, t, r.Now(), tenant.Afresh)
+		}
 	}
 	err := tx.Commit(ctx)
 	if err == nil {

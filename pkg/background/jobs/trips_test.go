@@ -15,6 +15,7 @@ import (
 	"svc/pkg/background/settlement"
 	"svc/pkg/domain/feedback"
 	"svc/pkg/domain/imports"
+	"svc/pkg/domain/tenant"
 	"svc/pkg/domain/trip"
 	"svc/pkg/local/testkit"
 )
@@ -77,6 +78,38 @@ func TestImportOfTrips(t *testing.T) {
 	}
 	movedNothing(t, s, boss, anna, dan)
 	exact(t, s)
+}
+
+// TestImportOfForgottenTrips: past rides that are older than the company keeps
+// addresses lose them, although the company's newer trips were looked at before.
+func TestImportOfForgottenTrips(t *testing.T) {
+	t.Parallel()
+	s := apptest.New(t)
+	anna, boss := s.Rider(t, "metro", "anna"), s.Operator(t, "metro", "boss")
+	line := anna.Email + ",R-%d,,CANCELLED,%s,,%s Street,40.7,-74,,\r\n"
+	bring := func(n int, at, name string) trip.Trip {
+		t.Helper()
+		file := tripsHead + fmt.Sprintf(line, n, at, name)
+		if job := imported(t, s, s.SignIn(t, boss).AccessToken, `{"kind": "trips"}`, []byte(file)); job.Failed > 0 {
+			t.Fatalf("the import is %+v", job)
+		}
+		testkit.Must(t, s.Runtime.Scheduled()["JobsFunction"](t.Context()))
+		it, err := s.Tenant("metro").Get(t.Context(), trip.Key(s.Tenant("metro"),
+			trip.FormerID(s.Tenant("metro"), fmt.Sprint("R-", n))))
+		testkit.Must(t, err)
+		tr, err := trip.FromItem(it)
+		testkit.Must(t, err)
+		return tr
+	}
+	if tr := bring(1, "2024-03-01T08:00:00Z", "Early"); tr.OriginAddress != "Early Street" {
+		t.Errorf("the trip is %+v", tr)
+	}
+	s.Change(t, "metro", func(n *tenant.Tenant) { n.Retain.Addresses = 30 })
+	for n, at := range []string{"2024-04-01T08:00:00Z", "2024-02-01T08:00:00Z"} {
+		if tr := bring(2+n, at, "Old"); tr.OriginAddress != "" || tr.OriginLat != "40.7" {
+			t.Errorf("of %s there is %+v", at, tr)
+		}
+	}
 }
 
 // movedNothing checks that 40 past rides of the two moved no money, have no receipt and

@@ -11,7 +11,6 @@ import (
 	"svc/pkg/access/login"
 	"svc/pkg/base/email"
 	"svc/pkg/base/fault"
-	"svc/pkg/base/ids"
 	"svc/pkg/data/audit"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/address"
@@ -184,9 +183,11 @@ type applying struct {
 	skip    map[int]bool
 	found   map[table.Key]table.Item // what the rows' keys lead to, and the records
 	touched map[table.Key]bool
+	typed   typed
 }
 
-// lookUp reads what the rows need in two batches: the keys, then the records.
+// lookUp reads what the rows need in two batches: the keys, then the records. Phones that
+// lead to nobody are searched then.
 func (r Record) lookUp(ctx context.Context, g Target, rows []Row, skip map[int]bool) (*applying, error) {
 	a := &applying{Record: r, g: g, tx: g.Tenant.Write(), skip: skip, found: map[table.Key]table.Item{},
 		touched: map[table.Key]bool{}}
@@ -208,7 +209,10 @@ func (r Record) lookUp(ctx context.Context, g Target, rows []Row, skip map[int]b
 			records = append(records, authz.ActorKey(g.Tenant, audienceOf(id), id))
 		}
 	}
-	if err := a.load(ctx, records); err != nil || r.Kind != "addresses" {
+	if err := a.load(ctx, records); err != nil {
+		return a, err
+	}
+	if err := a.searchTyped(ctx, rows); err != nil || r.Kind != "addresses" {
 		return a, err
 	}
 	var places []table.Key
@@ -264,42 +268,6 @@ func (a *applying) keys(cells map[string]string) (out []table.Key) {
 	return out
 }
 
-// actor returns the id of a row's person, "" if there is none. The person of the
-// key comes before that of the mail address.
-func (a *applying) actor(cells map[string]string) string {
-	for _, key := range a.keys(cells) {
-		id := leadsTo(a.found[key])
-		rec := a.found[authz.ActorKey(a.g.Tenant, kinds[a.Kind].audience, id)]
-		if id == "" || !rec.Found() || rec.Has("erasedAt") {
-			continue
-		}
-		if a.found[key].Type != "caller" {
-			return id
-		}
-		r, err := customer.FromItem(rec) // may have another number by now
-		if err == nil && r.Number.Of(r.Phone) && r.Number.E164 == a.keyOf(a.g, cells) {
-			return id
-		}
-	}
-	return ""
-}
-
-// audienceOf says whether an identifier is a driver's or a rider's.
-func audienceOf(id string) authz.Audience {
-	if ids.Valid(ids.Driver, id) {
-		return authz.Driver
-	}
-	return authz.Rider
-}
-
-// leadsTo returns the person to whom an item leads, "" for none.
-func leadsTo(it table.Item) string {
-	if it.Type == "caller" {
-		return customer.Only(it)
-	}
-	return it.Text("actor")
-}
-
 // rows adds rows to the transaction until one has something in common with those
 // before, and returns how many it has added.
 func (a *applying) rows(ctx context.Context, rows []Row) (int, error) {
@@ -336,6 +304,9 @@ func (a *applying) rows(ctx context.Context, rows []Row) (int, error) {
 }
 
 func (a *applying) row(ctx context.Context, row Row) (*Fault, error) {
+	if f := a.shared(row.Cells); f != nil {
+		return f, nil
+	}
 	switch a.Kind {
 	case "trips":
 		return a.trip(row)

@@ -2,16 +2,12 @@ package privacy
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"svc/pkg/access/authz"
 	"svc/pkg/access/login"
 	"svc/pkg/base/fault"
 	"svc/pkg/base/ids"
-	"svc/pkg/base/timestamp"
-	"svc/pkg/data/audit"
-	"svc/pkg/data/due"
 	"svc/pkg/data/table"
 	"svc/pkg/edge/api"
 )
@@ -132,33 +128,17 @@ func createOwn(ctx context.Context, c *api.Caller, in *createOwnInput) (*Privacy
 // begin stores a new request about the person with the record.
 func begin(ctx context.Context, c *api.Caller, r Record, person table.Item,
 	also func(*table.Tx, string)) (*PrivacyRequest, error) {
-	var p struct {
-		Email    string  `json:"email"`
-		ErasedAt *string `json:"erasedAt"`
-	}
-	if err := person.Decode(&p); err != nil {
+	address, err := r.begin(person, c.Now)
+	if err != nil {
 		return nil, err
-	}
-	if p.ErasedAt != nil {
-		return nil, fault.InvalidState("This person was erased at %s. Nothing is stored of the person any more.", *p.ErasedAt)
-	}
-	r.ID, r.Status, r.Reasons, r.Version = ids.New(ids.Privacy, c.Now), Validating, []PrivacyReason{}, 1
-	r.CreatedAt, r.UpdatedAt = timestamp.Format(c.Now), timestamp.Format(c.Now)
-	switch {
-	case r.Kind == Export:
-		r.Status = Running
-	case r.Self:
-		r.RunsAt = timestamp.Ptr(c.Now.Add(Grace))
 	}
 	defer c.Begun()
 	return &r.PrivacyRequest, table.Retry(ctx, func(ctx context.Context) error {
-		tx := c.Tenant.Write().Covers(c.Platform.Handle)
-		tx.Create(r.Item(c.Tenant)).Else(table.ErrConflict)
-		due.BeginJob(tx, c.Platform, c.Tenant, r.ID)
+		tx := c.Tenant.Write()
+		r.add(tx, c.Tenant, c.Platform, c.By())
 		if also != nil {
-			also(tx, p.Email)
+			also(tx, address)
 		}
-		audit.Append(tx, c.Tenant, c.By(), "privacy."+r.Kind, r.ID, nil, map[string]any{"of": r.Subject()})
 		return c.Commit(ctx, tx, r.PrivacyRequest)
 	})
 }
@@ -204,7 +184,7 @@ func getOwn(ctx context.Context, c *api.Caller, in *idInput) (*PrivacyRequest, e
 
 // linked returns the request with the address of its file.
 func linked(ctx context.Context, c *api.Caller, r Record) (*PrivacyRequest, error) {
-	if !r.available(c.Now) {
+	if !r.Available(c.Now) {
 		return &r.PrivacyRequest, nil
 	}
 	url, err := c.Link(ctx, r.File(c.Tenant), r.Subject()+".ndjson")
@@ -240,20 +220,15 @@ func run(ctx context.Context, c *api.Caller, in *idInput) (*PrivacyRequest, erro
 			}
 		}
 		first = false
-		if r.Kind != Erase || !slices.Contains([]Status{Ready, Blocked}, r.Status) {
-			return fault.InvalidState("The request is an %s and %s. Only an erase that is READY or BLOCKED can run.", r.Kind,
-				r.Status)
-		}
 		standing, err := c.Standing(ctx)
 		if err != nil {
 			return err
 		}
-		r.By, r.Status, r.Reasons, r.Step, r.Position = standing, Running, []PrivacyReason{}, 0, ""
-		r.RunsAt, r.UpdatedAt = nil, timestamp.Format(c.Now)
-		tx := c.Tenant.Write().Covers(c.Platform.Handle)
-		tx.Replace(r.Item(c.Tenant)).Else(table.ErrConflict)
-		due.BeginJob(tx, c.Platform, c.Tenant, r.ID)
-		audit.Append(tx, c.Tenant, c.By(), "privacy.run", r.ID, nil, map[string]any{"of": r.Subject()})
+		if err := r.run(standing, c.Now); err != nil {
+			return err
+		}
+		tx := c.Tenant.Write()
+		r.runs(tx, c.Tenant, c.Platform, c.By())
 		return c.Commit(ctx, tx, r.PrivacyRequest)
 	})
 	return &r.PrivacyRequest, err

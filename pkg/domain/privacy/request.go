@@ -98,14 +98,15 @@ func ExportsOf(t table.Tenant, id string) string { return t.Partition("PRIVACY",
 
 // Item returns the stored form of a request.
 func (r Record) Item(t table.Tenant) table.Item {
-	it := table.Item{Key: Key(t, r.ID), Type: "privacy", Version: r.Version, Doc: r, Preserve: r.Preserve}
+	it := table.Item{Key: Key(t, r.ID), Type: "privacy", Version: r.Version, Doc: r, Preserve: r.Preserve, R: r.ID}
+	it.G[every-1] = all(t)
 	switch {
 	case r.Kind == Export:
 		created, _ := timestamp.Parse(r.CreatedAt) // written by this package
 		it.Expires = created.Add(exportLife)
-		it.G[0], it.R = ExportsOf(t, r.Subject()), r.ID
+		it.G[0] = ExportsOf(t, r.Subject())
 	case r.Status == Running || r.Status == Done:
-		it.G[0], it.R = Journal(t), r.ID
+		it.G[0] = Journal(t)
 	}
 	return it
 }
@@ -146,8 +147,8 @@ func (r PrivacyRequest) File(t table.Tenant) string {
 	return "exports/" + t.ID() + "/" + r.ID + ".ndjson"
 }
 
-// available reports whether the file can be downloaded.
-func (r PrivacyRequest) available(now time.Time) bool {
+// Available reports whether the file can be downloaded.
+func (r PrivacyRequest) Available(now time.Time) bool {
 	if r.ExpiresAt == nil || r.Status != Done {
 		return false
 	}

@@ -113,6 +113,9 @@ func (s Store) Change(ctx context.Context, id string, by audit.By, edit func(*Te
 		},
 		Also: func(_ context.Context, tx *table.Tx, was, now Tenant) error {
 			s.follow(tx, t, was, now)
+			if now.Retain != was.Retain {
+				ApplyRetention(tx, s.DB, t, by.At, "changed")
+			}
 			return nil
 		}}.Run(ctx)
 }

@@ -53,6 +53,8 @@ type Tenant struct {
 	// TermsVersion names the current version of the terms and the privacy policy,
 	// which the branding links to. It is stored with a rider's agreement.
 	TermsVersion string `json:"termsVersion,omitempty"`
+	// Retain is for how long the tenant keeps personal data.
+	Retain Retention `json:"retain,omitzero"`
 	// ReadShardsAt is when ReadShards was last raised. WriteShards may be
 	// raised a minute later.
 	ReadShardsAt string `json:"readShardsAt,omitempty"`
@@ -129,6 +131,7 @@ func (t *Tenant) normalize(was Tenant) error {
 		"expected at most 100 characters, none of them a control character")
 	wrong.Unless(t.MaxOpenTrips >= NoOpenTripsLimit && t.MaxOpenTrips <= MostOpenTrips, "maxOpenTrips",
 		"expected 1 to %d, or none", MostOpenTrips)
+	t.Retain.check(&wrong)
 	t.limit(&wrong, "maxFare", &t.MaxFare)
 	t.limit(&wrong, "maxPosting", &t.MaxPosting)
 	if digits, negative := strings.CutPrefix(string(t.WalletFloor), "-"); digits != "" {

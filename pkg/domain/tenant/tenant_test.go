@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -289,5 +290,38 @@ func TestCurrencyOutOfUse(t *testing.T) {
 		if (err == nil) != step.ok {
 			t.Errorf("%s %s: %v", step.name, step.currency, err)
 		}
+	}
+}
+
+// TestRetain: a setting outside of its bounds is refused, and the error names them.
+func TestRetain(t *testing.T) {
+	var r tenant.Retention
+	for _, text := range []string{"addresses=7", "positions=1", "logs=3650", "audit=90"} {
+		if err := r.Set(text); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	if want := (tenant.Retention{Addresses: 7, Positions: 1, Logs: 3650, Audit: 90}); r != want {
+		t.Errorf("the setting is %+v", r)
+	}
+	for text, want := range map[string]string{"addresses=6": "7 to 3650 days, or keep", "audit=89": "90 to 3650",
+		"logs=3651": "7 to 3650", "positions=0": "1 to 3650", "audit=": "90 to 3650", "audit=ten": "90 to 3650",
+		"audit": "90 to 3650", "receipts=30": "the kinds are addresses, positions, logs, audit", "": "KIND=DAYS"} {
+		if err := r.Set(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+	testkit.Must(t, r.Set("audit=keep"))
+	if r.Audit != 0 {
+		t.Errorf("the setting is %+v", r)
+	}
+	s := tenant.Store{DB: testkit.Table(t)}
+	made := create(t, s, tenant.Tenant{Slug: "metro", Name: "Metro"})
+	_, err := s.Change(t.Context(), made.ID, by(time.Minute), func(n *tenant.Tenant) error {
+		n.Retain.Audit = 89
+		return nil
+	})
+	if f := fault.Of(err); len(f.Details) != 1 || f.Details[0].Field != "retain.audit" {
+		t.Errorf("a change beside svc: %v", err)
 	}
 }

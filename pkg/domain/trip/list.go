@@ -224,3 +224,15 @@ func mine(ctx context.Context, c *api.Caller, in *MineInput) (*api.Items[Trip], 
 	trips, err := table.DecodeAll(page.Items, FromItem)
 	return &api.Items[Trip]{Items: trips}, err
 }
+
+// Older reads one page of the trips requested before a time, oldest first.
+//
+// Access pattern: by-g1 T#t#TRIPS#shard, shards merged.
+func Older(ctx context.Context, t table.Tenant, before time.Time, after string, limit int) (table.Page, error) {
+	shards, err := tenant.ReadShards(ctx, t)
+	if err != nil {
+		return table.Page{}, err
+	}
+	return t.Merge(ctx, api.Sharded(t, shards, "TRIPS"), table.Query{Index: byTenant, After: after, To: position(before),
+		Limit: limit})
+}

@@ -1,0 +1,174 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"svc/pkg/access/authz"
+	"svc/pkg/data/audit"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/privacy"
+)
+
+func privacyCommand(c *cli) *cobra.Command {
+	return group("privacy", "Requests of riders and drivers about their data",
+		c.privacyBegin(privacy.Export, "Make a file with everything that is stored of a person",
+			"The service makes the file within a minute or two. svc privacy show --out downloads it for 7 days."),
+		c.privacyBegin(privacy.Erase, "Ask what is in the way of a person's erasure",
+			"Nothing is erased before svc privacy run. svc privacy show says what is in the way."),
+		c.privacyRun(), c.privacyList(), c.privacyShow())
+}
+
+// inTenant adds --tenant and returns the code of a command about that tenant.
+func (c *cli) inTenant(cmd *cobra.Command,
+	f func(context.Context, platform, table.Tenant, []string) error) *cobra.Command {
+	slug := cmd.Flags().String("tenant", "", "the tenant's `SLUG`; required")
+	cmd.RunE = c.on(func(ctx context.Context, p platform, args []string) error {
+		if *slug == "" {
+			return usagef("--tenant is missing")
+		}
+		_, t, err := p.tenant(ctx, *slug)
+		if err != nil {
+			return err
+		}
+		return f(ctx, p, t, args)
+	})
+	return cmd
+}
+
+// jobs is the list of open jobs.
+func (p platform) jobs() table.Platform { return p.db.Platform("JOBS") }
+
+func (c *cli) privacyBegin(kind, short, long string) *cobra.Command {
+	cmd := &cobra.Command{Use: kind, Short: short, Args: cobra.NoArgs,
+		Long: short + ", as POST /api/v1/privacy/requests does. " + long + " The audit log names you.",
+		Example: "  svc privacy " + kind + " --tenant metro --customer rider1@metro.example\n  svc privacy " + kind +
+			" --tenant metro --driver drv_01JT7M4C6Q8V2N5X9B3D1F7H0K"}
+	customerName := cmd.Flags().String("customer", "", "the rider, by mail `address` or id")
+	driverName := cmd.Flags().String("driver", "", "the driver, by mail `address` or id")
+	return c.inTenant(cmd, func(ctx context.Context, p platform, t table.Tenant, _ []string) error {
+		if (*customerName == "") == (*driverName == "") {
+			return usagef("expected exactly one of --customer and --driver")
+		}
+		audience, id := authz.Rider, ""
+		if *customerName != "" {
+			found, err := findRider(ctx, t, *customerName)
+			if err != nil {
+				return err
+			}
+			id = found.ID
+		} else {
+			found, err := findDriver(ctx, t, *driverName)
+			if err != nil {
+				return err
+			}
+			audience, id = authz.Driver, found.ID
+		}
+		r, err := privacy.Begin(ctx, t, p.jobs(), by(), kind, audience, id)
+		if err != nil {
+			return err
+		}
+		return c.done(r, "Request %s is %s.", r.ID, string(r.Status))
+	})
+}
+
+func (c *cli) privacyRun() *cobra.Command {
+	cmd := &cobra.Command{Use: "run ID", Short: "Erase the person of a request", Args: cobra.ExactArgs(1),
+		Long: "Erase the person of a request that is READY or BLOCKED, for good, as POST\n" +
+			"/api/v1/privacy/requests/{id}/run does. If something is in the way, the request becomes BLOCKED and can be run\n" +
+			"again. --yes takes the place of the sign-in that the API asks for. The audit log names you.",
+		Example: "  svc privacy run prv_01JT7M4C6Q8V2N5X9B3D1F7H0K --tenant metro --yes"}
+	return c.inTenant(cmd, func(ctx context.Context, p platform, t table.Tenant, args []string) error {
+		if !c.yes {
+			return usagef("this erases a person for good; confirm with --yes")
+		}
+		r, err := privacy.Run(ctx, t, p.jobs(), by(), args[0])
+		if err != nil {
+			return missing(err, "request", args[0])
+		}
+		return c.done(r.PrivacyRequest, "Request %s is %s.", r.ID, string(r.Status))
+	})
+}
+
+func (c *cli) privacyList() *cobra.Command {
+	cmd := &cobra.Command{Use: "list", Short: "List a tenant's requests, newest first", Args: cobra.NoArgs,
+		Long:    "List a tenant's requests, newest first. Requests for a copy are deleted after 30 days.",
+		Example: "  svc privacy list --tenant metro"}
+	limit := cmd.Flags().Int("limit", 100, "requests at most")
+	return c.inTenant(cmd, func(ctx context.Context, p platform, t table.Tenant, _ []string) error {
+		names := namesOf(p, t)
+		return list(ctx, c, t, *limit, "ID KIND STATUS NAME PERSON+ CREATED+ UPDATED+", func(r privacy.PrivacyRequest) []any {
+			return []any{r.ID, r.Kind, r.Status, names.person(ctx, r.Audience(), r.Subject()), r.Subject(), r.CreatedAt,
+				r.UpdatedAt}
+		}, privacy.List)
+	})
+}
+
+func (c *cli) privacyShow() *cobra.Command {
+	cmd := &cobra.Command{Use: "show ID", Short: "Show a request, or download the file that it made",
+		Args: cobra.ExactArgs(1),
+		Long: "Show a request, and what is in the way of an erasure. --out downloads the file of a copy that is DONE: one JSON\n" +
+			"object in each line. For a table, FILES_BUCKET names the bucket. The audit log names who downloads.",
+		Example: "  svc privacy show prv_01JT7M4C6Q8V2N5X9B3D1F7H0K --tenant metro\n" +
+			"  svc privacy show prv_01JT7M4C6Q8V2N5X9B3D1F7H0K --tenant metro \\\n    --out copy.ndjson"}
+	out := cmd.Flags().String("out", "", "the `file` to write; only its owner can read it")
+	return c.inTenant(cmd, func(ctx context.Context, p platform, t table.Tenant, args []string) error {
+		r, err := privacy.Get(ctx, t, args[0], time.Now())
+		if err != nil {
+			return missing(err, "request", args[0])
+		}
+		if *out != "" {
+			return c.download(ctx, p, t, r, *out)
+		}
+		rows := cols{fit: true}
+		rows.add("id", r.ID)
+		rows.add("kind", r.Kind)
+		rows.add("name", namesOf(p, t).person(ctx, r.Audience(), r.Subject()))
+		rows.add("person", r.Subject())
+		rows.add("status", r.Status)
+		for _, reason := range r.Reasons {
+			rows.add("reason", reason.Code+": "+reason.Message)
+		}
+		rows.add("created", r.CreatedAt)
+		rows.add("updated", r.UpdatedAt)
+		rows.add("runs at", r.RunsAt)
+		rows.add("file until", r.ExpiresAt)
+		return c.show(r.PrivacyRequest, rows)
+	})
+}
+
+// download writes the file of a copy.
+func (c *cli) download(ctx context.Context, p platform, t table.Tenant, r privacy.Record, path string) error {
+	if !r.Available(time.Now()) {
+		return fmt.Errorf("the request is an %s and %s; only an export that is DONE has a file, for 7 days", r.Kind, r.Status)
+	}
+	store, err := p.files(ctx)
+	if err == nil && store == nil {
+		err = errors.New("the files are in a bucket; set FILES_BUCKET")
+	}
+	if err != nil {
+		return err
+	}
+	tx := t.Write()
+	audit.Append(tx, t, by(), "privacy.download", r.ID, nil, map[string]any{"of": r.Subject()})
+	if err := tx.Commit(ctx); err != nil {
+		return err
+	}
+	content, err := store.Get(ctx, r.File(t))
+	if err != nil {
+		return err
+	}
+	err = wholeFile(path, func(w io.Writer) error {
+		_, err := w.Write(content)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return c.done(r.PrivacyRequest, "Wrote %s.", path)
+}

@@ -1,0 +1,293 @@
+package erasure
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"svc/pkg/base/fault"
+	"svc/pkg/base/timestamp"
+	"svc/pkg/data/due"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/driver"
+	"svc/pkg/domain/tenant"
+	"svc/pkg/domain/trip"
+)
+
+// retaining is the identifier of the job that applies a tenant's retention.
+const retaining = "retention"
+
+// lateTrip is the kind of a due task about one trip that was not over, or was
+// changed, when its age was reached. Its ID is <kind of data>#<trip>.
+const lateTrip = "retainTrip"
+
+// retained says up to which position in the list of trips the data of a kind is gone.
+type retained struct {
+	Positions map[string]string `json:"positions"`
+
+	version  int64
+	preserve table.Unknown
+}
+
+func retainedKey(t table.Tenant) table.Key { return t.Key("RETENTION", "PRIVACY", "RETENTION") }
+
+func readRetained(ctx context.Context, t table.Tenant) (retained, error) {
+	it, err := t.Get(ctx, retainedKey(t))
+	if err != nil || !it.Found() {
+		return retained{Positions: map[string]string{}}, err
+	}
+	s, err := table.DecodeDoc[retained](it)
+	s.version, s.preserve = it.Version, it.Unknown()
+	return s, err
+}
+
+func (s retained) put(tx *table.Tx, t table.Tenant) {
+	it := table.Item{Key: retainedKey(t), Type: "retention", Version: max(s.version, 1), Doc: s, Preserve: s.preserve}
+	if s.version > 0 {
+		tx.Replace(it).Else(table.ErrConflict)
+	} else {
+		tx.Create(it).Else(table.ErrConflict)
+	}
+}
+
+// retention reads the tenant's setting. A tenant that is gone keeps nothing here.
+func (r Runner) retention(ctx context.Context, t table.Tenant) (tenant.Retention, error) {
+	n, err := tenant.Store{DB: r.DB}.ByID(ctx, t.ID())
+	if errors.Is(err, fault.NotFound()) {
+		err = nil
+	}
+	return n.Retain, err
+}
+
+// beginRetention begins the job that applies the tenant's retention, and adds the
+// task of the next day. A tenant that keeps everything has no next task.
+func (r Runner) beginRetention(ctx context.Context, t table.Tenant, id string) error {
+	keep, err := r.retention(ctx, t)
+	if err != nil || keep == (tenant.Retention{}) {
+		return err
+	}
+	return table.Retry(ctx, func(ctx context.Context) error {
+		job, err := r.platform().Get(ctx, due.JobKey(r.platform(), t, retaining))
+		if err != nil {
+			return err
+		}
+		tx := t.Write().Covers(r.platform().Handle)
+		if !job.Found() {
+			due.BeginJob(tx, r.platform(), t, retaining)
+		}
+		if id == tenant.Afresh {
+			s, err := readRetained(ctx, t)
+			if err != nil {
+				return err
+			}
+			s.Positions = map[string]string{}
+			s.put(tx, t)
+		}
+		r.book().Add(tx, due.Task{Tenant: t.ID(), Kind: tenant.RetentionTask, ID: "daily",
+			At: tenant.NextRetention(t, r.Now())})
+		return tx.Commit(ctx)
+	})
+}
+
+// retain does the next part of a tenant's retention: some trips of one kind of data,
+// or at the end everything else. The setting is read each time, so a change holds at
+// once.
+func (r Runner) retain(ctx context.Context, t table.Tenant) (more bool, err error) {
+	keep, err := r.retention(ctx, t)
+	if err != nil {
+		return false, err
+	}
+	s, err := readRetained(ctx, t)
+	if err != nil {
+		return false, err
+	}
+	for _, k := range tenant.RetainedKinds() {
+		days := *k.Days(&keep)
+		if tripParts[k.Kind] == nil || days == 0 {
+			continue
+		}
+		page, err := trip.Older(ctx, t, r.ago(days), s.Positions[k.Kind], r.atOnce())
+		if err != nil {
+			return false, err
+		}
+		if len(page.Items) == 0 && !page.More {
+			continue
+		}
+		if err := r.retainPage(ctx, t, k.Kind, days, page, s); err != nil {
+			if errors.Is(err, table.ErrConflict) {
+				return false, nil // another process has it, or the next run
+			}
+			return false, err
+		}
+		return true, nil
+	}
+	if keep.Positions > 0 {
+		if err := r.forgetPlaces(ctx, t, r.ago(keep.Positions)); err != nil {
+			return false, err
+		}
+	}
+	if keep.Audit > 0 {
+		if err := r.forgetAudit(ctx, t, r.ago(keep.Audit)); err != nil {
+			return false, err
+		}
+	}
+	tx := r.platform().Write()
+	tx.Delete(due.JobKey(r.platform(), t, retaining))
+	return false, table.Retry(ctx, tx.Commit)
+}
+
+func (r Runner) ago(days int) time.Time { return r.Now().AddDate(0, 0, -days) }
+
+// retainPage applies the retention to a page of trips and saves how far it is.
+func (r Runner) retainPage(ctx context.Context, t table.Tenant, kind string, days int, page table.Page,
+	s retained) error {
+	for _, it := range page.Items {
+		_, id, _ := strings.Cut(it.R, "#")
+		if err := r.retainTrip(ctx, t, kind, days, id); err != nil {
+			return err
+		}
+		s.Positions[kind] = it.R
+	}
+	if page.More {
+		s.Positions[kind] = page.Last
+	}
+	tx := t.Write()
+	s.put(tx, t)
+	return tx.Commit(ctx)
+}
+
+// retainTrip removes one kind of data from a trip. A trip that is not over, or was
+// changed since, has a task that does it later.
+func (r Runner) retainTrip(ctx context.Context, t table.Tenant, kind string, days int, id string) error {
+	return table.Retry(ctx, func(ctx context.Context) error {
+		rows, err := t.Query(ctx, trip.Key(t, id).PK, table.Query{Limit: table.Examined, Consistent: true, Fill: true})
+		if err != nil {
+			return err
+		}
+		tx, was := t.Write(), trip.Trip{}
+		for _, row := range rows.Items {
+			if row.Type == "trip" {
+				if was, err = trip.FromItem(row); err != nil {
+					return err
+				}
+			}
+			if err := tripParts[kind](tx, row); err != nil {
+				return err
+			}
+		}
+		changed, err := timestamp.Parse(was.UpdatedAt)
+		if was.ID == "" || err != nil {
+			return err
+		}
+		at := changed.AddDate(0, 0, days)
+		if open := was.Status != trip.Completed && was.Status != trip.Cancelled; open || at.After(r.Now()) {
+			if tx = t.Write(); !at.After(r.Now()) {
+				at = r.Now().AddDate(0, 0, 1)
+			}
+			r.book().Add(tx, due.Task{Tenant: t.ID(), Kind: lateTrip, ID: kind + "#" + id, At: at})
+		}
+		if tx.Len() == 0 {
+			return nil
+		}
+		return tx.Commit(ctx)
+	})
+}
+
+// retainLate carries out a task about one trip.
+func (r Runner) retainLate(ctx context.Context, t table.Tenant, what string) error {
+	kind, id, _ := strings.Cut(what, "#")
+	keep, err := r.retention(ctx, t)
+	if err != nil {
+		return err
+	}
+	for _, k := range tenant.RetainedKinds() {
+		if days := *k.Days(&keep); k.Kind == kind && tripParts[kind] != nil && days > 0 {
+			return r.retainTrip(ctx, t, kind, days, id)
+		}
+	}
+	return nil
+}
+
+// forgetPlaces removes the last known positions that are older.
+//
+// Access pattern: by-g1 T#t#DRIVERS#shard, then one batch for each page.
+func (r Runner) forgetPlaces(ctx context.Context, t table.Tenant, before time.Time) error {
+	last := timestamp.Format(before)
+	for after := ""; ; {
+		records, next, err := driver.List(ctx, t, "", after, 100)
+		if err != nil {
+			return err
+		}
+		var keys []table.Key
+		for _, d := range records {
+			keys = append(keys, driver.LocationKey(t, d.ID))
+			if d.LocationUpdatedAt != nil && *d.LocationUpdatedAt < last {
+				keys = append(keys, driver.Key(t, d.ID))
+			}
+		}
+		for ; len(keys) > 0; keys = keys[min(100, len(keys)):] {
+			items, err := t.Batch(ctx, keys[:min(100, len(keys))]...)
+			if err != nil {
+				return err
+			}
+			for _, it := range items {
+				if err := forgetPlace(ctx, t, it, last); err != nil {
+					return err
+				}
+			}
+		}
+		if after = next; next == "" {
+			return nil
+		}
+	}
+}
+
+// forgetPlace removes a position that was measured before a time. If the driver
+// reports another one meanwhile, that stays.
+func forgetPlace(ctx context.Context, t table.Tenant, it table.Item, before string) error {
+	if !it.Found() {
+		return nil
+	}
+	tx := t.Write()
+	if it.Type == "driver" {
+		doc, err := table.DecodeDoc[document](it)
+		if err != nil || !cut(doc, "currentLat", "currentLng", "locationUpdatedAt") {
+			return err
+		}
+		put(tx, it, doc)
+	} else {
+		l, _, err := driver.LocationFromItem(it)
+		if err != nil || l.RecordedAt >= before {
+			return err
+		}
+		tx.Delete(it.Key).If("recordedAt = ?", it.Text("recordedAt"))
+	}
+	err := tx.Commit(ctx)
+	if errors.Is(err, table.ErrConflict) || errors.Is(err, table.ErrCondition) {
+		return nil // it has changed, so it is not old, or the next day finds it
+	}
+	return err
+}
+
+// forgetAudit deletes the entries of the audit log that are older.
+//
+// Access pattern: T#t#AUDIT up to the time.
+func (r Runner) forgetAudit(ctx context.Context, t table.Tenant, before time.Time) error {
+	for items, err := range t.Pages(ctx, t.Partition("AUDIT"), table.Query{To: timestamp.Format(before), Limit: 100}) {
+		if err != nil {
+			return err
+		}
+		tx := t.Write()
+		for _, it := range items {
+			tx.Delete(it.Key)
+		}
+		if tx.Len() == 0 {
+			return nil
+		}
+		if err := table.Retry(ctx, tx.Commit); err != nil {
+			return err
+		}
+	}
+	return nil
+}
