@@ -301,17 +301,20 @@ func (w Worker) challenge(ctx context.Context, t table.Tenant, m webhook.Message
 	if err != nil {
 		return err
 	}
-	return w.change(ctx, t, m.Endpoint, func(one *webhook.Record, tx *table.Tx) {
+	return edit(ctx, t, func(book *webhook.Book, tx *table.Tx) bool {
+		one := book.Find(m.Endpoint)
 		switch {
-		case one.Status != webhook.Pending || one.Challenges != m.Challenge:
+		case one == nil || one.Status != webhook.Pending || one.Challenges != m.Challenge:
+			return false
 		case out.word != webhook.Succeeded:
 			one.Reason = &out.word
 		default:
-			one.Status, one.Reason, one.VerifiedAt, one.After = webhook.Enabled, nil, timestamp.Ptr(w.Now()), after
+			book.Verified(one, after, w.Now())
 			if missed := one.Missed(); missed != nil {
 				tx.Create(missed.Item(t, m.Endpoint, ids.New(ids.Request, w.Now()), w.Now()))
 			}
 		}
+		return true
 	})
 }
 

@@ -97,7 +97,7 @@ func (w Worker) sendRange(ctx context.Context, t table.Tenant, r *webhook.Record
 			return err
 		}
 		for number, e := range entries {
-			if r.Wants(e, len(r.After), 0) {
+			if r.Wants(e) {
 				out = append(out, webhook.Message{Tenant: m.Tenant, Endpoint: r.ID, Event: e.ID, Shard: shard, Number: number,
 					Round: true})
 			}

@@ -154,11 +154,11 @@ func targetsOf(t table.Tenant, changes []stream.Change) []target {
 func (f Function) round(ctx context.Context, t table.Tenant, changes []stream.Change, sends *outbox) (left bool,
 	err error) {
 	targets, now := targetsOf(t, changes), f.Now()
-	keys := make([]table.Key, len(targets), len(targets)+2)
+	keys := make([]table.Key, len(targets), len(targets)+1)
 	for i, one := range targets {
 		keys[i] = one.emitted
 	}
-	keys = append(keys, authz.FlagsKey(t, rand.IntN(authz.Copies)), webhook.Key(t)) //nolint:gosec // any copy will do
+	keys = append(keys, authz.FlagsKey(t, rand.IntN(authz.Copies))) //nolint:gosec // any copy will do
 	stored, err := t.Batch(ctx, keys...)
 	if err != nil {
 		return false, err
@@ -166,9 +166,6 @@ func (f Function) round(ctx context.Context, t table.Tenant, changes []stream.Ch
 	flags := stored[len(targets)]
 	if tenant.Gone(flags) {
 		return false, nil
-	}
-	if sends.book, err = webhook.FromItem(stored[len(targets)+1]); err != nil {
-		return false, err
 	}
 	sends.readShards = max(1, int(flags.Int("readShards")))
 	keys = keys[:0]

@@ -14,23 +14,35 @@ import (
 
 // outbox is what a step must pass to the sender of webhooks.
 type outbox struct {
-	book       webhook.Book
 	shards     map[int]bool // of the step's items, also of those whose events were appended before
-	readShards int
+	readShards int          // 0 of a tenant that is deleted
 }
 
 // perPage is how many events are passed on together.
 const perPage = 100
 
 // dispatch puts a message for each new event and endpoint into the queue, and for
-// what operators asked for. A shard's item SENT says which events are in the queue.
-// It is written after the messages. So if the process ends in between, the record
-// comes again and the messages are sent again; the sender knows them by their number.
+// what operators asked for. A shard's item SENT says which events are in the queue,
+// and for which endpoints. It is written after the messages. So if the process ends in
+// between, the record comes again and the messages are sent again; the sender knows
+// them by their number.
+//
+// It reads the endpoints after the step has appended its events. So if an endpoint is
+// not enabled yet, these events are in the feed before it is. The step for the change
+// that enables it finds them there.
 func (f Function) dispatch(ctx context.Context, t table.Tenant, o outbox, changes []stream.Change) error {
-	if f.Send == nil {
+	if f.Send == nil || o.readShards == 0 {
 		return nil
 	}
-	asked, changed := asked(t, o.book, changes)
+	it, err := t.Get(ctx, webhook.Key(t))
+	if err != nil {
+		return err
+	}
+	book, err := webhook.FromItem(it)
+	if err != nil {
+		return err
+	}
+	asked, changed := asked(t, book, changes)
 	if len(asked) > 0 {
 		if err := f.Send(ctx, 0, asked...); err != nil {
 			return err
@@ -41,7 +53,7 @@ func (f Function) dispatch(ctx context.Context, t table.Tenant, o outbox, change
 			o.shards[shard] = true
 		}
 	}
-	if !slices.ContainsFunc(o.book.Endpoints, func(r webhook.Record) bool { return r.Status == webhook.Enabled }) {
+	if !slices.ContainsFunc(book.Endpoints, func(r webhook.Record) bool { return r.Status == webhook.Enabled }) {
 		return nil
 	}
 	shards := slices.Sorted(maps.Keys(o.shards))
@@ -54,17 +66,25 @@ func (f Function) dispatch(ctx context.Context, t table.Tenant, o outbox, change
 		return err
 	}
 	for i, shard := range shards {
-		if err := f.drain(ctx, t, o.book, shard, items[i], items[len(shards)+i]); err != nil {
+		if err := f.drain(ctx, t, book, shard, items[i], items[len(shards)+i]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// drain passes on the events of a shard that are not in the queue.
+// drain passes on the events of a shard that are not in the queue for every endpoint.
+// A step that saw fewer endpoints may have passed on the newest events already. An
+// endpoint that is enabled since then gets these from its start.
 func (f Function) drain(ctx context.Context, t table.Tenant, book webhook.Book, shard int,
-	head, sent table.Item) error {
-	after, last := max(sent.Int("sent"), book.Since(shard)), event.Last(head)
+	head, stored table.Item) error {
+	sent, last := event.SentFromItem(stored), event.Last(head)
+	after := last
+	for _, r := range book.Endpoints {
+		if r.Status == webhook.Enabled {
+			after = min(after, r.Since(shard, sent))
+		}
+	}
 	for after < last {
 		entries, end, err := event.Between(ctx, t, shard, after, min(last, after+perPage))
 		if err != nil {
@@ -73,7 +93,7 @@ func (f Function) drain(ctx context.Context, t table.Tenant, book webhook.Book, 
 		var out []webhook.Message
 		for _, number := range slices.Sorted(maps.Keys(entries)) {
 			for _, r := range book.Endpoints {
-				if e := entries[number]; r.Wants(e, shard, number) {
+				if e := entries[number]; number > r.Since(shard, sent) && r.Wants(e) {
 					out = append(out, webhook.Message{Tenant: t.ID(), Endpoint: r.ID, Event: e.ID, Shard: shard, Number: number,
 						Attempt: 1})
 				}
@@ -84,10 +104,12 @@ func (f Function) drain(ctx context.Context, t table.Tenant, book webhook.Book, 
 				return err
 			}
 		}
-		after = end
+		if after = end; after < sent.Number {
+			continue // the new endpoints do not have all of them yet
+		}
 		// Two steps may write it in the wrong order. Then events are sent again, which
 		// the sender notices. A transaction would cost twice as much.
-		if err := t.Load(ctx, event.SentItem(sent, after)); err != nil {
+		if err := t.Load(ctx, event.Sent{Number: after, Book: book.Version}.Item(stored)); err != nil {
 			return err
 		}
 	}

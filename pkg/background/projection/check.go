@@ -34,6 +34,7 @@ type Check struct {
 
 const (
 	confirmations = 3 // looks that must find the same difference: an index may lag behind the table
+	movedLooks    = 5 // looks during which counters changed, before a check holds them
 	checkParallel = 8
 	batchKeys     = 100
 )
@@ -43,11 +44,12 @@ const (
 // that adds up the items. The counters are read before and after the items. If
 // their versions are the same, no step has counted an item in between, because
 // one transaction writes what was counted and the counters. Items that the
-// projection has not counted yet make no difference.
+// projection has not counted yet make no difference. If the counters changed during
+// several looks of a check that corrects, it holds them while it looks.
 func (c *Check) agree(ctx context.Context, t table.Tenant, name string,
 	prepare func(context.Context) ([]counter.Ref, func(context.Context) (counter.Changes, error), error)) error {
-	said, same := map[string]bool{}, reconcile.Stable{}
-	return c.Until(ctx, name, func(look int) (done bool, err error) {
+	said, same, moved := map[string]bool{}, reconcile.Stable{}, 0
+	look := func(n int) (done bool, err error) {
 		refs, sum, err := prepare(ctx)
 		if err != nil {
 			return false, err
@@ -56,7 +58,7 @@ func (c *Check) agree(ctx context.Context, t table.Tenant, name string,
 		if err != nil {
 			return false, err
 		}
-		if look == 0 {
+		if n == 0 {
 			c.Count("counter", len(now))
 		}
 		want, err := sum(ctx)
@@ -69,7 +71,11 @@ func (c *Check) agree(ctx context.Context, t table.Tenant, name string,
 		}
 		refs = slices.AppendSeq(slices.Collect(maps.Keys(now)), maps.Keys(wrong))
 		again, err := readCounters(ctx, t, refs)
-		if err != nil || !again.same(now) || same.Again(fmt.Sprint(wrong)) < confirmations {
+		if err == nil && !again.same(now) {
+			moved++
+			return false, nil
+		}
+		if err != nil || same.Again(fmt.Sprint(wrong)) < confirmations {
 			return false, err
 		}
 		for ref, by := range wrong {
@@ -84,6 +90,16 @@ func (c *Check) agree(ctx context.Context, t table.Tenant, name string,
 			return true, nil
 		}
 		return false, c.correct(ctx, t, again, wrong)
+	}
+	return c.Until(ctx, name, func(n int) (done bool, err error) {
+		if !c.Correct || moved < movedLooks {
+			return look(n)
+		}
+		err = c.holding(ctx, t, func() (err error) {
+			done, err = look(n)
+			return err
+		})
+		return done, err
 	})
 }
 
@@ -258,19 +274,40 @@ func (c *Check) behind(ctx context.Context, t table.Tenant, lagging map[table.Ke
 			for _, p := range pieces {
 				if p.counted() || p.stored.Version != lagging[p.key] {
 					delete(lagging, p.key)
-				} else if look == reconcile.Patience {
+				} else if look >= reconcile.Patience {
 					stuck = append(stuck, p.key)
-					c.Report("counted", p.key.PK, "what the item is now", "something else")
+					if look == reconcile.Patience {
+						c.Report("counted", p.key.PK, "what the item is now", "something else")
+					}
 				}
 			}
 			if c.Correct && len(stuck) > 0 {
-				if _, err := c.Step.Tenant(ctx, t, stuck); err != nil {
+				if err := c.catchUp(ctx, t, stuck, look > reconcile.Patience); err != nil {
 					return false, err
 				}
 			}
 		}
-		return len(lagging) == 0 || look == reconcile.Patience, nil
+		return len(lagging) == 0 || look >= reconcile.Patience && !c.Correct, nil
 	})
+}
+
+// catchUp counts items, with hold while it holds the counters. After a conflict the
+// caller looks again.
+func (c *Check) catchUp(ctx context.Context, t table.Tenant, keys []table.Key, hold bool) error {
+	count := func() error {
+		_, err := c.Step.Tenant(ctx, t, keys)
+		return err
+	}
+	err := error(nil)
+	if hold {
+		err = c.holding(ctx, t, count)
+	} else {
+		err = count()
+	}
+	if errors.Is(err, table.ErrConflict) {
+		return nil
+	}
+	return err
 }
 
 // pieces reads what was counted of the items, and then the items.

@@ -2,6 +2,7 @@ package projection
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -41,7 +42,7 @@ func (s Step) Rebuild(ctx context.Context, t table.Tenant, note func(kind string
 			{"trip", t.Partition("TRIPS", strconv.Itoa(shard))},
 		} {
 			err := s.walk(ctx, t.Handle, walk.partition, func(keys []table.Key) error {
-				changed, err := s.Tenant(ctx, t, keys)
+				changed, err := s.together(ctx, t, keys)
 				out.add(walk.kind, len(keys), changed)
 				if note != nil {
 					note(walk.kind, out.Examined[walk.kind])
@@ -55,6 +56,23 @@ func (s Step) Rebuild(ctx context.Context, t table.Tenant, note func(kind string
 		return nil
 	})
 	return out, err
+}
+
+// together runs the step over the items, and over each alone if others keep counting
+// some of them. An item that another step counts meanwhile needs no other.
+func (s Step) together(ctx context.Context, t table.Tenant, keys []table.Key) ([]table.Key, error) {
+	changed, err := s.Tenant(ctx, t, keys)
+	if !errors.Is(err, table.ErrConflict) {
+		return changed, err
+	}
+	for _, key := range keys {
+		more, err := s.Tenant(ctx, t, []table.Key{key})
+		changed = append(changed, more...)
+		if err != nil && !errors.Is(err, table.ErrConflict) {
+			return changed, err
+		}
+	}
+	return changed, nil
 }
 
 // Posts runs the step over the feedback posts in a partition of by-g1.

@@ -22,6 +22,8 @@ type Step struct {
 	Now func() time.Time
 	// RankRows returns the rank rows of a feedback post; nil means none.
 	RankRows func(post table.Item) []table.Item
+
+	heeds bool // waits for the end of a hold
 }
 
 func (s Step) rankRows(post table.Item) []table.Item {
@@ -119,6 +121,9 @@ func (s Step) read(ctx context.Context, h table.Handle, t *table.Tenant, keys []
 	if t != nil {
 		if tenant.Gone(counted[len(keys)]) {
 			return nil, 0, nil
+		}
+		if s.heeds && held(counted[len(keys)], s.Now()) {
+			return nil, 0, errHeld
 		}
 		shard = rand.IntN(counter.Shards(int(counted[len(keys)].Int("writeShards")))) //nolint:gosec // any shard will do
 	}

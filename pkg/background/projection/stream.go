@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 
@@ -47,13 +48,16 @@ func (f Function) Process(ctx context.Context, event events.DynamoDBEvent) []str
 		}
 		tenants[owner] = append(tenants[owner], c)
 	}
+	held := time.Now().Add(holdWait)
 	// One tenant's items run one after the other, because they share counters.
 	failed := make([][]stream.Failure, len(order))
 	var wait sync.WaitGroup
 	for i, owner := range order {
 		wait.Go(func() {
 			groups := slices.Collect(slices.Chunk(tenants[owner], itemsPerStep))
-			failed[i] = stream.Each(ctx, groups, 1, f.step)
+			failed[i] = stream.Each(ctx, groups, 1, func(ctx context.Context, changes []stream.Change) error {
+				return f.step(ctx, changes, held)
+			})
 		})
 	}
 	wait.Wait()
@@ -67,15 +71,20 @@ func ownerOf(db *table.DB, key table.Key) string {
 	return t.ID()
 }
 
-// step processes the changes of one owner.
-func (f Function) step(ctx context.Context, changes []stream.Change) error {
+// step processes the changes of one owner. It waits for the end of a hold until the
+// given time.
+func (f Function) step(ctx context.Context, changes []stream.Change, until time.Time) error {
 	keys := make([]table.Key, len(changes))
 	for i, c := range changes {
 		keys[i] = c.Key
 	}
 	if t, ok := stream.TenantOf(f.DB, keys[0]); ok {
-		_, err := f.Tenant(ctx, t, keys)
-		return err
+		s := f.Step
+		s.heeds = true
+		return unheld(ctx, until, func() error {
+			_, err := s.Tenant(ctx, t, keys)
+			return err
+		})
 	}
 	if !strings.HasPrefix(keys[0].PK, "POST#") {
 		return nil // of the platform data, only posts are counted
@@ -97,5 +106,5 @@ func (f Function) Redo(ctx context.Context, key table.Key) error {
 	if err != nil || (it.Found() && !slices.Contains(Types, it.Type)) {
 		return err
 	}
-	return f.step(ctx, []stream.Change{{Key: key}})
+	return f.step(ctx, []stream.Change{{Key: key}}, time.Now().Add(holdWait))
 }

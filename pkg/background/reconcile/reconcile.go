@@ -90,11 +90,15 @@ func (r *Run) Until(ctx context.Context, name string, look func(n int) (done boo
 }
 
 func (r *Run) pause(ctx context.Context, look int) error {
-	d := min(time.Duration(look)*20*time.Millisecond, 300*time.Millisecond)
-	switch {
-	case look == 0:
+	if look == 0 {
 		return ctx.Err()
-	case r.Wait != nil:
+	}
+	return r.Pause(ctx, min(time.Duration(look)*20*time.Millisecond, 300*time.Millisecond))
+}
+
+// Pause waits.
+func (r *Run) Pause(ctx context.Context, d time.Duration) error {
+	if r.Wait != nil {
 		return r.Wait(ctx, d)
 	}
 	select {

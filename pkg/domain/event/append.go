@@ -92,7 +92,17 @@ func SentKey(t table.Tenant, shard int) table.Key {
 	return t.Key("SENT", "EVENTS", strconv.Itoa(shard), "SENT")
 }
 
-// SentItem returns the stored form. was is the item as it was read.
-func SentItem(was table.Item, number int64) table.Item {
-	return table.Item{Key: was.Key, Type: "sent", Attrs: map[string]any{"sent": number}, Preserve: was.Unknown()}
+// Sent is what was passed to the sender of webhooks of a shard.
+type Sent struct {
+	Number int64 // of the last event
+	Book   int64 // version of the tenant's endpoints to which the events were passed
+}
+
+// SentFromItem decodes it. Nothing was passed if the item is absent.
+func SentFromItem(it table.Item) Sent { return Sent{it.Int("sent"), it.Int("book")} }
+
+// Item returns the stored form. was is the item as it was read.
+func (s Sent) Item(was table.Item) table.Item {
+	return table.Item{Key: was.Key, Type: "sent", Attrs: map[string]any{"sent": s.Number, "book": s.Book},
+		Preserve: was.Unknown()}
 }

@@ -51,9 +51,10 @@ type Record struct {
 	Secret        []byte  `json:"secret"`             // sealed
 	Previous      []byte  `json:"previous,omitempty"` // sealed; signs until PreviousUntil
 	PreviousUntil string  `json:"previousUntil,omitempty"`
-	Challenges    int     `json:"challenges"` // challenges that were asked for
-	Challenged    int     `json:"challenged"` // challenges that were begun
-	After         []int64 `json:"after"`      // positions of the feed when it was last enabled
+	Challenges    int     `json:"challenges"`         // challenges that were asked for
+	Challenged    int     `json:"challenged"`         // challenges that were begun
+	After         []int64 `json:"after"`              // positions of the feed when it was last enabled
+	Enabling      int64   `json:"enabling,omitempty"` // version of the Book that last enabled it
 	DisabledAt    string  `json:"disabledAt,omitempty"`
 
 	Subscription *Subscription `json:"subscription,omitempty"` // nil unless it is an agent's
@@ -62,6 +63,7 @@ type Record struct {
 // Book is all endpoints of a tenant, oldest first.
 type Book struct {
 	Endpoints []Record `json:"endpoints"`
+	Version   int64    `json:"-"` // of the item
 }
 
 // MaxEndpoints is the maximum number of endpoints of a tenant.
@@ -79,7 +81,9 @@ func FromItem(it table.Item) (Book, error) {
 	if !it.Found() {
 		return Book{}, nil
 	}
-	return table.DecodeDoc[Book](it)
+	b, err := table.DecodeDoc[Book](it)
+	b.Version = it.Version
+	return b, err
 }
 
 // Item returns the stored form.
@@ -97,28 +101,30 @@ func (b *Book) Find(id string) *Record {
 	return nil
 }
 
-// Wants reports whether the event with the number in the shard is sent to the
-// endpoint.
-func (r Record) Wants(e event.Event, shard int, number int64) bool {
+// Wants reports whether events like this one are sent to the endpoint.
+func (r Record) Wants(e event.Event) bool {
 	return r.Status == Enabled && (len(r.Types) == 0 || slices.Contains(r.Types, e.Type)) &&
-		(r.Subscription == nil || r.Subscription.Resource == "" || r.Subscription.Resource == e.Resource) &&
-		(shard >= len(r.After) || number > r.After[shard])
+		(r.Subscription == nil || r.Subscription.Resource == "" || r.Subscription.Resource == e.Resource)
 }
 
-// Since returns the position of a shard up to which no endpoint that is enabled gets
-// events.
-func (b Book) Since(shard int) int64 {
-	since := int64(-1)
-	for _, r := range b.Endpoints {
-		after := int64(0)
-		if shard < len(r.After) {
-			after = r.After[shard]
-		}
-		if r.Status == Enabled && (since < 0 || after < since) {
-			since = after
-		}
+// Since returns the position of a shard after which events must be passed to the
+// endpoint. Up to sent.Number they were passed to the endpoints that sent.Book enabled.
+func (r Record) Since(shard int, sent event.Sent) int64 {
+	start := int64(0)
+	if shard < len(r.After) {
+		start = r.After[shard]
 	}
-	return max(since, 0)
+	if r.Enabling > sent.Book {
+		return start
+	}
+	return max(start, sent.Number)
+}
+
+// Verified enables an endpoint of the book, because it has echoed its challenge. The
+// endpoint gets the events after the positions.
+func (b Book) Verified(r *Record, after []int64, now time.Time) {
+	r.Status, r.Reason, r.VerifiedAt = Enabled, nil, timestamp.Ptr(now)
+	r.After, r.Enabling = after, b.Version+1
 }
 
 // challenge makes the endpoint pending until it echoes a new challenge.

@@ -1,0 +1,149 @@
+package deliver_test
+
+import (
+	"fmt"
+	"testing"
+
+	"svc/pkg/domain/event"
+	"svc/pkg/domain/webhook"
+	"svc/pkg/local/testkit"
+)
+
+// enabling is an endpoint that waits for its challenge, beside others that are enabled.
+type enabling struct {
+	*world
+	wire   *testkit.Wire
+	others []*receiver
+	mine   *receiver
+	id     string
+}
+
+// newEnabling prepares an endpoint that was just created or, with again, is enabled for
+// the second time.
+func newEnabling(t *testing.T, others int, again bool) *enabling {
+	t.Helper()
+	wire := &testkit.Wire{}
+	w := &enabling{world: newWorld(t, wire), wire: wire, mine: newReceiver(t)}
+	for range others {
+		r := newReceiver(t)
+		w.create(r.URL, "")
+		w.others = append(w.others, r)
+	}
+	if again {
+		w.id = w.create(w.mine.URL, "").ID
+		w.endpoints()
+		w.ride(2)
+		w.run()
+		w.Want(200, nil, "PATCH", "/api/v1/webhooks/"+w.id, w.operator, `{"enabled": false}`)
+		w.endpoints()
+		w.ride(2) // of these it gets nothing
+		w.Want(200, nil, "PATCH", "/api/v1/webhooks/"+w.id, w.operator, `{"enabled": true}`)
+	} else {
+		var out webhook.WithSecret
+		w.ride(2)
+		w.Want(201, &out, "POST", "/api/v1/webhooks", w.operator, fmt.Sprintf(`{"url": %q}`, w.mine.URL))
+		w.id = out.ID
+	}
+	w.run()
+	w.step(webhook.Key(w.tenant))
+	for _, r := range append(w.others, w.mine) {
+		r.take()
+	}
+	return w
+}
+
+// check checks that the endpoint got each event after its start once, and nothing else,
+// and that the others got each new event once. new is the number of new events.
+func (w *enabling) check(name string, before, new int64) {
+	w.t.Helper()
+	if e := w.get(w.id); e.Status != webhook.Enabled {
+		w.t.Fatalf("%s: the endpoint is %s", name, e.Status)
+	}
+	book, err := webhook.FromItem(w.item())
+	testkit.Must(w.t, err)
+	count := func(r *receiver) (n int64) {
+		for _, one := range r.take() {
+			if one.kind == "trip.requested" {
+				n++
+			}
+		}
+		return n
+	}
+	if got, want := count(w.mine), before+new-max(before, book.Find(w.id).After[0]); got != want {
+		w.t.Errorf("%s: the endpoint got %d events of %d after its start", name, got, want)
+	}
+	for _, r := range w.others {
+		if got := count(r); got != new {
+			w.t.Errorf("%s: another endpoint got %d of %d events", name, got, new)
+		}
+	}
+}
+
+func (w *enabling) newest() int64 {
+	w.t.Helper()
+	last, err := event.Newest(w.t.Context(), w.tenant)
+	testkit.Must(w.t, err)
+	return last[0]
+}
+
+// each runs the test with a new and an old endpoint, alone and beside another.
+func each(t *testing.T, do func(t *testing.T, prepare func() *enabling)) {
+	for others := range 2 {
+		for _, again := range []bool{false, true} {
+			t.Run(fmt.Sprintf("others %d, again %v", others, again), func(t *testing.T) {
+				do(t, func() *enabling { return newEnabling(t, others, again) })
+			})
+		}
+	}
+}
+
+// TestAppendedWhileEnabling: an event that comes into the feed between any two requests
+// of the enabling reaches the endpoint if it comes after the endpoint's start.
+func TestAppendedWhileEnabling(t *testing.T) {
+	each(t, func(t *testing.T, prepare func() *enabling) {
+		for n := range 9 {
+			w := prepare()
+			before, came := w.newest(), false
+			w.wire.Meanwhile(n, func() {
+				came = true
+				w.ride(1)
+			})
+			w.run() // the challenge
+			if w.wire.Meanwhile(0, func() {}); !came {
+				return
+			}
+			w.endpoints()
+			w.check(fmt.Sprint("before request ", n), before, 1)
+			w.ride(1)
+			w.run()
+			w.check(fmt.Sprint("afterwards, ", n), before+1, 1)
+		}
+		t.Error("the enabling makes more requests")
+	})
+}
+
+// TestEnabledWhileAppending: an endpoint that is enabled between any two requests of a
+// step of the feed gets what the step appends after the endpoint's start.
+func TestEnabledWhileAppending(t *testing.T) {
+	each(t, func(t *testing.T, prepare func() *enabling) {
+		for n := range 12 {
+			w := prepare()
+			before, at, came := w.newest(), w.prepare(), false
+			w.wire.Meanwhile(n, func() {
+				came = true
+				w.run() // the challenge
+				w.endpoints()
+			})
+			testkit.Must(t, w.feed.Change(t.Context(), at))
+			if w.wire.Meanwhile(0, func() {}); !came {
+				return
+			}
+			w.run()
+			w.check(fmt.Sprint("before request ", n), before, 1)
+			w.ride(1)
+			w.run()
+			w.check(fmt.Sprint("afterwards, ", n), before+1, 1)
+		}
+		t.Error("the step makes more requests")
+	})
+}

@@ -1,0 +1,4 @@
+package projection
+
+// Held is what the tests use.
+var Held = held
