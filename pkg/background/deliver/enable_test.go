@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"svc/pkg/data/table"
 	"svc/pkg/domain/event"
 	"svc/pkg/domain/webhook"
 	"svc/pkg/local/testkit"
@@ -146,4 +147,36 @@ func TestEnabledWhileAppending(t *testing.T) {
 		}
 		t.Error("the step makes more requests")
 	})
+}
+
+// TestEndpointOfAnOlderBuild: an older build stored neither which version of the
+// endpoints enabled one, nor to which version events were passed. Nothing is passed on
+// twice, and a new endpoint gets what comes after its start.
+func TestEndpointOfAnOlderBuild(t *testing.T) {
+	w, r := newWorld(t, &testkit.Wire{}), newReceiver(t)
+	w.create(r.URL, "")
+	w.endpoints()
+	w.ride(2)
+	w.run()
+	book, err := webhook.FromItem(w.item())
+	testkit.Must(t, err)
+	book.Endpoints[0].Enabling = 0
+	older := book.Item(w.tenant)
+	older.Version = book.Version
+	w.put(w.tenant.Handle, older)
+	w.put(w.tenant.Handle, table.Item{Key: event.SentKey(w.tenant, 0), Type: "sent", Attrs: map[string]any{"sent": 2}})
+	r.take()
+	second := newReceiver(t)
+	w.create(second.URL, "")
+	second.take()
+	w.ride(1)
+	w.run()
+	if got, late := len(r.take()), len(second.take()); got != 1 || late != 1 {
+		t.Errorf("the old endpoint got %d events, the new one %d; want one each", got, late)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.queue) > 0 {
+		t.Errorf("%d messages are left", len(w.queue))
+	}
 }
