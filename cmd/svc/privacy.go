@@ -112,8 +112,8 @@ func (c *cli) privacyList() *cobra.Command {
 func (c *cli) privacyShow() *cobra.Command {
 	cmd := &cobra.Command{Use: "show ID", Short: "Show a request, or download the file that it made",
 		Args: cobra.ExactArgs(1),
-		Long: "Show a request, and what is in the way of an erasure. --out downloads the file of a copy that is DONE: one JSON\n" +
-			"object in each line. For a table, FILES_BUCKET names the bucket. The audit log names who downloads.",
+		Long: "Show a request, and what is in the way of an erasure. --out downloads the file of a copy that is DONE: one " +
+			"JSON\nobject in each line. For a table, FILES_BUCKET names the bucket. The audit log names who downloads.",
 		Example: "  svc privacy show prv_01JT7M4C6Q8V2N5X9B3D1F7H0K --tenant metro\n" +
 			"  svc privacy show prv_01JT7M4C6Q8V2N5X9B3D1F7H0K --tenant metro \\\n    --out copy.ndjson"}
 	out := cmd.Flags().String("out", "", "the `file` to write; only its owner can read it")

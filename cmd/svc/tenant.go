@@ -57,8 +57,8 @@ func tenantFlags(cmd *cobra.Command) *edits[tenant.Tenant] {
 		"have added", func(t *tenant.Tenant) *string { return &t.RiderSignUp })
 	e.text("terms-version", "`version` of the terms and privacy policy that riders agree to when they sign up; their "+
 		"addresses are in the branding", func(t *tenant.Tenant) *string { return &t.TermsVersion })
-	retain := cmd.Flags().StringSlice("retain", nil, "how long personal data is kept, `KIND=DAYS`, or KIND=keep for good: "+
-		"addresses, positions and logs of trips, audit; may be repeated")
+	retain := cmd.Flags().StringSlice("retain", nil, "how long personal data is kept, `KIND=DAYS`, or KIND=keep for "+
+		"good: addresses, positions and logs of trips, audit; may be repeated")
 	e.step("retain", func(t *tenant.Tenant) error {
 		var errs []error
 		for _, text := range *retain {
