@@ -1,8 +1,6 @@
 package main
 
 import (
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -10,39 +8,8 @@ import (
 	"svc/pkg/app"
 )
 
-// A section goes between its markers. Text outside of the markers stays unchanged.
-func TestWriteSection(t *testing.T) {
-	begin, end := markers("cpu")
-	var table strings.Builder
-	markdownTable(&table, []string{"endpoint", "ms", "<key"}, [][]string{{"`GET /me`", "1", "T#"}})
-	const want = "| endpoint | ms | key |\n| --- | ---: | --- |\n| `GET /me` | 1 | T# |\n\n"
-	if table.String() != want {
-		t.Errorf("%q", table.String())
-	}
-	for name, tt := range map[string]struct{ before, after string }{
-		"no markers": {"# Performance\n\n## Cold starts\n", "# Performance\n\n## Cold starts\n\n" + begin + "\n" + want +
-			end + "\n"},
-		"markers": {"# Performance\n" + begin + "\nstale\n" + end + "\n\n## Cold starts\n", "# Performance\n" + begin +
-			"\n" + want + end + "\n\n## Cold starts\n"},
-		"no end": {"# Performance\n" + begin + "\nstale\n", ""},
-	} {
-		file := filepath.Join(t.TempDir(), "tables.md")
-		if err := os.WriteFile(file, []byte(tt.before), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		for range 2 {
-			if err := writeSection(file, "cpu", want); (err != nil) != (tt.after == "") {
-				t.Fatalf("%s: %v", name, err)
-			}
-		}
-		if got, err := os.ReadFile(file); err != nil || tt.after != "" && string(got) != tt.after {
-			t.Errorf("%s: %q, %v", name, got, err)
-		}
-	}
-}
-
 func TestParse(t *testing.T) {
-	if o, err := parse([]string{"-cpu", "-base", "e2db8e4"}); err != nil || !o.cpu || len(o.revisions) != 2 {
+	if o, err := parse([]string{"-cpu", "-base", "e2db8e4"}); err != nil || !o.cpu || o.base != "e2db8e4" {
 		t.Errorf("%+v, %v", o, err)
 	}
 	for _, bad := range [][]string{{"-cpu", "-rounds", "0"}, {"-cpu", "-reads", "0"}, {"-memory"}} {
@@ -52,21 +19,32 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// Every row is measured, by an entry of the list or because it can be read
-// without one.
+// Every row is measured, or endpoints names it. Every request is one to a row.
 func TestEveryRowIsMeasured(t *testing.T) {
-	all, err := endpoints()
-	if err != nil {
-		t.Fatal(err)
-	}
+	all, without := endpoints()
 	for _, r := range app.Rows(nil) {
-		if !slices.ContainsFunc(all, func(e endpoint) bool { return e.is(r) }) {
-			t.Errorf("%s is not measured", r.ID)
+		name := r.Method + " " + strings.TrimPrefix(r.Path, "/api/v1")
+		measured := slices.ContainsFunc(all, func(e endpoint) bool { return e.is(r) })
+		if measured == slices.Contains(without, name) {
+			t.Errorf("%s: measured %v, and named as not measured %v", r.ID, measured, !measured)
 		}
 	}
-	for _, e := range listed {
+	for _, e := range listed().Requests {
 		if !slices.ContainsFunc(app.Rows(nil), e.is) {
-			t.Errorf("%s is not a request to any row", e.name)
+			t.Errorf("%s is not a request to any row", e.Name)
+		}
+	}
+}
+
+// Every name that a request uses is known: a step that keeps it, or one of the world.
+func TestSteps(t *testing.T) {
+	all, _ := endpoints()
+	for _, e := range all {
+		for name := range strings.FieldsSeq(e.Before) {
+			_, isRequest := listed().Steps[name]
+			if !isRequest && special[name] == nil && !strings.HasPrefix(name, "id=") {
+				t.Errorf("%s: there is no step %q", e.Name, name)
+			}
 		}
 	}
 }

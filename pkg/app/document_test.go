@@ -26,6 +26,7 @@ import (
 	"svc/pkg/domain/page"
 	"svc/pkg/edge/api"
 	"svc/pkg/edge/reference"
+	"svc/pkg/local/markdown"
 	"svc/pkg/local/testkit"
 )
 
@@ -232,12 +233,12 @@ func configurationPage() []byte {
 	out := "# Configuration\n\nThe functions read these environment variables once, when they start. `svc` also " +
 		"reads those that\nhave a meaning for it. The AWS SDK reads its own: `AWS_REGION`, `AWS_ACCESS_KEY_ID`,\n" +
 		"`AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN` and `AWS_ENDPOINT_URL`. A function that serves requests\n" +
-		"does not start if a variable has a value that it does not accept. `make golden` writes this page.\n\n" +
-		"| variable | accepts | without it | meaning |\n| --- | --- | --- | --- |\n"
+		"does not start if a variable has a value that it does not accept. `make golden` writes this page.\n\n"
+	var rows [][]string
 	for _, v := range app.Variables {
-		out += fmt.Sprintf("| `%s` | %s | %s | %s |\n", v.Name, v.Accepts, v.Default, v.Meaning)
+		rows = append(rows, []string{code(v.Name), v.Accepts, v.Default, v.Meaning})
 	}
-	return []byte(out)
+	return []byte(out + markdown.Table([]string{"variable", "accepts", "without it", "meaning"}, rows))
 }
 
 // operationIDs returns the operation ids of the rows, one per line, sorted.
@@ -262,8 +263,7 @@ func withEndpoints(t *testing.T) []byte {
 	if !found || !closed {
 		t.Fatalf("README.md has no %q and %q around its table of endpoints", begin, end)
 	}
-	const titles = "| method | path | audience | scope | needs |\n| --- | --- | --- | --- | --- |\n"
-	table, extensions := titles, titles
+	var table, extensions [][]string
 	rows := app.Rows(nil)
 	// The rows of /me come after the others.
 	order := func(r api.Row) string { return fmt.Sprint(strings.Count(r.Path, "/me"), r.Path) }
@@ -275,15 +275,17 @@ func withEndpoints(t *testing.T) []byte {
 				audiences, scopes = append(audiences, string(audience)), append(scopes, code(scope))
 			}
 		}
-		line := fmt.Sprintf("| %s | %s | %s | %s | %s |\n", r.Method, code(r.Path), listed(audiences...), listed(scopes...),
-			listed(code(r.Policy.Permission), code(r.Policy.Feature)))
+		line := []string{r.Method, code(r.Path), listed(audiences...), listed(scopes...),
+			listed(code(r.Policy.Permission), code(r.Policy.Feature))}
 		if r.Extension {
-			extensions += line
+			extensions = append(extensions, line)
 		} else {
-			table += line
+			table = append(table, line)
 		}
 	}
-	return []byte(head + begin + table + "\nExtensions of the specification:\n\n" + extensions + end + tail)
+	titles := []string{"method", "path", "audience", "scope", "needs"}
+	return []byte(head + begin + markdown.Table(titles, table) + "\nExtensions of the specification:\n\n" +
+		markdown.Table(titles, extensions) + end + tail)
 }
 
 // code formats a name as code in Markdown; "" stays "".
