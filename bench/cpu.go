@@ -221,7 +221,12 @@ func runCPU(ctx context.Context, o options) error {
 	case o.only != "":
 		return nil
 	case o.check:
-		return check(measured)
+		var before map[string]allocated
+		text, err := os.ReadFile(known)
+		if err == nil {
+			err = json.Unmarshal(text, &before)
+		}
+		return errors.Join(err, check(measured, before))
 	}
 	return cpuDocument(o, machine, builds, measured)
 }

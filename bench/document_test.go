@@ -1,6 +1,8 @@
 package main
 
 import (
+	"encoding/json"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -45,6 +47,44 @@ func TestSteps(t *testing.T) {
 			if !isRequest && special[name] == nil && !strings.HasPrefix(name, "id=") {
 				t.Errorf("%s: there is no step %q", e.Name, name)
 			}
+		}
+	}
+}
+
+// The check of allocations can fail, but not for an endpoint without a number.
+func TestCheck(t *testing.T) {
+	measured := func(mallocs, bytes uint64) series {
+		return series{endpoint{Audience: rider, Name: "GET /me"}, [][]used{{{mallocs: mallocs, bytes: bytes}}}}
+	}
+	for name, tt := range map[string]struct {
+		now    series
+		before map[string]allocated
+		want   string
+	}{
+		"as before":      {measured(110, 1100), map[string]allocated{"GET /me (rider)": {100, 1000}}, ""},
+		"less":           {measured(1, 1), map[string]allocated{"GET /me (rider)": {100, 1000}}, ""},
+		"new":            {measured(110, 1100), map[string]allocated{}, ""},
+		"no longer here": {measured(110, 1100), map[string]allocated{"GET /you (rider)": {100, 1000}}, "was not measured"},
+		"more":           {measured(111, 1000), map[string]allocated{"GET /me (rider)": {100, 1000}}, "111 allocations"},
+		"larger":         {measured(100, 1101), map[string]allocated{"GET /me (rider)": {100, 1000}}, "1101 bytes"},
+	} {
+		err := check([]series{tt.now}, tt.before)
+		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	text, err := os.ReadFile("testdata/allocations.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var before map[string]allocated
+	if err := json.Unmarshal(text, &before); err != nil {
+		t.Fatal(err)
+	}
+	all, _ := endpoints()
+	for title := range before {
+		if !slices.ContainsFunc(all, func(e endpoint) bool { return e.title() == title }) {
+			t.Errorf("%s is not measured", title)
 		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
@@ -129,7 +128,7 @@ func (c *cli) deleteTenant(ctx context.Context, p platform, n tenant.Tenant) (re
 func (c *cli) removeFiles(ctx context.Context, p platform, id string) error {
 	var store jobs.Files = files.Open(files.In(p.data), "", time.Now)
 	if p.data == "" {
-		name := app.ReadConfig(os.Getenv).FilesBucket
+		name := c.env.FilesBucket
 		if name == "" {
 			fmt.Fprintln(c.err, "The tenant's files stay until they expire, after 7 days, because FILES_BUCKET is not set.")
 			return nil

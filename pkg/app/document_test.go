@@ -23,6 +23,7 @@ import (
 	"svc/pkg/access/authz"
 	"svc/pkg/app"
 	"svc/pkg/app/apptest"
+	"svc/pkg/base/config"
 	"svc/pkg/domain/page"
 	"svc/pkg/edge/api"
 	"svc/pkg/edge/reference"
@@ -228,17 +229,22 @@ func offeredScopes() []byte {
 
 const configurationFile = "../../docs/configuration.md"
 
-// configurationPage returns the reference of the functions' environment variables.
+// configurationPage returns the reference of the environment variables.
 func configurationPage() []byte {
-	out := "# Configuration\n\nThe functions read these environment variables once, when they start. `svc` also " +
-		"reads those that\nhave a meaning for it. The AWS SDK reads its own: `AWS_REGION`, `AWS_ACCESS_KEY_ID`,\n" +
-		"`AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN` and `AWS_ENDPOINT_URL`. A function that serves requests\n" +
-		"does not start if a variable has a value that it does not accept. `make golden` writes this page.\n\n"
-	var rows [][]string
-	for _, v := range app.Variables {
-		rows = append(rows, []string{code(v.Name), v.Accepts, v.Default, v.Meaning})
+	table := func(variables []config.Variable) string {
+		var rows [][]string
+		for _, v := range variables {
+			rows = append(rows, []string{code(v.Name), v.Accepts, v.Default, v.Meaning})
+		}
+		return markdown.Table([]string{"variable", "accepts", "without it", "meaning"}, rows)
 	}
-	return []byte(out + markdown.Table([]string{"variable", "accepts", "without it", "meaning"}, rows))
+	return []byte("# Configuration\n\n" + markdown.Paragraph("The functions and `svc` read these environment variables "+
+		"once, when they start. If a variable has a value that it does not accept, the functions that serve requests and "+
+		"`svc dev` do not start. The error names the variable, the value and what is expected. An empty variable counts as "+
+		"absent. `make golden` writes this page.") + "## Variables of the functions\n\n" + markdown.Paragraph("`svc` "+
+		"also reads those that have a meaning for it. `template.yaml` sets no others.") + table(config.Variables) +
+		"\n## Variables of svc\n\n" + markdown.Paragraph("To reach AWS, `svc` also uses what the AWS SDK reads: profiles "+
+		"and the files in `~/.aws`.") + table(config.CommandVariables))
 }
 
 // operationIDs returns the operation ids of the rows, one per line, sorted.

@@ -48,9 +48,9 @@ func fromGateway(ctx context.Context) bool {
 
 // ownURL returns the API's own address, BaseURL if that is unknown, and ""
 // without an event.
-func ownURL(ctx context.Context) string {
+func ownURL(ctx context.Context, region string) string {
 	if e := edgeOf(ctx).event; e != nil {
-		return e.ownURL()
+		return e.ownURL(region)
 	}
 	return ""
 }
