@@ -13,6 +13,7 @@ import (
 	"svc/pkg/base/ids"
 	"svc/pkg/data/table"
 	"svc/pkg/edge/api"
+	"svc/pkg/local/markdown"
 )
 
 func tables(t *testing.T) string {
@@ -67,7 +68,7 @@ func TestAuthorizedReadCosts(t *testing.T) {
 // assumed time. An operation that has no row yet is billed with the assumed time.
 func TestBillReadsProcessorTime(t *testing.T) {
 	text := tables(t)
-	cpuBegin, cpuEnd := markers("cpu")
+	cpuBegin, cpuEnd := markdown.Markers("cpu")
 	r, err := ratesOf(svc.Template, text)
 	if err != nil {
 		t.Fatal(err)

@@ -1,14 +1,15 @@
 package main
 
 import (
-	"bytes"
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
+	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -23,63 +24,47 @@ type used struct {
 	mallocs, bytes uint64
 }
 
-// each returns what one event used between two probes, before and u.
-func (u used) each(before used, events int) used {
-	n := uint64(events)
-	return used{(u.cpu - before.cpu) / time.Duration(events), (u.mallocs - before.mallocs) / n,
-		(u.bytes - before.bytes) / n}
-}
-
 // child is one built function as a process, with a recorder as its table.
 type child struct {
 	*replay.Process
-	table *recorder
-	out   *output
-	event json.RawMessage
-}
-
-// output receives a process's output. It decodes the probe's lines, and keeps the
-// last of the other lines for errors.
-type output struct {
-	mu     sync.Mutex
-	rest   []byte
-	tail   []byte
+	table  *recorder
+	event  json.RawMessage
 	probes chan used
+
+	mu   sync.Mutex
+	tail string // the last output but for the probe's
 }
 
-// Write implements io.Writer.
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.rest = append(o.rest, p...)
-	for {
-		line, rest, found := bytes.Cut(o.rest, []byte("\n"))
-		if !found {
-			return len(p), nil
-		}
+// read reads the process's output.
+func (c *child) read(output io.Reader) {
+	for lines := bufio.NewScanner(output); lines.Scan(); {
 		var u used
 		var micros int64
-		if n, _ := fmt.Sscanf(string(line), "probe %d %d %d", &micros, &u.mallocs, &u.bytes); n == 3 {
+		if n, _ := fmt.Sscanf(lines.Text(), "probe %d %d %d", &micros, &u.mallocs, &u.bytes); n == 3 {
 			u.cpu = time.Duration(micros) * time.Microsecond
-			o.probes <- u
-		} else {
-			o.tail = append(o.tail[max(0, len(o.tail)-2000):], append(line, '\n')...)
+			c.probes <- u
+			continue
 		}
-		o.rest = rest
+		c.mu.Lock()
+		c.tail = c.tail[max(0, len(c.tail)-2000):] + lines.Text() + "\n"
+		c.mu.Unlock()
 	}
 }
 
 // startChild starts the function's program from the build.
 func startChild(w *world, b build, function string) (*child, error) {
-	table := newRecorder(w.engine.URL)
-	c := &child{table: table, out: &output{probes: make(chan used, 1)}}
-	environment := append([]string{"TABLE_NAME=" + w.service.Table,
-		"AWS_ENDPOINT_URL_DYNAMODB=" + table.server.URL, "BASE_URL=" + w.service.BaseURL,
-		"SEALING_KEY_FILE=" + filepath.Join(w.service.Data, "sealing.key")}, b.environment...)
+	table, err := newRecorder(w.engine.URL)
+	if err != nil {
+		return nil, err
+	}
+	c := &child{table: table, probes: make(chan used, 1)}
+	output, input := io.Pipe()
+	go c.read(output)
 	name := strings.ToLower(strings.TrimSuffix(function, "Function"))
-	var err error
-	if c.Process, err = replay.Start(function, filepath.Join(b.dir, name), environment, c.out); err != nil {
-		table.close()
+	if c.Process, err = replay.Start(function, filepath.Join(b.dir, name), []string{"TABLE_NAME=" + w.service.Table,
+		"AWS_ENDPOINT_URL_DYNAMODB=" + table.server.URL, "BASE_URL=" + w.service.BaseURL,
+		"SEALING_KEY_FILE=" + filepath.Join(w.service.Data, "sealing.key")}, input); err != nil {
+		table.server.Close()
 		return nil, err
 	}
 	return c, nil
@@ -87,30 +72,25 @@ func startChild(w *world, b build, function string) (*child, error) {
 
 func (c *child) close() {
 	c.Stop()
-	c.table.close()
+	c.table.server.Close()
 }
 
 // prepare warms the process up with two live events. It records the table's
 // responses to a third event. From then on the recorder replays them.
-func (c *child) prepare(ctx context.Context, next func(context.Context) (json.RawMessage, error)) error {
-	for range 2 {
-		if err := c.live(ctx, next); err != nil {
+func (c *child) prepare(ctx context.Context, w *world, e endpoint) (err error) {
+	for i := range 3 {
+		if i == 2 {
+			c.table.record()
+		}
+		if _, c.event, err = e.next(ctx, w); err != nil {
+			return err
+		}
+		if err := c.once(ctx); err != nil {
 			return err
 		}
 	}
-	c.table.record()
-	if err := c.live(ctx, next); err != nil {
-		return err
-	}
 	c.table.replay()
 	return nil
-}
-
-func (c *child) live(ctx context.Context, next func(context.Context) (json.RawMessage, error)) (err error) {
-	if c.event, err = next(ctx); err != nil {
-		return err
-	}
-	return c.once(ctx)
 }
 
 // once sends the event.
@@ -120,33 +100,12 @@ func (c *child) once(ctx context.Context) error {
 	}
 	out, err := c.Invoke(ctx, c.event)
 	if err == nil {
-		err = failure(out)
+		_, err = bodyOf(out)
 	}
 	if err != nil {
-		return errors.Join(err, c.table.event(), errors.New(string(c.out.tail)))
-	}
-	return nil
-}
-
-// errAbsent means that a build does not have the endpoint.
-var errAbsent = errors.New("there is no such endpoint")
-
-// failure returns an error if the response is an error or reports a failed
-// stream record. For a 404 it is errAbsent.
-func failure(out json.RawMessage) error {
-	var answer struct {
-		StatusCode        int
-		Body              string
-		BatchItemFailures []any
-	}
-	if err := json.Unmarshal(out, &answer); err != nil {
-		return err
-	}
-	if answer.StatusCode == http.StatusNotFound {
-		return errAbsent
-	}
-	if answer.StatusCode >= 400 || len(answer.BatchItemFailures) > 0 {
-		return fmt.Errorf("status %d: %s; %v", answer.StatusCode, answer.Body, answer.BatchItemFailures)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return errors.Join(err, c.table.event(), errors.New(c.tail))
 	}
 	return nil
 }
@@ -163,7 +122,8 @@ func (c *child) measure(ctx context.Context, n int) (used, error) {
 		}
 	}
 	after, err := c.probe()
-	return after.each(before, n), err
+	return used{(after.cpu - before.cpu) / time.Duration(n), (after.mallocs - before.mallocs) / uint64(n),
+		(after.bytes - before.bytes) / uint64(n)}, err
 }
 
 func (c *child) probe() (used, error) {
@@ -171,7 +131,7 @@ func (c *child) probe() (used, error) {
 		return used{}, err
 	}
 	select {
-	case u := <-c.out.probes:
+	case u := <-c.probes:
 		return u, nil
 	case <-time.After(replay.Timeout):
 		return used{}, errors.New("the probe does not respond")
@@ -185,29 +145,13 @@ type series struct {
 	all [][]used
 }
 
-// cpu measures the endpoints in all builds.
-func cpu(ctx context.Context, w *world, builds []build, all []endpoint, o options) (out []series, err error) {
-	for _, e := range all {
-		if !strings.Contains(e.name, o.only) {
-			continue
-		}
-		s, err := w.series(ctx, builds, e, o)
-		if err != nil {
-			return out, fmt.Errorf("%s: %w", e.name, err)
-		}
-		fmt.Fprintln(os.Stderr, s.line())
-		out = append(out, s)
-	}
-	return out, nil
-}
-
 // series measures the endpoint. The builds take turns in every round, so that
 // other work on the machine affects them alike. A build to compare with may be too
 // old for the endpoint; then it has no rounds.
 func (w *world) series(ctx context.Context, builds []build, e endpoint, o options) (series, error) {
 	out, children := series{e, make([][]used, len(builds))}, make([]*child, len(builds))
 	for i, b := range builds {
-		function, _, err := e.event(ctx, w)
+		function, _, err := e.next(ctx, w)
 		if err != nil {
 			return out, err
 		}
@@ -215,12 +159,12 @@ func (w *world) series(ctx context.Context, builds []build, e endpoint, o option
 			return out, err
 		}
 		defer children[i].close()
-		err = children[i].prepare(ctx, e.next(w))
+		err = children[i].prepare(ctx, w, e)
 		if err == nil {
 			_, err = children[i].measure(ctx, o.reads) // does not count: the heap still grows
 		}
 		switch {
-		case i > 0 && errors.Is(err, errAbsent):
+		case i > 0 && errors.Is(err, errNotFound):
 			children[i] = nil
 		case err != nil:
 			return out, fmt.Errorf("%s: %w", b.title(), err)
@@ -244,36 +188,45 @@ func (w *world) series(ctx context.Context, builds []build, e endpoint, o option
 // runCPU measures processor time and allocations, and writes them into the
 // document. With o.check it only compares the allocations.
 func runCPU(ctx context.Context, o options) error {
-	all, err := endpoints()
-	if err != nil {
-		return err
-	}
 	dir, err := os.MkdirTemp("", "svc-cpu-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
 	var builds []build
-	for i, revision := range o.revisions {
-		b, err := buildFunctions(ctx, revision, filepath.Join(dir, fmt.Sprint(i)))
+	for _, revision := range slices.Compact([]string{"", o.base}) {
+		b, err := buildFunctions(ctx, revision, filepath.Join(dir, fmt.Sprint(len(builds))))
 		if err != nil {
 			return err
 		}
 		builds = append(builds, b)
 	}
-	builds[0].environment = o.environment
 	machine := described()
 	w, err := newWorld(ctx, 1000, 0)
 	if err != nil {
 		return err
 	}
 	defer w.close()
-	measured, err := cpu(ctx, w, builds, append(all, grants...), o)
+	all, _ := endpoints()
+	var measured []series
+	for _, e := range o.chosen(all) {
+		s, err := w.series(ctx, builds, e, o)
+		if err != nil {
+			return fmt.Errorf("%s: %w", e.Name, err)
+		}
+		fmt.Fprintf(os.Stderr, "%-60s%s\n", s.title(), strings.Join(s.cells(), "  "))
+		measured = append(measured, s)
+	}
 	switch {
-	case err != nil || o.only != "":
-		return err
+	case o.only != "":
+		return nil
 	case o.check:
-		return check(measured)
+		var before map[string]allocated
+		text, err := os.ReadFile(known)
+		if err == nil {
+			err = json.Unmarshal(text, &before)
+		}
+		return errors.Join(err, check(measured, before))
 	}
 	return cpuDocument(o, machine, builds, measured)
 }

@@ -1,8 +1,8 @@
 package main
 
 import (
+	"encoding/json"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -10,39 +10,8 @@ import (
 	"svc/pkg/app"
 )
 
-// A section goes between its markers. Text outside of the markers stays unchanged.
-func TestWriteSection(t *testing.T) {
-	begin, end := markers("cpu")
-	var table strings.Builder
-	markdownTable(&table, []string{"endpoint", "ms", "<key"}, [][]string{{"`GET /me`", "1", "T#"}})
-	const want = "| endpoint | ms | key |\n| --- | ---: | --- |\n| `GET /me` | 1 | T# |\n\n"
-	if table.String() != want {
-		t.Errorf("%q", table.String())
-	}
-	for name, tt := range map[string]struct{ before, after string }{
-		"no markers": {"# Performance\n\n## Cold starts\n", "# Performance\n\n## Cold starts\n\n" + begin + "\n" + want +
-			end + "\n"},
-		"markers": {"# Performance\n" + begin + "\nstale\n" + end + "\n\n## Cold starts\n", "# Performance\n" + begin +
-			"\n" + want + end + "\n\n## Cold starts\n"},
-		"no end": {"# Performance\n" + begin + "\nstale\n", ""},
-	} {
-		file := filepath.Join(t.TempDir(), "tables.md")
-		if err := os.WriteFile(file, []byte(tt.before), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		for range 2 {
-			if err := writeSection(file, "cpu", want); (err != nil) != (tt.after == "") {
-				t.Fatalf("%s: %v", name, err)
-			}
-		}
-		if got, err := os.ReadFile(file); err != nil || tt.after != "" && string(got) != tt.after {
-			t.Errorf("%s: %q, %v", name, got, err)
-		}
-	}
-}
-
 func TestParse(t *testing.T) {
-	if o, err := parse([]string{"-cpu", "-base", "e2db8e4"}); err != nil || !o.cpu || len(o.revisions) != 2 {
+	if o, err := parse([]string{"-cpu", "-base", "e2db8e4"}); err != nil || !o.cpu || o.base != "e2db8e4" {
 		t.Errorf("%+v, %v", o, err)
 	}
 	for _, bad := range [][]string{{"-cpu", "-rounds", "0"}, {"-cpu", "-reads", "0"}, {"-memory"}} {
@@ -52,21 +21,70 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// Every row is measured, by an entry of the list or because it can be read
-// without one.
+// Every row is measured, or endpoints names it. Every request is one to a row.
 func TestEveryRowIsMeasured(t *testing.T) {
-	all, err := endpoints()
+	all, without := endpoints()
+	for _, r := range app.Rows(nil) {
+		name := r.Method + " " + strings.TrimPrefix(r.Path, "/api/v1")
+		measured := slices.ContainsFunc(all, func(e endpoint) bool { return e.is(r) })
+		if measured == slices.Contains(without, name) {
+			t.Errorf("%s: measured %v, and named as not measured %v", r.ID, measured, !measured)
+		}
+	}
+	for _, e := range listed().Requests {
+		if !slices.ContainsFunc(app.Rows(nil), e.is) {
+			t.Errorf("%s is not a request to any row", e.Name)
+		}
+	}
+}
+
+// Every name that a request uses is known: a step that keeps it, or one of the world.
+func TestSteps(t *testing.T) {
+	all, _ := endpoints()
+	for _, e := range all {
+		for name := range strings.FieldsSeq(e.Before) {
+			_, isRequest := listed().Steps[name]
+			if !isRequest && special[name] == nil && !strings.HasPrefix(name, "id=") {
+				t.Errorf("%s: there is no step %q", e.Name, name)
+			}
+		}
+	}
+}
+
+// The check of allocations can fail, but not for an endpoint without a number.
+func TestCheck(t *testing.T) {
+	measured := func(mallocs, bytes uint64) series {
+		return series{endpoint{Audience: rider, Name: "GET /me"}, [][]used{{{mallocs: mallocs, bytes: bytes}}}}
+	}
+	for name, tt := range map[string]struct {
+		now    series
+		before map[string]allocated
+		want   string
+	}{
+		"as before":      {measured(110, 1100), map[string]allocated{"GET /me (rider)": {100, 1000}}, ""},
+		"less":           {measured(1, 1), map[string]allocated{"GET /me (rider)": {100, 1000}}, ""},
+		"new":            {measured(110, 1100), map[string]allocated{}, ""},
+		"no longer here": {measured(110, 1100), map[string]allocated{"GET /you (rider)": {100, 1000}}, "was not measured"},
+		"more":           {measured(111, 1000), map[string]allocated{"GET /me (rider)": {100, 1000}}, "111 allocations"},
+		"larger":         {measured(100, 1101), map[string]allocated{"GET /me (rider)": {100, 1000}}, "1101 bytes"},
+	} {
+		err := check([]series{tt.now}, tt.before)
+		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	text, err := os.ReadFile("testdata/allocations.json")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, r := range app.Rows(nil) {
-		if !slices.ContainsFunc(all, func(e endpoint) bool { return e.is(r) }) {
-			t.Errorf("%s is not measured", r.ID)
-		}
+	var before map[string]allocated
+	if err := json.Unmarshal(text, &before); err != nil {
+		t.Fatal(err)
 	}
-	for _, e := range listed {
-		if !slices.ContainsFunc(app.Rows(nil), e.is) {
-			t.Errorf("%s is not a request to any row", e.name)
+	all, _ := endpoints()
+	for title := range before {
+		if !slices.ContainsFunc(all, func(e endpoint) bool { return e.title() == title }) {
+			t.Errorf("%s is not measured", title)
 		}
 	}
 }

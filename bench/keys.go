@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"time"
 
 	"svc/pkg/base/ids"
 )
@@ -20,6 +21,11 @@ type load struct{ reads, writes float64 }
 // DynamoDB serves 3,000 read and 1,000 write units per key and second. The shares
 // of both are added.
 func (l load) share() float64 { return l.reads/3000 + l.writes/1000 }
+
+// plus adds a part of the other load: what is left after a division by n.
+func (l load) plus(other load, n float64) load {
+	return load{l.reads + other.reads/n, l.writes + other.writes/n}
+}
 
 // keys records how many units each partition key of the table and of its
 // indexes consumes.
@@ -42,13 +48,16 @@ func (k *keys) take() (loads map[string]load, all load) {
 // texts decodes the string values of attributes; keys are strings.
 type texts map[string]struct{ S string }
 
+// keyed is a part of a table request that names one item.
+type keyed struct{ Key, Item texts }
+
 // keyedRequest decodes the members of a table request that contain keys.
 type keyedRequest struct {
+	keyed
 	IndexName                 string
 	ExpressionAttributeValues texts
-	Key, Item                 texts
 	RequestItems              map[string]json.RawMessage
-	TransactItems             []map[string]struct{ Key, Item texts }
+	TransactItems             []map[string]keyed
 }
 
 // capacity is ConsumedCapacity of a response.
@@ -75,18 +84,20 @@ func (k *keys) note(target string, request, response []byte) error {
 	defer k.mu.Unlock()
 	for _, c := range many.ConsumedCapacity {
 		if changes(target) {
-			k.wrote(q, c)
+			k.wrote(q.items(), c)
 			continue
 		}
+		k.add(q.read(), load{reads: c.CapacityUnits}) // items of a batch are below 4 KB, so each costs the same
 		k.all.reads += c.CapacityUnits
-		at := q.read()
-		for _, key := range at { // items of a batch are below 4 KB, so each costs the same
-			l := k.loads[key]
-			l.reads += c.CapacityUnits / float64(len(at))
-			k.loads[key] = l
-		}
 	}
 	return nil
+}
+
+// add divides the units among the keys.
+func (k *keys) add(at []string, units load) {
+	for _, key := range at {
+		k.loads[key] = k.loads[key].plus(units, float64(len(at)))
+	}
 }
 
 // read returns the partition keys that a request reads.
@@ -107,61 +118,57 @@ func (q keyedRequest) read() (out []string) {
 	return out
 }
 
-// wrote adds a write. An index's units are divided among the index keys of the
-// request's items. An entry that moves also writes to its old key, which the
-// request does not name. So the new key may get up to twice its true units.
-func (k *keys) wrote(q keyedRequest, c capacity) {
-	k.all.writes += c.CapacityUnits
-	items := []texts{}
-	switch {
-	case q.Item != nil:
-		items = append(items, q.Item)
-	case q.Key != nil:
-		items = append(items, q.Key)
-	}
-	for _, op := range q.TransactItems {
+// items returns the items, or their keys, that a request writes.
+func (q keyedRequest) items() (out []texts) {
+	for _, op := range append(q.TransactItems, map[string]keyed{"": q.keyed}) {
 		for _, o := range op {
 			if o.Item == nil {
 				o.Item = o.Key
 			}
-			items = append(items, o.Item)
+			if o.Item != nil {
+				out = append(out, o.Item)
+			}
 		}
 	}
+	return out
+}
+
+// wrote adds a write. An index's units are divided among the index keys of the
+// request's items. An entry that moves also writes to its old key, which the
+// request does not name. So the new key may get up to twice its true units.
+func (k *keys) wrote(items []texts, c capacity) {
+	k.all.writes += c.CapacityUnits
 	units := c.CapacityUnits
 	if c.Table != nil {
 		units = c.Table.CapacityUnits
 	}
-	add := func(key string, units float64) {
-		l := k.loads[key]
-		l.writes += units
-		k.loads[key] = l
-	}
-	indexed := map[string]int{}
-	for _, item := range items {
-		add(item["pk"].S, units/float64(len(items)))
-		for n := range c.GlobalSecondaryIndexes {
-			if item[strings.TrimPrefix(n, "by-")].S != "" {
-				indexed[n]++
+	named := func(index, attribute string) (out []string) {
+		for _, item := range items {
+			if key := item[attribute].S; key != "" {
+				out = append(out, strings.TrimSpace(index+" "+key))
 			}
 		}
+		return out
 	}
-	for _, item := range items {
-		for n, used := range c.GlobalSecondaryIndexes {
-			if key := item[strings.TrimPrefix(n, "by-")].S; key != "" {
-				add(n+" "+key, used.CapacityUnits/float64(indexed[n]))
-			}
-		}
+	k.add(named("", "pk"), load{writes: units})
+	for index, used := range c.GlobalSecondaryIndexes {
+		k.add(named(index, strings.TrimPrefix(index, "by-")), load{writes: used.CapacityUnits})
 	}
 }
 
-// noting is a transport that records requests to the table.
-type noting struct {
-	keys *keys
+// wire is a transport that delays the requests to the table, and records what they
+// consume.
+type wire struct {
+	w    *world
 	next http.RoundTripper
 }
 
 // RoundTrip implements http.RoundTripper.
-func (n noting) RoundTrip(r *http.Request) (*http.Response, error) {
+func (n wire) RoundTrip(r *http.Request) (*http.Response, error) {
+	time.Sleep(time.Duration(n.w.delay.Load()))
+	if n.w.keys == nil {
+		return n.next.RoundTrip(r)
+	}
 	request, err := io.ReadAll(r.Body)
 	if err != nil {
 		return nil, err
@@ -178,7 +185,7 @@ func (n noting) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	res.Body = io.NopCloser(bytes.NewReader(response))
-	return res, n.keys.note(r.Header.Get("X-Amz-Target"), request, response)
+	return res, n.w.keys.note(r.Header.Get("X-Amz-Target"), request, response)
 }
 
 var (

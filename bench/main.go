@@ -7,21 +7,24 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 )
 
+// document is the file of the tables.
+const document = "docs/tables.md"
+
 // options are the command-line options.
 type options struct {
-	cpu, check    bool // measure processor time; only compare the allocations
-	ceilings      bool // count the units at each key
-	soak          bool // drive load against svc dev
-	only          string
-	rounds, reads int
-	minutes       float64
-	rides         float64  // a second
-	revisions     []string // whose builds are measured; "" is the working tree
-	environment   []string // extra variables for the functions of the first build
-	document      string   // file of the tables
+	cpu, check, ceilings, soak bool
+	only, base                 string
+	rounds, reads              int
+	minutes                    float64
+}
+
+// chosen returns the endpoints to measure.
+func (o options) chosen(all []endpoint) []endpoint {
+	return slices.DeleteFunc(all, func(e endpoint) bool { return !strings.Contains(e.Name, o.only) })
 }
 
 func main() {
@@ -45,23 +48,11 @@ func parse(args []string) (o options, err error) {
 	flags.IntVar(&o.rounds, "rounds", 9, "with -cpu: rounds, in which the builds take turns")
 	flags.IntVar(&o.reads, "reads", 200, "with -cpu: events of a round")
 	flags.Float64Var(&o.minutes, "minutes", 60, "with -soak: how long; under 10, write no document")
-	flags.Float64Var(&o.rides, "rides", 2, "with -soak: rides a second, each with about ten requests")
-	base := flags.String("base", "", "with -cpu: a git revision to build and measure beside the working tree")
-	env := flags.String("env", "", "with -cpu: NAME=value for the working tree's functions, separated by blanks; "+
-		"-base . measures the same tree without them")
-	flags.StringVar(&o.document, "document", "docs/tables.md", "file of the tables")
-	if err := flags.Parse(args); err != nil {
-		return o, err
+	flags.StringVar(&o.base, "base", "", "with -cpu: a git revision to build and measure beside the working tree")
+	if err = flags.Parse(args); err == nil && (o.reads < 1 || o.rounds < 1) {
+		err = errors.New("-reads and -rounds must be at least 1")
 	}
-	if o.reads < 1 || o.rounds < 1 {
-		return o, errors.New("-reads and -rounds must be at least 1")
-	}
-	o.environment = strings.Fields(*env)
-	o.revisions = []string{""}
-	if *base != "" {
-		o.revisions = append(o.revisions, *base)
-	}
-	return o, nil
+	return o, err
 }
 
 func run(ctx context.Context, args []string) error {

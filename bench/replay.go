@@ -6,6 +6,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -15,7 +17,6 @@ import (
 // the responses. Then it replays these responses. A read without a kept response
 // still goes to the engine; a write without one fails.
 type recorder struct {
-	engine string
 	server *httptest.Server
 
 	mu     sync.Mutex
@@ -32,13 +33,19 @@ type reply struct {
 	body   []byte
 }
 
-func newRecorder(engine string) *recorder {
-	r := &recorder{engine: engine, live: true}
-	r.server = httptest.NewServer(r)
-	return r
+func newRecorder(engine string) (*recorder, error) {
+	to, err := url.Parse(engine)
+	r := &recorder{live: true}
+	r.server = httptest.NewServer(&httputil.ReverseProxy{Transport: r,
+		Rewrite: func(p *httputil.ProxyRequest) { p.SetURL(to) },
+		// A failed request is not yet a failed event: a function may abandon a read, and it
+		// repeats a request whose response is lost. If it does not get what it needs, the
+		// event itself fails.
+		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+		}})
+	return r, err
 }
-
-func (r *recorder) close() { r.server.Close() }
 
 // record makes the recorder keep the responses to the following requests.
 func (r *recorder) record() {
@@ -63,27 +70,30 @@ func (r *recorder) event() error {
 	return r.err
 }
 
-// ServeHTTP implements http.Handler. A failed request is not yet a failed event: a
-// function may abandon a read, and it repeats a request whose response is lost. If it
-// does not get what it needs, the event itself fails.
-func (r *recorder) ServeHTTP(w http.ResponseWriter, q *http.Request) {
+// RoundTrip implements http.RoundTripper.
+func (r *recorder) RoundTrip(q *http.Request) (*http.Response, error) {
 	body, err := io.ReadAll(q.Body)
 	if err != nil {
-		return // the function has abandoned it
+		return nil, err
 	}
 	target := q.Header.Get("X-Amz-Target")
 	answer, found := r.kept(target, body)
 	if !found {
-		if answer, err = r.forward(q, target, body); err != nil {
-			http.Error(w, err.Error(), http.StatusInternalServerError)
-			return
+		q.Body = io.NopCloser(bytes.NewReader(body))
+		got, err := http.DefaultTransport.RoundTrip(q)
+		if err != nil {
+			return nil, err
 		}
+		defer got.Body.Close()
+		text, err := io.ReadAll(got.Body)
+		if err != nil {
+			return nil, err
+		}
+		answer = reply{got.StatusCode, got.Header, text}
+		r.keep(target, body, answer)
 	}
-	for name, values := range answer.header {
-		w.Header()[name] = values
-	}
-	w.WriteHeader(answer.status)
-	_, _ = w.Write(answer.body)
+	return &http.Response{StatusCode: answer.status, Header: answer.header.Clone(), Request: q,
+		Body: io.NopCloser(bytes.NewReader(answer.body)), ContentLength: int64(len(answer.body))}, nil
 }
 
 // changes reports whether a request of the target writes.
@@ -96,8 +106,7 @@ func changes(target string) bool {
 // question identifies a read. A client may write the members of a JSON object in
 // any order, so question sorts the bytes.
 func question(target string, body []byte) string {
-	sorted := slices.Sorted(slices.Values(body))
-	return target + " " + string(sorted)
+	return target + " " + string(slices.Sorted(slices.Values(body)))
 }
 
 // kept returns the recorded response. A write has new ids and times in every event.
@@ -109,42 +118,24 @@ func (r *recorder) kept(target string, body []byte) (reply, bool) {
 	if r.live {
 		return reply{}, false
 	}
-	if changes(target) {
-		n := r.given[target]
-		r.given[target]++
-		if n < len(r.writes[target]) {
-			return r.writes[target][n], true
-		}
-		r.err = fmt.Errorf("write %d (%s) of the event is not in the recording", n+1, target)
-		return reply{status: http.StatusInternalServerError}, true
+	if !changes(target) {
+		answer, found := r.reads[question(target, body)]
+		return answer, found
 	}
-	answer, found := r.reads[question(target, body)]
-	return answer, found
+	n := r.given[target]
+	r.given[target]++
+	if n < len(r.writes[target]) {
+		return r.writes[target][n], true
+	}
+	r.err = fmt.Errorf("write %d (%s) of the event is not in the recording", n+1, target)
+	return reply{status: http.StatusInternalServerError}, true
 }
 
-// forward sends the request to the engine and keeps the response while recording.
-func (r *recorder) forward(q *http.Request, target string, body []byte) (reply, error) {
-	//nolint:gosec // the engine's address
-	out, err := http.NewRequestWithContext(q.Context(), q.Method, r.engine+q.URL.Path, bytes.NewReader(body))
-	if err != nil {
-		return reply{}, err
-	}
-	out.Header = q.Header.Clone()
-	got, err := http.DefaultClient.Do(out) //nolint:gosec // to the engine
-	if err != nil {
-		return reply{}, err
-	}
-	defer got.Body.Close()
-	text, err := io.ReadAll(got.Body)
-	if err != nil {
-		return reply{}, err
-	}
-	answer := reply{got.StatusCode, got.Header, text}
+func (r *recorder) keep(target string, body []byte, answer reply) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.live && r.reads != nil {
 		r.reads[question(target, body)] = answer
 		r.writes[target] = append(r.writes[target], answer)
 	}
-	return answer, nil
 }

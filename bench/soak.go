@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,48 +11,46 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
 	"svc/pkg/local/devpages"
+	"svc/pkg/local/markdown"
 )
 
 // soaked is svc dev as a process of its own, on a data folder on disk.
 type soaked struct {
 	cmd     *exec.Cmd
 	program string
+	dir     string // has the data folder and what svc dev printed
 	data    string
 	base    string
 	ended   chan struct{}
-
-	mu  sync.Mutex
-	out bytes.Buffer
-	err bytes.Buffer
 }
 
 // startSoaked starts the program's svc dev and waits for its demo data.
 func startSoaked(ctx context.Context, program string) (*soaked, error) {
-	data, err := os.MkdirTemp("", "svc-soak-")
+	dir, err := os.MkdirTemp("", "svc-soak-")
 	if err != nil {
 		return nil, err
 	}
-	s := &soaked{program: program, data: data, ended: make(chan struct{})}
-	s.cmd = exec.Command(program, "dev", "--data", data, "--port", "0", "--quiet") //nolint:gosec // our own program
+	s := &soaked{program: program, dir: dir, data: filepath.Join(dir, "data"), ended: make(chan struct{})}
+	s.cmd = exec.Command(program, "dev", "--data", s.data, "--port", "0", "--quiet") //nolint:gosec // our own program
 	s.cmd.Env = append(os.Environ(), "TABLE_NAME=", "AWS_ENDPOINT_URL_DYNAMODB=")
-	s.cmd.Stdout, s.cmd.Stderr = locked{&s.mu, &s.out}, locked{&s.mu, &s.err}
-	if err := s.cmd.Start(); err != nil {
-		_ = os.RemoveAll(data)
-		return nil, fmt.Errorf("%w (make build)", err)
+	output, err := os.Create(filepath.Join(dir, "output"))
+	s.cmd.Stdout, s.cmd.Stderr = output, output
+	if err == nil {
+		err = s.cmd.Start()
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("%w (make build)", err), os.RemoveAll(dir))
 	}
 	go func() {
 		_ = s.cmd.Wait() // stop reads the state
 		close(s.ended)
 	}()
 	err = s.await(ctx, "the start", func() (bool, error) {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		text := s.out.String()
+		text := s.printed()
 		_, rest, _ := strings.Cut(text, "svc runs at ")
 		s.base, _, _ = strings.Cut(rest, "\n")
 		return strings.Contains(text, "Reference: "), nil
@@ -64,17 +61,10 @@ func startSoaked(ctx context.Context, program string) (*soaked, error) {
 	return s, nil
 }
 
-// locked is a writer that shares its lock with a reader.
-type locked struct {
-	mu *sync.Mutex
-	w  io.Writer
-}
-
-// Write implements io.Writer.
-func (l locked) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.w.Write(p)
+// printed returns what svc dev printed last, at most 64 KB.
+func (s *soaked) printed() string {
+	text, _ := os.ReadFile(filepath.Join(s.dir, "output")) //nolint:gosec // a file made here
+	return string(text[max(0, len(text)-1<<16):])
 }
 
 // await waits until done returns true or an error, svc dev ends, or ten minutes
@@ -88,7 +78,7 @@ func (s *soaked) await(ctx context.Context, what string, done func() (bool, erro
 		}
 		select {
 		case <-s.ended:
-			return fmt.Errorf("svc dev ended during %s: %s %s", what, s.cmd.ProcessState, s.complaints())
+			return fmt.Errorf("svc dev ended during %s: %s %s", what, s.cmd.ProcessState, s.printed())
 		case <-ctx.Done():
 			return fmt.Errorf("%s takes too long: %w", what, ctx.Err())
 		case <-time.After(100 * time.Millisecond):
@@ -96,20 +86,11 @@ func (s *soaked) await(ctx context.Context, what string, done func() (bool, erro
 	}
 }
 
-// complaints returns what svc dev wrote to its standard error last, at most 4,000
-// bytes.
-func (s *soaked) complaints() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	text := s.err.String()
-	return text[max(0, len(text)-4000):]
-}
-
 // stop ends svc dev and removes its data. After ten minutes it kills the process.
 // If the exit code is not 0, stop returns an error.
 func (s *soaked) stop() error {
 	_ = s.cmd.Process.Signal(syscall.SIGTERM)
-	defer os.RemoveAll(s.data)
+	defer os.RemoveAll(s.dir)
 	select {
 	case <-s.ended:
 	case <-time.After(10 * time.Minute):
@@ -117,7 +98,7 @@ func (s *soaked) stop() error {
 		<-s.ended
 	}
 	if !s.cmd.ProcessState.Success() {
-		return fmt.Errorf("svc dev: %s %s", s.cmd.ProcessState, s.complaints())
+		return fmt.Errorf("svc dev: %s %s", s.cmd.ProcessState, s.printed())
 	}
 	return nil
 }
@@ -130,15 +111,22 @@ func (s *soaked) page(ctx context.Context, path string, out any) error {
 	if err != nil {
 		return err
 	}
-	res, err := http.DefaultClient.Do(r)
+	status, text, err := exchange(http.DefaultClient, r)
+	if err != nil || status != http.StatusOK {
+		return errors.Join(err, fmt.Errorf("%s: status %d", path, status))
+	}
+	return json.Unmarshal(text, out)
+}
+
+// exchange sends the request and reads the response.
+func exchange(client *http.Client, r *http.Request) (status int, text []byte, err error) {
+	res, err := client.Do(r) //nolint:gosec // to svc dev
 	if err != nil {
-		return err
+		return 0, nil, err
 	}
-	defer func() { _ = res.Body.Close() }()
-	if res.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s: %s", path, res.Status)
-	}
-	return json.NewDecoder(res.Body).Decode(out)
+	defer res.Body.Close()
+	text, err = io.ReadAll(res.Body)
+	return res.StatusCode, text, err
 }
 
 // lag returns how far the slowest stream function is behind.
@@ -183,7 +171,7 @@ func runSoak(ctx context.Context, o options) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.stop()) }()
-	load, err := newTraffic(ctx, s.base, o.rides)
+	load, err := newTraffic(ctx, s.base)
 	if err != nil {
 		return err
 	}
@@ -196,7 +184,7 @@ func runSoak(ctx context.Context, o options) (err error) {
 	failed := load.run(timed)
 	cancel()
 	if err := errors.Join(failed, <-watched); err != nil {
-		return fmt.Errorf("%w\n%s", err, s.complaints())
+		return fmt.Errorf("%w\n%s", err, s.printed())
 	}
 	compared, err := s.settle(ctx)
 	if err != nil {
@@ -213,5 +201,5 @@ func runSoak(ctx context.Context, o options) (err error) {
 	if err := w.judge(); err != nil || o.minutes < 10 { // a short run says nothing about an hour
 		return err
 	}
-	return writeSection(o.document, "soak of "+w.engine, text)
+	return markdown.WriteSection(document, "soak of "+w.engine, text)
 }

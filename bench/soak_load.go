@@ -1,17 +1,17 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"strings"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"svc/pkg/access/authz"
 	"svc/pkg/base/timestamp"
@@ -44,6 +44,8 @@ type team struct {
 	rider, driver, operator, agent *caller
 }
 
+func (t *team) callers() []*caller { return []*caller{t.rider, t.driver, t.operator, t.agent} }
+
 // caller is a person with tokens of a client.
 type caller struct {
 	flow.Options
@@ -53,34 +55,33 @@ type caller struct {
 // tries is how often a request is sent at most, while the machine is busy.
 const tries = 20
 
+// ridesPerSecond are those of all teams, each with about ten requests.
+const ridesPerSecond = 2
+
 // fareOfSoak is the fare of every ride, in hundredths of the currency unit.
 const fareOfSoak = 2150
 
-func newTraffic(ctx context.Context, base string, ridesPerSecond float64) (*traffic, error) {
+func newTraffic(ctx context.Context, base string) (*traffic, error) {
 	l := &traffic{base: base, rides: map[string]int{}, http: &http.Client{Timeout: 2 * time.Minute,
 		Transport: &http.Transport{MaxIdleConnsPerHost: 64}}}
 	for _, tenant := range []string{"metro", "harbor"} {
+		person := func(audience authz.Audience, name, resource string) *caller {
+			return &caller{Options: flow.Options{BaseURL: base, Tenant: tenant, Audience: string(audience),
+				Email: name + "@" + tenant + ".example", Password: demo.Password, Resource: resource, HTTPClient: l.http}}
+		}
 		for n := 1; n <= 3; n++ {
-			t := &team{traffic: l, tenant: tenant, number: n}
-			for _, one := range []struct {
-				to       **caller
-				audience authz.Audience
-				address  string
-				resource string
-			}{{&t.rider, authz.Rider, fmt.Sprintf("rider%d", n), ""}, {&t.driver, authz.Driver, fmt.Sprintf("driver%d", n), ""},
-				{&t.operator, authz.Dashboard, "operator", ""}, {&t.agent, authz.Dashboard, "operator", base + "/mcp"}} {
-				c := &caller{Options: flow.Options{BaseURL: base, Tenant: tenant, Audience: string(one.audience),
-					Email: one.address + "@" + tenant + ".example", Password: demo.Password, Resource: one.resource,
-					HTTPClient: l.http}}
+			t := &team{traffic: l, tenant: tenant, number: n, rider: person(rider, fmt.Sprint("rider", n), ""),
+				driver: person(driver, fmt.Sprint("driver", n), ""), operator: person(op, "operator", ""),
+				agent: person(op, "operator", base+"/mcp")}
+			for _, c := range t.callers() {
 				if err := c.signIn(ctx); err != nil {
 					return nil, err
 				}
-				*one.to = c
 			}
 			l.teams = append(l.teams, t)
 		}
 	}
-	l.pace = time.Duration(float64(len(l.teams)) / ridesPerSecond * float64(time.Second))
+	l.pace = time.Duration(len(l.teams)) * time.Second / ridesPerSecond
 	l.from = time.Now()
 	return l, nil
 }
@@ -133,28 +134,24 @@ func (c *caller) refresh(ctx context.Context) error {
 // run lets all teams ride until ctx ends or a request fails. A turn that has begun
 // is finished.
 func (l *traffic) run(ctx context.Context) error {
-	var wait sync.WaitGroup
-	failed := make([]error, len(l.teams))
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	for i, t := range l.teams {
-		wait.Go(func() {
+	group, until := errgroup.WithContext(ctx)
+	for _, t := range l.teams {
+		group.Go(func() error {
 			tick := time.NewTicker(l.pace)
 			defer tick.Stop()
-			for n := 0; ctx.Err() == nil; n++ {
-				if failed[i] = t.turn(context.WithoutCancel(ctx), n); failed[i] != nil {
-					stop()
-					return
+			for n := 0; until.Err() == nil; n++ {
+				if err := t.turn(context.WithoutCancel(ctx), n); err != nil {
+					return err
 				}
 				select {
 				case <-tick.C:
-				case <-ctx.Done():
+				case <-until.Done():
 				}
 			}
+			return nil
 		})
 	}
-	wait.Wait()
-	return errors.Join(failed...)
+	return group.Wait()
 }
 
 // turn takes one ride, and sends the other requests of the turn.
@@ -215,23 +212,22 @@ func (t *team) others(ctx context.Context, n int) error {
 			return fmt.Errorf("the tool's answer: %s", reply.Result.StructuredContent)
 		}
 	}
-	all := []*caller{t.rider, t.driver, t.operator, t.agent}
-	one := all[n/5%len(all)]
+	one := t.callers()[n/5%4]
 	switch {
 	case n%40 == 19:
-		return t.timed(1, func() error { return t.rider.signIn(ctx) })
+		return t.timed(func() error { return t.rider.signIn(ctx) })
 	case n%5 == 4: // so each caller refreshes in 20 turns, before its token expires
-		return t.timed(1, func() error { return one.refresh(ctx) })
+		return t.timed(func() error { return one.refresh(ctx) })
 	}
 	return nil
 }
 
-func (l *traffic) timed(requests int, do func() error) error {
+func (l *traffic) timed(do func() error) error {
 	began := time.Now()
 	err := do()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.requests += requests
+	l.requests++
 	l.took = append(l.took, time.Since(began))
 	return err
 }
@@ -254,14 +250,8 @@ func (l *traffic) do(ctx context.Context, by *caller, method, path, key, body st
 		}
 		var status int
 		var text []byte
-		err = l.timed(1, func() error {
-			res, err := l.http.Do(r)
-			if err != nil {
-				return err
-			}
-			defer func() { _ = res.Body.Close() }()
-			status = res.StatusCode
-			text, err = io.ReadAll(res.Body)
+		err = l.timed(func() (err error) {
+			status, text, err = exchange(l.http, r)
 			return err
 		})
 		switch {
@@ -277,7 +267,7 @@ func (l *traffic) do(ctx context.Context, by *caller, method, path, key, body st
 		case out == nil:
 			return nil
 		default:
-			return json.NewDecoder(bytes.NewReader(text)).Decode(out)
+			return json.Unmarshal(text, out)
 		}
 	}
 }
@@ -291,19 +281,15 @@ func (l *traffic) sums(ctx context.Context) error {
 		}
 		var report struct {
 			CompletedTrips int
-			Revenue        json.Number
+			Revenue        float64
 		}
 		if err := l.do(ctx, t.operator, http.MethodGet, "/api/v1/reports/summary?"+window.Encode(), "", "",
 			&report); err != nil {
 			return err
 		}
-		revenue, err := report.Revenue.Float64()
-		if err != nil {
-			return err
-		}
 		rides := l.rides[t.tenant]
-		if hundredths := int(revenue*100 + 0.5); report.CompletedTrips != rides || hundredths != rides*fareOfSoak {
-			return fmt.Errorf("%s: the report has %d rides and %s; the load completed %d and %d hundredths", t.tenant,
+		if hundredths := int(report.Revenue*100 + 0.5); report.CompletedTrips != rides || hundredths != rides*fareOfSoak {
+			return fmt.Errorf("%s: the report has %d rides and %.2f; the load completed %d and %d hundredths", t.tenant,
 				report.CompletedTrips, report.Revenue, rides, rides*fareOfSoak)
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -21,7 +20,6 @@ type sample struct {
 	rides      int
 	requests   int
 	p50, p99   time.Duration // of the requests since the last sample
-	worst      time.Duration
 	goroutines float64
 	heap       float64 // live, bytes
 	resident   float64 // bytes of svc dev
@@ -66,28 +64,17 @@ func (w *watch) run(ctx context.Context) error {
 
 func (w *watch) sample(ctx context.Context) (s sample, err error) {
 	var held devpages.Held
-	if err := w.page(ctx, devpages.Process, &held); err != nil {
-		return s, err
-	}
+	var failed [5]error
+	failed[0] = w.page(ctx, devpages.Process, &held)
 	s.goroutines, s.heap = float64(held.Goroutines), float64(held.Heap)
-	if s.lag, err = w.lag(ctx); err != nil {
-		return s, err
+	s.lag, failed[1] = w.lag(ctx)
+	s.resident, s.files, failed[2] = footprint(w.cmd.Process.Pid)
+	s.stored, failed[3] = stored(w.data)
+	child, err := w.engineOf()
+	if err == nil {
+		s.engine, s.open, err = footprint(child)
 	}
-	pid := w.cmd.Process.Pid
-	if s.resident, s.files, err = footprint(pid); err != nil {
-		return s, err
-	}
-	child, name, err := engineOf(pid)
-	if err != nil {
-		return s, err
-	}
-	w.engine = name
-	if s.engine, s.open, err = footprint(child); err != nil {
-		return s, err
-	}
-	if s.stored, err = stored(w.data); err != nil {
-		return s, err
-	}
+	failed[4] = err
 	l := w.load
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -96,10 +83,10 @@ func (w *watch) sample(ctx context.Context) (s sample, err error) {
 	}
 	s.requests = l.requests
 	if len(l.took) > 0 {
-		s.p50, s.p99, s.worst = rank(l.took, 0.5), rank(l.took, 0.99), slices.Max(l.took)
+		s.p50, s.p99 = rank(l.took, 0.5), rank(l.took, 0.99)
 	}
 	l.took = nil
-	return s, nil
+	return s, errors.Join(failed[:]...)
 }
 
 // footprint returns the resident bytes and the open files of a process.
@@ -116,48 +103,39 @@ func footprint(pid int) (resident, files float64, err error) {
 	return resident * 1024, float64(len(open)), err
 }
 
-// engineOf returns the engine that a process started, and its name. The engine may be
-// the child of a process that only guards it.
-func engineOf(pid int) (engine int, name string, err error) {
-	for below := []int{pid}; len(below) > 0; below = below[1:] {
-		children, err := childrenOf(below[0])
-		if err != nil {
-			return 0, "", err
+// engineOf returns the process of the engine on the data folder, and sets its name.
+func (w *watch) engineOf() (pid int, err error) {
+	files, _ := filepath.Glob("/proc/[0-9]*/comm") // the pattern is right
+	for _, file := range files {
+		program, _ := os.ReadFile(file) //nolint:gosec // of /proc; the process may have ended
+		name := engines[strings.TrimSpace(string(program))]
+		arguments, _ := os.ReadFile(filepath.Join(filepath.Dir(file), "cmdline")) //nolint:gosec // of /proc
+		if name != "" && strings.Contains(string(arguments), w.data) {
+			w.engine = name
+			return strconv.Atoi(filepath.Base(filepath.Dir(file)))
 		}
-		for _, child := range children {
-			program, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", child))
-			switch strings.TrimSpace(string(program)) {
-			case "dynoxide":
-				return child, "dynoxide", nil
-			case "java":
-				return child, "DynamoDB Local", nil
-			}
-		}
-		below = append(below, children...)
 	}
-	return 0, "", fmt.Errorf("the process %d has no engine", pid)
+	return 0, fmt.Errorf("no engine runs on %s", w.data)
 }
+
+// engines are the names of the engines by those of their programs.
+var engines = map[string]string{"dynoxide": "dynoxide", "java": "DynamoDB Local"}
 
 // stored returns the bytes of the engine's files, without the log of requests.
 func stored(data string) (bytes float64, err error) {
 	err = filepath.WalkDir(data, func(_ string, file fs.DirEntry, err error) error {
-		if err != nil || file.IsDir() || strings.HasPrefix(file.Name(), "requests.log") {
-			return ignoreMissing(err)
+		if err == nil && !file.IsDir() && !strings.HasPrefix(file.Name(), "requests.log") {
+			var info fs.FileInfo
+			if info, err = file.Info(); err == nil {
+				bytes += float64(info.Size())
+			}
 		}
-		info, err := file.Info()
-		if err == nil {
-			bytes += float64(info.Size())
+		if errors.Is(err, fs.ErrNotExist) { // the file was removed meanwhile
+			return nil
 		}
-		return ignoreMissing(err)
+		return err
 	})
 	return bytes, err
-}
-
-func ignoreMissing(err error) error {
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
 }
 
 const mb = 1 << 20
@@ -203,26 +181,4 @@ func (w *watch) judge() error {
 func perRide(all []sample) float64 {
 	first, last := all[0], all[len(all)-1]
 	return (last.stored - first.stored) / float64(max(1, last.rides-first.rides))
-}
-
-// childrenOf returns the processes that a process started and that run.
-func childrenOf(pid int) (children []int, err error) {
-	lists, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
-	if err != nil {
-		return nil, err
-	}
-	for _, list := range lists {
-		text, err := os.ReadFile(list) //nolint:gosec // of /proc
-		if err != nil {
-			continue // the thread has ended
-		}
-		for word := range strings.FieldsSeq(string(text)) {
-			child, err := strconv.Atoi(word)
-			if err != nil {
-				return nil, err
-			}
-			children = append(children, child)
-		}
-	}
-	return children, nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -41,55 +42,34 @@ import (
 // world is the service on its own engine, with the demo data. The measured tenant
 // has the given number of trips in addition.
 type world struct {
-	trips     int
-	engine    *engine.Engine
-	service   *service.Service
-	data      string
-	functions map[string]func(context.Context, json.RawMessage) (json.RawMessage, error)
-	db        *table.DB
-	rt        *app.Runtime
-	tokens    map[authz.Audience]string
-	ids       map[string]string // ids for path parameters, by parameter name
-	replacer  *strings.Replacer // replaces {name} by the ids
-	made      int               // the number that next returned last
+	trips, shards int // shards of the tenant's lists; 0 for the demo's number
+	engine        *engine.Engine
+	service       *service.Service
+	data          string
+	functions     map[string]func(context.Context, json.RawMessage) (json.RawMessage, error)
+	rt            *app.Runtime
+	tenant        tenant.Tenant
+	tokens        map[authz.Audience]string
+	ids           map[string]string // of what the world has, such as the trip
+	kept          map[string]string // of what the steps made for a request
+	made          int               // grows with each value that differs in each request
 
 	delay  atomic.Int64 // delay of every request to the table, in nanoseconds
-	shards int          // shards of the tenant's lists; 0 for the demo's number
 	keys   *keys        // what the requests to the table consumed; if nil, nothing is recorded
-	logged atomic.Int64 // bytes of log lines
 	frozen atomic.Pointer[time.Time]
 	names  *strings.Replacer // replaces ids by {name}, in keys
 
-	mu   sync.Mutex
-	seen api.Observation // observation of the last request
+	mu     sync.Mutex
+	seen   api.Observation // of the last request
+	logged int             // bytes of its log line
 }
 
-// now returns the service's time.
+// now returns the service's time. While it is frozen, nothing expires in the caches.
 func (w *world) now() time.Time {
 	if at := w.frozen.Load(); at != nil {
 		return *at
 	}
 	return time.Now()
-}
-
-// freeze stops the service's clock, so that nothing expires in its caches. The
-// returned function starts the clock again.
-func (w *world) freeze() (thaw func()) {
-	at := time.Now()
-	w.frozen.Store(&at)
-	return func() { w.frozen.Store(nil) }
-}
-
-// slowly delays every request to the table.
-type slowly struct {
-	w    *world
-	next http.RoundTripper
-}
-
-// RoundTrip implements http.RoundTripper.
-func (s slowly) RoundTrip(r *http.Request) (*http.Response, error) {
-	time.Sleep(time.Duration(s.w.delay.Load()))
-	return s.next.RoundTrip(r)
 }
 
 // slug is the slug of the measured tenant.
@@ -98,25 +78,19 @@ const slug = "metro"
 // newWorld returns a world whose tenant has that many shards. With 0 shards it
 // has the demo's number, and no stream function runs. Otherwise the world records
 // the keys of requests, and its stream functions keep running.
-func newWorld(ctx context.Context, trips, shards int) (*world, error) {
+func newWorld(ctx context.Context, trips, shards int) (w *world, err error) {
 	fmt.Fprintf(os.Stderr, "loading %d trips\n", trips)
-	w := &world{trips: trips, shards: shards, tokens: map[authz.Audience]string{}, ids: map[string]string{}}
+	w = &world{trips: trips, shards: shards, tokens: map[authz.Audience]string{}, ids: map[string]string{},
+		kept: map[string]string{"privacy": demo.Privacy}}
 	if shards > 0 {
-		w.keys = &keys{}
-		w.keys.take()
+		w.keys = &keys{loads: map[string]load{}}
 	}
-	return w.start(ctx)
-}
-
-func (w *world) start(ctx context.Context) (_ *world, err error) {
 	defer func() {
 		if err != nil {
 			w.close()
 		}
 	}()
-	if err := os.Unsetenv("AWS_ENDPOINT_URL_DYNAMODB"); err != nil {
-		return w, err
-	}
+	_ = os.Unsetenv("AWS_ENDPOINT_URL_DYNAMODB")
 	if w.engine, err = engine.Start(ctx, engine.Options{Memory: true}); err != nil {
 		return w, err
 	}
@@ -126,9 +100,7 @@ func (w *world) start(ctx context.Context) (_ *world, err error) {
 	if w.data, err = os.MkdirTemp("", "svc-bench-"); err != nil {
 		return w, err
 	}
-	if err := os.Setenv("AWS_ENDPOINT_URL_DYNAMODB", w.engine.URL); err != nil {
-		return w, err
-	}
+	_ = os.Setenv("AWS_ENDPOINT_URL_DYNAMODB", w.engine.URL)
 	w.service, err = service.Start(ctx, service.Options{Data: w.data, Memory: true, Template: svc.Template, Build: w.build,
 		Log: slog.New(slog.DiscardHandler), Engine: io.Discard})
 	if err != nil {
@@ -149,54 +121,47 @@ func (w *world) load(ctx context.Context) error {
 	if _, err := demo.Load(ctx, db, time.Now()); err != nil {
 		return err
 	}
-	n, err := tenant.Store{DB: db}.BySlug(ctx, slug)
-	if err != nil {
+	if w.tenant, err = (tenant.Store{DB: db}).BySlug(ctx, slug); err != nil {
 		return err
 	}
 	// One rider requests all measured rides, and none of them ends. The limit of open trips costs a request two write
 	// units, which the measurement therefore does not show.
-	if n, err = (tenant.Store{DB: db}).Change(ctx, n.ID, audit.By{Who: "svc:bench", At: time.Now()},
-		func(n *tenant.Tenant) error {
-			n.MaxOpenTrips = tenant.NoOpenTripsLimit
-			return nil
+	if err := w.change(ctx, db, 0, func(n *tenant.Tenant) { n.MaxOpenTrips = tenant.NoOpenTripsLimit }); err != nil {
+		return err
+	}
+	for _, ago := range []time.Duration{time.Hour, 0} { // as an operator: first for lists, then for writes
+		if w.shards == 0 {
+			break
+		}
+		if err := w.change(ctx, db, ago, func(n *tenant.Tenant) {
+			if n.ReadShards == w.shards {
+				n.WriteShards = w.shards
+			}
+			n.ReadShards = w.shards
 		}); err != nil {
-		return err
+			return fmt.Errorf("shards: %w", err)
+		}
 	}
-	if n, err = w.shard(ctx, db, n); err != nil {
-		return err
-	}
-	t := db.Tenant(n.ID)
+	t := db.Tenant(w.tenant.ID)
 	if _, err := settlement.Sweep(ctx, t, time.Time{}, time.Now); err != nil {
 		return err
 	}
-	if _, err = seed.Run(ctx, db, n, seed.Options{Trips: w.trips, Seed: 1, Now: time.Now(),
-		By:   audit.By{Who: "svc:bench", At: time.Now()},
-		Hash: password.Hash(demo.Password)}); err != nil {
+	if _, err = seed.Run(ctx, db, w.tenant, seed.Options{Trips: w.trips, Seed: 1, Now: time.Now(),
+		By: audit.By{Who: "svc:bench", At: time.Now()}, Hash: password.Hash(demo.Password)}); err != nil {
 		return err
 	}
 	_, err = projection.Step{Now: time.Now, RankRows: feedback.RankRows}.Rebuild(ctx, t, nil)
 	return err
 }
 
-// shard sets the tenant's shards, as an operator does: first those that lists
-// read, then those that writes use.
-func (w *world) shard(ctx context.Context, db *table.DB, n tenant.Tenant) (_ tenant.Tenant, err error) {
-	if w.shards == 0 {
-		return n, nil
-	}
-	for _, at := range []time.Time{time.Now().Add(-time.Hour), time.Now()} {
-		n, err = tenant.Store{DB: db}.Change(ctx, n.ID, audit.By{Who: "svc:bench", At: at}, func(n *tenant.Tenant) error {
-			if n.ReadShards == w.shards {
-				n.WriteShards = w.shards
-			}
-			n.ReadShards = w.shards
+// change changes the tenant, as somebody did some time ago.
+func (w *world) change(ctx context.Context, db *table.DB, ago time.Duration, change func(*tenant.Tenant)) (err error) {
+	w.tenant, err = tenant.Store{DB: db}.Change(ctx, w.tenant.ID, audit.By{Who: "svc:bench", At: time.Now().Add(-ago)},
+		func(n *tenant.Tenant) error {
+			change(n)
 			return nil
 		})
-		if err != nil {
-			return n, fmt.Errorf("shards: %w", err)
-		}
-	}
-	return n, nil
+	return err
 }
 
 func (w *world) build(ctx context.Context, at service.Environment) (service.App, error) {
@@ -208,29 +173,27 @@ func (w *world) build(ctx context.Context, at service.Environment) (service.App,
 		Logger: slog.New(slog.DiscardHandler),
 		Limits: oauth.Limits{Registrations: -1, TokenFailures: -1}}
 	out, err := localapp.Build(ctx, at, w.rt, func(next http.RoundTripper) http.RoundTripper {
-		if w.keys != nil {
-			next = noting{w.keys, next}
-		}
-		return slowly{w, next}
+		return wire{w, next}
 	})
-	w.db, w.functions = w.rt.DB, out.Functions
+	w.functions = out.Functions
 	return out, err
 }
 
-// sized counts the bytes of log lines.
-type sized struct{ bytes *atomic.Int64 }
-
-// Write implements io.Writer.
-func (s sized) Write(p []byte) (int, error) {
-	s.bytes.Add(int64(len(p)))
-	return len(p), nil
-}
+// functionsOfOperations returns the function of each operation of the API.
+var functionsOfOperations = sync.OnceValue(func() map[string]string {
+	out := map[string]string{}
+	for _, row := range app.Rows(nil) {
+		out[row.ID] = app.FunctionOf(row.Path)
+	}
+	return out
+})
 
 func (w *world) observe(ctx context.Context, o api.Observation) {
-	app.Requests(sized{&w.logged}, functionsOfOperations()[o.Operation])(ctx, o)
+	var line bytes.Buffer
+	app.Requests(&line, functionsOfOperations()[o.Operation])(ctx, o)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.seen = o
+	w.seen, w.logged = o, line.Len()
 }
 
 // people are the demo's operator and the busiest driver and rider of the seed.
@@ -258,17 +221,17 @@ func (w *world) signIn(ctx context.Context) error {
 	return w.know(ctx)
 }
 
-// know looks up the ids that path parameters and bodies need, and sets the bounds
-// {from} and {to}.
+// know looks up the ids of what the world has, and sets the bounds {from} and {to} and
+// the {month} before this one.
 func (w *world) know(ctx context.Context) error {
+	names := []string{w.tenant.ID, "{tenant}", "SLUG#" + slug, "SLUG#{tenant}"}
 	for _, one := range []struct {
 		name     string
 		audience authz.Audience
-		path     string
-	}{{"trip", authz.Dashboard, "/api/v1/trips?limit=1&status=COMPLETED"}, {"rider", authz.Rider, "/api/v1/me"},
-		{"driver", authz.Driver, "/api/v1/me"}, {"post", authz.Dashboard, "/api/v1/feedback?limit=1"},
-		{"service", authz.Dashboard, "/api/v1/services"}} {
-		body, err := w.call(ctx, one.audience, "GET", one.path, "")
+		request  string
+	}{{"trip", op, "GET /trips?limit=1&status=COMPLETED"}, {"rider", rider, "GET /me"}, {"driver", driver, "GET /me"},
+		{"operator", op, "GET /me"}, {"post", op, "GET /feedback?limit=1"}, {"service", op, "GET /services"}} {
+		body, err := w.call(ctx, one.audience, one.request, "")
 		if err != nil {
 			return err
 		}
@@ -286,41 +249,14 @@ func (w *world) know(ctx context.Context) error {
 			return errors.New("there is no " + one.name)
 		}
 		w.ids[one.name] = answer.ID
+		names = append(names, answer.ID, "{"+one.name+"}")
 	}
+	w.names = strings.NewReplacer(names...)
 	// A month whose bounds are not aligned to days or hours.
 	now := time.Now()
-	pairs := []string{"{from}", timestamp.Format(now.AddDate(0, 0, -40).Add(1234567 * time.Millisecond)), "{to}",
-		timestamp.Format(now.AddDate(0, 0, -10))}
-	for name, id := range w.ids {
-		pairs = append(pairs, "{"+name+"}", id)
-	}
-	w.replacer = strings.NewReplacer(pairs...)
-	if w.keys == nil {
-		return nil
-	}
-	return w.name(ctx)
-}
-
-// name sets the names that keys show in place of ids: the ids of the world, the
-// tenant and the operator.
-func (w *world) name(ctx context.Context) error {
-	n, err := tenant.Store{DB: w.db}.BySlug(ctx, slug)
-	if err != nil {
-		return err
-	}
-	body, err := w.call(ctx, authz.Dashboard, "GET", "/api/v1/me", "")
-	if err != nil {
-		return err
-	}
-	var me struct{ ID string }
-	if err := json.Unmarshal(body, &me); err != nil {
-		return err
-	}
-	pairs := []string{n.ID, "{tenant}", "SLUG#" + slug, "SLUG#{tenant}", me.ID, "{operator}"}
-	for name, id := range w.ids {
-		pairs = append(pairs, id, "{"+name+"}")
-	}
-	w.names = strings.NewReplacer(pairs...)
+	w.kept["from"] = timestamp.Format(now.AddDate(0, 0, -40).Add(1234567 * time.Millisecond))
+	w.kept["to"] = timestamp.Format(now.AddDate(0, 0, -10))
+	w.kept["month"] = now.UTC().AddDate(0, 0, -now.UTC().Day()).Format("2006-01")
 	return nil
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"svc/pkg/base/config"
 	"svc/pkg/base/plaintext"
 	"svc/pkg/local/folder"
 )
@@ -36,6 +37,7 @@ type cli struct {
 	// requests that began earlier.
 	drain time.Duration
 
+	env config.Config
 	ran bool // the command's own code has started: arguments and flags were valid
 }
 
@@ -46,7 +48,7 @@ type usageError struct{ error }
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
 func newCLI(out, err io.Writer) *cli {
-	return &cli{out: out, err: err, stdin: os.Stdin, drain: drainTime}
+	return &cli{out: out, err: err, stdin: os.Stdin, drain: drainTime, env: config.Read(os.Getenv)}
 }
 
 // run runs one command line and returns the exit code.

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -44,8 +43,7 @@ type logLine struct {
 // first. If the gateway answered 5xx and no function wrote the request's line,
 // deployedLogs also returns the lines about failures that Lambda or Go's runtime
 // wrote at that time.
-func deployedLogs(ctx context.Context, id string, since time.Duration) ([]logLine, error) {
-	groups := strings.FieldsFunc(os.Getenv("LOG_GROUP"), func(r rune) bool { return r == ',' || r == ' ' })
+func deployedLogs(ctx context.Context, groups []string, id string, since time.Duration) ([]logLine, error) {
 	if len(groups) == 0 {
 		return nil, errors.New("the log groups are not known; set LOG_GROUP to the stack's output LogGroups")
 	}

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
@@ -20,6 +19,7 @@ import (
 	"svc/pkg/app/localapp"
 	"svc/pkg/base/phone/plans"
 	"svc/pkg/domain/tenant"
+	"svc/pkg/edge/api"
 	"svc/pkg/local/devpages"
 	"svc/pkg/local/folder"
 	"svc/pkg/local/service"
@@ -50,12 +50,11 @@ func devCommand(c *cli) *cobra.Command {
 		Example: "  svc dev\n  svc dev --memory --port 0\n  svc dev --log json 2>requests.jsonl",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if !cmd.Flags().Changed("port") {
-				port, err := portFromEnvironment()
-				if err != nil {
-					return err
-				}
-				o.port = port
+			if c.env.Wrong != nil {
+				return usagef("%w", c.env.Wrong)
+			}
+			if c.env.Port != nil && !cmd.Flags().Changed("port") {
+				o.port = *c.env.Port
 			}
 			for i, host := range o.hosts {
 				if o.hosts[i] = strings.TrimSuffix(strings.ToLower(host), "."); host == "" || strings.ContainsAny(host, ":/") {
@@ -83,18 +82,6 @@ func devCommand(c *cli) *cobra.Command {
 	return cmd
 }
 
-func portFromEnvironment() (int, error) {
-	text := os.Getenv("PORT")
-	if text == "" {
-		return defaultPort, nil
-	}
-	port, err := strconv.ParseUint(text, 10, 16)
-	if err != nil {
-		return 0, usagef("PORT is %q; expected a number from 0 to 65535", text)
-	}
-	return int(port), nil
-}
-
 // beside lets svc dev --memory run while another service, or another svc command,
 // uses the default data folder. In that case it chooses a new data folder and, if
 // neither --port nor PORT is set, a free port. With --data it does nothing.
@@ -113,7 +100,7 @@ func (c *cli) beside(ctx context.Context, o *devOptions, portGiven bool) error {
 	if c.data, err = os.MkdirTemp("", "svc-memory-"); err != nil {
 		return fmt.Errorf("data folder: %w", err)
 	}
-	if !portGiven && os.Getenv("PORT") == "" {
+	if !portGiven && c.env.Port == nil {
 		o.port = 0
 	}
 	fmt.Fprintf(c.err, "svc: %s; other commands find this service with --data %s\n", reason, c.data)
@@ -128,16 +115,16 @@ func (c *cli) dev(ctx context.Context, o devOptions) error {
 		return err
 	}
 	defer requests.close()
-	log := slog.New(slog.NewTextHandler(c.err, &slog.HandlerOptions{Level: logLevel()}))
+	log := slog.New(slog.NewTextHandler(c.err, &slog.HandlerOptions{Level: c.env.Level(slog.LevelWarn)}))
 	pages := &devpages.Pages{Hosts: o.hosts, IsDomain: func(ctx context.Context, host string) bool {
 		is, err := tenant.Store{DB: rt.DB}.IsDomain(ctx, host)
 		return is && err == nil
 	}}
 	s, err := service.Start(ctx, service.Options{
-		Data: c.data, Memory: o.memory, Port: o.port, Table: os.Getenv("TABLE_NAME"), Template: svc.Template, Log: log,
+		Data: c.data, Memory: o.memory, Port: o.port, Table: c.env.Table, Template: svc.Template, Log: log,
 		Wrap: func(gateway http.Handler) (http.Handler, error) { return requests.wrap(c.data)(pages.Wrap(gateway)) },
 		Build: func(ctx context.Context, at service.Environment) (a service.App, err error) {
-			if rt, err = devRuntime(at.Data, log); err != nil {
+			if rt, err = c.devRuntime(at.Data, log); err != nil {
 				return a, err
 			}
 			requests.rt, rt.Mail = rt, pages.Send
@@ -180,24 +167,14 @@ func printAddress(_ context.Context, c *cli, s *service.Service, _ *app.Runtime,
 	return err
 }
 
-func logLevel() slog.Level {
-	level := slog.LevelWarn
-	_ = level.UnmarshalText([]byte(os.Getenv("LOG_LEVEL"))) // if LOG_LEVEL is absent or unknown, the level stays warn
-	return level
-}
-
 // devRuntime returns the runtime of svc dev: it has the data folder's sealing key
 // and the settings from the environment.
-func devRuntime(dataDir string, log *slog.Logger) (*app.Runtime, error) {
+func (c *cli) devRuntime(dataDir string, log *slog.Logger) (*app.Runtime, error) {
 	sealer, err := signing.FileSealer(filepath.Join(dataDir, "sealing.key"))
 	if err != nil {
 		return nil, err
 	}
-	config := app.ReadConfig(os.Getenv)
-	if config.Wrong != nil {
-		return nil, usagef("%s", config.Wrong)
-	}
-	return &app.Runtime{Sealer: sealer, Now: time.Now, Logger: log, Config: config, RefreshGrace: config.RefreshGrace,
+	return &app.Runtime{Sealer: sealer, Now: time.Now, Logger: log, Config: c.env, RefreshGrace: c.env.RefreshGrace,
 		ReadPhone: plans.Read,
-		Rates:     config.Rates}, nil
+		Rates:     api.Rates{Tenant: c.env.TenantRate, Client: c.env.ClientRate}}, nil
 }

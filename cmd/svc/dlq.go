@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -134,7 +135,7 @@ func (c *cli) letters(ctx context.Context, word, address string) (p platform, q 
 	if p, err = c.platform(ctx); err != nil || p.data != "" {
 		return p, q, err
 	}
-	q, ok, err := openQueue(ctx, word, address)
+	q, ok, err := openQueue(ctx, cmp.Or(address, c.env.DeadLetters[word]))
 	if err == nil && !ok {
 		err = errors.New("the dead-letter queue is not known; name it with --queue")
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/aws/aws-lambda-go/lambda"
 
 	"svc/pkg/app"
+	"svc/pkg/base/config"
 	"svc/pkg/data/table"
 	"svc/pkg/local/folder"
 )
@@ -127,7 +128,7 @@ func TestBadDataInABucket(t *testing.T) {
 	}
 	first := all[0].Change.SequenceNumber
 	for function, serve := range map[string]app.Serve{app.Settlement: app.Settling, app.Projection: app.Projecting} {
-		handler, err := serve(&app.Runtime{DB: db, Now: time.Now, Config: app.Config{LostRecords: "lost"}}, function)
+		handler, err := serve(&app.Runtime{DB: db, Now: time.Now, Config: config.Config{LostRecords: "lost"}}, function)
 		if err != nil {
 			t.Fatal(err)
 		}

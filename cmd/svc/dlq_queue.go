@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
 	"strconv"
-	"strings"
 	"sync"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -31,11 +29,8 @@ type queue struct {
 	streams *dynamodbstreams.Client
 }
 
-// openQueue opens the queue; ok is false if none is configured.
-func openQueue(ctx context.Context, word, url string) (q queue, ok bool, err error) {
-	if url == "" {
-		url = os.Getenv(strings.ToUpper(word) + "_DEAD_LETTERS")
-	}
+// openQueue opens the queue at the URL; ok is false if that is "".
+func openQueue(ctx context.Context, url string) (q queue, ok bool, err error) {
 	if url == "" {
 		return queue{}, false, nil
 	}

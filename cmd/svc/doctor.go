@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net"
-	"os"
 	"os/exec"
 	"slices"
 	"strconv"
@@ -71,7 +70,7 @@ func (c *cli) examine(ctx context.Context) (found []finding) {
 	for _, t := range tools {
 		f := finding{Check: t.names[0], Need: t.need, Get: t.get}
 		f.OK = slices.ContainsFunc(t.names, func(name string) bool { _, err := exec.LookPath(name); return err == nil })
-		if t.names[0] == "chromium" && os.Getenv("CHROME") != "" {
+		if t.names[0] == "chromium" && c.env.Browser != "" {
 			f.OK = true
 		}
 		found = append(found, f)

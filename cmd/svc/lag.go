@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
@@ -18,12 +17,12 @@ const lagWindow = 15 * time.Minute
 // deployedLag returns the lag of a deployed stream function as a text: the newest
 // IteratorAge in CloudWatch, or why it is unknown. Lambda measures it only while
 // the function reads records.
-func deployedLag(ctx context.Context, word, function string) string {
+func deployedLag(ctx context.Context, functions []string, word, function string) string {
 	name := ""
-	for one := range strings.SplitSeq(os.Getenv("STREAM_FUNCTIONS"), ",") {
+	for _, one := range functions {
 		// A function's name is the stack's name, its logical id and a suffix of CloudFormation.
 		if strings.Contains(one, function) {
-			name = strings.TrimSpace(one)
+			name = one
 		}
 	}
 	if name == "" {

@@ -5,11 +5,14 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/aws/smithy-go/encoding/cbor"
+
+	"svc/pkg/base/config"
 )
 
 // epoch is a timestamp of the protocol: tag 1 and seconds since 1970.
@@ -58,7 +61,8 @@ func TestDeployedLag(t *testing.T) {
 		{"", "settlement", "SettlementFunction", "unknown: set STREAM_FUNCTIONS to the stack's output StreamFunctions"},
 	} {
 		t.Setenv("STREAM_FUNCTIONS", tt.functions)
-		if got := deployedLag(t.Context(), tt.word, tt.function); !strings.HasSuffix(got, tt.want) {
+		functions := config.Read(os.Getenv).StreamFunctions
+		if got := deployedLag(t.Context(), functions, tt.word, tt.function); !strings.HasSuffix(got, tt.want) {
 			t.Errorf("%s of %q: %q, want %q", tt.word, tt.functions, got, tt.want)
 		}
 	}

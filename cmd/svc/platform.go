@@ -4,19 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"os/user"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/config"
+	awsconfig "github.com/aws/aws-sdk-go-v2/config"
 	"github.com/spf13/cobra"
 
 	"svc/pkg/access/authz"
 	"svc/pkg/access/signing"
 	"svc/pkg/app"
+	"svc/pkg/base/config"
 	"svc/pkg/base/fault"
 	"svc/pkg/base/ids"
 	"svc/pkg/data/audit"
@@ -34,6 +33,7 @@ type platform struct {
 	baseURL string // "" if unknown
 	data    string // data folder of a local service, "" for a table
 	table   string // name of the table
+	env     config.Config
 }
 
 // platform opens the target: the service that runs on the data folder, or the
@@ -41,18 +41,18 @@ type platform struct {
 func (c *cli) platform(ctx context.Context) (platform, error) {
 	if to := c.target(); to.table != "" {
 		db, err := table.Open(ctx, table.Options{Table: to.table, Endpoint: to.endpoint, Load: awsConfig})
-		return platform{db: db, baseURL: strings.TrimSuffix(os.Getenv("BASE_URL"), "/"), table: to.table}, err
+		return platform{db: db, baseURL: c.env.BaseURL, table: to.table, env: c.env}, err
 	}
 	running, err := folder.Find(ctx, c.data)
 	if err != nil {
 		return platform{}, err
 	}
 	db, err := table.Open(ctx, table.Options{Table: running.Table, Endpoint: running.Endpoint})
-	return platform{db, running.BaseURL, running.Data, running.Table}, err
+	return platform{db, running.BaseURL, running.Data, running.Table, c.env}, err
 }
 
 // awsConfig finds credentials and region as other AWS tools do.
-func awsConfig(ctx context.Context) (aws.Config, error) { return config.LoadDefaultConfig(ctx) }
+func awsConfig(ctx context.Context) (aws.Config, error) { return awsconfig.LoadDefaultConfig(ctx) }
 
 // address returns the service's address, or an error if it is unknown.
 func (p platform) address() (string, error) {
@@ -69,7 +69,7 @@ func (p platform) keys(ctx context.Context) (*signing.Keys, error) {
 	if p.data != "" {
 		sealer, err = signing.FileSealer(filepath.Join(p.data, "sealing.key"))
 	} else {
-		sealer, err = app.ReadConfig(os.Getenv).Sealer(ctx, awsConfig)
+		sealer, err = app.Sealer(ctx, p.env, awsConfig)
 	}
 	if err != nil {
 		return nil, err

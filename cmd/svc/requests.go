@@ -49,7 +49,7 @@ func newRequestLog(c *cli, o devOptions) (*requestLog, error) {
 	if form != logText && form != logJSON && form != logOff {
 		return nil, usagef("--log is %q; expected text, json or off", o.log)
 	}
-	return &requestLog{cli: c, form: form, color: isTerminal(c.err) && os.Getenv("NO_COLOR") == ""}, nil
+	return &requestLog{cli: c, form: form, color: isTerminal(c.err) && !c.env.NoColor}, nil
 }
 
 // wrap logs the gateway's responses, also to a file in the data folder dir.
@@ -167,7 +167,7 @@ func logsCommand(c *cli) *cobra.Command {
 }
 
 func (c *cli) showDeployedLogs(ctx context.Context, id string, since time.Duration) error {
-	found, err := deployedLogs(ctx, id, since)
+	found, err := deployedLogs(ctx, c.env.LogGroups, id, since)
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -54,7 +53,7 @@ func seedCommand(c *cli) *cobra.Command {
 				return c.seedFolder(ctx, o)
 			case err != nil:
 				return err
-			case p.data == "" && os.Getenv("AWS_ENDPOINT_URL_DYNAMODB") == "":
+			case p.data == "" && c.env.Endpoint == "":
 				return usagef("seed fills tables on this machine only; set AWS_ENDPOINT_URL_DYNAMODB")
 			}
 			return c.seedRunning(ctx, p, o)
@@ -113,7 +112,7 @@ func (c *cli) seedRunning(ctx context.Context, p platform, o seedOptions) error 
 
 // seedFolder fills a tenant of a data folder without a running service.
 func (c *cli) seedFolder(ctx context.Context, o seedOptions) (err error) {
-	l, err := loading.Open(ctx, loading.Options{Data: c.data, Table: os.Getenv("TABLE_NAME"), Template: svc.Template,
+	l, err := loading.Open(ctx, loading.Options{Data: c.data, Table: c.env.Table, Template: svc.Template,
 		Bytes: int64(o.trips) * seed.BytesPerTrip})
 	if err != nil {
 		return err

@@ -117,7 +117,7 @@ func (p platform) deadLetters(ctx context.Context, word, function string) string
 		}
 		return fmt.Sprint(n)
 	}
-	q, ok, err := openQueue(ctx, word, "")
+	q, ok, err := openQueue(ctx, p.env.DeadLetters[word])
 	if err != nil {
 		return err.Error()
 	}
@@ -138,7 +138,7 @@ func (p platform) lag(ctx context.Context) map[string]string {
 	out := map[string]string{}
 	if p.data == "" {
 		for word, function := range streamFunctions {
-			out[word] = deployedLag(ctx, word, function)
+			out[word] = deployedLag(ctx, p.env.StreamFunctions, word, function)
 		}
 		return out
 	}

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
@@ -23,8 +22,8 @@ type target struct {
 // target chooses the service. An explicit --data overrides TABLE_NAME.
 // TABLE_NAME overrides the default data folder.
 func (c *cli) target() target {
-	if name := os.Getenv("TABLE_NAME"); name != "" && !c.dataGiven && c.data == folder.Default {
-		return target{table: name, endpoint: os.Getenv("AWS_ENDPOINT_URL_DYNAMODB")}
+	if name := c.env.Table; name != "" && !c.dataGiven && c.data == folder.Default {
+		return target{table: name, endpoint: c.env.Endpoint}
 	}
 	return target{data: c.data}
 }
@@ -63,7 +62,7 @@ func changes(cmd *cobra.Command, args []string) bool {
 // It also prints a notice if an explicit --data overrides TABLE_NAME.
 func (c *cli) confirm(ctx context.Context, cmd *cobra.Command, args []string) error {
 	t := c.target()
-	if name := os.Getenv("TABLE_NAME"); name != "" && t.table == "" && c.dataGiven && cmd.Name() != "dev" {
+	if name := c.env.Table; name != "" && t.table == "" && c.dataGiven && cmd.Name() != "dev" {
 		fmt.Fprintf(c.err, "svc: using --data %s; ignoring TABLE_NAME=%s\n", c.data, name)
 	}
 	if !t.aws() || !changes(cmd, args) {
@@ -73,7 +72,7 @@ func (c *cli) confirm(ctx context.Context, cmd *cobra.Command, args []string) er
 	if cfg, err := awsConfig(ctx); err == nil {
 		where += ", region " + cfg.Region
 	}
-	if profile := os.Getenv("AWS_PROFILE"); profile != "" {
+	if profile := c.env.Profile; profile != "" {
 		where += ", profile " + profile
 	}
 	if c.yes {

@@ -264,7 +264,7 @@ func (c *cli) tenantShow() *cobra.Command {
 			t.add("domain", n.CustomDomain)
 			t.add(authz.Taxi, n.TaxiEnabled)
 			t.add(authz.Delivery, n.DeliveryEnabled)
-			t.add("max fare", cmp.Or(n.MaxFare, money.DefaultMaxFare(n.Currency)))
+			t.add("max fare", money.MaxFare(n.MaxFare, n.Currency))
 			t.add("max posting", cmp.Or(n.MaxPosting, money.DefaultMaxPosting(n.Currency)))
 			t.add("wallet floor", cmp.Or(n.WalletFloor, "none"))
 			open := strconv.Itoa(cmp.Or(n.MaxOpenTrips, tenant.MostOpenTrips))

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
@@ -131,7 +130,7 @@ func (p platform) files(ctx context.Context) (jobs.Files, error) {
 	if p.data != "" {
 		return files.Open(files.In(p.data), "", time.Now), nil
 	}
-	name := app.ReadConfig(os.Getenv).FilesBucket
+	name := p.env.FilesBucket
 	if name == "" {
 		return nil, nil
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -68,7 +67,7 @@ func (p platform) webhookSealer(ctx context.Context) (signing.Sealer, error) {
 	if p.data != "" {
 		return signing.FileSealer(filepath.Join(p.data, "sealing.key"))
 	}
-	return app.ReadConfig(os.Getenv).WebhookSealer(ctx, awsConfig)
+	return app.WebhookSealer(ctx, p.env, awsConfig)
 }
 
 type endpointWithSecret struct {

@@ -4,13 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/url"
 	"strings"
 	"testing"
 
 	"svc/pkg/access/authz"
 	"svc/pkg/app"
 	"svc/pkg/app/apptest"
+	"svc/pkg/app/replay"
 	"svc/pkg/local/testkit"
 )
 
@@ -81,27 +81,8 @@ func succeed(t testing.TB, f function, event json.RawMessage) {
 // it.
 func gatewayEvent(t testing.TB, token, method, target, body string) (function string, raw json.RawMessage) {
 	t.Helper()
-	u, err := url.Parse(target)
+	raw, err := replay.Event(token, "application/json", method, target, body)
 	testkit.Must(t, err)
-	headers := map[string]string{"authorization": "Bearer " + token, "host": "api.svc.example",
-		"accept": "application/json", "user-agent": "test/1",
-		"x-forwarded-for": "192.0.2.1", "x-forwarded-proto": "https", "x-forwarded-port": "443"}
-	if body != "" {
-		headers["content-type"] = "application/json"
-	}
-	query := map[string]string{}
-	for name, values := range u.Query() {
-		query[name] = strings.Join(values, ",")
-	}
-	raw, err = json.Marshal(map[string]any{"version": "2.0", "routeKey": "$default", "rawPath": u.Path,
-		"rawQueryString": u.RawQuery, "headers": headers,
-		"queryStringParameters": query, "body": body, "isBase64Encoded": false,
-		"requestContext": map[string]any{"accountId": "123456789012", "apiId": "abc123", "domainName": "api.svc.example",
-			"domainPrefix": "api", "stage": "$default",
-			"requestId": "JKJaXmPLvHcESHA=", "routeKey": "$default", "time": "01/Mar/2026:12:00:00 +0000",
-			"timeEpoch": 1772366400000,
-			"http": map[string]any{"method": method, "path": u.Path, "protocol": "HTTP/1.1", "sourceIp": "192.0.2.1",
-				"userAgent": "test/1"}}})
-	testkit.Must(t, err)
-	return app.FunctionOf(u.Path), raw
+	path, _, _ := strings.Cut(target, "?")
+	return app.FunctionOf(path), raw
 }

@@ -12,6 +12,7 @@ import (
 
 	"svc/pkg/access/signing"
 	"svc/pkg/background/jobs"
+	"svc/pkg/base/config"
 	"svc/pkg/base/phone"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/page"
@@ -73,7 +74,7 @@ type Runtime struct {
 	// Closing is closed when streams of events must end; nil means never.
 	Closing <-chan struct{}
 	// Config is what the process read from its environment.
-	Config Config
+	Config config.Config
 
 	keys *signing.Keys
 }

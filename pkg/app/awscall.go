@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"strings"
 	"time"
 
@@ -78,10 +77,16 @@ func (c AWSCall) Do(ctx context.Context, cfg aws.Config) (AWSAnswer, error) {
 // the SDK, such as "cloudwatch". host is the first part of the public name,
 // such as "monitoring". The environment variable AWS_ENDPOINT_URL_ID, with the
 // id in capitals, comes first, then the address in the configuration, then the
-// public one.
+// public one. The variables are in the configuration's sources.
 func Endpoint(id, host string, cfg aws.Config) string {
-	if url := os.Getenv("AWS_ENDPOINT_URL_" + strings.ToUpper(id)); url != "" {
-		return url
+	for _, source := range cfg.ConfigSources {
+		if s, ok := source.(interface {
+			GetServiceBaseEndpoint(context.Context, string) (string, bool, error)
+		}); ok {
+			if url, found, err := s.GetServiceBaseEndpoint(context.Background(), id); found && err == nil {
+				return url
+			}
+		}
 	}
 	if cfg.BaseEndpoint != nil {
 		return *cfg.BaseEndpoint

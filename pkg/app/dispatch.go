@@ -10,7 +10,6 @@ import (
 
 	"svc/pkg/background/dispatch"
 	"svc/pkg/background/robots"
-	"svc/pkg/data/table"
 )
 
 // Queue passes messages about trips to the worker of dispatch, after a delay.
@@ -86,7 +85,7 @@ func (p *Runtime) useQueue() error {
 	if p.Config.DispatchQueue == "" || p.Queue != nil {
 		return nil
 	}
-	send, err := SQS(context.Background(), p.Config.DispatchQueue, table.Environment)
+	send, err := SQS(context.Background(), p.Config.DispatchQueue, p.aws)
 	if err != nil {
 		return err
 	}

@@ -23,9 +23,11 @@ import (
 	"svc/pkg/access/authz"
 	"svc/pkg/app"
 	"svc/pkg/app/apptest"
+	"svc/pkg/base/config"
 	"svc/pkg/domain/page"
 	"svc/pkg/edge/api"
 	"svc/pkg/edge/reference"
+	"svc/pkg/local/markdown"
 	"svc/pkg/local/testkit"
 )
 
@@ -227,17 +229,22 @@ func offeredScopes() []byte {
 
 const configurationFile = "../../docs/configuration.md"
 
-// configurationPage returns the reference of the functions' environment variables.
+// configurationPage returns the reference of the environment variables.
 func configurationPage() []byte {
-	out := "# Configuration\n\nThe functions read these environment variables once, when they start. `svc` also " +
-		"reads those that\nhave a meaning for it. The AWS SDK reads its own: `AWS_REGION`, `AWS_ACCESS_KEY_ID`,\n" +
-		"`AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN` and `AWS_ENDPOINT_URL`. A function that serves requests\n" +
-		"does not start if a variable has a value that it does not accept. `make golden` writes this page.\n\n" +
-		"| variable | accepts | without it | meaning |\n| --- | --- | --- | --- |\n"
-	for _, v := range app.Variables {
-		out += fmt.Sprintf("| `%s` | %s | %s | %s |\n", v.Name, v.Accepts, v.Default, v.Meaning)
+	table := func(variables []config.Variable) string {
+		var rows [][]string
+		for _, v := range variables {
+			rows = append(rows, []string{code(v.Name), v.Accepts, v.Default, v.Meaning})
+		}
+		return markdown.Table([]string{"variable", "accepts", "without it", "meaning"}, rows)
 	}
-	return []byte(out)
+	return []byte("# Configuration\n\n" + markdown.Paragraph("The functions and `svc` read these environment variables "+
+		"once, when they start. If a variable has a value that it does not accept, the functions that serve requests and "+
+		"`svc dev` do not start. The error names the variable, the value and what is expected. An empty variable counts as "+
+		"absent. `make golden` writes this page.") + "## Variables of the functions\n\n" + markdown.Paragraph("`svc` "+
+		"also reads those that have a meaning for it. `template.yaml` sets no others.") + table(config.Variables) +
+		"\n## Variables of svc\n\n" + markdown.Paragraph("To reach AWS, `svc` also uses what the AWS SDK reads: profiles "+
+		"and the files in `~/.aws`.") + table(config.CommandVariables))
 }
 
 // operationIDs returns the operation ids of the rows, one per line, sorted.
@@ -262,8 +269,7 @@ func withEndpoints(t *testing.T) []byte {
 	if !found || !closed {
 		t.Fatalf("README.md has no %q and %q around its table of endpoints", begin, end)
 	}
-	const titles = "| method | path | audience | scope | needs |\n| --- | --- | --- | --- | --- |\n"
-	table, extensions := titles, titles
+	var table, extensions [][]string
 	rows := app.Rows(nil)
 	// The rows of /me come after the others.
 	order := func(r api.Row) string { return fmt.Sprint(strings.Count(r.Path, "/me"), r.Path) }
@@ -275,15 +281,17 @@ func withEndpoints(t *testing.T) []byte {
 				audiences, scopes = append(audiences, string(audience)), append(scopes, code(scope))
 			}
 		}
-		line := fmt.Sprintf("| %s | %s | %s | %s | %s |\n", r.Method, code(r.Path), listed(audiences...), listed(scopes...),
-			listed(code(r.Policy.Permission), code(r.Policy.Feature)))
+		line := []string{r.Method, code(r.Path), listed(audiences...), listed(scopes...),
+			listed(code(r.Policy.Permission), code(r.Policy.Feature))}
 		if r.Extension {
-			extensions += line
+			extensions = append(extensions, line)
 		} else {
-			table += line
+			table = append(table, line)
 		}
 	}
-	return []byte(head + begin + table + "\nExtensions of the specification:\n\n" + extensions + end + tail)
+	titles := []string{"method", "path", "audience", "scope", "needs"}
+	return []byte(head + begin + markdown.Table(titles, table) + "\nExtensions of the specification:\n\n" +
+		markdown.Table(titles, extensions) + end + tail)
 }
 
 // code formats a name as code in Markdown; "" stays "".

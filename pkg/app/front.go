@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"svc/pkg/access/signing"
+	"svc/pkg/base/config"
 	"svc/pkg/base/fault"
 	"svc/pkg/edge/api"
 	"svc/pkg/edge/gateway"
@@ -55,7 +56,7 @@ type front struct {
 var operations string
 
 // unknownSwitches returns the words of SWITCHED_OFF that switch nothing off.
-func (c Config) unknownSwitches() (unknown []string) {
+func unknownSwitches(c config.Config) (unknown []string) {
 	known := append(strings.Fields(operations), offRegistration, offSignIn, offAgents)
 	for _, word := range c.SwitchedOff {
 		if !slices.Contains(known, word) {
@@ -65,15 +66,15 @@ func (c Config) unknownSwitches() (unknown []string) {
 	return unknown
 }
 
-// front returns the checks of the configuration. If SWITCHED_OFF has an unknown
-// word, front logs an error and continues, because a misspelt switch must not
+// newFront returns the checks of the configuration. If SWITCHED_OFF has an unknown
+// word, newFront logs an error and continues, because a misspelt switch must not
 // stop the service.
-func (c Config) front() front {
+func newFront(c config.Config) front {
 	f := front{secrets: c.OriginSecrets, off: map[string]bool{}}
 	for _, word := range c.SwitchedOff {
 		f.off[word] = true
 	}
-	if unknown := c.unknownSwitches(); len(unknown) > 0 {
+	if unknown := unknownSwitches(c); len(unknown) > 0 {
 		slog.Error("SWITCHED_OFF has words that switch nothing off", "words", unknown,
 			"expected", "operation ids of openapi.json, registration, sign-in, agents")
 	}

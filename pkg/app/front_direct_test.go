@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"svc"
+	"svc/pkg/base/config"
 	"svc/pkg/edge/gateway"
 	"svc/pkg/edge/gateway/emulator"
 	"svc/pkg/local/testkit"
@@ -20,7 +21,7 @@ import (
 
 func documents(t *testing.T) gateway.Function {
 	t.Helper()
-	f, err := Documents(&Runtime{BaseURL: "https://svc.example", Now: time.Now, Config: ReadConfig(os.Getenv),
+	f, err := Documents(&Runtime{BaseURL: "https://svc.example", Now: time.Now, Config: config.Read(os.Getenv),
 		Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}, Docs)
 	testkit.Must(t, err)
 	return f.(gateway.Function)

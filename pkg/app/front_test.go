@@ -18,6 +18,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
+	"svc/pkg/base/config"
 	"svc/pkg/edge/gateway"
 	"svc/pkg/local/testkit"
 )
@@ -40,7 +41,7 @@ func hashed(secrets ...string) string {
 // returns the status and the body of the response.
 func invoked(t *testing.T, serve Serve, method, path string, headers map[string]string) (int, string) {
 	t.Helper()
-	function, err := serve(&Runtime{BaseURL: "https://svc.example", Now: time.Now, Config: ReadConfig(os.Getenv),
+	function, err := serve(&Runtime{BaseURL: "https://svc.example", Now: time.Now, Config: config.Read(os.Getenv),
 		Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}, "TestFunction")
 	testkit.Must(t, err)
 	event := events.APIGatewayV2HTTPRequest{Version: "2.0", RawPath: path, Headers: headers}
@@ -84,7 +85,7 @@ func TestOriginSecret(t *testing.T) {
 	}
 	for _, text := range []string{newSecret, hashed(newSecret)[1:], "x" + hashed(newSecret)[1:]} {
 		t.Setenv("ORIGIN_SECRET_SHA256", text)
-		_, err := Documents(&Runtime{Config: ReadConfig(os.Getenv)}, Docs)
+		_, err := Documents(&Runtime{Config: config.Read(os.Getenv)}, Docs)
 		if err == nil || strings.Contains(err.Error(), text) {
 			t.Errorf("%q, which is no hash: %v", text, err)
 		}
@@ -105,7 +106,7 @@ func TestViewerAddress(t *testing.T) {
 		{"", "198.51.100.7:46532", "2"},
 	} {
 		t.Setenv("ORIGIN_SECRET_SHA256", tt.hashes)
-		f := ReadConfig(os.Getenv).front()
+		f := newFront(config.Read(os.Getenv))
 		r, w := httptest.NewRequest(http.MethodGet, "/health", nil), httptest.NewRecorder()
 		r.Header.Set("X-Origin-Secret", newSecret)
 		r.Header.Set("CloudFront-Viewer-Address", tt.header)
@@ -159,7 +160,7 @@ func TestUnknownSwitchesAreLogged(t *testing.T) {
 	} {
 		log.Reset()
 		t.Setenv("SWITCHED_OFF", tt.off)
-		ReadConfig(os.Getenv).front()
+		newFront(config.Read(os.Getenv))
 		logged := strings.Contains(log.String(), `"level":"ERROR"`) && strings.Contains(log.String(), tt.unknown)
 		if logged != (tt.unknown != "") {
 			t.Errorf("SWITCHED_OFF=%q logs %q", tt.off, log.String())
@@ -202,7 +203,7 @@ func TestOAuthIsSwitchedOff(t *testing.T) {
 	} {
 		for _, off := range []string{"", offRegistration, offSignIn, offAgents} {
 			t.Setenv("SWITCHED_OFF", off)
-			f := ReadConfig(os.Getenv).front()
+			f := newFront(config.Read(os.Getenv))
 			r, w := httptest.NewRequest(tt.method, tt.target, strings.NewReader(tt.body)), httptest.NewRecorder()
 			r.Header.Set("Sent", tt.body)
 			f.before(reached, nil).ServeHTTP(w, r)

@@ -15,6 +15,7 @@ import (
 
 	"svc/pkg/access/signing"
 	"svc/pkg/app"
+	"svc/pkg/base/config"
 	"svc/pkg/local/testkit"
 )
 
@@ -35,7 +36,7 @@ func TestKMSSealsSigningKeys(t *testing.T) {
 		made, err := client.CreateKey(ctx, &kms.CreateKeyInput{})
 		testkit.Must(t, err)
 		id = *made.KeyMetadata.KeyId
-		s, err = app.Config{KeyID: id}.Sealer(ctx, func(context.Context) (aws.Config, error) { return cfg, nil })
+		s, err = app.Sealer(ctx, config.Config{KeyID: id}, func(context.Context) (aws.Config, error) { return cfg, nil })
 		testkit.Must(t, err)
 		return id, s
 	}

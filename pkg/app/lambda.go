@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-lambda-go/lambda"
 	"github.com/aws/aws-lambda-go/lambdacontext"
 
+	"svc/pkg/base/config"
 	"svc/pkg/base/ids"
 	"svc/pkg/base/phone"
 	"svc/pkg/data/table"
@@ -32,19 +33,19 @@ type Serve func(p *Runtime, function string) (any, error)
 // program contains no code of other functions. Therefore nothing here may
 // reference all functions.
 func Start(function string, serve Serve) {
-	config := ReadConfig(os.Getenv)
-	logger := slog.New(slog.NewJSONHandler(os.Stdout, &slog.HandlerOptions{Level: config.LogLevel}))
+	c := config.Read(os.Getenv)
+	logger := slog.New(slog.NewJSONHandler(os.Stdout, &slog.HandlerOptions{Level: c.Level(slog.LevelInfo)}))
 	slog.SetDefault(logger)
-	config.collectLess()
-	if OneProcessor(config.Memory) && config.ProcessLimit == "" {
+	collectLess(c)
+	if OneProcessor(c.Memory) && c.ProcessLimit == "" {
 		runtime.GOMAXPROCS(1)
 	}
-	handler, err := start(function, serve, config, logger)
+	handler, err := start(function, serve, c, logger)
 	if err != nil {
 		logger.Error("start", "error", err)
 		os.Exit(1)
 	}
-	useRuntimeAPI(config.RuntimeAPI, lambdacontext.MaxConcurrency())
+	useRuntimeAPI(c.RuntimeAPI, lambdacontext.MaxConcurrency())
 	lambda.Start(handler)
 }
 
@@ -53,7 +54,7 @@ func Start(function string, serve Serve) {
 // eleven times its live size. A memory limit of three quarters of the
 // function's memory makes the collector run more often near that limit. GOGC
 // and GOMEMLIMIT in the environment take precedence.
-func (c Config) collectLess() {
+func collectLess(c config.Config) {
 	if c.Collector == "" {
 		debug.SetGCPercent(1000)
 	}
@@ -71,19 +72,20 @@ func (c Config) collectLess() {
 // memory": 1,769 MB have the equivalent of one vCPU.
 func OneProcessor(memory int64) bool { return memory > 0 && memory <= 1769 }
 
-func start(function string, serve Serve, config Config, logger *slog.Logger) (any, error) {
-	db, err := table.Open(context.Background(), table.Options{Table: config.Table, Endpoint: config.Endpoint,
-		AtOnce: lambdacontext.MaxConcurrency()})
+func start(function string, serve Serve, c config.Config, logger *slog.Logger) (any, error) {
+	p := &Runtime{BaseURL: c.BaseURL, Now: time.Now, Logger: logger, Config: c, RefreshGrace: c.RefreshGrace,
+		Rates:   api.Rates{Tenant: c.TenantRate, Client: c.ClientRate},
+		Observe: Requests(os.Stdout, function)}
+	aws, err := p.aws(context.Background())
 	if err != nil {
 		return nil, err
 	}
-	aws, err := table.Environment(context.Background())
-	if err != nil {
+	p.Files = Bucket{c.FilesBucket, aws}
+	if p.DB, err = table.Open(context.Background(), table.Options{Table: c.Table, Endpoint: c.Endpoint, Load: p.aws,
+		AtOnce: lambdacontext.MaxConcurrency()}); err != nil {
 		return nil, err
 	}
-	return serve(&Runtime{DB: db, Files: Bucket{config.FilesBucket, aws}, BaseURL: config.BaseURL, Now: time.Now,
-		Logger: logger, Config: config, RefreshGrace: config.RefreshGrace, Rates: config.Rates,
-		Observe: Requests(os.Stdout, function)}, function)
+	return serve(p, function)
 }
 
 // API serves the rows.
@@ -103,7 +105,7 @@ func Agents(rows func(*table.DB) []api.Row) Serve {
 		if err := p.mailer(); err != nil {
 			return nil, err
 		}
-		f := p.Config.front()
+		f := newFront(p.Config)
 		return p.requests(function, func(at *Runtime) (http.Handler, error) { return at.agents(f.on(rows(at.DB))) })
 	}
 }
@@ -112,7 +114,7 @@ func Agents(rows func(*table.DB) []api.Row) Serve {
 // without rows.
 func Authorization(p *Runtime, function string) (any, error) {
 	var err error
-	if p.Sealer, err = p.Config.Sealer(context.Background(), table.Environment); err != nil {
+	if p.Sealer, err = Sealer(context.Background(), p.Config, p.aws); err != nil {
 		return nil, err
 	}
 	if err = p.mailer(); err != nil {
@@ -126,7 +128,7 @@ func Authorization(p *Runtime, function string) (any, error) {
 // mailer sets Mail if the environment names an address to mail from.
 func (p *Runtime) mailer() (err error) {
 	if from := p.Config.MailFrom; from != "" {
-		p.Mail, err = SES(context.Background(), from, table.Environment)
+		p.Mail, err = SES(context.Background(), from, p.aws)
 	}
 	return err
 }
@@ -142,7 +144,7 @@ func Documents(p *Runtime, function string) (any, error) {
 // Rotation creates and removes signing keys.
 func Rotation(p *Runtime, _ string) (any, error) {
 	var err error
-	if p.Sealer, err = p.Config.Sealer(context.Background(), table.Environment); err != nil {
+	if p.Sealer, err = Sealer(context.Background(), p.Config, p.aws); err != nil {
 		return nil, err
 	}
 	return p.Keys().Rotate, nil
@@ -195,7 +197,7 @@ func (p *Runtime) requests(function string, build func(at *Runtime) (http.Handle
 	if p.Config.Wrong != nil {
 		return nil, p.Config.Wrong
 	}
-	f := p.Config.front()
+	f := newFront(p.Config)
 	if p.BaseURL != "" {
 		h, err := build(p)
 		if err != nil {
@@ -203,7 +205,7 @@ func (p *Runtime) requests(function string, build func(at *Runtime) (http.Handle
 		}
 		return gateway.Handler(crashes(f.before(h, rows), os.Stdout, function)), nil
 	}
-	return gateway.Lazy(func(_ context.Context, baseURL string) (http.Handler, error) {
+	return gateway.Lazy(p.Config.AWS.Region, func(_ context.Context, baseURL string) (http.Handler, error) {
 		at := *p
 		at.BaseURL = baseURL
 		h, err := build(&at)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"svc/pkg/app"
+	"svc/pkg/base/config"
 )
 
 // The function of the authorization server rejects a malformed REFRESH_GRACE
@@ -15,14 +16,14 @@ import (
 func TestRefreshGraceIsRead(t *testing.T) {
 	for text, want := range map[string]time.Duration{"": 0, "0s": 0, "10s": 10 * time.Second} {
 		t.Setenv("REFRESH_GRACE", text)
-		if c := app.ReadConfig(os.Getenv); c.Wrong != nil || c.RefreshGrace != want {
+		if c := config.Read(os.Getenv); c.Wrong != nil || c.RefreshGrace != want {
 			t.Errorf("%q: %v, %v", text, c.RefreshGrace, c.Wrong)
 		}
 	}
 	for _, text := range []string{"10", "ten", "10 s", "-1s", " 10s"} {
 		t.Setenv("REFRESH_GRACE", text)
 		t.Setenv("SEALING_KEY_FILE", filepath.Join(t.TempDir(), "sealing.key"))
-		if _, err := app.Authorization(&app.Runtime{Config: app.ReadConfig(os.Getenv)}, "OAuthFunction"); err == nil ||
+		if _, err := app.Authorization(&app.Runtime{Config: config.Read(os.Getenv)}, "OAuthFunction"); err == nil ||
 			!strings.Contains(err.Error(), "REFRESH_GRACE") {
 			t.Errorf("%q: the function starts: %v", text, err)
 		}

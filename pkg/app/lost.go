@@ -11,7 +11,6 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"svc/pkg/base/timestamp"
-	"svc/pkg/data/table"
 )
 
 // DeadLetter is an object in S3 with records that a function on the stream gave
@@ -41,7 +40,7 @@ func (p *Runtime) keepLostRecords() error {
 	if p.Config.LostRecords == "" {
 		return nil
 	}
-	cfg, err := table.Environment(context.Background())
+	cfg, err := p.aws(context.Background())
 	if err != nil {
 		return fmt.Errorf("configuration of the AWS SDK: %w", err)
 	}

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"svc/pkg/access/authz"
-	"svc/pkg/app"
 	"svc/pkg/app/apptest"
 	"svc/pkg/data/table"
 	"svc/pkg/edge/api"
@@ -60,27 +59,5 @@ func TestRatesOfRevokedToken(t *testing.T) {
 	}
 	for range 8 {
 		s.Get(t, driver, "/api/v1/me").Must(t, 200)
-	}
-}
-
-func TestRatesAreRead(t *testing.T) {
-	for _, tt := range []struct {
-		tenant, client string
-		want           api.Rates
-		ok             bool
-	}{
-		{"", "", api.Rates{}, true},
-		{"200", "150", api.Rates{Tenant: 200, Client: 150}, true},
-		{"0", "5", api.Rates{Client: 5}, true},
-		{"-1", "", api.Rates{}, false},
-		{"", "many", api.Rates{}, false},
-		{"1000001", "", api.Rates{}, false},
-	} {
-		got := app.ReadConfig(func(name string) string {
-			return map[string]string{"TENANT_RATE": tt.tenant, "CLIENT_RATE": tt.client}[name]
-		})
-		if (got.Wrong == nil) != tt.ok || tt.ok && got.Rates != tt.want {
-			t.Errorf("%q, %q: got %+v, %v", tt.tenant, tt.client, got.Rates, got.Wrong)
-		}
 	}
 }

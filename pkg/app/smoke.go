@@ -6,11 +6,10 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"os"
 	"strings"
 	"time"
 
-	"svc/pkg/data/table"
+	"svc/pkg/base/config"
 )
 
 // Times of a smoke test. Its function has 120 seconds.
@@ -33,7 +32,7 @@ type lifecycle struct {
 type smoke struct {
 	log     *slog.Logger
 	baseURL string // the functions' BASE_URL; if it is "", they take the address from the event
-	config  Config
+	config  config.Config
 	load    Loader
 	call    time.Duration
 	pause   time.Duration
@@ -44,7 +43,7 @@ type smoke struct {
 func SmokeTest(p *Runtime, _ string) (any, error) { return newSmoke(p).handle, nil }
 
 func newSmoke(p *Runtime) *smoke {
-	return &smoke{log: p.Logger, baseURL: p.BaseURL, config: p.Config, load: table.Environment, call: smokeOne,
+	return &smoke{log: p.Logger, baseURL: p.BaseURL, config: p.Config, load: p.aws, call: smokeOne,
 		pause: smokePause}
 }
 
@@ -77,14 +76,14 @@ func (s *smoke) failures(ctx context.Context) (failed []error) {
 	if s.config.Wrong != nil {
 		return []error{s.config.Wrong}
 	}
-	f := s.config.front()
+	f := newFront(s.config)
 	// The functions read the same variable. They ignore a misspelt word, so the
 	// smoke test must report it.
-	if unknown := s.config.unknownSwitches(); len(unknown) > 0 {
+	if unknown := unknownSwitches(s.config); len(unknown) > 0 {
 		failed = append(failed, fmt.Errorf("SWITCHED_OFF has words that switch nothing off: %q", unknown))
 	}
 	for _, function := range RequestFunctions() {
-		version := os.Getenv(function)
+		version := s.config.Versions[function]
 		for _, c := range probes(function) {
 			if err := s.again(ctx, func() error { return s.try(ctx, version, c, f) }); err != nil {
 				failed = append(failed, fmt.Errorf("%s: %s %s: %w", function, c.method, c.path, err))

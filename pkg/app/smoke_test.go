@@ -17,6 +17,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"svc/pkg/base/config"
 	"svc/pkg/local/testkit"
 )
 
@@ -70,7 +71,7 @@ func hooked(t *testing.T, c *console, call time.Duration) (string, error) {
 		t.Setenv(name, value)
 	}
 	var log bytes.Buffer
-	s := newSmoke(&Runtime{BaseURL: "https://svc.example", Config: ReadConfig(os.Getenv),
+	s := newSmoke(&Runtime{BaseURL: "https://svc.example", Config: config.Read(os.Getenv),
 		Logger: slog.New(slog.NewJSONHandler(&log, nil))})
 	s.call, s.pause = call, 0
 	err := s.handle(t.Context(), lifecycle{"d-1", "execution"})

@@ -112,10 +112,8 @@ func Sealing(serve Serve) Serve {
 }
 
 func (p *Runtime) sealWebhooks() (err error) {
-	if p.Config.KeyID != "" {
-		p.Secrets, err = newKMS(context.Background(), p.Config.KeyID, "webhook", table.Environment)
-	} else if p.Config.SealingKeyFile != "" {
-		p.Secrets, err = signing.FileSealer(p.Config.SealingKeyFile)
+	if p.Config.KeyID != "" || p.Config.SealingKeyFile != "" {
+		p.Secrets, err = WebhookSealer(context.Background(), p.Config, p.aws)
 	}
 	return err
 }
@@ -129,11 +127,8 @@ func Delivering(p *Runtime, _ string) (any, error) {
 	if err := p.useWebhookQueue(); err != nil {
 		return nil, err
 	}
-	if from := p.Config.MailFrom; from != "" {
-		var err error
-		if p.Mail, err = SES(context.Background(), from, table.Environment); err != nil {
-			return nil, err
-		}
+	if err := p.mailer(); err != nil {
+		return nil, err
 	}
 	return func(ctx context.Context, event struct {
 		events.SQSEvent
@@ -186,7 +181,7 @@ func (p *Runtime) deliverOne(ctx context.Context, r events.SQSMessage) (failed b
 // from delaying the others.
 func (p *Runtime) useWebhookQueue() (err error) {
 	if url := p.Config.WebhookQueue; url != "" && p.Webhooks == nil {
-		p.Webhooks, err = sqsQueue(context.Background(), "webhooks", url, table.Environment,
+		p.Webhooks, err = sqsQueue(context.Background(), "webhooks", url, p.aws,
 			func(m webhook.Message) string { return m.Tenant })
 	}
 	return err

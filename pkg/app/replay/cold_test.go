@@ -22,6 +22,7 @@ import (
 
 	"svc/pkg/app/replay"
 	"svc/pkg/local/demo"
+	"svc/pkg/local/markdown"
 	"svc/pkg/local/testkit"
 	"svc/pkg/oauth/flow"
 )
@@ -189,11 +190,10 @@ func text(all map[string]measured) string {
 		"until it asks for work, “answers” the time until its first response. The zips are those for arm64.\n"+
 		"`make cold-starts` repeats the measurement.\n\n",
 		starts, runtime.NumCPU(), runtime.GOOS, runtime.GOARCH)
-	b.WriteString("| function | zip, MB | asks, ms | more than hello, ms | answers, ms |\n| --- | --- | --- | --- | " +
-		"--- |\n")
+	var rows [][]string
 	line := func(name string, m measured) {
-		fmt.Fprintf(&b, "| %s | %.2f | %.1f | %.1f | %.1f |\n", name, float64(m.zip)/1e6, ms(m.ready),
-			ms(m.ready-hello.ready), ms(m.answer))
+		rows = append(rows, append([]string{name}, strings.Fields(fmt.Sprintf("%.2f %.1f %.1f %.1f", float64(m.zip)/1e6,
+			ms(m.ready), ms(m.ready-hello.ready), ms(m.answer)))...))
 	}
 	line("hello", hello)
 	for _, name := range slices.Sorted(maps.Keys(all)) {
@@ -201,7 +201,7 @@ func text(all map[string]measured) string {
 			line(name, all[name])
 		}
 	}
-	return b.String()
+	return b.String() + markdown.Table([]string{"function", "zip, MB", "asks, ms", "more than hello, ms", "answers, ms"}, rows)
 }
 
 func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

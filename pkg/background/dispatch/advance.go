@@ -78,7 +78,7 @@ func (v *view) dueAt() (at time.Time, ok bool) {
 	var err error
 	switch {
 	case v.trip.ScheduledFor != nil && (v.trip.Status == trip.Scheduled || v.early()):
-		return v.now.Add(v.wait()), true
+		return v.now.Add(v.wait), true
 	case (v.trip.Status == trip.Searching || v.trip.Status == trip.CollectingOffers) && v.settings.Mode == settings.Offers:
 		at, err = timestamp.Parse(v.search.Until)
 	default:

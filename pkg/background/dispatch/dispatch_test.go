@@ -353,6 +353,21 @@ func TestScheduled(t *testing.T) {
 	}
 }
 
+// TestUnreadableTime: a trip whose stored time cannot be read stays as it is, and its step
+// fails, so that somebody learns of it.
+func TestUnreadableTime(t *testing.T) {
+	w := newWorld(t, func(d *settings.Dispatch) { d.Mode = settings.Manual })
+	id := w.trip()
+	got := w.read(id)
+	text := "soon"
+	got.Status, got.ScheduledFor = trip.Scheduled, &text
+	testkit.Must(t, w.tn.Load(t.Context(), got.Item(w.tn, 2)))
+	err := w.worker.Step(t.Context(), dispatch.Message{Tenant: w.tn.ID(), Trip: id})
+	if now := w.read(id); err == nil || !strings.Contains(err.Error(), "soon") || now.Status != trip.Scheduled {
+		t.Errorf("%s, %v", now.Status, err)
+	}
+}
+
 // TestBookedForLater: the driver of a ride that is booked for a later day may take other
 // rides until an hour before it. If the driver loses that ride, the search for another
 // driver begins in time and not at once. This holds in each mode.

@@ -180,7 +180,14 @@ func (v *view) suits(ctx context.Context, r driver.Record) (bool, error) {
 		return false, err
 	}
 	own, err := table.DecodeAll(page.Items, trip.FromItem)
-	return !slices.ContainsFunc(own, func(t trip.Trip) bool {
-		return t.Status.Driven() && (t.Status != trip.Assigned || !t.Ahead(v.now))
-	}), err
+	for _, t := range own {
+		if !t.Status.Driven() {
+			continue
+		}
+		later, err := t.Ahead(v.now)
+		if t.Status != trip.Assigned || !later || err != nil {
+			return false, err
+		}
+	}
+	return err == nil, err
 }

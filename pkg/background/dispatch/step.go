@@ -102,6 +102,7 @@ type view struct {
 	open     table.Item   // the entry in the list of open trips
 	asked    []table.Item // the offers that the drivers of the last wave hold
 	settings settings.Dispatch
+	wait     time.Duration // until the search for the driver of a booked trip begins
 	shards   int
 	strict   bool // a trip makes its driver BUSY
 	gone     bool // the tenant is deleted or being deleted
@@ -131,6 +132,11 @@ func (w Worker) look(ctx context.Context, t table.Tenant, id string) (*view, err
 		return nil, err
 	}
 	v.settings = d.Dispatch
+	in, err := v.trip.In(v.now)
+	if err != nil {
+		return nil, err
+	}
+	v.wait = in - time.Duration(v.settings.ScheduledLead)*time.Minute
 	keys := make([]table.Key, len(v.search.Now))
 	for i, driver := range v.search.Now {
 		keys[i] = dispatch.OfferKey(t, driver)
@@ -163,12 +169,7 @@ func (v *view) step(ctx context.Context) error {
 }
 
 // early reports whether it is too early to search for the driver of a booked trip.
-func (v *view) early() bool { return v.wait() > v.ahead }
-
-// wait returns the time until the search for the driver of a booked trip begins.
-func (v *view) wait() time.Duration {
-	return v.trip.In(v.now) - time.Duration(v.settings.ScheduledLead)*time.Minute
-}
+func (v *view) early() bool { return v.wait > v.ahead }
 
 // schedule makes a scheduled trip pending at its time. Before that time it writes
 // the row that is due then, also for a trip that lost its driver.
@@ -178,7 +179,7 @@ func (v *view) schedule(ctx context.Context) error {
 	}
 	if v.early() {
 		tx := v.tenant.Write()
-		v.Book().Add(tx, due.Task{Tenant: v.tenant.ID(), Kind: kind, ID: v.id, At: v.now.Add(v.wait())})
+		v.Book().Add(tx, due.Task{Tenant: v.tenant.ID(), Kind: kind, ID: v.id, At: v.now.Add(v.wait)})
 		return tx.Commit(ctx)
 	}
 	return v.change(ctx, nil, func(t trip.Trip) (trip.Trip, error) { return t.Due(trip.BySystem(), v.now) })

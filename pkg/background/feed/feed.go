@@ -36,12 +36,6 @@ type Function struct {
 // receipt for each, they fit into one batch read.
 const itemsPerStep = 40
 
-// Handle processes a batch. The error is always nil; the response lists the
-// failures by sequence number.
-func (f Function) Handle(ctx context.Context, batch events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
-	return stream.Answer(ctx, batch, f.Process(ctx, batch), nil), nil
-}
-
 // Process processes a batch and returns the changes that failed.
 func (f Function) Process(ctx context.Context, batch events.DynamoDBEvent) []stream.Failure {
 	var order []string
@@ -72,19 +66,6 @@ func (f Function) Process(ctx context.Context, batch events.DynamoDBEvent) []str
 // Change processes one change of a tenant's item.
 func (f Function) Change(ctx context.Context, c stream.Change) error {
 	return f.step(ctx, []stream.Change{c})
-}
-
-// Redo appends the events that the feed lacks of the item with the key.
-func (f Function) Redo(ctx context.Context, key table.Key) error {
-	t, ok := stream.TenantOf(f.DB, key)
-	if !ok {
-		return nil
-	}
-	it, err := t.Get(ctx, key)
-	if err != nil || !slices.Contains(Types, it.Type) {
-		return err
-	}
-	return f.Change(ctx, stream.Change{Key: key, New: it})
 }
 
 // tenantOf returns the tenant to whose feed a change belongs. A post on the roadmap

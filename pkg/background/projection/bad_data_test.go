@@ -64,15 +64,15 @@ func TestBadDataDelaysNobody(t *testing.T) {
 
 			var given []events.DynamoDBEventRecord
 			f := w.function()
-			f.GiveUp = func(_ context.Context, records []events.DynamoDBEventRecord, cause error) error {
+			handle := f.With(func(_ context.Context, records []events.DynamoDBEventRecord, cause error) error {
 				if !errors.Is(cause, table.ErrData) {
 					t.Errorf("given up for %v", cause)
 				}
 				given = append(given, records...)
 				return nil
-			}
+			})
 			all := streamtest.Records(t, w.name)
-			streamtest.Deliver(t, f.Handle, all, 1, nil)
+			streamtest.Deliver(t, handle, all, 1, nil)
 			for _, r := range given {
 				if k, _ := stream.KeyOf(r); k != key {
 					t.Errorf("the record of %v was given up", k)
@@ -90,7 +90,7 @@ func TestBadDataDelaysNobody(t *testing.T) {
 			}
 			w.recount()
 			given = nil
-			streamtest.Deliver(t, f.Handle, streamtest.Records(t, w.name), 1, nil)
+			streamtest.Deliver(t, handle, streamtest.Records(t, w.name), 1, nil)
 			if len(given) != 0 {
 				t.Errorf("%d records were given up after the mending", len(given))
 			}

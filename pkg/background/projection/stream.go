@@ -17,9 +17,6 @@ import (
 type Function struct {
 	DB *table.DB
 	Step
-	// GiveUp stores the records of an item whose data cannot be counted; nil means
-	// that the stream delivers them again.
-	GiveUp stream.GiveUp
 }
 
 // itemsPerStep is the maximum number of a tenant's items in one step. It is large
@@ -27,14 +24,8 @@ type Function struct {
 // steps seldom conflict.
 const itemsPerStep = 8
 
-// Handle processes a batch. It uses only the keys and types from the batch, and
-// reads the current items. The error is always nil; the response lists the
-// failures by sequence number.
-func (f Function) Handle(ctx context.Context, event events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
-	return stream.Answer(ctx, event, f.Process(ctx, event), f.GiveUp), nil
-}
-
-// Process processes a batch and returns the changes that failed.
+// Process processes a batch and returns the changes that failed. It uses only the keys
+// and types from the batch, and reads the current items.
 func (f Function) Process(ctx context.Context, event events.DynamoDBEvent) []stream.Failure {
 	var order []string
 	tenants := map[string][]stream.Change{}

@@ -1,6 +1,7 @@
 package money
 
 import (
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"fmt"
@@ -57,6 +58,9 @@ func DefaultMaxFare(code string) json.Number {
 	}
 	return Number(Max)
 }
+
+// MaxFare returns a tenant's largest fare: its own, or DefaultMaxFare if that is "".
+func MaxFare(own json.Number, code string) json.Number { return cmp.Or(own, DefaultMaxFare(code)) }
 
 // DefaultMaxPosting returns the largest posting to a wallet of a tenant that has
 // set none: about 10,000 US dollars.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"os"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -30,7 +29,7 @@ type DB struct {
 type Options struct {
 	Table    string                                    // name of the table
 	Endpoint string                                    // of a local engine; "" means the endpoint from Load
-	Load     func(context.Context) (aws.Config, error) // nil means Environment
+	Load     func(context.Context) (aws.Config, error) // nil for a local engine
 	Wire     func(http.RoundTripper) http.RoundTripper // wraps the transport; may be nil
 	AtOnce   int                                       // requests that the process serves at once; 0 means 1
 }
@@ -45,28 +44,14 @@ const retryQuota = 500
 // idleConnections is how many connections a process keeps open.
 const idleConnections = 128
 
-// Environment returns the SDK's configuration from a function's environment.
-// The SDK's own loader also supports profiles and single sign-on, which would
-// make up a sixth of a function's size.
-func Environment(context.Context) (aws.Config, error) {
-	cfg := aws.Config{Region: cmp.Or(os.Getenv("AWS_REGION"), os.Getenv("AWS_DEFAULT_REGION")),
-		Credentials: credentials.NewStaticCredentialsProvider(os.Getenv("AWS_ACCESS_KEY_ID"),
-			os.Getenv("AWS_SECRET_ACCESS_KEY"), os.Getenv("AWS_SESSION_TOKEN"))}
-	if endpoint := os.Getenv("AWS_ENDPOINT_URL"); endpoint != "" {
-		cfg.BaseEndpoint = &endpoint
-	}
-	return cfg, nil
-}
-
 // Open prepares the connection to the table. It sends no request.
 func Open(ctx context.Context, o Options) (*DB, error) {
-	load := o.Load
-	if load == nil {
-		load = Environment
-	}
-	cfg, err := load(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("configuration of the AWS SDK: %w", err)
+	var cfg aws.Config
+	if o.Load != nil {
+		var err error
+		if cfg, err = o.Load(ctx); err != nil {
+			return nil, fmt.Errorf("configuration of the AWS SDK: %w", err)
+		}
 	}
 	quota := ratelimit.NewTokenRateLimit(uint(retryQuota * max(1, o.AtOnce)))
 	cfg.Retryer = func() aws.Retryer {

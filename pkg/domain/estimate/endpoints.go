@@ -1,7 +1,6 @@
 package estimate
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"log/slog"
@@ -90,7 +89,7 @@ func (e estimator) estimate(ctx context.Context, c *api.Caller, in *Input) (*api
 	if failed != nil {
 		slog.WarnContext(ctx, "the ride is estimated by the straight line", "tenant", c.Tenant.ID(), "cause", failed)
 	}
-	largest := cmp.Or(json.Number(state.Flags.Text("maxFare")), money.DefaultMaxFare(state.Currency))
+	largest := money.MaxFare(json.Number(state.Flags.Text("maxFare")), state.Currency)
 	offers, fares := offers(priced.Services, priced.Document, route, state.Currency, largest, c.Now)
 	out := &api.Items[Offer]{Items: offers}
 	if len(offers) == 0 {

@@ -1,7 +1,6 @@
 package trip
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"time"
@@ -171,7 +170,7 @@ func (t Trip) guess(terms Terms) (*json.Number, error) {
 		return nil, err
 	}
 	fare := estimate.Straight(s.ServiceType, terms.Settings, j, t.Currency)
-	if fare != nil && money.Must(*fare).GreaterThan(money.Must(cmp.Or(terms.MaxFare, money.DefaultMaxFare(t.Currency)))) {
+	if fare != nil && money.Must(*fare).GreaterThan(money.Must(money.MaxFare(terms.MaxFare, t.Currency))) {
 		fare = nil // as POST /me/estimates leaves it out
 	}
 	return fare, nil

@@ -94,7 +94,7 @@ func (terms Terms) cancellationFee() *json.Number {
 		return nil
 	}
 	fee = decimal.Min(money.Commission(fee, decimal.NewFromInt(1), terms.Currency),
-		money.Must(cmp.Or(terms.MaxFare, money.DefaultMaxFare(terms.Currency))))
+		money.Must(money.MaxFare(terms.MaxFare, terms.Currency)))
 	if !fee.IsPositive() {
 		return nil
 	}
@@ -141,7 +141,7 @@ func AcceptFare(n json.Number, currency string, maxFare json.Number) (json.Numbe
 	if err != nil {
 		return "", err
 	}
-	if most := money.Must(cmp.Or(maxFare, money.DefaultMaxFare(currency))); fare.GreaterThan(most) {
+	if most := money.Must(money.MaxFare(maxFare, currency)); fare.GreaterThan(most) {
 		return "", fmt.Errorf("expected at most %s, the company's largest fare", most)
 	}
 	return money.Number(fare), nil
@@ -151,7 +151,7 @@ func AcceptFare(n json.Number, currency string, maxFare json.Number) (json.Numbe
 // largest fare; "" means money.DefaultMaxFare. Errors: a 400 with every fault.
 func (m Measurements) Measured(currency string, maxFare json.Number) (Measured, error) {
 	var wrong fault.Faults
-	out := Measured{Largest: cmp.Or(maxFare, money.DefaultMaxFare(currency))}
+	out := Measured{Largest: money.MaxFare(maxFare, currency)}
 	if m.FinalFare != nil {
 		if fare, err := AcceptFare(*m.FinalFare, currency, maxFare); err != nil {
 			wrong.Add("body.finalFare", err.Error())

@@ -284,8 +284,14 @@ func (s *Store) drivers(ctx context.Context, tx *table.Tx, was Trip, next *Trip)
 		}
 	}
 	keeps := was.Engaged && !moved
-	begins := s.Strict && !next.Ahead(s.Now) && moved ||
-		s.Strict && next.ScheduledFor != nil && next.Status != was.Status && next.Status != Assigned
+	begins := s.Strict && next.ScheduledFor != nil && next.Status != was.Status && next.Status != Assigned
+	if s.Strict && moved && next.DriverID != nil && !over {
+		later, err := next.Ahead(s.Now)
+		if err != nil {
+			return err
+		}
+		begins = begins || !later
+	}
 	next.Engaged = next.DriverID != nil && !over && (keeps || begins)
 	if next.Engaged && !keeps {
 		it, err := read(ctx, driver.Key(s.Tenant, *next.DriverID))

@@ -2,6 +2,7 @@ package trip
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"time"
 
@@ -115,17 +116,20 @@ const ahead = time.Hour
 
 // Ahead reports whether the trip is booked for a time so far ahead that its driver may
 // drive others until then.
-func (t Trip) Ahead(now time.Time) bool { return t.In(now) > ahead }
+func (t Trip) Ahead(now time.Time) (bool, error) {
+	in, err := t.In(now)
+	return in > ahead, err
+}
 
 // In returns the time until the one for which the trip is booked; 0 if it is not booked for
 // a later time.
-func (t Trip) In(now time.Time) time.Duration {
+func (t Trip) In(now time.Time) (time.Duration, error) {
 	if t.ScheduledFor == nil {
-		return 0
+		return 0, nil
 	}
 	at, err := timestamp.Parse(*t.ScheduledFor)
 	if err != nil {
-		return 0
+		return 0, fmt.Errorf("the trip %s is booked for: %w", t.ID, err)
 	}
-	return at.Sub(now)
+	return at.Sub(now), nil
 }

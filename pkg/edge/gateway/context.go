@@ -5,7 +5,6 @@ import "context"
 // edge is what the gateway itself reports about a request.
 type edge struct {
 	sourceIP string
-	baseURL  string
 	event    *event
 }
 
@@ -26,12 +25,6 @@ func edgeOf(ctx context.Context) edge {
 // "" if it is unknown. No header of the client changes it.
 func SourceIP(ctx context.Context) string { return edgeOf(ctx).sourceIP }
 
-// BaseURL returns the https address at which the gateway was reached, without a
-// trailing slash. It includes the stage if the stage is part of the path. It is
-// "" if the event names no domain. No client can forge it, because the gateway
-// routes by domain.
-func BaseURL(ctx context.Context) string { return edgeOf(ctx).baseURL }
-
 // Direct reports whether a caller with the right lambda:InvokeFunction sent the
 // event, not a gateway. An example is the smoke test of a deployment. No client
 // can make a gateway send an event that looks like one.
@@ -46,11 +39,12 @@ func fromGateway(ctx context.Context) bool {
 	return e != nil && e.RequestContext.APIID != ""
 }
 
-// ownURL returns the API's own address, BaseURL if that is unknown, and ""
+// ownURL returns the API's own address, the one that the request used if that is unknown,
+// and ""
 // without an event.
-func ownURL(ctx context.Context) string {
+func ownURL(ctx context.Context, region string) string {
 	if e := edgeOf(ctx).event; e != nil {
-		return e.ownURL()
+		return e.ownURL(region)
 	}
 	return ""
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/netip"
 	"net/url"
-	"os"
 	"strings"
 
 	"svc/pkg/base/codec"
@@ -185,10 +184,10 @@ func (e *event) direct() bool { return e.v2 && e.Version == "2.0" && e.RequestCo
 
 // ownURL returns the API's own address, whatever domain the request used. A
 // custom domain may belong to one tenant, but the issuer of tokens and the
-// links in mails are the same for all tenants. If the event or AWS_REGION does
+// links in mails are the same for all tenants. If the event or the region does
 // not tell the own address, ownURL returns baseURL.
-func (e *event) ownURL() string {
-	c, region := &e.RequestContext, os.Getenv("AWS_REGION")
+func (e *event) ownURL(region string) string {
+	c := &e.RequestContext
 	if region == "" || c.APIID == "" || c.DomainPrefix == "" || c.DomainPrefix == c.APIID {
 		return e.baseURL()
 	}

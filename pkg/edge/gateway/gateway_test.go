@@ -192,7 +192,7 @@ func TestLazy(t *testing.T) {
 		t.Fatal(err)
 	}
 	var bases []string
-	f := gateway.Lazy(func(_ context.Context, base string) (http.Handler, error) {
+	f := gateway.Lazy("", func(_ context.Context, base string) (http.Handler, error) {
 		bases = append(bases, base)
 		if len(bases) == 1 {
 			return nil, io.ErrUnexpectedEOF
@@ -233,7 +233,7 @@ func TestTimeOfARequest(t *testing.T) {
 		defer cancel()
 		from := func(began time.Time) time.Time { return began.Add(end.Sub(began) * 3 / 10) }
 		earliest := from(time.Now())
-		f := gateway.Lazy(func(context.Context, string) (http.Handler, error) {
+		f := gateway.Lazy("", func(context.Context, string) (http.Handler, error) {
 			return http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 				requests++
 				got, ok := r.Context().Deadline()
@@ -268,9 +268,8 @@ func TestLazyByCustomDomain(t *testing.T) {
 		{strings.Replace(custom, `"stage": "dev"`, `"stage": "$default"`, 1), "eu-central-1",
 			"https://abc123.execute-api.eu-central-1.amazonaws.com"},
 	} {
-		t.Setenv("AWS_REGION", c.region)
 		got := ""
-		f := gateway.Lazy(func(_ context.Context, base string) (http.Handler, error) {
+		f := gateway.Lazy(c.region, func(_ context.Context, base string) (http.Handler, error) {
 			got = base
 			return http.NotFoundHandler(), nil
 		})
@@ -290,7 +289,7 @@ func TestLazyWithoutGateway(t *testing.T) {
 	}
 	invoked := strings.NewReplacer(`"apiId": "abc123"`, `"apiId": ""`, "abc123.execute-api", "smoke").Replace(string(raw))
 	var bases []string
-	f := gateway.Lazy(func(_ context.Context, base string) (http.Handler, error) {
+	f := gateway.Lazy("", func(_ context.Context, base string) (http.Handler, error) {
 		bases = append(bases, base)
 		return http.NotFoundHandler(), nil
 	})

@@ -41,7 +41,7 @@ func Handler(h http.Handler) Function {
 // gateways. If build fails, the event gets a 500, and the next event calls
 // build again. Each event without apiId, which no gateway sent, gets a handler
 // of its own: the address in it must not become the issuer of tokens.
-func Lazy(build func(ctx context.Context, baseURL string) (http.Handler, error)) Function {
+func Lazy(region string, build func(ctx context.Context, baseURL string) (http.Handler, error)) Function {
 	var (
 		mu sync.Mutex
 		h  http.Handler
@@ -52,7 +52,7 @@ func Lazy(build func(ctx context.Context, baseURL string) (http.Handler, error))
 		if h != nil && fromGateway(ctx) {
 			return h, nil
 		}
-		built, err := build(ctx, ownURL(ctx))
+		built, err := build(ctx, ownURL(ctx, region))
 		if err == nil && fromGateway(ctx) {
 			h = built
 		}

@@ -56,9 +56,7 @@ func (e *event) request(ctx context.Context) (*http.Request, error) {
 	if ip != "" {
 		r.RemoteAddr = net.JoinHostPort(ip, "0")
 	}
-	return r.WithContext(withEdge(ctx, &edge{
-		sourceIP: ip, baseURL: e.baseURL(), event: e,
-	})), nil
+	return r.WithContext(withEdge(ctx, &edge{sourceIP: ip, event: e})), nil
 }
 
 // host returns the domain that the request used. It uses the Host header for

@@ -17,6 +17,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"svc/pkg/base/config"
 )
 
 // Kinds of engine.
@@ -91,10 +93,11 @@ var (
 func Start(ctx context.Context, o Options) (*Engine, error) {
 	kind := o.Kind
 	if kind == "" {
-		if url := os.Getenv("AWS_ENDPOINT_URL_DYNAMODB"); url != "" {
-			return &Engine{URL: strings.TrimRight(url, "/"), Kind: External}, nil
+		c := config.Read(os.Getenv)
+		if c.Endpoint != "" {
+			return &Engine{URL: c.Endpoint, Kind: External}, nil
 		}
-		kind = os.Getenv("SVC_ENGINE")
+		kind = c.Engine
 	}
 	prog, err := locate(kind)
 	if err != nil {

@@ -10,6 +10,8 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+
+	"svc/pkg/base/config"
 )
 
 // program is an installed engine program.
@@ -23,7 +25,7 @@ type program struct {
 
 // Installed returns an error that says what to do if no engine is installed.
 func Installed() error {
-	_, err := locate(os.Getenv("SVC_ENGINE"))
+	_, err := locate(config.Read(os.Getenv).Engine)
 	return err
 }
 
@@ -96,7 +98,7 @@ func locateDynamoDBLocal() (program, error) {
 // repository that contains the working directory.
 func find(name string, good func(os.FileInfo) bool) (string, error) {
 	var places []string
-	if path := os.Getenv("SVC_ENGINE_PATH"); path != "" {
+	if path := config.Read(os.Getenv).EnginePath; path != "" {
 		places = append(places, path)
 	}
 	if self, err := os.Executable(); err == nil {

@@ -1,0 +1,238 @@
+package config
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Variable is an environment variable.
+type Variable struct {
+	Name    string
+	Default string // what an absent or empty variable means
+	Accepts string
+	Meaning string
+	read    func(c *Config, text string) error
+}
+
+// Variables are all environment variables that the functions read.
+var Variables = slices.Concat([]Variable{
+	{"TABLE_NAME", "none", "the name of a table", "The table of the service.",
+		text(func(c *Config) *string { return &c.Table })},
+	{"AWS_ENDPOINT_URL_DYNAMODB", "the region's own", "a URL", "The address of DynamoDB.",
+		address(func(c *Config) *string { return &c.Endpoint })},
+	{"BASE_URL", "the API's own address, from the first event", "a URL",
+		"The public address of the service, which is also the issuer of tokens.",
+		address(func(c *Config) *string { return &c.BaseURL })},
+	{"KEY_ID", "none", "the ARN or id of a KMS key", "The key that seals the signing keys.",
+		text(func(c *Config) *string { return &c.KeyID })},
+	{"SEALING_KEY_FILE", "none", "a path", "Without KEY_ID: the file with the key that seals the signing keys.",
+		text(func(c *Config) *string { return &c.SealingKeyFile })},
+	{"MAIL_FROM", "no mails", "a mail address from which SES may send",
+		"The sender of links for a forgotten password or a sign-up.",
+		text(func(c *Config) *string { return &c.MailFrom })},
+	{"FILES_BUCKET", "none", "the name of an S3 bucket", "The bucket for files, such as exports.",
+		text(func(c *Config) *string { return &c.FilesBucket })},
+	{"LOG_LEVEL", "INFO; WARN for `svc dev`", "DEBUG, INFO, WARN or ERROR", "The least level of the lines in the log.",
+		level},
+	{"TENANT_RATE", "no limit", "0 (no limit) to 1000000", "Requests per second of one tenant that one process serves.",
+		rate(func(c *Config) *int { return &c.TenantRate })},
+	{"CLIENT_RATE", "no limit", "0 (no limit) to 1000000",
+		"Requests per second of one client in one tenant that one process serves.",
+		rate(func(c *Config) *int { return &c.ClientRate })},
+	{"REFRESH_GRACE", "0s", "a duration of 0s or more, such as 10s; at most 30s are used",
+		"How long the previous refresh token may be used again.", grace},
+	{"ORIGIN_SECRET_SHA256", "none: every request is served",
+		"SHA-256 hashes of 64 hex digits, separated by commas; two while one replaces the other",
+		"Only requests with an origin secret that has one of these hashes are served.", secrets},
+	{"SWITCHED_OFF", "nothing", "operation ids, registration, sign-in, agents; separated by commas or spaces",
+		"These operations get a 503. An unknown word is logged as an error.",
+		words(func(c *Config) *[]string { return &c.SwitchedOff })},
+	{"LOST_RECORDS", "none: the stream delivers such records again", "the name of a bucket in S3",
+		"Where settlement and projection put records that no retry can process.",
+		text(func(c *Config) *string { return &c.LostRecords })},
+	{"WEBHOOK_QUEUE", "none: the process sends webhooks itself", "the URL of a queue in SQS",
+		"Where projection, the sender of webhooks and its sweep put what is to be sent.",
+		address(func(c *Config) *string { return &c.WebhookQueue })},
+	{"DISPATCH_QUEUE", "none: the function makes the steps itself", "the URL of a queue in SQS",
+		"Where projection and dispatch send messages about trips that need a driver.",
+		address(func(c *Config) *string { return &c.DispatchQueue })},
+	{"AWS_LAMBDA_FUNCTION_MEMORY_SIZE", "unknown", "a number of megabytes", "Set by Lambda.", memory},
+	{"AWS_LAMBDA_RUNTIME_API", "none", "a host and port", "Set by Lambda.",
+		text(func(c *Config) *string { return &c.RuntimeAPI })},
+	{"AWS_REGION", "AWS_DEFAULT_REGION", "a region of AWS", "The region. Set by Lambda.",
+		text(func(c *Config) *string { return &c.AWS.Region })},
+	{"AWS_DEFAULT_REGION", "none", "a region of AWS", "The region without AWS_REGION.",
+		text(func(c *Config) *string { return &c.AWS.DefaultRegion })},
+	{"AWS_ACCESS_KEY_ID", "none", "the id of an access key", "The credentials. Set by Lambda.",
+		text(func(c *Config) *string { return &c.AWS.AccessKey })},
+	{"AWS_SECRET_ACCESS_KEY", "none", "the secret of the access key", "The credentials. Set by Lambda.",
+		text(func(c *Config) *string { return &c.AWS.SecretKey })},
+	{"AWS_SESSION_TOKEN", "none", "a session token", "The credentials. Set by Lambda.",
+		text(func(c *Config) *string { return &c.AWS.SessionToken })},
+	{"AWS_ENDPOINT_URL", "the region's own", "a URL", "The address of every service of AWS without a variable of its own.",
+		address(func(c *Config) *string { return &c.AWS.Endpoint })},
+	{"GOGC", "1000", "as in Go's package runtime", "When garbage is collected.",
+		text(func(c *Config) *string { return &c.Collector })},
+	{"GOMEMLIMIT", "three quarters of the function's memory", "as in Go's package runtime", "The limit of Go's memory.",
+		text(func(c *Config) *string { return &c.MemoryLimit })},
+	{"GOMAXPROCS", "1 in a function of at most 1,769 MB", "as in Go's package runtime",
+		"How many threads run Go code at a time.", text(func(c *Config) *string { return &c.ProcessLimit })},
+}, endpoints("CODEDEPLOY", "KMS", "LAMBDA", "S3", "SESV2", "SQS"), versions("OAuth", "Trips", "Fleet", "Settings",
+	"Reports", "Delivery", "Feedback", "Me", "Docs", "MCP"))
+
+// CommandVariables are the environment variables that only svc reads.
+var CommandVariables = []Variable{
+	{"PORT", "8080", "a number from 0 to 65535; 0 picks a free port", "The port of `svc dev`, unless it has `--port`.",
+		port},
+	{"LOG_GROUP", "none", "the stack's output LogGroups", "Where `svc logs` searches.",
+		words(func(c *Config) *[]string { return &c.LogGroups })},
+	{"STREAM_FUNCTIONS", "the lag is unknown", "the stack's output StreamFunctions", "Whose lag `svc status` shows.",
+		words(func(c *Config) *[]string { return &c.StreamFunctions })},
+	{"SETTLEMENT_DEAD_LETTERS", "none", "the URL of a queue in SQS", "The dead letters of settlement.",
+		deadLetters("settlement")},
+	{"PROJECTION_DEAD_LETTERS", "none", "the URL of a queue in SQS", "The dead letters of projection.",
+		deadLetters("projection")},
+	{"AWS_PROFILE", "the default one", "a profile of the AWS SDK", "Names the target of a change. The SDK reads it too.",
+		text(func(c *Config) *string { return &c.Profile })},
+	{"SVC_ENGINE", "dynoxide, else DynamoDB Local", "dynoxide or dynamodb-local", "The engine on this machine.",
+		text(func(c *Config) *string { return &c.Engine })},
+	{"SVC_ENGINE_PATH", "beside `svc`, else in `bin`", "a path", "The program of the engine.",
+		text(func(c *Config) *string { return &c.EnginePath })},
+	{"CHROME", "an installed one", "a path", "The browser of the tests.",
+		text(func(c *Config) *string { return &c.Browser })},
+	{"NO_COLOR", "colors on a terminal", "any text", "`svc dev` prints requests without colors.",
+		func(c *Config, _ string) error {
+			c.NoColor = true
+			return nil
+		}},
+}
+
+// endpoints returns the variables with the addresses of services.
+func endpoints(services ...string) (out []Variable) {
+	for _, service := range services {
+		out = append(out, Variable{"AWS_ENDPOINT_URL_" + service, "the region's own", "a URL",
+			"The address of this service of AWS.", func(c *Config, text string) error {
+				c.AWS.Endpoints[service] = text
+				return isURL(text)
+			}})
+	}
+	return out
+}
+
+// versions returns the variables with the versions that the smoke test calls.
+func versions(groups ...string) (out []Variable) {
+	for _, group := range groups {
+		name := group + "Function"
+		out = append(out, Variable{name, "none", "the ARN of a function's version",
+			"For the smoke test of a deployment: the version that it calls.", func(c *Config, text string) error {
+				c.Versions[name] = text
+				return nil
+			}})
+	}
+	return out
+}
+
+func text(of func(c *Config) *string) func(*Config, string) error {
+	return func(c *Config, text string) error {
+		*of(c) = text
+		return nil
+	}
+}
+
+// address reads a URL without the slashes at its end.
+func address(of func(c *Config) *string) func(*Config, string) error {
+	return func(c *Config, text string) error {
+		*of(c) = strings.TrimRight(text, "/")
+		return isURL(text)
+	}
+}
+
+func isURL(text string) error {
+	if u, err := url.Parse(text); err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
+		return fmt.Errorf("is %q", text)
+	}
+	return nil
+}
+
+func words(of func(c *Config) *[]string) func(*Config, string) error {
+	return func(c *Config, text string) error {
+		*of(c) = split(text)
+		return nil
+	}
+}
+
+func split(list string) []string {
+	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' })
+}
+
+func deadLetters(word string) func(*Config, string) error {
+	return func(c *Config, text string) error {
+		c.DeadLetters[word] = text
+		return isURL(text)
+	}
+}
+
+// number reads an integer of the range.
+func number(text string, least, most int) (int, error) {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < least || n > most {
+		return 0, fmt.Errorf("is %q", text)
+	}
+	return n, nil
+}
+
+func rate(of func(c *Config) *int) func(*Config, string) error {
+	return func(c *Config, text string) (err error) {
+		*of(c), err = number(text, 0, 1_000_000)
+		return err
+	}
+}
+
+func port(c *Config, text string) error {
+	n, err := number(text, 0, 65535)
+	c.Port = &n
+	return err
+}
+
+func memory(c *Config, text string) error {
+	n, err := number(text, 1, 1<<30)
+	c.Memory = int64(n)
+	return err
+}
+
+func level(c *Config, text string) error {
+	c.LogLevel = new(slog.Level)
+	if err := c.LogLevel.UnmarshalText([]byte(text)); err != nil {
+		c.LogLevel = nil
+		return fmt.Errorf("is %q", text)
+	}
+	return nil
+}
+
+func grace(c *Config, text string) (err error) {
+	if c.RefreshGrace, err = time.ParseDuration(text); err != nil || c.RefreshGrace < 0 {
+		return fmt.Errorf("is %q", text)
+	}
+	return nil
+}
+
+// secrets shows no value in an error, because somebody may have put the secret itself
+// there.
+func secrets(c *Config, text string) error {
+	for _, hash := range split(text) {
+		sum, err := hex.DecodeString(hash)
+		if err != nil || len(sum) != sha256.Size {
+			return errors.New("has a word that is no hash")
+		}
+		c.OriginSecrets = append(c.OriginSecrets, sum)
+	}
+	return nil
+}
