@@ -37,7 +37,7 @@ func startSoaked(ctx context.Context, program string) (*soaked, error) {
 	s := &soaked{program: program, dir: dir, data: filepath.Join(dir, "data"), ended: make(chan struct{})}
 	s.cmd = exec.Command(program, "dev", "--data", s.data, "--port", "0", "--quiet") //nolint:gosec // our own program
 	s.cmd.Env = append(os.Environ(), "TABLE_NAME=", "AWS_ENDPOINT_URL_DYNAMODB=")
-	output, err := os.Create(filepath.Join(dir, "output"))
+	output, err := os.Create(filepath.Join(dir, "output")) //nolint:gosec // a file made here
 	s.cmd.Stdout, s.cmd.Stderr = output, output
 	if err == nil {
 		err = s.cmd.Start()
@@ -63,7 +63,7 @@ func startSoaked(ctx context.Context, program string) (*soaked, error) {
 
 // printed returns what svc dev printed last, at most 64 KB.
 func (s *soaked) printed() string {
-	text, _ := os.ReadFile(filepath.Join(s.dir, "output")) //nolint:gosec // a file made here
+	text, _ := os.ReadFile(filepath.Join(s.dir, "output"))
 	return string(text[max(0, len(text)-1<<16):])
 }
 
@@ -120,7 +120,7 @@ func (s *soaked) page(ctx context.Context, path string, out any) error {
 
 // exchange sends the request and reads the response.
 func exchange(client *http.Client, r *http.Request) (status int, text []byte, err error) {
-	res, err := client.Do(r) //nolint:gosec // to svc dev
+	res, err := client.Do(r)
 	if err != nil {
 		return 0, nil, err
 	}

@@ -109,7 +109,7 @@ func (w *watch) engineOf() (pid int, err error) {
 	for _, file := range files {
 		program, _ := os.ReadFile(file) //nolint:gosec // of /proc; the process may have ended
 		name := engines[strings.TrimSpace(string(program))]
-		arguments, _ := os.ReadFile(filepath.Join(filepath.Dir(file), "cmdline")) //nolint:gosec // of /proc
+		arguments, _ := os.ReadFile(filepath.Join(filepath.Dir(file), "cmdline"))
 		if name != "" && strings.Contains(string(arguments), w.data) {
 			w.engine = name
 			return strconv.Atoi(filepath.Base(filepath.Dir(file)))

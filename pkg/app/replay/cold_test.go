@@ -201,7 +201,9 @@ func text(all map[string]measured) string {
 			line(name, all[name])
 		}
 	}
-	return b.String() + markdown.Table([]string{"function", "zip, MB", "asks, ms", "more than hello, ms", "answers, ms"}, rows)
+	return b.String() + markdown.Table([]string{
+		"function", "zip, MB", "asks, ms", "more than hello, ms", "answers, ms"},
+		rows)
 }
 
 func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
