@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -119,6 +120,8 @@ func TestBadDataInABucket(t *testing.T) {
 	t.Setenv("AWS_ENDPOINT_URL_S3", server.URL)
 	t.Setenv("SETTLEMENT_DEAD_LETTERS", server.URL+"/123456789012/dead")
 
+	settings := config.Read(os.Getenv)
+	settings.LostRecords = "lost"
 	all := broken(t)[1:2]
 	delete(all[0].Change.NewImage, "doc")
 	local.breakTrip(all[0])
@@ -128,7 +131,7 @@ func TestBadDataInABucket(t *testing.T) {
 	}
 	first := all[0].Change.SequenceNumber
 	for function, serve := range map[string]app.Serve{app.Settlement: app.Settling, app.Projection: app.Projecting} {
-		handler, err := serve(&app.Runtime{DB: db, Now: time.Now, Config: config.Config{LostRecords: "lost"}}, function)
+		handler, err := serve(&app.Runtime{DB: db, Now: time.Now, Config: settings}, function)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -20,6 +20,7 @@ import (
 
 	"svc/pkg/app"
 	"svc/pkg/background/jobs"
+	"svc/pkg/base/config"
 	"svc/pkg/local/testkit"
 )
 
@@ -97,10 +98,10 @@ func etag(text string) string {
 func TestBucket(t *testing.T) {
 	server := httptest.NewServer(&s3{files: map[string]string{}, parts: map[string]map[string]string{}})
 	defer server.Close()
-	t.Setenv("AWS_ENDPOINT_URL_S3", server.URL)
 	ctx := t.Context()
 	b := app.Bucket{Name: "files", Config: aws.Config{Region: "eu-central-1",
-		Credentials: credentials.NewStaticCredentialsProvider("AKID", "secret", "session")}}
+		ConfigSources: []any{config.AWS{Endpoints: map[string]string{"S3": server.URL}}},
+		Credentials:   credentials.NewStaticCredentialsProvider("AKID", "secret", "session")}}
 	const file = "exports/ten_1/exp_1.csv"
 	upload, err := b.Begin(ctx, file)
 	testkit.Must(t, err)
