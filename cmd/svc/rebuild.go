@@ -38,8 +38,9 @@ items. Read phones of riders, drivers and businesses as numbers of the tenant's 
 does itself when they change.
 The command replaces every stored value that is wrong, except a receipt of a trip that is not completed.
 
-It may run while the service runs, and may be repeated. It shows its progress, and takes some minutes
-for a million trips. Without a slug it processes all tenants and the roadmap. ` +
+It may run while the service runs, and may be repeated. If counters keep changing, it lets those of the
+tenant rest for some seconds; what happens meanwhile is counted afterwards. It shows its progress, and
+takes some minutes for a million trips. Without a slug it processes all tenants and the roadmap. ` +
 			`svc verify reports the differences and changes nothing.`,
 		Example: "  svc rebuild\n  svc rebuild metro",
 		RunE: c.on(func(ctx context.Context, p platform, args []string) error {
