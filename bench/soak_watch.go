@@ -103,19 +103,31 @@ func footprint(pid int) (resident, files float64, err error) {
 	return resident * 1024, float64(len(open)), err
 }
 
-// engineOf returns the process of the engine on the data folder, and sets its name.
+// engineOf returns the process of the engine that svc dev or a child of it started, and
+// sets its name.
 func (w *watch) engineOf() (pid int, err error) {
 	files, _ := filepath.Glob("/proc/[0-9]*/comm") // the pattern is right
 	for _, file := range files {
 		program, _ := os.ReadFile(file) //nolint:gosec // of /proc; the process may have ended
-		name := engines[strings.TrimSpace(string(program))]
-		arguments, _ := os.ReadFile(filepath.Join(filepath.Dir(file), "cmdline"))
-		if name != "" && strings.Contains(string(arguments), w.data) {
-			w.engine = name
-			return strconv.Atoi(filepath.Base(filepath.Dir(file)))
+		if name := engines[strings.TrimSpace(string(program))]; name != "" {
+			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+			for up := pid; up > 1; up = parent(up) {
+				if up == w.cmd.Process.Pid {
+					w.engine = name
+					return pid, nil
+				}
+			}
 		}
 	}
 	return 0, fmt.Errorf("no engine runs on %s", w.data)
+}
+
+// parent returns the parent of a process, 0 if the process has ended.
+func parent(pid int) (ppid int) {
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	_, rest, _ := strings.Cut(string(text), "PPid:")
+	_, _ = fmt.Sscan(rest, &ppid)
+	return ppid
 }
 
 // engines are the names of the engines by those of their programs.
