@@ -22,7 +22,7 @@ type load struct{ reads, writes float64 }
 // of both are added.
 func (l load) share() float64 { return l.reads/3000 + l.writes/1000 }
 
-// plus adds a part of the other load: what is left after a division by n.
+// plus returns the sum of the load and an n-th of the other one.
 func (l load) plus(other load, n float64) load {
 	return load{l.reads + other.reads/n, l.writes + other.writes/n}
 }

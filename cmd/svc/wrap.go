@@ -4,9 +4,10 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
+
+	"svc/pkg/local/markdown"
 )
 
 // helpWidth is the width of help texts, in columns.
@@ -34,23 +35,7 @@ func filled(text string) string {
 		if indented.MatchString(p) {
 			continue
 		}
-		var b strings.Builder
-		column := 0
-		for _, word := range strings.Fields(p) {
-			width := utf8.RuneCountInString(word)
-			switch {
-			case column == 0:
-			case column+1+width > helpWidth:
-				b.WriteByte('\n')
-				column = 0
-			default:
-				b.WriteByte(' ')
-				column++
-			}
-			b.WriteString(word)
-			column += width
-		}
-		paragraphs[i] = b.String()
+		paragraphs[i] = markdown.Wrap(p, helpWidth)
 	}
 	return strings.Join(paragraphs, "\n\n")
 }

@@ -30,8 +30,8 @@ const (
 	mailTime = 3 * time.Second
 )
 
-// forgotPage mails one-time links to set a password. As the sign-up page, it mails
-// them to riders who want an account.
+// forgotPage mails one-time links to set a password. It serves two paths: one for
+// people who forgot theirs, and one for riders who want an account.
 type forgotPage struct {
 	name string // forgotForm or signUpForm: of the path and of the form
 	*pages

@@ -87,7 +87,8 @@ func (w *enabling) newest() int64 {
 	return last[0]
 }
 
-// each runs the test with a new and an old endpoint, alone and beside another.
+// each runs the test four times: with a new endpoint and with one that is enabled again,
+// each as the only endpoint and beside another one.
 func each(t *testing.T, do func(t *testing.T, prepare func() *enabling)) {
 	for others := range 2 {
 		for _, again := range []bool{false, true} {

@@ -99,8 +99,9 @@ func TestRetention(t *testing.T) {
 	verify(t, s)
 }
 
-// TestRetentionOfAudit: entries of the audit log end with their day. The days may be
-// changed, and trips that were imported meanwhile are found too.
+// TestRetentionOfAudit: an entry of the audit log is deleted when its days are over. A
+// change of the days applies to stored entries too. A tenant that keeps everything again
+// loses nothing more.
 func TestRetentionOfAudit(t *testing.T) {
 	t.Parallel()
 	s := apptest.New(t)

@@ -17,7 +17,7 @@ var (
 	Unseen   = unseen
 )
 
-// Handle processes a batch as ProjectionFunction does, but alone.
+// Handle processes a batch as ProjectionFunction does, without its other steps.
 func (f Function) Handle(ctx context.Context, batch events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
 	return stream.Answer(ctx, batch, f.Process(ctx, batch), nil), nil
 }

@@ -8,7 +8,7 @@ import (
 	"svc/pkg/data/stream"
 )
 
-// Handle processes a batch as ProjectionFunction does, but alone.
+// Handle processes a batch as ProjectionFunction does, without its other steps.
 func (f Function) Handle(ctx context.Context, batch events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
 	return f.With(nil)(ctx, batch)
 }

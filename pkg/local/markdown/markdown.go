@@ -29,13 +29,19 @@ func Table(titles []string, rows [][]string) string {
 
 // Paragraph returns the formatted text in lines of at most 99 columns, and an empty line.
 func Paragraph(format string, args ...any) string {
+	return Wrap(fmt.Sprintf(format, args...), 99) + "\n\n"
+}
+
+// Wrap returns the words of a text in lines of at most so many columns. A longer word
+// has a line of its own.
+func Wrap(text string, columns int) string {
 	var b strings.Builder
 	column := 0
-	for _, word := range strings.Fields(fmt.Sprintf(format, args...)) {
+	for _, word := range strings.Fields(text) {
 		width := utf8.RuneCountInString(word)
 		switch {
 		case column == 0:
-		case column+1+width > 99:
+		case column+1+width > columns:
 			b.WriteByte('\n')
 			column = 0
 		default:
@@ -45,7 +51,7 @@ func Paragraph(format string, args ...any) string {
 		b.WriteString(word)
 		column += width
 	}
-	return b.String() + "\n\n"
+	return b.String()
 }
 
 // WriteSection replaces the text between the section's markers in the file, or appends
