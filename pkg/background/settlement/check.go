@@ -10,13 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/shopspring/decimal"
-
 	"svc/pkg/access/authz"
 	"svc/pkg/background/reconcile"
-	"svc/pkg/base/fault"
 	"svc/pkg/base/ids"
-	"svc/pkg/base/money"
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/receipt"
@@ -126,104 +122,6 @@ func (c *Check) wallets(ctx context.Context, t table.Tenant, side wallet.Side, l
 		}
 	}
 	return nil
-}
-
-// wallet checks one wallet, which was read before. One transaction writes the
-// balance and the posting, so both agree if the wallet did not change during the
-// reads.
-func (c *Check) wallet(ctx context.Context, t table.Tenant, side wallet.Side, actor string, it table.Item) error {
-	key, said := wallet.Key(t, side, actor), false
-	return c.Until(ctx, "the wallet "+key.PK, func(look int) (done bool, err error) {
-		if look > 0 {
-			if it, err = t.Get(ctx, key); err != nil {
-				return false, err
-			}
-		}
-		sum, last, err := total(ctx, t, key)
-		if err != nil {
-			return false, err
-		}
-		have, err := wallet.FromItem(it)
-		if err != nil && !errors.Is(err, fault.NotFound()) {
-			return false, err
-		}
-		rank := wallet.Rank(have.Balance) + "#" + actor
-		balanced, ranked := have.Balance.Equal(sum) && (it.Found() || last == ""), !it.Found() || it.R == rank
-		if balanced && ranked {
-			return true, nil
-		}
-		if balanced && look < reconcile.Patience {
-			return false, nil // the projection may still have to rank the wallet
-		}
-		again, err := t.Get(ctx, key)
-		if err != nil || again.Version != it.Version || again.Found() != it.Found() {
-			return false, err
-		}
-		if !said {
-			said = true
-			if !balanced {
-				c.Report("balance", key.PK, string(money.Number(sum)), string(money.Number(have.Balance)))
-			}
-			if !ranked {
-				c.Report("rank", key.PK, rank, it.R)
-			}
-		}
-		if !c.Correct {
-			return true, nil
-		}
-		err = c.rebalance(ctx, t, it, side, actor, sum, last)
-		if errors.Is(err, table.ErrCondition) || errors.Is(err, table.ErrConflict) {
-			return false, nil
-		}
-		return true, err
-	})
-}
-
-// total sums up a wallet's postings; last is the time of the newest posting.
-func total(ctx context.Context, t table.Tenant, key table.Key) (sum decimal.Decimal, last string, err error) {
-	q := table.Query{Prefix: "POSTING#", Limit: table.Examined, Consistent: true}
-	for items, err := range t.Pages(ctx, key.PK, q) {
-		if err != nil {
-			return sum, "", err
-		}
-		for _, it := range items {
-			var p wallet.Posting
-			if err := it.Decode(&p); err != nil {
-				return sum, "", err
-			}
-			amount, err := money.Parse(p.Amount)
-			if err != nil {
-				return sum, "", err
-			}
-			sum, last = sum.Add(amount), max(last, p.CreatedAt)
-		}
-	}
-	return sum, last, nil
-}
-
-// rebalance writes the sum of the wallet's postings as its balance. It creates
-// the wallet if there is none.
-func (c *Check) rebalance(ctx context.Context, t table.Tenant, it table.Item, side wallet.Side, actor string,
-	sum decimal.Decimal, last string) error {
-	flags, holder, err := holderOf(ctx, t, side, actor)
-	if err != nil {
-		return err
-	}
-	tx, shards := t.Write(), max(1, int(flags.Int("writeShards")))
-	w := wallet.Wallet{Side: side, Actor: actor, Balance: sum, UpdatedAt: last, Version: 1}
-	if it.Found() {
-		if w, err = wallet.FromItem(it); err != nil {
-			return err
-		}
-		w.Balance = sum
-		next := w.Item(t, shards)
-		next.Preserve = it.Unknown()
-		tx.Replace(next)
-		return tx.Commit(ctx)
-	}
-	w.Name, w.Currency = receipt.NameOf(holder), flags.Text("currency")
-	tx.Create(w.Item(t, shards))
-	return tx.Commit(ctx)
 }
 
 // holderOf reads the tenant's flags, and the driver or customer of a wallet.

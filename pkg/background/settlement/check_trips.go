@@ -8,6 +8,7 @@ import (
 
 	"svc/pkg/access/authz"
 	"svc/pkg/background/reconcile"
+	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/receipt"
 	"svc/pkg/domain/trip"
@@ -37,72 +38,106 @@ func (c *Check) tripCounts(ctx context.Context, t table.Tenant, side wallet.Side
 	return nil
 }
 
-// totalTrips checks one driver or customer, as an index shows it. One
-// transaction writes totalTrips and the receipt of a trip, so both agree if the
-// item did not change during the reads.
+// totalTrips checks one driver or customer, as an index shows it. One transaction
+// writes totalTrips and the receipt of a trip, so both agree if totalTrips did not
+// change during the reads. The receipts are read only if the trips alone disagree.
 func (c *Check) totalTrips(ctx context.Context, t table.Tenant, side wallet.Side, it table.Item) error {
-	key, said, same := it.Key, false, reconcile.Stable{}
-	return c.Until(ctx, "the trips of "+key.PK, func(look int) (done bool, err error) {
-		if look > 0 {
-			if it, err = t.Get(ctx, key); err != nil || !it.Found() {
-				return true, err
-			}
-		}
-		have := it.Int("totalTrips")
-		want, err := settledTrips(ctx, t, side, key.PK[strings.LastIndexByte(key.PK, '#')+1:], look > 0)
-		if err != nil || have == want || look == 0 {
-			return have == want, err
-		}
+	key, same := it.Key, reconcile.Stable{}
+	var off *int64 // by how much totalTrips is off for certain
+	own := trips{t: t, side: side, actor: key.PK[strings.LastIndexByte(key.PK, '#')+1:]}
+	b := books{read: own.settled, bound: timestamp.Format(c.Now().Add(-recent))}
+	certain := func(look int, have, want int64) (bool, error) {
 		again, err := t.Get(ctx, key)
-		if err != nil || again.Version != it.Version || same.Again(fmt.Sprint(have-want)) < confirmations {
+		if err != nil || again.Int("totalTrips") != have || same.Again(fmt.Sprint(have-want)) < confirmations {
 			return false, err
 		}
-		if !said {
-			said = true
-			c.Report("totalTrips", key.PK, fmt.Sprint(want), fmt.Sprint(have))
+		if whole(look) {
+			return true, nil
+		}
+		return b.settled(ctx)
+	}
+	return c.Until(ctx, "the trips of "+key.PK, func(look int) (done bool, err error) {
+		if look == 0 {
+			all, err := own.count(ctx, "", "", table.Examined, nil)
+			return all.n == it.Int("totalTrips"), err
+		}
+		if it, err = t.Get(ctx, key); err != nil || !it.Found() {
+			return true, err
+		}
+		all, err := b.look(ctx, look)
+		have := it.Int("totalTrips")
+		if err != nil || have == all.n {
+			return have == all.n, err
+		}
+		if now := have - all.n; off == nil || *off != now {
+			if sure, err := certain(look, have, all.n); !sure {
+				return false, err
+			}
+			if off == nil {
+				c.Report("totalTrips", key.PK, fmt.Sprint(all.n), fmt.Sprint(have))
+			}
+			off = &now
 		}
 		if !c.Correct {
 			return true, nil
 		}
-		tx := t.Write()
-		tx.Update(key, table.Change{Set: map[string]any{"totalTrips": want}, Add: map[string]any{"version": 1}}).
-			If("'version' = ?", it.Version)
-		err = tx.Commit(ctx)
-		if errors.Is(err, table.ErrCondition) || errors.Is(err, table.ErrConflict) {
-			return false, nil
-		}
-		return true, err
+		return recount(ctx, t, key, have, all.n)
 	})
 }
 
-// settledTrips counts the completed trips of a driver or customer, and, if
-// receipts is set, only those with a receipt.
-func settledTrips(ctx context.Context, t table.Tenant, side wallet.Side, actor string, receipts bool) (n int64,
-	err error) {
-	partition, index := trip.Own(t, audienceOf(side), actor)
-	q := table.Query{Index: index, Limit: table.Examined,
-		Where: []table.Condition{{Name: "status", Value: string(trip.Completed)}, {Name: "imported", Absent: true}}}
-	if receipts {
-		q.Limit = 100 // keys of a batch get
+// recount corrects totalTrips unless it has changed. done is false if it has.
+func recount(ctx context.Context, t table.Tenant, key table.Key, have, want int64) (done bool, err error) {
+	as := "'totalTrips' = ?"
+	if have == 0 {
+		as += " OR attribute_not_exists('totalTrips')"
 	}
-	for found, err := range t.Pages(ctx, partition, q) {
-		if err != nil {
-			return 0, err
+	tx := t.Write()
+	tx.Update(key, table.Change{Set: map[string]any{"totalTrips": want}, Add: map[string]any{"version": 1}}).If(as, have)
+	err = tx.Commit(ctx)
+	if errors.Is(err, table.ErrCondition) || errors.Is(err, table.ErrConflict) {
+		return false, nil
+	}
+	return true, err
+}
+
+// trips counts the completed trips of a driver or customer.
+type trips struct {
+	t     table.Tenant
+	side  wallet.Side
+	actor string
+}
+
+// settled counts those with a receipt that were requested from one time until another.
+func (o trips) settled(ctx context.Context, from, to string) (tally, error) {
+	const keysOfBatchGet = 100
+	return o.count(ctx, from, to, keysOfBatchGet, func(found []table.Item) ([]table.Item, error) {
+		keys := make([]table.Key, len(found))
+		for i, it := range found {
+			keys[i] = receipt.Key(o.t, it.PK[strings.LastIndexByte(it.PK, '#')+1:])
 		}
-		if receipts {
-			keys := make([]table.Key, len(found))
-			for i, it := range found {
-				keys[i] = receipt.Key(t, it.PK[strings.LastIndexByte(it.PK, '#')+1:])
-			}
-			if found, err = t.Batch(ctx, keys...); err != nil {
-				return 0, err
-			}
+		return o.t.Batch(ctx, keys...)
+	})
+}
+
+// count counts those that were requested from one time until another. It passes each
+// page to only, unless nil, and counts what that finds.
+func (o trips) count(ctx context.Context, from, to string, page int,
+	only func([]table.Item) ([]table.Item, error)) (all tally, err error) {
+	partition, index := trip.Own(o.t, audienceOf(o.side), o.actor)
+	q := table.Query{Index: index, From: from, To: to, Limit: page,
+		Where: []table.Condition{{Name: "status", Value: string(trip.Completed)}, {Name: "imported", Absent: true}}}
+	for found, err := range o.t.Pages(ctx, partition, q) {
+		if err == nil && only != nil {
+			found, err = only(found)
+		}
+		if err != nil {
+			return tally{}, err
 		}
 		for _, it := range found {
 			if it.Found() {
-				n++
+				all.n++
 			}
 		}
 	}
-	return n, nil
+	return all, nil
 }
