@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"svc/pkg/local/demo"
 	"svc/pkg/local/testkit"
@@ -124,17 +125,24 @@ func (p page) listsTools(cmd *exec.Cmd) {
 	out := p.lines(cmd, func(line string) bool {
 		if address := signInAt.FindString(line); address != "" && !opened {
 			opened = true
-			go func() {
-				res, err := http.Get(visit(p.T, rider, address))
-				if err == nil {
-					_ = res.Body.Close()
-				}
-			}()
+			go p.callback(visit(p.T, rider, address))
 		}
 		return !strings.Contains(line, "svc_request_ride")
 	})
 	if !opened || !strings.Contains(out, "svc_request_ride") {
 		p.Errorf("no tools: %s", out)
+	}
+}
+
+// callback follows the redirect to the program. Some programs print the address before they listen, so it tries again
+// until somebody does.
+func (p page) callback(address string) {
+	for p.Context().Err() == nil {
+		if res, err := http.Get(address); err == nil {
+			_ = res.Body.Close()
+			return
+		}
+		testkit.Sleep(p.Context(), 50*time.Millisecond)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
@@ -32,10 +33,19 @@ func fits(t *testing.T, ctx context.Context, what string) {
 	}
 }
 
+// conditions are the parameters of Network.emulateNetworkConditionsByRule in the protocols of Chromium up to 147, which
+// has offline at the top, and of later ones, which have it in each rule. Neither minds the member of the other.
+type conditions struct {
+	network.EmulateNetworkConditionsByRuleParams
+	Offline bool `json:"offline"`
+}
+
 // offline cuts the network of the page, or connects it again.
 func offline(is bool) step {
-	return command(network.EmulateNetworkConditionsByRule, network.EmulateNetworkConditionsByRuleParams{
-		MatchedNetworkConditions: []*network.Conditions{{Offline: is, DownloadThroughput: -1, UploadThroughput: -1}}})
+	return command(cdp.Command[conditions, network.EmulateNetworkConditionsByRuleResult]{
+		Method: network.CommandEmulateNetworkConditionsByRule}, conditions{Offline: is,
+		EmulateNetworkConditionsByRuleParams: network.EmulateNetworkConditionsByRuleParams{
+			MatchedNetworkConditions: []*network.Conditions{{Offline: is, DownloadThroughput: -1, UploadThroughput: -1}}}})
 }
 
 // comeOnline makes the driver go online at a place, measured so long ago.
