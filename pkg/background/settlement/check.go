@@ -132,50 +132,31 @@ func (c *Check) wallets(ctx context.Context, t table.Tenant, side wallet.Side, l
 // balance and the posting, so both agree if the wallet did not change during the
 // reads.
 func (c *Check) wallet(ctx context.Context, t table.Tenant, side wallet.Side, actor string, it table.Item) error {
-	key, said := wallet.Key(t, side, actor), false
-	return c.Until(ctx, "the wallet "+key.PK, func(look int) (done bool, err error) {
-		if look > 0 {
-			if it, err = t.Get(ctx, key); err != nil {
-				return false, err
-			}
-		}
+	key := wallet.Key(t, side, actor)
+	item := reconcile.Item{Name: "the wallet " + key.PK, Handle: t.Handle, Key: key, Read: &it, Absent: true}
+	return item.Check(ctx, c.Run, func(look int, it table.Item) (*reconcile.Finding, error) {
 		sum, last, err := total(ctx, t, key)
 		if err != nil {
-			return false, err
+			return nil, err
 		}
 		have, err := wallet.FromItem(it)
 		if err != nil && !errors.Is(err, fault.NotFound()) {
-			return false, err
+			return nil, err
 		}
 		rank := wallet.Rank(have.Balance) + "#" + actor
 		balanced, ranked := have.Balance.Equal(sum) && (it.Found() || last == ""), !it.Found() || it.R == rank
 		if balanced && ranked {
-			return true, nil
+			return nil, nil
 		}
-		if balanced && look < reconcile.Patience {
-			return false, nil // the projection may still have to rank the wallet
+		f := &reconcile.Finding{Early: balanced && look < reconcile.Patience} // the projection may still have to rank it
+		if !balanced {
+			f.Add("balance", key.PK, string(money.Number(sum)), string(money.Number(have.Balance)))
 		}
-		again, err := t.Get(ctx, key)
-		if err != nil || again.Version != it.Version || again.Found() != it.Found() {
-			return false, err
+		if !ranked {
+			f.Add("rank", key.PK, rank, it.R)
 		}
-		if !said {
-			said = true
-			if !balanced {
-				c.Report("balance", key.PK, string(money.Number(sum)), string(money.Number(have.Balance)))
-			}
-			if !ranked {
-				c.Report("rank", key.PK, rank, it.R)
-			}
-		}
-		if !c.Correct {
-			return true, nil
-		}
-		err = c.rebalance(ctx, t, it, side, actor, sum, last)
-		if errors.Is(err, table.ErrCondition) || errors.Is(err, table.ErrConflict) {
-			return false, nil
-		}
-		return true, err
+		f.Correct = func() error { return c.rebalance(ctx, t, it, side, actor, sum, last) }
+		return f, nil
 	})
 }
 
@@ -209,20 +190,27 @@ func (c *Check) rebalance(ctx context.Context, t table.Tenant, it table.Item, si
 	if err != nil {
 		return err
 	}
-	tx, shards := t.Write(), max(1, int(flags.Int("writeShards")))
-	w := wallet.Wallet{Side: side, Actor: actor, Balance: sum, UpdatedAt: last, Version: 1}
-	if it.Found() {
-		if w, err = wallet.FromItem(it); err != nil {
-			return err
-		}
-		w.Balance = sum
-		next := w.Item(t, shards)
-		next.Preserve = it.Unknown()
-		tx.Replace(next)
+	if !it.Found() {
+		w := wallet.Wallet{Side: side, Actor: actor, Balance: sum, UpdatedAt: last, Version: 1,
+			Name: receipt.NameOf(holder), Currency: flags.Text("currency")}
+		tx := t.Write()
+		tx.Create(w.Item(t, max(1, int(flags.Int("writeShards")))))
 		return tx.Commit(ctx)
 	}
-	w.Name, w.Currency = receipt.NameOf(holder), flags.Text("currency")
-	tx.Create(w.Item(t, shards))
+	w, err := wallet.FromItem(it)
+	if err != nil {
+		return err
+	}
+	w.Balance = sum
+	return rewrite(ctx, t, it, w, flags)
+}
+
+// rewrite replaces the item of a wallet, on the condition that it has not changed.
+func rewrite(ctx context.Context, t table.Tenant, was table.Item, w wallet.Wallet, flags table.Item) error {
+	next := w.Item(t, max(1, int(flags.Int("writeShards"))))
+	next.Preserve = was.Unknown()
+	tx := t.Write()
+	tx.Replace(next)
 	return tx.Commit(ctx)
 }
 
@@ -252,43 +240,21 @@ func (c *Check) receipts(ctx context.Context, t table.Tenant, items []table.Item
 	for _, it := range items {
 		keys = append(keys, it.Key)
 	}
-	return c.Until(ctx, "receipts", func(look int) (done bool, err error) {
-		var left []table.Key
+	return reconcile.Each(ctx, c.Run, "receipts", reconcile.Patience, keys, func(_ int, keys []table.Key) (
+		out []*reconcile.Finding, err error) {
 		for some := range slices.Chunk(keys, 50) {
-			faults, err := c.compare(ctx, t, some)
+			found, err := c.compare(ctx, t, some)
 			if err != nil {
-				return false, err
+				return nil, err
 			}
-			for i, w := range faults {
-				switch {
-				case w == nil:
-				case look < reconcile.Patience:
-					left = append(left, some[i])
-				default:
-					c.Report(w.what, w.key, w.want, w.have)
-					if c.Correct && w.correct != nil {
-						if err := w.correct(ctx); err != nil {
-							return false, err
-						}
-					}
-				}
-			}
+			out = append(out, found...)
 		}
-		keys = left
-		return len(keys) == 0, nil
+		return out, nil
 	})
 }
 
-// wrong describes an error in what the settlement of a trip wrote. correct is
-// nil if a person must decide.
-type wrong struct {
-	what, key, want, have string
-
-	correct func(context.Context) error
-}
-
 // compare returns the errors in the receipts and postings of at most 50 trips.
-func (c *Check) compare(ctx context.Context, t table.Tenant, keys []table.Key) ([]*wrong, error) {
+func (c *Check) compare(ctx context.Context, t table.Tenant, keys []table.Key) ([]*reconcile.Finding, error) {
 	both := append([]table.Key{}, keys...)
 	for _, key := range keys {
 		both = append(both, receipt.Key(t, key.PK[strings.LastIndexByte(key.PK, '#')+1:]))
@@ -297,7 +263,7 @@ func (c *Check) compare(ctx context.Context, t table.Tenant, keys []table.Key) (
 	if err != nil {
 		return nil, err
 	}
-	out, trips := make([]*wrong, len(keys)), make([]trip.Trip, len(keys))
+	out, trips := make([]*reconcile.Finding, len(keys)), make([]trip.Trip, len(keys))
 	for i := range keys {
 		if !items[i].Found() {
 			continue
@@ -306,25 +272,27 @@ func (c *Check) compare(ctx context.Context, t table.Tenant, keys []table.Key) (
 			return nil, err
 		}
 		trips[i] = trips[i].Charged()
-		if out[i], err = c.receipt(t, trips[i], items[len(keys)+i]); err != nil {
+		if out[i], err = c.receipt(ctx, t, trips[i], items[len(keys)+i]); err != nil {
 			return nil, err
 		}
 	}
 	return out, c.postings(ctx, t, trips, items[len(keys):], out)
 }
 
-func (c *Check) receipt(t table.Tenant, tr trip.Trip, it table.Item) (*wrong, error) {
+func (c *Check) receipt(ctx context.Context, t table.Tenant, tr trip.Trip, it table.Item) (*reconcile.Finding, error) {
 	if !tr.Settles() {
 		if it.Found() { // a person must decide, because it is unknown whether the trip was paid
-			return &wrong{"receipt", it.PK, "none: the trip is " + string(tr.Status), "there", nil}, nil
+			return reconcile.Wrong("receipt", it.PK, "none: the trip is "+string(tr.Status), "there"), nil
 		}
 		return nil, nil
 	}
 	if !it.Found() {
-		return &wrong{"receipt", receipt.Key(t, tr.ID).PK, "there", "none", func(ctx context.Context) error {
+		f := reconcile.Wrong("receipt", receipt.Key(t, tr.ID).PK, "there", "none")
+		f.Correct = func() error {
 			_, err := receipt.Resettle(ctx, t, tr, c.Now())
 			return err
-		}}, nil
+		}
+		return f, nil
 	}
 	entries, err := receipt.EntriesOf(tr)
 	if err != nil {
@@ -341,9 +309,11 @@ func (c *Check) receipt(t table.Tenant, tr trip.Trip, it table.Item) (*wrong, er
 	if err != nil || (decoded && text == old) {
 		return nil, err
 	}
-	return &wrong{"receipt", it.PK, text, old, func(ctx context.Context) error {
+	f := reconcile.Wrong("receipt", it.PK, text, old)
+	f.Correct = func() error {
 		tx := t.Write()
 		receipt.Replace(tx, it, right)
 		return table.Retry(ctx, tx.Commit)
-	}}, nil
+	}
+	return f, nil
 }

@@ -2,7 +2,6 @@ package settlement
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -41,37 +40,23 @@ func (c *Check) tripCounts(ctx context.Context, t table.Tenant, side wallet.Side
 // transaction writes totalTrips and the receipt of a trip, so both agree if the
 // item did not change during the reads.
 func (c *Check) totalTrips(ctx context.Context, t table.Tenant, side wallet.Side, it table.Item) error {
-	key, said, same := it.Key, false, reconcile.Stable{}
-	return c.Until(ctx, "the trips of "+key.PK, func(look int) (done bool, err error) {
-		if look > 0 {
-			if it, err = t.Get(ctx, key); err != nil || !it.Found() {
-				return true, err
-			}
-		}
+	item := reconcile.Item{Name: "the trips of " + it.PK, Handle: t.Handle, Key: it.Key, Read: &it,
+		Looks: confirmations}
+	return item.Check(ctx, c.Run, func(look int, it table.Item) (*reconcile.Finding, error) {
 		have := it.Int("totalTrips")
-		want, err := settledTrips(ctx, t, side, key.PK[strings.LastIndexByte(key.PK, '#')+1:], look > 0)
-		if err != nil || have == want || look == 0 {
-			return have == want, err
+		want, err := settledTrips(ctx, t, side, it.PK[strings.LastIndexByte(it.PK, '#')+1:], look > 0)
+		if err != nil || have == want {
+			return nil, err
 		}
-		again, err := t.Get(ctx, key)
-		if err != nil || again.Version != it.Version || same.Again(fmt.Sprint(have-want)) < confirmations {
-			return false, err
+		f := reconcile.Wrong("totalTrips", it.PK, fmt.Sprint(want), fmt.Sprint(have))
+		f.Early, f.Off = look == 0, fmt.Sprint(have-want)
+		f.Correct = func() error {
+			tx := t.Write()
+			tx.Update(it.Key, table.Change{Set: map[string]any{"totalTrips": want}, Add: map[string]any{"version": 1}}).
+				If("'version' = ?", it.Version)
+			return tx.Commit(ctx)
 		}
-		if !said {
-			said = true
-			c.Report("totalTrips", key.PK, fmt.Sprint(want), fmt.Sprint(have))
-		}
-		if !c.Correct {
-			return true, nil
-		}
-		tx := t.Write()
-		tx.Update(key, table.Change{Set: map[string]any{"totalTrips": want}, Add: map[string]any{"version": 1}}).
-			If("'version' = ?", it.Version)
-		err = tx.Commit(ctx)
-		if errors.Is(err, table.ErrCondition) || errors.Is(err, table.ErrConflict) {
-			return false, nil
-		}
-		return true, err
+		return f, nil
 	})
 }
 
