@@ -201,15 +201,15 @@ func documents(t *testing.T, baseURL string) map[string][]byte {
 	t.Helper()
 	doc, err := reference.Document(baseURL, page.ScopePhrase, app.Rows(nil)...)
 	testkit.Must(t, err)
-	answers, examples := recordedAnswers(t), map[string]reference.Example{}
+	answers, examples := recordedAnswers(t), map[string]example{}
 	for _, row := range app.Rows(nil) {
 		response := answers[row.ID].Body
-		examples[row.ID] = reference.Example{Request: recordedRequest(t, row.ID), Response: response}
+		examples[row.ID] = example{Request: recordedRequest(t, row.ID), Response: response}
 		if answers[row.ID].Status >= 300 || len(response) == 0 || strings.Contains(string(response), `"items": []`) {
 			t.Errorf("%s has no example, or a failure or one without items: events/api/golden/%[1]s.json (make golden)", row.ID)
 		}
 	}
-	text, err := reference.JSON(doc, examples)
+	text, err := openAPI(doc, examples)
 	testkit.Must(t, err)
 	return map[string][]byte{documentFile: append(text, '\n'), readmeFile: withEndpoints(t),
 		offeredFile: offeredScopes(), idsFile: operationIDs(), configurationFile: configurationPage()}

@@ -132,23 +132,9 @@ func (p *Process) Invoke(ctx context.Context, event json.RawMessage) (json.RawMe
 	}
 }
 
-// First is Invoke for the first event. First also returns the time from the
-// start of the process to the response.
-func (p *Process) First(ctx context.Context, event json.RawMessage) (json.RawMessage, time.Duration, error) {
-	answer, err := p.Invoke(ctx, event)
-	return answer, time.Since(p.began), err
-}
-
-// Pid returns the id of the process.
-func (p *Process) Pid() int { return p.cmd.Process.Pid }
-
 // Ask sends the process SIGUSR1. A function with the probe then reports its
 // processor time, allocations and memory.
 func (p *Process) Ask() error { return p.cmd.Process.Signal(syscall.SIGUSR1) }
-
-// Hold sends the process SIGUSR2. A function with the probe then reports its live
-// heap and goroutines.
-func (p *Process) Hold() error { return p.cmd.Process.Signal(syscall.SIGUSR2) }
 
 // Stop ends the process.
 func (p *Process) Stop() {

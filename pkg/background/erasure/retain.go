@@ -264,7 +264,7 @@ func forgetPlace(ctx context.Context, t table.Tenant, it table.Item, before stri
 		tx.Delete(it.Key).If("recordedAt = ?", it.Text("recordedAt"))
 	}
 	err := tx.Commit(ctx)
-	if errors.Is(err, table.ErrConflict) || errors.Is(err, table.ErrCondition) {
+	if table.Overtaken(err) {
 		return nil // it has changed, so it is not old, or the next day finds it
 	}
 	return err

@@ -48,49 +48,45 @@ const (
 // several looks of a check that corrects, it holds them while it looks.
 func (c *Check) agree(ctx context.Context, t table.Tenant, name string,
 	prepare func(context.Context) ([]counter.Ref, func(context.Context) (counter.Changes, error), error)) error {
-	said, same, moved := map[string]bool{}, reconcile.Stable{}, 0
-	look := func(n int) (done bool, err error) {
+	moved := 0
+	look := c.Confirm(confirmations, func(n int) (*reconcile.Finding, error) {
 		refs, sum, err := prepare(ctx)
 		if err != nil {
-			return false, err
+			return nil, err
 		}
 		now, err := readCounters(ctx, t, refs)
 		if err != nil {
-			return false, err
+			return nil, err
 		}
 		if n == 0 {
 			c.Count("counter", len(now))
 		}
 		want, err := sum(ctx)
 		if err != nil {
-			return false, err
+			return nil, err
 		}
 		wrong := now.against(want)
 		if len(wrong) == 0 {
-			return true, nil
+			return nil, nil
 		}
-		refs = slices.AppendSeq(slices.Collect(maps.Keys(now)), maps.Keys(wrong))
-		again, err := readCounters(ctx, t, refs)
-		if err == nil && !again.same(now) {
+		again, f := counters{}, &reconcile.Finding{Off: fmt.Sprint(wrong), Recheck: true}
+		f.Steady = func() (_ bool, err error) {
+			again, err = readCounters(ctx, t, slices.AppendSeq(slices.Collect(maps.Keys(now)), maps.Keys(wrong)))
+			if err != nil || again.same(now) {
+				return true, err
+			}
 			moved++
 			return false, nil
 		}
-		if err != nil || same.Again(fmt.Sprint(wrong)) < confirmations {
-			return false, err
-		}
 		for ref, by := range wrong {
 			for sum, off := range by {
-				if key, have := ref.Partition+" "+ref.SK+" "+sum, again[ref].sums[sum]; !said[key] {
-					said[key] = true
-					c.Report("counter", key, have.Sub(off).String(), have.String())
-				}
+				have := now[ref].sums[sum]
+				f.Add("counter", ref.Partition+" "+ref.SK+" "+sum, have.Sub(off).String(), have.String())
 			}
 		}
-		if !c.Correct {
-			return true, nil
-		}
-		return false, c.correct(ctx, t, again, wrong)
-	}
+		f.Correct = func() error { return c.correct(ctx, t, again, wrong) }
+		return f, nil
+	})
 	return c.Until(ctx, name, func(n int) (done bool, err error) {
 		if !c.Correct || moved < movedLooks {
 			return look(n)
@@ -117,7 +113,7 @@ func (c *Check) correct(ctx context.Context, t table.Tenant, now counters, off c
 		} else {
 			op.If("attribute_not_exists('version')")
 		}
-		if err := tx.Commit(ctx); err != nil && !errors.Is(err, table.ErrCondition) && !errors.Is(err, table.ErrConflict) {
+		if err := tx.Commit(ctx); err != nil && !table.Overtaken(err) {
 			return err
 		}
 	}
@@ -154,11 +150,7 @@ func (c *Check) sum(ctx context.Context, t table.Tenant, keys []table.Key, only 
 
 // countedOfAll reads what was counted of at most 100 items.
 func countedOfAll(ctx context.Context, h table.Handle, keys []table.Key) ([]Counted, error) {
-	beside := make([]table.Key, len(keys))
-	for i, key := range keys {
-		beside[i] = CountedKey(key)
-	}
-	items, err := h.Batch(ctx, beside...)
+	items, err := countedItems(ctx, h, keys)
 	out := make([]Counted, len(items))
 	for i, it := range items {
 		if out[i], err = countedOf(it); err != nil {
@@ -166,6 +158,15 @@ func countedOfAll(ctx context.Context, h table.Handle, keys []table.Key) ([]Coun
 		}
 	}
 	return out, err
+}
+
+// countedItems reads the COUNTED items of at most 100 items.
+func countedItems(ctx context.Context, h table.Handle, keys []table.Key) ([]table.Item, error) {
+	counted := make([]table.Key, len(keys))
+	for i, key := range keys {
+		counted[i] = CountedKey(key)
+	}
+	return h.Batch(ctx, counted...)
 }
 
 // counters are stored counters.
@@ -312,11 +313,7 @@ func (c *Check) catchUp(ctx context.Context, t table.Tenant, keys []table.Key, h
 
 // pieces reads what was counted of the items, and then the items.
 func (c *Check) pieces(ctx context.Context, h table.Handle, keys []table.Key) ([]piece, error) {
-	beside := make([]table.Key, len(keys))
-	for i, key := range keys {
-		beside[i] = CountedKey(key)
-	}
-	counted, err := h.Batch(ctx, beside...)
+	counted, err := countedItems(ctx, h, keys)
 	if err != nil {
 		return nil, err
 	}

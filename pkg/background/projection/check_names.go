@@ -2,7 +2,6 @@ package projection
 
 import (
 	"context"
-	"errors"
 
 	"svc/pkg/background/reconcile"
 	"svc/pkg/data/table"
@@ -16,10 +15,15 @@ func (c *Check) walletNames(ctx context.Context, t table.Tenant, keys []table.Ke
 	if c.Correct {
 		wait = 1
 	}
-	return c.Until(ctx, "names", func(look int) (done bool, err error) {
+	return reconcile.Each(ctx, c.Run, "names", wait, keys, func(look int, keys []table.Key) ([]*reconcile.Finding, error) {
+		if c.Correct && look > 0 {
+			if _, err := c.Step.Tenant(ctx, t, keys); err != nil {
+				return nil, err
+			}
+		}
 		pieces, err := c.pieces(ctx, t.Handle, keys)
 		if err != nil {
-			return false, err
+			return nil, err
 		}
 		wallets := make([]table.Key, len(keys))
 		for i, p := range pieces {
@@ -27,30 +31,20 @@ func (c *Check) walletNames(ctx context.Context, t table.Tenant, keys []table.Ke
 		}
 		found, err := t.Batch(ctx, wallets...)
 		if err != nil {
-			return false, err
+			return nil, err
 		}
-		keys = nil
+		out := make([]*reconcile.Finding, len(keys))
 		for i, it := range found {
+			p := pieces[i]
 			if look == 0 && it.Found() {
 				c.Count("wallet name", 1)
 			}
-			p := pieces[i]
-			if !it.Found() || p.next.Name == "" || p.next.Name == it.Text("name") {
-				continue
-			}
-			if look < wait {
-				keys = append(keys, p.key)
-				continue
-			}
-			c.Report("name", it.PK, p.next.Name, it.Text("name"))
-			if err := c.correctName(ctx, t, p, it); err != nil {
-				return false, err
+			if it.Found() && p.next.Name != "" && p.next.Name != it.Text("name") {
+				out[i] = reconcile.Wrong("name", it.PK, p.next.Name, it.Text("name"))
+				out[i].Correct = func() error { return c.correctName(ctx, t, p, it) }
 			}
 		}
-		if c.Correct && len(keys) > 0 {
-			_, err = c.Step.Tenant(ctx, t, keys)
-		}
-		return len(keys) == 0, err
+		return out, nil
 	})
 }
 
@@ -59,15 +53,11 @@ func (c *Check) walletNames(ctx context.Context, t table.Tenant, keys []table.Ke
 // changed, correctName writes nothing, because a settlement or a step may have
 // written the name.
 func (c *Check) correctName(ctx context.Context, t table.Tenant, p piece, was table.Item) error {
-	if !c.Correct || !p.stored.Found() {
+	if !p.stored.Found() {
 		return nil
 	}
 	tx := t.Write()
 	tx.Check(p.stored.Key).If("'version' = ?", p.stored.Version)
 	setName(tx, was.Key, p.next.Name).If("'version' = ?", was.Version)
-	err := tx.Commit(ctx)
-	if errors.Is(err, table.ErrCondition) || errors.Is(err, table.ErrConflict) {
-		return nil
-	}
-	return err
+	return tx.Commit(ctx)
 }

@@ -2,7 +2,6 @@ package projection
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -43,61 +42,45 @@ func (c *Check) Posts(ctx context.Context, p table.Platform, partition string) e
 // comment and the counter, so both agree if the post does not change during the
 // reads.
 func (c *Check) counts(ctx context.Context, p table.Platform, key table.Key) error {
-	said, same := false, reconcile.Stable{}
-	return c.Until(ctx, "the counters of "+key.PK, func(int) (done bool, err error) {
-		post, wrong, err := c.miscounted(ctx, p, key)
+	item := reconcile.Item{Name: "the counters of " + key.PK, Handle: p.Handle, Key: key, Looks: confirmations}
+	return item.Check(ctx, c.Run, func(_ int, post table.Item) (*reconcile.Finding, error) {
+		wrong, err := c.miscounted(ctx, p, post)
 		if err != nil {
-			return false, err
+			return nil, err
 		}
 		if len(wrong) == 0 {
 			c.Count("post", 1)
-			return true, nil
+			return nil, nil
 		}
-		again, err := p.Get(ctx, key)
-		if err != nil || again.Version != post.Version {
-			return false, err
-		}
-		set, off := map[string]any{}, map[string]int64{}
+		f, set, off := &reconcile.Finding{}, map[string]any{}, map[string]int64{}
 		for name, n := range wrong {
 			set[name], off[name] = n, post.Int(name)-n
+			f.Add("counter", key.PK+" "+name, fmt.Sprint(n), string(post.Number(name)))
 		}
-		if same.Again(fmt.Sprint(off)) < confirmations {
-			return false, nil
-		}
-		for name, n := range wrong {
-			if !said {
-				c.Report("counter", key.PK+" "+name, fmt.Sprint(n), string(post.Number(name)))
+		f.Off = fmt.Sprint(off)
+		f.Correct = func() error {
+			tx := p.Write()
+			tx.Update(key, table.Change{Set: set, Add: map[string]any{"version": 1}}).If("'version' = ?", post.Version)
+			if err := tx.Commit(ctx); err != nil {
+				return err
 			}
+			_, err := c.Step.Platform(ctx, p, []table.Key{key})
+			return err
 		}
-		if said = true; !c.Correct {
-			return true, nil
-		}
-		tx := p.Write()
-		tx.Update(key, table.Change{Set: set, Add: map[string]any{"version": 1}}).If("'version' = ?", post.Version)
-		if err = tx.Commit(ctx); err == nil {
-			_, err = c.Step.Platform(ctx, p, []table.Key{key})
-		}
-		if errors.Is(err, table.ErrCondition) || errors.Is(err, table.ErrConflict) {
-			return false, nil
-		}
-		return true, err
+		return f, nil
 	})
 }
 
-// miscounted reads a post and counts its votes and comments (PostCounts). It
-// returns the right values of the wrong counters.
-func (c *Check) miscounted(ctx context.Context, p table.Platform, key table.Key) (post table.Item,
-	wrong map[string]int64, err error) {
-	if post, err = p.Get(ctx, key); err != nil || !post.Found() {
-		return post, nil, err
-	}
-	wrong = map[string]int64{}
+// miscounted counts the votes and comments of a post (PostCounts). It returns the
+// right values of the wrong counters.
+func (c *Check) miscounted(ctx context.Context, p table.Platform, post table.Item) (map[string]int64, error) {
+	wrong := map[string]int64{}
 	for name, prefix := range c.PostCounts {
 		n := int64(0)
 		q := table.Query{Prefix: prefix, Limit: rebuildPage, Consistent: true}
-		for items, err := range p.Pages(ctx, key.PK, q) {
+		for items, err := range p.Pages(ctx, post.PK, q) {
 			if err != nil {
-				return post, nil, err
+				return nil, err
 			}
 			n += int64(len(items))
 		}
@@ -105,7 +88,7 @@ func (c *Check) miscounted(ctx context.Context, p table.Platform, key table.Key)
 			wrong[name] = n
 		}
 	}
-	return post, wrong, nil
+	return wrong, nil
 }
 
 // strays checks that each row of a partition belongs to its post. It ignores
@@ -127,37 +110,32 @@ func (c *Check) strays(ctx context.Context, p table.Platform, partition string) 
 
 func (c *Check) stray(ctx context.Context, p table.Platform, rows []table.Item) error {
 	c.Count("rank row", len(rows))
-	return c.Until(ctx, "rank rows", func(look int) (done bool, err error) {
+	return reconcile.Each(ctx, c.Run, "rank rows", reconcile.Patience, rows, func(look int, rows []table.Item) (
+		[]*reconcile.Finding, error) {
 		if look > 0 {
+			var err error
 			if rows, err = p.Batch(ctx, keysOf(rows)...); err != nil {
-				return false, err
+				return nil, err
 			}
 		}
-		rows = slices.DeleteFunc(rows, func(row table.Item) bool { return !row.Found() || !row.Expires.IsZero() })
 		posts := make([]table.Key, len(rows))
 		for i, row := range rows {
 			posts[i] = p.Key("POST", "POST", row.Text("post"))
 		}
 		pieces, err := c.pieces(ctx, p.Handle, posts)
 		if err != nil {
-			return false, err
+			return nil, err
 		}
-		var left []table.Item
+		out := make([]*reconcile.Finding, len(rows))
 		for i, of := range pieces {
-			if c.belongs(rows[i], of) {
+			row := rows[i]
+			if !row.Found() || !row.Expires.IsZero() || c.belongs(row, of) {
 				continue
 			}
-			if look < reconcile.Patience {
-				left = append(left, rows[i])
-				continue
-			}
-			c.Report("row", rows[i].PK+" "+rows[i].SK, "not there", "there, of "+of.key.PK)
-			if err := c.removeStray(ctx, p, rows[i], of); err != nil {
-				return false, err
-			}
+			out[i] = reconcile.Wrong("row", row.PK+" "+row.SK, "not there", "there, of "+of.key.PK)
+			out[i].Correct = func() error { return c.removeStray(ctx, p, row, of) }
 		}
-		rows = left
-		return len(rows) == 0, nil
+		return out, nil
 	})
 }
 
@@ -173,9 +151,6 @@ func (c *Check) belongs(row table.Item, of piece) bool {
 // removeStray deletes a row of a post, on the condition that neither the post
 // nor what was counted of it has changed.
 func (c *Check) removeStray(ctx context.Context, p table.Platform, row table.Item, of piece) error {
-	if !c.Correct {
-		return nil
-	}
 	tx := p.Write()
 	for key, was := range map[table.Key]table.Item{of.key: of.item, CountedKey(of.key): of.stored} {
 		if was.Found() {
@@ -185,9 +160,5 @@ func (c *Check) removeStray(ctx context.Context, p table.Platform, row table.Ite
 		}
 	}
 	tx.Delete(row.Key).If("'post' = ?", row.Text("post"))
-	err := tx.Commit(ctx)
-	if errors.Is(err, table.ErrCondition) || errors.Is(err, table.ErrConflict) {
-		return nil
-	}
-	return err
+	return tx.Commit(ctx)
 }

@@ -2,7 +2,6 @@ package projection
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 
@@ -49,40 +48,23 @@ func starsOf(it table.Item) struct{ sum, count int } {
 // what was counted of the trip, so both agree if the record did not change during
 // the reads. But the trips come from an index, which may lag behind.
 func (c *Check) rating(ctx context.Context, t table.Tenant, key table.Key, side authz.Audience) error {
-	said, same := false, reconcile.Stable{}
-	return c.Until(ctx, "the ratings of "+key.PK, func(int) (done bool, err error) {
-		it, err := t.Get(ctx, key)
-		if err != nil || !it.Found() {
-			return true, err
-		}
+	item := reconcile.Item{Name: "the ratings of " + key.PK, Handle: t.Handle, Key: key, Looks: confirmations}
+	return item.Check(ctx, c.Run, func(_ int, it table.Item) (*reconcile.Finding, error) {
 		all, err := c.counted(ctx, t, side, idOf(key))
-		if err != nil {
-			return false, err
-		}
 		have, want := starsOf(it), all[key]
-		if have == want {
-			return true, nil
+		if err != nil || have == want {
+			return nil, err
 		}
-		again, err := t.Get(ctx, key)
-		if err != nil || again.Version != it.Version || same.Again(fmt.Sprint(have, want)) < confirmations {
-			return false, err
+		f := reconcile.Wrong("rating", key.PK, fmt.Sprintf("%d in %d", want.sum, want.count),
+			fmt.Sprintf("%d in %d", have.sum, have.count))
+		f.Off = fmt.Sprint(have, want)
+		f.Correct = func() error {
+			tx := t.Write()
+			tx.Update(key, table.Change{Set: map[string]any{"ratingSum": want.sum, "ratingCount": want.count},
+				Add: map[string]any{"version": 1}}).If("'version' = ?", it.Version)
+			return tx.Commit(ctx)
 		}
-		if !said {
-			said = true
-			c.Report("rating", key.PK, fmt.Sprintf("%d in %d", want.sum, want.count),
-				fmt.Sprintf("%d in %d", have.sum, have.count))
-		}
-		if !c.Correct {
-			return true, nil
-		}
-		tx := t.Write()
-		tx.Update(key, table.Change{Set: map[string]any{"ratingSum": want.sum, "ratingCount": want.count},
-			Add: map[string]any{"version": 1}}).If("'version' = ?", it.Version)
-		err = tx.Commit(ctx)
-		if errors.Is(err, table.ErrCondition) || errors.Is(err, table.ErrConflict) {
-			return false, nil
-		}
-		return true, err
+		return f, nil
 	})
 }
 

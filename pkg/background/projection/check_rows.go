@@ -2,7 +2,6 @@ package projection
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strconv"
 
@@ -43,47 +42,35 @@ func (c *Check) suffixes(ctx context.Context, t table.Tenant, keys []table.Key) 
 // rows checks the rows of some items: each expected row exists, and no other row
 // that COUNTED lists exists.
 func (c *Check) rows(ctx context.Context, h table.Handle, keys []table.Key, want func(piece) []table.Item) error {
-	return c.Until(ctx, "rows", func(look int) (done bool, err error) {
+	patience := reconcile.Patience // the item may have changed since the first read
+	if c.Correct {
+		patience = 0
+	}
+	return reconcile.Each(ctx, c.Run, "rows", patience, keys, func(look int, keys []table.Key) (
+		out []*reconcile.Finding, err error) {
 		pieces, err := c.pieces(ctx, h, keys)
 		if err != nil {
-			return false, err
+			return nil, err
 		}
-		keys = nil
 		for _, p := range pieces {
 			rows := want(p)
 			if look == 0 && p.item.Type == "customer" {
 				c.Count("search row", len(rows))
 			}
-			lost, stray, err := c.wrongRows(ctx, h, p, rows)
+			f, err := c.wrongRows(ctx, h, p, rows)
 			if err != nil {
-				return false, err
+				return nil, err
 			}
-			if len(lost)+len(stray) == 0 {
-				continue
-			}
-			if look < reconcile.Patience && !c.Correct { // the item may have changed since the first read
-				keys = append(keys, p.key)
-				continue
-			}
-			for _, row := range lost {
-				c.Report("row", row.PK+" "+row.SK, "there, of "+p.key.PK, "missing or of another")
-			}
-			for _, row := range stray {
-				c.Report("row", row.PK+" "+row.SK, "not there", "there, of "+p.key.PK)
-			}
-			if err := c.correctRows(ctx, h, p, lost, stray); err != nil {
-				return false, err
-			}
+			out = append(out, f)
 		}
-		return len(keys) == 0, nil
+		return out, nil
 	})
 }
 
-// wrongRows returns the rows that an item lacks and the rows it should not
-// have.
-func (c *Check) wrongRows(ctx context.Context, h table.Handle, p piece, want []table.Item) (lost []table.Item,
-	stray []table.Key, err error) {
-	var keys []table.Key
+// wrongRows compares the rows of an item with those it should have.
+func (c *Check) wrongRows(ctx context.Context, h table.Handle, p piece, want []table.Item) (*reconcile.Finding, error) {
+	var keys, stray []table.Key
+	var lost []table.Item
 	for _, row := range want {
 		keys = append(keys, row.Key)
 	}
@@ -92,22 +79,29 @@ func (c *Check) wrongRows(ctx context.Context, h table.Handle, p piece, want []t
 			keys = append(keys, key)
 		}
 	}
+	f := &reconcile.Finding{Correct: func() error { return c.correctRows(ctx, h, p, lost, stray) }}
 	for chunk := range slices.Chunk(keys, 100) {
 		found, err := h.Batch(ctx, chunk...)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		for i, it := range found {
 			at := slices.IndexFunc(want, func(row table.Item) bool { return row.Key == chunk[i] })
+			name := chunk[i].PK + " " + chunk[i].SK
 			switch {
 			case at < 0 && it.Found():
 				stray = append(stray, chunk[i])
+				f.Add("row", name, "not there", "there, of "+p.key.PK)
 			case at >= 0 && !alike(want[at], it):
 				lost = append(lost, want[at])
+				f.Add("row", name, "there, of "+p.key.PK, "missing or of another")
 			}
 		}
 	}
-	return lost, stray, nil
+	if len(lost)+len(stray) == 0 {
+		return nil, nil
+	}
+	return f, nil
 }
 
 // alike reports whether a stored row exists and has the expected expiry, and
@@ -128,7 +122,7 @@ func alike(want, have table.Item) bool {
 // the condition that its COUNTED item has not changed. If COUNTED has changed, a
 // step may have written the rows meanwhile.
 func (c *Check) correctRows(ctx context.Context, h table.Handle, p piece, lost []table.Item, stray []table.Key) error {
-	if !c.Correct || !p.stored.Found() {
+	if !p.stored.Found() {
 		return nil
 	}
 	for len(lost)+len(stray) > 0 {
@@ -140,11 +134,7 @@ func (c *Check) correctRows(ctx context.Context, h table.Handle, p piece, lost [
 		for ; len(stray) > 0 && tx.Len() < maxTxOps; stray = stray[1:] {
 			tx.Delete(stray[0])
 		}
-		err := tx.Commit(ctx)
-		if errors.Is(err, table.ErrCondition) || errors.Is(err, table.ErrConflict) {
-			return nil
-		}
-		if err != nil {
+		if err := tx.Commit(ctx); err != nil {
 			return err
 		}
 	}

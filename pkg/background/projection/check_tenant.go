@@ -100,11 +100,7 @@ func (c *Check) note(ctx context.Context, t table.Tenant, items []table.Item, la
 // items as an index shows them.
 func (c *Check) read(ctx context.Context, t table.Tenant, items []table.Item) ([]piece, error) {
 	keys := keysOf(items)
-	beside := make([]table.Key, len(keys))
-	for i, key := range keys {
-		beside[i] = CountedKey(key)
-	}
-	counted, err := t.Batch(ctx, beside...)
+	counted, err := countedItems(ctx, t.Handle, keys)
 	if err != nil {
 		return nil, err
 	}

@@ -74,7 +74,7 @@ func (c *Check) hold(ctx context.Context, t table.Tenant, until any) error {
 		}
 		return tx.Commit(ctx)
 	})
-	if errors.Is(err, table.ErrConflict) || errors.Is(err, table.ErrCondition) {
+	if table.Overtaken(err) {
 		return nil
 	}
 	return err

@@ -1,6 +1,6 @@
 // Package reconcile owns what the checks of stored data share: the difference
 // that they report, and the loop that looks at changing data until it is stable.
-// The package knows no item and no table.
+// The package knows no kind of item.
 package reconcile
 
 import (
@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"svc/pkg/data/table"
 )
 
 // Difference is a stored value that does not match the items from which it is
@@ -109,18 +111,150 @@ func (r *Run) Pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Stable counts how often in a row looks found the same.
-type Stable struct {
-	last  string
-	times int
+// Finding is what a look found wrong with one thing. A look returns nil if the
+// thing is right.
+type Finding struct {
+	wrong []Difference
+	// Early makes Confirm look again, because the stream functions may still have
+	// to process a change.
+	Early bool
+	// Off says by how much the thing is wrong. Looks with the same text confirm
+	// each other.
+	Off string
+	// Steady, if not nil, reports whether the thing is as it was when the look
+	// began. Confirm ignores what it found of one that changed.
+	Steady func() (bool, error)
+	// Certain, if not nil, is asked after enough looks confirmed each other. If it
+	// returns false, Confirm looks again.
+	Certain func() (bool, error)
+	// Correct corrects the thing, on the condition that it is still as it was. It
+	// is nil if a person must decide.
+	Correct func() error
+	// Recheck makes Confirm look again after the correction.
+	Recheck bool
 }
 
-// Again returns how many looks in a row have found this, the present one
-// included.
-func (s *Stable) Again(found string) int {
-	if found != s.last {
-		s.last, s.times = found, 0
+// Wrong returns a finding of one difference.
+func Wrong(what, key, want, have string) *Finding { return new(Finding).Add(what, key, want, have) }
+
+// Add adds a difference.
+func (f *Finding) Add(what, key, want, have string) *Finding {
+	f.wrong = append(f.wrong, Difference{What: what, Key: key, Want: want, Have: have})
+	return f
+}
+
+// Confirm returns a function for Until. It calls look until the thing is right, or
+// until some looks in a row found the same. Then it reports each difference, once.
+// With Correct, it also corrects them. If another write overtakes the correction, it
+// looks again, and the next look that finds the same Off needs no confirmation.
+func (r *Run) Confirm(looks int, look func(n int) (*Finding, error)) func(n int) (done bool, err error) {
+	said, last, sure, times := map[[2]string]bool{}, "", "", 0
+	return func(n int) (done bool, err error) {
+		f, err := look(n)
+		if err != nil || f == nil || f.Early {
+			return err == nil && f == nil, err
+		}
+		if f.Off == "" || f.Off != sure {
+			if steady, err := asked(f.Steady); !steady {
+				return false, err
+			}
+			if f.Off != last {
+				last, times = f.Off, 0
+			}
+			if times++; times < looks {
+				return false, nil
+			}
+			if certain, err := asked(f.Certain); !certain {
+				return false, err
+			}
+			sure = f.Off
+		}
+		return r.settle(f, said)
 	}
-	s.times++
-	return s.times
+}
+
+// asked returns what a question answers, and true if there is none.
+func asked(question func() (bool, error)) (bool, error) {
+	if question == nil {
+		return true, nil
+	}
+	yes, err := question()
+	return yes && err == nil, err
+}
+
+// settle reports the differences that were not said before and, with Correct, corrects
+// them. It returns false if the caller must look again.
+func (r *Run) settle(f *Finding, said map[[2]string]bool) (done bool, err error) {
+	for _, d := range f.wrong {
+		if key := [2]string{d.What, d.Key}; !said[key] {
+			said[key] = true
+			r.Report(d.What, d.Key, d.Want, d.Have)
+		}
+	}
+	if !r.Correct || f.Correct == nil {
+		return true, nil
+	}
+	err = f.Correct()
+	if table.Overtaken(err) {
+		return false, nil
+	}
+	return !f.Recheck, err
+}
+
+// Item looks with Confirm at what depends on one item. It begins with the item as it
+// was read before, unless that is nil. An item that does not exist is right, unless
+// absent is set.
+type Item struct {
+	Name   string // of the data, in errors
+	Handle table.Handle
+	Key    table.Key
+	Read   *table.Item
+	Absent bool
+	Looks  int // that must find the same
+}
+
+// Check calls look, which need not set Steady.
+func (i Item) Check(ctx context.Context, r *Run, look func(n int, it table.Item) (*Finding, error)) error {
+	return r.Until(ctx, i.Name, r.Confirm(i.Looks, func(n int) (f *Finding, err error) {
+		var it table.Item
+		if n == 0 && i.Read != nil {
+			it = *i.Read
+		} else if it, err = i.Handle.Get(ctx, i.Key); err != nil || !it.Found() && !i.Absent {
+			return nil, err
+		}
+		if f, err = look(n, it); f != nil {
+			f.Steady = func() (bool, error) {
+				again, err := i.Handle.Get(ctx, i.Key)
+				return again.Version == it.Version && again.Found() == it.Found(), err
+			}
+		}
+		return f, err
+	}))
+}
+
+// Each calls look until all things are right. What is still wrong after patience looks
+// is reported and, with Correct, corrected.
+func Each[T any](ctx context.Context, r *Run, name string, patience int, things []T,
+	look func(n int, things []T) ([]*Finding, error)) error {
+	said := map[[2]string]bool{}
+	return r.Until(ctx, name, func(n int) (done bool, err error) {
+		found, err := look(n, things)
+		if err != nil {
+			return false, err
+		}
+		var left []T
+		for i, f := range found {
+			done := f == nil
+			if !done && n >= patience {
+				if done, err = r.settle(f, said); err != nil {
+					return false, err
+				}
+			}
+			if !done {
+				left = append(left, things[i])
+			}
+		}
+		things = left
+		return len(things) == 0, nil
+	})
 }

@@ -150,43 +150,21 @@ func (c *Check) receipts(ctx context.Context, t table.Tenant, items []table.Item
 	for _, it := range items {
 		keys = append(keys, it.Key)
 	}
-	return c.Until(ctx, "receipts", func(look int) (done bool, err error) {
-		var left []table.Key
+	return reconcile.Each(ctx, c.Run, "receipts", reconcile.Patience, keys, func(_ int, keys []table.Key) (
+		out []*reconcile.Finding, err error) {
 		for some := range slices.Chunk(keys, 50) {
-			faults, err := c.compare(ctx, t, some)
+			found, err := c.compare(ctx, t, some)
 			if err != nil {
-				return false, err
+				return nil, err
 			}
-			for i, w := range faults {
-				switch {
-				case w == nil:
-				case look < reconcile.Patience:
-					left = append(left, some[i])
-				default:
-					c.Report(w.what, w.key, w.want, w.have)
-					if c.Correct && w.correct != nil {
-						if err := w.correct(ctx); err != nil {
-							return false, err
-						}
-					}
-				}
-			}
+			out = append(out, found...)
 		}
-		keys = left
-		return len(keys) == 0, nil
+		return out, nil
 	})
 }
 
-// wrong describes an error in what the settlement of a trip wrote. correct is
-// nil if a person must decide.
-type wrong struct {
-	what, key, want, have string
-
-	correct func(context.Context) error
-}
-
 // compare returns the errors in the receipts and postings of at most 50 trips.
-func (c *Check) compare(ctx context.Context, t table.Tenant, keys []table.Key) ([]*wrong, error) {
+func (c *Check) compare(ctx context.Context, t table.Tenant, keys []table.Key) ([]*reconcile.Finding, error) {
 	both := append([]table.Key{}, keys...)
 	for _, key := range keys {
 		both = append(both, receipt.Key(t, key.PK[strings.LastIndexByte(key.PK, '#')+1:]))
@@ -195,7 +173,7 @@ func (c *Check) compare(ctx context.Context, t table.Tenant, keys []table.Key) (
 	if err != nil {
 		return nil, err
 	}
-	out, trips := make([]*wrong, len(keys)), make([]trip.Trip, len(keys))
+	out, trips := make([]*reconcile.Finding, len(keys)), make([]trip.Trip, len(keys))
 	for i := range keys {
 		if !items[i].Found() {
 			continue
@@ -204,25 +182,27 @@ func (c *Check) compare(ctx context.Context, t table.Tenant, keys []table.Key) (
 			return nil, err
 		}
 		trips[i] = trips[i].Charged()
-		if out[i], err = c.receipt(t, trips[i], items[len(keys)+i]); err != nil {
+		if out[i], err = c.receipt(ctx, t, trips[i], items[len(keys)+i]); err != nil {
 			return nil, err
 		}
 	}
 	return out, c.postings(ctx, t, trips, items[len(keys):], out)
 }
 
-func (c *Check) receipt(t table.Tenant, tr trip.Trip, it table.Item) (*wrong, error) {
+func (c *Check) receipt(ctx context.Context, t table.Tenant, tr trip.Trip, it table.Item) (*reconcile.Finding, error) {
 	if !tr.Settles() {
 		if it.Found() { // a person must decide, because it is unknown whether the trip was paid
-			return &wrong{"receipt", it.PK, "none: the trip is " + string(tr.Status), "there", nil}, nil
+			return reconcile.Wrong("receipt", it.PK, "none: the trip is "+string(tr.Status), "there"), nil
 		}
 		return nil, nil
 	}
 	if !it.Found() {
-		return &wrong{"receipt", receipt.Key(t, tr.ID).PK, "there", "none", func(ctx context.Context) error {
+		f := reconcile.Wrong("receipt", receipt.Key(t, tr.ID).PK, "there", "none")
+		f.Correct = func() error {
 			_, err := receipt.Resettle(ctx, t, tr, c.Now())
 			return err
-		}}, nil
+		}
+		return f, nil
 	}
 	entries, err := receipt.EntriesOf(tr)
 	if err != nil {
@@ -239,9 +219,11 @@ func (c *Check) receipt(t table.Tenant, tr trip.Trip, it table.Item) (*wrong, er
 	if err != nil || (decoded && text == old) {
 		return nil, err
 	}
-	return &wrong{"receipt", it.PK, text, old, func(ctx context.Context) error {
+	f := reconcile.Wrong("receipt", it.PK, text, old)
+	f.Correct = func() error {
 		tx := t.Write()
 		receipt.Replace(tx, it, right)
 		return table.Retry(ctx, tx.Commit)
-	}}, nil
+	}
+	return f, nil
 }

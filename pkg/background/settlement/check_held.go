@@ -2,7 +2,6 @@ package settlement
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/shopspring/decimal"
@@ -17,46 +16,28 @@ import (
 // asked for. One transaction writes both, but the withdrawals come from an index,
 // which may lag behind.
 func (c *Check) held(ctx context.Context, t table.Tenant, driver string, it table.Item) error {
-	key, said, same := it.Key, false, reconcile.Stable{}
-	return c.Until(ctx, "what "+key.PK+" holds", func(look int) (done bool, err error) {
-		if look > 0 {
-			if it, err = t.Get(ctx, key); err != nil || !it.Found() {
-				return true, err
-			}
-		}
+	item := reconcile.Item{Name: "what " + it.PK + " holds", Handle: t.Handle, Key: it.Key, Read: &it,
+		Looks: confirmations}
+	return item.Check(ctx, c.Run, func(_ int, it table.Item) (*reconcile.Finding, error) {
 		have, err := wallet.FromItem(it)
 		if err != nil {
-			return false, err
+			return nil, err
 		}
 		want, err := asked(ctx, t, driver)
 		if err != nil || have.Held.Equal(want) {
-			return err == nil, err
+			return nil, err
 		}
-		again, err := t.Get(ctx, key)
-		if err != nil || again.Version != it.Version || same.Again(have.Held.Sub(want).String()) < confirmations {
-			return false, err
+		f := reconcile.Wrong("held", it.PK, string(money.Number(want)), string(money.Number(have.Held)))
+		f.Off = have.Held.Sub(want).String()
+		f.Correct = func() error {
+			flags, _, err := holderOf(ctx, t, wallet.Driver, driver)
+			if err != nil {
+				return err
+			}
+			have.Held = want
+			return rewrite(ctx, t, it, have, flags)
 		}
-		if !said {
-			said = true
-			c.Report("held", key.PK, string(money.Number(want)), string(money.Number(have.Held)))
-		}
-		if !c.Correct {
-			return true, nil
-		}
-		flags, _, err := holderOf(ctx, t, wallet.Driver, driver)
-		if err != nil {
-			return false, err
-		}
-		have.Held = want
-		next := have.Item(t, max(1, int(flags.Int("writeShards"))))
-		next.Preserve = it.Unknown()
-		tx := t.Write()
-		tx.Replace(next)
-		err = tx.Commit(ctx)
-		if errors.Is(err, table.ErrCondition) || errors.Is(err, table.ErrConflict) {
-			return false, nil
-		}
-		return true, err
+		return f, nil
 	})
 }
 

@@ -2,7 +2,6 @@ package settlement
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -42,62 +41,49 @@ func (c *Check) tripCounts(ctx context.Context, t table.Tenant, side wallet.Side
 // writes totalTrips and the receipt of a trip, so both agree if totalTrips did not
 // change during the reads. The receipts are read only if the trips alone disagree.
 func (c *Check) totalTrips(ctx context.Context, t table.Tenant, side wallet.Side, it table.Item) error {
-	key, same := it.Key, reconcile.Stable{}
-	var off *int64 // by how much totalTrips is off for certain
+	key := it.Key
 	own := trips{t: t, side: side, actor: key.PK[strings.LastIndexByte(key.PK, '#')+1:]}
 	b := books{read: own.settled, bound: timestamp.Format(c.Now().Add(-recent))}
-	certain := func(look int, have, want int64) (bool, error) {
-		again, err := t.Get(ctx, key)
-		if err != nil || again.Int("totalTrips") != have || same.Again(fmt.Sprint(have-want)) < confirmations {
-			return false, err
-		}
-		if whole(look) {
-			return true, nil
-		}
-		return b.settled(ctx)
-	}
-	return c.Until(ctx, "the trips of "+key.PK, func(look int) (done bool, err error) {
+	return c.Until(ctx, "the trips of "+key.PK, c.Confirm(confirmations, func(look int) (*reconcile.Finding, error) {
 		if look == 0 {
 			all, err := own.count(ctx, "", "", table.Examined, nil)
-			return all.n == it.Int("totalTrips"), err
+			if err != nil || all.n == it.Int("totalTrips") {
+				return nil, err
+			}
+			return &reconcile.Finding{Early: true}, nil
 		}
-		if it, err = t.Get(ctx, key); err != nil || !it.Found() {
-			return true, err
+		it, err := t.Get(ctx, key)
+		if err != nil || !it.Found() {
+			return nil, err
 		}
 		all, err := b.look(ctx, look)
 		have := it.Int("totalTrips")
 		if err != nil || have == all.n {
-			return have == all.n, err
+			return nil, err
 		}
-		if now := have - all.n; off == nil || *off != now {
-			if sure, err := certain(look, have, all.n); !sure {
-				return false, err
-			}
-			if off == nil {
-				c.Report("totalTrips", key.PK, fmt.Sprint(all.n), fmt.Sprint(have))
-			}
-			off = &now
+		f := reconcile.Wrong("totalTrips", key.PK, fmt.Sprint(all.n), fmt.Sprint(have))
+		f.Off = fmt.Sprint(have - all.n)
+		f.Steady = func() (bool, error) {
+			again, err := t.Get(ctx, key)
+			return again.Int("totalTrips") == have, err
 		}
-		if !c.Correct {
-			return true, nil
+		if !whole(look) {
+			f.Certain = func() (bool, error) { return b.settled(ctx) }
 		}
-		return recount(ctx, t, key, have, all.n)
-	})
+		f.Correct = func() error { return recount(ctx, t, key, have, all.n) }
+		return f, nil
+	}))
 }
 
-// recount corrects totalTrips unless it has changed. done is false if it has.
-func recount(ctx context.Context, t table.Tenant, key table.Key, have, want int64) (done bool, err error) {
+// recount corrects totalTrips, on the condition that it has not changed.
+func recount(ctx context.Context, t table.Tenant, key table.Key, have, want int64) error {
 	as := "'totalTrips' = ?"
 	if have == 0 {
 		as += " OR attribute_not_exists('totalTrips')"
 	}
 	tx := t.Write()
 	tx.Update(key, table.Change{Set: map[string]any{"totalTrips": want}, Add: map[string]any{"version": 1}}).If(as, have)
-	err = tx.Commit(ctx)
-	if errors.Is(err, table.ErrCondition) || errors.Is(err, table.ErrConflict) {
-		return false, nil
-	}
-	return true, err
+	return tx.Commit(ctx)
 }
 
 // trips counts the completed trips of a driver or customer.

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/shopspring/decimal"
-
 	"svc/pkg/background/reconcile"
 	"svc/pkg/base/fault"
 	"svc/pkg/base/money"
@@ -24,27 +22,25 @@ type audit struct {
 	side  wallet.Side
 	actor string
 
-	it table.Item // the wallet as the last look found it
-
-	rank string           // of the wallet before the first look
-	same reconcile.Stable // how often in a row the balance was off by the same
-	off  *decimal.Decimal // by which the balance is off for certain; nil if that is not known
-	said map[string]bool  // which differences were reported
+	it    table.Item // the wallet as the last look found it
+	rank  string     // of the wallet before the first look
+	off   string     // by which the last look found the balance to be off
+	times int        // looks in a row that found the same
 }
 
 // wallet checks one wallet, which was read before. One transaction writes the balance and
 // the posting. So the balance is off by the same at each look, whatever is posted between.
 func (c *Check) wallet(ctx context.Context, t table.Tenant, side wallet.Side, actor string, it table.Item) error {
 	key := wallet.Key(t, side, actor)
-	a := &audit{Check: c, t: t, key: key, side: side, actor: actor, rank: it.R, said: map[string]bool{}}
+	a := &audit{Check: c, t: t, key: key, side: side, actor: actor, rank: it.R}
 	a.books = books{read: a.read, first: wallet.PostedAt(time.Time{}), bound: wallet.PostedAt(c.Now().Add(-recent))}
-	return c.Until(ctx, "the wallet "+key.PK, func(look int) (done bool, err error) {
+	return c.Until(ctx, "the wallet "+key.PK, c.Confirm(1, func(look int) (*reconcile.Finding, error) {
 		all, err := a.books.look(ctx, look)
 		if err != nil {
-			return false, err
+			return nil, err
 		}
-		return a.compare(ctx, look, a.it, all)
-	})
+		return a.compare(ctx, look, all)
+	}))
 }
 
 // read adds up the postings with keys from a bound on, up to another. It reads the wallet
@@ -72,51 +68,32 @@ func (a *audit) read(ctx context.Context, from, to string) (all tally, err error
 	return all, nil
 }
 
-// compare compares a wallet with the sum of its postings, and corrects it.
-func (a *audit) compare(ctx context.Context, look int, it table.Item, all tally) (done bool, err error) {
+// compare compares the wallet with the sum of its postings.
+func (a *audit) compare(ctx context.Context, look int, all tally) (*reconcile.Finding, error) {
+	it := a.it
 	have, err := wallet.FromItem(it)
 	if err != nil && !errors.Is(err, fault.NotFound()) {
-		return false, err
+		return nil, err
 	}
 	rank := wallet.Rank(have.Balance) + "#" + a.actor
-	ranked := !it.Found() || it.R == rank
-	off := all.sum.Sub(have.Balance)
-	switch {
-	case off.IsZero() && (it.Found() || all.n == 0):
-		if ranked || it.R != a.rank { // the projection ranks a wallet a moment after it changed
-			return true, nil
-		}
-		if look < reconcile.Patience {
-			return false, nil
-		}
-		if same, err := a.unchanged(ctx, it); !same {
-			return false, err
-		}
-	case a.off == nil || !a.off.Equal(off):
-		if certain, err := a.certain(ctx, look, it, off); !certain {
-			return false, err
-		}
-		a.off = &off
-		a.report("balance", string(money.Number(all.sum)), string(money.Number(have.Balance)))
+	ranked, off := !it.Found() || it.R == rank, all.sum.Sub(have.Balance)
+	balanced := off.IsZero() && (it.Found() || all.n == 0)
+	if balanced && (ranked || it.R != a.rank) { // the projection ranks a wallet a moment after it changed
+		return nil, nil
+	}
+	f := &reconcile.Finding{Correct: func() error { return a.rebalance(ctx, it, all) }}
+	if balanced {
+		f.Early = look < reconcile.Patience
+		f.Certain = func() (bool, error) { return a.unchanged(ctx, it) }
+	} else {
+		f.Add("balance", a.key.PK, string(money.Number(all.sum)), string(money.Number(have.Balance)))
+		f.Off = off.String()
+		f.Certain = func() (bool, error) { return a.certain(ctx, look, it, f.Off) }
 	}
 	if !ranked {
-		a.report("rank", rank, it.R)
+		f.Add("rank", a.key.PK, rank, it.R)
 	}
-	if !a.Correct {
-		return true, nil
-	}
-	err = a.rebalance(ctx, it, all)
-	if errors.Is(err, table.ErrCondition) || errors.Is(err, table.ErrConflict) {
-		return false, nil
-	}
-	return true, err
-}
-
-func (a *audit) report(what, want, have string) {
-	if !a.said[what] {
-		a.said[what] = true
-		a.Report(what, a.key.PK, want, have)
-	}
+	return f, nil
 }
 
 // unchanged reports whether the wallet is as it was read.
@@ -128,10 +105,13 @@ func (a *audit) unchanged(ctx context.Context, it table.Item) (bool, error) {
 // certain reports whether a balance that a look found to be off by an amount is off by
 // that amount. It is if nothing changed during the look, or if several looks in a row
 // found the same.
-func (a *audit) certain(ctx context.Context, look int, it table.Item, off decimal.Decimal) (bool, error) {
-	times := a.same.Again(off.String())
+func (a *audit) certain(ctx context.Context, look int, it table.Item, off string) (bool, error) {
+	if a.off != off {
+		a.off, a.times = off, 0
+	}
+	a.times++
 	same, err := a.unchanged(ctx, it)
-	if err != nil || !same && times < confirmations {
+	if err != nil || !same && a.times < confirmations {
 		return false, err
 	}
 	if whole(look) {
@@ -147,19 +127,26 @@ func (a *audit) rebalance(ctx context.Context, it table.Item, all tally) error {
 	if err != nil {
 		return err
 	}
-	tx, shards := a.t.Write(), max(1, int(flags.Int("writeShards")))
-	w := wallet.Wallet{Side: a.side, Actor: a.actor, Balance: all.sum, UpdatedAt: all.last, Version: 1}
-	if it.Found() {
-		if w, err = wallet.FromItem(it); err != nil {
-			return err
-		}
-		w.Balance = all.sum
-		next := w.Item(a.t, shards)
-		next.Preserve = it.Unknown()
-		tx.Replace(next)
+	if !it.Found() {
+		w := wallet.Wallet{Side: a.side, Actor: a.actor, Balance: all.sum, UpdatedAt: all.last, Version: 1,
+			Name: receipt.NameOf(holder), Currency: flags.Text("currency")}
+		tx := a.t.Write()
+		tx.Create(w.Item(a.t, max(1, int(flags.Int("writeShards")))))
 		return tx.Commit(ctx)
 	}
-	w.Name, w.Currency = receipt.NameOf(holder), flags.Text("currency")
-	tx.Create(w.Item(a.t, shards))
+	w, err := wallet.FromItem(it)
+	if err != nil {
+		return err
+	}
+	w.Balance = all.sum
+	return rewrite(ctx, a.t, it, w, flags)
+}
+
+// rewrite replaces the item of a wallet, on the condition that it has not changed.
+func rewrite(ctx context.Context, t table.Tenant, was table.Item, w wallet.Wallet, flags table.Item) error {
+	next := w.Item(t, max(1, int(flags.Int("writeShards"))))
+	next.Preserve = was.Unknown()
+	tx := t.Write()
+	tx.Replace(next)
 	return tx.Commit(ctx)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"svc/pkg/background/reconcile"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/receipt"
 	"svc/pkg/domain/trip"
@@ -15,7 +16,7 @@ import (
 // settle, have no completion time or have an error in out already. It adds
 // the errors that it finds to out. receipts are those of the trips.
 func (c *Check) postings(ctx context.Context, t table.Tenant, trips []trip.Trip, receipts []table.Item,
-	out []*wrong) error {
+	out []*reconcile.Finding) error {
 	var all []receipt.Posted
 	var of []int // index of each posting's trip
 	for i, tr := range trips {
@@ -27,7 +28,7 @@ func (c *Check) postings(ctx context.Context, t table.Tenant, trips []trip.Trip,
 			return err
 		}
 		if !receipt.Chain(versions) { // a person must decide, because an amount that was posted is not known
-			out[i] = &wrong{"receipt", receipts[i].PK, "every version", fmt.Sprintf("%d versions", len(versions)), nil}
+			out[i] = reconcile.Wrong("receipt", receipts[i].PK, "every version", fmt.Sprintf("%d versions", len(versions)))
 			continue
 		}
 		for _, r := range versions {
@@ -49,8 +50,9 @@ func (c *Check) postings(ctx context.Context, t table.Tenant, trips []trip.Trip,
 		var have wallet.Posting
 		if !items[i].Found() || items[i].Decode(&have) != nil || have.Amount != p.Entry.Amount {
 			faults[of[i]] = append(faults[of[i]], misposted{p, items[i]})
-			out[of[i]] = &wrong{"posting", p.Key(t).PK, string(p.Entry.Amount), string(have.Amount),
-				func(ctx context.Context) error { return restore(ctx, t, faults[of[i]]) }}
+			f := reconcile.Wrong("posting", p.Key(t).PK, string(p.Entry.Amount), string(have.Amount))
+			f.Correct = func() error { return restore(ctx, t, faults[of[i]]) }
+			out[of[i]] = f
 		}
 	}
 	return nil

@@ -16,7 +16,6 @@ package due
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"log/slog"
 	"strconv"
@@ -133,7 +132,7 @@ func (b Book) remember(ctx context.Context, state table.Item, now time.Time) err
 		tx.Create(it)
 	}
 	err := tx.Commit(ctx)
-	if errors.Is(err, table.ErrCondition) || errors.Is(err, table.ErrConflict) {
+	if table.Overtaken(err) {
 		return nil
 	}
 	return err
@@ -189,7 +188,7 @@ func (b Book) carryOut(ctx context.Context, it table.Item, k Task, do func(conte
 		b.Add(tx, k)
 	}
 	err := tx.Commit(ctx)
-	if errors.Is(err, table.ErrConflict) || errors.Is(err, table.ErrCondition) {
+	if table.Overtaken(err) {
 		return nil // another sweep has the row, or the next one
 	}
 	return err

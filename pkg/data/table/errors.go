@@ -27,6 +27,10 @@ var ErrCondition = errors.New("a condition of the write does not hold")
 // not a conflict: the table is still writing this same transaction.
 var ErrConflict error = conflict{}
 
+// Overtaken reports whether a transaction wrote nothing because of another write: a
+// condition failed, or the writes conflict.
+func Overtaken(err error) bool { return errors.Is(err, ErrCondition) || errors.Is(err, ErrConflict) }
+
 type conflict struct{}
 
 func (conflict) Error() string { return "the write conflicts with another write of the same item" }

@@ -3,7 +3,6 @@ package location
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"strings"
 	"time"
 
@@ -93,7 +92,7 @@ func (r Reporter) Store(ctx context.Context, l driver.Location, was, entry table
 		if err = r.write(ctx, l, was, entry, out); err == nil {
 			return nil
 		}
-		if !errors.Is(err, table.ErrConflict) && !errors.Is(err, table.ErrCondition) {
+		if !table.Overtaken(err) {
 			return err
 		}
 		items, err := r.Tenant.Batch(ctx, was.Key, entry.Key) // another device came first

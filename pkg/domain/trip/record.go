@@ -1,6 +1,7 @@
 package trip
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -66,71 +67,71 @@ func (t Trip) completedLate() bool {
 	return err == nil && err2 == nil && completed.Sub(requested) > LateAge
 }
 
-// document is the doc attribute of a trip's item. It omits null values and what
-// keys and attributes already hold. The item of a trip without long texts must
-// stay at or below 1,024 bytes, so that a transition costs only two write units
-// on the table. A completed trip with its index keys comes near that size.
-// Therefore the names are short, and UpdatedAt is absent if it equals the latest
-// of the other times.
+// document is the doc attribute of a trip's item: a Trip with the names that are
+// stored. It omits null values and what keys and attributes already hold. The item of
+// a trip without long texts must stay at or below 1,024 bytes, so that a transition
+// costs only two write units on the table. A completed trip with its index keys comes
+// near that size. Therefore the names are short, and UpdatedAt is absent if it equals
+// the latest of the other times.
 type document struct {
-	TripCode       string       `json:"c"`
-	OriginAddress  string       `json:"oa"`
-	OriginLat      json.Number  `json:"ox"`
-	OriginLng      json.Number  `json:"oy"`
-	DestAddress    *string      `json:"da,omitempty"`
-	DestLat        *json.Number `json:"dx,omitempty"`
-	DestLng        *json.Number `json:"dy,omitempty"`
-	ServiceTypeID  *string      `json:"sv,omitempty"`
-	CommissionRate *json.Number `json:"cr,omitempty"`
-	Prices         string       `json:"pr,omitempty"`
-	PaymentType    string       `json:"pt"`
-	Notes          *string      `json:"n,omitempty"`
-	EstimatedFare  *json.Number `json:"ef,omitempty"`
-	FinalFare      *json.Number `json:"ff,omitempty"`
-	Currency       string       `json:"cu"`
-	AcceptedAt     *string      `json:"t1,omitempty"`
-	ArrivedAt      *string      `json:"t2,omitempty"`
-	StartedAt      *string      `json:"t3,omitempty"`
-	CompletedAt    *string      `json:"t4,omitempty"`
-	UpdatedAt      string       `json:"tu,omitempty"`
-	ActualDistance *json.Number `json:"km,omitempty"`
-	ActualDuration *json.Number `json:"s,omitempty"`
-	CancelReason   *string      `json:"w,omitempty"`
-
-	CancellationFee *json.Number `json:"cf,omitempty"`
-
-	ScheduledFor *string `json:"sf,omitempty"`
-	Engaged      bool    `json:"en,omitempty"`
-	Rated        int     `json:"ra,omitempty"`
-	RatedRider   int     `json:"rr,omitempty"`
-
-	History   []Past           `json:"h,omitempty"`
-	Before    map[Event]Status `json:"b,omitempty"`
-	Operators map[Event]string `json:"op,omitempty"`
-
-	driverID string // Trip.DriverID points to this copy of the attribute; not part of the document
+	ID              string           `json:"-"`
+	TripCode        string           `json:"c"`
+	Status          Status           `json:"-"`
+	DriverID        *string          `json:"-"`
+	CustomerID      string           `json:"-"`
+	OriginAddress   string           `json:"oa"`
+	OriginLat       json.Number      `json:"ox"`
+	OriginLng       json.Number      `json:"oy"`
+	DestAddress     *string          `json:"da,omitempty"`
+	DestLat         *json.Number     `json:"dx,omitempty"`
+	DestLng         *json.Number     `json:"dy,omitempty"`
+	ServiceTypeID   *string          `json:"sv,omitempty"`
+	PaymentType     string           `json:"pt"`
+	Notes           *string          `json:"n,omitempty"`
+	EstimatedFare   *json.Number     `json:"ef,omitempty"`
+	FinalFare       *json.Number     `json:"ff,omitempty"`
+	Currency        string           `json:"cu"`
+	RequestedAt     string           `json:"-"`
+	AcceptedAt      *string          `json:"t1,omitempty"`
+	ArrivedAt       *string          `json:"t2,omitempty"`
+	StartedAt       *string          `json:"t3,omitempty"`
+	CompletedAt     *string          `json:"t4,omitempty"`
+	ActualDistance  *json.Number     `json:"km,omitempty"`
+	ActualDuration  *json.Number     `json:"s,omitempty"`
+	CancelReason    *string          `json:"w,omitempty"`
+	CancellationFee *json.Number     `json:"cf,omitempty"`
+	ScheduledFor    *string          `json:"sf,omitempty"`
+	UpdatedAt       string           `json:"tu,omitempty"`
+	CommissionRate  *json.Number     `json:"cr,omitempty"`
+	Prices          fare.Snapshot    `json:"pr,omitempty"`
+	History         []Past           `json:"h,omitempty"`
+	Before          map[Event]Status `json:"b,omitempty"`
+	Operators       map[Event]string `json:"op,omitempty"`
+	Dispatched      bool             `json:"-"`
+	Imported        bool             `json:"-"`
+	Engaged         bool             `json:"en,omitempty"`
+	Rated           int              `json:"ra,omitempty"`
+	RatedRider      int              `json:"rr,omitempty"`
+	Version         int64            `json:"-"`
+	Preserve        table.Unknown    `json:"-"`
 }
 
 // last returns the latest of the times that a trip's transitions have set.
-func (d document) last(requestedAt string) string {
+func (d document) last() string {
 	for _, at := range []*string{d.CompletedAt, d.StartedAt, d.ArrivedAt, d.AcceptedAt} {
 		if at != nil {
 			return *at
 		}
 	}
-	return requestedAt
+	return d.RequestedAt
 }
 
 // Item returns the stored form of the trip. writeShards is the tenant's number
 // of write shards.
 func (t Trip) Item(tenant table.Tenant, writeShards int) table.Item {
 	shard := strconv.Itoa(ids.Pick(t.ID, writeShards))
-	d := document{t.TripCode, t.OriginAddress, t.OriginLat, t.OriginLng, t.DestAddress, t.DestLat, t.DestLng,
-		t.ServiceTypeID, t.CommissionRate, string(t.Prices), t.PaymentType, t.Notes, t.EstimatedFare, t.FinalFare,
-		t.Currency, t.AcceptedAt, t.ArrivedAt, t.StartedAt, t.CompletedAt, t.UpdatedAt, t.ActualDistance,
-		t.ActualDuration, t.CancelReason, t.CancellationFee, t.ScheduledFor, t.Engaged, t.Rated, t.RatedRider, t.History,
-		t.Before, t.Operators, ""}
-	if d.UpdatedAt == d.last(t.RequestedAt) {
+	d := document(t)
+	if d.UpdatedAt == d.last() {
 		d.UpdatedAt = ""
 	}
 	it := table.Item{
@@ -162,32 +163,18 @@ func FromItem(it table.Item) (Trip, error) {
 	if err := it.Decode(&d); err != nil {
 		return Trip{}, fmt.Errorf("trip: %w", err)
 	}
-	requestedAt, id, ok := strings.Cut(it.R, "#")
-	if !ok {
+	ok := false
+	if d.RequestedAt, d.ID, ok = strings.Cut(it.R, "#"); !ok {
 		return Trip{}, fmt.Errorf("trip: expected requestedAt#id as the position in the indexes, not %q", it.R)
 	}
-	t := Trip{ID: id, TripCode: d.TripCode, Status: Status(it.Text("status")), CustomerID: it.Text("customerId"),
-		OriginAddress: d.OriginAddress, OriginLat: d.OriginLat, OriginLng: d.OriginLng,
-		DestAddress: d.DestAddress, DestLat: d.DestLat, DestLng: d.DestLng, ServiceTypeID: d.ServiceTypeID,
-		PaymentType: d.PaymentType, Notes: d.Notes, EstimatedFare: d.EstimatedFare, FinalFare: d.FinalFare,
-		Currency:    d.Currency,
-		RequestedAt: requestedAt, AcceptedAt: d.AcceptedAt, ArrivedAt: d.ArrivedAt, StartedAt: d.StartedAt,
-		CompletedAt:    d.CompletedAt,
-		ActualDistance: d.ActualDistance, ActualDuration: d.ActualDuration, CancelReason: d.CancelReason,
-		UpdatedAt:       d.UpdatedAt,
-		CancellationFee: d.CancellationFee,
-		CommissionRate:  d.CommissionRate, Prices: fare.Snapshot(d.Prices), ScheduledFor: d.ScheduledFor,
-		Engaged: d.Engaged, Rated: d.Rated, RatedRider: d.RatedRider, History: d.History, Before: d.Before,
-		Operators: d.Operators, Dispatched: it.Flag("dispatched"), Imported: it.Flag("imported"), Version: it.Version,
-		Preserve: it.Unknown()}
-	if t.UpdatedAt == "" {
-		t.UpdatedAt = d.last(requestedAt)
-	}
+	d.Status, d.CustomerID = Status(it.Text("status")), it.Text("customerId")
+	d.Dispatched, d.Imported = it.Flag("dispatched"), it.Flag("imported")
+	d.Version, d.Preserve = it.Version, it.Unknown()
+	d.UpdatedAt = cmp.Or(d.UpdatedAt, d.last())
 	if driver := it.Text("driverId"); driver != "" {
-		d.driverID = driver
-		t.DriverID = &d.driverID
+		d.DriverID = &driver
 	}
-	return t, nil
+	return Trip(d), nil
 }
 
 // LogItem returns the stored form of the log entry for a version of a trip. Few

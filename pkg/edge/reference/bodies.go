@@ -14,7 +14,7 @@ import (
 // (docs/decisions.md, "Requests").
 func describeBodies(doc *huma.OpenAPI) {
 	for _, path := range doc.Paths {
-		for _, op := range operations(path) {
+		for _, op := range Operations(path) {
 			if op.RequestBody == nil || op.RequestBody.Content["application/json"] == nil {
 				continue
 			}

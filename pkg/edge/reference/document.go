@@ -1,13 +1,9 @@
 package reference
 
 import (
-	"cmp"
-	"encoding/json"
-	"fmt"
 	"maps"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -46,7 +42,7 @@ func Document(baseURL string, phrase func(scope string) string, rows ...api.Row)
 	gateways.Content["application/json"].Schema = named("GatewayError")
 	gateways.Headers = nil
 	for _, path := range doc.Paths {
-		for _, op := range operations(path) {
+		for _, op := range Operations(path) {
 			finish(op)
 		}
 	}
@@ -140,7 +136,8 @@ func meaning(scope, phrase string) string {
 	return sentence
 }
 
-func operations(path *huma.PathItem) []*huma.Operation {
+// Operations returns the operations of a path.
+func Operations(path *huma.PathItem) []*huma.Operation {
 	var out []*huma.Operation
 	for _, op := range []*huma.Operation{path.Get, path.Post, path.Put, path.Patch, path.Delete} {
 		if op != nil {
@@ -154,7 +151,7 @@ func operations(path *huma.PathItem) []*huma.Operation {
 func tags(doc *huma.OpenAPI) []*huma.Tag {
 	used := map[string]bool{}
 	for _, path := range doc.Paths {
-		for _, op := range operations(path) {
+		for _, op := range Operations(path) {
 			for _, name := range op.Tags {
 				used[name] = true
 			}
@@ -195,139 +192,4 @@ func tags(doc *huma.OpenAPI) []*huma.Tag {
 		out = append(out, &huma.Tag{Name: name})
 	}
 	return out
-}
-
-// Example has the bodies of a recorded request and of its response. Request is
-// nil for a request without a body.
-type Example struct{ Request, Response json.RawMessage }
-
-// JSON encodes the document with the examples, which are by operation id, and
-// with the names that schemaName gives the schemas. It returns an error for an
-// example of an operation whose success response has no body.
-func JSON(doc *huma.OpenAPI, examples map[string]Example) ([]byte, error) {
-	for _, path := range doc.Paths {
-		for _, op := range operations(path) {
-			example, ok := examples[op.OperationID]
-			if !ok {
-				continue
-			}
-			media := success(op)
-			if media == nil {
-				return nil, fmt.Errorf("%s has an example but its success response has no body", op.OperationID)
-			}
-			media.Example = example.Response
-			if op.RequestBody != nil && example.Request != nil {
-				op.RequestBody.Content["application/json"].Example = example.Request
-			}
-		}
-	}
-	bodies := takeExamples(doc)
-	text, err := json.Marshal(doc)
-	if err != nil {
-		return nil, fmt.Errorf("OpenAPI document: %w", err)
-	}
-	var tree map[string]any
-	if err := json.Unmarshal(text, &tree); err != nil {
-		return nil, fmt.Errorf("OpenAPI document: %w", err)
-	}
-	prune(tree)
-	rename(tree)
-	if err := nameEnums(tree); err != nil {
-		return nil, fmt.Errorf("OpenAPI document: %w", err)
-	}
-	split(tree)
-	place(tree, bodies)
-	return json.MarshalIndent(tree, "", "  ")
-}
-
-// takeExamples replaces the examples of bodies in the document by names, and
-// returns the examples by name.
-func takeExamples(doc *huma.OpenAPI) map[string]json.RawMessage {
-	out := map[string]json.RawMessage{}
-	take := func(content map[string]*huma.MediaType) {
-		for _, media := range content {
-			if example, ok := media.Example.(json.RawMessage); ok {
-				name := fmt.Sprintf("example %d", len(out))
-				out[name], media.Example = example, name
-			}
-		}
-	}
-	for _, path := range slices.Concat(slices.Collect(maps.Values(doc.Paths)), slices.Collect(maps.Values(doc.Webhooks))) {
-		for _, op := range operations(path) {
-			if op.RequestBody != nil {
-				take(op.RequestBody.Content)
-			}
-			for _, response := range op.Responses {
-				take(response.Content)
-			}
-		}
-	}
-	return out
-}
-
-// place puts the examples back. So their members keep their order, which the
-// maps of the tree would sort.
-func place(node any, bodies map[string]json.RawMessage) {
-	switch n := node.(type) {
-	case map[string]any:
-		for key, child := range n {
-			if name, ok := child.(string); ok && key == "example" && bodies[name] != nil {
-				n[key] = bodies[name]
-				continue
-			}
-			place(child, bodies)
-		}
-	case []any:
-		for _, child := range n {
-			place(child, bodies)
-		}
-	}
-}
-
-// split describes an object that has exactly one of two members by one schema
-// for each member.
-func split(tree map[string]any) {
-	components, _ := tree["components"].(map[string]any)
-	schemas, _ := components["schemas"].(map[string]any)
-	whole, _ := schemas["DriverStatusInput"].(map[string]any)
-	properties, _ := whole["properties"].(map[string]any)
-	var choices []any
-	for member, name := range map[string]string{"online": "DriverOnlineInput", "status": "DriverStateInput"} {
-		if properties[member] == nil {
-			return // a document of other rows
-		}
-		schemas[name] = map[string]any{"type": "object", "additionalProperties": false, "required": []any{member},
-			"properties": map[string]any{member: properties[member]}}
-		choices = append(choices, map[string]any{"$ref": schemaPrefix + name})
-	}
-	slices.SortFunc(choices, func(a, b any) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
-	schemas["DriverStatusInput"] = map[string]any{"oneOf": choices}
-}
-
-// prune removes members that huma writes and JSON Schema does not define, and
-// replaces our own format of a time: a client sends the standard's form of it.
-func prune(node any) {
-	switch n := node.(type) {
-	case map[string]any:
-		delete(n, "patternDescription")
-		if n["format"] == "iso8601" {
-			n["format"] = "date-time"
-		}
-		for _, child := range n {
-			prune(child)
-		}
-	case []any:
-		for _, child := range n {
-			prune(child)
-		}
-	}
-}
-
-func success(op *huma.Operation) *huma.MediaType {
-	for _, status := range []int{http.StatusOK, http.StatusCreated} {
-		if r := op.Responses[strconv.Itoa(status)]; r != nil && r.Content != nil {
-			return cmp.Or(r.Content["application/json"], r.Content["text/event-stream"])
-		}
-	}
-	return nil
 }

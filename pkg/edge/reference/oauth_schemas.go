@@ -70,7 +70,7 @@ var oauthSchemas = map[string]*huma.Schema{
 	}),
 	"GatewayError": object(nil, map[string]*huma.Schema{"message": text("What is wrong.")}),
 	"OAuthError": object([]string{"error"}, map[string]*huma.Schema{
-		"error":             {Type: huma.TypeString, Description: "What kind of error it is.", Enum: words(oauthErrors)},
+		"error":             {Type: huma.TypeString, Description: "What kind of error it is.", Enum: words(OAuthErrors)},
 		"error_description": text("A sentence for the developer."),
 	}),
 	"TokenReference": object([]string{"token"}, map[string]*huma.Schema{
@@ -94,6 +94,8 @@ func words(list []string) (out []any) {
 	}
 	return out
 }
+
+const schemaPrefix = "#/components/schemas/"
 
 // named returns a reference to the schema of oauthSchemas with that name.
 func named(name string) *huma.Schema { return &huma.Schema{Ref: schemaPrefix + name} }
@@ -163,3 +165,10 @@ var (
 		"code_verifier": "` + exampleVerifier + `"}`)
 	exampleToken = json.RawMessage(`{"token": "the token", "client_id": "` + exampleClient + `"}`)
 )
+
+// OAuthErrors are the error codes of the OAuth endpoints that respond with JSON
+// (docs/errors.md), sorted.
+var OAuthErrors = []string{"access_denied", "insufficient_scope", "invalid_client", "invalid_client_metadata",
+	"invalid_grant", "invalid_redirect_uri", "invalid_request", "invalid_scope", "invalid_target", "invalid_token",
+	"method_not_allowed", "not_found", "payload_too_large", "rate_limited", "server_error", "temporarily_unavailable",
+	"unauthorized_client", "unsupported_grant_type", "unsupported_media_type"}

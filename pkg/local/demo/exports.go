@@ -27,7 +27,7 @@ func (l *loader) exports(ctx context.Context, t table.Tenant) error {
 	ready := created.Add(40 * time.Second)
 	job.ID, job.Status, job.Rows, job.Bytes = Export, export.Ready, 31, 3204
 	job.UpdatedAt, job.ExpiresAt = timestamp.Format(ready), timestamp.Ptr(ready.Add(export.FileLife))
-	by := authz.Standing{Actor: metroOffice.id(), Audience: string(authz.Dashboard)}
+	by := authz.Standing{Actor: id(ids.Person, "metro", 1), Audience: string(authz.Dashboard)}
 	it := export.Record{Job: job, By: by, Version: 1}.Item(t)
 	it.Expires = time.Time{} // the demo's data stays
 	return t.Load(ctx, append(l.imported(t, created, by), it)...)
@@ -67,7 +67,7 @@ func (l *loader) privacy(ctx context.Context, t table.Tenant) error {
 		return privacy.PrivacyRequest{ID: name, Kind: kind, CustomerID: &of, Status: status, CreatedAt: at, UpdatedAt: at,
 			Reasons: []privacy.PrivacyReason{}}
 	}
-	by := authz.Standing{Actor: metroOffice.id(), Audience: string(authz.Dashboard)}
+	by := authz.Standing{Actor: id(ids.Person, "metro", 1), Audience: string(authz.Dashboard)}
 	return t.Load(ctx,
 		privacy.Record{PrivacyRequest: request(Privacy, 5, privacy.Erase, privacy.Ready), By: by, Version: 1}.Item(t),
 		privacy.Record{PrivacyRequest: request(OwnPrivacy, 1, privacy.Erase, privacy.Withdrawn), Self: true,

@@ -11,6 +11,7 @@ import (
 	"svc/pkg/access/password"
 	"svc/pkg/base/fault"
 	"svc/pkg/base/ids"
+	"svc/pkg/base/timestamp"
 	"svc/pkg/data/audit"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/branding"
@@ -22,6 +23,9 @@ import (
 	"svc/pkg/domain/settings"
 	"svc/pkg/domain/tenant"
 )
+
+// robots is how many drivers of the sandbox are robots.
+const robots = 40
 
 // who names the loader in the audit log.
 const who = "svc:demo"
@@ -40,24 +44,24 @@ type loader struct {
 // a demo tenant.
 func Load(ctx context.Context, db *table.DB, now time.Time) (loaded bool, err error) {
 	l := &loader{db: db, now: now.UTC().Truncate(time.Millisecond), by: audit.By{Who: who, At: now}}
-	for _, p := range demoTenants {
-		found, err := tenant.Store{DB: db}.BySlug(ctx, p.tenant.Slug)
+	for _, p := range demo.Tenants {
+		found, err := tenant.Store{DB: db}.BySlug(ctx, p.Tenant.Slug)
 		switch {
 		case errors.Is(err, fault.NotFound()):
 		case err != nil:
 			return false, fmt.Errorf("demo data: %w", err)
-		case found.ID != p.tenant.ID:
+		case found.ID != p.Tenant.ID:
 			return false, nil
 		}
 	}
-	first := db.Tenant(demoTenants[0].tenant.ID)
+	first := db.Tenant(demo.Tenants[0].Tenant.ID)
 	if it, err := first.Get(ctx, marker(first)); err != nil || it.Found() {
 		return false, errors.Join(err, l.addSandbox(ctx, first))
 	}
 	l.hash = password.Hash(Password)
-	for _, p := range demoTenants {
+	for _, p := range demo.Tenants {
 		if err := l.tenant(ctx, p); err != nil {
-			return false, fmt.Errorf("demo data of %s: %w", p.tenant.Slug, err)
+			return false, fmt.Errorf("demo data of %s: %w", p.Tenant.Slug, err)
 		}
 	}
 	if err := l.operators(ctx); err != nil {
@@ -87,7 +91,8 @@ func (l *loader) addSandbox(ctx context.Context, first table.Tenant) error {
 	if it, err := first.Get(ctx, sandboxMarker(first)); err != nil || it.Found() {
 		return err
 	}
-	t := l.db.Tenant(toy.tenant.ID)
+	toy := demo.bySlug("sandbox")
+	t := l.db.Tenant(toy.Tenant.ID)
 	roster, err := t.Get(ctx, sandbox.Key(t))
 	if err == nil && !roster.Found() {
 		l.hash = password.Hash(Password)
@@ -96,7 +101,7 @@ func (l *loader) addSandbox(ctx context.Context, first table.Tenant) error {
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("demo data of %s: %w", toy.tenant.Slug, err)
+		return fmt.Errorf("demo data of %s: %w", toy.Tenant.Slug, err)
 	}
 	return first.Load(ctx, table.Item{Key: sandboxMarker(first), Type: "demo"})
 }
@@ -113,11 +118,11 @@ func once(err error) error {
 }
 
 func (l *loader) tenant(ctx context.Context, p demoTenant) error {
-	if _, err := (tenant.Store{DB: l.db}).CreateAs(ctx, l.by, p.tenant); once(err) != nil {
+	if _, err := (tenant.Store{DB: l.db}).CreateAs(ctx, l.by, p.Tenant); once(err) != nil {
 		return err
 	}
-	t := l.db.Tenant(p.tenant.ID)
-	look, err := branding.ParsePatch(p.branding)
+	t := l.db.Tenant(p.Tenant.ID)
+	look, err := branding.ParsePatch(p.Branding)
 	if err != nil {
 		return err
 	}
@@ -126,17 +131,17 @@ func (l *loader) tenant(ctx context.Context, p demoTenant) error {
 		return err
 	}
 	if _, err := settings.Set(ctx, t, l.by, func(d *settings.Document) error {
-		*d = p.settings
+		*d = p.Settings
 		return nil
 	}); err != nil {
 		return err
 	}
-	for _, s := range p.services {
-		if _, err := settings.AddService(ctx, t, l.by, s); once(err) != nil {
+	for _, s := range p.Services {
+		if _, err := settings.AddService(ctx, t, l.by, settings.Service(s)); once(err) != nil {
 			return err
 		}
 	}
-	for _, z := range p.zones {
+	for _, z := range p.Zones {
 		if _, err := settings.AddZone(ctx, t, l.by, z); once(err) != nil {
 			return err
 		}
@@ -147,8 +152,8 @@ func (l *loader) tenant(ctx context.Context, p demoTenant) error {
 	if err := tenant.KeepCurrency(ctx, t); err != nil {
 		return err
 	}
-	if p.tenant.Sandbox {
-		return sandbox.Fill(ctx, l.db, l.by, p.tenant, robots, p.spots[0].lat, p.spots[0].lng)
+	if p.Tenant.Sandbox {
+		return sandbox.Fill(ctx, l.db, l.by, p.Tenant, robots, p.Spots[0].Lat, p.Spots[0].Lng)
 	}
 	if err := l.trips(ctx, t, p); err != nil {
 		return err
@@ -161,35 +166,23 @@ var seen = map[string]time.Duration{driver.Online: 20 * time.Second, driver.Busy
 
 // people writes the tenant's drivers and riders.
 func (l *loader) people(ctx context.Context, t table.Tenant, p demoTenant) error {
-	drivers, riders := 0, 0
-	for _, one := range People() {
-		if one.Tenant != p.tenant.Slug {
-			continue
+	for i, r := range p.Drivers {
+		joined := audit.By{Who: who, At: l.now.AddDate(0, 0, -90+i)}
+		r.LocationUpdatedAt = timestamp.Ptr(l.now.Add(-seen[r.Status]))
+		if _, err := driver.Create(ctx, t, joined, r, l.hash); once(err) != nil {
+			return err
 		}
-		joined := audit.By{Who: who, At: l.now.AddDate(0, 0, -90+drivers+7*riders)}
-		switch one.Audience {
-		case authz.Driver:
-			r := p.drivers[drivers]
-			r.ID, r.FirstName, r.LastName, r.Email = one.ID, one.First, one.Last, one.Email
-			r.LocationUpdatedAt = ago(l.now, seen[r.Status])
-			drivers++
-			if _, err := driver.Create(ctx, t, joined, r, l.hash); once(err) != nil {
-				return err
-			}
-			number, until := "4711", "2031-04-30"
-			licence := fleet.DriverDocument{ID: id(ids.Document, one.Tenant, drivers),
-				DriverDocumentEdit: fleet.DriverDocumentEdit{Kind: "DRIVING_LICENCE", NumberLast4: &number, ExpiresOn: &until}}
-			if _, err := fleet.AddDocument(ctx, t, joined, r.ID, licence); once(err) != nil {
-				return err
-			}
-		case authz.Rider:
-			r := customer.Record{Customer: customer.Customer{ID: one.ID, FirstName: one.First, LastName: one.Last,
-				Email: one.Email,
-				Phone: &p.phones[riders], Rating: &p.ratings[riders]}}
-			riders++
-			if _, err := customer.Create(ctx, t, joined, r, l.hash); once(err) != nil {
-				return err
-			}
+		number, until := "4711", "2031-04-30"
+		licence := fleet.DriverDocument{ID: id(ids.Document, p.Tenant.Slug, i+1),
+			DriverDocumentEdit: fleet.DriverDocumentEdit{Kind: "DRIVING_LICENCE", NumberLast4: &number, ExpiresOn: &until}}
+		if _, err := fleet.AddDocument(ctx, t, joined, r.ID, licence); once(err) != nil {
+			return err
+		}
+	}
+	for i, r := range p.Riders {
+		joined := audit.By{Who: who, At: l.now.AddDate(0, 0, -90+len(p.Drivers)+7*i)}
+		if _, err := customer.Create(ctx, t, joined, r, l.hash); once(err) != nil {
+			return err
 		}
 	}
 	return nil
@@ -206,15 +199,15 @@ func (l *loader) operators(ctx context.Context) error {
 		if _, err := store.Create(ctx, l.by, p, l.hash); once(err) != nil {
 			return err
 		}
-		for _, d := range demoTenants {
-			if one.Tenant != d.tenant.Slug && (one.Tenant != "" || d.tenant.Sandbox) {
+		for _, d := range demo.Tenants {
+			if one.Tenant != d.Tenant.Slug && (one.Tenant != "" || d.Tenant.Sandbox) {
 				continue
 			}
 			role := "owner"
 			if one.Tenant == "" {
 				role = "support"
 			}
-			if _, err := store.Join(ctx, l.db.Tenant(d.tenant.ID), l.by, one.ID, role,
+			if _, err := store.Join(ctx, l.db.Tenant(d.Tenant.ID), l.by, one.ID, role,
 				authz.Permissions()); once(err) != nil {
 				return err
 			}

@@ -12,18 +12,18 @@ import (
 // TestOlderDemoGetsTheSandbox: a demo that was loaded before it had a sandbox gets one
 // at the next start, once.
 func TestOlderDemoGetsTheSandbox(t *testing.T) {
-	db, all, now := testkit.Table(t), demoTenants, time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	t.Cleanup(func() { demoTenants = all })
-	demoTenants = nil
+	db, all, now := testkit.Table(t), demo.Tenants, time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	t.Cleanup(func() { demo.Tenants = all })
+	demo.Tenants = nil
 	for _, p := range all {
-		if !p.tenant.Sandbox {
-			demoTenants = append(demoTenants, p)
+		if !p.Tenant.Sandbox {
+			demo.Tenants = append(demo.Tenants, p)
 		}
 	}
 	_, err := Load(t.Context(), db, now)
 	testkit.Must(t, err)
-	demoTenants = all
-	first, toys := db.Tenant(all[0].tenant.ID), db.Tenant(toy.tenant.ID)
+	demo.Tenants = all
+	first, toys := db.Tenant(all[0].Tenant.ID), db.Tenant(demo.bySlug("sandbox").Tenant.ID)
 	tx := first.Write()
 	tx.Delete(sandboxMarker(first))
 	testkit.Must(t, tx.Commit(t.Context()))

@@ -2,10 +2,10 @@ package demo
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 
 	"svc/pkg/access/authz"
-	"svc/pkg/base/ids"
 )
 
 // Password is the password of every demo person.
@@ -27,46 +27,28 @@ func id(kind, slug string, n int) string {
 	return kind + "_" + word + fmt.Sprintf("%0*d", 26-len(word), n)
 }
 
-var names = map[string][]string{
-	"metro drivers":   {"Maya Okafor", "Tomás Herrera", "Wei Zhang"},
-	"metro riders":    {"Ava Thompson", "Noah Kim", "Zoë Laurent"},
-	"metro office":    {"Grace Bennett"},
-	"harbor drivers":  {"João Pereira", "Inês Carvalho", "Øyvind Berg"},
-	"harbor riders":   {"Beatriz Sousa", "Émile Fontaine", "Ελένη Παπαδάκη"},
-	"harbor office":   {"Rui Almeida"},
-	"sandbox drivers": {"Lena Vogel"},
-	"sandbox riders":  {"Sam Okoye"},
-	"sandbox office":  {"Ida Lindqvist"},
-	" office":         {"Robin Castellanos"},
-}
-
 // People lists the people of metro, harbor and the sandbox, then the operator of
 // metro and harbor.
 // Within a tenant, the operators come first.
-func People() []Person {
-	var out []Person
-	for _, slug := range []string{"metro", "harbor", "sandbox", ""} {
-		out = append(out, group(slug, "office", authz.Dashboard, ids.Person, "operator")...)
-		out = append(out, group(slug, "drivers", authz.Driver, ids.Driver, "driver")...)
-		out = append(out, group(slug, "riders", authz.Rider, ids.Customer, "rider")...)
+func People() (out []Person) {
+	for _, p := range demo.Tenants {
+		slug := p.Tenant.Slug
+		for _, one := range p.Operators {
+			out = append(out, Person{slug, authz.Dashboard, one.ID, one.Email, one.FirstName, one.LastName})
+		}
+		for _, one := range p.Drivers {
+			out = append(out, Person{slug, authz.Driver, one.ID, one.Email, one.FirstName, one.LastName})
+		}
+		for _, one := range p.Riders {
+			out = append(out, Person{slug, authz.Rider, one.ID, one.Email, one.FirstName, one.LastName})
+		}
 	}
-	return out
+	one := demo.Support
+	return append(out, Person{"", authz.Dashboard, one.ID, one.Email, one.FirstName, one.LastName})
 }
 
-func group(slug, group string, audience authz.Audience, kind, word string) []Person {
-	var out []Person
-	for i, name := range names[slug+" "+group] {
-		first, last, _ := strings.Cut(name, " ")
-		p := Person{Tenant: slug, Audience: audience, ID: id(kind, slug, i+1), First: first, Last: last}
-		switch {
-		case slug == "":
-			p.ID, p.Email = id(kind, "both", 1), "both@svc.example"
-		case audience == authz.Dashboard:
-			p.Email = word + "@" + slug + ".example"
-		default:
-			p.Email = fmt.Sprintf("%s%d@%s.example", word, i+1, slug)
-		}
-		out = append(out, p)
-	}
-	return out
+// Look returns the name and the branding of a demo company.
+func Look(slug string) (name string, look map[string]string) {
+	p := demo.bySlug(slug)
+	return p.Tenant.Name, maps.Clone(p.Branding)
 }

@@ -19,59 +19,18 @@ import (
 	"svc/pkg/domain/trip"
 )
 
-// ride is one demo trip: when, who, from where to where, and its final status.
-type ride struct {
-	ago           time.Duration // since it was requested
-	rider, driver int           // 1…3; driver 0 for none
-	from, to      int           // indexes of spots
-	service       int           // 1 or 2; 0 for none
-	pays          string
-	status        trip.Status
-}
-
-const day = 24 * time.Hour
-
-// rides are the trips that each demo tenant has.
-var rides = []ride{
-	{29*day + 4*time.Hour, 1, 1, 0, 1, 1, "WALLET", trip.Completed},
-	{27*day + 9*time.Hour, 2, 2, 2, 3, 1, "CASH", trip.Completed},
-	{25*day + 2*time.Hour, 3, 1, 4, 5, 2, "CARD", trip.Completed},
-	{22*day + 6*time.Hour, 1, 3, 1, 4, 2, "CARD", trip.Completed},
-	{21*day + 11*time.Hour, 2, 1, 3, 0, 1, "CASH", trip.Cancelled},
-	{18*day + 7*time.Hour, 2, 2, 5, 2, 1, "CASH", trip.Completed},
-	{16*day + 3*time.Hour, 3, 3, 0, 3, 1, "WALLET", trip.Completed},
-	{13*day + 8*time.Hour, 1, 2, 2, 0, 2, "WALLET", trip.Completed},
-	{12*day + 1*time.Hour, 3, 0, 1, 5, 1, "CASH", trip.Cancelled},
-	{9*day + 5*time.Hour, 2, 1, 0, 4, 2, "CARD", trip.Completed},
-	{7*day + 10*time.Hour, 1, 3, 3, 1, 1, "CASH", trip.Completed},
-	{6*day + 2*time.Hour, 3, 2, 4, 2, 0, "CASH", trip.Completed}, // no commission rate: the driver's posting is 0
-	{4*day + 9*time.Hour, 1, 1, 5, 0, 1, "CARD", trip.Completed},
-	{3*day + 4*time.Hour, 2, 3, 1, 3, 1, "WALLET", trip.Completed},
-	{2*day + 7*time.Hour, 3, 2, 0, 5, 2, "CARD", trip.Completed},
-	{28 * time.Hour, 1, 1, 3, 2, 1, "CASH", trip.Completed},
-	{22 * time.Hour, 2, 2, 2, 4, 1, "CARD", trip.Completed},
-	{9 * time.Hour, 3, 1, 5, 1, 2, "CARD", trip.Completed},
-	{5 * time.Hour, 1, 3, 0, 2, 1, "CASH", trip.Completed},
-	{2 * time.Hour, 2, 0, 3, 5, 1, "CASH", trip.Cancelled},
-	{34 * time.Minute, 3, 2, 1, 4, 2, "CARD", trip.InProgress},
-	{11 * time.Minute, 1, 1, 0, 3, 1, "CARD", trip.DriverArrived},
-	{6 * time.Minute, 2, 3, 2, 1, 1, "CASH", trip.Assigned},
-	{3 * time.Minute, 3, 0, 5, 0, 2, "CARD", trip.Pending},
-	{1 * time.Minute, 1, 0, 1, 2, 1, "CASH", trip.Pending},
-}
-
 // trips writes the tenant's trips in their current state.
 func (l *loader) trips(ctx context.Context, t table.Tenant, p demoTenant) error {
 	services := map[int]table.Item{}
-	for i, s := range p.services {
+	for i, s := range p.Services {
 		it, err := t.Get(ctx, settings.ServiceKey(t, s.ID))
 		if err != nil {
 			return err
 		}
 		services[i+1] = it
 	}
-	for i, r := range rides {
-		tr, err := l.ride(p, r, i+1, services[r.service])
+	for i, r := range demo.Rides {
+		tr, err := l.ride(p, r, i+1, services[r.Service])
 		if err != nil {
 			return fmt.Errorf("trip %d: %w", i+1, err)
 		}
@@ -89,19 +48,19 @@ func (l *loader) trips(ctx context.Context, t table.Tenant, p demoTenant) error 
 
 // ride takes a trip through its transitions with the trip package's own rules.
 func (l *loader) ride(p demoTenant, r ride, n int, service table.Item) (trip.Trip, error) {
-	at := l.now.Add(-r.ago - after(n, 1_009, time.Millisecond, 47*time.Second))
-	if r.ago > time.Hour {
-		at = at.Add(-p.shift)
+	at := l.now.Add(-r.Ago.Duration - after(n, 1_009, time.Millisecond, 47*time.Second))
+	if r.Ago.Duration > time.Hour {
+		at = at.Add(-p.Shift.Duration)
 	}
-	rider, driver := id(ids.Customer, p.tenant.Slug, r.rider), id(ids.Driver, p.tenant.Slug, r.driver)
-	terms := trip.Terms{Currency: p.tenant.Currency, Service: service, Settings: p.settings}
+	rider, driver := id(ids.Customer, p.Tenant.Slug, r.Rider), id(ids.Driver, p.Tenant.Slug, r.Driver)
+	terms := trip.Terms{Currency: p.Tenant.Currency, Service: service, Settings: p.Settings}
 	tr, err := p.request(r, n).New(rider, terms, at)
 	if err != nil {
 		return trip.Trip{}, err
 	}
-	tr.ID, tr.TripCode = id(ids.Trip, p.tenant.Slug, n), code(p.tenant.Slug, n)
+	tr.ID, tr.TripCode = id(ids.Trip, p.Tenant.Slug, n), code(p.Tenant.Slug, n)
 	km, seconds := p.driven(r, n)
-	reason := p.reasons[n%len(p.reasons)]
+	reason := p.Reasons[n%len(p.Reasons)]
 	accepted := 15*time.Second + after(n, 13, time.Second, 70*time.Second)
 	arrived := accepted + 2*time.Minute + after(n, 37, time.Second, 5*time.Minute)
 	started := arrived + 40*time.Second + after(n, 23, time.Second, 100*time.Second)
@@ -110,20 +69,20 @@ func (l *loader) ride(p demoTenant, r ride, n int, service table.Item) (trip.Tri
 		after time.Duration
 		act   func(trip.Trip, time.Time) (trip.Trip, error)
 	}{
-		{r.status != trip.Pending && r.driver > 0, accepted, func(tr trip.Trip, at time.Time) (trip.Trip, error) {
+		{r.Status != trip.Pending && r.Driver > 0, accepted, func(tr trip.Trip, at time.Time) (trip.Trip, error) {
 			return tr.Accept(driver, at)
 		}},
-		{reached(r.status, trip.DriverArrived), arrived, func(tr trip.Trip, at time.Time) (trip.Trip, error) {
+		{reached(r.Status, trip.DriverArrived), arrived, func(tr trip.Trip, at time.Time) (trip.Trip, error) {
 			return tr.Arrive(trip.ByDriver(driver), at)
 		}},
-		{reached(r.status, trip.InProgress), started, func(tr trip.Trip, at time.Time) (trip.Trip, error) {
+		{reached(r.Status, trip.InProgress), started, func(tr trip.Trip, at time.Time) (trip.Trip, error) {
 			return tr.Start(trip.ByDriver(driver), at)
 		}},
-		{r.status == trip.Completed, started + time.Duration(seconds.IntPart())*time.Second, func(tr trip.Trip,
+		{r.Status == trip.Completed, started + time.Duration(seconds.IntPart())*time.Second, func(tr trip.Trip,
 			at time.Time) (trip.Trip, error) {
 			return tr.Complete(trip.ByDriver(driver), at, measured(p, r, km, seconds))
 		}},
-		{r.status == trip.Cancelled, accepted + 2*time.Minute, func(tr trip.Trip, at time.Time) (trip.Trip, error) {
+		{r.Status == trip.Cancelled, accepted + 2*time.Minute, func(tr trip.Trip, at time.Time) (trip.Trip, error) {
 			return tr.Cancel(trip.ByRider(rider), at, &reason)
 		}},
 	} {
@@ -141,22 +100,22 @@ func (l *loader) ride(p demoTenant, r ride, n int, service table.Item) (trip.Tri
 }
 
 func (p demoTenant) ends(r ride) (from, to spot) {
-	return p.spots[r.from%len(p.spots)], p.spots[r.to%len(p.spots)]
+	return p.Spots[r.From%len(p.Spots)], p.Spots[r.To%len(p.Spots)]
 }
 
 // request returns the rider's request.
 func (p demoTenant) request(r ride, n int) trip.Ride {
 	from, to := p.ends(r)
-	ride := trip.Ride{OriginAddress: from.address, OriginLat: from.lat, OriginLng: from.lng, DestAddress: &to.address,
-		DestLat: &to.lat, DestLng: &to.lng,
-		PaymentType: r.pays}
-	if r.pays == "WALLET" && !p.settings.Payments.Wallet {
+	ride := trip.Ride{OriginAddress: from.Address, OriginLat: from.Lat, OriginLng: from.Lng, DestAddress: &to.Address,
+		DestLat: &to.Lat, DestLng: &to.Lng,
+		PaymentType: r.Pays}
+	if r.Pays == "WALLET" && !p.Settings.Payments.Wallet {
 		ride.PaymentType = "CARD"
 	}
-	if r.service > 0 {
-		ride.ServiceTypeID = &p.services[r.service-1].ID
+	if r.Service > 0 {
+		ride.ServiceTypeID = &p.Services[r.Service-1].ID
 	}
-	if notes, ok := p.notes[n]; ok {
+	if notes, ok := p.Notes[n]; ok {
 		ride.Notes = &notes
 	}
 	return ride
@@ -167,8 +126,8 @@ func (p demoTenant) request(r ride, n int) trip.Ride {
 func (p demoTenant) driven(r ride, n int) (km, seconds decimal.Decimal) {
 	from, to := p.ends(r)
 	degrees := func(n json.Number) float64 { return money.Must(n).InexactFloat64() }
-	north := degrees(to.lat) - degrees(from.lat)
-	east := (degrees(to.lng) - degrees(from.lng)) * math.Cos(degrees(from.lat)*math.Pi/180)
+	north := degrees(to.Lat) - degrees(from.Lat)
+	east := (degrees(to.Lng) - degrees(from.Lng)) * math.Cos(degrees(from.Lat)*math.Pi/180)
 	km = decimal.NewFromFloat(math.Hypot(north, east) * 111.2 * 4 / 3).Round(1)
 	pace := 110 + 17*n%60 // seconds per kilometre
 	if km.IntPart() > 9 {
@@ -199,14 +158,14 @@ func measured(p demoTenant, r ride, km, seconds decimal.Decimal) trip.Measured {
 // charges 2 per kilometre.
 func fareOf(p demoTenant, r ride, km, seconds decimal.Decimal) json.Number {
 	fare := km.Mul(decimal.NewFromInt(2))
-	if r.service > 0 {
-		s := p.services[r.service-1]
+	if r.Service > 0 {
+		s := p.Services[r.Service-1]
 		distance := money.Must(s.PerKm).Mul(km)
 		duration := money.Must(s.PerMinute).Mul(seconds).Div(decimal.NewFromInt(60))
 		fare = money.Must(s.BaseFare).Add(distance).Add(duration)
 		fare = decimal.Max(fare, money.Must(s.MinimumFare))
 	}
-	multiple := money.Must(p.settings.Pricing.RoundFareToMultiple)
+	multiple := money.Must(p.Settings.Pricing.RoundFareToMultiple)
 	return money.Number(fare.Div(multiple).Round(0).Mul(multiple))
 }
 
