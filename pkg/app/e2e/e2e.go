@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"svc/pkg/access/authz"
+	"svc/pkg/data/table"
 	"svc/pkg/oauth/flow"
 )
 
@@ -26,9 +27,14 @@ type Target struct {
 	// Timeout is the limit for one request with its repetitions (retrying); 0
 	// means ten minutes.
 	Timeout time.Duration
-	// NoFiles says that no schedule makes the files of exports there, or that the
-	// files cannot be read: sam local has no schedules, LocalStack fires none.
+	// NoFiles says that no schedule makes the files of exports there: sam local has
+	// no schedules.
 	NoFiles bool
+	// Receiver is the address at which the suite listens for what the deployment sends
+	// to ReceiverURL; "" means that nothing does.
+	Receiver string
+	// DB is the deployment's table, for what is due after hours; nil leaves that out.
+	DB *table.DB
 	// Transport sends the requests; nil means http.DefaultTransport.
 	Transport http.RoundTripper
 }
