@@ -32,7 +32,8 @@ func TestFilesInS3(t *testing.T) {
 	ctx, now := t.Context(), time.Now()
 	b := app.Bucket{Name: "svc-tried-files", Config: aws.Config{Region: "us-east-1", BaseEndpoint: &endpoint,
 		Credentials: credentials.NewStaticCredentialsProvider("test", "test", "")}}
-	made, err := app.AWSCall{Service: "s3", Method: http.MethodPut, URL: endpoint + "/" + b.Name}.Do(ctx, b.Config)
+	bucket := app.AWSCall{Service: "s3", Method: http.MethodPut, URL: endpoint + "/" + b.Name}
+	made, err := bucket.Do(ctx, b.Config)
 	testkit.Must(t, err)
 	if made.Status != http.StatusOK {
 		t.Fatalf("the bucket: %d %s", made.Status, made.Body)

@@ -12,19 +12,19 @@ import (
 	"testing"
 )
 
-// exportOf makes an export, and returns the content of its file.
-func (s *suite) exportOf(t *testing.T, kind, from string) string {
+// beginExport begins an export, and returns its path.
+func (s *suite) beginExport(t *testing.T, kind, from string) string {
 	t.Helper()
-	token := s.token(t, operator)
-	path := "/api/v1/exports/" + s.do(t, call{method: "POST", path: "/api/v1/exports", token: token, key: someKey(),
-		body: fmt.Sprintf(`{"kind": %q, "from": %q}`, kind, from)}).must(201).text("id")
-	if s.NoFiles {
-		s.get(t, token, path).must(200)
-		return ""
-	}
+	return "/api/v1/exports/" + s.do(t, call{method: "POST", path: "/api/v1/exports", token: s.token(t, operator),
+		key: someKey(), body: fmt.Sprintf(`{"kind": %q, "from": %q}`, kind, from)}).must(201).text("id")
+}
+
+// fileOf waits for the file of an export, and returns its content.
+func (s *suite) fileOf(t *testing.T, path string) string {
+	t.Helper()
 	var link string
-	s.eventually(t, "export of "+kind, func() bool {
-		link, _ = s.get(t, token, path).must(200).json()["url"].(string)
+	s.eventually(t, "the file of "+path, func() bool {
+		link, _ = s.get(t, s.token(t, operator), path).must(200).json()["url"].(string)
 		return link != ""
 	})
 	return s.download(t, link)
