@@ -280,9 +280,10 @@ func (s *suite) driver(t *testing.T) {
 
 // exported checks that an operator gets each kind of data as a file.
 func (s *suite) exported(t *testing.T) {
-	wanted := map[string]struct{ column, cell string }{"trips": {"tripCode", "COMPLETED"}, "postings": {"amount", "COMMISSION"},
-		"customers": {"email", rider.email}, "drivers": {"vehiclePlate", driver.email}, "orders": {"total", "DELIVERED"},
-		"receipts": {"commission", "trp_"}, "report": {"revenue", "20"}}
+	wanted := map[string]struct{ column, cell string }{"trips": {"tripCode", "COMPLETED"},
+		"postings": {"amount", "TRIP_PAYMENT"}, "customers": {"email", rider.email},
+		"drivers": {"vehiclePlate", driver.email}, "orders": {"total", "DELIVERED"}, "receipts": {"commission", "trp_"},
+		"report": {"revenue", "20"}}
 	begun := map[string]string{} // all before the first is awaited, because a schedule runs them
 	for kind := range wanted {
 		begun[kind] = s.beginExport(t, kind, time.Now().AddDate(0, 0, -200).Format("2006-01-02"))
@@ -298,8 +299,8 @@ func (s *suite) exported(t *testing.T) {
 		want := wanted[kind]
 		header, rows, _ := strings.Cut(s.fileOf(t, path), "\r\n")
 		if !strings.Contains(header, want.column) || !strings.Contains(rows, want.cell) {
-			t.Errorf("%s: the columns are %q, without %s; or %d bytes of rows are without %q", kind, header, want.column,
-				len(rows), want.cell)
+			t.Errorf("%s: the columns are %q and the rows have %d bytes; want the column %s and a row with %q", kind, header,
+				len(rows), want.column, want.cell)
 		}
 	}
 	if find(s.get(t, s.token(t, operator), "/api/v1/exports").some(), "") != nil {
@@ -341,7 +342,8 @@ func (s *suite) privacy(t *testing.T) {
 			o.Tenant, o.Resource = "", s.BaseURL+in.resource
 		}).AccessToken}
 	}
-	s.do(t, call{method: "POST", path: "/api/v1/privacy/requests/" + erased + "/run", token: fresh, key: someKey()}).must(200)
+	s.do(t, call{method: "POST", path: "/api/v1/privacy/requests/" + erased + "/run", token: fresh,
+		key: someKey()}).must(200)
 	became("/api/v1/privacy/requests/"+erased, token, "DONE")
 	if got := s.get(t, token, "/api/v1/customers/"+id).must(200).text("email"); got != "" {
 		t.Errorf("after the erasure the rider's address is %q", got)
