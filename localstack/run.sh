@@ -14,7 +14,6 @@ compose() { docker compose -f localstack/compose.yaml "$@"; }
 network=svc-hooks
 certificate=$PWD/$work/receiver.pem
 export LAMBDA_DOCKER_NETWORK=$network LAMBDA_DOCKER_FLAGS="-v $certificate:/etc/ssl/certs/receiver.pem:ro"
-base_image=public.ecr.aws/lambda/provided:al2023
 
 start_network() {
   docker network inspect $network >/dev/null 2>&1 ||
@@ -27,8 +26,9 @@ start_relay() {
   port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
   GOOS=linux GOARCH=$arch CGO_ENABLED=0 go build -o "$work/relay" ./localstack
   end_relay
-  docker run --detach --name $network --network $network --network-alias hooks.example.com --entrypoint /relay \
-    --volume "$PWD/$work/relay:/relay:ro" $base_image forward :443 $to:$port >/dev/null
+  docker run --detach --name $network --network $network --network-alias hooks.example.com \
+    --volume "$PWD/$work/relay:/relay:ro" --entrypoint /relay \
+    public.ecr.aws/lambda/provided:al2023 forward :443 $to:$port >/dev/null
   export SVC_RECEIVER=$listen:$port
 }
 end_relay() { docker rm --force $network >/dev/null 2>&1 || true; }
@@ -109,7 +109,7 @@ source "$work/env"
 set +a
 (cd pkg/app && "../../$work/app.test" -test.v -test.run 'TestKMS|TestFilesInS3')
 "$work/svc" demo
-export SVC_PATIENCE=${SVC_PATIENCE:-600s}
+export SVC_PATIENCE=${SVC_PATIENCE:-600s} SVC_DIAL=${endpoint#http://}
 end_to_end
 localstack/walk.sh
 SVC=$work/svc localstack/alarms.sh

@@ -1,6 +1,9 @@
 package e2e_test
 
 import (
+	"context"
+	"net"
+	"net/http"
 	"os"
 	"testing"
 	"time"
@@ -13,8 +16,9 @@ import (
 
 // TestEndToEnd runs the suite on the deployment at SVC_URL. Without that
 // variable, it starts `svc dev` and runs the suite there. The scripts of localstack set
-// the other variables: SVC_NO_FILES if nothing runs jobs there, and SVC_RECEIVER for the
-// address of the suite's receiver.
+// the other variables: SVC_NO_FILES if nothing runs jobs there, SVC_RECEIVER for the
+// address of the suite's receiver, and SVC_DIAL for the address of everything, because
+// the functions know S3 by one that only containers may reach.
 func TestEndToEnd(t *testing.T) {
 	testkit.Long(t)
 	target := e2e.Target{BaseURL: os.Getenv("SVC_URL"), NoFiles: os.Getenv("SVC_NO_FILES") != "",
@@ -25,6 +29,13 @@ func TestEndToEnd(t *testing.T) {
 			t.Fatalf("SVC_PATIENCE: %v", err)
 		}
 		target.Patience = d
+	}
+	if address := os.Getenv("SVC_DIAL"); address != "" {
+		transport := http.DefaultTransport.(*http.Transport).Clone()
+		transport.DialContext = func(ctx context.Context, network, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, network, address)
+		}
+		target.Transport = transport
 	}
 	at := table.Options{Table: os.Getenv("TABLE_NAME"), Endpoint: os.Getenv("AWS_ENDPOINT_URL_DYNAMODB")}
 	if target.BaseURL == "" {
