@@ -106,8 +106,8 @@ func Run(t *testing.T, target Target) {
 }
 
 // retrying repeats a request while the response is a 503 with Retry-After, at
-// most 60 times. It does not repeat after outcome_unknown. On a slow machine
-// the service sends such responses more often.
+// most 60 times. After outcome_unknown it repeats only a request with an
+// Idempotency-Key. On a slow machine the service sends such responses more often.
 type retrying struct{ next http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
@@ -121,7 +121,8 @@ func (r retrying) RoundTrip(req *http.Request) (*http.Response, error) {
 		body, unreadable := io.ReadAll(res.Body)
 		_ = res.Body.Close()
 		res.Body = io.NopCloser(bytes.NewReader(body))
-		if err != nil || unreadable != nil || bytes.Contains(body, []byte("outcome_unknown")) {
+		unknown := bytes.Contains(body, []byte("outcome_unknown")) && req.Header.Get("Idempotency-Key") == ""
+		if err != nil || unreadable != nil || unknown {
 			return res, unreadable
 		}
 		if req.GetBody != nil {
