@@ -5,6 +5,7 @@
 // prints the variables that svc and the tests need. It sends AWS requests only to
 // LocalStack.
 //
-// Two subcommands have other uses: import prints the template for ops/restore, and
-// forward forwards TCP connections for sam local.
+// Other subcommands help the scripts here and ops/restore: import prints the template
+// for ops/restore, certificate the certificate of the suite's receiver of webhooks, and
+// forward forwards TCP connections between containers and this machine.
 package main

@@ -5,9 +5,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"encoding/pem"
 	"flag"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -33,11 +35,12 @@ func main() {
 	endpoint := flag.String("endpoint", "http://localhost:4566", "`URL` of LocalStack")
 	arch := flag.String("arch", runtime.GOARCH, "`processor` of the machine that runs the functions: amd64 or arm64")
 	flag.Usage = func() {
-		fmt.Fprintln(os.Stderr, "usage: localstack [flags] template | import | deploy | forward FROM TO\n\n"+
+		fmt.Fprintln(os.Stderr, "usage: localstack [flags] template | import | deploy | certificate | forward FROM TO\n\n"+
 			"template prints the template for LocalStack.\n"+
 			"import prints the template of a new stack that takes over a restored table.\n"+
 			"deploy builds and deploys to LocalStack, and prints the variables for svc and the tests as lines of NAME=value.\n"+
-			"forward forwards TCP connections from the address FROM to the address TO, for sam local.")
+			"certificate prints the certificate of the receiver of webhooks, for the functions to trust.\n"+
+			"forward forwards TCP connections from the address FROM to the address TO.")
 		flag.PrintDefaults()
 	}
 	flag.Parse()
@@ -51,6 +54,8 @@ func main() {
 		err = deploy(ctx, localstack{strings.TrimSuffix(*endpoint, "/"), &http.Client{Timeout: 5 * time.Minute}}, *arch)
 	case "import":
 		err = printImport()
+	case "certificate":
+		err = printCertificate()
 	case "forward":
 		if flag.NArg() != 3 {
 			flag.Usage()
@@ -107,6 +112,14 @@ func printImport() error {
 		return err
 	}
 	return printJSON(doc)
+}
+
+// printCertificate prints the certificate of the end-to-end suite's receiver, which is
+// that of each server of httptest.
+func printCertificate() error {
+	s := httptest.NewTLSServer(http.NotFoundHandler())
+	defer s.Close()
+	return pem.Encode(os.Stdout, &pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
 }
 
 func printJSON(doc object) error {

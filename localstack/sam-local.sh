@@ -73,5 +73,5 @@ sam=$!
 started sam $sam
 at_end end_started sam $sam
 while_alive=$sam until_up 900 curl -s --max-time 120 "http://127.0.0.1:$port/health"
-export SVC_URL=http://127.0.0.1:$port SVC_PATIENCE=${SVC_PATIENCE:-600s}
+export SVC_URL=http://127.0.0.1:$port SVC_NO_FILES=1 SVC_PATIENCE=${SVC_PATIENCE:-600s}
 end_to_end

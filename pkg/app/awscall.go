@@ -39,7 +39,8 @@ type AWSAnswer struct {
 	Body   []byte
 }
 
-// Do sends the request and reads the response, of any status.
+// Do sends the request and reads the response, of any status. It sends the request again
+// if a connection of an earlier one has been closed without a response.
 func (c AWSCall) Do(ctx context.Context, cfg aws.Config) (AWSAnswer, error) {
 	req, err := http.NewRequestWithContext(ctx, c.Method, c.URL, bytes.NewReader(c.Body))
 	if err != nil {
@@ -61,6 +62,8 @@ func (c AWSCall) Do(ctx context.Context, cfg aws.Config) (AWSAnswer, error) {
 	if err := v4.NewSigner(plain).SignHTTP(ctx, who, req, hash, c.Service, cfg.Region, time.Now()); err != nil {
 		return AWSAnswer{}, fmt.Errorf("%s: %w", c.Service, err)
 	}
+	// With this header, which is not sent, net/http repeats a POST whose kept connection turns out to be closed.
+	req.Header["Idempotency-Key"] = nil
 	res, err := (&http.Client{Timeout: awsTimeout}).Do(req)
 	if err != nil {
 		return AWSAnswer{}, fmt.Errorf("%s: %w", c.Service, err)

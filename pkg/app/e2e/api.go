@@ -3,8 +3,6 @@ package e2e
 import (
 	"crypto/rand"
 	"fmt"
-	"io"
-	"net/http"
 	"net/url"
 	"strings"
 	"testing"
@@ -22,7 +20,7 @@ func (s *suite) operator(t *testing.T) {
 		t.Errorf("actor %v", me["actor"])
 	}
 	company, _ := me["membership"].(map[string]any) // its own map, if it has one, is in the console's policy
-	if !s.NoFiles {                                 // LocalStack has no route of the console
+	if !s.NoFiles {                                 // sam local has no route of the console
 		console := s.get(t, "", fmt.Sprint("/console/?tenant=", company["tenantId"])).must(200)
 		if policy := console.header.Get("Content-Security-Policy"); !strings.Contains(policy, "connect-src 'self'") {
 			t.Errorf("/console has the policy %q", policy)
@@ -282,48 +280,47 @@ func (s *suite) driver(t *testing.T) {
 
 // exported checks that an operator gets each kind of data as a file.
 func (s *suite) exported(t *testing.T) {
-	token := s.token(t, operator)
-	for kind, column := range map[string]string{"trips": "tripCode", "postings": "amount", "customers": "email",
-		"drivers": "vehiclePlate", "orders": "total", "receipts": "commission", "report": "revenue"} {
-		body := fmt.Sprintf(`{"kind": %q, "from": %q}`, kind, time.Now().AddDate(0, 0, -200).Format("2006-01-02"))
-		id := s.do(t, call{method: "POST", path: "/api/v1/exports", token: token, body: body,
-			key: fmt.Sprint("e2e-", time.Now().UnixNano())}).must(201).text("id")
+	wanted := map[string]struct{ column, cell string }{"trips": {"tripCode", "COMPLETED"},
+		"postings": {"amount", "TRIP_PAYMENT"}, "customers": {"email", rider.email},
+		"drivers": {"vehiclePlate", driver.email}, "orders": {"total", "DELIVERED"}, "receipts": {"commission", "trp_"},
+		"report": {"revenue", "20"}}
+	begun := map[string]string{} // all before the first is awaited, because a schedule runs them
+	for kind := range wanted {
+		begun[kind] = s.beginExport(t, kind, time.Now().AddDate(0, 0, -200).Format("2006-01-02"))
 		if s.NoFiles { // an export that nothing runs stays unfinished, and a company may have ten of those
-			s.get(t, token, "/api/v1/exports/"+id).must(200)
+			s.get(t, s.token(t, operator), begun[kind]).must(200)
 			break
 		}
-		var url string
-		s.eventually(t, "export of "+kind, func() bool {
-			url, _ = s.get(t, token, "/api/v1/exports/"+id).must(200).json()["url"].(string)
-			return url != ""
-		})
-		res, err := http.Get(url) //nolint:gosec // the link of the file in the service's answer
-		if err != nil {
-			t.Fatal(err)
+	}
+	for kind, path := range begun {
+		if s.NoFiles {
+			break
 		}
-		text, err := io.ReadAll(res.Body)
-		_ = res.Body.Close()
-		header, rows, _ := strings.Cut(string(text), "\r\n")
-		if err != nil || res.StatusCode != http.StatusOK || !strings.Contains(header, column) || rows == "" {
-			t.Errorf("%s: %d %v: %q and %d bytes", kind, res.StatusCode, err, header, len(rows))
+		want := wanted[kind]
+		header, rows, _ := strings.Cut(s.fileOf(t, path), "\r\n")
+		if !strings.Contains(header, want.column) || !strings.Contains(rows, want.cell) {
+			t.Errorf("%s: the columns are %q and the rows have %d bytes; want the column %s and a row with %q", kind, header,
+				len(rows), want.column, want.cell)
 		}
 	}
-	if find(s.get(t, token, "/api/v1/exports").some(), "") != nil {
+	if find(s.get(t, s.token(t, operator), "/api/v1/exports").some(), "") != nil {
 		t.Error("an export has no id")
 	}
 }
+
+// someKey returns a new Idempotency-Key.
+func someKey() string { return fmt.Sprint("e2e-", time.Now().UnixNano()) }
 
 // privacy checks that an operator gets a copy of a rider's data and erases the rider,
 // and that a rider gets a copy of their own.
 func (s *suite) privacy(t *testing.T) {
 	token, me := s.token(t, operator), s.token(t, rider)
-	key := func() string { return fmt.Sprint("e2e-", time.Now().UnixNano()) }
 	email := fmt.Sprintf("leaving-%d@metro.example", time.Now().UnixNano())
-	id := s.do(t, call{method: "POST", path: "/api/v1/customers", token: token, key: key(),
+	id := s.do(t, call{method: "POST", path: "/api/v1/customers", token: token, key: someKey(),
 		body: fmt.Sprintf(`{"email": %q, "firstName": "Leaving", "lastName": "Soon", "phone": %q}`, email,
 			someNumber())}).must(201).text("id")
 	ask := func(path, token, body string) string {
-		return s.do(t, call{method: "POST", path: path, token: token, body: body, key: key()}).must(201).text("id")
+		return s.do(t, call{method: "POST", path: path, token: token, body: body, key: someKey()}).must(201).text("id")
 	}
 	copied := ask("/api/v1/privacy/requests", token, fmt.Sprintf(`{"kind": "export", "customerId": %q}`, id))
 	erased := ask("/api/v1/privacy/requests", token, fmt.Sprintf(`{"kind": "erase", "customerId": %q}`, id))
@@ -345,7 +342,8 @@ func (s *suite) privacy(t *testing.T) {
 			o.Tenant, o.Resource = "", s.BaseURL+in.resource
 		}).AccessToken}
 	}
-	s.do(t, call{method: "POST", path: "/api/v1/privacy/requests/" + erased + "/run", token: fresh, key: key()}).must(200)
+	s.do(t, call{method: "POST", path: "/api/v1/privacy/requests/" + erased + "/run", token: fresh,
+		key: someKey()}).must(200)
 	became("/api/v1/privacy/requests/"+erased, token, "DONE")
 	if got := s.get(t, token, "/api/v1/customers/"+id).must(200).text("email"); got != "" {
 		t.Errorf("after the erasure the rider's address is %q", got)

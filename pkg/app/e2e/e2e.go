@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"svc/pkg/access/authz"
+	"svc/pkg/data/table"
 	"svc/pkg/oauth/flow"
 )
 
@@ -26,9 +27,14 @@ type Target struct {
 	// Timeout is the limit for one request with its repetitions (retrying); 0
 	// means ten minutes.
 	Timeout time.Duration
-	// NoFiles says that no schedule makes the files of exports there, or that the
-	// files cannot be read: sam local has no schedules, LocalStack fires none.
+	// NoFiles says that no schedule makes the files of exports there: sam local has
+	// no schedules.
 	NoFiles bool
+	// Receiver is the address at which the suite listens for what the deployment sends
+	// to ReceiverURL; "" means that nothing does.
+	Receiver string
+	// DB is the deployment's table, for what is due after hours; nil leaves that out.
+	DB *table.DB
 	// Transport sends the requests; nil means http.DefaultTransport.
 	Transport http.RoundTripper
 }
@@ -100,8 +106,8 @@ func Run(t *testing.T, target Target) {
 }
 
 // retrying repeats a request while the response is a 503 with Retry-After, at
-// most 60 times. It does not repeat after outcome_unknown. On a slow machine
-// the service sends such responses more often.
+// most 60 times. After outcome_unknown it repeats only a request with an
+// Idempotency-Key. On a slow machine the service sends such responses more often.
 type retrying struct{ next http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
@@ -115,7 +121,8 @@ func (r retrying) RoundTrip(req *http.Request) (*http.Response, error) {
 		body, unreadable := io.ReadAll(res.Body)
 		_ = res.Body.Close()
 		res.Body = io.NopCloser(bytes.NewReader(body))
-		if err != nil || unreadable != nil || bytes.Contains(body, []byte("outcome_unknown")) {
+		unknown := bytes.Contains(body, []byte("outcome_unknown")) && req.Header.Get("Idempotency-Key") == ""
+		if err != nil || unreadable != nil || unknown {
 			return res, unreadable
 		}
 		if req.GetBody != nil {

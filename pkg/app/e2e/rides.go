@@ -22,7 +22,7 @@ func (s *suite) request(t *testing.T, key string) answer {
 // ride checks a trip from the request to the money in the driver's wallet.
 func (s *suite) ride(t *testing.T) {
 	op, dr := s.token(t, operator), s.token(t, driver)
-	key := fmt.Sprint("e2e-", time.Now().UnixNano())
+	key := someKey()
 	made, repeated := s.request(t, key).must(201), s.request(t, key).must(201)
 	if string(made.body) != string(repeated.body) || repeated.header.Get("Idempotent-Replayed") != "true" {
 		t.Errorf("the repeated request is not answered as the first: %s", repeated.body)
@@ -178,7 +178,7 @@ func (s *suite) operated(t *testing.T) {
 	book := func() (id, path string) {
 		const journey = `"originLat": 40.7484, "originLng": -73.9857, "destLat": 40.6441, "destLng": -73.7821`
 		offers := s.post(t, s.token(t, rider), "/api/v1/me/estimates", "{"+journey+"}").must(200)
-		made := s.do(t, call{method: "POST", path: "/api/v1/trips", token: op, key: fmt.Sprint("e2e-", time.Now().UnixNano()),
+		made := s.do(t, call{method: "POST", path: "/api/v1/trips", token: op, key: someKey(),
 			body: fmt.Sprintf(`{"customerId": %q, "originAddress": "350 5th Ave", "estimateId": %q, %s}`, s.id(t, rider),
 				offers.some()[0]["estimateId"], journey)}).must(201)
 		return made.text("id"), "/api/v1/trips/" + made.text("id")
@@ -209,7 +209,7 @@ func (s *suite) operated(t *testing.T) {
 	number, riders := someNumber(), map[string]bool{}
 	for range 2 {
 		called := s.do(t, call{method: "POST", path: "/api/v1/trips", token: op,
-			key: fmt.Sprint("e2e-", time.Now().UnixNano()),
+			key: someKey(),
 			body: fmt.Sprintf(`{"phone": %q, "name": "Cal Ler", "originAddress": "350 5th Ave", "originLat": 40.7484,
 				"originLng": -73.9857}`, number)}).must(201)
 		riders[called.text("customerId")] = true
