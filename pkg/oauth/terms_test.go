@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"svc/pkg/base/timestamp"
 	"svc/pkg/data/audit"
@@ -49,7 +50,7 @@ func TestNewerTerms(t *testing.T) {
 	if before.page() != "consent" {
 		t.Fatalf("before: %s", before.text())
 	}
-	f.advance(1)
+	f.advance(time.Second)
 	publish("2026-09")
 	if r := f.refresh(registration{id: c.ID}, tokens.RefreshToken); r.status != http.StatusOK {
 		t.Errorf("a refresh: %d %s", r.status, r.raw)
@@ -84,6 +85,7 @@ func TestNewerTerms(t *testing.T) {
 		t.Errorf("agreed to %+v", r.Agreed)
 	}
 	page = b.authorize(q)
+	f.advance(time.Second)
 	if s := b.follow(b.post(page, "agree", agreeing(page))); s.page() != "code" {
 		t.Fatalf("after agreeing: %s", s.text())
 	}
