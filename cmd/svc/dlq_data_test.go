@@ -124,6 +124,7 @@ func TestBadDataInABucket(t *testing.T) {
 	settings.LostRecords = "lost"
 	all := broken(t)[1:2]
 	delete(all[0].Change.NewImage, "doc")
+	all[0].Change.NewImage["name"] = events.NewStringAttribute("Zwenda Quill")
 	local.breakTrip(all[0])
 	payload, err := json.Marshal(events.DynamoDBEvent{Records: all})
 	if err != nil {
@@ -136,8 +137,8 @@ func TestBadDataInABucket(t *testing.T) {
 			t.Fatal(err)
 		}
 		bucket.triesOf(function, lambda.NewHandler(handler), payload)
-		if bucket.objects["/lost/"+function+"/"+first] == "" {
-			t.Errorf("%s has no object: %v", function, bucket.objects)
+		if text := bucket.objects["/lost/"+function+"/"+first]; text == "" || strings.Contains(text, "Zwenda") {
+			t.Errorf("%s has no object, or one with a name: %v", function, bucket.objects)
 		}
 	}
 	if len(bucket.objects) != 2 || len(bucket.messages) != 2 {

@@ -55,10 +55,11 @@ func tenantFlags(cmd *cobra.Command) *edits[tenant.Tenant] {
 		"people or money", func(t *tenant.Tenant) *string { return &t.AgentActions })
 	e.text("rider-sign-up", "who may sign up as a rider: `off|open|invite`; with invite, only customers whom you "+
 		"have added", func(t *tenant.Tenant) *string { return &t.RiderSignUp })
-	e.text("terms-version", "`version` of the terms and privacy policy that riders agree to when they sign up; their "+
-		"addresses are in the branding", func(t *tenant.Tenant) *string { return &t.TermsVersion })
+	e.text("terms-version", "`version` of the terms and privacy policy that riders agree to when they sign up, and "+
+		"again when it changes; their addresses are in the branding",
+		func(t *tenant.Tenant) *string { return &t.TermsVersion })
 	retain := cmd.Flags().StringSlice("retain", nil, "how long personal data is kept, `KIND=DAYS`, or KIND=keep for "+
-		"good: addresses, positions and logs of trips, audit; may be repeated")
+		"good: addresses of trips and orders, positions and logs of trips, audit; may be repeated")
 	e.step("retain", func(t *tenant.Tenant) error {
 		var errs []error
 		for _, text := range *retain {

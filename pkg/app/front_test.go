@@ -190,6 +190,7 @@ func TestOAuthIsSwitchedOff(t *testing.T) {
 		{http.MethodPost, "/oauth/signin", "email=a", []string{offSignIn}},
 		{http.MethodPost, "/oauth/forgot", "email=a", []string{offSignIn}},
 		{http.MethodPost, "/oauth/signup", "email=a", []string{offSignIn}},
+		{http.MethodPost, "/oauth/terms", "agree=a", []string{offSignIn}},
 		{http.MethodPost, "/oauth/token", "grant_type=refresh_token&" + agent, []string{offAgents}},
 		{http.MethodPost, "/oauth/token", "grant_type=refresh_token&client_id=cli_1", nil},
 		{http.MethodPost, "/oauth/token", asserted("https://agent.example/client"), []string{offAgents}},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
+	"svc/pkg/background/erasure"
 	"svc/pkg/base/timestamp"
 )
 
@@ -56,7 +57,11 @@ func (p *Runtime) keepLostRecords() error {
 		letter.Batch.First, letter.Batch.Last = first.Change.SequenceNumber, last.Change.SequenceNumber
 		letter.Batch.Size, letter.Batch.Stream = len(records), first.EventSourceArn
 		var err error
-		if letter.Payload, err = json.Marshal(events.DynamoDBEvent{Records: records}); err != nil {
+		kept := make([]events.DynamoDBEventRecord, len(records))
+		for i, r := range records {
+			kept[i] = erasure.Letter(r)
+		}
+		if letter.Payload, err = json.Marshal(events.DynamoDBEvent{Records: kept}); err != nil {
 			return fmt.Errorf("dead letter: %w", err)
 		}
 		body, err := json.Marshal(letter)

@@ -11,6 +11,7 @@ import (
 	"svc/pkg/access/authz"
 	"svc/pkg/access/signing"
 	"svc/pkg/base/ids"
+	"svc/pkg/domain/customer"
 	"svc/pkg/domain/page"
 	"svc/pkg/oauth/clients"
 	"svc/pkg/oauth/protocol"
@@ -27,15 +28,16 @@ type authorization struct {
 	asked    []string // the requested scopes that the client registered
 	company           // zero until an operator's tenant is known
 	session  *session.Session
-	choices  []page.Choice // tenants to choose from
-	granted  []string      // the scopes that a code would get now
-	agents   string        // what the tenant lets agents do now, if the request is for the MCP server
-	agreed   bool          // an earlier consent permits all granted scopes at these resources
-	own      string        // whose application the pages say it is: ofCompany, ofPlatform, or "" for somebody else's
-	trusted  bool          // the company or the platform trusts the client (see trust)
-	silently bool          // the trust takes the place of a consent
-	epoch    int64         // the grant's epoch when the consent was read
-	since    string        // the actor's attribute since at that time
+	choices  []page.Choice       // tenants to choose from
+	granted  []string            // the scopes that a code would get now
+	agents   string              // what the tenant lets agents do now, if the request is for the MCP server
+	agreed   bool                // an earlier consent permits all granted scopes at these resources
+	own      string              // whose application the pages say it is: ofCompany, ofPlatform, or "" for somebody else's
+	trusted  bool                // the company or the platform trusts the client (see trust)
+	silently bool                // the trust takes the place of a consent
+	terms    *customer.Agreement // what a rider must agree to first; nil for nothing
+	epoch    int64               // the grant's epoch when the consent was read
+	since    string              // the actor's attribute since at that time
 
 	// ofPage is the name of the page of this service, /docs or /console/, that alone
 	// can receive the code; "" if others can.

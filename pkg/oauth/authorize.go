@@ -55,6 +55,7 @@ type authorizePage struct {
 	signIn  *signInPage
 	picker  *pickerPage
 	consent *consentPage
+	terms   *termsPage
 }
 
 // serve serves GET and POST /oauth/authorize.
@@ -81,6 +82,8 @@ func (p *authorizePage) serve(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	switch {
+	case next >= stepConsent && a.terms != nil && !a.asks("none"):
+		return p.terms.show(w, r, a, "", http.StatusOK)
 	case next == stepIssue && a.silently:
 		return p.issue(w, r, a, ids.Secret(), p.consent.consents.add)
 	case next == stepIssue:
@@ -224,6 +227,10 @@ func (d *decisions) weigh(ctx context.Context, a *authorization) (step, error) {
 	a.epoch = grant.Int("epoch")
 	if !session.Enabled(actor) || !session.Enabled(flags) {
 		return stepSignIn, nil
+	}
+	var err error
+	if a.terms, err = newerTerms(a, actor); err != nil {
+		return 0, err
 	}
 	a.granted = authz.Grantable(a.audience, a.asked, authz.Have{Permissions: actor.Strings("permissions"),
 		Taxi: flags.Flag(authz.Taxi), Delivery: flags.Flag(authz.Delivery)})

@@ -87,7 +87,7 @@ func (p *consentPage) post(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if next < stepConsent || !a.agreedOnce(form.Get("csrf")) {
+	if next < stepConsent || a.terms != nil || !a.agreedOnce(form.Get("csrf")) {
 		return redirect(w, http.StatusSeeOther, a.link("authorize"))
 	}
 	if form.Get("decision") != "allow" {

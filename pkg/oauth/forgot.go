@@ -47,15 +47,23 @@ type forgotPage struct {
 // open determines whose account a request for a link is about. A person who
 // comes from the sign-in page of an authorization keeps its query, which leads
 // back. The error is a *pageError if the server cannot mail, or if nobody of this
-// audience and company may sign up.
+// audience and company may sign up. A sign-up without an audience is a rider's.
 func (p *forgotPage) open(r *http.Request) (own, error) {
 	if p.mail == nil {
 		return own{}, &pageError{status: http.StatusNotFound, kind: "request", detail: "no mailer is configured",
 			signIn: ownLink(r)}
 	}
+	if p.signsUp() && isOwn(r) && !r.URL.Query().Has("audience") {
+		query := r.URL.Query()
+		query.Set("audience", string(authz.Rider))
+		r = r.Clone(r.Context())
+		r.URL.RawQuery = query.Encode()
+	}
 	o, err := p.openAny(r)
 	if err == nil && p.signsUp() && !maySignUp(o.audience, o.tenant) {
-		return own{}, &pageError{status: http.StatusNotFound, kind: "missing"}
+		return own{}, &pageError{status: http.StatusNotFound, kind: "missing",
+			detail: "only riders can sign up (audience=rider), and only where the company allows it (svc tenant set SLUG " +
+				"--rider-sign-up open)"}
 	}
 	return o, err
 }

@@ -56,6 +56,9 @@ func (c companies) openOwn(r *http.Request) (own, error) {
 		slug = strings.TrimSpace(slug)
 	}
 	switch {
+	case slug == "" && r.URL.Query().Has("tenant"): // where the API's tools have it
+		return own{}, badRequest("request", "the parameter tenant is not known: name the company by tenant_hint, as in "+
+			path.Base(r.URL.Path)+"?audience=rider&tenant_hint=metro")
 	case !slices.Contains(authz.Audiences, o.audience):
 		return own{}, badRequest("request", "audience is not known")
 	case slug == "" && o.audience != authz.Dashboard:

@@ -68,6 +68,7 @@ type Server struct {
 	signIn    *signInPage
 	picker    *pickerPage
 	consent   *consentPage
+	terms     *termsPage
 	password  *passwordPage
 	forgot    *forgotPage
 	signUp    *forgotPage
@@ -115,7 +116,8 @@ func (s *Server) addPages(c Config, keys *signing.Keys, limiter *throttle.Thrott
 	s.signIn = &signInPage{s.pages, asked, decided.owner, &passwordCheck{sessions, limiter, c.Limits, s.now},
 		c.Mail != nil}
 	s.picker, s.consent = &pickerPage{asked, decided}, &consentPage{asked, decided, agreed}
-	s.authorize = &authorizePage{asked, decided, s.signIn, s.picker, s.consent}
+	s.terms = &termsPage{asked, decided}
+	s.authorize = &authorizePage{asked, decided, s.signIn, s.picker, s.consent, s.terms}
 	s.password = &passwordPage{s.pages, asked, newLinks(s.db, s.now), c.Mail != nil}
 	s.forgot = &forgotPage{name: forgotForm, pages: s.pages, requests: asked, links: s.password.links, throttle: limiter,
 		limit: c.Limits.Links, mail: c.Mail, wait: mailTime, after: time.After}
@@ -168,6 +170,8 @@ func (s *Server) endpoints() []route {
 		{"POST", "/oauth/signin", shown(s.signIn.post)},
 		{"GET", "/oauth/consent", shown(reload)},
 		{"POST", "/oauth/consent", shown(s.consent.post)},
+		{"GET", "/oauth/terms", shown(reload)},
+		{"POST", "/oauth/terms", shown(s.terms.post)},
 		{"GET", "/oauth/tenant", shown(s.picker.get)},
 		{"POST", "/oauth/tenant", shown(s.picker.post)},
 		{"GET", "/oauth/password", shown(s.password.get)},

@@ -292,7 +292,7 @@ func TestSignUpIsOffered(t *testing.T) {
 		return strings.Contains(b.get("/oauth/apps?"+query).body, `href="signup?`), b.get("/oauth/signup?" + query).status
 	}
 	for query, want := range map[string]bool{metroRider: true, "audience=rider&tenant_hint=nova": false,
-		"audience=driver&tenant_hint=metro": false, "audience=dashboard&tenant_hint=metro": false, "": false} {
+		"audience=driver&tenant_hint=metro": false, "audience=dashboard&tenant_hint=metro": false} {
 		if link, status := offered(query); link != want || (status == http.StatusOK) != want ||
 			!want && status != http.StatusNotFound {
 			t.Errorf("%q: a link %v, status %d", query, link, status)

@@ -117,6 +117,7 @@ func TestErasedRider(t *testing.T) {
 	}
 	s.Post(t, token, "/api/v1/me/trips/"+trip.ID+"/cancel", `{"reason": "changed my mind entirely"}`).Must(t, 200)
 	s.Drain(t)
+	lettered(t, s, append([]string{"40.71281", "-74.00612"}, values...))
 	before := scan(t, s, values)
 	copied := copyOf(t, s, boss, fmt.Sprintf(`{"kind": "export", "customerId": %q}`, anna.ID))
 	for _, value := range values {

@@ -12,17 +12,16 @@ import (
 	"svc/pkg/data/table"
 	"svc/pkg/domain/driver"
 	"svc/pkg/domain/tenant"
-	"svc/pkg/domain/trip"
 )
 
 // retaining is the identifier of the job that applies a tenant's retention.
 const retaining = "retention"
 
-// lateTrip is the kind of a due task about one trip that was not over, or was
-// changed, when its age was reached. Its ID is <kind of data>#<trip>.
-const lateTrip = "retainTrip"
+// late is the kind of a due task about one trip or order that was not over, or was
+// changed, when its age was reached. Its ID is <name of the part>#<trip or order>.
+const late = "retainTrip"
 
-// retained says up to which position in the list of trips the data of a kind is gone.
+// retained says up to which position in its list each part (parts) is gone.
 type retained struct {
 	Positions map[string]string `json:"positions"`
 
@@ -90,7 +89,7 @@ func (r Runner) beginRetention(ctx context.Context, t table.Tenant, id string) e
 	})
 }
 
-// retain does the next part of a tenant's retention: some trips of one kind of data,
+// retain does the next part of a tenant's retention: some trips or orders of one part,
 // or at the end everything else. The setting is read each time, so a change holds at
 // once.
 func (r Runner) retain(ctx context.Context, t table.Tenant) (more bool, err error) {
@@ -102,19 +101,19 @@ func (r Runner) retain(ctx context.Context, t table.Tenant) (more bool, err erro
 	if err != nil {
 		return false, err
 	}
-	for _, k := range tenant.RetainedKinds() {
-		days := *k.Days(&keep)
-		if tripParts[k.Kind] == nil || days == 0 {
+	for _, p := range parts {
+		days := p.days(keep)
+		if days == 0 {
 			continue
 		}
-		page, err := trip.Older(ctx, t, r.ago(days), s.Positions[k.Kind], r.atOnce())
+		page, err := p.older(ctx, t, r.ago(days), s.Positions[p.name], r.atOnce())
 		if err != nil {
 			return false, err
 		}
 		if len(page.Items) == 0 && !page.More {
 			continue
 		}
-		if err := r.retainPage(ctx, t, k.Kind, days, page, s); err != nil {
+		if err := r.retainPage(ctx, t, p, days, page, s); err != nil {
 			if errors.Is(err, table.ErrConflict) {
 				return false, nil // another process has it, or the next run
 			}
@@ -139,53 +138,56 @@ func (r Runner) retain(ctx context.Context, t table.Tenant) (more bool, err erro
 
 func (r Runner) ago(days int) time.Time { return r.Now().AddDate(0, 0, -days) }
 
-// retainPage applies the retention to a page of trips and saves how far it is.
-func (r Runner) retainPage(ctx context.Context, t table.Tenant, kind string, days int, page table.Page,
-	s retained) error {
+// retainPage applies the retention to a page of trips or orders and saves how far it
+// is.
+func (r Runner) retainPage(ctx context.Context, t table.Tenant, p part, days int, page table.Page, s retained) error {
 	for _, it := range page.Items {
 		_, id, _ := strings.Cut(it.R, "#")
-		if err := r.retainTrip(ctx, t, kind, days, id); err != nil {
+		if err := r.retainOne(ctx, t, p, days, id); err != nil {
 			return err
 		}
-		s.Positions[kind] = it.R
+		s.Positions[p.name] = it.R
 	}
 	if page.More {
-		s.Positions[kind] = page.Last
+		s.Positions[p.name] = page.Last
 	}
 	tx := t.Write()
 	s.put(tx, t)
 	return tx.Commit(ctx)
 }
 
-// retainTrip removes one kind of data from a trip. A trip that is not over, or was
-// changed since, has a task that does it later.
-func (r Runner) retainTrip(ctx context.Context, t table.Tenant, kind string, days int, id string) error {
+// retainOne removes a part from a trip or order. One that is not over, or was changed
+// since, has a task that does it later.
+func (r Runner) retainOne(ctx context.Context, t table.Tenant, p part, days int, id string) error {
 	return table.Retry(ctx, func(ctx context.Context) error {
-		rows, err := t.Query(ctx, trip.Key(t, id).PK, table.Query{Limit: table.Examined, Consistent: true, Fill: true})
+		rows, err := t.Query(ctx, p.key(t, id).PK, table.Query{Limit: table.Examined, Consistent: true, Fill: true})
 		if err != nil {
 			return err
 		}
-		tx, was := t.Write(), trip.Trip{}
+		tx, over, updated := t.Write(), false, ""
 		for _, row := range rows.Items {
-			if row.Type == "trip" {
-				if was, err = trip.FromItem(row); err != nil {
+			if row.SK == p.key(t, id).SK {
+				if over, updated, err = p.state(row); err != nil {
 					return err
 				}
 			}
-			if err := tripParts[kind](tx, row); err != nil {
+			if err := p.remove(tx, row); err != nil {
 				return err
 			}
 		}
-		changed, err := timestamp.Parse(was.UpdatedAt)
-		if was.ID == "" || err != nil {
+		if updated == "" {
+			return nil // it was deleted
+		}
+		changed, err := timestamp.Parse(updated)
+		if err != nil {
 			return err
 		}
 		at := changed.AddDate(0, 0, days)
-		if open := was.Status != trip.Completed && was.Status != trip.Cancelled; open || at.After(r.Now()) {
+		if !over || at.After(r.Now()) {
 			if tx = t.Write(); !at.After(r.Now()) {
 				at = r.Now().AddDate(0, 0, 1)
 			}
-			r.book().Add(tx, due.Task{Tenant: t.ID(), Kind: lateTrip, ID: kind + "#" + id, At: at})
+			r.book().Add(tx, due.Task{Tenant: t.ID(), Kind: late, ID: p.name + "#" + id, At: at})
 		}
 		if tx.Len() == 0 {
 			return nil
@@ -194,16 +196,16 @@ func (r Runner) retainTrip(ctx context.Context, t table.Tenant, kind string, day
 	})
 }
 
-// retainLate carries out a task about one trip.
+// retainLate carries out a task about one trip or order.
 func (r Runner) retainLate(ctx context.Context, t table.Tenant, what string) error {
-	kind, id, _ := strings.Cut(what, "#")
+	name, id, _ := strings.Cut(what, "#")
 	keep, err := r.retention(ctx, t)
 	if err != nil {
 		return err
 	}
-	for _, k := range tenant.RetainedKinds() {
-		if days := *k.Days(&keep); k.Kind == kind && tripParts[kind] != nil && days > 0 {
-			return r.retainTrip(ctx, t, kind, days, id)
+	for _, p := range parts {
+		if days := p.days(keep); p.name == name && days > 0 {
+			return r.retainOne(ctx, t, p, days, id)
 		}
 	}
 	return nil

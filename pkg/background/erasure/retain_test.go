@@ -10,6 +10,8 @@ import (
 
 	"svc/pkg/app/apptest"
 	"svc/pkg/background/erasure"
+	"svc/pkg/data/audit"
+	"svc/pkg/domain/delivery"
 	"svc/pkg/domain/tenant"
 	"svc/pkg/local/testkit"
 )
@@ -162,4 +164,47 @@ func TestRetentionInSlices(t *testing.T) {
 	if got := keeps(t, s, values...); len(got) != 0 {
 		t.Errorf("after the retention there is %q", got)
 	}
+}
+
+// TestRetentionOfOrders: where an order was delivered is gone with the addresses of
+// trips, and never was in the audit log. An order that ends late is kept from its end on.
+func TestRetentionOfOrders(t *testing.T) {
+	t.Parallel()
+	s := apptest.New(t)
+	metro, by := s.Tenant("metro"), audit.By{Who: "svc:test", At: s.Clock.Now()}
+	s.Change(t, "metro", func(n *tenant.Tenant) { n.Retain, n.DeliveryEnabled = tenant.Retention{Addresses: 30}, true })
+	deli, err := delivery.AddBusiness(t.Context(), metro, by, delivery.Business{Name: "Deli", Category: "shop",
+		Address: "1 Quay", Lat: "40.7", Lng: "-74", Active: true})
+	testkit.Must(t, err)
+	anna, orders := s.Rider(t, "metro", "anna"), map[string]string{}
+	for word, status := range map[string]string{"Basilisk Row": "CANCELLED", "Gorgon Wharf": "PREPARING"} {
+		o, err := delivery.AddOrder(t.Context(), metro, by, delivery.Order{BusinessID: deli.ID, CustomerID: anna.ID,
+			Currency: "USD", Status: status, DeliveryAddress: word,
+			Items: []delivery.Line{{Name: "Tea", Quantity: 1, UnitPrice: "2"}}})
+		testkit.Must(t, err)
+		orders[word] = "/api/v1/orders/" + o.ID
+	}
+	check := func(want ...string) {
+		t.Helper()
+		found := scan(t, s, []string{"Basilisk Row", "Gorgon Wharf"})
+		for value, where := range found {
+			if !slices.Contains(want, value) || strings.Contains(strings.Join(where, " "), "type=audit") {
+				t.Errorf("at %v %q is in %q", s.Clock.Now(), value, where)
+			}
+		}
+		if len(found) != len(want) {
+			t.Errorf("at %v there is %v, want %q", s.Clock.Now(), found, want)
+		}
+	}
+	later(t, s, 29)
+	check("Basilisk Row", "Gorgon Wharf")
+	later(t, s, 3)
+	check("Gorgon Wharf")
+	boss := s.SignIn(t, s.Operator(t, "metro", "boss")).AccessToken
+	s.Patch(t, boss, orders["Gorgon Wharf"], `{"status": "DELIVERED"}`).Must(t, 200)
+	s.Patch(t, boss, orders["Basilisk Row"], `{"status": "CANCELLED"}`).Must(t, 200) // changes nothing
+	later(t, s, 9)
+	check("Gorgon Wharf")
+	later(t, s, 23)
+	check()
 }

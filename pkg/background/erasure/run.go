@@ -59,7 +59,7 @@ func (r Runner) Sweep(ctx context.Context) error {
 		switch k.Kind {
 		case tenant.RetentionTask:
 			return r.beginRetention(ctx, t, k.ID)
-		case lateTrip:
+		case late:
 			return r.retainLate(ctx, t, k.ID)
 		}
 		rec, err := r.read(ctx, t, k.ID)

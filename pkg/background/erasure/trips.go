@@ -100,44 +100,9 @@ func cutHistory(doc document) (changed bool, err error) {
 	return changed, err
 }
 
-// tripParts are the kinds of data (tenant.Retention) that a trip and the rows beside
-// it have. Each function adds to the transaction what removes the kind from a row.
-var tripParts = map[string]func(tx *table.Tx, row table.Item) error{
-	"addresses": part(map[string]func(document) (bool, error){
-		"trip": func(doc document) (bool, error) { return cut(doc, "oa", "da"), nil }}),
-	"positions": part(map[string]func(document) (bool, error){
-		"trip": func(doc document) (bool, error) { return roundPlaces(doc), nil }}),
-	"logs": part(map[string]func(document) (bool, error){
-		"trip": func(doc document) (bool, error) {
-			past, err := cutHistory(doc)
-			return cut(doc, "n", "w") || past, err
-		},
-		"log":     cutLog,
-		"receipt": cutReceipt,
-	}),
-}
-
 func cutLog(doc document) (bool, error) { return cutIn(doc, "data", "reason", "comment") }
 
 func cutReceipt(doc document) (bool, error) { return cutIn(doc, "correction", "reason") }
-
-func part(edits map[string]func(document) (bool, error)) func(*table.Tx, table.Item) error {
-	return func(tx *table.Tx, row table.Item) error {
-		edit := edits[row.Type]
-		if edit == nil {
-			return nil
-		}
-		doc, err := table.DecodeDoc[document](row)
-		if err != nil {
-			return err
-		}
-		changed, err := edit(doc)
-		if err == nil && changed {
-			put(tx, row, doc)
-		}
-		return err
-	}
-}
 
 // round returns a number with few decimals. It returns other JSON as it is.
 func round(raw string) string {

@@ -97,8 +97,11 @@ func (w *world) changes() map[string][]change {
 	left := driver.Record{Driver: driver.Driver{ID: d.ID, Status: driver.Offline, ErasedAt: &later}}
 	forgotten := customer.Record{Customer: customer.Customer{ID: c.ID, ErasedAt: &later}}
 	o := delivery.Order{ID: id(ids.Order), Status: "PENDING", CustomerID: c.ID, CreatedAt: at, UpdatedAt: at}
+	o.DeliveryAddress = "1 Quay"
 	accepted, driven := o, o
 	accepted.Status, driven.Status, driven.DriverID = "ACCEPTED", "ACCEPTED", &d.ID
+	ended, retained := driven, driven
+	ended.Status, retained.Status, retained.DeliveryAddress = "DELIVERED", "DELIVERED", ""
 	post := feedback.Post{ID: id(ids.Post), Slug: "s", Type: feedback.Idea, Status: "UNDER_REVIEW", Title: "T",
 		CreatedAt: at, Author: "usr_1", Tenant: t.ID(), Version: 1}
 	voted, talked, planned, strange := post, post, post, post
@@ -116,7 +119,8 @@ func (w *world) changes() map[string][]change {
 		"customer": of(customer.Item(t, c, 1), []string{"customer.created"}, customer.Item(t, moved, 1),
 			[]string{"customer.updated"}, customer.Item(t, forgotten, 1), []string{"customer.erased"}),
 		"order": of(delivery.OrderItem(t, o, 1), []string{"order.created"}, delivery.OrderItem(t, accepted, 1),
-			[]string{"order.status_changed"}, delivery.OrderItem(t, driven, 1), []string{"order.updated"}),
+			[]string{"order.status_changed"}, delivery.OrderItem(t, driven, 1), []string{"order.updated"},
+			delivery.OrderItem(t, ended, 1), []string{"order.status_changed"}, delivery.OrderItem(t, retained, 1), nil),
 		"post": of(post.Item(), []string{"feedback.created"}, voted.Item(), nil, talked.Item(),
 			[]string{"feedback.updated"}, planned.Item(), []string{"feedback.status_changed"}),
 		"webhooks": of(book(off), nil, book(own), nil, book(off), nil, book(gone), []string{"webhook.disabled"}),

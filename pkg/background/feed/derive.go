@@ -211,8 +211,13 @@ func ofOrder(s subject) (result, error) {
 	}
 	d, status, at := event.Data{OrderID: o.ID, BusinessID: o.BusinessID, CustomerID: o.CustomerID}, o.Status, o.UpdatedAt
 	d.DriverID = text(o.DriverID)
+	addressGone := o.Over() && o.DeliveryAddress == ""
 	o.Status, o.UpdatedAt = "", ""
-	return s.state("order", o.ID, status, sum(o), at, d), nil
+	hash := sum(o)
+	if addressGone && s.was.Sum != "" {
+		hash = s.was.Sum // no event: nothing else of an order that is over can change
+	}
+	return s.state("order", o.ID, status, hash, at, d), nil
 }
 
 // ofPosting tells of a posting once; postings never change.

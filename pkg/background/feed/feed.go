@@ -166,7 +166,7 @@ func (f Function) round(ctx context.Context, t table.Tenant, changes []stream.Ch
 		if items = items[1:]; one.settled {
 			s.receipt, items = items[0], items[1:]
 		}
-		if !s.item.Found() && stored[i].Found() {
+		if !s.item.Found() && stored[i].Found() && one.last.Raw() != "" {
 			s.item = one.last // deleted before the feed told all of it
 		}
 		p, err := s.piece(stored[i], one.old)
@@ -188,7 +188,8 @@ func (f Function) round(ctx context.Context, t table.Tenant, changes []stream.Ch
 }
 
 // piece returns what is appended of the subject. If the feed has nothing of an
-// item that is older than the feed, old says what the item was before the change.
+// item that is older than the feed, old says what the item was before the change. The
+// items of a dead letter may have no document (erasure.Letter).
 func (s subject) piece(stored, old table.Item) (event.Piece, error) {
 	out := event.Piece{Stored: stored}
 	derive := derivers[s.item.Type]
@@ -199,7 +200,7 @@ func (s subject) piece(stored, old table.Item) (event.Piece, error) {
 		if err := stored.Decode(&s.was); err != nil {
 			return out, err
 		}
-	} else if old.Found() {
+	} else if old.Raw() != "" {
 		before, err := derive(subject{item: old, now: s.now})
 		if err != nil {
 			return out, stream.BadData(err)

@@ -2,9 +2,12 @@ package delivery
 
 import (
 	"context"
+	"time"
 
+	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/tenant"
+	"svc/pkg/edge/api"
 )
 
 // Businesses reads one page of all the tenant's businesses by name, including
@@ -27,4 +30,16 @@ func Orders(ctx context.Context, t table.Tenant, status, after string, limit int
 	}
 	q.Index = 2
 	return tenant.Page(ctx, t, q, OrderFromItem, "ORDERS", status)
+}
+
+// Older reads one page of the orders placed before a time, oldest first.
+//
+// Access pattern: by-g1 T#t#ORDERS#shard, shards merged.
+func Older(ctx context.Context, t table.Tenant, before time.Time, after string, limit int) (table.Page, error) {
+	shards, err := tenant.ReadShards(ctx, t)
+	if err != nil {
+		return table.Page{}, err
+	}
+	return t.Merge(ctx, api.Sharded(t, shards, "ORDERS"), table.Query{Index: 1, After: after,
+		To: timestamp.Format(before), Limit: limit})
 }

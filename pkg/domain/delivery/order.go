@@ -58,8 +58,17 @@ func moves(from, to string) bool {
 	return j > i
 }
 
-// over reports whether nothing of the order can change any more.
-func (o Order) over() bool { return o.Status == "DELIVERED" || o.Status == "CANCELLED" }
+// shown returns what the audit log shows of the order. The log outlives the address
+// (tenant.Retention), so it does not have it.
+func (o Order) shown() any {
+	return struct {
+		Order
+		DeliveryAddress *string `json:"deliveryAddress,omitempty"`
+	}{Order: o}
+}
+
+// Over reports whether nothing of the order can change any more.
+func (o Order) Over() bool { return o.Status == "DELIVERED" || o.Status == "CANCELLED" }
 
 // OrderKey returns the key of an order.
 func OrderKey(t table.Tenant, id string) table.Key { return t.Key("ORDER", "ORDER", id) }

@@ -122,7 +122,7 @@ func (o *Order) prepare(by audit.By) error {
 
 // add adds a new order to the transaction. flags is a copy of the tenant's flags.
 func (o Order) add(tx *table.Tx, t table.Tenant, by audit.By, flags table.Item) {
-	audit.Add(tx, t, by, "order.add", o.ID, OrderItem(t, o, max(1, int(flags.Int("writeShards")))), o)
+	audit.Add(tx, t, by, "order.add", o.ID, OrderItem(t, o, max(1, int(flags.Int("writeShards")))), o.shown())
 	tenant.Price(tx, flags)
 }
 
@@ -149,12 +149,16 @@ func SetOrder(ctx context.Context, t table.Tenant, by audit.By, id, status strin
 func orderChange(t table.Tenant, by audit.By, id string, edit func(*Order) error) audit.Change[Order] {
 	return audit.Change[Order]{Tenant: t, By: by, What: "order.set", Subject: id,
 		Key: OrderKey(t, id), FromItem: OrderFromItem, Edit: edit,
-		Item: func(read table.Item, now Order) table.Item { return orderItem(t, now, shardOf(read.G[0])) },
+		Item:  func(read table.Item, now Order) table.Item { return orderItem(t, now, shardOf(read.G[0])) },
+		Shown: Order.shown,
 		Check: func(was Order, now *Order) error {
+			if reflect.DeepEqual(was, *now) {
+				return nil // the address of an order that is over may be gone
+			}
 			if err := now.follows(was); err != nil {
 				return err
 			}
-			if err := now.normalize(); err != nil || reflect.DeepEqual(was, *now) {
+			if err := now.normalize(); err != nil {
 				return err
 			}
 			now.UpdatedAt = max(was.UpdatedAt, timestamp.Format(by.At))
@@ -174,7 +178,7 @@ func (o Order) follows(was Order) error {
 	switch {
 	case o.Status != was.Status && !moves(was.Status, o.Status):
 		return fault.InvalidState("An order that is %s cannot become %s.", was.Status, o.Status)
-	case was.over() && !reflect.DeepEqual(o.DriverID, was.DriverID):
+	case was.Over() && !reflect.DeepEqual(o.DriverID, was.DriverID):
 		return fault.InvalidState("The driver of an order that is %s cannot change.", was.Status)
 	}
 	return nil

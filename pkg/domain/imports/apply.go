@@ -110,6 +110,7 @@ func (r Record) Run(ctx context.Context, g Target, open Open, skip map[int]bool,
 		return err
 	}
 	defer in.Close()
+	g.drivers = &numbered{}
 	var rows []Row
 	ended := false
 	flush := func() (bool, error) {

@@ -62,6 +62,8 @@ type Target struct {
 	Phones  Phones         // nil: a phone number stays as it is typed
 	Terms   trip.Terms     // of the company, for trips
 	Zone    *time.Location // of the company, for trips
+
+	drivers *numbered // of a run
 }
 
 // number returns the number of a row's phone, nil if there is none.

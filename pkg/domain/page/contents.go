@@ -139,6 +139,17 @@ type Password struct {
 	Agree   string // value that agrees to the terms and the privacy policy of the branding; "" asks for no agreement
 }
 
+// Terms asks a rider to agree to the terms and the privacy policy of the branding,
+// which have changed.
+type Terms struct {
+	Action  string
+	CSRF    string
+	Account string
+	Agree   string // value that agrees
+	Problem string // key of a text below "terms.", or ""
+	Switch  string // address of a sign-in with another account
+}
+
 // Message is a short message, such as an error or a confirmation. Kind selects
 // its texts: message.KIND.title, message.KIND.text and, for the link to Again,
 // message.KIND.again.
@@ -174,4 +185,5 @@ func (Consent) template() string  { return "consent" }
 func (Apps) template() string     { return "apps" }
 func (Logout) template() string   { return "logout" }
 func (Password) template() string { return "password" }
+func (Terms) template() string    { return "terms" }
 func (Message) template() string  { return "message" }

@@ -57,6 +57,8 @@ func all() map[string]Content {
 		"company, unknown": Company{Action: "apps", Slug: "x", Problem: true, Driver: true},
 		"onward":           Message{Kind: "onward", Again: "https://ride.nova.example/oauth/authorize?x=1"},
 		"saved":            Message{Kind: "saved", SignIn: "apps"},
+		"terms": Terms{Action: "terms?x=1", CSRF: "c", Account: "ana@metro.example", Agree: "a", Problem: "agree",
+			Switch: "authorize"},
 		"picker": Picker{Action: "tenant?x=1", CSRF: "c", Account: "ana@metro.example",
 			Choices: slices.Repeat([]Choice{{"metro", "Metro Cabs"}}, 40)},
 		"consent": Consent{Action: "consent?x=1", CSRF: "c", Client: "Planner", Host: "planner.example",

@@ -16,7 +16,7 @@ import (
 // Retention is for how many days a tenant keeps personal data that it may keep for
 // good. 0 means for good.
 type Retention struct {
-	Addresses int `json:"addresses,omitempty"` // of trips
+	Addresses int `json:"addresses,omitempty"` // of trips and orders
 	Positions int `json:"positions,omitempty"` // exact ones: of trips and of drivers
 	Logs      int `json:"logs,omitempty"`      // notes, reasons and comments of trips
 	Audit     int `json:"audit,omitempty"`     // entries of the audit log

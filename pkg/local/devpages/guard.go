@@ -11,7 +11,7 @@ import (
 // forms are the paths of the forms that a session's cookie authorizes. Their
 // pages are the only ones that may post them.
 var forms = []string{"/oauth/signin", "/oauth/tenant", "/oauth/consent", "/oauth/password", "/oauth/forgot",
-	"/oauth/signup", "/oauth/apps"}
+	"/oauth/signup", "/oauth/apps", "/oauth/terms"}
 
 // guard passes a request on if no web page of another origin can profit from it.
 // It rejects host names that are not this machine's: a web page whose own name

@@ -14,6 +14,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
+	"svc/pkg/background/erasure"
 	"svc/pkg/local/folder"
 )
 
@@ -42,6 +43,7 @@ func (l *letters) add(one DeadLetter) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.dir != "" {
+		one.Record = erasure.Letter(one.Record)
 		text, err := json.Marshal(one)
 		if err != nil {
 			return fmt.Errorf("dead letter: %w", err)

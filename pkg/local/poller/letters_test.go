@@ -8,7 +8,24 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/aws/aws-lambda-go/events"
 )
+
+// The file of the letters names items, and has nothing of the persons whom they tell of.
+func TestLettersHaveNoPersons(t *testing.T) {
+	dir := t.TempDir()
+	one := DeadLetter{Function: "F"}
+	one.Record.Change.NewImage = map[string]events.DynamoDBAttributeValue{"pk": events.NewStringAttribute("T#t#CUSTOMER#c"),
+		"type": events.NewStringAttribute("customer"), "doc": events.NewStringAttribute(`{"name":"Zwenda"}`)}
+	if err := (&letters{dir: dir}).add(one); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, lettersFile))
+	if err != nil || strings.Contains(string(text), "Zwenda") || !strings.Contains(string(text), "T#t#CUSTOMER#c") {
+		t.Errorf("%s, %v", text, err)
+	}
+}
 
 // A replay keeps every letter that a service adds meanwhile.
 func TestLettersThatArriveDuringAReplayAreKept(t *testing.T) {

@@ -28,13 +28,19 @@ func Table(t testing.TB) string {
 // Records reads the table's stream from its beginning.
 func Records(t testing.TB, name string) []Record {
 	t.Helper()
-	arn, err := schema.EnableStream(t.Context(), testkit.Endpoint(t), name)
+	return RecordsAt(t, testkit.Endpoint(t), name)
+}
+
+// RecordsAt is Records of a table of any engine.
+func RecordsAt(t testing.TB, endpoint, name string) []Record {
+	t.Helper()
+	arn, err := schema.EnableStream(t.Context(), endpoint, name)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var mu sync.Mutex
 	var out []Record
-	p := poller.New(poller.Options{Endpoint: testkit.Endpoint(t)})
+	p := poller.New(poller.Options{Endpoint: endpoint})
 	err = p.Start(arn, []poller.Consumer{{Name: "records", BatchSize: 1000, Invoke: func(_ context.Context,
 		payload json.RawMessage) (json.RawMessage, error) {
 		var event events.DynamoDBEvent

@@ -40,6 +40,7 @@ func everyPage(t *testing.T) map[string]page.Content {
 		"signup-link": page.Password{Action: "password", CSRF: "c", Account: email, Problem: "agree", Least: 10, Named: true,
 			Given: "Ana", Family: "von und zu Hohenstein", Agree: "a"},
 		"company": page.Company{Action: "apps", Query: url.Values{}, Slug: "metro-cabs-of-the-whole-city", Problem: true},
+		"terms":   page.Terms{Action: "terms", CSRF: "c", Account: email, Agree: "a", Problem: "agree", Switch: "authorize"},
 		"picker": page.Picker{Action: "tenant", CSRF: "c", Account: email, Switch: "authorize",
 			Choices: []page.Choice{{Slug: "metro", Name: "Metro Cabs"}, {Slug: "nur", Name: "تاكسي النور (شمال)"}}},
 		"consent": page.Consent{Action: "consent", CSRF: "c", Client: "Fleet Planner 2.0 (beta)",

@@ -1,0 +1,79 @@
+package erasure
+
+import (
+	"encoding/json"
+
+	"github.com/aws/aws-lambda-go/events"
+)
+
+// The attributes of an item that a dead letter keeps. They hold identifiers, times and
+// statuses only.
+var (
+	lettered     = []string{"pk", "sk", "type", "v", "version", "authorTenant"}
+	letteredTrip = []string{"g1", "g2", "g3", "g4", "r", "status", "customerId", "driverId", "dispatched", "imported"}
+)
+
+// Letter returns a record of the stream as a dead letter keeps it. No erasure reads
+// dead letters, so they must not have anything that one removes. A replay reads the
+// items again. Only a trip's document stays, without what tells of persons: the feed
+// needs the log of a trip that was deleted. The key of an address is where it is, and
+// no replay needs it.
+func Letter(r events.DynamoDBEventRecord) events.DynamoDBEventRecord {
+	r.Change.OldImage, r.Change.NewImage = letterImage(r.Change.OldImage), letterImage(r.Change.NewImage)
+	for _, it := range []image{r.Change.OldImage, r.Change.NewImage} {
+		if textOf(it["type"]) == "address" {
+			delete(it, "sk")
+			r.Change.Keys = image{"pk": it["pk"]}
+		}
+	}
+	return r
+}
+
+// textOf returns an attribute that is a text, "" for another one.
+func textOf(v events.DynamoDBAttributeValue) string {
+	if v.DataType() != events.DataTypeString {
+		return ""
+	}
+	return v.String()
+}
+
+type image = map[string]events.DynamoDBAttributeValue
+
+func letterImage(was image) image {
+	if was == nil {
+		return nil
+	}
+	out := image{}
+	keep := func(names []string) {
+		for _, name := range names {
+			if v, ok := was[name]; ok {
+				out[name] = v
+			}
+		}
+	}
+	keep(lettered)
+	if textOf(was["type"]) != "trip" {
+		return out
+	}
+	keep(letteredTrip)
+	if text, ok := letterTrip(textOf(was["doc"])); ok {
+		out["doc"] = events.NewStringAttribute(text)
+	}
+	return out
+}
+
+// letterTrip returns a trip's document without what tells of persons; ok is false if
+// it cannot be read.
+func letterTrip(text string) (out string, ok bool) {
+	var doc document
+	if json.Unmarshal([]byte(text), &doc) != nil || doc == nil {
+		return "", false
+	}
+	roundPlaces(doc)
+	cut(doc, tripWords...)
+	if _, err := cutHistory(doc); err != nil {
+		return "", false
+	}
+	cutText, err := json.Marshal(doc)
+	return string(cutText), err == nil
+}

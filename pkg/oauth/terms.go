@@ -1,0 +1,84 @@
+package oauth
+
+import (
+	"context"
+	"net/http"
+
+	"svc/pkg/access/authz"
+	"svc/pkg/base/timestamp"
+	"svc/pkg/data/audit"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/customer"
+	"svc/pkg/domain/page"
+	"svc/pkg/oauth/protocol"
+	"svc/pkg/oauth/session"
+)
+
+const termsForm = "terms"
+
+// newerTerms returns what a rider who signed up must agree to again, because the
+// company's terms have another version than those of the sign-up. It returns nil for
+// everybody else.
+func newerTerms(a *authorization, actor table.Item) (*customer.Agreement, error) {
+	if a.audience != authz.Rider || a.tenant.TermsVersion == "" {
+		return nil, nil
+	}
+	r, err := customer.FromItem(actor)
+	if err != nil || r.Agreed == nil || r.Agreed.Version == a.tenant.TermsVersion {
+		return nil, err
+	}
+	return termsOf(a.company), nil
+}
+
+// termsPage asks a rider to agree to newer terms before an authorization goes on.
+// Tokens that the rider's applications have stay valid, and prompt=none asks for
+// nothing.
+type termsPage struct {
+	*requests
+	*decisions
+}
+
+func (p *termsPage) show(w http.ResponseWriter, r *http.Request, a *authorization, problem string, status int) error {
+	return p.pages.show(w, r, status, a.frame(), page.Terms{Action: a.link("terms"),
+		CSRF: a.session.FormToken(termsForm, a.name()), Account: a.session.Email, Agree: agreeValue(a.terms),
+		Problem: problem, Switch: a.another()})
+}
+
+// post serves POST /oauth/terms. It stores the agreement, and redirects to the
+// authorization request.
+func (p *termsPage) post(w http.ResponseWriter, r *http.Request) error {
+	a, form, err := p.posted(r)
+	if err != nil {
+		return err
+	}
+	next, err := p.proceed(r, a)
+	if err != nil {
+		return err
+	}
+	if next < stepConsent || a.terms == nil || !a.session.FormValid(termsForm, a.name(), form.Get("csrf")) {
+		return redirect(w, http.StatusSeeOther, a.link("authorize"))
+	}
+	if form.Get("agree") != agreeValue(a.terms) {
+		protocol.Note(r, "terms_not_agreed")
+		return p.show(w, r, a, "agree", http.StatusBadRequest)
+	}
+	if err := p.agree(r.Context(), a); err != nil {
+		return err
+	}
+	// The request came by a form from now on; see cameByForm.
+	err = p.sessions.Change(r.Context(), a.session, func(n *session.Session) { n.Pick(a.name(), a.tenant.ID) })
+	if err != nil {
+		return err
+	}
+	return redirect(w, http.StatusSeeOther, a.link("authorize"))
+}
+
+func (p *termsPage) agree(ctx context.Context, a *authorization) error {
+	by := audit.By{Who: a.session.Actor, At: p.now(), Client: a.client.ID}
+	a.terms.At = timestamp.Format(by.At)
+	_, err := customer.Change(ctx, p.db.Tenant(a.tenant.ID), by, a.session.Actor, func(r *customer.Record) error {
+		r.Agreed = a.terms
+		return nil
+	})
+	return err
+}
