@@ -158,15 +158,16 @@ func runCeilings(ctx context.Context, o options) error {
 	found := map[string][]usage{}
 	var us []usage
 	var rode load
+	var event told
 	for _, shards := range shardCounts {
-		if us, rode, err = countAll(ctx, shards, all); err != nil {
+		if us, rode, event, err = countAll(ctx, shards, all); err != nil {
 			return err
 		}
 		for _, u := range us {
 			found[u.name] = append(found[u.name], u)
 		}
 	}
-	tables := ceilingTables(us, found, without) + billOf(rates, us, found, rode)
+	tables := ceilingTables(us, found, without) + event.section() + billOf(rates, us, found, rode)
 	if o.only != "" {
 		fmt.Println(tables)
 		return nil
@@ -174,27 +175,30 @@ func runCeilings(ctx context.Context, o options) error {
 	return markdown.WriteSection(document, "ceilings", tables)
 }
 
-// countAll counts the units of a ride, including the work of the stream
-// functions, and then the units of every request without that work.
-func countAll(ctx context.Context, shards int, all []endpoint) (us []usage, rode load, err error) {
+// countAll counts the units of a ride, including the work of the stream functions, and
+// of an event; and then the units of every request without that work.
+func countAll(ctx context.Context, shards int, all []endpoint) (us []usage, rode load, event told, err error) {
 	w, err := newWorld(ctx, 100, shards)
 	if err != nil {
-		return nil, rode, err
+		return nil, rode, event, err
 	}
 	defer w.close()
 	if rode, err = w.completeRide(ctx); err != nil {
-		return nil, rode, err
+		return nil, rode, event, err
 	}
 	w.service.Poller.Stop()
+	if event, err = w.measureEvent(ctx); err != nil {
+		return nil, rode, event, fmt.Errorf("an event: %w", err)
+	}
 	for _, e := range all {
 		u, err := w.uses(ctx, e)
 		if err != nil {
-			return us, rode, fmt.Errorf("%s: %w", e.Name, err)
+			return us, rode, event, fmt.Errorf("%s: %w", e.Name, err)
 		}
 		us = append(us, u)
 	}
 	u, err := w.signsIn(ctx)
-	return append(us, u), rode, err
+	return append(us, u), rode, event, err
 }
 
 func ceilingTables(last []usage, found map[string][]usage, without []string) string {

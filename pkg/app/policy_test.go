@@ -13,6 +13,7 @@ import (
 	"svc"
 	"svc/pkg/access/authz"
 	"svc/pkg/app"
+	"svc/pkg/domain/webhook"
 	"svc/pkg/edge/api"
 	"svc/pkg/edge/api/apitest"
 	"svc/pkg/local/testkit"
@@ -79,6 +80,8 @@ var unexercised = map[string]string{
 	"JobsFunction Erase T#*#ESTIMATES#*": "a person is erased who has such data " +
 		"(pkg/background/erasure)",
 	"JobsFunction Erase T#*#CONSENT#*": "a person is erased who has such data " +
+		"(pkg/background/erasure)",
+	"JobsFunction Erase T#*#WEBHOOK#*": "a person is erased who has such data " +
 		"(pkg/background/erasure)",
 	"JobsFunction Erase SESSION#*": "a person is erased who has such data " +
 		"(pkg/background/erasure)",
@@ -221,12 +224,16 @@ func TestRefusedByPolicy(t *testing.T) {
 func TestSenderMayCheckSubscriptions(t *testing.T) {
 	stand := apitest.NewAt(t, testkit.Table(t), api.Config{})
 	n := stand.Tenant("USD", 1)
-	q := iamRequest{action: "dynamodb:BatchGetItem", resource: "table", keys: []string{"T#t#WEBHOOKS"}}
-	for _, key := range (authz.Standing{Audience: "dashboard"}).Keys(n, stand.DB.Platform("CLIENT")) {
-		q.keys = append(q.keys, strings.ReplaceAll(key.PK, n.ID(), "t"))
-	}
-	if len(grants(policiesOf(t)["DeliverFunction"], q)) == 0 {
-		t.Errorf("DeliverFunction may not read %v", q.keys)
+	for audience, person := range map[authz.Audience]string{authz.Dashboard: "", authz.Rider: "cus_1",
+		authz.Driver: "drv_1"} {
+		q := iamRequest{action: "dynamodb:BatchGetItem", resource: "table", keys: []string{strings.ReplaceAll(
+			webhook.BookKey(n, person).PK, n.ID(), "t")}}
+		for _, key := range (authz.Standing{Audience: string(audience)}).Keys(n, stand.DB.Platform("CLIENT")) {
+			q.keys = append(q.keys, strings.ReplaceAll(key.PK, n.ID(), "t"))
+		}
+		if len(grants(policiesOf(t)["DeliverFunction"], q)) == 0 {
+			t.Errorf("DeliverFunction may not read %v", q.keys)
+		}
 	}
 }
 

@@ -177,12 +177,11 @@ func (p *Runtime) deliverOne(ctx context.Context, r events.SQSMessage) (failed b
 }
 
 // useWebhookQueue makes the process send to the queue that its environment names.
-// The tenant is the group of a message: a fair queue then keeps one tenant's flood
-// from delaying the others.
+// A message has a group: a fair queue then keeps one tenant's flood from delaying the
+// others.
 func (p *Runtime) useWebhookQueue() (err error) {
 	if url := p.Config.WebhookQueue; url != "" && p.Webhooks == nil {
-		p.Webhooks, err = sqsQueue(context.Background(), "webhooks", url, p.aws,
-			func(m webhook.Message) string { return m.Tenant })
+		p.Webhooks, err = sqsQueue(context.Background(), "webhooks", url, p.aws, webhook.Message.Group)
 	}
 	return err
 }

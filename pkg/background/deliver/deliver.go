@@ -79,8 +79,8 @@ func (w Worker) Handle(ctx context.Context, m webhook.Message) error {
 
 // send makes one attempt to deliver an event.
 func (w Worker) send(ctx context.Context, t table.Tenant, m webhook.Message) error {
-	items, err := t.Batch(ctx, webhook.Key(t), event.Key(t, m.Shard, m.Number), webhook.DeliveryKey(t, m.Endpoint,
-		m.Event))
+	items, err := t.Batch(ctx, webhook.BookKey(t, m.Person), event.Key(t, m.Shard, m.Number),
+		webhook.DeliveryKey(t, m.Endpoint, m.Event))
 	if err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func (w Worker) send(ctx context.Context, t table.Tenant, m webhook.Message) err
 		return nil // removed, already made, or no longer in the feed
 	}
 	e, err := event.FromItem(items[1])
-	if err != nil || e.ID != m.Event {
+	if err != nil || e.ID != m.Event || m.Person != "" && !e.Concerns(m.Person) {
 		return err
 	}
 	sent.EventID, sent.Type, sent.Shard, sent.Number = e.ID, e.Type, m.Shard, m.Number
@@ -188,7 +188,7 @@ func (w Worker) judge(ctx context.Context, t table.Tenant, r *webhook.Record, wo
 	if !failed && since == nil || failed && since != nil && word != webhook.Gone && !w.late(*since) {
 		return nil
 	}
-	return w.change(ctx, t, r.ID, func(one *webhook.Record, _ *table.Tx) {
+	return w.change(ctx, t, r.Subscription.Person(), r.ID, func(one *webhook.Record, _ *table.Tx) {
 		switch {
 		case one.Status != webhook.Enabled:
 		case !failed:
@@ -208,11 +208,12 @@ func (w Worker) late(since string) bool {
 	return err == nil && w.Now().Sub(at) > webhook.FailingFor
 }
 
-// edit edits the tenant's endpoints. f returns false if nothing is to be written. What f
-// adds to the transaction is written together with the endpoints.
-func edit(ctx context.Context, t table.Tenant, f func(*webhook.Book, *table.Tx) bool) error {
+// edit edits the tenant's endpoints, or a person's subscriptions. f returns false if
+// nothing is to be written. What f adds to the transaction is written together with the
+// endpoints.
+func edit(ctx context.Context, t table.Tenant, person string, f func(*webhook.Book, *table.Tx) bool) error {
 	return table.Retry(ctx, func(ctx context.Context) error {
-		it, err := t.Get(ctx, webhook.Key(t))
+		it, err := t.Get(ctx, webhook.BookKey(t, person))
 		if err != nil {
 			return err
 		}
@@ -232,10 +233,11 @@ func edit(ctx context.Context, t table.Tenant, f func(*webhook.Book, *table.Tx) 
 }
 
 // change is edit of one endpoint, if it still is there. It tells its creator if that
-// disables it.
-func (w Worker) change(ctx context.Context, t table.Tenant, id string, f func(*webhook.Record, *table.Tx)) error {
+// disables it; but not a rider or driver, whose agent sees it.
+func (w Worker) change(ctx context.Context, t table.Tenant, person, id string,
+	f func(*webhook.Record, *table.Tx)) error {
 	var told *webhook.Record
-	err := edit(ctx, t, func(book *webhook.Book, tx *table.Tx) bool {
+	err := edit(ctx, t, person, func(book *webhook.Book, tx *table.Tx) bool {
 		told = nil
 		r := book.Find(id)
 		if r == nil {
@@ -243,7 +245,7 @@ func (w Worker) change(ctx context.Context, t table.Tenant, id string, f func(*w
 		}
 		was := r.Status
 		f(r, tx)
-		if was == webhook.Enabled && r.Status == webhook.Disabled {
+		if person == "" && was == webhook.Enabled && r.Status == webhook.Disabled {
 			one := *r
 			told = &one
 		}
@@ -265,7 +267,7 @@ func (w Worker) change(ctx context.Context, t table.Tenant, id string, f func(*w
 // operator asked for, and nothing else until it has echoed one.
 func (w Worker) challenge(ctx context.Context, t table.Tenant, m webhook.Message) error {
 	var r webhook.Record
-	err := w.change(ctx, t, m.Endpoint, func(one *webhook.Record, _ *table.Tx) {
+	err := w.change(ctx, t, m.Person, m.Endpoint, func(one *webhook.Record, _ *table.Tx) {
 		r = webhook.Record{}
 		if one.Status == webhook.Pending && one.Challenges == m.Challenge && one.Challenged < m.Challenge {
 			one.Challenged = m.Challenge
@@ -301,7 +303,7 @@ func (w Worker) challenge(ctx context.Context, t table.Tenant, m webhook.Message
 	if err != nil {
 		return err
 	}
-	return edit(ctx, t, func(book *webhook.Book, tx *table.Tx) bool {
+	return edit(ctx, t, m.Person, func(book *webhook.Book, tx *table.Tx) bool {
 		one := book.Find(m.Endpoint)
 		switch {
 		case one == nil || one.Status != webhook.Pending || one.Challenges != m.Challenge:

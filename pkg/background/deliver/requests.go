@@ -13,7 +13,7 @@ import (
 
 // request does what an operator asked for.
 func (w Worker) request(ctx context.Context, t table.Tenant, m webhook.Message) error {
-	items, err := t.Batch(ctx, webhook.RequestKey(t, m.Endpoint, m.Request), webhook.Key(t))
+	items, err := t.Batch(ctx, webhook.RequestKey(t, m.Endpoint, m.Request), webhook.BookKey(t, m.Person))
 	if err != nil || !items[0].Live(w.Now()) {
 		return err
 	}
@@ -98,8 +98,8 @@ func (w Worker) sendRange(ctx context.Context, t table.Tenant, r *webhook.Record
 		}
 		for number, e := range entries {
 			if r.Wants(e) {
-				out = append(out, webhook.Message{Tenant: m.Tenant, Endpoint: r.ID, Event: e.ID, Shard: shard, Number: number,
-					Round: true})
+				out = append(out, webhook.Message{Tenant: m.Tenant, Person: m.Person, Endpoint: r.ID, Event: e.ID, Shard: shard,
+					Number: number, Round: true})
 			}
 		}
 		next[shard] = end
@@ -109,7 +109,8 @@ func (w Worker) sendRange(ctx context.Context, t table.Tenant, r *webhook.Record
 		return err
 	}
 	if more {
-		out = append(out, webhook.Message{Tenant: m.Tenant, Endpoint: r.ID, Request: m.Request, After: next})
+		out = append(out, webhook.Message{Tenant: m.Tenant, Person: m.Person, Endpoint: r.ID, Request: m.Request,
+			After: next})
 	}
 	return w.Later(ctx, 0, out...)
 }

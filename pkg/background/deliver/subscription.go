@@ -18,7 +18,7 @@ var errEnded = errors.New("the endpoint has ended")
 // read before, or it is a subscription whose access has ended. It removes such
 // a subscription. An error of the table is a tableError.
 func (w Worker) stands(ctx context.Context, t table.Tenant, was *webhook.Record) error {
-	p, keys := w.DB.Platform("CLIENT"), []table.Key{webhook.Key(t)}
+	p, keys := w.DB.Platform("CLIENT"), []table.Key{webhook.BookKey(t, was.Subscription.Person())}
 	if was.Subscription != nil {
 		keys = append(keys, was.Subscription.Keys(t, p)...)
 	}
@@ -60,7 +60,7 @@ func unlessEnded(err error) error {
 
 // remove removes a subscription, unless the agent has renewed it meanwhile.
 func remove(ctx context.Context, t table.Tenant, ended *webhook.Record) error {
-	return edit(ctx, t, func(book *webhook.Book, _ *table.Tx) bool {
+	return edit(ctx, t, ended.Subscription.Person(), func(book *webhook.Book, _ *table.Tx) bool {
 		r := book.Find(ended.ID)
 		if r == nil || r.Subscription == nil || r.Subscription.RefreshBefore != ended.Subscription.RefreshBefore {
 			return false

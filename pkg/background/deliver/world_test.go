@@ -52,7 +52,7 @@ func newWorld(t *testing.T, wire *testkit.Wire) *world {
 	t.Helper()
 	sealer := signing.NewSealer()
 	w := &world{t: t, Stand: apitest.NewAt(t, testkit.TableOnWire(t, wire), api.Config{BaseURL: "http://127.0.0.1:1",
-		Sealer: sealer}, webhook.Rows()...)}
+		Sealer: sealer}, append(webhook.Rows(), webhook.AgentRows()...)...)}
 	w.tenant, w.operator = w.join()
 	w.worker = deliver.Worker{DB: w.DB, Now: w.Now, Secrets: sealer, Client: deliver.Local(), Later: w.later,
 		Mail: func(_ context.Context, person, subject, _ string) error {

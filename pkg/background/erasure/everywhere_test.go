@@ -12,11 +12,13 @@ import (
 
 	"svc/pkg/app/apptest"
 	"svc/pkg/base/ids"
+	"svc/pkg/base/timestamp"
 	"svc/pkg/data/table"
 	"svc/pkg/domain/export"
 	"svc/pkg/domain/imports"
 	"svc/pkg/domain/privacy"
 	"svc/pkg/domain/tenant"
+	"svc/pkg/domain/webhook"
 	"svc/pkg/edge/api"
 	"svc/pkg/local/testkit"
 )
@@ -222,5 +224,32 @@ func TestErasureOfResponsesOfManyActors(t *testing.T) {
 	became(t, s, boss, r.ID, privacy.Done)
 	if left := scan(t, s, []string{"Wyvern"}); len(left) > 0 {
 		t.Errorf("%d responses are left", len(left["Wyvern"]))
+	}
+}
+
+// TestErasedSubscriptions: a copy has the subscriptions of the person's agents without
+// their secrets, and an erasure deletes them.
+func TestErasedSubscriptions(t *testing.T) {
+	t.Parallel()
+	s := apptest.New(t)
+	anna, tn := s.Rider(t, "metro", "anna"), s.Tenant("metro")
+	key, now := webhook.BookKey(tn, anna.ID), s.Clock.Now()
+	one, err := webhook.New("https://wyvern.example/hook", "", nil, anna.ID, now, false)
+	testkit.Must(t, err)
+	one.Secret, one.Subscription = []byte("sealed"), &webhook.Subscription{RefreshBefore: timestamp.Format(now.Add(time.Hour))}
+	it := webhook.Book{Endpoints: []webhook.Record{one}}.Item(tn)
+	it.Key = key
+	testkit.Must(t, tn.Load(t.Context(), it))
+	boss := s.Token(t, s.Operator(t, "metro", "boss"))
+	text := copyOf(t, s, boss, fmt.Sprintf(`{"kind": "export", "customerId": %q}`, anna.ID))
+	if !strings.Contains(text, "wyvern.example") || strings.Contains(text, "secret") {
+		t.Errorf("the copy is %s", text)
+	}
+	r := request(t, s, boss, fmt.Sprintf(`{"kind": "erase", "customerId": %q}`, anna.ID))
+	became(t, s, boss, r.ID, privacy.Ready)
+	s.Post(t, boss, "/api/v1/privacy/requests/"+r.ID+"/run", "").Must(t, 200)
+	became(t, s, boss, r.ID, privacy.Done)
+	for value, where := range everywhere(t, s, []string{"wyvern"}) {
+		t.Errorf("after the erasure %q is in\n%s", value, strings.Join(where, "\n"))
 	}
 }

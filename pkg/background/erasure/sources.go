@@ -21,6 +21,7 @@ import (
 	"svc/pkg/domain/privacy"
 	"svc/pkg/domain/trip"
 	"svc/pkg/domain/wallet"
+	"svc/pkg/domain/webhook"
 	"svc/pkg/edge/api"
 )
 
@@ -110,6 +111,7 @@ func sources(p person) []source {
 			return login.LinksOf(h, login.Newcomer(p.t.ID(), p.email))
 		}).of(authz.Rider),
 		in(1, nil, func(p person, _ table.Platform) string { return authz.ConsentsOf(p.t, p.id) }),
+		one(func(p person) table.Key { return webhook.BookKey(p.t, p.id) }).shown(showSubscriptions),
 		in(index, nil, func(person, table.Platform) string { return partition }).erased(eraseTrip).shown(showTrip),
 		in(4, nil, func(p person, _ table.Platform) string {
 			partition, _ := delivery.OrdersOf(p.t, p.id)
@@ -196,6 +198,16 @@ func cutIn(doc document, name string, names ...string) (bool, error) {
 	var err error
 	doc[name], err = json.Marshal(inner)
 	return true, err
+}
+
+// showSubscriptions leaves out the secrets.
+func showSubscriptions(it table.Item) (any, error) {
+	book, err := webhook.FromItem(it)
+	out := make([]webhook.Endpoint, len(book.Endpoints))
+	for i, r := range book.Endpoints {
+		out[i] = r.Endpoint
+	}
+	return out, err
 }
 
 func showAnswer(it table.Item) (any, error) { return json.RawMessage(it.Text("body")), nil }

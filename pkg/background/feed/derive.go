@@ -308,9 +308,12 @@ func ofSettings(s subject) (result, error) {
 	return out, nil
 }
 
-// ofWebhooks tells of endpoints that the service disabled.
+// ofWebhooks tells of the tenant's endpoints that the service disabled.
 func ofWebhooks(s subject) (result, error) {
 	out := result{next: s.was}
+	if strings.Contains(s.item.PK, "#WEBHOOK#") { // the subscriptions of a person
+		return out, nil
+	}
 	book, err := webhook.FromItem(s.item)
 	for _, r := range slices.SortedFunc(slices.Values(book.Endpoints), func(a, b webhook.Record) int {
 		return cmp.Compare(a.DisabledAt, b.DisabledAt)

@@ -43,17 +43,18 @@ func (f Function) dispatch(ctx context.Context, t table.Tenant, o outbox, change
 		return err
 	}
 	asked, changed := asked(t, book, changes)
-	if len(asked) > 0 {
-		if err := f.Send(ctx, 0, asked...); err != nil {
-			return err
-		}
+	if err := f.send(ctx, asked); err != nil {
+		return err
+	}
+	if err := f.personal(ctx, t, changes); err != nil {
+		return err
 	}
 	if changed { // an endpoint may have been enabled while another step appended
 		for shard := range o.readShards {
 			o.shards[shard] = true
 		}
 	}
-	if !slices.ContainsFunc(book.Endpoints, func(r webhook.Record) bool { return r.Status == webhook.Enabled }) {
+	if len(f.starts(book)) == 0 {
 		return nil
 	}
 	shards := slices.Sorted(maps.Keys(o.shards))
@@ -80,10 +81,8 @@ func (f Function) drain(ctx context.Context, t table.Tenant, book webhook.Book, 
 	head, stored table.Item) error {
 	sent, last := event.SentFromItem(stored), event.Last(head)
 	after := last
-	for _, r := range book.Endpoints {
-		if r.Status == webhook.Enabled {
-			after = min(after, r.Since(shard, sent))
-		}
+	for _, one := range f.starts(book) {
+		after = min(after, one.Since(shard, sent))
 	}
 	for after < last {
 		entries, end, err := event.Between(ctx, t, shard, after, min(last, after+perPage))
@@ -99,10 +98,15 @@ func (f Function) drain(ctx context.Context, t table.Tenant, book webhook.Book, 
 				}
 			}
 		}
-		if len(out) > 0 {
-			if err := f.Send(ctx, 0, out...); err != nil {
+		if book.Personal.Live(f.Now()) {
+			persons, err := f.toPersons(ctx, t, shard, book.Personal.Since(shard, sent), entries)
+			if err != nil {
 				return err
 			}
+			out = append(out, persons...)
+		}
+		if err := f.send(ctx, out); err != nil {
+			return err
 		}
 		if after = end; after < sent.Number {
 			continue // the new endpoints do not have all of them yet
@@ -122,19 +126,28 @@ func asked(t table.Tenant, book webhook.Book, changes []stream.Change) (out []we
 	for _, c := range changes {
 		switch c.Type() {
 		case "webhooks":
-			changed = true
+			changed = changed || c.Key == webhook.Key(t)
 		case "redelivery":
 			_, request, _ := strings.Cut(c.Key.SK, "#")
 			endpoint := c.Key.PK[strings.LastIndexByte(c.Key.PK, '#')+1:]
-			if c.New.Found() {
-				out = append(out, webhook.Message{Tenant: t.ID(), Endpoint: endpoint, Request: request})
+			var q webhook.Request
+			if c.New.Found() && c.New.Decode(&q) == nil {
+				out = append(out, webhook.Message{Tenant: t.ID(), Person: q.Person, Endpoint: endpoint, Request: request})
 			}
 		}
 	}
-	for _, r := range book.Endpoints {
-		if changed && r.Status == webhook.Pending && r.Challenged < r.Challenges {
-			out = append(out, webhook.Message{Tenant: t.ID(), Endpoint: r.ID, Challenge: r.Challenges})
-		}
+	if changed {
+		out = append(out, challenges(t, "", book)...)
 	}
 	return out, changed
+}
+
+// challenges returns the messages of the challenges that were asked for and not begun.
+func challenges(t table.Tenant, person string, book webhook.Book) (out []webhook.Message) {
+	for _, r := range book.Endpoints {
+		if r.Status == webhook.Pending && r.Challenged < r.Challenges {
+			out = append(out, webhook.Message{Tenant: t.ID(), Person: person, Endpoint: r.ID, Challenge: r.Challenges})
+		}
+	}
+	return out
 }

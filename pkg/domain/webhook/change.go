@@ -114,6 +114,9 @@ func (b *Book) add(one Record, now time.Time) error {
 		*old = one
 		return nil
 	}
+	if one.Subscription.Person() != "" && len(b.Endpoints) >= MaxPersonal {
+		return fault.InvalidState("You have %d subscriptions, the most there can be. End one first.", MaxPersonal)
+	}
 	if len(b.Endpoints) >= MaxEndpoints {
 		return fault.InvalidState("The company has %d webhook endpoints, the most there can be. Remove one first.",
 			MaxEndpoints)

@@ -102,6 +102,7 @@ type Request struct {
 	Event  string       `json:"event,omitempty"`  // the event to send again, "" for a range
 	After  []int64      `json:"after,omitempty"`  // of a range: positions of the feed
 	Before []int64      `json:"before,omitempty"` // of a range, inclusive
+	Person string       `json:"person,omitempty"` // whose agent's subscription it is, "" for an endpoint of the tenant
 }
 
 // RequestKey returns the key of a request.
@@ -117,6 +118,7 @@ func (r Request) Item(t table.Tenant, endpoint, id string, now time.Time) table.
 // Message is a message in the sender's queue.
 type Message struct {
 	Tenant   string `json:"tenant"`
+	Person   string `json:"person,omitempty"` // whose agent's subscription it is, "" for an endpoint of the tenant
 	Endpoint string `json:"endpoint"`
 	// One of: the number of a challenge, the id of a request, an event.
 	Challenge int     `json:"challenge,omitempty"`
@@ -128,6 +130,15 @@ type Message struct {
 	Attempt   int     `json:"attempt,omitempty"` // of the event, from 1; an attempt that was made is not made again
 	Round     bool    `json:"round,omitempty"`   // the attempt begins a new round of tries
 	Advance   int     `json:"advance,omitempty"` // of a sandbox: make the attempts that are due within so many seconds
+}
+
+// Group returns the group of the message in a fair queue. What goes to persons' agents
+// does not delay a tenant's own endpoints.
+func (m Message) Group() string {
+	if m.Person != "" {
+		return m.Tenant + "-persons"
+	}
+	return m.Tenant
 }
 
 // Due is what the sender must do at a later time.

@@ -54,7 +54,7 @@ func (s *Subscription) Stands(items []table.Item, now time.Time) error {
 	if s.expired(now) {
 		return fault.NotFound()
 	}
-	return s.Outlasts(subscribers, items, now)
+	return s.Outlasts(needs(s.Audience), items, now)
 }
 
 // Missed returns the request to send what came into the feed between the start of a
@@ -63,7 +63,7 @@ func (r *Record) Missed() *Request {
 	if r.Subscription == nil || slices.Equal(r.Subscription.From, r.After) {
 		return nil
 	}
-	return &Request{After: r.Subscription.From, Before: r.After}
+	return &Request{After: r.Subscription.From, Before: r.After, Person: r.Subscription.Person()}
 }
 
 // Body returns the message of an event (MCP Events). raw is the event as it is stored.
@@ -80,12 +80,19 @@ var subscribers = []authz.Policy{authz.Operators("tenant.webhooks:write", "MANAG
 // AgentRows returns the operations of subscriptions. Only the MCP server calls them.
 func AgentRows() []api.Row {
 	book := api.Needs(func(t table.Tenant, _ api.Peek) []table.Key { return []table.Key{Key(t)} })
-	const path = "/mcp/subscriptions"
+	mine := api.Needs(func(t table.Tenant, p api.Peek) []table.Key {
+		return []table.Key{BookKey(t, p.Actor().Subject)}
+	})
+	const path, personal = "/mcp/subscriptions", "/mcp/own-subscriptions"
 	return []api.Row{
 		api.Post(path+"/renew", "svc_renew_subscription", subscribers[0], renew, book, api.Internal()),
 		api.Post(path, "svc_subscribe_events", subscribers[0], subscribe, book, api.Internal(),
 			api.Summary("Subscribe to the company's events"), api.Confirm("The company's events go to this address.")),
 		api.Post(path+"/end", "svc_unsubscribe_events", subscribers[0], unsubscribe, book, api.Internal()),
+		api.Post(personal+"/renew", "svc_renew_own_subscription", ownEvents, renew, mine, api.Internal()),
+		api.Post(personal, "svc_subscribe_own_events", ownEvents, subscribe, mine, api.Internal(),
+			api.Summary("Subscribe to your events"), api.Confirm("Your events go to this address.")),
+		api.Post(personal+"/end", "svc_unsubscribe_own_events", ownEvents, unsubscribe, mine, api.Internal()),
 	}
 }
 
@@ -131,11 +138,14 @@ type Subscribed struct {
 }
 
 // begin returns the feed to which the subscription belongs, and the access that asks for
-// it, which must have both rights of subscribers. The row has checked the first.
+// it, which must have all rights that are needed. The row has checked the first.
 func (in *SubscribeInput) begin(ctx context.Context, c *api.Caller) (f *event.Input, by authz.Standing, err error) {
-	if err = c.May(ctx, subscribers[1]); err == nil {
-		f, err = in.feed()
+	for _, p := range needs(c.Actor.Audience)[1:] {
+		if err = c.May(ctx, p); err != nil {
+			return nil, by, err
+		}
 	}
+	f, err = in.feed()
 	if err == nil {
 		by, err = c.Standing(ctx)
 	}
@@ -161,19 +171,27 @@ func (in *SubscribeInput) feed() (*event.Input, error) {
 const everyEvent = "all"
 
 // start returns the positions at which the subscription begins. truncated reports
-// whether it lacks events after the cursor.
+// whether it lacks events after the cursor. A person's subscription begins now: to find
+// earlier events of one person, the whole tenant's would have to be read. An agent polls
+// for them.
 func (in *SubscribeInput) start(ctx context.Context, c *api.Caller, f *event.Input) (from []int64, truncated bool,
 	err error) {
 	shards, err := c.ReadShards(ctx)
 	if err != nil {
 		return nil, false, err
 	}
-	if from, err = f.Start(ctx, c, "", shards); err != nil || f.After == "latest" {
+	person := personOf(c)
+	if from, err = f.Start(ctx, c, person, shards); err != nil || f.After == "latest" {
 		return from, false, err
 	}
-	floor, err := event.Earliest(ctx, c.Tenant, shards, c.Now)
-	if age := in.Body.MaxAge; err == nil && age != nil && *age < event.Kept.Milliseconds() {
+	var floor []int64
+	switch age := in.Body.MaxAge; {
+	case person != "":
+		floor, err = event.Latest(ctx, c.Tenant, shards)
+	case age != nil && *age < event.Kept.Milliseconds():
 		floor, err = event.At(ctx, c.Tenant, shards, c.Now.Add(-time.Duration(*age)*time.Millisecond))
+	default:
+		floor, err = event.Earliest(ctx, c.Tenant, shards, c.Now)
 	}
 	for shard, first := range floor {
 		if shard == len(from) {
@@ -183,7 +201,7 @@ func (in *SubscribeInput) start(ctx context.Context, c *api.Caller, f *event.Inp
 			from[shard], truncated = first, true
 		}
 	}
-	return from, truncated && f.After != "earliest", err
+	return from, truncated && (person != "" || f.After != "earliest"), err
 }
 
 // set gives the record what a subscription and each of its renewals say.
@@ -215,7 +233,7 @@ func (in *SubscribeInput) set(ctx context.Context, c *api.Caller, r *Record, by 
 
 func (in *SubscribeInput) answer(c *api.Caller, f *event.Input, r Record, truncated bool) *Subscribed {
 	s := r.Subscription
-	return &Subscribed{ID: r.ID, RefreshBefore: s.RefreshBefore, Cursor: f.CursorOf(c, "", s.From), Truncated: truncated,
+	return &Subscribed{ID: r.ID, RefreshBefore: s.RefreshBefore, Cursor: f.CursorOf(c, s.Person(), s.From), Truncated: truncated,
 		Status: r.Status, Reason: r.Reason, FailingSince: r.FailingSince}
 }
 
@@ -243,7 +261,7 @@ func subscribe(ctx context.Context, c *api.Caller, in *SubscribeInput) (*Subscri
 		return nil, api.InBody(err)
 	}
 	out := in.answer(c, f, one, truncated)
-	_, err = api.Edit(ctx, c, Adding(c.Tenant, c.By(), one), func(Book) Subscribed { return *out })
+	_, err = api.Edit(ctx, c, own(c, Adding(c.Tenant, c.By(), one), one.ID), func(Book) Subscribed { return *out })
 	return out, err
 }
 
@@ -255,7 +273,7 @@ func renew(ctx context.Context, c *api.Caller, in *SubscribeInput) (*Subscribed,
 		return nil, err
 	}
 	id, out := in.Body.id(c), &Subscribed{}
-	_, err = api.Edit(ctx, c, audit.Change[Book]{Tenant: c.Tenant, By: c.By(), What: "webhook.renew", Subject: id,
+	change := audit.Change[Book]{Tenant: c.Tenant, By: c.By(), What: "webhook.renew", Subject: id,
 		Key: Key(c.Tenant), FromItem: FromItem, Shown: shownOf(id),
 		Item: func(_ table.Item, b Book) table.Item { return b.Item(c.Tenant) },
 		Edit: func(b *Book) error {
@@ -275,7 +293,8 @@ func renew(ctx context.Context, c *api.Caller, in *SubscribeInput) (*Subscribed,
 			}
 			out = in.answer(c, f, *r, truncated)
 			return nil
-		}}, func(Book) Subscribed { return *out })
+		}}
+	_, err = api.Edit(ctx, c, own(c, change, id), func(Book) Subscribed { return *out })
 	return out, err
 }
 
@@ -285,7 +304,7 @@ type Unsubscribed struct{}
 // unsubscribe removes a subscription. It is a success if there is none.
 func unsubscribe(ctx context.Context, c *api.Caller, in *SubscriptionInput) (*Unsubscribed, error) {
 	id, out := in.Body.id(c), Endpoint{}
-	change := Editing(c.Tenant, c.By(), "delete", id, &out, removed)
+	change := own(c, Editing(c.Tenant, c.By(), "delete", id, &out, removed), id)
 	_, err := api.Edit(ctx, c, change, func(Book) Unsubscribed { return Unsubscribed{} })
 	if errors.Is(err, fault.NotFound()) {
 		err = nil

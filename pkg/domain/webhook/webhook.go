@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"cmp"
 	"net/netip"
 	"net/url"
 	"slices"
@@ -47,23 +48,40 @@ const (
 // Record is an endpoint with what the API does not show.
 type Record struct {
 	Endpoint
-	CreatedBy     string  `json:"createdBy"`
-	Secret        []byte  `json:"secret"`             // sealed
-	Previous      []byte  `json:"previous,omitempty"` // sealed; signs until PreviousUntil
-	PreviousUntil string  `json:"previousUntil,omitempty"`
-	Challenges    int     `json:"challenges"`         // challenges that were asked for
-	Challenged    int     `json:"challenged"`         // challenges that were begun
-	After         []int64 `json:"after"`              // positions of the feed when it was last enabled
-	Enabling      int64   `json:"enabling,omitempty"` // version of the Book that last enabled it
-	DisabledAt    string  `json:"disabledAt,omitempty"`
+	CreatedBy     string `json:"createdBy"`
+	Secret        []byte `json:"secret"`             // sealed
+	Previous      []byte `json:"previous,omitempty"` // sealed; signs until PreviousUntil
+	PreviousUntil string `json:"previousUntil,omitempty"`
+	Challenges    int    `json:"challenges"` // challenges that were asked for
+	Challenged    int    `json:"challenged"` // challenges that were begun
+	DisabledAt    string `json:"disabledAt,omitempty"`
+	Start
 
 	Subscription *Subscription `json:"subscription,omitempty"` // nil unless it is an agent's
 }
 
-// Book is all endpoints of a tenant, oldest first.
+// Start is from where on events are passed on.
+type Start struct {
+	After    []int64 `json:"after"`              // positions of the feed when it was last enabled
+	Enabling int64   `json:"enabling,omitempty"` // version of the Book that last enabled it
+}
+
+// Book is all endpoints of a tenant, oldest first; or the subscriptions of a rider's or
+// driver's agents (BookKey).
 type Book struct {
-	Endpoints []Record `json:"endpoints"`
-	Version   int64    `json:"-"` // of the item
+	Endpoints []Record  `json:"endpoints"`
+	Personal  *Personal `json:"personal,omitempty"` // of a tenant: nil if no person ever had a subscription
+	Version   int64     `json:"-"`                  // of the item
+
+	key     table.Key // zero is Key
+	expires time.Time // of a person's book as it was read
+}
+
+// Personal says that riders or drivers may have subscriptions.
+type Personal struct {
+	Start
+
+	Until string `json:"until"` // no subscription of a person lasts longer
 }
 
 // MaxEndpoints is the maximum number of endpoints of a tenant.
@@ -73,22 +91,62 @@ const MaxEndpoints = 16
 // disabled.
 const FailingFor = 5 * 24 * time.Hour
 
+// MaxPersonal is the maximum number of subscriptions of a rider or driver. They are
+// not among the tenant's endpoints.
+const MaxPersonal = 4
+
 // Key returns the key of the tenant's endpoints.
 func Key(t table.Tenant) table.Key { return t.Key("WEBHOOKS", "WEBHOOKS") }
 
-// FromItem decodes the tenant's endpoints. An absent item has none.
-func FromItem(it table.Item) (Book, error) {
-	if !it.Found() {
-		return Book{}, nil
+// BookKey returns the key of the subscriptions of a rider or driver; of the tenant's
+// endpoints if person is "".
+func BookKey(t table.Tenant, person string) table.Key {
+	if person == "" {
+		return Key(t)
 	}
-	b, err := table.DecodeDoc[Book](it)
-	b.Version = it.Version
+	return t.Key("WEBHOOKS", "WEBHOOK", person)
+}
+
+// PersonOf returns the rider or driver to whom a book with the key belongs, "" for the
+// tenant's.
+func PersonOf(t table.Tenant, key table.Key) string {
+	person, _ := strings.CutPrefix(key.PK, t.Partition("WEBHOOK", ""))
+	if person == key.PK {
+		return ""
+	}
+	return person
+}
+
+// FromItem decodes a book. An absent item has no endpoints.
+func FromItem(it table.Item) (b Book, err error) {
+	if it.Found() {
+		b, err = table.DecodeDoc[Book](it)
+	}
+	b.Version, b.key, b.expires = it.Version, it.Key, it.Expires
 	return b, err
 }
 
-// Item returns the stored form.
+// Item returns the stored form. A person's book expires with its last subscription.
 func (b Book) Item(t table.Tenant) table.Item {
-	return table.Item{Key: Key(t), Type: "webhooks", Version: 1, Doc: b}
+	it := table.Item{Key: cmp.Or(b.key, Key(t)), Type: "webhooks", Version: 1, Doc: b}
+	if it.Key != Key(t) {
+		it.Expires = b.expires
+		for _, r := range b.Endpoints {
+			if until, err := timestamp.Parse(r.Subscription.RefreshBefore); err == nil && until.After(it.Expires) {
+				it.Expires = until
+			}
+		}
+	}
+	return it
+}
+
+// Live reports whether riders or drivers may have subscriptions.
+func (p *Personal) Live(now time.Time) bool {
+	if p == nil {
+		return false
+	}
+	until, err := timestamp.Parse(p.Until)
+	return err == nil && now.Before(until)
 }
 
 // Find returns the endpoint with the id, nil if there is none.
@@ -103,21 +161,24 @@ func (b *Book) Find(id string) *Record {
 
 // Wants reports whether events like this one are sent to the endpoint.
 func (r Record) Wants(e event.Event) bool {
-	return r.Status == Enabled && (len(r.Types) == 0 || slices.Contains(r.Types, e.Type)) &&
-		(r.Subscription == nil || r.Subscription.Resource == "" || r.Subscription.Resource == e.Resource)
+	return r.Status == Enabled && (len(r.Types) == 0 || slices.Contains(r.Types, e.Type)) && r.Subscription.wants(e)
 }
 
 // Since returns the position of a shard after which events must be passed to the
 // endpoint. Up to sent.Number they were passed to the endpoints that sent.Book enabled.
-func (r Record) Since(shard int, sent event.Sent) int64 {
-	start := int64(0)
-	if shard < len(r.After) {
-		start = r.After[shard]
+func (s Start) Since(shard int, sent event.Sent) int64 {
+	if s.Enabling > sent.Book {
+		return s.At(shard)
 	}
-	if r.Enabling > sent.Book {
-		return start
+	return max(s.At(shard), sent.Number)
+}
+
+// At returns the position of a shard.
+func (s Start) At(shard int) int64 {
+	if shard < len(s.After) {
+		return s.After[shard]
 	}
-	return max(start, sent.Number)
+	return 0
 }
 
 // Verified enables an endpoint of the book, because it has echoed its challenge. The

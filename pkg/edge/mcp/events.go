@@ -93,7 +93,7 @@ func (x *exchange) events() {
 		if x.admitted() {
 			x.fail(refuse(x.protocolStatus(), codeParams, problem))
 		}
-	case p.Name != everyEvent && !slices.ContainsFunc(x.eventTypes, func(t eventType) bool { return t.Name == p.Name }):
+	case p.Name != everyEvent && !slices.ContainsFunc(x.ownTypes(), func(t eventType) bool { return t.Name == p.Name }):
 		if x.admitted() {
 			x.failEvent(eventNotFound, "There is no such event.")
 		}
@@ -147,6 +147,15 @@ func eventTypesOf(operations []api.Operation) []eventType {
 	return out
 }
 
+// ownTypes returns the types of events that the feed of the token's audience has.
+func (x *exchange) ownTypes() []eventType {
+	return slices.DeleteFunc(slices.Clone(x.eventTypes), func(t eventType) bool {
+		return slices.ContainsFunc(foreignEvents[x.entry.Resource.Audience], func(prefix string) bool {
+			return strings.HasPrefix(t.Name, prefix)
+		})
+	})
+}
+
 // listEvents sends the types of events that the token may read.
 func (x *exchange) listEvents() {
 	audience := x.entry.Resource.Audience
@@ -156,15 +165,11 @@ func (x *exchange) listEvents() {
 		return
 	}
 	delivery := []string{"poll"}
-	if t := x.own[subscribeOperation]; t != nil && t.allows(audience, scopes) {
+	if t := x.own[x.operations().subscribe]; t != nil && t.allows(audience, scopes) {
 		delivery = []string{"webhook", "poll"}
 	}
 	out := []eventType{}
-	for _, t := range x.eventTypes {
-		foreign := func(prefix string) bool { return strings.HasPrefix(t.Name, prefix) }
-		if slices.ContainsFunc(foreignEvents[audience], foreign) {
-			continue
-		}
+	for _, t := range x.ownTypes() {
 		t.Delivery, t.Input, t.Payload = delivery, eventInput, feed.itemSchema()
 		out = append(out, t)
 	}

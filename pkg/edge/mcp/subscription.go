@@ -4,14 +4,24 @@ import (
 	"cmp"
 	"encoding/json"
 	"net/http"
+
+	"svc/pkg/access/authz"
 )
 
-// The operations of subscriptions, which are no tools.
-const (
-	subscribeOperation   = "svc_subscribe_events"
-	renewOperation       = "svc_renew_subscription"
-	unsubscribeOperation = "svc_unsubscribe_events"
-)
+// subscriptions names the operations of subscriptions, which are no tools.
+type subscriptions struct{ subscribe, renew, unsubscribe string }
+
+// subscriptionsOf returns the operations of the audience. Riders and drivers subscribe
+// to their own events.
+func subscriptionsOf(audience authz.Audience) subscriptions {
+	if audience == authz.Dashboard {
+		return subscriptions{"svc_subscribe_events", "svc_renew_subscription", "svc_unsubscribe_events"}
+	}
+	return subscriptions{"svc_subscribe_own_events", "svc_renew_own_subscription", "svc_unsubscribe_own_events"}
+}
+
+// operations returns the operations of subscriptions of the token's audience.
+func (x *exchange) operations() subscriptions { return subscriptionsOf(x.entry.Resource.Audience) }
 
 // subscription is a subscription as its operations return it.
 type subscription struct {
@@ -69,7 +79,7 @@ func (x *exchange) identified(operation string, p eventParams) (call, bool) {
 // subscribe renews the subscription or, if the agent has none, makes one after the
 // person has agreed.
 func (x *exchange) subscribe(p eventParams) {
-	c, ok := x.identified(renewOperation, p)
+	c, ok := x.identified(x.operations().renew, p)
 	if !ok {
 		return
 	}
@@ -85,7 +95,7 @@ func (x *exchange) subscribe(p eventParams) {
 	answer, entry := newRecorder(), x.entry
 	x.api.Call(answer, c.request(x.r), entry)
 	if answer.status == http.StatusNotFound {
-		c.tool = x.own[subscribeOperation]
+		c.tool = x.own[x.operations().subscribe]
 		code, refusal := x.agreedCode(c)
 		if refusal != nil {
 			refusal()
@@ -119,7 +129,7 @@ func (x *exchange) askToSubscribe(c call) {
 
 // unsubscribe ends a subscription. It is a success if there is none.
 func (x *exchange) unsubscribe(p eventParams) {
-	c, ok := x.identified(unsubscribeOperation, p)
+	c, ok := x.identified(x.operations().unsubscribe, p)
 	if !ok {
 		return
 	}

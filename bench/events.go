@@ -1,0 +1,179 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"svc/pkg/background/feed"
+	"svc/pkg/base/ids"
+	"svc/pkg/base/timestamp"
+	"svc/pkg/data/stream"
+	"svc/pkg/data/table"
+	"svc/pkg/domain/event"
+	"svc/pkg/domain/tenant"
+	"svc/pkg/domain/trip"
+	"svc/pkg/domain/webhook"
+	"svc/pkg/local/markdown"
+)
+
+// told is what one event consumes that is sent to one endpoint: in all, and at each key
+// of the tenant.
+type told struct {
+	all  load
+	keys map[string]load // by shape
+}
+
+// The bounds of what one event consumes. runCeilings fails if they are exceeded.
+const (
+	mostEventWrites = 9.0
+	leastEvents     = 10_000.0 // events a second that the feed of one tenant takes
+)
+
+// The keys of a shard of the feed, of what was passed on of it, and of the records of
+// an endpoint's deliveries.
+const (
+	feedKey     = "T#{tenant}#EVENTS#n"
+	sentKey     = feedKey + "#SENT"
+	endpointKey = "T#{tenant}#WEBHOOK#{endpoint}"
+)
+
+var aShard = regexp.MustCompile(`#EVENTS#\d+#SENT$`)
+
+// feedMost returns how many events a second the feed of one tenant takes, if each comes
+// in a transaction of its own and the shards get the same number.
+func (e told) feedMost() float64 {
+	return tenant.MaxShards / max(e.keys[feedKey].share(), e.keys[sentKey].share())
+}
+
+// check returns an error if an event consumes more than it may.
+func (e told) check() error {
+	switch {
+	case e.keys[feedKey].writes == 0:
+		return errors.New("an event writes nothing into the feed")
+	case e.all.writes > mostEventWrites:
+		return fmt.Errorf("an event with one endpoint takes %s write units, at most %s wanted", units(e.all.writes),
+			units(mostEventWrites))
+	case e.feedMost() < leastEvents:
+		return fmt.Errorf("the feed of one tenant takes %.0f events a second, at least %.0f wanted", e.feedMost(),
+			leastEvents)
+	}
+	return nil
+}
+
+// measureEvent counts the units of one event of a trip, from the change in the stream to the
+// record of its delivery. The stream functions must not run.
+func (w *world) measureEvent(ctx context.Context) (out told, err error) {
+	const events = 4
+	receiver := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	defer receiver.Close()
+	t := w.rt.DB.Tenant(w.tenant.ID)
+	if err := w.endpoint(ctx, t, receiver.URL); err != nil {
+		return out, err
+	}
+	var queue []webhook.Message
+	put := func(_ context.Context, _ time.Duration, messages ...webhook.Message) error {
+		queue = append(queue, messages...)
+		return nil
+	}
+	step, sender := feed.Function{DB: w.rt.DB, Now: w.now, Send: put}, w.rt.Sender()
+	sender.Later = put
+	loads := map[string]load{}
+	for range events {
+		c, err := w.booked(ctx, t)
+		if err != nil {
+			return out, err
+		}
+		w.keys.take()
+		if err := step.Change(ctx, c); err != nil {
+			return out, err
+		}
+		for _, m := range queue {
+			if err := sender.Handle(ctx, m); err != nil {
+				return out, err
+			}
+		}
+		if len(queue) != 1 {
+			return out, fmt.Errorf("an event made %d messages", len(queue))
+		}
+		queue = nil
+		taken, all := w.keys.take()
+		out.all = out.all.plus(all, events)
+		for key, l := range taken {
+			shape := aShard.ReplaceAllString(w.shape(key), "#EVENTS#n#SENT")
+			loads[shape] = loads[shape].plus(l, events)
+		}
+	}
+	out.keys = map[string]load{}
+	for shape, l := range loads {
+		switch {
+		case scopeOf(shape) != "{tenant}" && !strings.Contains(shape, "#WEBHOOK#"):
+			continue
+		case !strings.Contains(shape, "#EVENTS#"): // an event is in one shard only
+			l = load{}.plus(l, float64(spread(shape, w.shards)))
+		}
+		out.keys[strings.Replace(shape, "#WEBHOOK#{request}", "#WEBHOOK#{endpoint}", 1)] = l
+	}
+	// Neither engine says what a batch of writes takes. Each of these items has less than a KB.
+	for _, key := range []string{sentKey, endpointKey} {
+		out.all.writes++
+		out.keys[key] = out.keys[key].plus(load{writes: 1}, 1)
+	}
+	return out, out.check()
+}
+
+// endpoint writes an enabled endpoint at the address, the only one, which gets what
+// comes from now on.
+func (w *world) endpoint(ctx context.Context, t table.Tenant, address string) error {
+	one, err := webhook.New(address, "", nil, "usr_1", w.now(), true)
+	if err != nil {
+		return err
+	}
+	if _, one.Secret, err = webhook.NewSecret(ctx, w.rt.Sealer.Seal, t, one.ID); err != nil {
+		return err
+	}
+	after, err := event.Newest(ctx, t)
+	if err != nil {
+		return err
+	}
+	one.Challenged = one.Challenges
+	book := webhook.Book{Endpoints: []webhook.Record{one}}
+	book.Verified(&book.Endpoints[0], after, w.now())
+	return t.Load(ctx, book.Item(t))
+}
+
+// booked stores a new trip of which the feed has nothing.
+func (w *world) booked(ctx context.Context, t table.Tenant) (stream.Change, error) {
+	at := timestamp.Format(w.now())
+	tr := trip.Trip{ID: ids.New(ids.Trip, w.now()), Status: trip.Pending, CustomerID: w.ids["rider"], Currency: "USD",
+		OriginLat: "1", OriginLng: "1", RequestedAt: at, UpdatedAt: at, Version: 1}
+	if err := t.Load(ctx, tr.Item(t, 1)); err != nil {
+		return stream.Change{}, err
+	}
+	it, err := t.Get(ctx, trip.Key(t, tr.ID))
+	return stream.Change{Key: it.Key, New: it}, err
+}
+
+// section describes what an event consumes.
+func (e told) section() string {
+	var rows [][]string
+	for shape, l := range e.keys {
+		rows = append(rows, []string{"`" + shape + "`", units(l.reads), units(l.writes), many(int(1 / l.share()))})
+	}
+	slices.SortFunc(rows, func(a, b []string) int { return strings.Compare(a[0], b[0]) })
+	return "### Events\n\n" + markdown.Paragraph(
+		"An event that is sent to one endpoint takes %s read and %s write units, from the change in the stream to the record "+
+			"of its delivery; `make ceilings` fails above %s write units. Here each event was in a step of its own; events "+
+			"that are appended together cost less. With %d shards, the feed of one tenant takes %s events a second, and "+
+			"`make ceilings` fails below %s. The table shows how many events a second one key of each kind serves. The last "+
+			"two bound what is sent, not what the feed takes: more waits in the queue.",
+		units(e.all.reads), units(e.all.writes), units(mostEventWrites), tenant.MaxShards, many(int(e.feedMost())),
+		many(int(leastEvents))) +
+		markdown.Table([]string{"key", ">read units", ">write units", ">events a second"}, rows) + "\n"
+}
