@@ -52,7 +52,7 @@ type world struct {
 	tokens        map[authz.Audience]string
 	ids           map[string]string // of what the world has, such as the trip
 	kept          map[string]string // of what the steps made for a request
-	made          int               // grows with each value that differs in each request
+	made          int               // counts the values made so far, so that each is unique
 
 	delay  atomic.Int64 // delay of every request to the table, in nanoseconds
 	keys   *keys        // what the requests to the table consumed; if nil, nothing is recorded

@@ -56,7 +56,7 @@ func newQueue(url string, cfg aws.Config) queue {
 // or the function wrote when it gave up on records: the text of the message, or of an object in S3.
 type message struct {
 	id      string
-	body    app.DeadLetter // only a letter in S3 has its Payload
+	body    app.DeadLetter // Payload is set only if the letter is in S3
 	at      object         // object in S3 with the records; zero if the message names none, or no valid one
 	expired bool           // the object is gone
 	problem string         // why the letter cannot be read; "" if it was read

@@ -48,7 +48,7 @@ func (l local) RoundTrip(r *http.Request) (*http.Response, error) {
 	return l.public.RoundTrip(r)
 }
 
-// outcome is what came of one attempt: a fixed word, and never anything that the
+// outcome is the result of one attempt: a fixed word, and never anything that the
 // receiver wrote, because an operator could read internal services with it.
 type outcome struct {
 	word  string

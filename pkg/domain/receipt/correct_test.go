@@ -197,8 +197,8 @@ func TestCorrectUnsettledAtOnce(t *testing.T) {
 	}
 }
 
-// TestCorrectionsRace: corrections at once are made one after the other, and a
-// repeated one once.
+// TestCorrectionsRace: concurrent corrections take effect one after the other, and
+// a repeated correction takes effect once.
 func TestCorrectionsRace(t *testing.T) {
 	w := newWorld(t, "USD")
 	tr := w.settled("WALLET", "100")

@@ -85,9 +85,9 @@ func Shift(tx *table.Tx, t table.Tenant, m Movement, least decimal.Decimal, post
 	return nil
 }
 
-// Holds requires in the transaction that a wallet's balance is at least an amount, or
-// above it. An actor without a wallet has 0. If not, the transaction fails with the
-// error poor.
+// Holds makes the transaction fail with the error poor unless a wallet's balance is
+// at least an amount, or, if above is true, more than it. Without a wallet, the
+// balance is 0.
 func Holds(tx *table.Tx, t table.Tenant, side Side, actor string, least decimal.Decimal, above bool, poor error) {
 	how := "'balance' >= ?"
 	if above {
