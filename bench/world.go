@@ -221,8 +221,8 @@ func (w *world) signIn(ctx context.Context) error {
 	return w.know(ctx)
 }
 
-// know looks up the ids of what the world has, and sets the bounds {from} and {to} and
-// the {month} before this one.
+// know looks up the ids that requests name, such as {trip}. It also sets the bounds
+// {from} and {to}, and {month} to the last month.
 func (w *world) know(ctx context.Context) error {
 	names := []string{w.tenant.ID, "{tenant}", "SLUG#" + slug, "SLUG#{tenant}"}
 	for _, one := range []struct {

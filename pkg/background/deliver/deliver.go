@@ -231,8 +231,8 @@ func edit(ctx context.Context, t table.Tenant, f func(*webhook.Book, *table.Tx) 
 	})
 }
 
-// change is edit of one endpoint, if it still is there. It tells its creator if that
-// disables it.
+// change edits one endpoint, if it still exists. If the edit disables the endpoint,
+// change tells its creator.
 func (w Worker) change(ctx context.Context, t table.Tenant, id string, f func(*webhook.Record, *table.Tx)) error {
 	var told *webhook.Record
 	err := edit(ctx, t, func(book *webhook.Book, tx *table.Tx) bool {

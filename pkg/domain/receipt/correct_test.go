@@ -90,7 +90,7 @@ func (w *world) receiptLog(id string) []trip.LogEntry {
 	return tr.Log()
 }
 
-// TestCorrectRefuses: a fare is corrected only where money went.
+// TestCorrectRefuses: only a fare that was settled can be corrected.
 func TestCorrectRefuses(t *testing.T) {
 	w := newWorld(t, "USD")
 	tr := w.settled("CARD", "50")
