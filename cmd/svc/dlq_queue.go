@@ -99,7 +99,7 @@ func (q queue) open(ctx context.Context, id, text string) message {
 		if letter, err = q.read(ctx, m.at); err != nil {
 			m.problem = err.Error()
 			if !inBucketName.MatchString(m.at.bucket) || m.at.key == "" {
-				m.at = object{} // no object that could be removed
+				m.at = object{} // not a valid object, so drop must not remove it
 			}
 			return m
 		}

@@ -233,7 +233,7 @@ func (s Scope) postingsOf(ctx context.Context, side wallet.Side, holders []table
 	}
 }
 
-// walletRows reads the postings of a wallet, of none if it has not moved since
+// walletRows reads the postings of a wallet, or nothing if it has not changed since
 // the window began.
 func (s Scope) walletRows(ctx context.Context, side wallet.Side, it table.Item, q table.Query,
 	at string) iter.Seq2[Row, error] {
